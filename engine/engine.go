@@ -1,0 +1,78 @@
+package engine
+
+import (
+	"context"
+
+	"github.com/apache/arrow-go/v18/arrow"
+)
+
+// Engine opens isolated sessions. It is safe for concurrent use.
+type Engine interface {
+	// Open starts a session that may read below the given roots and nothing
+	// else. Opening is cheap (milliseconds); callers open on first use and
+	// close idle sessions instead of keeping spares.
+	Open(ctx context.Context, opts SessionOptions) (Session, error)
+	// Close closes every session and waits for running statements to stop.
+	Close() error
+}
+
+// SessionOptions fixes what a session can reach for all of its life.
+type SessionOptions struct {
+	// Roots are absolute directories. The session reads files below them.
+	Roots []string
+}
+
+// Session is one sandboxed engine instance. It runs one statement at a time
+// and is not safe for concurrent use, except for Close and Broken.
+type Session interface {
+	// Query starts st. The caller closes the result, also after an error of
+	// Next. Cancelling ctx interrupts the statement; the error of Next is then
+	// an [Error] of kind [KindInterrupted].
+	// Errors are of type *[Error].
+	Query(ctx context.Context, st Statement) (Result, error)
+	// Idle gives back memory between two statements: the engine's limit is
+	// lowered and filtered copies beyond keepBytes are dropped.
+	Idle(ctx context.Context, keepBytes int64) error
+	// Broken reports whether a fatal error has made the session useless. A
+	// broken session must be closed and replaced.
+	Broken() bool
+	// Close frees everything the session holds, temporary files included. It
+	// interrupts a running statement. It is idempotent.
+	Close() error
+}
+
+// Result streams the rows of one statement.
+type Result interface {
+	// Schema is the Arrow schema of every batch.
+	Schema() *arrow.Schema
+	// Columns holds the result's columns with their SQL type names, in order.
+	Columns() []Column
+	// Next returns the next batch, or io.EOF after the last one. The caller
+	// releases the batch. Other errors are of type *[Error]. A result that
+	// failed never turns into io.EOF.
+	Next(ctx context.Context) (arrow.RecordBatch, error)
+	// Close stops the statement if it still runs and frees its resources. It
+	// is idempotent.
+	Close() error
+}
+
+// Parser turns SQL text into DuckDB's JSON syntax tree and back. It runs apart
+// from every session, without extensions and without access to files.
+// It is safe for concurrent use.
+type Parser interface {
+	// Serialize parses sql, which may hold any number of statements. Errors
+	// are of type *[Error] with [KindSyntax] or [KindNotSelect], and carry a
+	// position where the engine knows one.
+	Serialize(ctx context.Context, sql string) ([]byte, error)
+	// Deserialize prints a tree as SQL.
+	Deserialize(ctx context.Context, tree []byte) (string, error)
+}
+
+// Column is one column of a table or of a result.
+type Column struct {
+	Name string
+	// Type is the SQL type as DuckDB prints it: BIGINT, DECIMAL(12,2),
+	// TIMESTAMP WITH TIME ZONE, STRUCT(a INTEGER), VARCHAR[].
+	Type     string
+	Nullable bool
+}

@@ -1,0 +1,76 @@
+package engine
+
+import "errors"
+
+// Kind is the family of an engine error.
+type Kind int
+
+// The kinds, with the status each becomes.
+const (
+	// KindInternal is a defect of ours or of the engine: 500.
+	KindInternal Kind = iota
+	// KindSyntax is SQL that does not parse: 400.
+	KindSyntax
+	// KindNotSelect is SQL that parses but is not one SELECT: 400.
+	KindNotSelect
+	// KindBind is a name, type or arity that does not resolve: 400.
+	KindBind
+	// KindRuntime is a value error while rows flow (cast, overflow): 422.
+	KindRuntime
+	// KindOutOfMemory means the lease did not suffice: 422, or 503 when the
+	// server as a whole is short.
+	KindOutOfMemory
+	// KindInterrupted means the context ended or the timeout passed.
+	KindInterrupted
+	// KindIO is a file or log that could not be read: 503.
+	KindIO
+	// KindFatal means the session is broken: 503, retry on a new session.
+	KindFatal
+)
+
+// Sentinels of the families that callers tell apart; test with errors.Is.
+var (
+	// ErrInterrupted: the statement was cancelled. Not retried by us.
+	ErrInterrupted = errors.New("statement interrupted")
+	// ErrTimeout: the statement ran past its timeout: 422 query_timeout.
+	ErrTimeout = errors.New("statement timed out")
+	// ErrFatal: the session is broken; a new one may succeed: 503.
+	ErrFatal = errors.New("engine session broken")
+	// ErrOutOfMemory: the lease did not suffice.
+	ErrOutOfMemory = errors.New("statement memory exhausted")
+)
+
+// Error is a failure of the engine. Text is for the server's log only; what a
+// client may see is derived from the other fields.
+type Error struct {
+	Kind Kind
+	// Class is a stable name of the failure: "conversion", "out_of_range",
+	// "column_not_found", "type_mismatch", "division" …
+	Class string
+	// Name is the identifier that did not resolve, for KindBind.
+	Name string
+	// Position is the byte offset in the statement's text, or -1.
+	Position int
+	// Text is the engine's own message. It can hold values and paths.
+	Text string
+	// Timeout marks a KindInterrupted that the lease's timeout caused.
+	Timeout bool
+}
+
+// Error returns the class, never Text.
+func (e *Error) Error() string { return "engine: " + e.Class }
+
+// Is matches the sentinels of this package.
+func (e *Error) Is(target error) bool {
+	switch target {
+	case ErrInterrupted:
+		return e.Kind == KindInterrupted && !e.Timeout
+	case ErrTimeout:
+		return e.Kind == KindInterrupted && e.Timeout
+	case ErrFatal:
+		return e.Kind == KindFatal
+	case ErrOutOfMemory:
+		return e.Kind == KindOutOfMemory
+	}
+	return false
+}

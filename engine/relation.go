@@ -1,0 +1,50 @@
+package engine
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"strconv"
+	"strings"
+)
+
+// Database is the name under which an engine attaches the source. It is
+// unguessable in practice and never shown to users.
+func (s Source) Database() string {
+	sum := sha256.Sum256([]byte(s.Location + "\x00" + s.Incarnation))
+	return "src_" + hex.EncodeToString(sum[:12]) + "_" + strconv.FormatInt(s.Version, 10)
+}
+
+// SourceTable is the table name inside every attached source.
+const SourceTable = "t"
+
+// Relation is the qualified name of the source in SQL, quoted.
+func (s Source) Relation() string {
+	return QuoteIdent(s.Database()) + `.main.` + QuoteIdent(SourceTable)
+}
+
+// BarrierDatabase and BarrierSchema qualify every filtered copy.
+const (
+	BarrierDatabase = "temp"
+	BarrierSchema   = "main"
+)
+
+// Relation is the qualified name of the copy in SQL, quoted.
+func (b Barrier) Relation() string {
+	return BarrierDatabase + "." + BarrierSchema + "." + QuoteIdent(b.Name)
+}
+
+// BarrierName returns the content address for a copy of src filled by sql.
+func BarrierName(src Source, sql string) string {
+	sum := sha256.Sum256([]byte(src.Database() + "\x00" + sql))
+	return "flt_" + hex.EncodeToString(sum[:16])
+}
+
+// QuoteIdent quotes an identifier for SQL.
+func QuoteIdent(name string) string {
+	return `"` + strings.ReplaceAll(name, `"`, `""`) + `"`
+}
+
+// QuoteString quotes a string literal for SQL.
+func QuoteString(s string) string {
+	return `'` + strings.ReplaceAll(s, `'`, `''`) + `'`
+}
