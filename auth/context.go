@@ -1,0 +1,20 @@
+package auth
+
+import "context"
+
+type principalKey struct{}
+
+// WithPrincipal returns a context that carries p. A principal already in ctx
+// is replaced for what is done with the new context.
+func WithPrincipal(ctx context.Context, p Principal) context.Context {
+	return context.WithValue(ctx, principalKey{}, p)
+}
+
+// PrincipalFrom returns the principal of ctx, or [ErrNoPrincipal].
+func PrincipalFrom(ctx context.Context) (Principal, error) {
+	p, ok := ctx.Value(principalKey{}).(Principal)
+	if !ok {
+		return Principal{}, ErrNoPrincipal
+	}
+	return p, nil
+}
