@@ -1,0 +1,19 @@
+#!/usr/bin/env bash
+# python.sh VENV REQUIREMENTS: a virtual environment with the pinned packages.
+# A stamp per requirements file makes a second call free.
+set -euo pipefail
+
+venv=$1 requirements=$2
+stamp=$venv/.installed-$(basename "$requirements" .txt)
+
+if [ ! -x "$venv/bin/python" ]; then
+	python3 -m venv "$venv" || {
+		echo "python.sh: python3 with its venv module is needed (Debian: apt-get install python3-venv)" >&2
+		exit 1
+	}
+fi
+if ! cmp -s "$requirements" "$stamp"; then
+	echo "installing $requirements into $venv"
+	"$venv/bin/python" -m pip install --quiet --only-binary :all: -r "$requirements"
+	cp "$requirements" "$stamp"
+fi

@@ -1,0 +1,35 @@
+#!/usr/bin/env bash
+# test.sh PACKAGES [GO TEST FLAGS]: every test once. Test programs that link
+# DuckDB, or the SQLite that was translated from C, run without the race
+# detector: there it multiplies build and run time and sees none of that code.
+set -euo pipefail
+
+: "${TAGS:?}"
+pattern=${1:-./...}
+shift || true
+
+# One line for each test program: the package under test and all that it links.
+programs=$(go list -tags "$TAGS" -test -f \
+	'{{if and .ForTest (eq .Name "main")}}{{.ForTest}} {{join .Deps " "}}{{end}}' "$pattern")
+
+plain=() raced=()
+while read -r package links; do
+	case "$links" in
+	'') ;;
+	*github.com/duckdb/duckdb-go* | *modernc.org/sqlite*) plain+=("$package") ;;
+	*) raced+=("$package") ;;
+	esac
+done <<<"$programs"
+if [ $((${#plain[@]} + ${#raced[@]})) -eq 0 ]; then
+	echo "test.sh: no test in $pattern" >&2
+	exit 1
+fi
+
+status=0
+if [ ${#raced[@]} -gt 0 ]; then
+	go test -tags "$TAGS" -timeout 15m -race "$@" "${raced[@]}" || status=1
+fi
+if [ ${#plain[@]} -gt 0 ]; then
+	go test -tags "$TAGS" -timeout 15m "$@" "${plain[@]}" || status=1
+fi
+exit $status

@@ -1,0 +1,75 @@
+# Lakewarden. `make help` lists the targets.
+#
+# Everything a target needs beyond Go, a C compiler and Python it gets itself
+# and keeps below bin/, which git ignores. A second call finds it there.
+
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+
+BIN        := bin
+EXTENSIONS := $(CURDIR)/$(BIN)/extensions
+VENV       := $(CURDIR)/$(BIN)/venv
+PACKAGES   ?= ./...
+FUZZTIME   ?= 30s
+BENCHMARK  ?= all
+# Which part of the tests a run takes is decided by their packages alone, so
+# that no test is left out by a name: see .ci/scripts/test.sh.
+TESTFLAGS  ?=
+
+# DuckDB's Go API hands out Arrow record batches under this tag only.
+TAGS    := duckdb_arrow
+GOBUILD := CGO_ENABLED=1 go build -tags $(TAGS) -buildvcs=false -trimpath
+
+export TAGS
+# Tests and benchmarks look these up; a person can point them elsewhere.
+export LAKEWARDEN_EXTENSION_DIR ?= $(EXTENSIONS)
+export LAKEWARDEN_TEST_PYTHON   ?= $(VENV)/bin/python
+
+.DEFAULT_GOAL := help
+
+.PHONY: help
+help: ## List the targets
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: build
+build: ## Build bin/lakewarden
+	$(GOBUILD) -ldflags "-X main.version=$(VERSION)" -o $(BIN)/lakewarden ./cmd/lakewarden
+
+.PHONY: run
+run: build extensions ## Create the demo organisation (once) and serve it
+	$(BIN)/lakewarden demo
+	$(BIN)/lakewarden serve
+
+.PHONY: extensions
+extensions: ## Get the DuckDB extensions into bin/extensions
+	@.ci/scripts/extensions.sh $(EXTENSIONS)
+
+.PHONY: test-deps
+test-deps: extensions ## Get what the tests compare with: Python oracles, PostgreSQL
+	@.ci/scripts/python.sh $(VENV) .ci/requirements/test.txt
+	@.ci/scripts/postgres.sh
+
+.PHONY: test
+test: test-deps ## Run every test, with the race detector where no C code is linked
+	@.ci/scripts/test.sh $(PACKAGES) $(TESTFLAGS)
+
+.PHONY: fuzz
+fuzz: extensions ## Run every fuzz target for FUZZTIME each (30s)
+	@.ci/scripts/fuzz.sh $(FUZZTIME)
+
+.PHONY: lint
+lint: ## Check format, layers, vet and style of Go and shell files
+	@.ci/scripts/lint.sh
+
+.PHONY: bench
+bench: build test-deps ## Measure against plain DuckDB and roapi; the report goes to docs/bench
+	@.ci/scripts/python.sh $(VENV) .ci/requirements/bench.txt
+	$(GOBUILD) -o $(BIN)/bench ./cmd/bench
+	$(BIN)/bench run --workload $(BENCHMARK) --report docs/bench
+
+.PHONY: docker
+docker: ## Build the container image lakewarden:VERSION
+	docker build --build-arg VERSION=$(VERSION) -t lakewarden:$(VERSION) .
+
+.PHONY: clean
+clean: ## Remove bin/ (programs, extensions, test set-up, benchmark data)
+	rm -rf $(BIN)
