@@ -1,0 +1,281 @@
+package apikey_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/lakewarden/lakewarden/auth"
+	"github.com/lakewarden/lakewarden/auth/apikey"
+)
+
+// memory is a Store and an epoch in memory that counts its calls.
+type memory struct {
+	mu      sync.Mutex
+	records map[string]apikey.Record
+	epoch   uint64
+	lookups int
+	touched []time.Time
+	err     error
+}
+
+func (m *memory) KeyByPrefix(_ context.Context, prefix string) (apikey.Record, bool, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.lookups++
+	r, ok := m.records[prefix]
+	return r, ok, m.err
+}
+
+func (m *memory) TouchKey(_ context.Context, _ uuid.UUID, at time.Time) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.touched = append(m.touched, at)
+	return nil
+}
+
+func (m *memory) Epoch(context.Context) (uint64, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.epoch, nil
+}
+
+// change edits the one record and moves the epoch, as the catalog does.
+func (m *memory) change(prefix string, edit func(*apikey.Record)) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	r := m.records[prefix]
+	edit(&r)
+	m.records[prefix] = r
+	m.epoch++
+}
+
+func (m *memory) counts() (lookups int, touches []time.Time) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.lookups, append([]time.Time(nil), m.touched...)
+}
+
+type clock struct {
+	mu sync.Mutex
+	at time.Time
+}
+
+func (c *clock) Now() time.Time { c.mu.Lock(); defer c.mu.Unlock(); return c.at }
+
+func (c *clock) Add(d time.Duration) { c.mu.Lock(); c.at = c.at.Add(d); c.mu.Unlock() }
+
+type fixture struct {
+	*apikey.Authenticator
+	store *memory
+	clock *clock
+	key   apikey.Key
+	want  apikey.Record
+}
+
+func newFixture(t *testing.T) *fixture {
+	key := apikey.Generate()
+	hash := key.Hash()
+	workspace := uuid.New()
+	r := apikey.Record{
+		ID: uuid.New(), OrgID: uuid.New(), UserID: uuid.New(), Email: "ada@example.com",
+		Hash: hash[:], Scopes: []string{"tables:query", "rows:insert", "gone:scope"},
+		Role: auth.RoleEditor, WorkspaceID: &workspace, ExpiresAt: now.Add(24 * time.Hour),
+	}
+	f := &fixture{
+		store: &memory{records: map[string]apikey.Record{key.Prefix(): r}, epoch: 7},
+		clock: &clock{at: now}, key: key, want: r,
+	}
+	f.Authenticator = apikey.New(f.store, apikey.Options{Epoch: f.store.Epoch, Now: f.clock.Now})
+	t.Cleanup(f.Close)
+	return f
+}
+
+func TestAuthenticateReturnsTheOwnerWithEffectiveScopes(t *testing.T) {
+	f := newFixture(t)
+	p, err := f.Authenticate(t.Context(), f.key.Reveal())
+	require.NoError(t, err)
+	require.Equal(t, auth.Principal{
+		OrgID: f.want.OrgID, UserID: f.want.UserID, KeyID: &f.want.ID, Email: "ada@example.com",
+		Role:    auth.RoleEditor,
+		Granted: auth.NewScopeSet(auth.ScopeTablesQuery, auth.ScopeRowsInsert),
+		Scopes:  auth.NewScopeSet(auth.ScopeTablesQuery, auth.ScopeRowsInsert),
+		Method:  auth.MethodAPIKey, WorkspaceID: f.want.WorkspaceID,
+	}, p)
+}
+
+func TestWrongChecksumAsksNoStore(t *testing.T) {
+	f := newFixture(t)
+	text := f.key.Reveal()
+	bad := text[:len(text)-1] + string(rune('0'+(text[len(text)-1]+1)%10))
+	_, err := f.Authenticate(t.Context(), bad)
+	require.ErrorIs(t, err, auth.ErrMalformed)
+	lookups, _ := f.store.counts()
+	require.Zero(t, lookups)
+}
+
+func TestWrongSecretWithRightPrefixIsRefused(t *testing.T) {
+	f := newFixture(t)
+	// The same prefix stored for another key: what a guesser who knows the
+	// visible part has.
+	other := apikey.Generate()
+	r := f.want
+	r.Revoked = true
+	f.store.records[other.Prefix()] = r
+	_, err := f.Authenticate(t.Context(), other.Reveal())
+	require.ErrorIs(t, err, auth.ErrUnauthenticated)
+	require.NotErrorIs(t, err, auth.ErrRevoked, "the reason is only for who holds the secret")
+	_, err = f.Authenticate(t.Context(), apikey.Generate().Reveal())
+	require.ErrorIs(t, err, auth.ErrUnauthenticated)
+}
+
+// Every change takes effect on the next call although the record was cached.
+func TestChangesTakeEffectOnTheNextCall(t *testing.T) {
+	for name, c := range map[string]struct {
+		edit func(*apikey.Record)
+		want error
+	}{
+		"revoked":     {func(r *apikey.Record) { r.Revoked = true }, auth.ErrRevoked},
+		"expired":     {func(r *apikey.Record) { r.ExpiresAt = now }, auth.ErrExpired},
+		"removed":     {func(r *apikey.Record) { r.Role = "" }, auth.ErrNoMember},
+		"strange":     {func(r *apikey.Record) { r.Role = "root" }, auth.ErrNoMember},
+		"key deleted": {func(r *apikey.Record) { *r = apikey.Record{} }, auth.ErrUnauthenticated},
+		"zero expiry": {func(r *apikey.Record) { r.ExpiresAt = time.Time{} }, auth.ErrExpired},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFixture(t)
+			for range 3 {
+				_, err := f.Authenticate(t.Context(), f.key.Reveal())
+				require.NoError(t, err)
+			}
+			lookups, _ := f.store.counts()
+			require.Equal(t, 1, lookups, "the second call is served by the cache")
+			f.store.change(f.key.Prefix(), c.edit)
+			_, err := f.Authenticate(t.Context(), f.key.Reveal())
+			require.ErrorIs(t, err, c.want)
+		})
+	}
+}
+
+func TestLowerRoleShrinksAKeyAtOnce(t *testing.T) {
+	f := newFixture(t)
+	p, err := f.Authenticate(t.Context(), f.key.Reveal())
+	require.NoError(t, err)
+	require.True(t, p.Scopes.Has(auth.ScopeRowsInsert))
+	f.store.change(f.key.Prefix(), func(r *apikey.Record) { r.Role = auth.RoleViewer })
+	p, err = f.Authenticate(t.Context(), f.key.Reveal())
+	require.NoError(t, err)
+	require.Equal(t, auth.NewScopeSet(auth.ScopeTablesQuery), p.Scopes)
+	require.True(t, p.Granted.Has(auth.ScopeRowsInsert))
+}
+
+func TestCachedKeyExpiresOnTime(t *testing.T) {
+	f := newFixture(t)
+	f.store.change(f.key.Prefix(), func(r *apikey.Record) { r.ExpiresAt = now.Add(10 * time.Second) })
+	_, err := f.Authenticate(t.Context(), f.key.Reveal())
+	require.NoError(t, err)
+	f.clock.Add(10*time.Second - time.Nanosecond)
+	_, err = f.Authenticate(t.Context(), f.key.Reveal())
+	require.NoError(t, err)
+	f.clock.Add(time.Nanosecond)
+	_, err = f.Authenticate(t.Context(), f.key.Reveal())
+	require.ErrorIs(t, err, auth.ErrExpired)
+	lookups, _ := f.store.counts()
+	require.Equal(t, 1, lookups)
+}
+
+func TestCachedAnswerAgesWithinAnEpoch(t *testing.T) {
+	f := newFixture(t)
+	for range 3 {
+		_, err := f.Authenticate(t.Context(), f.key.Reveal())
+		require.NoError(t, err)
+		f.clock.Add(time.Minute)
+	}
+	lookups, _ := f.store.counts()
+	require.Equal(t, 3, lookups)
+}
+
+func TestNoEpochMeansNoCacheAndUnknownEpochMeansNoAnswer(t *testing.T) {
+	f := newFixture(t)
+	plain := apikey.New(f.store, apikey.Options{Now: f.clock.Now})
+	defer plain.Close()
+	for range 3 {
+		_, err := plain.Authenticate(t.Context(), f.key.Reveal())
+		require.NoError(t, err)
+	}
+	lookups, _ := f.store.counts()
+	require.Equal(t, 3, lookups)
+
+	lost := apikey.New(f.store, apikey.Options{Now: f.clock.Now, Epoch: func(context.Context) (uint64, error) {
+		return 0, errors.New("no word for five seconds")
+	}})
+	defer lost.Close()
+	_, err := lost.Authenticate(t.Context(), f.key.Reveal())
+	require.ErrorIs(t, err, auth.ErrUnavailable)
+	require.NotErrorIs(t, err, auth.ErrUnauthenticated)
+}
+
+func TestStoreFailureIsNotARefusal(t *testing.T) {
+	f := newFixture(t)
+	f.store.err = context.DeadlineExceeded
+	_, err := f.Authenticate(t.Context(), f.key.Reveal())
+	require.ErrorIs(t, err, auth.ErrUnavailable)
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	require.NotErrorIs(t, err, auth.ErrUnauthenticated)
+}
+
+func TestUseIsRecordedOnceAMinute(t *testing.T) {
+	f := newFixture(t)
+	for range 130 { // 130 uses over 129 seconds: at 0, 60 and 120
+		_, err := f.Authenticate(t.Context(), f.key.Reveal())
+		require.NoError(t, err)
+		f.clock.Add(time.Second)
+	}
+	f.Close()
+	_, touches := f.store.counts()
+	require.Equal(t, []time.Time{now, now.Add(time.Minute), now.Add(2 * time.Minute)}, touches)
+	_, err := f.Authenticate(t.Context(), f.key.Reveal())
+	require.NoError(t, err, "a closed authenticator still verifies")
+}
+
+func TestUseRecordedByAnotherReplicaCounts(t *testing.T) {
+	f := newFixture(t)
+	f.store.change(f.key.Prefix(), func(r *apikey.Record) { r.LastUsedAt = now.Add(-59 * time.Second) })
+	_, err := f.Authenticate(t.Context(), f.key.Reveal())
+	require.NoError(t, err)
+	f.Close()
+	_, touches := f.store.counts()
+	require.Empty(t, touches)
+}
+
+// Whoever starts after a revocation returned must be refused, however many
+// callers fill the cache meanwhile.
+func TestRevocationWinsEveryRace(t *testing.T) {
+	f := newFixture(t)
+	var revoked sync.WaitGroup
+	revoked.Add(1)
+	var callers sync.WaitGroup
+	for range 8 {
+		callers.Go(func() {
+			for range 200 {
+				_, _ = f.Authenticate(context.Background(), f.key.Reveal())
+			}
+			revoked.Wait()
+			for range 200 {
+				_, err := f.Authenticate(context.Background(), f.key.Reveal())
+				if !errors.Is(err, auth.ErrRevoked) {
+					t.Errorf("after revocation: %v", err)
+					return
+				}
+			}
+		})
+	}
+	f.store.change(f.key.Prefix(), func(r *apikey.Record) { r.Revoked = true })
+	revoked.Done()
+	callers.Wait()
+}

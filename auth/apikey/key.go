@@ -1,0 +1,115 @@
+package apikey
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"fmt"
+	"hash/crc32"
+	"log/slog"
+	"strings"
+
+	"github.com/lakewarden/lakewarden/auth"
+)
+
+// Prefix is what every key starts with.
+const Prefix = "lw_"
+
+const (
+	visibleLen  = 8
+	secretLen   = 32
+	checksumLen = 6
+	prefixLen   = len(Prefix) + visibleLen
+	bodyLen     = prefixLen + 1 + secretLen // what the checksum covers
+	keyLen      = bodyLen + checksumLen
+)
+
+const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+
+// Key is a well-formed key with its secret. The zero value is no key.
+type Key struct{ text string }
+
+// Hash is the SHA-256 of a key's text: what is stored instead of the key.
+type Hash [sha256.Size]byte
+
+// Generate makes a new key from the system's secure random source.
+func Generate() Key {
+	body := Prefix + randomText(visibleLen) + "_" + randomText(secretLen)
+	return Key{text: body + checksum(body)}
+}
+
+// Parse checks the form and the checksum of a key; otherwise the error is
+// [auth.ErrMalformed]. It does not tell whether the key exists.
+func Parse(text string) (Key, error) {
+	if len(text) != keyLen || !strings.HasPrefix(text, Prefix) || text[prefixLen] != '_' {
+		return Key{}, auth.ErrMalformed
+	}
+	for i := len(Prefix); i < keyLen; i++ {
+		if i != prefixLen && strings.IndexByte(alphabet, text[i]) < 0 {
+			return Key{}, auth.ErrMalformed
+		}
+	}
+	if checksum(text[:bodyLen]) != text[bodyLen:] {
+		return Key{}, auth.ErrMalformed
+	}
+	return Key{text: text}, nil
+}
+
+// Prefix returns the visible part, lw_ and eight characters.
+func (k Key) Prefix() string {
+	if k.text == "" {
+		return ""
+	}
+	return k.text[:prefixLen]
+}
+
+// Reveal returns the whole key with its secret: for the reply that shows it
+// once, and for nothing else.
+func (k Key) Reveal() string { return k.text }
+
+// Hash returns what is stored of the key.
+func (k Key) Hash() Hash { return sha256.Sum256([]byte(k.text)) }
+
+// Matches compares with a stored hash in constant time.
+func (h Hash) Matches(stored []byte) bool { return subtle.ConstantTimeCompare(h[:], stored) == 1 }
+
+// String returns the prefix only.
+func (k Key) String() string { return k.Prefix() + "_…" }
+
+// Format keeps every verb of fmt, %#v included, from printing the secret.
+func (k Key) Format(s fmt.State, _ rune) { _, _ = s.Write([]byte(k.String())) }
+
+// LogValue keeps the secret out of logs.
+func (k Key) LogValue() slog.Value { return slog.StringValue(k.String()) }
+
+// MarshalText keeps the secret out of encoded values.
+func (k Key) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
+
+// randomText returns n uniformly random characters of the alphabet. Bytes of
+// 248 and above are drawn again: 256 is no multiple of 62.
+func randomText(n int) string {
+	const fair = 256 / len(alphabet) * len(alphabet)
+	text := make([]byte, 0, n)
+	var buf [64]byte
+	for len(text) < n {
+		_, _ = rand.Read(buf[:]) // documented never to fail
+		for _, b := range buf {
+			if int(b) < fair && len(text) < n {
+				text = append(text, alphabet[int(b)%len(alphabet)])
+			}
+		}
+	}
+	return string(text)
+}
+
+// checksum returns the CRC-32 (IEEE) of body as six base62 digits, padded with
+// zeros.
+func checksum(body string) string {
+	sum := crc32.ChecksumIEEE([]byte(body))
+	var digits [checksumLen]byte
+	for i := checksumLen - 1; i >= 0; i-- {
+		digits[i] = alphabet[sum%uint32(len(alphabet))]
+		sum /= uint32(len(alphabet))
+	}
+	return string(digits[:])
+}
