@@ -1,0 +1,20 @@
+// Package sessions hands out engine sessions to callers and keeps them within
+// one budget of memory.
+//
+// A caller takes a [Held] for one statement and gives it back. A held session
+// belongs to one [Key]: an organisation, a user and the set of roots that are
+// visible to that user now. It is never passed on to another key, so nothing a
+// session remembers (attached tables, filtered copies) can cross users, and a
+// change of what a user may see leads to another session.
+//
+// What may not go in here: SQL, policies, HTTP. The package knows an engine
+// only through its contract.
+//
+// Invariants:
+//   - The memory of all held leases together never exceeds the budget.
+//   - Among organisations that wait, turns alternate; within one, first come
+//     is first served. A failed or cancelled wait takes nothing.
+//   - A session is held by at most one statement, and a broken session is
+//     closed, never handed out again.
+//   - An idle user costs nothing: sessions that are not used are closed.
+package sessions

@@ -1,0 +1,77 @@
+package sessions
+
+import (
+	"runtime"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+const (
+	mib = int64(1) << 20
+	// MinLease is the smallest memory a statement can work with.
+	MinLease = 128 * mib
+)
+
+// Options tunes a pool. The zero value is usable.
+type Options struct {
+	// Budget is the memory in bytes that all running statements share. Default
+	// 4 GiB.
+	Budget int64
+	// Lease is the memory in bytes a statement gets when there is room; under
+	// pressure it gets less, down to MinLease. Default 1 GiB.
+	Lease int64
+	// OrgShare is the part of Budget that one organisation can hold while
+	// others wait. Default 0.5.
+	OrgShare float64
+	// MaxRunning caps statements that run at once. Default 8 a core.
+	MaxRunning int
+	// MaxQueued caps waiting statements, and MaxQueuedOrg those of one
+	// organisation. Defaults 512 and 128.
+	MaxQueued    int
+	MaxQueuedOrg int
+	// MaxWait ends a wait. Default 30 s.
+	MaxWait time.Duration
+	// MaxIdle caps sessions kept warm; IdleTimeout closes one that is not used;
+	// IdleBytes is what filtered copies of all warm sessions together may hold.
+	// Defaults 64, 60 s, a quarter of Budget.
+	MaxIdle     int
+	IdleTimeout time.Duration
+	IdleBytes   int64
+	// Threads is a statement's number of worker threads. Default: cores.
+	Threads int
+	// TempBytes caps a statement's spill. Default 10 GiB.
+	TempBytes int64
+	// Registerer receives the metrics; nil means none.
+	Registerer prometheus.Registerer
+	// Now is the clock. Default time.Now.
+	Now func() time.Time
+}
+
+func (o Options) withDefaults() Options {
+	def(&o.Budget, 4096*mib)
+	def(&o.Lease, 1024*mib)
+	def(&o.OrgShare, 0.5)
+	def(&o.MaxRunning, 8*runtime.NumCPU())
+	def(&o.MaxQueued, 512)
+	def(&o.MaxQueuedOrg, 128)
+	def(&o.MaxWait, 30*time.Second)
+	def(&o.MaxIdle, 64)
+	def(&o.IdleTimeout, 60*time.Second)
+	def(&o.IdleBytes, o.Budget/4)
+	def(&o.Threads, runtime.NumCPU())
+	def(&o.TempBytes, 10*1024*mib)
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	o.Budget = max(o.Budget, MinLease)
+	o.Lease = min(max(o.Lease, MinLease), o.Budget)
+	return o
+}
+
+func def[T comparable](field *T, value T) {
+	var zero T
+	if *field == zero {
+		*field = value
+	}
+}

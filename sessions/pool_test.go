@@ -1,0 +1,258 @@
+package sessions_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/sessions"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// fakeEngine counts open sessions and checks that each serves one key.
+type fakeEngine struct {
+	open, opened atomic.Int64
+	fail         error
+}
+
+type fakeSession struct {
+	eng    *fakeEngine
+	roots  []string
+	busy   atomic.Bool
+	broken atomic.Bool
+	closed atomic.Bool
+}
+
+func (e *fakeEngine) Open(_ context.Context, o engine.SessionOptions) (engine.Session, error) {
+	if e.fail != nil {
+		return nil, e.fail
+	}
+	e.open.Add(1)
+	e.opened.Add(1)
+	return &fakeSession{eng: e, roots: o.Roots}, nil
+}
+func (e *fakeEngine) Close() error { return nil }
+func (s *fakeSession) Query(context.Context, engine.Statement) (engine.Result, error) {
+	return nil, errors.New("unused")
+}
+func (s *fakeSession) Idle(context.Context, int64) error { return nil }
+func (s *fakeSession) Broken() bool                      { return s.broken.Load() }
+func (s *fakeSession) Close() error {
+	if s.closed.CompareAndSwap(false, true) {
+		s.eng.open.Add(-1)
+	}
+	return nil
+}
+
+func fake(h *sessions.Held) *fakeSession { return h.Session.(*fakeSession) }
+
+func newPool(t *testing.T, eng *fakeEngine, opts sessions.Options) *sessions.Pool {
+	p := sessions.New(eng, opts)
+	t.Cleanup(func() {
+		require.NoError(t, p.Close(context.Background()))
+		require.Zero(t, eng.open.Load(), "every session is closed with the pool")
+	})
+	return p
+}
+
+func acquire(t *testing.T, p *sessions.Pool, key sessions.Key) *sessions.Held {
+	h, err := p.Acquire(context.Background(), key)
+	require.NoError(t, err)
+	return h
+}
+
+func TestASessionIsReusedByItsKeyOnly(t *testing.T) {
+	eng := &fakeEngine{}
+	p := newPool(t, eng, sessions.Options{})
+	a := sessions.Key{Org: "o", User: "a", Roots: []string{"/1", "/2"}}
+	h := acquire(t, p, a)
+	first := fake(h)
+	h.Release()
+	h.Release()
+
+	h = acquire(t, p, sessions.Key{Org: "o", User: "a", Roots: []string{"/2", "/1"}})
+	require.Same(t, first, fake(h), "order of roots does not matter")
+	h.Release()
+	for _, other := range []sessions.Key{
+		{Org: "o", User: "b", Roots: a.Roots},
+		{Org: "p", User: "a", Roots: a.Roots},
+		{Org: "o", User: "a", Roots: []string{"/1"}},
+	} {
+		h := acquire(t, p, other)
+		require.NotSame(t, first, fake(h), "%v", other)
+		require.Equal(t, other.Roots, fake(h).roots)
+		h.Release()
+	}
+}
+
+func TestABrokenSessionIsNotHandedOutAgain(t *testing.T) {
+	eng := &fakeEngine{}
+	p := newPool(t, eng, sessions.Options{})
+	key := sessions.Key{Org: "o", User: "a"}
+	h := acquire(t, p, key)
+	broken := fake(h)
+	broken.broken.Store(true)
+	h.Release()
+	require.True(t, broken.closed.Load())
+	h = acquire(t, p, key)
+	defer h.Release()
+	require.NotSame(t, broken, fake(h))
+}
+
+func TestLeasesStayWithinTheBudgetUnderLoad(t *testing.T) {
+	const budget = 1 << 30
+	eng := &fakeEngine{}
+	p := newPool(t, eng, sessions.Options{Budget: budget, Lease: 512 << 20, MaxRunning: 100, MaxIdle: 4})
+	var held, most atomic.Int64
+	var wg sync.WaitGroup
+	for u := range 40 {
+		wg.Go(func() {
+			key := sessions.Key{Org: string(rune('a' + u%3)), User: string(rune('A' + u%10))}
+			for range 50 {
+				h, err := p.Acquire(context.Background(), key)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if !fake(h).busy.CompareAndSwap(false, true) || fake(h).closed.Load() {
+					t.Error("session handed out twice or after close")
+				}
+				if now := held.Add(h.Lease.Memory); now > budget || h.Lease.Memory < sessions.MinLease {
+					t.Errorf("held %d, lease %d", now, h.Lease.Memory)
+				} else if now > most.Load() {
+					most.Store(now)
+				}
+				held.Add(-h.Lease.Memory)
+				fake(h).busy.Store(false)
+				h.Release()
+			}
+		})
+	}
+	wg.Wait()
+	require.LessOrEqual(t, p.Stats().Idle, 4)
+	require.Zero(t, p.Stats().HeldBytes)
+	require.Zero(t, p.Stats().Running)
+	require.Positive(t, most.Load())
+}
+
+func TestOrganisationsTakeTurns(t *testing.T) {
+	eng := &fakeEngine{}
+	p := newPool(t, eng, sessions.Options{MaxRunning: 1})
+	blocker := acquire(t, p, sessions.Key{Org: "greedy", User: "g"})
+	order := make(chan string, 12)
+	var wg sync.WaitGroup
+	wait := func(org string) {
+		before := p.Stats().Queued
+		wg.Go(func() {
+			h, err := p.Acquire(context.Background(), sessions.Key{Org: org, User: "u"})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			order <- org
+			h.Release()
+		})
+		require.Eventually(t, func() bool { return p.Stats().Queued == before+1 }, time.Second, time.Millisecond)
+	}
+	for range 10 {
+		wait("greedy")
+	}
+	wait("small")
+	wait("small")
+	blocker.Release()
+	wg.Wait()
+	close(order)
+	position := 0
+	var smalls []int
+	for org := range order {
+		if org == "small" {
+			smalls = append(smalls, position)
+		}
+		position++
+	}
+	require.Equal(t, 12, position)
+	require.LessOrEqual(t, smalls[1], 4, "ten earlier statements of another organisation do not go first: %v", smalls)
+}
+
+func TestACancelledWaitTakesNothing(t *testing.T) {
+	eng := &fakeEngine{}
+	p := newPool(t, eng, sessions.Options{MaxRunning: 1})
+	key := sessions.Key{Org: "o", User: "a"}
+	h := acquire(t, p, key)
+	for range 100 {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Millisecond)
+		_, err := p.Acquire(ctx, key)
+		cancel()
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+	}
+	require.Equal(t, sessions.Stats{Running: 1, HeldBytes: h.Lease.Memory}, p.Stats())
+	h.Release()
+	acquire(t, p, key).Release()
+}
+
+func TestAFullQueueIsBusy(t *testing.T) {
+	eng := &fakeEngine{}
+	p := newPool(t, eng, sessions.Options{MaxRunning: 1, MaxQueuedOrg: 1, MaxWait: 50 * time.Millisecond})
+	key := sessions.Key{Org: "o", User: "a"}
+	h := acquire(t, p, key)
+	defer h.Release()
+	waited := make(chan error, 1)
+	go func() {
+		_, err := p.Acquire(context.Background(), key)
+		waited <- err
+	}()
+	require.Eventually(t, func() bool { return p.Stats().Queued == 1 }, time.Second, time.Millisecond)
+	_, err := p.Acquire(context.Background(), key)
+	var busy *sessions.BusyError
+	require.ErrorAs(t, err, &busy)
+	require.Equal(t, "organisation", busy.Scope)
+	require.Positive(t, busy.RetryAfter)
+	require.ErrorIs(t, <-waited, sessions.ErrBusy, "a wait ends after MaxWait")
+}
+
+func TestAnEngineFailureGivesTheLeaseBack(t *testing.T) {
+	eng := &fakeEngine{fail: errors.New("no engine")}
+	p := newPool(t, eng, sessions.Options{MaxRunning: 1})
+	for range 3 {
+		_, err := p.Acquire(context.Background(), sessions.Key{Org: "o", User: "a"})
+		require.ErrorIs(t, err, eng.fail)
+	}
+	require.Zero(t, p.Stats().Running)
+}
+
+func TestIdleSessionsAreClosed(t *testing.T) {
+	eng := &fakeEngine{}
+	p := newPool(t, eng, sessions.Options{IdleTimeout: 20 * time.Millisecond})
+	acquire(t, p, sessions.Key{Org: "o", User: "a"}).Release()
+	require.Eventually(t, func() bool { return eng.open.Load() == 0 }, 2*time.Second, 5*time.Millisecond)
+}
+
+func TestDropClosesTheIdleSessionsOfAUser(t *testing.T) {
+	eng := &fakeEngine{}
+	p := newPool(t, eng, sessions.Options{})
+	acquire(t, p, sessions.Key{Org: "o", User: "a"}).Release()
+	acquire(t, p, sessions.Key{Org: "o", User: "b"}).Release()
+	require.Equal(t, 1, p.Drop(func(org, user string) bool { return user == "a" }))
+	require.Equal(t, int64(1), eng.open.Load())
+}
+
+func TestCloseWaitsForRunningStatements(t *testing.T) {
+	eng := &fakeEngine{}
+	p := sessions.New(eng, sessions.Options{})
+	h := acquire(t, p, sessions.Key{Org: "o", User: "a"})
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Millisecond)
+	defer cancel()
+	require.ErrorIs(t, p.Close(ctx), context.DeadlineExceeded)
+	_, err := p.Acquire(context.Background(), sessions.Key{Org: "o", User: "a"})
+	require.ErrorIs(t, err, sessions.ErrClosed)
+	h.Release()
+	require.Eventually(t, func() bool { return eng.open.Load() == 0 }, time.Second, time.Millisecond)
+}
