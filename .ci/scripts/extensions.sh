@@ -27,7 +27,7 @@ wanted=$(missing)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 echo "getting $(echo "$wanted" | tr '\n' ' ')"
-"$root/.ci/scripts/python.sh" "$work/venv" /dev/null
+python3 -m venv "$work/venv"
 # shellcheck disable=SC2086 # one argument a line
 "$work/venv/bin/python" -m pip download --quiet --no-deps --only-binary :all: -d "$work/wheels" $wanted
 "$work/venv/bin/python" - "$work/wheels" "$dir" "$platform" <<'PY'

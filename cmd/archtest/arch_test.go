@@ -1,0 +1,140 @@
+package archtest_test
+
+import (
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestTree applies the rules to this repository.
+func TestTree(t *testing.T) {
+	root, err := filepath.Abs(filepath.Join("..", ".."))
+	require.NoError(t, err)
+	require.FileExists(t, filepath.Join(root, "go.mod"))
+
+	tree, err := readTree(os.DirFS(root))
+	require.NoError(t, err)
+	require.NotEmpty(t, tree)
+	for _, line := range check(tree) {
+		t.Error(line)
+	}
+}
+
+// TestRulesCatch plants one breach after the other and expects it to be named:
+// a rule that cannot fail guards nothing.
+func TestRulesCatch(t *testing.T) {
+	cases := []struct {
+		name string
+		// files maps a path to its imports; the package name is the folder's.
+		files map[string][]string
+		want  string // a part of the only report, or "" for none
+	}{
+		{"domain imports nothing of ours", map[string][]string{"engine/x.go": {module + "/catalog"}}, "not an allowed arrow"},
+		{"listed arrow", map[string][]string{"sessions/x.go": {module + "/engine", module + "/auth"}}, ""},
+		{"engine implementation outside cmd", map[string][]string{"api/ops/x.go": {module + "/engine/duckdb"}}, "chosen in cmd"},
+		{"store provider outside cmd", map[string][]string{"api/ops/x.go": {module + "/engine/objstore/file"}}, "chosen in cmd"},
+		{"store contract in an operation", map[string][]string{"api/ops/x.go": {module + "/engine/objstore"}}, ""},
+		{"cmd wires everything", map[string][]string{"cmd/lakewarden/x.go": {module + "/engine/duckdb", module + "/api"}}, ""},
+		{"nobody imports cmd", map[string][]string{"cmd/lakewarden/x.go": {module + "/cmd/bench"}}, "nobody imports cmd"},
+		{"nobody imports bench", map[string][]string{"api/x_test.go": {module + "/bench"}}, "nobody imports cmd or bench"},
+		{"bench command", map[string][]string{"cmd/bench/x.go": {module + "/bench"}}, ""},
+		{"unknown package", map[string][]string{"engine/novel/x.go": {module + "/catalog"}}, "not in the table"},
+		{"parent of an unknown package", map[string][]string{"engine/novel/x.go": {module + "/engine"}}, ""},
+		{"test package in code", map[string][]string{"catalog/sqlstore/x.go": {module + "/catalog/catalogtest"}}, "test packages are for tests"},
+		{"test package in a test", map[string][]string{"catalog/sqlstore/x_test.go": {module + "/catalog/catalogtest"}}, ""},
+		{"driver outside its package", map[string][]string{"catalog/x.go": {"database/sql"}}, "written in the stores"},
+		{"DuckDB even in a test", map[string][]string{"engine/delta/x_test.go": {"github.com/duckdb/duckdb-go/v2"}}, "cgo stays"},
+		{"SDK in its provider", map[string][]string{"engine/objstore/s3/x.go": {"github.com/aws/aws-sdk-go-v2/service/s3"}}, ""},
+		{"HTTP in an operation", map[string][]string{"api/ops/x.go": {"net/http"}}, "called over HTTP"},
+		{"test library in code", map[string][]string{"catalog/x.go": {"github.com/stretchr/testify/require"}}, "test code"},
+		{"test library in a test package", map[string][]string{"catalog/catalogtest/x.go": {"github.com/stretchr/testify/require"}}, ""},
+		{"assert", map[string][]string{"catalog/x_test.go": {"github.com/stretchr/testify/assert"}}, "use require"},
+		{"log", map[string][]string{"auth/x.go": {"log"}}, "log/slog"},
+		{"slog", map[string][]string{"auth/x.go": {"log/slog"}}, ""},
+		{"drawer", map[string][]string{"engine/util/x.go": nil}, "says nothing"},
+		{"new top-level folder", map[string][]string{"internal/x.go": nil}, "Go code lives below"},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			files := fstest.MapFS{}
+			for name, imports := range c.files {
+				if !strings.HasSuffix(name, "_test.go") {
+					files[path.Dir(name)+"/doc.go"] = &fstest.MapFile{Data: []byte(docFile(name))}
+				}
+				files[name] = &fstest.MapFile{Data: []byte(goFile(name, imports))}
+			}
+			requireReports(t, files, c.want)
+		})
+	}
+}
+
+func TestRulesCatchText(t *testing.T) {
+	t.Run("no package comment", func(t *testing.T) {
+		requireReports(t, fstest.MapFS{"auth/doc.go": {Data: []byte("package auth\n")}}, "no package comment")
+	})
+	t.Run("comment of another package", func(t *testing.T) {
+		requireReports(t, fstest.MapFS{"auth/doc.go": {Data: []byte("// Package author is.\npackage auth\n")}}, "no package comment")
+	})
+	t.Run("no doc.go", func(t *testing.T) {
+		requireReports(t, fstest.MapFS{"auth/auth.go": {Data: []byte("// Package auth is.\npackage auth\n")}}, "no doc.go")
+	})
+	t.Run("long file", func(t *testing.T) {
+		long := "// Package auth is.\npackage auth\n" + strings.Repeat("\n", maxLines)
+		requireReports(t, fstest.MapFS{"auth/doc.go": {Data: []byte(long)}}, "split it")
+	})
+	t.Run("child that its parent imports", func(t *testing.T) {
+		requireReports(t, fstest.MapFS{
+			"engine/delta/doc.go":            {Data: []byte("// Package delta is.\npackage delta\nimport _ \"" + module + "/engine/delta/action\"\n")},
+			"engine/delta/action/doc.go":     {Data: []byte("// Package action is.\npackage action\nimport _ \"" + module + "/engine/delta\"\n")},
+			"engine/delta/action/x_test.go":  {Data: []byte("package action_test\nimport _ \"" + module + "/engine/delta\"\n")},
+			"engine/delta/testdata/wrong.go": {Data: []byte("package wrong\n")},
+		}, "engine/delta/action/doc.go: imports engine/delta: not an allowed arrow")
+	})
+}
+
+func requireReports(t *testing.T, files fstest.MapFS, want string) {
+	t.Helper()
+	tree, err := readTree(files)
+	require.NoError(t, err)
+	got := check(tree)
+	if want == "" {
+		require.Empty(t, got)
+		return
+	}
+	require.Len(t, got, 1)
+	require.Contains(t, got[0], want)
+}
+
+// packageName is what the package of a file is called.
+func packageName(name string) string {
+	if strings.HasPrefix(name, "cmd/") {
+		return "main"
+	}
+	return path.Base(path.Dir(name))
+}
+
+func docFile(name string) string {
+	pkg := packageName(name)
+	if pkg == "main" {
+		return "// Command " + path.Base(path.Dir(name)) + " is here.\npackage main\n"
+	}
+	return "// Package " + pkg + " is here.\npackage " + pkg + "\n"
+}
+
+func goFile(name string, imports []string) string {
+	pkg := packageName(name)
+	if strings.HasSuffix(name, "_test.go") {
+		pkg += "_test"
+	}
+	var text strings.Builder
+	text.WriteString("package " + pkg + "\n")
+	for _, imported := range imports {
+		text.WriteString("import _ \"" + imported + "\"\n")
+	}
+	return text.String()
+}

@@ -1,0 +1,158 @@
+package archtest_test
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+)
+
+// check returns every breach of the rules, one line each, in tree order.
+func check(tree []folder) []string {
+	var found []string
+	report := func(format string, args ...any) { found = append(found, fmt.Sprintf(format, args...)) }
+
+	graph := arrows(tree)
+	for _, f := range tree {
+		checkFolder(f, report)
+		for _, file := range f.files {
+			if file.lines > maxLines {
+				report("%s: %d lines, more than %d: split it by idea", file.name, file.lines, maxLines)
+			}
+			for _, imported := range file.imports {
+				if target, ok := ours(imported); ok {
+					checkArrow(graph, f.path, file, target, report)
+				} else {
+					checkOwner(f.path, file, imported, report)
+				}
+			}
+		}
+	}
+	return found
+}
+
+// arrows maps each folder to what its non-test files import of ours.
+func arrows(tree []folder) map[string]map[string]bool {
+	graph := map[string]map[string]bool{}
+	for _, f := range tree {
+		graph[f.path] = map[string]bool{}
+		for _, file := range f.files {
+			for _, imported := range file.imports {
+				if target, ok := ours(imported); ok && !file.test {
+					graph[f.path][target] = true
+				}
+			}
+		}
+	}
+	return graph
+}
+
+func checkFolder(f folder, report func(string, ...any)) {
+	top, _, _ := strings.Cut(f.path, "/")
+	if !slices.Contains(topLevel, top) {
+		report("%s: Go code lives below %s", f.path, strings.Join(topLevel, ", "))
+	}
+	if slices.Contains(bannedNames, path.Base(f.path)) {
+		report("%s: a package named %q says nothing: name the idea", f.path, path.Base(f.path))
+	}
+
+	documented, docFile, code := false, false, false
+	for _, file := range f.files {
+		if file.test {
+			continue
+		}
+		code = true
+		docFile = docFile || path.Base(file.name) == "doc.go"
+		prefix := "Package " + file.pkg + " "
+		if file.pkg == "main" {
+			prefix = "Command " + path.Base(f.path) + " "
+		}
+		documented = documented || strings.HasPrefix(file.doc, prefix)
+	}
+	if code && !documented {
+		report("%s: no package comment that begins with the package's name", f.path)
+	}
+	if code && !docFile {
+		report("%s: no doc.go", f.path)
+	}
+}
+
+func checkArrow(graph map[string]map[string]bool, from string, file sourceFile, target string, report func(string, ...any)) {
+	switch {
+	case target == from:
+		return // the external test package of a folder
+	case within(target, "cmd") || within(target, "bench"):
+		if from != "cmd/bench" || target != "bench" {
+			report("%s: imports %s: nobody imports cmd or bench", file.name, target)
+		}
+		return
+	case file.test || within(from, "cmd"):
+		if !file.test && testPackage(target) {
+			report("%s: imports %s: test packages are for tests", file.name, target)
+		}
+		return
+	case testPackage(target) && !testPackage(from) && from != "bench":
+		report("%s: imports %s: test packages are for tests and bench", file.name, target)
+		return
+	case matchAny(target, except[from]):
+		report("%s: imports %s: chosen in cmd, seen elsewhere through its contract", file.name, target)
+		return
+	case matchAny(target, allowed[from]):
+		return
+	case target == path.Dir(from) && !graph[target][from]:
+		return
+	}
+	if _, known := allowed[from]; !known {
+		report("%s: imports %s: package %s is not in the table of allowed imports", file.name, target, from)
+		return
+	}
+	report("%s: imports %s: not an allowed arrow (%s may import %v)", file.name, target, from, allowed[from])
+}
+
+func checkOwner(from string, file sourceFile, imported string, report func(string, ...any)) {
+	for _, o := range owners {
+		if !ownedImport(imported, o.imported) {
+			continue
+		}
+		if file.test && !o.tests {
+			continue
+		}
+		if matchAny(imported, o.by) || matchAny(from, o.by) {
+			return
+		}
+		report("%s: imports %s: %s", file.name, imported, o.reason)
+		return
+	}
+}
+
+// ownedImport compares import paths; a major version suffix is part of a module.
+func ownedImport(imported, prefix string) bool {
+	if imported == prefix {
+		return true
+	}
+	// "log" and "math/rand" are single packages, modules are whole trees.
+	return strings.Contains(prefix, ".") && strings.HasPrefix(imported, prefix+"/")
+}
+
+// matchAny reports whether p is one of the patterns: a path, a path with "/..."
+// for itself and all below, or "*test" for packages of test code.
+func matchAny(p string, patterns []string) bool {
+	for _, pattern := range patterns {
+		if pattern == "*test" {
+			if testPackage(p) {
+				return true
+			}
+			continue
+		}
+		if below, ok := strings.CutSuffix(pattern, "/..."); ok {
+			if within(p, below) {
+				return true
+			}
+			continue
+		}
+		if p == pattern {
+			return true
+		}
+	}
+	return false
+}
