@@ -1,0 +1,123 @@
+package catalog
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// APIKey gives a program the rights of its owner, narrowed by scopes.
+type APIKey struct {
+	ID   KeyID
+	Org  OrgID
+	User UserID
+	Name string
+	// Prefix is the visible start of the key and finds it.
+	Prefix string
+	// Hash is the SHA-256 of the whole key. The key itself is not kept.
+	Hash [32]byte
+	// Scopes are granular, sorted and without repeats.
+	Scopes []string
+	// Workspace is what the key reaches besides the default workspace; empty
+	// means nothing more.
+	Workspace WorkspaceID
+	ExpiresAt time.Time
+	// LastUsedAt is zero for a key that was never used. It may lag.
+	LastUsedAt time.Time
+	CreatedAt  time.Time
+	// RevokedAt is zero for a key that was not revoked.
+	RevokedAt time.Time
+	// Successor is the key that replaced this one in a rotation, or empty.
+	Successor KeyID
+}
+
+// Revoked reports whether the key was revoked.
+func (k APIKey) Revoked() bool { return !k.RevokedAt.IsZero() }
+
+// Usable reports whether the key is neither revoked nor expired at a time. A
+// rotated key expires at the end of its grace period at the latest.
+func (k APIKey) Usable(at time.Time) bool { return !k.Revoked() && at.Before(k.ExpiresAt) }
+
+// The bounds of a key's life and of the grace period after a rotation.
+const (
+	MinKeyLife       = 5 * time.Minute
+	MaxKeyLife       = 366 * 24 * time.Hour
+	MaxRotationGrace = 7 * 24 * time.Hour
+)
+
+// keyClockSlack allows for the time between the caller's computation of an
+// expiry and the store's check of it.
+const keyClockSlack = time.Minute
+
+// NewAPIKey is the input of [APIKeys.CreateAPIKey] and
+// [APIKeys.RotateAPIKey]. An empty ID lets the store choose one.
+type NewAPIKey struct {
+	ID        KeyID
+	Org       OrgID
+	User      UserID
+	Name      string
+	Prefix    string
+	Hash      [32]byte
+	Scopes    []string
+	Workspace WorkspaceID
+	ExpiresAt time.Time
+}
+
+// Validate returns nil or [FieldErrors]. Whether a scope exists is for package
+// auth to say.
+func (n NewAPIKey) Validate(now time.Time) error {
+	var e FieldErrors
+	e.text("name", n.Name, 1, 100)
+	if len(n.Prefix) < 8 || len(n.Prefix) > 32 || !asciiWord(n.Prefix) {
+		e.add("key_prefix", "must be 8 to 32 letters, digits or '_'")
+	}
+	if n.Hash == [32]byte{} {
+		e.add("hash", "must not be empty")
+	}
+	if len(n.Scopes) == 0 || len(n.Scopes) > 100 {
+		e.add("scopes", "must have 1 to 100 entries")
+	}
+	for _, s := range n.Scopes {
+		if s == "" || len(s) > 100 || strings.ContainsAny(s, " \t\r\n\x00") {
+			e.add("scopes", "must be non-empty words")
+			break
+		}
+	}
+	if life := n.ExpiresAt.Sub(now); life < MinKeyLife-keyClockSlack || life > MaxKeyLife+keyClockSlack {
+		e.add("expires_at", "must lie 5 minutes to 366 days ahead")
+	}
+	return e.Err()
+}
+
+// ValidateKeyExpiry checks an expiry against the exact bounds at the time of
+// the request. It returns nil or [FieldErrors] for the given field.
+func ValidateKeyExpiry(field string, now, expires time.Time) error {
+	var e FieldErrors
+	if life := expires.Sub(now); life < MinKeyLife || life > MaxKeyLife {
+		e.add(field, "must lie 5 minutes to 366 days ahead")
+	}
+	return e.Err()
+}
+
+// NormaliseScopes sorts scopes and drops repeats; the input is not changed.
+func NormaliseScopes(scopes []string) []string {
+	sorted := slices.Clone(scopes)
+	slices.Sort(sorted)
+	return slices.Compact(sorted)
+}
+
+// APIKeyFilter narrows [APIKeys.ListAPIKeys].
+type APIKeyFilter struct {
+	// User keeps the keys of one owner; empty means all.
+	User UserID
+}
+
+func asciiWord(text string) bool {
+	for i := range len(text) {
+		c := text[i]
+		if c != '_' && (c < '0' || c > '9') && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') {
+			return false
+		}
+	}
+	return true
+}

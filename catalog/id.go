@@ -1,0 +1,57 @@
+package catalog
+
+import (
+	"strings"
+
+	"github.com/google/uuid"
+)
+
+// The identifiers of rows. Each is a lower-case UUID with dashes; the types
+// differ so that one cannot stand for another. The zero value means "none".
+type (
+	// OrgID identifies an [Organisation].
+	OrgID string
+	// UserID identifies a [User].
+	UserID string
+	// WorkspaceID identifies a [Workspace].
+	WorkspaceID string
+	// ConfigID identifies a [StorageConfig].
+	ConfigID string
+	// TableID identifies the registration of a table at one place, not the
+	// table itself; see [DeltaID].
+	TableID string
+	// PolicyID identifies a [Policy].
+	PolicyID string
+	// KeyID identifies an [APIKey].
+	KeyID string
+	// AuditID identifies an [AuditEntry].
+	AuditID string
+)
+
+// DeltaID is the metaData.id of a Delta table. It survives rename and move,
+// and everything that governs a table refers to it. Writers use UUIDs; the
+// protocol allows any text, so it is compared byte for byte.
+type DeltaID string
+
+type rowID interface {
+	OrgID | UserID | WorkspaceID | ConfigID | TableID | PolicyID | KeyID | AuditID
+}
+
+// NewID returns a random identifier.
+func NewID[T rowID]() T { return T(uuid.NewString()) }
+
+// ParseID reads a UUID in its 36-character form, in either case. Any other
+// text cannot name a record and gives [ErrNotFound].
+func ParseID[T rowID](text string) (T, error) {
+	if len(text) != 36 {
+		return "", ErrNotFound
+	}
+	id, err := uuid.Parse(text)
+	if err != nil {
+		return "", ErrNotFound
+	}
+	return T(id.String()), nil
+}
+
+// hexDigits is the identifier without dashes.
+func hexDigits[T rowID](id T) string { return strings.ReplaceAll(string(id), "-", "") }

@@ -1,0 +1,157 @@
+package catalog
+
+import (
+	"regexp"
+	"time"
+)
+
+// Organisation is the tenant: users, workspaces, policies and data of one
+// organisation are invisible to every other one.
+type Organisation struct {
+	ID        OrgID
+	Name      string
+	Owner     UserID
+	Config    OrganisationConfig
+	UserCount int
+	Version   int64
+	CreatedAt time.Time
+	UpdatedAt time.Time
+	// DeletedAt is zero while the organisation lives.
+	DeletedAt time.Time
+}
+
+// NewOrganisation is the input of [Organisations.CreateOrganisation]. An empty
+// ID lets the store choose one.
+type NewOrganisation struct {
+	ID     OrgID
+	Name   string
+	Owner  UserID
+	Config OrganisationConfig
+}
+
+// Validate returns nil or [FieldErrors].
+func (n NewOrganisation) Validate() error {
+	var e FieldErrors
+	e.text("name", n.Name, 1, 200)
+	if n.Owner == "" {
+		e.add("owner", "must not be empty")
+	}
+	n.Config.check(&e)
+	return e.Err()
+}
+
+// OrganisationChange holds the fields to change; nil fields keep their value.
+type OrganisationChange struct {
+	Name *string
+	// Owner must be an administrator of the organisation.
+	Owner  *UserID
+	Config *OrganisationConfig
+}
+
+// Validate returns nil or [FieldErrors].
+func (c OrganisationChange) Validate() error {
+	var e FieldErrors
+	if c.Name != nil {
+		e.text("name", *c.Name, 1, 200)
+	}
+	if c.Owner != nil && *c.Owner == "" {
+		e.add("owner", "must not be empty")
+	}
+	if c.Config != nil {
+		c.Config.check(&e)
+	}
+	return e.Err()
+}
+
+// OrganisationConfig is what an administrator sets for the organisation.
+type OrganisationConfig struct {
+	// TableConstraints are rules for new tables; nil means none.
+	TableConstraints *TableConstraints `json:"table_constraints"`
+	// Features holds the switches that were set; the others have their
+	// default. See [OrganisationConfig.FeatureList].
+	Features map[string]bool `json:"features,omitempty"`
+}
+
+// TableConstraints are rules that every created table must obey.
+type TableConstraints struct {
+	RequirePrimaryKey bool `json:"require_primary_key"`
+	// NamePattern is a regular expression (RE2) for the whole table name;
+	// empty means any name.
+	NamePattern string `json:"name_pattern,omitempty"`
+	// MaxColumns is 0 for no limit of its own.
+	MaxColumns int `json:"max_columns,omitempty"`
+}
+
+// Feature is one switch as a client sees it.
+type Feature struct {
+	Key            string
+	Enabled        bool
+	Phase          string
+	DefaultEnabled bool
+}
+
+// The keys of the features.
+const (
+	FeatureSandbox                = "sandbox"
+	FeatureAnalysis               = "analysis"
+	FeatureSharing                = "sharing"
+	FeatureDelegatedStorage       = "delegated_storage"
+	FeatureRowFilterBarrierAlways = "row_filter_barrier_always"
+)
+
+func features() []Feature {
+	return []Feature{
+		{Key: FeatureSandbox, Phase: "beta"},
+		{Key: FeatureAnalysis, Phase: "beta", DefaultEnabled: true},
+		{Key: FeatureSharing, Phase: "ga", DefaultEnabled: true},
+		{Key: FeatureDelegatedStorage, Phase: "beta", DefaultEnabled: true},
+		{Key: FeatureRowFilterBarrierAlways, Phase: "ga"},
+	}
+}
+
+// FeatureList returns every feature with its state, in a fixed order.
+func (c OrganisationConfig) FeatureList() []Feature {
+	list := features()
+	for i := range list {
+		list[i].Enabled = list[i].DefaultEnabled
+		if set, ok := c.Features[list[i].Key]; ok {
+			list[i].Enabled = set
+		}
+	}
+	return list
+}
+
+// Enabled reports whether a feature is on. An unknown feature is off.
+func (c OrganisationConfig) Enabled(key string) bool {
+	for _, f := range c.FeatureList() {
+		if f.Key == key {
+			return f.Enabled
+		}
+	}
+	return false
+}
+
+func (c OrganisationConfig) check(e *FieldErrors) {
+	known := map[string]bool{}
+	for _, f := range features() {
+		known[f.Key] = true
+	}
+	for key := range c.Features {
+		if !known[key] {
+			e.add("features", "has an unknown key")
+			break
+		}
+	}
+	t := c.TableConstraints
+	if t == nil {
+		return
+	}
+	if len(t.NamePattern) > 1000 {
+		e.add("table_constraints.name_pattern", "must have at most 1000 bytes")
+	} else if _, err := regexp.Compile(t.NamePattern); err != nil {
+		e.add("table_constraints.name_pattern", "must be a regular expression")
+	}
+	if t.MaxColumns < 0 || t.MaxColumns > 10_000 {
+		e.add("table_constraints.max_columns", "must be between 0 and 10000")
+	}
+}

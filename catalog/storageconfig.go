@@ -1,0 +1,112 @@
+package catalog
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// ConfigKind is the kind of object storage.
+type ConfigKind string
+
+// The kinds of storage.
+const (
+	KindLocal     ConfigKind = "local"
+	KindS3        ConfigKind = "s3"
+	KindGCS       ConfigKind = "gcs"
+	KindAzure     ConfigKind = "azure"
+	KindDelegated ConfigKind = "delegated"
+)
+
+// Valid reports whether k is one of the kinds.
+func (k ConfigKind) Valid() bool {
+	switch k {
+	case KindLocal, KindS3, KindGCS, KindAzure, KindDelegated:
+		return true
+	}
+	return false
+}
+
+// StorageConfig is access to one root in object storage. Its secret is not
+// part of the record.
+type StorageConfig struct {
+	ID   ConfigID
+	Org  OrgID
+	Name string
+	// Slug is derived from Name; see [Slug].
+	Slug string
+	Kind ConfigKind
+	// Workspace is empty while the configuration is personal.
+	Workspace WorkspaceID
+	Owner     UserID
+	// Location is the canonical place of the root; see [Location].
+	Location Location
+	// Settings is a JSON object of what is neither secret nor above, such as
+	// the root as it was written, a region or endpoint flags.
+	Settings json.RawMessage
+	// AuthMode names the kind of credential in use; empty for local.
+	AuthMode string
+	// CredentialExpiresAt is zero when unknown or never.
+	CredentialExpiresAt time.Time
+	// DiscoveredAt is the end of the last complete discovery, or zero.
+	DiscoveredAt time.Time
+	Version      int64
+	CreatedAt    time.Time
+	UpdatedAt    time.Time
+}
+
+// Schema is the SQL schema of the configuration.
+func (c StorageConfig) Schema() string { return SchemaName(c.ID) }
+
+// Personal reports whether only the owner sees the configuration.
+func (c StorageConfig) Personal() bool { return c.Workspace == "" }
+
+// NewStorageConfig is the input of [StorageConfigs.CreateStorageConfig]. An
+// empty ID lets the store choose one.
+type NewStorageConfig struct {
+	ID                  ConfigID
+	Org                 OrgID
+	Name                string
+	Kind                ConfigKind
+	Workspace           WorkspaceID
+	Owner               UserID
+	Location            Location
+	Settings            json.RawMessage
+	AuthMode            string
+	CredentialExpiresAt time.Time
+}
+
+// Validate returns nil or [FieldErrors].
+func (n NewStorageConfig) Validate() error {
+	var e FieldErrors
+	e.text("config_name", n.Name, 1, 100)
+	if !n.Kind.Valid() {
+		e.add("kind", "must be one of local, s3, gcs, azure, delegated")
+	}
+	if n.Owner == "" {
+		e.add("owner_user_id", "must not be empty")
+	}
+	n.Location.check(&e, n.Kind)
+	e.object("settings", n.Settings, maxSettingsBytes)
+	e.text("auth_mode", n.AuthMode, 0, 50)
+	return e.Err()
+}
+
+const maxSettingsBytes = 64 << 10
+
+// StorageConfigChange holds the fields to change; nil fields keep their value.
+type StorageConfigChange struct {
+	Name     *string
+	Settings *json.RawMessage
+}
+
+// Validate returns nil or [FieldErrors].
+func (c StorageConfigChange) Validate() error {
+	var e FieldErrors
+	if c.Name != nil {
+		e.text("config_name", *c.Name, 1, 100)
+	}
+	if c.Settings != nil {
+		e.object("settings", *c.Settings, maxSettingsBytes)
+	}
+	return e.Err()
+}

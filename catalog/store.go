@@ -1,0 +1,232 @@
+package catalog
+
+import (
+	"context"
+	"time"
+)
+
+// Store keeps the catalog. It is composed of small roles so that a caller can
+// ask for just what it uses.
+//
+// For all methods: a returned record is a copy; implementations are safe for
+// concurrent use; a method either takes effect as a whole or not at all; input
+// is validated first and gives [FieldErrors]; an unreachable database gives
+// [ErrUnavailable]; the context's error is returned as it is. Unless a method
+// says otherwise it is not idempotent, and a record of another organisation
+// gives [ErrNotFound].
+//
+// expectedVersion is the version that the caller has seen. [AnyVersion] skips
+// the comparison; a stale one gives [*VersionConflictError] and changes
+// nothing.
+type Store interface {
+	Organisations
+	Users
+	Memberships
+	Workspaces
+	StorageConfigs
+	Tables
+	Policies
+	APIKeys
+	Audit
+	Epochs
+}
+
+// AnyVersion as an expectedVersion accepts whatever version is there.
+const AnyVersion int64 = 0
+
+// Organisations keeps tenants.
+type Organisations interface {
+	// CreateOrganisation makes an organisation, its default workspace and
+	// the owner's membership as an administrator. [ErrNotFound] when the
+	// owner is no user.
+	CreateOrganisation(ctx context.Context, org NewOrganisation) (Organisation, error)
+	// Organisation returns a living organisation.
+	Organisation(ctx context.Context, org OrgID) (Organisation, error)
+	// ListOrganisations lists living organisations, oldest first.
+	ListOrganisations(ctx context.Context, page Page) (List[Organisation], error)
+	// UpdateOrganisation changes fields. A new owner who is no administrator
+	// gives [FieldErrors].
+	UpdateOrganisation(ctx context.Context, org OrgID, expectedVersion int64, change OrganisationChange) (Organisation, error)
+	// DeleteOrganisation marks an organisation as deleted: nothing of it is
+	// found any more, except by [Audit]. Its configurations' locations are
+	// free.
+	DeleteOrganisation(ctx context.Context, org OrgID, expectedVersion int64) error
+}
+
+// Users keeps people, across organisations.
+type Users interface {
+	// CreateUser makes a user; [ErrExists] with field email.
+	CreateUser(ctx context.Context, user NewUser) (User, error)
+	User(ctx context.Context, user UserID) (User, error)
+	// UserByEmail finds a user by address, in any case.
+	UserByEmail(ctx context.Context, email string) (User, error)
+	// UpdateUser changes fields; [ErrExists] with field email.
+	UpdateUser(ctx context.Context, user UserID, expectedVersion int64, change UserChange) (User, error)
+}
+
+// Memberships keeps who belongs to an organisation, as what, and with which
+// policy attributes.
+type Memberships interface {
+	// AddMember makes a user a member; [ErrExists] with field user_id.
+	AddMember(ctx context.Context, org OrgID, user UserID, role Role) (Membership, error)
+	// Membership is one indexed read and is made for every request.
+	Membership(ctx context.Context, org OrgID, user UserID) (Membership, error)
+	// ListMembers lists members by e-mail address.
+	ListMembers(ctx context.Context, org OrgID, page Page) (List[Membership], error)
+	// SetMemberRole changes a role; [ErrLastAdmin] when the member is the
+	// owner or the last administrator and the role is a weaker one.
+	SetMemberRole(ctx context.Context, org OrgID, user UserID, role Role) (Membership, error)
+	// RemoveMember ends a membership, with the user's places in workspaces,
+	// and revokes the user's keys. Personal configurations stay, unseen.
+	// [ErrLastAdmin] for the owner and the last administrator.
+	RemoveMember(ctx context.Context, org OrgID, user UserID) error
+	// ReplaceAttributes sets all policy attributes of a member. Idempotent.
+	ReplaceAttributes(ctx context.Context, org OrgID, user UserID, attributes map[string]string) (Membership, error)
+}
+
+// Workspaces keeps workspaces and their members.
+type Workspaces interface {
+	// CreateWorkspace makes a workspace; [ErrExists] with field name,
+	// [ErrNotFound] when the creator is no member of the organisation.
+	CreateWorkspace(ctx context.Context, workspace NewWorkspace) (Workspace, error)
+	Workspace(ctx context.Context, org OrgID, workspace WorkspaceID) (Workspace, error)
+	DefaultWorkspace(ctx context.Context, org OrgID) (Workspace, error)
+	// ListWorkspaces lists workspaces, the oldest (the default one) first.
+	ListWorkspaces(ctx context.Context, org OrgID, filter WorkspaceFilter, page Page) (List[Workspace], error)
+	// UpdateWorkspace changes fields; [ErrExists] with field name.
+	UpdateWorkspace(ctx context.Context, org OrgID, workspace WorkspaceID, expectedVersion int64, change WorkspaceChange) (Workspace, error)
+	// DeleteWorkspace removes a workspace and its memberships; keys limited
+	// to it are revoked. [ErrDefaultWorkspace], [ErrWorkspaceInUse].
+	DeleteWorkspace(ctx context.Context, org OrgID, workspace WorkspaceID, expectedVersion int64) error
+	// SetWorkspaceMember adds a member of the organisation or changes the
+	// role. Idempotent. [ErrDefaultWorkspace] for the default one.
+	SetWorkspaceMember(ctx context.Context, org OrgID, workspace WorkspaceID, user UserID, role Role) (WorkspaceMember, error)
+	// RemoveWorkspaceMember removes a member; [ErrDefaultWorkspace].
+	RemoveWorkspaceMember(ctx context.Context, org OrgID, workspace WorkspaceID, user UserID) error
+	// ListWorkspaceMembers lists members by e-mail address.
+	ListWorkspaceMembers(ctx context.Context, org OrgID, workspace WorkspaceID, page Page) (List[WorkspaceMember], error)
+	// WorkspaceRole returns the member's role in the workspace itself (in
+	// the default one, the organisation role). [ErrNotFound] for a user who
+	// is not a member of it.
+	WorkspaceRole(ctx context.Context, org OrgID, workspace WorkspaceID, user UserID) (Role, error)
+}
+
+// StorageConfigs keeps storage configurations.
+type StorageConfigs interface {
+	// CreateStorageConfig makes a configuration. [ErrLocationTaken];
+	// [ErrNotFound] when the owner is no member or the workspace is none of
+	// the organisation.
+	CreateStorageConfig(ctx context.Context, config NewStorageConfig) (StorageConfig, error)
+	StorageConfig(ctx context.Context, viewer Viewer, config ConfigID) (StorageConfig, error)
+	// StorageConfigBySchema resolves cfg_<id> in either form, or a slug.
+	// [ErrAmbiguous].
+	StorageConfigBySchema(ctx context.Context, viewer Viewer, schema string) (StorageConfig, error)
+	// ListStorageConfigs lists visible configurations, oldest first.
+	ListStorageConfigs(ctx context.Context, viewer Viewer, page Page) (List[StorageConfig], error)
+	UpdateStorageConfig(ctx context.Context, viewer Viewer, config ConfigID, expectedVersion int64, change StorageConfigChange) (StorageConfig, error)
+	// DeleteStorageConfig removes a configuration and the registrations of
+	// its tables, tombstones included. Data and policies are left alone.
+	DeleteStorageConfig(ctx context.Context, viewer Viewer, config ConfigID, expectedVersion int64) error
+}
+
+// Tables keeps the registrations of tables.
+type Tables interface {
+	// RegisterTable registers a table that was just created, and replaces a
+	// tombstone at its path. [ErrExists] with field path or name.
+	RegisterTable(ctx context.Context, viewer Viewer, table NewTable) (Table, error)
+	// SyncTables brings the registrations of one configuration into line
+	// with what was found. A place whose Delta id is another one becomes
+	// identity_changed when its old id has policies or is marked governed,
+	// else it just takes the new id. Idempotent.
+	SyncTables(ctx context.Context, viewer Viewer, config ConfigID, discovery Discovery) (DiscoveryResult, error)
+	// Table returns a registration in any state.
+	Table(ctx context.Context, viewer Viewer, table TableID) (LocatedTable, error)
+	// ListTables lists visible tables by name.
+	ListTables(ctx context.Context, viewer Viewer, filter TableFilter, page Page) (List[LocatedTable], error)
+	// ResolveTables looks up many names in one statement; the answers are in
+	// the order of the names. The error is about the call as a whole; what
+	// is wrong with one name is in its answer.
+	ResolveTables(ctx context.Context, viewer Viewer, names []TableName) ([]Resolved, error)
+	// ResolveDelta finds the one live table with a Delta id that the viewer
+	// sees; [ErrAmbiguous] when there are more.
+	ResolveDelta(ctx context.Context, viewer Viewer, id DeltaID) (LocatedTable, error)
+	// RenameTable gives a table a name that survives a move. [ErrExists]
+	// with field name, [ErrTableState] for a dropped table.
+	RenameTable(ctx context.Context, viewer Viewer, table TableID, expectedVersion int64, name string) (LocatedTable, error)
+	// DropTable leaves a tombstone. [ErrNotFound] for a dropped table.
+	DropTable(ctx context.Context, viewer Viewer, table TableID, expectedVersion int64) error
+	// AdoptIdentity accepts the new Delta id of an identity_changed table
+	// and makes it live. With keepRules the policies of the previous id are
+	// copied to the new one, in the name of by; the originals stay, so that
+	// the previous table stays governed wherever it shows up again.
+	// [ErrTableState] in any other state.
+	AdoptIdentity(ctx context.Context, viewer Viewer, table TableID, expectedVersion int64, keepRules bool, by UserID) (LocatedTable, error)
+}
+
+// Policies keeps policies and their history.
+type Policies interface {
+	CreatePolicy(ctx context.Context, policy NewPolicy) (Policy, error)
+	Policy(ctx context.Context, org OrgID, policy PolicyID) (Policy, error)
+	// ListPolicies lists policies, oldest first.
+	ListPolicies(ctx context.Context, org OrgID, filter PolicyFilter, page Page) (List[Policy], error)
+	// UpdatePolicy replaces the whole content. expectedVersion is required:
+	// [AnyVersion] gives [FieldErrors].
+	UpdatePolicy(ctx context.Context, org OrgID, policy PolicyID, expectedVersion int64, spec PolicySpec, by UserID) (Policy, error)
+	// DeletePolicy removes a policy and keeps its history. expectedVersion
+	// is required.
+	DeletePolicy(ctx context.Context, org OrgID, policy PolicyID, expectedVersion int64, by UserID) error
+	// PolicyHistory lists revisions, newest first, also of a deleted policy.
+	PolicyHistory(ctx context.Context, org OrgID, policy PolicyID, page Page) (List[PolicyRevision], error)
+	// EnabledPolicies returns every enabled policy that concerns one of the
+	// tables or all tables, in one statement, ordered by id. It serves
+	// enforcement; its texts are not for clients.
+	EnabledPolicies(ctx context.Context, org OrgID, tables []DeltaID) ([]Policy, error)
+}
+
+// APIKeys keeps API keys.
+type APIKeys interface {
+	// CreateAPIKey makes a key. [ErrExists] with field key_prefix: make
+	// another key and retry. [ErrNotFound] when the owner is no member, or
+	// the workspace is none that the owner is a member of.
+	CreateAPIKey(ctx context.Context, key NewAPIKey) (APIKey, error)
+	// APIKeyByPrefix finds a key in any organisation, for authentication.
+	// Revoked and expired keys are returned too.
+	APIKeyByPrefix(ctx context.Context, prefix string) (APIKey, error)
+	APIKey(ctx context.Context, org OrgID, key KeyID) (APIKey, error)
+	// ListAPIKeys lists keys, oldest first.
+	ListAPIKeys(ctx context.Context, org OrgID, filter APIKeyFilter, page Page) (List[APIKey], error)
+	// RevokeAPIKey ends a key at once. Idempotent: the time of the first
+	// call stays.
+	RevokeAPIKey(ctx context.Context, org OrgID, key KeyID) (APIKey, error)
+	// RotateAPIKey makes a successor for a key, which then expires after
+	// grace at the latest, and returns the successor. User, Workspace and
+	// Org of the successor are those of the old key. [ErrRevoked] for a
+	// revoked or expired key; a key that has a successor gives
+	// [ErrExists] with field successor.
+	RotateAPIKey(ctx context.Context, org OrgID, key KeyID, successor NewAPIKey, grace time.Duration) (APIKey, error)
+	// TouchAPIKey records a use; an older time than the recorded one changes
+	// nothing. It does not raise the epoch.
+	TouchAPIKey(ctx context.Context, key KeyID, at time.Time) error
+}
+
+// Audit keeps the audit log. Entries are never changed.
+type Audit interface {
+	// AppendAudit adds entries. An empty ID or time is filled in.
+	AppendAudit(ctx context.Context, entries ...AuditEntry) error
+	// ListAudit lists entries of an organisation, newest first.
+	ListAudit(ctx context.Context, org OrgID, filter AuditFilter, page Page) (List[AuditEntry], error)
+}
+
+// Epochs tells when something that affects visibility or authorisation has
+// changed: keys, roles, attributes, policies, configurations, tables,
+// workspaces, organisations. The epoch only grows, and whoever sees an epoch
+// sees every change up to it.
+type Epochs interface {
+	// Epoch returns the current epoch from the database.
+	Epoch(ctx context.Context) (uint64, error)
+	// Watch sends the epoch each time it was confirmed, changed or not, at
+	// least once a second while the database answers. Only the newest value
+	// is kept for a slow receiver. Silence means that the epoch could not be
+	// confirmed. The channel is closed when ctx ends or the store is closed.
+	Watch(ctx context.Context) <-chan uint64
+}
