@@ -43,6 +43,7 @@ func TestRulesCatch(t *testing.T) {
 		{"nobody imports cmd", map[string][]string{"cmd/lakewarden/x.go": {module + "/cmd/bench"}}, "nobody imports cmd"},
 		{"nobody imports bench", map[string][]string{"api/x_test.go": {module + "/bench"}}, "nobody imports cmd or bench"},
 		{"bench command", map[string][]string{"cmd/bench/x.go": {module + "/bench"}}, ""},
+		{"part of a command", map[string][]string{"cmd/lakewarden/x.go": {module + "/cmd/lakewarden/demodata"}}, ""},
 		{"unknown package", map[string][]string{"engine/novel/x.go": {module + "/catalog"}}, "not in the table"},
 		{"parent of an unknown package", map[string][]string{"engine/novel/x.go": {module + "/engine"}}, ""},
 		{"test package in code", map[string][]string{"catalog/sqlstore/x.go": {module + "/catalog/catalogtest"}}, "test packages are for tests"},
