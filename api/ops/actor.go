@@ -1,0 +1,54 @@
+package ops
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/lakewarden/lakewarden/auth"
+	"github.com/lakewarden/lakewarden/catalog"
+)
+
+// Actor is the caller of an operation in the catalog's terms.
+type Actor struct {
+	auth.Principal
+	Org    catalog.OrgID
+	User   catalog.UserID
+	Viewer catalog.Viewer
+}
+
+// ActorFrom returns the caller of ctx, or auth.ErrNoPrincipal.
+func ActorFrom(ctx context.Context) (Actor, error) {
+	p, err := auth.PrincipalFrom(ctx)
+	if err != nil {
+		return Actor{}, err
+	}
+	a := Actor{Principal: p, Org: catalog.OrgID(p.OrgID.String()), User: catalog.UserID(p.UserID.String())}
+	if p.Method == auth.MethodAPIKey {
+		var workspace catalog.WorkspaceID
+		if p.WorkspaceID != nil {
+			workspace = catalog.WorkspaceID(p.WorkspaceID.String())
+		}
+		a.Viewer = catalog.KeyViewer(a.Org, a.User, workspace)
+	} else {
+		a.Viewer = catalog.MemberViewer(a.Org, a.User)
+	}
+	return a, nil
+}
+
+// in returns the caller if it acts in org. Another organisation is not told
+// from one that does not exist.
+func in(ctx context.Context, org catalog.OrgID) (Actor, error) {
+	a, err := ActorFrom(ctx)
+	if err != nil {
+		return a, err
+	}
+	if a.Org != org {
+		return a, catalog.ErrNotFound
+	}
+	return a, nil
+}
+
+// invalid is one broken rule of a request.
+func invalid(field, format string, args ...any) error {
+	return catalog.FieldErrors{{Field: field, Message: fmt.Sprintf(format, args...)}}
+}

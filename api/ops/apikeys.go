@@ -1,0 +1,176 @@
+package ops
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/lakewarden/lakewarden/auth"
+	"github.com/lakewarden/lakewarden/auth/apikey"
+	"github.com/lakewarden/lakewarden/catalog"
+)
+
+// APIKeys manages the keys of the caller, and for administrators those of the
+// organisation.
+type APIKeys struct {
+	Store catalog.Store
+	Now   func() time.Time
+}
+
+// NewKey is the input of [APIKeys.Create]. At most one of ExpiresIn and
+// ExpiresAt is set.
+type NewKey struct {
+	Name      string
+	Scopes    []string
+	ExpiresIn *string
+	ExpiresAt *string
+	Workspace string
+}
+
+// Create makes a key for the caller and returns it in clear, once. A key never
+// holds more than its creator: auth.ErrScopeEscalation.
+func (o APIKeys) Create(ctx context.Context, in NewKey) (apikey.Key, catalog.APIKey, error) {
+	a, err := ActorFrom(ctx)
+	if err != nil {
+		return apikey.Key{}, catalog.APIKey{}, err
+	}
+	if !a.MayManageOwnKeys() {
+		return apikey.Key{}, catalog.APIKey{}, &auth.ScopeError{Scope: auth.ScopeAPIKeysCreate}
+	}
+	scopes, err := auth.ExpandScopes(in.Scopes)
+	if err != nil {
+		return apikey.Key{}, catalog.APIKey{}, err
+	}
+	if err := a.CheckGrant(scopes); err != nil {
+		return apikey.Key{}, catalog.APIKey{}, err
+	}
+	expires, err := apikey.Expiry(o.Now(), in.ExpiresIn, in.ExpiresAt)
+	if err != nil {
+		return apikey.Key{}, catalog.APIKey{}, err
+	}
+	workspace, err := o.workspace(a, in.Workspace)
+	if err != nil {
+		return apikey.Key{}, catalog.APIKey{}, err
+	}
+	return create(func(key apikey.Key) (catalog.APIKey, error) {
+		rec, err := o.Store.CreateAPIKey(ctx, catalog.NewAPIKey{
+			Org: a.Org, User: a.User, Name: in.Name, Prefix: key.Prefix(), Hash: key.Hash(),
+			Scopes: scopes.Strings(), Workspace: workspace, ExpiresAt: expires,
+		})
+		if errors.Is(err, catalog.ErrNotFound) {
+			return rec, invalid("workspace_id", "is not a workspace of the caller")
+		}
+		return rec, err
+	})
+}
+
+// workspace reads the wanted workspace. A limited caller cannot make a key that
+// reaches another workspace than its own.
+func (o APIKeys) workspace(a Actor, text string) (catalog.WorkspaceID, error) {
+	if text == "" {
+		if a.Viewer.Limited {
+			return a.Viewer.Workspace, nil
+		}
+		return "", nil
+	}
+	id, err := catalog.ParseID[catalog.WorkspaceID](text)
+	if err != nil || (a.Viewer.Limited && id != a.Viewer.Workspace) {
+		return "", invalid("workspace_id", "is not a workspace of the caller")
+	}
+	return id, nil
+}
+
+// create repeats a store call with another key as long as the visible prefix
+// happens to be taken.
+func create(store func(apikey.Key) (catalog.APIKey, error)) (apikey.Key, catalog.APIKey, error) {
+	const attempts = 5
+	for attempt := 1; ; attempt++ {
+		key := apikey.Generate()
+		rec, err := store(key)
+		var exists *catalog.ExistsError
+		if attempt < attempts && errors.As(err, &exists) && exists.Field == "key_prefix" {
+			continue
+		}
+		return key, rec, err
+	}
+}
+
+// List lists the caller's keys; with all, those of the organisation, which
+// needs users:write.
+func (o APIKeys) List(ctx context.Context, all bool, page catalog.Page) (catalog.List[catalog.APIKey], error) {
+	a, err := ActorFrom(ctx)
+	if err != nil {
+		return catalog.List[catalog.APIKey]{}, err
+	}
+	filter := catalog.APIKeyFilter{User: a.User}
+	if all {
+		if err := a.Require(auth.ScopeUsersWrite); err != nil {
+			return catalog.List[catalog.APIKey]{}, err
+		}
+		filter.User = ""
+	}
+	return o.Store.ListAPIKeys(ctx, a.Org, filter, page)
+}
+
+// Get returns a key of the caller, or any of the organisation to a holder of
+// users:write. Other keys look missing.
+func (o APIKeys) Get(ctx context.Context, id catalog.KeyID) (catalog.APIKey, error) {
+	_, rec, err := o.own(ctx, id)
+	return rec, err
+}
+
+func (o APIKeys) own(ctx context.Context, id catalog.KeyID) (Actor, catalog.APIKey, error) {
+	a, err := ActorFrom(ctx)
+	if err != nil {
+		return a, catalog.APIKey{}, err
+	}
+	rec, err := o.Store.APIKey(ctx, a.Org, id)
+	if err != nil {
+		return a, catalog.APIKey{}, err
+	}
+	if rec.User != a.User && !a.Scopes.Has(auth.ScopeUsersWrite) {
+		return a, catalog.APIKey{}, catalog.ErrNotFound
+	}
+	return a, rec, nil
+}
+
+// Revoke ends a key at once, on every replica within a second. Idempotent.
+func (o APIKeys) Revoke(ctx context.Context, id catalog.KeyID) (catalog.APIKey, error) {
+	a, rec, err := o.own(ctx, id)
+	if err != nil {
+		return catalog.APIKey{}, err
+	}
+	if !a.MayManageOwnKeys() && !a.Scopes.Has(auth.ScopeUsersWrite) {
+		return catalog.APIKey{}, &auth.ScopeError{Scope: auth.ScopeAPIKeysCreate}
+	}
+	return o.Store.RevokeAPIKey(ctx, a.Org, rec.ID)
+}
+
+// Rotate replaces a key of the caller by a successor with the same name, scopes
+// and remaining kind of life; the old key works on for grace. A caller cannot
+// rotate a key that holds more than itself.
+func (o APIKeys) Rotate(ctx context.Context, id catalog.KeyID, grace time.Duration) (apikey.Key, catalog.APIKey, error) {
+	a, rec, err := o.own(ctx, id)
+	if err != nil {
+		return apikey.Key{}, catalog.APIKey{}, err
+	}
+	if rec.User != a.User {
+		return apikey.Key{}, catalog.APIKey{}, catalog.ErrNotFound
+	}
+	if !a.MayManageOwnKeys() {
+		return apikey.Key{}, catalog.APIKey{}, &auth.ScopeError{Scope: auth.ScopeAPIKeysCreate}
+	}
+	if err := a.CheckGrant(auth.StoredScopes(rec.Scopes)); err != nil {
+		return apikey.Key{}, catalog.APIKey{}, err
+	}
+	if grace < 0 || grace > catalog.MaxRotationGrace {
+		return apikey.Key{}, catalog.APIKey{}, invalid("grace_seconds", "must be between 0 and %d", int(catalog.MaxRotationGrace.Seconds()))
+	}
+	life := min(max(rec.ExpiresAt.Sub(rec.CreatedAt), catalog.MinKeyLife), catalog.MaxKeyLife)
+	return create(func(key apikey.Key) (catalog.APIKey, error) {
+		return o.Store.RotateAPIKey(ctx, a.Org, rec.ID, catalog.NewAPIKey{
+			Org: rec.Org, User: rec.User, Name: rec.Name, Prefix: key.Prefix(), Hash: key.Hash(),
+			Scopes: rec.Scopes, Workspace: rec.Workspace, ExpiresAt: o.Now().Add(life),
+		}, grace)
+	})
+}
