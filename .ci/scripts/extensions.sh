@@ -1,9 +1,12 @@
 #!/usr/bin/env bash
-# extensions.sh DIR: the DuckDB extensions as files, laid out as DuckDB's
-# extension_directory expects: DIR/v<version>/<platform>/<name>.duckdb_extension
+# extensions.sh DIR [NAME...]: the DuckDB extensions as files, all by default,
+# laid out as DuckDB's extension_directory expects:
+# DIR/v<version>/<platform>/<name>.duckdb_extension
 set -euo pipefail
 
 dir=$1
+shift
+names=("$@")
 root=$(cd "$(dirname "$0")/../.." && pwd)
 requirements=$root/.ci/requirements/extensions.txt
 
@@ -17,6 +20,7 @@ missing() {
 	grep '^duckdb-extension-' "$requirements" | while IFS= read -r line; do
 		name=${line#duckdb-extension-} version=${line##*==}
 		name=${name%%==*}
+		[ ${#names[@]} -eq 0 ] || [[ " ${names[*]} " == *" $name "* ]] || continue
 		[ -s "$dir/v$version/$platform/$name.duckdb_extension" ] || echo "$line"
 	done
 }

@@ -1,0 +1,38 @@
+# Build stage and final stage share one Debian release: the program links the C
+# and C++ libraries of the first and runs with those of the second.
+
+FROM golang:1.26-bookworm AS build
+RUN apt-get update \
+    && apt-get install -y --no-install-recommends python3-venv \
+    && rm -rf /var/lib/apt/lists/*
+WORKDIR /src
+# Modules and extensions change seldom: layers of their own.
+COPY go.mod go.sum ./
+RUN go mod download
+COPY .ci/scripts/extensions.sh .ci/scripts/
+COPY .ci/requirements/extensions.txt .ci/requirements/
+RUN .ci/scripts/extensions.sh /out/extensions delta httpfs
+COPY . .
+ARG VERSION=dev
+RUN make build VERSION="$VERSION" && cp bin/lakewarden /out/lakewarden
+
+FROM debian:bookworm-slim
+RUN apt-get update \
+    && apt-get install -y --no-install-recommends ca-certificates libstdc++6 tzdata \
+    && rm -rf /var/lib/apt/lists/* \
+    && useradd --system --uid 10001 --home-dir /var/lib/lakewarden --create-home lakewarden
+# Owned by root and read-only for the server: it verifies these files once at
+# its start and trusts them afterwards.
+COPY --from=build /out/extensions /usr/lib/lakewarden/extensions
+COPY --from=build /out/lakewarden /usr/local/bin/lakewarden
+
+# The server listens on loopback unless told otherwise; a container must not.
+ENV LAKEWARDEN_LISTEN=0.0.0.0:8080 \
+    LAKEWARDEN_DATA_DIR=/var/lib/lakewarden
+USER 10001
+VOLUME /var/lib/lakewarden
+EXPOSE 8080
+# Liveness is GET /healthz, readiness GET /readyz.
+STOPSIGNAL SIGTERM
+ENTRYPOINT ["/usr/local/bin/lakewarden"]
+CMD ["serve"]
