@@ -1,0 +1,150 @@
+package action
+
+import (
+	"strconv"
+)
+
+// Action is one line of a commit: exactly one of the pointer types of this
+// package. Actions are values of the log; nobody changes one that was decoded.
+type Action interface {
+	// name is the member that holds the action in its JSON line.
+	name() string
+}
+
+// Protocol says what a reader and a writer of the table must understand.
+type Protocol struct {
+	MinReaderVersion int `json:"minReaderVersion"`
+	MinWriterVersion int `json:"minWriterVersion"`
+	// ReaderFeatures is non-nil exactly with reader version 3.
+	ReaderFeatures []string `json:"readerFeatures,omitzero"`
+	// WriterFeatures is non-nil exactly with writer version 7.
+	WriterFeatures []string `json:"writerFeatures,omitzero"`
+}
+
+// Format names the format of the data files. Readers demand both members.
+type Format struct {
+	Provider string            `json:"provider"`
+	Options  map[string]string `json:"options"`
+}
+
+// Metadata describes the table: identity, schema, partitioning, properties.
+type Metadata struct {
+	ID               string            `json:"id"`
+	Name             string            `json:"name,omitempty"`
+	Description      string            `json:"description,omitempty"`
+	Format           Format            `json:"format"`
+	SchemaString     string            `json:"schemaString"`
+	PartitionColumns []string          `json:"partitionColumns"`
+	Configuration    map[string]string `json:"configuration"`
+	// CreatedTime is in milliseconds since the epoch; zero when absent.
+	CreatedTime int64 `json:"createdTime,omitzero"`
+}
+
+// DeletionVector points at the rows of a file that are gone.
+type DeletionVector struct {
+	// StorageType is "u" (file named by a UUID), "p" (absolute path) or "i"
+	// (inline).
+	StorageType    string `json:"storageType"`
+	PathOrInlineDV string `json:"pathOrInlineDv"`
+	Offset         *int32 `json:"offset,omitempty"`
+	SizeInBytes    int32  `json:"sizeInBytes"`
+	Cardinality    int64  `json:"cardinality"`
+}
+
+// UniqueID is the identity of the vector within the log (protocol, "Derived
+// Fields"). A nil vector has the empty id.
+func (d *DeletionVector) UniqueID() string {
+	if d == nil {
+		return ""
+	}
+	id := d.StorageType + d.PathOrInlineDV
+	if d.Offset != nil {
+		id += "@" + strconv.FormatInt(int64(*d.Offset), 10)
+	}
+	return id
+}
+
+// Add makes a file part of the table.
+type Add struct {
+	// Path is URI-encoded, as in the log.
+	Path string `json:"path"`
+	// PartitionValues has one entry for each partition column; nil is null.
+	PartitionValues map[string]*string `json:"partitionValues"`
+	Size            int64              `json:"size"`
+	// ModificationTime is in milliseconds since the epoch.
+	ModificationTime int64 `json:"modificationTime"`
+	DataChange       bool  `json:"dataChange"`
+	// Stats is a JSON document kept as text; empty when absent.
+	Stats                   string             `json:"stats,omitempty"`
+	Tags                    map[string]*string `json:"tags,omitempty"`
+	DeletionVector          *DeletionVector    `json:"deletionVector,omitempty"`
+	BaseRowID               *int64             `json:"baseRowId,omitempty"`
+	DefaultRowCommitVersion *int64             `json:"defaultRowCommitVersion,omitempty"`
+	ClusteringProvider      string             `json:"clusteringProvider,omitempty"`
+}
+
+// Remove takes a file out of the table and is its tombstone afterwards.
+type Remove struct {
+	// Path is URI-encoded, as in the log.
+	Path string `json:"path"`
+	// DeletionTimestamp is in milliseconds since the epoch; zero when absent.
+	DeletionTimestamp       int64              `json:"deletionTimestamp,omitzero"`
+	DataChange              bool               `json:"dataChange"`
+	ExtendedFileMetadata    bool               `json:"extendedFileMetadata,omitzero"`
+	PartitionValues         map[string]*string `json:"partitionValues,omitzero"`
+	Size                    *int64             `json:"size,omitempty"`
+	Stats                   string             `json:"stats,omitempty"`
+	Tags                    map[string]*string `json:"tags,omitempty"`
+	DeletionVector          *DeletionVector    `json:"deletionVector,omitempty"`
+	BaseRowID               *int64             `json:"baseRowId,omitempty"`
+	DefaultRowCommitVersion *int64             `json:"defaultRowCommitVersion,omitempty"`
+}
+
+// Txn records the progress of one application.
+type Txn struct {
+	AppID   string `json:"appId"`
+	Version int64  `json:"version"`
+	// LastUpdated is in milliseconds since the epoch; zero when absent.
+	LastUpdated int64 `json:"lastUpdated,omitzero"`
+}
+
+// CDC names a file of row changes.
+type CDC struct {
+	Path            string             `json:"path"`
+	PartitionValues map[string]*string `json:"partitionValues"`
+	Size            int64              `json:"size"`
+	DataChange      bool               `json:"dataChange"`
+	Tags            map[string]*string `json:"tags,omitempty"`
+}
+
+// DomainMetadata is configuration owned by a named domain.
+type DomainMetadata struct {
+	Domain        string `json:"domain"`
+	Configuration string `json:"configuration"`
+	Removed       bool   `json:"removed"`
+}
+
+// Sidecar names a file that holds a part of a V2 checkpoint.
+type Sidecar struct {
+	Path             string             `json:"path"`
+	SizeInBytes      int64              `json:"sizeInBytes"`
+	ModificationTime int64              `json:"modificationTime"`
+	Tags             map[string]*string `json:"tags,omitempty"`
+}
+
+// CheckpointMetadata heads a V2 checkpoint.
+type CheckpointMetadata struct {
+	Version int64              `json:"version"`
+	Tags    map[string]*string `json:"tags,omitempty"`
+}
+
+func (*CommitInfo) name() string         { return "commitInfo" }
+func (*Protocol) name() string           { return "protocol" }
+func (*Metadata) name() string           { return "metaData" }
+func (*Add) name() string                { return "add" }
+func (*Remove) name() string             { return "remove" }
+func (*Txn) name() string                { return "txn" }
+func (*CDC) name() string                { return "cdc" }
+func (*DomainMetadata) name() string     { return "domainMetadata" }
+func (*Sidecar) name() string            { return "sidecar" }
+func (*CheckpointMetadata) name() string { return "checkpointMetadata" }

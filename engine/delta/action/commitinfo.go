@@ -1,0 +1,163 @@
+package action
+
+import (
+	stdjson "encoding/json"
+	"strconv"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// CommitInfo is provenance. The protocol leaves it free, so decoding never
+// fails because a writer gave a member another shape: such a member is absent.
+type CommitInfo struct {
+	// Timestamp is the writer's clock in milliseconds since the epoch.
+	Timestamp int64
+	// InCommitTimestamp orders commits where the table has that feature.
+	InCommitTimestamp *int64
+	Operation         string
+	// OperationParameters holds JSON text by name.
+	OperationParameters map[string]string
+	OperationMetrics    map[string]string
+	ReadVersion         *int64
+	IsolationLevel      string
+	// IsBlindAppend is nil when the writer did not say; readers then assume
+	// that it read the table.
+	IsBlindAppend *bool
+	EngineInfo    string
+	UserID        string
+	UserName      string
+	// TxnID is unique to a commit. A writer recognises its own by it.
+	TxnID string
+	// Extra holds the remaining members as JSON.
+	Extra map[string]stdjson.RawMessage
+}
+
+// UnmarshalJSON reads what has the expected shape and keeps the rest in Extra.
+func (c *CommitInfo) UnmarshalJSON(data []byte) error {
+	var members map[string]jsontext.Value
+	if err := json.Unmarshal(data, &members); err != nil {
+		return err
+	}
+	*c = CommitInfo{}
+	for name, v := range members {
+		if !c.take(name, v) {
+			if c.Extra == nil {
+				c.Extra = make(map[string]stdjson.RawMessage)
+			}
+			c.Extra[name] = stdjson.RawMessage(v)
+		}
+	}
+	return nil
+}
+
+func (c *CommitInfo) take(name string, v jsontext.Value) bool {
+	switch name {
+	case "timestamp":
+		return json.Unmarshal(v, &c.Timestamp) == nil
+	case "inCommitTimestamp":
+		return takePointer(v, &c.InCommitTimestamp)
+	case "operation":
+		return json.Unmarshal(v, &c.Operation) == nil
+	case "operationParameters":
+		m, ok := textMap(v)
+		c.OperationParameters = m
+		return ok
+	case "operationMetrics":
+		m, ok := textMap(v)
+		c.OperationMetrics = m
+		return ok
+	case "readVersion":
+		return takePointer(v, &c.ReadVersion)
+	case "isolationLevel":
+		return json.Unmarshal(v, &c.IsolationLevel) == nil
+	case "isBlindAppend":
+		return takePointer(v, &c.IsBlindAppend)
+	case "engineInfo":
+		return json.Unmarshal(v, &c.EngineInfo) == nil
+	case "userId":
+		return json.Unmarshal(v, &c.UserID) == nil
+	case "userName":
+		return json.Unmarshal(v, &c.UserName) == nil
+	case "txnId":
+		return json.Unmarshal(v, &c.TxnID) == nil
+	}
+	return false
+}
+
+func takePointer[T any](v jsontext.Value, into **T) bool {
+	var value *T
+	if json.Unmarshal(v, &value) != nil {
+		return false
+	}
+	*into = value
+	return true
+}
+
+// textMap reads an object whose values are strings; other writers put numbers
+// and objects there, which are kept as their JSON text.
+func textMap(v jsontext.Value) (map[string]string, bool) {
+	if v.Kind() == 'n' {
+		return nil, true
+	}
+	var members map[string]jsontext.Value
+	if json.Unmarshal(v, &members) != nil {
+		return nil, false
+	}
+	m := make(map[string]string, len(members))
+	for name, value := range members {
+		var s string
+		if value.Kind() == '"' && json.Unmarshal(value, &s) == nil {
+			m[name] = s
+		} else {
+			m[name] = string(value)
+		}
+	}
+	return m, true
+}
+
+// MarshalJSON writes the members that are set, then Extra.
+func (c *CommitInfo) MarshalJSON() ([]byte, error) {
+	m := make(map[string]any, 12+len(c.Extra))
+	for name, v := range c.Extra {
+		m[name] = jsontext.Value(v)
+	}
+	m["timestamp"] = c.Timestamp
+	set := func(name, value string) {
+		if value != "" {
+			m[name] = value
+		}
+	}
+	set("operation", c.Operation)
+	set("isolationLevel", c.IsolationLevel)
+	set("engineInfo", c.EngineInfo)
+	set("userId", c.UserID)
+	set("userName", c.UserName)
+	set("txnId", c.TxnID)
+	if c.OperationParameters != nil {
+		m["operationParameters"] = c.OperationParameters
+	}
+	if c.OperationMetrics != nil {
+		m["operationMetrics"] = c.OperationMetrics
+	}
+	if c.InCommitTimestamp != nil {
+		m["inCommitTimestamp"] = *c.InCommitTimestamp
+	}
+	if c.ReadVersion != nil {
+		m["readVersion"] = *c.ReadVersion
+	}
+	if c.IsBlindAppend != nil {
+		m["isBlindAppend"] = *c.IsBlindAppend
+	}
+	return json.Marshal(m, json.Deterministic(true))
+}
+
+// JSONText encodes a string as an operation parameter: a JSON string literal
+// inside the string that the log holds.
+func JSONText(s string) string {
+	b, err := json.Marshal(s)
+	if err != nil {
+		return strconv.Quote(s)
+	}
+	return string(b)
+}

@@ -1,0 +1,155 @@
+package logpath
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Places inside a table's folder.
+const (
+	// Dir is the folder of the log, with its slash.
+	Dir = "_delta_log/"
+	// LastCheckpoint names the hint at the newest checkpoint.
+	LastCheckpoint = Dir + "_last_checkpoint"
+	// SidecarDir is the folder of the parts of V2 checkpoints.
+	SidecarDir = Dir + "_sidecars/"
+)
+
+// digits is the width of a version in a file name.
+const digits = 20
+
+// Kind tells the files of the log apart.
+type Kind int
+
+// The kinds.
+const (
+	// Other is a file without a meaning to us.
+	Other Kind = iota
+	// Commit is `<version>.json`.
+	Commit
+	// Checkpoint is `<version>.checkpoint.parquet`.
+	Checkpoint
+	// Multipart is one part of `<version>.checkpoint.<part>.<parts>.parquet`.
+	Multipart
+	// V2 is `<version>.checkpoint.<uuid>.json` or `.parquet`.
+	V2
+	// Checksum is `<version>.crc`.
+	Checksum
+	// Compacted is `<version>.<end>.compacted.json`.
+	Compacted
+)
+
+// File is what a name in the log says.
+type File struct {
+	// Name is the object's name below the table's folder.
+	Name    string
+	Kind    Kind
+	Version int64
+	// End is the last version of a Compacted file.
+	End int64
+	// Part of Parts, counted from one, for a Multipart checkpoint.
+	Part, Parts int
+	// UUID and JSON describe a V2 checkpoint.
+	UUID string
+	JSON bool
+}
+
+// CommitName is the name of the commit of a version.
+func CommitName(version int64) string { return fmt.Sprintf("%s%020d.json", Dir, version) }
+
+// CheckpointName is the name of the classic checkpoint of a version.
+func CheckpointName(version int64) string {
+	return fmt.Sprintf("%s%020d.checkpoint.parquet", Dir, version)
+}
+
+// ChecksumName is the name of the checksum file of a version.
+func ChecksumName(version int64) string { return fmt.Sprintf("%s%020d.crc", Dir, version) }
+
+// Before is a place in byte order just before every file of a version and
+// after every file of the versions below it, for a listing to start after.
+func Before(version int64) string { return fmt.Sprintf("%s%020d", Dir, version) }
+
+// Parse reads an object name. Names that mean nothing to us have kind Other:
+// the log's folder may hold files of features that we do not know.
+func Parse(name string) File {
+	f := File{Name: name}
+	base, ok := strings.CutPrefix(name, Dir)
+	if !ok || strings.Contains(base, "/") {
+		return f
+	}
+	parts := strings.Split(base, ".")
+	version, ok := number(parts[0], digits)
+	if !ok {
+		return f
+	}
+	f.Version = version
+	switch {
+	case len(parts) == 2 && parts[1] == "json":
+		f.Kind = Commit
+	case len(parts) == 2 && parts[1] == "crc":
+		f.Kind = Checksum
+	case len(parts) == 4 && parts[2] == "compacted" && parts[3] == "json":
+		f.parseCompacted(parts[1])
+	case len(parts) >= 3 && parts[1] == "checkpoint":
+		f.parseCheckpoint(parts[2:])
+	}
+	return f
+}
+
+func (f *File) parseCompacted(end string) {
+	last, ok := number(end, digits)
+	if ok && last > f.Version {
+		f.Kind, f.End = Compacted, last
+	}
+}
+
+func (f *File) parseCheckpoint(rest []string) {
+	last := rest[len(rest)-1]
+	switch {
+	case len(rest) == 1 && last == "parquet":
+		f.Kind = Checkpoint
+	case len(rest) == 2 && isUUID(rest[0]) && (last == "parquet" || last == "json"):
+		f.Kind, f.UUID, f.JSON = V2, rest[0], last == "json"
+	case len(rest) == 3 && last == "parquet":
+		part, ok1 := number(rest[0], 10)
+		parts, ok2 := number(rest[1], 10)
+		if ok1 && ok2 && part >= 1 && part <= parts && parts <= 1<<20 {
+			f.Kind, f.Part, f.Parts = Multipart, int(part), int(parts)
+		}
+	}
+}
+
+// number reads exactly width decimal digits.
+func number(s string, width int) (int64, bool) {
+	if len(s) != width {
+		return 0, false
+	}
+	for i := range len(s) {
+		if s[i] < '0' || s[i] > '9' {
+			return 0, false
+		}
+	}
+	n, err := strconv.ParseInt(s, 10, 64)
+	return n, err == nil
+}
+
+func isUUID(s string) bool {
+	if len(s) != 36 {
+		return false
+	}
+	for i := range len(s) {
+		c := s[i]
+		switch i {
+		case 8, 13, 18, 23:
+			if c != '-' {
+				return false
+			}
+		default:
+			if (c < '0' || c > '9') && (c < 'a' || c > 'f') && (c < 'A' || c > 'F') {
+				return false
+			}
+		}
+	}
+	return true
+}
