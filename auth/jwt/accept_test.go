@@ -1,0 +1,84 @@
+package jwt_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lakewarden/lakewarden/auth"
+	"github.com/lakewarden/lakewarden/auth/jwt"
+)
+
+func TestTokenOfOurOwnIssuer(t *testing.T) {
+	w := newWorld(t)
+	want := auth.Principal{
+		OrgID: w.org, UserID: w.ada, Email: "ada@example.com", Role: auth.RoleEditor, Method: auth.MethodJWT,
+		Granted: auth.NewScopeSet(auth.ScopeTablesQuery, auth.ScopeRowsInsert, auth.ScopeOrgUpdate),
+		Scopes:  auth.NewScopeSet(auth.ScopeTablesQuery, auth.ScopeRowsInsert),
+	}
+	for name, token := range map[string]string{
+		"RS256":               sign(w.header(), w.claims(), w.rsa),
+		"ES256":               sign(object{"alg": "ES256", "kid": "ec", "typ": "JWT"}, w.claims(), w.ec),
+		"EdDSA":               sign(object{"alg": "EdDSA", "kid": "ed", "typ": "jwt"}, w.claims(), w.ed),
+		"full media type":     sign(with(w.header(), "typ", "application/at+jwt"), w.claims(), w.rsa),
+		"thumbprint ignored":  sign(with(w.header(), "x5t", "abc"), w.claims(), w.rsa),
+		"audience list":       sign(w.header(), with(w.claims(), "aud", []string{"other", "lakewarden"}), w.rsa),
+		"no nbf, no iat":      sign(w.header(), with(with(w.claims(), "nbf", nil), "iat", nil), w.rsa),
+		"fraction of seconds": sign(w.header(), with(w.claims(), "exp", float64(now.Unix())+0.75), w.rsa),
+		"strange claims":      sign(w.header(), with(with(with(w.claims(), "role", "admin"), "roles", []string{"admin"}), "scp", []string{"users:write"}), w.rsa),
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := w.Authenticate(t.Context(), token)
+			require.NoError(t, err)
+			require.Equal(t, want, got)
+		})
+	}
+}
+
+func TestTokenWithoutScopeCarriesNothing(t *testing.T) {
+	w := newWorld(t)
+	for _, scope := range []any{nil, "", " ", "admin", "write", "TABLES:QUERY", "tables:query,rows:insert"} {
+		p, err := w.Authenticate(t.Context(), sign(w.header(), with(w.claims(), "scope", scope), w.rsa))
+		require.NoError(t, err)
+		require.True(t, p.Granted.Empty(), "scope %q", scope)
+	}
+}
+
+func TestTokenOfAForeignIssuer(t *testing.T) {
+	w := newWorld(t)
+	p, err := w.Authenticate(t.Context(), w.foreignToken(func(object) {}))
+	require.NoError(t, err)
+	require.Equal(t, w.ada, p.UserID)
+	require.Equal(t, w.org, p.OrgID)
+	require.Equal(t, auth.RoleViewer.Scopes(), p.Scopes, "the issuer's default")
+	p, err = w.Authenticate(t.Context(), w.foreignToken(func(c object) { c["scope"] = "users:write rows:delete"; c["org"] = w.org.String() }))
+	require.NoError(t, err)
+	require.Equal(t, auth.NewScopeSet(auth.ScopeRowsDelete), p.Scopes, "the role still bounds it")
+}
+
+func TestCatalogFailureIsNotARefusal(t *testing.T) {
+	w := newWorld(t)
+	w.members.err = t.Context().Err()
+	_, err := w.Authenticate(t.Context(), sign(w.header(), w.claims(), w.rsa))
+	require.NoError(t, err)
+	w.members.err = jwt.ErrConfig // any error will do
+	_, err = w.Authenticate(t.Context(), sign(w.header(), w.claims(), w.rsa))
+	require.ErrorIs(t, err, auth.ErrUnavailable)
+	require.NotErrorIs(t, err, auth.ErrUnauthenticated)
+}
+
+func TestConfigurationIsChecked(t *testing.T) {
+	keys := keySet(t)
+	good := jwt.Issuer{URL: home, Algorithms: []string{jwt.RS256}, Keys: keys}
+	for name, issuers := range map[string][]jwt.Issuer{
+		"no url":           {{Algorithms: good.Algorithms, Keys: keys}},
+		"no keys":          {{URL: home, Algorithms: good.Algorithms}},
+		"no algorithms":    {{URL: home, Keys: keys}},
+		"none":             {{URL: home, Keys: keys, Algorithms: []string{"none"}}},
+		"symmetric":        {{URL: home, Keys: keys, Algorithms: []string{"RS256", "HS256"}}},
+		"configured twice": {good, good},
+	} {
+		_, err := jwt.New(&members{}, issuers, jwt.Options{})
+		require.ErrorIs(t, err, jwt.ErrConfig, name)
+	}
+}

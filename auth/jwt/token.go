@@ -1,0 +1,142 @@
+package jwt
+
+import (
+	"encoding/base64"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-jose/go-jose/v4/json"
+	"github.com/google/uuid"
+
+	"github.com/lakewarden/lakewarden/auth"
+)
+
+// maxToken bounds what is parsed at all.
+const maxToken = 8 << 10
+
+// header is a token's header once it is known to hold nothing else.
+type header struct {
+	alg, kid string
+}
+
+// harmless are the header parameters that may be present. The thumbprints are
+// not looked at: the key is found by kid alone.
+var harmless = []string{"alg", "typ", "kid", "x5t", "x5t#S256"}
+
+// parseHeader decodes the header strictly. go-jose's JSON decoder refuses
+// duplicate members and compares names exactly.
+func parseHeader(part string) (header, error) {
+	var members map[string]json.RawMessage
+	if !decode(part, &members) {
+		return header{}, auth.ErrMalformed
+	}
+	for name := range members {
+		if !slices.Contains(harmless, name) {
+			return header{}, refuse("header parameter not accepted")
+		}
+	}
+	var h header
+	var typ string
+	for name, into := range map[string]*string{"alg": &h.alg, "kid": &h.kid, "typ": &typ} {
+		raw, ok := members[name]
+		if !ok || json.Unmarshal(raw, into) != nil || *into == "" {
+			return header{}, refuse("header lacks alg, kid or typ")
+		}
+	}
+	switch strings.ToLower(typ) { // media types ignore case: RFC 7515 §4.1.9
+	case "jwt", "at+jwt", "application/at+jwt":
+	default:
+		return header{}, refuse("typ not accepted")
+	}
+	return h, nil
+}
+
+// claims are the members of a token that mean something to us.
+type claims struct {
+	Issuer        string       `json:"iss"`
+	Subject       string       `json:"sub"`
+	Audience      audience     `json:"aud"`
+	Expiry        *numericDate `json:"exp"`
+	NotBefore     *numericDate `json:"nbf"`
+	IssuedAt      *numericDate `json:"iat"`
+	Organisation  *string      `json:"org"`
+	Scope         *string      `json:"scope"`
+	Email         string       `json:"email"`
+	EmailVerified *bool        `json:"email_verified"`
+}
+
+// peekIssuer reads iss before the signature is checked, to choose the keys to
+// check it with. Nothing else of the result may be used.
+func peekIssuer(part string) (string, error) {
+	var c struct {
+		Issuer string `json:"iss"`
+	}
+	if !decode(part, &c) || c.Issuer == "" {
+		return "", auth.ErrMalformed
+	}
+	return c.Issuer, nil
+}
+
+// checkTimes requires exp > now and, where present, nbf <= now; a token from
+// the future has a broken clock behind it and is refused too.
+func (c *claims) checkTimes(now time.Time) error {
+	at := float64(now.UnixNano()) / 1e9
+	switch {
+	case c.Expiry == nil:
+		return refuse("exp missing")
+	case at >= float64(*c.Expiry):
+		return auth.ErrExpired
+	case c.NotBefore != nil && at < float64(*c.NotBefore):
+		return refuse("not valid yet")
+	case c.IssuedAt != nil && at+maxSkew.Seconds() < float64(*c.IssuedAt):
+		return refuse("issued in the future")
+	}
+	return nil
+}
+
+// maxSkew is how far ahead an issuer's clock may run in iat, which grants
+// nothing; exp and nbf are exact.
+const maxSkew = time.Minute
+
+// numericDate is seconds since 1970, possibly with a fraction; a string is
+// refused by the decoder.
+type numericDate float64
+
+// audience is one string or a list of them.
+type audience []string
+
+// UnmarshalJSON accepts both forms of RFC 7519 §4.1.3.
+func (a *audience) UnmarshalJSON(data []byte) error {
+	var one string
+	if json.Unmarshal(data, &one) == nil {
+		*a = audience{one}
+		return nil
+	}
+	var many []string
+	if err := json.Unmarshal(data, &many); err != nil {
+		return err
+	}
+	*a = many
+	return nil
+}
+
+// parseID reads an id in its canonical form only, so that one user has one
+// spelling.
+func parseID(text string) (uuid.UUID, bool) {
+	id, err := uuid.Parse(text)
+	if err != nil || id == uuid.Nil || id.String() != text {
+		return uuid.Nil, false
+	}
+	return id, true
+}
+
+// decode reads one base64url part as a JSON object.
+func decode(part string, into any) bool {
+	data, err := base64.RawURLEncoding.Strict().DecodeString(part)
+	return err == nil && decodeJSON(data, into)
+}
+
+func decodeJSON(data []byte, into any) bool {
+	return len(data) > 0 && data[0] == '{' && json.Unmarshal(data, into) == nil
+}
