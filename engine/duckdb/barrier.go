@@ -1,0 +1,129 @@
+package duckdb
+
+import (
+	"container/list"
+
+	"github.com/lakewarden/lakewarden/engine"
+)
+
+// barriers are the filtered copies of an instance, the most recently used
+// first. Their names are content addresses, so an equal name is an equal copy.
+type barriers struct {
+	inst   *instance
+	order  *list.List
+	byName map[string]*list.Element
+}
+
+type barrierCopy struct {
+	name  string
+	bytes int64
+}
+
+func newBarriers(in *instance) *barriers {
+	return &barriers{inst: in, order: list.New(), byName: map[string]*list.Element{}}
+}
+
+// missing returns the copies that have to be made, and marks the others as used.
+func (b *barriers) missing(want []engine.Barrier) []engine.Barrier {
+	var out []engine.Barrier
+	seen := map[string]bool{}
+	for _, w := range want {
+		if seen[w.Name] {
+			continue
+		}
+		seen[w.Name] = true
+		if el, ok := b.byName[w.Name]; ok {
+			b.order.MoveToFront(el)
+			continue
+		}
+		out = append(out, w)
+	}
+	return out
+}
+
+// make creates the missing copies of a statement, after dropping old ones that
+// would leave it less than budget bytes. step is asked before each one.
+func (b *barriers) make(want, missing []engine.Barrier, budget int64, step func() error) error {
+	if len(missing) == 0 {
+		return nil
+	}
+	inUse := make(map[string]bool, len(want))
+	for _, w := range want {
+		inUse[w.Name] = true
+	}
+	if budget > 0 {
+		if err := b.shrink(budget, inUse); err != nil {
+			return err
+		}
+	}
+	for _, m := range missing {
+		if err := step(); err != nil {
+			return err
+		}
+		if err := b.create(m); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// create fills one copy. The SQL stands in parentheses, where only a query can.
+func (b *barriers) create(m engine.Barrier) error {
+	before, err := b.used()
+	if err != nil {
+		return err
+	}
+	sql := "CREATE TEMP TABLE " + engine.QuoteIdent(m.Name) + " AS (" + m.SQL + "\n)"
+	if err := b.inst.execOne(sql); err != nil {
+		// A position would point into SQL that the caller has never seen.
+		if e, ok := err.(*engine.Error); ok {
+			e.Position = -1
+		}
+		return err
+	}
+	after, err := b.used()
+	if err != nil {
+		return err
+	}
+	b.byName[m.Name] = b.order.PushFront(barrierCopy{m.Name, max(after-before, 0)})
+	return nil
+}
+
+// used is what in-memory tables take, spilled or not.
+func (b *barriers) used() (int64, error) {
+	n, err := b.inst.int64s(`SELECT (memory_usage_bytes + temporary_storage_bytes)::BIGINT
+		FROM system.main.duckdb_memory() WHERE tag = 'IN_MEMORY_TABLE'`)
+	if err != nil || len(n) == 0 {
+		return 0, err
+	}
+	return n[0], nil
+}
+
+// bytes is the estimated size of all copies.
+func (b *barriers) bytes() int64 {
+	var sum int64
+	for el := b.order.Front(); el != nil; el = el.Next() {
+		sum += el.Value.(barrierCopy).bytes
+	}
+	return sum
+}
+
+// shrink drops the least recently used copies until keep bytes remain, but none
+// of those in use. Keeping nothing drops empty copies as well.
+func (b *barriers) shrink(keep int64, inUse map[string]bool) error {
+	sum := b.bytes()
+	for el := b.order.Back(); el != nil && (sum > keep || keep <= 0); {
+		newer := el.Prev()
+		c := el.Value.(barrierCopy)
+		if !inUse[c.name] {
+			if err := b.inst.exec("DROP TABLE temp.main." + engine.QuoteIdent(c.name)); err != nil {
+				return err
+			}
+			sum -= c.bytes
+			b.order.Remove(el)
+			delete(b.byName, c.name)
+		}
+		el = newer
+	}
+	return nil
+}

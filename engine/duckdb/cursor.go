@@ -1,0 +1,186 @@
+package duckdb
+
+import (
+	"io"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	duck "github.com/duckdb/duckdb-go-bindings"
+
+	"github.com/lakewarden/lakewarden/engine"
+)
+
+// cursor is one running statement on a connection. Its methods block until the
+// engine answers; stopping it early is the guard's work.
+type cursor struct {
+	conn     duck.Connection
+	prepared duck.PreparedStatement
+	result   duck.Result
+	options  duck.ArrowOptions
+	schema   *arrow.Schema
+	columns  []engine.Column
+	// live says that the engine still holds the statement's tasks and buffers.
+	live bool
+	err  error
+}
+
+// selects is the statement type of everything that callers may run.
+func selects(t duck.StatementType) bool { return t == duck.StatementTypeSelect }
+
+// writes also admits COPY, for the writer of data files.
+func writes(t duck.StatementType) bool { return t == duck.StatementTypeCopy }
+
+// open prepares the one statement in sql, binds args and starts it. step is
+// asked between the phases whether to go on.
+func (in *instance) open(sql string, args engine.Args, allowed func(duck.StatementType) bool, step func() error) (*cursor, error) {
+	if err := checkText(sql); err != nil {
+		return nil, err
+	}
+	c := &cursor{conn: in.conn}
+	if err := c.prepare(sql, allowed); err != nil {
+		c.close()
+		return nil, err
+	}
+	if err := step(); err != nil {
+		c.close()
+		return nil, err
+	}
+	if err := bindArgs(c.prepared, args); err != nil {
+		c.close()
+		return nil, err
+	}
+	if err := c.execute(); err != nil {
+		c.close()
+		return nil, err
+	}
+	if err := c.describe(); err != nil {
+		c.close()
+		return nil, err
+	}
+	return c, nil
+}
+
+// prepare refuses anything but exactly one statement before any of it runs: the
+// engine's own prepare would execute all statements but the last.
+func (c *cursor) prepare(sql string, allowed func(duck.StatementType) bool) error {
+	var extracted duck.ExtractedStatements
+	defer duck.DestroyExtracted(&extracted)
+	count := duck.ExtractStatements(c.conn, sql, &extracted)
+	if count == 0 {
+		if text := duck.ExtractStatementsError(extracted); text != "" {
+			err := translate(text)
+			if err.Kind == engine.KindSyntax {
+				err.Position = byteOffset(sql, err.Position)
+			}
+			return err
+		}
+	}
+	if count != 1 {
+		return &engine.Error{Kind: engine.KindNotSelect, Class: "not_one_statement", Position: -1}
+	}
+	if duck.PrepareExtractedStatement(c.conn, extracted, 0, &c.prepared) != duck.StateSuccess {
+		return translate(duck.PrepareError(c.prepared))
+	}
+	if t := duck.PreparedStatementType(c.prepared); !allowed(t) {
+		return &engine.Error{Kind: engine.KindNotSelect, Class: "not_select", Position: -1}
+	}
+	return nil
+}
+
+// execute starts the statement as a stream. The pending half is done with once
+// the first rows are ready.
+func (c *cursor) execute() error {
+	var pending duck.PendingResult
+	defer duck.DestroyPending(&pending)
+	if duck.PendingPreparedStreaming(c.prepared, &pending) != duck.StateSuccess {
+		return translate(duck.PendingError(pending))
+	}
+	if duck.ExecutePending(pending, &c.result) != duck.StateSuccess {
+		return translate(duck.ResultError(&c.result))
+	}
+	c.live = true
+	return nil
+}
+
+// describe reads the result's columns and builds their Arrow schema.
+func (c *cursor) describe() error {
+	n := duck.ColumnCount(&c.result)
+	names := make([]string, n)
+	types := make([]duck.LogicalType, n)
+	defer func() {
+		for i := range types {
+			duck.DestroyLogicalType(&types[i])
+		}
+	}()
+	c.columns = make([]engine.Column, n)
+	for i := range n {
+		names[i] = duck.ColumnName(&c.result, i)
+		types[i] = duck.ColumnLogicalType(&c.result, i)
+		c.columns[i] = engine.Column{Name: names[i], Type: typeName(types[i]), Nullable: true}
+	}
+	c.options = duck.ResultGetArrowOptions(&c.result)
+	schema, failed := duck.NewArrowSchema(c.options, types, names)
+	if err := errorData(failed); err != nil {
+		return err
+	}
+	c.schema = schema
+	return nil
+}
+
+// next returns the next batch or io.EOF. The engine gives the same answer, no
+// chunk, for the end and for a failure; only the result's error tells them apart.
+func (c *cursor) next() (arrow.RecordBatch, error) {
+	if c.err != nil {
+		return nil, c.err
+	}
+	for {
+		chunk := duck.FetchChunk(c.result)
+		if chunk.Ptr == nil {
+			c.err = io.EOF
+			if text := duck.ResultError(&c.result); text != "" {
+				c.err = translate(text)
+			}
+			c.live = false
+			return nil, c.err
+		}
+		if duck.DataChunkGetSize(chunk) == 0 {
+			duck.DestroyDataChunk(&chunk)
+			continue
+		}
+		batch, failed := duck.DataChunkToArrowArray(c.options, c.schema, chunk)
+		duck.DestroyDataChunk(&chunk)
+		if err := errorData(failed); err != nil {
+			c.err = err
+			return nil, c.err
+		}
+		return batch, nil
+	}
+}
+
+// close frees the statement. A result given up before its end leaves tasks and
+// buffers with the connection until another statement starts, so one is.
+func (c *cursor) close() {
+	live := c.live
+	c.live = false
+	if live {
+		duck.Interrupt(c.conn)
+	}
+	duck.DestroyArrowOptions(&c.options)
+	duck.DestroyResult(&c.result)
+	duck.DestroyPrepare(&c.prepared)
+	if live {
+		var res duck.Result
+		duck.Query(c.conn, "SELECT 1", &res)
+		duck.DestroyResult(&res)
+	}
+	if c.err == nil {
+		c.err = io.EOF
+	}
+}
+
+func errorData(data duck.ErrorData) error {
+	defer duck.DestroyErrorData(&data)
+	if data.Ptr == nil || !duck.ErrorDataHasError(data) {
+		return nil
+	}
+	return translate(duck.ErrorDataMessage(data))
+}

@@ -1,0 +1,185 @@
+package duckdb
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+
+	"github.com/lakewarden/lakewarden/engine"
+)
+
+var _ engine.Engine = (*Engine)(nil)
+
+// Options configures an engine. The zero value works where the extensions lie
+// in ./extensions.
+type Options struct {
+	// ExtensionDirs are searched in order for <version>/<platform>/<name>.duckdb_extension.
+	ExtensionDirs []string
+	// Extensions are loaded into every session. Default: delta.
+	Extensions []string
+	// TempDir receives one directory of this engine, in which sessions spill.
+	// Default: the system's.
+	TempDir string
+	// Lease fills the fields that a statement's lease leaves zero. Default:
+	// 1 GiB, all processors, 10 GiB of spill.
+	Lease engine.Lease
+}
+
+// Engine runs sessions in this process. It is safe for concurrent use.
+type Engine struct {
+	lease      engine.Lease
+	extensions []extension
+	temp       string
+
+	mu       sync.Mutex
+	closed   bool
+	sessions map[*session]struct{}
+}
+
+// New verifies the extension files and returns an engine without sessions. It
+// fails with ErrExtension when a file is missing or not to be trusted.
+func New(ctx context.Context, opts Options) (*Engine, error) {
+	e := &Engine{lease: withDefaults(opts.Lease), sessions: map[*session]struct{}{}}
+	dirs := opts.ExtensionDirs
+	if len(dirs) == 0 {
+		dirs = []string{"extensions"}
+	}
+	names := opts.Extensions
+	if names == nil {
+		names = []string{"delta"}
+	}
+	platform, err := Platform()
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		path, err := findExtension(dirs, platform, name)
+		if err != nil {
+			return nil, err
+		}
+		ext, err := verifyExtension(name, path)
+		if err != nil {
+			return nil, err
+		}
+		e.extensions = append(e.extensions, ext)
+	}
+	// DuckDB compares paths by their text, and the system may hand out a link.
+	temp, err := os.MkdirTemp(opts.TempDir, "lakewarden-engine-")
+	if err != nil {
+		return nil, err
+	}
+	if e.temp, err = filepath.EvalSymlinks(temp); err != nil {
+		return nil, err
+	}
+	return e, nil
+}
+
+// Open starts a session. Its instance is made by the first statement.
+func (e *Engine) Open(ctx context.Context, opts engine.SessionOptions) (engine.Session, error) {
+	if ctx.Err() != nil {
+		return nil, interrupted(causeContext)
+	}
+	roots := make([]string, len(opts.Roots))
+	for i, root := range opts.Roots {
+		if err := checkText(root); err != nil {
+			return nil, err
+		}
+		if !filepath.IsAbs(root) {
+			return nil, internalError("root", "not an absolute directory: "+root)
+		}
+		real, err := filepath.EvalSymlinks(root)
+		if err != nil {
+			return nil, &engine.Error{Kind: engine.KindIO, Class: "root", Position: -1, Text: clip(err.Error())}
+		}
+		roots[i] = real
+	}
+	s := &session{owner: e, roots: roots, closing: make(chan struct{})}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.closed {
+		return nil, interrupted(causeClosed)
+	}
+	e.sessions[s] = struct{}{}
+	return s, nil
+}
+
+// Close closes all sessions, waits for them and removes the engine's temporary
+// files. It is idempotent.
+func (e *Engine) Close() error {
+	e.mu.Lock()
+	e.closed = true
+	open := make([]*session, 0, len(e.sessions))
+	for s := range e.sessions {
+		open = append(open, s)
+	}
+	e.mu.Unlock()
+	errs := make([]error, len(open))
+	var wg sync.WaitGroup
+	for i, s := range open {
+		wg.Go(func() { errs[i] = s.Close() })
+	}
+	wg.Wait()
+	return errors.Join(append(errs, os.RemoveAll(e.temp))...)
+}
+
+func (e *Engine) remove(s *session) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	delete(e.sessions, s)
+}
+
+func (e *Engine) newTempDir() (string, error) { return os.MkdirTemp(e.temp, "session-") }
+
+// within resolves location and checks that it lies below one of the roots. Links
+// are followed first: one inside a root must not lead out of it.
+func (e *Engine) within(roots []string, location string) (string, error) {
+	refused := &engine.Error{Kind: engine.KindInternal, Class: "location", Position: -1, Text: "outside the session's roots: " + clip(location)}
+	if checkText(location) != nil || !filepath.IsAbs(location) {
+		return "", refused
+	}
+	real, err := filepath.EvalSymlinks(location)
+	if err != nil {
+		return "", &engine.Error{Kind: engine.KindIO, Class: "file_not_found", Position: -1, Text: clip(err.Error())}
+	}
+	for _, root := range roots {
+		rel, err := filepath.Rel(root, real)
+		if err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
+			return real, nil
+		}
+	}
+	return "", refused
+}
+
+func (e *Engine) defaults(l engine.Lease) engine.Lease {
+	if l.Memory <= 0 {
+		l.Memory = e.lease.Memory
+	}
+	if l.Threads <= 0 {
+		l.Threads = e.lease.Threads
+	}
+	if l.TempBytes <= 0 {
+		l.TempBytes = e.lease.TempBytes
+	}
+	l.Timeout = 0
+	return l
+}
+
+func withDefaults(l engine.Lease) engine.Lease {
+	if l.Memory <= 0 {
+		l.Memory = 1 << 30
+	}
+	if l.Threads <= 0 {
+		l.Threads = runtime.NumCPU()
+	}
+	if l.TempBytes <= 0 {
+		l.TempBytes = 10 << 30
+	}
+	return l
+}

@@ -1,0 +1,155 @@
+package duckdb
+
+import (
+	"crypto/sha256"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	duck "github.com/duckdb/duckdb-go-bindings"
+
+	"github.com/lakewarden/lakewarden/engine"
+)
+
+// extension is a file that passed DuckDB's signature check when the engine
+// started. Sessions load it without that check, which costs 130 ms each time.
+type extension struct {
+	name string
+	path string
+	sum  [sha256.Size]byte
+	size int64
+	mod  time.Time
+}
+
+// Version is the DuckDB version in this binary, as extension directories name
+// it: v1.5.5.
+func Version() string { return duck.LibraryVersion() }
+
+// Platform is DuckDB's name for this system, as extension directories use it:
+// linux_amd64.
+func Platform() (string, error) {
+	in, err := openInstance(baseConfig())
+	if err != nil {
+		return "", err
+	}
+	defer in.close()
+	return in.platform()
+}
+
+func (in *instance) platform() (string, error) {
+	var out string
+	err := in.each(`SELECT platform FROM pragma_platform()`, engine.Args{}, func(r rowReader) error {
+		out = strings.Clone(r.text(0))
+		return nil
+	})
+	return out, err
+}
+
+// extensionFile is where a directory of extensions keeps one.
+func extensionFile(dir, platform, name string) string {
+	return filepath.Join(dir, Version(), platform, name+".duckdb_extension")
+}
+
+// findExtension returns the first file of that name in the search order.
+func findExtension(dirs []string, platform, name string) (string, error) {
+	for _, dir := range dirs {
+		abs, err := filepath.Abs(extensionFile(dir, platform, name))
+		if err != nil {
+			return "", &ExtensionError{Name: name, Reason: "the search path is not usable: " + err.Error()}
+		}
+		switch info, err := os.Stat(abs); {
+		case err == nil && info.Mode().IsRegular():
+			return abs, nil
+		case err == nil:
+			return "", &ExtensionError{Name: name, Path: abs, Reason: "not a regular file"}
+		case !errors.Is(err, fs.ErrNotExist):
+			return "", &ExtensionError{Name: name, Path: abs, Reason: "cannot be read"}
+		}
+	}
+	return "", &ExtensionError{Name: name, Reason: "not found in " + strings.Join(dirs, ", ") + " for DuckDB " + Version() + " on " + platform}
+}
+
+// verifyExtension loads the file once with DuckDB's signature check on and
+// remembers what was checked.
+func verifyExtension(name, path string) (extension, error) {
+	bad := func(reason string) (extension, error) {
+		return extension{}, &ExtensionError{Name: name, Path: path, Reason: reason}
+	}
+	path, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return bad("cannot be read")
+	}
+	if p := writableByOthers(path); p != "" {
+		return extension{}, &ExtensionError{Name: name, Path: path, Reason: p + " is writable by everyone",
+			Remedy: "take write permission for others away (chmod o-w)"}
+	}
+	before, err := fingerprint(name, path)
+	if err != nil {
+		return bad("cannot be read")
+	}
+	in, err := openInstance(baseConfig())
+	if err != nil {
+		return bad("no engine to check it with")
+	}
+	defer in.close()
+	if err := in.exec("LOAD " + engine.QuoteString(path)); err != nil {
+		return bad("wrong or damaged file; DuckDB " + Version() + " does not accept it")
+	}
+	after, err := fingerprint(name, path)
+	if err != nil || after != before {
+		return bad("changed while it was being checked")
+	}
+	return after, nil
+}
+
+// unchanged checks that the file is still the one that was verified.
+func (e extension) unchanged() error {
+	info, err := os.Stat(e.path)
+	if err != nil || info.Size() != e.size || !info.ModTime().Equal(e.mod) {
+		return &ExtensionError{Name: e.name, Path: e.path, Reason: "changed since the server started",
+			Remedy: "restart the server to check it again"}
+	}
+	return nil
+}
+
+func fingerprint(name, path string) (extension, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return extension{}, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return extension{}, err
+	}
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return extension{}, err
+	}
+	e := extension{name: name, path: path, size: info.Size(), mod: info.ModTime()}
+	h.Sum(e.sum[:0])
+	return e, nil
+}
+
+// writableByOthers returns the first of path and its parents that everyone may
+// write to, or "". A sticky directory protects the entries in it, but not the
+// one that holds the file, where everyone could still add names.
+func writableByOthers(path string) string {
+	const others = 0o002
+	for p, depth := path, 0; ; p, depth = filepath.Dir(p), depth+1 {
+		info, err := os.Stat(p)
+		if err != nil {
+			return p
+		}
+		if info.Mode().Perm()&others != 0 && (depth < 2 || info.Mode()&fs.ModeSticky == 0) {
+			return p
+		}
+		if p == filepath.Dir(p) {
+			return ""
+		}
+	}
+}

@@ -1,0 +1,135 @@
+package duckdb
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	duck "github.com/duckdb/duckdb-go-bindings"
+
+	"github.com/lakewarden/lakewarden/engine"
+)
+
+// cause says why a guard stopped its statement.
+type cause int32
+
+const (
+	causeNone cause = iota
+	causeContext
+	causeTimeout
+	causeClosed
+)
+
+// guard watches one statement and interrupts it when its context ends, its
+// timeout passes or its session closes. DuckDB forgets an interrupt when it
+// moves from one phase to the next, so a guard that has tripped repeats it until
+// it is ended.
+type guard struct {
+	ctx     context.Context
+	conn    duck.Connection
+	cause   atomic.Int32
+	tripped chan struct{}
+	trip1   sync.Once
+	stop    chan struct{}
+	stop1   sync.Once
+	done    chan struct{}
+}
+
+const (
+	interruptFirst = time.Millisecond
+	interruptMost  = 20 * time.Millisecond
+)
+
+// newGuard starts watching. The caller calls end exactly when it no longer
+// touches the connection on behalf of the statement.
+func newGuard(ctx context.Context, closing <-chan struct{}, timeout time.Duration, conn duck.Connection) *guard {
+	g := &guard{
+		ctx:     ctx,
+		conn:    conn,
+		tripped: make(chan struct{}),
+		stop:    make(chan struct{}),
+		done:    make(chan struct{}),
+	}
+	go g.run(closing, timeout)
+	return g
+}
+
+func (g *guard) run(closing <-chan struct{}, timeout time.Duration) {
+	defer close(g.done)
+	var expired <-chan time.Time
+	if timeout > 0 {
+		timer := time.NewTimer(timeout)
+		defer timer.Stop()
+		expired = timer.C
+	}
+	select {
+	case <-g.stop:
+		return
+	case <-g.tripped:
+	case <-g.ctx.Done():
+		g.trip(causeContext)
+	case <-expired:
+		g.trip(causeTimeout)
+	case <-closing:
+		g.trip(causeClosed)
+	}
+	for wait := interruptFirst; ; wait = min(2*wait, interruptMost) {
+		duck.Interrupt(g.conn)
+		pause := time.NewTimer(wait)
+		select {
+		case <-g.stop:
+			pause.Stop()
+			return
+		case <-pause.C:
+		}
+	}
+}
+
+// trip stops the statement for c; the first cause stays.
+func (g *guard) trip(c cause) {
+	g.trip1.Do(func() {
+		g.cause.Store(int32(c))
+		close(g.tripped)
+	})
+}
+
+// end stops watching and returns when no interrupt can follow. It is idempotent.
+func (g *guard) end() {
+	g.stop1.Do(func() { close(g.stop) })
+	<-g.done
+}
+
+// err is the error of a stopped statement, or nil while it may go on.
+func (g *guard) err() error {
+	c := cause(g.cause.Load())
+	if c == causeNone && g.ctx.Err() != nil {
+		c = causeContext
+	}
+	if c == causeNone {
+		return nil
+	}
+	return interrupted(c)
+}
+
+// judge replaces the engine's word for an interrupt by the reason for it. Other
+// errors, which came first, stay.
+func (g *guard) judge(err error) error {
+	if e, ok := err.(*engine.Error); ok && e.Kind == engine.KindInterrupted {
+		if why := g.err(); why != nil {
+			return why
+		}
+	}
+	return err
+}
+
+func interrupted(c cause) *engine.Error {
+	e := &engine.Error{Kind: engine.KindInterrupted, Class: "interrupted", Position: -1}
+	switch c {
+	case causeTimeout:
+		e.Class, e.Timeout = "timeout", true
+	case causeClosed:
+		e.Class = "session_closed"
+	}
+	return e
+}

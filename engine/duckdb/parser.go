@@ -1,0 +1,170 @@
+package duckdb
+
+import (
+	"context"
+	"encoding/json"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/lakewarden/lakewarden/engine"
+)
+
+var _ engine.Parser = (*Parser)(nil)
+
+// MaxSQL is the longest text that a parser takes, in bytes.
+const MaxSQL = 256 << 10
+
+const (
+	parserInstances = 2
+	parserMemory    = "512MB"
+	// Names are qualified and the text is bound, so that nothing in it can
+	// stand in for the function that judges it.
+	serializeSQL   = `SELECT system.main.json_serialize_sql($1::VARCHAR)`
+	deserializeSQL = `SELECT system.main.json_deserialize_sql($1::VARCHAR)`
+)
+
+// Parser parses and prints SQL on instances of its own: empty, without
+// extensions and without access to files. It is safe for concurrent use.
+type Parser struct {
+	// pool holds the instances that are not in use; nil is one yet to be opened.
+	pool    chan *instance
+	closing chan struct{}
+	close1  sync.Once
+}
+
+// NewParser returns a parser. Its instances open on first use.
+func NewParser() *Parser {
+	p := &Parser{pool: make(chan *instance, parserInstances), closing: make(chan struct{})}
+	for range parserInstances {
+		p.pool <- nil
+	}
+	return p
+}
+
+// Serialize parses sql into DuckDB's JSON tree.
+func (p *Parser) Serialize(ctx context.Context, sql string) ([]byte, error) {
+	if len(sql) > MaxSQL {
+		return nil, &engine.Error{Kind: engine.KindSyntax, Class: "too_long", Position: MaxSQL, Text: "longer than " + strconv.Itoa(MaxSQL) + " bytes"}
+	}
+	if err := checkText(sql); err != nil {
+		return nil, err
+	}
+	reply, err := p.call(ctx, serializeSQL, sql)
+	if err != nil {
+		if e, ok := err.(*engine.Error); ok && e.Kind == engine.KindSyntax {
+			e.Position = byteOffset(sql, e.Position)
+		}
+		return nil, err
+	}
+	if err := refusal(sql, reply); err != nil {
+		return nil, err
+	}
+	return []byte(reply), nil
+}
+
+// Deserialize prints tree as SQL. A tree that does not print is a defect of
+// whoever built it.
+func (p *Parser) Deserialize(ctx context.Context, tree []byte) (string, error) {
+	if err := checkText(string(tree)); err != nil {
+		return "", internalError("tree", err.(*engine.Error).Text)
+	}
+	sql, err := p.call(ctx, deserializeSQL, string(tree))
+	if e, ok := err.(*engine.Error); ok && e.Kind != engine.KindInterrupted && e.Kind != engine.KindFatal {
+		return "", internalError("tree", e.Text)
+	}
+	return sql, err
+}
+
+// Close waits for calls under way and frees the instances. It is idempotent.
+func (p *Parser) Close() error {
+	p.close1.Do(func() {
+		close(p.closing)
+		for range parserInstances {
+			if in := <-p.pool; in != nil {
+				in.close()
+			}
+		}
+	})
+	return nil
+}
+
+// call runs one of the two functions on a free instance.
+func (p *Parser) call(ctx context.Context, sql, arg string) (string, error) {
+	var in *instance
+	select {
+	case <-p.closing:
+		return "", interrupted(causeClosed)
+	case <-ctx.Done():
+		return "", interrupted(causeContext)
+	case in = <-p.pool:
+	}
+	defer func() { p.pool <- in }()
+	if in == nil {
+		opened, err := openParser()
+		if err != nil {
+			return "", err
+		}
+		in = opened
+	}
+	g := newGuard(ctx, p.closing, 0, in.conn)
+	defer g.end()
+	var out string
+	c, err := in.open(sql, engine.Args{Positional: []any{arg}}, selects, g.err)
+	if err == nil {
+		err = c.each(func(r rowReader) error {
+			out = strings.Clone(r.text(0))
+			return nil
+		})
+		c.close()
+	}
+	if err != nil {
+		err = g.judge(err)
+		if e, ok := err.(*engine.Error); ok && e.Kind == engine.KindFatal {
+			g.end()
+			in.close()
+			in = nil
+		}
+		return "", err
+	}
+	return out, nil
+}
+
+func openParser() (*instance, error) {
+	config := baseConfig()
+	config["memory_limit"] = parserMemory
+	in, err := openInstance(config)
+	if err != nil {
+		return nil, err
+	}
+	err = in.exec("SET enable_external_access=false; SET lock_configuration=true")
+	if err != nil {
+		in.close()
+		return nil, err
+	}
+	return in, nil
+}
+
+// refusal reads the reply that stands for an error. Trees are not decoded twice
+// for it: only a reply that begins like a refusal is looked into.
+func refusal(sql, reply string) error {
+	if !strings.HasPrefix(reply, `{"error":true`) {
+		return nil
+	}
+	var r struct {
+		Type     string `json:"error_type"`
+		Message  string `json:"error_message"`
+		Position string `json:"position"`
+	}
+	if err := json.Unmarshal([]byte(reply), &r); err != nil {
+		return internalError("tree", err.Error())
+	}
+	out := &engine.Error{Kind: engine.KindSyntax, Class: "syntax", Position: -1, Text: clip(r.Message)}
+	if r.Type == "not implemented" {
+		out.Kind, out.Class = engine.KindNotSelect, "not_select"
+	}
+	if n, err := strconv.Atoi(r.Position); err == nil {
+		out.Position = byteOffset(sql, n)
+	}
+	return out
+}
