@@ -1,0 +1,37 @@
+package objstore_test
+
+import (
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/goleak"
+
+	"github.com/lakewarden/lakewarden/engine/objstore"
+	"github.com/lakewarden/lakewarden/engine/objstore/mem"
+	"github.com/lakewarden/lakewarden/engine/objstore/objstoretest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func TestPrefixConformance(t *testing.T) {
+	objstoretest.Run(t, func(t *testing.T) objstore.Bucket {
+		bucket := mem.New()
+		for _, sibling := range []string{"a", "a b", "a b/c", "a b/c/d!e/x", "a b/c/d0/x", "a b/c/e", "z"} {
+			objstoretest.MustPut(t, bucket, sibling, "not below the prefix")
+		}
+		return objstore.Prefix(bucket, "a b/c/d")
+	}, objstoretest.Config{})
+}
+
+func TestMetricsConformance(t *testing.T) {
+	metrics := objstore.NewMetrics(prometheus.NewPedanticRegistry())
+	objstoretest.Run(t, func(*testing.T) objstore.Bucket {
+		return metrics.Wrap(mem.New(), "mem")
+	}, objstoretest.Config{})
+}
+
+func TestFaultsWithoutCutsConformance(t *testing.T) {
+	objstoretest.Run(t, func(*testing.T) objstore.Bucket {
+		return objstore.NewFaults(mem.New())
+	}, objstoretest.Config{})
+}

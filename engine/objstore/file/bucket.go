@@ -1,0 +1,153 @@
+package file
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/lakewarden/lakewarden/engine/objstore"
+)
+
+// Bucket is an objstore.Bucket over a directory. It holds nothing open between
+// requests: a directory that was moved away and back is found again, and one
+// that is missing (a disk that is not mounted) is ErrUnavailable, never empty.
+type Bucket struct {
+	dir string
+}
+
+var _ objstore.Bucket = (*Bucket)(nil)
+
+// New opens the existing directory root.
+func New(root string) (*Bucket, error) {
+	dir, err := filepath.Abs(root)
+	if err != nil {
+		return nil, fmt.Errorf("open local root: %w", err)
+	}
+	b := &Bucket{dir: dir}
+	handle, err := b.open()
+	if err != nil {
+		return nil, fmt.Errorf("open local root: %w", err)
+	}
+	return b, handle.Close()
+}
+
+// Create opens the directory root and makes it, with its parents, when it does
+// not exist.
+func Create(root string) (*Bucket, error) {
+	if err := os.MkdirAll(root, dirMode); err != nil {
+		return nil, fmt.Errorf("create local root: %w", translateWrite(err))
+	}
+	return New(root)
+}
+
+// Root is the absolute path of the directory, for engines that read local
+// tables by path.
+func (b *Bucket) Root() string { return b.dir }
+
+// Get implements objstore.Bucket.
+func (b *Bucket) Get(ctx context.Context, name string) (io.ReadCloser, error) {
+	file, _, err := b.openObject(ctx, objstore.OpGet, name)
+	if err != nil {
+		return nil, err
+	}
+	return objstore.Body(ctx, file, file), nil
+}
+
+// GetRange implements objstore.Bucket.
+func (b *Bucket) GetRange(ctx context.Context, name string, offset, length int64) (io.ReadCloser, error) {
+	file, info, err := b.openObject(ctx, objstore.OpGetRange, name)
+	if err != nil {
+		return nil, err
+	}
+	start, end := objstore.Range(info.Size(), offset, length)
+	return objstore.Body(ctx, io.NewSectionReader(file, start, end-start), file), nil
+}
+
+// Stat implements objstore.Bucket.
+func (b *Bucket) Stat(ctx context.Context, name string) (objstore.Object, error) {
+	root, err := b.begin(ctx, objstore.OpStat, name)
+	if err != nil {
+		return objstore.Object{}, err
+	}
+	defer root.Close()
+	info, err := root.Stat(name)
+	if err != nil {
+		return objstore.Object{}, failed(objstore.OpStat, name, translate(err))
+	}
+	if !info.Mode().IsRegular() {
+		return objstore.Object{}, failed(objstore.OpStat, name, objstore.ErrNotFound)
+	}
+	return objstore.Object{Name: name, Size: info.Size(), ModTime: info.ModTime()}, nil
+}
+
+// openObject opens a regular file. Folders, pipes and devices are no objects.
+func (b *Bucket) openObject(ctx context.Context, op objstore.Op, name string) (*os.File, fs.FileInfo, error) {
+	root, err := b.begin(ctx, op, name)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer root.Close()
+	// O_NONBLOCK: opening a pipe that someone left there must not hang.
+	file, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, nil, failed(op, name, translate(err))
+	}
+	info, err := file.Stat()
+	switch {
+	case err != nil:
+		err = translate(err)
+	case !info.Mode().IsRegular():
+		err = objstore.ErrNotFound
+	default:
+		return file, info, nil
+	}
+	file.Close()
+	return nil, nil, failed(op, name, err)
+}
+
+// begin checks a request for one object and opens the root.
+func (b *Bucket) begin(ctx context.Context, op objstore.Op, name string) (*os.Root, error) {
+	if err := validName(name); err != nil {
+		return nil, err
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, failed(op, name, err)
+	}
+	root, err := b.open()
+	if err != nil {
+		return nil, failed(op, name, err)
+	}
+	return root, nil
+}
+
+// open opens the root directory. A missing one is not a missing object: tables
+// must not look deleted because a disk is not there.
+func (b *Bucket) open() (*os.Root, error) {
+	root, err := os.OpenRoot(b.dir)
+	var errno syscall.Errno
+	switch {
+	case err == nil:
+		return root, nil
+	case !errors.As(err, &errno), errors.Is(translate(errno), objstore.ErrNotFound):
+		return nil, fmt.Errorf("%w: root is no directory", objstore.ErrUnavailable)
+	}
+	return nil, translate(err)
+}
+
+// validName also refuses our temporary files, so that no request can read or
+// replace an object before it is complete.
+func validName(name string) error {
+	if err := objstore.ValidName(name); err != nil {
+		return err
+	}
+	if strings.HasPrefix(name, tempPrefix) || strings.Contains(name, "/"+tempPrefix) {
+		return fmt.Errorf("%w: %q is reserved", objstore.ErrInvalidName, name)
+	}
+	return nil
+}

@@ -1,0 +1,173 @@
+package file
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"iter"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/lakewarden/lakewarden/engine/objstore"
+)
+
+// List implements objstore.Bucket. It holds one folder of each level at a time.
+// Links to files are listed, links to folders are not entered: they could form
+// loops.
+func (b *Bucket) List(ctx context.Context, prefix string, opts objstore.ListOptions) iter.Seq2[objstore.Object, error] {
+	return func(yield func(objstore.Object, error) bool) {
+		w := walk{ctx: ctx, prefix: prefix, opts: opts, yield: yield}
+		if err := b.list(&w); err != nil && !errors.Is(err, errStop) {
+			yield(objstore.Object{}, failed(objstore.OpList, prefix, err))
+		}
+	}
+}
+
+func (b *Bucket) list(w *walk) error {
+	if err := objstore.ValidPrefix(w.prefix); err != nil {
+		return err
+	}
+	if err := w.ctx.Err(); err != nil {
+		return err
+	}
+	root, err := b.open()
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	w.root = root
+	folder := w.prefix[:strings.LastIndexByte(w.prefix, '/')+1]
+	if folder == "" {
+		return w.folder(root, "")
+	}
+	return w.enter(root, folder, folder)
+}
+
+// errStop ends a walk whose consumer has seen enough.
+var errStop = errors.New("stop")
+
+// walk is one listing under way.
+type walk struct {
+	ctx    context.Context
+	root   *os.Root
+	prefix string
+	opts   objstore.ListOptions
+	yield  func(objstore.Object, error) bool
+}
+
+// enter walks the folder that parent knows as path and the bucket as name,
+// which ends in a slash. One that has vanished is empty.
+func (w *walk) enter(parent *os.Root, path, name string) error {
+	path = strings.TrimSuffix(path, "/")
+	dir, err := parent.OpenRoot(path)
+	if err == nil {
+		defer dir.Close()
+		return w.folder(dir, name)
+	}
+	// os.Root names a file in the folder's place with an error of its own, which
+	// is none of the system's.
+	info, statErr := parent.Stat(path)
+	if err = translate(err); errors.Is(err, objstore.ErrNotFound) || statErr == nil && !info.IsDir() {
+		return nil
+	}
+	return err
+}
+
+// entry is a directory entry under the name it sorts by: folders with their
+// slash, as every object in them has it.
+type entry struct {
+	key string
+	dir bool
+}
+
+func (w *walk) folder(dir *os.Root, name string) error {
+	entries, err := w.entries(dir, name)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if err := w.ctx.Err(); err != nil {
+			return err
+		}
+		full := name + e.key
+		switch {
+		case !e.dir:
+			err = w.file(dir, e.key, full)
+		case w.opts.Shallow:
+			err = w.emit(objstore.Object{Name: full})
+		case full <= w.opts.StartAfter && !strings.HasPrefix(w.opts.StartAfter, full):
+			// All of it sorts before StartAfter.
+		default:
+			err = w.enter(dir, e.key, full)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// entries reads a folder's own entries that can matter, sorted.
+func (w *walk) entries(dir *os.Root, name string) ([]entry, error) {
+	handle, err := dir.Open(".")
+	if err != nil {
+		return nil, translate(err)
+	}
+	defer handle.Close()
+	found, err := handle.ReadDir(-1)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil // removed while we read it
+	}
+	if err != nil {
+		return nil, translate(err)
+	}
+	entries := make([]entry, 0, len(found))
+	for _, f := range found {
+		e := entry{key: f.Name(), dir: f.IsDir()}
+		if e.dir {
+			e.key += "/"
+		}
+		full := name + e.key
+		// A name that no request can address is no object.
+		if strings.HasPrefix(full, w.prefix) && validName(name+f.Name()) == nil {
+			entries = append(entries, e)
+		}
+	}
+	slices.SortFunc(entries, func(x, y entry) int { return strings.Compare(x.key, y.key) })
+	return entries, nil
+}
+
+// file emits an object unless it has vanished or is no regular file.
+func (w *walk) file(dir *os.Root, path, full string) error {
+	if full <= w.opts.StartAfter {
+		return nil
+	}
+	info, err := dir.Lstat(path)
+	if err == nil && info.Mode()&fs.ModeSymlink != 0 {
+		// From the bucket's root, as Get would follow it.
+		info, err = w.root.Stat(full)
+		if errors.Is(translate(err), objstore.ErrDenied) {
+			return nil // a link to outside
+		}
+	}
+	switch err = translate(err); {
+	case errors.Is(err, objstore.ErrNotFound):
+		return nil // vanished or dangling
+	case err != nil:
+		return err
+	case !info.Mode().IsRegular():
+		return nil
+	}
+	return w.emit(objstore.Object{Name: full, Size: info.Size(), ModTime: info.ModTime()})
+}
+
+func (w *walk) emit(object objstore.Object) error {
+	if object.Name <= w.opts.StartAfter {
+		return nil
+	}
+	if !w.yield(object, nil) {
+		return errStop
+	}
+	return nil
+}

@@ -1,0 +1,226 @@
+package file
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/lakewarden/lakewarden/engine/objstore"
+)
+
+// tempPrefix begins the names of files that are being written. They lie in the
+// folder of their object, where rename and link are sure to work.
+const tempPrefix = ".lakewarden-tmp-"
+
+// The umask of the process decides, as for every tool that writes to a folder
+// which several engines share.
+const (
+	fileMode fs.FileMode = 0o666
+	dirMode  fs.FileMode = 0o777
+)
+
+// attempts bounds how often a write starts again because its folder was
+// removed, as empty, by a Delete at the same time.
+const attempts = 100
+
+// Put implements objstore.Bucket.
+func (b *Bucket) Put(ctx context.Context, name string, body io.Reader, size int64) error {
+	return b.write(ctx, objstore.OpPut, name, objstore.Exactly(ctx, body, size), func(root *os.Root, temp string) error {
+		return rename(root, temp, name)
+	})
+}
+
+// PutIfAbsent implements objstore.Bucket.
+func (b *Bucket) PutIfAbsent(ctx context.Context, name string, body []byte) error {
+	source := objstore.Exactly(ctx, bytes.NewReader(body), int64(len(body)))
+	return b.write(ctx, objstore.OpPutIfAbsent, name, source, func(root *os.Root, temp string) error {
+		return link(root, temp, name)
+	})
+}
+
+// rename gives the temporary file its name, whoever holds it.
+func rename(root *os.Root, temp, name string) error {
+	err := root.Rename(temp, name)
+	for _, lost := range []syscall.Errno{syscall.EIO, syscall.ESTALE, syscall.ETIMEDOUT} {
+		if errors.Is(err, lost) {
+			return fmt.Errorf("%w: %w", objstore.ErrUnknown, lost)
+		}
+	}
+	return translateWrite(err)
+}
+
+// link gives the temporary file its name unless that is taken.
+func link(root *os.Root, temp, name string) error {
+	err := root.Link(temp, name)
+	if err == nil {
+		return nil
+	}
+	written, tempErr := root.Lstat(temp)
+	holder, holderErr := root.Lstat(name)
+	switch {
+	case tempErr == nil && holderErr == nil && os.SameFile(written, holder):
+		// A network file system repeated a request whose reply was lost: the
+		// name is taken by our own file.
+		return nil
+	case holderErr == nil && holder.IsDir():
+		return translateWrite(syscall.EISDIR)
+	case errors.Is(err, fs.ErrExist):
+		return objstore.ErrExists
+	case holderErr != nil && !errors.Is(holderErr, fs.ErrNotExist):
+		return fmt.Errorf("%w: %w", objstore.ErrUnknown, translateWrite(err))
+	}
+	return translateWrite(err)
+}
+
+// write puts the content into a synced temporary file, lets publish give it its
+// name, and syncs the folder. Only from publish on can anything have landed.
+func (b *Bucket) write(ctx context.Context, op objstore.Op, name string, source *objstore.Source, publish func(*os.Root, string) error) error {
+	root, err := b.begin(ctx, op, name)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	folder := path.Dir(name)
+	temp, err := createTemp(root, folder)
+	if err != nil {
+		return failed(op, name, translateWrite(err))
+	}
+	defer root.Remove(temp.path)
+	if err := temp.fill(source); err != nil {
+		return failed(op, name, err)
+	}
+	if err := ctx.Err(); err != nil {
+		return failed(op, name, err)
+	}
+	if err := publish(root, temp.path); err != nil {
+		return failed(op, name, err)
+	}
+	if err := syncFolder(root, folder); err != nil {
+		// Visible, but a power cut could still undo it.
+		return failed(op, name, fmt.Errorf("%w: sync folder: %w", objstore.ErrUnknown, translate(err)))
+	}
+	return nil
+}
+
+type tempFile struct {
+	*os.File
+	path string
+}
+
+// createTemp makes the folder and an empty temporary file in it.
+func createTemp(root *os.Root, folder string) (tempFile, error) {
+	var random [8]byte
+	rand.Read(random[:])
+	name := path.Join(folder, tempPrefix+hex.EncodeToString(random[:]))
+	for attempt := 1; ; attempt++ {
+		file, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, fileMode)
+		if err == nil {
+			return tempFile{file, name}, nil
+		}
+		if !errors.Is(err, fs.ErrNotExist) || attempt == attempts {
+			return tempFile{}, err
+		}
+		if err := makeFolder(root, folder); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return tempFile{}, err
+		}
+	}
+}
+
+// fill writes, syncs and closes the file.
+func (t tempFile) fill(source *objstore.Source) error {
+	_, err := io.Copy(t.File, source)
+	if source.Err() != nil {
+		t.Close()
+		return source.Err()
+	}
+	if err == nil {
+		err = t.Sync()
+	}
+	if closeErr := t.Close(); err == nil {
+		err = closeErr
+	}
+	return translateWrite(err)
+}
+
+// makeFolder makes the folder and its parents and syncs the parent of each new
+// one: a synced file in a folder that a power cut removes would be lost.
+func makeFolder(root *os.Root, folder string) error {
+	if folder == "." {
+		return nil
+	}
+	err := root.Mkdir(folder, dirMode)
+	switch {
+	case err == nil:
+		return syncFolder(root, path.Dir(folder))
+	case errors.Is(err, fs.ErrExist):
+		return nil
+	case !errors.Is(err, fs.ErrNotExist):
+		return err
+	}
+	if err := makeFolder(root, path.Dir(folder)); err != nil {
+		return err
+	}
+	err = root.Mkdir(folder, dirMode)
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return syncFolder(root, path.Dir(folder))
+}
+
+func syncFolder(root *os.Root, folder string) error {
+	dir, err := root.Open(folder)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	return dir.Sync()
+}
+
+// Delete implements objstore.Bucket. Folders that become empty go too.
+func (b *Bucket) Delete(ctx context.Context, name string) error {
+	root, err := b.begin(ctx, objstore.OpDelete, name)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	info, err := root.Lstat(name)
+	if err == nil && !info.IsDir() {
+		err = root.Remove(name)
+	}
+	if err = translate(err); errors.Is(err, objstore.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return failed(objstore.OpDelete, name, err)
+	}
+	for folder := path.Dir(name); folder != "."; folder = path.Dir(folder) {
+		if removeFolder(root, folder) != nil {
+			break
+		}
+	}
+	return nil
+}
+
+// removeFolder removes an empty folder. Root.Remove would also remove a file
+// that took the folder's name meanwhile.
+func removeFolder(root *os.Root, folder string) error {
+	parent, err := root.Open(path.Dir(folder))
+	if err != nil {
+		return err
+	}
+	defer parent.Close()
+	return unix.Unlinkat(int(parent.Fd()), path.Base(folder), unix.AT_REMOVEDIR)
+}

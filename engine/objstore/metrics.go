@@ -1,0 +1,148 @@
+package objstore
+
+import (
+	"context"
+	"errors"
+	"io"
+	"iter"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+)
+
+// Metrics counts and times the requests of buckets. One value serves a process;
+// its collectors are registered once.
+type Metrics struct {
+	requests *prometheus.CounterVec
+	seconds  *prometheus.HistogramVec
+}
+
+// NewMetrics registers the collectors; a nil registerer keeps them private. It
+// panics when they are registered already, which is a wiring mistake.
+func NewMetrics(reg prometheus.Registerer) *Metrics {
+	auto := promauto.With(reg)
+	return &Metrics{
+		requests: auto.NewCounterVec(prometheus.CounterOpts{
+			Name: "lakewarden_objstore_requests_total",
+			Help: "Requests to object stores by kind of store, operation and outcome. Outcomes ok, missing and exists are expected.",
+		}, []string{"store", "op", "outcome"}),
+		seconds: auto.NewHistogramVec(prometheus.HistogramOpts{
+			Name:    "lakewarden_objstore_request_seconds",
+			Help:    "Time until a request to an object store was answered; of a read until it was open, of a listing without the time of its consumer.",
+			Buckets: []float64{.0001, .0005, .001, .005, .01, .05, .1, .5, 1, 5, 10, 60},
+		}, []string{"store", "op"}),
+	}
+}
+
+// Wrap measures bucket. store is the kind of store ("file", "s3"), never the
+// name of one: labels stay bounded.
+func (m *Metrics) Wrap(bucket Bucket, store string) Bucket {
+	return &measured{inner: bucket, store: store, metrics: m}
+}
+
+type measured struct {
+	inner   Bucket
+	store   string
+	metrics *Metrics
+}
+
+var _ Bucket = (*measured)(nil)
+
+func (b *measured) done(op Op, took time.Duration, err error) {
+	b.metrics.requests.WithLabelValues(b.store, string(op), outcome(err)).Inc()
+	b.metrics.seconds.WithLabelValues(b.store, string(op)).Observe(took.Seconds())
+}
+
+// outcome is the label of an error. A miss and a lost race are answers of a
+// healthy store and have labels of their own, apart from the failures.
+func outcome(err error) string {
+	switch {
+	case err == nil:
+		return "ok"
+	case errors.Is(err, ErrNotFound):
+		return "missing"
+	case errors.Is(err, ErrExists):
+		return "exists"
+	case errors.Is(err, ErrUnknown):
+		return "unknown"
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return "cancelled"
+	case errors.Is(err, ErrDenied):
+		return "denied"
+	case errors.Is(err, ErrUnavailable):
+		return "unavailable"
+	case errors.Is(err, ErrInvalidName), errors.Is(err, ErrSize):
+		return "invalid"
+	}
+	return "error"
+}
+
+// Get implements Bucket.
+func (b *measured) Get(ctx context.Context, name string) (io.ReadCloser, error) {
+	start := time.Now()
+	body, err := b.inner.Get(ctx, name)
+	b.done(OpGet, time.Since(start), err)
+	return body, err
+}
+
+// GetRange implements Bucket.
+func (b *measured) GetRange(ctx context.Context, name string, offset, length int64) (io.ReadCloser, error) {
+	start := time.Now()
+	body, err := b.inner.GetRange(ctx, name, offset, length)
+	b.done(OpGetRange, time.Since(start), err)
+	return body, err
+}
+
+// Stat implements Bucket.
+func (b *measured) Stat(ctx context.Context, name string) (Object, error) {
+	start := time.Now()
+	object, err := b.inner.Stat(ctx, name)
+	b.done(OpStat, time.Since(start), err)
+	return object, err
+}
+
+// List implements Bucket.
+func (b *measured) List(ctx context.Context, prefix string, opts ListOptions) iter.Seq2[Object, error] {
+	return func(yield func(Object, error) bool) {
+		var (
+			took  time.Duration
+			last  error
+			start = time.Now()
+		)
+		defer func() { b.done(OpList, took, last) }()
+		for object, err := range b.inner.List(ctx, prefix, opts) {
+			took += time.Since(start)
+			last = err
+			if !yield(object, err) {
+				return
+			}
+			start = time.Now()
+		}
+		took += time.Since(start)
+	}
+}
+
+// Put implements Bucket.
+func (b *measured) Put(ctx context.Context, name string, body io.Reader, size int64) error {
+	start := time.Now()
+	err := b.inner.Put(ctx, name, body, size)
+	b.done(OpPut, time.Since(start), err)
+	return err
+}
+
+// PutIfAbsent implements Bucket.
+func (b *measured) PutIfAbsent(ctx context.Context, name string, body []byte) error {
+	start := time.Now()
+	err := b.inner.PutIfAbsent(ctx, name, body)
+	b.done(OpPutIfAbsent, time.Since(start), err)
+	return err
+}
+
+// Delete implements Bucket.
+func (b *measured) Delete(ctx context.Context, name string) error {
+	start := time.Now()
+	err := b.inner.Delete(ctx, name)
+	b.done(OpDelete, time.Since(start), err)
+	return err
+}

@@ -1,0 +1,94 @@
+package objstoretest
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lakewarden/lakewarden/engine/objstore"
+)
+
+// Config says what a provider is allowed to differ in. The zero value is an
+// object store without folders.
+type Config struct {
+	// Folders: folders are real, so that a name cannot be an object and a
+	// folder of others at once; trying gives ErrInvalidName.
+	Folders bool
+	// MaxSegment is the longest segment of a name in bytes; 0 is no limit below
+	// that of the whole name.
+	MaxSegment int
+	// Writers is the number of writers in each race; 0 is 16.
+	Writers int
+}
+
+// Run runs the suite. open returns an empty bucket and registers its clean-up.
+func Run(t *testing.T, open func(t *testing.T) objstore.Bucket, config Config) {
+	if config.Writers == 0 {
+		config.Writers = 16
+	}
+	tests := []struct {
+		name string
+		run  func(t *testing.T, bucket objstore.Bucket, config Config)
+	}{
+		{"Put", testPut},
+		{"PutSize", testPutSize},
+		{"PutIfAbsent", testPutIfAbsent},
+		{"Missing", testMissing},
+		{"Delete", testDelete},
+		{"Ranges", testRanges},
+		{"Names", testNames},
+		{"InvalidNames", testInvalidNames},
+		{"FolderAndObject", testFolderAndObject},
+		{"List", testList},
+		{"ListStops", testListStops},
+		{"ListInvalidPrefix", testListInvalidPrefix},
+		{"Cancelled", testCancelled},
+		{"RacePutIfAbsent", testRacePutIfAbsent},
+		{"RacePut", testRacePut},
+		{"RaceDelete", testRaceDelete},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) { test.run(t, open(t), config) })
+	}
+}
+
+// MustPut writes an object.
+func MustPut(tb testing.TB, bucket objstore.Bucket, name, content string) {
+	tb.Helper()
+	require.NoError(tb, bucket.Put(context.Background(), name, bytes.NewReader([]byte(content)), int64(len(content))))
+}
+
+// MustGet reads an object.
+func MustGet(tb testing.TB, bucket objstore.Bucket, name string) string {
+	tb.Helper()
+	body, err := bucket.Get(context.Background(), name)
+	return mustRead(tb, body, err)
+}
+
+// MustList lists the names below a prefix.
+func MustList(tb testing.TB, bucket objstore.Bucket, prefix string) []string {
+	tb.Helper()
+	return mustNames(tb, bucket, prefix, objstore.ListOptions{})
+}
+
+func mustNames(tb testing.TB, bucket objstore.Bucket, prefix string, opts objstore.ListOptions) []string {
+	tb.Helper()
+	names := []string{}
+	for object, err := range bucket.List(context.Background(), prefix, opts) {
+		require.NoError(tb, err)
+		names = append(names, object.Name)
+	}
+	return names
+}
+
+func mustRead(tb testing.TB, body io.ReadCloser, err error) string {
+	tb.Helper()
+	require.NoError(tb, err)
+	content, err := io.ReadAll(body)
+	require.NoError(tb, err)
+	require.NoError(tb, body.Close())
+	return string(content)
+}
