@@ -1,0 +1,96 @@
+package ops
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/lakewarden/lakewarden/catalog"
+)
+
+// Auditor writes audit entries in batches, so that a statement does not wait
+// for the catalog. What is buffered for longer than Flush can be lost when the
+// process is killed; a full buffer makes callers wait, it never drops.
+type Auditor struct {
+	store   catalog.Audit
+	log     *slog.Logger
+	entries chan catalog.AuditEntry
+	done    sync.WaitGroup
+}
+
+// Bounds of the buffer. Entries are small; 4096 of them are about 2 MiB.
+const (
+	auditBuffer = 4096
+	auditBatch  = 256
+	auditFlush  = 500 * time.Millisecond
+)
+
+// NewAuditor starts the writer. system is the context under which entries are
+// written; it must outlive Close.
+func NewAuditor(system context.Context, store catalog.Audit, log *slog.Logger) *Auditor {
+	a := &Auditor{store: store, log: log, entries: make(chan catalog.AuditEntry, auditBuffer)}
+	a.done.Add(1)
+	go a.run(system)
+	return a
+}
+
+// Record queues an entry. The time is set here, so that entries keep the order
+// of events. Recording after Close panics: nothing may happen unaudited.
+func (a *Auditor) Record(entry catalog.AuditEntry) {
+	if entry.At.IsZero() {
+		entry.At = time.Now().UTC()
+	}
+	a.entries <- entry
+}
+
+// Close writes what is buffered. Callers stop recording first.
+func (a *Auditor) Close() {
+	close(a.entries)
+	a.done.Wait()
+}
+
+func (a *Auditor) run(ctx context.Context) {
+	defer a.done.Done()
+	tick := time.NewTicker(auditFlush)
+	defer tick.Stop()
+	batch := make([]catalog.AuditEntry, 0, auditBatch)
+	for {
+		select {
+		case e, open := <-a.entries:
+			if !open {
+				a.flush(ctx, batch)
+				return
+			}
+			if batch = append(batch, e); len(batch) == auditBatch {
+				batch = a.flush(ctx, batch)
+			}
+		case <-tick.C:
+			batch = a.flush(ctx, batch)
+		}
+	}
+}
+
+// flush keeps the batch for the next turn when the catalog does not answer. An
+// entry that the catalog refuses is written to the log instead, and the others
+// go in one by one.
+func (a *Auditor) flush(ctx context.Context, batch []catalog.AuditEntry) []catalog.AuditEntry {
+	if len(batch) == 0 {
+		return batch
+	}
+	err := a.store.AppendAudit(ctx, batch...)
+	if err == nil {
+		return batch[:0]
+	}
+	if len(batch) < auditBatch {
+		a.log.Warn("audit entries wait for the catalog", "entries", len(batch), "error", err)
+		return batch
+	}
+	for _, e := range batch {
+		if err := a.store.AppendAudit(ctx, e); err != nil {
+			a.log.Error("audit entry not stored", "action", e.Action, "resource", e.Resource,
+				"outcome", e.Outcome, "user", e.User, "request_id", e.RequestID, "at", e.At, "error", err)
+		}
+	}
+	return batch[:0]
+}
