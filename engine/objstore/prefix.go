@@ -12,11 +12,10 @@ import (
 // no name leads out of dir. With a dir that ValidName refuses every operation
 // returns ErrInvalidName.
 func Prefix(bucket Bucket, dir string) Bucket {
-	dir = strings.TrimSuffix(dir, "/")
 	if dir == "" {
 		return bucket
 	}
-	return &prefixed{inner: bucket, dir: dir + "/"}
+	return &prefixed{inner: bucket, dir: strings.TrimSuffix(dir, "/") + "/"}
 }
 
 type prefixed struct {
