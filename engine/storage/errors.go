@@ -1,0 +1,14 @@
+package storage
+
+import "errors"
+
+// Errors of this package; test with errors.Is.
+var (
+	// ErrRootInvalid: LocalRoots.Resolve was given something that is no absolute
+	// path without "..", or an unknown placeholder. Not retried; becomes 422.
+	ErrRootInvalid = errors.New("local root is not a valid path")
+	// ErrRootNotAllowed: LocalRoots.Resolve found the path outside every allowed
+	// root, or cannot tell. It says no more, so that nobody explores the machine
+	// through it. Not retried; becomes 422.
+	ErrRootNotAllowed = errors.New("local root is not below an allowed root")
+)

@@ -1,0 +1,115 @@
+package storage
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// orgPlaceholder stands for the organisation's id in a local root.
+const orgPlaceholder = "{org}"
+
+// LocalRoots are the directories below which local storage may lie, as the
+// operator configured them. None means that local storage is off.
+type LocalRoots struct {
+	Allowed []string
+}
+
+// Resolve returns the real, absolute path of a local root: {org} replaced by
+// the organisation's id, symbolic links resolved as far as the path exists. It
+// must equal or lie below an allowed root, itself resolved. The directory need
+// not exist and is not made. ErrRootInvalid, ErrRootNotAllowed.
+//
+// The answer holds for the moment: a caller resolves again when it opens the
+// root, since a link can have been put in the way.
+func (l LocalRoots) Resolve(root, orgID string) (string, error) {
+	expanded, err := expand(root, orgID)
+	if err != nil {
+		return "", err
+	}
+	abs, err := realPath(expanded)
+	if err != nil {
+		// Not the cause: it would tell what exists elsewhere.
+		return "", ErrRootNotAllowed
+	}
+	for _, allowed := range l.Allowed {
+		below, err := filepath.Abs(allowed)
+		if allowed == "" || err != nil {
+			continue
+		}
+		if below, err = realPath(below); err == nil && contains(below, abs) {
+			return abs, nil
+		}
+	}
+	return "", ErrRootNotAllowed
+}
+
+// expand checks the text of a root and fills in the organisation.
+func expand(root, orgID string) (string, error) {
+	if strings.Contains(root, orgPlaceholder) {
+		if orgID == "" || strings.Trim(orgID, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-") != "" {
+			return "", fmt.Errorf("%w: organisation id", ErrRootInvalid)
+		}
+		root = strings.ReplaceAll(root, orgPlaceholder, orgID)
+	}
+	switch {
+	case !filepath.IsAbs(root):
+		return "", fmt.Errorf("%w: not absolute", ErrRootInvalid)
+	case strings.ContainsAny(root, "{}"):
+		return "", fmt.Errorf("%w: unknown placeholder", ErrRootInvalid)
+	case strings.ContainsFunc(root, func(r rune) bool { return r < 0x20 || r == 0x7f || r == '\uFFFD' }):
+		return "", fmt.Errorf("%w: control character", ErrRootInvalid)
+	}
+	for segment := range strings.SplitSeq(root, "/") {
+		// Cleaning "link/.." away would name another place than the system does.
+		if segment == ".." {
+			return "", fmt.Errorf("%w: segment %q", ErrRootInvalid, segment)
+		}
+	}
+	return filepath.Clean(root), nil
+}
+
+// realPath resolves the links of the deepest part of path that exists and
+// appends the rest. A dangling link exists, and is an error: whoever made its
+// target later would decide where the root is.
+func realPath(path string) (string, error) {
+	rest := ""
+	for {
+		_, err := os.Lstat(path)
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			return "", err
+		}
+		rest = filepath.Join(filepath.Base(path), rest)
+		path = filepath.Dir(path)
+	}
+	path, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return "", err
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return "", err
+	}
+	if !info.IsDir() {
+		return "", fmt.Errorf("%w: not a directory", ErrRootInvalid)
+	}
+	return filepath.Join(path, rest), nil
+}
+
+// Overlaps reports whether two locations are the same, or one lies in the
+// other, segment by segment ("/a" and "/ab" do not overlap). Locations are
+// resolved local paths, or a store's address followed by bucket and prefix
+// ("s3://bucket/prefix"); both in the same spelling.
+func Overlaps(a, b string) bool { return contains(a, b) || contains(b, a) }
+
+// contains reports whether inner is outer or lies below it.
+func contains(outer, inner string) bool {
+	outer, inner = strings.TrimRight(outer, "/")+"/", strings.TrimRight(inner, "/")+"/"
+	return strings.HasPrefix(inner, outer)
+}

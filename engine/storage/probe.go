@@ -1,0 +1,294 @@
+package storage
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/lakewarden/lakewarden/engine/objstore"
+)
+
+// probePrefix begins the folder of a probe. Its leading dot keeps it out of
+// discovery.
+const probePrefix = ".lakewarden-probe-"
+
+// cleanUpTime bounds the removal of a probe's objects, which also happens after
+// the caller has gone.
+const cleanUpTime = 10 * time.Second
+
+// probeWriters race for one name.
+const probeWriters = 4
+
+// Check is one thing that a probe tried.
+type Check struct {
+	// Name is list, put, get, put_if_absent or delete.
+	Name string
+	OK   bool
+	// Millis is how long it took.
+	Millis int64
+	// Reason says what is wrong, in words fit for a client; empty when OK.
+	Reason string
+	// Err is the cause, for errors.Is and the server's log; nil when OK.
+	Err error
+}
+
+// Report is the outcome of a probe: the checks in the order they were made.
+type Report struct {
+	Checks []Check
+}
+
+// OK reports whether every check passed.
+func (r Report) OK() bool {
+	return !slices.ContainsFunc(r.Checks, func(c Check) bool { return !c.OK })
+}
+
+// Err joins the causes of the failed checks; nil when all passed.
+func (r Report) Err() error {
+	var errs []error
+	for _, check := range r.Checks {
+		if !check.OK {
+			errs = append(errs, fmt.Errorf("probe %s: %w", check.Name, check.Err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Causes that only a probe finds; a Check's Err wraps them.
+var (
+	// ErrNotAtomic: two writers created one object. No Delta table is safe there.
+	ErrNotAtomic = errors.New("put-if-absent is not honoured")
+	// ErrContent: what was read or listed is not what was written.
+	ErrContent = errors.New("store does not return what was written")
+	// ErrSkipped: an earlier check failed, this one was not made.
+	ErrSkipped = errors.New("not tried")
+)
+
+// Probe lists, writes, reads, races two kinds of writers for a name, and
+// deletes, below a random folder of bucket. It goes on after a failed check
+// where that tells more. The caller bounds it through ctx.
+func Probe(ctx context.Context, bucket objstore.Bucket) Report {
+	var random [16]byte
+	rand.Read(random[:])
+	p := &probe{bucket: bucket, folder: probePrefix + hex.EncodeToString(random[:]) + "/"}
+	defer p.cleanUp(ctx)
+	p.check(ctx, "list", p.list)
+	written := p.check(ctx, "put", p.put)
+	if written {
+		p.check(ctx, "get", p.get)
+	} else {
+		p.skip("get")
+	}
+	if created := p.check(ctx, "put_if_absent", p.putIfAbsent); created || written {
+		p.check(ctx, "delete", p.delete)
+	} else {
+		p.skip("delete")
+	}
+	return p.report
+}
+
+type probe struct {
+	bucket objstore.Bucket
+	folder string
+	report Report
+}
+
+func (p *probe) check(ctx context.Context, name string, do func(context.Context) error) bool {
+	start := time.Now()
+	err := do(ctx)
+	p.report.Checks = append(p.report.Checks, Check{
+		Name:   name,
+		OK:     err == nil,
+		Millis: time.Since(start).Milliseconds(),
+		Reason: reason(err),
+		Err:    err,
+	})
+	return err == nil
+}
+
+func (p *probe) skip(name string) {
+	p.report.Checks = append(p.report.Checks, Check{Name: name, Reason: reason(ErrSkipped), Err: ErrSkipped})
+}
+
+// list reads one object of the bucket, not all of a large one.
+func (p *probe) list(ctx context.Context) error {
+	for _, err := range p.bucket.List(ctx, "", objstore.ListOptions{Shallow: true}) {
+		return err
+	}
+	return nil
+}
+
+// content is long enough to be cut by a proxy that mistreats bodies.
+var content = bytes.Repeat([]byte("lakewarden probe\n"), 1000)
+
+func (p *probe) put(ctx context.Context) error {
+	return p.bucket.Put(ctx, p.folder+"put", bytes.NewReader(content), int64(len(content)))
+}
+
+func (p *probe) get(ctx context.Context) error {
+	whole, err := p.bucket.Get(ctx, p.folder+"put")
+	if err := same(whole, err, content); err != nil {
+		return err
+	}
+	part, err := p.bucket.GetRange(ctx, p.folder+"put", -100, 50)
+	if err := same(part, err, content[len(content)-100:len(content)-50]); err != nil {
+		return err
+	}
+	for object, err := range p.bucket.List(ctx, p.folder, objstore.ListOptions{}) {
+		if err != nil {
+			return err
+		}
+		if object.Name == p.folder+"put" && object.Size == int64(len(content)) {
+			return nil
+		}
+	}
+	return fmt.Errorf("%w: written object is not listed", ErrContent)
+}
+
+func same(body io.ReadCloser, err error, want []byte) error {
+	if err != nil {
+		return err
+	}
+	defer body.Close()
+	got, err := io.ReadAll(io.LimitReader(body, int64(len(want))+1))
+	if err != nil {
+		return err
+	}
+	if !bytes.Equal(got, want) {
+		return fmt.Errorf("%w: %d bytes read, %d written", ErrContent, len(got), len(want))
+	}
+	return nil
+}
+
+// putIfAbsent proves the one promise that commits rest on: first with a second
+// writer that comes later (a store that ignores the condition), then with
+// writers that come together (one that looks first and writes then).
+func (p *probe) putIfAbsent(ctx context.Context) error {
+	first := []byte("first writer")
+	if err := p.bucket.PutIfAbsent(ctx, p.folder+"in-turn", first); err != nil {
+		return err
+	}
+	err := p.bucket.PutIfAbsent(ctx, p.folder+"in-turn", []byte("second writer"))
+	if err == nil {
+		return fmt.Errorf("%w: the second writer was told that it had won", ErrNotAtomic)
+	}
+	if !errors.Is(err, objstore.ErrExists) {
+		return err
+	}
+	if err := p.winner(ctx, "in-turn", first); err != nil {
+		return err
+	}
+
+	errs := make([]error, probeWriters)
+	var writers sync.WaitGroup
+	for i := range errs {
+		writers.Go(func() { errs[i] = p.bucket.PutIfAbsent(ctx, p.folder+"together", writerBody(i)) })
+	}
+	writers.Wait()
+	won := -1
+	for i, err := range errs {
+		switch {
+		case err == nil && won >= 0:
+			return fmt.Errorf("%w: writers %d and %d were told that they had won", ErrNotAtomic, won, i)
+		case err == nil:
+			won = i
+		case !errors.Is(err, objstore.ErrExists):
+			return err
+		}
+	}
+	if won < 0 {
+		return fmt.Errorf("%w: no writer won", ErrNotAtomic)
+	}
+	return p.winner(ctx, "together", writerBody(won))
+}
+
+func writerBody(i int) []byte { return bytes.Repeat(fmt.Appendf(nil, "writer %d\n", i), 100) }
+
+func (p *probe) winner(ctx context.Context, name string, want []byte) error {
+	body, err := p.bucket.Get(ctx, p.folder+name)
+	err = same(body, err, want)
+	if errors.Is(err, ErrContent) {
+		return fmt.Errorf("%w: the object is not the winner's", ErrNotAtomic)
+	}
+	return err
+}
+
+func (p *probe) delete(ctx context.Context) error {
+	names, err := p.left(ctx)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if err := p.bucket.Delete(ctx, name); err != nil {
+			return err
+		}
+		_, err := p.bucket.Stat(ctx, name)
+		if err == nil {
+			return fmt.Errorf("%w: deleted object is still there", ErrContent)
+		}
+		if !errors.Is(err, objstore.ErrNotFound) {
+			return err
+		}
+	}
+	return nil
+}
+
+// left are the probe's objects that exist.
+func (p *probe) left(ctx context.Context) ([]string, error) {
+	var names []string
+	for object, err := range p.bucket.List(ctx, p.folder, objstore.ListOptions{}) {
+		if err != nil {
+			return names, err
+		}
+		if strings.HasPrefix(object.Name, p.folder) {
+			names = append(names, object.Name)
+		}
+	}
+	return names, nil
+}
+
+// cleanUp removes what the probe wrote, also when listing is refused or the
+// outcome of a write was unknown.
+func (p *probe) cleanUp(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanUpTime)
+	defer cancel()
+	for _, name := range []string{"put", "in-turn", "together"} {
+		// Nothing is left to tell: the delete check reports a store that
+		// refuses to delete.
+		_ = p.bucket.Delete(ctx, p.folder+name)
+	}
+}
+
+// reason is the safe text of a cause.
+func reason(err error) string {
+	switch {
+	case err == nil:
+		return ""
+	case errors.Is(err, ErrSkipped):
+		return "not tried, because an earlier check failed"
+	case errors.Is(err, ErrNotAtomic):
+		return "the store does not honour put-if-absent: concurrent commits could overwrite each other"
+	case errors.Is(err, ErrContent):
+		return "the store does not return what was written to it"
+	case errors.Is(err, objstore.ErrDenied):
+		return "access denied"
+	case errors.Is(err, context.DeadlineExceeded):
+		return "no answer in time"
+	case errors.Is(err, context.Canceled):
+		return "cancelled"
+	case errors.Is(err, objstore.ErrUnavailable):
+		return "the store cannot be reached or is not ready"
+	case errors.Is(err, objstore.ErrNotFound):
+		return "the location does not exist"
+	case errors.Is(err, objstore.ErrUnknown):
+		return "the store did not confirm a write"
+	}
+	return "unexpected answer of the store"
+}
