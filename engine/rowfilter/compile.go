@@ -1,0 +1,128 @@
+package rowfilter
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/cedar-policy/cedar-go/types"
+	"github.com/cedar-policy/cedar-go/x/exp/ast"
+
+	"github.com/lakewarden/lakewarden/engine"
+)
+
+// Policy is a stored policy that is enabled and applies to the table.
+type Policy struct {
+	ID      string
+	Version int64
+	Kind    Kind
+	// Text is the Cedar text.
+	Text string
+	// ColumnName is the column that kinds cls and mask are about.
+	ColumnName string
+	// Mask is how a policy of kind mask shows the column; "" means NULL.
+	Mask string
+}
+
+// Principal is the user for whom rows are filtered.
+type Principal struct {
+	UserID     string
+	Role       string
+	Attributes map[string]string
+}
+
+// Request is what [Compile] needs to know.
+type Request struct {
+	Policies  []Policy
+	Principal Principal
+	// Columns are all columns of the table.
+	Columns []engine.Column
+	// Alias names the table in the predicate.
+	Alias string
+}
+
+// Filter is what a user may see of a table.
+type Filter struct {
+	// Restricted reports that some row may be hidden. When it is false the
+	// table may be read as it is.
+	Restricted bool
+	// Deny reports that no row is visible, whatever the table holds.
+	Deny bool
+	// Predicate is SQL over the alias: a row is visible where it is TRUE; FALSE
+	// and NULL hide it. It is empty when Restricted is false, and FALSE with
+	// Deny. Equal meaning for two users usually gives equal text.
+	Predicate string
+	// Columns are the columns that the predicate reads, by their exact names,
+	// sorted.
+	Columns []string
+	// HiddenColumns are absent for the user.
+	HiddenColumns []string
+	// Masks maps a column to how it is shown.
+	Masks map[string]string
+}
+
+// Compile turns the policies of one table into what one user may see of it.
+// Order and number of equal policies do not matter. An error wraps [ErrPolicy];
+// it means that a policy cannot be understood, and the table must not be read.
+func Compile(req Request) (Filter, error) {
+	if len(req.Policies) == 0 {
+		return Filter{}, nil
+	}
+	policies := slices.Clone(req.Policies)
+	slices.SortFunc(policies, func(a, b Policy) int { return strings.Compare(a.ID, b.ID) })
+	t := &sqlTerms{columns: req.Columns, alias: req.Alias}
+	var permits, forbids []*predicate
+	for _, p := range policies {
+		if p.Kind != KindRLS {
+			return Filter{}, fmt.Errorf("%w: %s has kind %q, which is not enforced yet", ErrPolicy, p.ID, p.Kind)
+		}
+		parsed, err := Parse(p.Text)
+		if err != nil {
+			return Filter{}, fmt.Errorf("%w: %s version %d: %w", ErrPolicy, p.ID, p.Version, err)
+		}
+		body, err := rowTruth(parsed.policy, req.Principal, t)
+		if err != nil {
+			return Filter{}, fmt.Errorf("%w: %s version %d: %w", ErrPolicy, p.ID, p.Version, err)
+		}
+		if parsed.Effect() == Permit {
+			permits = append(permits, body.yes)
+		} else {
+			forbids = append(forbids, body.no)
+		}
+	}
+	return filter(and(append(forbids, or(permits...))...), req)
+}
+
+func filter(visible *predicate, req Request) (Filter, error) {
+	switch {
+	case visible.kind == predicateTrue:
+		return Filter{}, nil
+	case visible.kind == predicateFalse:
+		return Filter{Restricted: true, Deny: true, Predicate: visible.sql}, nil
+	case len(visible.sql) > maxPredicate:
+		return Filter{}, fmt.Errorf("%w: %w", ErrPolicy, errComplex)
+	}
+	used := map[string]bool{}
+	visible.columns(used)
+	return Filter{Restricted: true, Predicate: visible.sql, Columns: sortedKeys(used)}, nil
+}
+
+// rowTruth is where a policy's scope and conditions hold for one user.
+func rowTruth(p *ast.Policy, user Principal, t terms) (truth, error) {
+	if !rowScope(p) {
+		return failure, fmt.Errorf("a policy of kind %s is about rows", KindRLS)
+	}
+	rest, keep := residual(p, user)
+	if !keep {
+		return constant(false), nil
+	}
+	return bodyTruth(rest, t)
+}
+
+// rowScope reports whether a policy's action and resource are those of reading
+// rows.
+func rowScope(p *ast.Policy) bool {
+	_, about := p.Resource.(ast.ScopeTypeEq)
+	action, named := p.Action.(ast.ScopeTypeEq)
+	return !about && (!named || action.Entity == types.EntityUID(readUID))
+}

@@ -1,0 +1,38 @@
+// Package rowfilter compiles row-level policies and one user's role and
+// attributes into a SQL predicate. It never runs SQL.
+//
+// A policy has two forms with one meaning: a [Definition] (a small JSON tree)
+// and a text in a subset of Cedar. [Render] turns the first into the second,
+// [Parse] reads the second, [Derive] goes back where the text fits a
+// definition. [Compile] works on texts only: Cedar's partial evaluation folds
+// everything that depends on the user, and what is left, an expression over
+// columns, becomes SQL.
+//
+// Semantics, for every form:
+//   - Without policies all rows are visible. With at least one, nothing is
+//     visible but what some permit allows and no forbid hides.
+//   - A test on something unknown (NULL, a missing attribute or column, a value
+//     that is not exactly a value of the column's type) is neither true nor
+//     false. A permit grants only what is true; a forbid hides all that is not
+//     false.
+//   - A rendered text never relies on Cedar's errors: each test stands behind
+//     its guards, so Cedar itself decides the same rows. A text written by hand
+//     follows Cedar: an error in an operand that Cedar evaluates makes the whole
+//     policy undecided, with one addition, that a forbid which errors hides the
+//     row instead of being ignored.
+//   - User attributes are strings. Compared with a column or a typed literal,
+//     an attribute takes that type; where a set is needed it is a JSON array or
+//     a list separated by commas.
+//
+// Invariants:
+//   - Every value is checked and converted here. A predicate holds typed
+//     literals, qualified columns of the given alias and functions of
+//     system.main, and cannot fail at run time.
+//   - A bare column compared with a constant stays that, so that files and row
+//     groups can be skipped.
+//   - A row is visible where the predicate is TRUE. NULL means not visible.
+//   - Whatever is not understood grants nothing.
+//
+// The package imports engine and cedar-go, nothing else of ours. All functions
+// are pure and safe for concurrent use.
+package rowfilter

@@ -1,0 +1,146 @@
+package rowfilter
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/cedar-policy/cedar-go/types"
+
+	"github.com/lakewarden/lakewarden/engine"
+)
+
+// piece is a part of a pattern: text, or any run of characters.
+type piece struct {
+	any  bool
+	text string
+}
+
+var errPercent = errors.New(`must write * for any characters, and \% for a percent sign`)
+
+// likePieces reads the value of the operator like: * stands for any
+// characters, and \ makes the next character plain. A bare % is refused,
+// because whoever writes one expects a wildcard.
+func likePieces(s string) ([]piece, error) {
+	var out []piece
+	escaped := false
+	for _, r := range s {
+		switch {
+		case escaped:
+			out, escaped = appendText(out, string(r)), false
+		case r == '\\':
+			escaped = true
+		case r == '*':
+			out = appendAny(out)
+		case r == '%':
+			return nil, errPercent
+		default:
+			out = appendText(out, string(r))
+		}
+	}
+	if escaped {
+		return nil, errors.New(`must not end with a single \`)
+	}
+	return out, nil
+}
+
+// opPieces returns the pattern that a text operator stands for.
+func opPieces(op Op, s string) ([]piece, error) {
+	switch op {
+	case OpStartsWith:
+		return []piece{{text: s}, {any: true}}, nil
+	case OpContains:
+		return []piece{{any: true}, {text: s}, {any: true}}, nil
+	}
+	return likePieces(s)
+}
+
+func appendText(p []piece, s string) []piece {
+	if n := len(p); n > 0 && !p[n-1].any {
+		p[n-1].text += s
+		return p
+	}
+	return append(p, piece{text: s})
+}
+
+func appendAny(p []piece) []piece {
+	if n := len(p); n > 0 && p[n-1].any {
+		return p
+	}
+	return append(p, piece{any: true})
+}
+
+// cedarPattern converts pieces to Cedar's pattern.
+func cedarPattern(pieces []piece) types.Pattern {
+	parts := make([]any, len(pieces))
+	for i, p := range pieces {
+		parts[i] = p.text
+		if p.any {
+			parts[i] = types.Wildcard{}
+		}
+	}
+	return types.NewPattern(parts...)
+}
+
+// patternPieces converts Cedar's pattern to pieces.
+func patternPieces(p types.Pattern) ([]piece, bool) {
+	quoted := string(p.MarshalCedar())
+	pieces, _, err := unquote(quoted[1:len(quoted)-1], true)
+	return pieces, err == nil
+}
+
+// likeText prints pieces as a value of the operator like.
+func likeText(pieces []piece) string {
+	var b strings.Builder
+	for _, p := range pieces {
+		if p.any {
+			b.WriteByte('*')
+			continue
+		}
+		for _, r := range p.text {
+			if strings.ContainsRune(`\*%`, r) {
+				b.WriteByte('\\')
+			}
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+// sqlMatch prints the test of a column against pieces. The forms with a
+// function of their own need no escape, and a prefix can skip files.
+func sqlMatch(column string, pieces []piece) (string, bool) {
+	for _, p := range pieces {
+		if !storable(p.text) {
+			return "", false
+		}
+	}
+	text := func(i int) string { return engine.QuoteString(pieces[i].text) }
+	switch {
+	case len(pieces) == 0:
+		return column + " = ''", true
+	case len(pieces) == 1 && !pieces[0].any:
+		return column + " = " + text(0), true
+	case len(pieces) == 1:
+		return column + " IS NOT NULL", true
+	case len(pieces) == 2 && pieces[1].any:
+		return "system.main.prefix(" + column + ", " + text(0) + ")", true
+	case len(pieces) == 2:
+		return "system.main.suffix(" + column + ", " + text(1) + ")", true
+	case len(pieces) == 3 && pieces[0].any && pieces[2].any:
+		return "system.main.contains(" + column + ", " + text(1) + ")", true
+	}
+	var like strings.Builder
+	for _, p := range pieces {
+		if p.any {
+			like.WriteByte('%')
+			continue
+		}
+		for _, r := range p.text {
+			if strings.ContainsRune(`\%_`, r) {
+				like.WriteByte('\\')
+			}
+			like.WriteRune(r)
+		}
+	}
+	return "system.main.like_escape(" + column + ", " + engine.QuoteString(like.String()) + `, '\')`, true
+}

@@ -1,0 +1,145 @@
+package rowfilter
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/cedar-policy/cedar-go/types"
+	"github.com/cedar-policy/cedar-go/x/exp/ast"
+
+	"github.com/lakewarden/lakewarden/engine"
+)
+
+// sqlTerms turns tests of columns against constants into SQL. All that depends
+// on the user was folded before; what is left of it fails.
+type sqlTerms struct {
+	columns []engine.Column
+	alias   string
+}
+
+var _ terms = (*sqlTerms)(nil)
+
+// column finds a column and prints it qualified. Its key is its exact name.
+func (t *sqlTerms) column(name string) (engine.Column, string, bool) {
+	c, ok := findColumn(t.columns, name)
+	if !ok || !storable(c.Name) {
+		return c, "", false
+	}
+	return c, engine.QuoteIdent(t.alias) + "." + engine.QuoteIdent(c.Name), true
+}
+
+func (t *sqlTerms) has(principal bool, name string) truth {
+	if principal {
+		return failure
+	}
+	c, sql, ok := t.column(name)
+	if !ok {
+		return unknown
+	}
+	return truth{yes: notNull(c.Name, sql), no: isNull(c.Name, sql)}
+}
+
+var sqlOperators = map[Op]string{OpEq: " = ", OpNeq: " <> ", OpLt: " < ", OpLte: " <= ", OpGt: " > ", OpGte: " >= "}
+
+func (t *sqlTerms) compare(op Op, l, r operand) truth {
+	if l.column == "" || r.value == nil {
+		return failure
+	}
+	c, sql, ok := t.column(l.column)
+	if !ok {
+		return unknown
+	}
+	typ := parseType(c.Type)
+	v, ok := typ.coerce(r.value)
+	if !ok || !typ.class.supports(op) {
+		return unknown
+	}
+	literal := typ.sqlLiteral(v)
+	return truth{
+		yes:  testOf(sql+sqlOperators[op]+literal, c.Name),
+		no:   testOf(sql+sqlOperators[opposite[op]]+literal, c.Name),
+		errs: map[string]bool{c.Name: true},
+	}
+}
+
+func (t *sqlTerms) match(l operand, pieces []piece) truth {
+	if l.column == "" {
+		return failure
+	}
+	c, sql, ok := t.column(l.column)
+	if !ok || parseType(c.Type).class != classText {
+		return unknown
+	}
+	test, ok := sqlMatch(sql, pieces)
+	if !ok {
+		return unknown
+	}
+	return truth{
+		yes:  testOf(test, c.Name),
+		no:   testOf("NOT ("+test+")", c.Name),
+		errs: map[string]bool{c.Name: true},
+	}
+}
+
+func (t *sqlTerms) member(list, element operand) truth {
+	if element.column == "" || list.value == nil {
+		return failure
+	}
+	c, sql, ok := t.column(element.column)
+	if !ok {
+		return unknown
+	}
+	items, ok := listItems(list.value)
+	if !ok {
+		return unknown
+	}
+	typ := parseType(c.Type)
+	if !typ.class.supports(OpIn) {
+		return unknown
+	}
+	var literals []string
+	for _, item := range items {
+		v, ok := typ.coerce(item)
+		if !ok {
+			return unknown
+		}
+		literals = append(literals, typ.sqlLiteral(v))
+	}
+	slices.Sort(literals)
+	literals = slices.Compact(literals)
+	out := truth{errs: map[string]bool{c.Name: true}}
+	switch len(literals) {
+	case 0:
+		out.yes, out.no = never, notNull(c.Name, sql)
+	case 1:
+		out.yes, out.no = testOf(sql+" = "+literals[0], c.Name), testOf(sql+" <> "+literals[0], c.Name)
+	default:
+		set := "(" + strings.Join(literals, ", ") + ")"
+		out.yes, out.no = testOf(sql+" IN "+set, c.Name), testOf(sql+" NOT IN "+set, c.Name)
+	}
+	return out
+}
+
+func (t *sqlTerms) user(ast.IsNode) truth { return failure }
+
+// maxPredicate bounds the text of a predicate in bytes.
+const maxPredicate = 2 << 20
+
+func (t *sqlTerms) limit() int { return maxPredicate }
+
+// listItems returns the elements of a Cedar set, or of an attribute read as a
+// list.
+func listItems(v types.Value) ([]types.Value, bool) {
+	switch v := v.(type) {
+	case types.Set:
+		return v.Slice(), v.Len() <= MaxListValues
+	case types.String:
+		parts, ok := splitList(string(v))
+		out := make([]types.Value, len(parts))
+		for i, p := range parts {
+			out[i] = p
+		}
+		return out, ok
+	}
+	return nil, false
+}
