@@ -1,0 +1,66 @@
+package pgtest
+
+import (
+	"context"
+	"database/sql"
+	"net/url"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	_ "github.com/jackc/pgx/v5/stdlib" // the driver
+)
+
+// URLVariable names the environment variable with the URL of a server to use.
+const URLVariable = "LAKEWARDEN_TEST_POSTGRES_URL"
+
+var server struct {
+	once sync.Once
+	url  string
+	err  error
+}
+
+// URL creates an empty database and returns the URL to connect to it. The
+// database is dropped at the end of the test. Where no Postgres can be had the
+// test is skipped, or, when the environment variable CI is "true", fails.
+func URL(tb testing.TB) string {
+	tb.Helper()
+	server.once.Do(func() {
+		if server.url = os.Getenv(URLVariable); server.url == "" {
+			server.url, server.err = start()
+		}
+	})
+	if server.err != nil {
+		if os.Getenv("CI") == "true" {
+			tb.Fatalf("no Postgres for this test: %v", server.err)
+		}
+		tb.Skipf("no Postgres for this test (install it, or set %s): %v", URLVariable, server.err)
+	}
+	name := "lakewarden_" + strings.ReplaceAll(uuid.NewString(), "-", "")
+	admin(tb, "CREATE DATABASE "+name)
+	tb.Cleanup(func() { admin(tb, "DROP DATABASE "+name+" WITH (FORCE)") })
+
+	u, err := url.Parse(server.url)
+	if err != nil {
+		tb.Fatalf("%s: not a URL", URLVariable)
+	}
+	u.Path = "/" + name
+	return u.String()
+}
+
+func admin(tb testing.TB, statement string) {
+	tb.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	db, err := sql.Open("pgx", server.url)
+	if err == nil {
+		_, err = db.ExecContext(ctx, statement)
+		_ = db.Close()
+	}
+	if err != nil {
+		tb.Fatalf("%s: %v", statement, err)
+	}
+}

@@ -1,0 +1,153 @@
+//go:build unix
+
+package pgtest
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"syscall"
+	"time"
+)
+
+// supervise runs the server until its standard input ends, which happens when
+// the test binary is gone for whatever reason, and then removes its data.
+const supervise = `
+"$1/postgres" -D "$2/data" -k "$2" -p "$3" -c listen_addresses=127.0.0.1 -c max_connections=200 \
+	-c fsync=off -c synchronous_commit=off -c full_page_writes=off -c shared_buffers=32MB \
+	</dev/null >"$2/log" 2>&1 &
+read -r _
+kill -INT $!
+wait
+rm -rf "$2"
+`
+
+// leash is the server's standard input. It is kept here because a pipe that
+// nothing refers to is closed by the garbage collector.
+var leash io.WriteCloser
+
+// start starts a server and returns the URL of its administrator.
+func start() (string, error) {
+	bin, err := programs()
+	if err != nil {
+		return "", err
+	}
+	who, err := credential()
+	if err != nil {
+		return "", err
+	}
+	dir, err := os.MkdirTemp("", "lakewarden-postgres-")
+	if err != nil {
+		return "", err
+	}
+	if who != nil {
+		if err := os.Chown(dir, int(who.Uid), int(who.Gid)); err != nil {
+			return "", err
+		}
+	}
+	as := func(cmd *exec.Cmd) *exec.Cmd {
+		cmd.Dir = dir
+		// Its own process group: an interrupt of the terminal reaches the
+		// test binary, whose end then stops the server in good order.
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: who, Setpgid: true}
+		return cmd
+	}
+	// A collation that does not compare bytes shows where we rely on one.
+	initdb := as(exec.Command(filepath.Join(bin, "initdb"), "-D", filepath.Join(dir, "data"), "-U", "lakewarden",
+		"-A", "trust", "--encoding=UTF8", "--locale=C", "--locale-provider=icu", "--icu-locale=en-US", "--no-sync"))
+	if out, err := initdb.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("initdb: %w: %s", err, out)
+	}
+	port, err := freePort()
+	if err != nil {
+		return "", err
+	}
+	command := as(exec.Command("/bin/sh", "-c", supervise, "sh", bin, dir, strconv.Itoa(port)))
+	if leash, err = command.StdinPipe(); err != nil {
+		return "", err
+	}
+	if err := command.Start(); err != nil {
+		return "", err
+	}
+	url := fmt.Sprintf("postgres://lakewarden@127.0.0.1:%d/postgres?sslmode=disable", port)
+	if err := ready(url); err != nil {
+		log, _ := os.ReadFile(filepath.Join(dir, "log"))
+		return "", fmt.Errorf("start postgres: %w: %s", err, log)
+	}
+	return url, nil
+}
+
+// programs finds the folder of the newest installed server.
+func programs() (string, error) {
+	if path, err := exec.LookPath("postgres"); err == nil {
+		return filepath.Dir(path), nil
+	}
+	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/postgres")
+	if len(found) == 0 {
+		return "", errors.New("the programs initdb and postgres are not installed")
+	}
+	version := func(path string) int {
+		n, _ := strconv.Atoi(filepath.Base(filepath.Dir(filepath.Dir(path))))
+		return n
+	}
+	return filepath.Dir(slices.MaxFunc(found, func(a, b string) int { return version(a) - version(b) })), nil
+}
+
+// credential is the user to run the server as: it refuses to run as root.
+func credential() (*syscall.Credential, error) {
+	if os.Getuid() != 0 {
+		return nil, nil
+	}
+	for _, name := range []string{"postgres", "nobody"} {
+		u, err := user.Lookup(name)
+		if err != nil {
+			continue
+		}
+		uid, uidErr := strconv.ParseUint(u.Uid, 10, 32)
+		gid, gidErr := strconv.ParseUint(u.Gid, 10, 32)
+		if err := errors.Join(uidErr, gidErr); err != nil {
+			return nil, err
+		}
+		return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, nil
+	}
+	return nil, errors.New("running as root, and there is no user to run postgres as")
+}
+
+func freePort() (int, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return 0, err
+	}
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port, nil
+}
+
+func ready(url string) error {
+	db, err := sql.Open("pgx", url)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	for {
+		err := db.PingContext(ctx)
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}

@@ -1,0 +1,148 @@
+package sqlstore
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/lakewarden/lakewarden/catalog"
+)
+
+const selectKey = `SELECT k.id, k.org_id, k.user_id, k.name, k.key_prefix, k.key_hash, k.scopes, k.workspace_id,
+	k.expires_at, k.last_used_at, k.created_at, k.revoked_at, k.successor_id FROM api_keys k`
+
+func scanKey(r row) (k catalog.APIKey, err error) {
+	var hash []byte
+	err = r.Scan(&k.ID, &k.Org, &k.User, &k.Name, &k.Prefix, &hash, jsonAt{&k.Scopes}, &k.Workspace,
+		timeAt{&k.ExpiresAt}, timeAt{&k.LastUsedAt}, timeAt{&k.CreatedAt}, timeAt{&k.RevokedAt}, &k.Successor)
+	if err == nil && len(hash) != len(k.Hash) {
+		err = fmt.Errorf("api key hash of %d bytes", len(hash))
+	}
+	copy(k.Hash[:], hash)
+	return k, err
+}
+
+func apiKey(ctx context.Context, s session, org catalog.OrgID, id catalog.KeyID) (catalog.APIKey, error) {
+	return one(ctx, s, scanKey, selectKey+" WHERE k.org_id = ? AND k.id = ? AND "+liveOrg("k.org_id"), org, id)
+}
+
+// insertKey adds a key whose owner and workspace are checked in the same
+// transaction.
+func (s *Store) insertKey(ctx context.Context, tx session, n catalog.NewAPIKey) (none catalog.APIKey, err error) {
+	if err := n.Validate(s.clock()); err != nil {
+		return none, err
+	}
+	if n.ID == "" {
+		n.ID = catalog.NewID[catalog.KeyID]()
+	}
+	if _, err := membership(ctx, tx, n.Org, n.User); err != nil {
+		return none, err
+	}
+	if n.Workspace != "" {
+		if _, err := workspaceRole(ctx, tx, n.Org, n.Workspace, n.User); err != nil {
+			return none, err
+		}
+	}
+	err = tx.insert(ctx, "key_prefix", `INSERT INTO api_keys (id, org_id, user_id, name, key_prefix, key_hash, scopes,
+		workspace_id, expires_at, created_at, successor_id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, '')`,
+		n.ID, n.Org, n.User, n.Name, n.Prefix, n.Hash[:], jsonText(catalog.NormaliseScopes(n.Scopes)),
+		n.Workspace, micros(n.ExpiresAt), micros(s.clock()))
+	if err != nil {
+		return none, err
+	}
+	return apiKey(ctx, tx, n.Org, n.ID)
+}
+
+// CreateAPIKey implements [catalog.APIKeys].
+func (s *Store) CreateAPIKey(ctx context.Context, n catalog.NewAPIKey) (created catalog.APIKey, err error) {
+	err = s.change(ctx, func(tx session) error {
+		created, err = s.insertKey(ctx, tx, n)
+		return err
+	})
+	return created, err
+}
+
+// APIKeyByPrefix implements [catalog.APIKeys].
+func (s *Store) APIKeyByPrefix(ctx context.Context, prefix string) (catalog.APIKey, error) {
+	return one(ctx, s.read(), scanKey, selectKey+" WHERE k.key_prefix = ? AND "+liveOrg("k.org_id"), prefix)
+}
+
+// APIKey implements [catalog.APIKeys].
+func (s *Store) APIKey(ctx context.Context, org catalog.OrgID, id catalog.KeyID) (catalog.APIKey, error) {
+	return apiKey(ctx, s.read(), org, id)
+}
+
+// ListAPIKeys implements [catalog.APIKeys].
+func (s *Store) ListAPIKeys(ctx context.Context, org catalog.OrgID, filter catalog.APIKeyFilter, page catalog.Page) (catalog.List[catalog.APIKey], error) {
+	order := paging[catalog.APIKey]{
+		list: "api_keys", key: "k.created_at", id: "k.id", number: true,
+		place: func(k catalog.APIKey) (string, string) { return timeKey(k.CreatedAt), string(k.ID) },
+	}
+	var w where
+	w.and("k.org_id = ? AND "+liveOrg("k.org_id"), org)
+	if filter.User != "" {
+		w.and("k.user_id = ?", filter.User)
+	}
+	return order.fetch(ctx, s.read(), page, scanKey, selectKey, w)
+}
+
+// RevokeAPIKey implements [catalog.APIKeys].
+func (s *Store) RevokeAPIKey(ctx context.Context, org catalog.OrgID, id catalog.KeyID) (revoked catalog.APIKey, err error) {
+	err = s.change(ctx, func(tx session) error {
+		if revoked, err = apiKey(ctx, tx, org, id); err != nil {
+			return err
+		}
+		if revoked.Revoked() {
+			return errUnchanged
+		}
+		if _, err := tx.exec(ctx, "UPDATE api_keys SET revoked_at = ? WHERE id = ?", micros(s.clock()), id); err != nil {
+			return err
+		}
+		revoked, err = apiKey(ctx, tx, org, id)
+		return err
+	})
+	return revoked, err
+}
+
+// RotateAPIKey implements [catalog.APIKeys].
+func (s *Store) RotateAPIKey(ctx context.Context, org catalog.OrgID, id catalog.KeyID, successor catalog.NewAPIKey, grace time.Duration) (created catalog.APIKey, err error) {
+	if grace < 0 || grace > catalog.MaxRotationGrace {
+		return created, catalog.FieldErrors{{
+			Field: "grace_seconds", Message: fmt.Sprintf("must be between 0 and %d", int(catalog.MaxRotationGrace.Seconds())),
+		}}
+	}
+	err = s.change(ctx, func(tx session) error {
+		old, err := apiKey(ctx, tx, org, id)
+		if err != nil {
+			return err
+		}
+		now := s.clock()
+		switch {
+		case !old.Usable(now):
+			return catalog.ErrRevoked
+		case old.Successor != "":
+			return &catalog.ExistsError{Field: "successor"}
+		}
+		successor.Org, successor.User, successor.Workspace = old.Org, old.User, old.Workspace
+		if created, err = s.insertKey(ctx, tx, successor); err != nil {
+			return err
+		}
+		expires := now.Add(grace)
+		if old.ExpiresAt.Before(expires) {
+			expires = old.ExpiresAt
+		}
+		_, err = tx.exec(ctx, "UPDATE api_keys SET expires_at = ?, successor_id = ? WHERE id = ?",
+			micros(expires), created.ID, id)
+		return err
+	})
+	return created, err
+}
+
+// TouchAPIKey implements [catalog.APIKeys].
+func (s *Store) TouchAPIKey(ctx context.Context, id catalog.KeyID, at time.Time) error {
+	return s.transact(ctx, func(tx session) error {
+		_, err := tx.exec(ctx, "UPDATE api_keys SET last_used_at = ? WHERE id = ? AND (last_used_at IS NULL OR last_used_at < ?)",
+			micros(at), id, micros(at))
+		return err
+	})
+}

@@ -1,0 +1,73 @@
+package sqlstore
+
+import (
+	"context"
+
+	"github.com/lakewarden/lakewarden/catalog"
+)
+
+const selectAudit = `SELECT a.id, a.at, a.org_id, a.user_id, a.key_id, a.action, a.resource, a.outcome, a.request_id, a.details
+	FROM audit_entries a`
+
+func scanAudit(r row) (a catalog.AuditEntry, err error) {
+	err = r.Scan(&a.ID, timeAt{&a.At}, &a.Org, &a.User, &a.Key, &a.Action, &a.Resource, &a.Outcome, &a.RequestID, jsonAt{&a.Details})
+	return a, err
+}
+
+// AppendAudit implements [catalog.Audit].
+func (s *Store) AppendAudit(ctx context.Context, entries ...catalog.AuditEntry) error {
+	for _, a := range entries {
+		if err := a.Validate(); err != nil {
+			return err
+		}
+	}
+	if len(entries) == 0 {
+		return nil
+	}
+	return s.transact(ctx, func(tx session) error {
+		for _, a := range entries {
+			if a.ID == "" {
+				a.ID = catalog.NewID[catalog.AuditID]()
+			}
+			if a.At.IsZero() {
+				a.At = s.clock()
+			}
+			err := tx.insert(ctx, "id", `INSERT INTO audit_entries
+				(id, at, org_id, user_id, key_id, action, resource, outcome, request_id, details) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+				a.ID, micros(a.At), a.Org, a.User, a.Key, a.Action, a.Resource, a.Outcome, a.RequestID, string(a.Details))
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// ListAudit implements [catalog.Audit]. It also serves deleted organisations.
+func (s *Store) ListAudit(ctx context.Context, org catalog.OrgID, filter catalog.AuditFilter, page catalog.Page) (catalog.List[catalog.AuditEntry], error) {
+	order := paging[catalog.AuditEntry]{
+		list: "audit", key: "a.at", id: "a.id", number: true, descending: true,
+		place: func(a catalog.AuditEntry) (string, string) { return timeKey(a.At), string(a.ID) },
+	}
+	var w where
+	w.and("a.org_id = ?", org)
+	if !filter.Since.IsZero() {
+		w.and("a.at >= ?", micros(filter.Since))
+	}
+	if !filter.Until.IsZero() {
+		w.and("a.at < ?", micros(filter.Until))
+	}
+	for _, equal := range []struct{ column, value string }{
+		{"a.user_id", string(filter.User)},
+		{"a.key_id", string(filter.Key)},
+		{"a.action", filter.Action},
+		{"a.resource", filter.Resource},
+		{"a.outcome", string(filter.Outcome)},
+		{"a.request_id", filter.RequestID},
+	} {
+		if equal.value != "" {
+			w.and(equal.column+" = ?", equal.value)
+		}
+	}
+	return order.fetch(ctx, s.read(), page, scanAudit, selectAudit, w)
+}

@@ -1,0 +1,81 @@
+package sqlstore
+
+import (
+	"reflect"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/lakewarden/lakewarden/migrations"
+)
+
+// dialect is all that differs between the two databases.
+type dialect struct {
+	migrations migrations.Dialect
+	// numbered placeholders ($1) instead of question marks.
+	numbered bool
+	// notify is run inside the transaction that raised the epoch; empty for
+	// none.
+	notify string
+	// failure classifies an error of the driver.
+	failure func(error) failure
+}
+
+// failure is the kind of a database error.
+type failure int
+
+const (
+	failureOther failure = iota
+	failureUnique
+	failureReference
+	failureUnavailable
+)
+
+// numberedTexts keeps the rewritten form of each statement. Statements are
+// constants of this package with a few optional parts, so it stays small; the
+// lists of values that vary in length are not kept.
+var numberedTexts sync.Map
+
+const maxKeptText = 4096
+
+// text rewrites a statement's placeholders. Statements never hold a question
+// mark in a literal.
+func (d dialect) text(statement string) string {
+	if !d.numbered {
+		return statement
+	}
+	if kept, ok := numberedTexts.Load(statement); ok {
+		return kept.(string)
+	}
+	var b strings.Builder
+	n := 0
+	for i := range len(statement) {
+		if statement[i] != '?' {
+			b.WriteByte(statement[i])
+			continue
+		}
+		n++
+		b.WriteByte('$')
+		b.WriteString(strconv.Itoa(n))
+	}
+	if len(statement) <= maxKeptText {
+		numberedTexts.Store(statement, b.String())
+	}
+	return b.String()
+}
+
+// plain turns the defined string types of the domain into what every driver
+// binds as text.
+func plain(args []any) []any {
+	for i, arg := range args {
+		if v := reflect.ValueOf(arg); v.IsValid() && v.Kind() == reflect.String {
+			args[i] = v.String()
+		}
+	}
+	return args
+}
+
+// marks returns n placeholders separated by commas.
+func marks(n int) string {
+	return strings.TrimSuffix(strings.Repeat("?, ", n), ", ")
+}

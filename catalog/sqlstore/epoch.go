@@ -1,0 +1,186 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5/stdlib"
+
+	"github.com/lakewarden/lakewarden/migrations"
+)
+
+// epochChannel is where Postgres announces that the epoch was raised.
+const epochChannel = "lakewarden_epoch"
+
+const selectEpoch = "SELECT value FROM catalog_epoch WHERE id = 1"
+
+// Epoch implements [catalog.Epochs].
+func (s *Store) Epoch(ctx context.Context) (uint64, error) {
+	return one(ctx, s.read(), value[uint64], selectEpoch)
+}
+
+// Watch implements [catalog.Epochs]. Each watch owns a goroutine, which ends
+// with ctx or with the store, and a connection.
+func (s *Store) Watch(ctx context.Context) <-chan uint64 {
+	epochs := make(chan uint64, 1)
+	s.closeMu.Lock()
+	defer s.closeMu.Unlock()
+	if s.closing.Err() != nil {
+		close(epochs)
+		return epochs
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	stop := context.AfterFunc(s.closing, cancel)
+	s.watches.Add(1)
+	go func() {
+		defer s.watches.Done()
+		defer close(epochs)
+		defer cancel()
+		defer stop()
+		w := watch{store: s, epochs: epochs}
+		for ctx.Err() == nil {
+			err := w.follow(ctx)
+			if err != nil && ctx.Err() == nil {
+				s.logger.LogAttrs(ctx, slog.LevelWarn, "catalog epoch not confirmed", slog.Any("error", err))
+			}
+			w.pause(ctx, nil)
+		}
+	}()
+	return epochs
+}
+
+// watch is the state of one Watch.
+type watch struct {
+	store  *Store
+	epochs chan uint64
+}
+
+// send replaces a value that was not received yet.
+func (w watch) send(epoch uint64) {
+	select {
+	case <-w.epochs:
+	default:
+	}
+	w.epochs <- epoch
+}
+
+// pause waits for the interval, for a poke or for the end.
+func (w watch) pause(ctx context.Context, poked <-chan struct{}) {
+	timer := time.NewTimer(w.store.watchInterval)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-poked:
+	case <-timer.C:
+	}
+}
+
+// follow confirms the epoch over and over on one connection, until that
+// fails.
+func (w watch) follow(ctx context.Context) (err error) {
+	conn, err := w.store.reads.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		// A connection that listens, or that failed, must not serve others.
+		_ = conn.Raw(func(any) error { return driver.ErrBadConn })
+		_ = conn.Close()
+	}()
+	if w.store.dialect.migrations == migrations.SQLite {
+		return w.followFile(ctx, conn)
+	}
+	return w.followServer(ctx, conn)
+}
+
+// followFile reads the file's change counter, which costs no disk access and
+// moves for commits of every other connection, this process's and others'.
+func (w watch) followFile(ctx context.Context, conn *sql.Conn) error {
+	poked, forget := w.store.pokes.subscribe()
+	defer forget()
+	seen := int64(-1)
+	var epoch uint64
+	for ctx.Err() == nil {
+		var now int64
+		if err := conn.QueryRowContext(ctx, "PRAGMA data_version").Scan(&now); err != nil {
+			return err
+		}
+		if now != seen {
+			if err := conn.QueryRowContext(ctx, selectEpoch).Scan(&epoch); err != nil {
+				return err
+			}
+			seen = now
+		}
+		w.send(epoch)
+		w.pause(ctx, poked)
+	}
+	return nil
+}
+
+// followServer listens for announcements, and reads the epoch after each one
+// and at every interval. A server that stays silent on the connection makes
+// the read time out, so the caller hears nothing instead of something old.
+func (w watch) followServer(ctx context.Context, conn *sql.Conn) error {
+	if _, err := conn.ExecContext(ctx, "LISTEN "+epochChannel); err != nil {
+		return err
+	}
+	for ctx.Err() == nil {
+		var epoch uint64
+		readCtx, done := context.WithTimeout(ctx, 2*time.Second)
+		err := conn.QueryRowContext(readCtx, selectEpoch).Scan(&epoch)
+		done()
+		if err != nil {
+			return err
+		}
+		w.send(epoch)
+		err = conn.Raw(func(driverConn any) error {
+			waitCtx, done := context.WithTimeout(ctx, w.store.watchInterval)
+			defer done()
+			_, err := driverConn.(*stdlib.Conn).Conn().WaitForNotification(waitCtx)
+			if err != nil && waitCtx.Err() != nil {
+				return nil // the interval passed
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// pokes wakes the watches of this process at once after its own changes.
+type pokes struct {
+	mu   sync.Mutex
+	subs map[chan struct{}]struct{}
+}
+
+func (p *pokes) subscribe() (poked <-chan struct{}, forget func()) {
+	c := make(chan struct{}, 1)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.subs == nil {
+		p.subs = map[chan struct{}]struct{}{}
+	}
+	p.subs[c] = struct{}{}
+	return c, func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		delete(p.subs, c)
+	}
+}
+
+func (p *pokes) poke() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for c := range p.subs {
+		select {
+		case c <- struct{}{}:
+		default:
+		}
+	}
+}

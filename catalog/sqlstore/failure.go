@@ -1,0 +1,90 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+
+	"github.com/lakewarden/lakewarden/catalog"
+)
+
+// errUnique stays inside this package: the caller that knows which value was
+// taken turns it into an ExistsError.
+var errUnique = errors.New("unique value taken")
+
+// translate turns an error of the driver into one of the domain. What has no
+// meaning there keeps its text, for the log, and matches no sentinel.
+func (d dialect) translate(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return err
+	case errors.Is(err, driver.ErrBadConn), errors.Is(err, sql.ErrConnDone), errors.Is(err, sql.ErrTxDone):
+		return fmt.Errorf("%w: %w", catalog.ErrUnavailable, err)
+	case strings.Contains(err.Error(), "sql: database is closed"):
+		// database/sql exports no value for it.
+		return catalog.ErrUnavailable
+	}
+	switch d.failure(err) {
+	case failureUnique:
+		return fmt.Errorf("%w: %w", errUnique, err)
+	case failureReference:
+		return catalog.ErrNotFound
+	case failureUnavailable:
+		return fmt.Errorf("%w: %w", catalog.ErrUnavailable, err)
+	}
+	return fmt.Errorf("catalog database: %w", err)
+}
+
+func sqliteFailure(err error) failure {
+	var e *sqlite.Error
+	if !errors.As(err, &e) {
+		return failureOther
+	}
+	switch e.Code() {
+	case sqlite3.SQLITE_CONSTRAINT_UNIQUE, sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY:
+		return failureUnique
+	case sqlite3.SQLITE_CONSTRAINT_FOREIGNKEY:
+		return failureReference
+	}
+	switch e.Code() & 0xff {
+	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_CANTOPEN,
+		sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL, sqlite3.SQLITE_READONLY:
+		return failureUnavailable
+	}
+	return failureOther
+}
+
+func postgresFailure(err error) failure {
+	var refused *pgconn.ConnectError
+	var network net.Error
+	if errors.As(err, &refused) || errors.As(err, &network) {
+		return failureUnavailable
+	}
+	var e *pgconn.PgError
+	if !errors.As(err, &e) {
+		return failureOther
+	}
+	switch e.Code {
+	case "23505":
+		return failureUnique
+	case "23503":
+		return failureReference
+	case "40001", "40P01", "55P03": // lost a race: serialisation, deadlock, lock
+		return failureUnavailable
+	}
+	switch e.Code[:2] {
+	case "08", "53", "57": // connection, resources, operator intervention
+		return failureUnavailable
+	}
+	return failureOther
+}

@@ -1,0 +1,138 @@
+package sqlstore
+
+import (
+	"context"
+
+	"github.com/lakewarden/lakewarden/catalog"
+)
+
+const selectOrganisation = `SELECT o.id, o.name, o.owner_user_id, o.config, o.version, o.created_at, o.updated_at,
+	(SELECT count(*) FROM memberships m WHERE m.org_id = o.id)
+	FROM organisations o`
+
+func scanOrganisation(r row) (o catalog.Organisation, err error) {
+	err = r.Scan(&o.ID, &o.Name, &o.Owner, jsonAt{&o.Config}, &o.Version,
+		timeAt{&o.CreatedAt}, timeAt{&o.UpdatedAt}, &o.UserCount)
+	return o, err
+}
+
+func organisation(ctx context.Context, s session, org catalog.OrgID) (catalog.Organisation, error) {
+	return one(ctx, s, scanOrganisation, selectOrganisation+" WHERE o.id = ? AND o.deleted_at IS NULL", org)
+}
+
+// liveOrg is the condition that the organisation of a column is not deleted.
+func liveOrg(column string) string {
+	return "EXISTS (SELECT 1 FROM organisations lo WHERE lo.id = " + column + " AND lo.deleted_at IS NULL)"
+}
+
+// CreateOrganisation implements [catalog.Organisations].
+func (s *Store) CreateOrganisation(ctx context.Context, n catalog.NewOrganisation) (created catalog.Organisation, err error) {
+	if err := n.Validate(); err != nil {
+		return created, err
+	}
+	if n.ID == "" {
+		n.ID = catalog.NewID[catalog.OrgID]()
+	}
+	now := micros(s.clock())
+	err = s.change(ctx, func(tx session) error {
+		err := tx.insert(ctx, "id", `INSERT INTO organisations
+			(id, name, owner_user_id, config, version, created_at, updated_at) VALUES (?, ?, ?, ?, 1, ?, ?)`,
+			n.ID, n.Name, n.Owner, jsonText(n.Config), now, now)
+		if err != nil {
+			return err
+		}
+		err = tx.insert(ctx, "id", `INSERT INTO workspaces
+			(id, org_id, name, name_key, is_default, version, created_at, updated_at) VALUES (?, ?, ?, ?, ?, 1, ?, ?)`,
+			catalog.NewID[catalog.WorkspaceID](), n.ID, catalog.DefaultWorkspaceName,
+			nameKey(catalog.DefaultWorkspaceName), true, now, now)
+		if err != nil {
+			return err
+		}
+		if err := addMember(ctx, tx, n.ID, n.Owner, catalog.RoleAdmin, now); err != nil {
+			return err
+		}
+		created, err = organisation(ctx, tx, n.ID)
+		return err
+	})
+	return created, err
+}
+
+// Organisation implements [catalog.Organisations].
+func (s *Store) Organisation(ctx context.Context, org catalog.OrgID) (catalog.Organisation, error) {
+	return organisation(ctx, s.read(), org)
+}
+
+// ListOrganisations implements [catalog.Organisations].
+func (s *Store) ListOrganisations(ctx context.Context, page catalog.Page) (catalog.List[catalog.Organisation], error) {
+	order := paging[catalog.Organisation]{
+		list: "organisations", key: "o.created_at", id: "o.id", number: true,
+		place: func(o catalog.Organisation) (string, string) { return timeKey(o.CreatedAt), string(o.ID) },
+	}
+	var w where
+	w.and("o.deleted_at IS NULL")
+	return order.fetch(ctx, s.read(), page, scanOrganisation, selectOrganisation, w)
+}
+
+// UpdateOrganisation implements [catalog.Organisations].
+func (s *Store) UpdateOrganisation(ctx context.Context, org catalog.OrgID, expectedVersion int64, change catalog.OrganisationChange) (updated catalog.Organisation, err error) {
+	if err := change.Validate(); err != nil {
+		return updated, err
+	}
+	err = s.change(ctx, func(tx session) error {
+		o, err := organisation(ctx, tx, org)
+		if err != nil {
+			return err
+		}
+		if err := compare(expectedVersion, o.Version); err != nil {
+			return err
+		}
+		if change.Name != nil {
+			o.Name = *change.Name
+		}
+		if change.Config != nil {
+			o.Config = *change.Config
+		}
+		if change.Owner != nil {
+			o.Owner = *change.Owner
+			m, err := membership(ctx, tx, org, o.Owner)
+			if err != nil || m.Role != catalog.RoleAdmin {
+				return catalog.FieldErrors{{Field: "owner", Message: "must be an administrator of the organisation"}}
+			}
+		}
+		n, err := tx.exec(ctx, `UPDATE organisations SET name = ?, owner_user_id = ?, config = ?,
+			version = version + 1, updated_at = ? WHERE id = ? AND version = ?`,
+			o.Name, o.Owner, jsonText(o.Config), micros(s.clock()), org, o.Version)
+		if err != nil {
+			return err
+		}
+		if err := replaced(n, o.Version); err != nil {
+			return err
+		}
+		updated, err = organisation(ctx, tx, org)
+		return err
+	})
+	return updated, err
+}
+
+// DeleteOrganisation implements [catalog.Organisations].
+func (s *Store) DeleteOrganisation(ctx context.Context, org catalog.OrgID, expectedVersion int64) error {
+	return s.change(ctx, func(tx session) error {
+		o, err := organisation(ctx, tx, org)
+		if err != nil {
+			return err
+		}
+		if err := compare(expectedVersion, o.Version); err != nil {
+			return err
+		}
+		now := micros(s.clock())
+		if _, err := tx.exec(ctx, "UPDATE api_keys SET revoked_at = ? WHERE org_id = ? AND revoked_at IS NULL", now, org); err != nil {
+			return err
+		}
+		n, err := tx.exec(ctx, `UPDATE organisations SET deleted_at = ?, version = version + 1, updated_at = ?
+			WHERE id = ? AND version = ?`, now, now, org, o.Version)
+		if err != nil {
+			return err
+		}
+		return replaced(n, o.Version)
+	})
+}

@@ -1,0 +1,190 @@
+package sqlstore
+
+import (
+	"context"
+	"strconv"
+	"strings"
+
+	"github.com/lakewarden/lakewarden/catalog"
+)
+
+const selectPolicy = `SELECT p.id, p.org_id, p.delta_id, p.column_name, p.kind, p.policy_text, p.definition,
+	p.builder_managed, p.enabled, p.version, p.created_by, p.updated_by, p.created_at, p.updated_at FROM policies p`
+
+func scanPolicy(r row) (p catalog.Policy, err error) {
+	err = r.Scan(&p.ID, &p.Org, &p.Table, &p.Column, &p.Kind, &p.Text, jsonAt{&p.Definition},
+		&p.BuilderManaged, &p.Enabled, &p.Version, &p.CreatedBy, &p.UpdatedBy, timeAt{&p.CreatedAt}, timeAt{&p.UpdatedAt})
+	return p, err
+}
+
+func policy(ctx context.Context, s session, org catalog.OrgID, id catalog.PolicyID) (catalog.Policy, error) {
+	return one(ctx, s, scanPolicy, selectPolicy+" WHERE p.org_id = ? AND p.id = ? AND "+liveOrg("p.org_id"), org, id)
+}
+
+// insertPolicy adds a policy and its first revision.
+func (s *Store) insertPolicy(ctx context.Context, tx session, n catalog.NewPolicy) error {
+	now := micros(s.clock())
+	err := tx.insert(ctx, "id", `INSERT INTO policies (id, org_id, delta_id, column_name, kind, policy_text, definition,
+		builder_managed, enabled, version, created_by, updated_by, created_at, updated_at)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?, ?, ?, ?)`,
+		n.ID, n.Org, n.Table, n.Column, n.Kind, n.Text, string(n.Definition),
+		n.BuilderManaged, n.Enabled, n.By, n.By, now, now)
+	if err != nil {
+		return err
+	}
+	return s.recordPolicy(ctx, tx, n.Org, n.ID, 1, catalog.PolicyCreated, n.PolicySpec, n.By)
+}
+
+// recordPolicy adds a line to the history.
+func (s *Store) recordPolicy(ctx context.Context, tx session, org catalog.OrgID, id catalog.PolicyID, version int64,
+	action catalog.PolicyAction, spec catalog.PolicySpec, by catalog.UserID) error {
+	_, err := tx.exec(ctx, `INSERT INTO policy_revisions (policy_id, version, org_id, action, delta_id, column_name, kind,
+		policy_text, definition, builder_managed, enabled, changed_by, changed_at)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		id, version, org, action, spec.Table, spec.Column, spec.Kind,
+		spec.Text, string(spec.Definition), spec.BuilderManaged, spec.Enabled, by, micros(s.clock()))
+	return err
+}
+
+// CreatePolicy implements [catalog.Policies].
+func (s *Store) CreatePolicy(ctx context.Context, n catalog.NewPolicy) (created catalog.Policy, err error) {
+	if err := n.Validate(); err != nil {
+		return created, err
+	}
+	if n.ID == "" {
+		n.ID = catalog.NewID[catalog.PolicyID]()
+	}
+	err = s.change(ctx, func(tx session) error {
+		if _, err := organisation(ctx, tx, n.Org); err != nil {
+			return err
+		}
+		if err := s.insertPolicy(ctx, tx, n); err != nil {
+			return err
+		}
+		created, err = policy(ctx, tx, n.Org, n.ID)
+		return err
+	})
+	return created, err
+}
+
+// Policy implements [catalog.Policies].
+func (s *Store) Policy(ctx context.Context, org catalog.OrgID, id catalog.PolicyID) (catalog.Policy, error) {
+	return policy(ctx, s.read(), org, id)
+}
+
+// ListPolicies implements [catalog.Policies].
+func (s *Store) ListPolicies(ctx context.Context, org catalog.OrgID, filter catalog.PolicyFilter, page catalog.Page) (catalog.List[catalog.Policy], error) {
+	order := paging[catalog.Policy]{
+		list: "policies", key: "p.created_at", id: "p.id", number: true,
+		place: func(p catalog.Policy) (string, string) { return timeKey(p.CreatedAt), string(p.ID) },
+	}
+	var w where
+	w.and("p.org_id = ? AND "+liveOrg("p.org_id"), org)
+	if filter.Table != "" {
+		w.and("p.delta_id = ?", filter.Table)
+	}
+	return order.fetch(ctx, s.read(), page, scanPolicy, selectPolicy, w)
+}
+
+// requireVersion refuses a change that does not say what it has seen.
+func requireVersion(expected int64) error {
+	if expected <= 0 {
+		return catalog.FieldErrors{{Field: "expected_version", Message: "must be the policy's version"}}
+	}
+	return nil
+}
+
+// UpdatePolicy implements [catalog.Policies].
+func (s *Store) UpdatePolicy(ctx context.Context, org catalog.OrgID, id catalog.PolicyID, expectedVersion int64, spec catalog.PolicySpec, by catalog.UserID) (updated catalog.Policy, err error) {
+	if err := requireVersion(expectedVersion); err != nil {
+		return updated, err
+	}
+	if err := spec.Validate(); err != nil {
+		return updated, err
+	}
+	err = s.change(ctx, func(tx session) error {
+		p, err := policy(ctx, tx, org, id)
+		if err != nil {
+			return err
+		}
+		if err := compare(expectedVersion, p.Version); err != nil {
+			return err
+		}
+		n, err := tx.exec(ctx, `UPDATE policies SET delta_id = ?, column_name = ?, kind = ?, policy_text = ?, definition = ?,
+			builder_managed = ?, enabled = ?, updated_by = ?, version = version + 1, updated_at = ? WHERE id = ? AND version = ?`,
+			spec.Table, spec.Column, spec.Kind, spec.Text, string(spec.Definition),
+			spec.BuilderManaged, spec.Enabled, by, micros(s.clock()), id, p.Version)
+		if err != nil {
+			return err
+		}
+		if err := replaced(n, p.Version); err != nil {
+			return err
+		}
+		if err := s.recordPolicy(ctx, tx, org, id, p.Version+1, catalog.PolicyUpdated, spec, by); err != nil {
+			return err
+		}
+		updated, err = policy(ctx, tx, org, id)
+		return err
+	})
+	return updated, err
+}
+
+// DeletePolicy implements [catalog.Policies].
+func (s *Store) DeletePolicy(ctx context.Context, org catalog.OrgID, id catalog.PolicyID, expectedVersion int64, by catalog.UserID) error {
+	if err := requireVersion(expectedVersion); err != nil {
+		return err
+	}
+	return s.change(ctx, func(tx session) error {
+		p, err := policy(ctx, tx, org, id)
+		if err != nil {
+			return err
+		}
+		if err := compare(expectedVersion, p.Version); err != nil {
+			return err
+		}
+		n, err := tx.exec(ctx, "DELETE FROM policies WHERE id = ? AND version = ?", id, p.Version)
+		if err != nil {
+			return err
+		}
+		if err := replaced(n, p.Version); err != nil {
+			return err
+		}
+		return s.recordPolicy(ctx, tx, org, id, p.Version+1, catalog.PolicyDeleted, p.PolicySpec, by)
+	})
+}
+
+const selectRevision = `SELECT r.policy_id, r.org_id, r.version, r.action, r.delta_id, r.column_name, r.kind, r.policy_text,
+	r.definition, r.builder_managed, r.enabled, r.changed_by, r.changed_at FROM policy_revisions r`
+
+func scanRevision(r row) (p catalog.PolicyRevision, err error) {
+	err = r.Scan(&p.Policy, &p.Org, &p.Version, &p.Action, &p.Table, &p.Column, &p.Kind, &p.Text,
+		jsonAt{&p.Definition}, &p.BuilderManaged, &p.Enabled, &p.By, timeAt{&p.At})
+	return p, err
+}
+
+// PolicyHistory implements [catalog.Policies].
+func (s *Store) PolicyHistory(ctx context.Context, org catalog.OrgID, id catalog.PolicyID, page catalog.Page) (catalog.List[catalog.PolicyRevision], error) {
+	order := paging[catalog.PolicyRevision]{
+		list: "policy_history", key: "r.version", id: "r.policy_id", number: true, descending: true,
+		place: func(r catalog.PolicyRevision) (string, string) {
+			return strconv.FormatInt(r.Version, 10), string(r.Policy)
+		},
+	}
+	var w where
+	w.and("r.org_id = ? AND r.policy_id = ? AND "+liveOrg("r.org_id"), org, id)
+	revisions, err := order.fetch(ctx, s.read(), page, scanRevision, selectRevision, w)
+	if err == nil && len(revisions.Items) == 0 && page.Token == "" {
+		err = catalog.ErrNotFound
+	}
+	return revisions, err
+}
+
+// EnabledPolicies implements [catalog.Policies].
+func (s *Store) EnabledPolicies(ctx context.Context, org catalog.OrgID, tables []catalog.DeltaID) ([]catalog.Policy, error) {
+	args := []any{org}
+	for _, id := range tables {
+		args = append(args, id)
+	}
+	return list(ctx, s.read(), scanPolicy, selectPolicy+" WHERE p.org_id = ? AND p.enabled AND "+liveOrg("p.org_id")+
+		" AND p.delta_id IN (''"+strings.Repeat(", ?", len(tables))+") ORDER BY p.id", args...)
+}

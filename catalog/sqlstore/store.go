@@ -1,0 +1,173 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"time"
+
+	_ "github.com/jackc/pgx/v5/stdlib" // registers the driver "pgx"
+
+	"github.com/lakewarden/lakewarden/catalog"
+	"github.com/lakewarden/lakewarden/migrations"
+)
+
+// Options are the optional parts of a [Store]; the zero value works.
+type Options struct {
+	// Now is the clock; nil means time.Now.
+	Now func() time.Time
+	// Logger hears of trouble that no caller is told about; nil discards.
+	Logger *slog.Logger
+	// WatchInterval is how often the epoch is confirmed; 0 means 200 ms for
+	// SQLite and 1 s for Postgres, where changes are announced.
+	WatchInterval time.Duration
+	// MaxConnections bounds the pool; 0 means 16.
+	MaxConnections int
+	// KeepSchema refuses a database that lacks migrations instead of
+	// applying them.
+	KeepSchema bool
+}
+
+// Store is a [catalog.Store] on a database. It is safe for concurrent use.
+type Store struct {
+	dialect dialect
+	// reads and writes are the same pool, except for SQLite: its writer is
+	// one connection, so that writers queue in the process instead of
+	// failing on the file's lock.
+	reads, writes *sql.DB
+	now           func() time.Time
+	logger        *slog.Logger
+	watchInterval time.Duration
+
+	// closing ends the watches; watches waits for them. closeMu keeps a watch
+	// from starting once that wait has begun.
+	closeMu sync.Mutex
+	closing context.Context
+	close   context.CancelFunc
+	watches sync.WaitGroup
+	pokes   pokes
+}
+
+var _ catalog.Store = (*Store)(nil)
+
+// Open opens the database that a URL names: postgres://… or postgresql://…,
+// sqlite:<file>, or just a file. It applies missing migrations, and returns
+// an error that wraps [migrations.ErrUnknownSchema] for a schema it does not
+// know.
+func Open(ctx context.Context, databaseURL string, options Options) (*Store, error) {
+	if strings.HasPrefix(databaseURL, "postgres://") || strings.HasPrefix(databaseURL, "postgresql://") {
+		return openPostgres(ctx, databaseURL, options)
+	}
+	return openSQLite(ctx, strings.TrimPrefix(databaseURL, "sqlite:"), options)
+}
+
+func openSQLite(ctx context.Context, path string, options Options) (*Store, error) {
+	if path == "" || strings.Contains(path, ":memory:") {
+		return nil, errors.New("open catalog: SQLite needs a file")
+	}
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return nil, fmt.Errorf("open catalog: %w", err)
+	}
+	writes, err := sql.Open("sqlite", sqliteDSN(path, "journal_mode(WAL)"))
+	if err != nil {
+		return nil, fmt.Errorf("open catalog: %w", err)
+	}
+	writes.SetMaxOpenConns(1)
+	reads, err := sql.Open("sqlite", sqliteDSN(path, "query_only(1)"))
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("open catalog: %w", err), writes.Close())
+	}
+	if options.MaxConnections == 0 {
+		options.MaxConnections = max(4, 2*runtime.GOMAXPROCS(0))
+	}
+	if options.WatchInterval == 0 {
+		options.WatchInterval = 200 * time.Millisecond
+	}
+	return newStore(ctx, dialect{migrations: migrations.SQLite, failure: sqliteFailure}, reads, writes, options)
+}
+
+// sqliteDSN sets what must hold on every connection: references are checked,
+// a transaction takes the write lock at its start (else two of them could both
+// read and then deadlock), a commit is on disk, and other processes are waited
+// for.
+func sqliteDSN(path, pragma string) string {
+	query := url.Values{
+		"_txlock": {"immediate"},
+		"_pragma": {"busy_timeout(10000)", "foreign_keys(1)", "synchronous(FULL)", pragma},
+	}
+	return (&url.URL{Scheme: "file", OmitHost: true, Path: path, RawQuery: query.Encode()}).String()
+}
+
+func openPostgres(ctx context.Context, databaseURL string, options Options) (*Store, error) {
+	db, err := sql.Open("pgx", databaseURL)
+	if err != nil {
+		// The text of the driver's error can hold the password.
+		return nil, errors.New("open catalog: the Postgres URL cannot be read")
+	}
+	if options.WatchInterval == 0 {
+		options.WatchInterval = time.Second
+	}
+	return newStore(ctx, dialect{
+		migrations: migrations.Postgres,
+		numbered:   true,
+		notify:     "SELECT pg_notify('" + epochChannel + "', '')",
+		failure:    postgresFailure,
+	}, db, db, options)
+}
+
+func newStore(ctx context.Context, d dialect, reads, writes *sql.DB, options Options) (*Store, error) {
+	s := &Store{
+		dialect: d, reads: reads, writes: writes,
+		now: options.Now, logger: options.Logger, watchInterval: options.WatchInterval,
+	}
+	if s.now == nil {
+		s.now = time.Now
+	}
+	if s.logger == nil {
+		s.logger = slog.New(slog.DiscardHandler)
+	}
+	connections := options.MaxConnections
+	if connections == 0 {
+		connections = 16
+	}
+	reads.SetMaxOpenConns(connections)
+	reads.SetMaxIdleConns(connections)
+	s.closing, s.close = context.WithCancel(context.Background())
+
+	prepare := migrations.Apply
+	if options.KeepSchema {
+		prepare = migrations.Check
+	}
+	if _, err := prepare(ctx, d.migrations, writes); err != nil {
+		return nil, errors.Join(fmt.Errorf("prepare catalog: %w", d.translate(err)), s.Close())
+	}
+	return s, nil
+}
+
+// Close ends the watches and closes the database. Calls under way fail with
+// [catalog.ErrUnavailable]. It may be called more than once.
+func (s *Store) Close() error {
+	s.closeMu.Lock()
+	s.close()
+	s.closeMu.Unlock()
+	s.watches.Wait()
+	err := s.writes.Close()
+	if s.reads != s.writes {
+		err = errors.Join(s.reads.Close(), err)
+	}
+	return err
+}
+
+// read is a session outside any transaction.
+func (s *Store) read() session { return session{querier: s.reads, dialect: s.dialect} }
+
+// clock is the current time as it is stored.
+func (s *Store) clock() time.Time { return s.now().UTC().Truncate(time.Microsecond) }

@@ -1,0 +1,204 @@
+package sqlstore
+
+import (
+	"context"
+	"errors"
+
+	"github.com/lakewarden/lakewarden/catalog"
+)
+
+const tableColumns = `t.id, t.org_id, t.config_id, t.delta_id, t.previous_delta_id, t.path, t.name, t.name_is_custom,
+	t.state, t.version, t.registered_at, t.updated_at`
+
+const (
+	selectTable   = "SELECT " + tableColumns + " FROM delta_tables t"
+	selectLocated = "SELECT " + tableColumns + ", " + configColumns + `
+	FROM delta_tables t JOIN storage_configs c ON c.id = t.config_id`
+)
+
+// tableDest is where tableColumns are scanned to.
+func tableDest(t *catalog.Table) []any {
+	return []any{
+		&t.ID, &t.Org, &t.Config, &t.DeltaID, &t.PreviousDeltaID, &t.Path, &t.Name, &t.NameIsCustom,
+		&t.State, &t.Version, timeAt{&t.RegisteredAt}, timeAt{&t.UpdatedAt},
+	}
+}
+
+func scanTable(r row) (t catalog.Table, err error) {
+	err = r.Scan(tableDest(&t)...)
+	return t, err
+}
+
+func scanLocated(r row) (t catalog.LocatedTable, err error) {
+	err = r.Scan(append(tableDest(&t.Table), configDest(&t.StorageConfig)...)...)
+	return t, err
+}
+
+func visibleTable(ctx context.Context, s session, v catalog.Viewer, id catalog.TableID) (catalog.LocatedTable, error) {
+	var w where
+	w.visible(v)
+	w.and("t.id = ?", id)
+	return one(ctx, s, scanLocated, selectLocated+" WHERE "+w.text, w.args...)
+}
+
+func insertTable(ctx context.Context, tx session, t catalog.Table) error {
+	return tx.insert(ctx, "name", `INSERT INTO delta_tables (id, org_id, config_id, delta_id, previous_delta_id, path,
+		name, name_key, name_is_custom, state, version, registered_at, updated_at)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		t.ID, t.Org, t.Config, t.DeltaID, t.PreviousDeltaID, t.Path,
+		t.Name, catalog.FoldName(t.Name), t.NameIsCustom, t.State, t.Version, micros(t.RegisteredAt), micros(t.UpdatedAt))
+}
+
+// updateTable writes all that can change and raises the version of t.
+func (s *Store) updateTable(ctx context.Context, tx session, t *catalog.Table) error {
+	t.UpdatedAt = s.clock()
+	n, err := tx.exec(ctx, `UPDATE delta_tables SET delta_id = ?, previous_delta_id = ?, name = ?, name_key = ?,
+		name_is_custom = ?, state = ?, version = version + 1, updated_at = ? WHERE id = ? AND version = ?`,
+		t.DeltaID, t.PreviousDeltaID, t.Name, catalog.FoldName(t.Name), t.NameIsCustom, t.State,
+		micros(t.UpdatedAt), t.ID, t.Version)
+	switch {
+	case errors.Is(err, errUnique):
+		return &catalog.ExistsError{Field: "name"}
+	case err != nil:
+		return err
+	}
+	if err := replaced(n, t.Version); err != nil {
+		return err
+	}
+	t.Version++
+	return nil
+}
+
+// Table implements [catalog.Tables].
+func (s *Store) Table(ctx context.Context, v catalog.Viewer, id catalog.TableID) (catalog.LocatedTable, error) {
+	return visibleTable(ctx, s.read(), v, id)
+}
+
+// ListTables implements [catalog.Tables].
+func (s *Store) ListTables(ctx context.Context, v catalog.Viewer, filter catalog.TableFilter, page catalog.Page) (catalog.List[catalog.LocatedTable], error) {
+	order := paging[catalog.LocatedTable]{
+		list: "tables", key: "t.name_key", id: "t.id",
+		place: func(t catalog.LocatedTable) (string, string) { return catalog.FoldName(t.Name), string(t.ID) },
+	}
+	var w where
+	w.visible(v)
+	if filter.Config != "" {
+		w.and("t.config_id = ?", filter.Config)
+	}
+	if filter.DeltaID != "" {
+		w.and("t.delta_id = ?", filter.DeltaID)
+	}
+	if len(filter.States) == 0 {
+		w.and("t.state <> ?", catalog.TableDropped)
+	} else {
+		states := make([]any, len(filter.States))
+		for i, state := range filter.States {
+			states[i] = state
+		}
+		w.and("t.state IN ("+marks(len(states))+")", states...)
+	}
+	return order.fetch(ctx, s.read(), page, scanLocated, selectLocated, w)
+}
+
+// ResolveDelta implements [catalog.Tables].
+func (s *Store) ResolveDelta(ctx context.Context, v catalog.Viewer, id catalog.DeltaID) (none catalog.LocatedTable, err error) {
+	var w where
+	w.visible(v)
+	w.and("t.delta_id = ? AND t.state = ?", id, catalog.TableLive)
+	found, err := list(ctx, s.read(), scanLocated, selectLocated+" WHERE "+w.text+" LIMIT 2", w.args...)
+	switch {
+	case err != nil:
+		return none, err
+	case len(found) == 0:
+		return none, catalog.ErrNotFound
+	case len(found) > 1:
+		return none, catalog.ErrAmbiguous
+	}
+	return found[0], nil
+}
+
+// RenameTable implements [catalog.Tables].
+func (s *Store) RenameTable(ctx context.Context, v catalog.Viewer, id catalog.TableID, expectedVersion int64, name string) (renamed catalog.LocatedTable, err error) {
+	if err := catalog.ValidateTableName("name", name); err != nil {
+		return renamed, err
+	}
+	err = s.change(ctx, func(tx session) error {
+		t, err := visibleTable(ctx, tx, v, id)
+		if err != nil {
+			return err
+		}
+		if err := compare(expectedVersion, t.Version); err != nil {
+			return err
+		}
+		if t.State == catalog.TableDropped {
+			return catalog.ErrTableState
+		}
+		t.Name, t.NameIsCustom = name, true
+		if err := s.updateTable(ctx, tx, &t.Table); err != nil {
+			return err
+		}
+		renamed = t
+		return nil
+	})
+	return renamed, err
+}
+
+// DropTable implements [catalog.Tables].
+func (s *Store) DropTable(ctx context.Context, v catalog.Viewer, id catalog.TableID, expectedVersion int64) error {
+	return s.change(ctx, func(tx session) error {
+		t, err := visibleTable(ctx, tx, v, id)
+		if err != nil {
+			return err
+		}
+		if t.State == catalog.TableDropped {
+			return catalog.ErrNotFound
+		}
+		if err := compare(expectedVersion, t.Version); err != nil {
+			return err
+		}
+		if t.State == catalog.TableIdentityChanged {
+			// The tombstone remembers the governed table, or dropping and
+			// discovering again would be a way around the confirmation.
+			t.DeltaID, t.PreviousDeltaID = t.PreviousDeltaID, ""
+		}
+		t.State = catalog.TableDropped
+		return s.updateTable(ctx, tx, &t.Table)
+	})
+}
+
+// AdoptIdentity implements [catalog.Tables].
+func (s *Store) AdoptIdentity(ctx context.Context, v catalog.Viewer, id catalog.TableID, expectedVersion int64, keepRules bool, by catalog.UserID) (adopted catalog.LocatedTable, err error) {
+	err = s.change(ctx, func(tx session) error {
+		t, err := visibleTable(ctx, tx, v, id)
+		if err != nil {
+			return err
+		}
+		if err := compare(expectedVersion, t.Version); err != nil {
+			return err
+		}
+		if t.State != catalog.TableIdentityChanged {
+			return catalog.ErrTableState
+		}
+		if keepRules {
+			rules, err := list(ctx, tx, scanPolicy, selectPolicy+" WHERE p.org_id = ? AND p.delta_id = ? ORDER BY p.created_at, p.id",
+				t.Org, t.PreviousDeltaID)
+			if err != nil {
+				return err
+			}
+			for _, rule := range rules {
+				rule.Table = t.DeltaID
+				copied := catalog.NewPolicy{ID: catalog.NewID[catalog.PolicyID](), Org: t.Org, PolicySpec: rule.PolicySpec, By: by}
+				if err := s.insertPolicy(ctx, tx, copied); err != nil {
+					return err
+				}
+			}
+		}
+		t.State = catalog.TableLive
+		if err := s.updateTable(ctx, tx, &t.Table); err != nil {
+			return err
+		}
+		adopted = t
+		return nil
+	})
+	return adopted, err
+}

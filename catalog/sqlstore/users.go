@@ -1,0 +1,88 @@
+package sqlstore
+
+import (
+	"context"
+	"errors"
+
+	"github.com/lakewarden/lakewarden/catalog"
+)
+
+const selectUser = "SELECT u.id, u.email, u.display_name, u.version, u.created_at, u.updated_at FROM users u"
+
+func scanUser(r row) (u catalog.User, err error) {
+	err = r.Scan(&u.ID, &u.Email, &u.DisplayName, &u.Version, timeAt{&u.CreatedAt}, timeAt{&u.UpdatedAt})
+	return u, err
+}
+
+func user(ctx context.Context, s session, id catalog.UserID) (catalog.User, error) {
+	return one(ctx, s, scanUser, selectUser+" WHERE u.id = ?", id)
+}
+
+// CreateUser implements [catalog.Users]. A user without membership changes
+// nothing that anybody may see or do, so the epoch stays.
+func (s *Store) CreateUser(ctx context.Context, n catalog.NewUser) (created catalog.User, err error) {
+	if err := n.Validate(); err != nil {
+		return created, err
+	}
+	if n.ID == "" {
+		n.ID = catalog.NewID[catalog.UserID]()
+	}
+	now := micros(s.clock())
+	err = s.transact(ctx, func(tx session) error {
+		err := tx.insert(ctx, "email", `INSERT INTO users (id, email, display_name, version, created_at, updated_at)
+			VALUES (?, ?, ?, 1, ?, ?)`, n.ID, catalog.NormaliseEmail(n.Email), n.DisplayName, now, now)
+		if err != nil {
+			return err
+		}
+		created, err = user(ctx, tx, n.ID)
+		return err
+	})
+	return created, err
+}
+
+// User implements [catalog.Users].
+func (s *Store) User(ctx context.Context, id catalog.UserID) (catalog.User, error) {
+	return user(ctx, s.read(), id)
+}
+
+// UserByEmail implements [catalog.Users].
+func (s *Store) UserByEmail(ctx context.Context, email string) (catalog.User, error) {
+	return one(ctx, s.read(), scanUser, selectUser+" WHERE u.email = ?", catalog.NormaliseEmail(email))
+}
+
+// UpdateUser implements [catalog.Users]. The address is what foreign issuers
+// are matched by, so the epoch is raised.
+func (s *Store) UpdateUser(ctx context.Context, id catalog.UserID, expectedVersion int64, change catalog.UserChange) (updated catalog.User, err error) {
+	if err := change.Validate(); err != nil {
+		return updated, err
+	}
+	err = s.change(ctx, func(tx session) error {
+		u, err := user(ctx, tx, id)
+		if err != nil {
+			return err
+		}
+		if err := compare(expectedVersion, u.Version); err != nil {
+			return err
+		}
+		if change.Email != nil {
+			u.Email = catalog.NormaliseEmail(*change.Email)
+		}
+		if change.DisplayName != nil {
+			u.DisplayName = *change.DisplayName
+		}
+		n, err := tx.exec(ctx, `UPDATE users SET email = ?, display_name = ?, version = version + 1, updated_at = ?
+			WHERE id = ? AND version = ?`, u.Email, u.DisplayName, micros(s.clock()), id, u.Version)
+		switch {
+		case errors.Is(err, errUnique):
+			return &catalog.ExistsError{Field: "email"}
+		case err != nil:
+			return err
+		}
+		if err := replaced(n, u.Version); err != nil {
+			return err
+		}
+		updated, err = user(ctx, tx, id)
+		return err
+	})
+	return updated, err
+}
