@@ -1,0 +1,137 @@
+package problem
+
+import "net/http"
+
+// Code is one line of the table of errors.
+type Code struct {
+	// Name is the stable value of the member code.
+	Name string
+	// Status is the HTTP status.
+	Status int
+	// Message is what a person reads. It never depends on data; what does is in
+	// the details.
+	Message string
+	// When says, for the documentation, when it is sent.
+	When string
+}
+
+// StatusClientClosed is the status under which a request that its client gave
+// up is counted. It is never sent.
+const StatusClientClosed = 499
+
+// Statuses are those that carry the error body.
+var Statuses = []int{
+	http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusConflict,
+	http.StatusUnprocessableEntity, http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusServiceUnavailable,
+}
+
+// EmptyStatuses are those that are sent without a body.
+var EmptyStatuses = []int{http.StatusMethodNotAllowed, http.StatusRequestEntityTooLarge}
+
+// Codes is the table of errors, by status. docs/errors.md is written from it.
+var Codes = []Code{
+	{"invalid_request", 400, "The request cannot be read.", "The request line, a header or a parameter cannot be parsed."},
+	{"invalid_body", 400, "The request body cannot be read.", "The body is missing, broken off or not in the format that Content-Type names."},
+	{"unsupported_media_type", 400, "The format of the request body is not supported.", "Content-Type names a format that the operation does not read."},
+	{"not_acceptable", 400, "None of the accepted response formats is available.", "Accept names only formats that the operation does not write."},
+	{"syntax_error", 400, "The SQL statement cannot be parsed.", "The text is not valid SQL; details give line and column."},
+	{"statement_not_allowed", 400, "This kind of SQL statement is not served.", "The text is not exactly one statement of a kind that docs/sql.md lists."},
+	{"syntax_not_allowed", 400, "The SQL statement uses syntax that is not served.", "The statement holds a clause outside docs/sql.md."},
+	{"function_not_allowed", 400, "The SQL statement calls a function that is not served.", "The function exists in the engine but is closed to users."},
+	{"function_not_found", 400, "The SQL statement calls a function that does not exist.", "No function has this name, or none takes these arguments."},
+	{"argument_not_allowed", 400, "The SQL statement gives a function an argument that it does not take here.", "An argument is outside the limits of docs/sql.md."},
+	{"type_not_allowed", 400, "The SQL statement uses a type that is not served.", "A cast names a type outside docs/sql.md."},
+	{"invalid_time_travel", 400, "The AT clause is not a constant version or timestamp.", "AT needs (VERSION => n) or (TIMESTAMP => '…')."},
+	{"too_complex", 400, "The SQL statement is too complex.", "Depth, list length or size is beyond the limits of GET /v1/limits."},
+	{"statement_not_printable", 400, "The SQL statement cannot be run without changing its meaning.", "Rewrite the statement in simpler terms; nothing ran."},
+	{"column_not_found", 400, "The SQL statement names a column that does not exist.", "Also sent for a column that is hidden from the caller."},
+	{"table_not_found", 400, "The SQL statement names a table that does not exist.", "Also sent for a table that the caller may not see."},
+	{"ambiguous_name", 400, "The SQL statement uses a name with more than one meaning.", "Qualify the name."},
+	{"type_mismatch", 400, "The SQL statement combines types that do not fit.", "No operator or function takes these types; add a cast."},
+	{"invalid_parameter", 400, "A statement parameter is missing or has the wrong type.", "parameters does not fit the placeholders of the statement."},
+	{"invalid_statement", 400, "The SQL statement is not valid.", "A name, type or clause does not resolve and no narrower code fits."},
+
+	{"unauthenticated", 401, "Authentication is required.", "No bearer token, or one that proves nothing."},
+	{"credential_expired", 401, "The credential has expired.", "The API key or token was valid once."},
+	{"credential_revoked", 401, "The credential has been revoked.", "The API key was withdrawn."},
+
+	{"forbidden", 403, "This is not allowed.", "The caller is known and may not do this."},
+	{"insufficient_scope", 403, "The credential or role lacks a scope that this needs.", "details name the scope."},
+	{"scope_escalation", 403, "An API key cannot hold more than its creator.", "The requested scopes go beyond the caller's."},
+	{"role_escalation", 403, "Nobody can grant a role above their own.", "The requested role is above the caller's."},
+	{"not_owner", 403, "Only the owner can do this.", "The record belongs to another user."},
+	{"rls_violation", 403, "A row lies outside the caller's row filter.", "A written row would not be visible to its writer; nothing was written."},
+	{"feature_disabled", 403, "This feature is switched off for the organisation.", "See the organisation's config."},
+
+	{"not_found", 404, "There is no such resource.", "It does not exist or the caller may not see it; the two look alike."},
+	{"version_not_found", 404, "The table has no such version.", "The version was never written or can no longer be rebuilt."},
+
+	{"already_exists", 409, "A resource with this value already exists.", "details name the field."},
+	{"version_conflict", 409, "The resource has changed since it was read.", "details give the current version; read again and retry."},
+	{"ambiguous", 409, "More than one resource matches.", "A short name stands for several resources; use the id."},
+	{"table_id_ambiguous", 409, "More than one table has this id.", "The caller sees two live copies of the table."},
+	{"last_admin", 409, "An organisation needs an administrator and its owner.", "The change would leave it without."},
+	{"default_workspace", 409, "The default workspace cannot be changed in this way.", "It always exists and everybody is a member."},
+	{"workspace_in_use", 409, "The workspace still owns storage configurations.", "Move or delete them first."},
+	{"location_taken", 409, "The location overlaps that of another storage configuration.", "Locations may not equal, contain or lie in one another."},
+	{"table_state", 409, "The state of the table does not allow this.", "For example renaming a dropped table."},
+	{"table_identity_changed", 409, "Another table stands where this one stood.", "Confirm with adopt-identity before it is used again."},
+	{"table_vanished", 409, "The files of the table are gone.", "The folder holds no Delta log any more; restore it or drop the table."},
+	{"table_log_broken", 409, "The log of the table cannot be read.", "A file of _delta_log is missing, damaged or contradicts another; repair the table with the tool that wrote it."},
+	{"unsupported_table_feature", 409, "The table uses a feature that is not supported.", "details name the feature."},
+	{"table_exists", 409, "There is a table at this place already.", "The folder holds a Delta log."},
+	{"commit_conflict", 409, "Another commit to the table got in the way.", "Nothing was written; retry."},
+	{"protocol_changed", 409, "The protocol of the table changed during the operation.", "Nothing was written; retry."},
+	{"concurrent_transaction", 409, "This transaction was committed by another request.", "The work is done already."},
+	{"constraint_violation", 409, "Rows of the table stand against this.", "A rule cannot be set because existing rows break it."},
+	{"key_conflict", 409, "A row with this key exists.", "Nothing was written."},
+	{"value_in_use", 409, "The value is in use.", "Rows hold the value."},
+	{"domain_type_mismatch", 409, "The column's domain is of another kind.", "The operation does not fit the kind of domain."},
+	{"credential_not_usable", 409, "The API key is revoked and cannot be rotated.", "Create a new key."},
+	{"policy_not_usable", 409, "A row-level policy of the table cannot be applied.", "Nothing is readable until the policy is corrected."},
+	{"query_cancelled", 409, "The query was cancelled.", "Somebody cancelled the operation."},
+	{"result_stale", 409, "The result was made under rules that have changed.", "Run the query again."},
+	{"undo_window_expired", 409, "The time to undo this is over.", "See the time in the attach reply."},
+	{"undo_window_closed", 409, "A later change stands against undoing this.", "The configuration was attached again."},
+	{"provider_link_required", 409, "The owner has to link the storage account first.", "A delegated configuration has no linked account."},
+
+	{"invalid_field", 422, "The request has invalid fields.", "details name each field and its rule."},
+	{"invalid_policy", 422, "The row-level policy is not valid.", "details name the field, or line and column of the text."},
+	{"type_not_supported", 422, "The column's type does not support this.", "An operator or rule does not exist for the type."},
+	{"invalid_schema", 422, "The table schema is not valid.", "A type, name or partitioning is not usable."},
+	{"invalid_value", 422, "A value does not fit its column.", "A value does not have the form of its type."},
+	{"invalid_property", 422, "A table property is not valid.", "The property is unknown or has a bad value."},
+	{"value_error", 422, "A value made the query fail.", "A cast, an overflow or a bad argument met a row."},
+	{"query_timeout", 422, "The query ran longer than allowed.", "Raise timeout_ms or ask for less."},
+	{"query_memory_exhausted", 422, "The query needs more memory than it may use.", "Ask for less at once."},
+	{"idempotency_key_reused", 422, "The idempotency key was used for another request.", "Use a new key for each request."},
+	{"invalid_location", 422, "The location cannot be used.", "A local root is no plain absolute path below an allowed root."},
+	{"storage_not_usable", 422, "The storage is not safe for tables.", "It does not honour put-if-absent or does not return what was written."},
+	{"wrong_kind", 422, "The storage configuration is of another kind.", "The credential does not fit the configuration."},
+	{"oauth_config_has_no_secret", 422, "The storage configuration holds no secret.", "A delegated configuration has nothing to rotate."},
+	{"credential_rejected", 422, "The storage refused the credential.", "The old credential stays in use."},
+
+	{"rate_limited", 429, "Too many requests.", "Wait as long as Retry-After says."},
+
+	{"internal_error", 500, "Something went wrong on our side.", "Report the request id."},
+
+	{"unavailable", 503, "The service cannot answer now.", "Retry after a moment."},
+	{"server_busy", 503, "The service is working at its limit.", "The queue is full or memory is short."},
+	{"storage_unavailable", 503, "The storage cannot be reached.", "The object store refuses, throttles or does not answer."},
+	{"outcome_unknown", 503, "It is not known whether the change was made.", "Read before you retry, or retry with the same Idempotency-Key."},
+	{"engine_failed", 503, "The query engine failed.", "Retry; the session was replaced."},
+
+	{"method_not_allowed", 405, "", "Sent without a body; Allow lists the methods."},
+	{"payload_too_large", 413, "", "Sent without a body; GET /v1/limits has the limits."},
+}
+
+var byName = func() map[string]Code {
+	m := make(map[string]Code, len(Codes))
+	for _, c := range Codes {
+		m[c.Name] = c
+	}
+	return m
+}()
+
+// clientClosed is not in the table: nobody is there to read it.
+var clientClosed = Code{Name: "client_closed", Status: StatusClientClosed}

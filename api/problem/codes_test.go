@@ -1,0 +1,66 @@
+package problem_test
+
+import (
+	"flag"
+	"fmt"
+	"net/http"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lakewarden/lakewarden/api/problem"
+)
+
+var update = flag.Bool("update", false, "write docs/errors.md from the table")
+
+const docs = "../../docs/errors.md"
+
+func TestEveryCodeIsWellFormed(t *testing.T) {
+	name := regexp.MustCompile(`^[a-z][a-z0-9_]{2,39}$`)
+	seen := map[string]bool{}
+	for _, c := range problem.Codes {
+		require.Regexp(t, name, c.Name)
+		require.False(t, seen[c.Name], "%s twice", c.Name)
+		seen[c.Name] = true
+		require.NotEmpty(t, c.When, c.Name)
+		if slices.Contains(problem.EmptyStatuses, c.Status) {
+			require.Empty(t, c.Message, c.Name)
+			continue
+		}
+		require.Contains(t, problem.Statuses, c.Status, c.Name)
+		require.True(t, strings.HasSuffix(c.Message, "."), c.Name)
+		require.NotContains(t, c.Message+c.When, "|", "breaks the table of the documentation")
+	}
+	require.Len(t, problem.Statuses, 9)
+	require.Len(t, problem.EmptyStatuses, 2)
+}
+
+// The documentation is the table; go test ./api/problem -update writes it.
+func TestDocumentationListsEveryCode(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("# Errors\n\nEvery error has the same body: `code`, `message`, `request_id` and `details`, a list of `{field, message}`.\n" +
+		"`request_id` is also in the header `X-Request-Id` of every reply. 405 and 413 have no body; 405 names the methods in `Allow`.\n" +
+		"429 and 503 carry `Retry-After` in seconds. Match on `code`: messages may change.\n")
+	status := 0
+	for _, c := range problem.Codes {
+		if c.Status != status {
+			status = c.Status
+			fmt.Fprintf(&b, "\n## %d %s\n\n| code | message | when |\n|---|---|---|\n", status, http.StatusText(status))
+		}
+		message := c.Message
+		if message == "" {
+			message = "(no body)"
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", c.Name, message, c.When)
+	}
+	if *update {
+		require.NoError(t, os.WriteFile(docs, []byte(b.String()), 0o644))
+	}
+	have, err := os.ReadFile(docs)
+	require.NoError(t, err)
+	require.Equal(t, b.String(), string(have), "run go test ./api/problem -update")
+}

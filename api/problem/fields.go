@@ -1,0 +1,96 @@
+package problem
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+
+	"github.com/lakewarden/lakewarden/auth"
+	"github.com/lakewarden/lakewarden/catalog"
+	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/delta"
+	"github.com/lakewarden/lakewarden/engine/rowfilter"
+	"github.com/lakewarden/lakewarden/engine/sqlguard"
+)
+
+// fieldsOf yields the fields that an error names. Every message is of our own
+// words; the only data in it is what the client sent or may see.
+func fieldsOf(err error, camel bool) iter.Seq2[string, string] {
+	return func(yield func(string, string) bool) {
+		var (
+			refusal *Refusal
+			fields  fielder
+			broken  catalog.FieldErrors
+			exists  *catalog.ExistsError
+			version *catalog.VersionConflictError
+			denied  *catalog.DeniedError
+			scope   *auth.ScopeError
+			field   *rowfilter.FieldError
+			text    *rowfilter.TextError
+			guard   *sqlguard.Error
+			failure *engine.Error
+			feature *delta.FeatureError
+		)
+		switch {
+		case errors.As(err, &refusal):
+			for _, d := range refusal.Details {
+				if !yield(d.Field, d.Message) {
+					return
+				}
+			}
+		case errors.As(err, &fields):
+			fields.FieldProblems()(yield)
+		case errors.As(err, &broken):
+			for _, f := range broken {
+				if !yield(wireName(f.Field, camel), f.Message) {
+					return
+				}
+			}
+		case errors.As(err, &exists):
+			yield(wireName(exists.Field, camel), "is taken")
+		case errors.As(err, &version):
+			yield(wireName("expected_version", camel), fmt.Sprintf("current version is %d", version.Current))
+		case errors.As(err, &denied) && denied.Scope != "":
+			yield("scope", denied.Scope+" is missing")
+		case errors.As(err, &scope):
+			yield("scope", string(scope.Scope)+" is missing")
+		case errors.As(err, &field):
+			yield(field.Field, field.Message)
+		case errors.As(err, &text):
+			yield("policyText", fmt.Sprintf("line %d, column %d: %s", text.Line, text.Column, text.Message))
+		case errors.As(err, &guard):
+			yield("sql", guardMessage(guard))
+		case errors.As(err, &failure):
+			engineFields(failure, yield)
+		case errors.As(err, &feature):
+			yield("feature", feature.Feature)
+		}
+	}
+}
+
+// wireName spells a field of the catalog as the resource does. Names below
+// attributes are the client's own and stay as they are.
+func wireName(field string, camel bool) string {
+	if !camel {
+		return field
+	}
+	head, below, found := strings.Cut(field, "attributes.")
+	var b strings.Builder
+	upper := false
+	for _, r := range head {
+		switch {
+		case r == '_':
+			upper = true
+		case upper:
+			b.WriteString(strings.ToUpper(string(r)))
+			upper = false
+		default:
+			b.WriteRune(r)
+		}
+	}
+	if found {
+		b.WriteString("attributes." + below)
+	}
+	return b.String()
+}

@@ -1,0 +1,101 @@
+package problem
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+)
+
+// Validation makes the reply for what the framework itself finds wrong with a
+// request. It is meant to be set as huma.NewErrorWithContext. What the client
+// sent is never repeated.
+func Validation(ctx huma.Context, status int, _ string, errs ...error) huma.StatusError {
+	reply := validate(ctx, status, errs)
+	for name, values := range reply.headers {
+		for _, value := range values {
+			ctx.SetHeader(name, value)
+		}
+	}
+	return reply
+}
+
+func validate(ctx huma.Context, status int, errs []error) *Reply {
+	for _, err := range errs {
+		var done *Reply
+		if errors.As(err, &done) {
+			return done
+		}
+	}
+	if status >= http.StatusInternalServerError {
+		return respond(ctx.Context(), errors.Join(errs...), false)
+	}
+	refusal := &Refusal{Code: validationCode(status), Cause: errors.Join(errs...)}
+	if status == http.StatusUnprocessableEntity {
+		refusal.Details = validationDetails(errs)
+	}
+	var tooLarge *http.MaxBytesError
+	if errors.As(refusal.Cause, &tooLarge) {
+		refusal.Code = "payload_too_large"
+	}
+	return respond(ctx.Context(), refusal, false)
+}
+
+// validationCode maps the framework's statuses to the ones of the interface.
+func validationCode(status int) string {
+	switch status {
+	case http.StatusUnprocessableEntity:
+		return "invalid_field"
+	case http.StatusUnsupportedMediaType:
+		return "unsupported_media_type"
+	case http.StatusNotAcceptable:
+		return "not_acceptable"
+	case http.StatusRequestEntityTooLarge:
+		return "payload_too_large"
+	case http.StatusBadRequest, http.StatusRequestTimeout:
+		return "invalid_body"
+	case http.StatusNotFound:
+		return "not_found"
+	}
+	return "invalid_request"
+}
+
+func validationDetails(errs []error) []Detail {
+	details := []Detail{}
+	for _, err := range errs {
+		var detailer huma.ErrorDetailer
+		if !errors.As(err, &detailer) {
+			continue
+		}
+		d := detailer.ErrorDetail()
+		details = append(details, Detail{Field: location(d.Location), Message: validationMessage(d.Message)})
+		if len(details) == maxDetails {
+			break
+		}
+	}
+	return details
+}
+
+// location drops where the field was (body., query., path., header.): the name
+// is enough, and it is the one that operations use too.
+func location(at string) string {
+	for _, place := range []string{"body.", "query.", "path.", "header."} {
+		if name, ok := strings.CutPrefix(at, place); ok {
+			return name
+		}
+	}
+	return at
+}
+
+// validationMessage keeps the framework's message where it speaks about the
+// rule, and cuts what could repeat the value.
+func validationMessage(message string) string {
+	rule, _, _ := strings.Cut(message, ": ")
+	for _, known := range []string{"expected ", "unexpected property", "required ", "invalid integer", "invalid float", "invalid boolean", "invalid date", "invalid duration"} {
+		if strings.HasPrefix(rule, known) {
+			return rule
+		}
+	}
+	return "is not valid"
+}

@@ -1,0 +1,111 @@
+package problem_test
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humachi"
+	"github.com/go-chi/chi/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/lakewarden/lakewarden/api/problem"
+	"github.com/lakewarden/lakewarden/catalog"
+)
+
+type echoInput struct {
+	ID    string `path:"id" format:"uuid"`
+	Limit int    `query:"limit" minimum:"1" maximum:"10" default:"1"`
+	Body  struct {
+		Name   string   `json:"name" minLength:"2"`
+		Link   string   `json:"link,omitempty" format:"uri"`
+		Owner  string   `json:"owner,omitempty" format:"email"`
+		Scopes []string `json:"scopes,omitempty" maxItems:"2"`
+	}
+}
+
+func framework(t *testing.T) http.Handler {
+	old := huma.NewErrorWithContext
+	huma.NewErrorWithContext = problem.Validation
+	t.Cleanup(func() { huma.NewErrorWithContext = old })
+	router := chi.NewMux()
+	config := huma.DefaultConfig("test", "1")
+	config.CreateHooks = nil // no $schema member
+	api := humachi.New(router, config)
+	huma.Register(api, huma.Operation{OperationID: "echo", Method: http.MethodPost, Path: "/echo/{id}"}, func(ctx context.Context, in *echoInput) (*struct{}, error) {
+		switch in.Body.Name {
+		case "missing":
+			return nil, problem.Respond(ctx, catalog.ErrNotFound, true)
+		case "defect":
+			return nil, context.DeadlineExceeded
+		case "busy":
+			return nil, problem.Respond(ctx, &problem.Refusal{Code: "server_busy"}, true)
+		}
+		return nil, nil
+	})
+	return router
+}
+
+func TestFrameworkErrorsWearOurBody(t *testing.T) {
+	handler := framework(t)
+	const id = "/echo/6ba7b810-9dad-11d1-80b4-00c04fd430c8"
+	for _, c := range []struct {
+		name, path, contentType, body string
+		status                        int
+		code                          string
+		fields                        []string
+	}{
+		{"good", id, "application/json", `{"name":"ab"}`, 204, "", nil},
+		{"no body", id, "application/json", ``, 400, "invalid_body", nil},
+		{"broken", id, "application/json", `{"name":"CANARY`, 400, "invalid_body", nil},
+		{"format", id, "application/x-canary", `{"name":"CANARY"}`, 400, "unsupported_media_type", nil},
+		{"unknown field", id, "application/json", `{"name":"ab","CANARYX":1}`, 422, "invalid_field", []string{"CANARYX"}},
+		{"missing field", id, "application/json", `{}`, 422, "invalid_field", []string{"body"}},
+		{"type", id, "application/json", `{"name":7}`, 422, "invalid_field", []string{"name"}},
+		{"too short", id, "application/json", `{"name":"x"}`, 422, "invalid_field", []string{"name"}},
+		{"two fields", id, "application/json", `{"name":"x","scopes":["CANARY","b","c"]}`, 422, "invalid_field", []string{"name", "scopes"}},
+		{"value in the parser's message", id, "application/json", `{"name":"ab","link":"://CANARY"}`, 422, "invalid_field", []string{"link"}},
+		{"address", id, "application/json", `{"name":"ab","owner":"CANARY"}`, 422, "invalid_field", []string{"owner"}},
+		{"path", "/echo/CANARY", "application/json", `{"name":"ab"}`, 422, "invalid_field", []string{"id"}},
+		{"query", id + "?limit=CANARY", "application/json", `{"name":"ab"}`, 422, "invalid_field", []string{"limit"}},
+		{"query out of range", id + "?limit=11", "application/json", `{"name":"ab"}`, 422, "invalid_field", []string{"limit"}},
+		{"our error", id, "application/json", `{"name":"missing"}`, 404, "not_found", nil},
+		{"error nobody mapped", id, "application/json", `{"name":"defect"}`, 503, "unavailable", nil},
+		{"headers", id, "application/json", `{"name":"busy"}`, 503, "server_busy", nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := httptest.NewRecorder()
+			r := httptest.NewRequestWithContext(problem.WithRequest(t.Context(), "req-9"), http.MethodPost, c.path, strings.NewReader(c.body))
+			r.Header.Set("Content-Type", c.contentType)
+			r.Header.Set("Accept", "application/cbor;q=0.5, application/json")
+			handler.ServeHTTP(w, r)
+			require.Equal(t, c.status, w.Code, w.Body.String())
+			if c.code == "" {
+				return
+			}
+			require.Equal(t, "application/json", w.Header().Get("Content-Type"))
+			var members map[string]json.RawMessage
+			require.NoError(t, json.Unmarshal(w.Body.Bytes(), &members))
+			require.Len(t, members, 4)
+			var body problem.Body
+			require.NoError(t, json.Unmarshal(w.Body.Bytes(), &body))
+			require.Equal(t, c.code, body.Code)
+			require.Equal(t, "req-9", body.RequestID)
+			require.NotNil(t, body.Details)
+			var fields []string
+			for _, d := range body.Details {
+				fields = append(fields, d.Field)
+				require.NotContains(t, d.Message, "CANARY")
+				require.NotContains(t, d.Message, "json")
+			}
+			require.Equal(t, c.fields, fields)
+			if c.status == 503 {
+				require.NotEmpty(t, w.Header().Get("Retry-After"))
+			}
+		})
+	}
+}

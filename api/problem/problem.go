@@ -1,0 +1,160 @@
+package problem
+
+import (
+	"errors"
+	"iter"
+	"net/http"
+	"time"
+
+	"github.com/lakewarden/lakewarden/auth"
+	"github.com/lakewarden/lakewarden/catalog"
+	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/rowfilter"
+	"github.com/lakewarden/lakewarden/engine/sqlguard"
+	"github.com/lakewarden/lakewarden/sessions"
+)
+
+// Detail names one field at fault.
+type Detail struct {
+	Field   string `json:"field" doc:"Path of the field at fault"`
+	Message string `json:"message" doc:"What is wrong with it"`
+}
+
+// Problem is what a client is told about an error.
+type Problem struct {
+	Code
+	// Details are the fields at fault, never nil.
+	Details []Detail
+	// RetryAfter is when to come back, in whole seconds; set for 429 and 503.
+	RetryAfter time.Duration
+}
+
+// The interfaces through which packages that cannot be imported here take part.
+type (
+	coder   interface{ ProblemCode() string }
+	fielder interface {
+		FieldProblems() iter.Seq2[string, string]
+	}
+	retrier interface{ RetryIn() time.Duration }
+)
+
+// Refusal is an error that names its code itself: for packages of the API that
+// refuse a request before any operation sees it.
+type Refusal struct {
+	// Code is the name of a line of [Codes].
+	Code string
+	// Details are fields at fault, fit for the client.
+	Details []Detail
+	// RetryAfter overrides the usual time for 429 and 503.
+	RetryAfter time.Duration
+	// Cause is for the log.
+	Cause error
+}
+
+// Error names the code.
+func (e *Refusal) Error() string {
+	if e.Cause != nil {
+		return e.Code + ": " + e.Cause.Error()
+	}
+	return e.Code
+}
+
+// Unwrap returns the cause.
+func (e *Refusal) Unwrap() error { return e.Cause }
+
+// maxDetails bounds the details of one error.
+const maxDetails = 100
+
+// From decides what a client is told about err. It never fails: an error that
+// nobody recognises is internal_error, and so is nil.
+func From(err error) Problem { return from(err, false) }
+
+// from is From with the field names of the catalog in camelCase on request.
+func from(err error, camel bool) Problem {
+	code, ok := byName[codeOf(err)]
+	if !ok {
+		code = byName["internal_error"]
+	}
+	p := Problem{Code: code, Details: []Detail{}}
+	if code.Status < http.StatusInternalServerError {
+		for field, message := range fieldsOf(err, camel) {
+			if p.Details = append(p.Details, Detail{field, message}); len(p.Details) == maxDetails {
+				break
+			}
+		}
+	}
+	if code.Status == http.StatusTooManyRequests || code.Status == http.StatusServiceUnavailable {
+		p.RetryAfter = retryAfter(err)
+	}
+	return p
+}
+
+// codeOf finds the name of an error's line in the table; "" when none fits.
+func codeOf(err error) string {
+	var (
+		refusal *Refusal
+		own     coder
+		body    *http.MaxBytesError
+		guard   *sqlguard.Error
+		failure *engine.Error
+		denied  *catalog.DeniedError
+		field   *rowfilter.FieldError
+		fields  fielder
+	)
+	switch {
+	case errors.As(err, &refusal):
+		return refusal.Code
+	case errors.As(err, &own):
+		return own.ProblemCode()
+	case errors.As(err, &body):
+		return "payload_too_large"
+	case errors.As(err, &guard):
+		return guardCode(guard)
+	case errors.As(err, &failure):
+		return engineCode(failure)
+	case errors.As(err, &denied):
+		return deniedCode(denied)
+	case errors.As(err, &field) && field.Code == rowfilter.CodeTypeNotSupported:
+		return "type_not_supported"
+	}
+	for _, r := range rows {
+		if errors.Is(err, r.sentinel) {
+			return r.code
+		}
+	}
+	if errors.As(err, &fields) {
+		return "invalid_field"
+	}
+	return ""
+}
+
+func deniedCode(e *catalog.DeniedError) string {
+	switch {
+	case e.Scope != "":
+		return "insufficient_scope"
+	case byName[e.Reason].Status == http.StatusForbidden:
+		return e.Reason
+	}
+	return "forbidden"
+}
+
+// retryAfter is how long the client should wait, at least a second.
+func retryAfter(err error) time.Duration {
+	wait := time.Second
+	var (
+		refusal *Refusal
+		busy    *sessions.BusyError
+		own     retrier
+	)
+	switch {
+	case errors.As(err, &refusal) && refusal.RetryAfter > 0:
+		wait = refusal.RetryAfter
+	case errors.As(err, &busy):
+		wait = busy.RetryAfter
+	case errors.As(err, &own):
+		wait = own.RetryIn()
+	case errors.Is(err, auth.ErrUnavailable), errors.Is(err, catalog.ErrUnavailable):
+		wait = 2 * time.Second
+	}
+	return max(time.Second, (wait + time.Second - 1).Truncate(time.Second))
+}

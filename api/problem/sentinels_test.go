@@ -1,0 +1,175 @@
+package problem_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lakewarden/lakewarden/api/problem"
+)
+
+const root = "../.."
+
+// exempt are the sentinels that need no row, and why.
+var exempt = map[string]string{
+	"api/problem.ErrNoCredential":        "is an auth.ErrUnauthenticated with a challenge of its own",
+	"api/result.ErrBroken":               "comes after the status line; the connection is cut instead",
+	"auth/apikey.ErrInvalidExpiry":       "always an ExpiryError, which lists its field",
+	"auth/jwt.ErrConfig":                 "at start only",
+	"engine/delta/action.ErrMalformed":   "the same value as delta.ErrMalformed",
+	"engine/delta/action.ErrTooLarge":    "the same value as delta.ErrTooLarge",
+	"engine/delta/logpath.ErrUnsafePath": "the same value as delta.ErrUnsafePath",
+	"engine/duckdb.ErrExtension":         "at start only",
+	"engine/storage.ErrSkipped":          "stands in a report of checks only",
+	"migrations.ErrUnknownSchema":        "at start only",
+	"migrations.ErrPending":              "at start only",
+}
+
+func TestEverySentinelHasARow(t *testing.T) {
+	declared := sentinels(t)
+	require.Greater(t, len(declared), 30, "the walk found the tree")
+	rowsByName := map[string]problem.Row{}
+	for _, r := range problem.Rows() {
+		require.NotContains(t, rowsByName, r.Name, "two rows")
+		require.NotContains(t, exempt, r.Name, "a row and an exemption")
+		rowsByName[r.Name] = r
+		require.True(t, slices.ContainsFunc(problem.Codes, func(c problem.Code) bool { return c.Name == r.Code }), "%s becomes %s, which is no code", r.Name, r.Code)
+		require.Equal(t, r.Code, problem.From(r.Sentinel).Name, "an earlier row hides %s", r.Name)
+		if !strings.HasPrefix(r.Name, "context.") {
+			require.Contains(t, declared, r.Name, "row of a sentinel that does not exist")
+		}
+	}
+	for _, name := range declared {
+		if strings.HasPrefix(name, "api/ops.") {
+			continue // each names its code itself, which the next test checks
+		}
+		if exempt[name] == "" {
+			_, ok := rowsByName[name]
+			require.True(t, ok, "%s: add a row in table.go, or an exemption with its reason here", name)
+		}
+	}
+}
+
+// Operations cannot be imported here: their errors name their code. Every code
+// they name, and every sentinel they declare, must lead into the table.
+func TestEveryCodeOfOperationsIsInTheTable(t *testing.T) {
+	inspect(t, filepath.Join(root, "api/ops"), func(spec *ast.ValueSpec) {
+		for i, name := range spec.Names {
+			if !strings.HasPrefix(name.Name, "Err") {
+				continue
+			}
+			require.Greater(t, len(spec.Values), i, name.Name)
+			pointer, ok := spec.Values[i].(*ast.UnaryExpr)
+			require.True(t, ok, "%s must name its code", name.Name)
+			literal, ok := pointer.X.(*ast.CompositeLit)
+			require.True(t, ok && len(literal.Elts) > 0, "%s must name its code", name.Name)
+			code, ok := literal.Elts[0].(*ast.BasicLit)
+			require.True(t, ok, "%s must name its code", name.Name)
+			known(t, code)
+		}
+	})
+	files, err := filepath.Glob(filepath.Join(root, "api/ops/*.go"))
+	require.NoError(t, err)
+	for _, name := range files {
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
+		require.NoError(t, err)
+		ast.Inspect(file, func(n ast.Node) bool {
+			literal, ok := n.(*ast.CompositeLit)
+			if !ok {
+				return true
+			}
+			if kind, ok := literal.Type.(*ast.Ident); !ok || kind.Name != "StatementError" {
+				return true
+			}
+			for _, e := range literal.Elts {
+				if pair, ok := e.(*ast.KeyValueExpr); ok && pair.Key.(*ast.Ident).Name == "Code" {
+					if code, ok := pair.Value.(*ast.BasicLit); ok {
+						known(t, code)
+					}
+				}
+			}
+			return true
+		})
+	}
+}
+
+func known(t *testing.T, literal *ast.BasicLit) {
+	t.Helper()
+	code, err := strconv.Unquote(literal.Value)
+	require.NoError(t, err)
+	require.True(t, slices.ContainsFunc(problem.Codes, func(c problem.Code) bool { return c.Name == code }), "%s is no code", code)
+}
+
+func TestEveryStatementCodeIsInTheTable(t *testing.T) {
+	found := 0
+	inspect(t, filepath.Join(root, "engine/sqlguard"), func(spec *ast.ValueSpec) {
+		if kind, ok := spec.Type.(*ast.Ident); !ok || kind.Name != "Code" {
+			return
+		}
+		found++
+		code, err := strconv.Unquote(spec.Values[0].(*ast.BasicLit).Value)
+		require.NoError(t, err)
+		if code == "statement_too_large" {
+			return // 413, which has no body
+		}
+		require.True(t, slices.ContainsFunc(problem.Codes, func(c problem.Code) bool { return c.Name == code && c.Status == 400 }), code)
+	})
+	require.Greater(t, found, 5)
+}
+
+// sentinels returns every exported package variable Err… of the source tree.
+func sentinels(t *testing.T) []string {
+	var names []string
+	for _, top := range []string{"api", "auth", "catalog", "engine", "sessions", "migrations"} {
+		require.NoError(t, filepath.WalkDir(filepath.Join(root, top), func(path string, entry fs.DirEntry, err error) error {
+			if err != nil || !entry.IsDir() {
+				return err
+			}
+			if strings.HasSuffix(path, "test") || entry.Name() == "testdata" {
+				return fs.SkipDir
+			}
+			pkg, err := filepath.Rel(root, path)
+			require.NoError(t, err)
+			inspect(t, path, func(spec *ast.ValueSpec) {
+				for _, name := range spec.Names {
+					if strings.HasPrefix(name.Name, "Err") && len(name.Name) > 3 {
+						names = append(names, filepath.ToSlash(pkg)+"."+name.Name)
+					}
+				}
+			})
+			return nil
+		}))
+	}
+	return names
+}
+
+// inspect calls visit with every package-level variable or constant of a
+// folder's source files.
+func inspect(t *testing.T, folder string, visit func(*ast.ValueSpec)) {
+	files, err := filepath.Glob(filepath.Join(folder, "*.go"))
+	require.NoError(t, err)
+	for _, name := range files {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
+		require.NoError(t, err)
+		for _, decl := range file.Decls {
+			if group, ok := decl.(*ast.GenDecl); ok {
+				for _, spec := range group.Specs {
+					if value, ok := spec.(*ast.ValueSpec); ok {
+						visit(value)
+					}
+				}
+			}
+		}
+	}
+}

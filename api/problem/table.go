@@ -1,0 +1,110 @@
+package problem
+
+import (
+	"context"
+
+	"github.com/lakewarden/lakewarden/auth"
+	"github.com/lakewarden/lakewarden/catalog"
+	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/delta"
+	"github.com/lakewarden/lakewarden/engine/delta/action"
+	"github.com/lakewarden/lakewarden/engine/delta/checkpoint"
+	"github.com/lakewarden/lakewarden/engine/objstore"
+	"github.com/lakewarden/lakewarden/engine/rowfilter"
+	"github.com/lakewarden/lakewarden/engine/storage"
+	"github.com/lakewarden/lakewarden/sessions"
+)
+
+// row says what a sentinel becomes.
+type row struct {
+	name     string // package path below the module, dot, identifier
+	sentinel error
+	code     string
+}
+
+// rows are tried in order; the narrower sentinel of a family stands first.
+var rows = []row{
+	{"auth.ErrExpired", auth.ErrExpired, "credential_expired"},
+	{"auth.ErrRevoked", auth.ErrRevoked, "credential_revoked"},
+	{"auth.ErrMalformed", auth.ErrMalformed, "unauthenticated"},
+	{"auth.ErrNoMember", auth.ErrNoMember, "unauthenticated"},
+	{"auth.ErrNoPrincipal", auth.ErrNoPrincipal, "unauthenticated"},
+	{"auth.ErrUnauthenticated", auth.ErrUnauthenticated, "unauthenticated"},
+	{"auth.ErrScopeMissing", auth.ErrScopeMissing, "insufficient_scope"},
+	{"auth.ErrScopeEscalation", auth.ErrScopeEscalation, "scope_escalation"},
+	{"auth.ErrForbidden", auth.ErrForbidden, "forbidden"},
+	{"auth.ErrUnknownScope", auth.ErrUnknownScope, "invalid_field"},
+	{"auth.ErrUnknownRole", auth.ErrUnknownRole, "invalid_field"},
+	{"auth.ErrUnavailable", auth.ErrUnavailable, "unavailable"},
+
+	{"catalog.ErrNotFound", catalog.ErrNotFound, "not_found"},
+	{"catalog.ErrExists", catalog.ErrExists, "already_exists"},
+	{"catalog.ErrVersionConflict", catalog.ErrVersionConflict, "version_conflict"},
+	{"catalog.ErrInvalid", catalog.ErrInvalid, "invalid_field"},
+	{"catalog.ErrAmbiguous", catalog.ErrAmbiguous, "ambiguous"},
+	{"catalog.ErrLastAdmin", catalog.ErrLastAdmin, "last_admin"},
+	{"catalog.ErrDefaultWorkspace", catalog.ErrDefaultWorkspace, "default_workspace"},
+	{"catalog.ErrWorkspaceInUse", catalog.ErrWorkspaceInUse, "workspace_in_use"},
+	{"catalog.ErrLocationTaken", catalog.ErrLocationTaken, "location_taken"},
+	{"catalog.ErrTableState", catalog.ErrTableState, "table_state"},
+	{"catalog.ErrRevoked", catalog.ErrRevoked, "credential_not_usable"},
+	{"catalog.ErrDenied", catalog.ErrDenied, "forbidden"},
+	{"catalog.ErrNoActor", catalog.ErrNoActor, "unauthenticated"},
+	{"catalog.ErrUnavailable", catalog.ErrUnavailable, "unavailable"},
+
+	{"sessions.ErrBusy", sessions.ErrBusy, "server_busy"},
+	{"sessions.ErrClosed", sessions.ErrClosed, "unavailable"},
+
+	{"engine.ErrTimeout", engine.ErrTimeout, "query_timeout"},
+	{"engine.ErrInterrupted", engine.ErrInterrupted, "query_cancelled"},
+	{"engine.ErrFatal", engine.ErrFatal, "engine_failed"},
+	{"engine.ErrOutOfMemory", engine.ErrOutOfMemory, "query_memory_exhausted"},
+
+	{"engine/rowfilter.ErrDefinition", rowfilter.ErrDefinition, "invalid_policy"},
+	{"engine/rowfilter.ErrText", rowfilter.ErrText, "invalid_policy"},
+	{"engine/rowfilter.ErrPolicy", rowfilter.ErrPolicy, "policy_not_usable"},
+
+	{"engine/delta.ErrTableNotFound", delta.ErrTableNotFound, "not_found"},
+	{"engine/delta.ErrVersionNotFound", delta.ErrVersionNotFound, "version_not_found"},
+	{"engine/delta.ErrIdentityChanged", delta.ErrIdentityChanged, "table_identity_changed"},
+	{"engine/delta.ErrUnsupportedFeature", delta.ErrUnsupportedFeature, "unsupported_table_feature"},
+	{"engine/delta.ErrLogBroken", delta.ErrLogBroken, "table_log_broken"},
+	{"engine/delta.ErrMalformed", delta.ErrMalformed, "table_log_broken"},
+	{"engine/delta.ErrTooLarge", delta.ErrTooLarge, "table_log_broken"},
+	{"engine/delta.ErrUnsafePath", delta.ErrUnsafePath, "table_log_broken"},
+	{"engine/delta/checkpoint.ErrCorrupt", checkpoint.ErrCorrupt, "table_log_broken"},
+	{"engine/delta.ErrInvalidSchema", delta.ErrInvalidSchema, "invalid_schema"},
+	{"engine/delta.ErrInvalidValue", delta.ErrInvalidValue, "invalid_value"},
+	{"engine/delta.ErrTableExists", delta.ErrTableExists, "table_exists"},
+	{"engine/delta.ErrInvalidProperty", delta.ErrInvalidProperty, "invalid_property"},
+	{"engine/delta.ErrInvalidTxn", delta.ErrInvalidTxn, "internal_error"},
+	{"engine/delta/action.ErrInvalidCommit", action.ErrInvalidCommit, "internal_error"},
+	{"engine/delta.ErrProtocolChanged", delta.ErrProtocolChanged, "protocol_changed"},
+	{"engine/delta.ErrConcurrentTransaction", delta.ErrConcurrentTransaction, "concurrent_transaction"},
+	{"engine/delta.ErrConflict", delta.ErrConflict, "commit_conflict"},
+	{"engine/delta.ErrConcurrentAppend", delta.ErrConcurrentAppend, "commit_conflict"},
+	{"engine/delta.ErrConcurrentDeleteRead", delta.ErrConcurrentDeleteRead, "commit_conflict"},
+	{"engine/delta.ErrConcurrentDeleteDelete", delta.ErrConcurrentDeleteDelete, "commit_conflict"},
+	{"engine/delta.ErrMetadataChanged", delta.ErrMetadataChanged, "commit_conflict"},
+	{"engine/delta.ErrDomainConflict", delta.ErrDomainConflict, "commit_conflict"},
+	{"engine/delta.ErrContention", delta.ErrContention, "commit_conflict"},
+	{"engine/delta.ErrCommitUnknown", delta.ErrCommitUnknown, "outcome_unknown"},
+
+	// A store's own errors reach a client only where no package above gave them
+	// a meaning: a file that the log or the catalog says is there.
+	{"engine/objstore.ErrUnknown", objstore.ErrUnknown, "outcome_unknown"},
+	{"engine/objstore.ErrUnavailable", objstore.ErrUnavailable, "storage_unavailable"},
+	{"engine/objstore.ErrDenied", objstore.ErrDenied, "storage_unavailable"},
+	{"engine/objstore.ErrNotFound", objstore.ErrNotFound, "storage_unavailable"},
+	{"engine/objstore.ErrExists", objstore.ErrExists, "commit_conflict"},
+	{"engine/objstore.ErrInvalidName", objstore.ErrInvalidName, "internal_error"},
+	{"engine/objstore.ErrSize", objstore.ErrSize, "internal_error"},
+
+	{"engine/storage.ErrRootInvalid", storage.ErrRootInvalid, "invalid_location"},
+	{"engine/storage.ErrRootNotAllowed", storage.ErrRootNotAllowed, "invalid_location"},
+	{"engine/storage.ErrNotAtomic", storage.ErrNotAtomic, "storage_not_usable"},
+	{"engine/storage.ErrContent", storage.ErrContent, "storage_not_usable"},
+
+	{"context.DeadlineExceeded", context.DeadlineExceeded, "unavailable"},
+	{"context.Canceled", context.Canceled, "unavailable"}, // ended by us; see gaveUp
+}
