@@ -2,6 +2,7 @@ package objstore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 )
@@ -59,9 +60,9 @@ func (s *Source) Read(p []byte) (int, error) {
 	n, err := s.body.Read(p)
 	s.left -= int64(n)
 	switch {
-	case err == io.EOF && s.left > 0:
+	case errors.Is(err, io.EOF) && s.left > 0:
 		s.err = fmt.Errorf("%w: %d bytes short", ErrSize, s.left)
-	case err == io.EOF:
+	case errors.Is(err, io.EOF):
 		s.err = io.EOF
 	case err != nil:
 		s.err = fmt.Errorf("read body: %w", err)
@@ -72,7 +73,7 @@ func (s *Source) Read(p []byte) (int, error) {
 // Err is the first failure of the body itself, nil at a clean end. A provider
 // asks it to tell a bad body from a bad store.
 func (s *Source) Err() error {
-	if s.err == io.EOF {
+	if errors.Is(s.err, io.EOF) {
 		return nil
 	}
 	return s.err
@@ -88,7 +89,7 @@ func (s *Source) end() error {
 	switch {
 	case n > 0:
 		return fmt.Errorf("%w: longer", ErrSize)
-	case err != io.EOF:
+	case !errors.Is(err, io.EOF):
 		return fmt.Errorf("read body: %w", err)
 	}
 	return io.EOF

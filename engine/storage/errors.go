@@ -11,4 +11,13 @@ var (
 	// root, or cannot tell. It says no more, so that nobody explores the machine
 	// through it. Not retried; becomes 422.
 	ErrRootNotAllowed = errors.New("local root is not below an allowed root")
+
+	// ErrNotAtomic: Probe saw two writers create one object, or none. No Delta
+	// table is safe there. The cause of a Check; becomes 422.
+	ErrNotAtomic = errors.New("put-if-absent is not honoured")
+	// ErrContent: Probe read or listed something else than it wrote. The cause of
+	// a Check; becomes 422.
+	ErrContent = errors.New("store does not return what was written")
+	// ErrSkipped: Probe did not make a Check because an earlier one failed.
+	ErrSkipped = errors.New("not tried")
 )

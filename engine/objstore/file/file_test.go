@@ -42,3 +42,7 @@ func mustNew(tb testing.TB, dir string) *file.Bucket {
 	require.NoError(tb, err)
 	return bucket
 }
+
+func BenchmarkBucket(b *testing.B) {
+	objstoretest.Bench(b, func(tb testing.TB) objstore.Bucket { return mustNew(tb, tb.TempDir()) })
+}

@@ -110,12 +110,7 @@ func (w *walk) folder(dir *os.Root, name string) error {
 
 // entries reads a folder's own entries that can matter, sorted.
 func (w *walk) entries(dir *os.Root, name string) ([]entry, error) {
-	handle, err := dir.Open(".")
-	if err != nil {
-		return nil, translate(err)
-	}
-	defer handle.Close()
-	found, err := handle.ReadDir(-1)
+	found, err := readDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil // removed while we read it
 	}
@@ -129,8 +124,12 @@ func (w *walk) entries(dir *os.Root, name string) ([]entry, error) {
 			e.key += "/"
 		}
 		full := name + e.key
+		// Most of a long log lies before StartAfter: leave it out before it costs.
+		if !strings.HasPrefix(full, w.prefix) || !e.dir && full <= w.opts.StartAfter {
+			continue
+		}
 		// A name that no request can address is no object.
-		if strings.HasPrefix(full, w.prefix) && validName(name+f.Name()) == nil {
+		if validName(strings.TrimSuffix(full, "/")) == nil {
 			entries = append(entries, e)
 		}
 	}
@@ -138,11 +137,17 @@ func (w *walk) entries(dir *os.Root, name string) ([]entry, error) {
 	return entries, nil
 }
 
+func readDir(dir *os.Root) ([]fs.DirEntry, error) {
+	handle, err := dir.Open(".")
+	if err != nil {
+		return nil, err
+	}
+	defer handle.Close()
+	return handle.ReadDir(-1)
+}
+
 // file emits an object unless it has vanished or is no regular file.
 func (w *walk) file(dir *os.Root, path, full string) error {
-	if full <= w.opts.StartAfter {
-		return nil
-	}
 	info, err := dir.Lstat(path)
 	if err == nil && info.Mode()&fs.ModeSymlink != 0 {
 		// From the bucket's root, as Get would follow it.

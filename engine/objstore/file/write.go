@@ -95,7 +95,7 @@ func (b *Bucket) write(ctx context.Context, op objstore.Op, name string, source 
 	if err != nil {
 		return failed(op, name, translateWrite(err))
 	}
-	defer root.Remove(temp.path)
+	defer func() { _ = root.Remove(temp.path) }()
 	if err := temp.fill(source); err != nil {
 		return failed(op, name, err)
 	}

@@ -79,7 +79,7 @@ func TestSuiteCatches(t *testing.T) {
 	require.NoError(t, err)
 	for name, m := range mutants {
 		t.Run(name, func(t *testing.T) {
-			command := exec.Command(self, "-test.run", "^TestMutant$/^"+m.caughtBy+"$")
+			command := exec.CommandContext(t.Context(), self, "-test.run", "^TestMutant$/^"+m.caughtBy+"$")
 			command.Env = append(os.Environ(), envMutant+"="+name)
 			output, err := command.CombinedOutput()
 			require.Error(t, err, "the suite let it pass")

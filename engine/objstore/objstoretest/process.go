@@ -42,7 +42,7 @@ func WriterMain(open func(location string) (objstore.Bucket, error)) {
 	}
 	bucket, err := open(os.Getenv(envLocation))
 	if err != nil {
-		fmt.Println("error", err)
+		fmt.Fprintln(os.Stdout, "error", err)
 		os.Exit(1)
 	}
 	// The parent lets all begin at once.
@@ -53,11 +53,11 @@ func WriterMain(open func(location string) (objstore.Bucket, error)) {
 		err := bucket.PutIfAbsent(context.Background(), contestedName(i), contestedBody(id, i))
 		switch {
 		case err == nil:
-			fmt.Println("won", i)
+			fmt.Fprintln(os.Stdout, "won", i)
 		case errors.Is(err, objstore.ErrExists):
-			fmt.Println("lost", i)
+			fmt.Fprintln(os.Stdout, "lost", i)
 		default:
-			fmt.Println("error", err)
+			fmt.Fprintln(os.Stdout, "error", err)
 			os.Exit(1)
 		}
 	}
@@ -188,7 +188,7 @@ type child struct {
 func startChild(t *testing.T, id int, location string) *child {
 	self, err := os.Executable()
 	require.NoError(t, err)
-	command := exec.Command(self)
+	command := exec.CommandContext(t.Context(), self)
 	command.Env = append(os.Environ(), envWriter+"="+strconv.Itoa(id), envLocation+"="+location)
 	command.Stderr = os.Stderr
 	input, err := command.StdinPipe()
@@ -199,7 +199,6 @@ func startChild(t *testing.T, id int, location string) *child {
 	t.Cleanup(func() {
 		// For a test that failed on the way; otherwise it has been waited for.
 		if command.ProcessState == nil {
-			_ = command.Process.Kill()
 			_ = command.Wait()
 		}
 	})
