@@ -1,0 +1,272 @@
+package delta
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/lakewarden/lakewarden/engine/delta/action"
+	"github.com/lakewarden/lakewarden/engine/delta/logpath"
+	"github.com/lakewarden/lakewarden/engine/objstore"
+)
+
+// Committer publishes one version of a table. A catalog that ratifies commits
+// can take the place of the bucket.
+type Committer interface {
+	// Publish makes body the content of a version, or finds that it has one.
+	// objstore.ErrExists: another commit has the version. objstore.ErrUnknown,
+	// and every error that is not listed: nobody knows. objstore.ErrDenied,
+	// ErrInvalidName and ErrUnavailable: nothing was published.
+	Publish(ctx context.Context, version int64, body []byte) error
+}
+
+// bucketCommitter publishes by put-if-absent.
+type bucketCommitter struct{ bucket objstore.Bucket }
+
+func (c bucketCommitter) Publish(ctx context.Context, version int64, body []byte) error {
+	return c.bucket.PutIfAbsent(ctx, logpath.CommitName(version), body)
+}
+
+// outcome is what a try to publish came to.
+type outcome int
+
+const (
+	committed outcome = iota
+	lost
+	unknown
+	refused
+)
+
+// publish tries once and names the outcome.
+func publish(ctx context.Context, c Committer, version int64, body []byte) (outcome, error) {
+	err := c.Publish(ctx, version, body)
+	switch {
+	case err == nil:
+		return committed, nil
+	case errors.Is(err, objstore.ErrUnknown):
+		return unknown, err
+	case errors.Is(err, objstore.ErrExists):
+		return lost, err
+	case errors.Is(err, objstore.ErrDenied), errors.Is(err, objstore.ErrInvalidName),
+		errors.Is(err, objstore.ErrUnavailable):
+		return refused, err
+	}
+	return unknown, err
+}
+
+// Commit publishes the transaction as the next version and returns it. Lost
+// races are retried on top of the winners while the conflict rules allow it.
+// A transaction is committed at most once, whatever Commit returns.
+//
+// Errors: the family of [ErrConflict] (plan again from a fresh snapshot);
+// [ErrProtocolChanged], [ErrConcurrentTransaction], [ErrIdentityChanged],
+// [ErrLogBroken] (terminal); [ErrUnsupportedFeature], [ErrInvalidTxn] (nothing
+// was tried); [ErrCommitUnknown] (keep the data files, see [UnknownError]); and
+// those of the bucket, when nothing was published.
+func (t *Txn) Commit(ctx context.Context) (*Snapshot, error) {
+	if t.done {
+		return nil, fmt.Errorf("transaction was used before: %w", ErrInvalidTxn)
+	}
+	t.done = true
+	s, err := t.commit(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("committing %s: %w", t.op.Name, err)
+	}
+	s.afterCommit(ctx)
+	return s, nil
+}
+
+func (t *Txn) commit(ctx context.Context) (*Snapshot, error) {
+	base := t.base
+	attempt := t.attempt()
+	if err := base.checkHead(ctx); err != nil {
+		return nil, err
+	}
+	// pending is the outcome that nobody could tell yet: as long as its version
+	// is free, our commit may still land there.
+	var pending *UnknownError
+	giveUp := func(err error) error {
+		if pending != nil {
+			return pending
+		}
+		return err
+	}
+	for n := 1; ; n++ {
+		if err := t.check(base); err != nil {
+			return nil, giveUp(err)
+		}
+		version := base.version + 1
+		body, err := t.body(base)
+		if err != nil {
+			return nil, giveUp(err)
+		}
+		result, cause := publish(ctx, base.committer(), version, body)
+		switch result {
+		case committed:
+			return t.landed(ctx, base, version, body)
+		case refused:
+			return nil, giveUp(cause)
+		case unknown:
+			pending = &UnknownError{Version: version, TxnID: t.id, cause: cause}
+		case lost:
+		}
+		r := t.rebase(ctx, base, attempt)
+		if r.ours {
+			return r.snapshot, r.err
+		}
+		if r.taken {
+			pending = nil
+		}
+		if r.err != nil {
+			return nil, giveUp(r.err)
+		}
+		base = r.snapshot
+		if n == base.opts.Attempts {
+			return nil, giveUp(fmt.Errorf("after %d attempts: %w", n, ErrContention))
+		}
+		if err := base.opts.Pause(ctx, n); err != nil {
+			return nil, giveUp(err)
+		}
+	}
+}
+
+func (s *Snapshot) committer() Committer {
+	if s.opts.Committer != nil {
+		return s.opts.Committer
+	}
+	return bucketCommitter{s.bucket}
+}
+
+// body prints the commit as it would follow s.
+func (t *Txn) body(s *Snapshot) ([]byte, error) {
+	opts := s.opts
+	now := opts.Clock().UnixMilli()
+	read := t.base.version
+	blind := t.blindAppend()
+	info := &action.CommitInfo{
+		Timestamp: now, Operation: t.op.Name, OperationParameters: t.op.Parameters,
+		OperationMetrics: t.op.Metrics, ReadVersion: &read, IsBlindAppend: &blind,
+		EngineInfo: opts.EngineInfo, UserID: t.op.UserID, UserName: t.op.UserName, TxnID: t.id,
+		IsolationLevel: t.isolation().String(),
+	}
+	if info.OperationParameters == nil {
+		info.OperationParameters = map[string]string{}
+	}
+	if s.inCommitTimestamps() {
+		ict := max(now, s.timestamp.UnixMilli()+1)
+		info.InCommitTimestamp = &ict
+	}
+	actions := []action.Action{info}
+	if t.protocol != nil {
+		actions = append(actions, t.protocol)
+	}
+	if t.metadata != nil {
+		actions = append(actions, t.metadata)
+	}
+	actions = appendAll(actions, t.txns)
+	actions = appendAll(actions, t.domains)
+	actions = appendAll(actions, t.removes)
+	actions = appendAll(actions, t.adds)
+	actions = appendAll(actions, t.cdcs)
+	return action.EncodeCommit(actions)
+}
+
+func appendAll[T action.Action](to []action.Action, from []T) []action.Action {
+	for _, a := range from {
+		to = append(to, a)
+	}
+	return to
+}
+
+// String is the level's name in the log.
+func (i Isolation) String() string {
+	return [...]string{"Serializable", "WriteSerializable", "SnapshotIsolation"}[i]
+}
+
+// resolveTimeout bounds the look at a commit that may have landed, which must
+// go on when the caller's context has ended.
+const resolveTimeout = 15 * time.Second
+
+// rebased is what a look at the versions after base found.
+type rebased struct {
+	// snapshot is base with the winners applied, or our own commit.
+	snapshot *Snapshot
+	// ours: one of the commits is this very transaction.
+	ours bool
+	// taken: the version after base belongs to somebody else for good.
+	taken bool
+	// err is a conflict, or why we could not see.
+	err error
+}
+
+// rebase reads what was committed after base and judges it. It finds our own
+// commit there after an unknown outcome, and also after a lost race: a store's
+// client repeats requests, so what won may be our first request.
+func (t *Txn) rebase(ctx context.Context, base *Snapshot, a *attempt) (r rebased) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), resolveTimeout)
+	defer cancel()
+	var won []*commit
+	var winners []*winner
+	protocol := base.state.protocol
+	for v := base.version + 1; ; v++ {
+		c, err := readCommit(ctx, base.bucket, v, base.opts.Limits)
+		if errors.Is(err, objstore.ErrNotFound) {
+			break
+		}
+		if err != nil {
+			r.err = err
+			return r
+		}
+		won = append(won, c)
+		if c.info().TxnID == t.id {
+			r.ours = true
+			if r.snapshot, r.err = base.advance(ctx, won); r.err != nil {
+				r.err = &UnknownError{Version: v, TxnID: t.id, cause: r.err}
+			}
+			return r
+		}
+		r.taken = true
+		w, err := c.winner(protocol)
+		if err != nil {
+			r.err = err
+			return r
+		}
+		winners = append(winners, w)
+		if w.protocol != nil {
+			protocol = w.protocol
+		}
+	}
+	for _, w := range winners {
+		if r.err = conflict(a, w); r.err != nil {
+			return r
+		}
+	}
+	r.snapshot = base
+	if len(won) > 0 {
+		r.snapshot, r.err = base.advance(ctx, won)
+	}
+	return r
+}
+
+// landed makes the snapshot of our own commit from the bytes that we wrote.
+func (t *Txn) landed(ctx context.Context, base *Snapshot, version int64, body []byte) (*Snapshot, error) {
+	// Nothing may turn a commit that landed into an error.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), resolveTimeout)
+	defer cancel()
+	c, err := decodeCommit(version, body, base.opts.Limits)
+	if err != nil {
+		return nil, &UnknownError{Version: version, TxnID: t.id, cause: err}
+	}
+	object, err := base.bucket.Stat(ctx, logpath.CommitName(version))
+	if err != nil {
+		base.opts.Warn(ctx, Warning{Step: "stat", Version: version, Err: err})
+		object = objstore.Object{Name: logpath.CommitName(version), Size: int64(len(body))}
+	}
+	c.object = object
+	s, err := base.advance(ctx, []*commit{c})
+	if err != nil {
+		return nil, &UnknownError{Version: version, TxnID: t.id, cause: err}
+	}
+	return s, nil
+}

@@ -1,0 +1,318 @@
+package delta
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/lakewarden/lakewarden/engine/delta/action"
+	"github.com/lakewarden/lakewarden/engine/delta/logpath"
+	"github.com/lakewarden/lakewarden/engine/objstore"
+)
+
+// CreateOptions describes a new table.
+type CreateOptions struct {
+	Schema           Struct
+	PartitionColumns []string
+	Properties       map[string]string
+	Name             string
+	Description      string
+	// UserID and UserName go into the first commit.
+	UserID   string
+	UserName string
+	// Options are those of the snapshot. At is ignored.
+	Options Options
+}
+
+// Create writes version 0 of a table into a folder that holds none. Data files
+// that lie there already are not part of it.
+//
+// Errors: [ErrTableExists], [ErrInvalidSchema], [ErrInvalidProperty],
+// [ErrUnsupportedFeature], [ErrCommitUnknown], and those of the bucket.
+func Create(ctx context.Context, b objstore.Bucket, c CreateOptions) (*Snapshot, error) {
+	s, err := create(ctx, b, c)
+	if err != nil {
+		return nil, fmt.Errorf("creating delta table: %w", err)
+	}
+	return s, nil
+}
+
+func create(ctx context.Context, b objstore.Bucket, c CreateOptions) (*Snapshot, error) {
+	opts := c.Options
+	opts.At = At{}
+	opts = opts.orDefault()
+	if err := ValidateSchema(c.Schema, c.PartitionColumns); err != nil {
+		return nil, err
+	}
+	if err := CheckProperties(c.Properties); err != nil {
+		return nil, err
+	}
+	protocol := newProtocol(c.Schema, c.Properties)
+	schemaString, err := c.Schema.JSON()
+	if err != nil {
+		return nil, err
+	}
+	metadata := &action.Metadata{
+		ID: opts.NewID(), Name: c.Name, Description: c.Description,
+		Format:       action.Format{Provider: "parquet", Options: map[string]string{}},
+		SchemaString: schemaString, PartitionColumns: slices.Clone(c.PartitionColumns),
+		Configuration: maps.Clone(c.Properties), CreatedTime: opts.Clock().UnixMilli(),
+	}
+	// A listing first: where old commits are cleaned up, version 0 is free in
+	// the middle of a table's life.
+	for o, err := range b.List(ctx, logpath.Dir, objstore.ListOptions{Shallow: true}) {
+		if err != nil {
+			return nil, err
+		}
+		if logpath.Parse(o.Name).Kind != logpath.Other {
+			return nil, ErrTableExists
+		}
+	}
+	st := new(state).fork()
+	st.protocol, st.metadata = protocol, metadata
+	before, err := newSnapshot(b, opts, -1, st, &commit{version: -1})
+	if err != nil {
+		return nil, err
+	}
+	if err := CheckWritable(before, EvaluatesChecks, EvaluatesInvariants, FillsDefaults, FillsGenerated); err != nil {
+		return nil, err
+	}
+	return before.publishFirst(ctx, c)
+}
+
+// publishFirst turns the snapshot before the first version into that version.
+func (s *Snapshot) publishFirst(ctx context.Context, c CreateOptions) (*Snapshot, error) {
+	t := s.Begin(Operation{Name: "CREATE TABLE", UserID: c.UserID, UserName: c.UserName, Parameters: map[string]string{
+		"isManaged":   "false",
+		"description": action.JSONText(c.Description),
+		"partitionBy": jsonList(c.PartitionColumns),
+		"properties":  jsonObject(c.Properties),
+	}})
+	t.protocol, t.metadata = s.state.protocol, s.state.metadata
+	body, err := t.body(s)
+	if err != nil {
+		return nil, err
+	}
+	result, cause := publish(ctx, s.committer(), 0, body)
+	if result == refused {
+		return nil, cause
+	}
+	var first *Snapshot
+	if result == committed {
+		first, err = t.landed(ctx, s, 0, body)
+	} else {
+		// Ours may have landed behind an unknown outcome or a client's
+		// repeated request.
+		r := t.rebase(ctx, s, t.attempt())
+		switch {
+		case r.ours:
+			first, err = r.snapshot, r.err
+		case r.taken:
+			return nil, ErrTableExists
+		default:
+			return nil, &UnknownError{TxnID: t.id, cause: errors.Join(cause, r.err)}
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	first.afterCommit(ctx)
+	return first, nil
+}
+
+// partitionable lists the types whose values every reader parses back from
+// text.
+var partitionable = []DataType{
+	String, Long, Integer, Short, Byte, Boolean, Date, Timestamp, TimestampNTZ,
+}
+
+// ValidateSchema judges a schema that somebody wants to create. The error is
+// [ErrInvalidSchema].
+func ValidateSchema(s Struct, partitionColumns []string) error {
+	if len(s.Fields) == 0 {
+		return fmt.Errorf("no columns: %w", ErrInvalidSchema)
+	}
+	if err := validateType(s, false, 0); err != nil {
+		return err
+	}
+	seen := make(map[string]bool)
+	for _, name := range partitionColumns {
+		f, ok := s.Field(name)
+		_, isDecimal := f.Type.(Decimal)
+		switch {
+		case !ok || seen[name]:
+			return fmt.Errorf("partition column %q is no column, or twice: %w", name, ErrInvalidSchema)
+		case !isDecimal && !isOneOf(partitionable, f.Type):
+			return fmt.Errorf("partition column %q of type %s: %w", name, f.Type, ErrInvalidSchema)
+		}
+		seen[name] = true
+	}
+	if len(partitionColumns) == len(s.Fields) {
+		return fmt.Errorf("every column is a partition column: %w", ErrInvalidSchema)
+	}
+	return nil
+}
+
+func isOneOf(types []DataType, t DataType) bool {
+	for _, u := range types {
+		if EqualTypes(t, u) {
+			return true
+		}
+	}
+	return false
+}
+
+// forbiddenInNames are characters that Parquet writers of the field refuse.
+const forbiddenInNames = " ,;{}()\n\t="
+
+func validateType(t DataType, inCollection bool, depth int) error {
+	if depth > maxTypeDepth {
+		return fmt.Errorf("nested deeper than %d: %w", maxTypeDepth, ErrInvalidSchema)
+	}
+	switch t := t.(type) {
+	case Struct:
+		seen := make(map[string]bool, len(t.Fields))
+		for _, f := range t.Fields {
+			lower := strings.ToLower(f.Name)
+			switch {
+			case f.Name == "" || strings.ContainsAny(f.Name, forbiddenInNames):
+				return fmt.Errorf("column name %q: %w", f.Name, ErrInvalidSchema)
+			case seen[lower]:
+				return fmt.Errorf("column %q twice: %w", f.Name, ErrInvalidSchema)
+			case inCollection && !f.Nullable:
+				return fmt.Errorf("member %q inside array or map is NOT NULL: %w", f.Name, ErrInvalidSchema)
+			}
+			seen[lower] = true
+			if err := validateType(f.Type, inCollection, depth+1); err != nil {
+				return fmt.Errorf("column %q: %w", f.Name, err)
+			}
+		}
+		if len(t.Fields) == 0 {
+			return fmt.Errorf("struct without members: %w", ErrInvalidSchema)
+		}
+	case Array:
+		return validateType(t.Element, true, depth+1)
+	case Map:
+		if err := validateType(t.Key, true, depth+1); err != nil {
+			return err
+		}
+		return validateType(t.Value, true, depth+1)
+	case Decimal:
+		if t.Precision < 1 || t.Precision > 38 || t.Scale < 0 || t.Scale > t.Precision {
+			return fmt.Errorf("type %s: %w", t, ErrInvalidSchema)
+		}
+	case Primitive:
+		if !t.Known() || t == Void || t == Variant {
+			return fmt.Errorf("type %q cannot be created: %w", string(t), ErrInvalidSchema)
+		}
+	default:
+		return fmt.Errorf("no type: %w", ErrInvalidSchema)
+	}
+	return nil
+}
+
+// propertyFeatures maps properties to the features they switch on.
+var propertyFeatures = map[string]string{
+	propAppendOnly: featAppendOnly, propCDF: featCDF, propDV: featDV, propICT: featICT,
+	propRowTracking: featRowTracking, "delta.enableTypeWidening": featTypeWidening,
+}
+
+// newProtocol is the least protocol that a new table needs: versions 1 and 2
+// where they do, else the list of features.
+func newProtocol(schema Struct, properties map[string]string) *action.Protocol {
+	p, _ := UpgradeProtocol(action.Protocol{MinReaderVersion: 1, MinWriterVersion: 2}, schema, properties)
+	return &p
+}
+
+// UpgradeProtocol returns the protocol that a table needs to have the schema
+// and the properties, and whether it differs from p. Nothing is ever lost.
+func UpgradeProtocol(p action.Protocol, schema Struct, properties map[string]string) (action.Protocol, bool) {
+	need := neededFeatures(schema, properties)
+	maps.DeleteFunc(need, func(f string, _ bool) bool { return supports(&p, f) })
+	if len(need) == 0 {
+		return p, false
+	}
+	for _, f := range writerFeatures(&p) {
+		need[f] = true
+	}
+	up := action.Protocol{MinReaderVersion: p.MinReaderVersion, MinWriterVersion: 7}
+	up.WriterFeatures = slices.Sorted(maps.Keys(need))
+	for _, f := range up.WriterFeatures {
+		if slices.Contains(readable, f) || slices.Contains(p.ReaderFeatures, f) {
+			up.ReaderFeatures = append(up.ReaderFeatures, f)
+		}
+	}
+	if up.ReaderFeatures != nil || p.MinReaderVersion >= 3 {
+		up.MinReaderVersion = 3
+	}
+	if up.MinReaderVersion == 3 && up.ReaderFeatures == nil {
+		up.ReaderFeatures = []string{}
+	}
+	return up, true
+}
+
+// neededFeatures are the writer features that a schema and properties use.
+func neededFeatures(schema Struct, properties map[string]string) map[string]bool {
+	need := make(map[string]bool)
+	for name, feature := range propertyFeatures {
+		if strings.EqualFold(properties[name], "true") {
+			need[feature] = true
+		}
+	}
+	for name := range properties {
+		if strings.HasPrefix(name, prefixConstraint) {
+			need[featChecks] = true
+		}
+	}
+	if properties[propCheckpointPolicy] == "v2" {
+		need[featV2Checkpoint] = true
+	}
+	if mode := properties[propMappingMode]; mode != "" && mode != "none" {
+		need[featMapping] = true
+	}
+	walkFields(schema, func(f Field) {
+		for key := range f.Metadata {
+			switch {
+			case key == keyGenerationExpression:
+				need[featGenerated] = true
+			case key == keyDefault:
+				need[featDefaults] = true
+			case key == keyInvariants:
+				need[featInvariants] = true
+			case strings.HasPrefix(key, keyIdentityPrefix):
+				need[featIdentity] = true
+			}
+		}
+		if !f.Nullable {
+			need[featInvariants] = true
+		}
+	})
+	walkTypes(schema, func(t DataType) {
+		switch t {
+		case DataType(TimestampNTZ):
+			need[featNTZ] = true
+		case DataType(Variant):
+			need[featVariant] = true
+		}
+	})
+	return need
+}
+
+func jsonList(list []string) string {
+	parts := make([]string, len(list))
+	for i, s := range list {
+		parts[i] = action.JSONText(s)
+	}
+	return "[" + strings.Join(parts, ",") + "]"
+}
+
+func jsonObject(m map[string]string) string {
+	var parts []string
+	for _, k := range slices.Sorted(maps.Keys(m)) {
+		parts = append(parts, action.JSONText(k)+":"+action.JSONText(m[k]))
+	}
+	return "{" + strings.Join(parts, ",") + "}"
+}

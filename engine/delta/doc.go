@@ -1,0 +1,20 @@
+// Package delta reads and writes the log of a Delta table: which files make up
+// a version, and how the next version comes to be.
+//
+// A [Snapshot] is one version, immutable and safe to share. A [Txn] starts from
+// a snapshot and ends in [Txn.Commit], which writes the next version by
+// put-if-absent or says why it may not. Conflict rules are pure functions over
+// what a transaction read, what it writes and what won (conflict.go). Features
+// of the protocol are honoured or refused by name (features.go).
+//
+// What may not go in: SQL, DuckDB, HTTP, and the content of data files. The
+// package stands on an [objstore.Bucket] whose root is the table's folder.
+//
+// Invariants:
+//   - A version is written once, whole, and never overwritten.
+//   - No file outside the table's folder is ever named by a readable snapshot.
+//   - A commit whose outcome is unknown is looked up by its id before anything
+//     else is done about it.
+//   - What follows a commit (checksum, checkpoint) cannot undo it: it fails
+//     into [Options.Warn].
+package delta

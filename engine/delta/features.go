@@ -1,0 +1,246 @@
+package delta
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/lakewarden/lakewarden/engine/delta/action"
+)
+
+// Names of table features.
+const (
+	featAppendOnly       = "appendOnly"
+	featInvariants       = "invariants"
+	featChecks           = "checkConstraints"
+	featCDF              = "changeDataFeed"
+	featGenerated        = "generatedColumns"
+	featDefaults         = "allowColumnDefaults"
+	featIdentity         = "identityColumns"
+	featMapping          = "columnMapping"
+	featDV               = "deletionVectors"
+	featNTZ              = "timestampNtz"
+	featTypeWidening     = "typeWidening"
+	featTypeWideningOld  = "typeWidening-preview"
+	featV2Checkpoint     = "v2Checkpoint"
+	featDomains          = "domainMetadata"
+	featRowTracking      = "rowTracking"
+	featICT              = "inCommitTimestamp"
+	featICTOld           = "inCommitTimestamp-preview"
+	featClustering       = "clustering"
+	featVacuumCheck      = "vacuumProtocolCheck"
+	featVariant          = "variantType"
+	featVariantOld       = "variantType-preview"
+	featVariantShred     = "variantShredding"
+	featVariantShredOld  = "variantShredding-preview"
+	featCatalogManaged   = "catalogManaged"
+	mappingWithPartition = "columnMapping with partition columns"
+	featVoid             = "void columns"
+)
+
+// readable are the reader features that the scan of DuckDB's extension applies
+// or that change nothing for it.
+var readable = []string{
+	featMapping, featDV, featNTZ, featTypeWidening, featTypeWideningOld, featV2Checkpoint,
+	featVacuumCheck, featVariant, featVariantOld, featVariantShred, featVariantShredOld,
+}
+
+// writable are the writer features that a commit of ours can honour; some only
+// while they are not active, which CheckWritable looks at.
+var writable = []string{
+	featAppendOnly, featInvariants, featChecks, featCDF, featGenerated, featDefaults, featIdentity,
+	featMapping, featDV, featNTZ, featTypeWidening, featTypeWideningOld, featV2Checkpoint,
+	featDomains, featICT, featICTOld, featClustering, featVacuumCheck,
+	featVariant, featVariantOld, featVariantShred, featVariantShredOld,
+}
+
+// legacyWriter maps a writer version to the features that it brings.
+var legacyWriter = map[int][]string{
+	2: {featAppendOnly, featInvariants},
+	3: {featChecks},
+	4: {featCDF, featGenerated},
+	5: {featMapping},
+	6: {featIdentity},
+}
+
+// Duty is something that a table demands of every new row and that the log
+// cannot do by itself.
+type Duty int
+
+// The duties that a caller may take over. NOT NULL is always the caller's.
+const (
+	// EvaluatesChecks: every CHECK constraint was true of every new row.
+	EvaluatesChecks Duty = iota
+	// EvaluatesInvariants: every column invariant was true of every new row.
+	EvaluatesInvariants
+	// FillsDefaults: omitted columns got their defaults.
+	FillsDefaults
+	// FillsGenerated: generated columns hold their expression's value.
+	FillsGenerated
+)
+
+// CheckReadable refuses a table that cannot be read correctly. Its error is a
+// [FeatureError].
+func CheckReadable(s *Snapshot) error {
+	p := s.state.protocol
+	refuse := func(feature, reason string) error {
+		return &FeatureError{Feature: feature, Reason: reason}
+	}
+	if p.MinReaderVersion > 3 {
+		return refuse("reader version above 3", "")
+	}
+	for _, f := range p.ReaderFeatures {
+		if !slices.Contains(readable, f) {
+			return refuse(f, "")
+		}
+	}
+	// Their commits do not lie in the log, whichever list names them.
+	for _, f := range p.WriterFeatures {
+		if f == featCatalogManaged || strings.HasPrefix(f, "catalogOwned") {
+			return refuse(f, "commits live in a catalog")
+		}
+	}
+	if f := s.state.metadata.Format.Provider; f != "" && f != "parquet" {
+		return refuse("format "+f, "")
+	}
+	if len(s.PartitionColumns()) > 0 && s.mappingMode() != "none" {
+		return refuse(mappingWithPartition, "the scan would return NULL for the partition columns")
+	}
+	var bad Primitive
+	walkTypes(s.schema, func(t DataType) {
+		if p, ok := t.(Primitive); ok && (p == Void || !p.Known()) {
+			bad = p
+		}
+	})
+	switch {
+	case bad == Void:
+		return refuse(featVoid, "")
+	case bad != "":
+		return refuse("type "+string(bad), "")
+	}
+	return nil
+}
+
+func (s *Snapshot) mappingMode() string {
+	if mode := s.Properties()[propMappingMode]; mode != "" {
+		return mode
+	}
+	return "none"
+}
+
+// CheckWritable refuses a table whose demands on a writer we, together with a
+// caller that takes over the given duties, do not meet. Its error is a
+// [FeatureError]. Commits check it by themselves.
+func CheckWritable(s *Snapshot, duties ...Duty) error {
+	if err := CheckReadable(s); err != nil {
+		return err
+	}
+	refuse := func(feature, reason string) error {
+		return &FeatureError{Feature: feature, Write: true, Reason: reason}
+	}
+	p := s.state.protocol
+	if p.MinWriterVersion > 7 {
+		return refuse("writer version above 7", "")
+	}
+	for _, f := range p.WriterFeatures {
+		if !slices.Contains(writable, f) {
+			return refuse(f, "")
+		}
+	}
+	if s.mappingMode() != "none" {
+		return refuse(featMapping, "files would need physical names")
+	}
+	if s.flag(propRowTracking) {
+		return refuse(featRowTracking, "")
+	}
+	return s.checkDuties(duties, refuse)
+}
+
+func (s *Snapshot) checkDuties(duties []Duty, refuse func(string, string) error) error {
+	takes := func(d Duty) bool { return slices.Contains(duties, d) }
+	for name := range s.Properties() {
+		if strings.HasPrefix(name, prefixConstraint) && !takes(EvaluatesChecks) {
+			return refuse(featChecks, name)
+		}
+	}
+	var found error
+	note := func(feature, reason string) {
+		if found == nil {
+			found = refuse(feature, reason)
+		}
+	}
+	walkFields(s.schema, func(f Field) {
+		for key := range f.Metadata {
+			switch {
+			case key == keyInvariants && !takes(EvaluatesInvariants):
+				note(featInvariants, f.Name)
+			case key == keyGenerationExpression && !takes(FillsGenerated):
+				note(featGenerated, f.Name)
+			case key == keyDefault && !takes(FillsDefaults):
+				note(featDefaults, f.Name)
+			case strings.HasPrefix(key, keyIdentityPrefix):
+				note(featIdentity, f.Name)
+			}
+		}
+		if f.Type == Variant {
+			note(featVariant, f.Name)
+		}
+	})
+	return found
+}
+
+// AppendOnly reports whether rows may only be added.
+func (s *Snapshot) AppendOnly() bool { return s.flag(propAppendOnly) }
+
+// Constraints returns the CHECK expressions, in Spark's SQL, by name.
+func (s *Snapshot) Constraints() map[string]string {
+	out := make(map[string]string)
+	for name, expr := range s.Properties() {
+		if short, ok := strings.CutPrefix(name, prefixConstraint); ok {
+			out[short] = expr
+		}
+	}
+	return out
+}
+
+// walkTypes visits t and every type below it.
+func walkTypes(t DataType, visit func(DataType)) {
+	visit(t)
+	switch t := t.(type) {
+	case Array:
+		walkTypes(t.Element, visit)
+	case Map:
+		walkTypes(t.Key, visit)
+		walkTypes(t.Value, visit)
+	case Struct:
+		for _, f := range t.Fields {
+			walkTypes(f.Type, visit)
+		}
+	}
+}
+
+// walkFields visits every field of every struct at or below t.
+func walkFields(t DataType, visit func(Field)) {
+	walkTypes(t, func(t DataType) {
+		if s, ok := t.(Struct); ok {
+			for _, f := range s.Fields {
+				visit(f)
+			}
+		}
+	})
+}
+
+// supports reports whether the protocol lists or implies a writer feature.
+func supports(p *action.Protocol, feature string) bool {
+	if slices.Contains(p.WriterFeatures, feature) {
+		return true
+	}
+	if p.MinWriterVersion >= 7 {
+		return false
+	}
+	for version, features := range legacyWriter {
+		if version <= p.MinWriterVersion && slices.Contains(features, feature) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,137 @@
+package delta
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/lakewarden/lakewarden/engine/delta/action"
+	"github.com/lakewarden/lakewarden/engine/delta/checkpoint"
+	"github.com/lakewarden/lakewarden/engine/delta/logpath"
+	"github.com/lakewarden/lakewarden/engine/objstore"
+)
+
+// Retention of what a table forgets, where its properties do not say.
+const defaultDeletedRetention = 7 * 24 * time.Hour
+
+// afterCommit writes what makes the next read cheaper. The version stands
+// already; whatever fails here is a warning.
+func (s *Snapshot) afterCommit(ctx context.Context) {
+	warn := func(step string, err error) {
+		if err != nil {
+			s.opts.Warn(ctx, Warning{Step: step, Version: s.version, Err: err})
+		}
+	}
+	warn("checksum", s.writeChecksum(ctx))
+	if !s.opts.NoCheckpoints && s.version > 0 && s.version%s.checkpointInterval() == 0 {
+		warn("checkpoint", s.Checkpoint(ctx))
+	}
+}
+
+// checksum is the content of `<version>.crc` (protocol, "Version Checksum
+// File"), in its smallest form.
+type checksum struct {
+	TxnID             string           `json:"txnId,omitempty"`
+	TableSizeBytes    int64            `json:"tableSizeBytes"`
+	NumFiles          int64            `json:"numFiles"`
+	NumMetadata       int64            `json:"numMetadata"`
+	NumProtocol       int64            `json:"numProtocol"`
+	InCommitTimestamp *int64           `json:"inCommitTimestampOpt,omitempty"`
+	Metadata          *action.Metadata `json:"metadata"`
+	Protocol          *action.Protocol `json:"protocol"`
+}
+
+// writeChecksum leaves one that exists alone: the protocol forbids to
+// overwrite, and it was made from the same commit.
+func (s *Snapshot) writeChecksum(ctx context.Context) error {
+	info := s.head.info()
+	body, err := json.Marshal(checksum{
+		TxnID: info.TxnID, TableSizeBytes: s.TotalBytes(), NumFiles: int64(s.NumFiles()),
+		NumMetadata: 1, NumProtocol: 1, InCommitTimestamp: info.InCommitTimestamp,
+		Metadata: s.state.metadata, Protocol: s.state.protocol,
+	}, json.Deterministic(true))
+	if err != nil {
+		return err
+	}
+	err = s.bucket.PutIfAbsent(ctx, logpath.ChecksumName(s.version), body)
+	if errors.Is(err, objstore.ErrExists) {
+		return nil
+	}
+	return err
+}
+
+// Checkpoint writes the classic checkpoint of the version and moves the hint
+// forward to it. Commits call it every delta.checkpointInterval versions.
+// Writing one twice is harmless.
+func (s *Snapshot) Checkpoint(ctx context.Context) error {
+	var buf bytes.Buffer
+	sum, err := checkpoint.Write(&buf, s.checkpointActions())
+	if err != nil {
+		return fmt.Errorf("checkpoint %d: %w", s.version, err)
+	}
+	size := int64(buf.Len())
+	if err := s.bucket.Put(ctx, logpath.CheckpointName(s.version), &buf, size); err != nil {
+		return fmt.Errorf("checkpoint %d: %w", s.version, err)
+	}
+	if newer, ok := hint(ctx, s.bucket); ok && newer >= s.version {
+		return nil
+	}
+	body, err := checkpoint.EncodeLast(checkpoint.Last{
+		Version: s.version, Size: sum.Actions, SizeInBytes: &size, NumOfAddFiles: &sum.AddFiles,
+	})
+	if err != nil {
+		return err
+	}
+	if err := s.bucket.Put(ctx, logpath.LastCheckpoint, bytes.NewReader(body), int64(len(body))); err != nil {
+		return fmt.Errorf("hint at checkpoint %d: %w", s.version, err)
+	}
+	return nil
+}
+
+// checkpointActions yields what a checkpoint holds: the state without expired
+// tombstones and transactions.
+func (s *Snapshot) checkpointActions() iter.Seq[action.Action] {
+	now := s.opts.Clock()
+	keepRemoves := now.Add(-s.interval(propDeletedRetention, defaultDeletedRetention)).UnixMilli()
+	keepTxns := int64(0)
+	if _, ok := s.Properties()[propTxnRetention]; ok {
+		keepTxns = now.Add(-s.interval(propTxnRetention, 0)).UnixMilli()
+	}
+	return func(yield func(action.Action) bool) {
+		if !yield(s.state.protocol) || !yield(s.state.metadata) {
+			return
+		}
+		for t := range sortedValues(s.state.txns) {
+			// One without a time never expires: nobody knows its age.
+			if t.LastUpdated != 0 && t.LastUpdated < keepTxns {
+				continue
+			}
+			if !yield(t) {
+				return
+			}
+		}
+		for d := range sortedValues(s.state.domains) {
+			if !yield(d) {
+				return
+			}
+		}
+		for _, r := range s.state.tombs.all() {
+			if r.DeletionTimestamp <= keepRemoves {
+				continue
+			}
+			if !yield(r) {
+				return
+			}
+		}
+		for _, a := range s.state.files.all() {
+			if !yield(a) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,142 @@
+package delta
+
+import (
+	"fmt"
+	"maps"
+	"strings"
+
+	"github.com/lakewarden/lakewarden/engine/delta/action"
+	"github.com/lakewarden/lakewarden/engine/delta/logpath"
+)
+
+// state is a version in the making: what actions, applied from the oldest on,
+// leave behind (protocol, "Action Reconciliation").
+type state struct {
+	protocol *action.Protocol
+	metadata *action.Metadata
+	files    layered[*action.Add]
+	tombs    layered[*action.Remove]
+	txns     map[string]*action.Txn
+	domains  map[string]*action.DomainMetadata
+	bytes    int64
+}
+
+// fork returns a state that changes without its origin.
+func (s *state) fork() *state {
+	f := *s
+	f.files = s.files.fork()
+	f.tombs = s.tombs.fork()
+	f.txns = maps.Clone(s.txns)
+	f.domains = maps.Clone(s.domains)
+	if f.txns == nil {
+		f.txns = make(map[string]*action.Txn)
+	}
+	if f.domains == nil {
+		f.domains = make(map[string]*action.DomainMetadata)
+	}
+	return &f
+}
+
+// apply takes one action. Errors: [ErrUnsafePath].
+func (s *state) apply(a action.Action) error {
+	switch a := a.(type) {
+	case *action.Protocol:
+		s.protocol = a
+	case *action.Metadata:
+		s.metadata = a
+	case *action.Add:
+		key, err := fileKey(a.Path, a.DeletionVector)
+		if err != nil {
+			return err
+		}
+		if old, had := s.files.put(key, a); had {
+			s.bytes -= old.Size
+		}
+		s.bytes += a.Size
+		s.tombs.drop(key)
+	case *action.Remove:
+		key, err := fileKey(a.Path, a.DeletionVector)
+		if err != nil {
+			return err
+		}
+		if old, had := s.files.drop(key); had {
+			s.bytes -= old.Size
+		}
+		s.tombs.put(key, a)
+	case *action.CDC:
+		_, err := logpath.Decode(a.Path)
+		return err
+	case *action.Txn:
+		s.txns[a.AppID] = a
+	case *action.DomainMetadata:
+		if a.Removed {
+			delete(s.domains, a.Domain)
+		} else {
+			s.domains[a.Domain] = a
+		}
+	}
+	return nil
+}
+
+func (s *state) applyCommit(c *commit) error {
+	for _, a := range c.actions {
+		if err := s.apply(a); err != nil {
+			return fmt.Errorf("commit %d: %w", c.version, err)
+		}
+	}
+	return nil
+}
+
+// settle ends the changes.
+func (s *state) settle() {
+	s.files.settle()
+	s.tombs.settle()
+}
+
+// keySeparator stands between a file's name and the id of its deletion vector.
+// It sorts before every character of a name and never occurs in one.
+const keySeparator = "\x00"
+
+// fileKey is the identity of a logical file: its decoded name and its deletion
+// vector. It is here that unsafe paths end.
+func fileKey(path string, dv *action.DeletionVector) (string, error) {
+	name, err := logpath.Decode(path)
+	if err != nil {
+		return "", err
+	}
+	if dv == nil {
+		return name, nil
+	}
+	if err := checkVector(dv); err != nil {
+		return "", err
+	}
+	return name + keySeparator + dv.UniqueID(), nil
+}
+
+// checkVector refuses deletion vectors that live outside the table: absolute
+// ones, and a folder before the encoded file id that is more than the random
+// letters and digits which writers put there.
+func checkVector(dv *action.DeletionVector) error {
+	const encodedID = 20
+	switch dv.StorageType {
+	case "i":
+		return nil
+	case "u":
+		prefix := len(dv.PathOrInlineDV) - encodedID
+		if prefix < 0 || strings.ContainsFunc(dv.PathOrInlineDV[:prefix], notAlphanumeric) {
+			return fmt.Errorf("deletion vector %q: %w", dv.PathOrInlineDV, ErrUnsafePath)
+		}
+		return nil
+	}
+	return fmt.Errorf("absolute path of deletion vector: %w", ErrUnsafePath)
+}
+
+func notAlphanumeric(r rune) bool {
+	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9')
+}
+
+// fileName is the part of a key that names the file.
+func fileName(key string) string {
+	name, _, _ := strings.Cut(key, keySeparator)
+	return name
+}

@@ -1,0 +1,298 @@
+package delta
+
+import (
+	"fmt"
+	"maps"
+	"time"
+
+	"github.com/lakewarden/lakewarden/engine/delta/action"
+	"github.com/lakewarden/lakewarden/engine/delta/logpath"
+)
+
+// Operation describes a transaction in the log.
+type Operation struct {
+	// Name is the operation in the words of the reference writer: WRITE,
+	// DELETE, MERGE, OPTIMIZE, "ADD CONSTRAINT" …
+	Name string
+	// Parameters holds JSON text by name; see [action.JSONText].
+	Parameters map[string]string
+	// Metrics holds decimal numbers by name: numFiles, numOutputRows …
+	Metrics  map[string]string
+	UserID   string
+	UserName string
+	// Duties are what the caller did for every new row.
+	Duties []Duty
+}
+
+// AddFile is a data file that a transaction makes part of the table. It must be
+// in place before the commit.
+type AddFile struct {
+	// Name is the object's name below the table's folder, not encoded.
+	Name string
+	// PartitionValues has an entry for exactly the partition columns, in the
+	// log's form; see [PartitionValue].
+	PartitionValues map[string]*string
+	Size            int64
+	ModTime         time.Time
+	// Stats is the statistics' JSON; see [EncodeStats].
+	Stats string
+	Tags  map[string]*string
+	// Rearranged marks rows that were in the table before (dataChange=false).
+	Rearranged bool
+	// DeletionVector hides rows of the file.
+	DeletionVector *action.DeletionVector
+}
+
+// Txn gathers what one commit does and what it rests on. It belongs to one
+// goroutine.
+type Txn struct {
+	base *Snapshot
+	op   Operation
+	id   string
+	done bool
+
+	adds     []*action.Add
+	removes  []*action.Remove
+	cdcs     []*action.CDC
+	metadata *action.Metadata
+	protocol *action.Protocol
+	txns     []*action.Txn
+	domains  []*action.DomainMetadata
+
+	reads reads
+}
+
+// Begin starts a transaction on s. Nothing happens before [Txn.Commit].
+func (s *Snapshot) Begin(op Operation) *Txn {
+	return &Txn{base: s, op: op, id: s.opts.NewID()}
+}
+
+// ID is the txnId of the commit. It stays the same over retries.
+func (t *Txn) ID() string { return t.id }
+
+// Add makes files part of the table. Errors: [ErrUnsafePath], [ErrInvalidTxn].
+func (t *Txn) Add(files ...AddFile) error {
+	for _, f := range files {
+		path := logpath.Encode(f.Name)
+		if name, err := logpath.Decode(path); err != nil || name != f.Name {
+			return fmt.Errorf("file %q: %w", f.Name, ErrUnsafePath)
+		}
+		if f.Size <= 0 {
+			return fmt.Errorf("file %q is empty: %w", f.Name, ErrInvalidTxn)
+		}
+		if err := t.checkPartition(f); err != nil {
+			return err
+		}
+		t.adds = append(t.adds, &action.Add{
+			Path: path, PartitionValues: emptied(f.PartitionValues), Size: f.Size,
+			ModificationTime: f.ModTime.UnixMilli(), DataChange: !f.Rearranged,
+			Stats: f.Stats, Tags: f.Tags, DeletionVector: f.DeletionVector,
+		})
+	}
+	return nil
+}
+
+// emptied turns empty partition values into nulls, which is what every reader
+// takes them for.
+func emptied(values map[string]*string) map[string]*string {
+	out := make(map[string]*string, len(values))
+	for name, v := range values {
+		if v != nil && *v == "" {
+			v = nil
+		}
+		out[name] = v
+	}
+	return out
+}
+
+func (t *Txn) checkPartition(f AddFile) error {
+	meta := t.base.state.metadata
+	if t.metadata != nil {
+		meta = t.metadata
+	}
+	if len(f.PartitionValues) != len(meta.PartitionColumns) {
+		return fmt.Errorf("file %q has %d partition values, the table %d partition columns: %w",
+			f.Name, len(f.PartitionValues), len(meta.PartitionColumns), ErrInvalidTxn)
+	}
+	schema := t.base.schema
+	for _, column := range meta.PartitionColumns {
+		value, ok := f.PartitionValues[column]
+		if !ok {
+			return fmt.Errorf("file %q has no value of partition column %q: %w", f.Name, column, ErrInvalidTxn)
+		}
+		field, _ := schema.Field(column)
+		if (value == nil || *value == "") && field.Type != nil && !field.Nullable {
+			return fmt.Errorf("file %q: partition column %q is null: %w", f.Name, column, ErrInvalidTxn)
+		}
+	}
+	return nil
+}
+
+// Remove takes live files out of the table. rearranged says that their rows
+// stay in it. The files also count as read.
+func (t *Txn) Remove(rearranged bool, files ...File) error {
+	now := t.base.opts.Clock().UnixMilli()
+	for _, f := range files {
+		key, err := fileKey(f.Add.Path, f.Add.DeletionVector)
+		if err != nil {
+			return err
+		}
+		if _, live := t.base.state.files.get(key); !live {
+			return fmt.Errorf("file %q is not live: %w", f.Name, ErrInvalidTxn)
+		}
+		size := f.Add.Size
+		t.removes = append(t.removes, &action.Remove{
+			Path: f.Add.Path, DeletionTimestamp: now, DataChange: !rearranged,
+			ExtendedFileMetadata: true, PartitionValues: emptied(f.Add.PartitionValues), Size: &size,
+			Tags: f.Add.Tags, DeletionVector: f.Add.DeletionVector, BaseRowID: f.Add.BaseRowID,
+			DefaultRowCommitVersion: f.Add.DefaultRowCommitVersion,
+		})
+	}
+	t.ReadFiles(files...)
+	return nil
+}
+
+// SetTransaction records the progress of an application. Two commits of one
+// application that start from the same snapshot conflict.
+func (t *Txn) SetTransaction(appID string, version int64) {
+	t.txns = append(t.txns, &action.Txn{
+		AppID: appID, Version: version, LastUpdated: t.base.opts.Clock().UnixMilli(),
+	})
+	t.ReadTransaction(appID)
+}
+
+// SetMetadata replaces the metadata as a whole. The id must stay.
+func (t *Txn) SetMetadata(m action.Metadata) {
+	m.Configuration = maps.Clone(m.Configuration)
+	t.metadata = &m
+}
+
+// SetProtocol replaces the protocol.
+func (t *Txn) SetProtocol(p action.Protocol) { t.protocol = &p }
+
+// SetDomain writes a metadata domain; removed ends it.
+func (t *Txn) SetDomain(domain, configuration string, removed bool) {
+	t.domains = append(t.domains, &action.DomainMetadata{
+		Domain: domain, Configuration: configuration, Removed: removed,
+	})
+}
+
+// ReadFiles records that the outcome depends on these files.
+func (t *Txn) ReadFiles(files ...File) {
+	if t.reads.files == nil {
+		t.reads.files = make(map[string]struct{})
+	}
+	for _, f := range files {
+		t.reads.files[f.Name] = struct{}{}
+	}
+}
+
+// ReadWholeTable records that the outcome depends on every row, files that are
+// added meanwhile included. A merge and a uniqueness check do.
+func (t *Txn) ReadWholeTable() { t.reads.whole = true }
+
+// ReadPartitions records that the outcome depends on the rows of the partitions
+// for which match is true. match must be pure.
+func (t *Txn) ReadPartitions(match func(values map[string]*string) bool) {
+	t.reads.partitions = append(t.reads.partitions, match)
+}
+
+// ReadTransaction records that the outcome depends on the progress of an
+// application.
+func (t *Txn) ReadTransaction(appID string) {
+	if t.reads.apps == nil {
+		t.reads.apps = make(map[string]struct{})
+	}
+	t.reads.apps[appID] = struct{}{}
+}
+
+// check refuses a transaction that may not be committed on the given version.
+func (t *Txn) check(s *Snapshot) error {
+	if err := CheckWritable(s, t.op.Duties...); err != nil {
+		return err
+	}
+	changes, rearranges := false, false
+	for _, r := range t.removes {
+		changes = changes || r.DataChange
+		rearranges = rearranges || !r.DataChange
+	}
+	if changes && s.AppendOnly() {
+		return &FeatureError{Feature: featAppendOnly, Write: true, Reason: "rows may only be added"}
+	}
+	if changes && len(t.adds) > 0 && s.flag(propCDF) && len(t.cdcs) == 0 {
+		return &FeatureError{Feature: featCDF, Write: true, Reason: "change files are not written yet"}
+	}
+	for _, a := range t.adds {
+		changes = changes || a.DataChange
+		rearranges = rearranges || !a.DataChange
+	}
+	if changes && rearranges {
+		return fmt.Errorf("files of both kinds of dataChange: %w", ErrInvalidTxn)
+	}
+	if len(t.domains) > 0 && !supports(s.state.protocol, featDomains) && t.protocol == nil {
+		return fmt.Errorf("domain metadata without its feature: %w", ErrInvalidTxn)
+	}
+	return t.checkUpgrade(s)
+}
+
+// checkUpgrade judges new metadata and a new protocol: the table stays itself,
+// versions and features only grow, and the protocol covers what is used.
+func (t *Txn) checkUpgrade(s *Snapshot) error {
+	if t.protocol == nil && t.metadata == nil {
+		return nil
+	}
+	then, after := *s.state, *s
+	after.state = &then
+	if t.protocol != nil {
+		then.protocol = t.protocol
+		if err := grows(s.state.protocol, t.protocol); err != nil {
+			return err
+		}
+	}
+	if m := t.metadata; m != nil {
+		if m.ID != s.TableID() {
+			return fmt.Errorf("another table id: %w", ErrInvalidTxn)
+		}
+		schema, err := ParseSchema(m.SchemaString)
+		if err != nil {
+			return err
+		}
+		then.metadata, after.schema = m, schema
+	}
+	for f := range neededFeatures(after.schema, after.Properties()) {
+		if !supports(then.protocol, f) {
+			return fmt.Errorf("protocol lacks feature %s: %w", f, ErrInvalidTxn)
+		}
+	}
+	return CheckWritable(&after, t.op.Duties...)
+}
+
+func grows(old, now *action.Protocol) error {
+	if now.MinReaderVersion < old.MinReaderVersion || now.MinWriterVersion < old.MinWriterVersion {
+		return fmt.Errorf("protocol versions shrink: %w", ErrInvalidTxn)
+	}
+	for _, f := range writerFeatures(old) {
+		if !supports(now, f) {
+			return fmt.Errorf("protocol loses feature %s: %w", f, ErrInvalidTxn)
+		}
+	}
+	return nil
+}
+
+// writerFeatures lists the features that a protocol has, implied ones included.
+func writerFeatures(p *action.Protocol) []string {
+	if p.MinWriterVersion >= 7 {
+		return p.WriterFeatures
+	}
+	var list []string
+	for version := 2; version <= p.MinWriterVersion; version++ {
+		list = append(list, legacyWriter[version]...)
+	}
+	return list
+}
+
+// blindAppend: only files added, and nothing read (protocol of conflicts).
+func (t *Txn) blindAppend() bool {
+	return len(t.adds) > 0 && len(t.removes) == 0 && t.metadata == nil && t.protocol == nil &&
+		!t.reads.whole && len(t.reads.files) == 0 && len(t.reads.partitions) == 0
+}
