@@ -59,6 +59,11 @@ func bind(n ast.IsNode, attributes map[string]string) ast.IsNode {
 		return ast.NodeTypeOr{BinaryNode: binary(bind(n.Left, attributes), bind(n.Right, attributes))}
 	case ast.NodeTypeContains:
 		return bindContains(n, attributes)
+	case ast.NodeTypeLike:
+		if l, ok := asOperand(n.Arg); ok && l.attribute != "" && !storable(attributes[l.attribute]) {
+			return unknownNode
+		}
+		return n
 	case ast.NodeTypeExtensionCall:
 		op, ok := decimalMethods[string(n.Name)]
 		if !ok || len(n.Args) != 2 {
@@ -140,7 +145,7 @@ func bindContains(n ast.NodeTypeContains, attributes map[string]string) ast.IsNo
 func asKind(s types.String, like types.Value) (types.Value, bool) {
 	switch like.(type) {
 	case types.String:
-		return s, true
+		return s, storable(string(s))
 	case types.Long:
 		return asLong(s)
 	case types.Decimal:

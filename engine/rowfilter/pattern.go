@@ -106,8 +106,12 @@ func likeText(pieces []piece) string {
 	return b.String()
 }
 
-// sqlMatch prints the test of a column against pieces. The forms with a
-// function of their own need no escape, and a prefix can skip files.
+// matchesAll reports whether every text fits the pieces.
+func matchesAll(pieces []piece) bool { return len(pieces) == 1 && pieces[0].any }
+
+// sqlMatch prints the test of a column against pieces that do not match all.
+// It is NULL for NULL. The forms with a function of their own need no escape,
+// and a prefix can skip files.
 func sqlMatch(column string, pieces []piece) (string, bool) {
 	for _, p := range pieces {
 		if !storable(p.text) {
@@ -120,8 +124,6 @@ func sqlMatch(column string, pieces []piece) (string, bool) {
 		return column + " = ''", true
 	case len(pieces) == 1 && !pieces[0].any:
 		return column + " = " + text(0), true
-	case len(pieces) == 1:
-		return column + " IS NOT NULL", true
 	case len(pieces) == 2 && pieces[1].any:
 		return "system.main.prefix(" + column + ", " + text(0) + ")", true
 	case len(pieces) == 2:

@@ -70,6 +70,9 @@ func (t *sqlTerms) match(l operand, pieces []piece) truth {
 	if !ok || parseType(c.Type).class != classText {
 		return unknown
 	}
+	if matchesAll(pieces) {
+		return truth{yes: notNull(c.Name, sql), no: never, errs: map[string]bool{c.Name: true}}
+	}
 	test, ok := sqlMatch(sql, pieces)
 	if !ok {
 		return unknown
