@@ -1,0 +1,211 @@
+package sqlguard
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/lakewarden/lakewarden/engine"
+)
+
+// Relation is what one TableRef reads, for one principal.
+type Relation struct {
+	// Columns are the columns that the caller sees, in order.
+	Columns []engine.Column
+	// Source is the table at its version.
+	Source engine.Source
+	// Filtered says that the caller sees a part of the table: the statement
+	// then reads a copy made by a barrier.
+	Filtered bool
+	// Predicate says which rows the caller sees: SQL of ours over the alias
+	// "t". Empty means all rows.
+	Predicate string
+	// ColumnExpr replaces columns (in lower case) by SQL of ours over the alias
+	// "t": masks. It implies Filtered.
+	ColumnExpr map[string]string
+	// KeepWhole leaves conditions of the statement out of the copy, so that the
+	// time a copy takes tells nothing about hidden rows.
+	KeepWhole bool
+	// Inline is SQL of ours that answers instead of a source: a SELECT without
+	// tables, with the columns of Columns. It serves information_schema.
+	Inline string
+}
+
+// Plan is a statement that the engine may run.
+type Plan struct {
+	SQL      string
+	Sources  []engine.Source
+	Barriers []engine.Barrier
+	// Nondeterministic: see Query.Nondeterministic.
+	Nondeterministic bool
+	// ReadsFiltered says that at least one table is a filtered copy, so that
+	// engine errors must not be shown in detail.
+	ReadsFiltered bool
+}
+
+// Bind puts the relations in the place of the statement's tables, in the order
+// of Tables, and prints the result. It refuses with CodePrinter if the printed
+// SQL does not parse back to the very same tree. Other errors are those of the
+// parser.
+func (q *Query) Bind(ctx context.Context, parser engine.Parser, relations []Relation) (*Plan, error) {
+	if q.kind == KindShowTables || q.kind == KindShowAllTables {
+		return nil, refuse(CodeStatement, "SHOW TABLES", "SHOW TABLES reads no table")
+	}
+	if len(relations) != len(q.tables) {
+		return nil, fmt.Errorf("binding %d relations to %d tables", len(relations), len(q.tables))
+	}
+	b := &binding{q: q, plan: &Plan{Nondeterministic: q.volatile}, copies: map[*node]*node{}}
+	for _, t := range q.tables {
+		b.copies[t.node] = nil
+	}
+	for _, v := range q.values {
+		b.copies[v.node] = nil
+	}
+	stmt := b.copy(q.root.list("statements")[0]).(*node)
+	push := q.conjuncts(relations)
+	for i, t := range q.tables {
+		if err := b.replace(ctx, parser, t, relations[i], push[i]); err != nil {
+			return nil, err
+		}
+	}
+	b.bareWords(relations)
+	sql, err := printTree(ctx, parser, stmt)
+	if err != nil {
+		return nil, unprintable(ctx, err)
+	}
+	if err := verify(ctx, parser, stmt, sql); err != nil {
+		return nil, err
+	}
+	b.plan.SQL = sql
+	return b.plan, nil
+}
+
+type binding struct {
+	q    *Query
+	plan *Plan
+	// copies maps the nodes that Bind changes to their copies.
+	copies map[*node]*node
+}
+
+// copy clones a tree and notes the copies of the nodes that will change.
+func (b *binding) copy(v any) any {
+	switch v := v.(type) {
+	case *node:
+		if v == nil {
+			return nil
+		}
+		out := &node{keys: append([]string(nil), v.keys...), vals: make([]any, len(v.vals))}
+		if _, tracked := b.copies[v]; tracked {
+			b.copies[v] = out
+		}
+		for i, x := range v.vals {
+			out.vals[i] = b.copy(x)
+		}
+		return out
+	case []any:
+		out := make([]any, len(v))
+		for i, x := range v {
+			out[i] = b.copy(x)
+		}
+		return out
+	}
+	return v
+}
+
+// replace turns a table reference into a subquery of ours under the same alias.
+func (b *binding) replace(ctx context.Context, parser engine.Parser, t *tableUse, r Relation, conjuncts []string) error {
+	ref := b.copies[t.node]
+	query, err := b.relation(ctx, parser, t, r, conjuncts)
+	if err != nil {
+		return err
+	}
+	if sample := ref.child("sample"); sample != nil {
+		query.child("from_table").set("sample", sample)
+	}
+	ref.become(obj("type", "SUBQUERY", "alias", t.Alias, "sample", nil,
+		"subquery", statementNode(query), "column_name_alias", ref.list("column_name_alias")))
+	return nil
+}
+
+// relation is the SELECT that stands for a table.
+func (b *binding) relation(ctx context.Context, parser engine.Parser, t *tableUse, r Relation, conjuncts []string) (*node, error) {
+	if len(r.Columns) == 0 {
+		return nil, refuse(CodeStatement, t.Name, "the table %s has no visible column", t.Name)
+	}
+	if r.Inline != "" {
+		raw, err := parser.Serialize(ctx, r.Inline)
+		if err != nil {
+			return nil, fmt.Errorf("parsing the inline relation of %s: %w", t.Name, err)
+		}
+		root, refusal := readTree(raw, b.q.opts.Limits)
+		if refusal != nil {
+			return nil, fmt.Errorf("inline relation of %s: %w", t.Name, error(refusal))
+		}
+		from := obj("type", "SUBQUERY", "alias", "t", "sample", nil, "subquery", root.list("statements")[0].(*node), "column_name_alias", []any{})
+		return selectNode(columnList(r.Columns), from), nil
+	}
+	if !r.Filtered && len(r.ColumnExpr) == 0 && r.Predicate == "" {
+		b.source(r.Source)
+		return selectNode(columnList(r.Columns), tableNode(r.Source.Database(), "main", engine.SourceTable)), nil
+	}
+	columns := b.q.neededColumns(t, r.Columns)
+	barrier := makeBarrier(r, columns, conjuncts)
+	b.barrier(barrier)
+	return selectNode(columnList(columns), tableNode(engine.BarrierDatabase, engine.BarrierSchema, barrier.Name)), nil
+}
+
+func columnList(columns []engine.Column) []any {
+	out := make([]any, len(columns))
+	for i, c := range columns {
+		out[i] = columnNode(c.Name)
+	}
+	return out
+}
+
+func (b *binding) source(s engine.Source) {
+	for _, have := range b.plan.Sources {
+		if have == s {
+			return
+		}
+	}
+	b.plan.Sources = append(b.plan.Sources, s)
+}
+
+func (b *binding) barrier(add engine.Barrier) {
+	b.source(add.Source)
+	b.plan.ReadsFiltered = true
+	for _, have := range b.plan.Barriers {
+		if have.Name == add.Name {
+			return
+		}
+	}
+	b.plan.Barriers = append(b.plan.Barriers, add)
+}
+
+// bareWords replaces current_user and its like, unless a column may have that
+// name.
+func (b *binding) bareWords(relations []Relation) {
+	columns := map[string]bool{}
+	for _, r := range relations {
+		for _, c := range r.Columns {
+			columns[strings.ToLower(c.Name)] = true
+		}
+	}
+	for _, v := range b.q.values {
+		n := b.copies[v.node]
+		word := strings.ToLower(n.strings("column_names")[0])
+		if columns[word] || b.q.defined[word] {
+			continue
+		}
+		text := b.q.opts.User
+		switch v.word {
+		case "catalog":
+			text = b.q.opts.Catalog
+		case "schema":
+			text = b.q.opts.Schema
+		}
+		lit := textNode(text)
+		lit.set("alias", n.str("alias"))
+		n.become(lit)
+	}
+}

@@ -1,0 +1,23 @@
+// Package sqlguard is the first wall between user SQL and the engine: text goes
+// in, and out comes a plan in which every table reference was replaced by ours,
+// or a typed refusal.
+//
+// The flow has two steps. [Parse] lets DuckDB parse the text into a JSON tree,
+// checks that tree against a closed grammar, and reports which tables the
+// statement reads. The caller resolves these for one principal, and
+// [Query.Bind] puts our own subqueries in their place and prints the result.
+//
+// Invariants:
+//   - Closed grammar: a node type, field, enumeration value, function or cast
+//     target that is not listed is refused, also when a newer DuckDB adds it.
+//   - User text never reaches the engine. What runs was printed from the
+//     checked tree, and the print was parsed again and found equal to it.
+//   - After Bind every base table of the tree is ours: a pinned source or a
+//     filtered copy, under a name that no user can write. CTEs are renamed, so
+//     that a mistake in name resolution ends in an error and not in a read.
+//   - The only conjuncts that move inside a filtered copy compare a bare column
+//     with a constant of that column's type; they cannot fail on any row.
+//
+// The package knows no catalog, policy or engine: it imports package engine
+// only. It executes no SQL.
+package sqlguard

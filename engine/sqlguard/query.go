@@ -1,0 +1,273 @@
+package sqlguard
+
+import (
+	"context"
+	"errors"
+	"sort"
+	"strings"
+	"time"
+
+	"github.com/lakewarden/lakewarden/engine"
+)
+
+// Kind is the kind of statement.
+type Kind int
+
+// The kinds.
+const (
+	// KindSelect is a query; DESCRIBE and SUMMARIZE of a query or table are
+	// queries too.
+	KindSelect Kind = iota
+	// KindExplain is EXPLAIN of a query. The plan text is made elsewhere: the
+	// query is parsed and bound like any other, and must not be run.
+	KindExplain
+	// KindShowTables is SHOW TABLES [FROM schema]. It has no tables and no
+	// plan; the caller answers it from the catalog.
+	KindShowTables
+	// KindShowAllTables is SHOW ALL TABLES.
+	KindShowAllTables
+)
+
+// Options says what a statement may be and what names stand for. The zero
+// value is usable.
+type Options struct {
+	Limits Limits
+	// Catalog and Schema are what an unqualified name means; they decide which
+	// table a column written catalog.schema.table.column belongs to, and are
+	// the values of current_catalog and current_schema. Defaults: lake, main.
+	Catalog, Schema string
+	// User is the value of current_user. Default: user.
+	User string
+	// Version is the value of version(). Default: Lakewarden.
+	Version string
+}
+
+// TableRef is one reference of the statement to a table of the lake. CTEs and
+// table functions are none.
+type TableRef struct {
+	// Catalog and Schema are empty where the user wrote none.
+	Catalog, Schema, Name string
+	// Alias is how the statement calls the table: the user's alias, or Name.
+	Alias string
+	// AtVersion and AtTimestamp hold the AT clause; at most one is set.
+	AtVersion   *int64
+	AtTimestamp *time.Time
+	Position    Position
+}
+
+// Parameters are the parameters of the statement: either Positional is the
+// number that must be given, or Named holds their names, sorted.
+type Parameters struct {
+	Positional int
+	Named      []string
+}
+
+// Query is a statement that passed the guard. It is immutable and safe for
+// concurrent use.
+type Query struct {
+	text     string
+	opts     Options
+	kind     Kind
+	show     TableRef // catalog and schema of SHOW TABLES FROM
+	root     *node
+	tables   []*tableUse
+	selects  []*selectUse
+	params   Parameters
+	names    map[string][]Position
+	volatile bool
+
+	needed    map[string]bool // every name that may be a column
+	singles   map[string]bool // names that stand alone: may be a whole row
+	rowStars  map[string]bool // x of x.*
+	allNeeded bool
+	defined   map[string]bool // names that the statement itself gives to columns
+	values    []*sqlValue
+}
+
+// tableUse is one table reference with its node of the tree.
+type tableUse struct {
+	TableRef
+	node     *node
+	aliased  bool
+	star     bool // all columns are needed
+	sampled  bool
+	position int
+}
+
+// sqlValue is a bare word such as current_user: a column if one of that name
+// exists, else a constant.
+type sqlValue struct {
+	node *node
+	word string
+}
+
+// Parse checks sql and reports what it reads. Errors are *Error, or those of
+// the parser other than syntax errors.
+func Parse(ctx context.Context, parser engine.Parser, sql string, opts Options) (*Query, error) {
+	opts.Limits = opts.Limits.withDefaults()
+	setDefault(&opts.Catalog, "lake")
+	setDefault(&opts.Schema, "main")
+	setDefault(&opts.User, "user")
+	setDefault(&opts.Version, "Lakewarden")
+	if len(sql) > opts.Limits.Bytes {
+		return nil, refuse(CodeTooLarge, "", "the statement is longer than %d bytes", opts.Limits.Bytes)
+	}
+	q := &Query{text: sql, opts: opts}
+	if err := q.parse(ctx, parser); err != nil {
+		var e *Error
+		if errors.As(err, &e) {
+			if e.pos > 0 {
+				p := place(sql, e.pos-1)
+				e.Line, e.Column = p.Line, p.Column
+			}
+			return nil, e
+		}
+		return nil, err
+	}
+	return q, nil
+}
+
+func setDefault(s *string, def string) {
+	if *s == "" {
+		*s = def
+	}
+}
+
+func (q *Query) parse(ctx context.Context, parser engine.Parser) error {
+	text, explain, refusal := stripExplain(q.text)
+	if refusal != nil {
+		return refusal
+	}
+	if explain {
+		q.kind = KindExplain
+	}
+	raw, err := parser.Serialize(ctx, text)
+	if err != nil {
+		return parserError(err, q.text)
+	}
+	root, refusal := readTree(raw, q.opts.Limits)
+	if refusal != nil {
+		return refusal
+	}
+	q.root = root
+	a := &analysis{q: q}
+	if refusal := a.statement(root.list("statements")[0].(*node)); refusal != nil {
+		return refusal
+	}
+	return a.finish(ctx, parser)
+}
+
+// readTree decodes the parser's answer and holds it against the grammar.
+func readTree(raw []byte, limits Limits) (*node, *Error) {
+	root, err := decodeTree(raw, limits.Depth)
+	switch {
+	case errors.Is(err, errDepth):
+		return nil, refuse(CodeTooComplex, "", "the statement is nested too deeply")
+	case err != nil:
+		return nil, refuse(CodeSyntaxNode, "", "the statement holds text or numbers that cannot be passed on")
+	}
+	for _, key := range root.keys {
+		if key != "error" && key != "statements" {
+			return nil, malformed("unknown field " + key)
+		}
+	}
+	list := root.list("statements")
+	if root.flag("error") || len(list) != 1 {
+		return nil, refuse(CodeStatement, "", "send exactly one statement")
+	}
+	c := &shapeCheck{limits: limits}
+	return root, c.check(list[0], kStatement)
+}
+
+// parserError puts the parser's error into our words.
+func parserError(err error, text string) error {
+	var e *engine.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	switch e.Kind {
+	case engine.KindNotSelect:
+		return refuse(CodeStatement, firstWord(text), "only SELECT, DESCRIBE, SUMMARIZE, SHOW TABLES and EXPLAIN are served")
+	case engine.KindSyntax:
+		out := refuse(CodeSyntax, "", "the statement does not parse")
+		if e.Position >= 0 && e.Position <= len(text) {
+			out.pos = e.Position + 1
+			if w := firstWord(text[e.Position:]); w != "" {
+				out.Name = w
+				out.Message = "syntax error near " + w
+			} else {
+				out.Message = "the statement ends too early"
+			}
+		}
+		return out
+	}
+	return err
+}
+
+// firstWord returns the first word or sign of s, at most 40 bytes.
+func firstWord(s string) string {
+	s = strings.TrimLeft(s, " \t\r\n")
+	end := 0
+	for end < len(s) && end < 40 && (isWord(s[end])) {
+		end++
+	}
+	if end == 0 && s != "" && s[0] < 0x80 {
+		end = 1
+	}
+	return s[:end]
+}
+
+func isWord(b byte) bool {
+	return b == '_' || b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || b >= '0' && b <= '9'
+}
+
+// Kind returns the kind of the statement.
+func (q *Query) Kind() Kind { return q.kind }
+
+// ShowSchema returns catalog and schema of SHOW TABLES FROM, empty if not given.
+func (q *Query) ShowSchema() (catalog, schema string) { return q.show.Catalog, q.show.Schema }
+
+// Tables returns the references to tables, in the order in which Bind expects
+// their relations. One table may be referenced several times.
+func (q *Query) Tables() []TableRef {
+	out := make([]TableRef, len(q.tables))
+	for i, t := range q.tables {
+		out[i] = t.TableRef
+	}
+	return out
+}
+
+// Parameters returns the parameters of the statement.
+func (q *Query) Parameters() Parameters { return q.params }
+
+// Nondeterministic reports whether two runs over the same data may differ by
+// the statement's own doing: random, now, sampling.
+func (q *Query) Nondeterministic() bool { return q.volatile }
+
+// Names maps every name of the statement (column, table or function, in lower
+// case) to the places where it stands, in order. It serves messages about a
+// name that the engine could not resolve.
+func (q *Query) Names() map[string][]Position {
+	out := make(map[string][]Position, len(q.names))
+	for k, v := range q.names {
+		out[k] = append([]Position(nil), v...)
+	}
+	return out
+}
+
+// Position returns the first place of a name, or the zero Position.
+func (q *Query) Position(name string) Position {
+	if p := q.names[strings.ToLower(name)]; len(p) > 0 {
+		return p[0]
+	}
+	return Position{}
+}
+
+func sortedKeys(m map[string]bool) []string {
+	out := make([]string, 0, len(m))
+	for k := range m {
+		out = append(out, k)
+	}
+	sort.Strings(out)
+	return out
+}
