@@ -86,7 +86,8 @@ type DeniedError struct {
 	// Scope is the missing scope.
 	Scope string
 	// Reason is a stable snake_case word for refusals that are not about a
-	// scope: "role_escalation", "not_owner", "system_only".
+	// scope: "role_escalation", "not_owner", "system_only", "viewer_mismatch",
+	// "actor_mismatch", "local_storage_needs_admin".
 	Reason string
 }
 

@@ -1,0 +1,144 @@
+package authz
+
+import (
+	"context"
+	"time"
+
+	"github.com/lakewarden/lakewarden/auth"
+	"github.com/lakewarden/lakewarden/catalog"
+)
+
+// ownKeys checks that the actor may manage keys of its own.
+func (a actor) ownKeys() error {
+	if a.system || a.principal.MayManageOwnKeys() {
+		return nil
+	}
+	return &catalog.DeniedError{Scope: string(auth.ScopeAPIKeysCreate)}
+}
+
+// CreateAPIKey makes keys of the actor's own, no wider and reaching no further
+// than the actor.
+func (s *Store) CreateAPIKey(ctx context.Context, key catalog.NewAPIKey) (none catalog.APIKey, err error) {
+	a, err := actorFrom(ctx)
+	if err != nil {
+		return none, err
+	}
+	if err := a.in(key.Org); err != nil {
+		return none, err
+	}
+	if err := a.ownKeys(); err != nil {
+		return none, err
+	}
+	if !a.system {
+		if err := a.signs(key.User); err != nil {
+			return none, err
+		}
+		if err := a.principal.CheckGrant(auth.StoredScopes(key.Scopes)); err != nil {
+			return none, err
+		}
+		if a.viewer.Limited && key.Workspace != "" && key.Workspace != a.viewer.Workspace {
+			return none, catalog.ErrNotFound
+		}
+	}
+	return s.inner.CreateAPIKey(ctx, key)
+}
+
+// APIKeyByPrefix is for the system: authentication.
+func (s *Store) APIKeyByPrefix(ctx context.Context, prefix string) (catalog.APIKey, error) {
+	if err := systemOnly(ctx); err != nil {
+		return catalog.APIKey{}, err
+	}
+	return s.inner.APIKeyByPrefix(ctx, prefix)
+}
+
+// APIKey is open to the owner; keys of others need users:write and are
+// otherwise not found.
+func (s *Store) APIKey(ctx context.Context, org catalog.OrgID, key catalog.KeyID) (catalog.APIKey, error) {
+	_, found, err := s.key(ctx, org, key)
+	return found, err
+}
+
+func (s *Store) key(ctx context.Context, org catalog.OrgID, key catalog.KeyID) (a actor, found catalog.APIKey, err error) {
+	if a, err = actorFrom(ctx); err != nil {
+		return a, found, err
+	}
+	if err := a.in(org); err != nil {
+		return a, found, err
+	}
+	administers := a.in(org, auth.ScopeUsersWrite) == nil
+	if !administers {
+		if err := a.ownKeys(); err != nil {
+			return a, found, err
+		}
+	}
+	if found, err = s.inner.APIKey(ctx, org, key); err != nil {
+		return a, found, err
+	}
+	if !administers && !a.isUser(found.User) {
+		return a, catalog.APIKey{}, catalog.ErrNotFound
+	}
+	return a, found, nil
+}
+
+// ListAPIKeys lists the actor's own keys; those of others need users:write.
+func (s *Store) ListAPIKeys(ctx context.Context, org catalog.OrgID, filter catalog.APIKeyFilter, page catalog.Page) (none catalog.List[catalog.APIKey], err error) {
+	a, err := actorFrom(ctx)
+	if err != nil {
+		return none, err
+	}
+	if err := a.in(org); err != nil {
+		return none, err
+	}
+	if a.isUser(filter.User) {
+		err = a.ownKeys()
+	} else {
+		err = a.in(org, auth.ScopeUsersWrite)
+	}
+	if err != nil {
+		return none, err
+	}
+	return s.inner.ListAPIKeys(ctx, org, filter, page)
+}
+
+// RevokeAPIKey is open to the owner; keys of others need users:write.
+func (s *Store) RevokeAPIKey(ctx context.Context, org catalog.OrgID, key catalog.KeyID) (catalog.APIKey, error) {
+	if _, _, err := s.key(ctx, org, key); err != nil {
+		return catalog.APIKey{}, err
+	}
+	return s.inner.RevokeAPIKey(ctx, org, key)
+}
+
+// RotateAPIKey is open to the owner only, because the new key acts as the
+// owner. The successor is no wider than the key it replaces nor than what the
+// actor's own credential carries: otherwise a narrow key could trade a wide one
+// for a copy that it knows.
+func (s *Store) RotateAPIKey(ctx context.Context, org catalog.OrgID, key catalog.KeyID, successor catalog.NewAPIKey, grace time.Duration) (none catalog.APIKey, err error) {
+	a, old, err := s.key(ctx, org, key)
+	if err != nil {
+		return none, err
+	}
+	if !a.system {
+		if !a.isUser(old.User) {
+			return none, &catalog.DeniedError{Reason: "not_owner"}
+		}
+		if err := a.ownKeys(); err != nil {
+			return none, err
+		}
+		wanted := auth.StoredScopes(successor.Scopes)
+		if !auth.StoredScopes(old.Scopes).Contains(wanted) || !a.principal.Granted.Contains(wanted) {
+			return none, auth.ErrScopeEscalation
+		}
+		if a.viewer.Limited && old.Workspace != "" && old.Workspace != a.viewer.Workspace {
+			return none, catalog.ErrNotFound
+		}
+	}
+	return s.inner.RotateAPIKey(ctx, org, key, successor, grace)
+}
+
+// TouchAPIKey is for the system: authentication.
+func (s *Store) TouchAPIKey(ctx context.Context, key catalog.KeyID, at time.Time) error {
+	if err := systemOnly(ctx); err != nil {
+		return err
+	}
+	return s.inner.TouchAPIKey(ctx, key, at)
+}

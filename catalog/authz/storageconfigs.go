@@ -1,0 +1,128 @@
+package authz
+
+import (
+	"context"
+
+	"github.com/lakewarden/lakewarden/auth"
+	"github.com/lakewarden/lakewarden/catalog"
+)
+
+// lakeScopes are those that work on tables one way or another: each of them
+// needs tables and their configurations to be found. Routes ask for the one
+// scope that they are about.
+func lakeScopes() []auth.Scope {
+	return []auth.Scope{
+		auth.ScopeTablesRead, auth.ScopeTablesQuery, auth.ScopeDomainsRead, auth.ScopeDomainsWrite,
+		auth.ScopeRowsInsert, auth.ScopeRowsUpdate, auth.ScopeRowsDelete,
+		auth.ScopeTablesCreate, auth.ScopeTablesModify,
+		auth.ScopeStorageRead, auth.ScopeStorageWrite, auth.ScopeStorageConfigure,
+		auth.ScopePoliciesRead, auth.ScopePoliciesWrite,
+	}
+}
+
+// looks checks a read through a viewer.
+func looks(ctx context.Context, v catalog.Viewer) error {
+	a, err := actorFrom(ctx)
+	if err != nil {
+		return err
+	}
+	return a.through(v, lakeScopes()...)
+}
+
+// CreateStorageConfig needs storage:configure where the configuration will be:
+// in a workspace, of which the actor must be a member, also
+// storage_configs:share. The owner is the actor. Local storage names a
+// directory of the server, so it needs an administrator.
+func (s *Store) CreateStorageConfig(ctx context.Context, config catalog.NewStorageConfig) (none catalog.StorageConfig, err error) {
+	a, err := actorFrom(ctx)
+	if err != nil {
+		return none, err
+	}
+	if err := a.in(config.Org); err != nil {
+		return none, err
+	}
+	if a.system {
+		return s.inner.CreateStorageConfig(ctx, config)
+	}
+	if err := a.signs(config.Owner); err != nil {
+		return none, err
+	}
+	if config.Kind == catalog.KindLocal && a.principal.Role != auth.RoleAdmin {
+		return none, &catalog.DeniedError{Reason: "local_storage_needs_admin"}
+	}
+	if config.Workspace != "" {
+		role, err := s.roleIn(ctx, a, config.Workspace)
+		if err == nil && role == "" {
+			err = catalog.ErrNotFound
+		}
+		if err != nil {
+			return none, err
+		}
+	}
+	scopes, _, err := s.scopesIn(ctx, a, config.Workspace)
+	if err != nil {
+		return none, err
+	}
+	if err := changesConfig(scopes, config.Workspace); err != nil {
+		return none, err
+	}
+	return s.inner.CreateStorageConfig(ctx, config)
+}
+
+// changesConfig checks the scopes that a change of a configuration needs.
+func changesConfig(scopes auth.ScopeSet, workspace catalog.WorkspaceID) error {
+	if err := holds(scopes, []auth.Scope{auth.ScopeStorageConfigure}); err != nil || workspace == "" {
+		return err
+	}
+	return holds(scopes, []auth.Scope{auth.ScopeStorageConfigsShare})
+}
+
+// StorageConfig needs a scope that works on tables or storage.
+func (s *Store) StorageConfig(ctx context.Context, viewer catalog.Viewer, config catalog.ConfigID) (catalog.StorageConfig, error) {
+	if err := looks(ctx, viewer); err != nil {
+		return catalog.StorageConfig{}, err
+	}
+	return s.inner.StorageConfig(ctx, viewer, config)
+}
+
+// StorageConfigBySchema needs a scope that works on tables or storage.
+func (s *Store) StorageConfigBySchema(ctx context.Context, viewer catalog.Viewer, schema string) (catalog.StorageConfig, error) {
+	if err := looks(ctx, viewer); err != nil {
+		return catalog.StorageConfig{}, err
+	}
+	return s.inner.StorageConfigBySchema(ctx, viewer, schema)
+}
+
+// ListStorageConfigs needs a scope that works on tables or storage.
+func (s *Store) ListStorageConfigs(ctx context.Context, viewer catalog.Viewer, page catalog.Page) (catalog.List[catalog.StorageConfig], error) {
+	if err := looks(ctx, viewer); err != nil {
+		return catalog.List[catalog.StorageConfig]{}, err
+	}
+	return s.inner.ListStorageConfigs(ctx, viewer, page)
+}
+
+// UpdateStorageConfig needs storage:configure where the configuration is, and
+// storage_configs:share in a workspace.
+func (s *Store) UpdateStorageConfig(ctx context.Context, viewer catalog.Viewer, config catalog.ConfigID, expectedVersion int64, change catalog.StorageConfigChange) (catalog.StorageConfig, error) {
+	if err := s.mayChange(ctx, viewer, config); err != nil {
+		return catalog.StorageConfig{}, err
+	}
+	return s.inner.UpdateStorageConfig(ctx, viewer, config, expectedVersion, change)
+}
+
+// DeleteStorageConfig needs what UpdateStorageConfig needs.
+func (s *Store) DeleteStorageConfig(ctx context.Context, viewer catalog.Viewer, config catalog.ConfigID, expectedVersion int64) error {
+	if err := s.mayChange(ctx, viewer, config); err != nil {
+		return err
+	}
+	return s.inner.DeleteStorageConfig(ctx, viewer, config, expectedVersion)
+}
+
+func (s *Store) mayChange(ctx context.Context, viewer catalog.Viewer, id catalog.ConfigID) error {
+	config, err := s.onConfig(ctx, viewer, id, auth.ScopeStorageConfigure)
+	if err != nil || config.Personal() {
+		return err
+	}
+	_, err = s.onConfig(ctx, viewer, id, auth.ScopeStorageConfigsShare)
+	return err
+}
