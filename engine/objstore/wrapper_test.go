@@ -57,7 +57,8 @@ func TestMetricsOutcomes(t *testing.T) {
 	require.ErrorIs(t, bucket.PutIfAbsent(ctx, "b", nil), objstore.ErrExists)
 	require.ErrorIs(t, bucket.PutIfAbsent(ctx, "c", nil), objstore.ErrUnknown)
 	require.ErrorIs(t, bucket.Put(ctx, "d", strings.NewReader("x"), 2), objstore.ErrSize)
-	for range bucket.List(ctx, "", objstore.ListOptions{}) {
+	for _, err := range bucket.List(ctx, "", objstore.ListOptions{}) {
+		require.NoError(t, err)
 		break
 	}
 	cancelled, cancel := context.WithCancel(ctx)

@@ -42,7 +42,7 @@ func WriterMain(open func(location string) (objstore.Bucket, error)) {
 	}
 	bucket, err := open(os.Getenv(envLocation))
 	if err != nil {
-		fmt.Fprintln(os.Stdout, "error", err)
+		report("error", err)
 		os.Exit(1)
 	}
 	// The parent lets all begin at once.
@@ -53,15 +53,22 @@ func WriterMain(open func(location string) (objstore.Bucket, error)) {
 		err := bucket.PutIfAbsent(context.Background(), contestedName(i), contestedBody(id, i))
 		switch {
 		case err == nil:
-			fmt.Fprintln(os.Stdout, "won", i)
+			report("won", i)
 		case errors.Is(err, objstore.ErrExists):
-			fmt.Fprintln(os.Stdout, "lost", i)
+			report("lost", i)
 		default:
-			fmt.Fprintln(os.Stdout, "error", err)
+			report("error", err)
 			os.Exit(1)
 		}
 	}
 	os.Exit(0)
+}
+
+// report tells the parent; without one there is nothing left to do.
+func report(words ...any) {
+	if _, err := fmt.Fprintln(os.Stdout, words...); err != nil {
+		os.Exit(1)
+	}
 }
 
 func contestedName(i int) string { return fmt.Sprintf("t/_delta_log/%020d.json", i) }
