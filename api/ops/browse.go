@@ -1,0 +1,154 @@
+package ops
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/lakewarden/lakewarden/auth"
+	"github.com/lakewarden/lakewarden/catalog"
+	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/sqlguard"
+)
+
+// Browse pages through the rows of one table. All pages of a walk come from the
+// version of the first one.
+type Browse struct{ Queries *Queries }
+
+// BrowseInput says which rows.
+type BrowseInput struct {
+	Table TablePath
+	// Select holds column names; empty means all.
+	Select []string
+	// Where is an SQL condition of the caller; empty means all rows.
+	Where string
+	// OrderBy holds column names, each with " asc" or " desc" behind it or not.
+	OrderBy []string
+	Page    catalog.Page
+}
+
+// BrowsePage is a running page. Next makes the token of the page that follows;
+// use it when the result was cut at Size rows.
+type BrowsePage struct {
+	*Rows
+	Size int
+	Next string
+}
+
+const browseList = "rows"
+
+// Run starts a page. Errors are those of [Queries.Run].
+func (o Browse) Run(ctx context.Context, in BrowseInput) (BrowsePage, error) {
+	a, err := ActorFrom(ctx)
+	if err != nil {
+		return BrowsePage{}, err
+	}
+	if err := a.Require(auth.ScopeTablesQuery); err != nil {
+		return BrowsePage{}, err
+	}
+	version, offset, err := o.start(ctx, a, in)
+	if err != nil {
+		return BrowsePage{}, err
+	}
+	size := in.Page.Limit()
+	sql, err := o.sql(ctx, in, version, offset, size)
+	if err != nil {
+		return BrowsePage{}, err
+	}
+	rows, err := o.Queries.Run(ctx, Query{SQL: sql, Schema: in.Table.Schema})
+	if err != nil {
+		return BrowsePage{}, err
+	}
+	next := catalog.Cursor{List: browseList, Key: fmt.Sprintf("%d/%d", version, offset+int64(size)), ID: in.digest()}
+	return BrowsePage{Rows: rows, Size: size, Next: next.Token()}, nil
+}
+
+// start reads the token, or pins the newest version.
+func (o Browse) start(ctx context.Context, a Actor, in BrowseInput) (version, offset int64, err error) {
+	cursor, ok, err := in.Page.Cursor(browseList)
+	if err != nil {
+		return 0, 0, err
+	}
+	if ok {
+		v, off, _ := strings.Cut(cursor.Key, "/")
+		version, err1 := strconv.ParseInt(v, 10, 64)
+		offset, err2 := strconv.ParseInt(off, 10, 64)
+		if err1 != nil || err2 != nil || version < 0 || offset < 0 || cursor.ID != in.digest() {
+			return 0, 0, invalid("page_token", "must be the token of a reply to the same request")
+		}
+		return version, offset, nil
+	}
+	t, err := in.Table.resolve(ctx, o.Queries.Store, a.Viewer)
+	if err != nil {
+		return 0, 0, err
+	}
+	_, snap, err := o.Queries.Tables.open(ctx, t)
+	if err != nil {
+		return 0, 0, err
+	}
+	return snap.Version(), 0, nil
+}
+
+// digest ties a token to the request that it was made for.
+func (in BrowseInput) digest() string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %q", in.Table, in.Select, in.Where, in.OrderBy))
+	return hex.EncodeToString(sum[:8])
+}
+
+// sql composes the statement. It is a statement of the caller like any other:
+// the guard reads every word of it. One row more than the page is asked for, to
+// know whether another page follows.
+func (o Browse) sql(ctx context.Context, in BrowseInput, version, offset int64, size int) (string, error) {
+	var b strings.Builder
+	b.WriteString("SELECT " + identifiers(in.Select, "*"))
+	fmt.Fprintf(&b, "\nFROM %s.%s AT (VERSION => %d)", engine.QuoteIdent(in.Table.Schema), engine.QuoteIdent(in.Table.Table), version)
+	if in.Where != "" {
+		// Alone, the condition must be one expression; then it is one in the
+		// statement too, whatever quotes, brackets or comments it holds.
+		if _, err := sqlguard.Parse(ctx, o.Queries.Parser, "SELECT (\n"+in.Where+"\n)", sqlguard.Options{Limits: o.Queries.Limits.Guard}); err != nil {
+			return "", invalid("where", "must be one SQL condition that is served")
+		}
+		b.WriteString("\nWHERE (\n" + in.Where + "\n)")
+	}
+	if len(in.OrderBy) > 0 {
+		order, err := ordering(in.OrderBy)
+		if err != nil {
+			return "", err
+		}
+		b.WriteString("\nORDER BY " + order)
+	}
+	fmt.Fprintf(&b, "\nLIMIT %d OFFSET %d", size+1, offset)
+	return b.String(), nil
+}
+
+func identifiers(names []string, all string) string {
+	if len(names) == 0 {
+		return all
+	}
+	quoted := make([]string, len(names))
+	for i, n := range names {
+		quoted[i] = engine.QuoteIdent(strings.TrimSpace(n))
+	}
+	return strings.Join(quoted, ", ")
+}
+
+func ordering(terms []string) (string, error) {
+	out := make([]string, len(terms))
+	for i, term := range terms {
+		name, direction := strings.TrimSpace(term), ""
+		if cut := strings.LastIndexByte(name, ' '); cut >= 0 {
+			switch word := strings.ToLower(name[cut+1:]); word {
+			case "asc", "desc":
+				name, direction = strings.TrimSpace(name[:cut]), " "+word
+			}
+		}
+		if name == "" {
+			return "", invalid("order_by", "must be column names, each followed by asc or desc or not")
+		}
+		out[i] = engine.QuoteIdent(name) + direction
+	}
+	return strings.Join(out, ", "), nil
+}

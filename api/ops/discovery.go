@@ -1,0 +1,104 @@
+package ops
+
+import (
+	"context"
+
+	"github.com/lakewarden/lakewarden/catalog"
+	"github.com/lakewarden/lakewarden/engine/storage"
+)
+
+// Discovered says what a discovery found and changed.
+type Discovered struct {
+	catalog.DiscoveryResult
+	// Problems are folders that hold a log which cannot be read. Tables that
+	// were registered there stay registered.
+	Problems []DiscoveryProblem
+	// Truncated: a limit was reached, so nothing was marked as vanished.
+	Truncated bool
+}
+
+// DiscoveryProblem is one folder that could not be registered.
+type DiscoveryProblem struct {
+	Path string
+	Err  error
+}
+
+// discover lists the root of a configuration and brings the catalog into line.
+func (o Tables) discover(ctx context.Context, a Actor, config catalog.StorageConfig, includeDropped bool) (Discovered, error) {
+	bucket, err := o.Opener.Bucket(ctx, config)
+	if err != nil {
+		return Discovered{}, err
+	}
+	found, err := storage.Discover(ctx, bucket, storage.DiscoverOptions{})
+	if err != nil {
+		return Discovered{}, err
+	}
+	known, err := o.registered(ctx, config)
+	if err != nil {
+		return Discovered{}, err
+	}
+	out := Discovered{Truncated: found.Truncated || len(found.Denied) > 0}
+	sync := catalog.Discovery{Complete: !out.Truncated, IncludeDropped: includeDropped}
+	for _, path := range found.Tables {
+		id, err := o.identity(ctx, config, path, known)
+		if err != nil {
+			if ctx.Err() != nil {
+				return out, ctx.Err()
+			}
+			out.Problems = append(out.Problems, DiscoveryProblem{Path: path, Err: err})
+		}
+		if id != "" {
+			sync.Found = append(sync.Found, catalog.FoundTable{Path: path, DeltaID: id})
+		}
+	}
+	// A table inside another one's partition folders is not listed; one that is
+	// registered and still there must not be taken for vanished.
+	for path, id := range known {
+		if !contains(found.Tables, path) {
+			if there, err := storage.IsTable(ctx, bucket, path); err == nil && there {
+				sync.Found = append(sync.Found, catalog.FoundTable{Path: path, DeltaID: id})
+			}
+		}
+	}
+	out.DiscoveryResult, err = o.Store.SyncTables(ctx, a.Viewer, config.ID, sync)
+	return out, err
+}
+
+// identity reads the id of the table at a path. When its log cannot be read, a
+// table that is registered there keeps its id and the error is returned too.
+func (o Tables) identity(ctx context.Context, config catalog.StorageConfig, path string, known map[string]catalog.DeltaID) (catalog.DeltaID, error) {
+	snap, err := o.Lake.Any(ctx, config, path)
+	if err != nil {
+		return known[path], err
+	}
+	return catalog.DeltaID(snap.TableID()), nil
+}
+
+// registered returns the ids of a configuration's tables that are not dropped.
+func (o Tables) registered(ctx context.Context, config catalog.StorageConfig) (map[string]catalog.DeltaID, error) {
+	known := map[string]catalog.DeltaID{}
+	viewer := catalog.SystemViewer(config.Org)
+	page := catalog.Page{Size: catalog.MaxPageSize}
+	for {
+		list, err := o.Store.ListTables(ctx, viewer, catalog.TableFilter{Config: config.ID}, page)
+		if err != nil {
+			return nil, err
+		}
+		for _, t := range list.Items {
+			known[t.Path] = t.DeltaID
+		}
+		if list.Next == "" {
+			return known, nil
+		}
+		page.Token = list.Next
+	}
+}
+
+func contains(sorted []string, text string) bool {
+	for _, s := range sorted {
+		if s == text {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,65 @@
+package ops
+
+import (
+	"fmt"
+	"iter"
+	"strings"
+)
+
+// failure is a sentinel of this package; it names its line in the table of
+// errors.
+type failure struct{ code, text string }
+
+// Error implements error.
+func (f *failure) Error() string { return f.text }
+
+// ProblemCode names the line in the table of errors.
+func (f *failure) ProblemCode() string { return f.code }
+
+var (
+	// ErrTableVanished: the catalog has the table, its folder has no log any
+	// more. Restore the folder or drop the table: 409.
+	ErrTableVanished error = &failure{"table_vanished", "table vanished"}
+	// ErrTableIdentity: another Delta table lies where a governed one was. A
+	// holder of rls_policies:write decides: 409.
+	ErrTableIdentity error = &failure{"table_identity_changed", "table identity changed"}
+	// ErrTableAmbiguous: two live tables with one id are visible: 409.
+	ErrTableAmbiguous error = &failure{"table_id_ambiguous", "table id ambiguous"}
+	// ErrStorageKind: the kind of storage cannot be read by this server: 422.
+	ErrStorageKind error = &failure{"wrong_kind", "storage kind not supported"}
+	// ErrStale: this replica could not confirm the catalog for too long to
+	// answer by it: 503, retry.
+	ErrStale error = &failure{"unavailable", "catalog not confirmed"}
+)
+
+// StatementError is a statement that cannot run, in our own words.
+type StatementError struct {
+	// Code is a line of the table of errors.
+	Code string
+	// Line and Column are the place in the caller's text, from 1; 0 if unknown.
+	Line, Column int
+	Message      string
+	// Near holds up to three names that the caller can see.
+	Near []string
+}
+
+// Error implements error.
+func (e *StatementError) Error() string {
+	var b strings.Builder
+	if e.Line > 0 {
+		fmt.Fprintf(&b, "line %d, column %d: ", e.Line, e.Column)
+	}
+	b.WriteString(e.Message)
+	if len(e.Near) > 0 {
+		b.WriteString("; near: " + strings.Join(e.Near, ", "))
+	}
+	return b.String()
+}
+
+// ProblemCode names the line in the table of errors.
+func (e *StatementError) ProblemCode() string { return e.Code }
+
+// FieldProblems says where in the statement.
+func (e *StatementError) FieldProblems() iter.Seq2[string, string] {
+	return func(yield func(string, string) bool) { yield("sql", e.Error()) }
+}

@@ -1,0 +1,68 @@
+package ops
+
+import (
+	"context"
+
+	"github.com/lakewarden/lakewarden/catalog"
+	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/rowfilter"
+)
+
+// subject is whom policies are compiled for.
+type subject struct {
+	user       catalog.UserID
+	role       catalog.Role
+	attributes map[string]string
+}
+
+func subjectOf(m catalog.Membership) subject {
+	return subject{user: m.User, role: m.Role, attributes: m.Attributes}
+}
+
+// enforced are the enabled policies that can concern some tables.
+type enforced []catalog.Policy
+
+// policiesFor reads what is enforced on the tables, in one statement.
+func policiesFor(ctx context.Context, store catalog.Policies, org catalog.OrgID, tables []catalog.LocatedTable) (enforced, error) {
+	ids := make([]catalog.DeltaID, len(tables))
+	for i, t := range tables {
+		ids[i] = t.DeltaID
+	}
+	return store.EnabledPolicies(ctx, org, ids)
+}
+
+// on returns the policies of one table: its own, and those of every table that
+// has their column.
+func (e enforced) on(table catalog.DeltaID, columns []engine.Column) []catalog.Policy {
+	var out []catalog.Policy
+	for _, p := range e {
+		switch {
+		case p.Table == table:
+		case p.Table == "" && (p.Column == "" || rowfilter.HasColumn(columns, p.Column)):
+		default:
+			continue
+		}
+		out = append(out, p)
+	}
+	return out
+}
+
+// tableAlias is what the columns of a predicate are qualified with.
+const tableAlias = "t"
+
+// filter compiles the policies of one table for one subject.
+func (e enforced) filter(s subject, table catalog.DeltaID, columns []engine.Column) (rowfilter.Filter, error) {
+	policies := e.on(table, columns)
+	request := rowfilter.Request{
+		Policies:  make([]rowfilter.Policy, len(policies)),
+		Principal: rowfilter.Principal{UserID: string(s.user), Role: string(s.role), Attributes: s.attributes},
+		Columns:   columns,
+		Alias:     tableAlias,
+	}
+	for i, p := range policies {
+		request.Policies[i] = rowfilter.Policy{
+			ID: string(p.ID), Version: p.Version, Kind: rowfilter.Kind(p.Kind), Text: p.Text, ColumnName: p.Column,
+		}
+	}
+	return rowfilter.Compile(request)
+}

@@ -1,0 +1,176 @@
+package ops
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/lakewarden/lakewarden/catalog"
+	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/delta"
+	"github.com/lakewarden/lakewarden/engine/objstore"
+)
+
+// Opener opens the bucket at the root of a storage configuration.
+type Opener interface {
+	Bucket(ctx context.Context, config catalog.StorageConfig) (objstore.Bucket, error)
+}
+
+// Lake opens tables and keeps their newest snapshots for all callers. Who may
+// see a table is not its question: callers hand in tables that the catalog has
+// resolved for somebody.
+type Lake struct {
+	opener Opener
+	opts   delta.Options
+
+	mu     sync.Mutex
+	places map[place]*keptTable
+}
+
+// place is where a table lies. The location is part of it, so that a
+// configuration that points elsewhere never meets an old snapshot.
+type place struct {
+	config   catalog.ConfigID
+	location catalog.Location
+	path     string
+}
+
+type keptTable struct {
+	mu   sync.Mutex // held while the log is looked at
+	snap *delta.Snapshot
+}
+
+// maxKept bounds the snapshots in memory.
+const maxKept = 4096
+
+// NewLake returns a lake without snapshots.
+func NewLake(opener Opener, opts delta.Options) *Lake {
+	return &Lake{opener: opener, opts: opts, places: map[place]*keptTable{}}
+}
+
+// Snapshot returns the newest version of a table. The log is looked at in every
+// call, after the call began: a commit of any engine that was acknowledged
+// before is seen. Errors: [ErrTableVanished], [ErrTableIdentity], those of
+// delta.Load and delta.CheckReadable.
+func (l *Lake) Snapshot(ctx context.Context, t catalog.LocatedTable) (*delta.Snapshot, error) {
+	snap, err := l.Any(ctx, t.StorageConfig, t.Path)
+	if errors.Is(err, delta.ErrTableNotFound) {
+		return nil, fmt.Errorf("%w: %w", ErrTableVanished, err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if t.State == catalog.TableIdentityChanged || snap.TableID() != string(t.DeltaID) {
+		return snap, ErrTableIdentity
+	}
+	return snap, delta.CheckReadable(snap)
+}
+
+// Any returns the newest version of whatever table lies at a path.
+func (l *Lake) Any(ctx context.Context, config catalog.StorageConfig, path string) (*delta.Snapshot, error) {
+	kept := l.kept(place{config.ID, config.Location, path})
+	kept.mu.Lock()
+	defer kept.mu.Unlock()
+	if kept.snap != nil {
+		snap, err := kept.snap.Refresh(ctx)
+		if err == nil {
+			kept.snap = snap
+			return snap, nil
+		}
+		kept.snap = nil
+		if !errors.Is(err, delta.ErrIdentityChanged) && !errors.Is(err, delta.ErrLogBroken) && !errors.Is(err, delta.ErrTableNotFound) {
+			return nil, err
+		}
+		// Someone replaced the table, or cleaned its log up below us: what is
+		// there now is read afresh.
+	}
+	bucket, err := l.table(ctx, config, path)
+	if err != nil {
+		return nil, err
+	}
+	kept.snap, err = delta.Load(ctx, bucket, l.opts)
+	return kept.snap, err
+}
+
+// At returns an older version of a table.
+func (l *Lake) At(ctx context.Context, t catalog.LocatedTable, at delta.At) (*delta.Snapshot, error) {
+	bucket, err := l.table(ctx, t.StorageConfig, t.Path)
+	if err != nil {
+		return nil, err
+	}
+	opts := l.opts
+	opts.At = at
+	snap, err := delta.Load(ctx, bucket, opts)
+	if err != nil {
+		return nil, err
+	}
+	if snap.TableID() != string(t.DeltaID) {
+		return nil, ErrTableIdentity
+	}
+	return snap, delta.CheckReadable(snap)
+}
+
+func (l *Lake) table(ctx context.Context, config catalog.StorageConfig, path string) (objstore.Bucket, error) {
+	bucket, err := l.opener.Bucket(ctx, config)
+	if err != nil || path == "" {
+		return bucket, err
+	}
+	return objstore.Prefix(bucket, path), nil
+}
+
+// kept returns the entry of a place and makes room when there are too many.
+func (l *Lake) kept(p place) *keptTable {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	k := l.places[p]
+	if k == nil {
+		for old := range l.places {
+			// Any victim will do: a snapshot that is needed again is loaded again.
+			if len(l.places) < maxKept {
+				break
+			}
+			delete(l.places, old)
+		}
+		k = &keptTable{}
+		l.places[p] = k
+	}
+	return k
+}
+
+// Columns returns the columns of a table's newest version.
+func (l *Lake) Columns(ctx context.Context, t catalog.LocatedTable) ([]engine.Column, error) {
+	snap, err := l.Snapshot(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	return columnsOf(snap), nil
+}
+
+func columnsOf(snap *delta.Snapshot) []engine.Column {
+	fields := snap.Schema().Fields
+	columns := make([]engine.Column, len(fields))
+	for i, f := range fields {
+		columns[i] = engine.Column{Name: f.Name, Type: delta.DuckDBType(f.Type), Nullable: f.Nullable}
+	}
+	return columns
+}
+
+// localRoot is the directory of a local configuration.
+func localRoot(config catalog.StorageConfig) (string, bool) {
+	path, ok := strings.CutPrefix(string(config.Location), "file://")
+	return filepath.Clean(path), ok
+}
+
+// sourceOf names a version of a table for the engine.
+func sourceOf(t catalog.LocatedTable, snap *delta.Snapshot) (engine.Source, error) {
+	root, ok := localRoot(t.StorageConfig)
+	if !ok {
+		return engine.Source{}, ErrStorageKind
+	}
+	return engine.Source{
+		Location: filepath.Join(root, filepath.FromSlash(t.Path)), Version: snap.Version(), Incarnation: snap.Incarnation(),
+	}, nil
+}

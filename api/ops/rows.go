@@ -1,0 +1,104 @@
+package ops
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/apache/arrow-go/v18/arrow"
+
+	"github.com/lakewarden/lakewarden/catalog"
+	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/sessions"
+)
+
+// Rows is a running statement: an engine.Result that gives its session back and
+// writes one line of audit when it is closed.
+type Rows struct {
+	engine.Result
+	// ID names the statement in replies, logs and the audit log.
+	ID string
+	// Queued is how long it waited for its turn.
+	Queued time.Duration
+
+	actor   Actor
+	audit   *Auditor
+	sql     string
+	started time.Time
+	ctx     context.Context // of the statement; ends with its deadline
+	cancel  context.CancelFunc
+	held    *sessions.Held
+	explain func(error) error
+	rows    int64
+	err     error
+	once    sync.Once
+}
+
+var _ engine.Result = (*Rows)(nil)
+
+// Next returns the next batch or io.EOF. Errors are in our own words.
+func (r *Rows) Next(ctx context.Context) (arrow.RecordBatch, error) {
+	stop := context.AfterFunc(ctx, r.cancelOnce)
+	defer stop()
+	batch, err := r.Result.Next(r.ctx)
+	if err == nil {
+		r.rows += batch.NumRows()
+		return batch, nil
+	}
+	if !errors.Is(err, io.EOF) {
+		err = r.explain(err)
+		r.err = err
+	}
+	return nil, err
+}
+
+func (r *Rows) cancelOnce() {
+	if r.cancel != nil {
+		r.cancel()
+	}
+}
+
+// Close ends the statement. It is idempotent.
+func (r *Rows) Close() error {
+	var err error
+	r.once.Do(func() {
+		err = r.Result.Close()
+		if r.held != nil {
+			r.held.Release()
+		}
+		r.cancelOnce()
+		r.record(r.err)
+	})
+	return err
+}
+
+// Elapsed is the time since the statement was accepted.
+func (r *Rows) Elapsed() time.Duration { return time.Since(r.started) }
+
+// failed records a statement that never started.
+func (r *Rows) failed(err error) { r.record(err) }
+
+// record writes who ran what; the statement's text and values stay out of it.
+func (r *Rows) record(err error) {
+	outcome := catalog.OutcomeAllow
+	if err != nil {
+		outcome = catalog.OutcomeError
+	}
+	sum := sha256.Sum256([]byte(r.sql))
+	details, _ := json.Marshal(map[string]any{
+		"sql_sha256": hex.EncodeToString(sum[:]), "rows": r.rows, "elapsed_ms": r.Elapsed().Milliseconds(),
+	})
+	entry := catalog.AuditEntry{
+		Org: r.actor.Org, User: r.actor.User, Action: "query.run", Resource: "query/" + r.ID,
+		Outcome: outcome, RequestID: r.actor.RequestID, Details: details,
+	}
+	if r.actor.KeyID != nil {
+		entry.Key = catalog.KeyID(r.actor.KeyID.String())
+	}
+	r.audit.Record(entry)
+}

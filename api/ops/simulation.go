@@ -1,0 +1,124 @@
+package ops
+
+import (
+	"context"
+	"errors"
+	"io"
+	"time"
+
+	"github.com/apache/arrow-go/v18/arrow/array"
+
+	"github.com/lakewarden/lakewarden/catalog"
+	"github.com/lakewarden/lakewarden/engine/sqlguard"
+)
+
+// Simulation shows a table as somebody else would see it, to those who write
+// policies.
+type Simulation struct {
+	Store   catalog.Store
+	Queries *Queries
+}
+
+// SimulationInput names a member, or a role with attributes.
+type SimulationInput struct {
+	TableFQN   string
+	User       string
+	Role       string
+	Attributes map[string]string
+}
+
+// Simulated is what the subject would get.
+type Simulated struct {
+	TableFQN    string
+	Restricted  bool
+	Predicate   string
+	VisibleRows int64
+	// Policies are those that were applied.
+	Policies []catalog.Policy
+}
+
+// Run compiles the subject's row filter and counts the rows that pass it. The
+// table is one that the caller sees; the count is made by the caller's session.
+func (o Simulation) Run(ctx context.Context, org catalog.OrgID, input SimulationInput) (Simulated, error) {
+	a, err := in(ctx, org)
+	if err != nil {
+		return Simulated{}, err
+	}
+	who, err := o.subject(ctx, org, input)
+	if err != nil {
+		return Simulated{}, err
+	}
+	name, ok := parseFQN(input.TableFQN)
+	if !ok {
+		return Simulated{}, invalid("table_fqn", "must be catalog.schema.table")
+	}
+	t, err := resolveOne(ctx, o.Store, a.Viewer, name)
+	if errors.Is(err, catalog.ErrNotFound) {
+		return Simulated{}, invalid("table_fqn", "is not a table")
+	}
+	if err != nil {
+		return Simulated{}, err
+	}
+	t, snap, err := o.Queries.Tables.open(ctx, t)
+	if err != nil {
+		return Simulated{}, err
+	}
+	policies, err := policiesFor(ctx, o.Store, org, []catalog.LocatedTable{t})
+	if err != nil {
+		return Simulated{}, err
+	}
+	r, err := relation(usedTable{located: t, snap: snap}, policies, who)
+	if err != nil {
+		return Simulated{}, err
+	}
+	out := Simulated{TableFQN: t.FQN(), Restricted: r.Filtered, Predicate: r.Predicate, Policies: policies.on(t.DeltaID, r.Columns)}
+	out.VisibleRows, err = o.count(ctx, a, r)
+	return out, err
+}
+
+func (o Simulation) subject(ctx context.Context, org catalog.OrgID, input SimulationInput) (subject, error) {
+	switch {
+	case (input.User == "") == (input.Role == ""):
+		return subject{}, invalid("user_id", "exactly one of userId and role is required")
+	case input.User != "" && input.Attributes != nil:
+		return subject{}, invalid("attributes", "cannot be combined with userId")
+	case input.User == "":
+		return subject{role: catalog.Role(input.Role), attributes: input.Attributes}, catalog.ValidateAttributes(input.Attributes)
+	}
+	id, err := catalog.ParseID[catalog.UserID](input.User)
+	if err != nil {
+		return subject{}, invalid("user_id", "is not a member")
+	}
+	member, err := o.Store.Membership(ctx, org, id)
+	if errors.Is(err, catalog.ErrNotFound) {
+		return subject{}, invalid("user_id", "is not a member")
+	}
+	return subjectOf(member), err
+}
+
+// count runs a statement of ours over the relation of the subject.
+func (o Simulation) count(ctx context.Context, a Actor, r sqlguard.Relation) (int64, error) {
+	const sql = "SELECT count(*) FROM simulated"
+	statement, err := sqlguard.Parse(ctx, o.Queries.Parser, sql, sqlguard.Options{})
+	if err != nil {
+		return 0, err
+	}
+	plan, err := statement.Bind(ctx, o.Queries.Parser, []sqlguard.Relation{r})
+	if err != nil {
+		return 0, err
+	}
+	rows := &Rows{ID: "simulation", audit: o.Queries.Audit, actor: a, sql: sql, started: time.Now()}
+	if err := o.Queries.execute(ctx, a, &prepared{statement: statement, plan: plan}, o.Queries.Limits.DefaultTimeout, rows); err != nil {
+		return 0, err
+	}
+	defer func() { _ = rows.Close() }()
+	batch, err := rows.Next(ctx)
+	if errors.Is(err, io.EOF) {
+		return 0, io.ErrUnexpectedEOF
+	}
+	if err != nil {
+		return 0, err
+	}
+	defer batch.Release()
+	return batch.Column(0).(*array.Int64).Value(0), nil
+}

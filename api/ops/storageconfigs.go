@@ -1,0 +1,196 @@
+package ops
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+
+	"github.com/lakewarden/lakewarden/auth"
+	"github.com/lakewarden/lakewarden/catalog"
+	"github.com/lakewarden/lakewarden/engine/storage"
+)
+
+// StorageConfigs manages storage configurations.
+type StorageConfigs struct {
+	Store  catalog.Store
+	Opener Opener
+	Tables Tables
+	// LocalRoots returns the directories below which an organisation may have
+	// local storage.
+	LocalRoots func(ctx context.Context, org catalog.OrgID) ([]string, error)
+}
+
+// NewStorageConfig is the input of [StorageConfigs.Create].
+type NewStorageConfig struct {
+	Name string
+	Kind string
+	// Workspace is empty for a personal configuration.
+	Workspace string
+	// Root is a directory: absolute, or below the first allowed one.
+	Root string
+}
+
+// localSettings is what a local configuration keeps of its input.
+type localSettings struct {
+	Root string `json:"root"`
+}
+
+// Create makes a configuration and discovers its tables. Local storage needs an
+// administrator, because it names a directory of the server.
+func (o StorageConfigs) Create(ctx context.Context, in NewStorageConfig) (catalog.StorageConfig, error) {
+	a, err := ActorFrom(ctx)
+	if err != nil {
+		return catalog.StorageConfig{}, err
+	}
+	workspace, err := o.mayCreate(a, in)
+	if err != nil {
+		return catalog.StorageConfig{}, err
+	}
+	root, err := o.localRoot(ctx, a, in.Root)
+	if err != nil {
+		return catalog.StorageConfig{}, err
+	}
+	settings, err := json.Marshal(localSettings{Root: in.Root})
+	if err != nil {
+		return catalog.StorageConfig{}, err
+	}
+	config, err := o.Store.CreateStorageConfig(ctx, catalog.NewStorageConfig{
+		Org: a.Org, Name: in.Name, Kind: catalog.KindLocal, Workspace: workspace, Owner: a.User,
+		Location: catalog.NewLocation("file", root), Settings: settings,
+	})
+	if errors.Is(err, catalog.ErrNotFound) {
+		return config, invalid("workspace_id", "is not a workspace of the caller")
+	}
+	if err != nil {
+		return config, err
+	}
+	if err := os.MkdirAll(root, 0o750); err != nil {
+		return config, errors.Join(invalid("root", "cannot be made"), o.Store.DeleteStorageConfig(ctx, a.Viewer, config.ID, catalog.AnyVersion))
+	}
+	// The configuration stands whatever discovery finds; a broken table is
+	// reported by POST …/discover.
+	_, err = o.Tables.discover(ctx, a, config, false)
+	return config, err
+}
+
+func (o StorageConfigs) mayCreate(a Actor, in NewStorageConfig) (catalog.WorkspaceID, error) {
+	kind := catalog.ConfigKind(in.Kind)
+	switch {
+	case !kind.Valid():
+		return "", invalid("kind", "must be one of local, s3, gcs, azure, delegated")
+	case kind != catalog.KindLocal:
+		return "", invalid("kind", "is not supported by this version; only local is")
+	case a.Role != auth.RoleAdmin:
+		return "", &catalog.DeniedError{Reason: "local_storage_needs_admin"}
+	case in.Root == "":
+		return "", invalid("root", "is required for kind local")
+	case in.Workspace == "":
+		return "", nil
+	}
+	if err := a.Require(auth.ScopeStorageConfigsShare); err != nil {
+		return "", err
+	}
+	workspace, err := catalog.ParseID[catalog.WorkspaceID](in.Workspace)
+	if err != nil {
+		return "", invalid("workspace_id", "is not a workspace of the caller")
+	}
+	return workspace, nil
+}
+
+func (o StorageConfigs) localRoot(ctx context.Context, a Actor, root string) (string, error) {
+	allowed, err := o.LocalRoots(ctx, a.Org)
+	if err != nil {
+		return "", err
+	}
+	if len(allowed) == 0 {
+		return "", invalid("root", "local storage is not available to this organisation")
+	}
+	if !filepath.IsAbs(root) {
+		root = filepath.Join(allowed[0], root)
+	}
+	resolved, err := storage.LocalRoots{Allowed: allowed}.Resolve(root, string(a.Org))
+	if err != nil {
+		return "", invalid("root", "must be a directory below one of the server's local roots")
+	}
+	return resolved, nil
+}
+
+// List lists the configurations that the caller sees.
+func (o StorageConfigs) List(ctx context.Context, page catalog.Page) (catalog.List[catalog.StorageConfig], error) {
+	a, err := ActorFrom(ctx)
+	if err != nil {
+		return catalog.List[catalog.StorageConfig]{}, err
+	}
+	return o.Store.ListStorageConfigs(ctx, a.Viewer, page)
+}
+
+// Get returns one configuration.
+func (o StorageConfigs) Get(ctx context.Context, id catalog.ConfigID) (catalog.StorageConfig, error) {
+	a, err := ActorFrom(ctx)
+	if err != nil {
+		return catalog.StorageConfig{}, err
+	}
+	return o.Store.StorageConfig(ctx, a.Viewer, id)
+}
+
+// Rename changes a configuration's name, and with it its slug.
+func (o StorageConfigs) Rename(ctx context.Context, id catalog.ConfigID, name *string) (catalog.StorageConfig, error) {
+	a, err := ActorFrom(ctx)
+	if err != nil {
+		return catalog.StorageConfig{}, err
+	}
+	if err := o.share(ctx, a, id); err != nil {
+		return catalog.StorageConfig{}, err
+	}
+	return o.Store.UpdateStorageConfig(ctx, a.Viewer, id, catalog.AnyVersion, catalog.StorageConfigChange{Name: name})
+}
+
+// Delete removes a configuration from the catalog. Its data stays where it is.
+func (o StorageConfigs) Delete(ctx context.Context, id catalog.ConfigID) error {
+	a, err := ActorFrom(ctx)
+	if err != nil {
+		return err
+	}
+	if err := o.share(ctx, a, id); err != nil {
+		return err
+	}
+	return o.Store.DeleteStorageConfig(ctx, a.Viewer, id, catalog.AnyVersion)
+}
+
+// share asks for storage_configs:share where a change concerns a workspace.
+func (o StorageConfigs) share(ctx context.Context, a Actor, id catalog.ConfigID) error {
+	config, err := o.Store.StorageConfig(ctx, a.Viewer, id)
+	if err != nil || config.Personal() {
+		return err
+	}
+	return a.Require(auth.ScopeStorageConfigsShare)
+}
+
+// Validate tries the configuration out with real objects below a random name,
+// and removes them.
+func (o StorageConfigs) Validate(ctx context.Context, id catalog.ConfigID) (storage.Report, error) {
+	config, err := o.Get(ctx, id)
+	if err != nil {
+		return storage.Report{}, err
+	}
+	bucket, err := o.Opener.Bucket(ctx, config)
+	if err != nil {
+		return storage.Report{}, err
+	}
+	return storage.Probe(ctx, bucket), nil
+}
+
+// Discover registers what is new below the root and marks what has vanished.
+func (o StorageConfigs) Discover(ctx context.Context, id catalog.ConfigID, includeDropped bool) (Discovered, error) {
+	a, err := ActorFrom(ctx)
+	if err != nil {
+		return Discovered{}, err
+	}
+	config, err := o.Store.StorageConfig(ctx, a.Viewer, id)
+	if err != nil {
+		return Discovered{}, err
+	}
+	return o.Tables.discover(ctx, a, config, includeDropped)
+}

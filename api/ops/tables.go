@@ -1,0 +1,258 @@
+package ops
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/lakewarden/lakewarden/catalog"
+	"github.com/lakewarden/lakewarden/engine/delta"
+	"github.com/lakewarden/lakewarden/engine/rowfilter"
+)
+
+// Tables reads and names tables.
+type Tables struct {
+	Store  catalog.Store
+	Lake   *Lake
+	Opener Opener
+}
+
+// Column is a column of a table as a caller may see it.
+type Column struct {
+	Name string
+	// Type is Delta's name of the type.
+	Type        string
+	Nullable    bool
+	Comment     string
+	IsPartition bool
+}
+
+// TableDetails is a table at its newest version.
+type TableDetails struct {
+	catalog.LocatedTable
+	TableVersion     int64
+	TableTimestamp   time.Time
+	Description      string
+	PartitionColumns []string
+	Properties       map[string]string
+	Columns          []Column
+	// Files, Bytes and Rows are nil for a caller whose rows are filtered: they
+	// would count hidden ones.
+	Files, Bytes, Rows *int64
+}
+
+// List lists the tables that the caller sees, by name.
+func (o Tables) List(ctx context.Context, schema string, page catalog.Page) (catalog.List[catalog.LocatedTable], error) {
+	a, err := ActorFrom(ctx)
+	if err != nil {
+		return catalog.List[catalog.LocatedTable]{}, err
+	}
+	var filter catalog.TableFilter
+	if schema != "" {
+		config, err := o.Store.StorageConfigBySchema(ctx, a.Viewer, schema)
+		if err != nil {
+			return catalog.List[catalog.LocatedTable]{}, err
+		}
+		filter.Config = config.ID
+	}
+	return o.Store.ListTables(ctx, a.Viewer, filter, page)
+}
+
+// Get describes a table at its newest version.
+func (o Tables) Get(ctx context.Context, path TablePath) (TableDetails, error) {
+	a, t, snap, err := o.find(ctx, path)
+	if err != nil {
+		return TableDetails{}, err
+	}
+	filter, err := o.filterOf(ctx, a, t, snap)
+	if err != nil {
+		return TableDetails{}, err
+	}
+	meta := snap.Metadata()
+	out := TableDetails{
+		LocatedTable: t, TableVersion: snap.Version(), TableTimestamp: snap.Timestamp(), Description: meta.Description,
+		PartitionColumns: snap.PartitionColumns(), Properties: snap.Properties(), Columns: tableColumns(snap),
+	}
+	if !filter.Restricted {
+		files, bytes := int64(snap.NumFiles()), snap.TotalBytes()
+		out.Files, out.Bytes = &files, &bytes
+		if rows, ok := snap.Rows(); ok {
+			out.Rows = &rows
+		}
+	}
+	return out, nil
+}
+
+// Columns lists the columns of a table.
+func (o Tables) Columns(ctx context.Context, path TablePath) ([]Column, error) {
+	_, _, snap, err := o.find(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	return tableColumns(snap), nil
+}
+
+func tableColumns(snap *delta.Snapshot) []Column {
+	fields := snap.Schema().Fields
+	out := make([]Column, len(fields))
+	for i, f := range fields {
+		out[i] = Column{Name: f.Name, Type: f.Type.String(), Nullable: f.Nullable, Comment: f.Comment()}
+		for _, p := range snap.PartitionColumns() {
+			out[i].IsPartition = out[i].IsPartition || p == f.Name
+		}
+	}
+	return out
+}
+
+// History lists versions below before, newest first; before zero means all. To
+// a caller whose rows are filtered it tells neither metrics nor parameters: both
+// can speak of hidden rows.
+func (o Tables) History(ctx context.Context, path TablePath, limit int, before int64) ([]delta.HistoryEntry, error) {
+	a, t, snap, err := o.find(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	filter, err := o.filterOf(ctx, a, t, snap)
+	if err != nil {
+		return nil, err
+	}
+	entries, err := snap.History(ctx, limit, before)
+	if err != nil {
+		return nil, err
+	}
+	if filter.Restricted {
+		for i := range entries {
+			entries[i].OperationMetrics, entries[i].OperationParameters = nil, nil
+		}
+	}
+	return entries, nil
+}
+
+// EffectivePolicy is what the caller learns of a policy that applies to it: that
+// there is one, not what it says.
+type EffectivePolicy struct {
+	Kind   catalog.PolicyKind
+	Column string
+}
+
+// EffectivePolicies lists the policies that apply to the caller on a table, and
+// whether they restrict its rows.
+func (o Tables) EffectivePolicies(ctx context.Context, path TablePath) (restricted bool, list []EffectivePolicy, err error) {
+	a, t, snap, err := o.find(ctx, path)
+	if err != nil {
+		return false, nil, err
+	}
+	policies, err := policiesFor(ctx, o.Store, a.Org, []catalog.LocatedTable{t})
+	if err != nil {
+		return false, nil, err
+	}
+	filter, err := o.filterOf(ctx, a, t, snap)
+	if err != nil {
+		return false, nil, err
+	}
+	list = []EffectivePolicy{}
+	for _, p := range policies.on(t.DeltaID, columnsOf(snap)) {
+		list = append(list, EffectivePolicy{Kind: p.Kind, Column: p.Column})
+	}
+	return filter.Restricted, list, nil
+}
+
+// Resolve finds the table with a Delta id.
+func (o Tables) Resolve(ctx context.Context, id catalog.DeltaID) (catalog.LocatedTable, error) {
+	a, err := ActorFrom(ctx)
+	if err != nil {
+		return catalog.LocatedTable{}, err
+	}
+	t, err := o.Store.ResolveDelta(ctx, a.Viewer, id)
+	if errors.Is(err, catalog.ErrAmbiguous) {
+		return t, ErrTableAmbiguous
+	}
+	return t, err
+}
+
+// Rename gives a table another name in the catalog. Data and rules stay.
+func (o Tables) Rename(ctx context.Context, path TablePath, name string) (catalog.LocatedTable, error) {
+	a, err := ActorFrom(ctx)
+	if err != nil {
+		return catalog.LocatedTable{}, err
+	}
+	t, err := path.resolve(ctx, o.Store, a.Viewer)
+	if err != nil {
+		return t, err
+	}
+	return o.Store.RenameTable(ctx, a.Viewer, t.ID, catalog.AnyVersion, name)
+}
+
+// Drop takes a table out of the catalog; its files stay, and discovery leaves
+// it alone until asked to bring it back.
+func (o Tables) Drop(ctx context.Context, path TablePath) error {
+	a, err := ActorFrom(ctx)
+	if err != nil {
+		return err
+	}
+	t, err := path.resolve(ctx, o.Store, a.Viewer)
+	if err != nil {
+		return err
+	}
+	return o.Store.DropTable(ctx, a.Viewer, t.ID, catalog.AnyVersion)
+}
+
+// AdoptIdentity accepts the table that stands where another one stood.
+func (o Tables) AdoptIdentity(ctx context.Context, path TablePath, keepRules bool) (catalog.LocatedTable, error) {
+	a, err := ActorFrom(ctx)
+	if err != nil {
+		return catalog.LocatedTable{}, err
+	}
+	t, err := path.resolve(ctx, o.Store, a.Viewer)
+	if err != nil {
+		return t, err
+	}
+	return o.Store.AdoptIdentity(ctx, a.Viewer, t.ID, catalog.AnyVersion, keepRules, a.User)
+}
+
+// find resolves a path for the caller and opens the table.
+func (o Tables) find(ctx context.Context, path TablePath) (Actor, catalog.LocatedTable, *delta.Snapshot, error) {
+	a, err := ActorFrom(ctx)
+	if err != nil {
+		return a, catalog.LocatedTable{}, nil, err
+	}
+	t, err := path.resolve(ctx, o.Store, a.Viewer)
+	if err != nil {
+		return a, t, nil, err
+	}
+	t, snap, err := o.open(ctx, t)
+	return a, t, snap, err
+}
+
+// open opens a table at its newest version. When another table is found in its
+// place, the catalog is told: one without rules just takes the new identity, a
+// governed one stays closed.
+func (o Tables) open(ctx context.Context, t catalog.LocatedTable) (catalog.LocatedTable, *delta.Snapshot, error) {
+	snap, err := o.Lake.Snapshot(ctx, t)
+	if !errors.Is(err, ErrTableIdentity) || t.State == catalog.TableIdentityChanged {
+		return t, snap, err
+	}
+	system := catalog.SystemViewer(t.Org)
+	seen := catalog.Discovery{Found: []catalog.FoundTable{{Path: t.Path, DeltaID: catalog.DeltaID(snap.TableID())}}}
+	if _, err := o.Store.SyncTables(ctx, system, t.Config, seen); err != nil {
+		return t, nil, err
+	}
+	if t, err = o.Store.Table(ctx, system, t.ID); err != nil {
+		return t, nil, err
+	}
+	snap, err = o.Lake.Snapshot(ctx, t)
+	return t, snap, err
+}
+
+// filterOf compiles the caller's row filter on a table.
+func (o Tables) filterOf(ctx context.Context, a Actor, t catalog.LocatedTable, snap *delta.Snapshot) (rowfilter.Filter, error) {
+	policies, err := policiesFor(ctx, o.Store, a.Org, []catalog.LocatedTable{t})
+	if err != nil {
+		return rowfilter.Filter{}, err
+	}
+	member, err := o.Store.Membership(ctx, a.Org, a.User)
+	if err != nil {
+		return rowfilter.Filter{}, err
+	}
+	return policies.filter(subjectOf(member), t.DeltaID, columnsOf(snap))
+}

@@ -1,0 +1,126 @@
+package v1
+
+import (
+	"context"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/lakewarden/lakewarden/api/ops"
+	"github.com/lakewarden/lakewarden/catalog"
+)
+
+type apiKey struct {
+	ID             string   `json:"id" format:"uuid"`
+	Name           string   `json:"name"`
+	KeyPrefix      string   `json:"key_prefix" doc:"Visible start of the key"`
+	Scopes         []string `json:"scopes" doc:"Granular scopes; what counts is these and what the owner's role allows now"`
+	OrganisationID string   `json:"organisation_id" format:"uuid"`
+	WorkspaceID    *string  `json:"workspace_id" doc:"Workspace reached besides the default one"`
+	UserID         string   `json:"user_id" format:"uuid" doc:"Owner of the key"`
+	ExpiresAt      *string  `json:"expires_at"`
+	LastUsedAt     *string  `json:"last_used_at"`
+	CreatedAt      *string  `json:"created_at"`
+	IsRevoked      bool     `json:"is_revoked"`
+}
+
+func apiKeyOf(k catalog.APIKey) apiKey {
+	return apiKey{
+		ID: string(k.ID), Name: k.Name, KeyPrefix: k.Prefix, Scopes: k.Scopes,
+		OrganisationID: string(k.Org), WorkspaceID: pointer(k.Workspace), UserID: string(k.User),
+		ExpiresAt: timestamp(k.ExpiresAt), LastUsedAt: timestamp(k.LastUsedAt), CreatedAt: timestamp(k.CreatedAt),
+		IsRevoked: k.Revoked(),
+	}
+}
+
+type keyReply struct {
+	Key    string `json:"key" doc:"The key itself. It is shown this once."`
+	APIKey apiKey `json:"api_key"`
+}
+
+type createKeyInput struct {
+	Body struct {
+		Name        string   `json:"name" minLength:"1" maxLength:"100"`
+		Scopes      []string `json:"scopes,omitempty" nullable:"true" maxItems:"100" doc:"Presets read, write, admin, or granular scopes. Default: the viewer's scopes."`
+		ExpiresIn   *string  `json:"expires_in,omitempty" nullable:"true" maxLength:"64" doc:"Go duration, Nd, Nw or ISO 8601: 5 minutes to 366 days. Default: 90 days."`
+		ExpiresAt   *string  `json:"expires_at,omitempty" nullable:"true" maxLength:"64" doc:"RFC 3339 time instead of expires_in"`
+		WorkspaceID *string  `json:"workspace_id,omitempty" nullable:"true" format:"uuid" doc:"Reach this workspace besides the default one"`
+	}
+}
+
+type keyInput struct {
+	ID string `path:"id" format:"uuid"`
+}
+
+type rotateKeyInput struct {
+	keyInput
+	Body struct {
+		GraceSeconds int64 `json:"grace_seconds,omitempty" minimum:"0" maximum:"604800" doc:"How long the old key works on. Default: not at all."`
+	} `required:"false"`
+}
+
+type listKeysInput struct {
+	pageInput
+	All bool `query:"all" doc:"Keys of every member; needs users:write"`
+}
+
+type keyList struct {
+	APIKeys       []apiKey `json:"api_keys"`
+	NextPageToken string   `json:"next_page_token,omitempty"`
+}
+
+func keyID(text string) (catalog.KeyID, error) { return catalog.ParseID[catalog.KeyID](text) }
+
+// APIKeyRoutes registers the routes of API keys.
+func APIKeyRoutes(api huma.API, keys ops.APIKeys) {
+	add(api, route{method: "POST", path: "/v1/api-keys", id: "createApiKey", tag: "API keys", created: true,
+		summary: "Create an API key", description: "A key holds no more than its creator. A key may create keys only with apikeys:create."},
+		func(ctx context.Context, in *createKeyInput) (keyReply, error) {
+			workspace := ""
+			if in.Body.WorkspaceID != nil {
+				workspace = *in.Body.WorkspaceID
+			}
+			key, rec, err := keys.Create(ctx, ops.NewKey{Name: in.Body.Name, Scopes: in.Body.Scopes,
+				ExpiresIn: in.Body.ExpiresIn, ExpiresAt: in.Body.ExpiresAt, Workspace: workspace})
+			if err != nil {
+				return keyReply{}, err
+			}
+			return keyReply{Key: key.Reveal(), APIKey: apiKeyOf(rec)}, nil
+		})
+	add(api, route{method: "GET", path: "/v1/api-keys", id: "listApiKeys", tag: "API keys", summary: "List API keys"},
+		func(ctx context.Context, in *listKeysInput) (keyList, error) {
+			list, err := keys.List(ctx, in.All, in.page())
+			return keyList{APIKeys: convert(list.Items, apiKeyOf), NextPageToken: list.Next}, err
+		})
+	add(api, route{method: "GET", path: "/v1/api-keys/{id}", id: "getApiKey", tag: "API keys", summary: "Get an API key"},
+		withKey(keys.Get))
+	add(api, route{method: "DELETE", path: "/v1/api-keys/{id}", id: "revokeApiKey", tag: "API keys", summary: "Revoke an API key",
+		description: "Takes effect on the next request, on every replica within a second. Idempotent."},
+		withKey(keys.Revoke))
+	add(api, route{method: "POST", path: "/v1/api-keys/{id}/rotate", id: "rotateApiKey", tag: "API keys", created: true, summary: "Replace an API key by a successor"},
+		func(ctx context.Context, in *rotateKeyInput) (keyReply, error) {
+			id, err := keyID(in.ID)
+			if err != nil {
+				return keyReply{}, err
+			}
+			key, rec, err := keys.Rotate(ctx, id, time.Duration(in.Body.GraceSeconds)*time.Second)
+			if err != nil {
+				return keyReply{}, err
+			}
+			return keyReply{Key: key.Reveal(), APIKey: apiKeyOf(rec)}, nil
+		})
+}
+
+func withKey(op func(context.Context, catalog.KeyID) (catalog.APIKey, error)) func(context.Context, *keyInput) (apiKey, error) {
+	return func(ctx context.Context, in *keyInput) (apiKey, error) {
+		id, err := keyID(in.ID)
+		if err != nil {
+			return apiKey{}, err
+		}
+		rec, err := op(ctx, id)
+		if err != nil {
+			return apiKey{}, err
+		}
+		return apiKeyOf(rec), nil
+	}
+}

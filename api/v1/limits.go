@@ -1,0 +1,30 @@
+package v1
+
+import (
+	"context"
+
+	"github.com/danielgtaylor/huma/v2"
+)
+
+// Limits is what the server allows, as GET /v1/limits tells it.
+type Limits struct {
+	BodyBytes            int64 `json:"body_bytes" doc:"Largest JSON body"`
+	SQLBytes             int64 `json:"sql_bytes" doc:"Longest statement"`
+	RequestsPerMinute    int   `json:"requests_per_minute" doc:"Per key"`
+	RequestBurst         int   `json:"request_burst"`
+	QueryTimeoutMS       int64 `json:"query_timeout_ms" doc:"Used when timeout_ms is not sent"`
+	MaxQueryTimeoutMS    int64 `json:"max_query_timeout_ms"`
+	JSONRows             int64 `json:"json_rows" doc:"Rows of a JSON result"`
+	JSONBytes            int64 `json:"json_bytes" doc:"Bytes of a JSON result"`
+	StatementMemoryBytes int64 `json:"statement_memory_bytes"`
+	StatementTempBytes   int64 `json:"statement_temp_bytes"`
+	StatementThreads     int   `json:"statement_threads"`
+	PageSize             int   `json:"page_size" doc:"Largest page"`
+}
+
+// LimitRoutes registers the route of the limits.
+func LimitRoutes(api huma.API, limits Limits) {
+	limits.JSONRows, limits.JSONBytes = jsonRows, jsonBytes
+	add(api, route{method: "GET", path: "/v1/limits", id: "getLimits", tag: "Service", summary: "What the server allows"},
+		func(context.Context, *noInput) (Limits, error) { return limits, nil })
+}

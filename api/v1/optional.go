@@ -1,0 +1,33 @@
+package v1
+
+import (
+	"bytes"
+	"encoding/json"
+	"reflect"
+
+	"github.com/danielgtaylor/huma/v2"
+)
+
+// optional tells a member that was left out from one that was sent as null.
+type optional[T any] struct {
+	Sent  bool
+	Null  bool
+	Value T
+}
+
+// UnmarshalJSON is called only for members that were sent.
+func (o *optional[T]) UnmarshalJSON(data []byte) error {
+	o.Sent = true
+	if bytes.Equal(bytes.TrimSpace(data), []byte("null")) {
+		o.Null = true
+		return nil
+	}
+	return json.Unmarshal(data, &o.Value)
+}
+
+// Schema is that of T, or null.
+func (o optional[T]) Schema(r huma.Registry) *huma.Schema {
+	schema := *huma.SchemaFromType(r, reflect.TypeFor[T]())
+	schema.Nullable = schema.Ref == ""
+	return &schema
+}

@@ -1,0 +1,117 @@
+package v1
+
+import (
+	"context"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/lakewarden/lakewarden/api/ops"
+	"github.com/lakewarden/lakewarden/auth"
+	"github.com/lakewarden/lakewarden/catalog"
+)
+
+type organisation struct {
+	ID        string             `json:"id" format:"uuid"`
+	Name      string             `json:"name"`
+	Owner     string             `json:"owner" format:"uuid"`
+	Config    organisationConfig `json:"config"`
+	UserCount int                `json:"userCount"`
+	CreatedAt *string            `json:"createdAt"`
+	UpdatedAt *string            `json:"updatedAt"`
+	DeletedAt *string            `json:"deletedAt"`
+}
+
+type organisationConfig struct {
+	TableConstraints *tableConstraints `json:"table_constraints"`
+	Features         []feature         `json:"features"`
+}
+
+type tableConstraints struct {
+	RequirePrimaryKey bool   `json:"require_primary_key,omitempty"`
+	NamePattern       string `json:"name_pattern,omitempty" maxLength:"1000" doc:"Regular expression (RE2) for the whole name"`
+	MaxColumns        int    `json:"max_columns,omitempty" minimum:"0" maximum:"10000"`
+}
+
+type feature struct {
+	Key            string `json:"key"`
+	Enabled        bool   `json:"enabled"`
+	Phase          string `json:"phase" enum:"alpha,beta,ga"`
+	DefaultEnabled bool   `json:"default_enabled"`
+}
+
+func organisationOf(o catalog.Organisation) organisation {
+	out := organisation{
+		ID: string(o.ID), Name: o.Name, Owner: string(o.Owner), UserCount: o.UserCount,
+		CreatedAt: timestamp(o.CreatedAt), UpdatedAt: timestamp(o.UpdatedAt), DeletedAt: timestamp(o.DeletedAt),
+	}
+	if t := o.Config.TableConstraints; t != nil {
+		out.Config.TableConstraints = &tableConstraints{t.RequirePrimaryKey, t.NamePattern, t.MaxColumns}
+	}
+	out.Config.Features = convert(o.Config.FeatureList(), func(f catalog.Feature) feature { return feature(f) })
+	return out
+}
+
+type organisationInput struct {
+	OrganisationID string `path:"organisation_id" format:"uuid"`
+}
+
+type patchConfigInput struct {
+	organisationInput
+	Body struct {
+		SandboxEnabled *bool `json:"sandbox_enabled,omitempty" doc:"Short form of the feature sandbox"`
+		Features       []struct {
+			Key     string `json:"key" maxLength:"64"`
+			Enabled bool   `json:"enabled"`
+		} `json:"features,omitempty" maxItems:"32"`
+		TableConstraints optional[tableConstraints] `json:"table_constraints,omitempty" doc:"null removes them"`
+	}
+}
+
+func orgID(text string) (catalog.OrgID, error) { return catalog.ParseID[catalog.OrgID](text) }
+
+// OrganisationRoutes registers the routes of organisations.
+func OrganisationRoutes(api huma.API, orgs ops.Organisations) {
+	add(api, route{method: "GET", path: "/v1/organisations/{organisation_id}", id: "getOrganisation", tag: "Organisations",
+		scope: auth.ScopeOrgRead, camel: true, summary: "Get an organisation"},
+		func(ctx context.Context, in *organisationInput) (organisation, error) {
+			id, err := orgID(in.OrganisationID)
+			if err != nil {
+				return organisation{}, err
+			}
+			org, err := orgs.Get(ctx, id)
+			return organisationOf(org), err
+		})
+	add(api, route{method: "PATCH", path: "/v1/organisations/{organisation_id}/config", id: "updateOrganisationConfig", tag: "Organisations",
+		scope: auth.ScopeOrgUpdate, camel: true, summary: "Update an organisation's configuration", description: "Only the settings that are sent change."},
+		func(ctx context.Context, in *patchConfigInput) (organisation, error) {
+			id, err := orgID(in.OrganisationID)
+			if err != nil {
+				return organisation{}, err
+			}
+			patch, err := in.patch()
+			if err != nil {
+				return organisation{}, err
+			}
+			org, err := orgs.PatchConfig(ctx, id, patch)
+			return organisationOf(org), err
+		})
+}
+
+func (in *patchConfigInput) patch() (ops.ConfigPatch, error) {
+	patch := ops.ConfigPatch{Features: map[string]bool{}, SetConstraints: in.Body.TableConstraints.Sent}
+	if in.Body.SandboxEnabled != nil {
+		patch.Features[catalog.FeatureSandbox] = *in.Body.SandboxEnabled
+	}
+	for i, f := range in.Body.Features {
+		if prior, sent := patch.Features[f.Key]; sent && prior != f.Enabled {
+			return patch, fieldError("features["+itoa(i)+"].key", "is set to two different values")
+		}
+		patch.Features[f.Key] = f.Enabled
+	}
+	if c := in.Body.TableConstraints; c.Sent && !c.Null {
+		patch.TableConstraints = &catalog.TableConstraints{
+			RequirePrimaryKey: c.Value.RequirePrimaryKey, NamePattern: c.Value.NamePattern, MaxColumns: c.Value.MaxColumns,
+		}
+	}
+	return patch, nil
+}

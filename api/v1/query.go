@@ -1,0 +1,158 @@
+package v1
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/lakewarden/lakewarden/api/ops"
+	"github.com/lakewarden/lakewarden/api/result"
+	"github.com/lakewarden/lakewarden/auth"
+	"github.com/lakewarden/lakewarden/engine"
+)
+
+type queryInput struct {
+	Accept string `header:"Accept" maxLength:"1024"`
+	Body   struct {
+		SQL        string          `json:"sql" minLength:"1" maxLength:"262144" doc:"One statement; docs/sql.md says what is served"`
+		Parameters json.RawMessage `json:"parameters,omitempty" doc:"An array for ? and $1, or an object for $name"`
+		RowLimit   int64           `json:"row_limit,omitempty" minimum:"1" doc:"Cut the result; JSON is cut at 100000 rows anyway"`
+		ByteLimit  int64           `json:"byte_limit,omitempty" minimum:"1" doc:"Cut the result; JSON is cut at 100 MiB anyway"`
+		TimeoutMS  int64           `json:"timeout_ms,omitempty" minimum:"1"`
+		Schema     string          `json:"schema,omitempty" maxLength:"255" doc:"Schema of table names without one"`
+		Integers   string          `json:"integers,omitempty" enum:"number,string" doc:"How JSON shows integers"`
+	}
+}
+
+type rowsInput struct {
+	tablePath
+	pageInput
+	Accept  string   `header:"Accept" maxLength:"1024"`
+	Select  []string `query:"select" maxItems:"1000" doc:"Column names"`
+	Where   string   `query:"where" maxLength:"65536" doc:"An SQL condition"`
+	OrderBy []string `query:"order_by" maxItems:"100" doc:"Column names, each followed by asc or desc or not"`
+}
+
+// QueryRoutes registers the routes that return rows.
+func QueryRoutes(api huma.API, queries *ops.Queries) {
+	query := route{method: "POST", path: "/v1/query", id: "query", tag: "Query", scope: auth.ScopeTablesQuery,
+		summary: "Run a statement", description: "Streams rows as JSON, NDJSON, CSV or Arrow, as Accept asks. Only JSON has a limit by default.", produces: rowFormats}
+	addStream(api, query, func(ctx context.Context, in *queryInput) (*streaming, error) { return startQuery(ctx, queries, in) })
+	rows := route{method: "GET", path: tableBase + "/rows", id: "listRows", tag: "Query", scope: auth.ScopeTablesQuery,
+		summary: "Page through the rows of a table", description: "All pages of a walk come from the version of the first.", produces: rowFormats}
+	browse := ops.Browse{Queries: queries}
+	addStream(api, rows, func(ctx context.Context, in *rowsInput) (*streaming, error) { return startBrowse(ctx, browse, in) })
+}
+
+// addStream registers an operation whose answer is rows.
+func addStream[I any](api huma.API, rt route, start func(context.Context, *I) (*streaming, error)) {
+	huma.Register(api, rt.operation(api), func(ctx context.Context, in *I) (*huma.StreamResponse, error) {
+		if err := rt.authorise(ctx); err != nil {
+			return nil, rt.fail(ctx, err)
+		}
+		s, err := start(ctx, in)
+		if err != nil {
+			return nil, rt.fail(ctx, err)
+		}
+		s.route = rt
+		return s.response(), nil
+	})
+}
+
+func startQuery(ctx context.Context, queries *ops.Queries, in *queryInput) (*streaming, error) {
+	f, err := format(in.Accept)
+	if err != nil {
+		return nil, err
+	}
+	args, err := parameters(in.Body.Parameters)
+	if err != nil {
+		return nil, err
+	}
+	timeout := time.Duration(in.Body.TimeoutMS) * time.Millisecond
+	rows, err := queries.Run(ctx, ops.Query{SQL: in.Body.SQL, Args: args, Schema: in.Body.Schema, Timeout: timeout})
+	if err != nil {
+		return nil, err
+	}
+	s := &streaming{rows: rows, format: f, wait: max(timeout, queries.Limits.DefaultTimeout)}
+	s.limits = result.Options{Rows: in.Body.RowLimit, Bytes: in.Body.ByteLimit, IntegersAsStrings: in.Body.Integers == "string"}
+	if f == result.JSON {
+		s.limits.Rows = capped(s.limits.Rows, jsonRows)
+		s.limits.Bytes = capped(s.limits.Bytes, jsonBytes)
+	}
+	return s, nil
+}
+
+func capped(wanted, limit int64) int64 {
+	if wanted == 0 {
+		return limit
+	}
+	return min(wanted, limit)
+}
+
+func startBrowse(ctx context.Context, browse ops.Browse, in *rowsInput) (*streaming, error) {
+	f, err := format(in.Accept)
+	if err != nil {
+		return nil, err
+	}
+	page, err := browse.Run(ctx, ops.BrowseInput{Table: in.path(), Select: in.Select, Where: in.Where, OrderBy: in.OrderBy, Page: in.page()})
+	if err != nil {
+		return nil, err
+	}
+	return &streaming{
+		rows: page.Rows, format: f, next: page.Next, wait: browse.Queries.Limits.DefaultTimeout,
+		limits: result.Options{Rows: int64(page.Size), Bytes: jsonBytes},
+	}, nil
+}
+
+// parameters reads the values of a statement's placeholders. Numbers keep their
+// text, so that no digit is lost on the way to the engine.
+func parameters(raw json.RawMessage) (engine.Args, error) {
+	if len(raw) == 0 {
+		return engine.Args{}, nil
+	}
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.UseNumber()
+	var value any
+	if err := dec.Decode(&value); err != nil && !errors.Is(err, io.EOF) {
+		return engine.Args{}, fieldError("parameters", "must be an array or an object")
+	}
+	switch v := value.(type) {
+	case nil:
+		return engine.Args{}, nil
+	case []any:
+		for i, item := range v {
+			if !bindable(item, true) {
+				return engine.Args{}, fieldError("parameters["+itoa(i)+"]", "must be null, a boolean, a number, a string or an array of those")
+			}
+		}
+		return engine.Args{Positional: v}, nil
+	case map[string]any:
+		for name, item := range v {
+			if !bindable(item, true) {
+				return engine.Args{}, fieldError("parameters."+name, "must be null, a boolean, a number, a string or an array of those")
+			}
+		}
+		return engine.Args{Named: v}, nil
+	}
+	return engine.Args{}, fieldError("parameters", "must be an array or an object")
+}
+
+func bindable(value any, list bool) bool {
+	switch v := value.(type) {
+	case nil, bool, string, json.Number:
+		return true
+	case []any:
+		for _, item := range v {
+			if !list || !bindable(item, false) {
+				return false
+			}
+		}
+		return true
+	}
+	return false
+}

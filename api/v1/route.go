@@ -1,0 +1,134 @@
+package v1
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/lakewarden/lakewarden/api/problem"
+	"github.com/lakewarden/lakewarden/auth"
+)
+
+// route describes one operation of the interface.
+type route struct {
+	method, path, id, tag string
+	summary, description  string
+	// scope is what the caller must hold; empty means that the operation asks
+	// no scope of its own (it may still refuse).
+	scope auth.Scope
+	// created makes 201 the status of success.
+	created bool
+	// camel marks resources whose fields are camelCase, errors included.
+	camel bool
+	// produces lists response media types other than application/json.
+	produces []string
+}
+
+// with completes a route of a group that shares tag, scope and style.
+func (rt route) with(method, path, id, summary string) route {
+	rt.method, rt.path, rt.id, rt.summary = method, path, id, summary
+	return rt
+}
+
+// as201 makes 201 the status of success.
+func (rt route) as201() route {
+	rt.created = true
+	return rt
+}
+
+// because adds a description.
+func (rt route) because(description string) route {
+	rt.description = description
+	return rt
+}
+
+// reply carries a handler's answer as the response body.
+type reply[T any] struct{ Body T }
+
+// empty is the answer {}.
+type empty struct{}
+
+// noInput is the input of an operation without parameters.
+type noInput struct{}
+
+// add registers an operation whose answer is one JSON document.
+func add[I, T any](api huma.API, rt route, handler func(context.Context, *I) (T, error)) {
+	huma.Register(api, rt.operation(api), func(ctx context.Context, in *I) (*reply[T], error) {
+		if err := rt.authorise(ctx); err != nil {
+			return nil, rt.fail(ctx, err)
+		}
+		out, err := handler(ctx, in)
+		if err != nil {
+			return nil, rt.fail(ctx, err)
+		}
+		return &reply[T]{Body: out}, nil
+	})
+}
+
+func (rt route) authorise(ctx context.Context) error {
+	p, err := auth.PrincipalFrom(ctx)
+	if err != nil {
+		return err
+	}
+	if rt.scope == "" {
+		return nil
+	}
+	return p.Require(rt.scope)
+}
+
+func (rt route) fail(ctx context.Context, err error) error {
+	return problem.Respond(ctx, err, rt.camel)
+}
+
+func (rt route) operation(api huma.API) huma.Operation {
+	op := huma.Operation{
+		OperationID: rt.id, Method: rt.method, Path: rt.path, Tags: []string{rt.tag},
+		Summary: rt.summary, Description: rt.description,
+		DefaultStatus: http.StatusOK,
+		// The size of bodies is bounded by middleware, which answers as the
+		// interface asks; the framework's own limit is off.
+		MaxBodyBytes: -1, BodyReadTimeout: -1,
+		Security:  []map[string][]string{{"BearerAuth": rt.scopes()}},
+		Responses: map[string]*huma.Response{},
+		Metadata:  map[string]any{"camel": rt.camel},
+	}
+	if rt.created {
+		op.DefaultStatus = http.StatusCreated
+	}
+	addErrors(api, &op)
+	if len(rt.produces) > 0 {
+		op.Responses["200"] = streamed(rt.produces)
+	}
+	return op
+}
+
+func (rt route) scopes() []string {
+	if rt.scope == "" {
+		return []string{}
+	}
+	return []string{string(rt.scope)}
+}
+
+func streamed(mediaTypes []string) *huma.Response {
+	content := map[string]*huma.MediaType{}
+	for _, m := range mediaTypes {
+		content[m] = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString}}
+	}
+	return &huma.Response{Description: "Rows, in the format that Accept asks for", Content: content}
+}
+
+// addErrors lists the nine statuses with the error body and the two without.
+func addErrors(api huma.API, op *huma.Operation) {
+	schema := api.OpenAPI().Components.Schemas.Schema(problem.BodyType, true, "Error")
+	for _, status := range problem.Statuses {
+		op.Responses[strconv.Itoa(status)] = &huma.Response{
+			Description: http.StatusText(status),
+			Content:     map[string]*huma.MediaType{"application/json": {Schema: schema}},
+		}
+	}
+	for _, status := range problem.EmptyStatuses {
+		op.Responses[strconv.Itoa(status)] = &huma.Response{Description: http.StatusText(status) + " (no body)"}
+	}
+}

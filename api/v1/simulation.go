@@ -1,0 +1,67 @@
+package v1
+
+import (
+	"context"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/lakewarden/lakewarden/api/ops"
+	"github.com/lakewarden/lakewarden/catalog"
+)
+
+type simulateInput struct {
+	orgPath
+	Body struct {
+		TableFqn   string            `json:"tableFqn" maxLength:"1024"`
+		UserID     *string           `json:"userId,omitempty" nullable:"true" format:"uuid" doc:"A member; or role with attributes"`
+		Role       *string           `json:"role,omitempty" nullable:"true" enum:"viewer,editor,builder,admin"`
+		Attributes map[string]string `json:"attributes,omitempty"`
+	}
+}
+
+type simulation struct {
+	TableFqn        string            `json:"tableFqn"`
+	Restricted      bool              `json:"restricted" doc:"false: every row is visible"`
+	Predicate       string            `json:"predicate" doc:"The row filter in SQL; empty when unrestricted"`
+	VisibleRowCount int64             `json:"visibleRowCount"`
+	Policies        []effectivePolicy `json:"policies"`
+}
+
+type effectivePolicy struct {
+	ID         *string `json:"id,omitempty"`
+	Kind       string  `json:"kind"`
+	ColumnName *string `json:"columnName"`
+}
+
+type userPoliciesInput struct {
+	memberInput
+	TableFqn string `query:"tableFqn" required:"true" maxLength:"1024"`
+}
+
+func simulationOf(s ops.Simulated) simulation {
+	return simulation{TableFqn: s.TableFQN, Restricted: s.Restricted, Predicate: s.Predicate, VisibleRowCount: s.VisibleRows,
+		Policies: convert(s.Policies, func(p catalog.Policy) effectivePolicy {
+			return effectivePolicy{ID: pointer(p.ID), Kind: string(p.Kind), ColumnName: pointer(p.Column)}
+		})}
+}
+
+func simulationRoutes(api huma.API, write route, sim ops.Simulation) {
+	add(api, write.with("POST", "/v1/organisations/{org_id}/policies/simulate", "simulatePolicies", "See a table as somebody else would"),
+		func(ctx context.Context, in *simulateInput) (simulation, error) {
+			org, err := orgID(in.OrgID)
+			if err != nil {
+				return simulation{}, err
+			}
+			s, err := sim.Run(ctx, org, ops.SimulationInput{TableFQN: in.Body.TableFqn, User: text(in.Body.UserID), Role: text(in.Body.Role), Attributes: in.Body.Attributes})
+			return simulationOf(s), err
+		})
+	add(api, write.with("GET", "/v1/organisations/{org_id}/users/{user_id}/effective-policies", "listUserEffectivePolicies", "The policies that apply to a member on a table"),
+		func(ctx context.Context, in *userPoliciesInput) (simulation, error) {
+			org, user, err := in.ids()
+			if err != nil {
+				return simulation{}, err
+			}
+			s, err := sim.Run(ctx, org, ops.SimulationInput{TableFQN: in.TableFqn, User: string(user)})
+			return simulationOf(s), err
+		})
+}

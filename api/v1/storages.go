@@ -1,0 +1,180 @@
+package v1
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/lakewarden/lakewarden/api/ops"
+	"github.com/lakewarden/lakewarden/api/problem"
+	"github.com/lakewarden/lakewarden/auth"
+	"github.com/lakewarden/lakewarden/catalog"
+	"github.com/lakewarden/lakewarden/engine/storage"
+)
+
+type storageConfig struct {
+	ConfigID            string          `json:"configId" format:"uuid"`
+	ConfigName          string          `json:"configName"`
+	Kind                string          `json:"kind" enum:"local,s3,gcs,azure,delegated"`
+	Schema              string          `json:"schema" doc:"SQL schema of its tables"`
+	Slug                string          `json:"slug" doc:"Short schema name, where it is unambiguous"`
+	WorkspaceID         *string         `json:"workspaceId" doc:"null for a personal configuration"`
+	OwnerUserID         string          `json:"ownerUserId" format:"uuid"`
+	Settings            json.RawMessage `json:"settings" doc:"What was configured, without secrets"`
+	AuthMode            *string         `json:"authMode"`
+	CredentialExpiresAt *string         `json:"credentialExpiresAt"`
+	DiscoveredAt        *string         `json:"discoveredAt"`
+	CreatedAt           *string         `json:"createdAt"`
+	UpdatedAt           *string         `json:"updatedAt"`
+}
+
+func storageConfigOf(c catalog.StorageConfig) storageConfig {
+	return storageConfig{
+		ConfigID: string(c.ID), ConfigName: c.Name, Kind: string(c.Kind), Schema: c.Schema(), Slug: c.Slug, WorkspaceID: pointer(c.Workspace),
+		OwnerUserID: string(c.Owner), Settings: orNull(c.Settings), AuthMode: pointer(c.AuthMode),
+		CredentialExpiresAt: timestamp(c.CredentialExpiresAt), DiscoveredAt: timestamp(c.DiscoveredAt),
+		CreatedAt: timestamp(c.CreatedAt), UpdatedAt: timestamp(c.UpdatedAt),
+	}
+}
+
+type storageConfigList struct {
+	Configs       []storageConfig `json:"configs"`
+	NextPageToken string          `json:"nextPageToken,omitempty"`
+}
+
+type createStorageInput struct {
+	Body struct {
+		ConfigName  string  `json:"configName" minLength:"1" maxLength:"100"`
+		Kind        string  `json:"kind" enum:"local,s3,gcs,azure,delegated"`
+		WorkspaceID *string `json:"workspaceId,omitempty" nullable:"true" format:"uuid" doc:"Share with this workspace; without it the configuration is personal"`
+		Root        string  `json:"root,omitempty" maxLength:"4096" doc:"kind local: a directory below one of the server's local roots; relative means below the first"`
+	}
+}
+
+type configPath struct {
+	ConfigID string `path:"config_id" format:"uuid"`
+}
+
+func (in configPath) id() (catalog.ConfigID, error) {
+	return catalog.ParseID[catalog.ConfigID](in.ConfigID)
+}
+
+type patchStorageInput struct {
+	configPath
+	Body struct {
+		ConfigName *string `json:"configName,omitempty" minLength:"1" maxLength:"100"`
+	}
+}
+
+type discoverInput struct {
+	configPath
+	Body struct {
+		IncludeDropped bool `json:"includeDropped,omitempty" doc:"Bring dropped tables back"`
+	} `required:"false"`
+}
+
+type discovery struct {
+	State          string             `json:"state" enum:"done"`
+	TablesFound    int                `json:"tablesFound"`
+	TablesAdded    int                `json:"tablesAdded"`
+	TablesReturned int                `json:"tablesReturned"`
+	TablesVanished int                `json:"tablesVanished"`
+	TablesChanged  int                `json:"tablesChanged" doc:"Another table stands where one stood"`
+	Truncated      bool               `json:"truncated" doc:"A limit was reached; nothing was marked as vanished"`
+	Problems       []discoveryProblem `json:"problems" doc:"Folders with a log that cannot be read"`
+}
+
+type discoveryProblem struct {
+	Path    string `json:"path"`
+	Code    string `json:"code"`
+	Message string `json:"message"`
+}
+
+type validation struct {
+	Valid  bool           `json:"valid"`
+	Checks []storageCheck `json:"checks"`
+}
+
+type storageCheck struct {
+	Name   string  `json:"name"`
+	OK     bool    `json:"ok"`
+	Millis int64   `json:"millis"`
+	Reason *string `json:"reason"`
+}
+
+// StorageRoutes registers the routes of storage configurations.
+func StorageRoutes(api huma.API, configs ops.StorageConfigs) {
+	const base = "/v1/storages/configs"
+	read := route{tag: "Storage", scope: auth.ScopeStorageRead, camel: true}
+	write := route{tag: "Storage", scope: auth.ScopeStorageConfigure, camel: true}
+
+	add(api, write.with("POST", base, "createStorageConfig", "Create a storage configuration").as201().
+		because("Its tables are discovered at once. Kind local needs the role admin."),
+		func(ctx context.Context, in *createStorageInput) (storageConfig, error) {
+			c, err := configs.Create(ctx, ops.NewStorageConfig{Name: in.Body.ConfigName, Kind: in.Body.Kind, Workspace: text(in.Body.WorkspaceID), Root: in.Body.Root})
+			return storageConfigOf(c), err
+		})
+	add(api, read.with("GET", base, "listStorageConfigs", "List storage configurations"), func(ctx context.Context, in *pageInput) (storageConfigList, error) {
+		list, err := configs.List(ctx, in.page())
+		return storageConfigList{Configs: convert(list.Items, storageConfigOf), NextPageToken: list.Next}, err
+	})
+	add(api, read.with("GET", base+"/{config_id}", "getStorageConfig", "Get a storage configuration"), func(ctx context.Context, in *configPath) (storageConfig, error) {
+		id, err := in.id()
+		if err != nil {
+			return storageConfig{}, err
+		}
+		c, err := configs.Get(ctx, id)
+		return storageConfigOf(c), err
+	})
+	add(api, write.with("PATCH", base+"/{config_id}", "updateStorageConfig", "Update a storage configuration"), func(ctx context.Context, in *patchStorageInput) (storageConfig, error) {
+		id, err := in.id()
+		if err != nil {
+			return storageConfig{}, err
+		}
+		c, err := configs.Rename(ctx, id, in.Body.ConfigName)
+		return storageConfigOf(c), err
+	})
+	add(api, write.with("DELETE", base+"/{config_id}", "deleteStorageConfig", "Delete a storage configuration").because("Takes it out of the catalog; data stays where it is."),
+		func(ctx context.Context, in *configPath) (empty, error) {
+			id, err := in.id()
+			if err != nil {
+				return empty{}, err
+			}
+			return empty{}, configs.Delete(ctx, id)
+		})
+	add(api, write.with("POST", base+"/{config_id}/validate", "validateStorageConfig", "Try a storage configuration out").because("Lists, writes, reads and deletes objects below a random name."),
+		func(ctx context.Context, in *configPath) (validation, error) {
+			id, err := in.id()
+			if err != nil {
+				return validation{}, err
+			}
+			report, err := configs.Validate(ctx, id)
+			if err != nil {
+				return validation{}, err
+			}
+			return validation{Valid: report.OK(), Checks: convert(report.Checks, func(c storage.Check) storageCheck {
+				return storageCheck{Name: c.Name, OK: c.OK, Millis: c.Millis, Reason: pointer(c.Reason)}
+			})}, nil
+		})
+	add(api, write.with("POST", base+"/{config_id}/discover", "discoverTables", "Discover tables").because("Registers new tables and marks those that have vanished."),
+		func(ctx context.Context, in *discoverInput) (discovery, error) {
+			id, err := in.id()
+			if err != nil {
+				return discovery{}, err
+			}
+			d, err := configs.Discover(ctx, id, in.Body.IncludeDropped)
+			return discoveryOf(d), err
+		})
+}
+
+func discoveryOf(d ops.Discovered) discovery {
+	return discovery{
+		State: "done", TablesFound: d.Found, TablesAdded: len(d.Added), TablesReturned: len(d.Returned), TablesVanished: len(d.Vanished),
+		TablesChanged: len(d.Changed), Truncated: d.Truncated,
+		Problems: convert(d.Problems, func(p ops.DiscoveryProblem) discoveryProblem {
+			told := problem.From(p.Err)
+			return discoveryProblem{Path: p.Path, Code: told.Name, Message: told.Message}
+		}),
+	}
+}

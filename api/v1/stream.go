@@ -1,0 +1,115 @@
+package v1
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humachi"
+
+	"github.com/lakewarden/lakewarden/api/ops"
+	"github.com/lakewarden/lakewarden/api/problem"
+	"github.com/lakewarden/lakewarden/api/result"
+)
+
+// The JSON representation is meant for people and small results, so it is cut.
+const (
+	jsonRows  = 100_000
+	jsonBytes = 100 << 20
+)
+
+// writeGrace is how long a client may take to read what is left when the
+// statement's own time is over.
+const writeGrace = 30 * time.Second
+
+const (
+	trailerTruncated = "X-Truncated"
+	trailerNextPage  = "X-Next-Page-Token"
+)
+
+var rowFormats = []string{string(result.JSON), string(result.NDJSON), string(result.CSV), string(result.Arrow)}
+
+// format reads Accept. Nothing is run for a client that could not read it.
+func format(accept string) (result.Format, error) {
+	f, ok := result.Negotiate(accept)
+	if !ok {
+		return "", &problem.Refusal{Code: "not_acceptable"}
+	}
+	return f, nil
+}
+
+// streaming writes rows as a response. next is the token of the following page,
+// or empty.
+type streaming struct {
+	route  route
+	rows   *ops.Rows
+	format result.Format
+	limits result.Options
+	next   string
+	// wait bounds the whole response.
+	wait time.Duration
+}
+
+func (s streaming) response() *huma.StreamResponse {
+	return &huma.StreamResponse{Body: func(ctx huma.Context) {
+		r, w := humachi.Unwrap(ctx)
+		s.write(w, r)
+	}}
+}
+
+func (s streaming) write(w http.ResponseWriter, r *http.Request) {
+	defer func() { _ = s.rows.Close() }()
+	// A client that stops reading must not hold a session for ever. Writers
+	// that know no deadline (tests) are bounded by the statement's own.
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(s.wait + writeGrace))
+	sink := result.NewSink(w, func() {
+		h := w.Header()
+		h.Set("Content-Type", s.format.ContentType())
+		h.Set("X-Query-Id", s.rows.ID)
+		h.Set("Trailer", trailerTruncated+", "+trailerNextPage)
+		w.WriteHeader(http.StatusOK)
+	})
+	opts := s.limits
+	opts.Format = s.format
+	opts.Tail = s.tail
+	opts.FailLine = func(err error) []byte { return failLine(r, err, s.route.camel) }
+	sum, err := result.Write(r.Context(), sink, s.rows, opts)
+	switch {
+	case err == nil:
+		w.Header().Set(trailerTruncated, strconv.FormatBool(sum.Truncated))
+		if sum.Truncated && s.next != "" {
+			w.Header().Set(trailerNextPage, s.next)
+		}
+	case errors.Is(err, result.ErrBroken):
+		_ = problem.Respond(r.Context(), err, s.route.camel) // keeps the cause for the log
+		panic(http.ErrAbortHandler)
+	default:
+		problem.Write(w, r, err)
+	}
+}
+
+func (s streaming) tail(sum result.Summary) []result.Member {
+	id, _ := json.Marshal(s.rows.ID)
+	members := []result.Member{
+		{Name: "query_id", Value: id},
+		{Name: "elapsed_ms", Value: strconv.AppendInt(nil, s.rows.Elapsed().Milliseconds(), 10)},
+	}
+	if sum.Truncated && s.next != "" {
+		token, _ := json.Marshal(s.next)
+		members = append(members, result.Member{Name: "next_page_token", Value: token})
+	}
+	return members
+}
+
+// failLine is the last line of an NDJSON response that breaks off.
+func failLine(r *http.Request, err error, camel bool) []byte {
+	var reply *problem.Reply
+	if !errors.As(problem.Respond(r.Context(), err, camel), &reply) {
+		return []byte(`{"error":{}}`)
+	}
+	line, _ := json.Marshal(map[string]any{"error": reply.Body}) // strings only: cannot fail
+	return line
+}

@@ -1,0 +1,225 @@
+package v1
+
+import (
+	"context"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/lakewarden/lakewarden/api/ops"
+	"github.com/lakewarden/lakewarden/auth"
+	"github.com/lakewarden/lakewarden/catalog"
+	"github.com/lakewarden/lakewarden/engine/delta"
+)
+
+type table struct {
+	Catalog      string  `json:"catalog"`
+	Schema       string  `json:"schema"`
+	Table        string  `json:"table"`
+	TableID      string  `json:"tableId" doc:"Delta's id of the table; survives rename and move"`
+	ConfigID     string  `json:"configId" format:"uuid"`
+	ConfigName   string  `json:"configName"`
+	State        string  `json:"state" enum:"live,vanished,dropped,identity_changed"`
+	RegisteredAt *string `json:"registeredAt"`
+	UpdatedAt    *string `json:"updatedAt"`
+}
+
+func tableOf(t catalog.LocatedTable) table {
+	return table{
+		Catalog: catalog.CatalogName, Schema: t.StorageConfig.Schema(), Table: t.Name, TableID: string(t.DeltaID), ConfigID: string(t.Config),
+		ConfigName: t.StorageConfig.Name, State: string(t.State), RegisteredAt: timestamp(t.RegisteredAt), UpdatedAt: timestamp(t.UpdatedAt),
+	}
+}
+
+type tableList struct {
+	Tables        []table `json:"tables"`
+	NextPageToken string  `json:"nextPageToken,omitempty"`
+}
+
+type column struct {
+	Name        string  `json:"name"`
+	Type        string  `json:"type" doc:"Delta's name of the type"`
+	Nullable    bool    `json:"nullable"`
+	Comment     *string `json:"comment"`
+	IsPartition bool    `json:"isPartition"`
+}
+
+type columnList struct {
+	Columns []column `json:"columns"`
+}
+
+type tableDetails struct {
+	table
+	Version          int64             `json:"version"`
+	VersionAt        *string           `json:"versionAt"`
+	Description      *string           `json:"description"`
+	PartitionColumns []string          `json:"partitionColumns"`
+	Properties       map[string]string `json:"properties"`
+	Columns          []column          `json:"columns"`
+	Files            *int64            `json:"files" doc:"null when the caller's rows are filtered"`
+	Bytes            *int64            `json:"bytes" doc:"null when the caller's rows are filtered"`
+	Rows             *int64            `json:"rows" doc:"null when the caller's rows are filtered or the count is not recorded"`
+}
+
+type version struct {
+	Version             int64             `json:"version"`
+	Timestamp           *string           `json:"timestamp"`
+	Operation           string            `json:"operation"`
+	OperationParameters map[string]string `json:"operationParameters,omitempty" doc:"Not for callers whose rows are filtered"`
+	OperationMetrics    map[string]string `json:"operationMetrics,omitempty" doc:"Not for callers whose rows are filtered"`
+	UserName            *string           `json:"userName"`
+	ReadVersion         *int64            `json:"readVersion"`
+	IsBlindAppend       *bool             `json:"isBlindAppend"`
+	EngineInfo          *string           `json:"engineInfo"`
+}
+
+type history struct {
+	Versions      []version `json:"versions"`
+	NextPageToken string    `json:"nextPageToken,omitempty"`
+}
+
+type tablePath struct {
+	Catalog   string `path:"catalog" maxLength:"255"`
+	Schema    string `path:"schema" maxLength:"255"`
+	TableName string `path:"table_name" maxLength:"255"`
+}
+
+func (p tablePath) path() ops.TablePath {
+	return ops.TablePath{Catalog: p.Catalog, Schema: p.Schema, Table: p.TableName}
+}
+
+type listTablesInput struct {
+	pageInput
+	Schema string `query:"schema" maxLength:"255" doc:"Only tables of this schema"`
+}
+
+type historyInput struct {
+	tablePath
+	pageInput
+}
+
+type renameInput struct {
+	tablePath
+	Body struct {
+		Name string `json:"name" minLength:"1" maxLength:"200"`
+	}
+}
+
+type adoptInput struct {
+	tablePath
+	Body struct {
+		KeepRules bool `json:"keepRules" doc:"Copy the policies of the former table"`
+	}
+}
+
+type resolveInput struct {
+	TableID string `path:"table_id" maxLength:"256"`
+}
+
+type resolved struct {
+	Catalog string `json:"catalog"`
+	Schema  string `json:"schema"`
+	Table   string `json:"table"`
+}
+
+type effectivePolicies struct {
+	Restricted bool              `json:"restricted" doc:"Whether some rows may be hidden from the caller"`
+	Policies   []effectivePolicy `json:"policies" doc:"Kinds and columns, not texts"`
+}
+
+const tableBase = "/v1/tables/{catalog}/{schema}/{table_name}"
+
+// TableRoutes registers the routes that describe and name tables.
+func TableRoutes(api huma.API, tables ops.Tables) {
+	read := route{tag: "Tables", scope: auth.ScopeTablesRead, camel: true}
+	modify := route{tag: "Tables", scope: auth.ScopeTablesModify, camel: true}
+
+	add(api, read.with("GET", "/v1/tables", "listTables", "List tables"), func(ctx context.Context, in *listTablesInput) (tableList, error) {
+		list, err := tables.List(ctx, in.Schema, in.page())
+		return tableList{Tables: convert(list.Items, tableOf), NextPageToken: list.Next}, err
+	})
+	add(api, read.with("GET", "/v1/tables/resolve/{table_id}", "resolveTable", "Resolve a table id"), func(ctx context.Context, in *resolveInput) (resolved, error) {
+		t, err := tables.Resolve(ctx, catalog.DeltaID(in.TableID))
+		return resolved{Catalog: catalog.CatalogName, Schema: t.StorageConfig.Schema(), Table: t.Name}, err
+	})
+	add(api, read.with("GET", tableBase, "getTable", "Get a table"), func(ctx context.Context, in *tablePath) (tableDetails, error) {
+		d, err := tables.Get(ctx, in.path())
+		return tableDetailsOf(d), err
+	})
+	add(api, read.with("GET", tableBase+"/columns", "listColumns", "List the columns of a table"), func(ctx context.Context, in *tablePath) (columnList, error) {
+		list, err := tables.Columns(ctx, in.path())
+		return columnList{Columns: convert(list, columnOf)}, err
+	})
+	add(api, read.with("GET", tableBase+"/history", "listVersions", "List the versions of a table"), func(ctx context.Context, in *historyInput) (history, error) {
+		return listVersions(ctx, tables, in)
+	})
+	add(api, read.with("GET", tableBase+"/effective-policies", "listEffectivePolicies", "Which policies apply to the caller"), func(ctx context.Context, in *tablePath) (effectivePolicies, error) {
+		restricted, list, err := tables.EffectivePolicies(ctx, in.path())
+		return effectivePolicies{Restricted: restricted, Policies: convert(list, func(p ops.EffectivePolicy) effectivePolicy {
+			return effectivePolicy{Kind: string(p.Kind), ColumnName: pointer(p.Column)}
+		})}, err
+	})
+	add(api, modify.with("PATCH", tableBase, "renameTable", "Rename a table").because("In the catalog only; data and rules stay with the table."),
+		func(ctx context.Context, in *renameInput) (table, error) {
+			t, err := tables.Rename(ctx, in.path(), in.Body.Name)
+			return tableOf(t), err
+		})
+	add(api, modify.with("DELETE", tableBase, "dropTable", "Drop a table").because("Takes it out of the catalog; its files stay."),
+		func(ctx context.Context, in *tablePath) (empty, error) { return empty{}, tables.Drop(ctx, in.path()) })
+	adopt := route{tag: "Tables", scope: auth.ScopePoliciesWrite, camel: true}
+	add(api, adopt.with("POST", tableBase+"/adopt-identity", "adoptIdentity", "Accept another table at this place").
+		because("Needed after a governed table was deleted and another one written in its place."),
+		func(ctx context.Context, in *adoptInput) (table, error) {
+			t, err := tables.AdoptIdentity(ctx, in.path(), in.Body.KeepRules)
+			return tableOf(t), err
+		})
+}
+
+func columnOf(c ops.Column) column {
+	return column{Name: c.Name, Type: c.Type, Nullable: c.Nullable, Comment: pointer(c.Comment), IsPartition: c.IsPartition}
+}
+
+func tableDetailsOf(d ops.TableDetails) tableDetails {
+	out := tableDetails{
+		table: tableOf(d.LocatedTable), Version: d.TableVersion, VersionAt: timestamp(d.TableTimestamp), Description: pointer(d.Description),
+		PartitionColumns: d.PartitionColumns, Properties: d.Properties, Columns: convert(d.Columns, columnOf),
+		Files: d.Files, Bytes: d.Bytes, Rows: d.Rows,
+	}
+	if out.PartitionColumns == nil {
+		out.PartitionColumns = []string{}
+	}
+	if out.Properties == nil {
+		out.Properties = map[string]string{}
+	}
+	return out
+}
+
+// listVersions pages by version: the token is the last version of the page.
+func listVersions(ctx context.Context, tables ops.Tables, in *historyInput) (history, error) {
+	var before int64
+	if in.PageToken != "" {
+		cursor, ok, err := in.page().Cursor("versions")
+		if err != nil || !ok {
+			return history{}, err
+		}
+		if before, err = parseVersion(cursor.Key); err != nil {
+			return history{}, err
+		}
+	}
+	entries, err := tables.History(ctx, in.path(), in.PageSize, before)
+	if err != nil {
+		return history{}, err
+	}
+	out := history{Versions: convert(entries, versionOf)}
+	if len(entries) == in.PageSize && entries[len(entries)-1].Version > 0 {
+		out.NextPageToken = catalog.Cursor{List: "versions", Key: itoa(int(entries[len(entries)-1].Version))}.Token()
+	}
+	return out, nil
+}
+
+func versionOf(e delta.HistoryEntry) version {
+	return version{
+		Version: e.Version, Timestamp: timestamp(e.Timestamp), Operation: e.Operation, OperationParameters: e.OperationParameters,
+		OperationMetrics: e.OperationMetrics, UserName: pointer(e.UserName), ReadVersion: e.ReadVersion, IsBlindAppend: e.IsBlindAppend,
+		EngineInfo: pointer(e.EngineInfo),
+	}
+}
