@@ -18,6 +18,6 @@ fi
 .ci/scripts/python.sh bin/venv .ci/requirements/lint.txt
 
 status=0
-"$linter" run --build-tags "$TAGS" ./... || status=1
+"$linter" run --allow-parallel-runners --build-tags "$TAGS" ./... || status=1
 bin/venv/bin/shellcheck .ci/run .ci/scripts/*.sh || status=1
 exit $status

@@ -1,0 +1,89 @@
+package bench
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Tolerance is how much worse a figure may become before it is flagged.
+const Tolerance = 0.15
+
+// Change is one figure that both of two reports have.
+type Change struct {
+	Workload, Metric string
+	Unit             string
+	Before, After    float64
+	// Worse is the relative change for the worse: 0.2 is 20 % slower, less
+	// than zero is better.
+	Worse float64
+	// Flagged marks what is worse by more than the tolerance.
+	Flagged bool
+}
+
+// Compare returns the changes between two reports. Relative figures always
+// compare; absolute ones only when both were taken on the same kind of machine.
+func Compare(before, after Report) []Change {
+	same := before.Machine.CPU == after.Machine.CPU && before.Machine.Cores == after.Machine.Cores &&
+		before.Scale == after.Scale
+	old := map[string]Metric{}
+	for _, o := range before.Outcomes {
+		for _, m := range o.Metrics {
+			old[o.Workload+"\x00"+m.Name] = m
+		}
+	}
+	changes := []Change{}
+	for _, o := range after.Outcomes {
+		for _, m := range o.Metrics {
+			earlier, ok := old[o.Workload+"\x00"+m.Name]
+			if !ok || m.Unit == "" || !m.Relative && !same {
+				continue
+			}
+			worse, comparable := worsening(earlier.Value, m.Value, m.HigherIsBetter)
+			if !comparable {
+				continue
+			}
+			changes = append(changes, Change{
+				Workload: o.Workload, Metric: m.Name, Unit: m.Unit,
+				Before: earlier.Value, After: m.Value, Worse: worse,
+				Flagged: worse > Tolerance && ours(m.Name),
+			})
+		}
+	}
+	return changes
+}
+
+// worsening is the relative change for the worse. Figures at or below zero
+// (differences of two times) have none.
+func worsening(before, after float64, higherIsBetter bool) (float64, bool) {
+	if before <= 0 || after <= 0 {
+		return 0, false
+	}
+	if higherIsBetter {
+		return before/after - 1, true
+	}
+	return after/before - 1, true
+}
+
+// ours reports whether a figure is about the server: a peer that becomes
+// slower is not our slowdown.
+func ours(metric string) bool {
+	return !strings.HasPrefix(metric, "total."+peerDuckDB) && !strings.HasPrefix(metric, "total."+peerRoapi) &&
+		!strings.HasPrefix(metric, "p50."+peerDuckDB) && !strings.HasPrefix(metric, "p95."+peerDuckDB)
+}
+
+func markdownChanges(b *strings.Builder, changes []Change) {
+	b.WriteString("\n## Against the report before\n\n")
+	if len(changes) == 0 {
+		b.WriteString("Nothing that compares.\n")
+		return
+	}
+	b.WriteString("| workload | figure | before | now | change for the worse | |\n|---|---|---:|---:|---:|---|\n")
+	for _, c := range changes {
+		flag := ""
+		if c.Flagged {
+			flag = "**slower**"
+		}
+		fmt.Fprintf(b, "| %s | %s | %s | %s | %+.0f %% | %s |\n", c.Workload, c.Metric,
+			strings.TrimSpace(number(c.Before)+" "+c.Unit), strings.TrimSpace(number(c.After)+" "+c.Unit), 100*c.Worse, flag)
+	}
+}

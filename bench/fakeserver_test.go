@@ -1,0 +1,119 @@
+package bench_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"os/signal"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/ipc"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+	"go.uber.org/goleak"
+)
+
+// fakeVariable makes the test program play the server's binary, so that the
+// runner is tested with real processes, files and HTTP.
+const fakeVariable = "BENCH_TEST_PLAYS_SERVER"
+
+// throttleVariable makes that server refuse its first statement for a limit.
+const throttleVariable = "BENCH_TEST_THROTTLES"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(fakeVariable) != "" {
+		if err := playServer(os.Args[1:]); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
+
+func playServer(args []string) error {
+	switch args[0] {
+	case "bootstrap":
+		fmt.Println(`{"organisation_id":"o","workspace_id":"w","user_id":"u","api_key":"admin"}`) //nolint:forbidigo // it plays a command
+	case "user":
+		fmt.Println(`{"user_id":"v","api_key":"viewer"}`) //nolint:forbidigo // it plays a command
+	case "serve":
+		return serveFake()
+	default:
+		return fmt.Errorf("unexpected command %v", args)
+	}
+	return nil
+}
+
+func serveFake() error {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer stop()
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /readyz", func(http.ResponseWriter, *http.Request) {})
+	mux.HandleFunc("POST /v1/storages/configs", func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") != "Bearer admin" {
+			w.WriteHeader(http.StatusForbidden)
+			return
+		}
+		w.WriteHeader(http.StatusCreated)
+		fmt.Fprint(w, `{"configId":"c","schema":"cfg_c"}`)
+	})
+	mux.HandleFunc("POST /v1/storages/configs/c/discover", func(http.ResponseWriter, *http.Request) {})
+	var throttled atomic.Bool
+	mux.HandleFunc("POST /v1/query", func(w http.ResponseWriter, r *http.Request) {
+		if os.Getenv(throttleVariable) != "" && throttled.CompareAndSwap(false, true) {
+			w.Header().Set("Retry-After", "1")
+			w.WriteHeader(http.StatusTooManyRequests)
+			return
+		}
+		answerFake(w, r)
+	})
+	server := &http.Server{Addr: os.Getenv("LAKEWARDEN_LISTEN"), Handler: mux}
+	go func() { _ = server.ListenAndServe() }()
+	<-ctx.Done()
+	return server.Close()
+}
+
+// answerFake answers "rows N" with N rows, "cut" with a stream that ends in the
+// middle, and refuses everything else.
+func answerFake(w http.ResponseWriter, r *http.Request) {
+	var body struct {
+		SQL    string `json:"sql"`
+		Schema string `json:"schema"`
+	}
+	if json.NewDecoder(r.Body).Decode(&body) != nil || body.Schema != "cfg_c" {
+		w.WriteHeader(http.StatusUnprocessableEntity)
+		return
+	}
+	var rows int
+	if _, err := fmt.Sscanf(body.SQL, "rows %d", &rows); err != nil {
+		switch {
+		case strings.HasPrefix(body.SQL, "SELECT count(*) FROM region") && !strings.Contains(body.SQL, "bench_no"):
+			rows = 1
+		default:
+			w.WriteHeader(http.StatusBadRequest)
+			return
+		}
+	}
+	schema := arrow.NewSchema([]arrow.Field{{Name: "n", Type: arrow.PrimitiveTypes.Int64}}, nil)
+	builder := array.NewRecordBuilder(memory.DefaultAllocator, schema)
+	defer builder.Release()
+	for i := range rows {
+		builder.Field(0).(*array.Int64Builder).Append(int64(i))
+	}
+	batch := builder.NewRecordBatch()
+	defer batch.Release()
+	stream := ipc.NewWriter(w, ipc.WithSchema(schema))
+	_ = stream.Write(batch)
+	if strings.HasSuffix(body.SQL, "cut") {
+		_ = http.NewResponseController(w).Flush()
+		panic(http.ErrAbortHandler)
+	}
+	_ = stream.Close()
+}

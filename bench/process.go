@@ -1,0 +1,107 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Usage is what a process and its descendants hold.
+type Usage struct {
+	RSS     int64 // bytes
+	Threads int
+}
+
+// usage adds up a process tree from /proc. A process that ends meanwhile
+// counts as nothing.
+func usage(root int) (Usage, error) {
+	children, err := childrenByParent()
+	if err != nil {
+		return Usage{}, err
+	}
+	if _, ok := statusOf(root); !ok {
+		return Usage{}, fmt.Errorf("process %d is gone", root)
+	}
+	var sum Usage
+	for todo := []int{root}; len(todo) > 0; todo = todo[1:] {
+		if status, ok := statusOf(todo[0]); ok {
+			sum.RSS += status["VmRSS"] << 10
+			sum.Threads += int(status["Threads"])
+		}
+		todo = append(todo, children[todo[0]]...)
+	}
+	return sum, nil
+}
+
+func childrenByParent() (map[int][]int, error) {
+	entries, err := filepath.Glob("/proc/[0-9]*")
+	if err != nil || len(entries) == 0 {
+		return nil, fmt.Errorf("no process table below /proc: %w", os.ErrNotExist)
+	}
+	children := map[int][]int{}
+	for _, entry := range entries {
+		pid, err := strconv.Atoi(filepath.Base(entry))
+		if err != nil {
+			continue
+		}
+		if status, ok := statusOf(pid); ok {
+			parent := int(status["PPid"])
+			children[parent] = append(children[parent], pid)
+		}
+	}
+	return children, nil
+}
+
+// statusOf reads the numeric lines of a process's status file.
+func statusOf(pid int) (map[string]int64, bool) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return nil, false
+	}
+	values := map[string]int64{}
+	for line := range strings.Lines(string(text)) {
+		key, rest, ok := strings.Cut(line, ":")
+		if !ok {
+			continue
+		}
+		number, _, _ := strings.Cut(strings.TrimSpace(rest), " ")
+		if value, err := strconv.ParseInt(number, 10, 64); err == nil {
+			values[key] = value
+		}
+	}
+	return values, true
+}
+
+// watch samples a process tree until the returned function is called, which
+// answers the highest memory seen.
+func watch(ctx context.Context, pid int, every time.Duration) func() (peak int64) {
+	ctx, cancel := context.WithCancel(ctx)
+	var (
+		group sync.WaitGroup
+		peak  int64
+	)
+	group.Go(func() {
+		tick := time.NewTicker(every)
+		defer tick.Stop()
+		for {
+			if now, err := usage(pid); err == nil {
+				peak = max(peak, now.RSS)
+			}
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+			}
+		}
+	})
+	return func() int64 {
+		cancel()
+		group.Wait()
+		return peak
+	}
+}

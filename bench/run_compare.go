@@ -1,0 +1,99 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+)
+
+// compare runs every statement on the server and on each peer in turn, so that
+// whatever disturbs the machine disturbs all of them.
+func (r *runner) compare(ctx context.Context) error {
+	subjects, closers, err := r.subjects(ctx)
+	defer func() {
+		for _, c := range closers {
+			_ = c.Close() // the figures are taken already
+		}
+	}()
+	if err != nil {
+		return err
+	}
+
+	taken := map[string]map[string]Samples{} // subject, statement
+	for _, s := range subjects {
+		taken[s.Name()] = map[string]Samples{}
+		r.out.Subjects = append(r.out.Subjects, s.Name())
+	}
+	rows := map[string]int64{}
+	random := rand.New(rand.NewPCG(r.workload.Seed, 0))
+	for round := range r.workload.Warmup + r.workload.Runs {
+		r.cfg.Progress("%s: round %d", r.workload.Name, round+1)
+		for _, i := range random.Perm(len(r.statements)) {
+			st := r.statements[i]
+			for _, s := range subjects {
+				answer, err := s.Ask(ctx, st)
+				if err != nil {
+					return fmt.Errorf("%s on %s: %w", st.Name, s.Name(), err)
+				}
+				// A fast wrong answer is no measurement.
+				if known, ok := rows[st.Name]; ok && known != answer.Rows {
+					return fmt.Errorf("%s on %s: %d rows, others %d", st.Name, s.Name(), answer.Rows, known)
+				}
+				rows[st.Name] = answer.Rows
+				if round >= r.workload.Warmup {
+					taken[s.Name()][st.Name] = append(taken[s.Name()][st.Name], millis(answer.Total))
+				}
+			}
+		}
+	}
+
+	totals := make([]float64, len(subjects))
+	for _, st := range r.statements {
+		line := Line{Statement: st.Name, Rows: rows[st.Name]}
+		for i, s := range subjects {
+			median := taken[s.Name()][st.Name].Median()
+			line.Millis = append(line.Millis, median)
+			totals[i] += median
+		}
+		r.out.Lines = append(r.out.Lines, line)
+	}
+	for i, s := range subjects {
+		r.out.add("total."+s.Name(), totals[i], "ms")
+	}
+	for i, s := range subjects[1:] {
+		if s.Name() == peerRoapi {
+			r.out.addRelative("speedup."+s.Name(), totals[i+1]/totals[0], true)
+		} else {
+			r.out.addRelative("ratio."+s.Name(), totals[0]/totals[i+1], false)
+		}
+	}
+	return nil
+}
+
+// subjects starts the workload's peers; the server comes first. The closers
+// hold what was started, also after an error.
+func (r *runner) subjects(ctx context.Context) ([]Subject, []io.Closer, error) {
+	subjects := []Subject{r.user}
+	var closers []io.Closer
+	for _, name := range r.workload.Peers {
+		var (
+			peer interface {
+				Subject
+				io.Closer
+			}
+			err error
+		)
+		switch name {
+		case peerDuckDB:
+			peer, err = startDuckDB(ctx, r.cfg, folderTPCH, modeScan, r.filters)
+		case peerRoapi:
+			peer, err = startRoapi(ctx, r.cfg, folderTPCH)
+		}
+		if err != nil {
+			return nil, closers, err
+		}
+		subjects, closers = append(subjects, peer), append(closers, peer)
+	}
+	return subjects, closers, nil
+}

@@ -1,0 +1,127 @@
+package bench_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lakewarden/lakewarden/bench"
+)
+
+// fakeConfig is a run whose server is this test program.
+func fakeConfig(t *testing.T) bench.Config {
+	t.Helper()
+	self, err := os.Executable()
+	require.NoError(t, err)
+	return bench.Config{
+		Lakewarden: self,
+		Data:       t.TempDir(),
+		Settle:     time.Millisecond,
+		// With the race detector a program otherwise lingers for a second.
+		Env:      append(os.Environ(), fakeVariable+"=1", "GORACE=atexit_sleep_ms=0"),
+		Progress: t.Logf,
+	}
+}
+
+func metrics(o bench.Outcome) map[string]float64 {
+	values := map[string]float64{}
+	for _, m := range o.Metrics {
+		values[m.Name] = m.Value
+	}
+	return values
+}
+
+func TestRunKinds(t *testing.T) {
+	if _, err := os.Stat("/proc/self/status"); err != nil {
+		t.Skip("memory is measured through /proc, which this system does not have")
+	}
+	zero, many := 0.0, 1e9
+	statements := []bench.Statement{{Name: "three", SQL: "rows 3"}, {Name: "none", SQL: "rows 0"}}
+	cases := []struct {
+		workload bench.Workload
+		want     []string // metrics
+	}{
+		{bench.Workload{Kind: bench.KindCompare, Statements: statements, Warmup: 1, Runs: 2}, []string{"total.lakewarden"}},
+		{bench.Workload{Kind: bench.KindFirst, Statements: statements[:1], Users: 3, Runs: 1}, []string{"p50", "p95"}},
+		{bench.Workload{Kind: bench.KindValidate, Sizes: []int{2048}, Runs: 3}, []string{"p50.unreadable", "validation.2048"}},
+		{
+			bench.Workload{Kind: bench.KindStream, Statements: statements[:1], Runs: 2},
+			[]string{"rows", "result", "rss_before", "rss_growth", "first_byte", "rate"},
+		},
+		{
+			bench.Workload{Kind: bench.KindIdle, Statements: statements[:1], Users: 10, Runs: 1},
+			[]string{"users", "rss_before", "rss_after", "per_user", "threads_added"},
+		},
+	}
+	for _, c := range cases {
+		t.Run(string(c.workload.Kind), func(t *testing.T) {
+			c.workload.Targets = []bench.Target{
+				{Metric: c.want[0], AtLeast: &zero, AtMost: &many},
+				{Metric: "no such metric", AtLeast: &zero},
+			}
+			cfg := fakeConfig(t)
+			outcome := bench.Run(t.Context(), cfg, c.workload)
+			require.Empty(t, outcome.Error)
+			var names []string
+			for _, m := range outcome.Metrics {
+				names = append(names, m.Name)
+			}
+			require.Equal(t, c.want, names)
+			require.Len(t, outcome.Checks, 2)
+			require.True(t, outcome.Checks[0].OK)
+			require.False(t, outcome.Checks[1].OK, "a target without its figure is missed")
+
+			left, err := os.ReadDir(cfg.Data)
+			require.NoError(t, err)
+			require.Empty(t, left, "a run that went well leaves nothing behind")
+		})
+	}
+}
+
+func TestRunCountsRows(t *testing.T) {
+	outcome := bench.Run(t.Context(), fakeConfig(t), bench.Workload{
+		Kind: bench.KindCompare, Runs: 1,
+		Statements: []bench.Statement{{Name: "many", SQL: "rows 5000"}},
+	})
+	require.Empty(t, outcome.Error)
+	require.Equal(t, int64(5000), outcome.Lines[0].Rows)
+	require.Positive(t, metrics(outcome)["total.lakewarden"])
+}
+
+func TestRunWaitsOutALimit(t *testing.T) {
+	cfg := fakeConfig(t)
+	cfg.Env = append(cfg.Env, throttleVariable+"=1")
+	outcome := bench.Run(t.Context(), cfg, bench.Workload{
+		Kind: bench.KindCompare, Runs: 1, Statements: []bench.Statement{{Name: "q", SQL: "rows 1"}},
+	})
+	require.Empty(t, outcome.Error)
+	require.Less(t, metrics(outcome)["total.lakewarden"], 1000.0, "the wait is not counted")
+}
+
+func TestRunReportsFailures(t *testing.T) {
+	cases := []struct{ name, sql, want string }{
+		{"refused statement", "nonsense", "status 400"},
+		{"stream that ends early", "rows 3 cut", "read Arrow stream"},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			cfg := fakeConfig(t)
+			outcome := bench.Run(t.Context(), cfg, bench.Workload{
+				Kind: bench.KindCompare, Runs: 1, Statements: []bench.Statement{{Name: "q", SQL: c.sql}},
+			})
+			require.Contains(t, outcome.Error, c.want)
+			logs, err := filepath.Glob(filepath.Join(cfg.Data, "run-*", "server.log"))
+			require.NoError(t, err)
+			require.Len(t, logs, 1, "the log of a failed run is kept")
+		})
+	}
+	t.Run("server that does not start", func(t *testing.T) {
+		cfg := fakeConfig(t)
+		cfg.Lakewarden = filepath.Join(cfg.Data, "missing")
+		outcome := bench.Run(t.Context(), cfg, bench.Workload{Kind: bench.KindCompare, Runs: 1})
+		require.Contains(t, outcome.Error, "start server")
+	})
+}

@@ -1,0 +1,166 @@
+package bench
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"time"
+)
+
+// Config says where the programs and the data of a run are.
+type Config struct {
+	// Lakewarden is the server's binary; Python has duckdb and deltalake, Roapi
+	// is the peer's binary.
+	Lakewarden, Python, Roapi string
+	// Extensions is DuckDB's extension directory.
+	Extensions string
+	// Data is where the tables are made and kept, and where a run keeps its
+	// temporary files.
+	Data string
+	// Scale is TPC-H's scale factor.
+	Scale string
+	// Threads is what plain DuckDB may use; the server uses what it finds.
+	Threads int
+	// Settle is the time between two looks at a server that calms down; 5 s
+	// when zero.
+	Settle time.Duration
+	// Env is the environment of every process that is started.
+	Env []string
+	// Progress gets a line for each step.
+	Progress func(format string, args ...any)
+}
+
+// server is one running Lakewarden with a fresh catalog and one organisation.
+type server struct {
+	cfg  Config
+	dir  string // data directory, logs
+	base string // http://…
+	env  []string
+	proc *child
+
+	organisation, workspace string
+	admin                   *client
+}
+
+// identity is what the bootstrap and user commands print.
+type identity struct {
+	OrganisationID string `json:"organisation_id"`
+	WorkspaceID    string `json:"workspace_id"`
+	UserID         string `json:"user_id"`
+	APIKey         string `json:"api_key"`
+}
+
+// startServer starts a server over an empty data directory. The caller stops it.
+func startServer(ctx context.Context, cfg Config) (*server, error) {
+	dir, err := os.MkdirTemp(cfg.Data, "run-")
+	if err != nil {
+		return nil, fmt.Errorf("make data directory: %w", err)
+	}
+	s := &server{cfg: cfg, dir: dir}
+	if err := s.start(ctx); err != nil {
+		return nil, fmt.Errorf("%w (log: %s)", err, filepath.Join(dir, "server.log"))
+	}
+	return s, nil
+}
+
+func (s *server) start(ctx context.Context) error {
+	address, err := freeAddress(ctx)
+	if err != nil {
+		return err
+	}
+	s.base = "http://" + address
+	s.env = append(append([]string{}, s.cfg.Env...),
+		"LAKEWARDEN_LISTEN="+address,
+		"LAKEWARDEN_DATA_DIR="+filepath.Join(s.dir, "data"),
+		"LAKEWARDEN_LOCAL_ROOTS="+s.cfg.Data,
+		"LAKEWARDEN_EXTENSION_DIR="+s.cfg.Extensions,
+	)
+	who, err := s.command(ctx, "bootstrap", "--org", "bench", "--email", "admin@bench.example", "--json")
+	if err != nil {
+		return err
+	}
+	s.organisation, s.workspace = who.OrganisationID, who.WorkspaceID
+	s.admin = newClient(s.base, who.APIKey)
+
+	s.proc, err = startChild(s.cfg.Lakewarden, []string{"serve"}, s.env, filepath.Join(s.dir, "server.log"))
+	if err != nil {
+		return err
+	}
+	if err := s.proc.awaitHTTP(ctx, s.base+"/readyz"); err != nil {
+		_ = s.proc.Stop() // the first error says why
+		return err
+	}
+	return nil
+}
+
+// command runs one of the binary's commands that print an identity as JSON.
+func (s *server) command(ctx context.Context, args ...string) (identity, error) {
+	cmd := exec.CommandContext(ctx, s.cfg.Lakewarden, args...)
+	cmd.Env = s.env
+	out, err := cmd.Output()
+	if err != nil {
+		return identity{}, fmt.Errorf("lakewarden %s: %w", args[0], withStderr(err))
+	}
+	var who identity
+	if err := json.Unmarshal(out, &who); err != nil {
+		return identity{}, fmt.Errorf("lakewarden %s printed no JSON object: %w", args[0], err)
+	}
+	return who, nil
+}
+
+// addUser adds a viewer and returns a client with the new user's key.
+func (s *server) addUser(ctx context.Context, email string) (*client, error) {
+	who, err := s.command(ctx, "user", "add", "--org", s.organisation, "--email", email, "--role", "viewer", "--json")
+	if err != nil {
+		return nil, err
+	}
+	return newClient(s.base, who.APIKey), nil
+}
+
+// storage registers a folder of Delta tables for everyone in the organisation
+// and returns the SQL schema in which they appear.
+func (s *server) storage(ctx context.Context, name string) (string, error) {
+	var config struct {
+		ConfigID string `json:"configId"`
+		Schema   string `json:"schema"`
+	}
+	err := s.admin.call(ctx, http.MethodPost, "/v1/storages/configs", map[string]any{
+		"configName": name, "kind": "local", "root": filepath.Join(s.cfg.Data, name), "workspaceId": s.workspace,
+	}, &config)
+	if err != nil {
+		return "", err
+	}
+	err = s.admin.call(ctx, http.MethodPost, "/v1/storages/configs/"+config.ConfigID+"/discover", map[string]any{}, nil)
+	return config.Schema, err
+}
+
+// filter adds one enabled row policy that lets everyone see what f leaves.
+func (s *server) filter(ctx context.Context, schema string, f Filter) error {
+	return s.admin.call(ctx, http.MethodPost, "/v1/organisations/"+s.organisation+"/policies", map[string]any{
+		"tableFqn":   "lake." + schema + "." + f.Table,
+		"columnName": f.Column,
+		"kind":       "rls",
+		"enabled":    true,
+		"definition": map[string]any{
+			"effect":    "permit",
+			"subject":   map[string]any{"everyone": true},
+			"condition": map[string]any{"column": f.Column, "op": f.Op, "value": f.Value},
+		},
+	}, nil)
+}
+
+// stop ends the server and removes its data; the log stays when keep is set.
+func (s *server) stop(keep bool) error {
+	err := s.proc.Stop()
+	if keep {
+		return err
+	}
+	if removed := os.RemoveAll(s.dir); err == nil && removed != nil {
+		err = fmt.Errorf("remove data directory: %w", removed)
+	}
+	return err
+}

@@ -1,0 +1,205 @@
+package bench
+
+import (
+	"bytes"
+	"embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+)
+
+//go:embed workloads/*.json
+var workloadFiles embed.FS
+
+// Kind says how a workload is run.
+type Kind string
+
+// The kinds of workloads.
+const (
+	// KindCompare runs the same statements on the server and on peers.
+	KindCompare Kind = "compare"
+	// KindPoint measures what the server adds to one short statement.
+	KindPoint Kind = "point"
+	// KindFirst measures the first statement of users never seen before.
+	KindFirst Kind = "first"
+	// KindValidate measures how long a statement takes to be refused.
+	KindValidate Kind = "validate"
+	// KindStream measures memory and first byte of a large result.
+	KindStream Kind = "stream"
+	// KindIdle measures what users leave behind when they do nothing.
+	KindIdle Kind = "idle"
+)
+
+// Workload is one measurement, described by data.
+type Workload struct {
+	Name  string   `json:"name"`
+	Title string   `json:"title"`
+	Kind  Kind     `json:"kind"`
+	Tags  []string `json:"tags"`
+	// Filtered runs the workload under the row filters of filters.json.
+	Filtered bool `json:"filtered"`
+	// Peers are the subjects beside the server: duckdb, roapi.
+	Peers []string `json:"peers"`
+	// Queries names a file of statements in the data folder; Statements are
+	// given here. A workload has one of them.
+	Queries    string      `json:"queries"`
+	Statements []Statement `json:"statements"`
+	Warmup     int         `json:"warmup"`
+	Runs       int         `json:"runs"`
+	// Users is how many users a first or idle workload creates.
+	Users int `json:"users"`
+	// Sizes are the statement lengths of a validate workload, in bytes.
+	Sizes []int `json:"sizes"`
+	// Seed fixes the order of statements and the values drawn for them.
+	Seed    uint64   `json:"seed"`
+	Targets []Target `json:"targets"`
+}
+
+// Statement is one query of a workload. An argument "$key" stands for a value
+// drawn between 1 and Keys.
+type Statement struct {
+	Name string `json:"name"`
+	SQL  string `json:"sql"`
+	Args []any  `json:"args"`
+	Keys int    `json:"keys"`
+}
+
+// Target is a bound on one metric of the workload's outcome.
+type Target struct {
+	Metric  string   `json:"metric"`
+	AtMost  *float64 `json:"at_most"`
+	AtLeast *float64 `json:"at_least"`
+}
+
+// Met reports whether value keeps the bound.
+func (t Target) Met(value float64) bool {
+	return (t.AtMost == nil || value <= *t.AtMost) && (t.AtLeast == nil || value >= *t.AtLeast)
+}
+
+// Filter is a row filter in both its forms: the policy condition the server
+// gets, and the predicate a person would write by hand.
+type Filter struct {
+	Table  string `json:"table"`
+	Column string `json:"column"`
+	Op     string `json:"op"`
+	Value  any    `json:"value"`
+	SQL    string `json:"sql"`
+}
+
+// Workloads returns all workloads, by name.
+func Workloads() ([]Workload, error) {
+	names, err := fs.Glob(workloadFiles, "workloads/*.json")
+	if err != nil {
+		return nil, fmt.Errorf("list workloads: %w", err)
+	}
+	var all []Workload
+	for _, name := range names {
+		if strings.HasSuffix(name, "/filters.json") {
+			continue
+		}
+		var w Workload
+		if err := decodeFile(name, &w); err != nil {
+			return nil, err
+		}
+		if err := w.validate(); err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		all = append(all, w)
+	}
+	return all, nil
+}
+
+// Select returns the workloads with one of the names or tags; "all" is every.
+func Select(all []Workload, choice string) ([]Workload, error) {
+	if choice == "" || choice == "all" {
+		return all, nil
+	}
+	wanted := strings.Split(choice, ",")
+	var chosen []Workload
+	for _, w := range all {
+		match := func(word string) bool { return word == w.Name || slices.Contains(w.Tags, word) }
+		if slices.ContainsFunc(wanted, match) {
+			chosen = append(chosen, w)
+		}
+	}
+	if len(chosen) == 0 {
+		return nil, fmt.Errorf("no workload has the name or tag %q", choice)
+	}
+	return chosen, nil
+}
+
+// Filters returns the row filters of the filtered workloads.
+func Filters() ([]Filter, error) {
+	var filters []Filter
+	err := decodeFile("workloads/filters.json", &filters)
+	return filters, err
+}
+
+func decodeFile(name string, into any) error {
+	text, err := workloadFiles.ReadFile(name)
+	if err != nil {
+		return fmt.Errorf("read %s: %w", name, err)
+	}
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(into); err != nil {
+		return fmt.Errorf("decode %s: %w", name, err)
+	}
+	return nil
+}
+
+func (w Workload) validate() error {
+	kinds := []Kind{KindCompare, KindPoint, KindFirst, KindValidate, KindStream, KindIdle}
+	switch {
+	case w.Name == "" || w.Title == "":
+		return errors.New("a workload needs a name and a title")
+	case !slices.Contains(kinds, w.Kind):
+		return fmt.Errorf("unknown kind %q", w.Kind)
+	case w.Runs < 1:
+		return errors.New("runs must be positive")
+	case (w.Queries != "") == (len(w.Statements) > 0) && w.Kind != KindValidate:
+		return errors.New("exactly one of queries and statements")
+	case len(w.Targets) == 0:
+		return errors.New("a workload without a target decides nothing")
+	}
+	for _, t := range w.Targets {
+		if t.AtMost == nil && t.AtLeast == nil {
+			return fmt.Errorf("target %s has no bound", t.Metric)
+		}
+	}
+	for _, p := range w.Peers {
+		if p != peerDuckDB && p != peerRoapi {
+			return fmt.Errorf("unknown peer %q", p)
+		}
+	}
+	return nil
+}
+
+// ParseQueries splits a file of statements, each after a line "-- name: NAME".
+func ParseQueries(text string) ([]Statement, error) {
+	const mark = "-- name:"
+	var statements []Statement
+	for line := range strings.Lines(text) {
+		if name, ok := strings.CutPrefix(line, mark); ok {
+			statements = append(statements, Statement{Name: strings.TrimSpace(name)})
+			continue
+		}
+		if len(statements) == 0 {
+			if strings.TrimSpace(line) != "" {
+				return nil, fmt.Errorf("text before the first %q line", mark)
+			}
+			continue
+		}
+		statements[len(statements)-1].SQL += line
+	}
+	for i := range statements {
+		statements[i].SQL = strings.TrimRight(strings.TrimSpace(statements[i].SQL), "; \n")
+		if statements[i].SQL == "" {
+			return nil, fmt.Errorf("statement %s is empty", statements[i].Name)
+		}
+	}
+	return statements, nil
+}

@@ -1,0 +1,3 @@
+// Command bench measures a Lakewarden binary against plain DuckDB and roapi,
+// and compares two reports. It is flags around package bench.
+package main

@@ -1,0 +1,183 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/lakewarden/lakewarden/bench"
+)
+
+const usage = `usage: bench COMMAND
+
+  run      measure and write a report (bench run -h lists its flags)
+  compare  OLD NEW: flag figures that became more than 15 % worse
+  list     the workloads`
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := dispatch(ctx, os.Args[1:], os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		stop()
+		os.Exit(1)
+	}
+}
+
+func dispatch(ctx context.Context, args []string, out io.Writer) error {
+	if len(args) == 0 {
+		return errors.New(usage)
+	}
+	switch args[0] {
+	case "run":
+		return run(ctx, args[1:], out)
+	case "compare":
+		return compare(args[1:], out)
+	case "list":
+		return list(out)
+	default:
+		return fmt.Errorf("unknown command %q\n%s", args[0], usage)
+	}
+}
+
+func run(ctx context.Context, args []string, out io.Writer) error {
+	flags := flag.NewFlagSet("run", flag.ExitOnError)
+	var (
+		choice = flags.String("workload", "all", "names or tags, separated by commas")
+		report = flags.String("report", "docs/bench", "folder of the report; the one in it is compared with")
+		strict = flags.Bool("strict", false, "fail when a target is missed or a figure became slower")
+		cfg    = bench.Config{Env: os.Environ(), Threads: runtime.NumCPU()}
+	)
+	flags.StringVar(&cfg.Lakewarden, "lakewarden", "bin/lakewarden", "the server's binary")
+	flags.StringVar(&cfg.Python, "python", or(os.Getenv("LAKEWARDEN_TEST_PYTHON"), "bin/venv/bin/python"), "Python with duckdb and deltalake")
+	flags.StringVar(&cfg.Roapi, "roapi", "", "roapi's binary (default: beside Python)")
+	flags.StringVar(&cfg.Extensions, "extensions", or(os.Getenv("LAKEWARDEN_EXTENSION_DIR"), "bin/extensions"), "DuckDB's extension directory")
+	flags.StringVar(&cfg.Data, "data", "bin/bench-data", "folder of the tables")
+	flags.StringVar(&cfg.Scale, "scale", "1", "TPC-H scale factor")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	cfg.Progress = func(format string, args ...any) {
+		fmt.Fprintf(out, time.Now().Format("15:04:05 ")+format+"\n", args...)
+	}
+	if cfg.Roapi == "" {
+		cfg.Roapi = filepath.Join(filepath.Dir(cfg.Python), "roapi")
+	}
+	for _, path := range []*string{&cfg.Lakewarden, &cfg.Python, &cfg.Roapi, &cfg.Extensions, &cfg.Data} {
+		absolute, err := filepath.Abs(*path)
+		if err != nil {
+			return fmt.Errorf("resolve %s: %w", *path, err)
+		}
+		*path = absolute
+	}
+	return measure(ctx, cfg, *choice, *report, *strict, out)
+}
+
+func measure(ctx context.Context, cfg bench.Config, choice, folder string, strict bool, out io.Writer) error {
+	all, err := bench.Workloads()
+	if err != nil {
+		return err
+	}
+	chosen, err := bench.Select(all, choice)
+	if err != nil {
+		return err
+	}
+	before, found, err := bench.Previous(folder)
+	if err != nil {
+		return err
+	}
+	version, err := exec.CommandContext(ctx, cfg.Lakewarden, "version").Output()
+	if err != nil {
+		return fmt.Errorf("ask %s for its version: %w", cfg.Lakewarden, err)
+	}
+	cfg.Progress("data in %s", cfg.Data)
+	if err := bench.Prepare(ctx, cfg); err != nil {
+		return err
+	}
+
+	report := bench.Report{
+		Version: strings.TrimSpace(string(version)), Taken: time.Now(),
+		Machine: bench.ThisMachine(), Scale: cfg.Scale,
+	}
+	for _, w := range chosen {
+		cfg.Progress("%s", w.Name)
+		report.Outcomes = append(report.Outcomes, bench.Run(ctx, cfg, w))
+	}
+	var changes []bench.Change
+	if found {
+		changes = bench.Compare(before, report)
+	}
+	if err := report.Write(folder, changes); err != nil {
+		return err
+	}
+	fmt.Fprint(out, report.Markdown(changes))
+	return judge(report, changes, strict)
+}
+
+// judge turns a report into the command's result. What could not be measured
+// always fails; what is slow fails when asked to.
+func judge(report bench.Report, changes []bench.Change, strict bool) error {
+	var problems []error
+	for _, o := range report.Outcomes {
+		if o.Error != "" {
+			problems = append(problems, fmt.Errorf("%s: %s", o.Workload, o.Error))
+			continue
+		}
+		for _, c := range o.Checks {
+			if strict && !c.OK {
+				problems = append(problems, fmt.Errorf("%s: target missed: %s is %g", o.Workload, c.Metric, c.Value))
+			}
+		}
+	}
+	for _, c := range changes {
+		if strict && c.Flagged {
+			problems = append(problems, fmt.Errorf("%s: %s went from %g to %g %s", c.Workload, c.Metric, c.Before, c.After, c.Unit))
+		}
+	}
+	return errors.Join(problems...)
+}
+
+func compare(args []string, out io.Writer) error {
+	if len(args) != 2 {
+		return errors.New("compare takes two reports: OLD NEW")
+	}
+	before, err := bench.ReadReport(args[0])
+	if err != nil {
+		return err
+	}
+	after, err := bench.ReadReport(args[1])
+	if err != nil {
+		return err
+	}
+	changes := bench.Compare(before, after)
+	fmt.Fprint(out, after.Markdown(changes))
+	return judge(bench.Report{}, changes, true)
+}
+
+func list(out io.Writer) error {
+	all, err := bench.Workloads()
+	if err != nil {
+		return err
+	}
+	for _, w := range all {
+		fmt.Fprintf(out, "%-16s %-24s %s\n", w.Name, strings.Join(w.Tags, ","), w.Title)
+	}
+	return nil
+}
+
+func or(value, otherwise string) string {
+	if value == "" {
+		return otherwise
+	}
+	return value
+}
