@@ -17,10 +17,11 @@ var unknownNode ast.IsNode = ast.NodeTypeAccess{StrOpNode: ast.StrOpNode{
 // residual folds a policy for one user. What is left depends on the row only;
 // keep is false when the policy cannot apply to any row.
 func residual(p *ast.Policy, user Principal) (out *ast.Policy, keep bool) {
+	b := binder{user.Attributes, p.Effect == ast.EffectForbid}
 	bound := *p
 	bound.Conditions = make([]ast.ConditionType, len(p.Conditions))
 	for i, c := range p.Conditions {
-		bound.Conditions[i] = ast.ConditionType{Condition: c.Condition, Body: bind(c.Body, user.Attributes)}
+		bound.Conditions[i] = ast.ConditionType{Condition: c.Condition, Body: b.bind(c.Body)}
 	}
 	uid := types.NewEntityUID(userType, types.String(user.UserID))
 	attributes := types.RecordMap{}
@@ -46,48 +47,75 @@ func residual(p *ast.Policy, user Principal) (out *ast.Policy, keep bool) {
 	}, &bound)
 }
 
-// bind gives user attributes the types of the literals that they are compared
-// with. An attribute that is not a value of that type makes the test unknown;
-// one that is missing is left to Cedar, which fails on it.
-func bind(n ast.IsNode, attributes map[string]string) ast.IsNode {
+// binder gives user attributes the types of the literals that they are compared
+// with. An attribute that is not a value of that type makes the test unknown.
+type binder struct {
+	attributes map[string]string
+	// kleene makes a test of a missing attribute unknown as well. Otherwise it
+	// is left to Cedar, which fails on it.
+	kleene bool
+}
+
+// value returns the attribute that an operand names. When it is missing, the
+// node to use for test n is returned instead.
+func (b binder) value(o operand, n ast.IsNode) (raw string, instead ast.IsNode) {
+	raw, present := b.attributes[o.attribute]
+	switch {
+	case present && storable(raw):
+		return raw, nil
+	case present || b.kleene:
+		return "", unknownNode
+	}
+	return "", n
+}
+
+func (b binder) bind(n ast.IsNode) ast.IsNode {
 	switch n := n.(type) {
 	case ast.NodeTypeNot:
-		return ast.NodeTypeNot{UnaryNode: ast.UnaryNode{Arg: bind(n.Arg, attributes)}}
+		return ast.NodeTypeNot{UnaryNode: ast.UnaryNode{Arg: b.bind(n.Arg)}}
 	case ast.NodeTypeAnd:
-		return ast.NodeTypeAnd{BinaryNode: binary(bind(n.Left, attributes), bind(n.Right, attributes))}
+		return ast.NodeTypeAnd{BinaryNode: binary(b.bind(n.Left), b.bind(n.Right))}
 	case ast.NodeTypeOr:
-		return ast.NodeTypeOr{BinaryNode: binary(bind(n.Left, attributes), bind(n.Right, attributes))}
+		return ast.NodeTypeOr{BinaryNode: binary(b.bind(n.Left), b.bind(n.Right))}
 	case ast.NodeTypeContains:
-		return bindContains(n, attributes)
+		return b.contains(n)
 	case ast.NodeTypeLike:
-		if l, ok := asOperand(n.Arg); ok && l.attribute != "" && !storable(attributes[l.attribute]) {
-			return unknownNode
+		if o, ok := asOperand(n.Arg); ok && o.attribute != "" {
+			if _, instead := b.value(o, n); instead != nil {
+				return instead
+			}
 		}
 		return n
 	case ast.NodeTypeExtensionCall:
-		op, ok := decimalMethods[string(n.Name)]
-		if !ok || len(n.Args) != 2 {
-			return n
+		if op, ok := decimalMethods[string(n.Name)]; ok && len(n.Args) == 2 {
+			return b.comparison(n, op, binary(n.Args[0], n.Args[1]))
 		}
-		return bindComparison(n, op, binary(n.Args[0], n.Args[1]), attributes)
+		return n
 	}
-	if op, b, ok := comparison(n); ok {
-		return bindComparison(n, op, b, attributes)
+	if op, sides, ok := comparison(n); ok {
+		return b.comparison(n, op, sides)
 	}
 	return n
 }
 
-func bindComparison(n ast.IsNode, op Op, b ast.BinaryNode, attributes map[string]string) ast.IsNode {
-	l, lok := asOperand(b.Left)
-	r, rok := asOperand(b.Right)
+func (b binder) comparison(n ast.IsNode, op Op, sides ast.BinaryNode) ast.IsNode {
+	l, lok := asOperand(sides.Left)
+	r, rok := asOperand(sides.Right)
 	if !lok || !rok {
 		return n
 	}
-	if l.value != nil {
+	if l.attribute == "" {
 		l, r, op = r, l, mirrored[op]
 	}
-	raw, present := attributes[l.attribute]
-	if l.attribute == "" || r.value == nil || !present {
+	if l.attribute == "" {
+		return n
+	}
+	raw, instead := b.value(l, n)
+	switch {
+	case instead != nil:
+		return instead
+	case r.value == nil:
+		// The column will type it.
 		return n
 	}
 	v, ok := asKind(types.String(raw), r.value)
@@ -101,51 +129,58 @@ func bindComparison(n ast.IsNode, op Op, b ast.BinaryNode, attributes map[string
 	return ast.NodeValue{Value: types.Boolean(holds)}
 }
 
-func bindContains(n ast.NodeTypeContains, attributes map[string]string) ast.IsNode {
+func (b binder) contains(n ast.NodeTypeContains) ast.IsNode {
 	list, lok := asOperand(n.Left)
 	element, eok := asOperand(n.Right)
 	if !lok || !eok {
 		return n
 	}
-	if raw, present := attributes[element.attribute]; present && element.attribute != "" {
+	var elements, items []types.Value
+	switch {
+	case element.attribute != "":
+		raw, instead := b.value(element, n)
+		if instead != nil {
+			return instead
+		}
 		set, ok := list.value.(types.Set)
 		if !ok {
 			return n
 		}
-		for item := range set.All() {
-			v, ok := asKind(types.String(raw), item)
-			if !ok {
-				return unknownNode
-			}
-			if v.Equal(item) {
-				return ast.NodeValue{Value: types.True}
-			}
+		elements, items = []types.Value{types.String(raw)}, set.Slice()
+	case list.attribute != "":
+		raw, instead := b.value(list, n)
+		switch {
+		case instead != nil:
+			return instead
+		case element.value == nil:
+			return n
 		}
-		return ast.NodeValue{Value: types.False}
-	}
-	if raw, present := attributes[list.attribute]; present && list.attribute != "" && element.value != nil {
-		items, ok := splitList(raw)
+		parts, ok := listItems(types.String(raw))
 		if !ok {
 			return unknownNode
 		}
-		found := false
-		for _, item := range items {
-			v, ok := asKind(item, element.value)
+		elements, items = parts, []types.Value{element.value}
+	default:
+		return n
+	}
+	found := false
+	for _, item := range items {
+		for _, e := range elements {
+			v, ok := asKind(e, item)
 			if !ok {
 				return unknownNode
 			}
-			found = found || v.Equal(element.value)
+			found = found || v.Equal(item)
 		}
-		return ast.NodeValue{Value: types.Boolean(found)}
 	}
-	return n
+	return ast.NodeValue{Value: types.Boolean(found)}
 }
 
-// asKind reads s as a value of the type that like has.
-func asKind(s types.String, like types.Value) (types.Value, bool) {
+// asKind reads a string as a value of the type that like has.
+func asKind(s, like types.Value) (types.Value, bool) {
 	switch like.(type) {
 	case types.String:
-		return s, storable(string(s))
+		return s, true
 	case types.Long:
 		return asLong(s)
 	case types.Decimal:

@@ -16,10 +16,11 @@
 //     false. A permit grants only what is true; a forbid hides all that is not
 //     false.
 //   - A rendered text never relies on Cedar's errors: each test stands behind
-//     its guards, so Cedar itself decides the same rows. A text written by hand
-//     follows Cedar: an error in an operand that Cedar evaluates makes the whole
-//     policy undecided, with one addition, that a forbid which errors hides the
-//     row instead of being ignored.
+//     its guards, so Cedar itself decides the same rows.
+//   - A text written by hand may have no guards. A permit then follows Cedar: an
+//     error in an operand that Cedar evaluates undoes the whole permit. A forbid
+//     hides the rows for which three-valued logic does not make it false, where
+//     Cedar would ignore the forbid.
 //   - User attributes are strings. Compared with a column or a typed literal,
 //     an attribute takes that type; where a set is needed it is a JSON array or
 //     a list separated by commas.

@@ -2,7 +2,9 @@ package rowfilter_test
 
 import (
 	"encoding/json"
+	"maps"
 	"math/big"
+	"slices"
 
 	"pgregory.net/rapid"
 
@@ -196,4 +198,10 @@ func rows() []row {
 		out = append(out, r)
 	}
 	return out
+}
+
+func jsonNumber(s string) json.Number { return json.Number(s) }
+
+func sorted[V any](m map[string]V) []string {
+	return slices.Sorted(maps.Keys(m))
 }

@@ -96,16 +96,27 @@ type operand struct {
 
 var errComplex = errors.New("the policy is too complex")
 
-// walk turns an expression into its truth. What it does not know fails.
-func walk(n ast.IsNode, t terms) (truth, error) {
-	out, err := walkNode(n, t)
+// walker turns expressions into truths.
+type walker struct {
+	terms
+	// kleene takes every error for an unknown that stays where it is, instead of
+	// one that undoes the whole policy.
+	kleene bool
+}
+
+// walk returns the truth of an expression. What it does not know fails.
+func (t walker) walk(n ast.IsNode) (truth, error) {
+	out, err := t.walkNode(n)
 	if err == nil && len(out.yes.sql)+len(out.no.sql) > t.limit() {
 		return failure, errComplex
+	}
+	if t.kleene {
+		out.errs, out.fails = nil, false
 	}
 	return out, err
 }
 
-func walkNode(n ast.IsNode, t terms) (truth, error) {
+func (t walker) walkNode(n ast.IsNode) (truth, error) {
 	switch n := n.(type) {
 	case ast.NodeValue:
 		if b, ok := n.Value.(types.Boolean); ok {
@@ -113,12 +124,12 @@ func walkNode(n ast.IsNode, t terms) (truth, error) {
 		}
 		return failure, nil
 	case ast.NodeTypeNot:
-		arg, err := walk(n.Arg, t)
+		arg, err := t.walk(n.Arg)
 		return arg.not(), err
 	case ast.NodeTypeAnd:
-		return walkBinary(n.BinaryNode, t, truth.and)
+		return t.walkBinary(n.BinaryNode, truth.and)
 	case ast.NodeTypeOr:
-		return walkBinary(n.BinaryNode, t, truth.or)
+		return t.walkBinary(n.BinaryNode, truth.or)
 	case ast.NodeTypeHas:
 		v, ok := n.Arg.(ast.NodeTypeVariable)
 		if !ok {
@@ -158,12 +169,12 @@ func walkNode(n ast.IsNode, t terms) (truth, error) {
 	return failure, nil
 }
 
-func walkBinary(b ast.BinaryNode, t terms, join func(l, r truth) truth) (truth, error) {
-	l, err := walk(b.Left, t)
+func (t walker) walkBinary(b ast.BinaryNode, join func(l, r truth) truth) (truth, error) {
+	l, err := t.walk(b.Left)
 	if err != nil {
 		return failure, err
 	}
-	r, err := walk(b.Right, t)
+	r, err := t.walk(b.Right)
 	if err != nil {
 		return failure, err
 	}
@@ -236,11 +247,13 @@ func asConstant(n ast.IsNode) (types.Value, bool) {
 	return nil, false
 }
 
-// bodyTruth joins the conditions of a policy.
+// bodyTruth joins the conditions of a policy. A permit follows Cedar's errors;
+// a forbid hides all that three-valued logic does not make false.
 func bodyTruth(p *ast.Policy, t terms) (truth, error) {
+	w := walker{terms: t, kleene: p.Effect == ast.EffectForbid}
 	out := constant(true)
 	for _, c := range p.Conditions {
-		body, err := walk(c.Body, t)
+		body, err := w.walk(c.Body)
 		if err != nil {
 			return failure, err
 		}
