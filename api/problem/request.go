@@ -2,7 +2,10 @@ package problem
 
 import (
 	"context"
+	"errors"
 	"sync"
+
+	"github.com/lakewarden/lakewarden/engine"
 )
 
 type requestKey struct{}
@@ -47,4 +50,18 @@ func setCause(ctx context.Context, err error) {
 		r.cause = err
 		r.mu.Unlock()
 	}
+}
+
+// CauseText is the text of [Cause] for the server's log: with what the engine
+// said, which the error itself keeps to itself. It is "" when there is none.
+func CauseText(ctx context.Context) string {
+	err := Cause(ctx)
+	if err == nil {
+		return ""
+	}
+	var failure *engine.Error
+	if errors.As(err, &failure) && failure.Text != "" {
+		return err.Error() + ": " + failure.Text
+	}
+	return err.Error()
 }

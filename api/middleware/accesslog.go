@@ -1,0 +1,93 @@
+package middleware
+
+import (
+	"context"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/lakewarden/lakewarden/api/problem"
+	"github.com/lakewarden/lakewarden/auth"
+)
+
+// The keys of an access log line.
+const (
+	KeyRequestID  = "request_id"
+	KeyMethod     = "method"
+	KeyRoute      = "route"
+	KeyPath       = "path"
+	KeyStatus     = "status"
+	KeyBytes      = "bytes"
+	KeyDurationMS = "duration_ms"
+	KeyRemote     = "remote"
+	KeyOrg        = "org_id"
+	KeyUser       = "user_id"
+	KeyAPIKey     = "key_id"
+	KeyError      = "error"
+	KeyStack      = "stack"
+)
+
+type callerKey struct{}
+
+// caller is filled by Authenticate, further in, and read when the request ends.
+type caller struct{ principal *auth.Principal }
+
+// AccessLog writes one line a request when it ends. The path is logged without
+// its query. The cause of an error is logged from 500 on, and for requests that
+// were refused at the door.
+func AccessLog(logger *slog.Logger) func(http.Handler) http.Handler {
+	return func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			start := time.Now()
+			who := &caller{}
+			ctx := context.WithValue(r.Context(), callerKey{}, who)
+			r = r.WithContext(ctx)
+			rec := record(w, r)
+			cut := true
+			defer func() {
+				status := outcome(r, rec, cut)
+				level := slog.LevelInfo
+				if status >= http.StatusInternalServerError {
+					level = slog.LevelError
+				}
+				logger.LogAttrs(ctx, level, "request", attributes(r, rec, who, status, time.Since(start))...)
+			}()
+			next.ServeHTTP(rec, r)
+			cut = false
+		})
+	}
+}
+
+func attributes(r *http.Request, rec recorder, who *caller, status int, took time.Duration) []slog.Attr {
+	attrs := []slog.Attr{
+		slog.String(KeyRequestID, problem.RequestID(r.Context())),
+		slog.String(KeyMethod, methodOf(r)),
+		slog.String(KeyRoute, routeOf(r)),
+		slog.String(KeyPath, r.URL.Path),
+		slog.Int(KeyStatus, status),
+		slog.Int(KeyBytes, rec.BytesWritten()),
+		slog.Float64(KeyDurationMS, float64(took.Microseconds())/1000),
+		slog.String(KeyRemote, remoteHost(r)),
+	}
+	if p := who.principal; p != nil {
+		attrs = append(attrs, slog.String(KeyOrg, p.OrgID.String()), slog.String(KeyUser, p.UserID.String()))
+		if p.KeyID != nil {
+			attrs = append(attrs, slog.String(KeyAPIKey, p.KeyID.String()))
+		}
+	}
+	if text := problem.CauseText(r.Context()); text != "" && (status >= http.StatusInternalServerError || status == http.StatusUnauthorized) {
+		attrs = append(attrs, slog.String(KeyError, text))
+	}
+	return attrs
+}
+
+// remoteHost is the peer's address without its port. Headers that claim another
+// one are not believed.
+func remoteHost(r *http.Request) string {
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		return r.RemoteAddr
+	}
+	return host
+}

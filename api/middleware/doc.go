@@ -1,0 +1,21 @@
+// Package middleware holds what every request passes before it reaches a
+// handler, one idea a file: request id, access log, metrics, recovery, headers,
+// size limits, authentication, rate limits, deadlines, and the replies to paths
+// and methods that do not exist.
+//
+// What may not go in it: business rules, the catalog, SQL, and the rendering of
+// errors, which package problem does.
+//
+// The order, outermost first: [RequestID], [AccessLog], [Metrics.Handler],
+// [EmptyBodies], [Recover], [Headers], [Sizes.Handler]; then, where a caller is
+// needed, [Authenticate] and [RateLimit]; then [Deadline] on routes that are no
+// streams.
+//
+// Invariants:
+//   - Logs and metrics see every request exactly once, a panicking or aborted
+//     one included.
+//   - No log line and no label holds a query string, a header or a body; labels
+//     are route templates, known methods and statuses.
+//   - A request without a principal never reaches a handler behind
+//     [Authenticate].
+package middleware

@@ -1,0 +1,51 @@
+package middleware
+
+import (
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Metrics counts and times requests.
+type Metrics struct {
+	seconds  *prometheus.HistogramVec
+	inFlight prometheus.Gauge
+}
+
+// NewMetrics registers lakewarden_http_request_seconds{route,method,status} and
+// lakewarden_http_requests_in_flight. It panics when they are registered
+// already, as prometheus does.
+func NewMetrics(registerer prometheus.Registerer) *Metrics {
+	m := &Metrics{
+		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name:    "lakewarden_http_request_seconds",
+			Help:    "Time from a request's arrival to the end of its reply. Status 499 is a client that went away.",
+			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300},
+		}, []string{"route", "method", "status"}),
+		inFlight: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "lakewarden_http_requests_in_flight",
+			Help: "Requests that are being served.",
+		}),
+	}
+	registerer.MustRegister(m.seconds, m.inFlight)
+	return m
+}
+
+// Handler observes every request once, also one that panics.
+func (m *Metrics) Handler(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		start := time.Now()
+		rec := record(w, r)
+		cut := true
+		m.inFlight.Inc()
+		defer func() {
+			m.inFlight.Dec()
+			m.seconds.WithLabelValues(routeOf(r), methodOf(r), strconv.Itoa(outcome(r, rec, cut))).
+				Observe(time.Since(start).Seconds())
+		}()
+		next.ServeHTTP(rec, r)
+		cut = false
+	})
+}

@@ -1,0 +1,68 @@
+package middleware
+
+import (
+	"errors"
+	"net/http"
+
+	"github.com/lakewarden/lakewarden/api/problem"
+)
+
+// The default sizes, in bytes.
+const (
+	DefaultMaxURL    = 8 << 10
+	DefaultMaxHeader = 16 << 10
+	DefaultMaxBody   = 32 << 20
+)
+
+// Sizes bounds what is read of a request; what is larger gets an empty 413. The
+// zero value uses the defaults.
+type Sizes struct {
+	// URL bounds path and query as sent.
+	URL int
+	// Header bounds names and values of all header fields together. The server's
+	// own limit must be larger, because it answers in its own way.
+	Header int
+	// Body bounds the body.
+	Body int64
+	// Streams reports whether a request's body is a stream, which is metered by
+	// its operation instead; nil means none is.
+	Streams func(*http.Request) bool
+}
+
+var errTooLarge = errors.New("request too large")
+
+// Handler applies the limits. A body without a length in front is cut where the
+// limit is, and reading on gives an [http.MaxBytesError].
+func (s Sizes) Handler(next http.Handler) http.Handler {
+	url, header, body := or(s.URL, DefaultMaxURL), or(s.Header, DefaultMaxHeader), or(s.Body, int64(DefaultMaxBody))
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		bounded := s.Streams == nil || !s.Streams(r)
+		if len(r.RequestURI) > url || headerSize(r.Header) > header || (bounded && r.ContentLength > body) {
+			w.Header().Set("Connection", "close") // the rest of the body is not read
+			problem.Write(w, r, &problem.Refusal{Code: "payload_too_large", Cause: errTooLarge})
+			return
+		}
+		if bounded && r.Body != nil {
+			r.Body = http.MaxBytesReader(w, r.Body, body)
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// headerSize counts names, values and what separates them on the wire.
+func headerSize(h http.Header) int {
+	size := 0
+	for name, values := range h {
+		for _, value := range values {
+			size += len(name) + len(value) + 4
+		}
+	}
+	return size
+}
+
+func or[T int | int64](value, otherwise T) T {
+	if value > 0 {
+		return value
+	}
+	return otherwise
+}

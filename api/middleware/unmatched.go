@@ -1,0 +1,35 @@
+package middleware
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/go-chi/chi/v5"
+
+	"github.com/lakewarden/lakewarden/api/problem"
+)
+
+// NotFound answers paths that no route takes.
+func NotFound(w http.ResponseWriter, r *http.Request) {
+	problem.Write(w, r, &problem.Refusal{Code: "not_found"})
+}
+
+// MethodNotAllowed answers paths that a route takes with another method: an
+// empty 405 whose Allow lists what routes has there.
+func MethodNotAllowed(routes chi.Routes) http.HandlerFunc {
+	methods := []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions}
+	return func(w http.ResponseWriter, r *http.Request) {
+		path := r.URL.RawPath // the router prefers it too
+		if path == "" {
+			path = r.URL.Path
+		}
+		var allowed []string
+		for _, method := range methods {
+			if routes.Match(chi.NewRouteContext(), method, path) {
+				allowed = append(allowed, method)
+			}
+		}
+		w.Header().Set("Allow", strings.Join(allowed, ", "))
+		problem.Write(w, r, &problem.Refusal{Code: "method_not_allowed"})
+	}
+}
