@@ -142,13 +142,15 @@ func (s *Snapshot) committer() Committer {
 func (t *Txn) body(s *Snapshot) ([]byte, error) {
 	opts := s.opts
 	now := opts.Clock().UnixMilli()
-	read := t.base.version
 	blind := t.blindAppend()
 	info := &action.CommitInfo{
 		Timestamp: now, Operation: t.op.Name, OperationParameters: t.op.Parameters,
-		OperationMetrics: t.op.Metrics, ReadVersion: &read, IsBlindAppend: &blind,
+		OperationMetrics: t.op.Metrics, IsBlindAppend: &blind,
 		EngineInfo: opts.EngineInfo, UserID: t.op.UserID, UserName: t.op.UserName, TxnID: t.id,
 		IsolationLevel: t.isolation().String(),
+	}
+	if read := t.base.version; read >= 0 { // readers take -1 for a broken log
+		info.ReadVersion = &read
 	}
 	if info.OperationParameters == nil {
 		info.OperationParameters = map[string]string{}

@@ -1,0 +1,238 @@
+package action_test
+
+import (
+	stdjson "encoding/json"
+	"errors"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/lakewarden/lakewarden/engine/delta/action"
+)
+
+func TestDecodeCommit(t *testing.T) {
+	body := `{"commitInfo":{"timestamp":1,"operation":"WRITE","operationParameters":{"mode":"Append","n":3},"isBlindAppend":true,"x":{"y":1}}}
+{"protocol":{"minReaderVersion":3,"minWriterVersion":7,"readerFeatures":[],"writerFeatures":["a"],"later":true}}
+
+{"futureAction":{"anything":[1,2]}}
+{"add":{"path":"a%20b","partitionValues":{"p":null,"q":"1"},"size":9223372036854775807,"modificationTime":-5,"dataChange":true,"stats":null,"tags":null}}
+{"remove":{"path":"c"}}
+{"txn":{"appId":"a","version":0},"unknown":1}
+{"add":null,"domainMetadata":{"domain":"d","configuration":"{}","removed":true}}`
+	got, err := action.DecodeCommit([]byte(body), action.Limits{})
+	require.NoError(t, err)
+	blind, one := true, "1"
+	want := []action.Action{
+		&action.CommitInfo{
+			Timestamp: 1, Operation: "WRITE", IsBlindAppend: &blind,
+			OperationParameters: map[string]string{"mode": "Append", "n": "3"},
+			Extra:               map[string]stdjson.RawMessage{"x": stdjson.RawMessage(`{"y":1}`)},
+		},
+		&action.Protocol{MinReaderVersion: 3, MinWriterVersion: 7, ReaderFeatures: []string{}, WriterFeatures: []string{"a"}},
+		&action.Add{
+			Path: "a%20b", PartitionValues: map[string]*string{"p": nil, "q": &one},
+			Size: math.MaxInt64, ModificationTime: -5, DataChange: true,
+		},
+		&action.Remove{Path: "c", DataChange: true},
+		&action.Txn{AppID: "a"},
+		&action.DomainMetadata{Domain: "d", Configuration: "{}", Removed: true},
+	}
+	require.Empty(t, cmp.Diff(want, got))
+}
+
+func TestDecodeRefuses(t *testing.T) {
+	add := func(inside string) string { return `{"add":{` + inside + `}}` }
+	rows := map[string]string{
+		"not json":            `{"add"`,
+		"array":               `[1]`,
+		"scalar":              `7`,
+		"torn line":           `{"add":{"path":"a","size":1}`,
+		"two on a line":       `{"txn":{"appId":"a","version":1}}{"txn":{"appId":"b","version":1}}`,
+		"two actions":         `{"txn":{"appId":"a","version":1},"remove":{"path":"x"}}`,
+		"repeated member":     add(`"path":"good","path":"../bad","size":1`),
+		"member in two cases": add(`"PATH":"good","size":1`),
+		"add without path":    add(`"size":1`),
+		"add without size":    add(`"path":"a"`),
+		"negative size":       add(`"path":"a","size":-1`),
+		"size beyond int64":   add(`"path":"a","size":9223372036854775808`),
+		"size as fraction":    add(`"path":"a","size":1.5`),
+		"size as text":        add(`"path":"a","size":"1"`),
+		"invalid utf-8":       add("\"path\":\"\xff\",\"size\":1"),
+		"dv storage":          add(`"path":"a","size":1,"deletionVector":{"storageType":"x","pathOrInlineDv":"a","sizeInBytes":1,"cardinality":1}`),
+		"protocol empty":      `{"protocol":{}}`,
+		"features too early":  `{"protocol":{"minReaderVersion":1,"minWriterVersion":2,"writerFeatures":[]}}`,
+		"metadata empty":      `{"metaData":{}}`,
+		"txn without version": `{"txn":{"appId":"a"}}`,
+		"deep nesting":        `{"x":` + strings.Repeat("[", 100_000) + strings.Repeat("]", 100_000) + `}`,
+	}
+	for name, body := range rows {
+		t.Run(name, func(t *testing.T) {
+			_, err := action.DecodeCommit([]byte(body), action.Limits{})
+			require.ErrorIs(t, err, action.ErrMalformed)
+		})
+	}
+}
+
+func TestLimits(t *testing.T) {
+	line := `{"remove":{"path":"abc"}}` + "\n"
+	body := []byte(strings.Repeat(line, 3))
+	for name, limits := range map[string]action.Limits{
+		"line": {LineBytes: 10}, "commit": {CommitBytes: 30}, "actions": {Actions: 2},
+	} {
+		_, err := action.DecodeCommit(body, limits)
+		require.ErrorIs(t, err, action.ErrTooLarge, name)
+	}
+	got, err := action.DecodeCommit(body, action.Limits{LineBytes: 25, CommitBytes: len(body), Actions: 3})
+	require.NoError(t, err)
+	require.Len(t, got, 3)
+}
+
+func TestCommitInfoOfAnyShape(t *testing.T) {
+	got, err := action.DecodeCommit([]byte(`{"commitInfo":{"timestamp":"yesterday","operation":5,"operationParameters":[1],"operationMetrics":{"a":1,"b":"2","c":{"d":3}},"isBlindAppend":"no","readVersion":null,"txnId":["x"]}}`), action.Limits{})
+	require.NoError(t, err)
+	info := got[0].(*action.CommitInfo)
+	require.Zero(t, info.Timestamp)
+	require.Nil(t, info.IsBlindAppend)
+	require.Equal(t, map[string]string{"a": "1", "b": "2", "c": `{"d":3}`}, info.OperationMetrics)
+	require.Contains(t, info.Extra, "txnId")
+}
+
+func TestEncodeRefuses(t *testing.T) {
+	add := func(path, dv string) *action.Add {
+		a := &action.Add{Path: path, Size: 1}
+		if dv != "" {
+			a.DeletionVector = &action.DeletionVector{StorageType: "i", PathOrInlineDV: dv}
+		}
+		return a
+	}
+	protocol := &action.Protocol{MinReaderVersion: 1, MinWriterVersion: 2}
+	rows := map[string][]action.Action{
+		"add twice":              {add("a", ""), add("a", "")},
+		"add twice, other dv":    {add("a", "x"), add("a", "y")},
+		"remove twice":           {&action.Remove{Path: "a"}, &action.Remove{Path: "a"}},
+		"add and remove, one dv": {add("a", ""), &action.Remove{Path: "a"}},
+		"txn twice":              {&action.Txn{AppID: "a"}, &action.Txn{AppID: "a", Version: 2}},
+		"protocol twice":         {protocol, protocol},
+		"domain twice":           {&action.DomainMetadata{Domain: "d"}, &action.DomainMetadata{Domain: "d"}},
+		"commitInfo late":        {protocol, &action.CommitInfo{}},
+		"sidecar":                {&action.Sidecar{Path: "x"}},
+		"add without path":       {&action.Add{Size: 1}},
+	}
+	for name, actions := range rows {
+		t.Run(name, func(t *testing.T) {
+			_, err := action.EncodeCommit(actions)
+			require.ErrorIs(t, err, action.ErrInvalidCommit)
+		})
+	}
+	_, err := action.EncodeCommit([]action.Action{
+		&action.CommitInfo{}, add("a", "new"), &action.Remove{Path: "a"}, add("b", ""), &action.Txn{AppID: "a"}, &action.Txn{AppID: "b"},
+	})
+	require.NoError(t, err)
+}
+
+func TestRequiredMembersAreWritten(t *testing.T) {
+	line, err := action.Encode(&action.Metadata{ID: "i", SchemaString: "{}"})
+	require.NoError(t, err)
+	require.JSONEq(t, `{"metaData":{"id":"i","format":{"provider":"","options":{}},"schemaString":"{}","partitionColumns":[],"configuration":{}}}`, string(line))
+	line, err = action.Encode(&action.Add{Path: "p", Size: 1})
+	require.NoError(t, err)
+	require.JSONEq(t, `{"add":{"path":"p","partitionValues":{},"size":1,"modificationTime":0,"dataChange":false}}`, string(line))
+}
+
+// anyAction draws actions that may stand in one commit.
+func anyAction(t *rapid.T, i int) action.Action {
+	text := rapid.String()
+	optional := func(label string) *int64 {
+		return rapid.Ptr(rapid.Int64(), true).Draw(t, label)
+	}
+	values := rapid.MapOf(text, rapid.Ptr(text, true))
+	path := rapid.StringN(1, 20, -1).Draw(t, "path") + strings.Repeat("x", i)
+	switch rapid.IntRange(0, 4).Draw(t, "kind") {
+	case 0:
+		a := &action.Add{
+			Path: path, PartitionValues: values.Draw(t, "values"), Size: rapid.Int64Min(0).Draw(t, "size"),
+			ModificationTime: rapid.Int64().Draw(t, "time"), DataChange: rapid.Bool().Draw(t, "change"),
+			Stats: text.Draw(t, "stats"), BaseRowID: optional("row"),
+		}
+		if rapid.Bool().Draw(t, "dv") {
+			a.DeletionVector = &action.DeletionVector{
+				StorageType: "i", PathOrInlineDV: path, Offset: rapid.Ptr(rapid.Int32Min(0), true).Draw(t, "offset"),
+				Cardinality: rapid.Int64Min(0).Draw(t, "cardinality"),
+			}
+		}
+		return a
+	case 1:
+		return &action.Remove{
+			Path: path, DeletionTimestamp: rapid.Int64().Draw(t, "deleted"), DataChange: rapid.Bool().Draw(t, "change"),
+			PartitionValues: values.Draw(t, "values"), Size: optional("size"),
+		}
+	case 2:
+		return &action.Txn{AppID: path, Version: rapid.Int64Min(math.MinInt64+1).Draw(t, "version"), LastUpdated: optionalOr(optional("updated"))}
+	case 3:
+		return &action.DomainMetadata{Domain: path, Configuration: text.Draw(t, "configuration"), Removed: rapid.Bool().Draw(t, "removed")}
+	}
+	return &action.CDC{Path: path, PartitionValues: values.Draw(t, "values"), Size: rapid.Int64().Draw(t, "size")}
+}
+
+func optionalOr(n *int64) int64 {
+	if n == nil {
+		return 0
+	}
+	return *n
+}
+
+func TestRoundTrip(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		info := &action.CommitInfo{
+			Timestamp: rapid.Int64().Draw(t, "time"), Operation: rapid.String().Draw(t, "operation"),
+			OperationParameters: map[string]string{}, TxnID: rapid.String().Draw(t, "txn"),
+		}
+		want := []action.Action{info}
+		for i := range rapid.IntRange(0, 6).Draw(t, "n") {
+			want = append(want, anyAction(t, i))
+		}
+		body, err := action.EncodeCommit(want)
+		if err != nil {
+			t.Skip("not one commit") // two draws named one thing
+		}
+		got, err := action.DecodeCommit(body, action.Limits{})
+		if err != nil {
+			t.Fatalf("%v\n%s", err, body)
+		}
+		if d := cmp.Diff(want, got); d != "" {
+			t.Fatalf("%s\n%s", d, body)
+		}
+	})
+}
+
+func FuzzDecodeCommit(f *testing.F) {
+	f.Add([]byte(`{"add":{"path":"a","partitionValues":{"p":null},"size":1,"modificationTime":2,"dataChange":true,"stats":"{}"}}`))
+	f.Add([]byte(`{"commitInfo":{"timestamp":1,"operationMetrics":{"a":1}}}` + "\n" + `{"protocol":{"minReaderVersion":3,"minWriterVersion":7,"readerFeatures":[],"writerFeatures":[]}}`))
+	f.Add([]byte(`{"metaData":{"id":"i","format":{"provider":"parquet","options":{}},"schemaString":"{}","partitionColumns":[],"configuration":{}}}`))
+	f.Add([]byte(`{"x":1,"remove":{"path":"..","deletionVector":{"storageType":"u","pathOrInlineDv":"a","offset":1,"sizeInBytes":1,"cardinality":1}}}`))
+	f.Fuzz(func(t *testing.T, body []byte) {
+		actions, err := action.DecodeCommit(body, action.Limits{})
+		if err != nil {
+			require.Truef(t, isTyped(err), "%v", err)
+			return
+		}
+		for _, a := range actions {
+			line, err := action.Encode(a)
+			require.NoError(t, err)
+			again, err := action.DecodeCommit(line, action.Limits{})
+			require.NoError(t, err)
+			require.Len(t, again, 1)
+			second, err := action.Encode(again[0])
+			require.NoError(t, err)
+			require.Equal(t, string(line), string(second))
+		}
+	})
+}
+
+func isTyped(err error) bool {
+	return errors.Is(err, action.ErrMalformed) || errors.Is(err, action.ErrTooLarge)
+}
