@@ -3,6 +3,7 @@ package problem_test
 import (
 	"context"
 	"encoding/json"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -108,4 +109,15 @@ func TestFrameworkErrorsWearOurBody(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A body that is cut at its limit while the framework reads it is a 413.
+func TestBodyBeyondItsLimitInTheFramework(t *testing.T) {
+	handler := framework(t)
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/echo/6ba7b810-9dad-11d1-80b4-00c04fd430c8", nil)
+	r.Header.Set("Content-Type", "application/json")
+	w := httptest.NewRecorder()
+	r.Body = http.MaxBytesReader(w, io.NopCloser(strings.NewReader(`{"name":"`+strings.Repeat("x", 100)+`"}`)), 50)
+	handler.ServeHTTP(w, r)
+	require.Equal(t, http.StatusRequestEntityTooLarge, w.Code)
 }
