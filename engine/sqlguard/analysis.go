@@ -22,7 +22,7 @@ type analysis struct {
 	params  map[string]bool
 	// exists is the SELECT directly inside EXISTS: its star needs no column.
 	exists *node
-	// lambdas counts lambdas that may stand only where a function takes one.
+	// recursive maps the node of a recursive CTE to its name.
 	recursive map[*node]*cte
 }
 
@@ -127,10 +127,10 @@ func (a *analysis) fields(n *node, k kind, sc *scope) *Error {
 }
 
 func (a *analysis) query(n *node, sc *scope) *Error {
-	inner := &scope{parent: sc}
-	if sc != nil {
-		inner.sel = nil
+	if n == nil {
+		return malformed("empty query")
 	}
+	inner := &scope{parent: sc}
 	exists := a.exists == n
 	if err := a.commonTables(n.child("cte_map"), inner); err != nil {
 		return err
@@ -139,8 +139,13 @@ func (a *analysis) query(n *node, sc *scope) *Error {
 	case "SELECT_NODE":
 		return a.selectNode(n, inner, exists)
 	case "SET_OPERATION_NODE":
-		for _, side := range []string{"left", "right"} {
-			if err := a.query(n.child(side), inner); err != nil {
+		sides := n.list("children")
+		if len(sides) == 0 {
+			sides = []any{n.get("left"), n.get("right")}
+		}
+		for _, side := range sides {
+			q, _ := side.(*node)
+			if err := a.query(q, inner); err != nil {
 				return err
 			}
 		}
@@ -241,7 +246,12 @@ func (a *analysis) resultColumn(e *node, sc *scope) *Error {
 		a.define([]string{alias})
 		return nil
 	}
-	if len(a.edits) > before && e.str("class") != "STAR" && !contains(e, "STAR") {
+	switch {
+	case len(a.edits) == before || contains(e, "STAR"):
+	case e.is("class", "COLUMN_REF"):
+		names := e.strings("column_names")
+		a.edit(func() { e.set("alias", names[len(names)-1]) })
+	default:
 		a.unnamed = append(a.unnamed, e)
 	}
 	return nil
@@ -273,6 +283,10 @@ func contains(v any, class string) bool {
 }
 
 func (a *analysis) edit(f func()) { a.edits = append(a.edits, f) }
+
+// rename notes an expression that DuckDB would name in another way after it was
+// printed and parsed again, though it means the same.
+func (a *analysis) rename() { a.edit(func() {}) }
 
 func (a *analysis) define(names []string) {
 	for _, n := range names {

@@ -14,6 +14,9 @@ func (a *analysis) function(n *node, namespace string, sc *scope) *Error {
 	if err := a.fields(n, kExpr, sc); err != nil {
 		return err
 	}
+	if isInterval(n) {
+		a.rename()
+	}
 	f, _ := LookupFunction(namespace, n.str("function_name"))
 	switch f.Class {
 	case Volatile:

@@ -78,7 +78,7 @@ func (a *analysis) column(n *node, sc *scope) *Error {
 		default:
 			// Whether it is a column is known when the tables are; the name of a
 			// result column must then already be settled.
-			a.edit(func() {})
+			a.rename()
 			a.q.values = append(a.q.values, &sqlValue{node: n, word: which})
 		}
 		return nil
@@ -168,6 +168,9 @@ func (a *analysis) constant(n *node) *Error {
 	}
 	if err := checkType(value.child("type")); err != nil {
 		return err.at(n)
+	}
+	if value.child("type").is("id", "BOOLEAN") {
+		a.rename() // true prints as true and parses as CAST('t' AS BOOLEAN)
 	}
 	if num, ok := value.get("value").(number); ok && value.child("type").is("id", "DOUBLE") {
 		a.edit(func() {

@@ -55,6 +55,7 @@ const (
 	kStructFields = kListOf | kStructField
 	kValues       = kListOf | kValue
 	kNamedParams  = kListOf | kNamedParam
+	kQueries      = kListOf | kQuery
 	kExprRows     = kListOf | kListOf>>1 | kExpr
 )
 
@@ -75,6 +76,7 @@ const (
 	kSampleMethod
 	kAtUnit
 	kOrdinality
+	kLambda
 )
 
 // shape maps the fields of one node to what they may hold. A field that is not
@@ -137,7 +139,7 @@ var families = map[kind]family{
 			"select_list": kExprs, "from_table": kTable, "where_clause": kExpr, "group_expressions": kExprs,
 			"group_sets": kSets, "aggregate_handling": kAggregates, "having": kExpr, "sample": kSample, "qualify": kExpr,
 		},
-		"SET_OPERATION_NODE": {"setop_type": kSetOp, "left": kQuery, "right": kQuery, "setop_all": kBool},
+		"SET_OPERATION_NODE": {"setop_type": kSetOp, "left": kQuery, "right": kQuery, "children": kQueries, "setop_all": kBool},
 		"RECURSIVE_CTE_NODE": {
 			"cte_name": kString, "union_all": kBool, "left": kQuery, "right": kQuery,
 			"aliases": kIdents, "key_targets": kExprs,
@@ -185,7 +187,7 @@ var families = map[kind]family{
 			"function_name": kString, "schema": kString, "catalog": kString, "children": kExprs, "filter": kExpr,
 			"order_bys": kModifier, "distinct": kBool, "is_operator": kBool, "export_state": kNothing,
 		},
-		"LAMBDA":               {"lhs": kExpr, "expr": kExpr},
+		"LAMBDA":               {"lhs": kExpr, "expr": kExpr, "syntax_type": kLambda},
 		"OPERATOR":             {"children": kExprs},
 		"PARAMETER":            {"identifier": kString},
 		"POSITIONAL_REFERENCE": {"index": kNumber},
@@ -245,4 +247,5 @@ var enums = map[kind]map[string]bool{
 	kSampleMethod: set("System", "Bernoulli", "Reservoir"),
 	kAtUnit:       set("VERSION", "TIMESTAMP"),
 	kOrdinality:   set("WITHOUT_ORDINALITY", "WITH_ORDINALITY"),
+	kLambda:       set("SINGLE_ARROW", "LAMBDA_KEYWORD", "SINGLE_ARROW_STORAGE"),
 }
