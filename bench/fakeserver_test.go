@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"os/signal"
@@ -62,7 +63,7 @@ func serveFake() error {
 			return
 		}
 		w.WriteHeader(http.StatusCreated)
-		fmt.Fprint(w, `{"configId":"c","schema":"cfg_c"}`)
+		_, _ = io.WriteString(w, `{"configId":"c","schema":"cfg_c"}`)
 	})
 	mux.HandleFunc("POST /v1/storages/configs/c/discover", func(http.ResponseWriter, *http.Request) {})
 	var throttled atomic.Bool

@@ -1,0 +1,88 @@
+package bench
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// peerConfig finds Python and the extensions that `make test-deps` installs.
+func peerConfig(t *testing.T) Config {
+	t.Helper()
+	root, err := filepath.Abs("..")
+	require.NoError(t, err)
+	find := func(variable, fallback string) string {
+		path := os.Getenv(variable)
+		if path == "" {
+			path = filepath.Join(root, fallback)
+		}
+		if _, err := os.Stat(path); err != nil {
+			if os.Getenv("CI") == "true" {
+				t.Fatalf("%s is missing: %v", variable, err)
+			}
+			t.Skipf("%s is missing: run `make test-deps`", path)
+		}
+		return path
+	}
+	return Config{
+		Python:     find("LAKEWARDEN_TEST_PYTHON", "bin/venv/bin/python"),
+		Extensions: find("LAKEWARDEN_EXTENSION_DIR", "bin/extensions"),
+		Data:       t.TempDir(), Scale: "0.01", Threads: runtime.NumCPU(), Env: os.Environ(), Progress: t.Logf,
+	}
+}
+
+// TestPlainDuckDB makes a small data set and asks all TPC-H statements of plain
+// DuckDB in its three modes: they differ in cost, never in what they answer.
+func TestPlainDuckDB(t *testing.T) {
+	cfg := peerConfig(t)
+	require.NoError(t, Prepare(t.Context(), cfg))
+	stamp, err := os.Stat(filepath.Join(cfg.Data, "complete.json"))
+	require.NoError(t, err)
+	require.NoError(t, Prepare(t.Context(), cfg))
+	again, err := os.Stat(filepath.Join(cfg.Data, "complete.json"))
+	require.NoError(t, err)
+	require.Equal(t, stamp.ModTime(), again.ModTime(), "data that is there is not made again")
+
+	text, err := os.ReadFile(filepath.Join(cfg.Data, "tpch.sql"))
+	require.NoError(t, err)
+	statements, err := ParseQueries(string(text))
+	require.NoError(t, err)
+	require.Len(t, statements, 22)
+	filters, err := Filters()
+	require.NoError(t, err)
+
+	rows := map[string]int64{}
+	for _, mode := range []string{modeScan, modeAttached, modeCopied} {
+		peer, err := startDuckDB(t.Context(), cfg, folderTPCH, mode, filters)
+		require.NoError(t, err)
+		for _, st := range statements {
+			answer, err := peer.Ask(t.Context(), st)
+			require.NoError(t, err, st.Name)
+			require.Positive(t, answer.Total)
+			if mode == modeScan {
+				rows[st.Name] = answer.Rows
+			}
+			require.Equal(t, rows[st.Name], answer.Rows, "%s, %s", st.Name, mode)
+		}
+		_, err = peer.Ask(t.Context(), Statement{SQL: "SELECT nothing FROM nowhere"})
+		require.ErrorContains(t, err, "nowhere")
+		require.NoError(t, peer.Close())
+	}
+
+	// The predicates are in force: without them there is more.
+	count := Statement{SQL: "SELECT * FROM region"}
+	open, err := startDuckDB(t.Context(), cfg, folderTPCH, modeScan, nil)
+	require.NoError(t, err)
+	answer, err := open.Ask(t.Context(), count)
+	require.NoError(t, err)
+	require.Equal(t, int64(5), answer.Rows)
+	require.NoError(t, open.Close())
+}
+
+func TestTableFoldersNeedsTables(t *testing.T) {
+	_, err := tableFolders(t.TempDir())
+	require.ErrorIs(t, err, os.ErrNotExist)
+}
