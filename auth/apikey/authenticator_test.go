@@ -253,6 +253,43 @@ func TestUseRecordedByAnotherReplicaCounts(t *testing.T) {
 	require.Empty(t, touches)
 }
 
+// slow hands out the record as it was before a change, after the change: a
+// look-up that a revocation overtook.
+type slow struct {
+	*memory
+	during func()
+}
+
+func (s *slow) KeyByPrefix(ctx context.Context, prefix string) (apikey.Record, bool, error) {
+	r, ok, err := s.memory.KeyByPrefix(ctx, prefix)
+	if during := s.during; during != nil {
+		s.during = nil
+		during()
+	}
+	return r, ok, err
+}
+
+func TestARecordOvertakenByAChangeIsNotRemembered(t *testing.T) {
+	f := newFixture(t)
+	s := &slow{memory: f.store}
+	a := apikey.New(s, apikey.Options{Epoch: f.store.Epoch, Now: f.clock.Now})
+	defer a.Close()
+	other := apikey.Generate()
+	hash := other.Hash()
+	r := f.want
+	r.Hash = hash[:]
+	f.store.records[other.Prefix()] = r
+	s.during = func() {
+		f.store.change(f.key.Prefix(), func(r *apikey.Record) { r.Revoked = true })
+		_, err := a.Authenticate(t.Context(), other.Reveal()) // moves the cache to the new epoch
+		require.NoError(t, err)
+	}
+	_, err := a.Authenticate(t.Context(), f.key.Reveal())
+	require.NoError(t, err, "it began before the revocation")
+	_, err = a.Authenticate(t.Context(), f.key.Reveal())
+	require.ErrorIs(t, err, auth.ErrRevoked)
+}
+
 // Whoever starts after a revocation returned must be refused, however many
 // callers fill the cache meanwhile.
 func TestRevocationWinsEveryRace(t *testing.T) {

@@ -44,6 +44,7 @@ type world struct {
 	ed       ed25519.PrivateKey
 	foreign  *rsa.PrivateKey
 	stranger *rsa.PrivateKey
+	weak     *rsa.PrivateKey
 	members  *members
 }
 
@@ -71,8 +72,7 @@ func newWorld(t *testing.T) *world {
 		require.NoError(t, err)
 		return key
 	}
-	w.rsa, w.foreign, w.stranger = newRSA(2048), newRSA(2048), newRSA(2048)
-	weak := newRSA(1024)
+	w.rsa, w.foreign, w.stranger, w.weak = newRSA(2048), newRSA(2048), newRSA(2048), newRSA(1024)
 	var err error
 	w.ec, err = ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	require.NoError(t, err)
@@ -91,7 +91,7 @@ func newWorld(t *testing.T) *world {
 		jose.JSONWebKey{KeyID: "rsa", Key: w.rsa.Public()},
 		jose.JSONWebKey{KeyID: "ec", Key: w.ec.Public(), Use: "sig"},
 		jose.JSONWebKey{KeyID: "ed", Key: w.ed.Public(), Algorithm: "EdDSA"},
-		jose.JSONWebKey{KeyID: "weak", Key: weak.Public()},
+		jose.JSONWebKey{KeyID: "weak", Key: w.weak.Public()},
 		jose.JSONWebKey{KeyID: "wide", Key: wide.Public()},
 		jose.JSONWebKey{KeyID: "enc", Key: w.rsa.Public(), Use: "enc"},
 		jose.JSONWebKey{KeyID: "rs512", Key: w.rsa.Public(), Algorithm: "RS512"},
