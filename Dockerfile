@@ -32,7 +32,7 @@ ENV LAKEWARDEN_LISTEN=0.0.0.0:8080 \
 USER 10001
 VOLUME /var/lib/lakewarden
 EXPOSE 8080
-# Liveness is GET /healthz, readiness GET /readyz.
 STOPSIGNAL SIGTERM
+HEALTHCHECK --interval=10s --timeout=3s --start-period=10s CMD ["/usr/local/bin/lakewarden", "healthcheck"]
 ENTRYPOINT ["/usr/local/bin/lakewarden"]
 CMD ["serve"]

@@ -50,6 +50,8 @@ func TestRulesCatch(t *testing.T) {
 		{"test package in a test", map[string][]string{"catalog/sqlstore/x_test.go": {module + "/catalog/catalogtest"}}, ""},
 		{"driver outside its package", map[string][]string{"catalog/x.go": {"database/sql"}}, "written in the stores"},
 		{"DuckDB even in a test", map[string][]string{"engine/delta/x_test.go": {"github.com/duckdb/duckdb-go/v2"}}, "cgo stays"},
+		{"DuckDB as an oracle", map[string][]string{"engine/sqlguard/x_test.go": {"github.com/duckdb/duckdb-go/v2"}}, ""},
+		{"DuckDB where only tests may", map[string][]string{"engine/sqlguard/x.go": {"github.com/duckdb/duckdb-go/v2"}}, "cgo stays"},
 		{"SDK in its provider", map[string][]string{"engine/objstore/s3/x.go": {"github.com/aws/aws-sdk-go-v2/service/s3"}}, ""},
 		{"HTTP in an operation", map[string][]string{"api/ops/x.go": {"net/http"}}, "called over HTTP"},
 		{"test library in code", map[string][]string{"catalog/x.go": {"github.com/stretchr/testify/require"}}, "test code"},

@@ -56,13 +56,13 @@ func checkFolder(f folder, report func(string, ...any)) {
 		report("%s: a package named %q says nothing: name the idea", f.path, path.Base(f.path))
 	}
 
-	documented, docFile, code := false, false, false
+	documented, docFile, code := false, false, false // a command documents itself in main.go
 	for _, file := range f.files {
 		if file.test {
 			continue
 		}
 		code = true
-		docFile = docFile || path.Base(file.name) == "doc.go"
+		docFile = docFile || path.Base(file.name) == "doc.go" || file.pkg == "main"
 		prefix := "Package " + file.pkg + " "
 		if file.pkg == "main" {
 			prefix = "Command " + path.Base(f.path) + " "
@@ -114,7 +114,7 @@ func checkOwner(from string, file sourceFile, imported string, report func(strin
 		if !ownedImport(imported, o.imported) {
 			continue
 		}
-		if file.test && !o.tests {
+		if file.test && (!o.tests || matchAny(from, o.oracleOf)) {
 			continue
 		}
 		if matchAny(imported, o.by) || matchAny(from, o.by) {
