@@ -257,7 +257,7 @@ const maxJSONDepth = 4 * MaxDepth
 
 func readValue(dec *json.Decoder, path string, depth int) (any, error) {
 	if depth > maxJSONDepth {
-		return nil, &FieldError{path, CodeTooLarge, "is nested too deeply"}
+		return nil, &FieldError{root, CodeTooLarge, "is nested too deeply"}
 	}
 	tok, err := dec.Token()
 	if err != nil {

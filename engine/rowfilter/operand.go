@@ -154,6 +154,10 @@ var decimalMethods = map[string]Op{
 }
 
 func (p *parser) method(e expr, name token) (expr, error) {
+	_, ordered := decimalMethods[name.text]
+	if !ordered && name.text != "contains" {
+		return expr{}, name.at.errorf(strconv.Quote(clip(name.text)) + " is not a method that is supported")
+	}
 	if err := p.test(name.at); err != nil {
 		return expr{}, err
 	}
@@ -167,14 +171,11 @@ func (p *parser) method(e expr, name token) (expr, error) {
 	if err := p.expect(")"); err != nil {
 		return expr{}, err
 	}
-	if _, ok := decimalMethods[name.text]; ok {
+	if ordered {
 		if err := comparable2(e, arg, name.at); err != nil {
 			return expr{}, err
 		}
 		return expr{ast.NodeTypeExtensionCall{Name: types.Path(name.text), Args: []ast.IsNode{e.node, arg.node}}, sortBoolean, e.at}, nil
-	}
-	if name.text != "contains" {
-		return expr{}, name.at.errorf(strconv.Quote(clip(name.text)) + " is not a method that is supported")
 	}
 	switch {
 	case e.sort == sortSet && (arg.sort == sortColumn || arg.sort == sortAttribute):

@@ -54,6 +54,11 @@ func (t *sqlTerms) compare(op Op, l, r operand) truth {
 	if !ok || !typ.class.supports(op) {
 		return unknown
 	}
+	if b, ok := v.(types.Boolean); ok {
+		// Equality with either constant, never inequality: it can skip files.
+		is := func(b types.Boolean) *predicate { return testOf(sql+" = "+typ.sqlLiteral(b), c.Name) }
+		return truth{yes: is(b == (op == OpEq)), no: is(b != (op == OpEq)), errs: map[string]bool{c.Name: true}}
+	}
 	literal := typ.sqlLiteral(v)
 	return truth{
 		yes:  testOf(sql+sqlOperators[op]+literal, c.Name),
