@@ -10,10 +10,11 @@ import (
 // systemKey marks a context whose work is the system's own.
 type systemKey struct{}
 
-// systemMark remembers the principal at the time of the mark.
+// systemMark remembers the principal at the time of the mark, if there was one.
 type systemMark struct {
 	reason    string
 	principal auth.Principal
+	present   bool
 }
 
 // System returns a context in which every call is allowed, because the server
@@ -21,8 +22,8 @@ type systemMark struct {
 // is for readers of the code. A principal that is put into the context later
 // takes over, so that a request never acts as the system by inheritance.
 func System(ctx context.Context, reason string) context.Context {
-	p, _ := auth.PrincipalFrom(ctx) // without one, the zero principal
-	return context.WithValue(ctx, systemKey{}, systemMark{reason: reason, principal: p})
+	p, err := auth.PrincipalFrom(ctx)
+	return context.WithValue(ctx, systemKey{}, systemMark{reason: reason, principal: p, present: err == nil})
 }
 
 // ViewerOf returns the only viewer through which a principal may look.
@@ -48,7 +49,8 @@ type actor struct {
 // actorFrom returns the actor of a context, or ErrNoActor.
 func actorFrom(ctx context.Context) (actor, error) {
 	p, err := auth.PrincipalFrom(ctx)
-	if mark, ok := ctx.Value(systemKey{}).(systemMark); ok && mark.principal == p {
+	mark, marked := ctx.Value(systemKey{}).(systemMark)
+	if marked && mark.present == (err == nil) && mark.principal == p {
 		return actor{system: true}, nil
 	}
 	if err != nil {

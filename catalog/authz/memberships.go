@@ -22,30 +22,47 @@ func (s *Store) AddMember(ctx context.Context, org catalog.OrgID, user catalog.U
 	return s.inner.AddMember(ctx, org, user, role)
 }
 
-// Membership is open to the member itself; that of others needs users:write or
-// rls_policies:read, because attributes decide about data.
+// Membership needs org:read. Attributes decide about data: those of others are
+// left out without rls_policies:read.
 func (s *Store) Membership(ctx context.Context, org catalog.OrgID, user catalog.UserID) (none catalog.Membership, err error) {
 	a, err := actorFrom(ctx)
 	if err != nil {
 		return none, err
 	}
-	if err := a.in(org); err != nil {
+	if a.isUser(user) {
+		err = a.in(org)
+	} else {
+		err = a.in(org, auth.ScopeOrgRead, auth.ScopeUsersWrite)
+	}
+	if err != nil {
 		return none, err
 	}
-	if !a.isUser(user) {
-		if err := a.in(org, auth.ScopePoliciesRead, auth.ScopePoliciesWrite, auth.ScopeUsersWrite); err != nil {
-			return none, err
-		}
-	}
-	return s.inner.Membership(ctx, org, user)
+	m, err := s.inner.Membership(ctx, org, user)
+	return a.shown(m), err
 }
 
-// ListMembers needs users:write or rls_policies:read.
-func (s *Store) ListMembers(ctx context.Context, org catalog.OrgID, page catalog.Page) (catalog.List[catalog.Membership], error) {
-	if err := inOrg(ctx, org, auth.ScopePoliciesRead, auth.ScopePoliciesWrite, auth.ScopeUsersWrite); err != nil {
-		return catalog.List[catalog.Membership]{}, err
+// ListMembers needs org:read; see Membership about attributes.
+func (s *Store) ListMembers(ctx context.Context, org catalog.OrgID, page catalog.Page) (none catalog.List[catalog.Membership], err error) {
+	a, err := actorFrom(ctx)
+	if err != nil {
+		return none, err
 	}
-	return s.inner.ListMembers(ctx, org, page)
+	if err := a.in(org, auth.ScopeOrgRead, auth.ScopeUsersWrite); err != nil {
+		return none, err
+	}
+	members, err := s.inner.ListMembers(ctx, org, page)
+	for i, m := range members.Items {
+		members.Items[i] = a.shown(m)
+	}
+	return members, err
+}
+
+// shown is a membership as the actor may see it.
+func (a actor) shown(m catalog.Membership) catalog.Membership {
+	if !a.isUser(m.User) && a.in(m.Org, auth.ScopePoliciesRead, auth.ScopePoliciesWrite) != nil {
+		m.Attributes = map[string]string{}
+	}
+	return m
 }
 
 // SetMemberRole needs users:write, and neither the new nor the present role

@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"context"
+	"maps"
 
 	"github.com/lakewarden/lakewarden/catalog"
 )
@@ -150,10 +151,13 @@ func (s *Store) ReplaceAttributes(ctx context.Context, org catalog.OrgID, user c
 		attributes = map[string]string{}
 	}
 	err = s.change(ctx, func(tx session) error {
-		if _, err := membership(ctx, tx, org, user); err != nil {
+		if updated, err = membership(ctx, tx, org, user); err != nil {
 			return err
 		}
-		_, err := tx.exec(ctx, "UPDATE memberships SET attributes = ?, updated_at = ? WHERE org_id = ? AND user_id = ?",
+		if maps.Equal(updated.Attributes, attributes) {
+			return errUnchanged
+		}
+		_, err = tx.exec(ctx, "UPDATE memberships SET attributes = ?, updated_at = ? WHERE org_id = ? AND user_id = ?",
 			jsonText(attributes), micros(s.clock()), org, user)
 		if err != nil {
 			return err

@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"context"
+	"errors"
 
 	"github.com/lakewarden/lakewarden/catalog"
 )
@@ -22,7 +23,13 @@ func setWorkspaceMember(ctx context.Context, tx session, id catalog.WorkspaceID,
 	return err
 }
 
-// ownMembers returns a workspace that has members of its own.
+func workspaceMember(ctx context.Context, s session, id catalog.WorkspaceID, user catalog.UserID) (catalog.WorkspaceMember, error) {
+	return one(ctx, s, scanWorkspaceMember,
+		selectWorkspaceMember+" WHERE m.workspace_id = ? AND m.user_id = ?", id, user)
+}
+
+// ownMembers checks that a workspace has members of its own, which the default
+// one does not.
 func ownMembers(ctx context.Context, tx session, org catalog.OrgID, id catalog.WorkspaceID) error {
 	w, err := workspace(ctx, tx, org, id)
 	if err == nil && w.IsDefault {
@@ -43,11 +50,17 @@ func (s *Store) SetWorkspaceMember(ctx context.Context, org catalog.OrgID, id ca
 		if _, err := membership(ctx, tx, org, user); err != nil {
 			return err
 		}
+		set, err = workspaceMember(ctx, tx, id, user)
+		switch {
+		case err == nil && set.Role == role:
+			return errUnchanged
+		case err != nil && !errors.Is(err, catalog.ErrNotFound):
+			return err
+		}
 		if err := setWorkspaceMember(ctx, tx, id, user, role, micros(s.clock())); err != nil {
 			return err
 		}
-		set, err = one(ctx, tx, scanWorkspaceMember,
-			selectWorkspaceMember+" WHERE m.workspace_id = ? AND m.user_id = ?", id, user)
+		set, err = workspaceMember(ctx, tx, id, user)
 		return err
 	})
 	return set, err

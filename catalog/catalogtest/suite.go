@@ -1,0 +1,93 @@
+package catalogtest
+
+import (
+	"context"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/lakewarden/lakewarden/catalog"
+)
+
+// Config says how to make what is tested.
+type Config struct {
+	// Database makes an empty database that lives as long as tb, and returns
+	// a function that opens one more store on it. The store is closed by the
+	// time tb ends. Announced changes must reach a watch within a second.
+	Database func(tb testing.TB) (open func(now func() time.Time) catalog.Store)
+	// Context adds what the store needs to know of its caller; nil adds
+	// nothing.
+	Context func(context.Context) context.Context
+}
+
+// Run runs the whole suite, with a fresh database for each part.
+func Run(t *testing.T, config Config) {
+	for _, part := range []struct {
+		name string
+		test func(*testing.T, *world)
+	}{
+		{"organisations", organisations},
+		{"deleted organisation", deletedOrganisation},
+		{"users", users},
+		{"members", members},
+		{"last admin", lastAdmin},
+		{"removed member", removedMember},
+		{"attributes", attributes},
+		{"workspaces", workspaces},
+		{"workspace members", workspaceMembers},
+		{"storage configs", storageConfigs},
+		{"locations", locations},
+		{"visibility against an oracle", visibility},
+		{"resolve names", resolveNames},
+		{"resolve delta ids", resolveDelta},
+		{"register and rename", registerAndRename},
+		{"names from paths", namesFromPaths},
+		{"discovery", discovery},
+		{"tombstones", tombstones},
+		{"changed identity", changedIdentity},
+		{"adopted identity", adoptedIdentity},
+		{"dropping does not hide a changed identity", droppedIdentity},
+		{"policies", policies},
+		{"policy history", policyHistory},
+		{"enabled policies", enabledPolicies},
+		{"keys", keys},
+		{"key rotation", keyRotation},
+		{"audit", audit},
+		{"pages", pages},
+		{"hostile text", hostileText},
+		{"epoch", epoch},
+		{"watch", watch},
+		{"watches end", watchesEnd},
+		{"race of updates", raceUpdates},
+		{"race of last admins", raceLastAdmins},
+		{"race of locations", raceLocations},
+		{"race of names", raceNames},
+		{"cancelled context", cancelledContext},
+		{"closed store", closedStore},
+	} {
+		t.Run(strings.ReplaceAll(part.name, " ", "-"), func(t *testing.T) {
+			ctx := t.Context()
+			if config.Context != nil {
+				ctx = config.Context(ctx)
+			}
+			w := &world{T: t, ctx: ctx, open: config.Database(t)}
+			w.clock.Store(time.Date(2026, 1, 2, 3, 4, 5, 678_000, time.UTC).UnixMicro())
+			w.Store = w.open(w.now)
+			part.test(t, w)
+		})
+	}
+}
+
+// world is a store with a clock of its own and short ways to fill it.
+type world struct {
+	*testing.T
+	catalog.Store
+	ctx   context.Context
+	open  func(now func() time.Time) catalog.Store
+	clock atomic.Int64
+	count atomic.Int64
+}
+
+// now moves on with every reading, so that orders by time are certain.
+func (w *world) now() time.Time { return time.UnixMicro(w.clock.Add(1)).UTC() }

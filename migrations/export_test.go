@@ -1,0 +1,4 @@
+package migrations
+
+// Lock is the lock that Apply takes.
+var Lock = lock
