@@ -1,0 +1,70 @@
+package delta
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+// A layered map does what a plain map does, and forks do not see each other.
+func TestLayeredIsAMap(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var l layered[int]
+		l = l.fork()
+		model := map[string]int{}
+		for range rapid.IntRange(1, 6).Draw(t, "rounds") {
+			before, frozen := maps.Clone(model), l
+			l = l.fork()
+			for range rapid.IntRange(0, 400).Draw(t, "steps") {
+				key := strconv.Itoa(rapid.IntRange(0, 500).Draw(t, "key"))
+				if rapid.IntRange(0, 2).Draw(t, "drop") == 0 {
+					_, had := l.drop(key)
+					_, want := model[key]
+					if had != want {
+						t.Fatalf("drop of %s: %v", key, had)
+					}
+					delete(model, key)
+				} else {
+					l.put(key, len(model))
+					model[key] = len(model)
+				}
+			}
+			if rapid.Bool().Draw(t, "settle") {
+				l.settle()
+			}
+			same(t, &frozen, before)
+			same(t, &l, model)
+		}
+	})
+}
+
+func same(t *rapid.T, l *layered[int], model map[string]int) {
+	got := map[string]int{}
+	var order []string
+	for k, v := range l.all() {
+		got[k] = v
+		order = append(order, k)
+	}
+	if !maps.Equal(got, model) || l.n != len(model) || len(order) != len(model) || !slices.IsSorted(order) {
+		t.Fatalf("%d entries, %d expected, n=%d", len(order), len(model), l.n)
+	}
+}
+
+func TestLayeredSettles(t *testing.T) {
+	var l layered[int]
+	l = l.fork()
+	for i := range 10_000 {
+		l.put(strconv.Itoa(i), i)
+	}
+	l.settle()
+	require.Empty(t, l.over)
+	require.Len(t, l.base, 10_000)
+	f := l.fork()
+	f.put("x", 1)
+	f.settle()
+	require.Len(t, f.over, 1, "a small change does not rebuild the base")
+}

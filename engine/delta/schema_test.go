@@ -1,0 +1,345 @@
+package delta_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/lakewarden/lakewarden/engine/delta"
+)
+
+func TestSchemaKeepsWhatItDoesNotKnow(t *testing.T) {
+	const text = `{"type":"struct","fields":[{"name":"a","type":"long","nullable":false,"metadata":{"comment":"c","delta.columnMapping.id":1,"x":{"y":[1,2]}}},` +
+		`{"name":"b","type":{"type":"array","elementType":{"type":"struct","fields":[{"name":"c","type":"decimal(12,2)","nullable":true,"metadata":{}}]},"containsNull":false},"nullable":true,"metadata":{}},` +
+		`{"name":"m","type":{"type":"map","keyType":"string","valueType":"interval day to second","valueContainsNull":true},"nullable":true,"metadata":{}}]}`
+	s, err := delta.ParseSchema(text)
+	require.NoError(t, err)
+	require.Equal(t, "c", s.Fields[0].Comment())
+	require.False(t, s.Fields[0].Nullable)
+	require.Equal(t, "array<struct<c:decimal(12,2)>>", s.Fields[1].Type.String())
+	again, err := s.JSON()
+	require.NoError(t, err)
+	require.JSONEq(t, text, again)
+}
+
+func TestSchemaRefuses(t *testing.T) {
+	for _, bad := range []string{
+		``, `7`, `"long"`, `{}`, `{"type":"struct","fields":[{"type":"long"}]}`, `{"type":"tuple"}`,
+		`{"type":"struct","fields":[{"name":"a","type":"decimal(39,1)"}]}`,
+		`{"type":"struct","fields":[{"name":"a","type":"decimal(2,3)"}]}`,
+		`{"type":"struct","fields":[{"name":"a"}]}`,
+		`{"type":"struct","fields":[{"name":"a","name":"b","type":"long"}]}`,
+		`{"type":"struct","fields":[{"name":"a","type":{"type":"array"}}]}`,
+	} {
+		_, err := delta.ParseSchema(bad)
+		require.ErrorIs(t, err, delta.ErrInvalidSchema, bad)
+	}
+}
+
+// anyType draws a type of which both notations can say everything: members
+// and elements are nullable.
+func anyType(depth int) *rapid.Generator[delta.DataType] {
+	return rapid.Custom(func(t *rapid.T) delta.DataType {
+		kind := rapid.IntRange(0, 4).Draw(t, "kind")
+		if depth == 0 {
+			kind = min(kind, 1)
+		}
+		inner := anyType(max(0, depth-1))
+		switch kind {
+		case 1:
+			p := rapid.IntRange(1, 38).Draw(t, "precision")
+			return delta.Decimal{Precision: p, Scale: rapid.IntRange(0, p).Draw(t, "scale")}
+		case 2:
+			return delta.Array{Element: inner.Draw(t, "element"), ContainsNull: true}
+		case 3:
+			return delta.Map{Key: inner.Draw(t, "key"), Value: inner.Draw(t, "value"), ValueContainsNull: true}
+		case 4:
+			var s delta.Struct
+			names := rapid.SliceOfNDistinct(rapid.StringMatching(`[a-zA-Z_é$"][a-zA-Z0-9_ .:é"]{0,6}`), 1, 4, strings.ToLower).Draw(t, "names")
+			for _, name := range names {
+				s.Fields = append(s.Fields, delta.Field{Name: name, Type: inner.Draw(t, "member"), Nullable: true})
+			}
+			return s
+		}
+		return rapid.SampledFrom([]delta.DataType{
+			delta.String, delta.Long, delta.Integer, delta.Short, delta.Byte, delta.Float, delta.Double, delta.Boolean,
+			delta.Binary, delta.Date, delta.Timestamp, delta.TimestampNTZ, delta.Variant,
+		}).Draw(t, "primitive")
+	})
+}
+
+func TestTypeTextRoundTrips(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		want := anyType(3).Draw(t, "type")
+		text := delta.DuckDBType(want)
+		got, err := delta.ParseType(text)
+		if err != nil || !delta.EqualTypes(want, got) {
+			t.Fatalf("%s: %v, %v", text, got, err)
+		}
+		schema := delta.Struct{Fields: []delta.Field{{Name: "x", Type: want, Nullable: true}}}
+		encoded, err := schema.JSON()
+		if err != nil {
+			t.Fatal(err)
+		}
+		parsed, err := delta.ParseSchema(encoded)
+		if err != nil || !delta.EqualTypes(schema, parsed) {
+			t.Fatalf("%s: %v", encoded, err)
+		}
+	})
+}
+
+func TestParseType(t *testing.T) {
+	for text, want := range map[string]string{
+		"long": "long", "BIGINT": "long", "int": "integer", "INTEGER": "integer", "byte": "byte", "TINYINT": "byte",
+		"timestamp": "timestamp", "TIMESTAMP": "timestamp_ntz", "TIMESTAMPTZ": "timestamp", "timestamp_ntz": "timestamp_ntz",
+		"TIMESTAMP WITH TIME ZONE": "timestamp", "timestamp without time zone": "timestamp_ntz",
+		"decimal": "decimal(10,0)", "DECIMAL": "decimal(18,3)", "numeric(5)": "decimal(5,0)", " decimal( 12 , 2 ) ": "decimal(12,2)",
+		"VARCHAR(20)": "string", "BIGINT[][]": "array<array<long>>", "array<string>": "array<string>",
+		"MAP(VARCHAR, INTEGER)": "map<string,integer>", "map<string,array<int>>": "map<string,array<integer>>",
+		`STRUCT(a INTEGER, "b c" VARCHAR[])`: "struct<a:integer,b c:array<string>>",
+		"struct<a:int,b:struct<c:date>>":     "struct<a:integer,b:struct<c:date>>",
+		"double precision":                   "double", "variant": "variant",
+	} {
+		got, err := delta.ParseType(text)
+		require.NoError(t, err, text)
+		require.Equal(t, want, got.String(), text)
+	}
+	s, err := delta.ParseType("STRUCT(a INTEGER NOT NULL, b DATE)")
+	require.NoError(t, err)
+	require.False(t, s.(delta.Struct).Fields[0].Nullable)
+	for _, bad := range []string{
+		"", "HUGEINT", "UBIGINT", "UUID", "TIME", "INTERVAL", "JSON", "ENUM('a')", "INTEGER[3]", "array<int", "map<int>", "STRUCT(a)",
+		"STRUCT(a INTEGER, A INTEGER)", "decimal(39,0)", "decimal(2,3)", "decimal(a)", "long; DROP TABLE x", "long long", "void",
+		"TIMESTAMP_NS", strings.Repeat("array<", 1000), "INTEGER" + strings.Repeat("[]", 100), `STRUCT("" INT)`, `STRUCT("a INT)`,
+	} {
+		_, err := delta.ParseType(bad)
+		require.ErrorIs(t, err, delta.ErrInvalidSchema, bad)
+	}
+}
+
+func TestValidateSchema(t *testing.T) {
+	field := func(name string, dt delta.DataType) delta.Field {
+		return delta.Field{Name: name, Type: dt, Nullable: true}
+	}
+	of := func(fields ...delta.Field) delta.Struct { return delta.Struct{Fields: fields} }
+	notNull := delta.Field{Name: "x", Type: delta.Long}
+	id := field("id", delta.Long)
+	require.NoError(t, delta.ValidateSchema(of(id, notNull, field("s", of(notNull))), []string{"x"}))
+	rows := map[string]struct {
+		schema     delta.Struct
+		partitions []string
+	}{
+		"nothing":               {of(), nil},
+		"two cases of one name": {of(id, field("ID", delta.Long)), nil},
+		"space in name":         {of(field("a b", delta.Long)), nil},
+		"empty name":            {of(field("", delta.Long)), nil},
+		"void":                  {of(field("v", delta.Void)), nil},
+		"variant":               {of(field("v", delta.Variant)), nil},
+		"unknown":               {of(field("v", delta.Primitive("geo"))), nil},
+		"no type":               {of(field("v", nil)), nil},
+		"bad decimal":           {of(field("v", delta.Decimal{Precision: 40})), nil},
+		"not null in array":     {of(field("v", delta.Array{Element: of(notNull)})), nil},
+		"empty struct":          {of(field("v", of())), nil},
+		"partition unknown":     {of(id), []string{"x"}},
+		"partition twice":       {of(id, notNull), []string{"x", "x"}},
+		"partition by all":      {of(id), []string{"id"}},
+		"partition by double":   {of(id, field("d", delta.Double)), []string{"d"}},
+		"partition by binary":   {of(id, field("d", delta.Binary)), []string{"d"}},
+		"partition by array":    {of(id, field("d", delta.Array{Element: delta.Long})), []string{"d"}},
+	}
+	for name, row := range rows {
+		require.ErrorIs(t, delta.ValidateSchema(row.schema, row.partitions), delta.ErrInvalidSchema, name)
+	}
+}
+
+func TestPartitionValues(t *testing.T) {
+	rows := []struct {
+		of       delta.DataType
+		in       string
+		log, sql string
+	}{
+		{delta.Long, "-9223372036854775808", "-9223372036854775808", "-9223372036854775808"},
+		{delta.Byte, "007", "7", "7"},
+		{delta.Decimal{Precision: 5, Scale: 2}, "-1.50", "-1.50", "-1.50"},
+		{delta.Boolean, "TRUE", "true", "true"},
+		{delta.Date, "2024-01-02", "2024-01-02", "2024-01-02"},
+		{delta.Timestamp, "2024-01-02 03:04:05.678+00", "2024-01-02T03:04:05.678000Z", "2024-01-02 03:04:05.678+00"},
+		{delta.Timestamp, "2024-01-02 03:04:05+05:30", "2024-01-01T21:34:05.000000Z", "2024-01-01 21:34:05+00"},
+		{delta.Timestamp, "2024-01-02T03:04:05.678000Z", "2024-01-02T03:04:05.678000Z", "2024-01-02 03:04:05.678+00"},
+		{delta.TimestampNTZ, "2024-01-02 03:04:05.678901", "2024-01-02 03:04:05.678901", "2024-01-02 03:04:05.678901"},
+		{delta.String, "a/b=c%é", "a/b=c%é", "a/b=c%é"},
+	}
+	for _, row := range rows {
+		got, err := delta.PartitionValue(row.of, &row.in)
+		require.NoError(t, err, row.in)
+		require.Equal(t, row.log, *got)
+		back, err := delta.ParsePartitionValue(row.of, got)
+		require.NoError(t, err, row.in)
+		require.Equal(t, row.sql, *back)
+	}
+	empty := ""
+	for _, null := range []*string{nil, &empty} {
+		got, err := delta.PartitionValue(delta.String, null)
+		require.NoError(t, err)
+		require.Nil(t, got)
+	}
+	for _, row := range []struct {
+		of delta.DataType
+		in string
+	}{
+		{delta.Byte, "128"}, {delta.Long, "1.0"}, {delta.Long, "x"}, {delta.Boolean, "1"}, {delta.Date, "2024-13-01"},
+		{delta.Date, "12345-01-01"}, {delta.Timestamp, "yesterday"}, {delta.Timestamp, "2024-01-02 03:04:05.6789012+00"},
+		{delta.Decimal{Precision: 3, Scale: 1}, "1e2"}, {delta.Decimal{Precision: 3, Scale: 1}, "123.4"},
+		{delta.Decimal{Precision: 3, Scale: 1}, "1.25"}, {delta.Double, "1.5"}, {delta.Binary, "x"}, {delta.String, "\xff"},
+	} {
+		_, err := delta.PartitionValue(row.of, &row.in)
+		require.ErrorIs(t, err, delta.ErrInvalidValue, row.in)
+	}
+}
+
+func TestEncodeStats(t *testing.T) {
+	p := func(s string) *string { return &s }
+	n := func(i int64) *int64 { return &i }
+	nullable := func(name string, dt delta.DataType) delta.Field {
+		return delta.Field{Name: name, Type: dt, Nullable: true}
+	}
+	long := strings.Repeat("a", 31)
+	last := "\U0010FFFF"
+	rows := []struct {
+		name     string
+		of       delta.DataType
+		min, max string
+		want     string // of min and max
+	}{
+		{"integers stay exact", delta.Long, "-9223372036854775807", "9223372036854775807", `-9223372036854775807 9223372036854775807`},
+		{"zeros widen", delta.Double, "0.0", "-0.0", `-0.0 0.0`},
+		{"infinities go", delta.Double, "-inf", "inf", ` `},
+		{"float is short", delta.Float, "0.1", "16777216.0", `0.1 1.6777216e+07`},
+		{"decimal digits", delta.Decimal{Precision: 38, Scale: 10}, "-0.0000000001", "123.4500000000", `-0.0000000001 123.4500000000`},
+		{"short text", delta.String, "é", "zz", `"é" "zz"`},
+		{"exactly the prefix", delta.String, long + "b", long + "b", `"` + long + `b" "` + long + `b"`},
+		{"cut text", delta.String, long + "bc", long + "bc", `"` + long + `b" "` + long + `b` + "\x7f" + `"`},
+		{"cut before a wide character", delta.String, long + "bé", long + "bé", `"` + long + `b" "` + long + `b` + last + `"`},
+		{"cut before the last character", delta.String, "a", long + "b" + last + "c", `"a" "` + long + "b" + last + "\x7f" + `"`},
+		{"nothing above", delta.String, "a", long + "b" + strings.Repeat(last, 40), `"a" `},
+		{"broken text", delta.String, "\xff", "\xff", ` `},
+		{"dates", delta.Date, "0001-01-01", "12345-01-01", `"0001-01-01" `},
+		{"years before Christ", delta.Date, "0005-01-01 (BC)", "2024-01-01", ` "2024-01-01"`},
+		{
+			"instants widen", delta.Timestamp, "1969-12-31 23:59:59.999999+00", "2024-01-02 03:04:05.678901+00",
+			`"1969-12-31T23:59:59.999Z" "2024-01-02T03:04:05.679Z"`,
+		},
+		{"whole milliseconds stay", delta.TimestampNTZ, "2024-01-02 03:04:05.678", "2024-01-02 03:04:05.678", `"2024-01-02T03:04:05.678" "2024-01-02T03:04:05.678"`},
+		{"end of time", delta.TimestampNTZ, "2024-01-02 00:00:00", "9999-12-31 23:59:59.999999", `"2024-01-02T00:00:00.000" `},
+		{"no bounds of booleans", delta.Boolean, "0", "1", ` `},
+		{"no bounds of binaries", delta.Binary, "00", "FF", ` `},
+	}
+	for _, row := range rows {
+		t.Run(row.name, func(t *testing.T) {
+			text, err := delta.EncodeStats(delta.Struct{Fields: []delta.Field{nullable("c", row.of)}}, nil, nil, 3,
+				[]delta.ColumnStats{{Path: []string{"c"}, Min: &row.min, Max: &row.max, NullCount: n(1)}})
+			require.NoError(t, err)
+			var got struct {
+				NumRecords           int64
+				MinValues, MaxValues map[string]json.RawMessage
+				NullCount            map[string]int64
+				TightBounds          bool
+			}
+			require.NoError(t, json.Unmarshal([]byte(text), &got))
+			require.EqualValues(t, 3, got.NumRecords)
+			require.True(t, got.TightBounds)
+			require.Equal(t, map[string]int64{"c": 1}, got.NullCount)
+			require.Equal(t, row.want, string(got.MinValues["c"])+" "+string(got.MaxValues["c"]))
+		})
+	}
+
+	schema := delta.Struct{Fields: []delta.Field{
+		nullable("p", delta.Long),
+		nullable("st", delta.Struct{Fields: []delta.Field{nullable("x", delta.Long), nullable("y", delta.Double)}}),
+		nullable("arr", delta.Array{Element: delta.Long, ContainsNull: true}),
+		nullable("z", delta.Long), nullable("all_null", delta.Long),
+	}}
+	columns := []delta.ColumnStats{
+		{Path: []string{"p"}, Min: p("1"), Max: p("1"), NullCount: n(0)},
+		{Path: []string{"st", "x"}, Min: p("1"), Max: p("2"), NullCount: n(0)},
+		{Path: []string{"st", "y"}, Min: p("1"), Max: p("2"), NullCount: n(0), HasNaN: true},
+		{Path: []string{"arr", "element"}, Min: p("1"), Max: p("2"), NullCount: n(9)},
+		{Path: []string{"z"}, Min: p("5"), Max: p("6"), NullCount: n(2)},
+		{Path: []string{"all_null"}, NullCount: n(3)},
+		{Path: []string{"stranger"}, Min: p("5"), Max: p("6"), NullCount: n(2)},
+	}
+	for props, want := range map[string]string{
+		"":                                       `{"maxValues":{"st":{"x":2},"z":6},"minValues":{"st":{"x":1},"z":5},"nullCount":{"all_null":3,"st":{"x":0,"y":0},"z":2},"numRecords":3,"tightBounds":true}`,
+		"delta.dataSkippingNumIndexedCols=1":     `{"maxValues":{"st":{"x":2}},"minValues":{"st":{"x":1}},"nullCount":{"st":{"x":0}},"numRecords":3,"tightBounds":true}`,
+		"delta.dataSkippingNumIndexedCols=0":     `{"maxValues":{},"minValues":{},"nullCount":{},"numRecords":3,"tightBounds":true}`,
+		"delta.dataSkippingStatsColumns=`st`.x":  `{"maxValues":{"st":{"x":2}},"minValues":{"st":{"x":1}},"nullCount":{"st":{"x":0}},"numRecords":3,"tightBounds":true}`,
+		"delta.dataSkippingStatsColumns=z , arr": `{"maxValues":{"z":6},"minValues":{"z":5},"nullCount":{"z":2},"numRecords":3,"tightBounds":true}`,
+	} {
+		properties := map[string]string{}
+		if name, v, ok := strings.Cut(props, "="); ok {
+			properties[name] = v
+		}
+		got, err := delta.EncodeStats(schema, []string{"p"}, properties, 3, columns)
+		require.NoError(t, err)
+		require.Equal(t, want, got, props)
+	}
+}
+
+// A cut maximum is not below the text, a cut minimum not above it, in the
+// order of bytes, which for UTF-8 is that of code points.
+func TestTextBoundsHold(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		text := rapid.StringOfN(rapid.RuneFrom([]rune{'a', '~', 0x7f, 0x80, 'é', 0x10ffff, 0}), 0, 90, -1).Draw(t, "text")
+		schema := delta.Struct{Fields: []delta.Field{{Name: "c", Type: delta.String, Nullable: true}}}
+		out, err := delta.EncodeStats(schema, nil, nil, 1, []delta.ColumnStats{{Path: []string{"c"}, Min: &text, Max: &text}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got struct{ MinValues, MaxValues map[string]string }
+		if err := json.Unmarshal([]byte(out), &got); err != nil {
+			t.Fatal(err)
+		}
+		if got.MinValues["c"] > text {
+			t.Fatalf("min %q of %q", got.MinValues["c"], text)
+		}
+		if upper, ok := got.MaxValues["c"]; ok && upper < text {
+			t.Fatalf("max %q of %q", upper, text)
+		}
+	})
+}
+
+func FuzzParseType(f *testing.F) {
+	for _, seed := range []string{"long", "DECIMAL(12,2)", `STRUCT("a""b" INTEGER[], c MAP(VARCHAR, DATE))`, "array<struct<a:int>>", "TIMESTAMP WITH TIME ZONE"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		dt, err := delta.ParseType(text)
+		if err != nil {
+			require.ErrorIs(t, err, delta.ErrInvalidSchema)
+			return
+		}
+		again, err := delta.ParseType(delta.DuckDBType(dt))
+		require.NoError(t, err, delta.DuckDBType(dt))
+		require.Empty(t, cmp.Diff(delta.DuckDBType(dt), delta.DuckDBType(again)))
+	})
+}
+
+func FuzzParseSchema(f *testing.F) {
+	f.Add(`{"type":"struct","fields":[{"name":"a","type":{"type":"map","keyType":"string","valueType":"long","valueContainsNull":true},"nullable":true,"metadata":{"x":1}}]}`)
+	f.Fuzz(func(t *testing.T, text string) {
+		s, err := delta.ParseSchema(text)
+		if err != nil {
+			require.ErrorIs(t, err, delta.ErrInvalidSchema)
+			return
+		}
+		out, err := s.JSON()
+		require.NoError(t, err)
+		again, err := delta.ParseSchema(out)
+		require.NoError(t, err)
+		require.True(t, delta.EqualTypes(s, again))
+	})
+}
