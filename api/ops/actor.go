@@ -6,6 +6,7 @@ import (
 
 	"github.com/lakewarden/lakewarden/auth"
 	"github.com/lakewarden/lakewarden/catalog"
+	"github.com/lakewarden/lakewarden/catalog/authz"
 )
 
 // Actor is the caller of an operation in the catalog's terms.
@@ -22,16 +23,8 @@ func ActorFrom(ctx context.Context) (Actor, error) {
 	if err != nil {
 		return Actor{}, err
 	}
-	a := Actor{Principal: p, Org: catalog.OrgID(p.OrgID.String()), User: catalog.UserID(p.UserID.String())}
-	if p.Method == auth.MethodAPIKey {
-		var workspace catalog.WorkspaceID
-		if p.WorkspaceID != nil {
-			workspace = catalog.WorkspaceID(p.WorkspaceID.String())
-		}
-		a.Viewer = catalog.KeyViewer(a.Org, a.User, workspace)
-	} else {
-		a.Viewer = catalog.MemberViewer(a.Org, a.User)
-	}
+	viewer := authz.ViewerOf(p)
+	a := Actor{Principal: p, Org: viewer.Org, User: viewer.User, Viewer: viewer}
 	return a, nil
 }
 

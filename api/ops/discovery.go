@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/lakewarden/lakewarden/catalog"
+	"github.com/lakewarden/lakewarden/catalog/authz"
 	"github.com/lakewarden/lakewarden/engine/storage"
 )
 
@@ -77,6 +78,7 @@ func (o Tables) identity(ctx context.Context, config catalog.StorageConfig, path
 // registered returns the ids of a configuration's tables that are not dropped.
 func (o Tables) registered(ctx context.Context, config catalog.StorageConfig) (map[string]catalog.DeltaID, error) {
 	known := map[string]catalog.DeltaID{}
+	ctx = authz.System(ctx, "discovery")
 	viewer := catalog.SystemViewer(config.Org)
 	page := catalog.Page{Size: catalog.MaxPageSize}
 	for {

@@ -32,6 +32,13 @@ type NewStorageConfig struct {
 	Root string
 }
 
+// ProbeReport is what a trial of a configuration found; ProbeCheck is one line
+// of it.
+type (
+	ProbeReport = storage.Report
+	ProbeCheck  = storage.Check
+)
+
 // localSettings is what a local configuration keeps of its input.
 type localSettings struct {
 	Root string `json:"root"`
@@ -170,14 +177,14 @@ func (o StorageConfigs) share(ctx context.Context, a Actor, id catalog.ConfigID)
 
 // Validate tries the configuration out with real objects below a random name,
 // and removes them.
-func (o StorageConfigs) Validate(ctx context.Context, id catalog.ConfigID) (storage.Report, error) {
+func (o StorageConfigs) Validate(ctx context.Context, id catalog.ConfigID) (ProbeReport, error) {
 	config, err := o.Get(ctx, id)
 	if err != nil {
-		return storage.Report{}, err
+		return ProbeReport{}, err
 	}
 	bucket, err := o.Opener.Bucket(ctx, config)
 	if err != nil {
-		return storage.Report{}, err
+		return ProbeReport{}, err
 	}
 	return storage.Probe(ctx, bucket), nil
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/lakewarden/lakewarden/catalog"
+	"github.com/lakewarden/lakewarden/catalog/authz"
 	"github.com/lakewarden/lakewarden/engine/delta"
 	"github.com/lakewarden/lakewarden/engine/rowfilter"
 )
@@ -26,6 +27,9 @@ type Column struct {
 	Comment     string
 	IsPartition bool
 }
+
+// TableVersion is one version of a table as its commit describes itself.
+type TableVersion = delta.HistoryEntry
 
 // TableDetails is a table at its newest version.
 type TableDetails struct {
@@ -107,7 +111,7 @@ func tableColumns(snap *delta.Snapshot) []Column {
 // History lists versions below before, newest first; before zero means all. To
 // a caller whose rows are filtered it tells neither metrics nor parameters: both
 // can speak of hidden rows.
-func (o Tables) History(ctx context.Context, path TablePath, limit int, before int64) ([]delta.HistoryEntry, error) {
+func (o Tables) History(ctx context.Context, path TablePath, limit int, before int64) ([]TableVersion, error) {
 	a, t, snap, err := o.find(ctx, path)
 	if err != nil {
 		return nil, err
@@ -232,7 +236,8 @@ func (o Tables) open(ctx context.Context, t catalog.LocatedTable) (catalog.Locat
 	if !errors.Is(err, ErrTableIdentity) || t.State == catalog.TableIdentityChanged {
 		return t, snap, err
 	}
-	system := catalog.SystemViewer(t.Org)
+	// What stands in the folder is a fact, whoever found it.
+	ctx, system := authz.System(ctx, "table identity"), catalog.SystemViewer(t.Org)
 	seen := catalog.Discovery{Found: []catalog.FoundTable{{Path: t.Path, DeltaID: catalog.DeltaID(snap.TableID())}}}
 	if _, err := o.Store.SyncTables(ctx, system, t.Config, seen); err != nil {
 		return t, nil, err

@@ -48,19 +48,20 @@ type createKeyInput struct {
 	}
 }
 
-type keyInput struct {
+// KeyPath names an API key.
+type KeyPath struct {
 	ID string `path:"id" format:"uuid"`
 }
 
 type rotateKeyInput struct {
-	keyInput
+	KeyPath
 	Body struct {
 		GraceSeconds int64 `json:"grace_seconds,omitempty" minimum:"0" maximum:"604800" doc:"How long the old key works on. Default: not at all."`
 	} `required:"false"`
 }
 
 type listKeysInput struct {
-	pageInput
+	Page
 	All bool `query:"all" doc:"Keys of every member; needs users:write"`
 }
 
@@ -111,8 +112,8 @@ func APIKeyRoutes(api huma.API, keys ops.APIKeys) {
 		})
 }
 
-func withKey(op func(context.Context, catalog.KeyID) (catalog.APIKey, error)) func(context.Context, *keyInput) (apiKey, error) {
-	return func(ctx context.Context, in *keyInput) (apiKey, error) {
+func withKey(op func(context.Context, catalog.KeyID) (catalog.APIKey, error)) func(context.Context, *KeyPath) (apiKey, error) {
+	return func(ctx context.Context, in *KeyPath) (apiKey, error) {
 		id, err := keyID(in.ID)
 		if err != nil {
 			return apiKey{}, err

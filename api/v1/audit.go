@@ -30,8 +30,8 @@ type auditList struct {
 }
 
 type auditInput struct {
-	orgPath
-	pageInput
+	OrgPath
+	Page
 	Since     time.Time `query:"since" doc:"Inclusive"`
 	Until     time.Time `query:"until" doc:"Exclusive"`
 	UserID    string    `query:"user_id" format:"uuid"`

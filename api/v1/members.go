@@ -10,7 +10,8 @@ import (
 	"github.com/lakewarden/lakewarden/catalog"
 )
 
-type member struct {
+// Member is a user of an organisation.
+type Member struct {
 	UserID      string            `json:"userId" format:"uuid"`
 	Email       string            `json:"email"`
 	DisplayName string            `json:"displayName"`
@@ -20,8 +21,8 @@ type member struct {
 	UpdatedAt   *string           `json:"updatedAt"`
 }
 
-func memberOf(m catalog.Membership, withAttributes bool) member {
-	out := member{UserID: string(m.User), Email: m.Email, DisplayName: m.DisplayName, Role: string(m.Role),
+func memberOf(m catalog.Membership, withAttributes bool) Member {
+	out := Member{UserID: string(m.User), Email: m.Email, DisplayName: m.DisplayName, Role: string(m.Role),
 		CreatedAt: timestamp(m.CreatedAt), UpdatedAt: timestamp(m.UpdatedAt)}
 	if withAttributes {
 		out.Attributes = m.Attributes
@@ -30,25 +31,27 @@ func memberOf(m catalog.Membership, withAttributes bool) member {
 }
 
 type memberList struct {
-	Users         []member `json:"users"`
+	Users         []Member `json:"users"`
 	NextPageToken string   `json:"nextPageToken,omitempty"`
 }
 
-type orgPath struct {
+// OrgPath names the organisation of a route.
+type OrgPath struct {
 	OrgID string `path:"org_id" format:"uuid"`
 }
 
 type listMembersInput struct {
-	orgPath
-	pageInput
+	OrgPath
+	Page
 }
 
-type memberInput struct {
-	orgPath
+// MemberPath names a member of an organisation.
+type MemberPath struct {
+	OrgPath
 	UserID string `path:"user_id" format:"uuid"`
 }
 
-func (in memberInput) ids() (catalog.OrgID, catalog.UserID, error) {
+func (in MemberPath) ids() (catalog.OrgID, catalog.UserID, error) {
 	org, err := orgID(in.OrgID)
 	if err != nil {
 		return "", "", err
@@ -58,12 +61,12 @@ func (in memberInput) ids() (catalog.OrgID, catalog.UserID, error) {
 }
 
 type putAttributesInput struct {
-	memberInput
+	MemberPath
 	Body map[string]string
 }
 
 type putRoleInput struct {
-	memberInput
+	MemberPath
 	Body struct {
 		Role string `json:"role" enum:"viewer,editor,builder,admin"`
 	}
@@ -84,21 +87,21 @@ func MemberRoutes(api huma.API, members ops.Members) {
 				return memberList{}, err
 			}
 			list, err := members.List(ctx, org, in.page())
-			return memberList{Users: convert(list.Items, func(m catalog.Membership) member {
+			return memberList{Users: convert(list.Items, func(m catalog.Membership) Member {
 				return memberOf(m, seesAttributes(ctx))
 			}), NextPageToken: list.Next}, err
 		})
 	add(api, route{method: "GET", path: "/v1/organisations/{org_id}/users/{user_id}", id: "getUser", tag: "Users", scope: auth.ScopeOrgRead, camel: true, summary: "Get a member"},
-		func(ctx context.Context, in *memberInput) (member, error) {
+		func(ctx context.Context, in *MemberPath) (Member, error) {
 			org, user, err := in.ids()
 			if err != nil {
-				return member{}, err
+				return Member{}, err
 			}
 			m, err := members.Get(ctx, org, user)
 			return memberOf(m, seesAttributes(ctx)), err
 		})
 	add(api, route{method: "GET", path: "/v1/organisations/{org_id}/users/{user_id}/attributes", id: "getUserAttributes", tag: "Users", scope: auth.ScopePoliciesRead, camel: true, summary: "Get a member's policy attributes"},
-		func(ctx context.Context, in *memberInput) (map[string]string, error) {
+		func(ctx context.Context, in *MemberPath) (map[string]string, error) {
 			org, user, err := in.ids()
 			if err != nil {
 				return nil, err
@@ -127,7 +130,7 @@ func MemberRoutes(api huma.API, members ops.Members) {
 }
 
 type self struct {
-	member
+	Member
 	OrganisationID string   `json:"organisationId" format:"uuid"`
 	Scopes         []string `json:"scopes"`
 }
@@ -140,7 +143,7 @@ func selfRoutes(api huma.API, members ops.Members) {
 				return self{}, err
 			}
 			m, err := members.Self(ctx)
-			return self{member: memberOf(m, true), OrganisationID: p.OrgID.String(), Scopes: p.Scopes.Strings()}, err
+			return self{Member: memberOf(m, true), OrganisationID: p.OrgID.String(), Scopes: p.Scopes.Strings()}, err
 		})
 	add(api, route{method: "GET", path: "/v1/me/attributes", id: "getMyAttributes", tag: "Users", camel: true, summary: "The caller's own policy attributes"},
 		func(ctx context.Context, _ *noInput) (map[string]string, error) {

@@ -51,12 +51,13 @@ func organisationOf(o catalog.Organisation) organisation {
 	return out
 }
 
-type organisationInput struct {
+// OrganisationPath names an organisation.
+type OrganisationPath struct {
 	OrganisationID string `path:"organisation_id" format:"uuid"`
 }
 
 type patchConfigInput struct {
-	organisationInput
+	OrganisationPath
 	Body struct {
 		SandboxEnabled *bool `json:"sandbox_enabled,omitempty" doc:"Short form of the feature sandbox"`
 		Features       []struct {
@@ -73,7 +74,7 @@ func orgID(text string) (catalog.OrgID, error) { return catalog.ParseID[catalog.
 func OrganisationRoutes(api huma.API, orgs ops.Organisations) {
 	add(api, route{method: "GET", path: "/v1/organisations/{organisation_id}", id: "getOrganisation", tag: "Organisations",
 		scope: auth.ScopeOrgRead, camel: true, summary: "Get an organisation"},
-		func(ctx context.Context, in *organisationInput) (organisation, error) {
+		func(ctx context.Context, in *OrganisationPath) (organisation, error) {
 			id, err := orgID(in.OrganisationID)
 			if err != nil {
 				return organisation{}, err

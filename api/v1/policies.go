@@ -47,9 +47,9 @@ type policyList struct {
 	NextPageToken string   `json:"nextPageToken,omitempty"`
 }
 
-// policyBody is the whole content of a policy. Its definition is decoded by the
+// PolicyBody is the whole content of a policy. Its definition is decoded by the
 // policy compiler, which says precisely what is wrong with it.
-type policyBody struct {
+type PolicyBody struct {
 	TableFqn   *string         `json:"tableFqn,omitempty" nullable:"true" maxLength:"1024"`
 	TableID    *string         `json:"tableId,omitempty" nullable:"true" maxLength:"256"`
 	ColumnName *string         `json:"columnName,omitempty" nullable:"true" maxLength:"255"`
@@ -59,7 +59,7 @@ type policyBody struct {
 	Enabled    *bool           `json:"enabled,omitempty" doc:"Default: true"`
 }
 
-func (b policyBody) input() ops.PolicyInput {
+func (b PolicyBody) input() ops.PolicyInput {
 	return ops.PolicyInput{
 		TableFQN: text(b.TableFqn), TableID: text(b.TableID), ColumnName: text(b.ColumnName), Kind: b.Kind,
 		Text: text(b.PolicyText), Definition: notNull(b.Definition), Enabled: b.Enabled == nil || *b.Enabled,
@@ -81,12 +81,12 @@ func notNull(raw json.RawMessage) json.RawMessage {
 	return raw
 }
 
-// expected is the version that the caller has seen, from the body or If-Match.
-type expected struct {
+// Expected is the version that the caller has seen, from the body or If-Match.
+type Expected struct {
 	IfMatch string `header:"If-Match" maxLength:"64" doc:"The version in quotes, instead of expectedVersion"`
 }
 
-func (e expected) version(body *int64) (int64, error) {
+func (e Expected) version(body *int64) (int64, error) {
 	if body != nil {
 		if *body < 1 {
 			return 0, fieldError("expectedVersion", "must be at least 1")
@@ -104,16 +104,17 @@ func (e expected) version(body *int64) (int64, error) {
 }
 
 type createPolicyInput struct {
-	orgPath
-	Body policyBody
+	OrgPath
+	Body PolicyBody
 }
 
-type policyPath struct {
-	orgPath
+// PolicyPath names a policy.
+type PolicyPath struct {
+	OrgPath
 	ID string `path:"id" format:"uuid"`
 }
 
-func (in policyPath) ids() (catalog.OrgID, catalog.PolicyID, error) {
+func (in PolicyPath) ids() (catalog.OrgID, catalog.PolicyID, error) {
 	org, err := orgID(in.OrgID)
 	if err != nil {
 		return "", "", err
@@ -123,17 +124,17 @@ func (in policyPath) ids() (catalog.OrgID, catalog.PolicyID, error) {
 }
 
 type putPolicyInput struct {
-	policyPath
-	expected
+	PolicyPath
+	Expected
 	Body struct {
-		policyBody
+		PolicyBody
 		ExpectedVersion *int64 `json:"expectedVersion,omitempty"`
 	}
 }
 
 type patchPolicyInput struct {
-	policyPath
-	expected
+	PolicyPath
+	Expected
 	Body struct {
 		ExpectedVersion *int64           `json:"expectedVersion,omitempty"`
 		TableFqn        optional[string] `json:"tableFqn,omitempty"`
@@ -166,14 +167,14 @@ func (in *patchPolicyInput) patch() (ops.PolicyPatch, error) {
 }
 
 type deletePolicyInput struct {
-	policyPath
-	expected
+	PolicyPath
+	Expected
 	ExpectedVersion int64 `query:"expectedVersion" minimum:"0"`
 }
 
 type listPoliciesInput struct {
-	orgPath
-	pageInput
+	OrgPath
+	Page
 	TableFqn string `query:"tableFqn" maxLength:"1024"`
 	TableID  string `query:"tableId" maxLength:"256"`
 }
@@ -200,7 +201,7 @@ func PolicyRoutes(api huma.API, policies ops.Policies, simulation ops.Simulation
 		list, err := policies.List(ctx, org, in.TableFqn, in.TableID, in.page())
 		return policyList{Policies: convert(list.Items, policyOf), NextPageToken: list.Next}, err
 	})
-	add(api, read.with("GET", base+"/{id}", "getPolicy", "Fetch a policy"), func(ctx context.Context, in *policyPath) (policy, error) {
+	add(api, read.with("GET", base+"/{id}", "getPolicy", "Fetch a policy"), func(ctx context.Context, in *PolicyPath) (policy, error) {
 		org, id, err := in.ids()
 		if err != nil {
 			return policy{}, err

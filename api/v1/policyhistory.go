@@ -29,8 +29,8 @@ type policyHistory struct {
 }
 
 type policyHistoryInput struct {
-	policyPath
-	pageInput
+	PolicyPath
+	Page
 }
 
 func policyRevisionOf(r catalog.PolicyRevision) policyRevision {

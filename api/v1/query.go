@@ -30,8 +30,8 @@ type queryInput struct {
 }
 
 type rowsInput struct {
-	tablePath
-	pageInput
+	TablePath
+	Page
 	Accept  string   `header:"Accept" maxLength:"1024"`
 	Select  []string `query:"select" maxItems:"1000" doc:"Column names"`
 	Where   string   `query:"where" maxLength:"65536" doc:"An SQL condition"`

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"strconv"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -53,12 +54,17 @@ type empty struct{}
 // noInput is the input of an operation without parameters.
 type noInput struct{}
 
+// answerTime bounds an operation that is no stream.
+const answerTime = 2 * time.Minute
+
 // add registers an operation whose answer is one JSON document.
 func add[I, T any](api huma.API, rt route, handler func(context.Context, *I) (T, error)) {
 	huma.Register(api, rt.operation(api), func(ctx context.Context, in *I) (*reply[T], error) {
 		if err := rt.authorise(ctx); err != nil {
 			return nil, rt.fail(ctx, err)
 		}
+		ctx, cancel := context.WithTimeout(ctx, answerTime)
+		defer cancel()
 		out, err := handler(ctx, in)
 		if err != nil {
 			return nil, rt.fail(ctx, err)

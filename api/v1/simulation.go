@@ -10,7 +10,7 @@ import (
 )
 
 type simulateInput struct {
-	orgPath
+	OrgPath
 	Body struct {
 		TableFqn   string            `json:"tableFqn" maxLength:"1024"`
 		UserID     *string           `json:"userId,omitempty" nullable:"true" format:"uuid" doc:"A member; or role with attributes"`
@@ -34,7 +34,7 @@ type effectivePolicy struct {
 }
 
 type userPoliciesInput struct {
-	memberInput
+	MemberPath
 	TableFqn string `query:"tableFqn" required:"true" maxLength:"1024"`
 }
 

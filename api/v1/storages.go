@@ -10,7 +10,6 @@ import (
 	"github.com/lakewarden/lakewarden/api/problem"
 	"github.com/lakewarden/lakewarden/auth"
 	"github.com/lakewarden/lakewarden/catalog"
-	"github.com/lakewarden/lakewarden/engine/storage"
 )
 
 type storageConfig struct {
@@ -52,23 +51,24 @@ type createStorageInput struct {
 	}
 }
 
-type configPath struct {
+// ConfigPath names a storage configuration.
+type ConfigPath struct {
 	ConfigID string `path:"config_id" format:"uuid"`
 }
 
-func (in configPath) id() (catalog.ConfigID, error) {
+func (in ConfigPath) id() (catalog.ConfigID, error) {
 	return catalog.ParseID[catalog.ConfigID](in.ConfigID)
 }
 
 type patchStorageInput struct {
-	configPath
+	ConfigPath
 	Body struct {
 		ConfigName *string `json:"configName,omitempty" minLength:"1" maxLength:"100"`
 	}
 }
 
 type discoverInput struct {
-	configPath
+	ConfigPath
 	Body struct {
 		IncludeDropped bool `json:"includeDropped,omitempty" doc:"Bring dropped tables back"`
 	} `required:"false"`
@@ -115,11 +115,11 @@ func StorageRoutes(api huma.API, configs ops.StorageConfigs) {
 			c, err := configs.Create(ctx, ops.NewStorageConfig{Name: in.Body.ConfigName, Kind: in.Body.Kind, Workspace: text(in.Body.WorkspaceID), Root: in.Body.Root})
 			return storageConfigOf(c), err
 		})
-	add(api, read.with("GET", base, "listStorageConfigs", "List storage configurations"), func(ctx context.Context, in *pageInput) (storageConfigList, error) {
+	add(api, read.with("GET", base, "listStorageConfigs", "List storage configurations"), func(ctx context.Context, in *Page) (storageConfigList, error) {
 		list, err := configs.List(ctx, in.page())
 		return storageConfigList{Configs: convert(list.Items, storageConfigOf), NextPageToken: list.Next}, err
 	})
-	add(api, read.with("GET", base+"/{config_id}", "getStorageConfig", "Get a storage configuration"), func(ctx context.Context, in *configPath) (storageConfig, error) {
+	add(api, read.with("GET", base+"/{config_id}", "getStorageConfig", "Get a storage configuration"), func(ctx context.Context, in *ConfigPath) (storageConfig, error) {
 		id, err := in.id()
 		if err != nil {
 			return storageConfig{}, err
@@ -136,7 +136,7 @@ func StorageRoutes(api huma.API, configs ops.StorageConfigs) {
 		return storageConfigOf(c), err
 	})
 	add(api, write.with("DELETE", base+"/{config_id}", "deleteStorageConfig", "Delete a storage configuration").because("Takes it out of the catalog; data stays where it is."),
-		func(ctx context.Context, in *configPath) (empty, error) {
+		func(ctx context.Context, in *ConfigPath) (empty, error) {
 			id, err := in.id()
 			if err != nil {
 				return empty{}, err
@@ -144,7 +144,7 @@ func StorageRoutes(api huma.API, configs ops.StorageConfigs) {
 			return empty{}, configs.Delete(ctx, id)
 		})
 	add(api, write.with("POST", base+"/{config_id}/validate", "validateStorageConfig", "Try a storage configuration out").because("Lists, writes, reads and deletes objects below a random name."),
-		func(ctx context.Context, in *configPath) (validation, error) {
+		func(ctx context.Context, in *ConfigPath) (validation, error) {
 			id, err := in.id()
 			if err != nil {
 				return validation{}, err
@@ -153,7 +153,7 @@ func StorageRoutes(api huma.API, configs ops.StorageConfigs) {
 			if err != nil {
 				return validation{}, err
 			}
-			return validation{Valid: report.OK(), Checks: convert(report.Checks, func(c storage.Check) storageCheck {
+			return validation{Valid: report.OK(), Checks: convert(report.Checks, func(c ops.ProbeCheck) storageCheck {
 				return storageCheck{Name: c.Name, OK: c.OK, Millis: c.Millis, Reason: pointer(c.Reason)}
 			})}, nil
 		})

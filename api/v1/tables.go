@@ -8,10 +8,10 @@ import (
 	"github.com/lakewarden/lakewarden/api/ops"
 	"github.com/lakewarden/lakewarden/auth"
 	"github.com/lakewarden/lakewarden/catalog"
-	"github.com/lakewarden/lakewarden/engine/delta"
 )
 
-type table struct {
+// Table is a registered table.
+type Table struct {
 	Catalog      string  `json:"catalog"`
 	Schema       string  `json:"schema"`
 	Table        string  `json:"table"`
@@ -23,15 +23,15 @@ type table struct {
 	UpdatedAt    *string `json:"updatedAt"`
 }
 
-func tableOf(t catalog.LocatedTable) table {
-	return table{
+func tableOf(t catalog.LocatedTable) Table {
+	return Table{
 		Catalog: catalog.CatalogName, Schema: t.StorageConfig.Schema(), Table: t.Name, TableID: string(t.DeltaID), ConfigID: string(t.Config),
 		ConfigName: t.StorageConfig.Name, State: string(t.State), RegisteredAt: timestamp(t.RegisteredAt), UpdatedAt: timestamp(t.UpdatedAt),
 	}
 }
 
 type tableList struct {
-	Tables        []table `json:"tables"`
+	Tables        []Table `json:"tables"`
 	NextPageToken string  `json:"nextPageToken,omitempty"`
 }
 
@@ -48,7 +48,7 @@ type columnList struct {
 }
 
 type tableDetails struct {
-	table
+	Table
 	Version          int64             `json:"version"`
 	VersionAt        *string           `json:"versionAt"`
 	Description      *string           `json:"description"`
@@ -77,35 +77,36 @@ type history struct {
 	NextPageToken string    `json:"nextPageToken,omitempty"`
 }
 
-type tablePath struct {
+// TablePath names a table.
+type TablePath struct {
 	Catalog   string `path:"catalog" maxLength:"255"`
 	Schema    string `path:"schema" maxLength:"255"`
 	TableName string `path:"table_name" maxLength:"255"`
 }
 
-func (p tablePath) path() ops.TablePath {
+func (p TablePath) path() ops.TablePath {
 	return ops.TablePath{Catalog: p.Catalog, Schema: p.Schema, Table: p.TableName}
 }
 
 type listTablesInput struct {
-	pageInput
+	Page
 	Schema string `query:"schema" maxLength:"255" doc:"Only tables of this schema"`
 }
 
 type historyInput struct {
-	tablePath
-	pageInput
+	TablePath
+	Page
 }
 
 type renameInput struct {
-	tablePath
+	TablePath
 	Body struct {
 		Name string `json:"name" minLength:"1" maxLength:"200"`
 	}
 }
 
 type adoptInput struct {
-	tablePath
+	TablePath
 	Body struct {
 		KeepRules bool `json:"keepRules" doc:"Copy the policies of the former table"`
 	}
@@ -141,34 +142,34 @@ func TableRoutes(api huma.API, tables ops.Tables) {
 		t, err := tables.Resolve(ctx, catalog.DeltaID(in.TableID))
 		return resolved{Catalog: catalog.CatalogName, Schema: t.StorageConfig.Schema(), Table: t.Name}, err
 	})
-	add(api, read.with("GET", tableBase, "getTable", "Get a table"), func(ctx context.Context, in *tablePath) (tableDetails, error) {
+	add(api, read.with("GET", tableBase, "getTable", "Get a table"), func(ctx context.Context, in *TablePath) (tableDetails, error) {
 		d, err := tables.Get(ctx, in.path())
 		return tableDetailsOf(d), err
 	})
-	add(api, read.with("GET", tableBase+"/columns", "listColumns", "List the columns of a table"), func(ctx context.Context, in *tablePath) (columnList, error) {
+	add(api, read.with("GET", tableBase+"/columns", "listColumns", "List the columns of a table"), func(ctx context.Context, in *TablePath) (columnList, error) {
 		list, err := tables.Columns(ctx, in.path())
 		return columnList{Columns: convert(list, columnOf)}, err
 	})
 	add(api, read.with("GET", tableBase+"/history", "listVersions", "List the versions of a table"), func(ctx context.Context, in *historyInput) (history, error) {
 		return listVersions(ctx, tables, in)
 	})
-	add(api, read.with("GET", tableBase+"/effective-policies", "listEffectivePolicies", "Which policies apply to the caller"), func(ctx context.Context, in *tablePath) (effectivePolicies, error) {
+	add(api, read.with("GET", tableBase+"/effective-policies", "listEffectivePolicies", "Which policies apply to the caller"), func(ctx context.Context, in *TablePath) (effectivePolicies, error) {
 		restricted, list, err := tables.EffectivePolicies(ctx, in.path())
 		return effectivePolicies{Restricted: restricted, Policies: convert(list, func(p ops.EffectivePolicy) effectivePolicy {
 			return effectivePolicy{Kind: string(p.Kind), ColumnName: pointer(p.Column)}
 		})}, err
 	})
 	add(api, modify.with("PATCH", tableBase, "renameTable", "Rename a table").because("In the catalog only; data and rules stay with the table."),
-		func(ctx context.Context, in *renameInput) (table, error) {
+		func(ctx context.Context, in *renameInput) (Table, error) {
 			t, err := tables.Rename(ctx, in.path(), in.Body.Name)
 			return tableOf(t), err
 		})
 	add(api, modify.with("DELETE", tableBase, "dropTable", "Drop a table").because("Takes it out of the catalog; its files stay."),
-		func(ctx context.Context, in *tablePath) (empty, error) { return empty{}, tables.Drop(ctx, in.path()) })
+		func(ctx context.Context, in *TablePath) (empty, error) { return empty{}, tables.Drop(ctx, in.path()) })
 	adopt := route{tag: "Tables", scope: auth.ScopePoliciesWrite, camel: true}
 	add(api, adopt.with("POST", tableBase+"/adopt-identity", "adoptIdentity", "Accept another table at this place").
 		because("Needed after a governed table was deleted and another one written in its place."),
-		func(ctx context.Context, in *adoptInput) (table, error) {
+		func(ctx context.Context, in *adoptInput) (Table, error) {
 			t, err := tables.AdoptIdentity(ctx, in.path(), in.Body.KeepRules)
 			return tableOf(t), err
 		})
@@ -180,7 +181,7 @@ func columnOf(c ops.Column) column {
 
 func tableDetailsOf(d ops.TableDetails) tableDetails {
 	out := tableDetails{
-		table: tableOf(d.LocatedTable), Version: d.TableVersion, VersionAt: timestamp(d.TableTimestamp), Description: pointer(d.Description),
+		Table: tableOf(d.LocatedTable), Version: d.TableVersion, VersionAt: timestamp(d.TableTimestamp), Description: pointer(d.Description),
 		PartitionColumns: d.PartitionColumns, Properties: d.Properties, Columns: convert(d.Columns, columnOf),
 		Files: d.Files, Bytes: d.Bytes, Rows: d.Rows,
 	}
@@ -216,7 +217,7 @@ func listVersions(ctx context.Context, tables ops.Tables, in *historyInput) (his
 	return out, nil
 }
 
-func versionOf(e delta.HistoryEntry) version {
+func versionOf(e ops.TableVersion) version {
 	return version{
 		Version: e.Version, Timestamp: timestamp(e.Timestamp), Operation: e.Operation, OperationParameters: e.OperationParameters,
 		OperationMetrics: e.OperationMetrics, UserName: pointer(e.UserName), ReadVersion: e.ReadVersion, IsBlindAppend: e.IsBlindAppend,

@@ -1,0 +1,119 @@
+package api
+
+import (
+	"encoding/json"
+	"log/slog"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humachi"
+	"github.com/go-chi/chi/v5"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/lakewarden/lakewarden/api/docs"
+	"github.com/lakewarden/lakewarden/api/middleware"
+	"github.com/lakewarden/lakewarden/api/ops"
+	"github.com/lakewarden/lakewarden/api/problem"
+	v1 "github.com/lakewarden/lakewarden/api/v1"
+	"github.com/lakewarden/lakewarden/auth"
+)
+
+// Deps is what the routes need.
+type Deps struct {
+	Keys          ops.APIKeys
+	Organisations ops.Organisations
+	Members       ops.Members
+	Workspaces    ops.Workspaces
+	Audit         ops.AuditLog
+	Storage       ops.StorageConfigs
+	Tables        ops.Tables
+	Policies      ops.Policies
+	Simulation    ops.Simulation
+	Queries       *ops.Queries
+	Limits        v1.Limits
+
+	Authenticator auth.Authenticator
+	Health        *Health
+	Logger        *slog.Logger
+	// Metrics are served at /metrics and receive those of the routes.
+	Metrics *prometheus.Registry
+	Rate    middleware.Rate
+	Version string
+}
+
+// NewRouter returns the handler of every route and the description of those
+// below /v1.
+func NewRouter(deps Deps) (http.Handler, *huma.OpenAPI) {
+	// The framework offers these only as variables of its own.
+	huma.NewErrorWithContext = problem.Validation
+	huma.ValidateStrictCasing = true
+
+	r := chi.NewRouter()
+	r.Use(
+		middleware.RequestID,
+		middleware.AccessLog(deps.Logger),
+		middleware.NewMetrics(deps.Metrics).Handler,
+		middleware.EmptyBodies,
+		middleware.Recover(deps.Logger),
+		middleware.Headers,
+		middleware.Sizes{}.Handler,
+	)
+	r.NotFound(middleware.NotFound)
+	r.MethodNotAllowed(middleware.MethodNotAllowed(r))
+
+	var spec *huma.OpenAPI
+	r.Group(func(r chi.Router) {
+		r.Use(
+			middleware.Authenticate(deps.Authenticator, middleware.NewLimiter(middleware.DefaultFailureRate, nil)),
+			middleware.RateLimit(middleware.NewLimiter(deps.Rate, nil)),
+		)
+		spec = register(r, deps)
+	})
+	open(r, deps, spec)
+	return r, spec
+}
+
+// register adds every route below /v1.
+func register(r chi.Router, deps Deps) *huma.OpenAPI {
+	config := huma.DefaultConfig("Lakewarden", deps.Version)
+	config.Info.Description = "Governance in front of Delta Lake tables: every rule holds on every path."
+	config.OpenAPIPath, config.DocsPath, config.SchemasPath = "", "", ""
+	config.CreateHooks, config.Transformers = nil, nil // no $schema members
+	config.Formats = map[string]huma.Format{"application/json": jsonFormat, "json": jsonFormat}
+	config.DefaultFormat = "application/json"
+	config.RejectUnknownQueryParameters = true
+	config.Components.SecuritySchemes = map[string]*huma.SecurityScheme{
+		"BearerAuth": {Type: "http", Scheme: "bearer", Description: "An API key (lw_…) or a JWT of a configured issuer"},
+	}
+	api := humachi.New(r, config)
+	v1.APIKeyRoutes(api, deps.Keys)
+	v1.OrganisationRoutes(api, deps.Organisations)
+	v1.MemberRoutes(api, deps.Members)
+	v1.WorkspaceRoutes(api, deps.Workspaces)
+	v1.AuditRoutes(api, deps.Audit)
+	v1.StorageRoutes(api, deps.Storage)
+	v1.TableRoutes(api, deps.Tables)
+	v1.PolicyRoutes(api, deps.Policies, deps.Simulation)
+	v1.QueryRoutes(api, deps.Queries)
+	v1.LimitRoutes(api, deps.Limits)
+	return api.OpenAPI()
+}
+
+// open adds what needs no credential.
+func open(r chi.Router, deps Deps, spec *huma.OpenAPI) {
+	text, err := json.Marshal(spec)
+	if err != nil {
+		panic(err) // the description is made of constants
+	}
+	r.Get("/v1/openapi.json", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("Cache-Control", "no-cache")
+		_, _ = w.Write(text)
+	})
+	r.Get("/docs", http.RedirectHandler("/docs/", http.StatusPermanentRedirect).ServeHTTP)
+	r.Handle("/docs/*", http.StripPrefix("/docs", docs.Handler()))
+	r.Get("/healthz", deps.Health.live)
+	r.Get("/readyz", deps.Health.ready)
+	r.Handle("/metrics", promhttp.HandlerFor(deps.Metrics, promhttp.HandlerOpts{}))
+}

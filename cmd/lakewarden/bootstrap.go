@@ -1,0 +1,152 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/lakewarden/lakewarden/auth"
+	"github.com/lakewarden/lakewarden/auth/apikey"
+	"github.com/lakewarden/lakewarden/catalog"
+)
+
+// commandKeyLife is the life of keys that the command line makes.
+const commandKeyLife = 365 * 24 * time.Hour
+
+type bootstrapReply struct {
+	OrganisationID string `json:"organisation_id"`
+	WorkspaceID    string `json:"workspace_id"`
+	UserID         string `json:"user_id"`
+	APIKey         string `json:"api_key"`
+}
+
+func runBootstrap(ctx context.Context, args []string) error {
+	fs := flag.NewFlagSet("bootstrap", flag.ContinueOnError)
+	org := fs.String("org", "", "name of the organisation")
+	email := fs.String("email", "", "e-mail address of its first administrator")
+	asJSON := fs.Bool("json", false, "print one JSON object")
+	config, err := loadConfig(fs, args)
+	if err != nil {
+		return err
+	}
+	if *org == "" || *email == "" {
+		return errors.New("bootstrap needs --org and --email")
+	}
+	store, err := openCatalog(ctx, config, newLogger(config))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = store.Close() }()
+	reply, err := bootstrap(ctx, store, *org, *email)
+	if err != nil {
+		return err
+	}
+	return printReply(*asJSON, reply, fmt.Sprintf("organisation %s\nworkspace    %s\nuser         %s\nAPI key      %s\n",
+		reply.OrganisationID, reply.WorkspaceID, reply.UserID, reply.APIKey))
+}
+
+// bootstrap makes an organisation with its first administrator, who may exist
+// already as a member of another one.
+func bootstrap(ctx context.Context, store catalog.Store, name, email string) (bootstrapReply, error) {
+	user, err := userByEmail(ctx, store, email)
+	if err != nil {
+		return bootstrapReply{}, err
+	}
+	org, err := store.CreateOrganisation(ctx, catalog.NewOrganisation{Name: name, Owner: user})
+	if err != nil {
+		return bootstrapReply{}, err
+	}
+	workspace, err := store.DefaultWorkspace(ctx, org.ID)
+	if err != nil {
+		return bootstrapReply{}, err
+	}
+	key, err := makeKey(ctx, store, org.ID, user, auth.RoleAdmin, "bootstrap")
+	return bootstrapReply{OrganisationID: string(org.ID), WorkspaceID: string(workspace.ID), UserID: string(user), APIKey: key}, err
+}
+
+func userByEmail(ctx context.Context, store catalog.Store, email string) (catalog.UserID, error) {
+	user, err := store.UserByEmail(ctx, email)
+	if errors.Is(err, catalog.ErrNotFound) {
+		user, err = store.CreateUser(ctx, catalog.NewUser{Email: email})
+	}
+	return user.ID, err
+}
+
+// makeKey makes a key with all that the role allows.
+func makeKey(ctx context.Context, store catalog.Store, org catalog.OrgID, user catalog.UserID, role auth.Role, name string) (string, error) {
+	key := apikey.Generate()
+	_, err := store.CreateAPIKey(ctx, catalog.NewAPIKey{
+		Org: org, User: user, Name: name, Prefix: key.Prefix(), Hash: key.Hash(), Scopes: role.Scopes().Strings(),
+		ExpiresAt: time.Now().Add(commandKeyLife),
+	})
+	return key.Reveal(), err
+}
+
+type userReply struct {
+	UserID string `json:"user_id"`
+	APIKey string `json:"api_key"`
+}
+
+func runUser(ctx context.Context, args []string) error {
+	if len(args) == 0 || args[0] != "add" {
+		return errors.New("usage: lakewarden user add --org ID --email E --role R [--json]")
+	}
+	fs := flag.NewFlagSet("user add", flag.ContinueOnError)
+	org := fs.String("org", "", "id of the organisation")
+	email := fs.String("email", "", "e-mail address")
+	role := fs.String("role", "viewer", "viewer, editor, builder or admin")
+	asJSON := fs.Bool("json", false, "print one JSON object")
+	config, err := loadConfig(fs, args[1:])
+	if err != nil {
+		return err
+	}
+	if *org == "" || *email == "" {
+		return errors.New("user add needs --org and --email")
+	}
+	store, err := openCatalog(ctx, config, newLogger(config))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = store.Close() }()
+	reply, err := addUser(ctx, store, *org, *email, *role)
+	if err != nil {
+		return err
+	}
+	return printReply(*asJSON, reply, fmt.Sprintf("user    %s\nAPI key %s\n", reply.UserID, reply.APIKey))
+}
+
+func addUser(ctx context.Context, store catalog.Store, org, email, role string) (userReply, error) {
+	id, err := catalog.ParseID[catalog.OrgID](org)
+	if err != nil {
+		return userReply{}, fmt.Errorf("organisation %s: %w", org, err)
+	}
+	parsed, err := auth.ParseRole(role)
+	if err != nil {
+		return userReply{}, err
+	}
+	if _, err := store.Organisation(ctx, id); err != nil {
+		return userReply{}, fmt.Errorf("organisation %s: %w", org, err)
+	}
+	user, err := userByEmail(ctx, store, email)
+	if err != nil {
+		return userReply{}, err
+	}
+	if _, err := store.AddMember(ctx, id, user, catalog.Role(parsed)); err != nil {
+		return userReply{}, err
+	}
+	key, err := makeKey(ctx, store, id, user, parsed, "command line")
+	return userReply{UserID: string(user), APIKey: key}, err
+}
+
+// printReply writes the answer of a command to stdout.
+func printReply(asJSON bool, reply any, text string) error {
+	if asJSON {
+		return json.NewEncoder(os.Stdout).Encode(reply)
+	}
+	_, err := fmt.Print(text)
+	return err
+}

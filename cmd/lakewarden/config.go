@@ -1,0 +1,208 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/knadh/koanf/parsers/yaml"
+	"github.com/knadh/koanf/providers/confmap"
+	"github.com/knadh/koanf/providers/env/v2"
+	"github.com/knadh/koanf/providers/file"
+	"github.com/knadh/koanf/v2"
+)
+
+const envPrefix = "LAKEWARDEN_"
+
+// Config is every setting of the server. The tag is the key in the YAML file;
+// in upper case with LAKEWARDEN_ in front it is the environment variable.
+type Config struct {
+	Listen         string        `koanf:"listen"`
+	DataDir        string        `koanf:"data_dir"`
+	DatabaseURL    string        `koanf:"database_url"`
+	ExtensionDir   string        `koanf:"extension_dir"`
+	LocalRoots     []string      `koanf:"local_roots"`
+	LogLevel       string        `koanf:"log_level"`
+	Memory         int64         `koanf:"memory_mib"`
+	Lease          int64         `koanf:"statement_memory_mib"`
+	Threads        int           `koanf:"threads"`
+	TempBytes      int64         `koanf:"temp_mib"`
+	MaxRunning     int           `koanf:"max_running"`
+	MaxQueued      int           `koanf:"max_queued"`
+	QueryTimeout   time.Duration `koanf:"query_timeout"`
+	MaxTimeout     time.Duration `koanf:"max_query_timeout"`
+	RatePerMinute  int           `koanf:"rate_per_minute"`
+	RateBurst      int           `koanf:"rate_burst"`
+	DiscoveryEvery time.Duration `koanf:"discovery_interval"`
+	DrainTimeout   time.Duration `koanf:"drain_timeout"`
+	Issuers        []IssuerEntry `koanf:"issuers"`
+}
+
+// IssuerEntry is an issuer of JWTs that the server accepts.
+type IssuerEntry struct {
+	URL           string   `koanf:"url"`
+	JWKSURL       string   `koanf:"jwks_url"`
+	JWKSFile      string   `koanf:"jwks_file"`
+	Algorithms    []string `koanf:"algorithms"`
+	Organisations []string `koanf:"organisations"`
+	EmailSubjects bool     `koanf:"email_subjects"`
+	Scopes        []string `koanf:"default_scopes"`
+}
+
+func defaults() map[string]any {
+	return map[string]any{
+		"listen": "127.0.0.1:8080", "data_dir": "./data", "log_level": "info",
+		"memory_mib": defaultMemoryMiB(), "statement_memory_mib": 1024, "temp_mib": 10240,
+		"threads": runtime.NumCPU(), "max_running": 8 * runtime.NumCPU(), "max_queued": 512,
+		"query_timeout": "60s", "max_query_timeout": "10m", "rate_per_minute": 6000, "rate_burst": 200,
+		"discovery_interval": "5m", "drain_timeout": "30s",
+	}
+}
+
+// loadConfig reads, later wins: defaults, the YAML file, the environment, flags.
+func loadConfig(fs *flag.FlagSet, args []string) (Config, error) {
+	k := koanf.New(".")
+	flags := map[string]*string{}
+	for key, text := range map[string]string{
+		"listen": "address to listen on", "data_dir": "directory for the catalog and local storage",
+		"database_url": "postgres:// URL of the catalog; empty means SQLite in the data directory",
+		"log_level":    "debug, info, warn or error",
+	} {
+		flags[key] = fs.String(strings.ReplaceAll(key, "_", "-"), "", text+" ("+envPrefix+strings.ToUpper(key)+")")
+	}
+	path := fs.String("config", os.Getenv(envPrefix+"CONFIG"), "YAML file with settings ("+envPrefix+"CONFIG)")
+	if err := fs.Parse(args); err != nil {
+		return Config{}, err
+	}
+	if err := k.Load(confmap.Provider(defaults(), "."), nil); err != nil {
+		return Config{}, err
+	}
+	if *path != "" {
+		if err := k.Load(file.Provider(*path), yaml.Parser()); err != nil {
+			return Config{}, fmt.Errorf("read %s: %w", *path, err)
+		}
+	}
+	if err := k.Load(env.Provider(".", env.Opt{Prefix: envPrefix, TransformFunc: fromEnvironment}), nil); err != nil {
+		return Config{}, err
+	}
+	for key, value := range flags {
+		if *value != "" {
+			if err := k.Set(key, *value); err != nil {
+				return Config{}, err
+			}
+		}
+	}
+	if err := unknownKeys(k); err != nil {
+		return Config{}, err
+	}
+	var c Config
+	if err := k.Unmarshal("", &c); err != nil {
+		return Config{}, fmt.Errorf("settings: %w", err)
+	}
+	return c, c.finish()
+}
+
+// fromEnvironment maps LAKEWARDEN_DATA_DIR to data_dir. Variables that are not
+// settings (of tests, say) are left out.
+func fromEnvironment(key, value string) (string, any) {
+	key = strings.ToLower(strings.TrimPrefix(key, envPrefix))
+	switch {
+	case key == "config" || strings.HasPrefix(key, "test_") || key == "bench" || strings.HasPrefix(key, "bench_"):
+		return "", nil
+	case key == "local_roots":
+		return key, filepath.SplitList(value)
+	}
+	return key, value
+}
+
+func unknownKeys(k *koanf.Koanf) error {
+	known := append([]string{"database_url", "extension_dir", "local_roots", "issuers"}, keysOf(defaults())...)
+	for _, key := range k.Keys() {
+		top, _, _ := strings.Cut(key, ".")
+		if !slices.Contains(known, top) {
+			return fmt.Errorf("unknown setting %q (in the file, or %s%s in the environment)", top, envPrefix, strings.ToUpper(top))
+		}
+	}
+	return nil
+}
+
+func keysOf(m map[string]any) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	return keys
+}
+
+// finish makes paths absolute and checks every value.
+func (c *Config) finish() error {
+	abs, err := filepath.Abs(c.DataDir)
+	if err != nil {
+		return fmt.Errorf("data_dir: %w", err)
+	}
+	c.DataDir = abs
+	if len(c.LocalRoots) == 0 {
+		c.LocalRoots = []string{filepath.Join(c.DataDir, "storage")}
+	}
+	for i, root := range c.LocalRoots {
+		if c.LocalRoots[i], err = filepath.Abs(root); err != nil {
+			return fmt.Errorf("local_roots: %w", err)
+		}
+	}
+	return c.Verify()
+}
+
+// Verify names the first setting that cannot be used.
+func (c *Config) Verify() error {
+	if _, _, err := net.SplitHostPort(c.Listen); err != nil {
+		return fmt.Errorf("listen: must be host:port, is %q", c.Listen)
+	}
+	if c.DatabaseURL != "" && !strings.HasPrefix(c.DatabaseURL, "postgres://") && !strings.HasPrefix(c.DatabaseURL, "postgresql://") {
+		return errors.New("database_url: must begin with postgres://")
+	}
+	if _, err := c.level(); err != nil {
+		return err
+	}
+	for key, value := range map[string]int64{
+		"memory_mib": c.Memory - 127, "statement_memory_mib": c.Lease - 127, "temp_mib": c.TempBytes, "threads": int64(c.Threads),
+		"max_running": int64(c.MaxRunning), "max_queued": int64(c.MaxQueued), "rate_per_minute": int64(c.RatePerMinute), "rate_burst": int64(c.RateBurst),
+	} {
+		if value <= 0 {
+			return fmt.Errorf("%s: too small", key)
+		}
+	}
+	for key, value := range map[string]time.Duration{
+		"query_timeout": c.QueryTimeout, "max_query_timeout": c.MaxTimeout, "discovery_interval": c.DiscoveryEvery, "drain_timeout": c.DrainTimeout,
+	} {
+		if value <= 0 {
+			return fmt.Errorf("%s: must be a positive duration", key)
+		}
+	}
+	if c.QueryTimeout > c.MaxTimeout {
+		return errors.New("query_timeout: must not exceed max_query_timeout")
+	}
+	for i, issuer := range c.Issuers {
+		if issuer.URL == "" || (issuer.JWKSURL == "") == (issuer.JWKSFile == "") {
+			return fmt.Errorf("issuers[%d]: needs url and exactly one of jwks_url and jwks_file", i)
+		}
+	}
+	return nil
+}
+
+func (c *Config) extensionDirs() []string {
+	dirs := []string{filepath.Join(c.DataDir, "extensions"), "/usr/lib/lakewarden/extensions"}
+	if exe, err := os.Executable(); err == nil {
+		dirs = append([]string{filepath.Join(filepath.Dir(exe), "extensions")}, dirs...)
+	}
+	if c.ExtensionDir != "" {
+		dirs = append([]string{c.ExtensionDir}, dirs...)
+	}
+	return dirs
+}

@@ -1,0 +1,243 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/lakewarden/lakewarden/api/ops"
+	"github.com/lakewarden/lakewarden/auth"
+	"github.com/lakewarden/lakewarden/catalog"
+	"github.com/lakewarden/lakewarden/catalog/authz"
+	"github.com/lakewarden/lakewarden/cmd/lakewarden/demodata"
+	"github.com/lakewarden/lakewarden/engine/delta"
+	"github.com/lakewarden/lakewarden/engine/duckdb"
+	"github.com/lakewarden/lakewarden/engine/objstore"
+	"github.com/lakewarden/lakewarden/engine/objstore/file"
+)
+
+// demoFile keeps what the demo prints. The keys in it open nothing but the demo
+// organisation on this machine.
+const demoFile = "demo.json"
+
+// demoConfig is the name of the demo's storage configuration.
+const demoConfig = "nycflights"
+
+type demo struct {
+	OrganisationID string   `json:"organisation_id"`
+	ConfigID       string   `json:"config_id"`
+	Admin          userDemo `json:"admin"`
+	// Ana flies with two carriers, Ben works at one airport.
+	Ana userDemo `json:"ana"`
+	Ben userDemo `json:"ben"`
+}
+
+type userDemo struct {
+	UserID string `json:"user_id"`
+	APIKey string `json:"api_key"`
+}
+
+func runDemo(ctx context.Context, args []string) error {
+	flags := flag.NewFlagSet("demo", flag.ContinueOnError)
+	asJSON := flags.Bool("json", false, "print one JSON object")
+	config, err := loadConfig(flags, args)
+	if err != nil {
+		return err
+	}
+	path := filepath.Join(config.DataDir, demoFile)
+	d, err := readDemo(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		d, err = makeDemo(ctx, config, path)
+	}
+	if err != nil {
+		return err
+	}
+	return printReply(*asJSON, d, d.tour(config.Listen))
+}
+
+func readDemo(path string) (demo, error) {
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		return demo{}, err
+	}
+	var d demo
+	return d, json.Unmarshal(raw, &d)
+}
+
+// makeDemo builds the organisation. The file is written last: a demo that broke
+// off is made again, under a new organisation.
+func makeDemo(ctx context.Context, config Config, path string) (demo, error) {
+	log := newLogger(config)
+	raw, err := openCatalog(ctx, config, log)
+	if err != nil {
+		return demo{}, err
+	}
+	defer func() { _ = raw.Close() }()
+	store := authz.New(raw)
+	boot, err := bootstrap(ctx, raw, "Demo Airways", "admin@demo.example")
+	if err != nil {
+		return demo{}, err
+	}
+	d := demo{OrganisationID: boot.OrganisationID, Admin: userDemo{boot.UserID, boot.APIKey}}
+	admin, err := principalOf(boot)
+	if err != nil {
+		return d, err
+	}
+	asAdmin := auth.WithPrincipal(ctx, admin)
+	roots := localRoots{configured: config.LocalRoots, store: store}
+	allowed, err := roots.of(ctx, catalog.OrgID(boot.OrganisationID))
+	if err != nil {
+		return d, err
+	}
+	if len(allowed) == 0 {
+		return d, errors.New("demo: the data directory serves another organisation already; use an empty --data-dir")
+	}
+	root := filepath.Join(allowed[0], demoConfig)
+	if err := writeDemoTables(ctx, root); err != nil {
+		return d, err
+	}
+	opener := buckets{metrics: objstore.NewMetrics(prometheus.NewRegistry()), roots: roots}
+	tables := ops.Tables{Store: store, Opener: opener, Lake: ops.NewLake(opener, delta.Options{})}
+	configs := ops.StorageConfigs{Store: store, Opener: opener, Tables: tables, LocalRoots: roots.of}
+	made, err := configs.Create(asAdmin, ops.NewStorageConfig{Name: demoConfig, Kind: "local", Workspace: boot.WorkspaceID, Root: root})
+	if err != nil {
+		return d, err
+	}
+	d.ConfigID = string(made.ID)
+	if err := makeDemoUsers(ctx, raw, &d); err != nil {
+		return d, err
+	}
+	if err := makeDemoPolicies(asAdmin, ops.Policies{Store: store, Lake: tables.Lake}, made); err != nil {
+		return d, err
+	}
+	text, err := json.MarshalIndent(d, "", "  ")
+	if err != nil {
+		return d, err
+	}
+	return d, os.WriteFile(path, text, 0o600)
+}
+
+func principalOf(boot bootstrapReply) (auth.Principal, error) {
+	var ids ids
+	p := auth.Principal{
+		OrgID: ids.parse(boot.OrganisationID), UserID: ids.parse(boot.UserID), Role: auth.RoleAdmin,
+		Granted: auth.AllScopes(), Scopes: auth.AllScopes(), Method: auth.MethodJWT, RequestID: uuid.NewString(),
+	}
+	return p, ids.err
+}
+
+// writeDemoTables turns the embedded files into Delta tables below root. A
+// table that is there already stays as it is.
+func writeDemoTables(ctx context.Context, root string) error {
+	bucket, err := file.Create(root)
+	if err != nil {
+		return err
+	}
+	temp, err := os.MkdirTemp("", "lakewarden-demo-")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(temp) }()
+	writer, err := duckdb.NewFileWriter()
+	if err != nil {
+		return err
+	}
+	for _, name := range demodata.Tables {
+		raw, err := demodata.Files.ReadFile(name + ".parquet")
+		if err != nil {
+			return err
+		}
+		source := filepath.Join(temp, name+".parquet")
+		if err := os.WriteFile(source, raw, 0o600); err != nil {
+			return err
+		}
+		schema, err := demoSchema(name)
+		if err != nil {
+			return err
+		}
+		_, err = ops.ImportFiles(ctx, writer, ops.ImportedTable{
+			Schema: schema, PartitionBy: demodata.PartitionBy[name], Files: []string{source},
+			Dir: filepath.Join(root, name), Bucket: objstore.Prefix(bucket, name),
+		}, delta.Options{EngineInfo: "Lakewarden/" + version})
+		if err != nil && !errors.Is(err, delta.ErrTableExists) {
+			return fmt.Errorf("table %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+func demoSchema(table string) (delta.Struct, error) {
+	var schema delta.Struct
+	for _, c := range demodata.Columns[table] {
+		t, err := delta.ParseType(c.Type)
+		if err != nil {
+			return schema, err
+		}
+		schema.Fields = append(schema.Fields, delta.Field{Name: c.Name, Type: t, Nullable: true})
+	}
+	return schema, nil
+}
+
+func makeDemoUsers(ctx context.Context, store catalog.Store, d *demo) error {
+	for _, u := range []struct {
+		name       string
+		to         *userDemo
+		attributes map[string]string
+	}{
+		{"ana", &d.Ana, map[string]string{"carriers": "UA,DL"}},
+		{"ben", &d.Ben, map[string]string{"airport": "JFK"}},
+	} {
+		made, err := addUser(ctx, store, d.OrganisationID, u.name+"@demo.example", "viewer")
+		if err != nil {
+			return err
+		}
+		*u.to = userDemo{made.UserID, made.APIKey}
+		if _, err := store.ReplaceAttributes(ctx, catalog.OrgID(d.OrganisationID), catalog.UserID(made.UserID), u.attributes); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// makeDemoPolicies lets everybody see the flights that their attributes name,
+// and administrators all of them.
+func makeDemoPolicies(ctx context.Context, policies ops.Policies, config catalog.StorageConfig) error {
+	p, err := auth.PrincipalFrom(ctx)
+	if err != nil {
+		return err
+	}
+	for _, def := range []struct{ column, definition string }{
+		{"carrier", `{"effect":"permit","subject":{"attribute":"carriers","op":"in"},"condition":null}`},
+		{"origin", `{"effect":"permit","subject":{"attribute":"airport","op":"eq"},"condition":null}`},
+		{"", `{"effect":"permit","subject":{"role":"admin"},"condition":null}`},
+	} {
+		_, err := policies.Create(ctx, catalog.OrgID(p.OrgID.String()), ops.PolicyInput{
+			TableFQN: "lake." + config.Schema() + ".flights", ColumnName: def.column, Kind: "rls",
+			Definition: json.RawMessage(def.definition), Enabled: true,
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// tour is what a person pastes into a shell next.
+func (d demo) tour(address string) string {
+	const ask = `curl -s http://%s/v1/query -H "Authorization: Bearer $%s" --json '{"sql":"%s"}'` + "\n"
+	const count = "SELECT carrier, count(*) AS flights FROM nycflights.flights GROUP BY 1 ORDER BY 2 DESC LIMIT 5"
+	text := fmt.Sprintf("Organisation %s has five tables of flights. Three people see them:\n\n", d.OrganisationID)
+	text += fmt.Sprintf("export ADMIN=%s\nexport ANA=%s   # flights of UA and DL\nexport BEN=%s   # flights from JFK\n\n", d.Admin.APIKey, d.Ana.APIKey, d.Ben.APIKey)
+	text += fmt.Sprintf(ask, address, "ADMIN", count) + fmt.Sprintf(ask, address, "ANA", count) + fmt.Sprintf(ask, address, "BEN", count)
+	text += fmt.Sprintf("\nAll policies:  curl -s http://%s/v1/organisations/%s/policies -H \"Authorization: Bearer $ADMIN\"\n", address, d.OrganisationID)
+	text += fmt.Sprintf("All routes:    http://%s/docs\n\n", address)
+	return text
+}

@@ -1,0 +1,75 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"net"
+	"net/http"
+	"path/filepath"
+	"time"
+
+	"github.com/lakewarden/lakewarden/engine/duckdb"
+)
+
+// sessionExtensions are what the server loads into every session.
+var sessionExtensions = []string{"delta"}
+
+func runVersion(context.Context, []string) error {
+	fmt.Printf("lakewarden %s (DuckDB %s)\n", version, duckdb.Version())
+	return nil
+}
+
+func runExtensions(ctx context.Context, args []string) error {
+	if len(args) == 0 || args[0] != "install" {
+		return errors.New("usage: lakewarden extensions install [--extension-dir DIR]")
+	}
+	fs := flag.NewFlagSet("extensions install", flag.ContinueOnError)
+	dir := fs.String("extension-dir", "", "where to put the files (default: LAKEWARDEN_EXTENSION_DIR, else extensions in the data directory)")
+	config, err := loadConfig(fs, args[1:])
+	if err != nil {
+		return err
+	}
+	if *dir == "" {
+		*dir = config.ExtensionDir
+	}
+	if *dir == "" {
+		*dir = filepath.Join(config.DataDir, "extensions")
+	}
+	if err := duckdb.Install(ctx, *dir, sessionExtensions); err != nil {
+		return err
+	}
+	fmt.Println("extensions are in", *dir)
+	return nil
+}
+
+// runHealthcheck is for containers: it needs no other program in the image.
+func runHealthcheck(ctx context.Context, args []string) error {
+	config, err := loadConfig(flag.NewFlagSet("healthcheck", flag.ContinueOnError), args)
+	if err != nil {
+		return err
+	}
+	host, port, err := net.SplitHostPort(config.Listen)
+	if err != nil {
+		return err
+	}
+	if host == "" || host == "0.0.0.0" || host == "::" {
+		host = "127.0.0.1"
+	}
+	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+net.JoinHostPort(host, port)+"/readyz", nil)
+	if err != nil {
+		return err
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	if resp.StatusCode != http.StatusOK {
+		return fmt.Errorf("not ready: status %d", resp.StatusCode)
+	}
+	return nil
+}

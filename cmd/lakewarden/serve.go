@@ -1,0 +1,185 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+
+	"github.com/lakewarden/lakewarden/api"
+	"github.com/lakewarden/lakewarden/api/middleware"
+	"github.com/lakewarden/lakewarden/api/ops"
+	v1 "github.com/lakewarden/lakewarden/api/v1"
+	"github.com/lakewarden/lakewarden/auth"
+	"github.com/lakewarden/lakewarden/auth/apikey"
+	"github.com/lakewarden/lakewarden/auth/jwt"
+	"github.com/lakewarden/lakewarden/catalog/authz"
+	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/delta"
+	"github.com/lakewarden/lakewarden/engine/duckdb"
+	"github.com/lakewarden/lakewarden/engine/objstore"
+	"github.com/lakewarden/lakewarden/sessions"
+)
+
+const mib = int64(1) << 20
+
+func runServe(ctx context.Context, args []string) error {
+	fs := flag.NewFlagSet("serve", flag.ContinueOnError)
+	config, err := loadConfig(fs, args)
+	if err != nil {
+		return err
+	}
+	log := newLogger(config)
+	l, err := net.Listen("tcp", config.Listen)
+	if err != nil {
+		return fmt.Errorf("listen: %w", err)
+	}
+	defer func() { _ = l.Close() }()
+	s, err := newService(ctx, config, log)
+	if err != nil {
+		return err
+	}
+	log.Info("serving", "address", l.Addr().String(), "version", version, "engine", duckdb.Version())
+	err = s.server.Serve(ctx, l)
+	return errors.Join(err, s.close(config.DrainTimeout))
+}
+
+// service is the running server with what must be closed after it, in order.
+type service struct {
+	server  api.Server
+	log     *slog.Logger
+	closers []func(context.Context) error
+}
+
+func (s *service) onClose(f func(context.Context) error) { s.closers = append(s.closers, f) }
+
+// close ends what was started, the last first.
+func (s *service) close(limit time.Duration) error {
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	var errs []error
+	for i := len(s.closers) - 1; i >= 0; i-- {
+		errs = append(errs, s.closers[i](ctx))
+	}
+	return errors.Join(errs...)
+}
+
+// newService builds everything. This is the only place where parts meet.
+func newService(ctx context.Context, config Config, log *slog.Logger) (_ *service, err error) {
+	s := &service{log: log}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.close(time.Second*10))
+		}
+	}()
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+
+	raw, err := openCatalog(ctx, config, log)
+	if err != nil {
+		return nil, err
+	}
+	s.onClose(func(context.Context) error { return raw.Close() })
+	store := authz.New(raw)
+
+	background, stop := context.WithCancel(authz.System(context.WithoutCancel(ctx), "server"))
+	watch, err := watchEpoch(background, raw)
+	s.onClose(func(context.Context) error {
+		stop()
+		if watch != nil {
+			watch.done.Wait()
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+
+	authenticator, err := newAuthenticator(config, log, principals{store}, watch, s)
+	if err != nil {
+		return nil, err
+	}
+	queries, tables, opener, err := newQueries(ctx, background, config, log, store, watch, registry, s)
+	if err != nil {
+		return nil, err
+	}
+
+	health := &api.Health{Checks: map[string]func(context.Context) error{
+		"catalog": func(context.Context) error { return watch.check() },
+	}}
+	router, _ := api.NewRouter(api.Deps{
+		Keys: ops.APIKeys{Store: store, Now: time.Now}, Organisations: ops.Organisations{Store: store}, Members: ops.Members{Store: store},
+		Workspaces: ops.Workspaces{Store: store}, Audit: ops.AuditLog{Store: store},
+		Storage: ops.StorageConfigs{Store: store, Opener: opener, Tables: tables, LocalRoots: opener.roots.of},
+		Tables:  tables, Policies: ops.Policies{Store: store, Lake: tables.Lake}, Simulation: ops.Simulation{Store: store, Queries: queries},
+		Queries: queries, Limits: limitsOf(config), Authenticator: authenticator, Health: health, Logger: log, Metrics: registry,
+		Rate: middleware.Rate{PerMinute: config.RatePerMinute, Burst: config.RateBurst}, Version: version,
+	})
+	s.server = api.Server{Handler: router, Health: health, Logger: log, Drain: config.DrainTimeout}
+	return s, nil
+}
+
+func newAuthenticator(config Config, log *slog.Logger, members principals, watch *epochWatch, s *service) (auth.Authenticator, error) {
+	keys := apikey.New(members, apikey.Options{Epoch: watch.epoch, Logger: log})
+	s.onClose(func(context.Context) error { keys.Close(); return nil })
+	issuers, err := issuersOf(config)
+	if err != nil {
+		return nil, err
+	}
+	tokens, err := jwt.New(members, issuers, jwt.Options{})
+	if err != nil {
+		return nil, err
+	}
+	return auth.Split{KeyPrefix: apikey.Prefix, Keys: keys, Tokens: tokens}, nil
+}
+
+func newQueries(ctx, background context.Context, config Config, log *slog.Logger, store *authz.Store, watch *epochWatch, registry *prometheus.Registry, s *service) (*ops.Queries, ops.Tables, buckets, error) {
+	opener := buckets{metrics: objstore.NewMetrics(registry), roots: localRoots{configured: config.LocalRoots, store: store}}
+	temp := filepath.Join(config.DataDir, "tmp")
+	if err := os.MkdirAll(temp, 0o700); err != nil {
+		return nil, ops.Tables{}, opener, err
+	}
+	eng, err := duckdb.New(ctx, duckdb.Options{ExtensionDirs: config.extensionDirs(), TempDir: temp})
+	if err != nil {
+		return nil, ops.Tables{}, opener, err
+	}
+	s.onClose(func(context.Context) error { return eng.Close() })
+	parser := duckdb.NewParser()
+	s.onClose(func(context.Context) error { return parser.Close() })
+	if err := probeSandbox(ctx, eng, parser); err != nil {
+		return nil, ops.Tables{}, opener, err
+	}
+	pool := newPool(config, eng, registry)
+	s.onClose(pool.Close)
+	auditor := ops.NewAuditor(background, store, log)
+	s.onClose(func(context.Context) error { auditor.Close(); return nil })
+	tables := ops.Tables{Store: store, Opener: opener, Lake: ops.NewLake(opener, delta.Options{EngineInfo: "Lakewarden/" + version})}
+	queries := &ops.Queries{
+		Store: store, Tables: tables, Lake: tables.Lake, Parser: parser, Pool: pool, Audit: auditor, Confirmed: watch.check,
+		Limits: ops.QueryLimits{DefaultTimeout: config.QueryTimeout, MaxTimeout: config.MaxTimeout},
+	}
+	return queries, tables, opener, nil
+}
+
+func newPool(config Config, eng engine.Engine, registry *prometheus.Registry) *sessions.Pool {
+	return sessions.New(eng, sessions.Options{
+		Budget: config.Memory * mib, Lease: config.Lease * mib, MaxRunning: config.MaxRunning, MaxQueued: config.MaxQueued,
+		Threads: config.Threads, TempBytes: config.TempBytes * mib, Registerer: registry,
+	})
+}
+
+func limitsOf(config Config) v1.Limits {
+	return v1.Limits{
+		BodyBytes: middleware.DefaultMaxBody, SQLBytes: duckdb.MaxSQL, RequestsPerMinute: config.RatePerMinute, RequestBurst: config.RateBurst,
+		QueryTimeoutMS: config.QueryTimeout.Milliseconds(), MaxQueryTimeoutMS: config.MaxTimeout.Milliseconds(),
+		StatementMemoryBytes: config.Lease * mib, StatementTempBytes: config.TempBytes * mib, StatementThreads: config.Threads, PageSize: 1000,
+	}
+}

@@ -1,0 +1,68 @@
+package main
+
+import (
+	"context"
+	"strings"
+
+	"github.com/lakewarden/lakewarden/api/ops"
+	"github.com/lakewarden/lakewarden/catalog"
+	"github.com/lakewarden/lakewarden/catalog/authz"
+	"github.com/lakewarden/lakewarden/engine/objstore"
+	"github.com/lakewarden/lakewarden/engine/objstore/file"
+	"github.com/lakewarden/lakewarden/engine/storage"
+)
+
+// buckets opens storage configurations with the providers that are compiled in.
+type buckets struct {
+	metrics *objstore.Metrics
+	roots   localRoots
+}
+
+var _ ops.Opener = buckets{}
+
+// Bucket implements ops.Opener. A local root is resolved anew each time: a link
+// may have been put in its way since the configuration was made.
+func (b buckets) Bucket(ctx context.Context, config catalog.StorageConfig) (objstore.Bucket, error) {
+	path, ok := strings.CutPrefix(string(config.Location), "file://")
+	if config.Kind != catalog.KindLocal || !ok {
+		return nil, ops.ErrStorageKind
+	}
+	allowed, err := b.roots.of(ctx, config.Org)
+	if err != nil {
+		return nil, err
+	}
+	if path, err = (storage.LocalRoots{Allowed: allowed}).Resolve(path, string(config.Org)); err != nil {
+		return nil, err
+	}
+	bucket, err := file.New(path)
+	if err != nil {
+		return nil, err
+	}
+	return b.metrics.Wrap(bucket, string(config.Kind)), nil
+}
+
+// localRoots are the operator's directories for local storage. One that holds
+// {org} serves every organisation, each below a directory of its own; one that
+// does not serves the first organisation only, so that two tenants never share
+// a directory by accident.
+type localRoots struct {
+	configured []string
+	store      catalog.Organisations
+}
+
+func (l localRoots) of(ctx context.Context, org catalog.OrgID) ([]string, error) {
+	first, err := l.store.ListOrganisations(authz.System(ctx, "local roots"), catalog.Page{Size: 1})
+	if err != nil {
+		return nil, err
+	}
+	isFirst := len(first.Items) == 1 && first.Items[0].ID == org
+	var allowed []string
+	for _, root := range l.configured {
+		if strings.Contains(root, "{org}") {
+			allowed = append(allowed, strings.ReplaceAll(root, "{org}", string(org)))
+		} else if isFirst {
+			allowed = append(allowed, root)
+		}
+	}
+	return allowed, nil
+}
