@@ -1,0 +1,171 @@
+package delta_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lakewarden/lakewarden/engine/delta"
+	"github.com/lakewarden/lakewarden/engine/delta/action"
+	"github.com/lakewarden/lakewarden/engine/objstore/mem"
+)
+
+func quoted(list []string) string {
+	if len(list) == 0 {
+		return ""
+	}
+	return `"` + strings.Join(list, `","`) + `"`
+}
+
+func TestFeatureGate(t *testing.T) {
+	rows := []struct {
+		name         string
+		reader       []string // reader features; nil means reader version 1
+		writer       []string
+		properties   string
+		partitions   string
+		field        string // further members of a second column
+		read, write  string // the feature that is refused
+		duties       []delta.Duty
+		versions     string
+		formatChange string
+	}{
+		{name: "plain"},
+		{name: "all that is readable", reader: []string{"columnMapping", "deletionVectors", "timestampNtz", "typeWidening", "v2Checkpoint", "vacuumProtocolCheck", "variantType"}},
+		{name: "unknown reader feature", reader: []string{"novelty"}, read: "novelty"},
+		{name: "unknown writer feature", writer: []string{"novelty"}, write: "novelty"},
+		{name: "reader version", versions: `"minReaderVersion":4,"minWriterVersion":7`, read: "reader version above 3"},
+		{name: "writer version", versions: `"minReaderVersion":1,"minWriterVersion":8`, write: "writer version above 7"},
+		{name: "catalog managed", reader: []string{"catalogManaged"}, writer: []string{"catalogManaged"}, read: "catalogManaged"},
+		{name: "catalog managed, writer list only", writer: []string{"catalogManaged"}, read: "catalogManaged"},
+		{name: "row tracking", writer: []string{"rowTracking", "domainMetadata"}, write: "rowTracking"},
+		{name: "iceberg", writer: []string{"icebergCompatV2"}, write: "icebergCompatV2"},
+		{name: "format", formatChange: "orc", read: "format orc"},
+		{name: "mapped", reader: []string{"columnMapping"}, properties: `"delta.columnMapping.mode":"name"`, write: "columnMapping"},
+		{name: "mapped and partitioned", reader: []string{"columnMapping"}, properties: `"delta.columnMapping.mode":"id"`, partitions: `"id"`, read: "columnMapping with partition columns"},
+		{name: "mapping listed, not active", reader: []string{"columnMapping"}, properties: `"delta.columnMapping.mode":"none"`, partitions: `"id"`},
+		{name: "void", field: `"type":"void"`, read: "void columns"},
+		{name: "void inside", field: `"type":{"type":"array","elementType":"void","containsNull":true}`, read: "void columns"},
+		{name: "unknown type", field: `"type":"geometry(4326)"`, read: "type geometry(4326)"},
+		{name: "variant", reader: []string{"variantType"}, field: `"type":"variant"`, write: "variantType"},
+		{name: "check", properties: `"delta.constraints.c":"id > 0"`, write: "checkConstraints"},
+		{name: "check taken over", properties: `"delta.constraints.c":"id > 0"`, duties: []delta.Duty{delta.EvaluatesChecks}},
+		{name: "invariant", field: `"type":"long","metadata":{"delta.invariants":"{}"}`, write: "invariants"},
+		{name: "invariant taken over", field: `"type":"long","metadata":{"delta.invariants":"{}"}`, duties: []delta.Duty{delta.EvaluatesInvariants}},
+		{name: "generated", field: `"type":"long","metadata":{"delta.generationExpression":"1"}`, write: "generatedColumns"},
+		{name: "default", field: `"type":"long","metadata":{"CURRENT_DEFAULT":"1"}`, write: "allowColumnDefaults", duties: []delta.Duty{delta.EvaluatesChecks}},
+		{name: "default taken over", field: `"type":"long","metadata":{"CURRENT_DEFAULT":"1"}`, duties: []delta.Duty{delta.FillsDefaults}},
+		{name: "identity", field: `"type":"long","metadata":{"delta.identity.start":1}`, write: "identityColumns"},
+		{name: "legacy numbers without use", versions: `"minReaderVersion":2,"minWriterVersion":6`},
+	}
+	for _, row := range rows {
+		t.Run(row.name, func(t *testing.T) {
+			versions := row.versions
+			if versions == "" {
+				versions = fmt.Sprintf(`"minReaderVersion":1,"minWriterVersion":7,"writerFeatures":[%s]`, quoted(append(row.writer, row.reader...)))
+				if row.reader != nil {
+					versions = fmt.Sprintf(`"minReaderVersion":3,"minWriterVersion":7,"readerFeatures":[%s],"writerFeatures":[%s]`, quoted(row.reader), quoted(append(row.writer, row.reader...)))
+				}
+			}
+			schema := schemaText
+			if row.field != "" {
+				second := strings.ReplaceAll(`,{"name":"f",`+row.field+`}]}`, `"`, `\"`)
+				schema = strings.TrimSuffix(schema, `]}`) + second
+			}
+			meta := metaLine("a", schema, row.partitions, row.properties)
+			if row.formatChange != "" {
+				meta = strings.Replace(meta, "parquet", row.formatChange, 1)
+			}
+			b := mem.New()
+			mustLog(t, b, `{"protocol":{`+versions+"}}\n"+meta)
+			s, err := delta.Load(t.Context(), b, testOptions(t))
+			require.NoError(t, err)
+
+			refused := func(err error, feature string, write bool) {
+				t.Helper()
+				if feature == "" {
+					require.NoError(t, err)
+					return
+				}
+				require.ErrorIs(t, err, delta.ErrUnsupportedFeature)
+				var f *delta.FeatureError
+				require.ErrorAs(t, err, &f)
+				require.Equal(t, feature, f.Feature)
+				require.Equal(t, write, f.Write)
+			}
+			refused(delta.CheckReadable(s), row.read, false)
+			want, write := row.write, true
+			if row.read != "" {
+				want, write = row.read, false
+			}
+			refused(delta.CheckWritable(s, row.duties...), want, write)
+			txn := s.Begin(delta.Operation{Name: "WRITE", Duties: row.duties})
+			file := delta.AddFile{Name: "x", Size: 1}
+			if row.partitions != "" {
+				one := "1"
+				file.PartitionValues = map[string]*string{"id": &one}
+			}
+			require.NoError(t, txn.Add(file))
+			_, err = txn.Commit(t.Context())
+			refused(err, want, write)
+		})
+	}
+}
+
+func TestCreateChoosesTheLeastProtocol(t *testing.T) {
+	field := func(dt delta.DataType) delta.Struct {
+		return delta.Struct{Fields: []delta.Field{{Name: "c", Type: delta.Array{Element: dt, ContainsNull: true}, Nullable: true}}}
+	}
+	rows := []struct {
+		name           string
+		schema         delta.Struct
+		properties     map[string]string
+		reader, writer int
+		rf, wf         []string
+	}{
+		{"plain", field(delta.Timestamp), map[string]string{"delta.appendOnly": "true"}, 1, 2, nil, nil},
+		{"ntz", field(delta.TimestampNTZ), nil, 3, 7, []string{"timestampNtz"}, []string{"appendOnly", "invariants", "timestampNtz"}},
+		{"check", field(delta.Long), map[string]string{"delta.constraints.c": "true"}, 1, 7, nil, []string{"appendOnly", "checkConstraints", "invariants"}},
+		{"ict", field(delta.Long), map[string]string{"delta.enableInCommitTimestamps": "true"}, 1, 7, nil, []string{"appendOnly", "inCommitTimestamp", "invariants"}},
+		{"dv", field(delta.Long), map[string]string{"delta.enableDeletionVectors": "true"}, 3, 7, []string{"deletionVectors"}, []string{"appendOnly", "deletionVectors", "invariants"}},
+	}
+	for _, row := range rows {
+		t.Run(row.name, func(t *testing.T) {
+			s := mustCreate(t, mem.New(), delta.CreateOptions{Schema: row.schema, Properties: row.properties})
+			require.Equal(t, action.Protocol{MinReaderVersion: row.reader, MinWriterVersion: row.writer, ReaderFeatures: row.rf, WriterFeatures: row.wf}, s.Protocol())
+		})
+	}
+	for name, c := range map[string]delta.CreateOptions{
+		"unknown property": {Properties: map[string]string{"delta.novelty": "1"}},
+		"bad interval":     {Properties: map[string]string{"delta.logRetentionDuration": "1 month"}},
+		"bad flag":         {Properties: map[string]string{"delta.appendOnly": "yes"}},
+		"empty name":       {Properties: map[string]string{"": "yes"}},
+	} {
+		c.Schema = twoColumns
+		_, err := delta.Create(t.Context(), mem.New(), c)
+		require.ErrorIs(t, err, delta.ErrInvalidProperty, name)
+	}
+	for _, p := range []string{"delta.enableRowTracking=true", "delta.columnMapping.mode=name"} {
+		name, v, _ := strings.Cut(p, "=")
+		b := mem.New()
+		_, err := delta.Create(t.Context(), b, delta.CreateOptions{Schema: twoColumns, Properties: map[string]string{name: v}})
+		require.ErrorIs(t, err, delta.ErrUnsupportedFeature, p)
+		_, err = delta.Load(t.Context(), b, delta.Options{})
+		require.ErrorIs(t, err, delta.ErrTableNotFound)
+	}
+}
+
+func TestUpgradesOnlyGrow(t *testing.T) {
+	legacy := action.Protocol{MinReaderVersion: 2, MinWriterVersion: 5}
+	up, changed := delta.UpgradeProtocol(legacy, twoColumns, map[string]string{"delta.enableDeletionVectors": "true"})
+	require.True(t, changed)
+	require.Equal(t, action.Protocol{
+		MinReaderVersion: 3, MinWriterVersion: 7,
+		ReaderFeatures: []string{"columnMapping", "deletionVectors"},
+		WriterFeatures: []string{"appendOnly", "changeDataFeed", "checkConstraints", "columnMapping", "deletionVectors", "generatedColumns", "invariants"},
+	}, up)
+	_, changed = delta.UpgradeProtocol(up, twoColumns, map[string]string{"delta.constraints.x": "true"})
+	require.False(t, changed)
+}
