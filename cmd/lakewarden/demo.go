@@ -146,10 +146,6 @@ func writeDemoTables(ctx context.Context, root string) error {
 		return err
 	}
 	defer func() { _ = os.RemoveAll(temp) }()
-	writer, err := duckdb.NewFileWriter()
-	if err != nil {
-		return err
-	}
 	for _, name := range demodata.Tables {
 		raw, err := demodata.Files.ReadFile(name + ".parquet")
 		if err != nil {
@@ -163,7 +159,7 @@ func writeDemoTables(ctx context.Context, root string) error {
 		if err != nil {
 			return err
 		}
-		_, err = ops.ImportFiles(ctx, writer, ops.ImportedTable{
+		_, err = ops.ImportFiles(ctx, duckdb.FileWriter{}, ops.ImportedTable{
 			Schema: schema, PartitionBy: demodata.PartitionBy[name], Files: []string{source},
 			Dir: filepath.Join(root, name), Bucket: objstore.Prefix(bucket, name),
 		}, delta.Options{EngineInfo: "Lakewarden/" + version})
