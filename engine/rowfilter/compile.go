@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/cedar-policy/cedar-go/types"
 	"github.com/cedar-policy/cedar-go/x/exp/ast"
 
 	"github.com/lakewarden/lakewarden/engine"
@@ -124,5 +123,5 @@ func rowTruth(p *ast.Policy, user Principal, t terms) (truth, error) {
 func rowScope(p *ast.Policy) bool {
 	_, about := p.Resource.(ast.ScopeTypeEq)
 	action, named := p.Action.(ast.ScopeTypeEq)
-	return !about && (!named || action.Entity == types.EntityUID(readUID))
+	return !about && (!named || action.Entity == readUID)
 }

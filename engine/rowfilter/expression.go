@@ -152,15 +152,15 @@ func (p *parser) comparison(left expr, op token) (expr, error) {
 	if err != nil {
 		return expr{}, err
 	}
-	if err := comparable2(left, right, op.at); err != nil {
+	if err := checkSides(left, right, op.at); err != nil {
 		return expr{}, err
 	}
 	return expr{compareNode(op.text, left.node, right.node), sortBoolean, left.at}, nil
 }
 
-// comparable2 checks the two sides of a comparison: a column or an attribute
+// checkSides checks the two sides of a comparison: a column or an attribute
 // with a literal, or a column with an attribute.
-func comparable2(l, r expr, at position) error {
+func checkSides(l, r expr, at position) error {
 	for _, e := range []expr{l, r} {
 		if e.sort != sortColumn && e.sort != sortAttribute && e.sort != sortLiteral {
 			return e.at.errorf("expected resource.<column>, principal.<attribute> or a literal")

@@ -172,7 +172,7 @@ func (p *parser) method(e expr, name token) (expr, error) {
 		return expr{}, err
 	}
 	if ordered {
-		if err := comparable2(e, arg, name.at); err != nil {
+		if err := checkSides(e, arg, name.at); err != nil {
 			return expr{}, err
 		}
 		return expr{ast.NodeTypeExtensionCall{Name: types.Path(name.text), Args: []ast.IsNode{e.node, arg.node}}, sortBoolean, e.at}, nil
