@@ -1,0 +1,218 @@
+package authz_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/lakewarden/lakewarden/auth"
+	"github.com/lakewarden/lakewarden/catalog"
+	"github.com/lakewarden/lakewarden/catalog/authz"
+	"github.com/lakewarden/lakewarden/catalog/sqlstore"
+)
+
+// fixture is an organisation with one of everything, and people around it.
+type fixture struct {
+	testing.TB
+	inner  catalog.Store
+	store  catalog.Store
+	org    catalog.OrgID
+	users  map[string]catalog.UserID
+	people map[string]auth.Principal
+	base   catalog.WorkspaceID
+	// space has the members "builder" (as a viewer), "curator" (an
+	// organisation viewer who administers it) and "editor" (as a builder).
+	space catalog.WorkspaceID
+	// empty has the same members and no configuration.
+	empty    catalog.WorkspaceID
+	config   catalog.StorageConfig // of the default workspace
+	inSpace  catalog.StorageConfig
+	personal catalog.StorageConfig // of "builder"
+	table    catalog.Table         // in config
+	changed  catalog.Table         // in config, identity changed
+	spaced   catalog.Table         // in inSpace
+	policy   catalog.Policy
+	key      catalog.APIKey // of "builder"
+}
+
+// outsider is an administrator of another organisation; nobody is a member
+// whose credential carries no scope.
+var everyone = []string{"owner", "admin", "builder", "editor", "viewer", "curator"}
+
+// template is the fixture that every test gets a copy of: filling a database
+// costs far more than copying its file.
+var template struct {
+	once    sync.Once
+	content []byte
+	fixture fixture
+}
+
+func newFixture(tb testing.TB) *fixture {
+	tb.Helper()
+	template.once.Do(func() {
+		path := filepath.Join(tb.TempDir(), "template.db")
+		inner, err := sqlstore.Open(context.Background(), path, sqlstore.Options{})
+		require.NoError(tb, err)
+		template.fixture = *fill(tb, inner)
+		require.NoError(tb, inner.Close())
+		template.content, err = os.ReadFile(path)
+		require.NoError(tb, err)
+	})
+	path := filepath.Join(tb.TempDir(), "catalog.db")
+	require.NoError(tb, os.WriteFile(path, template.content, 0o600))
+	f := template.fixture
+	f.TB, f.inner = tb, open(tb, path, nil)
+	f.store = authz.New(f.inner)
+	return &f
+}
+
+func fill(tb testing.TB, inner catalog.Store) *fixture {
+	f := &fixture{TB: tb, inner: inner, users: map[string]catalog.UserID{}, people: map[string]auth.Principal{}}
+	ctx := context.Background()
+	for _, name := range append([]string{"outsider", "nobody"}, everyone...) {
+		u, err := inner.CreateUser(ctx, catalog.NewUser{Email: name + "@example.com"})
+		require.NoError(tb, err)
+		f.users[name] = u.ID
+	}
+	o, err := inner.CreateOrganisation(ctx, catalog.NewOrganisation{Name: "ours", Owner: f.users["owner"]})
+	require.NoError(tb, err)
+	f.org = o.ID
+	theirs, err := inner.CreateOrganisation(ctx, catalog.NewOrganisation{Name: "theirs", Owner: f.users["outsider"]})
+	require.NoError(tb, err)
+	f.people["owner"] = person(f.org, f.users["owner"], auth.RoleAdmin)
+	f.people["outsider"] = person(theirs.ID, f.users["outsider"], auth.RoleAdmin)
+	for name, role := range map[string]auth.Role{
+		"admin": auth.RoleAdmin, "builder": auth.RoleBuilder, "editor": auth.RoleEditor,
+		"viewer": auth.RoleViewer, "curator": auth.RoleViewer, "nobody": auth.RoleAdmin,
+	} {
+		_, err := inner.AddMember(ctx, f.org, f.users[name], catalog.Role(role))
+		require.NoError(tb, err)
+		f.people[name] = person(f.org, f.users[name], role)
+	}
+	f.people["nobody"] = narrow(f.people["nobody"])
+
+	base, err := inner.DefaultWorkspace(ctx, f.org)
+	require.NoError(tb, err)
+	f.base = base.ID
+	for name, id := range map[string]*catalog.WorkspaceID{"Space": &f.space, "Empty": &f.empty} {
+		space, err := inner.CreateWorkspace(ctx, catalog.NewWorkspace{Org: f.org, Name: name})
+		require.NoError(tb, err)
+		*id = space.ID
+		for name, role := range map[string]catalog.Role{
+			"builder": catalog.RoleViewer, "editor": catalog.RoleBuilder, "curator": catalog.RoleAdmin,
+		} {
+			_, err := inner.SetWorkspaceMember(ctx, f.org, space.ID, f.users[name], role)
+			require.NoError(tb, err)
+		}
+	}
+	f.config = f.newConfig(f.base, "owner", "shared")
+	f.inSpace = f.newConfig(f.space, "editor", "spaced")
+	f.personal = f.newConfig("", "builder", "personal")
+	system := catalog.SystemViewer(f.org)
+	register := func(config catalog.StorageConfig, path string) catalog.Table {
+		t, err := inner.RegisterTable(ctx, system, catalog.NewTable{Config: config.ID, DeltaID: catalog.DeltaID(uuid.NewString()), Path: path})
+		require.NoError(tb, err)
+		return t
+	}
+	f.table, f.changed, f.spaced = register(f.config, "t"), register(f.config, "changed"), register(f.inSpace, "t")
+	_, err = inner.SyncTables(ctx, system, f.config.ID, catalog.Discovery{Found: []catalog.FoundTable{
+		{Path: "changed", DeltaID: "another", Governed: true},
+	}})
+	require.NoError(tb, err)
+	f.policy, err = inner.CreatePolicy(ctx, catalog.NewPolicy{Org: f.org, PolicySpec: spec(), By: f.users["owner"]})
+	require.NoError(tb, err)
+	f.key, err = inner.CreateAPIKey(ctx, newKey(f, "builder", "lw_fixture1", auth.RoleBuilder.Scopes()))
+	require.NoError(tb, err)
+	require.NoError(tb, inner.AppendAudit(ctx, catalog.AuditEntry{Org: f.org, Action: "a.b", Outcome: catalog.OutcomeAllow}))
+	return f
+}
+
+func (f *fixture) newConfig(workspace catalog.WorkspaceID, owner, name string) catalog.StorageConfig {
+	f.Helper()
+	c, err := f.inner.CreateStorageConfig(context.Background(), f.configInput(workspace, owner, name))
+	require.NoError(f, err)
+	return c
+}
+
+func (f *fixture) configInput(workspace catalog.WorkspaceID, owner, name string) catalog.NewStorageConfig {
+	return catalog.NewStorageConfig{
+		Org: f.org, Name: name, Kind: catalog.KindS3, Workspace: workspace, Owner: f.users[owner],
+		Location: catalog.NewLocation("s3", "endpoint", name),
+	}
+}
+
+func spec() catalog.PolicySpec {
+	return catalog.PolicySpec{Kind: catalog.PolicyRows, Text: "permit (principal, action, resource);", Enabled: true}
+}
+
+func newKey(f *fixture, owner, prefix string, scopes auth.ScopeSet) catalog.NewAPIKey {
+	return catalog.NewAPIKey{
+		Org: f.org, User: f.users[owner], Name: "k", Prefix: prefix, Hash: sha256.Sum256([]byte(prefix)),
+		Scopes: scopes.Strings(), ExpiresAt: time.Now().Add(time.Hour),
+	}
+}
+
+// person is somebody signed in.
+func person(org catalog.OrgID, user catalog.UserID, role auth.Role) auth.Principal {
+	return auth.Principal{
+		OrgID: uuid.MustParse(string(org)), UserID: uuid.MustParse(string(user)), Role: role,
+		Granted: auth.AllScopes(), Scopes: role.Scopes(), Method: auth.MethodJWT,
+	}
+}
+
+// narrow leaves of a principal's scopes only the given ones.
+func narrow(p auth.Principal, scopes ...auth.Scope) auth.Principal {
+	p.Granted = auth.NewScopeSet(scopes...)
+	p.Scopes = p.Granted.Intersect(p.Role.Scopes())
+	return p
+}
+
+// asKey is an API key of the same person with the same scopes.
+func asKey(p auth.Principal, workspace catalog.WorkspaceID) auth.Principal {
+	id := uuid.New()
+	p.Method, p.KeyID = auth.MethodAPIKey, &id
+	if workspace != "" {
+		parsed := uuid.MustParse(string(workspace))
+		p.WorkspaceID = &parsed
+	}
+	return p
+}
+
+// as returns the context of a principal.
+func as(p auth.Principal) context.Context { return auth.WithPrincipal(context.Background(), p) }
+
+// viewer is what the actor of a context would look through, turned to our
+// organisation: also outsiders try.
+func (f *fixture) viewer(ctx context.Context) catalog.Viewer {
+	p, err := auth.PrincipalFrom(ctx)
+	if err != nil {
+		return catalog.SystemViewer(f.org)
+	}
+	v := authz.ViewerOf(p)
+	v.Org = f.org
+	return v
+}
+
+// actor is the user of a context, or the owner.
+func (f *fixture) actor(ctx context.Context) catalog.UserID {
+	if p, err := auth.PrincipalFrom(ctx); err == nil {
+		return catalog.UserID(p.UserID.String())
+	}
+	return f.users["owner"]
+}
+
+func (f *fixture) epoch() uint64 {
+	e, err := f.inner.Epoch(context.Background())
+	require.NoError(f, err)
+	return e
+}
+
+func prefix(n int) string { return fmt.Sprintf("lw_%08d", n) }

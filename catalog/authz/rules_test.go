@@ -1,0 +1,227 @@
+package authz_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lakewarden/lakewarden/auth"
+	"github.com/lakewarden/lakewarden/catalog"
+	"github.com/lakewarden/lakewarden/catalog/authz"
+)
+
+func reason(t *testing.T, err error, want string) {
+	t.Helper()
+	var denied *catalog.DeniedError
+	require.ErrorAs(t, err, &denied)
+	require.Equal(t, want, denied.Reason)
+}
+
+func missing(t *testing.T, err error, scope auth.Scope) {
+	t.Helper()
+	var denied *catalog.DeniedError
+	require.ErrorAs(t, err, &denied)
+	require.Equal(t, string(scope), denied.Scope)
+}
+
+// TestSystemDoesNotLeakIntoRequests: a server may start its handlers under the
+// system's context; a principal put in later must not act as the system.
+func TestSystemDoesNotLeakIntoRequests(t *testing.T) {
+	f := newFixture(t)
+	for _, p := range []auth.Principal{f.people["viewer"], {}} {
+		request := auth.WithPrincipal(authz.System(context.Background(), "start"), p)
+		_, err := f.store.ListOrganisations(request, catalog.Page{})
+		reason(t, err, "system_only")
+	}
+	other := auth.WithPrincipal(authz.System(as(f.people["admin"]), "for the admin"), f.people["viewer"])
+	_, err := f.store.ListOrganisations(other, catalog.Page{})
+	reason(t, err, "system_only")
+	_, err = f.store.ListOrganisations(authz.System(as(f.people["viewer"]), "on behalf"), catalog.Page{})
+	require.NoError(t, err)
+}
+
+func TestCallersLookThroughTheirOwnViewerOnly(t *testing.T) {
+	f := newFixture(t)
+	builder := f.people["builder"]
+	key := asKey(builder, "")
+	for name, c := range map[string]struct {
+		who    auth.Principal
+		viewer catalog.Viewer
+	}{
+		"the system's":               {builder, catalog.SystemViewer(f.org)},
+		"another member's":           {builder, catalog.MemberViewer(f.org, f.users["editor"])},
+		"a key's without its limits": {key, catalog.MemberViewer(f.org, f.users["builder"])},
+		"a key's with another limit": {key, catalog.KeyViewer(f.org, f.users["builder"], f.space)},
+	} {
+		_, err := f.store.ListTables(as(c.who), c.viewer, catalog.TableFilter{}, catalog.Page{})
+		reason(t, err, "viewer_mismatch")
+		_, err = f.store.UpdateStorageConfig(as(c.who), c.viewer, f.config.ID, 1, catalog.StorageConfigChange{})
+		reason(t, err, "viewer_mismatch")
+		require.NotEmpty(t, name)
+	}
+	_, err := f.store.StorageConfig(as(key), authz.ViewerOf(key), f.inSpace.ID)
+	require.ErrorIs(t, err, catalog.ErrNotFound, "a key without a workspace reaches the default one only")
+	inSpace := asKey(builder, f.space)
+	_, err = f.store.StorageConfig(as(inSpace), authz.ViewerOf(inSpace), f.inSpace.ID)
+	require.NoError(t, err)
+}
+
+// TestWorkspaceRoleCounts: the higher of the two roles, among members, and only
+// for what lies in the workspace.
+func TestWorkspaceRoleCounts(t *testing.T) {
+	f := newFixture(t)
+	rename := func(who auth.Principal, table catalog.Table) error {
+		_, err := f.store.RenameTable(as(who), authz.ViewerOf(who), table.ID, catalog.AnyVersion, "n"+string(table.ID[:8]))
+		return err
+	}
+	editor := f.people["editor"] // a builder in the space
+	if err := rename(editor, f.spaced); err != nil {
+		require.NoError(t, err)
+	}
+	_, err := f.store.RenameTable(as(editor), authz.ViewerOf(editor), f.table.ID, catalog.AnyVersion, "other")
+	missing(t, err, auth.ScopeTablesModify)
+	require.NoError(t, rename(f.people["builder"], f.spaced), "a viewer of the space keeps the organisation role")
+	require.ErrorIs(t, rename(f.people["admin"], f.spaced), catalog.ErrNotFound, "an administrator who is no member does not see it")
+	missing(t, rename(narrow(editor, auth.ScopeTablesRead), f.spaced), auth.ScopeTablesModify)
+	missing(t, rename(asKey(editor, ""), f.table), auth.ScopeTablesModify)
+	require.ErrorIs(t, rename(asKey(editor, ""), f.spaced), catalog.ErrNotFound)
+	require.NoError(t, rename(asKey(editor, f.space), f.spaced))
+
+	// The administrator of a workspace decides nothing about rules.
+	curator := f.people["curator"]
+	_, err = f.store.AdoptIdentity(as(curator), authz.ViewerOf(curator), f.changed.ID, catalog.AnyVersion, false, f.users["curator"])
+	missing(t, err, auth.ScopePoliciesWrite)
+	_, err = f.store.CreatePolicy(as(curator), catalog.NewPolicy{Org: f.org, PolicySpec: spec(), By: f.users["curator"]})
+	missing(t, err, auth.ScopePoliciesWrite)
+}
+
+func TestCreateStorageConfig(t *testing.T) {
+	f := newFixture(t)
+	create := func(who auth.Principal, change func(*catalog.NewStorageConfig)) error {
+		n := f.configInput("", "owner", "n")
+		n.Owner = authz.ViewerOf(who).User
+		change(&n)
+		_, err := f.store.CreateStorageConfig(as(who), n)
+		return err
+	}
+	builder, admin, editor := f.people["builder"], f.people["admin"], f.people["editor"]
+	local := func(n *catalog.NewStorageConfig) { n.Kind, n.Location = catalog.KindLocal, "file:///x/" }
+	reason(t, create(builder, local), "local_storage_needs_admin")
+	require.NoError(t, create(admin, local))
+	reason(t, create(builder, func(n *catalog.NewStorageConfig) { n.Owner = f.users["admin"] }), "actor_mismatch")
+	inSpace := func(n *catalog.NewStorageConfig) { n.Workspace = f.space }
+	require.NoError(t, create(editor, inSpace), "a builder in the space")
+	require.ErrorIs(t, create(admin, inSpace), catalog.ErrNotFound, "not a member of the space")
+	require.ErrorIs(t, create(asKey(builder, ""), inSpace), catalog.ErrNotFound, "a key that does not reach it")
+	missing(t, create(narrow(builder, auth.ScopeStorageConfigure), inSpace), auth.ScopeStorageConfigsShare)
+	missing(t, create(narrow(builder, auth.ScopeStorageConfigsShare), inSpace), auth.ScopeStorageConfigure)
+	require.NoError(t, create(narrow(builder, auth.ScopeStorageConfigure), func(n *catalog.NewStorageConfig) {}))
+}
+
+func TestKeysAreNoWiderThanTheirMaker(t *testing.T) {
+	f := newFixture(t)
+	n := 100
+	create := func(who auth.Principal, change func(*catalog.NewAPIKey)) error {
+		n++
+		key := newKey(f, "builder", prefix(n), auth.NewScopeSet(auth.ScopeTablesRead))
+		change(&key)
+		_, err := f.store.CreateAPIKey(as(who), key)
+		return err
+	}
+	same := func(*catalog.NewAPIKey) {}
+	wide := func(k *catalog.NewAPIKey) { k.Scopes = auth.AllScopes().Strings() }
+	builder := f.people["builder"]
+	require.NoError(t, create(builder, same))
+	require.ErrorIs(t, create(builder, wide), auth.ErrScopeEscalation)
+	reason(t, create(f.people["admin"], same), "actor_mismatch")
+	require.NoError(t, create(asKey(builder, ""), same))
+	missing(t, create(asKey(narrow(builder, auth.ScopeTablesRead), ""), same), auth.ScopeAPIKeysCreate)
+	inSpace := func(k *catalog.NewAPIKey) { k.Workspace = f.space }
+	require.NoError(t, create(builder, inSpace))
+	require.ErrorIs(t, create(asKey(builder, ""), inSpace), catalog.ErrNotFound)
+	require.NoError(t, create(asKey(builder, f.space), inSpace))
+
+	rotate := func(who auth.Principal, scopes auth.ScopeSet) error {
+		n++
+		_, err := f.store.RotateAPIKey(as(who), f.org, f.key.ID, newKey(f, "builder", prefix(n), scopes), time.Hour)
+		return err
+	}
+	all := auth.RoleBuilder.Scopes()
+	require.ErrorIs(t, rotate(asKey(narrow(builder, auth.ScopeAPIKeysCreate), ""), all), auth.ErrScopeEscalation,
+		"a narrow key must not trade a wide one for a copy that it knows")
+	require.ErrorIs(t, rotate(builder, auth.AllScopes()), auth.ErrScopeEscalation)
+	reason(t, rotate(f.people["admin"], all), "not_owner")
+	require.NoError(t, rotate(builder, all))
+
+	_, err := f.store.ListAPIKeys(as(builder), f.org, catalog.APIKeyFilter{}, catalog.Page{})
+	missing(t, err, auth.ScopeUsersWrite)
+}
+
+// TestNobodyGrantsAboveThemselves: scopes can be narrower than a role, and so
+// can a role be lower than the scopes of a record in the catalog.
+func TestNobodyGrantsAboveThemselves(t *testing.T) {
+	f := newFixture(t)
+	lower := f.people["builder"]
+	lower.Scopes = lower.Scopes.Union(auth.NewScopeSet(auth.ScopeUsersWrite)) // as if builders could
+	_, err := f.store.SetMemberRole(as(lower), f.org, f.users["viewer"], catalog.RoleAdmin)
+	reason(t, err, "role_escalation")
+	_, err = f.store.SetMemberRole(as(lower), f.org, f.users["admin"], catalog.RoleViewer)
+	reason(t, err, "role_escalation")
+	reason(t, f.store.RemoveMember(as(lower), f.org, f.users["admin"]), "role_escalation")
+	_, err = f.store.AddMember(as(lower), f.org, f.users["outsider"], catalog.RoleAdmin)
+	reason(t, err, "role_escalation")
+	_, err = f.store.SetMemberRole(as(lower), f.org, f.users["viewer"], catalog.RoleBuilder)
+	require.NoError(t, err)
+
+	owner := f.users["viewer"]
+	_, err = f.store.UpdateOrganisation(as(f.people["admin"]), f.org, catalog.AnyVersion, catalog.OrganisationChange{Owner: &owner})
+	reason(t, err, "not_owner")
+}
+
+func TestAttributesOfOthersNeedPolicyScopes(t *testing.T) {
+	f := newFixture(t)
+	for _, name := range everyone {
+		_, err := f.inner.ReplaceAttributes(context.Background(), f.org, f.users[name], map[string]string{"team": name})
+		require.NoError(t, err)
+	}
+	for _, name := range everyone {
+		reads := name == "owner" || name == "admin" || name == "builder"
+		own, err := f.store.Membership(as(f.people[name]), f.org, f.users[name])
+		require.NoError(t, err)
+		require.Equal(t, map[string]string{"team": name}, own.Attributes)
+		other, err := f.store.Membership(as(f.people[name]), f.org, f.users["owner"])
+		require.NoError(t, err)
+		require.Equal(t, reads, len(other.Attributes) == 1, name)
+		require.NotNil(t, other.Attributes)
+		list, err := f.store.ListMembers(as(f.people[name]), f.org, catalog.Page{})
+		require.NoError(t, err)
+		for _, m := range list.Items {
+			if m.User != f.users["nobody"] {
+				require.Equal(t, reads || m.User == f.users[name], len(m.Attributes) == 1, "%s looks at %s", name, m.Email)
+			}
+		}
+	}
+}
+
+func TestPeopleChangeTheirNameOnly(t *testing.T) {
+	f := newFixture(t)
+	email := "admin2@example.com"
+	_, err := f.store.UpdateUser(as(f.people["admin"]), f.users["admin"], 1, catalog.UserChange{Email: &email})
+	reason(t, err, "system_only")
+	_, err = f.store.UpdateUser(as(asKey(f.people["admin"], "")), f.users["admin"], 1, catalog.UserChange{})
+	reason(t, err, "system_only")
+}
+
+func TestChangesAreSigned(t *testing.T) {
+	f := newFixture(t)
+	admin := as(f.people["admin"])
+	_, err := f.store.CreatePolicy(admin, catalog.NewPolicy{Org: f.org, PolicySpec: spec(), By: f.users["owner"]})
+	reason(t, err, "actor_mismatch")
+	_, err = f.store.UpdatePolicy(admin, f.org, f.policy.ID, 1, spec(), f.users["owner"])
+	reason(t, err, "actor_mismatch")
+	reason(t, f.store.DeletePolicy(admin, f.org, f.policy.ID, 1, f.users["owner"]), "actor_mismatch")
+	_, err = f.store.CreateWorkspace(admin, catalog.NewWorkspace{Org: f.org, Name: "n", Creator: f.users["owner"]})
+	reason(t, err, "actor_mismatch")
+}
