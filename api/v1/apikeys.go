@@ -55,9 +55,9 @@ type KeyPath struct {
 
 type rotateKeyInput struct {
 	KeyPath
-	Body struct {
+	Body *struct { // may be left out
 		GraceSeconds int64 `json:"grace_seconds,omitempty" minimum:"0" maximum:"604800" doc:"How long the old key works on. Default: not at all."`
-	} `required:"false"`
+	}
 }
 
 type listKeysInput struct {
@@ -104,7 +104,11 @@ func APIKeyRoutes(api huma.API, keys ops.APIKeys) {
 			if err != nil {
 				return keyReply{}, err
 			}
-			key, rec, err := keys.Rotate(ctx, id, time.Duration(in.Body.GraceSeconds)*time.Second)
+			grace := time.Duration(0)
+			if in.Body != nil {
+				grace = time.Duration(in.Body.GraceSeconds) * time.Second
+			}
+			key, rec, err := keys.Rotate(ctx, id, grace)
 			if err != nil {
 				return keyReply{}, err
 			}

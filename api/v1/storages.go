@@ -69,9 +69,9 @@ type patchStorageInput struct {
 
 type discoverInput struct {
 	ConfigPath
-	Body struct {
+	Body *struct { // may be left out
 		IncludeDropped bool `json:"includeDropped,omitempty" doc:"Bring dropped tables back"`
-	} `required:"false"`
+	}
 }
 
 type discovery struct {
@@ -163,7 +163,7 @@ func StorageRoutes(api huma.API, configs ops.StorageConfigs) {
 			if err != nil {
 				return discovery{}, err
 			}
-			d, err := configs.Discover(ctx, id, in.Body.IncludeDropped)
+			d, err := configs.Discover(ctx, id, in.Body != nil && in.Body.IncludeDropped)
 			return discoveryOf(d), err
 		})
 }
