@@ -2,6 +2,9 @@ package ops
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"slices"
 
 	"github.com/lakewarden/lakewarden/catalog"
 	"github.com/lakewarden/lakewarden/catalog/authz"
@@ -25,7 +28,7 @@ type DiscoveryProblem struct {
 }
 
 // discover lists the root of a configuration and brings the catalog into line.
-func (o Tables) discover(ctx context.Context, a Actor, config catalog.StorageConfig, includeDropped bool) (Discovered, error) {
+func (o Tables) discover(ctx context.Context, viewer catalog.Viewer, config catalog.StorageConfig, includeDropped bool) (Discovered, error) {
 	bucket, err := o.Opener.Bucket(ctx, config)
 	if err != nil {
 		return Discovered{}, err
@@ -55,14 +58,36 @@ func (o Tables) discover(ctx context.Context, a Actor, config catalog.StorageCon
 	// A table inside another one's partition folders is not listed; one that is
 	// registered and still there must not be taken for vanished.
 	for path, id := range known {
-		if !contains(found.Tables, path) {
+		if !slices.Contains(found.Tables, path) {
 			if there, err := storage.IsTable(ctx, bucket, path); err == nil && there {
 				sync.Found = append(sync.Found, catalog.FoundTable{Path: path, DeltaID: id})
 			}
 		}
 	}
-	out.DiscoveryResult, err = o.Store.SyncTables(ctx, a.Viewer, config.ID, sync)
+	out.DiscoveryResult, err = o.Store.SyncTables(ctx, viewer, config.ID, sync)
 	return out, err
+}
+
+// DiscoverAll looks through every configuration of every organisation, for the
+// server itself. It goes on after a configuration that fails and returns all
+// errors together.
+func (o Tables) DiscoverAll(ctx context.Context) error {
+	ctx = authz.System(ctx, "periodic discovery")
+	var errs []error
+	err := eachItem(func(page catalog.Page) (catalog.List[catalog.Organisation], error) {
+		return o.Store.ListOrganisations(ctx, page)
+	}, func(org catalog.Organisation) error {
+		viewer := catalog.SystemViewer(org.ID)
+		return eachItem(func(page catalog.Page) (catalog.List[catalog.StorageConfig], error) {
+			return o.Store.ListStorageConfigs(ctx, viewer, page)
+		}, func(config catalog.StorageConfig) error {
+			if _, err := o.discover(ctx, viewer, config, false); err != nil {
+				errs = append(errs, fmt.Errorf("discover %s: %w", config.ID, err))
+			}
+			return ctx.Err()
+		})
+	})
+	return errors.Join(append(errs, err)...)
 }
 
 // identity reads the id of the table at a path. When its log cannot be read, a
@@ -79,28 +104,11 @@ func (o Tables) identity(ctx context.Context, config catalog.StorageConfig, path
 func (o Tables) registered(ctx context.Context, config catalog.StorageConfig) (map[string]catalog.DeltaID, error) {
 	known := map[string]catalog.DeltaID{}
 	ctx = authz.System(ctx, "discovery")
-	viewer := catalog.SystemViewer(config.Org)
-	page := catalog.Page{Size: catalog.MaxPageSize}
-	for {
-		list, err := o.Store.ListTables(ctx, viewer, catalog.TableFilter{Config: config.ID}, page)
-		if err != nil {
-			return nil, err
-		}
-		for _, t := range list.Items {
-			known[t.Path] = t.DeltaID
-		}
-		if list.Next == "" {
-			return known, nil
-		}
-		page.Token = list.Next
-	}
-}
-
-func contains(sorted []string, text string) bool {
-	for _, s := range sorted {
-		if s == text {
-			return true
-		}
-	}
-	return false
+	err := eachItem(func(page catalog.Page) (catalog.List[catalog.LocatedTable], error) {
+		return o.Store.ListTables(ctx, catalog.SystemViewer(config.Org), catalog.TableFilter{Config: config.ID}, page)
+	}, func(t catalog.LocatedTable) error {
+		known[t.Path] = t.DeltaID
+		return nil
+	})
+	return known, err
 }

@@ -317,20 +317,13 @@ func timedOut(ctx context.Context, err error) error {
 // change leads to another session.
 func (o *Queries) roots(ctx context.Context, a Actor) ([]string, error) {
 	var roots []string
-	page := catalog.Page{Size: catalog.MaxPageSize}
-	for {
-		list, err := o.Store.ListStorageConfigs(ctx, a.Viewer, page)
-		if err != nil {
-			return nil, err
+	err := eachItem(func(page catalog.Page) (catalog.List[catalog.StorageConfig], error) {
+		return o.Store.ListStorageConfigs(ctx, a.Viewer, page)
+	}, func(config catalog.StorageConfig) error {
+		if root, ok := localRoot(config); ok {
+			roots = append(roots, root)
 		}
-		for _, c := range list.Items {
-			if root, ok := localRoot(c); ok {
-				roots = append(roots, root)
-			}
-		}
-		if list.Next == "" {
-			return roots, nil
-		}
-		page.Token = list.Next
-	}
+		return nil
+	})
+	return roots, err
 }

@@ -32,19 +32,14 @@ func (o *Queries) showTables(ctx context.Context, a Actor, statement *sqlguard.Q
 		filter.Config = config.ID
 	}
 	names := newNameTable("table_catalog", "table_schema", "name")
-	page := catalog.Page{Size: catalog.MaxPageSize}
-	for {
-		list, err := o.Store.ListTables(ctx, a.Viewer, filter, page)
-		if err != nil {
-			return err
-		}
-		for _, t := range list.Items {
-			names.add(catalog.CatalogName, t.StorageConfig.Schema(), t.Name)
-		}
-		if list.Next == "" {
-			break
-		}
-		page.Token = list.Next
+	err := eachItem(func(page catalog.Page) (catalog.List[catalog.LocatedTable], error) {
+		return o.Store.ListTables(ctx, a.Viewer, filter, page)
+	}, func(t catalog.LocatedTable) error {
+		names.add(catalog.CatalogName, t.StorageConfig.Schema(), t.Name)
+		return nil
+	})
+	if err != nil {
+		return err
 	}
 	run.Result, run.ctx = names.result(), ctx
 	return nil

@@ -78,7 +78,7 @@ func (o StorageConfigs) Create(ctx context.Context, in NewStorageConfig) (catalo
 	}
 	// The configuration stands whatever discovery finds; a broken table is
 	// reported by POST …/discover.
-	_, err = o.Tables.discover(ctx, a, config, false)
+	_, err = o.Tables.discover(ctx, a.Viewer, config, false)
 	return config, err
 }
 
@@ -199,5 +199,5 @@ func (o StorageConfigs) Discover(ctx context.Context, id catalog.ConfigID, inclu
 	if err != nil {
 		return Discovered{}, err
 	}
-	return o.Tables.discover(ctx, a, config, includeDropped)
+	return o.Tables.discover(ctx, a.Viewer, config, includeDropped)
 }

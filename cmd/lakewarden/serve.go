@@ -61,6 +61,30 @@ type service struct {
 
 func (s *service) onClose(f func(context.Context) error) { s.closers = append(s.closers, f) }
 
+// every runs f in intervals until ctx ends. close waits for it.
+func (s *service) every(ctx context.Context, interval time.Duration, f func()) {
+	ctx, stop := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		tick := time.NewTicker(interval)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+				f()
+			}
+		}
+	}()
+	s.onClose(func(context.Context) error {
+		stop()
+		<-done
+		return nil
+	})
+}
+
 // close ends what was started, the last first.
 func (s *service) close(limit time.Duration) error {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
@@ -111,6 +135,12 @@ func newService(ctx context.Context, config Config, log *slog.Logger) (_ *servic
 	if err != nil {
 		return nil, err
 	}
+
+	s.every(background, config.DiscoveryEvery, func() {
+		if err := tables.DiscoverAll(background); err != nil && background.Err() == nil {
+			log.Warn("periodic discovery", "error", err)
+		}
+	})
 
 	health := &api.Health{Checks: map[string]func(context.Context) error{
 		"catalog": func(context.Context) error { return watch.check() },
