@@ -6,6 +6,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"strings"
 
@@ -67,7 +68,8 @@ func sqliteFailure(err error) failure {
 func postgresFailure(err error) failure {
 	var refused *pgconn.ConnectError
 	var network net.Error
-	if errors.As(err, &refused) || errors.As(err, &network) {
+	if errors.As(err, &refused) || errors.As(err, &network) || pgconn.SafeToRetry(err) ||
+		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return failureUnavailable
 	}
 	var e *pgconn.PgError

@@ -15,7 +15,7 @@ const maxNames = 5000
 // candidate is a visible configuration that one of the names may mean, with
 // its table of that name, if there is one.
 type candidate struct {
-	index int
+	index int // of the name
 	table catalog.LocatedTable
 	found bool
 }
@@ -32,33 +32,27 @@ func (s *Store) ResolveTables(ctx context.Context, v catalog.Viewer, names []cat
 	if len(names) > maxNames {
 		return nil, catalog.FieldErrors{{Field: "names", Message: "must have at most " + strconv.Itoa(maxNames) + " entries"}}
 	}
-	var w where
-	w.visible(v)
-	var wanted strings.Builder
-	var args []any
+	// A name is an id or a slug, never both: a slug cannot take the place of a
+	// configuration's id.
+	byID := wanted{join: "c.id = wanted.schema"}
+	bySlug := wanted{join: "c.slug = wanted.schema"}
 	for i, name := range names {
-		if i > 0 {
-			wanted.WriteString(", ")
+		if id, isID := catalog.ParseSchemaName(name.Schema); isID {
+			byID.add(i, string(id), name.Table)
+		} else {
+			bySlug.add(i, catalog.FoldName(name.Schema), name.Table)
 		}
-		wanted.WriteString("(" + strconv.Itoa(i) + ", ?, ?, ?)")
-		// A name is an id or a slug, never both: a slug cannot take the
-		// place of a configuration's id.
-		id, isID := catalog.ParseSchemaName(name.Schema)
-		slug := ""
-		if !isID {
-			slug = catalog.FoldName(name.Schema)
-		}
-		args = append(args, id, slug, catalog.FoldName(name.Table))
 	}
-	// A slug shared by two visible configurations is ambiguous even when only
-	// one of them has the table, hence the outer join.
-	statement := `WITH wanted (i, config_id, slug, name_key) AS (VALUES ` + wanted.String() + `)
-		SELECT wanted.i, ` + configColumns + `, t.id IS NOT NULL, COALESCE(t.id, ''), COALESCE(t.delta_id, ''),
-		COALESCE(t.previous_delta_id, ''), COALESCE(t.path, ''), COALESCE(t.name, ''), COALESCE(t.name_is_custom, FALSE),
-		COALESCE(t.state, ''), COALESCE(t.version, 0), COALESCE(t.registered_at, 0), COALESCE(t.updated_at, 0)
-		FROM wanted JOIN storage_configs c ON (c.id = wanted.config_id OR c.slug = wanted.slug) AND ` + w.text + `
-		LEFT JOIN delta_tables t ON t.config_id = c.id AND t.name_key = wanted.name_key AND t.state <> '` + string(catalog.TableDropped) + `'`
-	candidates, err := list(ctx, s.read(), scanCandidate, statement, append(args, w.args...)...)
+	var parts []string
+	var args []any
+	for _, names := range []wanted{byID, bySlug} {
+		if names.values != "" {
+			part, values := names.lookup(v)
+			parts, args = append(parts, part), append(args, values...)
+		}
+	}
+	statement := strings.Join(parts, " UNION ALL ")
+	candidates, err := list(ctx, s.read(), scanCandidate, statement, args...)
 	if err != nil {
 		return nil, err
 	}
@@ -74,6 +68,37 @@ func (s *Store) ResolveTables(ctx context.Context, v catalog.Viewer, names []cat
 		}
 	}
 	return answers, nil
+}
+
+// wanted is a list of names that are looked up in one way, so that the database
+// finds their configurations through one index.
+type wanted struct {
+	join   string
+	values string
+	args   []any
+}
+
+func (n *wanted) add(index int, schema, table string) {
+	if n.values != "" {
+		n.values += ", "
+	}
+	n.values += "(" + strconv.Itoa(index) + ", ?, ?)"
+	n.args = append(n.args, schema, catalog.FoldName(table))
+}
+
+// lookup finds every visible configuration that a name may mean, with its
+// table of that name. A slug shared by two of them is ambiguous even when only
+// one has the table, hence the outer join.
+func (n *wanted) lookup(v catalog.Viewer) (statement string, args []any) {
+	var w where
+	w.visible(v)
+	return `SELECT wanted.i, ` + configColumns + `, t.id IS NOT NULL, COALESCE(t.id, ''), COALESCE(t.delta_id, ''),
+		COALESCE(t.previous_delta_id, ''), COALESCE(t.path, ''), COALESCE(t.name, ''), COALESCE(t.name_is_custom, FALSE),
+		COALESCE(t.state, ''), COALESCE(t.version, 0), COALESCE(t.registered_at, 0), COALESCE(t.updated_at, 0)
+		FROM (SELECT 0 AS i, '' AS schema, '' AS name_key WHERE FALSE UNION ALL VALUES ` + n.values + `) wanted
+		JOIN storage_configs c ON ` + n.join + `
+		LEFT JOIN delta_tables t ON t.config_id = c.id AND t.name_key = wanted.name_key AND t.state <> '` + string(catalog.TableDropped) + `'
+		WHERE ` + w.text, append(n.args, w.args...)
 }
 
 func scanCandidate(r row) (c candidate, err error) {

@@ -42,6 +42,8 @@ type Store struct {
 	// one connection, so that writers queue in the process instead of
 	// failing on the file's lock.
 	reads, writes *sql.DB
+	// outside runs statements outside any transaction, on reads.
+	outside       querier
 	now           func() time.Time
 	logger        *slog.Logger
 	watchInterval time.Duration
@@ -125,8 +127,11 @@ func openPostgres(ctx context.Context, databaseURL string, options Options) (*St
 
 func newStore(ctx context.Context, d dialect, reads, writes *sql.DB, options Options) (*Store, error) {
 	s := &Store{
-		dialect: d, reads: reads, writes: writes,
+		dialect: d, reads: reads, writes: writes, outside: reads,
 		now: options.Now, logger: options.Logger, watchInterval: options.WatchInterval,
+	}
+	if d.migrations == migrations.SQLite {
+		s.outside = &preparedPool{DB: reads, statements: map[string]*sql.Stmt{}}
 	}
 	if s.now == nil {
 		s.now = time.Now
@@ -167,7 +172,7 @@ func (s *Store) Close() error {
 }
 
 // read is a session outside any transaction.
-func (s *Store) read() session { return session{querier: s.reads, dialect: s.dialect} }
+func (s *Store) read() session { return session{querier: s.outside, dialect: s.dialect} }
 
 // clock is the current time as it is stored.
 func (s *Store) clock() time.Time { return s.now().UTC().Truncate(time.Microsecond) }
