@@ -14,7 +14,7 @@ COPY .ci/requirements/extensions.txt .ci/requirements/
 RUN .ci/scripts/extensions.sh /out/extensions delta httpfs
 COPY . .
 ARG VERSION=dev
-RUN make build VERSION="$VERSION" && cp bin/lakewarden /out/lakewarden
+RUN GOFLAGS=-trimpath make build VERSION="$VERSION" && cp bin/lakewarden /out/lakewarden
 
 FROM debian:bookworm-slim
 RUN apt-get update \

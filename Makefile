@@ -17,7 +17,7 @@ TESTFLAGS  ?=
 
 # DuckDB's Go API hands out Arrow record batches under this tag only.
 TAGS    := duckdb_arrow
-GOBUILD := CGO_ENABLED=1 go build -tags $(TAGS) -buildvcs=false -trimpath
+GOBUILD := CGO_ENABLED=1 go build -tags $(TAGS) -buildvcs=false
 
 export TAGS
 # Tests and benchmarks look these up; a person can point them elsewhere.
