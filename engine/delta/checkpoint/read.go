@@ -5,23 +5,30 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/apache/arrow-go/v18/arrow"
-	"github.com/apache/arrow-go/v18/arrow/memory"
 	"github.com/apache/arrow-go/v18/parquet"
 	"github.com/apache/arrow-go/v18/parquet/file"
-	"github.com/apache/arrow-go/v18/parquet/pqarrow"
 
 	"github.com/lakewarden/lakewarden/engine/delta/action"
 )
 
-// batchRows bounds the rows that are decoded at a time.
-const batchRows = 4096
+const (
+	// batchRows is how often the context is looked at, and how many rows are
+	// written at a time.
+	batchRows = 4096
+	// maxRows bounds what a file may claim to hold: rows of nothing but nulls
+	// take no space.
+	maxRows = 200_000_000
+)
 
 // Read yields the actions of one Parquet file: a classic checkpoint, a part of
 // a multipart one, a V2 checkpoint or a sidecar. An error of emit ends the
 // reading and is returned. Other errors: [ErrCorrupt], [action.ErrMalformed].
+//
+// It reads column chunks by itself instead of through Arrow: the conversion to
+// Arrow decodes the members of a struct in goroutines of its own, where the
+// panic with which the library answers damaged pages would end the process.
 func Read(ctx context.Context, r parquet.ReaderAtSeeker, emit func(action.Action) error) (err error) {
-	// The Parquet library answers some damaged files with a panic.
+	var emitted error
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("%w: %v", ErrCorrupt, p)
@@ -32,34 +39,24 @@ func Read(ctx context.Context, r parquet.ReaderAtSeeker, emit func(action.Action
 		return corrupt(err)
 	}
 	defer func() { _ = pf.Close() }()
-	// One goroutine: a panic in another one could not be caught here.
-	props := pqarrow.ArrowReadProperties{Parallel: false, BatchSize: batchRows}
-	fr, err := pqarrow.NewFileReader(pf, props, memory.DefaultAllocator)
-	if err != nil {
-		return corrupt(err)
+	if n := pf.NumRows(); n < 0 || n > maxRows {
+		return fmt.Errorf("%d rows: %w", n, ErrCorrupt)
 	}
-	leaves := wanted(pf)
-	if len(leaves) == 0 || pf.NumRows() == 0 {
-		return nil
-	}
-	rr, err := fr.GetRecordReader(ctx, leaves, nil)
-	if err != nil {
-		return corrupt(err)
-	}
-	defer rr.Release()
 	rows := int64(0)
-	for rr.Next() {
-		rec := rr.RecordBatch()
-		rows += rec.NumRows()
-		if err := decodeBatch(rec, emit); err != nil {
+	for g := range pf.NumRowGroups() {
+		n, err := readGroup(ctx, pf, g, func(a action.Action) error {
+			emitted = emit(a)
+			return emitted
+		})
+		switch {
+		case err != nil && (emitted != nil || ctx.Err() != nil):
 			return err
+		case err != nil:
+			return corrupt(err)
 		}
-	}
-	if err := rr.Err(); err != nil {
-		return corrupt(err)
-	}
-	if err := ctx.Err(); err != nil {
-		return err
+		if rows += n; rows > maxRows {
+			return fmt.Errorf("%d rows: %w", rows, ErrCorrupt)
+		}
 	}
 	if rows != pf.NumRows() {
 		return fmt.Errorf("%d of %d rows: %w", rows, pf.NumRows(), ErrCorrupt)
@@ -67,66 +64,44 @@ func Read(ctx context.Context, r parquet.ReaderAtSeeker, emit func(action.Action
 	return nil
 }
 
+// corrupt keeps the errors that say more and covers those of the library.
 func corrupt(err error) error {
-	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+	if errors.Is(err, ErrCorrupt) || errors.Is(err, action.ErrMalformed) {
 		return err
 	}
 	return fmt.Errorf("%w: %w", ErrCorrupt, err)
 }
 
-// wanted selects the leaf columns below the actions that we know. Partition
-// values in parsed form repeat what the text form says.
-func wanted(pf *file.Reader) []int {
-	schema := pf.MetaData().Schema
-	var leaves []int
-	for i := range schema.NumColumns() {
-		path := schema.Column(i).ColumnPath()
-		if _, ok := decoders[path[0]]; !ok {
-			continue
-		}
-		if len(path) > 1 && path[1] == "partitionValues_parsed" {
-			continue
-		}
-		leaves = append(leaves, i)
+// readGroup decodes one row group and returns its number of rows.
+func readGroup(ctx context.Context, pf *file.Reader, g int, emit func(action.Action) error) (int64, error) {
+	rg := pf.RowGroup(g)
+	tree, err := openTree(pf.MetaData().Schema, rg)
+	if err != nil {
+		return 0, err
 	}
-	return leaves
-}
-
-func decodeBatch(rec arrow.RecordBatch, emit func(action.Action) error) error {
-	type column struct {
-		fields row
-		decode func(row, int) (action.Action, error)
+	n := rg.NumRows()
+	if n < 0 || n > maxRows {
+		return 0, fmt.Errorf("%d rows: %w", n, ErrCorrupt)
 	}
-	var columns []column
-	for i, f := range rec.Schema().Fields() {
-		decode := decoders[f.Name]
-		fields, err := newRow(f.Name, rec.Column(i))
+	for i := range n {
+		if i%batchRows == 0 && ctx.Err() != nil {
+			return 0, ctx.Err()
+		}
+		for _, l := range tree.leaves {
+			if err := l.next(); err != nil {
+				return 0, err
+			}
+		}
+		a, err := tree.action()
 		if err != nil {
-			return err
+			return 0, err
 		}
-		columns = append(columns, column{fields, decode})
-	}
-	for i := range int(rec.NumRows()) {
-		found := false
-		for _, c := range columns {
-			if c.fields.self.IsNull(i) {
-				continue
-			}
-			if found {
-				return fmt.Errorf("two actions in one row: %w", ErrCorrupt)
-			}
-			found = true
-			a, err := c.decode(c.fields, i)
-			if err != nil {
-				return err
-			}
-			if err := action.Validate(a); err != nil {
-				return err
-			}
-			if err := emit(a); err != nil {
-				return err
-			}
+		if a == nil {
+			continue
+		}
+		if err := emit(a); err != nil {
+			return 0, err
 		}
 	}
-	return nil
+	return n, nil
 }

@@ -1,29 +1,27 @@
 package checkpoint
 
 import (
-	stdjson "encoding/json"
 	"fmt"
 	"math"
+	"math/big"
+	"strings"
 	"time"
 
-	"github.com/apache/arrow-go/v18/arrow"
-	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/parquet/schema"
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // parsedStats rebuilds the statistics' JSON from the typed form, which is the
 // only one where delta.checkpoint.writeStatsAsJson is off. Values that JSON
-// statistics do not have (booleans, binaries, NaN) are left out.
-func (r row) parsedStats(i int) (string, error) {
-	a := r.cell("stats_parsed", i)
-	if a == nil {
-		return "", nil
+// statistics do not have (NaN, infinities, binaries) are left out.
+func (r *row) parsedStats() (string, error) {
+	var err error
+	g := r.group("stats_parsed", &err)
+	if g == nil {
+		return "", err
 	}
-	s, ok := a.(*array.Struct)
-	if !ok {
-		return "", r.wrongType("stats_parsed", a)
-	}
-	value := structValue(s, i, true)
+	value := g.members()
 	if len(value) == 0 {
 		return "", nil
 	}
@@ -34,66 +32,84 @@ func (r row) parsedStats(i int) (string, error) {
 	return string(text), nil
 }
 
-func structValue(s *array.Struct, i int, top bool) map[string]any {
+func (r *row) members() map[string]any {
 	out := make(map[string]any)
-	for j, f := range s.DataType().(*arrow.StructType).Fields() {
-		if s.Field(j).IsNull(i) {
-			continue
-		}
-		if v := jsonValue(s.Field(j), i); v != nil {
-			out[f.Name] = v
-		} else if b, ok := s.Field(j).(*array.Boolean); ok && top {
-			out[f.Name] = b.Value(i) // tightBounds
+	for _, f := range r.order {
+		switch {
+		case f.leaf == nil:
+			if m := f.members(); len(m) > 0 {
+				out[f.name] = m
+			}
+		case f.leaf.maxRep == 0 && f.leaf.cells[0].def >= f.leaf.maxDef:
+			if v := f.leaf.json(f.leaf.cells[0]); v != nil {
+				out[f.name] = v
+			}
 		}
 	}
 	return out
 }
 
-func jsonValue(a arrow.Array, i int) any {
-	const micros = "2006-01-02T15:04:05.000000"
-	switch a := a.(type) {
-	case *array.Struct:
-		if m := structValue(a, i, false); len(m) > 0 {
-			return m
-		}
-	case *array.Int64:
-		return a.Value(i)
-	case *array.Int32:
-		return int64(a.Value(i))
-	case *array.Int16:
-		return int64(a.Value(i))
-	case *array.Int8:
-		return int64(a.Value(i))
-	case *array.Float64:
-		return finite(a.Value(i))
-	case *array.Float32:
-		return finite(float64(a.Value(i)))
-	case *array.Decimal128:
-		return stdjson.RawMessage(a.Value(i).ToString(a.DataType().(*arrow.Decimal128Type).Scale))
-	case *array.Decimal64:
-		return stdjson.RawMessage(a.Value(i).ToString(a.DataType().(*arrow.Decimal64Type).Scale))
-	case *array.Decimal32:
-		return stdjson.RawMessage(a.Value(i).ToString(a.DataType().(*arrow.Decimal32Type).Scale))
-	case *array.Date32:
-		return a.Value(i).ToTime().Format(time.DateOnly)
-	case *array.Timestamp:
-		t := a.DataType().(*arrow.TimestampType)
-		text := a.Value(i).ToTime(t.Unit).UTC().Format(micros)
-		if t.TimeZone != "" {
-			text += "Z"
-		}
-		return text
-	default:
-		if text, ok := textAt(a, i); ok && a.DataType().ID() != arrow.BINARY {
-			return text
+// json prints a value by the column's logical type; nil when it has no form.
+func (l *leaf) json(c cell) any {
+	switch t := l.column.LogicalType().(type) {
+	case schema.DecimalLogicalType:
+		return decimalJSON(l.kind, c, int(t.Scale()))
+	case schema.DateLogicalType:
+		return time.Unix(0, 0).UTC().AddDate(0, 0, int(c.num)).Format(time.DateOnly)
+	case schema.TimestampLogicalType:
+		return timestampJSON(c.num, t)
+	case schema.StringLogicalType:
+		return c.text
+	}
+	switch l.kind {
+	case kindInt:
+		return c.num
+	case kindBool:
+		return c.num != 0
+	case kindFloat:
+		if !math.IsNaN(c.real) && !math.IsInf(c.real, 0) {
+			return c.real
 		}
 	}
 	return nil
 }
 
-func finite(f float64) any {
-	if math.IsNaN(f) || math.IsInf(f, 0) {
+func timestampJSON(n int64, t schema.TimestampLogicalType) string {
+	var at time.Time
+	switch t.TimeUnit() {
+	case schema.TimeUnitMillis:
+		at = time.UnixMilli(n)
+	case schema.TimeUnitMicros:
+		at = time.UnixMicro(n)
+	default:
+		at = time.Unix(0, n)
+	}
+	text := at.UTC().Format("2006-01-02T15:04:05.000000")
+	if t.IsAdjustedToUTC() {
+		text += "Z"
+	}
+	return text
+}
+
+// decimalJSON prints plain digits, never through a float.
+func decimalJSON(k kind, c cell, scale int) any {
+	if scale < 0 || scale > 38 {
 		return nil
 	}
-	return f
+	n := big.NewInt(c.num)
+	if k == kindText { // two's complement, big-endian
+		n.SetBytes([]byte(c.text))
+		if c.text != "" && c.text[0] >= 0x80 {
+			n.Sub(n, new(big.Int).Lsh(big.NewInt(1), uint(8*len(c.text))))
+		}
+	}
+	digits := new(big.Int).Abs(n).String()
+	if scale > 0 {
+		digits = strings.Repeat("0", max(0, scale+1-len(digits))) + digits
+		digits = digits[:len(digits)-scale] + "." + digits[len(digits)-scale:]
+	}
+	if n.Sign() < 0 {
+		digits = "-" + digits
+	}
+	return jsontext.Value(digits)
 }
