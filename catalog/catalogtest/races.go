@@ -93,6 +93,25 @@ func raceLastAdmins(t *testing.T, w *world) {
 	m, err := w.Membership(w.ctx, org, owner)
 	require.NoError(t, err)
 	require.Equal(t, catalog.RoleAdmin, m.Role)
+
+	// The ownership moves while the new owner is being demoted: whichever
+	// comes first, the owner is an administrator afterwards.
+	for range 10 {
+		heir := w.member(org, catalog.RoleAdmin)
+		race(w, 2, func(s catalog.Store, i int) error {
+			if i == 0 {
+				_, err := s.UpdateOrganisation(w.ctx, org, catalog.AnyVersion, catalog.OrganisationChange{Owner: &heir})
+				return err
+			}
+			_, err := s.SetMemberRole(w.ctx, org, heir, catalog.RoleViewer)
+			return err
+		})
+		o, err := w.Organisation(w.ctx, org)
+		require.NoError(t, err)
+		m, err := w.Membership(w.ctx, org, o.Owner)
+		require.NoError(t, err)
+		require.Equal(t, catalog.RoleAdmin, m.Role)
+	}
 }
 
 // raceLocations: of overlapping locations claimed at once, one is granted.

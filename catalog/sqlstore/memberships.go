@@ -99,23 +99,16 @@ func (s *Store) SetMemberRole(ctx context.Context, org catalog.OrgID, user catal
 	return updated, err
 }
 
-// spareAdmin returns ErrLastAdmin unless the organisation keeps an
-// administrator, and its owner, without the user. The transaction holds the
-// epoch's row, so two administrators cannot demote each other at once.
+// spareAdmin returns ErrLastAdmin for the owner. An owner is an administrator
+// from the first moment on and can neither be demoted nor removed, so keeping
+// the owner keeps an administrator. The transaction holds the epoch's row, so
+// the ownership cannot move away meanwhile.
 func spareAdmin(ctx context.Context, tx session, org catalog.OrgID, user catalog.UserID) error {
 	o, err := organisation(ctx, tx, org)
-	if err != nil {
-		return err
+	if err == nil && o.Owner == user {
+		err = catalog.ErrLastAdmin
 	}
-	others, err := one(ctx, tx, value[int],
-		"SELECT count(*) FROM memberships WHERE org_id = ? AND user_id <> ? AND role = ?", org, user, catalog.RoleAdmin)
-	if err != nil {
-		return err
-	}
-	if o.Owner == user || others == 0 {
-		return catalog.ErrLastAdmin
-	}
-	return nil
+	return err
 }
 
 // RemoveMember implements [catalog.Memberships].
