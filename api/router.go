@@ -34,6 +34,7 @@ type Deps struct {
 	Limits        v1.Limits
 
 	Authenticator auth.Authenticator
+	Auditor       *ops.Auditor
 	Health        *Health
 	Logger        *slog.Logger
 	// Metrics are served at /metrics and receive those of the routes.
@@ -87,6 +88,7 @@ func register(r chi.Router, deps Deps) *huma.OpenAPI {
 		"BearerAuth": {Type: "http", Scheme: "bearer", Description: "An API key (lw_…) or a JWT of a configured issuer"},
 	}
 	api := humachi.New(r, config)
+	api.UseMiddleware(audit(deps.Auditor))
 	v1.APIKeyRoutes(api, deps.Keys)
 	v1.OrganisationRoutes(api, deps.Organisations)
 	v1.MemberRoutes(api, deps.Members)

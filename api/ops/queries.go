@@ -18,13 +18,14 @@ import (
 
 // Queries runs statements of callers. It is the only way to the engine.
 type Queries struct {
-	Store  catalog.Store
-	Lake   *Lake
-	Tables Tables
-	Parser engine.Parser
-	Pool   *sessions.Pool
-	Audit  *Auditor
-	Limits QueryLimits
+	Store   catalog.Store
+	Lake    *Lake
+	Tables  Tables
+	Parser  engine.Parser
+	Pool    *sessions.Pool
+	Audit   *Auditor
+	Metrics *QueryMetrics
+	Limits  QueryLimits
 	// Confirmed returns nil while this replica knows the catalog's state of the
 	// last seconds.
 	Confirmed func() error
@@ -74,12 +75,14 @@ func (o *Queries) start(ctx context.Context, a Actor, q Query, run *Rows) error 
 	if err != nil {
 		return err
 	}
+	lap := o.Metrics.start()
 	statement, err := sqlguard.Parse(ctx, o.Parser, q.SQL, sqlguard.Options{
 		Limits: o.Limits.Guard, Catalog: catalog.CatalogName, Schema: q.Schema, User: a.Email,
 	})
 	if err != nil {
 		return err
 	}
+	lap.done(phaseGuard)
 	switch statement.Kind() {
 	case sqlguard.KindShowTables, sqlguard.KindShowAllTables:
 		return o.showTables(ctx, a, statement, q.Schema, run)
@@ -94,10 +97,12 @@ func (o *Queries) start(ctx context.Context, a Actor, q Query, run *Rows) error 
 	if err != nil {
 		return err
 	}
+	lap.done(phaseResolve)
 	plan, err := statement.Bind(ctx, o.Parser, relations)
 	if err != nil {
 		return err
 	}
+	lap.done(phasePlan)
 	p := &prepared{statement: statement, plan: plan, args: q.Args, columns: visibleColumns(relations)}
 	return o.execute(ctx, a, p, timeout, run)
 }
@@ -284,11 +289,13 @@ func (o *Queries) execute(ctx context.Context, a Actor, p *prepared, timeout tim
 	// One clock for the wait and the run: the caller's deadline counts from the
 	// moment the statement was accepted.
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, engine.ErrTimeout)
+	lap := o.Metrics.start()
 	held, err := o.Pool.Acquire(ctx, sessions.Key{Org: string(a.Org), User: string(a.User), Roots: roots})
 	if err != nil {
 		cancel()
 		return timedOut(ctx, err)
 	}
+	lap.done(phaseQueue)
 	lease := held.Lease
 	lease.Timeout = timeout
 	result, err := held.Query(ctx, engine.Statement{
@@ -299,7 +306,9 @@ func (o *Queries) execute(ctx context.Context, a Actor, p *prepared, timeout tim
 		cancel()
 		return p.inOurWords(timedOut(ctx, err))
 	}
+	lap.done(phaseStart)
 	run.Result, run.cancel, run.held, run.ctx = result, cancel, held, ctx
+	run.metrics = o.Metrics
 	run.explain = func(err error) error { return p.inOurWords(timedOut(ctx, err)) }
 	run.Queued = held.Queued
 	return nil

@@ -28,6 +28,7 @@ type Rows struct {
 
 	actor   Actor
 	audit   *Auditor
+	metrics *QueryMetrics
 	sql     string
 	started time.Time
 	ctx     context.Context // of the statement; ends with its deadline
@@ -41,10 +42,9 @@ type Rows struct {
 
 var _ engine.Result = (*Rows)(nil)
 
-// Next returns the next batch or io.EOF. Errors are in our own words.
-func (r *Rows) Next(ctx context.Context) (arrow.RecordBatch, error) {
-	stop := context.AfterFunc(ctx, r.cancelOnce)
-	defer stop()
+// Next returns the next batch or io.EOF. Errors are in our own words. It ends
+// with the context of [Queries.Run], whatever context it is given.
+func (r *Rows) Next(context.Context) (arrow.RecordBatch, error) {
 	batch, err := r.Result.Next(r.ctx)
 	if err == nil {
 		r.rows += batch.NumRows()
@@ -57,12 +57,6 @@ func (r *Rows) Next(ctx context.Context) (arrow.RecordBatch, error) {
 	return nil, err
 }
 
-func (r *Rows) cancelOnce() {
-	if r.cancel != nil {
-		r.cancel()
-	}
-}
-
 // Close ends the statement. It is idempotent.
 func (r *Rows) Close() error {
 	var err error
@@ -71,7 +65,12 @@ func (r *Rows) Close() error {
 		if r.held != nil {
 			r.held.Release()
 		}
-		r.cancelOnce()
+		if r.cancel != nil {
+			r.cancel()
+		}
+		if r.metrics != nil {
+			r.metrics.seconds.WithLabelValues(phaseTotal).Observe(r.Elapsed().Seconds())
+		}
 		r.record(r.err)
 	})
 	return err

@@ -14,33 +14,28 @@ import (
 // catalog. A revocation elsewhere is effective by then at the latest.
 const maxUnconfirmed = 5 * time.Second
 
-// epochWatch follows the catalog's epoch.
+// epochWatch knows when the catalog's epoch was last confirmed.
 type epochWatch struct {
-	current   atomic.Uint64
 	confirmed atomic.Int64 // unix nanoseconds
 	done      sync.WaitGroup
 }
 
 // watchEpoch starts to follow; it ends with ctx.
 func watchEpoch(ctx context.Context, store catalog.Epochs) (*epochWatch, error) {
-	first, err := store.Epoch(ctx)
-	if err != nil {
+	if _, err := store.Epoch(ctx); err != nil {
 		return nil, err
 	}
 	w := &epochWatch{}
-	w.set(first)
+	w.confirm()
 	w.done.Go(func() {
-		for epoch := range store.Watch(ctx) {
-			w.set(epoch)
+		for range store.Watch(ctx) {
+			w.confirm()
 		}
 	})
 	return w, nil
 }
 
-func (w *epochWatch) set(epoch uint64) {
-	w.current.Store(epoch)
-	w.confirmed.Store(time.Now().UnixNano())
-}
+func (w *epochWatch) confirm() { w.confirmed.Store(time.Now().UnixNano()) }
 
 // check returns ops.ErrStale when the catalog was silent for too long.
 func (w *epochWatch) check() error {
@@ -49,6 +44,3 @@ func (w *epochWatch) check() error {
 	}
 	return nil
 }
-
-// epoch is for caches that are bound to it.
-func (w *epochWatch) epoch(context.Context) (uint64, error) { return w.current.Load(), w.check() }

@@ -7,6 +7,8 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/lakewarden/lakewarden/api/ops"
+	"github.com/lakewarden/lakewarden/api/problem"
 	"github.com/lakewarden/lakewarden/auth"
 	"github.com/lakewarden/lakewarden/auth/apikey"
 	"github.com/lakewarden/lakewarden/auth/jwt"
@@ -49,6 +51,11 @@ func (p principals) KeyByPrefix(ctx context.Context, prefix string) (apikey.Reco
 	}
 	rec.Email, rec.Role = member.Email, auth.Role(member.Role)
 	return rec, true, nil
+}
+
+// epoch reads the catalog's epoch.
+func (p principals) epoch(ctx context.Context) (uint64, error) {
+	return p.store.Epoch(authz.System(ctx, authenticating))
 }
 
 // TouchKey implements apikey.Store.
@@ -98,4 +105,21 @@ func (i *ids) parse(text string) uuid.UUID {
 		i.err = err
 	}
 	return id
+}
+
+// audited records refused credentials. Nothing of the credential is kept.
+type audited struct {
+	auth.Authenticator
+	auditor *ops.Auditor
+}
+
+// Authenticate implements auth.Authenticator.
+func (a audited) Authenticate(ctx context.Context, bearer string) (auth.Principal, error) {
+	p, err := a.Authenticator.Authenticate(ctx, bearer)
+	if errors.Is(err, auth.ErrUnauthenticated) {
+		a.auditor.Record(catalog.AuditEntry{
+			Action: "authenticate", Outcome: catalog.OutcomeDeny, RequestID: problem.RequestID(ctx),
+		})
+	}
+	return p, err
 }

@@ -127,11 +127,13 @@ func newService(ctx context.Context, config Config, log *slog.Logger) (_ *servic
 		return nil, err
 	}
 
-	authenticator, err := newAuthenticator(config, log, principals{store}, watch, s)
+	auditor := ops.NewAuditor(background, store, log)
+	s.onClose(func(context.Context) error { auditor.Close(); return nil })
+	authenticator, err := newAuthenticator(config, log, principals{store}, auditor, s)
 	if err != nil {
 		return nil, err
 	}
-	queries, tables, opener, err := newQueries(ctx, background, config, log, store, watch, registry, s)
+	queries, tables, opener, err := newQueries(ctx, config, store, watch, auditor, registry, s)
 	if err != nil {
 		return nil, err
 	}
@@ -150,15 +152,17 @@ func newService(ctx context.Context, config Config, log *slog.Logger) (_ *servic
 		Workspaces: ops.Workspaces{Store: store}, Audit: ops.AuditLog{Store: store},
 		Storage: ops.StorageConfigs{Store: store, Opener: opener, Tables: tables, LocalRoots: opener.roots.of},
 		Tables:  tables, Policies: ops.Policies{Store: store, Lake: tables.Lake}, Simulation: ops.Simulation{Store: store, Queries: queries},
-		Queries: queries, Limits: limitsOf(config), Authenticator: authenticator, Health: health, Logger: log, Metrics: registry,
+		Queries: queries, Limits: limitsOf(config), Auditor: auditor, Authenticator: authenticator, Health: health, Logger: log, Metrics: registry,
 		Rate: middleware.Rate{PerMinute: config.RatePerMinute, Burst: config.RateBurst}, Version: version,
 	})
 	s.server = api.Server{Handler: router, Health: health, Logger: log, Drain: config.DrainTimeout}
 	return s, nil
 }
 
-func newAuthenticator(config Config, log *slog.Logger, members principals, watch *epochWatch, s *service) (auth.Authenticator, error) {
-	keys := apikey.New(members, apikey.Options{Epoch: watch.epoch, Logger: log})
+func newAuthenticator(config Config, log *slog.Logger, members principals, auditor *ops.Auditor, s *service) (auth.Authenticator, error) {
+	// The epoch is read anew for every request: a key that was revoked a moment
+	// ago, here or beside the server, is refused by the very next one.
+	keys := apikey.New(members, apikey.Options{Epoch: members.epoch, Logger: log})
 	s.onClose(func(context.Context) error { keys.Close(); return nil })
 	issuers, err := issuersOf(config)
 	if err != nil {
@@ -168,10 +172,10 @@ func newAuthenticator(config Config, log *slog.Logger, members principals, watch
 	if err != nil {
 		return nil, err
 	}
-	return auth.Split{KeyPrefix: apikey.Prefix, Keys: keys, Tokens: tokens}, nil
+	return audited{auth.Split{KeyPrefix: apikey.Prefix, Keys: keys, Tokens: tokens}, auditor}, nil
 }
 
-func newQueries(ctx, background context.Context, config Config, log *slog.Logger, store *authz.Store, watch *epochWatch, registry *prometheus.Registry, s *service) (*ops.Queries, ops.Tables, buckets, error) {
+func newQueries(ctx context.Context, config Config, store *authz.Store, watch *epochWatch, auditor *ops.Auditor, registry *prometheus.Registry, s *service) (*ops.Queries, ops.Tables, buckets, error) {
 	opener := buckets{metrics: objstore.NewMetrics(registry), roots: localRoots{configured: config.LocalRoots, store: store}}
 	temp := filepath.Join(config.DataDir, "tmp")
 	if err := os.MkdirAll(temp, 0o700); err != nil {
@@ -189,12 +193,11 @@ func newQueries(ctx, background context.Context, config Config, log *slog.Logger
 	}
 	pool := newPool(config, eng, registry)
 	s.onClose(pool.Close)
-	auditor := ops.NewAuditor(background, store, log)
-	s.onClose(func(context.Context) error { auditor.Close(); return nil })
 	tables := ops.Tables{Store: store, Opener: opener, Lake: ops.NewLake(opener, delta.Options{EngineInfo: "Lakewarden/" + version})}
 	queries := &ops.Queries{
 		Store: store, Tables: tables, Lake: tables.Lake, Parser: parser, Pool: pool, Audit: auditor, Confirmed: watch.check,
-		Limits: ops.QueryLimits{DefaultTimeout: config.QueryTimeout, MaxTimeout: config.MaxTimeout},
+		Metrics: ops.NewQueryMetrics(registry),
+		Limits:  ops.QueryLimits{DefaultTimeout: config.QueryTimeout, MaxTimeout: config.MaxTimeout},
 	}
 	return queries, tables, opener, nil
 }

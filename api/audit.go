@@ -1,0 +1,55 @@
+package api
+
+import (
+	"encoding/json"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/lakewarden/lakewarden/api/ops"
+	"github.com/lakewarden/lakewarden/api/problem"
+	"github.com/lakewarden/lakewarden/auth"
+	"github.com/lakewarden/lakewarden/catalog"
+)
+
+// audit writes one entry for every call of an operation: who, what, on which
+// path, and how it ended. It sits around all operations, so that a new one
+// cannot be forgotten. Statements that ran write an entry of their own, with
+// more in it, when their rows are through.
+func audit(auditor *ops.Auditor) func(huma.Context, func(huma.Context)) {
+	return func(ctx huma.Context, next func(huma.Context)) {
+		next(ctx)
+		if ctx.Status() == 0 {
+			return // rows, which report themselves
+		}
+		url := ctx.URL()
+		entry := catalog.AuditEntry{
+			Action: ctx.Operation().OperationID, Resource: clip(url.Path), Outcome: outcomeOf(ctx.Status()),
+			RequestID: problem.RequestID(ctx.Context()),
+		}
+		entry.Details, _ = json.Marshal(map[string]int{"status": ctx.Status()}) // an integer: cannot fail
+		if p, err := auth.PrincipalFrom(ctx.Context()); err == nil {
+			entry.Org, entry.User = catalog.OrgID(p.OrgID.String()), catalog.UserID(p.UserID.String())
+			if p.KeyID != nil {
+				entry.Key = catalog.KeyID(p.KeyID.String())
+			}
+		}
+		auditor.Record(entry)
+	}
+}
+
+func outcomeOf(status int) catalog.Outcome {
+	switch {
+	case status < http.StatusBadRequest:
+		return catalog.OutcomeAllow
+	case status == http.StatusUnauthorized, status == http.StatusForbidden, status == http.StatusNotFound:
+		return catalog.OutcomeDeny
+	}
+	return catalog.OutcomeError
+}
+
+// clip keeps a resource within what the audit log takes.
+func clip(path string) string {
+	const longest = 1000
+	return path[:min(len(path), longest)]
+}
