@@ -22,6 +22,8 @@ type analysis struct {
 	params  map[string]bool
 	// exists is the SELECT directly inside EXISTS: its star needs no column.
 	exists *node
+	// unnested is the argument of the unnest that was seen last.
+	unnested *node
 	// recursive maps the node of a recursive CTE to its name.
 	recursive map[*node]*cte
 }
@@ -191,7 +193,11 @@ func (a *analysis) commonTables(m *node, sc *scope) *Error {
 			return err
 		}
 		a.define(body.strings("aliases"))
-		a.edit(func() { entry.set("key", def.rename) })
+		a.edit(func() {
+			entry.set("key", def.rename)
+			// A hint that lets plans grow without bound when it forbids sharing.
+			body.set("materialized", "CTE_MATERIALIZE_DEFAULT")
+		})
 		sc.ctes = append(sc.ctes, def)
 	}
 	return nil

@@ -1,7 +1,6 @@
 package sqlguard
 
 import (
-	"math/big"
 	"strconv"
 	"strings"
 )
@@ -16,10 +15,12 @@ const (
 	maxWidth      = 1_000     // field widths of format, printf and bar
 	maxDistance   = 1_000     // length of texts whose distance is computed, bytes
 	maxReduce     = 10_000    // elements folded by list_reduce
-	maxReplace    = 1_000     // replacement of replace, bytes
+	maxReplace    = 200_000   // length of a text times that of its replacement, bytes
 	maxSeparator  = 100       // separator of array_to_string, bytes
-	maxSeries     = 1_000_000 // elements of a constant list
+	maxSeries     = 10_000    // elements of a list that range makes
+	maxUnnested   = 1_000_000 // the same, directly below unnest and without columns
 	maxSeriesRows = 1_000_000_000
+	maxResize     = 10_000
 	maxBits       = 10_000
 	maxBins       = 10_000
 )
@@ -34,9 +35,9 @@ func init() {
 		"length":      func(a *analysis, n *node, _ string) *Error { return a.bound(n, 1, "", maxPad) },
 		"bar":         func(a *analysis, n *node, _ string) *Error { return a.bound(n, 3, "", maxWidth) },
 		"reduce":      func(a *analysis, n *node, _ string) *Error { return a.bound(n, 0, "len", maxReduce) },
-		"replacement": func(a *analysis, n *node, _ string) *Error { return a.bound(n, 2, "strlen", maxReplace) },
-		"separator":   func(a *analysis, n *node, _ string) *Error { return a.bound(n, 1, "strlen", maxSeparator) },
-		"resize":      func(a *analysis, n *node, _ string) *Error { return a.bound(n, 1, "", maxSeries) },
+		"replacement": replaceRule,
+		"separator":   func(_ *analysis, n *node, _ string) *Error { return separatorRule(n, 1) },
+		"resize":      func(a *analysis, n *node, _ string) *Error { return a.bound(n, 1, "", maxResize) },
 		"bits":        func(a *analysis, n *node, _ string) *Error { return a.bound(n, 1, "", maxBits) },
 		"bins":        func(a *analysis, n *node, _ string) *Error { return a.bound(n, 2, "", maxBins) },
 		"distance": func(a *analysis, n *node, _ string) *Error {
@@ -58,84 +59,6 @@ func argument(n *node, i int) *node {
 	if args := n.list("children"); i < len(args) {
 		return args[i].(*node)
 	}
-	return nil
-}
-
-// bound limits an argument: its value when measure is empty, else what the
-// function of that name says about it.
-func (a *analysis) bound(n *node, i int, measure string, limit int64) *Error {
-	arg := argument(n, i)
-	if arg == nil {
-		return nil
-	}
-	if lit, ok := constantOf(arg); ok {
-		over := lit.family == litText && int64(len(lit.text)) > limit
-		if measure == "" {
-			v, isNum := new(big.Float).SetString(lit.text)
-			over = isNum && v.Cmp(new(big.Float).SetInt64(limit)) > 0
-		}
-		if over {
-			return refuse(CodeArgument, "", "argument %d exceeds the limit of %d", i+1, limit)
-		}
-		if measure == "" && lit.family != litText || measure != "" && lit.family == litText {
-			return nil
-		}
-	}
-	a.edit(func() {
-		inner := &node{keys: arg.keys, vals: arg.vals}
-		subject := inner.clone()
-		subject.set("alias", "")
-		measured := columnNode(guardArg)
-		if measure != "" {
-			measured = callNode(measure, false, measured)
-		}
-		guarded := caseNode(greaterNode(measured, intNode(limit)), guardError(), columnNode(guardArg))
-		wrapped := guard(subject, guarded)
-		wrapped.set("alias", arg.str("alias"))
-		arg.become(wrapped)
-	})
-	return nil
-}
-
-// guardArg is the lambda's parameter in our guards.
-const guardArg = "lw_arg"
-
-// guard evaluates subject once and yields body over it. A lambda is the one
-// expression of SQL that can name a value.
-func guard(subject, body *node) *node {
-	lambda := expression("LAMBDA", "LAMBDA", "lhs", columnNode(guardArg), "expr", body)
-	list := callNode("list_transform", false, callNode("list_value", false, subject), lambda)
-	return callNode("list_extract", false, list, intNode(1))
-}
-
-func guardError() *node { return callNode("error", false, textNode("argument exceeds the limit")) }
-
-// repeatRule bounds the product of length and count.
-func repeatRule(a *analysis, n *node, _ string) *Error {
-	text, count := argument(n, 0), argument(n, 1)
-	if text == nil || count == nil || argument(n, 2) != nil {
-		return nil // not a call that exists
-	}
-	t, okText := constantOf(text)
-	c, okCount := constantOf(count)
-	if okText && okCount && t.family == litText && c.family == litNumber {
-		v, err := strconv.ParseInt(c.text, 10, 64)
-		if err != nil || v > 0 && int64(len(t.text)) > maxRepeatText/v {
-			return refuse(CodeArgument, "", "the result exceeds the limit of %d bytes", maxRepeatText)
-		}
-		return nil
-	}
-	a.edit(func() {
-		t, c := text.clone(), count.clone()
-		t.set("alias", "t")
-		c.set("alias", "n")
-		size := callNode("*", true, callNode("strlen", false, columnNode(guardArg, "t")), columnNode(guardArg, "n"))
-		body := caseNode(greaterNode(size, intNode(maxRepeat)), guardError(),
-			callNode("repeat", false, columnNode(guardArg, "t"), columnNode(guardArg, "n")))
-		wrapped := guard(callNode("struct_pack", false, t, c), body)
-		wrapped.set("alias", n.str("alias"))
-		n.become(wrapped)
-	})
 	return nil
 }
 
@@ -172,46 +95,45 @@ func formatRule(_ *analysis, n *node, _ string) *Error {
 	}
 }
 
-// seriesRule bounds constant ranges. Computed ones are left to the engine: as a
-// list they stay within its memory limit, as rows they are a stream that can be
-// interrupted (both measured).
-func seriesRule(_ *analysis, n *node, namespace string) *Error {
-	limit := int64(maxSeries)
-	if namespace == "table" {
-		limit = maxSeriesRows
-	}
-	var v [3]*big.Int
-	args := n.list("children")
-	if len(args) == 0 || len(args) > 3 {
+// separatorRule takes constant separators only, which is what the engine does
+// too.
+func separatorRule(n *node, i int) *Error {
+	sep := argument(n, i)
+	if sep == nil {
 		return nil
 	}
-	for i := range args {
-		lit, ok := constantOf(argument(n, i))
-		if !ok || lit.family != litNumber {
-			return nil
-		}
-		x, ok := new(big.Int).SetString(lit.text, 10)
-		if !ok {
-			return nil
-		}
-		v[i] = x
-	}
-	from, to, step := new(big.Int), v[0], big.NewInt(1)
-	if len(args) > 1 {
-		from, to = v[0], v[1]
-	}
-	if len(args) == 3 {
-		step = v[2]
-	}
-	if step.Sign() == 0 {
-		return nil // the engine's own error
-	}
-	count := new(big.Int).Sub(to, from)
-	count.Div(count, step)
-	if count.Cmp(big.NewInt(limit)) > 0 {
-		return refuse(CodeArgument, "", "the series has more than %d elements", limit)
+	size, ok := constantSize(sep)
+	switch {
+	case !ok:
+		return refuse(CodeArgument, "", "the separator must be a constant text")
+	case size > maxSeparator:
+		return refuse(CodeArgument, "", "the separator is longer than %d bytes", maxSeparator)
 	}
 	return nil
+}
+
+// constantSize is the length of a constant text, of chr(…), or of several of
+// these joined.
+func constantSize(n *node) (int, bool) {
+	if lit, ok := constantOf(n); ok {
+		return len(lit.text), lit.family == litText
+	}
+	switch n.str("function_name") {
+	case "chr":
+		_, ok := constantOf(argument(n, 0))
+		return 4, ok
+	case "||", "concat":
+		total := 0
+		for i := range n.list("children") {
+			size, ok := constantSize(argument(n, i))
+			if !ok {
+				return 0, false
+			}
+			total += size
+		}
+		return total, true
+	}
+	return 0, false
 }
 
 // aggregateRule holds the aggregate that list_aggregate names against the list
@@ -223,7 +145,10 @@ func aggregateRule(_ *analysis, n *node, _ string) *Error {
 	}
 	f, ok := LookupFunction("scalar", lit.text)
 	if !ok || f.Class != Allow {
-		return refuse(CodeFunction, lit.text, "the aggregate %s is not allowed here", lit.text)
+		if f.Rule != "separator" {
+			return refuse(CodeFunction, lit.text, "the aggregate %s is not allowed here", lit.text)
+		}
+		return separatorRule(n, 2)
 	}
 	return nil
 }

@@ -11,6 +11,9 @@ func (a *analysis) function(n *node, namespace string, sc *scope) *Error {
 	if err := a.allowed(n, namespace); err != nil {
 		return err
 	}
+	if args := n.list("children"); len(args) > 0 && n.is("function_name", "unnest") {
+		a.unnested = args[0].(*node)
+	}
 	if err := a.fields(n, kExpr, sc); err != nil {
 		return err
 	}
@@ -141,3 +144,5 @@ func editDistance(a, b string) int {
 	}
 	return row[len(b)]
 }
+
+func lower(s string) string { return strings.ToLower(s) }

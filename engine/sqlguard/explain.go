@@ -39,13 +39,30 @@ func skipBlank(s string, i int) int {
 			}
 			i += n + 1
 		case strings.HasPrefix(s[i:], "/*"):
-			n := strings.Index(s[i+2:], "*/")
-			if n < 0 {
-				return len(s)
-			}
-			i += n + 4
+			i = skipComment(s, i)
 		default:
 			return i
+		}
+	}
+	return i
+}
+
+// skipComment returns the position after a comment that starts at i. Comments
+// nest.
+func skipComment(s string, i int) int {
+	depth := 0
+	for i < len(s) {
+		switch {
+		case strings.HasPrefix(s[i:], "/*"):
+			depth++
+			i += 2
+		case strings.HasPrefix(s[i:], "*/"):
+			i += 2
+			if depth--; depth == 0 {
+				return i
+			}
+		default:
+			i++
 		}
 	}
 	return i

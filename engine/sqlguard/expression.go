@@ -40,7 +40,12 @@ func (a *analysis) window(n *node, sc *scope) *Error {
 	if err := a.allowed(n, "scalar"); err != nil {
 		return err
 	}
-	if f, _ := LookupFunction("scalar", n.str("function_name")); f.Class == Constant || f.Class == Cap {
+	f, _ := LookupFunction("scalar", n.str("function_name"))
+	if f.Rule == "separator" {
+		if err := separatorRule(n, 1); err != nil {
+			return err.at(n)
+		}
+	} else if f.Class == Constant || f.Class == Cap {
 		return refuse(CodeFunction, f.Name, "%s cannot be used as a window function", f.Name).at(n)
 	}
 	return a.fields(n, kExpr, sc)

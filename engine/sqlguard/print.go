@@ -51,5 +51,9 @@ func unprintable(ctx context.Context, err error) error {
 	if ctx.Err() != nil || errors.Is(err, engine.ErrInterrupted) || errors.Is(err, engine.ErrFatal) {
 		return err
 	}
+	var e *engine.Error
+	if errors.As(err, &e) && e.Class == "too_long" {
+		return refuse(CodeTooLarge, "", "the statement is too long once its tables are resolved")
+	}
 	return refuse(CodePrinter, "", "the statement cannot be passed on unchanged")
 }

@@ -141,6 +141,9 @@ func (q *Query) parse(ctx context.Context, parser engine.Parser) error {
 	if explain {
 		q.kind = KindExplain
 	}
+	if refusal := checkAmplification(text); refusal != nil {
+		return refusal
+	}
 	raw, err := parser.Serialize(ctx, text)
 	if err != nil {
 		return parserError(err, q.text)
@@ -150,6 +153,9 @@ func (q *Query) parse(ctx context.Context, parser engine.Parser) error {
 		return refusal
 	}
 	q.root = root
+	if refusal := checkExpansion(root.list("statements")[0].(*node)); refusal != nil {
+		return refusal
+	}
 	a := &analysis{q: q}
 	if refusal := a.statement(root.list("statements")[0].(*node)); refusal != nil {
 		return refusal
@@ -189,7 +195,10 @@ func parserError(err error, text string) error {
 	case engine.KindNotSelect:
 		return refuse(CodeStatement, firstWord(text), "only SELECT, DESCRIBE, SUMMARIZE, SHOW TABLES and EXPLAIN are served")
 	case engine.KindSyntax:
-		out := refuse(CodeSyntax, "", "the statement does not parse")
+		if e.Class == "too_long" {
+			return refuse(CodeTooLarge, "", "the statement is too long")
+		}
+		out := refuse(CodeSyntax, "", "the statement does not parse, or is nested too deeply")
 		if e.Position >= 0 && e.Position <= len(text) {
 			out.pos = e.Position + 1
 			if w := firstWord(text[e.Position:]); w != "" {

@@ -1,0 +1,141 @@
+package sqlguard
+
+import "strings"
+
+// DuckDB's parser copies pieces of the text into its tree several times: the
+// operand of CASE once for every WHEN, a named window once for every OVER.
+// Nested, a few hundred bytes become gigabytes before we see any tree. So the
+// size that the tree will have is estimated from the words of the text first.
+
+// maxWords caps that estimate. The longest text has about 130,000 words.
+const maxWords = 300_000
+
+// checkAmplification refuses texts whose tree would be much larger than they.
+func checkAmplification(text string) *Error {
+	if amplified(text) > maxWords {
+		return refuse(CodeTooComplex, "", "CASE or WINDOW expressions are nested or repeated too much")
+	}
+	return nil
+}
+
+// caseFrame is one open CASE.
+type caseFrame struct {
+	operand, rest, whens int
+	inOperand            bool
+}
+
+func (f *caseFrame) size() int { return min(f.operand*max(1, f.whens)+f.rest, 1<<40) }
+
+func amplified(text string) int {
+	frames := []caseFrame{{}}
+	overs, windows := 0, 0
+	last := ""
+	eachWord(text, func(word string) {
+		label := last == "as" || last == "."
+		last = word
+		top := &frames[len(frames)-1]
+		switch {
+		case label:
+		case word == "case":
+			frames = append(frames, caseFrame{inOperand: true})
+			return
+		case word == "when":
+			top.whens++
+			top.inOperand = false
+		case word == "end" && len(frames) > 1:
+			done := top.size()
+			frames = frames[:len(frames)-1]
+			frames[len(frames)-1].add(done)
+			return
+		case word == "over":
+			overs++
+		case word == "window":
+			windows++
+		}
+		if windows > 0 {
+			windows++
+		}
+		top.add(1)
+	})
+	total := 0
+	for i := range frames {
+		total += frames[i].size()
+	}
+	return total + overs*windows
+}
+
+func (f *caseFrame) add(n int) {
+	if f.inOperand {
+		f.operand = min(f.operand+n, 1<<40)
+	} else {
+		f.rest = min(f.rest+n, 1<<40)
+	}
+}
+
+// eachWord calls f with every word of the text, in lower case, and with every
+// other sign. Quoted text counts as the word "?", comments as nothing.
+func eachWord(text string, f func(string)) {
+	for i := 0; i < len(text); {
+		i = skipBlank(text, i)
+		if i >= len(text) {
+			return
+		}
+		start := i
+		switch c := text[i]; {
+		case c == '\'':
+			i = skipQuoted(text, i, '\'', false)
+			f("?")
+		case c == '"':
+			i = skipQuoted(text, i, '"', false)
+			f("?")
+		case c == '$' && dollarTag(text[i:]) != "":
+			tag := dollarTag(text[i:])
+			end := strings.Index(text[i+len(tag):], tag)
+			if end < 0 {
+				return
+			}
+			i += end + 2*len(tag)
+			f("?")
+		case (c == 'e' || c == 'E') && i+1 < len(text) && text[i+1] == '\'':
+			i = skipQuoted(text, i+1, '\'', true)
+			f("?")
+		case isWord(c) || c >= 0x80:
+			for i < len(text) && (isWord(text[i]) || text[i] >= 0x80 || text[i] == '$') {
+				i++
+			}
+			f(strings.ToLower(text[start:i]))
+		default:
+			i++
+			f(text[start:i])
+		}
+	}
+}
+
+// skipQuoted returns the position after a quoted text that starts at i.
+func skipQuoted(s string, i int, quote byte, escapes bool) int {
+	for i++; i < len(s); i++ {
+		switch {
+		case escapes && s[i] == '\\':
+			i++
+		case s[i] == quote:
+			if i+1 >= len(s) || s[i+1] != quote {
+				return i + 1
+			}
+			i++
+		}
+	}
+	return len(s)
+}
+
+// dollarTag returns the opening tag of a dollar-quoted text, or nothing.
+func dollarTag(s string) string {
+	for i := 1; i < len(s); i++ {
+		switch {
+		case s[i] == '$':
+			return s[:i+1]
+		case !isWord(s[i]) && s[i] < 0x80, i == 1 && s[i] >= '0' && s[i] <= '9':
+			return ""
+		}
+	}
+	return ""
+}

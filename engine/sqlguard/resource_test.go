@@ -1,0 +1,153 @@
+package sqlguard_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestResourceAttacksEnd: what the guard lets pass must end soon after an
+// interrupt and stay near the engine's memory limit.
+func TestResourceAttacksEnd(t *testing.T) {
+	w := newWorld(t, shopSetup, shopPredicates)
+	mustExec(t, w.guarded, "SET threads = 2")
+	mustExec(t, w.guarded, "SET memory_limit = '512MB'")
+	attacks := map[string]string{
+		"cross join":           "SELECT count(*) FROM range(100000000) a, range(100000000) b WHERE a.range * b.range = 7",
+		"recursive cte":        "WITH RECURSIVE r AS (SELECT 1 AS x UNION ALL SELECT x + 1 FROM r) SELECT count(*) FROM r",
+		"levenshtein computed": "SELECT count(levenshtein(a.x, b.x)) FROM (SELECT repeat('ab', range % 4000) AS x FROM range(60000)) a, (SELECT repeat('ba', range % 4000) AS x FROM range(60000)) b",
+		"levenshtein in bound": "SELECT sum(damerau_levenshtein(a.x, b.x)) FROM (SELECT repeat('ab', 490 + range % 5) AS x FROM range(60000)) a, (SELECT repeat('ba', 490) AS x FROM range(60000)) b",
+		"list reduce":          "SELECT list_reduce(range(n), lambda a, b: a + b) FROM (SELECT 50000000 + range AS n FROM range(3))",
+		"list reduce in bound": "SELECT sum(list_reduce(range(n), lambda a, b: a + b)) FROM (SELECT 9000 + range % 900 AS n FROM range(1000000))",
+		"list of everything":   "SELECT len(list(range)) FROM range(1000000000)",
+		"list per row":         "SELECT sum(len(range(n))) FROM (SELECT 3000000 + range AS n FROM range(100000))",
+		"list huge":            "SELECT len(range(n)) FROM (SELECT 3000000000 + range AS n FROM range(2))",
+		"string agg":           "SELECT length(string_agg(range::VARCHAR, ',')) FROM range(1000000000)",
+		"sort":                 "SELECT * FROM (SELECT hash(range) AS h, range FROM range(1000000000)) ORDER BY h LIMIT 1 OFFSET 100000000",
+		"repeat per row":       "SELECT sum(length(repeat(x, 100))) FROM (SELECT repeat('ab', 50 + range % 50) AS x FROM range(100000000))",
+		"lpad per row":         "SELECT sum(length(lpad(range::VARCHAR, 10000, 'x'))) FROM range(100000000)",
+		"regexp":               "SELECT count(regexp_replace(repeat('ab', 500), '(a|b|ab)*c', 'x', 'g')) FROM range(100000000)",
+		"json":                 "SELECT count(json_extract('[' || array_to_string(range(n), ',') || ']', '$[*]')) FROM (SELECT 100000 + range AS n FROM range(1000000))",
+		"nested lambda":        "SELECT list_sum(list_transform(range(100000), lambda x: list_sum(list_transform(range(100000), lambda y: x * y))))",
+		"cartesian unnest":     "SELECT count(*) FROM (SELECT unnest(range(1000000)) AS a) x, (SELECT unnest(range(1000000)) AS b) y WHERE a + b = 1",
+		"factorial":            "SELECT count(factorial(20)) FROM range(1000000000) WHERE range % 2 = 3",
+	}
+	for name, text := range attacks {
+		t.Run(name, func(t *testing.T) {
+			plan := w.bind(t, text, false)
+			ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+			defer cancel()
+			start := time.Now()
+			before := rss(t)
+			var out any
+			rows, err := w.guarded.QueryContext(ctx, plan.SQL)
+			if err == nil {
+				for rows.Next() {
+					_ = rows.Scan(&out)
+				}
+				err = rows.Err()
+				require.NoError(t, rows.Close())
+			}
+			took := time.Since(start)
+			t.Logf("%v, RSS %+d MB, %.100v", took.Round(time.Millisecond), (rss(t)-before)>>20, err)
+			require.Error(t, err, "it should not have finished")
+			require.Less(t, took, 4*time.Second)
+			require.Less(t, rss(t)-before, int64(900<<20))
+		})
+	}
+}
+
+// rss is the resident memory of this process.
+func rss(t testing.TB) int64 {
+	t.Helper()
+	text, err := os.ReadFile("/proc/self/statm")
+	if err != nil {
+		return 0 // not Linux
+	}
+	var size, resident int64
+	_, err = fmt.Fscan(strings.NewReader(string(text)), &size, &resident)
+	require.NoError(t, err)
+	return resident * int64(os.Getpagesize())
+}
+
+// TestGuardsKeepMeaning: a bounded call answers as the plain one below the
+// bound, and fails above it.
+func TestGuardsKeepMeaning(t *testing.T) {
+	w := newWorld(t, shopSetup, shopPredicates)
+	for _, s := range []string{
+		"SELECT repeat(name, id % 5), repeat('x', id), repeat(name, NULL), repeat(NULL, id), repeat('ab', 3) FROM customers",
+		"SELECT lpad(name, id, 'xy'), rpad(name, id + 10, '-'), lpad(NULL, id, 'x'), rpad(name, NULL, 'x') FROM customers",
+		"SELECT bar(id, 0, 60, id), bar(id, 0, 60, 10), bar(id, 0, 60) FROM customers",
+		"SELECT levenshtein(name, country), hamming(name, reverse(name)), jaro_similarity(name, 'cust'), mismatches('ab', 'cd') FROM customers",
+		"SELECT list_reduce(list_transform(tags, x -> length(x)), (a, b) -> a + b) FROM customers WHERE len(tags) > 0",
+		"SELECT replace(name, 'cust', country), regexp_replace(name, 'u|s', country, 'g') FROM customers WHERE country IS NOT NULL",
+		"SELECT array_to_string(tags, ' ' || chr(10)), list_resize(tags, id, name), bitstring('101', id + 8), equi_width_bins(0, 100, id, true) FROM customers",
+		"SELECT list_aggregate(tags, 'string_agg', '/'), list_aggregate(tags, 'min') FROM customers",
+		"SELECT repeat(name, id % 3), count(*) FROM customers GROUP BY repeat(name, id % 3) ORDER BY repeat(name, id % 3)",
+		"SELECT max(repeat(name, id % 3)), sum(levenshtein(name, country)) FILTER (WHERE lpad(name, id, 'x') <> '') FROM customers",
+		"SELECT a.id FROM customers a JOIN customers b ON repeat(a.name, a.id % 3) = repeat(b.name, b.id % 3)",
+		"SELECT repeat(repeat(repeat('a', id % 3), 2), id % 4) FROM customers",
+		"SELECT repeat('a', (SELECT max(id) FROM customers))",
+		"SELECT id FROM customers c WHERE EXISTS (SELECT 1 FROM orders WHERE note = repeat(c.name, c.id % 2))",
+		"SELECT repeat(current_user, id % 3) IS NULL, lpad(session_user, id, user) IS NULL, repeat(customers.name, 1) FROM customers",
+		"SELECT lpad((SELECT min(name) FROM customers), id, (SELECT max(country) FROM customers WHERE id < 20)) FROM customers",
+		"SELECT string_agg(name, chr(10) ORDER BY id), string_agg(name, ', ' ORDER BY id) FILTER (WHERE vip), string_agg(country, '') OVER () FROM customers GROUP BY country",
+		"SELECT range(id % 4), range(1, id), range(id, 1), range(id, 100, 7), range(100, id, -9), generate_series(id, id + 2) FROM customers",
+		"SELECT generate_series(signup, signup + 3, INTERVAL 1 DAY), range(signup, DATE '2019-12-01', INTERVAL '-1' MONTH) FROM customers",
+		"SELECT range(placed, placed + INTERVAL 1 DAY, INTERVAL 6 HOUR), range(0, 5000000000, 1000000000), range(0, 2000000000, id * 30000000) FROM orders",
+		"SELECT count(*) FROM (SELECT unnest(generate_series(TIMESTAMP '2024-01-01', TIMESTAMP '2024-06-01', INTERVAL 1 MINUTE)))",
+		"SELECT count(*) FROM (SELECT unnest(range(500000)))",
+		"SELECT replace(name, '_', '&amp;'), replace(name, name, country), regexp_replace(name, name, 'x'), regexp_replace(name, '(\\d)', '<\\1>', 'g') FROM customers",
+		"SELECT replace(upper(name), 'CUST', 'customer'), replace(name, 'cust', lower('CU')), regexp_replace(name || 'x', '$', id::VARCHAR) FROM customers",
+		"SELECT list_transform(range(3), x -> repeat('ab', x)) AS r FROM customers",
+		"SELECT sum(length(repeat(name, id))) OVER (ORDER BY id) FROM customers",
+		"SELECT from_json('{\"a\": 1}', '{\"a\": \"INTEGER\"}'), json_transform('[1]', '[\"DOUBLE\"]')",
+		"SELECT printf('%d %s %5.2f%% %-10s|', 1, 'a', 2.5, 'x'), format('{} {:>10} {{}} {:.2f}', 1, 'a', 2.0)",
+	} {
+		t.Run(s, func(t *testing.T) { w.compare(t, s) })
+	}
+	for _, s := range []string{
+		"SELECT repeat(name, id * 1000) FROM customers",
+		"SELECT repeat('x', id * 1000) FROM customers",
+		"SELECT lpad(name, id * 1000, 'x') FROM customers",
+		"SELECT bar(id, 0, 60, id * 100) FROM customers",
+		"SELECT levenshtein(repeat(name, 200), name) FROM customers",
+		"SELECT list_reduce(range(id * 1000), lambda a, b: a + b) FROM customers",
+		"SELECT replace(repeat(name, 100), 'c', repeat(name, 800)) FROM customers",
+		"SELECT list_resize(tags, id * 100000) FROM customers",
+		"SELECT range(id * 10000) FROM customers",
+		"SELECT generate_series(-id * 10000, id) FROM customers",
+		"SELECT range(signup, signup + 10000, INTERVAL 1 MINUTE) FROM customers",
+		"SELECT range(TIMESTAMP '2024-01-01', placed + INTERVAL 1 YEAR, INTERVAL 1 SECOND) FROM orders",
+		"SELECT range(id, -100000, -1) FROM customers",
+		"SELECT range(DATE '2024-01-01', DATE '2025-01-01', INTERVAL 1 SECOND)",
+		"SELECT unnest(range(DATE '2024-01-01', DATE '2025-01-01', INTERVAL 1 SECOND))",
+		"SELECT regexp_replace(repeat('a', 10000), '', repeat('b', id + 20), 'g') FROM customers",
+		"SELECT replace(replace(replace(repeat('a', 5000 + id), 'a', 'bbbbbbbbbb'), 'b', 'cccccccccc'), 'c', 'dddd') FROM customers",
+		"SELECT repeat('a', (random() * 1e9)::BIGINT + 20000) FROM customers",
+		"SELECT repeat(x, 5000) FROM (SELECT repeat('abcd', 2000) AS x)",
+		"SELECT lpad('x', 9999 + 2, 'y')",
+		"SELECT lpad('x', $1, 'y')",
+	} {
+		t.Run(s, func(t *testing.T) {
+			plan := w.bind(t, s, false)
+			var args []any
+			if strings.Contains(s, "$1") {
+				args = append(args, int64(100_000))
+			}
+			rows, err := w.guarded.QueryContext(t.Context(), plan.SQL, args...)
+			if err == nil {
+				for rows.Next() {
+				}
+				err = rows.Err()
+				require.NoError(t, rows.Close())
+			}
+			require.ErrorContains(t, err, "argument exceeds the limit")
+		})
+	}
+}
