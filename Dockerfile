@@ -6,15 +6,14 @@ RUN apt-get update \
     && apt-get install -y --no-install-recommends python3-venv \
     && rm -rf /var/lib/apt/lists/*
 WORKDIR /src
-# Modules and extensions change seldom: layers of their own.
+# Modules change seldom: a layer of their own.
 COPY go.mod go.sum ./
 RUN go mod download
-COPY .ci/scripts/extensions.sh .ci/scripts/
-COPY .ci/requirements/extensions.txt .ci/requirements/
-RUN .ci/scripts/extensions.sh /out/extensions delta httpfs
 COPY . .
 ARG VERSION=dev
-RUN GOFLAGS=-trimpath make build VERSION="$VERSION" && cp bin/lakewarden /out/lakewarden
+RUN GOFLAGS=-trimpath make build VERSION="$VERSION" \
+    && install -D bin/lakewarden /out/lakewarden \
+    && bin/lakewarden extensions install --extension-dir /out/extensions
 
 FROM debian:bookworm-slim
 RUN apt-get update \

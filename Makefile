@@ -35,13 +35,13 @@ build: ## Build bin/lakewarden
 	$(GOBUILD) -ldflags "-X main.version=$(VERSION)" -o $(BIN)/lakewarden ./cmd/lakewarden
 
 .PHONY: run
-run: build extensions ## Create the demo organisation (once) and serve it
+run: extensions ## Create the demo organisation (once) and serve it
 	$(BIN)/lakewarden demo
 	$(BIN)/lakewarden serve
 
 .PHONY: extensions
-extensions: ## Get the DuckDB extensions into bin/extensions
-	@.ci/scripts/extensions.sh $(EXTENSIONS)
+extensions: build ## Get the DuckDB extensions into bin/extensions (tpch is for tests)
+	@$(BIN)/lakewarden extensions install --extension-dir $(EXTENSIONS) delta tpch
 
 .PHONY: test-deps
 test-deps: extensions ## Get what the tests compare with: Python oracles, PostgreSQL
@@ -61,7 +61,7 @@ lint: ## Check format, layers, vet and style of Go and shell files
 	@.ci/scripts/lint.sh
 
 .PHONY: bench
-bench: build test-deps ## Measure against plain DuckDB and roapi; the report goes to docs/bench
+bench: test-deps ## Measure against plain DuckDB and roapi; the report goes to docs/bench
 	@.ci/scripts/python.sh $(VENV) .ci/requirements/bench.txt
 	$(GOBUILD) -o $(BIN)/bench ./cmd/bench
 	$(BIN)/bench run --workload $(BENCHMARK) --report docs/bench

@@ -23,7 +23,7 @@ func runVersion(context.Context, []string) error {
 
 func runExtensions(ctx context.Context, args []string) error {
 	if len(args) == 0 || args[0] != "install" {
-		return errors.New("usage: lakewarden extensions install [--extension-dir DIR]")
+		return errors.New("usage: lakewarden extensions install [--extension-dir DIR] [NAME...]")
 	}
 	fs := flag.NewFlagSet("extensions install", flag.ContinueOnError)
 	dir := fs.String("extension-dir", "", "where to put the files (default: LAKEWARDEN_EXTENSION_DIR, else extensions in the data directory)")
@@ -37,7 +37,11 @@ func runExtensions(ctx context.Context, args []string) error {
 	if *dir == "" {
 		*dir = filepath.Join(config.DataDir, "extensions")
 	}
-	if err := duckdb.Install(ctx, *dir, sessionExtensions); err != nil {
+	names := fs.Args()
+	if len(names) == 0 {
+		names = sessionExtensions
+	}
+	if err := duckdb.Install(ctx, *dir, names); err != nil {
 		return err
 	}
 	fmt.Println("extensions are in", *dir)

@@ -102,15 +102,38 @@ func fromRepository(ctx context.Context, name, temp string) (string, error) {
 // fromPackage takes the file out of the Python package of the same version.
 func fromPackage(ctx context.Context, name, temp string) (string, error) {
 	requirement := "duckdb-extension-" + name + "==" + strings.TrimPrefix(Version(), "v")
-	cmd := exec.CommandContext(ctx, "python3", "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps", "--only-binary", ":all:", "--dest", temp, requirement)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("pip download %s: %s", requirement, clip(strings.TrimSpace(string(out))+" "+err.Error()))
+	python, err := withPip(ctx, temp)
+	if err != nil {
+		return "", err
 	}
-	wheels, err := filepath.Glob(filepath.Join(temp, "*.whl"))
-	if err != nil || len(wheels) != 1 {
-		return "", fmt.Errorf("pip brought %d packages instead of one", len(wheels))
+	wheels := filepath.Join(temp, "wheels")
+	if err := run(ctx, python, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps", "--only-binary", ":all:", "--dest", wheels, requirement); err != nil {
+		return "", err
 	}
-	return unpack(wheels[0], name+".duckdb_extension", temp)
+	found, err := filepath.Glob(filepath.Join(wheels, "*.whl"))
+	if err != nil || len(found) != 1 {
+		return "", fmt.Errorf("pip brought %d packages instead of one", len(found))
+	}
+	return unpack(found[0], name+".duckdb_extension", temp)
+}
+
+// withPip returns a Python that has pip: the system's, or one in a virtual
+// environment where the system keeps pip apart.
+func withPip(ctx context.Context, temp string) (string, error) {
+	const system = "python3"
+	if run(ctx, system, "-m", "pip", "--version") == nil {
+		return system, nil
+	}
+	venv := filepath.Join(temp, "venv")
+	return filepath.Join(venv, "bin", "python"), run(ctx, system, "-m", "venv", venv)
+}
+
+// run runs a program of the system and returns what it said when it failed.
+func run(ctx context.Context, program string, args ...string) error {
+	if out, err := exec.CommandContext(ctx, program, args...).CombinedOutput(); err != nil {
+		return fmt.Errorf("%s %s: %w: %s", program, args[1], err, clip(strings.TrimSpace(string(out))))
+	}
+	return nil
 }
 
 // maxExtension bounds the size of an unpacked file.
