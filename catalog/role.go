@@ -41,8 +41,11 @@ func (r Role) Higher(other Role) Role {
 	return r
 }
 
-func (e *FieldErrors) role(field string, r Role) {
+// ValidateRole returns nil or [FieldErrors] for the given field.
+func ValidateRole(field string, r Role) error {
+	var e FieldErrors
 	if !r.Valid() {
 		e.add(field, "must be one of viewer, editor, builder, admin")
 	}
+	return e.Err()
 }

@@ -144,26 +144,26 @@ var methods = map[string]method{
 		call: func(f *fixture, ctx context.Context) error {
 			name := "n"
 			err := drop(f.store.UpdateWorkspace(ctx, f.org, f.space, 1, catalog.WorkspaceChange{Name: &name}))
-			return hiddenAsDenied(f, ctx, err)
+			return hiddenAsDenied(ctx, f, err)
 		},
 		allowed: []string{"owner", "admin", "curator"}, denied: catalog.ErrDenied,
 	},
 	"DeleteWorkspace": {
 		call: func(f *fixture, ctx context.Context) error {
-			return hiddenAsDenied(f, ctx, f.store.DeleteWorkspace(ctx, f.org, f.empty, 1))
+			return hiddenAsDenied(ctx, f, f.store.DeleteWorkspace(ctx, f.org, f.empty, 1))
 		},
 		allowed: []string{"owner", "admin", "curator"}, denied: catalog.ErrDenied,
 	},
 	"SetWorkspaceMember": {
 		call: func(f *fixture, ctx context.Context) error {
 			err := drop(f.store.SetWorkspaceMember(ctx, f.org, f.space, f.users["viewer"], catalog.RoleAdmin))
-			return hiddenAsDenied(f, ctx, err)
+			return hiddenAsDenied(ctx, f, err)
 		},
 		allowed: []string{"owner", "admin", "curator"}, denied: catalog.ErrDenied,
 	},
 	"RemoveWorkspaceMember": {
 		call: func(f *fixture, ctx context.Context) error {
-			return hiddenAsDenied(f, ctx, f.store.RemoveWorkspaceMember(ctx, f.org, f.space, f.users["editor"]))
+			return hiddenAsDenied(ctx, f, f.store.RemoveWorkspaceMember(ctx, f.org, f.space, f.users["editor"]))
 		},
 		allowed: []string{"owner", "admin", "curator"}, denied: catalog.ErrDenied,
 	},
@@ -345,7 +345,7 @@ var methods = map[string]method{
 	"RotateAPIKey": {
 		call: func(f *fixture, ctx context.Context) error {
 			err := drop(f.store.RotateAPIKey(ctx, f.org, f.key.ID, newKey(f, "builder", prefix(2), auth.RoleBuilder.Scopes()), 0))
-			return hiddenAsDenied(f, ctx, err)
+			return hiddenAsDenied(ctx, f, err)
 		},
 		allowed: []string{"builder"}, denied: catalog.ErrDenied,
 	},
@@ -389,7 +389,7 @@ func isNotFound(err error) bool { return errors.Is(err, catalog.ErrNotFound) }
 
 // hiddenAsDenied lets one case hold both those who see the record and lack the
 // right, and those to whom it does not exist.
-func hiddenAsDenied(f *fixture, ctx context.Context, err error) error {
+func hiddenAsDenied(ctx context.Context, f *fixture, err error) error {
 	p, actorErr := auth.PrincipalFrom(ctx)
 	if actorErr == nil && string(f.org) == p.OrgID.String() && isNotFound(err) {
 		return &catalog.DeniedError{Reason: "hidden"}

@@ -26,16 +26,9 @@ func addMember(ctx context.Context, tx session, org catalog.OrgID, user catalog.
 		VALUES (?, ?, ?, '{}', ?, ?)`, org, user, role, now, now)
 }
 
-func roleError(field string, role catalog.Role) error {
-	if role.Valid() {
-		return nil
-	}
-	return catalog.FieldErrors{{Field: field, Message: "must be one of viewer, editor, builder, admin"}}
-}
-
 // AddMember implements [catalog.Memberships].
 func (s *Store) AddMember(ctx context.Context, org catalog.OrgID, user catalog.UserID, role catalog.Role) (added catalog.Membership, err error) {
-	if err := roleError("role", role); err != nil {
+	if err := catalog.ValidateRole("role", role); err != nil {
 		return added, err
 	}
 	err = s.change(ctx, func(tx session) error {
@@ -72,7 +65,7 @@ func memberOrder() paging[catalog.Membership] {
 
 // SetMemberRole implements [catalog.Memberships].
 func (s *Store) SetMemberRole(ctx context.Context, org catalog.OrgID, user catalog.UserID, role catalog.Role) (updated catalog.Membership, err error) {
-	if err := roleError("role", role); err != nil {
+	if err := catalog.ValidateRole("role", role); err != nil {
 		return updated, err
 	}
 	err = s.change(ctx, func(tx session) error {

@@ -40,7 +40,7 @@ func ownMembers(ctx context.Context, tx session, org catalog.OrgID, id catalog.W
 
 // SetWorkspaceMember implements [catalog.Workspaces].
 func (s *Store) SetWorkspaceMember(ctx context.Context, org catalog.OrgID, id catalog.WorkspaceID, user catalog.UserID, role catalog.Role) (set catalog.WorkspaceMember, err error) {
-	if err := roleError("role", role); err != nil {
+	if err := catalog.ValidateRole("role", role); err != nil {
 		return set, err
 	}
 	err = s.change(ctx, func(tx session) error {

@@ -3,6 +3,7 @@ package pgtest
 import (
 	"context"
 	"database/sql"
+	"io"
 	"net/url"
 	"os"
 	"strings"
@@ -20,7 +21,10 @@ const URLVariable = "LAKEWARDEN_TEST_POSTGRES_URL"
 var server struct {
 	once sync.Once
 	url  string
-	err  error
+	// leash is kept because a pipe that nothing refers to is closed by the
+	// garbage collector, and the server would end.
+	leash io.Closer
+	err   error
 }
 
 // URL creates an empty database and returns the URL to connect to it. The
@@ -30,7 +34,7 @@ func URL(tb testing.TB) string {
 	tb.Helper()
 	server.once.Do(func() {
 		if server.url = os.Getenv(URLVariable); server.url == "" {
-			server.url, server.err = start()
+			server.url, server.leash, server.err = start()
 		}
 	})
 	if server.err != nil {

@@ -31,27 +31,24 @@ wait
 rm -rf "$2"
 `
 
-// leash is the server's standard input. It is kept here because a pipe that
-// nothing refers to is closed by the garbage collector.
-var leash io.WriteCloser
-
-// start starts a server and returns the URL of its administrator.
-func start() (string, error) {
+// start starts a server and returns the URL of its administrator, and its
+// standard input: whoever holds it keeps the server alive.
+func start() (url string, leash io.Closer, err error) {
 	bin, err := programs()
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
 	who, err := credential()
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
 	dir, err := os.MkdirTemp("", "lakewarden-postgres-")
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
 	if who != nil {
 		if err := os.Chown(dir, int(who.Uid), int(who.Gid)); err != nil {
-			return "", err
+			return "", nil, err
 		}
 	}
 	as := func(cmd *exec.Cmd) *exec.Cmd {
@@ -65,25 +62,25 @@ func start() (string, error) {
 	initdb := as(exec.Command(filepath.Join(bin, "initdb"), "-D", filepath.Join(dir, "data"), "-U", "lakewarden",
 		"-A", "trust", "--encoding=UTF8", "--locale=C", "--locale-provider=icu", "--icu-locale=en-US", "--no-sync"))
 	if out, err := initdb.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("initdb: %w: %s", err, out)
+		return "", nil, fmt.Errorf("initdb: %w: %s", err, out)
 	}
 	port, err := freePort()
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
 	command := as(exec.Command("/bin/sh", "-c", supervise, "sh", bin, dir, strconv.Itoa(port)))
 	if leash, err = command.StdinPipe(); err != nil {
-		return "", err
+		return "", nil, err
 	}
 	if err := command.Start(); err != nil {
-		return "", err
+		return "", nil, err
 	}
-	url := fmt.Sprintf("postgres://lakewarden@127.0.0.1:%d/postgres?sslmode=disable", port)
+	url = fmt.Sprintf("postgres://lakewarden@127.0.0.1:%d/postgres?sslmode=disable", port)
 	if err := ready(url); err != nil {
 		log, _ := os.ReadFile(filepath.Join(dir, "log"))
-		return "", fmt.Errorf("start postgres: %w: %s", err, log)
+		return "", nil, fmt.Errorf("start postgres: %w: %s", err, log)
 	}
-	return url, nil
+	return url, leash, nil
 }
 
 // programs finds the folder of the newest installed server.

@@ -2,8 +2,11 @@
 
 package pgtest
 
-import "errors"
+import (
+	"errors"
+	"io"
+)
 
-func start() (string, error) {
-	return "", errors.New("a server can be started on Unix only; set " + URLVariable)
+func start() (url string, leash io.Closer, err error) {
+	return "", nil, errors.New("a server can be started on Unix only; set " + URLVariable)
 }
