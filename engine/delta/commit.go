@@ -101,10 +101,15 @@ func (t *Txn) commit(ctx context.Context) (*Snapshot, error) {
 		if err != nil {
 			return nil, giveUp(err)
 		}
+		// What we could not read back must not be written.
+		own, err := decodeCommit(version, body, base.opts.Limits)
+		if err != nil {
+			return nil, giveUp(err)
+		}
 		result, cause := publish(ctx, base.committer(), version, body)
 		switch result {
 		case committed:
-			return t.landed(ctx, base, version, body)
+			return t.landed(ctx, base, own, len(body))
 		case refused:
 			return nil, giveUp(cause)
 		case unknown:
@@ -251,24 +256,21 @@ func (t *Txn) rebase(ctx context.Context, base *Snapshot, a *attempt) (r rebased
 	return r
 }
 
-// landed makes the snapshot of our own commit from the bytes that we wrote.
-func (t *Txn) landed(ctx context.Context, base *Snapshot, version int64, body []byte) (*Snapshot, error) {
+// landed makes the snapshot of our own commit, which is size bytes long.
+func (t *Txn) landed(ctx context.Context, base *Snapshot, own *commit, size int) (*Snapshot, error) {
 	// Nothing may turn a commit that landed into an error.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), resolveTimeout)
 	defer cancel()
-	c, err := decodeCommit(version, body, base.opts.Limits)
+	name := logpath.CommitName(own.version)
+	object, err := base.bucket.Stat(ctx, name)
 	if err != nil {
-		return nil, &UnknownError{Version: version, TxnID: t.id, cause: err}
+		base.opts.Warn(ctx, Warning{Step: "stat", Version: own.version, Err: err})
+		object = objstore.Object{Name: name, Size: int64(size)}
 	}
-	object, err := base.bucket.Stat(ctx, logpath.CommitName(version))
+	own.object = object
+	s, err := base.advance(ctx, []*commit{own})
 	if err != nil {
-		base.opts.Warn(ctx, Warning{Step: "stat", Version: version, Err: err})
-		object = objstore.Object{Name: logpath.CommitName(version), Size: int64(len(body))}
-	}
-	c.object = object
-	s, err := base.advance(ctx, []*commit{c})
-	if err != nil {
-		return nil, &UnknownError{Version: version, TxnID: t.id, cause: err}
+		return nil, &UnknownError{Version: own.version, TxnID: t.id, cause: err}
 	}
 	return s, nil
 }

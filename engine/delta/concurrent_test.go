@@ -2,6 +2,7 @@ package delta_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"testing"
@@ -79,7 +80,7 @@ func TestOneCreatorWins(t *testing.T) {
 					s, err := delta.Create(t.Context(), b, delta.CreateOptions{Schema: twoColumns})
 					if err == nil {
 						ids <- s.TableID()
-					} else if !isExists(err) {
+					} else if !errors.Is(err, delta.ErrTableExists) {
 						t.Error(err)
 					}
 				})

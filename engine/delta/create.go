@@ -96,13 +96,17 @@ func (s *Snapshot) publishFirst(ctx context.Context, c CreateOptions) (*Snapshot
 	if err != nil {
 		return nil, err
 	}
+	own, err := decodeCommit(0, body, s.opts.Limits)
+	if err != nil {
+		return nil, err
+	}
 	result, cause := publish(ctx, s.committer(), 0, body)
 	if result == refused {
 		return nil, cause
 	}
 	var first *Snapshot
 	if result == committed {
-		first, err = t.landed(ctx, s, 0, body)
+		first, err = t.landed(ctx, s, own, len(body))
 	} else {
 		// Ours may have landed behind an unknown outcome or a client's
 		// repeated request.

@@ -55,6 +55,10 @@ func TestHostileLogs(t *testing.T) {
 			mustLog(t, b, firstCommit(`{"x":"`+strings.Repeat("a", 21_000)+`"}`))
 		}, delta.ErrTooLarge},
 		{"bad schema", func(b objstore.Bucket) { mustLog(t, b, protocolLine+"\n"+metaLine("a", "7", "", "")) }, delta.ErrInvalidSchema},
+		{"one name in two cases", func(b objstore.Bucket) {
+			mustLog(t, b, protocolLine+"\n"+metaLine("a", strings.TrimSuffix(schemaText, "]}")+`,{\"name\":\"ID\",\"type\":\"long\"}]}`, "", ""))
+		}, delta.ErrInvalidSchema},
+		{"partition column without column", func(b objstore.Bucket) { mustLog(t, b, protocolLine+"\n"+metaLine("a", schemaText, `"p"`, "")) }, delta.ErrInvalidSchema},
 		{"deep schema", func(b objstore.Bucket) {
 			mustLog(t, b, protocolLine+"\n"+metaLine("a", `{\"type\":\"struct\",\"fields\":[{\"name\":\"x\",\"type\":`+deep+`}]}`, "", ""))
 		}, delta.ErrInvalidSchema},

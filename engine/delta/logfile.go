@@ -77,8 +77,23 @@ func decodeCommit(version int64, body []byte, limits action.Limits) (*commit, er
 	return &commit{version: version, actions: actions, digest: sha256.Sum256(body)}, nil
 }
 
-// commitWindow is how many commits are read at a time.
-const commitWindow = 8
+// Bounds of what is read at a time: commits, and bytes of them.
+const (
+	commitWindow      = 8
+	commitWindowBytes = 64 << 20
+)
+
+// window takes the next commits to read together, at least one.
+func window(objects []versioned) int {
+	n, bytes := 0, int64(0)
+	for n < len(objects) && n < commitWindow {
+		if bytes += objects[n].object.Size; n > 0 && bytes > commitWindowBytes {
+			break
+		}
+		n++
+	}
+	return n
+}
 
 // readCommits reads the versions of objects, in order, and hands each to apply.
 // Requests overlap; a log of many small commits is bound by latency.
@@ -86,8 +101,8 @@ func readCommits(ctx context.Context, b objstore.Bucket, objects []versioned, li
 	apply func(*commit) error,
 ) error {
 	for len(objects) > 0 {
-		n := min(commitWindow, len(objects))
-		window := make([]*commit, n)
+		n := window(objects)
+		batch := make([]*commit, n)
 		g, gctx := errgroup.WithContext(ctx)
 		for i, o := range objects[:n] {
 			g.Go(func() error {
@@ -96,14 +111,14 @@ func readCommits(ctx context.Context, b objstore.Bucket, objects []versioned, li
 					return err
 				}
 				c.object = o.object
-				window[i] = c
+				batch[i] = c
 				return nil
 			})
 		}
 		if err := g.Wait(); err != nil {
 			return err
 		}
-		for _, c := range window {
+		for _, c := range batch {
 			if err := apply(c); err != nil {
 				return err
 			}

@@ -27,7 +27,7 @@ type Field struct {
 
 // Limits of a schema, against logs made to exhaust us.
 const (
-	maxSchemaBytes  = 16 << 20
+	maxSchemaBytes  = 4 << 20
 	maxSchemaFields = 20_000
 	maxTypeDepth    = 64
 )
@@ -152,10 +152,15 @@ func parseFields(list []fieldJSON, depth int, fields *int) (DataType, error) {
 		return nil, fmt.Errorf("more than %d fields: %w", maxSchemaFields, ErrInvalidSchema)
 	}
 	s := Struct{Fields: make([]Field, 0, len(list))}
+	seen := make(map[string]bool, len(list))
 	for _, f := range list {
-		if f.Name == "" {
-			return nil, fmt.Errorf("field without a name: %w", ErrInvalidSchema)
+		// Two columns that differ in case only are one to SQL: a rule for the
+		// one would be applied to the other.
+		lower := strings.ToLower(f.Name)
+		if f.Name == "" || seen[lower] {
+			return nil, fmt.Errorf("field %q has no name or one that is taken: %w", f.Name, ErrInvalidSchema)
 		}
+		seen[lower] = true
 		t, err := parseType(f.Type, depth+1, fields)
 		if err != nil {
 			return nil, fmt.Errorf("field %q: %w", f.Name, err)

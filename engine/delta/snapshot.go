@@ -48,6 +48,11 @@ func newSnapshot(b objstore.Bucket, opts Options, version int64, st *state, head
 	if err != nil {
 		return nil, fmt.Errorf("version %d: %w", version, err)
 	}
+	for _, name := range st.metadata.PartitionColumns {
+		if _, ok := schema.Field(name); !ok {
+			return nil, fmt.Errorf("version %d: partition column %q is no column: %w", version, name, ErrInvalidSchema)
+		}
+	}
 	st.settle()
 	s := &Snapshot{bucket: b, opts: opts, version: version, state: st, schema: schema, head: head}
 	s.timestamp = head.object.ModTime

@@ -77,6 +77,9 @@ func (t *Txn) Add(files ...AddFile) error {
 		if name, err := logpath.Decode(path); err != nil || name != f.Name {
 			return fmt.Errorf("file %q: %w", f.Name, ErrUnsafePath)
 		}
+		if _, err := fileKey(path, f.DeletionVector); err != nil {
+			return err
+		}
 		if f.Size <= 0 {
 			return fmt.Errorf("file %q is empty: %w", f.Name, ErrInvalidTxn)
 		}

@@ -2,6 +2,7 @@ package delta_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -28,6 +29,7 @@ func TestTxnRefuses(t *testing.T) {
 		"parent":              {delta.AddFile{Name: "../x", Size: 1, PartitionValues: values}, delta.ErrUnsafePath},
 		"absolute":            {delta.AddFile{Name: "/x", Size: 1, PartitionValues: values}, delta.ErrUnsafePath},
 		"scheme":              {delta.AddFile{Name: "s3://b/x", Size: 1, PartitionValues: values}, delta.ErrUnsafePath},
+		"vector elsewhere":    {delta.AddFile{Name: "x", Size: 1, PartitionValues: values, DeletionVector: &action.DeletionVector{StorageType: "p", PathOrInlineDV: "file:///x"}}, delta.ErrUnsafePath},
 		"empty file":          {delta.AddFile{Name: "x", PartitionValues: values}, delta.ErrInvalidTxn},
 		"no partition value":  {delta.AddFile{Name: "x", Size: 1}, delta.ErrInvalidTxn},
 		"other column":        {delta.AddFile{Name: "x", Size: 1, PartitionValues: map[string]*string{"q": &one}}, delta.ErrInvalidTxn},
@@ -172,4 +174,21 @@ func TestParseInterval(t *testing.T) {
 		_, err := delta.ParseInterval(bad)
 		require.ErrorIs(t, err, delta.ErrInvalidProperty, bad)
 	}
+}
+
+// A commit that we could not read back is refused before it is written.
+func TestCommitBeyondTheLimits(t *testing.T) {
+	b := mem.New()
+	mustCreate(t, b, delta.CreateOptions{})
+	opts := testOptions(t)
+	opts.Limits.LineBytes = 2000
+	s, err := delta.Load(t.Context(), b, opts)
+	require.NoError(t, err)
+	txn := s.Begin(delta.Operation{Name: "WRITE", Parameters: map[string]string{"x": strings.Repeat("y", 3000)}})
+	require.NoError(t, txn.Add(delta.AddFile{Name: "x", Size: 1}))
+	_, err = txn.Commit(t.Context())
+	require.ErrorIs(t, err, delta.ErrTooLarge)
+	same, err := s.Refresh(t.Context())
+	require.NoError(t, err)
+	require.Same(t, s, same)
 }

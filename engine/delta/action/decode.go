@@ -14,7 +14,7 @@ import (
 type Limits struct {
 	// LineBytes caps one action; default 32 MiB.
 	LineBytes int
-	// CommitBytes caps one commit; default 512 MiB.
+	// CommitBytes caps one commit; default 256 MiB.
 	CommitBytes int
 	// Actions caps the actions of one commit; default 10 million.
 	Actions int
@@ -26,7 +26,7 @@ func (l Limits) OrDefault() Limits {
 		l.LineBytes = 32 << 20
 	}
 	if l.CommitBytes <= 0 {
-		l.CommitBytes = 512 << 20
+		l.CommitBytes = 256 << 20
 	}
 	if l.Actions <= 0 {
 		l.Actions = 10_000_000
