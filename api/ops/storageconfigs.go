@@ -32,12 +32,11 @@ type NewStorageConfig struct {
 	Root string
 }
 
-// ProbeReport is what a trial of a configuration found; ProbeCheck is one line
-// of it.
-type (
-	ProbeReport = storage.Report
-	ProbeCheck  = storage.Check
-)
+// ProbeReport is what a trial of a configuration found.
+type ProbeReport = storage.Report
+
+// ProbeCheck is one line of a [ProbeReport].
+type ProbeCheck = storage.Check
 
 // localSettings is what a local configuration keeps of its input.
 type localSettings struct {

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"os"
+	"io"
 	"time"
 
 	"github.com/lakewarden/lakewarden/auth"
@@ -24,7 +24,7 @@ type bootstrapReply struct {
 	APIKey         string `json:"api_key"`
 }
 
-func runBootstrap(ctx context.Context, args []string) error {
+func runBootstrap(ctx context.Context, out io.Writer, args []string) error {
 	fs := flag.NewFlagSet("bootstrap", flag.ContinueOnError)
 	org := fs.String("org", "", "name of the organisation")
 	email := fs.String("email", "", "e-mail address of its first administrator")
@@ -45,7 +45,7 @@ func runBootstrap(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	return printReply(*asJSON, reply, fmt.Sprintf("organisation %s\nworkspace    %s\nuser         %s\nAPI key      %s\n",
+	return printReply(out, *asJSON, reply, fmt.Sprintf("organisation %s\nworkspace    %s\nuser         %s\nAPI key      %s\n",
 		reply.OrganisationID, reply.WorkspaceID, reply.UserID, reply.APIKey))
 }
 
@@ -91,7 +91,7 @@ type userReply struct {
 	APIKey string `json:"api_key"`
 }
 
-func runUser(ctx context.Context, args []string) error {
+func runUser(ctx context.Context, out io.Writer, args []string) error {
 	if len(args) == 0 || args[0] != "add" {
 		return errors.New("usage: lakewarden user add --org ID --email E --role R [--json]")
 	}
@@ -116,7 +116,7 @@ func runUser(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	return printReply(*asJSON, reply, fmt.Sprintf("user    %s\nAPI key %s\n", reply.UserID, reply.APIKey))
+	return printReply(out, *asJSON, reply, fmt.Sprintf("user    %s\nAPI key %s\n", reply.UserID, reply.APIKey))
 }
 
 func addUser(ctx context.Context, store catalog.Store, org, email, role string) (userReply, error) {
@@ -142,11 +142,11 @@ func addUser(ctx context.Context, store catalog.Store, org, email, role string) 
 	return userReply{UserID: string(user), APIKey: key}, err
 }
 
-// printReply writes the answer of a command to stdout.
-func printReply(asJSON bool, reply any, text string) error {
+// printReply writes the answer of a command.
+func printReply(out io.Writer, asJSON bool, reply any, text string) error {
 	if asJSON {
-		return json.NewEncoder(os.Stdout).Encode(reply)
+		return json.NewEncoder(out).Encode(reply)
 	}
-	_, err := fmt.Print(text)
+	_, err := io.WriteString(out, text)
 	return err
 }

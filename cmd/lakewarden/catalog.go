@@ -4,6 +4,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -23,7 +24,7 @@ func openCatalog(ctx context.Context, config Config, log *slog.Logger) (*sqlstor
 	return sqlstore.Open(ctx, url, sqlstore.Options{Logger: log})
 }
 
-func runMigrate(ctx context.Context, args []string) error {
+func runMigrate(ctx context.Context, _ io.Writer, args []string) error {
 	config, err := loadConfig(flag.NewFlagSet("migrate", flag.ContinueOnError), args)
 	if err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -45,7 +46,7 @@ type userDemo struct {
 	APIKey string `json:"api_key"`
 }
 
-func runDemo(ctx context.Context, args []string) error {
+func runDemo(ctx context.Context, out io.Writer, args []string) error {
 	flags := flag.NewFlagSet("demo", flag.ContinueOnError)
 	asJSON := flags.Bool("json", false, "print one JSON object")
 	config, err := loadConfig(flags, args)
@@ -60,7 +61,7 @@ func runDemo(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	return printReply(*asJSON, d, d.tour(config.Listen))
+	return printReply(out, *asJSON, d, d.tour(config.Listen))
 }
 
 func readDemo(path string) (demo, error) {
@@ -195,7 +196,7 @@ func makeDemoUsers(ctx context.Context, store catalog.Store, d *demo) error {
 		if err != nil {
 			return err
 		}
-		*u.to = userDemo{made.UserID, made.APIKey}
+		*u.to = userDemo(made)
 		if _, err := store.ReplaceAttributes(ctx, catalog.OrgID(d.OrganisationID), catalog.UserID(made.UserID), u.attributes); err != nil {
 			return err
 		}

@@ -19,7 +19,7 @@ var version = "dev"
 
 type command struct {
 	name, summary string
-	run           func(ctx context.Context, args []string) error
+	run           func(ctx context.Context, out io.Writer, args []string) error
 }
 
 func commands() []command {
@@ -37,7 +37,7 @@ func commands() []command {
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := dispatch(ctx, os.Args[1:])
+	err := dispatch(ctx, os.Stdout, os.Args[1:])
 	stop()
 	if err != nil && !errors.Is(err, flag.ErrHelp) {
 		fmt.Fprintln(os.Stderr, "lakewarden:", err)
@@ -45,14 +45,15 @@ func main() {
 	}
 }
 
-func dispatch(ctx context.Context, args []string) error {
+// dispatch runs one command. Its output goes to out; logs go to stderr.
+func dispatch(ctx context.Context, out io.Writer, args []string) error {
 	if len(args) == 0 || args[0] == "help" || args[0] == "-h" || args[0] == "--help" {
-		usage(os.Stdout)
+		usage(out)
 		return nil
 	}
 	for _, c := range commands() {
 		if c.name == args[0] {
-			return c.run(ctx, args[1:])
+			return c.run(ctx, out, args[1:])
 		}
 	}
 	usage(os.Stderr)

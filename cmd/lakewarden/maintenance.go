@@ -5,6 +5,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"path/filepath"
@@ -16,12 +17,12 @@ import (
 // sessionExtensions are what the server loads into every session.
 var sessionExtensions = []string{"delta"}
 
-func runVersion(context.Context, []string) error {
-	fmt.Printf("lakewarden %s (DuckDB %s)\n", version, duckdb.Version())
-	return nil
+func runVersion(_ context.Context, out io.Writer, _ []string) error {
+	_, err := fmt.Fprintf(out, "lakewarden %s (DuckDB %s)\n", version, duckdb.Version())
+	return err
 }
 
-func runExtensions(ctx context.Context, args []string) error {
+func runExtensions(ctx context.Context, out io.Writer, args []string) error {
 	if len(args) == 0 || args[0] != "install" {
 		return errors.New("usage: lakewarden extensions install [--extension-dir DIR] [NAME...]")
 	}
@@ -44,12 +45,12 @@ func runExtensions(ctx context.Context, args []string) error {
 	if err := duckdb.Install(ctx, *dir, names); err != nil {
 		return err
 	}
-	fmt.Println("extensions are in", *dir)
-	return nil
+	_, err = fmt.Fprintln(out, "extensions are in", *dir)
+	return err
 }
 
 // runHealthcheck is for containers: it needs no other program in the image.
-func runHealthcheck(ctx context.Context, args []string) error {
+func runHealthcheck(ctx context.Context, _ io.Writer, args []string) error {
 	config, err := loadConfig(flag.NewFlagSet("healthcheck", flag.ContinueOnError), args)
 	if err != nil {
 		return err

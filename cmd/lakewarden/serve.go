@@ -5,6 +5,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"os"
@@ -31,14 +32,14 @@ import (
 
 const mib = int64(1) << 20
 
-func runServe(ctx context.Context, args []string) error {
+func runServe(ctx context.Context, _ io.Writer, args []string) error {
 	fs := flag.NewFlagSet("serve", flag.ContinueOnError)
 	config, err := loadConfig(fs, args)
 	if err != nil {
 		return err
 	}
 	log := newLogger(config)
-	l, err := net.Listen("tcp", config.Listen)
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", config.Listen)
 	if err != nil {
 		return fmt.Errorf("listen: %w", err)
 	}
