@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"unicode/utf8"
 
 	"github.com/danielgtaylor/huma/v2"
 )
@@ -15,10 +16,12 @@ const maxJSONDepth = 64
 var (
 	errDepth     = errors.New("JSON is nested too deeply")
 	errDuplicate = errors.New("JSON object has a member twice")
+	errEncoding  = errors.New("JSON is not UTF-8")
 )
 
 // jsonFormat reads strictly: no member twice (two readers could take different
-// ones), no more than maxJSONDepth levels, nothing after the document.
+// ones), no more than maxJSONDepth levels, nothing after the document, and no
+// bytes outside UTF-8, which would otherwise turn into other text silently.
 var jsonFormat = huma.Format{
 	Marshal: func(w io.Writer, v any) error {
 		enc := json.NewEncoder(w)
@@ -35,6 +38,9 @@ var jsonFormat = huma.Format{
 
 // checkJSON walks the tokens of a document.
 func checkJSON(data []byte) error {
+	if !utf8.Valid(data) {
+		return errEncoding
+	}
 	type level struct {
 		names map[string]bool // nil inside an array
 		value bool            // an object expects a value next

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"log/slog"
 	"net/http"
+	"reflect"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humachi"
@@ -84,6 +85,7 @@ func register(r chi.Router, deps Deps) *huma.OpenAPI {
 	config.Formats = map[string]huma.Format{"application/json": jsonFormat, "json": jsonFormat}
 	config.DefaultFormat = "application/json"
 	config.RejectUnknownQueryParameters = true
+	config.Components.Schemas = huma.NewMapRegistry("#/components/schemas/", schemaName)
 	config.Components.SecuritySchemes = map[string]*huma.SecurityScheme{
 		"BearerAuth": {Type: "http", Scheme: "bearer", Description: "An API key (lw_…) or a JWT of a configured issuer"},
 	}
@@ -102,6 +104,14 @@ func register(r chi.Router, deps Deps) *huma.OpenAPI {
 	return api.OpenAPI()
 }
 
+// schemaName calls the body of errors what it is to a client.
+func schemaName(t reflect.Type, hint string) string {
+	if t == problem.BodyType {
+		return "Error"
+	}
+	return huma.DefaultSchemaNamer(t, hint)
+}
+
 // open adds what needs no credential.
 func open(r chi.Router, deps Deps, spec *huma.OpenAPI) {
 	text, err := json.Marshal(spec)
@@ -113,9 +123,8 @@ func open(r chi.Router, deps Deps, spec *huma.OpenAPI) {
 		w.Header().Set("Cache-Control", "no-cache")
 		_, _ = w.Write(text)
 	})
-	r.Get("/docs", http.RedirectHandler("/docs/", http.StatusPermanentRedirect).ServeHTTP)
-	r.Handle("/docs/*", http.StripPrefix("/docs", docs.Handler()))
+	docs.Routes(r)
 	r.Get("/healthz", deps.Health.live)
 	r.Get("/readyz", deps.Health.ready)
-	r.Handle("/metrics", promhttp.HandlerFor(deps.Metrics, promhttp.HandlerOpts{}))
+	r.Method(http.MethodGet, "/metrics", promhttp.HandlerFor(deps.Metrics, promhttp.HandlerOpts{}))
 }

@@ -1,8 +1,12 @@
+// Package docs is the page at /docs: the description of the interface for people,
+// with everything it needs embedded. It may not fetch anything from another server.
 package docs
 
 import (
 	"embed"
 	"net/http"
+
+	"github.com/go-chi/chi/v5"
 )
 
 //go:embed page.html app.js style.css
@@ -11,14 +15,12 @@ var files embed.FS
 // policy lets the page run its own script and style and talk to its own server.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// Handler serves the page at its root and the page's files below it. Mount it
-// with the prefix stripped.
-func Handler() http.Handler {
-	mux := http.NewServeMux()
-	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) { serve(w, r, "page.html") })
-	mux.HandleFunc("GET /app.js", func(w http.ResponseWriter, r *http.Request) { serve(w, r, "app.js") })
-	mux.HandleFunc("GET /style.css", func(w http.ResponseWriter, r *http.Request) { serve(w, r, "style.css") })
-	return mux
+// Routes adds the page at /docs and its files below it.
+func Routes(r chi.Router) {
+	r.Get("/docs", http.RedirectHandler("/docs/", http.StatusPermanentRedirect).ServeHTTP)
+	for path, name := range map[string]string{"/docs/": "page.html", "/docs/app.js": "app.js", "/docs/style.css": "style.css"} {
+		r.Get(path, func(w http.ResponseWriter, r *http.Request) { serve(w, r, name) })
+	}
 }
 
 func serve(w http.ResponseWriter, r *http.Request, name string) {

@@ -70,9 +70,10 @@ func fieldsOf(err error, camel bool) iter.Seq2[string, string] {
 }
 
 // wireName spells a field of the catalog as the resource does. Names below
-// attributes are the client's own and stay as they are.
+// attributes are the client's own and stay as they are; so does the page token,
+// which is a query parameter and spelled alike for every resource.
 func wireName(field string, camel bool) string {
-	if !camel {
+	if !camel || field == "page_token" {
 		return field
 	}
 	head, below, found := strings.Cut(field, "attributes.")

@@ -68,13 +68,23 @@ func validationDetails(errs []error) []Detail {
 		if !errors.As(err, &detailer) {
 			continue
 		}
-		d := detailer.ErrorDetail()
-		details = append(details, Detail{Field: location(d.Location), Message: validationMessage(d.Message)})
+		details = append(details, validationDetail(detailer.ErrorDetail()))
 		if len(details) == maxDetails {
 			break
 		}
 	}
 	return details
+}
+
+// validationDetail names the field at fault: of a missing property the property
+// itself, where the framework names what lacks it.
+func validationDetail(d *huma.ErrorDetail) Detail {
+	if name, ok := strings.CutPrefix(d.Message, "expected required property "); ok {
+		if name, ok = strings.CutSuffix(name, " to be present"); ok {
+			return Detail{Field: location(d.Location + "." + name), Message: "is required"}
+		}
+	}
+	return Detail{Field: location(d.Location), Message: validationMessage(d.Message)}
 }
 
 // location drops where the field was (body., query., path., header.): the name

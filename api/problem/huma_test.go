@@ -65,7 +65,7 @@ func TestFrameworkErrorsWearOurBody(t *testing.T) {
 		{"broken", id, "application/json", `{"name":"CANARY`, 400, "invalid_body", nil},
 		{"format", id, "application/x-canary", `{"name":"CANARY"}`, 400, "unsupported_media_type", nil},
 		{"unknown field", id, "application/json", `{"name":"ab","CANARYX":1}`, 422, "invalid_field", []string{"CANARYX"}},
-		{"missing field", id, "application/json", `{}`, 422, "invalid_field", []string{"body"}},
+		{"missing field", id, "application/json", `{}`, 422, "invalid_field", []string{"name"}},
 		{"type", id, "application/json", `{"name":7}`, 422, "invalid_field", []string{"name"}},
 		{"too short", id, "application/json", `{"name":"x"}`, 422, "invalid_field", []string{"name"}},
 		{"two fields", id, "application/json", `{"name":"x","scopes":["CANARY","b","c"]}`, 422, "invalid_field", []string{"name", "scopes"}},
