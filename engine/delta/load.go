@@ -63,7 +63,7 @@ func load(ctx context.Context, b objstore.Bucket, opts Options, target int64) (*
 		return nil, vanished(err)
 	}
 	if seg.covered == seg.target && seg.head.object.Name != "" {
-		if head, err = readCommit(ctx, b, seg.target, opts.Limits); err != nil {
+		if head, err = readHead(ctx, b, seg.target, opts.Limits); err != nil {
 			return nil, vanished(err)
 		}
 		head.object = seg.head.object

@@ -1,6 +1,7 @@
 package delta
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -75,6 +76,27 @@ func decodeCommit(version int64, body []byte, limits action.Limits) (*commit, er
 		return nil, fmt.Errorf("commit %d: %w", version, err)
 	}
 	return &commit{version: version, actions: actions, digest: sha256.Sum256(body)}, nil
+}
+
+// readHead reads of a commit that a checkpoint covers only what the checkpoint
+// does not hold: its commitInfo, and the digest of its bytes.
+func readHead(ctx context.Context, b objstore.Bucket, version int64, limits action.Limits) (*commit, error) {
+	body, err := readObject(ctx, b, logpath.CommitName(version), int64(limits.CommitBytes))
+	if err != nil {
+		return nil, err
+	}
+	head := &commit{version: version, digest: sha256.Sum256(body)}
+	for line := range bytes.Lines(body) {
+		if !bytes.HasPrefix(line, []byte(`{"commitInfo"`)) {
+			continue
+		}
+		head.actions, err = action.DecodeCommit(line, limits)
+		if err != nil {
+			return nil, fmt.Errorf("commit %d: %w", version, err)
+		}
+		break
+	}
+	return head, nil
 }
 
 // Bounds of what is read at a time: commits, and bytes of them.

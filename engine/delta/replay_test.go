@@ -3,6 +3,7 @@ package delta_test
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"slices"
 	"testing"
 	"time"
@@ -88,7 +89,7 @@ func anyLog(t *rapid.T) [][]action.Action {
 }
 
 // model is an independent reconciliation: the newest action of each key wins.
-func model(log [][]action.Action) (live []string, bytes int64) {
+func model(log [][]action.Action) (live, gone []string, bytes int64) {
 	newest := map[string]*action.Add{}
 	for _, actions := range log {
 		for _, a := range actions {
@@ -104,10 +105,13 @@ func model(log [][]action.Action) (live []string, bytes int64) {
 		if a != nil {
 			live = append(live, key)
 			bytes += a.Size
+		} else {
+			gone = append(gone, key)
 		}
 	}
 	slices.Sort(live)
-	return live, bytes
+	slices.Sort(gone)
+	return live, gone, bytes
 }
 
 func put(t *rapid.T, b objstore.Bucket, name string, body []byte) {
@@ -157,12 +161,16 @@ func TestAllWaysToAVersionAgree(t *testing.T) {
 		if d := cmp.Diff(viewOf(fromCommits), viewOf(followed)); d != "" {
 			t.Fatalf("followed from %d of %d: %s", start, last, d)
 		}
-		live, total := model(log)
+		live, gone, total := model(log)
 		var got []string
 		for f := range fromCommits.Files() {
 			got = append(got, f.Add.Path+"|"+f.Add.DeletionVector.UniqueID())
 		}
 		slices.Sort(got)
+		tombs := slices.Sorted(maps.Keys(viewOf(fromCommits).Tombstones))
+		if !slices.Equal(gone, tombs) {
+			t.Fatalf("gone %v, tombstones %v", gone, tombs)
+		}
 		if !slices.Equal(live, got) || total != fromCommits.TotalBytes() || len(live) != fromCommits.NumFiles() {
 			t.Fatalf("live %v, bytes %d; got %v, %d", live, total, got, fromCommits.TotalBytes())
 		}
