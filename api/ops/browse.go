@@ -108,7 +108,7 @@ func (o Browse) sql(ctx context.Context, in BrowseInput, version, offset int64, 
 	if in.Where != "" {
 		// Alone, the condition must be one expression; then it is one in the
 		// statement too, whatever quotes, brackets or comments it holds.
-		if _, err := sqlguard.Parse(ctx, o.Queries.Parser, "SELECT (\n"+in.Where+"\n)", sqlguard.Options{Limits: o.Queries.Limits.Guard}); err != nil {
+		if _, err := sqlguard.Parse(ctx, o.Queries.Plans.parser, "SELECT (\n"+in.Where+"\n)", sqlguard.Options{Limits: o.Queries.Limits.Guard}); err != nil {
 			return "", invalid("where", "must be one SQL condition that is served")
 		}
 		b.WriteString("\nWHERE (\n" + in.Where + "\n)")

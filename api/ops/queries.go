@@ -21,7 +21,7 @@ type Queries struct {
 	Store   catalog.Store
 	Lake    *Lake
 	Tables  Tables
-	Parser  engine.Parser
+	Plans   *Plans
 	Pool    *sessions.Pool
 	Audit   *Auditor
 	Metrics *QueryMetrics
@@ -76,9 +76,8 @@ func (o *Queries) start(ctx context.Context, a Actor, q Query, run *Rows) error 
 		return err
 	}
 	lap := o.Metrics.start()
-	statement, err := sqlguard.Parse(ctx, o.Parser, q.SQL, sqlguard.Options{
-		Limits: o.Limits.Guard, Catalog: catalog.CatalogName, Schema: q.Schema, User: a.Email,
-	})
+	opts := sqlguard.Options{Limits: o.Limits.Guard, Catalog: catalog.CatalogName, Schema: q.Schema, User: a.Email}
+	statement, err := o.Plans.parse(ctx, q.SQL, opts)
 	if err != nil {
 		return err
 	}
@@ -98,7 +97,7 @@ func (o *Queries) start(ctx context.Context, a Actor, q Query, run *Rows) error 
 		return err
 	}
 	lap.done(phaseResolve)
-	plan, err := statement.Bind(ctx, o.Parser, relations)
+	plan, err := o.Plans.bind(ctx, statement, q.SQL, opts, relations)
 	if err != nil {
 		return err
 	}

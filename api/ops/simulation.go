@@ -99,11 +99,11 @@ func (o Simulation) subject(ctx context.Context, org catalog.OrgID, input Simula
 // count runs a statement of ours over the relation of the subject.
 func (o Simulation) count(ctx context.Context, a Actor, r sqlguard.Relation) (int64, error) {
 	const sql = "SELECT count(*) FROM simulated"
-	statement, err := sqlguard.Parse(ctx, o.Queries.Parser, sql, sqlguard.Options{})
+	statement, err := sqlguard.Parse(ctx, o.Queries.Plans.parser, sql, sqlguard.Options{})
 	if err != nil {
 		return 0, err
 	}
-	plan, err := statement.Bind(ctx, o.Queries.Parser, []sqlguard.Relation{r})
+	plan, err := statement.Bind(ctx, o.Queries.Plans.parser, []sqlguard.Relation{r})
 	if err != nil {
 		return 0, err
 	}

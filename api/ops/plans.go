@@ -1,0 +1,100 @@
+package ops
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"hash"
+	"maps"
+	"slices"
+
+	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/sqlguard"
+)
+
+// Plans parses and binds statements, and remembers those of the last ones: a
+// program sends the same texts again and again. What is remembered depends on
+// nothing but its key: the text, what names stand for, and every relation with
+// its version, columns and predicate. A changed policy, attribute or table makes
+// another key.
+type Plans struct {
+	parser     engine.Parser
+	statements *recent[*sqlguard.Query]
+	bound      *recent[*sqlguard.Plan]
+}
+
+const (
+	maxPlans = 512
+	// maxPlanText bounds what one entry can weigh.
+	maxPlanText = 16 << 10
+)
+
+// NewPlans returns an empty memory of plans over parser.
+func NewPlans(parser engine.Parser) *Plans {
+	return &Plans{parser: parser, statements: newRecent[*sqlguard.Query](maxPlans), bound: newRecent[*sqlguard.Plan](maxPlans)}
+}
+
+func (p *Plans) parse(ctx context.Context, sql string, opts sqlguard.Options) (*sqlguard.Query, error) {
+	parse := func() (*sqlguard.Query, error) { return sqlguard.Parse(ctx, p.parser, sql, opts) }
+	if len(sql) > maxPlanText {
+		return parse()
+	}
+	return p.statements.get(statementKey(sql, opts), parse)
+}
+
+// bind is Query.Bind for a statement that parse returned for the same text and
+// options.
+func (p *Plans) bind(ctx context.Context, statement *sqlguard.Query, sql string, opts sqlguard.Options, relations []sqlguard.Relation) (*sqlguard.Plan, error) {
+	bind := func() (*sqlguard.Plan, error) { return statement.Bind(ctx, p.parser, relations) }
+	if len(sql) > maxPlanText {
+		return bind()
+	}
+	return p.bound.get(statementKey(sql, opts)+relationsKey(relations), bind)
+}
+
+func statementKey(sql string, opts sqlguard.Options) string {
+	k := key{sha256.New()}
+	k.text(sql, opts.Catalog, opts.Schema, opts.User, opts.Version)
+	return k.sum()
+}
+
+func relationsKey(relations []sqlguard.Relation) string {
+	k := key{sha256.New()}
+	for _, r := range relations {
+		k.text(r.Source.Location, r.Source.Incarnation, r.Predicate, r.Inline)
+		k.numbers(r.Source.Version, int64(len(r.Columns)), int64(len(r.ColumnExpr)), flag(r.Filtered), flag(r.KeepWhole))
+		for _, c := range r.Columns {
+			k.text(c.Name, c.Type)
+			k.numbers(flag(c.Nullable))
+		}
+		for _, name := range slices.Sorted(maps.Keys(r.ColumnExpr)) {
+			k.text(name, r.ColumnExpr[name])
+		}
+	}
+	return k.sum()
+}
+
+// key hashes fields so that two different lists of fields never run together.
+type key struct{ hash.Hash }
+
+func (k key) text(fields ...string) {
+	for _, f := range fields {
+		k.numbers(int64(len(f)))
+		_, _ = k.Write([]byte(f)) // a hash takes everything
+	}
+}
+
+func (k key) numbers(fields ...int64) {
+	for _, f := range fields {
+		_, _ = k.Write(binary.LittleEndian.AppendUint64(nil, uint64(f)))
+	}
+}
+
+func (k key) sum() string { return string(k.Sum(nil)) }
+
+func flag(b bool) int64 {
+	if b {
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,91 @@
+package ops
+
+import (
+	"errors"
+	"reflect"
+	"strconv"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/sqlguard"
+)
+
+// TestEveryFieldOfARelationIsInTheKey changes one field after the other: a plan
+// that is kept under too small a key would show a caller another one's rows.
+func TestEveryFieldOfARelationIsInTheKey(t *testing.T) {
+	base := sqlguard.Relation{
+		Columns: []engine.Column{{Name: "a", Type: "BIGINT"}}, Source: engine.Source{Location: "/t", Version: 1, Incarnation: "i"},
+		Predicate: "p", ColumnExpr: map[string]string{"a": "e"}, Inline: "x",
+	}
+	seen := map[string]string{relationsKey([]sqlguard.Relation{base}): "base", relationsKey(nil): "nothing", relationsKey([]sqlguard.Relation{base, base}): "twice"}
+	var walk func(path string, v reflect.Value, relation func() sqlguard.Relation)
+	check := func(path string, changed sqlguard.Relation) {
+		key := relationsKey([]sqlguard.Relation{changed})
+		require.NotContains(t, seen, key, path)
+		seen[key] = path
+	}
+	walk = func(path string, v reflect.Value, relation func() sqlguard.Relation) {
+		switch v.Kind() {
+		case reflect.Struct:
+			for i := range v.NumField() {
+				walk(path+"."+v.Type().Field(i).Name, v.Field(i), relation)
+			}
+		case reflect.Slice:
+			walk(path+"[0]", v.Index(0), relation)
+		case reflect.Map:
+			old := v.MapIndex(reflect.ValueOf("a"))
+			v.SetMapIndex(reflect.ValueOf("a"), reflect.ValueOf("other"))
+			check(path, relation())
+			v.SetMapIndex(reflect.ValueOf("a"), old)
+		case reflect.String:
+			old := v.String()
+			v.SetString(old + "!")
+			check(path, relation())
+			v.SetString(old)
+		case reflect.Int64:
+			v.SetInt(v.Int() + 1)
+			check(path, relation())
+			v.SetInt(v.Int() - 1)
+		case reflect.Bool:
+			v.SetBool(!v.Bool())
+			check(path, relation())
+			v.SetBool(!v.Bool())
+		default:
+			t.Fatalf("%s is of a kind that the key does not know: %s", path, v.Kind())
+		}
+	}
+	walk("Relation", reflect.ValueOf(&base).Elem(), func() sqlguard.Relation { return base })
+	require.Len(t, seen, 3+11)
+}
+
+func TestFieldsDoNotRunTogether(t *testing.T) {
+	require.NotEqual(t, statementKey("ab", sqlguard.Options{Catalog: "c"}), statementKey("a", sqlguard.Options{Catalog: "bc"}))
+	require.NotEqual(t, statementKey("a", sqlguard.Options{User: "u"}), statementKey("a", sqlguard.Options{Version: "u"}))
+}
+
+func TestRecentKeepsWhatWasUsedLast(t *testing.T) {
+	r := newRecent[string](3)
+	made := 0
+	get := func(key string) string {
+		v, err := r.get(key, func() (string, error) { made++; return "value of " + key, nil })
+		require.NoError(t, err)
+		return v
+	}
+	for i := range 3 {
+		get(strconv.Itoa(i))
+	}
+	require.Equal(t, "value of 0", get("0"))
+	require.Equal(t, 3, made)
+	get("3") // drops 1, the oldest in use
+	get("0")
+	get("2")
+	require.Equal(t, 4, made)
+	get("1")
+	require.Equal(t, 5, made)
+	_, err := r.get("failing", func() (string, error) { return "", errors.New("no") })
+	require.Error(t, err)
+	get("failing")
+	require.Equal(t, 6, made, "a failure is not kept")
+}
