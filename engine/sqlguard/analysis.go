@@ -19,9 +19,17 @@ type analysis struct {
 	// unnamed are result expressions without alias that an edit will change.
 	unnamed []*node
 	ctes    int
-	params  map[string]bool
+	// distances counts the calls of quadratic text functions.
+	distances int
+	params    map[string]bool
 	// exists is the SELECT directly inside EXISTS: its star needs no column.
 	exists *node
+	// reduces counts the calls of list_reduce.
+	reduces int
+	// lambdas is the number of lambdas around the walk; nested says that the
+	// lambda that it left last contained another.
+	lambdas int
+	nested  bool
 	// unnested is the argument of the unnest that was seen last.
 	unnested *node
 	// recursive maps the node of a recursive CTE to its name.
@@ -122,6 +130,9 @@ func (a *analysis) fields(n *node, k kind, sc *scope) *Error {
 	shape := f.shapes[tag]
 	for i, key := range n.keys {
 		if err := a.walk(n.vals[i], shape[key], sc); err != nil {
+			if err.pos == 0 {
+				err.at(n)
+			}
 			return err
 		}
 	}

@@ -13,8 +13,11 @@ const (
 	maxRepeat     = 10_000    // result of repeat over computed arguments, bytes
 	maxRepeatText = 100_000   // result of repeat over constants, bytes
 	maxWidth      = 1_000     // field widths of format, printf and bar
-	maxDistance   = 1_000     // length of texts whose distance is computed, bytes
-	maxReduce     = 10_000    // elements folded by list_reduce
+	maxDistance   = 250       // length of texts whose distance is computed, bytes
+	manyDistances = 100       // the same in a statement with more than two distances
+	maxDistances  = 16        // distances in one statement
+	maxReduce     = 5_000     // elements folded by list_reduce
+	manyReduced   = 1_000     // the same in a statement with more than two of them
 	maxReplace    = 200_000   // length of a text times that of its replacement, bytes
 	maxSeparator  = 100       // separator of array_to_string, bytes
 	maxSeries     = 10_000    // elements of a list that range makes
@@ -34,23 +37,18 @@ func init() {
 	argumentRules = map[string]func(a *analysis, n *node, namespace string) *Error{
 		"length":      func(a *analysis, n *node, _ string) *Error { return a.bound(n, 1, "", maxPad) },
 		"bar":         func(a *analysis, n *node, _ string) *Error { return a.bound(n, 3, "", maxWidth) },
-		"reduce":      func(a *analysis, n *node, _ string) *Error { return a.bound(n, 0, "len", maxReduce) },
+		"reduce":      reduceRule,
 		"replacement": replaceRule,
 		"separator":   func(_ *analysis, n *node, _ string) *Error { return separatorRule(n, 1) },
 		"resize":      func(a *analysis, n *node, _ string) *Error { return a.bound(n, 1, "", maxResize) },
 		"bits":        func(a *analysis, n *node, _ string) *Error { return a.bound(n, 1, "", maxBits) },
 		"bins":        func(a *analysis, n *node, _ string) *Error { return a.bound(n, 2, "", maxBins) },
-		"distance": func(a *analysis, n *node, _ string) *Error {
-			if err := a.bound(n, 0, "strlen", maxDistance); err != nil {
-				return err
-			}
-			return a.bound(n, 1, "strlen", maxDistance)
-		},
-		"repeat":    repeatRule,
-		"format":    formatRule,
-		"series":    seriesRule,
-		"aggregate": aggregateRule,
-		"jsontype":  jsonTypeRule,
+		"distance":    distanceRule,
+		"repeat":      repeatRule,
+		"format":      formatRule,
+		"series":      seriesRule,
+		"aggregate":   aggregateRule,
+		"jsontype":    jsonTypeRule,
 	}
 }
 
@@ -60,6 +58,41 @@ func argument(n *node, i int) *node {
 		return args[i].(*node)
 	}
 	return nil
+}
+
+// distanceRule bounds the lengths of texts that are compared in time quadratic
+// in them: an interrupt waits for the whole vector, and for all distances that
+// stand in one operator.
+func distanceRule(a *analysis, n *node, _ string) *Error {
+	a.distances++
+	if a.distances > maxDistances {
+		return refuse(CodeTooComplex, "", "more than %d text distances in one statement", maxDistances)
+	}
+	for i := range 2 {
+		if err := a.boundLater(n, i, "strlen", maxDistance, func() int64 {
+			if a.distances > 2 {
+				return manyDistances
+			}
+			return maxDistance
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// reduceRule bounds the lists that list_reduce folds.
+func reduceRule(a *analysis, n *node, _ string) *Error {
+	if a.lambdas > 0 {
+		return nil // bounded already
+	}
+	a.reduces++
+	return a.boundLater(n, 0, "len", maxReduce, func() int64 {
+		if a.reduces > 2 {
+			return manyReduced
+		}
+		return maxReduce
+	})
 }
 
 // formatRule takes constant formats with small widths only.

@@ -14,7 +14,11 @@ func (a *analysis) function(n *node, namespace string, sc *scope) *Error {
 	if args := n.list("children"); len(args) > 0 && n.is("function_name", "unnest") {
 		a.unnested = args[0].(*node)
 	}
-	if err := a.fields(n, kExpr, sc); err != nil {
+	if takesLambda(n) {
+		if err := a.lambdaCall(n, sc); err != nil {
+			return err
+		}
+	} else if err := a.fields(n, kExpr, sc); err != nil {
 		return err
 	}
 	if isInterval(n) {

@@ -53,3 +53,26 @@ func TestNear(t *testing.T) {
 	require.Empty(t, sqlguard.Near("zzzzzz", []string{"upper", "lower"}))
 	require.Len(t, sqlguard.Near("co1", []string{"col", "con", "cos", "cot"}), 3)
 }
+
+// TestMacroCopies compares the table of macros that repeat an argument with
+// what the engine's macros do.
+func TestMacroCopies(t *testing.T) {
+	conn := open(t)
+	rows, err := conn.QueryContext(t.Context(), `SELECT function_name, max(copies) FROM (
+		SELECT function_name, len(regexp_extract_all(macro_definition, '\b' || regexp_escape(unnest(parameters)) || '\b')) AS copies
+		FROM duckdb_functions() WHERE function_type = 'macro') GROUP BY 1`)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, rows.Close()) }()
+	checked := 0
+	for rows.Next() {
+		var name string
+		var copies int
+		require.NoError(t, rows.Scan(&name, &copies))
+		if f, ok := sqlguard.LookupFunction("scalar", name); ok && f.Class != sqlguard.Deny {
+			require.GreaterOrEqual(t, sqlguard.MacroCopies(name), copies, name)
+			checked++
+		}
+	}
+	require.NoError(t, rows.Err())
+	require.Greater(t, checked, 50)
+}

@@ -72,18 +72,24 @@ func typed(n *node, typ string) *node {
 // bound limits an argument: its value when measure is empty, else what the
 // function of that name says about it.
 func (a *analysis) bound(n *node, i int, measure string, limit int64) *Error {
+	return a.boundLater(n, i, measure, limit, func() int64 { return limit })
+}
+
+// boundLater is bound for a limit that is known when the whole statement was
+// seen; most is the largest that it can be.
+func (a *analysis) boundLater(n *node, i int, measure string, most int64, limit func() int64) *Error {
 	arg := argument(n, i)
 	if arg == nil {
 		return nil
 	}
 	if lit, ok := constantOf(arg); ok {
-		over := lit.family == litText && int64(len(lit.text)) > limit
+		over := lit.family == litText && int64(len(lit.text)) > most
 		if measure == "" {
 			v, isNum := new(big.Float).SetString(lit.text)
-			over = isNum && v.Cmp(new(big.Float).SetInt64(limit)) > 0
+			over = isNum && v.Cmp(new(big.Float).SetInt64(most)) > 0
 		}
 		if over {
-			return refuse(CodeArgument, "", "argument %d exceeds the limit of %d", i+1, limit)
+			return refuse(CodeArgument, "", "argument %d exceeds the limit of %d", i+1, most)
 		}
 		if measure == "" && lit.family != litText || measure != "" && lit.family == litText {
 			return nil
@@ -103,7 +109,7 @@ func (a *analysis) bound(n *node, i int, measure string, limit int64) *Error {
 			if measure != "" {
 				size = callNode(measure, false, size)
 			}
-			return caseNode(greaterNode(size, intNode(limit)), guardError(), use("x"))
+			return caseNode(greaterNode(size, intNode(limit())), guardError(), use("x"))
 		})
 		guarded.set("alias", alias)
 		n.list("children")[i] = guarded

@@ -14,6 +14,8 @@ func seriesRule(a *analysis, n *node, namespace string) *Error {
 	switch {
 	case namespace == "table":
 		limit = maxSeriesRows
+	case a.lambdas > 0:
+		limit = maxInnerRange
 	case a.unnested == n && !contains(n, "COLUMN_REF") && !contains(n, "SUBQUERY"):
 		limit = maxUnnested
 	}

@@ -124,7 +124,7 @@ func (c *shapeCheck) plain(v any, k kind) *Error {
 			return refuse(CodeSyntaxNode, "", "a name holds a zero byte")
 		}
 		if len(s) > c.limits.Identifier {
-			return refuse(CodeTooComplex, s[:32], "a name is longer than %d bytes", c.limits.Identifier)
+			return refuse(CodeTooComplex, s[:min(len(s), 32)], "a name is longer than %d bytes", c.limits.Identifier)
 		}
 	case kBool:
 		if _, ok := v.(bool); !ok {
