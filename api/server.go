@@ -24,6 +24,7 @@ func (s Server) Serve(ctx context.Context, l net.Listener) error {
 	server := &http.Server{
 		Handler:           s.Handler,
 		ReadHeaderTimeout: 10 * time.Second,
+		ReadTimeout:       time.Minute, // no operation takes a stream
 		IdleTimeout:       2 * time.Minute,
 		// Larger than what the middleware takes, which answers in its own way.
 		MaxHeaderBytes: 64 << 10,

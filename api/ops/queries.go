@@ -3,6 +3,7 @@ package ops
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/lakewarden/lakewarden/auth"
 	"github.com/lakewarden/lakewarden/catalog"
+	"github.com/lakewarden/lakewarden/catalog/authz"
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/delta"
 	"github.com/lakewarden/lakewarden/engine/sqlguard"
@@ -92,7 +94,7 @@ func (o *Queries) start(ctx context.Context, a Actor, q Query, run *Rows) error 
 	if err != nil {
 		return err
 	}
-	relations, err := o.relations(ctx, a, tables)
+	relations, err := o.relations(ctx, a, tables, run)
 	if err != nil {
 		return err
 	}
@@ -239,7 +241,7 @@ func (o *Queries) unknownTable(ctx context.Context, a Actor, ref sqlguard.TableR
 
 // relations turns tables into what the statement may read of them: the columns
 // and the rows that the caller's policies leave.
-func (o *Queries) relations(ctx context.Context, a Actor, used []usedTable) ([]sqlguard.Relation, error) {
+func (o *Queries) relations(ctx context.Context, a Actor, used []usedTable, run *Rows) ([]sqlguard.Relation, error) {
 	if len(used) == 0 {
 		return nil, nil
 	}
@@ -260,8 +262,26 @@ func (o *Queries) relations(ctx context.Context, a Actor, used []usedTable) ([]s
 		if relations[i], err = relation(u, policies, subjectOf(member)); err != nil {
 			return nil, err
 		}
+		run.reads(u, policies.on(u.located.DeltaID, relations[i].Columns))
 	}
-	return relations, nil
+	return relations, o.keepWhole(ctx, a, relations)
+}
+
+// keepWhole leaves conditions of the statement out of filtered copies where the
+// organisation asks for it: the time that a copy takes then tells nothing.
+func (o *Queries) keepWhole(ctx context.Context, a Actor, relations []sqlguard.Relation) error {
+	if !slices.ContainsFunc(relations, func(r sqlguard.Relation) bool { return r.Filtered }) {
+		return nil
+	}
+	// A setting of the organisation holds whatever the caller may read.
+	org, err := o.Store.Organisation(authz.System(ctx, "barrier setting"), a.Org)
+	if err != nil {
+		return err
+	}
+	for i := range relations {
+		relations[i].KeepWhole = org.Config.Enabled(catalog.FeatureRowFilterBarrierAlways)
+	}
+	return nil
 }
 
 func relation(u usedTable, policies enforced, s subject) (sqlguard.Relation, error) {

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"sync"
 	"time"
@@ -35,6 +36,7 @@ type Rows struct {
 	cancel  context.CancelFunc
 	held    *sessions.Held
 	explain func(error) error
+	tables  []readTable
 	rows    int64
 	err     error
 	once    sync.Once
@@ -79,6 +81,22 @@ func (r *Rows) Close() error {
 // Elapsed is the time since the statement was accepted.
 func (r *Rows) Elapsed() time.Duration { return time.Since(r.started) }
 
+// readTable is a table that a statement read, with the policies that were
+// applied, for the audit log.
+type readTable struct {
+	ID       catalog.DeltaID `json:"id"`
+	Version  int64           `json:"version"`
+	Policies []string        `json:"policies"`
+}
+
+func (r *Rows) reads(u usedTable, applied []catalog.Policy) {
+	t := readTable{ID: u.located.DeltaID, Version: u.snap.Version(), Policies: make([]string, len(applied))}
+	for i, p := range applied {
+		t.Policies[i] = fmt.Sprintf("%s@%d", p.ID, p.Version)
+	}
+	r.tables = append(r.tables, t)
+}
+
 // failed records a statement that never started.
 func (r *Rows) failed(err error) { r.record(err) }
 
@@ -90,7 +108,7 @@ func (r *Rows) record(err error) {
 	}
 	sum := sha256.Sum256([]byte(r.sql))
 	details, _ := json.Marshal(map[string]any{
-		"sql_sha256": hex.EncodeToString(sum[:]), "rows": r.rows, "elapsed_ms": r.Elapsed().Milliseconds(),
+		"sql_sha256": hex.EncodeToString(sum[:]), "rows": r.rows, "elapsed_ms": r.Elapsed().Milliseconds(), "tables": r.tables,
 	})
 	entry := catalog.AuditEntry{
 		Org: r.actor.Org, User: r.actor.User, Action: "query.run", Resource: "query/" + r.ID,

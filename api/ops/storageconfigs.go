@@ -72,13 +72,19 @@ func (o StorageConfigs) Create(ctx context.Context, in NewStorageConfig) (catalo
 	if err != nil {
 		return config, err
 	}
-	if err := os.MkdirAll(root, 0o750); err != nil {
-		return config, errors.Join(invalid("root", "cannot be made"), o.Store.DeleteStorageConfig(ctx, a.Viewer, config.ID, catalog.AnyVersion))
+	err = os.MkdirAll(root, 0o750)
+	if err != nil {
+		err = invalid("root", "cannot be made")
+	} else {
+		// A table that cannot be read does not stand against the configuration:
+		// POST …/discover reports it. A root that cannot be listed does.
+		_, err = o.Tables.discover(ctx, a.Viewer, config, false)
 	}
-	// The configuration stands whatever discovery finds; a broken table is
-	// reported by POST …/discover.
-	_, err = o.Tables.discover(ctx, a.Viewer, config, false)
-	return config, err
+	if err != nil {
+		undo := context.WithoutCancel(ctx)
+		return config, errors.Join(err, o.Store.DeleteStorageConfig(undo, a.Viewer, config.ID, catalog.AnyVersion))
+	}
+	return config, nil
 }
 
 func (o StorageConfigs) mayCreate(a Actor, in NewStorageConfig) (catalog.WorkspaceID, error) {
