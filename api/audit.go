@@ -24,7 +24,7 @@ func audit(auditor *ops.Auditor) func(huma.Context, func(huma.Context)) {
 		}
 		url := ctx.URL()
 		entry := catalog.AuditEntry{
-			Action: ctx.Operation().OperationID, Resource: clip(url.Path), Outcome: outcomeOf(ctx.Status()),
+			Action: ctx.Operation().OperationID, Resource: url.Path, Outcome: outcomeOf(ctx.Status()),
 			RequestID: problem.RequestID(ctx.Context()),
 		}
 		entry.Details, _ = json.Marshal(map[string]int{"status": ctx.Status()}) // an integer: cannot fail
@@ -46,10 +46,4 @@ func outcomeOf(status int) catalog.Outcome {
 		return catalog.OutcomeDeny
 	}
 	return catalog.OutcomeError
-}
-
-// clip keeps a resource within what the audit log takes.
-func clip(path string) string {
-	const longest = 1000
-	return path[:min(len(path), longest)]
 }

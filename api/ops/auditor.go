@@ -2,7 +2,9 @@ package ops
 
 import (
 	"context"
+	"encoding/json"
 	"log/slog"
+	"strings"
 	"sync"
 	"time"
 
@@ -24,6 +26,8 @@ const (
 	auditBuffer = 4096
 	auditBatch  = 256
 	auditFlush  = 500 * time.Millisecond
+
+	maxAuditResource = 1000
 )
 
 // NewAuditor starts the writer. system is the context under which entries are
@@ -41,7 +45,20 @@ func (a *Auditor) Record(entry catalog.AuditEntry) {
 	if entry.At.IsZero() {
 		entry.At = time.Now().UTC()
 	}
-	a.entries <- entry
+	a.entries <- storable(entry)
+}
+
+// storable mends what a caller can make of a path or a statement, so that the
+// catalog takes the entry: a call must not get around the log by being odd.
+func storable(entry catalog.AuditEntry) catalog.AuditEntry {
+	entry.Resource = strings.ReplaceAll(strings.ToValidUTF8(entry.Resource, "\uFFFD"), "\x00", "\uFFFD")
+	if len(entry.Resource) > maxAuditResource {
+		entry.Resource = strings.ToValidUTF8(entry.Resource[:maxAuditResource], "")
+	}
+	if entry.Validate() != nil {
+		entry.Details = json.RawMessage(`{"details":"too large"}`)
+	}
+	return entry
 }
 
 // Close writes what is buffered. Callers stop recording first.
@@ -59,7 +76,7 @@ func (a *Auditor) run(ctx context.Context) {
 		select {
 		case e, open := <-a.entries:
 			if !open {
-				a.flush(ctx, batch)
+				a.oneByOne(ctx, a.flush(ctx, batch))
 				return
 			}
 			if batch = append(batch, e); len(batch) == auditBatch {
@@ -71,9 +88,8 @@ func (a *Auditor) run(ctx context.Context) {
 	}
 }
 
-// flush keeps the batch for the next turn when the catalog does not answer. An
-// entry that the catalog refuses is written to the log instead, and the others
-// go in one by one.
+// flush keeps the batch for the next turn when the catalog does not answer, and
+// returns what is left of it.
 func (a *Auditor) flush(ctx context.Context, batch []catalog.AuditEntry) []catalog.AuditEntry {
 	if len(batch) == 0 {
 		return batch
@@ -86,11 +102,16 @@ func (a *Auditor) flush(ctx context.Context, batch []catalog.AuditEntry) []catal
 		a.log.Warn("audit entries wait for the catalog", "entries", len(batch), "error", err)
 		return batch
 	}
+	a.oneByOne(ctx, batch)
+	return batch[:0]
+}
+
+// oneByOne stores what can be stored and writes the rest to the log.
+func (a *Auditor) oneByOne(ctx context.Context, batch []catalog.AuditEntry) {
 	for _, e := range batch {
 		if err := a.store.AppendAudit(ctx, e); err != nil {
 			a.log.Error("audit entry not stored", "action", e.Action, "resource", e.Resource,
 				"outcome", e.Outcome, "user", e.User, "request_id", e.RequestID, "at", e.At, "error", err)
 		}
 	}
-	return batch[:0]
 }

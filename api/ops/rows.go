@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 	"time"
 
@@ -94,7 +95,9 @@ func (r *Rows) reads(u usedTable, applied []catalog.Policy) {
 	for i, p := range applied {
 		t.Policies[i] = fmt.Sprintf("%s@%d", p.ID, p.Version)
 	}
-	r.tables = append(r.tables, t)
+	if !slices.ContainsFunc(r.tables, func(known readTable) bool { return known.ID == t.ID && known.Version == t.Version }) {
+		r.tables = append(r.tables, t)
+	}
 }
 
 // failed records a statement that never started.
