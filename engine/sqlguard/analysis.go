@@ -255,7 +255,7 @@ func (a *analysis) selectNode(n *node, sc *scope, exists bool) *Error {
 // expression by its text; where an edit changes the text the old one becomes
 // the alias.
 func (a *analysis) resultColumn(e *node, sc *scope) *Error {
-	before := len(a.edits)
+	before, tables := len(a.edits), len(a.q.tables)
 	if err := a.expr(e, sc); err != nil {
 		return err
 	}
@@ -264,7 +264,12 @@ func (a *analysis) resultColumn(e *node, sc *scope) *Error {
 		return nil
 	}
 	switch {
-	case len(a.edits) == before || contains(e, "STAR"):
+	case len(a.edits) == before:
+	case contains(e, "STAR"):
+		if len(a.q.tables) > tables {
+			// Its columns are named by the engine, after our relations.
+			return refuse(CodeSyntaxNode, "COLUMNS", "give an expression of COLUMNS and a subquery an alias").at(e)
+		}
 	case e.is("class", "COLUMN_REF"):
 		names := e.strings("column_names")
 		a.edit(func() { e.set("alias", names[len(names)-1]) })
@@ -274,7 +279,8 @@ func (a *analysis) resultColumn(e *node, sc *scope) *Error {
 	return nil
 }
 
-// contains reports whether an expression of a class stands in e.
+// contains reports whether an expression of a class stands in e itself, and not
+// in a subquery of it.
 func contains(v any, class string) bool {
 	switch v := v.(type) {
 	case *node:
@@ -284,8 +290,8 @@ func contains(v any, class string) bool {
 		if v.is("class", class) {
 			return true
 		}
-		for _, x := range v.vals {
-			if contains(x, class) {
+		for i, x := range v.vals {
+			if v.keys[i] != "subquery" && contains(x, class) {
 				return true
 			}
 		}

@@ -165,7 +165,7 @@ func (q *Query) parse(ctx context.Context, parser engine.Parser) error {
 
 // readTree decodes the parser's answer and holds it against the grammar.
 func readTree(raw []byte, limits Limits) (*node, *Error) {
-	root, err := decodeTree(raw, limits.Depth)
+	root, err := decodeTree(raw, limits.Depth, false)
 	switch {
 	case errors.Is(err, errDepth):
 		return nil, refuse(CodeTooComplex, "", "the statement is nested too deeply")

@@ -87,6 +87,7 @@ func (a *analysis) baseTable(n *node, sc *scope) *Error {
 		return err.at(n)
 	}
 	a.q.tables = append(a.q.tables, use)
+	a.rename() // a result column around it must not get the name of our relation
 	if sel := nearestSelect(sc); sel != nil {
 		sel.tables = append(sel.tables, use)
 	}

@@ -1,13 +1,6 @@
 package sqlguard
 
-import (
-	"bytes"
-	"errors"
-	"io"
-	"strings"
-
-	"github.com/go-json-experiment/json/jsontext"
-)
+import "github.com/go-json-experiment/json/jsontext"
 
 // node is one JSON object of DuckDB's tree. Values are *node, []any, string,
 // number, bool or nil. Order of fields is kept, so that printing is stable.
@@ -95,96 +88,6 @@ func (n *node) clone() *node {
 		out.vals[i] = cloneValue(v)
 	}
 	return out
-}
-
-var errDepth = errors.New("tree too deep")
-
-// decodeTree reads the output of the parser. Duplicate fields, trailing text
-// and invalid UTF-8 are errors.
-func decodeTree(text []byte, maxDepth int) (*node, error) {
-	d := decoder{in: jsontext.NewDecoder(bytes.NewReader(text)), keys: map[string]string{}, depth: maxDepth}
-	v, err := d.value(0)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := d.in.ReadToken(); err != io.EOF {
-		return nil, errors.New("text after the tree")
-	}
-	n, ok := v.(*node)
-	if !ok {
-		return nil, errors.New("tree is not an object")
-	}
-	return n, nil
-}
-
-type decoder struct {
-	in    *jsontext.Decoder
-	keys  map[string]string // field names, each allocated once
-	depth int
-}
-
-func (d *decoder) value(depth int) (any, error) {
-	if depth > d.depth {
-		return nil, errDepth
-	}
-	tok, err := d.in.ReadToken()
-	if err != nil {
-		return nil, err
-	}
-	switch tok.Kind() {
-	case 'n':
-		return nil, nil
-	case 't':
-		return true, nil
-	case 'f':
-		return false, nil
-	case '"':
-		return tok.String(), nil
-	case '0':
-		return number(tok.String()), nil
-	case '[':
-		out := []any{}
-		for d.in.PeekKind() != ']' {
-			v, err := d.value(depth + 1)
-			if err != nil {
-				return nil, err
-			}
-			out = append(out, v)
-		}
-		_, err := d.in.ReadToken()
-		return out, err
-	case '{':
-		return d.object(depth)
-	}
-	return nil, errors.New("unexpected token")
-}
-
-func (d *decoder) object(depth int) (any, error) {
-	n := &node{keys: make([]string, 0, 8), vals: make([]any, 0, 8)}
-	for d.in.PeekKind() != '}' {
-		tok, err := d.in.ReadToken()
-		if err != nil {
-			return nil, err
-		}
-		if tok.Kind() != '"' {
-			return nil, errors.New("field name expected")
-		}
-		key := tok.String()
-		if k, ok := d.keys[key]; ok {
-			key = k
-		} else {
-			key = strings.Clone(key)
-			d.keys[key] = key
-		}
-		v, err := d.value(depth + 1)
-		if err != nil {
-			return nil, err
-		}
-		n.keys = append(n.keys, key)
-		n.vals = append(n.vals, v)
-	}
-	_, err := d.in.ReadToken()
-	return n, err
 }
 
 // encode appends the JSON of v.

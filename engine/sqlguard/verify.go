@@ -15,7 +15,7 @@ func verify(ctx context.Context, parser engine.Parser, want *node, sql string) e
 	if err != nil {
 		return unprintable(ctx, err)
 	}
-	root, err := decodeTree(raw, 1<<20)
+	root, err := decodeTree(raw, 1<<20, true)
 	if err != nil || root.flag("error") || len(root.list("statements")) != 1 {
 		return refuse(CodePrinter, "", "the statement cannot be passed on unchanged")
 	}
@@ -67,7 +67,7 @@ func collapseValues(n *node) {
 		}
 	}
 	if len(sel.list("modifiers")) > 0 || len(sel.list("group_sets")) > 0 || len(sel.child("cte_map").list("map")) > 0 ||
-		!sel.is("aggregate_handling", "STANDARD_HANDLING") {
+		!isDefault(sel.str("aggregate_handling")) {
 		return
 	}
 	n.become(from)
@@ -138,12 +138,19 @@ func equal(a, b any) bool {
 			return isDefault(a) && isDefault(b)
 		}
 		for i, k := range x.keys {
-			if k != "query_location" && !equal(x.vals[i], y.get(k)) {
+			other := y.get(k)
+			if other == nil && trueByDefault[k] {
+				other = true
+			}
+			if k != "query_location" && !equal(x.vals[i], other) {
 				return false
 			}
 		}
 		for i, k := range y.keys {
-			if k != "query_location" && x.get(k) == nil && !isDefault(y.vals[i]) {
+			if k == "query_location" || x.get(k) != nil {
+				continue
+			}
+			if trueByDefault[k] && y.vals[i] != true || !trueByDefault[k] && !isDefault(y.vals[i]) {
 				return false
 			}
 		}
@@ -162,6 +169,9 @@ func equal(a, b any) bool {
 	}
 	return a == b || isDefault(a) && isDefault(b)
 }
+
+// trueByDefault are the flags that mean true when they are left out.
+var trueByDefault = set("setop_all", "union_all")
 
 // isDefault reports the values that a field has when it is left out.
 func isDefault(v any) bool {
