@@ -109,8 +109,8 @@ func tableColumns(snap *delta.Snapshot) []Column {
 }
 
 // History lists versions below before, newest first; before zero means all. To
-// a caller whose rows are filtered it tells neither metrics nor parameters: both
-// can speak of hidden rows.
+// a caller whose rows are filtered it tells neither metrics nor parameters, nor
+// whether files were taken away: all can speak of hidden rows.
 func (o Tables) History(ctx context.Context, path TablePath, limit int, before int64) ([]TableVersion, error) {
 	a, t, snap, err := o.find(ctx, path)
 	if err != nil {
@@ -126,7 +126,7 @@ func (o Tables) History(ctx context.Context, path TablePath, limit int, before i
 	}
 	if filter.Restricted {
 		for i := range entries {
-			entries[i].OperationMetrics, entries[i].OperationParameters = nil, nil
+			entries[i].OperationMetrics, entries[i].OperationParameters, entries[i].IsBlindAppend = nil, nil, nil
 		}
 	}
 	return entries, nil

@@ -1,0 +1,36 @@
+package sqlguard_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lakewarden/lakewarden/engine/sqlguard"
+)
+
+// TestResultColumnsAreNamedAsWritten: the engine names a column without alias by
+// its text, in which the names of our relations must not stand: they digest the
+// caller's predicate and the table's files.
+func TestResultColumnsAreNamedAsWritten(t *testing.T) {
+	w := newWorld(t, shopSetup, shopPredicates)
+	for _, s := range []string{
+		"SELECT (SELECT count(*) FROM customers)",
+		"SELECT (SELECT max(name) FROM customers) || 'x', 1 + (SELECT id FROM orders ORDER BY id LIMIT 1)",
+		"SELECT EXISTS (SELECT * FROM customers WHERE id = 3), NOT EXISTS (FROM orders)",
+		"SELECT id IN (SELECT customer_id FROM orders) FROM customers ORDER BY id LIMIT 3",
+		"SELECT count(*) FILTER (WHERE id IN (SELECT customer_id FROM orders)) FROM customers",
+		"SELECT * FROM (SELECT (SELECT count(*) FROM customers)) x",
+		"SELECT x FROM (SELECT (SELECT count(*) FROM customers)) x",
+		"DESCRIBE SELECT (SELECT count(*) FROM customers)",
+		"SELECT [(SELECT count(*) FROM customers)], {'a': (SELECT count(*) FROM customers)}",
+		"SELECT (SELECT count(*) FROM customers) UNION ALL SELECT (SELECT count(*) FROM orders)",
+		"SELECT COLUMNS('^i.*') + 1, (SELECT count(*) FROM orders) FROM customers ORDER BY 1 LIMIT 1",
+		"WITH c AS (SELECT id FROM customers) SELECT (SELECT count(*) FROM c), EXISTS (SELECT * FROM c)",
+		"SELECT (WITH c AS (SELECT id FROM customers) SELECT count(*) FROM c)",
+		"SELECT array(SELECT id FROM customers WHERE id < 3 ORDER BY id)",
+	} {
+		t.Run(s, func(t *testing.T) { w.compare(t, s) })
+	}
+	_, err := parse(t, "SELECT COLUMNS('^i.*') + (SELECT count(*) FROM orders) FROM customers")
+	require.Equal(t, sqlguard.CodeSyntaxNode, codeOf(err), "%v", err)
+}
