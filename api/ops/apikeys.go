@@ -8,6 +8,7 @@ import (
 	"github.com/lakewarden/lakewarden/auth"
 	"github.com/lakewarden/lakewarden/auth/apikey"
 	"github.com/lakewarden/lakewarden/catalog"
+	"github.com/lakewarden/lakewarden/catalog/authz"
 )
 
 // APIKeys manages the keys of the caller, and for administrators those of the
@@ -48,7 +49,7 @@ func (o APIKeys) Create(ctx context.Context, in NewKey) (apikey.Key, catalog.API
 	if err != nil {
 		return apikey.Key{}, catalog.APIKey{}, err
 	}
-	workspace, err := o.workspace(a, in.Workspace)
+	workspace, err := o.workspace(ctx, a, in.Workspace)
 	if err != nil {
 		return apikey.Key{}, catalog.APIKey{}, err
 	}
@@ -64,17 +65,19 @@ func (o APIKeys) Create(ctx context.Context, in NewKey) (apikey.Key, catalog.API
 	})
 }
 
-// workspace reads the wanted workspace. A limited caller cannot make a key that
-// reaches another workspace than its own.
-func (o APIKeys) workspace(a Actor, text string) (catalog.WorkspaceID, error) {
+// workspace reads the wanted workspace. Without one the key gets the caller's
+// own limit, else the default workspace. A limited caller makes keys for another
+// workspace only when it manages all of them anyway.
+func (o APIKeys) workspace(ctx context.Context, a Actor, text string) (catalog.WorkspaceID, error) {
+	if text == "" && a.Viewer.Workspace != "" {
+		return a.Viewer.Workspace, nil
+	}
 	if text == "" {
-		if a.Viewer.Limited {
-			return a.Viewer.Workspace, nil
-		}
-		return "", nil
+		w, err := o.Store.DefaultWorkspace(authz.System(ctx, "default workspace"), a.Org)
+		return w.ID, err
 	}
 	id, err := catalog.ParseID[catalog.WorkspaceID](text)
-	if err != nil || (a.Viewer.Limited && id != a.Viewer.Workspace) {
+	if err != nil {
 		return "", invalid("workspace_id", "is not a workspace of the caller")
 	}
 	return id, nil

@@ -233,6 +233,9 @@ func (o Policies) withText(spec catalog.PolicySpec, input PolicyInput, columns [
 		}
 		spec.Text = input.Text
 		if d, ok := rowfilter.Derive(parsed, columns); ok {
+			if !knownRole(d) {
+				return spec, invalid("policyText", "names a role that does not exist")
+			}
 			raw, err := json.Marshal(d)
 			if err != nil {
 				return spec, err
@@ -245,11 +248,20 @@ func (o Policies) withText(spec catalog.PolicySpec, input PolicyInput, columns [
 	if err != nil {
 		return spec, err
 	}
+	if !knownRole(d) {
+		return spec, invalid("definition.subject.role", "must be one of viewer, editor, builder, admin")
+	}
 	if spec.Text, err = rowfilter.Render(d, spec.Column, rowfilter.Kind(spec.Kind), columns); err != nil {
 		return spec, err
 	}
 	spec.Definition, spec.BuilderManaged = input.Definition, true
 	return spec, nil
+}
+
+// knownRole refuses a role nobody has: a forbid for it would look like a rule
+// and hide nothing.
+func knownRole(d rowfilter.Definition) bool {
+	return d.Subject.Role == nil || catalog.Role(*d.Subject.Role).Valid()
 }
 
 // target finds the table that a policy names. An unknown one is a broken field,

@@ -17,7 +17,8 @@ func (a actor) ownKeys() error {
 }
 
 // CreateAPIKey makes keys of the actor's own, no wider and reaching no further
-// than the actor.
+// than the actor. Holders of users:write manage every workspace, so they reach
+// them all.
 func (s *Store) CreateAPIKey(ctx context.Context, key catalog.NewAPIKey) (none catalog.APIKey, err error) {
 	a, err := actorFrom(ctx)
 	if err != nil {
@@ -36,8 +37,14 @@ func (s *Store) CreateAPIKey(ctx context.Context, key catalog.NewAPIKey) (none c
 		if err := a.principal.CheckGrant(auth.StoredScopes(key.Scopes)); err != nil {
 			return none, err
 		}
-		if a.viewer.Limited && key.Workspace != "" && key.Workspace != a.viewer.Workspace {
-			return none, catalog.ErrNotFound
+		if a.viewer.Limited && key.Workspace != "" && key.Workspace != a.viewer.Workspace && a.in(key.Org, auth.ScopeUsersWrite) != nil {
+			own, err := s.inner.DefaultWorkspace(ctx, key.Org)
+			if err != nil {
+				return none, err
+			}
+			if own.ID != key.Workspace { // which everybody reaches
+				return none, catalog.ErrNotFound
+			}
 		}
 	}
 	return s.inner.CreateAPIKey(ctx, key)

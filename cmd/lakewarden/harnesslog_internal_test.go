@@ -1,9 +1,14 @@
 package main
 
 import (
+	"context"
 	"io"
 	"sync"
+	"time"
 
+	"github.com/lakewarden/lakewarden/auth"
+	"github.com/lakewarden/lakewarden/auth/apikey"
+	"github.com/lakewarden/lakewarden/catalog"
 	"github.com/lakewarden/lakewarden/engine"
 )
 
@@ -22,4 +27,14 @@ func (l *lockedWriter) Write(p []byte) (int, error) {
 
 func engineWrite(sql, dir string) engine.WriteRequest {
 	return engine.WriteRequest{SQL: sql, Dir: dir}
+}
+
+// makeKeyIn makes a key with every scope that reaches a workspace.
+func makeKeyIn(ctx context.Context, store catalog.Store, org, user, workspace string) (string, error) {
+	key := apikey.Generate()
+	_, err := store.CreateAPIKey(ctx, catalog.NewAPIKey{
+		Org: catalog.OrgID(org), User: catalog.UserID(user), Workspace: catalog.WorkspaceID(workspace), Name: "in workspace",
+		Prefix: key.Prefix(), Hash: key.Hash(), Scopes: auth.AllScopes().Strings(), ExpiresAt: time.Now().Add(time.Hour),
+	})
+	return key.Reveal(), err
 }

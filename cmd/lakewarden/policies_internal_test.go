@@ -1,0 +1,393 @@
+package main
+
+import (
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+)
+
+// policyWorld is a server with one table whose rows tell who sees them.
+func policyWorld(t *testing.T) (s *testServer, base, fqn string) {
+	s = startServer(t, nil)
+	s.table("people", `SELECT i AS id, 'r' || (i % 3) AS region, i * 1.5 AS pay, DATE '2024-01-01' + i::INTEGER AS joined FROM range(12) t(i)`, nil,
+		column{"id", "long"}, column{"region", "string"}, column{"pay", "double"}, column{"joined", "date"})
+	s.table("other", `SELECT i AS id, 'r' || (i % 3) AS region FROM range(6) t(i)`, nil, column{"id", "long"}, column{"region", "string"})
+	s.table("plain", `SELECT i AS n FROM range(4) t(i)`, nil, column{"n", "long"})
+	return s, "/v1/organisations/" + s.boot.OrganisationID + "/policies", "lake." + s.schema + ".people"
+}
+
+func (c *client) count(from string) float64 {
+	c.t.Helper()
+	return c.rows("SELECT count(*) FROM " + from)[0].([]any)[0].(float64)
+}
+
+func definition(text string) json.RawMessage { return json.RawMessage(text) }
+
+const everyone = `{"effect":"permit","subject":{"everyone":true},"condition":null}`
+
+func TestPoliciesByDefinition(t *testing.T) {
+	s, base, fqn := policyWorld(t)
+	people := s.schema + ".people"
+	ana := s.member("ana@acme.example", "viewer", map[string]string{"region": "r1", "regions": "r0,r2", "list": `["r1","r2"]`, "limit": "5", "since": "2024-01-07"})
+	for _, c := range []struct {
+		name, column, definition string
+		ana, admin               float64
+	}{
+		{"everyone, all rows", "", everyone, 12, 12},
+		{"members without effect and condition", "", `{"effect":"permit","subject":{"everyone":true,"role":null,"attribute":null,"op":null,"value":null}}`, 12, 12},
+		{"role", "", `{"effect":"permit","subject":{"role":"viewer"}}`, 12, 0},
+		{"attribute with value", "", `{"effect":"permit","subject":{"attribute":"region","op":"eq","value":"r1"}}`, 12, 0},
+		{"attribute with other value", "", `{"effect":"permit","subject":{"attribute":"region","op":"eq","value":"r9"}}`, 0, 0},
+		{"row filter by attribute", "region", `{"effect":"permit","subject":{"attribute":"region","op":"eq"}}`, 4, 0},
+		{"row filter by list", "region", `{"effect":"permit","subject":{"attribute":"regions","op":"in"}}`, 8, 0},
+		{"row filter by JSON list", "region", `{"effect":"permit","subject":{"attribute":"list","op":"in"}}`, 8, 0},
+		{"row filter by missing attribute", "region", `{"effect":"permit","subject":{"attribute":"nope","op":"eq"}}`, 0, 0},
+		{"order over an attribute", "id", `{"effect":"permit","subject":{"attribute":"limit","op":"gt"}}`, 6, 0},
+		{"date attribute", "joined", `{"effect":"permit","subject":{"attribute":"since","op":"gte"}}`, 6, 0},
+		{"condition", "", `{"effect":"permit","subject":{"everyone":true},"condition":{"column":"id","op":"lt","value":3}}`, 3, 3},
+		{"column by default", "id", `{"effect":"permit","subject":{"everyone":true},"condition":{"op":"in","value":[1,2,99]}}`, 2, 2},
+		{"condition over an attribute", "", `{"effect":"permit","subject":{"everyone":true},"condition":{"column":"region","op":"eq","attribute":"region"}}`, 4, 0},
+		{"and or not", "", `{"effect":"permit","subject":{"everyone":true},"condition":{"and":[{"or":[{"column":"id","op":"lt","value":2},{"column":"region","op":"eq","value":"r2"}]},{"not":{"column":"id","op":"eq","value":5}}]}}`, 5, 5},
+		{"like", "", `{"effect":"permit","subject":{"everyone":true},"condition":{"column":"region","op":"like","value":"*2"}}`, 4, 4},
+		{"forbid alone", "", `{"effect":"forbid","subject":{"everyone":true}}`, 0, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			body := map[string]any{"kind": "rls", "tableFqn": fqn, "definition": definition(c.definition)}
+			if c.column != "" {
+				body["columnName"] = c.column
+			}
+			r := s.admin.call("POST", base, body)
+			require.Equal(t, http.StatusCreated, r.status, "%s", r.body)
+			p := r.json(t)
+			require.Equal(t, 1.0, p["version"])
+			require.Equal(t, true, p["enabled"])
+			require.Equal(t, fqn, p["tableFqn"])
+			require.NotEmpty(t, p["tableId"])
+			require.Contains(t, p["policyText"], "principal")
+			require.Equal(t, c.ana, ana.count(people))
+			require.Equal(t, c.admin, s.admin.count(people))
+			require.Equal(t, 6.0, ana.count(s.schema+".other"), "another table is not concerned")
+
+			// The text that was generated means the same.
+			id := p["id"].(string)
+			text := map[string]any{"expectedVersion": 1, "tableFqn": fqn, "policyText": p["policyText"], "columnName": body["columnName"]}
+			r = s.admin.call("PUT", base+"/"+id, text)
+			require.Equal(t, http.StatusOK, r.status, "%s", r.body)
+			require.Equal(t, 2.0, r.json(t)["version"])
+			require.Equal(t, c.ana, ana.count(people), "%s", p["policyText"])
+			require.Equal(t, c.admin, s.admin.count(people))
+			require.Equal(t, http.StatusOK, s.admin.call("DELETE", base+"/"+id, nil, "If-Match", `"2"`).status)
+			require.Equal(t, 12.0, ana.count(people))
+		})
+	}
+}
+
+func TestPermitsAddUpAndForbidsWin(t *testing.T) {
+	s, _, _ := policyWorld(t)
+	people := s.schema + ".people"
+	s.policy("people", "", `{"effect":"permit","subject":{"everyone":true},"condition":{"column":"id","op":"lt","value":4}}`)
+	s.policy("people", "", `{"effect":"permit","subject":{"everyone":true},"condition":{"column":"id","op":"gte","value":10}}`)
+	require.Equal(t, 6.0, s.admin.count(people))
+	s.policy("people", "", `{"effect":"forbid","subject":{"everyone":true},"condition":{"column":"region","op":"eq","value":"r1"}}`)
+	require.Equal(t, []any{[]any{0.0}, []any{2.0}, []any{3.0}, []any{11.0}}, s.admin.rows("SELECT id FROM "+people+" ORDER BY id"))
+	// A forbid that cannot be decided hides the row.
+	s.policy("people", "", `{"effect":"forbid","subject":{"everyone":true},"condition":{"column":"region","op":"eq","attribute":"unset"}}`)
+	require.Equal(t, 0.0, s.admin.count(people))
+}
+
+func TestPoliciesByText(t *testing.T) {
+	s, base, fqn := policyWorld(t)
+	people := s.schema + ".people"
+	ana := s.member("ana@acme.example", "viewer", map[string]string{"region": "r1"})
+	text := s.policy("people", "region", `{"effect":"permit","subject":{"attribute":"region","op":"eq"}}`)["policyText"].(string)
+	p := s.admin.ok("POST", base, map[string]any{"tableFqn": fqn, "columnName": "region", "policyText": text})
+	require.Equal(t, text, p["policyText"])
+	require.NotNil(t, p["definition"], "a text that a definition could have made has one")
+	require.Equal(t, 4.0, ana.count(people))
+	for _, bad := range []string{"", "permit", "permit (principal, action, resource", `permit (principal, action, resource) when { resource.region like principal };`,
+		`permit (principal, action, resource) when { context.x };`, `DROP TABLE x`, text + text, `permit (principal in Role::"boss", action, resource);`} {
+		r := s.admin.call("POST", base, map[string]any{"tableFqn": fqn, "policyText": bad})
+		_, fields := r.problem(t, 422)
+		require.NotEmpty(t, fields)
+		if bad != "" && !strings.Contains(bad, "boss") {
+			require.Regexp(t, `line \d+, column \d+`, string(r.body), "%s", bad)
+		}
+	}
+}
+
+func TestPoliciesAreRefusedWithTheFieldAtFault(t *testing.T) {
+	s, base, fqn := policyWorld(t)
+	tableID := s.admin.ok("GET", "/v1/tables/lake/"+s.schema+"/people", nil)["tableId"]
+	otherID := s.admin.ok("GET", "/v1/tables/lake/"+s.schema+"/other", nil)["tableId"]
+	deep := `{"column":"id","op":"eq","value":1}`
+	for range 9 {
+		deep = `{"not":` + deep + `}`
+	}
+	wide := `{"or":[` + strings.TrimSuffix(strings.Repeat(`{"column":"id","op":"eq","value":1},`, 65), ",") + `]}`
+	subject := func(text string) map[string]any {
+		return map[string]any{"tableFqn": fqn, "definition": definition(`{"effect":"permit","subject":` + text + `}`)}
+	}
+	condition := func(text string) map[string]any {
+		return map[string]any{"tableFqn": fqn, "definition": definition(`{"effect":"permit","subject":{"everyone":true},"condition":` + text + `}`)}
+	}
+	for _, c := range []struct {
+		name, field string
+		body        map[string]any
+	}{
+		{"cls", "kind", map[string]any{"kind": "cls", "tableFqn": fqn, "columnName": "pay", "definition": definition(everyone)}},
+		{"mask", "kind", map[string]any{"kind": "mask", "tableFqn": fqn, "columnName": "pay", "definition": definition(everyone)}},
+		{"unknown kind", "kind", map[string]any{"kind": "abc", "tableFqn": fqn, "definition": definition(everyone)}},
+		{"text and definition", "definition", map[string]any{"tableFqn": fqn, "definition": definition(everyone), "policyText": "permit(principal, action, resource);"}},
+		{"neither", "definition", map[string]any{"tableFqn": fqn}},
+		{"unknown table", "tableFqn", map[string]any{"tableFqn": "lake." + s.schema + ".nothing", "definition": definition(everyone)}},
+		{"bad name", "tableFqn", map[string]any{"tableFqn": "people", "definition": definition(everyone)}},
+		{"unknown id", "tableId", map[string]any{"tableId": uuid.NewString(), "definition": definition(everyone)}},
+		{"name and id differ", "tableFqn", map[string]any{"tableFqn": fqn, "tableId": otherID, "definition": definition(everyone)}},
+		{"unknown column", "columnName", map[string]any{"tableFqn": fqn, "columnName": "nope", "definition": definition(everyone)}},
+		{"effect", "definition.effect", map[string]any{"tableFqn": fqn, "definition": definition(`{"effect":"allow","subject":{"everyone":true}}`)}},
+		{"no effect", "definition.effect", map[string]any{"tableFqn": fqn, "definition": definition(`{"subject":{"everyone":true}}`)}},
+		{"no subject", "definition.subject", map[string]any{"tableFqn": fqn, "definition": definition(`{"effect":"permit"}`)}},
+		{"empty subject", "definition.subject", subject(`{}`)},
+		{"two subjects", "definition.subject", subject(`{"everyone":true,"role":"viewer"}`)},
+		{"unknown role", "definition.subject.role", subject(`{"role":"boss"}`)},
+		{"attribute without op", "definition.subject.op", subject(`{"attribute":"a"}`)},
+		{"unknown op", "definition.subject.op", subject(`{"attribute":"a","op":"==","value":"x"}`)},
+		{"unknown member", "definition.subject.who", subject(`{"everyone":true,"who":1}`)},
+		{"too deep", "definition.condition", condition(deep)},
+		{"too wide", "definition.condition", condition(wide)},
+		{"condition column", "definition.condition.column", condition(`{"column":"nope","op":"eq","value":1}`)},
+		{"condition op", "definition.condition.op", condition(`{"column":"id","op":"between","value":1}`)},
+		{"order of text", "definition.condition.op", condition(`{"column":"region","op":"lt","value":"x"}`)},
+		{"order of doubles", "definition.condition.op", condition(`{"column":"pay","op":"lt","value":1}`)},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, fields := s.admin.call("POST", base, c.body).problem(t, 422)
+			require.True(t, names(fields, c.field) || len(fields) == 1 && strings.HasPrefix(fields[0], c.field), "%v lacks %s", fields, c.field)
+		})
+	}
+	require.Empty(t, s.admin.ok("GET", base, nil)["policies"], "nothing was made")
+	s.admin.ok("POST", base, map[string]any{"tableFqn": fqn, "tableId": tableID, "definition": definition(everyone)})
+}
+
+func TestPolicyVersions(t *testing.T) {
+	s, base, fqn := policyWorld(t)
+	p := s.policy("people", "region", `{"effect":"permit","subject":{"attribute":"region","op":"eq"}}`)
+	path := base + "/" + p["id"].(string)
+	full := map[string]any{"kind": "rls", "tableFqn": fqn, "definition": definition(everyone)}
+
+	// Missing.
+	for _, c := range []struct {
+		method string
+		body   any
+	}{{"PATCH", map[string]any{"enabled": false}}, {"PUT", full}, {"DELETE", nil}} {
+		_, fields := s.admin.call(c.method, path, c.body).problem(t, 422)
+		require.Equal(t, []string{"expectedVersion"}, fields, c.method)
+	}
+	// Not a version.
+	for _, match := range []string{"*", `"x"`, `W/"1"`, "0", "-1", `"99999999999999999999"`} {
+		_, fields := s.admin.call("PATCH", path, map[string]any{"enabled": false}, "If-Match", match).problem(t, 422)
+		require.Equal(t, []string{"If-Match"}, fields, match)
+	}
+	// The toggle of the interface.
+	off := s.admin.ok("PATCH", path, map[string]any{"enabled": false, "expectedVersion": 1})
+	require.Equal(t, 2.0, off["version"])
+	require.Equal(t, false, off["enabled"])
+	for _, same := range []string{"id", "tableFqn", "tableId", "columnName", "kind", "policyText", "definition", "createdAt"} {
+		require.Equal(t, p[same], off[same], same)
+	}
+	require.Equal(t, 12.0, s.admin.count(s.schema+".people"), "a policy that is switched off filters nothing")
+	// Stale.
+	for _, c := range []struct {
+		method, path string
+		body         any
+	}{
+		{"PATCH", path, map[string]any{"enabled": true, "expectedVersion": 1}},
+		{"PUT", path, map[string]any{"tableFqn": fqn, "definition": definition(everyone), "expectedVersion": 1}},
+		{"DELETE", path + "?expectedVersion=1", nil},
+	} {
+		r := s.admin.call(c.method, c.path, c.body)
+		code, fields := r.problem(t, 409)
+		require.Equal(t, "version_conflict", code)
+		require.Equal(t, []string{"expectedVersion"}, fields)
+		require.Contains(t, string(r.body), "current version is 2")
+	}
+	r := s.admin.call("PATCH", path, map[string]any{"enabled": true}, "If-Match", `"1"`)
+	r.problem(t, 409)
+	require.Equal(t, 200, s.admin.call("PATCH", path, map[string]any{"enabled": true}, "If-Match", `"2"`).status)
+	require.Equal(t, 0.0, s.admin.count(s.schema+".people"))
+	require.Equal(t, 200, s.admin.call("DELETE", path, nil, "If-Match", "3").status)
+	s.admin.call("GET", path, nil).problem(t, 404)
+	s.admin.call("PATCH", path, map[string]any{"enabled": true, "expectedVersion": 4}).problem(t, 404)
+}
+
+func TestPolicyPatchAndPut(t *testing.T) {
+	s, base, fqn := policyWorld(t)
+	p := s.policy("people", "region", `{"effect":"permit","subject":{"attribute":"region","op":"eq"}}`)
+	path := base + "/" + p["id"].(string)
+	for _, field := range []string{"tableFqn", "tableId", "columnName"} {
+		_, fields := s.admin.call("PATCH", path, map[string]any{"expectedVersion": 1, field: nil}).problem(t, 422)
+		require.Equal(t, []string{field}, fields)
+	}
+	// The text of a policy that a definition made follows its column.
+	moved := s.admin.ok("PATCH", path, map[string]any{"expectedVersion": 1, "columnName": "id"})
+	require.Equal(t, "id", moved["columnName"])
+	require.Equal(t, p["definition"], moved["definition"])
+	require.NotEqual(t, p["policyText"], moved["policyText"])
+	require.Contains(t, moved["policyText"], "id")
+	// The last one sent decides: a text takes the definition's place.
+	text := s.admin.ok("PATCH", path, map[string]any{"expectedVersion": 2, "policyText": p["policyText"]})
+	require.Equal(t, p["policyText"], text["policyText"])
+	_, fields := s.admin.call("PATCH", path, map[string]any{"expectedVersion": 3, "policyText": p["policyText"], "definition": definition(everyone)}).problem(t, 422)
+	require.Equal(t, []string{"definition"}, fields)
+	// Another table.
+	other := s.admin.ok("PATCH", path, map[string]any{"expectedVersion": 3, "tableFqn": "lake." + s.schema + ".other", "columnName": "region"})
+	require.Equal(t, "lake."+s.schema+".other", other["tableFqn"])
+	require.NotEqual(t, p["tableId"], other["tableId"])
+	require.Equal(t, 12.0, s.admin.count(s.schema+".people"))
+	require.Equal(t, 0.0, s.admin.count(s.schema+".other"))
+	// PUT clears what it does not name.
+	wide := s.admin.ok("PUT", path, map[string]any{"expectedVersion": 4, "tableFqn": nil, "definition": definition(`{"effect":"permit","subject":{"role":"viewer"}}`)})
+	require.Nil(t, wide["tableFqn"])
+	require.Nil(t, wide["tableId"])
+	require.Nil(t, wide["columnName"])
+	require.Equal(t, 0.0, s.admin.count(s.schema+".plain"), "a policy without table and column is one of every table")
+	_ = fqn
+
+	history := s.admin.ok("GET", path+"/history", nil)["revisions"].([]any)
+	require.Len(t, history, 5)
+	for i, h := range history {
+		revision := h.(map[string]any)
+		require.Equal(t, float64(5-i), revision["version"], "newest first")
+		require.Equal(t, s.admin.user, revision["changedBy"])
+		require.Equal(t, map[bool]string{true: "create", false: "update"}[i == 4], revision["action"])
+	}
+	require.Equal(t, p["policyText"], history[4].(map[string]any)["policyText"])
+	s.admin.ok("DELETE", path+"?expectedVersion=5", nil)
+	history = s.admin.ok("GET", path+"/history?page_size=2", nil)["revisions"].([]any)
+	require.Len(t, history, 2)
+	require.Equal(t, "delete", history[0].(map[string]any)["action"], "history outlives the policy")
+}
+
+func TestOrganisationWidePolicies(t *testing.T) {
+	s, base, _ := policyWorld(t)
+	ana := s.member("ana@acme.example", "viewer", map[string]string{"region": "r1"})
+	p := s.policy("", "region", `{"effect":"permit","subject":{"attribute":"region","op":"eq"}}`)
+	require.Nil(t, p["tableFqn"])
+	require.Nil(t, p["tableId"])
+	require.Equal(t, 4.0, ana.count(s.schema+".people"))
+	require.Equal(t, 2.0, ana.count(s.schema+".other"))
+	require.Equal(t, 4.0, ana.count(s.schema+".plain"), "a table without the column is not concerned")
+	// A table that comes later is covered from its first moment.
+	s.table("late", `SELECT 'r1' AS "Region" UNION ALL SELECT 'r2'`, nil, column{"Region", "string"})
+	require.Equal(t, 1.0, ana.count(s.schema+".late"))
+	list := s.admin.ok("GET", base+"?tableFqn=lake."+s.schema+".people", nil)["policies"].([]any)
+	for _, l := range list {
+		require.NotEqual(t, "plain", l)
+	}
+}
+
+func TestManyParallelPatchesWithOneVersionHaveOneWinner(t *testing.T) {
+	s, base, _ := policyWorld(t)
+	p := s.policy("people", "", everyone)
+	path := base + "/" + p["id"].(string)
+	const writers = 100
+	statuses := make([]int, writers)
+	var wg sync.WaitGroup
+	for i := range writers {
+		wg.Go(func() {
+			definition := definition(`{"effect":"permit","subject":{"everyone":true},"condition":{"column":"id","op":"eq","value":` + strconv.Itoa(i) + `}}`)
+			statuses[i] = s.admin.call("PATCH", path, map[string]any{"expectedVersion": 1, "definition": definition}).status
+		})
+	}
+	wg.Wait()
+	won := -1
+	for i, status := range statuses {
+		if status == http.StatusOK {
+			require.Equal(t, -1, won, "two winners")
+			won = i
+		} else {
+			require.Equal(t, http.StatusConflict, status)
+		}
+	}
+	require.NotEqual(t, -1, won)
+	got := s.admin.ok("GET", path, nil)
+	require.Equal(t, 2.0, got["version"])
+	require.Equal(t, float64(won), got["definition"].(map[string]any)["condition"].(map[string]any)["value"])
+	require.Len(t, s.admin.ok("GET", path+"/history", nil)["revisions"], 2)
+}
+
+func TestSimulationAndEffectivePolicies(t *testing.T) {
+	s, base, fqn := policyWorld(t)
+	org := "/v1/organisations/" + s.boot.OrganisationID
+	ana := s.member("ana@acme.example", "builder", map[string]string{"region": "r1"})
+	mine := "/v1/tables/lake/" + s.schema + "/people/effective-policies"
+	require.Equal(t, map[string]any{"restricted": false, "policies": []any{}}, ana.ok("GET", mine, nil))
+	free := s.admin.ok("POST", base+"/simulate", map[string]any{"tableFqn": fqn, "userId": ana.user})
+	require.Equal(t, false, free["restricted"])
+	require.Equal(t, 12.0, free["visibleRowCount"])
+	p := s.policy("people", "region", `{"effect":"permit","subject":{"attribute":"region","op":"eq"}}`)
+
+	require.Equal(t, map[string]any{"restricted": true, "policies": []any{map[string]any{"kind": "rls", "columnName": "region"}}}, ana.ok("GET", mine, nil),
+		"kinds and columns, not texts or ids")
+	user := s.admin.ok("GET", org+"/users/"+ana.user+"/effective-policies?tableFqn="+fqn, nil)
+	byUser := s.admin.ok("POST", base+"/simulate", map[string]any{"tableFqn": fqn, "userId": ana.user})
+	require.Equal(t, user, byUser)
+	require.Equal(t, true, byUser["restricted"])
+	require.Equal(t, 4.0, byUser["visibleRowCount"])
+	require.Contains(t, byUser["predicate"], "r1")
+	require.Equal(t, p["id"], byUser["policies"].([]any)[0].(map[string]any)["id"])
+	byRole := s.admin.ok("POST", base+"/simulate", map[string]any{"tableFqn": fqn, "role": "viewer", "attributes": map[string]string{"region": "r2"}})
+	require.Equal(t, 4.0, byRole["visibleRowCount"])
+	require.Equal(t, 0.0, s.admin.ok("POST", base+"/simulate", map[string]any{"tableFqn": fqn, "role": "admin"})["visibleRowCount"])
+
+	for _, c := range []struct {
+		field string
+		body  map[string]any
+	}{
+		{"userId", map[string]any{"tableFqn": fqn}},
+		{"userId", map[string]any{"tableFqn": fqn, "userId": ana.user, "role": "viewer"}},
+		{"attributes", map[string]any{"tableFqn": fqn, "userId": ana.user, "attributes": map[string]string{"a": "b"}}},
+		{"userId", map[string]any{"tableFqn": fqn, "userId": uuid.NewString()}},
+		{"tableFqn", map[string]any{"tableFqn": "lake.nowhere.people", "role": "viewer"}},
+		{"tableFqn", map[string]any{"tableFqn": "x", "role": "viewer"}},
+		{"role", map[string]any{"tableFqn": fqn, "role": "boss"}},
+	} {
+		_, fields := s.admin.call("POST", base+"/simulate", c.body).problem(t, 422)
+		require.Equal(t, []string{c.field}, fields)
+	}
+	for _, r := range []reply{
+		ana.call("POST", base+"/simulate", map[string]any{"tableFqn": fqn, "role": "viewer"}),
+		ana.call("GET", org+"/users/"+ana.user+"/effective-policies?tableFqn="+fqn, nil),
+	} {
+		code, _ := r.problem(t, 403)
+		require.Equal(t, "insufficient_scope", code)
+	}
+}
+
+// TestFilteredCallersLearnNothingFromDescriptions: counts, sizes, metrics and
+// parameters of commits speak of hidden rows.
+func TestFilteredCallersLearnNothingFromDescriptions(t *testing.T) {
+	s, _, _ := policyWorld(t)
+	table := "/v1/tables/lake/" + s.schema + "/people"
+	open := s.admin.ok("GET", table, nil)
+	require.Equal(t, 12.0, open["rows"])
+	require.Equal(t, 1.0, open["files"])
+	require.NotNil(t, s.admin.ok("GET", table+"/history", nil)["versions"].([]any)[0].(map[string]any)["operationParameters"])
+	s.policy("people", "id", `{"effect":"permit","subject":{"everyone":true},"condition":{"op":"lt","value":3}}`)
+	filtered := s.admin.ok("GET", table, nil)
+	for _, field := range []string{"rows", "files", "bytes"} {
+		require.Contains(t, filtered, field)
+		require.Nil(t, filtered[field], field)
+	}
+	for _, v := range s.admin.ok("GET", table+"/history", nil)["versions"].([]any) {
+		require.NotContains(t, v, "operationParameters")
+		require.NotContains(t, v, "operationMetrics")
+	}
+	require.Equal(t, open["columns"], filtered["columns"])
+}
