@@ -8,7 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
+	"sync"
 
 	duck "github.com/duckdb/duckdb-go-bindings"
 
@@ -21,9 +21,12 @@ type extension struct {
 	name string
 	path string
 	sum  [sha256.Size]byte
-	size int64
-	mod  time.Time
+	info fs.FileInfo
 }
+
+// verified remembers the checked files of this process by their paths, so that
+// a second engine does not check the same 80 MB again.
+var verified sync.Map
 
 // Version is the DuckDB version in this binary, as extension directories name
 // it: v1.5.5.
@@ -87,6 +90,9 @@ func verifyExtension(name, path string) (extension, error) {
 		return extension{}, &ExtensionError{Name: name, Path: path, Reason: p + " is writable by everyone",
 			Remedy: "take write permission for others away (chmod o-w)"}
 	}
+	if known, ok := verified.Load(path); ok && known.(extension).unchanged() == nil {
+		return known.(extension), nil
+	}
 	before, err := fingerprint(name, path)
 	if err != nil {
 		return bad("cannot be read")
@@ -100,16 +106,17 @@ func verifyExtension(name, path string) (extension, error) {
 		return bad("wrong or damaged file; DuckDB " + Version() + " does not accept it")
 	}
 	after, err := fingerprint(name, path)
-	if err != nil || after != before {
+	if err != nil || after.sum != before.sum || before.unchanged() != nil {
 		return bad("changed while it was being checked")
 	}
+	verified.Store(path, after)
 	return after, nil
 }
 
 // unchanged checks that the file is still the one that was verified.
 func (e extension) unchanged() error {
 	info, err := os.Stat(e.path)
-	if err != nil || info.Size() != e.size || !info.ModTime().Equal(e.mod) {
+	if err != nil || !os.SameFile(info, e.info) || info.Size() != e.info.Size() || !info.ModTime().Equal(e.info.ModTime()) {
 		return &ExtensionError{Name: e.name, Path: e.path, Reason: "changed since the server started",
 			Remedy: "restart the server to check it again"}
 	}
@@ -130,7 +137,7 @@ func fingerprint(name, path string) (extension, error) {
 	if _, err := io.Copy(h, f); err != nil {
 		return extension{}, err
 	}
-	e := extension{name: name, path: path, size: info.Size(), mod: info.ModTime()}
+	e := extension{name: name, path: path, info: info}
 	h.Sum(e.sum[:0])
 	return e, nil
 }

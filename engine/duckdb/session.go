@@ -3,6 +3,7 @@ package duckdb
 import (
 	"context"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -69,13 +70,17 @@ func (s *session) ready() error {
 	if err != nil {
 		return internalError("temp_dir", err.Error())
 	}
-	in, err := openSandbox(s.owner.extensions, s.roots, dir)
+	links := filepath.Join(dir, "tables")
+	if err := os.Mkdir(links, 0o700); err != nil {
+		return internalError("temp_dir", err.Error())
+	}
+	in, err := openSandbox(s.owner.extensions, s.roots, filepath.Join(dir, "spill"))
 	if err != nil {
 		os.RemoveAll(dir)
 		return err
 	}
 	s.inst, s.dir = in, dir
-	s.attached, s.copies = newAttachments(in), newBarriers(in)
+	s.attached, s.copies = newAttachments(in, links), newBarriers(in)
 	return nil
 }
 

@@ -1,0 +1,225 @@
+package enginetest
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"runtime"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lakewarden/lakewarden/engine"
+)
+
+// cycles is how often sessions come and go in the leak test.
+const cycles = 200
+
+func (s suite) lifecycle(t *testing.T) {
+	t.Run("NothingLeaks", s.nothingLeaks)
+	t.Run("ManySessionsAtOnce", s.manySessions)
+	t.Run("CloseWhileRunning", s.closeWhileRunning)
+	t.Run("CloseWhileReading", s.closeWhileReading)
+	t.Run("EngineCloseStopsAll", s.engineClose)
+	t.Run("OneStatementAtATime", func(t *testing.T) {
+		session := s.open(t)
+		r, err := session.Query(context.Background(), engine.Statement{SQL: "SELECT range FROM range(1000000)"})
+		require.NoError(t, explained(err))
+		_, err = session.Query(context.Background(), engine.Statement{SQL: "SELECT 1"})
+		require.Error(t, err)
+		require.NoError(t, r.Close())
+		alive(t, session)
+	})
+	t.Run("ClosedSession", func(t *testing.T) {
+		session := s.open(t)
+		alive(t, session)
+		require.NoError(t, session.Close())
+		require.NoError(t, session.Close(), "closing twice")
+		_, err := session.Query(context.Background(), engine.Statement{SQL: "SELECT 1"})
+		require.ErrorIs(t, err, engine.ErrInterrupted)
+		require.NoError(t, session.Idle(context.Background(), 0))
+		require.False(t, session.Broken())
+	})
+	t.Run("ClosedEngine", func(t *testing.T) {
+		e := s.newEngine(t)
+		require.NoError(t, e.Close())
+		require.NoError(t, e.Close(), "closing twice")
+		_, err := e.Open(context.Background(), engine.SessionOptions{})
+		require.Error(t, err)
+	})
+}
+
+func (s suite) nothingLeaks(t *testing.T) {
+	root := t.TempDir()
+	table := NewTable(t, root, "t")
+	table.Append(t, 0, 100)
+	src := table.Latest()
+	temp := t.TempDir()
+	t.Setenv("TMPDIR", temp)
+	e := s.newEngine(t)
+	cycle := func(i int) {
+		session, err := e.Open(context.Background(), engine.SessionOptions{Roots: []string{root}})
+		require.NoError(t, err)
+		b := engine.Barrier{Name: "flt_" + strconv.Itoa(i), SQL: "SELECT id FROM " + src.Relation(), Source: src}
+		r, err := session.Query(context.Background(), engine.Statement{
+			SQL: "SELECT x.range FROM " + b.Relation() + ", range(100000) x", Barriers: []engine.Barrier{b}})
+		require.NoError(t, explained(err))
+		batch, err := r.Next(context.Background())
+		require.NoError(t, explained(err))
+		batch.Release()
+		// The three ways to go: result first, session first, session alone.
+		switch i % 3 {
+		case 0:
+			require.NoError(t, r.Close())
+			require.NoError(t, session.Close())
+		case 1:
+			require.NoError(t, session.Close())
+			require.NoError(t, r.Close())
+		case 2:
+			require.NoError(t, session.Close())
+		}
+	}
+	for i := range 10 {
+		cycle(i)
+	}
+	before := census(t)
+	for i := range cycles {
+		cycle(i)
+	}
+	require.Eventually(t, func() bool {
+		now := census(t)
+		// Two goroutines are Eventually's own.
+		return now.goroutines <= before.goroutines+2 && now.files <= before.files && now.threads <= before.threads+4
+	}, 10*time.Second, 20*time.Millisecond, "before %+v, now %+v", before, census(t))
+	require.NoError(t, e.Close())
+	left, err := os.ReadDir(temp)
+	require.NoError(t, err)
+	require.Empty(t, left, "temporary files stayed")
+}
+
+type counts struct{ goroutines, files, threads int }
+
+// census counts what a leak would leave behind in this process.
+func census(t *testing.T) counts {
+	c := counts{goroutines: runtime.NumGoroutine()}
+	if runtime.GOOS != "linux" {
+		return c
+	}
+	files, err := os.ReadDir("/proc/self/fd")
+	require.NoError(t, err)
+	threads, err := os.ReadDir("/proc/self/task")
+	require.NoError(t, err)
+	c.files, c.threads = len(files), len(threads)
+	return c
+}
+
+func (s suite) manySessions(t *testing.T) {
+	root := t.TempDir()
+	table := NewTable(t, root, "t")
+	table.Append(t, 0, 1000)
+	src := table.Latest()
+	e := s.newEngine(t)
+	t.Cleanup(func() { require.NoError(t, e.Close()) })
+	errs := make([]error, 8)
+	var wg sync.WaitGroup
+	for i := range errs {
+		wg.Go(func() {
+			errs[i] = func() error {
+				session, err := e.Open(context.Background(), engine.SessionOptions{Roots: []string{root}})
+				if err != nil {
+					return err
+				}
+				defer session.Close()
+				for range 10 {
+					got, err := TryRows(context.Background(), session, engine.Statement{
+						SQL:     "SELECT count(*) FROM " + src.Relation() + " WHERE id < $1",
+						Args:    engine.Args{Positional: []any{int64(i * 100)}},
+						Sources: []engine.Source{src},
+						Lease:   engine.Lease{Memory: 128 << 20, Threads: 1 + i%2},
+					})
+					if err != nil {
+						return explained(err)
+					}
+					if len(got) != 1 || got[0] != strconv.Itoa(i*100) {
+						return fmt.Errorf("session %d read %v", i, got)
+					}
+				}
+				return nil
+			}()
+		})
+	}
+	wg.Wait()
+	for _, err := range errs {
+		require.NoError(t, err)
+	}
+}
+
+func (s suite) closeWhileRunning(t *testing.T) {
+	session := s.open(t)
+	alive(t, session)
+	result := make(chan error, 1)
+	go func() {
+		_, err := TryRows(context.Background(), session, engine.Statement{SQL: endless})
+		result <- err
+	}()
+	// Wherever the statement is by now, Close must stop it.
+	time.AfterFunc(100*time.Millisecond, func() { session.Close() })
+	select {
+	case err := <-result:
+		require.ErrorIs(t, err, engine.ErrInterrupted, "%v", explained(err))
+	case <-time.After(100*time.Millisecond + 4*prompt):
+		t.Fatal("the statement outlived its session")
+	}
+	require.NoError(t, session.Close())
+}
+
+func (s suite) closeWhileReading(t *testing.T) {
+	for range 5 {
+		session := s.open(t)
+		r, err := session.Query(context.Background(), engine.Statement{SQL: "SELECT range FROM range(1000000000000)"})
+		require.NoError(t, explained(err))
+		done := make(chan error, 1)
+		started := make(chan struct{})
+		go func() {
+			var n int
+			for {
+				batch, err := r.Next(context.Background())
+				if err != nil {
+					done <- err
+					return
+				}
+				batch.Release()
+				if n++; n == 10 {
+					close(started)
+				}
+			}
+		}()
+		<-started
+		require.NoError(t, session.Close())
+		require.ErrorIs(t, <-done, engine.ErrInterrupted)
+		require.NoError(t, r.Close())
+	}
+}
+
+func (s suite) engineClose(t *testing.T) {
+	e := s.newEngine(t)
+	var wg sync.WaitGroup
+	errs := make([]error, 3)
+	for i := range errs {
+		session, err := e.Open(context.Background(), engine.SessionOptions{})
+		require.NoError(t, err)
+		wg.Go(func() {
+			_, errs[i] = TryRows(context.Background(), session, engine.Statement{SQL: endless, Lease: engine.Lease{Threads: 1}})
+		})
+	}
+	start := time.Now()
+	require.NoError(t, e.Close())
+	wg.Wait()
+	require.Less(t, time.Since(start), 4*prompt)
+	for _, err := range errs {
+		require.ErrorIs(t, err, engine.ErrInterrupted, "%v", explained(err))
+	}
+}

@@ -1,0 +1,48 @@
+package enginetest
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lakewarden/lakewarden/engine"
+)
+
+// Run runs the suite. newEngine returns a fresh engine for every test; the suite
+// closes it.
+func Run(t *testing.T, newEngine func(testing.TB) engine.Engine) {
+	s := suite{newEngine}
+	t.Run("Statement", s.statement)
+	t.Run("Stream", s.stream)
+	t.Run("Stop", s.stop)
+	t.Run("Barrier", s.barrier)
+	t.Run("Version", s.version)
+	t.Run("Lease", s.lease)
+	t.Run("Isolation", s.isolation)
+	t.Run("Lifecycle", s.lifecycle)
+}
+
+type suite struct {
+	newEngine func(testing.TB) engine.Engine
+}
+
+// open starts an engine with one session over roots.
+func (s suite) open(t *testing.T, roots ...string) engine.Session {
+	t.Helper()
+	e := s.newEngine(t)
+	t.Cleanup(func() { require.NoError(t, e.Close()) })
+	session, err := e.Open(context.Background(), engine.SessionOptions{Roots: roots})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, session.Close()) })
+	return session
+}
+
+// alive checks that the session still answers.
+func alive(t *testing.T, s engine.Session) {
+	t.Helper()
+	require.Equal(t, []string{"42"}, Rows(t, s, engine.Statement{SQL: "SELECT 42"}))
+}
+
+// endless is a statement that neither ends nor yields a row.
+const endless = "SELECT sum(a.range * b.range) FROM range(10000000) a, range(10000000) b"
