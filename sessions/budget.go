@@ -195,6 +195,21 @@ func (b *budget) close() {
 	}
 }
 
+// crowded reports that a statement which came now would have to wait, or would
+// get less than the usual lease.
+func (b *budget) crowded() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.queued > 0 || b.running >= b.opts.MaxRunning || b.free < b.opts.Lease
+}
+
+// waiting reports whether a statement waits.
+func (b *budget) waiting() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.queued > 0
+}
+
 func (b *budget) stats() (running, queued int, held int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

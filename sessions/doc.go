@@ -11,7 +11,8 @@
 // only through its contract.
 //
 // Invariants:
-//   - The memory of all held leases together never exceeds the budget.
+//   - The memory of all leases together, those of lingering sessions included,
+//     never exceeds the budget.
 //   - Among organisations that wait, turns alternate; within one, first come
 //     is first served. A failed or cancelled wait takes nothing.
 //   - A session is held by at most one statement, and a broken session is

@@ -32,6 +32,9 @@ type Options struct {
 	MaxQueuedOrg int
 	// MaxWait ends a wait. Default 30 s.
 	MaxWait time.Duration
+	// Linger is how long a session keeps its lease after a statement, while
+	// nobody else needs it. Default 250 ms.
+	Linger time.Duration
 	// MaxIdle caps sessions kept warm; IdleTimeout closes one that is not used;
 	// IdleBytes is what filtered copies of all warm sessions together may hold.
 	// Defaults 64, 60 s, a quarter of Budget.
@@ -56,6 +59,7 @@ func (o Options) withDefaults() Options {
 	def(&o.MaxQueued, 512)
 	def(&o.MaxQueuedOrg, 128)
 	def(&o.MaxWait, 30*time.Second)
+	def(&o.Linger, 250*time.Millisecond)
 	def(&o.MaxIdle, 64)
 	def(&o.IdleTimeout, 60*time.Second)
 	def(&o.IdleBytes, o.Budget/4)

@@ -35,15 +35,22 @@ type Pool struct {
 	closed bool
 	idle   map[string][]*list.Element // of *warm, per key; the last was used last
 	lru    *list.List                 // of *warm; the front is the oldest
-	// work counts held sessions, sessions in closing, and the sweeper.
+	// work counts sessions that are in no index (held, settling, closing), and
+	// the sweeper.
 	work sync.WaitGroup
 	stop chan struct{}
 }
 
+// warm is a session between two statements. Right after one it lingers: it
+// still holds its lease, so that the next statement of the same key starts
+// without a turn and without changing the engine's settings twice. It settles,
+// giving memory and turn back, after Options.Linger or as soon as there is no
+// room for somebody else.
 type warm struct {
 	key, org, user string
 	session        engine.Session
 	since          time.Time
+	lease          int64 // bytes still held; 0 once settled
 }
 
 // New starts a pool over eng. The caller closes it before the engine.
@@ -76,45 +83,77 @@ type Held struct {
 // exactly when the statement's result is closed; Release is safe to call more
 // than once. Errors: ErrBusy, ErrClosed, the context's, and the engine's.
 func (p *Pool) Acquire(ctx context.Context, key Key) (*Held, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	start := p.opts.Now()
+	id := key.id()
+	if w := p.pick(id, true); w != nil {
+		p.m.queued(0)
+		return p.hold(w.session, key, w.lease, 0), nil
+	}
+	if p.budget.crowded() {
+		p.settle(func(*warm) bool { return true })
+	}
 	mem, err := p.budget.acquire(ctx, key.Org)
 	if err != nil {
 		return nil, err
 	}
-	session, err := p.take(ctx, key)
+	session, err := p.take(ctx, id, key)
 	if err != nil {
 		p.budget.release(key.Org, mem)
 		return nil, err
 	}
 	queued := p.opts.Now().Sub(start)
 	p.m.queued(queued)
+	return p.hold(session, key, mem, queued), nil
+}
+
+func (p *Pool) hold(session engine.Session, key Key, mem int64, queued time.Duration) *Held {
 	return &Held{
 		Session: session, pool: p, key: key, Queued: queued,
 		Lease: engine.Lease{Memory: mem, Threads: p.opts.Threads, TempBytes: p.opts.TempBytes},
-	}, nil
+	}
 }
 
-// take returns a warm session of key or opens one.
-func (p *Pool) take(ctx context.Context, key Key) (engine.Session, error) {
-	p.mu.Lock()
-	if p.closed {
-		p.mu.Unlock()
-		return nil, ErrClosed
-	}
-	p.work.Add(1)
-	id := key.id()
-	if elems := p.idle[id]; len(elems) > 0 {
-		w := p.forget(elems[len(elems)-1])
-		p.mu.Unlock()
+// take returns a warm session of key or opens one. The caller has a lease.
+func (p *Pool) take(ctx context.Context, id string, key Key) (engine.Session, error) {
+	if w := p.pick(id, false); w != nil {
+		if w.lease > 0 { // it came to linger while we waited
+			p.budget.release(w.org, w.lease)
+		}
 		return w.session, nil
 	}
+	p.mu.Lock()
+	closed := p.closed
+	if !closed {
+		p.work.Add(1)
+	}
 	p.mu.Unlock()
+	if closed {
+		return nil, ErrClosed
+	}
 	session, err := p.eng.Open(ctx, engine.SessionOptions{Roots: slices.Clone(key.Roots)})
 	if err != nil {
 		p.work.Done()
 		return nil, err
 	}
 	return session, nil
+}
+
+// pick takes the warm session of a key that was used last, for use: nil when
+// there is none, or none that lingers.
+func (p *Pool) pick(id string, lingering bool) *warm {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	elems := p.idle[id]
+	for i := len(elems) - 1; i >= 0 && !p.closed; i-- {
+		if w := elems[i].Value.(*warm); !lingering || w.lease > 0 {
+			p.work.Add(1)
+			return p.forget(elems[i])
+		}
+	}
+	return nil
 }
 
 // forget takes a warm session out of both indexes.
@@ -136,28 +175,77 @@ func (h *Held) Release() {
 
 func (p *Pool) release(h *Held) {
 	defer p.work.Done()
-	keep := !h.Session.Broken()
-	if keep {
-		// Idle is local work of a few milliseconds; a failure means that the
-		// session cannot be trusted with its memory any more.
-		keep = h.Session.Idle(context.Background(), p.opts.IdleBytes/int64(p.opts.MaxIdle)) == nil
+	w := &warm{key: h.key.id(), org: h.key.Org, user: h.key.User, session: h.Session, since: p.opts.Now(), lease: h.Lease.Memory}
+	if h.Session.Broken() {
+		p.discard(w)
+		return
 	}
+	p.keep(w)
+	// A statement that began to wait in the meantime found no lingering session.
+	// One that slips in between waits for Linger at the longest.
+	if p.budget.waiting() {
+		p.settle(func(*warm) bool { return true })
+	}
+}
+
+// keep puts a session among the warm ones.
+func (p *Pool) keep(w *warm) {
 	var evicted []*warm
 	p.mu.Lock()
-	if keep = keep && !p.closed; keep {
-		id := h.key.id()
-		w := &warm{key: id, org: h.key.Org, user: h.key.User, session: h.Session, since: p.opts.Now()}
-		p.idle[id] = append(p.idle[id], p.lru.PushBack(w))
+	if p.closed {
+		evicted = append(evicted, w)
+	} else {
+		p.idle[w.key] = append(p.idle[w.key], p.lru.PushBack(w))
 		for p.lru.Len() > p.opts.MaxIdle {
 			evicted = append(evicted, p.forget(p.lru.Front()))
 		}
 	}
 	p.mu.Unlock()
-	if !keep {
-		_ = h.Session.Close()
+	p.discard(evicted...)
+}
+
+// settle makes the lingering sessions for which match is true give back memory
+// and turn. A failure means that a session cannot be trusted with its memory.
+func (p *Pool) settle(match func(*warm) bool) {
+	for _, w := range p.collect(func(w *warm) bool { return w.lease > 0 && match(w) }) {
+		err := w.session.Idle(context.Background(), p.opts.IdleBytes/int64(p.opts.MaxIdle))
+		lease := w.lease
+		w.lease = 0
+		p.budget.release(w.org, lease)
+		if err != nil {
+			p.discard(w)
+		} else {
+			p.keep(w)
+		}
+		p.work.Done()
 	}
-	closeAll(evicted)
-	p.budget.release(h.key.Org, h.Lease.Memory)
+}
+
+// collect takes the warm sessions for which match is true out of the pool. Each
+// counts as work until the caller is done with it.
+func (p *Pool) collect(match func(*warm) bool) []*warm {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var out []*warm
+	for e := p.lru.Front(); e != nil; {
+		next := e.Next()
+		if match(e.Value.(*warm)) {
+			p.work.Add(1)
+			out = append(out, p.forget(e))
+		}
+		e = next
+	}
+	return out
+}
+
+// discard closes sessions that are in no index, and gives back what they hold.
+func (p *Pool) discard(ws ...*warm) {
+	for _, w := range ws {
+		_ = w.session.Close()
+		if w.lease > 0 {
+			p.budget.release(w.org, w.lease)
+		}
+	}
 }
 
 // Drop closes the idle sessions for which match is true. Sessions in use are
@@ -167,37 +255,26 @@ func (p *Pool) Drop(match func(org, user string) bool) int {
 }
 
 func (p *Pool) dropWhere(match func(*warm) bool) int {
-	var dropped []*warm
-	p.mu.Lock()
-	for e := p.lru.Front(); e != nil; {
-		next := e.Next()
-		if match(e.Value.(*warm)) {
-			dropped = append(dropped, p.forget(e))
-		}
-		e = next
+	dropped := p.collect(match)
+	for _, w := range dropped {
+		p.discard(w)
+		p.work.Done()
 	}
-	p.mu.Unlock()
-	closeAll(dropped)
 	return len(dropped)
-}
-
-func closeAll(ws []*warm) {
-	for _, w := range ws {
-		_ = w.session.Close()
-	}
 }
 
 func (p *Pool) sweep() {
 	defer p.work.Done()
-	tick := time.NewTicker(max(p.opts.IdleTimeout/4, 10*time.Millisecond))
+	tick := time.NewTicker(max(min(p.opts.IdleTimeout, p.opts.Linger)/2, 10*time.Millisecond))
 	defer tick.Stop()
 	for {
 		select {
 		case <-p.stop:
 			return
 		case <-tick.C:
-			cutoff := p.opts.Now().Add(-p.opts.IdleTimeout)
-			p.dropWhere(func(w *warm) bool { return w.since.Before(cutoff) })
+			now := p.opts.Now()
+			p.settle(func(w *warm) bool { return now.Sub(w.since) > p.opts.Linger })
+			p.dropWhere(func(w *warm) bool { return now.Sub(w.since) > p.opts.IdleTimeout })
 		}
 	}
 }
@@ -230,9 +307,15 @@ type Stats struct {
 // Stats counts sessions and memory.
 func (p *Pool) Stats() Stats {
 	var s Stats
-	s.Running, s.Queued, s.HeldBytes = p.budget.stats()
 	p.mu.Lock()
+	defer p.mu.Unlock()
+	s.Running, s.Queued, s.HeldBytes = p.budget.stats()
 	s.Idle = p.lru.Len()
-	p.mu.Unlock()
+	for e := p.lru.Front(); e != nil; e = e.Next() {
+		if w := e.Value.(*warm); w.lease > 0 {
+			s.Running--
+			s.HeldBytes -= w.lease
+		}
+	}
 	return s
 }

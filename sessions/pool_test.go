@@ -29,6 +29,7 @@ type fakeSession struct {
 	busy   atomic.Bool
 	broken atomic.Bool
 	closed atomic.Bool
+	idled  atomic.Int64
 }
 
 func (e *fakeEngine) Open(_ context.Context, o engine.SessionOptions) (engine.Session, error) {
@@ -43,7 +44,7 @@ func (e *fakeEngine) Close() error { return nil }
 func (s *fakeSession) Query(context.Context, engine.Statement) (engine.Result, error) {
 	return nil, errors.New("unused")
 }
-func (s *fakeSession) Idle(context.Context, int64) error { return nil }
+func (s *fakeSession) Idle(context.Context, int64) error { s.idled.Add(1); return nil }
 func (s *fakeSession) Broken() bool                      { return s.broken.Load() }
 func (s *fakeSession) Close() error {
 	if s.closed.CompareAndSwap(false, true) {
@@ -216,6 +217,37 @@ func TestAFullQueueIsBusy(t *testing.T) {
 	require.Equal(t, "organisation", busy.Scope)
 	require.Positive(t, busy.RetryAfter)
 	require.ErrorIs(t, <-waited, sessions.ErrBusy, "a wait ends after MaxWait")
+}
+
+func TestALingeringSessionKeepsItsLeaseUntilSomebodyNeedsRoom(t *testing.T) {
+	eng := &fakeEngine{}
+	p := newPool(t, eng, sessions.Options{MaxRunning: 1, Linger: time.Hour})
+	a := sessions.Key{Org: "o", User: "a"}
+	h := acquire(t, p, a)
+	first := fake(h)
+	h.Release()
+	h = acquire(t, p, a)
+	require.Same(t, first, fake(h))
+	require.Zero(t, first.idled.Load(), "the next statement of the same key changes no setting")
+	h.Release()
+
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	other, err := p.Acquire(ctx, sessions.Key{Org: "p", User: "b"})
+	require.NoError(t, err, "the only turn is given up at once")
+	require.Equal(t, int64(1), first.idled.Load())
+	other.Release()
+	require.Equal(t, sessions.Stats{Idle: 2}, p.Stats())
+}
+
+func TestALingeringSessionSettles(t *testing.T) {
+	eng := &fakeEngine{}
+	p := newPool(t, eng, sessions.Options{Linger: 20 * time.Millisecond})
+	h := acquire(t, p, sessions.Key{Org: "o", User: "a"})
+	s := fake(h)
+	h.Release()
+	require.Eventually(t, func() bool { return s.idled.Load() == 1 }, 2*time.Second, 5*time.Millisecond)
+	require.False(t, s.closed.Load())
 }
 
 func TestAnEngineFailureGivesTheLeaseBack(t *testing.T) {
