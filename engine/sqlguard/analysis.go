@@ -50,7 +50,11 @@ type cte struct{ name, rename string }
 type selectUse struct {
 	node   *node
 	tables []*tableUse
+	// exists says that the SELECT stands in EXISTS and is so plain that only its
+	// number of rows counts.
 	exists bool
+	// star says that every column of every table in FROM may be read.
+	star bool
 }
 
 func (a *analysis) statement(stmt *node) *Error {
@@ -226,6 +230,8 @@ func (s *scope) cte(name string) *cte {
 }
 
 func (a *analysis) selectNode(n *node, sc *scope, exists bool) *Error {
+	exists = exists && len(n.list("modifiers")) == 0 && len(n.list("group_sets")) == 0 && n.child("qualify") == nil &&
+		isDefault(n.str("aggregate_handling"))
 	sel := &selectUse{node: n, exists: exists}
 	a.q.selects = append(a.q.selects, sel)
 	sc.sel = sel

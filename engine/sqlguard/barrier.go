@@ -47,7 +47,7 @@ func barrierColumn(name string) string {
 // none, as count(*) does, the cheapest stays.
 func (q *Query) neededColumns(t *tableUse, columns []engine.Column) []engine.Column {
 	alias := strings.ToLower(t.Alias)
-	if q.allNeeded || t.star || q.singles[alias] || q.rowStars[alias] {
+	if q.allNeeded || t.renamed || t.sel != nil && t.sel.star || q.singles[alias] || q.rowStars[alias] {
 		return columns
 	}
 	var out []engine.Column

@@ -130,7 +130,7 @@ func (p *pusher) visit(ref *node, conds []*node, nullable bool) {
 func (p *pusher) table(t *tableUse, conds []*node, nullable bool) {
 	i := p.index[t]
 	r := p.relations[i]
-	if t.sampled || r.KeepWhole || r.Inline != "" || len(t.node.strings("column_name_alias")) > 0 {
+	if t.sampled || r.KeepWhole || r.Inline != "" || t.renamed {
 		return
 	}
 	for _, c := range conds {
@@ -302,7 +302,8 @@ func typedLiteral(col engine.Column, e *node) (string, bool) {
 	case typ == "VARCHAR":
 		return engine.QuoteString(lit.text), lit.family == litText && !e.is("class", "CAST")
 	case typ == "BOOLEAN":
-		return lit.text, lit.family == litBool && (lit.text == "true" || lit.text == "false")
+		word := map[string]string{"t": "true", "f": "false", "true": "true", "false": "false"}[lit.text]
+		return word, lit.family == litBool && word != ""
 	case typ == "DATE":
 		okFamily := lit.family == litDate || lit.family == litText && e.is("class", "CONSTANT")
 		return "DATE '" + lit.text + "'", okFamily && strictDate(lit.text)
@@ -313,8 +314,27 @@ func typedLiteral(col engine.Column, e *node) (string, bool) {
 			return "", false
 		}
 		return "TIMESTAMP '" + ts + "'", ok && okFamily
+	case typ == "TIMESTAMP WITH TIME ZONE":
+		return instantLiteral(lit, e.is("class", "CONSTANT"))
 	}
 	return "", false
+}
+
+// instantLiteral prints a point in time. Without an offset it keeps the meaning
+// that it has in the statement: the time zone of the session that both run in.
+func instantLiteral(lit literal, bare bool) (string, bool) {
+	switch {
+	case lit.family == litDate && !strictDate(lit.text):
+		return "", false
+	case lit.family == litText && bare, lit.family == litDate, lit.family == litTimestamp, lit.family == litTimestampTZ:
+	default:
+		return "", false
+	}
+	text, ok := strictTimestamp(lit.text)
+	if !ok && lit.family != litTimestamp {
+		text, ok = strictInstant(lit.text)
+	}
+	return "CAST('" + text + "' AS TIMESTAMP WITH TIME ZONE)", ok
 }
 
 func inRange(v *big.Int, bits int) bool {

@@ -25,6 +25,7 @@ func FuzzDecode(f *testing.F) {
 			}
 			var want map[string]any
 			require.NoError(t, json.Unmarshal(text, &want), "%s", text)
+			require.True(t, len(n.keys) > 60 || matches(text, n), "%s", text)
 			if lean {
 				continue
 			}
@@ -78,9 +79,13 @@ func TestVerifySeesEveryChange(t *testing.T) {
 			require.NoError(t, err)
 			require.False(t, equal(base, other), change)
 			require.False(t, equal(other, base), change)
+			require.False(t, matches([]byte(change), base), change)
 		}
 	}
 	same, err := decodeTree([]byte(text), 100, true)
 	require.NoError(t, err)
 	require.True(t, equal(base, same))
+	require.True(t, matches([]byte(text), base))
+	require.True(t, matches([]byte(text), same))
+	require.False(t, matches([]byte(text+"x"), base))
 }

@@ -18,12 +18,16 @@ var shopSetup = []string{
 		FROM range(1, 301) r(i)`,
 	`CREATE TABLE items AS SELECT (i % 310)::BIGINT AS order_id, 'sku' || i % 9 AS sku, (i % 5)::SMALLINT AS qty, (i * 3 % 100)::DOUBLE AS price,
 		'{"color": "' || ['red', 'blue'][i % 2 + 1] || '", "size": ' || i % 4 || '}' AS meta FROM range(1, 501) r(i)`,
+	`CREATE TABLE events AS SELECT i::INTEGER AS id, TIMESTAMPTZ '2024-01-01 00:00:00+00' + to_hours((i * 3)::INTEGER) AS seen,
+		CASE WHEN i % 7 > 0 THEN ['a', 'b', 'c'][i % 3 + 1] END AS kind, (i % 256 - 128)::TINYINT AS tiny, (i % 256)::UTINYINT AS u8,
+		(i / 8.0 % 1)::FLOAT AS weight, i::HUGEINT AS big, i % 2 = 0 AS flag FROM range(1, 301) r(i)`,
 }
 
 var shopPredicates = map[string]string{
 	"customers": `"t"."country" IN ('FR', 'DE') OR "t"."id" < 10`,
 	"orders":    `"t"."status" <> 'done' OR "t"."id" < 20`,
 	"items":     `"t"."sku" <> 'sku4'`,
+	"events":    `"t"."id" % 5 <> 0`,
 }
 
 // lines reads a file of statements, one a line; lines that start with -- are comments.

@@ -133,11 +133,10 @@ func (a *analysis) qualifier(parts []string, sc *scope) int {
 func (a *analysis) star(n *node, sc *scope) *Error {
 	if rel := n.str("relation_name"); rel != "" {
 		a.q.rowStars[strings.ToLower(rel)] = true
+		a.need(rel) // it may be a struct
 		a.mention(n, rel)
 	} else if sel := nearestSelect(sc); sel != nil && !(sel.exists && plainStar(n)) {
-		for _, t := range sel.tables {
-			t.star = true
-		}
+		sel.star = true
 	}
 	if e := n.child("expr"); e != nil && !n.flag("columns") && !e.is("class", "FUNCTION") {
 		return malformed("star")

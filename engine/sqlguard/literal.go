@@ -112,7 +112,7 @@ func scaled(digits, scale string) (string, bool) {
 
 // strictDate accepts exactly yyyy-mm-dd of the proleptic calendar.
 func strictDate(s string) bool {
-	if len(s) != 10 {
+	if len(s) != 10 || s < "0001" {
 		return false
 	}
 	_, err := time.Parse("2006-01-02", s)
@@ -138,4 +138,23 @@ func strictTimestamp(s string) (string, bool) {
 		return "", false
 	}
 	return s, true
+}
+
+// strictInstant accepts a strict timestamp with an offset (Z, +hh or +hh:mm),
+// and returns it in UTC.
+func strictInstant(s string) (string, bool) {
+	i := strings.LastIndexAny(s, "Z+-")
+	if i < 19 {
+		return "", false
+	}
+	text, ok := strictTimestamp(s[:i])
+	if !ok {
+		return "", false
+	}
+	for _, layout := range []string{"Z07:00", "-07"} {
+		if t, err := time.Parse("2006-01-02 15:04:05.999999"+layout, text+s[i:]); err == nil {
+			return t.UTC().Format("2006-01-02 15:04:05.999999") + "+00", true
+		}
+	}
+	return "", false
 }

@@ -87,11 +87,11 @@ type Query struct {
 // tableUse is one table reference with its node of the tree.
 type tableUse struct {
 	TableRef
-	node     *node
-	aliased  bool
-	star     bool // all columns are needed
-	sampled  bool
-	position int
+	node    *node
+	sel     *selectUse // the SELECT whose FROM holds it
+	aliased bool
+	renamed bool // it has column aliases, which count its columns
+	sampled bool
 }
 
 // sqlValue is a bare word such as current_user: a column if one of that name

@@ -77,7 +77,7 @@ func (a *analysis) baseTable(n *node, sc *scope) *Error {
 			return nil
 		}
 	}
-	use := &tableUse{TableRef: ref, node: n, aliased: ref.Alias != "", star: len(aliases) > 0, sampled: n.child("sample") != nil}
+	use := &tableUse{TableRef: ref, node: n, aliased: ref.Alias != "", renamed: len(aliases) > 0, sampled: n.child("sample") != nil}
 	if !use.aliased {
 		use.Alias = ref.Name
 	}
@@ -90,6 +90,7 @@ func (a *analysis) baseTable(n *node, sc *scope) *Error {
 	a.rename() // a result column around it must not get the name of our relation
 	if sel := nearestSelect(sc); sel != nil {
 		sel.tables = append(sel.tables, use)
+		use.sel = sel
 	}
 	return nil
 }

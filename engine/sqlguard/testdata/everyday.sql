@@ -180,3 +180,17 @@ SUMMARIZE orders
 SUMMARIZE SELECT qty, price FROM items
 SELECT column_name FROM (DESCRIBE customers)
 TABLE customers
+SELECT attrs.* FROM customers
+SELECT c.attrs.city, c.id FROM customers c
+SELECT count(*) FROM customers c WHERE EXISTS (SELECT DISTINCT * FROM orders o WHERE o.customer_id = c.id OFFSET 2)
+SELECT count(*) FROM customers c WHERE EXISTS (SELECT * FROM orders o WHERE o.customer_id = c.id GROUP BY ALL)
+SELECT count(*) FROM (SELECT DISTINCT * FROM items)
+SELECT count(*) FROM (SELECT qty FROM items UNION SELECT id FROM customers)
+SELECT * FROM events WHERE seen >= '2024-01-05' AND seen < TIMESTAMP '2024-02-01 12:00:00' AND kind = 'a'
+SELECT * FROM events WHERE seen >= TIMESTAMPTZ '2024-01-05 00:00:00+02' AND seen BETWEEN DATE '2024-01-01' AND '2024-01-31 10:00:00.5Z'
+SELECT kind, count(*) FROM events WHERE seen > '2024-01-10 10:00:00+05:30' AND weight < 0.5 AND big = 12345678901234567890 GROUP BY kind
+SELECT * FROM events WHERE weight = 0.25 OR tiny = 300
+SELECT * FROM events WHERE tiny = 300 AND kind <> 'b'
+SELECT * FROM events WHERE tiny > -129 AND tiny <= 127 AND tiny >= -128 AND u8 < 256 AND u8 >= 0 AND u8 > -1
+SELECT * FROM events e LEFT JOIN customers c ON c.id = e.id AND c.country IS NULL WHERE e.flag = true
+SELECT * FROM customers c LEFT JOIN events e ON c.id = e.id AND e.kind IS NULL WHERE e.kind IS NULL AND c.country IS NULL
