@@ -18,6 +18,8 @@ type cursor struct {
 	options  duck.ArrowOptions
 	schema   *arrow.Schema
 	columns  []engine.Column
+	// borrowed says that the prepared statement belongs to somebody else.
+	borrowed bool
 	// live says that the engine still holds the statement's tasks and buffers.
 	live bool
 	err  error
@@ -40,23 +42,35 @@ func (in *instance) open(sql string, args engine.Args, allowed func(duck.Stateme
 		c.close()
 		return nil, err
 	}
-	if err := step(); err != nil {
-		c.close()
-		return nil, err
-	}
-	if err := bindArgs(c.prepared, args); err != nil {
-		c.close()
-		return nil, err
-	}
-	if err := c.execute(); err != nil {
-		c.close()
-		return nil, err
-	}
-	if err := c.describe(); err != nil {
+	if err := c.start(args, step); err != nil {
 		c.close()
 		return nil, err
 	}
 	return c, nil
+}
+
+// reopen starts a statement that was prepared before and outlives the cursor.
+func (in *instance) reopen(prepared duck.PreparedStatement, args engine.Args, step func() error) (*cursor, error) {
+	c := &cursor{conn: in.conn, prepared: prepared, borrowed: true}
+	if err := c.start(args, step); err != nil {
+		c.close()
+		return nil, err
+	}
+	return c, nil
+}
+
+// start binds args to the prepared statement and starts it.
+func (c *cursor) start(args engine.Args, step func() error) error {
+	if err := step(); err != nil {
+		return err
+	}
+	if err := bindArgs(c.prepared, args); err != nil {
+		return err
+	}
+	if err := c.execute(); err != nil {
+		return err
+	}
+	return c.describe()
 }
 
 // prepare refuses anything but exactly one statement before any of it runs: the
@@ -166,7 +180,9 @@ func (c *cursor) close() {
 	}
 	duck.DestroyArrowOptions(&c.options)
 	duck.DestroyResult(&c.result)
-	duck.DestroyPrepare(&c.prepared)
+	if !c.borrowed {
+		duck.DestroyPrepare(&c.prepared)
+	}
 	if live {
 		var res duck.Result
 		duck.Query(c.conn, "SELECT 1", &res)

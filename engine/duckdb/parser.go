@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 
+	duck "github.com/duckdb/duckdb-go-bindings"
+
 	"github.com/lakewarden/lakewarden/engine"
 )
 
@@ -28,14 +30,14 @@ const (
 // extensions and without access to files. It is safe for concurrent use.
 type Parser struct {
 	// pool holds the instances that are not in use; nil is one yet to be opened.
-	pool    chan *instance
+	pool    chan *parserInstance
 	closing chan struct{}
 	close1  sync.Once
 }
 
 // NewParser returns a parser. Its instances open on first use.
 func NewParser() *Parser {
-	p := &Parser{pool: make(chan *instance, parserInstances), closing: make(chan struct{})}
+	p := &Parser{pool: make(chan *parserInstance, parserInstances), closing: make(chan struct{})}
 	for range parserInstances {
 		p.pool <- nil
 	}
@@ -91,7 +93,7 @@ func (p *Parser) Close() error {
 
 // call runs one of the two functions on a free instance.
 func (p *Parser) call(ctx context.Context, sql, arg string) (string, error) {
-	var in *instance
+	var in *parserInstance
 	select {
 	case <-p.closing:
 		return "", interrupted(causeClosed)
@@ -110,7 +112,7 @@ func (p *Parser) call(ctx context.Context, sql, arg string) (string, error) {
 	g := newGuard(ctx, p.closing, 0, in.conn)
 	defer g.end()
 	var out string
-	c, err := in.open(sql, engine.Args{Positional: []any{arg}}, selects, g.err)
+	c, err := in.reopen(in.prepared[sql], engine.Args{Positional: []any{arg}}, g.err)
 	if err == nil {
 		err = c.each(func(r rowReader) error {
 			out = strings.Clone(r.text(0))
@@ -130,19 +132,43 @@ func (p *Parser) call(ctx context.Context, sql, arg string) (string, error) {
 	return out, nil
 }
 
-func openParser() (*instance, error) {
+// parserInstance is an instance with both functions prepared: preparing costs as
+// much as parsing a small statement.
+type parserInstance struct {
+	*instance
+	prepared map[string]duck.PreparedStatement
+}
+
+func openParser() (*parserInstance, error) {
 	config := baseConfig()
 	config["memory_limit"] = parserMemory
-	in, err := openInstance(config)
+	opened, err := openInstance(config)
 	if err != nil {
 		return nil, err
 	}
+	in := &parserInstance{instance: opened, prepared: map[string]duck.PreparedStatement{}}
 	err = in.exec("SET enable_external_access=false; SET lock_configuration=true")
+	for _, sql := range []string{serializeSQL, deserializeSQL} {
+		if err != nil {
+			break
+		}
+		c := &cursor{conn: in.conn}
+		err = c.prepare(sql, selects)
+		in.prepared[sql] = c.prepared
+	}
 	if err != nil {
 		in.close()
 		return nil, err
 	}
 	return in, nil
+}
+
+func (in *parserInstance) close() {
+	for sql, prepared := range in.prepared {
+		duck.DestroyPrepare(&prepared)
+		delete(in.prepared, sql)
+	}
+	in.instance.close()
 }
 
 // refusal reads the reply that stands for an error. Trees are not decoded twice
