@@ -57,9 +57,11 @@ var families = map[string]family{
 	"HTTP":                   {engine.KindIO, "http"},
 	"Network":                {engine.KindIO, "network"},
 	"Permission":             {engine.KindIO, "permission"},
-	"FATAL":                  {engine.KindFatal, "fatal"},
-	"INTERNAL":               {engine.KindFatal, "internal"},
-	"Null Pointer":           {engine.KindFatal, "internal"},
+	// A plain exception of a library below, that is of a reader of a damaged file.
+	"Invalid":      {engine.KindIO, classDataFile},
+	"FATAL":        {engine.KindFatal, "fatal"},
+	"INTERNAL":     {engine.KindFatal, "internal"},
+	"Null Pointer": {engine.KindFatal, "internal"},
 }
 
 // refinement gives a failure a narrower class by the wording of its message.
@@ -91,10 +93,14 @@ var refinements = []refinement{
 	{"Invalid Input", regexp.MustCompile(`(?i)division by zero`), engine.KindRuntime, "division"},
 	{"Invalid Input", regexp.MustCompile(`^More than one row returned by a subquery`), engine.KindRuntime, "scalar_subquery_rows"},
 	{"Invalid Input", regexp.MustCompile(`database has been invalidated`), engine.KindFatal, "fatal"},
+	{"Invalid Input", regexp.MustCompile(`(?i)parquet file|decompress|magic bytes|corrupt`), engine.KindIO, classDataFile},
 	{"IO", regexp.MustCompile(`No such file or directory|[Ff]ile not found|No files found`), engine.KindIO, "file_not_found"},
 	{"IO", regexp.MustCompile(`(?i)delta ?kernel`), engine.KindIO, "delta_log"},
 	{"Out of Memory", regexp.MustCompile(`max_temp_directory_size`), engine.KindOutOfMemory, "temp_space"},
 }
+
+// classDataFile is the class of a data file that is damaged.
+const classDataFile = "data_file"
 
 // entries names what a catalog entry of one kind is called when it is missing.
 var entries = map[string]string{

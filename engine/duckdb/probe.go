@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/lakewarden/lakewarden/engine"
 )
@@ -14,60 +15,81 @@ import (
 // through. The server must not serve. Not retried.
 var ErrSandbox = errors.New("engine sandbox does not hold")
 
-// breakouts are statements that the locked settings of a session must stop by
-// themselves, whatever the first wall does. %[1]s is a file outside the roots.
-var breakouts = []string{
-	`SELECT * FROM read_text('%[1]s')`,
-	`SELECT * FROM read_blob('%[1]s')`,
-	`SELECT * FROM read_csv('%[1]s')`,
-	`SELECT * FROM '%[1]s.parquet'`,
-	`SELECT * FROM glob('%[1]s*')`,
-	`COPY (SELECT 1) TO '%[1]s.out'`,
-	`ATTACH '%[1]s.db' AS outside`,
-	`SELECT * FROM read_parquet('https://127.0.0.1:1/x.parquet')`,
-	`SET enable_external_access=true`,
-	`SET allowed_directories=['/']`,
-	`SET lock_configuration=false`,
-	`SET temp_directory='/tmp'`,
-	`RESET enable_external_access`,
-	`SET allow_unsigned_extensions=true`,
-	`SET allow_community_extensions=true`,
-	`INSTALL httpfs`,
-	`LOAD '%[1]s'`,
-	`EXPORT DATABASE '%[1]s.export'`,
-}
-
-// Probe opens a session as a caller would get it and attacks it from within.
-// It returns ErrSandbox when one of the attacks succeeds.
+// Probe locks an instance down as it does for a caller and attacks it from
+// within. It returns ErrSandbox when one of the attacks succeeds, or leaves a
+// trace outside although it failed.
 func (e *Engine) Probe(ctx context.Context) error {
-	dir, err := os.MkdirTemp(e.temp, "probe-")
+	r, err := newRange(e.temp)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = os.RemoveAll(dir) }()
-	root, outside := filepath.Join(dir, "root"), filepath.Join(dir, "outside")
-	if err := os.Mkdir(root, 0o700); err != nil {
-		return err
-	}
-	if err := os.WriteFile(outside, []byte("x\n"), 0o600); err != nil {
-		return err
-	}
-	in, err := openSandbox(e.extensions, []string{root}, filepath.Join(dir, "temp"))
+	defer func() { _ = os.RemoveAll(r.dir) }()
+	in, err := openSandbox(e.extensions, []string{r.root}, filepath.Join(r.dir, "spill"))
 	if err != nil {
 		return err
 	}
 	defer in.close()
-	for i, attack := range breakouts {
+	for _, a := range settingsStop {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if in.exec(fmt.Sprintf(attack, outside)) == nil {
-			return fmt.Errorf("%w: attack %d", ErrSandbox, i)
+		if in.exec(at(a.sql, r.root, r.outside)) == nil {
+			return fmt.Errorf("%w: not stopped: %s", ErrSandbox, a.sql)
+		}
+		trace, err := r.trace()
+		if err != nil {
+			return err
+		}
+		if trace != "" {
+			return fmt.Errorf("%w: %s left a trace outside: %s", ErrSandbox, a.sql, trace)
 		}
 	}
 	// A session in which nothing works would pass the above.
-	if err := in.exec("SELECT 1; COPY (SELECT 1) TO " + engine.QuoteString(filepath.Join(root, "allowed.parquet"))); err != nil {
+	if err := in.exec("SELECT 1; COPY (SELECT 1) TO " + engine.QuoteString(filepath.Join(r.root, "allowed.parquet"))); err != nil {
 		return fmt.Errorf("%w: ordinary work is refused: %w", ErrSandbox, err)
 	}
 	return nil
+}
+
+// targets are the files that attacks may look for outside.
+var targets = map[string]string{"file.csv": "secret,1\n", "file.json": `{"secret": 1}`}
+
+// attackRange is a directory with a root that a session sees and one beside it
+// that it must not see.
+type attackRange struct{ dir, root, outside string }
+
+func newRange(temp string) (attackRange, error) {
+	dir, err := os.MkdirTemp(temp, "probe-")
+	if err != nil {
+		return attackRange{}, err
+	}
+	r := attackRange{dir, filepath.Join(dir, "root"), filepath.Join(dir, "outside")}
+	errs := []error{
+		os.Mkdir(r.root, 0o700),
+		os.Mkdir(r.outside, 0o700),
+		os.Symlink(r.outside, filepath.Join(r.root, "link")),
+	}
+	for name, content := range targets {
+		errs = append(errs, os.WriteFile(filepath.Join(r.outside, name), []byte(content), 0o600))
+	}
+	return r, errors.Join(errs...)
+}
+
+// trace names what is new, gone or changed outside.
+func (r attackRange) trace() (string, error) {
+	entries, err := os.ReadDir(r.outside)
+	if err != nil {
+		return "", err
+	}
+	var out []string
+	if len(entries) < len(targets) {
+		out = append(out, "a hole")
+	}
+	for _, entry := range entries {
+		content, err := os.ReadFile(filepath.Join(r.outside, entry.Name()))
+		if want, known := targets[entry.Name()]; !known || err != nil || string(content) != want {
+			out = append(out, entry.Name())
+		}
+	}
+	return strings.Join(out, ", "), nil
 }

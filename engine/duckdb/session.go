@@ -205,9 +205,11 @@ func (s *session) Close() error {
 	return nil
 }
 
-// note marks the session when err says that its instance is lost.
+// note marks the session when err says that its instance is lost, or that it
+// read a damaged data file: the instance caches files as if they never
+// changed, so it would go on seeing the damage after a repair.
 func (s *session) note(err error) error {
-	if e, ok := err.(*engine.Error); ok && e.Kind == engine.KindFatal {
+	if e, ok := err.(*engine.Error); ok && (e.Kind == engine.KindFatal || e.Class == classDataFile) {
 		s.broken.Store(true)
 	}
 	return err

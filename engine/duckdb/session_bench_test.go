@@ -9,34 +9,88 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/enginetest"
 )
 
-// BenchmarkWarmStatement is what a small statement costs on a session that is
-// open already, with and without giving memory back after it.
-func BenchmarkWarmStatement(b *testing.B) {
-	for name, idle := range map[string]bool{"statement": false, "statement and idle": true} {
+// benchTable is an engine with a small table.
+func benchTable(b *testing.B) (engine.Engine, string, engine.Source) {
+	b.Helper()
+	root := b.TempDir()
+	table := enginetest.NewTable(b, root, "t")
+	table.Append(b, 0, 100_000)
+	return newEngine(b), root, table.Latest()
+}
+
+// BenchmarkFirstQuery is what a new user waits for: instance, extension,
+// lock-down, attachment and a point query.
+func BenchmarkFirstQuery(b *testing.B) {
+	e, root, src := benchTable(b)
+	for b.Loop() {
+		s, err := e.Open(context.Background(), engine.SessionOptions{Roots: []string{root}})
+		require.NoError(b, err)
+		enginetest.Rows(b, s, engine.Statement{SQL: "SELECT * FROM " + src.Relation() + " WHERE id = 5", Sources: []engine.Source{src}})
+		require.NoError(b, s.Close())
+	}
+}
+
+// BenchmarkStatement is the cost of a statement that has nothing to do.
+func BenchmarkStatement(b *testing.B) {
+	e, root, _ := benchTable(b)
+	s, err := e.Open(context.Background(), engine.SessionOptions{Roots: []string{root}})
+	require.NoError(b, err)
+	b.ReportAllocs()
+	for b.Loop() {
+		enginetest.Rows(b, s, engine.Statement{SQL: "SELECT 1"})
+	}
+}
+
+// BenchmarkPointQuery reads one row on a warm session, plain and through a kept
+// copy.
+func BenchmarkPointQuery(b *testing.B) {
+	e, root, src := benchTable(b)
+	s, err := e.Open(context.Background(), engine.SessionOptions{Roots: []string{root}})
+	require.NoError(b, err)
+	filter := engine.Barrier{SQL: "SELECT id FROM " + src.Relation() + " WHERE id < 1000", Source: src}
+	filter.Name = engine.BarrierName(src, filter.SQL)
+	for name, st := range map[string]engine.Statement{
+		"plain": {SQL: "SELECT * FROM " + src.Relation() + " WHERE id = 5", Sources: []engine.Source{src}},
+		"copy":  {SQL: "SELECT * FROM " + filter.Relation() + " WHERE id = 5", Barriers: []engine.Barrier{filter}},
+	} {
 		b.Run(name, func(b *testing.B) {
-			ctx := context.Background()
-			s, err := newEngine(b).Open(ctx, engine.SessionOptions{Roots: []string{b.TempDir()}})
-			require.NoError(b, err)
-			defer func() { require.NoError(b, s.Close()) }()
-			lease := engine.Lease{Memory: 1 << 30, Threads: 2}
 			for b.Loop() {
-				res, err := s.Query(ctx, engine.Statement{SQL: "SELECT 1", Lease: lease})
-				require.NoError(b, err)
-				for {
-					batch, err := res.Next(ctx)
-					if errors.Is(err, io.EOF) {
-						break
-					}
-					require.NoError(b, err)
-					batch.Release()
-				}
-				require.NoError(b, res.Close())
-				if idle {
-					require.NoError(b, s.Idle(ctx, 0))
-				}
+				require.Len(b, enginetest.Rows(b, s, st), 1)
 			}
 		})
+	}
+}
+
+// BenchmarkArrow streams six million rows of five columns.
+func BenchmarkArrow(b *testing.B) {
+	e, root, _ := benchTable(b)
+	s, err := e.Open(context.Background(), engine.SessionOptions{Roots: []string{root}})
+	require.NoError(b, err)
+	const rows = 6_000_000
+	for b.Loop() {
+		r, err := s.Query(context.Background(), engine.Statement{
+			SQL: `SELECT range AS id, range * 2 AS twice, range::DOUBLE / 3 AS third, 'name ' || range % 100000 AS name,
+				TIMESTAMP '2024-01-01' + to_seconds(range) AS at FROM range(6000000)`,
+			Lease: engine.Lease{Memory: 256 << 20}})
+		require.NoError(b, err)
+		var n, bytes int64
+		for {
+			batch, err := r.Next(context.Background())
+			if errors.Is(err, io.EOF) {
+				break
+			}
+			require.NoError(b, err)
+			n += batch.NumRows()
+			for _, c := range batch.Columns() {
+				bytes += int64(c.Data().SizeInBytes())
+			}
+			batch.Release()
+		}
+		require.NoError(b, r.Close())
+		require.EqualValues(b, rows, n)
+		b.SetBytes(bytes)
 	}
 }
