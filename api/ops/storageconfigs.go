@@ -101,9 +101,6 @@ func (o StorageConfigs) mayCreate(a Actor, in NewStorageConfig) (catalog.Workspa
 	case in.Workspace == "":
 		return "", nil
 	}
-	if err := a.Require(auth.ScopeStorageConfigsShare); err != nil {
-		return "", err
-	}
 	workspace, err := catalog.ParseID[catalog.WorkspaceID](in.Workspace)
 	if err != nil {
 		return "", invalid("workspace_id", "is not a workspace of the caller")
@@ -153,9 +150,6 @@ func (o StorageConfigs) Rename(ctx context.Context, id catalog.ConfigID, name *s
 	if err != nil {
 		return catalog.StorageConfig{}, err
 	}
-	if err := o.share(ctx, a, id); err != nil {
-		return catalog.StorageConfig{}, err
-	}
 	return o.Store.UpdateStorageConfig(ctx, a.Viewer, id, catalog.AnyVersion, catalog.StorageConfigChange{Name: name})
 }
 
@@ -165,25 +159,36 @@ func (o StorageConfigs) Delete(ctx context.Context, id catalog.ConfigID) error {
 	if err != nil {
 		return err
 	}
-	if err := o.share(ctx, a, id); err != nil {
-		return err
-	}
 	return o.Store.DeleteStorageConfig(ctx, a.Viewer, id, catalog.AnyVersion)
 }
 
-// share asks for storage_configs:share where a change concerns a workspace.
-func (o StorageConfigs) share(ctx context.Context, a Actor, id catalog.ConfigID) error {
-	config, err := o.Store.StorageConfig(ctx, a.Viewer, id)
-	if err != nil || config.Personal() {
-		return err
+// configurable returns a configuration in which the caller may work: with
+// storage:configure by the role where the configuration is.
+func (o StorageConfigs) configurable(ctx context.Context, id catalog.ConfigID) (Actor, catalog.StorageConfig, error) {
+	a, err := ActorFrom(ctx)
+	if err != nil {
+		return a, catalog.StorageConfig{}, err
 	}
-	return a.Require(auth.ScopeStorageConfigsShare)
+	config, err := o.Store.StorageConfig(ctx, a.Viewer, id)
+	if err != nil {
+		return a, config, err
+	}
+	var role catalog.Role
+	if !config.Personal() {
+		if role, err = o.Store.WorkspaceRole(ctx, a.Org, config.Workspace, a.User); err != nil {
+			return a, config, err
+		}
+	}
+	if !a.ScopesIn(auth.Role(role)).Has(auth.ScopeStorageConfigure) {
+		return a, config, &auth.ScopeError{Scope: auth.ScopeStorageConfigure}
+	}
+	return a, config, nil
 }
 
 // Validate tries the configuration out with real objects below a random name,
 // and removes them.
 func (o StorageConfigs) Validate(ctx context.Context, id catalog.ConfigID) (ProbeReport, error) {
-	config, err := o.Get(ctx, id)
+	_, config, err := o.configurable(ctx, id)
 	if err != nil {
 		return ProbeReport{}, err
 	}
@@ -196,11 +201,7 @@ func (o StorageConfigs) Validate(ctx context.Context, id catalog.ConfigID) (Prob
 
 // Discover registers what is new below the root and marks what has vanished.
 func (o StorageConfigs) Discover(ctx context.Context, id catalog.ConfigID, includeDropped bool) (Discovered, error) {
-	a, err := ActorFrom(ctx)
-	if err != nil {
-		return Discovered{}, err
-	}
-	config, err := o.Store.StorageConfig(ctx, a.Viewer, id)
+	a, config, err := o.configurable(ctx, id)
 	if err != nil {
 		return Discovered{}, err
 	}

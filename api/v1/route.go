@@ -19,6 +19,10 @@ type route struct {
 	// scope is what the caller must hold; empty means that the operation asks
 	// no scope of its own (it may still refuse).
 	scope auth.Scope
+	// local marks work on a table or configuration of a workspace, where the
+	// caller's role in that workspace counts too. Here only the credential is
+	// asked; the operation asks for the scope where the thing is.
+	local bool
 	// created makes 201 the status of success.
 	created bool
 	// camel marks resources whose fields are camelCase, errors included.
@@ -79,6 +83,9 @@ func (rt route) authorise(ctx context.Context) error {
 		return err
 	}
 	if rt.scope == "" {
+		return nil
+	}
+	if rt.local && p.Granted.Has(rt.scope) {
 		return nil
 	}
 	return p.Require(rt.scope)

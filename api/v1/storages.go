@@ -107,7 +107,7 @@ type storageCheck struct {
 func StorageRoutes(api huma.API, configs ops.StorageConfigs) {
 	const base = "/v1/storages/configs"
 	read := route{tag: "Storage", scope: auth.ScopeStorageRead, camel: true}
-	write := route{tag: "Storage", scope: auth.ScopeStorageConfigure, camel: true}
+	write := route{tag: "Storage", scope: auth.ScopeStorageConfigure, camel: true, local: true}
 
 	add(api, write.with("POST", base, "createStorageConfig", "Create a storage configuration").as201().
 		because("Its tables are discovered at once. Kind local needs the role admin."),

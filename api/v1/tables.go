@@ -132,7 +132,7 @@ const tableBase = "/v1/tables/{catalog}/{schema}/{table_name}"
 // TableRoutes registers the routes that describe and name tables.
 func TableRoutes(api huma.API, tables ops.Tables) {
 	read := route{tag: "Tables", scope: auth.ScopeTablesRead, camel: true}
-	modify := route{tag: "Tables", scope: auth.ScopeTablesModify, camel: true}
+	modify := route{tag: "Tables", scope: auth.ScopeTablesModify, camel: true, local: true}
 
 	add(api, read.with("GET", "/v1/tables", "listTables", "List tables"), func(ctx context.Context, in *listTablesInput) (tableList, error) {
 		list, err := tables.List(ctx, in.Schema, in.page())

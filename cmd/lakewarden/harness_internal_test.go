@@ -269,3 +269,12 @@ func (r reply) problem(t testing.TB, status int) (code string, fields []string) 
 	}
 	return body["code"].(string), fields
 }
+
+// restart stops the server and serves the same data again. Clients of the
+// server's own keep working.
+func (s *testServer) restart() {
+	s.t.Helper()
+	s.stop()
+	s.start()
+	s.admin = s.client(s.admin.key, s.admin.user)
+}
