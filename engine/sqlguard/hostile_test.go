@@ -77,6 +77,7 @@ var hostile = []struct {
 	{"write blob in where", sqlguard.CodeFunction, `SELECT * FROM t WHERE write_blob('/tmp/x', a) IS NULL`},
 	{"copy dir", sqlguard.CodeFunction, `SELECT * FROM copy_dir('/a', '/b')`},
 	{"crash the server", sqlguard.CodeFunction, `SELECT get_delta_test_expression()`},
+	{"corrupt the heap", sqlguard.CodeFunction, `SELECT count(*) FROM (SELECT struct_update(s, a := x) AS e FROM t) WHERE e IS NOT NULL`},
 	{"delta log", sqlguard.CodeFunction, `FROM delta_filter_pushdown_log()`},
 	{"delta transaction", sqlguard.CodeFunction, `FROM delta_set_transaction_version('t', 'x', 1)`},
 
