@@ -65,7 +65,10 @@ func (w FileWriter) copyTo(ctx context.Context, work string, req engine.WriteReq
 		return nil, err
 	}
 	if len(req.ReadFiles) > 0 {
-		if err := in.exec("CREATE VIEW input AS SELECT * FROM read_parquet(" + quoteList(req.ReadFiles) + ")"); err != nil {
+		// Folders named like month=1 are no columns, and a file from before a
+		// column was added counts as NULL in it.
+		view := "CREATE VIEW input AS SELECT * FROM read_parquet(" + quoteList(req.ReadFiles) + ", hive_partitioning=false, union_by_name=true)"
+		if err := in.exec(view); err != nil {
 			return nil, err
 		}
 	}

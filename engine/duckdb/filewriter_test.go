@@ -47,6 +47,27 @@ func TestWriteFilesDescribesWhatItWrote(t *testing.T) {
 	require.Len(t, entries, 4, "files and nothing else")
 }
 
+func TestWriteFilesReadsFilesAsTheyAre(t *testing.T) {
+	write := func(dir, sql string, read ...string) string {
+		require.NoError(t, os.MkdirAll(dir, 0o755))
+		files, err := duckdb.FileWriter{}.WriteFiles(context.Background(), engine.WriteRequest{SQL: sql, ReadFiles: read, Dir: dir})
+		require.NoError(t, err)
+		require.Len(t, files, 1)
+		var names []string
+		for _, c := range files[0].Columns {
+			names = append(names, c.Path[0])
+		}
+		slices.Sort(names)
+		require.Equal(t, []string{"a", "b"}[:len(names)], names)
+		return filepath.Join(dir, files[0].Name)
+	}
+	root := t.TempDir()
+	older := write(filepath.Join(root, "month=1"), `SELECT 1 AS a`)
+	newer := write(filepath.Join(root, "month=2"), `SELECT 'x' AS b, 2 AS a`)
+	write(root, `SELECT * FROM input`, older, newer)
+	write(root, `SELECT * FROM input`, newer, older)
+}
+
 func TestWriteFilesLeavesNothingBehindAfterAFailure(t *testing.T) {
 	dir, elsewhere := t.TempDir(), filepath.Join(t.TempDir(), "secret.parquet")
 	require.NoError(t, os.WriteFile(elsewhere, []byte("x"), 0o600))
