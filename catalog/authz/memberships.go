@@ -22,7 +22,7 @@ func (s *Store) AddMember(ctx context.Context, org catalog.OrgID, user catalog.U
 	return s.inner.AddMember(ctx, org, user, role)
 }
 
-// Membership needs org:read. Attributes decide about data: those of others are
+// Membership needs org:read, or a scope of those who decide by it. Attributes decide about data: those of others are
 // left out without rls_policies:read.
 func (s *Store) Membership(ctx context.Context, org catalog.OrgID, user catalog.UserID) (none catalog.Membership, err error) {
 	a, err := actorFrom(ctx)
@@ -32,7 +32,7 @@ func (s *Store) Membership(ctx context.Context, org catalog.OrgID, user catalog.
 	if a.isUser(user) {
 		err = a.in(org)
 	} else {
-		err = a.in(org, auth.ScopeOrgRead, auth.ScopeUsersWrite)
+		err = a.in(org, auth.ScopeOrgRead, auth.ScopeUsersWrite, auth.ScopePoliciesRead, auth.ScopePoliciesWrite)
 	}
 	if err != nil {
 		return none, err

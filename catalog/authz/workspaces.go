@@ -2,6 +2,7 @@ package authz
 
 import (
 	"context"
+	"slices"
 
 	"github.com/lakewarden/lakewarden/auth"
 	"github.com/lakewarden/lakewarden/catalog"
@@ -64,7 +65,8 @@ func (s *Store) DefaultWorkspace(ctx context.Context, org catalog.OrgID) (catalo
 }
 
 // ListWorkspaces needs org:read for the actor's own, and users:write or
-// org:update for all. A key limited to some workspaces needs the latter too.
+// org:update for all. Without the latter a key limited to some workspaces gets
+// those only; a page can then be shorter than asked for.
 func (s *Store) ListWorkspaces(ctx context.Context, org catalog.OrgID, filter catalog.WorkspaceFilter, page catalog.Page) (none catalog.List[catalog.Workspace], err error) {
 	a, err := actorFrom(ctx)
 	if err != nil {
@@ -73,12 +75,15 @@ func (s *Store) ListWorkspaces(ctx context.Context, org catalog.OrgID, filter ca
 	if err := a.in(org, auth.ScopeOrgRead, auth.ScopeUsersWrite, auth.ScopeOrgUpdate); err != nil {
 		return none, err
 	}
-	if !a.isUser(filter.Member) || a.viewer.Limited {
-		if err := a.in(org, auth.ScopeUsersWrite, auth.ScopeOrgUpdate); err != nil {
-			return none, err
-		}
+	all := a.in(org, auth.ScopeUsersWrite, auth.ScopeOrgUpdate)
+	if !a.isUser(filter.Member) && all != nil {
+		return none, all
 	}
-	return s.inner.ListWorkspaces(ctx, org, filter, page)
+	list, err := s.inner.ListWorkspaces(ctx, org, filter, page)
+	if a.viewer.Limited && all != nil {
+		list.Items = slices.DeleteFunc(list.Items, func(w catalog.Workspace) bool { return !w.IsDefault && w.ID != a.viewer.Workspace })
+	}
+	return list, err
 }
 
 // manages checks a scope in the workspace itself and returns the role that the
