@@ -166,6 +166,7 @@ func (c *cursor) next() (arrow.RecordBatch, error) {
 			c.err = err
 			return nil, c.err
 		}
+		clearNulls(batch)
 		return batch, nil
 	}
 }

@@ -22,6 +22,7 @@ type Options struct {
 	// Extensions are loaded into every session. Default: delta.
 	Extensions []string
 	// TempDir receives one directory of this engine, in which sessions spill.
+	// What engines of ended processes left there is removed.
 	// Default: the system's.
 	TempDir string
 	// Lease fills the fields that a statement's lease leaves zero. Default:
@@ -33,7 +34,7 @@ type Options struct {
 type Engine struct {
 	lease      engine.Lease
 	extensions []extension
-	temp       string
+	temp       *tempDir
 
 	mu       sync.Mutex
 	closed   bool
@@ -70,12 +71,7 @@ func New(ctx context.Context, opts Options) (*Engine, error) {
 		}
 		e.extensions = append(e.extensions, ext)
 	}
-	// DuckDB compares paths by their text, and the system may hand out a link.
-	temp, err := os.MkdirTemp(opts.TempDir, "lakewarden-engine-")
-	if err != nil {
-		return nil, err
-	}
-	if e.temp, err = filepath.EvalSymlinks(temp); err != nil {
+	if e.temp, err = newTempDir(opts.TempDir); err != nil {
 		return nil, err
 	}
 	return e, nil
@@ -114,6 +110,7 @@ func (e *Engine) Open(ctx context.Context, opts engine.SessionOptions) (engine.S
 // files. It is idempotent.
 func (e *Engine) Close() error {
 	e.mu.Lock()
+	again := e.closed
 	e.closed = true
 	open := make([]*session, 0, len(e.sessions))
 	for s := range e.sessions {
@@ -126,7 +123,10 @@ func (e *Engine) Close() error {
 		wg.Go(func() { errs[i] = s.Close() })
 	}
 	wg.Wait()
-	return errors.Join(append(errs, os.RemoveAll(e.temp))...)
+	if !again {
+		errs = append(errs, e.temp.remove())
+	}
+	return errors.Join(errs...)
 }
 
 func (e *Engine) remove(s *session) {
@@ -135,7 +135,7 @@ func (e *Engine) remove(s *session) {
 	delete(e.sessions, s)
 }
 
-func (e *Engine) newTempDir() (string, error) { return os.MkdirTemp(e.temp, "session-") }
+func (e *Engine) sessionDir() (string, error) { return os.MkdirTemp(e.temp.path, "session-") }
 
 // within resolves location and checks that it lies below one of the roots. Links
 // are followed first: one inside a root must not lead out of it.

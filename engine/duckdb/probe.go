@@ -19,7 +19,7 @@ var ErrSandbox = errors.New("engine sandbox does not hold")
 // within. It returns ErrSandbox when one of the attacks succeeds, or leaves a
 // trace outside although it failed.
 func (e *Engine) Probe(ctx context.Context) error {
-	r, err := newRange(e.temp)
+	r, err := newRange(e.temp.path)
 	if err != nil {
 		return err
 	}

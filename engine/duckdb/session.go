@@ -66,7 +66,7 @@ func (s *session) ready() error {
 	case s.inst != nil:
 		return nil
 	}
-	dir, err := s.owner.newTempDir()
+	dir, err := s.owner.sessionDir()
 	if err != nil {
 		return internalError("temp_dir", err.Error())
 	}
