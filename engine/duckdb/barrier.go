@@ -76,7 +76,7 @@ func (b *barriers) create(m engine.Barrier) error {
 	sql := "CREATE TEMP TABLE " + engine.QuoteIdent(m.Name) + " AS (" + m.SQL + "\n)"
 	if err := b.inst.execOne(sql); err != nil {
 		// A position would point into SQL that the caller has never seen.
-		if e, ok := err.(*engine.Error); ok {
+		if e := engineError(err); e != nil {
 			e.Position = -1
 		}
 		return err

@@ -2,6 +2,7 @@ package duckdb
 
 import (
 	"encoding/json"
+	"errors"
 	"regexp"
 	"strconv"
 	"strings"
@@ -76,7 +77,7 @@ type refinement struct {
 var refinements = []refinement{
 	{"Binder", regexp.MustCompile(`^Referenced column "((?:[^"]|"")*)" not found`), engine.KindBind, "column_not_found"},
 	{"Binder", regexp.MustCompile(`^Referenced column "((?:[^"]|"")*)" was not found`), engine.KindBind, "column_not_found"},
-	{"Binder", regexp.MustCompile(`^Table "(?:[^"]|"")*" does not have a column named "((?:[^"]|"")*)"`), engine.KindBind, "column_not_found"},
+	{"Binder", regexp.MustCompile(`^(?:Table|Values list) "(?:[^"]|"")*" does not have a column named "((?:[^"]|"")*)"`), engine.KindBind, "column_not_found"},
 	{"Binder", regexp.MustCompile(`^Column "((?:[^"]|"")*)" in [A-Z ]+ list not found`), engine.KindBind, "column_not_found"},
 	{"Binder", regexp.MustCompile(`^Could not find key "((?:[^"]|"")*)" in struct`), engine.KindBind, "field_not_found"},
 	{"Binder", regexp.MustCompile(`^Referenced table "((?:[^"]|"")*)" not found`), engine.KindBind, "table_not_found"},
@@ -87,6 +88,7 @@ var refinements = []refinement{
 	{"Binder", regexp.MustCompile(`^Could not choose a best candidate function for the function call "([^(]*)\(`), engine.KindBind, "ambiguous_function"},
 	{"Binder", regexp.MustCompile(`^Cannot (?:compare|mix|cast|combine)`), engine.KindBind, "type_mismatch"},
 	{"Binder", regexp.MustCompile(`^Set operations can only apply`), engine.KindBind, "column_count"},
+	{"Invalid Input", regexp.MustCompile(`^Parameter argument/count mismatch`), engine.KindBind, "parameter_missing"},
 	{"Invalid Input", regexp.MustCompile(`^Expected (\d+) parameters`), engine.KindBind, "parameter_missing"},
 	{"Invalid Input", regexp.MustCompile(`^Values were not provided for the following prepared statement parameters: (.*)$`), engine.KindBind, "parameter_missing"},
 	{"Invalid Input", regexp.MustCompile(`^Type mismatch for binding parameter with identifier (\S+)`), engine.KindBind, "parameter_type"},
@@ -206,6 +208,15 @@ func invalidAt(s string) int {
 		}
 	}
 	return -1
+}
+
+// engineError is the engine's error in err, or nil.
+func engineError(err error) *engine.Error {
+	var e *engine.Error
+	if errors.As(err, &e) {
+		return e
+	}
+	return nil
 }
 
 func internalError(class, text string) *engine.Error {

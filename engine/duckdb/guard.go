@@ -115,7 +115,7 @@ func (g *guard) err() error {
 // judge replaces the engine's word for an interrupt by the reason for it. Other
 // errors, which came first, stay.
 func (g *guard) judge(err error) error {
-	if e, ok := err.(*engine.Error); ok && e.Kind == engine.KindInterrupted {
+	if e := engineError(err); e != nil && e.Kind == engine.KindInterrupted {
 		if why := g.err(); why != nil {
 			return why
 		}

@@ -54,7 +54,7 @@ func (p *Parser) Serialize(ctx context.Context, sql string) ([]byte, error) {
 	}
 	reply, err := p.call(ctx, serializeSQL, sql)
 	if err != nil {
-		if e, ok := err.(*engine.Error); ok && e.Kind == engine.KindSyntax {
+		if e := engineError(err); e != nil && e.Kind == engine.KindSyntax {
 			e.Position = byteOffset(sql, e.Position)
 		}
 		return nil, err
@@ -69,10 +69,10 @@ func (p *Parser) Serialize(ctx context.Context, sql string) ([]byte, error) {
 // whoever built it.
 func (p *Parser) Deserialize(ctx context.Context, tree []byte) (string, error) {
 	if err := checkText(string(tree)); err != nil {
-		return "", internalError("tree", err.(*engine.Error).Text)
+		return "", internalError("tree", engineError(err).Text)
 	}
 	sql, err := p.call(ctx, deserializeSQL, string(tree))
-	if e, ok := err.(*engine.Error); ok && e.Kind != engine.KindInterrupted && e.Kind != engine.KindFatal {
+	if e := engineError(err); e != nil && e.Kind != engine.KindInterrupted && e.Kind != engine.KindFatal {
 		return "", internalError("tree", e.Text)
 	}
 	return sql, err
@@ -122,7 +122,7 @@ func (p *Parser) call(ctx context.Context, sql, arg string) (string, error) {
 	}
 	if err != nil {
 		err = g.judge(err)
-		if e, ok := err.(*engine.Error); ok && e.Kind == engine.KindFatal {
+		if e := engineError(err); e != nil && e.Kind == engine.KindFatal {
 			g.end()
 			in.close()
 			in = nil

@@ -16,8 +16,6 @@ type rowReader struct {
 	row   int
 }
 
-func (r rowReader) null(col int) bool { return r.batch.Column(col).IsNull(r.row) }
-
 // int64 reads a BIGINT; NULL is 0.
 func (r rowReader) int64(col int) int64 {
 	if c, ok := r.batch.Column(col).(*array.Int64); ok && !c.IsNull(r.row) {

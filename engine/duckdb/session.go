@@ -131,7 +131,7 @@ func (s *session) attach(sources []engine.Source, g *guard) error {
 // forget drops the attachments of a statement that could not read its files: an
 // attachment keeps the log as it first saw it, a mended table needs a new one.
 func (s *session) forget(sources []engine.Source, err error) {
-	if e, ok := err.(*engine.Error); ok && e.Kind == engine.KindIO {
+	if e := engineError(err); e != nil && e.Kind == engine.KindIO {
 		s.attached.drop(sources)
 	}
 }
@@ -209,7 +209,7 @@ func (s *session) Close() error {
 // read a damaged data file: the instance caches files as if they never
 // changed, so it would go on seeing the damage after a repair.
 func (s *session) note(err error) error {
-	if e, ok := err.(*engine.Error); ok && (e.Kind == engine.KindFatal || e.Class == classDataFile) {
+	if e := engineError(err); e != nil && (e.Kind == engine.KindFatal || e.Class == classDataFile) {
 		s.broken.Store(true)
 	}
 	return err
