@@ -41,6 +41,10 @@ func (o Tables) discover(ctx context.Context, viewer catalog.Viewer, config cata
 	if err != nil {
 		return Discovered{}, err
 	}
+	governed, err := o.orgWideRules(ctx, config.Org)
+	if err != nil {
+		return Discovered{}, err
+	}
 	out := Discovered{Truncated: found.Truncated || len(found.Denied) > 0}
 	sync := catalog.Discovery{Complete: !out.Truncated, IncludeDropped: includeDropped}
 	for _, path := range found.Tables {
@@ -52,20 +56,34 @@ func (o Tables) discover(ctx context.Context, viewer catalog.Viewer, config cata
 			out.Problems = append(out.Problems, DiscoveryProblem{Path: path, Err: err})
 		}
 		if id != "" {
-			sync.Found = append(sync.Found, catalog.FoundTable{Path: path, DeltaID: id})
+			sync.Found = append(sync.Found, catalog.FoundTable{Path: path, DeltaID: id, Governed: governed})
 		}
 	}
 	// A table inside another one's partition folders is not listed; one that is
 	// registered and still there must not be taken for vanished.
 	for path, id := range known {
-		if !slices.Contains(found.Tables, path) {
-			if there, err := storage.IsTable(ctx, bucket, path); err == nil && there {
-				sync.Found = append(sync.Found, catalog.FoundTable{Path: path, DeltaID: id})
-			}
+		if slices.Contains(found.Tables, path) {
+			continue
+		}
+		there, err := storage.IsTable(ctx, bucket, path)
+		if err != nil {
+			// Not knowing is not having vanished.
+			sync.Complete = false
+			out.Problems = append(out.Problems, DiscoveryProblem{Path: path, Err: err})
+		}
+		if there {
+			sync.Found = append(sync.Found, catalog.FoundTable{Path: path, DeltaID: id, Governed: governed})
 		}
 	}
 	out.DiscoveryResult, err = o.Store.SyncTables(ctx, viewer, config.ID, sync)
 	return out, err
+}
+
+// orgWideRules reports whether a policy of every table is enforced. It governs
+// each table, so another table in the place of any must not pass unnoticed.
+func (o Tables) orgWideRules(ctx context.Context, org catalog.OrgID) (bool, error) {
+	policies, err := policiesFor(authz.System(ctx, "table identity"), o.Store, org, nil)
+	return len(policies) > 0, err
 }
 
 // DiscoverAll looks through every configuration of every organisation, for the

@@ -33,8 +33,8 @@ func policiesFor(ctx context.Context, store catalog.Policies, org catalog.OrgID,
 
 // on returns the policies of one table: its own, and those of every table that
 // has their column.
-func (e enforced) on(table catalog.DeltaID, columns []engine.Column) []catalog.Policy {
-	var out []catalog.Policy
+func (e enforced) on(table catalog.DeltaID, columns []engine.Column) enforced {
+	var out enforced
 	for _, p := range e {
 		switch {
 		case p.Table == table:
@@ -50,16 +50,17 @@ func (e enforced) on(table catalog.DeltaID, columns []engine.Column) []catalog.P
 // tableAlias is what the columns of a predicate are qualified with.
 const tableAlias = "t"
 
-// filter compiles the policies of one table for one subject.
-func (e enforced) filter(s subject, table catalog.DeltaID, columns []engine.Column) (rowfilter.Filter, error) {
-	policies := e.on(table, columns)
+// filter compiles the policies, all of which apply, for one subject over a
+// table's columns. A policy about a column that is not among them decides
+// nothing, and what is not decided is not visible.
+func (e enforced) filter(s subject, columns []engine.Column) (rowfilter.Filter, error) {
 	request := rowfilter.Request{
-		Policies:  make([]rowfilter.Policy, len(policies)),
+		Policies:  make([]rowfilter.Policy, len(e)),
 		Principal: rowfilter.Principal{UserID: string(s.user), Role: string(s.role), Attributes: s.attributes},
 		Columns:   columns,
 		Alias:     tableAlias,
 	}
-	for i, p := range policies {
+	for i, p := range e {
 		request.Policies[i] = rowfilter.Policy{
 			ID: string(p.ID), Version: p.Version, Kind: rowfilter.Kind(p.Kind), Text: p.Text, ColumnName: p.Column,
 		}

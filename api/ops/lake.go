@@ -38,8 +38,10 @@ type place struct {
 	path     string
 }
 
+// keptTable is the snapshot of a place. Whoever holds the turn looks at the log;
+// the others wait, as long as their callers do.
 type keptTable struct {
-	mu   sync.Mutex // held while the log is looked at
+	turn chan struct{} // of one
 	snap *delta.Snapshot
 }
 
@@ -72,18 +74,22 @@ func (l *Lake) Snapshot(ctx context.Context, t catalog.LocatedTable) (*delta.Sna
 // Any returns the newest version of whatever table lies at a path.
 func (l *Lake) Any(ctx context.Context, config catalog.StorageConfig, path string) (*delta.Snapshot, error) {
 	kept := l.kept(place{config.ID, config.Location, path})
-	kept.mu.Lock()
-	defer kept.mu.Unlock()
+	select {
+	case kept.turn <- struct{}{}:
+		defer func() { <-kept.turn }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 	if kept.snap != nil {
 		snap, err := kept.snap.Refresh(ctx)
 		if err == nil {
 			kept.snap = snap
 			return snap, nil
 		}
-		kept.snap = nil
 		if !errors.Is(err, delta.ErrIdentityChanged) && !errors.Is(err, delta.ErrLogBroken) && !errors.Is(err, delta.ErrTableNotFound) {
 			return nil, err
 		}
+		kept.snap = nil
 		// Someone replaced the table, or cleaned its log up below us: what is
 		// there now is read afresh.
 	}
@@ -134,7 +140,7 @@ func (l *Lake) kept(p place) *keptTable {
 			}
 			delete(l.places, old)
 		}
-		k = &keptTable{}
+		k = &keptTable{turn: make(chan struct{}, 1)}
 		l.places[p] = k
 	}
 	return k

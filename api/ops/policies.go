@@ -188,11 +188,13 @@ func (o Policies) view(ctx context.Context, a Actor, p catalog.Policy, err error
 	if err != nil || p.Table == "" {
 		return v, err
 	}
+	// The policy is what was asked for, or has been changed already: a name
+	// that cannot be looked up does not turn that into a failure.
 	list, err := o.Store.ListTables(ctx, a.Viewer, catalog.TableFilter{DeltaID: p.Table}, catalog.Page{Size: 1})
 	if err == nil && len(list.Items) > 0 {
 		v.TableFQN = list.Items[0].FQN()
 	}
-	return v, err
+	return v, nil
 }
 
 // spec checks an input against the table it is for and makes the text from the

@@ -131,7 +131,7 @@ func (o *Queries) timeout(wanted time.Duration) (time.Duration, error) {
 	switch {
 	case wanted == 0:
 		return o.Limits.DefaultTimeout, nil
-	case wanted < 0 || wanted > o.Limits.MaxTimeout:
+	case wanted < time.Millisecond || wanted > o.Limits.MaxTimeout:
 		return 0, invalid("timeout_ms", "must be between 1 and %d", o.Limits.MaxTimeout.Milliseconds())
 	}
 	return wanted, nil
@@ -141,7 +141,10 @@ func (o *Queries) timeout(wanted time.Duration) (time.Duration, error) {
 type usedTable struct {
 	ref     sqlguard.TableRef
 	located catalog.LocatedTable
-	snap    *delta.Snapshot
+	// snap is the version that is read, head the newest one. Which policies
+	// apply is decided by both: an older version does not shake one off because
+	// it lacks the column.
+	snap, head *delta.Snapshot
 }
 
 // tables resolves every reference and opens each at the version asked for.
@@ -162,32 +165,32 @@ func (o *Queries) tables(ctx context.Context, a Actor, refs []sqlguard.TableRef,
 		return nil, err
 	}
 	used := make([]usedTable, len(refs))
-	group, groupCtx := errgroup.WithContext(ctx)
 	for i, r := range resolved {
 		if r.Err != nil {
 			return nil, o.unknownTable(ctx, a, refs[i], r.Err)
 		}
-		used[i] = usedTable{ref: refs[i], located: r.Table}
+	}
+	group, groupCtx := errgroup.WithContext(ctx)
+	for i, r := range resolved {
 		group.Go(func() (err error) {
-			used[i].located, used[i].snap, err = o.open(groupCtx, refs[i], r.Table)
+			used[i], err = o.open(groupCtx, refs[i], r.Table)
 			return err
 		})
 	}
 	return used, group.Wait()
 }
 
-func (o *Queries) open(ctx context.Context, ref sqlguard.TableRef, t catalog.LocatedTable) (catalog.LocatedTable, *delta.Snapshot, error) {
-	t, snap, err := o.Tables.open(ctx, t)
-	if err != nil {
-		return t, nil, err
-	}
+func (o *Queries) open(ctx context.Context, ref sqlguard.TableRef, t catalog.LocatedTable) (usedTable, error) {
+	t, head, err := o.Tables.open(ctx, t)
+	u := usedTable{ref: ref, located: t, snap: head, head: head}
 	switch {
-	case ref.AtVersion != nil:
-		snap, err = o.Lake.At(ctx, t, delta.AtVersion(*ref.AtVersion))
+	case err != nil:
+	case ref.AtVersion != nil && *ref.AtVersion != head.Version():
+		u.snap, err = o.Lake.At(ctx, t, delta.AtVersion(*ref.AtVersion))
 	case ref.AtTimestamp != nil:
-		snap, err = o.Lake.At(ctx, t, delta.AtTimestamp(*ref.AtTimestamp))
+		u.snap, err = o.Lake.At(ctx, t, delta.AtTimestamp(*ref.AtTimestamp))
 	}
-	return t, snap, err
+	return u, err
 }
 
 // name completes a reference. A catalog other than ours holds nothing.
@@ -262,7 +265,7 @@ func (o *Queries) relations(ctx context.Context, a Actor, used []usedTable, run 
 		if relations[i], err = relation(u, policies, subjectOf(member)); err != nil {
 			return nil, err
 		}
-		run.reads(u, policies.on(u.located.DeltaID, relations[i].Columns))
+		run.reads(u, u.applied(policies))
 	}
 	return relations, o.keepWhole(ctx, a, relations)
 }
@@ -284,13 +287,18 @@ func (o *Queries) keepWhole(ctx context.Context, a Actor, relations []sqlguard.R
 	return nil
 }
 
+// applied are the policies that govern what is read of the table.
+func (u usedTable) applied(policies enforced) enforced {
+	return policies.on(u.located.DeltaID, append(columnsOf(u.head), columnsOf(u.snap)...))
+}
+
 func relation(u usedTable, policies enforced, s subject) (sqlguard.Relation, error) {
 	source, err := sourceOf(u.located, u.snap)
 	if err != nil {
 		return sqlguard.Relation{}, err
 	}
 	columns := columnsOf(u.snap)
-	filter, err := policies.filter(s, u.located.DeltaID, columns)
+	filter, err := u.applied(policies).filter(s, columns)
 	if err != nil {
 		return sqlguard.Relation{}, err
 	}

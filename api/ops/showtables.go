@@ -2,6 +2,7 @@ package ops
 
 import (
 	"context"
+	"errors"
 	"io"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -26,8 +27,13 @@ func (o *Queries) showTables(ctx context.Context, a Actor, statement *sqlguard.Q
 	var filter catalog.TableFilter
 	if schema != "" && statement.Kind() == sqlguard.KindShowTables {
 		config, err := o.Store.StorageConfigBySchema(ctx, a.Viewer, schema)
-		if err != nil {
+		switch {
+		case errors.Is(err, catalog.ErrNotFound):
 			return &StatementError{Code: "table_not_found", Message: "there is no schema " + quoted(schema)}
+		case errors.Is(err, catalog.ErrAmbiguous):
+			return &StatementError{Code: "ambiguous_name", Message: "schema " + quoted(schema) + " is ambiguous: use its cfg_<id> form"}
+		case err != nil:
+			return err
 		}
 		filter.Config = config.ID
 	}

@@ -67,11 +67,12 @@ func (o Simulation) Run(ctx context.Context, org catalog.OrgID, input Simulation
 	if err != nil {
 		return Simulated{}, err
 	}
-	r, err := relation(usedTable{located: t, snap: snap}, policies, who)
+	u := usedTable{located: t, snap: snap, head: snap}
+	r, err := relation(u, policies, who)
 	if err != nil {
 		return Simulated{}, err
 	}
-	out := Simulated{TableFQN: t.FQN(), Restricted: r.Filtered, Predicate: r.Predicate, Policies: policies.on(t.DeltaID, r.Columns)}
+	out := Simulated{TableFQN: t.FQN(), Restricted: r.Filtered, Predicate: r.Predicate, Policies: u.applied(policies)}
 	out.VisibleRows, err = o.count(ctx, a, r)
 	return out, err
 }

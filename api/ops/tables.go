@@ -238,7 +238,11 @@ func (o Tables) open(ctx context.Context, t catalog.LocatedTable) (catalog.Locat
 	}
 	// What stands in the folder is a fact, whoever found it.
 	ctx, system := authz.System(ctx, "table identity"), catalog.SystemViewer(t.Org)
-	seen := catalog.Discovery{Found: []catalog.FoundTable{{Path: t.Path, DeltaID: catalog.DeltaID(snap.TableID())}}}
+	governed, err := o.orgWideRules(ctx, t.Org)
+	if err != nil {
+		return t, nil, err
+	}
+	seen := catalog.Discovery{Found: []catalog.FoundTable{{Path: t.Path, DeltaID: catalog.DeltaID(snap.TableID()), Governed: governed}}}
 	if _, err := o.Store.SyncTables(ctx, system, t.Config, seen); err != nil {
 		return t, nil, err
 	}
@@ -259,5 +263,6 @@ func (o Tables) filterOf(ctx context.Context, a Actor, t catalog.LocatedTable, s
 	if err != nil {
 		return rowfilter.Filter{}, err
 	}
-	return policies.filter(subjectOf(member), t.DeltaID, columnsOf(snap))
+	columns := columnsOf(snap)
+	return policies.on(t.DeltaID, columns).filter(subjectOf(member), columns)
 }

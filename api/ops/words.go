@@ -20,12 +20,19 @@ func (p *prepared) inOurWords(err error) error {
 	if pos.Line == 0 {
 		return err // not a name of the caller
 	}
-	code := e.Class
-	message := strings.ReplaceAll(e.Class, "_", " ") + ": " + quoted(e.Name)
-	if code != "column_not_found" {
+	code, known := bindCodes[e.Class]
+	if !known {
 		code = "invalid_statement"
 	}
+	message := strings.ReplaceAll(e.Class, "_", " ") + ": " + quoted(e.Name)
 	return &StatementError{Code: code, Line: pos.Line, Column: pos.Column, Message: message, Near: near(e.Name, p.columns)}
+}
+
+// bindCodes are the classes that have a line of their own in the table of errors.
+var bindCodes = map[string]string{
+	"column_not_found": "column_not_found", "field_not_found": "column_not_found", "table_not_found": "table_not_found",
+	"function_not_found": "function_not_found", "ambiguous_column": "ambiguous_name", "type_mismatch": "type_mismatch",
+	"parameter_missing": "invalid_parameter", "parameter_unknown": "invalid_parameter", "parameter_type": "invalid_parameter",
 }
 
 func quoted(name string) string { return `"` + name + `"` }

@@ -50,11 +50,11 @@ type policyList struct {
 // PolicyBody is the whole content of a policy. Its definition is decoded by the
 // policy compiler, which says precisely what is wrong with it.
 type PolicyBody struct {
-	TableFqn   *string         `json:"tableFqn,omitempty" nullable:"true" maxLength:"1024"`
-	TableID    *string         `json:"tableId,omitempty" nullable:"true" maxLength:"256"`
-	ColumnName *string         `json:"columnName,omitempty" nullable:"true" maxLength:"255"`
+	TableFqn   *string         `json:"tableFqn,omitempty" nullable:"true" minLength:"1" maxLength:"1024"`
+	TableID    *string         `json:"tableId,omitempty" nullable:"true" minLength:"1" maxLength:"256"`
+	ColumnName *string         `json:"columnName,omitempty" nullable:"true" minLength:"1" maxLength:"255"`
 	Kind       string          `json:"kind,omitempty" enum:"rls,cls,mask" default:"rls"`
-	PolicyText *string         `json:"policyText,omitempty" nullable:"true" maxLength:"65536"`
+	PolicyText *string         `json:"policyText,omitempty" nullable:"true" minLength:"1" maxLength:"65536"`
 	Definition json.RawMessage `json:"definition,omitempty"`
 	Enabled    *bool           `json:"enabled,omitempty" doc:"Default: true"`
 }
@@ -141,7 +141,7 @@ type patchPolicyInput struct {
 		TableID         optional[string] `json:"tableId,omitempty"`
 		ColumnName      optional[string] `json:"columnName,omitempty"`
 		Kind            *string          `json:"kind,omitempty" enum:"rls,cls,mask"`
-		PolicyText      *string          `json:"policyText,omitempty" maxLength:"65536"`
+		PolicyText      optional[string] `json:"policyText,omitempty"`
 		Definition      json.RawMessage  `json:"definition,omitempty"`
 		Enabled         *bool            `json:"enabled,omitempty"`
 	}
@@ -150,13 +150,19 @@ type patchPolicyInput struct {
 // patch refuses to clear a field: that needs the whole content.
 func (in *patchPolicyInput) patch() (ops.PolicyPatch, error) {
 	b := in.Body
-	p := ops.PolicyPatch{Kind: b.Kind, Text: b.PolicyText, Definition: notNull(b.Definition), Enabled: b.Enabled}
+	p := ops.PolicyPatch{Kind: b.Kind, Definition: notNull(b.Definition), Enabled: b.Enabled}
+	if len(b.Definition) > 0 && p.Definition == nil {
+		return p, fieldError("definition", "must not be null")
+	}
 	for _, f := range []struct {
 		name string
 		sent optional[string]
 		to   **string
-	}{{"tableFqn", b.TableFqn, &p.TableFQN}, {"tableId", b.TableID, &p.TableID}, {"columnName", b.ColumnName, &p.ColumnName}} {
-		if f.sent.Null {
+	}{
+		{"tableFqn", b.TableFqn, &p.TableFQN}, {"tableId", b.TableID, &p.TableID},
+		{"columnName", b.ColumnName, &p.ColumnName}, {"policyText", b.PolicyText, &p.Text},
+	} {
+		if f.sent.Null || (f.sent.Sent && f.sent.Value == "") {
 			return p, fieldError(f.name, "can only be cleared by PUT")
 		}
 		if f.sent.Sent {

@@ -23,7 +23,7 @@ type queryInput struct {
 		Parameters json.RawMessage `json:"parameters,omitempty" doc:"An array for ? and $1, or an object for $name"`
 		RowLimit   int64           `json:"row_limit,omitempty" minimum:"1" doc:"Cut the result; JSON is cut at 100000 rows anyway"`
 		ByteLimit  int64           `json:"byte_limit,omitempty" minimum:"1" doc:"Cut the result; JSON is cut at 100 MiB anyway"`
-		TimeoutMS  int64           `json:"timeout_ms,omitempty" minimum:"1"`
+		TimeoutMS  int64           `json:"timeout_ms,omitempty" minimum:"1" maximum:"86400000"`
 		Schema     string          `json:"schema,omitempty" maxLength:"255" doc:"Schema of table names without one"`
 		Integers   string          `json:"integers,omitempty" enum:"number,string" doc:"How JSON shows integers"`
 	}
@@ -105,7 +105,7 @@ func startBrowse(ctx context.Context, browse ops.Browse, in *rowsInput) (*stream
 	}
 	return &streaming{
 		rows: page.Rows, format: f, next: page.Next, wait: browse.Queries.Limits.DefaultTimeout,
-		limits: result.Options{Rows: int64(page.Size), Bytes: jsonBytes},
+		limits: result.Options{Rows: int64(page.Size)},
 	}, nil
 }
 

@@ -85,6 +85,9 @@ func (s streaming) write(w http.ResponseWriter, r *http.Request) {
 		}
 	case errors.Is(err, result.ErrBroken):
 		_ = problem.Respond(r.Context(), err, s.route.camel) // keeps the cause for the log
+		// What was written last (NDJSON: what went wrong) must not be lost with
+		// the connection.
+		_ = http.NewResponseController(w).Flush()
 		panic(http.ErrAbortHandler)
 	default:
 		problem.Write(w, r, err)
