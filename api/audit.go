@@ -18,24 +18,35 @@ import (
 // more in it, when their rows are through.
 func audit(auditor *ops.Auditor) func(huma.Context, func(huma.Context)) {
 	return func(ctx huma.Context, next func(huma.Context)) {
-		next(ctx)
-		if ctx.Status() == 0 {
-			return // rows, which report themselves
-		}
-		url := ctx.URL()
-		entry := catalog.AuditEntry{
-			Action: ctx.Operation().OperationID, Resource: url.Path, Outcome: outcomeOf(ctx.Status()),
-			RequestID: problem.RequestID(ctx.Context()),
-		}
-		entry.Details, _ = json.Marshal(map[string]int{"status": ctx.Status()}) // an integer: cannot fail
-		if p, err := auth.PrincipalFrom(ctx.Context()); err == nil {
-			entry.Org, entry.User = catalog.OrgID(p.OrgID.String()), catalog.UserID(p.UserID.String())
-			if p.KeyID != nil {
-				entry.Key = catalog.KeyID(p.KeyID.String())
+		finished := false
+		defer func() {
+			status := ctx.Status()
+			if !finished { // a panic, which goes on after this
+				status = http.StatusInternalServerError
 			}
-		}
-		auditor.Record(entry)
+			if status != 0 { // rows report themselves
+				auditor.Record(entryOf(ctx, status))
+			}
+		}()
+		next(ctx)
+		finished = true
 	}
+}
+
+func entryOf(ctx huma.Context, status int) catalog.AuditEntry {
+	url := ctx.URL()
+	entry := catalog.AuditEntry{
+		Action: ctx.Operation().OperationID, Resource: url.Path, Outcome: outcomeOf(status),
+		RequestID: problem.RequestID(ctx.Context()),
+	}
+	entry.Details, _ = json.Marshal(map[string]int{"status": status}) // an integer: cannot fail
+	if p, err := auth.PrincipalFrom(ctx.Context()); err == nil {
+		entry.Org, entry.User = catalog.OrgID(p.OrgID.String()), catalog.UserID(p.UserID.String())
+		if p.KeyID != nil {
+			entry.Key = catalog.KeyID(p.KeyID.String())
+		}
+	}
+	return entry
 }
 
 func outcomeOf(status int) catalog.Outcome {

@@ -47,7 +47,7 @@ func TestAuditKeepsEveryEntryInOrder(t *testing.T) {
 		a.Record(catalog.AuditEntry{Action: "a", Outcome: catalog.OutcomeAllow, RequestID: strings.Repeat("x", i%100)})
 	}
 	a.Close()
-	require.Len(t, store.entries, n)
+	require.Equal(t, n, len(store.entries))
 	for i, e := range store.entries {
 		require.Len(t, e.RequestID, i%100)
 		require.False(t, e.At.IsZero())

@@ -65,6 +65,7 @@ func (r *Rows) Close() error {
 	var err error
 	r.once.Do(func() {
 		err = r.Result.Close()
+		r.record(r.err) // before the session is free: the server may be waiting for that to end
 		if r.held != nil {
 			r.held.Release()
 		}
@@ -74,7 +75,6 @@ func (r *Rows) Close() error {
 		if r.metrics != nil {
 			r.metrics.seconds.WithLabelValues(phaseTotal).Observe(r.Elapsed().Seconds())
 		}
-		r.record(r.err)
 	})
 	return err
 }

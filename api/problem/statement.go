@@ -43,6 +43,8 @@ var bindCodes = map[string]string{
 	"type_mismatch":         "type_mismatch",
 	"parameter_missing":     "invalid_parameter",
 	"parameter_type":        "invalid_parameter",
+	"parameter_unknown":     "invalid_parameter",
+	"parameter_mix":         "invalid_parameter",
 	"parameter_not_allowed": "invalid_parameter",
 }
 

@@ -65,6 +65,10 @@ func bootstrap(ctx context.Context, store catalog.Store, name, email string) (bo
 		return bootstrapReply{}, err
 	}
 	key, err := makeKey(ctx, store, org.ID, user, auth.RoleAdmin, "bootstrap")
+	if err != nil {
+		return bootstrapReply{}, err
+	}
+	err = record(ctx, store, org.ID, "command.bootstrap", user)
 	return bootstrapReply{OrganisationID: string(org.ID), WorkspaceID: string(workspace.ID), UserID: string(user), APIKey: key}, err
 }
 
@@ -88,6 +92,14 @@ func makeKey(ctx context.Context, store catalog.Store, org catalog.OrgID, user c
 		ExpiresAt: time.Now().Add(commandKeyLife),
 	})
 	return key.Reveal(), err
+}
+
+// record audits a command. Whoever runs it has the catalog in hand, so there is
+// no caller to name.
+func record(ctx context.Context, store catalog.Audit, org catalog.OrgID, action string, user catalog.UserID) error {
+	return store.AppendAudit(ctx, catalog.AuditEntry{
+		Org: org, Action: action, Resource: "user/" + string(user), Outcome: catalog.OutcomeAllow,
+	})
 }
 
 type userReply struct {
@@ -143,6 +155,10 @@ func addUser(ctx context.Context, store catalog.Store, org, email, role string) 
 		return userReply{}, err
 	}
 	key, err := makeKey(ctx, store, id, user, parsed, "command line")
+	if err != nil {
+		return userReply{}, err
+	}
+	err = record(ctx, store, id, "command.user_add", user)
 	return userReply{UserID: string(user), APIKey: key}, err
 }
 

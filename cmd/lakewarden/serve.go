@@ -63,7 +63,7 @@ type service struct {
 func (s *service) onClose(f func(context.Context) error) { s.closers = append(s.closers, f) }
 
 // every runs f in intervals until ctx ends. close waits for it.
-func (s *service) every(ctx context.Context, interval time.Duration, f func()) {
+func (s *service) every(ctx context.Context, interval time.Duration, f func(context.Context)) {
 	ctx, stop := context.WithCancel(ctx)
 	done := make(chan struct{})
 	go func() {
@@ -75,7 +75,7 @@ func (s *service) every(ctx context.Context, interval time.Duration, f func()) {
 			case <-ctx.Done():
 				return
 			case <-tick.C:
-				f()
+				f(ctx)
 			}
 		}
 	}()
@@ -139,8 +139,8 @@ func newService(ctx context.Context, config Config, log *slog.Logger) (_ *servic
 		return nil, err
 	}
 
-	s.every(background, config.DiscoveryEvery, func() {
-		if err := tables.DiscoverAll(background); err != nil && background.Err() == nil {
+	s.every(background, config.DiscoveryEvery, func(ctx context.Context) {
+		if err := tables.DiscoverAll(ctx); err != nil && ctx.Err() == nil {
 			log.Warn("periodic discovery", "error", err)
 		}
 	})

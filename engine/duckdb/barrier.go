@@ -73,7 +73,8 @@ func (b *barriers) create(m engine.Barrier) error {
 	if err != nil {
 		return err
 	}
-	sql := "CREATE TEMP TABLE " + engine.QuoteIdent(m.Name) + " AS (" + m.SQL + "\n)"
+	// A copy that an interrupt left behind unmeasured is made again.
+	sql := "CREATE OR REPLACE TEMP TABLE " + engine.QuoteIdent(m.Name) + " AS (" + m.SQL + "\n)"
 	if err := b.inst.execOne(sql); err != nil {
 		// A position would point into SQL that the caller has never seen.
 		if e := engineError(err); e != nil {

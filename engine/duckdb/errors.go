@@ -29,5 +29,8 @@ func (e *ExtensionError) Error() string {
 	return text + ": run `lakewarden extensions install`"
 }
 
+// ProblemCode names what a client is told when a file fails a running server.
+func (e *ExtensionError) ProblemCode() string { return "engine_failed" }
+
 // Is matches ErrExtension.
 func (e *ExtensionError) Is(target error) bool { return target == ErrExtension }
