@@ -189,6 +189,17 @@ var anyOperands = []string{"VARCHAR", "BIGINT", "DOUBLE", "DECIMAL", "DATE", "TI
 func (s signature) call(poisoned int, r *rand.Rand) (string, bool) {
 	// Equal type variables stand for one type in one call.
 	anything := anyOperands[r.IntN(len(anyOperands))]
+	for _, typ := range s.args {
+		switch typ {
+		case "T[]", "ANY[]", "LAMBDA":
+			anything = "VARCHAR"
+			if slices.Contains(s.args[1:], "ANY") && r.IntN(2) == 0 {
+				anything = "BIGINT"
+			}
+		case "MAP(K, V)":
+			anything = "VARCHAR"
+		}
+	}
 	args := make([]string, len(s.args))
 	for i, typ := range s.args {
 		switch typ {
@@ -310,6 +321,27 @@ func fill(place, e, table, dim string) string {
 	return strings.NewReplacer("{e}", e, "{t}", table, "{dim}", dim).Replace(place)
 }
 
+// specials are calls of functions whose arguments a type does not describe.
+var specials = []string{
+	"json_transform(x_s, '{\"a\": \"INTEGER\"}')", "json_transform_strict(x_s, '{\"a\": \"INTEGER\"}')", "from_json(x_s, '[\"DOUBLE\"]')", "from_json_strict(x_s, '{\"a\": \"INTEGER\"}')",
+	"list_aggregate(x_li, 'sum')", "list_aggr(x_ls, 'string_agg', ',')", "aggregate(x_li, 'product')", "array_aggr(x_ls, 'max')", "array_aggregate(x_li, 'kurtosis')", "format('{} {}', x_s, x_i64)", "printf('%d %s', x_i64, x_s)", "printf('%.3f', x_f64)",
+	"lag(x_s) OVER (ORDER BY id)", "lead(x_s, x_i32::INT) OVER (ORDER BY id)", "first_value(x_s) OVER (ORDER BY x_i64, id)", "last_value(x_li) OVER (ORDER BY id)", "nth_value(x_s, x_i32) OVER (ORDER BY id)", "fill(x_f64) OVER (ORDER BY id)", "ntile(coalesce(x_i32, 3)) OVER (ORDER BY id)", "cume_dist() OVER (ORDER BY x_f64)", "dense_rank() OVER (ORDER BY x_s)", "percent_rank() OVER (PARTITION BY x_s ORDER BY id)", "rank() OVER (ORDER BY x_ts)",
+	"approx_quantile(x_f64, 0.5)", "quantile(x_i64, 0.5)", "quantile_cont(x_f64, [0.1, 0.9])", "quantile_disc(x_s, 0.3)", "reservoir_quantile(x_f64, 0.5)", "histogram(x_i64, [1, 2])", "histogram_exact(x_s, ['a'])", "bitstring_agg(x_i32)", "bitstring_agg(x_i32, 0, 10)", "string_agg(x_s, ', ' ORDER BY x_s)", "listagg(x_s, ';')", "group_concat(x_s, ',')", "list(x_s ORDER BY x_f64)", "arg_max(x_s, x_f64, 3)", "max(x_s, 2)", "approx_top_k(x_s, 2)", "mode(x_li)", "geomean(x_f64)", "json_group_object(coalesce(x_s, 'k'), x_i64)", "json_group_array(x_ls)", "json_group_structure(x_s)",
+	"list_reduce(x_li, lambda a, b: a + b)", "reduce(x_ls, lambda a, b: a || b, 'z')", "array_reduce(x_li, lambda a, b: a - b)", "list_sort(x_ls, 'DESC', 'NULLS LAST')", "list_slice(x_ls, x_i32, 9)", "x_s[x_i32:]", "x_ls[:x_i64]", "x_s ->> '$.a'", "x_s -> 'a'", "x_s::JSON -> x_s", "element_at(x_mp, x_s)", "map(x_ls, x_ls)", "map(x_ls, x_li)", "map_from_entries(map_entries(x_mp))", "map_extract_value(x_mp, 'a')", "map_contains(x_mp, x_s)", "cardinality(x_mp)", "struct_extract(x_st, 'b')", "struct_extract_at(x_st, 1)", "struct_insert(x_st, c := x_s)", "struct_concat(x_st, {'c': x_s})", "struct_contains(x_st, x_i32)", "struct_keys(x_st)", "struct_values(x_st)", "row_to_json(x_st)", "array_to_json(x_ls)", "json_object(coalesce(x_s, ''), x_i64)", "union_value(a := x_s)", "union_tag(union_value(a := x_i64))", "union_extract(union_value(a := x_s), 'a')",
+	"array_value(x_s, x_s)", "array_cross_product(x_li::DOUBLE[3], [1, 2, 3]::DOUBLE[3])", "time_bucket(to_days(x_i32), x_ts)", "generate_subscripts(x_ls, 1)", "switch(x_s, 'a', 'b')", "COALESCE(x_s, v_s)", "x_s BETWEEN v_s AND x_s", "x_i64 IN (x_i32, v_i64)", "GREATEST(x_s, x_s)", "x_ls IN (['a'])", "(x_s, x_i64) = ('a', 1)", "x_s IS DISTINCT FROM v_s", "x_ts AT TIME ZONE x_s", "EXTRACT(year FROM x_ts)", "x_d - DATE '2000-01-01'", "x_ts - x_ts", "INTERVAL (x_i32) YEAR", "[y FOR y IN x_li IF y + 1 > 0]", "x_s COLLATE NOCASE", "x_s COLLATE de", "strip_accents(x_s)", "TRY(CAST(x_s AS INT))", "CAST(x_s AS VARCHAR)::INT::VARCHAR", "equi_width_bins(x_f64, 10.0, 3, true)", "unpivot_list(x_s, x_s)", "x_bin || x_bin", "array_extract(x_st, 'a')",
+}
+
+// specialProbes puts every one of them into two places.
+func specialProbes() []probe {
+	var out []probe
+	for i, e := range specials {
+		for _, place := range []string{scalarPlaces[0], "SELECT count(*) FROM (SELECT {e} AS e FROM {t}) w WHERE e IS NOT NULL", scalarPlaces[i%len(scalarPlaces)]} {
+			out = append(out, probe{"", fill(place, e, "{t}", "{dim}")})
+		}
+	}
+	return out
+}
+
 // probe is a statement with the place of its tables left open.
 type probe struct {
 	function string
@@ -405,7 +437,7 @@ func shapes() []probe {
 
 // worldProbes are all statements of a run: the fixed ones and n generated ones.
 func worldProbes(all []signature, n int) []probe {
-	return slices.Concat(shapes(), leakFamilies(), probes(expressions(all, 1), n))
+	return slices.Concat(shapes(), leakFamilies(), specialProbes(), probes(expressions(all, 1), n))
 }
 
 func (p probe) on(table, dim string) string {

@@ -1,0 +1,157 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// engineWords never stand in an answer: they are the engine's messages, names of
+// our inside, and places.
+var engineWords = regexp.MustCompile(`(?i)(binder|catalog|parser|conversion|invalid input|out of range|internal|io|permission) error|duckdb|candidate|LINE \d+:|_delta_log|\.parquet|(flt|src)_[0-9a-f]{12}|goroutine|lw_(arg|cte)`)
+
+// newHostile serves a table of 50 rows of the caller and 950 of others.
+func newHostile(t *testing.T, change func(*Config)) (s *testServer, attacker, other *client) {
+	s = startServer(t, change)
+	s.table("t", `SELECT i AS id, CASE WHEN i < 50 THEN 'a' ELSE 'b' END AS tenant, CASE WHEN i < 50 THEN 'mine-' ELSE '`+canary+`' END || i AS secret,
+		{'a': i::INT, 'b': CASE WHEN i < 50 THEN 'x' ELSE '`+canary+`' END} AS st FROM range(1000) r(i)`, nil,
+		column{"id", "long"}, column{"tenant", "string"}, column{"secret", "string"}, column{"st", "struct<a:integer,b:string>"})
+	attacker = s.member("eve@acme.example", "viewer", map[string]string{"tenant": "a"})
+	other = s.member("ana@acme.example", "viewer", map[string]string{"tenant": "b"})
+	s.policy("t", "tenant", `{"effect":"permit","subject":{"attribute":"tenant","op":"eq"},"condition":null}`)
+	return s, attacker, other
+}
+
+func (s *testServer) fill(t *testing.T, sql string) string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(s.root, "t", "data", "*.parquet"))
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	return strings.NewReplacer("{t}", s.schema+".t", "{s}", s.schema, "{root}", s.root, "{parquet}", files[0]).Replace(sql)
+}
+
+// judge checks how a hostile statement ended.
+func (s *testServer) judge(t *testing.T, c hostileCase, sql string, r reply) {
+	t.Helper()
+	text := string(r.body) + fmt.Sprint(r.header)
+	require.NotContains(t, text, canary)
+	// What the client wrote itself it may read again.
+	for _, word := range strings.FieldsFunc(sql, func(r rune) bool { return strings.ContainsRune(" .'\"(),;", r) }) {
+		if len(word) > 3 {
+			text = strings.ReplaceAll(text, word, "")
+		}
+	}
+	require.NotContains(t, text, s.config.DataDir)
+	if r.status == http.StatusOK {
+		require.Contains(t, []string{isHarmless, isNeutral}, c.want, "it was answered: %.300s", r.body)
+		return
+	}
+	require.NotRegexp(t, engineWords, text)
+	r.problem(t, r.status)
+	switch c.want {
+	case isRefused:
+		require.Equal(t, http.StatusBadRequest, r.status, "%.300s", r.body)
+	case isFailed:
+		require.Equal(t, http.StatusUnprocessableEntity, r.status, "%.300s", r.body)
+	case isHarmless:
+		require.Equal(t, http.StatusOK, r.status, "%.300s", r.body)
+	default:
+		require.Contains(t, []int{400, 413, 422}, r.status, "%.300s", r.body)
+	}
+}
+
+// TestHostileStatementsFailSafely sends every attack through the front door.
+func TestHostileStatementsFailSafely(t *testing.T) {
+	s, attacker, other := newHostile(t, func(c *Config) { c.Lease = 512 })
+	cases := hostileCases()
+	require.GreaterOrEqual(t, len(cases), 150)
+	names := map[string]bool{}
+	for _, c := range cases {
+		require.False(t, names[c.name], c.name)
+		names[c.name] = true
+		t.Run(c.name, func(t *testing.T) {
+			sql := s.fill(t, c.sql)
+			s.judge(t, c, sql, attacker.call("POST", "/v1/query", map[string]any{"sql": sql, "timeout_ms": 5000}))
+		})
+	}
+	require.Equal(t, []any{[]any{50.0, "mine-0"}}, attacker.rows("SELECT count(*), min(secret) FROM "+s.schema+".t"), "afterwards all is as before")
+	require.Equal(t, []any{[]any{950.0}}, other.rows("SELECT count(*) FROM "+s.schema+".t"))
+	s.stop()
+	require.NotContains(t, s.log.String(), canary, "what others may not see is not in the log either")
+	_, err := os.Stat("/tmp/x.csv")
+	require.ErrorIs(t, err, os.ErrNotExist)
+}
+
+// TestResourceAttacksEndInTime: what no list can refuse ends at its deadline,
+// within its memory, while others are served.
+func TestResourceAttacksEndInTime(t *testing.T) {
+	const deadline = 2 * time.Second
+	s, attacker, other := newHostile(t, func(c *Config) {
+		c.Lease, c.Memory, c.Threads, c.TempBytes = 512, 1024, 2, 2048
+	})
+	other.rows("SELECT count(*) FROM " + s.schema + ".t")
+	for _, c := range resourceCases() {
+		t.Run(c.name, func(t *testing.T) {
+			before := residentBytes(t)
+			var peak atomic.Int64
+			type ending struct {
+				answer
+				err error
+			}
+			ended := make(chan ending, 1)
+			sql := s.fill(t, c.sql)
+			start := time.Now()
+			go func() {
+				got, err := attacker.answer(1, ask{method: "POST", path: "/v1/query", body: map[string]any{"sql": sql, "timeout_ms": deadline.Milliseconds()}})
+				ended <- ending{got, err}
+			}()
+			var r reply
+			var slowest time.Duration
+			tick := time.NewTicker(20 * time.Millisecond)
+			defer tick.Stop()
+			for i := 0; r.status == 0; i++ {
+				select {
+				case e := <-ended:
+					require.NoError(t, e.err)
+					r = reply{status: e.status, header: e.header, body: []byte(e.body)}
+				case <-tick.C:
+					peak.Store(max(peak.Load(), residentBytes(t)))
+					if i%25 == 5 {
+						at := time.Now()
+						require.Equal(t, []any{[]any{950.0}}, other.rows("SELECT count(*) FROM "+s.schema+".t"))
+						slowest = max(slowest, time.Since(at))
+					}
+				}
+			}
+			took := time.Since(start)
+			t.Logf("%d after %v, RSS +%d MiB, others waited up to %v: %.120s", r.status, took.Round(time.Millisecond), (peak.Load()-before)>>20, slowest.Round(time.Millisecond), r.body)
+			s.judge(t, c, sql, r)
+			require.Less(t, took, deadline+time.Second)
+			require.Less(t, peak.Load()-before, int64(512<<20)*115/100+int64(96<<20), "memory beyond the lease")
+			require.Less(t, slowest, 2*time.Second)
+		})
+	}
+	s.stop()
+	left, err := filepath.Glob(filepath.Join(s.config.DataDir, "tmp", "*"))
+	require.NoError(t, err)
+	require.Empty(t, left, "temporary files")
+}
+
+// residentBytes is this process's resident memory.
+func residentBytes(t testing.TB) int64 {
+	t.Helper()
+	text, err := os.ReadFile("/proc/self/statm")
+	require.NoError(t, err)
+	var size, resident int64
+	_, err = fmt.Sscan(string(text), &size, &resident)
+	require.NoError(t, err)
+	return resident * int64(os.Getpagesize())
+}
