@@ -29,6 +29,9 @@ import (
 // organisation on this machine.
 const demoFile = "demo.json"
 
+// demoName is the name of the demo's organisation.
+const demoName = "Demo Airways"
+
 // demoConfig is the name of the demo's storage configuration.
 const demoConfig = "nycflights"
 
@@ -73,8 +76,8 @@ func readDemo(path string) (demo, error) {
 	return d, json.Unmarshal(raw, &d)
 }
 
-// makeDemo builds the organisation. The file is written last: a demo that broke
-// off is made again, under a new organisation.
+// makeDemo builds the organisation. The file is written last; without it an
+// organisation of the demo's name is what an earlier run left when it broke off.
 func makeDemo(ctx context.Context, config Config, path string) (demo, error) {
 	log := newLogger(config)
 	raw, err := openCatalog(ctx, config, log)
@@ -83,7 +86,10 @@ func makeDemo(ctx context.Context, config Config, path string) (demo, error) {
 	}
 	defer func() { _ = raw.Close() }()
 	store := authz.New(raw)
-	boot, err := bootstrap(ctx, raw, "Demo Airways", "admin@demo.example")
+	if err := neverBegun(ctx, raw, config.DataDir); err != nil {
+		return demo{}, err
+	}
+	boot, err := bootstrap(ctx, raw, demoName, "admin@demo.example")
 	if err != nil {
 		return demo{}, err
 	}
@@ -123,7 +129,24 @@ func makeDemo(ctx context.Context, config Config, path string) (demo, error) {
 	if err != nil {
 		return d, err
 	}
-	return d, os.WriteFile(path, text, 0o600)
+	if err := os.WriteFile(path+".new", text, 0o600); err != nil {
+		return d, err
+	}
+	return d, os.Rename(path+".new", path)
+}
+
+// neverBegun refuses to build on the remains of a demo that broke off.
+func neverBegun(ctx context.Context, store catalog.Store, dataDir string) error {
+	organisations, err := store.ListOrganisations(ctx, catalog.Page{Size: catalog.MaxPageSize})
+	if err != nil {
+		return err
+	}
+	for _, org := range organisations.Items {
+		if org.Name == demoName {
+			return fmt.Errorf("an earlier demo broke off: remove the data directory %s, or name an empty one with --data-dir", dataDir)
+		}
+	}
+	return nil
 }
 
 func principalOf(boot bootstrapReply) (auth.Principal, error) {
@@ -135,8 +158,7 @@ func principalOf(boot bootstrapReply) (auth.Principal, error) {
 	return p, ids.err
 }
 
-// writeDemoTables turns the embedded files into Delta tables below root. A
-// table that is there already stays as it is.
+// writeDemoTables turns the embedded files into Delta tables below root.
 func writeDemoTables(ctx context.Context, root string) error {
 	bucket, err := file.Create(root)
 	if err != nil {
@@ -164,7 +186,7 @@ func writeDemoTables(ctx context.Context, root string) error {
 			Schema: schema, PartitionBy: demodata.PartitionBy[name], Files: []string{source},
 			Dir: filepath.Join(root, name), Bucket: objstore.Prefix(bucket, name),
 		}, delta.Options{EngineInfo: "Lakewarden/" + version})
-		if err != nil && !errors.Is(err, delta.ErrTableExists) {
+		if err != nil {
 			return fmt.Errorf("table %s: %w", name, err)
 		}
 	}

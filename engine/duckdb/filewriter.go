@@ -37,12 +37,16 @@ func (w FileWriter) WriteFiles(ctx context.Context, req engine.WriteRequest) (_ 
 	if err := os.Mkdir(work, 0o750); err != nil {
 		return nil, &engine.Error{Kind: engine.KindIO, Class: "directory", Position: -1, Text: clip(err.Error())}
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(work)) }()
+	// What cannot be removed is hidden, and no part of any table.
+	defer func() { _ = os.RemoveAll(work) }()
 	files, err := w.copyTo(ctx, work, req)
 	if err != nil {
 		return nil, err
 	}
-	return files, moveAll(files, work, dir)
+	if err := moveAll(files, work, dir); err != nil {
+		return nil, err
+	}
+	return files, nil
 }
 
 // copyTo runs the query in an instance of its own. Names of the files are still
@@ -218,23 +222,30 @@ func splitQuoted(text string) []string {
 }
 
 // moveAll gives the files their final place below dir, on disk before they are
-// named. When one cannot be moved, those that were are taken back.
+// named. After a failure none of them is left there.
 func moveAll(files []engine.DataFile, work, dir string) error {
-	for i := range files {
-		name := filepath.Base(files[i].Name)
-		err := syncFile(files[i].Name)
-		if err == nil {
-			err = os.Rename(files[i].Name, filepath.Join(dir, name))
-		}
-		if err != nil {
-			for _, moved := range files[:i] {
-				err = errors.Join(err, os.Remove(filepath.Join(dir, moved.Name)))
+	moved := 0
+	err := func() error {
+		for i := range files {
+			name := filepath.Base(files[i].Name)
+			if err := syncFile(files[i].Name); err != nil {
+				return err
 			}
-			return &engine.Error{Kind: engine.KindIO, Class: "write", Position: -1, Text: clip(fmt.Sprintf("move out of %s: %v", work, err))}
+			if err := os.Rename(files[i].Name, filepath.Join(dir, name)); err != nil {
+				return err
+			}
+			files[i].Name = name
+			moved++
 		}
-		files[i].Name = name
+		return syncFile(dir)
+	}()
+	if err == nil {
+		return nil
 	}
-	return syncFile(dir)
+	for _, f := range files[:moved] {
+		err = errors.Join(err, os.Remove(filepath.Join(dir, f.Name)))
+	}
+	return &engine.Error{Kind: engine.KindIO, Class: "write", Position: -1, Text: clip(fmt.Sprintf("move out of %s: %v", work, err))}
 }
 
 func syncFile(path string) error {
