@@ -106,10 +106,12 @@ func (o Browse) sql(ctx context.Context, in BrowseInput, version, offset int64, 
 	b.WriteString("SELECT " + identifiers(in.Select, "*"))
 	fmt.Fprintf(&b, "\nFROM %s.%s AT (VERSION => %d)", engine.QuoteIdent(in.Table.Schema), engine.QuoteIdent(in.Table.Table), version)
 	if in.Where != "" {
-		// Alone, the condition must be one expression; then it is one in the
-		// statement too, whatever quotes, brackets or comments it holds.
-		if _, err := sqlguard.Parse(ctx, o.Queries.Plans.parser, "SELECT (\n"+in.Where+"\n)", sqlguard.Options{Limits: o.Queries.Limits.Guard}); err != nil {
-			return "", invalid("where", "must be one SQL condition that is served")
+		// The condition must be an expression alone, and one in brackets; then it
+		// is one in the statement too, whatever quotes or comments it holds.
+		for _, alone := range []string{"SELECT\n" + in.Where + "\n", "SELECT (\n" + in.Where + "\n)"} {
+			if _, err := sqlguard.Parse(ctx, o.Queries.Plans.parser, alone, sqlguard.Options{Limits: o.Queries.Limits.Guard}); err != nil {
+				return "", invalid("where", "must be one SQL condition that is served")
+			}
 		}
 		b.WriteString("\nWHERE (\n" + in.Where + "\n)")
 	}
@@ -118,9 +120,37 @@ func (o Browse) sql(ctx context.Context, in BrowseInput, version, offset int64, 
 		if err != nil {
 			return "", err
 		}
-		b.WriteString("\nORDER BY " + order)
+		rest, err := o.tieBreakers(ctx, in, version)
+		if err != nil {
+			return "", err
+		}
+		b.WriteString("\nORDER BY " + order + rest)
 	}
 	fmt.Fprintf(&b, "\nLIMIT %d OFFSET %d", size+1, offset)
+	return b.String(), nil
+}
+
+// tieBreakers orders rows that are equal in what the caller orders by: by all
+// columns, in the order of the table. Pages are statements of their own, and
+// without it equal rows could change places between two of them. Rows that are
+// equal in every column may.
+func (o Browse) tieBreakers(ctx context.Context, in BrowseInput, version int64) (string, error) {
+	a, err := ActorFrom(ctx)
+	if err != nil {
+		return "", err
+	}
+	t, err := in.Table.resolve(ctx, o.Queries.Store, a.Viewer)
+	if err != nil {
+		return "", err
+	}
+	used, err := o.Queries.open(ctx, sqlguard.TableRef{AtVersion: &version}, t)
+	if err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	for _, c := range columnsOf(used.snap) {
+		b.WriteString(", " + engine.QuoteIdent(c.Name))
+	}
 	return b.String(), nil
 }
 

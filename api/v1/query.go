@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -33,9 +34,9 @@ type rowsInput struct {
 	TablePath
 	Page
 	Accept  string   `header:"Accept" maxLength:"1024"`
-	Select  []string `query:"select" maxItems:"1000" doc:"Column names"`
+	Select  []string `query:"select,explode" maxItems:"1000" doc:"Column names, repeated or with commas between them"`
 	Where   string   `query:"where" maxLength:"65536" doc:"An SQL condition"`
-	OrderBy []string `query:"order_by" maxItems:"100" doc:"Column names, each followed by asc or desc or not"`
+	OrderBy []string `query:"order_by,explode" maxItems:"100" doc:"Column names, each followed by asc or desc or not; repeated or with commas between them"`
 }
 
 // QueryRoutes registers the routes that return rows.
@@ -99,7 +100,7 @@ func startBrowse(ctx context.Context, browse ops.Browse, in *rowsInput) (*stream
 	if err != nil {
 		return nil, err
 	}
-	page, err := browse.Run(ctx, ops.BrowseInput{Table: in.path(), Select: in.Select, Where: in.Where, OrderBy: in.OrderBy, Page: in.page()})
+	page, err := browse.Run(ctx, ops.BrowseInput{Table: in.path(), Select: listed(in.Select), Where: in.Where, OrderBy: listed(in.OrderBy), Page: in.page()})
 	if err != nil {
 		return nil, err
 	}
@@ -107,6 +108,15 @@ func startBrowse(ctx context.Context, browse ops.Browse, in *rowsInput) (*stream
 		rows: page.Rows, format: f, next: page.Next, wait: browse.Queries.Limits.DefaultTimeout,
 		limits: result.Options{Rows: int64(page.Size)},
 	}, nil
+}
+
+// listed takes apart what stands between commas.
+func listed(values []string) []string {
+	var out []string
+	for _, v := range values {
+		out = append(out, strings.Split(v, ",")...)
+	}
+	return out
 }
 
 // parameters reads the values of a statement's placeholders. Numbers keep their

@@ -81,6 +81,10 @@ func postgresFailure(err error) failure {
 		return failureUnique
 	case "23503":
 		return failureReference
+	case "22021", "22P05":
+		// Text that no row can hold, and so equals none. What is written was
+		// checked before.
+		return failureReference
 	case "40001", "40P01", "55P03": // lost a race: serialisation, deadlock, lock
 		return failureUnavailable
 	}

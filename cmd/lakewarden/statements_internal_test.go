@@ -1,0 +1,261 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestParameters(t *testing.T) {
+	s := startServer(t, nil)
+	run := func(sql, parameters string) reply {
+		return s.admin.call("POST", "/v1/query", fmt.Sprintf(`{"sql":%q,"parameters":%s}`, sql, parameters))
+	}
+	for _, c := range []struct{ sql, parameters, want string }{
+		{"SELECT ? + ?", `[1, 2]`, `[[3]]`},
+		{"SELECT $2 || $1", `["a", "b"]`, `[["ba"]]`},
+		{"SELECT $name || $name", `{"name": "x"}`, `[["xx"]]`},
+		{"SELECT ?", `[null]`, `[[null]]`},
+		{"SELECT ?", `[true]`, `[[true]]`},
+		{"SELECT ?", `[9007199254740993]`, `[[9007199254740993]]`},
+		{"SELECT ?", `[-9223372036854775808]`, `[[-9223372036854775808]]`},
+		{"SELECT ?::DECIMAL(38,9)", `["12345678901234567890.123456789"]`, `[["12345678901234567890.123456789"]]`},
+		{"SELECT ?", `["'; DROP TABLE x; --"]`, `[["'; DROP TABLE x; --"]]`},
+		{"SELECT ?::DATE + 1", `["2024-02-28"]`, `[["2024-02-29T00:00:00"]]`},
+		{"SELECT 2 IN (SELECT unnest(?))", `[[1, 2, 3]]`, `[[true]]`},
+		{"SELECT list_sum(?)", `[[1, 2, 3]]`, ``},
+		{"SELECT 1", `[]`, `[[1]]`},
+		{"SELECT 1", `{}`, `[[1]]`},
+		{"SELECT 1", `null`, `[[1]]`},
+	} {
+		r := run(c.sql, c.parameters)
+		require.Equal(t, 200, r.status, "%s %s: %s", c.sql, c.parameters, r.body)
+		if c.want != "" && !strings.Contains(c.sql, "DATE") {
+			require.Contains(t, string(r.body), `"rows":`+c.want, "%s", c.sql)
+		}
+	}
+	for _, c := range []struct {
+		sql, parameters string
+		status          int
+		code            string
+	}{
+		{"SELECT ?", `[]`, 400, "invalid_parameter"},
+		{"SELECT ? + ?", `[1]`, 400, "invalid_parameter"},
+		{"SELECT ?", `[1, 2]`, 400, "invalid_parameter"},
+		{"SELECT $a", `{"b": 1}`, 400, "invalid_parameter"},
+		{"SELECT $a", `{"a": 1, "b": 2}`, 400, "invalid_parameter"},
+		{"SELECT $a", `[1]`, 400, "invalid_parameter"},
+		{"SELECT ?", `{"a": 1}`, 400, "invalid_parameter"},
+		{"SELECT ?", `null`, 400, "invalid_parameter"},
+		{"SELECT ?", `"x"`, 422, "invalid_field"},
+		{"SELECT ?", `[{"a": 1}]`, 422, "invalid_field"},
+		{"SELECT ?", `[[[1]]]`, 422, "invalid_field"},
+		{"SELECT ?::INTEGER", `["x"]`, 422, "value_error"},
+	} {
+		r := run(c.sql, c.parameters)
+		require.Equal(t, c.status, r.status, "%s %s: %s", c.sql, c.parameters, r.body)
+		code, _ := r.problem(t, c.status)
+		require.Equal(t, c.code, code, "%s %s", c.sql, c.parameters)
+	}
+}
+
+func TestNamesWithoutASchema(t *testing.T) {
+	s := startServer(t, nil)
+	s.table("t", `SELECT 1 AS id`, nil, column{"id", "long"})
+	require.Equal(t, 1.0, s.admin.count("t"), "the only schema needs no name")
+	require.Equal(t, 1.0, s.admin.count("lake.main_data.t"))
+	s.admin.ok("POST", configsPath, local("second", "second"))
+	code, _ := s.admin.query("SELECT * FROM t").problem(t, 400)
+	require.Equal(t, "table_not_found", code)
+	for _, schema := range []string{s.schema, "main_data"} {
+		r := s.admin.call("POST", "/v1/query", map[string]any{"sql": "SELECT count(*) FROM t", "schema": schema})
+		require.Equal(t, 200, r.status, "%s", r.body)
+	}
+	s.admin.call("POST", "/v1/query", map[string]any{"sql": "SELECT count(*) FROM t", "schema": "second"}).problem(t, 400)
+	s.admin.call("POST", "/v1/query", map[string]any{"sql": "SELECT count(*) FROM t", "schema": "no such"}).problem(t, 400)
+	s.admin.query("SELECT * FROM other.main_data.t").problem(t, 400)
+}
+
+func TestTimeTravel(t *testing.T) {
+	s := startServer(t, nil)
+	dir := s.table("t", `SELECT i AS id FROM range(10) t(i)`, nil, column{"id", "long"})
+	for range 3 {
+		appendRows(t, dir, `SELECT i + 100 AS id FROM range(10) t(i)`)
+	}
+	table := s.schema + ".t"
+	versions := s.admin.ok("GET", s.tablePath("t")+"/history", nil)["versions"].([]any)
+	require.Len(t, versions, 5)
+	for version, rows := range []float64{0, 10, 20, 30, 40} {
+		require.Equal(t, rows, s.admin.count(fmt.Sprintf("%s AT (VERSION => %d)", table, version)), "version %d", version)
+	}
+	require.Equal(t, 40.0, s.admin.count(table))
+	newest := versions[0].(map[string]any)["timestamp"].(string)
+	at, err := time.Parse(time.RFC3339Nano, newest)
+	require.NoError(t, err)
+	require.Equal(t, 40.0, s.admin.count(fmt.Sprintf("%s AT (TIMESTAMP => '%s')", table, at.Add(time.Hour).Format("2006-01-02 15:04:05"))))
+	require.Equal(t, []any{[]any{10.0}}, s.admin.rows(fmt.Sprintf("SELECT count(*) FROM %s a JOIN %s b AT (VERSION => 1) USING (id)", table, table)))
+	for _, bad := range []string{"AT (VERSION => 5)", "AT (VERSION => 99999999999)", "AT (TIMESTAMP => '1970-01-01')"} {
+		code, _ := s.admin.query("SELECT * FROM "+table+" "+bad).problem(t, 404)
+		require.Equal(t, "version_not_found", code, bad)
+	}
+	for _, bad := range []string{"AT (VERSION => -1)", "AT (VERSION => id)", "AT (VERSION => 'x')", "AT (TIMESTAMP => 'x')", "AT (VERSION => ?)"} {
+		r := s.admin.query("SELECT * FROM " + table + " " + bad)
+		require.Equal(t, 400, r.status, "%s: %s", bad, r.body)
+	}
+	// The filter of today holds on the rows of yesterday.
+	s.policy("t", "id", `{"effect":"permit","subject":{"everyone":true},"condition":{"op":"lt","value":3}}`)
+	require.Equal(t, 3.0, s.admin.count(table+" AT (VERSION => 1)"))
+}
+
+func TestShowDescribeSummarize(t *testing.T) {
+	s := startServer(t, nil)
+	s.table("b", `SELECT 1 AS id, 'x' AS word`, nil, column{"id", "long"}, column{"word", "string"})
+	s.table("a", `SELECT 1 AS id`, nil, column{"id", "long"})
+	for _, sql := range []string{"SHOW TABLES", "SHOW TABLES FROM " + s.schema, "SHOW ALL TABLES"} {
+		r := s.admin.query(sql)
+		require.Equal(t, 200, r.status, "%s", r.body)
+		require.Contains(t, string(r.body), `"a"`)
+		require.Contains(t, string(r.body), `"b"`)
+	}
+	rows := s.admin.rows("DESCRIBE " + s.schema + ".b")
+	require.Len(t, rows, 2)
+	require.Equal(t, []any{"id", "BIGINT"}, rows[0].([]any)[:2])
+	require.Len(t, s.admin.rows("SUMMARIZE "+s.schema+".b"), 2)
+	s.admin.query("SHOW TABLES FROM nowhere").problem(t, 400)
+}
+
+func TestErrorsOfStatementsSayWhere(t *testing.T) {
+	s := startServer(t, nil)
+	s.table("orders", `SELECT 1 AS id, 'x' AS customer`, nil, column{"id", "long"}, column{"customer", "string"})
+	for _, c := range []struct{ sql, code, message string }{
+		{"SELEC 1", "syntax_error", `line 1, column 1`},
+		{"SELECT 1\nFROM\n  WHERE", "syntax_error", `line 3`},
+		{"SELECT\n  custmer FROM orders", "column_not_found", `line 2, column 3: .*"custmer".*near: customer`},
+		{"SELECT o.custmer FROM orders o", "column_not_found", `"custmer".*near: customer`},
+		{"SELECT *\nFROM ordrs", "table_not_found", `line 2, column 6: .*"ordrs".*near: orders`},
+		{"SELECT * FROM main_data.ordrs", "table_not_found", `line 1, column 15: .*near: orders`},
+		{"SELECT no_such_function(1)", "function_not_found", `line 1, column 8`},
+		{"SELECT read_text('/etc/passwd')", "function_not_", `line 1, column 8`},
+		{"SELECT 1; SELECT 2", "statement_not_allowed", ``},
+		{"DROP TABLE orders", "statement_not_allowed", ``},
+		{"SELECT id || [1] FROM orders", "type_mismatch", ``},
+		{"SELECT id, count(*) FROM orders", "invalid_statement", ``},
+		{"SELECT id FROM orders a, orders b", "ambiguous_name", ``},
+	} {
+		r := s.admin.query(c.sql)
+		code, _ := r.problem(t, 400)
+		require.Contains(t, code, c.code, "%s: %s", c.sql, r.body)
+		text := strings.NewReplacer(`\"`, `"`, `\n`, " ").Replace(string(r.body))
+		require.Regexp(t, c.message, text, c.sql)
+		require.NotContains(t, text, "LINE 1:", "the engine's words")
+		require.NotContains(t, text, "src_")
+	}
+	for sql, code := range map[string]string{
+		"SELECT customer::INTEGER FROM orders": "value_error", "SELECT 9223372036854775807 + id FROM orders": "value_error",
+	} {
+		got, _ := s.admin.query(sql).problem(t, 422)
+		require.Equal(t, code, got, sql)
+	}
+}
+
+func TestASlowStatementEndsAtItsTime(t *testing.T) {
+	s := startServer(t, nil)
+	started := time.Now()
+	r := s.admin.call("POST", "/v1/query", map[string]any{"sql": "SELECT count(*) FROM range(100000000) a(i), range(100000) b(j) WHERE i * j % 7 = 3", "timeout_ms": 200})
+	code, _ := r.problem(t, 422)
+	require.Equal(t, "query_timeout", code)
+	require.Less(t, time.Since(started), 5*time.Second)
+	_, fields := s.admin.call("POST", "/v1/query", map[string]any{"sql": "SELECT 1", "timeout_ms": 99999999}).problem(t, 422)
+	require.Equal(t, []string{"timeout_ms"}, fields)
+	require.Equal(t, []any{[]any{1.0}}, s.admin.rows("SELECT 1"))
+}
+
+// TestPagesOfRowsAreCompleteAndStable walks a table while another engine
+// appends to it.
+func TestPagesOfRowsAreCompleteAndStable(t *testing.T) {
+	s := startServer(t, nil)
+	dir := s.table("t", `SELECT i AS id, i % 7 AS part, 'w' || i AS word FROM range(1050) t(i)`, []string{"part"}, column{"id", "long"}, column{"part", "long"}, column{"word", "string"})
+	s.policy("t", "id", `{"effect":"permit","subject":{"everyone":true},"condition":{"op":"gte","value":50}}`)
+	path := s.tablePath("t") + "/rows"
+	for _, order := range []string{"", "&order_by=id", "&order_by=part%20desc&order_by=id%20asc", "&order_by=part", "&order_by=part,word"} {
+		seen := map[float64]int{}
+		var ids []float64
+		token, pages := "", 0
+		for {
+			r := s.admin.call("GET", path+"?page_size=100&select=id&select=part&page_token="+url.QueryEscape(token)+order, nil)
+			require.Equal(t, 200, r.status, "%s", r.body)
+			page := r.json(t)
+			for _, row := range page["rows"].([]any) {
+				id := row.([]any)[0].(float64)
+				seen[id]++
+				ids = append(ids, id)
+			}
+			pages++
+			next, more := page["next_page_token"].(string)
+			if !more {
+				break
+			}
+			token = next
+			if pages < 4 {
+				appendRows(t, dir, `SELECT i AS id, 3 AS part, 'new' AS word FROM range(2000, 2050) t(i)`)
+			}
+		}
+		if order == "&order_by=id" {
+			for i := 1; i < len(ids); i++ {
+				require.LessOrEqual(t, ids[i-1], ids[i])
+			}
+		}
+		for id, times := range seen {
+			require.True(t, times == 1 || id >= 2000, "%v came %d times, order %q", id, times, order)
+		}
+		require.GreaterOrEqual(t, len(seen), 1000)
+		require.NotContains(t, seen, 49.0)
+	}
+	for _, list := range []string{"select=part,id", "select=part&select=id", "select=part, id"} {
+		got := s.admin.ok("GET", path+"?page_size=1&order_by=id&"+strings.ReplaceAll(list, " ", "%20"), nil)
+		require.Equal(t, []any{[]any{1.0, 50.0}}, got["rows"], list)
+	}
+	got := s.admin.ok("GET", path+"?where="+url.QueryEscape("word = 'w77'"), nil)
+	require.Equal(t, []any{[]any{77.0, 0.0, "w77"}}, got["rows"])
+	for _, bad := range []string{"id = 1) OR (1=1", "id = 1; DROP TABLE t", "1=1 UNION SELECT 1", "id = (SELECT", "id = 1 -- x\n) --"} {
+		r := s.admin.call("GET", path+"?where="+url.QueryEscape(bad), nil)
+		require.Contains(t, []int{400, 422}, r.status, "%s: %s", bad, r.body)
+		r.problem(t, r.status)
+	}
+	code, _ := s.admin.call("GET", path+"?order_by=nope", nil).problem(t, 400)
+	require.Equal(t, "column_not_found", code)
+	s.admin.call("GET", path+"?select=nope", nil).problem(t, 400)
+	first := s.admin.ok("GET", path+"?page_size=10", nil)["next_page_token"].(string)
+	_, fields := s.admin.call("GET", path+"?page_size=10&where=1%3D1&page_token="+url.QueryEscape(first), nil).problem(t, 422)
+	require.Equal(t, []string{"page_token"}, fields, "a token belongs to its request")
+	r := s.admin.call("GET", path+"?page_size=10", nil, "Accept", "text/csv")
+	require.Equal(t, http.StatusOK, r.status)
+	require.Equal(t, 11, strings.Count(string(r.body), "\n"))
+}
+
+// TestACommitOfAnotherEngineIsSeenByTheNextStatement appends with delta-rs.
+func TestACommitOfAnotherEngineIsSeenByTheNextStatement(t *testing.T) {
+	python := deltaPython(t)
+	s := startServer(t, nil)
+	s.table("t", `SELECT i AS id, 'w' || i AS word FROM range(10) t(i)`, nil, column{"id", "long"}, column{"word", "string"})
+	require.Equal(t, 10.0, s.admin.count(s.schema+".t"))
+	for i := 1; i <= 3; i++ {
+		python(`
+import sys, pyarrow as pa
+from deltalake import write_deltalake
+write_deltalake(sys.argv[1], pa.table({"id": pa.array([100, 101], pa.int64()), "word": ["a", None]}), mode="append")`, filepath.Join(s.root, "t"))
+		require.Equal(t, float64(10+2*i), s.admin.count(s.schema+".t"))
+	}
+	require.Contains(t, string(s.admin.call("GET", s.tablePath("t")+"/history", nil).body), "delta-rs")
+	python(`
+import sys
+from deltalake import DeltaTable
+DeltaTable(sys.argv[1]).delete("id >= 100")`, filepath.Join(s.root, "t"))
+	require.Equal(t, 10.0, s.admin.count(s.schema+".t"))
+}
