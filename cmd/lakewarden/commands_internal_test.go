@@ -1,0 +1,289 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lakewarden/lakewarden/engine/duckdb"
+)
+
+// asProgram makes the test binary behave as the program itself.
+const asProgram = "LAKEWARDEN_TEST_AS_PROGRAM"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asProgram) == "1" {
+		main()
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+// program is the command line with a data directory and an address of its own.
+type program struct {
+	t       *testing.T
+	dir     string
+	address string
+	env     []string
+}
+
+func newProgram(t *testing.T) *program {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	require.NoError(t, l.Close())
+	extensions := os.Getenv("LAKEWARDEN_EXTENSION_DIR")
+	if extensions == "" {
+		extensions, err = filepath.Abs("../../bin/extensions")
+		require.NoError(t, err)
+	}
+	p := &program{t: t, dir: t.TempDir(), address: l.Addr().String()}
+	p.env = append(os.Environ(), asProgram+"=1", "LAKEWARDEN_DATA_DIR="+filepath.Join(p.dir, "data"), "LAKEWARDEN_LISTEN="+p.address,
+		"LAKEWARDEN_EXTENSION_DIR="+extensions, "LAKEWARDEN_MEMORY_MIB=1024", "LAKEWARDEN_STATEMENT_MEMORY_MIB=256")
+	return p
+}
+
+func (p *program) command(args ...string) (*exec.Cmd, *bytes.Buffer, *bytes.Buffer) {
+	p.t.Helper()
+	cmd := exec.Command(os.Args[0], args...)
+	var stdout, stderr bytes.Buffer
+	cmd.Env, cmd.Dir, cmd.Stdout, cmd.Stderr = p.env, p.dir, &stdout, &stderr
+	return cmd, &stdout, &stderr
+}
+
+// run runs a command to its end.
+func (p *program) run(args ...string) (stdout, stderr string, err error) {
+	p.t.Helper()
+	cmd, out, text := p.command(args...)
+	err = cmd.Run()
+	return out.String(), text.String(), err
+}
+
+// json runs a command that must succeed; its whole stdout is one JSON object.
+func (p *program) json(args ...string) map[string]any {
+	p.t.Helper()
+	stdout, stderr, err := p.run(args...)
+	require.NoError(p.t, err, "%s", stderr)
+	dec := json.NewDecoder(strings.NewReader(stdout))
+	var object map[string]any
+	require.NoError(p.t, dec.Decode(&object), "%s", stdout)
+	require.ErrorIs(p.t, dec.Decode(new(any)), io.EOF)
+	return object
+}
+
+// serve starts the server and waits until it is ready.
+func (p *program) serve() (*exec.Cmd, *bytes.Buffer) {
+	p.t.Helper()
+	cmd, _, stderr := p.command("serve")
+	require.NoError(p.t, cmd.Start())
+	p.t.Cleanup(func() { _ = cmd.Process.Kill() })
+	require.Eventually(p.t, func() bool {
+		resp, err := http.Get("http://" + p.address + "/readyz")
+		if err != nil {
+			return false
+		}
+		_ = resp.Body.Close()
+		return resp.StatusCode == http.StatusOK
+	}, 30*time.Second, 20*time.Millisecond)
+	return cmd, stderr
+}
+
+func (p *program) client(key string) *client {
+	return &client{t: p.t, url: "http://" + p.address, key: key}
+}
+
+func TestTheCommandLine(t *testing.T) {
+	p := newProgram(t)
+	for _, args := range [][]string{{}, {"help"}, {"--help"}, {"-h"}} {
+		stdout, _, err := p.run(args...)
+		require.NoError(t, err)
+		for _, c := range commands() {
+			require.Contains(t, stdout, c.name)
+		}
+	}
+	for _, args := range [][]string{{"serve", "--help"}, {"bootstrap", "--help"}, {"user", "add", "--help"}, {"demo", "-h"}} {
+		stdout, stderr, err := p.run(args...)
+		require.NoError(t, err, args)
+		require.Contains(t, stdout+stderr, "data-dir", args)
+	}
+	for _, args := range [][]string{{"fly"}, {"serve", "--no-such"}, {"bootstrap"}, {"user"}, {"user", "remove"}, {"user", "add", "--org", "x", "--email", "a@b.example"}, {"extensions"}} {
+		_, stderr, err := p.run(args...)
+		var exit *exec.ExitError
+		require.ErrorAs(t, err, &exit, args)
+		require.Equal(t, 1, exit.ExitCode())
+		require.NotEmpty(t, stderr, args)
+		require.NotContains(t, stderr, "goroutine")
+	}
+	stdout, _, err := p.run("version")
+	require.NoError(t, err)
+	require.Contains(t, stdout, duckdb.Version())
+
+	for range 2 {
+		_, stderr, err := p.run("migrate")
+		require.NoError(t, err, "%s", stderr)
+	}
+	boot := p.json("bootstrap", "--org", "Acme", "--email", "ada@acme.example", "--json")
+	require.Len(t, boot, 4)
+	user := p.json("user", "add", "--org", boot["organisation_id"].(string), "--email", "vic@acme.example", "--role", "viewer", "--json")
+	require.Len(t, user, 2)
+	_, stderr, err := p.run("user", "add", "--org", boot["organisation_id"].(string), "--email", "vic@acme.example", "--role", "boss", "--json")
+	require.Error(t, err)
+	require.Contains(t, stderr, "role")
+
+	// Beside a running server too.
+	server, log := p.serve()
+	require.ElementsMatch(t, adminScopes, scopesOf(t, p.client(boot["api_key"].(string)).ok("GET", "/v1/me", nil)))
+	require.ElementsMatch(t, viewerScopes, scopesOf(t, p.client(user["api_key"].(string)).ok("GET", "/v1/me", nil)))
+	late := p.json("user", "add", "--org", boot["organisation_id"].(string), "--email", "late@acme.example", "--role", "editor", "--json")
+	require.Eventually(t, func() bool { return p.client(late["api_key"].(string)).call("GET", "/v1/me", nil).status == 200 }, time.Second, 10*time.Millisecond)
+	_, _, err = p.run("healthcheck")
+	require.NoError(t, err)
+	require.NoError(t, server.Process.Signal(syscall.SIGTERM))
+	require.NoError(t, server.Wait(), "%s", log)
+	_, _, err = p.run("healthcheck")
+	require.Error(t, err)
+	for line := range strings.Lines(log.String()) {
+		require.True(t, json.Valid([]byte(line)), "logs are JSON: %s", line)
+	}
+	require.NotContains(t, log.String(), boot["api_key"])
+}
+
+func TestTheDemoIsMadeOnce(t *testing.T) {
+	p := newProgram(t)
+	first := p.json("demo", "--json")
+	require.Equal(t, first, p.json("demo", "--json"))
+	tour, _, err := p.run("demo")
+	require.NoError(t, err)
+	require.Contains(t, tour, "curl")
+	require.Contains(t, tour, p.address)
+	server, log := p.serve()
+	key := func(who string) *client { return p.client(first[who].(map[string]any)["api_key"].(string)) }
+	tables := key("admin").ok("GET", "/v1/tables", nil)["tables"].([]any)
+	require.Len(t, tables, 5)
+	all, ana, ben := key("admin").count("nycflights.planes"), key("ana").count("nycflights.flights"), key("ben").count("nycflights.flights")
+	require.Greater(t, all, 3000.0)
+	require.Greater(t, ana, 1000.0)
+	require.Greater(t, ben, 1000.0)
+	require.NotEqual(t, ana, ben)
+	require.NoError(t, server.Process.Signal(syscall.SIGTERM))
+	require.NoError(t, server.Wait(), "%s", log)
+}
+
+// TestTheServerDrains ends the server while a statement runs: the statement
+// finishes, readiness says no, and the next start has everything.
+func TestTheServerDrains(t *testing.T) {
+	p := newProgram(t)
+	boot := p.json("bootstrap", "--org", "Acme", "--email", "ada@acme.example", "--json")
+	root := filepath.Join(p.dir, "data/storage/main")
+	writeTable(t, filepath.Join(root, "t"), `SELECT i AS id FROM range(100) t(i)`, nil, column{"id", "long"})
+	server, log := p.serve()
+	c := p.client(boot["api_key"].(string))
+	config := c.ok("POST", configsPath, map[string]any{"configName": "main", "kind": "local", "root": "main", "workspaceId": boot["workspace_id"]})
+	c.ok("POST", "/v1/organisations/"+boot["organisation_id"].(string)+"/policies", map[string]any{"tableFqn": "lake." + config["schema"].(string) + ".t",
+		"definition": definition(`{"effect":"permit","subject":{"everyone":true},"condition":{"column":"id","op":"lt","value":7}}`)})
+
+	// A result that is read slowly keeps its statement in flight.
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, "POST", c.url+"/v1/query", strings.NewReader(`{"sql":"SELECT i, 'some text to fill buffers with ' || i FROM range(3000000) t(i)"}`))
+	require.NoError(t, err)
+	for name, value := range map[string]string{"Authorization": "Bearer " + c.key, "Content-Type": "application/json", "Accept": "text/csv"} {
+		req.Header.Set(name, value)
+	}
+	idle, err := net.Dial("tcp", p.address) // opened before the end, asked after it
+	require.NoError(t, err)
+	defer func() { _ = idle.Close() }()
+	resp, err := http.DefaultClient.Do(req)
+	require.NoError(t, err)
+	defer func() { _ = resp.Body.Close() }()
+	require.Equal(t, http.StatusOK, resp.StatusCode)
+	require.NoError(t, server.Process.Signal(syscall.SIGTERM))
+	require.Eventually(t, func() bool {
+		conn, err := net.Dial("tcp", p.address)
+		if err == nil {
+			_ = conn.Close()
+		}
+		return err != nil
+	}, 5*time.Second, 10*time.Millisecond, "nothing new is taken on")
+	text, err := io.ReadAll(resp.Body)
+	require.NoError(t, err)
+	require.Equal(t, 3000001, bytes.Count(text, []byte("\n")), "the statement in flight finished")
+	require.Equal(t, "false", resp.Trailer.Get("X-Truncated"))
+	require.NoError(t, server.Wait(), "%s", log)
+	require.Contains(t, log.String(), "draining")
+
+	server, log = p.serve()
+	require.Equal(t, 7.0, c.count(config["schema"].(string)+".t"))
+	require.Equal(t, config["configId"], c.ok("GET", configsPath, nil)["configs"].([]any)[0].(map[string]any)["configId"])
+	audit := c.ok("GET", "/v1/organisations/"+boot["organisation_id"].(string)+"/audit?action=query.run", nil)["entries"].([]any)
+	require.GreaterOrEqual(t, len(audit), 1, "what the drained server recorded was stored")
+	require.NoError(t, server.Process.Signal(syscall.SIGTERM))
+	require.NoError(t, server.Wait(), "%s", log)
+	leftovers, err := filepath.Glob(filepath.Join(p.dir, "data/tmp/*/*"))
+	require.NoError(t, err)
+	require.Empty(t, leftovers)
+}
+
+// TestAWrongExtensionFileStopsTheStart: the error names the file and what to do.
+func TestAWrongExtensionFileStopsTheStart(t *testing.T) {
+	p := newProgram(t)
+	good := ""
+	for _, entry := range p.env {
+		if dir, ok := strings.CutPrefix(entry, "LAKEWARDEN_EXTENSION_DIR="); ok {
+			good = dir
+		}
+	}
+	found, err := filepath.Glob(filepath.Join(good, duckdb.Version(), "*", "delta.duckdb_extension"))
+	require.NoError(t, err)
+	require.Len(t, found, 1)
+	whole, err := os.ReadFile(found[0])
+	require.NoError(t, err)
+	relative, err := filepath.Rel(good, found[0])
+	require.NoError(t, err)
+	tampered := bytes.Clone(whole)
+	tampered[len(tampered)/2] ^= 1
+	for name, content := range map[string][]byte{"missing": nil, "empty": {}, "garbage": []byte("no library"), "truncated": whole[:len(whole)/2], "tampered": tampered} {
+		dir := t.TempDir()
+		file := filepath.Join(dir, relative)
+		require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o755))
+		if content != nil {
+			require.NoError(t, os.WriteFile(file, content, 0o644))
+		}
+		p.env = append(p.env, "LAKEWARDEN_EXTENSION_DIR="+dir)
+		_, stderr, err := p.run("serve")
+		var exit *exec.ExitError
+		require.ErrorAs(t, err, &exit, name)
+		require.Contains(t, stderr, "delta", name)
+		require.Contains(t, stderr, "extensions install", name)
+		require.NotContains(t, stderr, "goroutine", name)
+	}
+}
+
+func TestWrongSettingsStopTheStartAndAreNamed(t *testing.T) {
+	for setting, value := range map[string]string{
+		"LISTEN": "nonsense", "LOG_LEVEL": "loud", "MEMORY_MIB": "12", "THREADS": "0", "QUERY_TIMEOUT": "-1s", "DATABASE_URL": "mysql://x", "NO_SUCH": "1",
+		"QUERY_TIMEOUT_": "1s", "CONFIG": "/nowhere/lakewarden.yaml", "MAX_RUNNING": "many",
+	} {
+		p := newProgram(t)
+		p.env = append(p.env, "LAKEWARDEN_"+setting+"="+value)
+		_, stderr, err := p.run("serve")
+		require.Error(t, err, setting)
+		name := strings.ToLower(setting)
+		if setting == "CONFIG" {
+			name = "/nowhere/lakewarden.yaml"
+		}
+		require.Contains(t, strings.ToLower(stderr), name, setting)
+	}
+}
