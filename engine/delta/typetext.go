@@ -282,11 +282,11 @@ func (p *typeParser) structure(depth int) (DataType, error) {
 		if err != nil {
 			return nil, err
 		}
-		if lower := strings.ToLower(f.Name); seen[lower] {
+		lower := strings.ToLower(f.Name)
+		if seen[lower] {
 			return nil, fmt.Errorf("member %q twice: %w", f.Name, ErrInvalidSchema)
-		} else {
-			seen[lower] = true
 		}
+		seen[lower] = true
 		s.Fields = append(s.Fields, f)
 		if !p.eat(',') {
 			return s, p.need(end)

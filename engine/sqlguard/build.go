@@ -43,11 +43,6 @@ func caseNode(when, then, otherwise *node) *node {
 	return expression("CASE", "CASE_EXPR", "case_checks", []any{obj("when_expr", when, "then_expr", then)}, "else_expr", otherwise)
 }
 
-func starNode() *node {
-	return expression("STAR", "STAR", "relation_name", "", "exclude_list", []any{}, "replace_list", []any{},
-		"columns", false, "expr", nil, "qualified_exclude_list", []any{}, "rename_list", []any{})
-}
-
 func selectNode(list []any, from *node) *node {
 	return obj("type", "SELECT_NODE", "modifiers", []any{}, "cte_map", obj("map", []any{}), "select_list", list,
 		"from_table", from, "where_clause", nil, "group_expressions", []any{}, "group_sets", []any{},

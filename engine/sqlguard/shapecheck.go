@@ -105,7 +105,7 @@ func (c *shapeCheck) object(v any, k kind) *Error {
 		}
 		if err := c.check(n.vals[i], fk); err != nil {
 			if err.pos == 0 {
-				err.at(n)
+				err = err.at(n)
 			}
 			return err
 		}
