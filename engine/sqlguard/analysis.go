@@ -135,7 +135,7 @@ func (a *analysis) fields(n *node, k kind, sc *scope) *Error {
 	for i, key := range n.keys {
 		if err := a.walk(n.vals[i], shape[key], sc); err != nil {
 			if err.pos == 0 {
-				err.at(n)
+				err = err.at(n)
 			}
 			return err
 		}
