@@ -27,7 +27,7 @@ type Options struct {
 	// MaxRunning caps statements that run at once. Default 8 a core.
 	MaxRunning int
 	// MaxQueued caps waiting statements, and MaxQueuedOrg those of one
-	// organisation. Defaults 512 and 128.
+	// organisation. Defaults 512 and a quarter of MaxQueued.
 	MaxQueued    int
 	MaxQueuedOrg int
 	// MaxWait ends a wait. Default 30 s.
@@ -57,7 +57,8 @@ func (o Options) withDefaults() Options {
 	def(&o.OrgShare, 0.5)
 	def(&o.MaxRunning, 8*runtime.NumCPU())
 	def(&o.MaxQueued, 512)
-	def(&o.MaxQueuedOrg, 128)
+	// A part only: one organisation must not be able to fill the queue.
+	def(&o.MaxQueuedOrg, max(1, o.MaxQueued/4))
 	def(&o.MaxWait, 30*time.Second)
 	def(&o.Linger, 250*time.Millisecond)
 	def(&o.MaxIdle, 64)

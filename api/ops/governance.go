@@ -2,6 +2,7 @@ package ops
 
 import (
 	"context"
+	"slices"
 
 	"github.com/lakewarden/lakewarden/catalog"
 	"github.com/lakewarden/lakewarden/engine"
@@ -29,6 +30,47 @@ func policiesFor(ctx context.Context, store catalog.Policies, org catalog.OrgID,
 		ids[i] = t.DeltaID
 	}
 	return store.EnabledPolicies(ctx, org, ids)
+}
+
+// rules are what the statements of one member are held to.
+type rules struct {
+	policies enforced
+	subject  subject
+}
+
+// rulesStore is what rules are read from.
+type rulesStore interface {
+	catalog.Policies
+	Membership(ctx context.Context, org catalog.OrgID, user catalog.UserID) (catalog.Membership, error)
+}
+
+// rulesFor reads policies and member as they were at one moment. Were one older
+// than the other, a statement could join an attribute with a policy that was
+// narrowed before the attribute was given, and see what nobody ever allowed.
+func rulesFor(ctx context.Context, store rulesStore, a Actor, tables []catalog.LocatedTable) (rules, error) {
+	policies, err := policiesFor(ctx, store, a.Org, tables)
+	if err != nil {
+		return rules{}, err
+	}
+	for {
+		member, err := store.Membership(ctx, a.Org, a.User)
+		if err != nil {
+			return rules{}, err
+		}
+		again, err := policiesFor(ctx, store, a.Org, tables)
+		if err != nil {
+			return rules{}, err
+		}
+		// Versions only grow, so equal policies were in force in between too.
+		if again.same(policies) {
+			return rules{policies, subjectOf(member)}, nil
+		}
+		policies = again
+	}
+}
+
+func (e enforced) same(other enforced) bool {
+	return slices.EqualFunc(e, other, func(a, b catalog.Policy) bool { return a.ID == b.ID && a.Version == b.Version })
 }
 
 // on returns the policies of one table: its own, and those of every table that

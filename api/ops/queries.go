@@ -252,20 +252,16 @@ func (o *Queries) relations(ctx context.Context, a Actor, used []usedTable, run 
 	for i, u := range used {
 		located[i] = u.located
 	}
-	policies, err := policiesFor(ctx, o.Store, a.Org, located)
-	if err != nil {
-		return nil, err
-	}
-	member, err := o.Store.Membership(ctx, a.Org, a.User)
+	held, err := rulesFor(ctx, o.Store, a, located)
 	if err != nil {
 		return nil, err
 	}
 	relations := make([]sqlguard.Relation, len(used))
 	for i, u := range used {
-		if relations[i], err = relation(u, policies, subjectOf(member)); err != nil {
+		if relations[i], err = relation(u, held.policies, held.subject); err != nil {
 			return nil, err
 		}
-		run.reads(u, u.applied(policies))
+		run.reads(u, u.applied(held.policies))
 	}
 	return relations, o.keepWhole(ctx, a, relations)
 }

@@ -255,14 +255,10 @@ func (o Tables) open(ctx context.Context, t catalog.LocatedTable) (catalog.Locat
 
 // filterOf compiles the caller's row filter on a table.
 func (o Tables) filterOf(ctx context.Context, a Actor, t catalog.LocatedTable, snap *delta.Snapshot) (rowfilter.Filter, error) {
-	policies, err := policiesFor(ctx, o.Store, a.Org, []catalog.LocatedTable{t})
-	if err != nil {
-		return rowfilter.Filter{}, err
-	}
-	member, err := o.Store.Membership(ctx, a.Org, a.User)
+	held, err := rulesFor(ctx, o.Store, a, []catalog.LocatedTable{t})
 	if err != nil {
 		return rowfilter.Filter{}, err
 	}
 	columns := columnsOf(snap)
-	return policies.on(t.DeltaID, columns).filter(subjectOf(member), columns)
+	return held.policies.on(t.DeltaID, columns).filter(held.subject, columns)
 }
