@@ -3,6 +3,7 @@ package rowfilter
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -115,11 +116,11 @@ func findColumn(columns []engine.Column, name string) (engine.Column, bool) {
 	return found, n == 1
 }
 
-// HasColumn reports whether a policy's column names one of columns, by the
-// rules of policies: ASCII case does not matter.
+// HasColumn reports whether a policy's column names any of columns; ASCII case
+// does not matter. A name that fits several is there too: a policy about it
+// applies, and decides nothing.
 func HasColumn(columns []engine.Column, name string) bool {
-	_, ok := findColumn(columns, name)
-	return ok
+	return slices.ContainsFunc(columns, func(c engine.Column) bool { return foldASCII(c.Name) == foldASCII(name) })
 }
 
 func foldASCII(s string) string {

@@ -137,7 +137,13 @@ func TestColumnsByCase(t *testing.T) {
 	}
 	require.True(t, rowfilter.HasColumn(columns[:1], "a"))
 	two := []engine.Column{{Name: "AB", Type: "BIGINT"}, {Name: "Ab", Type: "BIGINT"}}
-	require.False(t, rowfilter.HasColumn(two, "ab"), "a name that fits two columns fits none")
+	require.True(t, rowfilter.HasColumn(two, "ab"), "a policy about either applies")
+	f, err := rowfilter.Compile(rowfilter.Request{
+		Policies: []rowfilter.Policy{{ID: "p", Kind: rowfilter.KindRLS, ColumnName: "ab", Text: `permit (principal, action, resource) when { resource["ab"] == 1 };`}},
+		Columns:  two, Alias: "x",
+	})
+	require.NoError(t, err)
+	require.Equal(t, "FALSE", f.Predicate, "and decides nothing")
 }
 
 func TestSummarize(t *testing.T) {
