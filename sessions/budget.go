@@ -67,20 +67,28 @@ func (b *budget) acquire(ctx context.Context, org string) (int64, error) {
 	}
 }
 
-func (b *budget) enqueue(org string) (*waiter, error) {
-	if b.closed {
-		return nil, ErrClosed
+// room returns why org cannot wait now, or nil. The caller holds mu.
+func (b *budget) room(org string) error {
+	q := b.orgs[org]
+	switch {
+	case b.closed:
+		return ErrClosed
+	case b.queued >= b.opts.MaxQueued:
+		return &BusyError{Scope: "server", RetryAfter: 2 * time.Second}
+	case q != nil && q.waiters.Len() >= b.opts.MaxQueuedOrg:
+		return &BusyError{Scope: "organisation", RetryAfter: 2 * time.Second}
 	}
-	if b.queued >= b.opts.MaxQueued {
-		return nil, &BusyError{Scope: "server", RetryAfter: 2 * time.Second}
+	return nil
+}
+
+func (b *budget) enqueue(org string) (*waiter, error) {
+	if err := b.room(org); err != nil {
+		return nil, err
 	}
 	q := b.orgs[org]
 	if q == nil {
 		q = &orgQueue{id: org, waiters: list.New()}
 		b.orgs[org] = q
-	}
-	if q.waiters.Len() >= b.opts.MaxQueuedOrg {
-		return nil, &BusyError{Scope: "organisation", RetryAfter: 2 * time.Second}
 	}
 	w := &waiter{granted: make(chan int64, 1)}
 	w.elem = q.waiters.PushBack(w)
@@ -162,24 +170,42 @@ func (b *budget) dispatch() {
 }
 
 func (b *budget) next() *orgQueue {
-	share := int64(float64(b.opts.Budget) * b.opts.OrgShare)
 	for e := b.turns.Front(); e != nil; e = e.Next() {
-		q := e.Value.(*orgQueue)
-		if b.turns.Len() == 1 || q.held+MinLease <= share {
+		if q := e.Value.(*orgQueue); !b.aboveShare(q) {
 			return q
 		}
 	}
-	if e := b.turns.Front(); e != nil {
-		return e.Value.(*orgQueue)
+	for e := b.turns.Front(); e != nil; e = e.Next() {
+		if q := e.Value.(*orgQueue); b.leavesRoom(q) {
+			return q
+		}
 	}
 	return nil
 }
 
+// aboveShare reports that one more statement takes an organisation over the
+// memory or the turns it may hold while others wait.
+func (b *budget) aboveShare(q *orgQueue) bool {
+	return float64(q.held+MinLease) > float64(b.opts.Budget)*b.opts.OrgShare ||
+		float64(q.running+1) > float64(b.opts.MaxRunning)*b.opts.OrgShare
+}
+
+// leavesRoom reports that after one more statement of an organisation above its
+// share, another organisation could still start one at once. An organisation
+// that runs nothing is always served.
+func (b *budget) leavesRoom(q *orgQueue) bool {
+	return q.running == 0 || b.running+1 < b.opts.MaxRunning && b.free >= 2*MinLease
+}
+
 // grant divides what is free among the statements that wait, so that a burst
-// gets small leases at once instead of large ones in sequence.
-func (b *budget) grant(_ *orgQueue) int64 {
-	n := b.free / int64(max(1, b.queued))
-	return min(max(n, MinLease), b.opts.Lease, b.free)
+// gets small leases at once instead of large ones in sequence. What keeps the
+// door open for another organisation is not given away.
+func (b *budget) grant(q *orgQueue) int64 {
+	n := min(max(b.free/int64(max(1, b.queued)), MinLease), b.opts.Lease, b.free)
+	if q.running > 0 || b.aboveShare(q) {
+		n = max(min(n, b.free-MinLease), MinLease)
+	}
+	return n
 }
 
 // close wakes every waiter with ErrClosed and refuses new ones.

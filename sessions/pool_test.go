@@ -183,6 +183,32 @@ func TestOrganisationsTakeTurns(t *testing.T) {
 	require.LessOrEqual(t, smalls[1], 4, "ten earlier statements of another organisation do not go first: %v", smalls)
 }
 
+func TestOneOrganisationCannotTakeTheLastRoom(t *testing.T) {
+	for name, opts := range map[string]sessions.Options{
+		"turns":  {MaxRunning: 8, Budget: 16 << 30},
+		"memory": {MaxRunning: 100, Budget: 4 << 30},
+	} {
+		opts.MaxWait = 100 * time.Millisecond
+		p := newPool(t, &fakeEngine{}, opts)
+		var held []*sessions.Held
+		for {
+			h, err := p.Acquire(context.Background(), sessions.Key{Org: "greedy", User: "g"})
+			if err != nil {
+				require.ErrorIs(t, err, sessions.ErrBusy)
+				break
+			}
+			held = append(held, h)
+		}
+		require.Greater(t, len(held), 3, name)
+		h, err := p.Acquire(context.Background(), sessions.Key{Org: "small", User: "s"})
+		require.NoError(t, err, "%s: %d statements of another organisation never end", name, len(held))
+		h.Release()
+		for _, h := range held {
+			h.Release()
+		}
+	}
+}
+
 func TestACancelledWaitTakesNothing(t *testing.T) {
 	eng := &fakeEngine{}
 	p := newPool(t, eng, sessions.Options{MaxRunning: 1})

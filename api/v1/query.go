@@ -79,7 +79,7 @@ func startQuery(ctx context.Context, queries *ops.Queries, in *queryInput) (*str
 	if err != nil {
 		return nil, err
 	}
-	s := &streaming{rows: rows, format: f, wait: max(timeout, queries.Limits.DefaultTimeout)}
+	s := &streaming{rows: rows, format: f}
 	s.limits = result.Options{Rows: in.Body.RowLimit, Bytes: in.Body.ByteLimit, IntegersAsStrings: in.Body.Integers == "string"}
 	if f == result.JSON {
 		s.limits.Rows = capped(s.limits.Rows, jsonRows)
@@ -105,7 +105,7 @@ func startBrowse(ctx context.Context, browse ops.Browse, in *rowsInput) (*stream
 		return nil, err
 	}
 	return &streaming{
-		rows: page.Rows, format: f, next: page.Next, wait: browse.Queries.Limits.DefaultTimeout,
+		rows: page.Rows, format: f, next: page.Next,
 		limits: result.Options{Rows: int64(page.Size)},
 	}, nil
 }

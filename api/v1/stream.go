@@ -21,9 +21,30 @@ const (
 	jsonBytes = 100 << 20
 )
 
-// writeGrace is how long a client may take to read what is left when the
-// statement's own time is over.
-const writeGrace = 30 * time.Second
+// stallTime is how long one write may make no progress. A client that stops
+// reading holds a session and its memory, which others wait for.
+const stallTime = 15 * time.Second
+
+// pacedWriter gives every write its own deadline. Writers that know none are
+// bounded by the statement's.
+type pacedWriter struct {
+	http.ResponseWriter
+	control *http.ResponseController
+}
+
+// Write implements io.Writer, in pieces: a slow reader makes progress.
+func (w pacedWriter) Write(p []byte) (int, error) {
+	const piece = 64 << 10
+	written := 0
+	for {
+		_ = w.control.SetWriteDeadline(time.Now().Add(stallTime))
+		n, err := w.ResponseWriter.Write(p[written:min(len(p), written+piece)])
+		written += n
+		if err != nil || written == len(p) {
+			return written, err
+		}
+	}
+}
 
 const (
 	trailerTruncated = "X-Truncated"
@@ -49,8 +70,6 @@ type streaming struct {
 	format result.Format
 	limits result.Options
 	next   string
-	// wait bounds the whole response.
-	wait time.Duration
 }
 
 func (s streaming) response() *huma.StreamResponse {
@@ -62,10 +81,10 @@ func (s streaming) response() *huma.StreamResponse {
 
 func (s streaming) write(w http.ResponseWriter, r *http.Request) {
 	defer func() { _ = s.rows.Close() }()
-	// A client that stops reading must not hold a session for ever. Writers
-	// that know no deadline (tests) are bounded by the statement's own.
-	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(s.wait + writeGrace))
-	sink := result.NewSink(w, func() {
+	paced := pacedWriter{w, http.NewResponseController(w)}
+	// The connection may serve another request long after this one.
+	defer func() { _ = paced.control.SetWriteDeadline(time.Time{}) }()
+	sink := result.NewSink(paced, func() {
 		h := w.Header()
 		h.Set("Content-Type", s.format.ContentType())
 		h.Set("X-Query-Id", s.rows.ID)

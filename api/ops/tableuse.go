@@ -1,0 +1,214 @@
+package ops
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strconv"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/lakewarden/lakewarden/catalog"
+	"github.com/lakewarden/lakewarden/catalog/authz"
+	"github.com/lakewarden/lakewarden/engine/delta"
+	"github.com/lakewarden/lakewarden/engine/sqlguard"
+)
+
+// usedTable is a table reference of a statement, resolved.
+type usedTable struct {
+	ref     sqlguard.TableRef
+	located catalog.LocatedTable
+	// snap is the version that is read, head the newest one. Which policies
+	// apply is decided by both: an older version does not shake one off because
+	// it lacks the column.
+	snap, head *delta.Snapshot
+}
+
+// tables resolves every reference and opens each at the version asked for.
+func (o *Queries) tables(ctx context.Context, a Actor, refs []sqlguard.TableRef, schema string) ([]usedTable, error) {
+	if len(refs) == 0 {
+		return nil, nil
+	}
+	names := make([]catalog.TableName, len(refs))
+	for i, ref := range refs {
+		name, err := o.name(ctx, a, ref, schema)
+		if err != nil {
+			return nil, err
+		}
+		names[i] = name
+	}
+	resolved, err := o.Store.ResolveTables(ctx, a.Viewer, names)
+	if err != nil {
+		return nil, err
+	}
+	used := make([]usedTable, len(refs))
+	for i, r := range resolved {
+		if r.Err != nil {
+			return nil, o.unknownTable(ctx, a, refs[i], r.Err)
+		}
+	}
+	if err := tooManyVersions(resolved, refs); err != nil {
+		return nil, err
+	}
+	group, groupCtx := errgroup.WithContext(ctx)
+	group.SetLimit(8)
+	for i, r := range resolved {
+		group.Go(func() (err error) {
+			used[i], err = o.open(groupCtx, refs[i], r.Table)
+			return err
+		})
+	}
+	return used, group.Wait()
+}
+
+func (o *Queries) open(ctx context.Context, ref sqlguard.TableRef, t catalog.LocatedTable) (usedTable, error) {
+	t, head, err := o.Tables.open(ctx, t)
+	u := usedTable{ref: ref, located: t, snap: head, head: head}
+	switch {
+	case err != nil:
+	case ref.AtVersion != nil && *ref.AtVersion != head.Version():
+		u.snap, err = o.Lake.At(ctx, t, delta.AtVersion(*ref.AtVersion))
+	case ref.AtTimestamp != nil:
+		u.snap, err = o.Lake.At(ctx, t, delta.AtTimestamp(*ref.AtTimestamp))
+	}
+	return u, err
+}
+
+// name completes a reference. A catalog other than ours holds nothing.
+func (o *Queries) name(ctx context.Context, a Actor, ref sqlguard.TableRef, schema string) (catalog.TableName, error) {
+	if ref.Catalog != "" && catalog.FoldName(ref.Catalog) != catalog.CatalogName {
+		return catalog.TableName{}, o.unknownTable(ctx, a, ref, catalog.ErrNotFound)
+	}
+	if ref.Schema != "" {
+		schema = ref.Schema
+	}
+	if schema != "" {
+		return catalog.TableName{Schema: schema, Table: ref.Name}, nil
+	}
+	configs, err := o.Store.ListStorageConfigs(ctx, a.Viewer, catalog.Page{Size: 2})
+	if err != nil {
+		return catalog.TableName{}, err
+	}
+	if len(configs.Items) != 1 {
+		return catalog.TableName{}, &StatementError{
+			Code: "table_not_found", Line: ref.Position.Line, Column: ref.Position.Column,
+			Message: "table " + quoted(ref.Name) + " needs a schema: write schema.table, or send schema with the request",
+		}
+	}
+	return catalog.TableName{Schema: configs.Items[0].Schema(), Table: ref.Name}, nil
+}
+
+// unknownTable says that a name does not resolve. A table that is hidden from
+// the caller is not told from one that does not exist; near names are visible
+// ones only.
+func (o *Queries) unknownTable(ctx context.Context, a Actor, ref sqlguard.TableRef, cause error) error {
+	e := &StatementError{Line: ref.Position.Line, Column: ref.Position.Column}
+	switch {
+	case errors.Is(cause, catalog.ErrAmbiguous):
+		e.Code, e.Message = "ambiguous_name", "schema "+quoted(ref.Schema)+" is ambiguous: use its cfg_<id> form"
+		return e
+	case !errors.Is(cause, catalog.ErrNotFound):
+		return cause
+	}
+	e.Code, e.Message = "table_not_found", "there is no table "+quoted(ref.Name)
+	list, err := o.Store.ListTables(ctx, a.Viewer, catalog.TableFilter{}, catalog.Page{Size: catalog.MaxPageSize})
+	if err != nil {
+		return err
+	}
+	names := make([]string, len(list.Items))
+	for i, t := range list.Items {
+		names[i] = t.Name
+	}
+	e.Near = near(ref.Name, names)
+	return e
+}
+
+// relations turns tables into what the statement may read of them: the columns
+// and the rows that the caller's policies leave.
+func (o *Queries) relations(ctx context.Context, a Actor, used []usedTable, run *Rows) ([]sqlguard.Relation, error) {
+	if len(used) == 0 {
+		return nil, nil
+	}
+	located := make([]catalog.LocatedTable, len(used))
+	for i, u := range used {
+		located[i] = u.located
+	}
+	held, err := rulesFor(ctx, o.Store, a, located)
+	if err != nil {
+		return nil, err
+	}
+	relations := make([]sqlguard.Relation, len(used))
+	for i, u := range used {
+		if relations[i], err = relation(u, held.policies, held.subject); err != nil {
+			return nil, err
+		}
+		run.reads(u, u.applied(held.policies))
+	}
+	return relations, o.keepWhole(ctx, a, relations)
+}
+
+// keepWhole leaves conditions of the statement out of filtered copies where the
+// organisation asks for it: the time that a copy takes then tells nothing.
+func (o *Queries) keepWhole(ctx context.Context, a Actor, relations []sqlguard.Relation) error {
+	if !slices.ContainsFunc(relations, func(r sqlguard.Relation) bool { return r.Filtered }) {
+		return nil
+	}
+	// A setting of the organisation holds whatever the caller may read.
+	org, err := o.Store.Organisation(authz.System(ctx, "barrier setting"), a.Org)
+	if err != nil {
+		return err
+	}
+	for i := range relations {
+		relations[i].KeepWhole = org.Config.Enabled(catalog.FeatureRowFilterBarrierAlways)
+	}
+	return nil
+}
+
+// applied are the policies that govern what is read of the table.
+func (u usedTable) applied(policies enforced) enforced {
+	return policies.on(u.located.DeltaID, append(columnsOf(u.head), columnsOf(u.snap)...))
+}
+
+func relation(u usedTable, policies enforced, s subject) (sqlguard.Relation, error) {
+	source, err := sourceOf(u.located, u.snap)
+	if err != nil {
+		return sqlguard.Relation{}, err
+	}
+	columns := columnsOf(u.snap)
+	filter, err := u.applied(policies).filter(s, columns)
+	if err != nil {
+		return sqlguard.Relation{}, err
+	}
+	return sqlguard.Relation{
+		Columns: columns, Source: source, Filtered: filter.Restricted, Predicate: filter.Predicate,
+	}, nil
+}
+
+// maxStatementTables bounds the table versions of one statement: each is a log
+// to read and, in the engine, some threads.
+const maxStatementTables = 32
+
+func tooManyVersions(resolved []catalog.Resolved, refs []sqlguard.TableRef) error {
+	type version struct {
+		table catalog.TableID
+		at    string
+	}
+	seen := map[version]bool{}
+	for i, r := range resolved {
+		seen[version{r.Table.ID, atText(refs[i])}] = true
+	}
+	if len(seen) > maxStatementTables {
+		return &StatementError{Code: "too_complex", Message: "the statement reads more than 32 tables or versions"}
+	}
+	return nil
+}
+
+func atText(ref sqlguard.TableRef) string {
+	switch {
+	case ref.AtVersion != nil:
+		return strconv.FormatInt(*ref.AtVersion, 10)
+	case ref.AtTimestamp != nil:
+		return ref.AtTimestamp.String()
+	}
+	return ""
+}
