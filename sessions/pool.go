@@ -116,6 +116,14 @@ func (p *Pool) hold(session engine.Session, key Key, mem int64, queued time.Dura
 	}
 }
 
+// Room returns the error with which Acquire would refuse a statement of org at
+// once, or nil. It lets callers refuse before they spend work on the statement.
+func (p *Pool) Room(org string) error {
+	p.budget.mu.Lock()
+	defer p.budget.mu.Unlock()
+	return p.budget.room(org)
+}
+
 // take returns a warm session of key or opens one. The caller has a lease.
 func (p *Pool) take(ctx context.Context, id string, key Key) (engine.Session, error) {
 	if w := p.pick(id, false); w != nil {

@@ -69,6 +69,10 @@ func (o *Queries) start(ctx context.Context, a Actor, q Query, run *Rows) error 
 	if err := o.Confirmed(); err != nil {
 		return err
 	}
+	// Before any work is spent on a statement that would be turned away.
+	if err := o.Pool.Room(string(a.Org)); err != nil {
+		return err
+	}
 	timeout, err := o.timeout(q.Timeout)
 	if err != nil {
 		return err

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/delta"
 	"github.com/lakewarden/lakewarden/engine/duckdb"
 	"github.com/lakewarden/lakewarden/engine/sqlguard"
 )
@@ -24,17 +25,40 @@ type signature struct {
 	args       []string
 }
 
-// signatures asks the engine for the overloads of every function that the guard
-// lets pass.
-func signatures(t testing.TB, config Config) []signature {
+// oracle is a session of the engine that knows its functions.
+type oracle struct {
+	t       testing.TB
+	session engine.Session
+	empty   string
+}
+
+func newOracle(t testing.TB, config Config) *oracle {
 	t.Helper()
 	eng, err := duckdb.New(t.Context(), duckdb.Options{ExtensionDirs: config.extensionDirs(), TempDir: t.TempDir()})
 	require.NoError(t, err)
-	defer func() { require.NoError(t, eng.Close()) }()
+	t.Cleanup(func() { require.NoError(t, eng.Close()) })
 	session, err := eng.Open(t.Context(), engine.SessionOptions{})
 	require.NoError(t, err)
+	var items []string
+	for _, c := range worldSchema() {
+		typ, err := delta.ParseType(c.typ)
+		require.NoError(t, err)
+		items = append(items, "NULL::"+delta.DuckDBType(typ)+" AS "+c.name)
+	}
+	return &oracle{t: t, session: session, empty: "SELECT " + strings.Join(items, ", ")}
+}
+
+// binds reports whether the types of an expression fit.
+func (o *oracle) binds(e string) bool {
+	return tryRows(o.t.Context(), o.session, engine.Statement{SQL: "DESCRIBE SELECT " + e + " FROM (" + o.empty + ") t"}, func([]string) {}) == nil
+}
+
+// signatures asks the engine for the overloads of every function that the guard
+// lets pass.
+func (o *oracle) signatures() []signature {
+	o.t.Helper()
 	var out []signature
-	eachRow(t, session, engine.Statement{SQL: `SELECT DISTINCT function_name, function_type,
+	eachRow(o.t, o.session, engine.Statement{SQL: `SELECT DISTINCT function_name, function_type,
 		array_to_string(list_transform(parameter_types, lambda p: coalesce(p, 'ANY')), ';') || CASE WHEN varargs IS NULL THEN '' ELSE ';' || varargs || ';' || varargs END
 		FROM system.main.duckdb_functions() WHERE function_type IN ('scalar', 'aggregate', 'macro') ORDER BY ALL`},
 		func(row []string) {
@@ -205,7 +229,10 @@ func (s signature) call(poisoned int, r *rand.Rand) (string, bool) {
 		switch typ {
 		case "ANY", "T", "K", "V", "UNION", "TYPE":
 			typ = anything
-			if s.kind == "macro" && r.IntN(2) == 0 {
+			switch {
+			case s.kind == "macro" && i == 0 && (strings.HasPrefix(s.name, "list_") || strings.HasPrefix(s.name, "array_")):
+				typ = []string{"VARCHAR[]", "BIGINT[]"}[r.IntN(2)]
+			case s.kind == "macro" && r.IntN(2) == 0:
 				typ = anyOperands[r.IntN(len(anyOperands))]
 			}
 		}
@@ -245,43 +272,49 @@ type expression struct {
 	aggregate bool
 }
 
-// expressions yields, in an order that the seed decides, calls of every
-// function: at first one of each, then the rest.
-func expressions(all []signature, seed uint64) []expression {
+// expressions yields about n calls that bind, in an order that the seed decides:
+// at first one of each function, then another of each, and so on.
+func (o *oracle) expressions(all []signature, seed uint64, n int) []expression {
 	r := rand.New(rand.NewPCG(seed, 7))
 	byName := map[string][]expression{}
 	var names []string
 	seen := map[string]bool{}
 	for _, s := range all {
-		if byName[s.name] == nil {
+		if _, ok := byName[s.name]; !ok {
 			names = append(names, s.name)
+			byName[s.name] = nil
 		}
 		for at := -1; at < max(len(s.args), 1); at++ {
-			sql, ok := s.call(at, r)
-			if !ok || seen[sql] {
-				continue
+			for range 3 {
+				if sql, ok := s.call(at, r); ok && !seen[sql] {
+					seen[sql] = true
+					byName[s.name] = append(byName[s.name], expression{s.name, sql, s.kind == "aggregate"})
+				}
 			}
-			seen[sql] = true
-			byName[s.name] = append(byName[s.name], expression{s.name, sql, s.kind == "aggregate"})
 		}
 	}
-	var out []expression
 	for _, name := range names {
 		list := byName[name]
 		r.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
 	}
-	for round := 0; ; round++ {
+	var out []expression
+	for len(out) < n {
 		before := len(out)
 		for _, name := range names {
-			// The functions with hundreds of overloads (arg_min …) come last.
-			if list := byName[name]; round < len(list) {
-				out = append(out, list[round])
+			for tries := 0; tries < 12 && len(byName[name]) > 0; tries++ {
+				e := byName[name][0]
+				byName[name] = byName[name][1:]
+				if o.binds(e.sql) {
+					out = append(out, e)
+					break
+				}
 			}
 		}
 		if len(out) == before {
-			return out
+			break
 		}
 	}
+	return out
 }
 
 // scalarPlaces and aggregatePlaces are the places of a statement where an
@@ -328,7 +361,7 @@ var specials = []string{
 	"lag(x_s) OVER (ORDER BY id)", "lead(x_s, x_i32::INT) OVER (ORDER BY id)", "first_value(x_s) OVER (ORDER BY x_i64, id)", "last_value(x_li) OVER (ORDER BY id)", "nth_value(x_s, x_i32) OVER (ORDER BY id)", "fill(x_f64) OVER (ORDER BY id)", "ntile(coalesce(x_i32, 3)) OVER (ORDER BY id)", "cume_dist() OVER (ORDER BY x_f64)", "dense_rank() OVER (ORDER BY x_s)", "percent_rank() OVER (PARTITION BY x_s ORDER BY id)", "rank() OVER (ORDER BY x_ts)",
 	"approx_quantile(x_f64, 0.5)", "quantile(x_i64, 0.5)", "quantile_cont(x_f64, [0.1, 0.9])", "quantile_disc(x_s, 0.3)", "reservoir_quantile(x_f64, 0.5)", "histogram(x_i64, [1, 2])", "histogram_exact(x_s, ['a'])", "bitstring_agg(x_i32)", "bitstring_agg(x_i32, 0, 10)", "string_agg(x_s, ', ' ORDER BY x_s)", "listagg(x_s, ';')", "group_concat(x_s, ',')", "list(x_s ORDER BY x_f64)", "arg_max(x_s, x_f64, 3)", "max(x_s, 2)", "approx_top_k(x_s, 2)", "mode(x_li)", "geomean(x_f64)", "json_group_object(coalesce(x_s, 'k'), x_i64)", "json_group_array(x_ls)", "json_group_structure(x_s)",
 	"list_reduce(x_li, lambda a, b: a + b)", "reduce(x_ls, lambda a, b: a || b, 'z')", "array_reduce(x_li, lambda a, b: a - b)", "list_sort(x_ls, 'DESC', 'NULLS LAST')", "list_slice(x_ls, x_i32, 9)", "x_s[x_i32:]", "x_ls[:x_i64]", "x_s ->> '$.a'", "x_s -> 'a'", "x_s::JSON -> x_s", "element_at(x_mp, x_s)", "map(x_ls, x_ls)", "map(x_ls, x_li)", "map_from_entries(map_entries(x_mp))", "map_extract_value(x_mp, 'a')", "map_contains(x_mp, x_s)", "cardinality(x_mp)", "struct_extract(x_st, 'b')", "struct_extract_at(x_st, 1)", "struct_insert(x_st, c := x_s)", "struct_concat(x_st, {'c': x_s})", "struct_contains(x_st, x_i32)", "struct_keys(x_st)", "struct_values(x_st)", "row_to_json(x_st)", "array_to_json(x_ls)", "json_object(coalesce(x_s, ''), x_i64)", "union_value(a := x_s)", "union_tag(union_value(a := x_i64))", "union_extract(union_value(a := x_s), 'a')",
-	"array_value(x_s, x_s)", "array_cross_product(x_li::DOUBLE[3], [1, 2, 3]::DOUBLE[3])", "time_bucket(to_days(x_i32), x_ts)", "generate_subscripts(x_ls, 1)", "switch(x_s, 'a', 'b')", "COALESCE(x_s, v_s)", "x_s BETWEEN v_s AND x_s", "x_i64 IN (x_i32, v_i64)", "GREATEST(x_s, x_s)", "x_ls IN (['a'])", "(x_s, x_i64) = ('a', 1)", "x_s IS DISTINCT FROM v_s", "x_ts AT TIME ZONE x_s", "EXTRACT(year FROM x_ts)", "x_d - DATE '2000-01-01'", "x_ts - x_ts", "INTERVAL (x_i32) YEAR", "[y FOR y IN x_li IF y + 1 > 0]", "x_s COLLATE NOCASE", "x_s COLLATE de", "strip_accents(x_s)", "TRY(CAST(x_s AS INT))", "CAST(x_s AS VARCHAR)::INT::VARCHAR", "equi_width_bins(x_f64, 10.0, 3, true)", "unpivot_list(x_s, x_s)", "x_bin || x_bin", "array_extract(x_st, 'a')",
+	"array_value(x_s, x_s)", "array_cross_product(x_li::DOUBLE[3], [1, 2, 3]::DOUBLE[3])", "time_bucket(to_days(x_i32), x_ts)", "generate_subscripts(x_ls, 1)", "switch(x_s, 'a', 'b')", "COALESCE(x_s, v_s)", "x_s BETWEEN v_s AND x_s", "x_i64 IN (x_i32, v_i64)", "GREATEST(x_s, x_s)", "x_ls IN (['a'])", "(x_s, x_i64) = ('a', 1)", "x_s IS DISTINCT FROM v_s", "x_ts AT TIME ZONE x_s", "EXTRACT(year FROM x_ts)", "x_d - DATE '2000-01-01'", "x_ts - x_ts", "INTERVAL (x_i32) YEAR", "[y FOR y IN x_li IF y + 1 > 0]", "x_s COLLATE NOCASE", "x_s COLLATE de", "strip_accents(x_s)", "TRY(CAST(x_s AS INT))", "CAST(x_s AS VARCHAR)::INT::VARCHAR", "equi_width_bins(x_f64, 10.0, 3, true)", "unpivot_list(x_s, x_s)", "days_in_month(x_d)", "pg_size_pretty(x_i64)", "round_even(x_f64, 1)", "roundbankers(x_f64, 1)", "regexp_split_to_table(x_s, ',')", "array_to_string(x_ls, ',')", "array_to_string_comma_default(x_ls)", "list_string_agg(x_ls)", "json_quote(x_s)", "map_contains_entry(x_mp, 'a', 1)", "struct_has(row(x_s), 'a')", "struct_contains(row(x_s), 'a')", "struct_position(row(x_s), 'a')", "struct_indexof(row(x_s), 'a')", "rank_dense() OVER (ORDER BY x_s)", "timetz_byte_comparable(x_ts::TIMETZ)", "sum_no_overflow(x_i32)", "current_schemas(x_b)", "x_bin || x_bin", "array_extract(x_st, 'a')",
 }
 
 // specialProbes puts every one of them into two places.
@@ -436,8 +469,8 @@ func shapes() []probe {
 }
 
 // worldProbes are all statements of a run: the fixed ones and n generated ones.
-func worldProbes(all []signature, n int) []probe {
-	return slices.Concat(shapes(), leakFamilies(), specialProbes(), probes(expressions(all, 1), n))
+func (o *oracle) worldProbes(all []signature, n int) []probe {
+	return slices.Concat(shapes(), leakFamilies(), specialProbes(), probes(o.expressions(all, 1, n), n))
 }
 
 func (p probe) on(table, dim string) string {

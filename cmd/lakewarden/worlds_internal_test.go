@@ -19,7 +19,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/apache/arrow-go/v18/arrow/ipc"
 	"github.com/stretchr/testify/require"
 
 	"github.com/lakewarden/lakewarden/engine"
@@ -251,8 +250,9 @@ func worldStatements(fallback int) int {
 // TestTwoWorldsAnswerAlike is the judge of row filters: one thread, byte by byte.
 func TestTwoWorldsAnswerAlike(t *testing.T) {
 	w := newWorlds(t, 1)
-	all := signatures(t, w.server.config)
-	statements := worldProbes(all, worldStatements(2500))
+	o := newOracle(t, w.server.config)
+	all := o.signatures()
+	statements := o.worldProbes(all, worldStatements(2500))
 	asks := w.asks(statements)
 	var answers [2][]answer
 	var naked [2][]string
@@ -279,7 +279,9 @@ func TestTwoWorldsAnswerAlike(t *testing.T) {
 // without ORDER BY is not defined, everything else is.
 func TestTwoWorldsAnswerAlikeInParallel(t *testing.T) {
 	w := newWorlds(t, 2)
-	statements := slices.Concat(leakFamilies(), probes(expressions(signatures(t, w.server.config), 2), worldStatements(2500)/5))
+	o := newOracle(t, w.server.config)
+	n := worldStatements(2500) / 5
+	statements := slices.Concat(leakFamilies(), probes(o.expressions(o.signatures(), 2, n), n))
 	asks := w.asks(statements)
 	for i := range asks {
 		asks[i].unordered = asks[i].accept == ""
@@ -401,18 +403,4 @@ func sourceAt(t *testing.T, dir string) engine.Source {
 	snap, err := delta.Load(context.Background(), bucket, delta.Options{})
 	require.NoError(t, err)
 	return engine.Source{Location: dir, Version: snap.Version(), Incarnation: snap.Incarnation()}
-}
-
-// readArrow counts the rows of an Arrow stream.
-func readArrow(r io.Reader) (int64, error) {
-	reader, err := ipc.NewReader(r)
-	if err != nil {
-		return 0, err
-	}
-	defer reader.Release()
-	var n int64
-	for reader.Next() {
-		n += reader.RecordBatch().NumRows()
-	}
-	return n, reader.Err()
 }
