@@ -2,9 +2,7 @@ package main
 
 import (
 	"context"
-	"flag"
 	"fmt"
-	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -22,16 +20,4 @@ func openCatalog(ctx context.Context, config Config, log *slog.Logger) (*sqlstor
 		url = "sqlite:" + filepath.Join(config.DataDir, "catalog.db")
 	}
 	return sqlstore.Open(ctx, url, sqlstore.Options{Logger: log})
-}
-
-func runMigrate(ctx context.Context, _ io.Writer, args []string) error {
-	config, err := loadConfig(flag.NewFlagSet("migrate", flag.ContinueOnError), args)
-	if err != nil {
-		return err
-	}
-	store, err := openCatalog(ctx, config, newLogger(config))
-	if err != nil {
-		return err
-	}
-	return store.Close()
 }

@@ -14,6 +14,20 @@ func (c *Config) level() (slog.Level, error) {
 	return level, nil
 }
 
+// attributes are the settings in effect, for the log. The database URL can hold
+// a password, so only its kind is told.
+func (c *Config) attributes() []any {
+	database := "sqlite"
+	if c.DatabaseURL != "" {
+		database = "postgres"
+	}
+	return []any{
+		"listen", c.Listen, "data_dir", c.DataDir, "database", database, "local_roots", c.LocalRoots, "memory_mib", c.Memory,
+		"statement_memory_mib", c.Lease, "temp_mib", c.TempBytes, "threads", c.Threads, "max_running", c.MaxRunning,
+		"query_timeout", c.QueryTimeout.String(), "max_query_timeout", c.MaxTimeout.String(), "issuers", len(c.Issuers),
+	}
+}
+
 // newLogger writes JSON lines to stderr; stdout belongs to the commands' output.
 func newLogger(c Config) *slog.Logger {
 	level, _ := c.level()

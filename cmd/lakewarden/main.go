@@ -17,24 +17,6 @@ import (
 // version is set by the linker.
 var version = "dev"
 
-type command struct {
-	name, summary string
-	run           func(ctx context.Context, out io.Writer, args []string) error
-}
-
-func commands() []command {
-	return []command{
-		{"serve", "Run the server", runServe},
-		{"demo", "Create the demo organisation in the data directory, once", runDemo},
-		{"bootstrap", "Create an organisation with its first administrator and an API key", runBootstrap},
-		{"user", "Manage users: user add", runUser},
-		{"migrate", "Create or upgrade the catalog", runMigrate},
-		{"extensions", "Manage DuckDB extensions: extensions install", runExtensions},
-		{"healthcheck", "Ask a running server whether it is ready", runHealthcheck},
-		{"version", "Print the version", runVersion},
-	}
-}
-
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := dispatch(ctx, os.Stdout, os.Args[1:])
@@ -58,12 +40,4 @@ func dispatch(ctx context.Context, out io.Writer, args []string) error {
 	}
 	usage(os.Stderr)
 	return fmt.Errorf("unknown command %q", args[0])
-}
-
-func usage(w io.Writer) {
-	fmt.Fprintln(w, "Usage: lakewarden <command> [flags]\n\nCommands:")
-	for _, c := range commands() {
-		fmt.Fprintf(w, "  %-12s %s\n", c.name, c.summary)
-	}
-	fmt.Fprintln(w, "\n\"lakewarden <command> --help\" lists the flags of a command. Every setting can\nalso come from the environment (LAKEWARDEN_…) or a YAML file (LAKEWARDEN_CONFIG).")
 }

@@ -39,6 +39,7 @@ func runServe(ctx context.Context, _ io.Writer, args []string) error {
 		return err
 	}
 	log := newLogger(config)
+	log.Info("settings", config.attributes()...)
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", config.Listen)
 	if err != nil {
 		return fmt.Errorf("listen: %w", err)
