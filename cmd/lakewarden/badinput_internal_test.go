@@ -198,9 +198,8 @@ func TestBadPageTokensAreRefused(t *testing.T) {
 		}
 	}
 	// A token of one list is not one of another.
-	keys := s.admin.ok("GET", "/v1/api-keys?page_size=1", nil)
 	s.admin.ok("POST", "/v1/api-keys", map[string]any{"name": "second"})
-	keys = s.admin.ok("GET", "/v1/api-keys?page_size=1", nil)
+	keys := s.admin.ok("GET", "/v1/api-keys?page_size=1", nil)
 	token := keys["next_page_token"].(string)
 	for _, list := range lists[1:] {
 		refused(t, s.admin.call("GET", list+"?page_token="+token, nil), 422)
@@ -289,7 +288,7 @@ func TestOversizeRequestsGetAnEmpty413(t *testing.T) {
 	empty(s.admin.call("GET", "/v1/tables", nil, "X-Filler", strings.Repeat("a", 17<<10)))
 
 	// Without a length in front the body is cut while it is read.
-	req, err := http.NewRequest("POST", s.url+"/v1/query", io.MultiReader(strings.NewReader(`{"sql":"`), bytes.NewReader(big), strings.NewReader(`"}`)))
+	req, err := http.NewRequest(http.MethodPost, s.url+"/v1/query", io.MultiReader(strings.NewReader(`{"sql":"`), bytes.NewReader(big), strings.NewReader(`"}`)))
 	require.NoError(t, err)
 	req.ContentLength = -1
 	req.Header.Set("Authorization", "Bearer "+s.admin.key)

@@ -197,7 +197,7 @@ func TestTheServerDrains(t *testing.T) {
 	// A result that is read slowly keeps its statement in flight.
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, "POST", c.url+"/v1/query", strings.NewReader(`{"sql":"SELECT i, 'some text to fill buffers with ' || i FROM range(3000000) t(i)"}`))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url+"/v1/query", strings.NewReader(`{"sql":"SELECT i, 'some text to fill buffers with ' || i FROM range(3000000) t(i)"}`))
 	require.NoError(t, err)
 	for name, value := range map[string]string{"Authorization": "Bearer " + c.key, "Content-Type": "application/json", "Accept": "text/csv"} {
 		req.Header.Set(name, value)

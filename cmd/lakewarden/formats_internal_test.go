@@ -293,7 +293,7 @@ func (c *client) trailers(accept string, body map[string]any) (http.Header, []by
 	c.t.Helper()
 	raw, err := json.Marshal(body)
 	require.NoError(c.t, err)
-	req, err := http.NewRequest("POST", c.url+"/v1/query", bytes.NewReader(raw))
+	req, err := http.NewRequest(http.MethodPost, c.url+"/v1/query", bytes.NewReader(raw))
 	require.NoError(c.t, err)
 	req.Header.Set("Authorization", "Bearer "+c.key)
 	req.Header.Set("Content-Type", "application/json")
