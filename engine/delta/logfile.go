@@ -70,7 +70,12 @@ func readCommit(ctx context.Context, b objstore.Bucket, version int64, limits ac
 	return decodeCommit(version, body, limits)
 }
 
+// decodeCommit refuses a file without content: no writer makes one, and to take
+// it for a commit that changed nothing would hide rows whose commit was torn.
 func decodeCommit(version int64, body []byte, limits action.Limits) (*commit, error) {
+	if len(bytes.TrimSpace(body)) == 0 {
+		return nil, fmt.Errorf("commit %d is empty: %w", version, ErrMalformed)
+	}
 	actions, err := action.DecodeCommit(body, limits)
 	if err != nil {
 		return nil, fmt.Errorf("commit %d: %w", version, err)
