@@ -49,7 +49,7 @@ func TestHostileLogs(t *testing.T) {
 		{"missing first", func(b objstore.Bucket) { mustPut(t, b, logpath.CommitName(1), firstCommit()) }, delta.ErrLogBroken},
 		{"no protocol", func(b objstore.Bucket) { mustLog(t, b, metaLine("a", schemaText, "", "")) }, delta.ErrLogBroken},
 		{"no metadata", func(b objstore.Bucket) { mustLog(t, b, protocolLine) }, delta.ErrLogBroken},
-		{"empty commit", func(b objstore.Bucket) { mustLog(t, b, "") }, delta.ErrLogBroken},
+		{"empty commit", func(b objstore.Bucket) { mustLog(t, b, "") }, delta.ErrMalformed},
 		{"torn commit", func(b objstore.Bucket) { mustLog(t, b, firstCommit()[:200]) }, delta.ErrMalformed},
 		{"huge line", func(b objstore.Bucket) {
 			mustLog(t, b, firstCommit(`{"x":"`+strings.Repeat("a", 21_000)+`"}`))
