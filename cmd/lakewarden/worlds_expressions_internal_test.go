@@ -168,7 +168,7 @@ func operands(typ string) (poison, sound string, constants []string) {
 		poison, sound = column("bin")
 		return poison, sound, []string{"'a'::BLOB"}
 	case "BIT":
-		poison, sound = cast("s", "BIT")
+		poison, _ = cast("s", "BIT")
 		return poison, "v_i8::BIT", []string{"'101'::BIT"}
 	case "UUID":
 		poison, _ = cast("s", "UUID")

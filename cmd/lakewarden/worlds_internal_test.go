@@ -370,6 +370,7 @@ func (w *worlds) judgeRun(asks []ask, answers []answer, all []signature, stateme
 	}
 	slices.Sort(missed)
 	w.t.Logf("%d of %d functions reached; not: %v", len(known)-len(missed), len(known), missed)
+	require.Less(w.t, len(missed), 40, "too many functions were not tried")
 }
 
 // unprotected runs the statements on a session of the engine, over a subquery
