@@ -3,6 +3,7 @@ package sessions
 import (
 	"container/list"
 	"context"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -282,7 +283,11 @@ func (p *Pool) sweep() {
 		case <-tick.C:
 			now := p.opts.Now()
 			p.settle(func(w *warm) bool { return now.Sub(w.since) > p.opts.Linger })
-			p.dropWhere(func(w *warm) bool { return now.Sub(w.since) > p.opts.IdleTimeout })
+			dropped := p.dropWhere(func(w *warm) bool { return now.Sub(w.since) > p.opts.IdleTimeout })
+			if dropped > 0 && p.Stats() == (Stats{}) {
+				// Nobody works: what the last burst took goes back to the system.
+				debug.FreeOSMemory()
+			}
 		}
 	}
 }

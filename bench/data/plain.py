@@ -19,8 +19,10 @@ import duckdb
 
 def connect(config: dict) -> duckdb.DuckDBPyConnection:
     con = duckdb.connect(config={"extension_directory": config["extensions"], "threads": config["threads"]})
+    # A progress bar would be drawn between the answers. Loading can take long enough for one.
+    con.execute("SET enable_progress_bar = false")
+    con.execute("SET enable_progress_bar_print = false")
     con.execute("LOAD delta")
-    con.execute("SET enable_progress_bar = false")  # it would be drawn between the answers
     for name, path in config["tables"].items():
         relation = f"delta_scan('{path}')"
         if config["mode"] == "attached":
