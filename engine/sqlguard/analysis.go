@@ -251,9 +251,7 @@ func (a *analysis) selectNode(n *node, sc *scope, exists bool) *Error {
 			return err
 		}
 	}
-	if n.child("sample") != nil {
-		a.q.volatile = true
-	}
+	a.sampling(n)
 	return nil
 }
 

@@ -142,6 +142,31 @@ func TestNondeterministic(t *testing.T) {
 	}
 }
 
+// TestSamplesAreTakenRowByRow: no sample of the statement is left that takes
+// whole row groups.
+func TestSamplesAreTakenRowByRow(t *testing.T) {
+	w := newWorld(t, shopSetup, shopPredicates)
+	for text, samples := range map[string]int{
+		"SELECT id FROM orders TABLESAMPLE 50%":                                                                 1,
+		"SELECT id FROM orders TABLESAMPLE SYSTEM (50%) REPEATABLE (7)":                                         1,
+		"SELECT id FROM orders USING SAMPLE 50%":                                                                1,
+		"SELECT id FROM orders USING SAMPLE 50% (system, 7)":                                                    1,
+		"SELECT id FROM (SELECT id FROM orders TABLESAMPLE 50%) x TABLESAMPLE 50%":                              2,
+		"SELECT * FROM (orders JOIN items ON order_id = id) TABLESAMPLE 50%":                                    1,
+		"SELECT * FROM range(100) TABLESAMPLE 50%":                                                              1,
+		"SELECT * FROM (VALUES (1), (2)) v TABLESAMPLE 50%":                                                     1,
+		"WITH c AS (FROM orders TABLESAMPLE 50%) SELECT (SELECT count(*) FROM c TABLESAMPLE SYSTEM (50%)) AS n": 2,
+	} {
+		for _, filtered := range []bool{false, true} {
+			plan := w.bind(t, text, filtered)
+			require.NotContains(t, strings.ToLower(plan.SQL), "system", text)
+			require.Equal(t, samples, strings.Count(strings.ToLower(plan.SQL), "bernoulli"), plan.SQL)
+			_, err := w.run(t, plan)
+			require.NoError(t, err, text)
+		}
+	}
+}
+
 func TestInlineRelation(t *testing.T) {
 	w := newWorld(t, shopSetup, shopPredicates)
 	q, err := parse(t, "SELECT table_name FROM information_schema.tables WHERE table_schema = 'cfg_1' ORDER BY 1")

@@ -8,9 +8,7 @@ import (
 
 // table visits one item of FROM.
 func (a *analysis) table(n *node, sc *scope) *Error {
-	if n.child("sample") != nil {
-		a.q.volatile = true
-	}
+	a.sampling(n)
 	switch n.str("type") {
 	case "BASE_TABLE":
 		return a.baseTable(n, sc)
@@ -51,6 +49,21 @@ func (a *analysis) table(n *node, sc *scope) *Error {
 		a.define(n.strings("column_name_alias"))
 	}
 	return a.fields(n, kTable, sc)
+}
+
+// sampling notes the sample of a table reference or SELECT. The method SYSTEM,
+// which is the default for percentages, takes whole row groups: over a filtered
+// copy their borders tell how many rows are hidden between the visible ones. It
+// becomes BERNOULLI, which decides row by row.
+func (a *analysis) sampling(n *node) {
+	sample := n.child("sample")
+	if sample == nil {
+		return
+	}
+	a.q.volatile = true
+	if sample.is("method", "System") {
+		a.edit(func() { sample.set("method", "Bernoulli") })
+	}
 }
 
 func (a *analysis) baseTable(n *node, sc *scope) *Error {
