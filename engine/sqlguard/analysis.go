@@ -32,6 +32,9 @@ type analysis struct {
 	nested  bool
 	// unnested is the argument of the unnest that was seen last.
 	unnested *node
+	// sources counts the items of FROM in the statement, alternatives the
+	// disjuncts that are conjunctions.
+	sources, alternatives int
 	// recursive maps the node of a recursive CTE to its name.
 	recursive map[*node]*cte
 }
@@ -50,6 +53,8 @@ type cte struct{ name, rename string }
 type selectUse struct {
 	node   *node
 	tables []*tableUse
+	// sources counts the items of its FROM.
+	sources int
 	// exists says that the SELECT stands in EXISTS and is so plain that only its
 	// number of rows counts.
 	exists bool

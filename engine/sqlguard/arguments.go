@@ -26,6 +26,8 @@ const (
 	maxResize     = 10_000
 	maxBits       = 10_000
 	maxBins       = 10_000
+	maxNested     = 16_000 // text of JSON that the engine walks by recursion, bytes
+	maxStructure  = 4_096  // structure that from_json takes, bytes
 )
 
 // argumentRules bound the arguments of functions of class Cap. Constants are
@@ -49,6 +51,7 @@ func init() {
 		"series":      seriesRule,
 		"aggregate":   aggregateRule,
 		"jsontype":    jsonTypeRule,
+		"nesting":     nestingRule,
 	}
 }
 
@@ -186,12 +189,26 @@ func aggregateRule(_ *analysis, n *node, _ string) *Error {
 	return nil
 }
 
+// nestingRule bounds JSON that the engine walks by recursion: its stack ends,
+// and with it the process, at some ten thousand levels.
+func nestingRule(a *analysis, n *node, _ string) *Error {
+	for i := range n.list("children") {
+		if err := a.bound(n, i, "strlen", maxNested); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // jsonTypeRule keeps type names that a cast may not use out of the structure
 // that from_json takes.
 func jsonTypeRule(_ *analysis, n *node, _ string) *Error {
 	lit, ok := constantOf(argument(n, 1))
 	if !ok || lit.family != litText {
 		return refuse(CodeArgument, "", "the structure must be a constant text")
+	}
+	if len(lit.text) > maxStructure {
+		return refuse(CodeArgument, "", "the structure is longer than %d bytes", maxStructure)
 	}
 	words := strings.FieldsFunc(strings.ToUpper(lit.text), func(r rune) bool { return !(r < 0x80 && isWord(byte(r))) })
 	for _, w := range words {

@@ -25,6 +25,10 @@ func (a *analysis) expr(n *node, sc *scope) *Error {
 		return a.collation(n, sc)
 	case "SUBQUERY":
 		return a.subquery(n, sc)
+	case "CONJUNCTION":
+		if err := a.countAlternatives(n); err != nil {
+			return err
+		}
 	case "OPERATOR":
 		if n.is("type", "COMPARE_IN") || n.is("type", "COMPARE_NOT_IN") || n.is("type", "OPERATOR_COALESCE") {
 			break

@@ -152,7 +152,6 @@ func TestSamplesAreTakenRowByRow(t *testing.T) {
 		"SELECT id FROM orders USING SAMPLE 50%":                                                                1,
 		"SELECT id FROM orders USING SAMPLE 50% (system, 7)":                                                    1,
 		"SELECT id FROM (SELECT id FROM orders TABLESAMPLE 50%) x TABLESAMPLE 50%":                              2,
-		"SELECT * FROM (orders JOIN items ON order_id = id) TABLESAMPLE 50%":                                    1,
 		"SELECT * FROM range(100) TABLESAMPLE 50%":                                                              1,
 		"SELECT * FROM (VALUES (1), (2)) v TABLESAMPLE 50%":                                                     1,
 		"WITH c AS (FROM orders TABLESAMPLE 50%) SELECT (SELECT count(*) FROM c TABLESAMPLE SYSTEM (50%)) AS n": 2,

@@ -64,6 +64,13 @@ func TestResourceAttacksEnd(t *testing.T) {
 	}
 }
 
+// deep and deepObject are JSON nested in so many levels that walking it by
+// recursion would take more stack than a process has.
+const (
+	deep       = "(repeat('[', 9000) || repeat('[', 9000) || repeat('[', 9000))"
+	deepObject = `(repeat('{"a":', 1900) || repeat('{"a":', 1900) || repeat('{"a":', 1900))`
+)
+
 // doubling makes texts twice as long at each of 40 levels.
 func doubling(expr string) string {
 	var out strings.Builder
@@ -85,6 +92,14 @@ func rss(t testing.TB) int64 {
 	_, err = fmt.Fscan(strings.NewReader(string(text)), &size, &resident)
 	require.NoError(t, err)
 	return resident * int64(os.Getpagesize())
+}
+
+// parameterFor is a value over the limit.
+func parameterFor(statement string) any {
+	if strings.Contains(statement, "lpad('x', $1") {
+		return int64(100_000)
+	}
+	return strings.Repeat(" ", 200_000)
 }
 
 // TestGuardsKeepMeaning: a bounded call answers as the plain one below the
@@ -119,6 +134,8 @@ func TestGuardsKeepMeaning(t *testing.T) {
 		"SELECT [[x || y FOR y IN tags] FOR x IN tags] AS r, list_transform(tags, x -> list_filter(tags, y -> x <> y)), list_transform([[1, 2], [3]], l -> list_reduce(l, (a, b) -> a + b)) AS s FROM customers",
 		"SELECT list_transform(range(3), x -> repeat('ab', x)) AS r FROM customers",
 		"SELECT sum(length(repeat(name, id))) OVER (ORDER BY id) FROM customers",
+		"SELECT json_structure(meta), json_contains(meta, '\"red\"'), json_merge_patch(meta, '{\"a\": 1}', meta), json_structure('[1]'), json_structure(NULL) FROM items",
+		"SELECT json_contains(meta::JSON, to_json(sku)), json_structure(to_json(qty)) FROM items",
 		"SELECT from_json('{\"a\": 1}', '{\"a\": \"INTEGER\"}'), json_transform('[1]', '[\"DOUBLE\"]')",
 		"SELECT printf('%d %s %5.2f%% %-10s|', 1, 'a', 2.5, 'x'), format('{} {:>10} {{}} {:.2f}', 1, 'a', 2.0)",
 	} {
@@ -148,12 +165,17 @@ func TestGuardsKeepMeaning(t *testing.T) {
 		"SELECT repeat(x, 5000) FROM (SELECT repeat('abcd', 2000) AS x)",
 		"SELECT lpad('x', 9999 + 2, 'y')",
 		"SELECT lpad('x', $1, 'y')",
+		"SELECT json_structure(" + deep + ") FROM items",
+		"SELECT json_contains(" + deep + ", '1'), json_contains('1', " + deep + ")",
+		"SELECT json_contains('1', j) FROM (SELECT " + deep + " AS j)",
+		"SELECT json_merge_patch('{}', '{}', x || x) FROM (SELECT " + deepObject + " AS x)",
+		"SELECT json_structure('[1]' || rpad('', 9000, ' ') || $1)",
 	} {
 		t.Run(s, func(t *testing.T) {
 			plan := w.bind(t, s, false)
 			var args []any
 			if strings.Contains(s, "$1") {
-				args = append(args, int64(100_000))
+				args = append(args, parameterFor(s))
 			}
 			rows, err := w.guarded.QueryContext(t.Context(), plan.SQL, args...)
 			if err == nil {

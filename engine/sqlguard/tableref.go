@@ -9,6 +9,9 @@ import (
 // table visits one item of FROM.
 func (a *analysis) table(n *node, sc *scope) *Error {
 	a.sampling(n)
+	if err := a.countSource(n, sc); err != nil {
+		return err
+	}
 	switch n.str("type") {
 	case "BASE_TABLE":
 		return a.baseTable(n, sc)
