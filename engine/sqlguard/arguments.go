@@ -52,6 +52,9 @@ func init() {
 		"aggregate":   aggregateRule,
 		"jsontype":    jsonTypeRule,
 		"nesting":     nestingRule,
+		"pattern":     patternRule,
+		"needle":      needleRule,
+		"matches":     func(a *analysis, n *node, _ string) *Error { return a.bound(n, 0, "strlen", maxMatched) },
 	}
 }
 

@@ -1,0 +1,152 @@
+package sqlguard
+
+import "strings"
+
+// The engine matches LIKE and GLOB by trying again behind every wildcard, and
+// finds a text in a text by trying every place. Neither looks for an interrupt,
+// so that the work of one row must stay small.
+const (
+	maxMatched   = 20_000     // text that regular expressions are counted in, bytes
+	maxNeedle    = 1_000      // constant text to be found in any other, bytes
+	maxSearch    = 50_000_000 // length of a text times that of the one to be found
+	maxPattern   = 100        // computed pattern, bytes
+	maxWildcards = 6          // in a constant pattern
+	maxComputed  = 3          // in a computed pattern
+	maxWild      = 1_000      // text matched with two wildcards, bytes
+	maxWilder    = 100        // text matched with three wildcards, bytes
+	maxWildest   = 30         // text matched with more, bytes
+)
+
+// patternRule bounds (NOT) LIKE, ILIKE, GLOB and the forms with ESCAPE.
+func patternRule(a *analysis, n *node, _ string) *Error {
+	text, pattern := argument(n, 0), argument(n, 1)
+	if text == nil || pattern == nil {
+		return nil // not a call that exists
+	}
+	name := lower(n.str("function_name"))
+	wild := "%"
+	if name == "~~~" {
+		wild = "*"
+	}
+	lit, ok := constantOf(pattern)
+	if !ok || lit.family != litText {
+		a.computedPattern(n, name, wild)
+		return nil
+	}
+	if (name == "~~" || name == "!~~") && !strings.Contains(lit.text, "_") {
+		if len(lit.text) > maxNeedle {
+			a.searched(n, name)
+		}
+		return nil // the engine matches it in one pass
+	}
+	if (name == "~~*" || name == "!~~*") && !strings.Contains(lit.text, "_") && len(lit.text) <= maxNeedle {
+		// What the engine does, but in one pass.
+		a.replaceCall(n, func() *node {
+			return callNode(strings.TrimSuffix(name, "*"), true, callNode("lower", false, text), callNode("lower", false, pattern))
+		})
+		return nil
+	}
+	if len(lit.text) > maxNeedle {
+		return refuse(CodeArgument, "", "the pattern is longer than %d bytes", maxNeedle)
+	}
+	limit := int64(0)
+	switch runs := wildcardRuns(lit.text, wild[0]); {
+	case runs > maxWildcards:
+		return refuse(CodeArgument, "", "the pattern has more than %d wildcards", maxWildcards)
+	case runs > 3:
+		limit = maxWildest
+	case runs == 3:
+		limit = maxWilder
+	case runs == 2:
+		limit = maxWild
+	default:
+		return nil
+	}
+	a.replaceCall(n, func() *node {
+		return guard(operandsOf(n, 2), func(use func(string) *node) *node {
+			return caseNode(greaterNode(sizeOf(use("a")), intNode(limit)), guardError(), rebuilt(n, name, use))
+		})
+	})
+	return nil
+}
+
+// wildcardRuns counts the wildcards behind which matching tries again: several
+// in a row are one, and behind the last sign there is nothing to try.
+func wildcardRuns(pattern string, wild byte) int {
+	runs := 0
+	for i := range len(pattern) {
+		if pattern[i] == wild && i+1 < len(pattern) && pattern[i+1] != wild {
+			runs++
+		}
+	}
+	return runs
+}
+
+// computedPattern bounds a pattern that is known while rows flow.
+func (a *analysis) computedPattern(n *node, name, wild string) {
+	a.replaceCall(n, func() *node {
+		return guard(operandsOf(n, 2), func(use func(string) *node) *node {
+			pattern := func() *node { return castNode(use("b"), "VARCHAR") }
+			count := func() *node {
+				rest := callNode("replace", false, pattern(), textNode(wild), textNode(""))
+				return callNode("-", true, sizeOf(use("b")), callNode("strlen", false, rest))
+			}
+			size := func() *node { return sizeOf(use("a")) }
+			over := expression("CONJUNCTION", "CONJUNCTION_OR", "children", []any{
+				greaterNode(size(), intNode(maxWild)),
+				greaterNode(sizeOf(use("b")), intNode(maxPattern)),
+				greaterNode(count(), intNode(maxComputed)),
+				allOf(greaterNode(count(), intNode(2)), greaterNode(size(), intNode(maxWilder))),
+			})
+			return caseNode(over, guardError(), rebuilt(n, name, use))
+		})
+	})
+}
+
+// needleRule bounds the functions that look for a text in a text.
+func needleRule(a *analysis, n *node, _ string) *Error {
+	if argument(n, 1) == nil {
+		return nil // not a call that exists
+	}
+	if lit, ok := constantOf(argument(n, 1)); ok && (lit.family != litText || len(lit.text) <= maxNeedle) {
+		return nil
+	}
+	a.searched(n, lower(n.str("function_name")))
+	return nil
+}
+
+// searched bounds the product of the lengths of a call's first two arguments.
+func (a *analysis) searched(n *node, name string) {
+	a.replaceCall(n, func() *node {
+		return guard(operandsOf(n, 2), func(use func(string) *node) *node {
+			work := callNode("*", true, castNode(sizeOf(use("a")), "BIGINT"), sizeOf(use("b")))
+			return caseNode(greaterNode(work, intNode(maxSearch)), guardError(), rebuilt(n, name, use))
+		})
+	})
+}
+
+// operandsOf names the first arguments of a call a, b, ….
+func operandsOf(n *node, count int) []operand {
+	out := make([]operand, count)
+	for i := range out {
+		arg := argument(n, i)
+		if arg.is("class", "PARAMETER") {
+			arg = castNode(arg, "VARCHAR")
+		}
+		out[i] = operand{string(rune('a' + i)), arg}
+	}
+	return out
+}
+
+// rebuilt is the call over the operands, with its further arguments as they were.
+func rebuilt(n *node, name string, use func(string) *node) *node {
+	args := []any{use("a"), use("b")}
+	if rest := n.list("children"); len(rest) > 2 {
+		args = append(args, rest[2:]...)
+	}
+	return callNode(name, n.flag("is_operator"), args...)
+}
+
+// sizeOf is the length of a value as text, in bytes: some of these functions
+// take lists too.
+func sizeOf(n *node) *node { return callNode("strlen", false, castNode(n, "VARCHAR")) }
