@@ -2,7 +2,6 @@ package ops
 
 import (
 	"context"
-	"slices"
 
 	"github.com/lakewarden/lakewarden/catalog"
 	"github.com/lakewarden/lakewarden/engine"
@@ -41,6 +40,7 @@ type rules struct {
 // rulesStore is what rules are read from.
 type rulesStore interface {
 	catalog.Policies
+	catalog.Epochs
 	Membership(ctx context.Context, org catalog.OrgID, user catalog.UserID) (catalog.Membership, error)
 }
 
@@ -48,29 +48,29 @@ type rulesStore interface {
 // than the other, a statement could join an attribute with a policy that was
 // narrowed before the attribute was given, and see what nobody ever allowed.
 func rulesFor(ctx context.Context, store rulesStore, a Actor, tables []catalog.LocatedTable) (rules, error) {
-	policies, err := policiesFor(ctx, store, a.Org, tables)
+	before, err := store.Epoch(ctx)
 	if err != nil {
 		return rules{}, err
 	}
 	for {
+		policies, err := policiesFor(ctx, store, a.Org, tables)
+		if err != nil {
+			return rules{}, err
+		}
 		member, err := store.Membership(ctx, a.Org, a.User)
 		if err != nil {
 			return rules{}, err
 		}
-		again, err := policiesFor(ctx, store, a.Org, tables)
+		after, err := store.Epoch(ctx)
 		if err != nil {
 			return rules{}, err
 		}
-		// Versions only grow, so equal policies were in force in between too.
-		if again.same(policies) {
+		// Every change of either raises the epoch with it.
+		if after == before {
 			return rules{policies, subjectOf(member)}, nil
 		}
-		policies = again
+		before = after
 	}
-}
-
-func (e enforced) same(other enforced) bool {
-	return slices.EqualFunc(e, other, func(a, b catalog.Policy) bool { return a.ID == b.ID && a.Version == b.Version })
 }
 
 // on returns the policies of one table: its own, and those of every table that
