@@ -32,6 +32,8 @@ type analysis struct {
 	nested  bool
 	// unnested is the argument of the unnest that was seen last.
 	unnested *node
+	// columnNames holds the calls inside COLUMNS(…), which see names of columns.
+	columnNames map[*node]bool
 	// sources counts the items of FROM in the statement, alternatives the
 	// disjuncts that are conjunctions.
 	sources, alternatives int
@@ -66,7 +68,7 @@ func (a *analysis) statement(stmt *node) *Error {
 	q := a.q
 	q.names = map[string][]Position{}
 	q.needed, q.singles, q.rowStars, q.defined = map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}
-	a.params, a.recursive = map[string]bool{}, map[*node]*cte{}
+	a.params, a.recursive, a.columnNames = map[string]bool{}, map[*node]*cte{}, map[*node]bool{}
 	if done, err := a.show(stmt.child("node")); done || err != nil {
 		return err
 	}

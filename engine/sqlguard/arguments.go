@@ -11,7 +11,7 @@ import (
 const (
 	maxPad        = 10_000    // result of lpad and rpad, characters
 	maxRepeat     = 10_000    // result of repeat over computed arguments, bytes
-	maxRepeatText = 100_000   // result of repeat over constants, bytes
+	maxRepeatText = 10_000    // result of repeat over constants, bytes
 	maxWidth      = 1_000     // field widths of format, printf and bar
 	maxDistance   = 250       // length of texts whose distance is computed, bytes
 	manyDistances = 100       // the same in a statement with more than two distances

@@ -145,6 +145,7 @@ func (a *analysis) star(n *node, sc *scope) *Error {
 	if e := n.child("expr"); e != nil && !n.flag("columns") && !e.is("class", "FUNCTION") {
 		return malformed("star")
 	}
+	a.noteColumnNames(n.get("expr"))
 	for _, r := range n.list("rename_list") {
 		a.define([]string{r.(*node).str("value")})
 	}

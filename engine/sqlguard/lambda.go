@@ -38,6 +38,9 @@ func (a *analysis) lambdaCall(n *node, sc *scope) *Error {
 		if err != nil {
 			return err
 		}
+		if err := checkGrowth(n, arg); err != nil {
+			return err.at(n)
+		}
 		if limit := int64(maxOuterList); body || a.lambdas > 0 {
 			if a.lambdas > 0 {
 				limit = maxInnerList

@@ -12,9 +12,10 @@ const (
 	maxPattern   = 100        // computed pattern, bytes
 	maxWildcards = 6          // in a constant pattern
 	maxComputed  = 3          // in a computed pattern
-	maxWild      = 1_000      // text matched with two wildcards, bytes
-	maxWilder    = 100        // text matched with three wildcards, bytes
-	maxWildest   = 30         // text matched with more, bytes
+	maxWild      = 1_000      // text matched with a computed or long pattern, bytes
+	maxWilder    = 100        // the same, with two wildcards in a computed pattern
+	maxWildest   = 40         // the same, with three
+	maxSteps     = 200_000    // comparisons of one row with several wildcards
 )
 
 // patternRule bounds (NOT) LIKE, ILIKE, GLOB and the forms with ESCAPE.
@@ -24,6 +25,9 @@ func patternRule(a *analysis, n *node, _ string) *Error {
 		return nil // not a call that exists
 	}
 	name := lower(n.str("function_name"))
+	if a.columnNames[n] {
+		return columnPattern(pattern)
+	}
 	wild := "%"
 	if name == "~~~" {
 		wild = "*"
@@ -49,17 +53,13 @@ func patternRule(a *analysis, n *node, _ string) *Error {
 	if len(lit.text) > maxNeedle {
 		return refuse(CodeArgument, "", "the pattern is longer than %d bytes", maxNeedle)
 	}
-	limit := int64(0)
+	limit := int64(maxWild)
 	switch runs := wildcardRuns(lit.text, wild[0]); {
 	case runs > maxWildcards:
 		return refuse(CodeArgument, "", "the pattern has more than %d wildcards", maxWildcards)
-	case runs > 3:
-		limit = maxWildest
-	case runs == 3:
-		limit = maxWilder
-	case runs == 2:
-		limit = maxWild
-	default:
+	case runs > 1:
+		limit = longestText(runs, len(lit.text))
+	case len(lit.text) <= maxPattern:
 		return nil
 	}
 	a.replaceCall(n, func() *node {
@@ -68,6 +68,39 @@ func patternRule(a *analysis, n *node, _ string) *Error {
 		})
 	})
 	return nil
+}
+
+// columnPattern takes the patterns of COLUMNS(…). They are matched with names,
+// which are short, in a place where no guard can stand.
+func columnPattern(pattern *node) *Error {
+	lit, ok := constantOf(pattern)
+	if !ok || lit.family != litText {
+		return refuse(CodeArgument, "", "the pattern must be a constant text")
+	}
+	if strings.Count(lit.text, "%")+strings.Count(lit.text, "*") > maxComputed {
+		return refuse(CodeArgument, "", "the pattern has more than %d wildcards", maxComputed)
+	}
+	return nil
+}
+
+// noteColumnNames notes the calls below v.
+func (a *analysis) noteColumnNames(v any) {
+	switch v := v.(type) {
+	case *node:
+		if v == nil {
+			return
+		}
+		if v.is("class", "FUNCTION") {
+			a.columnNames[v] = true
+		}
+		for _, x := range v.vals {
+			a.noteColumnNames(x)
+		}
+	case []any:
+		for _, x := range v {
+			a.noteColumnNames(x)
+		}
+	}
 }
 
 // wildcardRuns counts the wildcards behind which matching tries again: several
@@ -82,21 +115,40 @@ func wildcardRuns(pattern string, wild byte) int {
 	return runs
 }
 
+// longestText is the length up to which a text is matched in maxSteps: one for
+// each way to place the runs in the text, times the signs between two of them.
+func longestText(runs, pattern int) int64 {
+	for n := maxWild; n > runs; n-- {
+		steps := pattern/runs + 1
+		for i := range runs {
+			steps = min(steps*(n-i)/(i+1), saturated)
+		}
+		if steps <= maxSteps {
+			return int64(n)
+		}
+	}
+	return int64(runs)
+}
+
 // computedPattern bounds a pattern that is known while rows flow.
 func (a *analysis) computedPattern(n *node, name, wild string) {
 	a.replaceCall(n, func() *node {
 		return guard(operandsOf(n, 2), func(use func(string) *node) *node {
-			pattern := func() *node { return castNode(use("b"), "VARCHAR") }
+			// Behind the wildcards at the end there is nothing to try.
+			pattern := func() *node {
+				return callNode("rtrim", false, castNode(use("b"), "VARCHAR"), textNode(wild))
+			}
 			count := func() *node {
 				rest := callNode("replace", false, pattern(), textNode(wild), textNode(""))
-				return callNode("-", true, sizeOf(use("b")), callNode("strlen", false, rest))
+				return callNode("-", true, sizeOf(pattern()), callNode("strlen", false, rest))
 			}
 			size := func() *node { return sizeOf(use("a")) }
 			over := expression("CONJUNCTION", "CONJUNCTION_OR", "children", []any{
 				greaterNode(size(), intNode(maxWild)),
 				greaterNode(sizeOf(use("b")), intNode(maxPattern)),
 				greaterNode(count(), intNode(maxComputed)),
-				allOf(greaterNode(count(), intNode(2)), greaterNode(size(), intNode(maxWilder))),
+				allOf(greaterNode(count(), intNode(1)), greaterNode(size(), intNode(maxWilder))),
+				allOf(greaterNode(count(), intNode(2)), greaterNode(size(), intNode(maxWildest))),
 			})
 			return caseNode(over, guardError(), rebuilt(n, name, use))
 		})

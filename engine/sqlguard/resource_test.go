@@ -37,6 +37,8 @@ func TestResourceAttacksEnd(t *testing.T) {
 		"lpad per row":         "SELECT sum(length(lpad(range::VARCHAR, 10000, 'x'))) FROM range(100000000)",
 		"regexp":               "SELECT count(regexp_replace(repeat('ab', 500), '(a|b|ab)*c', 'x', 'g')) FROM range(100000000)",
 		"nested lambda":        "SELECT sum(list_sum(list_transform(range(400), lambda x: list_sum(list_transform(range(40), lambda y: x * y + n))))) FROM range(1000000) t(n)",
+		"wildcards":            "SELECT count(*) FROM range(100000000) WHERE (repeat('a', 180) || range) LIKE '%a_%a_b'",
+		"wildcards computed":   "SELECT count(*) FROM range(100000000) WHERE (repeat('a', 90) || range) LIKE '%aaaaaaaaaaaaaaaaaaaaaaaaaa%aaaaaaaaaaaaaaaaa' || (range % 2)",
 		"many distances":       "SELECT " + strings.Repeat("sum(damerau_levenshtein(a.x, b.x)), ", 15) + "1 FROM (SELECT repeat('ab', 48 + range % 2) AS x FROM range(60000)) a, (SELECT repeat('ba', 48) AS x FROM range(60000)) b",
 	}
 	for name, text := range attacks {
@@ -140,8 +142,11 @@ func TestGuardsKeepMeaning(t *testing.T) {
 		"SELECT contains(name, 'st'), contains(name, country), contains(tags, 'a'), contains(tags, country), instr(name, id::VARCHAR), strpos(name, right(name, 1)), position(country IN name) FROM customers",
 		"SELECT string_split(name, '_'), str_split(name, left(name, 1)), split_part(name, right(country, 1), 1), regexp_extract_all(name, '.'), string_split_regex(name, '_|s'), regexp_split_to_array(name, 't') FROM customers",
 		"SELECT id, unnest(string_split(name, lower('_'))), regexp_split_to_table(name, '_') FROM customers",
+		"SELECT COLUMNS(c -> c ILIKE '%ID%'), COLUMNS(c -> c GLOB '*t*s') FROM orders",
+		"SELECT rpad(name, 900, 'x') LIKE '%' || id || '%' FROM customers",
 		"SELECT count(*) FROM customers WHERE name LIKE '%' || id || '%' AND name ILIKE '%S%' GROUP BY name LIKE '%_1%' ORDER BY ALL",
 		"SELECT 'ÄÖ' ILIKE '%ö', 'straße' ILIKE 'STRASSE', 'É' ILIKE '_', upper(name) ILIKE '%É%' FROM customers",
+		"SELECT list_reduce(tags, (a, x) -> a || '-' || x), list_reduce(tags, (a, x) -> CASE WHEN strlen(a) > strlen(x) THEN a ELSE x END), list_transform(tags, x -> x || '/' || x) FROM customers WHERE len(tags) > 0",
 		"SELECT json_structure(meta), json_contains(meta, '\"red\"'), json_merge_patch(meta, '{\"a\": 1}', meta), json_structure('[1]'), json_structure(NULL) FROM items",
 		"SELECT json_contains(meta::JSON, to_json(sku)), json_structure(to_json(qty)) FROM items",
 		"SELECT from_json('{\"a\": 1}', '{\"a\": \"INTEGER\"}'), json_transform('[1]', '[\"DOUBLE\"]')",

@@ -1,0 +1,87 @@
+package sqlguard
+
+import "strings"
+
+// What a lambda builds lies outside the engine's memory limit. In list_reduce
+// the result of one step is the argument of the next: a body that names it
+// twice in a text doubles it with every element.
+
+// maxJoinedUses is how often the lambda of list_transform may use its
+// parameters in one text or list.
+const maxJoinedUses = 3
+
+// growing are the functions whose result can be longer than their arguments.
+var growing = set("||", "concat", "concat_ws", "list_concat", "list_cat", "array_concat", "array_cat", "list_append",
+	"array_append", "array_push_back", "list_prepend", "array_prepend", "array_push_front", "list_value", "list_pack",
+	"array_value", "struct_pack", "row", "struct_insert", "struct_concat", "map", "map_concat", "map_from_entries",
+	"list_zip", "array_zip", "list_resize", "array_resize", "json_array", "json_object", "json_merge_patch", "repeat",
+	"format", "printf")
+
+// multiplying are those that make a long text out of one argument, so that one
+// use of it is enough.
+var multiplying = set("hex", "to_hex", "bin", "to_binary", "base64", "to_base64", "url_encode", "regexp_escape", "to_json",
+	"array_to_json", "row_to_json", "json_quote", "json_object", "json_array", "list_resize", "array_resize", "repeat",
+	"format", "printf", "replace", "regexp_replace", "translate", "json_group_array")
+
+// checkGrowth refuses lambdas whose body builds values that grow too fast.
+func checkGrowth(call, lambda *node) *Error {
+	name := lower(call.str("function_name"))
+	fold := strings.HasSuffix(name, "reduce")
+	if !fold && strings.HasSuffix(name, "filter") {
+		return nil
+	}
+	params := map[string]int{}
+	lhs := lambda.child("lhs")
+	names := []any{lhs}
+	if lhs.is("class", "FUNCTION") {
+		names = lhs.list("children")
+	}
+	for _, p := range names {
+		if parts := p.(*node).strings("column_names"); len(parts) == 1 {
+			params[lower(parts[0])] = 0
+		}
+	}
+	if fold && countUses(lambda.child("expr"), params, multiplying, false) > 0 {
+		return refuse(CodeArgument, name, "the lambda of %s makes its argument longer in every step", name)
+	}
+	for p := range params {
+		uses := map[string]int{p: 0}
+		countUses(lambda.child("expr"), uses, growing, false)
+		if fold && uses[p] > 1 || uses[p] > maxJoinedUses {
+			return refuse(CodeArgument, name, "the lambda of %s uses %s too often in one text or list", name, p)
+		}
+	}
+	return nil
+}
+
+// countUses counts the parameters that stand inside a call of one of the
+// functions, and returns their number. An array and an inner lambda count
+// like one.
+func countUses(v any, params map[string]int, functions map[string]bool, inside bool) int {
+	total := 0
+	switch v := v.(type) {
+	case *node:
+		if v == nil {
+			return 0
+		}
+		if v.is("class", "COLUMN_REF") {
+			if parts := v.strings("column_names"); inside && len(parts) > 0 {
+				if _, ok := params[lower(parts[0])]; ok {
+					params[lower(parts[0])]++
+					return 1
+				}
+			}
+			return 0
+		}
+		inside = inside || v.is("class", "FUNCTION") && functions[lower(v.str("function_name"))] ||
+			v.is("type", "ARRAY_CONSTRUCTOR") || v.is("class", "LAMBDA")
+		for _, x := range v.vals {
+			total += countUses(x, params, functions, inside)
+		}
+	case []any:
+		for _, x := range v {
+			total += countUses(x, params, functions, inside)
+		}
+	}
+	return total
+}
