@@ -25,7 +25,7 @@ func patternRule(a *analysis, n *node, _ string) *Error {
 		return nil // not a call that exists
 	}
 	name := lower(n.str("function_name"))
-	if a.columnNames[n] {
+	if a.columnNames[n] || text.is("class", "STAR") && !text.flag("columns") { // * LIKE chooses columns
 		return columnPattern(pattern)
 	}
 	wild := "%"

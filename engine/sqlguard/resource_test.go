@@ -142,6 +142,7 @@ func TestGuardsKeepMeaning(t *testing.T) {
 		"SELECT contains(name, 'st'), contains(name, country), contains(tags, 'a'), contains(tags, country), instr(name, id::VARCHAR), strpos(name, right(name, 1)), position(country IN name) FROM customers",
 		"SELECT string_split(name, '_'), str_split(name, left(name, 1)), split_part(name, right(country, 1), 1), regexp_extract_all(name, '.'), string_split_regex(name, '_|s'), regexp_split_to_array(name, 't') FROM customers",
 		"SELECT id, unnest(string_split(name, lower('_'))), regexp_split_to_table(name, '_') FROM customers",
+		"SELECT * ILIKE '%ID%' FROM orders",
 		"SELECT COLUMNS(c -> c ILIKE '%ID%'), COLUMNS(c -> c GLOB '*t*s') FROM orders",
 		"SELECT rpad(name, 900, 'x') LIKE '%' || id || '%' FROM customers",
 		"SELECT count(*) FROM customers WHERE name LIKE '%' || id || '%' AND name ILIKE '%S%' GROUP BY name LIKE '%_1%' ORDER BY ALL",
