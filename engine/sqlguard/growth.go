@@ -17,6 +17,11 @@ var growing = set("||", "concat", "concat_ws", "list_concat", "list_cat", "array
 	"list_zip", "array_zip", "list_resize", "array_resize", "json_array", "json_object", "json_merge_patch", "repeat",
 	"format", "printf")
 
+// joining are those whose result is one text as long as all arguments together.
+// In list_transform the result of one element is not the argument of the next,
+// so structs and lists of the parameters do not add up.
+var joining = set("||", "concat", "concat_ws")
+
 // multiplying are those that make a long text out of one argument, so that one
 // use of it is enough.
 var multiplying = set("hex", "to_hex", "bin", "to_binary", "base64", "to_base64", "url_encode", "regexp_escape", "to_json",
@@ -41,12 +46,16 @@ func checkGrowth(call, lambda *node) *Error {
 			params[lower(parts[0])] = 0
 		}
 	}
-	if fold && countUses(lambda.child("expr"), params, multiplying, false) > 0 {
+	if fold && countUses(lambda.child("expr"), params, multiplying, false, true) > 0 {
 		return refuse(CodeArgument, name, "the lambda of %s makes its argument longer in every step", name)
+	}
+	counted := joining
+	if fold {
+		counted = growing
 	}
 	for p := range params {
 		uses := map[string]int{p: 0}
-		countUses(lambda.child("expr"), uses, growing, false)
+		countUses(lambda.child("expr"), uses, counted, false, fold)
 		if fold && uses[p] > 1 || uses[p] > maxJoinedUses {
 			return refuse(CodeArgument, name, "the lambda of %s uses %s too often in one text or list", name, p)
 		}
@@ -55,9 +64,9 @@ func checkGrowth(call, lambda *node) *Error {
 }
 
 // countUses counts the parameters that stand inside a call of one of the
-// functions, and returns their number. An array and an inner lambda count
-// like one.
-func countUses(v any, params map[string]int, functions map[string]bool, inside bool) int {
+// functions, and returns their number. With nested, an array and an inner lambda
+// count like one.
+func countUses(v any, params map[string]int, functions map[string]bool, inside, nested bool) int {
 	total := 0
 	switch v := v.(type) {
 	case *node:
@@ -74,13 +83,13 @@ func countUses(v any, params map[string]int, functions map[string]bool, inside b
 			return 0
 		}
 		inside = inside || v.is("class", "FUNCTION") && functions[lower(v.str("function_name"))] ||
-			v.is("type", "ARRAY_CONSTRUCTOR") || v.is("class", "LAMBDA")
+			nested && (v.is("type", "ARRAY_CONSTRUCTOR") || v.is("class", "LAMBDA"))
 		for _, x := range v.vals {
-			total += countUses(x, params, functions, inside)
+			total += countUses(x, params, functions, inside, nested)
 		}
 	case []any:
 		for _, x := range v {
-			total += countUses(x, params, functions, inside)
+			total += countUses(x, params, functions, inside, nested)
 		}
 	}
 	return total

@@ -256,6 +256,7 @@ var hostile = []struct {
 	{"doubling fold by code", sqlguard.CodeArgument, `SELECT array_reduce(l, (a, x) -> hex(a)) FROM t`},
 	{"doubling fold by an inner lambda", sqlguard.CodeArgument, `SELECT list_reduce(l, (a, x) -> array_to_string(list_transform([1, 2], y -> concat(a, a)), '')) FROM t`},
 	{"doubling fold by resize", sqlguard.CodeArgument, `SELECT list_reduce(l, (a, x) -> array_to_string(list_resize([''], 3, a), '')) FROM t`},
+	{"doubling fold by an inner list", sqlguard.CodeArgument, `SELECT list_reduce(l, (a, x) -> array_to_string(list_transform([1, 2], y -> a), '')) FROM t`},
 	{"wide concatenation", sqlguard.CodeArgument, `SELECT list_transform(l, x -> x || x || x || x) FROM t`},
 	{"case bomb", sqlguard.CodeTooComplex, nested("CASE ", "a", " WHEN 1 THEN 2 WHEN 3 THEN 4 END", 30)},
 	{"case bomb behind a decoy", sqlguard.CodeTooComplex, nested("CASE (CASE WHEN true THEN 1 END + ", "a", ") WHEN 1 THEN 2 WHEN 3 THEN 4 END", 30)},

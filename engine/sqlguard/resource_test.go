@@ -135,6 +135,7 @@ func TestGuardsKeepMeaning(t *testing.T) {
 		"SELECT replace(upper(name), 'CUST', 'customer'), replace(name, 'cust', lower('CU')), regexp_replace(name || 'x', '$', id::VARCHAR) FROM customers",
 		"SELECT [[x || y FOR y IN tags] FOR x IN tags] AS r, list_transform(tags, x -> list_filter(tags, y -> x <> y)), list_transform([[1, 2], [3]], l -> list_reduce(l, (a, b) -> a + b)) AS s FROM customers",
 		"SELECT list_transform(range(3), x -> repeat('ab', x)) AS r FROM customers",
+		"SELECT list_transform(range(3), x -> {'a': x, 'b': x + 1, 'c': x + 2, 'd': x + 3}) AS r FROM customers",
 		"SELECT sum(length(repeat(name, id))) OVER (ORDER BY id) FROM customers",
 		"SELECT name LIKE 'c_st%1_' , name NOT LIKE '%s_%1%', name ILIKE '%S%T%', name NOT ILIKE 'C%', name GLOB '*s*_[1-3]*', name LIKE '%u_t%1%' FROM customers",
 		"SELECT name LIKE country || '%', name ILIKE '%' || id || '%', name NOT LIKE name, name GLOB '*' || id, name LIKE NULL, country LIKE '%R', country ILIKE '%r' FROM customers",
