@@ -2,6 +2,7 @@ package ops
 
 import (
 	"context"
+	"crypto/sha256"
 
 	"github.com/lakewarden/lakewarden/catalog"
 	"github.com/lakewarden/lakewarden/engine"
@@ -47,17 +48,22 @@ type rulesStore interface {
 // rulesFor reads policies and member as they were at one moment. Were one older
 // than the other, a statement could join an attribute with a policy that was
 // narrowed before the attribute was given, and see what nobody ever allowed.
-func rulesFor(ctx context.Context, store rulesStore, a Actor, tables []catalog.LocatedTable) (rules, error) {
-	before, err := store.Epoch(ctx)
+//
+// kept remembers the rules of the last callers under the epoch they were read
+// at: every change of a policy or a member raises the epoch with it, so equal
+// epochs mean equal rules. nil remembers nothing.
+func rulesFor(ctx context.Context, store rulesStore, a Actor, tables []catalog.LocatedTable, kept *recent[rules]) (rules, error) {
+	epoch, err := store.Epoch(ctx)
 	if err != nil {
 		return rules{}, err
 	}
 	for {
-		policies, err := policiesFor(ctx, store, a.Org, tables)
-		if err != nil {
-			return rules{}, err
+		if kept != nil {
+			if known, ok := kept.peek(rulesKey(epoch, a, tables)); ok {
+				return known, nil
+			}
 		}
-		member, err := store.Membership(ctx, a.Org, a.User)
+		found, err := readRules(ctx, store, a, tables)
 		if err != nil {
 			return rules{}, err
 		}
@@ -65,12 +71,33 @@ func rulesFor(ctx context.Context, store rulesStore, a Actor, tables []catalog.L
 		if err != nil {
 			return rules{}, err
 		}
-		// Every change of either raises the epoch with it.
-		if after == before {
-			return rules{policies, subjectOf(member)}, nil
+		if after == epoch {
+			if kept != nil {
+				kept.put(rulesKey(epoch, a, tables), found)
+			}
+			return found, nil
 		}
-		before = after
+		epoch = after
 	}
+}
+
+func readRules(ctx context.Context, store rulesStore, a Actor, tables []catalog.LocatedTable) (rules, error) {
+	policies, err := policiesFor(ctx, store, a.Org, tables)
+	if err != nil {
+		return rules{}, err
+	}
+	member, err := store.Membership(ctx, a.Org, a.User)
+	return rules{policies, subjectOf(member)}, err
+}
+
+func rulesKey(epoch uint64, a Actor, tables []catalog.LocatedTable) string {
+	k := key{sha256.New()}
+	k.numbers(int64(epoch))
+	k.text(string(a.Org), string(a.User))
+	for _, t := range tables {
+		k.text(string(t.DeltaID))
+	}
+	return k.sum()
 }
 
 // on returns the policies of one table: its own, and those of every table that

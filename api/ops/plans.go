@@ -21,6 +21,7 @@ type Plans struct {
 	parser     engine.Parser
 	statements *recent[*sqlguard.Query]
 	bound      *recent[*sqlguard.Plan]
+	rules      *recent[rules]
 }
 
 const (
@@ -31,7 +32,7 @@ const (
 
 // NewPlans returns an empty memory of plans over parser.
 func NewPlans(parser engine.Parser) *Plans {
-	return &Plans{parser: parser, statements: newRecent[*sqlguard.Query](maxPlans), bound: newRecent[*sqlguard.Plan](maxPlans)}
+	return &Plans{parser: parser, statements: newRecent[*sqlguard.Query](maxPlans), bound: newRecent[*sqlguard.Plan](maxPlans), rules: newRecent[rules](maxPlans)}
 }
 
 func (p *Plans) parse(ctx context.Context, sql string, opts sqlguard.Options) (*sqlguard.Query, error) {

@@ -28,18 +28,31 @@ func newRecent[V any](most int) *recent[V] {
 // get returns the value of key, or makes and keeps it. Two callers that ask at
 // the same time may both make it.
 func (r *recent[V]) get(key string, make func() (V, error)) (V, error) {
-	r.mu.Lock()
-	if e, ok := r.items[key]; ok {
-		r.order.MoveToFront(e)
-		value := e.Value.(*recentItem[V]).value
-		r.mu.Unlock()
+	if value, ok := r.peek(key); ok {
 		return value, nil
 	}
-	r.mu.Unlock()
 	value, err := make()
-	if err != nil {
-		return value, err
+	if err == nil {
+		r.put(key, value)
 	}
+	return value, err
+}
+
+// peek returns the value of key if it is kept.
+func (r *recent[V]) peek(key string) (V, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	e, ok := r.items[key]
+	if !ok {
+		var none V
+		return none, false
+	}
+	r.order.MoveToFront(e)
+	return e.Value.(*recentItem[V]).value, true
+}
+
+// put keeps a value.
+func (r *recent[V]) put(key string, value V) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if _, ok := r.items[key]; !ok {
@@ -49,5 +62,4 @@ func (r *recent[V]) get(key string, make func() (V, error)) (V, error) {
 		oldest := r.order.Remove(r.order.Back()).(*recentItem[V])
 		delete(r.items, oldest.key)
 	}
-	return value, nil
 }

@@ -133,7 +133,7 @@ func (o *Queries) relations(ctx context.Context, a Actor, used []usedTable, run 
 	for i, u := range used {
 		located[i] = u.located
 	}
-	held, err := rulesFor(ctx, o.Store, a, located)
+	held, err := rulesFor(ctx, o.Store, a, located, o.Plans.rules)
 	if err != nil {
 		return nil, err
 	}
