@@ -1,15 +1,14 @@
 // Package middleware holds what every request passes before it reaches a
 // handler, one idea a file: request id, access log, metrics, recovery, headers,
-// size limits, authentication, rate limits, deadlines, and the replies to paths
-// and methods that do not exist.
+// size limits, authentication, rate limits, and the replies to paths and methods
+// that do not exist.
 //
 // What may not go in it: business rules, the catalog, SQL, and the rendering of
 // errors, which package problem does.
 //
 // The order, outermost first: [RequestID], [AccessLog], [Metrics.Handler],
 // [EmptyBodies], [Recover], [Headers], [Sizes.Handler]; then, where a caller is
-// needed, [Authenticate] and [RateLimit]; then [Deadline] on routes that are no
-// streams.
+// needed, [Authenticate] and [RateLimit].
 //
 // Invariants:
 //   - Logs and metrics see every request exactly once, a panicking or aborted
