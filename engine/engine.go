@@ -20,11 +20,29 @@ type Engine interface {
 type SessionOptions struct {
 	// Roots are absolute directories. The session reads files below them.
 	Roots []string
+	// Remote is where the session reads s3:// locations; nil means that it
+	// reads none.
+	Remote *Remote
+}
+
+// Remote is a read-only endpoint of the S3 protocol on loopback, with a key
+// made for one session. It is no credential of any object store.
+type Remote struct {
+	// Endpoint is host:port, spoken to without TLS.
+	Endpoint string
+	// Region, AccessKey and SecretKey sign the requests (AWS Signature 4).
+	Region, AccessKey, SecretKey string
+	// Prefixes are what the session may read: s3://bucket/prefix/.
+	Prefixes []string
 }
 
 // Session is one sandboxed engine instance. It runs one statement at a time
 // and is not safe for concurrent use, except for Close and Broken.
 type Session interface {
+	// Warm opens ahead of time what the first statement would open. It is
+	// optional, may run beside the planning of that statement, and returns at
+	// once when the session is open.
+	Warm(ctx context.Context) error
 	// Query starts st. The caller closes the result, also after an error of
 	// Next. Cancelling ctx interrupts the statement; the error of Next is then
 	// an [Error] of kind [KindInterrupted].

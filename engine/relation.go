@@ -3,24 +3,8 @@ package engine
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"strconv"
 	"strings"
 )
-
-// Database is the name under which an engine attaches the source. It is
-// unguessable in practice and never shown to users.
-func (s Source) Database() string {
-	sum := sha256.Sum256([]byte(s.Location + "\x00" + s.Incarnation))
-	return "src_" + hex.EncodeToString(sum[:12]) + "_" + strconv.FormatInt(s.Version, 10)
-}
-
-// SourceTable is the table name inside every attached source.
-const SourceTable = "t"
-
-// Relation is the qualified name of the source in SQL, quoted.
-func (s Source) Relation() string {
-	return QuoteIdent(s.Database()) + `.main.` + QuoteIdent(SourceTable)
-}
 
 // BarrierDatabase and BarrierSchema qualify every filtered copy.
 const (

@@ -24,21 +24,6 @@ type Args struct {
 	Named      map[string]any
 }
 
-// Source is a Delta table at one version. Two sources with equal fields are the
-// same relation; an engine may keep it attached between statements.
-type Source struct {
-	// Location is the table's root: an absolute directory below one of the
-	// session's roots.
-	Location string
-	// Version is the Delta version that was validated. It is never the latest
-	// by implication.
-	Version int64
-	// Incarnation tells apart two tables that were written at one location one
-	// after the other: the table's metaData.id with a digest of what was
-	// validated.
-	Incarnation string
-}
-
 // Barrier is a filtered copy of a source: only rows and columns that the caller
 // may see reach it, so no expression of the statement can be evaluated on
 // anything else.

@@ -40,7 +40,8 @@ func (e *fakeEngine) Open(_ context.Context, o engine.SessionOptions) (engine.Se
 	e.opened.Add(1)
 	return &fakeSession{eng: e, roots: o.Roots}, nil
 }
-func (e *fakeEngine) Close() error { return nil }
+func (e *fakeEngine) Close() error                { return nil }
+func (s *fakeSession) Warm(context.Context) error { return nil }
 func (s *fakeSession) Query(context.Context, engine.Statement) (engine.Result, error) {
 	return nil, errors.New("unused")
 }

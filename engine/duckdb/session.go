@@ -35,6 +35,15 @@ type session struct {
 
 func (s *session) Broken() bool { return s.broken.Load() }
 
+func (s *session) Warm(ctx context.Context) error {
+	if ctx.Err() != nil {
+		return interrupted(causeContext)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.ready()
+}
+
 func (s *session) Query(ctx context.Context, st engine.Statement) (engine.Result, error) {
 	if ctx.Err() != nil {
 		return nil, interrupted(causeContext)

@@ -1,0 +1,150 @@
+package engine
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"hash"
+	"maps"
+	"slices"
+	"strconv"
+)
+
+// Source is a Delta table at one version. Two sources with equal
+// [Source.Database] are the same relation; an engine may keep it between
+// statements.
+type Source struct {
+	// Location is the table's root: an absolute directory below one of the
+	// session's roots, or s3://bucket/prefix below one of its remote prefixes.
+	Location string
+	// Version is the Delta version that was validated. It is never the latest
+	// by implication.
+	Version int64
+	// Incarnation tells apart two tables that were written at one location one
+	// after the other: the table's metaData.id with a digest of what was
+	// validated.
+	Incarnation string
+	// Files is our own list of the data files to read. Without one, the engine
+	// reads the Delta log itself.
+	Files *FileList
+}
+
+// FileList is a list of data files that together hold every row of a table that
+// the statement can need. It serves tables without deletion vectors and column
+// mapping: a file's rows are the table's rows.
+type FileList struct {
+	// Columns are all columns of the table, partition columns included, with
+	// their SQL types.
+	Columns []Column
+	// Uniform says that every file is known to hold every column that is not a
+	// partition column. Otherwise files may lack columns, whose values are NULL
+	// then.
+	Uniform bool
+	// Groups hold the files. Without any the table is read as empty.
+	Groups []FileGroup
+
+	digest string
+}
+
+// FileGroup are files with equal partition values.
+type FileGroup struct {
+	// Partition maps partition columns to their values, as text that casts to
+	// the column's type; nil is NULL. Unpartitioned tables have none.
+	Partition map[string]*string
+	// Paths are below the table's location, with slashes, decoded.
+	Paths []string
+}
+
+// NewFileList returns a list whose content address is computed once. The
+// arguments must not be changed afterwards.
+func NewFileList(columns []Column, uniform bool, groups []FileGroup) *FileList {
+	l := &FileList{Columns: columns, Uniform: uniform, Groups: groups}
+	l.digest = l.address()
+	return l
+}
+
+// Digest is the content address of the list.
+func (l *FileList) Digest() string {
+	if l.digest == "" {
+		return l.address() // decoded from a message
+	}
+	return l.digest
+}
+
+// Len is the number of files.
+func (l *FileList) Len() int {
+	n := 0
+	for _, g := range l.Groups {
+		n += len(g.Paths)
+	}
+	return n
+}
+
+func (l *FileList) address() string {
+	h := digest{sha256.New()}
+	h.number(len(l.Columns))
+	for _, c := range l.Columns {
+		h.text(c.Name)
+		h.text(c.Type)
+	}
+	h.text(strconv.FormatBool(l.Uniform))
+	h.number(len(l.Groups))
+	for _, g := range l.Groups {
+		h.number(len(g.Partition))
+		for _, name := range slices.Sorted(maps.Keys(g.Partition)) {
+			h.text(name)
+			if v := g.Partition[name]; v != nil {
+				h.text("=" + *v)
+			} else {
+				h.text("")
+			}
+		}
+		h.number(len(g.Paths))
+		for _, p := range g.Paths {
+			h.text(p)
+		}
+	}
+	return hex.EncodeToString(h.Sum(nil)[:16])
+}
+
+// digest hashes fields so that two different lists of fields never run together.
+type digest struct{ hash.Hash }
+
+func (d digest) number(n int) {
+	_, _ = d.Write(binary.LittleEndian.AppendUint64(nil, uint64(n))) // a hash takes everything
+}
+
+func (d digest) text(s string) {
+	d.number(len(s))
+	_, _ = d.Write([]byte(s))
+}
+
+// Database is the content address of the source: the name under which an engine
+// keeps it. It is unguessable in practice and never shown to users.
+func (s Source) Database() string {
+	text := s.Location + "\x00" + s.Incarnation
+	if s.Files != nil {
+		text += "\x00" + s.Files.Digest()
+	}
+	sum := sha256.Sum256([]byte(text))
+	return "src_" + hex.EncodeToString(sum[:12]) + "_" + strconv.FormatInt(s.Version, 10)
+}
+
+// SourceTable is the table name inside every attached source.
+const SourceTable = "t"
+
+// Name are the three parts of the source's qualified name. A source that is
+// read from the log is a table of an attached database; one with a list of files
+// is a view among the session's own.
+func (s Source) Name() (database, schema, table string) {
+	if s.Files != nil {
+		return BarrierDatabase, BarrierSchema, s.Database()
+	}
+	return s.Database(), "main", SourceTable
+}
+
+// Relation is the qualified name of the source in SQL, quoted.
+func (s Source) Relation() string {
+	database, schema, table := s.Name()
+	return QuoteIdent(database) + "." + QuoteIdent(schema) + "." + QuoteIdent(table)
+}
