@@ -36,6 +36,8 @@ type Pool struct {
 	closed bool
 	idle   map[string][]*list.Element // of *warm, per key; the last was used last
 	lru    *list.List                 // of *warm; the front is the oldest
+	// opening has the keys for which Prepare opens a session now.
+	opening map[string]chan struct{}
 	// work counts sessions that are in no index (held, settling, closing), and
 	// the sweeper.
 	work sync.WaitGroup
@@ -60,6 +62,7 @@ func New(eng engine.Engine, opts Options) *Pool {
 	p := &Pool{
 		eng: eng, opts: opts, budget: newBudget(opts),
 		idle: map[string][]*list.Element{}, lru: list.New(), stop: make(chan struct{}),
+		opening: map[string]chan struct{}{},
 	}
 	p.m = newMetrics(opts.Registerer, p)
 	p.work.Add(1)
@@ -127,6 +130,9 @@ func (p *Pool) Room(org string) error {
 
 // take returns a warm session of key or opens one. The caller has a lease.
 func (p *Pool) take(ctx context.Context, id string, key Key) (engine.Session, error) {
+	if err := p.prepared(ctx, id); err != nil {
+		return nil, err
+	}
 	if w := p.pick(id, false); w != nil {
 		if w.lease > 0 { // it came to linger while we waited
 			p.budget.release(w.org, w.lease)
@@ -142,7 +148,7 @@ func (p *Pool) take(ctx context.Context, id string, key Key) (engine.Session, er
 	if closed {
 		return nil, ErrClosed
 	}
-	session, err := p.eng.Open(ctx, engine.SessionOptions{Roots: slices.Clone(key.Roots)})
+	session, err := p.open(ctx, key)
 	if err != nil {
 		p.work.Done()
 		return nil, err

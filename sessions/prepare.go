@@ -1,0 +1,72 @@
+package sessions
+
+import (
+	"context"
+	"slices"
+
+	"github.com/lakewarden/lakewarden/engine"
+)
+
+// Prepare opens a session of key in the background, unless one waits already or
+// the pool is crowded: whoever is about to call Acquire can plan its statement
+// meanwhile. A failure shows in that Acquire.
+func (p *Pool) Prepare(key Key) {
+	id := key.id()
+	if p.budget.crowded() {
+		return
+	}
+	p.mu.Lock()
+	if p.closed || len(p.idle[id]) > 0 || p.opening[id] != nil {
+		p.mu.Unlock()
+		return
+	}
+	done := make(chan struct{})
+	p.opening[id] = done
+	p.work.Add(1)
+	p.mu.Unlock()
+	go func() {
+		defer p.work.Done()
+		if session := p.openWarm(key); session != nil {
+			p.keep(&warm{key: id, org: key.Org, user: key.User, session: session, since: p.opts.Now()})
+		}
+		p.mu.Lock()
+		delete(p.opening, id)
+		p.mu.Unlock()
+		close(done)
+	}()
+}
+
+// openWarm returns nil when the session cannot be opened.
+func (p *Pool) openWarm(key Key) engine.Session {
+	ctx, cancel := context.WithTimeout(context.Background(), p.opts.MaxWait)
+	defer cancel()
+	session, err := p.open(ctx, key)
+	if err != nil {
+		return nil
+	}
+	if session.Warm(ctx) != nil {
+		_ = session.Close()
+		return nil
+	}
+	return session
+}
+
+func (p *Pool) open(ctx context.Context, key Key) (engine.Session, error) {
+	return p.eng.Open(ctx, engine.SessionOptions{Roots: slices.Clone(key.Roots)})
+}
+
+// prepared waits for a session of the key that is being opened, if any.
+func (p *Pool) prepared(ctx context.Context, id string) error {
+	p.mu.Lock()
+	done := p.opening[id]
+	p.mu.Unlock()
+	if done == nil {
+		return nil
+	}
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
