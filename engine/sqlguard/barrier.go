@@ -12,7 +12,7 @@ const barrierAlias = "t"
 
 // makeBarrier builds the SELECT that fills a filtered copy. Everything in it is
 // ours, but the conjuncts that came from the statement as checked constants.
-func makeBarrier(r Relation, columns []engine.Column, conjuncts []string) engine.Barrier {
+func makeBarrier(r Relation, columns []engine.Column, conjuncts []conjunct) engine.Barrier {
 	var sql strings.Builder
 	sql.WriteString("SELECT ")
 	for i, c := range columns {
@@ -30,7 +30,9 @@ func makeBarrier(r Relation, columns []engine.Column, conjuncts []string) engine
 	if r.Predicate != "" {
 		where = append(where, "("+r.Predicate+")")
 	}
-	where = append(where, conjuncts...)
+	for _, c := range conjuncts {
+		where = append(where, c.sql)
+	}
 	if len(where) > 0 {
 		sql.WriteString(" WHERE " + strings.Join(where, " AND "))
 	}

@@ -14,17 +14,26 @@ type Relation struct {
 	Columns []engine.Column
 	// Source is the table at its version.
 	Source engine.Source
+	// Narrow returns the source to read instead of Source when only rows that
+	// fulfil the condition are needed; a condition that says nothing needs every
+	// row. It may leave out other rows and need not. It is called once for every
+	// reference, also of unfiltered tables; nil means Source.
+	Narrow func(engine.Condition) engine.Source
 	// Filtered says that the caller sees a part of the table: the statement
 	// then reads a copy made by a barrier.
 	Filtered bool
 	// Predicate says which rows the caller sees: SQL of ours over the alias
 	// "t". Empty means all rows.
 	Predicate string
+	// Condition is what Predicate tells data skipping: every row for which
+	// Predicate is TRUE fulfils it.
+	Condition engine.Condition
 	// ColumnExpr replaces columns (in lower case) by SQL of ours over the alias
 	// "t": masks. It implies Filtered.
 	ColumnExpr map[string]string
-	// KeepWhole leaves conditions of the statement out of the copy, so that the
-	// time a copy takes tells nothing about hidden rows.
+	// KeepWhole leaves conditions of the statement out of the copy and out of
+	// what Narrow is asked for, so that the time a copy takes tells nothing about
+	// hidden rows.
 	KeepWhole bool
 	// Inline is SQL of ours that answers instead of a source: a SELECT without
 	// tables, with the columns of Columns. It serves information_schema.
@@ -113,7 +122,7 @@ func (b *binding) copy(v any) any {
 }
 
 // replace turns a table reference into a subquery of ours under the same alias.
-func (b *binding) replace(ctx context.Context, parser engine.Parser, t *tableUse, r Relation, conjuncts []string) error {
+func (b *binding) replace(ctx context.Context, parser engine.Parser, t *tableUse, r Relation, conjuncts []conjunct) error {
 	ref := b.copies[t.node]
 	query, err := b.relation(ctx, parser, t, r, conjuncts)
 	if err != nil {
@@ -128,7 +137,7 @@ func (b *binding) replace(ctx context.Context, parser engine.Parser, t *tableUse
 }
 
 // relation is the SELECT that stands for a table.
-func (b *binding) relation(ctx context.Context, parser engine.Parser, t *tableUse, r Relation, conjuncts []string) (*node, error) {
+func (b *binding) relation(ctx context.Context, parser engine.Parser, t *tableUse, r Relation, conjuncts []conjunct) (*node, error) {
 	if len(r.Columns) == 0 {
 		return nil, refuse(CodeStatement, t.Name, "the table %s has no visible column", t.Name)
 	}
@@ -144,9 +153,12 @@ func (b *binding) relation(ctx context.Context, parser engine.Parser, t *tableUs
 		from := obj("type", "SUBQUERY", "alias", "t", "sample", nil, "subquery", root.list("statements")[0].(*node), "column_name_alias", []any{})
 		return selectNode(columnList(r.Columns), from), nil
 	}
+	if r.Narrow != nil {
+		r.Source = r.Narrow(engine.AllOf(r.Condition, conditionOf(conjuncts)))
+	}
 	if !r.Filtered && len(r.ColumnExpr) == 0 && r.Predicate == "" {
 		b.source(r.Source)
-		return selectNode(columnList(r.Columns), tableNode(r.Source.Database(), "main", engine.SourceTable)), nil
+		return selectNode(columnList(r.Columns), tableNode(r.Source.Name())), nil
 	}
 	columns := b.q.neededColumns(t, r.Columns)
 	barrier := makeBarrier(r, columns, conjuncts)
@@ -162,9 +174,12 @@ func columnList(columns []engine.Column) []any {
 	return out
 }
 
+// source notes a source once: sources of equal content are equal, however they
+// were made.
 func (b *binding) source(s engine.Source) {
+	name := s.Database()
 	for _, have := range b.plan.Sources {
-		if have == s {
+		if have.Database() == name {
 			return
 		}
 	}

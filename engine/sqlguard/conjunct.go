@@ -1,8 +1,6 @@
 package sqlguard
 
 import (
-	"math/big"
-	"strconv"
 	"strings"
 
 	"github.com/lakewarden/lakewarden/engine"
@@ -11,17 +9,36 @@ import (
 // maxPushed caps the constants of an IN list that moves into a barrier.
 const maxPushed = 1000
 
+// conjunct is one condition of the statement on one table, in two forms.
+type conjunct struct {
+	// sql is the condition over the barrier's alias.
+	sql string
+	// condition is what data skipping may know of it: it says nothing where the
+	// constant has no text that every reader understands.
+	condition engine.Condition
+}
+
+// conditionOf is what all of the conjuncts demand.
+func conditionOf(conjuncts []conjunct) engine.Condition {
+	parts := make([]engine.Condition, len(conjuncts))
+	for i, c := range conjuncts {
+		parts[i] = c.condition
+	}
+	return engine.AllOf(parts...)
+}
+
 // conjuncts finds, for every table reference, the conditions of the statement
-// that may also be evaluated while its filtered copy is made. The statement
-// keeps them, so leaving one out is always right.
+// that may also be evaluated while its filtered copy is made, and by which files
+// of the table may be left out. The statement keeps them, so leaving one out is
+// always right, and so is a table that still holds rows which do not fulfil them.
 //
 // A condition moves when it compares a bare column with constants of that
 // column's type, stands in the top-level AND of WHERE or ON, and belongs to the
 // table without doubt. It may then drop rows only that the statement drops
 // anyway; outer joins therefore take part only with conditions that NULL does
 // not fulfil.
-func (q *Query) conjuncts(relations []Relation) [][]string {
-	out := make([][]string, len(q.tables))
+func (q *Query) conjuncts(relations []Relation) [][]conjunct {
+	out := make([][]conjunct, len(q.tables))
 	index := map[*tableUse]int{}
 	for i, t := range q.tables {
 		index[t] = i
@@ -44,7 +61,7 @@ type pusher struct {
 	q         *Query
 	relations []Relation
 	index     map[*tableUse]int
-	out       [][]string
+	out       [][]conjunct
 	sel       *selectUse
 	inner     map[*node]*tableUse
 	ambiguous map[string]bool // names that may be something else than a column
@@ -134,8 +151,8 @@ func (p *pusher) table(t *tableUse, conds []*node, nullable bool) {
 		return
 	}
 	for _, c := range conds {
-		if sql, ok := p.condition(t, r, c, nullable); ok {
-			p.out[i] = append(p.out[i], sql)
+		if found, ok := p.condition(t, r, c, nullable); ok {
+			p.out[i] = append(p.out[i], found)
 		}
 	}
 }
@@ -200,165 +217,106 @@ func countAlias(ref *node, alias string) int {
 	return 0
 }
 
+// comparison is a comparison operator in both forms.
+type comparison struct {
+	sql string
+	op  engine.ConditionOp
+}
+
+var comparisons = map[string]comparison{
+	"COMPARE_EQUAL":                {"=", engine.ConditionEqual},
+	"COMPARE_LESSTHAN":             {"<", engine.ConditionLess},
+	"COMPARE_GREATERTHAN":          {">", engine.ConditionGreater},
+	"COMPARE_LESSTHANOREQUALTO":    {"<=", engine.ConditionLessOrEqual},
+	"COMPARE_GREATERTHANOREQUALTO": {">=", engine.ConditionGreaterOrEqual},
+}
+
 var flipped = map[string]string{
 	"COMPARE_EQUAL": "COMPARE_EQUAL", "COMPARE_LESSTHAN": "COMPARE_GREATERTHAN", "COMPARE_GREATERTHAN": "COMPARE_LESSTHAN",
 	"COMPARE_LESSTHANOREQUALTO": "COMPARE_GREATERTHANOREQUALTO", "COMPARE_GREATERTHANOREQUALTO": "COMPARE_LESSTHANOREQUALTO",
 }
 
-var compareSQL = map[string]string{
-	"COMPARE_EQUAL": "=", "COMPARE_LESSTHAN": "<", "COMPARE_GREATERTHAN": ">",
-	"COMPARE_LESSTHANOREQUALTO": "<=", "COMPARE_GREATERTHANOREQUALTO": ">=",
-}
-
-// condition returns the SQL of a condition over the barrier's alias.
-func (p *pusher) condition(t *tableUse, r Relation, e *node, nullable bool) (string, bool) {
+// condition returns the conjunct that e is, if it may move.
+func (p *pusher) condition(t *tableUse, r Relation, e *node, nullable bool) (conjunct, bool) {
 	switch e.str("class") {
 	case "COMPARISON":
-		op, left, right := e.str("type"), e.child("left"), e.child("right")
+		typ, left, right := e.str("type"), e.child("left"), e.child("right")
 		if !left.is("class", "COLUMN_REF") {
-			op, left, right = flipped[op], right, left
+			typ, left, right = flipped[typ], right, left
 		}
-		sign := compareSQL[op]
+		is, known := comparisons[typ]
 		col, ok := p.column(t, r, left)
-		if !ok || sign == "" {
-			return "", false
+		if !ok || !known {
+			return conjunct{}, false
 		}
-		v, ok := typedLiteral(col, right)
-		return barrierColumn(col.Name) + " " + sign + " " + v, ok
+		v, ok := constantFor(col, right)
+		return compared(col, is, v), ok
 	case "BETWEEN":
-		col, ok := p.column(t, r, e.child("input"))
-		if !ok {
-			return "", false
-		}
-		low, okLow := typedLiteral(col, e.child("lower"))
-		high, okHigh := typedLiteral(col, e.child("upper"))
-		return barrierColumn(col.Name) + " BETWEEN " + low + " AND " + high, okLow && okHigh
+		return p.between(t, r, e)
 	case "OPERATOR":
 		return p.operator(t, r, e, nullable)
 	}
-	return "", false
+	return conjunct{}, false
 }
 
-func (p *pusher) operator(t *tableUse, r Relation, e *node, nullable bool) (string, bool) {
+func compared(col engine.Column, is comparison, v columnValue) conjunct {
+	return conjunct{barrierColumn(col.Name) + " " + is.sql + " " + v.sql, valuesCondition(is.op, col, v)}
+}
+
+// valuesCondition says nothing when one of the values has no text.
+func valuesCondition(op engine.ConditionOp, col engine.Column, values ...columnValue) engine.Condition {
+	texts := make([]engine.ConditionValue, len(values))
+	for i, v := range values {
+		if !v.hasText {
+			return engine.Condition{}
+		}
+		texts[i] = v.text
+	}
+	return engine.Condition{Op: op, Column: col.Name, Values: texts}
+}
+
+func (p *pusher) between(t *tableUse, r Relation, e *node) (conjunct, bool) {
+	col, ok := p.column(t, r, e.child("input"))
+	if !ok {
+		return conjunct{}, false
+	}
+	low, okLow := constantFor(col, e.child("lower"))
+	high, okHigh := constantFor(col, e.child("upper"))
+	return conjunct{
+		sql: barrierColumn(col.Name) + " BETWEEN " + low.sql + " AND " + high.sql,
+		condition: engine.AllOf(valuesCondition(engine.ConditionGreaterOrEqual, col, low),
+			valuesCondition(engine.ConditionLessOrEqual, col, high)),
+	}, okLow && okHigh
+}
+
+func (p *pusher) operator(t *tableUse, r Relation, e *node, nullable bool) (conjunct, bool) {
 	args := e.list("children")
 	if len(args) == 0 {
-		return "", false
+		return conjunct{}, false
 	}
 	col, ok := p.column(t, r, args[0].(*node))
 	if !ok {
-		return "", false
+		return conjunct{}, false
 	}
 	name := barrierColumn(col.Name)
 	switch e.str("type") {
 	case "OPERATOR_IS_NULL":
-		return name + " IS NULL", !nullable
+		return conjunct{name + " IS NULL", engine.Condition{Op: engine.ConditionIsNull, Column: col.Name}}, !nullable
 	case "OPERATOR_IS_NOT_NULL":
-		return name + " IS NOT NULL", true
+		return conjunct{name + " IS NOT NULL", engine.Condition{Op: engine.ConditionIsNotNull, Column: col.Name}}, true
 	case "COMPARE_IN":
 		if len(args) < 2 || len(args) > maxPushed {
-			return "", false
+			return conjunct{}, false
 		}
-		items := make([]string, 0, len(args)-1)
-		for _, a := range args[1:] {
-			v, ok := typedLiteral(col, a.(*node))
+		values, items := make([]columnValue, len(args)-1), make([]string, len(args)-1)
+		for i, a := range args[1:] {
+			v, ok := constantFor(col, a.(*node))
 			if !ok {
-				return "", false
+				return conjunct{}, false
 			}
-			items = append(items, v)
+			values[i], items[i] = v, v.sql
 		}
-		return name + " IN (" + strings.Join(items, ", ") + ")", true
+		return conjunct{name + " IN (" + strings.Join(items, ", ") + ")", valuesCondition(engine.ConditionIn, col, values...)}, true
 	}
-	return "", false
-}
-
-// intBits gives the range of the integer types; unsigned ones are negative.
-var intBits = map[string]int{
-	"TINYINT": 7, "SMALLINT": 15, "INTEGER": 31, "BIGINT": 63,
-	"UTINYINT": -8, "USMALLINT": -16, "UINTEGER": -32, "UBIGINT": -64,
-}
-
-// typedLiteral prints a constant as a literal of exactly the column's type, or
-// reports that it has none.
-func typedLiteral(col engine.Column, e *node) (string, bool) {
-	lit, ok := constantOf(e)
-	if !ok {
-		return "", false
-	}
-	typ := col.Type
-	switch {
-	case intBits[typ] != 0:
-		v, isInt := new(big.Int).SetString(lit.text, 10)
-		if lit.family != litNumber || !isInt || !inRange(v, intBits[typ]) {
-			return "", false
-		}
-		return "CAST('" + v.String() + "' AS " + typ + ")", true
-	case typ == "DOUBLE":
-		if lit.family != litNumber {
-			return "", false
-		}
-		return "CAST(" + lit.text + " AS DOUBLE)", true
-	case strings.HasPrefix(typ, "DECIMAL("):
-		return decimalLiteral(typ, lit)
-	case typ == "VARCHAR":
-		return engine.QuoteString(lit.text), lit.family == litText && !e.is("class", "CAST")
-	case typ == "BOOLEAN":
-		word := map[string]string{"t": "true", "f": "false", "true": "true", "false": "false"}[lit.text]
-		return word, lit.family == litBool && word != ""
-	case typ == "DATE":
-		okFamily := lit.family == litDate || lit.family == litText && e.is("class", "CONSTANT")
-		return "DATE '" + lit.text + "'", okFamily && strictDate(lit.text)
-	case typ == "TIMESTAMP":
-		okFamily := lit.family == litDate || lit.family == litTimestamp || lit.family == litText && e.is("class", "CONSTANT")
-		ts, ok := strictTimestamp(lit.text)
-		if lit.family == litDate && !strictDate(lit.text) {
-			return "", false
-		}
-		return "TIMESTAMP '" + ts + "'", ok && okFamily
-	case typ == "TIMESTAMP WITH TIME ZONE":
-		return instantLiteral(lit, e.is("class", "CONSTANT"))
-	}
-	return "", false
-}
-
-// instantLiteral prints a point in time. Without an offset it keeps the meaning
-// that it has in the statement: the time zone of the session that both run in.
-func instantLiteral(lit literal, bare bool) (string, bool) {
-	switch {
-	case lit.family == litDate && !strictDate(lit.text):
-		return "", false
-	case lit.family == litText && bare, lit.family == litDate, lit.family == litTimestamp, lit.family == litTimestampTZ:
-	default:
-		return "", false
-	}
-	text, ok := strictTimestamp(lit.text)
-	if !ok && lit.family != litTimestamp {
-		text, ok = strictInstant(lit.text)
-	}
-	return "CAST('" + text + "' AS TIMESTAMP WITH TIME ZONE)", ok
-}
-
-func inRange(v *big.Int, bits int) bool {
-	if bits < 0 {
-		return v.Sign() >= 0 && v.BitLen() <= -bits
-	}
-	if v.Sign() < 0 {
-		v = new(big.Int).Not(v) // -2^n fits, as 2^n-1 does
-	}
-	return v.BitLen() <= bits
-}
-
-// decimalLiteral prints a number that a DECIMAL(p,s) holds exactly.
-func decimalLiteral(typ string, lit literal) (string, bool) {
-	width, scale, ok := strings.Cut(strings.TrimSuffix(strings.TrimPrefix(typ, "DECIMAL("), ")"), ",")
-	p, errP := strconv.Atoi(strings.TrimSpace(width))
-	s, errS := strconv.Atoi(strings.TrimSpace(scale))
-	if !ok || errP != nil || errS != nil || lit.family != litNumber {
-		return "", false
-	}
-	whole, frac, _ := strings.Cut(strings.TrimPrefix(lit.text, "-"), ".")
-	whole, frac = strings.TrimLeft(whole, "0"), strings.TrimRight(frac, "0")
-	if len(whole) > p-s || len(frac) > s {
-		return "", false
-	}
-	return "CAST('" + lit.text + "' AS " + typ + ")", true
+	return conjunct{}, false
 }

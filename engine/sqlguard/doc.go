@@ -16,7 +16,9 @@
 //     filtered copy, under a name that no user can write. CTEs are renamed, so
 //     that a mistake in name resolution ends in an error and not in a read.
 //   - The only conjuncts that move inside a filtered copy compare a bare column
-//     with a constant of that column's type; they cannot fail on any row.
+//     with a constant of that column's type; they cannot fail on any row. The
+//     same ones, with the policy's own condition, decide which files of a table
+//     may be left out.
 //
 // The package knows no catalog, policy or engine: it imports package engine
 // only. It executes no SQL.

@@ -20,6 +20,8 @@ type world struct {
 	plain, filtered, guarded *sql.Conn
 	columns                  map[string][]engine.Column
 	predicates               map[string]string
+	// asked are the conditions that tables were narrowed to.
+	asked []engine.Condition
 }
 
 // newWorld makes the tables with the given SQL. predicates says what the caller
@@ -30,6 +32,7 @@ func newWorld(t testing.TB, setup []string, predicates map[string]string, extens
 		columns: map[string][]engine.Column{}, predicates: predicates}
 	for _, c := range []*sql.Conn{w.plain, w.filtered, w.guarded} {
 		mustExec(t, c, "SET threads = 1")
+		mustExec(t, c, "SET TimeZone = 'UTC'")
 	}
 	mustExec(t, w.plain, "ATTACH ':memory:' AS lake; USE lake")
 	mustExec(t, w.filtered, "ATTACH ':memory:' AS lake; USE lake")
@@ -170,23 +173,32 @@ func printable(row []any) []string {
 	return out
 }
 
-// compare runs a statement on all three engines.
+// compare runs a statement on all three engines, over whole and over narrowed
+// tables.
 func (w *world) compare(t *testing.T, text string) {
 	t.Helper()
-	plan := w.bind(t, text, false)
-	require.Empty(t, plan.Barriers)
-	want, err := runSQL(t, w.plain, text)
-	require.NoError(t, err, text)
-	got, err := w.run(t, plan)
-	require.NoError(t, err, plan.SQL)
-	same(t, plan, want, got)
-
-	plan = w.bind(t, text, true)
-	want, err = runSQL(t, w.filtered, text)
-	require.NoError(t, err, text)
-	got, err = w.run(t, plan)
-	require.NoError(t, err, plan.SQL)
-	same(t, plan, want, got)
+	for _, filtered := range []bool{false, true} {
+		conn := w.plain
+		if filtered {
+			conn = w.filtered
+		}
+		want, err := runSQL(t, conn, text)
+		require.NoError(t, err, text)
+		for _, narrow := range []bool{false, true} {
+			q, err := parse(t, text)
+			require.NoError(t, err, text)
+			relations := w.relations(t, q, filtered)
+			if narrow {
+				w.narrowed(t, relations)
+			}
+			plan, err := q.Bind(t.Context(), sharedParser(), relations)
+			require.NoError(t, err, text)
+			require.Equal(t, filtered && len(relations) > 0, len(plan.Barriers) > 0)
+			got, err := w.run(t, plan)
+			require.NoError(t, err, plan.SQL)
+			same(t, plan, want, got)
+		}
+	}
 }
 
 func same(t *testing.T, plan *sqlguard.Plan, want, got result) {
