@@ -71,7 +71,7 @@ func create(ctx context.Context, b objstore.Bucket, c CreateOptions) (*Snapshot,
 			return nil, ErrTableExists
 		}
 	}
-	st := new(state).fork()
+	st := emptyState(opts.EngineInfo)
 	st.protocol, st.metadata = protocol, metadata
 	before, err := newSnapshot(b, opts, -1, st, &commit{version: -1})
 	if err != nil {

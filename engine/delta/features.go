@@ -244,3 +244,24 @@ func supports(p *action.Protocol, feature string) bool {
 	}
 	return false
 }
+
+// Mapped reports whether files have other names for columns than the schema.
+func (s *Snapshot) Mapped() bool { return s.mappingMode() != "none" }
+
+// Widened reports whether a column or member once had a narrower type, which
+// files may still have.
+func (s *Snapshot) Widened() bool {
+	found := false
+	walkFields(s.schema, func(f Field) {
+		_, changed := f.Metadata[keyTypeChanges]
+		found = found || changed
+	})
+	return found
+}
+
+// WholeFiles reports whether every live file is known to hold every column of
+// the schema that is not a partition column. It is known of files that this
+// engine added under the schema as it is; a checkpoint does not tell who added
+// a file, so a table that was loaded from one has no whole files until its old
+// ones are replaced.
+func (s *Snapshot) WholeFiles() bool { return s.state.whole }

@@ -48,7 +48,8 @@ func load(ctx context.Context, b objstore.Bucket, opts Options, target int64) (*
 	if err != nil {
 		return nil, err
 	}
-	st := new(state).fork()
+	st := emptyState(opts.EngineInfo)
+	st.whole = len(seg.checkpoint) == 0 // a checkpoint does not say who wrote its files
 	head := &commit{version: seg.target}
 	for _, f := range seg.checkpoint {
 		if err := readCheckpoint(ctx, b, opts, f, st.apply); err != nil {

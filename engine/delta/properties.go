@@ -31,6 +31,7 @@ const (
 	keyGenerationExpression = "delta.generationExpression"
 	keyDefault              = "CURRENT_DEFAULT"
 	keyIdentityPrefix       = "delta.identity."
+	keyTypeChanges          = "delta.typeChanges"
 )
 
 // propertyKinds lists the properties of the protocol and of the reference

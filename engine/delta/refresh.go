@@ -138,5 +138,10 @@ func (s *Snapshot) advance(ctx context.Context, commits []*commit) (*Snapshot, e
 		}
 		head.object = object
 	}
-	return newSnapshot(s.bucket, s.opts, head.version, st, head)
+	next, err := newSnapshot(s.bucket, s.opts, head.version, st, head)
+	if err != nil {
+		return nil, err
+	}
+	next.derived.before = s.derived.latest()
+	return next, nil
 }

@@ -3,6 +3,7 @@ package delta
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 
 	"github.com/lakewarden/lakewarden/engine/delta/action"
@@ -19,6 +20,18 @@ type state struct {
 	txns     map[string]*action.Txn
 	domains  map[string]*action.DomainMetadata
 	bytes    int64
+
+	// writer is the engine whose files are trusted to hold every column of the
+	// schema; whole says that all live files are such files.
+	writer string
+	whole  bool
+}
+
+// emptyState is a table before its first commit.
+func emptyState(writer string) *state {
+	st := new(state).fork()
+	st.writer, st.whole = writer, true
+	return st
 }
 
 // fork returns a state that changes without its origin.
@@ -79,12 +92,48 @@ func (s *state) apply(a action.Action) error {
 }
 
 func (s *state) applyCommit(c *commit) error {
+	before := s.metadata
 	for _, a := range c.actions {
 		if err := s.apply(a); err != nil {
 			return fmt.Errorf("commit %d: %w", c.version, err)
 		}
 	}
+	s.whole = s.judge(c, before)
 	return nil
+}
+
+// judge says whether every live file holds every column, after c was applied
+// to a state that had the metadata before. Other writers may leave nullable
+// columns out of a file, and may bring back files of an earlier schema.
+func (s *state) judge(c *commit, before *action.Metadata) bool {
+	added := s.liveAdds(c)
+	own := c.info().EngineInfo == s.writer
+	switch {
+	case s.files.n == 0:
+		return true
+	case added == s.files.n:
+		return own
+	case !s.whole || added > 0 && !own:
+		return false
+	}
+	return before != nil && s.metadata.SchemaString == before.SchemaString &&
+		slices.Equal(s.metadata.PartitionColumns, before.PartitionColumns)
+}
+
+// liveAdds counts the live files that c added.
+func (s *state) liveAdds(c *commit) int {
+	seen := make(map[*action.Add]bool)
+	for _, a := range c.actions {
+		add, ok := a.(*action.Add)
+		if !ok {
+			continue
+		}
+		key, err := fileKey(add.Path, add.DeletionVector)
+		if live, ok := s.files.get(key); err == nil && ok {
+			seen[live] = true
+		}
+	}
+	return len(seen)
 }
 
 // settle ends the changes.

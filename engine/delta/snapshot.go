@@ -29,6 +29,7 @@ type Snapshot struct {
 	timestamp   time.Time
 	incarnation string
 	rows        func() (int64, bool)
+	derived     derived
 }
 
 // File is a live file of a snapshot.
