@@ -2,7 +2,6 @@ package ops
 
 import (
 	"context"
-	"crypto/sha256"
 
 	"github.com/lakewarden/lakewarden/catalog"
 	"github.com/lakewarden/lakewarden/engine"
@@ -41,44 +40,18 @@ type rules struct {
 // rulesStore is what rules are read from.
 type rulesStore interface {
 	catalog.Policies
-	catalog.Epochs
 	Membership(ctx context.Context, org catalog.OrgID, user catalog.UserID) (catalog.Membership, error)
 }
 
-// rulesFor reads policies and member as they were at one moment. Were one older
+// rulesFor reads policies and member as they were at one epoch. Were one older
 // than the other, a statement could join an attribute with a policy that was
 // narrowed before the attribute was given, and see what nobody ever allowed.
-//
-// kept remembers the rules of the last callers under the epoch they were read
-// at: every change of a policy or a member raises the epoch with it, so equal
-// epochs mean equal rules. nil remembers nothing.
-func rulesFor(ctx context.Context, store rulesStore, a Actor, tables []catalog.LocatedTable, kept *recent[rules]) (rules, error) {
-	epoch, err := store.Epoch(ctx)
-	if err != nil {
-		return rules{}, err
+func rulesFor(ctx context.Context, store rulesStore, a Actor, m *moment, tables []catalog.LocatedTable, kept *recent[rules]) (rules, error) {
+	fields := []string{string(a.Org), string(a.User)}
+	for _, t := range tables {
+		fields = append(fields, string(t.DeltaID))
 	}
-	for {
-		if kept != nil {
-			if known, ok := kept.peek(rulesKey(epoch, a, tables)); ok {
-				return known, nil
-			}
-		}
-		found, err := readRules(ctx, store, a, tables)
-		if err != nil {
-			return rules{}, err
-		}
-		after, err := store.Epoch(ctx)
-		if err != nil {
-			return rules{}, err
-		}
-		if after == epoch {
-			if kept != nil {
-				kept.put(rulesKey(epoch, a, tables), found)
-			}
-			return found, nil
-		}
-		epoch = after
-	}
+	return answer(ctx, m, kept, fields, func() (rules, error) { return readRules(ctx, store, a, tables) })
 }
 
 func readRules(ctx context.Context, store rulesStore, a Actor, tables []catalog.LocatedTable) (rules, error) {
@@ -88,16 +61,6 @@ func readRules(ctx context.Context, store rulesStore, a Actor, tables []catalog.
 	}
 	member, err := store.Membership(ctx, a.Org, a.User)
 	return rules{policies, subjectOf(member)}, err
-}
-
-func rulesKey(epoch uint64, a Actor, tables []catalog.LocatedTable) string {
-	k := key{sha256.New()}
-	k.numbers(int64(epoch))
-	k.text(string(a.Org), string(a.User))
-	for _, t := range tables {
-		k.text(string(t.DeltaID))
-	}
-	return k.sum()
 }
 
 // on returns the policies of one table: its own, and those of every table that

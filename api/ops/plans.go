@@ -16,12 +16,12 @@ import (
 // program sends the same texts again and again. What is remembered depends on
 // nothing but its key: the text, what names stand for, and every relation with
 // its version, columns and predicate. A changed policy, attribute or table makes
-// another key.
+// another key. [sqlguard.Relation.Narrow] is not asked: what it answers follows
+// from the source's version and the condition.
 type Plans struct {
 	parser     engine.Parser
 	statements *recent[*sqlguard.Query]
 	bound      *recent[*sqlguard.Plan]
-	rules      *recent[rules]
 }
 
 const (
@@ -32,7 +32,7 @@ const (
 
 // NewPlans returns an empty memory of plans over parser.
 func NewPlans(parser engine.Parser) *Plans {
-	return &Plans{parser: parser, statements: newRecent[*sqlguard.Query](maxPlans), bound: newRecent[*sqlguard.Plan](maxPlans), rules: newRecent[rules](maxPlans)}
+	return &Plans{parser: parser, statements: newRecent[*sqlguard.Query](maxPlans), bound: newRecent[*sqlguard.Plan](maxPlans)}
 }
 
 func (p *Plans) parse(ctx context.Context, sql string, opts sqlguard.Options) (*sqlguard.Query, error) {
@@ -63,7 +63,11 @@ func relationsKey(relations []sqlguard.Relation) string {
 	k := key{sha256.New()}
 	for _, r := range relations {
 		k.text(r.Source.Location, r.Source.Incarnation, r.Predicate, r.Inline)
-		k.numbers(r.Source.Version, int64(len(r.Columns)), int64(len(r.ColumnExpr)), flag(r.Filtered), flag(r.KeepWhole))
+		if r.Source.Files != nil {
+			k.text(r.Source.Files.Digest())
+		}
+		k.condition(r.Condition)
+		k.numbers(r.Source.Version, flag(r.Source.Files != nil), flag(r.Narrow != nil), int64(len(r.Columns)), int64(len(r.ColumnExpr)), flag(r.Filtered), flag(r.KeepWhole))
 		for _, c := range r.Columns {
 			k.text(c.Name, c.Type)
 			k.numbers(flag(c.Nullable))
@@ -88,6 +92,17 @@ func (k key) text(fields ...string) {
 func (k key) numbers(fields ...int64) {
 	for _, f := range fields {
 		_, _ = k.Write(binary.LittleEndian.AppendUint64(nil, uint64(f)))
+	}
+}
+
+func (k key) condition(c engine.Condition) {
+	k.numbers(int64(c.Op), int64(len(c.Values)), int64(len(c.Children)))
+	k.text(c.Column)
+	for _, v := range c.Values {
+		k.text(string(v))
+	}
+	for _, child := range c.Children {
+		k.condition(child)
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 func TestEveryFieldOfARelationIsInTheKey(t *testing.T) {
 	base := sqlguard.Relation{
 		Columns: []engine.Column{{Name: "a", Type: "BIGINT"}}, Source: engine.Source{Location: "/t", Version: 1, Incarnation: "i"},
+		Condition: engine.Condition{Column: "a", Values: []engine.ConditionValue{"1"}, Children: []engine.Condition{{Column: "b", Values: []engine.ConditionValue{"2"}, Children: []engine.Condition{{}}}}},
 		Predicate: "p", ColumnExpr: map[string]string{"a": "e"}, Inline: "x",
 	}
 	seen := map[string]string{relationsKey([]sqlguard.Relation{base}): "base", relationsKey(nil): "nothing", relationsKey([]sqlguard.Relation{base, base}): "twice"}
@@ -28,12 +29,25 @@ func TestEveryFieldOfARelationIsInTheKey(t *testing.T) {
 	}
 	walk = func(path string, v reflect.Value, relation func() sqlguard.Relation) {
 		switch v.Kind() {
+		case reflect.Pointer:
+			require.True(t, v.IsNil())
+			v.Set(reflect.ValueOf(engine.NewFileList(base.Columns, true, nil)))
+			check(path, relation())
+			v.Set(reflect.ValueOf(engine.NewFileList(base.Columns, false, nil)))
+			check(path+" other", relation())
+			v.SetZero()
+		case reflect.Func:
+			v.Set(reflect.ValueOf(func(engine.Condition) engine.Source { return engine.Source{} }))
+			check(path, relation())
+			v.SetZero()
 		case reflect.Struct:
 			for i := range v.NumField() {
 				walk(path+"."+v.Type().Field(i).Name, v.Field(i), relation)
 			}
 		case reflect.Slice:
-			walk(path+"[0]", v.Index(0), relation)
+			if v.Len() > 0 {
+				walk(path+"[0]", v.Index(0), relation)
+			}
 		case reflect.Map:
 			old := v.MapIndex(reflect.ValueOf("a"))
 			v.SetMapIndex(reflect.ValueOf("a"), reflect.ValueOf("other"))
@@ -44,7 +58,7 @@ func TestEveryFieldOfARelationIsInTheKey(t *testing.T) {
 			v.SetString(old + "!")
 			check(path, relation())
 			v.SetString(old)
-		case reflect.Int64:
+		case reflect.Int64, reflect.Int:
 			v.SetInt(v.Int() + 1)
 			check(path, relation())
 			v.SetInt(v.Int() - 1)
@@ -57,7 +71,7 @@ func TestEveryFieldOfARelationIsInTheKey(t *testing.T) {
 		}
 	}
 	walk("Relation", reflect.ValueOf(&base).Elem(), func() sqlguard.Relation { return base })
-	require.Len(t, seen, 3+11)
+	require.Len(t, seen, 3+22)
 }
 
 func TestFieldsDoNotRunTogether(t *testing.T) {

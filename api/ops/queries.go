@@ -20,6 +20,7 @@ type Queries struct {
 	Lake    *Lake
 	Tables  Tables
 	Plans   *Plans
+	Memory  *Memory
 	Pool    *sessions.Pool
 	Audit   *Auditor
 	Metrics *QueryMetrics
@@ -91,6 +92,17 @@ func (o *Queries) start(ctx context.Context, a Actor, q Query, run *Rows) error 
 
 // prepare parses, resolves and plans a statement, and starts it.
 func (o *Queries) prepare(ctx context.Context, a Actor, q Query, timeout time.Duration, run *Rows) error {
+	m, err := newMoment(ctx, o.Store)
+	if err != nil {
+		return err
+	}
+	reach, err := o.reach(ctx, a, m)
+	if err != nil {
+		return err
+	}
+	key := sessionKey(a, reach)
+	// While the statement is planned, the session of a caller without one opens.
+	o.Pool.Prepare(key)
 	lap := o.Metrics.start()
 	opts := sqlguard.Options{Limits: o.Limits.Guard, Catalog: catalog.CatalogName, Schema: q.Schema, User: a.Email}
 	statement, err := o.Plans.parse(ctx, q.SQL, opts)
@@ -104,13 +116,20 @@ func (o *Queries) prepare(ctx context.Context, a Actor, q Query, timeout time.Du
 	case sqlguard.KindExplain:
 		return &StatementError{Code: "statement_not_allowed", Message: "EXPLAIN is not served"}
 	}
-	tables, err := o.tables(ctx, a, statement.Tables(), q.Schema)
+	defaultSchema := q.Schema
+	if defaultSchema == "" {
+		defaultSchema = reach.schema
+	}
+	tables, err := o.tables(ctx, a, m, statement.Tables(), defaultSchema)
 	if err != nil {
 		return err
 	}
-	relations, err := o.relations(ctx, a, tables, run)
+	relations, err := o.relations(ctx, a, m, tables, run)
 	if err != nil {
 		return err
+	}
+	for i := range relations {
+		relations[i].KeepWhole = reach.keepWhole
 	}
 	lap.done(phaseResolve)
 	plan, err := o.Plans.bind(ctx, statement, q.SQL, opts, relations)
@@ -119,7 +138,7 @@ func (o *Queries) prepare(ctx context.Context, a Actor, q Query, timeout time.Du
 	}
 	lap.done(phasePlan)
 	p := &prepared{statement: statement, plan: plan, args: q.Args, columns: visibleColumns(relations)}
-	return o.execute(ctx, a, p, timeout, run)
+	return o.execute(ctx, key, p, timeout, run)
 }
 
 // prepared is a statement that may run.
@@ -152,13 +171,9 @@ func (o *Queries) timeout(wanted time.Duration) (time.Duration, error) {
 }
 
 // execute takes a session and starts the plan.
-func (o *Queries) execute(ctx context.Context, a Actor, p *prepared, timeout time.Duration, run *Rows) error {
-	roots, err := o.roots(ctx, a)
-	if err != nil {
-		return err
-	}
+func (o *Queries) execute(ctx context.Context, key sessions.Key, p *prepared, timeout time.Duration, run *Rows) error {
 	lap := o.Metrics.start()
-	held, err := o.Pool.Acquire(ctx, sessions.Key{Org: string(a.Org), User: string(a.User), Roots: roots})
+	held, err := o.Pool.Acquire(ctx, key)
 	if err != nil {
 		return err
 	}
@@ -188,17 +203,8 @@ func timedOut(ctx context.Context, err error) error {
 	return err
 }
 
-// roots are the directories of everything that is visible to the caller now. A
-// change leads to another session.
-func (o *Queries) roots(ctx context.Context, a Actor) ([]string, error) {
-	var roots []string
-	err := eachItem(func(page catalog.Page) (catalog.List[catalog.StorageConfig], error) {
-		return o.Store.ListStorageConfigs(ctx, a.Viewer, page)
-	}, func(config catalog.StorageConfig) error {
-		if root, ok := localRoot(config); ok {
-			roots = append(roots, root)
-		}
-		return nil
-	})
-	return roots, err
+// sessionKey names the caller's session: what is visible is part of it, so that
+// no session is ever narrowed or widened.
+func sessionKey(a Actor, r reach) sessions.Key {
+	return sessions.Key{Org: string(a.Org), User: string(a.User), Roots: r.roots}
 }

@@ -108,8 +108,16 @@ func (o Simulation) count(ctx context.Context, a Actor, r sqlguard.Relation) (in
 	if err != nil {
 		return 0, err
 	}
+	m, err := newMoment(ctx, o.Queries.Store)
+	if err != nil {
+		return 0, err
+	}
+	reach, err := o.Queries.reach(ctx, a, m)
+	if err != nil {
+		return 0, err
+	}
 	rows := &Rows{ID: "simulation", audit: o.Queries.Audit, actor: a, sql: sql, started: time.Now()}
-	if err := o.Queries.execute(ctx, a, &prepared{statement: statement, plan: plan}, o.Queries.Limits.DefaultTimeout, rows); err != nil {
+	if err := o.Queries.execute(ctx, sessionKey(a, reach), &prepared{statement: statement, plan: plan}, o.Queries.Limits.DefaultTimeout, rows); err != nil {
 		return 0, err
 	}
 	defer func() { _ = rows.Close() }()

@@ -255,7 +255,11 @@ func (o Tables) open(ctx context.Context, t catalog.LocatedTable) (catalog.Locat
 
 // filterOf compiles the caller's row filter on a table.
 func (o Tables) filterOf(ctx context.Context, a Actor, t catalog.LocatedTable, snap *delta.Snapshot) (rowfilter.Filter, error) {
-	held, err := rulesFor(ctx, o.Store, a, []catalog.LocatedTable{t}, nil)
+	m, err := newMoment(ctx, o.Store)
+	if err != nil {
+		return rowfilter.Filter{}, err
+	}
+	held, err := rulesFor(ctx, o.Store, a, m, []catalog.LocatedTable{t}, nil)
 	if err != nil {
 		return rowfilter.Filter{}, err
 	}

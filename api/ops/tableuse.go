@@ -3,13 +3,11 @@ package ops
 import (
 	"context"
 	"errors"
-	"slices"
 	"strconv"
 
 	"golang.org/x/sync/errgroup"
 
 	"github.com/lakewarden/lakewarden/catalog"
-	"github.com/lakewarden/lakewarden/catalog/authz"
 	"github.com/lakewarden/lakewarden/engine/delta"
 	"github.com/lakewarden/lakewarden/engine/sqlguard"
 )
@@ -25,7 +23,7 @@ type usedTable struct {
 }
 
 // tables resolves every reference and opens each at the version asked for.
-func (o *Queries) tables(ctx context.Context, a Actor, refs []sqlguard.TableRef, schema string) ([]usedTable, error) {
+func (o *Queries) tables(ctx context.Context, a Actor, m *moment, refs []sqlguard.TableRef, schema string) ([]usedTable, error) {
 	if len(refs) == 0 {
 		return nil, nil
 	}
@@ -37,7 +35,7 @@ func (o *Queries) tables(ctx context.Context, a Actor, refs []sqlguard.TableRef,
 		}
 		names[i] = name
 	}
-	resolved, err := o.Store.ResolveTables(ctx, a.Viewer, names)
+	resolved, err := o.resolve(ctx, a, m, names)
 	if err != nil {
 		return nil, err
 	}
@@ -61,6 +59,16 @@ func (o *Queries) tables(ctx context.Context, a Actor, refs []sqlguard.TableRef,
 	return used, group.Wait()
 }
 
+func (o *Queries) resolve(ctx context.Context, a Actor, m *moment, names []catalog.TableName) ([]catalog.Resolved, error) {
+	fields := viewerFields(a.Viewer)
+	for _, n := range names {
+		fields = append(fields, n.Schema, n.Table)
+	}
+	return answer(ctx, m, o.Memory.tables, fields, func() ([]catalog.Resolved, error) {
+		return o.Store.ResolveTables(ctx, a.Viewer, names)
+	})
+}
+
 func (o *Queries) open(ctx context.Context, ref sqlguard.TableRef, t catalog.LocatedTable) (usedTable, error) {
 	t, head, err := o.Tables.open(ctx, t)
 	u := usedTable{ref: ref, located: t, snap: head, head: head}
@@ -74,7 +82,8 @@ func (o *Queries) open(ctx context.Context, ref sqlguard.TableRef, t catalog.Loc
 	return u, err
 }
 
-// name completes a reference. A catalog other than ours holds nothing.
+// name completes a reference; schema is what an unqualified name means. A catalog
+// other than ours holds nothing.
 func (o *Queries) name(ctx context.Context, a Actor, ref sqlguard.TableRef, schema string) (catalog.TableName, error) {
 	if ref.Catalog != "" && catalog.FoldName(ref.Catalog) != catalog.CatalogName {
 		return catalog.TableName{}, o.unknownTable(ctx, a, ref, catalog.ErrNotFound)
@@ -85,17 +94,10 @@ func (o *Queries) name(ctx context.Context, a Actor, ref sqlguard.TableRef, sche
 	if schema != "" {
 		return catalog.TableName{Schema: schema, Table: ref.Name}, nil
 	}
-	configs, err := o.Store.ListStorageConfigs(ctx, a.Viewer, catalog.Page{Size: 2})
-	if err != nil {
-		return catalog.TableName{}, err
+	return catalog.TableName{}, &StatementError{
+		Code: "table_not_found", Line: ref.Position.Line, Column: ref.Position.Column,
+		Message: "table " + quoted(ref.Name) + " needs a schema: write schema.table, or send schema with the request",
 	}
-	if len(configs.Items) != 1 {
-		return catalog.TableName{}, &StatementError{
-			Code: "table_not_found", Line: ref.Position.Line, Column: ref.Position.Column,
-			Message: "table " + quoted(ref.Name) + " needs a schema: write schema.table, or send schema with the request",
-		}
-	}
-	return catalog.TableName{Schema: configs.Items[0].Schema(), Table: ref.Name}, nil
 }
 
 // unknownTable says that a name does not resolve. A table that is hidden from
@@ -125,7 +127,7 @@ func (o *Queries) unknownTable(ctx context.Context, a Actor, ref sqlguard.TableR
 
 // relations turns tables into what the statement may read of them: the columns
 // and the rows that the caller's policies leave.
-func (o *Queries) relations(ctx context.Context, a Actor, used []usedTable, run *Rows) ([]sqlguard.Relation, error) {
+func (o *Queries) relations(ctx context.Context, a Actor, m *moment, used []usedTable, run *Rows) ([]sqlguard.Relation, error) {
 	if len(used) == 0 {
 		return nil, nil
 	}
@@ -133,7 +135,7 @@ func (o *Queries) relations(ctx context.Context, a Actor, used []usedTable, run 
 	for i, u := range used {
 		located[i] = u.located
 	}
-	held, err := rulesFor(ctx, o.Store, a, located, o.Plans.rules)
+	held, err := rulesFor(ctx, o.Store, a, m, located, o.Memory.rules)
 	if err != nil {
 		return nil, err
 	}
@@ -144,24 +146,7 @@ func (o *Queries) relations(ctx context.Context, a Actor, used []usedTable, run 
 		}
 		run.reads(u, u.applied(held.policies))
 	}
-	return relations, o.keepWhole(ctx, a, relations)
-}
-
-// keepWhole leaves conditions of the statement out of filtered copies where the
-// organisation asks for it: the time that a copy takes then tells nothing.
-func (o *Queries) keepWhole(ctx context.Context, a Actor, relations []sqlguard.Relation) error {
-	if !slices.ContainsFunc(relations, func(r sqlguard.Relation) bool { return r.Filtered }) {
-		return nil
-	}
-	// A setting of the organisation holds whatever the caller may read.
-	org, err := o.Store.Organisation(authz.System(ctx, "barrier setting"), a.Org)
-	if err != nil {
-		return err
-	}
-	for i := range relations {
-		relations[i].KeepWhole = org.Config.Enabled(catalog.FeatureRowFilterBarrierAlways)
-	}
-	return nil
+	return relations, nil
 }
 
 // applied are the policies that govern what is read of the table.

@@ -197,7 +197,7 @@ func newQueries(ctx context.Context, config Config, store *authz.Store, watch *e
 	s.onClose(pool.Close)
 	tables := ops.Tables{Store: store, Opener: opener, Lake: ops.NewLake(opener, delta.Options{EngineInfo: "Lakewarden/" + version})}
 	queries := &ops.Queries{
-		Store: store, Tables: tables, Lake: tables.Lake, Plans: ops.NewPlans(parser), Pool: pool, Audit: auditor, Confirmed: watch.check,
+		Store: store, Tables: tables, Lake: tables.Lake, Plans: ops.NewPlans(parser), Memory: ops.NewMemory(), Pool: pool, Audit: auditor, Confirmed: watch.check,
 		Metrics: ops.NewQueryMetrics(registry),
 		Limits:  ops.QueryLimits{DefaultTimeout: config.QueryTimeout, MaxTimeout: config.MaxTimeout},
 	}
