@@ -51,6 +51,9 @@ type Filter struct {
 	// and NULL hide it. It is empty when Restricted is false, and FALSE with
 	// Deny. Equal meaning for two users usually gives equal text.
 	Predicate string
+	// Condition is what data skipping understands of Predicate: every visible
+	// row fulfils it. It says nothing when Restricted is false.
+	Condition engine.Condition
 	// Columns are the columns that the predicate reads, by their exact names,
 	// sorted.
 	Columns []string
@@ -97,13 +100,13 @@ func filter(visible *predicate, req Request) (Filter, error) {
 	case visible.kind == predicateTrue:
 		return Filter{}, nil
 	case visible.kind == predicateFalse:
-		return Filter{Restricted: true, Deny: true, Predicate: visible.sql}, nil
+		return Filter{Restricted: true, Deny: true, Predicate: visible.sql, Condition: visible.condition()}, nil
 	case len(visible.sql) > maxPredicate:
 		return Filter{}, fmt.Errorf("%w: %w", ErrPolicy, errComplex)
 	}
 	used := map[string]bool{}
 	visible.columns(used)
-	return Filter{Restricted: true, Predicate: visible.sql, Columns: sortedKeys(used)}, nil
+	return Filter{Restricted: true, Predicate: visible.sql, Condition: visible.condition(), Columns: sortedKeys(used)}, nil
 }
 
 // rowTruth is where a policy's scope and conditions hold for one user.

@@ -142,6 +142,9 @@ func TestSQLMatchesOracle(t *testing.T) {
 				require.NoError(rt, err, f.Predicate)
 				require.Equal(rt, want, got, "texts %s\nattributes %v role %q\npredicate %s", texts, w.attrs, w.role, f.Predicate)
 				require.Equal(rt, f.Deny, f.Predicate == "FALSE")
+				for _, i := range want {
+					require.True(rt, fulfils(w.columns, f.Condition, all[i]), "row %d %v\npredicate %s\ncondition %+v", i, all[i], f.Predicate, f.Condition)
+				}
 			}
 		}
 	})

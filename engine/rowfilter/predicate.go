@@ -4,6 +4,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/lakewarden/lakewarden/engine"
 )
 
 // predicate is SQL built from tests by AND and OR only. A test is true, or not:
@@ -18,6 +20,8 @@ type predicate struct {
 	column string
 	// rejects holds the columns that are not NULL where the predicate is true.
 	rejects map[string]bool
+	// skip is what data skipping understands of a test.
+	skip engine.Condition
 }
 
 type predicateKind int
@@ -43,6 +47,12 @@ func testOf(sql string, columns ...string) *predicate {
 	for _, c := range columns {
 		p.rejects[c] = true
 	}
+	return p
+}
+
+// skipping sets what data skipping understands of the test p.
+func (p *predicate) skipping(c engine.Condition) *predicate {
+	p.skip = c
 	return p
 }
 

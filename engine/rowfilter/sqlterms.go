@@ -56,13 +56,15 @@ func (t *sqlTerms) compare(op Op, l, r operand) truth {
 	}
 	if b, ok := v.(types.Boolean); ok {
 		// Equality with either constant, never inequality: it can skip files.
-		is := func(b types.Boolean) *predicate { return testOf(sql+" = "+typ.sqlLiteral(b), c.Name) }
+		is := func(b types.Boolean) *predicate {
+			return testOf(sql+" = "+typ.sqlLiteral(b), c.Name).skipping(typ.comparison(OpEq, c.Name, b))
+		}
 		return truth{yes: is(b == (op == OpEq)), no: is(b != (op == OpEq)), errs: map[string]bool{c.Name: true}}
 	}
 	literal := typ.sqlLiteral(v)
 	return truth{
-		yes:  testOf(sql+sqlOperators[op]+literal, c.Name),
-		no:   testOf(sql+sqlOperators[opposite[op]]+literal, c.Name),
+		yes:  testOf(sql+sqlOperators[op]+literal, c.Name).skipping(typ.comparison(op, c.Name, v)),
+		no:   testOf(sql+sqlOperators[opposite[op]]+literal, c.Name).skipping(typ.comparison(opposite[op], c.Name, v)),
 		errs: map[string]bool{c.Name: true},
 	}
 }
@@ -83,8 +85,8 @@ func (t *sqlTerms) match(l operand, pieces []piece) truth {
 		return unknown
 	}
 	return truth{
-		yes:  testOf(test, c.Name),
-		no:   testOf("NOT ("+test+")", c.Name),
+		yes:  testOf(test, c.Name).skipping(patternCondition(c.Name, pieces)),
+		no:   testOf("NOT ("+test+")", c.Name).skipping(present(c.Name)),
 		errs: map[string]bool{c.Name: true},
 	}
 }
@@ -106,12 +108,13 @@ func (t *sqlTerms) member(list, element operand) truth {
 		return unknown
 	}
 	var literals []string
+	var values []types.Value
 	for _, item := range items {
 		v, ok := typ.coerce(item)
 		if !ok {
 			return unknown
 		}
-		literals = append(literals, typ.sqlLiteral(v))
+		literals, values = append(literals, typ.sqlLiteral(v)), append(values, v)
 	}
 	slices.Sort(literals)
 	literals = slices.Compact(literals)
@@ -124,6 +127,10 @@ func (t *sqlTerms) member(list, element operand) truth {
 	default:
 		set := "(" + strings.Join(literals, ", ") + ")"
 		out.yes, out.no = testOf(sql+" IN "+set, c.Name), testOf(sql+" NOT IN "+set, c.Name)
+	}
+	if len(literals) > 0 {
+		out.yes.skipping(typ.membership(c.Name, values))
+		out.no.skipping(typ.exclusion(c.Name, values))
 	}
 	return out
 }
