@@ -27,7 +27,7 @@ func (d *derived) latest() any {
 // the same [File.Add] in both, so that nothing about them has to be found out
 // twice. build runs once and must not call Derived.
 func (s *Snapshot) Derived(build func(before any) any) any {
-	d := &s.derived
+	d := s.derived
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.value == nil {

@@ -29,7 +29,7 @@ type Snapshot struct {
 	timestamp   time.Time
 	incarnation string
 	rows        func() (int64, bool)
-	derived     derived
+	derived     *derived
 }
 
 // File is a live file of a snapshot.
@@ -55,7 +55,7 @@ func newSnapshot(b objstore.Bucket, opts Options, version int64, st *state, head
 		}
 	}
 	st.settle()
-	s := &Snapshot{bucket: b, opts: opts, version: version, state: st, schema: schema, head: head}
+	s := &Snapshot{bucket: b, opts: opts, version: version, state: st, schema: schema, head: head, derived: new(derived)}
 	s.timestamp = head.object.ModTime
 	if ict := head.info().InCommitTimestamp; ict != nil && s.inCommitTimestamps() {
 		s.timestamp = time.UnixMilli(*ict)
