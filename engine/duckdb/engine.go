@@ -148,11 +148,6 @@ func (e *Engine) within(roots []string, location string) (string, error) {
 	if err != nil {
 		return "", &engine.Error{Kind: engine.KindIO, Class: "file_not_found", Position: -1, Text: clip(err.Error())}
 	}
-	// The extension decodes percent signs where it looks for the log, and not
-	// where it looks for the data: it would mix two tables.
-	if strings.Contains(real, "%") {
-		return "", &engine.Error{Kind: engine.KindIO, Class: "location", Position: -1, Text: "a percent sign in " + clip(real)}
-	}
 	for _, root := range roots {
 		rel, err := filepath.Rel(root, real)
 		if err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator)) {

@@ -110,19 +110,25 @@ func TestExtensionChangedAfterStart(t *testing.T) {
 	dir, file := place(t, platform, good)
 	e, err := start(t, dir)
 	require.NoError(t, err)
+	root := t.TempDir()
+	table := enginetest.NewTable(t, root, "t")
+	table.Append(t, 0, 3)
+	logged := engine.Statement{SQL: "SELECT count(*) FROM " + table.Latest().Relation(), Sources: []engine.Source{table.Latest()}}
 	open := func() engine.Session {
-		s, err := e.Open(context.Background(), engine.SessionOptions{})
+		s, err := e.Open(context.Background(), engine.SessionOptions{Roots: []string{root}})
 		require.NoError(t, err)
 		t.Cleanup(func() { require.NoError(t, s.Close()) })
 		return s
 	}
 	early := open()
-	require.Equal(t, []string{"1"}, enginetest.Rows(t, early, engine.Statement{SQL: "SELECT 1"}))
+	require.Equal(t, []string{"3"}, enginetest.Rows(t, early, logged))
 	require.NoError(t, os.WriteFile(file+".new", good[:len(good)-1], 0o644))
 	require.NoError(t, os.Rename(file+".new", file))
-	_, err = enginetest.TryRows(context.Background(), open(), engine.Statement{SQL: "SELECT 1"})
+	late := open()
+	_, err = enginetest.TryRows(context.Background(), late, logged)
 	require.ErrorIs(t, err, duckdb.ErrExtension)
-	require.Equal(t, []string{"1"}, enginetest.Rows(t, early, engine.Statement{SQL: "SELECT 1"}), "a session that runs is not touched")
+	require.Equal(t, []string{"1"}, enginetest.Rows(t, late, engine.Statement{SQL: "SELECT 1"}), "what needs no extension goes on")
+	require.Equal(t, []string{"3"}, enginetest.Rows(t, early, logged), "a session that runs is not touched")
 	_, err = start(t, dir)
 	require.ErrorIs(t, err, duckdb.ErrExtension)
 }

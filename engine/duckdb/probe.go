@@ -15,16 +15,25 @@ import (
 // through. The server must not serve. Not retried.
 var ErrSandbox = errors.New("engine sandbox does not hold")
 
-// Probe locks an instance down as it does for a caller and attacks it from
-// within. It returns ErrSandbox when one of the attacks succeeds, or leaves a
-// trace outside although it failed.
+// Probe locks both kinds of instances down as it does for a caller and attacks
+// them from within. It returns ErrSandbox when one of the attacks succeeds, or
+// leaves a trace outside although it failed.
 func (e *Engine) Probe(ctx context.Context) error {
+	for _, extensions := range [][]extension{nil, e.extensions} {
+		if err := e.probe(ctx, extensions); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (e *Engine) probe(ctx context.Context, extensions []extension) error {
 	r, err := newRange(e.temp.path)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = os.RemoveAll(r.dir) }()
-	in, err := openSandbox(e.extensions, []string{r.root}, filepath.Join(r.dir, "spill"))
+	in, err := openSandbox(extensions, []string{r.root}, filepath.Join(r.dir, "spill"))
 	if err != nil {
 		return err
 	}

@@ -40,6 +40,11 @@ func lockdown(extensions []extension, roots []string, temp string) string {
 	}
 	sql = append(sql,
 		"SET TimeZone='UTC'",
+		// Data files never change: their footers are read once.
+		"SET parquet_metadata_cache=true",
+		// What a plan or the order of groups owes to statistics of a whole file
+		// would tell of rows that are hidden.
+		"SET disabled_optimizers='statistics_propagation'",
 		"SET temp_directory="+engine.QuoteString(temp),
 		"SET allowed_directories="+quoteList(roots),
 		"SET allowed_configs="+quoteList(leaseSettings),

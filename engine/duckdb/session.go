@@ -2,10 +2,7 @@ package duckdb
 
 import (
 	"context"
-	"os"
-	"path/filepath"
-	"strconv"
-	"strings"
+	"errors"
 	"sync"
 	"sync/atomic"
 
@@ -14,7 +11,9 @@ import (
 
 var _ engine.Session = (*session)(nil)
 
-// session is one locked-down instance, opened by its first statement.
+// session is up to two locked-down instances, each opened by the first
+// statement that needs it: a bare one, and one with the extensions for
+// statements that read a table's log through them.
 type session struct {
 	owner   *Engine
 	roots   []string
@@ -22,14 +21,11 @@ type session struct {
 	closed1 sync.Once
 	broken  atomic.Bool
 
-	// mu guards everything below and every native call on the instance.
+	// mu guards everything below and every native call on the instances.
 	mu       sync.Mutex
 	closed   bool
-	inst     *instance
-	dir      string
-	applied  engine.Lease
-	attached *attachments
-	copies   *barriers
+	bare     *cell
+	extended *cell
 	active   *result
 }
 
@@ -41,7 +37,14 @@ func (s *session) Warm(ctx context.Context) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.ready()
+	if err := s.ready(); err != nil {
+		return err
+	}
+	if s.extended != nil {
+		return nil
+	}
+	_, err := s.open(&s.bare, nil)
+	return err
 }
 
 func (s *session) Query(ctx context.Context, st engine.Statement) (engine.Result, error) {
@@ -53,17 +56,21 @@ func (s *session) Query(ctx context.Context, st engine.Statement) (engine.Result
 	if err := s.ready(); err != nil {
 		return nil, err
 	}
-	g := newGuard(ctx, s.closing, st.Lease.Timeout, s.inst.conn)
-	c, err := s.start(st, g)
+	c, err := s.cell(st)
+	if err != nil {
+		return nil, s.note(err)
+	}
+	g := newGuard(ctx, s.closing, st.Lease.Timeout, c.inst.conn)
+	cur, err := c.start(st, g)
 	if err != nil {
 		g.end()
 		return nil, s.note(g.judge(err))
 	}
-	s.active = &result{session: s, guard: g, cursor: c, schema: c.schema, columns: c.columns}
+	s.active = &result{session: s, guard: g, cursor: cur, schema: cur.schema, columns: cur.columns}
 	return s.active, nil
 }
 
-// ready opens the instance if there is none yet.
+// ready reports why the session cannot take a statement.
 func (s *session) ready() error {
 	switch {
 	case s.closed:
@@ -72,123 +79,82 @@ func (s *session) ready() error {
 		return &engine.Error{Kind: engine.KindFatal, Class: "session_broken", Position: -1}
 	case s.active != nil:
 		return internalError("session_busy", "a result of this session is still open")
-	case s.inst != nil:
-		return nil
 	}
-	dir, err := s.owner.sessionDir()
-	if err != nil {
-		return internalError("temp_dir", err.Error())
-	}
-	links := filepath.Join(dir, "tables")
-	if err := os.Mkdir(links, 0o700); err != nil {
-		return internalError("temp_dir", err.Error())
-	}
-	in, err := openSandbox(s.owner.extensions, s.roots, filepath.Join(dir, "spill"))
-	if err != nil {
-		os.RemoveAll(dir)
-		return err
-	}
-	s.inst, s.dir = in, dir
-	s.attached, s.copies = newAttachments(in, links), newBarriers(in)
 	return nil
 }
 
-// start brings the session into the state that st asks for and starts its SQL.
-func (s *session) start(st engine.Statement, g *guard) (*cursor, error) {
-	if err := s.apply(st.Lease); err != nil {
-		return nil, err
+// cell returns the instance for st, and lets the other one rest: a lease is for
+// one of them.
+func (s *session) cell(st engine.Statement) (*cell, error) {
+	want, other, extensions := &s.bare, s.extended, []extension(nil)
+	if readsLog(st) {
+		want, other, extensions = &s.extended, s.bare, s.owner.extensions
 	}
-	missing := s.copies.missing(st.Barriers)
-	sources := st.Sources
-	for _, b := range missing {
-		sources = append(sources[:len(sources):len(sources)], b.Source)
+	if other != nil {
+		if err := other.rest(other.copies.bytes()); err != nil {
+			return nil, err
+		}
 	}
-	if err := s.attach(sources, g); err != nil {
-		return nil, err
+	return s.open(want, extensions)
+}
+
+// readsLog reports whether a source of st comes without its list of files.
+func readsLog(st engine.Statement) bool {
+	for _, src := range st.Sources {
+		if src.Files == nil {
+			return true
+		}
 	}
-	if err := s.copies.make(st.Barriers, missing, st.Lease.Memory/2, g.err); err != nil {
-		s.forget(sources, err)
-		return nil, err
+	for _, b := range st.Barriers {
+		if b.Source.Files == nil {
+			return true
+		}
 	}
-	c, err := s.inst.open(st.SQL, st.Args, selects, g.err)
+	return false
+}
+
+func (s *session) open(at **cell, extensions []extension) (*cell, error) {
+	if *at != nil {
+		return *at, nil
+	}
+	c, err := openCell(s.owner, s.roots, extensions)
 	if err != nil {
-		s.forget(sources, err)
 		return nil, err
 	}
+	*at = c
 	return c, nil
 }
 
-func (s *session) attach(sources []engine.Source, g *guard) error {
-	for _, src := range sources {
-		if s.attached.has(src) {
-			continue
-		}
-		location, err := s.owner.within(s.roots, src.Location)
-		if err != nil {
-			return err
-		}
-		if err := g.err(); err != nil {
-			return err
-		}
-		if err := s.attached.add(src, location); err != nil {
-			return err
+// cells are those that are open.
+func (s *session) cells() []*cell {
+	var out []*cell
+	for _, c := range []*cell{s.bare, s.extended} {
+		if c != nil {
+			out = append(out, c)
 		}
 	}
-	return s.attached.trim(sources)
+	return out
 }
-
-// forget drops the attachments of a statement that could not read its files: an
-// attachment keeps the log as it first saw it, a mended table needs a new one.
-func (s *session) forget(sources []engine.Source, err error) {
-	if e := engineError(err); e != nil && e.Kind == engine.KindIO {
-		s.attached.drop(sources)
-	}
-}
-
-// apply sets what the lease grants. Unset fields keep the engine's defaults.
-func (s *session) apply(lease engine.Lease) error {
-	want := s.owner.defaults(lease)
-	var set []string
-	if want.Memory != s.applied.Memory {
-		set = append(set, "SET memory_limit='"+strconv.FormatInt(want.Memory, 10)+"B'")
-	}
-	if want.Threads != s.applied.Threads {
-		set = append(set, "SET threads="+strconv.Itoa(want.Threads))
-	}
-	if want.TempBytes != s.applied.TempBytes {
-		set = append(set, "SET max_temp_directory_size='"+strconv.FormatInt(want.TempBytes, 10)+"B'")
-	}
-	if len(set) == 0 {
-		return nil
-	}
-	s.applied = engine.Lease{}
-	if err := s.inst.exec(strings.Join(set, ";")); err != nil {
-		return err
-	}
-	s.applied = want
-	return nil
-}
-
-// idleFloor is the memory an idle instance may hold beside the kept copies.
-const idleFloor = 16 << 20
 
 func (s *session) Idle(ctx context.Context, keepBytes int64) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed || s.inst == nil || s.broken.Load() {
+	if s.closed || s.broken.Load() {
 		return nil
 	}
 	if s.active != nil {
 		return internalError("session_busy", "a result of this session is still open")
 	}
-	g := newGuard(ctx, s.closing, 0, s.inst.conn)
-	defer g.end()
-	if err := s.copies.shrink(keepBytes, nil); err != nil {
-		return s.note(g.judge(err))
+	for _, c := range s.cells() {
+		g := newGuard(ctx, s.closing, 0, c.inst.conn)
+		err := g.judge(c.rest(keepBytes))
+		g.end()
+		if err != nil {
+			return s.note(err)
+		}
+		keepBytes -= c.copies.bytes()
 	}
-	lease := s.applied
-	lease.Memory, lease.Threads = s.copies.bytes()+idleFloor, 1
-	return s.note(g.judge(s.apply(lease)))
+	return nil
 }
 
 func (s *session) Close() error {
@@ -202,16 +168,13 @@ func (s *session) Close() error {
 	if s.active != nil {
 		s.active.release()
 	}
-	if s.inst != nil {
-		s.inst.close()
-		s.inst = nil
-		if err := os.RemoveAll(s.dir); err != nil {
-			s.owner.remove(s)
-			return internalError("temp_dir", err.Error())
-		}
+	var errs []error
+	for _, c := range s.cells() {
+		errs = append(errs, c.close())
 	}
+	s.bare, s.extended = nil, nil
 	s.owner.remove(s)
-	return nil
+	return errors.Join(errs...)
 }
 
 // note marks the session when err says that its instance is lost, or that it

@@ -18,6 +18,7 @@ func Run(t *testing.T, newEngine func(testing.TB) engine.Engine) {
 	t.Run("Stop", s.stop)
 	t.Run("Barrier", s.barrier)
 	t.Run("Version", s.version)
+	t.Run("FileList", s.fileList)
 	t.Run("Lease", s.lease)
 	t.Run("Isolation", s.isolation)
 	t.Run("Lifecycle", s.lifecycle)

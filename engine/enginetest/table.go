@@ -25,6 +25,8 @@ type Table struct {
 	Dir string
 	// Version is the latest version.
 	Version int64
+
+	files []string
 }
 
 const tableID = "5f1c5a30-7d0e-4a7e-9f5b-2b7c1d8e9a01"
@@ -85,6 +87,7 @@ func (t *Table) AddFile(tb testing.TB, content []byte) {
 	tb.Helper()
 	name := fmt.Sprintf("part-%05d.parquet", t.Version+1)
 	require.NoError(tb, os.WriteFile(filepath.Join(t.Dir, name), content, 0o644))
+	t.files = append(t.files, name)
 	t.Commit(tb, map[string]any{"add": map[string]any{
 		"path": name, "partitionValues": map[string]any{}, "size": len(content),
 		"modificationTime": 1700000000000, "dataChange": true,

@@ -1,0 +1,112 @@
+package duckdb
+
+import (
+	"strings"
+
+	"github.com/lakewarden/lakewarden/engine"
+)
+
+// maxFileViews is how many lists of files an instance keeps between two
+// statements. A list costs the memory of its view's text and no thread.
+const maxFileViews = 256
+
+// fileViews are the lists of files that an instance can read, each as a view.
+// Their names are content addresses, so an equal name is an equal list.
+type fileViews struct {
+	inst  *instance
+	names *recent
+}
+
+func newFileViews(in *instance) *fileViews { return &fileViews{inst: in, names: newRecent()} }
+
+func (v *fileViews) has(src engine.Source) bool { return v.names.touch(src.Database()) }
+
+// add makes the view of src, whose checked location is given.
+func (v *fileViews) add(src engine.Source, location string) error {
+	query, err := v.inst.fileQuery(src.Files, location)
+	if err != nil {
+		return fileFailure(err)
+	}
+	// A view that stands unremembered, after an interrupt, is made again.
+	if err := v.inst.execOne("CREATE OR REPLACE TEMP VIEW " + engine.QuoteIdent(src.Database()) + " AS " + query); err != nil {
+		return fileFailure(err)
+	}
+	v.names.add(src.Database())
+	return nil
+}
+
+// trim drops the least recently used views beyond the limit.
+func (v *fileViews) trim(inUse map[string]bool) error {
+	for _, name := range v.names.excess(maxFileViews, inUse) {
+		if err := v.drop(name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// drop forgets a view if there is one.
+func (v *fileViews) drop(name string) error {
+	if !v.names.has(name) {
+		return nil
+	}
+	if err := v.inst.exec("DROP VIEW temp.main." + engine.QuoteIdent(name)); err != nil {
+		return err
+	}
+	v.names.remove(name)
+	return nil
+}
+
+// fileFailure is an error about SQL that the caller has never seen: it has no
+// position there, and names and types that do not resolve are the files' fault.
+func fileFailure(err error) error {
+	e := engineError(err)
+	if e == nil {
+		return err
+	}
+	e.Position = -1
+	switch e.Kind {
+	case engine.KindBind, engine.KindRuntime, engine.KindSyntax:
+		e.Kind, e.Class, e.Name = engine.KindIO, classFileSchema, ""
+	}
+	return e
+}
+
+// classFileSchema is the class of data files whose columns are not what the
+// table says.
+const classFileSchema = "file_schema"
+
+func fileSchemaError(text string) *engine.Error {
+	return &engine.Error{Kind: engine.KindIO, Class: classFileSchema, Position: -1, Text: clip(text)}
+}
+
+// filePath is the path of a file of a list as DuckDB takes it. It must stay
+// below the location, by name; what links do is the sandbox's matter.
+func filePath(location, path string) (string, error) {
+	if err := checkText(path); err != nil {
+		return "", refusedPath(path)
+	}
+	for i, segment := range strings.Split(path, "/") {
+		if segment == ".." || segment == "" && i == 0 {
+			return "", refusedPath(path)
+		}
+	}
+	return globEscape(location + "/" + path)
+}
+
+// globEscape makes DuckDB take path as it is: it would read all the files that
+// match it as a pattern. Inside brackets a character stands for itself; a
+// backslash does so only in a path that is no pattern.
+func globEscape(path string) (string, error) {
+	if !strings.ContainsAny(path, "*?[") {
+		return path, nil
+	}
+	if strings.Contains(path, `\`) {
+		return "", refusedPath(path)
+	}
+	return strings.NewReplacer("*", "[*]", "?", "[?]", "[", "[[]").Replace(path), nil
+}
+
+func refusedPath(path string) *engine.Error {
+	return &engine.Error{Kind: engine.KindIO, Class: "location", Position: -1, Text: "path of a data file: " + clip(strings.ToValidUTF8(path, "?"))}
+}

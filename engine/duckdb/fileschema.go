@@ -1,0 +1,152 @@
+package duckdb
+
+import (
+	"strconv"
+	"strings"
+
+	duck "github.com/duckdb/duckdb-go-bindings"
+
+	"github.com/lakewarden/lakewarden/engine"
+)
+
+// bindFiles looks at the first file and completes the scan's options.
+//
+// Files that hold the table's columns as they are need no more: DuckDB takes
+// the columns of the first one and casts those of the others, by name. In all
+// other cases it is told the columns, and casts each file's to them; a column
+// that a file lacks is NULL.
+func (in *instance) bindFiles(s *fileScan) error {
+	// Writers of old leave texts unmarked, which DuckDB then takes for bytes.
+	if !strings.Contains(typesOf(s.inFile), "BLOB") {
+		s.options += ", binary_as_string=true"
+	}
+	first, err := in.describe("SELECT * FROM " + readParquet(s.paths[:1], s.options))
+	if err != nil {
+		return err
+	}
+	defer first.destroy()
+	s.noIndex = first.has(fileIndex) || hasColumn(s.inFile, fileIndex)
+	if (s.uniform || len(s.paths) == 1) && first.holds(s.inFile) {
+		return nil
+	}
+	if err := in.fit(first, s.inFile); err != nil {
+		return err
+	}
+	// Without a look at a file DuckDB could only guess how many rows there are.
+	rows, err := in.int64s("SELECT num_rows::BIGINT FROM system.main.parquet_file_metadata(" + quoteList(s.paths[:1]) + ")")
+	if err != nil {
+		return err
+	}
+	if len(s.inFile) > 0 {
+		s.options += ", schema=" + schemaMap(s.inFile)
+	}
+	if len(rows) == 1 {
+		s.options += ", explicit_cardinality=" + strconv.FormatInt(rows[0]*int64(len(s.paths)), 10)
+	}
+	return nil
+}
+
+// fileIndex is the name under which DuckDB gives the number of a row's file,
+// unless a file has a column of that name.
+const fileIndex = "file_index"
+
+// fit checks that no column of the file would be changed by the cast to the
+// table's type.
+func (in *instance) fit(first *description, want []engine.Column) error {
+	if len(want) == 0 {
+		return nil
+	}
+	table, err := in.describe(emptyQuery(want))
+	if err != nil {
+		return err
+	}
+	defer table.destroy()
+	for i, c := range want {
+		for j, name := range first.names {
+			if strings.EqualFold(name, c.Name) && !castable(first.types[j], table.types[i]) {
+				return fileSchemaError("column " + c.Name + " is " + typeName(first.types[j]) + " in a file, and " + c.Type + " in the table")
+			}
+		}
+	}
+	return nil
+}
+
+func schemaMap(columns []engine.Column) string {
+	items := make([]string, len(columns))
+	for i, c := range columns {
+		name := engine.QuoteString(c.Name)
+		items[i] = name + ": {'name': " + name + ", 'type': " + engine.QuoteString(c.Type) + ", 'default_value': NULL}"
+	}
+	return "MAP {" + strings.Join(items, ", ") + "}"
+}
+
+func typesOf(columns []engine.Column) string {
+	var b strings.Builder
+	for _, c := range columns {
+		b.WriteString(c.Type + "\n")
+	}
+	return b.String()
+}
+
+func hasColumn(columns []engine.Column, name string) bool {
+	for _, c := range columns {
+		if strings.EqualFold(c.Name, name) {
+			return true
+		}
+	}
+	return false
+}
+
+// description are the columns of a query that did not run.
+type description struct {
+	names []string
+	types []duck.LogicalType
+}
+
+// describe binds a query of ours.
+func (in *instance) describe(sql string) (*description, error) {
+	if err := checkText(sql); err != nil {
+		return nil, err
+	}
+	c := &cursor{conn: in.conn}
+	defer duck.DestroyPrepare(&c.prepared)
+	if err := c.prepare(sql, selects); err != nil {
+		return nil, err
+	}
+	n := duck.PreparedStatementColumnCount(c.prepared)
+	d := &description{names: make([]string, n), types: make([]duck.LogicalType, n)}
+	for i := range n {
+		d.names[i] = duck.PreparedStatementColumnName(c.prepared, i)
+		d.types[i] = duck.PreparedStatementColumnLogicalType(c.prepared, i)
+	}
+	return d, nil
+}
+
+func (d *description) destroy() {
+	for i := range d.types {
+		duck.DestroyLogicalType(&d.types[i])
+	}
+}
+
+func (d *description) has(name string) bool {
+	for _, n := range d.names {
+		if strings.EqualFold(n, name) {
+			return true
+		}
+	}
+	return false
+}
+
+// holds reports whether every column is there, with its very name and type.
+func (d *description) holds(columns []engine.Column) bool {
+	types := make(map[string]duck.LogicalType, len(d.names))
+	for i, name := range d.names {
+		types[name] = d.types[i]
+	}
+	for _, c := range columns {
+		if t, ok := types[c.Name]; !ok || typeName(t) != c.Type {
+			return false
+		}
+	}
+	return true
+}
