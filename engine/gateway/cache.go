@@ -1,0 +1,189 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"sync"
+)
+
+// maxRun is the most bytes that are asked of a store in one request.
+const maxRun = 16 << 20
+
+// cache holds blocks of write-once objects and reads what is missing from the
+// stores, each block once for all who wait for it.
+//
+// A block that is wanted is in memory, or in a flight, or neither, and then the
+// next request starts its flight: under mu nobody sees anything between. Flights
+// of neighbouring blocks share one load, which lives as long as one of the
+// statements that joined it.
+type cache struct {
+	blockSize int64
+	run       int64 // blocks that are asked of a store at once, at most
+	readAhead int64
+	known     *known
+	disk      *disk // nil without
+	metrics   *metrics
+	loads     sync.WaitGroup
+
+	mu      sync.Mutex
+	memory  *lru[block, []byte]
+	flights map[block]*flight
+}
+
+// block is one part of an object, blockSize bytes long unless it is the last.
+type block struct {
+	object object
+	index  int64
+}
+
+func newCache(opts Options, metrics *metrics) (*cache, error) {
+	c := &cache{
+		blockSize: opts.BlockBytes,
+		// A run never pushes its own first blocks out.
+		run:       max(1, min(maxRun, opts.MemoryBytes/4)/opts.BlockBytes),
+		readAhead: int64(opts.ReadAhead),
+		known:     newKnown(opts.Recheck, opts.Now),
+		metrics:   metrics,
+		memory:    newLRU[block, []byte](opts.MemoryBytes),
+		flights:   map[block]*flight{},
+	}
+	if opts.Dir == "" {
+		return c, nil
+	}
+	var err error
+	c.disk, err = openDisk(opts.Dir, opts.DiskBytes, opts.BlockBytes, metrics)
+	return c, err
+}
+
+// close waits for loads, whose statements have ended, and for the disk.
+func (c *cache) close() error {
+	c.loads.Wait()
+	if c.disk == nil {
+		return nil
+	}
+	return c.disk.close()
+}
+
+// size is the length of a block.
+func (c *cache) size(b block) int64 {
+	return min(c.blockSize, b.object.size-b.index*c.blockSize)
+}
+
+// read yields the bytes [start, end) of an object, in pieces that must not be
+// changed. The first error ends the sequence.
+func (c *cache) read(ctx context.Context, st *statement, location *Location, o object, start, end int64) iter.Seq2[[]byte, error] {
+	if !writeOnce(o.name) {
+		return c.pass(ctx, location, o, start, end)
+	}
+	return func(yield func([]byte, error) bool) {
+		last := (end - 1) / c.blockSize
+		for start < end {
+			b := block{o, start / c.blockSize}
+			data, err := c.get(ctx, st, location, b, last)
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			base := b.index * c.blockSize
+			piece := data[start-base : min(end-base, int64(len(data)))]
+			if !yield(piece, nil) {
+				return
+			}
+			start += int64(len(piece))
+		}
+	}
+}
+
+// get returns one block; the caller wants those up to last next.
+func (c *cache) get(ctx context.Context, st *statement, location *Location, b block, last int64) ([]byte, error) {
+	c.mu.Lock()
+	if data, ok := c.memory.get(b); ok {
+		c.mu.Unlock()
+		c.metrics.blocks.WithLabelValues("memory").Inc()
+		return data, nil
+	}
+	f := c.flights[b]
+	if f == nil {
+		f = c.start(location, b, last)
+	} else {
+		c.metrics.blocks.WithLabelValues("joined").Inc()
+	}
+	f.load.join(st)
+	c.mu.Unlock()
+	select {
+	case <-f.landed:
+		return f.data, f.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// start begins a load of b and of the missing blocks after it that are wanted
+// soon. The caller holds mu.
+func (c *cache) start(location *Location, b block, last int64) *flight {
+	l := &load{cache: c, location: location, object: b.object, first: b.index, next: b.index, members: map[*statement]func() bool{}}
+	l.ctx, l.cancel = context.WithCancel(context.Background())
+	l.end = b.index + 1
+	if l.onDisk = c.disk.has(b); !l.onDisk {
+		l.end = c.runEnd(b, last)
+	}
+	for index := l.first; index < l.end; index++ {
+		c.flights[block{b.object, index}] = &flight{load: l, landed: make(chan struct{})}
+	}
+	c.loads.Add(1)
+	go func() {
+		defer c.loads.Done()
+		l.do()
+	}()
+	return c.flights[b]
+}
+
+// runEnd is where a run from b on stops: behind what is wanted, or further when
+// it continues what is here already; before a block that is here, or at the
+// longest run.
+func (c *cache) runEnd(b block, last int64) int64 {
+	if b.index > 0 && c.present(block{b.object, b.index - 1}) {
+		last += c.readAhead
+	}
+	last = min(last, (b.object.size-1)/c.blockSize, b.index+c.run-1)
+	end := b.index + 1
+	for end <= last && !c.present(block{b.object, end}) {
+		end++
+	}
+	return end
+}
+
+func (c *cache) present(b block) bool {
+	return c.memory.has(b) || c.flights[b] != nil || c.disk.has(b)
+}
+
+// land puts a block where all find it and hands it to those who wait.
+func (c *cache) land(b block, data []byte) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.memory.put(b, data, int64(len(data)))
+	c.metrics.bytes.WithLabelValues("memory").Set(float64(c.memory.used))
+	if f := c.flights[b]; f != nil {
+		delete(c.flights, b)
+		f.data = data
+		close(f.landed)
+	}
+}
+
+// crash ends the flights of a load that failed.
+func (c *cache) crash(l *load, err error) {
+	if errors.Is(err, ErrContent) {
+		c.known.forget(l.object)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for index := l.first; index < l.end; index++ {
+		b := block{l.object, index}
+		if f := c.flights[b]; f != nil && f.load == l {
+			delete(c.flights, b)
+			f.err = err
+			close(f.landed)
+		}
+	}
+}

@@ -1,0 +1,239 @@
+package gateway
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+	"sync"
+	"syscall"
+)
+
+const (
+	diskLock  = "lock"
+	diskTemp  = "writing" // the one file that is being written
+	diskQueue = 32        // blocks that wait to be written, at most
+)
+
+// disk keeps blocks as files, named by the digest of what they hold and closed
+// by the digest of name and content: a file that was torn, changed or renamed is
+// no block. Reading and writing never fail a request; a block that cannot be
+// had from here comes from its store.
+//
+// One goroutine writes and deletes. Readers find a file or they do not.
+type disk struct {
+	root      *os.Root
+	lock      *os.File
+	blockSize int64
+	metrics   *metrics
+	queue     chan diskBlock
+	written   chan struct{} // closed when the writing goroutine has ended
+
+	mu    sync.Mutex
+	index *lru[digest, struct{}]
+}
+
+type diskBlock struct {
+	name digest
+	data []byte
+}
+
+type digest [sha256.Size]byte
+
+// address is the name of a block; it leaves no doubt where one field ends.
+func (d *disk) address(b block) digest {
+	h := sha256.New()
+	for _, text := range []string{b.object.identity, b.object.name} {
+		_ = binary.Write(h, binary.LittleEndian, int64(len(text))) // a hash takes everything
+		_, _ = io.WriteString(h, text)
+	}
+	_ = binary.Write(h, binary.LittleEndian, []int64{b.object.size, b.object.stamp, d.blockSize, b.index})
+	return digest(h.Sum(nil))
+}
+
+func seal(name digest, data []byte) digest {
+	h := sha256.New()
+	_, _ = h.Write(name[:])
+	_, _ = h.Write(data)
+	return digest(h.Sum(nil))
+}
+
+func (d digest) String() string { return hex.EncodeToString(d[:]) }
+
+// openDisk takes a folder over, with the blocks that an earlier process left.
+func openDisk(dir string, most, blockSize int64, metrics *metrics) (*disk, error) {
+	refuse := func(err error) error { return fmt.Errorf("%w: %w", ErrCacheDir, err) }
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, refuse(err)
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, refuse(err)
+	}
+	// Fails for a folder of somebody else, who could put files into it.
+	if err := root.Chmod(".", 0o700); err != nil {
+		return nil, refuse(errors.Join(err, root.Close()))
+	}
+	d := &disk{root: root, blockSize: blockSize, metrics: metrics, queue: make(chan diskBlock, diskQueue),
+		written: make(chan struct{}), index: newLRU[digest, struct{}](most)}
+	if d.lock, err = root.OpenFile(diskLock, os.O_CREATE|os.O_RDWR, 0o600); err != nil {
+		return nil, refuse(errors.Join(err, root.Close()))
+	}
+	if err = syscall.Flock(int(d.lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err == nil {
+		err = d.adopt()
+	}
+	if err != nil {
+		return nil, refuse(errors.Join(err, d.lock.Close(), root.Close()))
+	}
+	go d.writing()
+	return d, nil
+}
+
+// adopt takes in the files that have the name of a block, the youngest as the
+// last used. What they hold is looked at when it is read. Other files are left
+// alone.
+func (d *disk) adopt() error {
+	entries, err := fs.ReadDir(d.root.FS(), ".")
+	if err != nil {
+		return err
+	}
+	var files []fs.FileInfo
+	for _, entry := range entries {
+		info, err := entry.Info()
+		if err == nil && info.Mode().IsRegular() && len(entry.Name()) == 2*sha256.Size {
+			files = append(files, info)
+		}
+	}
+	slices.SortFunc(files, func(a, b fs.FileInfo) int {
+		return cmp.Or(a.ModTime().Compare(b.ModTime()), cmp.Compare(a.Name(), b.Name()))
+	})
+	for _, file := range files {
+		var name digest
+		if n, err := hex.Decode(name[:], []byte(file.Name())); err == nil && n == len(name) {
+			d.keep(name, file.Size())
+		}
+	}
+	return nil
+}
+
+// keep enters a file and deletes those that have to leave for it.
+func (d *disk) keep(name digest, size int64) {
+	d.mu.Lock()
+	gone := d.index.put(name, struct{}{}, size)
+	used := d.index.used
+	d.mu.Unlock()
+	d.metrics.bytes.WithLabelValues("disk").Set(float64(used))
+	for _, name := range gone {
+		_ = d.root.Remove(name.String()) // adopted again at the next start
+	}
+}
+
+// drop forgets a file that is no block.
+func (d *disk) drop(name digest, reason string) {
+	d.mu.Lock()
+	d.index.remove(name)
+	d.metrics.bytes.WithLabelValues("disk").Set(float64(d.index.used))
+	d.mu.Unlock()
+	d.metrics.lost.WithLabelValues(reason).Inc()
+	_ = d.root.Remove(name.String())
+}
+
+// has reports whether a block should be there. A nil disk has none.
+func (d *disk) has(b block) bool {
+	if d == nil {
+		return false
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.index.has(d.address(b))
+}
+
+// read returns a block of the given size, if it is there and whole.
+func (d *disk) read(b block, size int64) ([]byte, bool) {
+	name := d.address(b)
+	d.mu.Lock()
+	_, ok := d.index.get(name)
+	d.mu.Unlock()
+	if !ok {
+		return nil, false
+	}
+	data, err := d.load(name, size)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) { // else it had to leave meanwhile
+		d.drop(name, "damaged")
+	}
+	return data, err == nil
+}
+
+func (d *disk) load(name digest, size int64) ([]byte, error) {
+	file, err := d.root.Open(name.String())
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	if info, err := file.Stat(); err != nil || info.Size() != size+sha256.Size {
+		return nil, errors.Join(errors.New("not the size of the block"), err)
+	}
+	data := make([]byte, size+sha256.Size)
+	if _, err := io.ReadFull(file, data); err != nil {
+		return nil, err
+	}
+	if digest(data[size:]) != seal(name, data[:size]) {
+		return nil, errors.New("not the content of the block")
+	}
+	return data[:size:size], nil
+}
+
+// write keeps a block, unless the disk is behind. It does not wait.
+func (d *disk) write(b block, data []byte) {
+	if d == nil {
+		return
+	}
+	select {
+	case d.queue <- diskBlock{d.address(b), data}:
+	default:
+		d.metrics.lost.WithLabelValues("busy").Inc()
+	}
+}
+
+func (d *disk) writing() {
+	defer close(d.written)
+	for b := range d.queue {
+		if err := d.store(b); err != nil {
+			d.metrics.lost.WithLabelValues("failed").Inc()
+			continue
+		}
+		d.keep(b.name, int64(len(b.data))+sha256.Size)
+	}
+}
+
+// store writes a file and only then gives it its name. It is not synced: what a
+// crash leaves of it lacks the seal.
+func (d *disk) store(b diskBlock) error {
+	file, err := d.root.OpenFile(diskTemp, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	end := seal(b.name, b.data)
+	_, err = file.Write(b.data)
+	if err == nil {
+		_, err = file.Write(end[:])
+	}
+	if err = errors.Join(err, file.Close()); err != nil {
+		return err
+	}
+	return d.root.Rename(diskTemp, b.name.String())
+}
+
+// close writes what waits and gives the folder up. No block is written or read
+// afterwards.
+func (d *disk) close() error {
+	close(d.queue)
+	<-d.written
+	return errors.Join(d.lock.Close(), d.root.Close())
+}

@@ -1,0 +1,18 @@
+package gateway
+
+import "errors"
+
+// Errors of this package; test with errors.Is.
+var (
+	// ErrClosed: Grant was called after Close. Not retried.
+	ErrClosed = errors.New("gateway is closed")
+	// ErrLocation: Grant was given a location that no address can name. A defect
+	// of the caller.
+	ErrLocation = errors.New("invalid location of a grant")
+	// ErrCacheDir: New cannot have the cache directory for itself: it is not a
+	// private folder, or another process uses it. The operator has to act.
+	ErrCacheDir = errors.New("cache directory cannot be used")
+	// ErrContent: a store returned other bytes than it announced, or an object
+	// changed while it was read. A Cause; the statement may be run again (503).
+	ErrContent = errors.New("store returned other content than it announced")
+)

@@ -1,0 +1,152 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Region is the only region of the endpoint; signatures name it.
+const Region = "lakewarden"
+
+// Options are the optional parts of a Gateway; zero values are usable.
+type Options struct {
+	// MemoryBytes and DiskBytes cap the two tiers of the block cache. Zero is
+	// 256 MiB and 4 GiB.
+	MemoryBytes, DiskBytes int64
+	// Dir holds the blocks on disk, for this process alone; they outlive it.
+	// Empty means no disk tier.
+	Dir string
+	// BlockBytes is the unit of the cache and of reads from stores; zero is
+	// 1 MiB.
+	BlockBytes int64
+	// ReadAhead is how many blocks are read beyond a request that continues
+	// where cached blocks end; zero is 2, negative none.
+	ReadAhead int
+	// Recheck is how long the size of a write-once object is believed without
+	// asking the store; zero is five minutes. Listings tell earlier.
+	Recheck time.Duration
+	// Registerer takes the metrics; nil keeps them private.
+	Registerer prometheus.Registerer
+	// Logger takes connection errors, at debug level; nil discards them.
+	Logger *slog.Logger
+	// Now is the clock of signatures and of Recheck; nil is time.Now.
+	Now func() time.Time
+}
+
+const (
+	defaultMemory    = 256 << 20
+	defaultDisk      = 4 << 30
+	defaultBlock     = 1 << 20
+	defaultReadAhead = 2
+	defaultRecheck   = 5 * time.Minute
+)
+
+func (o Options) withDefaults() Options {
+	orElse(&o.MemoryBytes, defaultMemory)
+	orElse(&o.DiskBytes, defaultDisk)
+	orElse(&o.BlockBytes, defaultBlock)
+	orElse(&o.ReadAhead, defaultReadAhead)
+	orElse(&o.Recheck, defaultRecheck)
+	o.ReadAhead = max(o.ReadAhead, 0)
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	return o
+}
+
+func orElse[T comparable](value *T, otherwise T) {
+	var zero T
+	if *value == zero {
+		*value = otherwise
+	}
+}
+
+// Gateway is the endpoint with its cache. It is safe for concurrent use.
+type Gateway struct {
+	cache    *cache
+	metrics  *metrics
+	now      func() time.Time
+	endpoint string
+	server   *http.Server
+	serving  chan struct{} // closed when the listener has stopped
+
+	mu     sync.RWMutex
+	closed bool
+	grants map[string]*Grant // by access key
+
+	requests sync.WaitGroup
+}
+
+// New listens on a free port of 127.0.0.1 and serves until Close. It fails with
+// ErrCacheDir, or when there is no port.
+func New(opts Options) (*Gateway, error) {
+	opts = opts.withDefaults()
+	metrics := newMetrics(opts.Registerer)
+	cache, err := newCache(opts, metrics)
+	if err != nil {
+		return nil, err
+	}
+	var config net.ListenConfig
+	listener, err := config.Listen(context.Background(), "tcp4", "127.0.0.1:0")
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("listen on loopback: %w", err), cache.close())
+	}
+	g := &Gateway{
+		cache:    cache,
+		metrics:  metrics,
+		now:      opts.Now,
+		endpoint: listener.Addr().String(),
+		serving:  make(chan struct{}),
+		grants:   map[string]*Grant{},
+	}
+	g.server = &http.Server{
+		Handler:           g,
+		ReadHeaderTimeout: 10 * time.Second,
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    32 << 10,
+		ErrorLog:          slog.NewLogLogger(opts.Logger.Handler(), slog.LevelDebug),
+	}
+	go func() {
+		defer close(g.serving)
+		_ = g.server.Serve(listener) // always an error: Close ends it
+	}()
+	return g, nil
+}
+
+// Endpoint is host:port, spoken to without TLS.
+func (g *Gateway) Endpoint() string { return g.endpoint }
+
+// Close revokes every key, breaks running requests and waits for them and for
+// the cache. It is idempotent.
+func (g *Gateway) Close() error {
+	g.mu.Lock()
+	if g.closed {
+		g.mu.Unlock()
+		<-g.serving
+		return nil
+	}
+	g.closed = true
+	var grants []*Grant
+	for _, grant := range g.grants {
+		grants = append(grants, grant)
+	}
+	g.mu.Unlock()
+	for _, grant := range grants {
+		grant.Close()
+	}
+	err := g.server.Close()
+	<-g.serving
+	g.requests.Wait()
+	return errors.Join(err, g.cache.close())
+}

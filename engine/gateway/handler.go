@@ -1,0 +1,214 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/lakewarden/lakewarden/engine/objstore"
+)
+
+// request is one authenticated request of a statement.
+type request struct {
+	gateway   *Gateway
+	ctx       context.Context // of the statement and of the connection
+	statement *statement
+	location  *Location
+	w         http.ResponseWriter
+	r         *http.Request
+	name      string // the object, or the prefix of a listing
+	query     url.Values
+}
+
+// ServeHTTP implements http.Handler.
+func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if !g.enter() {
+		panic(http.ErrAbortHandler)
+	}
+	defer g.requests.Done()
+	op, outcome := "other", "aborted" // what a panic leaves behind
+	defer func() { g.metrics.requests.WithLabelValues(op, outcome).Inc() }()
+	var refused *refusal
+	if op, refused = g.serve(w, r); refused != nil {
+		refused.write(w, r.Method)
+	}
+	outcome = outcomeOf(refused)
+}
+
+// enter counts a request that Close waits for, unless Close was called.
+func (g *Gateway) enter() bool {
+	g.mu.RLock()
+	defer g.mu.RUnlock()
+	if !g.closed {
+		g.requests.Add(1)
+	}
+	return !g.closed
+}
+
+// serve answers a request, or returns its operation and why it is refused.
+func (g *Gateway) serve(w http.ResponseWriter, r *http.Request) (op string, refused *refusal) {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		return "write", refuseMethod
+	}
+	bucket, name, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
+	op = operation(r.Method, name)
+	query, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil || !strings.HasPrefix(r.URL.Path, "/") {
+		return op, refuseArgument
+	}
+	grant, refused := g.authenticate(r)
+	if refused != nil {
+		return op, refused
+	}
+	if r.ContentLength != 0 {
+		return op, refuseBody
+	}
+	st := grant.running()
+	if st == nil {
+		return op, refuseIdle
+	}
+	ctx, done := st.attach(w, r)
+	defer done()
+	q := &request{gateway: g, ctx: ctx, statement: st, w: w, r: r, name: name, query: query}
+	if op == "list" {
+		q.name = query.Get("prefix")
+	}
+	var granted bool
+	if q.location, granted = grant.open(bucket, q.name); !granted {
+		return op, refuseAccess
+	}
+	return op, q.run(op)
+}
+
+func operation(method, name string) string {
+	switch {
+	case method == http.MethodHead:
+		return "head"
+	case name == "":
+		return "list"
+	}
+	return "get"
+}
+
+// flushTime is how long the rest of an answer may take when its handler is done.
+const flushTime = 5 * time.Second
+
+// attach ties a request to its statement: the context ends with the first of
+// both, and an answer that nobody takes does not hold the connection beyond it.
+func (s *statement) attach(w http.ResponseWriter, r *http.Request) (context.Context, func()) {
+	ctx, cancel := context.WithCancel(s.ctx)
+	gone := context.AfterFunc(r.Context(), cancel)
+	control := http.NewResponseController(w)
+	until := func(t time.Time) { _ = control.SetWriteDeadline(t) } // fails on connections that are gone
+	until(time.Time{})
+	cut := make(chan struct{})
+	overdue := context.AfterFunc(ctx, func() {
+		defer close(cut)
+		until(time.Unix(1, 0))
+	})
+	return ctx, func() {
+		if !overdue() {
+			<-cut
+		}
+		// So that the refusal still goes out, and the connection lives on.
+		until(time.Now().Add(flushTime))
+		gone()
+		cancel()
+	}
+}
+
+func (q *request) run(op string) *refusal {
+	answer := q.object
+	if op == "list" {
+		answer = q.list
+	}
+	err := answer()
+	var refused *refusal
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &refused):
+		return refused
+	case q.ctx.Err() != nil:
+		return refuseEnded
+	}
+	q.statement.failed(err)
+	return refusalOf(err)
+}
+
+// redescribes is how often an object is described anew that was replaced between
+// its description and its bytes.
+const redescribes = 2
+
+// object answers HeadObject and GetObject.
+func (q *request) object() error {
+	for key := range q.query {
+		// The operation that some clients name is decided by the method here.
+		if key != "x-id" {
+			return refuseArgument
+		}
+	}
+	if err := objstore.ValidName(q.name); err != nil {
+		return refuseAccess
+	}
+	for attempt := 0; ; attempt++ {
+		err := q.content()
+		if !errors.Is(err, ErrContent) || attempt == redescribes {
+			return err
+		}
+	}
+}
+
+func (q *request) content() error {
+	object, err := q.gateway.cache.stat(q.ctx, q.location, q.name)
+	if err != nil {
+		return err
+	}
+	if match := q.r.Header.Get("If-Match"); match != "" && match != "*" && match != object.etag() {
+		return refuseMatch
+	}
+	span, err := parseRange(q.r.Header.Values("Range"), object.size)
+	if errors.Is(err, refuseRange) {
+		q.w.Header().Set("Content-Range", span.contentRange(object.size))
+	}
+	if err != nil {
+		return err
+	}
+	if q.r.Method == http.MethodHead {
+		q.describe(object, span)
+		return nil
+	}
+	return q.send(object, span)
+}
+
+// send streams the bytes of an object. The status is sent with the first of
+// them; what fails later breaks the connection.
+func (q *request) send(object object, span span) error {
+	sent := false
+	for piece, err := range q.gateway.cache.read(q.ctx, q.statement, q.location, object, span.start, span.end) {
+		switch {
+		case err != nil && sent:
+			if q.ctx.Err() == nil {
+				q.statement.failed(err)
+			}
+			panic(http.ErrAbortHandler)
+		case err != nil:
+			return err
+		case !sent:
+			q.describe(object, span)
+			sent = true
+		}
+		n, err := q.w.Write(piece)
+		q.gateway.metrics.sent.Add(float64(n))
+		if err != nil {
+			panic(http.ErrAbortHandler) // the client is gone, or its statement has ended
+		}
+	}
+	if !sent {
+		q.describe(object, span)
+	}
+	return nil
+}

@@ -1,0 +1,109 @@
+package gateway
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/lakewarden/lakewarden/engine/objstore"
+)
+
+// object is one content under one name: what the cache keys blocks by.
+type object struct {
+	identity string // of the configuration
+	name     string
+	size     int64
+	stamp    int64 // time of the last change, in nanoseconds
+}
+
+func describe(location *Location, found objstore.Object) object {
+	return object{identity: location.Identity, name: found.Name, size: found.Size, stamp: found.ModTime.UnixNano()}
+}
+
+// same reports whether two descriptions can be of one content. Stores describe
+// one object to the second in one answer and more finely in another.
+func (o object) same(other object) bool {
+	const second = int64(time.Second)
+	a, b := o.stamp, other.stamp
+	if a%second == 0 || b%second == 0 {
+		a, b = a/second, b/second
+	}
+	return o.size == other.size && a == b
+}
+
+// maxKnown bounds the objects whose description is remembered.
+const maxKnown = 200_000
+
+// known remembers descriptions of write-once objects. It is safe for concurrent
+// use.
+type known struct {
+	recheck time.Duration
+	now     func() time.Time
+
+	mu      sync.Mutex
+	objects *lru[place, sighting]
+}
+
+type place struct{ identity, name string }
+
+type sighting struct {
+	object object
+	at     time.Time
+}
+
+func newKnown(recheck time.Duration, now func() time.Time) *known {
+	return &known{recheck: recheck, now: now, objects: newLRU[place, sighting](maxKnown)}
+}
+
+// get returns what is known and young enough to be believed.
+func (k *known) get(identity, name string) (object, bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	seen, ok := k.objects.get(place{identity, name})
+	return seen.object, ok && k.now().Sub(seen.at) < k.recheck
+}
+
+// learn takes what a store says now and returns the description to go on with:
+// the one that blocks are kept under, if it is the same content.
+func (k *known) learn(seen object) object {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	at := place{seen.identity, seen.name}
+	if old, ok := k.objects.get(at); ok && old.object.same(seen) {
+		seen = old.object
+	}
+	k.objects.put(at, sighting{seen, k.now()}, 1)
+	return seen
+}
+
+// forget drops a description that turned out to be wrong.
+func (k *known) forget(wrong object) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	at := place{wrong.identity, wrong.name}
+	if seen, ok := k.objects.get(at); ok && seen.object == wrong {
+		k.objects.remove(at)
+	}
+}
+
+// stat describes an object, from what is known if it is written once.
+func (c *cache) stat(ctx context.Context, location *Location, name string) (object, error) {
+	if known, ok := c.known.get(location.Identity, name); ok {
+		return known, nil
+	}
+	found, err := location.Store.Stat(ctx, name)
+	if err != nil {
+		return object{}, err
+	}
+	found.Name = name
+	return c.learn(location, found), nil
+}
+
+// learn takes one entry of a listing.
+func (c *cache) learn(location *Location, found objstore.Object) object {
+	seen := describe(location, found)
+	if !writeOnce(found.Name) {
+		return seen
+	}
+	return c.known.learn(seen)
+}
