@@ -23,6 +23,7 @@ export TAGS
 # Tests and benchmarks look these up; a person can point them elsewhere.
 export LAKEWARDEN_EXTENSION_DIR ?= $(EXTENSIONS)
 export LAKEWARDEN_TEST_PYTHON   ?= $(VENV)/bin/python
+export LAKEWARDEN_TEST_VERSITYGW ?= $(CURDIR)/$(BIN)/versitygw
 
 .DEFAULT_GOAL := help
 
@@ -44,9 +45,10 @@ extensions: build ## Get the DuckDB extensions into bin/extensions (tpch is for 
 	@$(BIN)/lakewarden extensions install --extension-dir $(EXTENSIONS) delta tpch
 
 .PHONY: test-deps
-test-deps: extensions ## Get what the tests compare with: Python oracles, PostgreSQL
+test-deps: extensions ## Get what the tests need: Python oracles, PostgreSQL, an S3 server
 	@.ci/scripts/python.sh $(VENV) .ci/requirements/test.txt
 	@.ci/scripts/postgres.sh
+	@.ci/scripts/s3.sh $(BIN)
 
 .PHONY: test
 test: test-deps ## Run every test, with the race detector where no C code is linked

@@ -94,6 +94,7 @@ var rows = []row{
 	// a meaning: a file that the log or the catalog says is there.
 	{"engine/objstore.ErrUnknown", objstore.ErrUnknown, "outcome_unknown"},
 	{"engine/objstore.ErrUnavailable", objstore.ErrUnavailable, "storage_unavailable"},
+	{"engine/objstore.ErrCredential", objstore.ErrCredential, "storage_unavailable"},
 	{"engine/objstore.ErrDenied", objstore.ErrDenied, "storage_unavailable"},
 	{"engine/objstore.ErrNotFound", objstore.ErrNotFound, "storage_unavailable"},
 	{"engine/objstore.ErrExists", objstore.ErrExists, "commit_conflict"},

@@ -1,6 +1,9 @@
 package objstore
 
-import "errors"
+import (
+	"errors"
+	"fmt"
+)
 
 // Errors of a Bucket; test with errors.Is. An error that matches none of them
 // and no context error is a defect of the body handed in or of ours.
@@ -15,6 +18,9 @@ var (
 	// ErrDenied: the credential, the file mode or a link that leads outside the
 	// root refuses the operation. Not retried.
 	ErrDenied = errors.New("access to object denied")
+	// ErrCredential is the ErrDenied of a credential that the store does not
+	// accept at all: unknown, expired or wrongly signed. Not retried.
+	ErrCredential = fmt.Errorf("%w: credential not accepted", ErrDenied)
 	// ErrUnavailable: the store cannot be reached, is full or is throttling;
 	// nothing was written. Retry later.
 	ErrUnavailable = errors.New("object store unavailable")

@@ -54,6 +54,8 @@ func reason(err error) string {
 		return "the store does not honour put-if-absent: concurrent commits could overwrite each other"
 	case errors.Is(err, ErrContent):
 		return "the store does not return what was written to it"
+	case errors.Is(err, objstore.ErrCredential):
+		return "the credential is not accepted"
 	case errors.Is(err, objstore.ErrDenied):
 		return "access denied"
 	case errors.Is(err, context.DeadlineExceeded):

@@ -1,0 +1,121 @@
+package s3
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	sdk "github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/aws-sdk-go-v2/service/s3/types"
+
+	"github.com/lakewarden/lakewarden/engine/objstore"
+)
+
+// List implements objstore.Bucket. Names that objstore.ValidName refuses (the
+// folder markers of consoles, say) cannot be asked for and are left out. A store
+// that does not list in order ends the listing with ErrUnavailable: commits
+// would be missed.
+func (b *Bucket) List(ctx context.Context, prefix string, opts objstore.ListOptions) iter.Seq2[objstore.Object, error] {
+	return func(yield func(objstore.Object, error) bool) {
+		if err := objstore.ValidPrefix(prefix); err != nil {
+			yield(objstore.Object{}, err)
+			return
+		}
+		if err := b.list(ctx, prefix, opts, yield); err != nil {
+			yield(objstore.Object{}, failed(objstore.OpList, prefix, err))
+		}
+	}
+}
+
+// list returns nil when the consumer has left or all is told.
+func (b *Bucket) list(ctx context.Context, prefix string, opts objstore.ListOptions, yield func(objstore.Object, error) bool) error {
+	in := &sdk.ListObjectsV2Input{Bucket: &b.name, Prefix: &prefix, EncodingType: types.EncodingTypeUrl}
+	if opts.Shallow {
+		in.Delimiter = aws.String("/")
+	}
+	if opts.StartAfter != "" {
+		in.StartAfter = &opts.StartAfter
+	}
+	last := opts.StartAfter
+	for {
+		page, err := b.page(ctx, in)
+		if err != nil {
+			return err
+		}
+		objects, err := entries(page)
+		if err != nil {
+			return err
+		}
+		before := last
+		for _, object := range objects {
+			switch {
+			case object.Name <= opts.StartAfter:
+				continue // a folder that the start lies in
+			case object.Name <= last:
+				return fmt.Errorf("%w: lists out of order", objstore.ErrUnavailable)
+			case !strings.HasPrefix(object.Name, prefix):
+				return fmt.Errorf("%w: lists another prefix", objstore.ErrUnavailable)
+			}
+			last = object.Name
+			if objstore.ValidName(strings.TrimSuffix(object.Name, "/")) != nil || strings.HasSuffix(object.Name, "/") && !opts.Shallow {
+				continue
+			}
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			if !yield(object, nil) {
+				return nil
+			}
+		}
+		next := aws.ToString(page.NextContinuationToken)
+		switch {
+		case !aws.ToBool(page.IsTruncated):
+			return ctx.Err()
+		case next == "" || next == aws.ToString(in.ContinuationToken) && before == last:
+			return fmt.Errorf("%w: listing does not go on", objstore.ErrUnavailable)
+		}
+		in.ContinuationToken = &next
+	}
+}
+
+func (b *Bucket) page(ctx context.Context, in *sdk.ListObjectsV2Input) (*sdk.ListObjectsV2Output, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	watch, fate := withFate(ctx)
+	page, err := b.client.ListObjectsV2(watch, in)
+	if err != nil {
+		err = translate(ctx, err, fate.lastStatus())
+	}
+	return page, err
+}
+
+// entries are the objects and folders of a page, which come as two lists, in
+// one order. The page is in URL encoding, because XML cannot hold every name.
+func entries(page *sdk.ListObjectsV2Output) ([]objstore.Object, error) {
+	decode := func(text *string) (string, error) { return aws.ToString(text), nil }
+	if page.EncodingType == types.EncodingTypeUrl {
+		decode = func(text *string) (string, error) { return url.QueryUnescape(aws.ToString(text)) }
+	}
+	all := make([]objstore.Object, 0, len(page.Contents)+len(page.CommonPrefixes))
+	for _, o := range page.Contents {
+		name, err := decode(o.Key)
+		if err != nil {
+			return nil, fmt.Errorf("%w: unreadable listing", objstore.ErrUnavailable)
+		}
+		all = append(all, objstore.Object{Name: name, Size: aws.ToInt64(o.Size), ModTime: seconds(o.LastModified)})
+	}
+	for _, p := range page.CommonPrefixes {
+		name, err := decode(p.Prefix)
+		if err != nil {
+			return nil, fmt.Errorf("%w: unreadable listing", objstore.ErrUnavailable)
+		}
+		all = append(all, objstore.Object{Name: name})
+	}
+	slices.SortFunc(all, func(x, y objstore.Object) int { return strings.Compare(x.Name, y.Name) })
+	return all, nil
+}

@@ -1,0 +1,232 @@
+package s3
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	sdk "github.com/aws/aws-sdk-go-v2/service/s3"
+
+	"github.com/lakewarden/lakewarden/engine/objstore"
+)
+
+// Get implements objstore.Bucket.
+func (b *Bucket) Get(ctx context.Context, name string) (io.ReadCloser, error) {
+	out, err := b.get(ctx, objstore.OpGet, name, "")
+	if err != nil {
+		return nil, err
+	}
+	return newBody(ctx, objstore.OpGet, name, out.Body, lengthOf(out)), nil
+}
+
+// GetRange implements objstore.Bucket.
+func (b *Bucket) GetRange(ctx context.Context, name string, offset, length int64) (io.ReadCloser, error) {
+	if length == 0 {
+		// There is no header for an empty range.
+		_, err := b.Stat(ctx, name)
+		return io.NopCloser(bytes.NewReader(nil)), err
+	}
+	out, err := b.get(ctx, objstore.OpGetRange, name, rangeHeader(offset, length))
+	switch {
+	case errors.Is(err, errBeyond):
+		return io.NopCloser(bytes.NewReader(nil)), nil
+	case err != nil:
+		return nil, err
+	}
+	want, err := wanted(out, offset, length)
+	if err != nil {
+		out.Body.Close()
+		return nil, failed(objstore.OpGetRange, name, err)
+	}
+	return newBody(ctx, objstore.OpGetRange, name, out.Body, want), nil
+}
+
+// Stat implements objstore.Bucket. It asks for the first byte: a reply without
+// a body, as to HEAD, does not tell a missing object from a missing bucket.
+func (b *Bucket) Stat(ctx context.Context, name string) (objstore.Object, error) {
+	out, err := b.get(ctx, objstore.OpStat, name, "bytes=0-0")
+	if errors.Is(err, errBeyond) {
+		return b.head(ctx, name)
+	}
+	if err != nil {
+		return objstore.Object{}, err
+	}
+	defer out.Body.Close()
+	size := lengthOf(out)
+	switch {
+	case out.ContentRange != nil:
+		if _, _, size, err = parseContentRange(*out.ContentRange); err != nil {
+			return objstore.Object{}, failed(objstore.OpStat, name, err)
+		}
+		// A body that was read to its end gives its connection back.
+		if _, err := io.CopyN(io.Discard, out.Body, 1); err != nil {
+			return objstore.Object{}, failed(objstore.OpStat, name, translate(ctx, err, 0))
+		}
+	case size < 0:
+		return objstore.Object{}, failed(objstore.OpStat, name, errNoLength)
+	}
+	return objstore.Object{Name: name, Size: size, ModTime: seconds(out.LastModified)}, nil
+}
+
+// head describes an empty object, which has no first byte.
+func (b *Bucket) head(ctx context.Context, name string) (objstore.Object, error) {
+	watch, fate := withFate(ctx)
+	out, err := b.client.HeadObject(watch, &sdk.HeadObjectInput{Bucket: &b.name, Key: &name})
+	if err != nil {
+		return objstore.Object{}, failed(objstore.OpStat, name, translate(ctx, err, fate.lastStatus()))
+	}
+	return objstore.Object{Name: name, Size: aws.ToInt64(out.ContentLength), ModTime: seconds(out.LastModified)}, nil
+}
+
+// errBeyond: the object exists and ends before the range begins.
+var errBeyond = errors.New("range beyond the end")
+
+func (b *Bucket) get(ctx context.Context, op objstore.Op, name, span string) (*sdk.GetObjectOutput, error) {
+	if err := check(ctx, op, name); err != nil {
+		return nil, err
+	}
+	in := &sdk.GetObjectInput{Bucket: &b.name, Key: &name}
+	if span != "" {
+		in.Range = &span
+	}
+	watch, fate := withFate(ctx)
+	out, err := b.client.GetObject(watch, in)
+	switch {
+	case err == nil:
+		return out, nil
+	case fate.lastStatus() == http.StatusRequestedRangeNotSatisfiable && ctx.Err() == nil:
+		return nil, errBeyond
+	}
+	return nil, failed(op, name, translate(ctx, err, fate.lastStatus()))
+}
+
+// lengthOf is the length of the reply's body, -1 when the store does not say.
+func lengthOf(out *sdk.GetObjectOutput) int64 {
+	if out.ContentLength == nil {
+		return -1
+	}
+	return *out.ContentLength
+}
+
+// errNoLength: neither length nor range came with an object.
+var errNoLength = fmt.Errorf("%w: answers without a length", objstore.ErrUnavailable)
+
+// check comes first in every operation on an object.
+func check(ctx context.Context, op objstore.Op, name string) error {
+	if err := objstore.ValidName(name); err != nil {
+		return err
+	}
+	if err := ctx.Err(); err != nil {
+		return failed(op, name, err)
+	}
+	return nil
+}
+
+// rangeHeader asks for the range, or for more where the protocol cannot say it:
+// a suffix always goes to the end.
+func rangeHeader(offset, length int64) string {
+	switch {
+	case offset == math.MinInt64:
+		return "bytes=-" + strconv.FormatInt(math.MaxInt64, 10)
+	case offset < 0:
+		return "bytes=" + strconv.FormatInt(offset, 10)
+	case length < 0 || length > math.MaxInt64-offset:
+		return fmt.Sprintf("bytes=%d-", offset)
+	}
+	return fmt.Sprintf("bytes=%d-%d", offset, offset+length-1)
+}
+
+// wanted is how many bytes of the reply's body are those asked for; the body
+// must begin with them.
+func wanted(out *sdk.GetObjectOutput, offset, length int64) (int64, error) {
+	size := lengthOf(out)
+	first, last := int64(0), size-1
+	switch {
+	case out.ContentRange != nil:
+		var err error
+		if first, last, size, err = parseContentRange(*out.ContentRange); err != nil {
+			return 0, err
+		}
+	case size < 0:
+		return 0, errNoLength
+	}
+	start, end := objstore.Range(size, offset, length)
+	if start != first && start != end || last+1 < end {
+		return 0, fmt.Errorf("%w: answers with another range", objstore.ErrUnavailable)
+	}
+	return end - start, nil
+}
+
+// parseContentRange reads "bytes first-last/size".
+func parseContentRange(header string) (first, last, size int64, err error) {
+	span, total, _ := strings.Cut(strings.TrimPrefix(header, "bytes "), "/")
+	from, to, _ := strings.Cut(span, "-")
+	first, err1 := strconv.ParseInt(from, 10, 64)
+	last, err2 := strconv.ParseInt(to, 10, 64)
+	size, err3 := strconv.ParseInt(total, 10, 64)
+	if errors.Join(err1, err2, err3) != nil || first < 0 || last < first || size <= last {
+		return 0, 0, 0, fmt.Errorf("%w: unreadable range", objstore.ErrUnavailable)
+	}
+	return first, last, size, nil
+}
+
+func seconds(t *time.Time) time.Time {
+	if t == nil {
+		return time.Time{}
+	}
+	return t.UTC().Truncate(time.Second)
+}
+
+// body is an open object. A reply that ends early is an error and never the end
+// of the object. Not safe for concurrent use.
+type body struct {
+	ctx   context.Context
+	op    objstore.Op
+	name  string
+	inner io.ReadCloser
+	left  int64 // -1 when unknown
+}
+
+func newBody(ctx context.Context, op objstore.Op, name string, inner io.ReadCloser, length int64) *body {
+	return &body{ctx: ctx, op: op, name: name, inner: inner, left: length}
+}
+
+// Read implements io.Reader.
+func (r *body) Read(p []byte) (int, error) {
+	if err := r.ctx.Err(); err != nil {
+		return 0, failed(r.op, r.name, err)
+	}
+	if r.left == 0 {
+		return 0, io.EOF
+	}
+	if r.left > 0 && int64(len(p)) > r.left {
+		p = p[:r.left]
+	}
+	n, err := r.inner.Read(p)
+	if r.left > 0 {
+		r.left -= int64(n)
+	}
+	switch {
+	case err == nil && r.left < 0, errors.Is(err, io.EOF) && r.left < 0:
+		return n, err
+	case r.left == 0:
+		// What was asked for is here; that it ends there too is no news.
+		return n, nil
+	case errors.Is(err, io.EOF):
+		return n, failed(r.op, r.name, fmt.Errorf("%w: %d bytes short", objstore.ErrUnavailable, r.left))
+	case err != nil:
+		return n, failed(r.op, r.name, translate(r.ctx, err, 0))
+	}
+	return n, nil
+}
+
+// Close implements io.Closer.
+func (r *body) Close() error { return r.inner.Close() }

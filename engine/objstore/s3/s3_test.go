@@ -1,0 +1,71 @@
+package s3_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/lakewarden/lakewarden/engine/objstore"
+	"github.com/lakewarden/lakewarden/engine/objstore/objstoretest"
+	"github.com/lakewarden/lakewarden/engine/objstore/s3"
+	"github.com/lakewarden/lakewarden/engine/objstore/s3test"
+)
+
+func TestMain(m *testing.M) {
+	objstoretest.WriterMain(func(location string) (objstore.Bucket, error) {
+		endpoint, bucket, _ := strings.Cut(location, "#")
+		return s3.New(options(endpoint, bucket))
+	})
+	goleak.VerifyTestMain(m)
+}
+
+func options(endpoint, bucket string) s3.Options {
+	return s3.Options{
+		Bucket: bucket, Region: s3test.Region, Endpoint: endpoint, PathStyle: true,
+		Credential: s3.Credential{AccessKeyID: s3test.AccessKeyID, SecretAccessKey: s3test.SecretAccessKey},
+	}
+}
+
+func mustNew(tb testing.TB, o s3.Options) *s3.Bucket {
+	tb.Helper()
+	bucket, err := s3.New(o)
+	require.NoError(tb, err)
+	tb.Cleanup(func() { require.NoError(tb, bucket.Close()) })
+	return bucket
+}
+
+// conformance: the server keeps objects as files, so it has folders.
+var conformance = objstoretest.Config{Folders: true, MaxSegment: 255}
+
+func TestConformance(t *testing.T) {
+	server := s3test.Start(t)
+	objstoretest.Run(t, func(t *testing.T) objstore.Bucket {
+		return mustNew(t, options(server.Endpoint, server.Bucket(t)))
+	}, conformance)
+}
+
+// TestConformanceInParts sends every body that is longer than a few bytes in
+// parts.
+func TestConformanceInParts(t *testing.T) {
+	server := s3test.Start(t)
+	objstoretest.Run(t, func(t *testing.T) objstore.Bucket {
+		o := options(server.Endpoint, server.Bucket(t))
+		o.Limits.PartSize = 5 << 20
+		return objstore.Prefix(mustNew(t, o), "x/y")
+	}, conformance)
+}
+
+func TestProcesses(t *testing.T) {
+	server := s3test.Start(t)
+	name := server.Bucket(t)
+	objstoretest.RunProcesses(t, mustNew(t, options(server.Endpoint, name)), server.Endpoint+"#"+name)
+}
+
+func BenchmarkBucket(b *testing.B) {
+	server := s3test.Start(b)
+	objstoretest.Bench(b, func(tb testing.TB) objstore.Bucket {
+		return mustNew(tb, options(server.Endpoint, server.Bucket(tb)))
+	})
+}

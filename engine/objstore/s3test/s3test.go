@@ -1,0 +1,88 @@
+package s3test
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"github.com/google/uuid"
+)
+
+// ProgramVariable names the environment variable with the path of versitygw.
+const ProgramVariable = "LAKEWARDEN_TEST_VERSITYGW"
+
+// What the server accepts.
+const (
+	AccessKeyID     = "lakewardentest"
+	SecretAccessKey = "lakewarden-test-secret-key"
+	Region          = "us-east-1"
+)
+
+// Server is a running S3 server.
+type Server struct {
+	// Endpoint is its URL. Buckets are in the path.
+	Endpoint string
+	// Address is its host and port.
+	Address string
+	dir     string
+}
+
+var running struct {
+	once   sync.Once
+	server Server
+	// leash is kept because a pipe that nothing refers to is closed by the
+	// garbage collector, and the server would end.
+	leash io.Closer
+	err   error
+}
+
+// Start returns the server of this test binary. Where it cannot be had the test
+// is skipped, or, when the environment variable CI is "true", fails.
+func Start(tb testing.TB) Server {
+	tb.Helper()
+	running.once.Do(func() { running.server, running.leash, running.err = start() })
+	if running.err != nil {
+		if os.Getenv("CI") == "true" {
+			tb.Fatalf("no S3 server for this test: %v", running.err)
+		}
+		tb.Skipf("no S3 server for this test (make test-deps, or set %s): %v", ProgramVariable, running.err)
+	}
+	return running.server
+}
+
+// Bucket makes an empty bucket, which is removed at the end of the test.
+func (s Server) Bucket(tb testing.TB) string {
+	tb.Helper()
+	name := "test-" + uuid.NewString()
+	if err := os.Mkdir(s.Folder(name), 0o755); err != nil {
+		tb.Fatalf("make a bucket: %v", err)
+	}
+	tb.Cleanup(func() { _ = os.RemoveAll(s.Folder(name)) })
+	return name
+}
+
+// Folder is where the objects of a bucket are files, for other programs to
+// write there.
+func (s Server) Folder(bucket string) string { return filepath.Join(s.dir, "buckets", bucket) }
+
+// program finds versitygw.
+func program() (string, error) {
+	if path := os.Getenv(ProgramVariable); path != "" {
+		return path, nil
+	}
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	for ; dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			path := filepath.Join(dir, "bin", "versitygw")
+			_, err := os.Stat(path)
+			return path, err
+		}
+	}
+	return "", fmt.Errorf("not below the module: set %s", ProgramVariable)
+}
