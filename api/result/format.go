@@ -11,10 +11,11 @@ type Format string
 
 // The formats, by media type.
 const (
-	JSON   Format = "application/json"
-	NDJSON Format = "application/x-ndjson"
-	CSV    Format = "text/csv"
-	Arrow  Format = "application/vnd.apache.arrow.stream"
+	JSON    Format = "application/json"
+	NDJSON  Format = "application/x-ndjson"
+	CSV     Format = "text/csv"
+	Arrow   Format = "application/vnd.apache.arrow.stream"
+	Parquet Format = "application/vnd.apache.parquet"
 )
 
 // ContentType is the header value for f.
@@ -61,6 +62,8 @@ func formatOf(media string) (Format, bool) {
 		return CSV, true
 	case "application/vnd.apache.arrow.stream":
 		return Arrow, true
+	case "application/vnd.apache.parquet":
+		return Parquet, true
 	}
 	return "", false
 }

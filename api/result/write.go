@@ -128,6 +128,8 @@ func newEncoder(res engine.Result, opts Options) encoder {
 		return &csvEncoder{values: values, columns: res.Columns()}
 	case Arrow:
 		return &arrowEncoder{schema: res.Schema()}
+	case Parquet:
+		return &parquetEncoder{schema: res.Schema(), columns: res.Columns()}
 	default:
 		return &jsonEncoder{values: values, columns: res.Columns(), tail: opts.Tail}
 	}

@@ -165,7 +165,7 @@ func TestArrowReadsBackEqual(t *testing.T) {
 }
 
 func TestLimitsCutAndSaySo(t *testing.T) {
-	for _, f := range []result.Format{result.JSON, result.NDJSON, result.CSV, result.Arrow} {
+	for _, f := range []result.Format{result.JSON, result.NDJSON, result.CSV, result.Arrow, result.Parquet} {
 		_, sum, _, err := write(t, oneOfEach(), result.Options{Format: f, Rows: 2})
 		require.NoError(t, err)
 		require.Equal(t, int64(2), sum.Rows, f)
@@ -183,7 +183,7 @@ func TestLimitsCutAndSaySo(t *testing.T) {
 
 func TestErrorBeforeTheFirstByteReachesNoClient(t *testing.T) {
 	boom := errors.New("boom")
-	for _, f := range []result.Format{result.JSON, result.NDJSON, result.CSV, result.Arrow} {
+	for _, f := range []result.Format{result.JSON, result.NDJSON, result.CSV, result.Arrow, result.Parquet} {
 		r := oneOfEach()
 		r.err = boom
 		text, _, started, err := write(t, r, result.Options{Format: f})
@@ -239,6 +239,7 @@ func TestNegotiate(t *testing.T) {
 		"text/csv;q=0.5, application/x-ndjson": result.NDJSON,
 		"text/html, text/csv":                  result.CSV,
 		"application/vnd.apache.arrow.stream":  result.Arrow,
+		"application/vnd.apache.parquet":       result.Parquet,
 	} {
 		got, ok := result.Negotiate(accept)
 		require.True(t, ok, accept)

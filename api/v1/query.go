@@ -42,7 +42,7 @@ type rowsInput struct {
 // QueryRoutes registers the routes that return rows.
 func QueryRoutes(api huma.API, queries *ops.Queries) {
 	query := route{method: "POST", path: "/v1/query", id: "query", tag: "Query", scope: auth.ScopeTablesQuery,
-		summary: "Run a statement", description: "Streams rows as JSON, NDJSON, CSV or Arrow, as Accept asks. Only JSON has a limit by default.", produces: rowFormats}
+		summary: "Run a statement", description: "Streams rows as JSON, NDJSON, CSV, Arrow or Parquet, as Accept asks. Only JSON has a limit by default.", produces: rowFormats}
 	addStream(api, query, func(ctx context.Context, in *queryInput) (*streaming, error) { return startQuery(ctx, queries, in) })
 	rows := route{method: "GET", path: tableBase + "/rows", id: "listRows", tag: "Query", scope: auth.ScopeTablesQuery,
 		summary: "Page through the rows of a table", description: "All pages of a walk come from the version of the first.", produces: rowFormats}

@@ -51,7 +51,7 @@ const (
 	trailerNextPage  = "X-Next-Page-Token"
 )
 
-var rowFormats = []string{string(result.JSON), string(result.NDJSON), string(result.CSV), string(result.Arrow)}
+var rowFormats = []string{string(result.JSON), string(result.NDJSON), string(result.CSV), string(result.Arrow), string(result.Parquet)}
 
 // format reads Accept. Nothing is run for a client that could not read it.
 func format(accept string) (result.Format, error) {
