@@ -1,6 +1,7 @@
 package duckdb
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"strconv"
@@ -52,26 +53,29 @@ func (p *Parser) Serialize(ctx context.Context, sql string) ([]byte, error) {
 	if err := checkText(sql); err != nil {
 		return nil, err
 	}
-	reply, err := p.call(ctx, serializeSQL, sql)
+	var tree []byte
+	err := p.call(ctx, serializeSQL, sql, func(reply string) { tree = []byte(reply) })
 	if err != nil {
 		if e := engineError(err); e != nil && e.Kind == engine.KindSyntax {
 			e.Position = byteOffset(sql, e.Position)
 		}
 		return nil, err
 	}
-	if err := refusal(sql, reply); err != nil {
+	if err := refusal(sql, tree); err != nil {
 		return nil, err
 	}
-	return []byte(reply), nil
+	return tree, nil
 }
 
 // Deserialize prints tree as SQL. A tree that does not print is a defect of
 // whoever built it.
 func (p *Parser) Deserialize(ctx context.Context, tree []byte) (string, error) {
-	if err := checkText(string(tree)); err != nil {
+	text := string(tree)
+	if err := checkText(text); err != nil {
 		return "", internalError("tree", engineError(err).Text)
 	}
-	sql, err := p.call(ctx, deserializeSQL, string(tree))
+	var sql string
+	err := p.call(ctx, deserializeSQL, text, func(reply string) { sql = strings.Clone(reply) })
 	if e := engineError(err); e != nil && e.Kind != engine.KindInterrupted && e.Kind != engine.KindFatal {
 		return "", internalError("tree", e.Text)
 	}
@@ -91,31 +95,31 @@ func (p *Parser) Close() error {
 	return nil
 }
 
-// call runs one of the two functions on a free instance.
-func (p *Parser) call(ctx context.Context, sql, arg string) (string, error) {
+// call runs one of the two functions on a free instance. take copies the reply:
+// it lies in the engine's memory.
+func (p *Parser) call(ctx context.Context, sql, arg string, take func(reply string)) error {
 	var in *parserInstance
 	select {
 	case <-p.closing:
-		return "", interrupted(causeClosed)
+		return interrupted(causeClosed)
 	case <-ctx.Done():
-		return "", interrupted(causeContext)
+		return interrupted(causeContext)
 	case in = <-p.pool:
 	}
 	defer func() { p.pool <- in }()
 	if in == nil {
 		opened, err := openParser()
 		if err != nil {
-			return "", err
+			return err
 		}
 		in = opened
 	}
 	g := newGuard(ctx, p.closing, 0, in.conn)
 	defer g.end()
-	var out string
 	c, err := in.reopen(in.prepared[sql], engine.Args{Positional: []any{arg}}, g.err)
 	if err == nil {
 		err = c.each(func(r rowReader) error {
-			out = strings.Clone(r.text(0))
+			take(r.text(0))
 			return nil
 		})
 		c.close()
@@ -127,9 +131,9 @@ func (p *Parser) call(ctx context.Context, sql, arg string) (string, error) {
 			in.close()
 			in = nil
 		}
-		return "", err
+		return err
 	}
-	return out, nil
+	return nil
 }
 
 // parserInstance is an instance with both functions prepared: preparing costs as
@@ -173,8 +177,8 @@ func (in *parserInstance) close() {
 
 // refusal reads the reply that stands for an error. Trees are not decoded twice
 // for it: only a reply that begins like a refusal is looked into.
-func refusal(sql, reply string) error {
-	if !strings.HasPrefix(reply, `{"error":true`) {
+func refusal(sql string, reply []byte) error {
+	if !bytes.HasPrefix(reply, []byte(`{"error":true`)) {
 		return nil
 	}
 	var r struct {
@@ -182,7 +186,7 @@ func refusal(sql, reply string) error {
 		Message  string `json:"error_message"`
 		Position string `json:"position"`
 	}
-	if err := json.Unmarshal([]byte(reply), &r); err != nil {
+	if err := json.Unmarshal(reply, &r); err != nil {
 		return internalError("tree", err.Error())
 	}
 	out := &engine.Error{Kind: engine.KindSyntax, Class: "syntax", Position: -1, Text: clip(r.Message)}

@@ -103,7 +103,7 @@ func (b *binding) copy(v any) any {
 		if v == nil {
 			return nil
 		}
-		out := &node{keys: append([]string(nil), v.keys...), vals: make([]any, len(v.vals))}
+		out := &node{keys: v.keys, vals: make([]any, len(v.vals))}
 		if _, tracked := b.copies[v]; tracked {
 			b.copies[v] = out
 		}

@@ -1,9 +1,6 @@
 package sqlguard
 
-import (
-	"sort"
-	"strings"
-)
+import "strings"
 
 // function visits a call in an expression (namespace scalar) or in FROM
 // (namespace table).
@@ -50,7 +47,7 @@ func (a *analysis) allowed(n *node, namespace string) *Error {
 	f, ok := LookupFunction(namespace, name)
 	if !ok {
 		err := refuse(CodeFunctionUnknown, name, "there is no function %s here", name).at(n)
-		err.Near = nearFunctions(namespace, name)
+		err.Near = Near(name, callable[namespace])
 		return err
 	}
 	if f.Class == Deny {
@@ -80,73 +77,6 @@ func (a *analysis) constantCall(n *node, f Function) *Error {
 		n.become(value)
 	})
 	return nil
-}
-
-func nearFunctions(namespace, name string) []string {
-	var names []string
-	for _, f := range Functions() {
-		if f.Namespace == namespace && f.Class != Deny && isWord(f.Name[0]) {
-			names = append(names, f.Name)
-		}
-	}
-	return Near(name, names)
-}
-
-// Near returns up to three candidates that look like name, the closest first.
-// Case is ignored.
-func Near(name string, candidates []string) []string {
-	type scored struct {
-		name string
-		dist int
-	}
-	if len(name) > 64 {
-		return nil
-	}
-	name = strings.ToLower(name)
-	limit := 1 + len(name)/3
-	var found []scored
-	for _, c := range candidates {
-		if len(c) > len(name)+limit && !strings.HasPrefix(strings.ToLower(c), name) || len(c) > 128 {
-			continue
-		}
-		d := editDistance(name, strings.ToLower(c))
-		if strings.HasPrefix(strings.ToLower(c), name) && len(name) >= 3 {
-			d = min(d, limit)
-		}
-		if d <= limit {
-			found = append(found, scored{c, d})
-		}
-	}
-	sort.SliceStable(found, func(i, j int) bool {
-		if found[i].dist != found[j].dist {
-			return found[i].dist < found[j].dist
-		}
-		return found[i].name < found[j].name
-	})
-	var out []string
-	for i := 0; i < len(found) && i < 3; i++ {
-		out = append(out, found[i].name)
-	}
-	return out
-}
-
-func editDistance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		prev := row[0]
-		row[0] = i
-		for j := 1; j <= len(b); j++ {
-			cost := 1
-			if a[i-1] == b[j-1] {
-				cost = 0
-			}
-			prev, row[j] = row[j], min(row[j]+1, row[j-1]+1, prev+cost)
-		}
-	}
-	return row[len(b)]
 }
 
 func lower(s string) string { return strings.ToLower(s) }

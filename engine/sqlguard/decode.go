@@ -3,6 +3,7 @@ package sqlguard
 import (
 	"bytes"
 	"errors"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -25,7 +26,7 @@ func decodeTree(text []byte, maxDepth int, lean bool) (*node, error) {
 	if !utf8.Valid(text) {
 		return nil, errMalformed
 	}
-	d := decoder{text: text, known: map[string]string{}, depth: maxDepth, lean: lean}
+	d := decoder{text: text, depth: maxDepth, lean: lean}
 	v, err := d.value(0)
 	if err != nil {
 		return nil, err
@@ -40,8 +41,11 @@ func decodeTree(text []byte, maxDepth int, lean bool) (*node, error) {
 type decoder struct {
 	text []byte
 	at   int
-	// known holds field names and short texts, each allocated once.
-	known map[string]string
+	// texts and numbers hold the short ones that came last, in the form in which
+	// the tree keeps them: nearly every one comes again and again.
+	texts, numbers [knownSlots]known
+	// shapes holds lists of field names: nodes of one kind share theirs.
+	shapes [knownSlots][]string
 	// keys and vals are the fields, and items of lists, that are still open.
 	keys  []string
 	vals  []any
@@ -49,8 +53,26 @@ type decoder struct {
 	lean  bool
 }
 
-// internBytes is the length up to which a text is worth looking up.
-const internBytes = 32
+const (
+	// knownBytes is the length up to which a text is worth looking up.
+	knownBytes = 32
+	knownSlots = 256
+)
+
+// known is one text with its boxed value, a string or a number.
+type known struct {
+	text string
+	any  any
+}
+
+// slot is where a short text is kept. A text in the same slot takes its place.
+func slot(b []byte) int {
+	n := len(b)
+	if n == 0 {
+		return 0
+	}
+	return (n*31 + int(b[0])*7 + int(b[n/2])*13 + int(b[n-1])) % knownSlots
+}
 
 func (d *decoder) space() {
 	for d.at < len(d.text) && (d.text[d.at] == ' ' || d.text[d.at] == '\n' || d.text[d.at] == '\t' || d.text[d.at] == '\r') {
@@ -77,7 +99,8 @@ func (d *decoder) value(depth int) (any, error) {
 	case c == '[':
 		return d.array(depth)
 	case c == '"':
-		return d.quoted()
+		_, boxed, err := d.quoted()
+		return boxed, err
 	case c == '-' || c >= '0' && c <= '9':
 		return d.number()
 	case d.word("true"):
@@ -102,20 +125,39 @@ func (d *decoder) word(w string) bool {
 // the general reader, as numbers are few and short.
 func (d *decoder) number() (any, error) {
 	start := d.at
-	for d.at < len(d.text) && bytes.IndexByte([]byte("+-.eE0123456789"), d.text[d.at]) >= 0 {
+	for d.at < len(d.text) && isNumeric(d.text[d.at]) {
 		d.at++
 	}
 	raw := d.text[start:d.at]
-	if s, ok := d.known[string(raw)]; ok {
-		return number(s), nil
+	k := &d.numbers[slot(raw)]
+	if k.any != nil && k.text == string(raw) {
+		return k.any, nil
 	}
-	if !jsontext.Value(raw).IsValid() {
+	if !isPlain(raw) && !jsontext.Value(raw).IsValid() {
 		return nil, errMalformed
 	}
-	return number(d.intern(raw)), nil
+	text := string(raw)
+	*k = known{text, number(text)}
+	return k.any, nil
 }
 
-func (d *decoder) quoted() (string, error) {
+func isNumeric(c byte) bool {
+	return c >= '0' && c <= '9' || c == '-' || c == '+' || c == '.' || c == 'e' || c == 'E'
+}
+
+// isPlain recognises the numbers that positions are: digits without a leading
+// zero.
+func isPlain(raw []byte) bool {
+	for _, c := range raw {
+		if c < '0' || c > '9' {
+			return false
+		}
+	}
+	return len(raw) > 0 && raw[0] != '0'
+}
+
+// quoted reads a text, and returns it boxed too.
+func (d *decoder) quoted() (string, any, error) {
 	start := d.at
 	escaped := false
 	for d.at++; d.at < len(d.text); d.at++ {
@@ -123,33 +165,35 @@ func (d *decoder) quoted() (string, error) {
 		case c == '"':
 			d.at++
 			if !escaped {
-				return d.intern(d.text[start+1 : d.at-1]), nil
+				s, boxed := d.keep(d.text[start+1 : d.at-1])
+				return s, boxed, nil
 			}
 			b, err := jsontext.AppendUnquote(nil, d.text[start:d.at])
 			if err != nil {
-				return "", errMalformed
+				return "", nil, errMalformed
 			}
-			return string(b), nil
+			return string(b), string(b), nil
 		case c == '\\':
 			escaped = true
 			d.at++
 		case c < ' ':
-			return "", errMalformed
+			return "", nil, errMalformed
 		}
 	}
-	return "", errMalformed
+	return "", nil, errMalformed
 }
 
-func (d *decoder) intern(b []byte) string {
-	if len(b) > internBytes {
-		return string(b)
+func (d *decoder) keep(b []byte) (string, any) {
+	if len(b) > knownBytes {
+		s := string(b)
+		return s, s
 	}
-	if s, ok := d.known[string(b)]; ok {
-		return s
+	k := &d.texts[slot(b)]
+	if k.any == nil || k.text != string(b) {
+		s := string(b)
+		*k = known{s, s}
 	}
-	s := string(b)
-	d.known[s] = s
-	return s
+	return k.text, k.any
 }
 
 // separator moves over a comma, or over the closing byte, and says which.
@@ -195,7 +239,7 @@ func (d *decoder) object(depth int) (any, error) {
 		if d.next() != '"' {
 			return nil, errMalformed
 		}
-		key, err := d.quoted()
+		key, _, err := d.quoted()
 		if err != nil {
 			return nil, err
 		}
@@ -219,7 +263,21 @@ func (d *decoder) object(depth int) (any, error) {
 			return nil, err
 		}
 	}
-	n := &node{keys: append([]string(nil), d.keys[keys:]...), vals: append([]any(nil), d.vals[vals:]...)}
+	n := &node{keys: d.shape(d.keys[keys:]), vals: append([]any(nil), d.vals[vals:]...)}
 	d.keys, d.vals = d.keys[:keys], d.vals[:vals]
 	return n, nil
+}
+
+// shape returns the same list for the same names. Nobody may change it: setting
+// a further field of a node makes a list of its own.
+func (d *decoder) shape(names []string) []string {
+	at := len(names) * 31
+	for _, name := range names {
+		at += len(name)
+	}
+	known := &d.shapes[at%knownSlots]
+	if !slices.Equal(*known, names) {
+		*known = slices.Clone(names)
+	}
+	return slices.Clip(*known)
 }

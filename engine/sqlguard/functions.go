@@ -43,6 +43,20 @@ type Function struct {
 // registry is read-only after the package is initialised.
 var registry = mustReadFunctions(functionsText)
 
+// callable lists the names that users may call, by namespace: what a misspelt
+// name may have meant.
+var callable = callableNames()
+
+func callableNames() map[string][]string {
+	out := map[string][]string{}
+	for _, f := range Functions() {
+		if f.Class != Deny && isWord(f.Name[0]) {
+			out[f.Namespace] = append(out[f.Namespace], f.Name)
+		}
+	}
+	return out
+}
+
 // LookupFunction returns the classification of a function. Names are matched
 // without regard to case.
 func LookupFunction(namespace, name string) (Function, bool) {

@@ -23,6 +23,40 @@ func statementOf(n int) string {
 	return s.String()
 }
 
+// refusedOf returns a statement of about n bytes that is refused for its last
+// term only.
+func refusedOf(n int) string {
+	var s strings.Builder
+	s.WriteString("SELECT count(*) FROM region WHERE ")
+	for i := 0; s.Len() < n-80; i++ {
+		fmt.Fprintf(&s, "(r_name = 'EUROPE' AND length(r_comment) > %d) OR ", i)
+	}
+	return s.String() + "no_such_function(r_name)"
+}
+
+// BenchmarkRefuse measures the refusal of a statement, and what of it is the
+// engine's own parser.
+func BenchmarkRefuse(b *testing.B) {
+	for _, size := range []int{2 << 10, 64 << 10} {
+		text := refusedOf(size)
+		b.Run(fmt.Sprintf("%dB", size), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				_, err := sqlguard.Parse(b.Context(), sharedParser(), text, sqlguard.Options{})
+				require.NotEmpty(b, codeOf(err))
+			}
+		})
+		b.Run(fmt.Sprintf("%dB/engine", size), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				tree, err := sharedParser().Serialize(b.Context(), text)
+				require.NoError(b, err)
+				b.ReportMetric(float64(len(tree)), "tree-bytes")
+			}
+		})
+	}
+}
+
 // BenchmarkParse measures the validation of a statement.
 func BenchmarkParse(b *testing.B) {
 	bench(b, func(text string, _ *world) {

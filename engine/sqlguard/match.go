@@ -5,7 +5,7 @@ import "bytes"
 // matches reports whether text is a tree equal to want, without building it.
 // A no says nothing: the trees may still be equal after both are made canonical.
 func matches(text []byte, want *node) bool {
-	m := matcher{decoder{text: text, depth: 1 << 20, lean: true, known: map[string]string{}}}
+	m := matcher{decoder{text: text, depth: 1 << 20, lean: true}}
 	ok := m.value(want)
 	m.space()
 	return ok && m.at == len(text)
@@ -74,7 +74,7 @@ func (m *matcher) fields(want *node) bool {
 		if m.next() != '"' {
 			return false
 		}
-		key, err := m.quoted()
+		key, _, err := m.quoted()
 		if err != nil || m.next() != ':' {
 			return false
 		}

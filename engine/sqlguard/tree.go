@@ -1,9 +1,15 @@
 package sqlguard
 
-import "github.com/go-json-experiment/json/jsontext"
+import (
+	"slices"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
 
 // node is one JSON object of DuckDB's tree. Values are *node, []any, string,
 // number, bool or nil. Order of fields is kept, so that printing is stable.
+//
+// Nodes share their lists of keys, which are never written to.
 type node struct {
 	keys []string
 	vals []any
@@ -42,7 +48,7 @@ func (n *node) set(key string, v any) {
 			return
 		}
 	}
-	n.keys = append(n.keys, key)
+	n.keys = append(slices.Clip(n.keys), key)
 	n.vals = append(n.vals, v)
 }
 
@@ -83,7 +89,7 @@ func (n *node) clone() *node {
 	if n == nil {
 		return nil
 	}
-	out := &node{keys: append([]string(nil), n.keys...), vals: make([]any, len(n.vals))}
+	out := &node{keys: n.keys, vals: make([]any, len(n.vals))}
 	for i, v := range n.vals {
 		out.vals[i] = cloneValue(v)
 	}
