@@ -18,6 +18,9 @@ type Engine interface {
 
 // SessionOptions fixes what a session can reach for all of its life.
 type SessionOptions struct {
+	// Owner says with whom the session may share a process, where an engine has
+	// several. It is opaque; sessions of different owners share nothing.
+	Owner string
 	// Roots are absolute directories. The session reads files below them.
 	Roots []string
 	// Remote is where the session reads s3:// locations; nil means that it
