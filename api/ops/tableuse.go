@@ -8,7 +8,9 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/lakewarden/lakewarden/catalog"
+	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/delta"
+	"github.com/lakewarden/lakewarden/engine/skipping"
 	"github.com/lakewarden/lakewarden/engine/sqlguard"
 )
 
@@ -165,8 +167,20 @@ func relation(u usedTable, policies enforced, s subject) (sqlguard.Relation, err
 		return sqlguard.Relation{}, err
 	}
 	return sqlguard.Relation{
-		Columns: columns, Source: source, Filtered: filter.Restricted, Predicate: filter.Predicate,
+		Columns: columns, Source: source, Narrow: u.narrow(source, columns),
+		Filtered: filter.Restricted, Predicate: filter.Predicate, Condition: filter.Condition,
 	}, nil
+}
+
+// narrow reads a table as a list of the files that can hold a row which is
+// needed, where it can be read so; otherwise the engine reads the log.
+func (u usedTable) narrow(source engine.Source, columns []engine.Column) func(engine.Condition) engine.Source {
+	return func(condition engine.Condition) engine.Source {
+		if files, ok := skipping.List(u.snap, columns, condition); ok {
+			source.Files = files
+		}
+		return source
+	}
 }
 
 // maxStatementTables bounds the table versions of one statement: each is a log
