@@ -73,6 +73,9 @@ type NewStorageConfig struct {
 	Settings            json.RawMessage
 	AuthMode            string
 	CredentialExpiresAt time.Time
+	// SealedSecret is the credential, encrypted by the caller for this ID;
+	// empty when the kind needs none.
+	SealedSecret []byte
 }
 
 // Validate returns nil or [FieldErrors].
@@ -88,10 +91,44 @@ func (n NewStorageConfig) Validate() error {
 	n.Location.check(&e, n.Kind)
 	e.object("settings", n.Settings, maxSettingsBytes)
 	e.text("auth_mode", n.AuthMode, 0, 50)
+	if n.ID == "" && len(n.SealedSecret) > 0 {
+		e.add("sealed_secret", "must be sealed for an id that is given")
+	}
+	checkSealed(&e, n.SealedSecret)
 	return e.Err()
 }
 
-const maxSettingsBytes = 64 << 10
+const (
+	maxSettingsBytes = 64 << 10
+	maxSealedBytes   = 64 << 10
+)
+
+func checkSealed(e *FieldErrors, sealed []byte) {
+	if len(sealed) > maxSealedBytes {
+		e.add("sealed_secret", "must not be longer than %d bytes", maxSealedBytes)
+	}
+}
+
+// StorageSecret is the credential of a configuration as it is stored:
+// encrypted, by somebody else than the store.
+type StorageSecret struct {
+	Sealed []byte
+	// AuthMode names the kind of credential.
+	AuthMode string
+	// ExpiresAt is zero when unknown or never.
+	ExpiresAt time.Time
+}
+
+// Validate returns nil or [FieldErrors].
+func (s StorageSecret) Validate() error {
+	var e FieldErrors
+	if len(s.Sealed) == 0 {
+		e.add("sealed_secret", "must not be empty")
+	}
+	checkSealed(&e, s.Sealed)
+	e.text("auth_mode", s.AuthMode, 1, 50)
+	return e.Err()
+}
 
 // StorageConfigChange holds the fields to change; nil fields keep their value.
 type StorageConfigChange struct {

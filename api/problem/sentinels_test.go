@@ -24,6 +24,8 @@ var exempt = map[string]string{
 	"api/result.ErrBroken":               "comes after the status line; the connection is cut instead",
 	"auth/apikey.ErrInvalidExpiry":       "always an ExpiryError, which lists its field",
 	"auth/jwt.ErrConfig":                 "at start only",
+	"catalog/secret.ErrKeyFile":          "at start, or internal_error: only the operator can help",
+	"catalog/secret.ErrSealed":           "internal_error: only the operator can help",
 	"engine/delta/action.ErrMalformed":   "the same value as delta.ErrMalformed",
 	"engine/delta/action.ErrTooLarge":    "the same value as delta.ErrTooLarge",
 	"engine/delta/logpath.ErrUnsafePath": "the same value as delta.ErrUnsafePath",

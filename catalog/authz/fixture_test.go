@@ -144,8 +144,8 @@ func (f *fixture) newConfig(workspace catalog.WorkspaceID, owner, name string) c
 
 func (f *fixture) configInput(workspace catalog.WorkspaceID, owner, name string) catalog.NewStorageConfig {
 	return catalog.NewStorageConfig{
-		Org: f.org, Name: name, Kind: catalog.KindS3, Workspace: workspace, Owner: f.users[owner],
-		Location: catalog.NewLocation("s3", "endpoint", name),
+		ID: catalog.NewID[catalog.ConfigID](), Org: f.org, Name: name, Kind: catalog.KindS3, Workspace: workspace, Owner: f.users[owner],
+		Location: catalog.NewLocation("s3", "endpoint", name), AuthMode: "access_key", SealedSecret: []byte("sealed"),
 	}
 }
 

@@ -212,6 +212,19 @@ var methods = map[string]method{
 		},
 		allowed: builders, denied: catalog.ErrDenied,
 	},
+	"StorageSecret": {
+		call: func(f *fixture, ctx context.Context) error {
+			return drop(f.store.StorageSecret(ctx, f.org, f.config.ID))
+		},
+		denied: catalog.ErrDenied,
+	},
+	"ReplaceStorageSecret": {
+		call: func(f *fixture, ctx context.Context) error {
+			secret := catalog.StorageSecret{Sealed: []byte("sealed"), AuthMode: "access_key"}
+			return drop(f.store.ReplaceStorageSecret(ctx, f.viewer(ctx), f.config.ID, 1, secret))
+		},
+		allowed: builders, denied: catalog.ErrDenied,
+	},
 	"DeleteStorageConfig": {
 		call: func(f *fixture, ctx context.Context) error {
 			return f.store.DeleteStorageConfig(ctx, f.viewer(ctx), f.config.ID, 1)

@@ -110,6 +110,22 @@ func (s *Store) UpdateStorageConfig(ctx context.Context, viewer catalog.Viewer, 
 	return s.inner.UpdateStorageConfig(ctx, viewer, config, expectedVersion, change)
 }
 
+// StorageSecret is for the server alone: nobody reads a credential back.
+func (s *Store) StorageSecret(ctx context.Context, org catalog.OrgID, config catalog.ConfigID) (catalog.StorageSecret, error) {
+	if err := systemOnly(ctx); err != nil {
+		return catalog.StorageSecret{}, err
+	}
+	return s.inner.StorageSecret(ctx, org, config)
+}
+
+// ReplaceStorageSecret needs what UpdateStorageConfig needs.
+func (s *Store) ReplaceStorageSecret(ctx context.Context, viewer catalog.Viewer, config catalog.ConfigID, expectedVersion int64, secret catalog.StorageSecret) (catalog.StorageConfig, error) {
+	if err := s.mayChange(ctx, viewer, config); err != nil {
+		return catalog.StorageConfig{}, err
+	}
+	return s.inner.ReplaceStorageSecret(ctx, viewer, config, expectedVersion, secret)
+}
+
 // DeleteStorageConfig needs what UpdateStorageConfig needs.
 func (s *Store) DeleteStorageConfig(ctx context.Context, viewer catalog.Viewer, config catalog.ConfigID, expectedVersion int64) error {
 	if err := s.mayChange(ctx, viewer, config); err != nil {

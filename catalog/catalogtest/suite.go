@@ -37,6 +37,7 @@ func Run(t *testing.T, config Config) {
 		{"workspaces", workspaces},
 		{"workspace members", workspaceMembers},
 		{"storage configs", storageConfigs},
+		{"storage secrets", storageSecrets},
 		{"locations", locations},
 		{"visibility against an oracle", visibility},
 		{"resolve names", resolveNames},
