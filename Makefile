@@ -42,7 +42,7 @@ run: extensions ## Create the demo organisation (once) and serve it
 
 .PHONY: extensions
 extensions: build ## Get the DuckDB extensions into bin/extensions (tpch is for tests)
-	@$(BIN)/lakewarden extensions install --extension-dir $(EXTENSIONS) delta tpch
+	@$(BIN)/lakewarden extensions install --extension-dir $(EXTENSIONS) delta httpfs tpch
 
 .PHONY: test-deps
 test-deps: extensions ## Get what the tests need: Python oracles, PostgreSQL, an S3 server

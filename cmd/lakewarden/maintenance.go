@@ -14,8 +14,9 @@ import (
 	"github.com/lakewarden/lakewarden/engine/duckdb"
 )
 
-// sessionExtensions are what the server loads into every session.
-var sessionExtensions = []string{"delta"}
+// sessionExtensions are what the server loads into sessions: httpfs only where
+// they read remote stores.
+var sessionExtensions = []string{"delta", "httpfs"}
 
 func runVersion(_ context.Context, out io.Writer, _ []string) error {
 	_, err := fmt.Fprintf(out, "lakewarden %s (DuckDB %s)\n", version, duckdb.Version())

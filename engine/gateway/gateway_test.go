@@ -5,13 +5,16 @@ import (
 	"context"
 	"encoding/binary"
 	"io"
+	"maps"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
@@ -91,4 +94,29 @@ func within(tb testing.TB, d time.Duration) context.Context {
 	ctx, cancel := context.WithTimeout(context.Background(), d)
 	tb.Cleanup(cancel)
 	return ctx
+}
+
+// counters are the values of one collector by the values of its labels.
+func counters(tb testing.TB, registry prometheus.Gatherer, name string) map[string]float64 {
+	tb.Helper()
+	families, err := registry.Gather()
+	require.NoError(tb, err)
+	out := map[string]float64{}
+	for _, family := range families {
+		for _, metric := range family.GetMetric() {
+			var labels []string
+			for _, label := range metric.GetLabel() {
+				labels = append(labels, label.GetValue())
+			}
+			if family.GetName() == name {
+				out[strings.Join(labels, " ")] = metric.GetCounter().GetValue() + metric.GetGauge().GetValue()
+			}
+		}
+	}
+	return out
+}
+
+func nonzero(values map[string]float64) map[string]float64 {
+	maps.DeleteFunc(values, func(_ string, v float64) bool { return v == 0 })
+	return values
 }

@@ -1,0 +1,136 @@
+package gateway_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lakewarden/lakewarden/engine/gateway"
+)
+
+// python is an interpreter with delta-rs and DuckDB.
+func python(tb testing.TB) string {
+	tb.Helper()
+	return found(tb, "Python with deltalake and duckdb", os.Getenv("LAKEWARDEN_TEST_PYTHON"), "../../bin/venv/bin/python")
+}
+
+// extension is a signed file of DuckDB's.
+func extension(tb testing.TB, name string) string {
+	tb.Helper()
+	dir := os.Getenv("LAKEWARDEN_EXTENSION_DIR")
+	if dir == "" {
+		dir = "../../bin/extensions"
+	}
+	files, err := filepath.Glob(filepath.Join(dir, "v*", "*", name+".duckdb_extension"))
+	require.NoError(tb, err)
+	return found(tb, "DuckDB extension "+name, files...)
+}
+
+func found(tb testing.TB, what string, paths ...string) string {
+	tb.Helper()
+	for _, path := range paths {
+		if abs, err := filepath.Abs(path); err == nil && path != "" {
+			if _, err := os.Stat(abs); err == nil {
+				return abs
+			}
+		}
+	}
+	if os.Getenv("CI") != "" {
+		tb.Fatalf("no %s: run make test-deps", what)
+	}
+	tb.Skipf("no %s: run make test-deps", what)
+	return ""
+}
+
+// mustTables writes the tables of testdata/write.py once.
+func mustTables(tb testing.TB) string {
+	tb.Helper()
+	root := tb.TempDir()
+	out, err := exec.CommandContext(tb.Context(), python(tb), "testdata/write.py", root).CombinedOutput()
+	require.NoError(tb, err, string(out))
+	return root
+}
+
+// duck is a DuckDB process.
+type duck struct {
+	in  io.Writer
+	out *bufio.Scanner
+}
+
+type answer struct {
+	Rows  [][]string
+	Error string
+	Ms    float64
+}
+
+// mustDuck starts DuckDB with the settings of a session; grant may be nil.
+func mustDuck(tb testing.TB, grant *gateway.Grant, begin ...string) *duck {
+	tb.Helper()
+	cmd := exec.Command(python(tb), "testdata/engine.py")
+	in, err := cmd.StdinPipe()
+	require.NoError(tb, err)
+	out, err := cmd.StdoutPipe()
+	require.NoError(tb, err)
+	cmd.Stderr = os.Stderr
+	require.NoError(tb, cmd.Start())
+	tb.Cleanup(func() {
+		require.NoError(tb, in.Close())
+		require.NoError(tb, cmd.Wait())
+	})
+	d := &duck{in: in, out: bufio.NewScanner(out)}
+	d.out.Buffer(nil, 64<<20)
+	sql := []string{
+		"LOAD '" + extension(tb, "httpfs") + "'", "LOAD '" + extension(tb, "delta") + "'",
+		"SET preserve_insertion_order = true",
+	}
+	if grant != nil {
+		sql = append(sql, session(grant)...)
+	}
+	sql = append(sql, begin...)
+	d.must(tb, append(sql, "SELECT 1")...)
+	return d
+}
+
+// session is what a session is given to read through the gateway.
+func session(grant *gateway.Grant) []string {
+	var quoted []string
+	for _, prefix := range grant.Prefixes {
+		quoted = append(quoted, "'"+prefix+"'")
+	}
+	return []string{
+		"SET allow_persistent_secrets = false",
+		"SET enable_external_file_cache = true", "SET validate_external_file_cache = 'NO_VALIDATION'",
+		"SET parquet_metadata_cache = true", "SET enable_http_metadata_cache = true",
+		"CREATE SECRET gw (TYPE s3, KEY_ID '" + grant.AccessKey + "', SECRET '" + grant.SecretKey + "', REGION '" + grant.Region +
+			"', ENDPOINT '" + grant.Endpoint + "', URL_STYLE 'path', USE_SSL false, SCOPE 's3://')",
+		"SET allowed_directories = [" + strings.Join(quoted, ", ") + "]",
+		"SET enable_external_access = false", "SET lock_configuration = true",
+	}
+}
+
+// ask runs statements and returns the rows of the last.
+func (d *duck) ask(tb testing.TB, sql ...string) answer {
+	tb.Helper()
+	line, err := json.Marshal(map[string]any{"sql": sql})
+	require.NoError(tb, err)
+	_, err = d.in.Write(append(line, '\n'))
+	require.NoError(tb, err)
+	require.True(tb, d.out.Scan(), "DuckDB has ended: %v", d.out.Err())
+	var a answer
+	require.NoError(tb, json.Unmarshal(d.out.Bytes(), &a))
+	return a
+}
+
+func (d *duck) must(tb testing.TB, sql ...string) [][]string {
+	tb.Helper()
+	a := d.ask(tb, sql...)
+	require.Empty(tb, a.Error, sql)
+	return a.Rows
+}
