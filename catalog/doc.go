@@ -1,7 +1,7 @@
 // Package catalog holds the nouns of Lakewarden (organisations, users,
 // memberships, workspaces, storage configurations, tables, policies, API keys,
-// audit entries), the rules a single record must obey, the sentinels, and the
-// [Store] contract that keeps them.
+// operations, audit entries), the rules a single record must obey, the
+// sentinels, and the [Store] contract that keeps them.
 //
 // What may not go in it: SQL, HTTP, object storage, Delta logs, secrets in
 // clear, and any import of another Lakewarden package.

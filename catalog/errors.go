@@ -48,6 +48,9 @@ var (
 	ErrTableState = errors.New("table state does not allow this")
 	// ErrRevoked is returned by the rotation of a revoked key. Becomes 409.
 	ErrRevoked = errors.New("api key revoked")
+	// ErrOperationLive is returned by the removal of an operation that has not
+	// ended. Cancel it, wait, retry. Becomes 409.
+	ErrOperationLive = errors.New("operation has not ended")
 	// ErrDenied is returned by catalog/authz when the actor is known and the
 	// record's existence is no secret to it, but a scope or role is missing;
 	// the error is a [*DeniedError]. Becomes 403.

@@ -24,6 +24,8 @@ type (
 	PolicyID string
 	// KeyID identifies an [APIKey].
 	KeyID string
+	// OperationID identifies an [Operation].
+	OperationID string
 	// AuditID identifies an [AuditEntry].
 	AuditID string
 )
@@ -34,7 +36,7 @@ type (
 type DeltaID string
 
 type rowID interface {
-	OrgID | UserID | WorkspaceID | ConfigID | TableID | PolicyID | KeyID | AuditID
+	OrgID | UserID | WorkspaceID | ConfigID | TableID | PolicyID | KeyID | OperationID | AuditID
 }
 
 // NewID returns a random identifier.

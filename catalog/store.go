@@ -27,6 +27,7 @@ type Store interface {
 	Tables
 	Policies
 	APIKeys
+	Operations
 	Audit
 	Epochs
 }
@@ -214,6 +215,53 @@ type APIKeys interface {
 	// TouchAPIKey records a use; an older time than the recorded one changes
 	// nothing. It does not raise the epoch.
 	TouchAPIKey(ctx context.Context, key KeyID, at time.Time) error
+}
+
+// Operations keeps long work. No method raises the epoch.
+//
+// The methods that name a runner are for the replica of that name: they change
+// only operations that it runs and that have not ended, and give [ErrNotFound]
+// for others. An operation that was taken from a silent replica is thereby lost
+// to it for good.
+type Operations interface {
+	// CreateOperation makes an operation; [ErrNotFound] when the user is no
+	// member.
+	CreateOperation(ctx context.Context, operation NewOperation) (Operation, error)
+	Operation(ctx context.Context, org OrgID, operation OperationID) (Operation, error)
+	// ListOperations lists operations, newest first.
+	ListOperations(ctx context.Context, org OrgID, filter OperationFilter, page Page) (List[Operation], error)
+	// CancelOperation asks the runner to stop. Idempotent; one that has ended
+	// stays as it is.
+	CancelOperation(ctx context.Context, org OrgID, operation OperationID) (Operation, error)
+	// OperationUsage sums up what an organisation's operations take.
+	OperationUsage(ctx context.Context, org OrgID) (OperationUsage, error)
+
+	// StartOperation turns queued into running.
+	StartOperation(ctx context.Context, runner string, operation OperationID) error
+	// ReportOperation records progress.
+	ReportOperation(ctx context.Context, runner string, operation OperationID, progress Progress) error
+	// FinishOperation ends an operation.
+	FinishOperation(ctx context.Context, runner string, operation OperationID, outcome OperationOutcome) error
+	// BeatOperations gives a sign of life for all that a runner runs.
+	BeatOperations(ctx context.Context, runner string) error
+	// WithdrawnOperations lists those that a runner should stop: their
+	// cancellation was requested, their owner is no member any more, their key
+	// was revoked, or their organisation was deleted.
+	WithdrawnOperations(ctx context.Context, runner string) ([]OperationID, error)
+
+	// LoseOperations ends those whose runner gave no sign of life since a time,
+	// with the given outcome, and returns how many there were.
+	LoseOperations(ctx context.Context, since time.Time, outcome OperationOutcome) (int64, error)
+	// ExpiredOperations lists up to limit operations of all organisations whose
+	// time is over, or whose organisation was deleted after they ended.
+	ExpiredOperations(ctx context.Context, limit int) ([]Operation, error)
+	// ForgetOperation removes what is kept of an ended operation, after the
+	// caller has removed what lies outside the catalog: result, private part and
+	// sizes go, the record stays. Idempotent; [ErrOperationLive].
+	ForgetOperation(ctx context.Context, org OrgID, operation OperationID) (Operation, error)
+	// DeleteOperation removes the record of an ended operation. Idempotent;
+	// [ErrOperationLive].
+	DeleteOperation(ctx context.Context, org OrgID, operation OperationID) error
 }
 
 // Audit keeps the audit log. Entries are never changed.

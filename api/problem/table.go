@@ -48,6 +48,7 @@ var rows = []row{
 	{"catalog.ErrLocationTaken", catalog.ErrLocationTaken, "location_taken"},
 	{"catalog.ErrTableState", catalog.ErrTableState, "table_state"},
 	{"catalog.ErrRevoked", catalog.ErrRevoked, "credential_not_usable"},
+	{"catalog.ErrOperationLive", catalog.ErrOperationLive, "operation_running"},
 	{"catalog.ErrDenied", catalog.ErrDenied, "forbidden"},
 	{"catalog.ErrNoActor", catalog.ErrNoActor, "unauthenticated"},
 	{"catalog.ErrUnavailable", catalog.ErrUnavailable, "unavailable"},

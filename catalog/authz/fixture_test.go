@@ -41,6 +41,8 @@ type fixture struct {
 	spaced   catalog.Table         // in inSpace
 	policy   catalog.Policy
 	key      catalog.APIKey // of "builder"
+	// running and ended are operations of "builder".
+	running, ended catalog.Operation
 }
 
 // outsider is an administrator of another organisation; nobody is a member
@@ -131,6 +133,13 @@ func fill(tb testing.TB, inner catalog.Store) *fixture {
 	require.NoError(tb, err)
 	f.key, err = inner.CreateAPIKey(ctx, newKey(f, "builder", "lw_fixture1", auth.RoleBuilder.Scopes()))
 	require.NoError(tb, err)
+	begin := func() catalog.Operation {
+		o, err := inner.CreateOperation(ctx, catalog.NewOperation{Org: f.org, User: f.users["builder"], Kind: catalog.OperationQuery, Runner: "runner"})
+		require.NoError(tb, err)
+		return o
+	}
+	f.running, f.ended = begin(), begin()
+	require.NoError(tb, inner.FinishOperation(ctx, "runner", f.ended.ID, cancelled()))
 	require.NoError(tb, inner.AppendAudit(ctx, catalog.AuditEntry{Org: f.org, Action: "a.b", Outcome: catalog.OutcomeAllow}))
 	return f
 }
@@ -151,6 +160,10 @@ func (f *fixture) configInput(workspace catalog.WorkspaceID, owner, name string)
 
 func spec() catalog.PolicySpec {
 	return catalog.PolicySpec{Kind: catalog.PolicyRows, Text: "permit (principal, action, resource);", Enabled: true}
+}
+
+func cancelled() catalog.OperationOutcome {
+	return catalog.OperationOutcome{State: catalog.OperationCancelled, ExpiresAt: time.Now().Add(time.Hour)}
 }
 
 func newKey(f *fixture, owner, prefix string, scopes auth.ScopeSet) catalog.NewAPIKey {

@@ -54,6 +54,9 @@ func Run(t *testing.T, config Config) {
 		{"enabled policies", enabledPolicies},
 		{"keys", keys},
 		{"key rotation", keyRotation},
+		{"operations", operations},
+		{"withdrawn operations", withdrawnOperations},
+		{"lost operations", lostOperations},
 		{"audit", audit},
 		{"pages", pages},
 		{"hostile text", hostileText},
@@ -64,6 +67,7 @@ func Run(t *testing.T, config Config) {
 		{"race of last admins", raceLastAdmins},
 		{"race of locations", raceLocations},
 		{"race of names", raceNames},
+		{"race for an operation", raceOperations},
 		{"cancelled context", cancelledContext},
 		{"closed store", closedStore},
 	} {

@@ -1,0 +1,140 @@
+package authz
+
+import (
+	"context"
+	"time"
+
+	"github.com/lakewarden/lakewarden/auth"
+	"github.com/lakewarden/lakewarden/catalog"
+)
+
+// CreateOperation is for the system: what may be started is decided where the
+// work is known.
+func (s *Store) CreateOperation(ctx context.Context, operation catalog.NewOperation) (catalog.Operation, error) {
+	if err := systemOnly(ctx); err != nil {
+		return catalog.Operation{}, err
+	}
+	return s.inner.CreateOperation(ctx, operation)
+}
+
+// Operation is open to the owner, and to holders of org:update; to others it is
+// not found.
+func (s *Store) Operation(ctx context.Context, org catalog.OrgID, operation catalog.OperationID) (catalog.Operation, error) {
+	a, err := actorFrom(ctx)
+	if err != nil {
+		return catalog.Operation{}, err
+	}
+	if err := a.in(org); err != nil {
+		return catalog.Operation{}, err
+	}
+	found, err := s.inner.Operation(ctx, org, operation)
+	if err == nil && !a.isUser(found.User) && a.in(org, auth.ScopeOrgUpdate) != nil {
+		return catalog.Operation{}, catalog.ErrNotFound
+	}
+	return found, err
+}
+
+// ListOperations lists the actor's own; those of others need org:update.
+func (s *Store) ListOperations(ctx context.Context, org catalog.OrgID, filter catalog.OperationFilter, page catalog.Page) (none catalog.List[catalog.Operation], err error) {
+	a, err := actorFrom(ctx)
+	if err != nil {
+		return none, err
+	}
+	if a.isUser(filter.User) {
+		err = a.in(org)
+	} else {
+		err = a.in(org, auth.ScopeOrgUpdate)
+	}
+	if err != nil {
+		return none, err
+	}
+	return s.inner.ListOperations(ctx, org, filter, page)
+}
+
+// CancelOperation is open to those who see the operation.
+func (s *Store) CancelOperation(ctx context.Context, org catalog.OrgID, operation catalog.OperationID) (catalog.Operation, error) {
+	if _, err := s.Operation(ctx, org, operation); err != nil {
+		return catalog.Operation{}, err
+	}
+	return s.inner.CancelOperation(ctx, org, operation)
+}
+
+// OperationUsage is for the system: quotas.
+func (s *Store) OperationUsage(ctx context.Context, org catalog.OrgID) (catalog.OperationUsage, error) {
+	if err := systemOnly(ctx); err != nil {
+		return catalog.OperationUsage{}, err
+	}
+	return s.inner.OperationUsage(ctx, org)
+}
+
+// StartOperation is for the system: the runner.
+func (s *Store) StartOperation(ctx context.Context, runner string, operation catalog.OperationID) error {
+	if err := systemOnly(ctx); err != nil {
+		return err
+	}
+	return s.inner.StartOperation(ctx, runner, operation)
+}
+
+// ReportOperation is for the system: the runner.
+func (s *Store) ReportOperation(ctx context.Context, runner string, operation catalog.OperationID, progress catalog.Progress) error {
+	if err := systemOnly(ctx); err != nil {
+		return err
+	}
+	return s.inner.ReportOperation(ctx, runner, operation, progress)
+}
+
+// FinishOperation is for the system: the runner.
+func (s *Store) FinishOperation(ctx context.Context, runner string, operation catalog.OperationID, outcome catalog.OperationOutcome) error {
+	if err := systemOnly(ctx); err != nil {
+		return err
+	}
+	return s.inner.FinishOperation(ctx, runner, operation, outcome)
+}
+
+// BeatOperations is for the system: the runner.
+func (s *Store) BeatOperations(ctx context.Context, runner string) error {
+	if err := systemOnly(ctx); err != nil {
+		return err
+	}
+	return s.inner.BeatOperations(ctx, runner)
+}
+
+// WithdrawnOperations is for the system: the runner.
+func (s *Store) WithdrawnOperations(ctx context.Context, runner string) ([]catalog.OperationID, error) {
+	if err := systemOnly(ctx); err != nil {
+		return nil, err
+	}
+	return s.inner.WithdrawnOperations(ctx, runner)
+}
+
+// LoseOperations is for the system: the runners of all replicas.
+func (s *Store) LoseOperations(ctx context.Context, since time.Time, outcome catalog.OperationOutcome) (int64, error) {
+	if err := systemOnly(ctx); err != nil {
+		return 0, err
+	}
+	return s.inner.LoseOperations(ctx, since, outcome)
+}
+
+// ExpiredOperations is for the system: it goes across organisations.
+func (s *Store) ExpiredOperations(ctx context.Context, limit int) ([]catalog.Operation, error) {
+	if err := systemOnly(ctx); err != nil {
+		return nil, err
+	}
+	return s.inner.ExpiredOperations(ctx, limit)
+}
+
+// ForgetOperation is open to those who see the operation.
+func (s *Store) ForgetOperation(ctx context.Context, org catalog.OrgID, operation catalog.OperationID) (catalog.Operation, error) {
+	if _, err := s.Operation(ctx, org, operation); err != nil {
+		return catalog.Operation{}, err
+	}
+	return s.inner.ForgetOperation(ctx, org, operation)
+}
+
+// DeleteOperation is for the system: records end when their time is over.
+func (s *Store) DeleteOperation(ctx context.Context, org catalog.OrgID, operation catalog.OperationID) error {
+	if err := systemOnly(ctx); err != nil {
+		return err
+	}
+	return s.inner.DeleteOperation(ctx, org, operation)
+}

@@ -1,0 +1,207 @@
+package sqlstore
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/lakewarden/lakewarden/catalog"
+)
+
+const selectOperation = `SELECT o.id, o.org_id, o.user_id, o.key_id, o.kind, o.state, o.done, o.total, o.unit, o.problem, o.result, o.private,
+	o.stored_bytes, o.cancel_requested, o.runner, o.heartbeat_at, o.created_at, o.started_at, o.finished_at, o.expires_at FROM operations o`
+
+// operationLive is written as in the partial index.
+const operationLive = "state IN ('queued', 'running')"
+
+func scanOperation(r row) (o catalog.Operation, err error) {
+	err = r.Scan(&o.ID, &o.Org, &o.User, &o.Key, &o.Kind, &o.State, &o.Progress.Done, &o.Progress.Total, &o.Progress.Unit,
+		jsonAt{&o.Problem}, jsonAt{&o.Result}, jsonAt{&o.Private}, &o.StoredBytes, &o.CancelRequested, &o.Runner,
+		timeAt{&o.HeartbeatAt}, timeAt{&o.CreatedAt}, timeAt{&o.StartedAt}, timeAt{&o.FinishedAt}, timeAt{&o.ExpiresAt})
+	return o, err
+}
+
+func operation(ctx context.Context, s session, org catalog.OrgID, id catalog.OperationID) (catalog.Operation, error) {
+	return one(ctx, s, scanOperation, selectOperation+" WHERE o.org_id = ? AND o.id = ? AND "+liveOrg("o.org_id"), org, id)
+}
+
+// CreateOperation implements [catalog.Operations].
+func (s *Store) CreateOperation(ctx context.Context, n catalog.NewOperation) (created catalog.Operation, err error) {
+	if err := n.Validate(); err != nil {
+		return created, err
+	}
+	if n.ID == "" {
+		n.ID = catalog.NewID[catalog.OperationID]()
+	}
+	now := s.clock()
+	state, started := catalog.OperationQueued, time.Time{}
+	if n.Running {
+		state, started = catalog.OperationRunning, now
+	}
+	err = s.transact(ctx, func(tx session) error {
+		if _, err := membership(ctx, tx, n.Org, n.User); err != nil {
+			return err
+		}
+		err := tx.insert(ctx, "id", `INSERT INTO operations (id, org_id, user_id, key_id, kind, state, done, total, unit, problem, result, private,
+			stored_bytes, cancel_requested, runner, heartbeat_at, created_at, started_at) VALUES (?, ?, ?, ?, ?, ?, 0, 0, '', '', '', '', 0, ?, ?, ?, ?, ?)`,
+			n.ID, n.Org, n.User, n.Key, n.Kind, state, false, n.Runner, micros(now), micros(now), microsOrNull(started))
+		if err != nil {
+			return err
+		}
+		created, err = operation(ctx, tx, n.Org, n.ID)
+		return err
+	})
+	return created, err
+}
+
+// Operation implements [catalog.Operations].
+func (s *Store) Operation(ctx context.Context, org catalog.OrgID, id catalog.OperationID) (catalog.Operation, error) {
+	return operation(ctx, s.read(), org, id)
+}
+
+// ListOperations implements [catalog.Operations].
+func (s *Store) ListOperations(ctx context.Context, org catalog.OrgID, filter catalog.OperationFilter, page catalog.Page) (catalog.List[catalog.Operation], error) {
+	order := paging[catalog.Operation]{
+		list: "operations", key: "o.created_at", id: "o.id", number: true, descending: true,
+		place: func(o catalog.Operation) (string, string) { return timeKey(o.CreatedAt), string(o.ID) },
+	}
+	var w where
+	w.and("o.org_id = ? AND "+liveOrg("o.org_id"), org)
+	for _, equal := range []struct{ column, value string }{
+		{"o.user_id", string(filter.User)}, {"o.kind", string(filter.Kind)}, {"o.state", string(filter.State)},
+	} {
+		if equal.value != "" {
+			w.and(equal.column+" = ?", equal.value)
+		}
+	}
+	return order.fetch(ctx, s.read(), page, scanOperation, selectOperation, w)
+}
+
+// CancelOperation implements [catalog.Operations].
+func (s *Store) CancelOperation(ctx context.Context, org catalog.OrgID, id catalog.OperationID) (cancelled catalog.Operation, err error) {
+	err = s.transact(ctx, func(tx session) error {
+		if _, err := tx.exec(ctx, "UPDATE operations SET cancel_requested = ? WHERE org_id = ? AND id = ? AND "+operationLive, true, org, id); err != nil {
+			return err
+		}
+		cancelled, err = operation(ctx, tx, org, id)
+		return err
+	})
+	return cancelled, err
+}
+
+// OperationUsage implements [catalog.Operations].
+func (s *Store) OperationUsage(ctx context.Context, org catalog.OrgID) (catalog.OperationUsage, error) {
+	return one(ctx, s.read(), func(r row) (u catalog.OperationUsage, err error) {
+		err = r.Scan(&u.Live, &u.StoredBytes)
+		return u, err
+	}, `SELECT COUNT(CASE WHEN `+operationLive+` THEN 1 END), CAST(COALESCE(SUM(stored_bytes), 0) AS BIGINT) FROM operations WHERE org_id = ?`, org)
+}
+
+// own changes operations of a runner that have not ended; none is ErrNotFound.
+func (s *Store) own(ctx context.Context, set, condition string, args ...any) error {
+	return s.transact(ctx, func(tx session) error {
+		changed, err := tx.exec(ctx, "UPDATE operations SET "+set+" WHERE runner = ? AND id = ? AND "+condition, args...)
+		if err == nil && changed == 0 {
+			err = catalog.ErrNotFound
+		}
+		return err
+	})
+}
+
+// StartOperation implements [catalog.Operations].
+func (s *Store) StartOperation(ctx context.Context, runner string, id catalog.OperationID) error {
+	now := micros(s.clock())
+	return s.own(ctx, "state = 'running', started_at = ?, heartbeat_at = ?", "state = 'queued'", now, now, runner, id)
+}
+
+// ReportOperation implements [catalog.Operations].
+func (s *Store) ReportOperation(ctx context.Context, runner string, id catalog.OperationID, p catalog.Progress) error {
+	return s.own(ctx, "done = ?, total = ?, unit = ?", operationLive, p.Done, p.Total, p.Unit, runner, id)
+}
+
+// setOutcome writes an outcome; its values are those of outcomeArgs.
+const setOutcome = `state = ?, done = ?, total = ?, unit = ?, problem = ?, result = ?, private = ?, stored_bytes = ?, finished_at = ?, expires_at = ?`
+
+func (s *Store) outcomeArgs(o catalog.OperationOutcome) []any {
+	problem := ""
+	if o.Problem != nil {
+		problem = jsonText(o.Problem)
+	}
+	return []any{
+		o.State, o.Progress.Done, o.Progress.Total, o.Progress.Unit, problem, string(o.Result), string(o.Private), o.StoredBytes,
+		micros(s.clock()), micros(o.ExpiresAt),
+	}
+}
+
+// FinishOperation implements [catalog.Operations].
+func (s *Store) FinishOperation(ctx context.Context, runner string, id catalog.OperationID, o catalog.OperationOutcome) error {
+	if err := o.Validate(); err != nil {
+		return err
+	}
+	return s.own(ctx, setOutcome, operationLive, append(s.outcomeArgs(o), runner, id)...)
+}
+
+// BeatOperations implements [catalog.Operations].
+func (s *Store) BeatOperations(ctx context.Context, runner string) error {
+	return s.transact(ctx, func(tx session) error {
+		_, err := tx.exec(ctx, "UPDATE operations SET heartbeat_at = ? WHERE runner = ? AND "+operationLive, micros(s.clock()), runner)
+		return err
+	})
+}
+
+// WithdrawnOperations implements [catalog.Operations].
+func (s *Store) WithdrawnOperations(ctx context.Context, runner string) ([]catalog.OperationID, error) {
+	return list(ctx, s.read(), value[catalog.OperationID], "SELECT o.id FROM operations o WHERE o.runner = ? AND "+operationLive+` AND (o.cancel_requested
+		OR NOT `+liveOrg("o.org_id")+`
+		OR NOT EXISTS (SELECT 1 FROM memberships m WHERE m.org_id = o.org_id AND m.user_id = o.user_id)
+		OR (o.key_id <> '' AND NOT EXISTS (SELECT 1 FROM api_keys k WHERE k.id = o.key_id AND k.revoked_at IS NULL)))`, runner)
+}
+
+// LoseOperations implements [catalog.Operations].
+func (s *Store) LoseOperations(ctx context.Context, since time.Time, o catalog.OperationOutcome) (lost int64, err error) {
+	if err := o.Validate(); err != nil {
+		return 0, err
+	}
+	err = s.transact(ctx, func(tx session) error {
+		lost, err = tx.exec(ctx, "UPDATE operations SET "+setOutcome+" WHERE heartbeat_at < ? AND "+operationLive, append(s.outcomeArgs(o), micros(since))...)
+		return err
+	})
+	return lost, err
+}
+
+// ExpiredOperations implements [catalog.Operations].
+func (s *Store) ExpiredOperations(ctx context.Context, limit int) ([]catalog.Operation, error) {
+	return list(ctx, s.read(), scanOperation, selectOperation+" WHERE o.expires_at <= ? OR (o.expires_at IS NOT NULL AND NOT "+liveOrg("o.org_id")+") ORDER BY o.expires_at LIMIT ?",
+		micros(s.clock()), limit)
+}
+
+// ForgetOperation implements [catalog.Operations].
+func (s *Store) ForgetOperation(ctx context.Context, org catalog.OrgID, id catalog.OperationID) (forgotten catalog.Operation, err error) {
+	err = s.transact(ctx, func(tx session) error {
+		if _, err := tx.exec(ctx, "UPDATE operations SET result = '', private = '', stored_bytes = 0 WHERE org_id = ? AND id = ? AND NOT ("+operationLive+")", org, id); err != nil {
+			return err
+		}
+		if forgotten, err = operation(ctx, tx, org, id); err == nil && !forgotten.State.Ended() {
+			err = catalog.ErrOperationLive
+		}
+		return err
+	})
+	return forgotten, err
+}
+
+// DeleteOperation implements [catalog.Operations].
+func (s *Store) DeleteOperation(ctx context.Context, org catalog.OrgID, id catalog.OperationID) error {
+	return s.transact(ctx, func(tx session) error {
+		if _, err := tx.exec(ctx, "DELETE FROM operations WHERE org_id = ? AND id = ? AND NOT ("+operationLive+")", org, id); err != nil {
+			return err
+		}
+		_, err := one(ctx, tx, value[int64], "SELECT 1 FROM operations WHERE org_id = ? AND id = ?", org, id)
+		switch {
+		case err == nil:
+			return catalog.ErrOperationLive
+		case errors.Is(err, catalog.ErrNotFound):
+			return nil
+		}
+		return err
+	})
+}
