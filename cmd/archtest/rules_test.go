@@ -23,6 +23,7 @@ var allowed = map[string][]string{
 	"engine/sqlguard": {"engine"}, "engine/rowfilter": {"engine"}, "engine/rules": {"engine"},
 	"engine/ingest": {"engine"}, "engine/llm": {"engine"},
 	"engine/analysis":   {"engine", "engine/llm"},
+	"engine/skipping":   {"engine", "engine/delta"},
 	"engine/duckdb":     {"engine"},
 	"engine/worker":     {"engine"},
 	"engine/enginetest": {"engine"},

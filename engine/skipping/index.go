@@ -1,0 +1,194 @@
+package skipping
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/delta"
+)
+
+// keptColumns bounds the columns whose spans are kept, each with some sixty
+// bytes a file.
+const keptColumns = 16
+
+// index is a snapshot laid out for skipping. It knows nothing of the snapshot
+// but its files, so that the next version can take over what is parsed.
+type index struct {
+	schema     delta.Struct
+	partitions []string
+	// shape tells whether another index speaks of the same columns.
+	shape string
+	// listed is false when the table must be read through its log; then there
+	// is nothing else.
+	listed bool
+	whole  bool
+	nested bool
+	files  []delta.File
+	// member is the group of each file.
+	member []int32
+	groups []group
+
+	mu sync.Mutex
+	// columns holds the spans of each file by column. The slices are not
+	// changed once they are here.
+	columns map[string]*column
+	// proved says of each file whether its statistics prove that it holds every
+	// column.
+	proved []proof
+	full   *engine.FileList
+	reader *statsReader
+}
+
+// column is a column's spans. used says that a condition asked for it since
+// this index was made: others are not handed on.
+type column struct {
+	spans []span
+	used  bool
+}
+
+// indexOf returns the index of a snapshot, made on first use.
+func indexOf(snap *delta.Snapshot) *index {
+	return snap.Derived(func(before any) any {
+		old, _ := before.(*index)
+		return newIndex(snap, old)
+	}).(*index)
+}
+
+func newIndex(snap *delta.Snapshot, old *index) *index {
+	x := &index{
+		schema: snap.Schema(), partitions: snap.PartitionColumns(), whole: snap.WholeFiles(),
+		shape:   snap.Metadata().SchemaString + "\x00" + strings.Join(snap.PartitionColumns(), "\x00"),
+		columns: make(map[string]*column), reader: newStatsReader(),
+	}
+	if !readable(snap) {
+		return x
+	}
+	x.nested = slices.ContainsFunc(x.schema.Fields, func(f delta.Field) bool { return nested(f.Type) })
+	x.files = slices.AppendSeq(make([]delta.File, 0, snap.NumFiles()), snap.Files())
+	if old != nil && (!old.listed || old.shape != x.shape) {
+		old = nil
+	}
+	from := x.origins(old)
+	x.member = make([]int32, len(x.files))
+	x.proved = make([]proof, len(x.files))
+	if !x.place(old, from) {
+		return &index{}
+	}
+	x.listed = true
+	if old != nil {
+		x.inherit(old, from)
+	}
+	return x
+}
+
+// origins returns where each file stands in the index before, or -1. Both are in
+// the order of the names.
+func (x *index) origins(old *index) []int32 {
+	from := make([]int32, len(x.files))
+	j := 0
+	for i, f := range x.files {
+		from[i] = -1
+		if old == nil {
+			continue
+		}
+		for j < len(old.files) && old.files[j].Name < f.Name {
+			j++
+		}
+		if j < len(old.files) && old.files[j].Add == f.Add {
+			from[i] = int32(j)
+		}
+	}
+	return from
+}
+
+// place checks every new file and puts it into its group.
+func (x *index) place(old *index, from []int32) bool {
+	p := newPartitioner(x.schema, x.partitions)
+	moved := make(map[int32]int32)
+	for i, f := range x.files {
+		if from[i] >= 0 {
+			was := old.member[from[i]]
+			to, ok := moved[was]
+			if !ok {
+				to = p.adopt(old.groups[was])
+				moved[was] = to
+			}
+			x.member[i] = to
+			continue
+		}
+		to, ok := p.group(f)
+		if !ok || !plainPath(f.Name) || f.Add.DeletionVector != nil {
+			return false
+		}
+		x.member[i] = to
+	}
+	x.groups = p.groups
+	return true
+}
+
+// inherit takes over what old has parsed of the files that are still here.
+func (x *index) inherit(old *index, from []int32) {
+	old.mu.Lock()
+	defer old.mu.Unlock()
+	var fresh []int
+	for i, j := range from {
+		if j < 0 {
+			fresh = append(fresh, i)
+		} else {
+			x.proved[i] = old.proved[j]
+		}
+	}
+	var names []string
+	for name, c := range old.columns {
+		if !c.used {
+			continue
+		}
+		spans := make([]span, len(x.files))
+		for i, j := range from {
+			if j >= 0 {
+				spans[i] = c.spans[j]
+			}
+		}
+		x.columns[name] = &column{spans: spans}
+		names = append(names, name)
+	}
+	x.parse(names, slices.Values(fresh))
+}
+
+// spansOf returns the spans of columns, parsed now where they were not yet.
+func (x *index) spansOf(names []string) map[string][]span {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	var missing []string
+	for _, name := range names {
+		if x.columns[name] == nil {
+			x.columns[name] = &column{spans: make([]span, len(x.files))}
+			missing = append(missing, name)
+		}
+		x.columns[name].used = true
+	}
+	x.parse(missing, indices(x.files))
+	out := make(map[string][]span, len(names))
+	for _, name := range names {
+		out[name] = x.columns[name].spans
+	}
+	x.evict(names)
+	return out
+}
+
+// evict forgets columns beyond the bound, those of this request last.
+func (x *index) evict(asked []string) {
+	for _, name := range slices.Collect(maps.Keys(x.columns)) {
+		if len(x.columns) > keptColumns && !slices.Contains(asked, name) {
+			delete(x.columns, name)
+		}
+	}
+	for name := range x.columns {
+		if len(x.columns) > keptColumns {
+			delete(x.columns, name)
+		}
+	}
+}

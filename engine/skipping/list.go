@@ -1,0 +1,102 @@
+package skipping
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/delta"
+)
+
+// maxGroups bounds the different partition values in a list: each is a part of
+// the SQL that reads it.
+const maxGroups = 64
+
+// List returns the data files that together hold every row of the snapshot which
+// fulfils the condition. Columns are all columns of the table, with their SQL
+// types. Files are in the order of their names; a group stands where its first
+// file does.
+//
+// It is false when the table has to be read through its log: it is one that
+// [delta.CheckReadable] refuses, its columns are mapped, widened or of type
+// variant, all of them are partition columns, a partition column is a float,
+// binary or nested, a file has a deletion vector, a partition value that is not
+// strictly one of its type or a name that readers could take for a pattern, the
+// files left are of more than 64 different partition values, or one of them is
+// not known to hold every column while some column is nested, so that a missing
+// member would be guessed at.
+//
+// The list is shared: nothing in it may be changed.
+func List(snap *delta.Snapshot, columns []engine.Column, condition engine.Condition) (*engine.FileList, bool) {
+	x := indexOf(snap)
+	if !x.listed {
+		return nil, false
+	}
+	at := x.prune(condition)
+	if len(at) == len(x.files) {
+		return x.fullList(columns, at)
+	}
+	return x.list(columns, at)
+}
+
+// prune returns the positions of the files that may hold a row that fulfils the
+// condition.
+func (x *index) prune(condition engine.Condition) []int32 {
+	m := compile(x.schema, condition)
+	m.bind(x.spansOf(m.names(nil)))
+	var at []int32
+	for i := range x.files {
+		if m.match(i) {
+			at = append(at, int32(i))
+		}
+	}
+	return at
+}
+
+// fullList is the list of all files, which is kept.
+func (x *index) fullList(columns []engine.Column, at []int32) (*engine.FileList, bool) {
+	x.mu.Lock()
+	full := x.full
+	x.mu.Unlock()
+	if full != nil && slices.Equal(full.Columns, columns) {
+		return full, true
+	}
+	full, ok := x.list(columns, at)
+	if ok {
+		x.mu.Lock()
+		x.full = full
+		x.mu.Unlock()
+	}
+	return full, ok
+}
+
+func (x *index) list(columns []engine.Column, at []int32) (*engine.FileList, bool) {
+	whole := x.wholeFiles(at)
+	if x.nested && !whole {
+		return nil, false
+	}
+	var groups []engine.FileGroup
+	place := make(map[int32]int)
+	for _, i := range at {
+		of := x.member[i]
+		n, ok := place[of]
+		if !ok {
+			if n = len(groups); n == maxGroups {
+				return nil, false
+			}
+			place[of] = n
+			groups = append(groups, engine.FileGroup{Partition: x.groups[of].values})
+		}
+		groups[n].Paths = append(groups[n].Paths, x.files[i].Name)
+	}
+	return engine.NewFileList(columns, whole, groups), true
+}
+
+// count reads a number of rows; -1 is none.
+func count(raw string) int64 {
+	n, err := strconv.ParseInt(raw, 10, 64)
+	if err != nil || n < 0 {
+		return -1
+	}
+	return n
+}

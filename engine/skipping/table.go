@@ -1,0 +1,164 @@
+package skipping
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/lakewarden/lakewarden/engine/delta"
+)
+
+// readable reports whether the rows of the table are, file by file, what a plain
+// reader of Parquet sees.
+func readable(snap *delta.Snapshot) bool {
+	if delta.CheckReadable(snap) != nil || snap.Mapped() || snap.Widened() {
+		return false
+	}
+	fields := snap.Schema().Fields
+	for _, f := range fields {
+		if containsVariant(f.Type) || slices.Contains(snap.PartitionColumns(), f.Name) && !bounded(f.Type) {
+			return false
+		}
+	}
+	// A file of a table of nothing but partition columns has no column.
+	return len(fields) > len(snap.PartitionColumns())
+}
+
+// containsVariant reports a type that plain Parquet has in another form.
+func containsVariant(t delta.DataType) bool {
+	switch t := t.(type) {
+	case delta.Array:
+		return containsVariant(t.Element)
+	case delta.Map:
+		return containsVariant(t.Key) || containsVariant(t.Value)
+	case delta.Struct:
+		return slices.ContainsFunc(t.Fields, func(f delta.Field) bool { return containsVariant(f.Type) })
+	}
+	return t == delta.Variant
+}
+
+func nested(t delta.DataType) bool {
+	switch t.(type) {
+	case delta.Array, delta.Map, delta.Struct:
+		return true
+	}
+	return false
+}
+
+// hasMembers reports a struct at or below t. That such a column is in a file
+// says nothing about its members.
+func hasMembers(t delta.DataType) bool {
+	switch t := t.(type) {
+	case delta.Array:
+		return hasMembers(t.Element)
+	case delta.Map:
+		return hasMembers(t.Key) || hasMembers(t.Value)
+	case delta.Struct:
+		return true
+	}
+	return false
+}
+
+// plainPath reports whether a name means itself to a reader that takes
+// patterns: no wildcards, nothing that ends or escapes a path or a URL's path,
+// no control characters. Absolute names and those with a scheme never get into
+// a snapshot.
+func plainPath(name string) bool {
+	return !strings.ContainsAny(name, `*?[]{}#\`) && !strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f })
+}
+
+// group are files with equal partition values.
+type group struct {
+	// key tells groups apart.
+	key string
+	// values are what engine.FileGroup.Partition holds; nil without partitions.
+	values map[string]*string
+	// spans are the same by the position of the partition column.
+	spans []span
+}
+
+// partitioner sorts files into groups, in the order in which they come.
+type partitioner struct {
+	columns []delta.Field
+	groups  []group
+	byKey   map[string]int32
+	key     []byte
+}
+
+func newPartitioner(schema delta.Struct, names []string) *partitioner {
+	p := &partitioner{byKey: make(map[string]int32)}
+	for _, name := range names {
+		f, _ := schema.Field(name)
+		p.columns = append(p.columns, f)
+	}
+	return p
+}
+
+// adopt takes over a group of an earlier version.
+func (p *partitioner) adopt(g group) int32 {
+	if n, ok := p.byKey[g.key]; ok {
+		return n
+	}
+	n := int32(len(p.groups))
+	p.groups, p.byKey[g.key] = append(p.groups, g), n
+	return n
+}
+
+// group returns the group of a file. It is false when a value is missing or is
+// not one of its column's type.
+func (p *partitioner) group(f delta.File) (int32, bool) {
+	given := f.Add.PartitionValues
+	if len(given) != len(p.columns) {
+		return 0, false
+	}
+	p.key = p.key[:0]
+	for _, c := range p.columns {
+		v, ok := given[c.Name]
+		if !ok {
+			return 0, false
+		}
+		// Writers print one value in several ways: the group is that of the value.
+		text, err := delta.ParsePartitionValue(c.Type, v)
+		if err != nil || text != nil && strings.ContainsRune(*text, 0) {
+			return 0, false
+		}
+		if text == nil {
+			p.key = append(p.key, '-')
+			continue
+		}
+		p.key = append(strconv.AppendInt(p.key, int64(len(*text)), 10), ':')
+		p.key = append(p.key, *text...)
+	}
+	if n, ok := p.byKey[string(p.key)]; ok {
+		return n, true
+	}
+	g, ok := p.decode(f)
+	if !ok {
+		return 0, false
+	}
+	return p.adopt(g), true
+}
+
+func (p *partitioner) decode(f delta.File) (group, bool) {
+	g := group{key: string(p.key)}
+	for _, c := range p.columns {
+		text, err := delta.ParsePartitionValue(c.Type, f.Add.PartitionValues[c.Name])
+		if err != nil {
+			return g, false
+		}
+		if g.values == nil {
+			g.values = make(map[string]*string, len(p.columns))
+		}
+		g.values[c.Name] = text
+		if text == nil {
+			g.spans = append(g.spans, span{known: onlyNulls})
+			continue
+		}
+		v, ok := parseExact(c.Type, *text)
+		if !ok {
+			return g, false
+		}
+		g.spans = append(g.spans, point(v))
+	}
+	return g, true
+}
