@@ -31,9 +31,12 @@ type Lake struct {
 }
 
 // place is where a table lies. The location is part of it, so that a
-// configuration that points elsewhere never meets an old snapshot.
+// configuration that points elsewhere never meets an old snapshot; the version,
+// because a snapshot keeps the bucket that it was read from, and with it the
+// credential.
 type place struct {
 	config   catalog.ConfigID
+	version  int64
 	location catalog.Location
 	path     string
 }
@@ -73,7 +76,7 @@ func (l *Lake) Snapshot(ctx context.Context, t catalog.LocatedTable) (*delta.Sna
 
 // Any returns the newest version of whatever table lies at a path.
 func (l *Lake) Any(ctx context.Context, config catalog.StorageConfig, path string) (*delta.Snapshot, error) {
-	kept := l.kept(place{config.ID, config.Location, path})
+	kept := l.kept(place{config.ID, config.Version, config.Location, path})
 	select {
 	case kept.turn <- struct{}{}:
 		defer func() { <-kept.turn }()

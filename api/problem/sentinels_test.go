@@ -31,7 +31,6 @@ var exempt = map[string]string{
 	"engine/delta/logpath.ErrUnsafePath": "the same value as delta.ErrUnsafePath",
 	"engine/duckdb.ErrExtension":         "at start only",
 	"engine/duckdb.ErrSandbox":           "at start only",
-	"engine/objstore/s3.ErrOptions":      "a storage configuration is checked first; cmd names the field",
 	"engine/storage.ErrSkipped":          "stands in a report of checks only",
 	"migrations.ErrUnknownSchema":        "at start only",
 	"migrations.ErrPending":              "at start only",

@@ -94,6 +94,7 @@ var rows = []row{
 	// A store's own errors reach a client only where no package above gave them
 	// a meaning: a file that the log or the catalog says is there.
 	{"engine/objstore.ErrUnknown", objstore.ErrUnknown, "outcome_unknown"},
+	{"engine/objstore.ErrNoBucket", objstore.ErrNoBucket, "storage_unavailable"},
 	{"engine/objstore.ErrUnavailable", objstore.ErrUnavailable, "storage_unavailable"},
 	{"engine/objstore.ErrCredential", objstore.ErrCredential, "storage_unavailable"},
 	{"engine/objstore.ErrDenied", objstore.ErrDenied, "storage_unavailable"},
@@ -104,6 +105,8 @@ var rows = []row{
 
 	{"engine/storage.ErrRootInvalid", storage.ErrRootInvalid, "invalid_location"},
 	{"engine/storage.ErrRootNotAllowed", storage.ErrRootNotAllowed, "invalid_location"},
+	{"engine/storage.ErrEndpointRefused", storage.ErrEndpointRefused, "invalid_location"},
+	{"engine/storage.ErrEndpointUnknown", storage.ErrEndpointUnknown, "invalid_location"},
 	{"engine/storage.ErrNotAtomic", storage.ErrNotAtomic, "storage_not_usable"},
 	{"engine/storage.ErrContent", storage.ErrContent, "storage_not_usable"},
 

@@ -24,6 +24,9 @@ var (
 	// ErrUnavailable: the store cannot be reached, is full or is throttling;
 	// nothing was written. Retry later.
 	ErrUnavailable = errors.New("object store unavailable")
+	// ErrNoBucket is the ErrUnavailable of a store that has no such bucket: its
+	// objects are not missing, they are out of reach.
+	ErrNoBucket = fmt.Errorf("%w: no such bucket", ErrUnavailable)
 	// ErrInvalidName: ValidName refuses the name, or the store cannot hold it
 	// (too long, or an object where a real folder is needed). Not retried.
 	ErrInvalidName = errors.New("invalid object name")

@@ -12,6 +12,14 @@ var (
 	// through it. Not retried; becomes 422.
 	ErrRootNotAllowed = errors.New("local root is not below an allowed root")
 
+	// ErrEndpointRefused: Egress does not let a configuration lead there. It says
+	// no more, so that nobody explores the network through it. Not retried;
+	// becomes 422.
+	ErrEndpointRefused = errors.New("endpoint is not allowed")
+	// ErrEndpointUnknown: Egress finds no address of the endpoint's name. Becomes
+	// 422.
+	ErrEndpointUnknown = errors.New("endpoint has no address")
+
 	// ErrNotAtomic: Probe saw two writers create one object, or none. No Delta
 	// table is safe there. The cause of a Check; becomes 422.
 	ErrNotAtomic = errors.New("put-if-absent is not honoured")

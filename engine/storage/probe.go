@@ -28,13 +28,20 @@ const probeWriters = 4
 
 // Probe lists, writes, reads, races two kinds of writers for a name, and
 // deletes, below a random folder of bucket. It goes on after a failed check
-// where that tells more. The caller bounds it through ctx.
+// where that tells more; of a store that cannot even be reached it asks nothing
+// more. The caller bounds it through ctx.
 func Probe(ctx context.Context, bucket objstore.Bucket) Report {
 	var random [16]byte
 	rand.Read(random[:])
 	p := &probe{bucket: bucket, folder: probePrefix + hex.EncodeToString(random[:]) + "/"}
-	defer p.cleanUp(ctx)
 	p.check(ctx, "list", p.list)
+	if err := p.report.Err(); errors.Is(err, objstore.ErrUnavailable) || ctx.Err() != nil {
+		for _, name := range []string{"put", "get", "put_if_absent", "delete"} {
+			p.skip(name)
+		}
+		return p.report
+	}
+	defer p.cleanUp(ctx)
 	written := p.check(ctx, "put", p.put)
 	if written {
 		p.check(ctx, "get", p.get)

@@ -135,7 +135,7 @@ func TestProbeRefuses(t *testing.T) {
 		"write only":         {cut(objstore.ErrDenied, objstore.OpGet, objstore.OpGetRange), map[string]string{"get": denied, "put_if_absent": denied}, objstore.ErrDenied},
 		"no listing":         {cut(objstore.ErrDenied, objstore.OpList), map[string]string{"list": denied, "get": denied, "delete": denied}, objstore.ErrDenied},
 		"no deleting":        {cut(objstore.ErrDenied, objstore.OpDelete), map[string]string{"delete": denied}, objstore.ErrDenied},
-		"down":               {cut(objstore.ErrUnavailable), map[string]string{"list": "the store cannot be reached or is not ready", "put": "the store cannot be reached or is not ready", "get": skipped, "put_if_absent": "the store cannot be reached or is not ready", "delete": skipped}, objstore.ErrUnavailable},
+		"down":               {cut(objstore.ErrUnavailable), map[string]string{"list": "the store cannot be reached or is not ready", "put": skipped, "get": skipped, "put_if_absent": skipped, "delete": skipped}, objstore.ErrUnavailable},
 		"odd":                {cut(errors.New("secret of the store"), objstore.OpPut), map[string]string{"put": "unexpected answer of the store", "get": skipped}, storage.ErrSkipped},
 		"unconfirmed writes": {cut(objstore.ErrUnknown, objstore.OpPutIfAbsent), map[string]string{"put_if_absent": "the store did not confirm a write"}, objstore.ErrUnknown},
 	} {

@@ -62,6 +62,8 @@ func reason(err error) string {
 		return "no answer in time"
 	case errors.Is(err, context.Canceled):
 		return "cancelled"
+	case errors.Is(err, objstore.ErrNoBucket):
+		return "the bucket does not exist"
 	case errors.Is(err, objstore.ErrUnavailable):
 		return "the store cannot be reached or is not ready"
 	case errors.Is(err, objstore.ErrNotFound):

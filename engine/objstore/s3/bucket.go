@@ -28,7 +28,7 @@ type Bucket struct {
 
 var _ objstore.Bucket = (*Bucket)(nil)
 
-// New makes a client of one bucket. It sends nothing. ErrOptions.
+// New makes a client of one bucket. It sends nothing. [OptionError].
 func New(o Options) (*Bucket, error) {
 	if err := o.Check(); err != nil {
 		return nil, err

@@ -42,7 +42,9 @@ func familyOf(code string, status int) error {
 	switch code {
 	case "NoSuchKey", "NotFound":
 		return objstore.ErrNotFound
-	case "NoSuchBucket", "NoSuchUpload", "SlowDown", "PermanentRedirect", "RequestTimeTooSkewed":
+	case "NoSuchBucket":
+		return objstore.ErrNoBucket
+	case "NoSuchUpload", "SlowDown", "PermanentRedirect", "RequestTimeTooSkewed":
 		return objstore.ErrUnavailable
 	case "PreconditionFailed":
 		return objstore.ErrExists

@@ -3,8 +3,6 @@ package s3
 import (
 	"cmp"
 	"context"
-	"errors"
-	"fmt"
 	"log/slog"
 	"net"
 	"net/url"
@@ -75,9 +73,17 @@ func (l Limits) withDefaults() Limits {
 	}
 }
 
-// ErrOptions: New was given something that cannot name a bucket. The text says
-// what, in words fit for the one who sent it. Not retried; becomes 422.
-var ErrOptions = errors.New("invalid s3 options")
+// OptionError is an option that New refuses, in words fit for the one who chose
+// it. They never repeat the value.
+type OptionError struct {
+	// Option is bucket, region, endpoint, access_key_id, secret_access_key or
+	// role_arn.
+	Option string
+	Reason string
+}
+
+// Error implements error.
+func (e *OptionError) Error() string { return "s3 option " + e.Option + " " + e.Reason }
 
 var (
 	// Strict on purpose: the SDK takes an ARN in the place of a name, and would
@@ -88,26 +94,33 @@ var (
 	roleARN    = regexp.MustCompile(`^arn:[a-z-]{3,20}:iam::[0-9]{12}:role/[A-Za-z0-9+=,.@_/-]{1,600}$`)
 )
 
-// Check reports the first option that New would refuse. ErrOptions.
+// Check reports the first option that New would refuse, as an [OptionError].
 func (o Options) Check() error {
+	refuse := func(option, reason string) error { return &OptionError{option, reason} }
 	switch {
 	case !bucketName.MatchString(o.Bucket) || strings.Contains(o.Bucket, ".."):
-		return fmt.Errorf("%w: bucket", ErrOptions)
+		return refuse("bucket", "must be the name of a bucket: 3 to 63 of a-z, 0-9, '.' and '-'")
 	case strings.HasSuffix(o.Bucket, "--x-s3"):
-		return fmt.Errorf("%w: directory buckets list in no order", ErrOptions)
+		return refuse("bucket", "must not be a directory bucket: those list in no order")
 	case !regionName.MatchString(o.Region):
-		return fmt.Errorf("%w: region", ErrOptions)
-	case o.Credential.AccessKeyID == "" || o.Credential.SecretAccessKey == "":
-		return fmt.Errorf("%w: no credential", ErrOptions)
+		return refuse("region", "must be the name of a region, such as eu-central-1")
+	case !plausible(o.Endpoint):
+		return refuse("endpoint", "must be a URL of scheme and host, without path, query and user")
+	case o.Credential.AccessKeyID == "":
+		return refuse("access_key_id", "must not be empty")
+	case o.Credential.SecretAccessKey == "":
+		return refuse("secret_access_key", "must not be empty")
 	case o.Credential.RoleARN != "" && !roleARN.MatchString(o.Credential.RoleARN):
-		return fmt.Errorf("%w: role", ErrOptions)
-	case o.Endpoint == "":
-		return nil
-	}
-	u, err := url.Parse(o.Endpoint)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil ||
-		strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" {
-		return fmt.Errorf("%w: endpoint", ErrOptions)
+		return refuse("role_arn", "must be the ARN of a role")
 	}
 	return nil
+}
+
+func plausible(endpoint string) bool {
+	if endpoint == "" {
+		return true
+	}
+	u, err := url.Parse(endpoint)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != "" && u.User == nil &&
+		strings.Trim(u.Path, "/") == "" && u.RawQuery == "" && !u.ForceQuery && u.Fragment == ""
 }

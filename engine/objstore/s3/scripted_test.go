@@ -409,27 +409,33 @@ func TestDial(t *testing.T) {
 }
 
 func TestOptions(t *testing.T) {
-	for name, change := range map[string]func(*s3.Options){
-		"no bucket":         func(o *s3.Options) { o.Bucket = "" },
-		"an ARN":            func(o *s3.Options) { o.Bucket = "arn:aws:s3:us-east-1:123456789012:accesspoint/x" },
-		"a path":            func(o *s3.Options) { o.Bucket = "a/b" },
-		"dots":              func(o *s3.Options) { o.Bucket = "a..b" },
-		"directory bucket":  func(o *s3.Options) { o.Bucket = "name--usw2-az1--x-s3" },
-		"region as a host":  func(o *s3.Options) { o.Region = "x.evil.example/#" },
-		"no region":         func(o *s3.Options) { o.Region = "" },
-		"no key":            func(o *s3.Options) { o.Credential.AccessKeyID = "" },
-		"no secret":         func(o *s3.Options) { o.Credential.SecretAccessKey = "" },
-		"role":              func(o *s3.Options) { o.Credential.RoleARN = "arn:aws:iam::1:user/x" },
-		"endpoint: scheme":  func(o *s3.Options) { o.Endpoint = "file:///etc/passwd" },
-		"endpoint: user":    func(o *s3.Options) { o.Endpoint = "https://u:p@store.example" },
-		"endpoint: path":    func(o *s3.Options) { o.Endpoint = "https://store.example/x" },
-		"endpoint: query":   func(o *s3.Options) { o.Endpoint = "https://store.example?x=1" },
-		"endpoint: no host": func(o *s3.Options) { o.Endpoint = "https://:80" },
+	for name, test := range map[string]struct {
+		option string
+		change func(*s3.Options)
+	}{
+		"no bucket":         {"bucket", func(o *s3.Options) { o.Bucket = "" }},
+		"an ARN":            {"bucket", func(o *s3.Options) { o.Bucket = "arn:aws:s3:us-east-1:123456789012:accesspoint/x" }},
+		"a path":            {"bucket", func(o *s3.Options) { o.Bucket = "a/b" }},
+		"dots":              {"bucket", func(o *s3.Options) { o.Bucket = "a..b" }},
+		"directory bucket":  {"bucket", func(o *s3.Options) { o.Bucket = "name--usw2-az1--x-s3" }},
+		"region as a host":  {"region", func(o *s3.Options) { o.Region = "x.evil.example/#" }},
+		"no region":         {"region", func(o *s3.Options) { o.Region = "" }},
+		"no key":            {"access_key_id", func(o *s3.Options) { o.Credential.AccessKeyID = "" }},
+		"no secret":         {"secret_access_key", func(o *s3.Options) { o.Credential.SecretAccessKey = "" }},
+		"role":              {"role_arn", func(o *s3.Options) { o.Credential.RoleARN = "arn:aws:iam::1:user/x" }},
+		"endpoint: scheme":  {"endpoint", func(o *s3.Options) { o.Endpoint = "file:///etc/passwd" }},
+		"endpoint: user":    {"endpoint", func(o *s3.Options) { o.Endpoint = "https://u:p@store.example" }},
+		"endpoint: path":    {"endpoint", func(o *s3.Options) { o.Endpoint = "https://store.example/x" }},
+		"endpoint: query":   {"endpoint", func(o *s3.Options) { o.Endpoint = "https://store.example?x=1" }},
+		"endpoint: no host": {"endpoint", func(o *s3.Options) { o.Endpoint = "https://:80" }},
 	} {
 		o := options("http://127.0.0.1:1", "bucket")
-		change(&o)
+		test.change(&o)
 		_, err := s3.New(o)
-		require.ErrorIs(t, err, s3.ErrOptions, name)
+		var refused *s3.OptionError
+		require.ErrorAs(t, err, &refused, name)
+		require.Equal(t, test.option, refused.Option, name)
+		require.NotContains(t, err.Error(), "evil")
 	}
 	c := s3.Credential{AccessKeyID: "AK", SecretAccessKey: "SK", SessionToken: "ST"}
 	for _, text := range []string{fmt.Sprint(c), fmt.Sprintf("%+v", c), fmt.Sprintf("%#v", c), fmt.Sprintf("%v", s3.Options{Credential: c}), c.LogValue().String()} {
