@@ -94,6 +94,8 @@ var refinements = []refinement{
 	{"Invalid Input", regexp.MustCompile(`(?i)division by zero`), engine.KindRuntime, "division"},
 	{"Invalid Input", regexp.MustCompile(`^More than one row returned by a subquery`), engine.KindRuntime, "scalar_subquery_rows"},
 	{"Invalid Input", regexp.MustCompile(`database has been invalidated`), engine.KindFatal, "fatal"},
+	{"Invalid Input", regexp.MustCompile(`schema mismatch in glob`), engine.KindIO, classFileSchema},
+	{"Conversion", regexp.MustCompile(`^Error while reading file `), engine.KindIO, classFileSchema},
 	{"Invalid Input", regexp.MustCompile(`(?i)parquet file|decompress|magic bytes|corrupt`), engine.KindIO, classDataFile},
 	{"IO", regexp.MustCompile(`No such file or directory|[Ff]ile not found|No files found`), engine.KindIO, "file_not_found"},
 	{"IO", regexp.MustCompile(`(?i)delta ?kernel`), engine.KindIO, "delta_log"},

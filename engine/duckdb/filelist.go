@@ -94,17 +94,17 @@ func filePath(location, path string) (string, error) {
 	return globEscape(location + "/" + path)
 }
 
+var globPlain = strings.NewReplacer("*", "[*]", "?", "[?]", "[", "[[]")
+
 // globEscape makes DuckDB take path as it is: it would read all the files that
-// match it as a pattern. Inside brackets a character stands for itself; a
-// backslash does so only in a path that is no pattern.
+// match it as a pattern. Inside brackets a character stands for itself. Nothing
+// makes a backslash do so in a pattern, and such a path is refused.
 func globEscape(path string) (string, error) {
-	if !strings.ContainsAny(path, "*?[") {
-		return path, nil
-	}
-	if strings.Contains(path, `\`) {
+	plain := globPlain.Replace(path)
+	if plain != path && strings.Contains(path, `\`) {
 		return "", refusedPath(path)
 	}
-	return strings.NewReplacer("*", "[*]", "?", "[?]", "[", "[[]").Replace(path), nil
+	return plain, nil
 }
 
 func refusedPath(path string) *engine.Error {

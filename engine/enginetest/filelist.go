@@ -1,6 +1,9 @@
 package enginetest
 
 import (
+	"context"
+	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -14,20 +17,96 @@ func (t *Table) Listed() engine.Source {
 	src.Files = engine.NewFileList([]engine.Column{
 		{Name: "id", Type: "BIGINT", Nullable: true},
 		{Name: "name", Type: "VARCHAR", Nullable: true},
-	}, true, []engine.FileGroup{{Paths: t.files}})
+	}, true, []engine.FileGroup{{Paths: slices.Clone(t.files)}})
 	return src
 }
 
 func (s suite) fileList(t *testing.T) {
-	t.Run("EqualsTheLog", func(t *testing.T) {
-		root := t.TempDir()
-		table := NewTable(t, root, "t")
-		session := s.open(t, root)
-		for i := range int64(3) {
-			require.Equal(t, readAll(t, session, table.Latest()), readAll(t, session, table.Listed()), "%d files", i)
-			table.Append(t, i*10, i*10+10)
+	t.Run("EqualsTheLog", s.equalsTheLog)
+	t.Run("Reused", s.listReused)
+	t.Run("OddPaths", s.oddPaths)
+	t.Run("PathsOutside", s.pathsOutside)
+	t.Run("PhysicalTypes", s.physicalTypes)
+	t.Run("LegacyLists", s.legacyLists)
+	t.Run("Barrier", s.listBarrier)
+	t.Run("FilesGone", s.listFilesGone)
+}
+
+// equalsTheLog reads tables of another writer by a list and through their logs.
+func (s suite) equalsTheLog(t *testing.T) {
+	root := t.TempDir()
+	names := writeForeign(t, root)
+	session := s.open(t, root)
+	for _, name := range names {
+		t.Run(name, func(t *testing.T) {
+			dir := filepath.Join(root, name)
+			log := readLog(t, dir)
+			plain := engine.Source{Location: dir, Version: log.version, Incarnation: name}
+			columns := columnsOf(t, session, plain)
+			want := readAll(t, session, plain)
+			// A list that claims nothing, one that claims all there is to claim,
+			// and one whose files stand the other way round.
+			reversed := slices.Clone(log.groups)
+			slices.Reverse(reversed)
+			for i, list := range []*engine.FileList{
+				engine.NewFileList(columns, false, log.groups),
+				engine.NewFileList(columns, name[:2] != "gr", log.groups),
+				engine.NewFileList(columns, false, reversed),
+				engine.NewFileList(columns, false, grouped(log.groups)),
+			} {
+				src := plain
+				src.Files = list
+				require.Equal(t, columns, columnsOf(t, session, src))
+				require.Equal(t, want, readAll(t, session, src))
+				for _, c := range columns {
+					ask := questions(c)[i]
+					require.Equal(t, answer(t, session, plain, ask), answer(t, session, src, ask), ask)
+				}
+			}
+		})
+	}
+}
+
+// questions are statements about one column whose plans differ, one for each of
+// the lists.
+func questions(c engine.Column) [4]string {
+	name := engine.QuoteIdent(c.Name)
+	return [4]string{
+		"SELECT count(*) FROM t WHERE " + name + " IS NULL",
+		"SELECT count(*) FROM t WHERE " + name + " = (SELECT max(" + name + ") FROM t)",
+		"SELECT " + name + ", count(*) FROM t GROUP BY ALL ORDER BY ALL",
+		"SELECT min(" + name + ")::VARCHAR, count(*) FROM t WHERE " + name + " > (SELECT min(" + name + ") FROM t)",
+	}
+}
+
+func answer(t *testing.T, session engine.Session, src engine.Source, ask string) []string {
+	t.Helper()
+	return Rows(t, session, engine.Statement{SQL: "WITH t AS (FROM " + src.Relation() + ") " + ask, Sources: []engine.Source{src}})
+}
+
+// grouped puts files with equal values together.
+func grouped(files []engine.FileGroup) []engine.FileGroup {
+	var out []engine.FileGroup
+	for _, f := range files {
+		i := slices.IndexFunc(out, func(g engine.FileGroup) bool {
+			return engine.NewFileList(nil, true, []engine.FileGroup{{Partition: g.Partition}}).Digest() ==
+				engine.NewFileList(nil, true, []engine.FileGroup{{Partition: f.Partition}}).Digest()
+		})
+		if i < 0 {
+			out = append(out, engine.FileGroup{Partition: f.Partition, Paths: slices.Clone(f.Paths)})
+			continue
 		}
-	})
+		out[i].Paths = append(out[i].Paths, f.Paths...)
+	}
+	return out
+}
+
+func columnsOf(t *testing.T, session engine.Session, src engine.Source) []engine.Column {
+	t.Helper()
+	r, err := session.Query(context.Background(), engine.Statement{SQL: "SELECT * FROM " + src.Relation() + " LIMIT 0", Sources: []engine.Source{src}})
+	require.NoError(t, explained(err))
+	defer r.Close()
+	return r.Columns()
 }
 
 // readAll is every row, sorted.

@@ -1,0 +1,101 @@
+package enginetest
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lakewarden/lakewarden/engine"
+)
+
+// numbered are files below one directory, each with one row: its number.
+type numbered struct {
+	dir   string
+	paths []string
+}
+
+func (n *numbered) put(t *testing.T, path string) {
+	t.Helper()
+	content := parquetFile(t, `[{"id": `+strconv.Itoa(len(n.paths))+`}]`, int64Column("id"))
+	file := filepath.Join(n.dir, filepath.FromSlash(path))
+	require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o755))
+	require.NoError(t, os.WriteFile(file, content, 0o644))
+	n.paths = append(n.paths, path)
+}
+
+func (n *numbered) list(paths ...string) engine.Source {
+	return engine.Source{Location: n.dir, Incarnation: "numbered", Files: engine.NewFileList(
+		[]engine.Column{{Name: "id", Type: "BIGINT", Nullable: true}}, true, []engine.FileGroup{{Paths: paths}})}
+}
+
+// oddPaths reads files whose names mean something else to a reader that takes
+// them for patterns, for encoded text or for SQL. An engine may refuse a path
+// that has a backslash; it must not read another file.
+func (s suite) oddPaths(t *testing.T) {
+	for _, dir := range []string{"t", "it's", "[t]", "t?", "t*", "50%", "t t", "销售"} {
+		t.Run(dir, func(t *testing.T) {
+			root := t.TempDir()
+			n := &numbered{dir: filepath.Join(root, dir)}
+			for _, path := range []string{
+				"a.parquet", "b.parquet", "[ab].parquet", "?.parquet", "*.parquet", "**.parquet", "**/a.parquet", "[!a].parquet",
+				"a b.parquet", "%41.parquet", "A.parquet", "it's.parquet", `say "x".parquet`, `b\c.parquet`, "é.parquet", "销售.parquet",
+				"p=a%2Fb/a.parquet", "p=a/b=c/a.parquet", "a;b.parquet", "$1.parquet", "~/a.parquet", "no suffix", "a.csv", "a.parquet.gz", "{a,b}.parquet",
+				"id=77/a.parquet", "..a/b..c/....parquet", ".hidden", "_x/a.parquet",
+			} {
+				n.put(t, path)
+			}
+			session := s.open(t, root)
+			var read []string
+			for i, path := range n.paths {
+				src := n.list(path)
+				got, err := TryRows(context.Background(), session, engine.Statement{SQL: "FROM " + src.Relation(), Sources: []engine.Source{src}})
+				if err != nil && strings.Contains(path, `\`) {
+					require.Equal(t, "location", failure(t, err).Class, path)
+					continue
+				}
+				require.NoError(t, explained(err), path)
+				require.Equal(t, []string{strconv.Itoa(i)}, got, path)
+				read = append(read, path)
+			}
+			require.Len(t, readAll(t, session, n.list(read...)), len(read))
+		})
+	}
+}
+
+// pathsOutside names files that the session must not see.
+func (s suite) pathsOutside(t *testing.T) {
+	root, outside := t.TempDir(), t.TempDir()
+	n := &numbered{dir: filepath.Join(root, "t")}
+	n.put(t, "a.parquet")
+	other := &numbered{dir: outside, paths: make([]string, 99)}
+	other.put(t, "a.parquet")
+	sibling := &numbered{dir: filepath.Join(root, "sibling"), paths: make([]string, 98)}
+	sibling.put(t, "a.parquet")
+	require.NoError(t, os.Symlink(outside, filepath.Join(n.dir, "link")))
+	require.NoError(t, os.Symlink(filepath.Join(outside, "a.parquet"), filepath.Join(n.dir, "link.parquet")))
+	session := s.open(t, root)
+	for _, path := range []string{
+		filepath.Join(outside, "a.parquet"), "../sibling/a.parquet", "x/../../sibling/a.parquet", "..", "../", "link/a.parquet", "link.parquet",
+		"link/*", "../" + filepath.Base(outside) + "/a.parquet", "/etc/passwd", "/" + filepath.Join(n.dir, "a.parquet"), "",
+		"a.parquet\x00", "a.parquet\xff", "file://" + outside + "/a.parquet", "http://127.0.0.1:1/a.parquet", `..\*`,
+		`a.parquet'], filename=true) UNION ALL SELECT 1 -- `,
+	} {
+		_, err := TryRows(context.Background(), session, engine.Statement{
+			SQL: "SELECT * FROM " + n.list(path).Relation(), Sources: []engine.Source{n.list(path)}})
+		require.Error(t, err, path)
+		require.Equal(t, engine.KindIO, failure(t, err).Kind, "%q: %v", path, explained(err))
+		require.Equal(t, []string{"0"}, readAll(t, session, n.list("a.parquet")))
+	}
+	for _, location := range []string{outside, n.dir + "/../../" + filepath.Base(outside), filepath.Join(n.dir, "link"), "t", ""} {
+		src := n.list("a.parquet")
+		src.Location = location
+		_, err := TryRows(context.Background(), session, engine.Statement{SQL: "SELECT * FROM " + src.Relation(), Sources: []engine.Source{src}})
+		require.Error(t, err, location)
+	}
+	alive(t, session)
+}
