@@ -17,13 +17,25 @@ func stripExplain(text string) (rest string, found bool, refusal *Error) {
 			return text, false, nil // a longer word
 		}
 	}
-	if next < len(text) && text[next] == '(' || strings.EqualFold(firstWord(text[next:]), "analyze") ||
-		strings.EqualFold(firstWord(text[next:]), "explain") {
+	word := firstWord(text[next:])
+	if word == "(" && !parenthesised(text, next) || strings.EqualFold(word, "analyze") || strings.EqualFold(word, "explain") {
 		err := refuse(CodeStatement, "EXPLAIN", "only EXPLAIN of a query is served, without options")
 		err.pos = start + 1
 		return text, false, err
 	}
 	return text[:start] + strings.Repeat(" ", end-start) + text[end:], true, nil
+}
+
+// parenthesised tells a query in parentheses from options.
+func parenthesised(text string, i int) bool {
+	for i < len(text) && text[i] == '(' {
+		i = skipBlank(text, i+1)
+	}
+	switch strings.ToLower(firstWord(text[i:])) {
+	case "select", "with", "from", "values", "table", "pivot", "unpivot":
+		return true
+	}
+	return false
 }
 
 // skipBlank moves over white space and comments.

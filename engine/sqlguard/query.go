@@ -18,8 +18,8 @@ const (
 	// KindSelect is a query; DESCRIBE and SUMMARIZE of a query or table are
 	// queries too.
 	KindSelect Kind = iota
-	// KindExplain is EXPLAIN of a query. The plan text is made elsewhere: the
-	// query is parsed and bound like any other, and must not be run.
+	// KindExplain is EXPLAIN of a query: Query.Explain makes the plan text. The
+	// query may be bound like any other, and must not be run.
 	KindExplain
 	// KindShowTables is SHOW TABLES [FROM schema]. It has no tables and no
 	// plan; the caller answers it from the catalog.
@@ -70,6 +70,7 @@ type Query struct {
 	kind     Kind
 	show     TableRef // catalog and schema of SHOW TABLES FROM
 	root     *node
+	written  asWrittenTree // of EXPLAIN
 	tables   []*tableUse
 	selects  []*selectUse
 	params   Parameters
@@ -106,7 +107,7 @@ type sqlValue struct {
 func Parse(ctx context.Context, parser engine.Parser, sql string, opts Options) (*Query, error) {
 	opts.Limits = opts.Limits.withDefaults()
 	setDefault(&opts.Catalog, "lake")
-	setDefault(&opts.Schema, "main")
+	setDefault(&opts.Schema, defaultSchema)
 	setDefault(&opts.User, "user")
 	setDefault(&opts.Version, "Lakewarden")
 	if len(sql) > opts.Limits.Bytes {
@@ -126,6 +127,10 @@ func Parse(ctx context.Context, parser engine.Parser, sql string, opts Options) 
 	}
 	return q, nil
 }
+
+// defaultSchema is what a name without schema means where nobody said. No table
+// of the lake lies in it.
+const defaultSchema = "main"
 
 func setDefault(s *string, def string) {
 	if *s == "" {
@@ -153,6 +158,9 @@ func (q *Query) parse(ctx context.Context, parser engine.Parser) error {
 		return refusal
 	}
 	q.root = root
+	if explain {
+		q.written = copyWritten(root)
+	}
 	if refusal := checkExpansion(root.list("statements")[0].(*node)); refusal != nil {
 		return refusal
 	}

@@ -35,6 +35,7 @@ func TestTPCH(t *testing.T) {
 	for nr, text := range queries {
 		t.Run("q"+nr, func(t *testing.T) {
 			w.compare(t, text)
+			require.Contains(t, w.explain(t, text), "SCAN")
 			for _, b := range w.bind(t, text, true).Barriers {
 				pushed += strings.Count(b.SQL, ") AND ")
 			}
