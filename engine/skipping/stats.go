@@ -1,6 +1,7 @@
 package skipping
 
 import (
+	"errors"
 	"io"
 	"strconv"
 	"strings"
@@ -69,7 +70,7 @@ func (r *statsReader) read(stats string, entry func(in section, column, raw stri
 		return 0, false
 	}
 	_, err := r.dec.ReadToken()
-	return rows, err == io.EOF && rows >= 0
+	return rows, errors.Is(err, io.EOF) && rows >= 0
 }
 
 func (r *statsReader) enter() bool {
