@@ -113,8 +113,6 @@ func (o *Queries) prepare(ctx context.Context, a Actor, q Query, timeout time.Du
 	switch statement.Kind() {
 	case sqlguard.KindShowTables, sqlguard.KindShowAllTables:
 		return o.showTables(ctx, a, statement, q.Schema, run)
-	case sqlguard.KindExplain:
-		return &StatementError{Code: "statement_not_allowed", Message: "EXPLAIN is not served"}
 	}
 	defaultSchema := q.Schema
 	if defaultSchema == "" {
@@ -132,6 +130,9 @@ func (o *Queries) prepare(ctx context.Context, a Actor, q Query, timeout time.Du
 		relations[i].KeepWhole = reach.keepWhole
 	}
 	lap.done(phaseResolve)
+	if statement.Kind() == sqlguard.KindExplain {
+		return o.explain(ctx, statement, relations, run)
+	}
 	plan, err := o.Plans.bind(ctx, statement, q.SQL, opts, relations)
 	if err != nil {
 		return err

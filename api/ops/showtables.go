@@ -3,14 +3,8 @@ package ops
 import (
 	"context"
 	"errors"
-	"io"
-
-	"github.com/apache/arrow-go/v18/arrow"
-	"github.com/apache/arrow-go/v18/arrow/array"
-	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"github.com/lakewarden/lakewarden/catalog"
-	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/sqlguard"
 )
 
@@ -37,7 +31,7 @@ func (o *Queries) showTables(ctx context.Context, a Actor, statement *sqlguard.Q
 		}
 		filter.Config = config.ID
 	}
-	names := newNameTable("table_catalog", "table_schema", "name")
+	names := newTextTable("table_catalog", "table_schema", "name")
 	err := eachItem(func(page catalog.Page) (catalog.List[catalog.LocatedTable], error) {
 		return o.Store.ListTables(ctx, a.Viewer, filter, page)
 	}, func(t catalog.LocatedTable) error {
@@ -48,60 +42,5 @@ func (o *Queries) showTables(ctx context.Context, a Actor, statement *sqlguard.Q
 		return err
 	}
 	run.Result, run.ctx = names.result(), ctx
-	return nil
-}
-
-// nameTable is a small result of text columns made in memory.
-type nameTable struct {
-	columns []engine.Column
-	schema  *arrow.Schema
-	rows    *array.RecordBuilder
-}
-
-func newNameTable(columns ...string) *nameTable {
-	t := &nameTable{}
-	fields := make([]arrow.Field, len(columns))
-	for i, name := range columns {
-		fields[i] = arrow.Field{Name: name, Type: arrow.BinaryTypes.String}
-		t.columns = append(t.columns, engine.Column{Name: name, Type: "VARCHAR"})
-	}
-	t.schema = arrow.NewSchema(fields, nil)
-	t.rows = array.NewRecordBuilder(memory.DefaultAllocator, t.schema)
-	return t
-}
-
-func (t *nameTable) add(values ...string) {
-	for i, v := range values {
-		t.rows.Field(i).(*array.StringBuilder).Append(v)
-	}
-}
-
-func (t *nameTable) result() engine.Result {
-	defer t.rows.Release()
-	return &oneBatch{table: t, batch: t.rows.NewRecordBatch()}
-}
-
-type oneBatch struct {
-	table *nameTable
-	batch arrow.RecordBatch // nil once it was handed out
-}
-
-func (r *oneBatch) Schema() *arrow.Schema    { return r.table.schema }
-func (r *oneBatch) Columns() []engine.Column { return r.table.columns }
-
-func (r *oneBatch) Next(context.Context) (arrow.RecordBatch, error) {
-	if r.batch == nil {
-		return nil, io.EOF
-	}
-	batch := r.batch
-	r.batch = nil
-	return batch, nil
-}
-
-func (r *oneBatch) Close() error {
-	if r.batch != nil {
-		r.batch.Release()
-		r.batch = nil
-	}
 	return nil
 }

@@ -130,6 +130,21 @@ func TestShowDescribeSummarize(t *testing.T) {
 	s.admin.query("SHOW TABLES FROM nowhere").problem(t, 400)
 }
 
+func TestAPlanTellsNothingOfRules(t *testing.T) {
+	s := startServer(t, nil)
+	dir := s.table("orders", `SELECT i AS id, 'secret ' || i AS customer FROM range(5) t(i)`, nil, column{"id", "long"}, column{"customer", "string"})
+	sql := "EXPLAIN SELECT customer, count(*) FROM " + s.schema + ".orders WHERE id > 2 GROUP BY customer"
+	before := s.admin.query(sql)
+	plan := s.admin.rows(sql)
+	require.Greater(t, len(plan), 2, "%s", before.body)
+	require.Contains(t, string(before.body), "orders")
+	s.policy("orders", "customer", `{"effect":"permit","subject":{"everyone":true},"condition":{"op":"eq","value":"secret 3"}}`)
+	require.Equal(t, plan, s.admin.rows(sql), "the same for whom rows are hidden")
+	require.NotContains(t, string(before.body), dir)
+	s.admin.query("EXPLAIN ANALYZE SELECT 1").problem(t, 400)
+	s.admin.query("EXPLAIN SELECT * FROM " + s.schema + ".nothing").problem(t, 400)
+}
+
 func TestErrorsOfStatementsSayWhere(t *testing.T) {
 	s := startServer(t, nil)
 	s.table("orders", `SELECT 1 AS id, 'x' AS customer`, nil, column{"id", "long"}, column{"customer", "string"})
