@@ -52,7 +52,7 @@ func (p *Pool) openWarm(key Key) engine.Session {
 }
 
 func (p *Pool) open(ctx context.Context, key Key) (engine.Session, error) {
-	return p.eng.Open(ctx, engine.SessionOptions{Roots: slices.Clone(key.Roots)})
+	return p.eng.Open(ctx, engine.SessionOptions{Owner: key.Org, Roots: slices.Clone(key.Roots)})
 }
 
 // prepared waits for a session of the key that is being opened, if any.
