@@ -133,6 +133,9 @@ func (s Source) Database() string {
 // SourceTable is the table name inside every attached source.
 const SourceTable = "t"
 
+// IsZero reports the source of a [Barrier] that reads none.
+func (s Source) IsZero() bool { return s.Location == "" }
+
 // Name are the three parts of the source's qualified name. A source that is
 // read from the log is a table of an attached database; one with a list of files
 // is a view among the session's own.

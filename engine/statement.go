@@ -32,7 +32,8 @@ type Barrier struct {
 	// An engine may keep a copy and use it again for an equal Name.
 	Name string
 	// SQL is the SELECT that fills the copy, over Source.Relation.
-	SQL    string
+	SQL string
+	// Source is the zero value where SQL holds the rows itself.
 	Source Source
 }
 

@@ -62,7 +62,7 @@ func statementKey(sql string, opts sqlguard.Options) string {
 func relationsKey(relations []sqlguard.Relation) string {
 	k := key{sha256.New()}
 	for _, r := range relations {
-		k.text(r.Source.Location, r.Source.Incarnation, r.Predicate, r.Inline)
+		k.text(r.Source.Location, r.Source.Incarnation, r.Predicate, r.Inline.Digest())
 		if r.Source.Files != nil {
 			k.text(r.Source.Files.Digest())
 		}

@@ -2,6 +2,7 @@ package ops
 
 import (
 	"errors"
+	"fmt"
 	"reflect"
 	"strconv"
 	"testing"
@@ -18,7 +19,7 @@ func TestEveryFieldOfARelationIsInTheKey(t *testing.T) {
 	base := sqlguard.Relation{
 		Columns: []engine.Column{{Name: "a", Type: "BIGINT"}}, Source: engine.Source{Location: "/t", Version: 1, Incarnation: "i"},
 		Condition: engine.Condition{Column: "a", Values: []engine.ConditionValue{"1"}, Children: []engine.Condition{{Column: "b", Values: []engine.ConditionValue{"2"}, Children: []engine.Condition{{}}}}},
-		Predicate: "p", ColumnExpr: map[string]string{"a": "e"}, Inline: "x",
+		Predicate: "p", ColumnExpr: map[string]string{"a": "e"},
 	}
 	seen := map[string]string{relationsKey([]sqlguard.Relation{base}): "base", relationsKey(nil): "nothing", relationsKey([]sqlguard.Relation{base, base}): "twice"}
 	var walk func(path string, v reflect.Value, relation func() sqlguard.Relation)
@@ -31,10 +32,14 @@ func TestEveryFieldOfARelationIsInTheKey(t *testing.T) {
 		switch v.Kind() {
 		case reflect.Pointer:
 			require.True(t, v.IsNil())
-			v.Set(reflect.ValueOf(engine.NewFileList(base.Columns, true, nil)))
-			check(path, relation())
-			v.Set(reflect.ValueOf(engine.NewFileList(base.Columns, false, nil)))
-			check(path+" other", relation())
+			values := []any{engine.NewFileList(base.Columns, true, nil), engine.NewFileList(base.Columns, false, nil)}
+			if v.Type() == reflect.TypeFor[*sqlguard.InlineRows]() {
+				values = []any{sqlguard.NewInlineRows(base.Columns, nil), sqlguard.NewInlineRows(base.Columns, [][]any{{int64(1)}})}
+			}
+			for i, value := range values {
+				v.Set(reflect.ValueOf(value))
+				check(fmt.Sprint(path, " ", i), relation())
+			}
 			v.SetZero()
 		case reflect.Func:
 			v.Set(reflect.ValueOf(func(engine.Condition) engine.Source { return engine.Source{} }))

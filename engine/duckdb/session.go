@@ -106,7 +106,7 @@ func readsLog(st engine.Statement) bool {
 		}
 	}
 	for _, b := range st.Barriers {
-		if b.Source.Files == nil {
+		if b.Source.Files == nil && !b.Source.IsZero() {
 			return true
 		}
 	}

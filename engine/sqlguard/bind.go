@@ -35,9 +35,8 @@ type Relation struct {
 	// what Narrow is asked for, so that the time a copy takes tells nothing about
 	// hidden rows.
 	KeepWhole bool
-	// Inline is SQL of ours that answers instead of a source: a SELECT without
-	// tables, with the columns of Columns. It serves information_schema.
-	Inline string
+	// Inline answers instead of a source, with the columns of Columns.
+	Inline *InlineRows
 }
 
 // Plan is a statement that the engine may run.
@@ -73,7 +72,7 @@ func (q *Query) Bind(ctx context.Context, parser engine.Parser, relations []Rela
 	stmt := b.copy(q.root.list("statements")[0]).(*node)
 	push := q.conjuncts(relations)
 	for i, t := range q.tables {
-		if err := b.replace(ctx, parser, t, relations[i], push[i]); err != nil {
+		if err := b.replace(t, relations[i], push[i]); err != nil {
 			return nil, err
 		}
 	}
@@ -122,9 +121,9 @@ func (b *binding) copy(v any) any {
 }
 
 // replace turns a table reference into a subquery of ours under the same alias.
-func (b *binding) replace(ctx context.Context, parser engine.Parser, t *tableUse, r Relation, conjuncts []conjunct) error {
+func (b *binding) replace(t *tableUse, r Relation, conjuncts []conjunct) error {
 	ref := b.copies[t.node]
-	query, err := b.relation(ctx, parser, t, r, conjuncts)
+	query, err := b.relation(t, r, conjuncts)
 	if err != nil {
 		return err
 	}
@@ -137,21 +136,15 @@ func (b *binding) replace(ctx context.Context, parser engine.Parser, t *tableUse
 }
 
 // relation is the SELECT that stands for a table.
-func (b *binding) relation(ctx context.Context, parser engine.Parser, t *tableUse, r Relation, conjuncts []conjunct) (*node, error) {
+func (b *binding) relation(t *tableUse, r Relation, conjuncts []conjunct) (*node, error) {
 	if len(r.Columns) == 0 {
 		return nil, refuse(CodeStatement, t.Name, "the table %s has no visible column", t.Name)
 	}
-	if r.Inline != "" {
-		raw, err := parser.Serialize(ctx, r.Inline)
-		if err != nil {
-			return nil, fmt.Errorf("parsing the inline relation of %s: %w", t.Name, err)
-		}
-		root, refusal := readTree(raw, b.q.opts.Limits)
-		if refusal != nil {
-			return nil, fmt.Errorf("inline relation of %s: %w", t.Name, error(refusal))
-		}
-		from := obj("type", "SUBQUERY", "alias", "t", "sample", nil, "subquery", root.list("statements")[0].(*node), "column_name_alias", []any{})
-		return selectNode(columnList(r.Columns), from), nil
+	if r.Inline != nil {
+		columns := b.q.neededColumns(t, r.Columns)
+		rows := r.Inline.barrier(columns)
+		b.barrier(rows)
+		return barrierSelect(columns, rows), nil
 	}
 	if r.Narrow != nil {
 		r.Source = r.Narrow(engine.AllOf(r.Condition, conditionOf(conjuncts)))
@@ -162,8 +155,14 @@ func (b *binding) relation(ctx context.Context, parser engine.Parser, t *tableUs
 	}
 	columns := b.q.neededColumns(t, r.Columns)
 	barrier := makeBarrier(r, columns, conjuncts)
+	b.source(barrier.Source)
+	b.plan.ReadsFiltered = true
 	b.barrier(barrier)
-	return selectNode(columnList(columns), tableNode(engine.BarrierDatabase, engine.BarrierSchema, barrier.Name)), nil
+	return barrierSelect(columns, barrier), nil
+}
+
+func barrierSelect(columns []engine.Column, barrier engine.Barrier) *node {
+	return selectNode(columnList(columns), tableNode(engine.BarrierDatabase, engine.BarrierSchema, barrier.Name))
 }
 
 func columnList(columns []engine.Column) []any {
@@ -187,8 +186,6 @@ func (b *binding) source(s engine.Source) {
 }
 
 func (b *binding) barrier(add engine.Barrier) {
-	b.source(add.Source)
-	b.plan.ReadsFiltered = true
 	for _, have := range b.plan.Barriers {
 		if have.Name == add.Name {
 			return

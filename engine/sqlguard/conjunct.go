@@ -147,7 +147,7 @@ func (p *pusher) visit(ref *node, conds []*node, nullable bool) {
 func (p *pusher) table(t *tableUse, conds []*node, nullable bool) {
 	i := p.index[t]
 	r := p.relations[i]
-	if t.sampled || r.KeepWhole || r.Inline != "" || t.renamed {
+	if t.sampled || r.KeepWhole || r.Inline != nil || t.renamed {
 		return
 	}
 	for _, c := range conds {

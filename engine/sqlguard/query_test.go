@@ -166,22 +166,6 @@ func TestSamplesAreTakenRowByRow(t *testing.T) {
 	}
 }
 
-func TestInlineRelation(t *testing.T) {
-	w := newWorld(t, shopSetup, shopPredicates)
-	q, err := parse(t, "SELECT table_name FROM information_schema.tables WHERE table_schema = 'cfg_1' ORDER BY 1")
-	require.NoError(t, err)
-	require.Equal(t, "information_schema", q.Tables()[0].Schema)
-	r := sqlguard.Relation{
-		Columns: []engine.Column{{Name: "table_schema", Type: "VARCHAR"}, {Name: "table_name", Type: "VARCHAR"}},
-		Inline:  "SELECT * FROM (VALUES ('cfg_1', 'a'), ('cfg_1', 'o''b'), ('cfg_2', 'c')) v(table_schema, table_name)",
-	}
-	plan, err := q.Bind(t.Context(), sharedParser(), []sqlguard.Relation{r})
-	require.NoError(t, err)
-	got, err := w.run(t, plan)
-	require.NoError(t, err)
-	require.Equal(t, []string{`[]string{"string a"}`, `[]string{"string o'b"}`}, got.Rows)
-}
-
 // TestLimits checks each cap on both sides.
 func TestLimits(t *testing.T) {
 	try := func(limits sqlguard.Limits, text string) sqlguard.Code {
