@@ -57,8 +57,13 @@ func (a *attachments) add(src engine.Source, location string) error {
 }
 
 // trim detaches the least recently used tables beyond the limit.
-func (a *attachments) trim(inUse map[string]bool) error {
-	for _, name := range a.names.excess(maxAttachments, inUse) {
+func (a *attachments) trim(inUse map[string]bool) error { return a.shrink(maxAttachments, inUse) }
+
+// clear detaches all tables, whose threads would stay otherwise.
+func (a *attachments) clear() error { return a.shrink(0, nil) }
+
+func (a *attachments) shrink(limit int, inUse map[string]bool) error {
+	for _, name := range a.names.excess(limit, inUse) {
 		if err := a.drop(name); err != nil {
 			return err
 		}

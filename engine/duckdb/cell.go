@@ -24,6 +24,7 @@ type cell struct {
 
 // openCell opens an instance with the given extensions.
 func openCell(owner *Engine, roots []string, extensions []extension) (*cell, error) {
+	defer owner.turns.take()()
 	dir, err := owner.sessionDir()
 	if err != nil {
 		return nil, internalError("temp_dir", err.Error())
@@ -47,7 +48,9 @@ func (c *cell) start(st engine.Statement, g *guard) (*cursor, error) {
 	missing := c.copies.missing(st.Barriers)
 	sources := st.Sources
 	for _, b := range missing {
-		sources = append(sources[:len(sources):len(sources)], b.Source)
+		if !b.Source.IsZero() {
+			sources = append(sources[:len(sources):len(sources)], b.Source)
+		}
 	}
 	if err := c.provide(sources, g); err != nil {
 		return nil, err
@@ -137,6 +140,10 @@ const idleFloor = 16 << 20
 
 // rest gives memory and threads back, but for copies of keep bytes.
 func (c *cell) rest(keep int64) error {
+	defer c.owner.turns.take()()
+	if err := c.attached.clear(); err != nil {
+		return err
+	}
 	if err := c.copies.shrink(keep, nil); err != nil {
 		return err
 	}
@@ -146,6 +153,8 @@ func (c *cell) rest(keep int64) error {
 }
 
 func (c *cell) close() error {
+	defer c.owner.trimmer.soon()
+	defer c.owner.turns.take()()
 	c.inst.close()
 	if err := os.RemoveAll(c.dir); err != nil {
 		return internalError("temp_dir", err.Error())

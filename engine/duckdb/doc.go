@@ -2,8 +2,10 @@
 // process. It is the only package that imports DuckDB's Go bindings, and so the
 // only one that needs cgo and the build tag duckdb_arrow.
 //
-// A session is one in-memory DuckDB instance with one connection. It is opened
-// by the first statement, locked down before that statement runs, and thrown
+// A session is one in-memory DuckDB instance with one connection, or two: a bare
+// one for statements whose tables all come with a list of their files, and one
+// with the extensions for the others. An instance is opened by the first
+// statement that needs it, locked down before that statement runs, and thrown
 // away when it breaks. Statements are streamed: a result never lies in memory
 // as a whole.
 //

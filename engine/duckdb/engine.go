@@ -35,6 +35,8 @@ type Engine struct {
 	lease      engine.Lease
 	extensions []extension
 	temp       *tempDir
+	turns      turns
+	trimmer    *trimmer
 
 	mu       sync.Mutex
 	closed   bool
@@ -44,7 +46,8 @@ type Engine struct {
 // New verifies the extension files and returns an engine without sessions. It
 // fails with ErrExtension when a file is missing or not to be trusted.
 func New(ctx context.Context, opts Options) (*Engine, error) {
-	e := &Engine{lease: withDefaults(opts.Lease), sessions: map[*session]struct{}{}}
+	e := &Engine{lease: withDefaults(opts.Lease), turns: newTurns(), sessions: map[*session]struct{}{}}
+	e.trimmer = &trimmer{turns: e.turns}
 	dirs := opts.ExtensionDirs
 	if len(dirs) == 0 {
 		dirs = []string{"extensions"}
@@ -123,6 +126,7 @@ func (e *Engine) Close() error {
 		wg.Go(func() { errs[i] = s.Close() })
 	}
 	wg.Wait()
+	e.trimmer.stop()
 	if !again {
 		errs = append(errs, e.temp.remove())
 	}
