@@ -49,9 +49,7 @@ func (c *cell) start(st engine.Statement, g *guard) (*cursor, error) {
 	sources := st.Sources
 	for _, b := range missing {
 		if !b.Source.IsZero() {
-			if !b.Source.IsZero() {
 			sources = append(sources[:len(sources):len(sources)], b.Source)
-		}
 		}
 	}
 	if err := c.provide(sources, g); err != nil {
