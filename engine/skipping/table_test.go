@@ -306,3 +306,60 @@ func TestConcurrentLists(t *testing.T) {
 	}
 	group.Wait()
 }
+
+// Bounds that writers may have moved inwards are taken for less than they say.
+func TestBoundsAreTakenWithCare(t *testing.T) {
+	forty := strings.Repeat("k", 40)
+	for _, c := range []struct {
+		typ, min, max, value string
+		listed               bool
+	}{
+		// A maximum that was cut without a tie-breaker.
+		{"string", `"a"`, quoted(forty[:32]), forty, true},
+		{"string", `"a"`, quoted(forty[:32]), forty[:31] + "l", false},
+		{"string", `"a"`, quoted(forty[:31]), forty, false},
+		// Days of the Julian calendar are up to ten days off.
+		{"date", `"1500-01-01"`, `"1500-12-31"`, "1499-12-25", true},
+		{"date", `"1600-01-01"`, `"1600-12-31"`, "1599-12-25", false},
+		{"timestamp", `"1899-06-01T00:00:00.000Z"`, `"1899-06-02T00:00:00.000Z"`, "1899-06-02 00:10:00", true},
+		{"timestamp", `"1999-06-01T00:00:00.000Z"`, `"1999-06-02T00:00:00.000Z"`, "1999-06-02 00:00:00.000999", true},
+		{"timestamp", `"1999-06-01T00:00:00.000Z"`, `"1999-06-02T00:00:00.000Z"`, "1999-06-02 00:00:00.001", false},
+		{"timestamp", `"1999-06-01T00:00:00.000+02:00"`, `"1999-06-02T00:00:00.000+02:00"`, "1999-06-01 22:00:00.001", false},
+		{"timestamp_ntz", `"1999-06-01T00:00:00.000Z"`, `"1999-06-02T00:00:00.000Z"`, "2030-01-01 00:00:00", true},
+		{"timestamp_ntz", `"1999-06-01 00:00:00"`, `"1999-06-02 00:00:00"`, "2030-01-01 00:00:00", false},
+		// A passage through float64 loses digits beyond the fifteenth.
+		{"decimal(38,2)", `0.05`, `1.2345678901234568e+20`, "123456789012345680000.01", true},
+		{"decimal(38,2)", `0.05`, `1.2345678901234568e+20`, "123456789012346000000.00", false},
+		{"decimal(15,2)", `0.05`, `1.01`, "1.02", false},
+		{"boolean", `false`, `false`, "true", false},
+	} {
+		snap := log{fields: field("id", c.typ), features: `"timestampNtz"`, adds: []string{
+			add("a.parquet", "", `{"numRecords":9,"minValues":{"id":`+c.min+`},"maxValues":{"id":`+c.max+`},"nullCount":{"id":0}}`),
+		}}.load(t)
+		list, ok := skipping.List(snap, columnsOf(snap.Schema()), engine.Condition{Op: engine.ConditionEqual, Column: "id", Values: []engine.ConditionValue{engine.ConditionValue(c.value)}})
+		require.True(t, ok)
+		require.Equal(t, c.listed, list.Len() == 1, "%+v", c)
+	}
+}
+
+// What was proved of a file holds for it in the next version, and for no other.
+func TestProofsGoOn(t *testing.T) {
+	uniform := func(s *delta.Snapshot) bool {
+		list, ok := skipping.List(s, columnsOf(s.Schema()), engine.Condition{})
+		require.True(t, ok)
+		return list.Uniform
+	}
+	const proving = `{"numRecords":1,"minValues":{"id":1},"maxValues":{"id":1},"nullCount":{"id":0}}`
+	first := log{fields: field("id", "long"), adds: []string{`{"commitInfo":{"engineInfo":"another"}}`, add("b.parquet", "", proving)}}.load(t)
+	require.True(t, uniform(first))
+	named := func(name, stats string) delta.AddFile {
+		return delta.AddFile{Name: name, Size: 1, ModTime: time.Unix(1, 0), Stats: stats}
+	}
+	second := mustAdd(t, first, named("c.parquet", proving))
+	require.False(t, second.WholeFiles())
+	require.True(t, uniform(second))
+	third := mustAdd(t, second, named("a.parquet", `{"numRecords":1}`))
+	require.False(t, uniform(third))
+	fourth := mustAdd(t, third, named("d.parquet", proving))
+	require.False(t, uniform(fourth))
+}
