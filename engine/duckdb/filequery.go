@@ -21,6 +21,11 @@ func (in *instance) fileQuery(l *engine.FileList, location string) (string, erro
 	if err := in.bindFiles(scan); err != nil {
 		return "", err
 	}
+	if values := scan.allValues(); values != "" {
+		if err := in.execOne(values); err != nil {
+			return "", err
+		}
+	}
 	return scan.query(), nil
 }
 
@@ -159,6 +164,21 @@ func (s *fileScan) values(c engine.Column) string {
 		}
 	}
 	return "[" + strings.Join(items, ", ") + "]::" + c.Type + "[]"
+}
+
+// allValues casts the values of every group: one that is none of its type must
+// not become an error of whichever statement looks at it. Without any it is "".
+func (s *fileScan) allValues() string {
+	var items []string
+	for _, c := range s.columns {
+		if !slices.Contains(s.inFile, c) && c.Type != "VARCHAR" {
+			items = append(items, s.values(c))
+		}
+	}
+	if len(items) == 0 {
+		return ""
+	}
+	return "SELECT " + strings.Join(items, ", ")
 }
 
 // constant is the value of a partition column.

@@ -26,6 +26,7 @@ func (s suite) fileList(t *testing.T) {
 	t.Run("Reused", s.listReused)
 	t.Run("OddPaths", s.oddPaths)
 	t.Run("PathsOutside", s.pathsOutside)
+	t.Run("Partitions", s.partitions)
 	t.Run("PhysicalTypes", s.physicalTypes)
 	t.Run("LegacyLists", s.legacyLists)
 	t.Run("Barrier", s.listBarrier)

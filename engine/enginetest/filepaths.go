@@ -99,3 +99,45 @@ func (s suite) pathsOutside(t *testing.T) {
 	}
 	alive(t, session)
 }
+
+// partitions gives files the same column as a constant, well and badly.
+func (s suite) partitions(t *testing.T) {
+	root := t.TempDir()
+	n := &numbered{dir: root}
+	for i := range 3 {
+		n.put(t, strconv.Itoa(i)+".parquet")
+	}
+	session := s.open(t, root)
+	columns := []engine.Column{{Name: "p", Type: "INTEGER", Nullable: true}, {Name: "id", Type: "BIGINT", Nullable: true}}
+	ask := func(sql string, groups ...engine.FileGroup) ([]string, error) {
+		src := engine.Source{Location: root, Files: engine.NewFileList(columns, true, groups)}
+		return TryRows(context.Background(), session, engine.Statement{
+			SQL: "SELECT " + sql + " FROM " + src.Relation(), Sources: []engine.Source{src}})
+	}
+	group := func(value string, paths ...string) engine.FileGroup {
+		return engine.FileGroup{Partition: map[string]*string{"p": &value}, Paths: paths}
+	}
+	null := engine.FileGroup{Partition: map[string]*string{"p": nil}, Paths: []string{"2.parquet"}}
+	got, err := ask("*", group("7", "0.parquet"), group("-1", "1.parquet"), null, group("9"))
+	require.NoError(t, explained(err))
+	require.Equal(t, []string{"7|0", "-1|1", "(null)|2"}, got)
+	// The value of a file in the place of the file's own column.
+	got, err = ask("sum(p)::BIGINT, sum(id)::BIGINT", group("7", "0.parquet", "1.parquet", "2.parquet"))
+	require.NoError(t, explained(err))
+	require.Equal(t, []string{"21|3"}, got)
+	for name, groups := range map[string][]engine.FileGroup{
+		"no number":       {group("x", "0.parquet")},
+		"one of many":     {group("1", "0.parquet"), group("x", "1.parquet")},
+		"too large":       {group("3000000000", "0.parquet")},
+		"SQL":             {group("1'::INTEGER, (SELECT 1) AS x --", "0.parquet")},
+		"unknown column":  {{Partition: map[string]*string{"q": nil}, Paths: []string{"0.parquet"}}},
+		"unequal columns": {group("1", "0.parquet"), {Paths: []string{"1.parquet"}}},
+	} {
+		// Even for a statement that does not look at the column.
+		_, err := ask("count(*)", groups...)
+		require.Error(t, err, name)
+		e := failure(t, err)
+		require.Equal(t, engine.KindIO, e.Kind, "%s: %+v", name, e)
+		require.Equal(t, "file_schema", e.Class, "%s: %+v", name, e)
+	}
+}
