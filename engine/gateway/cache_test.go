@@ -258,7 +258,7 @@ func TestTheDiskOutlivesTheProcess(t *testing.T) {
 		func(path string) error { return os.Truncate(path, 63) },
 		func(path string) error { return flip(path, 0) },
 		func(path string) error { return flip(path, 64) },
-		func(path string) error { return os.WriteFile(path, make([]byte, 64+32), 0o600) },
+		func(path string) error { return os.WriteFile(path, make([]byte, 64+36), 0o600) },
 		func(path string) error { return swap(path, files[10]) },
 		os.Remove,
 		func(path string) error { return replace(path, func() error { return os.Symlink("/etc/passwd", path) }) },

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"io/fs"
 	"os"
@@ -21,9 +22,8 @@ const (
 	diskQueue = 32        // blocks that wait to be written, at most
 )
 
-// disk keeps blocks as files, named by the digest of what they hold and closed
-// by the digest of name and content: a file that was torn, changed or renamed is
-// no block. Reading and writing never fail a request; a block that cannot be
+// disk keeps blocks as files, named by the digest of what they are a block of and
+// ended by a seal: a file that was torn, changed or renamed is no block. Reading and writing never fail a request; a block that cannot be
 // had from here comes from its store.
 //
 // One goroutine writes and deletes. Readers find a file or they do not.
@@ -57,11 +57,19 @@ func (d *disk) address(b block) digest {
 	return digest(h.Sum(nil))
 }
 
-func seal(name digest, data []byte) digest {
-	h := sha256.New()
-	_, _ = h.Write(name[:])
-	_, _ = h.Write(data)
-	return digest(h.Sum(nil))
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// sealSize is the length of a seal.
+const sealSize = sha256.Size + crc32.Size
+
+// seal is what ends a file: its name and a checksum of name and content. It is
+// against accidents; the folder is closed to everybody who would forge it. A
+// cryptographic digest would take as long as sending the block.
+func seal(name digest, data []byte) [sealSize]byte {
+	sum := crc32.Update(crc32.Checksum(name[:], castagnoli), castagnoli, data)
+	var out [sealSize]byte
+	binary.LittleEndian.PutUint32(out[copy(out[:], name[:]):], sum)
+	return out
 }
 
 func (d digest) String() string { return hex.EncodeToString(d[:]) }
@@ -176,14 +184,14 @@ func (d *disk) load(name digest, size int64) ([]byte, error) {
 		return nil, err
 	}
 	defer file.Close()
-	if info, err := file.Stat(); err != nil || info.Size() != size+sha256.Size {
+	if info, err := file.Stat(); err != nil || info.Size() != size+sealSize {
 		return nil, errors.Join(errors.New("not the size of the block"), err)
 	}
-	data := make([]byte, size+sha256.Size)
+	data := make([]byte, size+sealSize)
 	if _, err := io.ReadFull(file, data); err != nil {
 		return nil, err
 	}
-	if digest(data[size:]) != seal(name, data[:size]) {
+	if [sealSize]byte(data[size:]) != seal(name, data[:size]) {
 		return nil, errors.New("not the content of the block")
 	}
 	return data[:size:size], nil
@@ -208,7 +216,7 @@ func (d *disk) writing() {
 			d.metrics.lost.WithLabelValues("failed").Inc()
 			continue
 		}
-		d.keep(b.name, int64(len(b.data))+sha256.Size)
+		d.keep(b.name, int64(len(b.data))+sealSize)
 	}
 }
 

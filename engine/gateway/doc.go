@@ -31,6 +31,9 @@
 // objects that were replaced under their old name, as happens to the log of a
 // table that was dropped and made anew.
 //
+// Sessions set http_retries = 1: httpfs repeats every error, a 400 too, at once
+// the first time and then with growing pauses, half a second in all by default.
+//
 // Clients must reach 127.0.0.1 directly. The gateway itself looks at no proxy
 // setting, but DuckDB does: with HTTP_PROXY in its environment and no exception
 // for loopback it sends these requests, signed but unencrypted, to the proxy.

@@ -1,11 +1,13 @@
 package gateway_test
 
 import (
+	"context"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
@@ -120,4 +122,57 @@ func TestDuckDBReachesNothingElse(t *testing.T) {
 		require.True(t, a.Error != "" || len(a.Rows) == 0, sql)
 	}
 	require.NoFileExists(t, filepath.Join(root, "plain", "x.parquet"))
+}
+
+// TestDuckDBEndsWithItsStatement: a store that hangs or fails holds DuckDB no
+// longer than the statement lasts, through both of its ways to read.
+func TestDuckDBEndsWithItsStatement(t *testing.T) {
+	const patience = 300 * time.Millisecond
+	root := mustTables(t)
+	inner := mustFiles(t, root)
+	data := paths(t, root, "plain", plain)
+	for name, c := range map[string]struct {
+		store objstore.Bucket
+		cause error
+	}{
+		"hanging bodies":   {&store{Bucket: inner, getRange: hanging}, nil},
+		"hanging opens":    {&stuck{inner, objstore.OpGetRange}, nil},
+		"hanging stats":    {&stuck{inner, objstore.OpStat}, nil},
+		"hanging listings": {&stuck{inner, objstore.OpList}, nil},
+		"failing opens":    {objstore.NewFaults(inner, objstore.Cut{Ops: []objstore.Op{objstore.OpGetRange}, Nth: 1, Forever: true}), objstore.ErrUnavailable},
+		"failing listings": {objstore.NewFaults(inner, objstore.Cut{Ops: []objstore.Op{objstore.OpList}, Nth: 1, Forever: true}), objstore.ErrUnavailable},
+		"denied":           {objstore.NewFaults(inner, objstore.Cut{Nth: 1, Forever: true, Err: objstore.ErrDenied}), objstore.ErrDenied},
+	} {
+		g := mustGateway(t, gateway.Options{})
+		grant, err := g.Grant(gateway.Location{Bucket: bucketName, Identity: "one", Store: c.store, Prefixes: []string{"plain"}})
+		require.NoError(t, err)
+		d := mustDuck(t, grant)
+		for way, sql := range map[string]string{
+			"kernel": sums + "delta_scan('" + plain + "')", "files": sums + "read_parquet(" + data + ")", "glob": "FROM glob('" + plain + "/*')",
+		} {
+			if way == "files" && strings.Contains(name, "listings") || way == "glob" && !strings.Contains(name, "listings") {
+				continue // does not list, does nothing else
+			}
+			limit := patience
+			if c.cause != nil {
+				limit = time.Minute
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), limit)
+			end := grant.Begin(ctx)
+			start := time.Now()
+			a := d.ask(t, sql)
+			took := time.Since(start)
+			cause := grant.Cause()
+			end()
+			cancel()
+			require.NotEmpty(t, a.Error, "%s %s", name, way)
+			t.Logf("%s, %s: %v", name, way, took.Round(time.Millisecond))
+			require.Less(t, took, 2*time.Second, "%s %s", name, way)
+			if c.cause == nil {
+				require.NoError(t, cause, "%s %s", name, way)
+			} else {
+				require.ErrorIs(t, cause, c.cause, "%s %s", name, way)
+			}
+		}
+	}
 }

@@ -105,7 +105,7 @@ func session(grant *gateway.Grant) []string {
 		quoted = append(quoted, "'"+prefix+"'")
 	}
 	return []string{
-		"SET allow_persistent_secrets = false",
+		"SET allow_persistent_secrets = false", "SET http_retries = 1",
 		"SET enable_external_file_cache = true", "SET validate_external_file_cache = 'NO_VALIDATION'",
 		"SET parquet_metadata_cache = true", "SET enable_http_metadata_cache = true",
 		"CREATE SECRET gw (TYPE s3, KEY_ID '" + grant.AccessKey + "', SECRET '" + grant.SecretKey + "', REGION '" + grant.Region +

@@ -1,0 +1,145 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/apache/arrow-go/v18/arrow"
+
+	"github.com/lakewarden/lakewarden/engine"
+)
+
+// remoteScheme begins the roots of remote stores.
+const remoteScheme = "s3://"
+
+// Root is the root of a session for everything in a storage configuration: the
+// place below which its tables have their locations.
+func Root(bucket string) string { return remoteScheme + bucket + "/" }
+
+// Engine is an engine whose sessions read remote stores through a gateway. Roots
+// of the form s3://bucket/ become locations of a key that lives as long as the
+// session; the inner engine gets that key and the remaining roots.
+type Engine struct {
+	engine.Engine
+	gateway *Gateway
+	locate  func(ctx context.Context, bucket string) (Location, error)
+}
+
+var _ engine.Engine = (*Engine)(nil)
+
+// NewEngine wraps inner, which the caller still closes through the result.
+// locate returns the location of a bucket that a session names; its errors are
+// those of Open.
+func NewEngine(inner engine.Engine, g *Gateway, locate func(ctx context.Context, bucket string) (Location, error)) *Engine {
+	return &Engine{Engine: inner, gateway: g, locate: locate}
+}
+
+// Open implements [engine.Engine].
+func (e *Engine) Open(ctx context.Context, opts engine.SessionOptions) (engine.Session, error) {
+	local, buckets := splitRoots(opts.Roots)
+	if len(buckets) == 0 {
+		return e.Engine.Open(ctx, opts)
+	}
+	locations := make([]Location, len(buckets))
+	for i, bucket := range buckets {
+		var err error
+		if locations[i], err = e.locate(ctx, bucket); err != nil {
+			return nil, err
+		}
+	}
+	grant, err := e.gateway.Grant(locations...)
+	if err != nil {
+		return nil, err
+	}
+	opts.Roots = local
+	opts.Remote = &engine.Remote{
+		Endpoint: grant.Endpoint, Region: grant.Region, AccessKey: grant.AccessKey, SecretKey: grant.SecretKey,
+		Prefixes: slices.Clone(grant.Prefixes),
+	}
+	inner, err := e.Engine.Open(ctx, opts)
+	if err != nil {
+		grant.Close()
+		return nil, err
+	}
+	return &session{Session: inner, grant: grant}, nil
+}
+
+func splitRoots(roots []string) (local, buckets []string) {
+	for _, root := range roots {
+		if rest, remote := strings.CutPrefix(root, remoteScheme); remote {
+			buckets = append(buckets, strings.TrimSuffix(rest, "/"))
+		} else {
+			local = append(local, root)
+		}
+	}
+	return local, buckets
+}
+
+// session lets its key work while a statement runs.
+type session struct {
+	engine.Session
+	grant *Grant
+}
+
+func (s *session) Query(ctx context.Context, st engine.Statement) (engine.Result, error) {
+	end := s.grant.Begin(ctx)
+	r, err := s.Session.Query(ctx, st)
+	if err != nil {
+		end()
+		return nil, s.explain(err)
+	}
+	return &result{Result: r, session: s, end: end}, nil
+}
+
+func (s *session) Close() error {
+	s.grant.Close()
+	return s.Session.Close()
+}
+
+// ClassStore is the class of an engine error whose cause was a remote store.
+const ClassStore = "store"
+
+// explain puts the failure of a store in the place of what the engine made of
+// the gateway's answer. The cause is kept for the log and for errors.Is.
+func (s *session) explain(err error) error {
+	cause := s.grant.Cause()
+	var e *engine.Error
+	if cause == nil || !errors.As(err, &e) || e.Kind == engine.KindInterrupted {
+		return err
+	}
+	return &storeError{failure: &engine.Error{Kind: engine.KindIO, Class: ClassStore, Position: -1, Text: cause.Error()}, cause: cause}
+}
+
+// storeError is an engine error with the store's own error below it.
+type storeError struct {
+	failure *engine.Error
+	cause   error
+}
+
+func (e *storeError) Error() string { return e.failure.Error() }
+
+func (e *storeError) Unwrap() []error { return []error{e.failure, e.cause} }
+
+// result ends its statement's requests when it is closed.
+type result struct {
+	engine.Result
+	session *session
+	end     func()
+}
+
+func (r *result) Next(ctx context.Context) (arrow.RecordBatch, error) {
+	batch, err := r.Result.Next(ctx)
+	var e *engine.Error
+	if errors.As(err, &e) {
+		return nil, r.session.explain(err)
+	}
+	return batch, err
+}
+
+func (r *result) Close() error {
+	err := r.Result.Close()
+	r.end()
+	return err
+}
