@@ -35,6 +35,7 @@
 // the first time and then with growing pauses, half a second in all by default.
 //
 // Clients must reach 127.0.0.1 directly. The gateway itself looks at no proxy
-// setting, but DuckDB does: with HTTP_PROXY in its environment and no exception
-// for loopback it sends these requests, signed but unencrypted, to the proxy.
+// setting, but DuckDB and its Delta kernel do: with HTTP_PROXY in their
+// environment and without NO_PROXY=127.0.0.1 they send these requests, signed but
+// not encrypted, to the proxy.
 package gateway

@@ -18,8 +18,9 @@ const Region = "lakewarden"
 
 // Options are the optional parts of a Gateway; zero values are usable.
 type Options struct {
-	// MemoryBytes and DiskBytes cap the two tiers of the block cache. Zero is
-	// 256 MiB and 4 GiB.
+	// MemoryBytes and DiskBytes cap the two tiers of the block cache; blocks on
+	// their way, one for each read from a store and 32 to the disk at most, come on
+	// top. Zero is 256 MiB and 4 GiB.
 	MemoryBytes, DiskBytes int64
 	// Dir holds the blocks on disk, for this process alone; they outlive it.
 	// Empty means no disk tier.
@@ -113,9 +114,11 @@ func New(opts Options) (*Gateway, error) {
 	g.server = &http.Server{
 		Handler:           g,
 		ReadHeaderTimeout: 10 * time.Second,
-		IdleTimeout:       2 * time.Minute,
-		MaxHeaderBytes:    32 << 10,
-		ErrorLog:          slog.NewLogLogger(opts.Logger.Handler(), slog.LevelDebug),
+		// Longer than sessions stay open between statements, so that the first
+		// request of the next one does not meet a closed connection.
+		IdleTimeout:    time.Hour,
+		MaxHeaderBytes: 32 << 10,
+		ErrorLog:       slog.NewLogLogger(opts.Logger.Handler(), slog.LevelDebug),
 	}
 	go func() {
 		defer close(g.serving)

@@ -32,7 +32,7 @@ func (o object) same(other object) bool {
 }
 
 // maxKnown bounds the objects whose description is remembered.
-const maxKnown = 200_000
+const maxKnown = 100_000
 
 // known remembers descriptions of write-once objects. It is safe for concurrent
 // use.
