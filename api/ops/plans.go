@@ -47,7 +47,9 @@ func (p *Plans) parse(ctx context.Context, sql string, opts sqlguard.Options) (*
 // options.
 func (p *Plans) bind(ctx context.Context, statement *sqlguard.Query, sql string, opts sqlguard.Options, relations []sqlguard.Relation) (*sqlguard.Plan, error) {
 	bind := func() (*sqlguard.Plan, error) { return statement.Bind(ctx, p.parser, relations) }
-	if len(sql) > maxPlanText {
+	// Rows of ours stand in the plan: it can be of any size.
+	inline := slices.ContainsFunc(relations, func(r sqlguard.Relation) bool { return r.Inline != nil })
+	if inline || len(sql) > maxPlanText {
 		return bind()
 	}
 	return p.bound.get(statementKey(sql, opts)+relationsKey(relations), bind)

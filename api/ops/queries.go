@@ -118,11 +118,7 @@ func (o *Queries) prepare(ctx context.Context, a Actor, q Query, timeout time.Du
 	if defaultSchema == "" {
 		defaultSchema = reach.schema
 	}
-	tables, err := o.tables(ctx, a, m, statement.Tables(), defaultSchema)
-	if err != nil {
-		return err
-	}
-	relations, err := o.relations(ctx, a, m, tables, run)
+	relations, err := o.read(ctx, a, m, statement.Tables(), defaultSchema, run)
 	if err != nil {
 		return err
 	}
@@ -140,6 +136,35 @@ func (o *Queries) prepare(ctx context.Context, a Actor, q Query, timeout time.Du
 	lap.done(phasePlan)
 	p := &prepared{statement: statement, plan: plan, args: q.Args, columns: visibleColumns(relations)}
 	return o.execute(ctx, key, p, timeout, run)
+}
+
+// read turns every reference of a statement into what the caller sees behind it.
+func (o *Queries) read(ctx context.Context, a Actor, m *moment, refs []sqlguard.TableRef, schema string, run *Rows) ([]sqlguard.Relation, error) {
+	out := make([]sqlguard.Relation, len(refs))
+	var inLake []sqlguard.TableRef
+	var places []int
+	for i, ref := range refs {
+		if !inInformationSchema(ref) {
+			inLake, places = append(inLake, ref), append(places, i)
+			continue
+		}
+		var err error
+		if out[i], err = o.information(ctx, a, m, ref); err != nil {
+			return nil, err
+		}
+	}
+	tables, err := o.tables(ctx, a, m, inLake, schema)
+	if err != nil {
+		return nil, err
+	}
+	relations, err := o.relations(ctx, a, m, tables, run)
+	if err != nil {
+		return nil, err
+	}
+	for i, r := range relations {
+		out[places[i]] = r
+	}
+	return out, nil
 }
 
 // prepared is a statement that may run.

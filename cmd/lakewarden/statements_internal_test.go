@@ -274,3 +274,26 @@ from deltalake import DeltaTable
 DeltaTable(sys.argv[1]).delete("id >= 100")`, filepath.Join(s.root, "t"))
 	require.Equal(t, 10.0, s.admin.count(s.schema+".t"))
 }
+
+func TestTheInformationSchemaShowsWhatTheCallerSees(t *testing.T) {
+	s := startServer(t, nil)
+	s.table("b", `SELECT 1 AS id, 'x' AS word`, nil, column{"id", "long"}, column{"word", "string"})
+	s.table("a", `SELECT 1 AS id`, nil, column{"id", "long"})
+	tables := "SELECT table_schema, table_name, table_type FROM information_schema.tables ORDER BY ALL"
+	require.Equal(t, []any{[]any{s.schema, "a", "BASE TABLE"}, []any{s.schema, "b", "BASE TABLE"}}, s.admin.rows(tables))
+	require.Equal(t, []any{[]any{"a", "id", 1.0, "BIGINT"}, []any{"b", "id", 1.0, "BIGINT"}, []any{"b", "word", 2.0, "VARCHAR"}},
+		s.admin.rows("SELECT table_name, column_name, ordinal_position, data_type FROM lake.information_schema.columns"))
+	require.Equal(t, []any{[]any{2.0}}, s.admin.rows(`SELECT count(*) FROM information_schema.schemata`))
+	require.Equal(t, []any{[]any{1.0}}, s.admin.rows(`SELECT count(*) FROM information_schema.columns c JOIN `+s.schema+`.a t ON c.ordinal_position = t.id AND c.table_name = 'a'`))
+
+	// A personal configuration of somebody else is not there.
+	member := s.member("reader@demo.example", "viewer", nil)
+	s.admin.ok("POST", configsPath, local("mine", "mine"))
+	require.Equal(t, []any{[]any{3.0}}, s.admin.rows(`SELECT count(*) FROM information_schema.schemata`))
+	require.Equal(t, []any{[]any{2.0}}, member.rows(`SELECT count(*) FROM information_schema.schemata`))
+
+	code, _ := s.admin.query("SELECT * FROM information_schema.table").problem(t, 400)
+	require.Equal(t, "table_not_found", code)
+	code, _ = s.admin.query("SELECT * FROM information_schema.tables AT (VERSION => 1)").problem(t, 404)
+	require.Equal(t, "version_not_found", code)
+}

@@ -1,0 +1,151 @@
+package ops
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/lakewarden/lakewarden/catalog"
+	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/sqlguard"
+)
+
+// informationSchema is the schema of the standard's views of the catalog. They
+// are answered by us, with what the caller sees and nothing else.
+const informationSchema = "information_schema"
+
+func varchars(names ...string) []engine.Column {
+	columns := make([]engine.Column, len(names))
+	for i, name := range names {
+		columns[i] = engine.Column{Name: name, Type: "VARCHAR"}
+	}
+	return columns
+}
+
+// The columns of the views, as the SQL standard names them.
+var (
+	schemataColumns = varchars("catalog_name", "schema_name", "schema_owner")
+	tablesColumns   = varchars("table_catalog", "table_schema", "table_name", "table_type", "is_insertable_into")
+	columnsColumns  = append(append(varchars("table_catalog", "table_schema", "table_name", "column_name"),
+		engine.Column{Name: "ordinal_position", Type: "INTEGER"}),
+		varchars("column_default", "is_nullable", "data_type")...)
+)
+
+// inInformationSchema reports whether a reference means one of these views.
+func inInformationSchema(ref sqlguard.TableRef) bool {
+	return strings.EqualFold(ref.Schema, informationSchema) &&
+		(ref.Catalog == "" || catalog.FoldName(ref.Catalog) == catalog.CatalogName)
+}
+
+// information answers a reference to one of the views.
+func (o *Queries) information(ctx context.Context, a Actor, m *moment, ref sqlguard.TableRef) (sqlguard.Relation, error) {
+	if ref.AtVersion != nil || ref.AtTimestamp != nil {
+		return sqlguard.Relation{}, &StatementError{
+			Code: "version_not_found", Line: ref.Position.Line, Column: ref.Position.Column, Message: informationSchema + " has no versions",
+		}
+	}
+	views := map[string]struct {
+		columns []engine.Column
+		rows    func(context.Context, Actor, *moment) ([][]any, error)
+	}{
+		"schemata": {schemataColumns, o.schemataRows},
+		"tables":   {tablesColumns, o.tablesRows},
+		"columns":  {columnsColumns, o.columnsRows},
+	}
+	view, ok := views[strings.ToLower(ref.Name)]
+	if !ok {
+		return sqlguard.Relation{}, &StatementError{
+			Code: "table_not_found", Line: ref.Position.Line, Column: ref.Position.Column,
+			Message: "there is no table " + quoted(informationSchema+"."+ref.Name), Near: []string{"columns", "schemata", "tables"},
+		}
+	}
+	rows, err := view.rows(ctx, a, m)
+	if err != nil {
+		return sqlguard.Relation{}, err
+	}
+	return sqlguard.Relation{Columns: view.columns, Inline: sqlguard.NewInlineRows(view.columns, rows)}, nil
+}
+
+func (o *Queries) schemataRows(ctx context.Context, a Actor, _ *moment) ([][]any, error) {
+	rows := [][]any{{catalog.CatalogName, informationSchema, nil}}
+	err := eachItem(func(page catalog.Page) (catalog.List[catalog.StorageConfig], error) {
+		return o.Store.ListStorageConfigs(ctx, a.Viewer, page)
+	}, func(config catalog.StorageConfig) error {
+		rows = append(rows, []any{catalog.CatalogName, config.Schema(), nil})
+		return nil
+	})
+	return rows, err
+}
+
+func (o *Queries) tablesRows(ctx context.Context, a Actor, _ *moment) ([][]any, error) {
+	var rows [][]any
+	err := o.eachTable(ctx, a, func(t catalog.LocatedTable) {
+		rows = append(rows, []any{catalog.CatalogName, t.StorageConfig.Schema(), t.Name, "BASE TABLE", "NO"})
+	})
+	return rows, err
+}
+
+func (o *Queries) eachTable(ctx context.Context, a Actor, visit func(catalog.LocatedTable)) error {
+	return eachItem(func(page catalog.Page) (catalog.List[catalog.LocatedTable], error) {
+		return o.Store.ListTables(ctx, a.Viewer, catalog.TableFilter{}, page)
+	}, func(t catalog.LocatedTable) error {
+		visit(t)
+		return nil
+	})
+}
+
+// columnsRows lists the columns of every table that can be read now. One that
+// cannot has none: the statement that names it says why.
+func (o *Queries) columnsRows(ctx context.Context, a Actor, m *moment) ([][]any, error) {
+	var located []catalog.LocatedTable
+	if err := o.eachTable(ctx, a, func(t catalog.LocatedTable) { located = append(located, t) }); err != nil {
+		return nil, err
+	}
+	used := make([]*usedTable, len(located))
+	group, groupCtx := errgroup.WithContext(ctx)
+	group.SetLimit(8)
+	for i, t := range located {
+		group.Go(func() error {
+			if snap, err := o.Lake.Snapshot(groupCtx, t); err == nil {
+				used[i] = &usedTable{located: t, snap: snap, head: snap}
+			}
+			return groupCtx.Err()
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	held, err := rulesFor(ctx, o.Store, a, m, located, nil)
+	if err != nil {
+		return nil, err
+	}
+	var rows [][]any
+	for _, u := range used {
+		if u == nil {
+			continue
+		}
+		r, err := relation(*u, held.policies, held.subject)
+		if err != nil {
+			continue // a policy that cannot be understood closes its table
+		}
+		for i, c := range r.Columns {
+			rows = append(rows, []any{
+				catalog.CatalogName, u.located.StorageConfig.Schema(), u.located.Name, c.Name, int64(i + 1), nil, yesNo(c.Nullable), c.Type,
+			})
+		}
+	}
+	slices.SortStableFunc(rows, func(x, y []any) int {
+		return cmp.Or(cmp.Compare(x[1].(string), y[1].(string)), cmp.Compare(x[2].(string), y[2].(string)))
+	})
+	return rows, nil
+}
+
+func yesNo(yes bool) string {
+	if yes {
+		return "YES"
+	}
+	return "NO"
+}
