@@ -67,6 +67,9 @@ func (e *parquetEncoder) begin(sink *Sink) error {
 		e.w, err = pqarrow.NewFileWriter(e.schema, e.gate, parquet.NewWriterProperties(
 			parquet.WithCompression(compress.Codecs.Snappy),
 			parquet.WithMaxRowGroupLength(math.MaxInt64), // groups end by our count
+			// The library's smallest and largest texts point into batches that
+			// are gone when the group is written.
+			parquet.WithStats(false),
 			parquet.WithCreatedBy("Lakewarden"),
 		), pqarrow.DefaultWriterProps())
 		return err

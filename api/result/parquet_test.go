@@ -139,6 +139,65 @@ func TestParquetOfAnEnum(t *testing.T) {
 	require.Equal(t, `["a" (null) "b"]`, table.Column(0).Data().Chunk(0).String())
 }
 
+// poison overwrites what is given back, as the engine's memory is.
+type poison struct{ memory.Allocator }
+
+func (p poison) Free(b []byte) {
+	for i := range b[:cap(b)] {
+		b[:cap(b)][i] = 0xAA
+	}
+}
+
+// TestParquetHoldsNothingOfReleasedBatches: a batch's memory belongs to others as
+// soon as it is released, long before its row group is written.
+func TestParquetHoldsNothingOfReleasedBatches(t *testing.T) {
+	fill := func(mem memory.Allocator) *rows {
+		schema := arrow.NewSchema([]arrow.Field{
+			{Name: "s", Type: arrow.BinaryTypes.String, Nullable: true}, {Name: "b", Type: arrow.BinaryTypes.Binary, Nullable: true},
+			{Name: "d", Type: &arrow.Decimal128Type{Precision: 38, Scale: 2}, Nullable: true}, {Name: "i", Type: arrow.PrimitiveTypes.Int32, Nullable: true},
+			{Name: "l", Type: arrow.ListOf(arrow.BinaryTypes.String), Nullable: true},
+		}, nil)
+		r := &rows{schema: schema, err: io.EOF}
+		for _, f := range schema.Fields() {
+			r.columns = append(r.columns, engine.Column{Name: f.Name, Type: "VARCHAR"})
+		}
+		for n := range 3 {
+			b := array.NewRecordBuilder(mem, schema)
+			for i := range 1000 {
+				word := strings.Repeat(string(rune('a'+i%26)), i%40+n)
+				b.Field(0).(*array.StringBuilder).Append(word)
+				b.Field(1).(*array.BinaryBuilder).Append([]byte(word))
+				b.Field(2).(*array.Decimal128Builder).Append(decimal128.FromI64(int64(i * n)))
+				b.Field(3).(*array.Int32Builder).Append(int32(i))
+				b.Field(4).(*array.ListBuilder).Append(true)
+				b.Field(4).(*array.ListBuilder).ValueBuilder().(*array.StringBuilder).Append(word)
+			}
+			r.batches = append(r.batches, b.NewRecordBatch())
+			b.Release()
+		}
+		return r
+	}
+	// The fixture's rows keep a reference of their own, which is given up here.
+	give := func(r *rows) *releasing { return &releasing{r} }
+	var want, got bytes.Buffer
+	_, err := result.Write(context.Background(), result.NewSink(&want, func() {}), give(fill(memory.NewGoAllocator())), result.Options{Format: result.Parquet})
+	require.NoError(t, err)
+	_, err = result.Write(context.Background(), result.NewSink(&got, func() {}), give(fill(poison{memory.NewGoAllocator()})), result.Options{Format: result.Parquet})
+	require.NoError(t, err)
+	require.True(t, bytes.Equal(want.Bytes(), got.Bytes()))
+}
+
+// releasing hands over the only reference to each batch.
+type releasing struct{ *rows }
+
+func (r *releasing) Next(ctx context.Context) (arrow.RecordBatch, error) {
+	batch, err := r.rows.Next(ctx)
+	if err == nil {
+		batch.Release()
+	}
+	return batch, err
+}
+
 // TestParquetToABrokenClientFails: the library forgets errors of a row group
 // that it closes on the way to the next.
 func TestParquetToABrokenClientFails(t *testing.T) {
