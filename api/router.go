@@ -97,6 +97,7 @@ func register(r chi.Router, deps Deps) *huma.OpenAPI {
 	v1.WorkspaceRoutes(api, deps.Workspaces)
 	v1.AuditRoutes(api, deps.Audit)
 	v1.StorageRoutes(api, deps.Storage)
+	v1.CredentialRoutes(api, deps.Storage)
 	v1.TableRoutes(api, deps.Tables)
 	v1.PolicyRoutes(api, deps.Policies, deps.Simulation)
 	v1.QueryRoutes(api, deps.Queries)

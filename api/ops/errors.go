@@ -25,8 +25,12 @@ var (
 	ErrTableIdentity error = &failure{"table_identity_changed", "table identity changed"}
 	// ErrTableAmbiguous: two live tables with one id are visible: 409.
 	ErrTableAmbiguous error = &failure{"table_id_ambiguous", "table id ambiguous"}
-	// ErrStorageKind: the kind of storage cannot be read by this server: 422.
+	// ErrStorageKind: the storage is of a kind that does not fit, or that this
+	// server cannot read: 422.
 	ErrStorageKind error = &failure{"wrong_kind", "storage kind not supported"}
+	// ErrNoStoredSecret: a delegated configuration has no credential of its own
+	// that could be rotated: 422.
+	ErrNoStoredSecret error = &failure{"oauth_config_has_no_secret", "storage configuration holds no secret"}
 	// ErrStale: this replica could not confirm the catalog for too long to
 	// answer by it: 503, retry.
 	ErrStale error = &failure{"unavailable", "catalog not confirmed"}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/lakewarden/lakewarden/auth"
 	"github.com/lakewarden/lakewarden/catalog"
@@ -17,6 +18,12 @@ type StorageConfigs struct {
 	Store  catalog.Store
 	Opener Opener
 	Tables Tables
+	// Remote makes clients of stores in the network.
+	Remote Remote
+	// Seal encrypts a credential for its place in the catalog.
+	Seal func(org catalog.OrgID, config catalog.ConfigID, plain []byte) ([]byte, error)
+	// Now is the clock.
+	Now func() time.Time
 	// LocalRoots returns the directories below which an organisation may have
 	// local storage.
 	LocalRoots func(ctx context.Context, org catalog.OrgID) ([]string, error)
@@ -28,8 +35,11 @@ type NewStorageConfig struct {
 	Kind string
 	// Workspace is empty for a personal configuration.
 	Workspace string
-	// Root is a directory: absolute, or below the first allowed one.
+	// Root is a directory: absolute, or below the first allowed one. Kind local.
 	Root string
+	// S3 and Credential are for kind s3.
+	S3         *S3Settings
+	Credential S3Credential
 }
 
 // ProbeReport is what a trial of a configuration found.
@@ -44,38 +54,54 @@ type localSettings struct {
 }
 
 // Create makes a configuration and discovers its tables. Local storage needs an
-// administrator, because it names a directory of the server.
+// administrator, because it names a directory of the server; other storage is
+// tried out first.
 func (o StorageConfigs) Create(ctx context.Context, in NewStorageConfig) (catalog.StorageConfig, error) {
 	a, err := ActorFrom(ctx)
 	if err != nil {
 		return catalog.StorageConfig{}, err
 	}
-	workspace, err := o.mayCreate(a, in)
+	workspace, err := mayCreate(a, in)
 	if err != nil {
 		return catalog.StorageConfig{}, err
 	}
-	root, err := o.localRoot(ctx, a, in.Root)
-	if err != nil {
-		return catalog.StorageConfig{}, err
+	n := catalog.NewStorageConfig{
+		ID: catalog.NewID[catalog.ConfigID](), Org: a.Org, Name: in.Name, Kind: catalog.ConfigKind(in.Kind), Workspace: workspace, Owner: a.User,
 	}
-	settings, err := json.Marshal(localSettings{Root: in.Root})
-	if err != nil {
-		return catalog.StorageConfig{}, err
+	if n.Kind == catalog.KindLocal {
+		return o.createLocal(ctx, a, n, in.Root)
 	}
-	config, err := o.Store.CreateStorageConfig(ctx, catalog.NewStorageConfig{
-		Org: a.Org, Name: in.Name, Kind: catalog.KindLocal, Workspace: workspace, Owner: a.User,
-		Location: catalog.NewLocation("file", root), Settings: settings,
+	return o.createS3(ctx, a, n, *in.S3, in.Credential)
+}
+
+func (o StorageConfigs) createLocal(ctx context.Context, a Actor, n catalog.NewStorageConfig, asked string) (none catalog.StorageConfig, err error) {
+	root, err := o.localRoot(ctx, a, asked)
+	if err != nil {
+		return none, err
+	}
+	n.Location = catalog.NewLocation("file", root)
+	if n.Settings, err = json.Marshal(localSettings{Root: asked}); err != nil {
+		return none, err
+	}
+	return o.create(ctx, a, n, func() error {
+		if err := os.MkdirAll(root, 0o750); err != nil {
+			return invalid("root", "cannot be made")
+		}
+		return nil
 	})
+}
+
+// create stores a configuration, makes sure of what it points to, and discovers
+// its tables. When that fails nothing of it stays.
+func (o StorageConfigs) create(ctx context.Context, a Actor, n catalog.NewStorageConfig, ensure func() error) (catalog.StorageConfig, error) {
+	config, err := o.Store.CreateStorageConfig(ctx, n)
 	if errors.Is(err, catalog.ErrNotFound) {
 		return config, invalid("workspace_id", "is not a workspace of the caller")
 	}
 	if err != nil {
 		return config, err
 	}
-	err = os.MkdirAll(root, 0o750)
-	if err != nil {
-		err = invalid("root", "cannot be made")
-	} else {
+	if err = ensure(); err == nil {
 		// A table that cannot be read does not stand against the configuration:
 		// POST …/discover reports it. A root that cannot be listed does.
 		_, err = o.Tables.discover(ctx, a.Viewer, config, false)
@@ -87,17 +113,23 @@ func (o StorageConfigs) Create(ctx context.Context, in NewStorageConfig) (catalo
 	return config, nil
 }
 
-func (o StorageConfigs) mayCreate(a Actor, in NewStorageConfig) (catalog.WorkspaceID, error) {
+func mayCreate(a Actor, in NewStorageConfig) (catalog.WorkspaceID, error) {
 	kind := catalog.ConfigKind(in.Kind)
 	switch {
 	case !kind.Valid():
 		return "", invalid("kind", "must be one of local, s3, gcs, azure, delegated")
-	case kind != catalog.KindLocal:
-		return "", invalid("kind", "is not supported by this version; only local is")
-	case a.Role != auth.RoleAdmin:
+	case kind != catalog.KindLocal && kind != catalog.KindS3:
+		return "", invalid("kind", "is not supported by this version; local and s3 are")
+	case kind == catalog.KindLocal && a.Role != auth.RoleAdmin:
 		return "", &catalog.DeniedError{Reason: "local_storage_needs_admin"}
-	case in.Root == "":
+	case kind == catalog.KindLocal && in.Root == "":
 		return "", invalid("root", "is required for kind local")
+	case kind == catalog.KindLocal && (in.S3 != nil || in.Credential != S3Credential{}):
+		return "", invalid("kind", "is local, but there are fields of kind s3")
+	case kind == catalog.KindS3 && in.Root != "":
+		return "", invalid("root", "is for kind local only")
+	case kind == catalog.KindS3 && in.S3 == nil:
+		return "", invalid("bucket", "is required for kind s3")
 	case in.Workspace == "":
 		return "", nil
 	}
@@ -144,13 +176,38 @@ func (o StorageConfigs) Get(ctx context.Context, id catalog.ConfigID) (catalog.S
 	return o.Store.StorageConfig(ctx, a.Viewer, id)
 }
 
-// Rename changes a configuration's name, and with it its slug.
-func (o StorageConfigs) Rename(ctx context.Context, id catalog.ConfigID, name *string) (catalog.StorageConfig, error) {
+// StorageConfigEdit holds the fields to change; nil fields keep their value.
+type StorageConfigEdit struct {
+	Name *string
+	// PathStyle is for kind s3.
+	PathStyle *bool
+}
+
+// Update changes a configuration's name, and with it its slug, and how its
+// endpoint is spoken to. Where it points is fixed.
+func (o StorageConfigs) Update(ctx context.Context, id catalog.ConfigID, edit StorageConfigEdit) (catalog.StorageConfig, error) {
 	a, err := ActorFrom(ctx)
 	if err != nil {
 		return catalog.StorageConfig{}, err
 	}
-	return o.Store.UpdateStorageConfig(ctx, a.Viewer, id, catalog.AnyVersion, catalog.StorageConfigChange{Name: name})
+	change, version := catalog.StorageConfigChange{Name: edit.Name}, catalog.AnyVersion
+	if edit.PathStyle != nil {
+		config, err := o.Store.StorageConfig(ctx, a.Viewer, id)
+		if err != nil {
+			return config, err
+		}
+		settings, err := S3SettingsOf(config)
+		if err != nil {
+			return config, err
+		}
+		settings.PathStyle = *edit.PathStyle
+		raw, err := json.Marshal(settings)
+		if err != nil {
+			return config, err
+		}
+		change.Settings, version = (*json.RawMessage)(&raw), config.Version
+	}
+	return o.Store.UpdateStorageConfig(ctx, a.Viewer, id, version, change)
 }
 
 // Delete removes a configuration from the catalog. Its data stays where it is.
@@ -163,8 +220,9 @@ func (o StorageConfigs) Delete(ctx context.Context, id catalog.ConfigID) error {
 }
 
 // configurable returns a configuration in which the caller may work: with
-// storage:configure by the role where the configuration is.
-func (o StorageConfigs) configurable(ctx context.Context, id catalog.ConfigID) (Actor, catalog.StorageConfig, error) {
+// storage:configure by the role where the configuration is, and with the scopes
+// of shared where that is a workspace.
+func (o StorageConfigs) configurable(ctx context.Context, id catalog.ConfigID, shared ...auth.Scope) (Actor, catalog.StorageConfig, error) {
 	a, err := ActorFrom(ctx)
 	if err != nil {
 		return a, catalog.StorageConfig{}, err
@@ -174,13 +232,17 @@ func (o StorageConfigs) configurable(ctx context.Context, id catalog.ConfigID) (
 		return a, config, err
 	}
 	var role catalog.Role
+	needed := []auth.Scope{auth.ScopeStorageConfigure}
 	if !config.Personal() {
+		needed = append(needed, shared...)
 		if role, err = o.Store.WorkspaceRole(ctx, a.Org, config.Workspace, a.User); err != nil {
 			return a, config, err
 		}
 	}
-	if !a.ScopesIn(auth.Role(role)).Has(auth.ScopeStorageConfigure) {
-		return a, config, &auth.ScopeError{Scope: auth.ScopeStorageConfigure}
+	for _, scope := range needed {
+		if !a.ScopesIn(auth.Role(role)).Has(scope) {
+			return a, config, &auth.ScopeError{Scope: scope}
+		}
 	}
 	return a, config, nil
 }
@@ -196,6 +258,8 @@ func (o StorageConfigs) Validate(ctx context.Context, id catalog.ConfigID) (Prob
 	if err != nil {
 		return ProbeReport{}, err
 	}
+	ctx, cancel := context.WithTimeout(ctx, trialTime)
+	defer cancel()
 	return storage.Probe(ctx, bucket), nil
 }
 

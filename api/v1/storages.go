@@ -48,7 +48,40 @@ type createStorageInput struct {
 		Kind        string  `json:"kind" enum:"local,s3,gcs,azure,delegated"`
 		WorkspaceID *string `json:"workspaceId,omitempty" nullable:"true" format:"uuid" doc:"Share with this workspace; without it the configuration is personal"`
 		Root        string  `json:"root,omitempty" maxLength:"4096" doc:"kind local: a directory below one of the server's local roots; relative means below the first"`
+
+		Bucket    string `json:"bucket,omitempty" maxLength:"63" doc:"kind s3"`
+		Prefix    string `json:"prefix,omitempty" maxLength:"1024" doc:"kind s3: the folder that is the root; without it the bucket is"`
+		Region    string `json:"region,omitempty" maxLength:"32" doc:"kind s3, required there"`
+		Endpoint  string `json:"endpoint,omitempty" maxLength:"1024" doc:"kind s3: URL of a store other than AWS"`
+		PathStyle *bool  `json:"pathStyle,omitempty" doc:"kind s3: the bucket is in the path, not in the host name; default true with an endpoint, else false"`
+		S3Secret
 	}
+}
+
+// S3Secret is a credential of S3, in requests only.
+type S3Secret struct {
+	AccessKeyID     string `json:"accessKeyId,omitempty" maxLength:"256" doc:"kind s3"`
+	SecretAccessKey string `json:"secretAccessKey,omitempty" maxLength:"1024" writeOnly:"true" doc:"kind s3; never returned"`
+	SessionToken    string `json:"sessionToken,omitempty" maxLength:"16384" writeOnly:"true" doc:"kind s3: goes with a temporary key; never returned"`
+	RoleARN         string `json:"roleArn,omitempty" maxLength:"1024" doc:"kind s3: a role to take on with the key"`
+}
+
+func (s S3Secret) credential() ops.S3Credential {
+	return ops.S3Credential{AccessKeyID: s.AccessKeyID, SecretAccessKey: s.SecretAccessKey, SessionToken: s.SessionToken, RoleARN: s.RoleARN}
+}
+
+func (in *createStorageInput) config() ops.NewStorageConfig {
+	b := in.Body
+	n := ops.NewStorageConfig{Name: b.ConfigName, Kind: b.Kind, Workspace: text(b.WorkspaceID), Root: b.Root, Credential: b.credential()}
+	settings := ops.S3Settings{Bucket: b.Bucket, Prefix: b.Prefix, Region: b.Region, Endpoint: b.Endpoint}
+	if b.PathStyle != nil || settings != (ops.S3Settings{}) {
+		settings.PathStyle = b.Endpoint != ""
+		if b.PathStyle != nil {
+			settings.PathStyle = *b.PathStyle
+		}
+		n.S3 = &settings
+	}
+	return n
 }
 
 // ConfigPath names a storage configuration.
@@ -64,6 +97,7 @@ type patchStorageInput struct {
 	ConfigPath
 	Body struct {
 		ConfigName *string `json:"configName,omitempty" minLength:"1" maxLength:"100"`
+		PathStyle  *bool   `json:"pathStyle,omitempty" doc:"kind s3"`
 	}
 }
 
@@ -110,9 +144,9 @@ func StorageRoutes(api huma.API, configs ops.StorageConfigs) {
 	write := route{tag: "Storage", scope: auth.ScopeStorageConfigure, camel: true, local: true}
 
 	add(api, write.with("POST", base, "createStorageConfig", "Create a storage configuration").as201().
-		because("Its tables are discovered at once. Kind local needs the role admin."),
+		because("Its tables are discovered at once. Kind local needs the role admin; other kinds are tried out first, as by validate."),
 		func(ctx context.Context, in *createStorageInput) (storageConfig, error) {
-			c, err := configs.Create(ctx, ops.NewStorageConfig{Name: in.Body.ConfigName, Kind: in.Body.Kind, Workspace: text(in.Body.WorkspaceID), Root: in.Body.Root})
+			c, err := configs.Create(ctx, in.config())
 			return storageConfigOf(c), err
 		})
 	add(api, read.with("GET", base, "listStorageConfigs", "List storage configurations"), func(ctx context.Context, in *Page) (storageConfigList, error) {
@@ -132,7 +166,7 @@ func StorageRoutes(api huma.API, configs ops.StorageConfigs) {
 		if err != nil {
 			return storageConfig{}, err
 		}
-		c, err := configs.Rename(ctx, id, in.Body.ConfigName)
+		c, err := configs.Update(ctx, id, ops.StorageConfigEdit{Name: in.Body.ConfigName, PathStyle: in.Body.PathStyle})
 		return storageConfigOf(c), err
 	})
 	add(api, write.with("DELETE", base+"/{config_id}", "deleteStorageConfig", "Delete a storage configuration").because("Takes it out of the catalog; data stays where it is."),
@@ -153,9 +187,7 @@ func StorageRoutes(api huma.API, configs ops.StorageConfigs) {
 			if err != nil {
 				return validation{}, err
 			}
-			return validation{Valid: report.OK(), Checks: convert(report.Checks, func(c ops.ProbeCheck) storageCheck {
-				return storageCheck{Name: c.Name, OK: c.OK, Millis: c.Millis, Reason: pointer(c.Reason)}
-			})}, nil
+			return validationOf(report), nil
 		})
 	add(api, write.with("POST", base+"/{config_id}/discover", "discoverTables", "Discover tables").because("Registers new tables and marks those that have vanished."),
 		func(ctx context.Context, in *discoverInput) (discovery, error) {
@@ -166,6 +198,12 @@ func StorageRoutes(api huma.API, configs ops.StorageConfigs) {
 			d, err := configs.Discover(ctx, id, in.Body != nil && in.Body.IncludeDropped)
 			return discoveryOf(d), err
 		})
+}
+
+func validationOf(report ops.ProbeReport) validation {
+	return validation{Valid: report.OK(), Checks: convert(report.Checks, func(c ops.ProbeCheck) storageCheck {
+		return storageCheck{Name: c.Name, OK: c.OK, Millis: c.Millis, Reason: pointer(c.Reason)}
+	})}
 }
 
 func discoveryOf(d ops.Discovered) discovery {

@@ -43,6 +43,10 @@ type Config struct {
 	DiscoveryEvery time.Duration `koanf:"discovery_interval"`
 	DrainTimeout   time.Duration `koanf:"drain_timeout"`
 	Issuers        []IssuerEntry `koanf:"issuers"`
+	// KeyFile opens the credentials that the catalog holds.
+	KeyFile               string        `koanf:"key_file"`
+	AllowPrivateEndpoints bool          `koanf:"allow_private_endpoints"`
+	StoreTimeout          time.Duration `koanf:"store_timeout"`
 }
 
 // IssuerEntry is an issuer of JWTs that the server accepts.
@@ -62,7 +66,7 @@ func defaults() map[string]any {
 		"memory_mib": defaultMemoryMiB(), "statement_memory_mib": 1024, "temp_mib": 10240,
 		"threads": runtime.NumCPU(), "max_running": 8 * runtime.NumCPU(), "max_queued": 512,
 		"query_timeout": "60s", "max_query_timeout": "10m", "rate_per_minute": 6000, "rate_burst": 200,
-		"discovery_interval": "5m", "drain_timeout": "30s",
+		"discovery_interval": "5m", "drain_timeout": "30s", "allow_private_endpoints": false, "store_timeout": "10s",
 	}
 }
 
@@ -123,7 +127,7 @@ func fromEnvironment(key, value string) (string, any) {
 }
 
 func unknownKeys(k *koanf.Koanf) error {
-	known := append([]string{"database_url", "extension_dir", "local_roots", "issuers"}, keysOf(defaults())...)
+	known := append([]string{"database_url", "extension_dir", "local_roots", "issuers", "key_file"}, keysOf(defaults())...)
 	for _, key := range k.Keys() {
 		top, _, _ := strings.Cut(key, ".")
 		if !slices.Contains(known, top) {
@@ -150,6 +154,12 @@ func (c *Config) finish() error {
 	c.DataDir = abs
 	if len(c.LocalRoots) == 0 {
 		c.LocalRoots = []string{filepath.Join(c.DataDir, "storage")}
+	}
+	if c.KeyFile == "" {
+		c.KeyFile = filepath.Join(c.DataDir, "keys.json")
+	}
+	if c.KeyFile, err = filepath.Abs(c.KeyFile); err != nil {
+		return fmt.Errorf("key_file: %w", err)
 	}
 	for i, root := range c.LocalRoots {
 		if c.LocalRoots[i], err = filepath.Abs(root); err != nil {
@@ -180,6 +190,7 @@ func (c *Config) Verify() error {
 	}
 	for key, value := range map[string]time.Duration{
 		"query_timeout": c.QueryTimeout, "max_query_timeout": c.MaxTimeout, "discovery_interval": c.DiscoveryEvery, "drain_timeout": c.DrainTimeout,
+		"store_timeout": c.StoreTimeout,
 	} {
 		if value <= 0 {
 			return fmt.Errorf("%s: must be a positive duration", key)

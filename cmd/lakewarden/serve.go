@@ -152,8 +152,10 @@ func newService(ctx context.Context, config Config, log *slog.Logger) (_ *servic
 	router, _ := api.NewRouter(api.Deps{
 		Keys: ops.APIKeys{Store: store, Now: time.Now}, Organisations: ops.Organisations{Store: store}, Members: ops.Members{Store: store},
 		Workspaces: ops.Workspaces{Store: store}, Audit: ops.AuditLog{Store: store},
-		Storage: ops.StorageConfigs{Store: store, Opener: opener, Tables: tables, LocalRoots: opener.roots.of},
-		Tables:  tables, Policies: ops.Policies{Store: store, Lake: tables.Lake}, Simulation: ops.Simulation{Store: store, Queries: queries},
+		Storage: ops.StorageConfigs{
+			Store: store, Opener: opener, Tables: tables, LocalRoots: opener.roots.of, Remote: opener.s3, Seal: opener.s3.seal, Now: time.Now,
+		},
+		Tables: tables, Policies: ops.Policies{Store: store, Lake: tables.Lake}, Simulation: ops.Simulation{Store: store, Queries: queries},
 		Queries: queries, Limits: limitsOf(config), Auditor: auditor, Authenticator: authenticator, Health: health, Logger: log, Metrics: registry,
 		Rate: middleware.Rate{PerMinute: config.RatePerMinute, Burst: config.RateBurst}, Version: version,
 	})
@@ -178,7 +180,12 @@ func newAuthenticator(config Config, log *slog.Logger, members principals, audit
 }
 
 func newQueries(ctx context.Context, config Config, store *authz.Store, watch *epochWatch, auditor *ops.Auditor, registry *prometheus.Registry, s *service) (*ops.Queries, ops.Tables, buckets, error) {
-	opener := buckets{metrics: objstore.NewMetrics(registry), roots: localRoots{configured: config.LocalRoots, store: store}}
+	remote, err := newS3Stores(config, store)
+	if err != nil {
+		return nil, ops.Tables{}, buckets{}, err
+	}
+	s.onClose(func(context.Context) error { remote.close(); return nil })
+	opener := buckets{metrics: objstore.NewMetrics(registry), roots: localRoots{configured: config.LocalRoots, store: store}, s3: remote}
 	temp := filepath.Join(config.DataDir, "tmp")
 	if err := os.MkdirAll(temp, 0o700); err != nil {
 		return nil, ops.Tables{}, opener, err

@@ -16,15 +16,33 @@ import (
 type buckets struct {
 	metrics *objstore.Metrics
 	roots   localRoots
+	// s3 is nil in commands that work on local storage only.
+	s3 *s3Stores
 }
 
 var _ ops.Opener = buckets{}
 
-// Bucket implements ops.Opener. A local root is resolved anew each time: a link
-// may have been put in its way since the configuration was made.
-func (b buckets) Bucket(ctx context.Context, config catalog.StorageConfig) (objstore.Bucket, error) {
+// Bucket implements ops.Opener.
+func (b buckets) Bucket(ctx context.Context, config catalog.StorageConfig) (bucket objstore.Bucket, err error) {
+	switch {
+	case config.Kind == catalog.KindLocal:
+		bucket, err = b.local(ctx, config)
+	case config.Kind == catalog.KindS3 && b.s3 != nil:
+		bucket, err = b.s3.of(ctx, config)
+	default:
+		err = ops.ErrStorageKind
+	}
+	if err != nil {
+		return nil, err
+	}
+	return b.metrics.Wrap(bucket, string(config.Kind)), nil
+}
+
+// local opens a local root. It is resolved anew each time: a link may have been
+// put in its way since the configuration was made.
+func (b buckets) local(ctx context.Context, config catalog.StorageConfig) (objstore.Bucket, error) {
 	path, ok := strings.CutPrefix(string(config.Location), "file://")
-	if config.Kind != catalog.KindLocal || !ok {
+	if !ok {
 		return nil, ops.ErrStorageKind
 	}
 	allowed, err := b.roots.of(ctx, config.Org)
@@ -34,11 +52,7 @@ func (b buckets) Bucket(ctx context.Context, config catalog.StorageConfig) (objs
 	if path, err = (storage.LocalRoots{Allowed: allowed}).Resolve(path, string(config.Org)); err != nil {
 		return nil, err
 	}
-	bucket, err := file.New(path)
-	if err != nil {
-		return nil, err
-	}
-	return b.metrics.Wrap(bucket, string(config.Kind)), nil
+	return file.New(path)
 }
 
 // localRoots are the operator's directories for local storage. One that holds

@@ -71,7 +71,7 @@ func TestLocalStorageLiesBelowTheAllowedRoots(t *testing.T) {
 
 	for field, body := range map[string]map[string]any{
 		"root":       {"configName": "x", "kind": "local"},
-		"kind":       {"configName": "x", "kind": "s3"},
+		"kind":       {"configName": "x", "kind": "gcs"},
 		"configName": {"configName": "", "kind": "local", "root": "x"},
 	} {
 		_, fields := s.admin.call("POST", configsPath, body).problem(t, 422)

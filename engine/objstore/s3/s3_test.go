@@ -18,7 +18,11 @@ func TestMain(m *testing.M) {
 		endpoint, bucket, _ := strings.Cut(location, "#")
 		return s3.New(options(endpoint, bucket))
 	})
-	goleak.VerifyTestMain(m)
+	// The links of a proxy that cut a connection off wait for each other.
+	goleak.VerifyTestMain(m,
+		goleak.IgnoreAnyFunction("github.com/Shopify/toxiproxy/v2.(*ToxicLink).read"),
+		goleak.IgnoreAnyFunction("github.com/Shopify/toxiproxy/v2.(*ToxicLink).write"),
+		goleak.IgnoreAnyFunction("github.com/Shopify/toxiproxy/v2/toxics.(*ToxicStub).Run"))
 }
 
 func options(endpoint, bucket string) s3.Options {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -28,6 +29,7 @@ type Server struct {
 	// Address is its host and port.
 	Address string
 	dir     string
+	program string
 }
 
 var running struct {
@@ -67,6 +69,34 @@ func (s Server) Bucket(tb testing.TB) string {
 // Folder is where the objects of a bucket are files, for other programs to
 // write there.
 func (s Server) Folder(bucket string) string { return filepath.Join(s.dir, "buckets", bucket) }
+
+// Roles of [Server.User].
+const (
+	RoleAdmin = "admin" // may do everything in every bucket
+	RoleUser  = "user"  // may do nothing in a bucket of somebody else
+)
+
+// User makes an account and returns its secret key.
+func (s Server) User(tb testing.TB, accessKey, role string) (secretKey string) {
+	tb.Helper()
+	secretKey = "secret-of-" + accessKey
+	s.admin(tb, "create-user", "--access", accessKey, "--secret", secretKey, "--role", role)
+	return secretKey
+}
+
+// RemoveUser ends an account: its key is unknown from now on.
+func (s Server) RemoveUser(tb testing.TB, accessKey string) {
+	tb.Helper()
+	s.admin(tb, "delete-user", "--access", accessKey)
+}
+
+func (s Server) admin(tb testing.TB, args ...string) {
+	tb.Helper()
+	common := []string{"admin", "--access", AccessKeyID, "--secret", SecretAccessKey, "--endpoint-url", s.Endpoint}
+	if out, err := exec.Command(s.program, append(common, args...)...).CombinedOutput(); err != nil {
+		tb.Fatalf("versitygw %v: %v: %s", args[0], err, out)
+	}
+}
 
 // program finds versitygw.
 func program() (string, error) {

@@ -17,7 +17,7 @@ import (
 // supervise runs the server until its standard input ends, which happens when
 // the test binary is gone for whatever reason, and then removes its data.
 const supervise = `
-"$1" --port "$3" --quiet --keep-alive posix "$2/buckets" </dev/null >"$2/log" 2>&1 &
+"$1" --port "$3" --quiet --keep-alive --iam-dir "$2/iam" --iam-cache-disable posix "$2/buckets" </dev/null >"$2/log" 2>&1 &
 read -r _
 kill $!
 wait
@@ -34,8 +34,10 @@ func start() (server Server, leash io.Closer, err error) {
 	if err != nil {
 		return Server{}, nil, err
 	}
-	if err := os.Mkdir(filepath.Join(dir, "buckets"), 0o755); err != nil {
-		return Server{}, nil, err
+	for _, name := range []string{"buckets", "iam"} {
+		if err := os.Mkdir(filepath.Join(dir, name), 0o755); err != nil {
+			return Server{}, nil, err
+		}
 	}
 	address, err := freeAddress()
 	if err != nil {
@@ -57,7 +59,7 @@ func start() (server Server, leash io.Closer, err error) {
 		leash.Close()
 		return Server{}, nil, fmt.Errorf("start versitygw: %w: %s", err, log)
 	}
-	return Server{Endpoint: "http://" + address, Address: address, dir: dir}, leash, nil
+	return Server{Endpoint: "http://" + address, Address: address, dir: dir, program: path}, leash, nil
 }
 
 func freeAddress() (string, error) {

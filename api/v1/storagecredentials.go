@@ -1,0 +1,71 @@
+package v1
+
+import (
+	"context"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/lakewarden/lakewarden/api/ops"
+	"github.com/lakewarden/lakewarden/auth"
+)
+
+type rotateS3Input struct {
+	ConfigPath
+	DryRun bool `query:"dry_run" doc:"Try the credential out and change nothing; also in the body"`
+	Body   *struct {
+		S3Secret
+		ExpiresAt *time.Time `json:"expiresAt,omitempty" doc:"When the credential ends, for the record"`
+		DryRun    bool       `json:"dry_run,omitempty"`
+	} // may be left out: the reply then names the missing fields
+}
+
+func (in *rotateS3Input) rotation() ops.S3Rotation {
+	r := ops.S3Rotation{DryRun: in.DryRun}
+	if in.Body != nil {
+		r.Credential, r.ExpiresAt = in.Body.credential(), in.Body.ExpiresAt
+		r.DryRun = r.DryRun || in.Body.DryRun
+	}
+	return r
+}
+
+type rotated struct {
+	ConfigID            string         `json:"configId" format:"uuid"`
+	ConfigName          string         `json:"configName"`
+	Message             string         `json:"message"`
+	AuthMode            *string        `json:"authMode"`
+	CredentialExpiresAt *string        `json:"credentialExpiresAt"`
+	Valid               bool           `json:"valid"`
+	Checks              []storageCheck `json:"checks"`
+}
+
+// CredentialRoutes registers the rotation of stored credentials.
+func CredentialRoutes(api huma.API, configs ops.StorageConfigs) {
+	rotate := route{tag: "Storage", scope: auth.ScopeStorageConfigure, camel: true, local: true}
+	add(api, rotate.with("PUT", "/v1/storages/configs/{config_id}/credentials/s3", "rotateS3Credential", "Rotate the credential of an s3 configuration").
+		because("The new credential is tried out first, as by validate; one that the store refuses changes nothing. "+
+			"Location and settings stay. In a workspace it also needs storage_configs:share."),
+		func(ctx context.Context, in *rotateS3Input) (rotated, error) {
+			id, err := in.id()
+			if err != nil {
+				return rotated{}, err
+			}
+			rotation := in.rotation()
+			config, report, err := configs.RotateS3(ctx, id, rotation)
+			if err != nil {
+				return rotated{}, err
+			}
+			message := "The new credential is in use."
+			switch {
+			case rotation.DryRun && report.OK():
+				message = "The credential was accepted; nothing was changed."
+			case rotation.DryRun:
+				message = "The credential does not pass every check; nothing was changed."
+			}
+			tried := validationOf(report)
+			return rotated{
+				ConfigID: string(config.ID), ConfigName: config.Name, Message: message, AuthMode: pointer(config.AuthMode),
+				CredentialExpiresAt: timestamp(config.CredentialExpiresAt), Valid: tried.Valid, Checks: tried.Checks,
+			}, nil
+		})
+}
