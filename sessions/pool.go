@@ -15,7 +15,8 @@ import (
 // Key says whom a session belongs to and what it can reach.
 type Key struct {
 	Org, User string
-	// Roots are the directories visible to the user. Order does not matter.
+	// Roots are what the user can see: see engine.SessionOptions and the engines
+	// that wrap others. Order does not matter.
 	Roots []string
 }
 

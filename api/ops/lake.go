@@ -7,10 +7,12 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/lakewarden/lakewarden/catalog"
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/delta"
+	"github.com/lakewarden/lakewarden/engine/gateway"
 	"github.com/lakewarden/lakewarden/engine/objstore"
 )
 
@@ -46,6 +48,8 @@ type place struct {
 type keptTable struct {
 	turn chan struct{} // of one
 	snap *delta.Snapshot
+	// seen is when the last look at the log began that gave snap.
+	seen time.Time
 }
 
 // maxKept bounds the snapshots in memory.
@@ -56,12 +60,26 @@ func NewLake(opener Opener, opts delta.Options) *Lake {
 	return &Lake{opener: opener, opts: opts, places: map[place]*keptTable{}}
 }
 
-// Snapshot returns the newest version of a table. The log is looked at in every
-// call, after the call began: a commit of any engine that was acknowledged
-// before is seen. Errors: [ErrTableVanished], [ErrTableIdentity], those of
-// delta.Load and delta.CheckReadable.
+// remoteAge is how old what is known of a remote table may be, unless a
+// statement asks for less: a look costs a request.
+const remoteAge = time.Second
+
+// Snapshot returns the newest version of a table. A local log is looked at in
+// every call, after the call began: a commit of any engine that was acknowledged
+// before is seen. A remote one is looked at once a second. Errors:
+// [ErrTableVanished], [ErrTableIdentity], those of delta.Load and
+// delta.CheckReadable.
 func (l *Lake) Snapshot(ctx context.Context, t catalog.LocatedTable) (*delta.Snapshot, error) {
-	snap, err := l.Any(ctx, t.StorageConfig, t.Path)
+	if _, local := localRoot(t.StorageConfig); local {
+		return l.SnapshotWithin(ctx, t, 0)
+	}
+	return l.SnapshotWithin(ctx, t, remoteAge)
+}
+
+// SnapshotWithin is Snapshot with another bound on how long ago the log was
+// looked at.
+func (l *Lake) SnapshotWithin(ctx context.Context, t catalog.LocatedTable, age time.Duration) (*delta.Snapshot, error) {
+	snap, err := l.within(ctx, t.StorageConfig, t.Path, age)
 	if errors.Is(err, delta.ErrTableNotFound) {
 		return nil, fmt.Errorf("%w: %w", ErrTableVanished, err)
 	}
@@ -76,6 +94,10 @@ func (l *Lake) Snapshot(ctx context.Context, t catalog.LocatedTable) (*delta.Sna
 
 // Any returns the newest version of whatever table lies at a path.
 func (l *Lake) Any(ctx context.Context, config catalog.StorageConfig, path string) (*delta.Snapshot, error) {
+	return l.within(ctx, config, path, 0)
+}
+
+func (l *Lake) within(ctx context.Context, config catalog.StorageConfig, path string, age time.Duration) (*delta.Snapshot, error) {
 	kept := l.kept(place{config.ID, config.Version, config.Location, path})
 	select {
 	case kept.turn <- struct{}{}:
@@ -83,10 +105,14 @@ func (l *Lake) Any(ctx context.Context, config catalog.StorageConfig, path strin
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
+	begun := time.Now()
+	if kept.snap != nil && age > 0 && begun.Sub(kept.seen) < age {
+		return kept.snap, nil
+	}
 	if kept.snap != nil {
 		snap, err := kept.snap.Refresh(ctx)
 		if err == nil {
-			kept.snap = snap
+			kept.snap, kept.seen = snap, begun
 			return snap, nil
 		}
 		if !errors.Is(err, delta.ErrIdentityChanged) && !errors.Is(err, delta.ErrLogBroken) && !errors.Is(err, delta.ErrTableNotFound) {
@@ -101,6 +127,7 @@ func (l *Lake) Any(ctx context.Context, config catalog.StorageConfig, path strin
 		return nil, err
 	}
 	kept.snap, err = delta.Load(ctx, bucket, l.opts)
+	kept.seen = begun
 	return kept.snap, err
 }
 
@@ -173,13 +200,29 @@ func localRoot(config catalog.StorageConfig) (string, bool) {
 	return filepath.Clean(path), ok
 }
 
-// sourceOf names a version of a table for the engine.
-func sourceOf(t catalog.LocatedTable, snap *delta.Snapshot) (engine.Source, error) {
-	root, ok := localRoot(t.StorageConfig)
-	if !ok {
-		return engine.Source{}, ErrStorageKind
+// remoteBucket is the name by which sessions know a remote configuration.
+func remoteBucket(id catalog.ConfigID) string { return "cfg-" + string(id) }
+
+// RemoteConfig is the configuration that a bucket name of a session's root
+// stands for.
+func RemoteConfig(bucket string) (catalog.ConfigID, error) {
+	return catalog.ParseID[catalog.ConfigID](strings.TrimPrefix(bucket, "cfg-"))
+}
+
+// sessionRoot is what a session has to reach to read the tables of a
+// configuration.
+func sessionRoot(config catalog.StorageConfig) string {
+	if root, ok := localRoot(config); ok {
+		return root
 	}
-	return engine.Source{
-		Location: filepath.Join(root, filepath.FromSlash(t.Path)), Version: snap.Version(), Incarnation: snap.Incarnation(),
-	}, nil
+	return gateway.Root(remoteBucket(config.ID))
+}
+
+// sourceOf names a version of a table for the engine.
+func sourceOf(t catalog.LocatedTable, snap *delta.Snapshot) engine.Source {
+	location := strings.TrimSuffix(sessionRoot(t.StorageConfig)+t.Path, "/")
+	if root, ok := localRoot(t.StorageConfig); ok {
+		location = filepath.Join(root, filepath.FromSlash(t.Path))
+	}
+	return engine.Source{Location: location, Version: snap.Version(), Incarnation: snap.Incarnation()}
 }

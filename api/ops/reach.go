@@ -9,8 +9,8 @@ import (
 
 // reach is how far the statements of one caller go, and how they are to be run.
 type reach struct {
-	// roots are the directories of everything that is visible. A change leads to
-	// another session.
+	// roots are the directories and remote configurations of everything that is
+	// visible. A change leads to another session.
 	roots []string
 	// schema is the only visible one, or empty.
 	schema string
@@ -29,9 +29,7 @@ func (o *Queries) readReach(ctx context.Context, a Actor) (reach, error) {
 	err := eachItem(func(page catalog.Page) (catalog.List[catalog.StorageConfig], error) {
 		return o.Store.ListStorageConfigs(ctx, a.Viewer, page)
 	}, func(config catalog.StorageConfig) error {
-		if root, ok := localRoot(config); ok {
-			r.roots = append(r.roots, root)
-		}
+		r.roots = append(r.roots, sessionRoot(config))
 		configs++
 		r.schema = config.Schema()
 		return nil

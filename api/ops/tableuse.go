@@ -157,10 +157,7 @@ func (u usedTable) applied(policies enforced) enforced {
 }
 
 func relation(u usedTable, policies enforced, s subject) (sqlguard.Relation, error) {
-	source, err := sourceOf(u.located, u.snap)
-	if err != nil {
-		return sqlguard.Relation{}, err
-	}
+	source := sourceOf(u.located, u.snap)
 	columns := columnsOf(u.snap)
 	filter, err := u.applied(policies).filter(s, columns)
 	if err != nil {
