@@ -108,7 +108,7 @@ func TestAKeyReachesNothingElse(t *testing.T) {
 				for _, end := range ends {
 					for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodPut, http.MethodPost, http.MethodDelete, http.MethodPatch, http.MethodOptions} {
 						target := "/" + bucket + root + way + end
-						if method != http.MethodGet && (i > 1 || len(end) > 20) {
+						if i > 1 && bucket != bucketName || method != http.MethodGet && (i > 0 || len(end) > 20) {
 							continue
 						}
 						status, body := signed(grant, method, target).send(t, g.Endpoint())
