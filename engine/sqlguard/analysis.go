@@ -30,6 +30,8 @@ type analysis struct {
 	// lambda that it left last contained another.
 	lambdas int
 	nested  bool
+	// lambda is the lambda that is entered; other arrows are those of JSON.
+	lambda *node
 	// unnested is the argument of the unnest that was seen last.
 	unnested *node
 	// columnNames holds the calls inside COLUMNS(…), which see names of columns.

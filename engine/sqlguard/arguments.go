@@ -18,6 +18,8 @@ const (
 	maxDistances  = 16        // distances in one statement
 	maxReduce     = 5_000     // elements folded by list_reduce
 	manyReduced   = 1_000     // the same in a statement with more than two of them
+	maxGrown      = 2_000     // list_reduce that makes its result longer in every step: its list as text, bytes
+	maxGrownBy    = 8         // the constants that every step adds, bytes
 	maxReplace    = 200_000   // length of a text times that of its replacement, bytes
 	maxSeparator  = 100       // separator of array_to_string, bytes
 	maxSeries     = 10_000    // elements of a list that range makes
@@ -26,6 +28,7 @@ const (
 	maxResize     = 10_000
 	maxBits       = 10_000
 	maxBins       = 10_000
+	maxSamples    = 8_192  // values that an approximate quantile keeps, in every group
 	maxNested     = 16_000 // text of JSON that the engine walks by recursion, bytes
 	maxStructure  = 4_096  // structure that from_json takes, bytes
 )
@@ -52,6 +55,9 @@ func init() {
 		"aggregate":   aggregateRule,
 		"jsontype":    jsonTypeRule,
 		"nesting":     nestingRule,
+		"path":        pathsRule,
+		"samples":     samplesRule,
+		"bitrange":    bitRangeRule,
 		"pattern":     patternRule,
 		"needle":      needleRule,
 		"matches":     func(a *analysis, n *node, _ string) *Error { return a.bound(n, 0, "strlen", maxMatched) },
@@ -92,6 +98,12 @@ func reduceRule(a *analysis, n *node, _ string) *Error {
 	if a.lambdas > 0 {
 		return nil // bounded already
 	}
+	if lambda := argument(n, 1); makesLonger(lambda) {
+		if !growsByElements(lambda) {
+			return refuse(CodeArgument, "", "a lambda that makes its first argument longer in every step may use its arguments and %d bytes of constants", maxGrownBy)
+		}
+		return a.bound(n, 0, measureText, maxGrown)
+	}
 	a.reduces++
 	return a.boundLater(n, 0, "len", maxReduce, func() int64 {
 		if a.reduces > 2 {
@@ -99,6 +111,39 @@ func reduceRule(a *analysis, n *node, _ string) *Error {
 		}
 		return maxReduce
 	})
+}
+
+// samplesRule bounds what reservoir_quantile keeps: it is allocated at once, and
+// where it cannot be the engine breaks.
+func samplesRule(_ *analysis, n *node, _ string) *Error {
+	size := argument(n, 2)
+	if size == nil {
+		return nil
+	}
+	if v, ok := constantInt(size); !ok || v < 1 || v > maxSamples {
+		return refuse(CodeArgument, "", "the size of the sample must be a number from 1 to %d", maxSamples)
+	}
+	return nil
+}
+
+// bitRangeRule bounds the bits that bitstring_agg sets up for every group. Without
+// a range it takes the engine's statistics of the column, which may be those of
+// hidden rows.
+func bitRangeRule(_ *analysis, n *node, _ string) *Error {
+	low, okLow := constantInt(argument(n, 1))
+	high, okHigh := constantInt(argument(n, 2))
+	if !okLow || !okHigh || high-low >= maxBits || high < low {
+		return refuse(CodeArgument, "", "the smallest and the largest value must be given as numbers less than %d apart", maxBits)
+	}
+	return nil
+}
+
+// constantInt reads a constant integer of less than 61 bits, so that two may be
+// subtracted.
+func constantInt(n *node) (int64, bool) {
+	lit, ok := constantOf(n)
+	v, err := strconv.ParseInt(lit.text, 10, 61)
+	return v, ok && err == nil && lit.family == litNumber
 }
 
 // formatRule takes constant formats with small widths only.

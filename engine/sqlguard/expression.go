@@ -25,6 +25,12 @@ func (a *analysis) expr(n *node, sc *scope) *Error {
 		return a.collation(n, sc)
 	case "SUBQUERY":
 		return a.subquery(n, sc)
+	case "LAMBDA":
+		if n != a.lambda {
+			if err := a.arrow(n); err != nil {
+				return err.at(n)
+			}
+		}
 	case "CONJUNCTION":
 		if err := a.countAlternatives(n); err != nil {
 			return err

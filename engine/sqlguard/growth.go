@@ -63,6 +63,72 @@ func checkGrowth(call, lambda *node) *Error {
 	return nil
 }
 
+// lambdaParams are the names of a lambda's parameters, in order.
+func lambdaParams(lambda *node) []string {
+	lhs := lambda.child("lhs")
+	list := []any{lhs}
+	if lhs.is("class", "FUNCTION") {
+		list = lhs.list("children")
+	}
+	var out []string
+	for _, p := range list {
+		if parts := p.(*node).strings("column_names"); len(parts) == 1 {
+			out = append(out, lower(parts[0]))
+		}
+	}
+	return out
+}
+
+// makesLonger reports whether the lambda of a fold puts its result so far into a
+// longer one. Each step then copies all that came before, and a vector of such
+// results lies outside the memory limit.
+func makesLonger(lambda *node) bool {
+	params := lambdaParams(lambda)
+	return len(params) > 0 && countUses(lambda.child("expr"), map[string]int{params[0]: 0}, growing, false, true) > 0
+}
+
+// growsByElements reports whether what a step adds is as long as an element of
+// the list and a few constants: then the list says how long the result becomes.
+func growsByElements(lambda *node) bool {
+	params := set(lambdaParams(lambda)...)
+	constants := 0
+	return onlyUses(lambda.child("expr"), params, &constants) && constants <= maxGrownBy
+}
+
+func onlyUses(v any, params map[string]bool, constants *int) bool {
+	switch v := v.(type) {
+	case []any:
+		for _, x := range v {
+			if !onlyUses(x, params, constants) {
+				return false
+			}
+		}
+	case *node:
+		switch {
+		case v == nil:
+			return true
+		case v.is("class", "COLUMN_REF"):
+			parts := v.strings("column_names")
+			return len(parts) > 0 && params[lower(parts[0])]
+		case v.is("class", "PARAMETER"), v.is("class", "SUBQUERY"), v.is("class", "FUNCTION") && lengthening[lower(v.str("function_name"))]:
+			return false
+		case v.is("class", "CONSTANT"):
+			s, _ := v.child("value").get("value").(string)
+			*constants += len(s)
+		}
+		for _, x := range v.vals {
+			if !onlyUses(x, params, constants) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// lengthening are those that make a long value out of short constants.
+var lengthening = set("repeat", "lpad", "rpad", "format", "printf", "bar", "range", "generate_series", "list_resize", "array_resize",
+	"bitstring", "equi_width_bins")
+
 // countUses counts the parameters that stand inside a call of one of the
 // functions, and returns their number. With nested, an array and an inner lambda
 // count like one.

@@ -69,6 +69,9 @@ func typed(n *node, typ string) *node {
 	return n
 }
 
+// measureText measures a value of any type by the text that it casts to.
+const measureText = "text"
+
 // bound limits an argument: its value when measure is empty, else what the
 // function of that name says about it.
 func (a *analysis) bound(n *node, i int, measure string, limit int64) *Error {
@@ -106,7 +109,11 @@ func (a *analysis) boundLater(n *node, i int, measure string, most int64, limit 
 		}
 		guarded := guard([]operand{{"x", subject}}, func(use func(string) *node) *node {
 			size := use("x")
-			if measure != "" {
+			switch measure {
+			case "":
+			case measureText:
+				size = callNode("strlen", false, castNode(size, "VARCHAR"))
+			default:
 				size = callNode(measure, false, size)
 			}
 			return caseNode(greaterNode(size, intNode(limit())), guardError(), use("x"))

@@ -31,6 +31,7 @@ func (a *analysis) lambdaCall(n *node, sc *scope) *Error {
 		a.lambdas++
 		inner := a.nested
 		a.nested = false
+		a.lambda = arg
 		err := a.expr(arg, sc)
 		a.lambdas--
 		body := a.nested

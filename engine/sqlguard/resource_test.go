@@ -28,6 +28,11 @@ func TestResourceAttacksEnd(t *testing.T) {
 		"doubling by replace":  doubling("replace(x, 'a', 'aa')"),
 		"replace chain":        "SELECT sum(length(replace(replace(replace(replace(x, 'a', 'aaaaaaaaaa'), 'a', 'aaaaaaaaaa'), 'a', 'aaaaaaaaaa'), 'a', 'aaaaaaaaaa'))) FROM (SELECT repeat('a', 40 + range % 5) AS x FROM range(100000))",
 		"cube":                 "SELECT count(*) FROM (SELECT count(*) FROM (SELECT range % 2 AS a, range % 3 AS b, range % 5 AS c, range % 7 AS d, range % 11 AS e, range % 13 AS f, range AS g FROM range(10000000)) GROUP BY CUBE (a, b, c, d, e, f, g))",
+		"list reduce growing":  "SELECT sum(strlen(list_reduce(list_transform(range(n), lambda x: 'a'), lambda a, b: a || '12345678' || b))) FROM (SELECT 550 + range % 10 AS n FROM range(1000000))",
+		"json every level":     "SELECT sum(len(json_extract(j, '$..z'))) FROM (SELECT repeat('{\"a\":', 1600) || '1' || repeat('}', 1600) || repeat(' ', range % 7) AS j FROM range(204800))",
+		"json tree":            "SELECT count(path), sum(length(path)) FROM json_tree(repeat('[', 9000) || repeat('[', 9000) || repeat(']', 9000) || repeat(']', 9000))",
+		"bits by group":        "SELECT count(b) FROM (SELECT bitstring_agg(range % 10000, 0, 9999) AS b FROM range(100000000) GROUP BY range)",
+		"samples by group":     "SELECT max(q) FROM (SELECT reservoir_quantile(range, 0.5, 8192) AS q FROM range(100000000) GROUP BY range)",
 		"list reduce many":     "SELECT " + strings.Repeat("sum(list_reduce(range(n), lambda a, b: a + b)), ", 20) + "1 FROM (SELECT 4900 + range % 100 AS n FROM range(1000000))",
 		"list of everything":   "SELECT len(list(range)) FROM range(1000000000)",
 		"list huge":            "SELECT len(range(n)) FROM (SELECT 3000000000 + range AS n FROM range(2))",
@@ -70,6 +75,7 @@ func TestResourceAttacksEnd(t *testing.T) {
 // recursion would take more stack than a process has.
 const (
 	deep       = "(repeat('[', 9000) || repeat('[', 9000) || repeat('[', 9000))"
+	nest       = `(repeat('{"a":', 1500) || '1' || repeat('}', 1500))`
 	deepObject = `(repeat('{"a":', 1900) || repeat('{"a":', 1900) || repeat('{"a":', 1900))`
 )
 
@@ -98,6 +104,9 @@ func rss(t testing.TB) int64 {
 
 // parameterFor is a value over the limit.
 func parameterFor(statement string) any {
+	if strings.Contains(statement, "json_exists") {
+		return "$..a..a..a..z"
+	}
 	if strings.Contains(statement, "lpad('x', $1") {
 		return int64(100_000)
 	}
@@ -151,6 +160,13 @@ func TestGuardsKeepMeaning(t *testing.T) {
 		"SELECT list_reduce(tags, (a, x) -> a || '-' || x), list_reduce(tags, (a, x) -> CASE WHEN strlen(a) > strlen(x) THEN a ELSE x END), list_transform(tags, x -> x || '/' || x) FROM customers WHERE len(tags) > 0",
 		"SELECT json_structure(meta), json_contains(meta, '\"red\"'), json_merge_patch(meta, '{\"a\": 1}', meta), json_structure('[1]'), json_structure(NULL) FROM items",
 		"SELECT json_contains(meta::JSON, to_json(sku)), json_structure(to_json(qty)) FROM items",
+		"SELECT meta -> '$..color', meta ->> '$..*', json_extract(meta, ['$.color', '$.size']), json_extract(meta, lower('$.SIZE')), meta ->> sku FROM items",
+		"SELECT json_extract(meta, p), json_keys(meta, p), json_type(meta, p), json_exists(meta, '$..a') FROM (SELECT meta, '$.' || ['color', 'size'][qty % 2 + 1] AS p FROM items)",
+		"SELECT '[1,2]'::JSON -> 0, '[1,2]'::JSON ->> qty, '[1,2]'::JSON -> -1, json_extract('[1,2]', NULL), list_transform([meta], x -> (x -> '$.size')) AS r FROM items",
+		"SELECT e.key, e.value FROM items, json_each(meta) e WHERE order_id < 5",
+		"SELECT e.fullkey FROM json_tree('{\"a\": [1]}', '$.a') e",
+		"SELECT reservoir_quantile(1, 0.5), reservoir_quantile(2, [0.1, 0.9], 100), bitstring_agg(order_id, -1, 400), bitstring_agg(qty, 0, 9999) FROM items",
+		"SELECT list_reduce(list_transform(range(99), x -> 'a' || x), (a, x) -> a || x), list_reduce(range(4000), (a, x) -> greatest(a, x)) FROM customers",
 		"SELECT from_json('{\"a\": 1}', '{\"a\": \"INTEGER\"}'), json_transform('[1]', '[\"DOUBLE\"]')",
 		"SELECT printf('%d %s %5.2f%% %-10s|', 1, 'a', 2.5, 'x'), format('{} {:>10} {{}} {:.2f}', 1, 'a', 2.0)",
 	} {
@@ -196,6 +212,13 @@ func TestGuardsKeepMeaning(t *testing.T) {
 		"SELECT string_split(rpad(name, 9000, 'x'), rpad(name, 9000, 'y')) FROM customers",
 		"SELECT regexp_extract_all(rpad(name, 9999, 'x') || rpad(name, 9999, 'x') || name, 'x') FROM customers",
 		"SELECT regexp_split_to_table(rpad(name, 9999, 'x') || rpad(name, 9999, 'x') || name, 'x') FROM customers",
+		"SELECT list_reduce(list_transform(range(1001), lambda x: 'a'), lambda a, b: a || b) FROM customers",
+		"SELECT list_reduce(list_transform(range(1001), lambda x: [x]), lambda a, b: list_concat(a, b)) FROM customers",
+		"SELECT '$..a..a..a..z' AS p, json_extract(" + nest + ", p)",
+		"SELECT json_extract(" + nest + ", lower('$..a..a..a..z'))",
+		"SELECT json_exists(" + nest + ", $1)",
+		"SELECT " + nest + "::JSON -> ('$..a' || '..a..a..z')",
+		"SELECT " + nest + "::JSON ->> concat('$..a..a..', 'a..z')",
 		"SELECT json_structure(" + deep + ") FROM items",
 		"SELECT json_contains(" + deep + ", '1'), json_contains('1', " + deep + ")",
 		"SELECT json_contains('1', j) FROM (SELECT " + deep + " AS j)",
