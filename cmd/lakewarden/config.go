@@ -47,6 +47,9 @@ type Config struct {
 	KeyFile               string        `koanf:"key_file"`
 	AllowPrivateEndpoints bool          `koanf:"allow_private_endpoints"`
 	StoreTimeout          time.Duration `koanf:"store_timeout"`
+	// CacheMemory and CacheDisk bound what is kept of remote stores, in MiB.
+	CacheMemory int64 `koanf:"cache_memory_mib"`
+	CacheDisk   int64 `koanf:"cache_disk_mib"`
 }
 
 // IssuerEntry is an issuer of JWTs that the server accepts.
@@ -67,6 +70,7 @@ func defaults() map[string]any {
 		"threads": runtime.NumCPU(), "max_running": 8 * runtime.NumCPU(), "max_queued": 512,
 		"query_timeout": "60s", "max_query_timeout": "10m", "rate_per_minute": 6000, "rate_burst": 200,
 		"discovery_interval": "5m", "drain_timeout": "30s", "allow_private_endpoints": false, "store_timeout": "10s",
+		"cache_memory_mib": 256, "cache_disk_mib": 4096,
 	}
 }
 
@@ -183,6 +187,7 @@ func (c *Config) Verify() error {
 	for key, value := range map[string]int64{
 		"memory_mib": c.Memory - 127, "statement_memory_mib": c.Lease - 127, "temp_mib": c.TempBytes, "threads": int64(c.Threads),
 		"max_running": int64(c.MaxRunning), "max_queued": int64(c.MaxQueued), "rate_per_minute": int64(c.RatePerMinute), "rate_burst": int64(c.RateBurst),
+		"cache_memory_mib": c.CacheMemory, "cache_disk_mib": c.CacheDisk,
 	} {
 		if value <= 0 {
 			return fmt.Errorf("%s: too small", key)

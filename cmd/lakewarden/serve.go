@@ -200,7 +200,11 @@ func newQueries(ctx context.Context, config Config, store *authz.Store, watch *e
 	if err := probeSandbox(ctx, eng, parser); err != nil {
 		return nil, ops.Tables{}, opener, err
 	}
-	pool := newPool(config, eng, registry)
+	remotely, err := readRemotely(config, eng, store, opener, registry, s)
+	if err != nil {
+		return nil, ops.Tables{}, opener, err
+	}
+	pool := newPool(config, remotely, registry)
 	s.onClose(pool.Close)
 	tables := ops.Tables{Store: store, Opener: opener, Lake: ops.NewLake(opener, delta.Options{EngineInfo: "Lakewarden/" + version})}
 	queries := &ops.Queries{

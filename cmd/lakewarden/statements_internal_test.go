@@ -142,7 +142,7 @@ func TestAPlanTellsNothingOfRules(t *testing.T) {
 	require.Equal(t, plan, s.admin.rows(sql), "the same for whom rows are hidden")
 	require.NotContains(t, string(before.body), dir)
 	s.admin.query("EXPLAIN ANALYZE SELECT 1").problem(t, 400)
-	s.admin.query("EXPLAIN SELECT * FROM " + s.schema + ".nothing").problem(t, 400)
+	s.admin.query("EXPLAIN SELECT * FROM "+s.schema+".nothing").problem(t, 400)
 }
 
 func TestErrorsOfStatementsSayWhere(t *testing.T) {

@@ -24,15 +24,17 @@ func Root(bucket string) string { return remoteScheme + bucket + "/" }
 type Engine struct {
 	engine.Engine
 	gateway *Gateway
-	locate  func(ctx context.Context, bucket string) (Location, error)
+	locate  Locate
 }
+
+// Locate returns the location of a bucket that a session of owner names. Its
+// errors are those of [Engine.Open].
+type Locate func(ctx context.Context, owner, bucket string) (Location, error)
 
 var _ engine.Engine = (*Engine)(nil)
 
-// NewEngine wraps inner, which the caller still closes through the result.
-// locate returns the location of a bucket that a session names; its errors are
-// those of Open.
-func NewEngine(inner engine.Engine, g *Gateway, locate func(ctx context.Context, bucket string) (Location, error)) *Engine {
+// NewEngine wraps inner, which the caller closes through the result.
+func NewEngine(inner engine.Engine, g *Gateway, locate Locate) *Engine {
 	return &Engine{Engine: inner, gateway: g, locate: locate}
 }
 
@@ -45,7 +47,7 @@ func (e *Engine) Open(ctx context.Context, opts engine.SessionOptions) (engine.S
 	locations := make([]Location, len(buckets))
 	for i, bucket := range buckets {
 		var err error
-		if locations[i], err = e.locate(ctx, bucket); err != nil {
+		if locations[i], err = e.locate(ctx, opts.Owner, bucket); err != nil {
 			return nil, err
 		}
 	}

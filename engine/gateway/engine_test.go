@@ -50,8 +50,8 @@ func TestSessionsGetAKeyForTheirRemoteRootsOnly(t *testing.T) {
 	defer func() { require.NoError(t, g.Close()) }()
 	inner := &askingEngine{}
 	refused := errors.New("no such configuration")
-	e := gateway.NewEngine(inner, g, func(_ context.Context, bucket string) (gateway.Location, error) {
-		if bucket != "cfg-1" {
+	e := gateway.NewEngine(inner, g, func(_ context.Context, owner, bucket string) (gateway.Location, error) {
+		if owner != "o" || bucket != "cfg-1" {
 			return gateway.Location{}, refused
 		}
 		return gateway.Location{Bucket: bucket, Identity: "place", Store: mem.New(), Prefixes: []string{""}}, nil
@@ -61,7 +61,7 @@ func TestSessionsGetAKeyForTheirRemoteRootsOnly(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, engine.SessionOptions{Owner: "o", Roots: []string{"/local"}}, inner.got, "no key without a remote root")
 
-	_, err = e.Open(t.Context(), engine.SessionOptions{Roots: []string{gateway.Root("cfg-2")}})
+	_, err = e.Open(t.Context(), engine.SessionOptions{Owner: "o", Roots: []string{gateway.Root("cfg-2")}})
 	require.ErrorIs(t, err, refused)
 
 	s, err := e.Open(t.Context(), engine.SessionOptions{Owner: "o", Roots: []string{"/local", gateway.Root("cfg-1")}})
