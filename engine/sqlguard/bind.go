@@ -62,6 +62,21 @@ func (q *Query) Bind(ctx context.Context, parser engine.Parser, relations []Rela
 	if len(relations) != len(q.tables) {
 		return nil, fmt.Errorf("binding %d relations to %d tables", len(relations), len(q.tables))
 	}
+	if plan, err := q.plainPlan(ctx, parser, relations); plan != nil || err != nil {
+		return plan, err
+	}
+	b, stmt := q.binding()
+	push := q.conjuncts(relations)
+	for i, t := range q.tables {
+		if err := b.replace(t, relations[i], push[i]); err != nil {
+			return nil, err
+		}
+	}
+	return b.finish(ctx, parser, stmt, relations)
+}
+
+// binding copies the statement for a plan.
+func (q *Query) binding() (*binding, *node) {
 	b := &binding{q: q, plan: &Plan{Nondeterministic: q.volatile}, copies: map[*node]*node{}}
 	for _, t := range q.tables {
 		b.copies[t.node] = nil
@@ -69,13 +84,11 @@ func (q *Query) Bind(ctx context.Context, parser engine.Parser, relations []Rela
 	for _, v := range q.values {
 		b.copies[v.node] = nil
 	}
-	stmt := b.copy(q.root.list("statements")[0]).(*node)
-	push := q.conjuncts(relations)
-	for i, t := range q.tables {
-		if err := b.replace(t, relations[i], push[i]); err != nil {
-			return nil, err
-		}
-	}
+	return b, b.copy(q.root.list("statements")[0]).(*node)
+}
+
+// finish prints the plan's statement and holds the print against the tree.
+func (b *binding) finish(ctx context.Context, parser engine.Parser, stmt *node, relations []Relation) (*Plan, error) {
 	b.bareWords(relations)
 	sql, err := printTree(ctx, parser, stmt)
 	if err != nil {
@@ -130,8 +143,7 @@ func (b *binding) replace(t *tableUse, r Relation, conjuncts []conjunct) error {
 	if sample := ref.child("sample"); sample != nil {
 		query.child("from_table").set("sample", sample)
 	}
-	ref.become(obj("type", "SUBQUERY", "alias", t.Alias, "sample", nil,
-		"subquery", statementNode(query), "column_name_alias", ref.list("column_name_alias")))
+	b.stand(t, query)
 	return nil
 }
 
@@ -149,7 +161,7 @@ func (b *binding) relation(t *tableUse, r Relation, conjuncts []conjunct) (*node
 	if r.Narrow != nil {
 		r.Source = r.Narrow(engine.AllOf(r.Condition, conditionOf(conjuncts)))
 	}
-	if !r.Filtered && len(r.ColumnExpr) == 0 && r.Predicate == "" {
+	if !r.filtered() {
 		b.source(r.Source)
 		return selectNode(columnList(r.Columns), tableNode(r.Source.Name())), nil
 	}

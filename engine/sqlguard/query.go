@@ -40,6 +40,10 @@ type Options struct {
 	User string
 	// Version is the value of version(). Default: Lakewarden.
 	Version string
+	// EngineVersion is the build of the engine that will run the statement. Only
+	// one build is known well enough to read filtered tables without copies;
+	// empty means none.
+	EngineVersion string
 }
 
 // TableRef is one reference of the statement to a table of the lake. CTEs and

@@ -1,0 +1,166 @@
+package sqlguard
+
+import (
+	"fmt"
+	"strings"
+)
+
+// maxPlainPredicate bounds the predicates, in bytes, that become part of the
+// statement: they are printed and read again with it.
+const maxPlainPredicate = 16 << 10
+
+// LeakProof reports whether the statement may read its filtered tables by a
+// plain condition on their rows instead of by copies, and if not, why. It may
+// when nothing tells of hidden rows: no operation of the statement can fail on a
+// row that the caller does not see, and rows, values and their order follow from
+// the visible rows alone, whatever plan the engine makes.
+//
+// The reason is for tests and our own log. It names parts of the statement.
+func (q *Query) LeakProof(relations []Relation) (reason string, ok bool) {
+	_, reason = q.proofBy(leakProof, relations)
+	return reason, reason == ""
+}
+
+// proof is what has to be done for a plain statement.
+type proof struct {
+	// order are positions of result columns to sort by in addition, so that the
+	// order of rows is settled.
+	order []int
+}
+
+func (q *Query) proofBy(list *leakList, relations []Relation) (proof, string) {
+	if q.opts.EngineVersion != list.engine {
+		return proof{}, "the list is of another build of the engine"
+	}
+	if q.volatile || len(relations) != len(q.tables) {
+		return proof{}, "two runs may differ"
+	}
+	p := &prover{list: list, tables: map[*node]*tableUse{}, relations: map[*node]Relation{}, ctes: map[string][]provenColumn{}}
+	for i, t := range q.tables {
+		if reason := plainRelation(relations[i]); reason != "" {
+			return proof{}, reason
+		}
+		p.tables[t.node], p.relations[t.node] = t, relations[i]
+	}
+	out, err := p.statement(q.root.list("statements")[0].(*node).child("node"))
+	if err != nil {
+		return proof{}, err.Error()
+	}
+	return out, ""
+}
+
+// plainRelation says why a relation must be copied.
+func plainRelation(r Relation) string {
+	switch {
+	case r.Inline != nil, len(r.Columns) == 0:
+		return "a table of another kind"
+	case !r.filtered():
+	case r.KeepWhole:
+		return "the organisation wants copies"
+	case len(r.ColumnExpr) > 0:
+		return "a column is masked"
+	case len(r.Predicate) > maxPlainPredicate:
+		return "the predicate is long"
+	}
+	return ""
+}
+
+// filtered says that the caller sees a part of the table.
+func (r Relation) filtered() bool { return r.Filtered || len(r.ColumnExpr) > 0 || r.Predicate != "" }
+
+// doubt is why a statement is not proved.
+type doubt string
+
+func (d doubt) Error() string { return string(d) }
+
+func doubtf(format string, args ...any) error { return doubt(fmt.Sprintf(format, args...)) }
+
+// prover holds a statement against the list. What it does not know it doubts.
+type prover struct {
+	list      *leakList
+	tables    map[*node]*tableUse
+	relations map[*node]Relation
+	ctes      map[string][]provenColumn
+}
+
+// provenColumn is a column of something in FROM, or of a result.
+type provenColumn struct {
+	name  string
+	value provenValue
+	known bool // that its type takes part in proofs
+}
+
+// provenItem is something in FROM.
+type provenItem struct {
+	alias   string
+	columns []provenColumn
+}
+
+// provenScope is what names mean in the expressions of one SELECT.
+type provenScope struct {
+	parent *provenScope
+	items  []provenItem
+	merged map[string]bool // columns of USING, which stand for one of each side
+	// aliases are the names that the SELECT gives its results.
+	aliases map[string]*node
+}
+
+// own finds a column in the SELECT's own FROM.
+func (sc *provenScope) own(parts []string) (provenColumn, int) {
+	var found provenColumn
+	count := 0
+	for _, item := range sc.items {
+		if len(parts) == 2 && !strings.EqualFold(item.alias, parts[0]) {
+			continue
+		}
+		for _, c := range item.columns {
+			if strings.EqualFold(c.name, parts[len(parts)-1]) {
+				found = c
+				count++
+			}
+		}
+	}
+	if count > 1 && len(parts) == 1 && sc.merged[lower(parts[0])] {
+		count = 1
+	}
+	return found, count
+}
+
+// names says that the name stands for an item of FROM.
+func (sc *provenScope) names(name string) bool {
+	for _, item := range sc.items {
+		if strings.EqualFold(item.alias, name) {
+			return true
+		}
+	}
+	return false
+}
+
+// column resolves a name. depth counts the SELECTs between it and its table.
+func (sc *provenScope) column(n *node) (provenValue, int, error) {
+	parts := n.strings("column_names")
+	if len(parts) > 2 {
+		return provenValue{}, 0, doubt("a name of three parts")
+	}
+	for depth := 0; sc != nil; sc, depth = sc.parent, depth+1 {
+		c, count := sc.own(parts)
+		alias := len(parts) == 1 && sc.aliases[lower(parts[0])] != nil
+		switch {
+		case count > 1, count == 1 && alias && !isColumn(sc.aliases[lower(parts[0])], parts[0]):
+			return provenValue{}, 0, doubtf("%s may mean several things", parts[len(parts)-1])
+		case count == 1 && !c.known:
+			return provenValue{}, 0, doubtf("the type of %s", c.name)
+		case count == 1:
+			return c.value, depth, nil
+		case alias, sc.names(parts[0]):
+			return provenValue{}, 0, doubtf("%s is no column", parts[0])
+		}
+	}
+	return provenValue{}, 0, doubtf("%s is not found", parts[len(parts)-1])
+}
+
+// isColumn says that e is a column of a name.
+func isColumn(e *node, name string) bool {
+	parts := e.strings("column_names")
+	return e.is("class", "COLUMN_REF") && len(parts) > 0 && strings.EqualFold(parts[len(parts)-1], name)
+}

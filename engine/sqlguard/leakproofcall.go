@@ -1,0 +1,175 @@
+package sqlguard
+
+import (
+	"math/big"
+	"slices"
+)
+
+// call proves a function: an aggregate, an operator on numbers, or one of the
+// list with arguments of its kinds.
+func (p *prover) call(n *node, at spot) (provenValue, error) {
+	name := lower(n.str("function_name"))
+	if p.list.has("aggregate", name) {
+		return p.aggregate(name, n, at)
+	}
+	if n.child("filter") != nil || n.flag("distinct") || len(n.child("order_bys").list("orders")) > 0 || n.flag("export_state") {
+		return provenValue{}, doubtf("%s is no aggregate of the list", name)
+	}
+	args := n.list("children")
+	if p.list.has("arithmetic", name) && len(args) == 2 {
+		a, err := p.expr(args[0].(*node), at)
+		if err != nil {
+			return a, err
+		}
+		b, err := p.expr(args[1].(*node), at)
+		if err != nil {
+			return b, err
+		}
+		v, ok := arithmetic(name, a, b)
+		return v, unless(ok, name+" of "+string(a.kind)+" and "+string(b.kind))
+	}
+	return p.listed(name, args, at)
+}
+
+// listed finds a signature that fits.
+func (p *prover) listed(name string, args []any, at spot) (provenValue, error) {
+	values := make([]provenValue, len(args))
+	out := provenValue{}
+	for i, a := range args {
+		v, err := p.expr(a.(*node), at)
+		if err != nil {
+			return v, err
+		}
+		values[i] = v
+		out.fallible = out.fallible || v.fallible
+	}
+	for _, s := range p.list.functions[name] {
+		if !fits(s, args, values) {
+			continue
+		}
+		if s.result == "bigint" {
+			fallible := out.fallible
+			out = integerValue(64)
+			out.fallible = fallible
+		} else {
+			out.kind = valueKind(s.result)
+		}
+		return out, nil
+	}
+	return out, doubtf("%s is not listed with these arguments", name)
+}
+
+func fits(s signature, args []any, values []provenValue) bool {
+	if len(s.arguments) != len(args) {
+		return false
+	}
+	for i, want := range s.arguments {
+		arg := args[i].(*node)
+		constant := arg.is("class", "CONSTANT")
+		switch want {
+		case "pattern":
+			if !constant || values[i].kind != kindText {
+				return false
+			}
+		case "place", "divisor", "size":
+			least := int64(1)
+			if want == "size" {
+				least = 0
+			}
+			if !constant || !literalBetween(arg, least, 1_000_000) {
+				return false
+			}
+		case "part":
+			if lit, ok := constantOf(arg); !constant || !ok || !slices.Contains([]string{"year", "month", "day", "quarter"}, lower(lit.text)) {
+				return false
+			}
+		default:
+			if values[i].kind != valueKind(want) || values[i].bits > 64 {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// literalBetween reads an integer of the statement.
+func literalBetween(n *node, least, most int64) bool {
+	lit, ok := constantOf(n)
+	v, isInt := new(big.Int).SetString(lit.text, 10)
+	return ok && lit.family == litNumber && isInt && v.IsInt64() && v.Int64() >= least && v.Int64() <= most
+}
+
+// aggregate proves an aggregate whose result does not depend on the order of
+// its rows.
+func (p *prover) aggregate(name string, n *node, at spot) (provenValue, error) {
+	args := n.list("children")
+	switch {
+	case !at.aggregates:
+		return provenValue{}, doubtf("%s in this place", name)
+	case len(n.child("order_bys").list("orders")) > 0, n.flag("export_state"):
+		return provenValue{}, doubtf("%s with an order", name)
+	}
+	inner := at
+	inner.aggregates, inner.inside, inner.subqueries = false, true, false
+	if filter := n.child("filter"); filter != nil {
+		if err := p.condition(filter, inner); err != nil {
+			return provenValue{}, err
+		}
+	}
+	if len(args) == 0 && (name == "count_star" || name == "count") {
+		return integerValue(64), nil
+	}
+	if len(args) != 1 || name == "count_star" {
+		return provenValue{}, doubtf("arguments of %s", name)
+	}
+	prove := p.total
+	if at.top {
+		prove = p.expr
+	}
+	v, err := prove(args[0].(*node), inner)
+	if err != nil {
+		return v, err
+	}
+	if n.flag("distinct") && !v.exact() {
+		return v, doubt("which of equal doubles is taken depends on their order")
+	}
+	out, reason := aggregated(name, v)
+	return out, unless(reason == "", reason)
+}
+
+// subquery proves a subquery in an expression. One that stands for a value must
+// have exactly one row.
+func (p *prover) subquery(n *node, at spot) (provenValue, error) {
+	if !at.subqueries {
+		return provenValue{}, doubt("a subquery in this place")
+	}
+	sel, err := p.selectNode(n.child("subquery").child("node"), at.scope, false)
+	if err != nil {
+		return provenValue{}, err
+	}
+	if err := certain(sel.columns); err != nil {
+		return provenValue{}, err
+	}
+	switch n.str("subquery_type") {
+	case "EXISTS", "NOT_EXISTS":
+		return provenValue{kind: kindBoolean}, nil
+	case "SCALAR":
+		if !sel.single || len(sel.columns) != 1 || !sel.columns[0].known {
+			return provenValue{}, doubt("a subquery of any number of rows as a value")
+		}
+		return sel.columns[0].value, nil
+	case "ANY":
+		if !n.is("comparison_type", "COMPARE_EQUAL") || len(sel.columns) != 1 || !sel.columns[0].known {
+			return provenValue{}, doubt("a comparison with any row of a subquery")
+		}
+		v, err := p.total(n.child("child"), at)
+		if err != nil {
+			return v, err
+		}
+		if _, ok := common(v, sel.columns[0].value); !ok {
+			return v, doubtf("comparing %s and %s", v.kind, sel.columns[0].value.kind)
+		}
+		return provenValue{kind: kindBoolean}, nil
+	}
+	return provenValue{}, doubt("a subquery of this kind")
+}

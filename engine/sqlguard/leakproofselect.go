@@ -1,0 +1,236 @@
+package sqlguard
+
+import "strconv"
+
+// provenSelect is a SELECT that was proved.
+type provenSelect struct {
+	node    *node
+	columns []provenColumn
+	// items are its result expressions, without those of stars.
+	items []*node
+	scope *provenScope
+	// aggregated: its rows are groups. single: it has exactly one row.
+	aggregated, single bool
+	groups             []*node
+	distinct           bool
+}
+
+// statement proves the outermost query.
+func (p *prover) statement(n *node) (proof, error) {
+	sel, err := p.selectNode(n, nil, true)
+	if err != nil {
+		return proof{}, err
+	}
+	return p.settleOrder(sel)
+}
+
+// selectNode proves a SELECT. Below the outermost nothing may fail, because
+// whether the engine gets there at all depends on its plan.
+func (p *prover) selectNode(n *node, parent *provenScope, top bool) (*provenSelect, error) {
+	if !n.is("type", "SELECT_NODE") || n.child("qualify") != nil || n.child("sample") != nil || !isDefault(n.str("aggregate_handling")) {
+		return nil, doubtf("a query of type %s with these clauses", n.str("type"))
+	}
+	sel := &provenSelect{node: n}
+	if err := p.commonTables(n.child("cte_map")); err != nil {
+		return nil, err
+	}
+	if err := sel.modifiers(top); err != nil {
+		return nil, err
+	}
+	sel.scope = &provenScope{parent: parent, merged: map[string]bool{}, aliases: map[string]*node{}}
+	for _, e := range n.list("select_list") {
+		if alias := e.(*node).str("alias"); alias != "" {
+			sel.scope.aliases[lower(alias)] = e.(*node)
+		}
+	}
+	sel.aggregated = len(n.list("group_expressions")) > 0 || n.child("having") != nil || p.aggregates(n.list("select_list"))
+	// Doubtful columns of a query in FROM are computed for all rows only if
+	// nothing else stands beside or above it.
+	alone := top && sel.aggregated && n.child("where_clause") == nil
+	items, err := p.from(n.child("from_table"), sel.scope, alone)
+	if err != nil {
+		return nil, err
+	}
+	sel.scope.items = items
+	return sel, p.clauses(sel, top)
+}
+
+func (s *provenSelect) modifiers(top bool) error {
+	for _, m := range s.node.list("modifiers") {
+		switch m := m.(*node); {
+		case m.is("type", "DISTINCT_MODIFIER") && len(m.list("distinct_on_targets")) == 0:
+			s.distinct = true
+		case top && m.is("type", "ORDER_MODIFIER"), top && m.is("type", "LIMIT_MODIFIER"):
+		default:
+			return doubtf("%s in this place", m.str("type"))
+		}
+	}
+	return nil
+}
+
+// aggregates says that a select list holds an aggregate of its own.
+func (p *prover) aggregates(v any) bool {
+	switch v := v.(type) {
+	case []any:
+		for _, e := range v {
+			if p.aggregates(e) {
+				return true
+			}
+		}
+	case *node:
+		if v == nil || v.is("class", "SUBQUERY") {
+			return false
+		}
+		if v.is("class", "FUNCTION") && p.list.has("aggregate", lower(v.str("function_name"))) {
+			return true
+		}
+		for _, e := range v.vals {
+			if p.aggregates(e) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (p *prover) clauses(sel *provenSelect, top bool) error {
+	n := sel.node
+	rows := spot{scope: sel.scope, subqueries: true}
+	if where := n.child("where_clause"); where != nil {
+		if err := p.condition(where, rows); err != nil {
+			return err
+		}
+	}
+	if err := p.grouping(sel); err != nil {
+		return err
+	}
+	results := rows
+	results.aggregates, results.top = sel.aggregated, top && sel.aggregated
+	if having := n.child("having"); having != nil {
+		if err := p.condition(having, results); err != nil {
+			return err
+		}
+	}
+	if err := p.results(sel, results, top); err != nil {
+		return err
+	}
+	sel.single = sel.aggregated && len(sel.groups) == 0 && n.child("having") == nil
+	return nil
+}
+
+// grouping proves GROUP BY: plain columns and expressions of exact types.
+func (p *prover) grouping(sel *provenSelect) error {
+	groups := sel.node.list("group_expressions")
+	if sets := sel.node.list("group_sets"); len(sets) > 1 || len(sets) == 1 && len(sets[0].([]any)) != len(groups) {
+		return doubt("several sets of groups")
+	}
+	for _, g := range groups {
+		e, err := sel.meant(g.(*node))
+		if err != nil {
+			return err
+		}
+		v, err := p.total(e, spot{scope: sel.scope})
+		if err != nil {
+			return err
+		}
+		if !v.exact() {
+			return doubt("which of equal doubles stands for a group depends on their order")
+		}
+		sel.groups = append(sel.groups, e)
+	}
+	return nil
+}
+
+// meant is the expression that an item of GROUP BY means: a position, a column
+// of FROM, or the name of a result.
+func (s *provenSelect) meant(e *node) (*node, error) {
+	list := s.node.list("select_list")
+	if e.is("class", "CONSTANT") {
+		i, ok := position(e)
+		if !ok || i > len(list) || hasStar(list) {
+			return nil, doubt("a group that is a constant")
+		}
+		return list[i-1].(*node), nil
+	}
+	if parts := e.strings("column_names"); e.is("class", "COLUMN_REF") && len(parts) == 1 {
+		if _, count := s.scope.own(parts); count == 0 {
+			if target := s.scope.aliases[lower(parts[0])]; target != nil {
+				return target, nil
+			}
+		}
+	}
+	return e, nil
+}
+
+// position reads a constant that counts result columns.
+func position(e *node) (int, bool) {
+	lit, ok := constantOf(e)
+	i, err := strconv.Atoi(lit.text)
+	return i, ok && e.is("class", "CONSTANT") && lit.family == litNumber && err == nil && i > 0
+}
+
+func hasStar(list []any) bool {
+	for _, e := range list {
+		if e.(*node).is("class", "STAR") {
+			return true
+		}
+	}
+	return false
+}
+
+// results proves the select list. Doubtful results are passed on only by a plain
+// query in FROM, and shown only by the outermost one when it aggregates.
+func (p *prover) results(sel *provenSelect, at spot, top bool) error {
+	for _, item := range sel.node.list("select_list") {
+		e := item.(*node)
+		if e.is("class", "STAR") {
+			if err := sel.star(e); err != nil {
+				return err
+			}
+			continue
+		}
+		v, err := p.expr(e, at)
+		if err != nil {
+			return err
+		}
+		if v.fallible && top && (!sel.aggregated || sel.limited()) || v.fallible && !top && (sel.aggregated || sel.distinct) {
+			return doubtf("%s may fail", form(e))
+		}
+		if sel.distinct && !v.exact() {
+			return doubt("which of equal doubles is taken depends on their order")
+		}
+		name := e.str("alias")
+		if parts := e.strings("column_names"); name == "" && e.is("class", "COLUMN_REF") {
+			name = parts[len(parts)-1]
+		}
+		sel.columns = append(sel.columns, provenColumn{name: name, value: v, known: true})
+		sel.items = append(sel.items, e)
+	}
+	return nil
+}
+
+func (s *provenSelect) limited() bool {
+	for _, m := range s.node.list("modifiers") {
+		if m.(*node).is("type", "LIMIT_MODIFIER") {
+			return true
+		}
+	}
+	return false
+}
+
+// star adds the columns of a plain star.
+func (s *provenSelect) star(e *node) error {
+	if !plainStar(e) || s.aggregated || len(s.scope.merged) > 0 {
+		return doubt("a star of this kind")
+	}
+	for _, item := range s.scope.items {
+		for _, c := range item.columns {
+			if s.distinct && (!c.known || !c.value.exact()) {
+				return doubtf("the type of %s", c.name)
+			}
+			s.columns = append(s.columns, c)
+			s.items = append(s.items, nil)
+		}
+	}
+	return nil
+}
