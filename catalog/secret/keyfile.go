@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"github.com/tink-crypto/tink-go/v2/aead"
 	"github.com/tink-crypto/tink-go/v2/insecurecleartextkeyset"
@@ -38,6 +39,20 @@ func readKeys(path string) (*keyset.Handle, error) {
 		return nil, fmt.Errorf("%w: is no keyset", ErrKeyFile)
 	}
 	return handle, nil
+}
+
+// lockKeys keeps other rotations out until unlock is called or the process
+// ends. The lock is on the directory: the file itself is replaced.
+func lockKeys(path string) (unlock func(), err error) {
+	dir, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return nil, fmt.Errorf("%w: its directory cannot be read", ErrKeyFile)
+	}
+	if err := syscall.Flock(int(dir.Fd()), syscall.LOCK_EX); err != nil {
+		dir.Close()
+		return nil, fmt.Errorf("%w: its directory cannot be locked", ErrKeyFile)
+	}
+	return func() { dir.Close() }, nil
 }
 
 // createKeys makes the file with one new key, unless it exists by then.

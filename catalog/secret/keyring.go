@@ -90,10 +90,15 @@ func (k *Keyring) Open(b Binding, sealed []byte) ([]byte, error) {
 }
 
 // Rotate adds a key to the file and seals with it from now on. What was sealed
-// before still opens. Servers that run beside find the key when they need it;
-// two rotations at the same moment keep the key of the later one only, before
-// anything was sealed with the other: rotate from one place.
+// before still opens. Servers that run beside open with the new key when they
+// meet it, and seal with it after their next start. Rotations wait for each
+// other, across processes. ErrKeyFile.
 func (k *Keyring) Rotate() error {
+	unlock, err := lockKeys(k.path)
+	if err != nil {
+		return err
+	}
+	defer unlock()
 	handle, err := readKeys(k.path)
 	if err != nil {
 		return err

@@ -115,6 +115,32 @@ func TestRotation(t *testing.T) {
 	require.ErrorIs(t, here.Rotate(), secret.ErrKeyFile)
 }
 
+// TestRotationsWaitForEachOther: none loses the key of another, with which
+// something may be sealed by then.
+func TestRotationsWaitForEachOther(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "keys.json")
+	load(t, path)
+	sealed := make([][]byte, 8)
+	errs := make([]error, len(sealed))
+	var all sync.WaitGroup
+	for i := range sealed {
+		keys := load(t, path)
+		all.Go(func() {
+			if errs[i] = keys.Rotate(); errs[i] == nil {
+				sealed[i], errs[i] = keys.Seal(home, []byte{byte(i)})
+			}
+		})
+	}
+	all.Wait()
+	keys := load(t, path)
+	for i := range sealed {
+		require.NoError(t, errs[i])
+		plain, err := keys.Open(home, sealed[i])
+		require.NoError(t, err)
+		require.Equal(t, []byte{byte(i)}, plain)
+	}
+}
+
 func TestKeyFilesThatAreRefused(t *testing.T) {
 	dir := t.TempDir()
 	good := filepath.Join(dir, "good.json")

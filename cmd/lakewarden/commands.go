@@ -18,6 +18,7 @@ func commands() []command {
 		{"bootstrap", "Create an organisation with its first administrator and an API key", runBootstrap},
 		{"user", "Manage users: user add", runUser},
 		{"migrate", "Create or upgrade the catalog", runMigrate},
+		{"keys", "Manage the keys of stored credentials: keys rotate", runKeys},
 		{"extensions", "Manage DuckDB extensions: extensions install", runExtensions},
 		{"healthcheck", "Ask a running server whether it is ready", runHealthcheck},
 		{"version", "Print the version", runVersion},

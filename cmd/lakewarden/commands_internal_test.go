@@ -113,12 +113,12 @@ func TestTheCommandLine(t *testing.T) {
 			require.Contains(t, stdout, c.name)
 		}
 	}
-	for _, args := range [][]string{{"serve", "--help"}, {"bootstrap", "--help"}, {"user", "add", "--help"}, {"demo", "-h"}} {
+	for _, args := range [][]string{{"serve", "--help"}, {"bootstrap", "--help"}, {"user", "add", "--help"}, {"demo", "-h"}, {"keys", "rotate", "--help"}} {
 		stdout, stderr, err := p.run(args...)
 		require.NoError(t, err, args)
 		require.Contains(t, stdout+stderr, "data-dir", args)
 	}
-	for _, args := range [][]string{{"fly"}, {"serve", "--no-such"}, {"bootstrap"}, {"user"}, {"user", "remove"}, {"user", "add", "--org", "x", "--email", "a@b.example"}, {"extensions"}} {
+	for _, args := range [][]string{{"fly"}, {"serve", "--no-such"}, {"bootstrap"}, {"user"}, {"user", "remove"}, {"user", "add", "--org", "x", "--email", "a@b.example"}, {"extensions"}, {"keys"}, {"keys", "remove"}, {"keys", "rotate"}} {
 		_, stderr, err := p.run(args...)
 		var exit *exec.ExitError
 		require.ErrorAs(t, err, &exit, args)
