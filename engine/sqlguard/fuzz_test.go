@@ -17,6 +17,7 @@ func FuzzParse(f *testing.F) {
 	for _, s := range lines(f, "testdata/everyday.sql") {
 		f.Add(s)
 	}
+	f.Add("EXPLAIN SELECT a.id, sum(amount) OVER () FROM a LEFT JOIN b USING (id) WHERE id IN (SELECT 1) GROUP BY ALL ORDER BY ALL LIMIT 3")
 	for _, h := range hostile {
 		if len(h.sql) < 1000 {
 			f.Add(h.sql)
@@ -33,6 +34,11 @@ func FuzzParse(f *testing.F) {
 		var relations []sqlguard.Relation
 		for i, ref := range q.Tables() {
 			relations = append(relations, sqlguard.Relation{Columns: columns, Source: source(ref.Name), Filtered: i%2 == 0, Predicate: `"t"."id" > 1`})
+		}
+		if q.Kind() == sqlguard.KindExplain {
+			if _, err := q.Explain(t.Context(), sharedParser(), relations); err != nil {
+				requireTyped(t, err)
+			}
 		}
 		plan, err := q.Bind(t.Context(), sharedParser(), relations)
 		if err != nil {

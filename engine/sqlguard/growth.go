@@ -36,15 +36,8 @@ func checkGrowth(call, lambda *node) *Error {
 		return nil
 	}
 	params := map[string]int{}
-	lhs := lambda.child("lhs")
-	names := []any{lhs}
-	if lhs.is("class", "FUNCTION") {
-		names = lhs.list("children")
-	}
-	for _, p := range names {
-		if parts := p.(*node).strings("column_names"); len(parts) == 1 {
-			params[lower(parts[0])] = 0
-		}
+	for _, p := range lambdaParams(lambda) {
+		params[p] = 0
 	}
 	if fold && countUses(lambda.child("expr"), params, multiplying, false, true) > 0 {
 		return refuse(CodeArgument, name, "the lambda of %s makes its argument longer in every step", name)

@@ -7,9 +7,13 @@ import "strings"
 // without looking for an interrupt, so that a few kilobytes of nested JSON and
 // three such steps hold it for minutes. One step is linear.
 
-// everyLevel is what such a step looks like. A key that holds it in quotes
-// counts as well.
-const everyLevel = ".."
+const (
+	// everyLevel is what such a step looks like. A key that holds it in quotes
+	// counts as well.
+	everyLevel = ".."
+	// pathStart begins a path; other texts are a key or have no such steps.
+	pathStart = "$"
+)
 
 func errorPath() *Error {
 	return refuse(CodeArgument, "", "a JSON path may search every level (..) once")
@@ -38,7 +42,7 @@ func (a *analysis) arrow(n *node) *Error {
 func (a *analysis) path(arg *node, put func(guarded *node)) *Error {
 	if paths, ok := constantPaths(arg); ok {
 		for _, p := range paths {
-			if strings.Count(p, everyLevel) > 1 {
+			if strings.HasPrefix(p, pathStart) && strings.Count(p, everyLevel) > 1 {
 				return errorPath()
 			}
 		}
@@ -48,7 +52,8 @@ func (a *analysis) path(arg *node, put func(guarded *node)) *Error {
 		alias := arg.str("alias")
 		check := func(use func() *node) *node {
 			found := callNode("contains", false, castNode(use(), "VARCHAR"), textNode(everyLevel))
-			return caseNode(found, guardError(), use())
+			isPath := callNode("starts_with", false, castNode(use(), "VARCHAR"), textNode(pathStart))
+			return caseNode(found, caseNode(isPath, guardError(), use()), use())
 		}
 		var guarded *node
 		if arg.is("class", "PARAMETER") {

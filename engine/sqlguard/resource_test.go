@@ -163,6 +163,7 @@ func TestGuardsKeepMeaning(t *testing.T) {
 		"SELECT meta -> '$..color', meta ->> '$..*', json_extract(meta, ['$.color', '$.size']), json_extract(meta, lower('$.SIZE')), meta ->> sku FROM items",
 		"SELECT json_extract(meta, p), json_keys(meta, p), json_type(meta, p), json_exists(meta, '$..a') FROM (SELECT meta, '$.' || ['color', 'size'][qty % 2 + 1] AS p FROM items)",
 		"SELECT '[1,2]'::JSON -> 0, '[1,2]'::JSON ->> qty, '[1,2]'::JSON -> -1, json_extract('[1,2]', NULL), list_transform([meta], x -> (x -> '$.size')) AS r FROM items",
+		"SELECT '{\"a..b\": 1}'::JSON ->> ('a..' || left(sku, 0) || 'b'), '{\"..a..\": 1}'::JSON ->> '..a..' FROM items",
 		"SELECT e.key, e.value FROM items, json_each(meta) e WHERE order_id < 5",
 		"SELECT e.fullkey FROM json_tree('{\"a\": [1]}', '$.a') e",
 		"SELECT reservoir_quantile(1, 0.5), reservoir_quantile(2, [0.1, 0.9], 100), bitstring_agg(order_id, -1, 400), bitstring_agg(qty, 0, 9999) FROM items",
