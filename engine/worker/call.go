@@ -1,0 +1,199 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/lakewarden/lakewarden/engine"
+)
+
+// call is one request from its sending to the end of its answer. Only stop may
+// be called beside the goroutine that reads the answer.
+type call struct {
+	link *link
+	seq  uint32
+	ctx  context.Context
+
+	mu      sync.Mutex
+	cause   cause
+	over    bool
+	reading bool
+	unwatch func() bool
+	timeout *time.Timer
+	grace   *time.Timer
+}
+
+// start sends a request and watches over it: it is told to stop when ctx ends or
+// timeout, if there is one, has passed.
+func (l *link) start(ctx context.Context, k kind, head []byte, timeout time.Duration) (*call, error) {
+	l.seq++
+	c := &call{link: l, seq: l.seq, ctx: ctx}
+	if err := l.wire.send(k, c.seq, head); err != nil {
+		return nil, l.proc.lost(err)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.unwatch = context.AfterFunc(ctx, func() { c.stop(causeContext) })
+	if timeout > 0 {
+		c.timeout = time.AfterFunc(timeout, func() { c.stop(causeTimeout) })
+	}
+	return c, nil
+}
+
+// stop tells the child to give the request up. A child that has not answered
+// after the grace is killed. The first cause stays.
+func (c *call) stop(why cause) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.over || c.cause != causeNone {
+		return
+	}
+	c.cause = why
+	c.grace = time.AfterFunc(c.link.proc.opts.Grace, c.overdue)
+	_ = c.link.wire.send(kindCancel, c.seq, nil) // a lost process is noticed by who reads
+}
+
+// overdue kills a child that does not answer. One that waits for somebody to
+// read its rows cannot answer, and is given the time again.
+func (c *call) overdue() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case c.over:
+	case !c.reading && c.link.wire.pending():
+		c.grace.Reset(c.link.proc.opts.Grace)
+	default:
+		c.link.proc.kill(reasonUnresponsive)
+	}
+}
+
+// stopped returns the error of a request that was told to stop, or nil.
+func (c *call) stopped() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	why := c.cause
+	if why == causeNone && c.ctx.Err() != nil {
+		why = causeContext
+	}
+	if why == causeNone {
+		return nil
+	}
+	return interrupted(why)
+}
+
+// receive returns the next frame that is not the last one. After the last one,
+// and after a failure, the call is over; done tells an answer's good end. The
+// caller attends to the call.
+func (c *call) receive() (f frame, done bool, err error) {
+	f, err = c.link.wire.receive()
+	switch {
+	case err != nil:
+		return f, false, c.lose(err)
+	case f.seq != c.seq:
+		return f, false, c.lose(errWire)
+	case f.kind == kindDone:
+		c.finish()
+		return f, true, nil
+	case f.kind == kindFailed:
+		c.finish()
+		d := decoder{b: f.head}
+		broken := d.bool()
+		err := d.failure()
+		if d.done() != nil {
+			return f, false, c.lose(errWire)
+		}
+		if broken {
+			c.link.broken = true
+		}
+		return f, false, c.judge(err)
+	}
+	return f, false, nil
+}
+
+// attend says that somebody reads until the function returned is called: no
+// answer is the child's fault now, and the grace begins.
+func (c *call) attend() (leave func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.reading = true
+	if c.grace != nil && !c.over {
+		c.grace.Reset(c.link.proc.opts.Grace)
+	}
+	return func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.reading = false
+	}
+}
+
+// finish ends the watch. It is idempotent.
+func (c *call) finish() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.over {
+		return
+	}
+	c.over = true
+	c.unwatch()
+	for _, t := range []*time.Timer{c.timeout, c.grace} {
+		if t != nil {
+			t.Stop()
+		}
+	}
+}
+
+// lose ends a call whose process cannot be talked to any more.
+func (c *call) lose(err error) error {
+	c.finish()
+	c.link.lost = true
+	lost := c.link.proc.lost(err)
+	if why := c.stopped(); why != nil {
+		return why // whoever stopped it does not care how
+	}
+	return lost
+}
+
+// judge replaces the child's word for an interrupt by the reason for it.
+func (c *call) judge(err error) error {
+	var e *engine.Error
+	if errors.As(err, &e) && e.Kind == engine.KindInterrupted {
+		if why := c.stopped(); why != nil {
+			return why
+		}
+	}
+	return err
+}
+
+// wait reads the answer to a request that has no rows.
+func (c *call) wait() (frame, error) {
+	defer c.attend()()
+	f, done, err := c.receive()
+	if err == nil && !done {
+		err = c.lose(errWire)
+	}
+	return f, err
+}
+
+// drain reads to the end of the answer.
+func (c *call) drain() {
+	defer c.attend()()
+	for {
+		f, done, err := c.receive()
+		if err != nil || done {
+			return
+		}
+		if err := c.link.wire.skip(f.body); err != nil {
+			_ = c.lose(err)
+			return
+		}
+	}
+}
+
+// ended reports that the answer was read to its end, or lost.
+func (c *call) ended() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.over
+}

@@ -1,0 +1,26 @@
+// Package worker runs the [engine.Engine] contract in child processes, one for
+// each owner of sessions and one for writing data files. A crash, a statement
+// that ignores its interrupt or one that takes more memory than its lease costs
+// the statements of that owner, and nothing else.
+//
+// [New] makes the parent's end, [Serve] is the child's. They talk over Unix
+// socket pairs that have no name anywhere: the child inherits one for control,
+// and each session gets one of its own, handed over through the control socket.
+// So there is no multiplexing, the kernel's socket buffer is the back-pressure
+// of a result, and the end of a process is an end of file for each of its
+// sessions. Rows travel as Arrow IPC messages: gathered out of the engine's
+// memory by one system call, read into the buffers in which the arrays lie.
+//
+// What may not go in: an engine (cmd chooses it and passes it to Serve), SQL,
+// catalog, credentials.
+//
+// Invariants:
+//   - A child gets nothing of the parent but what it was told: no environment,
+//     no file descriptor, no directory.
+//   - A result that lost its process never looks like a result that ended.
+//   - A statement that was told to stop has stopped within [Options.Grace], or
+//     its process is killed.
+//   - No child outlives its parent, however the parent ends.
+//   - The parent believes a child's lengths only within limits: a child that
+//     breaks the protocol is killed.
+package worker

@@ -1,0 +1,255 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/lakewarden/lakewarden/engine"
+)
+
+var (
+	_ engine.Engine     = (*Engine)(nil)
+	_ engine.FileWriter = (*Engine)(nil)
+)
+
+// Engine runs sessions in child processes: those of one owner share a child,
+// which starts with the first of them and ends when none was left for a while.
+// Files are written in a child of their own. It is safe for concurrent use.
+type Engine struct {
+	opts    Options
+	metrics *metrics
+	temp    *tempDir
+	spawner *spawner
+
+	mu       sync.Mutex
+	closed   bool
+	sessions map[*session]struct{}
+	seats    map[string]*seat
+	// writes counts calls of WriteFiles; writing ends when the engine closes.
+	writes  sync.WaitGroup
+	writing context.Context
+	stop    context.CancelFunc
+}
+
+// seat is where an owner's process has its place.
+type seat struct {
+	// turn is held while a process is started.
+	turn chan struct{}
+
+	mu   sync.Mutex
+	proc *process
+	// failures counts processes in a row that ended young, the last one at
+	// failedAt.
+	failures int
+	failedAt time.Time
+}
+
+// New returns an engine without processes. The first one starts with the first
+// session.
+func New(opts Options) (*Engine, error) {
+	if len(opts.Command) == 0 {
+		return nil, errors.New("worker: no command")
+	}
+	e := &Engine{opts: opts.withDefaults(), sessions: map[*session]struct{}{}, seats: map[string]*seat{}}
+	var err error
+	if e.temp, err = newTempDir(opts.TempDir); err != nil {
+		return nil, err
+	}
+	e.metrics = newMetrics(opts.Registerer, e)
+	e.writing, e.stop = context.WithCancel(context.Background())
+	e.spawner = newSpawner()
+	return e, nil
+}
+
+// Open starts a session in the process of its owner, and that process where
+// there is none. Errors of a process that cannot start are of kind KindFatal.
+func (e *Engine) Open(ctx context.Context, opts engine.SessionOptions) (engine.Session, error) {
+	if ctx.Err() != nil {
+		return nil, interrupted(causeContext)
+	}
+	s := &session{owner: e, opts: opts}
+	e.mu.Lock()
+	if e.closed {
+		e.mu.Unlock()
+		return nil, interrupted(causeClosed)
+	}
+	e.sessions[s] = struct{}{}
+	e.mu.Unlock()
+	if err := s.open(ctx); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+// Close closes every session and ends every process. It is idempotent.
+func (e *Engine) Close() error {
+	e.mu.Lock()
+	again := e.closed
+	e.closed = true
+	open := make([]*session, 0, len(e.sessions))
+	for s := range e.sessions {
+		open = append(open, s)
+	}
+	e.mu.Unlock()
+	e.stop()
+	errs := make([]error, len(open))
+	var wg sync.WaitGroup
+	for i, s := range open {
+		wg.Go(func() { errs[i] = s.Close() })
+	}
+	wg.Wait()
+	e.writes.Wait()
+	if again {
+		return errors.Join(errs...)
+	}
+	for _, p := range e.alive() {
+		wg.Go(func() { p.retire(reasonClosed) })
+	}
+	wg.Wait()
+	e.spawner.close()
+	return errors.Join(append(errs, e.temp.remove())...)
+}
+
+func (e *Engine) remove(s *session) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	delete(e.sessions, s)
+}
+
+// alive returns the processes that have not ended.
+func (e *Engine) alive() []*process {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	var out []*process
+	for _, s := range e.seats {
+		s.mu.Lock()
+		if p := s.proc; p != nil {
+			select {
+			case <-p.gone:
+			default:
+				out = append(out, p)
+			}
+		}
+		s.mu.Unlock()
+	}
+	return out
+}
+
+// dial opens a link to the process of owner.
+func (e *Engine) dial(ctx context.Context, owner string) (*link, error) {
+	e.mu.Lock()
+	s := e.seats[owner]
+	if s == nil {
+		s = &seat{turn: make(chan struct{}, 1)}
+		e.seats[owner] = s
+	}
+	e.mu.Unlock()
+	select {
+	case s.turn <- struct{}{}:
+		defer func() { <-s.turn }()
+	case <-ctx.Done():
+		return nil, interrupted(causeContext)
+	}
+	if p := s.current(); p != nil && p.usable() {
+		return p.dial()
+	}
+	p, err := e.replace(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	return p.dial()
+}
+
+func (s *seat) current() *process {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.proc
+}
+
+// replace starts a new process in a seat whose turn the caller holds.
+func (e *Engine) replace(ctx context.Context, s *seat) (*process, error) {
+	if old := s.current(); old != nil {
+		// What is left of it must not be confused with the new one.
+		select {
+		case <-old.gone:
+		case <-ctx.Done():
+			return nil, interrupted(causeContext)
+		}
+		s.judge(old)
+	}
+	if wait := s.pause(time.Now()); wait > 0 {
+		if err := sleep(ctx, wait); err != nil {
+			return nil, err
+		}
+	}
+	p, err := e.startProcess()
+	if err != nil {
+		s.failed()
+		return nil, startError(err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.proc = p
+	return p, nil
+}
+
+// startError keeps what the child says of its engine, and hides the rest.
+func startError(err error) error {
+	var coded interface{ ProblemCode() string }
+	if errors.As(err, &coded) {
+		return err
+	}
+	text := err.Error()
+	var own *engine.Error
+	if errors.As(err, &own) {
+		text = own.Class + ": " + own.Text
+	}
+	return fatal("worker_start", text)
+}
+
+// A process that ended before youth was over makes the next one wait, a little
+// longer each time.
+const (
+	youth     = time.Second
+	firstWait = 25 * time.Millisecond
+	mostWait  = 500 * time.Millisecond
+)
+
+// judge remembers how the last process ended.
+func (s *seat) judge(old *process) {
+	old.mu.Lock()
+	young := old.reason == reasonCrash && time.Since(old.started) < youth
+	old.mu.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.proc != old {
+		return
+	}
+	s.proc = nil
+	if !young {
+		s.failures = 0
+		return
+	}
+	s.failures++
+	s.failedAt = time.Now()
+}
+
+func (s *seat) failed() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.failures++
+	s.failedAt = time.Now()
+}
+
+// pause is how long the next start has to wait. One failure is no pattern.
+func (s *seat) pause(now time.Time) time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.failures < 2 {
+		return 0
+	}
+	wait := min(firstWait<<min(s.failures-2, 10), mostWait)
+	return wait - now.Sub(s.failedAt)
+}

@@ -1,0 +1,110 @@
+package worker_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/duckdb"
+	"github.com/lakewarden/lakewarden/engine/enginetest"
+	"github.com/lakewarden/lakewarden/engine/worker"
+)
+
+// childArg makes the test program serve as a child instead of running tests.
+const childArg = "serve-worker"
+
+func TestMain(m *testing.M) {
+	if len(os.Args) == 2 && os.Args[1] == childArg {
+		if err := worker.Serve(context.Background(), os.NewFile(worker.ControlFD, "control"), buildParts); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	if len(os.Args) == 3 && os.Args[1] == parentArg {
+		actAsParent(os.Args[2])
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// buildParts is what a child serves. It checks what a child must not have.
+func buildParts(ctx context.Context, setup []byte, temp string) (worker.Parts, error) {
+	if env := os.Environ(); len(env) > 0 {
+		return worker.Parts{}, fmt.Errorf("environment of a child: %v", env)
+	}
+	switch string(setup) {
+	case "exit":
+		os.Exit(3)
+	case "refuse":
+		return worker.Parts{}, errors.New("no engine today")
+	}
+	e, err := duckdb.New(ctx, duckdb.Options{ExtensionDirs: []string{string(setup)}, TempDir: temp})
+	return worker.Parts{Engine: e, Files: duckdb.FileWriter{}}, err
+}
+
+// extensionDir is where the extensions lie in a developer's tree.
+func extensionDir(tb testing.TB) string {
+	dir := os.Getenv("LAKEWARDEN_EXTENSION_DIR")
+	if dir == "" {
+		wd, err := os.Getwd()
+		require.NoError(tb, err)
+		dir = wd + "/../../bin/extensions"
+	}
+	if _, err := os.Stat(dir); err != nil && os.Getenv("CI") != "true" {
+		tb.Skipf("the delta extension is needed; make extensions installs it: %v", err)
+	}
+	return dir
+}
+
+func testOptions(tb testing.TB) worker.Options {
+	return worker.Options{Command: []string{os.Args[0], childArg}, Setup: []byte(extensionDir(tb))}
+}
+
+func newEngine(tb testing.TB, opts worker.Options) *worker.Engine {
+	tb.Helper()
+	e, err := worker.New(opts)
+	require.NoError(tb, err)
+	tb.Cleanup(func() { require.NoError(tb, e.Close()) })
+	return e
+}
+
+func open(tb testing.TB, e engine.Engine, owner string) engine.Session {
+	tb.Helper()
+	s, err := e.Open(context.Background(), engine.SessionOptions{Owner: owner})
+	require.NoError(tb, err)
+	tb.Cleanup(func() { require.NoError(tb, s.Close()) })
+	return s
+}
+
+// alive checks that the session answers.
+func alive(tb testing.TB, s engine.Session) {
+	tb.Helper()
+	require.Equal(tb, []string{"42"}, enginetest.Rows(tb, s, engine.Statement{SQL: "SELECT 42"}))
+}
+
+func pids(tb testing.TB, e *worker.Engine, n int) []int {
+	tb.Helper()
+	out := worker.Pids(e)
+	require.Len(tb, out, n)
+	return out
+}
+
+func gone(tb testing.TB, pid int) {
+	tb.Helper()
+	require.Eventually(tb, func() bool {
+		_, err := os.Stat("/proc/" + strconv.Itoa(pid))
+		return errors.Is(err, os.ErrNotExist)
+	}, 5*time.Second, 2*time.Millisecond, "process %d is still there, a zombie perhaps", pid)
+}
+
+func TestConformance(t *testing.T) {
+	enginetest.Run(t, func(tb testing.TB) engine.Engine { return newEngine(tb, testOptions(tb)) })
+}

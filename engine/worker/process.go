@@ -1,0 +1,313 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"sync"
+	"time"
+
+	"github.com/lakewarden/lakewarden/engine"
+)
+
+// protocol changes with every message: both ends must come from one build.
+const protocol = 1
+
+// process is one child. It is safe for concurrent use.
+type process struct {
+	opts    *Options
+	metrics *metrics
+	cmd     *exec.Cmd
+	control *wire
+	dir     string
+	output  childLog
+	meter   meter
+	started time.Time
+	// gone is closed when the child has ended and nothing is left of it.
+	gone chan struct{}
+
+	mu sync.Mutex
+	// leaving: the child was told to end, or ended; no session joins it.
+	leaving bool
+	reason  reason
+	// users counts open links. idle ends the process when there were none for a
+	// while.
+	users  int
+	idle   *time.Timer
+	ledger ledger
+}
+
+// startProcess starts a child and waits until it can open sessions.
+func (e *Engine) startProcess() (*process, error) {
+	p := &process{opts: &e.opts, metrics: e.metrics, gone: make(chan struct{}), started: time.Now()}
+	dir, err := e.temp.child()
+	if err != nil {
+		return nil, err
+	}
+	p.dir = dir
+	if err := p.spawn(e.spawner); err != nil {
+		_ = os.RemoveAll(dir)
+		return nil, err
+	}
+	e.metrics.starts.Inc()
+	go p.reap()
+	if err := p.greet(); err != nil {
+		p.kill(reasonStart)
+		<-p.gone
+		return nil, err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.idle = time.AfterFunc(p.opts.IdleTimeout, p.retireIdle)
+	p.watchMemory()
+	e.opts.Logger.Debug("worker started", "pid", p.cmd.Process.Pid)
+	return p, nil
+}
+
+// spawn starts the program.
+func (p *process) spawn(s *spawner) error {
+	ours, theirs, err := pair()
+	if err != nil {
+		return err
+	}
+	defer theirs.Close()
+	if p.control, err = wireOf(ours); err != nil {
+		return err
+	}
+	output, sink, err := os.Pipe()
+	if err != nil {
+		return errors.Join(err, p.control.conn.Close())
+	}
+	defer sink.Close()
+	p.cmd = &exec.Cmd{
+		Path: p.opts.Command[0], Args: p.opts.Command, Dir: p.dir,
+		Env:    []string{}, // nil would be ours
+		Stderr: sink, ExtraFiles: []*os.File{theirs},
+	}
+	if err := s.start(p.cmd); err != nil {
+		return errors.Join(err, output.Close(), p.control.conn.Close())
+	}
+	p.output.follow(output, p.opts.Logger.With("pid", p.cmd.Process.Pid))
+	p.meter = newMeter(p.cmd.Process.Pid)
+	return nil
+}
+
+// greet sends the setup and waits for the child's engine.
+func (p *process) greet() error {
+	if err := p.control.conn.SetDeadline(time.Now().Add(p.opts.StartTimeout)); err != nil {
+		return err
+	}
+	var e encoder
+	e.uint(protocol)
+	e.bytes(p.opts.Setup)
+	if err := p.control.send(kindSetup, 0, e.b); err != nil {
+		return err
+	}
+	f, err := p.control.receive()
+	if err != nil {
+		return err
+	}
+	if f.kind == kindFailed {
+		d := decoder{b: f.head}
+		d.bool()
+		return d.failure()
+	}
+	if f.kind != kindDone {
+		return errWire
+	}
+	return p.control.conn.SetDeadline(time.Time{})
+}
+
+// reap waits for the child's end and removes what it left.
+func (p *process) reap() {
+	state, _ := p.cmd.Process.Wait()
+	crash := p.output.cause()
+	p.mu.Lock()
+	p.leaving = true
+	if p.reason == "" {
+		p.reason = reasonCrash
+	}
+	why, began := p.reason, p.idle != nil
+	if began {
+		p.idle.Stop()
+		p.ledger.stop()
+	}
+	p.mu.Unlock()
+	_ = p.control.conn.Close()
+	p.meter.close()
+	_ = os.RemoveAll(p.dir)
+	p.metrics.ends.WithLabelValues(string(why)).Inc()
+	if why == reasonIdle || why == reasonClosed {
+		p.opts.Logger.Debug("worker ended", "pid", p.cmd.Process.Pid, "reason", why)
+	} else {
+		p.opts.Logger.Warn("worker ended", "pid", p.cmd.Process.Pid, "reason", why, "state", state.String(), "crash", crash,
+			"age", time.Since(p.started).String())
+	}
+	close(p.gone)
+}
+
+// kill ends the child at once. The first reason stays.
+func (p *process) kill(why reason) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.end(why)
+	_ = p.cmd.Process.Kill() // it has ended already: nothing to do
+}
+
+// end marks the process as leaving for a reason. The caller holds mu.
+func (p *process) end(why reason) {
+	p.leaving = true
+	if p.reason == "" {
+		p.reason = why
+	}
+}
+
+// retire tells the child to end and kills it when it does not. It returns when
+// the child is gone.
+func (p *process) retire(why reason) {
+	p.mu.Lock()
+	p.end(why)
+	p.mu.Unlock()
+	_ = p.control.conn.CloseWrite()
+	patience := time.NewTimer(p.opts.Grace + retirePatience)
+	defer patience.Stop()
+	select {
+	case <-p.gone:
+	case <-patience.C:
+		_ = p.cmd.Process.Kill()
+		<-p.gone
+	}
+}
+
+// retirePatience is how long a child may take for freeing its engine.
+const retirePatience = 4 * time.Second
+
+// retireIdle ends a child that has no sessions.
+func (p *process) retireIdle() {
+	p.mu.Lock()
+	unused := p.users == 0 && !p.leaving
+	if unused {
+		p.end(reasonIdle)
+	}
+	p.mu.Unlock()
+	if unused {
+		p.retire(reasonIdle)
+	}
+}
+
+// join counts a user in. It fails for a process that is about to go.
+func (p *process) join() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.leaving {
+		return false
+	}
+	p.users++
+	p.idle.Stop()
+	return true
+}
+
+func (p *process) part() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.users--; p.users == 0 && !p.leaving {
+		p.idle.Reset(p.opts.IdleTimeout)
+	}
+}
+
+// usable reports whether requests may be sent.
+func (p *process) usable() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return !p.leaving
+}
+
+// link is a socket of its own to a child, for one session. One goroutine at a
+// time uses it.
+type link struct {
+	proc *process
+	wire *wire
+	seq  uint32
+	// broken: the child's session is of no use. lost: the child is.
+	broken, lost bool
+	account      account
+}
+
+// dial opens a link. The process counts it as a user until it is closed.
+func (p *process) dial() (*link, error) {
+	if !p.join() {
+		return nil, fatal("worker_lost", "the process is ending")
+	}
+	l, err := func() (*link, error) {
+		ours, theirs, err := pair()
+		if err != nil {
+			return nil, err
+		}
+		defer theirs.Close()
+		w, err := wireOf(ours)
+		if err != nil {
+			return nil, err
+		}
+		if err := p.control.pass(theirs); err != nil {
+			return nil, errors.Join(err, w.conn.Close())
+		}
+		return &link{proc: p, wire: w}, nil
+	}()
+	if err != nil {
+		p.part()
+		return nil, p.lost(err)
+	}
+	return l, nil
+}
+
+// close ends the link and waits until the child has freed what belonged to it.
+// A child that does not is killed.
+func (l *link) close() {
+	defer l.proc.part()
+	defer l.proc.settle(&l.account, 0)
+	defer l.wire.conn.Close()
+	if l.lost || l.wire.conn.CloseWrite() != nil || l.wire.conn.SetReadDeadline(time.Now().Add(l.proc.opts.Grace+retirePatience)) != nil {
+		return
+	}
+	for {
+		f, err := l.wire.receive()
+		if err == nil {
+			err = l.wire.skip(f.body)
+		}
+		if errors.Is(err, os.ErrDeadlineExceeded) {
+			l.proc.kill(reasonUnresponsive)
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// lost is the error of whoever finds that the process cannot be talked to.
+func (p *process) lost(err error) error {
+	if errors.Is(err, errWire) {
+		p.kill(reasonProtocol)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.reason == reasonMemory && p.ledger.culprit {
+		return &engine.Error{Kind: engine.KindOutOfMemory, Class: "worker_memory", Position: -1}
+	}
+	if p.reason == reasonClosed {
+		return interrupted(causeClosed)
+	}
+	return fatal("worker_lost", string(p.reason)+": "+err.Error())
+}
+
+// sleep waits for d or ctx.
+func sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return interrupted(causeContext)
+	case <-t.C:
+		return nil
+	}
+}

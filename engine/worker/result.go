@@ -1,0 +1,131 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"github.com/apache/arrow-go/v18/arrow"
+
+	"github.com/lakewarden/lakewarden/engine"
+)
+
+var _ engine.Result = (*result)(nil)
+
+// result reads the rows of a statement from its link. Everything but schema and
+// columns is guarded by the session's mutex.
+type result struct {
+	session *session
+	call    *call
+	rows    *rowReader
+	columns []engine.Column
+	closed  bool
+	err     error
+}
+
+// newResult reads the frame that announces the rows.
+func newResult(s *session, c *call, f frame) (*result, error) {
+	d := decoder{b: f.head}
+	schema, columns := d.bytes(), d.columns()
+	if d.done() != nil || f.body != 0 {
+		return nil, c.lose(errWire)
+	}
+	r := &result{session: s, call: c, columns: columns}
+	rows, err := newRowReader(c.link.wire, frame{kind: kindRows, head: schema}, r.frame)
+	if err != nil {
+		return nil, c.lose(err)
+	}
+	r.rows = rows
+	return r, nil
+}
+
+// frame is the source of the rows: the next frame of them, or what ended them.
+func (r *result) frame() (frame, error) {
+	f, done, err := r.call.receive()
+	switch {
+	case err != nil:
+		return f, err
+	case done:
+		return f, io.EOF
+	case f.kind != kindRows:
+		return f, r.call.lose(errWire)
+	}
+	return f, nil
+}
+
+func (r *result) Schema() *arrow.Schema { return r.rows.schema() }
+
+func (r *result) Columns() []engine.Column { return r.columns }
+
+func (r *result) Next(ctx context.Context) (arrow.RecordBatch, error) {
+	// The statement's own context is watched already.
+	if ctx.Done() != r.call.ctx.Done() {
+		defer context.AfterFunc(ctx, func() { r.call.stop(causeContext) })()
+	}
+	r.session.mu.Lock()
+	defer r.session.mu.Unlock()
+	switch {
+	case r.err != nil:
+		return nil, r.err
+	case r.closed:
+		return nil, interrupted(causeClosed)
+	}
+	if err := r.call.stopped(); err != nil {
+		r.err = err
+		return nil, err
+	}
+	batch, err := r.read()
+	if err != nil {
+		r.err = err
+		if !errors.Is(err, io.EOF) {
+			r.err = r.session.note(err)
+		}
+		return nil, r.err
+	}
+	return batch, nil
+}
+
+func (r *result) read() (arrow.RecordBatch, error) {
+	defer r.call.attend()()
+	batch, err := r.rows.read()
+	switch {
+	case err == nil || errors.Is(err, io.EOF):
+		return batch, err
+	case r.call.ended():
+		return nil, err
+	}
+	return nil, r.call.lose(err)
+}
+
+func (r *result) Close() error {
+	// A statement that still runs is stopped; where it cannot be, its process is
+	// killed.
+	r.call.stop(causeClosed)
+	r.session.mu.Lock()
+	defer r.session.mu.Unlock()
+	r.release()
+	return nil
+}
+
+// release ends the statement and makes the session ready for the next one. The
+// caller holds the session's mutex.
+func (r *result) release() {
+	if r.closed {
+		return
+	}
+	r.closed = true
+	r.call.stop(causeClosed)
+	if !r.call.ended() {
+		r.call.drain()
+	}
+	r.rows.release()
+	s := r.session
+	s.current.Store(nil)
+	s.link.proc.finish(&s.link.account)
+	if s.link.lost || s.link.broken {
+		s.broken.Store(true)
+	}
+	if s.active == r {
+		s.active = nil
+	}
+}

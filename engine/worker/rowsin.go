@@ -1,0 +1,94 @@
+package worker
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/ipc"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+)
+
+// rowReader turns the frames of one result into record batches. Arrays lie in
+// the buffer into which the socket was read.
+type rowReader struct {
+	frames *rowFrames
+	ipc    *ipc.Reader
+}
+
+// newRowReader reads the schema out of first, a kindColumns frame. next returns
+// each frame after it: nil and the error that ended the result, or io.EOF.
+func newRowReader(w *wire, first frame, next func() (frame, error)) (*rowReader, error) {
+	frames := &rowFrames{wire: w, first: &first, next: next}
+	r, err := ipc.NewReaderFromMessageReader(frames, ipc.WithAllocator(pooled))
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errWire, err)
+	}
+	return &rowReader{frames: frames, ipc: r}, nil
+}
+
+func (r *rowReader) schema() *arrow.Schema { return r.ipc.Schema() }
+
+// read returns the next batch, which the caller releases, or the error that
+// ended the result. Other errors wrap errWire.
+func (r *rowReader) read() (arrow.RecordBatch, error) {
+	batch, err := r.ipc.Read()
+	switch {
+	case err == nil:
+		batch.Retain()
+		return batch, nil
+	case r.frames.ended != nil:
+		return nil, r.frames.ended
+	}
+	return nil, fmt.Errorf("%w: %w", errWire, err)
+}
+
+func (r *rowReader) release() { r.ipc.Release() }
+
+// rowFrames is the source of the messages that the IPC reader asks for.
+type rowFrames struct {
+	wire  *wire
+	first *frame
+	next  func() (frame, error)
+	last  *ipc.Message
+	// ended is why there is no further message.
+	ended error
+}
+
+var _ ipc.MessageReader = (*rowFrames)(nil)
+
+// Message implements ipc.MessageReader. It is valid until the next call.
+func (f *rowFrames) Message() (*ipc.Message, error) {
+	f.Release()
+	var fr frame
+	if f.first != nil {
+		fr, f.first = *f.first, nil
+	} else if fr, f.ended = f.next(); f.ended != nil {
+		return nil, f.ended
+	}
+	body := memory.NewResizableBuffer(pooled)
+	defer body.Release()
+	body.Resize(int(fr.body))
+	if err := f.wire.fill(body.Bytes()); err != nil {
+		f.ended = err
+		return nil, err
+	}
+	if len(fr.head) < 8 {
+		return nil, errors.New("no metadata")
+	}
+	meta := memory.NewBufferBytes(fr.head)
+	defer meta.Release()
+	f.last = ipc.NewMessage(meta, body)
+	return f.last, nil
+}
+
+// Retain implements ipc.MessageReader; there is one holder.
+func (f *rowFrames) Retain() {}
+
+// Release implements ipc.MessageReader.
+func (f *rowFrames) Release() {
+	if f.last != nil {
+		f.last.Release()
+		f.last = nil
+	}
+}

@@ -1,0 +1,91 @@
+package worker
+
+import (
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/ipc"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+
+	"github.com/lakewarden/lakewarden/engine"
+)
+
+// sendColumns announces a result: its schema as an IPC message, and the columns
+// with their SQL types behind it.
+func sendColumns(w *wire, seq uint32, r engine.Result) error {
+	schema := ipc.GetSchemaPayload(r.Schema(), memory.DefaultAllocator)
+	defer schema.Release()
+	var e encoder
+	e.bytes(schema.Meta().Bytes())
+	e.columns(r.Columns())
+	return w.send(kindColumns, seq, e.b)
+}
+
+// rowWriter sends record batches.
+type rowWriter struct {
+	out *rowPayloads
+	ipc *ipc.Writer
+}
+
+func newRowWriter(w *wire, seq uint32, schema *arrow.Schema) *rowWriter {
+	out := &rowPayloads{wire: w, seq: seq}
+	return &rowWriter{out: out, ipc: ipc.NewWriterWithPayloadWriter(out, ipc.WithSchema(schema))}
+}
+
+// write sends batch. lost reports that the failure is the socket's.
+func (r *rowWriter) write(batch arrow.RecordBatch) (lost bool, err error) {
+	err = r.ipc.Write(batch)
+	return r.out.failed != nil, err
+}
+
+func (r *rowWriter) close() { _ = r.ipc.Close() }
+
+// rowPayloads sends what the IPC writer makes of a batch, one frame each.
+type rowPayloads struct {
+	wire *wire
+	seq  uint32
+	// begun: the schema, which the IPC writer sends first, is known already.
+	begun  bool
+	parts  gather
+	failed error
+}
+
+var _ ipc.PayloadWriter = (*rowPayloads)(nil)
+
+// Start implements ipc.PayloadWriter.
+func (p *rowPayloads) Start() error { return nil }
+
+// WritePayload implements ipc.PayloadWriter.
+func (p *rowPayloads) WritePayload(payload ipc.Payload) error {
+	if !p.begun {
+		p.begun = true
+		return nil
+	}
+	p.parts = p.parts[:0]
+	if err := payload.SerializeBody(&p.parts); err != nil {
+		return err
+	}
+	if p.parts.size() > maxBody {
+		return &engine.Error{Kind: engine.KindOutOfMemory, Class: "batch_size", Position: -1}
+	}
+	p.failed = p.wire.send(kindRows, p.seq, payload.Meta().Bytes(), p.parts...)
+	return p.failed
+}
+
+// Close implements ipc.PayloadWriter.
+func (p *rowPayloads) Close() error { return nil }
+
+// gather keeps what is written to it without copying it.
+type gather [][]byte
+
+// Write implements io.Writer.
+func (g *gather) Write(b []byte) (int, error) {
+	*g = append(*g, b)
+	return len(b), nil
+}
+
+func (g gather) size() int {
+	n := 0
+	for _, b := range g {
+		n += len(b)
+	}
+	return n
+}

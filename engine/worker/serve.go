@@ -1,0 +1,129 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"sync"
+
+	"github.com/lakewarden/lakewarden/engine"
+)
+
+// ControlFD is the file descriptor of a child's control socket.
+const ControlFD = 3
+
+// Parts are what a child serves.
+type Parts struct {
+	Engine engine.Engine
+	Files  engine.FileWriter
+}
+
+// Serve is the child's end: it makes its parts from the setup that the parent
+// sends, and serves them until the parent goes or ctx ends. The engine is closed
+// when it returns. temp is where the engine may put its files; it is removed by
+// the parent when the process has ended, however it ended.
+//
+// Serve limits the whole process, so a program calls it once and does nothing
+// else.
+func Serve(ctx context.Context, control *os.File, build func(ctx context.Context, setup []byte, temp string) (Parts, error)) error {
+	harden()
+	w, err := wireOf(control)
+	if err != nil {
+		return err
+	}
+	defer w.conn.Close()
+	parts, err := prepare(ctx, w, build)
+	if err != nil {
+		return err
+	}
+	s := &server{parts: parts, open: map[*wire]struct{}{}}
+	defer context.AfterFunc(ctx, func() { _ = w.conn.Close() })()
+	err = s.run(w)
+	if ctx.Err() != nil {
+		err = nil
+	}
+	return errors.Join(err, parts.Engine.Close())
+}
+
+// prepare answers the parent's first message.
+func prepare(ctx context.Context, w *wire, build func(context.Context, []byte, string) (Parts, error)) (Parts, error) {
+	parts, err := func() (Parts, error) {
+		f, err := w.receive()
+		if err != nil {
+			return Parts{}, err
+		}
+		d := decoder{b: f.head}
+		version, setup := d.uint(), d.bytes()
+		if f.kind != kindSetup || version != protocol || d.done() != nil {
+			return Parts{}, internalError("worker_protocol", "parent and child are of different builds")
+		}
+		temp, err := os.Getwd()
+		if err != nil {
+			return Parts{}, err
+		}
+		return build(ctx, setup, temp)
+	}()
+	if err != nil {
+		return parts, errors.Join(err, answer(w, 0, false, err))
+	}
+	return parts, w.send(kindDone, 0, nil)
+}
+
+// answer ends a request that failed.
+func answer(w *wire, seq uint32, broken bool, err error) error {
+	var e encoder
+	e.bool(broken)
+	e.failure(err)
+	return w.send(kindFailed, seq, e.b)
+}
+
+// server serves the links of one child.
+type server struct {
+	parts Parts
+
+	mu    sync.Mutex
+	open  map[*wire]struct{}
+	links sync.WaitGroup
+}
+
+// run accepts links until the control socket ends, and then ends them.
+func (s *server) run(control *wire) error {
+	defer s.links.Wait()
+	defer s.shut()
+	for {
+		f, err := control.accept()
+		switch {
+		case errors.Is(err, io.EOF) || errors.Is(err, net.ErrClosed):
+			return nil
+		case err != nil:
+			return err
+		}
+		w, err := wireOf(f)
+		if err != nil {
+			return err
+		}
+		s.mu.Lock()
+		s.open[w] = struct{}{}
+		s.mu.Unlock()
+		s.links.Go(func() {
+			defer func() {
+				s.mu.Lock()
+				delete(s.open, w)
+				s.mu.Unlock()
+				_ = w.conn.Close()
+			}()
+			serveLink(w, s.parts)
+		})
+	}
+}
+
+// shut ends all links: each stops what it does.
+func (s *server) shut() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for w := range s.open {
+		_ = w.conn.Close()
+	}
+}

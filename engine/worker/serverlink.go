@@ -1,0 +1,193 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync"
+
+	"github.com/lakewarden/lakewarden/engine"
+)
+
+// request is one frame of the parent with its own context.
+type request struct {
+	frame
+	ctx    context.Context
+	cancel context.CancelFunc
+}
+
+// inbox reads a link's frames beside the work on them, so that a request can be
+// cancelled while it runs. When the parent goes, everything is.
+type inbox struct {
+	wire     *wire
+	requests chan request
+	done     chan struct{}
+
+	mu      sync.Mutex
+	current request
+}
+
+func newInbox(w *wire) *inbox {
+	in := &inbox{wire: w, requests: make(chan request, 1), done: make(chan struct{})}
+	go in.read()
+	return in
+}
+
+func (in *inbox) read() {
+	defer close(in.done)
+	defer close(in.requests)
+	all, stop := context.WithCancel(context.Background())
+	defer stop()
+	for {
+		f, err := in.wire.receive()
+		if err != nil || f.body != 0 {
+			return
+		}
+		if f.kind == kindCancel {
+			in.cancel(f.seq)
+			continue
+		}
+		r := request{frame: f}
+		r.ctx, r.cancel = context.WithCancel(all)
+		in.mu.Lock()
+		in.current = r
+		in.mu.Unlock()
+		in.requests <- r // there is one at a time, and room for it
+	}
+}
+
+// cancel stops the request with that number. A cancellation that comes too late
+// does not hit the next one.
+func (in *inbox) cancel(seq uint32) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if in.current.cancel != nil && in.current.seq == seq {
+		in.current.cancel()
+	}
+}
+
+// close ends the reading, whether or not the parent has gone.
+func (in *inbox) close() {
+	_ = in.wire.conn.CloseRead()
+	for range in.requests {
+	}
+	<-in.done
+}
+
+// serveLink serves one link until the parent closes it.
+func serveLink(w *wire, parts Parts) {
+	in := newInbox(w)
+	defer in.close()
+	first, ok := <-in.requests
+	if !ok {
+		return
+	}
+	defer first.cancel()
+	switch first.kind {
+	case kindOpen:
+		serveSession(w, parts.Engine, first, in.requests)
+	case kindWrite:
+		serveFiles(w, parts.Files, first)
+	}
+}
+
+// serveFiles answers a request to write files.
+func serveFiles(w *wire, files engine.FileWriter, r request) {
+	d := decoder{b: r.head}
+	req := d.writeRequest()
+	err := d.done()
+	var written []engine.DataFile
+	if err == nil {
+		written, err = files.WriteFiles(r.ctx, req)
+	}
+	if err != nil {
+		_ = answer(w, r.seq, false, err) // a parent that has gone wants no answer
+		return
+	}
+	var e encoder
+	e.dataFiles(written)
+	_ = w.send(kindDone, r.seq, e.b)
+}
+
+// serveSession answers the requests of one session.
+func serveSession(w *wire, eng engine.Engine, first request, requests <-chan request) {
+	d := decoder{b: first.head}
+	opts := d.sessionOptions()
+	err := d.done()
+	var s engine.Session
+	if err == nil {
+		s, err = eng.Open(first.ctx, opts)
+	}
+	if err != nil {
+		_ = answer(w, first.seq, false, err)
+		return
+	}
+	defer s.Close()
+	if w.send(kindDone, first.seq, nil) != nil {
+		return
+	}
+	for r := range requests {
+		lost := serveRequest(w, s, r)
+		r.cancel()
+		if lost {
+			return
+		}
+	}
+}
+
+// serveRequest answers one request and reports whether the parent was lost.
+func serveRequest(w *wire, s engine.Session, r request) (lost bool) {
+	var err error
+	d := decoder{b: r.head}
+	switch r.kind {
+	case kindWarm:
+		err = s.Warm(r.ctx)
+	case kindIdle:
+		keep := d.int()
+		if err = d.done(); err == nil {
+			err = s.Idle(r.ctx, keep)
+		}
+	case kindQuery:
+		st := d.statement()
+		if err = d.done(); err == nil {
+			lost, err = serveQuery(w, s, r, st)
+		}
+	default:
+		err = errWire
+	}
+	switch {
+	case lost:
+		return true
+	case err != nil:
+		return answer(w, r.seq, s.Broken(), err) != nil
+	}
+	return w.send(kindDone, r.seq, nil) != nil
+}
+
+// serveQuery sends the columns and rows of a statement.
+func serveQuery(w *wire, s engine.Session, r request, st engine.Statement) (lost bool, err error) {
+	result, err := s.Query(r.ctx, st)
+	if err != nil {
+		return false, err
+	}
+	defer result.Close()
+	if err := sendColumns(w, r.seq, result); err != nil {
+		return true, err
+	}
+	rows := newRowWriter(w, r.seq, result.Schema())
+	defer rows.close()
+	for {
+		batch, err := result.Next(r.ctx)
+		if errors.Is(err, io.EOF) {
+			return false, nil
+		}
+		if err != nil {
+			return false, err
+		}
+		lost, err := rows.write(batch)
+		batch.Release()
+		if err != nil {
+			return lost, err
+		}
+	}
+}

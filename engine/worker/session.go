@@ -1,0 +1,225 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/lakewarden/lakewarden/engine"
+)
+
+var _ engine.Session = (*session)(nil)
+
+// session is the parent's half of a session. It outlives its process: what it
+// keeps there are caches, so when the process ended between two statements, the
+// next one opens the session again in a new process.
+type session struct {
+	owner   *Engine
+	opts    engine.SessionOptions
+	closing atomic.Bool
+	broken  atomic.Bool
+	// current is the request under way, for Close.
+	current atomic.Pointer[call]
+
+	// mu guards everything below.
+	mu     sync.Mutex
+	closed bool
+	link   *link
+	active *result
+}
+
+func (s *session) Broken() bool { return s.broken.Load() }
+
+// open connects for the first time.
+func (s *session) open(ctx context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.connect(ctx)
+}
+
+// ready connects where needed, for a request.
+func (s *session) ready(ctx context.Context) error {
+	switch {
+	case s.closed || s.closing.Load():
+		return interrupted(causeClosed)
+	case ctx.Err() != nil:
+		return interrupted(causeContext)
+	case s.broken.Load():
+		return fatal("session_broken", "")
+	case s.active != nil:
+		return internalError("session_busy", "a result of this session is still open")
+	}
+	return s.connect(ctx)
+}
+
+// connect makes sure of a link to a living process.
+func (s *session) connect(ctx context.Context) error {
+	if s.link != nil && !s.link.lost && s.link.proc.usable() {
+		return nil
+	}
+	s.disconnect()
+	l, err := s.owner.dial(ctx, "session "+s.opts.Owner)
+	if err != nil {
+		return err
+	}
+	s.link = l
+	var e encoder
+	e.sessionOptions(s.opts)
+	_, err = s.do(ctx, kindOpen, e.b)
+	if err != nil {
+		s.disconnect()
+	}
+	return err
+}
+
+func (s *session) disconnect() {
+	if s.link != nil {
+		s.link.close()
+		s.link = nil
+	}
+}
+
+// begin sends a request. From then on Close stops it.
+func (s *session) begin(ctx context.Context, k kind, head []byte, timeout time.Duration) (*call, error) {
+	c, err := s.link.start(ctx, k, head, timeout)
+	if err != nil {
+		s.link.lost = true
+		return nil, err
+	}
+	s.current.Store(c)
+	if s.closing.Load() {
+		c.stop(causeClosed)
+	}
+	return c, nil
+}
+
+// do sends a request without rows and waits for its answer.
+func (s *session) do(ctx context.Context, k kind, head []byte) (frame, error) {
+	c, err := s.begin(ctx, k, head, 0)
+	if err != nil {
+		return frame{}, err
+	}
+	defer s.current.Store(nil)
+	return c.wait()
+}
+
+func (s *session) Warm(ctx context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.active != nil {
+		return nil // it is as warm as it gets
+	}
+	if err := s.ready(ctx); err != nil {
+		return err
+	}
+	_, err := s.do(ctx, kindWarm, nil)
+	return s.note(err)
+}
+
+func (s *session) Query(ctx context.Context, st engine.Statement) (engine.Result, error) {
+	if ctx.Err() != nil {
+		return nil, interrupted(causeContext)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.ready(ctx); err != nil {
+		return nil, err
+	}
+	// The timeout is ours: one way to stop a statement is enough.
+	timeout := st.Lease.Timeout
+	st.Lease.Timeout = 0
+	var e encoder
+	e.statement(st)
+	if len(e.b) > maxHead {
+		return nil, internalError("statement_size", "the statement is too large for a message")
+	}
+	if !s.link.proc.begin(&s.link.account, leased(st.Lease)) {
+		return nil, fatal("worker_lost", "the process is ending")
+	}
+	r, err := s.query(ctx, e.b, timeout)
+	if err != nil {
+		s.current.Store(nil)
+		s.link.proc.finish(&s.link.account)
+		return nil, s.note(err)
+	}
+	s.active = r
+	return r, nil
+}
+
+// leased is what a lease grants in bytes.
+func leased(l engine.Lease) int64 {
+	if l.Memory <= 0 {
+		return 1 << 30 // the engine's own default
+	}
+	return l.Memory
+}
+
+// query sends a statement and waits for the columns of its result.
+func (s *session) query(ctx context.Context, head []byte, timeout time.Duration) (*result, error) {
+	c, err := s.begin(ctx, kindQuery, head, timeout)
+	if err != nil {
+		return nil, err
+	}
+	leave := c.attend()
+	f, done, err := c.receive()
+	leave()
+	if err != nil {
+		return nil, err
+	}
+	if done || f.kind != kindColumns {
+		return nil, c.lose(errWire)
+	}
+	return newResult(s, c, f)
+}
+
+// idleFloor is what a session may hold beside its copies between statements.
+const idleFloor = 16 * mib
+
+func (s *session) Idle(ctx context.Context, keepBytes int64) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.closed || s.closing.Load() || s.broken.Load():
+		return nil
+	case s.active != nil:
+		return internalError("session_busy", "a result of this session is still open")
+	case s.link == nil || s.link.lost || !s.link.proc.usable():
+		return nil // nothing is held any more
+	}
+	var e encoder
+	e.int(keepBytes)
+	if _, err := s.do(ctx, kindIdle, e.b); err != nil {
+		return s.note(err)
+	}
+	s.link.proc.settle(&s.link.account, keepBytes+idleFloor)
+	return nil
+}
+
+func (s *session) Close() error {
+	s.closing.Store(true)
+	if c := s.current.Load(); c != nil {
+		c.stop(causeClosed)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil
+	}
+	s.closed = true
+	if s.active != nil {
+		s.active.release()
+	}
+	s.disconnect()
+	s.owner.remove(s)
+	return nil
+}
+
+// note marks the session when it is of no further use.
+func (s *session) note(err error) error {
+	if err != nil && (s.link.lost || s.link.broken || errors.Is(err, engine.ErrFatal)) {
+		s.broken.Store(true)
+	}
+	return err
+}

@@ -1,0 +1,189 @@
+package worker
+
+import (
+	"bufio"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// kind is what a frame means.
+type kind byte
+
+const (
+	// From parent to child.
+	kindSetup   kind = iota + 1 // control only: the first message
+	kindConnect                 // control only: a socket comes along
+	kindOpen                    // a session's first frame
+	kindWrite                   // a file writer's only frame
+	kindWarm
+	kindQuery
+	kindIdle
+	kindCancel // stops the request of the same sequence number
+	// From child to parent. A request is answered by kindDone or kindFailed; one
+	// that has rows by kindColumns and any number of kindRows before it.
+	kindColumns
+	kindRows
+	kindDone
+	kindFailed
+)
+
+const (
+	headerSize = 17
+	// maxHead bounds everything but rows: statements with their lists of files.
+	maxHead = 256 << 20
+	// maxBody bounds one batch of rows.
+	maxBody = 4 << 30
+)
+
+// frame is one message. Its body, if it has one, still lies in the socket.
+type frame struct {
+	kind kind
+	seq  uint32
+	head []byte
+	body int64
+}
+
+// wire is one end of a socket pair. Any goroutine may send; one receives.
+type wire struct {
+	conn *net.UnixConn
+	// in is small: large bodies are read past it, straight into their place.
+	in  *bufio.Reader
+	out sync.Mutex
+}
+
+func newWire(conn *net.UnixConn) *wire {
+	return &wire{conn: conn, in: bufio.NewReaderSize(conn, 4<<10)}
+}
+
+// wireOf takes over an open socket.
+func wireOf(f *os.File) (*wire, error) {
+	defer f.Close() // FileConn has a duplicate
+	conn, err := net.FileConn(f)
+	if err != nil {
+		return nil, err
+	}
+	u, ok := conn.(*net.UnixConn)
+	if !ok {
+		_ = conn.Close()
+		return nil, fmt.Errorf("worker: not a Unix socket: %s", f.Name())
+	}
+	// As much as the kernel gives: fewer turns between the two processes.
+	_ = u.SetWriteBuffer(maxSocketBuffer)
+	return newWire(u), nil
+}
+
+const maxSocketBuffer = 4 << 20
+
+// send writes one frame by one system call, out of the memory where its parts
+// lie.
+func (w *wire) send(k kind, seq uint32, head []byte, body ...[]byte) error {
+	size := 0
+	for _, b := range body {
+		size += len(b)
+	}
+	var h [headerSize]byte
+	h[0] = byte(k)
+	binary.LittleEndian.PutUint32(h[1:], seq)
+	binary.LittleEndian.PutUint32(h[5:], uint32(len(head)))
+	binary.LittleEndian.PutUint64(h[9:], uint64(size))
+	parts := make(net.Buffers, 0, 2+len(body))
+	parts = append(append(parts, h[:], head), body...)
+	w.out.Lock()
+	defer w.out.Unlock()
+	_, err := parts.WriteTo(w.conn)
+	return err
+}
+
+// receive reads a frame up to its body. The caller reads or skips the body
+// before the next call.
+func (w *wire) receive() (frame, error) {
+	var h [headerSize]byte
+	if _, err := io.ReadFull(w.in, h[:]); err != nil {
+		return frame{}, err
+	}
+	head := binary.LittleEndian.Uint32(h[5:])
+	body := binary.LittleEndian.Uint64(h[9:])
+	if head > maxHead || body > maxBody {
+		return frame{}, errWire
+	}
+	f := frame{kind: kind(h[0]), seq: binary.LittleEndian.Uint32(h[1:]), head: make([]byte, head), body: int64(body)}
+	if _, err := io.ReadFull(w.in, f.head); err != nil {
+		return frame{}, unexpected(err)
+	}
+	return f, nil
+}
+
+// fill reads the body of the last frame.
+func (w *wire) fill(body []byte) error {
+	_, err := io.ReadFull(w.in, body)
+	return unexpected(err)
+}
+
+// skip drops the body of the last frame.
+func (w *wire) skip(n int64) error {
+	_, err := io.CopyN(io.Discard, w.in, n)
+	return unexpected(err)
+}
+
+// unexpected turns an end inside of a frame into an error that is no end.
+func unexpected(err error) error {
+	if err == io.EOF {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+// pass hands a socket to the other end.
+func (w *wire) pass(f *os.File) error {
+	w.out.Lock()
+	defer w.out.Unlock()
+	if err := w.conn.SetWriteDeadline(time.Now().Add(time.Second)); err != nil {
+		return err
+	}
+	_, _, err := w.conn.WriteMsgUnix([]byte{byte(kindConnect)}, unix.UnixRights(int(f.Fd())), nil)
+	return err
+}
+
+// accept receives a socket. It must not be mixed with receive once a socket may
+// be on its way.
+func (w *wire) accept() (*os.File, error) {
+	var b [1]byte
+	oob := make([]byte, unix.CmsgSpace(4))
+	n, oobn, _, _, err := w.conn.ReadMsgUnix(b[:], oob)
+	if err != nil {
+		return nil, err
+	}
+	if n == 0 {
+		return nil, io.EOF
+	}
+	messages, err := unix.ParseSocketControlMessage(oob[:oobn])
+	if err != nil || len(messages) != 1 || kind(b[0]) != kindConnect {
+		return nil, errWire
+	}
+	fds, err := unix.ParseUnixRights(&messages[0])
+	if err != nil || len(fds) != 1 {
+		return nil, errWire
+	}
+	return os.NewFile(uintptr(fds[0]), "session"), nil
+}
+
+// pending reports whether bytes wait to be read.
+func (w *wire) pending() bool {
+	raw, err := w.conn.SyscallConn()
+	if err != nil {
+		return false
+	}
+	n := 0
+	var b [1]byte
+	_ = raw.Control(func(fd uintptr) {
+		n, _, _ = unix.Recvfrom(int(fd), b[:], unix.MSG_PEEK|unix.MSG_DONTWAIT)
+	})
+	return n > 0
+}
