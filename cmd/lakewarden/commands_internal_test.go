@@ -118,13 +118,17 @@ func TestTheCommandLine(t *testing.T) {
 		require.NoError(t, err, args)
 		require.Contains(t, stdout+stderr, "data-dir", args)
 	}
-	for _, args := range [][]string{{"fly"}, {"serve", "--no-such"}, {"bootstrap"}, {"user"}, {"user", "remove"}, {"user", "add", "--org", "x", "--email", "a@b.example"}, {"extensions"}, {"keys"}, {"keys", "remove"}, {"keys", "rotate"}} {
+	for _, args := range [][]string{{"fly"}, {"serve", "--no-such"}, {"bootstrap"}, {"user"}, {"user", "remove"}, {"user", "add", "--org", "x", "--email", "a@b.example"}, {"extensions"}, {"keys"}, {"keys", "remove"}} {
 		_, stderr, err := p.run(args...)
 		var exit *exec.ExitError
 		require.ErrorAs(t, err, &exit, args)
 		require.Equal(t, 1, exit.ExitCode())
 		require.NotEmpty(t, stderr, args)
 		require.NotContains(t, stderr, "goroutine")
+	}
+	for range 2 {
+		_, stderr, err := p.run("keys", "rotate")
+		require.NoError(t, err, stderr)
 	}
 	stdout, _, err := p.run("version")
 	require.NoError(t, err)
