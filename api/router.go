@@ -32,6 +32,8 @@ type Deps struct {
 	Policies      ops.Policies
 	Simulation    ops.Simulation
 	Queries       *ops.Queries
+	Operations    ops.Operations
+	Stored        ops.StoredQueries
 	Limits        v1.Limits
 
 	Authenticator auth.Authenticator
@@ -96,11 +98,12 @@ func register(r chi.Router, deps Deps) *huma.OpenAPI {
 	v1.MemberRoutes(api, deps.Members)
 	v1.WorkspaceRoutes(api, deps.Workspaces)
 	v1.AuditRoutes(api, deps.Audit)
-	v1.StorageRoutes(api, deps.Storage)
+	v1.StorageRoutes(api, deps.Storage, deps.Operations)
 	v1.CredentialRoutes(api, deps.Storage)
 	v1.TableRoutes(api, deps.Tables)
 	v1.PolicyRoutes(api, deps.Policies, deps.Simulation)
-	v1.QueryRoutes(api, deps.Queries)
+	v1.QueryRoutes(api, deps.Queries, deps.Stored)
+	v1.OperationRoutes(api, deps.Operations, deps.Stored)
 	v1.LimitRoutes(api, deps.Limits)
 	return api.OpenAPI()
 }

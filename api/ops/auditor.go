@@ -65,6 +65,15 @@ func (a *Auditor) Record(entry catalog.AuditEntry) {
 	}
 }
 
+// entryFor is an entry about what a caller did.
+func entryFor(a Actor, action, resource string, outcome catalog.Outcome) catalog.AuditEntry {
+	entry := catalog.AuditEntry{Org: a.Org, User: a.User, Action: action, Resource: resource, Outcome: outcome, RequestID: a.RequestID}
+	if a.KeyID != nil {
+		entry.Key = catalog.KeyID(a.KeyID.String())
+	}
+	return entry
+}
+
 // storable mends what a caller can make of a path or a statement, so that the
 // catalog takes the entry: a call must not get around the log by being odd.
 func storable(entry catalog.AuditEntry) catalog.AuditEntry {

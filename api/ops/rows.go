@@ -38,6 +38,7 @@ type Rows struct {
 	held    *sessions.Held
 	explain func(error) error
 	tables  []readTable
+	located []catalog.LocatedTable
 	rows    int64
 	err     error
 	once    sync.Once
@@ -96,7 +97,7 @@ func (r *Rows) reads(u usedTable, applied []catalog.Policy) {
 		t.Policies[i] = fmt.Sprintf("%s@%d", p.ID, p.Version)
 	}
 	if !slices.ContainsFunc(r.tables, func(known readTable) bool { return known.ID == t.ID && known.Version == t.Version }) {
-		r.tables = append(r.tables, t)
+		r.tables, r.located = append(r.tables, t), append(r.located, u.located)
 	}
 }
 
@@ -113,12 +114,7 @@ func (r *Rows) record(err error) {
 	details, _ := json.Marshal(map[string]any{
 		"sql_sha256": hex.EncodeToString(sum[:]), "rows": r.rows, "elapsed_ms": r.Elapsed().Milliseconds(), "tables": r.tables,
 	})
-	entry := catalog.AuditEntry{
-		Org: r.actor.Org, User: r.actor.User, Action: "query.run", Resource: "query/" + r.ID,
-		Outcome: outcome, RequestID: r.actor.RequestID, Details: details,
-	}
-	if r.actor.KeyID != nil {
-		entry.Key = catalog.KeyID(r.actor.KeyID.String())
-	}
+	entry := entryFor(r.actor, "query.run", "query/"+r.ID, outcome)
+	entry.Details = details
 	r.audit.Record(entry)
 }

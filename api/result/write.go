@@ -15,6 +15,8 @@ type Options struct {
 	Format Format
 	// Rows and Bytes cut the result; zero means no limit.
 	Rows, Bytes int64
+	// Cut says that res is itself a part; the summary then is truncated.
+	Cut bool
 	// IntegersAsStrings writes every integer as a JSON string.
 	IntegersAsStrings bool
 	// Tail adds members to the end of a JSON result, for example query_id. It
@@ -97,6 +99,7 @@ func (w *writer) run(res engine.Result) error {
 			return err
 		}
 	}
+	w.sum.Truncated = w.sum.Truncated || w.opts.Cut
 	return enc.end(w.sink, w.sum)
 }
 

@@ -19,15 +19,23 @@ import (
 
 type queryInput struct {
 	Accept string `header:"Accept" maxLength:"1024"`
-	Body   struct {
-		SQL        string          `json:"sql" minLength:"1" maxLength:"262144" doc:"One statement; docs/sql.md says what is served"`
-		Parameters json.RawMessage `json:"parameters,omitempty" doc:"An array for ? and $1, or an object for $name"`
-		RowLimit   int64           `json:"row_limit,omitempty" minimum:"1" doc:"Cut the result; JSON is cut at 100000 rows anyway"`
-		ByteLimit  int64           `json:"byte_limit,omitempty" minimum:"1" doc:"Cut the result; JSON is cut at 100 MiB anyway"`
-		TimeoutMS  int64           `json:"timeout_ms,omitempty" minimum:"1" maximum:"86400000"`
-		Schema     string          `json:"schema,omitempty" maxLength:"255" doc:"Schema of table names without one"`
-		Integers   string          `json:"integers,omitempty" enum:"number,string" doc:"How JSON shows integers"`
-	}
+	Prefer Prefer `header:"Prefer" maxLength:"1024" doc:"respond-async: answer 202 with an operation that keeps the rows"`
+	Body   queryBody
+}
+
+type queryBody struct {
+	SQL        string          `json:"sql" minLength:"1" maxLength:"262144" doc:"One statement; docs/sql.md says what is served"`
+	Parameters json.RawMessage `json:"parameters,omitempty" doc:"An array for ? and $1, or an object for $name"`
+	RowLimit   int64           `json:"row_limit,omitempty" minimum:"1" doc:"Cut the result; JSON is cut at 100000 rows anyway"`
+	ByteLimit  int64           `json:"byte_limit,omitempty" minimum:"1" doc:"Cut the result; JSON is cut at 100 MiB anyway"`
+	TimeoutMS  int64           `json:"timeout_ms,omitempty" minimum:"1" maximum:"86400000"`
+	Schema     string          `json:"schema,omitempty" maxLength:"255" doc:"Schema of table names without one"`
+	Integers   string          `json:"integers,omitempty" enum:"number,string" doc:"How JSON shows integers"`
+}
+
+func (b queryBody) query() (ops.Query, error) {
+	args, err := parameters(b.Parameters)
+	return ops.Query{SQL: b.SQL, Args: args, Schema: b.Schema, Timeout: time.Duration(b.TimeoutMS) * time.Millisecond}, err
 }
 
 type rowsInput struct {
@@ -40,10 +48,15 @@ type rowsInput struct {
 }
 
 // QueryRoutes registers the routes that return rows.
-func QueryRoutes(api huma.API, queries *ops.Queries) {
+func QueryRoutes(api huma.API, queries *ops.Queries, stored ops.StoredQueries) {
 	query := route{method: "POST", path: "/v1/query", id: "query", tag: "Query", scope: auth.ScopeTablesQuery,
 		summary: "Run a statement", description: "Streams rows as JSON, NDJSON, CSV, Arrow or Parquet, as Accept asks. Only JSON has a limit by default.", produces: rowFormats}
-	addStream(api, query, func(ctx context.Context, in *queryInput) (*streaming, error) { return startQuery(ctx, queries, in) })
+	addStream(api, query.orAccepted(), func(ctx context.Context, in *queryInput) (*streaming, error) {
+		if in.Prefer.async() {
+			return startStored(ctx, stored, in.Body)
+		}
+		return startQuery(ctx, queries, in)
+	})
 	rows := route{method: "GET", path: tableBase + "/rows", id: "listRows", tag: "Query", scope: auth.ScopeTablesQuery,
 		summary: "Page through the rows of a table", description: "All pages of a walk come from the version of the first.", produces: rowFormats}
 	browse := ops.Browse{Queries: queries}
@@ -52,7 +65,11 @@ func QueryRoutes(api huma.API, queries *ops.Queries) {
 
 // addStream registers an operation whose answer is rows.
 func addStream[I any](api huma.API, rt route, start func(context.Context, *I) (*streaming, error)) {
-	huma.Register(api, rt.operation(api), func(ctx context.Context, in *I) (*huma.StreamResponse, error) {
+	register(api, rt, rt.operation(api), start)
+}
+
+func register[I any](api huma.API, rt route, op huma.Operation, start func(context.Context, *I) (*streaming, error)) {
+	huma.Register(api, op, func(ctx context.Context, in *I) (*huma.StreamResponse, error) {
 		if err := rt.authorise(ctx); err != nil {
 			return nil, rt.fail(ctx, err)
 		}
@@ -70,22 +87,26 @@ func startQuery(ctx context.Context, queries *ops.Queries, in *queryInput) (*str
 	if err != nil {
 		return nil, err
 	}
-	args, err := parameters(in.Body.Parameters)
+	query, err := in.Body.query()
 	if err != nil {
 		return nil, err
 	}
-	timeout := time.Duration(in.Body.TimeoutMS) * time.Millisecond
-	rows, err := queries.Run(ctx, ops.Query{SQL: in.Body.SQL, Args: args, Schema: in.Body.Schema, Timeout: timeout})
+	rows, err := queries.Run(ctx, query)
 	if err != nil {
 		return nil, err
 	}
-	s := &streaming{rows: rows, format: f}
-	s.limits = result.Options{Rows: in.Body.RowLimit, Bytes: in.Body.ByteLimit, IntegersAsStrings: in.Body.Integers == "string"}
-	if f == result.JSON {
-		s.limits.Rows = capped(s.limits.Rows, jsonRows)
-		s.limits.Bytes = capped(s.limits.Bytes, jsonBytes)
-	}
+	s := &streaming{rows: rows, id: rows.ID, elapsed: rows.Elapsed, format: f}
+	s.limits = limitsFor(f, in.Body.RowLimit, in.Body.ByteLimit, in.Body.Integers)
 	return s, nil
+}
+
+// limitsFor adds the limits that JSON has anyway.
+func limitsFor(f result.Format, rows, bytes int64, integers string) result.Options {
+	limits := result.Options{Rows: rows, Bytes: bytes, IntegersAsStrings: integers == "string"}
+	if f == result.JSON {
+		limits.Rows, limits.Bytes = capped(rows, jsonRows), capped(bytes, jsonBytes)
+	}
+	return limits
 }
 
 func capped(wanted, limit int64) int64 {
@@ -105,7 +126,7 @@ func startBrowse(ctx context.Context, browse ops.Browse, in *rowsInput) (*stream
 		return nil, err
 	}
 	return &streaming{
-		rows: page.Rows, format: f, next: page.Next,
+		rows: page.Rows, id: page.Rows.ID, elapsed: page.Rows.Elapsed, format: f, next: page.Next,
 		limits: result.Options{Rows: int64(page.Size)},
 	}, nil
 }

@@ -27,6 +27,8 @@ type route struct {
 	created bool
 	// camel marks resources whose fields are camelCase, errors included.
 	camel bool
+	// accepted says that 202 with an operation is an answer too.
+	accepted bool
 	// produces lists response media types other than application/json.
 	produces []string
 }
@@ -40,6 +42,12 @@ func (rt route) with(method, path, id, summary string) route {
 // as201 makes 201 the status of success.
 func (rt route) as201() route {
 	rt.created = true
+	return rt
+}
+
+// orAccepted makes 202 with an operation one more answer.
+func (rt route) orAccepted() route {
+	rt.accepted = true
 	return rt
 }
 
@@ -113,6 +121,9 @@ func (rt route) operation(api huma.API) huma.Operation {
 	addErrors(api, &op)
 	if len(rt.produces) > 0 {
 		op.Responses["200"] = streamed(rt.produces)
+	}
+	if rt.accepted {
+		op.Responses["202"] = acceptedResponse(api)
 	}
 	return op
 }

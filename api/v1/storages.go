@@ -103,7 +103,8 @@ type patchStorageInput struct {
 
 type discoverInput struct {
 	ConfigPath
-	Body *struct { // may be left out
+	Prefer Prefer    `header:"Prefer" maxLength:"1024" doc:"respond-async: answer 202 with an operation"`
+	Body   *struct { // may be left out
 		IncludeDropped bool `json:"includeDropped,omitempty" doc:"Bring dropped tables back"`
 	}
 }
@@ -138,7 +139,7 @@ type storageCheck struct {
 }
 
 // StorageRoutes registers the routes of storage configurations.
-func StorageRoutes(api huma.API, configs ops.StorageConfigs) {
+func StorageRoutes(api huma.API, configs ops.StorageConfigs, operations ops.Operations) {
 	const base = "/v1/storages/configs"
 	read := route{tag: "Storage", scope: auth.ScopeStorageRead, camel: true}
 	write := route{tag: "Storage", scope: auth.ScopeStorageConfigure, camel: true, local: true}
@@ -189,14 +190,21 @@ func StorageRoutes(api huma.API, configs ops.StorageConfigs) {
 			}
 			return validationOf(report), nil
 		})
-	add(api, write.with("POST", base+"/{config_id}/discover", "discoverTables", "Discover tables").because("Registers new tables and marks those that have vanished."),
-		func(ctx context.Context, in *discoverInput) (discovery, error) {
+	addPatient(api, write.with("POST", base+"/{config_id}/discover", "discoverTables", "Discover tables").
+		because("Registers new tables and marks those that have vanished. A long one goes on as an operation, whose result is the same; with Prefer: respond-async at once."),
+		func(ctx context.Context, in *discoverInput) (discovery, *catalog.Operation, error) {
 			id, err := in.id()
 			if err != nil {
-				return discovery{}, err
+				return discovery{}, nil, err
 			}
-			d, err := configs.Discover(ctx, id, in.Body != nil && in.Body.IncludeDropped)
-			return discoveryOf(d), err
+			patience := operations.Patience
+			if in.Prefer.async() {
+				patience = 0
+			}
+			d, goesOn, err := ops.Within(ctx, operations, catalog.OperationDiscover, patience, func(ctx context.Context) (ops.Discovered, error) {
+				return configs.Discover(ctx, id, in.Body != nil && in.Body.IncludeDropped)
+			}, func(d ops.Discovered) any { return discoveryOf(d) })
+			return discoveryOf(d), goesOn, err
 		})
 }
 

@@ -10,9 +10,9 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humachi"
 
-	"github.com/lakewarden/lakewarden/api/ops"
 	"github.com/lakewarden/lakewarden/api/problem"
 	"github.com/lakewarden/lakewarden/api/result"
+	"github.com/lakewarden/lakewarden/engine"
 )
 
 // The JSON representation is meant for people and small results, so it is cut.
@@ -62,18 +62,29 @@ func format(accept string) (result.Format, error) {
 	return f, nil
 }
 
-// streaming writes rows as a response. next is the token of the following page,
-// or empty.
+// streaming writes rows as a response.
 type streaming struct {
-	route  route
-	rows   *ops.Rows
-	format result.Format
-	limits result.Options
-	next   string
+	route route
+	rows  engine.Result
+	// id names the statement; elapsed is the time that the reply reports.
+	id      string
+	elapsed func() time.Duration
+	format  result.Format
+	limits  result.Options
+	// cut says that the rows were a part before they came here.
+	cut bool
+	// next is the token of the following page, or empty.
+	next string
+	// instead is answered in the place of rows.
+	instead *accepted
 }
 
 func (s streaming) response() *huma.StreamResponse {
 	return &huma.StreamResponse{Body: func(ctx huma.Context) {
+		if s.instead != nil {
+			s.instead.write(ctx)
+			return
+		}
 		r, w := humachi.Unwrap(ctx)
 		s.write(w, r)
 	}}
@@ -87,13 +98,14 @@ func (s streaming) write(w http.ResponseWriter, r *http.Request) {
 	sink := result.NewSink(paced, func() {
 		h := w.Header()
 		h.Set("Content-Type", s.format.ContentType())
-		h.Set("X-Query-Id", s.rows.ID)
+		h.Set("X-Query-Id", s.id)
 		h.Set("Trailer", trailerTruncated+", "+trailerNextPage)
 		w.WriteHeader(http.StatusOK)
 	})
 	opts := s.limits
 	opts.Format = s.format
 	opts.Tail = s.tail
+	opts.Cut = s.cut
 	opts.FailLine = func(err error) []byte { return failLine(r, err, s.route.camel) }
 	sum, err := result.Write(r.Context(), sink, s.rows, opts)
 	switch {
@@ -114,10 +126,10 @@ func (s streaming) write(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s streaming) tail(sum result.Summary) []result.Member {
-	id, _ := json.Marshal(s.rows.ID)
+	id, _ := json.Marshal(s.id)
 	members := []result.Member{
 		{Name: "query_id", Value: id},
-		{Name: "elapsed_ms", Value: strconv.AppendInt(nil, s.rows.Elapsed().Milliseconds(), 10)},
+		{Name: "elapsed_ms", Value: strconv.AppendInt(nil, s.elapsed().Milliseconds(), 10)},
 	}
 	if sum.Truncated && s.next != "" {
 		token, _ := json.Marshal(s.next)

@@ -80,6 +80,12 @@ var operationAccess = map[string]access{
 	"query":     {"tables:query", `{"sql":"SELECT 1"}`},
 	"listRows":  {"tables:query", ""},
 	"getLimits": {"", ""},
+
+	"startQuery":         {"tables:query", `{"sql":"SELECT 1"}`},
+	"listOperations":     {"", ""},
+	"getOperation":       {"", ""},
+	"cancelOperation":    {"", ""},
+	"getOperationResult": {"tables:query", ""},
 }
 
 // hiddenInstead are operations on workspaces that a caller without the scope finds
@@ -236,6 +242,7 @@ func TestAnotherOrganisationLooksLikeNone(t *testing.T) {
 	config := s.admin.ok("GET", configsPath, nil)["configs"].([]any)[0].(map[string]any)["configId"].(string)
 	_, key := s.admin.newKey(map[string]any{})
 	tableID := s.admin.ok("GET", s.tablePath("t"), nil)["tableId"].(string)
+	kept := s.admin.await(s.admin.start("SELECT 1"))["id"].(string)
 	stranger, boot := s.organisation("globex")
 
 	// ids by operation and parameter; the organisation is one time the stranger's
@@ -254,6 +261,8 @@ func TestAnotherOrganisationLooksLikeNone(t *testing.T) {
 			return "t"
 		case "table_id":
 			return tableID
+		case "operation_id":
+			return kept
 		case "id":
 			switch {
 			case strings.Contains(op.path, "policies"):

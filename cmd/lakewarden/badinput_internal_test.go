@@ -187,7 +187,7 @@ func TestBadPageTokensAreRefused(t *testing.T) {
 	lists := []string{
 		"/v1/api-keys", "/v1/storages/configs", "/v1/tables", org + "/users", org + "/workspaces", org + "/audit", org + "/policies",
 		org + "/policies/" + policy["id"].(string) + "/history", org + "/workspaces/" + s.boot.WorkspaceID + "/members",
-		"/v1/tables/lake/" + s.schema + "/t/history", "/v1/tables/lake/" + s.schema + "/t/rows",
+		"/v1/operations", "/v1/tables/lake/" + s.schema + "/t/history", "/v1/tables/lake/" + s.schema + "/t/rows",
 	}
 	tokens := []string{"x", "AAAA", "%00", "bm9uc2Vuc2U", strings.Repeat("A", 2048), strings.Repeat("A", 2049), "eyJsIjoidGFibGVzIn0"}
 	for _, list := range lists {

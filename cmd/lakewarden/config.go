@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"net"
+	"net/url"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -42,7 +43,12 @@ type Config struct {
 	RateBurst      int           `koanf:"rate_burst"`
 	DiscoveryEvery time.Duration `koanf:"discovery_interval"`
 	DrainTimeout   time.Duration `koanf:"drain_timeout"`
-	Issuers        []IssuerEntry `koanf:"issuers"`
+	// ResultsURL is where rows of operations are kept, for all replicas.
+	ResultsURL      string        `koanf:"results_url"`
+	ResultBytes     int64         `koanf:"result_mib"`
+	ResultsOrgBytes int64         `koanf:"results_org_mib"`
+	ResultsKeep     time.Duration `koanf:"results_keep"`
+	Issuers         []IssuerEntry `koanf:"issuers"`
 	// KeyFile opens the credentials that the catalog holds.
 	KeyFile               string        `koanf:"key_file"`
 	AllowPrivateEndpoints bool          `koanf:"allow_private_endpoints"`
@@ -71,6 +77,7 @@ func defaults() map[string]any {
 		"query_timeout": "60s", "max_query_timeout": "10m", "rate_per_minute": 6000, "rate_burst": 200,
 		"discovery_interval": "5m", "drain_timeout": "30s", "allow_private_endpoints": false, "store_timeout": "10s",
 		"cache_memory_mib": 256, "cache_disk_mib": 4096,
+		"result_mib": 1024, "results_org_mib": 10240, "results_keep": "24h",
 	}
 }
 
@@ -131,7 +138,7 @@ func fromEnvironment(key, value string) (string, any) {
 }
 
 func unknownKeys(k *koanf.Koanf) error {
-	known := append([]string{"database_url", "extension_dir", "local_roots", "issuers", "key_file"}, keysOf(defaults())...)
+	known := append([]string{"database_url", "extension_dir", "local_roots", "issuers", "key_file", "results_url"}, keysOf(defaults())...)
 	for _, key := range k.Keys() {
 		top, _, _ := strings.Cut(key, ".")
 		if !slices.Contains(known, top) {
@@ -165,6 +172,9 @@ func (c *Config) finish() error {
 	if c.KeyFile, err = filepath.Abs(c.KeyFile); err != nil {
 		return fmt.Errorf("key_file: %w", err)
 	}
+	if c.ResultsURL == "" {
+		c.ResultsURL = (&url.URL{Scheme: "file", Path: filepath.ToSlash(filepath.Join(c.DataDir, "results"))}).String()
+	}
 	for i, root := range c.LocalRoots {
 		if c.LocalRoots[i], err = filepath.Abs(root); err != nil {
 			return fmt.Errorf("local_roots: %w", err)
@@ -181,6 +191,9 @@ func (c *Config) Verify() error {
 	if c.DatabaseURL != "" && !strings.HasPrefix(c.DatabaseURL, "postgres://") && !strings.HasPrefix(c.DatabaseURL, "postgresql://") {
 		return errors.New("database_url: must begin with postgres://")
 	}
+	if u, err := url.Parse(c.ResultsURL); err != nil || u.Scheme != "file" || u.Host != "" || !strings.HasPrefix(u.Path, "/") {
+		return errors.New("results_url: must be file:///<absolute path>")
+	}
 	if _, err := c.level(); err != nil {
 		return err
 	}
@@ -188,6 +201,7 @@ func (c *Config) Verify() error {
 		"memory_mib": c.Memory - 127, "statement_memory_mib": c.Lease - 127, "temp_mib": c.TempBytes, "threads": int64(c.Threads),
 		"max_running": int64(c.MaxRunning), "max_queued": int64(c.MaxQueued), "rate_per_minute": int64(c.RatePerMinute), "rate_burst": int64(c.RateBurst),
 		"cache_memory_mib": c.CacheMemory, "cache_disk_mib": c.CacheDisk,
+		"result_mib": c.ResultBytes, "results_org_mib": c.ResultsOrgBytes,
 	} {
 		if value <= 0 {
 			return fmt.Errorf("%s: too small", key)
@@ -195,7 +209,7 @@ func (c *Config) Verify() error {
 	}
 	for key, value := range map[string]time.Duration{
 		"query_timeout": c.QueryTimeout, "max_query_timeout": c.MaxTimeout, "discovery_interval": c.DiscoveryEvery, "drain_timeout": c.DrainTimeout,
-		"store_timeout": c.StoreTimeout,
+		"store_timeout": c.StoreTimeout, "results_keep": c.ResultsKeep,
 	} {
 		if value <= 0 {
 			return fmt.Errorf("%s: must be a positive duration", key)

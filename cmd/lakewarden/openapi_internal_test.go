@@ -168,8 +168,15 @@ func TestOpenAPIListsElevenStatusesForEveryOperation(t *testing.T) {
 				require.NotEmpty(t, op.Responses[status].Content, "%s %s", op.OperationID, status)
 			}
 		}
-		require.Equal(t, 1, success, op.OperationID)
-		require.Len(t, op.Responses, 12, "%s describes a status that is not of the interface, such as default", op.OperationID)
+		want := 1
+		if later, ok := op.Responses["202"]; ok {
+			require.Equal(t, "#/components/schemas/Operation", later.Content["application/json"].Schema.Ref, op.OperationID)
+			if op.OperationID != "startQuery" { // the others may also be done at once
+				want = 2
+			}
+		}
+		require.Equal(t, want, success, op.OperationID)
+		require.Len(t, op.Responses, 11+want, "%s describes a status that is not of the interface, such as default", op.OperationID)
 	}
 }
 

@@ -146,6 +146,11 @@ func newService(ctx context.Context, config Config, log *slog.Logger) (_ *servic
 		}
 	})
 
+	operations, stored, err := newOperations(background, config, store, queries, log, s)
+	if err != nil {
+		return nil, err
+	}
+
 	health := &api.Health{Checks: map[string]func(context.Context) error{
 		"catalog": func(context.Context) error { return watch.check() },
 	}}
@@ -156,7 +161,7 @@ func newService(ctx context.Context, config Config, log *slog.Logger) (_ *servic
 			Store: store, Opener: opener, Tables: tables, LocalRoots: opener.roots.of, Remote: opener.s3, Seal: opener.s3.seal, Now: time.Now,
 		},
 		Tables: tables, Policies: ops.Policies{Store: store, Lake: tables.Lake}, Simulation: ops.Simulation{Store: store, Queries: queries},
-		Queries: queries, Limits: limitsOf(config), Auditor: auditor, Authenticator: authenticator, Health: health, Logger: log, Metrics: registry,
+		Queries: queries, Operations: operations, Stored: stored, Limits: limitsOf(config), Auditor: auditor, Authenticator: authenticator, Health: health, Logger: log, Metrics: registry,
 		Rate: middleware.Rate{PerMinute: config.RatePerMinute, Burst: config.RateBurst}, Version: version,
 	})
 	s.server = api.Server{Handler: router, Health: health, Logger: log, Drain: config.DrainTimeout}

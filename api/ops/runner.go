@@ -1,0 +1,414 @@
+package ops
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"runtime/debug"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/lakewarden/lakewarden/auth"
+	"github.com/lakewarden/lakewarden/catalog"
+	"github.com/lakewarden/lakewarden/catalog/authz"
+	"github.com/lakewarden/lakewarden/sessions"
+)
+
+var (
+	// ErrOperationLost is how an operation ends whose replica ended before it:
+	// start it again.
+	ErrOperationLost error = &failure{"operation_lost", "operation lost"}
+	// errWithdrawn is the cause of a context whose operation was cancelled.
+	errWithdrawn = errors.New("operation withdrawn")
+)
+
+// RunnerOptions tunes a [Runner].
+type RunnerOptions struct {
+	// Name tells this replica from the others and from its own earlier lives.
+	Name string
+	// Running caps operations that run at once, Live those of one organisation
+	// that have not ended, on all replicas. Defaults 16 and 100.
+	Running, Live int
+	// Keep is how long an ended operation stays. Default 24 h.
+	Keep time.Duration
+	// Poll is how often cancellations that came to other replicas are looked
+	// for, Beat how often a sign of life is given, Lost how long a silent
+	// replica keeps its operations. Defaults 200 ms, 5 s, 30 s.
+	Poll, Beat, Lost time.Duration
+	// Describe says an error as its owner may see it.
+	Describe func(error) catalog.OperationProblem
+	// Discard removes what an operation keeps outside the catalog. Idempotent.
+	Discard func(context.Context, catalog.Operation) error
+	Audit   *Auditor
+	Logger  *slog.Logger
+}
+
+// Runner runs operations, fairly by organisation. It is safe for concurrent
+// use.
+//
+// Invariants: a task is in tasks from its record's creation until its record has
+// ended or was lost to another replica; waiting holds those of them that have no
+// turn yet, in the order they came; turns holds each organisation of waiting
+// once, the next one first.
+type Runner struct {
+	store  catalog.Store
+	system context.Context
+	opts   RunnerOptions
+	stop   context.CancelFunc
+	tend   sync.WaitGroup // the goroutine that tends
+	work   sync.WaitGroup // the tasks
+
+	mu sync.Mutex
+	// closed: no task comes in. abandoned: those that are here have to end.
+	closed, abandoned bool
+	running           int
+	tasks             map[catalog.OperationID]*Task
+	waiting           map[catalog.OrgID][]*Task
+	turns             []catalog.OrgID
+}
+
+// Task is an operation under way.
+type Task struct {
+	// Operation is the record as it was made.
+	Operation catalog.Operation
+
+	actor  Actor
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	work   Work
+
+	mu       sync.Mutex
+	progress catalog.Progress
+	told     bool // progress is in the catalog
+}
+
+// Work is what an operation does, in the name of the principal of ctx, which
+// ends when the operation is cancelled.
+type Work func(ctx context.Context, task *Task) (Done, error)
+
+// Done is what successful work leaves.
+type Done struct {
+	// Result is for the owner, Private for the server. Both are JSON objects.
+	Result, Private json.RawMessage
+	// StoredBytes is the size of what [RunnerOptions.Discard] removes.
+	StoredBytes int64
+}
+
+// Progress records how far the work is. It is cheap.
+func (t *Task) Progress(p catalog.Progress) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.progress != p {
+		t.progress, t.told = p, false
+	}
+}
+
+// NewRunner starts a runner. system is the context under which records are
+// kept; it must outlive Close.
+func NewRunner(system context.Context, store catalog.Store, opts RunnerOptions) *Runner {
+	orDefault(&opts.Running, 16)
+	orDefault(&opts.Live, 100)
+	orDefault(&opts.Keep, 24*time.Hour)
+	orDefault(&opts.Poll, 200*time.Millisecond)
+	orDefault(&opts.Beat, 5*time.Second)
+	orDefault(&opts.Lost, 30*time.Second)
+	tending, stop := context.WithCancel(system)
+	r := &Runner{
+		store: store, system: system, opts: opts, stop: stop,
+		tasks: map[catalog.OperationID]*Task{}, waiting: map[catalog.OrgID][]*Task{},
+	}
+	r.tend.Go(func() { r.tendTasks(tending) })
+	return r
+}
+
+func orDefault[T comparable](field *T, value T) {
+	var zero T
+	if *field == zero {
+		*field = value
+	}
+}
+
+// Start queues work as an operation of the caller.
+func (r *Runner) Start(ctx context.Context, a Actor, kind catalog.OperationKind, work Work) (catalog.Operation, error) {
+	detached, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	t := &Task{actor: a, ctx: detached, cancel: cancel, work: work}
+	if err := r.admit(ctx, t, kind, false); err != nil {
+		cancel(err)
+		return catalog.Operation{}, err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.waiting[a.Org]) == 0 {
+		r.turns = append(r.turns, a.Org)
+	}
+	r.waiting[a.Org] = append(r.waiting[a.Org], t)
+	r.dispatch()
+	return t.Operation, nil
+}
+
+// admit makes the record of a task and takes the task in.
+func (r *Runner) admit(ctx context.Context, t *Task, kind catalog.OperationKind, running bool) error {
+	system := authz.System(ctx, "operations")
+	usage, err := r.store.OperationUsage(system, t.actor.Org)
+	if err != nil {
+		return err
+	}
+	if usage.Live >= int64(r.opts.Live) {
+		return &sessions.BusyError{Scope: "organisation", RetryAfter: 5 * time.Second}
+	}
+	// Closing waits for tasks, so one must not slip in behind it.
+	r.mu.Lock()
+	closed := r.closed
+	if !closed {
+		r.work.Add(1)
+	}
+	r.mu.Unlock()
+	if closed {
+		return sessions.ErrClosed
+	}
+	n := catalog.NewOperation{Org: t.actor.Org, User: t.actor.User, Kind: kind, Runner: r.opts.Name, Running: running}
+	if t.actor.KeyID != nil {
+		n.Key = catalog.KeyID(t.actor.KeyID.String())
+	}
+	if t.Operation, err = r.store.CreateOperation(system, n); err != nil {
+		r.work.Done()
+		return err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.tasks[t.Operation.ID] = t
+	if r.abandoned {
+		t.cancel(ErrOperationLost)
+	}
+	return nil
+}
+
+// dispatch gives turns while there are free ones. The caller holds mu.
+func (r *Runner) dispatch() {
+	for r.running < r.opts.Running && len(r.turns) > 0 {
+		org := r.turns[0]
+		t := r.waiting[org][0]
+		r.turns, r.waiting[org] = r.turns[1:], r.waiting[org][1:]
+		if len(r.waiting[org]) > 0 {
+			r.turns = append(r.turns, org)
+		} else {
+			delete(r.waiting, org)
+		}
+		r.running++
+		go func() {
+			done, err := r.begin(t)
+			r.end(t, done, err)
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			r.running--
+			r.dispatch()
+		}()
+	}
+}
+
+// begin runs a task whose turn has come.
+func (r *Runner) begin(t *Task) (Done, error) {
+	if t.ctx.Err() != nil { // while it waited
+		return Done{}, context.Cause(t.ctx)
+	}
+	a, err := r.renewed(t.ctx, t.actor)
+	if err != nil {
+		return Done{}, err
+	}
+	if err := r.store.StartOperation(r.system, r.opts.Name, t.Operation.ID); err != nil {
+		return Done{}, err
+	}
+	var done Done
+	err = recovered(func() (err error) {
+		done, err = t.work(auth.WithPrincipal(t.ctx, a.Principal), t)
+		return err
+	})
+	return done, err
+}
+
+// recovered turns a panic into an error: it ends the task, not the server.
+func recovered(do func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+		}
+	}()
+	return do()
+}
+
+// renewed is the caller as the catalog has it now: a task may have waited for
+// long, and what was revoked meanwhile is not used any more.
+func (r *Runner) renewed(ctx context.Context, a Actor) (Actor, error) {
+	system := authz.System(ctx, "credential of an operation")
+	member, err := r.store.Membership(system, a.Org, a.User)
+	if errors.Is(err, catalog.ErrNotFound) {
+		return a, auth.ErrNoMember
+	}
+	if err != nil {
+		return a, err
+	}
+	if a.KeyID != nil {
+		key, err := r.store.APIKey(system, a.Org, catalog.KeyID(a.KeyID.String()))
+		switch {
+		case err != nil:
+			return a, err
+		case key.Revoked():
+			return a, auth.ErrRevoked
+		case !key.Usable(time.Now()):
+			return a, auth.ErrExpired
+		}
+	}
+	a.Role = auth.Role(member.Role)
+	a.Scopes = a.Granted.Intersect(a.Role.Scopes())
+	return a, nil
+}
+
+// end records how a task ended and lets go of it.
+func (r *Runner) end(t *Task, done Done, err error) {
+	defer r.work.Done()
+	outcome := r.outcome(t, done, err)
+	if recordErr := r.record(t, outcome); recordErr != nil {
+		r.opts.Logger.Warn("operation not recorded", "operation", t.Operation.ID, "error", recordErr)
+		if err == nil { // nobody will ever ask for it
+			r.discard(r.system, t.Operation)
+		}
+	}
+	t.cancel(nil)
+	r.mu.Lock()
+	delete(r.tasks, t.Operation.ID)
+	r.mu.Unlock()
+	r.audit(t, outcome)
+}
+
+func (r *Runner) outcome(t *Task, done Done, err error) catalog.OperationOutcome {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	o := catalog.OperationOutcome{State: catalog.OperationSucceeded, Progress: t.progress, ExpiresAt: time.Now().Add(r.opts.Keep)}
+	switch cause := context.Cause(t.ctx); {
+	case err == nil:
+		o.Result, o.Private, o.StoredBytes = done.Result, done.Private, done.StoredBytes
+		return o
+	case errors.Is(cause, errWithdrawn):
+		o.State = catalog.OperationCancelled
+		return o
+	case errors.Is(cause, ErrOperationLost):
+		err = cause
+	}
+	problem := r.opts.Describe(err)
+	o.State, o.Problem = catalog.OperationFailed, &problem
+	r.opts.Logger.Info("operation failed", "operation", t.Operation.ID, "kind", t.Operation.Kind, "code", problem.Code)
+	r.opts.Logger.Debug("operation failed", "operation", t.Operation.ID, "error", err)
+	return o
+}
+
+// record keeps trying while the operation can still be ours.
+func (r *Runner) record(t *Task, outcome catalog.OperationOutcome) error {
+	ctx, cancel := context.WithTimeout(r.system, r.opts.Lost)
+	defer cancel()
+	for {
+		err := r.store.FinishOperation(ctx, r.opts.Name, t.Operation.ID, outcome)
+		if err == nil || errors.Is(err, catalog.ErrNotFound) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(r.opts.Poll):
+		}
+	}
+}
+
+func (r *Runner) discard(ctx context.Context, operation catalog.Operation) {
+	if err := r.opts.Discard(ctx, operation); err != nil {
+		r.opts.Logger.Warn("operation's result not removed", "operation", operation.ID, "error", err)
+	}
+}
+
+func (r *Runner) audit(t *Task, outcome catalog.OperationOutcome) {
+	how := catalog.OutcomeAllow
+	if outcome.State == catalog.OperationFailed {
+		how = catalog.OutcomeError
+	}
+	entry := entryFor(t.actor, "operation.end", "operation/"+string(t.Operation.ID), how)
+	entry.Details, _ = json.Marshal(map[string]string{"kind": string(t.Operation.Kind), "state": string(outcome.State)}) // strings: cannot fail
+	r.opts.Audit.Record(entry)
+}
+
+// Cancel stops a task of this replica at once. Those of others learn of it from
+// the catalog.
+func (r *Runner) Cancel(id catalog.OperationID) {
+	r.mu.Lock()
+	t := r.tasks[id]
+	r.mu.Unlock()
+	if t != nil {
+		r.withdraw(t)
+	}
+}
+
+// withdraw ends a task's context, and takes one that waits out of the queue.
+func (r *Runner) withdraw(t *Task) {
+	t.cancel(errWithdrawn)
+	if r.unqueue(t) {
+		go r.end(t, Done{}, errWithdrawn)
+	}
+}
+
+func (r *Runner) unqueue(t *Task) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	org := t.actor.Org
+	i := slices.Index(r.waiting[org], t)
+	if i < 0 {
+		return false
+	}
+	r.waiting[org] = slices.Delete(r.waiting[org], i, i+1)
+	if len(r.waiting[org]) == 0 {
+		delete(r.waiting, org)
+		r.turns = slices.DeleteFunc(r.turns, func(o catalog.OrgID) bool { return o == org })
+	}
+	return true
+}
+
+// Close takes no more work, waits for what runs until ctx ends, then stops it
+// and records it as lost. It must be called once.
+func (r *Runner) Close(ctx context.Context) error {
+	r.mu.Lock()
+	r.closed = true
+	r.mu.Unlock()
+	ended := make(chan struct{})
+	go func() { r.work.Wait(); close(ended) }()
+	var err error
+	select {
+	case <-ended:
+	case <-ctx.Done():
+		err = ctx.Err()
+		r.abandon()
+		<-ended
+	}
+	r.stop()
+	r.tend.Wait()
+	return err
+}
+
+func (r *Runner) all() []*Task {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Collect(maps.Values(r.tasks))
+}
+
+// abandon ends every task.
+func (r *Runner) abandon() {
+	r.mu.Lock()
+	r.abandoned = true
+	r.mu.Unlock()
+	for _, t := range r.all() {
+		t.cancel(ErrOperationLost)
+		if r.unqueue(t) {
+			go r.end(t, Done{}, ErrOperationLost)
+		}
+	}
+}

@@ -1,0 +1,293 @@
+package ops
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/lakewarden/lakewarden/auth"
+	"github.com/lakewarden/lakewarden/catalog"
+	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/sessions"
+)
+
+var (
+	// ErrOperationRunning: the result is not there yet: 409.
+	ErrOperationRunning error = &failure{"operation_running", "operation has not ended"}
+	// ErrOperationFailed: there will be no result: 409.
+	ErrOperationFailed error = &failure{"operation_failed", "operation did not succeed"}
+	// ErrResultStale: a policy, the member's role or attributes, or a table have
+	// changed since. Run the query again: 409.
+	ErrResultStale error = &failure{"result_stale", "result is stale"}
+)
+
+// StoredQueries runs statements as operations and keeps their rows.
+type StoredQueries struct {
+	Queries *Queries
+	Runner  *Runner
+	Results Results
+	// OrgBytes is the most that an organisation's results may take together.
+	OrgBytes int64
+}
+
+// StoredQuery is a statement whose rows are kept.
+type StoredQuery struct {
+	Query
+	// Rows and Bytes cut the result; zero means no limit.
+	Rows, Bytes int64
+}
+
+// kept is what the server remembers of a kept result.
+type kept struct {
+	QueryID string       `json:"query_id"`
+	Rows    int64        `json:"rows"`
+	Cut     bool         `json:"cut"`
+	Tables  []keptSource `json:"tables"`
+	// State is what the rows were made under; see readState.
+	State string `json:"state"`
+	// Epoch is set for what was answered from the catalog itself: any change of
+	// it can change the answer.
+	Epoch uint64 `json:"epoch,omitempty"`
+}
+
+// keptSource is a table that was read, where it was and what it was.
+type keptSource struct {
+	ID    catalog.TableID `json:"id"`
+	Delta catalog.DeltaID `json:"delta"`
+}
+
+// Start begins a statement and returns at once.
+func (o StoredQueries) Start(ctx context.Context, q StoredQuery) (catalog.Operation, error) {
+	a, err := ActorFrom(ctx)
+	if err != nil {
+		return catalog.Operation{}, err
+	}
+	if err := a.Require(auth.ScopeTablesQuery); err != nil {
+		return catalog.Operation{}, err
+	}
+	if err := o.Queries.Confirmed(); err != nil {
+		return catalog.Operation{}, err
+	}
+	if _, err := o.Queries.timeout(q.Timeout); err != nil {
+		return catalog.Operation{}, err
+	}
+	return o.Runner.Start(ctx, a, catalog.OperationQuery, func(ctx context.Context, t *Task) (Done, error) { return o.run(ctx, t, q) })
+}
+
+func (o StoredQueries) run(ctx context.Context, t *Task, q StoredQuery) (Done, error) {
+	usage, err := o.Runner.store.OperationUsage(o.Runner.system, t.Operation.Org)
+	if err != nil {
+		return Done{}, err
+	}
+	room := o.Results
+	if room.MaxBytes = min(room.MaxBytes, o.OrgBytes-usage.StoredBytes); room.MaxBytes <= 0 {
+		return Done{}, ErrResultTooLarge
+	}
+	rows, remembered, err := o.begin(ctx, q.Query)
+	if err != nil {
+		return Done{}, err
+	}
+	defer func() { _ = rows.Close() }()
+	stored, err := room.keep(ctx, t.Operation, rows, q.Rows, q.Bytes, func(n int64) { t.Progress(catalog.Progress{Done: n, Unit: "rows"}) })
+	if err != nil {
+		return Done{}, err
+	}
+	remembered.QueryID, remembered.Rows, remembered.Cut = rows.ID, stored.rows, stored.truncated
+	private, err := json.Marshal(remembered)
+	if err != nil {
+		return Done{}, err
+	}
+	result, err := json.Marshal(map[string]any{"queryId": rows.ID, "rowCount": stored.rows, "bytes": stored.bytes, "truncated": stored.truncated})
+	return Done{Result: result, Private: private, StoredBytes: stored.bytes}, err
+}
+
+// begin starts the statement when its turn comes, and says under which rules: a
+// change of the catalog while it starts leads to another start, because it would
+// not be known on which side of the change the rows are.
+func (o StoredQueries) begin(ctx context.Context, q Query) (*Rows, kept, error) {
+	a, err := ActorFrom(ctx)
+	if err != nil {
+		return nil, kept{}, err
+	}
+	const attempts = 20
+	for range attempts {
+		before, err := o.Queries.Store.Epoch(ctx)
+		if err != nil {
+			return nil, kept{}, err
+		}
+		rows, err := o.patiently(ctx, a, q)
+		if err != nil {
+			return nil, kept{}, err
+		}
+		remembered, err := o.remember(ctx, a, rows)
+		after, epochErr := o.Queries.Store.Epoch(ctx)
+		switch {
+		case err == nil && epochErr == nil && after == before:
+			if rows.held == nil {
+				remembered.Epoch = before
+			}
+			return rows, remembered, nil
+		case epochErr != nil || !errors.Is(err, ErrResultStale) && err != nil:
+			return nil, kept{}, errors.Join(err, epochErr, rows.Close())
+		}
+		if err := rows.Close(); err != nil {
+			return nil, kept{}, err
+		}
+	}
+	return nil, kept{}, ErrStale
+}
+
+// patiently waits where a request would be turned away: nobody holds a
+// connection for it.
+func (o StoredQueries) patiently(ctx context.Context, a Actor, q Query) (*Rows, error) {
+	for {
+		err := o.Queries.Pool.Room(string(a.Org))
+		var rows *Rows
+		if err == nil {
+			rows, err = o.Queries.Run(ctx, q)
+		}
+		var busy *sessions.BusyError
+		if !errors.As(err, &busy) {
+			return rows, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(max(busy.RetryAfter, 100*time.Millisecond)):
+		}
+	}
+}
+
+func (o StoredQueries) remember(ctx context.Context, a Actor, rows *Rows) (k kept, err error) {
+	k.Tables = make([]keptSource, len(rows.located))
+	for i, t := range rows.located {
+		k.Tables[i] = keptSource{ID: t.ID, Delta: t.DeltaID}
+	}
+	k.State, err = o.readState(ctx, a, k.Tables)
+	return k, err
+}
+
+// readState digests what decides which rows of some tables a caller sees: that
+// it sees the tables and they are still the same, its role and attributes, and
+// the policies. ErrResultStale when a table is not there any more.
+func (o StoredQueries) readState(ctx context.Context, a Actor, tables []keptSource) (string, error) {
+	located := make([]catalog.LocatedTable, len(tables))
+	for i, t := range tables {
+		found, err := o.Queries.Store.Table(ctx, a.Viewer, t.ID)
+		switch {
+		case errors.Is(err, catalog.ErrNotFound):
+			return "", ErrResultStale
+		case err != nil:
+			return "", err
+		case found.State != catalog.TableLive || found.DeltaID != t.Delta:
+			return "", ErrResultStale
+		}
+		located[i] = found
+	}
+	held, err := readRules(ctx, o.Queries.Store, a, located)
+	if err != nil {
+		return "", err
+	}
+	k := key{sha256.New()}
+	k.text(string(held.subject.user), string(held.subject.role))
+	k.numbers(int64(len(held.subject.attributes)), int64(len(held.policies)))
+	for _, name := range slices.Sorted(maps.Keys(held.subject.attributes)) {
+		k.text(name, held.subject.attributes[name])
+	}
+	for _, p := range held.policies {
+		k.text(string(p.ID))
+		k.numbers(p.Version)
+	}
+	return hex.EncodeToString(k.Sum(nil)), nil
+}
+
+// StoredRows is a kept result on its way to its owner.
+type StoredRows struct {
+	engine.Result
+	// QueryID names the statement; Truncated: it was cut when it was kept.
+	QueryID   string
+	Truncated bool
+
+	started time.Time
+	close   func() error
+}
+
+// Elapsed is the time since the result was asked for.
+func (r *StoredRows) Elapsed() time.Duration { return time.Since(r.started) }
+
+// Close ends the reading.
+func (r *StoredRows) Close() error { return r.close() }
+
+// Result opens the rows of an operation, for its owner only: they are what the
+// owner's policies left. Errors: [ErrOperationRunning], [ErrOperationFailed],
+// [ErrResultStale], catalog.ErrNotFound when nothing is kept.
+func (o StoredQueries) Result(ctx context.Context, id catalog.OperationID) (*StoredRows, error) {
+	started := time.Now()
+	a, err := ActorFrom(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := a.Require(auth.ScopeTablesQuery); err != nil {
+		return nil, err
+	}
+	if err := o.Queries.Confirmed(); err != nil {
+		return nil, err
+	}
+	operation, err := o.Queries.Store.Operation(ctx, a.Org, id)
+	if err != nil {
+		return nil, err
+	}
+	remembered, err := resultOf(a, operation)
+	if err != nil {
+		return nil, err
+	}
+	if err := o.current(ctx, a, remembered); err != nil {
+		return nil, err
+	}
+	rows, err := o.Results.open(ctx, operation, remembered.Rows)
+	if err != nil {
+		return nil, err
+	}
+	read := &StoredRows{Result: rows, QueryID: remembered.QueryID, Truncated: remembered.Cut, started: started}
+	read.close = func() error {
+		o.Queries.Audit.Record(entryFor(a, "query.result", "operation/"+string(id), catalog.OutcomeAllow))
+		return rows.Close()
+	}
+	return read, nil
+}
+
+func resultOf(a Actor, operation catalog.Operation) (k kept, err error) {
+	switch {
+	case operation.User != a.User:
+		return k, &catalog.DeniedError{Reason: "not_owner"}
+	case !operation.State.Ended():
+		return k, ErrOperationRunning
+	case operation.State != catalog.OperationSucceeded:
+		return k, ErrOperationFailed
+	case operation.Kind != catalog.OperationQuery, len(operation.Private) == 0, time.Now().After(operation.ExpiresAt):
+		return k, catalog.ErrNotFound
+	}
+	return k, json.Unmarshal(operation.Private, &k)
+}
+
+// current returns nil when a statement that ran now would be held to the same
+// rules.
+func (o StoredQueries) current(ctx context.Context, a Actor, k kept) error {
+	m, err := newMoment(ctx, o.Queries.Store)
+	if err != nil {
+		return err
+	}
+	state, err := answer(ctx, m, nil, nil, func() (string, error) { return o.readState(ctx, a, k.Tables) })
+	switch {
+	case err != nil:
+		return err
+	case state != k.State, k.Epoch != 0 && k.Epoch != m.epoch:
+		return ErrResultStale
+	}
+	return nil
+}

@@ -1,0 +1,76 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/lakewarden/lakewarden/api/ops"
+	"github.com/lakewarden/lakewarden/api/problem"
+	"github.com/lakewarden/lakewarden/catalog"
+	"github.com/lakewarden/lakewarden/catalog/authz"
+	"github.com/lakewarden/lakewarden/engine/objstore"
+	"github.com/lakewarden/lakewarden/engine/objstore/file"
+)
+
+// operationPatience is how long a request waits before its work goes on as an
+// operation.
+const operationPatience = 30 * time.Second
+
+// newOperations starts the runner of long work. It ends before what the work
+// uses.
+func newOperations(background context.Context, config Config, store *authz.Store, queries *ops.Queries, log *slog.Logger, s *service) (ops.Operations, ops.StoredQueries, error) {
+	bucket, err := openResults(config.ResultsURL)
+	if err != nil {
+		return ops.Operations{}, ops.StoredQueries{}, fmt.Errorf("results_url: %w", err)
+	}
+	stored := ops.StoredQueries{
+		Queries: queries, OrgBytes: config.ResultsOrgBytes * mib,
+		Results: ops.Results{Bucket: bucket, Temp: filepath.Join(config.DataDir, "tmp"), MaxBytes: config.ResultBytes * mib},
+	}
+	stored.Runner = ops.NewRunner(background, store, ops.RunnerOptions{
+		Name: replicaName(), Running: config.MaxRunning, Keep: config.ResultsKeep, Describe: described, Discard: stored.Results.Discard,
+		Audit: queries.Audit, Logger: log,
+	})
+	s.onClose(func(ctx context.Context) error {
+		ctx, cancel := context.WithTimeout(ctx, config.DrainTimeout/2) // what is closed after it needs time too
+		defer cancel()
+		if stored.Runner.Close(ctx) != nil {
+			log.Warn("operations did not end in time and are lost")
+		}
+		return nil
+	})
+	return ops.Operations{Store: store, Runner: stored.Runner, Patience: operationPatience}, stored, nil
+}
+
+// openResults opens the place of kept results; Verify has checked the URL.
+func openResults(text string) (objstore.Bucket, error) {
+	u, err := url.Parse(text)
+	if err != nil {
+		return nil, err
+	}
+	return file.Create(filepath.FromSlash(u.Path))
+}
+
+// replicaName is another one after each start: what an earlier process left is
+// not taken for our own.
+func replicaName() string {
+	host, _ := os.Hostname() // only for people
+	return fmt.Sprintf("%.100s/%d/%s", host, os.Getpid(), uuid.NewString())
+}
+
+// described says an error in the words that a request would have got.
+func described(err error) catalog.OperationProblem {
+	told := problem.From(err)
+	p := catalog.OperationProblem{Code: told.Name, Message: told.Message}
+	for _, d := range told.Details {
+		p.Details = append(p.Details, catalog.FieldError{Field: d.Field, Message: d.Message})
+	}
+	return p
+}
