@@ -43,11 +43,15 @@ func (s *Store) Watch(ctx context.Context) <-chan uint64 {
 		defer stop()
 		w := watch{store: s, epochs: epochs}
 		for ctx.Err() == nil {
-			err := w.follow(ctx)
+			confirmed, err := w.follow(ctx)
 			if err != nil && ctx.Err() == nil {
 				s.logger.LogAttrs(ctx, slog.LevelWarn, "catalog epoch not confirmed", slog.Any("error", err))
 			}
-			w.pause(ctx, nil)
+			// A connection that worked and was lost is replaced at once: what
+			// is announced meanwhile nobody hears.
+			if !confirmed {
+				w.pause(ctx, nil)
+			}
 		}
 	}()
 	return epochs
@@ -79,12 +83,12 @@ func (w watch) pause(ctx context.Context, poked <-chan struct{}) {
 	}
 }
 
-// follow confirms the epoch over and over on one connection, until that
-// fails.
-func (w watch) follow(ctx context.Context) (err error) {
+// follow confirms the epoch over and over on one connection, until that fails.
+// confirmed says whether it did at least once.
+func (w watch) follow(ctx context.Context) (confirmed bool, err error) {
 	conn, err := w.store.reads.Conn(ctx)
 	if err != nil {
-		return err
+		return false, err
 	}
 	defer func() {
 		// A connection that listens, or that failed, must not serve others.
@@ -99,7 +103,7 @@ func (w watch) follow(ctx context.Context) (err error) {
 
 // followFile reads the file's change counter, which costs no disk access and
 // moves for commits of every other connection, this process's and others'.
-func (w watch) followFile(ctx context.Context, conn *sql.Conn) error {
+func (w watch) followFile(ctx context.Context, conn *sql.Conn) (confirmed bool, err error) {
 	poked, forget := w.store.pokes.subscribe()
 	defer forget()
 	seen := int64(-1)
@@ -107,26 +111,27 @@ func (w watch) followFile(ctx context.Context, conn *sql.Conn) error {
 	for ctx.Err() == nil {
 		var now int64
 		if err := conn.QueryRowContext(ctx, "PRAGMA data_version").Scan(&now); err != nil {
-			return err
+			return confirmed, err
 		}
 		if now != seen {
 			if err := conn.QueryRowContext(ctx, selectEpoch).Scan(&epoch); err != nil {
-				return err
+				return confirmed, err
 			}
 			seen = now
 		}
 		w.send(epoch)
+		confirmed = true
 		w.pause(ctx, poked)
 	}
-	return nil
+	return confirmed, nil
 }
 
 // followServer listens for announcements, and reads the epoch after each one
 // and at every interval. A server that stays silent on the connection makes
 // the read time out, so the caller hears nothing instead of something old.
-func (w watch) followServer(ctx context.Context, conn *sql.Conn) error {
+func (w watch) followServer(ctx context.Context, conn *sql.Conn) (confirmed bool, err error) {
 	if _, err := conn.ExecContext(ctx, "LISTEN "+epochChannel); err != nil {
-		return err
+		return false, err
 	}
 	for ctx.Err() == nil {
 		var epoch uint64
@@ -134,9 +139,10 @@ func (w watch) followServer(ctx context.Context, conn *sql.Conn) error {
 		err := conn.QueryRowContext(readCtx, selectEpoch).Scan(&epoch)
 		done()
 		if err != nil {
-			return err
+			return confirmed, err
 		}
 		w.send(epoch)
+		confirmed = true
 		err = conn.Raw(func(driverConn any) error {
 			waitCtx, done := context.WithTimeout(ctx, w.store.watchInterval)
 			defer done()
@@ -147,10 +153,10 @@ func (w watch) followServer(ctx context.Context, conn *sql.Conn) error {
 			return err
 		})
 		if err != nil {
-			return err
+			return confirmed, err
 		}
 	}
-	return nil
+	return confirmed, nil
 }
 
 // pokes wakes the watches of this process at once after its own changes.

@@ -1,0 +1,85 @@
+package sqlstore_test
+
+import (
+	"context"
+	"database/sql"
+	"net/url"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lakewarden/lakewarden/catalog"
+	"github.com/lakewarden/lakewarden/catalog/catalogtest/pgtest"
+	"github.com/lakewarden/lakewarden/catalog/sqlstore"
+)
+
+// TestWatchOutlivesItsConnection ends the connection that listens, again and
+// again, and changes something while nobody hears: the watch follows within the
+// second that is promised all the same, and never goes back.
+func TestWatchOutlivesItsConnection(t *testing.T) {
+	database := pgtest.URL(t)
+	ctx := t.Context()
+	watched, other := open(t, named(t, database, "watched"), sqlstore.Options{}), open(t, named(t, database, "other"), sqlstore.Options{})
+	user, err := other.CreateUser(ctx, catalog.NewUser{Email: "a@example.com"})
+	require.NoError(t, err)
+	org, err := other.CreateOrganisation(ctx, catalog.NewOrganisation{Name: "Acme", Owner: user.ID})
+	require.NoError(t, err)
+	admin, err := sql.Open("pgx", database)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, admin.Close()) }()
+
+	epochs := watched.Watch(ctx)
+	last := uint64(0)
+	await := func(want uint64) {
+		t.Helper()
+		deadline := time.After(time.Second)
+		for last < want {
+			select {
+			case got, open := <-epochs:
+				require.True(t, open)
+				require.GreaterOrEqual(t, got, last)
+				last = got
+			case <-deadline:
+				t.Fatalf("epoch %d is not known after a second, only %d", want, last)
+			}
+		}
+	}
+	change := func() uint64 {
+		t.Helper()
+		_, err := other.ReplaceAttributes(ctx, org.ID, user.ID, map[string]string{"at": time.Now().String()})
+		require.NoError(t, err)
+		now, err := other.Epoch(ctx)
+		require.NoError(t, err)
+		return now
+	}
+	await(change())
+	for range 5 {
+		kill(ctx, t, admin, "watched")
+		await(change())
+		await(change())
+	}
+}
+
+// named tells the connections of one store from those of another.
+func named(t *testing.T, text, application string) string {
+	t.Helper()
+	u, err := url.Parse(text)
+	require.NoError(t, err)
+	query := u.Query()
+	query.Set("application_name", application)
+	u.RawQuery = query.Encode()
+	return u.String()
+}
+
+// kill ends every connection of the application, once it has one.
+func kill(ctx context.Context, t *testing.T, admin *sql.DB, application string) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		var killed int
+		err := admin.QueryRowContext(ctx, `SELECT COUNT(pg_terminate_backend(pid)) FROM pg_stat_activity
+			WHERE datname = current_database() AND application_name = $1`, application).Scan(&killed)
+		require.NoError(t, err)
+		return killed > 0
+	}, time.Second, 5*time.Millisecond)
+}
