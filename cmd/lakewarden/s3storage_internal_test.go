@@ -2,6 +2,7 @@ package main
 
 import (
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -14,6 +15,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/lakewarden/lakewarden/catalog"
 	"github.com/lakewarden/lakewarden/engine/objstore/s3test"
 )
 
@@ -249,8 +251,24 @@ func TestS3RotationIsForThoseWhoConfigure(t *testing.T) {
 	local := s.admin.ok("POST", configsPath, local("local", "somewhere"))
 	code, _ := rotate(s.admin, local).problem(t, 422)
 	require.Equal(t, "wrong_kind", code)
+	code, _ = rotate(s.admin, map[string]any{"configId": string(s.delegated("delegated"))}).problem(t, 422)
+	require.Equal(t, "oauth_config_has_no_secret", code)
 	code, _ = s.admin.call("PATCH", configsPath+"/"+local["configId"].(string), map[string]any{"pathStyle": true}).problem(t, 422)
 	require.Equal(t, "wrong_kind", code)
+}
+
+// delegated makes a configuration without a stored credential.
+func (s *testServer) delegated(name string) catalog.ConfigID {
+	s.t.Helper()
+	store, err := openCatalog(s.t.Context(), s.config, slog.New(slog.DiscardHandler))
+	require.NoError(s.t, err)
+	defer func() { require.NoError(s.t, store.Close()) }()
+	made, err := store.CreateStorageConfig(s.t.Context(), catalog.NewStorageConfig{
+		Org: catalog.OrgID(s.boot.OrganisationID), Owner: catalog.UserID(s.boot.UserID), Name: name, Kind: catalog.KindDelegated,
+		Location: catalog.NewLocation("gs", "storage.googleapis.com", name),
+	})
+	require.NoError(s.t, err)
+	return made.ID
 }
 
 func TestS3ConfigurationsThatAreRefused(t *testing.T) {

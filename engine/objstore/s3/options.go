@@ -33,7 +33,8 @@ type Credential struct {
 	// SessionToken goes with a temporary key.
 	SessionToken string
 	// RoleARN, if set, is assumed with the key (STS); the requests to the
-	// bucket are then signed with what STS hands out, renewed in time.
+	// bucket are then signed with what STS hands out, renewed in time. STS is
+	// that of the region, or the endpoint itself where there is one.
 	RoleARN string
 }
 

@@ -1,6 +1,9 @@
 package s3_test
 
 import (
+	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -59,6 +62,36 @@ func TestConformanceInParts(t *testing.T) {
 		o.Limits.PartSize = 5 << 20
 		return objstore.Prefix(mustNew(t, o), "x/y")
 	}, conformance)
+}
+
+// TestPages lists more than a page holds, in both depths and from the middle.
+func TestPages(t *testing.T) {
+	server := s3test.Start(t)
+	name := server.Bucket(t)
+	bucket := mustNew(t, options(server.Endpoint, name))
+	var all, folders []string
+	for folder := range 1050 {
+		dir := fmt.Sprintf("t/x=%04d", folder)
+		require.NoError(t, os.MkdirAll(filepath.Join(server.Folder(name), dir), 0o755))
+		folders = append(folders, dir+"/")
+		for file := range 2 {
+			all = append(all, fmt.Sprintf("%s/%d", dir, file))
+			require.NoError(t, os.WriteFile(filepath.Join(server.Folder(name), all[len(all)-1]), nil, 0o644))
+		}
+	}
+	list := func(o objstore.ListOptions) []string {
+		var names []string
+		for object, err := range bucket.List(t.Context(), "t/", o) {
+			require.NoError(t, err)
+			names = append(names, object.Name)
+		}
+		return names
+	}
+	require.Equal(t, all, list(objstore.ListOptions{}))
+	require.Equal(t, all[999:], list(objstore.ListOptions{StartAfter: all[998]}))
+	require.Equal(t, all[2099:], list(objstore.ListOptions{StartAfter: all[2098]}))
+	require.Equal(t, folders, list(objstore.ListOptions{Shallow: true}))
+	require.Equal(t, folders[1000:], list(objstore.ListOptions{Shallow: true, StartAfter: folders[999]}))
 }
 
 func TestProcesses(t *testing.T) {

@@ -101,7 +101,8 @@ func (s Server) admin(tb testing.TB, args ...string) {
 // program finds versitygw.
 func program() (string, error) {
 	if path := os.Getenv(ProgramVariable); path != "" {
-		return path, nil
+		_, err := os.Stat(path)
+		return path, err
 	}
 	dir, err := os.Getwd()
 	if err != nil {
