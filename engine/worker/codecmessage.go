@@ -37,6 +37,7 @@ func (e *encoder) statement(st engine.Statement) {
 	list(e, st.Barriers, func(b engine.Barrier) {
 		e.text(b.Name)
 		e.text(b.SQL)
+		e.args(b.Args)
 		e.source(b.Source)
 	})
 	e.lease(st.Lease)
@@ -46,7 +47,7 @@ func (d *decoder) statement() engine.Statement {
 	return engine.Statement{
 		SQL: d.text(), Args: d.args(), Sources: items(d, d.source),
 		Barriers: items(d, func() engine.Barrier {
-			return engine.Barrier{Name: d.text(), SQL: d.text(), Source: d.source()}
+			return engine.Barrier{Name: d.text(), SQL: d.text(), Args: d.args(), Source: d.source()}
 		}),
 		Lease: d.lease(),
 	}

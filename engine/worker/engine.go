@@ -40,7 +40,7 @@ type seat struct {
 
 	mu   sync.Mutex
 	proc *process
-	// failures counts processes in a row that ended young, the last one at
+	// failures counts processes in a row that served nothing, the last one at
 	// failedAt.
 	failures int
 	failedAt time.Time
@@ -209,10 +209,9 @@ func startError(err error) error {
 	return fatal("worker_start", text)
 }
 
-// A process that ended before youth was over makes the next one wait, a little
-// longer each time.
+// A process that ended before it served anything makes the next one wait, a
+// little longer each time.
 const (
-	youth     = time.Second
 	firstWait = 25 * time.Millisecond
 	mostWait  = 500 * time.Millisecond
 )
@@ -220,7 +219,7 @@ const (
 // judge remembers how the last process ended.
 func (s *seat) judge(old *process) {
 	old.mu.Lock()
-	young := old.reason == reasonCrash && time.Since(old.started) < youth
+	served := old.served
 	old.mu.Unlock()
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -228,7 +227,7 @@ func (s *seat) judge(old *process) {
 		return
 	}
 	s.proc = nil
-	if !young {
+	if served {
 		s.failures = 0
 		return
 	}

@@ -1,6 +1,10 @@
 package worker
 
-import "github.com/lakewarden/lakewarden/engine"
+import (
+	"errors"
+
+	"github.com/lakewarden/lakewarden/engine"
+)
 
 // cause says why a request was told to stop.
 type cause int32
@@ -22,6 +26,14 @@ func interrupted(c cause) *engine.Error {
 		e.Class = "session_closed"
 	}
 	return e
+}
+
+// classLost is the class of what ended with its process.
+const classLost = "worker_lost"
+
+func isLost(err error) bool {
+	var e *engine.Error
+	return errors.As(err, &e) && e.Class == classLost
 }
 
 // fatal is the error of what was lost with its process. Another try runs in a

@@ -46,7 +46,11 @@ func buildParts(ctx context.Context, setup []byte, temp string) (worker.Parts, e
 	case "refuse":
 		return worker.Parts{}, errors.New("no engine today")
 	}
-	e, err := duckdb.New(ctx, duckdb.Options{ExtensionDirs: []string{string(setup)}, TempDir: temp})
+	opts := duckdb.Options{ExtensionDirs: []string{string(setup)}, TempDir: temp}
+	if string(setup) == "bare" {
+		opts.Extensions = []string{}
+	}
+	e, err := duckdb.New(ctx, opts)
 	return worker.Parts{Engine: e, Files: duckdb.FileWriter{}}, err
 }
 
@@ -66,6 +70,11 @@ func extensionDir(tb testing.TB) string {
 
 func testOptions(tb testing.TB) worker.Options {
 	return worker.Options{Command: []string{os.Args[0], childArg}, Setup: []byte(extensionDir(tb))}
+}
+
+// bareOptions are for what needs no table: such a child starts at once.
+func bareOptions() worker.Options {
+	return worker.Options{Command: []string{os.Args[0], childArg}, Setup: []byte("bare")}
 }
 
 func newEngine(tb testing.TB, opts worker.Options) *worker.Engine {
@@ -108,3 +117,8 @@ func gone(tb testing.TB, pid int) {
 func TestConformance(t *testing.T) {
 	enginetest.Run(t, func(tb testing.TB) engine.Engine { return newEngine(tb, testOptions(tb)) })
 }
+
+// pidsOf is pids without a test.
+func pidsOf(e *worker.Engine) []int { return worker.Pids(e) }
+
+func optionsFor(program string) worker.Options { return worker.Options{Command: []string{program}} }

@@ -33,8 +33,10 @@ type process struct {
 	reason  reason
 	// users counts open links. idle ends the process when there were none for a
 	// while.
-	users  int
-	idle   *time.Timer
+	users int
+	idle  *time.Timer
+	// served: a session was opened, so the process works as such.
+	served bool
 	ledger ledger
 }
 
@@ -216,6 +218,13 @@ func (p *process) part() {
 	}
 }
 
+// opened notes that the process has served somebody.
+func (p *process) opened() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.served = true
+}
+
 // usable reports whether requests may be sent.
 func (p *process) usable() bool {
 	p.mu.Lock()
@@ -237,7 +246,7 @@ type link struct {
 // dial opens a link. The process counts it as a user until it is closed.
 func (p *process) dial() (*link, error) {
 	if !p.join() {
-		return nil, fatal("worker_lost", "the process is ending")
+		return nil, fatal(classLost, "the process is ending")
 	}
 	l, err := func() (*link, error) {
 		ours, theirs, err := pair()
@@ -284,10 +293,13 @@ func (l *link) close() {
 	}
 }
 
-// lost is the error of whoever finds that the process cannot be talked to.
+// lost is the error of whoever finds that the process cannot be talked to. Such
+// a process is of no use to others either.
 func (p *process) lost(err error) error {
 	if errors.Is(err, errWire) {
 		p.kill(reasonProtocol)
+	} else {
+		p.kill(reasonCrash)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -297,7 +309,7 @@ func (p *process) lost(err error) error {
 	if p.reason == reasonClosed {
 		return interrupted(causeClosed)
 	}
-	return fatal("worker_lost", string(p.reason)+": "+err.Error())
+	return fatal(classLost, string(p.reason)+": "+err.Error())
 }
 
 // sleep waits for d or ctx.

@@ -54,24 +54,36 @@ func (s *session) ready(ctx context.Context) error {
 	return s.connect(ctx)
 }
 
-// connect makes sure of a link to a living process.
+// connect makes sure of a link to a living process. That a process has ended is
+// sometimes learned by talking to it, so there is a second try.
 func (s *session) connect(ctx context.Context) error {
 	if s.link != nil && !s.link.lost && s.link.proc.usable() {
 		return nil
 	}
+	lost, err := s.reconnect(ctx)
+	if lost {
+		_, err = s.reconnect(ctx)
+	}
+	return err
+}
+
+// reconnect opens the session over a new link.
+func (s *session) reconnect(ctx context.Context) (lost bool, err error) {
 	s.disconnect()
 	l, err := s.owner.dial(ctx, "session "+s.opts.Owner)
 	if err != nil {
-		return err
+		return isLost(err), err
 	}
 	s.link = l
 	var e encoder
 	e.sessionOptions(s.opts)
-	_, err = s.do(ctx, kindOpen, e.b)
-	if err != nil {
+	if _, err = s.do(ctx, kindOpen, e.b); err != nil {
+		lost = l.lost && ctx.Err() == nil
 		s.disconnect()
+		return lost, err
 	}
-	return err
+	l.proc.opened()
+	return false, nil
 }
 
 func (s *session) disconnect() {
@@ -136,7 +148,7 @@ func (s *session) Query(ctx context.Context, st engine.Statement) (engine.Result
 		return nil, internalError("statement_size", "the statement is too large for a message")
 	}
 	if !s.link.proc.begin(&s.link.account, leased(st.Lease)) {
-		return nil, fatal("worker_lost", "the process is ending")
+		return nil, fatal(classLost, "the process is ending")
 	}
 	r, err := s.query(ctx, e.b, timeout)
 	if err != nil {

@@ -1,0 +1,142 @@
+package worker_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"github.com/lakewarden/lakewarden/engine"
+)
+
+func TestWhatAChildHas(t *testing.T) {
+	t.Setenv("LAKEWARDEN_DATABASE_URL", "postgres://secret")
+	// A descriptor that a library opened without thought.
+	secret := filepath.Join(t.TempDir(), "secret")
+	fd, err := unix.Open(secret, unix.O_CREAT|unix.O_RDWR, 0o600)
+	require.NoError(t, err)
+	defer unix.Close(fd)
+
+	temp := t.TempDir()
+	opts := bareOptions()
+	opts.TempDir = temp
+	e := newEngine(t, opts)
+	s := open(t, e, "a")
+	alive(t, s)
+	pid := pids(t, e, 1)[0]
+	proc := "/proc/" + strconv.Itoa(pid) + "/"
+	read := func(name string) string {
+		text, err := os.ReadFile(proc + name)
+		require.NoError(t, err)
+		return string(text)
+	}
+	require.Empty(t, read("environ"))
+	require.Equal(t, os.Args[0]+"\x00"+childArg+"\x00", read("cmdline"), "nothing but the command")
+	require.Contains(t, read("status"), "NoNewPrivs:\t1\n")
+	require.Regexp(t, `Max core file size\s+0\s+0`, read("limits"))
+	require.Equal(t, "1000\n", read("oom_score_adj"))
+	group, err := unix.Getpgid(pid)
+	require.NoError(t, err)
+	require.Equal(t, pid, group)
+	dir, err := os.Readlink(proc + "cwd")
+	require.NoError(t, err)
+	require.True(t, strings.HasPrefix(dir, temp+"/"), dir)
+	info, err := os.Stat(dir)
+	require.NoError(t, err)
+	require.Equal(t, os.FileMode(0o700), info.Mode().Perm())
+	files, err := os.ReadDir(proc + "fd")
+	require.NoError(t, err)
+	for _, f := range files {
+		target, err := os.Readlink(proc + "fd/" + f.Name())
+		if err != nil {
+			continue // closed meanwhile
+		}
+		require.NotEqual(t, secret, target)
+		// Go's runtime watches the limits of its control group.
+		inside := strings.HasPrefix(target, dir) || target == "/dev/null" || strings.HasPrefix(target, "/sys/fs/cgroup/")
+		require.True(t, inside || strings.Contains(target, ":["), "%s is %s", f.Name(), target)
+	}
+	require.NoError(t, e.Close())
+	left, err := os.ReadDir(temp)
+	require.NoError(t, err)
+	require.Empty(t, left)
+}
+
+func TestOwnersShareNothing(t *testing.T) {
+	e := newEngine(t, bareOptions())
+	alive(t, open(t, e, "a"))
+	alive(t, open(t, e, "a"))
+	pids(t, e, 1)
+	alive(t, open(t, e, "b"))
+	pids(t, e, 2)
+}
+
+func TestIdleProcessEnds(t *testing.T) {
+	opts := bareOptions()
+	opts.IdleTimeout = 50 * time.Millisecond
+	e := newEngine(t, opts)
+	s := open(t, e, "a")
+	alive(t, s)
+	pid := pids(t, e, 1)[0]
+	require.Never(t, func() bool { return len(pidsOf(e)) == 0 }, 200*time.Millisecond, 20*time.Millisecond, "it has a session")
+	require.NoError(t, s.Close())
+	gone(t, pid)
+	alive(t, open(t, e, "a"))
+}
+
+func TestWriteFiles(t *testing.T) {
+	e := newEngine(t, bareOptions())
+	dir := t.TempDir()
+	files, err := e.WriteFiles(context.Background(), engine.WriteRequest{
+		SQL: "SELECT range AS i, range % 2 AS p, NULL AS n FROM range(100)", Dir: dir, PartitionBy: []string{"p"}})
+	require.NoError(t, err)
+	require.Len(t, files, 2)
+	for _, f := range files {
+		info, err := os.Stat(filepath.Join(dir, f.Name))
+		require.NoError(t, err)
+		require.Equal(t, info.Size(), f.Bytes)
+		require.EqualValues(t, 50, f.Rows)
+		require.NotNil(t, f.Partition["p"])
+	}
+	entries, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	require.Len(t, entries, 2, "files and nothing else")
+}
+
+func TestFailedWriteLeavesNothing(t *testing.T) {
+	const endless = "SELECT count(*) AS n FROM range(100000000) a(i), range(100000000) b(j) WHERE i + j = 7"
+	e := newEngine(t, bareOptions())
+	dir := t.TempDir()
+	write := func(ctx context.Context, sql string) error {
+		_, err := e.WriteFiles(ctx, engine.WriteRequest{SQL: sql, Dir: dir})
+		entries, failed := os.ReadDir(dir)
+		require.NoError(t, failed)
+		require.Empty(t, entries)
+		return err
+	}
+	err := write(context.Background(), "SELECT CAST('x' AS INTEGER) AS i FROM range(10)")
+	require.Error(t, err)
+	require.NotErrorIs(t, err, engine.ErrFatal)
+
+	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
+	defer cancel()
+	require.ErrorIs(t, write(ctx, endless), engine.ErrInterrupted)
+
+	pid := pids(t, e, 1)[0]
+	go func() {
+		for entries, _ := os.ReadDir(dir); len(entries) == 0; entries, _ = os.ReadDir(dir) {
+			continue
+		}
+		time.AfterFunc(50*time.Millisecond, func() { _ = unix.Kill(pid, unix.SIGKILL) })
+	}()
+	require.ErrorIs(t, write(context.Background(), endless), engine.ErrFatal)
+	require.NoError(t, e.Close())
+	_, err = e.WriteFiles(context.Background(), engine.WriteRequest{SQL: "SELECT 1 AS a", Dir: dir})
+	require.ErrorIs(t, err, engine.ErrInterrupted)
+}
