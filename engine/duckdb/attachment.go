@@ -1,10 +1,14 @@
 package duckdb
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/lakewarden/lakewarden/engine"
 )
@@ -16,10 +20,13 @@ const maxAttachments = 32
 // attachments are the attached tables of an instance. One name stands for one
 // version of one table, so an attachment never has to be refreshed.
 //
-// Every table is attached through a link with a plain name. From a path that
+// Every local table is attached through a link with a plain name. From a path that
 // ends in a letter outside ASCII, the extension cuts that letter off when it
 // looks for data files, and so it would read those of another directory. DuckDB
-// follows the link before it checks the path against the roots.
+// follows the link before it checks the path against the roots. Remote tables
+// have no links, so such paths are refused there. So are percent signs anywhere:
+// the extension decodes them where it looks for the log, and not where it looks
+// for the data, and would mix two tables.
 type attachments struct {
 	inst  *instance
 	links string
@@ -35,21 +42,22 @@ func (a *attachments) has(src engine.Source) bool { return a.names.touch(src.Dat
 // add attaches src, whose checked location is given. The log is read when the
 // table is first used.
 func (a *attachments) add(src engine.Source, location string) error {
-	// The extension decodes percent signs where it looks for the log, and not
-	// where it looks for the data: it would mix two tables.
-	if strings.Contains(location, "%") {
-		return &engine.Error{Kind: engine.KindIO, Class: "location", Position: -1, Text: "a percent sign in " + clip(location)}
-	}
 	name := src.Database()
-	link := a.link(name)
-	if err := os.Symlink(location, link); err != nil {
-		return internalError("temp_dir", err.Error())
+	from := location
+	switch {
+	case isRemote(location) && !readableRemote(location), strings.Contains(location, "%"):
+		return &engine.Error{Kind: engine.KindIO, Class: "location", Position: -1, Text: "the extension would misread " + clip(location)}
+	case !isRemote(location):
+		from = a.link(name)
+		if err := os.Symlink(location, from); err != nil {
+			return internalError("temp_dir", err.Error())
+		}
 	}
-	sql := "ATTACH " + engine.QuoteString(link) + " AS " + engine.QuoteIdent(name) +
+	sql := "ATTACH " + engine.QuoteString(from) + " AS " + engine.QuoteIdent(name) +
 		" (TYPE delta, READ_ONLY, VERSION " + strconv.FormatInt(src.Version, 10) +
 		", internal_table_name " + engine.QuoteString(engine.SourceTable) + ")"
 	if err := a.inst.exec(sql); err != nil {
-		_ = os.Remove(link)
+		_ = os.Remove(a.link(name))
 		return err
 	}
 	a.names.add(name)
@@ -80,10 +88,18 @@ func (a *attachments) drop(name string) error {
 		return err
 	}
 	a.names.remove(name)
-	if err := os.Remove(a.link(name)); err != nil {
+	if err := os.Remove(a.link(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return internalError("temp_dir", err.Error())
 	}
 	return nil
+}
+
+// readableRemote reports whether the extension reads the log and the data at
+// location, which it takes for an address: no query, no fragment, no control
+// character, and at the end nothing that it cuts off.
+func readableRemote(location string) bool {
+	return !strings.ContainsAny(location, "?#\x7f") && !strings.ContainsFunc(location, unicode.IsControl) &&
+		location[len(location)-1] < utf8.RuneSelf
 }
 
 func (a *attachments) link(name string) string { return filepath.Join(a.links, name) }

@@ -75,7 +75,7 @@ func (b *barriers) create(m engine.Barrier) error {
 	}
 	// A copy that an interrupt left behind unmeasured is made again.
 	sql := "CREATE OR REPLACE TEMP TABLE " + engine.QuoteIdent(m.Name) + " AS (" + m.SQL + "\n)"
-	if err := b.inst.execOne(sql); err != nil {
+	if err := b.inst.fill(sql, m.Args); err != nil {
 		// A position would point into SQL that the caller has never seen.
 		if e := engineError(err); e != nil {
 			e.Position = -1
@@ -88,6 +88,19 @@ func (b *barriers) create(m engine.Barrier) error {
 	}
 	b.byName[m.Name] = b.order.PushFront(barrierCopy{m.Name, max(after-before, 0)})
 	return nil
+}
+
+// fill runs the one statement that makes a copy.
+func (in *instance) fill(sql string, args engine.Args) error {
+	if len(args.Positional)+len(args.Named) == 0 {
+		return in.execOne(sql)
+	}
+	c, err := in.open(sql, args, creates, func() error { return nil })
+	if err != nil {
+		return err
+	}
+	defer c.close()
+	return c.each(func(rowReader) error { return nil })
 }
 
 // used is what in-memory tables take, spilled or not.

@@ -9,11 +9,49 @@ import (
 	"github.com/lakewarden/lakewarden/engine"
 )
 
+// kind says for which statements a cell is.
+type kind struct {
+	// log: some source comes without its list of files.
+	log bool
+	// remote: some source lies in a remote store.
+	remote bool
+}
+
+// kindOf is the kind of cell that st needs.
+func kindOf(st engine.Statement) kind {
+	var k kind
+	add := func(src engine.Source) {
+		if !src.IsZero() {
+			k.log = k.log || src.Files == nil
+			k.remote = k.remote || isRemote(src.Location)
+		}
+	}
+	for _, src := range st.Sources {
+		add(src)
+	}
+	for _, b := range st.Barriers {
+		add(b.Source)
+	}
+	return k
+}
+
+// extensions are those that a cell of this kind holds.
+func (k kind) extensions(all []extension) []extension {
+	var out []extension
+	for _, e := range all {
+		if e.name == extensionRemote && k.remote || e.name != extensionRemote && k.log {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
 // cell is one locked-down instance of a session, with what it keeps between
 // statements.
 type cell struct {
 	owner    *Engine
-	roots    []string
+	kind     kind
+	confines confines
 	inst     *instance
 	dir      string
 	applied  engine.Lease
@@ -22,20 +60,25 @@ type cell struct {
 	copies   *barriers
 }
 
-// openCell opens an instance with the given extensions.
-func openCell(owner *Engine, roots []string, extensions []extension) (*cell, error) {
+// openCell opens an instance of kind k for a session.
+func openCell(s *session, k kind) (*cell, error) {
+	owner := s.owner
 	defer owner.turns.take()()
 	dir, err := owner.sessionDir()
 	if err != nil {
 		return nil, internalError("temp_dir", err.Error())
 	}
-	in, err := openSandbox(extensions, roots, filepath.Join(dir, "spill"))
+	c := confines{extensions: k.extensions(owner.extensions), roots: s.roots, temp: filepath.Join(dir, "spill")}
+	if k.remote {
+		c.remote = s.remote
+	}
+	in, err := openSandbox(c)
 	if err != nil {
 		_ = os.RemoveAll(dir)
 		return nil, err
 	}
 	return &cell{
-		owner: owner, roots: roots, inst: in, dir: dir,
+		owner: owner, kind: k, confines: c, inst: in, dir: dir,
 		attached: newAttachments(in, dir), views: newFileViews(in), copies: newBarriers(in),
 	}, nil
 }
@@ -75,7 +118,7 @@ func (c *cell) provide(sources []engine.Source, g *guard) error {
 		if src.Files != nil && c.views.has(src) || src.Files == nil && c.attached.has(src) {
 			continue
 		}
-		location, err := c.owner.within(c.roots, src.Location)
+		location, err := c.confines.locate(src.Location)
 		if err != nil {
 			return err
 		}
@@ -114,6 +157,9 @@ func (c *cell) forget(sources []engine.Source, err error) {
 // apply sets what the lease grants. Unset fields keep the engine's defaults.
 func (c *cell) apply(lease engine.Lease) error {
 	want := c.owner.defaults(lease)
+	if c.kind.remote {
+		want.Threads *= remoteThreads
+	}
 	var set []string
 	if want.Memory != c.applied.Memory {
 		set = append(set, "SET memory_limit='"+strconv.FormatInt(want.Memory, 10)+"B'")

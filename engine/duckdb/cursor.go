@@ -31,6 +31,9 @@ func selects(t duck.StatementType) bool { return t == duck.StatementTypeSelect }
 // writes also admits COPY, for the writer of data files.
 func writes(t duck.StatementType) bool { return t == duck.StatementTypeCopy }
 
+// creates admits CREATE TABLE AS, for filtered copies.
+func creates(t duck.StatementType) bool { return t == duck.StatementTypeCreate }
+
 // open prepares the one statement in sql, binds args and starts it. step is
 // asked between the phases whether to go on.
 func (in *instance) open(sql string, args engine.Args, allowed func(duck.StatementType) bool, step func() error) (*cursor, error) {

@@ -6,7 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"strings"
+	"slices"
 	"sync"
 
 	"github.com/lakewarden/lakewarden/engine"
@@ -19,7 +19,9 @@ var _ engine.Engine = (*Engine)(nil)
 type Options struct {
 	// ExtensionDirs are searched in order for <version>/<platform>/<name>.duckdb_extension.
 	ExtensionDirs []string
-	// Extensions are loaded into every session. Default: delta.
+	// Extensions are what sessions may hold: httpfs where they read remote
+	// stores, the others where they read the logs of tables. Default: delta and
+	// httpfs.
 	Extensions []string
 	// TempDir receives one directory of this engine, in which sessions spill.
 	// What engines of ended processes left there is removed.
@@ -54,7 +56,7 @@ func New(ctx context.Context, opts Options) (*Engine, error) {
 	}
 	names := opts.Extensions
 	if names == nil {
-		names = []string{"delta"}
+		names = []string{extensionLog, extensionRemote}
 	}
 	platform, err := Platform()
 	if err != nil {
@@ -99,7 +101,12 @@ func (e *Engine) Open(ctx context.Context, opts engine.SessionOptions) (engine.S
 		}
 		roots[i] = real
 	}
-	s := &session{owner: e, roots: roots, closing: make(chan struct{})}
+	if opts.Remote != nil {
+		if err := e.admit(opts.Remote); err != nil {
+			return nil, err
+		}
+	}
+	s := &session{owner: e, roots: roots, remote: opts.Remote, closing: make(chan struct{})}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.closed {
@@ -107,6 +114,14 @@ func (e *Engine) Open(ctx context.Context, opts engine.SessionOptions) (engine.S
 	}
 	e.sessions[s] = struct{}{}
 	return s, nil
+}
+
+// admit checks that a session can read through r.
+func (e *Engine) admit(r *engine.Remote) error {
+	if !slices.ContainsFunc(e.extensions, func(x extension) bool { return x.name == extensionRemote }) {
+		return &ExtensionError{Name: extensionRemote, Reason: "not among the engine's extensions"}
+	}
+	return checkRemote(r)
 }
 
 // Close closes all sessions, waits for them and removes the engine's temporary
@@ -140,26 +155,6 @@ func (e *Engine) remove(s *session) {
 }
 
 func (e *Engine) sessionDir() (string, error) { return os.MkdirTemp(e.temp.path, "session-") }
-
-// within resolves location and checks that it lies below one of the roots. Links
-// are followed first: one inside a root must not lead out of it.
-func (e *Engine) within(roots []string, location string) (string, error) {
-	refused := &engine.Error{Kind: engine.KindInternal, Class: "location", Position: -1, Text: "outside the session's roots: " + clip(location)}
-	if checkText(location) != nil || !filepath.IsAbs(location) {
-		return "", refused
-	}
-	real, err := filepath.EvalSymlinks(location)
-	if err != nil {
-		return "", &engine.Error{Kind: engine.KindIO, Class: "file_not_found", Position: -1, Text: clip(err.Error())}
-	}
-	for _, root := range roots {
-		rel, err := filepath.Rel(root, real)
-		if err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
-			return real, nil
-		}
-	}
-	return "", refused
-}
 
 func (e *Engine) defaults(l engine.Lease) engine.Lease {
 	if l.Memory <= 0 {

@@ -23,6 +23,7 @@ type failure struct {
 	Position string `json:"position"`
 	Name     string `json:"name"`
 	Entry    string `json:"type"`
+	Status   string `json:"status_code"`
 }
 
 // family is what an exception type becomes when nothing more is known.
@@ -97,13 +98,17 @@ var refinements = []refinement{
 	{"Invalid Input", regexp.MustCompile(`schema mismatch in glob`), engine.KindIO, classFileSchema},
 	{"Conversion", regexp.MustCompile(`^Error while reading file `), engine.KindIO, classFileSchema},
 	{"Invalid Input", regexp.MustCompile(`(?i)parquet file|decompress|magic bytes|corrupt`), engine.KindIO, classDataFile},
-	{"IO", regexp.MustCompile(`No such file or directory|[Ff]ile not found|No files found`), engine.KindIO, "file_not_found"},
+	{"IO", regexp.MustCompile(`No such file or directory|[Ff]ile not found|No files found`), engine.KindIO, classMissing},
 	{"IO", regexp.MustCompile(`(?i)delta ?kernel`), engine.KindIO, "delta_log"},
 	{"Out of Memory", regexp.MustCompile(`max_temp_directory_size`), engine.KindOutOfMemory, "temp_space"},
 }
 
-// classDataFile is the class of a data file that is damaged.
-const classDataFile = "data_file"
+const (
+	// classDataFile is the class of a data file that is damaged.
+	classDataFile = "data_file"
+	// classMissing is that of a file or a folder that is not there.
+	classMissing = "file_not_found"
+)
 
 // entries names what a catalog entry of one kind is called when it is missing.
 var entries = map[string]string{
@@ -128,6 +133,9 @@ func translate(text string) *engine.Error {
 	out := &engine.Error{Kind: engine.KindInternal, Class: "engine", Name: f.Name, Position: -1, Text: clip(f.Message)}
 	if fam, ok := families[f.Type]; ok {
 		out.Kind, out.Class = fam.kind, fam.class
+	}
+	if f.Type == "HTTP" && f.Status == "404" {
+		out.Class = classMissing
 	}
 	if n, err := strconv.Atoi(f.Position); err == nil && n >= 0 {
 		out.Position = n

@@ -86,6 +86,12 @@ func filePath(location, path string) (string, error) {
 	if err := checkText(path); err != nil {
 		return "", refusedPath(path)
 	}
+	if isRemote(location) {
+		if !plainRemote(location + "/" + path) {
+			return "", refusedPath(path)
+		}
+		return location + "/" + path, nil
+	}
 	for i, segment := range strings.Split(path, "/") {
 		if segment == ".." || segment == "" && i == 0 {
 			return "", refusedPath(path)

@@ -33,7 +33,7 @@ func (e *Engine) probe(ctx context.Context, extensions []extension) error {
 		return err
 	}
 	defer func() { _ = os.RemoveAll(r.dir) }()
-	in, err := openSandbox(extensions, []string{r.root}, filepath.Join(r.dir, "spill"))
+	in, err := openSandbox(confines{extensions: extensions, roots: []string{r.root}, temp: filepath.Join(r.dir, "spill")})
 	if err != nil {
 		return err
 	}

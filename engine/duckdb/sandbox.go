@@ -1,6 +1,8 @@
 package duckdb
 
 import (
+	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/lakewarden/lakewarden/engine"
@@ -9,13 +11,55 @@ import (
 // leaseSettings are what a session may still change after it is locked down.
 var leaseSettings = []string{"memory_limit", "threads", "max_temp_directory_size"}
 
-// openSandbox opens an instance that reads below roots, spills to temp, and
-// cannot be configured any further. It holds the given extensions.
-func openSandbox(extensions []extension, roots []string, temp string) (*instance, error) {
+// confines are what an instance holds and may reach.
+type confines struct {
+	extensions []extension
+	// roots are directories, real ones.
+	roots []string
+	// remote is nil for an instance that reads no remote store.
+	remote *engine.Remote
+	// temp is where it spills.
+	temp string
+}
+
+// locate resolves location and checks that it lies within reach.
+func (c confines) locate(location string) (string, error) {
+	if c.remote != nil && isRemote(location) {
+		return withinRemote(c.remote.Prefixes, location)
+	}
+	return within(c.roots, location)
+}
+
+// within resolves location and checks that it lies below one of the roots. Links
+// are followed first: one inside a root must not lead out of it.
+func within(roots []string, location string) (string, error) {
+	if checkText(location) != nil || !filepath.IsAbs(location) {
+		return "", refusedLocation(location)
+	}
+	real, err := filepath.EvalSymlinks(location)
+	if err != nil {
+		return "", &engine.Error{Kind: engine.KindIO, Class: classMissing, Position: -1, Text: clip(err.Error())}
+	}
+	for _, root := range roots {
+		rel, err := filepath.Rel(root, real)
+		if err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
+			return real, nil
+		}
+	}
+	return "", refusedLocation(location)
+}
+
+func refusedLocation(location string) *engine.Error {
+	return internalError("location", "outside of what the session may read: "+strings.ToValidUTF8(location, "?"))
+}
+
+// openSandbox opens an instance that reads within c and cannot be configured
+// any further.
+func openSandbox(c confines) (*instance, error) {
 	config := baseConfig()
 	// The files are those whose signatures were checked at start.
 	config["allow_unsigned_extensions"] = "true"
-	for _, e := range extensions {
+	for _, e := range c.extensions {
 		if err := e.unchanged(); err != nil {
 			return nil, err
 		}
@@ -24,7 +68,7 @@ func openSandbox(extensions []extension, roots []string, temp string) (*instance
 	if err != nil {
 		return nil, err
 	}
-	if err := in.exec(lockdown(extensions, roots, temp)); err != nil {
+	if err := in.exec(lockdown(c)); err != nil {
 		in.close()
 		return nil, err
 	}
@@ -33,10 +77,15 @@ func openSandbox(extensions []extension, roots []string, temp string) (*instance
 
 // lockdown is the SQL that turns a fresh instance into a sandbox. Its order
 // matters: extensions need file access, and the lock comes last.
-func lockdown(extensions []extension, roots []string, temp string) string {
+func lockdown(c confines) string {
 	var sql []string
-	for _, e := range extensions {
+	for _, e := range c.extensions {
 		sql = append(sql, "LOAD "+engine.QuoteString(e.path))
+	}
+	reach := c.roots
+	if c.remote != nil {
+		sql = append(sql, remoteLockdown(c.remote)...)
+		reach = slices.Concat(c.roots, c.remote.Prefixes)
 	}
 	sql = append(sql,
 		"SET TimeZone='UTC'",
@@ -45,8 +94,8 @@ func lockdown(extensions []extension, roots []string, temp string) string {
 		// What a plan or the order of groups owes to statistics of a whole file
 		// would tell of rows that are hidden.
 		"SET disabled_optimizers='statistics_propagation'",
-		"SET temp_directory="+engine.QuoteString(temp),
-		"SET allowed_directories="+quoteList(roots),
+		"SET temp_directory="+engine.QuoteString(c.temp),
+		"SET allowed_directories="+quoteList(reach),
 		"SET allowed_configs="+quoteList(leaseSettings),
 		"SET enable_external_access=false",
 		"SET lock_configuration=true",

@@ -11,22 +11,23 @@ import (
 
 var _ engine.Session = (*session)(nil)
 
-// session is up to two locked-down instances, each opened by the first
-// statement that needs it: a bare one, and one with the extensions for
-// statements that read a table's log through them.
+// session is up to four locked-down instances, one for each kind of statement,
+// each opened by the first that needs it. A bare one serves statements over lists
+// of local files; the others hold the extensions that their kind cannot do
+// without.
 type session struct {
 	owner   *Engine
 	roots   []string
+	remote  *engine.Remote
 	closing chan struct{}
 	closed1 sync.Once
 	broken  atomic.Bool
 
 	// mu guards everything below and every native call on the instances.
-	mu       sync.Mutex
-	closed   bool
-	bare     *cell
-	extended *cell
-	active   *result
+	mu     sync.Mutex
+	closed bool
+	cells  []*cell
+	active *result
 }
 
 func (s *session) Broken() bool { return s.broken.Load() }
@@ -40,10 +41,10 @@ func (s *session) Warm(ctx context.Context) error {
 	if err := s.ready(); err != nil {
 		return err
 	}
-	if s.extended != nil {
+	if len(s.cells) > 0 {
 		return nil
 	}
-	_, err := s.open(&s.bare, nil)
+	_, err := s.open(kind{remote: s.remote != nil && len(s.roots) == 0})
 	return err
 }
 
@@ -83,57 +84,36 @@ func (s *session) ready() error {
 	return nil
 }
 
-// cell returns the instance for st, and lets the other one rest: a lease is for
-// one of them.
+// cell returns the instance for st, and lets the others rest: a lease is for one
+// of them.
 func (s *session) cell(st engine.Statement) (*cell, error) {
-	want, other, extensions := &s.bare, s.extended, []extension(nil)
-	if readsLog(st) {
-		want, other, extensions = &s.extended, s.bare, s.owner.extensions
+	k := kindOf(st)
+	if k.remote && s.remote == nil {
+		return nil, internalError("location", "the session reads no remote store")
 	}
-	if other != nil {
-		if err := other.rest(other.copies.bytes()); err != nil {
+	for _, c := range s.cells {
+		if c.kind == k {
+			continue
+		}
+		if err := c.rest(c.copies.bytes()); err != nil {
 			return nil, err
 		}
 	}
-	return s.open(want, extensions)
+	return s.open(k)
 }
 
-// readsLog reports whether a source of st comes without its list of files.
-func readsLog(st engine.Statement) bool {
-	for _, src := range st.Sources {
-		if src.Files == nil {
-			return true
+func (s *session) open(k kind) (*cell, error) {
+	for _, c := range s.cells {
+		if c.kind == k {
+			return c, nil
 		}
 	}
-	for _, b := range st.Barriers {
-		if b.Source.Files == nil && !b.Source.IsZero() {
-			return true
-		}
-	}
-	return false
-}
-
-func (s *session) open(at **cell, extensions []extension) (*cell, error) {
-	if *at != nil {
-		return *at, nil
-	}
-	c, err := openCell(s.owner, s.roots, extensions)
+	c, err := openCell(s, k)
 	if err != nil {
 		return nil, err
 	}
-	*at = c
+	s.cells = append(s.cells, c)
 	return c, nil
-}
-
-// cells are those that are open.
-func (s *session) cells() []*cell {
-	var out []*cell
-	for _, c := range []*cell{s.bare, s.extended} {
-		if c != nil {
-			out = append(out, c)
-		}
-	}
-	return out
 }
 
 func (s *session) Idle(ctx context.Context, keepBytes int64) error {
@@ -145,7 +125,7 @@ func (s *session) Idle(ctx context.Context, keepBytes int64) error {
 	if s.active != nil {
 		return internalError("session_busy", "a result of this session is still open")
 	}
-	for _, c := range s.cells() {
+	for _, c := range s.cells {
 		g := newGuard(ctx, s.closing, 0, c.inst.conn)
 		err := g.judge(c.rest(keepBytes))
 		g.end()
@@ -169,10 +149,10 @@ func (s *session) Close() error {
 		s.active.release()
 	}
 	var errs []error
-	for _, c := range s.cells() {
+	for _, c := range s.cells {
 		errs = append(errs, c.close())
 	}
-	s.bare, s.extended = nil, nil
+	s.cells = nil
 	s.owner.remove(s)
 	return errors.Join(errs...)
 }

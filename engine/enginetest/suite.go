@@ -12,7 +12,7 @@ import (
 // Run runs the suite. newEngine returns a fresh engine for every test; the suite
 // closes it.
 func Run(t *testing.T, newEngine func(testing.TB) engine.Engine) {
-	s := suite{newEngine}
+	s := suite{newEngine: newEngine}
 	t.Run("Statement", s.statement)
 	t.Run("Stream", s.stream)
 	t.Run("Stop", s.stop)
@@ -24,13 +24,19 @@ func Run(t *testing.T, newEngine func(testing.TB) engine.Engine) {
 	t.Run("Lifecycle", s.lifecycle)
 }
 
+// suite has one of the two ways to an engine.
 type suite struct {
 	newEngine func(testing.TB) engine.Engine
+	serve     Serve
 }
 
 // open starts an engine with one session over roots.
 func (s suite) open(t *testing.T, roots ...string) engine.Session {
 	t.Helper()
+	if s.serve != nil {
+		require.Len(t, roots, 1)
+		return s.openRemote(t, roots[0])
+	}
 	e := s.newEngine(t)
 	t.Cleanup(func() { require.NoError(t, e.Close()) })
 	session, err := e.Open(context.Background(), engine.SessionOptions{Roots: roots})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"testing"
 
@@ -153,13 +154,20 @@ func (s suite) version(t *testing.T) {
 		root := t.TempDir()
 		session := s.open(t, root)
 		// Several become another one's name when they are trimmed or cut; all
-		// tables have files of the same names.
+		// tables have files of the same names. As addresses some may be refused.
+		refusable := []string{`té`, `été`, `销售`, `a?b#c`}
 		for i, name := range []string{`t`, `té`, `t `, `été`, `销售`, `a b`, `it's "q"`, `a?b#c`} {
 			table := NewTable(t, root, name)
 			table.Append(t, int64(i), int64(i+1))
 			src := table.Latest()
-			require.Equal(t, []string{strconv.Itoa(i)}, Rows(t, session, engine.Statement{
-				SQL: "SELECT id FROM " + src.Relation(), Sources: []engine.Source{src}}), name)
+			got, err := TryRows(context.Background(), session, engine.Statement{
+				SQL: "SELECT id FROM " + src.Relation(), Sources: []engine.Source{src}})
+			if err != nil && s.serve != nil && slices.Contains(refusable, name) {
+				require.Equal(t, "location", failure(t, err).Class, name)
+				continue
+			}
+			require.NoError(t, explained(err), name)
+			require.Equal(t, []string{strconv.Itoa(i)}, got, name)
 		}
 	})
 	t.Run("MissingVersion", func(t *testing.T) {

@@ -1,0 +1,95 @@
+package duckdb
+
+import (
+	"path"
+	"strings"
+
+	"github.com/lakewarden/lakewarden/engine"
+)
+
+// extensionRemote reads the S3 protocol, extensionLog the log of Delta tables.
+const (
+	extensionRemote = "httpfs"
+	extensionLog    = "delta"
+)
+
+// remoteScheme begins the locations that are read through a session's Remote.
+const remoteScheme = "s3://"
+
+func isRemote(location string) bool { return strings.HasPrefix(location, remoteScheme) }
+
+// remoteThreads multiplies the threads of a statement that reads a remote
+// store: most of them wait for it.
+const remoteThreads = 4
+
+// checkRemote refuses what could not confine a session.
+func checkRemote(r *engine.Remote) error {
+	for _, text := range append([]string{r.Endpoint, r.Region, r.AccessKey, r.SecretKey}, r.Prefixes...) {
+		if text == "" || checkText(text) != nil {
+			return internalError("remote", "an empty or broken part")
+		}
+	}
+	for _, prefix := range r.Prefixes {
+		if !strings.HasSuffix(prefix, "/") || !plainRemote(strings.TrimSuffix(prefix, "/")) {
+			return internalError("remote", "not the prefix of a place: "+prefix)
+		}
+	}
+	return nil
+}
+
+// withinRemote checks that location is one of the prefixes or lies below one.
+// Names are compared as they are, so none may have a second spelling.
+func withinRemote(prefixes []string, location string) (string, error) {
+	location = strings.TrimSuffix(location, "/")
+	if checkText(location) == nil && plainRemote(location) {
+		for _, prefix := range prefixes {
+			if strings.HasPrefix(location+"/", prefix) {
+				return location, nil
+			}
+		}
+	}
+	return "", refusedLocation(location)
+}
+
+// plainRemote reports whether location is s3://bucket with a path that every
+// reader takes as it is: no empty segment, no . and no .. in it.
+func plainRemote(location string) bool {
+	rest, found := strings.CutPrefix(location, remoteScheme)
+	return found && rest != "" && path.Clean("/"+rest) == "/"+rest
+}
+
+// remoteLockdown is the SQL that lets an instance read through r. It comes
+// before the lock.
+func remoteLockdown(r *engine.Remote) []string {
+	sql := []string{
+		// A name is a name: no pattern and no query in it.
+		"SET s3_url_compatibility_mode=true",
+		// Objects that are read never change, so what is cached is not asked for
+		// again.
+		"SET enable_external_file_cache=true",
+		"SET validate_external_file_cache='NO_VALIDATION'",
+		"SET enable_http_metadata_cache=true",
+		// The endpoint has tried what can be tried, and ends every request with
+		// its statement: until then patience is right.
+		"SET http_retries=1",
+		"SET http_retry_wait_ms=1",
+		"SET http_timeout=3600",
+	}
+	// What the extension took from the environment when it was loaded.
+	for _, name := range []string{"http_proxy", "s3_access_key_id", "s3_secret_access_key", "s3_session_token", "s3_region", "s3_endpoint"} {
+		sql = append(sql, "SET "+name+"=''")
+	}
+	return append(sql,
+		remoteSecret("session", r, r.AccessKey, r.SecretKey, r.Prefixes),
+		// Every other address leads to the endpoint as well, with a key that it
+		// refuses. Without a secret, the extensions would look for credentials of
+		// this machine and take the name to where it leads.
+		remoteSecret("elsewhere", r, "none", "none", []string{remoteScheme, "s3a://", "s3n://"}),
+	)
+}
+
+func remoteSecret(name string, r *engine.Remote, key, secret string, scope []string) string {
+	return "CREATE SECRET " + name + " (TYPE s3, PROVIDER config, KEY_ID " + engine.QuoteString(key) + ", SECRET " + engine.QuoteString(secret) +
+		", REGION " + engine.QuoteString(r.Region) + ", ENDPOINT " + engine.QuoteString(r.Endpoint) +
+		", URL_STYLE 'path', USE_SSL false, URL_COMPATIBILITY_MODE true, SCOPE " + quoteList(scope) + ")"
+}
