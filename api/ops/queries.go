@@ -25,6 +25,9 @@ type Queries struct {
 	Audit   *Auditor
 	Metrics *QueryMetrics
 	Limits  QueryLimits
+	// EngineVersion is the build of the engine that runs the statements: see
+	// sqlguard.Options.
+	EngineVersion string
 	// Confirmed returns nil while this replica knows the catalog's state of the
 	// last seconds.
 	Confirmed func() error
@@ -104,7 +107,7 @@ func (o *Queries) prepare(ctx context.Context, a Actor, q Query, timeout time.Du
 	// While the statement is planned, the session of a caller without one opens.
 	o.Pool.Prepare(key)
 	lap := o.Metrics.start()
-	opts := sqlguard.Options{Limits: o.Limits.Guard, Catalog: catalog.CatalogName, Schema: q.Schema, User: a.Email}
+	opts := sqlguard.Options{Limits: o.Limits.Guard, Catalog: catalog.CatalogName, Schema: q.Schema, User: a.Email, EngineVersion: o.EngineVersion}
 	statement, err := o.Plans.parse(ctx, q.SQL, opts)
 	if err != nil {
 		return err

@@ -23,6 +23,7 @@ import (
 	"github.com/lakewarden/lakewarden/auth/apikey"
 	"github.com/lakewarden/lakewarden/auth/jwt"
 	"github.com/lakewarden/lakewarden/catalog/authz"
+	"github.com/lakewarden/lakewarden/catalog/secret"
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/delta"
 	"github.com/lakewarden/lakewarden/engine/duckdb"
@@ -211,11 +212,16 @@ func newQueries(ctx context.Context, config Config, store *authz.Store, watch *e
 	}
 	pool := newPool(config, remotely, registry)
 	s.onClose(pool.Close)
-	tables := ops.Tables{Store: store, Opener: opener, Lake: ops.NewLake(opener, delta.Options{EngineInfo: "Lakewarden/" + version})}
+	masks, err := secret.LoadMaskKeys(config.KeyFile)
+	if err != nil {
+		return nil, ops.Tables{}, opener, fmt.Errorf("key_file: %w", err)
+	}
+	tables := ops.Tables{Store: store, Opener: opener, Keys: masks, Lake: ops.NewLake(opener, delta.Options{EngineInfo: "Lakewarden/" + version})}
 	queries := &ops.Queries{
 		Store: store, Tables: tables, Lake: tables.Lake, Plans: ops.NewPlans(parser), Memory: ops.NewMemory(), Pool: pool, Audit: auditor, Confirmed: watch.check,
-		Metrics: ops.NewQueryMetrics(registry),
-		Limits:  ops.QueryLimits{DefaultTimeout: config.QueryTimeout, MaxTimeout: config.MaxTimeout},
+		Metrics:       ops.NewQueryMetrics(registry),
+		EngineVersion: duckdb.Version(),
+		Limits:        ops.QueryLimits{DefaultTimeout: config.QueryTimeout, MaxTimeout: config.MaxTimeout},
 	}
 	return queries, tables, opener, nil
 }
