@@ -22,13 +22,16 @@ func commands() []command {
 		{"extensions", "Manage DuckDB extensions: extensions install", runExtensions},
 		{"healthcheck", "Ask a running server whether it is ready", runHealthcheck},
 		{"version", "Print the version", runVersion},
+		{"worker", "", runWorker},
 	}
 }
 
 func usage(w io.Writer) {
 	fmt.Fprintln(w, "Usage: lakewarden <command> [flags]\n\nCommands:")
 	for _, c := range commands() {
-		fmt.Fprintf(w, "  %-12s %s\n", c.name, c.summary)
+		if c.summary != "" { // the others are not for people
+			fmt.Fprintf(w, "  %-12s %s\n", c.name, c.summary)
+		}
 	}
 	fmt.Fprintln(w, "\n\"lakewarden <command> --help\" lists the flags of a command. Every setting can\nalso come from the environment (LAKEWARDEN_…) or a YAML file (LAKEWARDEN_CONFIG).")
 }

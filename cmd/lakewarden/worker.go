@@ -1,0 +1,63 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+
+	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/duckdb"
+	"github.com/lakewarden/lakewarden/engine/worker"
+)
+
+// workerSetup is what a worker process makes its engine from. It travels through
+// the process's control socket.
+type workerSetup struct {
+	ExtensionDirs []string     `json:"extension_dirs"`
+	Lease         engine.Lease `json:"lease"`
+}
+
+// workerOptions start this very program as `lakewarden worker`.
+func workerOptions(setup workerSetup) (worker.Options, error) {
+	program, err := selfProgram()
+	if err != nil {
+		return worker.Options{}, err
+	}
+	text, err := json.Marshal(setup)
+	return worker.Options{Command: []string{program, "worker"}, Setup: text}, err
+}
+
+// selfProgram is the file of the running program: also when an upgrade has put
+// another one in its place, whose messages this one would not understand.
+func selfProgram() (string, error) {
+	if runtime.GOOS == "linux" {
+		return "/proc/self/exe", nil
+	}
+	return os.Executable()
+}
+
+// runWorker is the child's end of an engine in processes. The server starts it;
+// by hand it does nothing.
+func runWorker(ctx context.Context, _ io.Writer, args []string) error {
+	fs := flag.NewFlagSet("worker", flag.ContinueOnError)
+	if err := fs.Parse(args); err != nil {
+		return err
+	}
+	control := os.NewFile(worker.ControlFD, "control")
+	if info, err := control.Stat(); err != nil || info.Mode()&os.ModeSocket == 0 {
+		return errors.New("worker: started by the server only")
+	}
+	return worker.Serve(ctx, control, func(ctx context.Context, text []byte, temp string) (worker.Parts, error) {
+		var setup workerSetup
+		if err := json.Unmarshal(text, &setup); err != nil {
+			return worker.Parts{}, fmt.Errorf("setup: %w", err)
+		}
+		eng, err := duckdb.New(ctx, duckdb.Options{ExtensionDirs: setup.ExtensionDirs, TempDir: temp, Lease: setup.Lease})
+		return worker.Parts{Engine: eng, Files: duckdb.FileWriter{Lease: setup.Lease}}, err
+	})
+}
