@@ -1,9 +1,6 @@
 package sqlguard
 
-import (
-	"bytes"
-	"slices"
-)
+import "slices"
 
 // The order of rows, and so what a LIMIT leaves, follows from the engine's plan
 // where the statement leaves it open, and the plan follows from the numbers of
@@ -53,7 +50,7 @@ func uncovered(columns []int, covered []bool) []int {
 func (s *provenSelect) groupColumns() ([]int, bool) {
 	var out []int
 	for _, g := range s.groups {
-		i := slices.IndexFunc(s.items, func(e *node) bool { return sameExpression(e, g) })
+		i := slices.Index(s.texts, bareText(g))
 		if i < 0 {
 			return nil, false
 		}
@@ -108,12 +105,15 @@ func (s *provenSelect) resultColumn(e *node) (int, bool) {
 		return i - 1, ok && i <= len(s.columns)
 	}
 	if parts := e.strings("column_names"); e.is("class", "COLUMN_REF") && len(parts) == 1 {
-		if s.scope.aliases[lower(parts[0])] != nil {
-			i := slices.IndexFunc(s.items, func(item *node) bool { return item != nil && lower(item.str("alias")) == lower(parts[0]) })
-			return i, i >= 0
+		if alias := s.scope.aliases[lower(parts[0])]; alias != nil {
+			if _, count := s.scope.own(parts); count > 0 && !isColumn(alias, parts[0]) {
+				return 0, false
+			}
+			i, ok := s.byAlias[lower(parts[0])]
+			return i, ok
 		}
 	}
-	i := slices.IndexFunc(s.items, func(item *node) bool { return sameExpression(item, e) })
+	i := slices.Index(s.texts, bareText(e))
 	return i, i >= 0
 }
 
@@ -135,18 +135,11 @@ func (s *provenSelect) namesResult(v any) bool {
 	return false
 }
 
-// sameExpression says that two expressions are the same but for their names.
-func sameExpression(a, b *node) bool {
-	if a == nil || b == nil {
-		return false
-	}
-	return bytes.Equal(bareText(a), bareText(b))
-}
-
-func bareText(n *node) []byte {
+// bareText is an expression without its name, so that equal ones are equal.
+func bareText(n *node) string {
 	c := n.clone()
 	bare(c)
-	return encode(nil, c)
+	return string(encode(nil, c))
 }
 
 // bare takes away what does not matter to the meaning of an expression.

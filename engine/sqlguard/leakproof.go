@@ -59,6 +59,8 @@ func plainRelation(r Relation) string {
 		return "the organisation wants copies"
 	case len(r.ColumnExpr) > 0:
 		return "a column is masked"
+	case r.Sorted:
+		return "the order of rows tells of hidden values"
 	case len(r.Predicate) > maxPlainPredicate:
 		return "the predicate is long"
 	}
@@ -94,6 +96,19 @@ type provenColumn struct {
 type provenItem struct {
 	alias   string
 	columns []provenColumn
+	byName  map[string]int // index in columns, or -1 if several have the name
+}
+
+func newItem(alias string, columns []provenColumn) provenItem {
+	item := provenItem{alias: alias, columns: columns, byName: make(map[string]int, len(columns))}
+	for i, c := range columns {
+		name := lower(c.name)
+		if _, twice := item.byName[name]; twice {
+			i = -1
+		}
+		item.byName[name] = i
+	}
+	return item
 }
 
 // provenScope is what names mean in the expressions of one SELECT.
@@ -105,22 +120,25 @@ type provenScope struct {
 	aliases map[string]*node
 }
 
-// own finds a column in the SELECT's own FROM.
+// own finds a column in the SELECT's own FROM and counts those of the name.
 func (sc *provenScope) own(parts []string) (provenColumn, int) {
 	var found provenColumn
 	count := 0
+	name := lower(parts[len(parts)-1])
 	for _, item := range sc.items {
 		if len(parts) == 2 && !strings.EqualFold(item.alias, parts[0]) {
 			continue
 		}
-		for _, c := range item.columns {
-			if strings.EqualFold(c.name, parts[len(parts)-1]) {
-				found = c
-				count++
-			}
+		i, ok := item.byName[name]
+		switch {
+		case ok && i < 0:
+			count += 2
+		case ok:
+			found = item.columns[i]
+			count++
 		}
 	}
-	if count > 1 && len(parts) == 1 && sc.merged[lower(parts[0])] {
+	if count > 1 && len(parts) == 1 && sc.merged[name] {
 		count = 1
 	}
 	return found, count
@@ -144,6 +162,9 @@ func (sc *provenScope) column(n *node) (provenValue, int, error) {
 	}
 	for depth := 0; sc != nil; sc, depth = sc.parent, depth+1 {
 		c, count := sc.own(parts)
+		if _, fields := sc.own(parts[:1]); len(parts) == 2 && fields > 0 {
+			return provenValue{}, 0, doubtf("%s may be a column with fields", parts[0])
+		}
 		alias := len(parts) == 1 && sc.aliases[lower(parts[0])] != nil
 		switch {
 		case count > 1, count == 1 && alias && !isColumn(sc.aliases[lower(parts[0])], parts[0]):

@@ -47,13 +47,16 @@ func (p *prover) listed(name string, args []any, at spot) (provenValue, error) {
 		if !fits(s, args, values) {
 			continue
 		}
-		if s.result == "bigint" {
-			fallible := out.fallible
+		fallible := out.fallible
+		switch s.result {
+		case "bigint":
 			out = integerValue(64)
-			out.fallible = fallible
-		} else {
+		case "same":
+			out = integerValue(values[0].bits)
+		default:
 			out.kind = valueKind(s.result)
 		}
+		out.fallible = fallible
 		return out, nil
 	}
 	return out, doubtf("%s is not listed with these arguments", name)

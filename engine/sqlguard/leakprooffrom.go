@@ -26,14 +26,14 @@ func (p *prover) tableItem(n *node) ([]provenItem, error) {
 	t := p.tables[n]
 	if t == nil {
 		columns, ok := p.ctes[n.str("table_name")]
-		return []provenItem{{alias: n.str("alias"), columns: columns}}, unless(ok, "a table that is not known")
+		return []provenItem{newItem(n.str("alias"), columns)}, unless(ok, "a table that is not known")
 	}
-	item := provenItem{alias: t.Alias}
+	var columns []provenColumn
 	for _, c := range p.relations[n].Columns {
 		v, known := columnValueOf(c.Type)
-		item.columns = append(item.columns, provenColumn{name: c.Name, value: v, known: known})
+		columns = append(columns, provenColumn{name: c.Name, value: v, known: known})
 	}
-	return []provenItem{item}, nil
+	return []provenItem{newItem(t.Alias, columns)}, nil
 }
 
 // derived proves a query in FROM. It sees nothing of what surrounds it: one that
@@ -48,15 +48,20 @@ func (p *prover) derived(n *node, alone bool) ([]provenItem, error) {
 			return nil, err
 		}
 	}
-	names := n.strings("column_name_alias")
-	if len(names) > len(sel.columns) {
+	columns, err := renamed(sel.columns, n.strings("column_name_alias"))
+	return []provenItem{newItem(n.str("alias"), columns)}, err
+}
+
+// renamed are columns of which the first have got other names.
+func renamed(columns []provenColumn, names []string) ([]provenColumn, error) {
+	if len(names) > len(columns) {
 		return nil, doubt("more names than columns")
 	}
-	columns := append([]provenColumn(nil), sel.columns...)
+	out := append([]provenColumn(nil), columns...)
 	for i, name := range names {
-		columns[i].name = name
+		out[i].name = name
 	}
-	return []provenItem{{alias: n.str("alias"), columns: columns}}, nil
+	return out, nil
 }
 
 // certain doubts columns whose values may fail to be computed.
@@ -123,13 +128,12 @@ func (p *prover) commonTables(m *node) error {
 		if err := certain(sel.columns); err != nil {
 			return err
 		}
-		names := body.strings("aliases")
-		if len(names) > len(sel.columns) || len(body.list("key_targets")) > 0 {
-			return doubt("more names than columns")
+		if len(body.list("key_targets")) > 0 {
+			return doubt("keys of a query in WITH")
 		}
-		columns := append([]provenColumn(nil), sel.columns...)
-		for i, name := range names {
-			columns[i].name = name
+		columns, err := renamed(sel.columns, body.strings("aliases"))
+		if err != nil {
+			return err
 		}
 		p.ctes[entry.str("key")] = columns
 	}

@@ -6,9 +6,11 @@ import "strconv"
 type provenSelect struct {
 	node    *node
 	columns []provenColumn
-	// items are its result expressions, without those of stars.
-	items []*node
-	scope *provenScope
+	// texts are its result expressions without their names, empty for columns of
+	// a star; byAlias are the results that have names of their own.
+	texts   []string
+	byAlias map[string]int
+	scope   *provenScope
 	// aggregated: its rows are groups. single: it has exactly one row.
 	aggregated, single bool
 	groups             []*node
@@ -30,7 +32,7 @@ func (p *prover) selectNode(n *node, parent *provenScope, top bool) (*provenSele
 	if !n.is("type", "SELECT_NODE") || n.child("qualify") != nil || n.child("sample") != nil || !isDefault(n.str("aggregate_handling")) {
 		return nil, doubtf("a query of type %s with these clauses", n.str("type"))
 	}
-	sel := &provenSelect{node: n}
+	sel := &provenSelect{node: n, byAlias: map[string]int{}}
 	if err := p.commonTables(n.child("cte_map")); err != nil {
 		return nil, err
 	}
@@ -39,8 +41,12 @@ func (p *prover) selectNode(n *node, parent *provenScope, top bool) (*provenSele
 	}
 	sel.scope = &provenScope{parent: parent, merged: map[string]bool{}, aliases: map[string]*node{}}
 	for _, e := range n.list("select_list") {
-		if alias := e.(*node).str("alias"); alias != "" {
-			sel.scope.aliases[lower(alias)] = e.(*node)
+		alias := lower(e.(*node).str("alias"))
+		if alias != "" && sel.scope.aliases[alias] != nil {
+			return nil, doubtf("two results named %s", alias)
+		}
+		if alias != "" {
+			sel.scope.aliases[alias] = e.(*node)
 		}
 	}
 	sel.aggregated = len(n.list("group_expressions")) > 0 || n.child("having") != nil || p.aggregates(n.list("select_list"))
@@ -199,14 +205,25 @@ func (p *prover) results(sel *provenSelect, at spot, top bool) error {
 		if sel.distinct && !v.exact() {
 			return doubt("which of equal doubles is taken depends on their order")
 		}
-		name := e.str("alias")
-		if parts := e.strings("column_names"); name == "" && e.is("class", "COLUMN_REF") {
-			name = parts[len(parts)-1]
-		}
-		sel.columns = append(sel.columns, provenColumn{name: name, value: v, known: true})
-		sel.items = append(sel.items, e)
+		sel.add(e, v, top)
 	}
 	return nil
+}
+
+// add notes a result. Only those of the outermost query are looked for later.
+func (s *provenSelect) add(e *node, v provenValue, top bool) {
+	name, text := e.str("alias"), ""
+	if name != "" {
+		s.byAlias[lower(name)] = len(s.columns)
+	}
+	if parts := e.strings("column_names"); name == "" && e.is("class", "COLUMN_REF") {
+		name = parts[len(parts)-1]
+	}
+	if top {
+		text = bareText(e)
+	}
+	s.columns = append(s.columns, provenColumn{name: name, value: v, known: true})
+	s.texts = append(s.texts, text)
 }
 
 func (s *provenSelect) limited() bool {
@@ -229,7 +246,7 @@ func (s *provenSelect) star(e *node) error {
 				return doubtf("the type of %s", c.name)
 			}
 			s.columns = append(s.columns, c)
-			s.items = append(s.items, nil)
+			s.texts = append(s.texts, "")
 		}
 	}
 	return nil
