@@ -1,8 +1,6 @@
 package s3
 
 import (
-	"errors"
-	"net"
 	"net/http"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -102,8 +100,7 @@ func retryer(l Limits) aws.Retryer {
 
 // notTimeouts keeps a store that hangs from being asked again.
 func notTimeouts(err error) aws.Ternary {
-	var timeout net.Error
-	if errors.As(err, &timeout) && timeout.Timeout() {
+	if isTimeout(err) {
 		return aws.FalseTernary
 	}
 	return aws.UnknownTernary

@@ -9,7 +9,8 @@
 // A write that may have landed is never sent again where a second answer would
 // hide the first: PutIfAbsent repeats only what the store itself told us to
 // repeat (409). Plain puts, deletes and reads are repeated a few times, but not
-// after a timeout: a store that hangs must not hang its caller several times.
+// after a timeout: a store that hangs must not hang its caller several times. A
+// read whose connection breaks goes on where it was, with the same content.
 //
 // Credentials are what the caller hands in, nothing else: no environment, no
 // shared files, no instance metadata, no proxy settings.

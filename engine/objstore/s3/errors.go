@@ -87,10 +87,9 @@ func suffix(code string) string {
 
 // network says in our words what happened to a connection.
 func network(err error) string {
-	var timeout net.Error
 	var dial *net.OpError
 	switch {
-	case errors.As(err, &timeout) && timeout.Timeout():
+	case isTimeout(err):
 		return "no answer in time"
 	case errors.As(err, &dial) && dial.Op == "dial":
 		return "cannot connect"
@@ -98,4 +97,9 @@ func network(err error) string {
 		return "connection lost"
 	}
 	return "unreadable answer"
+}
+
+func isTimeout(err error) bool {
+	var timeout net.Error
+	return errors.As(err, &timeout) && timeout.Timeout()
 }

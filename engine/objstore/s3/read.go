@@ -24,7 +24,7 @@ func (b *Bucket) Get(ctx context.Context, name string) (io.ReadCloser, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newBody(ctx, objstore.OpGet, name, out.Body, lengthOf(out)), nil
+	return b.open(ctx, objstore.OpGet, name, out, span{0, lengthOf(out)}), nil
 }
 
 // GetRange implements objstore.Bucket.
@@ -41,12 +41,12 @@ func (b *Bucket) GetRange(ctx context.Context, name string, offset, length int64
 	case err != nil:
 		return nil, err
 	}
-	want, err := wanted(out, offset, length)
+	part, err := wanted(out, offset, length)
 	if err != nil {
 		out.Body.Close()
 		return nil, failed(objstore.OpGetRange, name, err)
 	}
-	return newBody(ctx, objstore.OpGetRange, name, out.Body, want), nil
+	return b.open(ctx, objstore.OpGetRange, name, out, part), nil
 }
 
 // Stat implements objstore.Bucket. It asks for the first byte: a reply without
@@ -89,13 +89,13 @@ func (b *Bucket) head(ctx context.Context, name string) (objstore.Object, error)
 // errBeyond: the object exists and ends before the range begins.
 var errBeyond = errors.New("range beyond the end")
 
-func (b *Bucket) get(ctx context.Context, op objstore.Op, name, span string) (*sdk.GetObjectOutput, error) {
+func (b *Bucket) get(ctx context.Context, op objstore.Op, name, header string) (*sdk.GetObjectOutput, error) {
 	if err := check(ctx, op, name); err != nil {
 		return nil, err
 	}
 	in := &sdk.GetObjectInput{Bucket: &b.name, Key: &name}
-	if span != "" {
-		in.Range = &span
+	if header != "" {
+		in.Range = &header
 	}
 	watch, fate := withFate(ctx)
 	out, err := b.client.GetObject(watch, in)
@@ -144,26 +144,29 @@ func rangeHeader(offset, length int64) string {
 	return fmt.Sprintf("bytes=%d-%d", offset, offset+length-1)
 }
 
-// wanted is how many bytes of the reply's body are those asked for; the body
-// must begin with them.
-func wanted(out *sdk.GetObjectOutput, offset, length int64) (int64, error) {
+// wanted is the part of the object that was asked for; the reply's body must
+// begin with it.
+func wanted(out *sdk.GetObjectOutput, offset, length int64) (span, error) {
 	size := lengthOf(out)
 	first, last := int64(0), size-1
 	switch {
 	case out.ContentRange != nil:
 		var err error
 		if first, last, size, err = parseContentRange(*out.ContentRange); err != nil {
-			return 0, err
+			return span{}, err
 		}
 	case size < 0:
-		return 0, errNoLength
+		return span{}, errNoLength
 	}
 	start, end := objstore.Range(size, offset, length)
 	if start != first && start != end || last+1 < end {
-		return 0, fmt.Errorf("%w: answers with another range", objstore.ErrUnavailable)
+		return span{}, errOtherRange
 	}
-	return end - start, nil
+	return span{start, end - start}, nil
 }
+
+// errOtherRange: the reply is not the range that was asked for.
+var errOtherRange = fmt.Errorf("%w: answers with another range", objstore.ErrUnavailable)
 
 // parseContentRange reads "bytes first-last/size".
 func parseContentRange(header string) (first, last, size int64, err error) {
@@ -184,49 +187,3 @@ func seconds(t *time.Time) time.Time {
 	}
 	return t.UTC().Truncate(time.Second)
 }
-
-// body is an open object. A reply that ends early is an error and never the end
-// of the object. Not safe for concurrent use.
-type body struct {
-	ctx   context.Context
-	op    objstore.Op
-	name  string
-	inner io.ReadCloser
-	left  int64 // -1 when unknown
-}
-
-func newBody(ctx context.Context, op objstore.Op, name string, inner io.ReadCloser, length int64) *body {
-	return &body{ctx: ctx, op: op, name: name, inner: inner, left: length}
-}
-
-// Read implements io.Reader.
-func (r *body) Read(p []byte) (int, error) {
-	if err := r.ctx.Err(); err != nil {
-		return 0, failed(r.op, r.name, err)
-	}
-	if r.left == 0 {
-		return 0, io.EOF
-	}
-	if r.left > 0 && int64(len(p)) > r.left {
-		p = p[:r.left]
-	}
-	n, err := r.inner.Read(p)
-	if r.left > 0 {
-		r.left -= int64(n)
-	}
-	switch {
-	case err == nil && r.left < 0, errors.Is(err, io.EOF) && r.left < 0:
-		return n, err
-	case r.left == 0:
-		// What was asked for is here; that it ends there too is no news.
-		return n, nil
-	case errors.Is(err, io.EOF):
-		return n, failed(r.op, r.name, fmt.Errorf("%w: %d bytes short", objstore.ErrUnavailable, r.left))
-	case err != nil:
-		return n, failed(r.op, r.name, translate(r.ctx, err, 0))
-	}
-	return n, nil
-}
-
-// Close implements io.Closer.
-func (r *body) Close() error { return r.inner.Close() }

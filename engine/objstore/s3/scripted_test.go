@@ -237,9 +237,53 @@ func TestReadsOfABrokenStore(t *testing.T) {
 	}
 }
 
+// TestBodiesAreResumed: a connection that is lost in the middle costs a request,
+// not the read; yet never are two contents joined.
+func TestBodiesAreResumed(t *testing.T) {
+	const head = "HTTP/1.1 200 OK\r\nETag: \"one\"\r\nContent-Length: 10\r\n\r\n"
+	rest := func(span, content string) step {
+		return raw(fmt.Sprintf("HTTP/1.1 206 Partial Content\r\nETag: \"one\"\r\nContent-Length: %d\r\nContent-Range: bytes %s/10\r\n\r\n%s", len(content), span, content))
+	}
+	for name, test := range map[string]struct {
+		steps []step
+		want  string
+		again int
+	}{
+		"once":             {[]step{raw(head + "0123"), rest("4-9", "456789")}, "0123456789", 1},
+		"at the start":     {[]step{raw(head), rest("0-9", "0123456789")}, "0123456789", 1},
+		"twice":            {[]step{raw(head + "0123"), raw("HTTP/1.1 206 Partial Content\r\nContent-Length: 6\r\nContent-Range: bytes 4-9/10\r\n\r\n45"), rest("6-9", "6789")}, "0123456789", 2},
+		"not for ever":     {[]step{raw(head + "0"), raw("HTTP/1.1 206 Partial Content\r\nContent-Length: 9\r\nContent-Range: bytes 1-9/10\r\n\r\n")}, "", 2},
+		"another content":  {[]step{raw(head + "0123"), answer(412, "PreconditionFailed")}, "", 1},
+		"another range":    {[]step{raw(head + "0123"), rest("3-9", "3456789")}, "", 1},
+		"the whole again":  {[]step{raw(head + "0123"), raw(head + "0123456789")}, "", 1},
+		"gone":             {[]step{raw(head + "0123"), answer(404, "NoSuchKey")}, "", 1},
+		"no tag to ask by": {[]step{raw("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n0123")}, "", 0},
+		"silence":          {[]step{stalls}, "", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bucket, store := script(t, test.steps...)
+			body, err := bucket.Get(t.Context(), "o")
+			require.NoError(t, err)
+			content, err := io.ReadAll(body)
+			body.Close()
+			if test.want == "" {
+				require.ErrorIs(t, err, objstore.ErrUnavailable)
+			} else {
+				require.NoError(t, err)
+				require.Equal(t, test.want, string(content))
+			}
+			require.Equal(t, test.again, store.count()-1)
+			for _, r := range store.seen[1:] {
+				require.Equal(t, `"one"`, r.Header.Get("If-Match"))
+			}
+		})
+	}
+}
+
 // stalls sends half of a body and waits.
 func stalls(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Length", "10")
+	w.Header().Set("ETag", `"one"`)
 	_, _ = io.WriteString(w, "half ")
 	_ = http.NewResponseController(w).Flush()
 	<-r.Context().Done()
