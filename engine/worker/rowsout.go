@@ -8,15 +8,16 @@ import (
 	"github.com/lakewarden/lakewarden/engine"
 )
 
-// sendColumns announces a result: its schema as an IPC message, and the columns
-// with their SQL types behind it.
-func sendColumns(w *wire, seq uint32, r engine.Result) error {
+// holdColumns announces a result: its schema as an IPC message, and the columns
+// with their SQL types behind it. An engine that returned a result has its first
+// rows ready, so the frame goes out with them.
+func holdColumns(w *wire, seq uint32, r engine.Result) {
 	schema := ipc.GetSchemaPayload(r.Schema(), memory.DefaultAllocator)
 	defer schema.Release()
 	var e encoder
 	e.bytes(schema.Meta().Bytes())
 	e.columns(r.Columns())
-	return w.send(kindColumns, seq, e.b)
+	w.hold(kindColumns, seq, e.b)
 }
 
 // rowWriter sends record batches.

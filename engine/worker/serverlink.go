@@ -171,9 +171,7 @@ func serveQuery(w *wire, s engine.Session, r request, st engine.Statement) (lost
 		return false, err
 	}
 	defer result.Close()
-	if err := sendColumns(w, r.seq, result); err != nil {
-		return true, err
-	}
+	holdColumns(w, r.seq, result)
 	rows := newRowWriter(w, r.seq, result.Schema())
 	defer rows.close()
 	for {

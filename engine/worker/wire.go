@@ -56,6 +56,8 @@ type wire struct {
 	// in is small: large bodies are read past it, straight into their place.
 	in  *bufio.Reader
 	out sync.Mutex
+	// held goes out with the next frame.
+	held []byte
 }
 
 func newWire(conn *net.UnixConn) *wire {
@@ -88,17 +90,28 @@ func (w *wire) send(k kind, seq uint32, head []byte, body ...[]byte) error {
 	for _, b := range body {
 		size += len(b)
 	}
-	var h [headerSize]byte
-	h[0] = byte(k)
-	binary.LittleEndian.PutUint32(h[1:], seq)
-	binary.LittleEndian.PutUint32(h[5:], uint32(len(head)))
-	binary.LittleEndian.PutUint64(h[9:], uint64(size))
-	parts := make(net.Buffers, 0, 2+len(body))
-	parts = append(append(parts, h[:], head), body...)
 	w.out.Lock()
 	defer w.out.Unlock()
+	start := appendHeader(w.held, k, seq, len(head), size)
+	w.held = nil
+	parts := make(net.Buffers, 0, 2+len(body))
+	parts = append(append(parts, start, head), body...)
 	_, err := parts.WriteTo(w.conn)
 	return err
+}
+
+// hold puts a frame in front of the next one: the other end wakes up once.
+func (w *wire) hold(k kind, seq uint32, head []byte) {
+	w.out.Lock()
+	defer w.out.Unlock()
+	w.held = append(appendHeader(w.held, k, seq, len(head), 0), head...)
+}
+
+func appendHeader(b []byte, k kind, seq uint32, head, body int) []byte {
+	b = append(b, byte(k))
+	b = binary.LittleEndian.AppendUint32(b, seq)
+	b = binary.LittleEndian.AppendUint32(b, uint32(head))
+	return binary.LittleEndian.AppendUint64(b, uint64(body))
 }
 
 // receive reads a frame up to its body. The caller reads or skips the body
