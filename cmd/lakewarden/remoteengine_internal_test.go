@@ -2,8 +2,11 @@ package main
 
 import (
 	"context"
+	"io"
 	"os"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -43,4 +46,120 @@ func TestRemoteConformance(t *testing.T) {
 		require.NoError(tb, err)
 		return mustRemote(tb, store, gateway.Options{}), gateway.Root(remoteBucket)
 	})
+}
+
+// onRemote is a session over a table of 2000 rows in two files, whose store
+// fails by cuts or hangs.
+func onRemote(t *testing.T, wrap func(objstore.Bucket) objstore.Bucket) (engine.Session, map[string]engine.Source) {
+	t.Helper()
+	root := t.TempDir()
+	table := enginetest.NewTable(t, root, "t")
+	table.Append(t, 0, 1000)
+	table.Append(t, 1000, 2000)
+	store, err := file.New(root)
+	require.NoError(t, err)
+	e := mustRemote(t, wrap(store), gateway.Options{})
+	t.Cleanup(func() { require.NoError(t, e.Close()) })
+	s, err := e.Open(t.Context(), engine.SessionOptions{Roots: []string{gateway.Root(remoteBucket)}})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	log, list := table.Latest(), table.Listed()
+	log.Location, list.Location = gateway.Root(remoteBucket)+"t", gateway.Root(remoteBucket)+"t"
+	return s, map[string]engine.Source{"log": log, "list": list}
+}
+
+func sumOf(src engine.Source) engine.Statement {
+	return engine.Statement{SQL: "SELECT sum(id)::BIGINT FROM " + src.Relation(), Sources: []engine.Source{src}}
+}
+
+// hanging is a store whose operations wait for their context.
+type hanging struct {
+	objstore.Bucket
+	off     atomic.Bool
+	waiting atomic.Int32
+}
+
+func (h *hanging) wait(ctx context.Context) error {
+	if h.off.Load() {
+		return nil
+	}
+	h.waiting.Add(1)
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+func (h *hanging) GetRange(ctx context.Context, name string, off, length int64) (io.ReadCloser, error) {
+	if err := h.wait(ctx); err != nil {
+		return nil, err
+	}
+	return h.Bucket.GetRange(ctx, name, off, length)
+}
+
+func TestRemoteStatementsEndWithTheirDeadline(t *testing.T) {
+	const patience = 200 * time.Millisecond
+	for _, way := range []string{"log", "list"} {
+		for _, by := range []error{engine.ErrInterrupted, engine.ErrTimeout} {
+			t.Run(way+" "+by.Error(), func(t *testing.T) {
+				store := &hanging{}
+				s, sources := onRemote(t, func(b objstore.Bucket) objstore.Bucket { store.Bucket = b; return store })
+				ctx, st := t.Context(), sumOf(sources[way])
+				if by == engine.ErrTimeout {
+					st.Lease.Timeout = patience
+				} else {
+					var cancel context.CancelFunc
+					ctx, cancel = context.WithTimeout(ctx, patience)
+					defer cancel()
+				}
+				start := time.Now()
+				_, err := enginetest.TryRows(ctx, s, st)
+				require.ErrorIs(t, err, by)
+				require.Less(t, time.Since(start), 10*patience)
+				require.False(t, s.Broken())
+				store.off.Store(true)
+				require.Equal(t, []string{"1999000"}, enginetest.Rows(t, s, sumOf(sources[way])), "the store has come back")
+			})
+		}
+	}
+}
+
+// A statement that is abandoned while a batch waits for the store does not wait
+// along.
+func TestRemoteResultIsClosedAtOnce(t *testing.T) {
+	store := &hanging{}
+	store.off.Store(true)
+	s, sources := onRemote(t, func(b objstore.Bucket) objstore.Bucket { store.Bucket = b; return store })
+	st := sumOf(sources["list"])
+	enginetest.Rows(t, s, engine.Statement{SQL: "SELECT 1 FROM " + sources["list"].Relation() + " LIMIT 0", Sources: st.Sources})
+	store.off.Store(false)
+	start := time.Now()
+	done := make(chan error, 1)
+	go func() {
+		_, err := enginetest.TryRows(t.Context(), s, st)
+		done <- err
+	}()
+	require.Eventually(t, func() bool { return store.waiting.Load() > 0 }, 10*time.Second, time.Millisecond)
+	require.NoError(t, s.Close())
+	require.ErrorIs(t, <-done, engine.ErrInterrupted)
+	require.Less(t, time.Since(start), 2*time.Second)
+}
+
+func TestRemoteStoreFailsAtOnce(t *testing.T) {
+	for _, way := range []string{"log", "list"} {
+		for _, cause := range []error{objstore.ErrUnavailable, objstore.ErrDenied} {
+			t.Run(way+" "+cause.Error(), func(t *testing.T) {
+				s, sources := onRemote(t, func(b objstore.Bucket) objstore.Bucket {
+					return objstore.NewFaults(b, objstore.Cut{Nth: 1, Forever: true, Err: cause})
+				})
+				start := time.Now()
+				_, err := enginetest.TryRows(t.Context(), s, sumOf(sources[way]))
+				require.ErrorIs(t, err, cause)
+				var failure *engine.Error
+				require.ErrorAs(t, err, &failure)
+				require.Equal(t, engine.KindIO, failure.Kind)
+				require.Equal(t, gateway.ClassStore, failure.Class)
+				require.Less(t, time.Since(start), 2*time.Second)
+				require.False(t, s.Broken())
+			})
+		}
+	}
 }

@@ -112,10 +112,11 @@ func (g *guard) err() error {
 	return interrupted(c)
 }
 
-// judge replaces the engine's word for an interrupt by the reason for it. Other
-// errors, which came first, stay.
+// judge replaces the engine's word for an interrupt by the reason for it. A read
+// of a remote store fails where its statement is stopped. Other errors, which
+// came first, stay.
 func (g *guard) judge(err error) error {
-	if e := engineError(err); e != nil && e.Kind == engine.KindInterrupted {
+	if e := engineError(err); e != nil && (e.Kind == engine.KindInterrupted || e.Kind == engine.KindIO) {
 		if why := g.err(); why != nil {
 			return why
 		}

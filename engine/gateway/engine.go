@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
 
@@ -85,15 +86,26 @@ type session struct {
 	grant *Grant
 }
 
+// Query ends the requests of st with ctx, and soon after its timeout: nothing
+// interrupts an engine that waits for an answer.
 func (s *session) Query(ctx context.Context, st engine.Statement) (engine.Result, error) {
-	end := s.grant.Begin(ctx)
+	requests, cancel := context.WithCancel(ctx)
+	if t := st.Lease.Timeout; t > 0 {
+		requests, cancel = context.WithTimeoutCause(ctx, t+timeoutGrace, engine.ErrTimeout)
+	}
+	s.grant.Begin(requests)
 	r, err := s.Session.Query(ctx, st)
 	if err != nil {
-		end()
-		return nil, s.explain(err)
+		err = s.explain(requests, err)
+		cancel()
+		return nil, err
 	}
-	return &result{Result: r, session: s, end: end}, nil
+	return &result{Result: r, session: s, requests: requests, end: cancel}, nil
 }
+
+// timeoutGrace lets the engine stop a statement that timed out by itself, so
+// that it says so.
+const timeoutGrace = 50 * time.Millisecond
 
 func (s *session) Close() error {
 	s.grant.Close()
@@ -104,11 +116,19 @@ func (s *session) Close() error {
 const ClassStore = "store"
 
 // explain puts the failure of a store in the place of what the engine made of
-// the gateway's answer. The cause is kept for the log and for errors.Is.
-func (s *session) explain(err error) error {
-	cause := s.grant.Cause()
+// the gateway's answer, and the end of the statement in the place of a read that
+// it broke. The cause is kept for the log and for errors.Is.
+func (s *session) explain(requests context.Context, err error) error {
 	var e *engine.Error
-	if cause == nil || !errors.As(err, &e) || e.Kind == engine.KindInterrupted {
+	if !errors.As(err, &e) || e.Kind == engine.KindInterrupted {
+		return err
+	}
+	if requests.Err() != nil && e.Kind == engine.KindIO {
+		return &engine.Error{Kind: engine.KindInterrupted, Class: "interrupted", Position: -1,
+			Timeout: errors.Is(context.Cause(requests), engine.ErrTimeout)}
+	}
+	cause := s.grant.Cause()
+	if cause == nil {
 		return err
 	}
 	return &storeError{failure: &engine.Error{Kind: engine.KindIO, Class: ClassStore, Position: -1, Text: cause.Error()}, cause: cause}
@@ -127,21 +147,23 @@ func (e *storeError) Unwrap() []error { return []error{e.failure, e.cause} }
 // result ends its statement's requests when it is closed.
 type result struct {
 	engine.Result
-	session *session
-	end     func()
+	session  *session
+	requests context.Context
+	end      func()
 }
 
 func (r *result) Next(ctx context.Context) (arrow.RecordBatch, error) {
+	defer context.AfterFunc(ctx, r.end)()
 	batch, err := r.Result.Next(ctx)
 	var e *engine.Error
 	if errors.As(err, &e) {
-		return nil, r.session.explain(err)
+		return nil, r.session.explain(r.requests, err)
 	}
 	return batch, err
 }
 
+// Close ends the requests first: a batch that waits for one would hold it up.
 func (r *result) Close() error {
-	err := r.Result.Close()
 	r.end()
-	return err
+	return r.Result.Close()
 }
