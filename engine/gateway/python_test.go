@@ -67,7 +67,9 @@ type duck struct {
 type answer struct {
 	Rows  [][]string
 	Error string
+	// Ms is the time on the clock, CPUms that of the process's threads.
 	Ms    float64
+	CPUms float64 `json:"cpu_ms"`
 }
 
 // mustDuck starts DuckDB with the settings of a session; grant may be nil.

@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -52,13 +53,13 @@ func BenchmarkTPCH(b *testing.B) {
 		b.Run(reader, func(b *testing.B) {
 			local, kept := mustDuck(b, nil, views(root, reader)...), mustDuck(b, nil, begin...)
 			kept.must(b, queries...) // fills the caches
-			best := map[string]float64{}
+			best, cpu := map[string]float64{}, map[string]float64{}
 			run := func(name string, d *duck) {
+				before := ownCPU(b)
 				a := d.ask(b, queries...)
 				require.Empty(b, a.Error)
-				if old, ok := best[name]; !ok || a.Ms < old {
-					best[name] = a.Ms
-				}
+				least(best, name, a.Ms)
+				least(cpu, name, a.CPUms+ownCPU(b)-before)
 			}
 			// In turn, and the best of each: the machine does other things too.
 			for b.Loop() {
@@ -69,6 +70,24 @@ func BenchmarkTPCH(b *testing.B) {
 			b.ReportMetric(best["local"], "ms-local")
 			b.ReportMetric(best["gateway"]/best["local"], "x-kept")
 			b.ReportMetric(best["new"]/best["local"], "x-new")
+			// Both processes together; says more than the clock on a busy machine.
+			b.ReportMetric(cpu["local"], "cpu-ms-local")
+			b.ReportMetric(cpu["gateway"]/cpu["local"], "x-cpu-kept")
+			b.ReportMetric(cpu["new"]/cpu["local"], "x-cpu-new")
 		})
 	}
+}
+
+func least(values map[string]float64, name string, value float64) {
+	if old, ok := values[name]; !ok || value < old {
+		values[name] = value
+	}
+}
+
+// ownCPU is the processor time of this process, and so of the gateway, in ms.
+func ownCPU(b *testing.B) float64 {
+	b.Helper()
+	var usage syscall.Rusage
+	require.NoError(b, syscall.Getrusage(syscall.RUSAGE_SELF, &usage))
+	return float64(usage.Utime.Nano()+usage.Stime.Nano()) / 1e6
 }

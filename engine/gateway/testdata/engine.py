@@ -11,7 +11,7 @@ import duckdb
 con = duckdb.connect(config={"threads": 8})
 for line in sys.stdin:
     ask = json.loads(line)
-    start = time.monotonic()
+    start, cpu = time.monotonic(), time.process_time()
     try:
         for sql in ask["sql"][:-1]:
             con.execute(sql)
@@ -20,4 +20,5 @@ for line in sys.stdin:
     except Exception as e:
         answer = {"error": str(e)}
     answer["ms"] = round((time.monotonic() - start) * 1000, 2)
+    answer["cpu_ms"] = round((time.process_time() - cpu) * 1000, 2)
     print(json.dumps(answer), flush=True)
