@@ -275,7 +275,7 @@ func (p *process) dial() (*link, error) {
 func (l *link) close() {
 	defer l.proc.part()
 	defer l.proc.settle(&l.account, 0)
-	defer l.wire.conn.Close()
+	defer l.wire.close()
 	if l.lost || l.wire.conn.CloseWrite() != nil || l.wire.conn.SetReadDeadline(time.Now().Add(l.proc.opts.Grace+retirePatience)) != nil {
 		return
 	}

@@ -33,13 +33,13 @@ func Serve(ctx context.Context, control *os.File, build func(ctx context.Context
 	if err != nil {
 		return err
 	}
-	defer w.conn.Close()
+	defer w.close()
 	parts, err := prepare(ctx, w, build)
 	if err != nil {
 		return err
 	}
 	s := &server{parts: parts, open: map[*wire]struct{}{}}
-	defer context.AfterFunc(ctx, func() { _ = w.conn.Close() })()
+	defer context.AfterFunc(ctx, func() { w.close() })()
 	err = s.run(w)
 	if ctx.Err() != nil {
 		err = nil
@@ -112,7 +112,7 @@ func (s *server) run(control *wire) error {
 				s.mu.Lock()
 				delete(s.open, w)
 				s.mu.Unlock()
-				_ = w.conn.Close()
+				w.close()
 			}()
 			serveLink(w, s.parts)
 		})
@@ -124,6 +124,6 @@ func (s *server) shut() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for w := range s.open {
-		_ = w.conn.Close()
+		w.close()
 	}
 }

@@ -122,7 +122,7 @@ func serveSession(w *wire, eng engine.Engine, first request, requests <-chan req
 		_ = answer(w, first.seq, false, err)
 		return
 	}
-	defer s.Close()
+	defer func() { _ = s.Close() }() // there is nobody left to tell
 	if w.send(kindDone, first.seq, nil) != nil {
 		return
 	}
@@ -170,7 +170,7 @@ func serveQuery(w *wire, s engine.Session, r request, st engine.Statement) (lost
 	if err != nil {
 		return false, err
 	}
-	defer result.Close()
+	defer func() { _ = result.Close() }() // frees memory; the answer is decided
 	holdColumns(w, r.seq, result)
 	rows := newRowWriter(w, r.seq, result.Schema())
 	defer rows.close()

@@ -3,6 +3,7 @@ package worker
 import (
 	"bufio"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -83,6 +84,9 @@ func wireOf(f *os.File) (*wire, error) {
 
 const maxSocketBuffer = 4 << 20
 
+// close ends the socket, best effort: what matters was sent or is lost.
+func (w *wire) close() { _ = w.conn.Close() }
+
 // send writes one frame by one system call, out of the memory where its parts
 // lie.
 func (w *wire) send(k kind, seq uint32, head []byte, body ...[]byte) error {
@@ -147,7 +151,7 @@ func (w *wire) skip(n int64) error {
 
 // unexpected turns an end inside of a frame into an error that is no end.
 func unexpected(err error) error {
-	if err == io.EOF {
+	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF
 	}
 	return err
