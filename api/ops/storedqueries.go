@@ -50,9 +50,10 @@ type kept struct {
 	Tables  []keptSource `json:"tables"`
 	// State is what the rows were made under; see readState.
 	State string `json:"state"`
-	// Epoch is set for what was answered from the catalog itself: any change of
-	// it can change the answer.
-	Epoch uint64 `json:"epoch,omitempty"`
+	// Epoch and Viewer are set for what was answered from the catalog itself: any
+	// change of it can change the answer, and so can another credential.
+	Epoch  uint64   `json:"epoch,omitempty"`
+	Viewer []string `json:"viewer,omitempty"`
 }
 
 // keptSource is a table that was read, where it was and what it was.
@@ -129,7 +130,7 @@ func (o StoredQueries) begin(ctx context.Context, q Query) (*Rows, kept, error) 
 		switch {
 		case err == nil && epochErr == nil && after == before:
 			if rows.held == nil {
-				remembered.Epoch = before
+				remembered.Epoch, remembered.Viewer = before, viewerFields(a.Viewer)
 			}
 			return rows, remembered, nil
 		case epochErr != nil || !errors.Is(err, ErrResultStale) && err != nil:
@@ -286,7 +287,7 @@ func (o StoredQueries) current(ctx context.Context, a Actor, k kept) error {
 	switch {
 	case err != nil:
 		return err
-	case state != k.State, k.Epoch != 0 && k.Epoch != m.epoch:
+	case state != k.State, k.Epoch != 0 && (k.Epoch != m.epoch || !slices.Equal(k.Viewer, viewerFields(a.Viewer))):
 		return ErrResultStale
 	}
 	return nil

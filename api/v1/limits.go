@@ -19,6 +19,7 @@ type Limits struct {
 	StatementMemoryBytes int64 `json:"statement_memory_bytes"`
 	StatementTempBytes   int64 `json:"statement_temp_bytes"`
 	StatementThreads     int   `json:"statement_threads"`
+	StoredResultBytes    int64 `json:"stored_result_bytes" doc:"Largest result of an operation"`
 	PageSize             int   `json:"page_size" doc:"Largest page"`
 }
 

@@ -34,8 +34,9 @@ func newOperations(background context.Context, config Config, store *authz.Store
 		Queries: queries, OrgBytes: config.ResultsOrgBytes * mib,
 		Results: ops.Results{Bucket: bucket, Temp: filepath.Join(config.DataDir, "tmp"), MaxBytes: config.ResultBytes * mib},
 	}
+	// Half of the turns, so that who waits for an answer finds one.
 	stored.Runner = ops.NewRunner(background, store, ops.RunnerOptions{
-		Name: replicaName(), Running: config.MaxRunning, Keep: config.ResultsKeep, Describe: described, Discard: stored.Results.Discard,
+		Name: replicaName(), Running: max(1, config.MaxRunning/2), Keep: config.ResultsKeep, Describe: described, Discard: stored.Results.Discard,
 		Audit: queries.Audit, Logger: log,
 	})
 	s.onClose(func(ctx context.Context) error {
@@ -55,7 +56,12 @@ func openResults(text string) (objstore.Bucket, error) {
 	if err != nil {
 		return nil, err
 	}
-	return file.Create(filepath.FromSlash(u.Path))
+	dir := filepath.FromSlash(u.Path)
+	// Rows of governed tables lie there.
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	return file.New(dir)
 }
 
 // replicaName is another one after each start: what an earlier process left is

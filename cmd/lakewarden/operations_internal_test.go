@@ -191,6 +191,9 @@ func TestOperationsAreTheirOwners(t *testing.T) {
 	require.Equal(t, "not_owner", code)
 	// An administrator may end it.
 	require.Len(t, s.keptFiles(), 1)
+	info, err := os.Stat(filepath.Join(s.config.DataDir, "results"))
+	require.NoError(t, err)
+	require.Equal(t, os.FileMode(0o700), info.Mode().Perm())
 	require.Nil(t, s.admin.ok("DELETE", path, nil)["result"])
 	require.Empty(t, s.keptFiles())
 	ana.result(o).problem(t, 404)
@@ -269,6 +272,11 @@ func TestResultsFollowTheRules(t *testing.T) {
 	fresh(unread)
 
 	// What the catalog itself answers follows every change of it.
+	o = begin("SHOW TABLES")
+	fresh(o)
+	_, boundary := s.admin.newKey(map[string]any{})
+	require.NotEmpty(t, boundary)
+	stale(o, "any change")
 	o = begin("SHOW TABLES")
 	fresh(o)
 	s.table("another", `SELECT 1 AS id`, nil, column{"id", "long"})
