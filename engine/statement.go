@@ -28,11 +28,14 @@ type Args struct {
 // may see reach it, so no expression of the statement can be evaluated on
 // anything else.
 type Barrier struct {
-	// Name is the content address of the copy: source, predicate and columns.
+	// Name is the content address of the copy: source, predicate, columns and
+	// arguments.
 	// An engine may keep a copy and use it again for an equal Name.
 	Name string
 	// SQL is the SELECT that fills the copy, over Source.Relation.
 	SQL string
+	// Args binds the parameters of SQL: secrets, which stand in no SQL.
+	Args Args
 	// Source is the zero value where SQL holds the rows itself.
 	Source Source
 }

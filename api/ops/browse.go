@@ -131,7 +131,7 @@ func (o Browse) sql(ctx context.Context, in BrowseInput, version, offset int64, 
 }
 
 // tieBreakers orders rows that are equal in what the caller orders by: by all
-// columns, in the order of the table. Pages are statements of their own, and
+// columns that the caller sees, in the order of the table. Pages are statements of their own, and
 // without it equal rows could change places between two of them. Rows that are
 // equal in every column may.
 func (o Browse) tieBreakers(ctx context.Context, in BrowseInput, version int64) (string, error) {
@@ -147,8 +147,12 @@ func (o Browse) tieBreakers(ctx context.Context, in BrowseInput, version int64) 
 	if err != nil {
 		return "", err
 	}
+	v, err := o.Queries.Tables.viewAt(ctx, a, used)
+	if err != nil {
+		return "", err
+	}
 	var b strings.Builder
-	for _, c := range columnsOf(used.snap) {
+	for _, c := range v.columns {
 		b.WriteString(", " + engine.QuoteIdent(c.Name))
 	}
 	return b.String(), nil

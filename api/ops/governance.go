@@ -83,7 +83,7 @@ func (e enforced) on(table catalog.DeltaID, columns []engine.Column) enforced {
 const tableAlias = "t"
 
 // filter compiles the policies, all of which apply, for one subject over a
-// table's columns. A policy about a column that is not among them decides
+// table's columns. A row policy about a column that is not among them decides
 // nothing, and what is not decided is not visible.
 func (e enforced) filter(s subject, columns []engine.Column) (rowfilter.Filter, error) {
 	request := rowfilter.Request{

@@ -127,11 +127,11 @@ func (o *Queries) columnsRows(ctx context.Context, a Actor, m *moment) ([][]any,
 		if u == nil {
 			continue
 		}
-		r, err := relation(*u, held.policies, held.subject)
+		v, err := u.view(held.policies, held.subject)
 		if err != nil {
 			continue // a policy that cannot be understood closes its table
 		}
-		for i, c := range r.Columns {
+		for i, c := range v.columns {
 			rows = append(rows, []any{
 				catalog.CatalogName, u.located.StorageConfig.Schema(), u.located.Name, c.Name, int64(i + 1), nil, yesNo(c.Nullable), c.Type,
 			})

@@ -77,6 +77,10 @@ func relationsKey(relations []sqlguard.Relation) string {
 		for _, name := range slices.Sorted(maps.Keys(r.ColumnExpr)) {
 			k.text(name, r.ColumnExpr[name])
 		}
+		k.numbers(int64(len(r.Secrets)), flag(r.Sorted))
+		for _, name := range slices.Sorted(maps.Keys(r.Secrets)) {
+			k.text(name, r.Secrets[name])
+		}
 	}
 	return k.sum()
 }

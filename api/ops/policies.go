@@ -10,7 +10,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine/rowfilter"
 )
 
-// Policies manages the row-level policies of the caller's organisation.
+// Policies manages the policies of the caller's organisation.
 type Policies struct {
 	Store catalog.Store
 	Lake  *Lake
@@ -203,10 +203,9 @@ func (o Policies) spec(ctx context.Context, a Actor, input PolicyInput) (catalog
 	spec := catalog.PolicySpec{Column: input.ColumnName, Kind: catalog.PolicyKind(input.Kind), Enabled: input.Enabled}
 	switch {
 	case !spec.Kind.Valid():
-		return spec, invalid("kind", "must be rls")
-	case spec.Kind != catalog.PolicyRows:
-		// A policy that is stored and not enforced would be worse than none.
-		return spec, invalid("kind", "is not enforced by this version; only rls is")
+		return spec, invalid("kind", "must be rls, cls or mask")
+	case spec.Kind != catalog.PolicyRows && spec.Column == "":
+		return spec, invalid("column_name", "is required for policies of kind cls and mask")
 	case (input.Text == "") == (len(input.Definition) == 0):
 		return spec, invalid("definition", "exactly one of definition and policyText is required")
 	}
@@ -221,7 +220,7 @@ func (o Policies) spec(ctx context.Context, a Actor, input PolicyInput) (catalog
 			return spec, err
 		}
 		if input.ColumnName != "" && !rowfilter.HasColumn(columns, input.ColumnName) {
-			return spec, invalid("column_name", "is not a column of the table")
+			return spec, invalid("column_name", "is not a column of the table; members of columns have no policies")
 		}
 	}
 	return o.withText(spec, input, columns)
@@ -233,8 +232,12 @@ func (o Policies) withText(spec catalog.PolicySpec, input PolicyInput, columns [
 		if err != nil {
 			return spec, err
 		}
+		kind := rowfilter.Kind(spec.Kind)
+		if err := parsed.Suits(kind, spec.Column, columns); err != nil {
+			return spec, err
+		}
 		spec.Text = input.Text
-		if d, ok := rowfilter.Derive(parsed, columns); ok {
+		if d, ok := rowfilter.Derive(parsed, kind, columns); ok {
 			if !knownRole(d) {
 				return spec, invalid("policyText", "names a role that does not exist")
 			}

@@ -33,11 +33,14 @@ type Simulated struct {
 	Restricted  bool
 	Predicate   string
 	VisibleRows int64
+	// HiddenColumns and Masks are what the subject would see of the columns.
+	HiddenColumns []string
+	Masks         map[string]string
 	// Policies are those that were applied.
 	Policies []catalog.Policy
 }
 
-// Run compiles the subject's row filter and counts the rows that pass it. The
+// Run compiles the subject's policies and counts the rows that pass. The
 // table is one that the caller sees; the count is made by the caller's session.
 func (o Simulation) Run(ctx context.Context, org catalog.OrgID, input SimulationInput) (Simulated, error) {
 	a, err := in(ctx, org)
@@ -68,12 +71,16 @@ func (o Simulation) Run(ctx context.Context, org catalog.OrgID, input Simulation
 		return Simulated{}, err
 	}
 	u := usedTable{located: t, snap: snap, head: snap}
-	r, err := relation(u, policies, who)
+	v, err := u.view(policies, who)
 	if err != nil {
 		return Simulated{}, err
 	}
-	out := Simulated{TableFQN: t.FQN(), Restricted: r.Filtered, Predicate: r.Predicate, Policies: u.applied(policies)}
-	out.VisibleRows, err = o.count(ctx, a, r)
+	out := Simulated{
+		TableFQN: t.FQN(), Restricted: v.Restricted, Predicate: v.Predicate, HiddenColumns: v.HiddenColumns, Masks: v.Masks, Policies: u.applied(policies),
+	}
+	// Rows are counted whatever the subject sees of their columns.
+	v.HiddenColumns, v.Masks = nil, nil
+	out.VisibleRows, err = o.count(ctx, a, u.relation(newView(v.Filter, snap)))
 	return out, err
 }
 

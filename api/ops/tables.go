@@ -8,7 +8,6 @@ import (
 	"github.com/lakewarden/lakewarden/catalog"
 	"github.com/lakewarden/lakewarden/catalog/authz"
 	"github.com/lakewarden/lakewarden/engine/delta"
-	"github.com/lakewarden/lakewarden/engine/rowfilter"
 )
 
 // Tables reads and names tables.
@@ -16,6 +15,7 @@ type Tables struct {
 	Store  catalog.Store
 	Lake   *Lake
 	Opener Opener
+	Keys   MaskKeys
 }
 
 // Column is a column of a table as a caller may see it.
@@ -40,8 +40,8 @@ type TableDetails struct {
 	PartitionColumns []string
 	Properties       map[string]string
 	Columns          []Column
-	// Files, Bytes and Rows are nil for a caller whose rows are filtered: they
-	// would count hidden ones.
+	// Files and Bytes are nil for a caller who does not see all of the table, Rows
+	// for one whose rows are filtered: they would tell of the rest.
 	Files, Bytes, Rows *int64
 }
 
@@ -68,55 +68,47 @@ func (o Tables) Get(ctx context.Context, path TablePath) (TableDetails, error) {
 	if err != nil {
 		return TableDetails{}, err
 	}
-	filter, err := o.filterOf(ctx, a, t, snap)
+	v, err := o.viewOf(ctx, a, t, snap)
 	if err != nil {
 		return TableDetails{}, err
 	}
 	meta := snap.Metadata()
 	out := TableDetails{
 		LocatedTable: t, TableVersion: snap.Version(), TableTimestamp: snap.Timestamp(), Description: meta.Description,
-		PartitionColumns: snap.PartitionColumns(), Properties: snap.Properties(), Columns: tableColumns(snap),
+		PartitionColumns: v.partitionColumns(snap), Properties: v.properties(snap), Columns: v.tableColumns(snap),
 	}
-	if !filter.Restricted {
+	if v.whole() {
 		files, bytes := int64(snap.NumFiles()), snap.TotalBytes()
 		out.Files, out.Bytes = &files, &bytes
-		if rows, ok := snap.Rows(); ok {
-			out.Rows = &rows
-		}
+	}
+	if rows, ok := snap.Rows(); ok && !v.Restricted {
+		out.Rows = &rows
 	}
 	return out, nil
 }
 
-// Columns lists the columns of a table.
+// Columns lists the columns of a table as the caller sees them.
 func (o Tables) Columns(ctx context.Context, path TablePath) ([]Column, error) {
-	_, _, snap, err := o.find(ctx, path)
+	a, t, snap, err := o.find(ctx, path)
 	if err != nil {
 		return nil, err
 	}
-	return tableColumns(snap), nil
-}
-
-func tableColumns(snap *delta.Snapshot) []Column {
-	fields := snap.Schema().Fields
-	out := make([]Column, len(fields))
-	for i, f := range fields {
-		out[i] = Column{Name: f.Name, Type: f.Type.String(), Nullable: f.Nullable, Comment: f.Comment()}
-		for _, p := range snap.PartitionColumns() {
-			out[i].IsPartition = out[i].IsPartition || p == f.Name
-		}
+	v, err := o.viewOf(ctx, a, t, snap)
+	if err != nil {
+		return nil, err
 	}
-	return out
+	return v.tableColumns(snap), nil
 }
 
 // History lists versions below before, newest first; before zero means all. To
-// a caller whose rows are filtered it tells neither metrics nor parameters, nor
-// whether files were taken away: all can speak of hidden rows.
+// a caller who does not see all of the table it tells neither metrics nor
+// parameters, nor whether files were taken away: all can speak of the rest.
 func (o Tables) History(ctx context.Context, path TablePath, limit int, before int64) ([]TableVersion, error) {
 	a, t, snap, err := o.find(ctx, path)
 	if err != nil {
 		return nil, err
 	}
-	filter, err := o.filterOf(ctx, a, t, snap)
+	v, err := o.viewOf(ctx, a, t, snap)
 	if err != nil {
 		return nil, err
 	}
@@ -124,7 +116,7 @@ func (o Tables) History(ctx context.Context, path TablePath, limit int, before i
 	if err != nil {
 		return nil, err
 	}
-	if filter.Restricted {
+	if !v.whole() {
 		for i := range entries {
 			entries[i].OperationMetrics, entries[i].OperationParameters, entries[i].IsBlindAppend = nil, nil, nil
 		}
@@ -150,15 +142,11 @@ func (o Tables) EffectivePolicies(ctx context.Context, path TablePath) (restrict
 	if err != nil {
 		return false, nil, err
 	}
-	filter, err := o.filterOf(ctx, a, t, snap)
+	v, err := o.viewOf(ctx, a, t, snap)
 	if err != nil {
 		return false, nil, err
 	}
-	list = []EffectivePolicy{}
-	for _, p := range policies.on(t.DeltaID, columnsOf(snap)) {
-		list = append(list, EffectivePolicy{Kind: p.Kind, Column: p.Column})
-	}
-	return filter.Restricted, list, nil
+	return v.Restricted, v.effective(policies.on(t.DeltaID, columnsOf(snap))), nil
 }
 
 // Resolve finds the table with a Delta id.
@@ -253,16 +241,19 @@ func (o Tables) open(ctx context.Context, t catalog.LocatedTable) (catalog.Locat
 	return t, snap, err
 }
 
-// filterOf compiles the caller's row filter on a table.
-func (o Tables) filterOf(ctx context.Context, a Actor, t catalog.LocatedTable, snap *delta.Snapshot) (rowfilter.Filter, error) {
+// viewOf compiles what the caller sees of a table at its newest version.
+func (o Tables) viewOf(ctx context.Context, a Actor, t catalog.LocatedTable, snap *delta.Snapshot) (view, error) {
+	return o.viewAt(ctx, a, usedTable{located: t, snap: snap, head: snap})
+}
+
+func (o Tables) viewAt(ctx context.Context, a Actor, u usedTable) (view, error) {
 	m, err := newMoment(ctx, o.Store)
 	if err != nil {
-		return rowfilter.Filter{}, err
+		return view{}, err
 	}
-	held, err := rulesFor(ctx, o.Store, a, m, []catalog.LocatedTable{t}, nil)
+	held, err := rulesFor(ctx, o.Store, a, m, []catalog.LocatedTable{u.located}, nil)
 	if err != nil {
-		return rowfilter.Filter{}, err
+		return view{}, err
 	}
-	columns := columnsOf(snap)
-	return held.policies.on(t.DeltaID, columns).filter(held.subject, columns)
+	return u.view(held.policies, held.subject)
 }

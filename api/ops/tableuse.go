@@ -143,7 +143,11 @@ func (o *Queries) relations(ctx context.Context, a Actor, m *moment, used []used
 	}
 	relations := make([]sqlguard.Relation, len(used))
 	for i, u := range used {
-		if relations[i], err = relation(u, held.policies, held.subject); err != nil {
+		v, err := u.view(held.policies, held.subject)
+		if err != nil {
+			return nil, err
+		}
+		if relations[i], err = o.Tables.withSecrets(u.relation(v), v, u.located); err != nil {
 			return nil, err
 		}
 		run.reads(u, u.applied(held.policies))
@@ -156,21 +160,21 @@ func (u usedTable) applied(policies enforced) enforced {
 	return policies.on(u.located.DeltaID, append(columnsOf(u.head), columnsOf(u.snap)...))
 }
 
-func relation(u usedTable, policies enforced, s subject) (sqlguard.Relation, error) {
+// relation is what a statement reads of the table under a view. A table of which
+// columns are hidden and nothing else is read where it stands: what is hidden is
+// not read at all.
+func (u usedTable) relation(v view) sqlguard.Relation {
 	source := sourceOf(u.located, u.snap)
-	columns := columnsOf(u.snap)
-	filter, err := u.applied(policies).filter(s, columns)
-	if err != nil {
-		return sqlguard.Relation{}, err
-	}
 	return sqlguard.Relation{
-		Columns: columns, Source: source, Narrow: u.narrow(source, columns),
-		Filtered: filter.Restricted, Predicate: filter.Predicate, Condition: filter.Condition,
-	}, nil
+		Columns: v.columns, Source: source, Narrow: u.narrow(source, columnsOf(u.snap)),
+		Filtered: v.Restricted || len(v.exprs) > 0 || v.sorted, Predicate: v.Predicate, Condition: v.Condition,
+		ColumnExpr: v.exprs, Sorted: v.sorted,
+	}
 }
 
 // narrow reads a table as a list of the files that can hold a row which is
-// needed, where it can be read so; otherwise the engine reads the log.
+// needed, where it can be read so; otherwise the engine reads the log. Columns
+// are all columns of the table: the row filter may read hidden ones.
 func (u usedTable) narrow(source engine.Source, columns []engine.Column) func(engine.Condition) engine.Source {
 	return func(condition engine.Condition) engine.Source {
 		if files, ok := skipping.List(u.snap, columns, condition); ok {

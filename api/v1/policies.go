@@ -18,7 +18,7 @@ type policy struct {
 	TableFqn   *string         `json:"tableFqn" doc:"null for a policy of every table"`
 	TableID    *string         `json:"tableId"`
 	ColumnName *string         `json:"columnName"`
-	Kind       string          `json:"kind" enum:"rls,cls,mask"`
+	Kind       string          `json:"kind" enum:"rls,cls,mask" doc:"rls filters rows, cls hides the column, mask masks it"`
 	PolicyText string          `json:"policyText" doc:"The policy in Cedar"`
 	Definition json.RawMessage `json:"definition" doc:"The policy as a tree; null for a text that has none"`
 	Enabled    bool            `json:"enabled"`
@@ -52,8 +52,8 @@ type policyList struct {
 type PolicyBody struct {
 	TableFqn   *string         `json:"tableFqn,omitempty" nullable:"true" minLength:"1" maxLength:"1024"`
 	TableID    *string         `json:"tableId,omitempty" nullable:"true" minLength:"1" maxLength:"256"`
-	ColumnName *string         `json:"columnName,omitempty" nullable:"true" minLength:"1" maxLength:"255"`
-	Kind       string          `json:"kind,omitempty" enum:"rls,cls,mask" default:"rls"`
+	ColumnName *string         `json:"columnName,omitempty" nullable:"true" minLength:"1" maxLength:"255" doc:"Required for cls and mask"`
+	Kind       string          `json:"kind,omitempty" enum:"rls,cls,mask" default:"rls" doc:"rls filters rows. cls and mask hide or mask columnName: a permit says who sees it clear, a forbid who does not"`
 	PolicyText *string         `json:"policyText,omitempty" nullable:"true" minLength:"1" maxLength:"65536"`
 	Definition json.RawMessage `json:"definition,omitempty"`
 	Enabled    *bool           `json:"enabled,omitempty" doc:"Default: true"`
@@ -185,7 +185,7 @@ type listPoliciesInput struct {
 	TableID  string `query:"tableId" maxLength:"256"`
 }
 
-// PolicyRoutes registers the routes of row-level policies.
+// PolicyRoutes registers the routes of policies.
 func PolicyRoutes(api huma.API, policies ops.Policies, simulation ops.Simulation) {
 	const base = "/v1/organisations/{org_id}/policies"
 	read := route{tag: "Policies", scope: auth.ScopePoliciesRead, camel: true}

@@ -2,6 +2,8 @@ package v1
 
 import (
 	"context"
+	"maps"
+	"slices"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -24,7 +26,14 @@ type simulation struct {
 	Restricted      bool              `json:"restricted" doc:"false: every row is visible"`
 	Predicate       string            `json:"predicate" doc:"The row filter in SQL; empty when unrestricted"`
 	VisibleRowCount int64             `json:"visibleRowCount"`
+	HiddenColumns   []string          `json:"hiddenColumns" doc:"Columns that do not exist for the subject"`
+	MaskedColumns   []maskedColumn    `json:"maskedColumns"`
 	Policies        []effectivePolicy `json:"policies"`
+}
+
+type maskedColumn struct {
+	ColumnName string `json:"columnName"`
+	Mask       string `json:"mask" enum:"null,hash,last4,year"`
 }
 
 type effectivePolicy struct {
@@ -39,7 +48,12 @@ type userPoliciesInput struct {
 }
 
 func simulationOf(s ops.Simulated) simulation {
+	masked := []maskedColumn{}
+	for _, name := range slices.Sorted(maps.Keys(s.Masks)) {
+		masked = append(masked, maskedColumn{name, s.Masks[name]})
+	}
 	return simulation{TableFqn: s.TableFQN, Restricted: s.Restricted, Predicate: s.Predicate, VisibleRowCount: s.VisibleRows,
+		HiddenColumns: append([]string{}, s.HiddenColumns...), MaskedColumns: masked,
 		Policies: convert(s.Policies, func(p catalog.Policy) effectivePolicy {
 			return effectivePolicy{ID: pointer(p.ID), Kind: string(p.Kind), ColumnName: pointer(p.Column)}
 		})}

@@ -55,8 +55,8 @@ type tableDetails struct {
 	PartitionColumns []string          `json:"partitionColumns"`
 	Properties       map[string]string `json:"properties"`
 	Columns          []column          `json:"columns"`
-	Files            *int64            `json:"files" doc:"null when the caller's rows are filtered"`
-	Bytes            *int64            `json:"bytes" doc:"null when the caller's rows are filtered"`
+	Files            *int64            `json:"files" doc:"null when the caller does not see all rows and columns as they are"`
+	Bytes            *int64            `json:"bytes" doc:"null when the caller does not see all rows and columns as they are"`
 	Rows             *int64            `json:"rows" doc:"null when the caller's rows are filtered or the count is not recorded"`
 }
 
@@ -64,8 +64,8 @@ type version struct {
 	Version             int64             `json:"version"`
 	Timestamp           *string           `json:"timestamp"`
 	Operation           string            `json:"operation"`
-	OperationParameters map[string]string `json:"operationParameters,omitempty" doc:"Not for callers whose rows are filtered"`
-	OperationMetrics    map[string]string `json:"operationMetrics,omitempty" doc:"Not for callers whose rows are filtered"`
+	OperationParameters map[string]string `json:"operationParameters,omitempty" doc:"Not for callers who do not see all rows and columns as they are"`
+	OperationMetrics    map[string]string `json:"operationMetrics,omitempty" doc:"Not for callers who do not see all rows and columns as they are"`
 	UserName            *string           `json:"userName"`
 	ReadVersion         *int64            `json:"readVersion"`
 	IsBlindAppend       *bool             `json:"isBlindAppend"`

@@ -140,8 +140,14 @@ func TestPoliciesAreRefusedWithTheFieldAtFault(t *testing.T) {
 		name, field string
 		body        map[string]any
 	}{
-		{"cls", "kind", map[string]any{"kind": "cls", "tableFqn": fqn, "columnName": "pay", "definition": definition(everyone)}},
-		{"mask", "kind", map[string]any{"kind": "mask", "tableFqn": fqn, "columnName": "pay", "definition": definition(everyone)}},
+		{"cls without column", "columnName", map[string]any{"kind": "cls", "tableFqn": fqn, "definition": definition(everyone)}},
+		{"mask without column", "columnName", map[string]any{"kind": "mask", "definition": definition(everyone)}},
+		{"cls of a member", "columnName", map[string]any{"kind": "cls", "tableFqn": fqn, "columnName": "pay.x", "definition": definition(everyone)}},
+		{"cls of some rows", "definition.condition", map[string]any{"kind": "cls", "tableFqn": fqn, "columnName": "pay", "definition": definition(`{"effect":"permit","subject":{"everyone":true},"condition":{"op":"is_null"}}`)}},
+		{"cls by rows", "definition.subject.value", map[string]any{"kind": "cls", "tableFqn": fqn, "columnName": "pay", "definition": definition(`{"effect":"permit","subject":{"attribute":"a","op":"eq"}}`)}},
+		{"cls with a mask", "definition.mask", map[string]any{"kind": "cls", "tableFqn": fqn, "columnName": "region", "definition": definition(`{"effect":"permit","subject":{"everyone":true},"mask":"hash"}`)}},
+		{"unknown mask", "definition.mask", map[string]any{"kind": "mask", "tableFqn": fqn, "columnName": "pay", "definition": definition(`{"effect":"permit","subject":{"everyone":true},"mask":"half"}`)}},
+		{"mask of another type", "definition.mask", map[string]any{"kind": "mask", "tableFqn": fqn, "columnName": "pay", "definition": definition(`{"effect":"permit","subject":{"everyone":true},"mask":"year"}`)}},
 		{"unknown kind", "kind", map[string]any{"kind": "abc", "tableFqn": fqn, "definition": definition(everyone)}},
 		{"text and definition", "definition", map[string]any{"tableFqn": fqn, "definition": definition(everyone), "policyText": "permit(principal, action, resource);"}},
 		{"neither", "definition", map[string]any{"tableFqn": fqn}},

@@ -19,8 +19,6 @@ type Policy struct {
 	Text string
 	// ColumnName is the column that kinds cls and mask are about.
 	ColumnName string
-	// Mask is how a policy of kind mask shows the column; "" means NULL.
-	Mask string
 }
 
 // Principal is the user for whom rows are filtered.
@@ -57,9 +55,11 @@ type Filter struct {
 	// Columns are the columns that the predicate reads, by their exact names,
 	// sorted.
 	Columns []string
-	// HiddenColumns are absent for the user.
+	// HiddenColumns are absent for the user: exact names, sorted. The predicate
+	// may read them nevertheless.
 	HiddenColumns []string
-	// Masks maps a column to how it is shown.
+	// Masks maps the exact name of a column that is not hidden to the mask under
+	// which it is shown. The mask fits the column's type.
 	Masks map[string]string
 }
 
@@ -67,35 +67,64 @@ type Filter struct {
 // Order and number of equal policies do not matter. An error wraps [ErrPolicy];
 // it means that a policy cannot be understood, and the table must not be read.
 func Compile(req Request) (Filter, error) {
-	if len(req.Policies) == 0 {
-		return Filter{}, nil
-	}
 	policies := slices.Clone(req.Policies)
 	slices.SortFunc(policies, func(a, b Policy) int { return strings.Compare(a.ID, b.ID) })
-	t := &sqlTerms{columns: req.Columns, alias: req.Alias}
-	var permits, forbids []*predicate
+	c := compiler{req: req, terms: &sqlTerms{columns: req.Columns, alias: req.Alias}, shown: map[string]disclosure{}}
 	for _, p := range policies {
-		if p.Kind != KindRLS {
-			return Filter{}, fmt.Errorf("%w: %s has kind %q, which is not enforced yet", ErrPolicy, p.ID, p.Kind)
-		}
-		parsed, err := Parse(p.Text)
-		if err != nil {
-			return Filter{}, fmt.Errorf("%w: %s version %d: %w", ErrPolicy, p.ID, p.Version, err)
-		}
-		body, err := rowTruth(parsed.policy, req.Principal, t)
-		if err != nil {
-			return Filter{}, fmt.Errorf("%w: %s version %d: %w", ErrPolicy, p.ID, p.Version, err)
-		}
-		if parsed.Effect() == Permit {
-			permits = append(permits, body.yes)
-		} else {
-			forbids = append(forbids, body.no)
+		if err := c.add(p); err != nil {
+			// By text only: the error of a text is for who writes policies.
+			return Filter{}, fmt.Errorf("%w: %s version %d: %s", ErrPolicy, p.ID, p.Version, err.Error())
 		}
 	}
-	return filter(and(append(forbids, or(permits...))...), req)
+	out, err := c.rows()
+	if err != nil {
+		return Filter{}, err
+	}
+	c.columns(&out)
+	return out, nil
 }
 
-func filter(visible *predicate, req Request) (Filter, error) {
+// compiler gathers what the policies of one table say.
+type compiler struct {
+	req              Request
+	terms            *sqlTerms
+	permits, forbids []*predicate
+	// shown is how much of each column the user sees; absent means all.
+	shown map[string]disclosure
+}
+
+func (c *compiler) add(p Policy) error {
+	parsed, err := Parse(p.Text)
+	if err != nil {
+		return err
+	}
+	if err := parsed.Suits(p.Kind, p.ColumnName, nil); err != nil {
+		return err
+	}
+	if p.Kind != KindRLS {
+		return c.column(p, parsed)
+	}
+	body, err := rowTruth(parsed.policy, c.req.Principal, c.terms)
+	if err != nil {
+		return err
+	}
+	if parsed.Effect() == Permit {
+		c.permits = append(c.permits, body.yes)
+	} else {
+		c.forbids = append(c.forbids, body.no)
+	}
+	return nil
+}
+
+// rows joins the row policies. Without any, every row is visible.
+func (c *compiler) rows() (Filter, error) {
+	if len(c.permits)+len(c.forbids) == 0 {
+		return Filter{}, nil
+	}
+	return rowFilter(and(append(c.forbids, or(c.permits...))...))
+}
+
+func rowFilter(visible *predicate) (Filter, error) {
 	switch {
 	case visible.kind == predicateTrue:
 		return Filter{}, nil
@@ -111,9 +140,6 @@ func filter(visible *predicate, req Request) (Filter, error) {
 
 // rowTruth is where a policy's scope and conditions hold for one user.
 func rowTruth(p *ast.Policy, user Principal, t terms) (truth, error) {
-	if !rowScope(p) {
-		return failure, fmt.Errorf("a policy of kind %s is about rows", KindRLS)
-	}
 	rest, keep := residual(p, user)
 	if !keep {
 		return constant(false), nil

@@ -47,11 +47,17 @@ const (
 	OpIsNotNull  Op = "is_not_null"
 )
 
-// The masks of a policy of kind mask. None means: a null instead of the value.
+// The masks of a policy of kind mask. None means [MaskNull].
 const (
-	MaskHash  = "hash"
+	// MaskNull shows NULL instead of every value.
+	MaskNull = "null"
+	// MaskHash shows the HMAC-SHA-256 of the value under a secret of the table,
+	// in hexadecimal digits: equal values stay equal.
+	MaskHash = "hash"
+	// MaskLast4 shows the last four characters of longer texts.
 	MaskLast4 = "last4"
-	MaskYear  = "year"
+	// MaskYear shows the beginning of a date's or timestamp's year, in UTC.
+	MaskYear = "year"
 )
 
 // The limits of a definition.
@@ -74,7 +80,7 @@ type Definition struct {
 	Subject Subject `json:"subject"`
 	// Condition selects rows; nil means all rows.
 	Condition *Condition `json:"condition"`
-	// Mask is how a policy of kind mask shows the column; nil means NULL.
+	// Mask is how a policy of kind mask shows the column; nil means [MaskNull].
 	Mask *string `json:"mask,omitempty"`
 }
 

@@ -116,7 +116,7 @@ func TestColumnKindsTakeNoRows(t *testing.T) {
 		field  string
 	}{
 		"cls":                  {rowfilter.KindCLS, "level", rowfilter.Definition{Effect: rowfilter.Permit, Subject: everyone}, ""},
-		"mask":                 {rowfilter.KindMask, "level", rowfilter.Definition{Effect: rowfilter.Permit, Subject: everyone, Mask: ptr(rowfilter.MaskLast4)}, ""},
+		"mask":                 {rowfilter.KindMask, "level", rowfilter.Definition{Effect: rowfilter.Permit, Subject: everyone, Mask: ptr(rowfilter.MaskHash)}, ""},
 		"kind":                 {"row", "level", rowfilter.Definition{Effect: rowfilter.Permit, Subject: everyone}, "kind"},
 		"no column":            {rowfilter.KindCLS, "", rowfilter.Definition{Effect: rowfilter.Permit, Subject: everyone}, "columnName"},
 		"unknown column":       {rowfilter.KindCLS, "nope", rowfilter.Definition{Effect: rowfilter.Permit, Subject: everyone}, "columnName"},
@@ -237,7 +237,7 @@ func TestRenderedTextsDeriveTheirMeaning(t *testing.T) {
 			parsed, err := rowfilter.Parse(text)
 			require.NoError(rt, err, text)
 			total++
-			back, ok := rowfilter.Derive(parsed, cols)
+			back, ok := rowfilter.Derive(parsed, rowfilter.KindRLS, cols)
 			if !ok {
 				continue
 			}

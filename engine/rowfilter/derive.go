@@ -12,19 +12,27 @@ import (
 	"github.com/lakewarden/lakewarden/engine"
 )
 
-// Derive returns a definition of kind rls with the same meaning as the text for
+// Derive returns a definition of a kind with the same meaning as the text for
 // every user and row, if there is one. Columns are those of the policy's table,
 // nil for a policy of all tables; with them, the definition's literals are
-// written as their columns need them. The definition names its columns itself,
-// so it holds with any columnName.
-func Derive(p Parsed, columns []engine.Column) (Definition, bool) {
+// written as their columns need them. The definition of a row policy names its
+// columns itself, so it holds with any columnName; that of another kind holds
+// with the one that the text [Parsed.Suits].
+func Derive(p Parsed, kind Kind, columns []engine.Column) (Definition, bool) {
+	column, _ := columnScope(p.policy)
+	if p.Suits(kind, column, columns) != nil {
+		return Definition{}, false
+	}
 	d, ok := guess(p.policy)
 	if !ok {
 		return Definition{}, false
 	}
+	if mask := p.mask(); kind == KindMask && mask != MaskNull {
+		d.Mask = &mask
+	}
 	// The guess reads guards generously. It stands only if its own text has
 	// the meaning of the text it came from.
-	text, err := Render(d, "", KindRLS, columns)
+	text, err := Render(d, column, kind, columns)
 	if err != nil {
 		return Definition{}, false
 	}
@@ -57,9 +65,6 @@ func guess(p *ast.Policy) (Definition, bool) {
 	d := Definition{Effect: Forbid}
 	if p.Effect == ast.EffectPermit {
 		d.Effect = Permit
-	}
-	if !rowScope(p) {
-		return d, false
 	}
 	switch s := p.Principal.(type) {
 	case ast.ScopeTypeAll:

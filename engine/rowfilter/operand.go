@@ -94,6 +94,9 @@ func (p *parser) primary() (expr, error) {
 	case "principal":
 		return expr{ast.NodeTypeVariable{Name: "principal"}, sortPrincipal, t.at}, nil
 	case "resource":
+		if p.marks.rowAt.line == 0 {
+			p.marks.rowAt = t.at
+		}
 		return expr{ast.NodeTypeVariable{Name: "resource"}, sortResource, t.at}, nil
 	case "decimal", "datetime":
 		return p.function(t)

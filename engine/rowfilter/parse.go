@@ -20,6 +20,17 @@ const (
 // Parsed is a policy text that was understood. It is immutable.
 type Parsed struct {
 	policy *ast.Policy
+	marks  marks
+}
+
+// marks are what a text says beside the policy's meaning for Cedar, and where.
+type marks struct {
+	// mask is the value of @mask, empty without one.
+	mask string
+	// maskAt, actionAt and resourceAt are where these parts of the policy begin.
+	maskAt, actionAt, resourceAt position
+	// rowAt is the first place that looks at a row; line 0 without one.
+	rowAt position
 }
 
 // Effect returns what the policy does.
@@ -55,16 +66,17 @@ func Parse(text string) (Parsed, error) {
 	// Cedar's own parser must read the same policy: what we compile is what
 	// every other Cedar tool sees.
 	var reference cedar.Policy
-	if err := reference.UnmarshalCedar([]byte(text)); err != nil || !samePolicy(policy, (*ast.Policy)(reference.AST())) {
+	if err := reference.UnmarshalCedar([]byte(text)); err != nil || !samePolicy(policy, (*ast.Policy)(reference.AST())) ||
+		string(reference.Annotations()[maskAnnotation]) != p.marks.mask {
 		return Parsed{}, position{1, 1}.errorf("is not a Cedar policy")
 	}
 	if _, err := symbolicTruth(policy); err != nil {
 		return Parsed{}, position{1, 1}.errorf(err.Error())
 	}
-	return Parsed{policy: policy}, nil
+	return Parsed{policy: policy, marks: p.marks}, nil
 }
 
-// samePolicy compares all that has a meaning; annotations have none.
+// samePolicy compares all that has a meaning for Cedar; annotations have none.
 func samePolicy(a, b *ast.Policy) bool {
 	if a.Effect != b.Effect || a.Principal != b.Principal || a.Action != b.Action || a.Resource != b.Resource || len(a.Conditions) != len(b.Conditions) {
 		return false
@@ -83,6 +95,7 @@ type parser struct {
 	nesting int
 	tests   int
 	joins   int
+	marks   marks
 }
 
 func (p *parser) peek() token { return p.tokens[p.pos] }
@@ -172,19 +185,27 @@ func (p *parser) parsePolicy() (*ast.Policy, error) {
 	return policy, nil
 }
 
-// annotations skips @name and @name("text").
+// annotations reads @mask("…") and skips @name and @name("text").
 func (p *parser) annotations() error {
 	for p.accept("@") {
-		if t := p.next(); t.kind != tokenIdent {
-			return t.at.errorf("expected the name of an annotation")
+		name, value := p.next(), ""
+		if name.kind != tokenIdent {
+			return name.at.errorf("expected the name of an annotation")
 		}
 		if p.accept("(") {
-			if _, err := p.str(); err != nil {
+			var err error
+			if value, err = p.str(); err != nil {
 				return err
 			}
 			if err := p.expect(")"); err != nil {
 				return err
 			}
+		}
+		if name.text == maskAnnotation {
+			if !validMask(value) {
+				return name.at.errorf("the masks are null, hash, last4 and year")
+			}
+			p.marks.mask, p.marks.maskAt = value, name.at
 		}
 	}
 	return nil
@@ -227,6 +248,7 @@ func (p *parser) scope(policy *ast.Policy) error {
 	if err := p.expect(","); err != nil {
 		return err
 	}
+	p.marks.actionAt = p.peek().at
 	if err := p.expect("action"); err != nil {
 		return err
 	}
@@ -244,6 +266,7 @@ func (p *parser) scope(policy *ast.Policy) error {
 	if err := p.expect(","); err != nil {
 		return err
 	}
+	p.marks.resourceAt = p.peek().at
 	if err := p.expect("resource"); err != nil {
 		return err
 	}

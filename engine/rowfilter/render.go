@@ -22,6 +22,10 @@ const MaxTextBytes = 64 << 10
 // In the text a negation sits on single tests only, and each test stands behind
 // guards that decide it when something is missing: false in a permit, true in a
 // forbid. No part of it can be an error for Cedar.
+//
+// A policy of kind cls or mask is about the action "unmask" on one column: a
+// permit says who sees it clear, a forbid who does not. Its mask is an
+// annotation, @mask("hash").
 func Render(d Definition, columnName string, kind Kind, columns []engine.Column) (string, error) {
 	if err := d.Validate(kind, columnName, columns); err != nil {
 		return "", err
@@ -46,6 +50,9 @@ func Render(d Definition, columnName string, kind Kind, columns []engine.Column)
 		resource += " == " + columnUID(columnName).String()
 	}
 	text := fmt.Sprintf("%s (%s, %s, %s)", d.Effect, principal, action, resource)
+	if d.Mask != nil && *d.Mask != MaskNull {
+		text = "@" + maskAnnotation + `("` + *d.Mask + "\")\n" + text
+	}
 	if len(parts) > 0 {
 		text += "\nwhen { " + group(parts, " && ") + " }"
 	}
@@ -55,6 +62,9 @@ func Render(d Definition, columnName string, kind Kind, columns []engine.Column)
 	}
 	return text, nil
 }
+
+// maskAnnotation names a mask in a text. Cedar's decisions ignore annotations.
+const maskAnnotation = "mask"
 
 // The entities of a policy text.
 const (

@@ -149,7 +149,7 @@ func TestDerive(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p, err := rowfilter.Parse(tc.text)
 			require.NoError(t, err)
-			got, ok := rowfilter.Derive(p, columns)
+			got, ok := rowfilter.Derive(p, rowfilter.KindRLS, columns)
 			require.Equal(t, tc.want != "", ok, "%+v", got)
 			if ok {
 				require.Empty(t, cmp.Diff(mustDecode(t, tc.want), got))
@@ -183,7 +183,7 @@ func FuzzParse(f *testing.F) {
 		if err != nil {
 			require.ErrorIs(t, err, rowfilter.ErrPolicy)
 		}
-		if d, ok := rowfilter.Derive(p, nil); ok {
+		if d, ok := rowfilter.Derive(p, rowfilter.KindRLS, nil); ok {
 			_, err := rowfilter.Render(d, "", rowfilter.KindRLS, nil)
 			require.NoError(t, err)
 		}

@@ -32,7 +32,7 @@ func (d Definition) Validate(kind Kind, columnName string, columns []engine.Colu
 			return err
 		}
 	}
-	if err := v.mask(kind, d.Mask); err != nil {
+	if err := v.mask(kind, d.Mask, columnName); err != nil {
 		return err
 	}
 	if err := v.subject(kind, d.Subject); err != nil {
@@ -59,17 +59,17 @@ type validator struct {
 	leaves     int
 }
 
-func (v *validator) mask(kind Kind, mask *string) error {
+func (v *validator) mask(kind Kind, mask *string, column string) error {
 	const path = root + ".mask"
 	switch {
 	case mask == nil:
 		return nil
 	case kind != KindMask:
 		return invalid(path, "is for policies of kind mask only")
-	case *mask != MaskHash && *mask != MaskLast4 && *mask != MaskYear:
+	case !validMask(*mask):
 		return invalid(path, "must be null, hash, last4 or year")
 	}
-	return nil
+	return maskFits(path, *mask, column, v.columns)
 }
 
 func (v *validator) subject(kind Kind, s Subject) error {

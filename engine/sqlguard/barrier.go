@@ -1,6 +1,8 @@
 package sqlguard
 
 import (
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/lakewarden/lakewarden/engine"
@@ -14,6 +16,7 @@ const barrierAlias = "t"
 // ours, but the conjuncts that came from the statement as checked constants.
 func makeBarrier(r Relation, columns []engine.Column, conjuncts []conjunct) engine.Barrier {
 	var sql strings.Builder
+	args := secretArgs{}
 	sql.WriteString("SELECT ")
 	for i, c := range columns {
 		if i > 0 {
@@ -21,6 +24,7 @@ func makeBarrier(r Relation, columns []engine.Column, conjuncts []conjunct) engi
 		}
 		if expr, ok := r.ColumnExpr[strings.ToLower(c.Name)]; ok {
 			sql.WriteString("(" + expr + ") AS " + engine.QuoteIdent(c.Name))
+			args.use(expr, r.Secrets)
 		} else {
 			sql.WriteString(barrierColumn(c.Name) + " AS " + engine.QuoteIdent(c.Name))
 		}
@@ -36,8 +40,36 @@ func makeBarrier(r Relation, columns []engine.Column, conjuncts []conjunct) engi
 	if len(where) > 0 {
 		sql.WriteString(" WHERE " + strings.Join(where, " AND "))
 	}
+	if r.Sorted {
+		sql.WriteString(" ORDER BY ALL")
+	}
 	text := sql.String()
-	return engine.Barrier{Name: engine.BarrierName(r.Source, text), SQL: text, Source: r.Source}
+	barrier := engine.Barrier{Name: engine.BarrierName(r.Source, text+args.text()), SQL: text, Source: r.Source}
+	if len(args) > 0 {
+		barrier.Args.Named = args
+	}
+	return barrier
+}
+
+// secretArgs are the parameters of a copy's SQL.
+type secretArgs map[string]any
+
+// use adds the secrets that an expression names.
+func (a secretArgs) use(expr string, secrets map[string]string) {
+	for name, value := range secrets {
+		if strings.Contains(expr, "$"+name) {
+			a[name] = value
+		}
+	}
+}
+
+// text tells sets of parameters apart.
+func (a secretArgs) text() string {
+	var out strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(a)) {
+		out.WriteString("\x00" + name + "=" + a[name].(string))
+	}
+	return out.String()
 }
 
 func barrierColumn(name string) string {

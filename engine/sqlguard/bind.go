@@ -31,6 +31,12 @@ type Relation struct {
 	// ColumnExpr replaces columns (in lower case) by SQL of ours over the alias
 	// "t": masks. It implies Filtered.
 	ColumnExpr map[string]string
+	// Secrets are the named parameters of ColumnExpr: texts that stand in no SQL.
+	Secrets map[string]string
+	// Sorted puts the rows of the copy in the order of their visible values, for
+	// a table whose files are laid out by values that the caller does not see.
+	// It implies Filtered.
+	Sorted bool
 	// KeepWhole leaves conditions of the statement out of the copy and out of
 	// what Narrow is asked for, so that the time a copy takes tells nothing about
 	// hidden rows.

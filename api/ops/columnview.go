@@ -1,0 +1,190 @@
+package ops
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/lakewarden/lakewarden/catalog"
+	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/delta"
+	"github.com/lakewarden/lakewarden/engine/rowfilter"
+	"github.com/lakewarden/lakewarden/engine/sqlguard"
+)
+
+// MaskKeys gives the secret under which values of a table's columns are hashed.
+// It is the same for everybody and at any time, so that equal values keep equal
+// hashes, and another one for every table.
+type MaskKeys interface {
+	MaskKey(org catalog.OrgID, table catalog.DeltaID) ([]byte, error)
+}
+
+// view is what one subject sees of a table at one version: the rows of the
+// filter, and of the columns those that are not hidden, masked where they are.
+type view struct {
+	rowfilter.Filter
+	// columns are those that the subject sees, with the types that they show.
+	columns []engine.Column
+	// exprs are the masks in SQL, by the columns' names in lower case.
+	exprs map[string]string
+	// sorted says that the files are laid out by values that the subject does not
+	// see, so that the order of rows would tell of them.
+	sorted bool
+}
+
+// view compiles the policies for one subject.
+//
+// A column that was renamed since is what its field is called now: a version
+// before a renaming shows no more of it than the newest one.
+func (u usedTable) view(policies enforced, s subject) (view, error) {
+	applied := u.applied(policies)
+	filter, err := applied.filter(s, columnsOf(u.snap))
+	if err != nil {
+		return view{}, err
+	}
+	if u.snap != u.head {
+		newest, err := applied.filter(s, columnsOf(u.head))
+		if err != nil {
+			return view{}, err
+		}
+		filter = filter.Stricter(u.formerNames(newest))
+	}
+	return newView(filter, u.snap), nil
+}
+
+// formerNames are the columns that the newest version hides and masks, by the
+// names that their fields have in the version that is read.
+func (u usedTable) formerNames(newest rowfilter.Filter) (hidden []string, masks map[string]string) {
+	former := map[string]string{}
+	for _, f := range u.snap.Schema().Fields {
+		former[f.PhysicalName()] = f.Name
+	}
+	masks = map[string]string{}
+	for _, f := range u.head.Schema().Fields {
+		name, ok := former[f.PhysicalName()]
+		if !ok {
+			continue
+		}
+		if slices.Contains(newest.HiddenColumns, f.Name) {
+			hidden = append(hidden, name)
+		}
+		if mask, ok := newest.Masks[f.Name]; ok {
+			masks[name] = mask
+		}
+	}
+	return hidden, masks
+}
+
+func newView(filter rowfilter.Filter, snap *delta.Snapshot) view {
+	v := view{Filter: filter, exprs: map[string]string{}}
+	for _, c := range columnsOf(snap) {
+		if slices.Contains(filter.HiddenColumns, c.Name) {
+			continue
+		}
+		if mask, ok := filter.Masks[c.Name]; ok {
+			c, v.exprs[strings.ToLower(c.Name)] = rowfilter.Masked(c, mask, tableAlias)
+		}
+		v.columns = append(v.columns, c)
+	}
+	for _, name := range snap.PartitionColumns() {
+		_, masked := filter.Masks[name]
+		v.sorted = v.sorted || masked || slices.Contains(filter.HiddenColumns, name)
+	}
+	return v
+}
+
+// whole reports that every value of the table is seen as it is.
+func (v view) whole() bool {
+	return !v.Restricted && len(v.HiddenColumns) == 0 && len(v.Masks) == 0
+}
+
+// hashes reports that the SQL of the masks needs the table's secret.
+func (v view) hashes() bool {
+	return slices.Contains(slices.Collect(maps.Values(v.Masks)), rowfilter.MaskHash)
+}
+
+// hides reports whether a name is that of a hidden column.
+func (v view) hides(name string) bool {
+	return slices.ContainsFunc(v.HiddenColumns, func(hidden string) bool { return strings.EqualFold(hidden, name) })
+}
+
+// tableColumns describes the columns that are seen.
+func (v view) tableColumns(snap *delta.Snapshot) []Column {
+	out := make([]Column, len(v.columns))
+	for i, c := range v.columns {
+		f, _ := snap.Schema().Field(c.Name)
+		out[i] = Column{
+			Name: c.Name, Type: f.Type.String(), Nullable: c.Nullable, Comment: f.Comment(),
+			IsPartition: slices.Contains(snap.PartitionColumns(), c.Name),
+		}
+		if v.Masks[c.Name] == rowfilter.MaskHash {
+			out[i].Type = delta.String.String()
+		}
+	}
+	return out
+}
+
+// partitionColumns are those that are seen.
+func (v view) partitionColumns(snap *delta.Snapshot) []string {
+	return slices.DeleteFunc(slices.Clone(snap.PartitionColumns()), v.hides)
+}
+
+// properties are the table's without those that name a hidden column: a
+// constraint, a list of columns with statistics.
+func (v view) properties(snap *delta.Snapshot) map[string]string {
+	out := maps.Clone(snap.Properties())
+	maps.DeleteFunc(out, func(key, value string) bool {
+		return slices.ContainsFunc(v.HiddenColumns, func(name string) bool { return mentions(key, name) || mentions(value, name) })
+	})
+	return out
+}
+
+// mentions reports whether a text holds a name as a word, in any case.
+func mentions(text, name string) bool {
+	text, name = strings.ToLower(text), strings.ToLower(name)
+	for from := 0; ; {
+		at := strings.Index(text[from:], name)
+		if at < 0 || name == "" {
+			return false
+		}
+		start := from + at
+		if end := start + len(name); (start == 0 || !wordByte(text[start-1])) && (end == len(text) || !wordByte(text[end])) {
+			return true
+		}
+		from = start + 1
+	}
+}
+
+func wordByte(b byte) bool {
+	return b == '_' || b >= '0' && b <= '9' || b >= 'a' && b <= 'z' || b >= 0x80
+}
+
+// effective lists policies as the subject may learn of them: that there is one,
+// and about which column, unless that column is hidden from the subject. A
+// policy that is about nothing else is then left out.
+func (v view) effective(policies enforced) []EffectivePolicy {
+	out := []EffectivePolicy{}
+	for _, p := range policies {
+		if v.hides(p.Column) {
+			if p.Kind != catalog.PolicyRows {
+				continue
+			}
+			p.Column = ""
+		}
+		out = append(out, EffectivePolicy{Kind: p.Kind, Column: p.Column})
+	}
+	return out
+}
+
+// withSecrets gives a relation under a view the parameters of its masks.
+func (o Tables) withSecrets(r sqlguard.Relation, v view, t catalog.LocatedTable) (sqlguard.Relation, error) {
+	if !v.hashes() {
+		return r, nil
+	}
+	key, err := o.Keys.MaskKey(t.Org, t.DeltaID)
+	if err != nil {
+		return sqlguard.Relation{}, err
+	}
+	r.Secrets = rowfilter.HashKeys(key)
+	return r, nil
+}
