@@ -23,6 +23,9 @@ type Options struct {
 	// stores, the others where they read the logs of tables. Default: delta and
 	// httpfs.
 	Extensions []string
+	// Verified are extension files that the engine of a parent process has
+	// verified; with them, ExtensionDirs and Extensions are not looked at.
+	Verified []VerifiedFile
 	// TempDir receives one directory of this engine, in which sessions spill.
 	// What engines of ended processes left there is removed.
 	// Default: the system's.
@@ -50,6 +53,23 @@ type Engine struct {
 func New(ctx context.Context, opts Options) (*Engine, error) {
 	e := &Engine{lease: withDefaults(opts.Lease), turns: newTurns(), sessions: map[*session]struct{}{}}
 	e.trimmer = &trimmer{turns: e.turns}
+	var err error
+	if opts.Verified != nil {
+		e.extensions, err = trusted(opts.Verified)
+	} else {
+		e.extensions, err = verifyAll(ctx, opts)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if e.temp, err = newTempDir(opts.TempDir); err != nil {
+		return nil, err
+	}
+	return e, nil
+}
+
+// verifyAll finds and verifies the extension files.
+func verifyAll(ctx context.Context, opts Options) ([]extension, error) {
 	dirs := opts.ExtensionDirs
 	if len(dirs) == 0 {
 		dirs = []string{"extensions"}
@@ -62,6 +82,7 @@ func New(ctx context.Context, opts Options) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
+	var found []extension
 	for _, name := range names {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -74,12 +95,9 @@ func New(ctx context.Context, opts Options) (*Engine, error) {
 		if err != nil {
 			return nil, err
 		}
-		e.extensions = append(e.extensions, ext)
+		found = append(found, ext)
 	}
-	if e.temp, err = newTempDir(opts.TempDir); err != nil {
-		return nil, err
-	}
-	return e, nil
+	return found, nil
 }
 
 // Open starts a session. Its instance is made by the first statement.
