@@ -29,7 +29,7 @@ func (p *prover) statement(n *node) (proof, error) {
 // selectNode proves a SELECT. Below the outermost nothing may fail, because
 // whether the engine gets there at all depends on its plan.
 func (p *prover) selectNode(n *node, parent *provenScope, top bool) (*provenSelect, error) {
-	if !n.is("type", "SELECT_NODE") || n.child("qualify") != nil || n.child("sample") != nil || !isDefault(n.str("aggregate_handling")) {
+	if !n.is("type", "SELECT_NODE") || n.child("qualify") != nil || n.child("sample") != nil {
 		return nil, doubtf("a query of type %s with these clauses", n.str("type"))
 	}
 	sel := &provenSelect{node: n, byAlias: map[string]int{}}
@@ -49,7 +49,7 @@ func (p *prover) selectNode(n *node, parent *provenScope, top bool) (*provenSele
 			sel.scope.aliases[alias] = e.(*node)
 		}
 	}
-	sel.aggregated = len(n.list("group_expressions")) > 0 || n.child("having") != nil || p.aggregates(n.list("select_list"))
+	sel.aggregated = len(n.list("group_expressions")) > 0 || groupsAll(n) || n.child("having") != nil || p.aggregates(n.list("select_list"))
 	// Doubtful columns of a query in FROM are computed for all rows only if
 	// nothing else stands beside or above it.
 	alone := top && sel.aggregated && n.child("where_clause") == nil
@@ -130,6 +130,9 @@ func (p *prover) grouping(sel *provenSelect) error {
 	if sets := sel.node.list("group_sets"); len(sets) > 1 || len(sets) == 1 && len(sets[0].([]any)) != len(groups) {
 		return doubt("several sets of groups")
 	}
+	if groupsAll(sel.node) {
+		groups = p.plainResults(sel.node.list("select_list"))
+	}
 	for _, g := range groups {
 		e, err := sel.meant(g.(*node))
 		if err != nil {
@@ -147,13 +150,27 @@ func (p *prover) grouping(sel *provenSelect) error {
 	return nil
 }
 
+// groupsAll says that GROUP BY ALL stands in a SELECT.
+func groupsAll(n *node) bool { return n.is("aggregate_handling", "FORCE_AGGREGATES") }
+
+// plainResults are the results without aggregates: the groups of GROUP BY ALL.
+func (p *prover) plainResults(list []any) []any {
+	var out []any
+	for _, e := range list {
+		if !p.aggregates(e) {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
 // meant is the expression that an item of GROUP BY means: a position, a column
 // of FROM, or the name of a result.
 func (s *provenSelect) meant(e *node) (*node, error) {
 	list := s.node.list("select_list")
 	if e.is("class", "CONSTANT") {
 		i, ok := position(e)
-		if !ok || i > len(list) || hasStar(list) {
+		if !ok || i > len(list) || hasStar(list) || groupsAll(s.node) {
 			return nil, doubt("a group that is a constant")
 		}
 		return list[i-1].(*node), nil
