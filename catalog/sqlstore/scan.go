@@ -25,14 +25,6 @@ func textOrNull[T ~string](text T) any {
 	return string(text)
 }
 
-// bytesOrNull stores no bytes as NULL.
-func bytesOrNull(b []byte) any {
-	if len(b) == 0 {
-		return nil
-	}
-	return b
-}
-
 // timeAt scans microseconds, NULL as the zero time.
 type timeAt struct{ dest *time.Time }
 

@@ -58,12 +58,17 @@ func (s *Store) CreateStorageConfig(ctx context.Context, n catalog.NewStorageCon
 			return err
 		}
 		err := tx.insert(ctx, "id", `INSERT INTO storage_configs (id, org_id, name, slug, kind, workspace_id,
-			owner_user_id, location, settings, auth_mode, credential_expires_at, sealed_secret, version, created_at, updated_at)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?, ?)`,
+			owner_user_id, location, settings, auth_mode, credential_expires_at, version, created_at, updated_at)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?, ?)`,
 			n.ID, n.Org, n.Name, catalog.Slug(n.Name), n.Kind, textOrNull(n.Workspace),
-			n.Owner, n.Location, string(n.Settings), n.AuthMode, microsOrNull(n.CredentialExpiresAt), bytesOrNull(n.SealedSecret), now, now)
+			n.Owner, n.Location, string(n.Settings), n.AuthMode, microsOrNull(n.CredentialExpiresAt), now, now)
 		if err != nil {
 			return err
+		}
+		if len(n.SealedSecret) > 0 {
+			if err := putSecret(ctx, tx, n.ID, n.SealedSecret); err != nil {
+				return err
+			}
 		}
 		created, err = visibleConfig(ctx, tx, catalog.SystemViewer(n.Org), n.ID)
 		return err

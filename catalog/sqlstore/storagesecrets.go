@@ -6,19 +6,27 @@ import (
 	"github.com/lakewarden/lakewarden/catalog"
 )
 
-// The column sealed_secret is named in this file and in the insert of a new
-// configuration only: it is no part of the record.
+// The table storage_secrets is named in this file only: what it holds is no part
+// of the record.
+
+// putSecret stores the sealed credential of a configuration, in the place of the
+// one that is there.
+func putSecret(ctx context.Context, tx session, id catalog.ConfigID, sealed []byte) error {
+	_, err := tx.exec(ctx, `INSERT INTO storage_secrets (config_id, sealed) VALUES (?, ?)
+		ON CONFLICT (config_id) DO UPDATE SET sealed = excluded.sealed`, id, sealed)
+	return err
+}
 
 // StorageSecret implements [catalog.StorageConfigs].
 func (s *Store) StorageSecret(ctx context.Context, org catalog.OrgID, id catalog.ConfigID) (catalog.StorageSecret, error) {
 	var w where
 	w.visible(catalog.SystemViewer(org))
 	w.and("c.id = ?", id)
-	w.and("c.sealed_secret IS NOT NULL")
 	return one(ctx, s.read(), func(r row) (secret catalog.StorageSecret, err error) {
 		err = r.Scan(&secret.Sealed, &secret.AuthMode, timeAt{&secret.ExpiresAt})
 		return secret, err
-	}, "SELECT c.sealed_secret, c.auth_mode, c.credential_expires_at FROM storage_configs c WHERE "+w.text, w.args...)
+	}, `SELECT s.sealed, c.auth_mode, c.credential_expires_at
+		FROM storage_configs c JOIN storage_secrets s ON s.config_id = c.id WHERE `+w.text, w.args...)
 }
 
 // ReplaceStorageSecret implements [catalog.StorageConfigs].
@@ -34,9 +42,12 @@ func (s *Store) ReplaceStorageSecret(ctx context.Context, v catalog.Viewer, id c
 		if err := compare(expectedVersion, c.Version); err != nil {
 			return err
 		}
-		n, err := tx.exec(ctx, `UPDATE storage_configs SET sealed_secret = ?, auth_mode = ?, credential_expires_at = ?,
+		if err := putSecret(ctx, tx, id, secret.Sealed); err != nil {
+			return err
+		}
+		n, err := tx.exec(ctx, `UPDATE storage_configs SET auth_mode = ?, credential_expires_at = ?,
 			version = version + 1, updated_at = ? WHERE id = ? AND version = ?`,
-			secret.Sealed, secret.AuthMode, microsOrNull(secret.ExpiresAt), micros(s.clock()), id, c.Version)
+			secret.AuthMode, microsOrNull(secret.ExpiresAt), micros(s.clock()), id, c.Version)
 		if err != nil {
 			return err
 		}

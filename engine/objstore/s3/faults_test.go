@@ -40,6 +40,7 @@ func TestNetworkFaults(t *testing.T) {
 	server := s3test.Start(t)
 	for _, fault := range disturbances {
 		t.Run(fault.name, func(t *testing.T) {
+			t.Parallel()
 			proxy := server.Proxy(t)
 			name := server.Bucket(t)
 			direct := mustNew(t, options(server.Endpoint, name))
