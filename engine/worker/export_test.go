@@ -8,3 +8,12 @@ func Pids(e *Engine) []int {
 	}
 	return out
 }
+
+// Resident is the memory of all processes of e.
+func Resident(e *Engine) int64 {
+	var sum int64
+	for _, p := range e.alive() {
+		sum += p.resident()
+	}
+	return sum
+}

@@ -28,7 +28,7 @@ type Options struct {
 	// StartTimeout bounds the start of a child. Default 10 s.
 	StartTimeout time.Duration
 	// BaseMemory is what a child may hold in bytes whatever it runs, and
-	// SessionMemory what each session adds to it. Defaults 192 and 32 MiB. On top
+	// SessionMemory what each session adds to it. Defaults 128 and 32 MiB. On top
 	// come the leases of its statements with 15 %. A child above that is killed.
 	BaseMemory, SessionMemory int64
 	// Logger receives starts and ends of children, and at debug level what they
@@ -44,7 +44,7 @@ func (o Options) withDefaults() Options {
 	def(&o.Grace, time.Second)
 	def(&o.IdleTimeout, time.Minute)
 	def(&o.StartTimeout, 10*time.Second)
-	def(&o.BaseMemory, 192*mib)
+	def(&o.BaseMemory, 128*mib)
 	def(&o.SessionMemory, 32*mib)
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)

@@ -19,8 +19,10 @@ type result struct {
 	call    *call
 	rows    *rowReader
 	columns []engine.Column
-	closed  bool
-	err     error
+	// most is the size in bytes of the largest batch that the child could hold.
+	most   int64
+	closed bool
+	err    error
 }
 
 // newResult reads the frame that announces the rows.
@@ -30,7 +32,8 @@ func newResult(s *session, c *call, f frame) (*result, error) {
 	if d.done() != nil || f.body != 0 {
 		return nil, c.lose(errWire)
 	}
-	r := &result{session: s, call: c, columns: columns}
+	o := &s.owner.opts
+	r := &result{session: s, call: c, columns: columns, most: s.link.account.granted + o.BaseMemory + o.SessionMemory}
 	rows, err := newRowReader(c.link.wire, frame{kind: kindRows, head: schema}, r.frame)
 	if err != nil {
 		return nil, c.lose(err)
@@ -47,7 +50,7 @@ func (r *result) frame() (frame, error) {
 		return f, err
 	case done:
 		return f, io.EOF
-	case f.kind != kindRows:
+	case f.kind != kindRows || f.body > r.most:
 		return f, r.call.lose(errWire)
 	}
 	return f, nil
