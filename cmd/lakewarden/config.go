@@ -56,6 +56,8 @@ type Config struct {
 	// CacheMemory and CacheDisk bound what is kept of remote stores, in MiB.
 	CacheMemory int64 `koanf:"cache_memory_mib"`
 	CacheDisk   int64 `koanf:"cache_disk_mib"`
+	// Isolation says where the engine runs: process or none.
+	Isolation string `koanf:"isolation"`
 }
 
 // IssuerEntry is an issuer of JWTs that the server accepts.
@@ -77,8 +79,17 @@ func defaults() map[string]any {
 		"query_timeout": "60s", "max_query_timeout": "10m", "rate_per_minute": 6000, "rate_burst": 200,
 		"discovery_interval": "5m", "drain_timeout": "30s", "allow_private_endpoints": false, "store_timeout": "10s",
 		"cache_memory_mib": 256, "cache_disk_mib": 4096,
+		"isolation": defaultIsolation(),
 		"result_mib": 1024, "results_org_mib": 10240, "results_keep": "24h",
 	}
+}
+
+// defaultIsolation is a process for each organisation where they can be watched.
+func defaultIsolation() string {
+	if runtime.GOOS == "linux" {
+		return isolationProcess
+	}
+	return isolationNone
 }
 
 // loadConfig reads, later wins: defaults, the YAML file, the environment, flags.
@@ -214,6 +225,9 @@ func (c *Config) Verify() error {
 		if value <= 0 {
 			return fmt.Errorf("%s: must be a positive duration", key)
 		}
+	}
+	if c.Isolation != isolationProcess && c.Isolation != isolationNone {
+		return fmt.Errorf("isolation: must be %s or %s, is %q", isolationProcess, isolationNone, c.Isolation)
 	}
 	if c.QueryTimeout > c.MaxTimeout {
 		return errors.New("query_timeout: must not exceed max_query_timeout")

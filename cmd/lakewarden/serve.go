@@ -8,8 +8,6 @@ import (
 	"io"
 	"log/slog"
 	"net"
-	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -192,18 +190,10 @@ func newQueries(ctx context.Context, config Config, store *authz.Store, watch *e
 	}
 	s.onClose(func(context.Context) error { remote.close(); return nil })
 	opener := buckets{metrics: objstore.NewMetrics(registry), roots: localRoots{configured: config.LocalRoots, store: store}, s3: remote}
-	temp := filepath.Join(config.DataDir, "tmp")
-	if err := os.MkdirAll(temp, 0o700); err != nil {
-		return nil, ops.Tables{}, opener, err
-	}
-	eng, err := duckdb.New(ctx, duckdb.Options{ExtensionDirs: config.extensionDirs(), TempDir: temp})
-	if err != nil {
-		return nil, ops.Tables{}, opener, err
-	}
-	s.onClose(func(context.Context) error { return eng.Close() })
 	parser := duckdb.NewParser()
 	s.onClose(func(context.Context) error { return parser.Close() })
-	if err := probeSandbox(ctx, eng, parser); err != nil {
+	eng, err := newEngine(ctx, config, parser, registry, s)
+	if err != nil {
 		return nil, ops.Tables{}, opener, err
 	}
 	remotely, err := readRemotely(config, eng, store, opener, registry, s)

@@ -18,8 +18,8 @@ import (
 // workerSetup is what a worker process makes its engine from. It travels through
 // the process's control socket.
 type workerSetup struct {
-	ExtensionDirs []string     `json:"extension_dirs"`
-	Lease         engine.Lease `json:"lease"`
+	Extensions []duckdb.VerifiedFile `json:"extensions"`
+	Lease      engine.Lease          `json:"lease"`
 }
 
 // workerOptions start this very program as `lakewarden worker`.
@@ -57,7 +57,7 @@ func runWorker(ctx context.Context, _ io.Writer, args []string) error {
 		if err := json.Unmarshal(text, &setup); err != nil {
 			return worker.Parts{}, fmt.Errorf("setup: %w", err)
 		}
-		eng, err := duckdb.New(ctx, duckdb.Options{ExtensionDirs: setup.ExtensionDirs, TempDir: temp, Lease: setup.Lease})
+		eng, err := duckdb.New(ctx, duckdb.Options{Verified: setup.Extensions, TempDir: temp, Lease: setup.Lease})
 		return worker.Parts{Engine: eng, Files: duckdb.FileWriter{Lease: setup.Lease}}, err
 	})
 }
