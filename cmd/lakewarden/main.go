@@ -19,7 +19,10 @@ var version = "dev"
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := dispatch(ctx, os.Stdout, os.Args[1:])
+	err := exceptLoopback()
+	if err == nil {
+		err = dispatch(ctx, os.Stdout, os.Args[1:])
+	}
 	stop()
 	if err != nil && !errors.Is(err, flag.ErrHelp) {
 		fmt.Fprintln(os.Stderr, "lakewarden:", err)

@@ -1,9 +1,12 @@
 package duckdb
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // attack is a statement that must not get through to what lies outside a
-// session's roots. Its SQL names files below OUTSIDE.
+// session's roots. Its SQL names files below OUTSIDE, and the server HOST.
 type attack struct {
 	sql string
 	// harmless says that this statement fails on an open instance as well, for
@@ -52,6 +55,37 @@ var settingsStop = []attack{
 	{sql: `SET errors_as_json=false`},
 }
 
+// remoteStop lists the attacks on a session that reads s3://probe/root/ which
+// its locked settings must stop, before a request leaves for anywhere.
+var remoteStop = []attack{
+	{sql: `SELECT * FROM read_text('s3://probe/outside/x')`},
+	{sql: `SELECT * FROM read_blob('s3://probe/outside/x')`},
+	{sql: `SELECT * FROM read_csv('s3://probe/outside/x')`},
+	{sql: `SELECT * FROM 's3://probe/outside/x.csv'`},
+	{sql: `SELECT * FROM read_parquet('s3://probe/outside/x.parquet')`, harmless: true},
+	{sql: `SELECT * FROM read_text('s3://probe/root2/x')`},
+	{sql: `SELECT * FROM read_text('s3://probe-2/root/x')`},
+	{sql: `SELECT * FROM read_text('s3://elsewhere/x')`},
+	{sql: `SELECT * FROM read_text('s3a://probe/root/x')`},
+	{sql: `SELECT * FROM read_text('s3n://probe/root/x')`},
+	{sql: `SELECT * FROM read_text('gs://probe/root/x')`, harmless: true},
+	{sql: `SELECT * FROM read_text('r2://probe/root/x')`, harmless: true},
+	{sql: `SELECT * FROM read_text('hf://datasets/a/b/x')`, harmless: true},
+	{sql: `SELECT * FROM read_text('http://HOST/probe/root/x')`},
+	{sql: `SELECT * FROM read_csv('http://HOST/probe/outside/x')`},
+	{sql: `COPY (SELECT 1) TO 's3://probe/outside/x.csv'`},
+	{sql: `COPY (SELECT 1) TO 'http://HOST/x.csv'`, harmless: true},
+	{sql: `EXPORT DATABASE 's3://probe/outside'`},
+	{sql: `ATTACH 's3://probe/outside/x.db' AS outside`, harmless: true},
+	{sql: `SELECT * FROM duckdb_secrets(redact=false)`, harmless: true},
+	{sql: `SET s3_url_compatibility_mode=false`},
+	{sql: `SET s3_endpoint='HOST'`},
+	{sql: `SET s3_access_key_id='x'`},
+	{sql: `SET http_proxy='HOST'`},
+	{sql: `SET httpfs_client_implementation='httplib'`},
+	{sql: `SET validate_external_file_cache='VALIDATE_ALL'`},
+}
+
 // guardStops lists attacks that no setting stops: the delta extension works past
 // the sandbox. They must never reach a session.
 var guardStops = []string{
@@ -73,6 +107,19 @@ var guardStops = []string{
 	`CREATE TEMP MACRO lower(x) AS 'a'`,
 	`SELECT * FROM duckdb_secrets()`,
 	`LOAD json`,
+	// The client takes .. out of names after they were checked, and the locked
+	// settings allow what changes the session's own prefixes: the endpoint
+	// refuses both.
+	`SELECT * FROM read_text('s3://probe/root/../outside/x')`,
+	`COPY (SELECT 1) TO 's3://probe/root/x.csv'`,
+	`SELECT * FROM delta_scan('s3://probe/outside')`,
+	`SELECT * FROM delta_list_files('s3://elsewhere/x')`,
+	`SELECT * FROM delta_scan('s3a://elsewhere/x')`,
+	`SELECT * FROM delta_scan('https://HOST/x')`,
+	`ATTACH 's3://elsewhere/x' AS outside (TYPE delta)`,
+	`SELECT * FROM which_secret('s3://probe/root/x', 's3')`,
+	`CREATE SECRET (TYPE s3, ENDPOINT 'HOST', SCOPE 's3://probe/root/')`,
+	`DROP SECRET session`,
 }
 
 // Attacks returns every statement of the sandbox's self-test, those that Probe
@@ -81,15 +128,16 @@ var guardStops = []string{
 // may see.
 func Attacks(outside string) []string {
 	var out []string
-	for _, a := range settingsStop {
-		out = append(out, at(a.sql, outside, outside))
+	const nobody = "127.0.0.1:1"
+	for _, a := range slices.Concat(settingsStop, remoteStop) {
+		out = append(out, at(a.sql, outside, outside, nobody))
 	}
 	for _, sql := range guardStops {
-		out = append(out, at(sql, outside, outside))
+		out = append(out, at(sql, outside, outside, nobody))
 	}
 	return out
 }
 
-func at(sql, root, outside string) string {
-	return strings.NewReplacer("ROOT", root, "OUTSIDE", outside).Replace(sql)
+func at(sql, root, outside, endpoint string) string {
+	return strings.NewReplacer("ROOT", root, "OUTSIDE", outside, "HOST", endpoint).Replace(sql)
 }

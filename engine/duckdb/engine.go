@@ -134,9 +134,14 @@ func (e *Engine) Open(ctx context.Context, opts engine.SessionOptions) (engine.S
 	return s, nil
 }
 
+// readsRemote reports whether sessions can read remote stores.
+func (e *Engine) readsRemote() bool {
+	return slices.ContainsFunc(e.extensions, func(x extension) bool { return x.name == extensionRemote })
+}
+
 // admit checks that a session can read through r.
 func (e *Engine) admit(r *engine.Remote) error {
-	if !slices.ContainsFunc(e.extensions, func(x extension) bool { return x.name == extensionRemote }) {
+	if !e.readsRemote() {
 		return &ExtensionError{Name: extensionRemote, Reason: "not among the engine's extensions"}
 	}
 	return checkRemote(r)

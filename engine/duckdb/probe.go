@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/lakewarden/lakewarden/engine"
@@ -15,34 +16,44 @@ import (
 // through. The server must not serve. Not retried.
 var ErrSandbox = errors.New("engine sandbox does not hold")
 
-// Probe locks both kinds of instances down as it does for a caller and attacks
+// Probe locks every kind of instance down as it does for a caller and attacks
 // them from within. It returns ErrSandbox when one of the attacks succeeds, or
 // leaves a trace outside although it failed.
 func (e *Engine) Probe(ctx context.Context) error {
-	for _, extensions := range [][]extension{nil, e.extensions} {
-		if err := e.probe(ctx, extensions); err != nil {
+	kinds := []kind{{}, {log: true}}
+	if e.readsRemote() {
+		kinds = append(kinds, kind{remote: true}, kind{log: true, remote: true})
+	}
+	for _, k := range kinds {
+		if err := e.probe(ctx, k); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (e *Engine) probe(ctx context.Context, extensions []extension) error {
-	r, err := newRange(e.temp.path)
+func (e *Engine) probe(ctx context.Context, k kind) error {
+	r, err := newRange(ctx, e.temp.path)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = os.RemoveAll(r.dir) }()
-	in, err := openSandbox(confines{extensions: extensions, roots: []string{r.root}, temp: filepath.Join(r.dir, "spill")})
+	defer r.remove()
+	c := confines{extensions: k.extensions(e.extensions), roots: []string{r.root}, temp: filepath.Join(r.dir, "spill")}
+	attacks := settingsStop
+	if k.remote {
+		c.remote = r.decoy.remote()
+		attacks = slices.Concat(settingsStop, remoteStop)
+	}
+	in, err := openSandbox(c)
 	if err != nil {
 		return err
 	}
 	defer in.close()
-	for _, a := range settingsStop {
+	for _, a := range attacks {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if in.exec(at(a.sql, r.root, r.outside)) == nil {
+		if in.exec(r.at(a.sql)) == nil {
 			return fmt.Errorf("%w: not stopped: %s", ErrSandbox, a.sql)
 		}
 		trace, err := r.trace()
@@ -57,6 +68,37 @@ func (e *Engine) probe(ctx context.Context, extensions []extension) error {
 	if err := in.exec("SELECT 1; COPY (SELECT 1) TO " + engine.QuoteString(filepath.Join(r.root, "allowed.parquet"))); err != nil {
 		return fmt.Errorf("%w: ordinary work is refused: %w", ErrSandbox, err)
 	}
+	if !k.remote {
+		return nil
+	}
+	if err := r.probeReading(in); err != nil || !k.log {
+		return err
+	}
+	// There is no table, but the extension must have looked for it.
+	_ = in.exec("FROM delta_scan(" + engine.QuoteString(decoyPrefix+"t") + ")")
+	if len(r.decoy.take()) == 0 {
+		return fmt.Errorf("%w: requests to 127.0.0.1 go elsewhere: is it missing in NO_PROXY?", ErrSandbox)
+	}
+	return nil
+}
+
+// probeReading reads from the decoy by the names that mislead: a query would
+// turn the request to another place, a pattern to other names.
+func (r attackRange) probeReading(in *instance) error {
+	for name, want := range map[string]string{
+		"x?s3_endpoint=127.0.0.1:1&s3_use_ssl=true": "x%3Fs3_endpoint%3D127.0.0.1%3A1%26s3_use_ssl%3Dtrue",
+		"*": "%2A",
+	} {
+		r.decoy.take()
+		if err := in.exec("FROM read_text(" + engine.QuoteString(decoyPrefix+name) + ")"); err != nil {
+			return fmt.Errorf("%w: a remote object cannot be read: %w", ErrSandbox, err)
+		}
+		asked := r.decoy.take()
+		want = "/probe/root/" + want + " " + decoyKey
+		if len(asked) == 0 || slices.ContainsFunc(asked, func(a string) bool { return a != want }) {
+			return fmt.Errorf("%w: asked for %q, not for %q", ErrSandbox, asked, want)
+		}
+	}
 	return nil
 }
 
@@ -64,15 +106,22 @@ func (e *Engine) probe(ctx context.Context, extensions []extension) error {
 var targets = map[string]string{"file.csv": "secret,1\n", "file.json": `{"secret": 1}`}
 
 // attackRange is a directory with a root that a session sees and one beside it
-// that it must not see.
-type attackRange struct{ dir, root, outside string }
+// that it must not see, and the same in the network.
+type attackRange struct {
+	dir, root, outside string
+	decoy              *decoy
+}
 
-func newRange(temp string) (attackRange, error) {
+func newRange(ctx context.Context, temp string) (attackRange, error) {
 	dir, err := os.MkdirTemp(temp, "probe-")
 	if err != nil {
 		return attackRange{}, err
 	}
-	r := attackRange{dir, filepath.Join(dir, "root"), filepath.Join(dir, "outside")}
+	r := attackRange{dir: dir, root: filepath.Join(dir, "root"), outside: filepath.Join(dir, "outside")}
+	if r.decoy, err = newDecoy(ctx); err != nil {
+		_ = os.RemoveAll(dir)
+		return attackRange{}, err
+	}
 	errs := []error{
 		os.Mkdir(r.root, 0o700),
 		os.Mkdir(r.outside, 0o700),
@@ -81,10 +130,26 @@ func newRange(temp string) (attackRange, error) {
 	for name, content := range targets {
 		errs = append(errs, os.WriteFile(filepath.Join(r.outside, name), []byte(content), 0o600))
 	}
-	return r, errors.Join(errs...)
+	if err := errors.Join(errs...); err != nil {
+		r.remove()
+		return attackRange{}, err
+	}
+	return r, nil
 }
 
-// trace names what is new, gone or changed outside.
+// remove comes after the end of every instance that reads from the decoy.
+func (r attackRange) remove() {
+	r.decoy.close()
+	_ = os.RemoveAll(r.dir)
+}
+
+// at is the statement of an attack in this range.
+func (r attackRange) at(sql string) string {
+	return at(sql, r.root, r.outside, r.decoy.remote().Endpoint)
+}
+
+// trace names what is new, gone or changed outside, and what was asked for in
+// the network.
 func (r attackRange) trace() (string, error) {
 	entries, err := os.ReadDir(r.outside)
 	if err != nil {
@@ -100,5 +165,5 @@ func (r attackRange) trace() (string, error) {
 			out = append(out, entry.Name())
 		}
 	}
-	return strings.Join(out, ", "), nil
+	return strings.Join(append(out, r.decoy.take()...), ", "), nil
 }

@@ -3,32 +3,65 @@ package duckdb
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/lakewarden/lakewarden/engine"
 )
 
 // An attack that fails everywhere proves nothing about the sandbox.
 func TestAttacksWorkWithoutTheSandbox(t *testing.T) {
 	for _, a := range settingsStop {
-		t.Run(a.sql, func(t *testing.T) {
-			r, err := newRange(t.TempDir())
-			require.NoError(t, err)
-			in, err := openInstance(baseConfig())
-			require.NoError(t, err)
-			defer in.close()
-			if a.harmless {
-				require.Error(t, in.exec(at(a.sql, r.root, r.outside)), "it can be counted among the others")
-				return
-			}
-			require.NoError(t, in.exec(at(a.sql, r.root, r.outside)))
-		})
+		t.Run(a.sql, func(t *testing.T) { getsThrough(t, a, false) })
 	}
 }
 
-func TestTraceSeesWhatAnAttackLeaves(t *testing.T) {
-	r, err := newRange(t.TempDir())
+func TestRemoteAttacksWorkWithoutTheSandbox(t *testing.T) {
+	for _, a := range remoteStop {
+		t.Run(a.sql, func(t *testing.T) { getsThrough(t, a, true) })
+	}
+}
+
+// getsThrough tries a on an open instance, or on one that has the key of a
+// session and nothing of its lock.
+func getsThrough(t *testing.T, a attack, remote bool) {
+	r, err := newRange(t.Context(), t.TempDir())
 	require.NoError(t, err)
+	defer r.remove()
+	in, err := openInstance(baseConfig())
+	require.NoError(t, err)
+	defer in.close()
+	if remote {
+		platform, err := Platform()
+		require.NoError(t, err)
+		dir := os.Getenv("LAKEWARDEN_EXTENSION_DIR")
+		if dir == "" {
+			dir = "../../bin/extensions"
+		}
+		path, err := findExtension([]string{dir}, platform, extensionRemote)
+		if err != nil && os.Getenv("CI") != "true" {
+			t.Skipf("the httpfs extension is needed; make extensions installs it: %v", err)
+		}
+		require.NoError(t, err)
+		require.NoError(t, in.exec("LOAD "+engine.QuoteString(path)))
+		require.NoError(t, in.exec(strings.Join(remoteLockdown(r.decoy.remote()), ";")))
+	}
+	err = in.exec(r.at(a.sql))
+	trace, traceErr := r.trace()
+	require.NoError(t, traceErr)
+	if a.harmless {
+		require.Error(t, err, "it can be counted among the others")
+		return
+	}
+	require.True(t, err == nil || strings.HasPrefix(trace, "/"), "%v", err)
+}
+
+func TestTraceSeesWhatAnAttackLeaves(t *testing.T) {
+	r, err := newRange(t.Context(), t.TempDir())
+	require.NoError(t, err)
+	defer r.remove()
 	trace, err := r.trace()
 	require.NoError(t, err)
 	require.Empty(t, trace)

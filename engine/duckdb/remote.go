@@ -82,9 +82,10 @@ func remoteLockdown(r *engine.Remote) []string {
 	return append(sql,
 		remoteSecret("session", r, r.AccessKey, r.SecretKey, r.Prefixes),
 		// Every other address leads to the endpoint as well, with a key that it
-		// refuses. Without a secret, the extensions would look for credentials of
-		// this machine and take the name to where it leads.
-		remoteSecret("elsewhere", r, "none", "none", []string{remoteScheme, "s3a://", "s3n://"}),
+		// refuses. Without a secret, the delta extension would ask this machine's
+		// metadata service for credentials and take the name to where it leads. So
+		// it does with s3a://, for which it looks at no secret.
+		remoteSecret("elsewhere", r, "none", "none", []string{remoteScheme}),
 	)
 }
 

@@ -1,0 +1,91 @@
+package duckdb
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lakewarden/lakewarden/engine"
+)
+
+// mustExtensions are both extensions, from a developer's tree.
+func mustExtensions(t *testing.T) []extension {
+	t.Helper()
+	dir := os.Getenv("LAKEWARDEN_EXTENSION_DIR")
+	if dir == "" {
+		dir = "../../bin/extensions"
+	}
+	e, err := New(context.Background(), Options{ExtensionDirs: []string{dir}, TempDir: t.TempDir()})
+	if err != nil && os.Getenv("CI") != "true" {
+		t.Skipf("the extensions are needed; make extensions installs them: %v", err)
+	}
+	require.NoError(t, err)
+	require.NoError(t, e.Close())
+	return e.extensions
+}
+
+// What the environment says of credentials and endpoints is not for sessions, nor
+// a proxy if loopback is excepted: requests go to the endpoint that a session was
+// given, signed with its key.
+func TestRemoteTakesNothingFromTheEnvironment(t *testing.T) {
+	extensions := mustExtensions(t)
+	for _, name := range []string{"HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy", "AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3", "AWS_EC2_METADATA_SERVICE_ENDPOINT", "AWS_METADATA_ENDPOINT"} {
+		t.Setenv(name, "http://127.0.0.1:1")
+	}
+	t.Setenv("NO_PROXY", "127.0.0.1")
+	for _, name := range []string{"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_REGION", "AWS_PROFILE"} {
+		t.Setenv(name, "ambient")
+	}
+	for _, k := range []kind{{remote: true}, {log: true, remote: true}} {
+		r, err := newRange(t.Context(), t.TempDir())
+		require.NoError(t, err)
+		defer r.remove()
+		in, err := openSandbox(confines{extensions: k.extensions(extensions), remote: r.decoy.remote(), temp: filepath.Join(r.dir, "spill")})
+		require.NoError(t, err)
+		defer in.close()
+		require.NoError(t, in.exec("FROM read_text('s3://probe/root/x')"))
+		for _, asked := range r.decoy.take() {
+			require.Equal(t, "/probe/root/x "+decoyKey, asked)
+		}
+		if !k.log {
+			continue
+		}
+		for location, key := range map[string]string{"s3://probe/root/t": decoyKey, "s3://probe/outside": "none", "s3://elsewhere/t": "none"} {
+			require.Error(t, in.exec("FROM delta_scan('"+location+"')"))
+			asked := r.decoy.take()
+			require.NotEmpty(t, asked, location)
+			for _, a := range asked {
+				require.True(t, strings.HasSuffix(a, " "+key), "%s: %s", location, a)
+			}
+		}
+	}
+}
+
+func TestProbeSeesAProxyInTheWay(t *testing.T) {
+	e := &Engine{extensions: mustExtensions(t), temp: &tempDir{path: t.TempDir()}}
+	t.Setenv("HTTP_PROXY", "http://127.0.0.1:1")
+	require.ErrorIs(t, e.probe(t.Context(), kind{log: true, remote: true}), ErrSandbox)
+	t.Setenv("NO_PROXY", "example.org,127.0.0.1")
+	require.NoError(t, e.probe(t.Context(), kind{log: true, remote: true}))
+}
+
+func TestRemoteIsChecked(t *testing.T) {
+	good := engine.Remote{Endpoint: "127.0.0.1:9", Region: "r", AccessKey: "a", SecretKey: "s", Prefixes: []string{"s3://b/", "s3://b/p/q/"}}
+	require.NoError(t, checkRemote(&good))
+	for _, prefix := range []string{"", "s3://", "s3:///", "s3://b", "s3://b/p", "s3://b//", "s3://b/../c/", "s3://b/./", "/b/", "S3://b/", "s3://b/\x00/"} {
+		bad := good
+		bad.Prefixes = []string{prefix}
+		require.Error(t, checkRemote(&bad), "%q", prefix)
+	}
+	for _, c := range []func(*engine.Remote){
+		func(r *engine.Remote) { r.Endpoint = "" }, func(r *engine.Remote) { r.AccessKey = "" }, func(r *engine.Remote) { r.SecretKey = "\xff" },
+	} {
+		bad := good
+		c(&bad)
+		require.Error(t, checkRemote(&bad))
+	}
+}
