@@ -64,16 +64,29 @@ func (e *parquetEncoder) begin(sink *Sink) error {
 	}
 	e.gate = &gate{dst: sink}
 	return e.gate.through(func() (err error) {
-		e.w, err = pqarrow.NewFileWriter(e.schema, e.gate, parquet.NewWriterProperties(
-			parquet.WithCompression(compress.Codecs.Snappy),
-			parquet.WithMaxRowGroupLength(math.MaxInt64), // groups end by our count
-			// The library's smallest and largest texts point into batches that
-			// are gone when the group is written.
-			parquet.WithStats(false),
-			parquet.WithCreatedBy("Lakewarden"),
-		), pqarrow.DefaultWriterProps())
+		e.w, err = pqarrow.NewFileWriter(e.schema, e.gate, parquetProperties(e.schema), pqarrow.DefaultWriterProps())
 		return err
 	})
+}
+
+func parquetProperties(schema *arrow.Schema) *parquet.WriterProperties {
+	options := []parquet.WriterProperty{
+		parquet.WithCompression(compress.Codecs.Snappy),
+		parquet.WithMaxRowGroupLength(math.MaxInt64), // groups end by our count
+		// The library's smallest and largest texts point into batches that are
+		// gone when the group is written.
+		parquet.WithStats(false),
+		parquet.WithCreatedBy("Lakewarden"),
+		// Looking numbers up in a dictionary takes as long as all the rest;
+		// texts are what repeats.
+		parquet.WithDictionaryDefault(false),
+	}
+	for _, f := range schema.Fields() {
+		if f.Type.ID() == arrow.STRING {
+			options = append(options, parquet.WithDictionaryFor(f.Name, true))
+		}
+	}
+	return parquet.NewWriterProperties(options...)
 }
 
 func (e *parquetEncoder) rows(sink *Sink, rec arrow.RecordBatch, maxBytes int64) (int64, error) {

@@ -26,7 +26,7 @@ const operationPatience = 30 * time.Second
 // newOperations starts the runner of long work. It ends before what the work
 // uses.
 func newOperations(background context.Context, config Config, store *authz.Store, queries *ops.Queries, log *slog.Logger, s *service) (ops.Operations, ops.StoredQueries, error) {
-	bucket, err := openResults(config.ResultsURL)
+	bucket, err := openResults(background, config.ResultsURL)
 	if err != nil {
 		return ops.Operations{}, ops.StoredQueries{}, fmt.Errorf("results_url: %w", err)
 	}
@@ -50,8 +50,12 @@ func newOperations(background context.Context, config Config, store *authz.Store
 	return ops.Operations{Store: store, Runner: stored.Runner, Patience: operationPatience}, stored, nil
 }
 
-// openResults opens the place of kept results; Verify has checked the URL.
-func openResults(text string) (objstore.Bucket, error) {
+// abandonedAfter is longer than any result takes to be written.
+const abandonedAfter = 24 * time.Hour
+
+// openResults opens the place of kept results; Verify has checked the URL. What
+// processes that died left half-written there goes.
+func openResults(ctx context.Context, text string) (objstore.Bucket, error) {
 	u, err := url.Parse(text)
 	if err != nil {
 		return nil, err
@@ -61,7 +65,12 @@ func openResults(text string) (objstore.Bucket, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
-	return file.New(dir)
+	bucket, err := file.New(dir)
+	if err != nil {
+		return nil, err
+	}
+	_, err = bucket.Sweep(ctx, time.Now().Add(-abandonedAfter))
+	return bucket, err
 }
 
 // replicaName is another one after each start: what an earlier process left is
