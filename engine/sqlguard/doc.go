@@ -15,6 +15,11 @@
 //   - After Bind every base table of the tree is ours: a pinned source or a
 //     filtered copy, under a name that no user can write. CTEs are renamed, so
 //     that a mistake in name resolution ends in an error and not in a read.
+//   - A filtered table is read in place, and not as a copy, only by a statement
+//     whose every operation is listed in leakproof.txt, for the one build of the
+//     engine that the list is true of, and whose rows and their order follow from
+//     the visible rows whatever the engine's plan is. What is not proved to be so
+//     reads copies.
 //   - The only conjuncts that move inside a filtered copy compare a bare column
 //     with a constant of that column's type; they cannot fail on any row. The
 //     same ones, with the policy's own condition, decide which files of a table

@@ -31,7 +31,7 @@ func TestPlantedEntriesAreFound(t *testing.T) {
 				expressions = append(expressions, expressionsOf(s)...)
 			}
 		}
-		_, leaks := w.try(t, list, expressions)
+		_, leaks := w.try(t, list, expressions, 2)
 		require.NotEmpty(t, leaks, line)
 	}
 }

@@ -52,7 +52,13 @@ func (r pieces) value(alias string) string {
 // doubtful is a number whose computation may fail.
 func (r pieces) doubtful(alias string) string {
 	a, b := r.number(alias), r.number(alias)
-	if r.IntN(4) == 0 {
+	switch r.IntN(6) {
+	case 0:
+		// It fails on visible rows from 12 on, if they get here.
+		return alias + "." + r.one("v_i8", "x_i8") + " * " + alias + ".v_i8"
+	case 1:
+		return r.column(alias, "integer", "decimal") + " * 3"
+	case 2:
 		return a + " " + r.one("+", "-", "*") + " " + b
 	}
 	return alias + "." + r.one("v_dec", "x_dec") + " * (1 - " + alias + "." + r.one("v_dec", "x_dec", "v_i32") + ")"
@@ -60,7 +66,9 @@ func (r pieces) doubtful(alias string) string {
 
 func (r pieces) condition(alias string) string {
 	a := alias + "."
-	switch r.IntN(10) {
+	switch r.IntN(11) {
+	case 9:
+		return a + "v_i8 < " + r.one("10", "12", "13", "20")
 	case 0:
 		return a + "v_i32 " + r.one("=", "<", ">=", "<>") + " " + strconv.Itoa(r.IntN(9))
 	case 1:
@@ -202,7 +210,7 @@ func randomStatements(fallback int) int {
 func TestLeakProofStatements(t *testing.T) {
 	w := newTwoWorlds(t, 1)
 	r := pieces{rand.New(rand.NewPCG(1, 2))}
-	n := randomStatements(400)
+	n := randomStatements(120)
 	plainCount, failed := 0, 0
 	reasons := map[string]int{}
 	for range n {
@@ -225,6 +233,7 @@ func TestLeakProofStatements(t *testing.T) {
 	}
 	t.Logf("%d of %d statements are plain, %d of these fail; others: %v", plainCount, n, failed, reasons)
 	require.Greater(t, plainCount, n/2)
+	require.Positive(t, failed)
 	require.Less(t, failed, plainCount/4)
 }
 
@@ -245,7 +254,7 @@ func (w *twoWorlds) sameAsCopies(t *testing.T, text string) {
 func TestLeakProofStatementsInParallel(t *testing.T) {
 	w := newTwoWorlds(t, 2)
 	r := pieces{rand.New(rand.NewPCG(3, 4))}
-	for range randomStatements(400) / 2 {
+	for range randomStatements(120) / 2 {
 		_, differs, detail := w.differ(t, leakProof, r.statement())
 		if differs {
 			t.Errorf("the worlds differ: %s", detail)
