@@ -34,22 +34,15 @@ type worlds struct {
 	t      *testing.T
 	server *testServer
 	users  []*client
+	// tables are those of a world.
+	tables func(wild bool) []worldTable
 }
 
 const worldUsers = 2
 
 func newWorlds(t *testing.T, threads int) *worlds {
-	s := startServer(t, func(c *Config) {
-		c.Threads, c.DiscoveryEvery, c.Lease, c.Memory = threads, time.Hour, 256, 2048
-	})
-	w := &worlds{t: t, server: s}
-	w.furnish(false)
-	s.discover()
-	for i := range worldUsers {
-		w.users = append(w.users, s.member(fmt.Sprintf("u%d@acme.example", i), "viewer", map[string]string{
-			"tenant": "a", "tenants": `["a","z"]`, "floor": "0", "day": "2019-01-01",
-		}))
-	}
+	w := openWorlds(t, threads, worldTables)
+	s := w.server
 	s.policy("t", "tenant", `{"effect":"permit","subject":{"attribute":"tenant","op":"eq"},"condition":null}`)
 	s.policy("p", "tenant", `{"effect":"permit","subject":{"everyone":true},"condition":{"op":"in","attribute":"tenants"}}`)
 	s.policy("m", "tenant", `{"effect":"permit","subject":{"attribute":"tenant","op":"eq"},"condition":{"and":[
@@ -62,12 +55,28 @@ func newWorlds(t *testing.T, threads int) *worlds {
 	return w
 }
 
+// openWorlds serves the mild world, for the policies to be made.
+func openWorlds(t *testing.T, threads int, tables func(wild bool) []worldTable) *worlds {
+	s := startServer(t, func(c *Config) {
+		c.Threads, c.DiscoveryEvery, c.Lease, c.Memory = threads, time.Hour, 256, 2048
+	})
+	w := &worlds{t: t, server: s, tables: tables}
+	w.furnish(false)
+	s.discover()
+	for i := range worldUsers {
+		w.users = append(w.users, s.member(fmt.Sprintf("u%d@acme.example", i), "viewer", map[string]string{
+			"tenant": "a", "tenants": `["a","z"]`, "floor": "0", "day": "2019-01-01",
+		}))
+	}
+	return w
+}
+
 // furnish puts the tables of a world in their places.
 func (w *worlds) furnish(wild bool) {
 	w.t.Helper()
 	require.NoError(w.t, os.RemoveAll(w.server.root))
 	require.NoError(w.t, os.MkdirAll(w.server.root, 0o750))
-	for _, table := range worldTables(wild) {
+	for _, table := range w.tables(wild) {
 		table.write(w.t, w.server.root)
 	}
 }
@@ -212,17 +221,17 @@ func (w *worlds) asks(statements []probe) []ask {
 			}
 		}
 	}
-	return append(out, w.routes()...)
+	return append(out, w.routes("t", "p", "m", "dim", "nosuch")...)
 }
 
 // tableOf deals statements out to the governed tables.
 func tableOf(i int) string { return []string{"t", "p", "t", "m"}[i%4] }
 
 // routes are the requests that are not statements.
-func (w *worlds) routes() []ask {
+func (w *worlds) routes(tables ...string) []ask {
 	var out []ask
 	get := func(path string) { out = append(out, ask{method: "GET", path: path}) }
-	for _, name := range []string{"t", "p", "m", "dim", "nosuch"} {
+	for _, name := range tables {
 		base := "/v1/tables/lake/" + w.server.schema + "/" + name
 		for _, tail := range []string{"", "/columns", "/history", "/history?limit=1", "/effective-policies", "/rows", "/rows?page_size=7", "/rows?page_size=7&select=id,x_s",
 			"/rows?order_by=id%20desc&page_size=3", "/rows?order_by=x_s", "/rows?order_by=nosuch", "/details", "/rows?page_size=301", "/rows?page_token=zzz"} {
