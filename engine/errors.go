@@ -36,9 +36,15 @@ var (
 	ErrTimeout = errors.New("statement timed out")
 	// ErrFatal: the session is broken; a new one may succeed: 503.
 	ErrFatal = errors.New("engine session broken")
+	// ErrLost: the session's process ended, maybe for another's statement. It is
+	// an ErrFatal; the statement can be tried once more.
+	ErrLost = errors.New("engine process lost")
 	// ErrOutOfMemory: the lease did not suffice.
 	ErrOutOfMemory = errors.New("statement memory exhausted")
 )
+
+// ClassLost is the class of what ended with the process of its session.
+const ClassLost = "worker_lost"
 
 // Error is a failure of the engine. Text is for the server's log only; what a
 // client may see is derived from the other fields.
@@ -69,6 +75,8 @@ func (e *Error) Is(target error) bool {
 		return e.Kind == KindInterrupted && e.Timeout
 	case ErrFatal:
 		return e.Kind == KindFatal
+	case ErrLost:
+		return e.Kind == KindFatal && e.Class == ClassLost
 	case ErrOutOfMemory:
 		return e.Kind == KindOutOfMemory
 	}

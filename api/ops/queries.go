@@ -201,10 +201,28 @@ func (o *Queries) timeout(wanted time.Duration) (time.Duration, error) {
 
 // execute takes a session and starts the plan.
 func (o *Queries) execute(ctx context.Context, key sessions.Key, p *prepared, timeout time.Duration, run *Rows) error {
+	held, result, err := o.launch(ctx, key, p, timeout)
+	if errors.Is(err, engine.ErrLost) {
+		// Its process ended, most likely for another statement. Nothing of this
+		// one was answered, so it gets one more try in a new process.
+		held, result, err = o.launch(ctx, key, p, timeout)
+	}
+	if err != nil {
+		return p.inOurWords(timedOut(ctx, err))
+	}
+	run.Result, run.held, run.ctx = result, held, ctx
+	run.metrics = o.Metrics
+	run.explain = func(err error) error { return p.inOurWords(timedOut(ctx, err)) }
+	run.Queued = held.Queued
+	return nil
+}
+
+// launch takes a session and starts the plan in it, once.
+func (o *Queries) launch(ctx context.Context, key sessions.Key, p *prepared, timeout time.Duration) (*sessions.Held, engine.Result, error) {
 	lap := o.Metrics.start()
 	held, err := o.Pool.Acquire(ctx, key)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	lap.done(phaseQueue)
 	lease := held.Lease
@@ -214,14 +232,10 @@ func (o *Queries) execute(ctx context.Context, key sessions.Key, p *prepared, ti
 	})
 	if err != nil {
 		held.Release()
-		return p.inOurWords(timedOut(ctx, err))
+		return nil, nil, err
 	}
 	lap.done(phaseStart)
-	run.Result, run.held, run.ctx = result, held, ctx
-	run.metrics = o.Metrics
-	run.explain = func(err error) error { return p.inOurWords(timedOut(ctx, err)) }
-	run.Queued = held.Queued
-	return nil
+	return held, result, nil
 }
 
 // timedOut tells our own deadline from a caller that went away.

@@ -9,6 +9,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine/delta"
 	"github.com/lakewarden/lakewarden/engine/delta/action"
 	"github.com/lakewarden/lakewarden/engine/delta/checkpoint"
+	"github.com/lakewarden/lakewarden/engine/gateway"
 	"github.com/lakewarden/lakewarden/engine/objstore"
 	"github.com/lakewarden/lakewarden/engine/rowfilter"
 	"github.com/lakewarden/lakewarden/engine/storage"
@@ -60,6 +61,9 @@ var rows = []row{
 	{"engine.ErrInterrupted", engine.ErrInterrupted, "query_cancelled"},
 	{"engine.ErrFatal", engine.ErrFatal, "engine_failed"},
 	{"engine.ErrOutOfMemory", engine.ErrOutOfMemory, "query_memory_exhausted"},
+
+	{"engine/gateway.ErrClosed", gateway.ErrClosed, "unavailable"},
+	{"engine/gateway.ErrContent", gateway.ErrContent, "storage_unavailable"},
 
 	{"engine/rowfilter.ErrDefinition", rowfilter.ErrDefinition, "invalid_policy"},
 	{"engine/rowfilter.ErrText", rowfilter.ErrText, "invalid_policy"},

@@ -79,7 +79,7 @@ func defaults() map[string]any {
 		"query_timeout": "60s", "max_query_timeout": "10m", "rate_per_minute": 6000, "rate_burst": 200,
 		"discovery_interval": "5m", "drain_timeout": "30s", "allow_private_endpoints": false, "store_timeout": "10s",
 		"cache_memory_mib": 256, "cache_disk_mib": 4096,
-		"isolation": defaultIsolation(),
+		"isolation":  defaultIsolation(),
 		"result_mib": 1024, "results_org_mib": 10240, "results_keep": "24h",
 	}
 }

@@ -28,13 +28,7 @@ func interrupted(c cause) *engine.Error {
 	return e
 }
 
-// classLost is the class of what ended with its process.
-const classLost = "worker_lost"
-
-func isLost(err error) bool {
-	var e *engine.Error
-	return errors.As(err, &e) && e.Class == classLost
-}
+func isLost(err error) bool { return errors.Is(err, engine.ErrLost) }
 
 // fatal is the error of what was lost with its process. Another try runs in a
 // new one.

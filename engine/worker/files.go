@@ -58,7 +58,7 @@ func (e *Engine) writeFiles(ctx context.Context, req engine.WriteRequest) ([]eng
 	}
 	defer l.close()
 	if !l.proc.begin(&l.account, leased(req.Lease)) {
-		return nil, fatal(classLost, "the process is ending")
+		return nil, fatal(engine.ClassLost, "the process is ending")
 	}
 	timeout := req.Lease.Timeout
 	req.Lease.Timeout = 0

@@ -246,7 +246,7 @@ type link struct {
 // dial opens a link. The process counts it as a user until it is closed.
 func (p *process) dial() (*link, error) {
 	if !p.join() {
-		return nil, fatal(classLost, "the process is ending")
+		return nil, fatal(engine.ClassLost, "the process is ending")
 	}
 	l, err := func() (*link, error) {
 		ours, theirs, err := pair()
@@ -309,7 +309,7 @@ func (p *process) lost(err error) error {
 	if p.reason == reasonClosed {
 		return interrupted(causeClosed)
 	}
-	return fatal(classLost, string(p.reason)+": "+err.Error())
+	return fatal(engine.ClassLost, string(p.reason)+": "+err.Error())
 }
 
 // sleep waits for d or ctx.

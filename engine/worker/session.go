@@ -148,7 +148,7 @@ func (s *session) Query(ctx context.Context, st engine.Statement) (engine.Result
 		return nil, internalError("statement_size", "the statement is too large for a message")
 	}
 	if !s.link.proc.begin(&s.link.account, leased(st.Lease)) {
-		return nil, fatal(classLost, "the process is ending")
+		return nil, fatal(engine.ClassLost, "the process is ending")
 	}
 	r, err := s.query(ctx, e.b, timeout)
 	if err != nil {
