@@ -2,9 +2,10 @@
 // process. It is the only package that imports DuckDB's Go bindings, and so the
 // only one that needs cgo and the build tag duckdb_arrow.
 //
-// A session is one in-memory DuckDB instance with one connection, or two: a bare
-// one for statements whose tables all come with a list of their files, and one
-// with the extensions for the others. An instance is opened by the first
+// A session is up to four in-memory DuckDB instances with one connection each: a
+// bare one for statements whose tables all come with a list of their local files,
+// and others with the extensions for those that read a table's log, a remote
+// store, or both. An instance is opened by the first
 // statement that needs it, locked down before that statement runs, and thrown
 // away when it breaks. Statements are streamed: a result never lies in memory
 // as a whole.
@@ -20,6 +21,9 @@
 //   - Native handles are touched only under the session's mutex; the one
 //     exception is the interrupt, whose goroutine has ended before the
 //     connection is destroyed.
+//   - A session reads remote stores through its engine.Remote only: every s3://
+//     address leads there, whatever the environment says. The environment must
+//     except 127.0.0.1 from its proxies; Probe fails otherwise.
 //   - A result that failed never looks like a result that ended.
 //   - No exception of DuckDB may cross into Go: text is checked for NUL and
 //     UTF-8 before it is handed over.
