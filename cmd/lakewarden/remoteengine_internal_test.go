@@ -27,7 +27,7 @@ func mustRemote(tb testing.TB, store objstore.Bucket, opts gateway.Options) engi
 	if dir == "" {
 		dir = "../../bin/extensions"
 	}
-	inner, err := duckdb.New(context.Background(), duckdb.Options{ExtensionDirs: []string{dir}, TempDir: tb.TempDir()})
+	inner, err := duckdb.New(context.Background(), duckdb.Options{ExtensionDirs: []string{dir}})
 	if err != nil && os.Getenv("CI") != "true" {
 		tb.Skipf("the extensions are needed; make extensions installs them: %v", err)
 	}
