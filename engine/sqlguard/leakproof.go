@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// maxPlainPredicate bounds the predicates, in bytes, that become part of the
-// statement: they are printed and read again with it.
-const maxPlainPredicate = 16 << 10
+// maxPlainPredicates bounds the predicates, in bytes altogether, that become part
+// of a statement: they are printed and read again with it.
+const maxPlainPredicates = 32 << 10
 
 // LeakProof reports whether the statement may read its filtered tables by a
 // plain condition on their rows instead of by copies, and if not, why. It may
@@ -36,9 +36,13 @@ func (q *Query) proofBy(list *leakList, relations []Relation) (proof, string) {
 		return proof{}, "two runs may differ"
 	}
 	p := &prover{list: list, tables: map[*node]*tableUse{}, relations: map[*node]Relation{}, ctes: map[string][]provenColumn{}}
+	predicates := 0
 	for i, t := range q.tables {
 		if reason := plainRelation(relations[i]); reason != "" {
 			return proof{}, reason
+		}
+		if predicates += len(relations[i].Predicate); predicates > maxPlainPredicates {
+			return proof{}, "the predicates are long"
 		}
 		p.tables[t.node], p.relations[t.node] = t, relations[i]
 	}
@@ -61,8 +65,6 @@ func plainRelation(r Relation) string {
 		return "a column is masked"
 	case r.Sorted:
 		return "the order of rows tells of hidden values"
-	case len(r.Predicate) > maxPlainPredicate:
-		return "the predicate is long"
 	}
 	return ""
 }

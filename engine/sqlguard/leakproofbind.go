@@ -10,21 +10,33 @@ import (
 	"github.com/lakewarden/lakewarden/engine"
 )
 
-// plainSelect is the SELECT that stands for a filtered table in a statement that
-// is leak-proof: the needed columns of the rows that fulfil the predicate.
-func (b *binding) plainSelect(ctx context.Context, parser engine.Parser, t *tableUse, r Relation) (*node, error) {
-	text := filteredSelect(r, b.q.neededColumns(t, r.Columns))
-	raw, err := parser.Serialize(ctx, text)
+// parseSelects parses SELECTs of ours in one go.
+func (b *binding) parseSelects(ctx context.Context, parser engine.Parser, texts []string) ([]*node, error) {
+	raw, err := parser.Serialize(ctx, "SELECT EXISTS("+strings.Join(texts, "), EXISTS(")+")")
 	if err != nil {
-		return nil, fmt.Errorf("parsing the filter of %s: %w", t.Name, err)
+		return nil, unprintable(ctx, err)
 	}
 	root, refusal := readTree(raw, b.q.opts.Limits)
 	if refusal != nil {
-		return nil, fmt.Errorf("filter of %s: %w", t.Name, error(refusal))
+		return nil, fmt.Errorf("filters of tables: %w", error(refusal))
 	}
-	return root.list("statements")[0].(*node).child("node"), nil
+	list := root.list("statements")[0].(*node).child("node").list("select_list")
+	if len(list) != len(texts) {
+		return nil, fmt.Errorf("%d filters of tables parse to %d", len(texts), len(list))
+	}
+	out := make([]*node, len(list))
+	for i, e := range list {
+		query := e.(*node).child("subquery").child("node")
+		if query == nil {
+			return nil, fmt.Errorf("a filter of a table does not parse to a query")
+		}
+		out[i] = query
+	}
+	return out, nil
 }
 
+// filteredSelect is the SELECT that stands for a filtered table in a statement
+// that is leak-proof: the needed columns of the rows that fulfil the predicate.
 func filteredSelect(r Relation, columns []engine.Column) string {
 	names := make([]string, len(columns))
 	for i, c := range columns {
@@ -61,6 +73,8 @@ func (q *Query) bindPlain(ctx context.Context, parser engine.Parser, relations [
 	b, stmt := q.binding()
 	b.plan.ReadsFiltered = true
 	push := q.conjuncts(relations)
+	var filtered []*tableUse
+	var texts []string
 	for i, t := range q.tables {
 		r := relations[i]
 		if !r.filtered() {
@@ -73,11 +87,14 @@ func (q *Query) bindPlain(ctx context.Context, parser engine.Parser, relations [
 			r.Source = r.Narrow(engine.AllOf(r.Condition, conditionOf(push[i])))
 		}
 		b.source(r.Source)
-		query, err := b.plainSelect(ctx, parser, t, r)
-		if err != nil {
-			return nil, err
-		}
-		b.stand(t, query)
+		filtered, texts = append(filtered, t), append(texts, filteredSelect(r, q.neededColumns(t, r.Columns)))
+	}
+	queries, err := b.parseSelects(ctx, parser, texts)
+	if err != nil {
+		return nil, err
+	}
+	for i, t := range filtered {
+		b.stand(t, queries[i])
 	}
 	pr.settle(stmt.child("node"))
 	return b.finish(ctx, parser, stmt, relations)

@@ -77,7 +77,7 @@ func TestCopiedStatements(t *testing.T) {
 		"SELECT count(*) FROM t WHERE TRY_CAST(v_s AS INTEGER) = 1":                                               "a cast to INTEGER",
 		"SELECT count(*) FROM t WHERE date_diff(v_s, v_d, v_d) = 1":                                               "date_diff is not listed with these arguments",
 		"SELECT count(*) FROM t WHERE substr(v_s, v_i32, 2) = 'a'":                                                "substr is not listed with these arguments",
-		"SELECT count(*) FROM t WHERE v_s LIKE x_s":                                                               "strlen is not listed with these arguments",
+		"SELECT count(*) FROM t WHERE v_s LIKE x_s":                                                               "is not listed with these arguments",
 		"SELECT count(*) FROM t WHERE len(list_transform([v_s], lambda x: x)) = 1":                                "list_value is not listed with these arguments",
 		"SELECT count(*) FROM t WHERE v_d < TIMESTAMP '2020-01-01 00:00:00'":                                      "comparing date and timestamp",
 		"SELECT count(*) FROM t WHERE v_d = 'yesterday'":                                                          "a text beside a date",
@@ -117,7 +117,7 @@ func TestRelationsThatNeedCopies(t *testing.T) {
 	for name, change := range map[string]func(*Query, *Relation){
 		"masked":        func(_ *Query, r *Relation) { r.ColumnExpr = map[string]string{"v_s": "NULL"} },
 		"keep whole":    func(_ *Query, r *Relation) { r.KeepWhole = true },
-		"long":          func(_ *Query, r *Relation) { r.Predicate = string(make([]byte, maxPlainPredicate+1)) },
+		"long":          func(_ *Query, r *Relation) { r.Predicate = string(make([]byte, maxPlainPredicates+1)) },
 		"no columns":    func(_ *Query, r *Relation) { r.Columns = nil },
 		"unknown build": func(q *Query, _ *Relation) { q.opts.EngineVersion = "v1.5.6" },
 		"no build":      func(q *Query, _ *Relation) { q.opts.EngineVersion = "" },
