@@ -58,6 +58,8 @@ var operationAccess = map[string]access{
 	"validateStorageConfig": {"storage:configure", ""},
 	"discoverTables":        {"storage:configure", ""},
 
+	"rotateS3Credential": {"storage:configure", `{"accessKeyId":"x","secretAccessKey":"y"}`},
+
 	"listTables":            {"tables:read", ""},
 	"resolveTable":          {"tables:read", ""},
 	"getTable":              {"tables:read", ""},
