@@ -29,6 +29,20 @@ func (s suite) barrier(t *testing.T) {
 		b := barrier("SELECT id, NULL AS name FROM " + src.Relation() + " WHERE id BETWEEN 3 AND 4")
 		require.Equal(t, []string{"3|(null)", "4|(null)"}, Rows(t, session, read(b)))
 	})
+	t.Run("TakesParameters", func(t *testing.T) {
+		session := s.open(t, root)
+		b := barrier("SELECT id, $key || 's' AS name FROM " + src.Relation() + " WHERE id = 3")
+		_, err := TryRows(context.Background(), session, read(b))
+		require.NotNil(t, failure(t, err), "a parameter without its value")
+		b.Args.Named = map[string]any{"key": "hush"}
+		require.Equal(t, []string{"3|hushs"}, Rows(t, session, read(b)))
+		require.Equal(t, []string{"3|hushs"}, Rows(t, session, read(b)))
+		two := b
+		two.Name, two.SQL = "flt_two", b.SQL+"); SELECT (1"
+		_, err = TryRows(context.Background(), session, read(two))
+		require.Equal(t, engine.KindNotSelect, failure(t, err).Kind)
+		require.Equal(t, []string{"3|hushs"}, Rows(t, session, read(b)), "the session goes on")
+	})
 	t.Run("OneAmongSources", func(t *testing.T) {
 		session := s.open(t, root)
 		b := barrier("SELECT id FROM " + src.Relation() + " WHERE id < 5")
