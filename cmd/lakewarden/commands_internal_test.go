@@ -112,7 +112,7 @@ func TestTheCommandLine(t *testing.T) {
 		stdout, _, err := p.run(args...)
 		require.NoError(t, err)
 		for _, c := range commands() {
-			require.Contains(t, stdout, c.name)
+			require.Equal(t, c.summary != "", strings.Contains(stdout, "  "+c.name+" "), c.name)
 		}
 	}
 	for _, args := range [][]string{{"serve", "--help"}, {"bootstrap", "--help"}, {"user", "add", "--help"}, {"demo", "-h"}, {"keys", "rotate", "--help"}} {
@@ -120,7 +120,7 @@ func TestTheCommandLine(t *testing.T) {
 		require.NoError(t, err, args)
 		require.Contains(t, stdout+stderr, "data-dir", args)
 	}
-	for _, args := range [][]string{{"fly"}, {"serve", "--no-such"}, {"bootstrap"}, {"user"}, {"user", "remove"}, {"user", "add", "--org", "x", "--email", "a@b.example"}, {"extensions"}, {"keys"}, {"keys", "remove"}} {
+	for _, args := range [][]string{{"fly"}, {"serve", "--no-such"}, {"bootstrap"}, {"user"}, {"user", "remove"}, {"user", "add", "--org", "x", "--email", "a@b.example"}, {"extensions"}, {"keys"}, {"keys", "remove"}, {"worker"}} {
 		_, stderr, err := p.run(args...)
 		var exit *exec.ExitError
 		require.ErrorAs(t, err, &exit, args)

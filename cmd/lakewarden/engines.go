@@ -22,7 +22,7 @@ const (
 
 // workerGrace is how long a worker has for stopping a statement. Whoever waits
 // for a statement hears within a second of its end.
-const workerGrace = 750 * time.Millisecond
+const workerGrace = 500 * time.Millisecond
 
 // newEngine verifies the engine's files, attacks both walls, and returns what
 // sessions are opened in: child processes, one for each organisation, or this
