@@ -7,6 +7,9 @@
 // nothing. Another holder of key-encryption keys can take its place without a
 // secret being written anew but once.
 //
+// From the same file come the keys under which masked values are hashed
+// ([MaskKeys]): they are derived for each table, not stored.
+//
 // Every ciphertext is bound to where it belongs ([Binding]): one that was
 // copied to another organisation, configuration or field does not open.
 //

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -150,6 +151,26 @@ func TestTwoWorldsOfColumnsAnswerAlike(t *testing.T) {
 	}
 	t.Logf("in the clear %d of %d requests tell the worlds apart", differing, len(clear[0]))
 	require.Greater(t, differing, len(clear[0])/10, "the worlds must differ, or this test could not fail")
+}
+
+// TestTwoWorldsOfColumnsAnswerAlikeInParallel: with several threads the order of
+// rows without ORDER BY is not defined, everything else is.
+func TestTwoWorldsOfColumnsAnswerAlikeInParallel(t *testing.T) {
+	w := newColumnWorlds(t, 2)
+	o := newOracle(t, w.server.config)
+	n := worldStatements(800) / 5
+	statements := slices.Concat(leakFamilies(), probes(o.expressions(o.signatures(), 2, n), n))
+	var asks []ask
+	for i, p := range statements {
+		a := sqlAsk(p.on(w.table([]string{"k", "kp", "kt"}[i%3]), w.table("dim")))
+		a.unordered = true
+		asks = append(asks, a)
+	}
+	var answers [2][]answer
+	for i, wild := range []bool{false, true} {
+		w.visit(wild, func() { answers[i] = w.askAll(asks) })
+	}
+	w.compare(asks, answers)
 }
 
 // digests replaces hashes by the order in which they appear.

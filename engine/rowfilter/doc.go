@@ -1,5 +1,6 @@
-// Package rowfilter compiles row-level policies and one user's role and
-// attributes into a SQL predicate. It never runs SQL.
+// Package rowfilter compiles policies and one user's role and attributes into
+// what the user sees of a table: a SQL predicate over its rows, the columns that
+// are hidden, and the masks of others. It never runs SQL.
 //
 // A policy has two forms with one meaning: a [Definition] (a small JSON tree)
 // and a text in a subset of Cedar. [Render] turns the first into the second,
@@ -8,7 +9,7 @@
 // everything that depends on the user, and what is left, an expression over
 // columns, becomes SQL.
 //
-// Semantics, for every form:
+// Semantics of row policies, for every form:
 //   - Without policies all rows are visible. With at least one, nothing is
 //     visible but what some permit allows and no forbid hides.
 //   - A test on something unknown (NULL, a missing attribute or column, a value
@@ -25,12 +26,20 @@
 //     an attribute takes that type; where a set is needed it is a JSON array or
 //     a list separated by commas.
 //
+// Semantics of column policies (kinds cls and mask): each decides for one user and
+// all rows alike. A permit lets whom it holds for see the column clear, and
+// hides or masks it for all others; a forbid does so for whom it is not false.
+// Of several the strictest wins: hidden, then the masks null, hash, last4, year.
+// A policy concerns every column of its name in any case.
+//
 // Invariants:
 //   - Every value is checked and converted here. A predicate holds typed
 //     literals, qualified columns of the given alias and functions of
 //     system.main, and cannot fail at run time.
 //   - A bare column compared with a constant stays that, so that files and row
 //     groups can be skipped.
+//   - The SQL of a mask cannot fail for any value of its column either; the
+//     secret of hashes is a parameter of it.
 //   - A row is visible where the predicate is TRUE. NULL means not visible.
 //   - Whatever is not understood grants nothing.
 //
