@@ -115,14 +115,26 @@ func (g *guard) err() error {
 // judge replaces the engine's word for an interrupt by the reason for it. A read
 // of a remote store fails where its statement is stopped. Other errors, which
 // came first, stay.
+//
+// When one thread of a statement fails, the engine stops the others, and now and
+// then reports one of those instead. Nobody asked for that interrupt: what went
+// wrong is a value that it does not name.
 func (g *guard) judge(err error) error {
-	if e := engineError(err); e != nil && (e.Kind == engine.KindInterrupted || e.Kind == engine.KindIO) {
-		if why := g.err(); why != nil {
-			return why
-		}
+	e := engineError(err)
+	if e == nil || e.Kind != engine.KindInterrupted && e.Kind != engine.KindIO {
+		return err
+	}
+	if why := g.err(); why != nil {
+		return why
+	}
+	if e.Kind == engine.KindInterrupted {
+		return &engine.Error{Kind: engine.KindRuntime, Class: classUnnamed, Position: -1, Text: e.Text}
 	}
 	return err
 }
+
+// classUnnamed is the class of a failure that the engine did not name.
+const classUnnamed = "unnamed"
 
 func interrupted(c cause) *engine.Error {
 	e := &engine.Error{Kind: engine.KindInterrupted, Class: "interrupted", Position: -1}
