@@ -147,7 +147,10 @@ func proveExpression(t testing.TB, e string) (provenValue, error) {
 func sums() []string {
 	var out []string
 	numbers := slices.Concat(ofKind("integer"), ofKind("decimal"), ofKind("double"), []string{"1", "0.05", "300", "3000000000", "year(v_d)",
-		"(v_i8 % 5)", "CASE WHEN v_b THEN v_dec ELSE 0 END", "CASE WHEN v_b THEN v_i32 ELSE v_i64 END", "(1 - v_dec)", "CASE WHEN v_b THEN 1.5 ELSE 2 END"})
+		"(v_i8 % 5)", "CASE WHEN v_b THEN v_dec ELSE 0 END", "CASE WHEN v_b THEN v_i32 ELSE v_i64 END", "(1 - v_dec)", "CASE WHEN v_b THEN 1.5 ELSE 2 END",
+		// Literals take the type of what they stand beside.
+		"coalesce(v_i8, 0)", "CASE WHEN v_b THEN 1 WHEN v_i16 = 1 THEN 2 ELSE v_i16 END", "coalesce(v_i16, 300)", "coalesce(v_i8, 300)",
+		"coalesce(v_i8, -128)", "-128", "coalesce(1, 2, v_i8)", "coalesce(v_i16, 7, 1.5)", "CASE WHEN v_b THEN v_i16 ELSE 0 END"})
 	for _, a := range numbers {
 		for _, b := range numbers {
 			for _, op := range []string{"+", "-", "*", "/"} {

@@ -215,7 +215,8 @@ func (p *prover) operator(n *node, at spot) (provenValue, error) {
 }
 
 func (p *prover) alternatives(n *node, at spot) (provenValue, error) {
-	results := []*node{}
+	// The engine finds the common type from ELSE on, which matters to literals.
+	results := []*node{n.child("else_expr")}
 	fallible := false
 	for _, c := range n.list("case_checks") {
 		check := c.(*node)
@@ -229,7 +230,7 @@ func (p *prover) alternatives(n *node, at spot) (provenValue, error) {
 		fallible = fallible || when.fallible
 		results = append(results, check.child("then_expr"))
 	}
-	v, err := p.unified(at, append(results, n.child("else_expr"))...)
+	v, err := p.unified(at, results...)
 	v.fallible = v.fallible || fallible
 	return v, err
 }

@@ -57,21 +57,11 @@ func doubleArithmetic(op string, a, b provenValue) (provenValue, bool) {
 }
 
 func integerArithmetic(op string, a, b provenValue) provenValue {
-	bits := max(a.bits, b.bits)
-	if a.literal != b.literal {
-		literal, other := a, b
-		if b.literal {
-			literal, other = b, a
-		}
-		if literal.bound.Cmp(integerValue(other.bits).bound) < 0 {
-			bits = other.bits // the literal takes the other's type
-		}
-	}
 	bound := new(big.Int).Add(a.bound, b.bound)
 	if op == "*" {
 		bound = new(big.Int).Mul(a.bound, b.bound)
 	}
-	out := integerValue(bits)
+	out := integerValue(integerBitsOf(a, b))
 	if bound.Cmp(out.bound) < 0 {
 		out.bound = bound
 	} else {

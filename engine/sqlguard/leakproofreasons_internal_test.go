@@ -70,7 +70,12 @@ func TestCopiedStatements(t *testing.T) {
 		"SELECT count(*) FROM t WHERE id < (SELECT sum(v_i64 * 2) FROM d)":           "* may fail",
 		"SELECT sum(v) FROM (SELECT v_i64 * 2 AS v, g FROM t) q WHERE g = 1":         "v may fail below the outermost query",
 		"SELECT sum(v) FROM (SELECT v_i64 * 2 AS v, g FROM t) q JOIN d ON q.g = d.g": "v may fail below the outermost query",
-		"SELECT (SELECT id FROM t)":                                                  "a subquery of any number of rows as a value",
+		// A literal has the type of what it stands beside, and the result with it.
+		"SELECT count(*) FROM t WHERE CASE WHEN v_b THEN v_i16 ELSE 0 END * v_i16 <> 7":                      "COMPARE_NOTEQUAL may fail",
+		"SELECT count(*) FROM t WHERE CASE WHEN v_b THEN 1 WHEN g = 1 THEN 2 ELSE v_i16 END * v_i16 <> 7":    "COMPARE_NOTEQUAL may fail",
+		"SELECT count(*) FROM t JOIN d ON t.id = d.id WHERE coalesce(t.v_i8, 0) * 100 > 5 AND d.v_s = 'day'": "COMPARE_GREATERTHAN may fail",
+		"SELECT count(*) FROM t WHERE v_i8 * (-128) > 5":                                                     "COMPARE_GREATERTHAN may fail",
+		"SELECT (SELECT id FROM t)": "a subquery of any number of rows as a value",
 		// Operations that are not known.
 		"SELECT count(*) FROM t WHERE CAST(v_s AS INTEGER) = 1":                                                   "a cast to INTEGER",
 		"SELECT count(*) FROM t WHERE CAST(v_i64 AS INTEGER) = 1":                                                 "a cast to a narrower integer",

@@ -152,7 +152,7 @@ func common(a, b provenValue) (provenValue, bool) {
 		}
 		return out, true
 	case a.kind == kindInteger && b.kind == kindInteger:
-		out.bits, out.bound = max(a.bits, b.bits), larger(a.bound, b.bound)
+		out.bits, out.bound = integerBitsOf(a, b), larger(a.bound, b.bound)
 		return out, true
 	}
 	x, okX := a.asDecimal()
@@ -166,6 +166,18 @@ func common(a, b provenValue) (provenValue, bool) {
 	both := decimalOf(width, scale, bound)
 	both.fallible = out.fallible
 	return both, true
+}
+
+// integerBitsOf is the size of the integers that two are taken to: the larger
+// one, but a literal beside something else takes the type of that if it fits.
+func integerBitsOf(a, b provenValue) int {
+	if b.literal {
+		a, b = b, a
+	}
+	if a.literal && !b.literal && a.bound.Cmp(integerValue(b.bits).bound) <= 0 { // -128 is a TINYINT
+		return b.bits
+	}
+	return max(a.bits, b.bits)
 }
 
 func rescaled(v provenValue, scale int) *big.Int {
