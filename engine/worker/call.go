@@ -25,34 +25,51 @@ type call struct {
 	grace   *time.Timer
 }
 
-// start sends a request and watches over it: it is told to stop when ctx ends or
-// timeout, if there is one, has passed.
-func (l *link) start(ctx context.Context, k kind, head []byte, timeout time.Duration) (*call, error) {
+// newCall makes the next request of the link. It may be stopped before it starts.
+func (l *link) newCall(ctx context.Context) *call {
 	l.seq++
-	c := &call{link: l, seq: l.seq, ctx: ctx}
-	if err := l.wire.send(k, c.seq, head); err != nil {
-		return nil, l.proc.lost(err)
+	return &call{link: l, seq: l.seq, ctx: ctx}
+}
+
+// start sends the request and watches over it, the sending included: it is told
+// to stop when its context ends or timeout, if there is one, has passed.
+func (c *call) start(k kind, head []byte, timeout time.Duration) error {
+	c.watch(timeout)
+	if err := c.link.wire.send(k, c.seq, head); err != nil {
+		return c.lose(err)
 	}
 	c.mu.Lock()
+	overtaken := c.cause != causeNone
+	c.mu.Unlock()
+	if overtaken { // the child may have heard of the end before the beginning
+		_ = c.link.wire.send(kindCancel, c.seq, nil)
+	}
+	return nil
+}
+
+func (c *call) watch(timeout time.Duration) {
+	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.unwatch = context.AfterFunc(ctx, func() { c.stop(causeContext) })
+	c.unwatch = context.AfterFunc(c.ctx, func() { c.stop(causeContext) })
 	if timeout > 0 {
 		c.timeout = time.AfterFunc(timeout, func() { c.stop(causeTimeout) })
 	}
-	return c, nil
 }
 
 // stop tells the child to give the request up. A child that has not answered
 // after the grace is killed. The first cause stays.
 func (c *call) stop(why cause) {
 	c.mu.Lock()
-	defer c.mu.Unlock()
 	if c.over || c.cause != causeNone {
+		c.mu.Unlock()
 		return
 	}
 	c.cause = why
 	c.grace = time.AfterFunc(c.link.proc.opts.Grace, c.overdue)
-	_ = c.link.wire.send(kindCancel, c.seq, nil) // a lost process is noticed by who reads
+	c.mu.Unlock()
+	// Not under the lock: a child that takes nothing holds this up until it is
+	// killed. A lost process is noticed by who reads.
+	_ = c.link.wire.send(kindCancel, c.seq, nil)
 }
 
 // overdue kills a child that does not answer. One that waits for somebody to

@@ -64,8 +64,8 @@ func (e *Engine) writeFiles(ctx context.Context, req engine.WriteRequest) ([]eng
 	req.Lease.Timeout = 0
 	var out encoder
 	out.writeRequest(req)
-	c, err := l.start(ctx, kindWrite, out.b, timeout)
-	if err != nil {
+	c := l.newCall(ctx)
+	if err := c.start(kindWrite, out.b, timeout); err != nil {
 		return nil, err
 	}
 	f, err := c.wait()

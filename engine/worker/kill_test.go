@@ -147,6 +147,39 @@ func TestStoppedProcess(t *testing.T) {
 	gone(t, pid)
 }
 
+// TestStoppedProcessThatTakesNothing is one whose socket is full before the whole
+// statement is in it.
+func TestStoppedProcessThatTakesNothing(t *testing.T) {
+	large := engine.Statement{SQL: "SELECT 1 --" + strings.Repeat(" ", 32<<20)}
+	for name, end := range map[string]func(cancel func(), s engine.Session){
+		"cancelled": func(cancel func(), _ engine.Session) { cancel() },
+		"closed":    func(_ func(), s engine.Session) { _ = s.Close() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := newEngine(t, bareOptions())
+			s := open(t, e, "a")
+			pid := pids(t, e, 1)[0]
+			require.NoError(t, syscall.Kill(pid, syscall.SIGSTOP))
+			ctx, cancel := context.WithCancel(context.Background())
+			defer cancel()
+			failed := make(chan error, 1)
+			go func() {
+				_, err := s.Query(ctx, large)
+				failed <- err
+			}()
+			time.AfterFunc(50*time.Millisecond, func() { end(cancel, s) })
+			select {
+			case err := <-failed:
+				require.ErrorIs(t, err, engine.ErrInterrupted)
+			case <-time.After(1050*time.Millisecond + slack):
+				require.NoError(t, syscall.Kill(pid, syscall.SIGKILL)) // so that the test ends
+				t.Fatal("the statement was not given up")
+			}
+			gone(t, pid)
+		})
+	}
+}
+
 // TestSlowReaderIsNotTheChildsFault: a child that waits for its rows to be read
 // cannot answer a cancellation, and must live.
 func TestSlowReaderIsNotTheChildsFault(t *testing.T) {

@@ -93,16 +93,16 @@ func (s *session) disconnect() {
 	}
 }
 
-// begin sends a request. From then on Close stops it.
+// begin sends a request. From its first byte on Close stops it.
 func (s *session) begin(ctx context.Context, k kind, head []byte, timeout time.Duration) (*call, error) {
-	c, err := s.link.start(ctx, k, head, timeout)
-	if err != nil {
-		s.link.lost = true
-		return nil, err
-	}
+	c := s.link.newCall(ctx)
 	s.current.Store(c)
 	if s.closing.Load() {
 		c.stop(causeClosed)
+	}
+	if err := c.start(k, head, timeout); err != nil {
+		s.current.Store(nil)
+		return nil, err
 	}
 	return c, nil
 }
