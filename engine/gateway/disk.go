@@ -23,8 +23,9 @@ const (
 )
 
 // disk keeps blocks as files, named by the digest of what they are a block of and
-// ended by a seal: a file that was torn, changed or renamed is no block. Reading and writing never fail a request; a block that cannot be
-// had from here comes from its store.
+// ended by a seal: a file that was torn, changed or renamed is no block. Reading
+// and writing never fail a request; a block that cannot be had from here comes
+// from its store.
 //
 // One goroutine writes and deletes. Readers find a file or they do not.
 type disk struct {

@@ -34,7 +34,8 @@ type Locate func(ctx context.Context, owner, bucket string) (Location, error)
 
 var _ engine.Engine = (*Engine)(nil)
 
-// NewEngine wraps inner, which the caller closes through the result.
+// NewEngine wraps inner. Closing either of the two closes the sessions of both;
+// the gateway outlives them.
 func NewEngine(inner engine.Engine, g *Gateway, locate Locate) *Engine {
 	return &Engine{Engine: inner, gateway: g, locate: locate}
 }
@@ -89,10 +90,7 @@ type session struct {
 // Query ends the requests of st with ctx, and soon after its timeout: nothing
 // interrupts an engine that waits for an answer.
 func (s *session) Query(ctx context.Context, st engine.Statement) (engine.Result, error) {
-	requests, cancel := context.WithCancel(ctx)
-	if t := st.Lease.Timeout; t > 0 {
-		requests, cancel = context.WithTimeoutCause(ctx, t+timeoutGrace, engine.ErrTimeout)
-	}
+	requests, cancel := requestsOf(ctx, st.Lease.Timeout)
 	s.grant.Begin(requests)
 	r, err := s.Session.Query(ctx, st)
 	if err != nil {
@@ -101,6 +99,14 @@ func (s *session) Query(ctx context.Context, st engine.Statement) (engine.Result
 		return nil, err
 	}
 	return &result{Result: r, session: s, requests: requests, end: cancel}, nil
+}
+
+// requestsOf is the context of a statement's requests; zero is no timeout.
+func requestsOf(ctx context.Context, timeout time.Duration) (context.Context, context.CancelFunc) {
+	if timeout <= 0 {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeoutCause(ctx, timeout+timeoutGrace, engine.ErrTimeout)
 }
 
 // timeoutGrace lets the engine stop a statement that timed out by itself, so

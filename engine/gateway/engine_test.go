@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/stretchr/testify/require"
@@ -84,4 +86,43 @@ func TestSessionsGetAKeyForTheirRemoteRootsOnly(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, answer.Body.Close())
 	require.Equal(t, http.StatusForbidden, answer.StatusCode)
+}
+
+// countingContext counts the contexts that wait for its end.
+type countingContext struct {
+	context.Context
+	waiting atomic.Int64
+}
+
+func (c *countingContext) Done() <-chan struct{} { return make(chan struct{}) }
+
+func (c *countingContext) AfterFunc(func()) (stop func() bool) {
+	c.waiting.Add(1)
+	var stopped atomic.Bool
+	return func() bool {
+		first := stopped.CompareAndSwap(false, true)
+		if first {
+			c.waiting.Add(-1)
+		}
+		return first
+	}
+}
+
+// TestAStatementLeavesNothingBehindInItsContext, which may go on for long.
+func TestAStatementLeavesNothingBehindInItsContext(t *testing.T) {
+	g := mustGateway(t, gateway.Options{})
+	e := gateway.NewEngine(&askingEngine{}, g, func(_ context.Context, _, bucket string) (gateway.Location, error) {
+		return gateway.Location{Bucket: bucket, Identity: "place", Store: mem.New(), Prefixes: []string{""}}, nil
+	})
+	s, err := e.Open(t.Context(), engine.SessionOptions{Roots: []string{gateway.Root("cfg-1")}})
+	require.NoError(t, err)
+	for _, timeout := range []time.Duration{0, time.Minute} {
+		ctx := &countingContext{Context: t.Context()}
+		result, err := s.Query(ctx, engine.Statement{Lease: engine.Lease{Timeout: timeout}})
+		require.NoError(t, err)
+		require.Positive(t, ctx.waiting.Load())
+		require.NoError(t, result.Close())
+		require.Zero(t, ctx.waiting.Load(), "timeout %v", timeout)
+	}
+	require.NoError(t, s.Close())
 }
