@@ -151,6 +151,7 @@ func (o *Queries) read(ctx context.Context, a Actor, m *moment, refs []sqlguard.
 			inLake, places = append(inLake, ref), append(places, i)
 			continue
 		}
+		run.ofCatalog = true
 		var err error
 		if out[i], err = o.information(ctx, a, m, ref); err != nil {
 			return nil, err

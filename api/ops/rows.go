@@ -39,9 +39,11 @@ type Rows struct {
 	explain func(error) error
 	tables  []readTable
 	located []catalog.LocatedTable
-	rows    int64
-	err     error
-	once    sync.Once
+	// ofCatalog says that rows tell of the catalog itself, not only of tables.
+	ofCatalog bool
+	rows      int64
+	err       error
+	once      sync.Once
 }
 
 var _ engine.Result = (*Rows)(nil)

@@ -129,7 +129,7 @@ func (o StoredQueries) begin(ctx context.Context, q Query) (*Rows, kept, error) 
 		after, epochErr := o.Queries.Store.Epoch(ctx)
 		switch {
 		case err == nil && epochErr == nil && after == before:
-			if rows.held == nil {
+			if rows.held == nil || rows.ofCatalog {
 				remembered.Epoch, remembered.Viewer = before, viewerFields(a.Viewer)
 			}
 			return rows, remembered, nil

@@ -281,6 +281,12 @@ func TestResultsFollowTheRules(t *testing.T) {
 	fresh(o)
 	s.table("another", `SELECT 1 AS id`, nil, column{"id", "long"})
 	stale(o, "another table")
+	for _, view := range []string{"tables", "columns", "schemata"} {
+		o = begin("SELECT count(*) FROM information_schema." + view)
+		fresh(o)
+		s.policy("another", "id", everyone)
+		stale(o, view+" of information_schema")
+	}
 
 	// Another table in the place, with another identity.
 	o = begin("SELECT * FROM " + s.schema + ".another")
