@@ -3,6 +3,7 @@ package bench
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -127,6 +128,18 @@ type StatusError struct {
 
 // Error shows the status and the beginning of the body.
 func (e *StatusError) Error() string { return fmt.Sprintf("status %d: %s", e.Status, e.Body) }
+
+// Code is the stable name that the server gives the error, empty when the body
+// has none.
+func (e *StatusError) Code() string {
+	var body struct {
+		Code string `json:"code"`
+	}
+	if json.Unmarshal([]byte(e.Body), &body) != nil {
+		return "" // not an error of the server's own, or one that is too long
+	}
+	return body.Code
+}
 
 func statusError(response *http.Response) error {
 	body, err := io.ReadAll(io.LimitReader(response.Body, 1<<10))

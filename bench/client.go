@@ -51,6 +51,16 @@ func (c *client) Ask(ctx context.Context, st Statement) (Answer, error) {
 	return askArrow(ctx, c.http, http.MethodPost, c.base+"/v1/query", c.header, body)
 }
 
+// try is Ask without a second try: a server that is busy is an answer, with
+// the time that it asks to wait.
+func (c *client) try(ctx context.Context, st Statement) (Answer, time.Duration, error) {
+	body, err := c.body(st)
+	if err != nil {
+		return Answer{}, 0, err
+	}
+	return askArrowOnce(ctx, c.http, http.MethodPost, c.base+"/v1/query", c.header, body)
+}
+
 func (c *client) body(st Statement) ([]byte, error) {
 	request := map[string]any{"sql": st.SQL}
 	if c.schema != "" {

@@ -24,8 +24,12 @@ import (
 // runner is tested with real processes, files and HTTP.
 const fakeVariable = "BENCH_TEST_PLAYS_SERVER"
 
-// throttleVariable makes that server refuse its first statement for a limit.
+// throttleVariable makes that server refuse its first statement, as one that
+// is over a limit ("limit") or has a full queue ("queue").
 const throttleVariable = "BENCH_TEST_THROTTLES"
+
+// settingVariable names a variable that the server must have been started with.
+const settingVariable = "BENCH_TEST_NEEDS"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(fakeVariable) != "" {
@@ -46,6 +50,8 @@ func playServer(args []string) error {
 		fmt.Println(`{"user_id":"v","api_key":"viewer"}`) //nolint:forbidigo // it plays a command
 	case "serve":
 		return serveFake()
+	case "--port": // the S3 server's first argument
+		return serveUntilEnd(args[1], http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	default:
 		return fmt.Errorf("unexpected command %v", args)
 	}
@@ -53,13 +59,20 @@ func playServer(args []string) error {
 }
 
 func serveFake() error {
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
-	defer stop()
+	if name, value, ok := strings.Cut(os.Getenv(settingVariable), "="); ok && os.Getenv(name) != value {
+		return fmt.Errorf("%s is %q", name, os.Getenv(name))
+	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /readyz", func(http.ResponseWriter, *http.Request) {})
 	mux.HandleFunc("POST /v1/storages/configs", func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Authorization") != "Bearer admin" {
 			w.WriteHeader(http.StatusForbidden)
+			return
+		}
+		var config struct{ Kind string }
+		if json.NewDecoder(r.Body).Decode(&config) != nil ||
+			config.Kind == "s3" && os.Getenv("LAKEWARDEN_ALLOW_PRIVATE_ENDPOINTS") != "true" {
+			w.WriteHeader(http.StatusUnprocessableEntity)
 			return
 		}
 		w.WriteHeader(http.StatusCreated)
@@ -68,17 +81,32 @@ func serveFake() error {
 	mux.HandleFunc("POST /v1/storages/configs/c/discover", func(http.ResponseWriter, *http.Request) {})
 	var throttled atomic.Bool
 	mux.HandleFunc("POST /v1/query", func(w http.ResponseWriter, r *http.Request) {
-		if os.Getenv(throttleVariable) != "" && throttled.CompareAndSwap(false, true) {
-			w.Header().Set("Retry-After", "1")
-			w.WriteHeader(http.StatusTooManyRequests)
+		if limit := os.Getenv(throttleVariable); limit != "" && throttled.CompareAndSwap(false, true) {
+			refuseFake(w, limit)
 			return
 		}
 		answerFake(w, r)
 	})
-	server := &http.Server{Addr: os.Getenv("LAKEWARDEN_LISTEN"), Handler: mux}
+	return serveUntilEnd(os.Getenv("LAKEWARDEN_LISTEN"), mux)
+}
+
+func serveUntilEnd(address string, handler http.Handler) error {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer stop()
+	server := &http.Server{Addr: address, Handler: handler}
 	go func() { _ = server.ListenAndServe() }()
 	<-ctx.Done()
 	return server.Close()
+}
+
+func refuseFake(w http.ResponseWriter, limit string) {
+	w.Header().Set("Retry-After", "1")
+	if limit == "queue" {
+		w.WriteHeader(http.StatusServiceUnavailable)
+		_, _ = io.WriteString(w, `{"code":"server_busy"}`)
+		return
+	}
+	w.WriteHeader(http.StatusTooManyRequests)
 }
 
 // answerFake answers "rows N" with N rows, "cut" with a stream that ends in the

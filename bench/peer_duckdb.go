@@ -10,7 +10,9 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
+	"strings"
 	"time"
 )
 
@@ -43,20 +45,37 @@ type plainReply struct {
 	Error   string  `json:"error"`
 }
 
-// startDuckDB opens plain DuckDB over the tables of a data folder.
-func startDuckDB(ctx context.Context, cfg Config, folder, mode string, filters []Filter) (*plainDuckDB, error) {
-	tables, err := tableFolders(filepath.Join(cfg.Data, folder))
+// plainTables is what plain DuckDB reads, and how.
+type plainTables struct {
+	folder   string // below the data folder, or in the bucket
+	mode     string
+	filters  []Filter
+	endpoint string // URL of the S3 server with the bucket; empty means on disk
+}
+
+// startDuckDB opens plain DuckDB over the tables of a folder.
+func startDuckDB(ctx context.Context, cfg Config, from plainTables) (*plainDuckDB, error) {
+	tables, err := tableFolders(filepath.Join(cfg.Data, from.folder))
 	if err != nil {
 		return nil, err
 	}
 	predicates := map[string]string{}
-	for _, f := range filters {
+	for _, f := range from.filters {
 		predicates[f.Table] = f.SQL
 	}
-	config, err := json.Marshal(map[string]any{
+	settings := map[string]any{
 		"extensions": cfg.Extensions, "threads": cfg.Threads,
-		"tables": tables, "filters": predicates, "mode": mode,
-	})
+		"tables": tables, "filters": predicates, "mode": from.mode,
+	}
+	if from.endpoint != "" {
+		for name := range tables {
+			tables[name] = "s3://" + path.Join(s3Bucket, from.folder, name)
+		}
+		settings["s3"] = map[string]string{
+			"endpoint": strings.TrimPrefix(from.endpoint, "http://"), "region": s3Region, "key": s3KeyID, "secret": s3Secret,
+		}
+	}
+	config, err := json.Marshal(settings)
 	if err != nil {
 		return nil, fmt.Errorf("encode configuration: %w", err)
 	}

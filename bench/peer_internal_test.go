@@ -12,36 +12,39 @@ import (
 // peerConfig finds Python and the extensions that `make test-deps` installs.
 func peerConfig(t *testing.T) Config {
 	t.Helper()
-	root, err := filepath.Abs("..")
-	require.NoError(t, err)
-	find := func(variable, fallback string) string {
-		path := os.Getenv(variable)
-		if path == "" {
-			path = filepath.Join(root, fallback)
-		}
-		if _, err := os.Stat(path); err != nil {
-			if os.Getenv("CI") == "true" {
-				t.Fatalf("%s is missing: %v", variable, err)
-			}
-			t.Skipf("%s is missing: run `make test-deps`", path)
-		}
-		return path
-	}
 	return Config{
-		Python:     find("LAKEWARDEN_TEST_PYTHON", "bin/venv/bin/python"),
-		Extensions: find("LAKEWARDEN_EXTENSION_DIR", "bin/extensions"),
+		Python:     find(t, "LAKEWARDEN_TEST_PYTHON", "bin/venv/bin/python"),
+		Extensions: find(t, "LAKEWARDEN_EXTENSION_DIR", "bin/extensions"),
 		Data:       t.TempDir(), Scale: "0.01", Threads: runtime.NumCPU(), Env: os.Environ(), Progress: t.Logf,
 	}
+}
+
+// find returns what a variable names, or else what the fallback is.
+func find(t *testing.T, variable, fallback string) string {
+	t.Helper()
+	name := os.Getenv(variable)
+	if name == "" {
+		root, err := filepath.Abs("..")
+		require.NoError(t, err)
+		name = filepath.Join(root, fallback)
+	}
+	if _, err := os.Stat(name); err != nil {
+		if os.Getenv("CI") == "true" {
+			t.Fatalf("%s is missing: %v", variable, err)
+		}
+		t.Skipf("%s is missing: run `make test-deps`", name)
+	}
+	return name
 }
 
 // TestPlainDuckDB makes a small data set and asks all TPC-H statements of plain
 // DuckDB in its three modes: they differ in cost, never in what they answer.
 func TestPlainDuckDB(t *testing.T) {
 	cfg := peerConfig(t)
-	require.NoError(t, Prepare(t.Context(), cfg))
+	require.NoError(t, Prepare(t.Context(), cfg, nil))
 	stamp, err := os.Stat(filepath.Join(cfg.Data, "complete.json"))
 	require.NoError(t, err)
-	require.NoError(t, Prepare(t.Context(), cfg))
+	require.NoError(t, Prepare(t.Context(), cfg, nil))
 	again, err := os.Stat(filepath.Join(cfg.Data, "complete.json"))
 	require.NoError(t, err)
 	require.Equal(t, stamp.ModTime(), again.ModTime(), "data that is there is not made again")
@@ -56,7 +59,7 @@ func TestPlainDuckDB(t *testing.T) {
 
 	rows := map[string]int64{}
 	for _, mode := range []string{modeScan, modeAttached, modeCopied} {
-		peer, err := startDuckDB(t.Context(), cfg, folderTPCH, mode, filters)
+		peer, err := startDuckDB(t.Context(), cfg, plainTables{folder: folderTPCH, mode: mode, filters: filters})
 		require.NoError(t, err)
 		for _, st := range statements {
 			answer, err := peer.Ask(t.Context(), st)
@@ -74,7 +77,7 @@ func TestPlainDuckDB(t *testing.T) {
 
 	// The predicates are in force: without them there is more.
 	count := Statement{SQL: "SELECT * FROM region"}
-	open, err := startDuckDB(t.Context(), cfg, folderTPCH, modeScan, nil)
+	open, err := startDuckDB(t.Context(), cfg, plainTables{folder: folderTPCH, mode: modeScan})
 	require.NoError(t, err)
 	answer, err := open.Ask(t.Context(), count)
 	require.NoError(t, err)

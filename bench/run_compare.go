@@ -77,23 +77,36 @@ func (r *runner) subjects(ctx context.Context) ([]Subject, []io.Closer, error) {
 	subjects := []Subject{r.user}
 	var closers []io.Closer
 	for _, name := range r.workload.Peers {
-		var (
-			peer interface {
-				Subject
-				io.Closer
-			}
-			err error
-		)
-		switch name {
-		case peerDuckDB:
-			peer, err = startDuckDB(ctx, r.cfg, folderTPCH, modeScan, r.filters)
-		case peerRoapi:
-			peer, err = startRoapi(ctx, r.cfg, folderTPCH)
-		}
+		peer, err := r.peer(ctx, name)
 		if err != nil {
 			return nil, closers, err
 		}
-		subjects, closers = append(subjects, peer), append(closers, peer)
+		subjects = append(subjects, peer)
+		if c, ok := peer.(io.Closer); ok {
+			closers = append(closers, c)
+		}
 	}
 	return subjects, closers, nil
+}
+
+func (r *runner) peer(ctx context.Context, name string) (Subject, error) {
+	switch name {
+	case peerDuckDB:
+		return startDuckDB(ctx, r.cfg, r.plain(modeScan))
+	case peerRoapi:
+		return startRoapi(ctx, r.cfg, r.workload.folder())
+	case peerLocal:
+		schema, err := r.server.storage(ctx, r.workload.folder())
+		return renamed{r.user.in(schema), peerLocal}, err
+	}
+	return nil, fmt.Errorf("unknown peer %q", name)
+}
+
+// plain is what plain DuckDB must know to read what the server reads.
+func (r *runner) plain(mode string) plainTables {
+	tables := plainTables{folder: r.workload.folder(), mode: mode, filters: r.filters}
+	if r.store != nil {
+		tables.endpoint = r.store.endpoint
+	}
+	return tables
 }

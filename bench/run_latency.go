@@ -12,13 +12,12 @@ import (
 const keyArgument = "$key"
 
 // point compares one short statement on a warm session with the same in
-// process: over the table as it is, and over a copy that holds only the rows
-// the filter leaves.
+// process, in each of the workload's modes.
 func (r *runner) point(ctx context.Context) error {
 	subjects := []Subject{r.user}
 	names := []string{subjectServer}
-	for _, mode := range []string{modeAttached, modeCopied} {
-		peer, err := startDuckDB(ctx, r.cfg, folderTPCH, mode, r.filters)
+	for _, mode := range r.workload.Modes {
+		peer, err := startDuckDB(ctx, r.cfg, r.plain(mode))
 		if err != nil {
 			return err
 		}
@@ -51,6 +50,7 @@ func (r *runner) point(ctx context.Context) error {
 	}
 	for i, name := range names[1:] {
 		r.out.add("overhead."+name, taken[0].Median()-taken[i+1].Median(), "ms")
+		r.out.addRelative("ratio."+name, taken[0].Median()/taken[i+1].Median(), false)
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 )
 
 // Run measures one workload on a server of its own. A failure is part of the
@@ -19,7 +20,16 @@ func Run(ctx context.Context, cfg Config, w Workload) Outcome {
 }
 
 func run(ctx context.Context, cfg Config, w Workload, outcome *Outcome) (err error) {
-	srv, err := startServer(ctx, cfg)
+	store, err := openStore(ctx, cfg, w)
+	if err != nil {
+		return fmt.Errorf("start S3: %w", err)
+	}
+	defer func() {
+		if stopped := store.Close(); stopped != nil && err == nil {
+			err = fmt.Errorf("stop S3: %w", stopped)
+		}
+	}()
+	srv, err := startServer(ctx, cfg, w.settings())
 	if err != nil {
 		return fmt.Errorf("start server: %w", err)
 	}
@@ -29,7 +39,7 @@ func run(ctx context.Context, cfg Config, w Workload, outcome *Outcome) (err err
 		}
 	}()
 
-	r := &runner{cfg: cfg, workload: w, server: srv, out: outcome}
+	r := &runner{cfg: cfg, workload: w, server: srv, store: store, out: outcome}
 	if err := r.prepare(ctx); err != nil {
 		return fmt.Errorf("prepare: %w", err)
 	}
@@ -46,6 +56,10 @@ func run(ctx context.Context, cfg Config, w Workload, outcome *Outcome) (err err
 		return r.stream(ctx)
 	case KindIdle:
 		return r.idle(ctx)
+	case KindIsolation:
+		return r.isolation(ctx)
+	case KindBudget:
+		return r.budget(ctx)
 	}
 	return fmt.Errorf("unknown kind %q", w.Kind)
 }
@@ -55,42 +69,32 @@ type runner struct {
 	cfg        Config
 	workload   Workload
 	server     *server
-	user       *client // a viewer, with the TPC-H tables as default schema
+	store      *objectStore // of a remote workload, else nil
+	user       *client      // a viewer, with the workload's tables as default schema
 	schema     string
 	filters    []Filter // those in force
 	statements []Statement
 	out        *Outcome
 }
 
-// The folders that data/tpch.py makes.
+// The folders of tables that Prepare makes.
 const (
-	folderTPCH = "tpch"
-	folderMany = "many"
+	folderTPCH    = "tpch"
+	folderMany    = "many"
+	folderCommits = "commits"
 )
 
-// prepare registers the tables, sets the filters and adds a user who, unlike
-// the administrator, is what the policies are about.
-func (r *runner) prepare(ctx context.Context) error {
-	schema, err := r.server.storage(ctx, folderTPCH)
-	if err != nil {
-		return err
-	}
-	r.schema = schema
+// prepare reads filters and statements, and makes the server ready for them.
+func (r *runner) prepare(ctx context.Context) (err error) {
 	if r.workload.Filtered {
-		if r.filters, err = Filters(); err != nil {
+		if r.filters, err = filtersOf(filepath.Join(r.cfg.Data, r.workload.folder())); err != nil {
 			return err
 		}
-		for _, f := range r.filters {
-			if err := r.server.filter(ctx, schema, f); err != nil {
-				return err
-			}
-		}
 	}
-	user, err := r.server.addUser(ctx, "analyst@bench.example")
-	if err != nil {
+	if r.user, err = r.analyst(ctx, r.server); err != nil {
 		return err
 	}
-	r.user = user.in(schema)
+	r.schema = r.user.schema
 
 	r.statements = r.workload.Statements
 	if r.workload.Queries != "" {
@@ -103,4 +107,43 @@ func (r *runner) prepare(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// analyst registers the tables on a server, sets the filters and adds a user
+// who, unlike the administrator, is what the policies are about.
+func (r *runner) analyst(ctx context.Context, s *server) (*client, error) {
+	schema, err := r.register(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range r.filters {
+		if err := s.filter(ctx, schema, f); err != nil {
+			return nil, err
+		}
+	}
+	user, err := s.addUser(ctx, "analyst@bench.example")
+	if err != nil {
+		return nil, err
+	}
+	return user.in(schema), nil
+}
+
+func (r *runner) register(ctx context.Context, s *server) (string, error) {
+	if r.store != nil {
+		return s.remoteStorage(ctx, r.workload.folder(), r.store.endpoint)
+	}
+	return s.storage(ctx, r.workload.folder())
+}
+
+// filtersOf returns the filters on tables of a folder.
+func filtersOf(folder string) ([]Filter, error) {
+	all, err := Filters()
+	if err != nil {
+		return nil, err
+	}
+	tables, err := tableFolders(folder)
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(all, func(f Filter) bool { return tables[f.Table] == "" }), nil
 }

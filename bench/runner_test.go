@@ -55,6 +55,14 @@ func TestRunKinds(t *testing.T) {
 			bench.Workload{Kind: bench.KindIdle, Statements: statements[:1], Users: 10, Runs: 1},
 			[]string{"users", "rss_before", "rss_after", "per_user", "threads_added"},
 		},
+		{
+			bench.Workload{Kind: bench.KindIsolation, Statements: []bench.Statement{{Name: "three", SQL: "rows 3", Repeat: 4}}, Warmup: 1, Runs: 2},
+			[]string{"p50.three.process", "p50.three.none", "added.three", "ratio.three"},
+		},
+		{
+			bench.Workload{Kind: bench.KindBudget, Statements: statements, Users: 4, Runs: 3, BudgetMiB: 1},
+			[]string{"elapsed", "p50", "p95", "answered", "busy", "failed", "rss_peak", "rss_of_budget"},
+		},
 	}
 	for _, c := range cases {
 		t.Run(string(c.workload.Kind), func(t *testing.T) {
@@ -91,14 +99,75 @@ func TestRunCountsRows(t *testing.T) {
 	require.Positive(t, metrics(outcome)["total.lakewarden"])
 }
 
+func TestRunRemote(t *testing.T) {
+	cfg := fakeConfig(t)
+	cfg.Versitygw = cfg.Lakewarden
+	require.NoError(t, os.MkdirAll(filepath.Join(cfg.Data, "tpch", "region", "_delta_log"), 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(cfg.Data, "tpch", "region", "_delta_log", "0.json"), nil, 0o600))
+	outcome := bench.Run(t.Context(), cfg, bench.Workload{
+		Kind: bench.KindCompare, Runs: 1, Remote: &bench.Remote{DelayMillis: 1}, Peers: []string{"local"},
+		Statements: []bench.Statement{{Name: "q", SQL: "rows 1"}},
+	})
+	require.Empty(t, outcome.Error)
+	require.Equal(t, []string{"lakewarden", "local"}, outcome.Subjects)
+	require.Positive(t, metrics(outcome)["ratio.local"])
+}
+
 func TestRunWaitsOutALimit(t *testing.T) {
 	cfg := fakeConfig(t)
-	cfg.Env = append(cfg.Env, throttleVariable+"=1")
+	cfg.Env = append(cfg.Env, throttleVariable+"=limit")
 	outcome := bench.Run(t.Context(), cfg, bench.Workload{
 		Kind: bench.KindCompare, Runs: 1, Statements: []bench.Statement{{Name: "q", SQL: "rows 1"}},
 	})
 	require.Empty(t, outcome.Error)
 	require.Less(t, metrics(outcome)["total.lakewarden"], 1000.0, "the wait is not counted")
+}
+
+func TestBudgetCounts(t *testing.T) {
+	budget := func(sql string) bench.Workload {
+		return bench.Workload{
+			Kind: bench.KindBudget, Users: 5, Runs: 2, BudgetMiB: 1000,
+			Statements: []bench.Statement{{Name: "q", SQL: sql}},
+		}
+	}
+	t.Run("a full queue is asked again", func(t *testing.T) {
+		cfg := fakeConfig(t)
+		cfg.Env = append(cfg.Env, throttleVariable+"=queue", settingVariable+"=LAKEWARDEN_MEMORY_MIB=1000")
+		outcome := bench.Run(t.Context(), cfg, budget("rows 3"))
+		require.Empty(t, outcome.Error)
+		got := metrics(outcome)
+		require.Equal(t, []float64{1, 1, 0}, []float64{got["answered"], got["busy"], got["failed"]})
+		require.InDelta(t, got["rss_peak"]/1000, got["rss_of_budget"], 1e-9)
+		require.Positive(t, got["rss_peak"])
+	})
+	t.Run("whatever else goes wrong is a failure", func(t *testing.T) {
+		cfg := fakeConfig(t)
+		cfg.Env = append(cfg.Env, throttleVariable+"=limit")
+		outcome := bench.Run(t.Context(), cfg, budget("rows 3"))
+		require.Empty(t, outcome.Error)
+		got := metrics(outcome)
+		require.Equal(t, []float64{0.9, 0, 1}, []float64{got["answered"], got["busy"], got["failed"]})
+		require.Equal(t, []string{"1 times: q: status 429"}, outcome.Notes)
+	})
+	t.Run("so is a stream that ends early", func(t *testing.T) {
+		outcome := bench.Run(t.Context(), fakeConfig(t), budget("rows 3 cut"))
+		require.InDelta(t, 10, metrics(outcome)["failed"], 0)
+		require.Zero(t, metrics(outcome)["answered"])
+	})
+}
+
+func TestIsolationOfBothServers(t *testing.T) {
+	isolation := bench.Workload{
+		Kind: bench.KindIsolation, Runs: 1, Statements: []bench.Statement{{Name: "q", SQL: "rows 1"}},
+	}
+	for setting, want := range map[string]string{
+		"none":    "start server",        // the workload's own has a process
+		"process": "start second server", // the other has none
+	} {
+		cfg := fakeConfig(t)
+		cfg.Env = append(cfg.Env, settingVariable+"=LAKEWARDEN_ISOLATION="+setting)
+		require.Contains(t, bench.Run(t.Context(), cfg, isolation).Error, want)
+	}
 }
 
 func TestRunReportsFailures(t *testing.T) {

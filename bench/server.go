@@ -14,8 +14,8 @@ import (
 // Config says where the programs and the data of a run are.
 type Config struct {
 	// Lakewarden is the server's binary; Python has duckdb and deltalake, Roapi
-	// is the peer's binary.
-	Lakewarden, Python, Roapi string
+	// is the peer's binary, Versitygw is an S3 server.
+	Lakewarden, Python, Roapi, Versitygw string
 	// Extensions is DuckDB's extension directory.
 	Extensions string
 	// Data is where the tables are made and kept, and where a run keeps its
@@ -54,20 +54,21 @@ type identity struct {
 	APIKey         string `json:"api_key"`
 }
 
-// startServer starts a server over an empty data directory. The caller stops it.
-func startServer(ctx context.Context, cfg Config) (*server, error) {
+// startServer starts a server over an empty data directory, with settings as
+// in an environment. The caller stops it.
+func startServer(ctx context.Context, cfg Config, settings []string) (*server, error) {
 	dir, err := os.MkdirTemp(cfg.Data, "run-")
 	if err != nil {
 		return nil, fmt.Errorf("make data directory: %w", err)
 	}
 	s := &server{cfg: cfg, dir: dir}
-	if err := s.start(ctx); err != nil {
+	if err := s.start(ctx, settings); err != nil {
 		return nil, fmt.Errorf("%w (log: %s)", err, filepath.Join(dir, "server.log"))
 	}
 	return s, nil
 }
 
-func (s *server) start(ctx context.Context) error {
+func (s *server) start(ctx context.Context, settings []string) error {
 	address, err := freeAddress(ctx)
 	if err != nil {
 		return err
@@ -81,6 +82,7 @@ func (s *server) start(ctx context.Context) error {
 		// Limits on requests are not what is measured.
 		"LAKEWARDEN_RATE_PER_MINUTE=1000000", "LAKEWARDEN_RATE_BURST=100000",
 	)
+	s.env = append(s.env, settings...)
 	who, err := s.command(ctx, "bootstrap", "--org", "bench", "--email", "admin@bench.example", "--json")
 	if err != nil {
 		return err
@@ -126,17 +128,29 @@ func (s *server) addUser(ctx context.Context, email string) (*client, error) {
 // storage registers a folder of Delta tables for everyone in the organisation
 // and returns the SQL schema in which they appear.
 func (s *server) storage(ctx context.Context, name string) (string, error) {
+	return s.register(ctx, map[string]any{
+		"configName": name, "kind": "local", "root": filepath.Join(s.cfg.Data, name),
+	})
+}
+
+// remoteStorage is storage for a folder of the bucket at an endpoint.
+func (s *server) remoteStorage(ctx context.Context, name, endpoint string) (string, error) {
+	return s.register(ctx, map[string]any{
+		"configName": name + " in S3", "kind": "s3", "endpoint": endpoint, "region": s3Region,
+		"bucket": s3Bucket, "prefix": name, "accessKeyId": s3KeyID, "secretAccessKey": s3Secret,
+	})
+}
+
+func (s *server) register(ctx context.Context, settings map[string]any) (string, error) {
 	var config struct {
 		ConfigID string `json:"configId"`
 		Schema   string `json:"schema"`
 	}
-	err := s.admin.call(ctx, http.MethodPost, "/v1/storages/configs", map[string]any{
-		"configName": name, "kind": "local", "root": filepath.Join(s.cfg.Data, name), "workspaceId": s.workspace,
-	}, &config)
-	if err != nil {
+	settings["workspaceId"] = s.workspace
+	if err := s.admin.call(ctx, http.MethodPost, "/v1/storages/configs", settings, &config); err != nil {
 		return "", err
 	}
-	err = s.admin.call(ctx, http.MethodPost, "/v1/storages/configs/"+config.ConfigID+"/discover", map[string]any{}, nil)
+	err := s.admin.call(ctx, http.MethodPost, "/v1/storages/configs/"+config.ConfigID+"/discover", map[string]any{}, nil)
 	return config.Schema, err
 }
 

@@ -10,6 +10,7 @@ const (
 	subjectServer = "lakewarden"
 	peerDuckDB    = "duckdb"
 	peerRoapi     = "roapi"
+	peerLocal     = "local"
 )
 
 // Answer is what one statement cost on one subject.
@@ -27,3 +28,12 @@ type Subject interface {
 	Name() string
 	Ask(ctx context.Context, st Statement) (Answer, error)
 }
+
+// renamed is a subject under another name.
+type renamed struct {
+	Subject
+	name string
+}
+
+// Name is the name in reports.
+func (r renamed) Name() string { return r.name }

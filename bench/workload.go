@@ -31,6 +31,11 @@ const (
 	KindStream Kind = "stream"
 	// KindIdle measures what users leave behind when they do nothing.
 	KindIdle Kind = "idle"
+	// KindIsolation compares a server whose engine runs in processes of its own
+	// with one whose engine does not.
+	KindIsolation Kind = "isolation"
+	// KindBudget lets many users work at once within one budget of memory.
+	KindBudget Kind = "budget"
 )
 
 // Workload is one measurement, described by data.
@@ -39,23 +44,38 @@ type Workload struct {
 	Title string   `json:"title"`
 	Kind  Kind     `json:"kind"`
 	Tags  []string `json:"tags"`
+	// Folder holds the tables, below the data folder. Default tpch.
+	Folder string `json:"folder"`
+	// Remote puts the tables into an S3 server on loopback.
+	Remote *Remote `json:"remote"`
 	// Filtered runs the workload under the row filters of filters.json.
 	Filtered bool `json:"filtered"`
-	// Peers are the subjects beside the server: duckdb, roapi.
+	// Peers are the subjects beside the server: duckdb, roapi, and local, which
+	// is the same server over the same tables on disk.
 	Peers []string `json:"peers"`
+	// Modes are how plain DuckDB reaches the table of a point workload.
+	Modes []string `json:"modes"`
 	// Queries names a file of statements in the data folder; Statements are
 	// given here. A workload has one of them.
 	Queries    string      `json:"queries"`
 	Statements []Statement `json:"statements"`
 	Warmup     int         `json:"warmup"`
 	Runs       int         `json:"runs"`
-	// Users is how many users a first or idle workload creates.
+	// Users is how many users a first, idle or budget workload creates.
 	Users int `json:"users"`
+	// BudgetMiB is the memory that the statements of a budget workload share.
+	BudgetMiB int `json:"budget_mib"`
 	// Sizes are the statement lengths of a validate workload, in bytes.
 	Sizes []int `json:"sizes"`
 	// Seed fixes the order of statements and the values drawn for them.
 	Seed    uint64   `json:"seed"`
 	Targets []Target `json:"targets"`
+}
+
+// Remote says how far away the S3 server is.
+type Remote struct {
+	// DelayMillis is added to every request.
+	DelayMillis int `json:"delay_ms"`
 }
 
 // Statement is one query of a workload. An argument "$key" stands for a value
@@ -65,6 +85,8 @@ type Statement struct {
 	SQL  string `json:"sql"`
 	Args []any  `json:"args"`
 	Keys int    `json:"keys"`
+	// Repeat is how often an isolation workload asks it in a round. Default 1.
+	Repeat int `json:"repeat"`
 }
 
 // Target is a bound on one metric of the workload's outcome.
@@ -152,7 +174,7 @@ func decodeFile(name string, into any) error {
 }
 
 func (w Workload) validate() error {
-	kinds := []Kind{KindCompare, KindPoint, KindFirst, KindValidate, KindStream, KindIdle}
+	kinds := []Kind{KindCompare, KindPoint, KindFirst, KindValidate, KindStream, KindIdle, KindIsolation, KindBudget}
 	switch {
 	case w.Name == "" || w.Title == "":
 		return errors.New("a workload needs a name and a title")
@@ -162,6 +184,12 @@ func (w Workload) validate() error {
 		return errors.New("runs must be positive")
 	case (w.Queries != "") == (len(w.Statements) > 0) && w.Kind != KindValidate:
 		return errors.New("exactly one of queries and statements")
+	case (w.Kind == KindPoint) != (len(w.Modes) > 0):
+		return errors.New("a point workload, and no other, has modes")
+	case w.Kind == KindBudget && (w.BudgetMiB < 1 || w.Users < 1):
+		return errors.New("a budget workload needs a budget and users")
+	case w.Remote != nil && w.Kind != KindCompare:
+		return errors.New("only a compare workload can be remote")
 	case len(w.Targets) == 0:
 		return errors.New("a workload without a target decides nothing")
 	}
@@ -171,11 +199,37 @@ func (w Workload) validate() error {
 		}
 	}
 	for _, p := range w.Peers {
-		if p != peerDuckDB && p != peerRoapi {
-			return fmt.Errorf("unknown peer %q", p)
+		switch {
+		case p == peerDuckDB:
+		case p == peerRoapi && w.Remote == nil, p == peerLocal && w.Remote != nil:
+		default:
+			return fmt.Errorf("no peer %q in such a workload", p)
 		}
 	}
 	return nil
+}
+
+// folder is where the workload's tables are, below the data folder.
+func (w Workload) folder() string {
+	if w.Folder == "" {
+		return folderTPCH
+	}
+	return w.Folder
+}
+
+// settings are those of the server beyond what every run has.
+func (w Workload) settings() []string {
+	var settings []string
+	if w.Remote != nil {
+		settings = append(settings, "LAKEWARDEN_ALLOW_PRIVATE_ENDPOINTS=true")
+	}
+	if w.Kind == KindIsolation {
+		settings = append(settings, "LAKEWARDEN_ISOLATION="+isolationProcess)
+	}
+	if w.BudgetMiB > 0 {
+		settings = append(settings, fmt.Sprintf("LAKEWARDEN_MEMORY_MIB=%d", w.BudgetMiB))
+	}
+	return settings
 }
 
 // ParseQueries splits a file of statements, each after a line "-- name: NAME".

@@ -1,11 +1,12 @@
 """Plain DuckDB as a peer: the same statements on the same tables, in process.
 
-usage: plain.py CONFIG, where CONFIG is JSON {extensions, threads, tables, filters, mode}
-  tables:  name -> folder
+usage: plain.py CONFIG, where CONFIG is JSON {extensions, threads, tables, filters, mode, s3}
+  tables:  name -> folder, or s3:// URL
   filters: name -> predicate, written by hand
   mode:    scan (delta_scan in every statement, as people write it)
            attached (each table attached once, at a fixed version)
            copied (what the filters leave, copied into memory first)
+  s3:      {endpoint, region, key, secret} of the store, when tables are URLs
 
 Then one JSON statement a line on stdin, one JSON answer a line on stdout.
 """
@@ -23,6 +24,12 @@ def connect(config: dict) -> duckdb.DuckDBPyConnection:
     con.execute("SET enable_progress_bar = false")
     con.execute("SET enable_progress_bar_print = false")
     con.execute("LOAD delta")
+    if s3 := config.get("s3"):
+        con.execute("LOAD httpfs")
+        con.execute(
+            f"CREATE SECRET (TYPE s3, ENDPOINT '{s3['endpoint']}', URL_STYLE 'path', USE_SSL false,"
+            f" REGION '{s3['region']}', KEY_ID '{s3['key']}', SECRET '{s3['secret']}')"
+        )
     for name, path in config["tables"].items():
         relation = f"delta_scan('{path}')"
         if config["mode"] == "attached":

@@ -61,6 +61,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	flags.StringVar(&cfg.Lakewarden, "lakewarden", "bin/lakewarden", "the server's binary")
 	flags.StringVar(&cfg.Python, "python", or(os.Getenv("LAKEWARDEN_TEST_PYTHON"), "bin/venv/bin/python"), "Python with duckdb and deltalake")
 	flags.StringVar(&cfg.Roapi, "roapi", "", "roapi's binary (default: beside Python)")
+	flags.StringVar(&cfg.Versitygw, "versitygw", or(os.Getenv("LAKEWARDEN_TEST_VERSITYGW"), "bin/versitygw"), "the S3 server of remote workloads")
 	flags.StringVar(&cfg.Extensions, "extensions", or(os.Getenv("LAKEWARDEN_EXTENSION_DIR"), "bin/extensions"), "DuckDB's extension directory")
 	flags.StringVar(&cfg.Data, "data", "bin/bench-data", "folder of the tables")
 	flags.StringVar(&cfg.Scale, "scale", "1", "TPC-H scale factor")
@@ -73,7 +74,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	if cfg.Roapi == "" {
 		cfg.Roapi = filepath.Join(filepath.Dir(cfg.Python), "roapi")
 	}
-	for _, path := range []*string{&cfg.Lakewarden, &cfg.Python, &cfg.Roapi, &cfg.Extensions, &cfg.Data} {
+	for _, path := range []*string{&cfg.Lakewarden, &cfg.Python, &cfg.Roapi, &cfg.Versitygw, &cfg.Extensions, &cfg.Data} {
 		absolute, err := filepath.Abs(*path)
 		if err != nil {
 			return fmt.Errorf("resolve %s: %w", *path, err)
@@ -101,7 +102,7 @@ func measure(ctx context.Context, cfg bench.Config, choice, folder string, stric
 		return fmt.Errorf("ask %s for its version: %w", cfg.Lakewarden, err)
 	}
 	cfg.Progress("data in %s", cfg.Data)
-	if err := bench.Prepare(ctx, cfg); err != nil {
+	if err := bench.Prepare(ctx, cfg, chosen); err != nil {
 		return err
 	}
 
@@ -170,7 +171,7 @@ func list(out io.Writer) error {
 		return err
 	}
 	for _, w := range all {
-		fmt.Fprintf(out, "%-16s %-24s %s\n", w.Name, strings.Join(w.Tags, ","), w.Title)
+		fmt.Fprintf(out, "%-20s %-24s %s\n", w.Name, strings.Join(w.Tags, ","), w.Title)
 	}
 	return nil
 }
