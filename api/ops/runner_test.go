@@ -6,6 +6,7 @@ import (
 	"errors"
 	"log/slog"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -242,6 +243,23 @@ func TestAPanicEndsOneOperation(t *testing.T) {
 	done := r.await(o, catalog.OperationSucceeded)
 	require.JSONEq(t, `{"a":1}`, string(done.Result))
 	require.Equal(t, int64(7), done.Progress.Done)
+}
+
+// TestAResultTooLargeForItsRecordFails at once: nobody would believe that its
+// replica was lost half a minute later.
+func TestAResultTooLargeForItsRecordFails(t *testing.T) {
+	r := newReplicas(t)
+	runner, _ := r.runner(nil)
+	ctx, a := r.caller("a")
+	large, err := json.Marshal(map[string]string{"text": strings.Repeat("x", 2<<20)})
+	require.NoError(t, err)
+	o, err := runner.Start(ctx, a, catalog.OperationDiscover, func(context.Context, *ops.Task) (ops.Done, error) {
+		return ops.Done{Result: large}, nil
+	})
+	require.NoError(t, err)
+	ended := r.await(o, catalog.OperationFailed)
+	require.Contains(t, ended.Problem.Code, "outcome of an operation")
+	require.Empty(t, ended.Result)
 }
 
 func TestCloseWaitsAndThenGivesUp(t *testing.T) {

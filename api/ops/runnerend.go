@@ -13,6 +13,11 @@ import (
 func (r *Runner) end(t *Task, done Done, err error) {
 	defer r.work.Done()
 	outcome := r.outcome(t, done, err)
+	if invalid := outcome.Validate(); invalid != nil {
+		// A result too large for a record, say. It is no fault of the caller's, so
+		// not the family of the error.
+		outcome = r.outcome(t, Done{}, errors.New("outcome of an operation: "+invalid.Error()))
+	}
 	if recordErr := r.record(t, outcome); recordErr != nil {
 		r.opts.Logger.Warn("operation not recorded", "operation", t.Operation.ID, "error", recordErr)
 		if err == nil { // nobody will ever ask for it

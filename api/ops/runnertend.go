@@ -63,7 +63,8 @@ func (r *Runner) report(ctx context.Context) error {
 	for _, t := range r.all() {
 		if progress, news := t.news(); news {
 			err := r.store.ReportOperation(ctx, r.opts.Name, t.Operation.ID, progress)
-			if !errors.Is(err, catalog.ErrNotFound) { // it has just ended
+			if err != nil && !errors.Is(err, catalog.ErrNotFound) { // else it has just ended
+				t.untold()
 				errs = append(errs, err)
 			}
 		}
@@ -77,6 +78,13 @@ func (t *Task) news() (catalog.Progress, bool) {
 	news := !t.told && t.progress != catalog.Progress{}
 	t.told = true
 	return t.progress, news
+}
+
+// untold has the progress written at the next time.
+func (t *Task) untold() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.told = false
 }
 
 // Sweep ends the operations of replicas that are silent and removes those whose
