@@ -3,6 +3,7 @@ package ops
 import (
 	"context"
 	"errors"
+	"slices"
 	"strconv"
 
 	"golang.org/x/sync/errgroup"
@@ -119,12 +120,26 @@ func (o *Queries) unknownTable(ctx context.Context, a Actor, ref sqlguard.TableR
 	if err != nil {
 		return err
 	}
-	names := make([]string, len(list.Items))
-	for i, t := range list.Items {
-		names[i] = t.Name
-	}
-	e.Near = near(ref.Name, names)
+	e.Near = nearTables(ref.Name, list.Items)
 	return e
+}
+
+// nearTables names tables of another schema with theirs, since it is the schema
+// that was wrong; names that are only like this one stand once.
+func nearTables(name string, tables []catalog.LocatedTable) []string {
+	var elsewhere, names []string
+	for _, t := range tables {
+		if catalog.FoldName(t.Name) == catalog.FoldName(name) {
+			elsewhere = append(elsewhere, t.StorageConfig.Slug+"."+t.Name)
+		}
+		if !slices.Contains(names, t.Name) {
+			names = append(names, t.Name)
+		}
+	}
+	if len(elsewhere) > 0 {
+		return elsewhere[:min(3, len(elsewhere))]
+	}
+	return near(name, names)
 }
 
 // relations turns tables into what the statement may read of them: the columns

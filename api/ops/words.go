@@ -13,8 +13,8 @@ import (
 // that the caller wrote keeps its place; a run-time error keeps its class only.
 func (p *prepared) inOurWords(err error) error {
 	var e *engine.Error
-	if !errors.As(err, &e) || e.Kind != engine.KindBind || e.Name == "" {
-		return err
+	if !errors.As(err, &e) || e.Kind != engine.KindBind || e.Name == "" || strings.HasPrefix(e.Class, "parameter_") {
+		return err // the values of parameters are no part of the text
 	}
 	pos := p.statement.Position(e.Name)
 	if pos.Line == 0 {
@@ -32,7 +32,6 @@ func (p *prepared) inOurWords(err error) error {
 var bindCodes = map[string]string{
 	"column_not_found": "column_not_found", "field_not_found": "column_not_found", "table_not_found": "table_not_found",
 	"function_not_found": "function_not_found", "ambiguous_column": "ambiguous_name", "type_mismatch": "type_mismatch",
-	"parameter_missing": "invalid_parameter", "parameter_unknown": "invalid_parameter", "parameter_type": "invalid_parameter",
 }
 
 func quoted(name string) string { return `"` + name + `"` }

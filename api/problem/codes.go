@@ -88,7 +88,7 @@ var Codes = []Code{
 	{"value_in_use", 409, "The value is in use.", "Rows hold the value."},
 	{"domain_type_mismatch", 409, "The column's domain is of another kind.", "The operation does not fit the kind of domain."},
 	{"credential_not_usable", 409, "The API key is revoked and cannot be rotated.", "Create a new key."},
-	{"policy_not_usable", 409, "A row-level policy of the table cannot be applied.", "Nothing is readable until the policy is corrected."},
+	{"policy_not_usable", 409, "A policy of the table cannot be applied.", "Nothing is readable until the policy is corrected."},
 	{"query_cancelled", 409, "The query was cancelled.", "Somebody cancelled the operation."},
 	{"operation_running", 409, "The operation has not ended.", "Its result is there when its state is succeeded; cancel it to end it now."},
 	{"operation_failed", 409, "The operation did not succeed.", "It failed or was cancelled, so it has no result; GET /v1/operations/{id} says why."},
@@ -98,7 +98,7 @@ var Codes = []Code{
 	{"provider_link_required", 409, "The owner has to link the storage account first.", "A delegated configuration has no linked account."},
 
 	{"invalid_field", 422, "The request has invalid fields.", "details name each field and its rule."},
-	{"invalid_policy", 422, "The row-level policy is not valid.", "details name the field, or line and column of the text."},
+	{"invalid_policy", 422, "The policy is not valid.", "details name the field, or line and column of the text."},
 	{"type_not_supported", 422, "The column's type does not support this.", "An operator or rule does not exist for the type."},
 	{"invalid_schema", 422, "The table schema is not valid.", "A type, name or partitioning is not usable."},
 	{"invalid_value", 422, "A value does not fit its column.", "A value does not have the form of its type."},

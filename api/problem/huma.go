@@ -3,6 +3,7 @@ package problem
 import (
 	"errors"
 	"net/http"
+	"strconv"
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -102,10 +103,21 @@ func location(at string) string {
 // rule, and cuts what could repeat the value.
 func validationMessage(message string) string {
 	rule, _, _ := strings.Cut(message, ": ")
-	for _, known := range []string{"expected ", "unexpected property", "required ", "invalid integer", "invalid float", "invalid boolean", "invalid date", "invalid duration"} {
+	for _, known := range []string{"expected ", "unexpected property", "unknown query parameter", "required ", "invalid integer", "invalid float", "invalid boolean", "invalid date", "invalid duration"} {
 		if strings.HasPrefix(rule, known) {
-			return rule
+			return plainNumber(rule)
 		}
 	}
 	return "is not valid"
+}
+
+// plainNumber writes the limit at the end of a rule as people do: the framework
+// says 8.64e+07.
+func plainNumber(rule string) string {
+	at := strings.LastIndexByte(rule, ' ') + 1
+	limit, err := strconv.ParseFloat(rule[at:], 64)
+	if err != nil {
+		return rule
+	}
+	return rule[:at] + strconv.FormatFloat(limit, 'f', -1, 64)
 }

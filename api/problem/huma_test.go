@@ -21,6 +21,7 @@ import (
 type echoInput struct {
 	ID    string `path:"id" format:"uuid"`
 	Limit int    `query:"limit" minimum:"1" maximum:"10" default:"1"`
+	Much  int    `query:"much" maximum:"86400000"`
 	Body  struct {
 		Name   string   `json:"name" minLength:"2"`
 		Link   string   `json:"link,omitempty" format:"uri"`
@@ -36,6 +37,7 @@ func framework(t *testing.T) http.Handler {
 	router := chi.NewMux()
 	config := huma.DefaultConfig("test", "1")
 	config.CreateHooks = nil // no $schema member
+	config.RejectUnknownQueryParameters = true
 	api := humachi.New(router, config)
 	huma.Register(api, huma.Operation{OperationID: "echo", Method: http.MethodPost, Path: "/echo/{id}"}, func(ctx context.Context, in *echoInput) (*struct{}, error) {
 		switch in.Body.Name {
@@ -108,6 +110,22 @@ func TestFrameworkErrorsWearOurBody(t *testing.T) {
 				require.NotEmpty(t, w.Header().Get("Retry-After"))
 			}
 		})
+	}
+}
+
+// Limits are told as people write them.
+func TestRulesOfTheFrameworkAreReadable(t *testing.T) {
+	handler := framework(t)
+	for _, c := range []struct{ query, message string }{
+		{"?limit=11", "expected number <= 10"}, {"?much=86400001", "expected number <= 86400000"}, {"?limitt=1", "unknown query parameter"},
+	} {
+		w := httptest.NewRecorder()
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/echo/6ba7b810-9dad-11d1-80b4-00c04fd430c8"+c.query, strings.NewReader(`{"name":"ab"}`))
+		r.Header.Set("Content-Type", "application/json")
+		handler.ServeHTTP(w, r)
+		var body problem.Body
+		require.NoError(t, json.Unmarshal(w.Body.Bytes(), &body))
+		require.Equal(t, []problem.Detail{{Field: strings.TrimPrefix(strings.Split(c.query, "=")[0], "?"), Message: c.message}}, body.Details)
 	}
 }
 

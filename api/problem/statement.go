@@ -90,13 +90,33 @@ var runtimeMessages = map[string]string{
 	"temp_space":           "the query needs more temporary space than it may use",
 }
 
+// parameterMessages say what is wrong with the values that came with a
+// statement.
+var parameterMessages = map[string]string{
+	"parameter_missing": "no value for the parameter",
+	"parameter_unknown": "the statement has no such parameter",
+	"parameter_type":    "a value does not have the type that the statement needs",
+	"parameter_mix":     "names and positions of parameters do not go together",
+}
+
+// parameterName is the name as the caller wrote it, which is never an
+// expression, or its position.
+func parameterName(name string) string {
+	if plainName(name) {
+		return name
+	}
+	return ""
+}
+
 // engineFields tells the class of a failure and the name that did not resolve.
 // Text and Position of the error stay out: the one is the engine's, the other
 // counts in SQL that the client never saw.
 func engineFields(e *engine.Error, yield func(string, string) bool) {
 	switch e.Kind {
 	case engine.KindBind:
-		if plainName(e.Name) {
+		if message, ok := parameterMessages[e.Class]; ok {
+			yield("parameters", strings.TrimSuffix(message+": "+parameterName(e.Name), ": "))
+		} else if plainName(e.Name) {
 			yield("sql", "at the name "+e.Name)
 		}
 	case engine.KindRuntime, engine.KindOutOfMemory:

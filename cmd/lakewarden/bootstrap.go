@@ -109,7 +109,7 @@ type userReply struct {
 
 func runUser(ctx context.Context, out io.Writer, args []string) error {
 	if len(args) == 0 || args[0] != "add" {
-		return errors.New("usage: lakewarden user add --org ID --email E --role R [--json]")
+		return subcommandUsage(out, args, "lakewarden user add --org ID --email E --role R [--json]")
 	}
 	fs := flag.NewFlagSet("user add", flag.ContinueOnError)
 	org := fs.String("org", "", "id of the organisation")

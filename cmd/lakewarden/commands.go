@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"slices"
 )
 
 type command struct {
@@ -34,4 +36,14 @@ func usage(w io.Writer) {
 		}
 	}
 	fmt.Fprintln(w, "\n\"lakewarden <command> --help\" lists the flags of a command. Every setting can\nalso come from the environment (LAKEWARDEN_…) or a YAML file (LAKEWARDEN_CONFIG).")
+}
+
+// subcommandUsage answers a call without the second word that it needs: a
+// person who asks for help gets it, anything else is a mistake.
+func subcommandUsage(out io.Writer, args []string, text string) error {
+	if len(args) > 0 && slices.Contains([]string{"help", "-h", "-help", "--help"}, args[0]) {
+		_, err := fmt.Fprintln(out, "Usage: "+text)
+		return err
+	}
+	return errors.New("usage: " + text)
 }

@@ -120,6 +120,15 @@ func TestTheCommandLine(t *testing.T) {
 		require.NoError(t, err, args)
 		require.Contains(t, stdout+stderr, "data-dir", args)
 	}
+	for _, args := range [][]string{{"user", "--help"}, {"keys", "-h"}, {"extensions", "help"}} {
+		stdout, _, err := p.run(args...)
+		require.NoError(t, err, args)
+		require.Contains(t, stdout, "Usage: lakewarden "+args[0], args)
+	}
+	// Flags behind a stray word would be ignored.
+	_, misplaced, err := p.run("bootstrap", "here", "--org", "Acme", "--email", "ada@acme.example")
+	require.Error(t, err)
+	require.Contains(t, misplaced, `unexpected argument "here"`)
 	for _, args := range [][]string{{"fly"}, {"serve", "--no-such"}, {"bootstrap"}, {"user"}, {"user", "remove"}, {"user", "add", "--org", "x", "--email", "a@b.example"}, {"extensions"}, {"keys"}, {"keys", "remove"}, {"worker"}} {
 		_, stderr, err := p.run(args...)
 		var exit *exec.ExitError
@@ -291,5 +300,7 @@ func TestWrongSettingsStopTheStartAndAreNamed(t *testing.T) {
 			name = "/nowhere/lakewarden.yaml"
 		}
 		require.Contains(t, strings.ToLower(stderr), name, setting)
+		last := strings.TrimSpace(stderr[strings.LastIndex(stderr, "lakewarden: "):])
+		require.NotContains(t, last, "\n", "one line a mistake")
 	}
 }

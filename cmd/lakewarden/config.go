@@ -92,6 +92,9 @@ func defaultIsolation() string {
 	return isolationNone
 }
 
+// namesFollow is the command whose flags are followed by names.
+const namesFollow = "extensions install"
+
 // loadConfig reads, later wins: defaults, the YAML file, the environment, flags.
 func loadConfig(fs *flag.FlagSet, args []string) (Config, error) {
 	k := koanf.New(".")
@@ -106,6 +109,9 @@ func loadConfig(fs *flag.FlagSet, args []string) (Config, error) {
 	path := fs.String("config", os.Getenv(envPrefix+"CONFIG"), "YAML file with settings ("+envPrefix+"CONFIG)")
 	if err := fs.Parse(args); err != nil {
 		return Config{}, err
+	}
+	if fs.NArg() > 0 && fs.Name() != namesFollow { // flags behind it would be ignored
+		return Config{}, fmt.Errorf("%s: unexpected argument %q", fs.Name(), fs.Arg(0))
 	}
 	if err := k.Load(confmap.Provider(defaults(), "."), nil); err != nil {
 		return Config{}, err
@@ -130,7 +136,7 @@ func loadConfig(fs *flag.FlagSet, args []string) (Config, error) {
 	}
 	var c Config
 	if err := k.Unmarshal("", &c); err != nil {
-		return Config{}, fmt.Errorf("settings: %w", err)
+		return Config{}, fmt.Errorf("settings: %s", strings.Join(strings.Fields(err.Error()), " ")) // of several lines
 	}
 	return c, c.finish()
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -14,7 +13,7 @@ import (
 // open what is stored.
 func runKeys(_ context.Context, out io.Writer, args []string) error {
 	if len(args) == 0 || args[0] != "rotate" {
-		return errors.New("usage: lakewarden keys rotate")
+		return subcommandUsage(out, args, "lakewarden keys rotate")
 	}
 	config, err := loadConfig(flag.NewFlagSet("keys rotate", flag.ContinueOnError), args[1:])
 	if err != nil {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -25,9 +24,9 @@ func runVersion(_ context.Context, out io.Writer, _ []string) error {
 
 func runExtensions(ctx context.Context, out io.Writer, args []string) error {
 	if len(args) == 0 || args[0] != "install" {
-		return errors.New("usage: lakewarden extensions install [--extension-dir DIR] [NAME...]")
+		return subcommandUsage(out, args, "lakewarden extensions install [--extension-dir DIR] [NAME...]")
 	}
-	fs := flag.NewFlagSet("extensions install", flag.ContinueOnError)
+	fs := flag.NewFlagSet(namesFollow, flag.ContinueOnError)
 	dir := fs.String("extension-dir", "", "where to put the files (default: LAKEWARDEN_EXTENSION_DIR, else extensions in the data directory)")
 	config, err := loadConfig(fs, args[1:])
 	if err != nil {

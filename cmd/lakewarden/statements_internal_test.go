@@ -155,6 +155,7 @@ func TestErrorsOfStatementsSayWhere(t *testing.T) {
 		{"SELECT o.custmer FROM orders o", "column_not_found", `"custmer".*near: customer`},
 		{"SELECT *\nFROM ordrs", "table_not_found", `line 2, column 6: .*"ordrs".*near: orders`},
 		{"SELECT * FROM main_data.ordrs", "table_not_found", `line 1, column 15: .*near: orders`},
+		{"SELECT * FROM elsewhere.orders", "table_not_found", `near: main_data\.orders`},
 		{"SELECT no_such_function(1)", "function_not_found", `line 1, column 8`},
 		{"SELECT read_text('/etc/passwd')", "function_not_", `line 1, column 8`},
 		{"SELECT 1; SELECT 2", "statement_not_allowed", ``},
