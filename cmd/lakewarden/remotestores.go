@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"iter"
 	"os"
@@ -28,7 +29,7 @@ func readRemotely(config Config, inner engine.Engine, store catalog.StorageConfi
 		MemoryBytes: config.CacheMemory * mib, DiskBytes: config.CacheDisk * mib, Dir: dir, Registerer: registry, Logger: s.log,
 	})
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("data_dir: %w", err)
 	}
 	s.onClose(func(context.Context) error { return g.Close() })
 	return gateway.NewEngine(inner, g, func(ctx context.Context, owner, bucket string) (gateway.Location, error) {
