@@ -96,8 +96,7 @@ func (r *runner) peer(ctx context.Context, name string) (Subject, error) {
 	case peerRoapi:
 		return startRoapi(ctx, r.cfg, r.workload.folder())
 	case peerLocal:
-		schema, err := r.server.storage(ctx, r.workload.folder())
-		return renamed{r.user.in(schema), peerLocal}, err
+		return r.startLocal(ctx)
 	}
 	return nil, fmt.Errorf("unknown peer %q", name)
 }

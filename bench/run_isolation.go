@@ -23,7 +23,7 @@ func (r *runner) isolation(ctx context.Context) (err error) {
 			err = fmt.Errorf("stop second server: %w", stopped)
 		}
 	}()
-	user, err := r.analyst(ctx, other)
+	user, err := r.analyst(ctx, other, r.store)
 	if err != nil {
 		return err
 	}

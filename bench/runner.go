@@ -91,7 +91,7 @@ func (r *runner) prepare(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	if r.user, err = r.analyst(ctx, r.server); err != nil {
+	if r.user, err = r.analyst(ctx, r.server, r.store); err != nil {
 		return err
 	}
 	r.schema = r.user.schema
@@ -110,9 +110,10 @@ func (r *runner) prepare(ctx context.Context) (err error) {
 }
 
 // analyst registers the tables on a server, sets the filters and adds a user
-// who, unlike the administrator, is what the policies are about.
-func (r *runner) analyst(ctx context.Context, s *server) (*client, error) {
-	schema, err := r.register(ctx, s)
+// who, unlike the administrator, is what the policies are about. The tables are
+// those of the store, or on disk when it is nil.
+func (r *runner) analyst(ctx context.Context, s *server, store *objectStore) (*client, error) {
+	schema, err := r.register(ctx, s, store)
 	if err != nil {
 		return nil, err
 	}
@@ -128,9 +129,9 @@ func (r *runner) analyst(ctx context.Context, s *server) (*client, error) {
 	return user.in(schema), nil
 }
 
-func (r *runner) register(ctx context.Context, s *server) (string, error) {
-	if r.store != nil {
-		return s.remoteStorage(ctx, r.workload.folder(), r.store.endpoint)
+func (r *runner) register(ctx context.Context, s *server, store *objectStore) (string, error) {
+	if store != nil {
+		return s.remoteStorage(ctx, r.workload.folder(), store.endpoint)
 	}
 	return s.storage(ctx, r.workload.folder())
 }

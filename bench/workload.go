@@ -51,7 +51,7 @@ type Workload struct {
 	// Filtered runs the workload under the row filters of filters.json.
 	Filtered bool `json:"filtered"`
 	// Peers are the subjects beside the server: duckdb, roapi, and local, which
-	// is the same server over the same tables on disk.
+	// is another server over the same tables on disk.
 	Peers []string `json:"peers"`
 	// Modes are how plain DuckDB reaches the table of a point workload.
 	Modes []string `json:"modes"`
