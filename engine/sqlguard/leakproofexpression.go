@@ -113,7 +113,8 @@ func numberValue(v *node) (provenValue, error) {
 		return provenValue{}, doubt("a constant number")
 	}
 	if bits := integerBits[typ.str("id")]; bits != 0 {
-		return provenValue{kind: kindInteger, bits: bits, bound: n.Abs(n), literal: true}, nil
+		least := leastBits(n)
+		return provenValue{kind: kindInteger, bits: bits, bound: n.Abs(n), literal: true, least: least}, nil
 	}
 	width, okWidth := smallNumber(typ.child("type_info").get("width"))
 	scale, okScale := smallNumber(typ.child("type_info").get("scale"))
@@ -123,6 +124,16 @@ func numberValue(v *node) (provenValue, error) {
 	out := decimalOf(width, scale, n.Abs(n))
 	out.literal = true
 	return out, nil
+}
+
+// leastBits is the size of the smallest integer type that holds n.
+func leastBits(n *big.Int) int {
+	for bits := 8; bits < 64; bits *= 2 {
+		if inRange(n, bits-1) {
+			return bits
+		}
+	}
+	return 64
 }
 
 func smallNumber(v any) (int, bool) {

@@ -36,8 +36,10 @@ type provenValue struct {
 	// bound is the largest magnitude: of a DECIMAL without its point. A DOUBLE
 	// without one may be anything.
 	bound *big.Int
-	// literal says that it is a number of the statement.
+	// literal says that it is a number of the statement, least the size of the
+	// smallest integer type that holds it.
 	literal bool
+	least   int
 	// fallible says that computing it may fail on rows that the caller sees. The
 	// engine knows that, and does not compute it for others.
 	fallible bool
@@ -174,7 +176,7 @@ func integerBitsOf(a, b provenValue) int {
 	if b.literal {
 		a, b = b, a
 	}
-	if a.literal && !b.literal && a.bound.Cmp(integerValue(b.bits).bound) <= 0 { // -128 is a TINYINT
+	if a.literal && !b.literal && a.least <= b.bits {
 		return b.bits
 	}
 	return max(a.bits, b.bits)
