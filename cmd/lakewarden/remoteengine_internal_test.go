@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"io"
 	"os"
 	"sync/atomic"
@@ -103,7 +104,7 @@ func TestRemoteStatementsEndWithTheirDeadline(t *testing.T) {
 				store := &hanging{}
 				s, sources := onRemote(t, func(b objstore.Bucket) objstore.Bucket { store.Bucket = b; return store })
 				ctx, st := t.Context(), sumOf(sources[way])
-				if by == engine.ErrTimeout {
+				if errors.Is(by, engine.ErrTimeout) {
 					st.Lease.Timeout = patience
 				} else {
 					var cancel context.CancelFunc

@@ -26,16 +26,16 @@ const parentArg = "be-parent"
 func actAsParent(extensions string) {
 	e, err := worker.New(worker.Options{Command: []string{os.Args[0], childArg}, Setup: []byte(extensions), TempDir: os.Getenv("WORKER_TEST_TEMP")})
 	if err != nil {
-		fmt.Fprintln(os.Stdout, err)
+		_, _ = fmt.Fprintln(os.Stdout, err)
 		os.Exit(1)
 	}
 	s, err := e.Open(context.Background(), engine.SessionOptions{})
 	if err != nil {
-		fmt.Fprintln(os.Stdout, err)
+		_, _ = fmt.Fprintln(os.Stdout, err)
 		os.Exit(1)
 	}
 	go func() { _, _ = s.Query(context.Background(), engine.Statement{SQL: uninterruptible}) }()
-	fmt.Fprintln(os.Stdout, worker.Pids(e)[0])
+	_, _ = fmt.Fprintln(os.Stdout, worker.Pids(e)[0])
 	select {}
 }
 
