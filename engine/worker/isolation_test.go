@@ -68,6 +68,24 @@ func TestWhatAChildHas(t *testing.T) {
 	require.Empty(t, left)
 }
 
+// TestNoDescriptorsLeft: what this process lacks costs no running statement.
+func TestNoDescriptorsLeft(t *testing.T) {
+	e := newEngine(t, bareOptions())
+	s := open(t, e, "a")
+	alive(t, s)
+	pid := pids(t, e, 1)[0]
+	var limit unix.Rlimit
+	require.NoError(t, unix.Getrlimit(unix.RLIMIT_NOFILE, &limit))
+	require.NoError(t, unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: 0, Max: limit.Max}))
+	_, err := e.Open(context.Background(), engine.SessionOptions{Owner: "a"})
+	require.NoError(t, unix.Setrlimit(unix.RLIMIT_NOFILE, &limit))
+	require.ErrorIs(t, err, engine.ErrFatal)
+	require.NotErrorIs(t, err, engine.ErrLost)
+	alive(t, s)
+	alive(t, open(t, e, "a"))
+	require.Equal(t, []int{pid}, pids(t, e, 1))
+}
+
 func TestOwnersShareNothing(t *testing.T) {
 	e := newEngine(t, bareOptions())
 	alive(t, open(t, e, "a"))

@@ -69,14 +69,12 @@ func (e *Engine) startProcess() (*process, error) {
 
 // spawn starts the program.
 func (p *process) spawn(s *spawner) error {
-	ours, theirs, err := pair()
+	control, theirs, err := newPair()
 	if err != nil {
 		return err
 	}
+	p.control = control
 	defer theirs.Close()
-	if p.control, err = wireOf(ours); err != nil {
-		return err
-	}
 	output, sink, err := os.Pipe()
 	if err != nil {
 		return errors.Join(err, p.control.conn.Close())
@@ -243,31 +241,37 @@ type link struct {
 	account      account
 }
 
-// dial opens a link. The process counts it as a user until it is closed.
+// dial opens a link. The process counts it as a user until it is closed. It is
+// not to blame when this end can make no sockets.
 func (p *process) dial() (*link, error) {
 	if !p.join() {
 		return nil, fatal(engine.ClassLost, "the process is ending")
 	}
-	l, err := func() (*link, error) {
-		ours, theirs, err := pair()
-		if err != nil {
-			return nil, err
-		}
-		defer theirs.Close()
-		w, err := wireOf(ours)
-		if err != nil {
-			return nil, err
-		}
-		if err := p.control.pass(theirs); err != nil {
-			return nil, errors.Join(err, w.conn.Close())
-		}
-		return &link{proc: p, wire: w}, nil
-	}()
+	w, theirs, err := newPair()
 	if err != nil {
+		p.part()
+		return nil, fatal("worker_link", err.Error())
+	}
+	defer theirs.Close()
+	if err := p.control.pass(theirs); err != nil {
+		w.close()
 		p.part()
 		return nil, p.lost(err)
 	}
-	return l, nil
+	return &link{proc: p, wire: w}, nil
+}
+
+// newPair makes a wire and the other end of it.
+func newPair() (*wire, *os.File, error) {
+	ours, theirs, err := pair()
+	if err != nil {
+		return nil, nil, err
+	}
+	w, err := wireOf(ours)
+	if err != nil {
+		return nil, nil, errors.Join(err, theirs.Close())
+	}
+	return w, theirs, nil
 }
 
 // close ends the link and waits until the child has freed what belonged to it.
