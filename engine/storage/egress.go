@@ -14,7 +14,8 @@ import (
 // the server's own network, or read its cloud identity from the metadata
 // address. The zero value allows public addresses only.
 type Egress struct {
-	// AllowPrivate lifts the rule, and allows endpoints without TLS.
+	// AllowPrivate lifts the rule, and allows endpoints without TLS. Addresses
+	// that tell a machine its own credentials stay refused: no store is there.
 	AllowPrivate bool
 	// Lookup resolves a host name; nil is the system's resolver.
 	Lookup func(ctx context.Context, host string) ([]netip.Addr, error)
@@ -76,7 +77,7 @@ func (e Egress) resolve(ctx context.Context, host string) ([]netip.Addr, error) 
 	}
 	for i, ip := range addresses {
 		addresses[i] = ip.Unmap()
-		if !e.AllowPrivate && !public(addresses[i]) {
+		if metadata(addresses[i]) || !e.AllowPrivate && !public(addresses[i]) {
 			return nil, fmt.Errorf("%w: not a public address", ErrEndpointRefused)
 		}
 	}
@@ -98,6 +99,29 @@ var special = func() []netip.Prefix {
 	}
 	return all
 }()
+
+// metadata reports addresses at which clouds serve a machine's identity: those
+// of its own link, and the few that lie elsewhere.
+func metadata(ip netip.Addr) bool {
+	if ip.IsLinkLocalUnicast() {
+		return true
+	}
+	switch ip.String() {
+	case "168.63.129.16", "100.100.100.200", "192.0.0.192", "fd00:ec2::254":
+		return true
+	}
+	return embedded(ip).IsLinkLocalUnicast()
+}
+
+// embedded is the IPv4 address that a translating IPv6 address leads to, or the
+// zero address.
+func embedded(ip netip.Addr) netip.Addr {
+	if !netip.MustParsePrefix("64:ff9b::/96").Contains(ip) {
+		return netip.Addr{}
+	}
+	bytes := ip.As16()
+	return netip.AddrFrom4([4]byte(bytes[12:]))
+}
 
 func public(ip netip.Addr) bool {
 	if !ip.IsGlobalUnicast() || ip.IsPrivate() || ip.Zone() != "" {
