@@ -8,7 +8,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"runtime"
+	"syscall"
 
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/duckdb"
@@ -48,6 +50,9 @@ func runWorker(ctx context.Context, _ io.Writer, args []string) error {
 	if err := fs.Parse(args); err != nil {
 		return err
 	}
+	// Whoever stops a service signals all of its processes at once. The server
+	// drains then, and its workers with it; they go when it lets them go.
+	signal.Ignore(os.Interrupt, syscall.SIGTERM)
 	control := os.NewFile(worker.ControlFD, "control")
 	if info, err := control.Stat(); err != nil || info.Mode()&os.ModeSocket == 0 {
 		return errors.New("worker: started by the server only")

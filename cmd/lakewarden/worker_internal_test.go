@@ -1,0 +1,33 @@
+package main
+
+import (
+	"slices"
+	"strconv"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestWorkersOutliveTheSignalOfAShutdown: service managers send it to all
+// processes of a service, and statements get the time of the drain.
+func TestWorkersOutliveTheSignalOfAShutdown(t *testing.T) {
+	before := workerProcesses(t)
+	s := startServer(t, nil)
+	s.table("t", "SELECT 1::BIGINT AS id", nil, column{"id", "long"})
+	statement := "SELECT id FROM " + s.schema + ".t"
+	require.Equal(t, []any{[]any{1.0}}, s.admin.rows(statement))
+	workers := slices.DeleteFunc(workerProcesses(t), func(pid string) bool { return slices.Contains(before, pid) })
+	require.NotEmpty(t, workers)
+	for _, text := range workers {
+		pid, err := strconv.Atoi(text)
+		require.NoError(t, err)
+		require.NoError(t, syscall.Kill(pid, syscall.SIGTERM))
+		require.NoError(t, syscall.Kill(pid, syscall.SIGINT))
+	}
+	require.Never(t, func() bool {
+		return slices.ContainsFunc(workers, func(pid string) bool { return !slices.Contains(workerProcesses(t), pid) })
+	}, 500*time.Millisecond, 20*time.Millisecond)
+	require.Equal(t, []any{[]any{1.0}}, s.admin.rows(statement))
+}
