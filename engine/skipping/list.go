@@ -1,8 +1,10 @@
 package skipping
 
 import (
+	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/delta"
@@ -14,8 +16,9 @@ const maxGroups = 64
 
 // List returns the data files that together hold every row of the snapshot which
 // fulfils the condition. Columns are all columns of the table, with their SQL
-// types. Files are in the order of their names; a group stands where its first
-// file does.
+// types. Groups are in an order that follows from their partition values, and the
+// files of each in that of their names: the order of some rows does not tell of
+// files that hold none of them.
 //
 // It is false when the table has to be read through its log: it is one that
 // [delta.CheckReadable] refuses, its columns are mapped, widened or of type
@@ -89,8 +92,15 @@ func (x *index) list(columns []engine.Column, at []int32) (*engine.FileList, boo
 		}
 		groups[n].Paths = append(groups[n].Paths, x.files[i].Name)
 	}
-	return engine.NewFileList(columns, whole, groups), true
+	var ordered []engine.FileGroup
+	for _, of := range slices.SortedFunc(maps.Keys(place), x.byKey) {
+		ordered = append(ordered, groups[place[of]])
+	}
+	return engine.NewFileList(columns, whole, ordered), true
 }
+
+// byKey compares two groups by their partition values.
+func (x *index) byKey(a, b int32) int { return strings.Compare(x.groups[a].key, x.groups[b].key) }
 
 // count reads a number of rows; -1 is none.
 func count(raw string) int64 {

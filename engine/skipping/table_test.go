@@ -125,9 +125,25 @@ func TestGroupsAreByValue(t *testing.T) {
 	list, ok := skipping.List(snap, columnsOf(snap.Schema()), engine.Condition{})
 	require.True(t, ok)
 	require.Equal(t, []engine.FileGroup{
-		{Partition: map[string]*string{"p": ptr("2024-01-02 03:04:05+00")}, Paths: []string{"0.parquet", "1.parquet", "4.parquet"}},
 		{Partition: map[string]*string{"p": nil}, Paths: []string{"2.parquet", "3.parquet"}},
+		{Partition: map[string]*string{"p": ptr("2024-01-02 03:04:05+00")}, Paths: []string{"0.parquet", "1.parquet", "4.parquet"}},
 	}, list.Groups)
+}
+
+// Rows of other files do not move when a file is there that nobody sees a row of.
+func TestOrderDoesNotTellOfOtherFiles(t *testing.T) {
+	adds := []string{add("b.parquet", `"p":"1"`, fullStats), add("c.parquet", `"p":"2"`, fullStats)}
+	paths := func(adds ...string) (out []string) {
+		snap := log{fields: field("id", "long") + "," + field("p", "integer"), partitions: `"p"`, adds: adds}.load(t)
+		list, ok := skipping.List(snap, columnsOf(snap.Schema()), engine.Condition{})
+		require.True(t, ok)
+		for _, g := range list.Groups {
+			out = append(out, g.Paths...)
+		}
+		return out
+	}
+	require.Equal(t, []string{"b.parquet", "c.parquet"}, paths(adds...))
+	require.Equal(t, []string{"b.parquet", "a.parquet", "c.parquet"}, paths(append(adds, add("a.parquet", `"p":"2"`, fullStats))...))
 }
 
 func TestManyPartitionsAreListedOnlyWhenPruned(t *testing.T) {
