@@ -2,6 +2,7 @@ package main
 
 import (
 	"net/http"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -17,7 +18,7 @@ func TestTwoServersOnOnePostgres(t *testing.T) {
 	s := startServer(t, func(c *Config) { c.DatabaseURL = url })
 	s.table("sales", `SELECT i AS id, 'r' || (i % 4) AS region FROM range(1000) t(i)`, []string{"region"}, column{"id", "long"}, column{"region", "string"})
 	twin := &testServer{t: t, config: s.config, log: s.log}
-	twin.config.DataDir = t.TempDir() // its own files; the tables are shared
+	twin.config.DataDir = filepath.Join(t.TempDir(), "new") // its own files, in a folder that it makes; the tables are shared
 	twin.start()
 
 	org := "/v1/organisations/" + s.boot.OrganisationID
