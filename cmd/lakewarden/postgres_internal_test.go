@@ -15,10 +15,14 @@ import (
 // a second server beside the first: what one changes holds on the other.
 func TestTwoServersOnOnePostgres(t *testing.T) {
 	url := pgtest.URL(t)
-	s := startServer(t, func(c *Config) { c.DatabaseURL = url })
+	s := startServer(t, func(c *Config) {
+		c.DatabaseURL = url
+		c.DataDir = filepath.Join(t.TempDir(), "new") // nothing but the server makes it
+		c.KeyFile = filepath.Join(c.DataDir, "keys.json")
+	})
 	s.table("sales", `SELECT i AS id, 'r' || (i % 4) AS region FROM range(1000) t(i)`, []string{"region"}, column{"id", "long"}, column{"region", "string"})
 	twin := &testServer{t: t, config: s.config, log: s.log}
-	twin.config.DataDir = filepath.Join(t.TempDir(), "new") // its own files, in a folder that it makes; the tables are shared
+	twin.config.DataDir = t.TempDir() // its own files; the tables are shared
 	twin.start()
 
 	org := "/v1/organisations/" + s.boot.OrganisationID
