@@ -12,16 +12,23 @@ shift || true
 programs=$(go list -tags "$TAGS" -test -f \
 	'{{if eq .Name "main"}}{{.ImportPath}} {{join .Deps " "}}{{end}}' "$pattern")
 
-plain=() raced=()
+# Tests that say how long an answer may take run one package at a time.
+plain=() raced=() alone=()
 while read -r program links; do
 	package=${program%.test}
 	[ "$package" != "$program" ] || continue # a command, not its test
+	case "$package" in
+	*/cmd/lakewarden | */engine/sqlguard)
+		alone+=("$package")
+		continue
+		;;
+	esac
 	case "$links" in
 	*github.com/duckdb/duckdb-go* | *modernc.org/sqlite*) plain+=("$package") ;;
 	*) raced+=("$package") ;;
 	esac
 done <<<"$programs"
-if [ $((${#plain[@]} + ${#raced[@]})) -eq 0 ]; then
+if [ $((${#plain[@]} + ${#raced[@]} + ${#alone[@]})) -eq 0 ]; then
 	echo "test.sh: no test in $pattern" >&2
 	exit 1
 fi
@@ -32,5 +39,8 @@ if [ ${#raced[@]} -gt 0 ]; then
 fi
 if [ ${#plain[@]} -gt 0 ]; then
 	go test -tags "$TAGS" -timeout 15m "$@" "${plain[@]}" || status=1
+fi
+if [ ${#alone[@]} -gt 0 ]; then
+	go test -tags "$TAGS" -timeout 20m -p 1 "$@" "${alone[@]}" || status=1
 fi
 exit $status
