@@ -21,7 +21,7 @@ func TestDelay(t *testing.T) {
 	const delay = 40 * time.Millisecond
 	proxy, err := startDelay(t.Context(), upstream.URL, delay)
 	require.NoError(t, err)
-	client := &http.Client{Transport: &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 8}}
+	client := &http.Client{Transport: &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 50}}
 	defer client.CloseIdleConnections()
 	ask := func() (string, time.Duration) {
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodPut, proxy.url+"/a%2Fb?list-type=2&x=", strings.NewReader("body"))
@@ -45,7 +45,7 @@ func TestDelay(t *testing.T) {
 	require.GreaterOrEqual(t, elapsed, delay)
 
 	// Requests are held back side by side.
-	const many = 16
+	const many = 50
 	start := time.Now()
 	var group sync.WaitGroup
 	texts := make([]string, many)
