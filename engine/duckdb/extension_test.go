@@ -36,7 +36,7 @@ func place(t *testing.T, platform string, content []byte) (dir, file string) {
 
 func start(t *testing.T, dirs ...string) (*duckdb.Engine, error) {
 	t.Helper()
-	e, err := duckdb.New(context.Background(), duckdb.Options{ExtensionDirs: dirs, TempDir: t.TempDir()})
+	e, err := duckdb.New(context.Background(), duckdb.Options{ExtensionDirs: dirs, Extensions: []string{"delta"}, TempDir: t.TempDir()})
 	if err == nil {
 		t.Cleanup(func() { require.NoError(t, e.Close()) })
 	}
