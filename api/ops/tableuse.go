@@ -179,10 +179,11 @@ func (u usedTable) applied(policies enforced) enforced {
 // columns are hidden and nothing else is read where it stands: what is hidden is
 // not read at all.
 func (u usedTable) relation(v view) sqlguard.Relation {
+	filtered := v.Restricted || len(v.exprs) > 0 || v.sorted
 	source := sourceOf(u.located, u.snap)
 	return sqlguard.Relation{
-		Columns: v.columns, Source: source, Narrow: u.narrow(source, columnsOf(u.snap)),
-		Filtered: v.Restricted || len(v.exprs) > 0 || v.sorted, Predicate: v.Predicate, Condition: v.Condition,
+		Columns: v.columns, Source: source, Narrow: u.narrow(source, columnsOf(u.snap), filtered),
+		Filtered: filtered, Predicate: v.Predicate, Condition: v.Condition,
 		ColumnExpr: v.exprs, Sorted: v.sorted,
 	}
 }
@@ -190,9 +191,13 @@ func (u usedTable) relation(v view) sqlguard.Relation {
 // narrow reads a table as a list of the files that can hold a row which is
 // needed, where it can be read so; otherwise the engine reads the log. Columns
 // are all columns of the table: the row filter may read hidden ones.
-func (u usedTable) narrow(source engine.Source, columns []engine.Column) func(engine.Condition) engine.Source {
+func (u usedTable) narrow(source engine.Source, columns []engine.Column, filtered bool) func(engine.Condition) engine.Source {
+	list := skipping.List
+	if filtered {
+		list = skipping.ListRestricted
+	}
 	return func(condition engine.Condition) engine.Source {
-		if files, ok := skipping.List(u.snap, columns, condition); ok {
+		if files, ok := list(u.snap, columns, condition); ok {
 			source.Files = files
 		}
 		return source

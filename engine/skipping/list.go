@@ -39,7 +39,20 @@ func List(snap *delta.Snapshot, columns []engine.Column, condition engine.Condit
 	if len(at) == len(x.files) {
 		return x.fullList(columns, at)
 	}
-	return x.list(columns, at)
+	return x.list(columns, at, maxGroups)
+}
+
+// ListRestricted is [List] for a reader who sees some rows of the table only.
+// Whether the table is read through its log must not follow from files that hold
+// hidden rows, because the log has another order of rows. So it depends on the
+// schema and the protocol: a table that may have deletion vectors or that has a
+// nested column is never listed, and a list has any number of groups.
+func ListRestricted(snap *delta.Snapshot, columns []engine.Column, condition engine.Condition) (*engine.FileList, bool) {
+	x := indexOf(snap)
+	if !x.listed || x.nested || deletionVectors(snap) {
+		return nil, false
+	}
+	return x.list(columns, x.prune(condition), len(x.files))
 }
 
 // prune returns the positions of the files that may hold a row that fulfils the
@@ -64,7 +77,7 @@ func (x *index) fullList(columns []engine.Column, at []int32) (*engine.FileList,
 	if full != nil && slices.Equal(full.Columns, columns) {
 		return full, true
 	}
-	full, ok := x.list(columns, at)
+	full, ok := x.list(columns, at, maxGroups)
 	if ok {
 		x.mu.Lock()
 		x.full = full
@@ -73,7 +86,7 @@ func (x *index) fullList(columns []engine.Column, at []int32) (*engine.FileList,
 	return full, ok
 }
 
-func (x *index) list(columns []engine.Column, at []int32) (*engine.FileList, bool) {
+func (x *index) list(columns []engine.Column, at []int32, most int) (*engine.FileList, bool) {
 	whole := x.wholeFiles(at)
 	if x.nested && !whole {
 		return nil, false
@@ -84,7 +97,7 @@ func (x *index) list(columns []engine.Column, at []int32) (*engine.FileList, boo
 		of := x.member[i]
 		n, ok := place[of]
 		if !ok {
-			if n = len(groups); n == maxGroups {
+			if n = len(groups); n == most {
 				return nil, false
 			}
 			place[of] = n

@@ -24,6 +24,11 @@ func readable(snap *delta.Snapshot) bool {
 	return len(fields) > len(snap.PartitionColumns())
 }
 
+// deletionVectors reports whether the protocol lets files have them.
+func deletionVectors(snap *delta.Snapshot) bool {
+	return slices.Contains(snap.Protocol().ReaderFeatures, "deletionVectors")
+}
+
 // containsVariant reports a type that plain Parquet has in another form.
 func containsVariant(t delta.DataType) bool {
 	switch t := t.(type) {

@@ -159,6 +159,30 @@ func TestManyPartitionsAreListedOnlyWhenPruned(t *testing.T) {
 	require.Len(t, list.Groups, 64)
 }
 
+// Whether a reader who does not see every row gets a list is the same whatever
+// files there are.
+func TestListsOfRestrictedReadersDoNotFollowFromFiles(t *testing.T) {
+	var many []string
+	for i := range 70 {
+		many = append(many, add(fmt.Sprintf("%d.parquet", i), fmt.Sprintf(`"p":"%d"`, i), fullStats))
+	}
+	partitioned := log{fields: field("id", "long") + "," + field("p", "integer"), partitions: `"p"`}
+	for _, adds := range [][]string{many[:1], many} {
+		partitioned.adds = adds
+		snap := partitioned.load(t)
+		list, ok := skipping.ListRestricted(snap, columnsOf(snap.Schema()), engine.Condition{})
+		require.True(t, ok)
+		require.Len(t, list.Groups, len(adds))
+	}
+	nested := log{fields: field("id", "long") + `,{"name":"l","type":{"type":"array","elementType":"long","containsNull":true},"nullable":true,"metadata":{}}`}
+	for _, stats := range []string{"", fullStats} {
+		nested.adds = []string{add("a.parquet", "", stats)}
+		snap := nested.load(t)
+		_, ok := skipping.ListRestricted(snap, columnsOf(snap.Schema()), engine.Condition{})
+		require.False(t, ok, stats)
+	}
+}
+
 func TestUniform(t *testing.T) {
 	fields := field("id", "long") + "," + field("s", "string")
 	all := `{"numRecords":2,"minValues":{"id":1,"s":"a"},"maxValues":{"id":2,"s":"b"},"nullCount":{"id":0,"s":1}}`
