@@ -84,8 +84,8 @@ func remoteLockdown(r *engine.Remote) []string {
 		// Every other address leads to the endpoint as well, with a key that it
 		// refuses. Without a secret, the delta extension would ask this machine's
 		// metadata service for credentials and take the name to where it leads. So
-		// it does with s3a://, for which it looks at no secret.
-		remoteSecret("elsewhere", r, "none", "none", []string{remoteScheme}),
+		// it does with s3a://, for which it looks at no secret; httpfs does.
+		remoteSecret("elsewhere", r, "none", "none", []string{remoteScheme, "s3a://", "s3n://"}),
 	)
 }
 
