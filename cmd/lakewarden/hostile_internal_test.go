@@ -90,6 +90,10 @@ func TestHostileStatementsFailSafely(t *testing.T) {
 	require.ErrorIs(t, err, os.ErrNotExist)
 }
 
+// unaccounted are aggregates whose state the engine keeps outside its memory
+// limit: what bounds them is the end of their process.
+var unaccounted = map[string]bool{"exact quantile": true, "histogram": true}
+
 // TestResourceAttacksEndInTime: what no list can refuse ends at its deadline,
 // within its memory, while others are served.
 func TestResourceAttacksEndInTime(t *testing.T) {
@@ -135,9 +139,12 @@ func TestResourceAttacksEndInTime(t *testing.T) {
 			t.Logf("%d after %v, RSS +%d MiB, others waited up to %v: %.120s", r.status, took.Round(time.Millisecond), (peak.Load()-before)>>20, slowest.Round(time.Millisecond), r.body)
 			s.judge(t, c, sql, r)
 			require.Less(t, took, deadline+time.Second)
-			// The attacker's process also serves the other: two leases, and what it
-			// holds whatever it runs.
-			limit := 2*int64(512<<20)*115/100 + int64(192<<20)
+			limit := int64(512<<20)*115/100 + int64(96<<20)
+			if unaccounted[c.name] {
+				// Their process also serves the other: it ends above two leases and what
+				// it holds whatever it runs.
+				limit = 2*int64(512<<20)*115/100 + int64(192<<20)
+			}
 			require.Less(t, peak.Load()-before, limit, "memory beyond the lease")
 			require.Less(t, slowest, 2*time.Second)
 		})
