@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
 	"sync"
 	"time"
 
@@ -47,7 +49,11 @@ const maxClients = 1024
 const resolveTime = 5 * time.Second
 
 // newS3Stores loads the key file, which is made at the first start.
-func newS3Stores(config Config, secrets catalog.StorageConfigs) (*s3Stores, error) {
+func newS3Stores(ctx context.Context, config Config, store catalog.Store) (*s3Stores, error) {
+	if err := keyFileNotLost(ctx, config.KeyFile, store); err != nil {
+		return nil, err
+	}
+	secrets := catalog.StorageConfigs(store)
 	keys, err := secret.Load(config.KeyFile)
 	if err != nil {
 		return nil, fmt.Errorf("key_file: %w", err)
@@ -57,6 +63,51 @@ func newS3Stores(config Config, secrets catalog.StorageConfigs) (*s3Stores, erro
 		limits: s3.Limits{Connect: min(config.StoreTimeout, 5*time.Second), Idle: config.StoreTimeout},
 		open:   map[catalog.ConfigID]openS3{},
 	}, nil
+}
+
+// keyFileNotLost refuses to begin with a new key file beside credentials that
+// only the old one opens: what was sealed from then on would be lost with it when
+// the old one is restored.
+func keyFileNotLost(ctx context.Context, path string, store catalog.Store) error {
+	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+		return nil // whatever else is wrong with it shows when it is loaded
+	}
+	ctx = authz.System(ctx, "key file")
+	for page := (catalog.Page{Size: catalog.MaxPageSize}); ; {
+		orgs, err := store.ListOrganisations(ctx, page)
+		if err != nil {
+			return err
+		}
+		for _, org := range orgs.Items {
+			sealed, err := holdsCredentials(ctx, store, org.ID)
+			if err != nil {
+				return err
+			}
+			if sealed {
+				return fmt.Errorf("key_file: %s is missing, and the catalog holds credentials that only it opens: restore it", path)
+			}
+		}
+		if page.Token = orgs.Next; page.Token == "" {
+			return nil
+		}
+	}
+}
+
+func holdsCredentials(ctx context.Context, store catalog.Store, org catalog.OrgID) (bool, error) {
+	for page := (catalog.Page{Size: catalog.MaxPageSize}); ; {
+		configs, err := store.ListStorageConfigs(ctx, catalog.SystemViewer(org), page)
+		if err != nil {
+			return false, err
+		}
+		for _, c := range configs.Items {
+			if c.AuthMode != "" {
+				return true, nil
+			}
+		}
+		if page.Token = configs.Next; page.Token == "" {
+			return false, nil
+		}
+	}
 }
 
 // credentialOf is where the credential of a configuration belongs.

@@ -188,7 +188,7 @@ func newAuthenticator(config Config, log *slog.Logger, members principals, audit
 }
 
 func newQueries(ctx context.Context, config Config, store *authz.Store, watch *epochWatch, auditor *ops.Auditor, registry *prometheus.Registry, s *service) (*ops.Queries, ops.Tables, buckets, error) {
-	remote, err := newS3Stores(config, store)
+	remote, err := newS3Stores(ctx, config, store)
 	if err != nil {
 		return nil, ops.Tables{}, buckets{}, err
 	}
