@@ -16,6 +16,10 @@ import (
 // epochChannel is where Postgres announces that the epoch was raised.
 const epochChannel = "lakewarden_epoch"
 
+// firstRetry is how long a watch waits before it replaces a lost connection.
+// Each failure doubles it, up to the interval of the watch.
+const firstRetry = 10 * time.Millisecond
+
 const selectEpoch = "SELECT value FROM catalog_epoch WHERE id = 1"
 
 // Epoch implements [catalog.Epochs].
@@ -42,16 +46,20 @@ func (s *Store) Watch(ctx context.Context) <-chan uint64 {
 		defer cancel()
 		defer stop()
 		w := watch{store: s, epochs: epochs}
+		// What is announced while no connection listens nobody hears. So a lost
+		// one is replaced almost at once, and so is one that the pool had lost
+		// without knowing; only a server that stays away is asked less often.
+		wait := firstRetry
 		for ctx.Err() == nil {
 			confirmed, err := w.follow(ctx)
 			if err != nil && ctx.Err() == nil {
 				s.logger.LogAttrs(ctx, slog.LevelWarn, "catalog epoch not confirmed", slog.Any("error", err))
 			}
-			// A connection that worked and was lost is replaced at once: what
-			// is announced meanwhile nobody hears.
-			if !confirmed {
-				w.pause(ctx, nil)
+			if confirmed {
+				wait = firstRetry
 			}
+			pause(ctx, wait, nil)
+			wait = min(2*wait, s.watchInterval)
 		}
 	}()
 	return epochs
@@ -72,9 +80,9 @@ func (w watch) send(epoch uint64) {
 	w.epochs <- epoch
 }
 
-// pause waits for the interval, for a poke or for the end.
-func (w watch) pause(ctx context.Context, poked <-chan struct{}) {
-	timer := time.NewTimer(w.store.watchInterval)
+// pause waits for the time to pass, for a poke or for the end.
+func pause(ctx context.Context, wait time.Duration, poked <-chan struct{}) {
+	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():
@@ -121,7 +129,7 @@ func (w watch) followFile(ctx context.Context, conn *sql.Conn) (confirmed bool, 
 		}
 		w.send(epoch)
 		confirmed = true
-		w.pause(ctx, poked)
+		pause(ctx, w.store.watchInterval, poked)
 	}
 	return confirmed, nil
 }
