@@ -26,6 +26,10 @@ type SessionOptions struct {
 	// Remote is where the session reads s3:// locations; nil means that it
 	// reads none.
 	Remote *Remote
+	// Scratch is an existing absolute directory of this session alone, which it
+	// reads like a root and writes new files to. With one the session is also a
+	// [Writer]. The caller removes the directory after the session is closed.
+	Scratch string
 }
 
 // Remote is a read-only endpoint of the S3 protocol on loopback, with a key

@@ -42,8 +42,24 @@ type FileList struct {
 	Uniform bool
 	// Groups hold the files. Without any the table is read as empty.
 	Groups []FileGroup
+	// Positions names two more columns of the relation, which say where a row
+	// stands; zero means that it has none.
+	Positions PositionColumns
 
 	digest string
+}
+
+// PositionColumns are the names of the columns that say where a row of a list of
+// files stands: the number of its file in the order of the list, from 0 on
+// (UINTEGER), and the physical number of the row in that file, from 0 on (BIGINT).
+// No column of the table has these names.
+type PositionColumns struct{ File, Row string }
+
+// WithPositions returns the list with columns for positions.
+func (l *FileList) WithPositions(columns PositionColumns) *FileList {
+	out := &FileList{Columns: l.Columns, Uniform: l.Uniform, Groups: l.Groups, Positions: columns}
+	out.digest = out.address()
+	return out
 }
 
 // FileGroup are files with equal partition values.
@@ -88,6 +104,8 @@ func (l *FileList) address() string {
 		h.text(c.Type)
 	}
 	h.text(strconv.FormatBool(l.Uniform))
+	h.text(l.Positions.File)
+	h.text(l.Positions.Row)
 	h.number(len(l.Groups))
 	for _, g := range l.Groups {
 		h.number(len(g.Partition))

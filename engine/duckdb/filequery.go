@@ -101,51 +101,44 @@ func (s *fileScan) check(constants int) error {
 	return nil
 }
 
-// The shapes of a scan of several groups were measured with 2 to 365 files of one
-// group each: a lookup reads up to some dozens of files fastest, a join any more.
-// Branches take five times as long from 30 groups on.
-const (
-	// lookupFiles is how many files may find their partition values in a
-	// constant list, which every access copies.
-	lookupFiles = 32
-	// branchGroups is how many groups may be branches of their own.
-	branchGroups = 4
-)
+// lookupFiles is how many files may find their partition values in a constant
+// list, which every access copies.
+const lookupFiles = 32
 
-// query picks the shape that reads the scan fastest.
+// query reads the files in their order: no shape of it has a join, whose order
+// of rows is nobody's promise.
 func (s *fileScan) query() string {
 	switch {
 	case len(s.groups) == 1 || len(s.columns) == len(s.inFile):
 		return s.branch(s.groups[0].values, s.paths)
-	case !s.noIndex && len(s.paths) <= lookupFiles:
-		return s.selects(s.paths, func(c engine.Column) string {
-			return "(" + s.values(c) + ")[f.file_index::BIGINT + 1]"
-		})
-	case s.noIndex || len(s.groups) <= branchGroups:
-		branches := make([]string, len(s.groups))
-		for i, g := range s.groups {
-			branches[i] = s.branch(g.values, g.paths)
-		}
-		return strings.Join(branches, " UNION ALL ")
+	case !s.noIndex:
+		return s.selects(s.paths, func(c engine.Column) string { return lookup(c, s.values(c), 0) })
 	}
-	return s.joined()
+	branches := make([]string, len(s.groups))
+	for i, g := range s.groups {
+		branches[i] = s.branch(g.values, g.paths)
+	}
+	return strings.Join(branches, " UNION ALL ")
+}
+
+// lookup is the value of a partition column by the number of the file, given
+// those of some files from number first on. Rows come from one file at a time, so
+// of the halves of a longer list only one is looked at.
+func lookup(c engine.Column, values []string, first int) string {
+	switch middle := len(values) / 2; {
+	case !slices.ContainsFunc(values, func(v string) bool { return v != values[0] }):
+		return values[0] + "::" + c.Type
+	case len(values) <= lookupFiles:
+		return "(" + typedList(c, values) + ")[f.file_index::BIGINT - " + strconv.Itoa(first-1) + "]"
+	default:
+		return "CASE WHEN f.file_index < " + strconv.Itoa(first+middle) + " THEN " + lookup(c, values[:middle], first) +
+			" ELSE " + lookup(c, values[middle:], first+middle) + " END"
+	}
 }
 
 // branch reads files that share their partition values.
 func (s *fileScan) branch(values map[string]*string, paths []string) string {
-	return s.selects(paths, func(c engine.Column) string { return constant(c, values[c.Name]) })
-}
-
-// joined reads all files at once, next to a table of their partition values.
-func (s *fileScan) joined() string {
-	var values []string
-	query := s.selects(s.paths, func(c engine.Column) string {
-		name := "c" + strconv.Itoa(len(values))
-		values = append(values, "unnest("+s.values(c)+") AS "+name)
-		return "p." + name
-	})
-	return query + " JOIN (SELECT " + strings.Join(values, ", ") +
-		", unnest(range(" + strconv.Itoa(len(s.paths)) + "))::UBIGINT AS i) AS p ON p.i = f.file_index"
+	return s.selects(paths, func(c engine.Column) string { return literal(values[c.Name]) + "::" + c.Type })
 }
 
 // selects reads paths, with outside giving the columns that are not in them.
@@ -162,19 +155,15 @@ func (s *fileScan) selects(paths []string, outside func(engine.Column) string) s
 	return "SELECT " + strings.Join(items, ", ") + " FROM " + readParquet(paths, s.options) + " AS f"
 }
 
-// values are those of a partition column, one for each file.
-func (s *fileScan) values(c engine.Column) string {
-	var items []string
+// values are those of a partition column as literals, one for each file.
+func (s *fileScan) values(c engine.Column) []string {
+	values := make([]string, 0, len(s.paths))
 	for _, g := range s.groups {
-		item := "NULL"
-		if v := g.values[c.Name]; v != nil {
-			item = engine.QuoteString(*v)
-		}
 		for range g.paths {
-			items = append(items, item)
+			values = append(values, literal(g.values[c.Name]))
 		}
 	}
-	return "[" + strings.Join(items, ", ") + "]::" + c.Type + "[]"
+	return values
 }
 
 // allValues casts the values of every group: one that is none of its type must
@@ -183,7 +172,7 @@ func (s *fileScan) allValues() string {
 	var items []string
 	for _, c := range s.columns {
 		if !slices.Contains(s.inFile, c) && c.Type != "VARCHAR" {
-			items = append(items, s.values(c))
+			items = append(items, typedList(c, s.values(c)))
 		}
 	}
 	if len(items) == 0 {
@@ -192,12 +181,16 @@ func (s *fileScan) allValues() string {
 	return "SELECT " + strings.Join(items, ", ")
 }
 
-// constant is the value of a partition column.
-func constant(c engine.Column, value *string) string {
+func typedList(c engine.Column, values []string) string {
+	return "[" + strings.Join(values, ", ") + "]::" + c.Type + "[]"
+}
+
+// literal is a partition value, to be cast to the type of its column.
+func literal(value *string) string {
 	if value == nil {
-		return "NULL::" + c.Type
+		return "NULL"
 	}
-	return engine.QuoteString(*value) + "::" + c.Type
+	return engine.QuoteString(*value)
 }
 
 func readParquet(paths []string, options string) string {

@@ -1,0 +1,54 @@
+package engine
+
+import "context"
+
+// Writer is what a session with a scratch directory (see [SessionOptions]) can do
+// beside answering statements. Such a session serves one use case of ours, under
+// the rules of [Session]; no statement of a user runs in it.
+type Writer interface {
+	// Write runs the statement and writes its rows to new Parquet files below the
+	// scratch directory. After an error no file of this call is left there.
+	// Cancelling ctx interrupts it. Errors are of type *[Error].
+	Write(ctx context.Context, st WriteStatement) ([]DataFile, error)
+}
+
+// WriteStatement is a SELECT of ours whose rows become files.
+type WriteStatement struct {
+	Statement
+	// Dir is a folder below the scratch directory, with slashes; empty is the
+	// scratch directory itself. It is made when it is missing.
+	Dir string
+	// Layout says how rows become files.
+	Layout FileLayout
+}
+
+// FileLayout says how rows become Parquet files.
+type FileLayout struct {
+	// PartitionBy are columns of the query; each combination of their values
+	// gets files of its own, in which the columns are left out. Values never
+	// become part of a name.
+	PartitionBy []string
+	// FileBytes is where a file ends and the next one begins, roughly; zero
+	// means one file for each partition.
+	FileBytes int64
+	// RowGroupRows is the number of rows of a row group; zero means the engine's
+	// default.
+	RowGroupRows int64
+	// Codec compresses pages: "zstd" (also for ""), "snappy", "gzip", "lz4_raw"
+	// or "uncompressed".
+	Codec string
+	// FieldIDs are the Parquet field ids of columns, for tables with column
+	// mapping; nil writes none.
+	FieldIDs []FieldID
+	// Ordered keeps the order of rows within and across files.
+	Ordered bool
+}
+
+// FieldID is the Parquet field id of one column and of what is nested in it. The
+// members of a struct go by their names; lists have a child "element", maps "key"
+// and "value".
+type FieldID struct {
+	Column   string
+	ID       int
+	Children []FieldID
+}
