@@ -45,10 +45,12 @@ func (r *runner) stream(ctx context.Context) error {
 	return nil
 }
 
-// How long idle waits for sessions to be given up, how often it looks unless
-// told otherwise, and what change in memory does not count.
+// How long the server has to give up what it keeps warm (a session for a minute,
+// then its process for another), how long idle waits at most, how often it looks,
+// and what change in memory does not count.
 const (
-	idleWait   = 3 * time.Minute
+	idleWarm   = 2*time.Minute + 10*time.Second
+	idleWait   = 5 * time.Minute
 	idleStep   = 5 * time.Second
 	idleSteady = 1 << 20
 )
@@ -101,14 +103,19 @@ func (r *runner) visit(ctx context.Context, schema string, from, to int) error {
 	return nil
 }
 
-// settled waits until memory and threads have stopped to fall, and returns
-// their lowest.
+// settled waits until the users count as idle and then until memory and threads
+// have stopped to fall, and returns their lowest.
 func (r *runner) settled(ctx context.Context) (Usage, error) {
 	least := Usage{RSS: math.MaxInt64, Threads: math.MaxInt}
 	deadline := time.Now().Add(idleWait)
-	step := r.cfg.Settle
-	if step == 0 {
-		step = idleStep
+	warm, step := idleWarm, idleStep
+	if r.cfg.Settle > 0 {
+		warm, step = 0, r.cfg.Settle
+	}
+	select {
+	case <-ctx.Done():
+		return Usage{}, ctx.Err()
+	case <-time.After(warm):
 	}
 	for steady := 0; steady < 6 && time.Now().Before(deadline); {
 		now, err := usage(r.server.proc.PID())
