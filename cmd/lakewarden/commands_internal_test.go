@@ -196,10 +196,12 @@ func TestTheDemoIsMadeOnce(t *testing.T) {
 	require.NoError(t, server.Wait(), "%s", log)
 }
 
-// TestTheServerDrains ends the server while a statement runs: the statement
-// finishes, readiness says no, and the next start has everything.
+// TestTheServerDrains ends the server while a statement runs: readiness says no
+// to whoever asks, then nothing new is taken on, the statement finishes, and the
+// next start has everything.
 func TestTheServerDrains(t *testing.T) {
 	p := newProgram(t)
+	p.env = append(p.env, "LAKEWARDEN_DRAIN_NOTICE=2s")
 	boot := p.json("bootstrap", "--org", "Acme", "--email", "ada@acme.example", "--json")
 	root := filepath.Join(p.dir, "data/storage/main")
 	writeTable(t, filepath.Join(root, "t"), `SELECT i AS id FROM range(100) t(i)`, nil, column{"id", "long"})
@@ -217,14 +219,12 @@ func TestTheServerDrains(t *testing.T) {
 	for name, value := range map[string]string{"Authorization": "Bearer " + c.key, "Content-Type": "application/json", "Accept": "text/csv"} {
 		req.Header.Set(name, value)
 	}
-	idle, err := net.Dial("tcp", p.address) // opened before the end, asked after it
-	require.NoError(t, err)
-	defer func() { _ = idle.Close() }()
 	resp, err := http.DefaultClient.Do(req)
 	require.NoError(t, err)
 	defer func() { _ = resp.Body.Close() }()
 	require.Equal(t, http.StatusOK, resp.StatusCode)
 	require.NoError(t, server.Process.Signal(syscall.SIGTERM))
+	require.Eventually(t, func() bool { return p.readiness(t) == http.StatusServiceUnavailable }, time.Second, 10*time.Millisecond, "a load balancer is told")
 	require.Eventually(t, func() bool {
 		conn, err := net.Dial("tcp", p.address)
 		if err == nil {
@@ -249,6 +249,18 @@ func TestTheServerDrains(t *testing.T) {
 	leftovers, err := filepath.Glob(filepath.Join(p.dir, "data/tmp/*/*"))
 	require.NoError(t, err)
 	require.Empty(t, leftovers)
+}
+
+// readiness is what a new connection hears from /readyz.
+func (p *program) readiness(t *testing.T) int {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+p.address+"/readyz", nil)
+	require.NoError(t, err)
+	req.Close = true
+	resp, err := http.DefaultClient.Do(req)
+	require.NoError(t, err)
+	require.NoError(t, resp.Body.Close())
+	return resp.StatusCode
 }
 
 // TestAWrongExtensionFileStopsTheStart: the error names the file and what to do.

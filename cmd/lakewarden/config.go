@@ -43,6 +43,7 @@ type Config struct {
 	RateBurst      int           `koanf:"rate_burst"`
 	DiscoveryEvery time.Duration `koanf:"discovery_interval"`
 	DrainTimeout   time.Duration `koanf:"drain_timeout"`
+	DrainNotice    time.Duration `koanf:"drain_notice"`
 	// ResultsURL is where rows of operations are kept, for all replicas.
 	ResultsURL      string        `koanf:"results_url"`
 	ResultBytes     int64         `koanf:"result_mib"`
@@ -77,7 +78,7 @@ func defaults() map[string]any {
 		"memory_mib": defaultMemoryMiB(), "statement_memory_mib": 1024, "temp_mib": 10240,
 		"threads": runtime.NumCPU(), "max_running": 8 * runtime.NumCPU(), "max_queued": 512,
 		"query_timeout": "60s", "max_query_timeout": "10m", "rate_per_minute": 6000, "rate_burst": 200,
-		"discovery_interval": "5m", "drain_timeout": "30s", "allow_private_endpoints": false, "store_timeout": "10s",
+		"discovery_interval": "5m", "drain_timeout": "30s", "drain_notice": "0s", "allow_private_endpoints": false, "store_timeout": "10s",
 		"cache_memory_mib": 256, "cache_disk_mib": 4096,
 		"isolation":  defaultIsolation(),
 		"result_mib": 1024, "results_org_mib": 10240, "results_keep": "24h",
@@ -231,6 +232,9 @@ func (c *Config) Verify() error {
 		if value <= 0 {
 			return fmt.Errorf("%s: must be a positive duration", key)
 		}
+	}
+	if c.DrainNotice < 0 {
+		return errors.New("drain_notice: must not be negative")
 	}
 	if c.Isolation != isolationProcess && c.Isolation != isolationNone {
 		return fmt.Errorf("isolation: must be %s or %s, is %q", isolationProcess, isolationNone, c.Isolation)

@@ -39,14 +39,13 @@ func newOperations(background context.Context, config Config, store *authz.Store
 		Name: replicaName(), Running: max(1, config.MaxRunning/2), Keep: config.ResultsKeep, Describe: described, Discard: stored.Results.Discard,
 		Audit: queries.Audit, Logger: log,
 	})
-	s.onClose(func(ctx context.Context) error {
-		ctx, cancel := context.WithTimeout(ctx, config.DrainTimeout/2) // what is closed after it needs time too
-		defer cancel()
+	s.endWork = func(ctx context.Context) error {
 		if stored.Runner.Close(ctx) != nil {
 			log.Warn("operations did not end in time and are lost")
 		}
 		return nil
-	})
+	}
+	s.onClose(s.endWorkOnce)
 	return ops.Operations{Store: store, Runner: stored.Runner, Patience: operationPatience}, stored, nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -59,6 +60,15 @@ type service struct {
 	server  api.Server
 	log     *slog.Logger
 	closers []func(context.Context) error
+	// endWork ends the operations. It begins with the drain of requests, and what
+	// they need is closed after it.
+	endWork func(context.Context) error
+	ended   sync.Once
+}
+
+func (s *service) endWorkOnce(ctx context.Context) (err error) {
+	s.ended.Do(func() { err = s.endWork(ctx) })
+	return err
 }
 
 func (s *service) onClose(f func(context.Context) error) { s.closers = append(s.closers, f) }
@@ -167,7 +177,7 @@ func newService(ctx context.Context, config Config, log *slog.Logger) (_ *servic
 		Queries: queries, Operations: operations, Stored: stored, Limits: limitsOf(config), Auditor: auditor, Authenticator: authenticator, Health: health, Logger: log, Metrics: registry,
 		Rate: middleware.Rate{PerMinute: config.RatePerMinute, Burst: config.RateBurst}, Version: version,
 	})
-	s.server = api.Server{Handler: router, Health: health, Logger: log, Drain: config.DrainTimeout}
+	s.server = api.Server{Handler: router, Health: health, Logger: log, Notice: config.DrainNotice, Drain: config.DrainTimeout, Beside: s.endWorkOnce}
 	return s, nil
 }
 
