@@ -26,6 +26,8 @@ type (
 	KeyID string
 	// OperationID identifies an [Operation].
 	OperationID string
+	// WriteLeaseID identifies the lease of a write; see [WriteLeases].
+	WriteLeaseID string
 	// AuditID identifies an [AuditEntry].
 	AuditID string
 )
@@ -36,7 +38,7 @@ type (
 type DeltaID string
 
 type rowID interface {
-	OrgID | UserID | WorkspaceID | ConfigID | TableID | PolicyID | KeyID | OperationID | AuditID
+	OrgID | UserID | WorkspaceID | ConfigID | TableID | PolicyID | KeyID | OperationID | WriteLeaseID | AuditID
 }
 
 // NewID returns a random identifier.

@@ -28,6 +28,7 @@ type Store interface {
 	Policies
 	APIKeys
 	Operations
+	WriteLeases
 	Audit
 	Epochs
 }
@@ -262,6 +263,25 @@ type Operations interface {
 	// DeleteOperation removes the record of an ended operation. Idempotent;
 	// [ErrOperationLive].
 	DeleteOperation(ctx context.Context, org OrgID, operation OperationID) error
+}
+
+// WriteLeases keeps which writes to tables are under way, on any replica. The
+// files of such a write lie in the table's folder before a version names them.
+type WriteLeases interface {
+	// BeginWrite records that a write to a table begins now, before its first
+	// file is made.
+	BeginWrite(ctx context.Context, org OrgID, table DeltaID) (WriteLeaseID, error)
+	// RenewWrite gives a sign of life. [ErrNotFound] when the write was
+	// forgotten: its files may be gone, so it must not be committed.
+	RenewWrite(ctx context.Context, lease WriteLeaseID) error
+	// EndWrite ends a lease. Idempotent.
+	EndWrite(ctx context.Context, lease WriteLeaseID) error
+	// OldestWrite returns when the oldest write to a table began among those
+	// that gave a sign of life since then, or the zero time.
+	OldestWrite(ctx context.Context, org OrgID, table DeltaID, since time.Time) (time.Time, error)
+	// ForgetWrites removes the leases, of all organisations, that gave no sign
+	// of life since then, and counts them.
+	ForgetWrites(ctx context.Context, since time.Time) (int64, error)
 }
 
 // Audit keeps the audit log. Entries are never changed.

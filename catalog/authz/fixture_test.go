@@ -43,6 +43,8 @@ type fixture struct {
 	key      catalog.APIKey // of "builder"
 	// running and ended are operations of "builder".
 	running, ended catalog.Operation
+	// write is the lease of a write under way.
+	write catalog.WriteLeaseID
 }
 
 // outsider is an administrator of another organisation; nobody is a member
@@ -140,6 +142,8 @@ func fill(tb testing.TB, inner catalog.Store) *fixture {
 	}
 	f.running, f.ended = begin(), begin()
 	require.NoError(tb, inner.FinishOperation(ctx, "runner", f.ended.ID, cancelled()))
+	f.write, err = inner.BeginWrite(ctx, f.org, "delta")
+	require.NoError(tb, err)
 	require.NoError(tb, inner.AppendAudit(ctx, catalog.AuditEntry{Org: f.org, Action: "a.b", Outcome: catalog.OutcomeAllow}))
 	return f
 }

@@ -366,6 +366,30 @@ var methods = map[string]method{
 		call:   func(f *fixture, ctx context.Context) error { return f.store.TouchAPIKey(ctx, f.key.ID, time.Now()) },
 		denied: catalog.ErrDenied,
 	},
+	"BeginWrite": {
+		call:   func(f *fixture, ctx context.Context) error { return drop(f.store.BeginWrite(ctx, f.org, "delta")) },
+		denied: catalog.ErrDenied,
+	},
+	"RenewWrite": {
+		call:   func(f *fixture, ctx context.Context) error { return f.store.RenewWrite(ctx, f.write) },
+		denied: catalog.ErrDenied,
+	},
+	"EndWrite": {
+		call:   func(f *fixture, ctx context.Context) error { return f.store.EndWrite(ctx, f.write) },
+		denied: catalog.ErrDenied,
+	},
+	"OldestWrite": {
+		call: func(f *fixture, ctx context.Context) error {
+			return drop(f.store.OldestWrite(ctx, f.org, "delta", time.Now()))
+		},
+		denied: catalog.ErrDenied,
+	},
+	"ForgetWrites": {
+		call: func(f *fixture, ctx context.Context) error {
+			return drop(f.store.ForgetWrites(ctx, time.Now().Add(-time.Hour)))
+		},
+		denied: catalog.ErrDenied,
+	},
 	"CreateOperation": {
 		call: func(f *fixture, ctx context.Context) error {
 			return drop(f.store.CreateOperation(ctx, catalog.NewOperation{Org: f.org, User: f.actor(ctx), Kind: catalog.OperationQuery, Runner: "runner"}))

@@ -57,6 +57,7 @@ func Run(t *testing.T, config Config) {
 		{"operations", operations},
 		{"withdrawn operations", withdrawnOperations},
 		{"lost operations", lostOperations},
+		{"write leases", writeLeases},
 		{"audit", audit},
 		{"pages", pages},
 		{"hostile text", hostileText},

@@ -1,0 +1,101 @@
+package ops
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/lakewarden/lakewarden/catalog"
+	"github.com/lakewarden/lakewarden/catalog/authz"
+)
+
+// ErrWriteLeaseLost: a write could not give signs of life for so long that a
+// vacuum may have taken its files for rubbish. It is the cause of the context of
+// such a write, which must not commit any more. Retry: 503.
+var ErrWriteLeaseLost error = &failure{"unavailable", "write lease lost"}
+
+// Bounds of write leases. A write whose last sign of life is older than
+// leaseLost stands in no vacuum's way; it gives up itself long before.
+const (
+	leaseBeat  = 10 * time.Second
+	leaseGrace = time.Minute
+	leaseLost  = 5 * time.Minute
+)
+
+// WriteLeases protects the files of writes from vacuums, on all replicas, while
+// no version of the table names them yet. It is safe for concurrent use.
+type WriteLeases struct {
+	Store  catalog.WriteLeases
+	Logger *slog.Logger
+	// Beat and Grace are for tests; zero means the usual.
+	Beat, Grace time.Duration
+}
+
+// Begin takes a lease for one write to a table, before its first file is
+// uploaded. The write runs, its commit included, under the context that is
+// returned, which ends with the cause [ErrWriteLeaseLost] when the lease cannot
+// be kept. done ends the lease, after the commit or after the files of a write
+// that failed are gone; it must be called, and may be called again.
+func (l WriteLeases) Begin(ctx context.Context, org catalog.OrgID, table catalog.DeltaID) (writing context.Context, done func(), err error) {
+	orDefault(&l.Beat, leaseBeat)
+	orDefault(&l.Grace, leaseGrace)
+	// What the lease needs of the catalog it needs also after a cancellation.
+	system := authz.System(context.WithoutCancel(ctx), "write lease")
+	begun := time.Now()
+	id, err := l.Store.BeginWrite(authz.System(ctx, "write lease"), org, table)
+	if err != nil {
+		return nil, nil, err
+	}
+	writing, cancel := context.WithCancelCause(ctx)
+	beating, stop := context.WithCancel(system)
+	var renewing sync.WaitGroup
+	renewing.Go(func() { l.renew(beating, id, begun, cancel) })
+	return writing, sync.OnceFunc(func() {
+		stop()
+		renewing.Wait()
+		cancel(nil)
+		ending, release := context.WithTimeout(system, l.Beat)
+		defer release()
+		if err := l.Store.EndWrite(ending, id); err != nil {
+			l.Logger.Warn("write lease not ended", "error", err) // it ends by itself
+		}
+	}), nil
+}
+
+// renew gives signs of life until ctx ends, or withdraws the write.
+func (l WriteLeases) renew(ctx context.Context, id catalog.WriteLeaseID, alive time.Time, withdraw context.CancelCauseFunc) {
+	ticker := time.NewTicker(l.Beat)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		now := time.Now()
+		err := l.Store.RenewWrite(ctx, id)
+		switch {
+		case err == nil:
+			alive = now
+		case ctx.Err() != nil:
+			return
+		case errors.Is(err, catalog.ErrNotFound), time.Since(alive) > l.Grace:
+			withdraw(ErrWriteLeaseLost)
+			return
+		}
+	}
+}
+
+// Oldest is when the oldest write to a table that is under way began, or the
+// zero time.
+func (l WriteLeases) Oldest(ctx context.Context, org catalog.OrgID, table catalog.DeltaID) (time.Time, error) {
+	return l.Store.OldestWrite(authz.System(ctx, "write lease"), org, table, time.Now().Add(-leaseLost))
+}
+
+// Sweep forgets the leases of writes that ended with their replica.
+func (l WriteLeases) Sweep(ctx context.Context) error {
+	_, err := l.Store.ForgetWrites(authz.System(ctx, "write lease"), time.Now().Add(-leaseLost))
+	return err
+}

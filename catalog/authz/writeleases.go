@@ -1,0 +1,49 @@
+package authz
+
+import (
+	"context"
+	"time"
+
+	"github.com/lakewarden/lakewarden/catalog"
+)
+
+// BeginWrite is for the system: what may be written is decided where the write
+// is known.
+func (s *Store) BeginWrite(ctx context.Context, org catalog.OrgID, table catalog.DeltaID) (catalog.WriteLeaseID, error) {
+	if err := systemOnly(ctx); err != nil {
+		return "", err
+	}
+	return s.inner.BeginWrite(ctx, org, table)
+}
+
+// RenewWrite is for the system, which runs the write.
+func (s *Store) RenewWrite(ctx context.Context, lease catalog.WriteLeaseID) error {
+	if err := systemOnly(ctx); err != nil {
+		return err
+	}
+	return s.inner.RenewWrite(ctx, lease)
+}
+
+// EndWrite is for the system, which runs the write.
+func (s *Store) EndWrite(ctx context.Context, lease catalog.WriteLeaseID) error {
+	if err := systemOnly(ctx); err != nil {
+		return err
+	}
+	return s.inner.EndWrite(ctx, lease)
+}
+
+// OldestWrite is for the system: a vacuum asks.
+func (s *Store) OldestWrite(ctx context.Context, org catalog.OrgID, table catalog.DeltaID, since time.Time) (time.Time, error) {
+	if err := systemOnly(ctx); err != nil {
+		return time.Time{}, err
+	}
+	return s.inner.OldestWrite(ctx, org, table, since)
+}
+
+// ForgetWrites is for the system: it goes across organisations.
+func (s *Store) ForgetWrites(ctx context.Context, since time.Time) (int64, error) {
+	if err := systemOnly(ctx); err != nil {
+		return 0, err
+	}
+	return s.inner.ForgetWrites(ctx, since)
+}

@@ -1,0 +1,55 @@
+package catalogtest
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lakewarden/lakewarden/catalog"
+)
+
+func writeLeases(t *testing.T, w *world) {
+	org, _ := w.org()
+	other, _ := w.org()
+	const table catalog.DeltaID = "a table"
+	before := w.epochNow()
+	start := w.now()
+	oldest := func(org catalog.OrgID, table catalog.DeltaID, since time.Time) time.Time {
+		begun, err := w.OldestWrite(w.ctx, org, table, since)
+		require.NoError(t, err)
+		return begun
+	}
+	begin := func() catalog.WriteLeaseID {
+		id, err := w.BeginWrite(w.ctx, org, table)
+		require.NoError(t, err)
+		return id
+	}
+	require.True(t, oldest(org, table, start).IsZero())
+	first := begin()
+	between := w.now()
+	second := begin()
+	begun := oldest(org, table, start)
+	require.True(t, begun.After(start) && begun.Before(between), "the first one began %s", begun)
+	require.True(t, oldest(org, table, between).After(between), "the first one was silent")
+	require.True(t, oldest(org, "another", start).IsZero())
+	require.True(t, oldest(other, table, start).IsZero(), "another organisation's table of the same id")
+
+	renewed := w.now()
+	require.NoError(t, w.RenewWrite(w.ctx, first))
+	require.Equal(t, begun, oldest(org, table, renewed), "it has been going on since it began")
+	forgotten, err := w.ForgetWrites(w.ctx, renewed)
+	require.NoError(t, err)
+	require.EqualValues(t, 1, forgotten)
+	require.ErrorIs(t, w.RenewWrite(w.ctx, second), catalog.ErrNotFound)
+	require.NoError(t, w.EndWrite(w.ctx, second), "a forgotten one ends like any other")
+	require.NoError(t, w.EndWrite(w.ctx, first))
+	require.NoError(t, w.EndWrite(w.ctx, first))
+	require.True(t, oldest(org, table, start).IsZero())
+
+	_, err = w.BeginWrite(w.ctx, catalog.NewID[catalog.OrgID](), table)
+	require.ErrorIs(t, err, catalog.ErrNotFound)
+	_, err = w.BeginWrite(w.ctx, org, "")
+	require.Equal(t, []string{"table_id"}, fieldsOf(w, err))
+	require.Equal(t, before, w.epochNow(), "nobody sees more or less for it")
+}

@@ -1,0 +1,60 @@
+package sqlstore
+
+import (
+	"context"
+	"time"
+
+	"github.com/lakewarden/lakewarden/catalog"
+)
+
+// BeginWrite implements [catalog.WriteLeases].
+func (s *Store) BeginWrite(ctx context.Context, org catalog.OrgID, table catalog.DeltaID) (id catalog.WriteLeaseID, err error) {
+	if err := catalog.ValidateWrite(table); err != nil {
+		return "", err
+	}
+	id = catalog.NewID[catalog.WriteLeaseID]()
+	err = s.transact(ctx, func(tx session) error {
+		if _, err := one(ctx, tx, value[int64], "SELECT 1 FROM organisations g WHERE g.id = ? AND "+liveOrg("g.id"), org); err != nil {
+			return err
+		}
+		now := micros(s.clock())
+		return tx.insert(ctx, "id", "INSERT INTO write_leases (id, org_id, delta_id, begun_at, renewed_at) VALUES (?, ?, ?, ?, ?)", id, org, table, now, now)
+	})
+	return id, err
+}
+
+// RenewWrite implements [catalog.WriteLeases].
+func (s *Store) RenewWrite(ctx context.Context, id catalog.WriteLeaseID) error {
+	return s.transact(ctx, func(tx session) error {
+		changed, err := tx.exec(ctx, "UPDATE write_leases SET renewed_at = ? WHERE id = ?", micros(s.clock()), id)
+		if err == nil && changed == 0 {
+			err = catalog.ErrNotFound
+		}
+		return err
+	})
+}
+
+// EndWrite implements [catalog.WriteLeases].
+func (s *Store) EndWrite(ctx context.Context, id catalog.WriteLeaseID) error {
+	return s.transact(ctx, func(tx session) error {
+		_, err := tx.exec(ctx, "DELETE FROM write_leases WHERE id = ?", id)
+		return err
+	})
+}
+
+// OldestWrite implements [catalog.WriteLeases].
+func (s *Store) OldestWrite(ctx context.Context, org catalog.OrgID, table catalog.DeltaID, since time.Time) (time.Time, error) {
+	return one(ctx, s.read(), func(r row) (begun time.Time, err error) {
+		err = r.Scan(timeAt{&begun})
+		return begun, err
+	}, "SELECT MIN(begun_at) FROM write_leases WHERE org_id = ? AND delta_id = ? AND renewed_at >= ?", org, table, micros(since))
+}
+
+// ForgetWrites implements [catalog.WriteLeases].
+func (s *Store) ForgetWrites(ctx context.Context, since time.Time) (forgotten int64, err error) {
+	err = s.transact(ctx, func(tx session) error {
+		forgotten, err = tx.exec(ctx, "DELETE FROM write_leases WHERE renewed_at < ?", micros(since))
+		return err
+	})
+	return forgotten, err
+}
