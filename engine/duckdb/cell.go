@@ -157,7 +157,7 @@ func (c *cell) forget(sources []engine.Source, err error) {
 // apply sets what the lease grants. Unset fields keep the engine's defaults.
 func (c *cell) apply(lease engine.Lease) error {
 	want := c.owner.defaults(lease)
-	if c.kind.remote {
+	if c.kind.remote && want.Threads > 1 {
 		want.Threads *= remoteThreads
 	}
 	var set []string

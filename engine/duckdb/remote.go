@@ -19,7 +19,8 @@ const remoteScheme = "s3://"
 func isRemote(location string) bool { return strings.HasPrefix(location, remoteScheme) }
 
 // remoteThreads multiplies the threads of a statement that reads a remote
-// store: most of them wait for it.
+// store: most of them wait for it. A lease of one thread stays one, whose results
+// come in one order.
 const remoteThreads = 4
 
 // checkRemote refuses what could not confine a session.
