@@ -51,10 +51,13 @@ func load(ctx context.Context, b objstore.Bucket, opts Options, target int64) (*
 	st := emptyState(opts.EngineInfo)
 	st.whole = len(seg.checkpoint) == 0 // a checkpoint does not say who wrote its files
 	head := &commit{version: seg.target}
-	for _, f := range seg.checkpoint {
-		if err := readCheckpoint(ctx, b, opts, f, st.apply); err != nil {
+	if len(seg.checkpoint) > 0 {
+		base := new(bulk)
+		err := readCheckpoint(ctx, b, opts, seg.checkpoint, func(batch []action.Action) error { return base.take(st, batch) })
+		if err != nil {
 			return nil, vanished(err)
 		}
+		base.finish(st)
 	}
 	err = readCommits(ctx, b, seg.commits, opts.Limits, func(c *commit) error {
 		head = c
@@ -86,52 +89,61 @@ func vanished(err error) error {
 	return err
 }
 
-// readCheckpoint yields the actions of one file of a checkpoint and of the
-// sidecars that it names.
-func readCheckpoint(ctx context.Context, b objstore.Bucket, opts Options, f logpath.File,
-	apply func(action.Action) error,
+// checkpointBytes bounds the files of a checkpoint that are read ahead.
+const checkpointBytes = 256 << 20
+
+// readCheckpoint takes the actions of the files of a checkpoint and of the
+// sidecars that they name. The next files are on their way meanwhile.
+func readCheckpoint(ctx context.Context, b objstore.Bucket, opts Options, files []logpath.File,
+	take func([]action.Action) error,
 ) error {
-	var sidecars []string
-	take := func(a action.Action) error {
-		if s, ok := a.(*action.Sidecar); ok {
+	var sidecars []logpath.File
+	own := func(batch []action.Action) error {
+		for _, a := range batch {
+			s, ok := a.(*action.Sidecar)
+			if !ok {
+				continue
+			}
 			name, err := logpath.Sidecar(s.Path)
-			sidecars = append(sidecars, name)
-			return err
+			if err != nil {
+				return err
+			}
+			sidecars = append(sidecars, logpath.File{Name: name})
 		}
-		return apply(a)
+		return take(batch)
 	}
-	if err := readActions(ctx, b, opts, f.Name, f.JSON, take); err != nil {
+	if err := readEach(ctx, b, opts, files, own); err != nil {
 		return err
 	}
-	for _, name := range sidecars {
-		if err := readActions(ctx, b, opts, name, false, apply); err != nil {
-			return err
-		}
-	}
-	return nil
+	return readEach(ctx, b, opts, sidecars, take)
 }
 
-func readActions(ctx context.Context, b objstore.Bucket, opts Options, name string, isJSON bool,
-	take func(action.Action) error,
+func readEach(ctx context.Context, b objstore.Bucket, opts Options, files []logpath.File,
+	take func([]action.Action) error,
 ) error {
-	body, err := readObject(ctx, b, name, opts.CheckpointBytes)
-	if err != nil {
-		return err
+	p := pipeline[[]byte]{
+		n: len(files), ahead: 4, room: checkpointBytes,
+		size: func(i int) int64 { return files[i].Size },
+		fetch: func(ctx context.Context, i int) ([]byte, error) {
+			return readObject(ctx, b, files[i].Name, opts.CheckpointBytes, files[i].Size)
+		},
+		use: func(i int, body []byte) error { return decodeActions(ctx, opts, files[i], body, take) },
 	}
-	if !isJSON {
-		if err := checkpoint.Read(ctx, bytes.NewReader(body), take); err != nil {
-			return fmt.Errorf("%s: %w", name, err)
+	return p.run(ctx)
+}
+
+func decodeActions(ctx context.Context, opts Options, f logpath.File, body []byte, take func([]action.Action) error) error {
+	var err error
+	if f.JSON {
+		var actions []action.Action
+		if actions, err = action.DecodeCommit(body, opts.Limits); err == nil {
+			err = take(actions)
 		}
-		return nil
+	} else {
+		err = checkpoint.Read(ctx, bytes.NewReader(body), take)
 	}
-	actions, err := action.DecodeCommit(body, opts.Limits)
 	if err != nil {
-		return fmt.Errorf("%s: %w", name, err)
-	}
-	for _, a := range actions {
-		if err := take(a); err != nil {
-			return fmt.Errorf("%s: %w", name, err)
-		}
+		return fmt.Errorf("%s: %w", f.Name, err)
 	}
 	return nil
 }
@@ -139,5 +151,14 @@ func readActions(ctx context.Context, b objstore.Bucket, opts Options, name stri
 // checkCompacted looks at a file that we do not need: the reader that scans
 // the table may prefer it to the commits, so its paths must be safe too.
 func checkCompacted(ctx context.Context, b objstore.Bucket, opts Options, f logpath.File) error {
-	return readActions(ctx, b, opts, f.Name, true, new(state).fork().apply)
+	f.JSON = true
+	st := new(state).fork()
+	return readEach(ctx, b, opts, []logpath.File{f}, func(actions []action.Action) error {
+		for _, a := range actions {
+			if err := st.apply(a); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }

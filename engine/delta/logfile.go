@@ -1,14 +1,13 @@
 package delta
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
-
-	"golang.org/x/sync/errgroup"
 
 	"github.com/lakewarden/lakewarden/engine/delta/action"
 	"github.com/lakewarden/lakewarden/engine/delta/logpath"
@@ -43,27 +42,35 @@ func (c *commit) metadata() *action.Metadata {
 	return nil
 }
 
-// readObject reads a whole object of at most limit bytes.
-func readObject(ctx context.Context, b objstore.Bucket, name string, limit int64) ([]byte, error) {
+// readObject reads a whole object of at most limit bytes. size is what a listing
+// said of it, or zero.
+func readObject(ctx context.Context, b objstore.Bucket, name string, limit, size int64) ([]byte, error) {
 	r, err := b.Get(ctx, name)
 	if err != nil {
 		return nil, err
 	}
-	body, err := io.ReadAll(io.LimitReader(r, limit+1))
+	var buf bytes.Buffer
+	if size > 0 && size <= limit {
+		buf.Grow(int(size) + bytes.MinRead)
+	}
+	_, err = buf.ReadFrom(io.LimitReader(r, limit+1))
 	if err = errors.Join(err, r.Close()); err != nil {
 		return nil, fmt.Errorf("reading %s: %w", name, err)
 	}
-	if int64(len(body)) > limit {
+	if int64(buf.Len()) > limit {
 		return nil, fmt.Errorf("reading %s: %w", name, ErrTooLarge)
 	}
-	return body, nil
+	return buf.Bytes(), nil
 }
 
 // readCommit reads and decodes one version. The error is objstore.ErrNotFound
 // when there is no such commit.
 func readCommit(ctx context.Context, b objstore.Bucket, version int64, limits action.Limits) (*commit, error) {
-	name := logpath.CommitName(version)
-	body, err := readObject(ctx, b, name, int64(limits.CommitBytes))
+	return readSized(ctx, b, version, limits, 0)
+}
+
+func readSized(ctx context.Context, b objstore.Bucket, version int64, limits action.Limits, size int64) (*commit, error) {
+	body, err := readObject(ctx, b, logpath.CommitName(version), int64(limits.CommitBytes), size)
 	if err != nil {
 		return nil, err
 	}
@@ -84,73 +91,82 @@ func decodeCommit(version int64, body []byte, limits action.Limits) (*commit, er
 }
 
 // readHead reads of a commit that a checkpoint covers only what the checkpoint
-// does not hold: its commitInfo, and the digest of its bytes.
+// does not hold: its commitInfo, and the digest of its bytes. It keeps one line
+// in memory, not the commit.
 func readHead(ctx context.Context, b objstore.Bucket, version int64, limits action.Limits) (*commit, error) {
-	body, err := readObject(ctx, b, logpath.CommitName(version), int64(limits.CommitBytes))
+	name := logpath.CommitName(version)
+	r, err := b.Get(ctx, name)
 	if err != nil {
 		return nil, err
 	}
-	head := &commit{version: version, digest: sha256.Sum256(body)}
-	for line := range bytes.Lines(body) {
-		if !bytes.HasPrefix(line, []byte(`{"commitInfo"`)) {
-			continue
-		}
-		head.actions, err = action.DecodeCommit(line, limits)
-		if err != nil {
+	info, digest, err := scanHead(r, limits)
+	if err = errors.Join(err, r.Close()); err != nil {
+		return nil, fmt.Errorf("reading %s: %w", name, err)
+	}
+	head := &commit{version: version, digest: digest}
+	if info != nil {
+		if head.actions, err = action.DecodeCommit(info, limits); err != nil {
 			return nil, fmt.Errorf("commit %d: %w", version, err)
 		}
-		break
 	}
 	return head, nil
 }
 
-// Bounds of what is read at a time: commits, and bytes of them.
-const (
-	commitWindow      = 8
-	commitWindowBytes = 64 << 20
-)
-
-// window takes the next commits to read together, at least one.
-func window(objects []versioned) int {
-	n, bytes := 0, int64(0)
-	for n < len(objects) && n < commitWindow {
-		if bytes += objects[n].object.Size; n > 0 && bytes > commitWindowBytes {
-			break
+// scanHead finds the line of the commitInfo.
+func scanHead(r io.Reader, limits action.Limits) (info []byte, digest [sha256.Size]byte, err error) {
+	const ahead = 256 << 10
+	h := sha256.New()
+	lines := bufio.NewReaderSize(io.TeeReader(io.LimitReader(r, int64(limits.CommitBytes)+1), h), ahead)
+	total, starts, wanted := 0, true, false
+	var line []byte
+	for {
+		part, err := lines.ReadSlice('\n')
+		total += len(part)
+		if starts {
+			wanted = info == nil && bytes.HasPrefix(part, []byte(`{"commitInfo"`))
 		}
-		n++
+		if wanted {
+			if line = append(line, part...); len(line) > limits.LineBytes+1 {
+				return nil, digest, ErrTooLarge
+			}
+		}
+		starts = err == nil
+		if wanted && (starts || err == io.EOF) {
+			info, wanted = line, false
+		}
+		switch {
+		case err == io.EOF && total > limits.CommitBytes:
+			return nil, digest, ErrTooLarge
+		case err == io.EOF:
+			h.Sum(digest[:0])
+			return info, digest, nil
+		case err != nil && !errors.Is(err, bufio.ErrBufferFull):
+			return nil, digest, err
+		}
 	}
-	return n
 }
+
+// Bounds of what is read ahead: commits, and bytes of them.
+const (
+	commitsAhead     = 8
+	commitBytesAhead = 64 << 20
+)
 
 // readCommits reads the versions of objects, in order, and hands each to apply.
 // Requests overlap; a log of many small commits is bound by latency.
 func readCommits(ctx context.Context, b objstore.Bucket, objects []versioned, limits action.Limits,
 	apply func(*commit) error,
 ) error {
-	for len(objects) > 0 {
-		n := window(objects)
-		batch := make([]*commit, n)
-		g, gctx := errgroup.WithContext(ctx)
-		for i, o := range objects[:n] {
-			g.Go(func() error {
-				c, err := readCommit(gctx, b, o.version, limits)
-				if err != nil {
-					return err
-				}
-				c.object = o.object
-				batch[i] = c
-				return nil
-			})
-		}
-		if err := g.Wait(); err != nil {
-			return err
-		}
-		for _, c := range batch {
-			if err := apply(c); err != nil {
-				return err
-			}
-		}
-		objects = objects[n:]
+	p := pipeline[*commit]{
+		n: len(objects), ahead: commitsAhead, room: commitBytesAhead,
+		size: func(i int) int64 { return objects[i].object.Size },
+		fetch: func(ctx context.Context, i int) (*commit, error) {
+			return readSized(ctx, b, objects[i].version, limits, objects[i].object.Size)
+		},
+		use: func(i int, c *commit) error {
+			c.object = objects[i].object
+			return apply(c)
+		},
 	}
-	return nil
+	return p.run(ctx)
 }

@@ -35,7 +35,7 @@ type segment struct {
 // log is listed from its start instead.
 func hint(ctx context.Context, b objstore.Bucket) (int64, bool) {
 	const most = 1 << 20
-	body, err := readObject(ctx, b, logpath.LastCheckpoint, most)
+	body, err := readObject(ctx, b, logpath.LastCheckpoint, most, 0)
 	if err != nil {
 		return 0, false
 	}
@@ -60,6 +60,7 @@ func listLog(ctx context.Context, b objstore.Bucket, from int64) (listing, error
 			return listing{}, fmt.Errorf("listing the log: %w", err)
 		}
 		f := logpath.Parse(o.Name)
+		f.Size = o.Size
 		switch f.Kind {
 		case logpath.Other:
 		case logpath.Commit:

@@ -33,8 +33,8 @@ func write(tb testing.TB, actions []action.Action) []byte {
 
 func read(ctx context.Context, body []byte) ([]action.Action, error) {
 	var got []action.Action
-	err := checkpoint.Read(ctx, bytes.NewReader(body), func(a action.Action) error {
-		got = append(got, a)
+	err := checkpoint.Read(ctx, bytes.NewReader(body), func(batch []action.Action) error {
+		got = append(got, batch...)
 		return nil
 	})
 	return got, err
@@ -75,7 +75,7 @@ func TestRoundTrip(t *testing.T) {
 }
 
 func TestManyBatches(t *testing.T) {
-	for _, n := range []int{0, 1, 4095, 4096, 4097, 9000} {
+	for _, n := range []int{0, 1, 4095, 4096, 4097, 8191, 8192, 8193, 17000} {
 		var want []action.Action
 		for i := range n {
 			want = append(want, &action.Add{Path: fmt.Sprintf("f%d", i), PartitionValues: map[string]*string{}, Size: int64(i)})
@@ -88,7 +88,7 @@ func TestManyBatches(t *testing.T) {
 
 func TestEmitErrorEndsReading(t *testing.T) {
 	stop := errors.New("stop")
-	err := checkpoint.Read(t.Context(), bytes.NewReader(write(t, every())), func(action.Action) error { return stop })
+	err := checkpoint.Read(t.Context(), bytes.NewReader(write(t, every())), func([]action.Action) error { return stop })
 	require.ErrorIs(t, err, stop)
 }
 

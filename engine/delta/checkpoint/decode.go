@@ -6,143 +6,216 @@ import (
 	"github.com/lakewarden/lakewarden/engine/delta/action"
 )
 
-// decoders turn the current row of an action's column into the action.
-var decoders = map[string]func(*row) (action.Action, error){
-	"add":                decodeAdd,
-	"remove":             decodeRemove,
-	"metaData":           decodeMetadata,
-	"protocol":           decodeProtocol,
-	"txn":                decodeTxn,
-	"domainMetadata":     decodeDomain,
-	"sidecar":            decodeSidecar,
-	"checkpointMetadata": decodeCheckpointMetadata,
+// decoder turns a row of the batch into an action.
+type decoder func(i int, w *worker) (action.Action, error)
+
+// openers find the members of an action's column and return its decoder. What
+// is wrong with the types of the members counts when the action occurs.
+var openers = map[string]func(*row) decoder{
+	"add":                openAdd,
+	"remove":             openRemove,
+	"metaData":           openMetadata,
+	"protocol":           openProtocol,
+	"txn":                openTxn,
+	"domainMetadata":     openDomain,
+	"sidecar":            openSidecar,
+	"checkpointMetadata": openCheckpointMetadata,
 }
 
-func decodeAdd(r *row) (action.Action, error) {
-	var err error
-	a := &action.Add{
-		Path:                    r.text("path", &err),
-		PartitionValues:         r.mapping("partitionValues", &err),
-		Size:                    r.integerOr("size", math.MinInt64, &err),
-		ModificationTime:        r.integerOr("modificationTime", 0, &err),
-		DataChange:              r.boolean("dataChange", false, &err),
-		Stats:                   r.text("stats", &err),
-		Tags:                    r.mapping("tags", &err),
-		DeletionVector:          r.vector(&err),
-		BaseRowID:               r.integer("baseRowId", &err),
-		DefaultRowCommitVersion: r.integer("defaultRowCommitVersion", &err),
-		ClusteringProvider:      r.text("clusteringProvider", &err),
+func openAdd(r *row) decoder {
+	var wrong error
+	path, stats := r.text("path", &wrong), r.text("stats", &wrong)
+	size, modified := r.integer("size", &wrong), r.integer("modificationTime", &wrong)
+	change := r.boolean("dataChange", &wrong)
+	values, tags := r.mapping("partitionValues", &wrong), r.mapping("tags", &wrong)
+	vector := openVector(r, &wrong)
+	base, since := r.integer("baseRowId", &wrong), r.integer("defaultRowCommitVersion", &wrong)
+	provider := r.text("clusteringProvider", &wrong)
+	parsed := r.group("stats_parsed", &wrong)
+	return func(i int, w *worker) (action.Action, error) {
+		if wrong != nil {
+			return nil, wrong
+		}
+		a := w.add()
+		a.Path, a.Stats, a.ClusteringProvider = path.at(i), stats.at(i), provider.at(i)
+		a.Size, a.ModificationTime = size.or(i, math.MinInt64), modified.or(i, 0)
+		a.DataChange = change.or(i, false)
+		a.BaseRowID, a.DefaultRowCommitVersion = base.at(i), since.at(i)
+		a.DeletionVector = vector.at(i)
+		var err error
+		if a.PartitionValues, err = values.at(i, w); err != nil {
+			return nil, err
+		}
+		if a.Tags, err = tags.at(i, w); err != nil {
+			return nil, err
+		}
+		if a.Stats == "" && parsed != nil {
+			a.Stats, err = parsed.statistics(i)
+		}
+		return a, err
 	}
-	if a.Stats == "" && err == nil {
-		a.Stats, err = r.parsedStats()
-	}
-	return a, err
 }
 
-func decodeRemove(r *row) (action.Action, error) {
-	var err error
-	a := &action.Remove{
-		Path:                    r.text("path", &err),
-		DeletionTimestamp:       r.integerOr("deletionTimestamp", 0, &err),
-		DataChange:              r.boolean("dataChange", true, &err),
-		ExtendedFileMetadata:    r.boolean("extendedFileMetadata", false, &err),
-		PartitionValues:         r.mapping("partitionValues", &err),
-		Size:                    r.integer("size", &err),
-		DeletionVector:          r.vector(&err),
-		BaseRowID:               r.integer("baseRowId", &err),
-		DefaultRowCommitVersion: r.integer("defaultRowCommitVersion", &err),
+func openRemove(r *row) decoder {
+	var wrong error
+	path, deleted := r.text("path", &wrong), r.integer("deletionTimestamp", &wrong)
+	change, extended := r.boolean("dataChange", &wrong), r.boolean("extendedFileMetadata", &wrong)
+	values, size := r.mapping("partitionValues", &wrong), r.integer("size", &wrong)
+	vector := openVector(r, &wrong)
+	base, since := r.integer("baseRowId", &wrong), r.integer("defaultRowCommitVersion", &wrong)
+	return func(i int, w *worker) (action.Action, error) {
+		if wrong != nil {
+			return nil, wrong
+		}
+		partition, err := values.at(i, w)
+		return &action.Remove{
+			Path: path.at(i), DeletionTimestamp: deleted.or(i, 0), DataChange: change.or(i, true),
+			ExtendedFileMetadata: extended.or(i, false), PartitionValues: partition, Size: size.at(i),
+			DeletionVector: vector.at(i), BaseRowID: base.at(i), DefaultRowCommitVersion: since.at(i),
+		}, err
 	}
-	return a, err
 }
 
-func (r *row) vector(err *error) *action.DeletionVector {
-	g := r.group("deletionVector", err)
+// vectorColumns are those of a deletion vector.
+type vectorColumns struct {
+	def                       int16
+	probe                     *leaf
+	storage, path             textColumn
+	offset, size, cardinality intColumn
+}
+
+func openVector(r *row, wrong *error) *vectorColumns {
+	g := r.group("deletionVector", wrong)
 	if g == nil {
 		return nil
 	}
-	d := &action.DeletionVector{
-		StorageType:    g.text("storageType", err),
-		PathOrInlineDV: g.text("pathOrInlineDv", err),
-		SizeInBytes:    int32(g.integerOr("sizeInBytes", 0, err)),
-		Cardinality:    g.integerOr("cardinality", 0, err),
+	return &vectorColumns{
+		def: g.def, probe: g.probe(),
+		storage: g.text("storageType", wrong), path: g.text("pathOrInlineDv", wrong),
+		offset: g.integer("offset", wrong), size: g.integer("sizeInBytes", wrong),
+		cardinality: g.integer("cardinality", wrong),
 	}
-	if offset := g.integer("offset", err); offset != nil {
+}
+
+func (v *vectorColumns) at(i int) *action.DeletionVector {
+	if v == nil || v.probe.defined(i) < v.def {
+		return nil
+	}
+	d := &action.DeletionVector{
+		StorageType: v.storage.at(i), PathOrInlineDV: v.path.at(i),
+		SizeInBytes: int32(v.size.or(i, 0)), Cardinality: v.cardinality.or(i, 0),
+	}
+	if offset := v.offset.at(i); offset != nil {
 		o := int32(*offset)
 		d.Offset = &o
 	}
 	return d
 }
 
-func decodeMetadata(r *row) (action.Action, error) {
-	var err error
-	m := &action.Metadata{
-		ID:               r.text("id", &err),
-		Name:             r.text("name", &err),
-		Description:      r.text("description", &err),
-		SchemaString:     r.text("schemaString", &err),
-		PartitionColumns: r.list("partitionColumns", &err),
-		Configuration:    r.texts("configuration", &err),
-		CreatedTime:      r.integerOr("createdTime", 0, &err),
+func openMetadata(r *row) decoder {
+	var wrong error
+	id, name, description := r.text("id", &wrong), r.text("name", &wrong), r.text("description", &wrong)
+	schema, created := r.text("schemaString", &wrong), r.integer("createdTime", &wrong)
+	partitions, configuration := r.list("partitionColumns", &wrong), r.mapping("configuration", &wrong)
+	format := r.group("format", &wrong)
+	var provider textColumn
+	var options *mapColumn
+	if format != nil {
+		provider, options = format.text("provider", &wrong), format.mapping("options", &wrong)
 	}
-	if f := r.group("format", &err); f != nil {
-		m.Format = action.Format{
-			Provider: f.text("provider", &err),
-			Options:  f.texts("options", &err),
+	return func(i int, w *worker) (a action.Action, err error) {
+		if wrong != nil {
+			return nil, wrong
 		}
+		m := &action.Metadata{
+			ID: id.at(i), Name: name.at(i), Description: description.at(i), SchemaString: schema.at(i),
+			CreatedTime: created.or(i, 0),
+		}
+		if m.PartitionColumns, err = partitions.at(i); err != nil {
+			return nil, err
+		}
+		if m.Configuration, err = configuration.texts(i, w); err != nil {
+			return nil, err
+		}
+		if format != nil && format.probe().defined(i) >= format.def {
+			m.Format.Provider = provider.at(i)
+			m.Format.Options, err = options.texts(i, w)
+		}
+		return m, err
 	}
-	return m, err
 }
 
-func decodeProtocol(r *row) (action.Action, error) {
-	var err error
-	p := &action.Protocol{
-		MinReaderVersion: int(r.integerOr("minReaderVersion", 0, &err)),
-		MinWriterVersion: int(r.integerOr("minWriterVersion", 0, &err)),
-		ReaderFeatures:   r.list("readerFeatures", &err),
-		WriterFeatures:   r.list("writerFeatures", &err),
+func openProtocol(r *row) decoder {
+	var wrong error
+	reader, writer := r.integer("minReaderVersion", &wrong), r.integer("minWriterVersion", &wrong)
+	readerFeatures, writerFeatures := r.list("readerFeatures", &wrong), r.list("writerFeatures", &wrong)
+	return func(i int, _ *worker) (a action.Action, err error) {
+		if wrong != nil {
+			return nil, wrong
+		}
+		p := &action.Protocol{MinReaderVersion: int(reader.or(i, 0)), MinWriterVersion: int(writer.or(i, 0))}
+		if p.ReaderFeatures, err = readerFeatures.at(i); err != nil {
+			return nil, err
+		}
+		if p.WriterFeatures, err = writerFeatures.at(i); err != nil {
+			return nil, err
+		}
+		// Some writers fill the lists of versions that have none.
+		if p.MinReaderVersion < 3 && len(p.ReaderFeatures) == 0 {
+			p.ReaderFeatures = nil
+		}
+		if p.MinWriterVersion < 7 && len(p.WriterFeatures) == 0 {
+			p.WriterFeatures = nil
+		}
+		return p, nil
 	}
-	// Some writers fill the lists of versions that have none.
-	if p.MinReaderVersion < 3 && len(p.ReaderFeatures) == 0 {
-		p.ReaderFeatures = nil
+}
+
+func openTxn(r *row) decoder {
+	var wrong error
+	app, version := r.text("appId", &wrong), r.integer("version", &wrong)
+	updated := r.integer("lastUpdated", &wrong)
+	return func(i int, _ *worker) (action.Action, error) {
+		return &action.Txn{
+			AppID: app.at(i), Version: version.or(i, math.MinInt64), LastUpdated: updated.or(i, 0),
+		}, wrong
 	}
-	if p.MinWriterVersion < 7 && len(p.WriterFeatures) == 0 {
-		p.WriterFeatures = nil
+}
+
+func openDomain(r *row) decoder {
+	var wrong error
+	domain, configuration := r.text("domain", &wrong), r.text("configuration", &wrong)
+	removed := r.boolean("removed", &wrong)
+	return func(i int, _ *worker) (action.Action, error) {
+		return &action.DomainMetadata{
+			Domain: domain.at(i), Configuration: configuration.at(i), Removed: removed.or(i, false),
+		}, wrong
 	}
-	return p, err
 }
 
-func decodeTxn(r *row) (action.Action, error) {
-	var err error
-	return &action.Txn{
-		AppID:       r.text("appId", &err),
-		Version:     r.integerOr("version", math.MinInt64, &err),
-		LastUpdated: r.integerOr("lastUpdated", 0, &err),
-	}, err
+func openSidecar(r *row) decoder {
+	var wrong error
+	path, size := r.text("path", &wrong), r.integer("sizeInBytes", &wrong)
+	modified, tags := r.integer("modificationTime", &wrong), r.mapping("tags", &wrong)
+	return func(i int, w *worker) (action.Action, error) {
+		if wrong != nil {
+			return nil, wrong
+		}
+		t, err := tags.at(i, w)
+		return &action.Sidecar{
+			Path: path.at(i), SizeInBytes: size.or(i, 0), ModificationTime: modified.or(i, 0), Tags: t,
+		}, err
+	}
 }
 
-func decodeDomain(r *row) (action.Action, error) {
-	var err error
-	return &action.DomainMetadata{
-		Domain:        r.text("domain", &err),
-		Configuration: r.text("configuration", &err),
-		Removed:       r.boolean("removed", false, &err),
-	}, err
-}
-
-func decodeSidecar(r *row) (action.Action, error) {
-	var err error
-	return &action.Sidecar{
-		Path:             r.text("path", &err),
-		SizeInBytes:      r.integerOr("sizeInBytes", 0, &err),
-		ModificationTime: r.integerOr("modificationTime", 0, &err),
-		Tags:             r.mapping("tags", &err),
-	}, err
-}
-
-func decodeCheckpointMetadata(r *row) (action.Action, error) {
-	var err error
-	return &action.CheckpointMetadata{
-		Version: r.integerOr("version", 0, &err),
-		Tags:    r.mapping("tags", &err),
-	}, err
+func openCheckpointMetadata(r *row) decoder {
+	var wrong error
+	version, tags := r.integer("version", &wrong), r.mapping("tags", &wrong)
+	return func(i int, w *worker) (action.Action, error) {
+		if wrong != nil {
+			return nil, wrong
+		}
+		t, err := tags.at(i, w)
+		return &action.CheckpointMetadata{Version: version.or(i, 0), Tags: t}, err
+	}
 }

@@ -2,6 +2,7 @@ package checkpoint
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/apache/arrow-go/v18/parquet"
 	"github.com/apache/arrow-go/v18/parquet/file"
@@ -20,36 +21,39 @@ type kind int
 
 const (
 	kindText kind = iota // BYTE_ARRAY and FIXED_LEN_BYTE_ARRAY
-	kindInt
+	kindInt              // booleans too
 	kindFloat
 	kindBool
 	kindOther
 )
 
-// cell is one value, or its absence: def tells how far down the path to the
-// leaf something is defined.
-type cell struct {
-	def  int16
-	text string
-	num  int64 // booleans too
-	real float64
-}
-
-// leaf walks a column chunk row by row.
+// leaf walks a column chunk, one batch of rows at a time. Within a batch the
+// values are arrays with one slot for each level: for a column that repeats
+// nowhere that is one for each row.
 type leaf struct {
 	column *schema.Column
 	kind   kind
 	// maxDef and maxRep are the levels of a value.
 	maxDef, maxRep int16
-	// fetch decodes the next values into values and returns how many levels
-	// and how many values it read.
+
+	// fetch decodes the next levels into defs and reps, and their values into
+	// the page of the leaf's kind. It returns how many of both it read.
 	fetch      func() (levels int64, read int, err error)
 	defs, reps []int16
-	values     []cell
-	level, n   int
-	value, m   int
-	// cells are those of the current row.
-	cells []cell
+	pageTexts  []string
+	pageInts   []int64
+	pageReals  []float64
+	// level of n and value of m are taken next.
+	level, n, value, m int
+
+	// The batch. first holds where the levels of each row of a repeated column
+	// begin, and the end of the last row's. def tells of each level how far
+	// down the path to the leaf something is defined.
+	first []int32
+	def   []int16
+	texts []string
+	ints  []int64
+	reals []float64
 }
 
 func openLeaf(column *schema.Column, rg *file.RowGroupReader, i int) (*leaf, error) {
@@ -57,10 +61,7 @@ func openLeaf(column *schema.Column, rg *file.RowGroupReader, i int) (*leaf, err
 	if err != nil {
 		return nil, err
 	}
-	l := &leaf{
-		column: column, maxDef: column.MaxDefinitionLevel(), maxRep: column.MaxRepetitionLevel(),
-		values: make([]cell, chunkLevels),
-	}
+	l := &leaf{column: column, maxDef: column.MaxDefinitionLevel(), maxRep: column.MaxRepetitionLevel()}
 	if l.maxDef > 0 {
 		l.defs = make([]int16, chunkLevels)
 	}
@@ -69,32 +70,21 @@ func openLeaf(column *schema.Column, rg *file.RowGroupReader, i int) (*leaf, err
 	}
 	switch r := reader.(type) {
 	case *file.ByteArrayColumnChunkReader:
-		l.fetch = fetcher(l, r.ReadBatchInPage, func(v parquet.ByteArray) cell { return cell{text: string(v)} })
+		l.fetch = fetcher(l, kindText, r.ReadBatchInPage, takeTexts[parquet.ByteArray])
 	case *file.FixedLenByteArrayColumnChunkReader:
-		l.fetch = fetcher(l, r.ReadBatchInPage, func(v parquet.FixedLenByteArray) cell { return cell{text: string(v)} })
+		l.fetch = fetcher(l, kindText, r.ReadBatchInPage, takeTexts[parquet.FixedLenByteArray])
 	case *file.Int32ColumnChunkReader:
-		l.kind = kindInt
-		l.fetch = fetcher(l, r.ReadBatchInPage, func(v int32) cell { return cell{num: int64(v)} })
+		l.fetch = fetcher(l, kindInt, r.ReadBatchInPage, takeInts[int32])
 	case *file.Int64ColumnChunkReader:
-		l.kind = kindInt
-		l.fetch = fetcher(l, r.ReadBatchInPage, func(v int64) cell { return cell{num: v} })
+		l.fetch = fetcher(l, kindInt, r.ReadBatchInPage, takeInts[int64])
 	case *file.Float32ColumnChunkReader:
-		l.kind = kindFloat
-		l.fetch = fetcher(l, r.ReadBatchInPage, func(v float32) cell { return cell{real: float64(v)} })
+		l.fetch = fetcher(l, kindFloat, r.ReadBatchInPage, takeReals[float32])
 	case *file.Float64ColumnChunkReader:
-		l.kind = kindFloat
-		l.fetch = fetcher(l, r.ReadBatchInPage, func(v float64) cell { return cell{real: v} })
+		l.fetch = fetcher(l, kindFloat, r.ReadBatchInPage, takeReals[float64])
 	case *file.BooleanColumnChunkReader:
-		l.kind = kindBool
-		l.fetch = fetcher(l, r.ReadBatchInPage, func(v bool) cell {
-			if v {
-				return cell{num: 1}
-			}
-			return cell{}
-		})
+		l.fetch = fetcher(l, kindBool, r.ReadBatchInPage, takeBools)
 	case *file.Int96ColumnChunkReader:
-		l.kind = kindOther
-		l.fetch = fetcher(l, r.ReadBatchInPage, func(parquet.Int96) cell { return cell{} })
+		l.fetch = fetcher(l, kindOther, r.ReadBatchInPage, func(*leaf, []parquet.Int96) {})
 	default:
 		return nil, fmt.Errorf("column %s: %w", column.Path(), ErrCorrupt)
 	}
@@ -103,14 +93,61 @@ func openLeaf(column *schema.Column, rg *file.RowGroupReader, i int) (*leaf, err
 
 // fetcher copies values out of the page at once: the next page overwrites its
 // memory.
-func fetcher[T any](l *leaf, read func(int64, []T, []int16, []int16) (int64, int, error), convert func(T) cell) func() (int64, int, error) {
-	buf := make([]T, chunkLevels)
+func fetcher[T any](l *leaf, k kind, read func(int64, []T, []int16, []int16) (int64, int, error), take func(*leaf, []T)) func() (int64, int, error) {
+	l.kind = k
+	var buf []T
 	return func() (int64, int, error) {
-		levels, n, err := read(chunkLevels, buf, l.defs, l.reps)
-		for i, v := range buf[:n] {
-			l.values[i] = convert(v)
+		if buf == nil {
+			buf = make([]T, chunkLevels)
 		}
+		levels, n, err := read(chunkLevels, buf, l.defs, l.reps)
+		take(l, buf[:n])
 		return levels, n, err
+	}
+}
+
+// takeTexts puts the values into one string and cuts it: a table has hundreds
+// of thousands of them, and most are kept as long as their neighbours.
+func takeTexts[T ~[]byte](l *leaf, values []T) {
+	total := 0
+	for _, v := range values {
+		total += len(v)
+	}
+	var b strings.Builder
+	b.Grow(total)
+	for _, v := range values {
+		b.Write(v)
+	}
+	all := b.String()
+	l.pageTexts = l.pageTexts[:0]
+	for _, v := range values {
+		l.pageTexts = append(l.pageTexts, all[:len(v)])
+		all = all[len(v):]
+	}
+}
+
+func takeInts[T int32 | int64](l *leaf, values []T) {
+	l.pageInts = l.pageInts[:0]
+	for _, v := range values {
+		l.pageInts = append(l.pageInts, int64(v))
+	}
+}
+
+func takeReals[T float32 | float64](l *leaf, values []T) {
+	l.pageReals = l.pageReals[:0]
+	for _, v := range values {
+		l.pageReals = append(l.pageReals, float64(v))
+	}
+}
+
+func takeBools(l *leaf, values []bool) {
+	l.pageInts = l.pageInts[:0]
+	for _, v := range values {
+		n := int64(0)
+		if v {
+			n = 1
+		}
+		l.pageInts = append(l.pageInts, n)
 	}
 }
 
@@ -127,58 +164,136 @@ func (l *leaf) more() (bool, error) {
 	return l.n > 0, nil
 }
 
-func (l *leaf) rep() int16 {
-	if l.maxRep == 0 {
-		return 0
+// fill loads the next rows as the batch.
+func (l *leaf) fill(rows int) error {
+	l.first, l.def, l.texts, l.ints, l.reals = l.first[:0], l.def[:0], l.texts[:0], l.ints[:0], l.reals[:0]
+	if l.maxRep > 0 {
+		return l.fillRepeated(rows)
 	}
-	return l.reps[l.level]
-}
-
-// take moves the next level into cells.
-func (l *leaf) take() error {
-	def := l.maxDef
-	if l.maxDef > 0 {
-		def = l.defs[l.level]
-	}
-	l.level++
-	c := cell{}
-	if def >= l.maxDef {
-		if l.value >= l.m {
-			return fmt.Errorf("column %s lacks values: %w", l.column.Path(), ErrCorrupt)
+	for len(l.def) < rows {
+		ok, err := l.more()
+		if err != nil {
+			return err
 		}
-		c = l.values[l.value]
-		l.value++
+		if !ok {
+			return l.lacks("rows")
+		}
+		if err := l.take(min(rows-len(l.def), l.n-l.level)); err != nil {
+			return err
+		}
 	}
-	c.def = def
-	l.cells = append(l.cells, c)
 	return nil
 }
 
-// next loads the cells of the next row.
-func (l *leaf) next() error {
-	l.cells = l.cells[:0]
-	ok, err := l.more()
-	if err != nil {
-		return err
-	}
-	if !ok || l.rep() != 0 {
-		return fmt.Errorf("column %s lacks rows: %w", l.column.Path(), ErrCorrupt)
-	}
+// fillRepeated takes runs of levels that end with a row.
+func (l *leaf) fillRepeated(rows int) error {
 	for {
-		if err := l.take(); err != nil {
+		ok, err := l.more()
+		if err != nil {
 			return err
 		}
-		if l.maxRep == 0 {
-			return nil
+		if !ok {
+			break
 		}
-		if ok, err = l.more(); err != nil {
-			return err
+		run := 0
+		for ; l.level+run < l.n; run++ {
+			if l.reps[l.level+run] != 0 {
+				continue
+			}
+			if len(l.first) == rows {
+				break
+			}
+			l.first = append(l.first, int32(len(l.def)+run))
 		}
-		if !ok || l.rep() == 0 {
-			return nil
+		if len(l.first) == 0 {
+			return l.lacks("the start of its first row")
 		}
-		if len(l.cells) == maxCells {
+		if len(l.def)+run-int(l.first[len(l.first)-1]) > maxCells {
 			return fmt.Errorf("column %s: %d entries in one row: %w", l.column.Path(), maxCells, ErrCorrupt)
 		}
+		rest := l.level+run < l.n
+		if err := l.take(run); err != nil {
+			return err
+		}
+		if rest {
+			break
+		}
 	}
+	if len(l.first) < rows {
+		return l.lacks("rows")
+	}
+	l.first = append(l.first, int32(len(l.def)))
+	return nil
+}
+
+func (l *leaf) lacks(what string) error {
+	return fmt.Errorf("column %s lacks %s: %w", l.column.Path(), what, ErrCorrupt)
+}
+
+// take moves n levels of the page into the batch, and their values to the
+// slots of those levels that have one.
+func (l *leaf) take(n int) error {
+	at := len(l.def)
+	if l.maxDef == 0 {
+		l.def = append(l.def, make([]int16, n)...)
+	} else {
+		l.def = append(l.def, l.defs[l.level:l.level+n]...)
+	}
+	l.level += n
+	switch l.kind {
+	case kindText:
+		return spread(l, at, &l.texts, l.pageTexts)
+	case kindInt, kindBool:
+		return spread(l, at, &l.ints, l.pageInts)
+	case kindFloat:
+		return spread(l, at, &l.reals, l.pageReals)
+	}
+	return nil
+}
+
+// spread gives each level from slot at on its value. Levels of nothing but
+// nulls, which most columns of a row have, take no slots: has and the def tell.
+func spread[T any](l *leaf, at int, slots *[]T, page []T) error {
+	for i := at; i < len(l.def); i++ {
+		if l.def[i] < l.maxDef {
+			continue
+		}
+		if l.value >= l.m {
+			return l.lacks("values")
+		}
+		*slots = extend(*slots, i+1)
+		(*slots)[i] = page[l.value]
+		l.value++
+	}
+	return nil
+}
+
+// extend makes slots n long; what is new is zero.
+func extend[T any](slots []T, n int) []T {
+	have := len(slots)
+	if n <= cap(slots) {
+		slots = slots[:n]
+		clear(slots[have:])
+		return slots
+	}
+	grown := make([]T, n, max(n, chunkLevels, 2*cap(slots)))
+	copy(grown, slots)
+	return grown
+}
+
+// has reports whether a level has a value.
+func (l *leaf) has(level int) bool { return l.def[level] >= l.maxDef }
+
+// row returns where the levels of a row begin and end.
+func (l *leaf) row(i int) (from, to int) {
+	if l.maxRep == 0 {
+		return i, i + 1
+	}
+	return int(l.first[i]), int(l.first[i+1])
+}
+
+// defined is how far down the path to the leaf a row's first entry is.
+func (l *leaf) defined(i int) int16 {
+	from, _ := l.row(i)
+	return l.def[from]
 }

@@ -4,36 +4,37 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
+	"sync/atomic"
 
 	"github.com/apache/arrow-go/v18/parquet"
 	"github.com/apache/arrow-go/v18/parquet/file"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/lakewarden/lakewarden/engine/delta/action"
 )
 
 const (
-	// batchRows is how often the context is looked at, and how many rows are
-	// written at a time.
-	batchRows = 4096
+	// batchRows is how many rows are read or written at a time. The context is
+	// looked at in between.
+	batchRows = 8192
 	// maxRows bounds what a file may claim to hold: rows of nothing but nulls
 	// take no space.
 	maxRows = 200_000_000
+	// maxWorkers bounds the goroutines that decode one file.
+	maxWorkers = 4
 )
 
-// Read yields the actions of one Parquet file: a classic checkpoint, a part of
-// a multipart one, a V2 checkpoint or a sidecar. An error of emit ends the
-// reading and is returned. Other errors: [ErrCorrupt], [action.ErrMalformed].
+// Read yields the actions of one Parquet file in batches: a classic checkpoint,
+// a part of a multipart one, a V2 checkpoint or a sidecar. The slice belongs to
+// Read again when emit returns. An error of emit ends the reading and is
+// returned. Other errors: [ErrCorrupt], [action.ErrMalformed].
 //
 // It reads column chunks by itself instead of through Arrow: the conversion to
 // Arrow decodes the members of a struct in goroutines of its own, where the
 // panic with which the library answers damaged pages would end the process.
-func Read(ctx context.Context, r parquet.ReaderAtSeeker, emit func(action.Action) error) (err error) {
-	var emitted error
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("%w: %v", ErrCorrupt, p)
-		}
-	}()
+func Read(ctx context.Context, r parquet.ReaderAtSeeker, emit func([]action.Action) error) (err error) {
+	defer recovered(&err)
 	pf, err := file.NewParquetReader(r)
 	if err != nil {
 		return corrupt(err)
@@ -42,14 +43,12 @@ func Read(ctx context.Context, r parquet.ReaderAtSeeker, emit func(action.Action
 	if n := pf.NumRows(); n < 0 || n > maxRows {
 		return fmt.Errorf("%d rows: %w", n, ErrCorrupt)
 	}
+	rd := &reader{emit: emit, workers: make([]worker, min(maxWorkers, runtime.GOMAXPROCS(0)))}
 	rows := int64(0)
 	for g := range pf.NumRowGroups() {
-		n, err := readGroup(ctx, pf, g, func(a action.Action) error {
-			emitted = emit(a)
-			return emitted
-		})
+		n, err := rd.group(ctx, pf, g)
 		switch {
-		case err != nil && (emitted != nil || ctx.Err() != nil):
+		case err != nil && (rd.emitted != nil || ctx.Err() != nil):
 			return err
 		case err != nil:
 			return corrupt(err)
@@ -64,6 +63,13 @@ func Read(ctx context.Context, r parquet.ReaderAtSeeker, emit func(action.Action
 	return nil
 }
 
+// recovered turns a panic of the library into an error.
+func recovered(err *error) {
+	if p := recover(); p != nil {
+		*err = fmt.Errorf("%w: %v", ErrCorrupt, p)
+	}
+}
+
 // corrupt keeps the errors that say more and covers those of the library.
 func corrupt(err error) error {
 	if errors.Is(err, ErrCorrupt) || errors.Is(err, action.ErrMalformed) {
@@ -72,10 +78,18 @@ func corrupt(err error) error {
 	return fmt.Errorf("%w: %w", ErrCorrupt, err)
 }
 
-// readGroup decodes one row group and returns its number of rows.
-func readGroup(ctx context.Context, pf *file.Reader, g int, emit func(action.Action) error) (int64, error) {
+// reader is the state of one Read.
+type reader struct {
+	emit    func([]action.Action) error
+	emitted error // what emit returned
+	workers []worker
+	batch   []action.Action
+}
+
+// group decodes one row group and returns its number of rows.
+func (rd *reader) group(ctx context.Context, pf *file.Reader, g int) (int64, error) {
 	rg := pf.RowGroup(g)
-	tree, err := openTree(pf.MetaData().Schema, rg)
+	t, err := openTree(pf.MetaData().Schema, rg)
 	if err != nil {
 		return 0, err
 	}
@@ -83,25 +97,101 @@ func readGroup(ctx context.Context, pf *file.Reader, g int, emit func(action.Act
 	if n < 0 || n > maxRows {
 		return 0, fmt.Errorf("%d rows: %w", n, ErrCorrupt)
 	}
-	for i := range n {
-		if i%batchRows == 0 && ctx.Err() != nil {
+	for done := int64(0); done < n; {
+		if ctx.Err() != nil {
 			return 0, ctx.Err()
 		}
-		for _, l := range tree.leaves {
-			if err := l.next(); err != nil {
-				return 0, err
-			}
-		}
-		a, err := tree.action()
-		if err != nil {
+		rows := int(min(n-done, batchRows))
+		if err := rd.fill(t, rows); err != nil {
 			return 0, err
 		}
-		if a == nil {
-			continue
-		}
-		if err := emit(a); err != nil {
+		if err := rd.decode(t, rows); err != nil {
 			return 0, err
 		}
+		if rd.emitted = rd.emit(rd.batch); rd.emitted != nil {
+			return 0, rd.emitted
+		}
+		done += int64(rows)
 	}
 	return n, nil
+}
+
+// fill loads the next rows of every column.
+func (rd *reader) fill(t *tree, rows int) error {
+	var next atomic.Int64
+	return rd.parallel(func(*worker, int) error {
+		for {
+			i := int(next.Add(1)) - 1
+			if i >= len(t.leaves) {
+				return nil
+			}
+			if err := t.leaves[i].fill(rows); err != nil {
+				return err
+			}
+		}
+	})
+}
+
+// decode makes actions of the rows that were loaded.
+func (rd *reader) decode(t *tree, rows int) error {
+	all := make([]action.Action, rows)
+	share := (rows + len(rd.workers) - 1) / len(rd.workers)
+	err := rd.parallel(func(w *worker, n int) error {
+		for i := n * share; i < min(rows, (n+1)*share); i++ {
+			a, err := t.action(i, w)
+			if err != nil {
+				return err
+			}
+			all[i] = a
+		}
+		return nil
+	})
+	rd.batch = rd.batch[:0]
+	for _, a := range all {
+		if a != nil {
+			rd.batch = append(rd.batch, a)
+		}
+	}
+	return err
+}
+
+// parallel runs do in every worker.
+func (rd *reader) parallel(do func(w *worker, n int) error) error {
+	var g errgroup.Group
+	for n := range rd.workers {
+		g.Go(func() (err error) {
+			defer recovered(&err)
+			return do(&rd.workers[n], n)
+		})
+	}
+	return g.Wait()
+}
+
+// worker is what one goroutine needs for itself.
+type worker struct {
+	// maps holds maps of texts by their content: files of one partition share
+	// one. id is scratch for the content.
+	maps map[string]map[string]*string
+	id   []byte
+	// adds are allocated ahead.
+	adds []action.Add
+}
+
+// keep remembers the map whose content is in id.
+func (w *worker) keep(m map[string]*string) {
+	const most = 10_000
+	if w.maps == nil || len(w.maps) == most {
+		w.maps = make(map[string]map[string]*string)
+	}
+	w.maps[string(w.id)] = m
+}
+
+// add allocates an action among its neighbours: they come and go together.
+func (w *worker) add() *action.Add {
+	if len(w.adds) == 0 {
+		w.adds = make([]action.Add, 128)
+	}
+	a := &w.adds[0]
+	w.adds = w.adds[1:]
+	return a
 }

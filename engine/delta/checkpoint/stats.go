@@ -12,16 +12,11 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// parsedStats rebuilds the statistics' JSON from the typed form, which is the
-// only one where delta.checkpoint.writeStatsAsJson is off. Values that JSON
-// statistics do not have (NaN, infinities, binaries) are left out.
-func (r *row) parsedStats() (string, error) {
-	var err error
-	g := r.group("stats_parsed", &err)
-	if g == nil {
-		return "", err
-	}
-	value := g.members()
+// statistics rebuilds the statistics' JSON of a row from the typed form, which
+// is the only one where delta.checkpoint.writeStatsAsJson is off. Values that
+// JSON statistics do not have (NaN, infinities, binaries) are left out.
+func (r *row) statistics(i int) (string, error) {
+	value := r.members(i)
 	if len(value) == 0 {
 		return "", nil
 	}
@@ -32,16 +27,16 @@ func (r *row) parsedStats() (string, error) {
 	return string(text), nil
 }
 
-func (r *row) members() map[string]any {
+func (r *row) members(i int) map[string]any {
 	out := make(map[string]any)
 	for _, f := range r.order {
 		switch {
 		case f.leaf == nil:
-			if m := f.members(); len(m) > 0 {
+			if m := f.members(i); len(m) > 0 {
 				out[f.name] = m
 			}
-		case f.leaf.maxRep == 0 && f.leaf.cells[0].def >= f.leaf.maxDef:
-			if v := f.leaf.json(f.leaf.cells[0]); v != nil {
+		case f.leaf.maxRep == 0 && f.leaf.has(i):
+			if v := f.leaf.json(i); v != nil {
 				out[f.name] = v
 			}
 		}
@@ -50,28 +45,42 @@ func (r *row) members() map[string]any {
 }
 
 // json prints a value by the column's logical type; nil when it has no form.
-func (l *leaf) json(c cell) any {
-	switch t := l.column.LogicalType().(type) {
-	case schema.DecimalLogicalType:
-		return decimalJSON(l.kind, c, int(t.Scale()))
-	case schema.DateLogicalType:
-		return time.Unix(0, 0).UTC().AddDate(0, 0, int(c.num)).Format(time.DateOnly)
-	case schema.TimestampLogicalType:
-		return timestampJSON(c.num, t)
-	case schema.StringLogicalType:
-		return c.text
-	}
+func (l *leaf) json(i int) any {
 	switch l.kind {
+	case kindText:
+		switch t := l.column.LogicalType().(type) {
+		case schema.DecimalLogicalType:
+			return decimalJSON(fromBigEndian(l.texts[i]), int(t.Scale()))
+		case schema.StringLogicalType:
+			return l.texts[i]
+		}
 	case kindInt:
-		return c.num
+		switch t := l.column.LogicalType().(type) {
+		case schema.DecimalLogicalType:
+			return decimalJSON(big.NewInt(l.ints[i]), int(t.Scale()))
+		case schema.DateLogicalType:
+			return time.Unix(0, 0).UTC().AddDate(0, 0, int(l.ints[i])).Format(time.DateOnly)
+		case schema.TimestampLogicalType:
+			return timestampJSON(l.ints[i], t)
+		}
+		return l.ints[i]
 	case kindBool:
-		return c.num != 0
+		return l.ints[i] != 0
 	case kindFloat:
-		if !math.IsNaN(c.real) && !math.IsInf(c.real, 0) {
-			return c.real
+		if real := l.reals[i]; !math.IsNaN(real) && !math.IsInf(real, 0) {
+			return real
 		}
 	}
 	return nil
+}
+
+// fromBigEndian reads two's complement.
+func fromBigEndian(text string) *big.Int {
+	n := new(big.Int).SetBytes([]byte(text))
+	if text != "" && text[0] >= 0x80 {
+		n.Sub(n, new(big.Int).Lsh(big.NewInt(1), uint(8*len(text))))
+	}
+	return n
 }
 
 func timestampJSON(n int64, t schema.TimestampLogicalType) string {
@@ -92,16 +101,9 @@ func timestampJSON(n int64, t schema.TimestampLogicalType) string {
 }
 
 // decimalJSON prints plain digits, never through a float.
-func decimalJSON(k kind, c cell, scale int) any {
+func decimalJSON(n *big.Int, scale int) any {
 	if scale < 0 || scale > 38 {
 		return nil
-	}
-	n := big.NewInt(c.num)
-	if k == kindText { // two's complement, big-endian
-		n.SetBytes([]byte(c.text))
-		if c.text != "" && c.text[0] >= 0x80 {
-			n.Sub(n, new(big.Int).Lsh(big.NewInt(1), uint(8*len(c.text))))
-		}
 	}
 	digits := new(big.Int).Abs(n).String()
 	if scale > 0 {

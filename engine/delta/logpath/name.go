@@ -53,6 +53,8 @@ type File struct {
 	// UUID and JSON describe a V2 checkpoint.
 	UUID string
 	JSON bool
+	// Size is what a listing said of the object's bytes, zero after Parse.
+	Size int64
 }
 
 // CommitName is the name of the commit of a version.

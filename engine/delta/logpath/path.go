@@ -14,6 +14,9 @@ import (
 // A scheme, an absolute path and a ".." segment are refused in both forms, the
 // encoded and the decoded one.
 func Decode(path string) (string, error) {
+	if plain(path) {
+		return path, nil
+	}
 	if err := confined(path); err != nil {
 		return "", err
 	}
@@ -25,6 +28,24 @@ func Decode(path string) (string, error) {
 		return "", err
 	}
 	return name, nil
+}
+
+// plain recognises the paths that nearly every file has, which stand for
+// themselves: segments of unreserved characters, none of which begins with a
+// dot.
+func plain(path string) bool {
+	start := true
+	for i := range len(path) {
+		c := path[i]
+		switch {
+		case start && (c == '/' || c == '.'):
+			return false
+		case !literal(c) || c == '~':
+			return false
+		}
+		start = c == '/'
+	}
+	return !start
 }
 
 // confined checks one form of a path.
@@ -106,7 +127,7 @@ func literal(c byte) bool {
 	case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9':
 		return true
 	}
-	return strings.IndexByte("-._~/=", c) >= 0
+	return c == '-' || c == '.' || c == '_' || c == '~' || c == '/' || c == '='
 }
 
 // Sidecar is the object name of a sidecar. Only a plain file name in the

@@ -1,0 +1,73 @@
+package delta
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/lakewarden/lakewarden/engine/delta/action"
+)
+
+// bulk gathers the files of a checkpoint. They become the base of a state
+// without passing through its small maps one by one.
+type bulk struct {
+	files []entry[*action.Add]
+	tombs []entry[*action.Remove]
+}
+
+// take gathers files and removals, and applies the rest to st.
+func (b *bulk) take(st *state, batch []action.Action) error {
+	for _, a := range batch {
+		switch a := a.(type) {
+		case *action.Add:
+			key, err := fileKey(a.Path, a.DeletionVector)
+			if err != nil {
+				return err
+			}
+			b.files = append(b.files, entry[*action.Add]{key, a})
+		case *action.Remove:
+			key, err := fileKey(a.Path, a.DeletionVector)
+			if err != nil {
+				return err
+			}
+			b.tombs = append(b.tombs, entry[*action.Remove]{key, a})
+		default:
+			if err := st.apply(a); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// finish makes what was gathered the base of st, which held no files before. A
+// checkpoint names a file once; of one that does not the last entry counts, and
+// a live file before its removal.
+func (b *bulk) finish(st *state) {
+	st.files = sealed(b.files)
+	st.tombs = sealed(slices.DeleteFunc(b.tombs, func(e entry[*action.Remove]) bool {
+		_, live := st.files.get(e.key)
+		return live
+	}))
+	for _, e := range st.files.base {
+		st.bytes += e.value.Size
+	}
+	st.files, st.tombs = st.files.fork(), st.tombs.fork()
+}
+
+// sealed sorts entries into a map that has nothing but a base.
+func sealed[T any](entries []entry[T]) layered[T] {
+	byKey := func(a, b entry[T]) int { return cmp.Compare(a.key, b.key) }
+	if !slices.IsSortedFunc(entries, byKey) {
+		slices.SortStableFunc(entries, byKey)
+	}
+	n := 0
+	for i, e := range entries {
+		if i > 0 && entries[n-1].key == e.key {
+			n--
+		}
+		entries[n] = e
+		n++
+	}
+	clear(entries[n:])
+	return layered[T]{base: entries[:n], n: n}
+}
