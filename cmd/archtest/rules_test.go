@@ -35,10 +35,12 @@ var allowed = map[string][]string{
 	"engine/objstore/objstoretest": {"engine/objstore"},
 	"engine/gateway":               {"engine/objstore"},
 
-	"engine/delta":            {"engine/delta/action", "engine/delta/logpath", "engine/delta/checkpoint", "engine/objstore"},
+	"engine/delta":            {"engine/delta/action", "engine/delta/logpath", "engine/delta/checkpoint", "engine/delta/deletion", "engine/objstore"},
 	"engine/delta/action":     {},
 	"engine/delta/logpath":    {},
 	"engine/delta/checkpoint": {"engine/delta/action", "engine/delta/logpath", "engine/objstore"},
+	"engine/delta/deletion":   {"engine/delta/action", "engine/delta/logpath"},
+	"engine/maintenance":      {"engine", "engine/delta/...", "engine/objstore", "engine/skipping"},
 	"engine/storage":          {"engine", "engine/objstore", "engine/delta/..."},
 
 	"sessions": {"engine", "auth"},

@@ -1,0 +1,10 @@
+package deletion
+
+// DecodeBytes returns nil for bytes that are no set.
+func DecodeBytes(data []byte) *Rows {
+	r, err := decode(data)
+	if err != nil {
+		return nil
+	}
+	return r
+}

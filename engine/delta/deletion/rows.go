@@ -1,0 +1,91 @@
+package deletion
+
+import (
+	"fmt"
+	"iter"
+
+	"github.com/RoaringBitmap/roaring/v2/roaring64"
+
+	"github.com/lakewarden/lakewarden/engine/delta/action"
+)
+
+// maxRows bounds the rows that a data file can have. The 32-bit buckets below
+// it are few, so a header cannot claim more of them than we would allocate.
+const maxRows = 1 << 40
+
+// Rows is a set of rows of one data file, by their position in it, from zero.
+// It is compressed: a set may have billions of members in a few kilobytes.
+type Rows struct {
+	bitmap *roaring64.Bitmap
+}
+
+// Of makes the set of the given positions, in any order. A position that no
+// file has gives [action.ErrMalformed].
+func Of(positions iter.Seq[int64]) (*Rows, error) {
+	bitmap := roaring64.New()
+	for p := range positions {
+		if p < 0 || p >= maxRows {
+			return nil, fmt.Errorf("row %d of a file: %w", p, action.ErrMalformed)
+		}
+		bitmap.Add(uint64(p)) //nolint:gosec // not negative
+	}
+	bitmap.RunOptimize()
+	return &Rows{bitmap}, nil
+}
+
+// Span makes the set of the rows from first up to but not including end. Bounds
+// that no file has give [action.ErrMalformed].
+func Span(first, end int64) (*Rows, error) {
+	if first < 0 || end > maxRows {
+		return nil, fmt.Errorf("rows %d to %d of a file: %w", first, end, action.ErrMalformed)
+	}
+	bitmap := roaring64.New()
+	if first < end {
+		bitmap.AddRange(uint64(first), uint64(end)) //nolint:gosec // not negative
+	}
+	bitmap.RunOptimize()
+	return &Rows{bitmap}, nil
+}
+
+// None is the empty set.
+func None() *Rows { return &Rows{roaring64.New()} }
+
+// Count is the number of rows.
+func (r *Rows) Count() int64 {
+	return int64(r.bitmap.GetCardinality()) //nolint:gosec // at most maxRows
+}
+
+// Contains reports whether a row is in the set.
+func (r *Rows) Contains(row int64) bool {
+	return row >= 0 && r.bitmap.Contains(uint64(row))
+}
+
+// End is one more than the last row; zero for the empty set.
+func (r *Rows) End() int64 {
+	if r.bitmap.IsEmpty() {
+		return 0
+	}
+	return int64(r.bitmap.Maximum()) + 1 //nolint:gosec // below maxRows
+}
+
+// Union is the set of the rows in either.
+func (r *Rows) Union(other *Rows) *Rows {
+	u := r.bitmap.Clone()
+	u.Or(other.bitmap)
+	u.RunOptimize()
+	return &Rows{u}
+}
+
+// Equal reports whether both hold the same rows.
+func (r *Rows) Equal(other *Rows) bool { return r.bitmap.Equals(other.bitmap) }
+
+// All yields the rows in ascending order.
+func (r *Rows) All() iter.Seq[int64] {
+	return func(yield func(int64) bool) {
+		for it := r.bitmap.Iterator(); it.HasNext(); {
+			if !yield(int64(it.Next())) { //nolint:gosec // below maxRows
+				return
+			}
+		}
+	}
+}
