@@ -54,6 +54,10 @@ test-deps: extensions ## Get what the tests need: Python oracles, PostgreSQL, an
 test: test-deps ## Run every test, with the race detector where no C code is linked
 	@.ci/scripts/test.sh $(PACKAGES) $(TESTFLAGS)
 
+.PHONY: suites
+suites: test-deps ## Run the suites of leaks and attacks in every way of reading; the report goes to docs
+	@CI=true .ci/scripts/suites.sh docs/suites.md
+
 .PHONY: fuzz
 fuzz: extensions ## Run every fuzz target for FUZZTIME each (30s)
 	@.ci/scripts/fuzz.sh $(FUZZTIME)

@@ -61,6 +61,7 @@ func startServer(t testing.TB, change func(*Config)) *testServer {
 	if change != nil {
 		change(&s.config)
 	}
+	vary(t, &s.config)
 	store, err := openCatalog(context.Background(), s.config, slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
 	s.boot, err = bootstrap(context.Background(), store, "Acme", "admin@acme.example")
@@ -68,9 +69,7 @@ func startServer(t testing.TB, change func(*Config)) *testServer {
 	require.NoError(t, store.Close())
 	s.start()
 	s.admin = s.client(s.boot.APIKey, s.boot.UserID)
-	s.root = filepath.Join(s.config.LocalRoots[0], "main")
-	made := s.admin.ok("POST", "/v1/storages/configs", map[string]any{"configName": "main data", "kind": "local", "root": "main", "workspaceId": s.boot.WorkspaceID})
-	s.schema = made["schema"].(string)
+	s.shareStorage()
 	return s
 }
 

@@ -74,6 +74,7 @@ func openWorlds(t *testing.T, threads int, tables func(wild bool) []worldTable) 
 // furnish puts the tables of a world in their places.
 func (w *worlds) furnish(wild bool) {
 	w.t.Helper()
+	w.server.forgetStore()
 	require.NoError(w.t, os.RemoveAll(w.server.root))
 	require.NoError(w.t, os.MkdirAll(w.server.root, 0o750))
 	for _, table := range w.tables(wild) {

@@ -1,0 +1,49 @@
+#!/usr/bin/env bash
+# suites.sh REPORT: the suites of leaks and attacks in every way in which a table
+# can be read: from local disk and over S3, with the engine in processes of its
+# own and without, in place and always from copies. What each run printed about
+# itself goes to REPORT.
+set -euo pipefail
+
+: "${TAGS:?}"
+report=$1
+program=$(mktemp)
+log=$(mktemp)
+trap 'rm -f "$program" "$log"' EXIT
+go test -tags "$TAGS" -c -o "$program" ./cmd/lakewarden
+
+# Without workers nothing bounds the aggregates that the engine does not account,
+# so the attacks on resources run where there are some.
+leaks='^(TestTwoWorlds.*|TestHostileStatementsFailSafely)$'
+attacks='^(TestTwoWorlds.*|TestHostileStatementsFailSafely|TestResourceAttacksEndInTime)$'
+
+{
+	echo "# Suites of leaks and attacks"
+	echo
+	echo "Made by \`make suites\` on $(date -u +%F), DuckDB $(sed -n 's/^engine //p' engine/sqlguard/leakproof.txt | head -1), $(nproc) cores. One block a run: store, isolation, copies."
+} >"$report"
+
+status=0
+run() { # store isolation copies tests
+	local verdict=passed
+	echo "suites: $1 $2 $3"
+	(cd cmd/lakewarden && LAKEWARDEN_TEST_STORE=$1 LAKEWARDEN_TEST_ISOLATION=$2 LAKEWARDEN_TEST_COPIES=$3 \
+		"$program" -test.v -test.timeout 30m -test.run "$4") >"$log" 2>&1 || verdict=FAILED
+	[ "$verdict" = passed ] || { status=1 && grep -v '^=== ' "$log" | tail -60; }
+	{
+		echo
+		echo "## $1, isolation $2, copies $3: $verdict"
+		echo
+		# The tests' own summaries, without file names and times of subtests.
+		grep -E '^--- (PASS|FAIL)|requests, [0-9]+ differ|functions reached|without the barrier|in the clear' "$log" |
+			sed -E 's/^ +[a-z_]+_test\.go:[0-9]+: /    - /; s/; not: .*//; s/^--- /- /'
+		printf -- '- attacks: %s passed, %s failed\n' "$(grep -cE '^    --- PASS' "$log" || true)" "$(grep -cE '^    --- FAIL' "$log" || true)"
+	} >>"$report"
+}
+
+for store in local s3; do
+	run "$store" process never "$attacks"
+	run "$store" process always "$leaks"
+	run "$store" none never "$leaks"
+done
+exit $status
