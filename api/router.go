@@ -29,6 +29,7 @@ type Deps struct {
 	Audit         ops.AuditLog
 	Storage       ops.StorageConfigs
 	Tables        ops.Tables
+	TableFiles    ops.TableFiles
 	Policies      ops.Policies
 	Simulation    ops.Simulation
 	Queries       *ops.Queries
@@ -101,6 +102,7 @@ func register(r chi.Router, deps Deps) *huma.OpenAPI {
 	v1.StorageRoutes(api, deps.Storage, deps.Operations)
 	v1.CredentialRoutes(api, deps.Storage)
 	v1.TableRoutes(api, deps.Tables)
+	v1.TableFileRoutes(api, deps.TableFiles)
 	v1.PolicyRoutes(api, deps.Policies, deps.Simulation)
 	v1.QueryRoutes(api, deps.Queries, deps.Stored)
 	v1.OperationRoutes(api, deps.Operations, deps.Stored)

@@ -164,8 +164,6 @@ func TableRoutes(api huma.API, tables ops.Tables) {
 			t, err := tables.Rename(ctx, in.path(), in.Body.Name)
 			return tableOf(t), err
 		})
-	add(api, modify.with("DELETE", tableBase, "dropTable", "Drop a table").because("Takes it out of the catalog; its files stay."),
-		func(ctx context.Context, in *TablePath) (empty, error) { return empty{}, tables.Drop(ctx, in.path()) })
 	adopt := route{tag: "Tables", scope: auth.ScopePoliciesWrite, camel: true}
 	add(api, adopt.with("POST", tableBase+"/adopt-identity", "adoptIdentity", "Accept another table at this place").
 		because("Needed after a governed table was deleted and another one written in its place."),

@@ -66,6 +66,7 @@ var operationAccess = map[string]access{
 	"listColumns":           {"tables:read", ""},
 	"listVersions":          {"tables:read", ""},
 	"listEffectivePolicies": {"tables:read", ""},
+	"createTable":           {"tables:create", `{"catalog":"lake","schema":"x","name":"x","columns":[{"name":"a","type":"long"}]}`},
 	"renameTable":           {"tables:modify", `{"name":"x"}`},
 	"dropTable":             {"tables:modify", ""},
 	"adoptIdentity":         {"rls_policies:write", `{"keepRules":true}`},

@@ -1,0 +1,15 @@
+package ops
+
+import (
+	"context"
+	"time"
+)
+
+// aftermathTime bounds what is put right after a failure.
+const aftermathTime = 15 * time.Second
+
+// aftermath is the context in which something is put right after a failure, which
+// may be that the caller went away.
+func aftermath(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(ctx), aftermathTime)
+}

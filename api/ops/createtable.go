@@ -1,0 +1,253 @@
+package ops
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/lakewarden/lakewarden/auth"
+	"github.com/lakewarden/lakewarden/catalog"
+	"github.com/lakewarden/lakewarden/catalog/authz"
+	"github.com/lakewarden/lakewarden/engine/delta"
+	"github.com/lakewarden/lakewarden/engine/objstore"
+)
+
+// Permissions answers whether a caller may work on the files of a configuration.
+type Permissions interface {
+	Permits(ctx context.Context, viewer catalog.Viewer, config catalog.ConfigID, anyOf ...auth.Scope) error
+}
+
+// TableFiles makes tables and takes them away, files included.
+type TableFiles struct {
+	Tables
+	Permissions Permissions
+}
+
+// NewTableColumn is a column of a table that is to be made.
+type NewTableColumn struct {
+	Name string
+	// Type is a name of Delta's or of DuckDB's.
+	Type       string
+	Nullable   bool
+	PrimaryKey bool
+	Unique     bool
+	Comment    string
+}
+
+// NewTable describes a table that is to be made.
+type NewTable struct {
+	Catalog, Schema, Name string
+	Columns               []NewTableColumn
+	PartitionBy           []string
+	// Path is the folder below the configuration's root; empty means Name.
+	Path       string
+	Properties map[string]string
+}
+
+// CreatedTable is a new table with its first version.
+type CreatedTable struct {
+	catalog.LocatedTable
+	TableVersion int64
+}
+
+// txnRetention is how long tables of ours remember the keys of requests.
+const (
+	propTxnRetention = "delta.setTransactionRetentionDuration"
+	txnRetention     = "interval 7 days"
+)
+
+// Create makes a table: its log first, then its registration. A failure takes
+// the log away again. Errors: catalog.FieldErrors, delta.ErrTableExists,
+// catalog.ErrExists, and those of the store.
+func (o TableFiles) Create(ctx context.Context, n NewTable) (CreatedTable, error) {
+	a, err := ActorFrom(ctx)
+	if err != nil {
+		return CreatedTable{}, err
+	}
+	if catalog.FoldName(n.Catalog) != catalog.CatalogName {
+		return CreatedTable{}, catalog.ErrNotFound
+	}
+	config, err := o.Store.StorageConfigBySchema(ctx, a.Viewer, n.Schema)
+	if err != nil {
+		return CreatedTable{}, err
+	}
+	if err := o.Permissions.Permits(ctx, a.Viewer, config.ID, auth.ScopeTablesCreate); err != nil {
+		return CreatedTable{}, err
+	}
+	options, err := o.layout(ctx, a, n)
+	if err != nil {
+		return CreatedTable{}, err
+	}
+	path := n.Path
+	if path == "" {
+		path = n.Name
+	}
+	if err := o.free(ctx, config, n.Name, path); err != nil {
+		return CreatedTable{}, err
+	}
+	return o.create(ctx, a, config, n.Name, path, options)
+}
+
+func (o TableFiles) create(ctx context.Context, a Actor, config catalog.StorageConfig, name, path string, options delta.CreateOptions) (CreatedTable, error) {
+	bucket, err := o.Lake.table(ctx, config, path)
+	if err != nil {
+		return CreatedTable{}, err
+	}
+	snap, err := delta.Create(ctx, bucket, options)
+	if err != nil {
+		return CreatedTable{}, err
+	}
+	t, err := o.register(ctx, a, config, name, path, catalog.DeltaID(snap.TableID()))
+	if err != nil {
+		ctx, cancel := aftermath(ctx)
+		defer cancel()
+		return CreatedTable{}, errors.Join(err, unmake(ctx, bucket))
+	}
+	return CreatedTable{LocatedTable: catalog.LocatedTable{Table: t, StorageConfig: config}, TableVersion: snap.Version()}, nil
+}
+
+// register names a table whose log exists. A discovery can have found it in the
+// meantime, under the name that its folder gives.
+func (o TableFiles) register(ctx context.Context, a Actor, config catalog.StorageConfig, name, path string, id catalog.DeltaID) (catalog.Table, error) {
+	t, err := o.Store.RegisterTable(ctx, a.Viewer, catalog.NewTable{Config: config.ID, DeltaID: id, Path: path, Name: name})
+	var taken *catalog.ExistsError
+	if err == nil || !errors.As(err, &taken) || taken.Field != "path" {
+		return t, err
+	}
+	found, listErr := o.Store.ListTables(authz.System(ctx, "table creation"), catalog.SystemViewer(config.Org), catalog.TableFilter{Config: config.ID, DeltaID: id}, catalog.Page{})
+	if listErr != nil || len(found.Items) != 1 || found.Items[0].Path != path {
+		return t, err
+	}
+	if t = found.Items[0].Table; catalog.FoldName(t.Name) == catalog.FoldName(name) {
+		return t, nil
+	}
+	renamed, err := o.Store.RenameTable(authz.System(ctx, "table creation"), catalog.SystemViewer(config.Org), t.ID, catalog.AnyVersion, name)
+	return renamed.Table, err
+}
+
+// unmake takes a log away that nobody heard of.
+func unmake(ctx context.Context, bucket objstore.Bucket) error {
+	var names []string
+	for object, err := range bucket.List(ctx, logDir, objstore.ListOptions{}) {
+		if err != nil {
+			return err
+		}
+		names = append(names, object.Name)
+	}
+	var errs []error
+	for _, name := range names {
+		errs = append(errs, bucket.Delete(ctx, name))
+	}
+	return errors.Join(errs...)
+}
+
+// logDir is where the log of a table lies.
+const logDir = "_delta_log/"
+
+// free refuses a name or a folder that is taken, or a folder within a table or
+// around one: discovery and vacuum take a table's folder for its own.
+func (o TableFiles) free(ctx context.Context, config catalog.StorageConfig, name, path string) error {
+	if err := (catalog.NewTable{Config: config.ID, DeltaID: "new", Path: path, Name: name}).Validate(); err != nil {
+		return err
+	}
+	for segment := range strings.SplitSeq(path, "/") {
+		if strings.HasPrefix(segment, "_") || strings.HasPrefix(segment, ".") || objstore.ValidName(segment) != nil || strings.Contains(segment, "=") {
+			return invalid("path", "must not have parts that begin with '_' or '.', or hold '='")
+		}
+	}
+	return eachItem(func(page catalog.Page) (catalog.List[catalog.LocatedTable], error) {
+		return o.Store.ListTables(authz.System(ctx, "table creation"), catalog.SystemViewer(config.Org), catalog.TableFilter{Config: config.ID}, page)
+	}, func(t catalog.LocatedTable) error {
+		switch {
+		case catalog.FoldName(t.Name) == catalog.FoldName(name):
+			return &catalog.ExistsError{Field: "name"}
+		case t.Path == path:
+			return &catalog.ExistsError{Field: "path"}
+		case t.Path == "" || strings.HasPrefix(path, t.Path+"/") || strings.HasPrefix(t.Path, path+"/"):
+			return invalid("path", "must not lie in the folder of another table, or around it")
+		}
+		return nil
+	})
+}
+
+// layout turns the request into what the log says, and applies the
+// organisation's rules for new tables.
+func (o TableFiles) layout(ctx context.Context, a Actor, n NewTable) (delta.CreateOptions, error) {
+	out := delta.CreateOptions{
+		PartitionColumns: n.PartitionBy, Properties: map[string]string{propTxnRetention: txnRetention},
+		UserID: string(a.User), UserName: a.Email, Options: o.Lake.opts,
+	}
+	for name, value := range n.Properties {
+		folded := strings.ToLower(name)
+		if strings.HasPrefix(folded, "delta.constraints.") || strings.HasPrefix(folded, "lakewarden.") {
+			return out, invalid("properties."+name, "is set by an operation of its own")
+		}
+		out.Properties[name] = value
+	}
+	var broken catalog.FieldErrors
+	for i, c := range n.Columns {
+		f, err := c.field()
+		if err != nil {
+			broken = append(broken, catalog.FieldError{Field: fmt.Sprintf("columns[%d].type", i), Message: "must be a type that tables can hold"})
+		}
+		out.Schema.Fields = append(out.Schema.Fields, f)
+	}
+	if len(broken) > 0 {
+		return out, broken
+	}
+	if err := markKeys(n.Columns, &out); err != nil {
+		return out, err
+	}
+	if err := delta.ValidateSchema(out.Schema, n.PartitionBy); err != nil {
+		return out, err
+	}
+	org, err := o.Store.Organisation(authz.System(ctx, "rules for new tables"), a.Org)
+	if err != nil {
+		return out, err
+	}
+	return out, obeys(n, org.Config.TableConstraints)
+}
+
+func (c NewTableColumn) field() (delta.Field, error) {
+	t, err := delta.ParseType(c.Type)
+	if err != nil {
+		return delta.Field{}, err
+	}
+	f := delta.Field{Name: c.Name, Type: t, Nullable: c.Nullable, Metadata: map[string]json.RawMessage{}}
+	if c.Comment != "" {
+		text, err := json.Marshal(c.Comment)
+		if err != nil {
+			return f, err
+		}
+		f.Metadata["comment"] = text
+	}
+	return f, nil
+}
+
+// obeys applies an organisation's rules for new tables.
+func obeys(n NewTable, rules *catalog.TableConstraints) error {
+	if rules == nil {
+		return nil
+	}
+	hasKey := slices.ContainsFunc(n.Columns, func(c NewTableColumn) bool { return c.PrimaryKey })
+	switch {
+	case rules.RequirePrimaryKey && !hasKey:
+		return invalid("columns", "must have a primary key: the organisation requires one")
+	case rules.MaxColumns > 0 && len(n.Columns) > rules.MaxColumns:
+		return invalid("columns", "must be at most %d: the organisation sets this", rules.MaxColumns)
+	}
+	if rules.NamePattern != "" {
+		pattern, err := regexp.Compile(`\A(?:` + rules.NamePattern + `)\z`)
+		if err != nil {
+			return fmt.Errorf("name pattern of the organisation: %w", err)
+		}
+		if !pattern.MatchString(n.Name) {
+			return invalid("name", "must match the pattern that the organisation sets")
+		}
+	}
+	return nil
+}

@@ -1,0 +1,106 @@
+package ops
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/lakewarden/lakewarden/auth"
+	"github.com/lakewarden/lakewarden/catalog"
+	"github.com/lakewarden/lakewarden/engine/objstore"
+)
+
+// Drop takes a table out of the catalog. Its files stay, and discovery leaves it
+// alone until asked to bring it back. With purge the files go first, the log
+// before the data, so that no version names what is not there; a purge that
+// failed can be asked for again.
+func (o TableFiles) Drop(ctx context.Context, path TablePath, purge bool) error {
+	if !purge {
+		return o.Tables.Drop(ctx, path)
+	}
+	a, err := ActorFrom(ctx)
+	if err != nil {
+		return err
+	}
+	t, err := path.resolve(ctx, o.Store, a.Viewer)
+	if err != nil {
+		return err
+	}
+	if err := o.Permissions.Permits(ctx, a.Viewer, t.Config, auth.ScopeTablesModify); err != nil {
+		return err
+	}
+	if err := o.mayPurge(ctx, t); err != nil {
+		return err
+	}
+	bucket, err := o.Lake.table(ctx, t.StorageConfig, t.Path)
+	if err != nil {
+		return err
+	}
+	if err := purgeTable(ctx, bucket); err != nil {
+		return err
+	}
+	return o.Store.DropTable(ctx, a.Viewer, t.ID, catalog.AnyVersion)
+}
+
+// mayPurge refuses to delete the files of another table than the one that the
+// catalog knows. A folder without a log holds what an earlier purge left.
+func (o TableFiles) mayPurge(ctx context.Context, t catalog.LocatedTable) error {
+	if t.State == catalog.TableIdentityChanged {
+		return ErrTableIdentity
+	}
+	bucket, err := o.Lake.table(ctx, t.StorageConfig, t.Path)
+	if err != nil {
+		return err
+	}
+	for _, err := range bucket.List(ctx, logDir, objstore.ListOptions{}) {
+		if err != nil {
+			return err
+		}
+		snap, err := o.Lake.Any(ctx, t.StorageConfig, t.Path)
+		switch {
+		case err != nil:
+			return err
+		case snap.TableID() != string(t.DeltaID):
+			return ErrTableIdentity
+		}
+		return nil
+	}
+	return nil
+}
+
+// purgeTable deletes what lies in a table's folder, but for tables that lie
+// below it.
+func purgeTable(ctx context.Context, bucket objstore.Bucket) error {
+	var names, nested []string
+	for object, err := range bucket.List(ctx, "", objstore.ListOptions{}) {
+		if err != nil {
+			return err
+		}
+		if at := strings.Index(object.Name, "/"+logDir); at >= 0 {
+			nested = append(nested, object.Name[:at+1])
+		}
+		names = append(names, object.Name)
+	}
+	foreign := func(name string) bool {
+		for _, dir := range nested {
+			if strings.HasPrefix(name, dir) {
+				return true
+			}
+		}
+		return false
+	}
+	// The newest commit goes first: what is left of the log is a version of the
+	// table, or none.
+	slices.Reverse(names)
+	for _, log := range []bool{true, false} {
+		for _, name := range names {
+			if strings.HasPrefix(name, logDir) != log || foreign(name) {
+				continue
+			}
+			if err := bucket.Delete(ctx, name); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

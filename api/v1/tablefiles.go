@@ -1,0 +1,78 @@
+package v1
+
+import (
+	"context"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/lakewarden/lakewarden/api/ops"
+	"github.com/lakewarden/lakewarden/auth"
+	"github.com/lakewarden/lakewarden/catalog"
+)
+
+type newColumn struct {
+	Name         string `json:"name" minLength:"1" maxLength:"255"`
+	Type         string `json:"type" minLength:"1" maxLength:"65536" doc:"Delta's name of the type: long, string, decimal(12,2), timestamp, array<string> …; DuckDB's names in upper case are taken too"`
+	Nullable     *bool  `json:"nullable,omitempty" doc:"Default true"`
+	IsPrimaryKey bool   `json:"isPrimaryKey,omitempty" doc:"Part of the primary key; NULL compares equal"`
+	IsUnique     bool   `json:"isUnique,omitempty" doc:"No value twice; NULL does not count"`
+	Comment      string `json:"comment,omitempty" maxLength:"4096"`
+}
+
+type createTableInput struct {
+	Body struct {
+		Catalog     string            `json:"catalog" minLength:"1" maxLength:"255"`
+		Schema      string            `json:"schema" minLength:"1" maxLength:"255" doc:"Schema of a storage configuration"`
+		Name        string            `json:"name" minLength:"1" maxLength:"200"`
+		Columns     []newColumn       `json:"columns" minItems:"1" maxItems:"10000" nullable:"false"`
+		PartitionBy []string          `json:"partition_by,omitempty" maxItems:"100"`
+		Path        string            `json:"path,omitempty" maxLength:"1024" doc:"Folder below the root of the configuration; default: the name"`
+		Properties  map[string]string `json:"properties,omitempty" doc:"Delta's table properties, or names of your own"`
+	}
+}
+
+type createdTable struct {
+	Catalog string `json:"catalog"`
+	Schema  string `json:"schema"`
+	Table   string `json:"table"`
+	TableID string `json:"tableId" doc:"Delta's id of the table; survives rename and move"`
+	Version int64  `json:"version"`
+}
+
+type dropTableInput struct {
+	TablePath
+	Purge bool `query:"purge" doc:"Delete the files too, for good"`
+}
+
+// TableFileRoutes registers the routes that make tables and take them away.
+func TableFileRoutes(api huma.API, tables ops.TableFiles) {
+	create := route{tag: "Tables", scope: auth.ScopeTablesCreate, camel: true, local: true}
+	modify := route{tag: "Tables", scope: auth.ScopeTablesModify, camel: true, local: true}
+
+	add(api, create.with("POST", "/v1/tables", "createTable", "Create a table").as201().
+		because("An empty Delta table below the root of a storage configuration."),
+		func(ctx context.Context, in *createTableInput) (createdTable, error) {
+			t, err := tables.Create(ctx, in.table())
+			return createdTable{
+				Catalog: catalog.CatalogName, Schema: t.StorageConfig.Schema(), Table: t.Name, TableID: string(t.DeltaID), Version: t.TableVersion,
+			}, err
+		})
+	add(api, modify.with("DELETE", tableBase, "dropTable", "Drop a table").
+		because("Takes it out of the catalog; its files stay, unless they are purged."),
+		func(ctx context.Context, in *dropTableInput) (empty, error) {
+			return empty{}, tables.Drop(ctx, in.path(), in.Purge)
+		})
+}
+
+func (in *createTableInput) table() ops.NewTable {
+	b := in.Body
+	return ops.NewTable{
+		Catalog: b.Catalog, Schema: b.Schema, Name: b.Name, PartitionBy: b.PartitionBy, Path: b.Path, Properties: b.Properties,
+		Columns: convert(b.Columns, func(c newColumn) ops.NewTableColumn {
+			return ops.NewTableColumn{
+				Name: c.Name, Type: c.Type, Nullable: c.Nullable == nil || *c.Nullable,
+				PrimaryKey: c.IsPrimaryKey, Unique: c.IsUnique, Comment: c.Comment,
+			}
+		}),
+	}
+}
