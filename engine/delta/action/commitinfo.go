@@ -2,6 +2,7 @@ package action
 
 import (
 	stdjson "encoding/json"
+	"fmt"
 	"strconv"
 
 	"github.com/go-json-experiment/json"
@@ -33,22 +34,35 @@ type CommitInfo struct {
 	Extra map[string]stdjson.RawMessage
 }
 
-// UnmarshalJSON reads what has the expected shape and keeps the rest in Extra.
-func (c *CommitInfo) UnmarshalJSON(data []byte) error {
-	var members map[string]jsontext.Value
-	if err := json.Unmarshal(data, &members); err != nil {
+// UnmarshalJSONFrom reads what has the expected shape and keeps the rest in
+// Extra.
+func (c *CommitInfo) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
+	if kind := dec.PeekKind(); kind != '{' {
+		return fmt.Errorf("commitInfo is no object but %s", kind)
+	}
+	if _, err := dec.ReadToken(); err != nil {
 		return err
 	}
 	*c = CommitInfo{}
-	for name, v := range members {
+	for dec.PeekKind() == '"' {
+		tok, err := dec.ReadToken()
+		if err != nil {
+			return err
+		}
+		name := tok.String()
+		v, err := dec.ReadValue()
+		if err != nil {
+			return err
+		}
 		if !c.take(name, v) {
 			if c.Extra == nil {
 				c.Extra = make(map[string]stdjson.RawMessage)
 			}
-			c.Extra[name] = stdjson.RawMessage(v)
+			c.Extra[name] = stdjson.RawMessage(v.Clone())
 		}
 	}
-	return nil
+	_, err := dec.ReadToken()
+	return err
 }
 
 func (c *CommitInfo) take(name string, v jsontext.Value) bool {

@@ -42,6 +42,7 @@ func DecodeCommit(body []byte, limits Limits) ([]Action, error) {
 		return nil, fmt.Errorf("commit of %d bytes: %w", len(body), ErrTooLarge)
 	}
 	var actions []Action
+	dec := jsontext.NewDecoder(bytes.NewBuffer(nil))
 	for n := 1; len(body) > 0; n++ {
 		line, rest, _ := bytes.Cut(body, []byte{'\n'})
 		body = rest
@@ -52,7 +53,7 @@ func DecodeCommit(body []byte, limits Limits) ([]Action, error) {
 		if len(line) > limits.LineBytes {
 			return nil, fmt.Errorf("line %d of %d bytes: %w", n, len(line), ErrTooLarge)
 		}
-		a, err := decodeLine(line)
+		a, err := decodeLine(dec, line)
 		if err != nil {
 			return nil, fmt.Errorf("line %d: %w", n, err)
 		}
@@ -68,8 +69,8 @@ func DecodeCommit(body []byte, limits Limits) ([]Action, error) {
 }
 
 // decodeLine returns nil for an action that we do not know.
-func decodeLine(line []byte) (Action, error) {
-	dec := jsontext.NewDecoder(bytes.NewBuffer(line))
+func decodeLine(dec *jsontext.Decoder, line []byte) (Action, error) {
+	dec.Reset(bytes.NewBuffer(line))
 	if tok, err := dec.ReadToken(); err != nil || tok.Kind() != '{' {
 		return nil, malformed("not a JSON object", err)
 	}
