@@ -28,6 +28,8 @@ type Queries struct {
 	// EngineVersion is the build of the engine that runs the statements: see
 	// sqlguard.Options.
 	EngineVersion string
+	// Isolated says that the engine runs in processes of its own.
+	Isolated bool
 	// Confirmed returns nil while this replica knows the catalog's state of the
 	// last seconds.
 	Confirmed func() error
@@ -202,6 +204,9 @@ func (o *Queries) timeout(wanted time.Duration) (time.Duration, error) {
 
 // execute takes a session and starts the plan.
 func (o *Queries) execute(ctx context.Context, key sessions.Key, p *prepared, timeout time.Duration, run *Rows) error {
+	if err := o.survives(p.plan); err != nil {
+		return err
+	}
 	held, result, err := o.launch(ctx, key, p, timeout)
 	if errors.Is(err, engine.ErrLost) {
 		// Its process ended, most likely for another statement. Nothing of this

@@ -76,6 +76,7 @@ var Codes = []Code{
 	{"location_taken", 409, "The location overlaps that of another storage configuration.", "Locations may not equal, contain or lie in one another."},
 	{"table_state", 409, "The state of the table does not allow this.", "For example renaming a dropped table."},
 	{"table_identity_changed", 409, "Another table stands where this one stood.", "Confirm with adopt-identity before it is used again."},
+	{"isolation_required", 409, "This table can only be read by a server with worker processes.", "The log of a remote table would be read inside the server, which a statement could end. Set LAKEWARDEN_ISOLATION=process."},
 	{"table_vanished", 409, "The files of the table are gone.", "The folder holds no Delta log any more; restore it or drop the table."},
 	{"table_log_broken", 409, "The log of the table cannot be read.", "A file of _delta_log is missing, damaged or contradicts another; repair the table with the tool that wrote it."},
 	{"unsupported_table_feature", 409, "The table uses a feature that is not supported.", "details name the feature."},

@@ -1,0 +1,35 @@
+package main
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lakewarden/lakewarden/engine/objstore/s3test"
+)
+
+// TestAServerWithoutWorkersReadsNoRemoteLog: the engine's reader of remote logs
+// can end its process, so only a process of its own may hold it.
+func TestAServerWithoutWorkersReadsNoRemoteLog(t *testing.T) {
+	store := s3test.Start(t)
+	bucket := store.Bucket(t)
+	writeTable(t, filepath.Join(store.Folder(bucket), "flat"), `SELECT 1 AS id`, nil, column{"id", "long"})
+	writeTable(t, filepath.Join(store.Folder(bucket), "nested"), `SELECT 1 AS id, {'a': 1} AS st`, nil, column{"id", "long"}, column{"st", "struct<a:integer>"})
+	for _, isolation := range []string{isolationNone, isolationProcess} {
+		s := startServer(t, func(c *Config) { c.AllowPrivateEndpoints, c.Isolation = true, isolation })
+		schema := s.admin.ok("POST", configsPath, s3Body(store, bucket, map[string]any{"workspaceId": s.boot.WorkspaceID}))["schema"].(string)
+		s.admin.ok("POST", "/v1/organisations/"+s.boot.OrganisationID+"/policies", map[string]any{
+			"kind": "rls", "tableFqn": "lake." + schema + ".nested", "columnName": "id", "definition": definition(`{"effect":"permit","subject":{"everyone":true},"condition":{"column":"id","op":"lt","value":7}}`),
+		})
+		require.Equal(t, 1.0, s.admin.count(schema+".flat"), isolation)
+		answered := s.admin.query("SELECT st.a FROM " + schema + ".nested LIMIT 1")
+		if isolation == isolationProcess {
+			require.Equal(t, 200, answered.status, "%s", answered.body)
+		} else {
+			code, _ := answered.problem(t, 409)
+			require.Equal(t, "isolation_required", code)
+		}
+		s.stop()
+	}
+}
