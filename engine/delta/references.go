@@ -1,0 +1,146 @@
+package delta
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/lakewarden/lakewarden/engine/delta/action"
+	"github.com/lakewarden/lakewarden/engine/delta/deletion"
+	"github.com/lakewarden/lakewarden/engine/delta/logpath"
+)
+
+// DeletedFileRetention is how long the files of old versions stay, by the
+// table's own property.
+func (s *Snapshot) DeletedFileRetention() time.Duration {
+	return s.interval(propDeletedRetention, defaultDeletedRetention)
+}
+
+// EachReferenced hands the name of every file that a version needs to visit:
+// data files and files of deletion vectors, decoded, some more than once. The
+// versions are s and those that were the newest one at since or later. The zero
+// time means every version that can still be rebuilt.
+//
+// Removals are forgotten by checkpoints after the table's own retention. A since
+// before that has the log read from its first version that is left.
+func (s *Snapshot) EachReferenced(ctx context.Context, since time.Time, visit func(name string)) error {
+	for f := range s.Files() {
+		if err := visitFile(f.Add.Path, f.Add.DeletionVector, visit); err != nil {
+			return err
+		}
+	}
+	for r := range s.Tombstones() {
+		if r.DeletionTimestamp < since.UnixMilli() && !since.IsZero() {
+			continue
+		}
+		if err := visitFile(r.Path, r.DeletionVector, visit); err != nil {
+			return err
+		}
+	}
+	if !since.Before(s.opts.Clock().Add(-s.DeletedFileRetention())) {
+		return nil
+	}
+	return s.eachLogged(ctx, visit)
+}
+
+// EachRemoved hands the name of every file whose removal the log still tells of
+// to visit, decoded, some more than once. They may be live again.
+func (s *Snapshot) EachRemoved(ctx context.Context, visit func(name string)) error {
+	for r := range s.Tombstones() {
+		if err := visitFile(r.Path, r.DeletionVector, visit); err != nil {
+			return err
+		}
+	}
+	commits, err := listCommits(ctx, s.bucket, 0, s.version)
+	if err != nil {
+		return err
+	}
+	return vanished(readCommits(ctx, s.bucket, commits, s.opts.Limits, func(c *commit) error {
+		for _, a := range c.actions {
+			if r, ok := a.(*action.Remove); ok {
+				if err := visitFile(r.Path, r.DeletionVector, visit); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	}))
+}
+
+// eachLogged visits what the versions need that can be rebuilt: the files of the
+// first checkpoint of every unbroken row of commits, and all that was added since.
+func (s *Snapshot) eachLogged(ctx context.Context, visit func(name string)) error {
+	l, err := listLog(ctx, s.bucket, 0)
+	if err != nil {
+		return err
+	}
+	checkpoints := l.checkpoints()
+	covered := int64(-1) // the last version that was seen to
+	for _, version := range sortedKeys(checkpoints) {
+		if version > s.version || version <= covered {
+			continue
+		}
+		covered = lastInRow(l.commits, covered)
+		if version <= covered {
+			continue
+		}
+		err := readCheckpoint(ctx, s.bucket, s.opts, checkpoints[version], func(batch []action.Action) error {
+			return visitActions(batch, visit)
+		})
+		if err != nil {
+			return vanished(err)
+		}
+		covered = version
+	}
+	return vanished(readCommits(ctx, s.bucket, l.commits, s.opts.Limits, func(c *commit) error {
+		return visitActions(c.actions, visit)
+	}))
+}
+
+// lastInRow is the end of the row of commits, without a gap, that follows
+// version.
+func lastInRow(commits []versioned, version int64) int64 {
+	i, _ := slices.BinarySearchFunc(commits, version+1, func(c versioned, v int64) int { return int(c.version - v) })
+	for ; i < len(commits) && commits[i].version == version+1; i++ {
+		version++
+	}
+	return version
+}
+
+func sortedKeys[T any](m map[int64]T) []int64 {
+	keys := make([]int64, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+func visitActions(actions []action.Action, visit func(name string)) error {
+	for _, a := range actions {
+		add, ok := a.(*action.Add)
+		if !ok {
+			continue
+		}
+		if err := visitFile(add.Path, add.DeletionVector, visit); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func visitFile(path string, dv *action.DeletionVector, visit func(name string)) error {
+	name, err := logpath.Decode(path)
+	if err != nil {
+		return err
+	}
+	visit(name)
+	if dv == nil || dv.StorageType == "i" {
+		return nil
+	}
+	if name, err = deletion.FileName(dv); err != nil {
+		return err
+	}
+	visit(name)
+	return nil
+}

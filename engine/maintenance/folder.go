@@ -1,0 +1,156 @@
+package maintenance
+
+import (
+	"context"
+	"iter"
+	"strings"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/lakewarden/lakewarden/engine/objstore"
+)
+
+// logFolder holds a table's log.
+const logFolder = "_delta_log"
+
+// folder tells a table's own files from what other tools keep beside them.
+type folder struct {
+	// partitions begin the names of the folders of partitions: "column=".
+	partitions []string
+}
+
+func newFolder(partitionColumns []string) folder {
+	var f folder
+	for _, column := range partitionColumns {
+		f.partitions = append(f.partitions, column+"=")
+	}
+	return f
+}
+
+// owns reports whether a vacuum may touch the file: no part of its name is
+// hidden, but for the folders that the protocol and partitions give names to.
+func (f folder) owns(name string) bool {
+	for part := range strings.SplitSeq(name, "/") {
+		if part == logFolder || f.hidden(part) {
+			return false
+		}
+	}
+	return true
+}
+
+func (f folder) hidden(part string) bool {
+	if !strings.HasPrefix(part, "_") && !strings.HasPrefix(part, ".") {
+		return false
+	}
+	if part == "_change_data" || part == "_delta_index" {
+		return false
+	}
+	for _, partition := range f.partitions {
+		if strings.HasPrefix(part, partition) {
+			return false
+		}
+	}
+	return true
+}
+
+// listed yields what the table's folder holds and a vacuum may touch.
+func (v *vacuum) listed(ctx context.Context) iter.Seq2[objstore.Object, error] {
+	// The log can be longer than everything else.
+	const pastLog = logFolder + "/\U0010FFFF"
+	return func(yield func(objstore.Object, error) bool) {
+		after, more := "", true
+		for more {
+			more = false
+			for object, err := range v.bucket.List(ctx, "", objstore.ListOptions{StartAfter: after}) {
+				if err == nil && after == "" && strings.HasPrefix(object.Name, logFolder+"/") {
+					after, more = pastLog, true
+					break
+				}
+				if (err != nil || v.folder.owns(object.Name)) && !yield(object, err) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// nested knows which folders belong to other tables.
+type nested struct {
+	bucket objstore.Bucket
+
+	mu sync.Mutex
+	// tables says of folders whether they hold a log. It has those of the last
+	// batch only: a listing comes back to none but those.
+	tables map[string]bool
+}
+
+// without leaves out the files of tables below this one.
+func (n *nested) without(ctx context.Context, files []objstore.Object) ([]objstore.Object, error) {
+	known := n.tables
+	n.tables = make(map[string]bool, len(known))
+	g, gctx := errgroup.WithContext(ctx)
+	g.SetLimit(parallel)
+	asked := map[string]bool{}
+	for _, f := range files {
+		for dir := range parents(f.Name) {
+			if asked[dir] {
+				break // and so are those above
+			}
+			asked[dir] = true
+			if is, ok := known[dir]; ok {
+				n.set(dir, is)
+				continue
+			}
+			g.Go(func() error {
+				is, err := n.isTable(gctx, dir)
+				n.set(dir, is)
+				return err
+			})
+		}
+	}
+	if err := g.Wait(); err != nil {
+		return nil, err
+	}
+	own := files[:0]
+	for _, f := range files {
+		if !n.covers(f.Name) {
+			own = append(own, f)
+		}
+	}
+	return own, nil
+}
+
+func (n *nested) set(dir string, is bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.tables[dir] = is
+}
+
+func (n *nested) covers(name string) bool {
+	for dir := range parents(name) {
+		if n.tables[dir] {
+			return true
+		}
+	}
+	return false
+}
+
+func (n *nested) isTable(ctx context.Context, dir string) (bool, error) {
+	for _, err := range n.bucket.List(ctx, dir+"/"+logFolder+"/", objstore.ListOptions{}) {
+		return err == nil, err
+	}
+	return false, nil
+}
+
+// parents yields the folders that a file lies in, the nearest first, without the
+// root.
+func parents(name string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for i := strings.LastIndexByte(name, '/'); i > 0; i = strings.LastIndexByte(name[:i], '/') {
+			if !yield(name[:i]) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,134 @@
+package maintenance_test
+
+import (
+	"context"
+	"os"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/lakewarden/lakewarden/engine/delta"
+	"github.com/lakewarden/lakewarden/engine/maintenance"
+	"github.com/lakewarden/lakewarden/engine/objstore"
+)
+
+// vacuum runs one and returns the names of what it found, sorted.
+func vacuum(t require.TestingT, snap *delta.Snapshot, opts maintenance.VacuumOptions) []string {
+	names := []string{}
+	opts.Found = func(files []objstore.Object) {
+		for _, f := range files {
+			names = append(names, f.Name)
+		}
+	}
+	n, err := maintenance.Vacuum(context.Background(), snap, opts)
+	require.NoError(t, err)
+	require.Len(t, names, int(n))
+	slices.Sort(names)
+	return names
+}
+
+// TestVacuumAgreesWithDeltaRS makes up histories, and asks delta-rs what it would
+// delete. What versions within the retention need is known from the history.
+func TestVacuumAgreesWithDeltaRS(t *testing.T) {
+	oracle, root := startDeltaRS(t), t.TempDir()
+	rapid.Check(t, func(t *rapid.T) {
+		dir, err := os.MkdirTemp(root, "")
+		require.NoError(t, err)
+		p := newPast(t, rapid.Bool().Draw(t, "partitioned"), map[string]string{"delta.deletedFileRetentionDuration": "interval 60 days"})
+		for range rapid.IntRange(3, 20).Draw(t, "steps") {
+			p.step()
+		}
+		p.now = time.Now()
+		// Not a moment that a step happened at: the two programs ask the clock one
+		// after the other.
+		hours := p.hours()
+		retention := time.Duration(hours)*time.Hour + 30*time.Second
+		since := p.now.Add(-retention)
+		for _, v := range p.versions {
+			if v.at.Sub(since).Abs() < 2*time.Minute {
+				t.Skip("too close to tell")
+			}
+		}
+		needed := p.needed(since)
+		opts := maintenance.VacuumOptions{Retention: &retention, Insist: true, DryRun: true}
+		dry := vacuum(t, p.snap, opts)
+		require.Subset(t, p.present(), append(needed, dry...), "a dry run deletes nothing")
+		p.copyTo(dir)
+		theirs := ask[[]string](t, oracle, map[string]any{"do": "vacuum", "path": dir, "retention_hours": hours, "dry_run": true, "full": true})
+		require.Equal(t, theirs, dry)
+
+		opts.DryRun = false
+		before := p.present()
+		require.Equal(t, dry, vacuum(t, p.snap, opts))
+		require.Empty(t, vacuum(t, p.snap, opts), "nothing is left for a second run")
+		after := p.present()
+		require.Subset(t, after, needed)
+		require.Len(t, after, len(before)-len(dry))
+	})
+}
+
+// TestVacuumKeepsVersions: what any version needs that can be rebuilt stays,
+// however old it is, also when the log starts at a checkpoint.
+func TestVacuumKeepsVersions(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := newPast(t, false, map[string]string{
+			"delta.deletedFileRetentionDuration": "interval 1 days", "delta.checkpointInterval": "3",
+		})
+		for range rapid.IntRange(3, 20).Draw(t, "steps") {
+			p.step()
+		}
+		p.now = time.Now()
+		none := time.Duration(0)
+		opts := maintenance.VacuumOptions{Retention: &none, Insist: true, KeepVersions: true}
+		if rapid.Bool().Draw(t, "lite") {
+			opts.Mode = maintenance.VacuumLite
+		}
+		gone := vacuum(t, p.snap, opts)
+		require.Subset(t, p.present(), p.needed(time.Time{}))
+		for _, name := range gone {
+			require.NotContains(t, p.needed(time.Time{}), name)
+		}
+	})
+}
+
+// TestLongRetentionAfterCheckpoints: a retention above the table's own cannot
+// rely on removals, which checkpoints forget.
+func TestLongRetentionAfterCheckpoints(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := newPast(t, false, map[string]string{
+			"delta.deletedFileRetentionDuration": "interval 1 days", "delta.checkpointInterval": "1",
+		})
+		for range rapid.IntRange(8, 24).Draw(t, "steps") {
+			p.step()
+		}
+		p.now = time.Now()
+		snap, err := delta.Load(context.Background(), p.bucket, delta.Options{})
+		require.NoError(t, err)
+		retention := time.Duration(max(24, p.hours())) * time.Hour
+		vacuum(t, snap, maintenance.VacuumOptions{Retention: &retention})
+		require.Subset(t, p.present(), p.needed(p.now.Add(-retention)))
+	})
+}
+
+// TestLiteFindsWhatTheLogTells: a lite vacuum deletes what a full one does, but
+// for files that no commit ever named.
+func TestLiteFindsWhatTheLogTells(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := newPast(t, rapid.Bool().Draw(t, "partitioned"), nil)
+		for range rapid.IntRange(3, 20).Draw(t, "steps") {
+			p.step()
+		}
+		p.now = time.Now()
+		none := time.Duration(0)
+		opts := maintenance.VacuumOptions{Retention: &none, Insist: true, DryRun: true}
+		full := vacuum(t, p.snap, opts)
+		opts.Mode = maintenance.VacuumLite
+		lite := vacuum(t, p.snap, opts)
+		ever := p.needed(time.Time{})
+		full = slices.DeleteFunc(full, func(name string) bool { return !slices.Contains(ever, name) })
+		require.Equal(t, full, lite)
+	})
+}
