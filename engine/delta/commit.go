@@ -160,16 +160,18 @@ func (t *Txn) body(s *Snapshot) ([]byte, error) {
 	if info.OperationParameters == nil {
 		info.OperationParameters = map[string]string{}
 	}
-	if s.inCommitTimestamps() {
+	metadata := t.metadata
+	if s.stampedAfter(metadata) {
 		ict := max(now, s.timestamp.UnixMilli()+1)
 		info.InCommitTimestamp = &ict
+		metadata = s.stampedSince(metadata, ict)
 	}
 	actions := []action.Action{info}
 	if t.protocol != nil {
 		actions = append(actions, t.protocol)
 	}
-	if t.metadata != nil {
-		actions = append(actions, t.metadata)
+	if metadata != nil {
+		actions = append(actions, metadata)
 	}
 	actions = appendAll(actions, t.txns)
 	actions = appendAll(actions, t.domains)

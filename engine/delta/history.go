@@ -135,9 +135,7 @@ func commitTimes(ctx context.Context, latest *Snapshot, commits []versioned) ([]
 		}
 	}
 	for i := 1; i < len(times); i++ {
-		if !times[i].After(times[i-1]) {
-			times[i] = times[i-1].Add(time.Millisecond)
-		}
+		times[i] = later(times[i-1], times[i])
 	}
 	return times, nil
 }

@@ -40,7 +40,7 @@ type Options struct {
 
 // Warning is a failure that changed nothing about the table.
 type Warning struct {
-	// Step is "checksum", "checkpoint", "last_checkpoint" or "stat".
+	// Step is "checksum", "checkpoint", "cleanup" or "stat".
 	Step    string
 	Version int64
 	Err     error

@@ -28,9 +28,15 @@ func (s *Snapshot) afterCommit(ctx context.Context) {
 		}
 	}
 	warn("checksum", s.writeChecksum(ctx))
-	if !s.opts.NoCheckpoints && s.version > 0 && s.version%s.checkpointInterval() == 0 {
-		warn("checkpoint", s.Checkpoint(ctx))
+	if s.opts.NoCheckpoints || s.version == 0 || s.version%s.checkpointInterval() != 0 {
+		return
 	}
+	if err := s.Checkpoint(ctx); err != nil {
+		warn("checkpoint", err)
+		return
+	}
+	_, err := s.CleanLog(ctx)
+	warn("cleanup", err)
 }
 
 // checksum is the content of `<version>.crc` (protocol, "Version Checksum

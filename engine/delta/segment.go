@@ -59,17 +59,20 @@ func listLog(ctx context.Context, b objstore.Bucket, from int64) (listing, error
 		if err != nil {
 			return listing{}, fmt.Errorf("listing the log: %w", err)
 		}
-		f := logpath.Parse(o.Name)
-		f.Size = o.Size
-		switch f.Kind {
-		case logpath.Other:
-		case logpath.Commit:
-			l.commits = append(l.commits, versioned{f.Version, o})
-		default:
-			l.files = append(l.files, f)
-		}
+		l.add(logpath.Parse(o.Name), o)
 	}
 	return l, nil
+}
+
+func (l *listing) add(f logpath.File, o objstore.Object) {
+	f.Size = o.Size
+	switch f.Kind {
+	case logpath.Other:
+	case logpath.Commit:
+		l.commits = append(l.commits, versioned{f.Version, o})
+	default:
+		l.files = append(l.files, f)
+	}
 }
 
 // findSegment lists the log and selects the files that make a version; target
@@ -133,7 +136,7 @@ func (l listing) segment(target int64) (segment, error) {
 		next++
 	}
 	if next <= target {
-		if asked && seg.covered < 0 && next == 0 {
+		if asked && l.cleaned(checkpoints, seg.covered, next) {
 			return segment{}, fmt.Errorf("version %d is cleaned up: %w", target, ErrVersionNotFound)
 		}
 		return segment{}, fmt.Errorf("commit %d is missing below %d: %w", next, target, ErrLogBroken)
@@ -144,6 +147,21 @@ func (l listing) segment(target int64) (segment, error) {
 		}
 	}
 	return seg, nil
+}
+
+// cleaned reports whether a missing commit was deleted as one that is no longer
+// needed: the log begins after it, or goes on from a later checkpoint. A cleanup
+// that was interrupted leaves such rows of commits, and checkpoints without.
+func (l listing) cleaned(checkpoints map[int64][]logpath.File, covered, missing int64) bool {
+	if covered < 0 && missing == 0 {
+		return true
+	}
+	for version := range checkpoints {
+		if version >= missing {
+			return true
+		}
+	}
+	return false
 }
 
 // checkpoints groups complete checkpoints by version. Of several at one

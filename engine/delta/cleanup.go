@@ -1,0 +1,224 @@
+package delta
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"sort"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/lakewarden/lakewarden/engine/delta/action"
+	"github.com/lakewarden/lakewarden/engine/delta/logpath"
+	"github.com/lakewarden/lakewarden/engine/objstore"
+)
+
+// Properties that rule what the log keeps.
+const (
+	propLogCleanup      = "delta.enableExpiredLogCleanup"
+	defaultLogRetention = 30 * 24 * time.Hour
+	// sidecarAge is how long a sidecar that no checkpoint names is left alone:
+	// its checkpoint may be on the way (protocol, "Metadata Cleanup").
+	sidecarAge = 24 * time.Hour
+	// maxCleaned bounds what one cleanup deletes; the next goes on.
+	maxCleaned = 4000
+	// cleaners is how many deletions are under way at a time.
+	cleaners = 8
+)
+
+// CleanLog deletes the files of the log that no version needs which was current
+// within delta.logRetentionDuration, and returns how many. Commits call it after
+// a checkpoint; it does nothing where delta.enableExpiredLogCleanup is false.
+//
+// Nothing is deleted that is not covered: there must be a complete checkpoint,
+// older than the retention itself, which was read back just now. It can be
+// interrupted at any point.
+func (s *Snapshot) CleanLog(ctx context.Context) (int, error) {
+	if strings.EqualFold(s.Properties()[propLogCleanup], "false") {
+		return 0, nil
+	}
+	stale, err := s.staleFiles(ctx)
+	if err == nil {
+		err = s.deleteAll(ctx, stale)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("cleaning the log: %w", err)
+	}
+	if !supports(s.state.protocol, featV2Checkpoint) {
+		return len(stale), nil
+	}
+	sidecars, err := s.staleSidecars(ctx)
+	if err == nil {
+		err = s.deleteAll(ctx, sidecars)
+	}
+	if err != nil {
+		return len(stale), fmt.Errorf("cleaning sidecars: %w", err)
+	}
+	return len(stale) + len(sidecars), nil
+}
+
+// logCutoff is the time whose version must stay readable, and everything since.
+// Whole days, so that a busy table is cleaned in few strokes.
+func (s *Snapshot) logCutoff() time.Time {
+	const day = 24 * time.Hour
+	return s.opts.Clock().UTC().Add(-s.interval(propLogRetention, defaultLogRetention)).Truncate(day)
+}
+
+// staleFiles names the files below the newest checkpoint that was there at the
+// cutoff.
+func (s *Snapshot) staleFiles(ctx context.Context) ([]string, error) {
+	l, err := s.expiredLog(ctx)
+	if err != nil || len(l.commits) == 0 {
+		return nil, err
+	}
+	last := l.commits[len(l.commits)-1].version
+	cover := int64(-1)
+	for version := range l.checkpoints() {
+		if version <= last {
+			cover = max(cover, version)
+		}
+	}
+	var names []string
+	for _, c := range l.commits {
+		if c.version < cover {
+			names = append(names, c.object.Name)
+		}
+	}
+	for _, f := range l.files {
+		if f.Version < cover || f.Kind == logpath.Compacted && f.Version == cover {
+			names = append(names, f.Name)
+		}
+	}
+	if len(names) == 0 {
+		return nil, nil
+	}
+	// A checkpoint that does not read covers nothing.
+	if _, err := load(ctx, s.bucket, s.opts, cover); err != nil {
+		return nil, fmt.Errorf("reading checkpoint %d: %w", cover, err)
+	}
+	sort.Strings(names)
+	return names[:min(len(names), maxCleaned)], nil
+}
+
+// expiredLog lists the log as far as its commits are older than the cutoff.
+func (s *Snapshot) expiredLog(ctx context.Context) (listing, error) {
+	var l listing
+	cutoff, before := s.logCutoff(), time.Time{}
+	for o, err := range s.bucket.List(ctx, logpath.Dir, objstore.ListOptions{Shallow: true}) {
+		if err != nil {
+			return listing{}, err
+		}
+		f := logpath.Parse(o.Name)
+		if f.Kind != logpath.Commit {
+			l.add(f, o)
+			continue
+		}
+		// Times grow with the version, as they do for time travel.
+		before = later(before, o.ModTime)
+		if before.After(cutoff) || f.Version > s.version {
+			break
+		}
+		l.add(f, o)
+	}
+	if !s.inCommitTimestamps() {
+		return l, nil
+	}
+	var failed error
+	n := sort.Search(len(l.commits), func(i int) bool {
+		if failed != nil {
+			return true
+		}
+		head, err := readHead(ctx, s.bucket, l.commits[i].version, s.opts.Limits)
+		if err != nil {
+			failed = err
+			return true
+		}
+		return commitTime(l.commits[i].object, head.info()).After(cutoff)
+	})
+	l.commits = l.commits[:n]
+	return l, failed
+}
+
+// later is the time of a commit after one at before.
+func later(before, t time.Time) time.Time {
+	if !t.After(before) {
+		return before.Add(time.Millisecond)
+	}
+	return t
+}
+
+// deleteAll deletes several at a time, in order. What is cut short in the middle
+// leaves versions that can no longer be asked for, and all that can be.
+func (s *Snapshot) deleteAll(ctx context.Context, names []string) error {
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(cleaners)
+	for _, name := range names {
+		g.Go(func() error { return s.bucket.Delete(ctx, name) })
+	}
+	return g.Wait()
+}
+
+// staleSidecars names the sidecars that are old and that no checkpoint names.
+func (s *Snapshot) staleSidecars(ctx context.Context) ([]string, error) {
+	old := map[string]bool{}
+	limit := s.opts.Clock().Add(-sidecarAge)
+	for o, err := range s.bucket.List(ctx, logpath.SidecarDir, objstore.ListOptions{Shallow: true}) {
+		if err != nil {
+			return nil, err
+		}
+		if o.ModTime.Before(limit) && !strings.HasSuffix(o.Name, "/") && len(old) < maxCleaned {
+			old[o.Name] = true
+		}
+	}
+	if len(old) == 0 {
+		return nil, nil
+	}
+	l, err := listLog(ctx, s.bucket, 0)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range l.files {
+		if f.Kind != logpath.Checkpoint && f.Kind != logpath.V2 {
+			continue
+		}
+		used, err := s.sidecarsOf(ctx, f)
+		if err != nil {
+			return nil, err
+		}
+		for _, name := range used {
+			delete(old, name)
+		}
+	}
+	names := make([]string, 0, len(old))
+	for name := range maps.Keys(old) {
+		names = append(names, name)
+	}
+	return names, nil
+}
+
+// sidecarsOf names the sidecars of one file of a checkpoint. One that somebody
+// deletes meanwhile has none.
+func (s *Snapshot) sidecarsOf(ctx context.Context, f logpath.File) ([]string, error) {
+	var names []string
+	err := readEach(ctx, s.bucket, s.opts, []logpath.File{f}, func(batch []action.Action) error {
+		for _, a := range batch {
+			sidecar, ok := a.(*action.Sidecar)
+			if !ok {
+				continue
+			}
+			name, err := logpath.Sidecar(sidecar.Path)
+			if err != nil {
+				return err
+			}
+			names = append(names, name)
+		}
+		return nil
+	})
+	if errors.Is(err, objstore.ErrNotFound) {
+		return nil, nil
+	}
+	return names, err
+}
