@@ -31,7 +31,7 @@ func TestInCommitTimestampsSwitchedOnLater(t *testing.T) {
 	require.True(t, on.Timestamp().After(s.Timestamp()))
 	next := mustAppend(t, on, 2)
 	require.True(t, next.Timestamp().After(on.Timestamp()))
-	for at, want := range map[time.Time]int64{on.Timestamp(): 2, on.Timestamp().Add(-time.Millisecond): 1, next.Timestamp(): 3} {
+	for at, want := range map[time.Time]int64{on.Timestamp(): 2, on.Timestamp().Add(-time.Nanosecond): 1, next.Timestamp(): 3} {
 		opts := delta.Options{At: delta.AtTimestamp(at)}
 		found, err := delta.Load(t.Context(), b, opts)
 		require.NoError(t, err)
