@@ -1,0 +1,282 @@
+package rules_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/delta"
+	"github.com/lakewarden/lakewarden/engine/objstore/mem"
+	"github.com/lakewarden/lakewarden/engine/rules"
+)
+
+// relation has rows of VALUES, with their numbers.
+func relation(columns string, rows ...string) rules.Relation {
+	for i, r := range rows {
+		rows[i] = fmt.Sprintf("(%s, %d)", r, i)
+	}
+	return rules.Relation{From: "(SELECT * FROM (VALUES " + strings.Join(rows, ", ") + ") AS v(" + columns + ", n))", Row: "n"}
+}
+
+func created(t *testing.T, schema delta.Struct, properties map[string]string) *delta.Snapshot {
+	t.Helper()
+	snap, err := delta.Create(t.Context(), mem.New(), delta.CreateOptions{Schema: schema, Properties: properties})
+	require.NoError(t, err)
+	return snap
+}
+
+func check(t *testing.T, schema delta.Struct, name, text string) rules.Rule {
+	t.Helper()
+	c, err := rules.ParseCheck(t.Context(), sharedParser(), schema, text)
+	require.NoError(t, err, text)
+	return rules.CheckRule(name, c)
+}
+
+func TestTheFirstClassThatIsBrokenIsReported(t *testing.T) {
+	s, schema := scope(t), columns(t, "a", "integer", "b", "string")
+	list := []rules.Rule{
+		rules.RequireColumn("b"), check(t, schema, "positive", "a > 0"), check(t, schema, "square", "a * a >= a"),
+		rules.RowFilter(`r."b" = 'mine'`),
+	}
+	report, err := s.Broken(t.Context(), list, relation("a, b", "1, 'other'", "-1, NULL", "NULL, 'mine'"))
+	require.NoError(t, err)
+	require.Equal(t, rules.Report{Breaches: []rules.Breach{{Rule: 0, Row: 1}}, Total: 1}, report)
+
+	report, err = s.Broken(t.Context(), list, relation("a, b", "-1, 'other'", "NULL, 'mine'", "50000, 'mine'"))
+	require.NoError(t, err)
+	require.Equal(t, rules.Report{Breaches: []rules.Breach{{1, 0}, {1, 1}, {2, 1}, {2, 2}}, Total: 4}, report,
+		"NULL breaks a check, and so does an overflow")
+
+	report, err = s.Broken(t.Context(), list, relation("a, b", "0, 'mine'", "-2147483647, 'other'"))
+	require.NoError(t, err)
+	require.Equal(t, []rules.Breach{{1, 0}, {1, 1}, {2, 1}}, report.Breaches)
+
+	report, err = s.Broken(t.Context(), list[3:], relation("a, b", "1, 'other'", "1, 'mine'", "1, NULL"))
+	require.NoError(t, err)
+	require.Equal(t, rules.Report{Breaches: []rules.Breach{{0, 0}, {0, 2}}, Total: 2}, report)
+
+	report, err = s.Broken(t.Context(), list[:3], rules.Relation{From: "(SELECT -x AS a, NULL::VARCHAR AS b, x AS n FROM range(100000) g(x))", Row: "n"})
+	require.NoError(t, err)
+	require.Len(t, report.Breaches, rules.MaxReported)
+	require.EqualValues(t, 100000, report.Total)
+	require.Equal(t, rules.Breach{Rule: 0, Row: 99}, report.Breaches[99])
+
+	n, err := s.CountBroken(t.Context(), list[1], rules.Relation{From: "(SELECT x AS a FROM range(-3, 5) g(x))"})
+	require.NoError(t, err)
+	require.EqualValues(t, 4, n)
+}
+
+func TestRulesOfASnapshot(t *testing.T) {
+	s := scope(t)
+	schema := columns(t, "a", "integer", "st", "struct<x:integer NOT NULL,in:struct<y:string NOT NULL>>", "list", "array<integer>", "m", "map<string,integer>")
+	schema.Fields[0].Nullable = false
+	schema.Fields[0].Metadata = map[string]json.RawMessage{"delta.invariants": json.RawMessage(`"{\"expression\":{\"expression\":\"a < 100\"}}"`)}
+	schema.Fields[2].Type = delta.Array{Element: delta.Integer}
+	schema.Fields[3].Type = delta.Map{Key: delta.String, Value: delta.Integer}
+	snap := created(t, schema, map[string]string{"delta.constraints.odd": "`a` % 2 = 1"})
+	set, err := rules.Of(snap)
+	require.NoError(t, err)
+	require.NoError(t, set.Add(t.Context(), sharedParser(), "kept", "a <> 7"))
+	var names []string
+	for _, r := range set.Rows() {
+		names = append(names, r.Name)
+	}
+	require.Equal(t, []string{"a", "st.x", "st.in.y", "list.element", "m.value", "a", "odd", "kept"}, names)
+
+	good := "3, {'x': 1, 'in': {'y': 'q'}}, [1], MAP {'k': 1}"
+	for row, rule := range map[string]int{
+		good: -1,
+		"NULL, {'x': 1, 'in': {'y': 'q'}}, [1], MAP {'k': 1}": 0,
+		"3, {'x': NULL, 'in': {'y': 'q'}}, [1], MAP {'k': 1}": 1,
+		"3, NULL, [], NULL":                                           -1, // what is not there has no members
+		"3, {'x': 1, 'in': NULL}, [1], MAP {'k': 1}":                  -1,
+		"3, {'x': 1, 'in': {'y': NULL}}, [1], MAP {'k': 1}":           2,
+		"3, {'x': 1, 'in': {'y': 'q'}}, [1, NULL, 2], MAP {'k': 1}":   3,
+		"3, {'x': 1, 'in': {'y': 'q'}}, [1], MAP {'k': 1, 'l': NULL}": 4,
+		"101, {'x': 1, 'in': {'y': 'q'}}, [1], NULL":                  5,
+		"4, {'x': 1, 'in': {'y': 'q'}}, [1], NULL":                    6,
+		"7, {'x': 1, 'in': {'y': 'q'}}, [1], NULL":                    7,
+	} {
+		report, err := s.Broken(t.Context(), set.Rows(), relation("a, st, list, m", row, good))
+		require.NoError(t, err, row)
+		if rule < 0 {
+			require.Zero(t, report.Total, row)
+		} else {
+			require.Equal(t, []rules.Breach{{Rule: rule, Row: 0}}, report.Breaches, row)
+		}
+	}
+}
+
+func TestAConstraintWithoutCertainMeaningRefusesTheWriteByName(t *testing.T) {
+	snap := created(t, columns(t, "name", "string"), map[string]string{"delta.constraints.caps": "upper(name) = name"})
+	_, err := rules.Of(snap)
+	var feature *delta.FeatureError
+	require.ErrorAs(t, err, &feature)
+	require.Equal(t, "CHECK constraint caps", feature.Feature)
+	require.True(t, feature.Write)
+
+	set, err := rules.Of(created(t, columns(t, "name", "string"), nil))
+	require.NoError(t, err)
+	require.ErrorIs(t, set.Add(t.Context(), sharedParser(), "gone", "dropped > 1"), delta.ErrUnsupportedFeature)
+}
+
+func TestKeysAreReadAsTheyWereWritten(t *testing.T) {
+	schema := columns(t, "a", "integer", "b", "string", "c", "date", "l", "array<integer>")
+	for _, keys := range []rules.Keys{{}, {Primary: []string{"b", "a"}}, {Primary: []string{"c"}, Unique: []string{"a"}}, {Unique: []string{"a", "b"}}} {
+		written, properties, err := keys.Write(schema, map[string]string{"other": "x", rules.PropertyPrimaryKey: `["z"]`})
+		require.NoError(t, err)
+		require.Equal(t, "x", properties["other"])
+		require.Equal(t, keys, rules.KeysOf(written, properties))
+		snap := created(t, written, properties)
+		require.Equal(t, keys, rules.KeysOf(snap.Schema(), snap.Properties()), "through the log")
+	}
+	for _, keys := range []rules.Keys{{Primary: []string{"a", "a"}}, {Primary: []string{"z"}}, {Unique: []string{"l"}}, {Primary: []string{"A"}}} {
+		_, _, err := keys.Write(schema, nil)
+		require.ErrorIs(t, err, rules.ErrInvalidKey)
+	}
+
+	written, properties, err := rules.Keys{Primary: []string{"b", "a"}}.Write(schema, nil)
+	require.NoError(t, err)
+	written.Fields[1].Name = "renamed"
+	require.Equal(t, []string{"renamed", "a"}, rules.KeysOf(written, properties).Primary, "another writer's rename keeps the place")
+	written.Fields = written.Fields[1:]
+	require.Empty(t, rules.KeysOf(written, properties).Primary, "a dropped column ends the key")
+	properties[rules.PropertyPrimaryKey] = "no list"
+	require.Empty(t, rules.KeysOf(written, properties).Primary)
+}
+
+// keyed are rows of small values with NULLs, as VALUES and in Go.
+func keyed(t *rapid.T, label string) (values [][2]*int, sql string) {
+	n := rapid.IntRange(1, 12).Draw(t, label)
+	var rows []string
+	for i := range n {
+		var row [2]*int
+		text := []string{"NULL::INTEGER", "NULL::INTEGER"}
+		for j := range row {
+			if v := rapid.IntRange(-1, 3).Draw(t, label); v >= 0 {
+				row[j], text[j] = &v, fmt.Sprint(v)
+			}
+		}
+		values = append(values, row)
+		rows = append(rows, fmt.Sprintf("(%s, %s, %d)", text[0], text[1], i))
+	}
+	return values, "(SELECT * FROM (VALUES " + strings.Join(rows, ", ") + ") AS v(a, b, n))"
+}
+
+func same(key rules.Key, columns []int, x, y [2]*int) bool {
+	for _, c := range columns {
+		if x[c] == nil || y[c] == nil {
+			if !key.NullsEqual || x[c] != y[c] {
+				return false
+			}
+		} else if *x[c] != *y[c] {
+			return false
+		}
+	}
+	return true
+}
+
+func TestKeyBreachesAreThoseOfComparingEveryPair(t *testing.T) {
+	s, schema := scope(t), columns(t, "a", "integer", "b", "integer")
+	keys := rules.Keys{Primary: []string{"b", "a"}, Unique: []string{"a"}}.In(schema)
+	parts := [][]int{{1, 0}, {0}}
+	rapid.Check(t, func(rt *rapid.T) {
+		staged, stagedSQL := keyed(rt, "staged")
+		table, tableSQL := keyed(rt, "table")
+		rows, base := rules.Relation{From: stagedSQL, Row: "n"}, rules.Relation{From: tableSQL}
+		for i, key := range keys {
+			var repeated, taken []rules.KeyBreach
+			for at, row := range staged {
+				for earlier, other := range staged[:at] {
+					if same(key, parts[i], row, other) {
+						repeated = append(repeated, rules.KeyBreach{Row: int64(at), First: int64(earlier)})
+						break
+					}
+				}
+				for _, other := range table {
+					if same(key, parts[i], row, other) {
+						taken = append(taken, rules.KeyBreach{Row: int64(at), First: -1})
+						break
+					}
+				}
+			}
+			report, err := s.Repeated(t.Context(), key, rows)
+			require.NoError(rt, err)
+			require.Equal(rt, rules.KeyReport{Breaches: repeated, Total: int64(len(repeated))}, report)
+			report, err = s.Taken(t.Context(), key, rows, base)
+			require.NoError(rt, err)
+			require.Equal(rt, rules.KeyReport{Breaches: taken, Total: int64(len(taken))}, report)
+			n, err := s.CountRepeated(t.Context(), key, rules.Relation{From: stagedSQL})
+			require.NoError(rt, err)
+			require.Equal(rt, len(repeated) > 0, n > 0)
+
+			condition, err := s.KeyCondition(t.Context(), key, rows)
+			require.NoError(rt, err)
+			for _, row := range table {
+				for _, other := range staged {
+					if same(key, parts[i], row, other) {
+						require.True(rt, fulfils(condition, row), "%v %v", condition, row)
+					}
+				}
+			}
+		}
+	})
+}
+
+// fulfils evaluates a condition over the columns a and b.
+func fulfils(c engine.Condition, row [2]*int) bool {
+	switch c.Op {
+	case engine.ConditionUnknown:
+		return true
+	case engine.ConditionAnd, engine.ConditionOr:
+		for _, child := range c.Children {
+			if fulfils(child, row) != (c.Op == engine.ConditionAnd) {
+				return c.Op == engine.ConditionOr
+			}
+		}
+		return c.Op == engine.ConditionAnd
+	case engine.ConditionNever:
+		return false
+	}
+	v := row[strings.Index("ab", c.Column)]
+	switch {
+	case c.Op == engine.ConditionIsNull:
+		return v == nil
+	case v == nil:
+		return false
+	}
+	for _, value := range c.Values {
+		if string(value) == fmt.Sprint(*v) {
+			return true
+		}
+	}
+	return false
+}
+
+func TestAKeyConditionNamesFewValuesOneByOneAndManyAsSpans(t *testing.T) {
+	s := scope(t)
+	schema := columns(t, "id", "long", "at", "timestamp", "name", "string", "amount", "decimal(12,2)", "raw", "binary")
+	rows := rules.Relation{From: `(SELECT 10 * x AS id, make_timestamptz(1700000000000000 + x) AS "at", 'n' || x AS name, x::DECIMAL(12,2) AS amount, 'r'::BLOB AS raw FROM range(3) g(x))`}
+	condition := func(column string) engine.Condition {
+		c, err := s.KeyCondition(t.Context(), rules.Keys{Unique: []string{column}}.In(schema)[0], rows)
+		require.NoError(t, err)
+		return c
+	}
+	require.ElementsMatch(t, []engine.ConditionValue{"0", "10", "20"}, condition("id").Values)
+	require.ElementsMatch(t, []engine.ConditionValue{"2023-11-14 22:13:20", "2023-11-14 22:13:20.000001", "2023-11-14 22:13:20.000002"}, condition("at").Values)
+	require.ElementsMatch(t, []engine.ConditionValue{"n0", "n1", "n2"}, condition("name").Values)
+	require.ElementsMatch(t, []engine.ConditionValue{"0.00", "1.00", "2.00"}, condition("amount").Values)
+	require.Zero(t, condition("raw"))
+
+	rows = rules.Relation{From: "(SELECT x AS id FROM range(100000) g(x))"}
+	spans := condition("id")
+	require.Equal(t, engine.ConditionOr, spans.Op)
+	require.LessOrEqual(t, len(spans.Children), 64)
+	rows = rules.Relation{From: "(SELECT 1 AS id WHERE false)"}
+	require.Equal(t, engine.ConditionNever, condition("id").Op)
+}

@@ -1,0 +1,116 @@
+package rules
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"slices"
+
+	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/delta"
+)
+
+// Set is what the rows of a table must satisfy. It belongs to one snapshot: other
+// metadata makes another set.
+type Set struct {
+	// Keys are the keys as the schema has them; see [Set.AllKeys].
+	Keys   Keys
+	schema delta.Struct
+	rows   []Rule
+}
+
+// Of reads the rules of a snapshot. A constraint or invariant that has no certain
+// meaning here is a [delta.FeatureError] that names it: the table cannot be
+// written to.
+func Of(snap *delta.Snapshot) (*Set, error) {
+	s := &Set{Keys: KeysOf(snap.Schema(), snap.Properties()), schema: snap.Schema()}
+	s.rows = notNull(snap.Schema())
+	if err := s.invariants(); err != nil {
+		return nil, err
+	}
+	constraints := snap.Constraints()
+	for _, name := range slices.Sorted(maps.Keys(constraints)) {
+		check, err := ParseSpark(s.schema, constraints[name])
+		if err != nil {
+			return nil, untranslatable("CHECK constraint "+name, err)
+		}
+		s.rows = append(s.rows, CheckRule(name, check))
+	}
+	return s, nil
+}
+
+// Add adds a constraint that the catalog keeps, in the words of its author. A
+// column that it names may be gone since: the error is a [delta.FeatureError]
+// that names the constraint, or one of the parser.
+func (s *Set) Add(ctx context.Context, parser engine.Parser, name, text string) error {
+	check, err := ParseCheck(ctx, parser, s.schema, text)
+	if errors.Is(err, ErrInvalidCheck) {
+		return untranslatable("CHECK constraint "+name, err)
+	}
+	if err == nil {
+		s.rows = append(s.rows, CheckRule(name, check))
+	}
+	return err
+}
+
+// Rows are the rules for single rows: NOT NULL, then invariants and constraints.
+func (s *Set) Rows() []Rule { return slices.Clone(s.rows) }
+
+// AllKeys lists the keys, the primary key first.
+func (s *Set) AllKeys() []Key { return s.Keys.In(s.schema) }
+
+// Duties are what a commit may claim for rows that broke none of the rules.
+func (s *Set) Duties() []delta.Duty {
+	return []delta.Duty{delta.EvaluatesChecks, delta.EvaluatesInvariants}
+}
+
+// metadataInvariants is field metadata of the protocol, "Column Invariants".
+const metadataInvariants = "delta.invariants"
+
+// invariants reads those of the columns and of the members of structs.
+func (s *Set) invariants() error { return s.invariantsOf(s.schema, "") }
+
+func (s *Set) invariantsOf(t delta.DataType, above string) error {
+	switch t := t.(type) {
+	case delta.Array:
+		return s.invariantsOf(t.Element, above+"element.")
+	case delta.Map:
+		if err := s.invariantsOf(t.Key, above+"key."); err != nil {
+			return err
+		}
+		return s.invariantsOf(t.Value, above+"value.")
+	case delta.Struct:
+		for _, f := range t.Fields {
+			if err := s.invariant(f, above+f.Name); err != nil {
+				return err
+			}
+			if err := s.invariantsOf(f.Type, above+f.Name+"."); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (s *Set) invariant(f delta.Field, path string) error {
+	text, ok := f.MetadataString(metadataInvariants)
+	if _, has := f.Metadata[metadataInvariants]; !has {
+		return nil
+	}
+	var outer struct {
+		Expression struct {
+			Expression string `json:"expression"`
+		} `json:"expression"`
+	}
+	what := "column invariant of " + path
+	if !ok || json.Unmarshal([]byte(text), &outer) != nil {
+		return untranslatable(what, nil)
+	}
+	check, err := ParseSpark(s.schema, outer.Expression.Expression)
+	if err != nil {
+		return untranslatable(what, err)
+	}
+	s.rows = append(s.rows, CheckRule(path, check))
+	return nil
+}
