@@ -1,0 +1,380 @@
+package ingest
+
+import (
+	"errors"
+	"math"
+	"math/bits"
+	"strconv"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/decimal128"
+)
+
+// copier appends one value of an array to cells, or NULL with a problem. Values
+// that the array's own metadata cannot mean make it panic: see guarded.
+type copier func(i int) error
+
+var errOutside = errors.New("a value lies outside of its array")
+
+// bind makes a copier of an array whose type is castable.
+func (a *arrowRows) bind(c *cells, values arrow.Array) copier {
+	value := a.bindValue(c, values)
+	if values.NullN() == 0 {
+		return value
+	}
+	return func(i int) error {
+		if values.IsNull(i) {
+			c.null()
+			return nil
+		}
+		return value(i)
+	}
+}
+
+func (a *arrowRows) bindValue(c *cells, values arrow.Array) copier {
+	switch v := values.(type) {
+	case *array.Null:
+		return func(int) error { c.null(); return nil }
+	case *array.Dictionary:
+		return a.indirect(c, v.Dictionary(), v.GetValueIndex)
+	case *array.RunEndEncoded:
+		return a.indirect(c, v.Values(), v.GetPhysicalIndex)
+	case array.ExtensionArray:
+		return a.bind(c, v.Storage())
+	case *array.Map:
+		return a.bindMap(c, v)
+	case *array.Struct:
+		return a.bindStruct(c, v)
+	case array.ListLike:
+		return a.bindList(c, v)
+	}
+	take := a.bindScalar(c, values)
+	lossy := "the value does not become " + c.typ.sql() + " without loss"
+	return func(i int) error {
+		message, err := take(i)
+		if err != nil {
+			return err
+		}
+		if message == lossyValue {
+			message = lossy
+		}
+		if message != "" {
+			a.problem(c.path, message)
+			c.null()
+		}
+		return nil
+	}
+}
+
+// indirect copies values that stand in another array.
+func (a *arrowRows) indirect(c *cells, values arrow.Array, index func(int) int) copier {
+	value := a.bind(c, values)
+	return func(i int) error {
+		at := index(i)
+		if at < 0 || at >= values.Len() {
+			panic(errOutside)
+		}
+		return value(at)
+	}
+}
+
+// span is the place of a list's elements.
+func span(values arrow.Array, start, end int64) (int, int) {
+	if start < 0 || end < start || end > int64(values.Len()) {
+		panic(errOutside)
+	}
+	return int(start), int(end)
+}
+
+func (a *arrowRows) bindList(c *cells, list array.ListLike) copier {
+	element := a.bind(c.parts[0], list.ListValues())
+	return func(i int) error {
+		start, end := list.ValueOffsets(i)
+		from, to := span(list.ListValues(), start, end)
+		if err := a.grow(c.parts[0].width * int64(to-from)); err != nil {
+			return err
+		}
+		c.list()
+		for at := from; at < to; at++ {
+			if err := element(at); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+func (a *arrowRows) bindMap(c *cells, entries *array.Map) copier {
+	keys, values := c.parts[0], c.parts[1]
+	key, value := a.bind(keys, entries.Keys()), a.bind(values, entries.Items())
+	return func(i int) error {
+		start, end := entries.ValueOffsets(i)
+		from, to := span(entries.ListValues(), start, end)
+		if err := a.grow((keys.width + values.width) * int64(to-from)); err != nil {
+			return err
+		}
+		c.entries()
+		for at := from; at < to; at++ {
+			told := a.problems.Total
+			if err := key(at); err != nil {
+				return err
+			}
+			if told == a.problems.Total && keys.b.IsNull(keys.b.Len()-1) {
+				a.problem(keys.path, nullKey)
+			}
+			if err := value(at); err != nil {
+				return err
+			}
+		}
+		a.distinct(keys)
+		return nil
+	}
+}
+
+func (a *arrowRows) bindStruct(c *cells, v *array.Struct) copier {
+	places, _ := matchMembers(ofArrow(v.DataType()), c.typ)
+	copies := make([]copier, len(c.parts))
+	for i, place := range places {
+		copies[place] = a.bind(c.parts[place], v.Field(i))
+	}
+	return func(i int) error {
+		c.structure()
+		for place, part := range c.parts {
+			if copies[place] == nil {
+				part.null()
+			} else if err := copies[place](i); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+// lossyValue stands for the message of a value that would be changed.
+const lossyValue = "lossy"
+
+// scalarCopier appends one value. With a message nothing is appended.
+type scalarCopier func(i int) (message string, err error)
+
+// checked is a scalarCopier of values that fit or not.
+func checked(take func(i int) bool) scalarCopier {
+	return func(i int) (string, error) {
+		if !take(i) {
+			return lossyValue, nil
+		}
+		return "", nil
+	}
+}
+
+func (a *arrowRows) bindScalar(c *cells, values arrow.Array) scalarCopier {
+	switch v := values.(type) {
+	case *array.Boolean:
+		return checked(func(i int) bool { c.boolean(v.Value(i)); return true })
+	case *array.Date32:
+		return checked(func(i int) bool { c.date(int32(v.Value(i))); return true })
+	case *array.Date64:
+		return checked(func(i int) bool {
+			const day = 24 * 60 * 60 * 1000
+			days := int64(v.Value(i)) / day
+			if int64(v.Value(i))%day != 0 || int64(int32(days)) != days {
+				return false
+			}
+			c.date(int32(days))
+			return true
+		})
+	case *array.Timestamp:
+		unit := v.DataType().(*arrow.TimestampType).Unit
+		return checked(func(i int) bool {
+			micros, ok := inMicros(int64(v.Value(i)), unit)
+			if ok {
+				c.timestamp(micros)
+			}
+			return ok
+		})
+	}
+	if text := bytesOf(values); text != nil {
+		return func(i int) (string, error) {
+			v := text(i)
+			if err := a.grow(int64(len(v))); err != nil {
+				return "", err
+			}
+			if c.typ.kind == kindString {
+				return c.text(v), nil
+			}
+			c.binary(v)
+			return "", nil
+		}
+	}
+	return checked(bindNumber(c, values))
+}
+
+// inMicros changes the unit of a timestamp, unless that would change its value.
+func inMicros(v int64, unit arrow.TimeUnit) (int64, bool) {
+	factor := int64(1)
+	switch unit {
+	case arrow.Nanosecond:
+		return v / 1000, v%1000 == 0
+	case arrow.Second:
+		factor = 1_000_000
+	case arrow.Millisecond:
+		factor = 1000
+	}
+	return v * factor, v <= math.MaxInt64/factor && v >= math.MinInt64/factor
+}
+
+// bytesOf reads texts and binary values of every layout.
+func bytesOf(values arrow.Array) func(i int) []byte {
+	switch v := values.(type) {
+	case *array.String:
+		return func(i int) []byte { return []byte(v.Value(i)) }
+	case *array.LargeString:
+		return func(i int) []byte { return []byte(v.Value(i)) }
+	case *array.StringView:
+		return func(i int) []byte { return []byte(v.Value(i)) }
+	case *array.Binary:
+		return v.Value
+	case *array.LargeBinary:
+		return v.Value
+	case *array.BinaryView:
+		return v.Value
+	case *array.FixedSizeBinary:
+		return v.Value
+	}
+	return nil
+}
+
+func bindNumber(c *cells, values arrow.Array) func(i int) bool {
+	switch v := values.(type) {
+	case *array.Int8:
+		return signed(c, func(i int) int64 { return int64(v.Value(i)) })
+	case *array.Int16:
+		return signed(c, func(i int) int64 { return int64(v.Value(i)) })
+	case *array.Int32:
+		return signed(c, func(i int) int64 { return int64(v.Value(i)) })
+	case *array.Int64:
+		return signed(c, v.Value)
+	case *array.Uint8:
+		return signed(c, func(i int) int64 { return int64(v.Value(i)) })
+	case *array.Uint16:
+		return signed(c, func(i int) int64 { return int64(v.Value(i)) })
+	case *array.Uint32:
+		return signed(c, func(i int) int64 { return int64(v.Value(i)) })
+	case *array.Uint64:
+		return func(i int) bool {
+			if x := v.Value(i); x > math.MaxInt64 {
+				return c.wide(strconv.AppendUint(nil, x, 10), 0)
+			}
+			return c.whole(int64(v.Value(i)))
+		}
+	case *array.Float16:
+		return func(i int) bool { return c.real(float64(v.Value(i).Float32())) }
+	case *array.Float32:
+		return func(i int) bool { return c.real(float64(v.Value(i))) }
+	case *array.Float64:
+		return func(i int) bool { return c.real(v.Value(i)) }
+	}
+	return bindDecimal(c, values)
+}
+
+func bindDecimal(c *cells, values arrow.Array) func(i int) bool {
+	switch v := values.(type) {
+	case *array.Decimal32:
+		scale := v.DataType().(arrow.DecimalType).GetScale()
+		return func(i int) bool { return c.wide(strconv.AppendInt(nil, int64(v.Value(i)), 10), scale) }
+	case *array.Decimal64:
+		scale := v.DataType().(arrow.DecimalType).GetScale()
+		return func(i int) bool { return c.wide(strconv.AppendInt(nil, int64(v.Value(i)), 10), scale) }
+	case *array.Decimal128:
+		scale := v.DataType().(arrow.DecimalType).GetScale()
+		return func(i int) bool { return c.rescaled(v.Value(i), scale) }
+	case *array.Decimal256:
+		scale := v.DataType().(arrow.DecimalType).GetScale()
+		return func(i int) bool { return c.wide([]byte(v.Value(i).BigInt().String()), scale) }
+	}
+	panic(errOutside) // no castable type comes here
+}
+
+func signed(c *cells, value func(i int) int64) func(i int) bool {
+	return func(i int) bool { return c.whole(value(i)) }
+}
+
+// whole appends a whole number, if the type holds it.
+func (c *cells) whole(v int64) bool {
+	switch c.typ.kind {
+	case kindDecimal:
+		return c.wide(strconv.AppendInt(nil, v, 10), 0)
+	case kindFloat, kindDouble:
+		digits := 53
+		if c.typ.kind == kindFloat {
+			digits = 24
+		}
+		magnitude := uint64(v)
+		if v < 0 {
+			magnitude = -magnitude
+		}
+		if magnitude != 0 && bits.Len64(magnitude>>bits.TrailingZeros64(magnitude)) > digits {
+			return false
+		}
+		c.float(float64(v))
+		return true
+	}
+	low, high := integerRange(c.typ.kind)
+	if v < low || v > high {
+		return false
+	}
+	c.integer(v)
+	return true
+}
+
+// real appends a floating-point number, if the type holds it.
+func (c *cells) real(v float64) bool {
+	if c.typ.kind == kindFloat && float64(float32(v)) != v && !math.IsNaN(v) {
+		return false
+	}
+	c.float(v)
+	return true
+}
+
+// rescaled appends a decimal of another scale, if the type holds it.
+func (c *cells) rescaled(v decimal128.Num, scale int32) bool {
+	if scale == c.typ.scale && v.Abs().Sign() >= 0 && v.FitsInPrecision(c.typ.precision) {
+		c.decimal(v)
+		return true
+	}
+	return c.wide([]byte(v.BigInt().String()), scale)
+}
+
+// wide appends the number digits × 10^-scale, if the type holds it.
+func (c *cells) wide(digits []byte, scale int32) bool {
+	x, ok := parseNumber(digits)
+	if !ok {
+		return false
+	}
+	x.point -= int(scale)
+	if c.typ.kind == kindFloat || c.typ.kind == kindDouble {
+		return c.wideFloat(digits)
+	}
+	if c.typ.kind != kindDecimal {
+		return false
+	}
+	v, ok := x.scaled(c.typ.precision, c.typ.scale)
+	if ok {
+		c.decimal(v)
+	}
+	return ok
+}
+
+// wideFloat appends a whole number beyond 64 bits signed.
+func (c *cells) wideFloat(digits []byte) bool {
+	v, err := strconv.ParseUint(string(digits), 10, 64)
+	digitsHeld := 53
+	if c.typ.kind == kindFloat {
+		digitsHeld = 24
+	}
+	if err != nil || bits.Len64(v>>bits.TrailingZeros64(v)) > digitsHeld {
+		return false
+	}
+	c.float(float64(v))
+	return true
+}

@@ -1,0 +1,167 @@
+package ingest
+
+import (
+	"bytes"
+	"errors"
+	"io"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// ErrDialect is a CSV dialect whose separators cannot be told apart. 422.
+var ErrDialect = errors.New("separators of the CSV dialect cannot be told apart")
+
+// csvRows turns records into rows.
+type csvRows struct {
+	jsonRows // of values that are nested
+	scan     *csvScanner
+	null     []byte
+	// targets are the columns of the fields, -1 for those that are left out.
+	targets []int
+	plain   []byte
+}
+
+// readCSV stages records.
+func readCSV(in *meter, req Request, rows *rows) error {
+	dialect := req.CSV.withDefaults()
+	if !dialect.valid() {
+		return ErrDialect
+	}
+	start, err := skipMark(in)
+	if err != nil {
+		return err
+	}
+	c := &csvRows{
+		jsonRows: jsonRows{rows: rows},
+		scan:     newCSVScanner(start, dialect, req.Limits.RowBytes),
+		null:     []byte(dialect.Null),
+	}
+	if err := c.header(dialect.NoHeader); err != nil {
+		return err
+	}
+	for {
+		fields, size, err := c.scan.next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if err := c.record(fields, size); err != nil {
+			return err
+		}
+	}
+}
+
+// header finds the columns. A problem of the header is one of a whole column.
+func (c *csvRows) header(none bool) error {
+	if none {
+		for i := range c.columns {
+			c.targets = append(c.targets, i)
+			c.shapes.add(i)
+		}
+	} else {
+		fields, _, err := c.scan.next()
+		if errors.Is(err, io.EOF) {
+			return &SyntaxError{Format: CSV, Line: 1, Text: "no header line"}
+		}
+		if err != nil {
+			return err
+		}
+		for _, f := range fields {
+			c.targets = append(c.targets, c.target(c.unquoted(f)))
+		}
+	}
+	_, err := c.shapes.id() // also of a body without rows
+	return err
+}
+
+func (c *csvRows) target(name []byte) int {
+	i := c.names.find(name)
+	switch {
+	case i < 0:
+		c.problems.add(-1, shownName(name), unknownColumn)
+	case c.shapes.has(i):
+		c.problems.add(-1, c.columns[i].Name, namedTwice)
+		i = -1
+	default:
+		c.shapes.add(i)
+	}
+	return i
+}
+
+func (c *csvRows) record(fields []csvField, size int64) error {
+	if len(fields) == 1 && len(c.targets) > 1 && len(fields[0].text) == 0 && !fields[0].quoted {
+		return nil // an empty line
+	}
+	c.begin()
+	if err := c.grow(size); err != nil {
+		return err
+	}
+	if len(fields) != len(c.targets) {
+		c.problem("", "has another number of fields than the header")
+	}
+	for place, i := range c.targets {
+		if i < 0 {
+			continue
+		}
+		cells := c.column(i)
+		if place >= len(fields) {
+			cells.null() // told above
+			continue
+		}
+		if err := c.take(cells, fields[place]); err != nil {
+			return err
+		}
+	}
+	return c.end()
+}
+
+// take appends the value of a field, or NULL with a problem.
+func (c *csvRows) take(cells *cells, f csvField) error {
+	if !f.quoted && (len(f.text) == 0 || len(c.null) > 0 && bytes.Equal(f.text, c.null)) {
+		cells.null()
+		return nil
+	}
+	text := c.unquoted(f)
+	if len(cells.parts) > 0 {
+		return c.nested(cells, text)
+	}
+	if message := cells.field(text); message != "" {
+		c.problem(cells.path, message)
+		cells.null()
+	}
+	return nil
+}
+
+// nested takes a field that holds JSON.
+func (c *csvRows) nested(cells *cells, text []byte) error {
+	value := jsontext.Value(text)
+	if !value.IsValid(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)) {
+		c.problem(cells.path, cells.typ.expects()+", as JSON")
+		cells.null()
+		return nil
+	}
+	if depthOf(text) > c.limits.Depth {
+		return ErrTooDeep
+	}
+	return c.value(cells, &cursor{b: text})
+}
+
+// unquoted is the text of a field, valid until the next call.
+func (c *csvRows) unquoted(f csvField) []byte {
+	if !f.doubled {
+		return f.text
+	}
+	c.plain = c.plain[:0]
+	quote := c.scan.quote
+	for rest := f.text; ; {
+		i := bytes.IndexByte(rest, quote)
+		if i < 0 {
+			c.plain = append(c.plain, rest...)
+			return c.plain
+		}
+		c.plain = append(c.plain, rest[:i+1]...)
+		rest = rest[i+2:]
+	}
+}

@@ -1,0 +1,207 @@
+package ingest
+
+import (
+	"bytes"
+	"io"
+)
+
+// Dialect says how a CSV body is written. The zero value is RFC 4180 with a
+// header line.
+type Dialect struct {
+	// Comma separates fields: one byte below 128; 0 means a comma.
+	Comma byte
+	// Quote encloses fields, and is doubled within: 0 means a double quote.
+	Quote byte
+	// Null is text that means NULL in a field without quotes, beside nothing at
+	// all.
+	Null string
+	// NoHeader says that the first line is a row; fields stand in the order of
+	// [Request.Columns].
+	NoHeader bool
+}
+
+// valid reports a dialect whose characters can be told apart.
+func (d Dialect) valid() bool {
+	for _, b := range []byte{d.Comma, d.Quote} {
+		if b == '\n' || b == '\r' || b >= 0x80 {
+			return false
+		}
+	}
+	return d.Comma != d.Quote
+}
+
+func (d Dialect) withDefaults() Dialect {
+	if d.Comma == 0 {
+		d.Comma = ','
+	}
+	if d.Quote == 0 {
+		d.Quote = '"'
+	}
+	return d
+}
+
+// csvField is one field as it stands in the buffer.
+type csvField struct {
+	text []byte
+	// quoted fields are never NULL; doubled ones hold doubled quotes.
+	quoted, doubled bool
+}
+
+// csvScanner splits a body into records.
+type csvScanner struct {
+	r            io.Reader
+	comma, quote byte
+	limit        int64
+
+	buf        []byte
+	start, end int
+	eof        bool
+	fields     []csvField
+	// ends marks the bytes that end a field without quotes, or must not be in one.
+	ends [256]bool
+	// line is the line of the next record; offset its place in the body.
+	line, offset int64
+}
+
+const csvBuffer = 256 << 10
+
+func newCSVScanner(r io.Reader, d Dialect, limit int64) *csvScanner {
+	s := &csvScanner{r: r, comma: d.Comma, quote: d.Quote, limit: limit, buf: make([]byte, csvBuffer), line: 1}
+	for _, b := range []byte{d.Comma, d.Quote, '\n', '\r'} {
+		s.ends[b] = true
+	}
+	return s
+}
+
+// scanned is what came of looking for a record.
+type scanned int
+
+const (
+	scannedRecord scanned = iota
+	scannedPart           // more bytes are needed
+	scannedEnd
+)
+
+// next returns the next record, valid until the one after, and its length. It is
+// io.EOF at the end.
+func (s *csvScanner) next() ([]csvField, int64, error) {
+	for {
+		result, n, err := s.record(s.buf[s.start:s.end])
+		switch {
+		case err != nil:
+			return nil, 0, err
+		case result == scannedRecord:
+			s.line += int64(bytes.Count(s.buf[s.start:s.start+n], newline))
+			s.start += n
+			s.offset += int64(n)
+			return s.fields, int64(n), nil
+		case result == scannedEnd:
+			return nil, 0, io.EOF
+		case s.eof:
+			return nil, 0, ErrTruncated // within quotes
+		}
+		if err := s.fill(); err != nil {
+			return nil, 0, err
+		}
+	}
+}
+
+// fill reads on, after making room.
+func (s *csvScanner) fill() error {
+	if s.start > 0 {
+		s.end = copy(s.buf, s.buf[s.start:s.end])
+		s.start = 0
+	}
+	if s.end == len(s.buf) {
+		if int64(s.end) > s.limit {
+			return &LimitError{What: "row bytes", Limit: s.limit}
+		}
+		s.buf = append(s.buf, make([]byte, len(s.buf))...)
+	}
+	n, err := s.r.Read(s.buf[s.end:])
+	s.end += n
+	if errors.Is(err, io.EOF) {
+		s.eof = true
+		return nil
+	}
+	return err
+}
+
+// record splits the record at the beginning of b and returns its length.
+func (s *csvScanner) record(b []byte) (scanned, int, error) {
+	s.fields = s.fields[:0]
+	if len(b) == 0 {
+		if s.eof {
+			return scannedEnd, 0, nil
+		}
+		return scannedPart, 0, nil
+	}
+	for i := 0; ; {
+		field, n, ok, err := s.field(b[i:])
+		if err != nil {
+			return 0, 0, err
+		}
+		if !ok {
+			return scannedPart, 0, nil
+		}
+		s.fields = append(s.fields, field)
+		i += n
+		switch {
+		case i == len(b):
+			if !s.eof {
+				return scannedPart, 0, nil
+			}
+			return scannedRecord, i, nil
+		case b[i] == s.comma:
+			i++
+		case b[i] == '\n':
+			return scannedRecord, i + 1, nil
+		case b[i] == '\r' && i+1 == len(b) && !s.eof:
+			return scannedPart, 0, nil
+		case b[i] == '\r' && i+1 < len(b) && b[i+1] == '\n':
+			return scannedRecord, i + 2, nil
+		case b[i] == '\r':
+			return 0, 0, s.syntax("a carriage return without line feed outside of quotes")
+		case field.quoted:
+			return 0, 0, s.syntax("text after the closing quote")
+		default:
+			return 0, 0, s.syntax("a quote in a field without quotes")
+		}
+	}
+}
+
+// field takes one field and returns its length; without more bytes it may not
+// know its end.
+func (s *csvScanner) field(b []byte) (field csvField, n int, ok bool, err error) {
+	if len(b) == 0 {
+		return csvField{}, 0, s.eof, nil
+	}
+	if b[0] != s.quote {
+		n := 0
+		for n < len(b) && !s.ends[b[n]] {
+			n++
+		}
+		return csvField{text: b[:n]}, n, true, nil
+	}
+	field.quoted = true
+	for i := 1; ; {
+		end := bytes.IndexByte(b[i:], s.quote)
+		if end < 0 {
+			return field, 0, false, nil
+		}
+		i += end + 1
+		if i == len(b) && !s.eof {
+			return field, 0, false, nil
+		}
+		if i == len(b) || b[i] != s.quote {
+			field.text = b[1 : i-1]
+			return field, i, true, nil
+		}
+		field.doubled = true
+		i++
+	}
+}
+
+func (s *csvScanner) syntax(text string) error {
+	return &SyntaxError{Format: CSV, Line: s.line, Offset: s.offset, Text: text}
+}

@@ -1,0 +1,124 @@
+package ingest
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+)
+
+// Sentinels of [Stage] and [Spool]; test with errors.Is. None of them is worth a
+// retry with the same body.
+var (
+	// ErrTruncated: the body ends in the middle. 400.
+	ErrTruncated = errors.New("body is cut off")
+	// ErrTooLarge: the body, a row, a batch or the staged file is above its limit;
+	// a [LimitError] says which. 413.
+	ErrTooLarge = errors.New("body is too large")
+	// ErrTooDeep: a value is nested deeper than the limit. 400.
+	ErrTooDeep = errors.New("body is nested too deep")
+	// ErrNoRows: the body has no list of rows at all. 422, field rows.
+	ErrNoRows = errors.New("body has no list of rows")
+	// ErrUnsupportedType: a table's column has a type that bodies cannot fill. 409.
+	ErrUnsupportedType = errors.New("column type cannot be written")
+)
+
+// LimitError is an [ErrTooLarge].
+type LimitError struct {
+	// What is counted: "body bytes", "rows", "row bytes", "batch bytes",
+	// "staged bytes", "member bytes", "column sets".
+	What string
+	// Limit is what is allowed.
+	Limit int64
+}
+
+// Error implements error.
+func (e *LimitError) Error() string {
+	return fmt.Sprintf("%s: more than %d %s", ErrTooLarge, e.Limit, e.What)
+}
+
+// Is matches [ErrTooLarge].
+func (e *LimitError) Is(target error) bool { return target == ErrTooLarge }
+
+// SyntaxError is a body that is not what its format says: 400. Its text holds
+// nothing of the body.
+type SyntaxError struct {
+	Format Format
+	// Line counts from 1; it is 0 for formats without lines.
+	Line int64
+	// Offset is the number of bytes before the place, -1 when it is not known.
+	Offset int64
+	// Text says what is wrong.
+	Text string
+}
+
+// Error implements error.
+func (e *SyntaxError) Error() string {
+	switch {
+	case e.Line > 0 && e.Offset >= 0:
+		return fmt.Sprintf("body is no %s: line %d (byte %d): %s", e.Format, e.Line, e.Offset, e.Text)
+	case e.Line > 0:
+		return fmt.Sprintf("body is no %s: line %d: %s", e.Format, e.Line, e.Text)
+	case e.Offset >= 0:
+		return fmt.Sprintf("body is no %s: byte %d: %s", e.Format, e.Offset, e.Text)
+	}
+	return fmt.Sprintf("body is no %s: %s", e.Format, e.Text)
+}
+
+// maxProblems is how many problems are kept; all are counted.
+const maxProblems = 100
+
+// Problem is one value that a table cannot take as it is.
+type Problem struct {
+	// Row is the index of the row in the body, or -1 for a problem of a whole
+	// column.
+	Row int64
+	// Column is the column, with the path to the value inside of it: address.city,
+	// tags[]. Empty means the row itself.
+	Column string
+	// Message says what was expected. It holds no value of the body.
+	Message string
+}
+
+// Field is how replies name the place: rows[3].address.city.
+func (p Problem) Field() string {
+	field := "rows"
+	if p.Row >= 0 {
+		field = fmt.Sprintf("rows[%d]", p.Row)
+	}
+	if p.Column != "" {
+		field += "." + p.Column
+	}
+	return field
+}
+
+// RowsError are rows that the table cannot take: 422. Nothing was staged.
+type RowsError struct {
+	// Total counts all problems.
+	Total int64
+	// Problems are the first 100, in the order of the body.
+	Problems []Problem
+}
+
+// Error implements error.
+func (e *RowsError) Error() string {
+	return fmt.Sprintf("rows do not fit the table: %d problems", e.Total)
+}
+
+// FieldProblems yields the field and the message of each kept problem.
+func (e *RowsError) FieldProblems() iter.Seq2[string, string] {
+	return func(yield func(string, string) bool) {
+		for _, p := range e.Problems {
+			if !yield(p.Field(), p.Message) {
+				return
+			}
+		}
+	}
+}
+
+// add counts a problem and keeps it if there is room.
+func (e *RowsError) add(row int64, column, message string) {
+	e.Total++
+	if len(e.Problems) < maxProblems {
+		e.Problems = append(e.Problems, Problem{Row: row, Column: column, Message: message})
+	}
+}

@@ -1,0 +1,62 @@
+package ingest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// meter reads a body within its limits and remembers how far it got.
+type meter struct {
+	ctx context.Context
+	r   io.Reader
+	// limit is the length that the body may have; 0 means any.
+	limit int64
+	// read counts bytes, lines line feeds.
+	read, lines int64
+	// ahead is up to where may be read before the next call of allow, 0 anywhere:
+	// readers that keep a value in memory until it is whole need such a bound.
+	ahead int64
+	// what is said when ahead is passed.
+	stop *LimitError
+}
+
+// allow lets the next bytes be read, plus what a buffer holds beyond them.
+func (m *meter) allow(limit *LimitError) {
+	m.ahead, m.stop = m.read+limit.Limit+readAhead, limit
+}
+
+// readAhead is what decoders read beyond a value.
+const readAhead = 64 << 10
+
+// Read implements io.Reader.
+func (m *meter) Read(p []byte) (int, error) {
+	if err := m.ctx.Err(); err != nil {
+		return 0, err
+	}
+	if m.ahead > 0 && m.read >= m.ahead {
+		return 0, m.stop
+	}
+	if m.limit > 0 {
+		if m.read > m.limit {
+			return 0, m.tooLong()
+		}
+		p = p[:min(int64(len(p)), m.limit-m.read+1)] // one more tells a body that is too long
+	}
+	n, err := m.r.Read(p)
+	m.read += int64(n)
+	m.lines += int64(bytes.Count(p[:n], newline))
+	switch {
+	case m.limit > 0 && m.read > m.limit:
+		return 0, m.tooLong()
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		err = fmt.Errorf("%w: %w", ErrTruncated, err)
+	}
+	return n, err
+}
+
+var newline = []byte{'\n'}
+
+func (m *meter) tooLong() error { return &LimitError{What: "body bytes", Limit: m.limit} }

@@ -1,0 +1,175 @@
+package ingest
+
+import (
+	"fmt"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+
+	"github.com/lakewarden/lakewarden/engine"
+)
+
+// The bounds of a batch that is built in memory.
+const (
+	batchRows  = 16 << 10
+	batchBytes = 4 << 20
+)
+
+// rows takes rows value by value and stages them. A decoder calls begin, then
+// for each column that the row names column and one append to the cells that it
+// gets, then end.
+//
+// After the first problem nothing is written any more; values are appended all
+// the same, so that the others are found.
+type rows struct {
+	columns  []engine.Column
+	types    []*dataType
+	limits   Limits
+	schema   *arrow.Schema
+	names    names
+	shapes   *shapes
+	withID   bool
+	problems RowsError
+	file     *stagedFile
+
+	cells []*cells
+	ids   *array.Int32Builder
+	// n counts rows, batch those that are not written yet.
+	n, batch int64
+	// size is what the row at hand costs, batchSize the rows of the batch.
+	size, batchSize int64
+}
+
+func newRows(req Request) (*rows, error) {
+	r := &rows{columns: req.Columns, limits: req.Limits, withID: req.ShapeColumn != "", shapes: newShapes(len(req.Columns))}
+	fields := make([]arrow.Field, len(req.Columns), len(req.Columns)+1)
+	for i, c := range req.Columns {
+		typ, err := parseType(c.Type)
+		if err != nil {
+			return nil, fmt.Errorf("column %q of type %s: %w", c.Name, c.Type, ErrUnsupportedType)
+		}
+		staged := typ.arrowType()
+		if staged == nil || typ.hasNestedKey() {
+			return nil, fmt.Errorf("column %q of type %s: %w", c.Name, c.Type, ErrUnsupportedType)
+		}
+		r.types = append(r.types, typ)
+		fields[i] = arrow.Field{Name: c.Name, Type: staged, Nullable: true}
+	}
+	r.names = newNames(len(req.Columns), func(i int) string { return req.Columns[i].Name })
+	if r.withID {
+		fields = append(fields, arrow.Field{Name: req.ShapeColumn, Type: arrow.PrimitiveTypes.Int32})
+	}
+	r.schema = arrow.NewSchema(fields, nil)
+	r.newBatch()
+	file, err := newStagedFile(req.Dir, r.schema, req.Limits.StagedBytes)
+	r.file = file
+	return r, err
+}
+
+// newBatch makes empty builders.
+func (r *rows) newBatch() {
+	r.cells = make([]*cells, len(r.columns))
+	for i := range r.columns {
+		r.cells[i] = newCells(r.types[i], r.columns[i].Name, array.NewBuilder(memory.DefaultAllocator, r.schema.Field(i).Type))
+	}
+	r.ids = array.NewInt32Builder(memory.DefaultAllocator)
+	r.batch, r.batchSize = 0, 0
+}
+
+// problem reports a value of the row at hand.
+func (r *rows) problem(path, message string) { r.problems.add(r.n, path, message) }
+
+// begin starts a row.
+func (r *rows) begin() {
+	r.shapes.begin()
+	r.size = 0
+}
+
+// column returns the cells of a column that the row names, or nil when it has
+// named it before.
+func (r *rows) column(i int) *cells {
+	if r.shapes.has(i) {
+		return nil
+	}
+	r.shapes.add(i)
+	return r.cells[i]
+}
+
+// grow accounts for a value before it is appended. Its error ends the body.
+func (r *rows) grow(n int64) error {
+	if r.size += n; r.size > r.limits.RowBytes {
+		return &LimitError{What: "row bytes", Limit: r.limits.RowBytes}
+	}
+	return nil
+}
+
+// end completes a row: columns that it does not name are NULL.
+func (r *rows) end() error {
+	for i, c := range r.cells {
+		if !r.shapes.has(i) {
+			c.null()
+		}
+		r.size += c.width
+	}
+	if r.n++; r.n > r.limits.Rows {
+		return &LimitError{What: "rows", Limit: r.limits.Rows}
+	}
+	if r.withID {
+		id, err := r.shapes.id()
+		if err != nil {
+			return err
+		}
+		r.ids.Append(id)
+	} else if _, err := r.shapes.id(); err != nil {
+		return err
+	}
+	r.batch++
+	if r.batchSize += r.size; r.batch >= batchRows || r.batchSize >= batchBytes {
+		return r.flush()
+	}
+	return nil
+}
+
+// flush writes the batch, or drops it after a problem.
+func (r *rows) flush() error {
+	if r.problems.Total > 0 {
+		// Builders may hold what makes no array, such as a key that is NULL.
+		r.newBatch()
+		return nil
+	}
+	if r.batch == 0 {
+		return nil
+	}
+	arrays := make([]arrow.Array, 0, len(r.cells)+1)
+	for _, c := range r.cells {
+		arrays = append(arrays, c.b.NewArray())
+	}
+	ids := r.ids.NewArray()
+	if r.withID {
+		arrays = append(arrays, ids)
+	}
+	err := r.file.write(array.NewRecordBatch(r.schema, arrays, r.batch), r.batchSize)
+	r.batch, r.batchSize = 0, 0
+	return err
+}
+
+// finish writes what is left and closes the file.
+func (r *rows) finish() (*Staged, error) {
+	if err := r.flush(); err != nil {
+		return nil, err
+	}
+	if r.problems.Total > 0 {
+		return nil, &r.problems
+	}
+	if err := r.file.close(); err != nil {
+		return nil, err
+	}
+	return &Staged{
+		File: r.file.name(), Rows: r.n,
+		Shapes: r.shapes.lists(func(i int) string { return r.columns[i].Name }),
+	}, nil
+}
+
+// discard removes the file unless it is complete.
+func (r *rows) discard() { r.file.discard() }
