@@ -16,7 +16,13 @@ import (
 
 func TestInCommitTimestampsSwitchedOnLater(t *testing.T) {
 	b, dir := fileBucket(t)
-	s := mustAppend(t, mustCreate(t, b, delta.CreateOptions{}), 1)
+	mustAppend(t, mustCreate(t, b, delta.CreateOptions{}), 1)
+	for v := range int64(2) {
+		made := time.Now().Add(time.Duration(v-2) * time.Hour)
+		require.NoError(t, os.Chtimes(filepath.Join(dir, logpath.CommitName(v)), made, made))
+	}
+	s, err := delta.Load(t.Context(), b, testOptions(t))
+	require.NoError(t, err)
 	m := s.Metadata()
 	m.Configuration = map[string]string{"delta.enableInCommitTimestamps": "true", "keep": "me"}
 	p, _ := delta.UpgradeProtocol(s.Protocol(), s.Schema(), m.Configuration)
