@@ -166,6 +166,10 @@ func (t *Txn) body(s *Snapshot) ([]byte, error) {
 		info.InCommitTimestamp = &ict
 		metadata = s.stampedSince(metadata, ict)
 	}
+	adds, rowIDs, err := t.numberRows(s)
+	if err != nil {
+		return nil, err
+	}
 	actions := []action.Action{info}
 	if t.protocol != nil {
 		actions = append(actions, t.protocol)
@@ -175,8 +179,11 @@ func (t *Txn) body(s *Snapshot) ([]byte, error) {
 	}
 	actions = appendAll(actions, t.txns)
 	actions = appendAll(actions, t.domains)
+	if rowIDs != nil {
+		actions = append(actions, rowIDs)
+	}
 	actions = appendAll(actions, t.removes)
-	actions = appendAll(actions, t.adds)
+	actions = appendAll(actions, adds)
 	actions = appendAll(actions, t.cdcs)
 	return action.EncodeCommit(actions)
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/lakewarden/lakewarden/engine/delta/action"
@@ -44,11 +45,19 @@ func create(ctx context.Context, b objstore.Bucket, c CreateOptions) (*Snapshot,
 	opts := c.Options
 	opts.At = At{}
 	opts = opts.orDefault()
-	if err := ValidateSchema(c.Schema, c.PartitionColumns); err != nil {
+	if err := validateTable(c.Schema, c.PartitionColumns, mapped(c.Properties)); err != nil {
 		return nil, err
 	}
 	if err := CheckProperties(c.Properties); err != nil {
 		return nil, err
+	}
+	if strings.EqualFold(c.Properties[propRowTracking], "true") {
+		return nil, refuseWrite(featRowTracking, "ids of rows that move are not written")
+	}
+	if c.Properties = maps.Clone(c.Properties); mapped(c.Properties) {
+		numbers := newColumnNumbers(c.Schema, nil, columnName(opts.NewID))
+		c.Schema, _ = numbers.assign(c.Schema).(Struct)
+		c.Properties[propMaxColumnID] = strconv.Itoa(numbers.last)
 	}
 	protocol := newProtocol(c.Schema, c.Properties)
 	schemaString, err := c.Schema.JSON()
@@ -59,7 +68,7 @@ func create(ctx context.Context, b objstore.Bucket, c CreateOptions) (*Snapshot,
 		ID: opts.NewID(), Name: c.Name, Description: c.Description,
 		Format:       action.Format{Provider: "parquet", Options: map[string]string{}},
 		SchemaString: schemaString, PartitionColumns: slices.Clone(c.PartitionColumns),
-		Configuration: maps.Clone(c.Properties), CreatedTime: opts.Clock().UnixMilli(),
+		Configuration: c.Properties, CreatedTime: opts.Clock().UnixMilli(),
 	}
 	// A listing first: where old commits are cleaned up, version 0 is free in
 	// the middle of a table's life.
@@ -136,10 +145,19 @@ var partitionable = []DataType{
 // ValidateSchema judges a schema that somebody wants to create. The error is
 // [ErrInvalidSchema].
 func ValidateSchema(s Struct, partitionColumns []string) error {
+	return validateTable(s, partitionColumns, false)
+}
+
+// validateTable allows any name where files have other names.
+func validateTable(s Struct, partitionColumns []string, mapped bool) error {
 	if len(s.Fields) == 0 {
 		return fmt.Errorf("no columns: %w", ErrInvalidSchema)
 	}
-	if err := validateType(s, false, 0); err != nil {
+	v := validator{forbidden: forbiddenInNames}
+	if mapped {
+		v.forbidden = ""
+	}
+	if err := v.check(s, false, 0); err != nil {
 		return err
 	}
 	seen := make(map[string]bool)
@@ -172,7 +190,10 @@ func isOneOf(types []DataType, t DataType) bool {
 // forbiddenInNames are characters that Parquet writers of the field refuse.
 const forbiddenInNames = " ,;{}()\n\t="
 
-func validateType(t DataType, inCollection bool, depth int) error {
+// validator judges types that somebody wants to create.
+type validator struct{ forbidden string }
+
+func (v validator) check(t DataType, inCollection bool, depth int) error {
 	if depth > maxTypeDepth {
 		return fmt.Errorf("nested deeper than %d: %w", maxTypeDepth, ErrInvalidSchema)
 	}
@@ -182,7 +203,7 @@ func validateType(t DataType, inCollection bool, depth int) error {
 		for _, f := range t.Fields {
 			lower := strings.ToLower(f.Name)
 			switch {
-			case f.Name == "" || strings.ContainsAny(f.Name, forbiddenInNames):
+			case f.Name == "" || strings.ContainsAny(f.Name, v.forbidden):
 				return fmt.Errorf("column name %q: %w", f.Name, ErrInvalidSchema)
 			case seen[lower]:
 				return fmt.Errorf("column %q twice: %w", f.Name, ErrInvalidSchema)
@@ -190,7 +211,7 @@ func validateType(t DataType, inCollection bool, depth int) error {
 				return fmt.Errorf("member %q inside array or map is NOT NULL: %w", f.Name, ErrInvalidSchema)
 			}
 			seen[lower] = true
-			if err := validateType(f.Type, inCollection, depth+1); err != nil {
+			if err := v.check(f.Type, inCollection, depth+1); err != nil {
 				return fmt.Errorf("column %q: %w", f.Name, err)
 			}
 		}
@@ -198,12 +219,12 @@ func validateType(t DataType, inCollection bool, depth int) error {
 			return fmt.Errorf("struct without members: %w", ErrInvalidSchema)
 		}
 	case Array:
-		return validateType(t.Element, true, depth+1)
+		return v.check(t.Element, true, depth+1)
 	case Map:
-		if err := validateType(t.Key, true, depth+1); err != nil {
+		if err := v.check(t.Key, true, depth+1); err != nil {
 			return err
 		}
-		return validateType(t.Value, true, depth+1)
+		return v.check(t.Value, true, depth+1)
 	case Decimal:
 		if t.Precision < 1 || t.Precision > 38 || t.Scale < 0 || t.Scale > t.Precision {
 			return fmt.Errorf("type %s: %w", t, ErrInvalidSchema)
@@ -221,7 +242,7 @@ func validateType(t DataType, inCollection bool, depth int) error {
 // propertyFeatures maps properties to the features they switch on.
 var propertyFeatures = map[string]string{
 	propAppendOnly: featAppendOnly, propCDF: featCDF, propDV: featDV, propICT: featICT,
-	propRowTracking: featRowTracking, "delta.enableTypeWidening": featTypeWidening,
+	propRowTracking: featRowTracking, propTypeWidening: featTypeWidening,
 }
 
 // newProtocol is the least protocol that a new table needs: versions 1 and 2

@@ -16,7 +16,8 @@ import (
 // ColumnStats is what a writer of Parquet knows about one leaf column of a
 // file.
 type ColumnStats struct {
-	// Path leads from the column to the leaf: {"st", "x"}.
+	// Path leads from the column to the leaf, by the names in the file: {"st",
+	// "x"}.
 	Path []string
 	// Min and Max are values as DuckDB prints them (COPY … RETURN_STATS), or
 	// nil when unknown or when every value is null.
@@ -44,7 +45,7 @@ func EncodeStats(schema Struct, partitionColumns []string, properties map[string
 	for _, c := range columns {
 		byPath[pathKey(c.Path)] = c
 	}
-	e := statsEncoder{byPath: byPath, prefix: 32, wanted: indexedColumns(properties)}
+	e := statsEncoder{byPath: byPath, prefix: 32, wanted: indexedColumns(properties), naming: fileNaming(properties)}
 	if n, err := strconv.Atoi(properties[propStringPrefix]); err == nil && n > 0 {
 		e.prefix = n
 	}
@@ -54,7 +55,7 @@ func EncodeStats(schema Struct, partitionColumns []string, properties map[string
 			top.Fields = append(top.Fields, f)
 		}
 	}
-	mins, maxs, nulls := e.encode(top, nil)
+	mins, maxs, nulls := e.encode(top, nil, nil)
 	doc := map[string]any{
 		"numRecords": numRecords, "minValues": mins, "maxValues": maxs, "nullCount": nulls,
 		"tightBounds": true,
@@ -94,17 +95,19 @@ type statsEncoder struct {
 	byPath map[string]ColumnStats
 	prefix int
 	wanted func(n int, path []string) bool
+	naming func(Field) string
 	leaves int
 }
 
-// encode mirrors a struct.
-func (e *statsEncoder) encode(s Struct, path []string) (mins, maxs, nulls map[string]any) {
+// encode mirrors a struct, which lies at a path by the schema's names and at
+// another by those in files.
+func (e *statsEncoder) encode(s Struct, path, filePath []string) (mins, maxs, nulls map[string]any) {
 	mins, maxs, nulls = map[string]any{}, map[string]any{}, map[string]any{}
 	for _, f := range s.Fields {
-		name := f.PhysicalName()
-		at := append(slices.Clone(path), f.Name)
+		name := e.naming(f)
+		at, fileAt := append(slices.Clone(path), f.Name), append(slices.Clone(filePath), name)
 		if inner, ok := f.Type.(Struct); ok {
-			a, b, c := e.encode(inner, at)
+			a, b, c := e.encode(inner, at, fileAt)
 			for _, m := range []struct{ to, from map[string]any }{{mins, a}, {maxs, b}, {nulls, c}} {
 				if len(m.from) > 0 {
 					m.to[name] = m.from
@@ -114,7 +117,7 @@ func (e *statsEncoder) encode(s Struct, path []string) (mins, maxs, nulls map[st
 		}
 		n := e.leaves
 		e.leaves++
-		c, ok := e.byPath[pathKey(at)]
+		c, ok := e.byPath[pathKey(fileAt)]
 		if !ok || !e.wanted(n, at) {
 			continue
 		}

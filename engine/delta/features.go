@@ -49,7 +49,7 @@ var readable = []string{
 var writable = []string{
 	featAppendOnly, featInvariants, featChecks, featCDF, featGenerated, featDefaults, featIdentity,
 	featMapping, featDV, featNTZ, featTypeWidening, featTypeWideningOld, featV2Checkpoint,
-	featDomains, featICT, featICTOld, featClustering, featVacuumCheck,
+	featDomains, featRowTracking, featICT, featICTOld, featClustering, featVacuumCheck,
 	featVariant, featVariantOld, featVariantShred, featVariantShredOld,
 }
 
@@ -81,6 +81,17 @@ const (
 // CheckReadable refuses a table that cannot be read correctly. Its error is a
 // [FeatureError].
 func CheckReadable(s *Snapshot) error {
+	if err := s.checkReader(); err != nil {
+		return err
+	}
+	if len(s.PartitionColumns()) > 0 && s.Mapped() {
+		return &FeatureError{Feature: mappingWithPartition, Reason: "the scan would return NULL for the partition columns"}
+	}
+	return nil
+}
+
+// checkReader refuses what nobody here understands.
+func (s *Snapshot) checkReader() error {
 	p := s.state.protocol
 	refuse := func(feature, reason string) error {
 		return &FeatureError{Feature: feature, Reason: reason}
@@ -102,9 +113,6 @@ func CheckReadable(s *Snapshot) error {
 	if f := s.state.metadata.Format.Provider; f != "" && f != "parquet" {
 		return refuse("format "+f, "")
 	}
-	if len(s.PartitionColumns()) > 0 && s.mappingMode() != "none" {
-		return refuse(mappingWithPartition, "the scan would return NULL for the partition columns")
-	}
 	var bad Primitive
 	walkTypes(s.schema, func(t DataType) {
 		if p, ok := t.(Primitive); ok && (p == Void || !p.Known()) {
@@ -120,52 +128,76 @@ func CheckReadable(s *Snapshot) error {
 	return nil
 }
 
-func (s *Snapshot) mappingMode() string {
-	if mode := s.Properties()[propMappingMode]; mode != "" {
-		return mode
-	}
-	return "none"
-}
-
-// CheckWritable refuses a table whose demands on a writer we, together with a
-// caller that takes over the given duties, do not meet. Its error is a
-// [FeatureError]. Commits check it by themselves.
+// CheckWritable refuses a table to which we, together with a caller that takes
+// over the given duties, may not add rows. Its error is a [FeatureError].
+// Commits check by themselves what they do, which may be less (no new rows) or
+// more (see [CheckRewritable]).
 func CheckWritable(s *Snapshot, duties ...Duty) error {
-	if err := CheckReadable(s); err != nil {
+	if err := s.checkWriter(); err != nil {
 		return err
 	}
-	refuse := func(feature, reason string) error {
-		return &FeatureError{Feature: feature, Write: true, Reason: reason}
+	if err := s.checkDuties(duties); err != nil {
+		return err
+	}
+	return s.checkFileTypes()
+}
+
+// CheckRewritable refuses a table whose rows may not move from one file to
+// another, as a rewrite or a compaction makes them. Its error is a
+// [FeatureError].
+func CheckRewritable(s *Snapshot) error {
+	if err := s.checkWriter(); err != nil {
+		return err
+	}
+	if s.flag(propRowTracking) {
+		return refuseWrite(featRowTracking, "rows that move would lose their ids")
+	}
+	return s.checkFileTypes()
+}
+
+func refuseWrite(feature, reason string) error {
+	return &FeatureError{Feature: feature, Write: true, Reason: reason}
+}
+
+// checkWriter refuses a table to which no commit of ours may be added.
+func (s *Snapshot) checkWriter() error {
+	if err := s.checkReader(); err != nil {
+		return err
 	}
 	p := s.state.protocol
 	if p.MinWriterVersion > 7 {
-		return refuse("writer version above 7", "")
+		return refuseWrite("writer version above 7", "")
 	}
 	for _, f := range p.WriterFeatures {
 		if !slices.Contains(writable, f) {
-			return refuse(f, "")
+			return refuseWrite(f, "")
 		}
 	}
-	if s.mappingMode() != "none" {
-		return refuse(featMapping, "files would need physical names")
-	}
-	if s.flag(propRowTracking) {
-		return refuse(featRowTracking, "")
-	}
-	return s.checkDuties(duties, refuse)
+	return s.checkMapping()
 }
 
-func (s *Snapshot) checkDuties(duties []Duty, refuse func(string, string) error) error {
+// checkFileTypes refuses columns that our files cannot hold.
+func (s *Snapshot) checkFileTypes() error {
+	var found error
+	walkFields(s.schema, func(f Field) {
+		if f.Type == Variant && found == nil {
+			found = refuseWrite(featVariant, f.Name)
+		}
+	})
+	return found
+}
+
+func (s *Snapshot) checkDuties(duties []Duty) error {
 	takes := func(d Duty) bool { return slices.Contains(duties, d) }
 	for name := range s.Properties() {
 		if strings.HasPrefix(name, prefixConstraint) && !takes(EvaluatesChecks) {
-			return refuse(featChecks, name)
+			return refuseWrite(featChecks, name)
 		}
 	}
 	var found error
 	note := func(feature, reason string) {
 		if found == nil {
-			found = refuse(feature, reason)
+			found = refuseWrite(feature, reason)
 		}
 	}
 	walkFields(s.schema, func(f Field) {
@@ -180,9 +212,6 @@ func (s *Snapshot) checkDuties(duties []Duty, refuse func(string, string) error)
 			case strings.HasPrefix(key, keyIdentityPrefix):
 				note(featIdentity, f.Name)
 			}
-		}
-		if f.Type == Variant {
-			note(featVariant, f.Name)
 		}
 	})
 	return found
@@ -246,7 +275,7 @@ func supports(p *action.Protocol, feature string) bool {
 }
 
 // Mapped reports whether files have other names for columns than the schema.
-func (s *Snapshot) Mapped() bool { return s.mappingMode() != "none" }
+func (s *Snapshot) Mapped() bool { return mapped(s.Properties()) }
 
 // Widened reports whether a column or member once had a narrower type, which
 // files may still have.

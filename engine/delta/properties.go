@@ -15,7 +15,10 @@ const (
 	propCDF                 = "delta.enableChangeDataFeed"
 	propDV                  = "delta.enableDeletionVectors"
 	propRowTracking         = "delta.enableRowTracking"
+	propRowTrackingSuspend  = "delta.rowTrackingSuspended"
+	propTypeWidening        = "delta.enableTypeWidening"
 	propMappingMode         = "delta.columnMapping.mode"
+	propMaxColumnID         = "delta.columnMapping.maxColumnId"
 	propCheckpointInterval  = "delta.checkpointInterval"
 	propCheckpointPolicy    = "delta.checkpointPolicy"
 	propIsolation           = "delta.isolationLevel"
@@ -27,6 +30,7 @@ const (
 	propStringPrefix        = "delta.dataSkippingStringPrefixLength"
 	prefixConstraint        = "delta.constraints."
 	keyPhysicalName         = "delta.columnMapping.physicalName"
+	keyColumnID             = "delta.columnMapping.id"
 	keyInvariants           = "delta.invariants"
 	keyGenerationExpression = "delta.generationExpression"
 	keyDefault              = "CURRENT_DEFAULT"
@@ -45,7 +49,7 @@ var propertyKinds = map[string]func(string) bool{
 	"delta.checkpoint.writeStatsAsJson":                 isBool,
 	"delta.checkpoint.writeStatsAsStruct":               isBool,
 	propMappingMode:                                     oneOf("none", "name", "id"),
-	"delta.columnMapping.maxColumnId":                   isInt,
+	propMaxColumnID:                                     isInt,
 	"delta.compatibility.symlinkFormatManifest.enabled": isBool,
 	propIndexedCols:                                     isIndexedCols,
 	propStatsColumns:                                    anyText,
@@ -56,20 +60,20 @@ var propertyKinds = map[string]func(string) bool{
 	"delta.enableExpiredLogCleanup":                     isBool,
 	propICT:                                             isBool,
 	propICTVersion:                                      isInt,
-	"delta.inCommitTimestampEnablementTimestamp":        isInt,
+	propICTTimestamp:                                    isInt,
 	propRowTracking:                                     isBool,
-	"delta.enableTypeWidening":                          isBool,
+	propTypeWidening:                                    isBool,
 	propIsolation:                                       oneOf("Serializable", "WriteSerializable", "SnapshotIsolation"),
 	propLogRetention:                                    isInterval,
 	"delta.parquet.compression.codec":                   anyText,
 	"delta.randomizeFilePrefixes":                       isBool,
 	"delta.randomPrefixLength":                          isPositive,
-	"delta.requireCheckpointProtectionBeforeVersion":    isInt,
-	"delta.sampling.enabled":                            isBool,
-	propTxnRetention:                                    isInterval,
-	"delta.targetFileSize":                              anyText,
-	"delta.tuneFileSizesForRewrites":                    isBool,
-	"delta.universalFormat.enabledFormats":              anyText,
+	"delta.requireCheckpointProtectionBeforeVersion": isInt,
+	"delta.sampling.enabled":                         isBool,
+	propTxnRetention:                                 isInterval,
+	"delta.targetFileSize":                           anyText,
+	"delta.tuneFileSizesForRewrites":                 isBool,
+	"delta.universalFormat.enabledFormats":           anyText,
 }
 
 // CheckProperties judges properties that somebody wants to set: names below

@@ -3,7 +3,6 @@ package delta
 import (
 	"fmt"
 	"maps"
-	"slices"
 	"strings"
 
 	"github.com/lakewarden/lakewarden/engine/delta/action"
@@ -107,7 +106,7 @@ func (s *state) applyCommit(c *commit) error {
 // columns out of a file, and may bring back files of an earlier schema.
 func (s *state) judge(c *commit, before *action.Metadata) bool {
 	added := s.liveAdds(c)
-	own := c.info().EngineInfo == s.writer
+	own := c.info().EngineInfo == s.writer && s.tells(c, before)
 	switch {
 	case s.files.n == 0:
 		return true
@@ -116,8 +115,7 @@ func (s *state) judge(c *commit, before *action.Metadata) bool {
 	case !s.whole || added > 0 && !own:
 		return false
 	}
-	return before != nil && s.metadata.SchemaString == before.SchemaString &&
-		slices.Equal(s.metadata.PartitionColumns, before.PartitionColumns)
+	return sameColumns(s.metadata, before)
 }
 
 // liveAdds counts the live files that c added.

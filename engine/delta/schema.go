@@ -3,11 +3,14 @@ package delta
 import (
 	stdjson "encoding/json"
 	"fmt"
+	"maps"
 	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/lakewarden/lakewarden/engine/delta/action"
 )
 
 // Struct is a list of named fields. The schema of a table is one.
@@ -53,6 +56,25 @@ func (f Field) MetadataString(key string) (string, bool) {
 		return "", false
 	}
 	return s, true
+}
+
+// withMetadata returns the field with one metadata value more; nil removes the
+// key. f keeps what it has.
+func (f Field) withMetadata(key string, value stdjson.RawMessage) Field {
+	metadata := make(map[string]stdjson.RawMessage, len(f.Metadata)+1)
+	maps.Copy(metadata, f.Metadata)
+	if value == nil {
+		delete(metadata, key)
+	} else {
+		metadata[key] = value
+	}
+	f.Metadata = metadata
+	return f
+}
+
+// jsonString prints text as JSON.
+func jsonString(text string) stdjson.RawMessage {
+	return stdjson.RawMessage(action.JSONText(text))
 }
 
 // Comment is the column's comment, or empty.

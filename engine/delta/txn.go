@@ -30,8 +30,8 @@ type Operation struct {
 type AddFile struct {
 	// Name is the object's name below the table's folder, not encoded.
 	Name string
-	// PartitionValues has an entry for exactly the partition columns, in the
-	// log's form; see [PartitionValue].
+	// PartitionValues has an entry for exactly the partition columns, by the
+	// names of the schema, in the log's form; see [PartitionValue].
 	PartitionValues map[string]*string
 	Size            int64
 	ModTime         time.Time
@@ -40,7 +40,8 @@ type AddFile struct {
 	Tags  map[string]*string
 	// Rearranged marks rows that were in the table before (dataChange=false).
 	Rearranged bool
-	// DeletionVector hides rows of the file.
+	// DeletionVector hides rows of the file. See [Txn.DeleteRows] for files that
+	// the table has already.
 	DeletionVector *action.DeletionVector
 }
 
@@ -61,6 +62,10 @@ type Txn struct {
 	domains  []*action.DomainMetadata
 
 	reads reads
+	// old has the paths of adds whose rows were in the table before.
+	old map[string]struct{}
+	// restores: the adds and removes are the difference of two versions.
+	restores bool
 }
 
 // Begin starts a transaction on s. Nothing happens before [Txn.Commit].
@@ -84,11 +89,12 @@ func (t *Txn) Add(files ...AddFile) error {
 		if f.Size <= 0 {
 			return fmt.Errorf("file %q is empty: %w", f.Name, ErrInvalidTxn)
 		}
-		if err := t.checkPartition(f); err != nil {
+		values, err := t.partition(f.Name, f.PartitionValues)
+		if err != nil {
 			return err
 		}
 		t.adds = append(t.adds, &action.Add{
-			Path: path, PartitionValues: emptied(f.PartitionValues), Size: f.Size,
+			Path: path, PartitionValues: values, Size: f.Size,
 			ModificationTime: f.ModTime.UnixMilli(), DataChange: !f.Rearranged,
 			Stats: f.Stats, Tags: f.Tags, DeletionVector: f.DeletionVector,
 		})
@@ -109,27 +115,42 @@ func emptied(values map[string]*string) map[string]*string {
 	return out
 }
 
-func (t *Txn) checkPartition(f AddFile) error {
-	meta := t.base.state.metadata
-	if t.metadata != nil {
-		meta = t.metadata
+// partition checks the partition values of a new file and gives them the names
+// that the log has for the columns.
+func (t *Txn) partition(file string, values map[string]*string) (map[string]*string, error) {
+	meta, schema, err := t.tableAfter()
+	if err != nil {
+		return nil, err
 	}
-	if len(f.PartitionValues) != len(meta.PartitionColumns) {
-		return fmt.Errorf("file %q has %d partition values, the table %d partition columns: %w",
-			f.Name, len(f.PartitionValues), len(meta.PartitionColumns), ErrInvalidTxn)
+	if len(values) != len(meta.PartitionColumns) {
+		return nil, fmt.Errorf("file %q has %d partition values, the table %d partition columns: %w",
+			file, len(values), len(meta.PartitionColumns), ErrInvalidTxn)
 	}
-	schema := t.base.schema
+	out := make(map[string]*string, len(values))
 	for _, column := range meta.PartitionColumns {
-		value, ok := f.PartitionValues[column]
+		value, ok := values[column]
 		if !ok {
-			return fmt.Errorf("file %q has no value of partition column %q: %w", f.Name, column, ErrInvalidTxn)
+			return nil, fmt.Errorf("file %q has no value of partition column %q: %w", file, column, ErrInvalidTxn)
 		}
 		field, _ := schema.Field(column)
 		if (value == nil || *value == "") && field.Type != nil && !field.Nullable {
-			return fmt.Errorf("file %q: partition column %q is null: %w", f.Name, column, ErrInvalidTxn)
+			return nil, fmt.Errorf("file %q: partition column %q is null: %w", file, column, ErrInvalidTxn)
 		}
+		out[fileNaming(meta.Configuration)(field)] = value
 	}
-	return nil
+	return emptied(out), nil
+}
+
+// tableAfter is the table as it stands after the transaction.
+func (t *Txn) tableAfter() (*action.Metadata, Struct, error) {
+	if t.metadata == nil || t.metadata.SchemaString == t.base.state.metadata.SchemaString {
+		if t.metadata != nil {
+			return t.metadata, t.base.schema, nil
+		}
+		return t.base.state.metadata, t.base.schema, nil
+	}
+	schema, err := ParseSchema(t.metadata.SchemaString)
+	return t.metadata, schema, err
 }
 
 // Remove takes live files out of the table. rearranged says that their rows
@@ -174,7 +195,8 @@ func (t *Txn) SetMetadata(m action.Metadata) {
 // SetProtocol replaces the protocol.
 func (t *Txn) SetProtocol(p action.Protocol) { t.protocol = &p }
 
-// SetDomain writes a metadata domain; removed ends it.
+// SetDomain writes a metadata domain; removed ends it. That of row tracking is
+// the commit's own.
 func (t *Txn) SetDomain(domain, configuration string, removed bool) {
 	t.domains = append(t.domains, &action.DomainMetadata{
 		Domain: domain, Configuration: configuration, Removed: removed,
@@ -196,8 +218,13 @@ func (t *Txn) ReadFiles(files ...File) {
 func (t *Txn) ReadWholeTable() { t.reads.whole = true }
 
 // ReadPartitions records that the outcome depends on the rows of the partitions
-// for which match is true. match must be pure.
+// for which match is true. match gets values by the names of the schema, and
+// must be pure.
 func (t *Txn) ReadPartitions(match func(values map[string]*string) bool) {
+	if t.base.Mapped() {
+		byName := match
+		match = func(values map[string]*string) bool { return byName(t.base.logicalValues(values)) }
+	}
 	t.reads.partitions = append(t.reads.partitions, match)
 }
 
@@ -208,91 +235,6 @@ func (t *Txn) ReadTransaction(appID string) {
 		t.reads.apps = make(map[string]struct{})
 	}
 	t.reads.apps[appID] = struct{}{}
-}
-
-// check refuses a transaction that may not be committed on the given version.
-func (t *Txn) check(s *Snapshot) error {
-	if err := CheckWritable(s, t.op.Duties...); err != nil {
-		return err
-	}
-	changes, rearranges := false, false
-	for _, r := range t.removes {
-		changes = changes || r.DataChange
-		rearranges = rearranges || !r.DataChange
-	}
-	if changes && s.AppendOnly() {
-		return &FeatureError{Feature: featAppendOnly, Write: true, Reason: "rows may only be added"}
-	}
-	if changes && len(t.adds) > 0 && s.flag(propCDF) && len(t.cdcs) == 0 {
-		return &FeatureError{Feature: featCDF, Write: true, Reason: "change files are not written yet"}
-	}
-	for _, a := range t.adds {
-		changes = changes || a.DataChange
-		rearranges = rearranges || !a.DataChange
-	}
-	if changes && rearranges {
-		return fmt.Errorf("files of both kinds of dataChange: %w", ErrInvalidTxn)
-	}
-	if len(t.domains) > 0 && !supports(s.state.protocol, featDomains) && t.protocol == nil {
-		return fmt.Errorf("domain metadata without its feature: %w", ErrInvalidTxn)
-	}
-	return t.checkUpgrade(s)
-}
-
-// checkUpgrade judges new metadata and a new protocol: the table stays itself,
-// versions and features only grow, and the protocol covers what is used.
-func (t *Txn) checkUpgrade(s *Snapshot) error {
-	if t.protocol == nil && t.metadata == nil {
-		return nil
-	}
-	then, after := *s.state, *s
-	after.state = &then
-	if t.protocol != nil {
-		then.protocol = t.protocol
-		if err := grows(s.state.protocol, t.protocol); err != nil {
-			return err
-		}
-	}
-	if m := t.metadata; m != nil {
-		if m.ID != s.TableID() {
-			return fmt.Errorf("another table id: %w", ErrInvalidTxn)
-		}
-		schema, err := ParseSchema(m.SchemaString)
-		if err != nil {
-			return err
-		}
-		then.metadata, after.schema = m, schema
-	}
-	for f := range neededFeatures(after.schema, after.Properties()) {
-		if !supports(then.protocol, f) {
-			return fmt.Errorf("protocol lacks feature %s: %w", f, ErrInvalidTxn)
-		}
-	}
-	return CheckWritable(&after, t.op.Duties...)
-}
-
-func grows(old, now *action.Protocol) error {
-	if now.MinReaderVersion < old.MinReaderVersion || now.MinWriterVersion < old.MinWriterVersion {
-		return fmt.Errorf("protocol versions shrink: %w", ErrInvalidTxn)
-	}
-	for _, f := range writerFeatures(old) {
-		if !supports(now, f) {
-			return fmt.Errorf("protocol loses feature %s: %w", f, ErrInvalidTxn)
-		}
-	}
-	return nil
-}
-
-// writerFeatures lists the features that a protocol has, implied ones included.
-func writerFeatures(p *action.Protocol) []string {
-	if p.MinWriterVersion >= 7 {
-		return p.WriterFeatures
-	}
-	var list []string
-	for version := 2; version <= p.MinWriterVersion; version++ {
-		list = append(list, legacyWriter[version]...)
-	}
-	return list
 }
 
 // blindAppend: only files added, and nothing read (protocol of conflicts).

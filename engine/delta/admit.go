@@ -1,0 +1,142 @@
+package delta
+
+import (
+	"fmt"
+
+	"github.com/lakewarden/lakewarden/engine/delta/action"
+)
+
+// check refuses a transaction that may not be committed on the given version.
+func (t *Txn) check(s *Snapshot) error {
+	if err := s.checkWriter(); err != nil {
+		return err
+	}
+	if err := t.checkRows(s); err != nil {
+		return err
+	}
+	changes, rearranges := false, false
+	for _, r := range t.removes {
+		changes = changes || r.DataChange
+		rearranges = rearranges || !r.DataChange
+	}
+	if changes && s.AppendOnly() {
+		return refuseWrite(featAppendOnly, "rows may only be added")
+	}
+	if err := t.checkChangeFeed(s, changes); err != nil {
+		return err
+	}
+	for _, a := range t.adds {
+		changes = changes || a.DataChange
+		rearranges = rearranges || !a.DataChange
+		if a.DeletionVector != nil && !supports(s.state.protocol, featDV) {
+			return fmt.Errorf("deletion vector without its feature: %w", ErrInvalidTxn)
+		}
+	}
+	if changes && rearranges {
+		return fmt.Errorf("files of both kinds of dataChange: %w", ErrInvalidTxn)
+	}
+	for _, d := range t.domains {
+		if d.Domain == rowTrackingDomain {
+			return fmt.Errorf("domain %s: %w", d.Domain, ErrInvalidTxn)
+		}
+	}
+	if len(t.domains) > 0 && !supports(s.state.protocol, featDomains) && t.protocol == nil {
+		return fmt.Errorf("domain metadata without its feature: %w", ErrInvalidTxn)
+	}
+	return t.checkUpgrade(s)
+}
+
+// checkRows applies what the table demands of new rows and of rows that move.
+// A commit that brings none of them answers for none.
+func (t *Txn) checkRows(s *Snapshot) error {
+	files, fresh := false, false
+	for _, a := range t.adds {
+		if _, old := t.old[a.Path]; !old {
+			files = true
+			fresh = fresh || a.DataChange
+		}
+	}
+	if files && len(t.removes) > 0 && s.flag(propRowTracking) {
+		return refuseWrite(featRowTracking, "rows that move would lose their ids")
+	}
+	if fresh {
+		if err := s.checkDuties(t.op.Duties); err != nil {
+			return err
+		}
+	}
+	if files {
+		return s.checkFileTypes()
+	}
+	return nil
+}
+
+// checkChangeFeed makes sure that the feed of a table that has one tells the
+// truth: files that replace others say nothing about which rows changed.
+func (t *Txn) checkChangeFeed(s *Snapshot, removes bool) error {
+	switch feed := s.flag(propCDF); {
+	case !feed && len(t.cdcs) > 0:
+		return fmt.Errorf("change files of a table without change data feed: %w", ErrInvalidTxn)
+	case feed && removes && len(t.adds) > 0 && len(t.cdcs) == 0 && !t.restores:
+		return refuseWrite(featCDF, "the commit has no change files")
+	}
+	return nil
+}
+
+// checkUpgrade judges new metadata and a new protocol: the table stays itself,
+// versions and features only grow, and the protocol covers what is used.
+func (t *Txn) checkUpgrade(s *Snapshot) error {
+	if t.protocol == nil && t.metadata == nil {
+		return nil
+	}
+	then, after := *s.state, *s
+	after.state = &then
+	if t.protocol != nil {
+		then.protocol = t.protocol
+		if err := grows(s.state.protocol, t.protocol); err != nil {
+			return err
+		}
+	}
+	if m := t.metadata; m != nil {
+		if m.ID != s.TableID() {
+			return fmt.Errorf("another table id: %w", ErrInvalidTxn)
+		}
+		schema, err := ParseSchema(m.SchemaString)
+		if err != nil {
+			return err
+		}
+		then.metadata, after.schema = m, schema
+	}
+	for f := range neededFeatures(after.schema, after.Properties()) {
+		if !supports(then.protocol, f) {
+			return fmt.Errorf("protocol lacks feature %s: %w", f, ErrInvalidTxn)
+		}
+	}
+	if err := after.checkWriter(); err != nil {
+		return err
+	}
+	return t.checkRows(&after)
+}
+
+func grows(old, now *action.Protocol) error {
+	if now.MinReaderVersion < old.MinReaderVersion || now.MinWriterVersion < old.MinWriterVersion {
+		return fmt.Errorf("protocol versions shrink: %w", ErrInvalidTxn)
+	}
+	for _, f := range writerFeatures(old) {
+		if !supports(now, f) {
+			return fmt.Errorf("protocol loses feature %s: %w", f, ErrInvalidTxn)
+		}
+	}
+	return nil
+}
+
+// writerFeatures lists the features that a protocol has, implied ones included.
+func writerFeatures(p *action.Protocol) []string {
+	if p.MinWriterVersion >= 7 {
+		return p.WriterFeatures
+	}
+	var list []string
+	for version := 2; version <= p.MinWriterVersion; version++ {
+		list = append(list, legacyWriter[version]...)
+	}
+	return list
+}

@@ -1,0 +1,49 @@
+package delta
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/lakewarden/lakewarden/engine/delta/action"
+	"github.com/lakewarden/lakewarden/engine/delta/logpath"
+)
+
+// changeDir is the folder of change files (protocol, "Change Data Files").
+const changeDir = "_change_data/"
+
+// ChangeFile is a file of changed rows: the columns of the table, and
+// _change_type with "insert", "update_preimage", "update_postimage" or
+// "delete". It must be in place before the commit.
+type ChangeFile struct {
+	// Name is the object's name, which lies in the folder "_change_data".
+	Name string
+	// PartitionValues is as in [AddFile].
+	PartitionValues map[string]*string
+	Size            int64
+}
+
+// ChangeFeed reports whether the table keeps a feed of changed rows. A commit
+// that removes files and adds others must then bring every change in change
+// files; one that only does either needs none.
+func (s *Snapshot) ChangeFeed() bool { return s.flag(propCDF) }
+
+// AddChange adds files of changed rows. A reader of the feed looks at nothing
+// else of a commit that has any: together they must hold every change. Errors:
+// [ErrUnsafePath], [ErrInvalidTxn].
+func (t *Txn) AddChange(files ...ChangeFile) error {
+	for _, f := range files {
+		path := logpath.Encode(f.Name)
+		if name, err := logpath.Decode(path); err != nil || name != f.Name {
+			return fmt.Errorf("change file %q: %w", f.Name, ErrUnsafePath)
+		}
+		if !strings.HasPrefix(f.Name, changeDir) || f.Size <= 0 {
+			return fmt.Errorf("change file %q is empty or not in %s: %w", f.Name, changeDir, ErrInvalidTxn)
+		}
+		values, err := t.partition(f.Name, f.PartitionValues)
+		if err != nil {
+			return err
+		}
+		t.cdcs = append(t.cdcs, &action.CDC{Path: path, PartitionValues: values, Size: f.Size})
+	}
+	return nil
+}

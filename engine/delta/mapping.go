@@ -1,0 +1,200 @@
+package delta
+
+import (
+	stdjson "encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/go-json-experiment/json"
+)
+
+// The modes of column mapping (protocol, "Column Mapping").
+const (
+	mappingNone = "none"
+	mappingName = "name"
+	mappingID   = "id"
+)
+
+// FileColumn is a column, or a part of one, as the data files of a table have
+// it.
+type FileColumn struct {
+	// Name is the name in the schema. Elements of arrays are "element", those of
+	// maps "key" and "value".
+	Name string
+	// FileName is the name in the files.
+	FileName string
+	// ID is the Parquet field id; zero means none.
+	ID int
+	// Children are the parts, in the schema's order.
+	Children []FileColumn
+}
+
+// FileColumns are the columns that a file of the table must have: those of the
+// schema but the partition columns. With column mapping every file that is
+// added must use these names and field ids, and its statistics these names.
+func (s *Snapshot) FileColumns() []FileColumn {
+	all := fileColumns(s.schema, mapped(s.Properties()))
+	return slices.DeleteFunc(all, func(c FileColumn) bool {
+		return slices.Contains(s.PartitionColumns(), c.Name)
+	})
+}
+
+func fileColumns(t DataType, mapped bool) []FileColumn {
+	part := func(name string, t DataType) FileColumn {
+		return FileColumn{Name: name, FileName: name, Children: fileColumns(t, mapped)}
+	}
+	switch t := t.(type) {
+	case Array:
+		return []FileColumn{part("element", t.Element)}
+	case Map:
+		return []FileColumn{part("key", t.Key), part("value", t.Value)}
+	case Struct:
+		list := make([]FileColumn, len(t.Fields))
+		for i, f := range t.Fields {
+			list[i] = part(f.Name, f.Type)
+			if mapped {
+				list[i].FileName = f.PhysicalName()
+				list[i].ID, _ = f.columnID()
+			}
+		}
+		return list
+	}
+	return nil
+}
+
+func mapped(properties map[string]string) bool {
+	mode := properties[propMappingMode]
+	return mode != "" && mode != mappingNone
+}
+
+// fileNaming returns the name that files and the log use for a field. Mapped
+// names that a table without mapping still carries mean nothing.
+func fileNaming(properties map[string]string) func(Field) string {
+	if mapped(properties) {
+		return Field.PhysicalName
+	}
+	return func(f Field) string { return f.Name }
+}
+
+// PartitionValues are the file's values of the partition columns by the names
+// of the schema, in the log's form; nil is null.
+func (s *Snapshot) PartitionValues(f File) map[string]*string {
+	return s.logicalValues(f.Add.PartitionValues)
+}
+
+func (s *Snapshot) logicalValues(values map[string]*string) map[string]*string {
+	naming := fileNaming(s.Properties())
+	out := make(map[string]*string, len(values))
+	for _, column := range s.PartitionColumns() {
+		f, _ := s.schema.Field(column)
+		if v, ok := values[naming(f)]; ok {
+			out[column] = v
+		}
+	}
+	return out
+}
+
+// columnID is the field's id in column mapping.
+func (f Field) columnID() (int, bool) {
+	v, ok := f.Metadata[keyColumnID]
+	if !ok {
+		return 0, false
+	}
+	var id int
+	if json.Unmarshal(v, &id) != nil || id <= 0 {
+		return 0, false
+	}
+	return id, true
+}
+
+// checkMapping refuses a mapping that a writer cannot follow.
+func (s *Snapshot) checkMapping() error {
+	switch mode := s.Properties()[propMappingMode]; mode {
+	case "", mappingNone:
+		return nil
+	case mappingName, mappingID:
+	default:
+		return refuseWrite(featMapping, "unknown mode "+strconv.Quote(mode))
+	}
+	if !supports(s.state.protocol, featMapping) {
+		return refuseWrite(featMapping, "the protocol does not list it")
+	}
+	ids := make(map[int]bool)
+	var found error
+	walkTypes(s.schema, func(t DataType) {
+		st, ok := t.(Struct)
+		if !ok || found != nil {
+			return
+		}
+		names := make(map[string]bool, len(st.Fields))
+		for _, f := range st.Fields {
+			name, named := f.MetadataString(keyPhysicalName)
+			id, numbered := f.columnID()
+			if !named || name == "" || !numbered || names[name] || ids[id] {
+				found = refuseWrite(featMapping, fmt.Sprintf("column %q has no name in files or no id of its own", f.Name))
+				return
+			}
+			names[name], ids[id] = true, true
+		}
+	})
+	return found
+}
+
+// columnNumbers hands out ids for columns.
+type columnNumbers struct {
+	last int
+	// name makes the name in files of a field that has none.
+	name func(Field) string
+}
+
+// newColumnNumbers continues after every id that a table has used.
+func newColumnNumbers(schema Struct, properties map[string]string, name func(Field) string) *columnNumbers {
+	c := &columnNumbers{name: name}
+	if n, err := strconv.Atoi(properties[propMaxColumnID]); err == nil {
+		c.last = n
+	}
+	walkFields(schema, func(f Field) {
+		id, _ := f.columnID()
+		c.last = max(c.last, id)
+	})
+	return c
+}
+
+// assign returns t with an id and a name in files for every field that lacks
+// them.
+func (c *columnNumbers) assign(t DataType) DataType {
+	switch t := t.(type) {
+	case Array:
+		t.Element = c.assign(t.Element)
+		return t
+	case Map:
+		t.Key, t.Value = c.assign(t.Key), c.assign(t.Value)
+		return t
+	case Struct:
+		fields := make([]Field, len(t.Fields))
+		for i, f := range t.Fields {
+			fields[i] = c.assignField(f)
+		}
+		return Struct{Fields: fields}
+	}
+	return t
+}
+
+func (c *columnNumbers) assignField(f Field) Field {
+	if _, ok := f.columnID(); !ok {
+		c.last++
+		f = f.withMetadata(keyColumnID, stdjson.RawMessage(strconv.Itoa(c.last)))
+	}
+	if _, ok := f.MetadataString(keyPhysicalName); !ok {
+		f = f.withMetadata(keyPhysicalName, jsonString(c.name(f)))
+	}
+	f.Type = c.assign(f.Type)
+	return f
+}
+
+// columnName makes names for columns that no file has yet. They say nothing of
+// the column: a name that is free today may be taken by a renamed one tomorrow.
+func columnName(newID func() string) func(Field) string {
+	return func(Field) string { return "col-" + newID() }
+}

@@ -1,0 +1,232 @@
+package delta
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/uuid"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/lakewarden/lakewarden/engine/delta/action"
+	"github.com/lakewarden/lakewarden/engine/delta/deletion"
+)
+
+const (
+	// inlineBytes is the largest vector that the log holds itself. Such a one
+	// costs readers no request.
+	inlineBytes = 256
+	// parallelRequests bounds the requests of one call.
+	parallelRequests = 16
+)
+
+// WritesVectors reports whether rows of the table may be deleted by vector: its
+// property asks for it, and its protocol lets readers know.
+func (s *Snapshot) WritesVectors() bool {
+	return s.flag(propDV) && supports(s.state.protocol, featDV)
+}
+
+// DeletedRows are the rows of the file that a vector hides; the empty set where
+// it has none. Errors: [ErrMalformed], [ErrTooLarge], [ErrUnsafePath], and those
+// of the bucket.
+func (s *Snapshot) DeletedRows(ctx context.Context, f File) (*deletion.Rows, error) {
+	d := f.Add.DeletionVector
+	if d == nil {
+		return deletion.None(), nil
+	}
+	rows, err := s.readVector(ctx, d)
+	if err != nil {
+		return nil, fmt.Errorf("deletion vector of %q: %w", f.Name, err)
+	}
+	if n, ok := numRecords(f.Add.Stats); ok && rows.End() > n {
+		return nil, fmt.Errorf("deletion vector of %q names row %d of %d: %w", f.Name, rows.End()-1, n, ErrMalformed)
+	}
+	return rows, nil
+}
+
+func (s *Snapshot) readVector(ctx context.Context, d *action.DeletionVector) (*deletion.Rows, error) {
+	if rows, ok, err := deletion.DecodeInline(d); ok || err != nil {
+		return rows, err
+	}
+	name, err := deletion.FileName(d)
+	if err != nil {
+		return nil, err
+	}
+	offset, length, err := deletion.FileRange(d)
+	if err != nil {
+		return nil, err
+	}
+	r, err := s.bucket.GetRange(ctx, name, offset, length)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = r.Close() }()
+	part, err := io.ReadAll(io.LimitReader(r, length))
+	if err != nil {
+		return nil, err
+	}
+	return deletion.DecodeFile(d, part)
+}
+
+// RowDeletion names rows of a live file that go.
+type RowDeletion struct {
+	File File
+	Rows *deletion.Rows
+}
+
+// Deletion is what [Txn.DeleteRows] came to.
+type Deletion struct {
+	// Rows counts those that were there and go.
+	Rows int64
+	// Files counts the files of which no row is left.
+	Files int
+	// Object is a file of vectors that was written below the table's folder; it
+	// belongs to nobody when the transaction is not committed. Often empty.
+	Object string
+}
+
+// DeleteRows hides rows behind deletion vectors, in addition to those that are
+// hidden already; a file of which no row is left is removed. The files count as
+// read. Each may be named once.
+//
+// Errors: [FeatureError] for a table whose property does not ask for vectors;
+// [ErrInvalidTxn] for rows that a file does not have, or one whose statistics do
+// not count its rows; those of [Snapshot.DeletedRows] and of the bucket.
+func (t *Txn) DeleteRows(ctx context.Context, list ...RowDeletion) (Deletion, error) {
+	if !t.base.WritesVectors() {
+		return Deletion{}, refuseWrite(featDV, propDV+" is not set")
+	}
+	hidden, err := t.hiddenRows(ctx, list)
+	if err != nil {
+		return Deletion{}, err
+	}
+	var done Deletion
+	var marked []markedFile
+	for i, d := range list {
+		total, counted := numRecords(d.File.Add.Stats)
+		all := hidden[i].Union(d.Rows)
+		switch {
+		case !counted:
+			return Deletion{}, fmt.Errorf("file %q has no count of its rows: %w", d.File.Name, ErrInvalidTxn)
+		case all.End() > total:
+			return Deletion{}, fmt.Errorf("row %d of %d in file %q: %w", all.End()-1, total, d.File.Name, ErrInvalidTxn)
+		}
+		done.Rows += all.Count() - hidden[i].Count()
+		switch all.Count() {
+		case hidden[i].Count():
+			t.ReadFiles(d.File)
+		case total:
+			done.Files++
+			if err := t.Remove(false, d.File); err != nil {
+				return Deletion{}, err
+			}
+		default:
+			marked = append(marked, markedFile{d.File, all, nil})
+		}
+	}
+	if done.Object, err = t.storeVectors(ctx, marked); err != nil {
+		return Deletion{}, err
+	}
+	for _, m := range marked {
+		if err := t.replaceVector(m); err != nil {
+			return Deletion{Object: done.Object}, err
+		}
+	}
+	return done, nil
+}
+
+func (t *Txn) hiddenRows(ctx context.Context, list []RowDeletion) ([]*deletion.Rows, error) {
+	hidden := make([]*deletion.Rows, len(list))
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(parallelRequests)
+	for i, d := range list {
+		g.Go(func() (err error) {
+			hidden[i], err = t.base.DeletedRows(ctx, d.File)
+			return err
+		})
+	}
+	return hidden, g.Wait()
+}
+
+// markedFile is a file with rows that are gone and rows that stay.
+type markedFile struct {
+	file   File
+	rows   *deletion.Rows
+	vector *action.DeletionVector
+}
+
+// storeVectors makes the vectors of the files: small ones inline, the others in
+// one new object.
+func (t *Txn) storeVectors(ctx context.Context, files []markedFile) (object string, err error) {
+	var sets []*deletion.Rows
+	var large []*markedFile
+	for i := range files {
+		f := &files[i]
+		if f.vector, err = deletion.Inline(f.rows); err != nil {
+			return "", err
+		}
+		if f.vector.SizeInBytes > inlineBytes {
+			sets, large = append(sets, f.rows), append(large, f)
+		}
+	}
+	if len(large) == 0 {
+		return "", nil
+	}
+	id, err := uuid.Parse(t.base.opts.NewID())
+	if err != nil {
+		return "", fmt.Errorf("id of a file of deletion vectors: %v: %w", err, ErrInvalidTxn)
+	}
+	object, body, vectors, err := deletion.EncodeFile(id, sets)
+	if err != nil {
+		return "", err
+	}
+	for i, f := range large {
+		f.vector = vectors[i]
+	}
+	if err := t.base.bucket.PutIfAbsent(ctx, object, body); err != nil {
+		return "", fmt.Errorf("writing deletion vectors: %w", err)
+	}
+	return object, nil
+}
+
+// replaceVector makes a file the same file with another vector (protocol,
+// "Writer Requirement for Deletion Vectors").
+func (t *Txn) replaceVector(m markedFile) error {
+	stats, err := looseStats(m.file.Add.Stats)
+	if err != nil {
+		return fmt.Errorf("statistics of %q: %w", m.file.Name, err)
+	}
+	if err := t.Remove(false, m.file); err != nil {
+		return err
+	}
+	add := *m.file.Add
+	add.Stats, add.DeletionVector, add.DataChange = stats, m.vector, true
+	t.addOld(&add)
+	return nil
+}
+
+// addOld makes a file part of the table whose rows were in it before.
+func (t *Txn) addOld(add *action.Add) {
+	if t.old == nil {
+		t.old = make(map[string]struct{})
+	}
+	t.old[add.Path] = struct{}{}
+	t.adds = append(t.adds, add)
+}
+
+// looseStats says of statistics that their bounds may be wider than the values:
+// the rows at the bounds may be gone. The count of rows stays physical.
+func looseStats(stats string) (string, error) {
+	var doc map[string]jsontext.Value
+	if err := json.Unmarshal([]byte(stats), &doc); err != nil {
+		return "", ErrMalformed
+	}
+	doc["tightBounds"] = jsontext.Value("false")
+	text, err := json.Marshal(doc, json.Deterministic(true))
+	if err != nil {
+		return "", ErrMalformed
+	}
+	return string(text), nil
+}
