@@ -27,8 +27,9 @@ type SessionOptions struct {
 	// reads none.
 	Remote *Remote
 	// Scratch is an existing absolute directory of this session alone, which it
-	// reads like a root and writes new files to. With one the session is also a
-	// [Writer]. The caller removes the directory after the session is closed.
+	// reads like a root and writes new files to; what it spills lies there too. With
+	// one the session is also a [Writer]. The name .engine in it is the engine's.
+	// The caller removes the directory after the session is closed.
 	Scratch string
 }
 

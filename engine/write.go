@@ -7,8 +7,9 @@ import "context"
 // the rules of [Session]; no statement of a user runs in it.
 type Writer interface {
 	// Write runs the statement and writes its rows to new Parquet files below the
-	// scratch directory. After an error no file of this call is left there.
-	// Cancelling ctx interrupts it. Errors are of type *[Error].
+	// scratch directory. Each file has rows: a statement without any makes no file.
+	// Names of files are below [WriteStatement.Dir]. After an error no file of this
+	// call is left there. Cancelling ctx interrupts it. Errors are of type *[Error].
 	Write(ctx context.Context, st WriteStatement) ([]DataFile, error)
 }
 

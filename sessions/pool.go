@@ -81,7 +81,9 @@ type Held struct {
 
 	pool *Pool
 	key  Key
-	once sync.Once
+	// passing: the session is closed on Release.
+	passing bool
+	once    sync.Once
 }
 
 // Acquire waits for a turn and returns a session of key. The caller releases it
@@ -97,6 +99,11 @@ func (p *Pool) Acquire(ctx context.Context, key Key) (*Held, error) {
 		p.m.queued(0)
 		return p.hold(w.session, key, w.lease, 0), nil
 	}
+	return p.turn(ctx, key, start, func() (engine.Session, error) { return p.take(ctx, id, key) })
+}
+
+// turn waits for a turn and then opens a session.
+func (p *Pool) turn(ctx context.Context, key Key, start time.Time, open func() (engine.Session, error)) (*Held, error) {
 	if p.budget.crowded() {
 		p.settle(func(*warm) bool { return true })
 	}
@@ -104,7 +111,7 @@ func (p *Pool) Acquire(ctx context.Context, key Key) (*Held, error) {
 	if err != nil {
 		return nil, err
 	}
-	session, err := p.take(ctx, id, key)
+	session, err := open()
 	if err != nil {
 		p.budget.release(key.Org, mem)
 		return nil, err
@@ -140,6 +147,11 @@ func (p *Pool) take(ctx context.Context, id string, key Key) (engine.Session, er
 		}
 		return w.session, nil
 	}
+	return p.fresh(ctx, key, "")
+}
+
+// fresh opens a session that counts as work. The caller has a lease.
+func (p *Pool) fresh(ctx context.Context, key Key, scratch string) (engine.Session, error) {
 	p.mu.Lock()
 	closed := p.closed
 	if !closed {
@@ -149,7 +161,7 @@ func (p *Pool) take(ctx context.Context, id string, key Key) (engine.Session, er
 	if closed {
 		return nil, ErrClosed
 	}
-	session, err := p.open(ctx, key)
+	session, err := p.open(ctx, key, scratch)
 	if err != nil {
 		p.work.Done()
 		return nil, err
@@ -192,7 +204,7 @@ func (h *Held) Release() {
 func (p *Pool) release(h *Held) {
 	defer p.work.Done()
 	w := &warm{key: h.key.id(), org: h.key.Org, user: h.key.User, session: h.Session, since: p.opts.Now(), lease: h.Lease.Memory}
-	if h.Session.Broken() {
+	if h.passing || h.Session.Broken() {
 		p.discard(w)
 		return
 	}

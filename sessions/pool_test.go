@@ -24,12 +24,13 @@ type fakeEngine struct {
 }
 
 type fakeSession struct {
-	eng    *fakeEngine
-	roots  []string
-	busy   atomic.Bool
-	broken atomic.Bool
-	closed atomic.Bool
-	idled  atomic.Int64
+	eng     *fakeEngine
+	roots   []string
+	scratch string
+	busy    atomic.Bool
+	broken  atomic.Bool
+	closed  atomic.Bool
+	idled   atomic.Int64
 }
 
 func (e *fakeEngine) Open(_ context.Context, o engine.SessionOptions) (engine.Session, error) {
@@ -38,7 +39,7 @@ func (e *fakeEngine) Open(_ context.Context, o engine.SessionOptions) (engine.Se
 	}
 	e.open.Add(1)
 	e.opened.Add(1)
-	return &fakeSession{eng: e, roots: o.Roots}, nil
+	return &fakeSession{eng: e, roots: o.Roots, scratch: o.Scratch}, nil
 }
 func (e *fakeEngine) Close() error                { return nil }
 func (s *fakeSession) Warm(context.Context) error { return nil }

@@ -1,12 +1,14 @@
 package duckdb
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 
 	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/workdir"
 )
 
 // kind says for which statements a cell is.
@@ -69,6 +71,13 @@ func openCell(s *session, k kind) (*cell, error) {
 		return nil, internalError("temp_dir", err.Error())
 	}
 	c := confines{extensions: k.extensions(owner.extensions), roots: s.roots, temp: filepath.Join(dir, "spill")}
+	if s.scratch != "" {
+		c.temp = filepath.Join(s.scratch, workdir.Private, "spill-"+filepath.Base(dir))
+		if err := os.MkdirAll(filepath.Dir(c.temp), 0o750); err != nil {
+			_ = os.RemoveAll(dir)
+			return nil, internalError("temp_dir", err.Error())
+		}
+	}
 	if k.remote {
 		c.remote = s.remote
 	}
@@ -84,9 +93,31 @@ func openCell(s *session, k kind) (*cell, error) {
 }
 
 // start brings the cell into the state that st asks for and starts its SQL.
-func (c *cell) start(st engine.Statement, g *guard) (*cursor, error) {
+func (c *cell) start(st engine.Statement, g *guard) (cur *cursor, err error) {
+	err = c.with(st, g, func() error {
+		cur, err = c.inst.open(st.SQL, st.Args, selects, g.err)
+		return err
+	})
+	return cur, err
+}
+
+// write brings the cell into the state that st asks for and writes its rows into
+// files of the directory dir.
+func (c *cell) write(st engine.WriteStatement, dir string, g *guard) (files []engine.DataFile, err error) {
+	if l := st.Layout; l.Ordered && (l.FileBytes > 0 || len(l.PartitionBy) > 0) {
+		st.Lease.Threads = 1 // several threads keep the order in a single file only
+	}
+	err = c.with(st.Statement, g, func() error {
+		files, err = c.inst.writeFiles(st.Statement, st.Layout, dir, g.err)
+		return err
+	})
+	return files, err
+}
+
+// with calls run in the state that st asks for.
+func (c *cell) with(st engine.Statement, g *guard, run func() error) error {
 	if err := c.apply(st.Lease); err != nil {
-		return nil, err
+		return err
 	}
 	missing := c.copies.missing(st.Barriers)
 	sources := st.Sources
@@ -96,18 +127,16 @@ func (c *cell) start(st engine.Statement, g *guard) (*cursor, error) {
 		}
 	}
 	if err := c.provide(sources, g); err != nil {
-		return nil, err
+		return err
 	}
-	if err := c.copies.make(st.Barriers, missing, st.Lease.Memory/2, g.err); err != nil {
-		c.forget(sources, err)
-		return nil, err
+	err := c.copies.make(st.Barriers, missing, st.Lease.Memory/2, g.err)
+	if err == nil {
+		err = run()
 	}
-	cur, err := c.inst.open(st.SQL, st.Args, selects, g.err)
 	if err != nil {
 		c.forget(sources, err)
-		return nil, err
 	}
-	return cur, nil
+	return err
 }
 
 // provide makes every source there under its name, and lets go of old ones.
@@ -202,7 +231,7 @@ func (c *cell) close() error {
 	defer c.owner.trimmer.soon()
 	defer c.owner.turns.take()()
 	c.inst.close()
-	if err := os.RemoveAll(c.dir); err != nil {
+	if err := errors.Join(os.RemoveAll(c.confines.temp), os.RemoveAll(c.dir)); err != nil {
 		return internalError("temp_dir", err.Error())
 	}
 	return nil

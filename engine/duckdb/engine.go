@@ -100,38 +100,58 @@ func verifyAll(ctx context.Context, opts Options) ([]extension, error) {
 	return found, nil
 }
 
-// Open starts a session. Its instance is made by the first statement.
+// Open starts a session. Its instances are made by the statements that need them.
 func (e *Engine) Open(ctx context.Context, opts engine.SessionOptions) (engine.Session, error) {
 	if ctx.Err() != nil {
 		return nil, interrupted(causeContext)
 	}
 	roots := make([]string, len(opts.Roots))
 	for i, root := range opts.Roots {
-		if err := checkText(root); err != nil {
+		real, err := realRoot(root)
+		if err != nil {
 			return nil, err
 		}
-		if !filepath.IsAbs(root) {
-			return nil, internalError("root", "not an absolute directory: "+root)
-		}
-		real, err := filepath.EvalSymlinks(root)
-		if err != nil {
-			return nil, &engine.Error{Kind: engine.KindIO, Class: "root", Position: -1, Text: clip(err.Error())}
-		}
 		roots[i] = real
+	}
+	scratch := ""
+	if opts.Scratch != "" {
+		var err error
+		if scratch, err = realRoot(opts.Scratch); err != nil {
+			return nil, err
+		}
+		roots = append(roots, scratch)
 	}
 	if opts.Remote != nil {
 		if err := e.admit(opts.Remote); err != nil {
 			return nil, err
 		}
 	}
-	s := &session{owner: e, roots: roots, remote: opts.Remote, closing: make(chan struct{})}
+	s := &session{owner: e, roots: roots, remote: opts.Remote, scratch: scratch, closing: make(chan struct{})}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.closed {
 		return nil, interrupted(causeClosed)
 	}
 	e.sessions[s] = struct{}{}
+	if scratch != "" {
+		return writer{s}, nil
+	}
 	return s, nil
+}
+
+// realRoot resolves the links of an absolute directory.
+func realRoot(dir string) (string, error) {
+	if err := checkText(dir); err != nil {
+		return "", err
+	}
+	if !filepath.IsAbs(dir) {
+		return "", internalError("root", "not an absolute directory: "+dir)
+	}
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return "", &engine.Error{Kind: engine.KindIO, Class: "root", Position: -1, Text: clip(err.Error())}
+	}
+	return real, nil
 }
 
 // readsRemote reports whether sessions can read remote stores.

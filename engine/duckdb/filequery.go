@@ -16,7 +16,7 @@ func (in *instance) fileQuery(l *engine.FileList, location string) (string, erro
 		return "", err
 	}
 	if len(scan.paths) == 0 {
-		return emptyQuery(l.Columns), nil
+		return emptyQuery(slices.Concat(l.Columns, positionColumns(l.Positions))), nil
 	}
 	if err := in.bindFiles(scan); err != nil {
 		return "", err
@@ -48,10 +48,11 @@ type fileScan struct {
 	// inFile are the columns that files hold, the others are constants of
 	// their group.
 	inFile []engine.Column
+	positions engine.PositionColumns
 	// options are the named arguments of read_parquet.
 	options string
-	// noIndex says that a column hides the number of the file.
-	noIndex bool
+	// renamed says that the options name the columns in the order of inFile.
+	renamed bool
 }
 
 type fileGroup struct {
@@ -60,7 +61,7 @@ type fileGroup struct {
 }
 
 func newFileScan(l *engine.FileList, location string) (*fileScan, error) {
-	s := &fileScan{columns: l.Columns, uniform: l.Uniform, options: ", hive_partitioning=false"}
+	s := &fileScan{columns: l.Columns, uniform: l.Uniform, positions: l.Positions, options: ", hive_partitioning=false"}
 	constant := map[string]bool{}
 	for _, g := range l.Groups {
 		if len(g.Paths) == 0 {
@@ -88,8 +89,14 @@ func newFileScan(l *engine.FileList, location string) (*fileScan, error) {
 	return s, s.check(len(constant))
 }
 
-// check refuses groups that do not all have values for the same columns.
+// check refuses groups that do not all have values for the same columns, and names
+// that stand for two columns.
 func (s *fileScan) check(constants int) error {
+	for _, c := range positionColumns(s.positions) {
+		if hasColumn(s.columns, c.Name) || strings.EqualFold(s.positions.File, s.positions.Row) {
+			return fileSchemaError("a column with the name of a position")
+		}
+	}
 	if len(s.columns)-len(s.inFile) != constants {
 		return fileSchemaError("a partition column that the table does not have")
 	}
@@ -105,20 +112,42 @@ func (s *fileScan) check(constants int) error {
 // list, which every access copies.
 const lookupFiles = 32
 
-// query reads the files in their order: no shape of it has a join, whose order
-// of rows is nobody's promise.
+// query reads the files in their order: it has no join, whose order of rows is
+// nobody's promise.
 func (s *fileScan) query() string {
-	switch {
-	case len(s.groups) == 1 || len(s.columns) == len(s.inFile):
-		return s.branch(s.groups[0].values, s.paths)
-	case !s.noIndex:
-		return s.selects(s.paths, func(c engine.Column) string { return lookup(c, s.values(c), 0) })
+	items := make([]string, 0, len(s.columns)+2)
+	for _, c := range s.columns {
+		name := engine.QuoteIdent(c.Name)
+		switch at := slices.Index(s.inFile, c); {
+		case at < 0:
+			items = append(items, lookup(c, s.values(c), 0)+" AS "+name)
+		case s.renamed:
+			items = append(items, "f."+columnName(at)+" AS "+name)
+		default:
+			items = append(items, "f."+name)
+		}
 	}
-	branches := make([]string, len(s.groups))
-	for i, g := range s.groups {
-		branches[i] = s.branch(g.values, g.paths)
+	if p := s.positions; p != (engine.PositionColumns{}) {
+		items = append(items, "f."+fileIndex+"::UINTEGER AS "+engine.QuoteIdent(p.File), "f."+fileRow+" AS "+engine.QuoteIdent(p.Row))
 	}
-	return strings.Join(branches, " UNION ALL ")
+	return "SELECT " + strings.Join(items, ", ") + " FROM " + readParquet(s.paths, s.options) + " AS f"
+}
+
+// needsIndex reports whether the query reads the number of a row or of its file.
+func (s *fileScan) needsIndex() bool {
+	return s.positions != (engine.PositionColumns{}) || len(s.groups) > 1 && len(s.columns) > len(s.inFile)
+}
+
+// columnName is what the query calls a column of files, where the columns' own
+// names would hide something.
+func columnName(i int) string { return "c" + strconv.Itoa(i) }
+
+// positionColumns are those of p, if it asks for any.
+func positionColumns(p engine.PositionColumns) []engine.Column {
+	if p == (engine.PositionColumns{}) {
+		return nil
+	}
+	return []engine.Column{{Name: p.File, Type: "UINTEGER"}, {Name: p.Row, Type: "BIGINT"}}
 }
 
 // lookup is the value of a partition column by the number of the file, given
@@ -134,25 +163,6 @@ func lookup(c engine.Column, values []string, first int) string {
 		return "CASE WHEN f.file_index < " + strconv.Itoa(first+middle) + " THEN " + lookup(c, values[:middle], first) +
 			" ELSE " + lookup(c, values[middle:], first+middle) + " END"
 	}
-}
-
-// branch reads files that share their partition values.
-func (s *fileScan) branch(values map[string]*string, paths []string) string {
-	return s.selects(paths, func(c engine.Column) string { return literal(values[c.Name]) + "::" + c.Type })
-}
-
-// selects reads paths, with outside giving the columns that are not in them.
-func (s *fileScan) selects(paths []string, outside func(engine.Column) string) string {
-	items := make([]string, len(s.columns))
-	for i, c := range s.columns {
-		name := engine.QuoteIdent(c.Name)
-		if slices.Contains(s.inFile, c) {
-			items[i] = "f." + name
-		} else {
-			items[i] = outside(c) + " AS " + name
-		}
-	}
-	return "SELECT " + strings.Join(items, ", ") + " FROM " + readParquet(paths, s.options) + " AS f"
 }
 
 // values are those of a partition column as literals, one for each file.

@@ -25,8 +25,8 @@ func (in *instance) bindFiles(s *fileScan) error {
 		return err
 	}
 	defer first.destroy()
-	s.noIndex = first.has(fileIndex) || hasColumn(s.inFile, fileIndex)
-	if (s.uniform || len(s.paths) == 1) && first.holds(s.inFile) {
+	s.renamed = s.needsIndex() && (hides(first.has) || hides(func(name string) bool { return hasColumn(s.inFile, name) }))
+	if (s.uniform || len(s.paths) == 1) && !s.renamed && first.holds(s.inFile) {
 		return nil
 	}
 	if err := in.fit(first, s.inFile); err != nil {
@@ -37,8 +37,8 @@ func (in *instance) bindFiles(s *fileScan) error {
 	if err != nil {
 		return err
 	}
-	if len(s.inFile) > 0 {
-		s.options += ", schema=" + schemaMap(s.inFile)
+	if len(s.inFile) > 0 || s.renamed {
+		s.options += ", schema=" + s.schema()
 	}
 	if len(rows) == 1 {
 		s.options += ", explicit_cardinality=" + strconv.FormatInt(rows[0]*int64(len(s.paths)), 10)
@@ -46,9 +46,14 @@ func (in *instance) bindFiles(s *fileScan) error {
 	return nil
 }
 
-// fileIndex is the name under which DuckDB gives the number of a row's file,
-// unless a file has a column of that name.
-const fileIndex = "file_index"
+// fileIndex and fileRow are the names under which DuckDB gives the number of a
+// row's file and that of the row in it, unless a column that it reads has the name.
+const (
+	fileIndex = "file_index"
+	fileRow   = "file_row_number"
+)
+
+func hides(has func(name string) bool) bool { return has(fileIndex) || has(fileRow) }
 
 // fit checks that no column of the file would be changed by the cast to the
 // table's type.
@@ -71,13 +76,24 @@ func (in *instance) fit(first *description, want []engine.Column) error {
 	return nil
 }
 
-func schemaMap(columns []engine.Column) string {
-	items := make([]string, len(columns))
-	for i, c := range columns {
-		name := engine.QuoteString(c.Name)
-		items[i] = name + ": {'name': " + name + ", 'type': " + engine.QuoteString(c.Type) + ", 'default_value': NULL}"
+// schema tells DuckDB the columns.
+func (s *fileScan) schema() string {
+	items := make([]string, 0, len(s.inFile)+1)
+	for i, c := range s.inFile {
+		name := c.Name
+		if s.renamed {
+			name = columnName(i)
+		}
+		items = append(items, schemaItem(c.Name, name, c.Type))
+	}
+	if len(items) == 0 { // no files without columns
+		items = append(items, schemaItem("none", columnName(0), "BOOLEAN"))
 	}
 	return "MAP {" + strings.Join(items, ", ") + "}"
+}
+
+func schemaItem(inFile, name, typ string) string {
+	return engine.QuoteString(inFile) + ": {'name': " + engine.QuoteString(name) + ", 'type': " + engine.QuoteString(typ) + ", 'default_value': NULL}"
 }
 
 func typesOf(columns []engine.Column) string {

@@ -3,16 +3,15 @@ package duckdb
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 
-	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/google/uuid"
 
 	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/workdir"
 )
 
 var _ engine.FileWriter = FileWriter{}
@@ -34,7 +33,8 @@ func (w FileWriter) WriteFiles(ctx context.Context, req engine.WriteRequest) (_ 
 		return nil, &engine.Error{Kind: engine.KindIO, Class: "directory", Position: -1, Text: clip(req.Dir)}
 	}
 	work := filepath.Join(dir, ".writing-"+uuid.NewString())
-	if err := os.Mkdir(work, 0o750); err != nil {
+	made := filepath.Join(work, "files")
+	if err := os.MkdirAll(made, 0o750); err != nil {
 		return nil, &engine.Error{Kind: engine.KindIO, Class: "directory", Position: -1, Text: clip(err.Error())}
 	}
 	// What cannot be removed is hidden, and no part of any table.
@@ -43,14 +43,18 @@ func (w FileWriter) WriteFiles(ctx context.Context, req engine.WriteRequest) (_ 
 	if err != nil {
 		return nil, err
 	}
-	if err := moveAll(files, work, dir); err != nil {
-		return nil, err
+	for _, f := range files {
+		if err := syncFile(filepath.Join(made, f.Name)); err != nil {
+			return nil, writeFailure(err)
+		}
+	}
+	if err := workdir.Move(fileNames(files), made, dir); err != nil {
+		return nil, writeFailure(err)
 	}
 	return files, nil
 }
 
-// copyTo runs the query in an instance of its own. Names of the files are still
-// absolute.
+// copyTo runs the query in an instance of its own.
 func (w FileWriter) copyTo(ctx context.Context, work string, req engine.WriteRequest) ([]engine.DataFile, error) {
 	temp := filepath.Join(work, "spill")
 	in, err := openInstance(baseConfig())
@@ -78,16 +82,8 @@ func (w FileWriter) copyTo(ctx context.Context, work string, req engine.WriteReq
 	}
 	g := newGuard(ctx, nil, req.Lease.Timeout, in.conn)
 	defer g.end()
-	c, err := in.open(copySQL(work, req), engine.Args{}, writes, func() error { return nil })
-	if err != nil {
-		return nil, stopped(g, err)
-	}
-	defer c.close()
-	var files []engine.DataFile
-	err = c.each(func(r rowReader) error {
-		files = append(files, dataFile(r))
-		return nil
-	})
+	layout := engine.FileLayout{PartitionBy: req.PartitionBy, FileBytes: req.FileBytes, RowGroupRows: req.RowGroupRows}
+	files, err := in.writeFiles(engine.Statement{SQL: req.SQL}, layout, filepath.Join(work, "files"), g.err)
 	return files, stopped(g, err)
 }
 
@@ -113,139 +109,6 @@ func writerLockdown(work, temp string, read []string, lease engine.Lease) string
 		"SET enable_external_access=false",
 		"SET lock_configuration=true",
 	}, ";\n")
-}
-
-func copySQL(work string, req engine.WriteRequest) string {
-	options := []string{"FORMAT parquet", "COMPRESSION zstd", "RETURN_STATS"}
-	target := filepath.Join(work, "files")
-	switch {
-	case len(req.PartitionBy) > 0:
-		columns := make([]string, len(req.PartitionBy))
-		for i, c := range req.PartitionBy {
-			columns[i] = engine.QuoteIdent(c)
-		}
-		options = append(options, "PARTITION_BY ("+strings.Join(columns, ", ")+")", "WRITE_PARTITION_COLUMNS false", "FILENAME_PATTERN 'part-{uuid}'")
-	case req.FileBytes > 0:
-		options = append(options, "FILENAME_PATTERN 'part-{uuid}'")
-	default:
-		target = filepath.Join(work, "part-"+uuid.NewString()+".parquet")
-	}
-	if req.FileBytes > 0 {
-		options = append(options, "FILE_SIZE_BYTES "+strconv.FormatInt(req.FileBytes, 10))
-	}
-	if req.RowGroupRows > 0 {
-		options = append(options, "ROW_GROUP_SIZE "+strconv.FormatInt(req.RowGroupRows, 10))
-	}
-	return "COPY (" + req.SQL + ") TO " + engine.QuoteString(target) + " (" + strings.Join(options, ", ") + ")"
-}
-
-// dataFile reads one row of what COPY with RETURN_STATS reports.
-func dataFile(r rowReader) engine.DataFile {
-	f := engine.DataFile{
-		Name:      strings.Clone(r.text(0)),
-		Rows:      int64(r.batch.Column(1).(*array.Uint64).Value(r.row)),
-		Bytes:     int64(r.batch.Column(2).(*array.Uint64).Value(r.row)),
-		Partition: map[string]*string{},
-	}
-	statistics := r.batch.Column(4).(*array.Map)
-	eachEntry(statistics, r.row, func(key string, at int) {
-		f.Columns = append(f.Columns, columnStats(key, statistics.Items().(*array.Map), at))
-	})
-	keys := r.batch.Column(5).(*array.Map)
-	eachEntry(keys, r.row, func(key string, at int) { f.Partition[key] = textAt(keys.Items().(*array.String), at) })
-	return f
-}
-
-func columnStats(name string, facts *array.Map, row int) engine.ColumnStats {
-	out := engine.ColumnStats{Path: splitQuoted(name)}
-	values := facts.Items().(*array.String)
-	eachEntry(facts, row, func(key string, at int) {
-		value := textAt(values, at)
-		if value == nil {
-			return
-		}
-		switch key {
-		case "min":
-			out.Min = value
-		case "max":
-			out.Max = value
-		case "has_nan":
-			out.HasNaN = *value == "true"
-		case "null_count":
-			if n, err := strconv.ParseInt(*value, 10, 64); err == nil {
-				out.NullCount = &n
-			}
-		}
-	})
-	return out
-}
-
-func eachEntry(m *array.Map, row int, f func(key string, at int)) {
-	if m.IsNull(row) {
-		return
-	}
-	keys := m.Keys().(*array.String)
-	start, end := m.ValueOffsets(row)
-	for at := int(start); at < int(end); at++ {
-		f(strings.Clone(keys.Value(at)), at)
-	}
-}
-
-func textAt(column *array.String, row int) *string {
-	if column.IsNull(row) {
-		return nil
-	}
-	text := strings.Clone(column.Value(row))
-	return &text
-}
-
-// splitQuoted reads "a"."b""c" as the path a, b"c.
-func splitQuoted(text string) []string {
-	var path []string
-	for text != "" {
-		text = strings.TrimPrefix(text, `"`)
-		var part strings.Builder
-		for {
-			before, after, found := strings.Cut(text, `"`)
-			part.WriteString(before)
-			text = after
-			if !found || !strings.HasPrefix(after, `"`) {
-				break
-			}
-			part.WriteByte('"')
-			text = after[1:]
-		}
-		path = append(path, part.String())
-		text = strings.TrimPrefix(text, ".")
-	}
-	return path
-}
-
-// moveAll gives the files their final place below dir, on disk before they are
-// named. After a failure none of them is left there.
-func moveAll(files []engine.DataFile, work, dir string) error {
-	moved := 0
-	err := func() error {
-		for i := range files {
-			name := filepath.Base(files[i].Name)
-			if err := syncFile(files[i].Name); err != nil {
-				return err
-			}
-			if err := os.Rename(files[i].Name, filepath.Join(dir, name)); err != nil {
-				return err
-			}
-			files[i].Name = name
-			moved++
-		}
-		return syncFile(dir)
-	}()
-	if err == nil {
-		return nil
-	}
-	for _, f := range files[:moved] {
-		err = errors.Join(err, os.Remove(filepath.Join(dir, f.Name)))
-	}
-	return &engine.Error{Kind: engine.KindIO, Class: "write", Position: -1, Text: clip(fmt.Sprintf("move out of %s: %v", work, err))}
 }
 
 func syncFile(path string) error {

@@ -77,6 +77,14 @@ func (in *instance) exec(sql string) error {
 // execOne runs one statement that holds text of somebody else's making, and
 // refuses to run any of it if that text turns out to be more than one.
 func (in *instance) execOne(sql string) error {
+	if err := in.onlyOne(sql); err != nil {
+		return err
+	}
+	return in.exec(sql)
+}
+
+// onlyOne refuses text that is not exactly one statement.
+func (in *instance) onlyOne(sql string) error {
 	if err := checkText(sql); err != nil {
 		return err
 	}
@@ -84,7 +92,7 @@ func (in *instance) execOne(sql string) error {
 	defer duck.DestroyExtracted(&extracted)
 	switch count := duck.ExtractStatements(in.conn, sql, &extracted); {
 	case count == 1:
-		return in.exec(sql)
+		return nil
 	case count == 0:
 		if text := duck.ExtractStatementsError(extracted); text != "" {
 			return translate(text)

@@ -19,6 +19,7 @@ type session struct {
 	owner   *Engine
 	roots   []string
 	remote  *engine.Remote
+	scratch string // a real directory, or ""
 	closing chan struct{}
 	closed1 sync.Once
 	broken  atomic.Bool

@@ -25,22 +25,30 @@ func RunRemote(t *testing.T, serve Serve) {
 		t.Run("OddPaths", s.oddPaths)
 		t.Run("PathsOutside", s.remoteOutside)
 		t.Run("Partitions", s.partitions)
+		t.Run("Positions", s.positions)
 		t.Run("PhysicalTypes", s.physicalTypes)
 		t.Run("LegacyLists", s.legacyLists)
 		t.Run("Barrier", s.listBarrier)
 	})
+	t.Run("Write", s.writeSources)
 }
 
-// openRemote is open for a suite over a remote store: the session takes
-// locations below dir for what they are there.
-func (s suite) openRemote(t *testing.T, dir string) engine.Session {
+// openRemote is openWith for a suite over a remote store: the session takes
+// locations below the root of opts for what they are there.
+func (s suite) openRemote(t *testing.T, opts engine.SessionOptions) engine.Session {
 	t.Helper()
+	dir := opts.Roots[0]
 	e, root := s.serve(t, dir)
 	t.Cleanup(func() { require.NoError(t, e.Close()) })
-	inner, err := e.Open(context.Background(), engine.SessionOptions{Roots: []string{root}})
+	opts.Roots = []string{root}
+	inner, err := e.Open(context.Background(), opts)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, inner.Close()) })
-	return &moved{Session: inner, from: dir, to: strings.TrimSuffix(root, "/")}
+	m := &moved{Session: inner, from: dir, to: strings.TrimSuffix(root, "/")}
+	if w, writes := inner.(engine.Writer); writes {
+		return movedWriter{m, w}
+	}
+	return m
 }
 
 // moved is a session to which tables below the directory from lie below to.
@@ -49,9 +57,26 @@ type moved struct {
 	from, to string
 }
 
-// Query moves the sources of st. Their names depend on where they lie, so those
-// in the statement's SQL move along.
+// movedWriter is one that writes.
+type movedWriter struct {
+	*moved
+	inner engine.Writer
+}
+
+// Write moves the sources of st.
+func (m movedWriter) Write(ctx context.Context, st engine.WriteStatement) ([]engine.DataFile, error) {
+	st.Statement = m.move(st.Statement)
+	return m.inner.Write(ctx, st)
+}
+
+// Query moves the sources of st.
 func (m *moved) Query(ctx context.Context, st engine.Statement) (engine.Result, error) {
+	return m.Session.Query(ctx, m.move(st))
+}
+
+// move moves the sources of st. Their names depend on where they lie, so those in
+// the statement's SQL move along.
+func (m *moved) move(st engine.Statement) engine.Statement {
 	var names []string
 	move := func(src engine.Source) engine.Source {
 		rest, below := strings.CutPrefix(src.Location, m.from)
@@ -76,7 +101,7 @@ func (m *moved) Query(ctx context.Context, st engine.Statement) (engine.Result, 
 		barriers[i].SQL = renamed.Replace(barriers[i].SQL)
 	}
 	st.Sources, st.Barriers, st.SQL = sources, barriers, renamed.Replace(st.SQL)
-	return m.Session.Query(ctx, st)
+	return st
 }
 
 // remoteOutside names objects and places that the session must not see.
@@ -86,7 +111,7 @@ func (s suite) remoteOutside(t *testing.T) {
 	n.put(t, "a.parquet")
 	sibling := &numbered{dir: root + "/sibling", paths: make([]string, 98)}
 	sibling.put(t, "a.parquet")
-	session := s.openRemote(t, root).(*moved)
+	session := s.openRemote(t, engine.SessionOptions{Roots: []string{root}}).(*moved)
 	for _, path := range []string{
 		"../sibling/a.parquet", "x/../../sibling/a.parquet", "..", "../", "./a.parquet", "x//a.parquet", "//a.parquet", "", "a.parquet/",
 		"%2e%2e/sibling/a.parquet", "..%2fsibling/a.parquet", "*.parquet", "**", "a.parquet?s3_endpoint=127.0.0.1:1", "a.parquet\x00", "a.parquet\xff",

@@ -19,6 +19,7 @@ func Run(t *testing.T, newEngine func(testing.TB) engine.Engine) {
 	t.Run("Barrier", s.barrier)
 	t.Run("Version", s.version)
 	t.Run("FileList", s.fileList)
+	t.Run("Write", s.write)
 	t.Run("Lease", s.lease)
 	t.Run("Isolation", s.isolation)
 	t.Run("Lifecycle", s.lifecycle)
@@ -33,13 +34,18 @@ type suite struct {
 // open starts an engine with one session over roots.
 func (s suite) open(t *testing.T, roots ...string) engine.Session {
 	t.Helper()
+	return s.openWith(t, engine.SessionOptions{Roots: roots})
+}
+
+func (s suite) openWith(t *testing.T, opts engine.SessionOptions) engine.Session {
+	t.Helper()
 	if s.serve != nil {
-		require.Len(t, roots, 1)
-		return s.openRemote(t, roots[0])
+		require.Len(t, opts.Roots, 1)
+		return s.openRemote(t, opts)
 	}
 	e := s.newEngine(t)
 	t.Cleanup(func() { require.NoError(t, e.Close()) })
-	session, err := e.Open(context.Background(), engine.SessionOptions{Roots: roots})
+	session, err := e.Open(context.Background(), opts)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, session.Close()) })
 	return session

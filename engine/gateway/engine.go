@@ -67,7 +67,11 @@ func (e *Engine) Open(ctx context.Context, opts engine.SessionOptions) (engine.S
 		grant.Close()
 		return nil, err
 	}
-	return &session{Session: inner, grant: grant}, nil
+	s := &session{Session: inner, grant: grant}
+	if w, writes := inner.(engine.Writer); writes {
+		return writer{session: s, inner: w}, nil
+	}
+	return s, nil
 }
 
 func splitRoots(roots []string) (local, buckets []string) {
@@ -99,6 +103,24 @@ func (s *session) Query(ctx context.Context, st engine.Statement) (engine.Result
 		return nil, err
 	}
 	return &result{Result: r, session: s, requests: requests, end: cancel}, nil
+}
+
+// writer is a session that writes as well.
+type writer struct {
+	*session
+	inner engine.Writer
+}
+
+// Write is like Query; it ends when all files are there.
+func (w writer) Write(ctx context.Context, st engine.WriteStatement) ([]engine.DataFile, error) {
+	requests, cancel := requestsOf(ctx, st.Lease.Timeout)
+	defer cancel()
+	w.grant.Begin(requests)
+	files, err := w.inner.Write(ctx, st)
+	if err != nil {
+		return nil, w.explain(requests, err)
+	}
+	return files, nil
 }
 
 // requestsOf is the context of a statement's requests; zero is no timeout.

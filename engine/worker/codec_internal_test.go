@@ -29,6 +29,10 @@ func anything(t *rapid.T, typ reflect.Type) reflect.Value {
 		}))
 		return out
 	}
+	if typ == reflect.TypeFor[engine.FieldID]() {
+		out.Set(reflect.ValueOf(fieldID(2).Draw(t, "field")))
+		return out
+	}
 	switch typ.Kind() {
 	case reflect.String:
 		out.SetString(text().Draw(t, "text"))
@@ -60,6 +64,17 @@ func anything(t *rapid.T, typ reflect.Type) reflect.Value {
 		t.Fatalf("no way to draw a %s", typ)
 	}
 	return out
+}
+
+// fieldID draws a field whose members are nested that deep.
+func fieldID(depth int) *rapid.Generator[engine.FieldID] {
+	return rapid.Custom(func(t *rapid.T) engine.FieldID {
+		f := engine.FieldID{Column: text().Draw(t, "column"), ID: rapid.Int().Draw(t, "id")}
+		if depth > 0 {
+			f.Children = rapid.SliceOfN(fieldID(depth-1), 0, 2).Draw(t, "children")
+		}
+		return f
+	})
 }
 
 // text draws any bytes: a path need not be UTF-8.
@@ -107,6 +122,7 @@ func TestMessagesArriveAsSent(t *testing.T) {
 	roundTrip(t, (*encoder).statement, (*decoder).statement)
 	roundTrip(t, (*encoder).sessionOptions, (*decoder).sessionOptions)
 	roundTrip(t, (*encoder).columns, (*decoder).columns)
+	roundTrip(t, (*encoder).writeStatement, (*decoder).writeStatement)
 	roundTrip(t, (*encoder).writeRequest, (*decoder).writeRequest)
 	roundTrip(t, (*encoder).dataFiles, (*decoder).dataFiles)
 	roundTrip(t, func(e *encoder, v engine.Error) { e.failure(&v) }, func(d *decoder) engine.Error {
@@ -122,12 +138,14 @@ func TestFileListKeepsItsAddress(t *testing.T) {
 	value := "1"
 	list := engine.NewFileList([]engine.Column{{Name: "a", Type: "BIGINT"}}, true,
 		[]engine.FileGroup{{Partition: map[string]*string{"p": &value, "q": nil}, Paths: []string{"x", "\xff"}}})
-	src := engine.Source{Location: "/t", Version: 7, Incarnation: "i", Files: list}
-	var e encoder
-	e.source(src)
-	d := decoder{b: e.b}
-	require.Equal(t, src.Database(), d.source().Database())
-	require.NoError(t, d.done())
+	for _, l := range []*engine.FileList{list, list.WithPositions(engine.PositionColumns{File: "f", Row: "r"})} {
+		src := engine.Source{Location: "/t", Version: 7, Incarnation: "i", Files: l}
+		var e encoder
+		e.source(src)
+		d := decoder{b: e.b}
+		require.Equal(t, src.Database(), d.source().Database())
+		require.NoError(t, d.done())
+	}
 }
 
 // TestMalformedMessages: whatever a child sends, the parent reads an error.

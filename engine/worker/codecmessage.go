@@ -18,6 +18,7 @@ func (e *encoder) sessionOptions(o engine.SessionOptions) {
 		e.text(r.SecretKey)
 		e.texts(r.Prefixes)
 	}
+	e.text(o.Scratch)
 }
 
 func (d *decoder) sessionOptions() engine.SessionOptions {
@@ -27,6 +28,7 @@ func (d *decoder) sessionOptions() engine.SessionOptions {
 			Endpoint: d.text(), Region: d.text(), AccessKey: d.text(), SecretKey: d.text(), Prefixes: d.texts(),
 		}
 	}
+	o.Scratch = d.text()
 	return o
 }
 
@@ -76,16 +78,19 @@ func (e *encoder) source(s engine.Source) {
 			dictionary(e, g.Partition, e.optional)
 			e.texts(g.Paths)
 		})
+		e.text(f.Positions.File)
+		e.text(f.Positions.Row)
 	}
 }
 
 func (d *decoder) source() engine.Source {
 	s := engine.Source{Location: d.text(), Version: d.int(), Incarnation: d.text()}
 	if d.bool() {
-		// The address of the list is computed from what arrived, once.
-		s.Files = engine.NewFileList(d.columns(), d.bool(), items(d, func() engine.FileGroup {
+		f := &engine.FileList{Columns: d.columns(), Uniform: d.bool(), Groups: items(d, func() engine.FileGroup {
 			return engine.FileGroup{Partition: entries(d, d.optional), Paths: d.texts()}
-		}))
+		})}
+		// The address of the list is computed from what arrived, once.
+		s.Files = f.WithPositions(engine.PositionColumns{File: d.text(), Row: d.text()})
 	}
 	return s
 }
@@ -101,6 +106,38 @@ func (e *encoder) columns(columns []engine.Column) {
 func (d *decoder) columns() []engine.Column {
 	return items(d, func() engine.Column {
 		return engine.Column{Name: d.text(), Type: d.text(), Nullable: d.bool()}
+	})
+}
+
+func (e *encoder) writeStatement(st engine.WriteStatement) {
+	e.statement(st.Statement)
+	e.text(st.Dir)
+	l := st.Layout
+	e.texts(l.PartitionBy)
+	e.int(l.FileBytes)
+	e.int(l.RowGroupRows)
+	e.text(l.Codec)
+	e.fieldIDs(l.FieldIDs)
+	e.bool(l.Ordered)
+}
+
+func (d *decoder) writeStatement() engine.WriteStatement {
+	return engine.WriteStatement{Statement: d.statement(), Dir: d.text(), Layout: engine.FileLayout{
+		PartitionBy: d.texts(), FileBytes: d.int(), RowGroupRows: d.int(), Codec: d.text(), FieldIDs: d.fieldIDs(), Ordered: d.bool(),
+	}}
+}
+
+func (e *encoder) fieldIDs(ids []engine.FieldID) {
+	list(e, ids, func(f engine.FieldID) {
+		e.text(f.Column)
+		e.int(int64(f.ID))
+		e.fieldIDs(f.Children)
+	})
+}
+
+func (d *decoder) fieldIDs() []engine.FieldID {
+	return items(d, func() engine.FieldID {
+		return engine.FieldID{Column: d.text(), ID: int(d.int()), Children: d.fieldIDs()}
 	})
 }
 

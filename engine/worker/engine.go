@@ -80,6 +80,9 @@ func (e *Engine) Open(ctx context.Context, opts engine.SessionOptions) (engine.S
 	if err := s.open(ctx); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
+	if opts.Scratch != "" {
+		return writer{s}, nil
+	}
 	return s, nil
 }
 

@@ -2,11 +2,11 @@ package worker
 
 import (
 	"context"
-	"errors"
 	"os"
 	"path/filepath"
 
 	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/workdir"
 )
 
 // filesOwner is the seat of the process that writes files. No session has it:
@@ -44,7 +44,7 @@ func (e *Engine) WriteFiles(ctx context.Context, req engine.WriteRequest) (_ []e
 	if err != nil {
 		return nil, err
 	}
-	if err := moveAll(files, stage, dir); err != nil {
+	if err := workdir.Move(fileNames(files), stage, dir); err != nil {
 		return nil, &engine.Error{Kind: engine.KindIO, Class: "write", Position: -1, Text: err.Error()}
 	}
 	return files, nil
@@ -65,7 +65,7 @@ func (e *Engine) writeFiles(ctx context.Context, req engine.WriteRequest) ([]eng
 	var out encoder
 	out.writeRequest(req)
 	c := l.newCall(ctx)
-	if err := c.start(kindWrite, out.b, timeout); err != nil {
+	if err := c.start(kindFiles, out.b, timeout); err != nil {
 		return nil, err
 	}
 	f, err := c.wait()
@@ -80,35 +80,10 @@ func (e *Engine) writeFiles(ctx context.Context, req engine.WriteRequest) ([]eng
 	return files, nil
 }
 
-// moveAll gives the files, which are on disk already, their final place. After a
-// failure none of them is left there.
-func moveAll(files []engine.DataFile, stage, dir string) error {
-	moved := 0
-	err := func() error {
-		for _, f := range files {
-			if !filepath.IsLocal(f.Name) || filepath.Base(f.Name) != f.Name {
-				return errors.New("not a file name: " + f.Name)
-			}
-			if err := os.Rename(filepath.Join(stage, f.Name), filepath.Join(dir, f.Name)); err != nil {
-				return err
-			}
-			moved++
-		}
-		return syncDir(dir)
-	}()
-	if err == nil {
-		return nil
+func fileNames(files []engine.DataFile) []string {
+	names := make([]string, len(files))
+	for i, f := range files {
+		names[i] = f.Name
 	}
-	for _, f := range files[:moved] {
-		err = errors.Join(err, os.Remove(filepath.Join(dir, f.Name)))
-	}
-	return err
-}
-
-func syncDir(path string) error {
-	d, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
+	return names
 }

@@ -86,7 +86,7 @@ func serveLink(w *wire, parts Parts) {
 	switch first.kind {
 	case kindOpen:
 		serveSession(w, parts.Engine, first, in.requests)
-	case kindWrite:
+	case kindFiles:
 		serveFiles(w, parts.Files, first)
 	}
 }
@@ -138,6 +138,7 @@ func serveSession(w *wire, eng engine.Engine, first request, requests <-chan req
 // serveRequest answers one request and reports whether the parent was lost.
 func serveRequest(w *wire, s engine.Session, r request) (lost bool) {
 	var err error
+	var reply []byte
 	d := decoder{b: r.head}
 	switch r.kind {
 	case kindWarm:
@@ -152,6 +153,11 @@ func serveRequest(w *wire, s engine.Session, r request) (lost bool) {
 		if err = d.done(); err == nil {
 			lost, err = serveQuery(w, s, r, st)
 		}
+	case kindWrite:
+		st := d.writeStatement()
+		if err = d.done(); err == nil {
+			reply, err = serveWrite(s, r, st)
+		}
 	default:
 		err = errWire
 	}
@@ -161,7 +167,22 @@ func serveRequest(w *wire, s engine.Session, r request) (lost bool) {
 	case err != nil:
 		return answer(w, r.seq, s.Broken(), err) != nil
 	}
-	return w.send(kindDone, r.seq, nil) != nil
+	return w.send(kindDone, r.seq, reply) != nil
+}
+
+// serveWrite runs a statement that writes files and describes them.
+func serveWrite(s engine.Session, r request, st engine.WriteStatement) ([]byte, error) {
+	writer, ok := s.(engine.Writer)
+	if !ok {
+		return nil, errWire
+	}
+	files, err := writer.Write(r.ctx, st)
+	if err != nil {
+		return nil, err
+	}
+	var e encoder
+	e.dataFiles(files)
+	return e.b, nil
 }
 
 // serveQuery sends the columns and rows of a statement.

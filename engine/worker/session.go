@@ -87,10 +87,12 @@ func (s *session) reconnect(ctx context.Context) (lost bool, err error) {
 }
 
 func (s *session) disconnect() {
-	if s.link != nil {
-		s.link.close()
-		s.link = nil
+	if s.link == nil {
+		return
 	}
+	s.link.close()
+	s.clearScratch()
+	s.link = nil
 }
 
 // begin sends a request. From its first byte on Close stops it.
@@ -144,11 +146,8 @@ func (s *session) Query(ctx context.Context, st engine.Statement) (engine.Result
 	st.Lease.Timeout = 0
 	var e encoder
 	e.statement(st)
-	if len(e.b) > maxHead {
-		return nil, internalError("statement_size", "the statement is too large for a message")
-	}
-	if !s.link.proc.begin(&s.link.account, leased(st.Lease)) {
-		return nil, fatal(engine.ClassLost, "the process is ending")
+	if err := s.admit(e.b, st.Lease); err != nil {
+		return nil, err
 	}
 	r, err := s.query(ctx, e.b, timeout)
 	if err != nil {
@@ -158,6 +157,17 @@ func (s *session) Query(ctx context.Context, st engine.Statement) (engine.Result
 	}
 	s.active = r
 	return r, nil
+}
+
+// admit counts a statement with its lease in.
+func (s *session) admit(message []byte, l engine.Lease) error {
+	if len(message) > maxHead {
+		return internalError("statement_size", "the statement is too large for a message")
+	}
+	if !s.link.proc.begin(&s.link.account, leased(l)) {
+		return fatal(engine.ClassLost, "the process is ending")
+	}
+	return nil
 }
 
 // leased is what a lease grants in bytes.

@@ -22,9 +22,10 @@ const (
 	kindSetup   kind = iota + 1 // control only: the first message
 	kindConnect                 // control only: a socket comes along
 	kindOpen                    // a session's first frame
-	kindWrite                   // a file writer's only frame
+	kindFiles                   // a file writer's only frame
 	kindWarm
 	kindQuery
+	kindWrite // a statement whose rows become files
 	kindIdle
 	kindCancel // stops the request of the same sequence number
 	// From child to parent. A request is answered by kindDone or kindFailed; one

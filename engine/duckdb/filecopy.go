@@ -1,0 +1,190 @@
+package duckdb
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/lakewarden/lakewarden/engine"
+)
+
+// writeFiles writes the rows of st into new files of the directory dir, and makes
+// of them what the layout asks for. Files of no row are not among them. After an
+// error some files may be left in dir.
+func (in *instance) writeFiles(st engine.Statement, layout engine.FileLayout, dir string, step func() error) ([]engine.DataFile, error) {
+	if err := in.onlyOne(st.SQL); err != nil {
+		return nil, err
+	}
+	files, err := in.copyOut(st, layout, dir, step)
+	if err != nil || len(layout.PartitionBy) == 0 {
+		return files, err
+	}
+	var out []engine.DataFile
+	for _, part := range byPartition(files, layout.PartitionBy) {
+		if part, err = in.resize(part, layout, dir, step); err != nil {
+			return nil, err
+		}
+		out = append(out, part...)
+	}
+	return out, nil
+}
+
+// copyOut runs st into files of the directory dir.
+func (in *instance) copyOut(st engine.Statement, layout engine.FileLayout, dir string, step func() error) ([]engine.DataFile, error) {
+	sql, err := copySQL(st.SQL, layout, dir)
+	if err != nil {
+		return nil, err
+	}
+	c, err := in.open(sql, st.Args, writes, step)
+	if err != nil {
+		return nil, hidden(err)
+	}
+	defer c.close()
+	var files []engine.DataFile
+	err = c.each(func(r rowReader) error {
+		if f := dataFile(r); f.Rows > 0 {
+			files = append(files, f)
+		}
+		return nil
+	})
+	return files, hidden(err)
+}
+
+// hidden takes the position out of an error about SQL that the caller has never
+// seen.
+func hidden(err error) error {
+	if e := engineError(err); e != nil {
+		e.Position = -1
+	}
+	return err
+}
+
+// resize makes one file, or files of the size that is asked for, of those of one
+// partition. The engine ends a partition's file when it has too many open, and
+// never by size.
+func (in *instance) resize(part []engine.DataFile, layout engine.FileLayout, dir string, step func() error) ([]engine.DataFile, error) {
+	if len(part) == 1 && (layout.FileBytes <= 0 || part[0].Bytes <= layout.FileBytes+layout.FileBytes/2) {
+		return part, nil
+	}
+	paths := make([]string, len(part))
+	for i, f := range part {
+		path, err := globEscape(filepath.Join(dir, f.Name))
+		if err != nil {
+			return nil, err
+		}
+		paths[i] = path
+	}
+	layout.PartitionBy = nil
+	files, err := in.copyOut(engine.Statement{SQL: "SELECT * FROM " + readParquet(paths, ", hive_partitioning=false")}, layout, dir, step)
+	if err != nil {
+		return nil, err
+	}
+	for i := range files {
+		files[i].Partition = part[0].Partition
+	}
+	for _, f := range part {
+		if err := os.Remove(filepath.Join(dir, f.Name)); err != nil {
+			return nil, writeFailure(err)
+		}
+	}
+	return files, nil
+}
+
+// byPartition puts files with equal values together, in the order in which they
+// first come.
+func byPartition(files []engine.DataFile, columns []string) [][]engine.DataFile {
+	var out [][]engine.DataFile
+	at := map[string]int{}
+	for _, f := range files {
+		var key strings.Builder
+		for _, c := range columns {
+			key.WriteString(literal(f.Partition[c]) + ",")
+		}
+		i, known := at[key.String()]
+		if !known {
+			i = len(out)
+			at[key.String()] = i
+			out = append(out, nil)
+		}
+		out[i] = append(out[i], f)
+	}
+	return out
+}
+
+// codecs are what the engine calls the codecs of a layout.
+var codecs = map[string]string{
+	"": "zstd", "zstd": "zstd", "snappy": "snappy", "gzip": "gzip", "lz4_raw": "lz4_raw", "uncompressed": "uncompressed",
+}
+
+// copySQL writes a query into files of the directory dir. The query stands in
+// parentheses, where only a query can.
+func copySQL(query string, layout engine.FileLayout, dir string) (string, error) {
+	codec, ok := codecs[layout.Codec]
+	if !ok {
+		return "", internalError("layout", "unknown codec: "+layout.Codec)
+	}
+	options := []string{"FORMAT parquet", "COMPRESSION " + codec, "RETURN_STATS"}
+	target := dir
+	switch {
+	case len(layout.PartitionBy) > 0:
+		columns := make([]string, len(layout.PartitionBy))
+		for i, c := range layout.PartitionBy {
+			columns[i] = engine.QuoteIdent(c)
+		}
+		options = append(options, "PARTITION_BY ("+strings.Join(columns, ", ")+")", "WRITE_PARTITION_COLUMNS false",
+			"HIVE_FILE_PATTERN false", "OVERWRITE_OR_IGNORE", "FILENAME_PATTERN 'part-{uuid}'")
+	case layout.FileBytes > 0:
+		options = append(options, "FILE_SIZE_BYTES "+strconv.FormatInt(layout.FileBytes, 10), "OVERWRITE_OR_IGNORE", "FILENAME_PATTERN 'part-{uuid}'")
+	default:
+		target = filepath.Join(dir, "part-"+uuid.NewString()+".parquet")
+	}
+	if layout.RowGroupRows > 0 {
+		options = append(options, "ROW_GROUP_SIZE "+strconv.FormatInt(layout.RowGroupRows, 10))
+	}
+	if ids := fieldIDs(layout); ids != "" {
+		options = append(options, "FIELD_IDS "+ids)
+	}
+	return "COPY (" + query + "\n) TO " + engine.QuoteString(target) + " (" + strings.Join(options, ", ") + ")", nil
+}
+
+// fieldIDs are those of the columns that end up in files, "" for none.
+func fieldIDs(layout engine.FileLayout) string {
+	var columns []engine.FieldID
+	for _, f := range layout.FieldIDs {
+		if !slices.Contains(layout.PartitionBy, f.Column) {
+			columns = append(columns, f)
+		}
+	}
+	if len(columns) == 0 {
+		return ""
+	}
+	return "{" + strings.Join(fieldItems(columns), ", ") + "}"
+}
+
+func fieldItems(fields []engine.FieldID) []string {
+	items := make([]string, len(fields))
+	for i, f := range fields {
+		item := strconv.Itoa(f.ID)
+		if len(f.Children) > 0 {
+			item = "{" + strings.Join(append([]string{"__duckdb_field_id: " + item}, fieldItems(f.Children)...), ", ") + "}"
+		}
+		items[i] = engine.QuoteString(f.Column) + ": " + item
+	}
+	return items
+}
+
+func fileNames(files []engine.DataFile) []string {
+	names := make([]string, len(files))
+	for i, f := range files {
+		names[i] = f.Name
+	}
+	return names
+}
+
+func writeFailure(err error) *engine.Error {
+	return &engine.Error{Kind: engine.KindIO, Class: "write", Position: -1, Text: clip(err.Error())}
+}

@@ -1,0 +1,59 @@
+package duckdb
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+
+	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/workdir"
+)
+
+var _ engine.Writer = writer{}
+
+// writer is a session with a scratch directory.
+type writer struct{ *session }
+
+// Write implements engine.Writer. Files are made in a folder of the engine's own
+// and moved when all of them are complete.
+func (w writer) Write(ctx context.Context, st engine.WriteStatement) (_ []engine.DataFile, err error) {
+	if ctx.Err() != nil {
+		return nil, interrupted(causeContext)
+	}
+	s := w.session
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.ready(); err != nil {
+		return nil, err
+	}
+	if !filepath.IsLocal(st.Dir) && st.Dir != "" {
+		return nil, refusedLocation(st.Dir)
+	}
+	dir := filepath.Join(s.scratch, filepath.FromSlash(st.Dir))
+	private := filepath.Join(s.scratch, workdir.Private)
+	for _, d := range []string{dir, private} {
+		if err := os.MkdirAll(d, 0o750); err != nil {
+			return nil, writeFailure(err)
+		}
+	}
+	stage, err := os.MkdirTemp(private, "files-")
+	if err != nil {
+		return nil, writeFailure(err)
+	}
+	// What cannot be removed goes with the scratch directory.
+	defer func() { _ = os.RemoveAll(stage) }()
+	c, err := s.cell(st.Statement)
+	if err != nil {
+		return nil, s.note(err)
+	}
+	g := newGuard(ctx, s.closing, st.Lease.Timeout, c.inst.conn)
+	files, err := c.write(st, stage, g)
+	g.end()
+	if err != nil {
+		return nil, s.note(g.judge(err))
+	}
+	if err := workdir.Move(fileNames(files), stage, dir); err != nil {
+		return nil, writeFailure(err)
+	}
+	return files, nil
+}

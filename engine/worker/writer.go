@@ -1,0 +1,98 @@
+package worker
+
+import (
+	"context"
+	"os"
+	"path"
+	"path/filepath"
+	"time"
+
+	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/workdir"
+)
+
+var _ engine.Writer = writer{}
+
+// writer is a session with a scratch directory.
+type writer struct{ *session }
+
+// Write implements engine.Writer. The child writes into a folder that the parent
+// has made, so that nothing stays when the child is lost.
+func (w writer) Write(ctx context.Context, st engine.WriteStatement) ([]engine.DataFile, error) {
+	if ctx.Err() != nil {
+		return nil, interrupted(causeContext)
+	}
+	s := w.session
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.ready(ctx); err != nil {
+		return nil, err
+	}
+	if !filepath.IsLocal(st.Dir) && st.Dir != "" {
+		return nil, internalError("location", "not a folder of the session: "+st.Dir)
+	}
+	dir := filepath.Join(s.opts.Scratch, filepath.FromSlash(st.Dir))
+	private := filepath.Join(s.opts.Scratch, workdir.Private)
+	for _, d := range []string{dir, private} {
+		if err := os.MkdirAll(d, 0o750); err != nil {
+			return nil, writeFailure(err)
+		}
+	}
+	stage, err := os.MkdirTemp(private, "child-")
+	if err != nil {
+		return nil, writeFailure(err)
+	}
+	// What cannot be removed goes with the scratch directory.
+	defer func() { _ = os.RemoveAll(stage) }()
+	st.Dir = path.Join(workdir.Private, filepath.Base(stage))
+	files, err := s.write(ctx, st)
+	if err != nil {
+		s.clearScratch()
+		return nil, s.note(err)
+	}
+	if err := workdir.Move(fileNames(files), stage, dir); err != nil {
+		return nil, writeFailure(err)
+	}
+	return files, nil
+}
+
+// write has the child write the files.
+func (s *session) write(ctx context.Context, st engine.WriteStatement) ([]engine.DataFile, error) {
+	var timeout time.Duration
+	timeout, st.Lease.Timeout = st.Lease.Timeout, 0
+	var out encoder
+	out.writeStatement(st)
+	if err := s.admit(out.b, st.Lease); err != nil {
+		return nil, err
+	}
+	defer s.link.proc.finish(&s.link.account)
+	c, err := s.begin(ctx, kindWrite, out.b, timeout)
+	if err != nil {
+		return nil, err
+	}
+	defer s.current.Store(nil)
+	f, err := c.wait()
+	if err != nil {
+		return nil, err
+	}
+	d := decoder{b: f.head}
+	files := d.dataFiles()
+	if d.done() != nil {
+		return nil, c.lose(errWire)
+	}
+	return files, nil
+}
+
+// clearScratch waits until a lost process cannot write any more, and removes what
+// it left. It does nothing for a process that lives.
+func (s *session) clearScratch() {
+	if s.opts.Scratch == "" || s.link.proc.usable() {
+		return
+	}
+	<-s.link.proc.gone
+	_ = os.RemoveAll(filepath.Join(s.opts.Scratch, workdir.Private)) // or it goes with the directory
+}
+
+func writeFailure(err error) *engine.Error {
+	return &engine.Error{Kind: engine.KindIO, Class: "write", Position: -1, Text: err.Error()}
+}
