@@ -30,6 +30,7 @@ type Deps struct {
 	Storage       ops.StorageConfigs
 	Tables        ops.Tables
 	TableFiles    ops.TableFiles
+	Maintenance   ops.Maintenance
 	Policies      ops.Policies
 	Simulation    ops.Simulation
 	Queries       *ops.Queries
@@ -103,6 +104,7 @@ func register(r chi.Router, deps Deps) *huma.OpenAPI {
 	v1.CredentialRoutes(api, deps.Storage)
 	v1.TableRoutes(api, deps.Tables)
 	v1.TableFileRoutes(api, deps.TableFiles)
+	v1.MaintenanceRoutes(api, deps.Maintenance)
 	v1.PolicyRoutes(api, deps.Policies, deps.Simulation)
 	v1.QueryRoutes(api, deps.Queries, deps.Stored)
 	v1.OperationRoutes(api, deps.Operations, deps.Stored)

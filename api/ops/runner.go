@@ -80,6 +80,8 @@ type Task struct {
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 	work   Work
+	// after, if set, hears of how the work ended, once that is recorded.
+	after func(error)
 
 	mu       sync.Mutex
 	progress catalog.Progress
@@ -134,8 +136,12 @@ func orDefault[T comparable](field *T, value T) {
 
 // Start queues work as an operation of the caller.
 func (r *Runner) Start(ctx context.Context, a Actor, kind catalog.OperationKind, work Work) (catalog.Operation, error) {
+	return r.start(ctx, a, kind, work, nil)
+}
+
+func (r *Runner) start(ctx context.Context, a Actor, kind catalog.OperationKind, work Work, after func(error)) (catalog.Operation, error) {
 	detached, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
-	t := &Task{actor: a, ctx: detached, cancel: cancel, work: work}
+	t := &Task{actor: a, ctx: detached, cancel: cancel, work: work, after: after}
 	if err := r.admit(ctx, t, kind, false); err != nil {
 		cancel(err)
 		return catalog.Operation{}, err

@@ -29,6 +29,13 @@ func (r *Runner) end(t *Task, done Done, err error) {
 	delete(r.tasks, t.Operation.ID)
 	r.mu.Unlock()
 	r.audit(t, outcome)
+	if t.after == nil {
+		return
+	}
+	if outcome.State == catalog.OperationCancelled {
+		err = ErrOperationFailed
+	}
+	t.after(err)
 }
 
 func (r *Runner) outcome(t *Task, done Done, err error) catalog.OperationOutcome {

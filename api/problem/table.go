@@ -10,6 +10,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine/delta/action"
 	"github.com/lakewarden/lakewarden/engine/delta/checkpoint"
 	"github.com/lakewarden/lakewarden/engine/gateway"
+	"github.com/lakewarden/lakewarden/engine/maintenance"
 	"github.com/lakewarden/lakewarden/engine/objstore"
 	"github.com/lakewarden/lakewarden/engine/rowfilter"
 	"github.com/lakewarden/lakewarden/engine/storage"
@@ -106,6 +107,8 @@ var rows = []row{
 	{"engine/objstore.ErrExists", objstore.ErrExists, "commit_conflict"},
 	{"engine/objstore.ErrInvalidName", objstore.ErrInvalidName, "internal_error"},
 	{"engine/objstore.ErrSize", objstore.ErrSize, "internal_error"},
+
+	{"engine/maintenance.ErrRetention", maintenance.ErrRetention, "invalid_field"},
 
 	{"engine/storage.ErrRootInvalid", storage.ErrRootInvalid, "invalid_location"},
 	{"engine/storage.ErrRootNotAllowed", storage.ErrRootNotAllowed, "invalid_location"},

@@ -69,6 +69,7 @@ var operationAccess = map[string]access{
 	"createTable":           {"tables:create", `{"catalog":"lake","schema":"x","name":"x","columns":[{"name":"a","type":"long"}]}`},
 	"renameTable":           {"tables:modify", `{"name":"x"}`},
 	"dropTable":             {"tables:modify", ""},
+	"vacuumTable":           {"tables:modify", ""},
 	"adoptIdentity":         {"rls_policies:write", `{"keepRules":true}`},
 
 	"createPolicy":      {"rls_policies:write", `{"kind":"cls"}`},

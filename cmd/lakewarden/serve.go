@@ -173,7 +173,8 @@ func newService(ctx context.Context, config Config, log *slog.Logger) (_ *servic
 		Storage: ops.StorageConfigs{
 			Store: store, Opener: opener, Tables: tables, LocalRoots: opener.roots.of, Remote: opener.s3, Seal: opener.s3.seal, Now: time.Now,
 		},
-		Tables: tables, TableFiles: ops.TableFiles{Tables: tables, Permissions: store}, Policies: ops.Policies{Store: store, Lake: tables.Lake}, Simulation: ops.Simulation{Store: store, Queries: queries},
+		Tables: tables, TableFiles: ops.TableFiles{Tables: tables, Permissions: store},
+		Maintenance: newMaintenance(background, store, tables, operations, registry, log, s), Policies: ops.Policies{Store: store, Lake: tables.Lake}, Simulation: ops.Simulation{Store: store, Queries: queries},
 		Queries: queries, Operations: operations, Stored: stored, Limits: limitsOf(config), Auditor: auditor, Authenticator: authenticator, Health: health, Logger: log, Metrics: registry,
 		Rate: middleware.Rate{PerMinute: config.RatePerMinute, Burst: config.RateBurst}, Version: version,
 	})
@@ -225,7 +226,7 @@ func newQueries(ctx context.Context, config Config, store *authz.Store, watch *e
 		Store: store, Tables: tables, Lake: tables.Lake, Plans: ops.NewPlans(parser), Memory: ops.NewMemory(), Pool: pool, Audit: auditor, Confirmed: watch.check,
 		Metrics:       ops.NewQueryMetrics(registry),
 		EngineVersion: duckdb.Version(), Isolated: config.Isolation == isolationProcess,
-		Limits:        ops.QueryLimits{DefaultTimeout: config.QueryTimeout, MaxTimeout: config.MaxTimeout},
+		Limits: ops.QueryLimits{DefaultTimeout: config.QueryTimeout, MaxTimeout: config.MaxTimeout},
 	}
 	return queries, tables, opener, nil
 }

@@ -1,0 +1,115 @@
+package ops
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/lakewarden/lakewarden/auth"
+	"github.com/lakewarden/lakewarden/catalog"
+	"github.com/lakewarden/lakewarden/engine/delta"
+)
+
+// Maintenance keeps tables small and quick to read.
+type Maintenance struct {
+	Tables
+	Permissions Permissions
+	Operations  Operations
+	Writes      WriteLeases
+	Metrics     *MaintenanceMetrics
+	Logger      *slog.Logger
+}
+
+// maintained is a table that the caller may maintain, at its newest version.
+type maintained struct {
+	actor Actor
+	table catalog.LocatedTable
+	snap  *delta.Snapshot
+	// open: the caller sees the whole table, so that names, numbers and progress
+	// tell it nothing new.
+	open bool
+}
+
+// find resolves a path for the caller, who must hold tables:modify where the
+// table is. A table whose identity is in doubt is not maintained.
+func (o Maintenance) find(ctx context.Context, path TablePath) (maintained, error) {
+	a, t, snap, err := o.Tables.find(ctx, path)
+	m := maintained{actor: a, table: t, snap: snap}
+	if err != nil {
+		return m, err
+	}
+	if err := o.Permissions.Permits(ctx, a.Viewer, t.Config, auth.ScopeTablesModify); err != nil {
+		return m, err
+	}
+	v, err := o.viewOf(ctx, a, t, snap)
+	m.open = v.whole()
+	return m, err
+}
+
+// progress is what hears of how many files are done; nothing is said of a table
+// that the caller does not see as a whole.
+func (m maintained) progress(t *Task) func(files int64) {
+	return func(files int64) {
+		if m.open {
+			t.Progress(catalog.Progress{Done: files, Unit: "files"})
+		}
+	}
+}
+
+// MaintenanceMetrics counts what maintenance does.
+type MaintenanceMetrics struct {
+	files, bytes *prometheus.CounterVec
+	seconds      *prometheus.HistogramVec
+}
+
+// NewMaintenanceMetrics registers lakewarden_maintenance_files_total{op,change},
+// lakewarden_maintenance_bytes_total{op,change} and
+// lakewarden_maintenance_seconds{op,outcome}.
+func NewMaintenanceMetrics(registerer prometheus.Registerer) *MaintenanceMetrics {
+	m := &MaintenanceMetrics{
+		files: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "lakewarden_maintenance_files_total", Help: "Files of tables that maintenance added and removed.",
+		}, []string{"op", "change"}),
+		bytes: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "lakewarden_maintenance_bytes_total", Help: "Their bytes.",
+		}, []string{"op", "change"}),
+		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "lakewarden_maintenance_seconds", Help: "Time of maintenance, dry runs included.",
+			Buckets: prometheus.ExponentialBuckets(0.01, 4, 10),
+		}, []string{"op", "outcome"}),
+	}
+	registerer.MustRegister(m.files, m.bytes, m.seconds)
+	return m
+}
+
+// The values of label change.
+const (
+	changeAdded   = "added"
+	changeRemoved = "removed"
+)
+
+// work is one piece of maintenance to be counted.
+type maintenanceRun struct {
+	op    catalog.OperationKind
+	began time.Time
+}
+
+// finish counts a run and writes what it did to the log.
+func (o Maintenance) finish(ctx context.Context, r maintenanceRun, m maintained, err error, attrs ...slog.Attr) {
+	outcome, level := "ok", slog.LevelInfo
+	if err != nil {
+		outcome, level = "failed", slog.LevelWarn
+		attrs = append(attrs, slog.Any("error", err))
+	}
+	took := time.Since(r.began)
+	o.Metrics.seconds.WithLabelValues(string(r.op), outcome).Observe(took.Seconds())
+	attrs = append(attrs, slog.String("table_id", string(m.table.DeltaID)), slog.Float64("seconds", took.Seconds()), slog.String("outcome", outcome))
+	o.Logger.LogAttrs(ctx, level, string(r.op), attrs...)
+}
+
+func (o Maintenance) count(op catalog.OperationKind, change string, files, bytes int64) {
+	o.Metrics.files.WithLabelValues(string(op), change).Add(float64(files))
+	o.Metrics.bytes.WithLabelValues(string(op), change).Add(float64(bytes))
+}

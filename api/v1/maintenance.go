@@ -1,0 +1,69 @@
+package v1
+
+import (
+	"context"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/lakewarden/lakewarden/api/ops"
+	"github.com/lakewarden/lakewarden/auth"
+	"github.com/lakewarden/lakewarden/catalog"
+)
+
+type vacuumInput struct {
+	TablePath
+	Prefer Prefer    `header:"Prefer" maxLength:"1024" doc:"respond-async: answer 202 with an operation"`
+	Body   *struct { // may be left out
+		DryRun         bool   `json:"dry_run,omitempty" doc:"Name the files and delete none"`
+		Mode           string `json:"mode,omitempty" enum:"full,lite" doc:"full, the default, lists the table's folder; lite takes the removals that the log still tells of"`
+		RetentionHours *int64 `json:"retention_hours,omitempty" minimum:"0" maximum:"876000" doc:"How long files stay after their removal; default: the table's delta.deletedFileRetentionDuration, or 168"`
+		Enforce        *bool  `json:"enforce_retention_duration,omitempty" doc:"false allows fewer hours than the default; needs the role admin"`
+		KeepVersions   bool   `json:"keep_all_versions,omitempty" doc:"Keep what any version needs that the log can still rebuild"`
+	}
+}
+
+type vacuumed struct {
+	DryRun       bool     `json:"dryRun"`
+	FilesDeleted []string `json:"filesDeleted" nullable:"false" doc:"Names below the table's folder, at most 100000; none for callers who do not see the whole table"`
+	Count        *int64   `json:"count" doc:"null for callers who do not see the whole table"`
+}
+
+// MaintenanceRoutes registers the routes that keep tables small and quick.
+func MaintenanceRoutes(api huma.API, tables ops.Maintenance) {
+	// The members of these requests are in snake_case, and so are their errors.
+	modify := route{tag: "Tables", scope: auth.ScopeTablesModify, local: true}
+
+	addPatient(api, modify.with("POST", tableBase+"/vacuum", "vacuumTable", "Vacuum a table").
+		because("Deletes files below the table's folder that no version within the retention needs. It goes on when the client goes away; a long one is an operation, with Prefer: respond-async at once."),
+		func(ctx context.Context, in *vacuumInput) (vacuumed, *catalog.Operation, error) {
+			v, goesOn, err := tables.Vacuum(ctx, in.path(), in.vacuum(), patience(tables.Operations, in.Prefer), func(v ops.Vacuumed) any { return vacuumedOf(v) })
+			return vacuumedOf(v), goesOn, err
+		})
+}
+
+// patience is how long a request waits for work that can go on without it.
+func patience(o ops.Operations, prefer Prefer) time.Duration {
+	if prefer.async() {
+		return 0
+	}
+	return o.Patience
+}
+
+func (in *vacuumInput) vacuum() ops.Vacuum {
+	var v ops.Vacuum
+	b := in.Body
+	if b == nil {
+		return v
+	}
+	v = ops.Vacuum{Mode: b.Mode, DryRun: b.DryRun, Insist: b.Enforce != nil && !*b.Enforce, KeepVersions: b.KeepVersions}
+	if b.RetentionHours != nil {
+		retention := time.Duration(*b.RetentionHours) * time.Hour
+		v.Retention = &retention
+	}
+	return v
+}
+
+func vacuumedOf(v ops.Vacuumed) vacuumed {
+	return vacuumed{DryRun: v.DryRun, FilesDeleted: v.Files, Count: v.Count}
+}
