@@ -60,6 +60,8 @@ func run(ctx context.Context, cfg Config, w Workload, outcome *Outcome) (err err
 		return r.isolation(ctx)
 	case KindBudget:
 		return r.budget(ctx)
+	case KindKills:
+		return r.kills(ctx)
 	}
 	return fmt.Errorf("unknown kind %q", w.Kind)
 }

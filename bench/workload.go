@@ -36,6 +36,8 @@ const (
 	KindIsolation Kind = "isolation"
 	// KindBudget lets many users work at once within one budget of memory.
 	KindBudget Kind = "budget"
+	// KindKills measures one organisation while the process of another is killed.
+	KindKills Kind = "kills"
 )
 
 // Workload is one measurement, described by data.
@@ -65,6 +67,8 @@ type Workload struct {
 	Users int `json:"users"`
 	// BudgetMiB is the memory that the statements of a budget workload share.
 	BudgetMiB int `json:"budget_mib"`
+	// Kills is how often a kills workload kills a process.
+	Kills int `json:"kills"`
 	// Sizes are the statement lengths of a validate workload, in bytes.
 	Sizes []int `json:"sizes"`
 	// Seed fixes the order of statements and the values drawn for them.
@@ -174,7 +178,7 @@ func decodeFile(name string, into any) error {
 }
 
 func (w Workload) validate() error {
-	kinds := []Kind{KindCompare, KindPoint, KindFirst, KindValidate, KindStream, KindIdle, KindIsolation, KindBudget}
+	kinds := []Kind{KindCompare, KindPoint, KindFirst, KindValidate, KindStream, KindIdle, KindIsolation, KindBudget, KindKills}
 	switch {
 	case w.Name == "" || w.Title == "":
 		return errors.New("a workload needs a name and a title")
@@ -188,6 +192,8 @@ func (w Workload) validate() error {
 		return errors.New("a point workload, and no other, has modes")
 	case w.Kind == KindBudget && (w.BudgetMiB < 1 || w.Users < 1):
 		return errors.New("a budget workload needs a budget and users")
+	case (w.Kind == KindKills) != (w.Kills > 0):
+		return errors.New("a kills workload, and no other, has kills")
 	case w.Remote != nil && w.Kind != KindCompare:
 		return errors.New("only a compare workload can be remote")
 	case len(w.Targets) == 0:
@@ -223,7 +229,7 @@ func (w Workload) settings() []string {
 	if w.Remote != nil {
 		settings = append(settings, "LAKEWARDEN_ALLOW_PRIVATE_ENDPOINTS=true")
 	}
-	if w.Kind == KindIsolation {
+	if w.Kind == KindIsolation || w.Kind == KindKills {
 		settings = append(settings, "LAKEWARDEN_ISOLATION="+isolationProcess)
 	}
 	if w.BudgetMiB > 0 {

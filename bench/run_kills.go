@@ -1,0 +1,134 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// killPause lets a new process take up its statement before it is killed.
+const killPause = 5 * time.Millisecond
+
+// victimSQL keeps the processors busy for longer than a process lives here.
+const victimSQL = "SELECT sum(i) FROM range(400000000) t(i)"
+
+// kills measures one organisation's statements while another's run undisturbed,
+// and again while the process of the other is killed over and over.
+func (r *runner) kills(ctx context.Context) error {
+	who, err := r.server.command(ctx, "bootstrap", "--org", "victim", "--email", "victim@bench.example", "--json")
+	if err != nil {
+		return err
+	}
+	victim := newClient(r.server.base, who.APIKey)
+	st := r.statements[0]
+	if _, err := r.user.Ask(ctx, st); err != nil {
+		return err
+	}
+	spared, err := r.workers()
+	if err != nil {
+		return err
+	}
+
+	var calm, stormy Samples
+	lost := 0
+	err = beside(ctx, func(ctx context.Context) { lost = insist(ctx, victim) }, func(ctx context.Context) error {
+		if calm, err = r.sample(ctx, st, r.workload.Runs); err != nil {
+			return err
+		}
+		done, stop := context.WithCancel(ctx)
+		defer stop()
+		var killed error
+		var group sync.WaitGroup
+		group.Go(func() {
+			defer stop()
+			killed = r.kill(ctx, spared)
+		})
+		for done.Err() == nil {
+			more, err := r.sample(ctx, st, 1)
+			if err != nil {
+				stop()
+				group.Wait()
+				return err
+			}
+			stormy = append(stormy, more...)
+		}
+		group.Wait()
+		return killed
+	})
+	if err != nil {
+		return err
+	}
+	r.out.add("kills", float64(r.workload.Kills), "")
+	r.out.add("lost.victim", float64(lost), "")
+	r.out.add("statements.calm", float64(len(calm)), "")
+	r.out.add("statements.kills", float64(len(stormy)), "")
+	r.out.add("p99.calm", calm.Quantile(0.99), "ms")
+	r.out.add("p99.kills", stormy.Quantile(0.99), "ms")
+	r.out.addRelative("ratio.p99", stormy.Quantile(0.99)/calm.Quantile(0.99), false)
+	return nil
+}
+
+// beside runs work while load goes on.
+func beside(ctx context.Context, load func(context.Context), work func(context.Context) error) error {
+	loaded, stop := context.WithCancel(ctx)
+	var group sync.WaitGroup
+	group.Go(func() { load(loaded) })
+	err := work(ctx)
+	stop()
+	group.Wait()
+	return err
+}
+
+// insist asks the same again and again, and counts the answers that failed.
+func insist(ctx context.Context, c *client) (failed int) {
+	for ctx.Err() == nil {
+		if _, err := c.Ask(ctx, Statement{SQL: victimSQL}); err != nil && ctx.Err() == nil {
+			failed++
+		}
+	}
+	return failed
+}
+
+// sample asks a statement n times; none may fail.
+func (r *runner) sample(ctx context.Context, st Statement, n int) (Samples, error) {
+	var taken Samples
+	for range n {
+		answer, err := r.user.Ask(ctx, st)
+		if err != nil {
+			return nil, fmt.Errorf("%s beside the kills: %w", st.Name, err)
+		}
+		taken = append(taken, millis(answer.Total))
+	}
+	return taken, nil
+}
+
+// workers are the server's child processes.
+func (r *runner) workers() ([]int, error) {
+	children, err := childrenByParent()
+	return children[r.server.proc.PID()], err
+}
+
+// kill ends every process that is not spared, as often as the workload says.
+func (r *runner) kill(ctx context.Context, spared []int) error {
+	deadline := time.Now().Add(10 * time.Minute)
+	for n := 0; n < r.workload.Kills; {
+		if ctx.Err() != nil || time.Now().After(deadline) {
+			return fmt.Errorf("after %d kills: %w", n, errors.Join(ctx.Err(), context.DeadlineExceeded))
+		}
+		time.Sleep(killPause)
+		pids, err := r.workers()
+		if err != nil {
+			return err
+		}
+		for _, pid := range pids {
+			if !slices.Contains(spared, pid) && syscall.Kill(pid, syscall.SIGKILL) == nil {
+				n++
+			}
+		}
+	}
+	return nil
+}
