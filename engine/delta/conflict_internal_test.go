@@ -24,7 +24,7 @@ func TestConflictRules(t *testing.T) {
 		return func(v map[string]*string) bool { return v["p"] != nil && *v["p"] == want }
 	}
 	add := func(p string) []*action.Add {
-		return []*action.Add{{Path: "new-" + p, PartitionValues: map[string]*string{"p": value(p)}}}
+		return []*action.Add{{Path: "new-" + p, DataChange: true, PartitionValues: map[string]*string{"p": value(p)}}}
 	}
 	v2 := &action.Protocol{MinReaderVersion: 1, MinWriterVersion: 2}
 	features := func(list ...string) *action.Protocol {
