@@ -26,6 +26,7 @@ type Store interface {
 	StorageConfigs
 	Tables
 	Policies
+	Constraints
 	APIKeys
 	Operations
 	WriteLeases
@@ -145,7 +146,7 @@ type Tables interface {
 	RegisterTable(ctx context.Context, viewer Viewer, table NewTable) (Table, error)
 	// SyncTables brings the registrations of one configuration into line
 	// with what was found. A place whose Delta id is another one becomes
-	// identity_changed when its old id has policies or is marked governed,
+	// identity_changed when its old id has rules or is marked governed,
 	// else it just takes the new id. Idempotent.
 	SyncTables(ctx context.Context, viewer Viewer, config ConfigID, discovery Discovery) (DiscoveryResult, error)
 	// Table returns a registration in any state.
@@ -165,7 +166,7 @@ type Tables interface {
 	// DropTable leaves a tombstone. [ErrNotFound] for a dropped table.
 	DropTable(ctx context.Context, viewer Viewer, table TableID, expectedVersion int64) error
 	// AdoptIdentity accepts the new Delta id of an identity_changed table
-	// and makes it live. With keepRules the policies of the previous id are
+	// and makes it live. With keepRules the rules of the previous id are
 	// copied to the new one, in the name of by; the originals stay, so that
 	// the previous table stays governed wherever it shows up again.
 	// [ErrTableState] in any other state.
@@ -190,6 +191,20 @@ type Policies interface {
 	// tables or all tables, in one statement, ordered by id. It serves
 	// enforcement; its texts are not for clients.
 	EnabledPolicies(ctx context.Context, org OrgID, tables []DeltaID) ([]Policy, error)
+}
+
+// Constraints keeps CHECK constraints of tables. They hang on the table's Delta
+// id, like policies, and make a table governed as policies do: see
+// [Tables.SyncTables] and [Tables.AdoptIdentity].
+type Constraints interface {
+	// AddConstraints adds all or none. [ErrExists] with field
+	// constraints[<i>].name.
+	AddConstraints(ctx context.Context, viewer Viewer, table TableID, constraints []NewConstraint, by UserID) error
+	// Constraints returns those of a table by name, for enforcement and for
+	// whoever sees the table.
+	Constraints(ctx context.Context, org OrgID, table DeltaID) ([]Constraint, error)
+	// DeleteConstraint removes one by its name in any case. [ErrNotFound].
+	DeleteConstraint(ctx context.Context, viewer Viewer, table TableID, name string) error
 }
 
 // APIKeys keeps API keys.

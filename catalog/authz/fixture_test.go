@@ -131,6 +131,8 @@ func fill(tb testing.TB, inner catalog.Store) *fixture {
 		{Path: "changed", DeltaID: "another", Governed: true},
 	}})
 	require.NoError(tb, err)
+	kept := []catalog.NewConstraint{{Name: "kept", Expression: "a > 0"}}
+	require.NoError(tb, inner.AddConstraints(ctx, catalog.SystemViewer(f.org), f.table.ID, kept, f.users["owner"]))
 	f.policy, err = inner.CreatePolicy(ctx, catalog.NewPolicy{Org: f.org, PolicySpec: spec(), By: f.users["owner"]})
 	require.NoError(tb, err)
 	f.key, err = inner.CreateAPIKey(ctx, newKey(f, "builder", "lw_fixture1", auth.RoleBuilder.Scopes()))

@@ -329,6 +329,22 @@ var methods = map[string]method{
 		},
 		allowed: everyone,
 	},
+	"AddConstraints": {
+		call: func(f *fixture, ctx context.Context) error {
+			return f.store.AddConstraints(ctx, f.viewer(ctx), f.table.ID, []catalog.NewConstraint{{Name: "c", Expression: "a > 1"}}, f.actor(ctx))
+		},
+		allowed: builders, denied: catalog.ErrDenied,
+	},
+	"Constraints": {
+		call:    func(f *fixture, ctx context.Context) error { return drop(f.store.Constraints(ctx, f.org, f.table.DeltaID)) },
+		allowed: everyone,
+	},
+	"DeleteConstraint": {
+		call: func(f *fixture, ctx context.Context) error {
+			return f.store.DeleteConstraint(ctx, f.viewer(ctx), f.table.ID, "kept")
+		},
+		allowed: builders, denied: catalog.ErrDenied,
+	},
 	"CreateAPIKey": {
 		call: func(f *fixture, ctx context.Context) error {
 			n := newKey(f, "owner", prefix(1), auth.RoleBuilder.Scopes())

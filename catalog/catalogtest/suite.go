@@ -52,6 +52,8 @@ func Run(t *testing.T, config Config) {
 		{"policies", policies},
 		{"policy history", policyHistory},
 		{"enabled policies", enabledPolicies},
+		{"constraints", constraints},
+		{"constraints make a table governed", governedByConstraints},
 		{"keys", keys},
 		{"key rotation", keyRotation},
 		{"operations", operations},

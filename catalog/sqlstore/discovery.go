@@ -14,7 +14,7 @@ type registrations struct {
 	byPath map[string]catalog.Table
 	// taken holds the folded names that are in use.
 	taken map[string]bool
-	// governed holds the Delta ids that have policies.
+	// governed holds the Delta ids that have rules.
 	governed map[catalog.DeltaID]bool
 }
 
@@ -36,7 +36,8 @@ func loadRegistrations(ctx context.Context, tx session, config catalog.StorageCo
 		}
 	}
 	governed, err := list(ctx, tx, value[catalog.DeltaID],
-		"SELECT DISTINCT delta_id FROM policies WHERE org_id = ? AND delta_id <> ''", config.Org)
+		"SELECT delta_id FROM policies WHERE org_id = ? AND delta_id <> '' UNION SELECT delta_id FROM table_constraints WHERE org_id = ?",
+		config.Org, config.Org)
 	for _, id := range governed {
 		r.governed[id] = true
 	}

@@ -192,6 +192,9 @@ func (s *Store) AdoptIdentity(ctx context.Context, v catalog.Viewer, id catalog.
 					return err
 				}
 			}
+			if err := s.copyConstraints(ctx, tx, t.Org, t.PreviousDeltaID, t.DeltaID, by); err != nil {
+				return err
+			}
 		}
 		t.State = catalog.TableLive
 		if err := s.updateTable(ctx, tx, &t.Table); err != nil {

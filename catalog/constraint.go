@@ -1,0 +1,57 @@
+package catalog
+
+import (
+	"fmt"
+	"regexp"
+	"time"
+)
+
+// Limits of constraints.
+const (
+	MaxConstraintNameBytes = 128
+	MaxConstraintBytes     = 16 << 10
+	// MaxTableConstraints bounds those that the catalog keeps of one table.
+	MaxTableConstraints = 200
+)
+
+// Constraint is a CHECK constraint that the catalog keeps for a table, because
+// the table's log cannot say it or not all rows are known to satisfy it.
+type Constraint struct {
+	Org   OrgID
+	Table DeltaID
+	// Name is unique for the table, in any case.
+	Name string
+	// Expression is in the words of its author, DuckDB's SQL.
+	Expression string
+	CreatedBy  UserID
+	CreatedAt  time.Time
+}
+
+// NewConstraint is the input of [Constraints.AddConstraints].
+type NewConstraint struct {
+	Name       string
+	Expression string
+}
+
+var constraintName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
+// ValidateConstraints returns nil or [FieldErrors].
+func ValidateConstraints(constraints []NewConstraint) error {
+	var e FieldErrors
+	seen := map[string]bool{}
+	for i, c := range constraints {
+		name, expression := fmt.Sprintf("constraints[%d].name", i), fmt.Sprintf("constraints[%d].expr", i)
+		folded := FoldName(c.Name)
+		switch {
+		case len(c.Name) > MaxConstraintNameBytes || !constraintName.MatchString(c.Name):
+			e.add(name, "must be letters, digits and _, not begin with a digit, and have at most %d characters", MaxConstraintNameBytes)
+		case seen[folded]:
+			e.add(name, "stands twice in the request")
+		}
+		seen[folded] = true
+		if c.Expression == "" || len(c.Expression) > MaxConstraintBytes || !storableText(c.Expression) {
+			e.add(expression, "must be valid UTF-8 of 1 to %d bytes", MaxConstraintBytes)
+		}
+	}
+	return e.Err()
+}
