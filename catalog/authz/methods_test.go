@@ -336,7 +336,9 @@ var methods = map[string]method{
 		allowed: builders, denied: catalog.ErrDenied,
 	},
 	"Constraints": {
-		call:    func(f *fixture, ctx context.Context) error { return drop(f.store.Constraints(ctx, f.org, f.table.DeltaID)) },
+		call: func(f *fixture, ctx context.Context) error {
+			return drop(f.store.Constraints(ctx, f.org, f.table.DeltaID))
+		},
 		allowed: everyone,
 	},
 	"DeleteConstraint": {
