@@ -113,10 +113,10 @@ func (s *csvScanner) fill() error {
 		s.end = copy(s.buf, s.buf[s.start:s.end])
 		s.start = 0
 	}
+	if int64(s.end) > s.limit {
+		return &LimitError{What: "row bytes", Limit: s.limit}
+	}
 	if s.end == len(s.buf) {
-		if int64(s.end) > s.limit {
-			return &LimitError{What: "row bytes", Limit: s.limit}
-		}
 		s.buf = append(s.buf, make([]byte, len(s.buf))...)
 	}
 	n, err := s.r.Read(s.buf[s.end:])

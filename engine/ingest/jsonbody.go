@@ -180,12 +180,11 @@ func (b *jsonBody) cut(err error) error {
 func (b *jsonBody) failure(err error) error {
 	var syntactic *jsontext.SyntacticError
 	switch {
-	case err == nil || errors.Is(err, io.EOF):
-		return err
+	case err == nil:
+		return nil
+	case b.in.failed != nil:
+		return b.in.failed
 	case !errors.As(err, &syntactic):
-		if cause := errors.Unwrap(err); cause != nil {
-			return cause // the decoder adds only that it was reading
-		}
 		return err
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return ErrTruncated

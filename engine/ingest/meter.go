@@ -21,6 +21,8 @@ type meter struct {
 	ahead int64
 	// what is said when ahead is passed.
 	stop *LimitError
+	// failed is the first error but the end: decoders wrap it in their own.
+	failed error
 }
 
 // allow lets the next bytes be read, plus what a buffer holds beyond them.
@@ -33,6 +35,14 @@ const readAhead = 64 << 10
 
 // Read implements io.Reader.
 func (m *meter) Read(p []byte) (int, error) {
+	n, err := m.next(p)
+	if err != nil && !errors.Is(err, io.EOF) && m.failed == nil {
+		m.failed = err
+	}
+	return n, err
+}
+
+func (m *meter) next(p []byte) (int, error) {
 	if err := m.ctx.Err(); err != nil {
 		return 0, err
 	}
