@@ -155,7 +155,7 @@ func validateTable(s Struct, partitionColumns []string, mapped bool) error {
 	}
 	v := validator{forbidden: forbiddenInNames}
 	if mapped {
-		v.forbidden = ""
+		v.forbidden = forbiddenWhenMapped
 	}
 	if err := v.check(s, false, 0); err != nil {
 		return err
@@ -163,11 +163,10 @@ func validateTable(s Struct, partitionColumns []string, mapped bool) error {
 	seen := make(map[string]bool)
 	for _, name := range partitionColumns {
 		f, ok := s.Field(name)
-		_, isDecimal := f.Type.(Decimal)
 		switch {
 		case !ok || seen[name]:
 			return fmt.Errorf("partition column %q is no column, or twice: %w", name, ErrInvalidSchema)
-		case !isDecimal && !isOneOf(partitionable, f.Type):
+		case !partitionsBy(f.Type):
 			return fmt.Errorf("partition column %q of type %s: %w", name, f.Type, ErrInvalidSchema)
 		}
 		seen[name] = true
@@ -176,6 +175,11 @@ func validateTable(s Struct, partitionColumns []string, mapped bool) error {
 		return fmt.Errorf("every column is a partition column: %w", ErrInvalidSchema)
 	}
 	return nil
+}
+
+func partitionsBy(t DataType) bool {
+	_, isDecimal := t.(Decimal)
+	return isDecimal || isOneOf(partitionable, t)
 }
 
 func isOneOf(types []DataType, t DataType) bool {
@@ -187,8 +191,12 @@ func isOneOf(types []DataType, t DataType) bool {
 	return false
 }
 
-// forbiddenInNames are characters that Parquet writers of the field refuse.
-const forbiddenInNames = " ,;{}()\n\t="
+// forbiddenInNames are characters that Parquet writers of the field refuse;
+// those of a mapped table do not meet them.
+const (
+	forbiddenInNames    = " ,;{}()\n\t="
+	forbiddenWhenMapped = "\x00"
+)
 
 // validator judges types that somebody wants to create.
 type validator struct{ forbidden string }

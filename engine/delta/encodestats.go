@@ -73,14 +73,10 @@ func pathKey(path []string) string { return strings.Join(path, "\x00") }
 // indexedColumns returns whether the n-th leaf, at a path, gets statistics.
 func indexedColumns(properties map[string]string) func(n int, path []string) bool {
 	if list := properties[propStatsColumns]; strings.TrimSpace(list) != "" {
-		var chosen []string
-		for name := range strings.SplitSeq(list, ",") {
-			chosen = append(chosen, strings.ReplaceAll(strings.TrimSpace(name), "`", ""))
-		}
+		chosen := parseColumns(list)
 		return func(_ int, path []string) bool {
-			dotted := strings.Join(path, ".")
-			return slices.ContainsFunc(chosen, func(c string) bool {
-				return dotted == c || strings.HasPrefix(dotted, c+".")
+			return slices.ContainsFunc(chosen, func(c []string) bool {
+				return len(path) >= len(c) && slices.Equal(path[:len(c)], c)
 			})
 		}
 	}

@@ -31,7 +31,31 @@ func (s *state) tells(c *commit, before *action.Metadata) bool {
 	return true
 }
 
+// sameColumns reports whether files that hold every column under one metadata
+// hold every column under the other, with the same names and types.
 func sameColumns(a, b *action.Metadata) bool {
-	return a != nil && b != nil && a.SchemaString == b.SchemaString &&
-		slices.Equal(a.PartitionColumns, b.PartitionColumns)
+	if a == nil || b == nil || !slices.Equal(a.PartitionColumns, b.PartitionColumns) {
+		return false
+	}
+	if a.SchemaString == b.SchemaString {
+		return mapped(a.Configuration) == mapped(b.Configuration)
+	}
+	s, errA := ParseSchema(a.SchemaString)
+	t, errB := ParseSchema(b.SchemaString)
+	return errA == nil && errB == nil &&
+		EqualTypes(stored(s, a.Configuration), stored(t, b.Configuration))
+}
+
+// stored is a schema as readers of files see it: comments, annotations and NOT
+// NULL are nothing to them, other names in files are.
+func stored(s Struct, properties map[string]string) DataType {
+	naming := fileNaming(properties)
+	return mapFields(s, func(f Field) Field {
+		f.Name += "\x00" + naming(f)
+		if changes, ok := f.Metadata[keyTypeChanges]; ok {
+			f.Name += "\x00" + string(changes)
+		}
+		f.Nullable = true
+		return f
+	})
 }

@@ -1,0 +1,218 @@
+package delta
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"sync/atomic"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/lakewarden/lakewarden/engine/delta/action"
+	"github.com/lakewarden/lakewarden/engine/delta/deletion"
+	"github.com/lakewarden/lakewarden/engine/objstore"
+)
+
+// Restoration is what [Snapshot.Restore] plans to do.
+type Restoration struct {
+	// Restored and Removed count files, with their bytes.
+	Restored, Removed           int64
+	RestoredBytes, RemovedBytes int64
+	// Files and Bytes are the table's afterwards.
+	Files, Bytes int64
+}
+
+// Restore plans a transaction on s that makes the table what it was at another
+// of its versions: files, schema, partitioning, properties. The protocol never
+// shrinks, and what only ever grows or is about the log stays: recorded
+// transactions, column ids, in-commit timestamps. Rows that are committed
+// meanwhile are a conflict. Of op the user is taken.
+//
+// Errors: [ErrVersionNotFound] when files of that version are gone, with their
+// number; [ErrIdentityChanged] when it is another table's; [FeatureError] for
+// tables with row tracking; those of the bucket.
+func (s *Snapshot) Restore(ctx context.Context, target *Snapshot, op Operation) (*Txn, Restoration, error) {
+	if target.TableID() != s.TableID() {
+		return nil, Restoration{}, fmt.Errorf("restoring version %d: %w", target.version, ErrIdentityChanged)
+	}
+	if s.flag(propRowTracking) || target.flag(propRowTracking) {
+		return nil, Restoration{}, refuseWrite(featRowTracking, "restoring a version")
+	}
+	op.Name = restoreOperation
+	t := s.Begin(op)
+	t.restores = true
+	t.ReadWholeTable()
+	r := Restoration{Files: int64(target.NumFiles()), Bytes: target.TotalBytes()}
+	back := filesWithout(target, s)
+	if err := target.checkPresent(ctx, back); err != nil {
+		return nil, Restoration{}, fmt.Errorf("restoring version %d: %w", target.version, err)
+	}
+	for _, f := range filesWithout(s, target) {
+		if err := t.Remove(false, f); err != nil {
+			return nil, Restoration{}, err
+		}
+		r.Removed++
+		r.RemovedBytes += f.Add.Size
+	}
+	for _, f := range back {
+		add := *f.Add
+		add.DataChange = true
+		t.addOld(&add)
+		r.Restored++
+		r.RestoredBytes += f.Add.Size
+	}
+	t.restoreTable(target)
+	t.restoreClustering(target)
+	t.op.Parameters = map[string]string{"version": strconv.FormatInt(target.version, 10)}
+	t.op.Metrics = r.metrics()
+	return t, r, nil
+}
+
+// filesWithout lists the live files of a that b has not, vectors included.
+func filesWithout(a, b *Snapshot) []File {
+	var list []File
+	for key, add := range a.state.files.all() {
+		if _, both := b.state.files.get(key); !both {
+			list = append(list, File{Name: fileName(key), Add: add})
+		}
+	}
+	return list
+}
+
+// checkPresent makes sure that nobody has deleted the files, or the vectors
+// that belong to them.
+func (s *Snapshot) checkPresent(ctx context.Context, files []File) error {
+	names := make(map[string]struct{}, len(files))
+	for _, f := range files {
+		names[f.Name] = struct{}{}
+		if d := f.Add.DeletionVector; d != nil && d.StorageType != "i" {
+			name, err := deletion.FileName(d)
+			if err != nil {
+				return err
+			}
+			names[name] = struct{}{}
+		}
+	}
+	var gone atomic.Int64
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(parallelRequests)
+	for name := range names {
+		g.Go(func() error {
+			_, err := s.bucket.Stat(ctx, name)
+			if errors.Is(err, objstore.ErrNotFound) {
+				gone.Add(1)
+				return nil
+			}
+			return err
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return err
+	}
+	if n := gone.Load(); n > 0 {
+		return fmt.Errorf("%d of its files are gone: %w", n, ErrVersionNotFound)
+	}
+	return nil
+}
+
+// restoreTable carries metadata and protocol of another version where they are
+// not those of today.
+func (t *Txn) restoreTable(target *Snapshot) {
+	now := t.base
+	m := target.Metadata()
+	m.Configuration = maps.Clone(m.Configuration)
+	if m.Configuration == nil {
+		m.Configuration = make(map[string]string)
+	}
+	for _, name := range []string{propICT, propICTVersion, propICTTimestamp} {
+		if value, ok := now.Properties()[name]; ok {
+			m.Configuration[name] = value
+		} else {
+			delete(m.Configuration, name)
+		}
+	}
+	// An id that a later column had must not name another one.
+	if used, ok := now.Properties()[propMaxColumnID]; ok && mapped(m.Configuration) {
+		numbers := newColumnNumbers(target.schema, m.Configuration, nil)
+		if n, err := strconv.Atoi(used); err == nil {
+			m.Configuration[propMaxColumnID] = strconv.Itoa(max(n, numbers.last))
+		}
+	}
+	if !equalMetadata(m, now.Metadata()) {
+		t.SetMetadata(m)
+	}
+	p := mergeProtocols(now.Protocol(), target.Protocol())
+	if up, changed := UpgradeProtocol(p, target.schema, m.Configuration); changed {
+		p = up
+	}
+	if !equalProtocol(p, now.Protocol()) {
+		t.SetProtocol(p)
+	}
+}
+
+// restoreClustering keeps the columns that a table is clustered by among those
+// that it has.
+func (t *Txn) restoreClustering(target *Snapshot) {
+	now, then := t.base.state.domains[clusteringDomain], target.state.domains[clusteringDomain]
+	switch {
+	case then != nil && (now == nil || now.Configuration != then.Configuration):
+		t.SetDomain(clusteringDomain, then.Configuration, false)
+	case then == nil && now != nil:
+		t.SetDomain(clusteringDomain, now.Configuration, true)
+	}
+}
+
+func equalMetadata(a, b action.Metadata) bool {
+	return a.SchemaString == b.SchemaString && slices.Equal(a.PartitionColumns, b.PartitionColumns) &&
+		maps.Equal(a.Configuration, b.Configuration) && a.Name == b.Name && a.Description == b.Description
+}
+
+func equalProtocol(a, b action.Protocol) bool {
+	return a.MinReaderVersion == b.MinReaderVersion && a.MinWriterVersion == b.MinWriterVersion &&
+		slices.Equal(a.ReaderFeatures, b.ReaderFeatures) && slices.Equal(a.WriterFeatures, b.WriterFeatures)
+}
+
+// mergeProtocols is the least protocol that has what both have. Versions of one
+// table only grow, so that today's is nearly always it; a table that another
+// writer took features from is the exception.
+func mergeProtocols(now, then action.Protocol) action.Protocol {
+	lacks := func(have, want []string) bool {
+		return slices.ContainsFunc(want, func(f string) bool { return !slices.Contains(have, f) })
+	}
+	if now.MinReaderVersion >= then.MinReaderVersion && !lacks(now.ReaderFeatures, then.ReaderFeatures) &&
+		!lacks(writerFeatures(&now), writerFeatures(&then)) {
+		return now
+	}
+	union := func(a, b []string) []string {
+		all := slices.Concat(a, b)
+		slices.Sort(all)
+		return slices.Compact(all)
+	}
+	p := action.Protocol{
+		MinReaderVersion: max(now.MinReaderVersion, then.MinReaderVersion), MinWriterVersion: 7,
+		WriterFeatures: union(writerFeatures(&now), writerFeatures(&then)),
+	}
+	if p.MinReaderVersion >= 3 {
+		p.ReaderFeatures = union(now.ReaderFeatures, then.ReaderFeatures)
+		if legacy := min(now.MinReaderVersion, then.MinReaderVersion); legacy == 2 {
+			p.ReaderFeatures = union(p.ReaderFeatures, []string{featMapping})
+		}
+	}
+	return p
+}
+
+// metrics names the figures as the reference writer does.
+func (r Restoration) metrics() map[string]string {
+	out := make(map[string]string)
+	for name, n := range map[string]int64{
+		"numRestoredFiles": r.Restored, "restoredFilesSize": r.RestoredBytes,
+		"numRemovedFiles": r.Removed, "removedFilesSize": r.RemovedBytes,
+		"numOfFilesAfterRestore": r.Files, "tableSizeAfterRestore": r.Bytes,
+	} {
+		out[name] = strconv.FormatInt(n, 10)
+	}
+	return out
+}

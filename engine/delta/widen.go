@@ -1,0 +1,129 @@
+package delta
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// CanWiden reports whether every value of one type is one of the other, and
+// readers of type widening cast the old files (protocol, "Type Widening").
+func CanWiden(from, to DataType) bool {
+	d, toDecimal := to.(Decimal)
+	if old, ok := from.(Decimal); ok {
+		return toDecimal && d != old && d.Scale >= old.Scale && d.Precision-old.Precision >= d.Scale-old.Scale
+	}
+	if toDecimal {
+		digits := map[DataType]int{Byte: 10, Short: 10, Integer: 10, Long: 20}
+		p, ok := from.(Primitive)
+		return ok && digits[p] > 0 && d.Precision-d.Scale >= digits[p]
+	}
+	wider := map[DataType][]DataType{
+		Byte: {Short, Integer, Long, Double}, Short: {Integer, Long, Double},
+		Integer: {Long, Double}, Float: {Double}, Date: {TimestampNTZ},
+	}
+	p, ok := from.(Primitive)
+	return ok && slices.ContainsFunc(wider[p], func(t DataType) bool { return EqualTypes(t, to) })
+}
+
+// typeChange is one entry of the field metadata that remembers them.
+type typeChange struct {
+	FromType string `json:"fromType"`
+	ToType   string `json:"toType"`
+	// FieldPath leads from the field to what is in its arrays and maps.
+	FieldPath string `json:"fieldPath,omitempty"`
+}
+
+// WidenColumn gives a column, a member, or what is in an array or map a type
+// that holds more values, without a touch to the files, and switches type
+// widening on where no property says no. Some readers do not open such a table.
+// Errors: [ErrInvalidSchema]; [FeatureError] where the property says no.
+func (a *Alteration) WidenColumn(path []string, to DataType) error {
+	path, err := a.resolveType(path)
+	if err != nil {
+		return err
+	}
+	if on, set := a.config[propTypeWidening]; set && !strings.EqualFold(on, "true") {
+		return refuseWrite(featTypeWidening, propTypeWidening+" is false")
+	}
+	if err := a.checkUnused(path); err != nil {
+		return err
+	}
+	field, inner := a.splitPath(path)
+	schema, err := editFields(a.schema, field, func(fields []Field, i int, _ bool) ([]Field, error) {
+		var from DataType
+		t, err := editType(fields[i].Type, inner, false, func(t DataType, _ bool) (DataType, error) {
+			from = t
+			if !CanWiden(t, to) || len(field) == 1 && slices.Contains(a.partitions, field[0]) && EqualTypes(to, TimestampNTZ) {
+				return nil, fmt.Errorf("column %q from %s to %s: %w", strings.Join(path, "."), t, to, ErrInvalidSchema)
+			}
+			return to, nil
+		})
+		if err != nil {
+			return nil, err
+		}
+		fields[i].Type = t
+		fields[i], err = fields[i].withTypeChange(typeChange{from.String(), to.String(), strings.Join(inner, ".")})
+		return fields, err
+	})
+	if err != nil {
+		return err
+	}
+	if i := slices.IndexFunc(a.partitions, func(p string) bool { return p == path[0] }); i >= 0 {
+		if f, _ := schema.Field(path[0]); !partitionsBy(f.Type) {
+			return fmt.Errorf("partition column %q of type %s: %w", path[0], f.Type, ErrInvalidSchema)
+		}
+	}
+	a.setSchema(schema)
+	a.config[propTypeWidening] = "true"
+	return nil
+}
+
+// withTypeChange appends to what the field remembers.
+func (f Field) withTypeChange(c typeChange) (Field, error) {
+	var changes []jsontext.Value
+	if old, ok := f.Metadata[keyTypeChanges]; ok {
+		if err := json.Unmarshal(old, &changes); err != nil {
+			return f, fmt.Errorf("type changes of column %q: %w", f.Name, ErrInvalidSchema)
+		}
+	}
+	entry, err := json.Marshal(c)
+	if err != nil {
+		return f, fmt.Errorf("type change of column %q: %w", f.Name, ErrInvalidSchema)
+	}
+	list, err := json.Marshal(append(changes, entry))
+	if err != nil {
+		return f, fmt.Errorf("type change of column %q: %w", f.Name, ErrInvalidSchema)
+	}
+	return f.withMetadata(keyTypeChanges, rawJSON(list)), nil
+}
+
+// resolveType returns the path of a type in the schema's spelling.
+func (a *Alteration) resolveType(path []string) ([]string, error) {
+	if len(path) == 0 {
+		return nil, noColumn(path)
+	}
+	if _, err := editType(a.schema, path, false, func(t DataType, _ bool) (DataType, error) { return t, nil }); err != nil {
+		return nil, err
+	}
+	return a.spelled(path), nil
+}
+
+// splitPath cuts a path behind its last struct member.
+func (a *Alteration) splitPath(path []string) (field, inner []string) {
+	n := len(path)
+	for ; n > 1; n-- {
+		inStruct := false
+		_, _ = editType(a.schema, path[:n-1], false, func(t DataType, _ bool) (DataType, error) {
+			_, inStruct = t.(Struct)
+			return t, nil
+		})
+		if inStruct {
+			break
+		}
+	}
+	return path[:n], path[n:]
+}
