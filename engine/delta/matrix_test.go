@@ -177,8 +177,9 @@ func (o operation) begin(tb testing.TB, s *delta.Snapshot, tag string) *delta.Tx
 
 // apply is what the operation does to the names of the live files.
 func (o operation) apply(live []string, tag string) []string {
+	live = slices.Clone(live)
 	for _, name := range strings.Fields(o.removes) {
-		live = slices.DeleteFunc(slices.Clone(live), func(l string) bool { return l == name })
+		live = slices.DeleteFunc(live, func(l string) bool { return l == name })
 	}
 	for _, name := range strings.Fields(o.adds) {
 		live = append(live, name+tag)

@@ -10,8 +10,10 @@ import (
 )
 
 const (
-	// chunkLevels is how many values are decoded at a time.
+	// chunkLevels is how many values are decoded at a time, at most, and
+	// fewLevels how many are in a file of few rows.
 	chunkLevels = 1024
+	fewLevels   = 16
 	// maxCells bounds the entries of one map or list.
 	maxCells = 1 << 20
 )
@@ -35,6 +37,8 @@ type leaf struct {
 	kind   kind
 	// maxDef and maxRep are the levels of a value.
 	maxDef, maxRep int16
+	// chunk is how many levels fetch decodes at most.
+	chunk int64
 
 	// fetch decodes the next levels into defs and reps, and their values into
 	// the page of the leaf's kind. It returns how many of both it read.
@@ -61,12 +65,15 @@ func openLeaf(column *schema.Column, rg *file.RowGroupReader, i int) (*leaf, err
 	if err != nil {
 		return nil, err
 	}
-	l := &leaf{column: column, maxDef: column.MaxDefinitionLevel(), maxRep: column.MaxRepetitionLevel()}
+	l := &leaf{
+		column: column, maxDef: column.MaxDefinitionLevel(), maxRep: column.MaxRepetitionLevel(),
+		chunk: max(fewLevels, min(chunkLevels, rg.NumRows())),
+	}
 	if l.maxDef > 0 {
-		l.defs = make([]int16, chunkLevels)
+		l.defs = make([]int16, l.chunk)
 	}
 	if l.maxRep > 0 {
-		l.reps = make([]int16, chunkLevels)
+		l.reps = make([]int16, l.chunk)
 	}
 	switch r := reader.(type) {
 	case *file.ByteArrayColumnChunkReader:
@@ -98,9 +105,9 @@ func fetcher[T any](l *leaf, k kind, read func(int64, []T, []int16, []int16) (in
 	var buf []T
 	return func() (int64, int, error) {
 		if buf == nil {
-			buf = make([]T, chunkLevels)
+			buf = make([]T, l.chunk)
 		}
-		levels, n, err := read(chunkLevels, buf, l.defs, l.reps)
+		levels, n, err := read(l.chunk, buf, l.defs, l.reps)
 		take(l, buf[:n])
 		return levels, n, err
 	}
@@ -276,7 +283,7 @@ func extend[T any](slots []T, n int) []T {
 		clear(slots[have:])
 		return slots
 	}
-	grown := make([]T, n, max(n, chunkLevels, 2*cap(slots)))
+	grown := make([]T, n, max(n, fewLevels, 2*cap(slots)))
 	copy(grown, slots)
 	return grown
 }
