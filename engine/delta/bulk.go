@@ -50,6 +50,10 @@ func (b *bulk) finish(st *state) {
 	}))
 	for _, e := range st.files.base {
 		st.bytes += e.value.Size
+		st.weight += addWeight(e.value)
+	}
+	for _, e := range st.tombs.base {
+		st.weight += removeWeight(e.value)
 	}
 	st.files, st.tombs = st.files.fork(), st.tombs.fork()
 }

@@ -19,6 +19,8 @@ type state struct {
 	txns     map[string]*action.Txn
 	domains  map[string]*action.DomainMetadata
 	bytes    int64
+	// weight estimates the memory that files and tombs take.
+	weight int64
 
 	// writer is the engine whose files are trusted to hold every column of the
 	// schema; whole says that all live files are such files.
@@ -63,9 +65,13 @@ func (s *state) apply(a action.Action) error {
 		}
 		if old, had := s.files.put(key, a); had {
 			s.bytes -= old.Size
+			s.weight -= addWeight(old)
 		}
 		s.bytes += a.Size
-		s.tombs.drop(key)
+		s.weight += addWeight(a)
+		if old, had := s.tombs.drop(key); had {
+			s.weight -= removeWeight(old)
+		}
 	case *action.Remove:
 		key, err := fileKey(a.Path, a.DeletionVector)
 		if err != nil {
@@ -73,8 +79,12 @@ func (s *state) apply(a action.Action) error {
 		}
 		if old, had := s.files.drop(key); had {
 			s.bytes -= old.Size
+			s.weight -= addWeight(old)
 		}
-		s.tombs.put(key, a)
+		if old, had := s.tombs.put(key, a); had {
+			s.weight -= removeWeight(old)
+		}
+		s.weight += removeWeight(a)
 	case *action.CDC:
 		_, err := logpath.Decode(a.Path)
 		return err

@@ -158,6 +158,9 @@ func TestAllWaysToAVersionAgree(t *testing.T) {
 		if d := cmp.Diff(viewOf(fromCommits), viewOf(fromCheckpoint)); d != "" {
 			t.Fatalf("checkpoint at %d of %d: %s", at, last, d)
 		}
+		if fromCommits.MemoryBytes() != followed.MemoryBytes() {
+			t.Fatalf("memory: %d read, %d followed", fromCommits.MemoryBytes(), followed.MemoryBytes())
+		}
 		if d := cmp.Diff(viewOf(fromCommits), viewOf(followed)); d != "" {
 			t.Fatalf("followed from %d of %d: %s", start, last, d)
 		}

@@ -1,0 +1,57 @@
+package delta
+
+import (
+	"unsafe"
+
+	"github.com/lakewarden/lakewarden/engine/delta/action"
+)
+
+// MemoryBytes estimates what the snapshot holds in memory, which grows with its
+// files and their statistics. Snapshots that follow each other share most of
+// it. What readers derived counts as once more the statistics.
+func (s *Snapshot) MemoryBytes() int64 {
+	const own = 4 << 10
+	total := own + int64(len(s.state.metadata.SchemaString)) + s.state.weight
+	if s.derived.latest() != nil {
+		total += s.state.weight
+	}
+	return total
+}
+
+// perFile is what the maps of a state need for an entry.
+const perFile = int64(unsafe.Sizeof(entry[*action.Add]{}))
+
+func addWeight(a *action.Add) int64 {
+	n := perFile + int64(unsafe.Sizeof(*a)) + int64(len(a.Path)+len(a.Stats))
+	for name, value := range a.PartitionValues {
+		n += textWeight(name, value)
+	}
+	for name, value := range a.Tags {
+		n += textWeight(name, value)
+	}
+	return n + vectorWeight(a.DeletionVector)
+}
+
+func removeWeight(r *action.Remove) int64 {
+	n := perFile + int64(unsafe.Sizeof(*r)) + int64(len(r.Path)+len(r.Stats))
+	for name, value := range r.PartitionValues {
+		n += textWeight(name, value)
+	}
+	return n + vectorWeight(r.DeletionVector)
+}
+
+func textWeight(name string, value *string) int64 {
+	const headers = 40 // of the name, the pointer and the value
+	n := int64(headers + len(name))
+	if value != nil {
+		n += int64(len(*value))
+	}
+	return n
+}
+
+func vectorWeight(d *action.DeletionVector) int64 {
+	if d == nil {
+		return 0
+	}
+	return int64(unsafe.Sizeof(*d)) + int64(len(d.PathOrInlineDV))
+}
