@@ -8,12 +8,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/lakewarden/lakewarden/engine/delta"
+	"github.com/lakewarden/lakewarden/engine/delta/deletion"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -46,17 +48,30 @@ type deltaRS struct {
 }
 
 const deltaRSLoop = `
-import json, sys, os
+import datetime, decimal, json, os, random, sys
 from deltalake import DeltaTable, QueryBuilder, write_deltalake
 import pyarrow as pa
 def vacuum(path, **options):
     return sorted(DeltaTable(path).vacuum(enforce_retention_duration=False, **options))
 def rows(path):
-    return sorted(json.dumps(r, default=str, sort_keys=True) for r in pa.table(DeltaTable(path).to_pyarrow_table()).to_pylist())
-def append(path, ids, p):
-    schema = DeltaTable(path).to_pyarrow_table().schema
-    write_deltalake(path, pa.table({"id": pa.array(ids, pa.int64()), "p": pa.array([p] * len(ids), pa.string())}), mode="append")
+    table = pa.table(QueryBuilder().register("t", DeltaTable(path)).execute("SELECT * FROM t").read_all())
+    return sorted(json.dumps(r, default=str, sort_keys=True) for r in table.to_pylist())
+def write(path, first, n, p, partitioned=False, vectors=False):
+    ids = list(range(first, first + n))
+    t = pa.table({"id": pa.array(ids, pa.int64()), "p": pa.array([p] * n, pa.string()), "x": pa.array([i / 7 for i in ids]),
+        "l": pa.array([[i] for i in ids], pa.list_(pa.int32())), "d": pa.array([decimal.Decimal(i).scaleb(-2) for i in ids], pa.decimal128(38, 2)),
+        "t": pa.array([datetime.datetime(2024, 1, 1, tzinfo=datetime.timezone.utc) + datetime.timedelta(microseconds=i) for i in ids], pa.timestamp("us", "UTC"))})
+    write_deltalake(path, t, mode="append", partition_by=["p"] if partitioned else None, configuration={"delta.enableDeletionVectors": "true"} if vectors else None)
     return DeltaTable(path).version()
+def grid(path, side, files):
+    cells = [(x, y) for x in range(side) for y in range(side)]
+    random.Random(1).shuffle(cells)
+    part = len(cells) // files
+    for i in range(files):
+        some = cells[i * part:(i + 1) * part]
+        write_deltalake(path, pa.table({"x": pa.array([c[0] for c in some], pa.int64()), "y": pa.array(["%05d" % c[1] for c in some]),
+            "l": pa.array([[c[0]] for c in some], pa.list_(pa.int32()))}), mode="append")
+    return 0
 for line in sys.stdin:
     question = json.loads(line)
     try:
@@ -100,3 +115,6 @@ func ask[T any](tb require.TestingT, d *deltaRS, question map[string]any) T {
 	require.Empty(tb, got.Error)
 	return got.OK
 }
+
+// deletedOf is a set of rows.
+func deletedOf(rows ...int64) (*deletion.Rows, error) { return deletion.Of(slices.Values(rows)) }

@@ -1,0 +1,155 @@
+package maintenance
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/lakewarden/lakewarden/engine/delta"
+)
+
+// manyDeleted is the part of a file's rows above which a deletion vector makes
+// it worth another file.
+const manyDeleted = 0.05
+
+// tag marks files of ours with how they were laid out, so that the same work is
+// not done again.
+const tag = "lakewarden.optimize"
+
+// bin are files of one partition that are replaced together.
+type bin struct {
+	// values are the partition's, by the names of the schema.
+	values map[string]*string
+	key    string
+	files  []delta.File
+	bytes  int64
+}
+
+// layout is what files are to become.
+type layout struct {
+	targetBytes int64
+	zOrder      []string
+}
+
+// mark is the layout as a tag says it.
+func (l layout) mark() string {
+	mark := strconv.FormatInt(l.targetBytes, 10)
+	for _, column := range l.zOrder {
+		mark += " " + strconv.Quote(column)
+	}
+	return mark
+}
+
+// plan puts the files that are worth another layout into bins, partition by
+// partition, in the order in which they were written: rows that came together
+// stay together. skip leaves files out.
+func (l layout) plan(snap *delta.Snapshot, partition func(map[string]*string) bool, skip func(delta.File) bool) []bin {
+	var order []string
+	parts := map[string]*bin{}
+	for f := range snap.Files() {
+		values := snap.PartitionValues(f)
+		key := partitionKey(snap.PartitionColumns(), values)
+		part, ok := parts[key]
+		if !ok {
+			part = &bin{values: values, key: key}
+			if partition != nil && !partition(values) {
+				part = nil
+			}
+			parts[key], order = part, append(order, key)
+		}
+		if part != nil && !skip(f) {
+			part.files = append(part.files, f)
+		}
+	}
+	var bins []bin
+	for _, key := range order {
+		if part := parts[key]; part != nil {
+			bins = append(bins, l.fill(*part)...)
+		}
+	}
+	return bins
+}
+
+// partitionKey tells partitions apart.
+func partitionKey(columns []string, values map[string]*string) string {
+	var key strings.Builder
+	for _, column := range columns {
+		if v := values[column]; v != nil && *v != "" {
+			key.WriteString(strconv.Quote(*v))
+		}
+		key.WriteByte(',')
+	}
+	return key.String()
+}
+
+// fill makes bins of one partition.
+func (l layout) fill(part bin) []bin {
+	if len(l.zOrder) > 0 {
+		if l.done(part.files) {
+			return nil
+		}
+		for _, f := range part.files {
+			part.bytes += f.Add.Size
+		}
+		return []bin{part}
+	}
+	slices.SortStableFunc(part.files, func(a, b delta.File) int { return int(a.Add.ModificationTime - b.Add.ModificationTime) })
+	var bins []bin
+	next := bin{values: part.values, key: part.key}
+	flush := func() {
+		if next.worth(l) {
+			bins = append(bins, next)
+		}
+		next = bin{values: part.values, key: part.key}
+	}
+	for _, f := range part.files {
+		if f.Add.Size >= l.targetBytes && !hollow(f) {
+			continue
+		}
+		if next.bytes+f.Add.Size > l.targetBytes {
+			flush()
+		}
+		next.files, next.bytes = append(next.files, f), next.bytes+f.Add.Size
+	}
+	flush()
+	return bins
+}
+
+// worth reports whether other files would be better than these.
+func (b *bin) worth(l layout) bool {
+	return len(b.files) > 1 && !l.done(b.files) || slices.ContainsFunc(b.files, hollow)
+}
+
+// done reports that all files are what this layout makes.
+func (l layout) done(files []delta.File) bool {
+	mark := l.mark()
+	return !slices.ContainsFunc(files, func(f delta.File) bool {
+		made := f.Add.Tags[tag]
+		return made == nil || *made != mark || f.Add.DeletionVector != nil
+	})
+}
+
+// hollow reports that many rows of a file are deleted.
+func hollow(f delta.File) bool {
+	dv := f.Add.DeletionVector
+	if dv == nil {
+		return false
+	}
+	stats, err := f.Stats()
+	// Without a count nobody knows; the file gets one.
+	return err != nil || stats.NumRecords == nil || float64(dv.Cardinality) > manyDeleted*float64(*stats.NumRecords)
+}
+
+// targetBytes is the size that a table asks for: bytes, or a number with a unit,
+// as 128mb.
+func targetBytes(snap *delta.Snapshot) int64 {
+	text := strings.ToLower(strings.TrimSpace(snap.Properties()["delta.targetFileSize"]))
+	digits := strings.TrimRight(text, "kmgtb ")
+	n, err := strconv.ParseInt(digits, 10, 64)
+	shift, known := map[string]int{"": 0, "b": 0, "k": 10, "kb": 10, "m": 20, "mb": 20, "g": 30, "gb": 30, "t": 40, "tb": 40}[strings.TrimSpace(text[len(digits):])]
+	if err != nil || !known || n <= 0 || n > math.MaxInt64>>shift {
+		return defaultTargetBytes
+	}
+	return n << shift
+}

@@ -1,0 +1,102 @@
+package maintenance
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/delta"
+)
+
+// columns are those of a table's data files, by the names in the files.
+type columns struct {
+	list     []engine.Column
+	fieldIDs []engine.FieldID
+}
+
+// fileColumns describes the data files of a table that can be rewritten. The
+// error is a [delta.FeatureError]: a table is refused whose files may hold
+// something else than their reader would take them for.
+func fileColumns(snap *delta.Snapshot) (columns, error) {
+	refuse := func(feature, reason string) (columns, error) {
+		return columns{}, &delta.FeatureError{Feature: feature, Write: true, Reason: reason}
+	}
+	properties := snap.Properties()
+	switch {
+	case strings.EqualFold(properties["delta.enableRowTracking"], "true"):
+		return refuse("rowTracking", "rows that move would lose their ids")
+	case properties["delta.columnMapping.mode"] == "id":
+		return refuse("columnMapping", "files of mode id are found by numbers, not by names")
+	case snap.Widened():
+		return refuse("typeWidening", "files hold several types of one column")
+	}
+	var out columns
+	for _, f := range snap.Schema().Fields {
+		if slices.Contains(snap.PartitionColumns(), f.Name) {
+			continue
+		}
+		if !snap.WholeFiles() && hasMembers(f.Type) {
+			return refuse("struct in files of other writers", fmt.Sprintf("a member of column %q may be missing in a file", f.Name))
+		}
+		t, name := f.Type, f.Name
+		if snap.Mapped() {
+			t, name = inFiles(f.Type), f.PhysicalName()
+		}
+		out.list = append(out.list, engine.Column{Name: name, Type: delta.DuckDBType(t), Nullable: true})
+	}
+	if snap.Mapped() {
+		out.fieldIDs = fieldIDs(snap.FileColumns())
+	}
+	return out, nil
+}
+
+// hasMembers reports a struct in the type.
+func hasMembers(t delta.DataType) bool {
+	switch t := t.(type) {
+	case delta.Struct:
+		return true
+	case delta.Array:
+		return hasMembers(t.Element)
+	case delta.Map:
+		return hasMembers(t.Key) || hasMembers(t.Value)
+	}
+	return false
+}
+
+// inFiles is a type with the names that mapped files use.
+func inFiles(t delta.DataType) delta.DataType {
+	switch t := t.(type) {
+	case delta.Array:
+		t.Element = inFiles(t.Element)
+		return t
+	case delta.Map:
+		t.Key, t.Value = inFiles(t.Key), inFiles(t.Value)
+		return t
+	case delta.Struct:
+		fields := make([]delta.Field, len(t.Fields))
+		for i, f := range t.Fields {
+			fields[i] = f
+			fields[i].Name, fields[i].Type = f.PhysicalName(), inFiles(f.Type)
+		}
+		return delta.Struct{Fields: fields}
+	}
+	return t
+}
+
+func fieldIDs(list []delta.FileColumn) []engine.FieldID {
+	ids := make([]engine.FieldID, len(list))
+	for i, c := range list {
+		ids[i] = engine.FieldID{Column: c.FileName, ID: c.ID, Children: fieldIDs(c.Children)}
+	}
+	return ids
+}
+
+// names are the columns in SQL.
+func (c columns) names() string {
+	quoted := make([]string, len(c.list))
+	for i, column := range c.list {
+		quoted[i] = engine.QuoteIdent(column.Name)
+	}
+	return strings.Join(quoted, ", ")
+}

@@ -1,0 +1,92 @@
+package maintenance
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+	"github.com/apache/arrow-go/v18/parquet"
+	"github.com/apache/arrow-go/v18/parquet/pqarrow"
+	"github.com/google/uuid"
+
+	"github.com/lakewarden/lakewarden/engine"
+)
+
+// without reads a bin without the rows that deletion vectors hide. Their
+// positions are staged as a file: there can be millions.
+func (r *rewriter) without(ctx context.Context, b bin, list *engine.FileList, in input) (input, error) {
+	name := "deleted-" + uuid.NewString() + ".parquet"
+	hidden, err := r.stageDeleted(ctx, b, filepath.Join(r.opts.Scratch, name))
+	if err != nil {
+		return in, err
+	}
+	if in.rows >= 0 {
+		in.rows -= hidden
+	}
+	id := uuid.NewString()
+	at := engine.PositionColumns{File: "file " + id, Row: "row " + id}
+	source := r.opts.Source(r.snap, list.WithPositions(at))
+	gone := engine.Source{
+		Location: r.opts.Scratch, Incarnation: "staged:" + id,
+		Files: engine.NewFileList([]engine.Column{{Name: "file", Type: "UINTEGER"}, {Name: "row", Type: "BIGINT"}}, true, []engine.FileGroup{{Paths: []string{name}}}),
+	}
+	in.sources = []engine.Source{source, gone}
+	in.from = fmt.Sprintf("(SELECT %s FROM %s AS t ANTI JOIN %s AS gone ON t.%s = gone.file AND t.%s = gone.row)",
+		r.columns.names(), source.Relation(), gone.Relation(), engine.QuoteIdent(at.File), engine.QuoteIdent(at.Row))
+	return in, nil
+}
+
+// stagedRows is how many positions are written at a time.
+const stagedRows = 64 << 10
+
+// stageDeleted writes the positions of a bin's deleted rows and counts them.
+func (r *rewriter) stageDeleted(ctx context.Context, b bin, path string) (count int64, err error) {
+	schema := arrow.NewSchema([]arrow.Field{
+		{Name: "file", Type: arrow.PrimitiveTypes.Uint32}, {Name: "row", Type: arrow.PrimitiveTypes.Int64},
+	}, nil)
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600) //nolint:gosec // in our scratch directory
+	if err != nil {
+		return 0, fmt.Errorf("stage deleted rows: %w", err)
+	}
+	w, err := pqarrow.NewFileWriter(schema, file, parquet.NewWriterProperties(), pqarrow.DefaultWriterProps())
+	if err != nil {
+		_ = file.Close()
+		return 0, fmt.Errorf("stage deleted rows: %w", err)
+	}
+	rows := array.NewRecordBuilder(memory.DefaultAllocator, schema)
+	defer rows.Release()
+	flush := func() error {
+		batch := rows.NewRecordBatch()
+		defer batch.Release()
+		return w.Write(batch)
+	}
+	for i, f := range b.files {
+		deleted, err := r.snap.DeletedRows(ctx, f)
+		if err != nil {
+			_ = w.Close()
+			return 0, err
+		}
+		for row := range deleted.All() {
+			rows.Field(0).(*array.Uint32Builder).Append(uint32(i)) //nolint:gosec // the number of a file in a bin
+			rows.Field(1).(*array.Int64Builder).Append(row)
+			if count++; count%stagedRows == 0 {
+				if err := flush(); err != nil {
+					_ = w.Close()
+					return 0, fmt.Errorf("stage deleted rows: %w", err)
+				}
+			}
+		}
+	}
+	if err := flush(); err != nil {
+		_ = w.Close()
+		return 0, fmt.Errorf("stage deleted rows: %w", err)
+	}
+	if err := w.Close(); err != nil {
+		return 0, fmt.Errorf("stage deleted rows: %w", err)
+	}
+	return count, nil
+}

@@ -1,0 +1,266 @@
+package maintenance
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/delta"
+	"github.com/lakewarden/lakewarden/engine/objstore"
+)
+
+// OptimizeOptions says what an optimize does, and with what.
+type OptimizeOptions struct {
+	// TargetBytes is the size of the files to make; zero means the table's
+	// property delta.targetFileSize, or 100 MiB.
+	TargetBytes int64
+	// ZOrderBy are columns whose near values are to come near to each other in
+	// files. Without any, small files become larger ones.
+	ZOrderBy []string
+	// Partition, if set, chooses partitions by their values, which it gets by the
+	// names of the schema in the log's form. Predicate says the same for the
+	// table's history.
+	Partition func(values map[string]*string) bool
+	Predicate string
+	DryRun    bool
+
+	// Session reads the table and its scratch directory Scratch, absolute, within
+	// Lease, and Writer is its way to write there. A dry run needs none of them.
+	Session engine.Session
+	Writer  engine.Writer
+	Scratch string
+	Lease   engine.Lease
+	// Source is the list of files of the table at a version, for the session.
+	Source func(*delta.Snapshot, *engine.FileList) engine.Source
+
+	// Rewritten hears of how many files more are done. It is called from several
+	// goroutines. Default: nobody does.
+	Rewritten        func(files int64)
+	UserID, UserName string
+	Clock            func() time.Time
+}
+
+// Optimized is what an optimize did, or would do.
+type Optimized struct {
+	FilesAdded, FilesRemoved int64
+	BytesAdded, BytesRemoved int64
+}
+
+// defaultTargetBytes is what delta-rs takes too.
+const defaultTargetBytes = 100 << 20
+
+// rounds bounds how often bins are planned again because somebody else removed
+// their files.
+const rounds = 10
+
+// Optimize replaces files of a table by fewer, larger ones, or by ones that are
+// laid out along a Z-order curve, in one commit that changes no row. Rows that
+// deletion vectors hide are left out for good. Rows that others add meanwhile
+// stay; where others remove files that were rewritten, those bins are planned
+// again, and only those. A second run finds nothing to do and writes no version. After
+// an error the files of this run are deleted, unless the outcome of the commit is
+// unknown.
+//
+// Errors: [ErrZOrder], [ErrRowsDiffer], delta.FeatureError, those of
+// delta.Txn.Commit, of the engine and of the bucket.
+func Optimize(ctx context.Context, snap *delta.Snapshot, opts OptimizeOptions) (Optimized, error) {
+	if opts.Clock == nil {
+		opts.Clock = time.Now
+	}
+	if opts.Rewritten == nil {
+		opts.Rewritten = func(int64) {}
+	}
+	l := layout{targetBytes: opts.TargetBytes, zOrder: opts.ZOrderBy}
+	if l.targetBytes <= 0 {
+		l.targetBytes = targetBytes(snap)
+	}
+	o := optimize{opts: opts, layout: l, bucket: snap.Bucket()}
+	done, err := o.run(ctx, snap)
+	if err != nil {
+		return done, fmt.Errorf("optimize: %w", err)
+	}
+	return done, nil
+}
+
+type optimize struct {
+	opts   OptimizeOptions
+	layout layout
+	bucket objstore.Bucket
+	// done are the bins that are written.
+	done []rewritten
+}
+
+func (o *optimize) run(ctx context.Context, snap *delta.Snapshot) (Optimized, error) {
+	for round := 1; ; round++ {
+		r, err := newRewriter(snap, o.opts, o.layout)
+		if err != nil {
+			o.discard(ctx, o.done)
+			return Optimized{}, err
+		}
+		bins := o.plan(snap)
+		if o.opts.DryRun {
+			return o.foreseen(bins), nil
+		}
+		written, err := r.rewriteAll(ctx, bins)
+		o.done = append(o.done, written...)
+		if err != nil {
+			o.discard(ctx, o.done)
+			return Optimized{}, err
+		}
+		if len(o.done) == 0 {
+			return Optimized{}, nil
+		}
+		_, err = o.commit(ctx, snap)
+		switch {
+		case err == nil:
+			return o.result(), nil
+		case errors.Is(err, delta.ErrCommitUnknown):
+			return Optimized{}, err
+		case !errors.Is(err, delta.ErrConflict) || round == rounds:
+			o.discard(ctx, o.done)
+			return Optimized{}, err
+		}
+		if snap, err = o.follow(ctx, snap); err != nil {
+			o.discard(ctx, o.done)
+			return Optimized{}, err
+		}
+	}
+}
+
+// plan makes bins of the files that are in none yet.
+func (o *optimize) plan(snap *delta.Snapshot) []bin {
+	taken, parts := map[string]bool{}, map[string]bool{}
+	for _, r := range o.done {
+		parts[r.bin.key] = true
+		for _, f := range r.bin.files {
+			taken[f.Name] = true
+		}
+	}
+	bins := o.layout.plan(snap, o.opts.Partition, func(f delta.File) bool { return taken[f.Name] })
+	if len(o.opts.ZOrderBy) == 0 {
+		return bins
+	}
+	// A partition that is laid out already takes no more files in this run.
+	return slices.DeleteFunc(bins, func(b bin) bool { return parts[b.key] })
+}
+
+// follow goes on from the newest version: bins whose files are still there stay
+// as they are, the files of the others are dropped.
+func (o *optimize) follow(ctx context.Context, before *delta.Snapshot) (*delta.Snapshot, error) {
+	snap, err := before.Refresh(ctx)
+	if err != nil {
+		return nil, err
+	}
+	live := map[string]string{}
+	for f := range snap.Files() {
+		live[f.Name] = f.Add.DeletionVector.UniqueID()
+	}
+	same := snap.Metadata().SchemaString == before.Metadata().SchemaString && slices.Equal(snap.PartitionColumns(), before.PartitionColumns()) &&
+		snap.Mapped() == before.Mapped()
+	var lost []rewritten
+	o.done = slices.DeleteFunc(o.done, func(r rewritten) bool {
+		stays := same && !slices.ContainsFunc(r.bin.files, func(f delta.File) bool {
+			vector, ok := live[f.Name]
+			return !ok || vector != f.Add.DeletionVector.UniqueID()
+		})
+		if !stays {
+			lost = append(lost, r)
+		}
+		return !stays
+	})
+	o.discard(ctx, lost)
+	return snap, nil
+}
+
+// commit writes the version that replaces the files of all bins.
+func (o *optimize) commit(ctx context.Context, snap *delta.Snapshot) (*delta.Snapshot, error) {
+	sum := o.result()
+	number := func(n int64) string { return strconv.FormatInt(n, 10) }
+	predicate := []string{}
+	if o.opts.Predicate != "" {
+		predicate = append(predicate, o.opts.Predicate)
+	}
+	txn := snap.Begin(delta.Operation{
+		Name: "OPTIMIZE",
+		Parameters: map[string]string{
+			"predicate": jsonList(predicate), "zOrderBy": jsonList(o.opts.ZOrderBy), "auto": "false", "clusterBy": "[]",
+			"targetSize": number(o.layout.targetBytes),
+		},
+		Metrics: map[string]string{
+			"numRemovedFiles": number(sum.FilesRemoved), "numRemovedBytes": number(sum.BytesRemoved),
+			"numAddedFiles": number(sum.FilesAdded), "numAddedBytes": number(sum.BytesAdded),
+		},
+		UserID: o.opts.UserID, UserName: o.opts.UserName, Duties: noNewRows,
+	})
+	for _, r := range o.done {
+		if err := txn.Remove(true, r.bin.files...); err != nil {
+			return nil, err
+		}
+		if err := txn.Add(r.files...); err != nil {
+			return nil, err
+		}
+	}
+	return txn.Commit(ctx)
+}
+
+func jsonList(list []string) string {
+	if list == nil {
+		list = []string{}
+	}
+	text, _ := json.Marshal(list) // strings always can be
+	return string(text)
+}
+
+func (o *optimize) result() (sum Optimized) {
+	for _, r := range o.done {
+		sum.FilesAdded += int64(len(r.files))
+		for _, f := range r.files {
+			sum.BytesAdded += f.Size
+		}
+		sum.FilesRemoved += int64(len(r.bin.files))
+		for _, f := range r.bin.files {
+			sum.BytesRemoved += f.Add.Size
+		}
+	}
+	return sum
+}
+
+// foreseen is about what the bins would become.
+func (o *optimize) foreseen(bins []bin) (sum Optimized) {
+	for _, b := range bins {
+		sum.FilesRemoved += int64(len(b.files))
+		sum.FilesAdded++
+		for _, f := range b.files {
+			sum.BytesRemoved += f.Add.Size
+		}
+		if len(o.opts.ZOrderBy) > 0 {
+			sum.FilesAdded += max(0, (b.bytes-1)/o.layout.targetBytes)
+		}
+	}
+	return sum
+}
+
+// discardTime bounds the clearing up after a failure, also of work whose own
+// context has ended.
+const discardTime = 30 * time.Second
+
+// discard deletes files that no version names. What stays is for a vacuum.
+func (o *optimize) discard(ctx context.Context, list []rewritten) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), discardTime)
+	defer cancel()
+	var g errgroup.Group
+	g.SetLimit(parallel)
+	for _, r := range list {
+		for _, f := range r.files {
+			g.Go(func() error { return o.bucket.Delete(ctx, f.Name) })
+		}
+	}
+	_ = g.Wait() // a vacuum finds them
+}

@@ -1,0 +1,209 @@
+package maintenance
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/delta"
+	"github.com/lakewarden/lakewarden/engine/objstore"
+)
+
+// rewriter writes the files that take the place of bins.
+type rewriter struct {
+	opts     OptimizeOptions
+	layout   layout
+	snap     *delta.Snapshot
+	columns  columns
+	zColumns []engine.Column
+}
+
+func newRewriter(snap *delta.Snapshot, opts OptimizeOptions, l layout) (*rewriter, error) {
+	if err := delta.CheckWritable(snap, noNewRows...); err != nil {
+		return nil, err
+	}
+	r := &rewriter{opts: opts, layout: l, snap: snap}
+	var err error
+	if r.columns, err = fileColumns(snap); err != nil {
+		return nil, err
+	}
+	r.zColumns, err = zColumns(snap, l.zOrder)
+	return r, err
+}
+
+// rewritten is a bin with the files that hold its rows now. They are in place.
+type rewritten struct {
+	bin   bin
+	files []delta.AddFile
+}
+
+// uploads is how many bins may be on their way to the store while the next one
+// is being written. It bounds what lies in the scratch directory.
+const uploads = 2
+
+// rewriteAll writes bins, and returns those that are complete also after an
+// error.
+func (r *rewriter) rewriteAll(ctx context.Context, bins []bin) (done []rewritten, err error) {
+	done = make([]rewritten, len(bins))
+	g, gctx := errgroup.WithContext(ctx)
+	g.SetLimit(uploads)
+	for i, b := range bins {
+		done[i].bin = b
+		dir := "bin-" + uuid.NewString()
+		var written []engine.DataFile
+		if written, err = r.write(gctx, b, dir); err != nil {
+			break
+		}
+		g.Go(func() (err error) {
+			done[i].files, err = r.upload(gctx, b, dir, written)
+			if err == nil {
+				r.opts.Rewritten(int64(len(b.files)))
+			}
+			return err
+		})
+	}
+	// The first failure is the cause; what follows it was stopped for it.
+	if uploadErr := g.Wait(); uploadErr != nil {
+		err = uploadErr
+	}
+	return done, err
+}
+
+// input is what the rows of a bin are read from.
+type input struct {
+	from    string // a relation in SQL
+	sources []engine.Source
+	// rows is how many there are by the log, -1 when it does not say.
+	rows int64
+}
+
+func (r *rewriter) input(ctx context.Context, b bin) (input, error) {
+	group := engine.FileGroup{}
+	in := input{}
+	for _, f := range b.files {
+		group.Paths = append(group.Paths, f.Name)
+		if stats, err := f.Stats(); err == nil && stats.NumRecords != nil && in.rows >= 0 {
+			in.rows += *stats.NumRecords
+		} else {
+			in.rows = -1
+		}
+	}
+	list := engine.NewFileList(r.columns.list, r.snap.WholeFiles(), []engine.FileGroup{group})
+	if !slices.ContainsFunc(b.files, func(f delta.File) bool { return f.Add.DeletionVector != nil }) {
+		source := r.opts.Source(r.snap, list)
+		in.from, in.sources = source.Relation(), []engine.Source{source}
+		return in, nil
+	}
+	return r.without(ctx, b, list, in)
+}
+
+// write makes the files of a bin in a folder of the scratch directory.
+func (r *rewriter) write(ctx context.Context, b bin, dir string) ([]engine.DataFile, error) {
+	in, err := r.input(ctx, b)
+	if err != nil {
+		return nil, err
+	}
+	layout := engine.FileLayout{Codec: codec(r.snap), FieldIDs: r.columns.fieldIDs}
+	sql := "SELECT " + r.columns.names() + " FROM " + in.from
+	if len(r.zColumns) > 0 {
+		bounds, err := r.bounds(ctx, in)
+		if err != nil {
+			return nil, err
+		}
+		sql += " ORDER BY " + place(r.zColumns, bounds)
+		layout.FileBytes, layout.RowGroupRows, layout.Ordered = r.layout.targetBytes, r.layout.rowGroup(b, in.rows), true
+	}
+	files, err := r.opts.Writer.Write(ctx, engine.WriteStatement{
+		Statement: engine.Statement{SQL: sql, Sources: in.sources, Lease: r.opts.Lease},
+		Dir:       dir, Layout: layout,
+	})
+	if err != nil {
+		return nil, err
+	}
+	var rows int64
+	for _, f := range files {
+		rows += f.Rows
+	}
+	if in.rows >= 0 && rows != in.rows {
+		return nil, fmt.Errorf("%d rows instead of %d: %w", rows, in.rows, ErrRowsDiffer)
+	}
+	return files, nil
+}
+
+// A file ends with a row group. So that files have about the size that is asked
+// for, one holds some row groups; engines read them in units of vectorRows.
+const (
+	groupsInFile = 4
+	vectorRows   = 2048
+	usualGroup   = 60 * vectorRows
+)
+
+func (l layout) rowGroup(b bin, rows int64) int64 {
+	if rows <= 0 || b.bytes <= 0 {
+		return usualGroup
+	}
+	inFile := float64(rows) * float64(l.targetBytes) / float64(b.bytes)
+	vectors := int64(min(inFile/groupsInFile/vectorRows, usualGroup/vectorRows))
+	return max(1, vectors) * vectorRows
+}
+
+// upload puts the files of a bin into the table's folder, under names that say
+// nothing of its rows, and takes them out of the scratch directory.
+func (r *rewriter) upload(ctx context.Context, b bin, dir string, files []engine.DataFile) ([]delta.AddFile, error) {
+	var adds []delta.AddFile
+	mark := r.layout.mark()
+	for _, f := range files {
+		columns := make([]delta.ColumnStats, len(f.Columns))
+		for i, c := range f.Columns {
+			columns[i] = delta.ColumnStats{Path: c.Path, Min: c.Min, Max: c.Max, NullCount: c.NullCount, HasNaN: c.HasNaN}
+		}
+		stats, err := r.snap.EncodeStats(f.Rows, columns)
+		if err != nil {
+			return adds, err
+		}
+		add := delta.AddFile{
+			Name: "part-00000-" + uuid.NewString() + "-c000." + codec(r.snap) + ".parquet", PartitionValues: maps.Clone(b.values),
+			Size: f.Bytes, ModTime: r.opts.Clock(), Stats: stats, Rearranged: true, Tags: map[string]*string{tag: &mark},
+		}
+		// Named before it is there: what fails halfway is deleted too.
+		adds = append(adds, add)
+		if err := move(ctx, r.snap.Bucket(), add, filepath.Join(r.opts.Scratch, dir, filepath.FromSlash(f.Name))); err != nil {
+			return adds, err
+		}
+	}
+	return adds, nil
+}
+
+// move puts a file into the bucket and removes it.
+func move(ctx context.Context, bucket objstore.Bucket, add delta.AddFile, from string) error {
+	file, err := os.Open(from) //nolint:gosec // a file of the engine in our scratch directory
+	if err != nil {
+		return fmt.Errorf("open rewritten file: %w", err)
+	}
+	defer func() { _ = file.Close() }() // it was read only
+	if err := bucket.Put(ctx, add.Name, file, add.Size); err != nil {
+		return err
+	}
+	return os.Remove(from)
+}
+
+// codec is what the table's property asks for, as engines call it.
+func codec(snap *delta.Snapshot) string {
+	switch name := strings.ToLower(snap.Properties()["delta.parquet.compression.codec"]); name {
+	case "snappy", "gzip", "lz4_raw", "uncompressed":
+		return name
+	case "none":
+		return "uncompressed"
+	case "lz4raw", "lz4":
+		return "lz4_raw"
+	}
+	return "zstd"
+}

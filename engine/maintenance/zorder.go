@@ -1,0 +1,134 @@
+package maintenance
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/apache/arrow-go/v18/arrow/array"
+
+	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/delta"
+)
+
+// The values of a column are put into ranges of about equal numbers of rows,
+// found in a sample. A row's place on the curve has the bits of the numbers of
+// its ranges in turn.
+const (
+	rangeBits  = 8
+	placeBits  = 62 // of a BIGINT
+	sampleRows = 200_000
+)
+
+// MaxZOrder is how many columns a curve may go through: a place has room for two
+// bits of each.
+const MaxZOrder = placeBits / 2
+
+// zColumns are the columns of a curve by their names in files. Errors:
+// [ErrZOrder].
+func zColumns(snap *delta.Snapshot, wanted []string) ([]engine.Column, error) {
+	var out []engine.Column
+	for i, name := range wanted {
+		f, ok := snap.Schema().Field(name)
+		switch {
+		case !ok:
+			return nil, &ZOrderError{At: i, Reason: "is no column of the table"}
+		case slices.Contains(snap.PartitionColumns(), name):
+			return nil, &ZOrderError{At: i, Reason: "is a partition column: files are apart by it already"}
+		case !ordered(f.Type):
+			return nil, &ZOrderError{At: i, Reason: "has a type without an order that files can be found by"}
+		case slices.Contains(wanted[:i], name):
+			return nil, &ZOrderError{At: i, Reason: "is named twice"}
+		}
+		if snap.Mapped() {
+			name = f.PhysicalName()
+		}
+		out = append(out, engine.Column{Name: name, Type: delta.DuckDBType(f.Type)})
+	}
+	if len(out) > MaxZOrder {
+		return nil, &ZOrderError{At: MaxZOrder, Reason: "is one column too many"}
+	}
+	return out, nil
+}
+
+// ordered reports a type whose values have bounds in the statistics.
+func ordered(t delta.DataType) bool {
+	switch t := t.(type) {
+	case delta.Decimal:
+		return true
+	case delta.Primitive:
+		return t != delta.Binary && t != delta.Boolean
+	}
+	return false
+}
+
+// place is the SQL of a row's place on the curve, given the bounds of each
+// column's ranges.
+func place(columns []engine.Column, bounds [][]string) string {
+	bits := min(rangeBits, placeBits/len(columns))
+	terms := make([]string, len(columns))
+	for i, c := range columns {
+		spread := func(n int) string {
+			var v int64
+			for b := range bits {
+				v |= int64(n) >> b & 1 << (b*len(columns) + len(columns) - 1 - i)
+			}
+			return strconv.FormatInt(v, 10)
+		}
+		terms[i] = rangeOf(c, bounds[i], 0, spread) + "::BIGINT"
+	}
+	return strings.Join(terms, " + ")
+}
+
+// rangeOf is a search tree over the bounds: a value is in the range first + n
+// when n bounds are at most the value. NULL is in the first one.
+func rangeOf(c engine.Column, bounds []string, first int, number func(int) string) string {
+	if len(bounds) == 0 {
+		return number(first)
+	}
+	middle := len(bounds) / 2
+	return "CASE WHEN " + engine.QuoteIdent(c.Name) + " >= " + bounds[middle] +
+		" THEN " + rangeOf(c, bounds[middle+1:], first+middle+1, number) +
+		" ELSE " + rangeOf(c, bounds[:middle], first, number) + " END"
+}
+
+// bounds finds the bounds of the ranges of a bin's columns, as SQL.
+func (r *rewriter) bounds(ctx context.Context, in input) ([][]string, error) {
+	ranges := 1 << min(rangeBits, placeBits/len(r.zColumns))
+	var sampled, items []string
+	for i, c := range r.zColumns {
+		name := "c" + strconv.Itoa(i)
+		sampled = append(sampled, engine.QuoteIdent(c.Name)+" AS "+name)
+		items = append(items, fmt.Sprintf("quantile_disc(%s, list_transform(range(1, %d), n -> n / %d.0))::VARCHAR[]", name, ranges, ranges))
+	}
+	sql := "SELECT " + strings.Join(items, ", ") + " FROM (SELECT " + strings.Join(sampled, ", ") + " FROM " + in.from +
+		" USING SAMPLE reservoir(" + strconv.Itoa(sampleRows) + " ROWS) REPEATABLE (1))"
+	result, err := r.opts.Session.Query(ctx, engine.Statement{SQL: sql, Sources: in.sources, Lease: r.opts.Lease})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = result.Close() }() // the row is read
+	batch, err := result.Next(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer batch.Release()
+	out := make([][]string, len(r.zColumns))
+	for i, c := range r.zColumns {
+		list, ok := batch.Column(i).(*array.List)
+		if !ok || list.IsNull(0) {
+			continue // no value at all
+		}
+		start, end := list.ValueOffsets(0)
+		values := array.NewSlice(list.ListValues(), start, end)
+		for j := range values.Len() {
+			if bound := engine.QuoteString(values.ValueStr(j)) + "::" + c.Type; len(out[i]) == 0 || out[i][len(out[i])-1] != bound {
+				out[i] = append(out[i], bound)
+			}
+		}
+		values.Release()
+	}
+	return out, nil
+}
