@@ -8,7 +8,7 @@ import "context"
 type Writer interface {
 	// Write runs the statement and writes its rows to new Parquet files below the
 	// scratch directory. Each file has rows: a statement without any makes no file.
-	// Names of files are below [WriteStatement.Dir]. After an error no file of this
+	// After an error no file of this
 	// call is left there. Cancelling ctx interrupts it. Errors are of type *[Error].
 	Write(ctx context.Context, st WriteStatement) ([]DataFile, error)
 }
@@ -52,4 +52,27 @@ type FieldID struct {
 	Column   string
 	ID       int
 	Children []FieldID
+}
+
+// DataFile is one file that was written.
+type DataFile struct {
+	// Name is that of the file in [WriteStatement.Dir].
+	Name string
+	Rows int64
+	// Bytes is the size of the file.
+	Bytes int64
+	// Partition has the file's value of each partition column as the engine
+	// prints it; nil is NULL.
+	Partition map[string]*string
+	// Columns are the statistics of the leaf columns.
+	Columns []ColumnStats
+}
+
+// ColumnStats describes one leaf column of a data file. Min and Max are text as
+// the engine prints values, nil when unknown.
+type ColumnStats struct {
+	Path      []string
+	Min, Max  *string
+	NullCount *int64
+	HasNaN    bool
 }

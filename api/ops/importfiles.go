@@ -2,6 +2,7 @@ package ops
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path"
@@ -15,45 +16,56 @@ import (
 	"github.com/lakewarden/lakewarden/engine/objstore"
 )
 
-// ImportedTable describes a table that is to be made from Parquet files.
+// ImportedTable describes a table that is to be made from the rows of a query.
 type ImportedTable struct {
-	// Schema are the table's columns; the files have columns of these names.
+	// Schema are the table's columns; the rows have columns of these names.
 	Schema      delta.Struct
 	PartitionBy []string
 	Description string
-	// Files are Parquet files, by absolute path.
-	Files []string
-	// Dir is the table's folder, absolute; Bucket is the same folder.
-	Dir    string
+	// Rows is a SELECT of ours, whose values are cast to the types of the schema.
+	Rows engine.Statement
+	// Bucket is the table's folder.
 	Bucket objstore.Bucket
+	// Scratch is an absolute directory in which the engine can work.
+	Scratch string
 }
 
 // importFolder is where data files are written below a table's folder. The name
 // has no meaning; values of partition columns never become paths.
 const importFolder = "data"
 
-// ImportFiles makes a Delta table: its log first, so that a second import into
+// ImportRows makes a Delta table: its log first, so that a second import into
 // the folder loses, then the data files, then one commit that adds them. A
-// failure before that commit leaves an empty table and files nobody reads.
-func ImportFiles(ctx context.Context, writer engine.FileWriter, t ImportedTable, opts delta.Options) (*delta.Snapshot, error) {
+// failure before that commit leaves an empty table and files nobody reads. roots
+// are what the query reads.
+func ImportRows(ctx context.Context, eng engine.Engine, roots []string, t ImportedTable, opts delta.Options) (*delta.Snapshot, error) {
 	snap, err := delta.Create(ctx, t.Bucket, delta.CreateOptions{
 		Schema: t.Schema, PartitionColumns: t.PartitionBy, Description: t.Description, Options: opts,
 	})
 	if err != nil {
 		return nil, err
 	}
-	if err := os.MkdirAll(filepath.Join(t.Dir, importFolder), 0o750); err != nil {
+	session, err := eng.Open(ctx, engine.SessionOptions{Roots: roots, Scratch: t.Scratch})
+	if err != nil {
 		return nil, err
 	}
-	files, err := writer.WriteFiles(ctx, engine.WriteRequest{
-		SQL: importSQL(t.Schema), ReadFiles: t.Files, Dir: filepath.Join(t.Dir, importFolder), PartitionBy: t.PartitionBy,
-	})
+	defer func() { _ = session.Close() }() // what it leaves in the scratch directory is the caller's
+	writer, ok := session.(engine.Writer)
+	if !ok {
+		return nil, fmt.Errorf("%w: the engine does not write", errors.ErrUnsupported)
+	}
+	st := t.Rows
+	st.SQL = importSQL(t.Schema, st.SQL)
+	files, err := writer.Write(ctx, engine.WriteStatement{Statement: st, Layout: engine.FileLayout{PartitionBy: t.PartitionBy}})
 	if err != nil {
 		return nil, err
 	}
 	txn := snap.Begin(delta.Operation{Name: "WRITE", Parameters: map[string]string{"mode": action.JSONText("Append")}})
 	for _, f := range files {
-		add, err := addFile(ctx, snap, t.Bucket, f)
+		if err := upload(ctx, t.Bucket, filepath.Join(t.Scratch, f.Name), path.Join(importFolder, f.Name), f.Bytes); err != nil {
+			return nil, err
+		}
+		add, err := addFile(snap, f)
 		if err != nil {
 			return nil, err
 		}
@@ -66,22 +78,26 @@ func ImportFiles(ctx context.Context, writer engine.FileWriter, t ImportedTable,
 
 // importSQL casts every column to the table's type, so that the files hold what
 // the schema says.
-func importSQL(schema delta.Struct) string {
+func importSQL(schema delta.Struct, rows string) string {
 	items := make([]string, len(schema.Fields))
 	for i, f := range schema.Fields {
 		name := engine.QuoteIdent(f.Name)
 		items[i] = fmt.Sprintf("CAST(%s AS %s) AS %s", name, delta.DuckDBType(f.Type), name)
 	}
-	return "SELECT " + strings.Join(items, ", ") + " FROM input"
+	return "SELECT " + strings.Join(items, ", ") + " FROM (" + rows + "\n)"
+}
+
+// upload copies a local file into an object.
+func upload(ctx context.Context, bucket objstore.Bucket, from, to string, size int64) error {
+	f, err := os.Open(from) //nolint:gosec // a file of the engine in its scratch directory
+	if err != nil {
+		return err
+	}
+	return errors.Join(bucket.Put(ctx, to, f, size), f.Close())
 }
 
 // addFile turns what the engine says of a file into what the log says of it.
-func addFile(ctx context.Context, snap *delta.Snapshot, bucket objstore.Bucket, f engine.DataFile) (delta.AddFile, error) {
-	name := path.Join(importFolder, f.Name)
-	object, err := bucket.Stat(ctx, name)
-	if err != nil {
-		return delta.AddFile{}, err
-	}
+func addFile(snap *delta.Snapshot, f engine.DataFile) (delta.AddFile, error) {
 	columns := make([]delta.ColumnStats, len(f.Columns))
 	for i, c := range f.Columns {
 		columns[i] = delta.ColumnStats{Path: c.Path, Min: c.Min, Max: c.Max, NullCount: c.NullCount, HasNaN: c.HasNaN}
@@ -100,5 +116,5 @@ func addFile(ctx context.Context, snap *delta.Snapshot, bucket objstore.Bucket, 
 			return delta.AddFile{}, err
 		}
 	}
-	return delta.AddFile{Name: name, PartitionValues: values, Size: object.Size, ModTime: time.Now(), Stats: stats}, nil
+	return delta.AddFile{Name: path.Join(importFolder, f.Name), PartitionValues: values, Size: f.Bytes, ModTime: time.Now(), Stats: stats}, nil
 }

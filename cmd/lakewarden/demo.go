@@ -19,6 +19,7 @@ import (
 	"github.com/lakewarden/lakewarden/catalog"
 	"github.com/lakewarden/lakewarden/catalog/authz"
 	"github.com/lakewarden/lakewarden/cmd/lakewarden/demodata"
+	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/delta"
 	"github.com/lakewarden/lakewarden/engine/duckdb"
 	"github.com/lakewarden/lakewarden/engine/objstore"
@@ -169,6 +170,11 @@ func writeDemoTables(ctx context.Context, root string) error {
 		return err
 	}
 	defer func() { _ = os.RemoveAll(temp) }()
+	eng, err := duckdb.New(ctx, duckdb.Options{Extensions: []string{}})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = eng.Close() }() // what it made is complete
 	for _, name := range demodata.Tables {
 		raw, err := demodata.Files.ReadFile(name + ".parquet")
 		if err != nil {
@@ -182,9 +188,9 @@ func writeDemoTables(ctx context.Context, root string) error {
 		if err != nil {
 			return err
 		}
-		_, err = ops.ImportFiles(ctx, duckdb.FileWriter{}, ops.ImportedTable{
-			Schema: schema, PartitionBy: demodata.PartitionBy[name], Files: []string{source},
-			Dir: filepath.Join(root, name), Bucket: objstore.Prefix(bucket, name),
+		_, err = ops.ImportRows(ctx, eng, []string{temp}, ops.ImportedTable{
+			Schema: schema, PartitionBy: demodata.PartitionBy[name], Bucket: objstore.Prefix(bucket, name), Scratch: temp,
+			Rows: engine.Statement{SQL: "SELECT * FROM read_parquet(" + engine.QuoteString(source) + ", hive_partitioning=false)"},
 		}, delta.Options{EngineInfo: "Lakewarden/" + version})
 		if err != nil {
 			return fmt.Errorf("table %s: %w", name, err)

@@ -18,9 +18,8 @@ import (
 
 	"github.com/lakewarden/lakewarden/api/ops"
 	"github.com/lakewarden/lakewarden/catalog"
+	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/delta"
-	"github.com/lakewarden/lakewarden/engine/duckdb"
-	"github.com/lakewarden/lakewarden/engine/objstore"
 	"github.com/lakewarden/lakewarden/engine/objstore/file"
 )
 
@@ -163,15 +162,8 @@ func writeTable(t testing.TB, dir, sql string, partitionBy []string, columns ...
 		require.NoError(t, err)
 		schema.Fields = append(schema.Fields, delta.Field{Name: c.name, Type: typ, Nullable: true})
 	}
-	source := t.TempDir()
-	files, err := duckdb.FileWriter{}.WriteFiles(ctx, engineWrite(sql, source))
-	require.NoError(t, err)
-	paths := make([]string, len(files))
-	for i, f := range files {
-		paths[i] = filepath.Join(source, f.Name)
-	}
-	_, err = ops.ImportFiles(ctx, duckdb.FileWriter{}, ops.ImportedTable{
-		Schema: schema, PartitionBy: partitionBy, Files: paths, Dir: dir, Bucket: objstore.Bucket(bucket),
+	_, err = ops.ImportRows(ctx, fileEngine(t), nil, ops.ImportedTable{
+		Schema: schema, PartitionBy: partitionBy, Rows: engine.Statement{SQL: sql}, Bucket: bucket, Scratch: t.TempDir(),
 	}, delta.Options{})
 	require.NoError(t, err)
 	return dir

@@ -9,7 +9,6 @@ import (
 	"github.com/lakewarden/lakewarden/auth"
 	"github.com/lakewarden/lakewarden/auth/apikey"
 	"github.com/lakewarden/lakewarden/catalog"
-	"github.com/lakewarden/lakewarden/engine"
 )
 
 // lockedWriter lets the server log while a test reads what was logged.
@@ -23,10 +22,6 @@ func (l *lockedWriter) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.w.Write(p)
-}
-
-func engineWrite(sql, dir string) engine.WriteRequest {
-	return engine.WriteRequest{SQL: sql, Dir: dir}
 }
 
 // makeKeyIn makes a key with every scope that reaches a workspace.

@@ -9,9 +9,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/delta"
 	"github.com/lakewarden/lakewarden/engine/duckdb"
 	"github.com/lakewarden/lakewarden/engine/objstore/file"
+	"github.com/lakewarden/lakewarden/engine/workdir"
 )
 
 // appendRows commits more rows to a table, as another engine beside the server
@@ -23,10 +25,7 @@ func appendRows(t testing.TB, dir, sql string) {
 	require.NoError(t, err)
 	snap, err := delta.Load(t.Context(), bucket, delta.Options{})
 	require.NoError(t, err)
-	request := engineWrite(sql, filepath.Join(dir, "data"))
-	request.PartitionBy = snap.PartitionColumns()
-	files, err := duckdb.FileWriter{}.WriteFiles(t.Context(), request)
-	require.NoError(t, err)
+	files := writeFiles(t, filepath.Join(dir, "data"), sql, engine.FileLayout{PartitionBy: snap.PartitionColumns()})
 	txn := snap.Begin(delta.Operation{Name: "WRITE"})
 	for _, f := range files {
 		values := map[string]*string{}
@@ -42,6 +41,37 @@ func appendRows(t testing.TB, dir, sql string) {
 	}
 	_, err = txn.Commit(t.Context())
 	require.NoError(t, err)
+}
+
+// fileEngine is an engine that reads no table.
+func fileEngine(t testing.TB) engine.Engine {
+	t.Helper()
+	e, err := duckdb.New(t.Context(), duckdb.Options{Extensions: []string{}, TempDir: t.TempDir()})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, e.Close()) })
+	return e
+}
+
+// writeFiles writes the rows of a query into new files of the folder dir.
+func writeFiles(t testing.TB, dir, sql string, layout engine.FileLayout) []engine.DataFile {
+	t.Helper()
+	scratch := t.TempDir()
+	session, err := fileEngine(t).Open(t.Context(), engine.SessionOptions{Scratch: scratch})
+	require.NoError(t, err)
+	files, err := session.(engine.Writer).Write(t.Context(), engine.WriteStatement{Statement: engine.Statement{SQL: sql}, Layout: layout})
+	var failure *engine.Error
+	if err != nil {
+		require.ErrorAs(t, err, &failure)
+		require.NoError(t, err, failure.Text)
+	}
+	require.NoError(t, session.Close())
+	require.NoError(t, os.MkdirAll(dir, 0o750))
+	names := make([]string, len(files))
+	for i, f := range files {
+		names[i] = f.Name
+	}
+	require.NoError(t, workdir.Move(names, scratch, dir))
+	return files
 }
 
 // deltaPython returns a function that runs a Python program with delta-rs.

@@ -57,12 +57,11 @@ func runWorker(ctx context.Context, _ io.Writer, args []string) error {
 	if info, err := control.Stat(); err != nil || info.Mode()&os.ModeSocket == 0 {
 		return errors.New("worker: started by the server only")
 	}
-	return worker.Serve(ctx, control, func(ctx context.Context, text []byte, temp string) (worker.Parts, error) {
+	return worker.Serve(ctx, control, func(ctx context.Context, text []byte, temp string) (engine.Engine, error) {
 		var setup workerSetup
 		if err := json.Unmarshal(text, &setup); err != nil {
-			return worker.Parts{}, fmt.Errorf("setup: %w", err)
+			return nil, fmt.Errorf("setup: %w", err)
 		}
-		eng, err := duckdb.New(ctx, duckdb.Options{Verified: setup.Extensions, TempDir: temp, Lease: setup.Lease})
-		return worker.Parts{Engine: eng, Files: duckdb.FileWriter{Lease: setup.Lease}}, err
+		return duckdb.New(ctx, duckdb.Options{Verified: setup.Extensions, TempDir: temp, Lease: setup.Lease})
 	})
 }

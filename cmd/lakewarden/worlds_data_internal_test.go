@@ -14,7 +14,6 @@ import (
 
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/delta"
-	"github.com/lakewarden/lakewarden/engine/duckdb"
 	"github.com/lakewarden/lakewarden/engine/objstore/file"
 )
 
@@ -187,16 +186,8 @@ func (w worldTable) data(t testing.TB, snap *delta.Snapshot, dir string, f world
 	for i, c := range w.columns {
 		items[i] = fmt.Sprintf("CAST(%s AS %s) AS %s", c.name, delta.DuckDBType(types[c.name]), c.name)
 	}
-	data := filepath.Join(dir, "data")
-	require.NoError(t, os.MkdirAll(data, 0o750))
-	written, err := duckdb.FileWriter{}.WriteFiles(t.Context(), engine.WriteRequest{
-		SQL: "SELECT " + strings.Join(items, ", ") + " FROM (" + f.sql + ")", Dir: data, PartitionBy: w.partitionBy, RowGroupRows: f.rowGroup,
-	})
-	var failure *engine.Error
-	if err != nil {
-		require.ErrorAs(t, err, &failure)
-		require.NoError(t, err, failure.Text)
-	}
+	written := writeFiles(t, filepath.Join(dir, "data"), "SELECT "+strings.Join(items, ", ")+" FROM ("+f.sql+")",
+		engine.FileLayout{PartitionBy: w.partitionBy, RowGroupRows: f.rowGroup})
 	out := make([]delta.AddFile, len(written))
 	for i, one := range written {
 		var columns []delta.ColumnStats

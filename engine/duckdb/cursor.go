@@ -28,7 +28,7 @@ type cursor struct {
 // selects is the statement type of everything that callers may run.
 func selects(t duck.StatementType) bool { return t == duck.StatementTypeSelect }
 
-// writes also admits COPY, for the writer of data files.
+// writes admits COPY, for data files.
 func writes(t duck.StatementType) bool { return t == duck.StatementTypeCopy }
 
 // creates admits CREATE TABLE AS, for filtered copies.

@@ -47,7 +47,7 @@ type fileScan struct {
 	paths []string
 	// inFile are the columns that files hold, the others are constants of
 	// their group.
-	inFile []engine.Column
+	inFile    []engine.Column
 	positions engine.PositionColumns
 	// options are the named arguments of read_parquet.
 	options string

@@ -278,7 +278,7 @@ func (s suite) writeFailures(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := session.try(t.Context(), st)
-			failure(t, err)
+			require.NotNil(t, failure(t, err))
 			require.Empty(t, session.left(t))
 			require.NoFileExists(t, strings.Trim(target, "'"))
 		})
@@ -352,9 +352,9 @@ func (s suite) writeConfined(t *testing.T) {
 	require.Equal(t, []string{"1"}, Rows(t, theirs, read))
 	for _, other := range []engine.Session{mine, plain} {
 		_, err := TryRows(t.Context(), other, read)
-		failure(t, err)
+		require.NotNil(t, failure(t, err))
 		_, err = TryRows(t.Context(), other, engine.Statement{SQL: "FROM read_parquet(" + engine.QuoteString(filepath.Join(theirs.dir, "*.parquet")) + ")"})
-		failure(t, err)
+		require.NotNil(t, failure(t, err))
 	}
 	_, err := TryRows(t.Context(), theirs, engine.Statement{SQL: "COPY (SELECT 1) TO " + engine.QuoteString(filepath.Join(theirs.dir, "x"))})
 	require.Equal(t, engine.KindNotSelect, failure(t, err).Kind)

@@ -141,23 +141,6 @@ func (d *decoder) fieldIDs() []engine.FieldID {
 	})
 }
 
-func (e *encoder) writeRequest(r engine.WriteRequest) {
-	e.text(r.SQL)
-	e.texts(r.ReadFiles)
-	e.text(r.Dir)
-	e.texts(r.PartitionBy)
-	e.int(r.RowGroupRows)
-	e.int(r.FileBytes)
-	e.lease(r.Lease)
-}
-
-func (d *decoder) writeRequest() engine.WriteRequest {
-	return engine.WriteRequest{
-		SQL: d.text(), ReadFiles: d.texts(), Dir: d.text(), PartitionBy: d.texts(),
-		RowGroupRows: d.int(), FileBytes: d.int(), Lease: d.lease(),
-	}
-}
-
 func (e *encoder) dataFiles(files []engine.DataFile) {
 	list(e, files, func(f engine.DataFile) {
 		e.text(f.Name)

@@ -1,5 +1,5 @@
 // Package worker runs the [engine.Engine] contract in child processes, one for
-// each owner of sessions and one for writing data files. A crash, a statement
+// each owner of sessions. A crash, a statement
 // that ignores its interrupt or one that takes more memory than its lease costs
 // the statements of that owner, and nothing else.
 //

@@ -9,14 +9,11 @@ import (
 	"github.com/lakewarden/lakewarden/engine"
 )
 
-var (
-	_ engine.Engine     = (*Engine)(nil)
-	_ engine.FileWriter = (*Engine)(nil)
-)
+var _ engine.Engine = (*Engine)(nil)
 
 // Engine runs sessions in child processes: those of one owner share a child,
 // which starts with the first of them and ends when none was left for a while.
-// Files are written in a child of their own. It is safe for concurrent use.
+// It is safe for concurrent use.
 type Engine struct {
 	opts    Options
 	metrics *metrics
@@ -27,10 +24,6 @@ type Engine struct {
 	closed   bool
 	sessions map[*session]struct{}
 	seats    map[string]*seat
-	// writes counts calls of WriteFiles; writing ends when the engine closes.
-	writes  sync.WaitGroup
-	writing context.Context
-	stop    context.CancelFunc
 }
 
 // seat is where an owner's process has its place.
@@ -58,7 +51,6 @@ func New(opts Options) (*Engine, error) {
 		return nil, err
 	}
 	e.metrics = newMetrics(opts.Registerer, e)
-	e.writing, e.stop = context.WithCancel(context.Background())
 	e.spawner = newSpawner()
 	return e, nil
 }
@@ -96,14 +88,12 @@ func (e *Engine) Close() error {
 		open = append(open, s)
 	}
 	e.mu.Unlock()
-	e.stop()
 	errs := make([]error, len(open))
 	var wg sync.WaitGroup
 	for i, s := range open {
 		wg.Go(func() { errs[i] = s.Close() })
 	}
 	wg.Wait()
-	e.writes.Wait()
 	if again {
 		return errors.Join(errs...)
 	}

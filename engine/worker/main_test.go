@@ -23,7 +23,7 @@ const childArg = "serve-worker"
 
 func TestMain(m *testing.M) {
 	if len(os.Args) == 2 && os.Args[1] == childArg {
-		if err := worker.Serve(context.Background(), os.NewFile(worker.ControlFD, "control"), buildParts); err != nil {
+		if err := worker.Serve(context.Background(), os.NewFile(worker.ControlFD, "control"), build); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
@@ -35,23 +35,22 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// buildParts is what a child serves. It checks what a child must not have.
-func buildParts(ctx context.Context, setup []byte, temp string) (worker.Parts, error) {
+// build is what a child serves. It checks what a child must not have.
+func build(ctx context.Context, setup []byte, temp string) (engine.Engine, error) {
 	if env := os.Environ(); len(env) > 0 {
-		return worker.Parts{}, fmt.Errorf("environment of a child: %v", env)
+		return nil, fmt.Errorf("environment of a child: %v", env)
 	}
 	switch string(setup) {
 	case "exit":
 		os.Exit(3)
 	case "refuse":
-		return worker.Parts{}, errors.New("no engine today")
+		return nil, errors.New("no engine today")
 	}
 	opts := duckdb.Options{ExtensionDirs: []string{string(setup)}, TempDir: temp}
 	if string(setup) == "bare" {
 		opts.Extensions = []string{}
 	}
-	e, err := duckdb.New(ctx, opts)
-	return worker.Parts{Engine: e, Files: duckdb.FileWriter{}}, err
+	return duckdb.New(ctx, opts)
 }
 
 // extensionDir is where the extensions lie in a developer's tree.

@@ -14,61 +14,55 @@ import (
 // ControlFD is the file descriptor of a child's control socket.
 const ControlFD = 3
 
-// Parts are what a child serves.
-type Parts struct {
-	Engine engine.Engine
-	Files  engine.FileWriter
-}
-
-// Serve is the child's end: it makes its parts from the setup that the parent
-// sends, and serves them until the parent goes or ctx ends. The engine is closed
+// Serve is the child's end: it makes its engine from the setup that the parent
+// sends, and serves it until the parent goes or ctx ends. The engine is closed
 // when it returns. temp is where the engine may put its files; it is removed by
 // the parent when the process has ended, however it ended.
 //
 // Serve limits the whole process, so a program calls it once and does nothing
 // else.
-func Serve(ctx context.Context, control *os.File, build func(ctx context.Context, setup []byte, temp string) (Parts, error)) error {
+func Serve(ctx context.Context, control *os.File, build func(ctx context.Context, setup []byte, temp string) (engine.Engine, error)) error {
 	harden()
 	w, err := wireOf(control)
 	if err != nil {
 		return err
 	}
 	defer w.close()
-	parts, err := prepare(ctx, w, build)
+	eng, err := prepare(ctx, w, build)
 	if err != nil {
 		return err
 	}
-	s := &server{parts: parts, open: map[*wire]struct{}{}}
+	s := &server{engine: eng, open: map[*wire]struct{}{}}
 	defer context.AfterFunc(ctx, func() { w.close() })()
 	err = s.run(w)
 	if ctx.Err() != nil {
 		err = nil
 	}
-	return errors.Join(err, parts.Engine.Close())
+	return errors.Join(err, eng.Close())
 }
 
 // prepare answers the parent's first message.
-func prepare(ctx context.Context, w *wire, build func(context.Context, []byte, string) (Parts, error)) (Parts, error) {
-	parts, err := func() (Parts, error) {
+func prepare(ctx context.Context, w *wire, build func(context.Context, []byte, string) (engine.Engine, error)) (engine.Engine, error) {
+	eng, err := func() (engine.Engine, error) {
 		f, err := w.receive()
 		if err != nil {
-			return Parts{}, err
+			return nil, err
 		}
 		d := decoder{b: f.head}
 		version, setup := d.uint(), d.bytes()
 		if f.kind != kindSetup || version != protocol || d.done() != nil {
-			return Parts{}, internalError("worker_protocol", "parent and child are of different builds")
+			return nil, internalError("worker_protocol", "parent and child are of different builds")
 		}
 		temp, err := os.Getwd()
 		if err != nil {
-			return Parts{}, err
+			return nil, err
 		}
 		return build(ctx, setup, temp)
 	}()
 	if err != nil {
-		return parts, errors.Join(err, answer(w, 0, false, err))
+		return eng, errors.Join(err, answer(w, 0, false, err))
 	}
-	return parts, w.send(kindDone, 0, nil)
+	return eng, w.send(kindDone, 0, nil)
 }
 
 // answer ends a request that failed.
@@ -81,7 +75,7 @@ func answer(w *wire, seq uint32, broken bool, err error) error {
 
 // server serves the links of one child.
 type server struct {
-	parts Parts
+	engine engine.Engine
 
 	mu    sync.Mutex
 	open  map[*wire]struct{}
@@ -114,7 +108,7 @@ func (s *server) run(control *wire) error {
 				s.mu.Unlock()
 				w.close()
 			}()
-			serveLink(w, s.parts)
+			serveLink(w, s.engine)
 		})
 	}
 }

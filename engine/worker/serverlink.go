@@ -75,7 +75,7 @@ func (in *inbox) close() {
 }
 
 // serveLink serves one link until the parent closes it.
-func serveLink(w *wire, parts Parts) {
+func serveLink(w *wire, eng engine.Engine) {
 	in := newInbox(w)
 	defer in.close()
 	first, ok := <-in.requests
@@ -83,30 +83,9 @@ func serveLink(w *wire, parts Parts) {
 		return
 	}
 	defer first.cancel()
-	switch first.kind {
-	case kindOpen:
-		serveSession(w, parts.Engine, first, in.requests)
-	case kindFiles:
-		serveFiles(w, parts.Files, first)
+	if first.kind == kindOpen {
+		serveSession(w, eng, first, in.requests)
 	}
-}
-
-// serveFiles answers a request to write files.
-func serveFiles(w *wire, files engine.FileWriter, r request) {
-	d := decoder{b: r.head}
-	req := d.writeRequest()
-	err := d.done()
-	var written []engine.DataFile
-	if err == nil {
-		written, err = files.WriteFiles(r.ctx, req)
-	}
-	if err != nil {
-		_ = answer(w, r.seq, false, err) // a parent that has gone wants no answer
-		return
-	}
-	var e encoder
-	e.dataFiles(written)
-	_ = w.send(kindDone, r.seq, e.b)
 }
 
 // serveSession answers the requests of one session.

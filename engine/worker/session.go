@@ -70,7 +70,7 @@ func (s *session) connect(ctx context.Context) error {
 // reconnect opens the session over a new link.
 func (s *session) reconnect(ctx context.Context) (lost bool, err error) {
 	s.disconnect()
-	l, err := s.owner.dial(ctx, "session "+s.opts.Owner)
+	l, err := s.owner.dial(ctx, s.opts.Owner)
 	if err != nil {
 		return isLost(err), err
 	}

@@ -22,7 +22,6 @@ const (
 	kindSetup   kind = iota + 1 // control only: the first message
 	kindConnect                 // control only: a socket comes along
 	kindOpen                    // a session's first frame
-	kindFiles                   // a file writer's only frame
 	kindWarm
 	kindQuery
 	kindWrite // a statement whose rows become files

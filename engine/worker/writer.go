@@ -96,3 +96,11 @@ func (s *session) clearScratch() {
 func writeFailure(err error) *engine.Error {
 	return &engine.Error{Kind: engine.KindIO, Class: "write", Position: -1, Text: err.Error()}
 }
+
+func fileNames(files []engine.DataFile) []string {
+	names := make([]string, len(files))
+	for i, f := range files {
+		names[i] = f.Name
+	}
+	return names
+}
