@@ -2,7 +2,6 @@ package bench
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -10,8 +9,12 @@ import (
 	"time"
 )
 
-// killPause lets a new process take up its statement before it is killed.
-const killPause = 5 * time.Millisecond
+// killPause lets a new process take up its statement before it is killed;
+// killTime bounds all kills together.
+const (
+	killPause = 5 * time.Millisecond
+	killTime  = 15 * time.Minute
+)
 
 // victimSQL keeps the processors busy for longer than a process lives here.
 const victimSQL = "SELECT sum(i) FROM range(400000000) t(i)"
@@ -114,12 +117,16 @@ func (r *runner) workers() ([]int, error) {
 
 // kill ends every process that is not spared, as often as the workload says.
 func (r *runner) kill(ctx context.Context, spared []int) error {
-	deadline := time.Now().Add(10 * time.Minute)
+	ctx, cancel := context.WithTimeout(ctx, killTime)
+	defer cancel()
+	pause := time.NewTicker(killPause)
+	defer pause.Stop()
 	for n := 0; n < r.workload.Kills; {
-		if ctx.Err() != nil || time.Now().After(deadline) {
-			return fmt.Errorf("after %d kills: %w", n, errors.Join(ctx.Err(), context.DeadlineExceeded))
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("after %d kills: %w", n, ctx.Err())
+		case <-pause.C:
 		}
-		time.Sleep(killPause)
 		pids, err := r.workers()
 		if err != nil {
 			return err

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
 	"github.com/lakewarden/lakewarden/engine/objstore/s3test"
@@ -153,24 +154,25 @@ func TestACredentialThatExpiresInTheMiddle(t *testing.T) {
 	bucket := store.Bucket(t)
 	writeTable(t, filepath.Join(store.Folder(bucket), "t"), `SELECT i AS id, i % 16 AS p, hash(i)::VARCHAR || hash(-i)::VARCHAR AS noise FROM range(160000) r(i)`,
 		[]string{"p"}, column{"id", "long"}, column{"p", "long"}, column{"noise", "string"})
-	secret, next := store.User(t, "expiring", s3test.RoleAdmin), store.User(t, "next", s3test.RoleAdmin)
+	oldKey, newKey := "old"+uuid.NewString()[:8], "new"+uuid.NewString()[:8]
+	secret, next := store.User(t, oldKey, s3test.RoleAdmin), store.User(t, newKey, s3test.RoleAdmin)
 	proxy := store.Proxy(t)
 	s := startS3Server(t)
 	made := s.admin.ok("POST", configsPath, s3Body(store, bucket, map[string]any{
-		"workspaceId": s.boot.WorkspaceID, "endpoint": proxy.Endpoint, "accessKeyId": "expiring", "secretAccessKey": secret,
+		"workspaceId": s.boot.WorkspaceID, "endpoint": proxy.Endpoint, "accessKeyId": oldKey, "secretAccessKey": secret,
 	}))
 	sql := "SELECT count(*), count(DISTINCT noise) FROM " + made["schema"].(string) + ".t"
-	proxy.Disturb("bandwidth", false, map[string]any{"rate": 1000}) // some seconds for the whole table
+	proxy.Disturb("bandwidth", false, map[string]any{"rate": 250}) // some seconds for the whole table
 	ended := make(chan reply, 1)
 	go func() { ended <- s.admin.query(sql) }()
-	time.Sleep(700 * time.Millisecond) // it reads
-	store.RemoveUser(t, "expiring")
+	require.Eventually(t, func() bool { return s.metric(t, "lakewarden_gateway_upstream_bytes_total") > 0 }, 5*time.Second, 10*time.Millisecond, "it reads")
+	store.RemoveUser(t, oldKey)
 	r := <-ended
 	code, _ := r.problem(t, 503)
 	require.Equal(t, "storage_unavailable", code)
 	require.NotContains(t, string(r.body), secret)
 	proxy.Heal()
-	s.admin.ok("PUT", configsPath+"/"+made["configId"].(string)+"/credentials/s3", map[string]any{"accessKeyId": "next", "secretAccessKey": next})
+	s.admin.ok("PUT", configsPath+"/"+made["configId"].(string)+"/credentials/s3", map[string]any{"accessKeyId": newKey, "secretAccessKey": next})
 	require.Equal(t, []any{[]any{160000.0, 160000.0}}, s.admin.rows(sql))
 	for _, canary := range []string{secret, next} {
 		require.Empty(t, leaked(t, s, canary))
