@@ -98,7 +98,9 @@ func TestAddColumn(t *testing.T) {
 	require.JSONEq(t, `{"a":[1]}`, string(field(t, wide.Schema(), "id").Metadata["theirs"]))
 	require.Equal(t, "kept", wide.Properties()["someone.else"])
 
-	nullable := func(name string, t delta.DataType) delta.Field { return delta.Field{Name: name, Type: t, Nullable: true} }
+	nullable := func(name string, t delta.DataType) delta.Field {
+		return delta.Field{Name: name, Type: t, Nullable: true}
+	}
 	rows := map[string]struct {
 		parent []string
 		field  delta.Field
@@ -467,3 +469,62 @@ func TestMentions(t *testing.T) {
 var aAndB = delta.Struct{Fields: []delta.Field{
 	{Name: "a", Type: delta.Long, Nullable: true}, {Name: "b", Type: delta.Long, Nullable: true}, {Name: "c", Type: delta.Long, Nullable: true},
 }}
+
+// What we change, others read, keep to, and add to.
+func TestDeltaRsFollowsAlterations(t *testing.T) {
+	python(t)
+	b, dir := fileBucket(t)
+	s := mustAppend(t, mustCreate(t, b, delta.CreateOptions{Properties: map[string]string{"own": "kept"}}), 1, 2)
+	s = mustAlter(t, s, func(a *delta.Alteration) error {
+		a.Describe("the table")
+		for _, err := range []error{
+			a.AddColumn(nil, delta.Field{Name: "st", Type: someMembers, Nullable: true, Metadata: map[string]json.RawMessage{"comment": json.RawMessage(`"c"`)}}),
+			a.AddConstraint("Positive", "id > 0"), a.SetNotNull([]string{"id"}), a.CommentColumn([]string{"id"}, "the id"),
+			a.SetProperties(map[string]string{"delta.checkpointInterval": "3", "delta.enableDeletionVectors": "true"}),
+		} {
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	type seen struct {
+		IDs         []int64
+		Comments    []string
+		Description string
+		Nullable    []bool
+		Own         string
+		Refused     []bool
+	}
+	got := runPython[seen](t, dir, `
+def refused(id):
+    try:
+        write_deltalake(path, pa.table({"id": pa.array([id], pa.int64()), "s": ["x"], "st": pa.array([None], pa.struct([("x", pa.int32()), ("y", pa.string())]))}), mode="append")
+        return False
+    except Exception:
+        return True
+bad = [refused(-1), refused(None), refused(3)]
+t = DeltaTable(path)
+fields = t.schema().fields
+rows = pa.table(QueryBuilder().register("t", t).execute("select id, st from t order by id").read_all()).to_pylist()
+assert all(r["st"] is None for r in rows), rows
+say({"IDs": [r["id"] for r in rows], "Comments": [f.metadata.get("comment", "") for f in fields], "Description": t.metadata().description,
+     "Nullable": [f.nullable for f in fields], "Own": t.metadata().configuration["own"], "Refused": bad})`)
+	require.Equal(t, seen{
+		IDs: []int64{1, 2, 3}, Comments: []string{"the id", "", "c"}, Description: "the table",
+		Nullable: []bool{false, true, true}, Own: "kept", Refused: []bool{true, true, false},
+	}, got)
+	s, err := s.Refresh(t.Context())
+	require.NoError(t, err)
+	rows, ok := s.Rows()
+	require.True(t, ok)
+	require.EqualValues(t, 3, rows)
+	require.Equal(t, map[string]string{"positive": "id > 0"}, s.Constraints())
+
+	s = mustAlter(t, s, func(a *delta.Alteration) error {
+		a.DropConstraint("positive")
+		return a.DropNotNull([]string{"id"})
+	})
+	mustAppend(t, s, -5)
+	require.Equal(t, []int64{-5, 1, 2, 3}, runPython[[]int64](t, dir, `say(sorted(pa.table(QueryBuilder().register("t", DeltaTable(path)).execute("select id from t").read_all()).column("id").to_pylist()))`))
+}
