@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/lakewarden/lakewarden/catalog"
@@ -27,9 +26,7 @@ type Opener interface {
 type Lake struct {
 	opener Opener
 	opts   delta.Options
-
-	mu     sync.Mutex
-	places map[place]*keptTable
+	kept   keptTables
 }
 
 // place is where a table lies. The location is part of it, so that a
@@ -43,21 +40,9 @@ type place struct {
 	path     string
 }
 
-// keptTable is the snapshot of a place. Whoever holds the turn looks at the log;
-// the others wait, as long as their callers do.
-type keptTable struct {
-	turn chan struct{} // of one
-	snap *delta.Snapshot
-	// seen is when the last look at the log began that gave snap.
-	seen time.Time
-}
-
-// maxKept bounds the snapshots in memory.
-const maxKept = 4096
-
 // NewLake returns a lake without snapshots.
 func NewLake(opener Opener, opts delta.Options) *Lake {
-	return &Lake{opener: opener, opts: opts, places: map[place]*keptTable{}}
+	return &Lake{opener: opener, opts: opts, kept: keptTables{most: maxKeptBytes, places: map[place]*keptTable{}}}
 }
 
 // remoteAge is how old what is known of a remote table may be, unless a
@@ -98,7 +83,8 @@ func (l *Lake) Any(ctx context.Context, config catalog.StorageConfig, path strin
 }
 
 func (l *Lake) within(ctx context.Context, config catalog.StorageConfig, path string, age time.Duration) (*delta.Snapshot, error) {
-	kept := l.kept(place{config.ID, config.Version, config.Location, path})
+	where := place{config.ID, config.Version, config.Location, path}
+	kept := l.kept.at(where)
 	select {
 	case kept.turn <- struct{}{}:
 		defer func() { <-kept.turn }()
@@ -112,13 +98,16 @@ func (l *Lake) within(ctx context.Context, config catalog.StorageConfig, path st
 	if kept.snap != nil {
 		snap, err := kept.snap.Refresh(ctx)
 		if err == nil {
+			l.kept.count(kept.snap, snap)
 			kept.snap, kept.seen = snap, begun
+			l.kept.weigh(where, kept)
 			return snap, nil
 		}
 		if !errors.Is(err, delta.ErrIdentityChanged) && !errors.Is(err, delta.ErrLogBroken) && !errors.Is(err, delta.ErrTableNotFound) {
 			return nil, err
 		}
 		kept.snap = nil
+		l.kept.weigh(where, kept)
 		// Someone replaced the table, or cleaned its log up below us: what is
 		// there now is read afresh.
 	}
@@ -126,9 +115,14 @@ func (l *Lake) within(ctx context.Context, config catalog.StorageConfig, path st
 	if err != nil {
 		return nil, err
 	}
-	kept.snap, err = delta.Load(ctx, bucket, l.opts)
-	kept.seen = begun
-	return kept.snap, err
+	snap, err := delta.Load(ctx, bucket, l.opts)
+	if err != nil {
+		return nil, err
+	}
+	l.kept.count(nil, snap)
+	kept.snap, kept.seen = snap, begun
+	l.kept.weigh(where, kept)
+	return snap, nil
 }
 
 // At returns an older version of a table.
@@ -155,25 +149,6 @@ func (l *Lake) table(ctx context.Context, config catalog.StorageConfig, path str
 		return bucket, err
 	}
 	return objstore.Prefix(bucket, path), nil
-}
-
-// kept returns the entry of a place and makes room when there are too many.
-func (l *Lake) kept(p place) *keptTable {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	k := l.places[p]
-	if k == nil {
-		for old := range l.places {
-			// Any victim will do: a snapshot that is needed again is loaded again.
-			if len(l.places) < maxKept {
-				break
-			}
-			delete(l.places, old)
-		}
-		k = &keptTable{turn: make(chan struct{}, 1)}
-		l.places[p] = k
-	}
-	return k
 }
 
 // Columns returns the columns of a table's newest version.

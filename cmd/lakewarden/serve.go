@@ -222,6 +222,7 @@ func newQueries(ctx context.Context, config Config, store *authz.Store, watch *e
 		return nil, ops.Tables{}, opener, fmt.Errorf("key_file: %w", err)
 	}
 	tables := ops.Tables{Store: store, Opener: opener, Keys: masks, Lake: ops.NewLake(opener, delta.Options{EngineInfo: "Lakewarden/" + version})}
+	tables.Lake.Measure(registry)
 	queries := &ops.Queries{
 		Store: store, Tables: tables, Lake: tables.Lake, Plans: ops.NewPlans(parser), Memory: ops.NewMemory(), Pool: pool, Audit: auditor, Confirmed: watch.check,
 		Metrics:       ops.NewQueryMetrics(registry),

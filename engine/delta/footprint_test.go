@@ -20,7 +20,6 @@ func TestMemoryBytesIsNearTheTruth(t *testing.T) {
 		adds = append(adds, wideAdd(i))
 	}
 	mustPut(t, b, logpath.CommitName(0), wideCommit(0, adds...))
-	adds = nil
 	heap := func() int64 {
 		var m runtime.MemStats
 		runtime.GC()
