@@ -13,15 +13,16 @@ import (
 )
 
 // Plans parses and binds statements, and remembers those of the last ones: a
-// program sends the same texts again and again. What is remembered depends on
-// nothing but its key: the text, what names stand for, and every relation with
-// its version, columns and predicate. A changed policy, attribute or table makes
-// another key. [sqlguard.Relation.Narrow] is not asked: what it answers follows
-// from the source's version and the condition.
+// program sends the same texts again and again, often with other arguments. What
+// is remembered depends on nothing but its key: the text, what names stand for,
+// every relation with its version, columns and predicate, and the kinds of the
+// arguments. A changed policy, attribute or table makes another key. The values of
+// the arguments are no part of it; which files they need is asked of
+// [sqlguard.Relation.Narrow] for every run.
 type Plans struct {
 	parser     engine.Parser
 	statements *recent[*sqlguard.Query]
-	bound      *recent[*sqlguard.Plan]
+	prepared   *recent[*sqlguard.Prepared]
 }
 
 const (
@@ -32,7 +33,7 @@ const (
 
 // NewPlans returns an empty memory of plans over parser.
 func NewPlans(parser engine.Parser) *Plans {
-	return &Plans{parser: parser, statements: newRecent[*sqlguard.Query](maxPlans), bound: newRecent[*sqlguard.Plan](maxPlans)}
+	return &Plans{parser: parser, statements: newRecent[*sqlguard.Query](maxPlans), prepared: newRecent[*sqlguard.Prepared](maxPlans)}
 }
 
 func (p *Plans) parse(ctx context.Context, sql string, opts sqlguard.Options) (*sqlguard.Query, error) {
@@ -43,16 +44,27 @@ func (p *Plans) parse(ctx context.Context, sql string, opts sqlguard.Options) (*
 	return p.statements.get(statementKey(sql, opts), parse)
 }
 
-// bind is Query.Bind for a statement that parse returned for the same text and
-// options.
-func (p *Plans) bind(ctx context.Context, statement *sqlguard.Query, sql string, opts sqlguard.Options, relations []sqlguard.Relation) (*sqlguard.Plan, error) {
-	bind := func() (*sqlguard.Plan, error) { return statement.Bind(ctx, p.parser, relations) }
+// bind plans a statement that parse returned for the same text and options.
+func (p *Plans) bind(ctx context.Context, statement *sqlguard.Query, q Query, opts sqlguard.Options, relations []sqlguard.Relation) (*sqlguard.Plan, error) {
+	prepared, err := p.prepare(ctx, statement, q, opts, relations)
+	if err != nil {
+		return nil, err
+	}
+	return prepared.Plan(relations, q.Args), nil
+}
+
+func (p *Plans) prepare(ctx context.Context, statement *sqlguard.Query, q Query, opts sqlguard.Options, relations []sqlguard.Relation) (*sqlguard.Prepared, error) {
+	prepare := func() (*sqlguard.Prepared, error) { return statement.Prepare(ctx, p.parser, relations, q.Args) }
 	// Rows of ours stand in the plan: it can be of any size.
 	inline := slices.ContainsFunc(relations, func(r sqlguard.Relation) bool { return r.Inline != nil })
-	if inline || len(sql) > maxPlanText {
-		return bind()
+	if inline || len(q.SQL) > maxPlanText {
+		return prepare()
 	}
-	return p.bound.get(statementKey(sql, opts)+relationsKey(relations), bind)
+	return p.prepared.get(planKey(statement, q, opts, relations), prepare)
+}
+
+func planKey(statement *sqlguard.Query, q Query, opts sqlguard.Options, relations []sqlguard.Relation) string {
+	return statementKey(q.SQL, opts) + relationsKey(relations) + statement.ArgumentKinds(q.Args)
 }
 
 func statementKey(sql string, opts sqlguard.Options) string {

@@ -1,6 +1,7 @@
 package ops
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"reflect"
@@ -107,4 +108,35 @@ func TestRecentKeepsWhatWasUsedLast(t *testing.T) {
 	require.Error(t, err)
 	get("failing")
 	require.Equal(t, 6, made, "a failure is not kept")
+}
+
+// oneParameter is a parser that answers with the tree of SELECT $1.
+type oneParameter struct{}
+
+func (oneParameter) Serialize(context.Context, string) ([]byte, error) {
+	return []byte(`{"error":false,"statements":[{"node":{"type":"SELECT_NODE","modifiers":[],"cte_map":{"map":[]},
+		"select_list":[{"class":"PARAMETER","type":"VALUE_PARAMETER","alias":"one","identifier":"1"}],
+		"from_table":{"type":"EMPTY","alias":"","sample":null},"where_clause":null,"group_expressions":[],"group_sets":[],
+		"aggregate_handling":"STANDARD_HANDLING","having":null,"sample":null,"qualify":null},"named_param_map":[{"key":"1","value":1}]}]}`), nil
+}
+
+func (oneParameter) Deserialize(context.Context, []byte) (string, error) {
+	return "SELECT $1 AS one", nil
+}
+
+// TestPlansServeAllValuesOfAKind: the values of arguments are no part of the key,
+// what a plan is proved by is.
+func TestPlansServeAllValuesOfAKind(t *testing.T) {
+	statement, err := sqlguard.Parse(t.Context(), oneParameter{}, "SELECT $1", sqlguard.Options{})
+	require.NoError(t, err)
+	key := func(values ...any) string {
+		return planKey(statement, Query{SQL: "SELECT $1", Args: engine.Args{Positional: values}}, sqlguard.Options{}, nil)
+	}
+	require.Equal(t, key(int64(1)), key(int64(2)))
+	require.Equal(t, key("a"), key("b"))
+	seen := map[string]bool{}
+	for _, value := range []any{nil, int64(1), "a", "2024-01-01", 1.5, true, []any{int64(1)}} {
+		require.False(t, seen[key(value)], "%v", value)
+		seen[key(value)] = true
+	}
 }

@@ -134,7 +134,7 @@ func (o *Queries) prepare(ctx context.Context, a Actor, q Query, timeout time.Du
 	if statement.Kind() == sqlguard.KindExplain {
 		return o.explain(ctx, statement, relations, run)
 	}
-	plan, err := o.Plans.bind(ctx, statement, q.SQL, opts, relations)
+	plan, err := o.Plans.bind(ctx, statement, q, opts, relations)
 	if err != nil {
 		return err
 	}

@@ -13,10 +13,10 @@ import (
 const barrierAlias = "t"
 
 // makeBarrier builds the SELECT that fills a filtered copy. Everything in it is
-// ours, but the conjuncts that came from the statement as checked constants.
-func makeBarrier(r Relation, columns []engine.Column, conjuncts []conjunct) engine.Barrier {
+// ours, but the demands that came from the statement as checked constants. args
+// are their parameters; the secrets of columns are added.
+func makeBarrier(r Relation, columns []engine.Column, demands []demand, args boundArgs) engine.Barrier {
 	var sql strings.Builder
-	args := secretArgs{}
 	sql.WriteString("SELECT ")
 	for i, c := range columns {
 		if i > 0 {
@@ -34,8 +34,8 @@ func makeBarrier(r Relation, columns []engine.Column, conjuncts []conjunct) engi
 	if r.Predicate != "" {
 		where = append(where, "("+r.Predicate+")")
 	}
-	for _, c := range conjuncts {
-		where = append(where, c.sql)
+	for _, d := range demands {
+		where = append(where, d.sql)
 	}
 	if len(where) > 0 {
 		sql.WriteString(" WHERE " + strings.Join(where, " AND "))
@@ -51,11 +51,8 @@ func makeBarrier(r Relation, columns []engine.Column, conjuncts []conjunct) engi
 	return barrier
 }
 
-// secretArgs are the parameters of a copy's SQL.
-type secretArgs map[string]any
-
 // use adds the secrets that an expression names.
-func (a secretArgs) use(expr string, secrets map[string]string) {
+func (a boundArgs) use(expr string, secrets map[string]string) {
 	for name, value := range secrets {
 		if strings.Contains(expr, "$"+name) {
 			a[name] = value
@@ -64,7 +61,7 @@ func (a secretArgs) use(expr string, secrets map[string]string) {
 }
 
 // text tells sets of parameters apart.
-func (a secretArgs) text() string {
+func (a boundArgs) text() string {
 	var out strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(a)) {
 		out.WriteString("\x00" + name + "=" + a[name].(string))

@@ -2,6 +2,7 @@ package sqlguard
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"strings"
 
@@ -52,29 +53,42 @@ type Plan struct {
 	Barriers []engine.Barrier
 	// Nondeterministic: see Query.Nondeterministic.
 	Nondeterministic bool
-	// ReadsFiltered says that at least one table is a filtered copy, so that
+	// ReadsFiltered says that at least one table is a filtered one, so that
 	// engine errors must not be shown in detail.
 	ReadsFiltered bool
 }
 
-// Bind puts the relations in the place of the statement's tables, in the order
-// of Tables, and prints the result. It refuses with CodePrinter if the printed
-// SQL does not parse back to the very same tree. Other errors are those of the
-// parser.
+// Bind is [Query.Prepare] and [Prepared.Plan] for a statement of whose arguments
+// nothing is known.
 func (q *Query) Bind(ctx context.Context, parser engine.Parser, relations []Relation) (*Plan, error) {
+	p, err := q.Prepare(ctx, parser, relations, engine.Args{})
+	if err != nil {
+		return nil, err
+	}
+	return p.Plan(relations, engine.Args{}), nil
+}
+
+// Prepare puts vacancies for relations where the statement's tables are, in the
+// order of Tables, and prints the result. It refuses with CodePrinter if the
+// printed SQL does not parse back to the very same tree. Other errors are those
+// of the parser.
+//
+// What it returns holds for all arguments with the same [Query.ArgumentKinds], and
+// for relations that are equal but for what Narrow closes over.
+func (q *Query) Prepare(ctx context.Context, parser engine.Parser, relations []Relation, args engine.Args) (*Prepared, error) {
 	if q.kind == KindShowTables || q.kind == KindShowAllTables {
 		return nil, refuse(CodeStatement, "SHOW TABLES", "SHOW TABLES reads no table")
 	}
 	if len(relations) != len(q.tables) {
 		return nil, fmt.Errorf("binding %d relations to %d tables", len(relations), len(q.tables))
 	}
-	if plan, err := q.plainPlan(ctx, parser, relations); plan != nil || err != nil {
-		return plan, err
+	if p, err := q.preparePlain(ctx, parser, relations, argumentsOf(args)); p != nil || err != nil {
+		return p, err
 	}
 	b, stmt := q.binding()
 	push := q.conjuncts(relations)
 	for i, t := range q.tables {
-		if err := b.replace(t, relations[i], push[i]); err != nil {
+		if err := b.replace(i, t, relations[i], push[i]); err != nil {
 			return nil, err
 		}
 	}
@@ -83,7 +97,10 @@ func (q *Query) Bind(ctx context.Context, parser engine.Parser, relations []Rela
 
 // binding copies the statement for a plan.
 func (q *Query) binding() (*binding, *node) {
-	b := &binding{q: q, plan: &Plan{Nondeterministic: q.volatile}, copies: map[*node]*node{}}
+	b := &binding{
+		q: q, mark: "lw_" + strings.ToLower(rand.Text()), copies: map[*node]*node{},
+		out: &Prepared{nondeterministic: q.volatile, vacancies: make([]vacancy, len(q.tables))},
+	}
 	for _, t := range q.tables {
 		b.copies[t.node] = nil
 	}
@@ -94,7 +111,7 @@ func (q *Query) binding() (*binding, *node) {
 }
 
 // finish prints the plan's statement and holds the print against the tree.
-func (b *binding) finish(ctx context.Context, parser engine.Parser, stmt *node, relations []Relation) (*Plan, error) {
+func (b *binding) finish(ctx context.Context, parser engine.Parser, stmt *node, relations []Relation) (*Prepared, error) {
 	b.bareWords(relations)
 	sql, err := printTree(ctx, parser, stmt)
 	if err != nil {
@@ -103,13 +120,15 @@ func (b *binding) finish(ctx context.Context, parser engine.Parser, stmt *node, 
 	if err := verify(ctx, parser, stmt, sql); err != nil {
 		return nil, err
 	}
-	b.plan.SQL = sql
-	return b.plan, nil
+	return b.out, b.cut(sql)
 }
 
 type binding struct {
-	q    *Query
-	plan *Plan
+	q   *Query
+	out *Prepared
+	// mark begins the names that stand for relations. Nobody can guess it, and the
+	// statement was written before it was drawn.
+	mark string
 	// copies maps the nodes that Bind changes to their copies.
 	copies map[*node]*node
 }
@@ -140,9 +159,9 @@ func (b *binding) copy(v any) any {
 }
 
 // replace turns a table reference into a subquery of ours under the same alias.
-func (b *binding) replace(t *tableUse, r Relation, conjuncts []conjunct) error {
+func (b *binding) replace(i int, t *tableUse, r Relation, conjuncts []conjunct) error {
 	ref := b.copies[t.node]
-	query, err := b.relation(t, r, conjuncts)
+	query, err := b.relation(i, t, r, conjuncts)
 	if err != nil {
 		return err
 	}
@@ -154,33 +173,24 @@ func (b *binding) replace(t *tableUse, r Relation, conjuncts []conjunct) error {
 }
 
 // relation is the SELECT that stands for a table.
-func (b *binding) relation(t *tableUse, r Relation, conjuncts []conjunct) (*node, error) {
+func (b *binding) relation(i int, t *tableUse, r Relation, conjuncts []conjunct) (*node, error) {
 	if len(r.Columns) == 0 {
 		return nil, refuse(CodeStatement, t.Name, "the table %s has no visible column", t.Name)
 	}
-	if r.Inline != nil {
-		columns := b.q.neededColumns(t, r.Columns)
+	at := &b.out.vacancies[i]
+	at.conjuncts = conjuncts
+	columns := r.Columns
+	switch {
+	case r.Inline != nil:
+		columns = b.q.neededColumns(t, columns)
 		rows := r.Inline.barrier(columns)
-		b.barrier(rows)
-		return barrierSelect(columns, rows), nil
+		at.rows = &rows
+	case r.filtered():
+		columns = b.q.neededColumns(t, columns)
+		at.copied = columns
+		b.out.readsFiltered = true
 	}
-	if r.Narrow != nil {
-		r.Source = r.Narrow(engine.AllOf(r.Condition, conditionOf(conjuncts)))
-	}
-	if !r.filtered() {
-		b.source(r.Source)
-		return selectNode(columnList(r.Columns), tableNode(r.Source.Name())), nil
-	}
-	columns := b.q.neededColumns(t, r.Columns)
-	barrier := makeBarrier(r, columns, conjuncts)
-	b.source(barrier.Source)
-	b.plan.ReadsFiltered = true
-	b.barrier(barrier)
-	return barrierSelect(columns, barrier), nil
-}
-
-func barrierSelect(columns []engine.Column, barrier engine.Barrier) *node {
-	return selectNode(columnList(columns), tableNode(engine.BarrierDatabase, engine.BarrierSchema, barrier.Name))
+	return selectNode(columnList(columns), tableNode(b.marked(i))), nil
 }
 
 func columnList(columns []engine.Column) []any {
@@ -189,27 +199,6 @@ func columnList(columns []engine.Column) []any {
 		out[i] = columnNode(c.Name)
 	}
 	return out
-}
-
-// source notes a source once: sources of equal content are equal, however they
-// were made.
-func (b *binding) source(s engine.Source) {
-	name := s.Database()
-	for _, have := range b.plan.Sources {
-		if have.Database() == name {
-			return
-		}
-	}
-	b.plan.Sources = append(b.plan.Sources, s)
-}
-
-func (b *binding) barrier(add engine.Barrier) {
-	for _, have := range b.plan.Barriers {
-		if have.Name == add.Name {
-			return
-		}
-	}
-	b.plan.Barriers = append(b.plan.Barriers, add)
 }
 
 // bareWords replaces current_user and its like, unless a column may have that

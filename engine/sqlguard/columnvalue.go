@@ -15,6 +15,16 @@ type columnValue struct {
 	// text is the constant for data skipping; types without one lack it.
 	text    engine.ConditionValue
 	hasText bool
+	// instant says that text is a time in UTC, which it does not say itself.
+	instant bool
+}
+
+// bound is the constant as a text that casts to the column's type.
+func (v columnValue) bound() string {
+	if v.instant {
+		return string(v.text) + "+00"
+	}
+	return string(v.text)
 }
 
 func valueOf(sql, text string) columnValue {
@@ -34,7 +44,11 @@ func constantFor(col engine.Column, e *node) (columnValue, bool) {
 	if !ok {
 		return columnValue{}, false
 	}
-	bare := e.is("class", "CONSTANT")
+	return literalFor(col, lit, e.is("class", "CONSTANT"))
+}
+
+// literalFor is constantFor of a literal; bare says that no cast stands over it.
+func literalFor(col engine.Column, lit literal, bare bool) (columnValue, bool) {
 	typ := col.Type
 	switch {
 	case intBits[typ] != 0:

@@ -9,24 +9,6 @@ import (
 // maxPushed caps the constants of an IN list that moves into a barrier.
 const maxPushed = 1000
 
-// conjunct is one condition of the statement on one table, in two forms.
-type conjunct struct {
-	// sql is the condition over the barrier's alias.
-	sql string
-	// condition is what data skipping may know of it: it says nothing where the
-	// constant has no text that every reader understands.
-	condition engine.Condition
-}
-
-// conditionOf is what all of the conjuncts demand.
-func conditionOf(conjuncts []conjunct) engine.Condition {
-	parts := make([]engine.Condition, len(conjuncts))
-	for i, c := range conjuncts {
-		parts[i] = c.condition
-	}
-	return engine.AllOf(parts...)
-}
-
 // conjuncts finds, for every table reference, the conditions of the statement
 // that may also be evaluated while its filtered copy is made, and by which files
 // of the table may be left out. The statement keeps them, so leaving one out is
@@ -217,18 +199,10 @@ func countAlias(ref *node, alias string) int {
 	return 0
 }
 
-// comparison is a comparison operator in both forms.
-type comparison struct {
-	sql string
-	op  engine.ConditionOp
-}
-
-var comparisons = map[string]comparison{
-	"COMPARE_EQUAL":                {"=", engine.ConditionEqual},
-	"COMPARE_LESSTHAN":             {"<", engine.ConditionLess},
-	"COMPARE_GREATERTHAN":          {">", engine.ConditionGreater},
-	"COMPARE_LESSTHANOREQUALTO":    {"<=", engine.ConditionLessOrEqual},
-	"COMPARE_GREATERTHANOREQUALTO": {">=", engine.ConditionGreaterOrEqual},
+// comparisons are the operators of conjuncts by the types of nodes.
+var comparisons = map[string]engine.ConditionOp{
+	"COMPARE_EQUAL": engine.ConditionEqual, "COMPARE_LESSTHAN": engine.ConditionLess, "COMPARE_GREATERTHAN": engine.ConditionGreater,
+	"COMPARE_LESSTHANOREQUALTO": engine.ConditionLessOrEqual, "COMPARE_GREATERTHANOREQUALTO": engine.ConditionGreaterOrEqual,
 }
 
 var flipped = map[string]string{
@@ -244,49 +218,22 @@ func (p *pusher) condition(t *tableUse, r Relation, e *node, nullable bool) (con
 		if !left.is("class", "COLUMN_REF") {
 			typ, left, right = flipped[typ], right, left
 		}
-		is, known := comparisons[typ]
+		op, known := comparisons[typ]
 		col, ok := p.column(t, r, left)
 		if !ok || !known {
 			return conjunct{}, false
 		}
-		v, ok := constantFor(col, right)
-		return compared(col, is, v), ok
+		return newConjunct(col, test{op: op}, right)
 	case "BETWEEN":
-		return p.between(t, r, e)
+		col, ok := p.column(t, r, e.child("input"))
+		if !ok {
+			return conjunct{}, false
+		}
+		return newConjunct(col, test{between: true}, e.child("lower"), e.child("upper"))
 	case "OPERATOR":
 		return p.operator(t, r, e, nullable)
 	}
 	return conjunct{}, false
-}
-
-func compared(col engine.Column, is comparison, v columnValue) conjunct {
-	return conjunct{barrierColumn(col.Name) + " " + is.sql + " " + v.sql, valuesCondition(is.op, col, v)}
-}
-
-// valuesCondition says nothing when one of the values has no text.
-func valuesCondition(op engine.ConditionOp, col engine.Column, values ...columnValue) engine.Condition {
-	texts := make([]engine.ConditionValue, len(values))
-	for i, v := range values {
-		if !v.hasText {
-			return engine.Condition{}
-		}
-		texts[i] = v.text
-	}
-	return engine.Condition{Op: op, Column: col.Name, Values: texts}
-}
-
-func (p *pusher) between(t *tableUse, r Relation, e *node) (conjunct, bool) {
-	col, ok := p.column(t, r, e.child("input"))
-	if !ok {
-		return conjunct{}, false
-	}
-	low, okLow := constantFor(col, e.child("lower"))
-	high, okHigh := constantFor(col, e.child("upper"))
-	return conjunct{
-		sql: barrierColumn(col.Name) + " BETWEEN " + low.sql + " AND " + high.sql,
-		condition: engine.AllOf(valuesCondition(engine.ConditionGreaterOrEqual, col, low),
-			valuesCondition(engine.ConditionLessOrEqual, col, high)),
-	}, okLow && okHigh
 }
 
 func (p *pusher) operator(t *tableUse, r Relation, e *node, nullable bool) (conjunct, bool) {
@@ -298,25 +245,20 @@ func (p *pusher) operator(t *tableUse, r Relation, e *node, nullable bool) (conj
 	if !ok {
 		return conjunct{}, false
 	}
-	name := barrierColumn(col.Name)
 	switch e.str("type") {
 	case "OPERATOR_IS_NULL":
-		return conjunct{name + " IS NULL", engine.Condition{Op: engine.ConditionIsNull, Column: col.Name}}, !nullable
+		return conjunct{column: col, test: test{op: engine.ConditionIsNull}}, !nullable
 	case "OPERATOR_IS_NOT_NULL":
-		return conjunct{name + " IS NOT NULL", engine.Condition{Op: engine.ConditionIsNotNull, Column: col.Name}}, true
+		return conjunct{column: col, test: test{op: engine.ConditionIsNotNull}}, true
 	case "COMPARE_IN":
 		if len(args) < 2 || len(args) > maxPushed {
 			return conjunct{}, false
 		}
-		values, items := make([]columnValue, len(args)-1), make([]string, len(args)-1)
+		items := make([]*node, len(args)-1)
 		for i, a := range args[1:] {
-			v, ok := constantFor(col, a.(*node))
-			if !ok {
-				return conjunct{}, false
-			}
-			values[i], items[i] = v, v.sql
+			items[i] = a.(*node)
 		}
-		return conjunct{name + " IN (" + strings.Join(items, ", ") + ")", valuesCondition(engine.ConditionIn, col, values...)}, true
+		return newConjunct(col, test{op: engine.ConditionIn}, items...)
 	}
 	return conjunct{}, false
 }

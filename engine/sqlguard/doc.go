@@ -5,14 +5,17 @@
 // The flow has two steps. [Parse] lets DuckDB parse the text into a JSON tree,
 // checks that tree against a closed grammar, and reports which tables the
 // statement reads. The caller resolves these for one principal, and
-// [Query.Bind] puts our own subqueries in their place and prints the result.
+// [Query.Prepare] puts our own subqueries in their place and prints the result.
+// [Prepared.Plan] is what is left for each run: it lets the values of parameters
+// take part in choosing a table's files, and names what is read.
 //
 // Invariants:
 //   - Closed grammar: a node type, field, enumeration value, function or cast
 //     target that is not listed is refused, also when a newer DuckDB adds it.
 //   - User text never reaches the engine. What runs was printed from the
 //     checked tree, and the print was parsed again and found equal to it.
-//   - After Bind every base table of the tree is ours: a pinned source or a
+//   - No value of a parameter gets into SQL: of copies they are parameters too.
+//   - After Prepare every base table of the tree is ours: a pinned source or a
 //     filtered copy, under a name that no user can write. CTEs are renamed, so
 //     that a mistake in name resolution ends in an error and not in a read.
 //   - A filtered table is read in place, and not as a copy, only by a statement

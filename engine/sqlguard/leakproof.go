@@ -3,6 +3,8 @@ package sqlguard
 import (
 	"fmt"
 	"strings"
+
+	"github.com/lakewarden/lakewarden/engine"
 )
 
 // maxPlainPredicates bounds the predicates, in bytes altogether, that become part
@@ -16,8 +18,8 @@ const maxPlainPredicates = 32 << 10
 // the visible rows alone, whatever plan the engine makes.
 //
 // The reason is for tests and our own log. It names parts of the statement.
-func (q *Query) LeakProof(relations []Relation) (reason string, ok bool) {
-	_, reason = q.proofBy(leakProof, relations)
+func (q *Query) LeakProof(relations []Relation, args engine.Args) (reason string, ok bool) {
+	_, reason = q.proofBy(leakProof, relations, argumentsOf(args))
 	return reason, reason == ""
 }
 
@@ -28,14 +30,14 @@ type proof struct {
 	order []int
 }
 
-func (q *Query) proofBy(list *leakList, relations []Relation) (proof, string) {
+func (q *Query) proofBy(list *leakList, relations []Relation, args argValues) (proof, string) {
 	if q.opts.EngineVersion != list.engine {
 		return proof{}, "the list is of another build of the engine"
 	}
 	if q.volatile || len(relations) != len(q.tables) {
 		return proof{}, "two runs may differ"
 	}
-	p := &prover{list: list, tables: map[*node]*tableUse{}, relations: map[*node]Relation{}, ctes: map[string][]provenColumn{}}
+	p := &prover{list: list, args: args, tables: map[*node]*tableUse{}, relations: map[*node]Relation{}, ctes: map[string][]provenColumn{}}
 	predicates := 0
 	for i, t := range q.tables {
 		if reason := plainRelation(relations[i]); reason != "" {
@@ -82,6 +84,7 @@ func doubtf(format string, args ...any) error { return doubt(fmt.Sprintf(format,
 // prover holds a statement against the list. What it does not know it doubts.
 type prover struct {
 	list      *leakList
+	args      argValues
 	tables    map[*node]*tableUse
 	relations map[*node]Relation
 	ctes      map[string][]provenColumn

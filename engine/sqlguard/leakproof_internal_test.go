@@ -98,6 +98,9 @@ func worldFiles(wild bool) map[string][]dataFile {
 	}
 }
 
+// noArgs are the arguments of statements without parameters.
+var noArgs engine.Args
+
 // twoWorlds are two data sets that differ in rows which the caller does not see.
 type twoWorlds struct {
 	dirs     [2]string
@@ -105,6 +108,7 @@ type twoWorlds struct {
 	sessions [2]engine.Session
 	threads  int
 	turn     int
+	args     engine.Args
 }
 
 // policies leave the same rows. The engine pushes some into the scan, and
@@ -176,12 +180,13 @@ func (w *twoWorlds) plain(t testing.TB, list *leakList, text string, world int) 
 	t.Helper()
 	q := parseFor(t, text)
 	relations := w.relations(q, world)
-	pr, reason := q.proofBy(list, relations)
+	pr, reason := q.proofBy(list, relations, argumentsOf(w.args))
 	if reason != "" {
 		return nil, reason
 	}
-	plan, err := q.bindPlain(t.Context(), testParser(), relations, pr)
+	prepared, err := q.bindPlain(t.Context(), testParser(), relations, pr)
 	require.NoError(t, err, text)
+	plan := prepared.Plan(relations, w.args)
 	require.Empty(t, plan.Barriers)
 	require.True(t, plan.ReadsFiltered)
 	return plan, ""
@@ -191,7 +196,7 @@ func (w *twoWorlds) plain(t testing.TB, list *leakList, text string, world int) 
 // how they are cut into batches, or the failure.
 func (w *twoWorlds) answers(t testing.TB, plan *Plan, world int) string {
 	t.Helper()
-	text, err := answerOf(t.Context(), w.sessions[world], engine.Statement{SQL: plan.SQL, Sources: plan.Sources, Barriers: plan.Barriers,
+	text, err := answerOf(t.Context(), w.sessions[world], engine.Statement{SQL: plan.SQL, Args: w.args, Sources: plan.Sources, Barriers: plan.Barriers,
 		Lease: engine.Lease{Threads: w.threads, Memory: 512 << 20}})
 	var failure *engine.Error
 	if errors.As(err, &failure) {

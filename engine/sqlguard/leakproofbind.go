@@ -37,57 +37,55 @@ func (b *binding) parseSelects(ctx context.Context, parser engine.Parser, texts 
 
 // filteredSelect is the SELECT that stands for a filtered table in a statement
 // that is leak-proof: the needed columns of the rows that fulfil the predicate.
-func filteredSelect(r Relation, columns []engine.Column) string {
+func (b *binding) filteredSelect(place int, r Relation, columns []engine.Column) string {
 	names := make([]string, len(columns))
 	for i, c := range columns {
 		names[i] = barrierColumn(c.Name)
 	}
-	sql := "SELECT " + strings.Join(names, ", ") + " FROM " + r.Source.Relation() + " AS " + engine.QuoteIdent(barrierAlias)
+	database, schema, table := b.marked(place)
+	sql := "SELECT " + strings.Join(names, ", ") + " FROM " + database + "." + schema + "." + table + " AS " + engine.QuoteIdent(barrierAlias)
 	if r.Predicate != "" {
 		sql += " WHERE " + r.Predicate
 	}
 	return sql
 }
 
-// plainPlan is the plan of a statement over filtered tables that is leak-proof,
-// or nil: then it reads copies.
-func (q *Query) plainPlan(ctx context.Context, parser engine.Parser, relations []Relation) (*Plan, error) {
+// preparePlain prepares a statement over filtered tables that is leak-proof, or
+// returns nil: then it reads copies.
+func (q *Query) preparePlain(ctx context.Context, parser engine.Parser, relations []Relation, args argValues) (*Prepared, error) {
 	if !slices.ContainsFunc(relations, Relation.filtered) {
 		return nil, nil
 	}
-	pr, reason := q.proofBy(leakProof, relations)
+	pr, reason := q.proofBy(leakProof, relations, args)
 	if reason != "" {
 		return nil, nil
 	}
-	plan, err := q.bindPlain(ctx, parser, relations, pr)
+	out, err := q.bindPlain(ctx, parser, relations, pr)
 	var refusal *Error
 	if errors.As(err, &refusal) {
 		return nil, nil // what cannot be printed with the predicates may be without
 	}
-	return plan, err
+	return out, err
 }
 
-// bindPlain binds a leak-proof statement: filtered tables are read where they
+// bindPlain prepares a leak-proof statement: filtered tables are read where they
 // stand, and the outermost query sorts by what the proof says.
-func (q *Query) bindPlain(ctx context.Context, parser engine.Parser, relations []Relation, pr proof) (*Plan, error) {
+func (q *Query) bindPlain(ctx context.Context, parser engine.Parser, relations []Relation, pr proof) (*Prepared, error) {
 	b, stmt := q.binding()
-	b.plan.ReadsFiltered = true
+	b.out.readsFiltered = true
 	push := q.conjuncts(relations)
 	var filtered []*tableUse
 	var texts []string
 	for i, t := range q.tables {
 		r := relations[i]
 		if !r.filtered() {
-			if err := b.replace(t, r, push[i]); err != nil {
+			if err := b.replace(i, t, r, push[i]); err != nil {
 				return nil, err
 			}
 			continue
 		}
-		if r.Narrow != nil {
-			r.Source = r.Narrow(engine.AllOf(r.Condition, conditionOf(push[i])))
-		}
-		b.source(r.Source)
-		filtered, texts = append(filtered, t), append(texts, filteredSelect(r, q.neededColumns(t, r.Columns)))
+		b.out.vacancies[i].conjuncts = push[i]
+		filtered, texts = append(filtered, t), append(texts, b.filteredSelect(i, r, q.neededColumns(t, r.Columns)))
 	}
 	queries, err := b.parseSelects(ctx, parser, texts)
 	if err != nil {

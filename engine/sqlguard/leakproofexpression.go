@@ -49,6 +49,9 @@ func (p *prover) expr(n *node, at spot) (provenValue, error) {
 		return v, err
 	case "CONSTANT":
 		return constantValue(n)
+	case "PARAMETER":
+		a := p.args.of(n)
+		return a.proven, unless(a.known, "a parameter of a type that is not known")
 	case "CAST":
 		return p.cast(n, at)
 	case "COMPARISON":
@@ -185,8 +188,8 @@ func (p *prover) comparison(at spot, nodes ...*node) (provenValue, error) {
 		if err != nil {
 			return v, err
 		}
-		if v.kind == kindText && n.is("class", "CONSTANT") && all.kind != kindNull && all.kind != kindText {
-			if _, ok := constantFor(all.engineColumn(), n); !ok {
+		if v.kind == kindText && p.constant(n) && all.kind != kindNull && all.kind != kindText {
+			if !p.standsFor(n, all) {
 				return v, doubtf("a text beside a %s", all.kind)
 			}
 			continue
@@ -198,6 +201,22 @@ func (p *prover) comparison(at spot, nodes ...*node) (provenValue, error) {
 		all = both
 	}
 	return provenValue{kind: kindBoolean, fallible: all.fallible}, nil
+}
+
+// constant says that the engine finds the type of n from what it stands beside.
+func (p *prover) constant(n *node) bool {
+	return n.is("class", "CONSTANT") || n.is("class", "PARAMETER")
+}
+
+// standsFor says that a constant text is one of the values beside it. Of an
+// argument that follows from its kind.
+func (p *prover) standsFor(n *node, beside provenValue) bool {
+	if n.is("class", "PARAMETER") {
+		_, ok := p.args.of(n).constantFor(beside.engineColumn())
+		return ok
+	}
+	_, ok := constantFor(beside.engineColumn(), n)
+	return ok
 }
 
 func (p *prover) operator(n *node, at spot) (provenValue, error) {
@@ -214,7 +233,7 @@ func (p *prover) operator(n *node, at spot) (provenValue, error) {
 		return provenValue{kind: kindBoolean, fallible: v.fallible}, err
 	case "COMPARE_IN", "COMPARE_NOT_IN":
 		for _, a := range args[1:] {
-			if _, constant := constantOf(a); !constant {
+			if _, constant := constantOf(a); !constant && !a.is("class", "PARAMETER") {
 				return provenValue{}, doubt("IN of something that is no constant")
 			}
 		}

@@ -43,13 +43,14 @@ func TestPlantedOrderIsFound(t *testing.T) {
 	answers := func(list *leakList, text string, keep bool) (out [2]string) {
 		for i := range out {
 			q := parseFor(t, text)
-			pr, reason := q.proofBy(list, w.relations(q, i))
+			pr, reason := q.proofBy(list, w.relations(q, i), nil)
 			require.Empty(t, reason, text)
 			if !keep {
 				pr = proof{}
 			}
-			plan, err := q.bindPlain(t.Context(), testParser(), w.relations(q, i), pr)
+			prepared, err := q.bindPlain(t.Context(), testParser(), w.relations(q, i), pr)
 			require.NoError(t, err)
+			plan := prepared.Plan(w.relations(q, i), noArgs)
 			out[i] = w.answers(t, plan, i)
 		}
 		return out

@@ -23,9 +23,10 @@ func TestPredicatesSurviveThePrinter(t *testing.T) {
 		q := parseFor(t, text)
 		relations := w.relations(q, 1)
 		relations[0].Predicate = predicate
-		plan, err := q.plainPlan(t.Context(), testParser(), relations)
+		prepared, err := q.preparePlain(t.Context(), testParser(), relations, nil)
 		require.NoError(t, err, predicate)
-		require.NotNil(t, plan, predicate)
+		require.NotNil(t, prepared, predicate)
+		plan := prepared.Plan(relations, noArgs)
 		q.opts.EngineVersion = ""
 		copies, err := q.Bind(t.Context(), testParser(), relations)
 		require.NoError(t, err)

@@ -244,8 +244,9 @@ func (w *twoWorlds) sameAsCopies(t *testing.T, text string) {
 	require.Empty(t, reason)
 	q, err := Parse(t.Context(), testParser(), text, Options{})
 	require.NoError(t, err)
-	copies, err := q.Bind(t.Context(), testParser(), w.relations(q, 1))
+	prepared, err := q.Prepare(t.Context(), testParser(), w.relations(q, 1), w.args)
 	require.NoError(t, err)
+	copies := prepared.Plan(w.relations(q, 1), w.args)
 	require.NotEmpty(t, copies.Barriers)
 	require.Equal(t, sorted(w.answers(t, copies, 1)), sorted(w.answers(t, plain, 1)), text)
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/sqlguard"
 )
 
@@ -49,7 +50,7 @@ func TestLeakProofTPCH(t *testing.T) {
 	for nr, text := range tpchQueries(t, w) {
 		q := parsePlain(t, text)
 		relations := w.relations(t, q, true)
-		reason, ok := q.LeakProof(relations)
+		reason, ok := q.LeakProof(relations, engine.Args{})
 		if !ok {
 			got[nr] = reason
 		}

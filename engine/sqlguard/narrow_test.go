@@ -173,7 +173,7 @@ func TestEqualSourcesAreOne(t *testing.T) {
 	w := newWorld(t, shopSetup, shopPredicates)
 	_, plan := w.askedFor(t, "SELECT * FROM orders a JOIN orders b ON a.id = 1 AND b.id = 1 JOIN orders c ON c.id = 2", unchanged)
 	require.Len(t, plan.Sources, 2)
-	require.Contains(t, plan.SQL, `"temp".main.src_`)
+	require.Contains(t, plan.SQL, `"temp"."main"."src_`)
 }
 
 // TestMaskedColumnsSayNothing: a condition over a mask is none over the column.

@@ -137,10 +137,10 @@ type result struct {
 	Rows []string
 }
 
-func runSQL(t testing.TB, conn *sql.Conn, text string) (result, error) {
+func runSQL(t testing.TB, conn *sql.Conn, text string, args ...any) (result, error) {
 	t.Helper()
 	var out result
-	rows, err := conn.QueryContext(t.Context(), text)
+	rows, err := conn.QueryContext(t.Context(), text, args...)
 	if err != nil {
 		return out, err
 	}
