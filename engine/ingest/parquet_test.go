@@ -1,0 +1,207 @@
+package ingest_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/ingest"
+)
+
+// python runs a program with plain DuckDB at hand, and returns what it prints as
+// JSON.
+func python(tb testing.TB, into any, program string, args ...string) {
+	tb.Helper()
+	path := os.Getenv("LAKEWARDEN_TEST_PYTHON")
+	if path == "" {
+		require.Empty(tb, os.Getenv("CI"), "LAKEWARDEN_TEST_PYTHON is not set")
+		tb.Skip("LAKEWARDEN_TEST_PYTHON is not set")
+	}
+	out, err := exec.CommandContext(tb.Context(), path, append([]string{"-c", program}, args...)...).Output()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		require.NoError(tb, err, string(exit.Stderr))
+	}
+	require.NoError(tb, err)
+	require.NoError(tb, json.Unmarshal(out, into))
+}
+
+// TestOthersReadTheStagedFile: DuckDB finds the table's types and the rows in
+// their order.
+func TestOthersReadTheStagedFile(t *testing.T) {
+	dir := t.TempDir()
+	table := columns("b", "BOOLEAN", "i1", "TINYINT", "i2", "SMALLINT", "i4", "INTEGER", "i8", "BIGINT", "f4", "FLOAT", "f8", "DOUBLE",
+		"d", "DECIMAL(38,3)", "d2", "DECIMAL(7,2)", "s", "VARCHAR", "x", "BLOB", "day", "DATE", "at", "TIMESTAMP WITH TIME ZONE", "local", "TIMESTAMP",
+		"l", "INTEGER[]", "m", "MAP(VARCHAR, BIGINT)", "st", "STRUCT(a INTEGER, \"b c\" VARCHAR[])")
+	row := `{"b":true,"i1":-1,"i2":2,"i4":3,"i8":4,"f4":0.5,"f8":0.25,"d":"12345678901234567890123456789012345.678","d2":1.5,"s":"é","x":"AP8=",` +
+		`"day":"2024-05-06","at":"2024-05-06T07:08:09.5+02:00","local":"2024-05-06T07:08:09.000001","l":[1,null],"m":{"k":1},"st":{"a":1,"b c":["x",null]}}`
+	staged, err := ingest.Stage(t.Context(), strings.NewReader(strings.Repeat(row+"\n{}\n", 70_000)),
+		ingest.Request{Format: ingest.NDJSON, Columns: table, Dir: dir, ShapeColumn: "shape of row"})
+	require.NoError(t, err)
+	var got struct {
+		Types [][]string
+		Rows  [][]string
+		Odd   int64
+	}
+	python(t, &got, `
+import duckdb, json, sys
+c = duckdb.connect()
+c.execute("SET TimeZone = 'UTC'")
+t = c.from_parquet(sys.argv[1])
+print(json.dumps({
+  "types": [[n, str(x)] for n, x in zip(t.columns, t.types)],
+  "rows": c.execute("SELECT " + ", ".join('CAST("%s" AS VARCHAR)' % n for n in t.columns) + " FROM t LIMIT 2").fetchall(),
+  "odd": c.execute("SELECT count(*) FROM read_parquet(?, file_row_number = true) WHERE (file_row_number % 2 = 1) = (b IS NULL)", [sys.argv[1]]).fetchone()[0],
+}))`, filepath.Join(dir, staged.File))
+	for i, c := range table {
+		require.Equal(t, []string{c.Name, c.Type}, got.Types[i])
+	}
+	require.Equal(t, []string{"shape of row", "INTEGER"}, got.Types[len(table)])
+	require.Equal(t, []string{"true", "-1", "2", "3", "4", "0.5", "0.25", "12345678901234567890123456789012345.678", "1.50", "é", `\x00\xFF`,
+		"2024-05-06", "2024-05-06 05:08:09.5+00", "2024-05-06 07:08:09.000001", "[1, NULL]", "{k=1}", "{'a': 1, 'b c': [x, NULL]}", "0"}, got.Rows[0])
+	require.Equal(t, append(make([]string, len(table)), "1"), got.Rows[1])
+	require.EqualValues(t, 140_000, got.Odd)
+}
+
+func TestSpool(t *testing.T) {
+	good := append([]byte("PAR1"), bytes.Repeat([]byte{7}, 40)...)
+	good = append(good, 40, 0, 0, 0)
+	good = append(good, "PAR1"...)
+	dir := t.TempDir()
+	staged, err := ingest.Spool(t.Context(), iotest.HalfReader(bytes.NewReader(good)), dir, ingest.Limits{Bytes: int64(len(good))})
+	require.NoError(t, err)
+	require.EqualValues(t, len(good), staged.Bytes)
+	kept, err := os.ReadFile(filepath.Join(dir, staged.File))
+	require.NoError(t, err)
+	require.Equal(t, good, kept)
+
+	dir = t.TempDir()
+	for n := range len(good) {
+		_, err := ingest.Spool(t.Context(), bytes.NewReader(good[:n]), dir, ingest.Limits{})
+		require.ErrorIs(t, err, ingest.ErrTruncated, n)
+		requireEmpty(t, dir)
+	}
+	_, err = ingest.Spool(t.Context(), bytes.NewReader(good), dir, ingest.Limits{Bytes: int64(len(good)) - 1})
+	require.ErrorIs(t, err, ingest.ErrTooLarge)
+	for _, bad := range []string{"PARE" + string(good[4:]), "{\"rows\":[]}", "PAR1\x29\x00\x00\x00PAR1", "PAR1\xff\xff\xff\xffPAR1", "PAR1\x00\x00\x00\x00PAR1"} {
+		_, err = ingest.Spool(t.Context(), strings.NewReader(bad), dir, ingest.Limits{})
+		var syntax *ingest.SyntaxError
+		require.ErrorAs(t, err, &syntax, bad)
+	}
+	_, err = ingest.Spool(t.Context(), iotest.ErrReader(os.ErrDeadlineExceeded), dir, ingest.Limits{})
+	require.ErrorIs(t, err, os.ErrDeadlineExceeded)
+	requireEmpty(t, dir)
+}
+
+// parquetCase is a column of a file, as SQL, that becomes one of a table.
+type parquetCase struct {
+	From, Values, To string
+	// Want are the values as text, Bad the rows that do not fit.
+	Want []string
+	Bad  []int64
+}
+
+var parquetCases = []parquetCase{
+	{"BIGINT", "(127), (NULL), (128)", "TINYINT", nil, []int64{2}},
+	{"BIGINT", "(127), (NULL), (-128)", "TINYINT", []string{"127", "", "-128"}, nil},
+	{"UBIGINT", "(18446744073709551615), (1)", "BIGINT", nil, []int64{0}},
+	{"HUGEINT", "(12), (1000)", "DECIMAL(5,2)", nil, []int64{1}},
+	{"BIGINT", "(9007199254740992), (9007199254740993), (9223372036854775807)", "DOUBLE", nil, []int64{1, 2}},
+	{"DOUBLE", "('0.5'), ('0.1'), ('nan'), ('infinity'), ('1e300')", "FLOAT", nil, []int64{1, 4}},
+	{"FLOAT", "('0.5'), ('nan')", "DOUBLE", []string{"0.5", "nan"}, nil},
+	{"DECIMAL(20,4)", "(1.23), (1.2345), (123456)", "DECIMAL(6,2)", nil, []int64{1, 2}},
+	{"DECIMAL(4,1)", "(1.5), (-99.9)", "DECIMAL(38,20)", []string{"1.50000000000000000000", "-99.90000000000000000000"}, nil},
+	{"TIMESTAMP_NS", "('2024-01-01 00:00:00.000001'), ('2024-01-01 00:00:00.000000001')", "TIMESTAMP", nil, []int64{1}},
+	{"TIMESTAMP_S", "('2024-01-01 00:00:01')", "TIMESTAMP", []string{"2024-01-01 00:00:01"}, nil},
+	{"ENUM('a', 'b''c')", "('a'), ('b''c'), (NULL)", "VARCHAR", []string{"a", "b'c", ""}, nil},
+	{"BIGINT[]", "([1, 127]), ([]), ([300]), (NULL)", "TINYINT[]", nil, []int64{2}},
+	{"MAP(VARCHAR, DECIMAL(4,2))", "(MAP {'k': 1.50}), (MAP {'k': 1.55})", "MAP(VARCHAR, DECIMAL(4,1))", nil, []int64{1}},
+	{"STRUCT(B BIGINT, a VARCHAR)", "({'B': 1, 'a': 'x'}), (NULL)", "STRUCT(a VARCHAR, b INTEGER, c DATE)", []string{"{'a': x, 'b': 1, 'c': NULL}", ""}, nil},
+	{"STRUCT(B BIGINT, a VARCHAR)", "({'B': 1, 'a': 'x'}), ({'B': 5000000000, 'a': 'x'})", "STRUCT(a VARCHAR, b INTEGER, c DATE)", nil, []int64{1}},
+}
+
+// TestParquetSelect: plain DuckDB runs the SQL over files that it wrote.
+func TestParquetSelect(t *testing.T) {
+	type job struct{ From, Values, Check, Select string }
+	var jobs []job
+	for _, c := range parquetCases {
+		q, err := ingest.ParquetSelect("r", "pos", columns("V", c.From), columns("v", c.To, "w", "INTEGER[]"))
+		require.NoError(t, err, c.From)
+		require.Equal(t, []string{"v"}, q.Named)
+		jobs = append(jobs, job{c.From, c.Values, q.Check, q.Select})
+	}
+	input, err := json.Marshal(jobs)
+	require.NoError(t, err)
+	var got []struct {
+		Bad   [][]int64
+		Types []string
+		Rows  []string
+	}
+	python(t, &got, `
+import duckdb, json, sys
+out = []
+for i, j in enumerate(json.loads(sys.argv[1])):
+    c = duckdb.connect()
+    f = sys.argv[2] + "/%d.parquet" % i
+    c.execute("CREATE TABLE src AS SELECT v::%s AS \"V\" FROM (VALUES %s) AS s(v)" % (j["From"], j["Values"]))
+    c.execute("COPY src TO '%s' (FORMAT parquet)" % f)
+    c.execute("CREATE VIEW r AS SELECT \"V\"::%s AS \"V\", file_row_number AS pos FROM read_parquet('%s', file_row_number = true)" % (j["From"], f))
+    bad = c.execute(j["Check"]).fetchall() if j["Check"] else []
+    rel = c.sql(j["Select"])
+    rows = [] if bad else ["" if v[0] is None else v[0] for v in c.execute("SELECT v::VARCHAR FROM (" + j["Select"] + ")").fetchall()]
+    out.append({"bad": bad, "types": [str(x) for x in rel.types], "rows": rows})
+print(json.dumps(out))`, string(input), t.TempDir())
+	for i, c := range parquetCases {
+		var rows []int64
+		for _, line := range got[i].Bad {
+			require.Equal(t, []int64{0, int64(len(c.Bad))}, line[1:], c.From)
+			rows = append(rows, line[0])
+		}
+		require.Equal(t, c.Bad, rows, c.From+" to "+c.To)
+		require.Equal(t, []string{c.To, "INTEGER[]"}, got[i].Types)
+		if c.Bad == nil {
+			require.Equal(t, c.Want, got[i].Rows, c.From+" to "+c.To)
+		}
+	}
+}
+
+func TestParquetColumns(t *testing.T) {
+	want := columns("a", "INTEGER", "B", "VARCHAR", "c", "TIMESTAMP WITH TIME ZONE")
+	cases := []struct {
+		name string
+		have []engine.Column
+		want []string
+	}{
+		{"unknown", columns("a", "INTEGER", "x", "INTEGER"), []string{"rows.x: unknown column"}},
+		{"two cases of one name", columns("a", "INTEGER", "A", "INTEGER"), []string{"rows.a: is named twice"}},
+		{"text for a number", columns("a", "VARCHAR"), []string{"rows.a: the type does not become INTEGER without loss"}},
+		{"number for a text", columns("b", "INTEGER"), []string{"rows.B: the type does not become VARCHAR without loss"}},
+		{"no zone", columns("c", "TIMESTAMP"), []string{"rows.c: the type does not become TIMESTAMP WITH TIME ZONE without loss"}},
+		{"type that is not known", columns("a", "INTERVAL"), []string{"rows.a: the type does not become INTEGER without loss"}},
+		{"type that is none", columns("a", "STRUCT(a"), []string{"rows.a: the type of the file's column is not known"}},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := ingest.ParquetSelect("r", "pos", c.have, want)
+			require.Equal(t, c.want, problems(t, err))
+		})
+	}
+	q, err := ingest.ParquetSelect("r", "pos", columns("b", "VARCHAR", "A", "INTEGER"), want)
+	require.NoError(t, err)
+	require.Empty(t, q.Check)
+	require.Equal(t, []string{"a", "B"}, q.Named)
+	require.Equal(t, `SELECT f."A" AS "a", f."b" AS "B", NULL::TIMESTAMP WITH TIME ZONE AS "c" FROM r AS f`, q.Select)
+
+	_, err = ingest.ParquetSelect("r", "pos", columns("v", "INTEGER"), columns("v", "VARIANT"))
+	require.ErrorIs(t, err, ingest.ErrUnsupportedType)
+	require.Equal(t, "rows[7].a", q.Problem(7, want[0]).Field())
+}
