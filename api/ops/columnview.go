@@ -8,6 +8,7 @@ import (
 	"github.com/lakewarden/lakewarden/catalog"
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/delta"
+	"github.com/lakewarden/lakewarden/engine/maintenance"
 	"github.com/lakewarden/lakewarden/engine/rowfilter"
 	"github.com/lakewarden/lakewarden/engine/sqlguard"
 )
@@ -90,7 +91,21 @@ func newView(filter rowfilter.Filter, snap *delta.Snapshot) view {
 		_, masked := filter.Masks[name]
 		v.sorted = v.sorted || masked || slices.Contains(filter.HiddenColumns, name)
 	}
+	v.sorted = v.sorted || laidOut(filter, snap)
 	return v
+}
+
+// laidOut reports files whose order follows from a column that the subject does
+// not see as it is.
+func laidOut(filter rowfilter.Filter, snap *delta.Snapshot) bool {
+	if len(filter.HiddenColumns) == 0 && len(filter.Masks) == 0 {
+		return false
+	}
+	by := maintenance.LaidOutBy(snap)
+	return slices.ContainsFunc(snap.Schema().Fields, func(f delta.Field) bool {
+		_, masked := filter.Masks[f.Name]
+		return (masked || slices.Contains(filter.HiddenColumns, f.Name)) && (slices.Contains(by, f.Name) || slices.Contains(by, f.PhysicalName()))
+	})
 }
 
 // whole reports that every value of the table is seen as it is.

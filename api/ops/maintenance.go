@@ -10,6 +10,7 @@ import (
 	"github.com/lakewarden/lakewarden/auth"
 	"github.com/lakewarden/lakewarden/catalog"
 	"github.com/lakewarden/lakewarden/engine/delta"
+	"github.com/lakewarden/lakewarden/sessions"
 )
 
 // Maintenance keeps tables small and quick to read.
@@ -18,8 +19,13 @@ type Maintenance struct {
 	Permissions Permissions
 	Operations  Operations
 	Writes      WriteLeases
-	Metrics     *MaintenanceMetrics
-	Logger      *slog.Logger
+	Pool        *sessions.Pool
+	Plans       *Plans
+	// Temp is an existing absolute directory, where files are written before they
+	// are uploaded.
+	Temp    string
+	Metrics *MaintenanceMetrics
+	Logger  *slog.Logger
 }
 
 // maintained is a table that the caller may maintain, at its newest version.
@@ -27,6 +33,7 @@ type maintained struct {
 	actor Actor
 	table catalog.LocatedTable
 	snap  *delta.Snapshot
+	view  view
 	// open: the caller sees the whole table, so that names, numbers and progress
 	// tell it nothing new.
 	open bool
@@ -43,8 +50,8 @@ func (o Maintenance) find(ctx context.Context, path TablePath) (maintained, erro
 	if err := o.Permissions.Permits(ctx, a.Viewer, t.Config, auth.ScopeTablesModify); err != nil {
 		return m, err
 	}
-	v, err := o.viewOf(ctx, a, t, snap)
-	m.open = v.whole()
+	m.view, err = o.viewOf(ctx, a, t, snap)
+	m.open = m.view.whole()
 	return m, err
 }
 
@@ -90,7 +97,7 @@ const (
 	changeRemoved = "removed"
 )
 
-// work is one piece of maintenance to be counted.
+// maintenanceRun is one piece of maintenance to be counted.
 type maintenanceRun struct {
 	op    catalog.OperationKind
 	began time.Time

@@ -109,6 +109,8 @@ var rows = []row{
 	{"engine/objstore.ErrSize", objstore.ErrSize, "internal_error"},
 
 	{"engine/maintenance.ErrRetention", maintenance.ErrRetention, "invalid_field"},
+	{"engine/maintenance.ErrZOrder", maintenance.ErrZOrder, "invalid_field"},
+	{"engine/maintenance.ErrRowsDiffer", maintenance.ErrRowsDiffer, "table_log_broken"},
 
 	{"engine/storage.ErrRootInvalid", storage.ErrRootInvalid, "invalid_location"},
 	{"engine/storage.ErrRootNotAllowed", storage.ErrRootNotAllowed, "invalid_location"},

@@ -29,6 +29,22 @@ type vacuumed struct {
 	Count        *int64   `json:"count" doc:"null for callers who do not see the whole table"`
 }
 
+type optimizeInput struct {
+	TablePath
+	Prefer Prefer    `header:"Prefer" maxLength:"1024" doc:"respond-async: answer 202 with an operation"`
+	Body   *struct { // may be left out
+		TargetSize int64    `json:"target_size,omitempty" minimum:"1" maximum:"1099511627776" doc:"Bytes of the files to make; default: the table's delta.targetFileSize, or 100 MiB"`
+		Where      string   `json:"where,omitempty" maxLength:"65536" doc:"Condition in SQL over partition columns that chooses the partitions"`
+		ZOrderBy   []string `json:"zorder_by,omitempty" maxItems:"31" doc:"Bring near values of these columns near to each other in files"`
+		DryRun     bool     `json:"dry_run,omitempty" doc:"Count the files and write none"`
+	}
+}
+
+type optimized struct {
+	FilesAdded   *int64 `json:"filesAdded" doc:"null for callers who do not see the whole table"`
+	FilesRemoved *int64 `json:"filesRemoved" doc:"null for callers who do not see the whole table"`
+}
+
 // MaintenanceRoutes registers the routes that keep tables small and quick.
 func MaintenanceRoutes(api huma.API, tables ops.Maintenance) {
 	// The members of these requests are in snake_case, and so are their errors.
@@ -39,6 +55,12 @@ func MaintenanceRoutes(api huma.API, tables ops.Maintenance) {
 		func(ctx context.Context, in *vacuumInput) (vacuumed, *catalog.Operation, error) {
 			v, goesOn, err := tables.Vacuum(ctx, in.path(), in.vacuum(), patience(tables.Operations, in.Prefer), func(v ops.Vacuumed) any { return vacuumedOf(v) })
 			return vacuumedOf(v), goesOn, err
+		})
+	addPatient(api, modify.with("POST", tableBase+"/optimize", "optimizeTable", "Optimize a table").
+		because("Rewrites small files into larger ones in one commit that changes no row. It goes on when the client goes away; a long one is an operation, with Prefer: respond-async at once."),
+		func(ctx context.Context, in *optimizeInput) (optimized, *catalog.Operation, error) {
+			o, goesOn, err := tables.Optimize(ctx, in.path(), in.optimize(), patience(tables.Operations, in.Prefer), func(o ops.Optimized) any { return optimizedOf(o) })
+			return optimizedOf(o), goesOn, err
 		})
 }
 
@@ -66,4 +88,16 @@ func (in *vacuumInput) vacuum() ops.Vacuum {
 
 func vacuumedOf(v ops.Vacuumed) vacuumed {
 	return vacuumed{DryRun: v.DryRun, FilesDeleted: v.Files, Count: v.Count}
+}
+
+func (in *optimizeInput) optimize() ops.Optimize {
+	if in.Body == nil {
+		return ops.Optimize{}
+	}
+	b := in.Body
+	return ops.Optimize{TargetBytes: b.TargetSize, Where: b.Where, ZOrderBy: b.ZOrderBy, DryRun: b.DryRun}
+}
+
+func optimizedOf(o ops.Optimized) optimized {
+	return optimized{FilesAdded: o.FilesAdded, FilesRemoved: o.FilesRemoved}
 }

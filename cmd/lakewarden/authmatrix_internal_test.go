@@ -70,6 +70,7 @@ var operationAccess = map[string]access{
 	"renameTable":           {"tables:modify", `{"name":"x"}`},
 	"dropTable":             {"tables:modify", ""},
 	"vacuumTable":           {"tables:modify", ""},
+	"optimizeTable":         {"tables:modify", ""},
 	"adoptIdentity":         {"rls_policies:write", `{"keepRules":true}`},
 
 	"createPolicy":      {"rls_policies:write", `{"kind":"cls"}`},

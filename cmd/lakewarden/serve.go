@@ -164,6 +164,11 @@ func newService(ctx context.Context, config Config, log *slog.Logger) (_ *servic
 		return nil, err
 	}
 
+	maintenance, err := newMaintenance(background, config, store, queries, operations, registry, log, s)
+	if err != nil {
+		return nil, err
+	}
+
 	health := &api.Health{Checks: map[string]func(context.Context) error{
 		"catalog": func(context.Context) error { return watch.check() },
 	}}
@@ -174,7 +179,7 @@ func newService(ctx context.Context, config Config, log *slog.Logger) (_ *servic
 			Store: store, Opener: opener, Tables: tables, LocalRoots: opener.roots.of, Remote: opener.s3, Seal: opener.s3.seal, Now: time.Now,
 		},
 		Tables: tables, TableFiles: ops.TableFiles{Tables: tables, Permissions: store},
-		Maintenance: newMaintenance(background, store, tables, operations, registry, log, s), Policies: ops.Policies{Store: store, Lake: tables.Lake}, Simulation: ops.Simulation{Store: store, Queries: queries},
+		Maintenance: maintenance, Policies: ops.Policies{Store: store, Lake: tables.Lake}, Simulation: ops.Simulation{Store: store, Queries: queries},
 		Queries: queries, Operations: operations, Stored: stored, Limits: limitsOf(config), Auditor: auditor, Authenticator: authenticator, Health: health, Logger: log, Metrics: registry,
 		Rate: middleware.Rate{PerMinute: config.RatePerMinute, Burst: config.RateBurst}, Version: version,
 	})

@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -15,14 +17,19 @@ import (
 // are removed.
 const forgetWritesEvery = 10 * time.Minute
 
-func newMaintenance(background context.Context, store *authz.Store, tables ops.Tables, operations ops.Operations, registry *prometheus.Registry, log *slog.Logger, s *service) ops.Maintenance {
+func newMaintenance(background context.Context, config Config, store *authz.Store, queries *ops.Queries, operations ops.Operations, registry *prometheus.Registry, log *slog.Logger, s *service) (ops.Maintenance, error) {
 	writes := ops.WriteLeases{Store: store, Logger: log}
 	s.every(background, forgetWritesEvery, func(ctx context.Context) {
 		if err := writes.Sweep(ctx); err != nil && ctx.Err() == nil {
 			log.Warn("write leases not swept", "error", err)
 		}
 	})
-	return ops.Maintenance{
-		Tables: tables, Permissions: store, Operations: operations, Writes: writes, Metrics: ops.NewMaintenanceMetrics(registry), Logger: log,
+	temp, err := filepath.Abs(filepath.Join(config.DataDir, "tmp"))
+	if err != nil {
+		return ops.Maintenance{}, err
 	}
+	return ops.Maintenance{
+		Tables: queries.Tables, Permissions: store, Operations: operations, Writes: writes, Pool: queries.Pool, Plans: queries.Plans, Temp: temp,
+		Metrics: ops.NewMaintenanceMetrics(registry), Logger: log,
+	}, os.MkdirAll(temp, 0o700)
 }

@@ -29,7 +29,8 @@ type bin struct {
 // layout is what files are to become.
 type layout struct {
 	targetBytes int64
-	zOrder      []string
+	// zOrder are columns by their names in files.
+	zOrder []string
 }
 
 // mark is the layout as a tag says it.
@@ -39,6 +40,31 @@ func (l layout) mark() string {
 		mark += " " + strconv.Quote(column)
 	}
 	return mark
+}
+
+// LaidOutBy are the columns, by their names in files, along whose curves Optimize
+// has laid out live files of the table: their order tells of these columns'
+// values.
+func LaidOutBy(snap *delta.Snapshot) []string {
+	seen := map[string]bool{}
+	var columns []string
+	for f := range snap.Files() {
+		mark := f.Add.Tags[tag]
+		if mark == nil || seen[*mark] {
+			continue
+		}
+		seen[*mark] = true
+		_, rest, _ := strings.Cut(*mark, " ")
+		for rest != "" {
+			quoted, err := strconv.QuotedPrefix(rest)
+			if err != nil {
+				break // not ours
+			}
+			name, _ := strconv.Unquote(quoted) // a quoted prefix always can be
+			columns, rest = append(columns, name), strings.TrimPrefix(rest[len(quoted):], " ")
+		}
+	}
+	return columns
 }
 
 // plan puts the files that are worth another layout into bins, partition by

@@ -77,7 +77,11 @@ func Optimize(ctx context.Context, snap *delta.Snapshot, opts OptimizeOptions) (
 	if opts.Rewritten == nil {
 		opts.Rewritten = func(int64) {}
 	}
-	l := layout{targetBytes: opts.TargetBytes, zOrder: opts.ZOrderBy}
+	curve, err := zColumns(snap, opts.ZOrderBy)
+	if err != nil {
+		return Optimized{}, fmt.Errorf("optimize: %w", err)
+	}
+	l := layout{targetBytes: opts.TargetBytes, zOrder: names(curve)}
 	if l.targetBytes <= 0 {
 		l.targetBytes = targetBytes(snap)
 	}

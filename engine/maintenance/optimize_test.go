@@ -262,6 +262,7 @@ func TestOptimizeAlongACurve(t *testing.T) {
 	}
 	require.Less(t, area, 4.0, "in one order they would cover %d times the square", done.FilesAdded)
 	require.Equal(t, maintenance.Optimized{}, w.optimize(curve), "a second run has nothing to do")
+	require.Equal(t, []string{"x", "y"}, maintenance.LaidOutBy(w.load()))
 
 	for name, bad := range map[string][]string{"missing": {"nope"}, "twice": {"x", "x"}, "list": {"l"}} {
 		opts := w.options()

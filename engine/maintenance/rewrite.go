@@ -35,7 +35,7 @@ func newRewriter(snap *delta.Snapshot, opts OptimizeOptions, l layout) (*rewrite
 	if r.columns, err = fileColumns(snap); err != nil {
 		return nil, err
 	}
-	r.zColumns, err = zColumns(snap, l.zOrder)
+	r.zColumns, err = zColumns(snap, opts.ZOrderBy)
 	return r, err
 }
 

@@ -35,7 +35,7 @@ func put(t *testing.T, b objstore.Bucket, names ...string) {
 	}
 }
 
-func names(t *testing.T, b objstore.Bucket) []string {
+func namesIn(t *testing.T, b objstore.Bucket) []string {
 	t.Helper()
 	list := []string{}
 	for o, err := range b.List(t.Context(), "", objstore.ListOptions{}) {
@@ -88,7 +88,7 @@ func TestVacuumLeavesWhatIsNotTheTables(t *testing.T) {
 	dry.DryRun = true
 	require.Equal(t, rubbish, vacuum(t, snap, dry))
 	require.Equal(t, rubbish, vacuum(t, snap, now))
-	require.ElementsMatch(t, kept, names(t, b))
+	require.ElementsMatch(t, kept, namesIn(t, b))
 }
 
 func TestVacuumKnowsDeletionVectors(t *testing.T) {
@@ -228,9 +228,9 @@ func TestVacuumCutAnywhere(t *testing.T) {
 		for _, after := range []bool{false, true} {
 			b, kept := build()
 			err := run(objstore.NewFaults(b, objstore.Cut{Nth: n, After: after}))
-			require.Subset(t, names(t, b), kept, "request %d: %v", n, err)
+			require.Subset(t, namesIn(t, b), kept, "request %d: %v", n, err)
 			require.NoError(t, run(b))
-			require.Equal(t, kept, names(t, b), "request %d", n)
+			require.Equal(t, kept, namesIn(t, b), "request %d", n)
 		}
 	}
 }

@@ -53,6 +53,14 @@ func zColumns(snap *delta.Snapshot, wanted []string) ([]engine.Column, error) {
 	return out, nil
 }
 
+func names(columns []engine.Column) []string {
+	var list []string
+	for _, c := range columns {
+		list = append(list, c.Name)
+	}
+	return list
+}
+
 // ordered reports a type whose values have bounds in the statistics.
 func ordered(t delta.DataType) bool {
 	switch t := t.(type) {

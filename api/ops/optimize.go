@@ -1,0 +1,159 @@
+package ops
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/lakewarden/lakewarden/catalog"
+	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/delta"
+	"github.com/lakewarden/lakewarden/engine/maintenance"
+	"github.com/lakewarden/lakewarden/sessions"
+)
+
+// Optimize asks for fewer, larger files, or for files along a Z-order curve.
+type Optimize struct {
+	// TargetBytes is the size of the files to make; 0 is the table's own.
+	TargetBytes int64
+	// Where chooses partitions: a condition over partition columns.
+	Where    string
+	ZOrderBy []string
+	DryRun   bool
+}
+
+// Optimized is how many files came and went; both are nil for a caller who does
+// not see the whole table.
+type Optimized struct{ FilesAdded, FilesRemoved *int64 }
+
+// Optimize rewrites files of a table in one commit that changes no row. It goes
+// on when the caller goes away; what takes longer than patience is an operation.
+// Errors: catalog.FieldErrors, catalog.DeniedError, those of opening a table, of
+// the engine and of a commit.
+func (o Maintenance) Optimize(ctx context.Context, path TablePath, in Optimize, patience time.Duration, result func(Optimized) any) (none Optimized, _ *catalog.Operation, err error) {
+	m, err := o.find(ctx, path)
+	if err != nil {
+		return none, nil, err
+	}
+	if err := m.mayOrderBy(in.ZOrderBy); err != nil {
+		return none, nil, err
+	}
+	if in.Where != "" {
+		if _, err := o.partitions(ctx, m, in.Where); err != nil {
+			return none, nil, err
+		}
+	}
+	return Lasting(ctx, o.Operations, m.actor, catalog.OperationOptimize, patience, func(ctx context.Context, t *Task) (Optimized, error) {
+		return o.optimize(ctx, t, path, in)
+	}, result)
+}
+
+// optimize does the work when its turn has come. The caller's rights and the
+// table are looked at again.
+func (o Maintenance) optimize(ctx context.Context, t *Task, path TablePath, in Optimize) (out Optimized, err error) {
+	m, err := o.find(ctx, path)
+	if err != nil {
+		return out, err
+	}
+	if err := m.mayOrderBy(in.ZOrderBy); err != nil {
+		return out, err
+	}
+	run := maintenanceRun{catalog.OperationOptimize, time.Now()}
+	opts := maintenance.OptimizeOptions{
+		TargetBytes: in.TargetBytes, ZOrderBy: in.ZOrderBy, Predicate: in.Where, DryRun: in.DryRun, UserID: string(m.actor.User),
+		Source: func(snap *delta.Snapshot, list *engine.FileList) engine.Source {
+			source := sourceOf(m.table, snap)
+			source.Files = list
+			return source
+		},
+	}
+	var files atomic.Int64
+	progress := m.progress(t)
+	opts.Rewritten = func(n int64) { progress(files.Add(n)) }
+	if in.Where != "" {
+		if opts.Partition, err = o.partitions(ctx, m, in.Where); err != nil {
+			return out, err
+		}
+	}
+	done, err := o.rewrite(ctx, m, opts)
+	var unfit *maintenance.ZOrderError
+	if errors.As(err, &unfit) {
+		err = invalid(fmt.Sprintf("zorder_by[%d]", unfit.At), "%s", unfit.Reason)
+	}
+	if m.open {
+		out.FilesAdded, out.FilesRemoved = &done.FilesAdded, &done.FilesRemoved
+	}
+	if !in.DryRun {
+		o.count(run.op, changeAdded, done.FilesAdded, done.BytesAdded)
+		o.count(run.op, changeRemoved, done.FilesRemoved, done.BytesRemoved)
+	}
+	o.finish(ctx, run, m, err, slog.Bool("dry_run", in.DryRun), slog.Int64("files_added", done.FilesAdded), slog.Int64("files_removed", done.FilesRemoved),
+		slog.Int64("bytes_added", done.BytesAdded), slog.Int64("bytes_removed", done.BytesRemoved))
+	return out, err
+}
+
+// mayOrderBy refuses columns that the caller does not see as they are, in the
+// words for those that do not exist.
+func (m maintained) mayOrderBy(columns []string) error {
+	for i, name := range columns {
+		seen := false
+		for _, c := range m.view.columns {
+			_, masked := m.view.exprs[strings.ToLower(c.Name)]
+			seen = seen || c.Name == name && !masked
+		}
+		if !seen {
+			return invalid(fmt.Sprintf("zorder_by[%d]", i), "is no column of the table")
+		}
+	}
+	return nil
+}
+
+// rewrite runs an optimize in a session of its own, on behalf of the caller.
+func (o Maintenance) rewrite(ctx context.Context, m maintained, opts maintenance.OptimizeOptions) (done maintenance.Optimized, err error) {
+	if opts.DryRun {
+		return maintenance.Optimize(ctx, m.snap, opts)
+	}
+	if opts.Scratch, err = os.MkdirTemp(o.Temp, "optimize-"); err != nil {
+		return done, err
+	}
+	defer func() { _ = os.RemoveAll(opts.Scratch) }() // what stays goes at the next start
+	held, err := o.session(ctx, m, opts.Scratch)
+	if err != nil {
+		return done, err
+	}
+	defer held.Release()
+	opts.Session, opts.Writer, opts.Lease = held.Session, held.Writer(), held.Lease
+	writing, end, err := o.Writes.Begin(ctx, m.actor.Org, m.table.DeltaID)
+	if err != nil {
+		return done, err
+	}
+	defer end()
+	done, err = maintenance.Optimize(writing, m.snap, opts)
+	if err != nil && errors.Is(context.Cause(writing), ErrWriteLeaseLost) {
+		err = ErrWriteLeaseLost
+	}
+	return done, err
+}
+
+// session waits for a turn as long as it takes: nobody holds a connection for
+// the work.
+func (o Maintenance) session(ctx context.Context, m maintained, scratch string) (*sessions.Held, error) {
+	key := sessions.Key{Org: string(m.actor.Org), User: string(m.actor.User), Roots: []string{sessionRoot(m.table.StorageConfig)}}
+	for {
+		held, err := o.Pool.Open(ctx, key, scratch)
+		var busy *sessions.BusyError
+		if !errors.As(err, &busy) {
+			return held, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(max(busy.RetryAfter, 100*time.Millisecond)):
+		}
+	}
+}

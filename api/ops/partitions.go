@@ -1,0 +1,139 @@
+package ops
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/google/uuid"
+
+	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/delta"
+	"github.com/lakewarden/lakewarden/engine/sqlguard"
+	"github.com/lakewarden/lakewarden/sessions"
+)
+
+// maxPartitions is how many partitions a condition can choose from.
+const maxPartitions = 100_000
+
+// partitions evaluates a condition over the values of a table's partitions, which
+// is all that it can read. It is for callers who see the whole table: whether a
+// condition fails tells of values.
+func (o Maintenance) partitions(ctx context.Context, m maintained, where string) (func(map[string]*string) bool, error) {
+	switch {
+	case !m.open:
+		return nil, invalid("where", "is for callers who see all rows and columns of the table")
+	case len(m.snap.PartitionColumns()) == 0:
+		return nil, invalid("where", "needs a table with partition columns")
+	}
+	list, rows := partitionRows(m.snap)
+	if len(rows) > maxPartitions {
+		return nil, invalid("where", "the table has more than %d partitions", maxPartitions)
+	}
+	chosen, err := o.choose(ctx, m, list, rows, where)
+	if err != nil {
+		return nil, err
+	}
+	columns := m.snap.PartitionColumns()
+	return func(values map[string]*string) bool { return chosen[partitionID(columns, values)] }, nil
+}
+
+// partitionRows are the partitions: the id of each, and its values.
+func partitionRows(snap *delta.Snapshot) (ids []string, rows [][]any) {
+	seen := map[string]bool{}
+	for f := range snap.Files() {
+		values := snap.PartitionValues(f)
+		id := partitionID(snap.PartitionColumns(), values)
+		if seen[id] {
+			continue
+		}
+		seen[id] = true
+		row := []any{int64(len(ids))}
+		for _, name := range snap.PartitionColumns() {
+			if v := values[name]; v != nil && *v != "" {
+				row = append(row, *v)
+			} else {
+				row = append(row, nil)
+			}
+		}
+		ids, rows = append(ids, id), append(rows, row)
+	}
+	return ids, rows
+}
+
+func partitionID(columns []string, values map[string]*string) string {
+	k := make([]byte, 0, 64)
+	for _, name := range columns {
+		if v := values[name]; v != nil && *v != "" {
+			k = append(append(k, *v...), 1)
+		}
+		k = append(k, 0)
+	}
+	return string(k)
+}
+
+// choose runs the condition as a statement over the partitions alone.
+func (o Maintenance) choose(ctx context.Context, m maintained, ids []string, rows [][]any, where string) (map[string]bool, error) {
+	number := engine.Column{Name: "partition " + uuid.NewString(), Type: "BIGINT"}
+	columns := []engine.Column{number}
+	for _, name := range m.snap.PartitionColumns() {
+		f, _ := m.snap.Schema().Field(name)
+		columns = append(columns, engine.Column{Name: name, Type: delta.DuckDBType(f.Type), Nullable: true})
+	}
+	sql := "SELECT " + engine.QuoteIdent(number.Name) + " FROM partitions WHERE (" + where + "\n)"
+	query, err := sqlguard.Parse(ctx, o.Plans.parser, sql, sqlguard.Options{})
+	var refused *sqlguard.Error
+	switch {
+	case errors.As(err, &refused):
+		return nil, invalid("where", "%s", refused.Message)
+	case err != nil:
+		return nil, err
+	case query.Kind() != sqlguard.KindSelect || len(query.Tables()) != 1 || query.Nondeterministic() || query.Parameters().Positional > 0 || len(query.Parameters().Named) > 0:
+		return nil, invalid("where", "must be a condition over partition columns")
+	}
+	plan, err := query.Bind(ctx, o.Plans.parser, []sqlguard.Relation{{Columns: columns, Inline: sqlguard.NewInlineRows(columns, rows)}})
+	if err != nil {
+		return nil, err
+	}
+	return o.chosen(ctx, m, plan, ids)
+}
+
+func (o Maintenance) chosen(ctx context.Context, m maintained, plan *sqlguard.Plan, ids []string) (map[string]bool, error) {
+	held, err := o.Pool.Acquire(ctx, sessions.Key{Org: string(m.actor.Org), User: string(m.actor.User), Roots: []string{sessionRoot(m.table.StorageConfig)}})
+	if err != nil {
+		return nil, err
+	}
+	defer held.Release()
+	result, err := held.Query(ctx, engine.Statement{SQL: plan.SQL, Sources: plan.Sources, Barriers: plan.Barriers, Lease: held.Lease})
+	if err != nil {
+		return nil, unusable(err)
+	}
+	defer func() { _ = result.Close() }() // before the session is free
+	chosen := map[string]bool{}
+	for {
+		batch, err := result.Next(ctx)
+		if errors.Is(err, io.EOF) {
+			return chosen, nil
+		}
+		if err != nil {
+			return nil, unusable(err)
+		}
+		numbers, ok := batch.Column(0).(*array.Int64)
+		for i := range int(batch.NumRows()) {
+			if ok && numbers.IsValid(i) && numbers.Value(i) >= 0 && numbers.Value(i) < int64(len(ids)) {
+				chosen[ids[numbers.Value(i)]] = true
+			}
+		}
+		batch.Release()
+	}
+}
+
+// unusable says of an engine's error that the condition is at fault, if it is.
+func unusable(err error) error {
+	var e *engine.Error
+	if errors.As(err, &e) && (e.Kind == engine.KindBind || e.Kind == engine.KindRuntime) {
+		return invalid("where", "is no condition over the partition columns, or fails on one of their values")
+	}
+	return err
+}

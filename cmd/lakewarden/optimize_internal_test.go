@@ -1,0 +1,116 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// smallFiles makes a table of n files, two partitions and n*10 rows.
+func (s *testServer) smallFiles(name string, n int) (dir string) {
+	s.t.Helper()
+	dir = s.table(name, "SELECT i AS id, 'x' AS p, i % 7 AS v FROM range(10) t(i)", []string{"p"}, column{"id", "long"}, column{"p", "string"}, column{"v", "long"})
+	for i := 1; i < n; i++ {
+		appendRows(s.t, dir, fmt.Sprintf("SELECT i AS id, '%s' AS p, i %% 7 AS v FROM range(%d, %d) t(i)", []string{"x", "y"}[i%2], i*10, i*10+10))
+	}
+	return dir
+}
+
+func filesMoved(added, removed any) map[string]any {
+	return map[string]any{"filesAdded": added, "filesRemoved": removed}
+}
+
+func TestOptimize(t *testing.T) {
+	s := startServer(t, nil)
+	dir := s.smallFiles("t", 8)
+	path := s.tablePath("t") + "/optimize"
+	rows := "SELECT * FROM " + s.schema + ".t ORDER BY id"
+	before := s.admin.rows(rows)
+	require.Len(t, before, 80)
+
+	require.Equal(t, filesMoved(2.0, 8.0), s.admin.ok("POST", path, map[string]any{"dry_run": true}))
+	require.Equal(t, filesMoved(1.0, 4.0), s.admin.ok("POST", path, map[string]any{"where": "p = 'y' AND p IS NOT NULL"}))
+	require.Equal(t, before, s.admin.rows(rows))
+	version := s.admin.ok("GET", s.tablePath("t"), nil)["version"]
+	require.Equal(t, filesMoved(1.0, 4.0), s.admin.ok("POST", path, nil), "a body may be left out")
+	require.Equal(t, before, s.admin.rows(rows))
+	require.Equal(t, filesMoved(0.0, 0.0), s.admin.ok("POST", path, map[string]any{}))
+	details := s.admin.ok("GET", s.tablePath("t"), nil)
+	require.Equal(t, version.(float64)+1, details["version"])
+	require.Equal(t, 2.0, details["files"])
+
+	// As an operation, along a curve; then the files that nobody needs go.
+	r := s.admin.call("POST", path, map[string]any{"zorder_by": []string{"v", "id"}}, "Prefer", "respond-async")
+	require.Equal(t, 202, r.status, "%s", r.body)
+	o := s.admin.await(r.json(t))
+	require.Equal(t, "succeeded", o["state"], "%v", o)
+	require.Equal(t, "optimize", o["kind"])
+	require.Equal(t, filesMoved(2.0, 2.0), o["result"])
+	require.Equal(t, 2.0, o["progress"].(map[string]any)["done"])
+	require.Equal(t, before, s.admin.rows(rows))
+	vacuumed := s.admin.ok("POST", s.tablePath("t")+"/vacuum", map[string]any{"retention_hours": 0, "enforce_retention_duration": false})
+	require.Equal(t, 10.0, vacuumed["count"])
+	require.Equal(t, before, s.admin.rows(rows))
+	left, err := filepath.Glob(filepath.Join(s.config.DataDir, "tmp", "optimize-*"))
+	require.NoError(t, err)
+	require.Empty(t, left)
+
+	deltaPython(t)(`
+import sys, deltalake
+t = deltalake.DeltaTable(sys.argv[1])
+assert t.to_pyarrow_table().num_rows == 80
+t.optimize.compact()
+`, dir)
+	require.Equal(t, before, s.admin.rows(rows))
+
+	for field, bad := range map[string]map[string]any{
+		"zorder_by[0]": {"zorder_by": []string{"nope"}}, "zorder_by[1]": {"zorder_by": []string{"v", "p"}}, "target_size": {"target_size": 0},
+	} {
+		_, fields := s.admin.call("POST", path, bad).problem(t, 422)
+		require.Equal(t, []string{field}, fields)
+	}
+	for _, where := range []string{"id = 1", "p = ", "1); DROP TABLE x; --", "random() > 0.5", "p = ?", "p IN (SELECT p FROM t)", "CAST(p AS INT) = 1", "(SELECT true FROM " + s.schema + ".t)"} {
+		_, fields := s.admin.call("POST", path, map[string]any{"where": where}).problem(t, 422)
+		require.Equal(t, []string{"where"}, fields, where)
+	}
+	s.member("editor@acme.example", "editor", nil).call("POST", path, nil).problem(t, 403)
+}
+
+// TestOptimizeTellsNothingOfHiddenRows: how many files there are follows from
+// rows that the caller does not see, and a curve along a hidden column would
+// bring them into an order that tells of it.
+func TestOptimizeTellsNothingOfHiddenRows(t *testing.T) {
+	s := startServer(t, nil)
+	s.smallFiles("t", 4)
+	s.policy("t", "", `{"effect":"permit","subject":{"everyone":true},"condition":{"column":"p","op":"eq","value":"x"}}`)
+	builder := s.member("builder@acme.example", "builder", nil)
+	path := s.tablePath("t") + "/optimize"
+	require.Equal(t, filesMoved(nil, nil), builder.ok("POST", path, map[string]any{"dry_run": true}))
+	builder.call("POST", path, map[string]any{"where": "CAST(p AS INT) = 1"}).problem(t, 422)
+	o := builder.await(builder.call("POST", path, map[string]any{}, "Prefer", "respond-async").json(t))
+	require.Equal(t, filesMoved(nil, nil), o["result"])
+	require.Equal(t, 0.0, o["progress"].(map[string]any)["done"])
+	require.Equal(t, 20.0, builder.count(s.schema+".t"))
+	history := s.admin.ok("GET", s.tablePath("t")+"/history", nil)["versions"].([]any)
+	require.Equal(t, "OPTIMIZE", history[0].(map[string]any)["operation"])
+}
+
+// TestACurveThroughAHiddenColumnDoesNotOrderRows: rows of a table that is laid out
+// by a column come in an order that tells of it, so those who do not see the
+// column read them in the order of what they see.
+func TestACurveThroughAHiddenColumnDoesNotOrderRows(t *testing.T) {
+	s := startServer(t, nil)
+	s.table("t", "SELECT i AS id, (i * 37) % 100 AS pay FROM range(100) t(i)", nil, column{"id", "long"}, column{"pay", "long"})
+	s.rule("cls", "t", "pay", adminsSee)
+	builder := s.member("builder@acme.example", "builder", nil)
+	path := s.tablePath("t") + "/optimize"
+	_, fields := builder.call("POST", path, map[string]any{"zorder_by": []string{"id", "pay"}}).problem(t, 422)
+	require.Equal(t, []string{"zorder_by[1]"}, fields)
+	inOrder := "SELECT id FROM " + s.schema + ".t"
+	before := builder.rows(inOrder)
+	require.Equal(t, filesMoved(1.0, 1.0), s.admin.ok("POST", path, map[string]any{"zorder_by": []string{"pay"}}))
+	require.NotEqual(t, before, s.admin.rows(inOrder), "the files have another order")
+	require.Equal(t, before, builder.rows(inOrder))
+}
