@@ -63,6 +63,8 @@ def write(path, first, n, p, partitioned=False, vectors=False):
         "t": pa.array([datetime.datetime(2024, 1, 1, tzinfo=datetime.timezone.utc) + datetime.timedelta(microseconds=i) for i in ids], pa.timestamp("us", "UTC"))})
     write_deltalake(path, t, mode="append", partition_by=["p"] if partitioned else None, configuration={"delta.enableDeletionVectors": "true"} if vectors else None)
     return DeltaTable(path).version()
+def remove(path, where):
+    return DeltaTable(path).delete(where)
 def grid(path, side, files):
     cells = [(x, y) for x in range(side) for y in range(side)]
     random.Random(1).shuffle(cells)
