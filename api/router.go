@@ -31,6 +31,7 @@ type Deps struct {
 	Tables        ops.Tables
 	TableFiles    ops.TableFiles
 	Maintenance   ops.Maintenance
+	Writes        ops.Writes
 	Policies      ops.Policies
 	Simulation    ops.Simulation
 	Queries       *ops.Queries
@@ -63,7 +64,7 @@ func NewRouter(deps Deps) (http.Handler, *huma.OpenAPI) {
 		middleware.EmptyBodies,
 		middleware.Recover(deps.Logger),
 		middleware.Headers,
-		middleware.Sizes{}.Handler,
+		middleware.Sizes{Streams: v1.IsStream}.Handler,
 	)
 	r.NotFound(middleware.NotFound)
 	r.MethodNotAllowed(middleware.MethodNotAllowed(r))
@@ -105,6 +106,7 @@ func register(r chi.Router, deps Deps) *huma.OpenAPI {
 	v1.TableRoutes(api, deps.Tables)
 	v1.TableFileRoutes(api, deps.TableFiles)
 	v1.MaintenanceRoutes(api, deps.Maintenance)
+	v1.RowRoutes(api, deps.Writes)
 	v1.PolicyRoutes(api, deps.Policies, deps.Simulation)
 	v1.QueryRoutes(api, deps.Queries, deps.Stored)
 	v1.OperationRoutes(api, deps.Operations, deps.Stored)

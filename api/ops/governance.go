@@ -86,11 +86,16 @@ const tableAlias = "t"
 // table's columns. A row policy about a column that is not among them decides
 // nothing, and what is not decided is not visible.
 func (e enforced) filter(s subject, columns []engine.Column) (rowfilter.Filter, error) {
+	return e.filterOver(s, columns, tableAlias)
+}
+
+// filterOver is filter with another alias for the table.
+func (e enforced) filterOver(s subject, columns []engine.Column, alias string) (rowfilter.Filter, error) {
 	request := rowfilter.Request{
 		Policies:  make([]rowfilter.Policy, len(e)),
 		Principal: rowfilter.Principal{UserID: string(s.user), Role: string(s.role), Attributes: s.attributes},
 		Columns:   columns,
-		Alias:     tableAlias,
+		Alias:     alias,
 	}
 	for i, p := range e {
 		request.Policies[i] = rowfilter.Policy{

@@ -220,7 +220,19 @@ func (o Tables) find(ctx context.Context, path TablePath) (Actor, catalog.Locate
 // place, the catalog is told: one without rules just takes the new identity, a
 // governed one stays closed.
 func (o Tables) open(ctx context.Context, t catalog.LocatedTable) (catalog.LocatedTable, *delta.Snapshot, error) {
-	snap, err := o.Lake.Snapshot(ctx, t)
+	return o.openBy(ctx, t, o.Lake.Snapshot)
+}
+
+// openNewest is open at the version that is the newest now, also where others
+// look at the log once a second.
+func (o Tables) openNewest(ctx context.Context, t catalog.LocatedTable) (catalog.LocatedTable, *delta.Snapshot, error) {
+	return o.openBy(ctx, t, func(ctx context.Context, t catalog.LocatedTable) (*delta.Snapshot, error) {
+		return o.Lake.SnapshotWithin(ctx, t, 0)
+	})
+}
+
+func (o Tables) openBy(ctx context.Context, t catalog.LocatedTable, snapshot func(context.Context, catalog.LocatedTable) (*delta.Snapshot, error)) (catalog.LocatedTable, *delta.Snapshot, error) {
+	snap, err := snapshot(ctx, t)
 	if !errors.Is(err, ErrTableIdentity) || t.State == catalog.TableIdentityChanged {
 		return t, snap, err
 	}
@@ -237,7 +249,7 @@ func (o Tables) open(ctx context.Context, t catalog.LocatedTable) (catalog.Locat
 	if t, err = o.Store.Table(ctx, system, t.ID); err != nil {
 		return t, nil, err
 	}
-	snap, err = o.Lake.Snapshot(ctx, t)
+	snap, err = snapshot(ctx, t)
 	return t, snap, err
 }
 

@@ -103,6 +103,8 @@ var Codes = []Code{
 	{"type_not_supported", 422, "The column's type does not support this.", "An operator or rule does not exist for the type."},
 	{"invalid_schema", 422, "The table schema is not valid.", "A type, name or partitioning is not usable."},
 	{"invalid_value", 422, "A value does not fit its column.", "A value does not have the form of its type."},
+	{"rule_violation", 422, "A row breaks a rule of the table.", "NOT NULL or a CHECK constraint; details name the first hundred rows. Nothing was written."},
+	{"duplicate_key", 422, "Two rows of the request have one key.", "details name the first hundred rows. Nothing was written."},
 	{"invalid_property", 422, "A table property is not valid.", "The property is unknown or has a bad value."},
 	{"value_error", 422, "A value made the query fail.", "A cast, an overflow or a bad argument met a row."},
 	{"query_timeout", 422, "The query ran longer than allowed.", "Raise timeout_ms or ask for less."},

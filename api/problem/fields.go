@@ -10,6 +10,7 @@ import (
 	"github.com/lakewarden/lakewarden/catalog"
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/delta"
+	"github.com/lakewarden/lakewarden/engine/ingest"
 	"github.com/lakewarden/lakewarden/engine/rowfilter"
 	"github.com/lakewarden/lakewarden/engine/sqlguard"
 )
@@ -31,6 +32,7 @@ func fieldsOf(err error, camel bool) iter.Seq2[string, string] {
 			guard   *sqlguard.Error
 			failure *engine.Error
 			feature *delta.FeatureError
+			unread  *ingest.SyntaxError
 		)
 		switch {
 		case errors.As(err, &refusal):
@@ -65,6 +67,10 @@ func fieldsOf(err error, camel bool) iter.Seq2[string, string] {
 			engineFields(failure, yield)
 		case errors.As(err, &feature):
 			yield("feature", feature.Feature)
+		case errors.As(err, &unread):
+			yield("body", unread.Error())
+		case errors.Is(err, ingest.ErrNoRows):
+			yield("rows", "must be a list of rows")
 		}
 	}
 }

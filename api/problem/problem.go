@@ -9,6 +9,7 @@ import (
 	"github.com/lakewarden/lakewarden/auth"
 	"github.com/lakewarden/lakewarden/catalog"
 	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/ingest"
 	"github.com/lakewarden/lakewarden/engine/rowfilter"
 	"github.com/lakewarden/lakewarden/engine/sqlguard"
 	"github.com/lakewarden/lakewarden/sessions"
@@ -100,10 +101,16 @@ func codeOf(err error) string {
 		denied  *catalog.DeniedError
 		field   *rowfilter.FieldError
 		fields  fielder
+		unread  *ingest.SyntaxError
+		values  *ingest.RowsError
 	)
 	switch {
 	case errors.As(err, &refusal):
 		return refusal.Code
+	case errors.As(err, &unread):
+		return "invalid_body"
+	case errors.As(err, &values):
+		return "invalid_value"
 	case errors.As(err, &own):
 		return own.ProblemCode()
 	case errors.As(err, &body):

@@ -9,7 +9,9 @@ import (
 	"github.com/lakewarden/lakewarden/engine/delta"
 	"github.com/lakewarden/lakewarden/engine/delta/action"
 	"github.com/lakewarden/lakewarden/engine/delta/checkpoint"
+	"github.com/lakewarden/lakewarden/engine/dml"
 	"github.com/lakewarden/lakewarden/engine/gateway"
+	"github.com/lakewarden/lakewarden/engine/ingest"
 	"github.com/lakewarden/lakewarden/engine/maintenance"
 	"github.com/lakewarden/lakewarden/engine/objstore"
 	"github.com/lakewarden/lakewarden/engine/rowfilter"
@@ -95,6 +97,16 @@ var rows = []row{
 	{"engine/delta.ErrDomainConflict", delta.ErrDomainConflict, "commit_conflict"},
 	{"engine/delta.ErrContention", delta.ErrContention, "commit_conflict"},
 	{"engine/delta.ErrCommitUnknown", delta.ErrCommitUnknown, "outcome_unknown"},
+
+	{"engine/dml.ErrHiddenMatch", dml.ErrHiddenMatch, "rls_violation"},
+	{"engine/dml.ErrNotListed", dml.ErrNotListed, "unsupported_table_feature"},
+
+	{"engine/ingest.ErrTruncated", ingest.ErrTruncated, "invalid_body"},
+	{"engine/ingest.ErrTooDeep", ingest.ErrTooDeep, "invalid_body"},
+	{"engine/ingest.ErrTooLarge", ingest.ErrTooLarge, "payload_too_large"},
+	{"engine/ingest.ErrNoRows", ingest.ErrNoRows, "invalid_field"},
+	{"engine/ingest.ErrDialect", ingest.ErrDialect, "invalid_field"},
+	{"engine/ingest.ErrUnsupportedType", ingest.ErrUnsupportedType, "unsupported_table_feature"},
 
 	// A store's own errors reach a client only where no package above gave them
 	// a meaning: a file that the log or the catalog says is there.

@@ -26,6 +26,7 @@ var allowed = map[string][]string{
 	"engine/ingest": {"engine"}, "engine/llm": {"engine"},
 	"engine/analysis":   {"engine", "engine/llm"},
 	"engine/skipping":   {"engine", "engine/delta"},
+	"engine/dml":        {"engine", "engine/delta", "engine/delta/action", "engine/skipping", "engine/objstore", "engine/rules"},
 	"engine/workdir":    {},
 	"engine/duckdb":     {"engine", "engine/workdir"},
 	"engine/worker":     {"engine", "engine/workdir"},

@@ -82,6 +82,11 @@ var operationAccess = map[string]access{
 	"listPolicyHistory": {"rls_policies:read", ""},
 	"simulatePolicies":  {"rls_policies:write", `{"tableFqn":"lake.x.y","role":"viewer"}`},
 
+	"insertRows": {"rows:insert", `{"rows":[]}`},
+	"mergeRows":  {"", `{"rows":[]}`},
+	"updateRows": {"rows:update", `{"where":"true","set":{"a":"1"}}`},
+	"deleteRows": {"rows:delete", `{"where":"true"}`},
+
 	"query":     {"tables:query", `{"sql":"SELECT 1"}`},
 	"listRows":  {"tables:query", ""},
 	"getLimits": {"", ""},

@@ -86,7 +86,7 @@ func TestBadInputIsRefusedByEveryOperation(t *testing.T) {
 			c := s.client(s.admin.key, s.admin.user)
 			c.t = t
 			body, hasBody := op.body(d)
-			if hasBody {
+			if hasBody && !op.streamsRows() { // see TestBadBodiesOfRows
 				badBodies(t, c, d, op, body)
 			}
 			badParameters(t, c, op, hasBody)

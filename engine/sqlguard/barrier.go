@@ -77,8 +77,7 @@ func barrierColumn(name string) string {
 // those whose name occurs anywhere in it as part of a column name. When it reads
 // none, as count(*) does, the cheapest stays.
 func (q *Query) neededColumns(t *tableUse, columns []engine.Column) []engine.Column {
-	alias := strings.ToLower(t.Alias)
-	if q.allNeeded || t.renamed || t.sel != nil && t.sel.star || q.singles[alias] || q.rowStars[alias] {
+	if q.readsWhole(t) {
 		return columns
 	}
 	var out []engine.Column

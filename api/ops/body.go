@@ -1,0 +1,154 @@
+package ops
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/apache/arrow-go/v18/arrow/array"
+
+	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/dml"
+	"github.com/lakewarden/lakewarden/engine/ingest"
+)
+
+// RowFormat is what rows are written in.
+type RowFormat = ingest.Format
+
+// The formats of rows.
+const (
+	RowsJSON    = ingest.JSON
+	RowsNDJSON  = ingest.NDJSON
+	RowsCSV     = ingest.CSV
+	RowsArrow   = ingest.Arrow
+	RowsParquet = ingest.Parquet
+)
+
+// RowsBody are the rows of a request.
+type RowsBody struct {
+	Format RowFormat
+	CSV    ingest.Dialect
+	Reader io.Reader
+}
+
+// staged are rows of a request in the scratch directory of a write.
+type staged struct {
+	dml.Rows
+	// members are what a JSON body holds beside the rows.
+	members map[string]json.RawMessage
+}
+
+// stage reads the rows of a request. Columns that are hidden from the caller are
+// none of the table; masked ones have their own type.
+func (w *writing) stage(ctx context.Context, body RowsBody) (staged, error) {
+	columns := slices.DeleteFunc(columnsOf(w.used.snap), func(c engine.Column) bool { return w.view.hides(c.Name) })
+	limits := ingest.Limits{StagedBytes: w.StagedBytes}
+	if body.Format == ingest.Parquet {
+		limits.Bytes = w.StagedBytes
+		return w.stageParquet(ctx, body.Reader, columns, limits)
+	}
+	shape := "lw_" + strings.ReplaceAll(uuid.NewString(), "-", "") + "_shape"
+	taken, err := ingest.Stage(ctx, body.Reader, ingest.Request{
+		Format: body.Format, CSV: body.CSV, Columns: columns, Dir: w.scratch, ShapeColumn: shape, Limits: limits,
+	})
+	if err != nil {
+		return staged{}, err
+	}
+	return staged{members: taken.Members, Rows: dml.Rows{File: taken.File, Columns: columns, Count: taken.Rows, ShapeColumn: shape, Shapes: taken.Shapes}}, nil
+}
+
+// stageParquet has an engine that sees nothing else read the file.
+func (w *writing) stageParquet(ctx context.Context, body io.Reader, columns []engine.Column, limits ingest.Limits) (staged, error) {
+	spooled, err := ingest.Spool(ctx, body, w.scratch, limits)
+	if err != nil {
+		return staged{}, err
+	}
+	held, options, err := w.sessionOver(ctx, nil)
+	if err != nil {
+		return staged{}, err
+	}
+	defer held.Release()
+	const position = "file_row_number"
+	relation := "read_parquet(" + engine.QuoteString(filepath.Join(w.scratch, spooled.File)) + ", file_row_number=true, hive_partitioning=false)"
+	have, _, err := w.answers(ctx, options, "SELECT * EXCLUDE ("+position+") FROM "+relation+" LIMIT 0")
+	if err != nil {
+		return staged{}, unreadable(err)
+	}
+	query, err := ingest.ParquetSelect(relation, position, have, columns)
+	if err != nil {
+		return staged{}, err
+	}
+	if query.Check != "" {
+		if err := w.checkParquet(ctx, options, query, columns); err != nil {
+			return staged{}, err
+		}
+	}
+	files, err := options.Session.Write(ctx, engine.WriteStatement{
+		Statement: engine.Statement{SQL: query.Select, Lease: options.Lease}, Dir: "body", Layout: engine.FileLayout{Codec: "snappy", Ordered: true},
+	})
+	if err != nil {
+		return staged{}, unreadable(err)
+	}
+	out := staged{Rows: dml.Rows{Columns: columns}}
+	for _, f := range files {
+		out.Rows.File, out.Rows.Count = "body/"+f.Name, out.Rows.Count+f.Rows
+	}
+	named := slices.DeleteFunc(slices.Clone(columns), func(c engine.Column) bool { return !slices.Contains(query.Named, c.Name) })
+	out.Rows.Columns, out.Shapes = named, [][]string{query.Named}
+	return out, nil
+}
+
+func (w *writing) checkParquet(ctx context.Context, options dml.Options, query *ingest.ParquetQuery, columns []engine.Column) error {
+	_, rows, err := w.answers(ctx, options, `SELECT "row"::BIGINT, "column"::BIGINT, total::BIGINT FROM (`+query.Check+`)`)
+	if err != nil || len(rows) == 0 {
+		return unreadable(err)
+	}
+	problems := &ingest.RowsError{Total: rows[0][2]}
+	for _, r := range rows {
+		problems.Problems = append(problems.Problems, query.Problem(r[0], columns[r[1]]))
+	}
+	return problems
+}
+
+// answers reads columns and, where they are BIGINT, the rows of a statement.
+func (w *writing) answers(ctx context.Context, options dml.Options, sql string) (columns []engine.Column, rows [][]int64, err error) {
+	result, err := options.Session.Query(ctx, engine.Statement{SQL: sql, Lease: options.Lease})
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() { err = errors.Join(err, result.Close()) }()
+	for {
+		batch, err := result.Next(ctx)
+		if errors.Is(err, io.EOF) {
+			return result.Columns(), rows, nil
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		for row := range int(batch.NumRows()) {
+			cells := make([]int64, 0, batch.NumCols())
+			for _, c := range batch.Columns() {
+				if numbers, ok := c.(*array.Int64); ok {
+					cells = append(cells, numbers.Value(row))
+				}
+			}
+			rows = append(rows, cells)
+		}
+		batch.Release()
+	}
+}
+
+// unreadable tells a file that the engine cannot read from an engine that failed.
+func unreadable(err error) error {
+	var e *engine.Error
+	if errors.As(err, &e) && (e.Kind == engine.KindIO || e.Kind == engine.KindRuntime || e.Kind == engine.KindBind || e.Kind == engine.KindInternal) {
+		return errors.Join(&ingest.SyntaxError{Format: ingest.Parquet, Offset: -1, Text: "the engine cannot read it"}, err)
+	}
+	return err
+}

@@ -1,0 +1,197 @@
+package ops
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/lakewarden/lakewarden/auth"
+	"github.com/lakewarden/lakewarden/catalog"
+	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/dml"
+	"github.com/lakewarden/lakewarden/engine/sqlguard"
+)
+
+// Delete removes the rows that the caller sees and that fulfil a condition, which
+// is SQL of the caller. Errors: those of a statement, and those of [Writes.Insert].
+func (o Writes) Delete(ctx context.Context, path TablePath, where string, options WriteOptions) (Written, error) {
+	return o.change(ctx, path, "rows.delete", auth.ScopeRowsDelete, where, nil, options, dml.Delete)
+}
+
+// Update gives columns new values, in the rows that the caller sees and that fulfil
+// a condition. set holds SQL expressions over the old values by column.
+func (o Writes) Update(ctx context.Context, path TablePath, where string, set map[string]string, options WriteOptions) (Written, error) {
+	if len(set) == 0 {
+		return Written{}, invalid("set", "must name a column")
+	}
+	return o.change(ctx, path, "rows.update", auth.ScopeRowsUpdate, where, set, options, dml.Update)
+}
+
+func (o Writes) change(ctx context.Context, path TablePath, action string, scope auth.Scope, where string, set map[string]string, options WriteOptions,
+	apply func(context.Context, dml.Table, dml.Options, dml.Changes) (dml.Result, error),
+) (Written, error) {
+	return o.run(ctx, path, action, []auth.Scope{scope}, options, func(context.Context, *writing) error { return nil },
+		func(ctx context.Context, w *writing) (dml.Result, error) {
+			changes, err := w.point(ctx, where, set)
+			if err != nil {
+				return dml.Result{}, err
+			}
+			held, opts, err := w.session(ctx)
+			if err != nil {
+				return dml.Result{}, err
+			}
+			defer held.Release()
+			return apply(ctx, w.target, opts, changes)
+		})
+}
+
+// pointer is the statement of a caller that points at rows. The names in it are
+// such that nothing the caller wrote can mean them.
+type pointer struct {
+	table, alias string
+	positions    engine.PositionColumns
+	set          []engine.Column
+	sql          string
+}
+
+// point finds out, in the caller's own session and under the caller's rules, which
+// rows a condition means and what the expressions give for them.
+func (w *writing) point(ctx context.Context, where string, set map[string]string) (dml.Changes, error) {
+	p, err := w.pointer(ctx, where, set)
+	if err != nil {
+		return dml.Changes{}, err
+	}
+	o := w.Queries
+	reach, err := o.reach(ctx, w.actor, w.moment)
+	if err != nil {
+		return dml.Changes{}, err
+	}
+	opts := sqlguard.Options{Limits: o.Limits.Guard, Catalog: catalog.CatalogName, Schema: w.located.StorageConfig.Schema(), User: w.actor.Email, EngineVersion: o.EngineVersion}
+	statement, err := sqlguard.Parse(ctx, o.Plans.parser, p.sql, opts)
+	if err != nil {
+		return dml.Changes{}, err
+	}
+	relations, err := w.pointRelations(ctx, statement, p)
+	if err != nil {
+		return dml.Changes{}, err
+	}
+	for i := range relations {
+		relations[i].KeepWhole = reach.keepWhole
+	}
+	plan, err := statement.Bind(ctx, o.Plans.parser, relations)
+	if err != nil {
+		return dml.Changes{}, err
+	}
+	list := listOf(plan, p.positions)
+	if list == nil {
+		return dml.Changes{}, dml.ErrNotListed
+	}
+	timeout, err := o.timeout(min(w.Timeout, o.Limits.MaxTimeout))
+	if err != nil {
+		return dml.Changes{}, err
+	}
+	prepared := &prepared{statement: statement, plan: plan, columns: visibleColumns([]sqlguard.Relation{{Columns: w.view.columns}})}
+	file, count, err := w.keepPositions(ctx, sessionKey(w.actor, reach), prepared, timeout, p)
+	return dml.Changes{List: list, File: file, Count: count, Set: p.set}, err
+}
+
+// pointer writes the statement. Conditions and expressions must be expressions
+// alone and in brackets, so that they are the same in the statement.
+func (w *writing) pointer(ctx context.Context, where string, set map[string]string) (pointer, error) {
+	own := "lw_" + strings.ReplaceAll(uuid.NewString(), "-", "")
+	p := pointer{table: own, alias: w.located.Name, positions: engine.PositionColumns{File: own + "_file", Row: own + "_row"}}
+	if _, taken := w.visibleColumn(p.alias); taken {
+		p.alias = own + "_t" // a bare name must be the column
+	}
+	if err := w.alone(ctx, "where", where); err != nil {
+		return p, err
+	}
+	items := []string{engine.QuoteIdent(p.positions.File), engine.QuoteIdent(p.positions.Row)}
+	for _, name := range sortedKeys(set) {
+		column, ok := w.visibleColumn(name)
+		if !ok {
+			return p, invalid("set."+name, "must be a column of the table")
+		}
+		if slices.ContainsFunc(p.set, func(c engine.Column) bool { return c.Name == column }) {
+			return p, invalid("set."+name, "must not name a column twice")
+		}
+		if err := w.alone(ctx, "set."+name, set[name]); err != nil {
+			return p, err
+		}
+		at := slices.IndexFunc(w.target.Columns, func(c engine.Column) bool { return c.Name == column })
+		items = append(items, fmt.Sprintf("CAST((\n%s\n) AS %s) AS %s", set[name], w.target.Columns[at].Type, engine.QuoteIdent(fmt.Sprintf("%s_v%d", own, len(p.set)))))
+		p.set = append(p.set, w.target.Columns[at])
+	}
+	p.sql = "SELECT " + strings.Join(items, ", ") + " FROM " + engine.QuoteIdent(p.table) + " AS " + engine.QuoteIdent(p.alias) + " WHERE (\n" + where + "\n)"
+	return p, nil
+}
+
+func (w *writing) alone(ctx context.Context, field, text string) error {
+	for _, alone := range []string{"SELECT\n" + text + "\n", "SELECT (\n" + text + "\n)"} {
+		if _, err := sqlguard.Parse(ctx, w.Queries.Plans.parser, alone, sqlguard.Options{Limits: w.Queries.Limits.Guard}); err != nil {
+			var refused *sqlguard.Error
+			if errors.As(err, &refused) {
+				return invalid(field, "must be one SQL expression that is served")
+			}
+			return err
+		}
+	}
+	return nil
+}
+
+// pointRelations resolves what the statement reads. Only the table itself has
+// positions, and nothing may read them without their names.
+func (w *writing) pointRelations(ctx context.Context, statement *sqlguard.Query, p pointer) ([]sqlguard.Relation, error) {
+	refs := statement.Tables()
+	out := make([]sqlguard.Relation, len(refs))
+	var others []sqlguard.TableRef
+	var places []int
+	for i, ref := range refs {
+		if ref.Name != p.table {
+			others, places = append(others, ref), append(places, i)
+			continue
+		}
+		if statement.ReadsWhole(i) {
+			return nil, invalid("where", "must name columns: * and whole rows are not served here")
+		}
+		relation, err := w.Queries.Tables.withSecrets(w.used.relation(w.view), w.view, w.located)
+		if err != nil {
+			return nil, err
+		}
+		narrow := relation.Narrow
+		relation.Columns = append(slices.Clone(relation.Columns), engine.Column{Name: p.positions.File, Type: "UINTEGER"}, engine.Column{Name: p.positions.Row, Type: "BIGINT"})
+		relation.Narrow = func(condition engine.Condition) engine.Source {
+			source := narrow(condition)
+			if source.Files != nil {
+				source.Files = source.Files.WithPositions(p.positions)
+			}
+			return source
+		}
+		out[i] = relation
+	}
+	run := &Rows{ID: w.id, actor: w.actor, started: time.Now()}
+	relations, err := w.Queries.read(ctx, w.actor, w.moment, others, w.located.StorageConfig.Schema(), run)
+	for i, r := range relations {
+		out[places[i]] = r
+	}
+	return out, err
+}
+
+// listOf finds the list of files that the positions of a plan are about.
+func listOf(plan *sqlguard.Plan, positions engine.PositionColumns) *engine.FileList {
+	sources := slices.Clone(plan.Sources)
+	for _, b := range plan.Barriers {
+		sources = append(sources, b.Source)
+	}
+	for _, s := range sources {
+		if s.Files != nil && s.Files.Positions == positions {
+			return s.Files
+		}
+	}
+	return nil
+}

@@ -1,0 +1,201 @@
+package ops
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/lakewarden/lakewarden/auth"
+	"github.com/lakewarden/lakewarden/engine/dml"
+	tablerules "github.com/lakewarden/lakewarden/engine/rules"
+)
+
+// Insert adds rows to a table. Errors: *dml.RowsError and *ingest.RowsError name
+// rows; those of ingest, delta, sessions and the store.
+func (o Writes) Insert(ctx context.Context, path TablePath, body RowsBody, options WriteOptions) (Written, error) {
+	var rows staged
+	return o.run(ctx, path, "rows.insert", []auth.Scope{auth.ScopeRowsInsert}, options, func(ctx context.Context, w *writing) (err error) {
+		if rows, err = w.stage(ctx, body); err == nil && len(rows.members) > 0 {
+			err = unknownMember(rows.members)
+		}
+		return err
+	}, func(ctx context.Context, w *writing) (dml.Result, error) {
+		held, opts, err := w.session(ctx)
+		if err != nil {
+			return dml.Result{}, err
+		}
+		defer held.Release()
+		return dml.Insert(ctx, w.target, opts, rows.Rows)
+	})
+}
+
+func unknownMember(members map[string]json.RawMessage) error {
+	for _, name := range sortedKeys(members) {
+		return invalid(name, "is no field of this request")
+	}
+	return nil
+}
+
+// MergeInput is a merge. Where the body is JSON its members take precedence.
+type MergeInput struct {
+	RowsBody
+	// On are column names; empty means the primary key.
+	On []string
+	// WhenMatched is update (also for ""), ignore or delete; WhenNotMatched insert
+	// (also for "") or ignore.
+	WhenMatched, WhenNotMatched string
+}
+
+// Merge joins rows with those of a table. It asks for the scopes of what it may
+// do. Errors are those of [Writes.Insert], and dml.ErrHiddenMatch.
+func (o Writes) Merge(ctx context.Context, path TablePath, in MergeInput, options WriteOptions) (Written, error) {
+	var rows staged
+	return o.run(ctx, path, "rows.merge", nil, options, func(ctx context.Context, w *writing) (err error) {
+		// What the caller may do at all is asked before the body is read; what the
+		// body asks for, when it is known.
+		if err := w.permitsMerge(ctx, in); err != nil {
+			return err
+		}
+		if rows, err = w.stage(ctx, in.RowsBody); err != nil {
+			return err
+		}
+		if err := in.take(rows.members); err != nil {
+			return err
+		}
+		return w.permitsMerge(ctx, in)
+	}, func(ctx context.Context, w *writing) (dml.Result, error) {
+		merge, err := w.merge(in, rows)
+		if err != nil {
+			return dml.Result{}, err
+		}
+		held, opts, err := w.session(ctx)
+		if err != nil {
+			return dml.Result{}, err
+		}
+		defer held.Release()
+		return dml.Merge(ctx, w.target, opts, merge)
+	})
+}
+
+// take reads the members that stand beside the rows.
+func (in *MergeInput) take(members map[string]json.RawMessage) error {
+	for _, name := range sortedKeys(members) {
+		var err error
+		switch name {
+		case "on":
+			err = json.Unmarshal(members[name], &in.On)
+		case "when_matched":
+			err = json.Unmarshal(members[name], &in.WhenMatched)
+		case "when_not_matched":
+			err = json.Unmarshal(members[name], &in.WhenNotMatched)
+		default:
+			return unknownMember(map[string]json.RawMessage{name: nil})
+		}
+		if err != nil {
+			return invalid(name, "has another type")
+		}
+	}
+	return nil
+}
+
+// actions are what the merge does.
+func (in MergeInput) actions() (matched dml.Matched, insert bool, err error) {
+	switch in.WhenMatched {
+	case "", "update":
+		matched = dml.MatchedUpdate
+	case "ignore":
+		matched = dml.MatchedIgnore
+	case "delete":
+		matched = dml.MatchedDelete
+	default:
+		return "", false, invalid("when_matched", "must be update, ignore or delete")
+	}
+	switch in.WhenNotMatched {
+	case "", "insert":
+		insert = true
+	case "ignore":
+	default:
+		return "", false, invalid("when_not_matched", "must be insert or ignore")
+	}
+	if matched == dml.MatchedIgnore && !insert {
+		return "", false, invalid("when_matched", "must not be ignore together with when_not_matched: nothing would be done")
+	}
+	return matched, insert, nil
+}
+
+func (w *writing) permitsMerge(ctx context.Context, in MergeInput) error {
+	matched, insert, err := in.actions()
+	if err != nil {
+		return err
+	}
+	var scopes []auth.Scope
+	if insert {
+		scopes = append(scopes, auth.ScopeRowsInsert)
+	}
+	switch matched {
+	case dml.MatchedUpdate:
+		scopes = append(scopes, auth.ScopeRowsUpdate)
+	case dml.MatchedDelete:
+		scopes = append(scopes, auth.ScopeRowsDelete)
+	}
+	for _, s := range scopes {
+		if err := w.Permissions.Permits(ctx, w.actor.Viewer, w.located.Config, s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// merge turns the request into columns of the table.
+func (w *writing) merge(in MergeInput, rows staged) (dml.MergeRows, error) {
+	matched, insert, err := in.actions()
+	if err != nil {
+		return dml.MergeRows{}, err
+	}
+	out := dml.MergeRows{Rows: rows.Rows, Matched: matched, Insert: insert}
+	names := in.On
+	if len(names) == 0 {
+		names = w.target.Rules.Keys.Primary
+	}
+	if len(names) == 0 {
+		return out, invalid("on", "must name columns: the table has no primary key")
+	}
+	for _, name := range names {
+		column, ok := w.visibleColumn(name)
+		_, masked := w.view.Masks[column]
+		f, _ := w.used.snap.Schema().Field(column)
+		switch {
+		case !ok:
+			return out, invalid("on", "must be columns of the table")
+		case masked:
+			return out, invalid("on", "must not be columns that are masked for the caller")
+		case slices.Contains(out.On, column):
+			return out, invalid("on", "must not name a column twice")
+		case !tablerules.Keyable(f.Type):
+			return out, invalid("on", "must be columns whose values can be compared")
+		}
+		out.On = append(out.On, column)
+		for _, shape := range rows.Shapes {
+			if !slices.Contains(shape, column) {
+				return out, invalid("rows", "must all name the columns that the merge is on")
+			}
+		}
+	}
+	return out, nil
+}
+
+// visibleColumn finds a column that the caller sees: by its very name, or else in
+// any case.
+func (w *writing) visibleColumn(name string) (string, bool) {
+	found := ""
+	for _, c := range w.view.columns {
+		if c.Name == name {
+			return name, true
+		}
+		if strings.EqualFold(c.Name, name) {
+			found = c.Name
+		}
+	}
+	return found, found != ""
+}

@@ -1,0 +1,239 @@
+package ops
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"math/rand/v2"
+	"os"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/lakewarden/lakewarden/auth"
+	"github.com/lakewarden/lakewarden/catalog"
+	"github.com/lakewarden/lakewarden/engine/delta"
+	"github.com/lakewarden/lakewarden/engine/dml"
+	tablerules "github.com/lakewarden/lakewarden/engine/rules"
+	"github.com/lakewarden/lakewarden/sessions"
+)
+
+// Writes changes the rows of tables on behalf of callers: all rows of a request,
+// or none, in one commit.
+type Writes struct {
+	Queries     *Queries
+	Permissions Permissions
+	Leases      WriteLeases
+	Metrics     *WriteMetrics
+	// Scratch is the directory for files that are on their way.
+	Scratch string
+	// StagedBytes bounds the rows of one request as they are kept on the way.
+	StagedBytes int64
+	// Timeout bounds one write.
+	Timeout time.Duration
+}
+
+// Written is what a write did.
+type Written struct {
+	// Version is the one that holds the change; without one, that which was read.
+	Version                    int64
+	Inserted, Updated, Deleted int64
+}
+
+// WriteOptions are what every write takes.
+type WriteOptions struct {
+	// DryRun judges everything and changes nothing.
+	DryRun bool
+}
+
+// replans is how often a change that lost a race is planned again.
+const replans = 10
+
+// writing is one write in progress. It belongs to one goroutine.
+type writing struct {
+	Writes
+	actor   Actor
+	located catalog.LocatedTable
+	options WriteOptions
+	scratch string
+	id      string
+	// kept counts the answers that were kept in scratch.
+	kept int
+
+	// What follows is read anew for every plan.
+	moment *moment
+	used   usedTable
+	view   view
+	target dml.Table
+}
+
+// run resolves a table for a caller who holds a scope where the table is, and
+// makes plans until one is committed. prepare runs once, on the first version;
+// plan runs on the newest one, again after each lost race.
+func (o Writes) run(ctx context.Context, path TablePath, action string, scopes []auth.Scope, options WriteOptions,
+	prepare func(context.Context, *writing) error, plan func(context.Context, *writing) (dml.Result, error),
+) (out Written, err error) {
+	a, err := ActorFrom(ctx)
+	if err != nil {
+		return Written{}, err
+	}
+	if err := o.Queries.Confirmed(); err != nil {
+		return Written{}, err
+	}
+	w := &writing{Writes: o, actor: a, options: options, id: uuid.NewString()}
+	if w.located, err = path.resolve(ctx, o.Queries.Store, a.Viewer); err != nil {
+		return Written{}, err
+	}
+	for _, scope := range scopes {
+		if err := o.Permissions.Permits(ctx, a.Viewer, w.located.Config, scope); err != nil {
+			return Written{}, err
+		}
+	}
+	if err := o.Queries.Pool.Room(string(a.Org)); err != nil {
+		return Written{}, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, o.Timeout)
+	defer cancel()
+	if w.scratch, err = os.MkdirTemp(o.Scratch, "write-"); err != nil {
+		return Written{}, err
+	}
+	defer func() { _ = os.RemoveAll(w.scratch) }() // the next start sweeps the rest
+	begun := time.Now()
+	result, err := w.committed(ctx, prepare, plan)
+	o.Metrics.ended(action, err)
+	if result.Snapshot != nil {
+		out = Written{Version: result.Snapshot.Version(), Inserted: result.Inserted, Updated: result.Updated, Deleted: result.Deleted}
+	}
+	w.record(action, out, time.Since(begun), err)
+	return out, err
+}
+
+func (w *writing) committed(ctx context.Context, prepare func(context.Context, *writing) error, plan func(context.Context, *writing) (dml.Result, error)) (dml.Result, error) {
+	if err := w.open(ctx); err != nil {
+		return dml.Result{}, err
+	}
+	// A vacuum leaves the files of this write alone until it has ended.
+	ctx, done, err := w.Leases.Begin(ctx, w.actor.Org, w.located.DeltaID)
+	if err != nil {
+		return dml.Result{}, err
+	}
+	defer done()
+	schema := w.used.snap.Metadata().SchemaString
+	if err := prepare(ctx, w); err != nil {
+		return dml.Result{}, err
+	}
+	for n := 1; ; n++ {
+		result, err := plan(ctx, w)
+		if err == nil {
+			if !w.options.DryRun {
+				w.Queries.Lake.Committed(ctx, w.located, result.Snapshot)
+			}
+			return result, nil
+		}
+		if !errors.Is(err, delta.ErrConflict) || n == replans || pause(ctx, n) != nil {
+			return dml.Result{}, withCause(ctx, err)
+		}
+		if again := w.open(ctx); again != nil {
+			return dml.Result{}, again
+		}
+		if w.used.snap.Metadata().SchemaString != schema {
+			return dml.Result{}, err // the rows were read as those of another schema
+		}
+	}
+}
+
+// withCause prefers why a context ended.
+func withCause(ctx context.Context, err error) error {
+	if cause := context.Cause(ctx); cause != nil && errors.Is(err, ctx.Err()) {
+		return errors.Join(cause, err)
+	}
+	return err
+}
+
+func pause(ctx context.Context, n int) error {
+	timer := time.NewTimer(rand.N(min(10*time.Millisecond<<n, time.Second)))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// open reads the newest version, and what the caller may see and write of it, at
+// one moment.
+func (w *writing) open(ctx context.Context) error {
+	t, snap, err := w.Queries.Tables.openNewest(ctx, w.located)
+	if err != nil {
+		return err
+	}
+	w.located, w.used = t, usedTable{located: t, snap: snap, head: snap}
+	if w.moment, err = newMoment(ctx, w.Queries.Store); err != nil {
+		return err
+	}
+	held, err := rulesFor(ctx, w.Queries.Store, w.actor, w.moment, []catalog.LocatedTable{t}, nil)
+	if err != nil {
+		return err
+	}
+	if w.view, err = w.used.view(held.policies, held.subject); err != nil {
+		return err
+	}
+	columns := columnsOf(snap)
+	filter, err := w.used.applied(held.policies).filterOver(held.subject, columns, tablerules.Alias)
+	if err != nil {
+		return err
+	}
+	set, err := w.rules(ctx)
+	if err != nil {
+		return err
+	}
+	w.target = dml.Table{
+		Snapshot: snap, Source: sourceOf(t, snap), Columns: columns, Rules: set, Filter: filter.Predicate, Hidden: filter.HiddenColumns,
+	}
+	return nil
+}
+
+// rules are what every new row of the table must satisfy.
+func (w *writing) rules(context.Context) (*tablerules.Set, error) {
+	return tablerules.Of(w.used.snap)
+}
+
+// session opens the service session of a plan. It reads the table's configuration
+// only, and unfiltered.
+func (w *writing) session(ctx context.Context) (*sessions.Held, dml.Options, error) {
+	return w.sessionOver(ctx, []string{sessionRoot(w.located.StorageConfig)})
+}
+
+func (w *writing) sessionOver(ctx context.Context, roots []string) (*sessions.Held, dml.Options, error) {
+	held, err := w.Queries.Pool.Open(ctx, sessions.Key{Org: string(w.actor.Org), User: string(w.actor.User), Roots: roots}, w.scratch)
+	if err != nil {
+		return nil, dml.Options{}, err
+	}
+	service, ok := held.Session.(dml.Session)
+	if !ok {
+		held.Release()
+		return nil, dml.Options{}, errors.New("the engine's sessions do not write files")
+	}
+	return held, dml.Options{
+		Session: service, Lease: held.Lease, Scratch: w.scratch, UserID: string(w.actor.User), UserName: w.actor.Email, DryRun: w.options.DryRun,
+	}, nil
+}
+
+// record writes who changed what, without values.
+func (w *writing) record(action string, out Written, elapsed time.Duration, err error) {
+	outcome := catalog.OutcomeAllow
+	var denied *dml.RowsError
+	switch {
+	case errors.Is(err, dml.ErrHiddenMatch), errors.As(err, &denied) && denied.Kind == dml.BrokenFilter:
+		outcome = catalog.OutcomeDeny
+	case err != nil:
+		outcome = catalog.OutcomeError
+	}
+	entry := entryFor(w.actor, action, "write/"+w.id, outcome)
+	entry.Details, _ = json.Marshal(map[string]any{ // numbers and names: cannot fail
+		"table": w.located.DeltaID, "version": out.Version, "inserted": out.Inserted, "updated": out.Updated, "deleted": out.Deleted,
+		"dry_run": w.options.DryRun, "elapsed_ms": elapsed.Milliseconds(),
+	})
+	w.Queries.Audit.Record(entry)
+}

@@ -1,0 +1,114 @@
+package v1
+
+import (
+	"context"
+	"net/http"
+	"reflect"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/lakewarden/lakewarden/api/ops"
+	"github.com/lakewarden/lakewarden/auth"
+)
+
+type written struct {
+	Version  int64 `json:"version" doc:"The version that holds the change"`
+	Inserted int64 `json:"inserted"`
+	Updated  int64 `json:"updated"`
+	Deleted  int64 `json:"deleted"`
+}
+
+func writtenOf(w ops.Written) written {
+	return written{Version: w.Version, Inserted: w.Inserted, Updated: w.Updated, Deleted: w.Deleted}
+}
+
+// WriteQuery is what every change of rows takes.
+type WriteQuery struct {
+	TablePath
+	DryRun bool `query:"dry_run" doc:"Judge everything, change nothing"`
+}
+
+func (q WriteQuery) options() ops.WriteOptions {
+	return ops.WriteOptions{DryRun: q.DryRun}
+}
+
+type insertInput struct {
+	WriteQuery
+	RowsBody
+}
+
+type mergeInput struct {
+	WriteQuery
+	RowsBody
+	On             []string `query:"on,explode" maxItems:"100" doc:"Column names, repeated or with commas between them; default: the primary key. A JSON body has it as a member"`
+	WhenMatched    string   `query:"when_matched" enum:"update,ignore,delete" doc:"Default update: the columns that a row names, but those of on"`
+	WhenNotMatched string   `query:"when_not_matched" enum:"insert,ignore" doc:"Default insert"`
+}
+
+type deleteRowsInput struct {
+	WriteQuery
+	Body struct {
+		Where string `json:"where" minLength:"1" maxLength:"65536" doc:"An SQL condition; true means every row that the caller sees"`
+	}
+}
+
+type updateRowsInput struct {
+	WriteQuery
+	Body struct {
+		Where string            `json:"where" minLength:"1" maxLength:"65536" doc:"An SQL condition; true means every row that the caller sees"`
+		Set   map[string]string `json:"set" minProperties:"1" maxProperties:"1000" nullable:"false" doc:"SQL expressions over the old values, by column"`
+	}
+}
+
+// RowRoutes registers the routes that change rows.
+func RowRoutes(api huma.API, writes ops.Writes) {
+	route := func(id, path, summary, description string, scope auth.Scope) route {
+		return route{method: "POST", path: tableBase + path, id: id, tag: "Rows", scope: scope, local: true, summary: summary, description: description}
+	}
+	insert := route("insertRows", "/rows", "Insert rows", "All of them in one commit, or none. The body is JSON {\"rows\": […]}, NDJSON, CSV, an Arrow stream or a Parquet file; docs/rows.md says how values are written.", auth.ScopeRowsInsert)
+	addWrite(api, insert, true, func(ctx context.Context, in *insertInput) (ops.Written, error) {
+		body, err := in.rows()
+		if err != nil {
+			return ops.Written{}, err
+		}
+		return writes.Insert(ctx, in.path(), body, in.options())
+	})
+	merge := route("mergeRows", "/rows/merge", "Merge rows", "Rows that meet a row of the table change it, the others are inserted; all in one commit, or nothing. Asks for rows:insert, rows:update and rows:delete as far as the merge can do it.", "")
+	addWrite(api, merge, true, func(ctx context.Context, in *mergeInput) (ops.Written, error) {
+		body, err := in.rows()
+		if err != nil {
+			return ops.Written{}, err
+		}
+		return writes.Merge(ctx, in.path(), ops.MergeInput{RowsBody: body, On: listed(in.On), WhenMatched: in.WhenMatched, WhenNotMatched: in.WhenNotMatched}, in.options())
+	})
+	update := route("updateRows", "/rows/update", "Update rows", "Those that the caller sees and that fulfil a condition, in one commit.", auth.ScopeRowsUpdate)
+	addWrite(api, update, false, func(ctx context.Context, in *updateRowsInput) (ops.Written, error) {
+		return writes.Update(ctx, in.path(), in.Body.Where, in.Body.Set, in.options())
+	})
+	remove := route("deleteRows", "/rows/delete", "Delete rows", "Those that the caller sees and that fulfil a condition, in one commit.", auth.ScopeRowsDelete)
+	addWrite(api, remove, false, func(ctx context.Context, in *deleteRowsInput) (ops.Written, error) {
+		return writes.Delete(ctx, in.path(), in.Body.Where, in.options())
+	})
+}
+
+// addWrite registers a change of rows, which is bounded by its own time.
+func addWrite[I any](api huma.API, rt route, rows bool, handler func(context.Context, *I) (ops.Written, error)) {
+	op := rt.operation(api)
+	schema := api.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[written](), true, "Written")
+	op.Responses["200"] = &huma.Response{Description: http.StatusText(http.StatusOK), Content: map[string]*huma.MediaType{"application/json": {Schema: schema}}}
+	huma.Register(api, op, func(ctx context.Context, in *I) (*reply[written], error) {
+		if err := rt.authorise(ctx); err != nil {
+			return nil, rt.fail(ctx, err)
+		}
+		out, err := handler(ctx, in)
+		if err != nil {
+			return nil, rt.fail(ctx, err)
+		}
+		return &reply[written]{Body: writtenOf(out)}, nil
+	})
+	if rows {
+		// Afterwards: the framework reads a body that it knows of, and this one is
+		// a stream.
+		api.OpenAPI().Paths[op.Path].Post.RequestBody = rowsRequest()
+	}
+}

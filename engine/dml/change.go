@@ -1,0 +1,201 @@
+package dml
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/delta"
+)
+
+// Changes are rows of the table that a caller's own session has pointed at.
+type Changes struct {
+	// List is the list of files that the positions are about.
+	List *engine.FileList
+	// File is a Parquet file in the scratch directory, with the columns
+	// [ChangeFile], [ChangeRow] and one of each of Set, in its order, named by
+	// [ChangeValue].
+	File string
+	// Count is the number of rows in it, each another row of the table.
+	Count int64
+	// Set are the columns that get new values.
+	Set []engine.Column
+}
+
+// The columns of [Changes.File].
+const (
+	ChangeFile = "f"
+	ChangeRow  = "r"
+)
+
+// ChangeValue names the column with the new values of the n-th column that is set.
+func ChangeValue(n int) string { return "v" + strconv.Itoa(n) }
+
+// Delete removes the rows that were pointed at. Errors are those of [Insert]; a
+// conflict always asks for another plan.
+func Delete(ctx context.Context, t Table, o Options, c Changes) (Result, error) {
+	w, err := newWrite(t, o)
+	if err == nil {
+		err = w.changes()
+	}
+	if err != nil || c.Count == 0 {
+		return Result{Snapshot: t.Snapshot}, err
+	}
+	hit, err := w.hit(ctx, c.List, w.pointed(c))
+	if err != nil {
+		return Result{}, err
+	}
+	out := Result{Snapshot: w.Snapshot, Deleted: c.Count}
+	out.Snapshot, err = w.replace(ctx, hit, nil, plan{operation: "DELETE", metrics: map[string]int64{"numDeletedRows": c.Count}})
+	return out, err
+}
+
+// Update gives the rows that were pointed at their new values.
+func Update(ctx context.Context, t Table, o Options, c Changes) (Result, error) {
+	w, err := newWrite(t, o)
+	if err == nil {
+		err = w.changes()
+	}
+	if err != nil || c.Count == 0 {
+		return Result{Snapshot: t.Snapshot}, err
+	}
+	pointed := w.pointed(c)
+	hit, err := w.hit(ctx, c.List, pointed)
+	if err != nil {
+		return Result{}, err
+	}
+	items := make([]string, len(w.Columns))
+	for i, column := range w.Columns {
+		items[i] = "o." + engine.QuoteIdent(column.Name)
+		if n := slices.IndexFunc(c.Set, func(set engine.Column) bool { return set.Name == column.Name }); n >= 0 {
+			items[i] = w.storable(column, "d."+ChangeValue(n)) + " AS " + engine.QuoteIdent(column.Name)
+		}
+	}
+	sql := "SELECT " + strings.Join(items, ", ") + " FROM " + hit.table.from + " AS o JOIN " + hit.rows.from + " AS d ON " + w.same("o", "d")
+	names, _, err := w.spool(ctx, sql, hit.sources()...)
+	if err != nil {
+		return Result{}, err
+	}
+	f := fresh{relation: w.scratchFiles(w.Columns, names...), index: unnumbered, touches: func(columns []string) bool {
+		return slices.ContainsFunc(columns, func(name string) bool { return has(c.Set, name) })
+	}}
+	out := Result{Snapshot: w.Snapshot, Updated: c.Count}
+	out.Snapshot, err = w.replaceJudged(ctx, hit, f, plan{operation: "UPDATE", metrics: map[string]int64{"numUpdatedRows": c.Count}})
+	return out, err
+}
+
+// unnumbered says that rows have no place in the request.
+func unnumbered(_ context.Context, rows []int64) (map[int64]int64, error) {
+	places := make(map[int64]int64, len(rows))
+	for _, r := range rows {
+		places[r] = -1
+	}
+	return places, nil
+}
+
+// hit are the files that hold rows which go, and these rows.
+type hit struct {
+	files []delta.File
+	// table reads the files, with positions.
+	table relation
+	// rows are the positions that go, with the columns of their source; atFile and
+	// atRow say where, in the numbers of table.
+	rows relation
+}
+
+func (h hit) sources() []engine.Source {
+	return append(slices.Clone(h.table.sources), h.rows.sources...)
+}
+
+// pointed is the relation of [Changes.File].
+func (w *write) pointed(c Changes) relation {
+	columns := []engine.Column{{Name: ChangeFile, Type: "UINTEGER"}, {Name: ChangeRow, Type: "BIGINT"}}
+	for i, set := range c.Set {
+		columns = append(columns, engine.Column{Name: ChangeValue(i), Type: set.Type})
+	}
+	r := w.scratchFiles(columns, c.File)
+	r.from = "(SELECT " + ChangeFile + " AS " + engine.QuoteIdent(w.names.atFile) + ", " + ChangeRow + " AS " + engine.QuoteIdent(w.names.atRow) +
+		", * FROM " + r.from + ")"
+	return r
+}
+
+// hit finds the files behind positions in a list.
+func (w *write) hit(ctx context.Context, list *engine.FileList, rows relation) (hit, error) {
+	atFile := engine.QuoteIdent(w.names.atFile)
+	numbers, err := w.numbers(ctx, "SELECT DISTINCT "+atFile+"::BIGINT AS n FROM "+rows.from+" ORDER BY n", rows.sources...)
+	if err != nil {
+		return hit{}, err
+	}
+	touched, texts := make(map[int]bool, len(numbers)), make([]string, len(numbers))
+	for i, n := range numbers {
+		touched[int(n[0])], texts[i] = true, strconv.FormatInt(n[0], 10)
+	}
+	part := restrict(list, func(number int, _ string) bool { return touched[number] }).WithPositions(w.positions())
+	h := hit{files: liveFiles(w.Snapshot, paths(part)), table: w.read(w.Snapshot, part)}
+	if len(h.files) != len(numbers) {
+		return hit{}, ErrNotListed
+	}
+	// Numbers of the whole list become those of its part.
+	renumbered := "(list_position([" + strings.Join(texts, ", ") + "]::BIGINT[], " + atFile + "::BIGINT) - 1)::UINTEGER"
+	h.rows = relation{sources: rows.sources, from: "(SELECT * REPLACE (" + renumbered + " AS " + atFile + ") FROM " + rows.from + ")"}
+	return h, nil
+}
+
+// same joins a row of the table with its position.
+func (w *write) same(table, rows string) string {
+	return column(table, w.names.file) + " = " + column(rows, w.names.atFile) + " AND " + column(table, w.names.row) + " = " + column(rows, w.names.atRow)
+}
+
+// stays is what is left of the files that are hit.
+func (w *write) stays(h hit) relation {
+	return relation{
+		from:    "(SELECT " + columnList("o", w.Columns) + " FROM " + h.table.from + " AS o ANTI JOIN " + h.rows.from + " AS d ON " + w.same("o", "d") + ")",
+		sources: h.sources(),
+	}
+}
+
+// replaceJudged is replace for new rows that are judged first.
+func (w *write) replaceJudged(ctx context.Context, h hit, f fresh, p plan) (*delta.Snapshot, error) {
+	if err := w.judge(ctx, f); err != nil {
+		return nil, err
+	}
+	var stays *relation
+	gone := map[string]bool{}
+	if len(h.files) > 0 {
+		left := w.stays(h)
+		stays = &left
+		for _, file := range h.files {
+			gone[file.Name] = true
+		}
+	}
+	if err := w.judgeKeys(ctx, f, w.Snapshot, func(path string) bool { return !gone[path] }, stays); err != nil {
+		return nil, err
+	}
+	if err := w.judgeRepeats(ctx, f); err != nil {
+		return nil, err
+	}
+	return w.replace(ctx, h, &f, p)
+}
+
+// replace commits the files that are hit, without the rows that go and with the
+// new rows.
+func (w *write) replace(ctx context.Context, h hit, f *fresh, p plan) (*delta.Snapshot, error) {
+	var parts []string
+	var sources []engine.Source
+	if len(h.files) > 0 {
+		stays := w.stays(h)
+		parts, sources = append(parts, "SELECT "+columnList("", w.Columns)+" FROM "+stays.from), append(sources, stays.sources...)
+	}
+	if f != nil {
+		parts, sources = append(parts, "SELECT "+columnList("", w.Columns)+" FROM "+f.from), append(sources, f.sources...)
+	}
+	adds, err := w.output(ctx, strings.Join(parts, " UNION ALL "), sources...)
+	if err != nil || w.DryRun {
+		return w.Snapshot, err
+	}
+	p.adds, p.removes, p.reads = adds, h.files, true
+	p.metrics["numRemovedFiles"], p.metrics["numAddedFiles"] = int64(len(h.files)), int64(len(adds))
+	return w.commit(ctx, p, nil)
+}

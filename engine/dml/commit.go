@@ -1,0 +1,120 @@
+package dml
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"strconv"
+	"time"
+
+	"github.com/lakewarden/lakewarden/engine/delta"
+	"github.com/lakewarden/lakewarden/engine/delta/action"
+)
+
+// plan is what a commit does to the table.
+type plan struct {
+	operation string
+	adds      []delta.AddFile
+	removes   []delta.File
+	// reads says that the outcome depends on the rest of the table.
+	reads   bool
+	metrics map[string]int64
+}
+
+// attempts bounds the races that one insert loses.
+const attempts = 100
+
+// commit commits a plan. again, where it is given, judges the plan on a newer
+// version after a lost race; otherwise the conflict is returned. The uploaded
+// files are gone after an error, unless they may be part of the table.
+func (w *write) commit(ctx context.Context, p plan, again func(ctx context.Context, from, to *delta.Snapshot) error) (*delta.Snapshot, error) {
+	base := w.Snapshot
+	for n := 1; ; n++ {
+		snap, err := w.try(ctx, base, p)
+		if err == nil {
+			return snap, nil
+		}
+		if errors.Is(err, delta.ErrConflict) && again != nil && n < attempts {
+			var next *delta.Snapshot
+			if next, err = w.next(ctx, base, n, err); err == nil {
+				if err = again(ctx, base, next); err == nil {
+					base = next
+					continue
+				}
+			}
+		}
+		if errors.Is(err, delta.ErrCommitUnknown) {
+			return nil, err // nobody knows whether they are needed
+		}
+		return nil, errors.Join(err, w.withdraw(ctx, p.adds))
+	}
+}
+
+func (w *write) try(ctx context.Context, base *delta.Snapshot, p plan) (*delta.Snapshot, error) {
+	op := delta.Operation{
+		Name: p.operation, UserID: w.UserID, UserName: w.UserName, Duties: w.Rules.Duties(),
+		Parameters: map[string]string{}, Metrics: map[string]string{},
+	}
+	if p.operation == "WRITE" {
+		op.Parameters["mode"] = action.JSONText("Append")
+	}
+	for name, n := range p.metrics {
+		op.Metrics[name] = strconv.FormatInt(n, 10)
+	}
+	txn := base.Begin(op)
+	if err := txn.Remove(false, p.removes...); err != nil {
+		return nil, err
+	}
+	if err := txn.Add(p.adds...); err != nil {
+		return nil, err
+	}
+	if p.reads {
+		txn.ReadWholeTable()
+	}
+	if w.Application != nil {
+		txn.SetTransaction(w.Application.ID, w.Application.Version)
+	}
+	return txn.Commit(ctx)
+}
+
+// next reads what won a race. A version with another schema, other properties or
+// another protocol needs another plan: conflict is returned.
+func (w *write) next(ctx context.Context, base *delta.Snapshot, n int, conflict error) (*delta.Snapshot, error) {
+	window := min(5*time.Millisecond<<min(n, 10), 500*time.Millisecond)
+	timer := time.NewTimer(rand.N(window))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	next, err := base.Refresh(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if !sameRules(base, next) {
+		return nil, conflict
+	}
+	return next, nil
+}
+
+// sameRules reports whether two versions ask the same of new rows.
+func sameRules(a, b *delta.Snapshot) bool {
+	text := func(s *delta.Snapshot) string {
+		m, p := s.Metadata(), s.Protocol()
+		first, err1 := action.Encode(&m)
+		second, err2 := action.Encode(&p)
+		if err1 != nil || err2 != nil {
+			return s.Incarnation()
+		}
+		return string(first) + string(second)
+	}
+	return text(a) == text(b)
+}
+
+func bytesOf(adds []delta.AddFile) (n int64) {
+	for _, a := range adds {
+		n += a.Size
+	}
+	return n
+}

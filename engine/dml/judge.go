@@ -1,0 +1,163 @@
+package dml
+
+import (
+	"context"
+	"slices"
+
+	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/delta"
+	"github.com/lakewarden/lakewarden/engine/rules"
+)
+
+// fresh are the rows that a write adds to the table.
+type fresh struct {
+	relation
+	// index gives the place of each row in the request; nil means that it is the
+	// row's own number.
+	index func(ctx context.Context, rows []int64) (map[int64]int64, error)
+	// touches reports whether the write can give a new value to one of the columns;
+	// nil means that it can.
+	touches func(columns []string) bool
+}
+
+func (w *write) scope(r relation, more ...engine.Source) rules.Scope {
+	return rules.Scope{Session: w.Session, Sources: append(slices.Clone(r.sources), more...), Lease: w.Lease}
+}
+
+// judge holds new rows against the rules of single rows and the writer's filter.
+func (w *write) judge(ctx context.Context, f fresh) error {
+	all := w.Rules.Rows()
+	if w.Filter != "" {
+		all = append(all, rules.RowFilter(w.Filter))
+	}
+	report, err := w.scope(f.relation).Broken(ctx, all, f.rules())
+	if err != nil || report.Total == 0 {
+		return err
+	}
+	broken := &RowsError{Kind: BrokenRule, Total: report.Total}
+	rows := make([]int64, len(report.Breaches))
+	for i, b := range report.Breaches {
+		rows[i] = b.Row
+	}
+	places, err := f.places(ctx, rows)
+	if err != nil {
+		return err
+	}
+	for _, b := range report.Breaches {
+		rule := all[b.Rule]
+		breach := Breach{Row: places[b.Row], Column: rule.Column}
+		switch rule.Kind {
+		case rules.NotNull:
+			breach.Column, breach.Message = rule.Name, "must not be null"
+		case rules.Checked:
+			breach.Message = "breaks the constraint " + rule.Name
+		case rules.Filtered:
+			broken.Kind, breach.Column, breach.Message = BrokenFilter, "", "lies outside the caller's row filter"
+		}
+		if rule.Kind != rules.Filtered && w.hides(breach.Column) {
+			breach.Column, breach.Message = "", "breaks a rule of the table"
+		}
+		broken.Breaches = append(broken.Breaches, breach)
+	}
+	return broken
+}
+
+func (f fresh) places(ctx context.Context, rows []int64) (map[int64]int64, error) {
+	if f.index != nil {
+		return f.index(ctx, rows)
+	}
+	places := make(map[int64]int64, len(rows))
+	for _, r := range rows {
+		places[r] = r
+	}
+	return places, nil
+}
+
+// keys are those that the new rows can break.
+func (w *write) keys(f fresh) []rules.Key {
+	return slices.DeleteFunc(w.Rules.AllKeys(), func(k rules.Key) bool {
+		return f.touches != nil && !f.touches(keyColumns(k))
+	})
+}
+
+func keyColumns(k rules.Key) []string {
+	out := make([]string, len(k.Columns))
+	for i, c := range k.Columns {
+		out[i] = c.Name
+	}
+	return out
+}
+
+// judgeKeys holds new rows against the keys of a version: against the files that
+// pass, against what stays of the touched files, and against each other.
+func (w *write) judgeKeys(ctx context.Context, f fresh, snap *delta.Snapshot, pass func(path string) bool, stays *relation) error {
+	for _, key := range w.keys(f) {
+		condition, err := w.scope(f.relation).KeyCondition(ctx, key, f.rules())
+		if err != nil {
+			return err
+		}
+		others := []relation{}
+		if list, ok := w.files(snap, condition); ok {
+			if list = restrict(list, func(_ int, path string) bool { return pass(path) }); list.Len() > 0 {
+				others = append(others, w.read(snap, list))
+			}
+		} else if stays == nil {
+			others = append(others, w.read(snap, nil))
+		} else {
+			return ErrNotListed
+		}
+		if stays != nil {
+			others = append(others, *stays)
+		}
+		for _, table := range others {
+			report, err := w.scope(f.relation, table.sources...).Taken(ctx, key, f.rules(), table.rules())
+			if err == nil {
+				err = w.keyError(ctx, f, key, KeyTaken, report)
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// judgeRepeats finds keys that two of the new rows have.
+func (w *write) judgeRepeats(ctx context.Context, f fresh) error {
+	for _, key := range w.keys(f) {
+		report, err := w.scope(f.relation).Repeated(ctx, key, f.rules())
+		if err == nil {
+			err = w.keyError(ctx, f, key, KeyRepeated, report)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *write) keyError(ctx context.Context, f fresh, key rules.Key, kind Kind, report rules.KeyReport) error {
+	if report.Total == 0 {
+		return nil
+	}
+	rows := make([]int64, len(report.Breaches))
+	for i, b := range report.Breaches {
+		rows[i] = b.Row
+	}
+	places, err := f.places(ctx, rows)
+	if err != nil {
+		return err
+	}
+	out := &RowsError{Kind: kind, Total: report.Total, Quiet: kind == KeyTaken && w.Filter != ""}
+	for _, b := range report.Breaches {
+		breach := Breach{Row: places[b.Row], Message: "a row with this key exists"}
+		if kind == KeyRepeated {
+			breach.Message = "another of the new rows has this key"
+		}
+		if len(key.Columns) == 1 && !w.hides(key.Columns[0].Name) {
+			breach.Column = key.Columns[0].Name
+		}
+		out.Breaches = append(out.Breaches, breach)
+	}
+	return out
+}

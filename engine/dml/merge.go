@@ -1,0 +1,257 @@
+package dml
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/rules"
+)
+
+// Matched is what a merge does with rows of the table that its rows meet.
+type Matched string
+
+// The choices.
+const (
+	MatchedUpdate Matched = "update"
+	MatchedIgnore Matched = "ignore"
+	MatchedDelete Matched = "delete"
+)
+
+// MergeRows is a merge. Rows meet where all columns of On are equal, NULL equal to
+// NULL.
+type MergeRows struct {
+	Rows
+	// On are columns of the table as it spells them.
+	On      []string
+	Matched Matched
+	// Insert adds the rows that meet none.
+	Insert bool
+}
+
+// Merge joins rows of a request with those of the table. An update changes the
+// columns that the row names, but those of On. Rows of the table that the writer
+// does not see are not met; where On holds a whole key of the table, meeting one
+// is [ErrHiddenMatch], because a row of this key could be neither changed nor
+// added. Errors are those of [Update].
+func Merge(ctx context.Context, t Table, o Options, m MergeRows) (Result, error) {
+	w, err := newWrite(t, o)
+	if err == nil && m.Matched != MatchedIgnore {
+		err = w.changes()
+	}
+	if err != nil || m.Count == 0 {
+		return Result{Snapshot: t.Snapshot}, err
+	}
+	j := &merge{write: w, m: m, rows: w.staged(m.Rows), on: w.mergeKey(m.On)}
+	report, err := w.scope(j.rows).Repeated(ctx, j.on, j.rows.rules())
+	if err == nil {
+		err = w.keyError(ctx, fresh{relation: j.rows}, j.on, KeyRepeated, report)
+	}
+	if err == nil {
+		err = j.meet(ctx)
+	}
+	if err != nil {
+		return Result{}, err
+	}
+	return j.run(ctx)
+}
+
+// merge is a merge in progress.
+type merge struct {
+	*write
+	m    MergeRows
+	rows relation
+	on   rules.Key
+	// list are the files that can hold rows that are met.
+	list *engine.FileList
+	// met holds one row for each pair of rows that meet: index, the position in
+	// list, and the table's columns with the values that an update gives them.
+	met      relation
+	metCount int64
+}
+
+func (w *write) mergeKey(on []string) rules.Key {
+	key := rules.Key{Name: "on", NullsEqual: true}
+	for _, name := range on {
+		f, _ := w.Snapshot.Schema().Field(name)
+		key.Columns = append(key.Columns, rules.KeyColumn{Name: name, Type: f.Type})
+	}
+	return key
+}
+
+// meet finds the rows of the table that the request's rows meet.
+func (j *merge) meet(ctx context.Context) error {
+	condition, err := j.scope(j.rows).KeyCondition(ctx, j.on, j.rows.rules())
+	if err != nil {
+		return err
+	}
+	list, ok := j.files(j.Snapshot, condition)
+	if !ok {
+		return ErrNotListed
+	}
+	j.list = list.WithPositions(j.positions())
+	table := j.read(j.Snapshot, j.list)
+	visible := "true"
+	if j.Filter != "" {
+		visible = "coalesce(TRY((" + j.Filter + ")), false)"
+	}
+	r, s := engine.QuoteIdent(rules.Alias), "s"
+	items := []string{
+		column(s, j.rows.row) + " AS " + engine.QuoteIdent(j.names.index),
+		column(r, j.names.file) + " AS " + engine.QuoteIdent(j.names.atFile), column(r, j.names.row) + " AS " + engine.QuoteIdent(j.names.atRow),
+		visible + " AS " + engine.QuoteIdent(j.names.visible),
+	}
+	if j.m.Matched == MatchedUpdate {
+		for _, c := range j.Columns {
+			items = append(items, j.updated(c, s, r)+" AS "+engine.QuoteIdent(c.Name))
+		}
+	}
+	var equal []string
+	for _, name := range j.m.On {
+		equal = append(equal, column(s, name)+" IS NOT DISTINCT FROM "+column(r, name))
+	}
+	// The rows of the request may be many; the visible rows are told in the
+	// subquery, where the table alone has the alias of the filter.
+	sql := "SELECT " + strings.Join(items, ", ") + " FROM " + table.from + " AS " + r + " JOIN " + j.rows.from + " AS s ON " + strings.Join(equal, " AND ")
+	names, _, err := j.spool(ctx, sql, append(slices.Clone(table.sources), j.rows.sources...)...)
+	if err != nil {
+		return err
+	}
+	columns := []engine.Column{
+		{Name: j.names.index, Type: "BIGINT"}, {Name: j.names.atFile, Type: "UINTEGER"}, {Name: j.names.atRow, Type: "BIGINT"}, {Name: j.names.visible, Type: "BOOLEAN"},
+	}
+	if j.m.Matched == MatchedUpdate {
+		columns = append(columns, j.Columns...)
+	}
+	j.met = j.scratchFiles(columns, names...)
+	return j.keepVisible(ctx)
+}
+
+// keepVisible leaves out what the writer does not see.
+func (j *merge) keepVisible(ctx context.Context) error {
+	visible := engine.QuoteIdent(j.names.visible)
+	counts, err := j.numbers(ctx, "SELECT count(*) FILTER ("+visible+"), count(*) FILTER (NOT "+visible+") FROM "+j.met.from, j.met.sources...)
+	if err != nil {
+		return err
+	}
+	j.metCount = counts[0][0]
+	if counts[0][1] > 0 && j.wholeKey() {
+		return ErrHiddenMatch
+	}
+	j.met.from = "(SELECT * FROM " + j.met.from + " WHERE " + visible + ")"
+	return nil
+}
+
+// wholeKey reports whether On holds all columns of a key of the table.
+func (j *merge) wholeKey() bool {
+	return slices.ContainsFunc(j.Rules.AllKeys(), func(k rules.Key) bool {
+		return !slices.ContainsFunc(keyColumns(k), func(name string) bool { return !slices.Contains(j.m.On, name) })
+	})
+}
+
+// updated is the value of a column after an update: that of the request where the
+// row names the column.
+func (j *merge) updated(c engine.Column, rows, table string) string {
+	if slices.Contains(j.m.On, c.Name) || !has(j.m.Columns, c.Name) {
+		return column(table, c.Name)
+	}
+	if j.m.ShapeColumn == "" {
+		return column(rows, c.Name)
+	}
+	var naming []string
+	for i, shape := range j.m.Shapes {
+		if slices.Contains(shape, c.Name) {
+			naming = append(naming, strconv.Itoa(i))
+		}
+	}
+	switch len(naming) {
+	case 0:
+		return column(table, c.Name)
+	case len(j.m.Shapes):
+		return column(rows, c.Name)
+	}
+	return "CASE WHEN " + column(rows, j.m.ShapeColumn) + " IN (" + strings.Join(naming, ", ") + ") THEN " + column(rows, c.Name) + " ELSE " + column(table, c.Name) + " END"
+}
+
+// run judges and writes what follows from the meetings.
+func (j *merge) run(ctx context.Context) (Result, error) {
+	out := Result{Snapshot: j.Snapshot}
+	var h hit
+	var parts []string
+	var sources []engine.Source
+	if j.metCount > 0 && j.m.Matched != MatchedIgnore {
+		var err error
+		if h, err = j.hit(ctx, j.list, j.met); err != nil {
+			return Result{}, err
+		}
+	}
+	columns := columnList("", j.Columns)
+	switch {
+	case len(h.files) == 0:
+	case j.m.Matched == MatchedDelete:
+		out.Deleted = j.metCount
+	default:
+		out.Updated = j.metCount
+		parts, sources = append(parts, "SELECT "+columns+", "+engine.QuoteIdent(j.names.index)+" FROM "+j.met.from), append(sources, j.met.sources...)
+	}
+	if j.m.Insert {
+		index := engine.QuoteIdent(j.names.index)
+		parts = append(parts, "SELECT "+columnList("s", j.Columns)+", "+column("s", j.rows.row)+" AS "+index+" FROM "+j.rows.from+" AS s ANTI JOIN "+j.met.from+" AS d ON "+
+			column("s", j.rows.row)+" = d."+index)
+		sources = append(append(sources, j.rows.sources...), j.met.sources...)
+	}
+	var f *fresh
+	if len(parts) > 0 {
+		names, rows, err := j.spool(ctx, strings.Join(parts, " UNION ALL "), unique(sources)...)
+		if err != nil {
+			return Result{}, err
+		}
+		out.Inserted = rows - out.Updated
+		if rows > 0 {
+			f = j.fresh(names)
+		}
+	}
+	var err error
+	p := plan{operation: "MERGE", metrics: map[string]int64{
+		"numSourceRows": j.m.Count, "numTargetRowsInserted": out.Inserted, "numTargetRowsUpdated": out.Updated, "numTargetRowsDeleted": out.Deleted,
+	}}
+	switch {
+	case f != nil:
+		out.Snapshot, err = j.replaceJudged(ctx, h, *f, p)
+	case len(h.files) > 0:
+		out.Snapshot, err = j.replace(ctx, h, nil, p)
+	}
+	return out, err
+}
+
+// fresh are the rows of spooled files, which know their place in the request.
+func (j *merge) fresh(names []string) *fresh {
+	columns := append(slices.Clone(j.Columns), engine.Column{Name: j.names.index, Type: "BIGINT"})
+	r := j.scratchFiles(columns, names...)
+	return &fresh{relation: r, index: func(ctx context.Context, rows []int64) (map[int64]int64, error) {
+		texts := make([]string, len(rows))
+		for i, n := range rows {
+			texts[i] = strconv.FormatInt(n, 10)
+		}
+		found, err := j.numbers(ctx, "SELECT "+engine.QuoteIdent(r.row)+", "+engine.QuoteIdent(j.names.index)+" FROM "+r.from+
+			" WHERE "+engine.QuoteIdent(r.row)+" IN ("+strings.Join(texts, ", ")+")", r.sources...)
+		places := make(map[int64]int64, len(found))
+		for _, pair := range found {
+			places[pair[0]] = pair[1]
+		}
+		return places, err
+	}}
+}
+
+// unique drops sources that stand twice.
+func unique(sources []engine.Source) []engine.Source {
+	var out []engine.Source
+	for _, s := range sources {
+		if !slices.ContainsFunc(out, func(o engine.Source) bool { return o.Database() == s.Database() }) {
+			out = append(out, s)
+		}
+	}
+	return out
+}

@@ -1,0 +1,101 @@
+package dml
+
+import (
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/rules"
+)
+
+// Rows are rows of a request, in one Parquet file.
+type Rows struct {
+	// File is the name of the file in the scratch directory. Row i of the request
+	// is row i of the file.
+	File string
+	// Columns are those of the file that are columns of the table, with their types.
+	Columns []engine.Column
+	// Count is the number of rows.
+	Count int64
+	// ShapeColumn is a column of the file: which of Shapes a row has. Empty means
+	// that every row names every column of the file.
+	ShapeColumn string
+	// Shapes are the sets of columns that rows name.
+	Shapes [][]string
+}
+
+// relation is something with rows that SQL of ours reads.
+type relation struct {
+	// from stands after FROM.
+	from    string
+	sources []engine.Source
+	// row names the column that tells rows apart.
+	row string
+}
+
+func (r relation) rules() rules.Relation { return rules.Relation{From: r.from, Row: r.row} }
+
+// scratchFiles is a relation over Parquet files in the scratch directory. Rows
+// are told apart where it is one file.
+func (w *write) scratchFiles(columns []engine.Column, names ...string) relation {
+	var groups []engine.FileGroup
+	if len(names) > 0 {
+		groups = []engine.FileGroup{{Paths: names}}
+	}
+	list := engine.NewFileList(columns, true, groups).WithPositions(w.positions())
+	source := engine.Source{Location: w.Scratch, Incarnation: "staged:" + uuid.NewString(), Files: list}
+	return relation{from: source.Relation(), sources: []engine.Source{source}, row: w.names.row}
+}
+
+// staged is the relation of a request's rows: every column of the table, those
+// that the request does not have as NULL.
+func (w *write) staged(rows Rows) relation {
+	columns := rows.Columns
+	if rows.ShapeColumn != "" {
+		columns = append(append([]engine.Column{}, columns...), engine.Column{Name: rows.ShapeColumn, Type: "INTEGER"})
+	}
+	r := w.scratchFiles(columns, rows.File)
+	items := make([]string, 0, len(w.Columns)+2)
+	for _, c := range w.Columns {
+		name := engine.QuoteIdent(c.Name)
+		if !has(rows.Columns, c.Name) {
+			items = append(items, "NULL::"+c.Type+" AS "+name)
+			continue
+		}
+		items = append(items, w.storable(c, name)+" AS "+name)
+	}
+	items = append(items, engine.QuoteIdent(r.row))
+	if rows.ShapeColumn != "" {
+		items = append(items, engine.QuoteIdent(rows.ShapeColumn))
+	}
+	r.from = "(SELECT " + strings.Join(items, ", ") + " FROM " + r.from + ")"
+	return r
+}
+
+// storable is a value as the table can hold it: an empty text in a partition
+// column reads as NULL in every engine, so that is what is judged too.
+func (w *write) storable(c engine.Column, value string) string {
+	if c.Type == "VARCHAR" && w.partitions(c.Name) {
+		return "nullif(" + value + ", '')"
+	}
+	return value
+}
+
+func (w *write) partitions(name string) bool {
+	for _, p := range w.Snapshot.PartitionColumns() {
+		if p == name {
+			return true
+		}
+	}
+	return false
+}
+
+func has(columns []engine.Column, name string) bool {
+	for _, c := range columns {
+		if c.Name == name {
+			return true
+		}
+	}
+	return false
+}

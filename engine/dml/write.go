@@ -1,0 +1,193 @@
+package dml
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/delta"
+	"github.com/lakewarden/lakewarden/engine/rules"
+	"github.com/lakewarden/lakewarden/engine/skipping"
+)
+
+// Session is a service session: one with a scratch directory.
+type Session interface {
+	engine.Session
+	engine.Writer
+}
+
+// Table is what is written to, as one plan knows it.
+type Table struct {
+	// Snapshot is the version that the plan is made on.
+	Snapshot *delta.Snapshot
+	// Source names the version for the engine, without a list of files.
+	Source engine.Source
+	// Columns are all columns, with their SQL types.
+	Columns []engine.Column
+	// Rules are those of the version.
+	Rules *rules.Set
+	// Filter is the predicate that the writer's rows satisfy, its columns
+	// qualified with [rules.Alias]; empty means that the writer sees every row.
+	Filter string
+	// Hidden are the columns that the writer does not see: no message names one.
+	Hidden []string
+}
+
+// Options are what a write works with.
+type Options struct {
+	Session Session
+	Lease   engine.Lease
+	// Scratch is the session's directory.
+	Scratch string
+	// UserID and UserName go into the commit.
+	UserID, UserName string
+	// Application is recorded with the commit; nil records none.
+	Application *Application
+	// DryRun does everything but upload and commit.
+	DryRun bool
+}
+
+// Application is a transaction of the protocol: see [delta.Txn.SetTransaction].
+type Application struct {
+	ID      string
+	Version int64
+}
+
+// Result says what a write did.
+type Result struct {
+	// Snapshot is the version that holds the change: the one that the plan was
+	// made on when there was nothing to change.
+	Snapshot                   *delta.Snapshot
+	Inserted, Updated, Deleted int64
+}
+
+// write is one write in progress. It belongs to one goroutine.
+type write struct {
+	Table
+	Options
+	names names
+	dirs  int
+}
+
+// names are those of columns of ours, which no column of the table has.
+type names struct{ file, row, atFile, atRow, index, visible string }
+
+func newWrite(t Table, o Options) (*write, error) {
+	if t.Snapshot.Mapped() {
+		return nil, &delta.FeatureError{Feature: "columnMapping", Write: true, Reason: "rows are not written to tables with mapped columns"}
+	}
+	if err := delta.CheckWritable(t.Snapshot, t.Rules.Duties()...); err != nil {
+		return nil, err
+	}
+	own := "lw_" + strings.ReplaceAll(uuid.NewString(), "-", "") + "_"
+	return &write{Table: t, Options: o, names: names{own + "file", own + "row", own + "at_file", own + "at_row", own + "index", own + "visible"}}, nil
+}
+
+// changes refuses tables whose rows stay as they are.
+func (w *write) changes() error {
+	if w.Snapshot.AppendOnly() {
+		return &delta.FeatureError{Feature: "appendOnly", Write: true, Reason: "rows may only be added"}
+	}
+	return nil
+}
+
+func (w *write) positions() engine.PositionColumns {
+	return engine.PositionColumns{File: w.names.file, Row: w.names.row}
+}
+
+// files lists the data files that can hold a row which fulfils the condition.
+func (t Table) files(snap *delta.Snapshot, condition engine.Condition) (*engine.FileList, bool) {
+	if list, ok := skipping.List(snap, t.Columns, condition); ok {
+		return list, true
+	}
+	// Many partition values make a long list, which is better than none.
+	return skipping.ListRestricted(snap, t.Columns, condition)
+}
+
+// read is a version of the table, or the files of a list of it.
+func (w *write) read(snap *delta.Snapshot, list *engine.FileList) relation {
+	s := w.Source
+	s.Version, s.Incarnation, s.Files = snap.Version(), snap.Incarnation(), list
+	return relation{from: s.Relation(), sources: []engine.Source{s}}
+}
+
+// restrict keeps the files of a list whose number and path pass.
+func restrict(list *engine.FileList, keep func(number int, path string) bool) *engine.FileList {
+	var groups []engine.FileGroup
+	number := 0
+	for _, g := range list.Groups {
+		kept := engine.FileGroup{Partition: g.Partition}
+		for _, p := range g.Paths {
+			if keep(number, p) {
+				kept.Paths = append(kept.Paths, p)
+			}
+			number++
+		}
+		if len(kept.Paths) > 0 {
+			groups = append(groups, kept)
+		}
+	}
+	out := engine.NewFileList(list.Columns, list.Uniform, groups)
+	if list.Positions != (engine.PositionColumns{}) {
+		out = out.WithPositions(list.Positions)
+	}
+	return out
+}
+
+// paths are the files of a list in its order.
+func paths(list *engine.FileList) []string {
+	var out []string
+	for _, g := range list.Groups {
+		out = append(out, g.Paths...)
+	}
+	return out
+}
+
+// liveFiles finds files of a snapshot by name.
+func liveFiles(snap *delta.Snapshot, names []string) []delta.File {
+	wanted := make(map[string]bool, len(names))
+	for _, n := range names {
+		wanted[n] = true
+	}
+	var out []delta.File
+	for f := range snap.Files() {
+		if wanted[f.Name] {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// columnList prints columns of a relation, or of none.
+func columnList(alias string, columns []engine.Column) string {
+	items := make([]string, len(columns))
+	for i, c := range columns {
+		items[i] = column(alias, c.Name)
+	}
+	return strings.Join(items, ", ")
+}
+
+func column(alias, name string) string {
+	if alias == "" {
+		return engine.QuoteIdent(name)
+	}
+	return alias + "." + engine.QuoteIdent(name)
+}
+
+// statement is SQL of ours over sources.
+func (w *write) statement(sql string, sources ...engine.Source) engine.Statement {
+	return engine.Statement{SQL: sql, Sources: sources, Lease: w.Lease}
+}
+
+// hides reports whether the writer does not see a column, or a part of one.
+func (t Table) hides(name string) bool {
+	return slices.ContainsFunc(t.Hidden, func(h string) bool { return name == h || strings.HasPrefix(name, h+".") })
+}
+
+// numbers runs a query whose columns are BIGINT.
+func (w *write) numbers(ctx context.Context, sql string, sources ...engine.Source) ([][]int64, error) {
+	return int64s(ctx, w.Session, w.statement(sql, sources...))
+}
