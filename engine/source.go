@@ -30,8 +30,8 @@ type Source struct {
 }
 
 // FileList is a list of data files that together hold every row of a table that
-// the statement can need. It serves tables without deletion vectors and column
-// mapping: a file's rows are the table's rows.
+// the statement can need. It serves tables without deletion vectors: a file's rows
+// are the table's rows.
 type FileList struct {
 	// Columns are all columns of the table, partition columns included, with
 	// their SQL types.
@@ -40,6 +40,10 @@ type FileList struct {
 	// partition column. Otherwise files may lack columns, whose values are NULL
 	// then.
 	Uniform bool
+	// Stored are the columns as files hold them, in the order of Columns: other
+	// names, of members of structs too, and otherwise the same types. nil means the
+	// names of Columns. Partition columns have an entry without a meaning.
+	Stored []Column
 	// Groups hold the files. Without any the table is read as empty.
 	Groups []FileGroup
 	// Positions names two more columns of the relation, which say where a row
@@ -57,9 +61,19 @@ type PositionColumns struct{ File, Row string }
 
 // WithPositions returns the list with columns for positions.
 func (l *FileList) WithPositions(columns PositionColumns) *FileList {
-	out := &FileList{Columns: l.Columns, Uniform: l.Uniform, Groups: l.Groups, Positions: columns}
+	return l.with(func(out *FileList) { out.Positions = columns })
+}
+
+// WithStored returns the list for files that hold the columns under other names.
+func (l *FileList) WithStored(columns []Column) *FileList {
+	return l.with(func(out *FileList) { out.Stored = columns })
+}
+
+func (l *FileList) with(change func(*FileList)) *FileList {
+	out := *l
+	change(&out)
 	out.digest = out.address()
-	return out
+	return &out
 }
 
 // FileGroup are files with equal partition values.
@@ -98,10 +112,12 @@ func (l *FileList) Len() int {
 
 func (l *FileList) address() string {
 	h := digest{sha256.New()}
-	h.number(len(l.Columns))
-	for _, c := range l.Columns {
-		h.text(c.Name)
-		h.text(c.Type)
+	for _, columns := range [][]Column{l.Columns, l.Stored} {
+		h.number(len(columns))
+		for _, c := range columns {
+			h.text(c.Name)
+			h.text(c.Type)
+		}
 	}
 	h.text(strconv.FormatBool(l.Uniform))
 	h.text(l.Positions.File)

@@ -13,6 +13,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine/delta"
 	"github.com/lakewarden/lakewarden/engine/gateway"
 	"github.com/lakewarden/lakewarden/engine/objstore"
+	"github.com/lakewarden/lakewarden/engine/skipping"
 )
 
 // Opener opens the bucket at the root of a storage configuration.
@@ -53,7 +54,7 @@ const remoteAge = time.Second
 // every call, after the call began: a commit of any engine that was acknowledged
 // before is seen. A remote one is looked at once a second. Errors:
 // [ErrTableVanished], [ErrTableIdentity], those of delta.Load and
-// delta.CheckReadable.
+// delta.CheckReadable and skipping.Check.
 func (l *Lake) Snapshot(ctx context.Context, t catalog.LocatedTable) (*delta.Snapshot, error) {
 	if _, local := localRoot(t.StorageConfig); local {
 		return l.SnapshotWithin(ctx, t, 0)
@@ -74,7 +75,7 @@ func (l *Lake) SnapshotWithin(ctx context.Context, t catalog.LocatedTable, age t
 	if t.State == catalog.TableIdentityChanged || snap.TableID() != string(t.DeltaID) {
 		return snap, ErrTableIdentity
 	}
-	return snap, delta.CheckReadable(snap)
+	return snap, checkReadable(snap)
 }
 
 // Any returns the newest version of whatever table lies at a path.
@@ -140,7 +141,15 @@ func (l *Lake) At(ctx context.Context, t catalog.LocatedTable, at delta.At) (*de
 	if snap.TableID() != string(t.DeltaID) {
 		return nil, ErrTableIdentity
 	}
-	return snap, delta.CheckReadable(snap)
+	return snap, checkReadable(snap)
+}
+
+// checkReadable refuses a table that neither we nor the engine can read.
+func checkReadable(snap *delta.Snapshot) error {
+	if err := delta.CheckReadable(snap); err != nil {
+		return err
+	}
+	return skipping.Check(snap)
 }
 
 func (l *Lake) table(ctx context.Context, config catalog.StorageConfig, path string) (objstore.Bucket, error) {

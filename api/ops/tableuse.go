@@ -162,7 +162,13 @@ func (o *Queries) relations(ctx context.Context, a Actor, m *moment, used []used
 		if err != nil {
 			return nil, err
 		}
-		if relations[i], err = o.Tables.withSecrets(u.relation(v), v, u.located); err != nil {
+		relation := u.relation(v)
+		if relation.Filtered {
+			if err := skipping.CheckRestricted(u.snap); err != nil {
+				return nil, err
+			}
+		}
+		if relations[i], err = o.Tables.withSecrets(relation, v, u.located); err != nil {
 			return nil, err
 		}
 		run.reads(u, u.applied(held.policies))

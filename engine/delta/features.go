@@ -37,8 +37,8 @@ const (
 	featVoid             = "void columns"
 )
 
-// readable are the reader features that the scan of DuckDB's extension applies
-// or that change nothing for it.
+// readable are the reader features that the scan of DuckDB's extension or a list
+// of the files applies, or that change nothing for them.
 var readable = []string{
 	featMapping, featDV, featNTZ, featTypeWidening, featTypeWideningOld, featV2Checkpoint,
 	featVacuumCheck, featVariant, featVariantOld, featVariantShred, featVariantShredOld,
@@ -80,7 +80,12 @@ const (
 
 // CheckReadable refuses a table that cannot be read correctly. Its error is a
 // [FeatureError].
-func CheckReadable(s *Snapshot) error {
+func CheckReadable(s *Snapshot) error { return s.checkReader() }
+
+// CheckScannable refuses a table that DuckDB's extension would misread, although
+// its files can be read one by one with [CheckReadable]'s consent. Its error is a
+// [FeatureError].
+func CheckScannable(s *Snapshot) error {
 	if err := s.checkReader(); err != nil {
 		return err
 	}

@@ -44,7 +44,8 @@ func TestCreateMapped(t *testing.T) {
 		check(s.FileColumns(), true)
 		require.Len(t, seen, 10, "all but the partition column")
 		require.NoError(t, delta.CheckWritable(s))
-		require.ErrorIs(t, delta.CheckReadable(s), delta.ErrUnsupportedFeature)
+		require.ErrorIs(t, delta.CheckScannable(s), delta.ErrUnsupportedFeature)
+		require.NoError(t, delta.CheckReadable(s))
 	}
 	_, err := delta.Create(t.Context(), mem.New(), delta.CreateOptions{
 		Schema: delta.Struct{Fields: []delta.Field{{Name: "a b", Type: delta.Long, Nullable: true}}},

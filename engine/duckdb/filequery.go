@@ -46,8 +46,11 @@ type fileScan struct {
 	// paths are those of all groups, in order.
 	paths []string
 	// inFile are the columns that files hold, the others are constants of
-	// their group.
+	// their group. stored are the same as files hold them, and value how the one
+	// comes out of the other, where it is named.
 	inFile    []engine.Column
+	stored    []engine.Column
+	value     []string
 	positions engine.PositionColumns
 	// options are the named arguments of read_parquet.
 	options string
@@ -81,11 +84,20 @@ func newFileScan(l *engine.FileList, location string) (*fileScan, error) {
 		s.groups = append(s.groups, group)
 		s.paths = append(s.paths, group.paths...)
 	}
-	for _, c := range l.Columns {
-		if !constant[c.Name] {
-			s.inFile = append(s.inFile, c)
-		}
+	if l.Stored != nil && len(l.Stored) != len(l.Columns) {
+		return nil, fileSchemaError("names of columns in files that are not those of the table")
 	}
+	for i, c := range l.Columns {
+		if constant[c.Name] {
+			continue
+		}
+		s.inFile = append(s.inFile, c)
+		if l.Stored != nil {
+			c = l.Stored[i]
+		}
+		s.stored = append(s.stored, c)
+	}
+	s.renamed = l.Stored != nil
 	return s, s.check(len(constant))
 }
 
@@ -122,7 +134,7 @@ func (s *fileScan) query() string {
 		case at < 0:
 			items = append(items, lookup(c, s.values(c), 0)+" AS "+name)
 		case s.renamed:
-			items = append(items, "f."+columnName(at)+" AS "+name)
+			items = append(items, s.value[at]+" AS "+name)
 		default:
 			items = append(items, "f."+name)
 		}

@@ -25,11 +25,12 @@ func (in *instance) bindFiles(s *fileScan) error {
 		return err
 	}
 	defer first.destroy()
-	s.renamed = s.needsIndex() && (hides(first.has) || hides(func(name string) bool { return hasColumn(s.inFile, name) }))
+	hidden := hides(first.has) || hides(func(name string) bool { return hasColumn(s.inFile, name) })
+	s.renamed = s.renamed || s.needsIndex() && hidden
 	if (s.uniform || len(s.paths) == 1) && !s.renamed && first.holds(s.inFile) {
 		return nil
 	}
-	if err := in.fit(first, s.inFile); err != nil {
+	if err := in.fit(first, s); err != nil {
 		return err
 	}
 	// Without a look at a file DuckDB could only guess how many rows there are.
@@ -55,31 +56,47 @@ const (
 
 func hides(has func(name string) bool) bool { return has(fileIndex) || has(fileRow) }
 
-// fit checks that no column of the file would be changed by the cast to the
-// table's type.
-func (in *instance) fit(first *description, want []engine.Column) error {
-	if len(want) == 0 {
+// fit checks that no column of the file would be changed by the cast to the type
+// that files should have, and finds how the table's columns come out of those.
+func (in *instance) fit(first *description, s *fileScan) error {
+	if len(s.stored) == 0 {
 		return nil
 	}
-	table, err := in.describe(emptyQuery(want))
+	stored, err := in.describe(emptyQuery(s.stored))
+	if err != nil {
+		return err
+	}
+	defer stored.destroy()
+	for i, c := range s.stored {
+		for j, name := range first.names {
+			if strings.EqualFold(name, c.Name) && !castable(first.types[j], stored.types[i]) {
+				return fileSchemaError("column " + c.Name + " is " + typeName(first.types[j]) + " in a file, and " + c.Type + " in the table")
+			}
+		}
+	}
+	if !s.renamed {
+		return nil
+	}
+	table, err := in.describe(emptyQuery(s.inFile))
 	if err != nil {
 		return err
 	}
 	defer table.destroy()
-	for i, c := range want {
-		for j, name := range first.names {
-			if strings.EqualFold(name, c.Name) && !castable(first.types[j], table.types[i]) {
-				return fileSchemaError("column " + c.Name + " is " + typeName(first.types[j]) + " in a file, and " + c.Type + " in the table")
-			}
+	s.value = make([]string, len(s.inFile))
+	for i := range s.inFile {
+		value, ok := rename("f."+columnName(i), stored.types[i], table.types[i], 0)
+		if !ok {
+			return fileSchemaError("column " + s.inFile[i].Name + " is " + s.stored[i].Type + " in files, and " + s.inFile[i].Type + " in the table")
 		}
+		s.value[i] = value
 	}
 	return nil
 }
 
 // schema tells DuckDB the columns.
 func (s *fileScan) schema() string {
-	items := make([]string, 0, len(s.inFile)+1)
-	for i, c := range s.inFile {
+	items := make([]string, 0, len(s.stored)+1)
+	for i, c := range s.stored {
 		name := c.Name
 		if s.renamed {
 			name = columnName(i)

@@ -28,6 +28,7 @@ func (s suite) fileList(t *testing.T) {
 	t.Run("PathsOutside", s.pathsOutside)
 	t.Run("Partitions", s.partitions)
 	t.Run("Positions", s.positions)
+	t.Run("StoredNames", s.storedNames)
 	t.Run("PhysicalTypes", s.physicalTypes)
 	t.Run("LegacyLists", s.legacyLists)
 	t.Run("Barrier", s.listBarrier)

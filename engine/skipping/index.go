@@ -3,6 +3,7 @@ package skipping
 import (
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -19,6 +20,12 @@ const keptColumns = 16
 type index struct {
 	schema     delta.Struct
 	partitions []string
+	// stored are the names that files and the log have for the columns.
+	stored map[string]string
+	// mapped are the columns as files hold them, nil when they are the table's.
+	mapped []engine.Column
+	// only says that the table cannot be read through its log.
+	only bool
 	// shape tells whether another index speaks of the same columns.
 	shape string
 	// listed is false when the table must be read through its log; then there
@@ -26,7 +33,9 @@ type index struct {
 	listed bool
 	whole  bool
 	nested bool
-	files  []delta.File
+	// widened says that files may have narrower types.
+	widened bool
+	files   []delta.File
 	// member is the group of each file.
 	member []int32
 	groups []group
@@ -60,12 +69,20 @@ func indexOf(snap *delta.Snapshot) *index {
 func newIndex(snap *delta.Snapshot, old *index) *index {
 	x := &index{
 		schema: snap.Schema(), partitions: snap.PartitionColumns(), whole: snap.WholeFiles(),
-		shape:   snap.Metadata().SchemaString + "\x00" + strings.Join(snap.PartitionColumns(), "\x00"),
-		columns: make(map[string]*column), reader: newStatsReader(),
+		shape:   snap.Metadata().SchemaString + "\x00" + strings.Join(snap.PartitionColumns(), "\x00") + "\x00" + strconv.FormatBool(snap.Mapped()),
+		columns: make(map[string]*column), reader: newStatsReader(), stored: make(map[string]string),
+		only: delta.CheckScannable(snap) != nil,
+	}
+	for i, f := range snap.StoredFields() {
+		x.stored[x.schema.Fields[i].Name] = f.Name
+		if snap.Mapped() {
+			x.mapped = append(x.mapped, engine.Column{Name: f.Name, Type: delta.DuckDBType(f.Type), Nullable: true})
+		}
 	}
 	if !readable(snap) {
 		return x
 	}
+	x.widened = snap.Widened()
 	x.nested = slices.ContainsFunc(x.schema.Fields, func(f delta.Field) bool { return nested(f.Type) })
 	x.files = slices.AppendSeq(make([]delta.File, 0, snap.NumFiles()), snap.Files())
 	if old != nil && (!old.listed || old.shape != x.shape) {
@@ -106,7 +123,7 @@ func (x *index) origins(old *index) []int32 {
 
 // place checks every new file and puts it into its group.
 func (x *index) place(old *index, from []int32) bool {
-	p := newPartitioner(x.schema, x.partitions)
+	p := newPartitioner(x.schema, x.stored, x.partitions)
 	moved := make(map[int32]int32)
 	for i, f := range x.files {
 		if from[i] >= 0 {

@@ -21,13 +21,14 @@ const maxGroups = 64
 // files that hold none of them.
 //
 // It is false when the table has to be read through its log: it is one that
-// [delta.CheckReadable] refuses, its columns are mapped, widened or of type
-// variant, all of them are partition columns, a partition column is a float,
-// binary or nested, a file has a deletion vector, a partition value that is not
-// strictly one of its type or a name that readers could take for a pattern, the
-// files left are of more than 64 different partition values, or one of them is
-// not known to hold every column while some column is nested, so that a missing
-// member would be guessed at.
+// [delta.CheckReadable] refuses, its columns are of type variant, mapped by field
+// ids or widened inside of nested ones, all of them are partition columns, a
+// partition column is a float, binary or nested, a file has a deletion vector, a
+// partition value that is not strictly one of its type or a name that readers
+// could take for a pattern, the files left are of more than 64 different partition
+// values, or one of them is not known to hold every column while some column is
+// nested, so that a missing member would be guessed at. The last two are no reason
+// for a table whose log cannot be read (see [Check]).
 //
 // The list is shared: nothing in it may be changed.
 func List(snap *delta.Snapshot, columns []engine.Column, condition engine.Condition) (*engine.FileList, bool) {
@@ -46,10 +47,12 @@ func List(snap *delta.Snapshot, columns []engine.Column, condition engine.Condit
 // Whether the table is read through its log must not follow from files that hold
 // hidden rows, because the log has another order of rows. So it depends on the
 // schema and the protocol: a table that may have deletion vectors or that has a
-// nested column is never listed, and a list has any number of groups.
+// nested column is never listed, unless its log cannot be read, and a list has any
+// number of groups. Of the others, [CheckRestricted] refuses those that may have
+// deletion vectors.
 func ListRestricted(snap *delta.Snapshot, columns []engine.Column, condition engine.Condition) (*engine.FileList, bool) {
 	x := indexOf(snap)
-	if !x.listed || x.nested || deletionVectors(snap) {
+	if !x.listed || !x.only && (x.nested || deletionVectors(snap)) {
 		return nil, false
 	}
 	return x.list(columns, x.prune(condition), len(x.files))
@@ -88,8 +91,11 @@ func (x *index) fullList(columns []engine.Column, at []int32) (*engine.FileList,
 
 func (x *index) list(columns []engine.Column, at []int32, most int) (*engine.FileList, bool) {
 	whole := x.wholeFiles(at)
-	if x.nested && !whole {
+	if x.nested && !whole && !x.only {
 		return nil, false
+	}
+	if x.only {
+		most = len(x.files)
 	}
 	var groups []engine.FileGroup
 	place := make(map[int32]int)
@@ -109,7 +115,12 @@ func (x *index) list(columns []engine.Column, at []int32, most int) (*engine.Fil
 	for _, of := range slices.SortedFunc(maps.Keys(place), x.byKey) {
 		ordered = append(ordered, groups[place[of]])
 	}
-	return engine.NewFileList(columns, whole, ordered), true
+	// Files from before a column was widened hold another type.
+	list := engine.NewFileList(columns, whole && !x.widened, ordered)
+	if x.mapped != nil {
+		list = list.WithStored(x.mapped)
+	}
+	return list, true
 }
 
 // byKey compares two groups by their partition values.

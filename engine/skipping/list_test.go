@@ -1,6 +1,7 @@
 package skipping_test
 
 import (
+	"encoding/json"
 	"slices"
 	"testing"
 
@@ -9,6 +10,7 @@ import (
 
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/delta"
+	"github.com/lakewarden/lakewarden/engine/objstore/mem"
 	"github.com/lakewarden/lakewarden/engine/skipping"
 )
 
@@ -21,6 +23,14 @@ func TestNoRowIsLost(t *testing.T) {
 		if len(partitions) > 2 {
 			partitions = partitions[:2]
 		}
+		options := delta.CreateOptions{Schema: allColumns, PartitionColumns: partitions}
+		mapped := rapid.Bool().Draw(rt, "mapped")
+		if mapped {
+			options.Properties = map[string]string{"delta.columnMapping.mode": "name"}
+		}
+		snap, err := delta.Create(background(), mem.New(), options)
+		require.NoError(rt, err)
+		stored := storedNames(snap)
 		var files []file
 		var adds []delta.AddFile
 		for i := range rapid.IntRange(1, 8).Draw(rt, "files") {
@@ -30,10 +40,10 @@ func TestNoRowIsLost(t *testing.T) {
 				stats = foreignStats(rt, f, partitions)
 			}
 			files = append(files, f)
-			adds = append(adds, addOf(rt, allColumns, f, partitions, stats))
+			adds = append(adds, underNames(rt, stored, addOf(rt, allColumns, f, partitions, stats)))
 		}
 		half := len(adds) / 2
-		snap := mustTable(rt, allColumns, partitions, adds[:half])
+		snap = mustAdd(rt, snap, adds[:half]...)
 		for round := range 20 {
 			if round == 7 {
 				// What was parsed so far goes on into the next version.
@@ -47,6 +57,10 @@ func TestNoRowIsLost(t *testing.T) {
 			list, ok := skipping.List(snap, columnsOf(allColumns), c)
 			require.True(rt, ok)
 			require.True(rt, list.Uniform)
+			require.Equal(rt, mapped, list.Stored != nil)
+			for i, c := range list.Stored {
+				require.Equal(rt, stored[columnOrder[i]], c.Name)
+			}
 			names := paths(list)
 			for _, f := range live {
 				in := slices.Contains(names, f.name)
@@ -66,6 +80,39 @@ func TestNoRowIsLost(t *testing.T) {
 	})
 	t.Logf("%d files hold a row, %d were read for nothing, %d skipped", kept, empty, pruned)
 	require.Greater(t, pruned, empty, "most files without a row are to be skipped")
+}
+
+// storedNames are the names that the log has for columns.
+func storedNames(snap *delta.Snapshot) map[string]string {
+	out := map[string]string{}
+	for i, f := range snap.StoredFields() {
+		out[snap.Schema().Fields[i].Name] = f.Name
+	}
+	return out
+}
+
+// underNames gives the statistics of a file other names for columns.
+func underNames(t require.TestingT, stored map[string]string, add delta.AddFile) delta.AddFile {
+	if add.Stats == "" {
+		return add
+	}
+	var stats map[string]json.RawMessage
+	require.NoError(t, json.Unmarshal([]byte(add.Stats), &stats))
+	for _, section := range []string{"minValues", "maxValues", "nullCount"} {
+		var entries map[string]json.RawMessage
+		require.NoError(t, json.Unmarshal(stats[section], &entries))
+		renamed := map[string]json.RawMessage{}
+		for name, v := range entries {
+			renamed[stored[name]] = v
+		}
+		text, err := json.Marshal(renamed)
+		require.NoError(t, err)
+		stats[section] = text
+	}
+	text, err := json.Marshal(stats)
+	require.NoError(t, err)
+	add.Stats = string(text)
+	return add
 }
 
 // checkGroups compares the partition values of each file with its rows.

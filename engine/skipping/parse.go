@@ -20,9 +20,9 @@ func indices[T any](s []T) iter.Seq[int] {
 
 // slot is a column that is being parsed.
 type slot struct {
-	name  string
-	typ   delta.DataType
-	spans []span
+	stored string
+	typ    delta.DataType
+	spans  []span
 	// span and nulls are of the file at hand; nulls is -1 when there is none.
 	span  span
 	nulls int64
@@ -40,7 +40,7 @@ func (x *index) parse(names []string, at iter.Seq[int]) {
 			continue
 		}
 		if f, ok := x.schema.Field(name); ok {
-			slots = append(slots, &slot{name: name, typ: f.Type, spans: spans})
+			slots = append(slots, &slot{stored: x.stored[name], typ: f.Type, spans: spans})
 		}
 	}
 	if len(slots) == 0 {
@@ -57,7 +57,7 @@ func (x *index) parseFile(slots []*slot, i int) {
 	}
 	rows, ok := x.reader.read(x.files[i].Add.Stats, func(in section, column, raw string) {
 		for _, s := range slots {
-			if s.name == column {
+			if s.stored == column {
 				s.take(in, raw)
 			}
 		}
@@ -131,8 +131,9 @@ func (x *index) prove(f delta.File) proof {
 		if slices.Contains(x.partitions, f.Name) {
 			continue
 		}
-		n, counted := nulls[f.Name]
-		some := there[f.Name] || counted && n >= 0 && n < rows
+		name := x.stored[f.Name]
+		n, counted := nulls[name]
+		some := there[name] || counted && n >= 0 && n < rows
 		if !some || hasMembers(f.Type) {
 			return unproved
 		}

@@ -9,9 +9,9 @@ import (
 )
 
 // readable reports whether the rows of the table are, file by file, what a plain
-// reader of Parquet sees.
+// reader of Parquet sees, given the names that files have for columns.
 func readable(snap *delta.Snapshot) bool {
-	if delta.CheckReadable(snap) != nil || snap.Mapped() || snap.Widened() {
+	if delta.CheckReadable(snap) != nil || !snap.FoundByName() || snap.WidenedInside() {
 		return false
 	}
 	fields := snap.Schema().Fields
@@ -22,6 +22,25 @@ func readable(snap *delta.Snapshot) bool {
 	}
 	// A file of a table of nothing but partition columns has no column.
 	return len(fields) > len(snap.PartitionColumns())
+}
+
+// Check refuses a table that can be read neither as a list of its files nor
+// through its log, of which the engine misreads a partitioned one with mapped
+// columns. Its error is a [delta.FeatureError].
+func Check(snap *delta.Snapshot) error {
+	if err := delta.CheckScannable(snap); err != nil && !indexOf(snap).listed {
+		return err
+	}
+	return nil
+}
+
+// CheckRestricted is [Check] for a reader who sees some rows of the table only.
+// Whether it refuses does not follow from files that hold hidden rows.
+func CheckRestricted(snap *delta.Snapshot) error {
+	if err := delta.CheckScannable(snap); err != nil && (deletionVectors(snap) || !indexOf(snap).listed) {
+		return err
+	}
+	return nil
 }
 
 // deletionVectors reports whether the protocol lets files have them.
@@ -85,16 +104,19 @@ type group struct {
 // partitioner sorts files into groups, in the order in which they come.
 type partitioner struct {
 	columns []delta.Field
-	groups  []group
-	byKey   map[string]int32
-	key     []byte
+	// stored are the names that the log has for the columns.
+	stored []string
+	groups []group
+	byKey  map[string]int32
+	key    []byte
 }
 
-func newPartitioner(schema delta.Struct, names []string) *partitioner {
+func newPartitioner(schema delta.Struct, stored map[string]string, names []string) *partitioner {
 	p := &partitioner{byKey: make(map[string]int32)}
 	for _, name := range names {
 		f, _ := schema.Field(name)
 		p.columns = append(p.columns, f)
+		p.stored = append(p.stored, stored[name])
 	}
 	return p
 }
@@ -117,8 +139,8 @@ func (p *partitioner) group(f delta.File) (int32, bool) {
 		return 0, false
 	}
 	p.key = p.key[:0]
-	for _, c := range p.columns {
-		v, ok := given[c.Name]
+	for i, c := range p.columns {
+		v, ok := given[p.stored[i]]
 		if !ok {
 			return 0, false
 		}
@@ -146,8 +168,8 @@ func (p *partitioner) group(f delta.File) (int32, bool) {
 
 func (p *partitioner) decode(f delta.File) (group, bool) {
 	g := group{key: string(p.key)}
-	for _, c := range p.columns {
-		text, err := delta.ParsePartitionValue(c.Type, f.Add.PartitionValues[c.Name])
+	for i, c := range p.columns {
+		text, err := delta.ParsePartitionValue(c.Type, f.Add.PartitionValues[p.stored[i]])
 		if err != nil {
 			return g, false
 		}

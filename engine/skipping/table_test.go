@@ -57,6 +57,18 @@ func field(name, typ string) string {
 	return `{"name":"` + name + `","type":` + typ + `,"nullable":true,"metadata":{}}`
 }
 
+const byName = `"delta.columnMapping.mode":"name"`
+
+func mappedField(name, stored string) string {
+	return strings.Replace(field(name, "string"), `{}`, `{"delta.columnMapping.physicalName":"`+stored+`","delta.columnMapping.id":1}`, 1)
+}
+
+func widenedField(name, typ string) string {
+	f := field(name, typ)
+	at := strings.LastIndex(f, `{}`)
+	return f[:at] + `{"delta.typeChanges":[{"fromType":"integer","toType":"long"}]}` + f[at+2:]
+}
+
 func add(path, partition, stats string) string {
 	if stats != "" {
 		stats = `,"stats":` + quoted(stats)
@@ -90,8 +102,14 @@ func TestTablesThatAreNotListed(t *testing.T) {
 		"a deletion vector":               {log{fields: id, features: `"deletionVectors"`, adds: []string{withVector}}, false},
 		"an unused feature":               {log{fields: id, features: `"deletionVectors"`, adds: []string{add("a.parquet", "", fullStats)}}, true},
 		"an unknown feature":              {log{fields: id, features: `"futureThing"`, adds: []string{add("a.parquet", "", fullStats)}}, false},
-		"mapped columns":                  {log{fields: id, features: `"columnMapping"`, properties: `"delta.columnMapping.mode":"name"`}, false},
-		"a widened column":                {log{fields: strings.Replace(id, `{}`, `{"delta.typeChanges":[{"fromType":"integer","toType":"long"}]}`, 1), features: `"typeWidening"`}, false},
+		"mapped columns":                  {log{fields: mappedField("id", "c-1"), features: `"columnMapping"`, properties: byName}, true},
+		"mapped without names":            {log{fields: id, features: `"columnMapping"`, properties: byName}, false},
+		"mapped to one name":              {log{fields: mappedField("id", "c") + "," + mappedField("b", "C"), features: `"columnMapping"`, properties: byName}, false},
+		"mapped by id":                    {log{fields: mappedField("id", "c-1"), features: `"columnMapping"`, properties: `"delta.columnMapping.mode":"id"`}, false},
+		"mapped and partitioned":          {log{fields: mappedField("id", "c-1") + "," + mappedField("p", "c-2"), partitions: `"p"`, features: `"columnMapping"`, properties: byName, adds: []string{add("a.parquet", `"c-2":"x"`, "")}}, true},
+		"a mapped partition's own name":   {log{fields: mappedField("id", "c-1") + "," + mappedField("p", "c-2"), partitions: `"p"`, features: `"columnMapping"`, properties: byName, adds: []string{add("a.parquet", `"p":"x"`, "")}}, false},
+		"a widened column":                {log{fields: widenedField("id", "long"), features: `"typeWidening"`, adds: []string{add("a.parquet", "", fullStats)}}, true},
+		"a widened element":               {log{fields: id + "," + widenedField("a", arrayOfLong), features: `"typeWidening"`, adds: []string{add("a.parquet", "", fullStats)}}, false},
 		"a variant":                       {log{fields: id + "," + field("v", "variant"), features: `"variantType"`}, false},
 		"a list proved to be there":       {log{fields: id + "," + field("a", arrayOfLong), adds: []string{add("a.parquet", "", fullStats)}}, true},
 		"a list that may be missing":      {log{fields: id + "," + field("a", arrayOfLong), adds: []string{add("a.parquet", "", "")}}, false},
@@ -113,6 +131,53 @@ func TestTablesThatAreNotListed(t *testing.T) {
 			require.Equal(t, c.listed, ok)
 		})
 	}
+}
+
+// A table whose log cannot be read is listed whatever its files are, or refused.
+func TestTablesThatAreOnlyListed(t *testing.T) {
+	columns := mappedField("id", "c-1") + "," + mappedField("p", "c-2")
+	nestedColumn := strings.Replace(field("m", arrayOfStruct), `"metadata":{}}]},"containsNull":true},"nullable":true,"metadata":{}`,
+		`"metadata":{"delta.columnMapping.physicalName":"c-4"}}]},"containsNull":true},"nullable":true,"metadata":{"delta.columnMapping.physicalName":"c-3"}`, 1)
+	var many []string
+	for i := range 100 {
+		many = append(many, add(fmt.Sprintf("%03d.parquet", i), fmt.Sprintf(`"c-2":"v%d"`, i), ""))
+	}
+	withVector := strings.Replace(many[0], `"dataChange"`,
+		`"deletionVector":{"storageType":"i","pathOrInlineDv":"wi5b=000010000siXQKl0rr91000f55c8Xg0@@D72lkbi5=-{L","sizeInBytes":40,"cardinality":6},"dataChange"`, 1)
+	for name, c := range map[string]struct {
+		log              log
+		read, restricted bool
+	}{
+		"many values":           {log{fields: columns, adds: many}, true, true},
+		"nested":                {log{fields: columns + "," + nestedColumn, adds: many}, true, true},
+		"vectors are possible":  {log{fields: columns, features: `,"deletionVectors"`, adds: many}, true, false},
+		"a deletion vector":     {log{fields: columns, features: `,"deletionVectors"`, adds: append([]string{withVector}, many[1:]...)}, false, false},
+		"a name with a pattern": {log{fields: columns, adds: []string{add("*.parquet", `"c-2":"x"`, "")}}, false, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c.log.features, c.log.partitions, c.log.properties = `"columnMapping"`+c.log.features, `"p"`, byName
+			snap := c.log.load(t)
+			refused := map[bool]error{false: skipping.Check(snap), true: skipping.CheckRestricted(snap)}
+			for restricted, readable := range map[bool]bool{false: c.read, true: c.restricted} {
+				list := skipping.List
+				if restricted {
+					list = skipping.ListRestricted
+				}
+				if !readable {
+					require.ErrorIs(t, refused[restricted], delta.ErrUnsupportedFeature)
+					continue
+				}
+				require.NoError(t, refused[restricted])
+				files, ok := list(snap, columnsOf(snap.Schema()), engine.Condition{})
+				require.True(t, ok)
+				require.Equal(t, 100, files.Len())
+				require.Equal(t, "c-1", files.Stored[0].Name)
+			}
+		})
+	}
+	plain := log{fields: field("id", "long")}.load(t)
+	require.NoError(t, skipping.Check(plain))
+	require.NoError(t, skipping.CheckRestricted(plain))
 }
 
 // One value has several forms in the log, and ” is NULL.

@@ -80,6 +80,7 @@ func (e *encoder) source(s engine.Source) {
 		})
 		e.text(f.Positions.File)
 		e.text(f.Positions.Row)
+		e.columns(f.Stored)
 	}
 }
 
@@ -89,8 +90,9 @@ func (d *decoder) source() engine.Source {
 		f := &engine.FileList{Columns: d.columns(), Uniform: d.bool(), Groups: items(d, func() engine.FileGroup {
 			return engine.FileGroup{Partition: entries(d, d.optional), Paths: d.texts()}
 		})}
+		f.Positions = engine.PositionColumns{File: d.text(), Row: d.text()}
 		// The address of the list is computed from what arrived, once.
-		s.Files = f.WithPositions(engine.PositionColumns{File: d.text(), Row: d.text()})
+		s.Files = f.WithStored(d.columns())
 	}
 	return s
 }

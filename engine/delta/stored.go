@@ -1,0 +1,63 @@
+package delta
+
+import (
+	"slices"
+	"strings"
+)
+
+// StoredFields are the fields of the schema with the names that data files have
+// for them and for their members. Statistics and partition values of the log use
+// the names at the top.
+func (s *Snapshot) StoredFields() []Field {
+	naming := fileNaming(s.Properties())
+	stored := mapFields(s.schema, func(f Field) Field {
+		f.Name = naming(f)
+		return f
+	})
+	return stored.(Struct).Fields //nolint:forcetypeassert // mapFields keeps the kind
+}
+
+// FoundByName reports whether the columns of every data file can be found by
+// their names there: other than by field id, and without two that are one to
+// readers who do not tell cases apart.
+func (s *Snapshot) FoundByName() bool {
+	if !s.Mapped() {
+		return true
+	}
+	found := s.Properties()[propMappingMode] == mappingName
+	walkTypes(Struct{Fields: s.StoredFields()}, func(t DataType) {
+		st, ok := t.(Struct)
+		if !ok {
+			return
+		}
+		names := make([]string, len(st.Fields))
+		for i, f := range st.Fields {
+			_, named := f.MetadataString(keyPhysicalName)
+			names[i] = strings.ToLower(f.Name)
+			found = found && named && f.Name != ""
+		}
+		slices.Sort(names)
+		found = found && len(slices.Compact(names)) == len(st.Fields)
+	})
+	return found
+}
+
+// WidenedInside reports whether a member or element of a column once had a
+// narrower type, which files may still have.
+func (s *Snapshot) WidenedInside() bool {
+	changed := func(f Field) bool { return f.Metadata[keyTypeChanges] != nil }
+	for _, f := range s.schema.Fields {
+		if _, plain := f.Type.(Primitive); plain {
+			continue
+		}
+		if _, plain := f.Type.(Decimal); plain {
+			continue
+		}
+		inside := changed(f) // of an element, key or value
+		walkFields(f.Type, func(f Field) { inside = inside || changed(f) })
+		if inside {
+			return true
+		}
+	}
+	return false
+}
