@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/bits"
 	"strconv"
+	"unsafe"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
@@ -227,11 +228,11 @@ func inMicros(v int64, unit arrow.TimeUnit) (int64, bool) {
 func bytesOf(values arrow.Array) func(i int) []byte {
 	switch v := values.(type) {
 	case *array.String:
-		return func(i int) []byte { return []byte(v.Value(i)) }
+		return func(i int) []byte { return bytesIn(v.Value(i)) }
 	case *array.LargeString:
-		return func(i int) []byte { return []byte(v.Value(i)) }
+		return func(i int) []byte { return bytesIn(v.Value(i)) }
 	case *array.StringView:
-		return func(i int) []byte { return []byte(v.Value(i)) }
+		return func(i int) []byte { return bytesIn(v.Value(i)) }
 	case *array.Binary:
 		return v.Value
 	case *array.LargeBinary:
@@ -243,6 +244,9 @@ func bytesOf(values arrow.Array) func(i int) []byte {
 	}
 	return nil
 }
+
+// bytesIn are the bytes of a string, to be read only.
+func bytesIn(s string) []byte { return unsafe.Slice(unsafe.StringData(s), len(s)) }
 
 func bindNumber(c *cells, values arrow.Array) func(i int) bool {
 	switch v := values.(type) {

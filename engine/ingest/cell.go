@@ -4,7 +4,6 @@ import (
 	"encoding/base64"
 	"strings"
 	"unicode/utf8"
-	"unsafe"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
@@ -55,6 +54,13 @@ func newCells(typ *dataType, path string, b array.Builder) *cells {
 		}
 	}
 	return c
+}
+
+// reserve makes room for values of a column that is no nested one.
+func (c *cells) reserve(n int) {
+	if len(c.parts) == 0 {
+		c.b.Reserve(n)
+	}
 }
 
 // null appends NULL.
@@ -143,7 +149,7 @@ func (c *cells) text(v []byte) (message string) {
 	if c.seen != nil {
 		c.remember(string(v))
 	}
-	c.b.(*array.StringBuilder).Append(unsafe.String(unsafe.SliceData(v), len(v)))
+	c.b.(*array.StringBuilder).BinaryBuilder.Append(v) // which copies once
 	return ""
 }
 

@@ -8,9 +8,6 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// ErrDialect is a CSV dialect whose separators cannot be told apart. 422.
-var ErrDialect = errors.New("separators of the CSV dialect cannot be told apart")
-
 // csvRows turns records into rows.
 type csvRows struct {
 	jsonRows // of values that are nested

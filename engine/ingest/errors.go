@@ -20,6 +20,8 @@ var (
 	ErrNoRows = errors.New("body has no list of rows")
 	// ErrUnsupportedType: a table's column has a type that bodies cannot fill. 409.
 	ErrUnsupportedType = errors.New("column type cannot be written")
+	// ErrDialect: the separators of the CSV dialect cannot be told apart. 422.
+	ErrDialect = errors.New("separators of the CSV dialect cannot be told apart")
 )
 
 // LimitError is an [ErrTooLarge].

@@ -150,6 +150,9 @@ func (r *rows) flush() error {
 		arrays = append(arrays, ids)
 	}
 	err := r.file.write(array.NewRecordBatch(r.schema, arrays, r.batch), r.batchSize)
+	for _, c := range r.cells {
+		c.reserve(int(r.batch)) // the next batch is like this one
+	}
 	r.batch, r.batchSize = 0, 0
 	return err
 }
