@@ -216,6 +216,9 @@ func (o *Queries) execute(ctx context.Context, key sessions.Key, p *prepared, ti
 	if err != nil {
 		return p.inOurWords(timedOut(ctx, err))
 	}
+	if p.plan.Recut {
+		result = engine.Recut(result)
+	}
 	run.Result, run.held, run.ctx = result, held, ctx
 	run.metrics = o.Metrics
 	run.explain = func(err error) error { return p.inOurWords(timedOut(ctx, err)) }

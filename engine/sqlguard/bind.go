@@ -56,6 +56,9 @@ type Plan struct {
 	// ReadsFiltered says that at least one table is a filtered one, so that
 	// engine errors must not be shown in detail.
 	ReadsFiltered bool
+	// Recut says that the caller must not see where the engine ends its batches:
+	// see engine.Recut.
+	Recut bool
 }
 
 // Bind is [Query.Prepare] and [Prepared.Plan] for a statement of whose arguments

@@ -15,7 +15,7 @@ func (p *prover) settleOrder(sel *provenSelect) (proof, error) {
 		return proof{}, p.ordered(sel, nil)
 	}
 	if !sel.aggregated && !sel.distinct && sel.orders() == nil {
-		return proof{}, doubt("no order")
+		return proof{recut: true}, unless(p.streams(sel), "no order")
 	}
 	covered := make([]bool, len(sel.columns))
 	if err := p.ordered(sel, covered); err != nil {
@@ -32,6 +32,41 @@ func (p *prover) settleOrder(sel *provenSelect) (proof, error) {
 		}
 	}
 	return proof{order: uncovered(all, covered)}, nil
+}
+
+// streams says that the statement passes rows of one table through one by one: the
+// engine leaves them in the order of the files, as it does when it fills a copy,
+// whatever it knows of their number.
+func (p *prover) streams(sel *provenSelect) bool {
+	n := sel.node
+	if len(n.list("modifiers")) > 0 || len(n.child("cte_map").list("map")) > 0 || p.tables[n.child("from_table")] == nil {
+		return false
+	}
+	for _, part := range []any{n.get("select_list"), n.get("where_clause")} {
+		if contains(part, "SUBQUERY") || joinsList(part) {
+			return false
+		}
+	}
+	return true
+}
+
+// maxInRow is how many constants of IN the engine compares row by row: it joins
+// with more, and a join keeps no order.
+const maxInRow = 4
+
+// joinsList says that a tree holds an IN that may become a join.
+func joinsList(v any) bool {
+	switch v := v.(type) {
+	case []any:
+		return slices.ContainsFunc(v, joinsList)
+	case *node:
+		if v == nil {
+			return false
+		}
+		in := v.is("type", "COMPARE_IN") || v.is("type", "COMPARE_NOT_IN")
+		return in && len(v.list("children")) > 1+maxInRow || slices.ContainsFunc(v.vals, joinsList)
+	}
+	return false
 }
 
 // uncovered turns columns that nothing sorts by yet into positions.

@@ -28,6 +28,9 @@ type proof struct {
 	// order are positions of result columns to sort by in addition, so that the
 	// order of rows is settled.
 	order []int
+	// recut says that rows stand in the order of the table, and that the engine
+	// ends its batches where hidden rows may have it end them.
+	recut bool
 }
 
 func (q *Query) proofBy(list *leakList, relations []Relation, args argValues) (proof, string) {

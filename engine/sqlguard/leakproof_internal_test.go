@@ -196,7 +196,7 @@ func (w *twoWorlds) plain(t testing.TB, list *leakList, text string, world int) 
 // how they are cut into batches, or the failure.
 func (w *twoWorlds) answers(t testing.TB, plan *Plan, world int) string {
 	t.Helper()
-	text, err := answerOf(t.Context(), w.sessions[world], engine.Statement{SQL: plan.SQL, Args: w.args, Sources: plan.Sources, Barriers: plan.Barriers,
+	text, err := answerOf(t.Context(), plan, w.sessions[world], engine.Statement{SQL: plan.SQL, Args: w.args, Sources: plan.Sources, Barriers: plan.Barriers,
 		Lease: engine.Lease{Threads: w.threads, Memory: 512 << 20}})
 	var failure *engine.Error
 	if errors.As(err, &failure) {
@@ -206,10 +206,13 @@ func (w *twoWorlds) answers(t testing.TB, plan *Plan, world int) string {
 	return text
 }
 
-func answerOf(ctx context.Context, s engine.Session, st engine.Statement) (string, error) {
+func answerOf(ctx context.Context, plan *Plan, s engine.Session, st engine.Statement) (string, error) {
 	res, err := s.Query(ctx, st)
 	if err != nil {
 		return "", err
+	}
+	if plan.Recut {
+		res = engine.Recut(res)
 	}
 	defer func() { _ = res.Close() }()
 	var out strings.Builder

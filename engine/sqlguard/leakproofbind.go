@@ -69,7 +69,8 @@ func (q *Query) preparePlain(ctx context.Context, parser engine.Parser, relation
 }
 
 // bindPlain prepares a leak-proof statement: filtered tables are read where they
-// stand, and the outermost query sorts by what the proof says.
+// stand, and the outermost query sorts by what the proof says. It returns nil when
+// the filters do not allow that.
 func (q *Query) bindPlain(ctx context.Context, parser engine.Parser, relations []Relation, pr proof) (*Prepared, error) {
 	b, stmt := q.binding()
 	b.out.readsFiltered = true
@@ -92,9 +93,13 @@ func (q *Query) bindPlain(ctx context.Context, parser engine.Parser, relations [
 		return nil, err
 	}
 	for i, t := range filtered {
+		if pr.recut && joinsList(queries[i]) {
+			return nil, nil // the filter alone changes the order
+		}
 		b.stand(t, queries[i])
 	}
 	pr.settle(stmt.child("node"))
+	b.out.recut = pr.recut
 	return b.finish(ctx, parser, stmt, relations)
 }
 

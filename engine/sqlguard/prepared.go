@@ -18,7 +18,7 @@ type Prepared struct {
 	named     []int
 	vacancies []vacancy
 
-	nondeterministic, readsFiltered bool
+	nondeterministic, readsFiltered, recut bool
 }
 
 // vacancy is one table reference.
@@ -34,7 +34,7 @@ type vacancy struct {
 // Plan names the relations for one run. They and the kinds of the arguments are
 // those that Prepare was called with: see there.
 func (p *Prepared) Plan(relations []Relation, args engine.Args) *Plan {
-	plan := &Plan{Nondeterministic: p.nondeterministic, ReadsFiltered: p.readsFiltered}
+	plan := &Plan{Nondeterministic: p.nondeterministic, ReadsFiltered: p.readsFiltered, Recut: p.recut}
 	values := argumentsOf(args)
 	names := make([]string, len(p.vacancies))
 	for i := range p.vacancies {

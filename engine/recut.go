@@ -1,0 +1,118 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+)
+
+// recutRows is the length of the batches of [Recut].
+const recutRows = 2048
+
+// Recut returns r with its rows in batches of 2048, the last one excepted. Where
+// an engine ends its batches can tell how many rows it left out in between; of
+// the result this shows nothing but its rows and their order. Next never returns
+// a batch without rows. Closing it closes r.
+func Recut(r Result) Result { return &recut{Result: r} }
+
+// recut keeps fewer rows than a batch has between two calls.
+type recut struct {
+	Result
+	kept   []arrow.RecordBatch
+	rows   int64 // of kept
+	err    error // of the inner result, once there is one
+	closed bool
+}
+
+func (r *recut) Next(ctx context.Context) (arrow.RecordBatch, error) {
+	for r.rows < recutRows && r.err == nil {
+		batch, err := r.Result.Next(ctx)
+		if err != nil {
+			r.err = err
+			break
+		}
+		r.keep(batch)
+	}
+	// What came before a failure is no answer.
+	if r.err != nil && (r.rows == 0 || !errors.Is(r.err, io.EOF)) {
+		return nil, r.err
+	}
+	return r.take(min(r.rows, recutRows))
+}
+
+func (r *recut) keep(batch arrow.RecordBatch) {
+	if batch.NumRows() == 0 {
+		batch.Release()
+		return
+	}
+	r.kept, r.rows = append(r.kept, batch), r.rows+batch.NumRows()
+}
+
+// take makes one batch of the first n rows.
+func (r *recut) take(n int64) (arrow.RecordBatch, error) {
+	parts := r.split(n)
+	if len(parts) == 1 {
+		return parts[0], nil
+	}
+	defer releaseAll(parts)
+	columns := make([]arrow.Array, parts[0].NumCols())
+	defer func() {
+		for _, c := range columns {
+			if c != nil {
+				c.Release()
+			}
+		}
+	}()
+	for i := range columns {
+		pieces := make([]arrow.Array, len(parts))
+		for k, part := range parts {
+			pieces[k] = part.Column(i)
+		}
+		var err error
+		if columns[i], err = array.Concatenate(pieces, memory.DefaultAllocator); err != nil {
+			return nil, &Error{Kind: KindInternal, Class: "recut", Position: -1, Text: err.Error()}
+		}
+	}
+	return array.NewRecordBatch(parts[0].Schema(), columns, n), nil
+}
+
+// split takes batches of n rows together out of what is kept.
+func (r *recut) split(n int64) []arrow.RecordBatch {
+	var out []arrow.RecordBatch
+	for n > 0 {
+		batch := r.kept[0]
+		have := batch.NumRows()
+		if have <= n {
+			out, r.kept = append(out, batch), r.kept[1:]
+		} else {
+			out = append(out, batch.NewSlice(0, n))
+			r.kept[0] = batch.NewSlice(n, have)
+			batch.Release()
+			have = n
+		}
+		n, r.rows = n-have, r.rows-have
+	}
+	return out
+}
+
+func releaseAll(batches []arrow.RecordBatch) {
+	for _, b := range batches {
+		b.Release()
+	}
+}
+
+func (r *recut) Close() error {
+	if !r.closed {
+		r.closed = true
+		releaseAll(r.kept)
+		r.kept, r.rows = nil, 0
+		if r.err == nil {
+			r.err = io.EOF
+		}
+	}
+	return r.Result.Close()
+}
