@@ -30,8 +30,9 @@ type Deps struct {
 	Storage       ops.StorageConfigs
 	Tables        ops.Tables
 	TableFiles    ops.TableFiles
-	Maintenance   ops.Maintenance
 	Writes        ops.Writes
+	Maintenance   ops.Maintenance
+	TableRules    ops.TableRules
 	Policies      ops.Policies
 	Simulation    ops.Simulation
 	Queries       *ops.Queries
@@ -105,8 +106,10 @@ func register(r chi.Router, deps Deps) *huma.OpenAPI {
 	v1.CredentialRoutes(api, deps.Storage)
 	v1.TableRoutes(api, deps.Tables)
 	v1.TableFileRoutes(api, deps.TableFiles)
-	v1.MaintenanceRoutes(api, deps.Maintenance)
 	v1.RowRoutes(api, deps.Writes)
+	v1.MaintenanceRoutes(api, deps.Maintenance)
+	v1.ConstraintRoutes(api, deps.TableRules)
+	v1.TableKeyRoutes(api, deps.TableRules)
 	v1.PolicyRoutes(api, deps.Policies, deps.Simulation)
 	v1.QueryRoutes(api, deps.Queries, deps.Stored)
 	v1.OperationRoutes(api, deps.Operations, deps.Stored)

@@ -18,6 +18,8 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/ipc"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 	"go.uber.org/goleak"
+
+	"github.com/lakewarden/lakewarden/bench"
 )
 
 // fakeVariable makes the test program play the server's binary, so that the
@@ -50,6 +52,8 @@ func playServer(args []string) error {
 		fmt.Println(`{"user_id":"v","api_key":"viewer"}`) //nolint:forbidigo // it plays a command
 	case "serve":
 		return serveFake()
+	case bench.LoadCommand, "-c": // the loader of a log, and Python
+		fmt.Println(`{"seconds":0.5,"files":6,"grown":1048576}`) //nolint:forbidigo // it plays a command
 	case "--port": // the S3 server's first argument
 		return serveUntilEnd(args[1], http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	default:

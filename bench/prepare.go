@@ -26,6 +26,9 @@ func Prepare(ctx context.Context, cfg Config, workloads []Workload) error {
 	if err := os.MkdirAll(cfg.Data, 0o755); err != nil {
 		return fmt.Errorf("make data folder: %w", err)
 	}
+	if !slices.ContainsFunc(workloads, func(w Workload) bool { return w.Kind != KindLog }) {
+		return nil // each makes its own
+	}
 	if err := script(ctx, cfg, dataScript, cfg.Data, cfg.Scale, cfg.Extensions); err != nil {
 		return err
 	}

@@ -20,6 +20,9 @@ func Run(ctx context.Context, cfg Config, w Workload) Outcome {
 }
 
 func run(ctx context.Context, cfg Config, w Workload, outcome *Outcome) (err error) {
+	if w.Kind == KindLog {
+		return logLoads(ctx, cfg, w, outcome)
+	}
 	store, err := openStore(ctx, cfg, w)
 	if err != nil {
 		return fmt.Errorf("start S3: %w", err)

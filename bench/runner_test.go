@@ -17,9 +17,9 @@ func fakeConfig(t *testing.T) bench.Config {
 	self, err := os.Executable()
 	require.NoError(t, err)
 	return bench.Config{
-		Lakewarden: self,
-		Data:       t.TempDir(),
-		Settle:     time.Millisecond,
+		Lakewarden: self, Loader: self, Python: self,
+		Data:   t.TempDir(),
+		Settle: time.Millisecond,
 		// With the race detector a program otherwise lingers for a second.
 		Env:      append(os.Environ(), fakeVariable+"=1", "GORACE=atexit_sleep_ms=0"),
 		Progress: t.Logf,
@@ -62,6 +62,10 @@ func TestRunKinds(t *testing.T) {
 		{
 			bench.Workload{Kind: bench.KindBudget, Statements: statements, Users: 4, Runs: 3, BudgetMiB: 1},
 			[]string{"elapsed", "p50", "p95", "answered", "busy", "failed", "rss_peak", "rss_of_budget"},
+		},
+		{
+			bench.Workload{Kind: bench.KindLog, Log: &bench.Log{Commits: 3, Files: 2}, Warmup: 1, Runs: 2},
+			[]string{"p50.lakewarden", "memory.lakewarden", "p50.deltars", "memory.deltars", "ratio.deltars", "memory_ratio.deltars"},
 		},
 	}
 	for _, c := range cases {
@@ -193,4 +197,10 @@ func TestRunReportsFailures(t *testing.T) {
 		outcome := bench.Run(t.Context(), cfg, bench.Workload{Kind: bench.KindCompare, Runs: 1})
 		require.Contains(t, outcome.Error, "start server")
 	})
+}
+
+// One that reads another number of files is wrong, however fast.
+func TestRunCountsFiles(t *testing.T) {
+	outcome := bench.Run(t.Context(), fakeConfig(t), bench.Workload{Kind: bench.KindLog, Log: &bench.Log{Commits: 3, Files: 3}, Runs: 1})
+	require.Contains(t, outcome.Error, "6 files of 9")
 }

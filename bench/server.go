@@ -16,6 +16,8 @@ type Config struct {
 	// Lakewarden is the server's binary; Python has duckdb and deltalake, Roapi
 	// is the peer's binary, Versitygw is an S3 server.
 	Lakewarden, Python, Roapi, Versitygw string
+	// Loader is the program that loads the snapshots of log workloads.
+	Loader string
 	// Extensions is DuckDB's extension directory.
 	Extensions string
 	// Data is where the tables are made and kept, and where a run keeps its

@@ -38,6 +38,8 @@ const (
 	KindBudget Kind = "budget"
 	// KindKills measures one organisation while the process of another is killed.
 	KindKills Kind = "kills"
+	// KindLog compares how the snapshot of a table is loaded with delta-rs.
+	KindLog Kind = "log"
 )
 
 // Workload is one measurement, described by data.
@@ -50,6 +52,8 @@ type Workload struct {
 	Folder string `json:"folder"`
 	// Remote puts the tables into an S3 server on loopback.
 	Remote *Remote `json:"remote"`
+	// Log is the table of a log workload.
+	Log *Log `json:"log"`
 	// Filtered runs the workload under the row filters of filters.json.
 	Filtered bool `json:"filtered"`
 	// Peers are the subjects beside the server: duckdb, roapi, and local, which
@@ -178,7 +182,7 @@ func decodeFile(name string, into any) error {
 }
 
 func (w Workload) validate() error {
-	kinds := []Kind{KindCompare, KindPoint, KindFirst, KindValidate, KindStream, KindIdle, KindIsolation, KindBudget, KindKills}
+	kinds := []Kind{KindCompare, KindPoint, KindFirst, KindValidate, KindStream, KindIdle, KindIsolation, KindBudget, KindKills, KindLog}
 	switch {
 	case w.Name == "" || w.Title == "":
 		return errors.New("a workload needs a name and a title")
@@ -186,8 +190,10 @@ func (w Workload) validate() error {
 		return fmt.Errorf("unknown kind %q", w.Kind)
 	case w.Runs < 1:
 		return errors.New("runs must be positive")
-	case (w.Queries != "") == (len(w.Statements) > 0) && w.Kind != KindValidate:
+	case (w.Queries != "") == (len(w.Statements) > 0) && w.Kind != KindValidate && w.Kind != KindLog:
 		return errors.New("exactly one of queries and statements")
+	case (w.Kind == KindLog) != (w.Log != nil):
+		return errors.New("a log workload, and no other, describes a log")
 	case (w.Kind == KindPoint) != (len(w.Modes) > 0):
 		return errors.New("a point workload, and no other, has modes")
 	case w.Kind == KindBudget && (w.BudgetMiB < 1 || w.Users < 1):

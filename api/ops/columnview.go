@@ -10,6 +10,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine/delta"
 	"github.com/lakewarden/lakewarden/engine/maintenance"
 	"github.com/lakewarden/lakewarden/engine/rowfilter"
+	"github.com/lakewarden/lakewarden/engine/rules"
 	"github.com/lakewarden/lakewarden/engine/sqlguard"
 )
 
@@ -125,12 +126,13 @@ func (v view) hides(name string) bool {
 
 // tableColumns describes the columns that are seen.
 func (v view) tableColumns(snap *delta.Snapshot) []Column {
-	out := make([]Column, len(v.columns))
+	out, keys := make([]Column, len(v.columns)), rules.KeysOf(snap.Schema(), snap.Properties())
 	for i, c := range v.columns {
 		f, _ := snap.Schema().Field(c.Name)
 		out[i] = Column{
 			Name: c.Name, Type: f.Type.String(), Nullable: c.Nullable, Comment: f.Comment(),
-			IsPartition: slices.Contains(snap.PartitionColumns(), c.Name),
+			IsPartition:  slices.Contains(snap.PartitionColumns(), c.Name),
+			IsPrimaryKey: keys.IsPrimary(c.Name), IsUnique: keys.IsUnique(c.Name),
 		}
 		if v.Masks[c.Name] == rowfilter.MaskHash {
 			out[i].Type = delta.String.String()

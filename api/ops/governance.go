@@ -31,8 +31,8 @@ func policiesFor(ctx context.Context, store catalog.Policies, org catalog.OrgID,
 	return store.EnabledPolicies(ctx, org, ids)
 }
 
-// rules are what the statements of one member are held to.
-type rules struct {
+// heldRules are what the statements of one member are held to.
+type heldRules struct {
 	policies enforced
 	subject  subject
 }
@@ -46,21 +46,21 @@ type rulesStore interface {
 // rulesFor reads policies and member as they were at one epoch. Were one older
 // than the other, a statement could join an attribute with a policy that was
 // narrowed before the attribute was given, and see what nobody ever allowed.
-func rulesFor(ctx context.Context, store rulesStore, a Actor, m *moment, tables []catalog.LocatedTable, kept *recent[rules]) (rules, error) {
+func rulesFor(ctx context.Context, store rulesStore, a Actor, m *moment, tables []catalog.LocatedTable, kept *recent[heldRules]) (heldRules, error) {
 	fields := []string{string(a.Org), string(a.User)}
 	for _, t := range tables {
 		fields = append(fields, string(t.DeltaID))
 	}
-	return answer(ctx, m, kept, fields, func() (rules, error) { return readRules(ctx, store, a, tables) })
+	return answer(ctx, m, kept, fields, func() (heldRules, error) { return readRules(ctx, store, a, tables) })
 }
 
-func readRules(ctx context.Context, store rulesStore, a Actor, tables []catalog.LocatedTable) (rules, error) {
+func readRules(ctx context.Context, store rulesStore, a Actor, tables []catalog.LocatedTable) (heldRules, error) {
 	policies, err := policiesFor(ctx, store, a.Org, tables)
 	if err != nil {
-		return rules{}, err
+		return heldRules{}, err
 	}
 	member, err := store.Membership(ctx, a.Org, a.User)
-	return rules{policies, subjectOf(member)}, err
+	return heldRules{policies, subjectOf(member)}, err
 }
 
 // on returns the policies of one table: its own, and those of every table that

@@ -50,7 +50,11 @@ func (o Maintenance) find(ctx context.Context, path TablePath) (maintained, erro
 	if err := o.Permissions.Permits(ctx, a.Viewer, t.Config, auth.ScopeTablesModify); err != nil {
 		return m, err
 	}
-	m.view, err = o.viewOf(ctx, a, t, snap)
+	// What is known of a remote table may be a second old.
+	if m.snap, err = snap.Refresh(ctx); err != nil {
+		return m, err
+	}
+	m.view, err = o.viewOf(ctx, a, t, m.snap)
 	m.open = m.view.whole()
 	return m, err
 }
@@ -103,13 +107,15 @@ type maintenanceRun struct {
 	began time.Time
 }
 
-// finish counts a run and writes what it did to the log.
+// finish ends a run: it is counted, and what it did is written to the log.
 func (o Maintenance) finish(ctx context.Context, r maintenanceRun, m maintained, err error, attrs ...slog.Attr) {
 	outcome, level := "ok", slog.LevelInfo
 	if err != nil {
 		outcome, level = "failed", slog.LevelWarn
 		attrs = append(attrs, slog.Any("error", err))
 	}
+	// So that the next request sees what was committed. One that fails looks again.
+	_, _ = o.Lake.SnapshotWithin(ctx, m.table, 0)
 	took := time.Since(r.began)
 	o.Metrics.seconds.WithLabelValues(string(r.op), outcome).Observe(took.Seconds())
 	attrs = append(attrs, slog.String("table_id", string(m.table.DeltaID)), slog.Float64("seconds", took.Seconds()), slog.String("outcome", outcome))

@@ -12,7 +12,7 @@ import (
 // of what anybody may see or do raises the epoch in the same transaction, so
 // equal epochs mean equal answers. It is safe for concurrent use.
 type Memory struct {
-	rules  *recent[rules]
+	rules  *recent[heldRules]
 	reach  *recent[reach]
 	tables *recent[[]catalog.Resolved]
 }
@@ -23,7 +23,7 @@ const maxRemembered = 1024
 // NewMemory returns an empty memory.
 func NewMemory() *Memory {
 	return &Memory{
-		rules: newRecent[rules](maxRemembered), reach: newRecent[reach](maxRemembered),
+		rules: newRecent[heldRules](maxRemembered), reach: newRecent[reach](maxRemembered),
 		tables: newRecent[[]catalog.Resolved](maxRemembered),
 	}
 }

@@ -1,34 +1,34 @@
 package ops
 
 import (
-	"encoding/json"
+	"errors"
 
 	"github.com/lakewarden/lakewarden/engine/delta"
+	"github.com/lakewarden/lakewarden/engine/rules"
 )
 
 // markKeys writes the keys of a new table where its metadata keeps them.
 func markKeys(columns []NewTableColumn, out *delta.CreateOptions) error {
-	var primary []string
+	var keys rules.Keys
 	for _, c := range columns {
 		if c.PrimaryKey {
-			primary = append(primary, c.Name)
+			keys.Primary = append(keys.Primary, c.Name)
 		}
 	}
-	for i, c := range columns {
+	for _, c := range columns {
 		switch {
-		case c.Unique && c.PrimaryKey && len(primary) > 1:
+		case c.Unique && c.PrimaryKey && len(keys.Primary) > 1:
 			return invalid("columns", "must not have a unique column within a primary key of several columns")
 		case c.Unique && !c.PrimaryKey:
-			out.Schema.Fields[i].Metadata["lakewarden.unique"] = json.RawMessage("true")
+			keys.Unique = append(keys.Unique, c.Name)
 		}
 	}
-	if len(primary) == 0 {
-		return nil
+	schema, properties, err := keys.Write(out.Schema, out.Properties)
+	if errors.Is(err, rules.ErrInvalidKey) {
+		return invalid("columns", "a key column is of a type that has no equality")
 	}
-	text, err := json.Marshal(primary)
-	if err != nil {
-		return err
+	if err == nil {
+		out.Schema, out.Properties = schema, properties
 	}
-	out.Properties["lakewarden.primaryKey"] = string(text)
-	return nil
+	return err
 }

@@ -26,6 +26,8 @@ type Column struct {
 	Nullable    bool
 	Comment     string
 	IsPartition bool
+	// IsPrimaryKey: part of the primary key. IsUnique: no value stands twice.
+	IsPrimaryKey, IsUnique bool
 }
 
 // TableVersion is one version of a table as its commit describes itself.

@@ -15,6 +15,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine/maintenance"
 	"github.com/lakewarden/lakewarden/engine/objstore"
 	"github.com/lakewarden/lakewarden/engine/rowfilter"
+	"github.com/lakewarden/lakewarden/engine/rules"
 	"github.com/lakewarden/lakewarden/engine/storage"
 	"github.com/lakewarden/lakewarden/sessions"
 )
@@ -123,6 +124,9 @@ var rows = []row{
 	{"engine/maintenance.ErrRetention", maintenance.ErrRetention, "invalid_field"},
 	{"engine/maintenance.ErrZOrder", maintenance.ErrZOrder, "invalid_field"},
 	{"engine/maintenance.ErrRowsDiffer", maintenance.ErrRowsDiffer, "table_log_broken"},
+
+	{"engine/rules.ErrInvalidCheck", rules.ErrInvalidCheck, "invalid_field"},
+	{"engine/rules.ErrInvalidKey", rules.ErrInvalidKey, "invalid_field"},
 
 	{"engine/storage.ErrRootInvalid", storage.ErrRootInvalid, "invalid_location"},
 	{"engine/storage.ErrRootNotAllowed", storage.ErrRootNotAllowed, "invalid_location"},

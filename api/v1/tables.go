@@ -36,11 +36,13 @@ type tableList struct {
 }
 
 type column struct {
-	Name        string  `json:"name"`
-	Type        string  `json:"type" doc:"Delta's name of the type"`
-	Nullable    bool    `json:"nullable"`
-	Comment     *string `json:"comment"`
-	IsPartition bool    `json:"isPartition"`
+	Name         string  `json:"name"`
+	Type         string  `json:"type" doc:"Delta's name of the type"`
+	Nullable     bool    `json:"nullable"`
+	Comment      *string `json:"comment"`
+	IsPartition  bool    `json:"isPartition"`
+	IsPrimaryKey bool    `json:"isPrimaryKey" doc:"Part of the primary key"`
+	IsUnique     bool    `json:"isUnique" doc:"No value stands twice; NULL does not count"`
 }
 
 type columnList struct {
@@ -174,7 +176,7 @@ func TableRoutes(api huma.API, tables ops.Tables) {
 }
 
 func columnOf(c ops.Column) column {
-	return column{Name: c.Name, Type: c.Type, Nullable: c.Nullable, Comment: pointer(c.Comment), IsPartition: c.IsPartition}
+	return column{Name: c.Name, Type: c.Type, Nullable: c.Nullable, Comment: pointer(c.Comment), IsPartition: c.IsPartition, IsPrimaryKey: c.IsPrimaryKey, IsUnique: c.IsUnique}
 }
 
 func tableDetailsOf(d ops.TableDetails) tableDetails {

@@ -22,7 +22,8 @@ const usage = `usage: bench COMMAND
 
   run      measure and write a report (bench run -h lists its flags)
   compare  OLD NEW: flag figures that became more than 15 % worse
-  list     the workloads`
+  list     the workloads
+  load     DIRECTORY: what loading the snapshot of a Delta table takes`
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -45,6 +46,8 @@ func dispatch(ctx context.Context, args []string, out io.Writer) error {
 		return compare(args[1:], out)
 	case "list":
 		return list(out)
+	case bench.LoadCommand:
+		return load(ctx, args[1:], out)
 	default:
 		return fmt.Errorf("unknown command %q\n%s", args[0], usage)
 	}
@@ -71,6 +74,11 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	cfg.Progress = func(format string, args ...any) {
 		fmt.Fprintf(out, time.Now().Format("15:04:05 ")+format+"\n", args...)
 	}
+	self, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("find this program: %w", err)
+	}
+	cfg.Loader = self
 	if cfg.Roapi == "" {
 		cfg.Roapi = filepath.Join(filepath.Dir(cfg.Python), "roapi")
 	}

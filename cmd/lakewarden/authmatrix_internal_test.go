@@ -69,6 +69,12 @@ var operationAccess = map[string]access{
 	"createTable":           {"tables:create", `{"catalog":"lake","schema":"x","name":"x","columns":[{"name":"a","type":"long"}]}`},
 	"renameTable":           {"tables:modify", `{"name":"x"}`},
 	"dropTable":             {"tables:modify", ""},
+	"updateColumnSettings":  {"tables:modify", `{"isUnique":false}`},
+	"replacePrimaryKey":     {"tables:modify", `{"columns":[]}`},
+	"addConstraints":        {"tables:modify", `{"constraints":[{"name":"c","expr":"id > 0"}]}`},
+	"listConstraints":       {"tables:read", ""},
+	"deleteConstraint":      {"tables:modify", ""},
+	"validateConstraint":    {"tables:modify", ""},
 	"vacuumTable":           {"tables:modify", ""},
 	"optimizeTable":         {"tables:modify", ""},
 	"adoptIdentity":         {"rls_policies:write", `{"keepRules":true}`},
@@ -269,6 +275,10 @@ func TestAnotherOrganisationLooksLikeNone(t *testing.T) {
 			return s.schema
 		case "table_name":
 			return "t"
+		case "column":
+			return "id"
+		case "name":
+			return "c"
 		case "table_id":
 			return tableID
 		case "operation_id":

@@ -3,7 +3,10 @@ package main
 import (
 	"fmt"
 	"path/filepath"
+	"strconv"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -113,4 +116,60 @@ func TestACurveThroughAHiddenColumnDoesNotOrderRows(t *testing.T) {
 	require.Equal(t, filesMoved(1.0, 1.0), s.admin.ok("POST", path, map[string]any{"zorder_by": []string{"pay"}}))
 	require.NotEqual(t, before, s.admin.rows(inOrder), "the files have another order")
 	require.Equal(t, before, builder.rows(inOrder))
+}
+
+// TestMaintenanceInS3 is the same work on a store without folders: read through
+// the endpoint, written by the store's client.
+func TestMaintenanceInS3(t *testing.T) {
+	t.Setenv(variantStore, "s3")
+	s := startServer(t, nil)
+	dir := s.smallFiles("t", 6)
+	rows := "SELECT * FROM " + s.schema + ".t ORDER BY id"
+	var before []any
+	require.Eventually(t, func() bool { before = s.admin.rows(rows); return len(before) == 60 }, 10*time.Second, 50*time.Millisecond, "others' commits are seen within a second or so")
+	require.Equal(t, filesMoved(1.0, 3.0), s.admin.ok("POST", s.tablePath("t")+"/optimize", map[string]any{"where": "p = 'x'"}))
+	require.Equal(t, filesMoved(2.0, 4.0), s.admin.ok("POST", s.tablePath("t")+"/optimize", map[string]any{"zorder_by": []string{"v", "id"}}))
+	require.Equal(t, before, s.admin.rows(rows))
+	aged(t, dir, "orphan.parquet", 200)
+	require.Equal(t, []any{"orphan.parquet"}, s.admin.ok("POST", s.tablePath("t")+"/vacuum", nil)["filesDeleted"])
+	vacuumed := s.admin.ok("POST", s.tablePath("t")+"/vacuum", map[string]any{"retention_hours": 0, "enforce_retention_duration": false, "mode": "lite"})
+	require.Equal(t, 7.0, vacuumed["count"])
+	require.Equal(t, before, s.admin.rows(rows))
+	history := s.admin.ok("GET", s.tablePath("t")+"/history", nil)["versions"].([]any)
+	require.Equal(t, "OPTIMIZE", history[0].(map[string]any)["operation"], "no commit for a vacuum")
+}
+
+// TestOptimizeSurvivesItsWorker kills the process that writes: the operation fails,
+// the table is what it was, and the next run does the work.
+func TestOptimizeSurvivesItsWorker(t *testing.T) {
+	s := startServer(t, nil)
+	dir := s.table("t", "SELECT i AS id, hash(i) % 1000000 AS v, md5(i::VARCHAR) AS s FROM range(1500000) t(i)", nil, column{"id", "long"}, column{"v", "long"}, column{"s", "string"})
+	sum := "SELECT count(*), sum(id), sum(v), min(s), max(s) FROM " + s.schema + ".t"
+	before := s.admin.rows(sum)
+	files, err := filepath.Glob(filepath.Join(dir, "*", "*.parquet"))
+	require.NoError(t, err)
+	body := map[string]any{"zorder_by": []string{"v", "s"}}
+	o := s.admin.call("POST", s.tablePath("t")+"/optimize", body, "Prefer", "respond-async").json(t)
+	require.Eventually(t, func() bool {
+		writing, err := filepath.Glob(filepath.Join(s.config.DataDir, "tmp", "optimize-*", "*", "files-*", "*"))
+		require.NoError(t, err)
+		return len(writing) > 0
+	}, 20*time.Second, time.Millisecond)
+	for _, pid := range workerProcesses(t) {
+		number, err := strconv.Atoi(pid)
+		require.NoError(t, err)
+		require.NoError(t, syscall.Kill(number, syscall.SIGKILL))
+	}
+	o = s.admin.await(o)
+	require.Equal(t, "failed", o["state"], "%v", o)
+	require.Equal(t, "engine_failed", o["error"].(map[string]any)["code"])
+	require.Equal(t, before, s.admin.rows(sum))
+	after, err := filepath.Glob(filepath.Join(dir, "*", "*.parquet"))
+	require.NoError(t, err)
+	require.Equal(t, files, after)
+	left, err := filepath.Glob(filepath.Join(s.config.DataDir, "tmp", "optimize-*"))
+	require.NoError(t, err)
+	require.Empty(t, left)
+	require.Equal(t, 1.0, s.admin.ok("POST", s.tablePath("t")+"/optimize", body)["filesRemoved"])
+	require.Equal(t, before, s.admin.rows(sum))
 }

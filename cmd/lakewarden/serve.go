@@ -168,6 +168,7 @@ func newService(ctx context.Context, config Config, log *slog.Logger) (_ *servic
 	if err != nil {
 		return nil, err
 	}
+
 	writes, err := newWrites(config, store, queries, registry, log)
 	if err != nil {
 		return nil, err
@@ -182,7 +183,8 @@ func newService(ctx context.Context, config Config, log *slog.Logger) (_ *servic
 		Storage: ops.StorageConfigs{
 			Store: store, Opener: opener, Tables: tables, LocalRoots: opener.roots.of, Remote: opener.s3, Seal: opener.s3.seal, Now: time.Now,
 		},
-		Tables: tables, TableFiles: ops.TableFiles{Tables: tables, Permissions: store}, Writes: writes,
+		TableRules: ops.TableRules{Tables: tables, Permissions: store, Queries: queries},
+		Tables:     tables, TableFiles: ops.TableFiles{Tables: tables, Permissions: store}, Writes: writes,
 		Maintenance: maintenance, Policies: ops.Policies{Store: store, Lake: tables.Lake}, Simulation: ops.Simulation{Store: store, Queries: queries},
 		Queries: queries, Operations: operations, Stored: stored, Limits: limitsOf(config), Auditor: auditor, Authenticator: authenticator, Health: health, Logger: log, Metrics: registry,
 		Rate: middleware.Rate{PerMinute: config.RatePerMinute, Burst: config.RateBurst}, Version: version,

@@ -11,8 +11,8 @@ import (
 // changeDir is the folder of change files (protocol, "Change Data Files").
 const changeDir = "_change_data/"
 
-// ChangeFile is a file of changed rows: the columns of the table, and
-// _change_type with "insert", "update_preimage", "update_postimage" or
+// ChangeFile is a file of changed rows: the columns of the table, see
+// [Snapshot.FileColumns], and _change_type with "insert", "update_preimage", "update_postimage" or
 // "delete". It must be in place before the commit.
 type ChangeFile struct {
 	// Name is the object's name, which lies in the folder "_change_data".

@@ -111,14 +111,3 @@ func TestConflictRules(t *testing.T) {
 		})
 	}
 }
-
-func TestCheckVector(t *testing.T) {
-	const id = "^-aqEH.-t@S}K{vb[*k^"
-	for path, ok := range map[string]bool{
-		id: true, "ab" + id: true, "../" + id: false, "a/" + id: false, "..%2F" + id: false, id[1:]: false, "": false,
-	} {
-		err := checkVector(&action.DeletionVector{StorageType: "u", PathOrInlineDV: path})
-		require.Equal(t, ok, err == nil, path)
-	}
-	require.ErrorIs(t, checkVector(&action.DeletionVector{StorageType: "p", PathOrInlineDV: "file:///x"}), ErrUnsafePath)
-}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/lakewarden/lakewarden/engine/delta/action"
+	"github.com/lakewarden/lakewarden/engine/delta/deletion"
 	"github.com/lakewarden/lakewarden/engine/delta/logpath"
 )
 
@@ -164,32 +165,10 @@ func fileKey(path string, dv *action.DeletionVector) (string, error) {
 	if dv == nil {
 		return name, nil
 	}
-	if err := checkVector(dv); err != nil {
+	if err := deletion.CheckPlace(dv); err != nil {
 		return "", err
 	}
 	return name + keySeparator + dv.UniqueID(), nil
-}
-
-// checkVector refuses deletion vectors that live outside the table: absolute
-// ones, and a folder before the encoded file id that is more than the random
-// letters and digits which writers put there.
-func checkVector(dv *action.DeletionVector) error {
-	const encodedID = 20
-	switch dv.StorageType {
-	case "i":
-		return nil
-	case "u":
-		prefix := len(dv.PathOrInlineDV) - encodedID
-		if prefix < 0 || strings.ContainsFunc(dv.PathOrInlineDV[:prefix], notAlphanumeric) {
-			return fmt.Errorf("deletion vector %q: %w", dv.PathOrInlineDV, ErrUnsafePath)
-		}
-		return nil
-	}
-	return fmt.Errorf("absolute path of deletion vector: %w", ErrUnsafePath)
-}
-
-func notAlphanumeric(r rune) bool {
-	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9')
 }
 
 // fileName is the part of a key that names the file.

@@ -182,7 +182,8 @@ func mergeProtocols(now, then action.Protocol) action.Protocol {
 	lacks := func(have, want []string) bool {
 		return slices.ContainsFunc(want, func(f string) bool { return !slices.Contains(have, f) })
 	}
-	if now.MinReaderVersion >= then.MinReaderVersion && !lacks(now.ReaderFeatures, then.ReaderFeatures) &&
+	if now.MinReaderVersion >= then.MinReaderVersion && now.MinWriterVersion >= then.MinWriterVersion &&
+		!lacks(now.ReaderFeatures, then.ReaderFeatures) &&
 		!lacks(writerFeatures(&now), writerFeatures(&then)) {
 		return now
 	}

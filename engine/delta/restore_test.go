@@ -208,4 +208,13 @@ func TestDeltaRsReadsRestored(t *testing.T) {
 		s, _ = mustRestore(t, s, version)
 		require.Equal(t, want, runPython[[]int64](t, dir, look), version)
 	}
+	runPython[int](t, dir, `
+write_deltalake(path, pa.table({"id": pa.array([9], pa.int64()), "s": ["theirs"]}), mode="append")
+say(DeltaTable(path).version())`)
+	s, err := s.Refresh(t.Context())
+	require.NoError(t, err)
+	before, _ := s.Rows()
+	s, _ = mustRestore(t, s, s.Version()-1)
+	rows, _ := s.Rows()
+	require.Equal(t, before-1, rows)
 }

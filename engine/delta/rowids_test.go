@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lakewarden/lakewarden/engine/delta"
+	"github.com/lakewarden/lakewarden/engine/objstore"
 	"github.com/lakewarden/lakewarden/engine/objstore/mem"
 )
 
@@ -14,7 +15,11 @@ import (
 // not.
 func trackedTable(t *testing.T, properties, domain string) *delta.Snapshot {
 	t.Helper()
-	b := mem.New()
+	return trackedTableIn(t, mem.New(), properties, domain)
+}
+
+func trackedTableIn(t *testing.T, b objstore.Bucket, properties, domain string) *delta.Snapshot {
+	t.Helper()
 	mustLog(t, b, `{"protocol":{"minReaderVersion":3,"minWriterVersion":7,"readerFeatures":["deletionVectors"],"writerFeatures":["rowTracking","domainMetadata","deletionVectors"]}}`+"\n"+
 		metaLine("a", schemaText, "", properties)+domain)
 	s, err := delta.Load(t.Context(), b, testOptions(t))
@@ -125,4 +130,12 @@ func TestRowTrackingListedOnly(t *testing.T) {
 	suspended := mustAppend(t, trackedTable(t, `"delta.rowTrackingSuspended":"true"`, ""), 1)
 	require.Nil(t, onlyFile(t, suspended).Add.BaseRowID)
 	require.Empty(t, highWaterMark(suspended))
+}
+
+func TestDeltaRsReadsTrackedTables(t *testing.T) {
+	python(t)
+	b, dir := fileBucket(t)
+	s := mustAppend(t, trackedTableIn(t, b, `"delta.enableRowTracking":"true","delta.enableDeletionVectors":"true"`, ""), 1, 2)
+	mustDelete(t, s, delta.RowDeletion{File: onlyFile(t, s), Rows: rowSet(t, 0)})
+	require.Equal(t, []int64{2}, runPython[[]int64](t, dir, `say(pa.table(QueryBuilder().register("t", DeltaTable(path)).execute("select id from t").read_all()).column("id").to_pylist())`))
 }

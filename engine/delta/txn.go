@@ -26,7 +26,7 @@ type Operation struct {
 
 // AddFile is a data file that a transaction makes part of the table. It must be
 // in place before the commit, and hold every column of the schema but the
-// partition columns; see [Snapshot.WholeFiles].
+// partition columns, see [Snapshot.FileColumns] and [Snapshot.WholeFiles].
 type AddFile struct {
 	// Name is the object's name below the table's folder, not encoded.
 	Name string

@@ -89,7 +89,8 @@ type Deletion struct {
 
 // DeleteRows hides rows behind deletion vectors, in addition to those that are
 // hidden already; a file of which no row is left is removed. The files count as
-// read. Each may be named once.
+// read. Each may be named once. After an error the transaction is not to be
+// committed.
 //
 // Errors: [FeatureError] for a table whose property does not ask for vectors;
 // [ErrInvalidTxn] for rows that a file does not have, or one whose statistics do

@@ -13,8 +13,8 @@ import (
 	"github.com/lakewarden/lakewarden/engine/enginetest"
 )
 
-// delta is the delta extension of the developer's tree.
-func delta(t *testing.T) (content []byte, platform string) {
+// deltaExtension is the delta extension of the developer's tree.
+func deltaExtension(t *testing.T) (content []byte, platform string) {
 	t.Helper()
 	newEngine(t)
 	platform, err := duckdb.Platform()
@@ -44,7 +44,7 @@ func start(t *testing.T, dirs ...string) (*duckdb.Engine, error) {
 }
 
 func TestBadExtensionFiles(t *testing.T) {
-	good, platform := delta(t)
+	good, platform := deltaExtension(t)
 	flipped := append([]byte(nil), good...)
 	flipped[len(flipped)/2] ^= 1
 	unsigned := append([]byte(nil), good...)
@@ -95,7 +95,7 @@ func TestBadExtensionFiles(t *testing.T) {
 }
 
 func TestExtensionSearchOrder(t *testing.T) {
-	good, platform := delta(t)
+	good, platform := deltaExtension(t)
 	first, _ := place(t, platform, good)
 	second, _ := place(t, platform, []byte("never looked at"))
 	_, err := start(t, t.TempDir(), first, second)
@@ -106,7 +106,7 @@ func TestExtensionSearchOrder(t *testing.T) {
 }
 
 func TestExtensionChangedAfterStart(t *testing.T) {
-	good, platform := delta(t)
+	good, platform := deltaExtension(t)
 	dir, file := place(t, platform, good)
 	e, err := start(t, dir)
 	require.NoError(t, err)

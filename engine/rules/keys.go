@@ -32,9 +32,9 @@ type Keys struct {
 	Unique []string
 }
 
-// KeysOf reads the keys of a schema and a table's properties. A column of the
-// primary key that another writer renamed stays in its place; when one was
-// dropped, the key is gone with it.
+// KeysOf reads the keys of a schema and a table's properties. The property names
+// the primary key; its field metadata finds a column again that another writer
+// renamed. When a column was dropped, the key is gone with it.
 func KeysOf(schema delta.Struct, properties map[string]string) Keys {
 	var named, flagged []string
 	_ = json.Unmarshal([]byte(properties[PropertyPrimaryKey]), &named) // what is no list names nothing
@@ -44,7 +44,11 @@ func KeysOf(schema delta.Struct, properties map[string]string) Keys {
 			flagged = append(flagged, f.Name)
 		}
 	}
-	if len(named) == len(flagged) {
+	missing := slices.ContainsFunc(named, func(name string) bool { _, ok := schema.Field(name); return !ok })
+	switch {
+	case !missing:
+		k.Primary = inOrder(named, named)
+	case len(named) == len(flagged):
 		k.Primary = inOrder(named, flagged)
 	}
 	for _, f := range schema.Fields {

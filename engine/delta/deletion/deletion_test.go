@@ -224,6 +224,17 @@ func TestFileNames(t *testing.T) {
 	}
 }
 
+func TestCheckPlace(t *testing.T) {
+	const id = "^-aqEH.-t@S}K{vb[*k^"
+	for path, ok := range map[string]bool{
+		id: true, "ab" + id: true, "../" + id: false, "a/" + id: false, "..%2F" + id: false, id[1:]: false, "": false,
+	} {
+		err := deletion.CheckPlace(&action.DeletionVector{StorageType: "u", PathOrInlineDV: path})
+		require.Equal(t, ok, err == nil, path)
+	}
+	require.ErrorIs(t, deletion.CheckPlace(&action.DeletionVector{StorageType: "p", PathOrInlineDV: "file:///x"}), logpath.ErrUnsafePath)
+}
+
 func TestDamagedFiles(t *testing.T) {
 	data := handMade([]int64{1, 2, 3})
 	good := frame(data)

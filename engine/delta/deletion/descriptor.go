@@ -67,18 +67,36 @@ func (r *Rows) matches(d *action.DeletionVector) error {
 	return nil
 }
 
+// CheckPlace refuses vectors that live outside the table: absolute ones, and a
+// folder before the encoded file id that is more than the random letters and
+// digits which writers put there. An absolute path is refused whatever it leads
+// to: the log does not know where its table lies. The error is
+// [logpath.ErrUnsafePath].
+func CheckPlace(d *action.DeletionVector) error {
+	switch d.StorageType {
+	case inline:
+		return nil
+	case relative:
+		folder := len(d.PathOrInlineDV) - idDigits
+		if folder < 0 || strings.ContainsFunc(d.PathOrInlineDV[:folder], notAlphanumeric) {
+			return fmt.Errorf("deletion vector %.200q: %w", d.PathOrInlineDV, logpath.ErrUnsafePath)
+		}
+		return nil
+	}
+	return fmt.Errorf("absolute path of deletion vector: %w", logpath.ErrUnsafePath)
+}
+
 // FileName is the object, below the table's folder, that a descriptor points
-// into. An absolute path gives [logpath.ErrUnsafePath], whatever it leads to:
-// the log does not know where its table lies. A descriptor that points at no
-// file gives [action.ErrMalformed].
+// into. Errors: those of [CheckPlace]; [action.ErrMalformed] for a descriptor
+// that points at no file.
 func FileName(d *action.DeletionVector) (string, error) {
+	if err := CheckPlace(d); err != nil {
+		return "", err
+	}
 	if d.StorageType == inline {
 		return "", malformed("not in a file")
 	}
 	cut := len(d.PathOrInlineDV) - idDigits
-	if d.StorageType != relative || cut < 0 || strings.ContainsFunc(d.PathOrInlineDV[:cut], notAlphanumeric) {
-		return "", fmt.Errorf("deletion vector %.200q: %w", d.PathOrInlineDV, logpath.ErrUnsafePath)
-	}
 	raw, ok := decodeZ85(d.PathOrInlineDV[cut:])
 	if !ok {
 		return "", malformed("file id")

@@ -1,0 +1,158 @@
+package ops
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/lakewarden/lakewarden/auth"
+	"github.com/lakewarden/lakewarden/catalog"
+	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/delta"
+	"github.com/lakewarden/lakewarden/engine/rules"
+	"github.com/lakewarden/lakewarden/engine/skipping"
+	"github.com/lakewarden/lakewarden/sessions"
+)
+
+// TableRules sets what the rows of a table must satisfy: nullability, keys and
+// CHECK constraints. What is set is checked against all rows, whoever asks; a
+// caller who does not see all of them learns yes or no.
+type TableRules struct {
+	Tables
+	Permissions Permissions
+	Queries     *Queries
+}
+
+// ruled is a table whose rules the caller may change, at its newest version.
+type ruled struct {
+	actor Actor
+	table catalog.LocatedTable
+	snap  *delta.Snapshot
+	view  view
+}
+
+// find resolves a path for the caller, who must hold tables:modify where the
+// table is.
+func (o TableRules) find(ctx context.Context, path TablePath) (r ruled, err error) {
+	if err := o.Queries.Confirmed(); err != nil {
+		return r, err
+	}
+	if r.actor, r.table, r.snap, err = o.Tables.find(ctx, path); err != nil {
+		return r, err
+	}
+	if err := o.Permissions.Permits(ctx, r.actor.Viewer, r.table.Config, auth.ScopeTablesModify); err != nil {
+		return r, err
+	}
+	r.view, err = o.viewOf(ctx, r.actor, r.table, r.snap)
+	return r, err
+}
+
+// column finds a column by its name, exactly or else in any case. A hidden one is
+// not told from one that does not exist.
+func (r ruled) column(name string) (delta.Field, bool) {
+	fields := r.snap.Schema().Fields
+	i := slices.IndexFunc(fields, func(f delta.Field) bool { return f.Name == name })
+	if i < 0 {
+		i = slices.IndexFunc(fields, func(f delta.Field) bool { return strings.EqualFold(f.Name, name) })
+	}
+	if i < 0 || r.view.hides(fields[i].Name) {
+		return delta.Field{}, false
+	}
+	return fields[i], true
+}
+
+// alteration is what a change comes to at one version of the table.
+type alteration struct {
+	change delta.Change
+	// operation and parameters describe it in the log.
+	operation  string
+	parameters map[string]string
+	// everyRow says that the change was judged by the table's rows.
+	everyRow bool
+}
+
+const alterAttempts = 10
+
+// alter changes the table's metadata in one commit. plan judges the change at the
+// newest version, and again at the next one when another commit came between; a
+// nil alteration changes nothing. Errors: those of plan, of opening a table and
+// of commits.
+func (o TableRules) alter(ctx context.Context, path TablePath, plan func(context.Context, ruled) (*alteration, error)) error {
+	for attempt := 1; ; attempt++ {
+		r, err := o.find(ctx, path)
+		if err != nil {
+			return err
+		}
+		a, err := plan(ctx, r)
+		if err != nil || a == nil {
+			return err
+		}
+		if err := r.commit(ctx, *a); err != nil && (attempt == alterAttempts || !errors.Is(err, delta.ErrConflict)) {
+			return err
+		} else if err == nil {
+			o.refresh(ctx, r)
+			return nil
+		}
+		o.refresh(ctx, r)
+	}
+}
+
+// refresh makes the next look at the table see this commit, or the one that won.
+// Where the log cannot be looked at now, that look will say so.
+func (o TableRules) refresh(ctx context.Context, r ruled) {
+	_, _ = o.Lake.SnapshotWithin(ctx, r.table, 0)
+}
+
+func (r ruled) commit(ctx context.Context, a alteration) error {
+	txn := r.snap.Begin(delta.Operation{
+		Name: a.operation, Parameters: a.parameters, UserID: string(r.actor.User), UserName: r.actor.Email,
+	})
+	txn.Alter(a.change)
+	if a.everyRow {
+		txn.ReadWholeTable()
+	}
+	_, err := txn.Commit(ctx)
+	return err
+}
+
+// ask runs questions about all rows of the table, in a session that no statement
+// of anybody has seen or will see.
+func (o TableRules) ask(ctx context.Context, r ruled, questions func(rules.Scope, rules.Relation) error) error {
+	source := sourceOf(r.table, r.snap)
+	if files, ok := skipping.List(r.snap, columnsOf(r.snap), engine.Condition{}); ok {
+		source.Files = files
+	}
+	if readsRemoteLog(source) && !o.Queries.Isolated {
+		return ErrNeedsIsolation
+	}
+	key := sessions.Key{Org: string(r.actor.Org), User: string(r.actor.User), Roots: []string{sessionRoot(r.table.StorageConfig)}}
+	held, err := o.Queries.Pool.Open(ctx, key, "")
+	if err != nil {
+		return err
+	}
+	defer held.Release()
+	scope := rules.Scope{Session: held, Sources: []engine.Source{source}, Lease: held.Lease}
+	return questions(scope, rules.Relation{From: source.Relation()})
+}
+
+// RowsError says that rows of the table stand against a rule: 409.
+type RowsError struct{ Problems catalog.FieldErrors }
+
+// Error implements error.
+func (e *RowsError) Error() string { return "rows stand against it: " + e.Problems.Error() }
+
+// ProblemCode names the line in the table of errors.
+func (e *RowsError) ProblemCode() string { return "constraint_violation" }
+
+// Unwrap returns the fields.
+func (e *RowsError) Unwrap() error { return e.Problems }
+
+// against is a problem of one field. The count is for callers who see all rows.
+func (r ruled) against(field string, count int64, what string) catalog.FieldError {
+	if r.view.whole() {
+		return catalog.FieldError{Field: field, Message: strconv.FormatInt(count, 10) + " " + what}
+	}
+	return catalog.FieldError{Field: field, Message: "there are " + what}
+}

@@ -1,0 +1,75 @@
+package v1
+
+import (
+	"context"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/lakewarden/lakewarden/api/ops"
+	"github.com/lakewarden/lakewarden/auth"
+	"github.com/lakewarden/lakewarden/catalog"
+)
+
+type newConstraint struct {
+	Name string `json:"name" minLength:"1" maxLength:"128" doc:"Letters, digits and _; unique for the table in any case"`
+	Expr string `json:"expr" minLength:"1" maxLength:"16384" doc:"A condition over the table's columns in DuckDB's SQL; NULL breaks it"`
+}
+
+type constraint struct {
+	Name      string  `json:"name"`
+	Expr      string  `json:"expr" doc:"Spark's SQL where validated is true, else as it was written"`
+	Validated bool    `json:"validated" doc:"All rows satisfy it and it stands in the table's log, where every writer enforces it"`
+	Portable  bool    `json:"portable" doc:"Other writers can evaluate it, so it can stand in the table's log"`
+	Enforced  bool    `json:"enforced" doc:"false: it cannot be evaluated here, so no rows can be written here"`
+	Reason    *string `json:"reason" doc:"Why it is not portable, or not enforced"`
+}
+
+type constraintList struct {
+	Constraints []constraint `json:"constraints"`
+}
+
+type addConstraintsInput struct {
+	TablePath
+	Body struct {
+		Constraints []newConstraint `json:"constraints" minItems:"1" maxItems:"100" nullable:"false"`
+	}
+}
+
+type constraintInput struct {
+	TablePath
+	Name string `path:"name" maxLength:"255"`
+}
+
+// ConstraintRoutes registers the routes of CHECK constraints.
+func ConstraintRoutes(api huma.API, tables ops.TableRules) {
+	read := route{tag: "Tables", scope: auth.ScopeTablesRead, camel: true}
+	modify := route{tag: "Tables", scope: auth.ScopeTablesModify, camel: true, local: true}
+	const one = tableBase + "/constraints/{name}"
+
+	add(api, modify.with("POST", tableBase+"/constraints", "addConstraints", "Add table constraints").
+		because("All or none. New rows must satisfy them from now on; rows that are there may break them. One that other writers can evaluate and that all rows satisfy goes into the table's log; others bind writes through this server."),
+		func(ctx context.Context, in *addConstraintsInput) (empty, error) {
+			return empty{}, tables.AddConstraints(ctx, in.path(), convert(in.Body.Constraints, func(c newConstraint) catalog.NewConstraint {
+				return catalog.NewConstraint{Name: c.Name, Expression: c.Expr}
+			}))
+		})
+	add(api, read.with("GET", tableBase+"/constraints", "listConstraints", "List table constraints"), func(ctx context.Context, in *TablePath) (constraintList, error) {
+		list, err := tables.Constraints(ctx, in.path())
+		return constraintList{Constraints: convert(list, constraintOf)}, err
+	})
+	add(api, modify.with("DELETE", one, "deleteConstraint", "Delete a table constraint"), func(ctx context.Context, in *constraintInput) (empty, error) {
+		return empty{}, tables.DropConstraint(ctx, in.path(), in.Name)
+	})
+	add(api, modify.with("POST", one+"/validate", "validateConstraint", "Validate a table constraint").
+		because("Looks at all rows, and moves the constraint into the table's log when they satisfy it and other writers can evaluate it. Not for callers whose rows are filtered."),
+		func(ctx context.Context, in *constraintInput) (constraint, error) {
+			c, err := tables.ValidateConstraint(ctx, in.path(), in.Name)
+			return constraintOf(c), err
+		})
+}
+
+func constraintOf(c ops.TableConstraint) constraint {
+	return constraint{
+		Name: c.Name, Expr: c.Expression, Validated: c.Validated, Portable: c.Portable, Enforced: c.Enforceable, Reason: pointer(c.Reason),
+	}
+}

@@ -1,0 +1,325 @@
+package main
+
+import (
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lakewarden/lakewarden/engine/objstore/s3test"
+)
+
+// flags are the settings of a column as GET shows them.
+func (c *client) flags(path, name string) (primary, unique, nullable bool) {
+	c.t.Helper()
+	for _, column := range c.ok("GET", path+"/columns", nil)["columns"].([]any) {
+		if m := column.(map[string]any); m["name"] == name {
+			return m["isPrimaryKey"].(bool), m["isUnique"].(bool), m["nullable"].(bool)
+		}
+	}
+	require.Fail(c.t, "no column "+name)
+	return false, false, false
+}
+
+func (c *client) version(path string) float64 {
+	c.t.Helper()
+	return c.ok("GET", path, nil)["version"].(float64)
+}
+
+const peopleRows = `SELECT i AS id, i // 2 AS a, i % 2 AS b, CASE WHEN i < 8 THEN 'n' || i END AS name, 'same' AS kind,
+	CASE WHEN i <> 3 THEN i END AS gap, [i] AS list FROM range(10) t(i)`
+
+var peopleColumns = []column{
+	{"id", "long"}, {"a", "long"}, {"b", "long"}, {"name", "string"}, {"kind", "string"}, {"gap", "long"}, {"list", "array<long>"},
+}
+
+func TestColumnSettingsAreHeldAgainstTheRows(t *testing.T) {
+	s := startServer(t, nil)
+	dir := s.table("people", peopleRows, nil, peopleColumns...)
+	path := "/v1/tables/lake/" + s.schema + "/people"
+	set := func(column string, settings map[string]any) reply {
+		return s.admin.call("PUT", path+"/columns/"+column+"/settings", settings)
+	}
+	accepted := func(column string, settings map[string]any) {
+		t.Helper()
+		r := set(column, settings)
+		require.Equal(t, http.StatusOK, r.status, "%s", r.body)
+		require.Empty(t, r.json(t))
+	}
+	refused := func(status int, code, field, column string, settings map[string]any) {
+		t.Helper()
+		before := s.admin.version(path)
+		got, fields := set(column, settings).problem(t, status)
+		require.Equal(t, code, got)
+		require.Equal(t, []string{field}, fields)
+		require.Equal(t, before, s.admin.version(path), "nothing was committed")
+	}
+	type on = map[string]any
+
+	// Rule 1: NULL does not count, values do.
+	accepted("NAME", on{"isUnique": true})
+	primary, unique, nullable := s.admin.flags(path, "name")
+	require.Equal(t, []bool{false, true, true}, []bool{primary, unique, nullable})
+	refused(409, "constraint_violation", "isUnique", "kind", on{"isUnique": true})
+	require.Contains(t, string(set("kind", on{"isUnique": true}).body), "1 values that more than one row has")
+	refused(422, "invalid_field", "isUnique", "list", on{"isUnique": true})
+
+	// Rule 2: the combination counts.
+	refused(409, "constraint_violation", "isPrimaryKey", "a", on{"isPrimaryKey": true})
+	accepted("gap", on{"isPrimaryKey": true}) // one NULL
+	primary, unique, _ = s.admin.flags(path, "gap")
+	require.True(t, primary && unique, "a key of one column is unique")
+	accepted("b", on{"isPrimaryKey": true})
+	primary, unique, _ = s.admin.flags(path, "gap")
+	require.True(t, primary && !unique, "one of several is not")
+
+	// Rule 5.
+	refused(422, "invalid_field", "isUnique", "b", on{"isUnique": true})
+	refused(422, "invalid_field", "isUnique", "b", on{"isUnique": false})
+	refused(422, "invalid_field", "isUnique", "b", on{"isUnique": true, "isPrimaryKey": true})
+	// Rule 4: b repeats, but it only leaves; its flag goes with it.
+	accepted("gap", on{"isPrimaryKey": false})
+	primary, unique, _ = s.admin.flags(path, "gap")
+	require.False(t, primary || unique)
+	refused(409, "constraint_violation", "isUnique", "b", on{"isPrimaryKey": false, "isUnique": true})
+	accepted("b", on{"isPrimaryKey": false, "isUnique": false})
+
+	// Rule 3.
+	refused(409, "constraint_violation", "isNullable", "gap", on{"isNullable": false})
+	version := s.admin.version(path)
+	accepted("id", on{"isNullable": false, "isPrimaryKey": true})
+	require.Equal(t, version+1, s.admin.version(path), "one commit")
+	primary, unique, nullable = s.admin.flags(path, "id")
+	require.Equal(t, []bool{true, true, false}, []bool{primary, unique, nullable})
+	accepted("id", on{"isNullable": false})
+	accepted("id", on{})
+	require.Equal(t, version+1, s.admin.version(path), "nothing changed")
+	appendOf := func(id string) string {
+		return `
+import sys, pyarrow as pa, deltalake
+schema = deltalake.DeltaTable(sys.argv[1]).schema().to_arrow()
+row = {"id": ` + id + `, "a": 1, "b": 1, "name": "new", "kind": "k", "gap": 1, "list": [1]}
+failed = False
+try:
+    deltalake.write_deltalake(sys.argv[1], pa.Table.from_pylist([row], schema=pa.schema([f.with_nullable(True) for f in pa.schema(schema)])), mode="append")
+except Exception:
+    failed = True
+assert failed == (row["id"] is None), row
+`
+	}
+	run := deltaPython(t)
+	run(appendOf("None"), dir)
+	run(appendOf("100"), dir)
+	require.Equal(t, 11.0, s.admin.count(s.schema+".people"))
+	primary, unique, _ = s.admin.flags(path, "id")
+	require.True(t, primary && unique, "another writer's commit keeps the key")
+	accepted("id", on{"isNullable": true})
+
+	require.Equal(t, 404, set("nobody", on{"isUnique": true}).status)
+	viewer := s.member("v@acme.example", "viewer", nil)
+	require.Equal(t, 403, viewer.call("PUT", path+"/columns/id/settings", on{"isUnique": true}).status)
+}
+
+func TestThePrimaryKeyIsReplacedAsAWhole(t *testing.T) {
+	s := startServer(t, nil)
+	dir := s.table("people", peopleRows, nil, peopleColumns...)
+	path := "/v1/tables/lake/" + s.schema + "/people"
+	put := func(columns ...string) reply {
+		return s.admin.call("PUT", path+"/primary-key", map[string]any{"columns": append([]string{}, columns...)})
+	}
+	version := s.admin.version(path)
+	require.Equal(t, 200, put("id").status)
+	require.Equal(t, 200, put("B", "a").status, "single columns repeat, the combination does not")
+	require.Equal(t, version+2, s.admin.version(path))
+	for name, want := range map[string][2]bool{"a": {true, false}, "b": {true, false}, "id": {false, false}} {
+		primary, unique, _ := s.admin.flags(path, name)
+		require.Equal(t, want, [2]bool{primary, unique}, name)
+	}
+	require.Contains(t, s.admin.ok("GET", path, nil)["properties"].(map[string]any)["lakewarden.primaryKey"], `["b","a"]`)
+	require.Equal(t, 200, put("a", "b").status, "another order")
+	require.Equal(t, 200, put("a", "b").status)
+	require.Equal(t, version+3, s.admin.version(path), "the same key is no commit")
+
+	for _, c := range []struct {
+		columns []string
+		status  int
+		code    string
+		field   string
+	}{
+		{[]string{"b"}, 409, "constraint_violation", "columns"},
+		{[]string{"id", "nope"}, 422, "invalid_field", "columns[1]"},
+		{[]string{"id", "ID"}, 422, "invalid_field", "columns[1]"},
+		{[]string{"list"}, 422, "invalid_field", "columns[0]"},
+	} {
+		code, fields := put(c.columns...).problem(t, c.status)
+		require.Equal(t, c.code, code)
+		require.Equal(t, []string{c.field}, fields)
+	}
+	require.Equal(t, 200, put().status)
+	primary, _, _ := s.admin.flags(path, "a")
+	require.False(t, primary)
+
+	// A commit that comes between the look at the rows and ours is looked at too:
+	// at no version do rows stand against a key.
+	var group sync.WaitGroup
+	replies := make([]reply, 6)
+	for i := range replies {
+		group.Go(func() { replies[i] = put([]string{"id", "name"}[i%2]) })
+	}
+	appendRows(t, dir, strings.Replace(peopleRows, "range(10)", "range(1)", 1)) // the id 0 again
+	group.Wait()
+	if primary, _, _ := s.admin.flags(path, "id"); primary {
+		require.Equal(t, 0.0, s.admin.rows("SELECT count(*) FROM (SELECT id FROM " + s.schema + ".people GROUP BY id HAVING count(*) > 1)")[0].([]any)[0],
+			"the key was accepted after the rows were there")
+	}
+	code, _ := put("id").problem(t, 409)
+	require.Equal(t, "constraint_violation", code)
+}
+
+func TestConstraintsGoIntoTheLogWhenEveryWriterCanHoldThem(t *testing.T) {
+	s := startServer(t, nil)
+	dir := s.table("people", peopleRows, nil, peopleColumns...)
+	path := "/v1/tables/lake/" + s.schema + "/people"
+	add := func(c *client, pairs ...string) reply {
+		list := []map[string]any{}
+		for i := 0; i < len(pairs); i += 2 {
+			list = append(list, map[string]any{"name": pairs[i], "expr": pairs[i+1]})
+		}
+		return c.call("POST", path+"/constraints", map[string]any{"constraints": list})
+	}
+	known := func(c *client) map[string]map[string]any {
+		out := map[string]map[string]any{}
+		for _, one := range c.ok("GET", path+"/constraints", nil)["constraints"].([]any) {
+			out[one.(map[string]any)["name"].(string)] = one.(map[string]any)
+		}
+		return out
+	}
+	r := add(s.admin, "natural", "id >= 0 AND Kind <> ''", "small", "id < 9", "shape", "regexp_matches(kind, '^s')")
+	require.Equal(t, 200, r.status, "%s", r.body)
+	require.Empty(t, r.json(t))
+	got := known(s.admin)
+	require.Equal(t, map[string]any{"name": "natural", "expr": "((`id` >= 0) AND (`kind` <> ''))", "validated": true, "portable": true, "enforced": true, "reason": nil}, got["natural"])
+	require.Equal(t, map[string]any{"name": "small", "expr": "id < 9", "validated": false, "portable": true, "enforced": true, "reason": nil}, got["small"])
+	require.Equal(t, false, got["shape"]["validated"])
+	require.Equal(t, false, got["shape"]["portable"])
+	deltaPython(t)(`
+import sys, pyarrow as pa, deltalake
+t = deltalake.DeltaTable(sys.argv[1])
+assert t.metadata().configuration == {"delta.constraints.natural": "((`+"`id` >= 0) AND (`kind`"+` <> ''))"}, t.metadata().configuration
+def write(id):
+    schema = pa.schema([f.with_nullable(True) for f in pa.schema(t.schema().to_arrow())])
+    deltalake.write_deltalake(sys.argv[1], pa.Table.from_pylist([{"id": id, "a": 1, "b": 1, "name": "x", "kind": "s", "gap": 1, "list": [1]}], schema=schema), mode="append")
+write(5)
+try:
+    write(-1)
+    raise SystemExit("taken")
+except Exception:
+    pass
+`, dir)
+
+	// A name is taken wherever the constraint is kept, and in any case.
+	for _, name := range []string{"NATURAL", "Shape"} {
+		code, fields := add(s.admin, "fresh", "id > 0", name, "id > 0").problem(t, 409)
+		require.Equal(t, "already_exists", code)
+		require.Equal(t, []string{"constraints[1].name"}, fields)
+	}
+	for field, pair := range map[string][2]string{
+		"constraints[0].expr": {"c", "id > (SELECT 1)"}, "constraints[0].name": {"a b", "id > 0"},
+	} {
+		code, fields := add(s.admin, pair[0], pair[1]).problem(t, 422)
+		require.Equal(t, "invalid_field", code)
+		require.Equal(t, []string{field}, fields)
+	}
+	_, fields := add(s.admin, "c", "regexp_matches(kind, '(')").problem(t, 422)
+	require.Equal(t, []string{"constraints[0].expr"}, fields)
+	require.Len(t, known(s.admin), 3, "nothing was added")
+
+	// Validation moves it when all rows satisfy it.
+	r = s.admin.call("POST", path+"/constraints/SMALL/validate", nil)
+	code, fields := r.problem(t, 409)
+	require.Equal(t, "constraint_violation", code)
+	require.Equal(t, []string{"expr"}, fields)
+	require.Contains(t, string(r.body), "1 rows that do not satisfy it")
+	deltaPython(t)(`
+import sys, deltalake
+deltalake.DeltaTable(sys.argv[1]).delete("id = 9")
+`, dir)
+	require.Equal(t, true, s.admin.ok("POST", path+"/constraints/small/validate", nil)["validated"])
+	require.Equal(t, "(`id` < 9)", known(s.admin)["small"]["expr"])
+	require.Equal(t, false, s.admin.ok("POST", path+"/constraints/shape/validate", nil)["validated"])
+	require.Equal(t, 404, s.admin.call("POST", path+"/constraints/nope/validate", nil).status)
+
+	for _, name := range []string{"Small", "shape"} {
+		require.Equal(t, 200, s.admin.call("DELETE", path+"/constraints/"+name, nil).status)
+		require.Equal(t, 404, s.admin.call("DELETE", path+"/constraints/"+name, nil).status)
+	}
+	require.Len(t, known(s.admin), 1)
+	viewer := s.member("v@acme.example", "viewer", nil)
+	require.Equal(t, 403, add(viewer, "mine", "id > 0").status)
+	require.Equal(t, 403, viewer.call("DELETE", path+"/constraints/natural", nil).status)
+	require.Len(t, known(viewer), 1)
+}
+
+// Who does not see all of a table learns nothing of the rest by asking rules of
+// it: yes or no about keys and NULL, nothing about conditions.
+func TestRulesTellFilteredCallersNoMoreThanYesOrNo(t *testing.T) {
+	s := startServer(t, nil)
+	s.table("people", peopleRows, nil, peopleColumns...)
+	path := "/v1/tables/lake/" + s.schema + "/people"
+	builder := s.member("b@acme.example", "builder", map[string]string{"most": "2"})
+	s.policy("people", "id", `{"effect":"permit","subject":{"attribute":"most","op":"lte"}}`)
+	s.policy("people", "id", `{"effect":"permit","subject":{"role":"admin"}}`)
+
+	r := builder.call("PUT", path+"/columns/gap/settings", map[string]any{"isNullable": false})
+	code, _ := r.problem(t, 409)
+	require.Equal(t, "constraint_violation", code)
+	require.Contains(t, string(r.body), "there are rows without a value")
+	require.NotContains(t, string(r.body), "1 rows")
+
+	for _, c := range []string{"id < 3", "id < 5"} { // true and false of the hidden rows
+		body := map[string]any{"constraints": []any{map[string]any{"name": "mine", "expr": c}}}
+		require.Equal(t, 200, builder.call("POST", path+"/constraints", body).status)
+		list := builder.ok("GET", path+"/constraints", nil)["constraints"].([]any)
+		require.Equal(t, false, list[0].(map[string]any)["validated"])
+		code, _ = builder.call("POST", path+"/constraints/mine/validate", nil).problem(t, 403)
+		require.Equal(t, "forbidden", code)
+		require.Equal(t, 200, builder.call("DELETE", path+"/constraints/mine", nil).status)
+	}
+	builder.ok("POST", path+"/constraints", map[string]any{"constraints": []any{map[string]any{"name": "mine", "expr": "id < 50"}}})
+	require.Equal(t, true, s.admin.ok("POST", path+"/constraints/mine/validate", nil)["validated"], "an unfiltered caller validates it")
+
+	s.rule("mask", "people", "name", adminsSee)
+	s.rule("cls", "people", "kind", adminsSee)
+	s.admin.ok("POST", path+"/constraints", map[string]any{"constraints": []any{map[string]any{"name": "hidden", "expr": "kind = 'same'"}}})
+	for expr, message := range map[string]string{"name > 'a'": "masked", "kind = 'x'": `there is no column \"kind\"`, "nope = 'x'": `there is no column \"nope\"`} {
+		r := builder.call("POST", path+"/constraints", map[string]any{"constraints": []any{map[string]any{"name": "c", "expr": expr}}})
+		_, fields := r.problem(t, 422)
+		require.Equal(t, []string{"constraints[0].expr"}, fields)
+		require.Contains(t, string(r.body), message)
+	}
+	require.Len(t, builder.ok("GET", path+"/constraints", nil)["constraints"], 1)
+	require.Len(t, s.admin.ok("GET", path+"/constraints", nil)["constraints"], 2)
+	require.Equal(t, 404, builder.call("DELETE", path+"/constraints/hidden", nil).status)
+	require.Equal(t, 404, builder.call("PUT", path+"/columns/kind/settings", map[string]any{"isUnique": false}).status)
+	_, fields := builder.call("PUT", path+"/primary-key", map[string]any{"columns": []any{"kind"}}).problem(t, 422)
+	require.Equal(t, []string{"columns[0]"}, fields)
+}
+
+func TestRulesOfRemoteTables(t *testing.T) {
+	store := s3test.Start(t)
+	bucket := store.Bucket(t)
+	writeRemote(t, store, "s3://"+bucket+"/orders")
+	s := startS3Server(t)
+	made := s.admin.ok("POST", configsPath, s3Body(store, bucket, map[string]any{"workspaceId": s.boot.WorkspaceID}))
+	path := "/v1/tables/lake/" + made["schema"].(string) + "/orders"
+	require.Equal(t, 200, s.admin.call("PUT", path+"/primary-key", map[string]any{"columns": []string{"id"}}).status)
+	primary, unique, _ := s.admin.flags(path, "id")
+	require.True(t, primary && unique, "seen at once")
+	s.admin.ok("POST", path+"/constraints", map[string]any{"constraints": []any{map[string]any{"name": "eu", "expr": "region = 'eu'"}}})
+	require.Equal(t, true, s.admin.ok("GET", path+"/constraints", nil)["constraints"].([]any)[0].(map[string]any)["validated"])
+	code, _ := s.admin.call("PUT", path+"/columns/region/settings", map[string]any{"isUnique": true}).problem(t, 409)
+	require.Equal(t, "constraint_violation", code)
+	require.Equal(t, 3.0, s.admin.count(made["schema"].(string)+".orders"))
+}

@@ -1,0 +1,147 @@
+package duckdb_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/delta"
+	"github.com/lakewarden/lakewarden/engine/enginetest"
+	"github.com/lakewarden/lakewarden/engine/objstore/file"
+	"github.com/lakewarden/lakewarden/engine/skipping"
+)
+
+// widenings are the changes of a column's type that the protocol has, with values
+// before and after.
+var widenings = []struct {
+	from, to      string
+	before, after []string
+}{
+	{"byte", "short", []string{"-128", "127", "NULL"}, []string{"-32768", "0", "32767"}},
+	{"short", "integer", []string{"-32768", "1", "32767"}, []string{"-2147483648", "NULL", "2147483647"}},
+	{"integer", "long", []string{"-2147483648", "NULL", "5"}, []string{"-9223372036854775808", "9223372036854775807", "0"}},
+	{"byte", "long", []string{"1", "2", "3"}, []string{"128", "4", "NULL"}},
+	{"float", "double", []string{"1.5", "-0.25", "NULL"}, []string{"1e300", "0.1", "2.5"}},
+	{"integer", "double", []string{"-2147483648", "7", "2147483647"}, []string{"0.5", "NULL", "7"}},
+	{"short", "double", []string{"1", "2", "NULL"}, []string{"1.25", "2", "3"}},
+	{"date", "timestamp_ntz", []string{"'2024-02-29'", "'1969-12-31'", "NULL"}, []string{"'2024-02-29 00:00:00.000001'", "'1970-01-01 12:00:00'", "NULL"}},
+	{"decimal(5,2)", "decimal(10,2)", []string{"-999.99", "1.10", "NULL"}, []string{"99999999.99", "1.10", "0"}},
+	{"decimal(5,2)", "decimal(12,4)", []string{"999.99", "1.10", "NULL"}, []string{"1.1001", "1.1", "-0.0001"}},
+	{"integer", "decimal(12,2)", []string{"2147483647", "1", "NULL"}, []string{"1.01", "1", "-1.5"}},
+	{"long", "decimal(22,2)", []string{"9223372036854775807", "1", "NULL"}, []string{"1.01", "1", "-1.5"}},
+}
+
+// TestWidenedTablesAreReadByTheirFiles: a list of files gives what the log gives.
+func TestWidenedTablesAreReadByTheirFiles(t *testing.T) {
+	root, scratch := t.TempDir(), t.TempDir()
+	session, err := newEngine(t).Open(t.Context(), engine.SessionOptions{Roots: []string{root}, Scratch: scratch})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, session.Close()) })
+	log := &widenedLog{t: t, dir: filepath.Join(root, "t"), session: scratchSession{session, scratch}}
+	log.write(func(i int) (string, []string) { return widenings[i].from, widenings[i].before }, false)
+	log.write(func(i int) (string, []string) { return widenings[i].to, widenings[i].after }, true)
+
+	bucket, err := file.New(log.dir)
+	require.NoError(t, err)
+	snap, err := delta.Load(t.Context(), bucket, delta.Options{})
+	require.NoError(t, err)
+	var columns []engine.Column
+	for _, f := range snap.Schema().Fields {
+		columns = append(columns, engine.Column{Name: f.Name, Type: delta.DuckDBType(f.Type), Nullable: true})
+	}
+	plain := engine.Source{Location: log.dir, Version: snap.Version(), Incarnation: "widened"}
+	ask := func(src engine.Source, sql string) []string {
+		return enginetest.Rows(t, session, engine.Statement{SQL: "WITH t AS (FROM " + src.Relation() + ") " + sql, Sources: []engine.Source{src}})
+	}
+	for _, list := range []func(*delta.Snapshot, []engine.Column, engine.Condition) (*engine.FileList, bool){skipping.List, skipping.ListRestricted} {
+		files, ok := list(snap, columns, engine.Condition{})
+		require.True(t, ok)
+		listed := plain
+		listed.Files = files
+		require.Len(t, ask(listed, "SELECT * FROM t"), 6)
+		require.Equal(t, ask(plain, "SELECT * FROM t ORDER BY ALL"), ask(listed, "SELECT * FROM t ORDER BY ALL"))
+		for i, c := range columns {
+			for _, v := range append(widenings[i].before, widenings[i].after...) {
+				for _, op := range []string{"=", "<", ">=", "IS NOT DISTINCT FROM"} {
+					sql := "SELECT count(*), min(" + c.Name + ")::VARCHAR FROM t WHERE " + c.Name + " " + op + " CAST(" + v + " AS " + c.Type + ")"
+					require.Equal(t, ask(plain, sql), ask(listed, sql), sql)
+				}
+				value := engine.ConditionValue(strings.Trim(v, "'"))
+				narrowed, ok := list(snap, columns, engine.Condition{Op: engine.ConditionEqual, Column: c.Name, Values: []engine.ConditionValue{value}})
+				require.True(t, ok)
+				listed.Files = narrowed
+				sql := "SELECT count(*) FROM t WHERE " + c.Name + " = CAST(" + v + " AS " + c.Type + ")"
+				require.Equal(t, ask(plain, sql), ask(listed, sql), sql)
+				listed.Files = files
+			}
+		}
+	}
+}
+
+// widenedLog writes a log as another writer would.
+type widenedLog struct {
+	t       *testing.T
+	dir     string
+	session scratchSession
+	version int
+}
+
+// write commits a schema and a file of three rows under it.
+func (l *widenedLog) write(column func(i int) (typ string, values []string), changed bool) {
+	rows := make([][]string, 3)
+	var fields []string
+	mins, maxs := map[string]any{}, map[string]any{}
+	for i, w := range widenings {
+		typ, values := column(i)
+		metadata := `{}`
+		if changed {
+			metadata = fmt.Sprintf(`{"delta.typeChanges":[{"fromType":%q,"toType":%q}]}`, w.from, w.to)
+		}
+		fields = append(fields, fmt.Sprintf(`{"name":"c%d","type":%q,"nullable":true,"metadata":%s}`, i, typ, metadata))
+		parsed, err := delta.ParseType(typ)
+		require.NoError(l.t, err)
+		for r, v := range values {
+			rows[r] = append(rows[r], fmt.Sprintf("CAST(%s AS %s) AS c%d", v, delta.DuckDBType(parsed), i))
+		}
+	}
+	var selects []string
+	for _, items := range rows {
+		selects = append(selects, "SELECT "+strings.Join(items, ", "))
+	}
+	files, err := l.session.Session.(engine.Writer).Write(l.t.Context(), engine.WriteStatement{Statement: engine.Statement{SQL: strings.Join(selects, " UNION ALL ")}})
+	require.NoError(l.t, err)
+	require.NoError(l.t, os.MkdirAll(filepath.Join(l.dir, "_delta_log"), 0o755))
+	require.NoError(l.t, os.Rename(filepath.Join(l.session.dir, files[0].Name), filepath.Join(l.dir, files[0].Name)))
+	for _, c := range files[0].Columns {
+		if _, err := json.Number(*c.Min).Float64(); err == nil {
+			mins[c.Path[0]], maxs[c.Path[0]] = json.Number(*c.Min), json.Number(*c.Max)
+		} else {
+			mins[c.Path[0]], maxs[c.Path[0]] = *c.Min, *c.Max
+		}
+	}
+	stats, err := json.Marshal(map[string]any{"numRecords": 3, "minValues": mins, "maxValues": maxs})
+	require.NoError(l.t, err)
+	text := func(v any) string {
+		b, err := json.Marshal(v)
+		require.NoError(l.t, err)
+		return string(b)
+	}
+	lines := []string{
+		`{"metaData":{"id":"w","format":{"provider":"parquet","options":{}},"partitionColumns":[],"configuration":{"delta.enableTypeWidening":"true"},"schemaString":` +
+			text(`{"type":"struct","fields":[`+strings.Join(fields, ",")+`]}`) + `}}`,
+		`{"add":{"path":` + text(files[0].Name) + `,"partitionValues":{},"size":` + text(files[0].Bytes) + `,"modificationTime":1,"dataChange":true,"stats":` + text(string(stats)) + `}}`,
+	}
+	if l.version == 0 {
+		features := `["timestampNtz","typeWidening"]`
+		lines = append([]string{`{"protocol":{"minReaderVersion":3,"minWriterVersion":7,"readerFeatures":` + features + `,"writerFeatures":` + features + `}}`}, lines...)
+	}
+	name := filepath.Join(l.dir, "_delta_log", fmt.Sprintf("%020d.json", l.version))
+	require.NoError(l.t, os.WriteFile(name, []byte(strings.Join(lines, "\n")+"\n"), 0o600))
+	l.version++
+}
