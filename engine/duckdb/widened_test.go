@@ -68,7 +68,7 @@ func TestWidenedTablesAreReadByTheirFiles(t *testing.T) {
 		require.Equal(t, ask(plain, "SELECT * FROM t ORDER BY ALL"), ask(listed, "SELECT * FROM t ORDER BY ALL"))
 		for i, c := range columns {
 			for _, v := range append(widenings[i].before, widenings[i].after...) {
-				for _, op := range []string{"=", "<", ">=", "IS NOT DISTINCT FROM"} {
+				for _, op := range []string{"=", "<"} {
 					sql := "SELECT count(*), min(" + c.Name + ")::VARCHAR FROM t WHERE " + c.Name + " " + op + " CAST(" + v + " AS " + c.Type + ")"
 					require.Equal(t, ask(plain, sql), ask(listed, sql), sql)
 				}
