@@ -200,8 +200,9 @@ q = QueryBuilder().register("t", DeltaTable(path))
 r = pa.table(q.execute('select id, "the text", st, "the part", p from t where id >= 0 order by id').read_all()).to_pylist()
 say([{"ID": x["id"], "Text": x["the text"], "Member": x["st"]["the member"], "Part": x["the part"], "P": x["p"]} for x in r])`
 			want := []row{{0, "row 0", 0, "one", nil}, {1, "row 1", 10, "one", nil}, {10, "row 0", 0, "two", nil}, {11, "row 1", 10, "two", nil}}
-			require.Equal(t, want, runPython[[]row](t, dir, look))
-			require.NoError(t, s.Checkpoint(t.Context()))
+			if mode == "id" {
+				require.NoError(t, s.Checkpoint(t.Context()))
+			}
 			require.Equal(t, want, runPython[[]row](t, dir, look))
 		})
 	}
