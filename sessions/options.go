@@ -27,7 +27,7 @@ type Options struct {
 	// MaxRunning caps statements that run at once. Default 8 a core.
 	MaxRunning int
 	// MaxQueued caps waiting statements, and MaxQueuedOrg those of one
-	// organisation. Defaults 512 and a quarter of MaxQueued.
+	// organisation. Defaults 512 and half of MaxQueued.
 	MaxQueued    int
 	MaxQueuedOrg int
 	// MaxWait ends a wait. Default 30 s.
@@ -58,7 +58,7 @@ func (o Options) withDefaults() Options {
 	def(&o.MaxRunning, 8*runtime.NumCPU())
 	def(&o.MaxQueued, 512)
 	// A part only: one organisation must not be able to fill the queue.
-	def(&o.MaxQueuedOrg, max(1, o.MaxQueued/4))
+	def(&o.MaxQueuedOrg, max(1, o.MaxQueued/2))
 	def(&o.MaxWait, 30*time.Second)
 	def(&o.Linger, 250*time.Millisecond)
 	def(&o.MaxIdle, 64)

@@ -47,16 +47,27 @@ func AccessLog(logger *slog.Logger) func(http.Handler) http.Handler {
 			cut := true
 			defer func() {
 				status := outcome(r, rec, cut)
-				level := slog.LevelInfo
-				if status >= http.StatusInternalServerError {
-					level = slog.LevelError
-				}
-				logger.LogAttrs(ctx, level, "request", attributes(r, rec, who, status, time.Since(start))...)
+				logger.LogAttrs(ctx, levelOf(ctx, status), "request", attributes(r, rec, who, status, time.Since(start))...)
 			}()
 			next.ServeHTTP(rec, r)
 			cut = false
 		})
 	}
+}
+
+// codeBusy is the code of a full queue.
+const codeBusy = "server_busy"
+
+// levelOf is the level of a request's line. That the queue is full is no failure:
+// there are metrics of it, and many requests meet it at once.
+func levelOf(ctx context.Context, status int) slog.Level {
+	switch {
+	case status < http.StatusInternalServerError:
+		return slog.LevelInfo
+	case status == http.StatusServiceUnavailable && problem.From(problem.Cause(ctx)).Name == codeBusy:
+		return slog.LevelWarn
+	}
+	return slog.LevelError
 }
 
 func attributes(r *http.Request, rec recorder, who *caller, status int, took time.Duration) []slog.Attr {

@@ -122,3 +122,20 @@ func TestAccessLogNamesTheCallerAndTheCause(t *testing.T) {
 	require.NotContains(t, log.String(), "abcdef")
 	require.NotContains(t, log.String(), "ada@example.com")
 }
+
+// TestAccessLogLevels: a full queue is loud in the metrics, not in the log.
+func TestAccessLogLevels(t *testing.T) {
+	for want, err := range map[string]error{
+		"WARN": &problem.Refusal{Code: "server_busy"}, "ERROR": &engine.Error{Kind: engine.KindFatal},
+		"INFO": catalog.ErrNotFound,
+	} {
+		var log sink
+		serve(get(t, "/v1/read"), func(w http.ResponseWriter, r *http.Request) { problem.Write(w, r, err) }, middleware.AccessLog(log.logger()))
+		require.Equal(t, want, log.lines(t)[0]["level"], "%v", err)
+	}
+	var log sink
+	serve(get(t, "/v1/read"), func(w http.ResponseWriter, r *http.Request) {
+		problem.Write(w, r, &problem.Refusal{Code: "unavailable"})
+	}, middleware.AccessLog(log.logger()))
+	require.Equal(t, "ERROR", log.lines(t)[0]["level"], "a 503 of another cause")
+}
