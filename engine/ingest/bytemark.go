@@ -8,15 +8,16 @@ import (
 
 var byteOrderMark = []byte("\uFEFF")
 
-// skipMark leaves out the byte order mark that some writers put before UTF-8.
-func skipMark(in io.Reader) (io.Reader, error) {
+// skipMark leaves out the byte order mark that some writers put before UTF-8, and
+// returns its length.
+func skipMark(in io.Reader) (io.Reader, int64, error) {
 	head := make([]byte, len(byteOrderMark))
 	n, err := io.ReadFull(in, head)
 	switch {
 	case err == nil && bytes.Equal(head, byteOrderMark):
-		return in, nil
+		return in, int64(n), nil
 	case err == nil || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, ErrTruncated):
-		return io.MultiReader(bytes.NewReader(head[:n]), in), nil
+		return io.MultiReader(bytes.NewReader(head[:n]), in), 0, nil
 	}
-	return nil, err
+	return nil, 0, err
 }

@@ -24,7 +24,7 @@ func readCSV(in *meter, req Request, rows *rows) error {
 	if !dialect.valid() {
 		return ErrDialect
 	}
-	start, err := skipMark(in)
+	start, mark, err := skipMark(in)
 	if err != nil {
 		return err
 	}
@@ -33,6 +33,7 @@ func readCSV(in *meter, req Request, rows *rows) error {
 		scan:     newCSVScanner(start, dialect, req.Limits.RowBytes),
 		null:     []byte(dialect.Null),
 	}
+	c.scan.offset = mark
 	if err := c.header(dialect.NoHeader); err != nil {
 		return err
 	}
@@ -139,7 +140,7 @@ func (c *csvRows) nested(cells *cells, text []byte) error {
 		cells.null()
 		return nil
 	}
-	if depthOf(text) > c.limits.Depth {
+	if deeper(text, c.limits.Depth) {
 		return ErrTooDeep
 	}
 	return c.value(cells, &cursor{b: text})

@@ -106,7 +106,7 @@ func TestArrowClaims(t *testing.T) {
 		}
 		return out
 	}
-	nested := arrow.DataType(arrow.PrimitiveTypes.Int8)
+	nested := arrow.PrimitiveTypes.Int8
 	for range 60 {
 		nested = arrow.ListOf(nested)
 	}

@@ -16,19 +16,21 @@ const memberBytes = 1 << 20
 // that come twice and text that is not UTF-8 are left to whoever takes a value,
 // who can say where they stand.
 type jsonBody struct {
-	in     *meter
-	d      *jsontext.Decoder
+	in *meter
+	d  *jsontext.Decoder
+	// mark is what stands before the decoder's first byte.
+	mark   int64
 	format Format
 	limits Limits
 }
 
 func newJSONBody(in *meter, req Request) (*jsonBody, error) {
-	start, err := skipMark(in)
+	start, mark, err := skipMark(in)
 	if err != nil {
 		return nil, err
 	}
 	d := jsontext.NewDecoder(start, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
-	return &jsonBody{in: in, d: d, format: req.Format, limits: req.Limits}, nil
+	return &jsonBody{in: in, d: d, mark: mark, format: req.Format, limits: req.Limits}, nil
 }
 
 // readLines stages a sequence of values.
@@ -84,8 +86,11 @@ func readEnvelope(in *meter, req Request, rows *rows) (map[string]json.RawMessag
 		if err != nil {
 			return nil, b.cut(err)
 		}
-		if depthOf(value) > b.limits.Depth {
+		if deeper(value, b.limits.Depth) {
 			return nil, ErrTooDeep
+		}
+		if !value.IsValid() {
+			return nil, b.syntax("a member holds a name twice, or text that is not UTF-8")
 		}
 		kept += int64(len(name) + len(value))
 		members[name] = json.RawMessage(value.Clone())
@@ -201,5 +206,5 @@ func (b *jsonBody) syntaxAt(offset int64, text string) error {
 	unread := b.d.UnreadBuffer()
 	at := min(max(offset-b.d.InputOffset(), 0), int64(len(unread)))
 	line := b.in.lines - int64(strings.Count(string(unread[at:]), "\n")) + 1
-	return &SyntaxError{Format: b.format, Line: line, Offset: offset, Text: text}
+	return &SyntaxError{Format: b.format, Line: line, Offset: b.mark + offset, Text: text}
 }

@@ -75,26 +75,27 @@ func (c *cursor) skip() {
 	}
 }
 
-// depthOf is how deep a value is nested: 0 for a scalar.
-func depthOf(value []byte) int {
+// deeper reports a value that is nested deeper than limit.
+func deeper(value []byte, limit int) bool {
+	if bytes.Count(value, []byte{'{'})+bytes.Count(value, []byte{'['}) <= limit {
+		return false // which is what almost every row is, and quick to know
+	}
 	c := cursor{b: value}
-	depth, deepest := 0, 0
-	for c.i < len(value) {
+	for depth := 0; c.i < len(value); {
 		switch value[c.i] {
 		case '{', '[':
-			depth++
-			deepest = max(deepest, depth)
-			c.i++
+			if depth++; depth > limit {
+				return true
+			}
 		case '}', ']':
 			depth--
-			c.i++
 		case '"':
 			c.str()
-		default:
-			c.i++
+			continue
 		}
+		c.i++
 	}
-	return deepest
+	return false
 }
 
 // unescape appends what a string with quotes says. It reports false for text

@@ -29,7 +29,7 @@ func (j *jsonRows) row(value []byte) error {
 	if err := j.grow(int64(len(value))); err != nil {
 		return err
 	}
-	if depthOf(value) > j.limits.Depth {
+	if deeper(value, j.limits.Depth) {
 		return ErrTooDeep
 	}
 	c := &cursor{b: value}
