@@ -1,0 +1,80 @@
+package main
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/delta"
+	"github.com/lakewarden/lakewarden/engine/objstore/file"
+)
+
+// mappedTable makes a partitioned table whose files have other names for columns,
+// and renames two of them after its rows were written.
+func mappedTable(s *testServer, name string, properties map[string]string) {
+	t := s.t
+	properties["delta.columnMapping.mode"] = "name"
+	dir := filepath.Join(s.root, name)
+	bucket, err := file.Create(dir)
+	require.NoError(t, err)
+	snap, err := delta.Create(t.Context(), bucket, delta.CreateOptions{
+		Schema: delta.Struct{Fields: []delta.Field{
+			{Name: "id", Type: delta.Long, Nullable: true}, {Name: "was", Type: delta.String, Nullable: true}, {Name: "part", Type: delta.String, Nullable: true},
+		}},
+		PartitionColumns: []string{"part"}, Properties: properties,
+	})
+	require.NoError(t, err)
+	var items []string
+	for i, f := range snap.StoredFields() {
+		items = append(items, []string{"i", "'t' || i", "CASE i % 3 WHEN 0 THEN NULL ELSE 'r' || i % 3 END"}[i]+" AS "+engine.QuoteIdent(f.Name))
+	}
+	stored := snap.StoredFields()[2].Name
+	files := writeFiles(t, dir, "SELECT "+strings.Join(items, ", ")+" FROM range(9) t(i)", engine.FileLayout{PartitionBy: []string{stored}})
+	txn := snap.Begin(delta.Operation{Name: "WRITE"})
+	for _, f := range files {
+		require.NoError(t, txn.Add(delta.AddFile{
+			Name: f.Name, Size: f.Bytes, ModTime: time.Now(), PartitionValues: map[string]*string{"part": f.Partition[stored]},
+		}))
+	}
+	snap, err = txn.Commit(t.Context())
+	require.NoError(t, err)
+	a := snap.Alter()
+	require.NoError(t, a.RenameColumn([]string{"was"}, "now"))
+	require.NoError(t, a.RenameColumn([]string{"part"}, "region"))
+	change, err := a.Change()
+	require.NoError(t, err)
+	txn = snap.Begin(delta.Operation{Name: "RENAME COLUMN"})
+	txn.Alter(change)
+	_, err = txn.Commit(t.Context())
+	require.NoError(t, err)
+}
+
+// TestMappedAndPartitionedTables: readers of all rows and of some get the values of
+// partition columns, which the engine's own reader of the log would lose.
+func TestMappedAndPartitionedTables(t *testing.T) {
+	s := startServer(t, nil)
+	mappedTable(s, "mapped", map[string]string{})
+	mappedTable(s, "vectors", map[string]string{"delta.enableDeletionVectors": "true"})
+	s.discover()
+	ana := s.member("ana@acme.example", "viewer", map[string]string{"region": "r2"})
+	for _, name := range []string{"mapped", "vectors"} {
+		s.policy(name, "region", `{"effect":"permit","subject":{"attribute":"region","op":"eq"},"condition":null}`)
+		s.policy(name, "", `{"effect":"permit","subject":{"role":"admin"},"condition":null}`)
+	}
+	from := " FROM " + s.schema + ".mapped"
+	require.Equal(t, []any{[]any{0.0, "t0", nil}, []any{1.0, "t1", "r1"}, []any{2.0, "t2", "r2"}}, s.admin.rows("SELECT id, now, region"+from+" ORDER BY id LIMIT 3"))
+	require.Equal(t, []any{[]any{3.0, 4.0}}, s.admin.rows("SELECT count(*), avg(id)"+from+" WHERE region = 'r1'"))
+	require.Equal(t, []any{[]any{2.0, "t2", "r2"}, []any{5.0, "t5", "r2"}, []any{8.0, "t8", "r2"}}, ana.rows("SELECT *"+from+" ORDER BY id"))
+	require.Equal(t, []any{[]any{0.0}}, ana.rows("SELECT count(*)"+from+" WHERE region IS NULL"))
+
+	// Whether a table that may have deletion vectors can be listed would tell a
+	// reader of some rows of the others.
+	from = " FROM " + s.schema + ".vectors"
+	require.Equal(t, []any{[]any{9.0, 6.0}}, s.admin.rows("SELECT count(*), count(region)"+from))
+	code, _ := ana.query("SELECT *" + from).problem(t, 409)
+	require.Equal(t, "unsupported_table_feature", code)
+}
