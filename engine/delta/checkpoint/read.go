@@ -35,10 +35,7 @@ const (
 // panic with which the library answers damaged pages would end the process.
 func Read(ctx context.Context, r parquet.ReaderAtSeeker, emit func([]action.Action) error) (err error) {
 	defer recovered(&err)
-	// The file is in memory: a column chunk needs no copy of its own.
-	props := parquet.NewReaderProperties(nil)
-	props.BufferedStreamEnabled = true
-	pf, err := file.NewParquetReader(r, file.WithReadProps(props))
+	pf, err := file.NewParquetReader(r)
 	if err != nil {
 		return corrupt(err)
 	}
