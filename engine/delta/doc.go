@@ -7,6 +7,14 @@
 // what a transaction read, what it writes and what won (conflict.go). Features
 // of the protocol are honoured or refused by name (features.go).
 //
+// Files of a table use the names and ids of [Snapshot.FileColumns]; callers else
+// speak the schema's names, and column mapping stays in here. Rows may go by a
+// rewrite of their file or by [Txn.DeleteRows], which hides them behind deletion
+// vectors. An [Alteration] turns changes of schema, properties and constraints
+// into one metadata, and [Snapshot.Restore] the difference of two versions into
+// one transaction. What a table demands of new rows ([Duty]) binds the commits
+// that bring some, not those that only take rows away or move them.
+//
 // What may not go in: SQL, DuckDB, HTTP, and the content of data files. The
 // package stands on an [objstore.Bucket] whose root is the table's folder.
 //
