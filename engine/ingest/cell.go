@@ -228,10 +228,9 @@ func (c *cells) field(text []byte) (message string) {
 		}
 		return c.typ.expects()
 	case kindFloat, kindDouble:
-		if message = c.quoted(text); message != "" {
-			message = c.digits(text)
+		if len(text) > 0 && text[len(text)-1] <= '9' {
+			return c.digits(text)
 		}
-		return message
 	}
 	return c.quoted(text)
 }

@@ -42,7 +42,7 @@ func TestOthersReadTheStagedFile(t *testing.T) {
 	table := columns("b", "BOOLEAN", "i1", "TINYINT", "i2", "SMALLINT", "i4", "INTEGER", "i8", "BIGINT", "f4", "FLOAT", "f8", "DOUBLE",
 		"d", "DECIMAL(38,3)", "d2", "DECIMAL(7,2)", "s", "VARCHAR", "x", "BLOB", "day", "DATE", "at", "TIMESTAMP WITH TIME ZONE", "local", "TIMESTAMP",
 		"l", "INTEGER[]", "m", "MAP(VARCHAR, BIGINT)", "st", "STRUCT(a INTEGER, \"b c\" VARCHAR[])")
-	row := `{"b":true,"i1":-1,"i2":2,"i4":3,"i8":4,"f4":0.5,"f8":0.25,"d":"12345678901234567890123456789012345.678","d2":1.5,"s":"é","x":"AP8=",` +
+	row := `{"b":true,"i1":-1,"i2":2,"i4":3,"i8":4,"f4":0.5,"f8":0.25,"d":"12345678901234567890123456789012345.678","d2":-1.5,"s":"é","x":"AP8=",` +
 		`"day":"2024-05-06","at":"2024-05-06T07:08:09.5+02:00","local":"2024-05-06T07:08:09.000001","l":[1,null],"m":{"k":1},"st":{"a":1,"b c":["x",null]}}`
 	staged, err := ingest.Stage(t.Context(), strings.NewReader(strings.Repeat(row+"\n{}\n", 25_000)),
 		ingest.Request{Format: ingest.NDJSON, Columns: table, Dir: dir, ShapeColumn: "shape of row"})
@@ -66,7 +66,7 @@ print(json.dumps({
 		require.Equal(t, []string{c.Name, c.Type}, got.Types[i])
 	}
 	require.Equal(t, []string{"shape of row", "INTEGER"}, got.Types[len(table)])
-	require.Equal(t, []string{"true", "-1", "2", "3", "4", "0.5", "0.25", "12345678901234567890123456789012345.678", "1.50", "é", `\x00\xFF`,
+	require.Equal(t, []string{"true", "-1", "2", "3", "4", "0.5", "0.25", "12345678901234567890123456789012345.678", "-1.50", "é", `\x00\xFF`,
 		"2024-05-06", "2024-05-06 05:08:09.5+00", "2024-05-06 07:08:09.000001", "[1, NULL]", "{k=1}", "{'a': 1, 'b c': [x, NULL]}", "0"}, got.Rows[0])
 	require.Equal(t, append(make([]string, len(table)), "1"), got.Rows[1])
 	require.EqualValues(t, 50_000, got.Odd)

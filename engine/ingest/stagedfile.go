@@ -45,6 +45,7 @@ func newStagedFile(dir string, schema *arrow.Schema, limit int64) (*stagedFile, 
 		parquet.WithMaxRowGroupLength(math.MaxInt64), // groups end by our count
 		parquet.WithStats(false),                     // every row is read
 		parquet.WithDictionaryDefault(false),         // costs more time than it saves space
+		parquet.WithStoreDecimalAsInteger(true),      // where 18 digits suffice
 		parquet.WithCreatedBy("Lakewarden"),
 	)
 	f.w, err = pqarrow.NewFileWriter(schema, f, properties, pqarrow.DefaultWriterProps())
