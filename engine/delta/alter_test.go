@@ -278,6 +278,11 @@ func TestProperties(t *testing.T) {
 	require.ErrorIs(t, s.Alter().SetProperties(map[string]string{"delta.columnMapping.mode": "id"}), delta.ErrInvalidProperty)
 	require.NoError(t, s.Alter().SetProperties(map[string]string{"delta.columnMapping.mode": "name"}), "what it is")
 	require.ErrorIs(t, s.Alter().SetProperties(map[string]string{"delta.enableRowTracking": "true"}), delta.ErrUnsupportedFeature)
+	named := mustAlter(t, s, func(a *delta.Alteration) error {
+		return a.AddColumn(nil, delta.Field{Name: "_Change_type", Type: delta.String, Nullable: true})
+	})
+	require.ErrorIs(t, named.Alter().SetProperties(feedProperties), delta.ErrInvalidProperty)
+	require.NoError(t, s.Alter().SetProperties(feedProperties))
 	for _, name := range []string{"delta.columnMapping.mode", "delta.columnMapping.maxColumnId", "delta.enableInCommitTimestamps"} {
 		require.ErrorIs(t, s.Alter().UnsetProperties(name), delta.ErrInvalidProperty, name)
 	}
@@ -434,6 +439,8 @@ func TestWidenColumn(t *testing.T) {
 	}{"narrower": {[]string{"n"}, delta.Integer}, "other": {[]string{"p"}, delta.Long}, "struct": {[]string{"st"}, delta.Long}, "absent": {[]string{"q"}, delta.Long}, "nothing": {nil, delta.Long}} {
 		require.ErrorIs(t, s.Alter().WidenColumn(row.path, row.to), delta.ErrInvalidSchema, name)
 	}
+	bound := wideTable(t, map[string]string{"delta.constraints.c": "m['a'] > 0"})
+	require.ErrorIs(t, bound.Alter().WidenColumn([]string{"m", "value"}, delta.Integer), delta.ErrInvalidSchema)
 	off := wideTable(t, map[string]string{"delta.enableTypeWidening": "false"})
 	require.ErrorIs(t, off.Alter().WidenColumn([]string{"n"}, delta.Long), delta.ErrUnsupportedFeature)
 

@@ -13,6 +13,10 @@ type rawJSON = stdjson.RawMessage
 // changeFeedColumns are the columns that readers of a change feed add.
 var changeFeedColumns = []string{"_change_type", "_commit_version", "_commit_timestamp"}
 
+func ofChangeFeed(name string) bool {
+	return slices.ContainsFunc(changeFeedColumns, func(c string) bool { return strings.EqualFold(c, name) })
+}
+
 // AddColumn adds a column, or with a parent a member to the struct there: {"st"}
 // for the column st, {"list", "element"} for the structs in the array list. Files
 // that are there read as null in it, so it must be nullable. Errors:
@@ -72,7 +76,7 @@ func (a *Alteration) checkNewField(f Field) error {
 }
 
 func (a *Alteration) checkNewName(name string) error {
-	if a.base.ChangeFeed() && slices.ContainsFunc(changeFeedColumns, func(c string) bool { return strings.EqualFold(c, name) }) {
+	if strings.EqualFold(a.config[propCDF], "true") && ofChangeFeed(name) {
 		return fmt.Errorf("column name %q is taken by the change data feed: %w", name, ErrInvalidSchema)
 	}
 	return nil

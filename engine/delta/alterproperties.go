@@ -2,6 +2,7 @@ package delta
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -53,15 +54,15 @@ func (a *Alteration) checkProperty(name, value string) error {
 		if !same && (mapped(a.config) || value != mappingName) {
 			return refuse("cannot become " + value)
 		}
+	case name == propCDF && on && slices.ContainsFunc(a.schema.Fields, func(f Field) bool { return ofChangeFeed(f.Name) }):
+		return refuse("needs the name of a column for itself")
 	case name == propRowTracking && on:
 		return refuseWrite(featRowTracking, "rows that are there have no ids")
 	case name == propICT && !on && a.base.inCommitTimestamps():
 		return refuse("cannot be switched off")
 	}
-	for _, k := range kept {
-		if name == k {
-			return refuse("is kept by writers")
-		}
+	if slices.Contains(kept, name) {
+		return refuse("is kept by writers")
 	}
 	return nil
 }

@@ -165,11 +165,10 @@ func (t *Txn) storeVectors(ctx context.Context, files []markedFile) (object stri
 	var large []*markedFile
 	for i := range files {
 		f := &files[i]
-		if f.vector, err = deletion.Inline(f.rows); err != nil {
-			return "", err
-		}
-		if f.vector.SizeInBytes > inlineBytes {
+		if f.rows.EncodedBytes() > inlineBytes {
 			sets, large = append(sets, f.rows), append(large, f)
+		} else if f.vector, err = deletion.Inline(f.rows); err != nil {
+			return "", err
 		}
 	}
 	if len(large) == 0 {

@@ -49,10 +49,10 @@ func (a *Alteration) WidenColumn(path []string, to DataType) error {
 	if on, set := a.config[propTypeWidening]; set && !strings.EqualFold(on, "true") {
 		return refuseWrite(featTypeWidening, propTypeWidening+" is false")
 	}
-	if err := a.checkUnused(path); err != nil {
+	field, inner := a.splitPath(path)
+	if err := a.checkUnused(field); err != nil {
 		return err
 	}
-	field, inner := a.splitPath(path)
 	schema, err := editFields(a.schema, field, func(fields []Field, i int, _ bool) ([]Field, error) {
 		var from DataType
 		t, err := editType(fields[i].Type, inner, false, func(t DataType, _ bool) (DataType, error) {

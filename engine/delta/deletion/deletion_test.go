@@ -157,6 +157,7 @@ func TestInline(t *testing.T) {
 		require.NoError(t, err)
 		require.True(t, ok)
 		require.Equal(t, want, slices.Collect(got.All()))
+		require.EqualValues(t, d.SizeInBytes, got.EncodedBytes())
 	})
 	_, ok, err := deletion.DecodeInline(vector(nil, 0))
 	require.NoError(t, err)

@@ -55,6 +55,11 @@ func (r *Rows) Count() int64 {
 	return int64(r.bitmap.GetCardinality()) //nolint:gosec // at most maxRows
 }
 
+// EncodedBytes is the size of the set as the log stores it, without a frame.
+func (r *Rows) EncodedBytes() int64 {
+	return 4 + int64(r.bitmap.GetPortableSerializedSizeInBytes()) //nolint:gosec // of a bitmap in memory
+}
+
 // Contains reports whether a row is in the set.
 func (r *Rows) Contains(row int64) bool {
 	return row >= 0 && r.bitmap.Contains(uint64(row))
