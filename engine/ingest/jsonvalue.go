@@ -11,6 +11,8 @@ type jsonRows struct {
 	// order is the column that stood at each place of the row before: most bodies
 	// repeat themselves.
 	order []int
+	// cursor walks over the row at hand.
+	cursor cursor
 	// scratch and keyText hold strings without their escapes.
 	scratch, keyText []byte
 }
@@ -32,7 +34,8 @@ func (j *jsonRows) row(value []byte) error {
 	if deeper(value, j.limits.Depth) {
 		return ErrTooDeep
 	}
-	c := &cursor{b: value}
+	j.cursor = cursor{b: value}
+	c := &j.cursor
 	var err error
 	switch c.peek() {
 	case '{':
