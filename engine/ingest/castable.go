@@ -52,7 +52,7 @@ func castableScalar(from, to kind) bool {
 	case kindFloat, kindDouble:
 		return isInteger(from) || from == kindHalf || from == kindFloat || from == kindDouble
 	case kindString:
-		return from == kindString || from == kindEnum
+		return from == kindString || from == kindEnum || from == kindJSON
 	case kindDate:
 		return from == kindDate || from == kindDateMillis
 	case kindTimestampNTZ:

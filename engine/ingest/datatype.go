@@ -45,6 +45,7 @@ const (
 	kindTimestampMS
 	kindTimestampNS
 	kindEnum
+	kindJSON
 	kindFixedArray
 	kindOther
 )
@@ -74,7 +75,7 @@ var sqlNames = map[kind]string{
 	kindFloat: "FLOAT", kindDouble: "DOUBLE", kindString: "VARCHAR", kindBinary: "BLOB", kindDate: "DATE",
 	kindTimestamp: "TIMESTAMP WITH TIME ZONE", kindTimestampNTZ: "TIMESTAMP",
 	kindNull: `"NULL"`, kindUByte: "UTINYINT", kindUShort: "USMALLINT", kindUInteger: "UINTEGER", kindULong: "UBIGINT",
-	kindHuge: "HUGEINT", kindUHuge: "UHUGEINT",
+	kindHuge: "HUGEINT", kindUHuge: "UHUGEINT", kindJSON: "JSON",
 	kindTimestampS: "TIMESTAMP_S", kindTimestampMS: "TIMESTAMP_MS", kindTimestampNS: "TIMESTAMP_NS",
 }
 

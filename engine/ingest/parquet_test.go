@@ -123,6 +123,7 @@ var parquetCases = []parquetCase{
 	{"TIMESTAMP_NS", "('2024-01-01 00:00:00.000001'), ('2024-01-01 00:00:00.000000001')", "TIMESTAMP", nil, []int64{1}},
 	{"TIMESTAMP_S", "('2024-01-01 00:00:01')", "TIMESTAMP", []string{"2024-01-01 00:00:01"}, nil},
 	{"ENUM('a', 'b''c')", "('a'), ('b''c'), (NULL)", "VARCHAR", []string{"a", "b'c", ""}, nil},
+	{"JSON", `('{"a": [1,  2]}'), (NULL)`, "VARCHAR", []string{`{"a": [1,  2]}`, ""}, nil},
 	{"BIGINT[]", "([1, 127]), ([]), ([300]), (NULL)", "TINYINT[]", nil, []int64{2}},
 	{"MAP(VARCHAR, DECIMAL(4,2))", "(MAP {'k': 1.50}), (MAP {'k': 1.55})", "MAP(VARCHAR, DECIMAL(4,1))", nil, []int64{1}},
 	{"STRUCT(B BIGINT, a VARCHAR)", "({'B': 1, 'a': 'x'}), (NULL)", "STRUCT(a VARCHAR, b INTEGER, c DATE)", []string{"{'a': x, 'b': 1, 'c': NULL}", ""}, nil},
