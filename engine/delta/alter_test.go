@@ -479,6 +479,7 @@ var aAndB = delta.Struct{Fields: []delta.Field{
 
 // What we change, others read, keep to, and add to.
 func TestDeltaRsFollowsAlterations(t *testing.T) {
+	t.Parallel()
 	python(t)
 	b, dir := fileBucket(t)
 	s := mustAppend(t, mustCreate(t, b, delta.CreateOptions{Properties: map[string]string{"own": "kept"}}), 1, 2)

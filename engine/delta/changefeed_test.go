@@ -48,6 +48,7 @@ func TestChangeFeed(t *testing.T) {
 }
 
 func TestDeltaRsReadsChanges(t *testing.T) {
+	t.Parallel()
 	python(t)
 	b, dir := fileBucket(t)
 	s := mustAppend(t, mustCreate(t, b, delta.CreateOptions{Properties: feedProperties}), 1, 2)

@@ -172,9 +172,11 @@ say({"Rows": r[1], "Size": os.path.getsize(f"{path}/%s"), "Stats": stats})`,
 }
 
 func TestDeltaRsReadsMappedTables(t *testing.T) {
+	t.Parallel()
 	python(t)
 	for _, mode := range []string{"name", "id"} {
 		t.Run(mode, func(t *testing.T) {
+			t.Parallel()
 			b, dir := fileBucket(t)
 			s := mustCreate(t, b, delta.CreateOptions{Schema: mappedColumns, PartitionColumns: []string{"p"}, Properties: map[string]string{"delta.columnMapping.mode": mode}})
 			s = writeMapped(t, s, dir, 0, "one")
@@ -210,6 +212,7 @@ say([{"ID": x["id"], "Text": x["the text"], "Member": x["st"]["the member"], "Pa
 
 // A table that was there before mapping keeps its files; others append to it.
 func TestDeltaRsReadsRenamedColumns(t *testing.T) {
+	t.Parallel()
 	python(t)
 	b, dir := fileBucket(t)
 	s := mustAppend(t, mustCreate(t, b, delta.CreateOptions{}), 1, 2)

@@ -197,6 +197,7 @@ func TestRestoreAnyVersion(t *testing.T) {
 }
 
 func TestDeltaRsReadsRestored(t *testing.T) {
+	t.Parallel()
 	python(t)
 	b, dir := fileBucket(t)
 	s := mustCreate(t, b, delta.CreateOptions{Properties: vectorProperties})

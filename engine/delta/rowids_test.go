@@ -133,6 +133,7 @@ func TestRowTrackingListedOnly(t *testing.T) {
 }
 
 func TestDeltaRsReadsTrackedTables(t *testing.T) {
+	t.Parallel()
 	python(t)
 	b, dir := fileBucket(t)
 	s := mustAppend(t, trackedTableIn(t, b, `"delta.enableRowTracking":"true","delta.enableDeletionVectors":"true"`, ""), 1, 2)

@@ -265,6 +265,7 @@ func TestVectorsDoNotVouchForFiles(t *testing.T) {
 }
 
 func TestDeltaRsReadsOurVectors(t *testing.T) {
+	t.Parallel()
 	python(t)
 	b, dir := fileBucket(t)
 	all, odd := numbers(2000)
@@ -341,6 +342,7 @@ t = DeltaTable(path); t.create_checkpoint(); say(t.version())`)
 // A table whose vectors were made by a script that knows the format only: with
 // an offset behind another vector, and with a folder before the file's id.
 func TestReadsForeignVectors(t *testing.T) {
+	t.Parallel()
 	python(t)
 	b, dir := fileBucket(t)
 	s := mustAppend(t, mustCreate(t, b, delta.CreateOptions{Properties: vectorProperties}), 0, 1, 2, 3, 4, 5, 6, 7, 8, 9)

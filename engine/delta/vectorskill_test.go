@@ -68,6 +68,7 @@ func shown(t *testing.T, name string, b objstore.Bucket) map[string]int64 {
 // Whatever request of a deletion or of a restoration is cut, vectors included:
 // all of it is there or nothing, and every vector that the log names reads.
 func TestEveryCutOfVectorsAndRestore(t *testing.T) {
+	t.Parallel()
 	operations := map[string]struct {
 		after map[string]int64
 		run   func(ctx context.Context, s, first *delta.Snapshot) error
