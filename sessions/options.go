@@ -2,6 +2,7 @@ package sessions
 
 import (
 	"runtime"
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -35,6 +36,10 @@ type Options struct {
 	// Linger is how long a session keeps its lease after a statement, while
 	// nobody else needs it. Default 250 ms.
 	Linger time.Duration
+	// LingerRemote is Linger of sessions that reach remote stores: what they read
+	// lies in the memory of their lease, and comes through the network again when
+	// that is given back. Default 5 s.
+	LingerRemote time.Duration
 	// MaxIdle caps sessions kept warm; IdleTimeout closes one that is not used;
 	// IdleBytes is what filtered copies of all warm sessions together may hold.
 	// Defaults 64, 60 s, a quarter of Budget.
@@ -61,6 +66,7 @@ func (o Options) withDefaults() Options {
 	def(&o.MaxQueuedOrg, max(1, o.MaxQueued/2))
 	def(&o.MaxWait, 30*time.Second)
 	def(&o.Linger, 250*time.Millisecond)
+	def(&o.LingerRemote, 5*time.Second)
 	def(&o.MaxIdle, 64)
 	def(&o.IdleTimeout, 60*time.Second)
 	def(&o.IdleBytes, o.Budget/4)
@@ -79,4 +85,14 @@ func def[T comparable](field *T, value T) {
 	if *field == zero {
 		*field = value
 	}
+}
+
+// lingerOf is how long sessions of a key linger.
+func (o Options) lingerOf(key Key) time.Duration {
+	for _, root := range key.Roots {
+		if strings.Contains(root, "://") {
+			return max(o.Linger, o.LingerRemote)
+		}
+	}
+	return o.Linger
 }

@@ -48,13 +48,14 @@ type Pool struct {
 // warm is a session between two statements. Right after one it lingers: it
 // still holds its lease, so that the next statement of the same key starts
 // without a turn and without changing the engine's settings twice. It settles,
-// giving memory and turn back, after Options.Linger or as soon as there is no
+// giving memory and turn back, after its time to linger or as soon as there is no
 // room for somebody else.
 type warm struct {
 	key, org, user string
 	session        engine.Session
 	since          time.Time
-	lease          int64 // bytes still held; 0 once settled
+	linger         time.Duration // from since on
+	lease          int64         // bytes still held; 0 once settled
 }
 
 // New starts a pool over eng. The caller closes it before the engine.
@@ -203,7 +204,7 @@ func (h *Held) Release() {
 
 func (p *Pool) release(h *Held) {
 	defer p.work.Done()
-	w := &warm{key: h.key.id(), org: h.key.Org, user: h.key.User, session: h.Session, since: p.opts.Now(), lease: h.Lease.Memory}
+	w := &warm{key: h.key.id(), org: h.key.Org, user: h.key.User, session: h.Session, since: p.opts.Now(), linger: p.opts.lingerOf(h.key), lease: h.Lease.Memory}
 	if h.passing || h.Session.Broken() {
 		p.discard(w)
 		return
@@ -301,7 +302,7 @@ func (p *Pool) sweep() {
 			return
 		case <-tick.C:
 			now := p.opts.Now()
-			p.settle(func(w *warm) bool { return now.Sub(w.since) > p.opts.Linger })
+			p.settle(func(w *warm) bool { return now.Sub(w.since) > w.linger })
 			dropped := p.dropWhere(func(w *warm) bool { return now.Sub(w.since) > p.opts.IdleTimeout })
 			if dropped > 0 && p.Stats() == (Stats{}) {
 				// Nobody works: what the last burst took goes back to the system.

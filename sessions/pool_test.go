@@ -278,6 +278,23 @@ func TestALingeringSessionSettles(t *testing.T) {
 	require.False(t, s.closed.Load())
 }
 
+// TestARemoteSessionLingersLonger: what it has read is in its memory.
+func TestARemoteSessionLingersLonger(t *testing.T) {
+	eng := &fakeEngine{}
+	p := newPool(t, eng, sessions.Options{MaxRunning: 4, Linger: 10 * time.Millisecond, LingerRemote: time.Hour})
+	local := acquire(t, p, sessions.Key{Org: "o", User: "a", Roots: []string{"/lake"}})
+	remote := acquire(t, p, sessions.Key{Org: "o", User: "a", Roots: []string{"/lake", "s3://cfg-1/"}})
+	first, second := fake(local), fake(remote)
+	remote.Release()
+	local.Release()
+	require.Eventually(t, func() bool { return first.idled.Load() == 1 }, 2*time.Second, 5*time.Millisecond)
+	require.Zero(t, second.idled.Load())
+	for _, user := range []string{"b", "c", "d", "e"} {
+		defer acquire(t, p, sessions.Key{Org: user, User: user}).Release()
+	}
+	require.Equal(t, int64(1), second.idled.Load(), "its turn was needed")
+}
+
 func TestAnEngineFailureGivesTheLeaseBack(t *testing.T) {
 	eng := &fakeEngine{fail: errors.New("no engine")}
 	p := newPool(t, eng, sessions.Options{MaxRunning: 1})
