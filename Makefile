@@ -9,7 +9,9 @@ BIN        := bin
 EXTENSIONS := $(CURDIR)/$(BIN)/extensions
 VENV       := $(CURDIR)/$(BIN)/venv
 PACKAGES   ?= ./...
-FUZZTIME   ?= 30s
+FUZZTIME   ?= 60s
+# Which fuzz targets run: a pattern over lines "FOLDER TARGET".
+FUZZ       ?= .*
 BENCHMARK  ?= all
 # Which part of the tests a run takes is decided by their packages alone, so
 # that no test is left out by a name: see .ci/scripts/test.sh.
@@ -59,8 +61,8 @@ suites: test-deps ## Run the suites of leaks and attacks in every way of reading
 	@CI=true .ci/scripts/suites.sh docs/suites.md
 
 .PHONY: fuzz
-fuzz: extensions ## Run every fuzz target for FUZZTIME each (30s)
-	@.ci/scripts/fuzz.sh $(FUZZTIME)
+fuzz: extensions ## Run every fuzz target for FUZZTIME each (60s)
+	@.ci/scripts/fuzz.sh $(FUZZTIME) '$(FUZZ)'
 
 .PHONY: lint
 lint: ## Check format, layers, vet and style of Go and shell files
