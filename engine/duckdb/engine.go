@@ -3,13 +3,13 @@ package duckdb
 import (
 	"context"
 	"errors"
-	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"sync"
 
 	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/workdir"
 )
 
 var _ engine.Engine = (*Engine)(nil)
@@ -39,7 +39,7 @@ type Options struct {
 type Engine struct {
 	lease      engine.Lease
 	extensions []extension
-	temp       *tempDir
+	temp       *workdir.Dir
 	turns      turns
 	trimmer    *trimmer
 
@@ -103,7 +103,7 @@ func verifyAll(ctx context.Context, opts Options) ([]extension, error) {
 // Open starts a session. Its instances are made by the statements that need them.
 func (e *Engine) Open(ctx context.Context, opts engine.SessionOptions) (engine.Session, error) {
 	if ctx.Err() != nil {
-		return nil, interrupted(causeContext)
+		return nil, engine.Interrupted(engine.CauseContext)
 	}
 	roots := make([]string, len(opts.Roots))
 	for i, root := range opts.Roots {
@@ -130,7 +130,7 @@ func (e *Engine) Open(ctx context.Context, opts engine.SessionOptions) (engine.S
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.closed {
-		return nil, interrupted(causeClosed)
+		return nil, engine.Interrupted(engine.CauseClosed)
 	}
 	e.sessions[s] = struct{}{}
 	if scratch != "" {
@@ -186,7 +186,7 @@ func (e *Engine) Close() error {
 	wg.Wait()
 	e.trimmer.stop()
 	if !again {
-		errs = append(errs, e.temp.remove())
+		errs = append(errs, e.temp.Remove())
 	}
 	return errors.Join(errs...)
 }
@@ -197,7 +197,7 @@ func (e *Engine) remove(s *session) {
 	delete(e.sessions, s)
 }
 
-func (e *Engine) sessionDir() (string, error) { return os.MkdirTemp(e.temp.path, "session-") }
+func (e *Engine) sessionDir() (string, error) { return e.temp.Make("session-") }
 
 func (e *Engine) defaults(l engine.Lease) engine.Lease {
 	if l.Memory <= 0 {

@@ -11,16 +11,6 @@ import (
 	"github.com/lakewarden/lakewarden/engine"
 )
 
-// cause says why a guard stopped its statement.
-type cause int32
-
-const (
-	causeNone cause = iota
-	causeContext
-	causeTimeout
-	causeClosed
-)
-
 // guard watches one statement and interrupts it when its context ends, its
 // timeout passes or its session closes. DuckDB forgets an interrupt when it
 // moves from one phase to the next, so a guard that has tripped repeats it until
@@ -68,11 +58,11 @@ func (g *guard) run(closing <-chan struct{}, timeout time.Duration) {
 		return
 	case <-g.tripped:
 	case <-g.ctx.Done():
-		g.trip(causeContext)
+		g.trip(engine.CauseContext)
 	case <-expired:
-		g.trip(causeTimeout)
+		g.trip(engine.CauseTimeout)
 	case <-closing:
-		g.trip(causeClosed)
+		g.trip(engine.CauseClosed)
 	}
 	for wait := interruptFirst; ; wait = min(2*wait, interruptMost) {
 		duck.Interrupt(g.conn)
@@ -87,7 +77,7 @@ func (g *guard) run(closing <-chan struct{}, timeout time.Duration) {
 }
 
 // trip stops the statement for c; the first cause stays.
-func (g *guard) trip(c cause) {
+func (g *guard) trip(c engine.Cause) {
 	g.trip1.Do(func() {
 		g.cause.Store(int32(c))
 		close(g.tripped)
@@ -102,14 +92,14 @@ func (g *guard) end() {
 
 // err is the error of a stopped statement, or nil while it may go on.
 func (g *guard) err() error {
-	c := cause(g.cause.Load())
-	if c == causeNone && g.ctx.Err() != nil {
-		c = causeContext
+	c := engine.Cause(g.cause.Load())
+	if c == engine.CauseNone && g.ctx.Err() != nil {
+		c = engine.CauseContext
 	}
-	if c == causeNone {
+	if c == engine.CauseNone {
 		return nil
 	}
-	return interrupted(c)
+	return engine.Interrupted(c)
 }
 
 // judge replaces the engine's word for an interrupt by the reason for it. A read
@@ -135,14 +125,3 @@ func (g *guard) judge(err error) error {
 
 // classUnnamed is the class of a failure that the engine did not name.
 const classUnnamed = "unnamed"
-
-func interrupted(c cause) *engine.Error {
-	e := &engine.Error{Kind: engine.KindInterrupted, Class: "interrupted", Position: -1}
-	switch c {
-	case causeTimeout:
-		e.Class, e.Timeout = "timeout", true
-	case causeClosed:
-		e.Class = "session_closed"
-	}
-	return e
-}

@@ -101,9 +101,9 @@ func (p *Parser) call(ctx context.Context, sql, arg string, take func(reply stri
 	var in *parserInstance
 	select {
 	case <-p.closing:
-		return interrupted(causeClosed)
+		return engine.Interrupted(engine.CauseClosed)
 	case <-ctx.Done():
-		return interrupted(causeContext)
+		return engine.Interrupted(engine.CauseContext)
 	case in = <-p.pool:
 	}
 	defer func() { p.pool <- in }()

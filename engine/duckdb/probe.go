@@ -33,7 +33,7 @@ func (e *Engine) Probe(ctx context.Context) error {
 }
 
 func (e *Engine) probe(ctx context.Context, k kind) error {
-	r, err := newRange(ctx, e.temp.path)
+	r, err := newRange(ctx, e.temp.Path())
 	if err != nil {
 		return err
 	}

@@ -66,7 +66,10 @@ func TestRemoteTakesNothingFromTheEnvironment(t *testing.T) {
 }
 
 func TestProbeSeesAProxyInTheWay(t *testing.T) {
-	e := &Engine{extensions: mustExtensions(t), temp: &tempDir{path: t.TempDir()}}
+	temp, err := newTempDir(t.TempDir())
+	require.NoError(t, err)
+	defer func() { require.NoError(t, temp.Remove()) }()
+	e := &Engine{extensions: mustExtensions(t), temp: temp}
 	t.Setenv("HTTP_PROXY", "http://127.0.0.1:1")
 	require.ErrorIs(t, e.probe(t.Context(), kind{log: true, remote: true}), ErrSandbox)
 	t.Setenv("NO_PROXY", "example.org,127.0.0.1")

@@ -29,7 +29,7 @@ func (r *result) Columns() []engine.Column { return r.columns }
 func (r *result) Next(ctx context.Context) (arrow.RecordBatch, error) {
 	// The statement's own context is watched by the guard already.
 	if ctx.Done() != r.guard.ctx.Done() {
-		defer context.AfterFunc(ctx, func() { r.guard.trip(causeContext) })()
+		defer context.AfterFunc(ctx, func() { r.guard.trip(engine.CauseContext) })()
 	}
 	s := r.session
 	s.mu.Lock()
@@ -38,7 +38,7 @@ func (r *result) Next(ctx context.Context) (arrow.RecordBatch, error) {
 		return nil, r.err
 	}
 	if r.closed {
-		return nil, interrupted(causeClosed)
+		return nil, engine.Interrupted(engine.CauseClosed)
 	}
 	if err := r.guard.err(); err != nil {
 		r.err = err
@@ -54,7 +54,7 @@ func (r *result) Next(ctx context.Context) (arrow.RecordBatch, error) {
 
 func (r *result) Close() error {
 	// A statement that still runs is stopped, and not waited for.
-	r.guard.trip(causeClosed)
+	r.guard.trip(engine.CauseClosed)
 	r.session.mu.Lock()
 	defer r.session.mu.Unlock()
 	r.release()

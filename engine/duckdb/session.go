@@ -35,7 +35,7 @@ func (s *session) Broken() bool { return s.broken.Load() }
 
 func (s *session) Warm(ctx context.Context) error {
 	if ctx.Err() != nil {
-		return interrupted(causeContext)
+		return engine.Interrupted(engine.CauseContext)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -51,7 +51,7 @@ func (s *session) Warm(ctx context.Context) error {
 
 func (s *session) Query(ctx context.Context, st engine.Statement) (engine.Result, error) {
 	if ctx.Err() != nil {
-		return nil, interrupted(causeContext)
+		return nil, engine.Interrupted(engine.CauseContext)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -76,7 +76,7 @@ func (s *session) Query(ctx context.Context, st engine.Statement) (engine.Result
 func (s *session) ready() error {
 	switch {
 	case s.closed:
-		return interrupted(causeClosed)
+		return engine.Interrupted(engine.CauseClosed)
 	case s.broken.Load():
 		return &engine.Error{Kind: engine.KindFatal, Class: "session_broken", Position: -1}
 	case s.active != nil:

@@ -18,7 +18,7 @@ type writer struct{ *session }
 // and moved when all of them are complete.
 func (w writer) Write(ctx context.Context, st engine.WriteStatement) (_ []engine.DataFile, err error) {
 	if ctx.Err() != nil {
-		return nil, interrupted(causeContext)
+		return nil, engine.Interrupted(engine.CauseContext)
 	}
 	s := w.session
 	s.mu.Lock()

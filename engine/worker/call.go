@@ -17,7 +17,7 @@ type call struct {
 	ctx  context.Context
 
 	mu      sync.Mutex
-	cause   cause
+	cause   engine.Cause
 	over    bool
 	reading bool
 	unwatch func() bool
@@ -39,7 +39,7 @@ func (c *call) start(k kind, head []byte, timeout time.Duration) error {
 		return c.lose(err)
 	}
 	c.mu.Lock()
-	overtaken := c.cause != causeNone
+	overtaken := c.cause != engine.CauseNone
 	c.mu.Unlock()
 	if overtaken { // the child may have heard of the end before the beginning
 		_ = c.link.wire.send(kindCancel, c.seq, nil)
@@ -50,17 +50,17 @@ func (c *call) start(k kind, head []byte, timeout time.Duration) error {
 func (c *call) watch(timeout time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.unwatch = context.AfterFunc(c.ctx, func() { c.stop(causeContext) })
+	c.unwatch = context.AfterFunc(c.ctx, func() { c.stop(engine.CauseContext) })
 	if timeout > 0 {
-		c.timeout = time.AfterFunc(timeout, func() { c.stop(causeTimeout) })
+		c.timeout = time.AfterFunc(timeout, func() { c.stop(engine.CauseTimeout) })
 	}
 }
 
 // stop tells the child to give the request up. A child that has not answered
 // after the grace is killed. The first cause stays.
-func (c *call) stop(why cause) {
+func (c *call) stop(why engine.Cause) {
 	c.mu.Lock()
-	if c.over || c.cause != causeNone {
+	if c.over || c.cause != engine.CauseNone {
 		c.mu.Unlock()
 		return
 	}
@@ -91,13 +91,13 @@ func (c *call) stopped() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	why := c.cause
-	if why == causeNone && c.ctx.Err() != nil {
-		why = causeContext
+	if why == engine.CauseNone && c.ctx.Err() != nil {
+		why = engine.CauseContext
 	}
-	if why == causeNone {
+	if why == engine.CauseNone {
 		return nil
 	}
-	return interrupted(why)
+	return engine.Interrupted(why)
 }
 
 // receive returns the next frame that is not the last one. After the last one,

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/workdir"
 )
 
 var _ engine.Engine = (*Engine)(nil)
@@ -17,7 +18,7 @@ var _ engine.Engine = (*Engine)(nil)
 type Engine struct {
 	opts    Options
 	metrics *metrics
-	temp    *tempDir
+	temp    *workdir.Dir
 	spawner *spawner
 
 	mu       sync.Mutex
@@ -47,7 +48,7 @@ func New(opts Options) (*Engine, error) {
 	}
 	e := &Engine{opts: opts.withDefaults(), sessions: map[*session]struct{}{}, seats: map[string]*seat{}}
 	var err error
-	if e.temp, err = newTempDir(opts.TempDir); err != nil {
+	if e.temp, err = workdir.New(opts.TempDir, "lakewarden-workers-"); err != nil {
 		return nil, err
 	}
 	e.metrics = newMetrics(opts.Registerer, e)
@@ -59,13 +60,13 @@ func New(opts Options) (*Engine, error) {
 // there is none. Errors of a process that cannot start are of kind KindFatal.
 func (e *Engine) Open(ctx context.Context, opts engine.SessionOptions) (engine.Session, error) {
 	if ctx.Err() != nil {
-		return nil, interrupted(causeContext)
+		return nil, engine.Interrupted(engine.CauseContext)
 	}
 	s := &session{owner: e, opts: opts}
 	e.mu.Lock()
 	if e.closed {
 		e.mu.Unlock()
-		return nil, interrupted(causeClosed)
+		return nil, engine.Interrupted(engine.CauseClosed)
 	}
 	e.sessions[s] = struct{}{}
 	e.mu.Unlock()
@@ -102,7 +103,7 @@ func (e *Engine) Close() error {
 	}
 	wg.Wait()
 	e.spawner.close()
-	return errors.Join(append(errs, e.temp.remove())...)
+	return errors.Join(append(errs, e.temp.Remove())...)
 }
 
 func (e *Engine) remove(s *session) {
@@ -143,7 +144,7 @@ func (e *Engine) dial(ctx context.Context, owner string) (*link, error) {
 	case s.turn <- struct{}{}:
 		defer func() { <-s.turn }()
 	case <-ctx.Done():
-		return nil, interrupted(causeContext)
+		return nil, engine.Interrupted(engine.CauseContext)
 	}
 	if p := s.current(); p != nil && p.usable() {
 		return p.dial()
@@ -168,7 +169,7 @@ func (e *Engine) replace(ctx context.Context, s *seat) (*process, error) {
 		select {
 		case <-old.gone:
 		case <-ctx.Done():
-			return nil, interrupted(causeContext)
+			return nil, engine.Interrupted(engine.CauseContext)
 		}
 		s.judge(old)
 	}

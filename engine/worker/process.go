@@ -43,7 +43,7 @@ type process struct {
 // startProcess starts a child and waits until it can open sessions.
 func (e *Engine) startProcess() (*process, error) {
 	p := &process{opts: &e.opts, metrics: e.metrics, gone: make(chan struct{}), started: time.Now()}
-	dir, err := e.temp.child()
+	dir, err := e.temp.Make("worker-")
 	if err != nil {
 		return nil, err
 	}
@@ -311,7 +311,7 @@ func (p *process) lost(err error) error {
 		return &engine.Error{Kind: engine.KindOutOfMemory, Class: "worker_memory", Position: -1}
 	}
 	if p.reason == reasonClosed {
-		return interrupted(causeClosed)
+		return engine.Interrupted(engine.CauseClosed)
 	}
 	return fatal(engine.ClassLost, string(p.reason)+": "+err.Error())
 }
@@ -322,7 +322,7 @@ func sleep(ctx context.Context, d time.Duration) error {
 	defer t.Stop()
 	select {
 	case <-ctx.Done():
-		return interrupted(causeContext)
+		return engine.Interrupted(engine.CauseContext)
 	case <-t.C:
 		return nil
 	}

@@ -63,7 +63,7 @@ func (r *result) Columns() []engine.Column { return r.columns }
 func (r *result) Next(ctx context.Context) (arrow.RecordBatch, error) {
 	// The statement's own context is watched already.
 	if ctx.Done() != r.call.ctx.Done() {
-		defer context.AfterFunc(ctx, func() { r.call.stop(causeContext) })()
+		defer context.AfterFunc(ctx, func() { r.call.stop(engine.CauseContext) })()
 	}
 	r.session.mu.Lock()
 	defer r.session.mu.Unlock()
@@ -71,7 +71,7 @@ func (r *result) Next(ctx context.Context) (arrow.RecordBatch, error) {
 	case r.err != nil:
 		return nil, r.err
 	case r.closed:
-		return nil, interrupted(causeClosed)
+		return nil, engine.Interrupted(engine.CauseClosed)
 	}
 	if err := r.call.stopped(); err != nil {
 		r.err = err
@@ -103,7 +103,7 @@ func (r *result) read() (arrow.RecordBatch, error) {
 func (r *result) Close() error {
 	// A statement that still runs is stopped; where it cannot be, its process is
 	// killed.
-	r.call.stop(causeClosed)
+	r.call.stop(engine.CauseClosed)
 	r.session.mu.Lock()
 	defer r.session.mu.Unlock()
 	r.release()
@@ -117,7 +117,7 @@ func (r *result) release() {
 		return
 	}
 	r.closed = true
-	r.call.stop(causeClosed)
+	r.call.stop(engine.CauseClosed)
 	if !r.call.ended() {
 		r.call.drain()
 	}

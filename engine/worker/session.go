@@ -43,9 +43,9 @@ func (s *session) open(ctx context.Context) error {
 func (s *session) ready(ctx context.Context) error {
 	switch {
 	case s.closed || s.closing.Load():
-		return interrupted(causeClosed)
+		return engine.Interrupted(engine.CauseClosed)
 	case ctx.Err() != nil:
-		return interrupted(causeContext)
+		return engine.Interrupted(engine.CauseContext)
 	case s.broken.Load():
 		return fatal("session_broken", "")
 	case s.active != nil:
@@ -100,7 +100,7 @@ func (s *session) begin(ctx context.Context, k kind, head []byte, timeout time.D
 	c := s.link.newCall(ctx)
 	s.current.Store(c)
 	if s.closing.Load() {
-		c.stop(causeClosed)
+		c.stop(engine.CauseClosed)
 	}
 	if err := c.start(k, head, timeout); err != nil {
 		s.current.Store(nil)
@@ -134,7 +134,7 @@ func (s *session) Warm(ctx context.Context) error {
 
 func (s *session) Query(ctx context.Context, st engine.Statement) (engine.Result, error) {
 	if ctx.Err() != nil {
-		return nil, interrupted(causeContext)
+		return nil, engine.Interrupted(engine.CauseContext)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -222,7 +222,7 @@ func (s *session) Idle(ctx context.Context, keepBytes int64) error {
 func (s *session) Close() error {
 	s.closing.Store(true)
 	if c := s.current.Load(); c != nil {
-		c.stop(causeClosed)
+		c.stop(engine.CauseClosed)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -20,7 +20,7 @@ type writer struct{ *session }
 // has made, so that nothing stays when the child is lost.
 func (w writer) Write(ctx context.Context, st engine.WriteStatement) ([]engine.DataFile, error) {
 	if ctx.Err() != nil {
-		return nil, interrupted(causeContext)
+		return nil, engine.Interrupted(engine.CauseContext)
 	}
 	s := w.session
 	s.mu.Lock()
