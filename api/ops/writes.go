@@ -195,8 +195,8 @@ func (w *writing) open(ctx context.Context) error {
 }
 
 // rules are what every new row of the table must satisfy.
-func (w *writing) rules(context.Context) (*tablerules.Set, error) {
-	return tablerules.Of(w.used.snap)
+func (w *writing) rules(ctx context.Context) (*tablerules.Set, error) {
+	return ruleSet(ctx, w.Queries.Store, w.Queries.Plans.parser, w.actor.Org, w.used.snap)
 }
 
 // session opens the service session of a plan. It reads the table's configuration
