@@ -1,0 +1,36 @@
+package duckdb
+
+import (
+	"strconv"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lakewarden/lakewarden/engine"
+)
+
+// TestOldViewsOfListsAreDropped: an instance keeps a bounded number of lists, the
+// last used ones and those in use, and forgets none that still stands.
+func TestOldViewsOfListsAreDropped(t *testing.T) {
+	in, err := openInstance(baseConfig())
+	require.NoError(t, err)
+	defer in.close()
+	v := newFileViews(in)
+	list := engine.NewFileList([]engine.Column{{Name: "a", Type: "BIGINT"}}, true, nil)
+	source := func(i int) engine.Source {
+		return engine.Source{Location: "/lake/t", Incarnation: strconv.Itoa(i), Files: list}
+	}
+	for i := range 2 * maxFileViews {
+		require.NoError(t, v.add(source(i), "/lake/t"))
+		require.NoError(t, v.trim(map[string]bool{source(0).Database(): true, source(i).Database(): true}))
+		require.LessOrEqual(t, v.names.order.Len(), maxFileViews)
+	}
+	views, err := in.int64s("SELECT count(*) FROM duckdb_views() WHERE temporary AND NOT internal")
+	require.NoError(t, err)
+	require.Equal(t, []int64{int64(v.names.order.Len())}, views)
+	require.Greater(t, v.names.order.Len(), maxFileViews/2)
+	require.True(t, v.has(source(0)))
+	require.True(t, v.has(source(2*maxFileViews-1)))
+	require.False(t, v.has(source(1)))
+	require.NoError(t, v.add(source(1), "/lake/t"), "a dropped one can be made again")
+}
