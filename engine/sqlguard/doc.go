@@ -21,8 +21,9 @@
 //   - A filtered table is read in place, and not as a copy, only by a statement
 //     whose every operation is listed in leakproof.txt, for the one build of the
 //     engine that the list is true of, and whose rows and their order follow from
-//     the visible rows whatever the engine's plan is. What is not proved to be so
-//     reads copies.
+//     the visible rows whatever the engine's plan is. Rows of one table that pass
+//     one by one stay in the order of the files; their batches are cut anew. What
+//     is not proved to be so reads copies.
 //   - The only conjuncts that move inside a filtered copy compare a bare column
 //     with a constant of that column's type; they cannot fail on any row. The
 //     same ones, with the policy's own condition, decide which files of a table
