@@ -61,7 +61,7 @@ func onRemote(t *testing.T, wrap func(objstore.Bucket) objstore.Bucket) (engine.
 	require.NoError(t, err)
 	e := mustRemote(t, wrap(store), gateway.Options{})
 	t.Cleanup(func() { require.NoError(t, e.Close()) })
-	s, err := e.Open(t.Context(), engine.SessionOptions{Roots: []string{gateway.Root(remoteBucket)}})
+	s, err := e.Open(t.Context(), engine.SessionOptions{Roots: []string{gateway.Root(remoteBucket)}, Scratch: t.TempDir()})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	log, list := table.Latest(), table.Listed()
@@ -116,8 +116,15 @@ func TestRemoteStatementsEndWithTheirDeadline(t *testing.T) {
 				require.ErrorIs(t, err, by)
 				require.Less(t, time.Since(start), 10*patience)
 				require.False(t, s.Broken())
+				if errors.Is(by, engine.ErrTimeout) {
+					_, err = s.(engine.Writer).Write(t.Context(), engine.WriteStatement{Statement: st})
+					require.ErrorIs(t, err, by, "a statement that writes files")
+				}
 				store.off.Store(true)
 				require.Equal(t, []string{"1999000"}, enginetest.Rows(t, s, sumOf(sources[way])), "the store has come back")
+				files, err := s.(engine.Writer).Write(t.Context(), engine.WriteStatement{Statement: sumOf(sources[way])})
+				require.NoError(t, err)
+				require.Len(t, files, 1)
 			})
 		}
 	}
@@ -159,6 +166,8 @@ func TestRemoteStoreFailsAtOnce(t *testing.T) {
 				require.Equal(t, engine.KindIO, failure.Kind)
 				require.Equal(t, gateway.ClassStore, failure.Class)
 				require.Less(t, time.Since(start), 2*time.Second)
+				_, err = s.(engine.Writer).Write(t.Context(), engine.WriteStatement{Statement: sumOf(sources[way])})
+				require.ErrorIs(t, err, cause)
 				require.False(t, s.Broken())
 			})
 		}
