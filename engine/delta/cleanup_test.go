@@ -3,6 +3,7 @@ package delta_test
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine/delta/logpath"
 	"github.com/lakewarden/lakewarden/engine/objstore"
 	"github.com/lakewarden/lakewarden/engine/objstore/file"
+	"github.com/lakewarden/lakewarden/engine/objstore/mem"
 )
 
 const aDay = 24 * time.Hour
@@ -314,4 +316,41 @@ func TestCleanLogOfSidecars(t *testing.T) {
 		left = append(left, strings.TrimPrefix(o.Name, logpath.SidecarDir))
 	}
 	require.Equal(t, []string{"used.parquet", "young.parquet"}, left)
+}
+
+// cleaned is a log that somebody cleans between the listing and the reading.
+type cleaned struct {
+	objstore.Bucket
+	clean func()
+}
+
+func (c *cleaned) Get(ctx context.Context, name string) (io.ReadCloser, error) {
+	if clean := c.clean; clean != nil && logpath.Parse(name).Kind != logpath.Other {
+		c.clean = nil
+		clean()
+	}
+	return c.Bucket.Get(ctx, name)
+}
+
+func TestLoadWhileTheLogIsCleaned(t *testing.T) {
+	b := mem.New()
+	opts := testOptions(t)
+	opts.NoCheckpoints = true
+	s := mustCreate(t, b, delta.CreateOptions{Options: opts})
+	for i := range int64(4) {
+		s = mustAppend(t, s, i)
+	}
+	c := &cleaned{Bucket: b, clean: func() {
+		require.NoError(t, s.Checkpoint(t.Context()))
+		for v := range int64(4) {
+			require.NoError(t, b.Delete(t.Context(), logpath.CommitName(v)))
+		}
+	}}
+	loaded, err := delta.Load(t.Context(), c, opts)
+	require.NoError(t, err)
+	require.Equal(t, fileNames(s), fileNames(loaded))
+
+	c.clean = func() { require.NoError(t, b.Delete(t.Context(), logpath.CheckpointName(4))) }
+	_, err = delta.Load(t.Context(), c, opts)
+	require.ErrorIs(t, err, delta.ErrLogBroken, "nothing took the place of what is gone")
 }

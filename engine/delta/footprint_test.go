@@ -13,7 +13,7 @@ import (
 
 // The estimate is what a bound on memory rests on.
 func TestMemoryBytesIsNearTheTruth(t *testing.T) {
-	const files = 20_000
+	const files = 8_000
 	b := mem.New()
 	var adds []string
 	for i := range files {

@@ -43,7 +43,17 @@ func Load(ctx context.Context, b objstore.Bucket, opts Options) (*Snapshot, erro
 	return s, nil
 }
 
+// load lists and reads the log. A file that was gone when it was to be read may
+// have been cleaned up behind a newer checkpoint: the second listing tells.
 func load(ctx context.Context, b objstore.Bucket, opts Options, target int64) (*Snapshot, error) {
+	s, err := loadListed(ctx, b, opts, target)
+	if errors.Is(err, objstore.ErrNotFound) {
+		s, err = loadListed(ctx, b, opts, target)
+	}
+	return s, err
+}
+
+func loadListed(ctx context.Context, b objstore.Bucket, opts Options, target int64) (*Snapshot, error) {
 	seg, err := findSegment(ctx, b, target)
 	if err != nil {
 		return nil, err
