@@ -23,6 +23,8 @@
 //   - No file outside the table's folder is ever named by a readable snapshot.
 //   - A commit whose outcome is unknown is looked up by its id before anything
 //     else is done about it.
-//   - What follows a commit (checksum, checkpoint) cannot undo it: it fails
-//     into [Options.Warn].
+//   - What follows a commit (checksum, checkpoint, cleanup) cannot undo it: it
+//     fails into [Options.Warn].
+//   - No file of the log is deleted that a complete and readable checkpoint,
+//     older than the table's retention, does not cover.
 package delta
