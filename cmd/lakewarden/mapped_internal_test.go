@@ -75,6 +75,6 @@ func TestMappedAndPartitionedTables(t *testing.T) {
 	// reader of some rows of the others.
 	from = " FROM " + s.schema + ".vectors"
 	require.Equal(t, []any{[]any{9.0, 6.0}}, s.admin.rows("SELECT count(*), count(region)"+from))
-	code, _ := ana.query("SELECT *" + from).problem(t, 409)
+	code, _ := ana.query("SELECT *"+from).problem(t, 409)
 	require.Equal(t, "unsupported_table_feature", code)
 }
