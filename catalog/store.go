@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"context"
+	"encoding/json"
 	"time"
 )
 
@@ -30,6 +31,7 @@ type Store interface {
 	APIKeys
 	Operations
 	WriteLeases
+	WriteKeys
 	Audit
 	Epochs
 }
@@ -297,6 +299,20 @@ type WriteLeases interface {
 	// ForgetWrites removes the leases, of all organisations, that gave no sign
 	// of life since then, and counts them.
 	ForgetWrites(ctx context.Context, since time.Time) (int64, error)
+}
+
+// WriteKeys keeps which requests that change rows came under which idempotency
+// key, so that a repeated one is answered and not done again.
+type WriteKeys interface {
+	// ClaimWriteKey keeps a fingerprint under the hash of a key, or returns what
+	// an earlier request has left there.
+	ClaimWriteKey(ctx context.Context, org OrgID, key, fingerprint string) (WriteKey, error)
+	// SettleWriteKey keeps the reply of a request that has succeeded.
+	// [ErrNotFound] when the key was forgotten.
+	SettleWriteKey(ctx context.Context, org OrgID, key string, reply json.RawMessage) error
+	// ForgetWriteKeys removes the keys, of all organisations, that were claimed
+	// before, and counts them.
+	ForgetWriteKeys(ctx context.Context, before time.Time) (int64, error)
 }
 
 // Audit keeps the audit log. Entries are never changed.

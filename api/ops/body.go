@@ -47,6 +47,7 @@ type staged struct {
 // stage reads the rows of a request. Columns that are hidden from the caller are
 // none of the table; masked ones have their own type.
 func (w *writing) stage(ctx context.Context, body RowsBody) (staged, error) {
+	body.Reader = w.asked.body(body.Reader)
 	columns := slices.DeleteFunc(columnsOf(w.used.snap), func(c engine.Column) bool { return w.view.hides(c.Name) })
 	limits := ingest.Limits{StagedBytes: w.StagedBytes}
 	if body.Format == ingest.Parquet {

@@ -35,7 +35,11 @@ func (o Writes) Update(ctx context.Context, path TablePath, where string, set ma
 func (o Writes) change(ctx context.Context, path TablePath, action string, scope auth.Scope, where string, set map[string]string, options WriteOptions,
 	apply func(context.Context, dml.Table, dml.Options, dml.Changes) (dml.Result, error),
 ) (Written, error) {
-	return o.run(ctx, path, action, []auth.Scope{scope}, options, func(context.Context, *writing) error { return nil },
+	words := []string{where}
+	for _, name := range sortedKeys(set) {
+		words = append(words, name, set[name])
+	}
+	return o.run(ctx, path, action, []auth.Scope{scope}, words, options, func(context.Context, *writing) error { return nil },
 		func(ctx context.Context, w *writing) (dml.Result, error) {
 			changes, err := w.point(ctx, where, set)
 			if err != nil {

@@ -15,7 +15,7 @@ import (
 // rows; those of ingest, delta, sessions and the store.
 func (o Writes) Insert(ctx context.Context, path TablePath, body RowsBody, options WriteOptions) (Written, error) {
 	var rows staged
-	return o.run(ctx, path, "rows.insert", []auth.Scope{auth.ScopeRowsInsert}, options, func(ctx context.Context, w *writing) (err error) {
+	return o.run(ctx, path, "rows.insert", []auth.Scope{auth.ScopeRowsInsert}, nil, options, func(ctx context.Context, w *writing) (err error) {
 		if rows, err = w.stage(ctx, body); err == nil && len(rows.members) > 0 {
 			err = unknownMember(rows.members)
 		}
@@ -51,7 +51,7 @@ type MergeInput struct {
 // do. Errors are those of [Writes.Insert], and dml.ErrHiddenMatch.
 func (o Writes) Merge(ctx context.Context, path TablePath, in MergeInput, options WriteOptions) (Written, error) {
 	var rows staged
-	return o.run(ctx, path, "rows.merge", nil, options, func(ctx context.Context, w *writing) (err error) {
+	return o.run(ctx, path, "rows.merge", nil, append([]string{in.WhenMatched, in.WhenNotMatched}, in.On...), options, func(ctx context.Context, w *writing) (err error) {
 		// What the caller may do at all is asked before the body is read; what the
 		// body asks for, when it is known.
 		if err := w.permitsMerge(ctx, in); err != nil {

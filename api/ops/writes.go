@@ -12,6 +12,7 @@ import (
 
 	"github.com/lakewarden/lakewarden/auth"
 	"github.com/lakewarden/lakewarden/catalog"
+	"github.com/lakewarden/lakewarden/catalog/authz"
 	"github.com/lakewarden/lakewarden/engine/delta"
 	"github.com/lakewarden/lakewarden/engine/dml"
 	tablerules "github.com/lakewarden/lakewarden/engine/rules"
@@ -44,6 +45,8 @@ type Written struct {
 type WriteOptions struct {
 	// DryRun judges everything and changes nothing.
 	DryRun bool
+	// Key is the idempotency key; empty means none.
+	Key string
 }
 
 // replans is how often a change that lost a race is planned again.
@@ -56,7 +59,10 @@ type writing struct {
 	located catalog.LocatedTable
 	options WriteOptions
 	scratch string
-	id      string
+	// asked is what the request asks for, complete when its body was read.
+	asked       asked
+	application *dml.Application
+	id          string
 	// kept counts the answers that were kept in scratch.
 	kept int
 
@@ -69,8 +75,9 @@ type writing struct {
 
 // run resolves a table for a caller who holds a scope where the table is, and
 // makes plans until one is committed. prepare runs once, on the first version;
-// plan runs on the newest one, again after each lost race.
-func (o Writes) run(ctx context.Context, path TablePath, action string, scopes []auth.Scope, options WriteOptions,
+// plan runs on the newest one, again after each lost race. words are what the
+// request asks for beside its body.
+func (o Writes) run(ctx context.Context, path TablePath, action string, scopes []auth.Scope, words []string, options WriteOptions,
 	prepare func(context.Context, *writing) error, plan func(context.Context, *writing) (dml.Result, error),
 ) (out Written, err error) {
 	a, err := ActorFrom(ctx)
@@ -84,6 +91,7 @@ func (o Writes) run(ctx context.Context, path TablePath, action string, scopes [
 	if w.located, err = path.resolve(ctx, o.Queries.Store, a.Viewer); err != nil {
 		return Written{}, err
 	}
+	w.asked = newAsked(append([]string{action, string(w.located.ID)}, words...)...)
 	for _, scope := range scopes {
 		if err := o.Permissions.Permits(ctx, a.Viewer, w.located.Config, scope); err != nil {
 			return Written{}, err
@@ -99,28 +107,32 @@ func (o Writes) run(ctx context.Context, path TablePath, action string, scopes [
 	}
 	defer func() { _ = os.RemoveAll(w.scratch) }() // the next start sweeps the rest
 	begun := time.Now()
-	result, err := w.committed(ctx, prepare, plan)
+	out, err = w.committed(ctx, prepare, plan)
 	o.Metrics.ended(action, err)
-	if result.Snapshot != nil {
-		out = Written{Version: result.Snapshot.Version(), Inserted: result.Inserted, Updated: result.Updated, Deleted: result.Deleted}
-	}
 	w.record(action, out, time.Since(begun), err)
 	return out, err
 }
 
-func (w *writing) committed(ctx context.Context, prepare func(context.Context, *writing) error, plan func(context.Context, *writing) (dml.Result, error)) (dml.Result, error) {
+func writtenOf(r dml.Result) Written {
+	return Written{Version: r.Snapshot.Version(), Inserted: r.Inserted, Updated: r.Updated, Deleted: r.Deleted}
+}
+
+func (w *writing) committed(ctx context.Context, prepare func(context.Context, *writing) error, plan func(context.Context, *writing) (dml.Result, error)) (Written, error) {
 	if err := w.open(ctx); err != nil {
-		return dml.Result{}, err
+		return Written{}, err
 	}
 	// A vacuum leaves the files of this write alone until it has ended.
 	ctx, done, err := w.Leases.Begin(ctx, w.actor.Org, w.located.DeltaID)
 	if err != nil {
-		return dml.Result{}, err
+		return Written{}, err
 	}
 	defer done()
 	schema := w.used.snap.Metadata().SchemaString
 	if err := prepare(ctx, w); err != nil {
-		return dml.Result{}, err
+		return Written{}, err
+	}
+	if earlier, err := w.claim(ctx, w.asked); err != nil || earlier != nil {
+		return orNothing(earlier), err
 	}
 	for n := 1; ; n++ {
 		result, err := plan(ctx, w)
@@ -128,18 +140,33 @@ func (w *writing) committed(ctx context.Context, prepare func(context.Context, *
 			if !w.options.DryRun {
 				w.Queries.Lake.Committed(ctx, w.located, result.Snapshot)
 			}
-			return result, nil
+			out := writtenOf(result)
+			return out, w.settle(ctx, out)
 		}
-		if !errors.Is(err, delta.ErrConflict) || n == replans || pause(ctx, n) != nil {
-			return dml.Result{}, withCause(ctx, err)
+		twin := errors.Is(err, delta.ErrConcurrentTransaction) && w.application != nil
+		if !twin && !errors.Is(err, delta.ErrConflict) || n == replans || pause(ctx, n) != nil {
+			return Written{}, withCause(ctx, err)
 		}
 		if again := w.open(ctx); again != nil {
-			return dml.Result{}, again
+			return Written{}, again
+		}
+		if twin { // another request with the key was quicker
+			earlier, again := w.earlier(ctx)
+			if again != nil || earlier != nil {
+				return orNothing(earlier), again
+			}
 		}
 		if w.used.snap.Metadata().SchemaString != schema {
-			return dml.Result{}, err // the rows were read as those of another schema
+			return Written{}, err // the rows were read as those of another schema
 		}
 	}
+}
+
+func orNothing(w *Written) Written {
+	if w == nil {
+		return Written{}
+	}
+	return *w
 }
 
 // withCause prefers why a context ended.
@@ -184,7 +211,7 @@ func (w *writing) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	set, err := w.rules(ctx)
+	set, err := ruleSet(authz.System(ctx, "rules of a table"), w.Queries.Store, w.Queries.Plans.parser, w.actor.Org, snap)
 	if err != nil {
 		return err
 	}
@@ -192,11 +219,6 @@ func (w *writing) open(ctx context.Context) error {
 		Snapshot: snap, Source: sourceOf(t, snap), Columns: columns, Rules: set, Filter: filter.Predicate, Hidden: filter.HiddenColumns,
 	}
 	return nil
-}
-
-// rules are what every new row of the table must satisfy.
-func (w *writing) rules(ctx context.Context) (*tablerules.Set, error) {
-	return ruleSet(ctx, w.Queries.Store, w.Queries.Plans.parser, w.actor.Org, w.used.snap)
 }
 
 // session opens the service session of a plan. It reads the table's configuration
@@ -217,6 +239,7 @@ func (w *writing) sessionOver(ctx context.Context, roots []string) (*sessions.He
 	}
 	return held, dml.Options{
 		Session: service, Lease: held.Lease, Scratch: w.scratch, UserID: string(w.actor.User), UserName: w.actor.Email, DryRun: w.options.DryRun,
+		Application: w.application,
 	}, nil
 }
 

@@ -25,11 +25,12 @@ func writtenOf(w ops.Written) written {
 // WriteQuery is what every change of rows takes.
 type WriteQuery struct {
 	TablePath
-	DryRun bool `query:"dry_run" doc:"Judge everything, change nothing"`
+	DryRun bool   `query:"dry_run" doc:"Judge everything, change nothing"`
+	Key    string `header:"Idempotency-Key" maxLength:"255" doc:"A request that comes again under its key is answered as the first time, and done once"`
 }
 
 func (q WriteQuery) options() ops.WriteOptions {
-	return ops.WriteOptions{DryRun: q.DryRun}
+	return ops.WriteOptions{DryRun: q.DryRun, Key: q.Key}
 }
 
 type insertInput struct {

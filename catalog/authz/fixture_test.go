@@ -146,6 +146,8 @@ func fill(tb testing.TB, inner catalog.Store) *fixture {
 	require.NoError(tb, inner.FinishOperation(ctx, "runner", f.ended.ID, cancelled()))
 	f.write, err = inner.BeginWrite(ctx, f.org, "delta")
 	require.NoError(tb, err)
+	_, err = inner.ClaimWriteKey(ctx, f.org, "claimed", "fingerprint")
+	require.NoError(tb, err)
 	require.NoError(tb, inner.AppendAudit(ctx, catalog.AuditEntry{Org: f.org, Action: "a.b", Outcome: catalog.OutcomeAllow}))
 	return f
 }
@@ -235,3 +237,6 @@ func (f *fixture) epoch() uint64 {
 }
 
 func prefix(n int) string { return fmt.Sprintf("lw_%08d", n) }
+
+// emptyReply is the reply of a write that did nothing.
+var emptyReply = []byte("{}")

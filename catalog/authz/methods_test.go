@@ -402,6 +402,22 @@ var methods = map[string]method{
 		},
 		denied: catalog.ErrDenied,
 	},
+	"ClaimWriteKey": {
+		call: func(f *fixture, ctx context.Context) error {
+			return drop(f.store.ClaimWriteKey(ctx, f.org, "key", "x"))
+		},
+		denied: catalog.ErrDenied,
+	},
+	"SettleWriteKey": {
+		call: func(f *fixture, ctx context.Context) error {
+			return f.store.SettleWriteKey(ctx, f.org, "claimed", emptyReply)
+		},
+		denied: catalog.ErrDenied,
+	},
+	"ForgetWriteKeys": {
+		call:   func(f *fixture, ctx context.Context) error { return drop(f.store.ForgetWriteKeys(ctx, time.Time{})) },
+		denied: catalog.ErrDenied,
+	},
 	"ForgetWrites": {
 		call: func(f *fixture, ctx context.Context) error {
 			return drop(f.store.ForgetWrites(ctx, time.Now().Add(-time.Hour)))

@@ -60,6 +60,7 @@ func Run(t *testing.T, config Config) {
 		{"withdrawn operations", withdrawnOperations},
 		{"lost operations", lostOperations},
 		{"write leases", writeLeases},
+		{"write keys", writeKeys},
 		{"audit", audit},
 		{"pages", pages},
 		{"hostile text", hostileText},

@@ -1,11 +1,17 @@
 package main
 
 import (
+	"context"
+	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -314,4 +320,102 @@ func TestRowsAreWrittenToS3(t *testing.T) {
 	require.Equal(t, list{list{1.0, "z"}, list{2.0, "c"}, list{4.0, "a"}}, s.admin.rows("SELECT id, p FROM "+schema+".t ORDER BY id"))
 	code, _ := s.admin.call("POST", path+"/rows", rowsOf(object{"id": 4})).problem(t, 409)
 	require.Equal(t, "key_conflict", code)
+}
+
+func TestARepeatedRequestIsDoneOnce(t *testing.T) {
+	s := startServer(t, nil)
+	path := s.create("t", nil, col("id", "long"), col("n", "integer"))
+	other := s.create("other", nil, col("id", "long"), col("n", "integer"))
+	send := func(path, key string, body any) reply {
+		return s.admin.call("POST", path, body, "Idempotency-Key", key)
+	}
+	same := func(want, got reply) {
+		t.Helper()
+		require.Equal(t, 200, got.status, "%s", got.body)
+		require.JSONEq(t, string(want.body), string(got.body))
+	}
+	row := rowsOf(object{"id": 1, "n": 1})
+	first := send(path+"/rows", "one", row)
+	require.Equal(t, 200, first.status, "%s", first.body)
+	same(first, send(path+"/rows", "one", row))
+	for to, body := range map[string]any{path + "/rows": rowsOf(object{"id": 2}), other + "/rows": row, path + "/rows/merge?on=id": row} {
+		code, _ := send(to, "one", body).problem(t, 422)
+		require.Equal(t, "idempotency_key_reused", code)
+	}
+	updated := send(path+"/rows/update", "two", object{"where": "true", "set": object{"n": "n + 1"}})
+	merged := send(path+"/rows/merge?on=id", "three", rowsOf(object{"id": 1, "n": 5}, object{"id": 7}))
+	require.Equal(t, 1.0, merged.json(t)["updated"])
+	deleted := send(path+"/rows/delete", "four", object{"where": "id = 7"})
+	s.restart()
+	repeat := func() {
+		t.Helper()
+		same(first, send(path+"/rows", "one", row))
+		same(updated, send(path+"/rows/update", "two", object{"where": "true", "set": object{"n": "n + 1"}}))
+		same(merged, send(path+"/rows/merge?on=id", "three", rowsOf(object{"id": 1, "n": 5}, object{"id": 7})))
+		same(deleted, send(path+"/rows/delete", "four", object{"where": "id = 7"}))
+	}
+	repeat()
+	// A server that ended between a commit and its reply left the commit only.
+	store, err := openCatalog(context.Background(), s.config, slog.New(slog.DiscardHandler))
+	require.NoError(t, err)
+	forgotten, err := store.ForgetWriteKeys(context.Background(), time.Now().Add(time.Hour))
+	require.NoError(t, err)
+	require.EqualValues(t, 4, forgotten)
+	require.NoError(t, store.Close())
+	repeat()
+	require.Equal(t, list{list{1.0, 5.0}}, s.admin.rows("SELECT * FROM "+s.schema+".t"))
+
+	replies := make(chan reply, 8)
+	var group sync.WaitGroup
+	for range cap(replies) {
+		group.Go(func() { replies <- send(other+"/rows", "five", row) })
+	}
+	group.Wait()
+	close(replies)
+	versions := map[string]int{}
+	for r := range replies {
+		require.Equal(t, 200, r.status, "%s", r.body)
+		versions[string(r.body)]++
+	}
+	require.Len(t, versions, 1)
+	require.Equal(t, 1.0, s.admin.count(s.schema+".other"))
+	require.Contains(t, []int{400, 422}, send(path+"/rows", strings.Repeat("k", 300), row).status)
+}
+
+func TestAWriteWhoseWorkerIsKilledLeavesAllOrNothing(t *testing.T) {
+	s := startServer(t, nil)
+	path := s.create("t", nil, col("id", "long", "isPrimaryKey", true), col("v", "string"))
+	s.admin.write(path+"/rows", rowsOf(object{"id": -1}))
+	var body strings.Builder
+	const rows = 200_000
+	for i := range rows {
+		fmt.Fprintf(&body, "{\"id\":%d,\"v\":\"value %d\"}\n", i, i*7919%rows)
+	}
+	before := workerProcesses(t)
+	done := make(chan reply, 1)
+	go func() {
+		done <- s.admin.call("POST", path+"/rows/merge", body.String(), "Content-Type", "application/x-ndjson")
+	}()
+	// The service session of the write makes its folder; then its process dies.
+	require.Eventually(t, func() bool {
+		found, err := filepath.Glob(filepath.Join(s.config.DataDir, "writes", "write-*", "d*"))
+		hidden, hiddenErr := filepath.Glob(filepath.Join(s.config.DataDir, "writes", "write-*", ".*"))
+		return err == nil && hiddenErr == nil && len(found)+len(hidden) > 0
+	}, 30*time.Second, time.Millisecond)
+	for _, pid := range append(before, workerProcesses(t)...) {
+		n, err := strconv.Atoi(pid)
+		require.NoError(t, err)
+		_ = syscall.Kill(n, syscall.SIGKILL) // it may have ended
+	}
+	r := <-done
+	count := s.admin.count(s.schema + ".t")
+	if r.status == 200 {
+		require.Equal(t, float64(rows+1), count)
+	} else {
+		code, _ := r.problem(t, 503)
+		require.Equal(t, "engine_failed", code)
+		require.Equal(t, 1.0, count)
+	}
+	inserted, _, _ := s.admin.write(path+"/rows", rowsOf(object{"id": rows + 1}))
+	require.Equal(t, 1.0, inserted, "the next write has a new process")
 }

@@ -168,8 +168,7 @@ func newService(ctx context.Context, config Config, log *slog.Logger) (_ *servic
 	if err != nil {
 		return nil, err
 	}
-
-	writes, err := newWrites(config, store, queries, registry, log)
+	writes, err := newWrites(background, config, store, queries, registry, log, s)
 	if err != nil {
 		return nil, err
 	}

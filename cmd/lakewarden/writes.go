@@ -1,10 +1,12 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -12,10 +14,13 @@ import (
 	"github.com/lakewarden/lakewarden/catalog/authz"
 )
 
+// forgetKeysEvery is how often the keys of old requests are removed.
+const forgetKeysEvery = time.Hour
+
 // newWrites makes the directory in which rows wait for their commit, one of this
 // process. What an earlier process left there is nobody's any more: a data
 // directory is for one server.
-func newWrites(config Config, store *authz.Store, queries *ops.Queries, registry *prometheus.Registry, log *slog.Logger) (ops.Writes, error) {
+func newWrites(background context.Context, config Config, store *authz.Store, queries *ops.Queries, registry *prometheus.Registry, log *slog.Logger, s *service) (ops.Writes, error) {
 	dir, err := filepath.Abs(filepath.Join(config.DataDir, "writes"))
 	if err == nil {
 		err = os.RemoveAll(dir)
@@ -29,8 +34,14 @@ func newWrites(config Config, store *authz.Store, queries *ops.Queries, registry
 	if err != nil {
 		return ops.Writes{}, fmt.Errorf("data_dir: %w", err)
 	}
-	return ops.Writes{
+	writes := ops.Writes{
 		Queries: queries, Permissions: store, Leases: ops.WriteLeases{Store: store, Logger: log}, Metrics: ops.NewWriteMetrics(registry),
 		Scratch: dir, StagedBytes: config.TempBytes * mib, Timeout: config.MaxTimeout,
-	}, nil
+	}
+	s.every(background, forgetKeysEvery, func(ctx context.Context) {
+		if err := writes.SweepKeys(ctx); err != nil && ctx.Err() == nil {
+			log.Warn("idempotency keys not swept", "error", err)
+		}
+	})
+	return writes, nil
 }

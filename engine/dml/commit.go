@@ -58,6 +58,9 @@ func (w *write) try(ctx context.Context, base *delta.Snapshot, p plan) (*delta.S
 	if p.operation == "WRITE" {
 		op.Parameters["mode"] = action.JSONText("Append")
 	}
+	if w.Application != nil {
+		op.Parameters[ParameterKey] = action.JSONText(w.Application.ID)
+	}
 	for name, n := range p.metrics {
 		op.Metrics[name] = strconv.FormatInt(n, 10)
 	}

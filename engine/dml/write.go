@@ -56,6 +56,10 @@ type Application struct {
 	Version int64
 }
 
+// ParameterKey is the operation parameter of a commit that holds the id of its
+// application, as JSON.
+const ParameterKey = "idempotencyKey"
+
 // Result says what a write did.
 type Result struct {
 	// Snapshot is the version that holds the change: the one that the plan was
@@ -131,6 +135,9 @@ func restrict(list *engine.FileList, keep func(number int, path string) bool) *e
 		}
 	}
 	out := engine.NewFileList(list.Columns, list.Uniform, groups)
+	if list.Stored != nil {
+		out = out.WithStored(list.Stored)
+	}
 	if list.Positions != (engine.PositionColumns{}) {
 		out = out.WithPositions(list.Positions)
 	}

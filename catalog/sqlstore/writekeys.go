@@ -1,0 +1,59 @@
+package sqlstore
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/lakewarden/lakewarden/catalog"
+)
+
+// ClaimWriteKey implements [catalog.WriteKeys].
+func (s *Store) ClaimWriteKey(ctx context.Context, org catalog.OrgID, key, fingerprint string) (kept catalog.WriteKey, err error) {
+	if err := catalog.ValidateWriteKey(key, fingerprint); err != nil {
+		return kept, err
+	}
+	err = s.transact(ctx, func(tx session) error {
+		kept, err = one(ctx, tx, func(r row) (k catalog.WriteKey, err error) {
+			var reply string
+			if err = r.Scan(&k.Fingerprint, &reply); reply != "" {
+				k.Reply = json.RawMessage(reply)
+			}
+			return k, err
+		}, "SELECT fingerprint, reply FROM write_keys WHERE org_id = ? AND key_hash = ?", org, key)
+		if !errors.Is(err, catalog.ErrNotFound) {
+			return err
+		}
+		if _, err := one(ctx, tx, value[int64], "SELECT 1 FROM organisations g WHERE g.id = ? AND "+liveOrg("g.id"), org); err != nil {
+			return err
+		}
+		kept = catalog.WriteKey{Fingerprint: fingerprint}
+		return tx.insert(ctx, "key", "INSERT INTO write_keys (org_id, key_hash, fingerprint, reply, claimed_at) VALUES (?, ?, ?, '', ?)",
+			org, key, fingerprint, micros(s.clock()))
+	})
+	return kept, err
+}
+
+// SettleWriteKey implements [catalog.WriteKeys].
+func (s *Store) SettleWriteKey(ctx context.Context, org catalog.OrgID, key string, reply json.RawMessage) error {
+	if err := catalog.ValidateWriteReply(reply); err != nil {
+		return err
+	}
+	return s.transact(ctx, func(tx session) error {
+		changed, err := tx.exec(ctx, "UPDATE write_keys SET reply = ? WHERE org_id = ? AND key_hash = ?", string(reply), org, key)
+		if err == nil && changed == 0 {
+			err = catalog.ErrNotFound
+		}
+		return err
+	})
+}
+
+// ForgetWriteKeys implements [catalog.WriteKeys].
+func (s *Store) ForgetWriteKeys(ctx context.Context, before time.Time) (forgotten int64, err error) {
+	err = s.transact(ctx, func(tx session) error {
+		forgotten, err = tx.exec(ctx, "DELETE FROM write_keys WHERE claimed_at < ?", micros(before))
+		return err
+	})
+	return forgotten, err
+}
