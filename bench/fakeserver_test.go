@@ -53,7 +53,7 @@ func playServer(args []string) error {
 	case "serve":
 		return serveFake()
 	case bench.LoadCommand, "-c": // the loader of a log, and Python
-		fmt.Println(`{"seconds":0.5,"files":6,"grown":1048576}`) //nolint:forbidigo // it plays a command
+		fmt.Println(`{"seconds":0.5,"files":6,"removed":6,"grown":1048576}`) //nolint:forbidigo // it plays a command
 	case "--port": // the S3 server's first argument
 		return serveUntilEnd(args[1], http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	default:
@@ -83,6 +83,13 @@ func serveFake() error {
 		_, _ = io.WriteString(w, `{"configId":"c","schema":"cfg_c"}`)
 	})
 	mux.HandleFunc("POST /v1/storages/configs/c/discover", func(http.ResponseWriter, *http.Request) {})
+	mux.HandleFunc("POST /v1/tables/lake/cfg_c/t/optimize", func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusAccepted)
+		_, _ = io.WriteString(w, `{"id":"o"}`)
+	})
+	mux.HandleFunc("GET /v1/operations/o", func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, `{"id":"o","state":"succeeded","result":{"filesAdded":1,"filesRemoved":6}}`)
+	})
 	var throttled atomic.Bool
 	mux.HandleFunc("POST /v1/query", func(w http.ResponseWriter, r *http.Request) {
 		if limit := os.Getenv(throttleVariable); limit != "" && throttled.CompareAndSwap(false, true) {

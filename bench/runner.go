@@ -65,6 +65,8 @@ func run(ctx context.Context, cfg Config, w Workload, outcome *Outcome) (err err
 		return r.budget(ctx)
 	case KindKills:
 		return r.kills(ctx)
+	case KindMaintain:
+		return r.maintain(ctx)
 	}
 	return fmt.Errorf("unknown kind %q", w.Kind)
 }

@@ -67,6 +67,10 @@ func TestRunKinds(t *testing.T) {
 			bench.Workload{Kind: bench.KindLog, Log: &bench.Log{Commits: 3, Files: 2}, Warmup: 1, Runs: 2},
 			[]string{"p50.lakewarden", "memory.lakewarden", "p50.deltars", "memory.deltars", "ratio.deltars", "memory_ratio.deltars"},
 		},
+		{
+			bench.Workload{Kind: bench.KindMaintain, Maintenance: &bench.Maintenance{Operation: "compact", Table: "lineitem", Files: 6}, Warmup: 1, Runs: 2},
+			[]string{"p50.lakewarden", "memory.lakewarden", "p50.deltars", "memory.deltars", "ratio.deltars", "memory_ratio.deltars"},
+		},
 	}
 	for _, c := range cases {
 		t.Run(string(c.workload.Kind), func(t *testing.T) {

@@ -40,6 +40,8 @@ const (
 	KindKills Kind = "kills"
 	// KindLog compares how the snapshot of a table is loaded with delta-rs.
 	KindLog Kind = "log"
+	// KindMaintain compares maintenance of a table with delta-rs.
+	KindMaintain Kind = "maintain"
 )
 
 // Workload is one measurement, described by data.
@@ -54,6 +56,8 @@ type Workload struct {
 	Remote *Remote `json:"remote"`
 	// Log is the table of a log workload.
 	Log *Log `json:"log"`
+	// Maintenance is the work of a maintain workload.
+	Maintenance *Maintenance `json:"maintenance"`
 	// Filtered runs the workload under the row filters of filters.json.
 	Filtered bool `json:"filtered"`
 	// Peers are the subjects beside the server: duckdb, roapi, and local, which
@@ -182,7 +186,7 @@ func decodeFile(name string, into any) error {
 }
 
 func (w Workload) validate() error {
-	kinds := []Kind{KindCompare, KindPoint, KindFirst, KindValidate, KindStream, KindIdle, KindIsolation, KindBudget, KindKills, KindLog}
+	kinds := []Kind{KindCompare, KindPoint, KindFirst, KindValidate, KindStream, KindIdle, KindIsolation, KindBudget, KindKills, KindLog, KindMaintain}
 	switch {
 	case w.Name == "" || w.Title == "":
 		return errors.New("a workload needs a name and a title")
@@ -190,10 +194,12 @@ func (w Workload) validate() error {
 		return fmt.Errorf("unknown kind %q", w.Kind)
 	case w.Runs < 1:
 		return errors.New("runs must be positive")
-	case (w.Queries != "") == (len(w.Statements) > 0) && w.Kind != KindValidate && w.Kind != KindLog:
+	case (w.Queries != "") == (len(w.Statements) > 0) && w.Kind != KindValidate && w.Kind != KindLog && w.Kind != KindMaintain:
 		return errors.New("exactly one of queries and statements")
 	case (w.Kind == KindLog) != (w.Log != nil):
 		return errors.New("a log workload, and no other, describes a log")
+	case (w.Kind == KindMaintain) != (w.Maintenance != nil):
+		return errors.New("a maintain workload, and no other, describes maintenance")
 	case (w.Kind == KindPoint) != (len(w.Modes) > 0):
 		return errors.New("a point workload, and no other, has modes")
 	case w.Kind == KindBudget && (w.BudgetMiB < 1 || w.Users < 1):

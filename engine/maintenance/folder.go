@@ -54,18 +54,24 @@ func (f folder) hidden(part string) bool {
 	return true
 }
 
+// longLog is how many files of the log are passed over one by one: a listing that
+// begins anew costs more than they do.
+const longLog = 1000
+
 // listed yields what the table's folder holds and a vacuum may touch.
 func (v *vacuum) listed(ctx context.Context) iter.Seq2[objstore.Object, error] {
-	// The log can be longer than everything else.
 	const pastLog = logFolder + "/\U0010FFFF"
 	return func(yield func(objstore.Object, error) bool) {
-		after, more := "", true
+		passed, after, more := 0, "", true
 		for more {
 			more = false
 			for object, err := range v.bucket.List(ctx, "", objstore.ListOptions{StartAfter: after}) {
 				if err == nil && after == "" && strings.HasPrefix(object.Name, logFolder+"/") {
-					after, more = pastLog, true
-					break
+					if passed++; passed > longLog {
+						after, more = pastLog, true
+						break
+					}
+					continue
 				}
 				if (err != nil || v.folder.owns(object.Name)) && !yield(object, err) {
 					return

@@ -57,7 +57,7 @@ const clockSkew = 5 * time.Minute
 
 // batchFiles is how many files are judged by one version, and what a vacuum
 // holds in memory of a listing.
-const batchFiles = 1000
+const batchFiles = 10_000
 
 // parallel bounds requests to the store at a time.
 const parallel = 16

@@ -3,6 +3,7 @@ package maintenance_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -89,6 +90,18 @@ func TestVacuumLeavesWhatIsNotTheTables(t *testing.T) {
 	require.Equal(t, rubbish, vacuum(t, snap, dry))
 	require.Equal(t, rubbish, vacuum(t, snap, now))
 	require.ElementsMatch(t, kept, namesIn(t, b))
+}
+
+// TestVacuumPassesALongLog: however many files the log has, what sorts behind it
+// is found, once.
+func TestVacuumPassesALongLog(t *testing.T) {
+	b := mem.New()
+	snap := create(t, b)
+	for i := range 1500 {
+		put(t, b, fmt.Sprintf("_delta_log/%020d.x", i))
+	}
+	put(t, b, "A", "_delta_log-not/x", "_delta_log/\U0010FFFE", "z")
+	require.Equal(t, []string{"A", "z"}, vacuum(t, snap, now))
 }
 
 func TestVacuumKnowsDeletionVectors(t *testing.T) {

@@ -1,0 +1,175 @@
+package bench
+
+import (
+	"context"
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"time"
+)
+
+//go:embed data/maintained.py
+var maintainedScript string
+
+// Maintenance describes what a maintain workload does, and to what.
+type Maintenance struct {
+	// Operation is compact, zorder or vacuum, which is a dry run.
+	Operation string `json:"operation"`
+	// Table is lineitem, in Files small files, or orphans: a small table with
+	// Files old files that no version names.
+	Table string `json:"table"`
+	Files int    `json:"files"`
+}
+
+// body is what the server is asked.
+func (m Maintenance) body() (path string, body map[string]any) {
+	switch m.Operation {
+	case "compact":
+		return "optimize", map[string]any{}
+	case "zorder":
+		return "optimize", map[string]any{"zorder_by": []string{"l_partkey", "l_suppkey"}}
+	}
+	return "vacuum", map[string]any{"dry_run": true}
+}
+
+// maintained is what one run of the work took and did.
+type maintained struct {
+	Seconds float64 `json:"seconds"`
+	Added   int64   `json:"added"`
+	Removed int64   `json:"removed"`
+	Grown   int64   `json:"grown"`
+}
+
+// maintain lets the server and delta-rs do the same work on copies of one table,
+// in turn. Memory is by how much the server's processes grow at their peak, and
+// the peer's fresh process.
+func (r *runner) maintain(ctx context.Context) error {
+	m := *r.workload.Maintenance
+	template := filepath.Join(r.cfg.Data, "maintained", m.Table+"-"+strconv.Itoa(m.Files))
+	if err := script(ctx, r.cfg, maintainedScript, "make", template, m.Table, strconv.Itoa(m.Files), filepath.Join(r.cfg.Data, folderTPCH, "lineitem")); err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp(r.cfg.Data, "copies-")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(dir) }() // copies
+	subjects := []struct {
+		name string
+		run  func(ctx context.Context, root string, m Maintenance) (maintained, error)
+	}{{subjectServer, r.maintainServer}, {peerDeltaRS, r.maintainPeer}}
+	taken, grown := make([]Samples, len(subjects)), make([]Samples, len(subjects))
+	for round := range r.workload.Warmup + r.workload.Runs {
+		r.cfg.Progress("%s: round %d", r.workload.Name, round+1)
+		for i, s := range subjects {
+			root := filepath.Join(dir, fmt.Sprintf("%s-%d", s.name, round))
+			if err := script(ctx, r.cfg, maintainedScript, "copy", template, filepath.Join(root, "t")); err != nil {
+				return err
+			}
+			done, err := s.run(ctx, root, m)
+			if err != nil {
+				return fmt.Errorf("%s: %w", s.name, err)
+			}
+			// Less work is no measurement.
+			if done.Removed != int64(m.Files) {
+				return fmt.Errorf("%s: %d files of %d", s.name, done.Removed, m.Files)
+			}
+			if err := os.RemoveAll(root); err != nil {
+				return err
+			}
+			if round >= r.workload.Warmup {
+				taken[i] = append(taken[i], 1000*done.Seconds)
+				grown[i] = append(grown[i], megabytes(done.Grown))
+			}
+		}
+	}
+	for i, s := range subjects {
+		r.out.add("p50."+s.name, taken[i].Median(), "ms")
+		r.out.add("memory."+s.name, grown[i].Median(), "MB")
+	}
+	r.out.addRelative("ratio."+peerDeltaRS, taken[0].Median()/taken[1].Median(), false)
+	r.out.addRelative("memory_ratio."+peerDeltaRS, grown[0].Median()/grown[1].Median(), false)
+	return nil
+}
+
+// maintainServer has the server do the work on the table below a folder.
+func (r *runner) maintainServer(ctx context.Context, root string, m Maintenance) (maintained, error) {
+	relative, err := filepath.Rel(r.cfg.Data, root)
+	if err != nil {
+		return maintained{}, err
+	}
+	schema, err := r.server.storage(ctx, relative)
+	if err != nil {
+		return maintained{}, err
+	}
+	before, err := usage(r.server.proc.PID())
+	if err != nil {
+		return maintained{}, err
+	}
+	path, body := m.body()
+	stop := watch(ctx, r.server.proc.PID(), 10*time.Millisecond)
+	start := time.Now()
+	reply, err := r.server.maintain(ctx, "/v1/tables/lake/"+schema+"/t/"+path, body)
+	took := time.Since(start)
+	peak := stop()
+	return maintained{Seconds: took.Seconds(), Added: reply.FilesAdded, Removed: reply.FilesRemoved + reply.Count, Grown: peak - before.RSS}, err
+}
+
+// maintenanceReply is the answer, of work that was waited for, or the operation
+// that it has become.
+type maintenanceReply struct {
+	FilesAdded   int64  `json:"filesAdded"`
+	FilesRemoved int64  `json:"filesRemoved"`
+	Count        int64  `json:"count"`
+	ID           string `json:"id"`
+}
+
+// operationStep is how often an operation is looked at.
+const operationStep = 50 * time.Millisecond
+
+// maintain asks for work and waits for it.
+func (s *server) maintain(ctx context.Context, path string, body map[string]any) (reply maintenanceReply, err error) {
+	if err := s.admin.call(ctx, http.MethodPost, path, body, &reply); err != nil || reply.ID == "" {
+		return reply, err
+	}
+	operation := "/v1/operations/" + reply.ID
+	for {
+		var now struct {
+			State  string           `json:"state"`
+			Result maintenanceReply `json:"result"`
+		}
+		if err := s.admin.call(ctx, http.MethodGet, operation, nil, &now); err != nil {
+			return reply, err
+		}
+		switch now.State {
+		case "succeeded":
+			return now.Result, nil
+		case "failed", "cancelled":
+			return reply, fmt.Errorf("operation %s", now.State)
+		}
+		select {
+		case <-ctx.Done():
+			return reply, ctx.Err()
+		case <-time.After(operationStep):
+		}
+	}
+}
+
+// maintainPeer has delta-rs do the work in a process of its own.
+func (r *runner) maintainPeer(ctx context.Context, root string, m Maintenance) (done maintained, err error) {
+	cmd := exec.CommandContext(ctx, r.cfg.Python, "-c", maintainedScript, "run", filepath.Join(root, "t"), m.Operation) //nolint:gosec // the programs of the run's configuration
+	cmd.Env, cmd.Stderr = r.cfg.Env, os.Stderr
+	text, err := cmd.Output()
+	if err != nil {
+		return done, err
+	}
+	if err := json.Unmarshal(text, &done); err != nil {
+		return done, fmt.Errorf("decode %q: %w", text, err)
+	}
+	return done, nil
+}
