@@ -254,8 +254,23 @@ deltalake.DeltaTable(sys.argv[1]).delete("id = 9")
 	require.Equal(t, false, s.admin.ok("POST", path+"/constraints/shape/validate", nil)["validated"])
 	require.Equal(t, 404, s.admin.call("POST", path+"/constraints/nope/validate", nil).status)
 
+	// What other writers broke of the rules that they do not know.
+	s.admin.ok("PUT", path+"/columns/name/settings", map[string]any{"isUnique": true})
+	deltaPython(t)(`
+import sys, pyarrow as pa, deltalake
+schema = pa.schema([f.with_nullable(True) for f in pa.schema(deltalake.DeltaTable(sys.argv[1]).schema().to_arrow())])
+row = {"id": 7, "a": 1, "b": 1, "name": "n1", "kind": "same", "gap": 1, "list": [1]}
+deltalake.write_deltalake(sys.argv[1], pa.Table.from_pylist([row], schema=schema), mode="append")
+`, dir)
+	require.Equal(t, []any{
+		map[string]any{"kind": "unique", "name": "name", "columns": []any{"name"}, "holds": false, "violations": 1.0},
+		map[string]any{"kind": "check", "name": "natural", "columns": []any{"id", "kind"}, "holds": true, "violations": 0.0},
+		map[string]any{"kind": "check", "name": "small", "columns": []any{"id"}, "holds": true, "violations": 0.0},
+		map[string]any{"kind": "check", "name": "shape", "columns": []any{"kind"}, "holds": true, "violations": 0.0},
+	}, s.admin.ok("GET", path+"/violations", nil)["rules"])
+
 	// Those of the log and those of the catalog bind writes alike.
-	row := map[string]any{"id": 5, "a": 1, "b": 1, "name": "x", "kind": "sad", "gap": 1, "list": []int{1}}
+	row := map[string]any{"id": 5, "a": 1, "b": 1, "name": "fresh", "kind": "sad", "gap": 1, "list": []int{1}}
 	for column, value := range map[string]any{"kind": "odd", "id": 99} {
 		bad := maps.Clone(row)
 		bad[column] = value
@@ -302,6 +317,12 @@ func TestRulesTellFilteredCallersNoMoreThanYesOrNo(t *testing.T) {
 	}
 	builder.ok("POST", path+"/constraints", map[string]any{"constraints": []any{map[string]any{"name": "mine", "expr": "id < 50"}}})
 	require.Equal(t, true, s.admin.ok("POST", path+"/constraints/mine/validate", nil)["validated"], "an unfiltered caller validates it")
+
+	require.Equal(t, 200, s.admin.call("PUT", path+"/columns/id/settings", map[string]any{"isPrimaryKey": true, "isNullable": false}).status)
+	require.Equal(t, []any{
+		map[string]any{"kind": "primary_key", "name": "primary key", "columns": []any{"id"}, "holds": true, "violations": nil},
+		map[string]any{"kind": "not_null", "name": "id", "columns": []any{"id"}, "holds": true, "violations": nil},
+	}, builder.ok("GET", path+"/violations", nil)["rules"])
 
 	s.rule("mask", "people", "name", adminsSee)
 	s.rule("cls", "people", "kind", adminsSee)

@@ -162,6 +162,15 @@ type Key struct {
 	NullsEqual bool
 }
 
+// ColumnNames are the names of the key's columns, in order.
+func (k Key) ColumnNames() []string {
+	out := make([]string, len(k.Columns))
+	for i, c := range k.Columns {
+		out[i] = c.Name
+	}
+	return out
+}
+
 // KeyColumn is a column of a key with its type.
 type KeyColumn struct {
 	Name string

@@ -28,6 +28,8 @@ type Rule struct {
 	Name string
 	// Column is the column that a message points at; empty when several or none.
 	Column string
+	// Columns are the top-level columns that the rule is about.
+	Columns []string
 
 	// broken is the condition under which a row breaks the rule, never NULL.
 	broken func(alias string) string
@@ -35,9 +37,9 @@ type Rule struct {
 
 // CheckRule is the rule of a constraint.
 func CheckRule(name string, check Check) Rule {
-	r := Rule{Kind: Checked, Name: name, broken: check.Broken}
-	if columns := check.Columns(); len(columns) == 1 {
-		r.Column = columns[0]
+	r := Rule{Kind: Checked, Name: name, Columns: check.Columns(), broken: check.Broken}
+	if len(r.Columns) == 1 {
+		r.Column = r.Columns[0]
 	}
 	return r
 }
@@ -52,7 +54,7 @@ func RowFilter(predicate string) Rule {
 
 // RequireColumn is the rule that a top-level column has a value.
 func RequireColumn(column string) Rule {
-	return Rule{Kind: NotNull, Name: column, Column: column, broken: func(alias string) string {
+	return Rule{Kind: NotNull, Name: column, Column: column, Columns: []string{column}, broken: func(alias string) string {
 		return "(" + engine.QuoteIdent(alias) + "." + engine.QuoteIdent(column) + " IS NULL)"
 	}}
 }
@@ -67,7 +69,7 @@ func notNull(schema delta.Struct) []Rule {
 		}
 		column := f.Name
 		for _, inner := range required(f.Type, 0) {
-			out = append(out, Rule{Kind: NotNull, Name: column + inner.name, Column: column, broken: func(alias string) string {
+			out = append(out, Rule{Kind: NotNull, Name: column + inner.name, Column: column, Columns: []string{column}, broken: func(alias string) string {
 				return "coalesce(" + inner.missing(engine.QuoteIdent(alias)+"."+engine.QuoteIdent(column)) + ", false)"
 			}})
 		}

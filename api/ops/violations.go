@@ -1,0 +1,71 @@
+package ops
+
+import (
+	"context"
+	"slices"
+
+	"github.com/lakewarden/lakewarden/engine/rules"
+)
+
+// RuleState is a rule of a table and whether its rows satisfy it now. Other
+// writers do not know our keys, nor the constraints that the catalog keeps.
+type RuleState struct {
+	// Kind is "primary_key", "unique", "not_null" or "check".
+	Kind string
+	// Name is the constraint's, or the column's path.
+	Name    string
+	Columns []string
+	Holds   bool
+	// Violations counts rows, of keys the combinations that stand more than once;
+	// nil for callers who do not see all of the table.
+	Violations *int64
+}
+
+// Violations looks at all rows. To a caller who does not see all of the table it
+// tells of keys and NOT NULL, yes or no, and nothing of conditions: they can be
+// of the caller's own choice. Errors: those of opening a table and of sessions.
+func (o TableRules) Violations(ctx context.Context, path TablePath) ([]RuleState, error) {
+	r, err := o.find(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	set, err := ruleSet(ctx, o.Store, o.Queries.Plans.parser, r.actor.Org, r.snap)
+	if err != nil {
+		return nil, err
+	}
+	out := []RuleState{}
+	note := func(kind, name string, columns []string, count func() (int64, error)) error {
+		if slices.ContainsFunc(columns, r.view.hides) || kind == "check" && !r.view.whole() {
+			return nil
+		}
+		n, err := count()
+		state := RuleState{Kind: kind, Name: name, Columns: columns, Holds: n == 0}
+		if r.view.whole() {
+			state.Violations = &n
+		}
+		out = append(out, state)
+		return err
+	}
+	err = o.ask(ctx, r, func(scope rules.Scope, rows rules.Relation) error {
+		for _, key := range set.AllKeys() {
+			kind := "unique"
+			if key.NullsEqual {
+				kind = "primary_key"
+			}
+			if err := note(kind, key.Name, key.ColumnNames(), func() (int64, error) { return scope.CountRepeated(ctx, key, rows) }); err != nil {
+				return err
+			}
+		}
+		for _, rule := range set.Rows() {
+			kind := "check"
+			if rule.Kind == rules.NotNull {
+				kind = "not_null"
+			}
+			if err := note(kind, rule.Name, rule.Columns, func() (int64, error) { return scope.CountBroken(ctx, rule, rows) }); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return out, err
+}

@@ -1,0 +1,36 @@
+package v1
+
+import (
+	"context"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/lakewarden/lakewarden/api/ops"
+	"github.com/lakewarden/lakewarden/auth"
+)
+
+type ruleState struct {
+	Kind       string   `json:"kind" enum:"primary_key,unique,not_null,check"`
+	Name       string   `json:"name" doc:"Name of the constraint or path of the column"`
+	Columns    []string `json:"columns"`
+	Holds      bool     `json:"holds"`
+	Violations *int64   `json:"violations" doc:"Rows, of keys the combinations that stand more than once; null for callers who do not see the whole table"`
+}
+
+type ruleStates struct {
+	Rules []ruleState `json:"rules"`
+}
+
+// ViolationRoutes registers the route that looks whether rules hold.
+func ViolationRoutes(api huma.API, tables ops.TableRules) {
+	modify := route{tag: "Tables", scope: auth.ScopeTablesModify, camel: true, local: true}
+
+	add(api, modify.with("GET", tableBase+"/violations", "listViolations", "Look whether the rows satisfy the rules of the table").
+		because("Reads all rows. Other writers do not know keys, nor constraints outside the table's log, so their commits can break them. Callers who do not see the whole table learn of keys and NOT NULL only."),
+		func(ctx context.Context, in *TablePath) (ruleStates, error) {
+			list, err := tables.Violations(ctx, in.path())
+			return ruleStates{Rules: convert(list, func(s ops.RuleState) ruleState {
+				return ruleState{Kind: s.Kind, Name: s.Name, Columns: s.Columns, Holds: s.Holds, Violations: s.Violations}
+			})}, err
+		})
+}
