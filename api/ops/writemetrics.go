@@ -13,10 +13,12 @@ import (
 type WriteMetrics struct {
 	commits *prometheus.CounterVec
 	denials *prometheus.CounterVec
+	// keyFiles are the data files that checks of keys read.
+	keyFiles *prometheus.CounterVec
 }
 
-// NewWriteMetrics registers lakewarden_delta_commits_total{op,outcome} and
-// lakewarden_policy_denials_total{path}.
+// NewWriteMetrics registers lakewarden_delta_commits_total{op,outcome},
+// lakewarden_policy_denials_total{path} and lakewarden_key_check_files_total{op}.
 func NewWriteMetrics(registerer prometheus.Registerer) *WriteMetrics {
 	m := &WriteMetrics{
 		commits: prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -25,8 +27,11 @@ func NewWriteMetrics(registerer prometheus.Registerer) *WriteMetrics {
 		denials: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "lakewarden_policy_denials_total", Help: "Writes that the caller's row filter refused.",
 		}, []string{"path"}),
+		keyFiles: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "lakewarden_key_check_files_total", Help: "Data files that checks of keys read.",
+		}, []string{"op"}),
 	}
-	registerer.MustRegister(m.commits, m.denials)
+	registerer.MustRegister(m.commits, m.denials, m.keyFiles)
 	return m
 }
 

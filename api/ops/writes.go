@@ -58,6 +58,8 @@ type writing struct {
 	actor   Actor
 	located catalog.LocatedTable
 	options WriteOptions
+	// action names the write in figures and in the audit log.
+	action  string
 	scratch string
 	// asked is what the request asks for, complete when its body was read.
 	asked       asked
@@ -87,7 +89,7 @@ func (o Writes) run(ctx context.Context, path TablePath, action string, scopes [
 	if err := o.Queries.Confirmed(); err != nil {
 		return Written{}, err
 	}
-	w := &writing{Writes: o, actor: a, options: options, id: uuid.NewString()}
+	w := &writing{Writes: o, actor: a, action: action, options: options, id: uuid.NewString()}
 	if w.located, err = path.resolve(ctx, o.Queries.Store, a.Viewer); err != nil {
 		return Written{}, err
 	}
@@ -239,6 +241,7 @@ func (w *writing) sessionOver(ctx context.Context, roots []string) (*sessions.He
 	}
 	return held, dml.Options{
 		Session: service, Lease: held.Lease, Scratch: w.scratch, UserID: string(w.actor.User), UserName: w.actor.Email, DryRun: w.options.DryRun,
+		KeyFiles:    func(n int) { w.Metrics.keyFiles.WithLabelValues(w.action).Add(float64(n)) },
 		Application: w.application,
 	}, nil
 }

@@ -194,6 +194,28 @@ func TestRulesHoldForEveryWrite(t *testing.T) {
 	require.Equal(t, 4.0, s.admin.count(s.schema+".t"))
 }
 
+func TestKeysAreCheckedInTheFilesThatCanHoldThem(t *testing.T) {
+	s := startServer(t, nil)
+	path := s.create("t", nil, col("id", "long", "isPrimaryKey", true))
+	for _, first := range []int{0, 10, 20} {
+		s.admin.write(path+"/rows", rowsOf(object{"id": first}, object{"id": first + 5}))
+	}
+	read := func() string {
+		var lines []string
+		for line := range strings.Lines(string(s.admin.call("GET", "/metrics", nil).body)) {
+			if strings.HasPrefix(line, "lakewarden_key_check_files_total{") {
+				lines = append(lines, strings.TrimSpace(line))
+			}
+		}
+		return strings.Join(lines, "; ")
+	}
+	require.Empty(t, read(), "no file can hold one of these keys")
+	s.admin.write(path+"/rows", rowsOf(object{"id": 11}))
+	require.Equal(t, `lakewarden_key_check_files_total{op="rows.insert"} 1`, read())
+	s.admin.call("POST", path+"/rows", rowsOf(object{"id": 1}, object{"id": 20})).problem(t, 409)
+	require.Equal(t, `lakewarden_key_check_files_total{op="rows.insert"} 3`, read())
+}
+
 func TestWritesKeepToTheRowFilter(t *testing.T) {
 	s := startServer(t, nil)
 	path := s.create("t", nil, col("id", "long", "isPrimaryKey", true), col("region", "string"), col("secret", "string"), col("n", "integer"))

@@ -110,6 +110,7 @@ func (w *write) judgeKeys(ctx context.Context, f fresh, snap *delta.Snapshot, pa
 			others = append(others, *stays)
 		}
 		for _, table := range others {
+			w.readsKeys(snap, table)
 			report, err := w.scope(f.relation, table.sources...).Taken(ctx, key, f.rules(), table.rules())
 			if err == nil {
 				err = w.keyError(ctx, f, key, KeyTaken, report)
@@ -120,6 +121,18 @@ func (w *write) judgeKeys(ctx context.Context, f fresh, snap *delta.Snapshot, pa
 		}
 	}
 	return nil
+}
+
+// readsKeys counts the files of the table behind a relation: those of its list,
+// or all.
+func (w *write) readsKeys(snap *delta.Snapshot, table relation) {
+	n := snap.NumFiles()
+	if list := table.sources[0].Files; list != nil {
+		n = list.Len()
+	}
+	if w.KeyFiles != nil {
+		w.KeyFiles(n)
+	}
 }
 
 // judgeRepeats finds keys that two of the new rows have.

@@ -48,6 +48,9 @@ type Options struct {
 	Application *Application
 	// DryRun does everything but upload and commit.
 	DryRun bool
+	// KeyFiles is told how many data files of the table each check of a key reads;
+	// nil is told nothing.
+	KeyFiles func(n int)
 }
 
 // Application is a transaction of the protocol: see [delta.Txn.SetTransaction].
