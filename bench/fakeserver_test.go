@@ -53,7 +53,10 @@ func playServer(args []string) error {
 	case "serve":
 		return serveFake()
 	case bench.LoadCommand, "-c": // the loader of a log, and Python
-		fmt.Println(`{"seconds":0.5,"files":6,"removed":6,"grown":1048576}`) //nolint:forbidigo // it plays a command
+		if len(args) > 3 && args[2] == "rows" {
+			return os.WriteFile(args[3], []byte("ten rows"), 0o600)
+		}
+		fmt.Println(`{"seconds":0.5,"files":6,"removed":6,"grown":1048576,"inserted":1,"updated":9}`) //nolint:forbidigo // it plays a command
 	case "--port": // the S3 server's first argument
 		return serveUntilEnd(args[1], http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	default:
@@ -86,6 +89,18 @@ func serveFake() error {
 	mux.HandleFunc("POST /v1/tables/lake/cfg_c/t/optimize", func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusAccepted)
 		_, _ = io.WriteString(w, `{"id":"o"}`)
+	})
+	mux.HandleFunc("PUT /v1/tables/lake/cfg_c/t/primary-key", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, `{}`) })
+	mux.HandleFunc("POST /v1/tables/lake/cfg_c/t/rows/merge", func(w http.ResponseWriter, r *http.Request) {
+		if body, err := io.ReadAll(r.Body); err != nil || string(body) != "ten rows" || !strings.HasSuffix(r.Header.Get("Content-Type"), "parquet") {
+			w.WriteHeader(http.StatusUnprocessableEntity)
+			return
+		}
+		_, _ = io.WriteString(w, `{"version":2,"inserted":1,"updated":9,"deleted":0}`)
+	})
+	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, "# TYPE lakewarden_key_check_files_total counter\n"+
+			"lakewarden_key_check_files_total{op=\"rows.insert\"} 2\nlakewarden_key_check_files_total{op=\"rows.merge\"} 4\nother 9\n")
 	})
 	mux.HandleFunc("GET /v1/operations/o", func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, `{"id":"o","state":"succeeded","result":{"filesAdded":1,"filesRemoved":6}}`)

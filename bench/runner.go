@@ -67,6 +67,8 @@ func run(ctx context.Context, cfg Config, w Workload, outcome *Outcome) (err err
 		return r.kills(ctx)
 	case KindMaintain:
 		return r.maintain(ctx)
+	case KindWrite:
+		return r.write(ctx)
 	}
 	return fmt.Errorf("unknown kind %q", w.Kind)
 }

@@ -71,6 +71,10 @@ func TestRunKinds(t *testing.T) {
 			bench.Workload{Kind: bench.KindMaintain, Maintenance: &bench.Maintenance{Operation: "compact", Table: "lineitem", Files: 6}, Warmup: 1, Runs: 2},
 			[]string{"p50.lakewarden", "memory.lakewarden", "p50.deltars", "memory.deltars", "ratio.deltars", "memory_ratio.deltars"},
 		},
+		{
+			bench.Workload{Kind: bench.KindWrite, Write: &bench.Write{Operation: "merge", Files: 2, Rows: 10}, Warmup: 1, Runs: 2},
+			[]string{"p50.lakewarden", "p50.deltars", "ratio.deltars", "key_files"},
+		},
 	}
 	for _, c := range cases {
 		t.Run(string(c.workload.Kind), func(t *testing.T) {
@@ -95,6 +99,15 @@ func TestRunKinds(t *testing.T) {
 			require.Empty(t, left, "a run that went well leaves nothing behind")
 		})
 	}
+}
+
+func TestRunOfWrites(t *testing.T) {
+	outcome := bench.Run(t.Context(), fakeConfig(t), bench.Workload{Kind: bench.KindWrite, Write: &bench.Write{Operation: "merge", Files: 2, Rows: 10}, Runs: 3})
+	require.Empty(t, outcome.Error)
+	require.InDelta(t, 2, metrics(outcome)["key_files"], 0, "six files in three writes")
+
+	outcome = bench.Run(t.Context(), fakeConfig(t), bench.Workload{Kind: bench.KindWrite, Write: &bench.Write{Operation: "merge", Files: 2, Rows: 20}, Runs: 1})
+	require.Contains(t, outcome.Error, "9 rows updated and 1 inserted of 20", "less work is no measurement")
 }
 
 func TestRunCountsRows(t *testing.T) {

@@ -42,6 +42,8 @@ const (
 	KindLog Kind = "log"
 	// KindMaintain compares maintenance of a table with delta-rs.
 	KindMaintain Kind = "maintain"
+	// KindWrite writes rows to a table with a key, merges in turn with delta-rs.
+	KindWrite Kind = "write"
 )
 
 // Workload is one measurement, described by data.
@@ -58,6 +60,8 @@ type Workload struct {
 	Log *Log `json:"log"`
 	// Maintenance is the work of a maintain workload.
 	Maintenance *Maintenance `json:"maintenance"`
+	// Write is the work of a write workload.
+	Write *Write `json:"write"`
 	// Filtered runs the workload under the row filters of filters.json.
 	Filtered bool `json:"filtered"`
 	// Peers are the subjects beside the server: duckdb, roapi, and local, which
@@ -186,7 +190,7 @@ func decodeFile(name string, into any) error {
 }
 
 func (w Workload) validate() error {
-	kinds := []Kind{KindCompare, KindPoint, KindFirst, KindValidate, KindStream, KindIdle, KindIsolation, KindBudget, KindKills, KindLog, KindMaintain}
+	kinds := []Kind{KindCompare, KindPoint, KindFirst, KindValidate, KindStream, KindIdle, KindIsolation, KindBudget, KindKills, KindLog, KindMaintain, KindWrite}
 	switch {
 	case w.Name == "" || w.Title == "":
 		return errors.New("a workload needs a name and a title")
@@ -194,12 +198,14 @@ func (w Workload) validate() error {
 		return fmt.Errorf("unknown kind %q", w.Kind)
 	case w.Runs < 1:
 		return errors.New("runs must be positive")
-	case (w.Queries != "") == (len(w.Statements) > 0) && w.Kind != KindValidate && w.Kind != KindLog && w.Kind != KindMaintain:
+	case (w.Queries != "") == (len(w.Statements) > 0) && !slices.Contains([]Kind{KindValidate, KindLog, KindMaintain, KindWrite}, w.Kind):
 		return errors.New("exactly one of queries and statements")
 	case (w.Kind == KindLog) != (w.Log != nil):
 		return errors.New("a log workload, and no other, describes a log")
 	case (w.Kind == KindMaintain) != (w.Maintenance != nil):
 		return errors.New("a maintain workload, and no other, describes maintenance")
+	case (w.Kind == KindWrite) != (w.Write != nil):
+		return errors.New("a write workload, and no other, describes a write")
 	case (w.Kind == KindPoint) != (len(w.Modes) > 0):
 		return errors.New("a point workload, and no other, has modes")
 	case w.Kind == KindBudget && (w.BudgetMiB < 1 || w.Users < 1):

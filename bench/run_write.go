@@ -1,0 +1,227 @@
+package bench
+
+import (
+	"bufio"
+	"context"
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+//go:embed data/written.py
+var writtenScript string
+
+// Write describes what a write workload does to lineitem, sorted by its key,
+// which the server enforces.
+type Write struct {
+	// Operation is merge, which delta-rs does too, or insert.
+	Operation string `json:"operation"`
+	// Files is how many the table has, Rows how many the request has.
+	Files int `json:"files"`
+	Rows  int `json:"rows"`
+	// Spread takes rows from all files; otherwise they are neighbours.
+	Spread bool `json:"spread"`
+}
+
+// written is what one write took and did.
+type written struct {
+	Seconds  float64 `json:"seconds"`
+	Inserted int     `json:"inserted"`
+	Updated  int     `json:"updated"`
+}
+
+// did checks that all of the work was done: less is no measurement.
+func (w Write) did(done written) error {
+	updated := 0
+	if w.Operation == "merge" {
+		updated = w.Rows * 9 / 10
+	}
+	if done.Updated != updated || done.Inserted != w.Rows-updated {
+		return fmt.Errorf("%d rows updated and %d inserted of %d", done.Updated, done.Inserted, w.Rows)
+	}
+	return nil
+}
+
+// write lets the server and, for a merge, delta-rs write the same rows to copies
+// of one table, in turn.
+func (r *runner) write(ctx context.Context) error {
+	w := *r.workload.Write
+	template := filepath.Join(r.cfg.Data, "written", "lineitem-"+strconv.Itoa(w.Files))
+	if err := script(ctx, r.cfg, writtenScript, "make", template, strconv.Itoa(w.Files), filepath.Join(r.cfg.Data, folderTPCH, "lineitem")); err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp(r.cfg.Data, "copies-")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(dir) }() // copies
+	rows := filepath.Join(dir, "rows.parquet")
+	if err := script(ctx, r.cfg, writtenScript, "rows", rows, template, w.Operation, strconv.FormatBool(w.Spread), strconv.Itoa(w.Rows)); err != nil {
+		return err
+	}
+	subjects := []writer{{subjectServer, r.writeServer}}
+	if w.Operation == "merge" {
+		subjects = append(subjects, writer{peerDeltaRS, r.writePeer})
+	}
+	taken := make([]Samples, len(subjects))
+	for round := range r.workload.Warmup + r.workload.Runs {
+		r.cfg.Progress("%s: round %d", r.workload.Name, round+1)
+		for i, s := range subjects {
+			root := filepath.Join(dir, fmt.Sprintf("%s-%d", s.name, round))
+			done, err := r.writeCopy(ctx, s, template, root, rows)
+			if err != nil {
+				return fmt.Errorf("%s: %w", s.name, err)
+			}
+			if round >= r.workload.Warmup {
+				taken[i] = append(taken[i], 1000*done.Seconds)
+			}
+		}
+	}
+	for i, s := range subjects {
+		r.out.add("p50."+s.name, taken[i].Median(), "ms")
+	}
+	if len(subjects) > 1 {
+		r.out.addRelative("ratio."+peerDeltaRS, taken[0].Median()/taken[1].Median(), false)
+	}
+	read, err := r.server.keyFiles(ctx)
+	if err != nil {
+		return err
+	}
+	r.out.add("key_files", read/float64(r.workload.Warmup+r.workload.Runs), "files")
+	return nil
+}
+
+// writer is one that writes the rows of a file to the table below a folder.
+type writer struct {
+	name string
+	run  func(ctx context.Context, root, rows string) (written, error)
+}
+
+// writeCopy has one write to a copy of the table, which is gone afterwards.
+func (r *runner) writeCopy(ctx context.Context, s writer, template, root, rows string) (done written, err error) {
+	if err := script(ctx, r.cfg, maintainedScript, "copy", template, filepath.Join(root, "t")); err != nil {
+		return done, err
+	}
+	if done, err = s.run(ctx, root, rows); err != nil {
+		return done, err
+	}
+	if err := r.workload.Write.did(done); err != nil {
+		return done, err
+	}
+	return done, os.RemoveAll(root)
+}
+
+// writeServer has the server write; the key is declared before the clock runs.
+func (r *runner) writeServer(ctx context.Context, root, rows string) (done written, err error) {
+	relative, err := filepath.Rel(r.cfg.Data, root)
+	if err != nil {
+		return done, err
+	}
+	schema, err := r.server.storage(ctx, relative)
+	if err != nil {
+		return done, err
+	}
+	table := "/v1/tables/lake/" + schema + "/t"
+	key := map[string]any{"columns": []string{"l_orderkey", "l_linenumber"}}
+	if err := r.server.admin.call(ctx, http.MethodPut, table+"/primary-key", key, nil); err != nil {
+		return done, err
+	}
+	path := table + "/rows"
+	if r.workload.Write.Operation == "merge" {
+		path += "/merge"
+	}
+	start := time.Now()
+	err = r.server.admin.send(ctx, path, "application/vnd.apache.parquet", rows, &done)
+	done.Seconds = time.Since(start).Seconds()
+	return done, err
+}
+
+// send posts a file and decodes the answer.
+func (c *client) send(ctx context.Context, path, media, file string, reply any) error {
+	body, err := os.Open(file)
+	if err != nil {
+		return fmt.Errorf("open body: %w", err)
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, c.base+path, body) // which closes it
+	if err != nil {
+		return fmt.Errorf("build request: %w", err)
+	}
+	request.Header = c.header.Clone()
+	request.Header.Set("Content-Type", media)
+	response, err := c.http.Do(request)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	if response.StatusCode/100 != 2 {
+		return fmt.Errorf("POST %s: %w", path, statusError(response))
+	}
+	if err := json.NewDecoder(response.Body).Decode(reply); err != nil {
+		return fmt.Errorf("decode answer of POST %s: %w", path, err)
+	}
+	return nil
+}
+
+// keyFiles is how many data files checks of keys have read so far.
+func (s *server) keyFiles(ctx context.Context) (float64, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.base+"/metrics", nil)
+	if err != nil {
+		return 0, fmt.Errorf("build request: %w", err)
+	}
+	response, err := s.admin.http.Do(request)
+	if err != nil {
+		return 0, err
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return 0, fmt.Errorf("GET /metrics: %w", statusError(response))
+	}
+	return sumOf(response.Body, "lakewarden_key_check_files_total{")
+}
+
+// sumOf adds up the samples whose lines begin so, in Prometheus text. Without one
+// there is no sum.
+func sumOf(text io.Reader, prefix string) (sum float64, err error) {
+	found := false
+	lines := bufio.NewScanner(text)
+	for lines.Scan() {
+		if !strings.HasPrefix(lines.Text(), prefix) {
+			continue
+		}
+		fields := strings.Fields(lines.Text())
+		value, err := strconv.ParseFloat(fields[len(fields)-1], 64)
+		if err != nil {
+			return 0, fmt.Errorf("read %q: %w", lines.Text(), err)
+		}
+		sum, found = sum+value, true
+	}
+	if err := lines.Err(); err != nil {
+		return 0, fmt.Errorf("read metrics: %w", err)
+	}
+	if !found {
+		return 0, fmt.Errorf("no metric %s…}", prefix)
+	}
+	return sum, nil
+}
+
+// writePeer has delta-rs merge in a process of its own.
+func (r *runner) writePeer(ctx context.Context, root, rows string) (done written, err error) {
+	cmd := exec.CommandContext(ctx, r.cfg.Python, "-c", writtenScript, "merge", filepath.Join(root, "t"), rows) //nolint:gosec // the programs of the run's configuration
+	cmd.Env, cmd.Stderr = r.cfg.Env, os.Stderr
+	text, err := cmd.Output()
+	if err != nil {
+		return done, err
+	}
+	if err := json.Unmarshal(text, &done); err != nil {
+		return done, fmt.Errorf("decode %q: %w", text, err)
+	}
+	return done, nil
+}
