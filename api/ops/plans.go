@@ -7,6 +7,7 @@ import (
 	"hash"
 	"maps"
 	"slices"
+	"sync/atomic"
 
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/sqlguard"
@@ -22,7 +23,13 @@ import (
 type Plans struct {
 	parser     engine.Parser
 	statements *recent[*sqlguard.Query]
-	prepared   *recent[*sqlguard.Prepared]
+	prepared   *recent[*keptPlan]
+}
+
+// keptPlan is a prepared statement that knows how often it was asked for.
+type keptPlan struct {
+	*sqlguard.Prepared
+	runs atomic.Int64
 }
 
 const (
@@ -33,7 +40,7 @@ const (
 
 // NewPlans returns an empty memory of plans over parser.
 func NewPlans(parser engine.Parser) *Plans {
-	return &Plans{parser: parser, statements: newRecent[*sqlguard.Query](maxPlans), prepared: newRecent[*sqlguard.Prepared](maxPlans)}
+	return &Plans{parser: parser, statements: newRecent[*sqlguard.Query](maxPlans), prepared: newRecent[*keptPlan](maxPlans)}
 }
 
 func (p *Plans) parse(ctx context.Context, sql string, opts sqlguard.Options) (*sqlguard.Query, error) {
@@ -46,15 +53,55 @@ func (p *Plans) parse(ctx context.Context, sql string, opts sqlguard.Options) (*
 
 // bind plans a statement that parse returned for the same text and options.
 func (p *Plans) bind(ctx context.Context, statement *sqlguard.Query, q Query, opts sqlguard.Options, relations []sqlguard.Relation) (*sqlguard.Plan, error) {
-	prepared, err := p.prepare(ctx, statement, q, opts, relations)
+	kept, err := p.prepare(ctx, statement, q, opts, relations)
 	if err != nil {
 		return nil, err
 	}
-	return prepared.Plan(relations, q.Args), nil
+	plan := kept.Plan(relations, q.Args)
+	if kept.runs.Add(1) < repeatedRuns || !copyPays(relations, plan, q.Args) {
+		return plan, nil
+	}
+	whole := slices.Clone(relations)
+	for i := range whole {
+		whole[i].KeepWhole = true
+	}
+	if kept, err = p.prepare(ctx, statement, q, opts, whole); err != nil {
+		return nil, err
+	}
+	return kept.Plan(whole, q.Args), nil
 }
 
-func (p *Plans) prepare(ctx context.Context, statement *sqlguard.Query, q Query, opts sqlguard.Options, relations []sqlguard.Relation) (*sqlguard.Prepared, error) {
-	prepare := func() (*sqlguard.Prepared, error) { return statement.Prepare(ctx, p.parser, relations, q.Args) }
+const (
+	// repeatedRuns is from which run on a statement counts as one that a program
+	// sends again and again.
+	repeatedRuns = 3
+	// copiedBytes bounds a table of which such a statement keeps a copy.
+	copiedBytes = 128 << 20
+	// fewFiles: a copy does not pay where arguments leave out all but one of this
+	// many files.
+	fewFiles = 8
+)
+
+// copyPays reports whether a statement that is sent with ever other arguments
+// reads faster from a copy of all visible rows, which serves every argument, than
+// from the files that each argument needs. Both give the same rows in the same
+// order.
+func copyPays(relations []sqlguard.Relation, plan *sqlguard.Plan, args engine.Args) bool {
+	if len(relations) != 1 || len(plan.Sources) != 1 || len(args.Positional)+len(args.Named) == 0 {
+		return false
+	}
+	r, list := relations[0], plan.Sources[0].Files
+	if !r.Filtered || r.KeepWhole || r.Bytes > copiedBytes {
+		return false
+	}
+	return list == nil || list.Len()*fewFiles > r.Files
+}
+
+func (p *Plans) prepare(ctx context.Context, statement *sqlguard.Query, q Query, opts sqlguard.Options, relations []sqlguard.Relation) (*keptPlan, error) {
+	prepare := func() (*keptPlan, error) {
+		made, err := statement.Prepare(ctx, p.parser, relations, q.Args)
+		return &keptPlan{Prepared: made}, err
+	}
 	// Rows of ours stand in the plan: it can be of any size.
 	inline := slices.ContainsFunc(relations, func(r sqlguard.Relation) bool { return r.Inline != nil })
 	if inline || len(q.SQL) > maxPlanText {

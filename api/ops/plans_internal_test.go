@@ -140,3 +140,38 @@ func TestPlansServeAllValuesOfAKind(t *testing.T) {
 		seen[key(value)] = true
 	}
 }
+
+// TestRepeatedStatementsReadCopiesWhereFilesDoNotHelp: of a table of 16 files, one
+// argument needs few or most.
+func TestRepeatedStatementsReadCopiesWhereFilesDoNotHelp(t *testing.T) {
+	filtered := sqlguard.Relation{Filtered: true, Files: 16, Bytes: 1 << 20}
+	changed := func(change func(*sqlguard.Relation)) []sqlguard.Relation {
+		r := filtered
+		change(&r)
+		return []sqlguard.Relation{r}
+	}
+	reading := func(files int) *sqlguard.Plan {
+		return &sqlguard.Plan{Sources: []engine.Source{{Files: engine.NewFileList(nil, true, []engine.FileGroup{{Paths: make([]string, files)}})}}}
+	}
+	one, same := engine.Args{Positional: []any{int64(1)}}, []sqlguard.Relation{filtered}
+	for name, c := range map[string]struct {
+		relations []sqlguard.Relation
+		plan      *sqlguard.Plan
+		args      engine.Args
+		want      bool
+	}{
+		"most files":       {same, reading(12), one, true},
+		"three of sixteen": {same, reading(3), one, true},
+		"two of sixteen":   {same, reading(2), one, false},
+		"no file":          {same, reading(0), one, false},
+		"the log":          {same, &sqlguard.Plan{Sources: make([]engine.Source, 1)}, one, true},
+		"a named argument": {same, reading(12), engine.Args{Named: map[string]any{"a": "b"}}, true},
+		"no argument":      {same, reading(12), engine.Args{}, false},
+		"two tables":       {[]sqlguard.Relation{filtered, filtered}, reading(12), one, false},
+		"unfiltered":       {changed(func(r *sqlguard.Relation) { r.Filtered = false }), reading(12), one, false},
+		"copied anyway":    {changed(func(r *sqlguard.Relation) { r.KeepWhole = true }), reading(12), one, false},
+		"large":            {changed(func(r *sqlguard.Relation) { r.Bytes = copiedBytes + 1 }), reading(12), one, false},
+	} {
+		require.Equal(t, c.want, copyPays(c.relations, c.plan, c.args), name)
+	}
+}
