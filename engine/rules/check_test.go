@@ -93,7 +93,7 @@ func TestConstraintsOfOtherWritersAreReadOrRefused(t *testing.T) {
 		"day > '2024-01-01'::date":          "(`day` > DATE '2024-01-01')",
 		"dec > '150'::decimal(12, 2)":       "(`dec` > CAST('150' AS DECIMAL(12,2)))",
 		"(- i) > 1":                         "((- `i`) > 1)",
-		"id <=> 5L":                         "(`id` IS NOT DISTINCT FROM 5)",
+		"id <=> 5L":                         "(`id` IS NOT DISTINCT FROM CAST('5' AS BIGINT))",
 		"i != 1 AND i == 2":                 "((`i` <> 1) AND (`i` = 2))",
 		"d > 1e3":                           "(`d` > CAST('1000' AS DOUBLE))",
 		"f > 0.1":                           "(CAST(`f` AS DOUBLE) > CAST('0.1' AS DOUBLE))", // Spark compares doubles

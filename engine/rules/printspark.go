@@ -48,6 +48,11 @@ func (e *expr) sparkLiteral() string {
 		return "TIMESTAMP " + quoted
 	case famDecimal, famDouble:
 		return "CAST(" + quoted + " AS " + sparkType(e.typ) + ")"
+	case famInt:
+		// Digits alone are an INT, or a BIGINT where they are too many for one.
+		if n, err := (builder{}).number(e.text); err != nil || n.typ != e.typ {
+			return "CAST(" + quoted + " AS " + sparkType(e.typ) + ")"
+		}
 	}
 	if strings.HasPrefix(e.text, "-") {
 		return "(" + e.text + ")"
