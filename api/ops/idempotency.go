@@ -36,7 +36,7 @@ type asked struct{ hash.Hash }
 
 func newAsked(words ...string) asked {
 	a := asked{sha256.New()}
-	key{a.Hash}.text(words...)
+	key(a).text(words...)
 	return a
 }
 

@@ -14,6 +14,14 @@ func (s *Store) ClaimWriteKey(ctx context.Context, org catalog.OrgID, key, finge
 	if err := catalog.ValidateWriteKey(key, fingerprint); err != nil {
 		return kept, err
 	}
+	kept, err = s.claimWriteKey(ctx, org, key, fingerprint)
+	if errors.Is(err, catalog.ErrExists) { // another request was quicker, and what it left is there now
+		kept, err = s.claimWriteKey(ctx, org, key, fingerprint)
+	}
+	return kept, err
+}
+
+func (s *Store) claimWriteKey(ctx context.Context, org catalog.OrgID, key, fingerprint string) (kept catalog.WriteKey, err error) {
 	err = s.transact(ctx, func(tx session) error {
 		kept, err = one(ctx, tx, func(r row) (k catalog.WriteKey, err error) {
 			var reply string
