@@ -108,8 +108,10 @@ func (c *cell) write(st engine.WriteStatement, dir string, g *guard) (files []en
 		st.Lease.Threads = 1 // several threads keep the order in a single file only
 	}
 	err = c.with(st.Statement, g, func() error {
-		files, err = c.inst.writeFiles(st.Statement, st.Layout, dir, g.err)
-		return err
+		return c.inst.unordered(!st.Layout.Ordered, func() error {
+			files, err = c.inst.writeFiles(st.Statement, st.Layout, dir, g.err)
+			return err
+		})
 	})
 	return files, err
 }

@@ -1,6 +1,7 @@
 package duckdb
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -31,6 +32,20 @@ func (in *instance) writeFiles(st engine.Statement, layout engine.FileLayout, di
 		out = append(out, part...)
 	}
 	return out, nil
+}
+
+// unordered runs f while rows may be written in any order, if any is true: to keep
+// them in order a file holds back what its threads have ready too early, which
+// takes a multiple of the memory.
+func (in *instance) unordered(anyOrder bool, f func() error) (err error) {
+	if !anyOrder {
+		return f()
+	}
+	if err := in.exec("SET preserve_insertion_order=false"); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, in.exec("SET preserve_insertion_order=true")) }()
+	return f()
 }
 
 // copyOut runs st into files of the directory dir.

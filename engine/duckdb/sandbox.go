@@ -8,8 +8,9 @@ import (
 	"github.com/lakewarden/lakewarden/engine"
 )
 
-// leaseSettings are what a session may still change after it is locked down.
-var leaseSettings = []string{"memory_limit", "threads", "max_temp_directory_size"}
+// leaseSettings are what a session may still change after it is locked down: what
+// a statement may use, and whether the rows that it writes keep their order.
+var leaseSettings = []string{"memory_limit", "threads", "max_temp_directory_size", "preserve_insertion_order"}
 
 // confines are what an instance holds and may reach.
 type confines struct {
