@@ -110,6 +110,7 @@ func register(r chi.Router, deps Deps) *huma.OpenAPI {
 	v1.MaintenanceRoutes(api, deps.Maintenance)
 	v1.ConstraintRoutes(api, deps.TableRules)
 	v1.TableKeyRoutes(api, deps.TableRules)
+	v1.AlterTableRoutes(api, deps.TableRules)
 	v1.ViolationRoutes(api, deps.TableRules)
 	v1.PolicyRoutes(api, deps.Policies, deps.Simulation)
 	v1.QueryRoutes(api, deps.Queries, deps.Stored)

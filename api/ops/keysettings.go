@@ -228,6 +228,11 @@ func (r ruled) rewrite(keys rules.Keys, edit func(*delta.Alteration) error) (*al
 	if err := alter.Annotate(schema, properties); err != nil {
 		return nil, err
 	}
+	return r.outcome(alter)
+}
+
+// outcome is what an alteration comes to; nil when nothing changes.
+func (r ruled) outcome(alter *delta.Alteration) (*alteration, error) {
 	change, err := alter.Change()
 	if err != nil {
 		return nil, err

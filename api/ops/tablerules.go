@@ -65,7 +65,9 @@ func (r ruled) column(name string) (delta.Field, bool) {
 
 // alteration is what a change comes to at one version of the table.
 type alteration struct {
+	// change is the new metadata, unless txn carries all there is to commit.
 	change delta.Change
+	txn    *delta.Txn
 	// operation and parameters describe it in the log.
 	operation  string
 	parameters map[string]string
@@ -80,22 +82,31 @@ const alterAttempts = 10
 // nil alteration changes nothing. Errors: those of plan, of opening a table and
 // of commits.
 func (o TableRules) alter(ctx context.Context, path TablePath, plan func(context.Context, ruled) (*alteration, error)) error {
+	_, err := o.altered(ctx, path, plan)
+	return err
+}
+
+// altered is alter that returns the table at the version it made, or at the one
+// that plan left as it was. The view is the one before.
+func (o TableRules) altered(ctx context.Context, path TablePath, plan func(context.Context, ruled) (*alteration, error)) (ruled, error) {
 	for attempt := 1; ; attempt++ {
 		r, err := o.find(ctx, path)
 		if err != nil {
-			return err
+			return r, err
 		}
 		a, err := plan(ctx, r)
 		if err != nil || a == nil {
-			return err
+			return r, err
 		}
-		if err := r.commit(ctx, *a); err != nil && (attempt == alterAttempts || !errors.Is(err, delta.ErrConflict)) {
-			return err
-		} else if err == nil {
-			o.refresh(ctx, r)
-			return nil
+		snap, err := r.commit(ctx, *a)
+		if err != nil && (attempt == alterAttempts || !errors.Is(err, delta.ErrConflict)) {
+			return r, err
 		}
 		o.refresh(ctx, r)
+		if err == nil {
+			r.snap = snap
+			return r, nil
+		}
 	}
 }
 
@@ -105,7 +116,10 @@ func (o TableRules) refresh(ctx context.Context, r ruled) {
 	_, _ = o.Lake.SnapshotWithin(ctx, r.table, 0)
 }
 
-func (r ruled) commit(ctx context.Context, a alteration) error {
+func (r ruled) commit(ctx context.Context, a alteration) (*delta.Snapshot, error) {
+	if a.txn != nil {
+		return a.txn.Commit(ctx)
+	}
 	txn := r.snap.Begin(delta.Operation{
 		Name: a.operation, Parameters: a.parameters, UserID: string(r.actor.User), UserName: r.actor.Email,
 	})
@@ -113,8 +127,7 @@ func (r ruled) commit(ctx context.Context, a alteration) error {
 	if a.everyRow {
 		txn.ReadWholeTable()
 	}
-	_, err := txn.Commit(ctx)
-	return err
+	return txn.Commit(ctx)
 }
 
 // ask runs questions about all rows of the table, in a session that no statement

@@ -165,7 +165,11 @@ func (s *Snapshot) flag(name string) bool {
 // interval reads a duration property; a value that nobody understands stands
 // for the longest retention, so that nothing is forgotten too early.
 func (s *Snapshot) interval(name string, absent time.Duration) time.Duration {
-	text, ok := s.Properties()[name]
+	return intervalIn(s.Properties(), name, absent)
+}
+
+func intervalIn(properties map[string]string, name string, absent time.Duration) time.Duration {
+	text, ok := properties[name]
 	if !ok {
 		return absent
 	}

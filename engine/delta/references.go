@@ -16,6 +16,11 @@ func (s *Snapshot) DeletedFileRetention() time.Duration {
 	return s.interval(propDeletedRetention, defaultDeletedRetention)
 }
 
+// DeletedFileRetention is what that of the table will be.
+func (a *Alteration) DeletedFileRetention() time.Duration {
+	return intervalIn(a.config, propDeletedRetention, defaultDeletedRetention)
+}
+
 // EachReferenced hands the name of every file that a version needs to visit:
 // data files and files of deletion vectors, decoded, some more than once. The
 // versions are s and those that were the newest one at since or later. The zero

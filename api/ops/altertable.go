@@ -1,0 +1,223 @@
+package ops
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/lakewarden/lakewarden/auth"
+	"github.com/lakewarden/lakewarden/catalog"
+	"github.com/lakewarden/lakewarden/engine/delta"
+	"github.com/lakewarden/lakewarden/engine/delta/action"
+)
+
+// AlteredTable is a table after a change, as the caller sees it.
+type AlteredTable struct {
+	// TableVersion is the version that the change made, or the one that is that
+	// way already.
+	TableVersion int64
+	Columns      []Column
+	// Mapped says that columns have other names in files than in the table; rows
+	// are not written to such a table here.
+	Mapped bool
+}
+
+// change is alter that shows the outcome.
+func (o TableRules) change(ctx context.Context, path TablePath, plan func(context.Context, ruled) (*alteration, error)) (AlteredTable, error) {
+	r, err := o.altered(ctx, path, plan)
+	if err != nil {
+		return AlteredTable{}, err
+	}
+	v, err := o.viewOf(ctx, r.actor, r.table, r.snap)
+	if err != nil {
+		return AlteredTable{}, err
+	}
+	return AlteredTable{TableVersion: r.snap.Version(), Columns: v.tableColumns(r.snap), Mapped: r.snap.Mapped()}, nil
+}
+
+// AddColumn adds a column behind the others, which is NULL in the rows that are
+// there. Errors: catalog.FieldErrors, catalog.ErrExists, those of opening a table
+// and of commits.
+func (o TableRules) AddColumn(ctx context.Context, path TablePath, column NewTableColumn) (AlteredTable, error) {
+	f, err := column.field()
+	if err != nil {
+		return AlteredTable{}, notATableType()
+	}
+	if !f.Nullable {
+		return AlteredTable{}, invalid("nullable", "must be true: rows that are there have no value")
+	}
+	return o.change(ctx, path, func(_ context.Context, r ruled) (*alteration, error) {
+		if r.taken(f.Name, "") {
+			return nil, &catalog.ExistsError{Field: "name"}
+		}
+		alter := r.snap.Alter()
+		if err := orInvalid(alter.AddColumn(nil, f), "name", "cannot be the name of such a column of this table"); err != nil {
+			return nil, err
+		}
+		return r.columnChange(alter, "ADD COLUMNS", f.Name)
+	})
+}
+
+// ColumnChange is what a caller wants of a column; nil keeps what is.
+type ColumnChange struct {
+	Name *string
+	// Type is one that holds every value of the present one.
+	Type    *string
+	Comment *string
+}
+
+// ChangeColumn changes a column in one commit, without a touch to the rows. While a
+// policy or constraint names it, it keeps name and type. Errors:
+// [ColumnInUseError], catalog.ErrNotFound, those of [TableRules.AddColumn].
+func (o TableRules) ChangeColumn(ctx context.Context, path TablePath, column string, wanted ColumnChange) (AlteredTable, error) {
+	var to delta.DataType
+	if wanted.Type != nil {
+		t, err := delta.ParseType(*wanted.Type)
+		if err != nil {
+			return AlteredTable{}, notATableType()
+		}
+		to = t
+	}
+	return o.change(ctx, path, func(ctx context.Context, r ruled) (*alteration, error) {
+		f, ok := r.column(column)
+		if !ok {
+			return nil, catalog.ErrNotFound
+		}
+		widened, renamed := to != nil && !delta.EqualTypes(to, f.Type), wanted.Name != nil && *wanted.Name != f.Name
+		if widened || renamed {
+			dependants, err := o.named(ctx, r, f.Name)
+			if err = errors.Join(err, inUse(dependants)); err != nil {
+				return nil, err
+			}
+		}
+		alter := r.snap.Alter()
+		if widened {
+			if err := orInvalid(alter.WidenColumn([]string{f.Name}, to), "type", "must hold every value of the type that the column has"); err != nil {
+				return nil, err
+			}
+		}
+		if wanted.Comment != nil {
+			if err := alter.CommentColumn([]string{f.Name}, *wanted.Comment); err != nil {
+				return nil, err
+			}
+		}
+		if renamed {
+			if err := r.rename(alter, f.Name, *wanted.Name); err != nil {
+				return nil, err
+			}
+			return r.columnChange(alter, "RENAME COLUMN", f.Name)
+		}
+		return r.columnChange(alter, "CHANGE COLUMN", f.Name)
+	})
+}
+
+func (r ruled) rename(alter *delta.Alteration, column, name string) error {
+	if r.taken(name, column) {
+		return &catalog.ExistsError{Field: "name"}
+	}
+	return orInvalid(alter.RenameColumn([]string{column}, name), "name", "cannot be the name of this column")
+}
+
+// DropColumn takes a column away; files keep what they have. Errors:
+// [ColumnInUseError], catalog.ErrNotFound, catalog.FieldErrors for the last
+// column, those of opening a table and of commits.
+func (o TableRules) DropColumn(ctx context.Context, path TablePath, column string) (AlteredTable, error) {
+	return o.change(ctx, path, func(ctx context.Context, r ruled) (*alteration, error) {
+		f, ok := r.column(column)
+		if !ok {
+			return nil, catalog.ErrNotFound
+		}
+		dependants, err := o.named(ctx, r, f.Name)
+		if err = errors.Join(err, inUse(append(dependants, r.built(f.Name)...))); err != nil {
+			return nil, err
+		}
+		alter := r.snap.Alter()
+		if err := orInvalid(alter.DropColumn([]string{f.Name}), "column", "must not be the last one, one that the table is clustered by, or one that another column's expression names"); err != nil {
+			return nil, err
+		}
+		return r.columnChange(alter, "DROP COLUMNS", f.Name)
+	})
+}
+
+// ChangeProperties sets and removes properties in one commit: those of Delta whose
+// meaning is known. Errors: catalog.FieldErrors, those of opening a table and of
+// commits.
+func (o TableRules) ChangeProperties(ctx context.Context, path TablePath, set map[string]string, unset []string) (AlteredTable, error) {
+	return o.change(ctx, path, func(_ context.Context, r ruled) (*alteration, error) {
+		alter := r.snap.Alter()
+		var broken catalog.FieldErrors
+		note := func(field, message string) {
+			broken = append(broken, catalog.FieldError{Field: field, Message: message})
+		}
+		for _, name := range slices.Sorted(maps.Keys(set)) {
+			switch err := alter.SetProperties(map[string]string{name: set[name]}); {
+			case !settable(name):
+				note("set."+name, "is not a property that is set here")
+			case slices.Contains(unset, name):
+				note("set."+name, "stands in unset too")
+			case errors.Is(err, delta.ErrInvalidProperty):
+				note("set."+name, "is unknown, or cannot have this value here")
+			case err != nil:
+				return nil, err
+			}
+		}
+		for i, name := range unset {
+			field := fmt.Sprintf("unset[%d]", i)
+			switch err := alter.UnsetProperties(name); {
+			case !settable(name):
+				note(field, "is not a property that is set here")
+			case errors.Is(err, delta.ErrInvalidProperty):
+				note(field, "cannot be removed")
+			case err != nil:
+				return nil, err
+			}
+		}
+		switch {
+		case len(broken) > 0:
+			return nil, broken
+		case alter.DeletedFileRetention() < r.snap.DeletedFileRetention() && r.actor.Role != auth.RoleAdmin:
+			// As for a vacuum that keeps less than the table promises.
+			return nil, &catalog.DeniedError{Reason: "short_retention_needs_admin"}
+		}
+		a, err := r.outcome(alter)
+		if a != nil {
+			a.operation = "SET TBLPROPERTIES"
+			a.parameters = map[string]string{"properties": action.JSONText(strings.Join(slices.Sorted(maps.Keys(set)), ",")), "unset": action.JSONText(strings.Join(unset, ","))}
+		}
+		return a, err
+	})
+}
+
+// settable keeps what other operations judge out of reach: keys and constraints.
+func settable(property string) bool {
+	return strings.HasPrefix(property, "delta.") && !strings.HasPrefix(strings.ToLower(property), "delta.constraints.")
+}
+
+// taken reports whether a column other than but has a name in any case.
+func (r ruled) taken(name, but string) bool {
+	return slices.ContainsFunc(r.snap.Schema().Fields, func(f delta.Field) bool {
+		return f.Name != but && strings.EqualFold(f.Name, name)
+	})
+}
+
+// columnChange describes an alteration of one column; nil when nothing changes.
+func (r ruled) columnChange(alter *delta.Alteration, operation, column string) (*alteration, error) {
+	a, err := r.outcome(alter)
+	if a != nil {
+		a.operation, a.parameters = operation, map[string]string{"column": action.JSONText(column)}
+	}
+	return a, err
+}
+
+func notATableType() error { return invalid("type", "must be a type that tables can hold") }
+
+// orInvalid says of a schema that is not possible which field makes it so.
+func orInvalid(err error, field, message string) error {
+	if errors.Is(err, delta.ErrInvalidSchema) {
+		return catalog.FieldErrors{{Field: field, Message: message}}
+	}
+	return err
+}

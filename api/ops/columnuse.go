@@ -1,0 +1,160 @@
+package ops
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/lakewarden/lakewarden/catalog"
+	"github.com/lakewarden/lakewarden/catalog/authz"
+	"github.com/lakewarden/lakewarden/engine/delta"
+	"github.com/lakewarden/lakewarden/engine/rowfilter"
+	"github.com/lakewarden/lakewarden/engine/rules"
+)
+
+// ColumnInUseError says what depends on a column: 409.
+type ColumnInUseError struct{ Dependants catalog.FieldErrors }
+
+// Error implements error.
+func (e *ColumnInUseError) Error() string { return "column in use: " + e.Dependants.Error() }
+
+// ProblemCode names the line in the table of errors.
+func (e *ColumnInUseError) ProblemCode() string { return "column_in_use" }
+
+// Unwrap returns the dependants as fields.
+func (e *ColumnInUseError) Unwrap() error { return e.Dependants }
+
+// inUse is nil when nothing depends on the column.
+func inUse(dependants catalog.FieldErrors) error {
+	if len(dependants) == 0 {
+		return nil
+	}
+	return &ColumnInUseError{dependants}
+}
+
+// named are what knows a column by its name: policies and constraints. While
+// there is one, the column keeps name and type, so that no policy loses what it
+// protects.
+func (o TableRules) named(ctx context.Context, r ruled, column string) (catalog.FieldErrors, error) {
+	var out catalog.FieldErrors
+	policies, err := o.governing(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range policies {
+		if policyNames(p.PolicySpec, column) {
+			out = append(out, dependantPolicy(p, "names it"))
+		}
+	}
+	constraints, err := o.constraintsNaming(ctx, r, column)
+	return append(out, constraints...), err
+}
+
+func dependantPolicy(p catalog.Policy, what string) catalog.FieldError {
+	return catalog.FieldError{Field: "policies", Message: fmt.Sprintf("the policy %s of kind %s %s", p.ID, p.Kind, what)}
+}
+
+// governing are the policies that can concern the table, the disabled ones too:
+// they can be enabled at any time. Whoever changes the table is told of them.
+func (o TableRules) governing(ctx context.Context, r ruled) (out []catalog.Policy, err error) {
+	system := authz.System(ctx, "policies that name columns")
+	err = eachItem(func(page catalog.Page) (catalog.List[catalog.Policy], error) {
+		return o.Store.ListPolicies(system, r.actor.Org, catalog.PolicyFilter{}, page)
+	}, func(p catalog.Policy) error {
+		if p.Table == "" || p.Table == r.table.DeltaID {
+			out = append(out, p)
+		}
+		return nil
+	})
+	return out, err
+}
+
+// policyNames reports whether a policy is about a column, or decides by it. A text
+// that cannot be read names all of its words.
+func policyNames(p catalog.PolicySpec, column string) bool {
+	if strings.EqualFold(p.Column, column) {
+		return true
+	}
+	parsed, err := rowfilter.Parse(p.Text)
+	if err != nil {
+		return mentions(p.Text, column)
+	}
+	return slices.ContainsFunc(parsed.Columns(), func(name string) bool { return strings.EqualFold(name, column) })
+}
+
+// constraintsNaming are the constraints of the log and of the catalog whose
+// expressions name a column. Those that name a column which the caller does not
+// see are not told by name.
+func (o TableRules) constraintsNaming(ctx context.Context, r ruled, column string) (out catalog.FieldErrors, err error) {
+	note := func(name, expression string) {
+		message := "the constraint " + name + " names it"
+		if slices.ContainsFunc(r.view.HiddenColumns, func(hidden string) bool { return mentions(expression, hidden) }) {
+			message = "a constraint names it"
+		}
+		out = append(out, catalog.FieldError{Field: "constraints", Message: message})
+	}
+	logged := r.snap.Constraints()
+	for _, name := range slices.Sorted(maps.Keys(logged)) {
+		if mentions(logged[name], column) {
+			note(name, logged[name])
+		}
+	}
+	kept, err := o.Store.Constraints(ctx, r.actor.Org, r.table.DeltaID)
+	if err != nil {
+		return nil, err
+	}
+	for _, k := range kept {
+		if _, both := logged[strings.ToLower(k.Name)]; both {
+			continue
+		}
+		check, err := rules.ParseCheck(ctx, o.Queries.Plans.parser, r.snap.Schema(), k.Expression)
+		if mentions(k.Expression, column) || err == nil && slices.Contains(check.Columns(), column) {
+			note(k.Name, k.Expression)
+		}
+	}
+	return out, nil
+}
+
+// built are what of the table itself stands on a column and cannot do without it.
+func (r ruled) built(column string) (out catalog.FieldErrors) {
+	note := func(field, message string) { out = append(out, catalog.FieldError{Field: field, Message: message}) }
+	keys := rules.KeysOf(r.snap.Schema(), r.snap.Properties())
+	switch {
+	case keys.IsPrimary(column):
+		note("primary_key", "the column is part of the primary key")
+	case keys.IsUnique(column):
+		note("is_unique", "the column is unique")
+	}
+	if slices.Contains(r.snap.PartitionColumns(), column) {
+		note("partition_columns", "the table is partitioned by the column")
+	}
+	return out
+}
+
+// moved are the columns that a policy names and that would not be the same
+// columns at another version of the table: it would govern something else there,
+// or nothing.
+func (o TableRules) moved(ctx context.Context, r ruled, target *delta.Snapshot) (out catalog.FieldErrors, err error) {
+	policies, err := o.governing(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	then := map[string]delta.Field{}
+	for _, f := range target.Schema().Fields {
+		then[strings.ToLower(f.Name)] = f
+	}
+	for _, now := range r.snap.Schema().Fields {
+		f, ok := then[strings.ToLower(now.Name)]
+		if ok && f.PhysicalName() == now.PhysicalName() && delta.EqualTypes(f.Type, now.Type) {
+			continue
+		}
+		for _, p := range policies {
+			if policyNames(p.PolicySpec, now.Name) {
+				out = append(out, dependantPolicy(p, "names the column "+now.Name+", which is not the same there"))
+			}
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,102 @@
+package v1
+
+import (
+	"context"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/lakewarden/lakewarden/api/ops"
+	"github.com/lakewarden/lakewarden/auth"
+)
+
+type alteredTable struct {
+	Version int64    `json:"version" doc:"The version that the change made, or the newest one when nothing was to change"`
+	Columns []column `json:"columns"`
+	Mapped  bool     `json:"columnsMapped" doc:"Columns have other names in files: not every reader opens such a table, and rows are not written to it here"`
+}
+
+func alteredOf(t ops.AlteredTable) alteredTable {
+	return alteredTable{Version: t.TableVersion, Columns: convert(t.Columns, columnOf), Mapped: t.Mapped}
+}
+
+type addColumnInput struct {
+	TablePath
+	Body struct {
+		Name     string `json:"name" minLength:"1" maxLength:"255"`
+		Type     string `json:"type" minLength:"1" maxLength:"65536" doc:"As for a new table"`
+		Nullable *bool  `json:"nullable,omitempty" doc:"Default and only value true: rows that are there have no value"`
+		Comment  string `json:"comment,omitempty" maxLength:"4096"`
+	}
+}
+
+type changeColumnInput struct {
+	TablePath
+	Column string `path:"column" maxLength:"255"`
+	Body   struct {
+		Name    *string `json:"name,omitempty" minLength:"1" maxLength:"255" doc:"Files keep the names they have: the table's columns are mapped from now on"`
+		Type    *string `json:"type,omitempty" minLength:"1" maxLength:"65536" doc:"A type that holds every value of the present one, such as long for integer"`
+		Comment *string `json:"comment,omitempty" maxLength:"4096" doc:"Empty removes it"`
+	}
+}
+
+type dropColumnInput struct {
+	TablePath
+	Column string `path:"column" maxLength:"255"`
+}
+
+type changePropertiesInput struct {
+	TablePath
+	Body struct {
+		Set   map[string]string `json:"set,omitempty" doc:"Properties of Delta, such as delta.appendOnly"`
+		Unset []string          `json:"unset,omitempty" maxItems:"100"`
+	}
+}
+
+type restoreInput struct {
+	TablePath
+	Body struct {
+		Version   *int64     `json:"version,omitempty" minimum:"0"`
+		Timestamp *time.Time `json:"timestamp,omitempty" doc:"The last version that was committed by then"`
+	}
+}
+
+// AlterTableRoutes registers the routes that change columns and properties of a
+// table, and bring a former version back.
+func AlterTableRoutes(api huma.API, tables ops.TableRules) {
+	modify := route{tag: "Tables", scope: auth.ScopeTablesModify, camel: true, local: true}
+	const one = tableBase + "/columns/{column}"
+
+	add(api, modify.with("POST", tableBase+"/columns", "addColumn", "Add a column").because("It is NULL in the rows that are there."),
+		func(ctx context.Context, in *addColumnInput) (alteredTable, error) {
+			b := in.Body
+			t, err := tables.AddColumn(ctx, in.path(), ops.NewTableColumn{
+				Name: b.Name, Type: b.Type, Nullable: b.Nullable == nil || *b.Nullable, Comment: b.Comment,
+			})
+			return alteredOf(t), err
+		})
+	add(api, modify.with("PATCH", one, "changeColumn", "Rename, widen or comment a column").
+		because("In one commit that touches no row. While a policy or constraint names the column, it keeps name and type."),
+		func(ctx context.Context, in *changeColumnInput) (alteredTable, error) {
+			t, err := tables.ChangeColumn(ctx, in.path(), in.Column, ops.ColumnChange{Name: in.Body.Name, Type: in.Body.Type, Comment: in.Body.Comment})
+			return alteredOf(t), err
+		})
+	add(api, modify.with("DELETE", one, "dropColumn", "Drop a column").
+		because("Refused while policies, constraints, keys or the partitioning stand on it. Files keep what they have, and former versions show it."),
+		func(ctx context.Context, in *dropColumnInput) (alteredTable, error) {
+			t, err := tables.DropColumn(ctx, in.path(), in.Column)
+			return alteredOf(t), err
+		})
+	add(api, modify.with("PATCH", tableBase+"/properties", "changeProperties", "Set and remove table properties").
+		because("All or none. Keys and constraints have operations of their own."),
+		func(ctx context.Context, in *changePropertiesInput) (alteredTable, error) {
+			t, err := tables.ChangeProperties(ctx, in.path(), in.Body.Set, in.Body.Unset)
+			return alteredOf(t), err
+		})
+	add(api, modify.with("POST", tableBase+"/restore", "restoreTable", "Restore a former version of a table").
+		because("Rows, columns and properties become what they were, in a new version; policies stay. Not for callers whose rows are filtered."),
+		func(ctx context.Context, in *restoreInput) (alteredTable, error) {
+			t, err := tables.Restore(ctx, in.path(), ops.RestorePoint{Version: in.Body.Version, Timestamp: in.Body.Timestamp})
+			return alteredOf(t), err
+		})
+}
