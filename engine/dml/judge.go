@@ -18,6 +18,9 @@ type fresh struct {
 	// touches reports whether the write can give a new value to one of the columns;
 	// nil means that it can.
 	touches func(columns []string) bool
+	// free reports whether it is known that no row which stays has the key of a new
+	// one; nil means that it is not known of any key.
+	free func(key rules.Key) bool
 }
 
 func (w *write) scope(r relation, more ...engine.Source) rules.Scope {
@@ -92,6 +95,9 @@ func keyColumns(k rules.Key) []string {
 // pass, against what stays of the touched files, and against each other.
 func (w *write) judgeKeys(ctx context.Context, f fresh, snap *delta.Snapshot, pass func(path string) bool, stays *relation) error {
 	for _, key := range w.keys(f) {
+		if f.free != nil && f.free(key) {
+			continue
+		}
 		condition, err := w.scope(f.relation).KeyCondition(ctx, key, f.rules())
 		if err != nil {
 			return err

@@ -151,6 +151,13 @@ func (j *merge) wholeKey() bool {
 	})
 }
 
+// metAll reports whether On is a whole key and nothing beside it. A row with the key
+// of a new one was met then: a visible one is what the new row replaces, a hidden
+// one has ended the merge.
+func (j *merge) metAll(k rules.Key) bool {
+	return len(k.Columns) == len(j.m.On) && !slices.ContainsFunc(keyColumns(k), func(name string) bool { return !slices.Contains(j.m.On, name) })
+}
+
 // updated is the value of a column after an update: that of the request where the
 // row names the column.
 func (j *merge) updated(c engine.Column, rows, table string) string {
@@ -230,7 +237,7 @@ func (j *merge) run(ctx context.Context) (Result, error) {
 func (j *merge) fresh(names []string) *fresh {
 	columns := append(slices.Clone(j.Columns), engine.Column{Name: j.names.index, Type: "BIGINT"})
 	r := j.scratchFiles(columns, names...)
-	return &fresh{relation: r, index: func(ctx context.Context, rows []int64) (map[int64]int64, error) {
+	return &fresh{relation: r, free: j.metAll, index: func(ctx context.Context, rows []int64) (map[int64]int64, error) {
 		texts := make([]string, len(rows))
 		for i, n := range rows {
 			texts[i] = strconv.FormatInt(n, 10)
