@@ -91,6 +91,9 @@ func serveFake() error {
 		_, _ = io.WriteString(w, `{"id":"o"}`)
 	})
 	mux.HandleFunc("PUT /v1/tables/lake/cfg_c/t/primary-key", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, `{}`) })
+	mux.HandleFunc("POST /v1/tables/lake/cfg_c/t/rows", func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, `{"version":2,"inserted":10,"updated":0,"deleted":0}`)
+	})
 	mux.HandleFunc("POST /v1/tables/lake/cfg_c/t/rows/merge", func(w http.ResponseWriter, r *http.Request) {
 		if body, err := io.ReadAll(r.Body); err != nil || string(body) != "ten rows" || !strings.HasSuffix(r.Header.Get("Content-Type"), "parquet") {
 			w.WriteHeader(http.StatusUnprocessableEntity)
