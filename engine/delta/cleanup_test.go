@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -321,15 +322,23 @@ func TestCleanLogOfSidecars(t *testing.T) {
 // cleaned is a log that somebody cleans between the listing and the reading.
 type cleaned struct {
 	objstore.Bucket
+	mu    sync.Mutex
 	clean func()
 }
 
 func (c *cleaned) Get(ctx context.Context, name string) (io.ReadCloser, error) {
+	c.once(name)
+	return c.Bucket.Get(ctx, name)
+}
+
+// once cleans before the first file of the log is read. Other readers wait.
+func (c *cleaned) once(name string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	if clean := c.clean; clean != nil && logpath.Parse(name).Kind != logpath.Other {
 		c.clean = nil
 		clean()
 	}
-	return c.Bucket.Get(ctx, name)
 }
 
 func TestLoadWhileTheLogIsCleaned(t *testing.T) {
