@@ -51,24 +51,27 @@ func (p *Plans) parse(ctx context.Context, sql string, opts sqlguard.Options) (*
 	return p.statements.get(statementKey(sql, opts), parse)
 }
 
-// bind plans a statement that parse returned for the same text and options.
-func (p *Plans) bind(ctx context.Context, statement *sqlguard.Query, q Query, opts sqlguard.Options, relations []sqlguard.Relation) (*sqlguard.Plan, error) {
+// bind plans a statement that parse returned for the same text and options. Where
+// it is one that reads a kept copy, inPlace answers the same without it.
+func (p *Plans) bind(ctx context.Context, statement *sqlguard.Query, q Query, opts sqlguard.Options, relations []sqlguard.Relation) (plan, inPlace *sqlguard.Plan, err error) {
 	kept, err := p.prepare(ctx, statement, q, opts, relations)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	plan := kept.Plan(relations, q.Args)
+	plan = kept.Plan(relations, q.Args)
 	if kept.runs.Add(1) < repeatedRuns || !copyPays(relations, plan, q.Args) {
-		return plan, nil
+		return plan, nil, nil
 	}
 	whole := slices.Clone(relations)
 	for i := range whole {
 		whole[i].KeepWhole = true
 	}
 	if kept, err = p.prepare(ctx, statement, q, opts, whole); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return kept.Plan(whole, q.Args), nil
+	copied := kept.Plan(whole, q.Args)
+	copied.Recut = plan.Recut
+	return copied, plan, nil
 }
 
 const (
@@ -84,10 +87,12 @@ const (
 
 // copyPays reports whether a statement that is sent with ever other arguments
 // reads faster from a copy of all visible rows, which serves every argument, than
-// from the files that each argument needs. Both give the same rows in the same
-// order.
+// from the files that each argument needs. That follows from hidden rows too, so
+// nothing but time may: it is asked only of statements that are proved to pass the
+// rows of their table one by one. They give the same rows in the same order either
+// way, cannot fail on any, and their batches are cut anew.
 func copyPays(relations []sqlguard.Relation, plan *sqlguard.Plan, args engine.Args) bool {
-	if len(relations) != 1 || len(plan.Sources) != 1 || len(args.Positional)+len(args.Named) == 0 {
+	if !plan.Recut || len(relations) != 1 || len(plan.Sources) != 1 || len(args.Positional)+len(args.Named) == 0 {
 		return false
 	}
 	r, list := relations[0], plan.Sources[0].Files

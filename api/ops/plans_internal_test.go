@@ -151,7 +151,7 @@ func TestRepeatedStatementsReadCopiesWhereFilesDoNotHelp(t *testing.T) {
 		return []sqlguard.Relation{r}
 	}
 	reading := func(files int) *sqlguard.Plan {
-		return &sqlguard.Plan{Sources: []engine.Source{{Files: engine.NewFileList(nil, true, []engine.FileGroup{{Paths: make([]string, files)}})}}}
+		return &sqlguard.Plan{Recut: true, Sources: []engine.Source{{Files: engine.NewFileList(nil, true, []engine.FileGroup{{Paths: make([]string, files)}})}}}
 	}
 	one, same := engine.Args{Positional: []any{int64(1)}}, []sqlguard.Relation{filtered}
 	for name, c := range map[string]struct {
@@ -164,7 +164,8 @@ func TestRepeatedStatementsReadCopiesWhereFilesDoNotHelp(t *testing.T) {
 		"three of sixteen": {same, reading(3), one, true},
 		"two of sixteen":   {same, reading(2), one, false},
 		"no file":          {same, reading(0), one, false},
-		"the log":          {same, &sqlguard.Plan{Sources: make([]engine.Source, 1)}, one, true},
+		"the log":          {same, &sqlguard.Plan{Recut: true, Sources: make([]engine.Source, 1)}, one, true},
+		"not proved":       {same, &sqlguard.Plan{Sources: make([]engine.Source, 1)}, one, false},
 		"a named argument": {same, reading(12), engine.Args{Named: map[string]any{"a": "b"}}, true},
 		"no argument":      {same, reading(12), engine.Args{}, false},
 		"two tables":       {[]sqlguard.Relation{filtered, filtered}, reading(12), one, false},

@@ -134,12 +134,12 @@ func (o *Queries) prepare(ctx context.Context, a Actor, q Query, timeout time.Du
 	if statement.Kind() == sqlguard.KindExplain {
 		return o.explain(ctx, statement, relations, run)
 	}
-	plan, err := o.Plans.bind(ctx, statement, q, opts, relations)
+	plan, inPlace, err := o.Plans.bind(ctx, statement, q, opts, relations)
 	if err != nil {
 		return err
 	}
 	lap.done(phasePlan)
-	p := &prepared{statement: statement, plan: plan, args: q.Args, columns: visibleColumns(relations)}
+	p := &prepared{statement: statement, plan: plan, inPlace: inPlace, args: q.Args, columns: visibleColumns(relations)}
 	return o.execute(ctx, key, p, timeout, run)
 }
 
@@ -177,7 +177,9 @@ func (o *Queries) read(ctx context.Context, a Actor, m *moment, refs []sqlguard.
 type prepared struct {
 	statement *sqlguard.Query
 	plan      *sqlguard.Plan
-	args      engine.Args
+	// inPlace, where it is not nil, answers the same as plan without a copy.
+	inPlace *sqlguard.Plan
+	args    engine.Args
 	// columns are the names that a message about an unknown one may suggest.
 	columns []string
 }
@@ -208,6 +210,12 @@ func (o *Queries) execute(ctx context.Context, key sessions.Key, p *prepared, ti
 		return err
 	}
 	held, result, err := o.launch(ctx, key, p, timeout)
+	if p.inPlace != nil && (errors.Is(err, engine.ErrOutOfMemory) || errors.Is(err, engine.ErrLost)) {
+		// There is no room for the copy: that must not be what is answered, since
+		// hidden rows have a part in whether one is made.
+		p.plan = p.inPlace
+		held, result, err = o.launch(ctx, key, p, timeout)
+	}
 	if errors.Is(err, engine.ErrLost) {
 		// Its process ended, most likely for another statement. Nothing of this
 		// one was answered, so it gets one more try in a new process.
