@@ -19,8 +19,9 @@ type ColumnSettings struct{ IsUnique, IsPrimaryKey, IsNullable *bool }
 
 // SetColumn changes the settings of a column, in one commit. A setting that is
 // taken away is accepted whatever the rows are; one that is made is refused when
-// rows stand against it. Errors: [RowsError], catalog.FieldErrors, those of
-// opening a table and of commits.
+// rows stand against it. A new key, which what is left of one is too, is made by
+// callers who see all of the table. Errors: [RowsError], catalog.FieldErrors,
+// catalog.ErrDenied, those of opening a table and of commits.
 func (o TableRules) SetColumn(ctx context.Context, path TablePath, column string, wanted ColumnSettings) error {
 	return o.alter(ctx, path, func(ctx context.Context, r ruled) (*alteration, error) {
 		f, ok := r.column(column)
@@ -31,6 +32,9 @@ func (o TableRules) SetColumn(ctx context.Context, path TablePath, column string
 		next, err := wanted.keys(r.snap.Schema(), f.Name, keys)
 		if err != nil {
 			return nil, err
+		}
+		if !r.mayChoose(keys, next) {
+			return nil, errRowsFiltered
 		}
 		questions := r.newKeys(keys, next, "is_primary_key", "is_unique", false)
 		if wanted.IsNullable != nil && !*wanted.IsNullable && f.Nullable {
@@ -121,6 +125,9 @@ func (o TableRules) ReplacePrimaryKey(ctx context.Context, path TablePath, colum
 			return nil, err
 		}
 		next.Unique = slices.DeleteFunc(slices.Clone(keys.Unique), next.IsPrimary)
+		if !r.mayChoose(keys, next) {
+			return nil, errRowsFiltered
+		}
 		questions := r.newKeys(keys, next, "columns", "columns", true)
 		if err := o.judge(ctx, r, questions); err != nil {
 			return nil, err
@@ -179,6 +186,13 @@ func (r ruled) newKeys(keys, next rules.Keys, primary, unique string, smaller bo
 		}
 	}
 	return out
+}
+
+// mayChoose reports whether the caller may have these keys: a key asks all rows
+// about values of a writer's choice, with each write after, so who does not see
+// all of them does not choose what is asked.
+func (r ruled) mayChoose(keys, next rules.Keys) bool {
+	return r.view.whole() || len(r.newKeys(keys, next, "", "", true)) == 0
 }
 
 // judge asks all questions, and lists those that rows stand against.

@@ -18,7 +18,8 @@ import (
 
 // TableRules sets what the rows of a table must satisfy: nullability, keys and
 // CHECK constraints. What is set is checked against all rows, whoever asks; a
-// caller who does not see all of them learns yes or no.
+// caller who does not see all of them learns yes or no of NOT NULL and of the keys
+// that others made, makes no key, and proves no constraint.
 type TableRules struct {
 	Tables
 	Permissions Permissions
