@@ -133,7 +133,7 @@ func relationsKey(relations []sqlguard.Relation) string {
 			k.text(r.Source.Files.Digest())
 		}
 		k.condition(r.Condition)
-		k.numbers(r.Source.Version, flag(r.Source.Files != nil), flag(r.Narrow != nil), int64(len(r.Columns)), int64(len(r.ColumnExpr)), flag(r.Filtered), flag(r.KeepWhole))
+		k.numbers(r.Source.Version, flag(r.Source.Files != nil), flag(r.Narrow != nil), int64(len(r.Columns)), int64(len(r.ColumnExpr)), flag(r.Filtered), flag(r.KeepWhole), int64(r.Files), r.Bytes)
 		for _, c := range r.Columns {
 			k.text(c.Name, c.Type)
 			k.numbers(flag(c.Nullable))
