@@ -92,6 +92,9 @@ func serveFake() error {
 	})
 	mux.HandleFunc("PUT /v1/tables/lake/cfg_c/t/primary-key", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, `{}`) })
 	mux.HandleFunc("POST /v1/tables/lake/cfg_c/t/rows", func(w http.ResponseWriter, _ *http.Request) {
+		if os.Getenv("LAKEWARDEN_LOG_LEVEL") == "debug" {
+			fmt.Fprintln(os.Stderr, "no entry\n"+`{"msg":"other","files":7}`+"\n"+`{"level":"DEBUG","msg":"keys checked","op":"rows.insert","files":2}`)
+		}
 		_, _ = io.WriteString(w, `{"version":2,"inserted":10,"updated":0,"deleted":0}`)
 	})
 	mux.HandleFunc("POST /v1/tables/lake/cfg_c/t/rows/merge", func(w http.ResponseWriter, r *http.Request) {
@@ -100,10 +103,6 @@ func serveFake() error {
 			return
 		}
 		_, _ = io.WriteString(w, `{"version":2,"inserted":1,"updated":9,"deleted":0}`)
-	})
-	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) {
-		_, _ = io.WriteString(w, "# TYPE lakewarden_key_check_files_total counter\n"+
-			"lakewarden_key_check_files_total{op=\"rows.insert\"} 2\nlakewarden_key_check_files_total{op=\"rows.merge\"} 4\nother 9\n")
 	})
 	mux.HandleFunc("GET /v1/operations/o", func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, `{"id":"o","state":"succeeded","result":{"filesAdded":1,"filesRemoved":6}}`)

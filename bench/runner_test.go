@@ -104,7 +104,7 @@ func TestRunKinds(t *testing.T) {
 func TestRunOfWrites(t *testing.T) {
 	outcome := bench.Run(t.Context(), fakeConfig(t), bench.Workload{Kind: bench.KindWrite, Write: &bench.Write{Operation: "insert", Files: 2, Rows: 10}, Runs: 3})
 	require.Empty(t, outcome.Error)
-	require.InDelta(t, 2, metrics(outcome)["key_files"], 0, "six files in three writes")
+	require.InDelta(t, 2, metrics(outcome)["key_files"], 0, "two files in each of three writes")
 
 	outcome = bench.Run(t.Context(), fakeConfig(t), bench.Workload{Kind: bench.KindWrite, Write: &bench.Write{Operation: "merge", Files: 2, Rows: 20}, Runs: 1})
 	require.Contains(t, outcome.Error, "9 rows updated and 1 inserted of 20", "less work is no measurement")

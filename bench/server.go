@@ -36,6 +36,9 @@ type Config struct {
 	Progress func(format string, args ...any)
 }
 
+// logName is the file in a server's directory that has its output.
+const logName = "server.log"
+
 // server is one running Lakewarden with a fresh catalog and one organisation.
 type server struct {
 	cfg  Config
@@ -65,7 +68,7 @@ func startServer(ctx context.Context, cfg Config, settings []string) (*server, e
 	}
 	s := &server{cfg: cfg, dir: dir}
 	if err := s.start(ctx, settings); err != nil {
-		return nil, fmt.Errorf("%w (log: %s)", err, filepath.Join(dir, "server.log"))
+		return nil, fmt.Errorf("%w (log: %s)", err, filepath.Join(dir, logName))
 	}
 	return s, nil
 }
@@ -92,7 +95,7 @@ func (s *server) start(ctx context.Context, settings []string) error {
 	s.organisation, s.workspace = who.OrganisationID, who.WorkspaceID
 	s.admin = newClient(s.base, who.APIKey)
 
-	s.proc, err = startChild(s.cfg.Lakewarden, []string{"serve"}, s.env, filepath.Join(s.dir, "server.log"))
+	s.proc, err = startChild(s.cfg.Lakewarden, []string{"serve"}, s.env, filepath.Join(s.dir, logName))
 	if err != nil {
 		return err
 	}

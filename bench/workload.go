@@ -250,6 +250,9 @@ func (w Workload) settings() []string {
 	if w.Kind == KindIsolation || w.Kind == KindKills {
 		settings = append(settings, "LAKEWARDEN_ISOLATION="+isolationProcess)
 	}
+	if w.Write != nil && w.Write.Operation == "insert" {
+		settings = append(settings, "LAKEWARDEN_LOG_LEVEL=debug") // tells the files of each check of keys
+	}
 	if w.BudgetMiB > 0 {
 		settings = append(settings, fmt.Sprintf("LAKEWARDEN_MEMORY_MIB=%d", w.BudgetMiB))
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"math/rand/v2"
 	"os"
 	"time"
@@ -26,6 +27,7 @@ type Writes struct {
 	Permissions Permissions
 	Leases      WriteLeases
 	Metrics     *WriteMetrics
+	Logger      *slog.Logger
 	// Scratch is the directory for files that are on their way.
 	Scratch string
 	// StagedBytes bounds the rows of one request as they are kept on the way.
@@ -241,7 +243,9 @@ func (w *writing) sessionOver(ctx context.Context, roots []string) (*sessions.He
 	}
 	return held, dml.Options{
 		Session: service, Lease: held.Lease, Scratch: w.scratch, UserID: string(w.actor.User), UserName: w.actor.Email, DryRun: w.options.DryRun,
-		KeyFiles:    func(n int) { w.Metrics.keyFiles.WithLabelValues(w.action).Add(float64(n)) },
+		KeyFiles: func(n int) {
+			w.Logger.Debug("keys checked", "op", w.action, "table_id", string(w.located.DeltaID), "files", n)
+		},
 		Application: w.application,
 	}, nil
 }

@@ -92,7 +92,9 @@ func testConfig(t testing.TB) Config {
 func (s *testServer) start() {
 	s.t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
-	log := slog.New(slog.NewJSONHandler(&lockedWriter{w: s.log}, nil))
+	level, err := s.config.level()
+	require.NoError(s.t, err)
+	log := slog.New(slog.NewJSONHandler(&lockedWriter{w: s.log}, &slog.HandlerOptions{Level: level}))
 	svc, err := newService(ctx, s.config, log)
 	require.NoError(s.t, err)
 	l, err := net.Listen("tcp", s.config.Listen)

@@ -35,7 +35,7 @@ func newWrites(background context.Context, config Config, store *authz.Store, qu
 		return ops.Writes{}, fmt.Errorf("data_dir: %w", err)
 	}
 	writes := ops.Writes{
-		Queries: queries, Permissions: store, Leases: ops.WriteLeases{Store: store, Logger: log}, Metrics: ops.NewWriteMetrics(registry),
+		Queries: queries, Permissions: store, Leases: ops.WriteLeases{Store: store, Logger: log}, Metrics: ops.NewWriteMetrics(registry), Logger: log,
 		Scratch: dir, StagedBytes: config.TempBytes * mib, Timeout: config.MaxTimeout,
 	}
 	s.every(background, forgetKeysEvery, func(ctx context.Context) {
