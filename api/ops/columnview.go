@@ -114,6 +114,10 @@ func (v view) whole() bool {
 	return !v.Restricted && len(v.HiddenColumns) == 0 && len(v.Masks) == 0
 }
 
+// filtered reports that the subject may not learn how the rows lie in files. A
+// table of which columns are hidden and nothing else tells nothing of them.
+func (v view) filtered() bool { return v.Restricted || len(v.exprs) > 0 || v.sorted }
+
 // hashes reports that the SQL of the masks needs the table's secret.
 func (v view) hashes() bool {
 	return slices.Contains(slices.Collect(maps.Values(v.Masks)), rowfilter.MaskHash)

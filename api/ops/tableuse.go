@@ -185,7 +185,7 @@ func (u usedTable) applied(policies enforced) enforced {
 // columns are hidden and nothing else is read where it stands: what is hidden is
 // not read at all.
 func (u usedTable) relation(v view) sqlguard.Relation {
-	filtered := v.Restricted || len(v.exprs) > 0 || v.sorted
+	filtered := v.filtered()
 	source := sourceOf(u.located, u.snap)
 	return sqlguard.Relation{
 		Columns: v.columns, Source: source, Narrow: u.narrow(source, columnsOf(u.snap), filtered),

@@ -46,6 +46,7 @@ func (w *write) judge(ctx context.Context, f fresh) error {
 	if err != nil {
 		return err
 	}
+	broken.Quiet = w.tells(f, all, report)
 	for _, b := range report.Breaches {
 		rule := all[b.Rule]
 		breach := Breach{Row: places[b.Row], Column: rule.Column}
@@ -57,12 +58,28 @@ func (w *write) judge(ctx context.Context, f fresh) error {
 		case rules.Filtered:
 			broken.Kind, breach.Column, breach.Message = BrokenFilter, "", "lies outside the caller's row filter"
 		}
-		if rule.Kind != rules.Filtered && w.hides(breach.Column) {
+		if rule.Kind != rules.Filtered && w.unseen(rule.Columns) {
 			breach.Column, breach.Message = "", "breaks a rule of the table"
 		}
 		broken.Breaches = append(broken.Breaches, breach)
 	}
 	return broken
+}
+
+// tells reports whether the breaches, or the number of them, would tell which rows
+// of the table hold what in columns that the writer does not see.
+func (w *write) tells(f fresh, all []rules.Rule, report rules.Report) bool {
+	if f.index == nil {
+		return false // every value is the request's own
+	}
+	about := func(rule rules.Rule) bool {
+		if rule.Kind == rules.Filtered {
+			return len(w.Hidden)+len(w.Masked) > 0 // a filter may read them
+		}
+		return w.unseen(rule.Columns)
+	}
+	return slices.ContainsFunc(report.Breaches, func(b rules.Breach) bool { return about(all[b.Rule]) }) ||
+		report.Total > int64(len(report.Breaches)) && slices.ContainsFunc(all, about)
 }
 
 func (f fresh) places(ctx context.Context, rows []int64) (map[int64]int64, error) {
@@ -103,7 +120,9 @@ func (w *write) judgeKeys(ctx context.Context, f fresh, snap *delta.Snapshot, pa
 			return err
 		}
 		others := []relation{}
-		if list, ok := w.files(snap, condition); ok {
+		// Where the whole table is read instead, the choice changes no answer.
+		restricted := stays != nil && (w.Restricted || w.unseen(keyColumns(key)))
+		if list, ok := w.files(snap, condition, restricted); ok {
 			if list = restrict(list, func(_ int, path string) bool { return pass(path) }); list.Len() > 0 {
 				others = append(others, w.read(snap, list))
 			}
@@ -167,13 +186,14 @@ func (w *write) keyError(ctx context.Context, f fresh, key rules.Key, kind Kind,
 	if err != nil {
 		return err
 	}
-	out := &RowsError{Kind: kind, Total: report.Total, Quiet: kind == KeyTaken && w.Filter != ""}
+	out := &RowsError{Kind: kind, Total: report.Total}
+	out.Quiet = kind == KeyTaken && !w.whole() || w.unseen(keyColumns(key))
 	for _, b := range report.Breaches {
 		breach := Breach{Row: places[b.Row], Message: "a row with this key exists"}
 		if kind == KeyRepeated {
 			breach.Message = "another of the new rows has this key"
 		}
-		if len(key.Columns) == 1 && !w.hides(key.Columns[0].Name) {
+		if len(key.Columns) == 1 {
 			breach.Column = key.Columns[0].Name
 		}
 		out.Breaches = append(out.Breaches, breach)

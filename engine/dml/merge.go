@@ -33,9 +33,10 @@ type MergeRows struct {
 
 // Merge joins rows of a request with those of the table. An update changes the
 // columns that the row names, but those of On. Rows of the table that the writer
-// does not see are not met; where On holds a whole key of the table, meeting one
-// is [ErrHiddenMatch], because a row of this key could be neither changed nor
-// added. Errors are those of [Update].
+// does not see are not met; where On is a key of the table and nothing beside it, meeting
+// one is [ErrHiddenMatch], because a row of this key could be neither changed nor
+// added. With more columns in On the answer would tell what the hidden row holds in
+// them. Errors are those of [Update].
 func Merge(ctx context.Context, t Table, o Options, m MergeRows) (Result, error) {
 	w, err := newWrite(t, o)
 	if err == nil && m.Matched != MatchedIgnore {
@@ -87,17 +88,17 @@ func (j *merge) meet(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	list, ok := j.files(j.Snapshot, condition)
+	list, ok := j.files(j.Snapshot, condition, j.Restricted)
 	if !ok {
 		return ErrNotListed
 	}
 	j.list = list.WithPositions(j.positions())
 	table := j.read(j.Snapshot, j.list)
+	r, s := engine.QuoteIdent(rules.Alias), "s"
 	visible := "true"
 	if j.Filter != "" {
-		visible = "coalesce(TRY((" + j.Filter + ")), false)"
+		visible = "CASE WHEN coalesce(TRY((" + j.Filter + ")), false) THEN true WHEN " + j.blocks(s) + " THEN false END"
 	}
-	r, s := engine.QuoteIdent(rules.Alias), "s"
 	items := []string{
 		column(s, j.rows.row) + " AS " + engine.QuoteIdent(j.names.index),
 		column(r, j.names.file) + " AS " + engine.QuoteIdent(j.names.atFile), column(r, j.names.row) + " AS " + engine.QuoteIdent(j.names.atRow),
@@ -129,7 +130,25 @@ func (j *merge) meet(ctx context.Context) error {
 	return j.keepVisible(ctx)
 }
 
-// keepVisible leaves out what the writer does not see.
+// blocks is the condition under which a hidden row is in the way of the one of the
+// request that meets it: they have the same key.
+func (j *merge) blocks(rows string) string {
+	keys := j.Rules.AllKeys()
+	at := slices.IndexFunc(keys, j.metAll)
+	if at < 0 {
+		return "false"
+	}
+	parts := []string{"true"}
+	for _, name := range keyColumns(keys[at]) {
+		if !keys[at].NullsEqual {
+			parts = append(parts, column(rows, name)+" IS NOT NULL")
+		}
+	}
+	return "(" + strings.Join(parts, " AND ") + ")"
+}
+
+// keepVisible leaves out what the writer does not see: visible is FALSE for a row
+// that is in the way, and NULL for one that is not.
 func (j *merge) keepVisible(ctx context.Context) error {
 	visible := engine.QuoteIdent(j.names.visible)
 	counts, err := j.numbers(ctx, "SELECT count(*) FILTER ("+visible+"), count(*) FILTER (NOT "+visible+") FROM "+j.met.from, j.met.sources...)
@@ -137,18 +156,11 @@ func (j *merge) keepVisible(ctx context.Context) error {
 		return err
 	}
 	j.metCount = counts[0][0]
-	if counts[0][1] > 0 && j.wholeKey() {
+	if counts[0][1] > 0 {
 		return ErrHiddenMatch
 	}
 	j.met.from = "(SELECT * FROM " + j.met.from + " WHERE " + visible + ")"
 	return nil
-}
-
-// wholeKey reports whether On holds all columns of a key of the table.
-func (j *merge) wholeKey() bool {
-	return slices.ContainsFunc(j.Rules.AllKeys(), func(k rules.Key) bool {
-		return !slices.ContainsFunc(keyColumns(k), func(name string) bool { return !slices.Contains(j.m.On, name) })
-	})
 }
 
 // metAll reports whether On is a whole key and nothing beside it. A row with the key

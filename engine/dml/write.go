@@ -32,8 +32,12 @@ type Table struct {
 	// Filter is the predicate that the writer's rows satisfy, its columns
 	// qualified with [rules.Alias]; empty means that the writer sees every row.
 	Filter string
-	// Hidden are the columns that the writer does not see: no message names one.
-	Hidden []string
+	// Hidden are the columns that the writer does not see, Masked those of which
+	// something else is seen: no rule over one of them is named in a message.
+	Hidden, Masked []string
+	// Restricted says that the writer may not learn which files hold which rows:
+	// whether the table can be changed then follows from its schema and protocol.
+	Restricted bool
 }
 
 // Options are what a write works with.
@@ -106,7 +110,11 @@ func (w *write) positions() engine.PositionColumns {
 }
 
 // files lists the data files that can hold a row which fulfils the condition.
-func (t Table) files(snap *delta.Snapshot, condition engine.Condition) (*engine.FileList, bool) {
+// Whether a restricted list is made does not follow from the files that there are.
+func (t Table) files(snap *delta.Snapshot, condition engine.Condition, restricted bool) (*engine.FileList, bool) {
+	if restricted {
+		return skipping.ListRestricted(snap, t.Columns, condition)
+	}
 	if list, ok := skipping.List(snap, t.Columns, condition); ok {
 		return list, true
 	}
@@ -192,10 +200,13 @@ func (w *write) statement(sql string, sources ...engine.Source) engine.Statement
 	return engine.Statement{SQL: sql, Sources: sources, Lease: w.Lease}
 }
 
-// hides reports whether the writer does not see a column, or a part of one.
-func (t Table) hides(name string) bool {
-	return slices.ContainsFunc(t.Hidden, func(h string) bool { return name == h || strings.HasPrefix(name, h+".") })
+// unseen reports whether the writer does not see one of the columns as it is.
+func (t Table) unseen(columns []string) bool {
+	return slices.ContainsFunc(columns, func(name string) bool { return slices.Contains(t.Hidden, name) || slices.Contains(t.Masked, name) })
 }
+
+// whole reports whether the writer sees every value of the table as it is.
+func (t Table) whole() bool { return t.Filter == "" && len(t.Hidden) == 0 && len(t.Masked) == 0 }
 
 // numbers runs a query whose columns are BIGINT.
 func (w *write) numbers(ctx context.Context, sql string, sources ...engine.Source) ([][]int64, error) {

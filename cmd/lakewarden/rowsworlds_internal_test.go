@@ -1,0 +1,141 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// writeWorlds are tables that differ in what one caller does not see.
+type writeWorlds struct {
+	*testServer
+	tables []string
+	caller *client
+}
+
+// newWriteWorlds makes one table for each list of hidden rows, with the same
+// visible rows of region eu. Only administrators see the rows of other regions.
+func newWriteWorlds(t *testing.T, s *testServer, more object, columns []object, visible list, hidden ...list) *writeWorlds {
+	w := &writeWorlds{testServer: s}
+	for i, rows := range hidden {
+		name := fmt.Sprintf("w%d", i)
+		path := s.create(name, more, columns...)
+		s.admin.write(path+"/rows", rowsOf(append(slices.Clone(visible), rows...)...))
+		s.policy(name, "region", adminsSee)
+		s.policy(name, "region", `{"effect":"permit","subject":{"attribute":"region","op":"eq"},"condition":null}`)
+		w.tables = append(w.tables, path)
+	}
+	w.caller = s.member("eu@acme.example", "editor", map[string]string{"region": "eu"})
+	return w
+}
+
+// same sends a dry run to every world and returns the answer that they share.
+func (w *writeWorlds) same(to string, body any) (status int, code, text string) {
+	w.t.Helper()
+	var first object
+	for i, path := range w.tables {
+		r := w.caller.call("POST", path+to+"?dry_run=true", body)
+		got := r.json(w.t)
+		delete(got, "request_id")
+		got["status"] = r.status
+		if i == 0 {
+			first, status = got, r.status
+		}
+		require.Equal(w.t, first, got, "%s %v", to, body)
+	}
+	code, _ = first["code"].(string)
+	raw, err := json.Marshal(first)
+	require.NoError(w.t, err)
+	return status, code, string(raw)
+}
+
+func people() []object {
+	return []object{col("id", "long", "isPrimaryKey", true), col("region", "string"), col("name", "string"), col("mail", "string", "isUnique", true)}
+}
+
+// A guess of a hidden row's other values is not answered.
+func TestAMergeOnMoreThanAKeyDoesNotReadHiddenRows(t *testing.T) {
+	w := newWriteWorlds(t, startServer(t, nil), nil, people(), list{object{"id": 1, "region": "eu", "name": "Ann", "mail": "a"}},
+		list{object{"id": 100, "region": "us", "name": "Bob"}}, list{object{"id": 100, "region": "us", "name": "Eve"}})
+	for _, on := range []list{{"id", "name"}, {"name", "id"}, {"id", "region", "name"}} {
+		for _, matched := range []string{"update", "delete"} {
+			_, _, _ = w.same("/rows/merge", object{"on": on, "rows": list{object{"id": 100, "region": "us", "name": "Bob"}}, "when_matched": matched, "when_not_matched": "ignore"})
+		}
+	}
+	for _, name := range []string{"Bob", "Eve", "Zoe"} {
+		rows := list{object{"id": 100, "region": "eu", "name": name}}
+		status, code, text := w.same("/rows/merge", object{"on": list{"id", "name"}, "rows": rows})
+		require.Equal(t, []any{409, "key_conflict"}, []any{status, code}, text)
+		status, code, _ = w.same("/rows/merge", object{"rows": rows})
+		require.Equal(t, []any{403, "rls_violation"}, []any{status, code}, "that the key exists is told")
+	}
+	// NULL is no value of a unique column: no hidden row is in the way.
+	status, _, text := w.same("/rows/merge", object{"on": list{"mail"}, "rows": list{object{"id": 5, "region": "eu", "mail": nil}}})
+	require.Equal(t, 200, status, text)
+}
+
+// Whether a table can be changed by a filtered caller is the same whatever rows
+// and files there are.
+func TestHiddenPartitionsDoNotDecideWhetherAMergeIsMade(t *testing.T) {
+	tame, wild := list{}, list{}
+	for i := range 70 {
+		tame = append(tame, object{"id": 100 + i, "region": "us", "p": i, "n": 1000 + i})
+		wild = append(wild, object{"id": 100 + i, "region": "us", "p": i, "n": i})
+	}
+	asked := list{}
+	for i := range 70 {
+		asked = append(asked, object{"n": i, "tags": list{"x"}})
+	}
+	columns := []object{col("id", "long", "isPrimaryKey", true), col("region", "string"), col("p", "integer"), col("n", "integer"), col("tags", "array<string>")}
+	w := newWriteWorlds(t, startServer(t, nil), object{"partition_by": list{"p"}}, columns, list{object{"id": 1, "region": "eu", "p": 0, "n": 5000}}, tame, wild)
+	status, code, text := w.same("/rows/merge", object{"on": list{"n"}, "rows": asked, "when_not_matched": "ignore"})
+	require.Equal(t, []any{409, "unsupported_table_feature"}, []any{status, code}, text)
+	inserted := list{}
+	for i := range 70 {
+		inserted = append(inserted, object{"id": 200 + i, "region": "eu", "tags": list{"x"}})
+	}
+	status, _, text = w.same("/rows", rowsOf(inserted...))
+	require.Equal(t, 200, status, text)
+	got := w.admin.ok("POST", w.tables[1]+"/rows/merge?dry_run=true", object{"on": list{"id"}, "rows": list{object{"id": 100, "n": 7}}})
+	require.Equal(t, 1.0, got["updated"], "who sees every row changes it")
+}
+
+// A rule over a column that the caller does not see tells yes or no: neither its
+// name, nor which rows of the table break it, nor how many.
+func TestRulesOverUnseenColumnsTellYesOrNo(t *testing.T) {
+	s := startServer(t, nil)
+	for _, kind := range []string{"cls", "mask"} {
+		var first []string
+		for world, pays := range [][]int{{5, 5, 50}, {5, 50, 50}} {
+			name := fmt.Sprintf("%s%d", kind, world)
+			path := s.create(name, nil, col("id", "long", "isPrimaryKey", true), col("pay", "integer"), col("n", "integer"))
+			for i, p := range pays {
+				s.admin.write(path+"/rows", rowsOf(object{"id": i, "pay": p, "n": 0}))
+			}
+			s.admin.ok("POST", path+"/constraints", object{"constraints": list{object{"name": "below_pay", "expr": "coalesce(n < pay, true)"}}})
+			s.rule(kind, name, "pay", adminsSee)
+			caller := s.member(name+"@acme.example", "editor", nil)
+			var got []string
+			bodies := map[string]object{
+				"/rows/update": {"where": "id < 2", "set": object{"n": "10"}}, "/rows/merge": rowsOf(object{"id": 0, "n": 10}, object{"id": 1, "n": 10}),
+			}
+			for to, body := range bodies {
+				r := caller.call("POST", path+to, body)
+				code, fields := r.problem(t, 422)
+				require.Equal(t, "rule_violation", code)
+				require.NotContains(t, string(r.body), "pay")
+				got = append(got, to+fmt.Sprint(fields, r.json(t)["message"], r.json(t)["details"]))
+			}
+			slices.Sort(got)
+			if world == 0 {
+				first = got
+			}
+			require.Equal(t, first, got)
+			_, fields := s.admin.call("POST", path+"/rows/merge", rowsOf(object{"id": 0, "n": 10})).problem(t, 422)
+			require.Equal(t, []string{"rows[0]"}, fields, "who sees the column is told the row")
+		}
+	}
+}
