@@ -121,6 +121,9 @@ func (w *writing) pointer(ctx context.Context, where string, set map[string]stri
 		if !ok {
 			return p, invalid("set."+name, "must be a column of the table")
 		}
+		if _, masked := w.view.Masks[column]; masked {
+			return p, invalid("set."+name, masksColumn)
+		}
 		if slices.ContainsFunc(p.set, func(c engine.Column) bool { return c.Name == column }) {
 			return p, invalid("set."+name, "must not name a column twice")
 		}

@@ -21,6 +21,9 @@ func (o Writes) Insert(ctx context.Context, path TablePath, body RowsBody, optio
 		}
 		return err
 	}, func(ctx context.Context, w *writing) (dml.Result, error) {
+		if err := w.writable(rows); err != nil {
+			return dml.Result{}, err
+		}
 		held, opts, err := w.session(ctx)
 		if err != nil {
 			return dml.Result{}, err
@@ -28,6 +31,26 @@ func (o Writes) Insert(ctx context.Context, path TablePath, body RowsBody, optio
 		defer held.Release()
 		return dml.Insert(ctx, w.target, opts, rows.Rows)
 	})
+}
+
+// masksColumn refuses a value for a masked column. Under a mask that keeps equal
+// values equal, whoever chooses values finds out which of the others are the same.
+const masksColumn = "is masked for the caller"
+
+// writable refuses rows that name columns which the caller does not see as they
+// are at this moment: the body may have been read before a policy came.
+func (w *writing) writable(rows staged) error {
+	for _, shape := range rows.Shapes {
+		for _, name := range shape {
+			if w.view.hides(name) {
+				return invalid("rows."+name, "must be a column of the table")
+			}
+			if _, masked := w.view.Masks[name]; masked {
+				return invalid("rows."+name, masksColumn)
+			}
+		}
+	}
+	return nil
 }
 
 func unknownMember(members map[string]json.RawMessage) error {
@@ -154,6 +177,9 @@ func (w *writing) merge(in MergeInput, rows staged) (dml.MergeRows, error) {
 		return dml.MergeRows{}, err
 	}
 	out := dml.MergeRows{Rows: rows.Rows, Matched: matched, Insert: insert}
+	if err := w.writable(rows); err != nil {
+		return out, err
+	}
 	names := in.On
 	if len(names) == 0 {
 		names = w.target.Rules.Keys.Primary

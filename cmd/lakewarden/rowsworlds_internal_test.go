@@ -103,6 +103,41 @@ func TestHiddenPartitionsDoNotDecideWhetherAMergeIsMade(t *testing.T) {
 	require.Equal(t, 1.0, got["updated"], "who sees every row changes it")
 }
 
+// Callers for whom a column is masked neither learn which values it has nor
+// choose the values that its mask shows.
+func TestMaskedColumnsAreNeitherWrittenNorGuessed(t *testing.T) {
+	s := startServer(t, nil)
+	path := s.create("t", nil, col("id", "long", "isPrimaryKey", true), col("ssn", "string", "isUnique", true), col("n", "integer"))
+	s.admin.write(path+"/rows", rowsOf(object{"id": 1, "ssn": "s1", "n": 1}, object{"id": 2, "ssn": "s2", "n": 2}))
+	s.rule("mask", "t", "ssn", `{"effect":"permit","subject":{"role":"admin"},"mask":"hash"}`)
+	caller := s.member("m@acme.example", "editor", nil)
+	refuse := func(to string, body any, field string, header ...string) {
+		t.Helper()
+		r := caller.call("POST", path+to, body, header...)
+		_, fields := r.problem(t, 422)
+		require.Equal(t, []string{field}, fields, "%s", r.body)
+		require.Contains(t, string(r.body), "is masked for the caller")
+	}
+	guesses := list{}
+	for i := range 200 {
+		guesses = append(guesses, object{"id": 100 + i, "ssn": fmt.Sprintf("s%d", i)})
+	}
+	refuse("/rows?dry_run=true", rowsOf(guesses...), "rows.ssn")
+	refuse("/rows", rowsOf(object{"id": 9}, object{"id": 10, "SSN": nil}), "rows.ssn")
+	refuse("/rows", "id,ssn\n9,x\n", "rows.ssn", "Content-Type", "text/csv")
+	refuse("/rows/merge", rowsOf(object{"id": 1, "ssn": "x"}), "rows.ssn")
+	refuse("/rows/update", object{"where": "id = 1", "set": object{"ssn": "'x'"}}, "set.ssn")
+	_, fields := caller.call("POST", path+"/rows", rowsOf(object{"id": 9}, object{"id": 1}, object{"id": 2})).problem(t, 409)
+	require.Empty(t, fields, "only yes or no is told")
+	_, fields = caller.call("POST", path+"/rows/update", object{"where": "id = 1", "set": object{"id": "2"}}).problem(t, 409)
+	require.Empty(t, fields)
+
+	inserted, updated, _ := caller.write(path+"/rows/merge", rowsOf(object{"id": 1, "n": 7}, object{"id": 3, "n": 3}))
+	require.Equal(t, []float64{1, 1}, []float64{inserted, updated})
+	caller.write(path+"/rows/update", object{"where": "id = 2", "set": object{"n": "9"}})
+	require.Equal(t, list{list{1.0, "s1", 7.0}, list{2.0, "s2", 9.0}, list{3.0, nil, 3.0}}, s.admin.rows("SELECT * FROM "+s.schema+".t ORDER BY id"))
+}
+
 // A rule over a column that the caller does not see tells yes or no: neither its
 // name, nor which rows of the table break it, nor how many.
 func TestRulesOverUnseenColumnsTellYesOrNo(t *testing.T) {
