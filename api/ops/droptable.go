@@ -7,13 +7,16 @@ import (
 
 	"github.com/lakewarden/lakewarden/auth"
 	"github.com/lakewarden/lakewarden/catalog"
+	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/objstore"
+	"github.com/lakewarden/lakewarden/engine/rowfilter"
 )
 
 // Drop takes a table out of the catalog. Its files stay, and discovery leaves it
 // alone until asked to bring it back. With purge the files go first, the log
 // before the data, so that no version names what is not there; a purge that
-// failed can be asked for again.
+// failed can be asked for again. It takes a caller who sees all of the table:
+// rows of others are not theirs to destroy.
 func (o TableFiles) Drop(ctx context.Context, path TablePath, purge bool) error {
 	if !purge {
 		return o.Tables.Drop(ctx, path)
@@ -29,7 +32,7 @@ func (o TableFiles) Drop(ctx context.Context, path TablePath, purge bool) error 
 	if err := o.Permissions.Permits(ctx, a.Viewer, t.Config, auth.ScopeTablesModify); err != nil {
 		return err
 	}
-	if err := o.mayPurge(ctx, t); err != nil {
+	if err := o.mayPurge(ctx, a, t); err != nil {
 		return err
 	}
 	bucket, err := o.Lake.table(ctx, t.StorageConfig, t.Path)
@@ -43,8 +46,9 @@ func (o TableFiles) Drop(ctx context.Context, path TablePath, purge bool) error 
 }
 
 // mayPurge refuses to delete the files of another table than the one that the
-// catalog knows. A folder without a log holds what an earlier purge left.
-func (o TableFiles) mayPurge(ctx context.Context, t catalog.LocatedTable) error {
+// catalog knows, and those of a table of which the caller does not see all. A
+// folder without a log holds what an earlier purge left.
+func (o TableFiles) mayPurge(ctx context.Context, a Actor, t catalog.LocatedTable) error {
 	if t.State == catalog.TableIdentityChanged {
 		return ErrTableIdentity
 	}
@@ -63,9 +67,44 @@ func (o TableFiles) mayPurge(ctx context.Context, t catalog.LocatedTable) error 
 		case snap.TableID() != string(t.DeltaID):
 			return ErrTableIdentity
 		}
-		return nil
+		v, err := o.viewOf(ctx, a, t, snap)
+		if err != nil {
+			return err
+		}
+		return wholly(v)
+	}
+	return o.mayPurgeLeftovers(ctx, a, t)
+}
+
+func wholly(v view) error {
+	if !v.whole() {
+		return errRowsFiltered
 	}
 	return nil
+}
+
+// mayPurgeLeftovers judges without a log, of which the columns would be known: the
+// table may have had each that a policy is about.
+func (o TableFiles) mayPurgeLeftovers(ctx context.Context, a Actor, t catalog.LocatedTable) error {
+	m, err := newMoment(ctx, o.Store)
+	if err != nil {
+		return err
+	}
+	held, err := rulesFor(ctx, o.Store, a, m, []catalog.LocatedTable{t}, nil)
+	if err != nil {
+		return err
+	}
+	var columns []engine.Column
+	for _, p := range held.policies {
+		if p.Column != "" && !rowfilter.HasColumn(columns, p.Column) {
+			columns = append(columns, engine.Column{Name: p.Column, Type: "VARCHAR", Nullable: true})
+		}
+	}
+	filter, err := held.policies.filter(held.subject, columns)
+	if err != nil {
+		return err
+	}
+	return wholly(view{Filter: filter})
 }
 
 // purgeTable deletes what lies in a table's folder, but for tables that lie
