@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/lakewarden/lakewarden/auth"
 	"github.com/lakewarden/lakewarden/catalog"
@@ -39,8 +40,8 @@ func (o TableRules) change(ctx context.Context, path TablePath, plan func(contex
 }
 
 // AddColumn adds a column behind the others, which is NULL in the rows that are
-// there. Errors: catalog.FieldErrors, catalog.ErrExists, those of opening a table
-// and of commits.
+// there. Errors: catalog.FieldErrors, catalog.ErrExists, [ColumnInUseError] where a
+// policy is about a column of that name, those of opening a table and of commits.
 func (o TableRules) AddColumn(ctx context.Context, path TablePath, column NewTableColumn) (AlteredTable, error) {
 	f, err := column.field()
 	if err != nil {
@@ -49,9 +50,9 @@ func (o TableRules) AddColumn(ctx context.Context, path TablePath, column NewTab
 	if !f.Nullable {
 		return AlteredTable{}, invalid("nullable", "must be true: rows that are there have no value")
 	}
-	return o.change(ctx, path, func(_ context.Context, r ruled) (*alteration, error) {
-		if r.taken(f.Name, "") {
-			return nil, &catalog.ExistsError{Field: "name"}
+	return o.change(ctx, path, func(ctx context.Context, r ruled) (*alteration, error) {
+		if err := o.free(ctx, r, f.Name, ""); err != nil {
+			return nil, err
 		}
 		alter := r.snap.Alter()
 		if err := orInvalid(alter.AddColumn(nil, f), "name", "cannot be the name of such a column of this table"); err != nil {
@@ -70,7 +71,8 @@ type ColumnChange struct {
 }
 
 // ChangeColumn changes a column in one commit, without a touch to the rows. While a
-// policy or constraint names it, it keeps name and type. Errors:
+// policy or constraint names it, it keeps name and type; nor does it take a name
+// that a policy has. Errors:
 // [ColumnInUseError], catalog.ErrNotFound, those of [TableRules.AddColumn].
 func (o TableRules) ChangeColumn(ctx context.Context, path TablePath, column string, wanted ColumnChange) (AlteredTable, error) {
 	var to delta.DataType
@@ -105,7 +107,7 @@ func (o TableRules) ChangeColumn(ctx context.Context, path TablePath, column str
 			}
 		}
 		if renamed {
-			if err := r.rename(alter, f.Name, *wanted.Name); err != nil {
+			if err := o.rename(ctx, r, alter, f.Name, *wanted.Name); err != nil {
 				return nil, err
 			}
 			return r.columnChange(alter, "RENAME COLUMN", f.Name)
@@ -114,21 +116,25 @@ func (o TableRules) ChangeColumn(ctx context.Context, path TablePath, column str
 	})
 }
 
-func (r ruled) rename(alter *delta.Alteration, column, name string) error {
-	if r.taken(name, column) {
-		return &catalog.ExistsError{Field: "name"}
+func (o TableRules) rename(ctx context.Context, r ruled, alter *delta.Alteration, column, name string) error {
+	if err := o.free(ctx, r, name, column); err != nil {
+		return err
 	}
 	return orInvalid(alter.RenameColumn([]string{column}, name), "name", "cannot be the name of this column")
 }
 
 // DropColumn takes a column away; files keep what they have. Errors:
-// [ColumnInUseError], catalog.ErrNotFound, catalog.FieldErrors for the last
-// column, those of opening a table and of commits.
+// [ColumnInUseError], catalog.ErrNotFound, catalog.DeniedError for a caller who
+// does not see all of the table and so would take away values of others,
+// catalog.FieldErrors for the last column, those of opening a table and of commits.
 func (o TableRules) DropColumn(ctx context.Context, path TablePath, column string) (AlteredTable, error) {
 	return o.change(ctx, path, func(ctx context.Context, r ruled) (*alteration, error) {
 		f, ok := r.column(column)
 		if !ok {
 			return nil, catalog.ErrNotFound
+		}
+		if !r.view.whole() {
+			return nil, errRowsFiltered
 		}
 		dependants, err := o.named(ctx, r, f.Name)
 		if err = errors.Join(err, inUse(append(dependants, r.built(f.Name)...))); err != nil {
@@ -178,9 +184,9 @@ func (o TableRules) ChangeProperties(ctx context.Context, path TablePath, set ma
 		switch {
 		case len(broken) > 0:
 			return nil, broken
-		case alter.DeletedFileRetention() < r.snap.DeletedFileRetention() && r.actor.Role != auth.RoleAdmin:
-			// As for a vacuum that keeps less than the table promises.
-			return nil, &catalog.DeniedError{Reason: "short_retention_needs_admin"}
+		}
+		if err := r.mayKeep(alter); err != nil {
+			return nil, err
 		}
 		a, err := r.outcome(alter)
 		if a != nil {
@@ -191,15 +197,33 @@ func (o TableRules) ChangeProperties(ctx context.Context, path TablePath, set ma
 	})
 }
 
+// retaining says how long former versions of a table stay readable.
+type retaining interface {
+	DeletedFileRetention() time.Duration
+	LogRetention() time.Duration
+}
+
+// mayKeep leaves it to administrators to have a table keep its former versions
+// for a shorter time, as it does for a vacuum that keeps less than the table
+// promises.
+func (r ruled) mayKeep(then retaining) error {
+	if r.actor.Role == auth.RoleAdmin ||
+		then.DeletedFileRetention() >= r.snap.DeletedFileRetention() && then.LogRetention() >= r.snap.LogRetention() {
+		return nil
+	}
+	return &catalog.DeniedError{Reason: "short_retention_needs_admin"}
+}
+
 // settable keeps what other operations judge out of reach: keys and constraints.
 func settable(property string) bool {
 	return strings.HasPrefix(property, "delta.") && !strings.HasPrefix(strings.ToLower(property), "delta.constraints.")
 }
 
-// taken reports whether a column other than but has a name in any case.
+// taken reports whether a column that the caller sees, other than but, has a name
+// in any case.
 func (r ruled) taken(name, but string) bool {
 	return slices.ContainsFunc(r.snap.Schema().Fields, func(f delta.Field) bool {
-		return f.Name != but && strings.EqualFold(f.Name, name)
+		return f.Name != but && strings.EqualFold(f.Name, name) && !r.view.hides(f.Name)
 	})
 }
 

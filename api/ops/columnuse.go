@@ -2,6 +2,8 @@ package ops
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -38,7 +40,28 @@ func inUse(dependants catalog.FieldErrors) error {
 // there is one, the column keeps name and type, so that no policy loses what it
 // protects.
 func (o TableRules) named(ctx context.Context, r ruled, column string) (catalog.FieldErrors, error) {
-	var out catalog.FieldErrors
+	out, err := o.policiesNaming(ctx, r, column)
+	if err != nil {
+		return nil, err
+	}
+	constraints, err := o.constraintsNaming(ctx, r, column)
+	return append(out, constraints...), err
+}
+
+// free is nil for a name that a column other than but can take. One that a policy
+// is about would bring the policy into force on this table, and a permit shows
+// rows that nobody is to see here; so whoever may change tables must not choose
+// that name. The columns that are hidden from the caller are among those, and are
+// not told from columns of other tables.
+func (o TableRules) free(ctx context.Context, r ruled, name, but string) error {
+	if r.taken(name, but) {
+		return &catalog.ExistsError{Field: "name"}
+	}
+	policies, err := o.policiesNaming(ctx, r, name)
+	return errors.Join(err, inUse(policies))
+}
+
+func (o TableRules) policiesNaming(ctx context.Context, r ruled, column string) (out catalog.FieldErrors, err error) {
 	policies, err := o.governing(ctx, r)
 	if err != nil {
 		return nil, err
@@ -48,8 +71,7 @@ func (o TableRules) named(ctx context.Context, r ruled, column string) (catalog.
 			out = append(out, dependantPolicy(p, "names it"))
 		}
 	}
-	constraints, err := o.constraintsNaming(ctx, r, column)
-	return append(out, constraints...), err
+	return out, nil
 }
 
 func dependantPolicy(p catalog.Policy, what string) catalog.FieldError {
@@ -72,9 +94,9 @@ func (o TableRules) governing(ctx context.Context, r ruled) (out []catalog.Polic
 }
 
 // policyNames reports whether a policy is about a column, or decides by it. A text
-// that cannot be read names all of its words.
+// or definition that cannot be read names all of its words.
 func policyNames(p catalog.PolicySpec, column string) bool {
-	if strings.EqualFold(p.Column, column) {
+	if strings.EqualFold(p.Column, column) || definitionNames(p.Definition, column) {
 		return true
 	}
 	parsed, err := rowfilter.Parse(p.Text)
@@ -82,6 +104,28 @@ func policyNames(p catalog.PolicySpec, column string) bool {
 		return mentions(p.Text, column)
 	}
 	return slices.ContainsFunc(parsed.Columns(), func(name string) bool { return strings.EqualFold(name, column) })
+}
+
+// definitionNames reports whether a definition, of which the text can be made
+// again, decides by a column.
+func definitionNames(definition json.RawMessage, column string) bool {
+	if len(definition) == 0 {
+		return false
+	}
+	d, err := rowfilter.Decode(definition)
+	if err != nil {
+		return mentions(string(definition), column)
+	}
+	return conditionNames(d.Condition, column)
+}
+
+func conditionNames(c *rowfilter.Condition, column string) bool {
+	if c == nil {
+		return false
+	}
+	names := func(part rowfilter.Condition) bool { return conditionNames(&part, column) }
+	return c.Column != nil && strings.EqualFold(*c.Column, column) || conditionNames(c.Not, column) ||
+		slices.ContainsFunc(c.And, names) || slices.ContainsFunc(c.Or, names)
 }
 
 // constraintsNaming are the constraints of the log and of the catalog whose
@@ -135,7 +179,7 @@ func (r ruled) built(column string) (out catalog.FieldErrors) {
 
 // moved are the columns that a policy names and that would not be the same
 // columns at another version of the table: it would govern something else there,
-// or nothing.
+// or nothing, or begin to govern a column that the table does not have now.
 func (o TableRules) moved(ctx context.Context, r ruled, target *delta.Snapshot) (out catalog.FieldErrors, err error) {
 	policies, err := o.governing(ctx, r)
 	if err != nil {
@@ -153,6 +197,16 @@ func (o TableRules) moved(ctx context.Context, r ruled, target *delta.Snapshot) 
 		for _, p := range policies {
 			if policyNames(p.PolicySpec, now.Name) {
 				out = append(out, dependantPolicy(p, "names the column "+now.Name+", which is not the same there"))
+			}
+		}
+	}
+	for _, f := range target.Schema().Fields {
+		if slices.ContainsFunc(r.snap.Schema().Fields, func(now delta.Field) bool { return strings.EqualFold(now.Name, f.Name) }) {
+			continue
+		}
+		for _, p := range policies {
+			if policyNames(p.PolicySpec, f.Name) {
+				out = append(out, dependantPolicy(p, "names the column "+f.Name+", which only that version has"))
 			}
 		}
 	}

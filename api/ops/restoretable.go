@@ -17,9 +17,10 @@ type RestorePoint struct {
 // Restore makes a table what it was: rows, columns, properties, keys and the
 // constraints of its log, in one commit. Rows that came since are taken away.
 // Policies stay as they are; where one would govern another column afterwards than
-// it does now, the error is a [ColumnInUseError]. Others: catalog.DeniedError for
-// a caller who does not see all of the table, delta.ErrVersionNotFound, those of
-// opening a table and of commits.
+// it does now, or one where it governs none, the error is a [ColumnInUseError].
+// Others: catalog.DeniedError for a caller who does not see all of the table, and
+// for one who is no administrator where former versions were kept for a shorter
+// time then; delta.ErrVersionNotFound, those of opening a table and of commits.
 func (o TableRules) Restore(ctx context.Context, path TablePath, to RestorePoint) (AlteredTable, error) {
 	var at delta.At
 	switch {
@@ -44,6 +45,9 @@ func (o TableRules) Restore(ctx context.Context, path TablePath, to RestorePoint
 		}
 		if !v.whole() {
 			return nil, errRowsFiltered
+		}
+		if err := r.mayKeep(target); err != nil {
+			return nil, err
 		}
 		moved, err := o.moved(ctx, r, target)
 		if err != nil {

@@ -64,7 +64,7 @@ func (s *Snapshot) CleanLog(ctx context.Context) (int, error) {
 // Whole days, so that a busy table is cleaned in few strokes.
 func (s *Snapshot) logCutoff() time.Time {
 	const day = 24 * time.Hour
-	return s.opts.Clock().UTC().Add(-s.interval(propLogRetention, defaultLogRetention)).Truncate(day)
+	return s.opts.Clock().UTC().Add(-s.LogRetention()).Truncate(day)
 }
 
 // staleFiles names the files below the newest checkpoint that was there at the

@@ -21,6 +21,17 @@ func (a *Alteration) DeletedFileRetention() time.Duration {
 	return intervalIn(a.config, propDeletedRetention, defaultDeletedRetention)
 }
 
+// LogRetention is how long the commits of old versions stay, by the table's own
+// property.
+func (s *Snapshot) LogRetention() time.Duration {
+	return s.interval(propLogRetention, defaultLogRetention)
+}
+
+// LogRetention is what that of the table will be.
+func (a *Alteration) LogRetention() time.Duration {
+	return intervalIn(a.config, propLogRetention, defaultLogRetention)
+}
+
 // EachReferenced hands the name of every file that a version needs to visit:
 // data files and files of deletion vectors, decoded, some more than once. The
 // versions are s and those that were the newest one at since or later. The zero
