@@ -181,8 +181,7 @@ func (o TableRules) ChangeProperties(ctx context.Context, path TablePath, set ma
 				return nil, err
 			}
 		}
-		switch {
-		case len(broken) > 0:
+		if len(broken) > 0 {
 			return nil, broken
 		}
 		if err := r.mayKeep(alter); err != nil {
