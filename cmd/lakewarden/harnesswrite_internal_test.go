@@ -74,6 +74,10 @@ func writeFiles(t testing.TB, dir, sql string, layout engine.FileLayout) []engin
 	return files
 }
 
+// endPython ends a program that has done its work: threads of its libraries can
+// abort the interpreter on its orderly way out.
+const endPython = "\nimport os, sys\nsys.stdout.flush()\nos._exit(0)\n"
+
 // deltaPython returns a function that runs a Python program with delta-rs.
 func deltaPython(t *testing.T) func(program string, args ...string) {
 	t.Helper()
@@ -89,7 +93,7 @@ func deltaPython(t *testing.T) func(program string, args ...string) {
 	}
 	return func(program string, args ...string) {
 		t.Helper()
-		out, err := exec.Command(path, append([]string{"-c", program}, args...)...).CombinedOutput()
+		out, err := exec.Command(path, append([]string{"-c", program + endPython}, args...)...).CombinedOutput()
 		require.NoError(t, err, "%s", out)
 	}
 }
