@@ -80,26 +80,21 @@ const (
 	repeatedRuns = 3
 	// copiedBytes bounds a table of which such a statement keeps a copy.
 	copiedBytes = 128 << 20
-	// fewFiles: a copy does not pay where arguments leave out all but one of this
-	// many files.
-	fewFiles = 8
 )
 
 // copyPays reports whether a statement that is sent with ever other arguments
 // reads faster from a copy of all visible rows, which serves every argument, than
-// from the files that each argument needs. That follows from hidden rows too, so
-// nothing but time may: it is asked only of statements that are proved to pass the
+// from the files that each argument needs: to open one takes longer than to look
+// through a copy. The size of the table has hidden rows in it, so nothing but time
+// may follow from it: this is asked only of statements that are proved to pass the
 // rows of their table one by one. They give the same rows in the same order either
 // way, cannot fail on any, and their batches are cut anew.
 func copyPays(relations []sqlguard.Relation, plan *sqlguard.Plan, args engine.Args) bool {
-	if !plan.Recut || len(relations) != 1 || len(plan.Sources) != 1 || len(args.Positional)+len(args.Named) == 0 {
+	if !plan.Recut || len(relations) != 1 || len(args.Positional)+len(args.Named) == 0 {
 		return false
 	}
-	r, list := relations[0], plan.Sources[0].Files
-	if !r.Filtered || r.KeepWhole || r.Bytes > copiedBytes {
-		return false
-	}
-	return list == nil || list.Len()*fewFiles > r.Files
+	r := relations[0]
+	return r.Filtered && !r.KeepWhole && r.Bytes <= copiedBytes
 }
 
 func (p *Plans) prepare(ctx context.Context, statement *sqlguard.Query, q Query, opts sqlguard.Options, relations []sqlguard.Relation) (*keptPlan, error) {
@@ -133,7 +128,7 @@ func relationsKey(relations []sqlguard.Relation) string {
 			k.text(r.Source.Files.Digest())
 		}
 		k.condition(r.Condition)
-		k.numbers(r.Source.Version, flag(r.Source.Files != nil), flag(r.Narrow != nil), int64(len(r.Columns)), int64(len(r.ColumnExpr)), flag(r.Filtered), flag(r.KeepWhole), int64(r.Files), r.Bytes)
+		k.numbers(r.Source.Version, flag(r.Source.Files != nil), flag(r.Narrow != nil), int64(len(r.Columns)), int64(len(r.ColumnExpr)), flag(r.Filtered), flag(r.KeepWhole), r.Bytes)
 		for _, c := range r.Columns {
 			k.text(c.Name, c.Type)
 			k.numbers(flag(c.Nullable))

@@ -191,7 +191,7 @@ func (u usedTable) relation(v view) sqlguard.Relation {
 		Columns: v.columns, Source: source, Narrow: u.narrow(source, columnsOf(u.snap), filtered),
 		Filtered: filtered, Predicate: v.Predicate, Condition: v.Condition,
 		ColumnExpr: v.exprs, Sorted: v.sorted,
-		Files: u.snap.NumFiles(), Bytes: u.snap.TotalBytes(),
+		Bytes: u.snap.TotalBytes(),
 	}
 }
 

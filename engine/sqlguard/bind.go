@@ -42,9 +42,8 @@ type Relation struct {
 	// what Narrow is asked for, so that the time a copy takes tells nothing about
 	// hidden rows.
 	KeepWhole bool
-	// Files and Bytes are the size of the table at its version, with what the
-	// caller does not see; zero when nobody has looked.
-	Files int
+	// Bytes is the size of the table's files at its version, with what the caller
+	// does not see; zero when nobody has looked.
 	Bytes int64
 	// Inline answers instead of a source, with the columns of Columns.
 	Inline *InlineRows
