@@ -30,6 +30,8 @@ type Plans struct {
 type keptPlan struct {
 	*sqlguard.Prepared
 	runs atomic.Int64
+	// copied is the same statement over a copy of all visible rows, once made.
+	copied atomic.Pointer[sqlguard.Prepared]
 }
 
 const (
@@ -52,26 +54,30 @@ func (p *Plans) parse(ctx context.Context, sql string, opts sqlguard.Options) (*
 }
 
 // bind plans a statement that parse returned for the same text and options. Where
-// it is one that reads a kept copy, inPlace answers the same without it.
-func (p *Plans) bind(ctx context.Context, statement *sqlguard.Query, q Query, opts sqlguard.Options, relations []sqlguard.Relation) (plan, inPlace *sqlguard.Plan, err error) {
+// it is one that reads a kept copy, inPlace plans the same without it.
+func (p *Plans) bind(ctx context.Context, statement *sqlguard.Query, q Query, opts sqlguard.Options, relations []sqlguard.Relation) (plan *sqlguard.Plan, inPlace func() *sqlguard.Plan, err error) {
 	kept, err := p.prepare(ctx, statement, q, opts, relations)
 	if err != nil {
 		return nil, nil, err
 	}
-	plan = kept.Plan(relations, q.Args)
-	if kept.runs.Add(1) < repeatedRuns || !copyPays(relations, plan, q.Args) {
-		return plan, nil, nil
+	here := func() *sqlguard.Plan { return kept.Plan(relations, q.Args) }
+	if kept.runs.Add(1) < repeatedRuns || !copyPays(relations, kept.PassesRows(), q.Args) {
+		return here(), nil, nil
 	}
 	whole := slices.Clone(relations)
 	for i := range whole {
 		whole[i].KeepWhole = true
 	}
-	if kept, err = p.prepare(ctx, statement, q, opts, whole); err != nil {
-		return nil, nil, err
+	copied := kept.copied.Load()
+	if copied == nil {
+		if copied, err = statement.Prepare(ctx, p.parser, whole, q.Args); err != nil {
+			return nil, nil, err
+		}
+		kept.copied.Store(copied)
 	}
-	copied := kept.Plan(whole, q.Args)
-	copied.Recut = plan.Recut
-	return copied, plan, nil
+	plan = copied.Plan(whole, q.Args)
+	plan.Recut = true
+	return plan, here, nil
 }
 
 const (
@@ -89,8 +95,8 @@ const (
 // may follow from it: this is asked only of statements that are proved to pass the
 // rows of their table one by one. They give the same rows in the same order either
 // way, cannot fail on any, and their batches are cut anew.
-func copyPays(relations []sqlguard.Relation, plan *sqlguard.Plan, args engine.Args) bool {
-	if !plan.Recut || len(relations) != 1 || len(args.Positional)+len(args.Named) == 0 {
+func copyPays(relations []sqlguard.Relation, proved bool, args engine.Args) bool {
+	if !proved || len(relations) != 1 || len(args.Positional)+len(args.Named) == 0 {
 		return false
 	}
 	r := relations[0]

@@ -165,6 +165,6 @@ func TestRepeatedStatementsReadCopies(t *testing.T) {
 		"copied anyway":    {changed(func(r *sqlguard.Relation) { r.KeepWhole = true }), true, one, false},
 		"large":            {changed(func(r *sqlguard.Relation) { r.Bytes = copiedBytes + 1 }), true, one, false},
 	} {
-		require.Equal(t, c.want, copyPays(c.relations, &sqlguard.Plan{Recut: c.proved}, c.args), name)
+		require.Equal(t, c.want, copyPays(c.relations, c.proved, c.args), name)
 	}
 }

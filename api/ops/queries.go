@@ -177,8 +177,8 @@ func (o *Queries) read(ctx context.Context, a Actor, m *moment, refs []sqlguard.
 type prepared struct {
 	statement *sqlguard.Query
 	plan      *sqlguard.Plan
-	// inPlace, where it is not nil, answers the same as plan without a copy.
-	inPlace *sqlguard.Plan
+	// inPlace, where it is not nil, plans the same without a copy.
+	inPlace func() *sqlguard.Plan
 	args    engine.Args
 	// columns are the names that a message about an unknown one may suggest.
 	columns []string
@@ -213,7 +213,7 @@ func (o *Queries) execute(ctx context.Context, key sessions.Key, p *prepared, ti
 	if p.inPlace != nil && (errors.Is(err, engine.ErrOutOfMemory) || errors.Is(err, engine.ErrLost)) {
 		// There is no room for the copy: that must not be what is answered, since
 		// hidden rows have a part in whether one is made.
-		p.plan = p.inPlace
+		p.plan = p.inPlace()
 		held, result, err = o.launch(ctx, key, p, timeout)
 	}
 	if errors.Is(err, engine.ErrLost) {

@@ -31,6 +31,10 @@ type vacancy struct {
 	rows *engine.Barrier
 }
 
+// PassesRows reports that the statement is proved to pass the rows of its table one
+// by one: they keep their order, and nothing fails on any.
+func (p *Prepared) PassesRows() bool { return p.recut }
+
 // Plan names the relations for one run. They and the kinds of the arguments are
 // those that Prepare was called with: see there.
 func (p *Prepared) Plan(relations []Relation, args engine.Args) *Plan {
