@@ -154,7 +154,9 @@ func (w *writing) committed(ctx context.Context, prepare func(context.Context, *
 		if again := w.open(ctx); again != nil {
 			return Written{}, again
 		}
-		if twin { // another request with the key was quicker
+		// Another request with the key can have been quicker, whichever race was lost:
+		// planned on top of it, this one would be done twice.
+		if w.application != nil {
 			earlier, again := w.earlier(ctx)
 			if again != nil || earlier != nil {
 				return orNothing(earlier), again

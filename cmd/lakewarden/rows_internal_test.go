@@ -411,6 +411,29 @@ func TestARepeatedRequestIsDoneOnce(t *testing.T) {
 	require.Contains(t, []int{400, 422}, send(path+"/rows", strings.Repeat("k", 300), row).status)
 }
 
+// TestTwinRequestsAmongOthersAreDoneOnce sends every change twice at the same time,
+// under one key, while others change the table too.
+func TestTwinRequestsAmongOthersAreDoneOnce(t *testing.T) {
+	s := startServer(t, nil)
+	path := s.create("t", nil, col("id", "long"), col("n", "integer"))
+	s.admin.write(path+"/rows", rowsOf(object{"id": 1, "n": 0}, object{"id": 2, "n": 0}))
+	const rounds = 4
+	var group sync.WaitGroup
+	for round := range rounds {
+		for range 3 {
+			group.Go(func() {
+				r := s.admin.call("POST", path+"/rows/update", object{"where": "id = 1", "set": object{"n": "n + 1"}}, "Idempotency-Key", "round"+strconv.Itoa(round))
+				require.Contains(t, []int{200, 409}, r.status, "%s", r.body)
+			})
+		}
+		group.Go(func() {
+			s.admin.call("POST", path+"/rows/update", object{"where": "id = 2", "set": object{"n": "n + 1"}})
+		})
+		group.Wait()
+		require.Equal(t, list{list{float64(round + 1)}}, s.admin.rows("SELECT n FROM "+s.schema+".t WHERE id = 1"), "round %d", round)
+	}
+}
+
 func TestAWriteWhoseWorkerIsKilledLeavesAllOrNothing(t *testing.T) {
 	s := startServer(t, nil)
 	path := s.create("t", nil, col("id", "long", "isPrimaryKey", true), col("v", "string"))

@@ -51,6 +51,13 @@ func (w *write) commit(ctx context.Context, p plan, again func(ctx context.Conte
 }
 
 func (w *write) try(ctx context.Context, base *delta.Snapshot, p plan) (*delta.Snapshot, error) {
+	if w.Application != nil {
+		// A twin of this request can have won the race before: what is on the base
+		// already is no conflict for the log.
+		if _, done := base.SetTransaction(w.Application.ID); done {
+			return nil, delta.ErrConcurrentTransaction
+		}
+	}
 	op := delta.Operation{
 		Name: p.operation, UserID: w.UserID, UserName: w.UserName, Duties: w.Rules.Duties(),
 		Parameters: map[string]string{}, Metrics: map[string]string{},

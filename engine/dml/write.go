@@ -57,7 +57,8 @@ type Options struct {
 	KeyFiles func(n int)
 }
 
-// Application is a transaction of the protocol: see [delta.Txn.SetTransaction].
+// Application is a transaction of the protocol: see [delta.Txn.SetTransaction]. A
+// table that has one of its ID takes no other: [delta.ErrConcurrentTransaction].
 type Application struct {
 	ID      string
 	Version int64
