@@ -28,8 +28,6 @@ type Queries struct {
 	// EngineVersion is the build of the engine that runs the statements: see
 	// sqlguard.Options.
 	EngineVersion string
-	// Isolated says that the engine runs in processes of its own.
-	Isolated bool
 	// Confirmed returns nil while this replica knows the catalog's state of the
 	// last seconds.
 	Confirmed func() error
@@ -206,9 +204,6 @@ func (o *Queries) timeout(wanted time.Duration) (time.Duration, error) {
 
 // execute takes a session and starts the plan.
 func (o *Queries) execute(ctx context.Context, key sessions.Key, p *prepared, timeout time.Duration, run *Rows) error {
-	if err := o.survives(p.plan); err != nil {
-		return err
-	}
 	held, result, err := o.launch(ctx, key, p, timeout)
 	if p.inPlace != nil && (errors.Is(err, engine.ErrOutOfMemory) || errors.Is(err, engine.ErrLost)) {
 		// There is no room for the copy: that must not be what is answered, since

@@ -138,9 +138,6 @@ func (o TableRules) ask(ctx context.Context, r ruled, questions func(rules.Scope
 	if files, ok := skipping.List(r.snap, columnsOf(r.snap), engine.Condition{}); ok {
 		source.Files = files
 	}
-	if readsRemoteLog(source) && !o.Queries.Isolated {
-		return ErrNeedsIsolation
-	}
 	key := sessions.Key{Org: string(r.actor.Org), User: string(r.actor.User), Roots: []string{sessionRoot(r.table.StorageConfig)}}
 	held, err := o.Queries.Pool.Open(ctx, key, "")
 	if err != nil {

@@ -67,6 +67,7 @@ var rows = []row{
 	{"engine.ErrOutOfMemory", engine.ErrOutOfMemory, "query_memory_exhausted"},
 
 	{"engine/gateway.ErrClosed", gateway.ErrClosed, "unavailable"},
+	{"engine/gateway.ErrNeedsIsolation", gateway.ErrNeedsIsolation, "isolation_required"},
 	{"engine/gateway.ErrContent", gateway.ErrContent, "storage_unavailable"},
 
 	{"engine/rowfilter.ErrDefinition", rowfilter.ErrDefinition, "invalid_policy"},

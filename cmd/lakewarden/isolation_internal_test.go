@@ -23,12 +23,16 @@ func TestAServerWithoutWorkersReadsNoRemoteLog(t *testing.T) {
 			"kind": "rls", "tableFqn": "lake." + schema + ".nested", "columnName": "id", "definition": definition(`{"effect":"permit","subject":{"everyone":true},"condition":{"column":"id","op":"lt","value":7}}`),
 		})
 		require.Equal(t, 1.0, s.admin.count(schema+".flat"), isolation)
-		answered := s.admin.query("SELECT st.a FROM " + schema + ".nested LIMIT 1")
-		if isolation == isolationProcess {
-			require.Equal(t, 200, answered.status, "%s", answered.body)
-		} else {
+		for what, answered := range map[string]reply{
+			"a query": s.admin.query("SELECT st.a FROM " + schema + ".nested LIMIT 1"),
+			"a write": s.admin.call("POST", "/v1/tables/lake/"+schema+"/flat/rows/delete?dry_run=true", map[string]any{"where": "id IN (SELECT st.a FROM " + schema + ".nested)"}),
+		} {
+			if isolation == isolationProcess {
+				require.Equal(t, 200, answered.status, "%s: %s", what, answered.body)
+				continue
+			}
 			code, _ := answered.problem(t, 409)
-			require.Equal(t, "isolation_required", code)
+			require.Equal(t, "isolation_required", code, what)
 		}
 		s.stop()
 	}

@@ -32,7 +32,7 @@ func readRemotely(config Config, inner engine.Engine, store catalog.StorageConfi
 		return nil, fmt.Errorf("data_dir: %w", err)
 	}
 	s.onClose(func(context.Context) error { return g.Close() })
-	return gateway.NewEngine(inner, g, func(ctx context.Context, owner, bucket string) (gateway.Location, error) {
+	remotely := gateway.NewEngine(inner, g, func(ctx context.Context, owner, bucket string) (gateway.Location, error) {
 		id, err := ops.RemoteConfig(bucket)
 		if err != nil {
 			return gateway.Location{}, err
@@ -40,7 +40,9 @@ func readRemotely(config Config, inner engine.Engine, store catalog.StorageConfi
 		now := currentBucket{org: catalog.OrgID(owner), id: id, store: store, opener: opener}
 		c, err := now.config(ctx)
 		return gateway.Location{Bucket: bucket, Identity: string(c.ID) + " " + string(c.Location), Store: now, Prefixes: []string{""}}, err
-	}), nil
+	})
+	remotely.RefuseLogs = config.Isolation == isolationNone
+	return remotely, nil
 }
 
 // currentBucket opens a configuration anew for every operation: a session that

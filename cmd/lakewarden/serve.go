@@ -236,8 +236,8 @@ func newQueries(ctx context.Context, config Config, store *authz.Store, watch *e
 	queries := &ops.Queries{
 		Store: store, Tables: tables, Lake: tables.Lake, Plans: ops.NewPlans(parser), Memory: ops.NewMemory(), Pool: pool, Audit: auditor, Confirmed: watch.check,
 		Metrics:       ops.NewQueryMetrics(registry),
-		EngineVersion: duckdb.Version(), Isolated: config.Isolation == isolationProcess,
-		Limits: ops.QueryLimits{DefaultTimeout: config.QueryTimeout, MaxTimeout: config.MaxTimeout},
+		EngineVersion: duckdb.Version(),
+		Limits:        ops.QueryLimits{DefaultTimeout: config.QueryTimeout, MaxTimeout: config.MaxTimeout},
 	}
 	return queries, tables, opener, nil
 }

@@ -26,6 +26,9 @@ type Engine struct {
 	engine.Engine
 	gateway *Gateway
 	locate  Locate
+	// RefuseLogs refuses statements that would have the engine itself read the log
+	// of a remote table: see [ErrNeedsIsolation]. It is set before the first session.
+	RefuseLogs bool
 }
 
 // Locate returns the location of a bucket that a session of owner names. Its
@@ -67,7 +70,7 @@ func (e *Engine) Open(ctx context.Context, opts engine.SessionOptions) (engine.S
 		grant.Close()
 		return nil, err
 	}
-	s := &session{Session: inner, grant: grant}
+	s := &session{Session: inner, grant: grant, refuseLogs: e.RefuseLogs}
 	if w, writes := inner.(engine.Writer); writes {
 		return writer{session: s, inner: w}, nil
 	}
@@ -88,12 +91,36 @@ func splitRoots(roots []string) (local, buckets []string) {
 // session lets its key work while a statement runs.
 type session struct {
 	engine.Session
-	grant *Grant
+	grant      *Grant
+	refuseLogs bool
+}
+
+// survives refuses a statement that could end the process.
+func (s *session) survives(st engine.Statement) error {
+	if !s.refuseLogs {
+		return nil
+	}
+	for _, b := range st.Barriers {
+		if readsRemoteLog(b.Source) {
+			return ErrNeedsIsolation
+		}
+	}
+	if slices.ContainsFunc(st.Sources, readsRemoteLog) {
+		return ErrNeedsIsolation
+	}
+	return nil
+}
+
+func readsRemoteLog(src engine.Source) bool {
+	return src.Files == nil && strings.HasPrefix(src.Location, remoteScheme)
 }
 
 // Query ends the requests of st with ctx, and soon after its timeout: nothing
 // interrupts an engine that waits for an answer.
 func (s *session) Query(ctx context.Context, st engine.Statement) (engine.Result, error) {
+	if err := s.survives(st); err != nil {
+		return nil, err
+	}
 	requests, cancel := requestsOf(ctx, st.Lease.Timeout)
 	s.grant.Begin(requests)
 	r, err := s.Session.Query(ctx, st)
@@ -113,6 +140,9 @@ type writer struct {
 
 // Write is like Query; it ends when all files are there.
 func (w writer) Write(ctx context.Context, st engine.WriteStatement) ([]engine.DataFile, error) {
+	if err := w.survives(st.Statement); err != nil {
+		return nil, err
+	}
 	requests, cancel := requestsOf(ctx, st.Lease.Timeout)
 	defer cancel()
 	w.grant.Begin(requests)

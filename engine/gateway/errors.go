@@ -12,6 +12,11 @@ var (
 	// ErrCacheDir: New cannot have the cache directory for itself: it is not a
 	// private folder, or another process uses it. The operator has to act.
 	ErrCacheDir = errors.New("cache directory cannot be used")
+	// ErrNeedsIsolation: the engine would read the log of a remote table itself, and
+	// runs in the server. Its log reader ends the process when a statement stops
+	// early (it frees connections outside of its runtime), which only a process of
+	// its own may suffer. Not retried: 409.
+	ErrNeedsIsolation = errors.New("reading this table needs isolation")
 	// ErrContent: a store returned other bytes than it announced, or an object
 	// changed while it was read. A Cause; the statement may be run again (503).
 	ErrContent = errors.New("store returned other content than it announced")
