@@ -2,12 +2,11 @@ package ops
 
 import (
 	"context"
-	"slices"
-	"strings"
 
 	"github.com/lakewarden/lakewarden/auth"
 	"github.com/lakewarden/lakewarden/catalog"
 	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/maintenance"
 	"github.com/lakewarden/lakewarden/engine/objstore"
 	"github.com/lakewarden/lakewarden/engine/rowfilter"
 )
@@ -39,7 +38,7 @@ func (o TableFiles) Drop(ctx context.Context, path TablePath, purge bool) error 
 	if err != nil {
 		return err
 	}
-	if err := purgeTable(ctx, bucket); err != nil {
+	if err := maintenance.Purge(ctx, bucket); err != nil {
 		return err
 	}
 	return o.Store.DropTable(ctx, a.Viewer, t.ID, catalog.AnyVersion)
@@ -105,41 +104,4 @@ func (o TableFiles) mayPurgeLeftovers(ctx context.Context, a Actor, t catalog.Lo
 		return err
 	}
 	return wholly(view{Filter: filter})
-}
-
-// purgeTable deletes what lies in a table's folder, but for tables that lie
-// below it.
-func purgeTable(ctx context.Context, bucket objstore.Bucket) error {
-	var names, nested []string
-	for object, err := range bucket.List(ctx, "", objstore.ListOptions{}) {
-		if err != nil {
-			return err
-		}
-		if at := strings.Index(object.Name, "/"+logDir); at >= 0 {
-			nested = append(nested, object.Name[:at+1])
-		}
-		names = append(names, object.Name)
-	}
-	foreign := func(name string) bool {
-		for _, dir := range nested {
-			if strings.HasPrefix(name, dir) {
-				return true
-			}
-		}
-		return false
-	}
-	// The newest commit goes first: what is left of the log is a version of the
-	// table, or none.
-	slices.Reverse(names)
-	for _, log := range []bool{true, false} {
-		for _, name := range names {
-			if strings.HasPrefix(name, logDir) != log || foreign(name) {
-				continue
-			}
-			if err := bucket.Delete(ctx, name); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
 }

@@ -26,7 +26,8 @@ var allowed = map[string][]string{
 	"engine/ingest": {"engine"}, "engine/llm": {"engine"},
 	"engine/analysis":   {"engine", "engine/llm"},
 	"engine/skipping":   {"engine", "engine/delta"},
-	"engine/dml":        {"engine", "engine/delta", "engine/delta/action", "engine/skipping", "engine/objstore", "engine/rules"},
+	"engine/datafile":   {"engine", "engine/delta", "engine/objstore"},
+	"engine/dml":        {"engine", "engine/datafile", "engine/delta", "engine/delta/action", "engine/skipping", "engine/objstore", "engine/rules"},
 	"engine/workdir":    {},
 	"engine/duckdb":     {"engine", "engine/workdir"},
 	"engine/worker":     {"engine", "engine/workdir"},
@@ -44,7 +45,7 @@ var allowed = map[string][]string{
 	"engine/delta/logpath":    {},
 	"engine/delta/checkpoint": {"engine/delta/action", "engine/delta/logpath", "engine/objstore"},
 	"engine/delta/deletion":   {"engine/delta/action", "engine/delta/logpath"},
-	"engine/maintenance":      {"engine", "engine/delta/...", "engine/objstore", "engine/skipping"},
+	"engine/maintenance":      {"engine", "engine/datafile", "engine/delta/...", "engine/objstore", "engine/skipping"},
 	"engine/storage":          {"engine", "engine/objstore", "engine/delta/..."},
 
 	"sessions": {"engine", "auth"},

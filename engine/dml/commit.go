@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/lakewarden/lakewarden/engine/datafile"
 	"github.com/lakewarden/lakewarden/engine/delta"
 	"github.com/lakewarden/lakewarden/engine/delta/action"
 )
@@ -46,7 +47,7 @@ func (w *write) commit(ctx context.Context, p plan, again func(ctx context.Conte
 		if errors.Is(err, delta.ErrCommitUnknown) {
 			return nil, err // nobody knows whether they are needed
 		}
-		return nil, errors.Join(err, w.withdraw(ctx, p.adds))
+		return nil, errors.Join(err, datafile.Withdraw(ctx, w.Snapshot.Bucket(), p.adds))
 	}
 }
 

@@ -1,7 +1,6 @@
 package maintenance
 
 import (
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -165,17 +164,4 @@ func hollow(f delta.File) bool {
 	stats, err := f.Stats()
 	// Without a count nobody knows; the file gets one.
 	return err != nil || stats.NumRecords == nil || float64(dv.Cardinality) > manyDeleted*float64(*stats.NumRecords)
-}
-
-// targetBytes is the size that a table asks for: bytes, or a number with a unit,
-// as 128mb.
-func targetBytes(snap *delta.Snapshot) int64 {
-	text := strings.ToLower(strings.TrimSpace(snap.Properties()["delta.targetFileSize"]))
-	digits := strings.TrimRight(text, "kmgtb ")
-	n, err := strconv.ParseInt(digits, 10, 64)
-	shift, known := map[string]int{"": 0, "b": 0, "k": 10, "kb": 10, "m": 20, "mb": 20, "g": 30, "gb": 30, "t": 40, "tb": 40}[strings.TrimSpace(text[len(digits):])]
-	if err != nil || !known || n <= 0 || n > math.MaxInt64>>shift {
-		return defaultTargetBytes
-	}
-	return n << shift
 }

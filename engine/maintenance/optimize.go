@@ -9,9 +9,8 @@ import (
 	"strconv"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/datafile"
 	"github.com/lakewarden/lakewarden/engine/delta"
 	"github.com/lakewarden/lakewarden/engine/objstore"
 )
@@ -53,9 +52,6 @@ type Optimized struct {
 	BytesAdded, BytesRemoved int64
 }
 
-// defaultTargetBytes is what delta-rs takes too.
-const defaultTargetBytes = 100 << 20
-
 // rounds bounds how often bins are planned again because somebody else removed
 // their files.
 const rounds = 10
@@ -83,7 +79,7 @@ func Optimize(ctx context.Context, snap *delta.Snapshot, opts OptimizeOptions) (
 	}
 	l := layout{targetBytes: opts.TargetBytes, zOrder: names(curve)}
 	if l.targetBytes <= 0 {
-		l.targetBytes = targetBytes(snap)
+		l.targetBytes = datafile.TargetBytes(snap)
 	}
 	o := optimize{opts: opts, layout: l, bucket: snap.Bucket()}
 	done, err := o.run(ctx, snap)
@@ -251,20 +247,11 @@ func (o *optimize) foreseen(bins []bin) (sum Optimized) {
 	return sum
 }
 
-// discardTime bounds the clearing up after a failure, also of work whose own
-// context has ended.
-const discardTime = 30 * time.Second
-
 // discard deletes files that no version names. What stays is for a vacuum.
 func (o *optimize) discard(ctx context.Context, list []rewritten) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), discardTime)
-	defer cancel()
-	var g errgroup.Group
-	g.SetLimit(parallel)
+	var adds []delta.AddFile
 	for _, r := range list {
-		for _, f := range r.files {
-			g.Go(func() error { return o.bucket.Delete(ctx, f.Name) })
-		}
+		adds = append(adds, r.files...)
 	}
-	_ = g.Wait() // a vacuum finds them
+	_ = datafile.Withdraw(ctx, o.bucket, adds) // a vacuum finds them
 }

@@ -4,17 +4,15 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/google/uuid"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/datafile"
 	"github.com/lakewarden/lakewarden/engine/delta"
-	"github.com/lakewarden/lakewarden/engine/objstore"
 )
 
 // rewriter writes the files that take the place of bins.
@@ -111,7 +109,7 @@ func (r *rewriter) write(ctx context.Context, b bin, dir string) ([]engine.DataF
 	if err != nil {
 		return nil, err
 	}
-	layout := engine.FileLayout{Codec: codec(r.snap), FieldIDs: r.columns.fieldIDs}
+	layout := engine.FileLayout{Codec: datafile.Codec(r.snap), FieldIDs: r.columns.fieldIDs}
 	sql := "SELECT " + r.columns.names() + " FROM " + in.from
 	if len(r.zColumns) > 0 {
 		bounds, err := r.bounds(ctx, in)
@@ -155,55 +153,11 @@ func (l layout) rowGroup(b bin, rows int64) int64 {
 	return max(1, vectors) * vectorRows
 }
 
-// upload puts the files of a bin into the table's folder, under names that say
-// nothing of its rows, and takes them out of the scratch directory.
+// upload puts the files of a bin into the table's folder.
 func (r *rewriter) upload(ctx context.Context, b bin, dir string, files []engine.DataFile) ([]delta.AddFile, error) {
-	var adds []delta.AddFile
 	mark := r.layout.mark()
-	for _, f := range files {
-		columns := make([]delta.ColumnStats, len(f.Columns))
-		for i, c := range f.Columns {
-			columns[i] = delta.ColumnStats{Path: c.Path, Min: c.Min, Max: c.Max, NullCount: c.NullCount, HasNaN: c.HasNaN}
-		}
-		stats, err := r.snap.EncodeStats(f.Rows, columns)
-		if err != nil {
-			return adds, err
-		}
-		add := delta.AddFile{
-			Name: "part-00000-" + uuid.NewString() + "-c000." + codec(r.snap) + ".parquet", PartitionValues: maps.Clone(b.values),
-			Size: f.Bytes, ModTime: r.opts.Clock(), Stats: stats, Rearranged: true, Tags: map[string]*string{tag: &mark},
-		}
-		// Named before it is there: what fails halfway is deleted too.
-		adds = append(adds, add)
-		if err := move(ctx, r.snap.Bucket(), add, filepath.Join(r.opts.Scratch, dir, filepath.FromSlash(f.Name))); err != nil {
-			return adds, err
-		}
-	}
-	return adds, nil
-}
-
-// move puts a file into the bucket and removes it.
-func move(ctx context.Context, bucket objstore.Bucket, add delta.AddFile, from string) error {
-	file, err := os.Open(from) //nolint:gosec // a file of the engine in our scratch directory
-	if err != nil {
-		return fmt.Errorf("open rewritten file: %w", err)
-	}
-	defer func() { _ = file.Close() }() // it was read only
-	if err := bucket.Put(ctx, add.Name, file, add.Size); err != nil {
-		return err
-	}
-	return os.Remove(from)
-}
-
-// codec is what the table's property asks for, as engines call it.
-func codec(snap *delta.Snapshot) string {
-	switch name := strings.ToLower(snap.Properties()["delta.parquet.compression.codec"]); name {
-	case "snappy", "gzip", "lz4_raw", "uncompressed":
-		return name
-	case "none":
-		return "uncompressed"
-	case "lz4raw", "lz4":
-		return "lz4_raw"
-	}
-	return "zstd"
+	return datafile.Upload(ctx, r.snap, filepath.Join(r.opts.Scratch, dir), files, func(add *delta.AddFile) {
+		add.PartitionValues, add.ModTime = maps.Clone(b.values), r.opts.Clock()
+		add.Rearranged, add.Tags = true, map[string]*string{tag: &mark}
+	})
 }

@@ -1,0 +1,117 @@
+package datafile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/google/uuid"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/delta"
+	"github.com/lakewarden/lakewarden/engine/objstore"
+)
+
+// uploads is how many files of one call go to the store at once.
+const uploads = 4
+
+// Upload puts files of a local folder into the table's folder, takes them out of
+// the local one, and describes them for the log. Files without rows are left out.
+// amend, where it is given, completes a description; it is called before the file
+// is sent, from several goroutines. Errors are those of [Describe] and of the
+// bucket.
+func Upload(ctx context.Context, snap *delta.Snapshot, dir string, files []engine.DataFile, amend func(*delta.AddFile)) ([]delta.AddFile, error) {
+	adds := make([]delta.AddFile, len(files))
+	group, groupCtx := errgroup.WithContext(ctx)
+	group.SetLimit(uploads)
+	for i, f := range files {
+		if f.Rows == 0 {
+			continue
+		}
+		group.Go(func() error {
+			add, err := Describe(snap, f)
+			if err != nil {
+				return err
+			}
+			if amend != nil {
+				amend(&add)
+			}
+			add.Name = fmt.Sprintf("part-%05d-%s-c000.%s.parquet", i, uuid.NewString(), Codec(snap))
+			// Named before it is there: what fails halfway is withdrawn too.
+			adds[i] = add
+			return move(groupCtx, snap.Bucket(), add, filepath.Join(dir, filepath.FromSlash(f.Name)))
+		})
+	}
+	err := group.Wait()
+	made := adds[:0]
+	for _, add := range adds {
+		if add.Name != "" {
+			made = append(made, add)
+		}
+	}
+	if err != nil {
+		return nil, errors.Join(err, Withdraw(ctx, snap.Bucket(), made))
+	}
+	return made, nil
+}
+
+// move puts a local file into the bucket and removes it here.
+func move(ctx context.Context, bucket objstore.Bucket, add delta.AddFile, from string) error {
+	body, err := os.Open(from) //nolint:gosec // a file of the engine in our scratch directory
+	if err != nil {
+		return fmt.Errorf("open data file: %w", err)
+	}
+	defer func() { _ = body.Close() }() // it was read only
+	if err := bucket.Put(ctx, add.Name, body, add.Size); err != nil {
+		return fmt.Errorf("uploading a data file: %w", err)
+	}
+	return os.Remove(from)
+}
+
+// Describe turns what the engine says of a file into what the log says of it, but
+// for its name.
+func Describe(snap *delta.Snapshot, f engine.DataFile) (delta.AddFile, error) {
+	columns := make([]delta.ColumnStats, len(f.Columns))
+	for i, c := range f.Columns {
+		columns[i] = delta.ColumnStats{Path: c.Path, Min: c.Min, Max: c.Max, NullCount: c.NullCount, HasNaN: c.HasNaN}
+	}
+	stats, err := snap.EncodeStats(f.Rows, columns)
+	if err != nil {
+		return delta.AddFile{}, err
+	}
+	values := make(map[string]*string, len(f.Partition))
+	for name, text := range f.Partition {
+		field, ok := snap.Schema().Field(name)
+		if !ok {
+			return delta.AddFile{}, fmt.Errorf("partition column %q: %w", name, delta.ErrInvalidSchema)
+		}
+		if values[name], err = delta.PartitionValue(field.Type, text); err != nil {
+			return delta.AddFile{}, err
+		}
+	}
+	return delta.AddFile{PartitionValues: values, Size: f.Bytes, ModTime: time.Now(), Stats: stats}, nil
+}
+
+const (
+	// withdrawTime bounds the removal of files that no version names.
+	withdrawTime = 30 * time.Second
+	// withdrawals is how many of them are removed at once.
+	withdrawals = 16
+)
+
+// Withdraw takes uploaded files away again, also after the caller is gone. What
+// it cannot take away, a vacuum does.
+func Withdraw(ctx context.Context, bucket objstore.Bucket, adds []delta.AddFile) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), withdrawTime)
+	defer cancel()
+	var group errgroup.Group
+	group.SetLimit(withdrawals)
+	for _, add := range adds {
+		group.Go(func() error { return bucket.Delete(ctx, add.Name) })
+	}
+	return group.Wait()
+}
