@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/lakewarden/lakewarden/auth"
 	"github.com/lakewarden/lakewarden/catalog"
@@ -27,7 +28,9 @@ type BrowseInput struct {
 	Where string
 	// OrderBy holds column names, each with " asc" or " desc" behind it or not.
 	OrderBy []string
-	Page    catalog.Page
+	// MaxStaleness is that of [Query].
+	MaxStaleness *time.Duration
+	Page         catalog.Page
 }
 
 // BrowsePage is a running page. Next makes the token of the page that follows;
@@ -58,7 +61,7 @@ func (o Browse) Run(ctx context.Context, in BrowseInput) (BrowsePage, error) {
 	if err != nil {
 		return BrowsePage{}, err
 	}
-	rows, err := o.Queries.Run(ctx, Query{SQL: sql, Schema: in.Table.Schema})
+	rows, err := o.Queries.Run(ctx, Query{SQL: sql, Schema: in.Table.Schema, MaxStaleness: in.MaxStaleness})
 	if err != nil {
 		return BrowsePage{}, err
 	}
@@ -85,7 +88,7 @@ func (o Browse) start(ctx context.Context, a Actor, in BrowseInput) (version, of
 	if err != nil {
 		return 0, 0, err
 	}
-	_, snap, err := o.Queries.Tables.open(ctx, t)
+	_, snap, err := o.Queries.Tables.openWithin(ctx, t, in.MaxStaleness)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -143,7 +146,7 @@ func (o Browse) tieBreakers(ctx context.Context, in BrowseInput, version int64) 
 	if err != nil {
 		return "", err
 	}
-	used, err := o.Queries.open(ctx, sqlguard.TableRef{AtVersion: &version}, t)
+	used, err := o.Queries.open(ctx, sqlguard.TableRef{AtVersion: &version}, t, in.MaxStaleness)
 	if err != nil {
 		return "", err
 	}

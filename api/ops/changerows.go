@@ -182,7 +182,7 @@ func (w *writing) pointRelations(ctx context.Context, statement *sqlguard.Query,
 		out[i] = relation
 	}
 	run := &Rows{ID: w.id, actor: w.actor, started: time.Now()}
-	relations, err := w.Queries.read(ctx, w.actor, w.moment, others, w.located.StorageConfig.Schema(), run)
+	relations, err := w.Queries.read(ctx, w.actor, w.moment, others, w.located.StorageConfig.Schema(), nil, run)
 	for i, r := range relations {
 		out[places[i]] = r
 	}

@@ -46,9 +46,9 @@ func NewLake(opener Opener, opts delta.Options) *Lake {
 	return &Lake{opener: opener, opts: opts, kept: keptTables{most: maxKeptBytes, places: map[place]*keptTable{}}}
 }
 
-// remoteAge is how old what is known of a remote table may be, unless a
-// statement asks for less: a look costs a request.
-const remoteAge = time.Second
+// RemoteAge is how old what is known of a remote table may be, unless a
+// statement asks for less or allows more: a look costs a request.
+const RemoteAge = time.Second
 
 // Snapshot returns the newest version of a table. A local log is looked at in
 // every call, after the call began: a commit of any engine that was acknowledged
@@ -56,10 +56,19 @@ const remoteAge = time.Second
 // [ErrTableVanished], [ErrTableIdentity], those of delta.Load and
 // delta.CheckReadable and skipping.Check.
 func (l *Lake) Snapshot(ctx context.Context, t catalog.LocatedTable) (*delta.Snapshot, error) {
+	return l.recent(ctx, t, nil)
+}
+
+// recent is Snapshot with another bound on how long ago a remote log was looked
+// at; nil means [RemoteAge].
+func (l *Lake) recent(ctx context.Context, t catalog.LocatedTable, age *time.Duration) (*delta.Snapshot, error) {
 	if _, local := localRoot(t.StorageConfig); local {
 		return l.SnapshotWithin(ctx, t, 0)
 	}
-	return l.SnapshotWithin(ctx, t, remoteAge)
+	if age == nil {
+		return l.SnapshotWithin(ctx, t, RemoteAge)
+	}
+	return l.SnapshotWithin(ctx, t, *age)
 }
 
 // SnapshotWithin is Snapshot with another bound on how long ago the log was

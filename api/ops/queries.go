@@ -48,6 +48,9 @@ type Query struct {
 	Schema string
 	// Timeout is capped; zero means the default.
 	Timeout time.Duration
+	// MaxStaleness is how long ago the logs of remote tables may have been looked
+	// at; nil means [RemoteAge]. Local ones are looked at in any case.
+	MaxStaleness *time.Duration
 }
 
 // Run starts a statement. The caller closes the result. Errors:
@@ -121,7 +124,7 @@ func (o *Queries) prepare(ctx context.Context, a Actor, q Query, timeout time.Du
 	if defaultSchema == "" {
 		defaultSchema = reach.schema
 	}
-	relations, err := o.read(ctx, a, m, statement.Tables(), defaultSchema, run)
+	relations, err := o.read(ctx, a, m, statement.Tables(), defaultSchema, q.MaxStaleness, run)
 	if err != nil {
 		return err
 	}
@@ -142,7 +145,7 @@ func (o *Queries) prepare(ctx context.Context, a Actor, q Query, timeout time.Du
 }
 
 // read turns every reference of a statement into what the caller sees behind it.
-func (o *Queries) read(ctx context.Context, a Actor, m *moment, refs []sqlguard.TableRef, schema string, run *Rows) ([]sqlguard.Relation, error) {
+func (o *Queries) read(ctx context.Context, a Actor, m *moment, refs []sqlguard.TableRef, schema string, age *time.Duration, run *Rows) ([]sqlguard.Relation, error) {
 	out := make([]sqlguard.Relation, len(refs))
 	var inLake []sqlguard.TableRef
 	var places []int
@@ -157,7 +160,7 @@ func (o *Queries) read(ctx context.Context, a Actor, m *moment, refs []sqlguard.
 			return nil, err
 		}
 	}
-	tables, err := o.tables(ctx, a, m, inLake, schema)
+	tables, err := o.tables(ctx, a, m, inLake, schema, age)
 	if err != nil {
 		return nil, err
 	}

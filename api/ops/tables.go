@@ -222,7 +222,15 @@ func (o Tables) find(ctx context.Context, path TablePath) (Actor, catalog.Locate
 // place, the catalog is told: one without rules just takes the new identity, a
 // governed one stays closed.
 func (o Tables) open(ctx context.Context, t catalog.LocatedTable) (catalog.LocatedTable, *delta.Snapshot, error) {
-	return o.openBy(ctx, t, o.Lake.Snapshot)
+	return o.openWithin(ctx, t, nil)
+}
+
+// openWithin is open with another bound on how long ago a remote log was looked
+// at; nil means [RemoteAge].
+func (o Tables) openWithin(ctx context.Context, t catalog.LocatedTable, age *time.Duration) (catalog.LocatedTable, *delta.Snapshot, error) {
+	return o.openBy(ctx, t, func(ctx context.Context, t catalog.LocatedTable) (*delta.Snapshot, error) {
+		return o.Lake.recent(ctx, t, age)
+	})
 }
 
 // openNewest is open at the version that is the newest now, also where others

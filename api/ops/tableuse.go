@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strconv"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -26,7 +27,7 @@ type usedTable struct {
 }
 
 // tables resolves every reference and opens each at the version asked for.
-func (o *Queries) tables(ctx context.Context, a Actor, m *moment, refs []sqlguard.TableRef, schema string) ([]usedTable, error) {
+func (o *Queries) tables(ctx context.Context, a Actor, m *moment, refs []sqlguard.TableRef, schema string, age *time.Duration) ([]usedTable, error) {
 	if len(refs) == 0 {
 		return nil, nil
 	}
@@ -55,7 +56,7 @@ func (o *Queries) tables(ctx context.Context, a Actor, m *moment, refs []sqlguar
 	group.SetLimit(8)
 	for i, r := range resolved {
 		group.Go(func() (err error) {
-			used[i], err = o.open(groupCtx, refs[i], r.Table)
+			used[i], err = o.open(groupCtx, refs[i], r.Table, age)
 			return err
 		})
 	}
@@ -72,8 +73,10 @@ func (o *Queries) resolve(ctx context.Context, a Actor, m *moment, names []catal
 	})
 }
 
-func (o *Queries) open(ctx context.Context, ref sqlguard.TableRef, t catalog.LocatedTable) (usedTable, error) {
-	t, head, err := o.Tables.open(ctx, t)
+// open opens a table at the version that a reference asks for; age is that of
+// [Tables.openWithin].
+func (o *Queries) open(ctx context.Context, ref sqlguard.TableRef, t catalog.LocatedTable, age *time.Duration) (usedTable, error) {
+	t, head, err := o.Tables.openWithin(ctx, t, age)
 	u := usedTable{ref: ref, located: t, snap: head, head: head}
 	switch {
 	case err != nil:

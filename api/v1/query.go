@@ -29,22 +29,31 @@ type queryBody struct {
 	RowLimit   int64           `json:"row_limit,omitempty" minimum:"1" doc:"Cut the result; JSON is cut at 100000 rows anyway"`
 	ByteLimit  int64           `json:"byte_limit,omitempty" minimum:"1" doc:"Cut the result; JSON is cut at 100 MiB anyway"`
 	TimeoutMS  int64           `json:"timeout_ms,omitempty" minimum:"1" maximum:"86400000"`
+	Staleness  *int64          `json:"max_staleness_ms,omitempty" minimum:"0" maximum:"3600000" doc:"How long ago the log of a remote table may have been looked at: 1000 if not sent, 0 looks now. Local ones are looked at by every statement"`
 	Schema     string          `json:"schema,omitempty" maxLength:"255" doc:"Schema of table names without one"`
 	Integers   string          `json:"integers,omitempty" enum:"number,string" doc:"How JSON shows integers"`
 }
 
 func (b queryBody) query() (ops.Query, error) {
 	args, err := parameters(b.Parameters)
-	return ops.Query{SQL: b.SQL, Args: args, Schema: b.Schema, Timeout: time.Duration(b.TimeoutMS) * time.Millisecond}, err
+	q := ops.Query{SQL: b.SQL, Args: args, Schema: b.Schema, Timeout: milliseconds(b.TimeoutMS)}
+	if b.Staleness != nil {
+		age := milliseconds(*b.Staleness)
+		q.MaxStaleness = &age
+	}
+	return q, err
 }
+
+func milliseconds(n int64) time.Duration { return time.Duration(n) * time.Millisecond }
 
 type rowsInput struct {
 	TablePath
 	Page
-	Accept  string   `header:"Accept" maxLength:"1024"`
-	Select  []string `query:"select,explode" maxItems:"1000" doc:"Column names, repeated or with commas between them"`
-	Where   string   `query:"where" maxLength:"65536" doc:"An SQL condition"`
-	OrderBy []string `query:"order_by,explode" maxItems:"100" doc:"Column names, each followed by asc or desc or not; repeated or with commas between them"`
+	Accept    string   `header:"Accept" maxLength:"1024"`
+	Select    []string `query:"select,explode" maxItems:"1000" doc:"Column names, repeated or with commas between them"`
+	Where     string   `query:"where" maxLength:"65536" doc:"An SQL condition"`
+	Staleness int64    `query:"max_staleness_ms" minimum:"0" maximum:"3600000" default:"1000" doc:"How long ago the log of a remote table may have been looked at when the walk begins; 0 looks now"`
+	OrderBy   []string `query:"order_by,explode" maxItems:"100" doc:"Column names, each followed by asc or desc or not; repeated or with commas between them"`
 }
 
 // QueryRoutes registers the routes that return rows.
@@ -121,7 +130,10 @@ func startBrowse(ctx context.Context, browse ops.Browse, in *rowsInput) (*stream
 	if err != nil {
 		return nil, err
 	}
-	page, err := browse.Run(ctx, ops.BrowseInput{Table: in.path(), Select: listed(in.Select), Where: in.Where, OrderBy: listed(in.OrderBy), Page: in.page()})
+	age := milliseconds(in.Staleness)
+	page, err := browse.Run(ctx, ops.BrowseInput{
+		Table: in.path(), Select: listed(in.Select), Where: in.Where, OrderBy: listed(in.OrderBy), MaxStaleness: &age, Page: in.page(),
+	})
 	if err != nil {
 		return nil, err
 	}
