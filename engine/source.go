@@ -30,8 +30,7 @@ type Source struct {
 }
 
 // FileList is a list of data files that together hold every row of a table that
-// the statement can need. It serves tables without deletion vectors: a file's rows
-// are the table's rows.
+// the statement can need.
 type FileList struct {
 	// Columns are all columns of the table, partition columns included, with
 	// their SQL types.
@@ -46,6 +45,13 @@ type FileList struct {
 	Stored []Column
 	// Groups hold the files. Without any the table is read as empty.
 	Groups []FileGroup
+	// ColumnIDs are the field ids by which columns are found in files, in the order of
+	// Columns; nil means that they are found by name. It needs Stored, and columns
+	// without members: those would still go by their names.
+	ColumnIDs []int
+	// Deleted are rows that are gone although their files still hold them. The
+	// relation has none of them; the numbers of the others stay physical.
+	Deleted []DeletedRows
 	// Positions names two more columns of the relation, which say where a row
 	// stands; zero means that it has none.
 	Positions PositionColumns
@@ -69,6 +75,16 @@ func (l *FileList) WithStored(columns []Column) *FileList {
 	return l.with(func(out *FileList) { out.Stored = columns })
 }
 
+// WithColumnIDs returns the list for files in which columns are found by field id.
+func (l *FileList) WithColumnIDs(ids []int) *FileList {
+	return l.with(func(out *FileList) { out.ColumnIDs = ids })
+}
+
+// WithDeleted returns the list without some of the rows of its files.
+func (l *FileList) WithDeleted(rows []DeletedRows) *FileList {
+	return l.with(func(out *FileList) { out.Deleted = rows })
+}
+
 func (l *FileList) with(change func(*FileList)) *FileList {
 	out := *l
 	change(&out)
@@ -83,6 +99,16 @@ type FileGroup struct {
 	Partition map[string]*string
 	// Paths are below the table's location, with slashes, decoded.
 	Paths []string
+}
+
+// DeletedRows are rows of one file of a list that are gone.
+type DeletedRows struct {
+	// File is the number of the file in the order of the list, from 0 on. No file
+	// has two entries.
+	File int
+	// Rows are their physical numbers in the file: a bitmap as package
+	// engine/delta/deletion prints it.
+	Rows []byte
 }
 
 // NewFileList returns a list whose content address is computed once. The
@@ -120,6 +146,15 @@ func (l *FileList) address() string {
 		}
 	}
 	h.text(strconv.FormatBool(l.Uniform))
+	h.number(len(l.ColumnIDs))
+	for _, id := range l.ColumnIDs {
+		h.number(id)
+	}
+	h.number(len(l.Deleted))
+	for _, d := range l.Deleted {
+		h.number(d.File)
+		h.text(string(d.Rows))
+	}
 	h.text(l.Positions.File)
 	h.text(l.Positions.Row)
 	h.number(len(l.Groups))

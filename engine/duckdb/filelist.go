@@ -15,24 +15,41 @@ const maxFileViews = 256
 type fileViews struct {
 	inst  *instance
 	names *recent
+	// deleted are the numbers of the deleted rows of those that have some.
+	deleted map[string]int64
 }
 
-func newFileViews(in *instance) *fileViews { return &fileViews{inst: in, names: newRecent()} }
+func newFileViews(in *instance) *fileViews {
+	return &fileViews{inst: in, names: newRecent(), deleted: map[string]int64{}}
+}
 
 func (v *fileViews) has(src engine.Source) bool { return v.names.touch(src.Database()) }
 
 // add makes the view of src, whose checked location is given.
 func (v *fileViews) add(src engine.Source, location string) error {
-	query, err := v.inst.fileQuery(src.Files, location)
+	query, deleted, err := v.inst.fileQuery(src.Files, location)
 	if err != nil {
 		return fileFailure(err)
 	}
 	// A view that stands unremembered, after an interrupt, is made again.
 	if err := v.inst.execOne("CREATE OR REPLACE TEMP VIEW " + engine.QuoteIdent(src.Database()) + " AS " + query); err != nil {
+		v.inst.deleted.drop(deleted)
 		return fileFailure(err)
 	}
 	v.names.add(src.Database())
+	if deleted != 0 {
+		v.deleted[src.Database()] = deleted
+	}
 	return nil
+}
+
+// forget lets go of a view that is gone, or is made again before it is read.
+func (v *fileViews) forget(name string) {
+	v.names.remove(name)
+	if deleted, ok := v.deleted[name]; ok {
+		v.inst.deleted.drop(deleted)
+		delete(v.deleted, name)
+	}
 }
 
 // trim drops the least recently used views once there are too many, and then some
@@ -44,7 +61,7 @@ func (v *fileViews) trim(inUse map[string]bool) error {
 	var sql strings.Builder
 	for _, name := range v.names.excess(maxFileViews*3/4, inUse) {
 		// Forgotten before it is gone: one that stands unremembered is made again.
-		v.names.remove(name)
+		v.forget(name)
 		sql.WriteString("DROP VIEW IF EXISTS temp.main." + engine.QuoteIdent(name) + ";")
 	}
 	return v.inst.exec(sql.String())
@@ -58,7 +75,7 @@ func (v *fileViews) drop(name string) error {
 	if err := v.inst.exec("DROP VIEW temp.main." + engine.QuoteIdent(name)); err != nil {
 		return err
 	}
-	v.names.remove(name)
+	v.forget(name)
 	return nil
 }
 

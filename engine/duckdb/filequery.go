@@ -10,23 +10,32 @@ import (
 
 // fileQuery is the SELECT that reads a list of files as the table that they
 // are. It opens the first file.
-func (in *instance) fileQuery(l *engine.FileList, location string) (string, error) {
+//
+// deleted is the number of the list's deleted rows, zero for a list without any;
+// whoever keeps the query drops them when it is gone.
+func (in *instance) fileQuery(l *engine.FileList, location string) (query string, deleted int64, err error) {
 	scan, err := newFileScan(l, location)
 	if err != nil {
-		return "", err
+		return "", 0, err
 	}
 	if len(scan.paths) == 0 {
-		return emptyQuery(slices.Concat(l.Columns, positionColumns(l.Positions))), nil
+		return emptyQuery(slices.Concat(l.Columns, positionColumns(l.Positions))), 0, nil
 	}
 	if err := in.bindFiles(scan); err != nil {
-		return "", err
+		return "", 0, err
 	}
 	if values := scan.allValues(); values != "" {
 		if err := in.execOne(values); err != nil {
-			return "", err
+			return "", 0, err
 		}
 	}
-	return scan.query(), nil
+	if len(l.Deleted) == 0 {
+		return scan.query(), 0, nil
+	}
+	if deleted, err = in.deleted.add(in, l.Deleted); err != nil {
+		return "", 0, err
+	}
+	return scan.query() + " WHERE " + notDeleted(deleted), deleted, nil
 }
 
 // emptyQuery has the columns and no row.
@@ -52,6 +61,11 @@ type fileScan struct {
 	stored    []engine.Column
 	value     []string
 	positions engine.PositionColumns
+	// ids are the field ids of the columns of stored in files, where those are not
+	// found by name.
+	ids []int
+	// deletes says that some rows of the files are gone.
+	deletes bool
 	// options are the named arguments of read_parquet.
 	options string
 	// renamed says that the options name the columns in the order of inFile.
@@ -64,7 +78,7 @@ type fileGroup struct {
 }
 
 func newFileScan(l *engine.FileList, location string) (*fileScan, error) {
-	s := &fileScan{columns: l.Columns, uniform: l.Uniform, positions: l.Positions, options: ", hive_partitioning=false"}
+	s := &fileScan{columns: l.Columns, uniform: l.Uniform, positions: l.Positions, deletes: len(l.Deleted) > 0, options: ", hive_partitioning=false"}
 	constant := map[string]bool{}
 	for _, g := range l.Groups {
 		if len(g.Paths) == 0 {
@@ -87,6 +101,9 @@ func newFileScan(l *engine.FileList, location string) (*fileScan, error) {
 	if l.Stored != nil && len(l.Stored) != len(l.Columns) {
 		return nil, fileSchemaError("names of columns in files that are not those of the table")
 	}
+	if l.ColumnIDs != nil && (len(l.ColumnIDs) != len(l.Columns) || l.Stored == nil) {
+		return nil, fileSchemaError("ids of columns in files that are not those of the table")
+	}
 	for i, c := range l.Columns {
 		if constant[c.Name] {
 			continue
@@ -94,6 +111,9 @@ func newFileScan(l *engine.FileList, location string) (*fileScan, error) {
 		s.inFile = append(s.inFile, c)
 		if l.Stored != nil {
 			c = l.Stored[i]
+		}
+		if l.ColumnIDs != nil {
+			s.ids = append(s.ids, l.ColumnIDs[i])
 		}
 		s.stored = append(s.stored, c)
 	}
@@ -147,7 +167,7 @@ func (s *fileScan) query() string {
 
 // needsIndex reports whether the query reads the number of a row or of its file.
 func (s *fileScan) needsIndex() bool {
-	return s.positions != (engine.PositionColumns{}) || len(s.groups) > 1 && len(s.columns) > len(s.inFile)
+	return s.deletes || s.positions != (engine.PositionColumns{}) || len(s.groups) > 1 && len(s.columns) > len(s.inFile)
 }
 
 // columnName is what the query calls a column of files, where the columns' own

@@ -1,6 +1,7 @@
 package duckdb
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -67,9 +68,13 @@ func (in *instance) fit(first *description, s *fileScan) error {
 		return err
 	}
 	defer stored.destroy()
+	names, err := in.storedNames(s)
+	if err != nil {
+		return err
+	}
 	for i, c := range s.stored {
 		for j, name := range first.names {
-			if strings.EqualFold(name, c.Name) && !castable(first.types[j], stored.types[i]) {
+			if strings.EqualFold(name, names[i]) && !castable(first.types[j], stored.types[i]) {
 				return fileSchemaError("column " + c.Name + " is " + typeName(first.types[j]) + " in a file, and " + c.Type + " in the table")
 			}
 		}
@@ -93,6 +98,26 @@ func (in *instance) fit(first *description, s *fileScan) error {
 	return nil
 }
 
+// storedNames are the names that the first file has for the columns, "" where it
+// has no such column.
+func (in *instance) storedNames(s *fileScan) ([]string, error) {
+	names := make([]string, len(s.stored))
+	if s.ids == nil {
+		for i, c := range s.stored {
+			names[i] = c.Name
+		}
+		return names, nil
+	}
+	sql := "SELECT field_id::BIGINT, name FROM system.main.parquet_schema(" + quoteList(s.paths[:1]) + ") WHERE field_id IS NOT NULL"
+	err := in.each(sql, engine.Args{}, func(r rowReader) error {
+		if i := slices.Index(s.ids, int(r.int64(0))); i >= 0 {
+			names[i] = strings.Clone(r.text(1))
+		}
+		return nil
+	})
+	return names, err
+}
+
 // schema tells DuckDB the columns.
 func (s *fileScan) schema() string {
 	items := make([]string, 0, len(s.stored)+1)
@@ -101,16 +126,20 @@ func (s *fileScan) schema() string {
 		if s.renamed {
 			name = columnName(i)
 		}
-		items = append(items, schemaItem(c.Name, name, c.Type))
+		inFile := engine.QuoteString(c.Name)
+		if s.ids != nil {
+			inFile = strconv.Itoa(s.ids[i])
+		}
+		items = append(items, schemaItem(inFile, name, c.Type))
 	}
 	if len(items) == 0 { // no files without columns
-		items = append(items, schemaItem("none", columnName(0), "BOOLEAN"))
+		items = append(items, schemaItem(engine.QuoteString("none"), columnName(0), "BOOLEAN"))
 	}
 	return "MAP {" + strings.Join(items, ", ") + "}"
 }
 
 func schemaItem(inFile, name, typ string) string {
-	return engine.QuoteString(inFile) + ": {'name': " + engine.QuoteString(name) + ", 'type': " + engine.QuoteString(typ) + ", 'default_value': NULL}"
+	return inFile + ": {'name': " + engine.QuoteString(name) + ", 'type': " + engine.QuoteString(typ) + ", 'default_value': NULL}"
 }
 
 func typesOf(columns []engine.Column) string {

@@ -14,6 +14,8 @@ import (
 type instance struct {
 	db   duck.Database
 	conn duck.Connection
+	// deleted are what views of lists of files leave out.
+	deleted deletedLists
 }
 
 // baseConfig holds for every instance, whatever it is for.
@@ -59,6 +61,7 @@ func openInstance(config map[string]string) (*instance, error) {
 func (in *instance) close() {
 	duck.Disconnect(&in.conn)
 	duck.Close(&in.db)
+	in.deleted.close()
 }
 
 // exec runs statements of ours whose results do not matter.

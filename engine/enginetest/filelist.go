@@ -29,6 +29,8 @@ func (s suite) fileList(t *testing.T) {
 	t.Run("Partitions", s.partitions)
 	t.Run("Positions", s.positions)
 	t.Run("StoredNames", s.storedNames)
+	t.Run("ColumnIDs", s.columnIDs)
+	t.Run("DeletedRows", s.deletedRows)
 	t.Run("PhysicalTypes", s.physicalTypes)
 	t.Run("LegacyLists", s.legacyLists)
 	t.Run("Barrier", s.listBarrier)

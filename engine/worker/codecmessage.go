@@ -81,6 +81,11 @@ func (e *encoder) source(s engine.Source) {
 		e.text(f.Positions.File)
 		e.text(f.Positions.Row)
 		e.columns(f.Stored)
+		list(e, f.ColumnIDs, func(id int) { e.int(int64(id)) })
+		list(e, f.Deleted, func(rows engine.DeletedRows) {
+			e.int(int64(rows.File))
+			e.text(string(rows.Rows))
+		})
 	}
 }
 
@@ -91,8 +96,12 @@ func (d *decoder) source() engine.Source {
 			return engine.FileGroup{Partition: entries(d, d.optional), Paths: d.texts()}
 		})}
 		f.Positions = engine.PositionColumns{File: d.text(), Row: d.text()}
+		f.Stored = d.columns()
+		f.ColumnIDs = items(d, func() int { return int(d.int()) })
 		// The address of the list is computed from what arrived, once.
-		s.Files = f.WithStored(d.columns())
+		s.Files = f.WithDeleted(items(d, func() engine.DeletedRows {
+			return engine.DeletedRows{File: int(d.int()), Rows: []byte(d.text())}
+		}))
 	}
 	return s
 }

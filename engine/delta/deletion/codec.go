@@ -25,6 +25,14 @@ const (
 	maxBuckets = maxRows >> 32
 )
 
+// Bytes are the set as files of vectors hold it, without a frame. The error is
+// [action.ErrTooLarge].
+func (r *Rows) Bytes() ([]byte, error) { return encode(r) }
+
+// FromBytes is the inverse of [Rows.Bytes]. Errors: [action.ErrMalformed],
+// [action.ErrTooLarge].
+func FromBytes(data []byte) (*Rows, error) { return decode(data) }
+
 // encode prints a set: the magic, then the bitmap.
 func encode(r *Rows) ([]byte, error) {
 	var buf bytes.Buffer
