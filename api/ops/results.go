@@ -100,7 +100,17 @@ func (s Results) keep(ctx context.Context, o catalog.Operation, rows engine.Resu
 	if _, err := file.Seek(0, io.SeekStart); err != nil {
 		return kept, err
 	}
-	return kept, s.Bucket.Put(ctx, resultName(o), file, kept.bytes)
+	return kept, s.put(ctx, resultName(o), file, kept.bytes)
+}
+
+// put keeps a finished stream. Whether one landed whose reply was lost matters to
+// nobody: its operation has failed, and goes together with it.
+func (s Results) put(ctx context.Context, name string, body io.Reader, size int64) error {
+	err := s.Bucket.Put(ctx, name, body, size)
+	if errors.Is(err, objstore.ErrUnknown) {
+		return fmt.Errorf("keep result: %w: %v", objstore.ErrUnavailable, err)
+	}
+	return err
 }
 
 // cappedWriter refuses bytes beyond a number.

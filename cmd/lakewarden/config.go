@@ -45,11 +45,15 @@ type Config struct {
 	DrainTimeout   time.Duration `koanf:"drain_timeout"`
 	DrainNotice    time.Duration `koanf:"drain_notice"`
 	// ResultsURL is where rows of operations are kept, for all replicas.
-	ResultsURL      string        `koanf:"results_url"`
-	ResultBytes     int64         `koanf:"result_mib"`
-	ResultsOrgBytes int64         `koanf:"results_org_mib"`
-	ResultsKeep     time.Duration `koanf:"results_keep"`
-	Issuers         []IssuerEntry `koanf:"issuers"`
+	ResultsURL string `koanf:"results_url"`
+	// The credential of a results_url of s3://.
+	ResultsAccessKeyID     string        `koanf:"results_access_key_id"`
+	ResultsSecretAccessKey string        `koanf:"results_secret_access_key"`
+	ResultsRoleARN         string        `koanf:"results_role_arn"`
+	ResultBytes            int64         `koanf:"result_mib"`
+	ResultsOrgBytes        int64         `koanf:"results_org_mib"`
+	ResultsKeep            time.Duration `koanf:"results_keep"`
+	Issuers                []IssuerEntry `koanf:"issuers"`
 	// KeyFile opens the credentials that the catalog holds.
 	KeyFile               string        `koanf:"key_file"`
 	AllowPrivateEndpoints bool          `koanf:"allow_private_endpoints"`
@@ -156,7 +160,8 @@ func fromEnvironment(key, value string) (string, any) {
 }
 
 func unknownKeys(k *koanf.Koanf) error {
-	known := append([]string{"database_url", "extension_dir", "local_roots", "issuers", "key_file", "results_url"}, keysOf(defaults())...)
+	known := append([]string{"database_url", "extension_dir", "local_roots", "issuers", "key_file",
+		"results_url", "results_access_key_id", "results_secret_access_key", "results_role_arn"}, keysOf(defaults())...)
 	for _, key := range k.Keys() {
 		top, _, _ := strings.Cut(key, ".")
 		if !slices.Contains(known, top) {
@@ -209,8 +214,8 @@ func (c *Config) Verify() error {
 	if c.DatabaseURL != "" && !strings.HasPrefix(c.DatabaseURL, "postgres://") && !strings.HasPrefix(c.DatabaseURL, "postgresql://") {
 		return errors.New("database_url: must begin with postgres://")
 	}
-	if u, err := url.Parse(c.ResultsURL); err != nil || u.Scheme != "file" || u.Host != "" || !strings.HasPrefix(u.Path, "/") {
-		return errors.New("results_url: must be file:///<absolute path>")
+	if _, err := c.resultsPlace(); err != nil {
+		return err
 	}
 	if _, err := c.level(); err != nil {
 		return err

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"net/url"
 	"os"
 	"path/filepath"
 	"time"
@@ -16,7 +15,6 @@ import (
 	"github.com/lakewarden/lakewarden/catalog"
 	"github.com/lakewarden/lakewarden/catalog/authz"
 	"github.com/lakewarden/lakewarden/engine/objstore"
-	"github.com/lakewarden/lakewarden/engine/objstore/file"
 )
 
 // operationPatience is how long a request waits before its work goes on as an
@@ -25,14 +23,15 @@ const operationPatience = 30 * time.Second
 
 // newOperations starts the runner of long work. It ends before what the work
 // uses.
-func newOperations(background context.Context, config Config, store *authz.Store, queries *ops.Queries, log *slog.Logger, s *service) (ops.Operations, ops.StoredQueries, error) {
-	bucket, err := openResults(background, config.ResultsURL)
+func newOperations(background context.Context, config Config, store *authz.Store, queries *ops.Queries, metrics *objstore.Metrics, log *slog.Logger, s *service) (ops.Operations, ops.StoredQueries, error) {
+	bucket, closer, err := openResults(background, config, log)
 	if err != nil {
-		return ops.Operations{}, ops.StoredQueries{}, fmt.Errorf("results_url: %w", err)
+		return ops.Operations{}, ops.StoredQueries{}, err
 	}
+	s.onClose(func(context.Context) error { return closer.Close() })
 	stored := ops.StoredQueries{
 		Queries: queries, OrgBytes: config.ResultsOrgBytes * mib,
-		Results: ops.Results{Bucket: bucket, Temp: filepath.Join(config.DataDir, "tmp"), MaxBytes: config.ResultBytes * mib},
+		Results: ops.Results{Bucket: metrics.Wrap(bucket, "results"), Temp: filepath.Join(config.DataDir, "tmp"), MaxBytes: config.ResultBytes * mib},
 	}
 	// Half of the turns, so that who waits for an answer finds one.
 	stored.Runner = ops.NewRunner(background, store, ops.RunnerOptions{
@@ -47,29 +46,6 @@ func newOperations(background context.Context, config Config, store *authz.Store
 	}
 	s.onClose(s.endWorkOnce)
 	return ops.Operations{Store: store, Runner: stored.Runner, Patience: operationPatience}, stored, nil
-}
-
-// abandonedAfter is longer than any result takes to be written.
-const abandonedAfter = 24 * time.Hour
-
-// openResults opens the place of kept results; Verify has checked the URL. What
-// processes that died left half-written there goes.
-func openResults(ctx context.Context, text string) (objstore.Bucket, error) {
-	u, err := url.Parse(text)
-	if err != nil {
-		return nil, err
-	}
-	dir := filepath.FromSlash(u.Path)
-	// Rows of governed tables lie there.
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, err
-	}
-	bucket, err := file.New(dir)
-	if err != nil {
-		return nil, err
-	}
-	_, err = bucket.Sweep(ctx, time.Now().Add(-abandonedAfter))
-	return bucket, err
 }
 
 // replicaName is another one after each start: what an earlier process left is

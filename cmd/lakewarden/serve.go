@@ -159,7 +159,7 @@ func newService(ctx context.Context, config Config, log *slog.Logger) (_ *servic
 		}
 	})
 
-	operations, stored, err := newOperations(background, config, store, queries, log, s)
+	operations, stored, err := newOperations(background, config, store, queries, opener.metrics, log, s)
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,174 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"io/fs"
+	"log/slog"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lakewarden/lakewarden/api/ops"
+	"github.com/lakewarden/lakewarden/catalog"
+	"github.com/lakewarden/lakewarden/catalog/authz"
+	"github.com/lakewarden/lakewarden/catalog/catalogtest/pgtest"
+	"github.com/lakewarden/lakewarden/engine/objstore/s3test"
+)
+
+// keepInS3 has a server keep results in a bucket.
+func keepInS3(store s3test.Server, bucket string) func(*Config) {
+	return func(c *Config) {
+		c.ResultsURL = "s3://" + bucket + "/kept/rows?path_style=true&region=" + s3test.Region + "&endpoint=" + url.QueryEscape(store.Endpoint)
+		c.ResultsAccessKeyID, c.ResultsSecretAccessKey = s3test.AccessKeyID, s3test.SecretAccessKey
+		c.StoreTimeout = time.Second
+	}
+}
+
+// objects are the names of what a bucket holds.
+func objects(t *testing.T, store s3test.Server, bucket string) []string {
+	t.Helper()
+	var names []string
+	require.NoError(t, filepath.WalkDir(store.Folder(bucket), func(path string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			name, _ := filepath.Rel(store.Folder(bucket), path)
+			names = append(names, filepath.ToSlash(name))
+		}
+		return err
+	}))
+	return names
+}
+
+func TestResultsInABucketAreReadOnAnyReplica(t *testing.T) {
+	store := s3test.Start(t)
+	bucket, database := store.Bucket(t), pgtest.URL(t)
+	s := startServer(t, func(c *Config) {
+		c.DatabaseURL = database
+		keepInS3(store, bucket)(c)
+	})
+	twin := &testServer{t: t, config: s.config, log: s.log}
+	twin.config.DataDir = t.TempDir()
+	twin.start()
+	there := twin.client(s.admin.key, s.admin.user)
+	require.Empty(t, objects(t, store, bucket), "the trial at start leaves nothing")
+
+	s.table("numbers", `SELECT i AS id, i % 7 AS rest FROM range(100000) t(i)`, nil, column{"id", "long"}, column{"rest", "long"})
+	const sql = `SELECT id, rest, md5(id::VARCHAR) AS word FROM %s ORDER BY id`
+	first := s.admin.await(s.admin.start(strings.ReplaceAll(sql, "%s", s.schema+".numbers")))
+	require.Equal(t, "succeeded", first["state"], "%v", first)
+	second := there.await(there.start("SELECT 42 AS answer"))
+	direct := s.admin.call("POST", "/v1/query", map[string]any{"sql": strings.ReplaceAll(sql, "%s", s.schema+".numbers")}, "Accept", csvType)
+	require.Equal(t, direct.body, there.result(first, "Accept", csvType).body)
+	require.Equal(t, []any{[]any{42.0}}, s.admin.result(second).json(t)["rows"])
+	require.ElementsMatch(t, []string{
+		"kept/rows/" + s.boot.OrganisationID + "/" + first["id"].(string) + ".arrow", "kept/rows/" + s.boot.OrganisationID + "/" + second["id"].(string) + ".arrow",
+	}, objects(t, store, bucket))
+
+	there.ok("DELETE", "/v1/operations/"+first["id"].(string), nil)
+	s.admin.result(first).problem(t, 404)
+	require.Len(t, objects(t, store, bucket), 1, "the rows go with the operation")
+
+	// The retention is over: whichever replica tends next removes the rows.
+	cat, err := openCatalog(t.Context(), s.config, slog.New(slog.DiscardHandler))
+	require.NoError(t, err)
+	defer func() { require.NoError(t, cat.Close()) }()
+	opened, closer, err := openResults(t.Context(), s.config, slog.New(slog.DiscardHandler))
+	require.NoError(t, err)
+	defer func() { require.NoError(t, closer.Close()) }()
+	system := authz.System(context.WithoutCancel(t.Context()), "test")
+	const runner = "a replica without patience"
+	old, err := cat.CreateOperation(system, catalog.NewOperation{
+		Org: catalog.OrgID(s.boot.OrganisationID), User: catalog.UserID(s.boot.UserID), Kind: catalog.OperationQuery, Runner: runner, Running: true,
+	})
+	require.NoError(t, err)
+	name := s.boot.OrganisationID + "/" + string(old.ID) + ".arrow"
+	require.NoError(t, opened.Put(t.Context(), name, bytes.NewReader([]byte("rows")), 4))
+	require.NoError(t, cat.FinishOperation(system, runner, old.ID, catalog.OperationOutcome{State: catalog.OperationSucceeded, StoredBytes: 4, ExpiresAt: time.Now().Add(-time.Second)}))
+	tending := ops.NewRunner(system, authz.New(cat), ops.RunnerOptions{
+		Name: runner, Describe: described, Discard: ops.Results{Bucket: opened}.Discard, Logger: slog.New(slog.DiscardHandler),
+	})
+	require.NoError(t, tending.Sweep(system))
+	require.NoError(t, tending.Close(system))
+	require.Equal(t, []string{"kept/rows/" + s.boot.OrganisationID + "/" + second["id"].(string) + ".arrow"}, objects(t, store, bucket))
+	require.Empty(t, leaked(t, s, s3test.SecretAccessKey))
+}
+
+func TestAStoreOfResultsThatIsAwayFailsOperationsOnly(t *testing.T) {
+	store := s3test.Start(t)
+	bucket := store.Bucket(t)
+	proxy := store.Proxy(t)
+	s := startServer(t, keepInS3(proxy.Server, bucket))
+	kept := s.admin.await(s.admin.start("SELECT 1"))
+	require.Equal(t, "succeeded", kept["state"])
+	proxy.Disturb("reset_peer", false, map[string]any{"timeout": 0})
+	o := s.admin.await(s.admin.start("SELECT 2"))
+	require.Equal(t, "failed", o["state"])
+	require.Equal(t, "storage_unavailable", o["error"].(map[string]any)["code"])
+	code, _ := s.admin.result(kept).problem(t, 503)
+	require.Equal(t, "storage_unavailable", code)
+	require.Equal(t, 200, s.admin.query("SELECT 1").status)
+	proxy.Heal()
+	require.Eventually(t, func() bool { return s.admin.result(kept).status == 200 }, 10*time.Second, 50*time.Millisecond)
+}
+
+func TestAServerDoesNotStartWithAPlaceOfResultsThatItMayNotUse(t *testing.T) {
+	store := s3test.Start(t)
+	config := testConfig(t)
+	for name, change := range map[string]func(*Config){
+		"no such bucket": keepInS3(store, "nobody-made-this"),
+		"another's": func(c *Config) {
+			bucket := store.Bucket(t)
+			keepInS3(store, bucket)(c)
+			c.ResultsSecretAccessKey = "not the secret at all"
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := config
+			change(&c)
+			_, _, err := openResults(t.Context(), c, slog.New(slog.DiscardHandler))
+			require.ErrorContains(t, err, "results_url: ")
+			require.NotContains(t, err.Error(), c.ResultsSecretAccessKey)
+		})
+	}
+}
+
+func TestSettingsOfResults(t *testing.T) {
+	for text, want := range map[string]string{
+		"s3://lake/kept?region=eu-central-1":                                             "",
+		"s3://lake?region=eu-central-1&endpoint=http%3A%2F%2Fstore:9000&path_style=true": "",
+		"s3://lake/kept":                                "results_url: region",
+		"s3://L/kept?region=eu-central-1":               "results_url: bucket",
+		"s3://lake/a//b?region=eu-central-1":            "results_url: prefix",
+		"s3://lake/../b?region=eu-central-1":            "results_url: prefix",
+		"s3://lake?region=eu-central-1&secret=hush":     "results_url: takes",
+		"s3://lake?region=eu-central-1&region=x":        "results_url: takes",
+		"s3://lake?region=eu-central-1&path_style=1":    "results_url: takes",
+		"s3://id:hush@lake/kept?region=eu-central-1":    "results_url: must be",
+		"s3://lake?region=eu-central-1&endpoint=ftp://": "results_url: endpoint",
+		"gs://lake":        "results_url: must be",
+		"file://host/dir":  "results_url: must be",
+		"file:///a?b=hush": "results_url: must be",
+		"://hush":          "results_url: must be",
+	} {
+		c := testConfig(t)
+		c.ResultsURL, c.ResultsAccessKeyID, c.ResultsSecretAccessKey = text, "id", "hush"
+		err := c.Verify()
+		if want == "" {
+			require.NoError(t, err, text)
+			continue
+		}
+		require.ErrorContains(t, err, want, text)
+		require.NotContains(t, err.Error(), "hush")
+	}
+	c := testConfig(t)
+	c.ResultsSecretAccessKey = "hush"
+	require.ErrorContains(t, c.Verify(), "are for a results_url of s3://")
+	c.ResultsURL = "s3://lake?region=eu-central-1"
+	require.ErrorContains(t, c.Verify(), "results_access_key_id: must not be empty")
+	c.ResultsAccessKeyID, c.ResultsRoleARN = "id", "nobody"
+	require.ErrorContains(t, c.Verify(), "results_role_arn: must be")
+}
