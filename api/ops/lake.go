@@ -54,7 +54,7 @@ const RemoteAge = time.Second
 // every call, after the call began: a commit of any engine that was acknowledged
 // before is seen. A remote one is looked at once a second. Errors:
 // [ErrTableVanished], [ErrTableIdentity], those of delta.Load and
-// delta.CheckReadable and skipping.Check.
+// delta.CheckReadable, skipping.Load and skipping.Check.
 func (l *Lake) Snapshot(ctx context.Context, t catalog.LocatedTable) (*delta.Snapshot, error) {
 	return l.recent(ctx, t, nil)
 }
@@ -84,7 +84,7 @@ func (l *Lake) SnapshotWithin(ctx context.Context, t catalog.LocatedTable, age t
 	if t.State == catalog.TableIdentityChanged || snap.TableID() != string(t.DeltaID) {
 		return snap, ErrTableIdentity
 	}
-	return snap, checkReadable(snap)
+	return snap, checkReadable(ctx, snap)
 }
 
 // Any returns the newest version of whatever table lies at a path.
@@ -150,12 +150,16 @@ func (l *Lake) At(ctx context.Context, t catalog.LocatedTable, at delta.At) (*de
 	if snap.TableID() != string(t.DeltaID) {
 		return nil, ErrTableIdentity
 	}
-	return snap, checkReadable(snap)
+	return snap, checkReadable(ctx, snap)
 }
 
-// checkReadable refuses a table that neither we nor the engine can read.
-func checkReadable(snap *delta.Snapshot) error {
+// checkReadable refuses a table that neither we nor the engine can read. What
+// lists of files need beside the log is read now.
+func checkReadable(ctx context.Context, snap *delta.Snapshot) error {
 	if err := delta.CheckReadable(snap); err != nil {
+		return err
+	}
+	if err := skipping.Load(ctx, snap); err != nil {
 		return err
 	}
 	return skipping.Check(snap)

@@ -24,8 +24,8 @@ func (s suite) columnIDs(t *testing.T) {
 	files := []engine.DataFile{
 		session.write(t, "SELECT 1::BIGINT AS a, 'x' AS b", ids("a", "b"))[0],
 		session.write(t, "SELECT 'y' AS a, 2::BIGINT AS b, 5::BIGINT AS id", ids("b", "a"))[0], // the other way round
-		session.write(t, "SELECT 'z' AS file_index", ids("", "file_index"))[0],                // one is missing
-		session.write(t, "SELECT 9::BIGINT AS a, 'no' AS b", engine.FileLayout{})[0],          // both are
+		session.write(t, "SELECT 'z' AS file_index", ids("", "file_index"))[0],                 // one is missing
+		session.write(t, "SELECT 9::BIGINT AS a, 'no' AS b", engine.FileLayout{})[0],           // both are
 	}
 	columns := []engine.Column{{Name: "id", Type: "BIGINT", Nullable: true}, {Name: "text", Type: "VARCHAR", Nullable: true}}
 	stored := []engine.Column{{Name: "a", Type: "BIGINT"}, {Name: "b", Type: "VARCHAR"}}

@@ -24,6 +24,11 @@ type index struct {
 	stored map[string]string
 	// mapped are the columns as files hold them, nil when they are the table's.
 	mapped []engine.Column
+	// ids are the field ids by which files have the columns, nil when they have them
+	// by name.
+	ids []int
+	// vectors says that a file has a deletion vector.
+	vectors bool
 	// only says that the table cannot be read through its log.
 	only bool
 	// shape tells whether another index speaks of the same columns.
@@ -48,7 +53,10 @@ type index struct {
 	// column.
 	proved []proof
 	full   *engine.FileList
-	reader *statsReader
+	// deleted are the rows that are gone, by file; all of them once vectorsRead.
+	deleted     map[string][]byte
+	vectorsRead bool
+	reader      *statsReader
 }
 
 // column is a column's spans. used says that a condition asked for it since
@@ -81,6 +89,9 @@ func newIndex(snap *delta.Snapshot, old *index) *index {
 	}
 	if !readable(snap) {
 		return x
+	}
+	if !snap.FoundByName() {
+		x.ids = snap.ColumnIDs()
 	}
 	x.widened = snap.Widened()
 	x.nested = slices.ContainsFunc(x.schema.Fields, func(f delta.Field) bool { return nested(f.Type) })
@@ -126,6 +137,7 @@ func (x *index) place(old *index, from []int32) bool {
 	p := newPartitioner(x.schema, x.stored, x.partitions)
 	moved := make(map[int32]int32)
 	for i, f := range x.files {
+		x.vectors = x.vectors || f.Add.DeletionVector != nil
 		if from[i] >= 0 {
 			was := old.member[from[i]]
 			to, ok := moved[was]
@@ -137,7 +149,7 @@ func (x *index) place(old *index, from []int32) bool {
 			continue
 		}
 		to, ok := p.group(f)
-		if !ok || !plainPath(f.Name) || f.Add.DeletionVector != nil {
+		if !ok || !plainPath(f.Name) {
 			return false
 		}
 		x.member[i] = to
@@ -154,8 +166,14 @@ func (x *index) inherit(old *index, from []int32) {
 	for i, j := range from {
 		if j < 0 {
 			fresh = append(fresh, i)
-		} else {
-			x.proved[i] = old.proved[j]
+			continue
+		}
+		x.proved[i] = old.proved[j]
+		if rows := old.deleted[x.files[i].Name]; rows != nil {
+			if x.deleted == nil {
+				x.deleted = make(map[string][]byte)
+			}
+			x.deleted[x.files[i].Name] = rows
 		}
 	}
 	var names []string

@@ -21,10 +21,10 @@ const maxGroups = 64
 // files that hold none of them.
 //
 // It is false when the table has to be read through its log: it is one that
-// [delta.CheckReadable] refuses, its columns are of type variant, mapped by field
-// ids or widened inside of nested ones, all of them are partition columns, a
-// partition column is a float, binary or nested, a file has a deletion vector, a
-// partition value that is not strictly one of its type or a name that readers
+// [delta.CheckReadable] refuses, its columns are of type variant, nested and mapped
+// by field ids, or widened inside of nested ones, all of them are partition columns, a
+// partition column is a float, binary or nested, a file has a deletion vector that
+// [Load] has not read, a partition value that is not strictly one of its type or a name that readers
 // could take for a pattern, the files left are of more than 64 different partition
 // values, or one of them is not known to hold every column while some column is
 // nested, so that a missing member would be guessed at. The last two are no reason
@@ -33,7 +33,7 @@ const maxGroups = 64
 // The list is shared: nothing in it may be changed.
 func List(snap *delta.Snapshot, columns []engine.Column, condition engine.Condition) (*engine.FileList, bool) {
 	x := indexOf(snap)
-	if !x.listed {
+	if !x.usable() {
 		return nil, false
 	}
 	at := x.prune(condition)
@@ -46,13 +46,12 @@ func List(snap *delta.Snapshot, columns []engine.Column, condition engine.Condit
 // ListRestricted is [List] for a reader who sees some rows of the table only.
 // Whether the table is read through its log must not follow from files that hold
 // hidden rows, because the log has another order of rows. So it depends on the
-// schema and the protocol: a table that may have deletion vectors or that has a
-// nested column is never listed, unless its log cannot be read, and a list has any
-// number of groups. Of the others, [CheckRestricted] refuses those that may have
-// deletion vectors.
+// schema and the protocol: a table that has a nested column is never listed, unless
+// its log cannot be read, one that may have deletion vectors is after [Load], and a
+// list has any number of groups.
 func ListRestricted(snap *delta.Snapshot, columns []engine.Column, condition engine.Condition) (*engine.FileList, bool) {
 	x := indexOf(snap)
-	if !x.listed || !x.only && (x.nested || deletionVectors(snap)) {
+	if !x.usable() || !x.only && x.nested || deletionVectors(snap) && !x.loaded() {
 		return nil, false
 	}
 	return x.list(columns, x.prune(condition), len(x.files))
@@ -119,6 +118,12 @@ func (x *index) list(columns []engine.Column, at []int32, most int) (*engine.Fil
 	list := engine.NewFileList(columns, whole && !x.widened, ordered)
 	if x.mapped != nil {
 		list = list.WithStored(x.mapped)
+	}
+	if x.ids != nil {
+		list = list.WithColumnIDs(x.ids)
+	}
+	if gone := x.deletedIn(ordered); len(gone) > 0 {
+		list = list.WithDeleted(gone)
 	}
 	return list, true
 }

@@ -11,10 +11,13 @@ import (
 // readable reports whether the rows of the table are, file by file, what a plain
 // reader of Parquet sees, given the names that files have for columns.
 func readable(snap *delta.Snapshot) bool {
-	if delta.CheckReadable(snap) != nil || !snap.FoundByName() || snap.WidenedInside() {
+	if delta.CheckReadable(snap) != nil || snap.WidenedInside() {
 		return false
 	}
 	fields := snap.Schema().Fields
+	if !snap.FoundByName() && snap.ColumnIDs() == nil {
+		return false
+	}
 	for _, f := range fields {
 		if containsVariant(f.Type) || slices.Contains(snap.PartitionColumns(), f.Name) && !bounded(f.Type) {
 			return false
@@ -28,7 +31,7 @@ func readable(snap *delta.Snapshot) bool {
 // through its log, of which the engine misreads a partitioned one with mapped
 // columns. Its error is a [delta.FeatureError].
 func Check(snap *delta.Snapshot) error {
-	if err := delta.CheckScannable(snap); err != nil && !indexOf(snap).listed {
+	if err := delta.CheckScannable(snap); err != nil && !indexOf(snap).usable() {
 		return err
 	}
 	return nil
@@ -37,7 +40,11 @@ func Check(snap *delta.Snapshot) error {
 // CheckRestricted is [Check] for a reader who sees some rows of the table only.
 // Whether it refuses does not follow from files that hold hidden rows.
 func CheckRestricted(snap *delta.Snapshot) error {
-	if err := delta.CheckScannable(snap); err != nil && (deletionVectors(snap) || !indexOf(snap).listed) {
+	err := delta.CheckScannable(snap)
+	if err == nil {
+		return nil
+	}
+	if x := indexOf(snap); !x.usable() || deletionVectors(snap) && !x.loaded() {
 		return err
 	}
 	return nil

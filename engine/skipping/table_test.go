@@ -59,8 +59,12 @@ func field(name, typ string) string {
 
 const byName = `"delta.columnMapping.mode":"name"`
 
-func mappedField(name, stored string) string {
-	return strings.Replace(field(name, "string"), `{}`, `{"delta.columnMapping.physicalName":"`+stored+`","delta.columnMapping.id":1}`, 1)
+const byID = `"delta.columnMapping.mode":"id"`
+
+func mappedField(name, stored string) string { return mappedAs(field(name, "string"), stored, 1) }
+
+func mappedAs(field, stored string, id int) string {
+	return strings.Replace(field, `{}`, fmt.Sprintf(`{"delta.columnMapping.physicalName":%q,"delta.columnMapping.id":%d}`, stored, id), 1)
 }
 
 func widenedField(name, typ string) string {
@@ -105,7 +109,10 @@ func TestTablesThatAreNotListed(t *testing.T) {
 		"mapped columns":                  {log{fields: mappedField("id", "c-1"), features: `"columnMapping"`, properties: byName}, true},
 		"mapped without names":            {log{fields: id, features: `"columnMapping"`, properties: byName}, false},
 		"mapped to one name":              {log{fields: mappedField("id", "c") + "," + mappedField("b", "C"), features: `"columnMapping"`, properties: byName}, false},
-		"mapped by id":                    {log{fields: mappedField("id", "c-1"), features: `"columnMapping"`, properties: `"delta.columnMapping.mode":"id"`}, false},
+		"mapped by id":                    {log{fields: mappedField("id", "c-1"), features: `"columnMapping"`, properties: byID}, true},
+		"mapped by id, one for two":       {log{fields: mappedField("id", "c-1") + "," + mappedField("b", "c-2"), features: `"columnMapping"`, properties: byID}, false},
+		"mapped by id, without one":       {log{fields: id, features: `"columnMapping"`, properties: byID}, false},
+		"mapped by id and nested":         {log{fields: mappedField("id", "c-1") + "," + mappedAs(field("a", arrayOfLong), "c-2", 2), features: `"columnMapping"`, properties: byID}, false},
 		"mapped and partitioned":          {log{fields: mappedField("id", "c-1") + "," + mappedField("p", "c-2"), partitions: `"p"`, features: `"columnMapping"`, properties: byName, adds: []string{add("a.parquet", `"c-2":"x"`, "")}}, true},
 		"a mapped partition's own name":   {log{fields: mappedField("id", "c-1") + "," + mappedField("p", "c-2"), partitions: `"p"`, features: `"columnMapping"`, properties: byName, adds: []string{add("a.parquet", `"p":"x"`, "")}}, false},
 		"a widened column":                {log{fields: widenedField("id", "long"), features: `"typeWidening"`, adds: []string{add("a.parquet", "", fullStats)}}, true},
