@@ -95,7 +95,11 @@ func (o StorageConfigs) createS3(ctx context.Context, a Actor, n catalog.NewStor
 		return none, err
 	}
 	n.AuthMode = credential.mode()
-	return o.create(ctx, a, n, func() error {
+	at := "bucket"
+	if settings.Prefix != "" {
+		at = "prefix"
+	}
+	return o.create(ctx, a, n, at, func() error {
 		report, err := o.tryS3(ctx, settings, credential)
 		if err != nil {
 			return err

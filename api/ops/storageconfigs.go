@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"iter"
 	"os"
 	"path/filepath"
 	"time"
@@ -83,7 +84,7 @@ func (o StorageConfigs) createLocal(ctx context.Context, a Actor, n catalog.NewS
 	if n.Settings, err = json.Marshal(localSettings{Root: asked}); err != nil {
 		return none, err
 	}
-	return o.create(ctx, a, n, func() error {
+	return o.create(ctx, a, n, "root", func() error {
 		if err := os.MkdirAll(root, 0o750); err != nil {
 			return invalid("root", "cannot be made")
 		}
@@ -92,11 +93,15 @@ func (o StorageConfigs) createLocal(ctx context.Context, a Actor, n catalog.NewS
 }
 
 // create stores a configuration, makes sure of what it points to, and discovers
-// its tables. When that fails nothing of it stays.
-func (o StorageConfigs) create(ctx context.Context, a Actor, n catalog.NewStorageConfig, ensure func() error) (catalog.StorageConfig, error) {
+// its tables. When that fails nothing of it stays. at is the field of the request
+// that says where.
+func (o StorageConfigs) create(ctx context.Context, a Actor, n catalog.NewStorageConfig, at string, ensure func() error) (catalog.StorageConfig, error) {
 	config, err := o.Store.CreateStorageConfig(ctx, n)
-	if errors.Is(err, catalog.ErrNotFound) {
+	switch {
+	case errors.Is(err, catalog.ErrNotFound):
 		return config, invalid("workspace_id", "is not a workspace of the caller")
+	case errors.Is(err, catalog.ErrLocationTaken):
+		return config, &locationTakenError{field: at, err: err}
 	}
 	if err != nil {
 		return config, err
@@ -111,6 +116,24 @@ func (o StorageConfigs) create(ctx context.Context, a Actor, n catalog.NewStorag
 		return config, errors.Join(err, o.Store.DeleteStorageConfig(undo, a.Viewer, config.ID, catalog.AnyVersion))
 	}
 	return config, nil
+}
+
+// locationTakenError names the field of a request whose place is another
+// configuration's.
+type locationTakenError struct {
+	field string
+	err   error
+}
+
+// Error implements error.
+func (e *locationTakenError) Error() string { return e.field + ": " + e.err.Error() }
+
+// Unwrap returns catalog.ErrLocationTaken.
+func (e *locationTakenError) Unwrap() error { return e.err }
+
+// FieldProblems names the field.
+func (e *locationTakenError) FieldProblems() iter.Seq2[string, string] {
+	return func(yield func(string, string) bool) { yield(e.field, "overlaps another storage configuration") }
 }
 
 func mayCreate(a Actor, in NewStorageConfig) (catalog.WorkspaceID, error) {

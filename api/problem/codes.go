@@ -80,6 +80,7 @@ var Codes = []Code{
 	{"table_vanished", 409, "The files of the table are gone.", "The folder holds no Delta log any more; restore it or drop the table."},
 	{"table_log_broken", 409, "The log of the table cannot be read.", "A file of _delta_log is missing, damaged or contradicts another; repair the table with the tool that wrote it."},
 	{"unsupported_table_feature", 409, "The table uses a feature that is not supported.", "details name the feature."},
+	{"storage_read_only", 409, "The storage does not let this server write.", "Its credential may read only; details name the configuration. POST …/validate says what is missing."},
 	{"table_exists", 409, "There is a table at this place already.", "The folder holds a Delta log."},
 	{"commit_conflict", 409, "Another commit to the table got in the way.", "Nothing was written; retry."},
 	{"protocol_changed", 409, "The protocol of the table changed during the operation.", "Nothing was written; retry."},

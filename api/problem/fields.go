@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"strconv"
 	"strings"
 
 	"github.com/lakewarden/lakewarden/auth"
@@ -11,6 +12,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/delta"
 	"github.com/lakewarden/lakewarden/engine/ingest"
+	"github.com/lakewarden/lakewarden/engine/objstore"
 	"github.com/lakewarden/lakewarden/engine/rowfilter"
 	"github.com/lakewarden/lakewarden/engine/sqlguard"
 )
@@ -33,6 +35,7 @@ func fieldsOf(err error, camel bool) iter.Seq2[string, string] {
 			failure *engine.Error
 			feature *delta.FeatureError
 			unread  *ingest.SyntaxError
+			store   *objstore.StoreError
 		)
 		switch {
 		case errors.As(err, &refusal):
@@ -71,8 +74,26 @@ func fieldsOf(err error, camel bool) iter.Seq2[string, string] {
 			yield("body", unread.Error())
 		case errors.Is(err, ingest.ErrNoRows):
 			yield("rows", "must be a list of rows")
+		case errors.As(err, &store):
+			detail := storeDetail(store, camel)
+			yield(detail.Field, detail.Message)
 		}
 	}
+}
+
+// storeDetail says which storage configuration it is about, by its name: who
+// meets the error sees one of its tables.
+func storeDetail(e *objstore.StoreError, camel bool) Detail {
+	what := "cannot be reached"
+	switch {
+	case e.RefusesWrites():
+		what = "does not let its credential write"
+	case errors.Is(e.Err, objstore.ErrCredential):
+		what = "does not accept its credential"
+	case errors.Is(e.Err, objstore.ErrDenied):
+		what = "denies access"
+	}
+	return Detail{wireName("config_name", camel), strconv.Quote(e.Name) + " " + what}
 }
 
 // wireName spells a field of the catalog as the resource does. Names below

@@ -10,6 +10,7 @@ import (
 	"github.com/lakewarden/lakewarden/catalog"
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/ingest"
+	"github.com/lakewarden/lakewarden/engine/objstore"
 	"github.com/lakewarden/lakewarden/engine/rowfilter"
 	"github.com/lakewarden/lakewarden/engine/sqlguard"
 	"github.com/lakewarden/lakewarden/sessions"
@@ -77,12 +78,16 @@ func from(err error, camel bool) Problem {
 		code = byName["internal_error"]
 	}
 	p := Problem{Code: code, Details: []Detail{}}
-	if code.Status < http.StatusInternalServerError {
+	var store *objstore.StoreError
+	switch {
+	case code.Status < http.StatusInternalServerError:
 		for field, message := range fieldsOf(err, camel) {
 			if p.Details = append(p.Details, Detail{field, message}); len(p.Details) == maxDetails {
 				break
 			}
 		}
+	case code.Name == storageUnavailable && errors.As(err, &store):
+		p.Details = append(p.Details, storeDetail(store, camel))
 	}
 	if code.Status == http.StatusTooManyRequests || code.Status == http.StatusServiceUnavailable {
 		p.RetryAfter = retryAfter(err)
@@ -103,6 +108,7 @@ func codeOf(err error) string {
 		fields  fielder
 		unread  *ingest.SyntaxError
 		values  *ingest.RowsError
+		store   *objstore.StoreError
 	)
 	switch {
 	case errors.As(err, &refusal):
@@ -123,6 +129,8 @@ func codeOf(err error) string {
 		return deniedCode(denied)
 	case errors.As(err, &field) && field.Code == rowfilter.CodeTypeNotSupported:
 		return "type_not_supported"
+	case errors.As(err, &store) && store.RefusesWrites():
+		return "storage_read_only"
 	}
 	for _, r := range rows {
 		if errors.Is(err, r.sentinel) {

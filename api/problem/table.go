@@ -27,6 +27,8 @@ type row struct {
 	code     string
 }
 
+const storageUnavailable = "storage_unavailable"
+
 // rows are tried in order; the narrower sentinel of a family stands first.
 var rows = []row{
 	{"auth.ErrExpired", auth.ErrExpired, "credential_expired"},
@@ -68,7 +70,7 @@ var rows = []row{
 
 	{"engine/gateway.ErrClosed", gateway.ErrClosed, "unavailable"},
 	{"engine/gateway.ErrNeedsIsolation", gateway.ErrNeedsIsolation, "isolation_required"},
-	{"engine/gateway.ErrContent", gateway.ErrContent, "storage_unavailable"},
+	{"engine/gateway.ErrContent", gateway.ErrContent, storageUnavailable},
 
 	{"engine/rowfilter.ErrDefinition", rowfilter.ErrDefinition, "invalid_policy"},
 	{"engine/rowfilter.ErrText", rowfilter.ErrText, "invalid_policy"},
@@ -113,11 +115,11 @@ var rows = []row{
 	// A store's own errors reach a client only where no package above gave them
 	// a meaning: a file that the log or the catalog says is there.
 	{"engine/objstore.ErrUnknown", objstore.ErrUnknown, "outcome_unknown"},
-	{"engine/objstore.ErrNoBucket", objstore.ErrNoBucket, "storage_unavailable"},
-	{"engine/objstore.ErrUnavailable", objstore.ErrUnavailable, "storage_unavailable"},
-	{"engine/objstore.ErrCredential", objstore.ErrCredential, "storage_unavailable"},
-	{"engine/objstore.ErrDenied", objstore.ErrDenied, "storage_unavailable"},
-	{"engine/objstore.ErrNotFound", objstore.ErrNotFound, "storage_unavailable"},
+	{"engine/objstore.ErrNoBucket", objstore.ErrNoBucket, storageUnavailable},
+	{"engine/objstore.ErrUnavailable", objstore.ErrUnavailable, storageUnavailable},
+	{"engine/objstore.ErrCredential", objstore.ErrCredential, storageUnavailable},
+	{"engine/objstore.ErrDenied", objstore.ErrDenied, storageUnavailable},
+	{"engine/objstore.ErrNotFound", objstore.ErrNotFound, storageUnavailable},
 	{"engine/objstore.ErrExists", objstore.ErrExists, "commit_conflict"},
 	{"engine/objstore.ErrInvalidName", objstore.ErrInvalidName, "internal_error"},
 	{"engine/objstore.ErrSize", objstore.ErrSize, "internal_error"},

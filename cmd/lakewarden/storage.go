@@ -35,7 +35,7 @@ func (b buckets) Bucket(ctx context.Context, config catalog.StorageConfig) (buck
 	if err != nil {
 		return nil, err
 	}
-	return b.metrics.Wrap(bucket, string(config.Kind)), nil
+	return objstore.Named(b.metrics.Wrap(bucket, string(config.Kind)), config.Name), nil
 }
 
 // local opens a local root. It is resolved anew each time: a link may have been

@@ -23,6 +23,10 @@ func TestPrefixConformance(t *testing.T) {
 	}, objstoretest.Config{})
 }
 
+func TestNamedConformance(t *testing.T) {
+	objstoretest.Run(t, func(*testing.T) objstore.Bucket { return objstore.Named(mem.New(), "main") }, objstoretest.Config{})
+}
+
 func TestMetricsConformance(t *testing.T) {
 	metrics := objstore.NewMetrics(prometheus.NewPedanticRegistry())
 	objstoretest.Run(t, func(*testing.T) objstore.Bucket {

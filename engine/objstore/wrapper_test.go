@@ -133,3 +133,43 @@ func TestFaultsBeforeAndAfter(t *testing.T) {
 	require.Equal(t, 3, faults.Count(objstore.OpPutIfAbsent))
 	require.Equal(t, 10, faults.Count())
 }
+
+func TestFailuresNameTheirStore(t *testing.T) {
+	ctx := context.Background()
+	faults := objstore.NewFaults(mem.New(),
+		objstore.Cut{Ops: []objstore.Op{objstore.OpStat}, Nth: 1},
+		objstore.Cut{Ops: []objstore.Op{objstore.OpStat}, Nth: 2, Err: objstore.ErrDenied},
+		objstore.Cut{Ops: []objstore.Op{objstore.OpPut}, Nth: 1, Err: objstore.ErrDenied},
+		objstore.Cut{Ops: []objstore.Op{objstore.OpDelete}, Nth: 1, Err: objstore.ErrCredential},
+		objstore.Cut{Ops: []objstore.Op{objstore.OpList}, Nth: 1, Err: objstore.ErrNoBucket},
+		objstore.Cut{Ops: []objstore.Op{objstore.OpPutIfAbsent}, Nth: 1, After: true},
+	)
+	bucket := objstore.Named(faults, "main data")
+	list := func() (err error) {
+		for _, err = range bucket.List(ctx, "", objstore.ListOptions{}) {
+		}
+		return err
+	}
+	stat := func() error { _, err := bucket.Stat(ctx, "a"); return err }
+	for _, test := range []struct {
+		do            func() error
+		is            error
+		refusesWrites bool
+	}{
+		{stat, objstore.ErrUnavailable, false},
+		{stat, objstore.ErrDenied, false},
+		{func() error { return bucket.Put(ctx, "a", strings.NewReader("x"), 1) }, objstore.ErrDenied, true},
+		{func() error { return bucket.Delete(ctx, "a") }, objstore.ErrCredential, false},
+		{list, objstore.ErrNoBucket, false},
+	} {
+		err := test.do()
+		require.ErrorIs(t, err, test.is)
+		var failure *objstore.StoreError
+		require.ErrorAs(t, err, &failure)
+		require.Equal(t, "main data", failure.Name)
+		require.Equal(t, test.refusesWrites, failure.RefusesWrites(), "%v", err)
+	}
+	var failure *objstore.StoreError
+	require.NotErrorAs(t, stat(), &failure, "a missing object is not the store's failure")
+	require.ErrorIs(t, bucket.PutIfAbsent(ctx, "b", nil), objstore.ErrUnknown)
+}
