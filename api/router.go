@@ -46,6 +46,8 @@ type Deps struct {
 	Logger        *slog.Logger
 	// Metrics are served at /metrics and receive those of the routes.
 	Metrics *prometheus.Registry
+	// MetricsElsewhere leaves /metrics to another listener: see [MetricsHandler].
+	MetricsElsewhere bool
 	Rate    middleware.Rate
 	Version string
 }
@@ -141,5 +143,15 @@ func open(r chi.Router, deps Deps, spec *huma.OpenAPI) {
 	docs.Routes(r)
 	r.Get("/healthz", deps.Health.live)
 	r.Get("/readyz", deps.Health.ready)
-	r.Method(http.MethodGet, "/metrics", promhttp.HandlerFor(deps.Metrics, promhttp.HandlerOpts{}))
+	if !deps.MetricsElsewhere {
+		r.Method(http.MethodGet, "/metrics", promhttp.HandlerFor(deps.Metrics, promhttp.HandlerOpts{}))
+	}
+}
+
+// MetricsHandler serves /metrics and nothing else.
+func MetricsHandler(metrics *prometheus.Registry) http.Handler {
+	r := chi.NewRouter()
+	r.Use(middleware.Headers)
+	r.Method(http.MethodGet, "/metrics", promhttp.HandlerFor(metrics, promhttp.HandlerOpts{}))
+	return r
 }

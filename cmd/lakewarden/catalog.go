@@ -17,7 +17,21 @@ func openCatalog(ctx context.Context, config Config, log *slog.Logger) (*sqlstor
 		if err := os.MkdirAll(config.DataDir, 0o700); err != nil {
 			return nil, fmt.Errorf("data_dir: %w", err)
 		}
-		url = "sqlite:" + filepath.Join(config.DataDir, "catalog.db")
+		path := filepath.Join(config.DataDir, "catalog.db")
+		if err := makePrivate(path); err != nil {
+			return nil, fmt.Errorf("data_dir: %w", err)
+		}
+		url = "sqlite:" + path
 	}
 	return sqlstore.Open(ctx, url, sqlstore.Options{Logger: log})
+}
+
+// makePrivate makes an empty file for the server's user only, unless there is a
+// file. The database gives its mode to the files that it makes beside it.
+func makePrivate(path string) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	return f.Close()
 }

@@ -25,7 +25,9 @@ const envPrefix = "LAKEWARDEN_"
 // Config is every setting of the server. The tag is the key in the YAML file;
 // in upper case with LAKEWARDEN_ in front it is the environment variable.
 type Config struct {
-	Listen         string        `koanf:"listen"`
+	Listen string `koanf:"listen"`
+	// MetricsAddr, if set, is a listener of its own for /metrics.
+	MetricsAddr    string        `koanf:"metrics_addr"`
 	DataDir        string        `koanf:"data_dir"`
 	DatabaseURL    string        `koanf:"database_url"`
 	ExtensionDir   string        `koanf:"extension_dir"`
@@ -160,7 +162,7 @@ func fromEnvironment(key, value string) (string, any) {
 }
 
 func unknownKeys(k *koanf.Koanf) error {
-	known := append([]string{"database_url", "extension_dir", "local_roots", "issuers", "key_file",
+	known := append([]string{"metrics_addr", "database_url", "extension_dir", "local_roots", "issuers", "key_file",
 		"results_url", "results_access_key_id", "results_secret_access_key", "results_role_arn"}, keysOf(defaults())...)
 	for _, key := range k.Keys() {
 		top, _, _ := strings.Cut(key, ".")
@@ -210,6 +212,11 @@ func (c *Config) finish() error {
 func (c *Config) Verify() error {
 	if _, _, err := net.SplitHostPort(c.Listen); err != nil {
 		return fmt.Errorf("listen: must be host:port, is %q", c.Listen)
+	}
+	if c.MetricsAddr != "" {
+		if _, _, err := net.SplitHostPort(c.MetricsAddr); err != nil {
+			return fmt.Errorf("metrics_addr: must be host:port, is %q", c.MetricsAddr)
+		}
 	}
 	if c.DatabaseURL != "" && !strings.HasPrefix(c.DatabaseURL, "postgres://") && !strings.HasPrefix(c.DatabaseURL, "postgresql://") {
 		return errors.New("database_url: must begin with postgres://")

@@ -185,9 +185,13 @@ func newService(ctx context.Context, config Config, log *slog.Logger) (_ *servic
 		TableRules: ops.TableRules{Tables: tables, Permissions: store, Queries: queries},
 		Tables:     tables, TableFiles: ops.TableFiles{Tables: tables, Permissions: store}, Writes: writes,
 		Maintenance: maintenance, Policies: ops.Policies{Store: store, Lake: tables.Lake}, Simulation: ops.Simulation{Store: store, Queries: queries},
-		Queries: queries, Operations: operations, Stored: stored, Limits: limitsOf(config), Auditor: auditor, Authenticator: authenticator, Health: health, Logger: log, Metrics: registry,
+		Queries: queries, Operations: operations, Stored: stored, Limits: limitsOf(config), Auditor: auditor, Authenticator: authenticator, Health: health, Logger: log,
+		Metrics: registry, MetricsElsewhere: config.MetricsAddr != "",
 		Rate: middleware.Rate{PerMinute: config.RatePerMinute, Burst: config.RateBurst}, Version: version,
 	})
+	if err := serveMetrics(ctx, config.MetricsAddr, registry, s); err != nil {
+		return nil, err
+	}
 	s.server = api.Server{Handler: router, Health: health, Logger: log, Notice: config.DrainNotice, Drain: config.DrainTimeout, Beside: s.endWorkOnce}
 	return s, nil
 }
