@@ -13,6 +13,7 @@ import (
 	"github.com/lakewarden/lakewarden/catalog"
 	"github.com/lakewarden/lakewarden/engine/delta"
 	"github.com/lakewarden/lakewarden/engine/delta/action"
+	"github.com/lakewarden/lakewarden/engine/rowfilter"
 )
 
 // AlteredTable is a table after a change, as the caller sees it.
@@ -33,9 +34,11 @@ func (o TableRules) change(ctx context.Context, path TablePath, plan func(contex
 		return AlteredTable{}, err
 	}
 	v, err := o.viewOf(ctx, r.actor, r.table, r.snap)
-	if err != nil {
+	if err != nil && !errors.Is(err, rowfilter.ErrPolicy) {
 		return AlteredTable{}, err
 	}
+	// A policy that came in between may close the table: the change stands, and
+	// shows no columns.
 	return AlteredTable{TableVersion: r.snap.Version(), Columns: v.tableColumns(r.snap), Mapped: r.snap.Mapped()}, nil
 }
 

@@ -39,6 +39,9 @@ type view struct {
 // A column that was renamed since is what its field is called now: a version
 // before a renaming shows no more of it than the newest one.
 func (u usedTable) view(policies enforced, s subject) (view, error) {
+	if err := policies.lost(u.located.DeltaID, columnsOf(u.head)); err != nil {
+		return view{}, err
+	}
 	applied := u.applied(policies)
 	filter, err := applied.filter(s, columnsOf(u.snap))
 	if err != nil {

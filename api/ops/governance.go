@@ -2,6 +2,7 @@ package ops
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/lakewarden/lakewarden/catalog"
 	"github.com/lakewarden/lakewarden/engine"
@@ -77,6 +78,22 @@ func (e enforced) on(table catalog.DeltaID, columns []engine.Column) enforced {
 		out = append(out, p)
 	}
 	return out
+}
+
+// lost is an error when a policy hides or masks a column that its table does not
+// have at its newest version: somebody else renamed or dropped it, or did so while
+// the policy was stored. What it protects may be there under another name, so that
+// the table is closed until the policy is corrected. Nothing else orders changes
+// of policies and changes of columns, on any replica or by any writer: a policy
+// that comes first is seen by the change here, and one that comes too late closes
+// the table. Row policies need no such care, what they cannot decide is hidden.
+func (e enforced) lost(table catalog.DeltaID, columns []engine.Column) error {
+	for _, p := range e {
+		if p.Table == table && p.Kind != catalog.PolicyRows && !rowfilter.HasColumn(columns, p.Column) {
+			return fmt.Errorf("%w: %s version %d: the table has no column %q", rowfilter.ErrPolicy, p.ID, p.Version, p.Column)
+		}
+	}
+	return nil
 }
 
 // tableAlias is what the columns of a predicate are qualified with.
