@@ -282,20 +282,29 @@ type Operations interface {
 	DeleteOperation(ctx context.Context, org OrgID, operation OperationID) error
 }
 
-// WriteLeases keeps which writes to tables are under way, on any replica. The
-// files of such a write lie in the table's folder before a version names them.
+// WriteLeases keeps which writes to tables are under way, on any replica, and
+// which vacuums. The files of a write lie in the table's folder before a version
+// names them.
+//
+// Who restores a version begins before it asks for vacuums, who deletes files
+// begins before it asks for writes. So of two that begin at the same time at least
+// one sees the other.
 type WriteLeases interface {
 	// BeginWrite records that a write to a table begins now, before its first
-	// file is made.
-	BeginWrite(ctx context.Context, org OrgID, table DeltaID) (WriteLeaseID, error)
+	// file is made or deleted.
+	BeginWrite(ctx context.Context, org OrgID, table DeltaID, kind WriteKind) (WriteLeaseID, error)
 	// RenewWrite gives a sign of life. [ErrNotFound] when the write was
 	// forgotten: its files may be gone, so it must not be committed.
 	RenewWrite(ctx context.Context, lease WriteLeaseID) error
 	// EndWrite ends a lease. Idempotent.
 	EndWrite(ctx context.Context, lease WriteLeaseID) error
-	// OldestWrite returns when the oldest write to a table began among those
-	// that gave a sign of life since then, or the zero time.
+	// OldestWrite returns from when on files of a table are protected by the
+	// writes that gave a sign of life since then: when the oldest one began, the
+	// Unix epoch for a restore, the zero time without any.
 	OldestWrite(ctx context.Context, org OrgID, table DeltaID, since time.Time) (time.Time, error)
+	// VacuumUnderWay reports whether there is a vacuum of a table among those that
+	// gave a sign of life since then.
+	VacuumUnderWay(ctx context.Context, org OrgID, table DeltaID, since time.Time) (bool, error)
 	// ForgetWrites removes the leases, of all organisations, that gave no sign
 	// of life since then, and counts them.
 	ForgetWrites(ctx context.Context, since time.Time) (int64, error)

@@ -139,10 +139,10 @@ func (o TableRules) constraintsNaming(ctx context.Context, r ruled, column strin
 		}
 		out = append(out, catalog.FieldError{Field: "constraints", Message: message})
 	}
-	logged := r.snap.Constraints()
-	for _, name := range slices.Sorted(maps.Keys(logged)) {
-		if mentions(logged[name], column) {
-			note(name, logged[name])
+	inLog := r.snap.Constraints()
+	for _, name := range slices.Sorted(maps.Keys(inLog)) {
+		if mentions(inLog[name], column) {
+			note(name, inLog[name])
 		}
 	}
 	kept, err := o.Store.Constraints(ctx, r.actor.Org, r.table.DeltaID)
@@ -150,7 +150,7 @@ func (o TableRules) constraintsNaming(ctx context.Context, r ruled, column strin
 		return nil, err
 	}
 	for _, k := range kept {
-		if _, both := logged[strings.ToLower(k.Name)]; both {
+		if logged(ctx, o.Queries.Plans.parser, r.snap, k) {
 			continue
 		}
 		check, err := rules.ParseCheck(ctx, o.Queries.Plans.parser, r.snap.Schema(), k.Expression)

@@ -69,9 +69,9 @@ func (o TableRules) AddConstraints(ctx context.Context, path TablePath, constrai
 
 // unused refuses names of constraints that the table's log has.
 func (r ruled) unused(constraints []catalog.NewConstraint) error {
-	logged := r.snap.Constraints()
+	inLog := r.snap.Constraints()
 	for i, c := range constraints {
-		if _, ok := logged[strings.ToLower(c.Name)]; ok {
+		if _, ok := inLog[strings.ToLower(c.Name)]; ok {
 			return &catalog.ExistsError{Field: fmt.Sprintf("constraints[%d].name", i)}
 		}
 	}
@@ -239,18 +239,18 @@ func (o TableRules) constraints(ctx context.Context, r ruled) ([]TableConstraint
 	if err != nil {
 		return nil, err
 	}
-	logged := r.snap.Constraints()
+	inLog := r.snap.Constraints()
 	out := []TableConstraint{}
-	for _, name := range slices.Sorted(maps.Keys(logged)) {
-		c := TableConstraint{Name: name, Expression: logged[name], Validated: true, Portable: true, Enforceable: true}
+	for _, name := range slices.Sorted(maps.Keys(inLog)) {
+		c := TableConstraint{Name: name, Expression: inLog[name], Validated: true, Portable: true, Enforceable: true}
 		if _, err := rules.ParseSpark(r.snap.Schema(), c.Expression); err != nil {
 			c.Enforceable, c.Reason = false, "its expression has no certain meaning here"
 		}
 		out = append(out, c)
 	}
 	for _, k := range kept {
-		if _, both := logged[strings.ToLower(k.Name)]; both {
-			continue // it was moved into the log
+		if logged(ctx, o.Queries.Plans.parser, r.snap, k) {
+			continue
 		}
 		c := TableConstraint{Name: k.Name, Expression: k.Expression, Enforceable: true}
 		check, err := rules.ParseCheck(ctx, o.Queries.Plans.parser, r.snap.Schema(), k.Expression)
@@ -346,9 +346,8 @@ func ruleSet(ctx context.Context, store catalog.Constraints, parser engine.Parse
 	if err != nil {
 		return nil, err
 	}
-	logged := snap.Constraints()
 	for _, c := range kept {
-		if _, moved := logged[strings.ToLower(c.Name)]; moved {
+		if logged(ctx, parser, snap, c) {
 			continue
 		}
 		if err := set.Add(ctx, parser, c.Name, c.Expression); err != nil {
@@ -356,4 +355,20 @@ func ruleSet(ctx context.Context, store catalog.Constraints, parser engine.Parse
 		}
 	}
 	return set, nil
+}
+
+// logged reports whether a constraint of the catalog was moved into the table's
+// log. One of the same name that says something else was put there by another
+// writer; then both hold.
+func logged(ctx context.Context, parser engine.Parser, snap *delta.Snapshot, c catalog.Constraint) bool {
+	text, ok := snap.Constraints()[strings.ToLower(c.Name)]
+	if !ok {
+		return false
+	}
+	check, err := rules.ParseCheck(ctx, parser, snap.Schema(), c.Expression)
+	if err != nil {
+		return false
+	}
+	_, portable := check.Portable()
+	return portable && check.Spark() == text
 }

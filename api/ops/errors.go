@@ -25,6 +25,9 @@ var (
 	ErrTableIdentity error = &failure{"table_identity_changed", "table identity changed"}
 	// ErrTableAmbiguous: two live tables with one id are visible: 409.
 	ErrTableAmbiguous error = &failure{"table_id_ambiguous", "table id ambiguous"}
+	// ErrVacuumRunning: files of the table are being deleted, so that no former
+	// version of it is restored now. Retry after the vacuum: 409.
+	ErrVacuumRunning error = &failure{"vacuum_running", "vacuum under way"}
 	// ErrStorageKind: the storage is of a kind that does not fit, or that this
 	// server cannot read: 422.
 	ErrStorageKind error = &failure{"wrong_kind", "storage kind not supported"}

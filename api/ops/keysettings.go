@@ -164,9 +164,10 @@ func (r ruled) primaryKey(columns []string) (keys rules.Keys, err error) {
 // it.
 type question struct {
 	field, what string
-	// key, or a column that is required.
+	// key, or a column that is required, or a condition.
 	key      rules.Key
 	required string
+	rule     *rules.Rule
 }
 
 // newKeys asks about the keys that were not there before. A part of the former
@@ -205,9 +206,12 @@ func (o TableRules) judge(ctx context.Context, r ruled, questions []question) er
 		for _, q := range questions {
 			var n int64
 			var err error
-			if q.required != "" {
+			switch {
+			case q.rule != nil:
+				n, err = scope.CountBroken(ctx, *q.rule, rows)
+			case q.required != "":
 				n, err = scope.CountBroken(ctx, rules.RequireColumn(q.required), rows)
-			} else {
+			default:
 				n, err = scope.CountRepeated(ctx, q.key, rows)
 			}
 			if err != nil {

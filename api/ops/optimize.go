@@ -128,16 +128,13 @@ func (o Maintenance) rewrite(ctx context.Context, m maintained, opts maintenance
 	}
 	defer held.Release()
 	opts.Session, opts.Writer, opts.Lease = held.Session, held.Writer(), held.Lease
-	writing, end, err := o.Writes.Begin(ctx, m.actor.Org, m.table.DeltaID)
+	writing, end, err := o.Writes.Begin(ctx, m.actor.Org, m.table.DeltaID, catalog.WriteRows)
 	if err != nil {
 		return done, err
 	}
 	defer end()
 	done, err = maintenance.Optimize(writing, m.snap, opts)
-	if err != nil && errors.Is(context.Cause(writing), ErrWriteLeaseLost) {
-		err = ErrWriteLeaseLost
-	}
-	return done, err
+	return done, lost(writing, err)
 }
 
 // session waits for a turn as long as it takes: nobody holds a connection for

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/lakewarden/lakewarden/catalog"
 	"github.com/lakewarden/lakewarden/engine/delta"
 )
 
@@ -14,13 +15,14 @@ type RestorePoint struct {
 	Timestamp *time.Time
 }
 
-// Restore makes a table what it was: rows, columns, properties, keys and the
-// constraints of its log, in one commit. Rows that came since are taken away.
-// Policies stay as they are; where one would govern another column afterwards than
-// it does now, or one where it governs none, the error is a [ColumnInUseError].
-// Others: catalog.DeniedError for a caller who does not see all of the table, and
+// Restore makes a table what it was: rows, columns and properties, in one commit.
+// Rows that came since are taken away. What is set of a table rather than of a
+// version stays as it is: policies, keys and constraints. Where a policy would
+// govern another column afterwards than it does now, or one where it governs none,
+// or a key or constraint lacks its columns, the error is a [ColumnInUseError];
+// where rows of then stand against a key or constraint, a [RowsError]. Others: catalog.DeniedError for a caller who does not see all of the table, and
 // for one who is no administrator where former versions were kept for a shorter
-// time then; delta.ErrVersionNotFound, those of opening a table and of commits.
+// time then; delta.ErrVersionNotFound, [ErrVacuumRunning], those of opening a table and of commits.
 func (o TableRules) Restore(ctx context.Context, path TablePath, to RestorePoint) (AlteredTable, error) {
 	var at delta.At
 	switch {
@@ -31,7 +33,20 @@ func (o TableRules) Restore(ctx context.Context, path TablePath, to RestorePoint
 	default:
 		at = delta.AtTimestamp(*to.Timestamp)
 	}
-	return o.change(ctx, path, func(ctx context.Context, r ruled) (*alteration, error) {
+	r, err := o.find(ctx, path)
+	if err != nil {
+		return AlteredTable{}, err
+	}
+	restoring, done, err := o.restoring(ctx, r)
+	if err != nil {
+		return AlteredTable{}, err
+	}
+	defer done()
+	held := r.table.DeltaID
+	out, err := o.change(restoring, path, func(ctx context.Context, r ruled) (*alteration, error) {
+		if r.table.DeltaID != held {
+			return nil, ErrTableIdentity
+		}
 		if !r.view.whole() {
 			return nil, errRowsFiltered
 		}
@@ -56,7 +71,32 @@ func (o TableRules) Restore(ctx context.Context, path TablePath, to RestorePoint
 		if err := inUse(moved); err != nil {
 			return nil, err
 		}
-		txn, _, err := r.snap.Restore(ctx, target, delta.Operation{UserID: string(r.actor.User), UserName: r.actor.Email})
+		as, err := o.sameRules(ctx, r, ruled{actor: r.actor, table: r.table, snap: target, view: v})
+		if err != nil {
+			return nil, err
+		}
+		txn, _, err := r.snap.RestoreAs(ctx, target, as, delta.Operation{UserID: string(r.actor.User), UserName: r.actor.Email})
 		return &alteration{txn: txn}, err
 	})
+	return out, lost(restoring, err)
+}
+
+// restoring keeps vacuums, on every replica, away from the files of a table that a
+// former version needs and the newest one does not: one that begins later deletes
+// nothing meanwhile, and beside one that has begun nothing is restored. Only then
+// is it any use to look whether the files are there.
+func (o TableRules) restoring(ctx context.Context, r ruled) (context.Context, func(), error) {
+	writing, done, err := o.Writes.Begin(ctx, r.actor.Org, r.table.DeltaID, catalog.WriteRestore)
+	if err != nil {
+		return nil, nil, err
+	}
+	under, err := o.Writes.Vacuums(ctx, r.actor.Org, r.table.DeltaID)
+	if err == nil && under {
+		err = ErrVacuumRunning
+	}
+	if err != nil {
+		done()
+		return nil, nil, err
+	}
+	return writing, done, nil
 }

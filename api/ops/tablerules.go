@@ -24,6 +24,7 @@ type TableRules struct {
 	Tables
 	Permissions Permissions
 	Queries     *Queries
+	Writes      WriteLeases
 }
 
 // ruled is a table whose rules the caller may change, at its newest version.

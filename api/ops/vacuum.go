@@ -88,6 +88,16 @@ func (v Vacuum) guard(m maintained) error {
 
 var errShortRetention = invalid("retention_hours", "is less than the table promises; an administrator can insist with enforce_retention_duration false")
 
+// deleting lets restores on every replica know of a vacuum, before it looks for
+// theirs: they wait until it has ended, and it leaves all files alone until they
+// have. A dry run stands in nobody's way.
+func (o Maintenance) deleting(ctx context.Context, m maintained, v Vacuum) (context.Context, func(), error) {
+	if v.DryRun {
+		return ctx, func() {}, nil
+	}
+	return o.Writes.Begin(ctx, m.actor.Org, m.table.DeltaID, catalog.WriteVacuum)
+}
+
 // vacuum does the work when its turn has come. The caller's rights and the table
 // are looked at again.
 func (o Maintenance) vacuum(ctx context.Context, t *Task, path TablePath, v Vacuum) (out Vacuumed, err error) {
@@ -101,7 +111,12 @@ func (o Maintenance) vacuum(ctx context.Context, t *Task, path TablePath, v Vacu
 	out = Vacuumed{DryRun: v.DryRun, Files: []string{}}
 	run, bytes := maintenanceRun{catalog.OperationVacuum, time.Now()}, int64(0)
 	_, local := localRoot(m.table.StorageConfig)
-	files, err := maintenance.Vacuum(ctx, m.snap, maintenance.VacuumOptions{
+	deleting, end, err := o.deleting(ctx, m, v)
+	if err != nil {
+		return out, err
+	}
+	defer end()
+	files, err := maintenance.Vacuum(deleting, m.snap, maintenance.VacuumOptions{
 		Mode: maintenance.VacuumMode(v.Mode), Retention: v.Retention, Insist: v.Insist, KeepVersions: v.KeepVersions, DryRun: v.DryRun,
 		OldestWrite: func(ctx context.Context) (time.Time, error) {
 			return o.Writes.Oldest(ctx, m.actor.Org, m.table.DeltaID)
@@ -119,6 +134,7 @@ func (o Maintenance) vacuum(ctx context.Context, t *Task, path TablePath, v Vacu
 		// the store's.
 		LogCommits: local && !v.DryRun, UserID: string(m.actor.User),
 	})
+	err = lost(deleting, err)
 	if errors.Is(err, maintenance.ErrRetention) {
 		err = errShortRetention // the property has changed meanwhile
 	}

@@ -34,17 +34,17 @@ type WriteLeases struct {
 }
 
 // Begin takes a lease for one write to a table, before its first file is
-// uploaded. The write runs, its commit included, under the context that is
+// uploaded or deleted. The write runs, its commit included, under the context that is
 // returned, which ends with the cause [ErrWriteLeaseLost] when the lease cannot
 // be kept. done ends the lease, after the commit or after the files of a write
 // that failed are gone; it must be called, and may be called again.
-func (l WriteLeases) Begin(ctx context.Context, org catalog.OrgID, table catalog.DeltaID) (writing context.Context, done func(), err error) {
+func (l WriteLeases) Begin(ctx context.Context, org catalog.OrgID, table catalog.DeltaID, kind catalog.WriteKind) (writing context.Context, done func(), err error) {
 	orDefault(&l.Beat, leaseBeat)
 	orDefault(&l.Grace, leaseGrace)
 	// What the lease needs of the catalog it needs also after a cancellation.
 	system := authz.System(context.WithoutCancel(ctx), "write lease")
 	begun := time.Now()
-	id, err := l.Store.BeginWrite(authz.System(ctx, "write lease"), org, table)
+	id, err := l.Store.BeginWrite(authz.System(ctx, "write lease"), org, table, kind)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -88,8 +88,21 @@ func (l WriteLeases) renew(ctx context.Context, id catalog.WriteLeaseID, alive t
 	}
 }
 
-// Oldest is when the oldest write to a table that is under way began, or the
-// zero time.
+// lost tells the end of a lease from other errors of a write under it.
+func lost(writing context.Context, err error) error {
+	if err != nil && errors.Is(context.Cause(writing), ErrWriteLeaseLost) {
+		return ErrWriteLeaseLost
+	}
+	return err
+}
+
+// Vacuums reports whether files of a table are being deleted.
+func (l WriteLeases) Vacuums(ctx context.Context, org catalog.OrgID, table catalog.DeltaID) (bool, error) {
+	return l.Store.VacuumUnderWay(authz.System(ctx, "write lease"), org, table, time.Now().Add(-leaseLost))
+}
+
+// Oldest is from when on files of a table are protected by writes that are under
+// way, or the zero time.
 func (l WriteLeases) Oldest(ctx context.Context, org catalog.OrgID, table catalog.DeltaID) (time.Time, error) {
 	return l.Store.OldestWrite(authz.System(ctx, "write lease"), org, table, time.Now().Add(-leaseLost))
 }

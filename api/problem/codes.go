@@ -87,6 +87,7 @@ var Codes = []Code{
 	{"concurrent_transaction", 409, "This transaction was committed by another request.", "The work is done already."},
 	{"constraint_violation", 409, "Rows of the table stand against this.", "A rule cannot be set because existing rows break it."},
 	{"column_in_use", 409, "Something depends on the column.", "details name the policies, constraints and keys that do."},
+	{"vacuum_running", 409, "A vacuum of the table is under way.", "Former versions are not restored while files are deleted; restore after it."},
 	{"key_conflict", 409, "A row with this key exists.", "Nothing was written."},
 	{"value_in_use", 409, "The value is in use.", "Rows hold the value."},
 	{"domain_type_mismatch", 409, "The column's domain is of another kind.", "The operation does not fit the kind of domain."},

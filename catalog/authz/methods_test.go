@@ -385,7 +385,9 @@ var methods = map[string]method{
 		denied: catalog.ErrDenied,
 	},
 	"BeginWrite": {
-		call:   func(f *fixture, ctx context.Context) error { return drop(f.store.BeginWrite(ctx, f.org, "delta")) },
+		call: func(f *fixture, ctx context.Context) error {
+			return drop(f.store.BeginWrite(ctx, f.org, "delta", catalog.WriteRows))
+		},
 		denied: catalog.ErrDenied,
 	},
 	"RenewWrite": {
@@ -399,6 +401,12 @@ var methods = map[string]method{
 	"OldestWrite": {
 		call: func(f *fixture, ctx context.Context) error {
 			return drop(f.store.OldestWrite(ctx, f.org, "delta", time.Now()))
+		},
+		denied: catalog.ErrDenied,
+	},
+	"VacuumUnderWay": {
+		call: func(f *fixture, ctx context.Context) error {
+			return drop(f.store.VacuumUnderWay(ctx, f.org, "delta", time.Now()))
 		},
 		denied: catalog.ErrDenied,
 	},

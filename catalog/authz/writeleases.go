@@ -9,11 +9,11 @@ import (
 
 // BeginWrite is for the system: what may be written is decided where the write
 // is known.
-func (s *Store) BeginWrite(ctx context.Context, org catalog.OrgID, table catalog.DeltaID) (catalog.WriteLeaseID, error) {
+func (s *Store) BeginWrite(ctx context.Context, org catalog.OrgID, table catalog.DeltaID, kind catalog.WriteKind) (catalog.WriteLeaseID, error) {
 	if err := systemOnly(ctx); err != nil {
 		return "", err
 	}
-	return s.inner.BeginWrite(ctx, org, table)
+	return s.inner.BeginWrite(ctx, org, table, kind)
 }
 
 // RenewWrite is for the system, which runs the write.
@@ -38,6 +38,14 @@ func (s *Store) OldestWrite(ctx context.Context, org catalog.OrgID, table catalo
 		return time.Time{}, err
 	}
 	return s.inner.OldestWrite(ctx, org, table, since)
+}
+
+// VacuumUnderWay is for the system: a restore asks.
+func (s *Store) VacuumUnderWay(ctx context.Context, org catalog.OrgID, table catalog.DeltaID, since time.Time) (bool, error) {
+	if err := systemOnly(ctx); err != nil {
+		return false, err
+	}
+	return s.inner.VacuumUnderWay(ctx, org, table, since)
 }
 
 // ForgetWrites is for the system: it goes across organisations.

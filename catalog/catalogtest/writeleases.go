@@ -21,7 +21,7 @@ func writeLeases(t *testing.T, w *world) {
 		return begun
 	}
 	begin := func() catalog.WriteLeaseID {
-		id, err := w.BeginWrite(w.ctx, org, table)
+		id, err := w.BeginWrite(w.ctx, org, table, catalog.WriteRows)
 		require.NoError(t, err)
 		return id
 	}
@@ -47,9 +47,31 @@ func writeLeases(t *testing.T, w *world) {
 	require.NoError(t, w.EndWrite(w.ctx, first))
 	require.True(t, oldest(org, table, start).IsZero())
 
-	_, err = w.BeginWrite(w.ctx, catalog.NewID[catalog.OrgID](), table)
+	vacuums := func(org catalog.OrgID, table catalog.DeltaID, since time.Time) bool {
+		under, err := w.VacuumUnderWay(w.ctx, org, table, since)
+		require.NoError(t, err)
+		return under
+	}
+	third := begin()
+	require.False(t, vacuums(org, table, start), "a write deletes nothing")
+	vacuum, err := w.BeginWrite(w.ctx, org, table, catalog.WriteVacuum)
+	require.NoError(t, err)
+	require.True(t, vacuums(org, table, start))
+	require.False(t, vacuums(org, table, w.now()), "it was silent")
+	require.False(t, vacuums(org, "another", start))
+	require.False(t, vacuums(other, table, start))
+	require.NoError(t, w.EndWrite(w.ctx, third))
+	require.True(t, oldest(org, table, start).IsZero(), "a vacuum protects no file")
+	restore, err := w.BeginWrite(w.ctx, org, table, catalog.WriteRestore)
+	require.NoError(t, err)
+	require.Equal(t, time.Unix(0, 0).UTC(), oldest(org, table, start), "a restore protects files of any age")
+	require.NoError(t, w.EndWrite(w.ctx, restore))
+	require.NoError(t, w.EndWrite(w.ctx, vacuum))
+	require.False(t, vacuums(org, table, start))
+
+	_, err = w.BeginWrite(w.ctx, catalog.NewID[catalog.OrgID](), table, catalog.WriteRows)
 	require.ErrorIs(t, err, catalog.ErrNotFound)
-	_, err = w.BeginWrite(w.ctx, org, "")
-	require.Equal(t, []string{"table_id"}, fieldsOf(w, err))
+	_, err = w.BeginWrite(w.ctx, org, "", "else")
+	require.Equal(t, []string{"table_id", "kind"}, fieldsOf(w, err))
 	require.Equal(t, before, w.epochNow(), "nobody sees more or less for it")
 }

@@ -8,8 +8,8 @@ import (
 )
 
 // BeginWrite implements [catalog.WriteLeases].
-func (s *Store) BeginWrite(ctx context.Context, org catalog.OrgID, table catalog.DeltaID) (id catalog.WriteLeaseID, err error) {
-	if err := catalog.ValidateWrite(table); err != nil {
+func (s *Store) BeginWrite(ctx context.Context, org catalog.OrgID, table catalog.DeltaID, kind catalog.WriteKind) (id catalog.WriteLeaseID, err error) {
+	if err := catalog.ValidateWrite(table, kind); err != nil {
 		return "", err
 	}
 	id = catalog.NewID[catalog.WriteLeaseID]()
@@ -18,7 +18,12 @@ func (s *Store) BeginWrite(ctx context.Context, org catalog.OrgID, table catalog
 			return err
 		}
 		now := micros(s.clock())
-		return tx.insert(ctx, "id", "INSERT INTO write_leases (id, org_id, delta_id, begun_at, renewed_at) VALUES (?, ?, ?, ?, ?)", id, org, table, now, now)
+		begun := now
+		if kind == catalog.WriteRestore {
+			begun = 0 // also for a replica that knows no kinds
+		}
+		return tx.insert(ctx, "id", "INSERT INTO write_leases (id, org_id, delta_id, kind, begun_at, renewed_at) VALUES (?, ?, ?, ?, ?, ?)",
+			id, org, table, kind, begun, now)
 	})
 	return id, err
 }
@@ -47,7 +52,14 @@ func (s *Store) OldestWrite(ctx context.Context, org catalog.OrgID, table catalo
 	return one(ctx, s.read(), func(r row) (begun time.Time, err error) {
 		err = r.Scan(timeAt{&begun})
 		return begun, err
-	}, "SELECT MIN(begun_at) FROM write_leases WHERE org_id = ? AND delta_id = ? AND renewed_at >= ?", org, table, micros(since))
+	}, "SELECT MIN(begun_at) FROM write_leases WHERE org_id = ? AND delta_id = ? AND renewed_at >= ? AND kind <> ?", org, table, micros(since), catalog.WriteVacuum)
+}
+
+// VacuumUnderWay implements [catalog.WriteLeases].
+func (s *Store) VacuumUnderWay(ctx context.Context, org catalog.OrgID, table catalog.DeltaID, since time.Time) (bool, error) {
+	n, err := one(ctx, s.read(), value[int64], "SELECT COUNT(*) FROM write_leases WHERE org_id = ? AND delta_id = ? AND renewed_at >= ? AND kind = ?",
+		org, table, micros(since), catalog.WriteVacuum)
+	return n > 0, err
 }
 
 // ForgetWrites implements [catalog.WriteLeases].

@@ -35,6 +35,14 @@ type Restoration struct {
 // number; [ErrIdentityChanged] when it is another table's; [FeatureError] for
 // tables with row tracking; those of the bucket.
 func (s *Snapshot) Restore(ctx context.Context, target *Snapshot, op Operation) (*Txn, Restoration, error) {
+	return s.RestoreAs(ctx, target, target.Metadata(), op)
+}
+
+// RestoreAs is [Snapshot.Restore] with metadata that differ from the target's in
+// what is no matter of its files: constraints, and what others write beside the
+// columns. They are of [Alteration.Change] on the target. That the restored rows
+// satisfy the constraints is for the caller to know.
+func (s *Snapshot) RestoreAs(ctx context.Context, target *Snapshot, as action.Metadata, op Operation) (*Txn, Restoration, error) {
 	if target.TableID() != s.TableID() {
 		return nil, Restoration{}, fmt.Errorf("restoring version %d: %w", target.version, ErrIdentityChanged)
 	}
@@ -64,7 +72,7 @@ func (s *Snapshot) Restore(ctx context.Context, target *Snapshot, op Operation) 
 		r.Restored++
 		r.RestoredBytes += f.Add.Size
 	}
-	t.restoreTable(target)
+	t.restoreTable(target, as)
 	t.restoreClustering(target)
 	t.op.Parameters = map[string]string{"version": strconv.FormatInt(target.version, 10)}
 	t.op.Metrics = r.metrics()
@@ -120,9 +128,8 @@ func (s *Snapshot) checkPresent(ctx context.Context, files []File) error {
 
 // restoreTable carries metadata and protocol of another version where they are
 // not those of today.
-func (t *Txn) restoreTable(target *Snapshot) {
+func (t *Txn) restoreTable(target *Snapshot, m action.Metadata) {
 	now := t.base
-	m := target.Metadata()
 	m.Configuration = maps.Clone(m.Configuration)
 	if m.Configuration == nil {
 		m.Configuration = make(map[string]string)

@@ -1,0 +1,184 @@
+package main
+
+import (
+	"log/slog"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lakewarden/lakewarden/catalog"
+)
+
+// TestRestoreKeepsKeysAndConstraints: they are of the table, wherever they stand.
+// Rows of then that stand against one are not brought back.
+func TestRestoreKeepsKeysAndConstraints(t *testing.T) {
+	s := startServer(t, nil)
+	path := s.create("people", nil, col("id", "long"), col("name", "string"), col("age", "long"))
+	s.admin.write(path+"/rows", rowsOf(object{"id": 1, "name": "a", "age": 3}, object{"id": 2, "name": "b", "age": 4}))
+	first := s.admin.version(path)
+	add := func(name, expr string) {
+		s.admin.ok("POST", path+"/constraints", object{"constraints": list{object{"name": name, "expr": expr}}})
+	}
+	validated := func() map[string]any {
+		out := map[string]any{}
+		for _, c := range s.admin.ok("GET", path+"/constraints", nil)["constraints"].([]any) {
+			out[c.(object)["name"].(string)] = c.(object)["validated"]
+		}
+		return out
+	}
+	restore := func(version float64) reply { return s.admin.call("POST", path+"/restore", object{"version": version}) }
+
+	add("adult", "age >= 3")       // goes into the log
+	add("shape", "age / 2 < 1000") // stays in the catalog
+	s.admin.ok("PUT", path+"/primary-key", object{"columns": list{"id"}})
+	rules := object{"adult": true, "shape": false}
+	require.Equal(t, rules, validated())
+	s.admin.write(path+"/rows", rowsOf(object{"id": 3, "name": "c", "age": 9}))
+	s.admin.ok("PATCH", path+"/columns/id", object{"name": "key"})
+	require.Equal(t, 200, restore(first).status)
+	require.Equal(t, 2.0, s.admin.count(s.schema+".people"))
+	require.Equal(t, rules, validated(), "they hold for the rows to come as before")
+	key := s.admin.ok("GET", path+"/columns", nil)["columns"].([]any)[0].(object)
+	require.Equal(t, list{"id", true, true}, list{key["name"], key["isPrimaryKey"], key["isUnique"]}, "%v", key)
+	code, _ := s.admin.call("POST", path+"/rows", rowsOf(object{"id": 2, "name": "x", "age": 7})).problem(t, 409)
+	require.Equal(t, "key_conflict", code)
+	code, fields := s.admin.call("POST", path+"/rows", rowsOf(object{"id": 7, "name": "x", "age": 1})).problem(t, 422)
+	require.Equal(t, "rule_violation", code, fields)
+	deltaPython(t)(`
+import sys, deltalake
+dt = deltalake.DeltaTable(sys.argv[1])
+assert dt.metadata().configuration["delta.constraints.adult"], dt.metadata().configuration
+table = deltalake.QueryBuilder().register("t", dt).execute("SELECT * FROM t").read_all()
+assert table.num_rows == 2, table
+`, s.root+"/people")
+
+	// Rows of then that break what holds now.
+	s.admin.ok("DELETE", path+"/constraints/adult", nil)
+	s.admin.ok("PUT", path+"/primary-key", object{"columns": list{}})
+	s.admin.write(path+"/rows", rowsOf(object{"id": 1, "name": "twin", "age": 1}))
+	broken := s.admin.version(path)
+	s.admin.write(path+"/rows/delete", object{"where": "name = 'twin'"})
+	add("adult", "age >= 3")
+	s.admin.ok("PUT", path+"/primary-key", object{"columns": list{"id"}})
+	code, fields = restore(broken).problem(t, 409)
+	require.Equal(t, "constraint_violation", code)
+	require.ElementsMatch(t, []string{"constraints", "primaryKey"}, fields)
+	require.Equal(t, 2.0, s.admin.count(s.schema+".people"), "nothing was restored")
+
+	// Of a constraint that was dropped since, nothing comes back.
+	before := s.admin.version(path)
+	s.admin.ok("DELETE", path+"/constraints/adult", nil)
+	require.Equal(t, 200, restore(before).status)
+	require.Equal(t, object{"shape": false}, validated())
+
+	// A version without the columns of what holds now.
+	s.admin.ok("POST", path+"/columns", object{"name": "more", "type": "long"})
+	add("positive", "more > 0 OR more IS NULL")
+	add("half", "more / 2 < 5 OR more IS NULL")
+	s.admin.ok("PUT", path+"/columns/more/settings", object{"isUnique": true})
+	code, fields = restore(before).problem(t, 409)
+	require.Equal(t, "column_in_use", code)
+	require.Equal(t, []string{"isUnique", "constraints"}, fields)
+	s.admin.ok("DELETE", path+"/constraints/half", nil)
+	s.admin.ok("PUT", path+"/columns/more/settings", object{"isUnique": false})
+	code, fields = restore(before).problem(t, 409)
+	require.Equal(t, "column_in_use", code)
+	require.Equal(t, []string{"constraints"}, fields)
+	s.admin.ok("DELETE", path+"/constraints/positive", nil)
+	require.Equal(t, 200, restore(before).status)
+}
+
+// TestAnEqualNameHidesNoConstraint: a constraint that another writer put into the
+// log under the name of one that this server keeps takes nothing away from it.
+func TestAnEqualNameHidesNoConstraint(t *testing.T) {
+	s := startServer(t, nil)
+	path := s.create("people", nil, col("id", "long"), col("age", "long"))
+	s.admin.write(path+"/rows", rowsOf(object{"id": 1, "age": 3}))
+	s.admin.ok("POST", path+"/constraints", object{"constraints": list{object{"name": "shape", "expr": "age / 2 < 100"}}})
+	deltaPython(t)(`
+import sys, deltalake
+deltalake.DeltaTable(sys.argv[1]).alter.add_constraint({"shape": "id > 0"})
+`, s.root+"/people")
+	s.discover()
+	for _, row := range []object{{"id": 2, "age": 900}, {"id": -2, "age": 4}} {
+		code, _ := s.admin.call("POST", path+"/rows", rowsOf(row)).problem(t, 422)
+		require.Equal(t, "rule_violation", code)
+	}
+	s.admin.write(path+"/rows", rowsOf(object{"id": 2, "age": 4}))
+	require.Len(t, s.admin.ok("GET", path+"/constraints", nil)["constraints"], 2)
+}
+
+// TestRestoreAndVacuumKeepOutOfEachOthersWay: what one of any replica has begun,
+// the other knows.
+func TestRestoreAndVacuumKeepOutOfEachOthersWay(t *testing.T) {
+	s := startServer(t, nil)
+	path := s.create("people", nil, col("id", "long"))
+	s.admin.write(path+"/rows", rowsOf(object{"id": 1}))
+	former := s.admin.version(path)
+	s.admin.write(path+"/rows/delete", object{"where": "id = 1"})
+	store, err := openCatalog(t.Context(), s.config, slog.New(slog.DiscardHandler))
+	require.NoError(t, err)
+	defer func() { require.NoError(t, store.Close()) }()
+	org, table := catalog.OrgID(s.boot.OrganisationID), catalog.DeltaID(s.admin.ok("GET", path, nil)["tableId"].(string))
+	begin := func(kind catalog.WriteKind) (end func()) {
+		lease, err := store.BeginWrite(t.Context(), org, table, kind)
+		require.NoError(t, err)
+		return func() { require.NoError(t, store.EndWrite(t.Context(), lease)) }
+	}
+	now := object{"retention_hours": 0, "enforce_retention_duration": false}
+
+	end := begin(catalog.WriteRestore)
+	require.Equal(t, list{}, s.admin.ok("POST", path+"/vacuum", now)["filesDeleted"], "a restore may need any file")
+	end()
+	end = begin(catalog.WriteVacuum)
+	code, _ := s.admin.call("POST", path+"/restore", object{"version": former}).problem(t, 409)
+	require.Equal(t, "vacuum_running", code)
+	end()
+	require.Equal(t, 200, s.admin.call("POST", path+"/restore", object{"version": former}).status)
+	require.Equal(t, 1.0, s.admin.count(s.schema+".people"))
+	s.admin.write(path+"/rows/delete", object{"where": "id = 1"})
+	require.Len(t, s.admin.ok("POST", path+"/vacuum", now)["filesDeleted"], 1)
+	require.Equal(t, 404, s.admin.call("POST", path+"/restore", object{"version": former}).status)
+}
+
+// TestRestoresRaceVacuums: whichever is first, the table can be read afterwards,
+// and has the rows of its version.
+func TestRestoresRaceVacuums(t *testing.T) {
+	s := startServer(t, nil)
+	path := s.create("people", nil, col("id", "long"))
+	outcomes := map[int]int{}
+	for i := range 40 {
+		s.admin.write(path+"/rows", rowsOf(object{"id": i}))
+		former := s.admin.version(path)
+		s.admin.write(path+"/rows/delete", object{"where": "true"})
+		var restored, vacuumed reply
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			for range i % 20 { // it takes a vacuum some time to begin
+				s.admin.call("GET", path, nil)
+			}
+			restored = s.admin.call("POST", path+"/restore", object{"version": former})
+		})
+		wg.Go(func() {
+			vacuumed = s.admin.call("POST", path+"/vacuum", object{"retention_hours": 0, "enforce_retention_duration": false})
+		})
+		wg.Wait()
+		require.Equal(t, 200, vacuumed.status, "%s", vacuumed.body)
+		want := list{}
+		switch restored.status {
+		case 200:
+			want = list{list{float64(i)}}
+		case 404:
+		default:
+			code, _ := restored.problem(t, 409)
+			require.Equal(t, "vacuum_running", code)
+		}
+		outcomes[restored.status]++
+		require.Equal(t, want, s.admin.rows("SELECT id FROM "+s.schema+".people"), "restore: %s", restored.body)
+		if len(want) > 0 {
+			s.admin.write(path+"/rows/delete", object{"where": "true"})
+		}
+	}
+	t.Logf("%v", outcomes)
+}
