@@ -25,6 +25,20 @@ const uploads = 4
 // is sent, from several goroutines. Errors are those of [Describe] and of the
 // bucket.
 func Upload(ctx context.Context, snap *delta.Snapshot, dir string, files []engine.DataFile, amend func(*delta.AddFile)) ([]delta.AddFile, error) {
+	return upload(ctx, snap, dir, files, "part", amend)
+}
+
+// UploadChanges is [Upload] for files of changed rows, see [delta.ChangeFile].
+func UploadChanges(ctx context.Context, snap *delta.Snapshot, dir string, files []engine.DataFile) ([]delta.ChangeFile, error) {
+	adds, err := upload(ctx, snap, dir, files, "_change_data/cdc", nil)
+	changes := make([]delta.ChangeFile, len(adds))
+	for i, a := range adds {
+		changes[i] = delta.ChangeFile{Name: a.Name, PartitionValues: a.PartitionValues, Size: a.Size}
+	}
+	return changes, err
+}
+
+func upload(ctx context.Context, snap *delta.Snapshot, dir string, files []engine.DataFile, kind string, amend func(*delta.AddFile)) ([]delta.AddFile, error) {
 	adds := make([]delta.AddFile, len(files))
 	group, groupCtx := errgroup.WithContext(ctx)
 	group.SetLimit(uploads)
@@ -40,7 +54,7 @@ func Upload(ctx context.Context, snap *delta.Snapshot, dir string, files []engin
 			if amend != nil {
 				amend(&add)
 			}
-			add.Name = fmt.Sprintf("part-%05d-%s-c000.%s.parquet", i, uuid.NewString(), Codec(snap))
+			add.Name = fmt.Sprintf("%s-%05d-%s-c000.%s.parquet", kind, i, uuid.NewString(), Codec(snap))
 			// Named before it is there: what fails halfway is withdrawn too.
 			adds[i] = add
 			return move(groupCtx, snap.Bucket(), add, filepath.Join(dir, filepath.FromSlash(f.Name)))
@@ -73,7 +87,7 @@ func move(ctx context.Context, bucket objstore.Bucket, add delta.AddFile, from s
 }
 
 // Describe turns what the engine says of a file into what the log says of it, but
-// for its name.
+// for its name. The engine knows columns by the names that files have.
 func Describe(snap *delta.Snapshot, f engine.DataFile) (delta.AddFile, error) {
 	columns := make([]delta.ColumnStats, len(f.Columns))
 	for i, c := range f.Columns {
@@ -84,14 +98,18 @@ func Describe(snap *delta.Snapshot, f engine.DataFile) (delta.AddFile, error) {
 		return delta.AddFile{}, err
 	}
 	values := make(map[string]*string, len(f.Partition))
-	for name, text := range f.Partition {
-		field, ok := snap.Schema().Field(name)
+	for i, stored := range snap.StoredFields() {
+		text, ok := f.Partition[stored.Name]
 		if !ok {
-			return delta.AddFile{}, fmt.Errorf("partition column %q: %w", name, delta.ErrInvalidSchema)
+			continue
 		}
-		if values[name], err = delta.PartitionValue(field.Type, text); err != nil {
+		field := snap.Schema().Fields[i]
+		if values[field.Name], err = delta.PartitionValue(field.Type, text); err != nil {
 			return delta.AddFile{}, err
 		}
+	}
+	if len(values) != len(f.Partition) {
+		return delta.AddFile{}, fmt.Errorf("a partition column that the table does not have: %w", delta.ErrInvalidSchema)
 	}
 	return delta.AddFile{PartitionValues: values, Size: f.Bytes, ModTime: time.Now(), Stats: stats}, nil
 }
@@ -106,12 +124,21 @@ const (
 // Withdraw takes uploaded files away again, also after the caller is gone. What
 // it cannot take away, a vacuum does.
 func Withdraw(ctx context.Context, bucket objstore.Bucket, adds []delta.AddFile) error {
+	names := make([]string, len(adds))
+	for i, add := range adds {
+		names[i] = add.Name
+	}
+	return WithdrawObjects(ctx, bucket, names)
+}
+
+// WithdrawObjects is [Withdraw] by name.
+func WithdrawObjects(ctx context.Context, bucket objstore.Bucket, names []string) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), withdrawTime)
 	defer cancel()
 	var group errgroup.Group
 	group.SetLimit(withdrawals)
-	for _, add := range adds {
-		group.Go(func() error { return bucket.Delete(ctx, add.Name) })
+	for _, name := range names {
+		group.Go(func() error { return bucket.Delete(ctx, name) })
 	}
 	return group.Wait()
 }

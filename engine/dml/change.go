@@ -2,11 +2,13 @@ package dml
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/datafile"
 	"github.com/lakewarden/lakewarden/engine/delta"
 )
 
@@ -36,7 +38,7 @@ func ChangeValue(n int) string { return "v" + strconv.Itoa(n) }
 // Delete removes the rows that were pointed at. Errors are those of [Insert]; a
 // conflict always asks for another plan.
 func Delete(ctx context.Context, t Table, o Options, c Changes) (Result, error) {
-	w, err := newWrite(t, o)
+	w, err := newWrite(ctx, t, o)
 	if err == nil {
 		err = w.changes()
 	}
@@ -48,13 +50,13 @@ func Delete(ctx context.Context, t Table, o Options, c Changes) (Result, error) 
 		return Result{}, err
 	}
 	out := Result{Snapshot: w.Snapshot, Deleted: c.Count}
-	out.Snapshot, err = w.replace(ctx, hit, nil, plan{operation: "DELETE", metrics: map[string]int64{"numDeletedRows": c.Count}})
+	out.Snapshot, err = w.replace(ctx, hit, nil, plan{operation: "DELETE", before: typeDelete, metrics: map[string]int64{"numDeletedRows": c.Count}})
 	return out, err
 }
 
 // Update gives the rows that were pointed at their new values.
 func Update(ctx context.Context, t Table, o Options, c Changes) (Result, error) {
-	w, err := newWrite(t, o)
+	w, err := newWrite(ctx, t, o)
 	if err == nil {
 		err = w.changes()
 	}
@@ -82,7 +84,7 @@ func Update(ctx context.Context, t Table, o Options, c Changes) (Result, error) 
 		return slices.ContainsFunc(columns, func(name string) bool { return has(c.Set, name) })
 	}}
 	out := Result{Snapshot: w.Snapshot, Updated: c.Count}
-	out.Snapshot, err = w.replaceJudged(ctx, hit, f, plan{operation: "UPDATE", metrics: map[string]int64{"numUpdatedRows": c.Count}})
+	out.Snapshot, err = w.replaceJudged(ctx, hit, f, plan{operation: "UPDATE", before: typeBefore, metrics: map[string]int64{"numUpdatedRows": c.Count}})
 	return out, err
 }
 
@@ -179,23 +181,38 @@ func (w *write) replaceJudged(ctx context.Context, h hit, f fresh, p plan) (*del
 	return w.replace(ctx, h, &f, p)
 }
 
-// replace commits the files that are hit, without the rows that go and with the
-// new rows.
+// replace commits the table without the rows that go and with the new rows.
 func (w *write) replace(ctx context.Context, h hit, f *fresh, p plan) (*delta.Snapshot, error) {
 	var parts []string
 	var sources []engine.Source
-	if len(h.files) > 0 {
+	hides := w.hides(h)
+	if len(h.files) > 0 && !hides {
 		stays := w.stays(h)
 		parts, sources = append(parts, "SELECT "+columnList("", w.Columns)+" FROM "+stays.from), append(sources, stays.sources...)
 	}
 	if f != nil {
 		parts, sources = append(parts, "SELECT "+columnList("", w.Columns)+" FROM "+f.from), append(sources, f.sources...)
 	}
-	adds, err := w.output(ctx, strings.Join(parts, " UNION ALL "), sources...)
+	var err error
+	if len(parts) > 0 {
+		p.adds, err = w.output(ctx, strings.Join(parts, " UNION ALL "), sources...)
+	}
 	if err != nil || w.DryRun {
 		return w.Snapshot, err
 	}
-	p.adds, p.removes, p.reads = adds, h.files, true
-	p.metrics["numRemovedFiles"], p.metrics["numAddedFiles"] = int64(len(h.files)), int64(len(adds))
+	if len(h.files) > 0 && w.Snapshot.ChangeFeed() {
+		p.changes, err = w.writeChanges(ctx, h, f, p.before)
+	}
+	if err == nil && hides {
+		p.deletes, err = w.deletions(ctx, h)
+	}
+	if err != nil {
+		return nil, errors.Join(err, datafile.WithdrawObjects(ctx, w.Snapshot.Bucket(), p.uploaded()))
+	}
+	p.reads = true
+	if !hides {
+		p.removes = h.files
+	}
+	p.metrics["numRemovedFiles"], p.metrics["numAddedFiles"] = int64(len(p.removes)), int64(len(p.adds))
 	return w.commit(ctx, p, nil)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine/datafile"
 	"github.com/lakewarden/lakewarden/engine/delta"
 	"github.com/lakewarden/lakewarden/engine/delta/action"
+	"github.com/lakewarden/lakewarden/engine/skipping"
 )
 
 // plan is what a commit does to the table.
@@ -17,9 +18,27 @@ type plan struct {
 	operation string
 	adds      []delta.AddFile
 	removes   []delta.File
+	// deletes are rows that are hidden in files which stay.
+	deletes []delta.RowDeletion
+	// changes tell the feed of changes of a table that has one; before is what it
+	// calls the rows that go.
+	changes []delta.ChangeFile
+	before  string
 	// reads says that the outcome depends on the rest of the table.
 	reads   bool
 	metrics map[string]int64
+}
+
+// uploaded are the objects that belong to nobody when the plan is not committed.
+func (p plan) uploaded() []string {
+	var names []string
+	for _, a := range p.adds {
+		names = append(names, a.Name)
+	}
+	for _, c := range p.changes {
+		names = append(names, c.Name)
+	}
+	return names
 }
 
 // attempts bounds the races that one insert loses.
@@ -31,9 +50,14 @@ const attempts = 100
 func (w *write) commit(ctx context.Context, p plan, again func(ctx context.Context, from, to *delta.Snapshot) error) (*delta.Snapshot, error) {
 	base := w.Snapshot
 	for n := 1; ; n++ {
-		snap, err := w.try(ctx, base, p)
+		snap, vectors, err := w.try(ctx, base, p)
 		if err == nil {
 			return snap, nil
+		}
+		unknown := errors.Is(err, delta.ErrCommitUnknown)
+		if vectors != "" && !unknown {
+			// Every try has its own.
+			err = errors.Join(err, datafile.WithdrawObjects(ctx, w.Snapshot.Bucket(), []string{vectors}))
 		}
 		if errors.Is(err, delta.ErrConflict) && again != nil && n < attempts {
 			var next *delta.Snapshot
@@ -44,19 +68,21 @@ func (w *write) commit(ctx context.Context, p plan, again func(ctx context.Conte
 				}
 			}
 		}
-		if errors.Is(err, delta.ErrCommitUnknown) {
+		if unknown {
 			return nil, err // nobody knows whether they are needed
 		}
-		return nil, errors.Join(err, datafile.Withdraw(ctx, w.Snapshot.Bucket(), p.adds))
+		return nil, errors.Join(err, datafile.WithdrawObjects(ctx, w.Snapshot.Bucket(), p.uploaded()))
 	}
 }
 
-func (w *write) try(ctx context.Context, base *delta.Snapshot, p plan) (*delta.Snapshot, error) {
+// try commits the plan on a version. vectors is a file of deletion vectors that was
+// written for it, often none.
+func (w *write) try(ctx context.Context, base *delta.Snapshot, p plan) (snap *delta.Snapshot, vectors string, err error) {
 	if w.Application != nil {
 		// A twin of this request can have won the race before: what is on the base
 		// already is no conflict for the log.
 		if _, done := base.SetTransaction(w.Application.ID); done {
-			return nil, delta.ErrConcurrentTransaction
+			return nil, "", delta.ErrConcurrentTransaction
 		}
 	}
 	op := delta.Operation{
@@ -74,10 +100,20 @@ func (w *write) try(ctx context.Context, base *delta.Snapshot, p plan) (*delta.S
 	}
 	txn := base.Begin(op)
 	if err := txn.Remove(false, p.removes...); err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	if err := txn.Add(p.adds...); err != nil {
-		return nil, err
+		return nil, "", err
+	}
+	if err := txn.AddChange(p.changes...); err != nil {
+		return nil, "", err
+	}
+	if len(p.deletes) > 0 {
+		done, err := txn.DeleteRows(ctx, p.deletes...)
+		if err != nil {
+			return nil, done.Object, err
+		}
+		vectors = done.Object
 	}
 	if p.reads {
 		txn.ReadWholeTable()
@@ -85,7 +121,8 @@ func (w *write) try(ctx context.Context, base *delta.Snapshot, p plan) (*delta.S
 	if w.Application != nil {
 		txn.SetTransaction(w.Application.ID, w.Application.Version)
 	}
-	return txn.Commit(ctx)
+	snap, err = txn.Commit(ctx)
+	return snap, vectors, err
 }
 
 // next reads what won a race. A version with another schema, other properties or
@@ -106,7 +143,7 @@ func (w *write) next(ctx context.Context, base *delta.Snapshot, n int, conflict 
 	if !sameRules(base, next) {
 		return nil, conflict
 	}
-	return next, nil
+	return next, skipping.Load(ctx, next)
 }
 
 // sameRules reports whether two versions ask the same of new rows.

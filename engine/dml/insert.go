@@ -10,7 +10,7 @@ import (
 // of the store, and of [delta.Txn.Commit]; after one of the family of
 // [delta.ErrConflict] it can be planned again from a newer version.
 func Insert(ctx context.Context, t Table, o Options, rows Rows) (Result, error) {
-	w, err := newWrite(t, o)
+	w, err := newWrite(ctx, t, o)
 	if err != nil || rows.Count == 0 {
 		return Result{Snapshot: t.Snapshot}, err
 	}

@@ -15,6 +15,9 @@ type fresh struct {
 	// index gives the place of each row in the request; nil means that it is the
 	// row's own number.
 	index func(ctx context.Context, rows []int64) (map[int64]int64, error)
+	// changed is the column that says whether a row takes the place of another one;
+	// empty means that every row does.
+	changed string
 	// touches reports whether the write can give a new value to one of the columns;
 	// nil means that it can.
 	touches func(columns []string) bool
@@ -126,7 +129,7 @@ func (w *write) judgeKeys(ctx context.Context, f fresh, snap *delta.Snapshot, pa
 			if list = restrict(list, func(_ int, path string) bool { return pass(path) }); list.Len() > 0 {
 				others = append(others, w.read(snap, list))
 			}
-		} else if stays == nil {
+		} else if stays == nil && delta.CheckScannable(snap) == nil {
 			others = append(others, w.read(snap, nil))
 		} else {
 			return ErrNotListed

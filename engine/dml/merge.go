@@ -38,7 +38,7 @@ type MergeRows struct {
 // added. With more columns in On the answer would tell what the hidden row holds in
 // them. Errors are those of [Update].
 func Merge(ctx context.Context, t Table, o Options, m MergeRows) (Result, error) {
-	w, err := newWrite(t, o)
+	w, err := newWrite(ctx, t, o)
 	if err == nil && m.Matched != MatchedIgnore {
 		err = w.changes()
 	}
@@ -213,11 +213,11 @@ func (j *merge) run(ctx context.Context) (Result, error) {
 		out.Deleted = j.metCount
 	default:
 		out.Updated = j.metCount
-		parts, sources = append(parts, "SELECT "+columns+", "+engine.QuoteIdent(j.names.index)+" FROM "+j.met.from), append(sources, j.met.sources...)
+		parts, sources = append(parts, "SELECT "+columns+", "+engine.QuoteIdent(j.names.index)+", true AS "+engine.QuoteIdent(j.names.changed)+" FROM "+j.met.from), append(sources, j.met.sources...)
 	}
 	if j.m.Insert {
 		index := engine.QuoteIdent(j.names.index)
-		parts = append(parts, "SELECT "+columnList("s", j.Columns)+", "+column("s", j.rows.row)+" AS "+index+" FROM "+j.rows.from+" AS s ANTI JOIN "+j.met.from+" AS d ON "+
+		parts = append(parts, "SELECT "+columnList("s", j.Columns)+", "+column("s", j.rows.row)+" AS "+index+", false AS "+engine.QuoteIdent(j.names.changed)+" FROM "+j.rows.from+" AS s ANTI JOIN "+j.met.from+" AS d ON "+
 			column("s", j.rows.row)+" = d."+index)
 		sources = append(append(sources, j.rows.sources...), j.met.sources...)
 	}
@@ -233,9 +233,12 @@ func (j *merge) run(ctx context.Context) (Result, error) {
 		}
 	}
 	var err error
-	p := plan{operation: "MERGE", metrics: map[string]int64{
+	p := plan{operation: "MERGE", before: typeBefore, metrics: map[string]int64{
 		"numSourceRows": j.m.Count, "numTargetRowsInserted": out.Inserted, "numTargetRowsUpdated": out.Updated, "numTargetRowsDeleted": out.Deleted,
 	}}
+	if j.m.Matched == MatchedDelete {
+		p.before = typeDelete
+	}
 	switch {
 	case f != nil:
 		out.Snapshot, err = j.replaceJudged(ctx, h, *f, p)
@@ -247,9 +250,9 @@ func (j *merge) run(ctx context.Context) (Result, error) {
 
 // fresh are the rows of spooled files, which know their place in the request.
 func (j *merge) fresh(names []string) *fresh {
-	columns := append(slices.Clone(j.Columns), engine.Column{Name: j.names.index, Type: "BIGINT"})
+	columns := append(slices.Clone(j.Columns), engine.Column{Name: j.names.index, Type: "BIGINT"}, engine.Column{Name: j.names.changed, Type: "BOOLEAN"})
 	r := j.scratchFiles(columns, names...)
-	return &fresh{relation: r, free: j.metAll, index: func(ctx context.Context, rows []int64) (map[int64]int64, error) {
+	return &fresh{relation: r, changed: j.names.changed, free: j.metAll, index: func(ctx context.Context, rows []int64) (map[int64]int64, error) {
 		texts := make([]string, len(rows))
 		for i, n := range rows {
 			texts[i] = strconv.FormatInt(n, 10)

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
+	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 
 	"github.com/lakewarden/lakewarden/engine"
@@ -13,33 +15,55 @@ import (
 
 // int64s reads the rows of a statement whose columns all are BIGINT; NULL is -1.
 func int64s(ctx context.Context, session engine.Session, st engine.Statement) (out [][]int64, err error) {
+	err = eachInt64s(ctx, session, st, func(cells []int64) error {
+		out = append(out, slices.Clone(cells))
+		return nil
+	})
+	return out, err
+}
+
+// eachInt64s is int64s for many rows, one after the other; cells are used again.
+func eachInt64s(ctx context.Context, session engine.Session, st engine.Statement, each func(cells []int64) error) (err error) {
 	result, err := session.Query(ctx, st)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer func() { err = errors.Join(err, result.Close()) }()
 	for {
 		batch, err := result.Next(ctx)
 		if errors.Is(err, io.EOF) {
-			return out, nil
+			return nil
 		}
 		if err != nil {
-			return nil, err
+			return err
 		}
-		for row := range int(batch.NumRows()) {
-			cells := make([]int64, batch.NumCols())
-			for i, c := range batch.Columns() {
-				values, ok := c.(*array.Int64)
-				if !ok {
-					batch.Release()
-					return nil, fmt.Errorf("a number of ours has type %s", c.DataType())
-				}
-				if cells[i] = -1; values.IsValid(row) {
-					cells[i] = values.Value(row)
-				}
-			}
-			out = append(out, cells)
-		}
+		err = eachRow(batch, each)
 		batch.Release()
+		if err != nil {
+			return err
+		}
 	}
+}
+
+func eachRow(batch arrow.RecordBatch, each func(cells []int64) error) error {
+	columns := make([]*array.Int64, batch.NumCols())
+	for i, c := range batch.Columns() {
+		values, ok := c.(*array.Int64)
+		if !ok {
+			return fmt.Errorf("a number of ours has type %s", c.DataType())
+		}
+		columns[i] = values
+	}
+	cells := make([]int64, len(columns))
+	for row := range int(batch.NumRows()) {
+		for i, values := range columns {
+			if cells[i] = -1; values.IsValid(row) {
+				cells[i] = values.Value(row)
+			}
+		}
+		if err := each(cells); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -32,11 +32,22 @@ func (w *write) spool(ctx context.Context, sql string, sources ...engine.Source)
 // output writes the rows of a query, which has the table's columns, as data files
 // and uploads them. After an error none of them is left.
 func (w *write) output(ctx context.Context, sql string, sources ...engine.Source) ([]delta.AddFile, error) {
-	dir := w.dir()
-	layout := engine.FileLayout{PartitionBy: w.Snapshot.PartitionColumns(), FileBytes: datafile.TargetBytes(w.Snapshot), Codec: datafile.Codec(w.Snapshot)}
-	files, err := w.Session.Write(ctx, engine.WriteStatement{Statement: w.statement(sql, sources...), Dir: dir, Layout: layout})
+	dir, files, err := w.outputFiles(ctx, sql, nil, sources)
 	if err != nil || w.DryRun {
 		return nil, err
 	}
-	return datafile.Upload(ctx, w.Snapshot, filepath.Join(w.Scratch, dir), files, nil)
+	return datafile.Upload(ctx, w.Snapshot, dir, files, nil)
+}
+
+// outputFiles writes the rows of a query, which has the table's columns and some
+// more, into files as the table has them. They are in dir.
+func (w *write) outputFiles(ctx context.Context, sql string, more []string, sources []engine.Source) (dir string, files []engine.DataFile, err error) {
+	dir = w.dir()
+	layout := engine.FileLayout{PartitionBy: w.storedPartitions(), FileBytes: datafile.TargetBytes(w.Snapshot), Codec: datafile.Codec(w.Snapshot)}
+	if w.Snapshot.Mapped() {
+		layout.FieldIDs = fieldIDs(w.Snapshot.FileColumns())
+		sql = w.underStoredNames(sql, more)
+	}
+	files, err = w.Session.Write(ctx, engine.WriteStatement{Statement: w.statement(sql, sources...), Dir: dir, Layout: layout})
+	return filepath.Join(w.Scratch, dir), files, err
 }

@@ -85,23 +85,27 @@ type write struct {
 }
 
 // names are those of columns of ours, which no column of the table has.
-type names struct{ file, row, atFile, atRow, index, visible string }
+type names struct{ file, row, atFile, atRow, index, visible, changed string }
 
-func newWrite(t Table, o Options) (*write, error) {
-	if t.Snapshot.Mapped() {
-		return nil, &delta.FeatureError{Feature: "columnMapping", Write: true, Reason: "rows are not written to tables with mapped columns"}
-	}
+func newWrite(ctx context.Context, t Table, o Options) (*write, error) {
 	if err := delta.CheckWritable(t.Snapshot, t.Rules.Duties()...); err != nil {
 		return nil, err
 	}
+	if err := skipping.Load(ctx, t.Snapshot); err != nil {
+		return nil, err
+	}
 	own := "lw_" + strings.ReplaceAll(uuid.NewString(), "-", "") + "_"
-	return &write{Table: t, Options: o, names: names{own + "file", own + "row", own + "at_file", own + "at_row", own + "index", own + "visible"}}, nil
+	return &write{Table: t, Options: o, names: names{own + "file", own + "row", own + "at_file", own + "at_row", own + "index", own + "visible", own + "changed"}}, nil
 }
 
-// changes refuses tables whose rows stay as they are.
+// changes refuses tables whose rows stay as they are, and those of which nobody
+// could tell the feed of changes from the rows.
 func (w *write) changes() error {
 	if w.Snapshot.AppendOnly() {
 		return &delta.FeatureError{Feature: "appendOnly", Write: true, Reason: "rows may only be added"}
+	}
+	if w.Snapshot.ChangeFeed() && slices.ContainsFunc(w.Columns, func(c engine.Column) bool { return reservedByFeed(c.Name) }) {
+		return &delta.FeatureError{Feature: "changeDataFeed", Write: true, Reason: "a column has the name of one of the feed's own"}
 	}
 	return nil
 }
@@ -150,8 +154,35 @@ func restrict(list *engine.FileList, keep func(number int, path string) bool) *e
 	if list.Stored != nil {
 		out = out.WithStored(list.Stored)
 	}
+	if list.ColumnIDs != nil {
+		out = out.WithColumnIDs(list.ColumnIDs)
+	}
+	if gone := restrictDeleted(list, keep); len(gone) > 0 {
+		out = out.WithDeleted(gone)
+	}
 	if list.Positions != (engine.PositionColumns{}) {
 		out = out.WithPositions(list.Positions)
+	}
+	return out
+}
+
+// restrictDeleted are the rows that are gone from the files that pass, by the new
+// numbers of these.
+func restrictDeleted(list *engine.FileList, keep func(number int, path string) bool) []engine.DeletedRows {
+	if len(list.Deleted) == 0 {
+		return nil
+	}
+	places := make(map[int]int)
+	for number, path := range paths(list) {
+		if keep(number, path) {
+			places[number] = len(places)
+		}
+	}
+	var out []engine.DeletedRows
+	for _, d := range list.Deleted {
+		if place, kept := places[d.File]; kept {
+			out = append(out, engine.DeletedRows{File: place, Rows: d.Rows})
+		}
 	}
 	return out
 }

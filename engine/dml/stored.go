@@ -1,0 +1,77 @@
+package dml
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/delta"
+)
+
+// storedPartitions are the partition columns by the names that files and the log
+// have for them.
+func (w *write) storedPartitions() []string {
+	var out []string
+	for _, name := range w.Snapshot.PartitionColumns() {
+		at := slices.IndexFunc(w.Snapshot.Schema().Fields, func(f delta.Field) bool { return f.Name == name })
+		out = append(out, w.Snapshot.StoredFields()[at].Name)
+	}
+	return out
+}
+
+// underStoredNames gives the columns of a query, and their members, the names that
+// files have for them; more are columns that keep theirs.
+func (w *write) underStoredNames(sql string, more []string) string {
+	stored := w.Snapshot.StoredFields()
+	items := make([]string, 0, len(stored)+len(more))
+	for i, f := range w.Snapshot.Schema().Fields {
+		items = append(items, storedValue(column("q", f.Name), f.Type, stored[i].Type, 0)+" AS "+engine.QuoteIdent(stored[i].Name))
+	}
+	for _, name := range more {
+		items = append(items, column("q", name))
+	}
+	return "SELECT " + strings.Join(items, ", ") + " FROM (" + sql + ") AS q"
+}
+
+// storedValue is SQL for a value with the names that files have for its members.
+// Both types have one shape; depth is that of the lambda around it.
+func storedValue(value string, t, stored delta.DataType, depth int) string {
+	v := "v" + strconv.Itoa(depth)
+	switch t := t.(type) {
+	case delta.Struct:
+		to := stored.(delta.Struct) //nolint:forcetypeassert // of one shape
+		items := make([]string, len(t.Fields))
+		for i, f := range t.Fields {
+			member := "struct_extract(" + value + ", " + engine.QuoteString(f.Name) + ")"
+			items[i] = engine.QuoteString(to.Fields[i].Name) + ": " + storedValue(member, f.Type, to.Fields[i].Type, depth)
+		}
+		return unlessNull(value, "{"+strings.Join(items, ", ")+"}")
+	case delta.Array:
+		to := stored.(delta.Array) //nolint:forcetypeassert // of one shape
+		if element := storedValue(v, t.Element, to.Element, depth+1); element != v {
+			return "list_transform(" + value + ", lambda " + v + ": " + element + ")"
+		}
+	case delta.Map:
+		to := stored.(delta.Map) //nolint:forcetypeassert // of one shape
+		key, item := storedValue(v+".key", t.Key, to.Key, depth+1), storedValue(v+".value", t.Value, to.Value, depth+1)
+		if key != v+".key" || item != v+".value" {
+			entries := "list_transform(map_entries(" + value + "), lambda " + v + ": {'key': " + key + ", 'value': " + item + "})"
+			return unlessNull(value, "map_from_entries("+entries+")")
+		}
+	}
+	return value
+}
+
+// unlessNull keeps a NULL one: its members would make a value.
+func unlessNull(value, made string) string {
+	return "CASE WHEN " + value + " IS NULL THEN NULL ELSE " + made + " END"
+}
+
+func fieldIDs(columns []delta.FileColumn) []engine.FieldID {
+	ids := make([]engine.FieldID, len(columns))
+	for i, c := range columns {
+		ids[i] = engine.FieldID{Column: c.FileName, ID: c.ID, Children: fieldIDs(c.Children)}
+	}
+	return ids
+}
