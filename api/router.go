@@ -48,8 +48,8 @@ type Deps struct {
 	Metrics *prometheus.Registry
 	// MetricsElsewhere leaves /metrics to another listener: see [MetricsHandler].
 	MetricsElsewhere bool
-	Rate    middleware.Rate
-	Version string
+	Rate             middleware.Rate
+	Version          string
 }
 
 // NewRouter returns the handler of every route and the description of those

@@ -180,6 +180,6 @@ type OperationFilter struct {
 type OperationUsage struct {
 	// Live are those that have not ended.
 	Live int64
-	// StoredBytes is what the ended ones keep.
+	// StoredBytes is what the ended ones keep and the others have reserved.
 	StoredBytes int64
 }

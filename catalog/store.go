@@ -258,6 +258,11 @@ type Operations interface {
 	StartOperation(ctx context.Context, runner string, operation OperationID) error
 	// ReportOperation records progress.
 	ReportOperation(ctx context.Context, runner string, operation OperationID, progress Progress) error
+	// ReserveOperation records that an operation is about to keep so many bytes,
+	// if those of all operations of its organisation then are at most most, and
+	// reports whether they are. A later call replaces an earlier one; the end of
+	// the operation replaces it with what is kept.
+	ReserveOperation(ctx context.Context, runner string, operation OperationID, bytes, most int64) (bool, error)
 	// FinishOperation ends an operation.
 	FinishOperation(ctx context.Context, runner string, operation OperationID, outcome OperationOutcome) error
 	// BeatOperations gives a sign of life for all that a runner runs.

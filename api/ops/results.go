@@ -49,9 +49,10 @@ func (s Results) Discard(ctx context.Context, o catalog.Operation) error {
 // columnsKey is the member of the stream's metadata with the SQL columns.
 const columnsKey = "lakewarden.columns"
 
-// keep reads rows to their end, or to a limit, and keeps them. limitRows and
-// limitBytes cut; zero means no limit. progress hears of the rows so far.
-func (s Results) keep(ctx context.Context, o catalog.Operation, rows engine.Result, limitRows, limitBytes int64, progress func(int64)) (kept storedRows, err error) {
+// keep reads rows to their end, or to a limit, and keeps them, as far as there is
+// room. limitRows and limitBytes cut; zero means no limit. progress hears of the
+// rows so far.
+func (s Results) keep(ctx context.Context, o catalog.Operation, rows engine.Result, room *room, limitRows, limitBytes int64, progress func(int64)) (kept storedRows, err error) {
 	file, err := os.CreateTemp(s.Temp, "result-*")
 	if err != nil {
 		return kept, err
@@ -61,7 +62,7 @@ func (s Results) keep(ctx context.Context, o catalog.Operation, rows engine.Resu
 	if err := os.Remove(file.Name()); err != nil {
 		return kept, err
 	}
-	out := &cappedWriter{dst: file, left: s.MaxBytes}
+	out := &roomyWriter{dst: file, room: room}
 	columns, err := json.Marshal(rows.Columns())
 	if err != nil {
 		return kept, err
@@ -111,24 +112,6 @@ func (s Results) put(ctx context.Context, name string, body io.Reader, size int6
 		return fmt.Errorf("keep result: %w: %v", objstore.ErrUnavailable, err)
 	}
 	return err
-}
-
-// cappedWriter refuses bytes beyond a number.
-type cappedWriter struct {
-	dst           io.Writer
-	written, left int64
-	err           error
-}
-
-// Write implements io.Writer.
-func (w *cappedWriter) Write(p []byte) (int, error) {
-	if int64(len(p)) > w.left {
-		w.err = ErrResultTooLarge
-		return 0, w.err
-	}
-	n, err := w.dst.Write(p)
-	w.written, w.left = w.written+int64(n), w.left-int64(n)
-	return n, err
 }
 
 // open reads a result back; wantRows is how many it must have.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/lakewarden/lakewarden/auth"
 	"github.com/lakewarden/lakewarden/catalog"
+	"github.com/lakewarden/lakewarden/catalog/authz"
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/sessions"
 )
@@ -81,20 +82,18 @@ func (o StoredQueries) Start(ctx context.Context, q StoredQuery) (catalog.Operat
 }
 
 func (o StoredQueries) run(ctx context.Context, t *Task, q StoredQuery) (Done, error) {
-	usage, err := o.Runner.store.OperationUsage(o.Runner.system, t.Operation.Org)
-	if err != nil {
+	room := &room{most: o.Results.MaxBytes, reserve: func(bytes int64) (bool, error) {
+		return o.Runner.store.ReserveOperation(authz.System(ctx, "operations"), o.Runner.opts.Name, t.Operation.ID, bytes, o.OrgBytes)
+	}}
+	if err := room.grow(1); err != nil { // before the work
 		return Done{}, err
-	}
-	room := o.Results
-	if room.MaxBytes = min(room.MaxBytes, o.OrgBytes-usage.StoredBytes); room.MaxBytes <= 0 {
-		return Done{}, ErrResultTooLarge
 	}
 	rows, remembered, err := o.begin(ctx, q.Query)
 	if err != nil {
 		return Done{}, err
 	}
 	defer func() { _ = rows.Close() }()
-	stored, err := room.keep(ctx, t.Operation, rows, q.Rows, q.Bytes, func(n int64) { t.Progress(catalog.Progress{Done: n, Unit: "rows"}) })
+	stored, err := o.Results.keep(ctx, t.Operation, rows, room, q.Rows, q.Bytes, func(n int64) { t.Progress(catalog.Progress{Done: n, Unit: "rows"}) })
 	if err != nil {
 		return Done{}, err
 	}

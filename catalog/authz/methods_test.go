@@ -476,6 +476,12 @@ var methods = map[string]method{
 		},
 		denied: catalog.ErrDenied,
 	},
+	"ReserveOperation": {
+		call: func(f *fixture, ctx context.Context) error {
+			return drop(f.store.ReserveOperation(ctx, "runner", f.running.ID, 1, 1<<40))
+		},
+		denied: catalog.ErrDenied,
+	},
 	"FinishOperation": {
 		call: func(f *fixture, ctx context.Context) error {
 			return f.store.FinishOperation(ctx, "runner", f.running.ID, cancelled())

@@ -83,6 +83,14 @@ func (s *Store) ReportOperation(ctx context.Context, runner string, operation ca
 	return s.inner.ReportOperation(ctx, runner, operation, progress)
 }
 
+// ReserveOperation is for the system: the runner.
+func (s *Store) ReserveOperation(ctx context.Context, runner string, operation catalog.OperationID, bytes, most int64) (bool, error) {
+	if err := systemOnly(ctx); err != nil {
+		return false, err
+	}
+	return s.inner.ReserveOperation(ctx, runner, operation, bytes, most)
+}
+
 // FinishOperation is for the system: the runner.
 func (s *Store) FinishOperation(ctx context.Context, runner string, operation catalog.OperationID, outcome catalog.OperationOutcome) error {
 	if err := systemOnly(ctx); err != nil {

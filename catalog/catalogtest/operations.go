@@ -58,6 +58,21 @@ func operations(t *testing.T, w *world) {
 	require.NoError(t, w.StartOperation(w.ctx, "one", created.ID))
 	require.ErrorIs(t, w.StartOperation(w.ctx, "one", created.ID), catalog.ErrNotFound, "once")
 	require.NoError(t, w.ReportOperation(w.ctx, "one", created.ID, catalog.Progress{Done: 1, Total: 9, Unit: "files"}))
+	for _, step := range []struct {
+		runner string
+		bytes  int64
+		fits   bool
+		total  int64
+	}{{"one", 40, true, 40}, {"one", 101, false, 40}, {"one", 100, true, 100}, {"one", 0, true, 0}} {
+		fits, err := w.ReserveOperation(w.ctx, step.runner, created.ID, step.bytes, 100)
+		require.NoError(t, err)
+		require.Equal(t, step.fits, fits, step.bytes)
+		usage, err := w.OperationUsage(w.ctx, org)
+		require.NoError(t, err)
+		require.Equal(t, step.total, usage.StoredBytes)
+	}
+	_, err = w.ReserveOperation(w.ctx, "two", created.ID, 1, 100)
+	require.ErrorIs(t, err, catalog.ErrNotFound, "not its runner")
 	_, err = w.ForgetOperation(w.ctx, org, created.ID)
 	require.ErrorIs(t, err, catalog.ErrOperationLive)
 	require.ErrorIs(t, w.DeleteOperation(w.ctx, org, created.ID), catalog.ErrOperationLive)
@@ -86,6 +101,8 @@ func operations(t *testing.T, w *world) {
 	require.NoError(t, w.FinishOperation(w.ctx, "one", created.ID, outcome))
 	require.ErrorIs(t, w.FinishOperation(w.ctx, "one", created.ID, w.lost()), catalog.ErrNotFound, "an end is final")
 	require.ErrorIs(t, w.ReportOperation(w.ctx, "one", created.ID, catalog.Progress{}), catalog.ErrNotFound)
+	_, err = w.ReserveOperation(w.ctx, "one", created.ID, 1, 1000)
+	require.ErrorIs(t, err, catalog.ErrNotFound, "it has ended")
 	found, err = w.Operation(w.ctx, org, created.ID)
 	require.NoError(t, err)
 	require.Equal(t, catalog.OperationSucceeded, found.State)

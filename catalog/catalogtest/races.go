@@ -114,6 +114,33 @@ func raceLastAdmins(t *testing.T, w *world) {
 	}
 }
 
+// raceReservations: of reservations at once, as many are granted as there is
+// room for.
+func raceReservations(t *testing.T, w *world) {
+	org, owner := w.org()
+	other, stranger := w.org()
+	beside := w.operation(other, stranger, "one")
+	fits, err := w.ReserveOperation(w.ctx, "one", beside.ID, 1000, 1000)
+	require.NoError(t, err)
+	require.True(t, fits, "another organisation's room")
+	ids := make([]catalog.OperationID, 12)
+	for i := range ids {
+		ids[i] = w.operation(org, owner, "one").ID
+	}
+	full := errors.New("full")
+	errs := race(w, len(ids), func(s catalog.Store, i int) error {
+		fits, err := s.ReserveOperation(w.ctx, "one", ids[i], 10, 35)
+		if err == nil && !fits {
+			err = full
+		}
+		return err
+	})
+	require.Equal(t, 3, winners(w, errs, full))
+	usage, err := w.OperationUsage(w.ctx, org)
+	require.NoError(t, err)
+	require.Equal(t, int64(30), usage.StoredBytes)
+}
+
 // raceLocations: of overlapping locations claimed at once, one is granted.
 func raceLocations(t *testing.T, w *world) {
 	org, owner := w.org()

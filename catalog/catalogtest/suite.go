@@ -70,6 +70,7 @@ func Run(t *testing.T, config Config) {
 		{"race of updates", raceUpdates},
 		{"race of last admins", raceLastAdmins},
 		{"race of locations", raceLocations},
+		{"race of reservations", raceReservations},
 		{"race of names", raceNames},
 		{"race for an operation", raceOperations},
 		{"cancelled context", cancelledContext},

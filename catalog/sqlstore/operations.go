@@ -119,6 +119,27 @@ func (s *Store) ReportOperation(ctx context.Context, runner string, id catalog.O
 	return s.own(ctx, "done = ?, total = ?, unit = ?", operationLive, p.Done, p.Total, p.Unit, runner, id)
 }
 
+// ReserveOperation implements [catalog.Operations]. The organisation's row is the
+// lock that puts reservations in one order.
+func (s *Store) ReserveOperation(ctx context.Context, runner string, id catalog.OperationID, bytes, most int64) (fits bool, err error) {
+	err = s.transact(ctx, func(tx session) error {
+		const mine = "runner = ? AND id = ? AND " + operationLive
+		locked, err := tx.exec(ctx, "UPDATE organisations SET id = id WHERE id = (SELECT org_id FROM operations WHERE "+mine+")", runner, id)
+		if err == nil && locked == 0 {
+			err = catalog.ErrNotFound
+		}
+		if err != nil {
+			return err
+		}
+		changed, err := tx.exec(ctx, "UPDATE operations SET stored_bytes = ? WHERE "+mine+` AND
+			(SELECT CAST(COALESCE(SUM(o.stored_bytes), 0) AS BIGINT) FROM operations o WHERE o.org_id = operations.org_id AND o.id <> operations.id) <= ?`,
+			bytes, runner, id, most-bytes)
+		fits = changed > 0
+		return err
+	})
+	return fits, err
+}
+
 // setOutcome writes an outcome; its values are those of outcomeArgs.
 const setOutcome = `state = ?, done = ?, total = ?, unit = ?, problem = ?, result = ?, private = ?, stored_bytes = ?, finished_at = ?, expires_at = ?`
 

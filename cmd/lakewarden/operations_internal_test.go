@@ -162,6 +162,30 @@ func TestOperationsThatFail(t *testing.T) {
 	require.Empty(t, temporary(t, s), "nothing is left behind")
 }
 
+// TestManyResultsAtOnceStayBelowTheirCap: room that one result is about to take is
+// not given to another one meanwhile.
+func TestManyResultsAtOnceStayBelowTheirCap(t *testing.T) {
+	s := startServer(t, func(c *Config) { c.ResultBytes, c.ResultsOrgBytes, c.MaxRunning = 1, 2, 16 })
+	started := make([]map[string]any, 8)
+	for i := range started {
+		started[i] = s.admin.start("SELECT md5(i::VARCHAR) AS word FROM range(20000) t(i)")
+	}
+	total, kept := 0.0, 0
+	for _, o := range started {
+		switch o = s.admin.await(o); o["state"] {
+		case "succeeded":
+			total += o["result"].(map[string]any)["bytes"].(float64)
+			kept++
+		default:
+			require.Equal(t, "result_too_large", o["error"].(map[string]any)["code"], "%v", o)
+		}
+	}
+	require.LessOrEqual(t, total, float64(2<<20))
+	require.Positive(t, kept)
+	require.Len(t, s.keptFiles(), kept)
+	require.Equal(t, "succeeded", s.admin.await(s.admin.start("SELECT 1"))["state"], "what failed gives its room back")
+}
+
 // temporary are the files of results that are being written.
 func temporary(t *testing.T, s *testServer) []string {
 	files, err := filepath.Glob(filepath.Join(s.config.DataDir, "tmp", "result-*"))
