@@ -327,9 +327,6 @@ func TestTablesThatWritesRefuse(t *testing.T) {
 		require.Equal(t, "unsupported_table_feature", code)
 		require.Equal(t, []string{"feature"}, fields)
 	}
-	mapped := s.create("m", object{"properties": object{"delta.columnMapping.mode": "name"}}, col("id", "long"))
-	code, _ := s.admin.call("POST", mapped+"/rows", rowsOf(object{"id": 1})).problem(t, 409)
-	require.Equal(t, "unsupported_table_feature", code)
 	require.Equal(t, 1.0, s.admin.count(s.schema+".a"))
 }
 

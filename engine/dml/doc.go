@@ -13,6 +13,10 @@
 // insert judges its keys again over the files that won; any other change is planned
 // again by the caller, from a newer version.
 //
+// What a table asks for is done: names and field ids of column mapping; rows that go
+// behind deletion vectors, so that only new rows need files; files of changes for a
+// feed. A file that goes as a whole is removed.
+//
 // What may not go in: who may write, SQL of users, HTTP, the catalog, cgo.
 //
 // Invariants:
