@@ -83,7 +83,8 @@ type Deletion struct {
 	// Files counts the files of which no row is left.
 	Files int
 	// Object is a file of vectors that was written below the table's folder; it
-	// belongs to nobody when the transaction is not committed. Often empty.
+	// belongs to nobody when the transaction is not committed. Often empty. After an
+	// error it may be there or not.
 	Object string
 }
 
@@ -128,7 +129,7 @@ func (t *Txn) DeleteRows(ctx context.Context, list ...RowDeletion) (Deletion, er
 		}
 	}
 	if done.Object, err = t.storeVectors(ctx, marked); err != nil {
-		return Deletion{}, err
+		return Deletion{Object: done.Object}, err
 	}
 	for _, m := range marked {
 		if err := t.replaceVector(m); err != nil {
@@ -186,7 +187,7 @@ func (t *Txn) storeVectors(ctx context.Context, files []markedFile) (object stri
 		f.vector = vectors[i]
 	}
 	if err := t.base.bucket.PutIfAbsent(ctx, object, body); err != nil {
-		return "", fmt.Errorf("writing deletion vectors: %w", err)
+		return object, fmt.Errorf("writing deletion vectors: %w", err)
 	}
 	return object, nil
 }

@@ -81,6 +81,8 @@ type tableOf struct {
 	rows    map[int64]item
 	// scratch makes directories.
 	scratch func() string
+	// before runs between the look at a version and the write; nil does nothing.
+	before func()
 }
 
 func (k kind) schema() delta.Struct {
@@ -133,14 +135,22 @@ func (o *tableOf) load() *delta.Snapshot {
 }
 
 // begin opens a service session for one write.
-func (o *tableOf) begin() (dml.Table, dml.Options, func()) {
-	snap, scratch := o.load(), o.scratch()
+func (o *tableOf) begin() (dml.Table, dml.Options, func(), error) {
+	quick := func(context.Context, int) error { return nil }
+	snap, err := delta.Load(context.Background(), o.bucket, delta.Options{Attempts: 3, Pause: quick})
+	if err != nil {
+		return dml.Table{}, dml.Options{}, nil, err
+	}
+	if o.before != nil {
+		o.before()
+	}
+	scratch := o.scratch()
 	set, err := rules.Of(snap)
 	require.NoError(o.t, err)
 	session, err := o.eng.Open(context.Background(), engine.SessionOptions{Roots: []string{o.dir}, Scratch: scratch})
 	require.NoError(o.t, err)
 	return dml.Table{Snapshot: snap, Source: o.source(snap), Columns: o.columns, Rules: set},
-		dml.Options{Session: session.(dml.Session), Lease: lease, Scratch: scratch}, func() { require.NoError(o.t, session.Close()) }
+		dml.Options{Session: session.(dml.Session), Lease: lease, Scratch: scratch}, func() { require.NoError(o.t, session.Close()) }, nil
 }
 
 func (o *tableOf) source(snap *delta.Snapshot) engine.Source {
@@ -156,24 +166,32 @@ func (o *tableOf) stage(opts dml.Options, items []item) dml.Rows {
 }
 
 func (o *tableOf) insert(items ...item) error {
-	table, opts, end := o.begin()
+	table, opts, end, err := o.begin()
+	if err != nil {
+		return err
+	}
 	defer end()
-	_, err := dml.Insert(context.Background(), table, opts, o.stage(opts, items))
+	_, err = dml.Insert(context.Background(), table, opts, o.stage(opts, items))
 	return err
 }
 
 func (o *tableOf) merge(matched dml.Matched, items ...item) error {
-	table, opts, end := o.begin()
+	table, opts, end, err := o.begin()
+	if err != nil {
+		return err
+	}
 	defer end()
-	_, err := dml.Merge(context.Background(), table, opts, dml.MergeRows{
+	_, err = dml.Merge(context.Background(), table, opts, dml.MergeRows{
 		Rows: o.stage(opts, items), On: []string{"id"}, Matched: matched, Insert: matched != dml.MatchedDelete,
 	})
 	return err
 }
 
 // point stages the positions of some rows, and the values that they get.
-func (o *tableOf) point(table dml.Table, opts dml.Options, where, value string) dml.Changes {
-	require.NoError(o.t, skipping.Load(context.Background(), table.Snapshot))
+func (o *tableOf) point(table dml.Table, opts dml.Options, where, value string) (dml.Changes, error) {
+	if err := skipping.Load(context.Background(), table.Snapshot); err != nil {
+		return dml.Changes{}, err
+	}
 	list, ok := skipping.List(table.Snapshot, o.columns, engine.Condition{})
 	require.True(o.t, ok)
 	c := dml.Changes{List: list.WithPositions(engine.PositionColumns{File: "at_f", Row: "at_r"})}
@@ -191,20 +209,32 @@ func (o *tableOf) point(table dml.Table, opts dml.Options, where, value string) 
 	for _, f := range files {
 		c.File, c.Count = f.Name, c.Count+f.Rows
 	}
-	return c
+	return c, nil
 }
 
 func (o *tableOf) delete(where string) error {
-	table, opts, end := o.begin()
+	table, opts, end, err := o.begin()
+	if err != nil {
+		return err
+	}
 	defer end()
-	_, err := dml.Delete(context.Background(), table, opts, o.point(table, opts, where, ""))
+	changes, err := o.point(table, opts, where, "")
+	if err == nil {
+		_, err = dml.Delete(context.Background(), table, opts, changes)
+	}
 	return err
 }
 
 func (o *tableOf) update(where, value string) error {
-	table, opts, end := o.begin()
+	table, opts, end, err := o.begin()
+	if err != nil {
+		return err
+	}
 	defer end()
-	_, err := dml.Update(context.Background(), table, opts, o.point(table, opts, where, value))
+	changes, err := o.point(table, opts, where, value)
+	if err == nil {
+		_, err = dml.Update(context.Background(), table, opts, changes)
+	}
 	return err
 }
 

@@ -43,7 +43,7 @@ func (w *write) output(ctx context.Context, sql string, sources ...engine.Source
 // more, into files as the table has them. They are in dir.
 func (w *write) outputFiles(ctx context.Context, sql string, more []string, sources []engine.Source) (dir string, files []engine.DataFile, err error) {
 	dir = w.dir()
-	layout := engine.FileLayout{PartitionBy: w.storedPartitions(), FileBytes: datafile.TargetBytes(w.Snapshot), Codec: datafile.Codec(w.Snapshot)}
+	layout := engine.FileLayout{PartitionBy: w.storedPartitions(), FileBytes: datafile.TargetBytes(w.Snapshot), Codec: datafile.Codec(w.Snapshot), DeltaEncoding: datafile.DeltaEncoding(w.Snapshot)}
 	if w.Snapshot.Mapped() {
 		layout.FieldIDs = fieldIDs(w.Snapshot.FileColumns())
 		sql = w.underStoredNames(sql, more)

@@ -1,0 +1,141 @@
+package dml_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lakewarden/lakewarden/engine/delta"
+	"github.com/lakewarden/lakewarden/engine/objstore"
+	"github.com/lakewarden/lakewarden/engine/objstore/file"
+)
+
+// unnamed are the files of a table that no version and no feed names. Everything
+// that is named must be there.
+func (o *tableOf) unnamed() []string {
+	named := map[string]bool{}
+	require.NoError(o.t, o.load().EachReferenced(o.t.(*testing.T).Context(), time.Time{}, func(name string) { named[name] = true }))
+	logs, err := filepath.Glob(filepath.Join(o.dir, "_delta_log", "*.json"))
+	require.NoError(o.t, err)
+	for _, log := range logs {
+		text, err := os.ReadFile(log)
+		require.NoError(o.t, err)
+		for line := range strings.Lines(string(text)) {
+			var action struct{ Cdc *struct{ Path string } }
+			require.NoError(o.t, json.Unmarshal([]byte(line), &action))
+			if action.Cdc != nil {
+				named[action.Cdc.Path] = true
+			}
+		}
+	}
+	var out []string
+	require.NoError(o.t, filepath.WalkDir(o.dir, func(path string, d fs.DirEntry, err error) error {
+		name, _ := filepath.Rel(o.dir, path)
+		name = filepath.ToSlash(name)
+		switch {
+		case d.IsDir() && name == "_delta_log":
+			return fs.SkipDir
+		case !d.IsDir() && !named[name]:
+			out = append(out, name)
+		}
+		delete(named, name)
+		return err
+	}))
+	require.Empty(o.t, named, "what is named is there")
+	return out
+}
+
+// Whatever request of a write with deletion vectors and change files is cut: the
+// table holds all of the change or none, and a clean refusal leaves no file of data,
+// vectors or changes behind where the store still answers.
+func TestEveryCutOfAWriteWithVectorsLeavesAllOrNothing(t *testing.T) {
+	eng := newTestEngine(t)
+	template := newTableOf(t, eng, kind{mapping: "name", vectors: true, feed: true}, t.TempDir)
+	var items []item
+	for id := range int64(600) {
+		items = append(items, item{ID: id, V: ptr("v")})
+	}
+	require.NoError(t, template.insert(items...))
+	// The vectors are too large for the log: they are a file of their own.
+	require.NoError(t, template.delete("id % 5 = 0"))
+	before := template.read(true)
+	for name, write := range map[string]func(o *tableOf) error{
+		"delete": func(o *tableOf) error { return o.delete("id % 3 = 0") },
+		"update": func(o *tableOf) error { return o.update("id % 3 = 0", "'new'") },
+	} {
+		fresh := func(cuts ...objstore.Cut) (*tableOf, *objstore.Faults) {
+			o := *template
+			o.dir = t.TempDir()
+			require.NoError(t, os.CopyFS(o.dir, os.DirFS(template.dir)))
+			bucket, err := file.New(o.dir)
+			require.NoError(t, err)
+			faults := objstore.NewFaults(bucket, cuts...)
+			o.bucket = faults
+			return &o, faults
+		}
+		o, calm := fresh()
+		require.NoError(t, write(o))
+		requests := calm.Count()
+		after := o.read(true)
+		require.NotEqual(t, before, after)
+		for n := 1; n <= requests; n++ {
+			for _, cut := range []objstore.Cut{{Nth: n}, {Nth: n, After: true}, {Nth: n, Forever: true}} {
+				what := fmt.Sprintf("%s, request %d, after %v, forever %v", name, n, cut.After, cut.Forever)
+				o, _ := fresh(cut)
+				err := write(o)
+				o.bucket, _ = file.New(o.dir)
+				switch got := o.read(true); {
+				case err == nil:
+					require.Equal(t, after, got, what)
+				case errors.Is(err, delta.ErrCommitUnknown):
+					require.True(t, fmt.Sprint(got) == fmt.Sprint(before) || fmt.Sprint(got) == fmt.Sprint(after), what)
+				default:
+					require.Equal(t, before, got, what)
+					if unnamed := o.unnamed(); !cut.Forever {
+						require.Empty(t, unnamed, what)
+					}
+				}
+			}
+		}
+	}
+}
+
+// Of two writes that began with one version and hide rows or change them, the second
+// one is planned again, whichever rows it is about, and leaves nothing behind; rows
+// that are only added disturb nobody and are disturbed by nobody.
+func TestTwoWritersWithVectors(t *testing.T) {
+	eng := newTestEngine(t)
+	writes := map[string]func(o *tableOf) error{
+		"insert": func(o *tableOf) error { return o.insert(item{ID: 100, V: ptr("i")}) },
+		"delete": func(o *tableOf) error { return o.delete("id = 2") },
+		"update": func(o *tableOf) error { return o.update("id = 3", "'u'") },
+		"merge":  func(o *tableOf) error { return o.merge("update", item{ID: 1, V: ptr("m")}, item{ID: 50}) },
+	}
+	for first, one := range writes {
+		for second, two := range writes {
+			o := newTableOf(t, eng, kind{mapping: "id", vectors: true, feed: true}, t.TempDir)
+			require.NoError(t, o.insert(item{ID: 1}, item{ID: 2}, item{ID: 3, V: ptr("c")}))
+			// The second writer sees the first one's commit only when it commits.
+			late := *o
+			late.before = func() { require.NoError(t, one(o)) }
+			err := two(&late)
+			after := o.read(true)
+			switch {
+			case second == "insert":
+				require.NoError(t, err, "%s, %s", first, second)
+				require.Contains(t, fmt.Sprint(after), "100|i")
+			default:
+				require.ErrorIs(t, err, delta.ErrConflict, "%s, %s", first, second)
+			}
+			require.Empty(t, o.unnamed(), "%s, %s", first, second)
+		}
+	}
+}
