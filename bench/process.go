@@ -27,15 +27,26 @@ func usage(root int) (Usage, error) {
 	if _, ok := statusOf(root); !ok {
 		return Usage{}, fmt.Errorf("process %d is gone", root)
 	}
-	var sum Usage
-	for todo := []int{root}; len(todo) > 0; todo = todo[1:] {
-		if status, ok := statusOf(todo[0]); ok {
+	return usageOf(descendants(root, children)), nil
+}
+
+// descendants are a process and those that it has started, and so on.
+func descendants(root int, children map[int][]int) []int {
+	tree := []int{root}
+	for i := 0; i < len(tree); i++ {
+		tree = append(tree, children[tree[i]]...)
+	}
+	return tree
+}
+
+func usageOf(processes []int) (sum Usage) {
+	for _, pid := range processes {
+		if status, ok := statusOf(pid); ok {
 			sum.RSS += status["VmRSS"] << 10
 			sum.Threads += int(status["Threads"])
 		}
-		todo = append(todo, children[todo[0]]...)
 	}
-	return sum, nil
+	return sum
 }
 
 func childrenByParent() (map[int][]int, error) {
@@ -77,6 +88,10 @@ func statusOf(pid int) (map[string]int64, bool) {
 	return values, true
 }
 
+// familyStep is how often watch looks for new processes. The whole process table
+// is read for it, at the cost of the processor that the watched ones work on.
+const familyStep = 200 * time.Millisecond
+
 // watch samples a process tree until the returned function is called, which
 // answers the highest memory seen.
 func watch(ctx context.Context, pid int, every time.Duration) func() (peak int64) {
@@ -88,10 +103,17 @@ func watch(ctx context.Context, pid int, every time.Duration) func() (peak int64
 	group.Go(func() {
 		tick := time.NewTicker(every)
 		defer tick.Stop()
+		var (
+			family []int
+			looked time.Time
+		)
 		for {
-			if now, err := usage(pid); err == nil {
-				peak = max(peak, now.RSS)
+			if time.Since(looked) >= familyStep {
+				if children, err := childrenByParent(); err == nil {
+					family, looked = descendants(pid, children), time.Now()
+				}
 			}
+			peak = max(peak, usageOf(family).RSS)
 			select {
 			case <-ctx.Done():
 				return

@@ -38,6 +38,11 @@ type FileLayout struct {
 	// Codec compresses pages: "zstd" (also for ""), "snappy", "gzip", "lz4_raw"
 	// or "uncompressed".
 	Codec string
+	// DeltaEncoding writes whole numbers, dates, times and texts that repeat little
+	// in the delta encodings of Parquet: smaller, and quicker to write and to read.
+	// It is not for floating-point columns: those would get an encoding
+	// (BYTE_STREAM_SPLIT) that not every reader of Delta tables has.
+	DeltaEncoding bool
 	// FieldIDs are the Parquet field ids of columns, for tables with column
 	// mapping; nil writes none.
 	FieldIDs []FieldID

@@ -2,6 +2,7 @@ package datafile
 
 import (
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -37,4 +38,26 @@ func Codec(snap *delta.Snapshot) string {
 		return "lz4_raw"
 	}
 	return "zstd"
+}
+
+// DeltaEncoding reports whether new files may have the delta encodings of Parquet,
+// see engine.FileLayout: no column holds floating-point numbers.
+func DeltaEncoding(snap *delta.Snapshot) bool {
+	return !hasFloats(delta.Struct{Fields: snap.Schema().Fields})
+}
+
+func hasFloats(t delta.DataType) bool {
+	switch t := t.(type) {
+	case delta.Primitive:
+		return t == delta.Float || t == delta.Double
+	case delta.Decimal:
+		return false
+	case delta.Array:
+		return hasFloats(t.Element)
+	case delta.Map:
+		return hasFloats(t.Key) || hasFloats(t.Value)
+	case delta.Struct:
+		return slices.ContainsFunc(t.Fields, func(f delta.Field) bool { return hasFloats(f.Type) })
+	}
+	return true // nobody knows
 }

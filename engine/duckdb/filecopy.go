@@ -130,6 +130,11 @@ func byPartition(files []engine.DataFile, columns []string) [][]engine.DataFile 
 	return out
 }
 
+// deltaDictionary is up to how many values of a column in a row group make a
+// dictionary beside delta encodings: what repeats less is smaller without one, and
+// looking for repetitions costs more than writing.
+const deltaDictionary = 8192
+
 // codecs are what the engine calls the codecs of a layout.
 var codecs = map[string]string{
 	"": "zstd", "zstd": "zstd", "snappy": "snappy", "gzip": "gzip", "lz4_raw": "lz4_raw", "uncompressed": "uncompressed",
@@ -159,6 +164,9 @@ func copySQL(query string, layout engine.FileLayout, dir string) (string, error)
 	}
 	if layout.RowGroupRows > 0 {
 		options = append(options, "ROW_GROUP_SIZE "+strconv.FormatInt(layout.RowGroupRows, 10))
+	}
+	if layout.DeltaEncoding {
+		options = append(options, "PARQUET_VERSION v2", "DICTIONARY_SIZE_LIMIT "+strconv.Itoa(deltaDictionary))
 	}
 	if ids := fieldIDs(layout); ids != "" {
 		options = append(options, "FIELD_IDS "+ids)

@@ -222,8 +222,27 @@ func (s suite) writeProperties(t *testing.T) {
 			require.NoError(t, r.Close())
 		}
 	}
+	s.writeEncodings(t, session)
 	_, err := session.try(t.Context(), engine.WriteStatement{Statement: engine.Statement{SQL: "SELECT 1"}, Layout: engine.FileLayout{Codec: "zstd, ROW_GROUP_SIZE 1"}})
 	require.Equal(t, engine.KindInternal, failure(t, err).Kind)
+}
+
+// writeEncodings looks at the encodings of a number, a text and what repeats.
+func (s suite) writeEncodings(t *testing.T, session scratch) {
+	const delta = "DELTA_BINARY_PACKED DELTA_LENGTH_BYTE_ARRAY RLE_DICTIONARY"
+	for want, layout := range map[string]engine.FileLayout{"PLAIN PLAIN PLAIN_DICTIONARY": {}, delta: {DeltaEncoding: true}} {
+		files := session.write(t, "SELECT i, 'text ' || i AS t, i % 3 AS few FROM range(30000) r(i)", layout)
+		r, err := file.OpenParquetFile(filepath.Join(session.dir, files[0].Name), false)
+		require.NoError(t, err)
+		var found []string
+		for i := range 3 {
+			chunk, err := r.MetaData().RowGroup(0).ColumnChunk(i)
+			require.NoError(t, err)
+			found = append(found, chunk.Encodings()[0].String())
+		}
+		require.Equal(t, want, strings.Join(found, " "))
+		require.NoError(t, r.Close())
+	}
 }
 
 // collectIDs finds the field ids, without the groups that Parquet puts into lists

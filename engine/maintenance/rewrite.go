@@ -109,15 +109,17 @@ func (r *rewriter) write(ctx context.Context, b bin, dir string) ([]engine.DataF
 	if err != nil {
 		return nil, err
 	}
-	layout := engine.FileLayout{Codec: datafile.Codec(r.snap), FieldIDs: r.columns.fieldIDs}
+	layout := engine.FileLayout{Codec: datafile.Codec(r.snap), DeltaEncoding: datafile.DeltaEncoding(r.snap), FieldIDs: r.columns.fieldIDs}
 	sql := "SELECT " + r.columns.names() + " FROM " + in.from
 	if len(r.zColumns) > 0 {
-		bounds, err := r.bounds(ctx, in)
+		layout.FileBytes, layout.RowGroupRows = r.layout.targetBytes, r.layout.rowGroup(b, in.rows)
+		order, err := r.order(ctx, in, layout.RowGroupRows)
 		if err != nil {
 			return nil, err
 		}
-		sql += " ORDER BY " + place(r.zColumns, bounds)
-		layout.FileBytes, layout.RowGroupRows, layout.Ordered = r.layout.targetBytes, r.layout.rowGroup(b, in.rows), true
+		// Threads take stretches of the curve in turn, and each makes row groups of
+		// its own: to have them in their exact order would take one thread.
+		sql += " ORDER BY " + order
 	}
 	files, err := r.opts.Writer.Write(ctx, engine.WriteStatement{
 		Statement: engine.Statement{SQL: sql, Sources: in.sources, Lease: r.opts.Lease},

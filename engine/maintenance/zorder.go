@@ -3,6 +3,8 @@ package maintenance
 import (
 	"context"
 	"fmt"
+	"math"
+	"math/bits"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,7 +22,18 @@ const (
 	rangeBits  = 8
 	placeBits  = 62 // of a BIGINT
 	sampleRows = 200_000
+	// cellBits of each column are finer than what a row group holds of the curve:
+	// where one ends in the middle of a cell, little is out of place. More would
+	// cost time, and nobody reads less than a row group.
+	cellBits = 3
 )
+
+// bitsOf is how many bits of each of n columns a place has, when the rows make so
+// many row groups.
+func bitsOf(n int, groups int64) int {
+	perColumn := (bits.Len64(uint64(max(groups, 1))) + n - 1) / n //nolint:gosec // not negative
+	return min(perColumn+cellBits, rangeBits, placeBits/n)
+}
 
 // MaxZOrder is how many columns a curve may go through: a place has room for two
 // bits of each.
@@ -73,14 +86,13 @@ func ordered(t delta.DataType) bool {
 }
 
 // place is the SQL of a row's place on the curve, given the bounds of each
-// column's ranges.
-func place(columns []engine.Column, bounds [][]string) string {
-	bits := min(rangeBits, placeBits/len(columns))
+// column's ranges, which have numbers of width bits.
+func place(columns []engine.Column, bounds [][]string, width int) string {
 	terms := make([]string, len(columns))
 	for i, c := range columns {
 		spread := func(n int) string {
 			var v int64
-			for b := range bits {
+			for b := range width {
 				v |= int64(n) >> b & 1 << (b*len(columns) + len(columns) - 1 - i)
 			}
 			return strconv.FormatInt(v, 10)
@@ -102,9 +114,24 @@ func rangeOf(c engine.Column, bounds []string, first int, number func(int) strin
 		" ELSE " + rangeOf(c, bounds[:middle], first, number) + " END"
 }
 
-// bounds finds the bounds of the ranges of a bin's columns, as SQL.
-func (r *rewriter) bounds(ctx context.Context, in input) ([][]string, error) {
-	ranges := 1 << min(rangeBits, placeBits/len(r.zColumns))
+// order is the SQL of the order of a bin's rows. One column is its own curve.
+func (r *rewriter) order(ctx context.Context, in input, rowGroup int64) (string, error) {
+	if len(r.zColumns) == 1 {
+		return engine.QuoteIdent(r.zColumns[0].Name), nil
+	}
+	width := bitsOf(len(r.zColumns), math.MaxInt64)
+	if in.rows >= 0 {
+		width = bitsOf(len(r.zColumns), in.rows/rowGroup)
+	}
+	bounds, err := r.bounds(ctx, in, 1<<width)
+	if err != nil {
+		return "", err
+	}
+	return place(r.zColumns, bounds, width), nil
+}
+
+// bounds finds the bounds of so many ranges of a bin's columns, as SQL.
+func (r *rewriter) bounds(ctx context.Context, in input, ranges int) ([][]string, error) {
 	var sampled, items []string
 	for i, c := range r.zColumns {
 		name := "c" + strconv.Itoa(i)
