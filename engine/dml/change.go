@@ -130,11 +130,21 @@ func (w *write) hit(ctx context.Context, list *engine.FileList, rows relation) (
 	if err != nil {
 		return hit{}, err
 	}
-	touched, texts := make(map[int]bool, len(numbers)), make([]string, len(numbers))
+	files := make([]int, len(numbers))
 	for i, n := range numbers {
-		touched[int(n[0])], texts[i] = true, strconv.FormatInt(n[0], 10)
+		files[i] = int(n[0])
 	}
-	part := restrict(list, func(number int, _ string) bool { return touched[number] }).WithPositions(w.positions())
+	return w.hitFiles(list, files, rows)
+}
+
+// hitFiles is hit where the numbers of the files in the list are known, in order.
+func (w *write) hitFiles(list *engine.FileList, numbers []int, rows relation) (hit, error) {
+	atFile := engine.QuoteIdent(w.names.atFile)
+	texts := make([]string, len(numbers))
+	for i, n := range numbers {
+		texts[i] = strconv.Itoa(n)
+	}
+	part := restrict(list, func(number int, _ string) bool { return slices.Contains(numbers, number) }).WithPositions(w.positions())
 	h := hit{files: liveFiles(w.Snapshot, paths(part)), table: w.read(w.Snapshot, part)}
 	if len(h.files) != len(numbers) {
 		return hit{}, ErrNotListed
@@ -157,6 +167,21 @@ func (w *write) stays(h hit) relation {
 		sources: h.sources(),
 	}
 }
+
+// gathers reports whether the rows of files are gathered before they are written. One
+// thread reads what other writers keep in one row group, and encodes it too, which
+// takes most of the time; gathered rows are encoded by all threads. That asks for
+// memory, so it is done for few files, and those small.
+func (w *write) gathers(files []delta.File) bool {
+	var size int64
+	for _, f := range files {
+		size += f.Add.Size
+	}
+	return w.Lease.Threads > 1 && len(files) > 0 && len(files) < 2*w.Lease.Threads && size*expansion <= w.Lease.Memory/2
+}
+
+// expansion is by how much rows in memory are larger than in a file.
+const expansion = 8
 
 // replaceJudged is replace for new rows that are judged first.
 func (w *write) replaceJudged(ctx context.Context, h hit, f fresh, p plan) (*delta.Snapshot, error) {
@@ -195,7 +220,11 @@ func (w *write) replace(ctx context.Context, h hit, f *fresh, p plan) (*delta.Sn
 	}
 	var err error
 	if len(parts) > 0 {
-		p.adds, err = w.output(ctx, strings.Join(parts, " UNION ALL "), sources...)
+		sql := strings.Join(parts, " UNION ALL ")
+		if !hides && w.gathers(h.files) {
+			sql = "WITH " + w.names.gathered + " AS MATERIALIZED (" + sql + ") SELECT * FROM " + w.names.gathered
+		}
+		p.adds, err = w.output(ctx, sql, unique(sources)...)
 	}
 	if err != nil || w.DryRun {
 		return w.Snapshot, err

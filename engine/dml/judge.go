@@ -24,6 +24,9 @@ type fresh struct {
 	// free reports whether it is known that no row which stays has the key of a new
 	// one; nil means that it is not known of any key.
 	free func(key rules.Key) bool
+	// single reports whether it is known that no two new rows have one value of a
+	// key; nil means that it is not known of any key.
+	single func(key rules.Key) bool
 }
 
 func (w *write) scope(r relation, more ...engine.Source) rules.Scope {
@@ -166,6 +169,9 @@ func (w *write) readsKeys(snap *delta.Snapshot, table relation) {
 // judgeRepeats finds keys that two of the new rows have.
 func (w *write) judgeRepeats(ctx context.Context, f fresh) error {
 	for _, key := range w.keys(f) {
+		if f.single != nil && f.single(key) {
+			continue
+		}
 		report, err := w.scope(f.relation).Repeated(ctx, key, f.rules())
 		if err == nil {
 			err = w.keyError(ctx, f, key, KeyRepeated, report)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/delta"
 	"github.com/lakewarden/lakewarden/engine/rules"
 )
 
@@ -46,6 +47,7 @@ func Merge(ctx context.Context, t Table, o Options, m MergeRows) (Result, error)
 		return Result{Snapshot: t.Snapshot}, err
 	}
 	j := &merge{write: w, m: m, rows: w.staged(m.Rows), on: w.mergeKey(m.On)}
+	j.own = m.Matched != MatchedUpdate || j.replacesWhole()
 	report, err := w.scope(j.rows).Repeated(ctx, j.on, j.rows.rules())
 	if err == nil {
 		err = w.keyError(ctx, fresh{relation: j.rows}, j.on, KeyRepeated, report)
@@ -65,12 +67,18 @@ type merge struct {
 	m    MergeRows
 	rows relation
 	on   rules.Key
+	// own says that the rows that come all are rows of the request as they stand.
+	own bool
 	// list are the files that can hold rows that are met.
 	list *engine.FileList
 	// met holds one row for each pair of rows that meet: index, the position in
-	// list, and the table's columns with the values that an update gives them.
-	met      relation
-	metCount int64
+	// list, and, unless own is true, the table's columns with the values that an
+	// update gives them.
+	met relation
+	// metCount is the number of pairs, metRows that of the request's rows in them,
+	// metFiles are the numbers of the files in list.
+	metCount, metRows int64
+	metFiles          []int
 }
 
 func (w *write) mergeKey(on []string) rules.Key {
@@ -104,7 +112,7 @@ func (j *merge) meet(ctx context.Context) error {
 		column(r, j.names.file) + " AS " + engine.QuoteIdent(j.names.atFile), column(r, j.names.row) + " AS " + engine.QuoteIdent(j.names.atRow),
 		visible + " AS " + engine.QuoteIdent(j.names.visible),
 	}
-	if j.m.Matched == MatchedUpdate {
+	if !j.own {
 		for _, c := range j.Columns {
 			items = append(items, j.updated(c, s, r)+" AS "+engine.QuoteIdent(c.Name))
 		}
@@ -123,7 +131,7 @@ func (j *merge) meet(ctx context.Context) error {
 	columns := []engine.Column{
 		{Name: j.names.index, Type: "BIGINT"}, {Name: j.names.atFile, Type: "UINTEGER"}, {Name: j.names.atRow, Type: "BIGINT"}, {Name: j.names.visible, Type: "BOOLEAN"},
 	}
-	if j.m.Matched == MatchedUpdate {
+	if !j.own {
 		columns = append(columns, j.Columns...)
 	}
 	j.met = j.scratchFiles(columns, names...)
@@ -151,16 +159,34 @@ func (j *merge) blocks(rows string) string {
 // that is in the way, and NULL for one that is not.
 func (j *merge) keepVisible(ctx context.Context) error {
 	visible := engine.QuoteIdent(j.names.visible)
-	counts, err := j.numbers(ctx, "SELECT count(*) FILTER ("+visible+"), count(*) FILTER (NOT "+visible+") FROM "+j.met.from, j.met.sources...)
+	counts, err := j.numbers(ctx, "SELECT "+engine.QuoteIdent(j.names.atFile)+"::BIGINT, count(*) FILTER ("+visible+"), count(*) FILTER (NOT "+visible+"),"+
+		" (SELECT count(DISTINCT "+engine.QuoteIdent(j.names.index)+") FROM "+j.met.from+" WHERE "+visible+") FROM "+j.met.from+" GROUP BY 1 ORDER BY 1", j.met.sources...)
 	if err != nil {
 		return err
 	}
-	j.metCount = counts[0][0]
-	if counts[0][1] > 0 {
-		return ErrHiddenMatch
+	for _, c := range counts {
+		if c[2] > 0 {
+			return ErrHiddenMatch
+		}
+		if c[1] > 0 {
+			j.metFiles = append(j.metFiles, int(c[0]))
+		}
+		j.metCount, j.metRows = j.metCount+c[1], c[3]
 	}
 	j.met.from = "(SELECT * FROM " + j.met.from + " WHERE " + visible + ")"
 	return nil
+}
+
+// replacesWhole reports whether an update leaves nothing of the row that it changes:
+// every row of the request names every column, and where values are equal they are
+// the same, which cannot be said of floats.
+func (j *merge) replacesWhole() bool {
+	for _, c := range j.Columns {
+		if !has(j.m.Columns, c.Name) || slices.ContainsFunc(j.m.Shapes, func(shape []string) bool { return !slices.Contains(shape, c.Name) }) {
+			return false
+		}
+	}
+	return !slices.ContainsFunc(j.on.Columns, func(c rules.KeyColumn) bool { return c.Type == delta.Float || c.Type == delta.Double })
 }
 
 // metAll reports whether On is a whole key and nothing beside it. A row with the key
@@ -198,41 +224,22 @@ func (j *merge) updated(c engine.Column, rows, table string) string {
 func (j *merge) run(ctx context.Context) (Result, error) {
 	out := Result{Snapshot: j.Snapshot}
 	var h hit
-	var parts []string
-	var sources []engine.Source
 	if j.metCount > 0 && j.m.Matched != MatchedIgnore {
 		var err error
-		if h, err = j.hit(ctx, j.list, j.met); err != nil {
+		if h, err = j.hitFiles(j.list, j.metFiles, j.met); err != nil {
 			return Result{}, err
 		}
-	}
-	columns := columnList("", j.Columns)
-	switch {
-	case len(h.files) == 0:
-	case j.m.Matched == MatchedDelete:
-		out.Deleted = j.metCount
-	default:
-		out.Updated = j.metCount
-		parts, sources = append(parts, "SELECT "+columns+", "+engine.QuoteIdent(j.names.index)+", true AS "+engine.QuoteIdent(j.names.changed)+" FROM "+j.met.from), append(sources, j.met.sources...)
-	}
-	if j.m.Insert {
-		index := engine.QuoteIdent(j.names.index)
-		parts = append(parts, "SELECT "+columnList("s", j.Columns)+", "+column("s", j.rows.row)+" AS "+index+", false AS "+engine.QuoteIdent(j.names.changed)+" FROM "+j.rows.from+" AS s ANTI JOIN "+j.met.from+" AS d ON "+
-			column("s", j.rows.row)+" = d."+index)
-		sources = append(append(sources, j.rows.sources...), j.met.sources...)
-	}
-	var f *fresh
-	if len(parts) > 0 {
-		names, rows, err := j.spool(ctx, strings.Join(parts, " UNION ALL "), unique(sources)...)
-		if err != nil {
-			return Result{}, err
-		}
-		out.Inserted = rows - out.Updated
-		if rows > 0 {
-			f = j.fresh(names)
+		if j.m.Matched == MatchedDelete {
+			out.Deleted = j.metCount
+		} else {
+			out.Updated = j.metCount
 		}
 	}
-	var err error
+	f, rows, err := j.fresh(ctx)
+	if err != nil {
+		return Result{}, err
+	}
+	out.Inserted = rows - out.Updated
 	p := plan{operation: "MERGE", before: typeBefore, metrics: map[string]int64{
 		"numSourceRows": j.m.Count, "numTargetRowsInserted": out.Inserted, "numTargetRowsUpdated": out.Updated, "numTargetRowsDeleted": out.Deleted,
 	}}
@@ -240,19 +247,68 @@ func (j *merge) run(ctx context.Context) (Result, error) {
 		p.before = typeDelete
 	}
 	switch {
-	case f != nil:
-		out.Snapshot, err = j.replaceJudged(ctx, h, *f, p)
+	case rows > 0:
+		out.Snapshot, err = j.replaceJudged(ctx, h, f, p)
 	case len(h.files) > 0:
 		out.Snapshot, err = j.replace(ctx, h, nil, p)
 	}
 	return out, err
 }
 
-// fresh are the rows of spooled files, which know their place in the request.
-func (j *merge) fresh(names []string) *fresh {
+// fresh are the rows that come, and their number. Where each is a row of the request
+// as it stands, and comes once, they are read where they are.
+func (j *merge) fresh(ctx context.Context) (fresh, int64, error) {
+	index, row := engine.QuoteIdent(j.names.index), column("s", j.rows.row)
+	staged := func(changed string) string {
+		return "SELECT " + columnList("s", j.Columns) + ", " + row + " AS " + index + ", " + changed + " AS " + engine.QuoteIdent(j.names.changed) + " FROM " + j.rows.from + " AS s"
+	}
+	meets := " JOIN " + j.met.from + " AS d ON " + row + " = d." + index
+	met, others := staged("true")+meets, staged("false")+" ANTI"+meets
+	both := unique(append(slices.Clone(j.rows.sources), j.met.sources...))
+	if !j.own {
+		met = "SELECT " + columnList("", j.Columns) + ", " + index + ", true AS " + engine.QuoteIdent(j.names.changed) + " FROM " + j.met.from
+	}
+	all := met + " UNION ALL " + others
+	updates, once := j.m.Matched == MatchedUpdate && j.metCount > 0, j.own && j.metRows == j.metCount
+	switch {
+	case !updates && !j.m.Insert:
+		return fresh{}, 0, nil
+	case !updates:
+		return j.inPlace(others, both), j.m.Count - j.metRows, nil
+	case once && !j.m.Insert:
+		return j.inPlace(met, both), j.metCount, nil
+	case once && j.Snapshot.ChangeFeed():
+		return j.inPlace(all, both), j.m.Count, nil
+	case once: // nobody asks which of them are changes
+		return j.inPlace(staged("NULL"), j.rows.sources), j.m.Count, nil
+	case !j.m.Insert:
+		all = met
+	}
+	names, rows, err := j.spool(ctx, all, both...)
+	return j.spooled(names), rows, err
+}
+
+// inPlace are rows of the request. No two of them meet in the columns of On: that
+// was judged before.
+func (j *merge) inPlace(sql string, sources []engine.Source) fresh {
+	return fresh{
+		relation: relation{from: "(" + sql + ")", sources: sources, row: j.names.index},
+		changed:  j.names.changed, free: j.metAll, single: j.metAll,
+		index: func(_ context.Context, rows []int64) (map[int64]int64, error) {
+			places := make(map[int64]int64, len(rows))
+			for _, r := range rows {
+				places[r] = r
+			}
+			return places, nil
+		},
+	}
+}
+
+// spooled are the rows of files, which know their place in the request.
+func (j *merge) spooled(names []string) fresh {
 	columns := append(slices.Clone(j.Columns), engine.Column{Name: j.names.index, Type: "BIGINT"}, engine.Column{Name: j.names.changed, Type: "BOOLEAN"})
 	r := j.scratchFiles(columns, names...)
-	return &fresh{relation: r, changed: j.names.changed, free: j.metAll, index: func(ctx context.Context, rows []int64) (map[int64]int64, error) {
+	return fresh{relation: r, changed: j.names.changed, free: j.metAll, index: func(ctx context.Context, rows []int64) (map[int64]int64, error) {
 		texts := make([]string, len(rows))
 		for i, n := range rows {
 			texts[i] = strconv.FormatInt(n, 10)

@@ -85,7 +85,7 @@ type write struct {
 }
 
 // names are those of columns of ours, which no column of the table has.
-type names struct{ file, row, atFile, atRow, index, visible, changed string }
+type names struct{ file, row, atFile, atRow, index, visible, changed, gathered string }
 
 func newWrite(ctx context.Context, t Table, o Options) (*write, error) {
 	if err := delta.CheckWritable(t.Snapshot, t.Rules.Duties()...); err != nil {
@@ -95,7 +95,9 @@ func newWrite(ctx context.Context, t Table, o Options) (*write, error) {
 		return nil, err
 	}
 	own := "lw_" + strings.ReplaceAll(uuid.NewString(), "-", "") + "_"
-	return &write{Table: t, Options: o, names: names{own + "file", own + "row", own + "at_file", own + "at_row", own + "index", own + "visible", own + "changed"}}, nil
+	return &write{Table: t, Options: o, names: names{
+		own + "file", own + "row", own + "at_file", own + "at_row", own + "index", own + "visible", own + "changed", own + "gathered",
+	}}, nil
 }
 
 // changes refuses tables whose rows stay as they are, and those of which nobody
