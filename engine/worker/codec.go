@@ -11,7 +11,11 @@ var errWire = errors.New("worker: malformed message")
 
 // encoder appends values to a message. Texts keep their exact bytes, valid UTF-8
 // or not: a path that changed on its way would be another path.
-type encoder struct{ b []byte }
+type encoder struct {
+	b []byte
+	// sent, in a message of a link that keeps sources, is what it keeps.
+	sent *sentSources
+}
 
 func (e *encoder) uint(v uint64)      { e.b = binary.AppendUvarint(e.b, v) }
 func (e *encoder) int(v int64)        { e.b = binary.AppendVarint(e.b, v) }
@@ -58,6 +62,8 @@ func dictionary[T any](e *encoder, items map[string]T, each func(T)) {
 type decoder struct {
 	b      []byte
 	failed bool
+	// held are the sources that the link keeps, or nil.
+	held *heldSources
 }
 
 // done returns errWire unless the whole message was read.

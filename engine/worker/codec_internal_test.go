@@ -36,6 +36,8 @@ func anything(t *rapid.T, typ reflect.Type) reflect.Value {
 	switch typ.Kind() {
 	case reflect.String:
 		out.SetString(text().Draw(t, "text"))
+	case reflect.Uint8:
+		out.SetUint(uint64(rapid.Byte().Draw(t, "byte")))
 	case reflect.Int, reflect.Int64:
 		out.SetInt(rapid.Int64().Draw(t, "int"))
 	case reflect.Bool:

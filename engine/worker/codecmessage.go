@@ -66,7 +66,7 @@ func (d *decoder) lease() engine.Lease {
 	return engine.Lease{Memory: d.int(), Threads: int(d.int()), TempBytes: d.int(), Timeout: time.Duration(d.int())}
 }
 
-func (e *encoder) source(s engine.Source) {
+func (e *encoder) plainSource(s engine.Source) {
 	e.text(s.Location)
 	e.int(s.Version)
 	e.text(s.Incarnation)
@@ -89,7 +89,7 @@ func (e *encoder) source(s engine.Source) {
 	}
 }
 
-func (d *decoder) source() engine.Source {
+func (d *decoder) plainSource() engine.Source {
 	s := engine.Source{Location: d.text(), Version: d.int(), Incarnation: d.text()}
 	if d.bool() {
 		f := &engine.FileList{Columns: d.columns(), Uniform: d.bool(), Groups: items(d, func() engine.FileGroup {

@@ -12,7 +12,7 @@ import (
 )
 
 // protocol changes with every message: both ends must come from one build.
-const protocol = 1
+const protocol = 2
 
 // process is one child. It is safe for concurrent use.
 type process struct {
@@ -239,6 +239,7 @@ type link struct {
 	// broken: the child's session is of no use. lost: the child is.
 	broken, lost bool
 	account      account
+	sources      sentSources
 }
 
 // dial opens a link. The process counts it as a user until it is closed. It is

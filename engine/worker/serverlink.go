@@ -105,8 +105,9 @@ func serveSession(w *wire, eng engine.Engine, first request, requests <-chan req
 	if w.send(kindDone, first.seq, nil) != nil {
 		return
 	}
+	var held heldSources
 	for r := range requests {
-		lost := serveRequest(w, s, r)
+		lost := serveRequest(w, s, r, &held)
 		r.cancel()
 		if lost {
 			return
@@ -115,14 +116,15 @@ func serveSession(w *wire, eng engine.Engine, first request, requests <-chan req
 }
 
 // serveRequest answers one request and reports whether the parent was lost.
-func serveRequest(w *wire, s engine.Session, r request) (lost bool) {
+func serveRequest(w *wire, s engine.Session, r request, held *heldSources) (lost bool) {
 	var err error
 	var reply []byte
-	d := decoder{b: r.head}
+	d := decoder{b: r.head, held: held}
 	switch r.kind {
 	case kindWarm:
 		err = s.Warm(r.ctx)
 	case kindIdle:
+		*held = heldSources{}
 		keep := d.int()
 		if err = d.done(); err == nil {
 			err = s.Idle(r.ctx, keep)

@@ -144,7 +144,7 @@ func (s *session) Query(ctx context.Context, st engine.Statement) (engine.Result
 	// The timeout is ours: one way to stop a statement is enough.
 	timeout := st.Lease.Timeout
 	st.Lease.Timeout = 0
-	var e encoder
+	e := encoder{sent: &s.link.sources}
 	e.statement(st)
 	if err := s.admit(e.b, st.Lease); err != nil {
 		return nil, err
@@ -162,6 +162,7 @@ func (s *session) Query(ctx context.Context, st engine.Statement) (engine.Result
 // admit counts a statement with its lease in.
 func (s *session) admit(message []byte, l engine.Lease) error {
 	if len(message) > maxHead {
+		s.link.sources.forget() // it is not sent, and so nothing is kept of it
 		return internalError("statement_size", "the statement is too large for a message")
 	}
 	if !s.link.proc.begin(&s.link.account, leased(l)) {
@@ -210,6 +211,7 @@ func (s *session) Idle(ctx context.Context, keepBytes int64) error {
 	case s.link == nil || s.link.lost || !s.link.proc.usable():
 		return nil // nothing is held any more
 	}
+	s.link.sources.forget() // as the child does
 	var e encoder
 	e.int(keepBytes)
 	if _, err := s.do(ctx, kindIdle, e.b); err != nil {
