@@ -60,6 +60,7 @@ type cell struct {
 	attached *attachments
 	views    *fileViews
 	copies   *barriers
+	kept     *keptStatements
 }
 
 // openCell opens an instance of kind k for a session.
@@ -89,13 +90,14 @@ func openCell(s *session, k kind) (*cell, error) {
 	return &cell{
 		owner: owner, kind: k, confines: c, inst: in, dir: dir,
 		attached: newAttachments(in, dir), views: newFileViews(in), copies: newBarriers(in),
+		kept: newKeptStatements(in),
 	}, nil
 }
 
 // start brings the cell into the state that st asks for and starts its SQL.
 func (c *cell) start(st engine.Statement, g *guard) (cur *cursor, err error) {
 	err = c.with(st, g, func() error {
-		cur, err = c.inst.open(st.SQL, st.Args, selects, g.err)
+		cur, err = c.kept.open(st.SQL, st.Args, g.err)
 		return err
 	})
 	return cur, err
@@ -218,6 +220,7 @@ const idleFloor = 16 << 20
 // rest gives memory and threads back, but for copies of keep bytes.
 func (c *cell) rest(keep int64) error {
 	defer c.owner.turns.take()()
+	c.kept.shrink(0)
 	if err := c.attached.clear(); err != nil {
 		return err
 	}
@@ -232,6 +235,7 @@ func (c *cell) rest(keep int64) error {
 func (c *cell) close() error {
 	defer c.owner.trimmer.soon()
 	defer c.owner.turns.take()()
+	c.kept.shrink(0)
 	c.inst.close()
 	if err := errors.Join(os.RemoveAll(c.confines.temp), os.RemoveAll(c.dir)); err != nil {
 		return internalError("temp_dir", err.Error())

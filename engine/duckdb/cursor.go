@@ -1,6 +1,7 @@
 package duckdb
 
 import (
+	"errors"
 	"io"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -20,6 +21,8 @@ type cursor struct {
 	columns  []engine.Column
 	// borrowed says that the prepared statement belongs to somebody else.
 	borrowed bool
+	// keep, if set, takes the prepared statement over once it ran to its end.
+	keep func()
 	// live says that the engine still holds the statement's tasks and buffers.
 	live bool
 	err  error
@@ -184,9 +187,14 @@ func (c *cursor) close() {
 	}
 	duck.DestroyArrowOptions(&c.options)
 	duck.DestroyResult(&c.result)
-	if !c.borrowed {
+	switch {
+	case c.borrowed:
+	case c.keep != nil && errors.Is(c.err, io.EOF):
+		c.keep()
+	default:
 		duck.DestroyPrepare(&c.prepared)
 	}
+	c.borrowed, c.keep = true, nil
 	if live {
 		var res duck.Result
 		duck.Query(c.conn, "SELECT 1", &res)

@@ -16,6 +16,7 @@ func Run(t *testing.T, newEngine func(testing.TB) engine.Engine) {
 	t.Run("Statement", s.statement)
 	t.Run("Stream", s.stream)
 	t.Run("Stop", s.stop)
+	t.Run("Repeated", s.repeated)
 	t.Run("Barrier", s.barrier)
 	t.Run("Version", s.version)
 	t.Run("FileList", s.fileList)
