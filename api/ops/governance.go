@@ -36,7 +36,13 @@ func policiesFor(ctx context.Context, store catalog.Policies, org catalog.OrgID,
 type heldRules struct {
 	policies enforced
 	subject  subject
+	// views are what follows from them for the versions of tables that were read
+	// last. They go with the rules.
+	views *recent[appliedView]
 }
+
+// maxViews bounds the views that are remembered of one set of rules.
+const maxViews = 32
 
 // rulesStore is what rules are read from.
 type rulesStore interface {
@@ -61,7 +67,7 @@ func readRules(ctx context.Context, store rulesStore, a Actor, tables []catalog.
 		return heldRules{}, err
 	}
 	member, err := store.Membership(ctx, a.Org, a.User)
-	return heldRules{policies, subjectOf(member)}, err
+	return heldRules{policies, subjectOf(member), newRecent[appliedView](maxViews)}, err
 }
 
 // on returns the policies of one table: its own, and those of every table that

@@ -31,13 +31,23 @@ type keptPlan struct {
 	*sqlguard.Prepared
 	runs atomic.Int64
 	// copied is the same statement over a copy of all visible rows, once made.
-	copied atomic.Pointer[sqlguard.Prepared]
+	copied atomic.Pointer[copiedForm]
+}
+
+// copiedForm is a statement over copies of all visible rows. No argument chooses
+// anything in its plan, so the plan is one for all runs; it is nil where its lists of
+// files are too long to keep.
+type copiedForm struct {
+	*sqlguard.Prepared
+	plan *sqlguard.Plan
 }
 
 const (
 	maxPlans = 512
 	// maxPlanText bounds what one entry can weigh.
 	maxPlanText = 16 << 10
+	// maxPlanFiles is how many files may be named in one.
+	maxPlanFiles = 4096
 )
 
 // NewPlans returns an empty memory of plans over parser.
@@ -70,14 +80,37 @@ func (p *Plans) bind(ctx context.Context, statement *sqlguard.Query, q Query, op
 	}
 	copied := kept.copied.Load()
 	if copied == nil {
-		if copied, err = statement.Prepare(ctx, p.parser, whole, q.Args); err != nil {
+		made, err := statement.Prepare(ctx, p.parser, whole, q.Args)
+		if err != nil {
 			return nil, nil, err
+		}
+		copied = &copiedForm{Prepared: made}
+		if plan := copied.run(whole, q.Args); listedFiles(plan) <= maxPlanFiles {
+			copied.plan = plan
 		}
 		kept.copied.Store(copied)
 	}
-	plan = copied.Plan(whole, q.Args)
+	return copied.run(whole, q.Args), here, nil
+}
+
+func (c *copiedForm) run(whole []sqlguard.Relation, args engine.Args) *sqlguard.Plan {
+	if c.plan != nil {
+		return c.plan
+	}
+	plan := c.Plan(whole, args)
 	plan.Recut = true
-	return plan, here, nil
+	return plan
+}
+
+// listedFiles is how many files the lists of a plan name.
+func listedFiles(plan *sqlguard.Plan) int {
+	n := 0
+	for _, s := range plan.Sources {
+		if s.Files != nil {
+			n += s.Files.Len()
+		}
+	}
+	return n
 }
 
 const (

@@ -2,6 +2,7 @@ package ops
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"slices"
 	"strconv"
@@ -161,22 +162,40 @@ func (o *Queries) relations(ctx context.Context, a Actor, m *moment, used []used
 	}
 	relations := make([]sqlguard.Relation, len(used))
 	for i, u := range used {
-		v, err := u.view(held.policies, held.subject)
+		v, err := held.viewOf(u)
 		if err != nil {
 			return nil, err
 		}
-		relation := u.relation(v)
+		relation := u.relation(v.view)
 		if relation.Filtered {
 			if err := skipping.CheckRestricted(u.snap); err != nil {
 				return nil, err
 			}
 		}
-		if relations[i], err = o.Tables.withSecrets(relation, v, u.located); err != nil {
+		if relations[i], err = o.Tables.withSecrets(relation, v.view, u.located); err != nil {
 			return nil, err
 		}
-		run.reads(u, u.applied(held.policies))
+		run.reads(u, v.policies)
 	}
 	return relations, nil
+}
+
+// appliedView is a view with the policies that it comes from.
+type appliedView struct {
+	view
+	policies enforced
+}
+
+// viewOf is the view of a table under the rules, compiled once for each version:
+// nothing else is part of what it follows from.
+func (h heldRules) viewOf(u usedTable) (appliedView, error) {
+	k := key{sha256.New()}
+	k.text(string(u.located.DeltaID), u.snap.Incarnation(), u.head.Incarnation())
+	k.numbers(u.snap.Version(), u.head.Version())
+	return h.views.get(k.sum(), func() (appliedView, error) {
+		v, err := u.view(h.policies, h.subject)
+		return appliedView{v, u.applied(h.policies)}, err
+	})
 }
 
 // applied are the policies that govern what is read of the table.
