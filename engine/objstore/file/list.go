@@ -8,6 +8,9 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/lakewarden/lakewarden/engine/objstore"
 )
@@ -82,7 +85,15 @@ type entry struct {
 }
 
 func (w *walk) folder(dir *os.Root, name string) error {
-	entries, err := w.entries(dir, name)
+	handle, err := openFolder(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // removed while we looked at it
+	}
+	if err != nil {
+		return translate(err)
+	}
+	defer handle.Close()
+	entries, err := w.entries(handle, name)
 	if err != nil {
 		return err
 	}
@@ -93,7 +104,7 @@ func (w *walk) folder(dir *os.Root, name string) error {
 		full := name + e.key
 		switch {
 		case !e.dir:
-			err = w.file(dir, e.key, full)
+			err = w.file(handle, e.key, full)
 		case w.opts.Shallow:
 			err = w.emit(objstore.Object{Name: full})
 		case full <= w.opts.StartAfter && !strings.HasPrefix(w.opts.StartAfter, full):
@@ -109,8 +120,8 @@ func (w *walk) folder(dir *os.Root, name string) error {
 }
 
 // entries reads a folder's own entries that can matter, sorted.
-func (w *walk) entries(dir *os.Root, name string) ([]entry, error) {
-	found, err := readDir(dir)
+func (w *walk) entries(dir *os.File, name string) ([]entry, error) {
+	found, err := dir.ReadDir(-1)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil // removed while we read it
 	}
@@ -137,23 +148,39 @@ func (w *walk) entries(dir *os.Root, name string) ([]entry, error) {
 	return entries, nil
 }
 
-func readDir(dir *os.Root) ([]fs.DirEntry, error) {
-	handle, err := dir.Open(".")
+// openFolder opens a folder for reading its entries. A handle of os.Root would
+// describe every entry as it reads it, wanted or not, which costs more than the
+// reading.
+func openFolder(dir *os.Root) (*os.File, error) {
+	rooted, err := dir.Open(".")
 	if err != nil {
 		return nil, err
 	}
-	defer handle.Close()
-	return handle.ReadDir(-1)
+	defer rooted.Close()
+	fd, err := unix.FcntlInt(rooted.Fd(), unix.F_DUPFD_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	return os.NewFile(uintptr(fd), rooted.Name()), nil
 }
 
-// file emits an object unless it has vanished or is no regular file.
-func (w *walk) file(dir *os.Root, path, full string) error {
-	info, err := dir.Lstat(path)
-	if err == nil && info.Mode()&fs.ModeSymlink != 0 {
+// file emits the object that a folder has under name, unless it has vanished or is
+// no regular file.
+func (w *walk) file(dir *os.File, name, full string) error {
+	object := objstore.Object{Name: full}
+	var found unix.Stat_t
+	// An entry is no path: nothing is followed.
+	err := ignoringInterrupts(func() error { return unix.Fstatat(int(dir.Fd()), name, &found, unix.AT_SYMLINK_NOFOLLOW) })
+	regular := found.Mode&unix.S_IFMT == unix.S_IFREG
+	object.Size, object.ModTime = found.Size, time.Unix(found.Mtim.Unix())
+	if err == nil && found.Mode&unix.S_IFMT == unix.S_IFLNK {
 		// From the bucket's root, as Get would follow it.
-		info, err = w.root.Stat(full)
-		if errors.Is(translate(err), objstore.ErrDenied) {
+		var info fs.FileInfo
+		if info, err = w.root.Stat(full); errors.Is(translate(err), objstore.ErrDenied) {
 			return nil // a link to outside
+		}
+		if err == nil {
+			regular, object.Size, object.ModTime = info.Mode().IsRegular(), info.Size(), info.ModTime()
 		}
 	}
 	switch err = translate(err); {
@@ -161,10 +188,19 @@ func (w *walk) file(dir *os.Root, path, full string) error {
 		return nil // vanished or dangling
 	case err != nil:
 		return err
-	case !info.Mode().IsRegular():
+	case !regular:
 		return nil
 	}
-	return w.emit(objstore.Object{Name: full, Size: info.Size(), ModTime: info.ModTime()})
+	return w.emit(object)
+}
+
+// ignoringInterrupts calls again what a signal has interrupted.
+func ignoringInterrupts(call func() error) error {
+	for {
+		if err := call(); !errors.Is(err, unix.EINTR) {
+			return err
+		}
+	}
 }
 
 func (w *walk) emit(object objstore.Object) error {
