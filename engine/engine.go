@@ -21,6 +21,9 @@ type SessionOptions struct {
 	// Owner says with whom the session may share a process, where an engine has
 	// several. It is opaque; sessions of different owners share nothing.
 	Owner string
+	// Apart says that the session shares its process with no other, where an
+	// engine has several: whatever ends that process costs no other statement.
+	Apart bool
 	// Roots are absolute directories. The session reads files below them.
 	Roots []string
 	// Remote is where the session reads s3:// locations; nil means that it

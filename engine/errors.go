@@ -36,15 +36,23 @@ var (
 	ErrTimeout = errors.New("statement timed out")
 	// ErrFatal: the session is broken; a new one may succeed: 503.
 	ErrFatal = errors.New("engine session broken")
-	// ErrLost: the session's process ended, maybe for another's statement. It is
-	// an ErrFatal; the statement can be tried once more.
+	// ErrLost: the session's process ended, maybe for another's statement, or was
+	// killed from outside. It is an ErrFatal; the statement can be tried once more,
+	// apart from others, since it may be to blame.
 	ErrLost = errors.New("engine process lost")
+	// ErrCrashed: the session's process ended by itself while it ran nothing but
+	// this statement. It is an ErrFatal; another try ends the same way.
+	ErrCrashed = errors.New("engine process crashed")
 	// ErrOutOfMemory: the lease did not suffice.
 	ErrOutOfMemory = errors.New("statement memory exhausted")
 )
 
-// ClassLost is the class of what ended with the process of its session.
-const ClassLost = "worker_lost"
+// The classes of what ended with the process of its session: see ErrLost and
+// ErrCrashed.
+const (
+	ClassLost    = "worker_lost"
+	ClassCrashed = "worker_crashed"
+)
 
 // Error is a failure of the engine. Text is for the server's log only; what a
 // client may see is derived from the other fields.
@@ -77,6 +85,8 @@ func (e *Error) Is(target error) bool {
 		return e.Kind == KindFatal
 	case ErrLost:
 		return e.Kind == KindFatal && e.Class == ClassLost
+	case ErrCrashed:
+		return e.Kind == KindFatal && e.Class == ClassCrashed
 	case ErrOutOfMemory:
 		return e.Kind == KindOutOfMemory
 	}

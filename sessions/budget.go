@@ -3,12 +3,14 @@ package sessions
 import (
 	"container/list"
 	"context"
+	"slices"
 	"sync"
 	"time"
 )
 
 // budget shares memory and turns among organisations. Every field is guarded
-// by mu. free+Σheld = total at all times.
+// by mu. free+Σheld = total at all times; what is held beside the leases is looked
+// up when a lease is given, and leaves less for it.
 type budget struct {
 	opts Options
 
@@ -38,8 +40,9 @@ func newBudget(opts Options) *budget {
 	return &budget{opts: opts, free: opts.Budget, orgs: map[string]*orgQueue{}, turns: list.New()}
 }
 
-// acquire waits for a turn of org and returns the memory granted to it.
-func (b *budget) acquire(ctx context.Context, org string) (int64, error) {
+// acquire waits for a turn of org and returns the memory granted to it. It calls
+// reclaim when what is held beside the leases is in the way.
+func (b *budget) acquire(ctx context.Context, org string, reclaim func()) (int64, error) {
 	if err := ctx.Err(); err != nil {
 		return 0, err
 	}
@@ -51,6 +54,10 @@ func (b *budget) acquire(ctx context.Context, org string) (int64, error) {
 	}
 	b.dispatch()
 	b.mu.Unlock()
+	if b.short() {
+		reclaim()
+		b.retry()
+	}
 
 	timer := time.NewTimer(b.opts.MaxWait)
 	defer timer.Stop()
@@ -67,8 +74,8 @@ func (b *budget) acquire(ctx context.Context, org string) (int64, error) {
 	}
 }
 
-// room returns why org cannot wait now, or nil. The caller holds mu.
-func (b *budget) room(org string) error {
+// refusal returns why org cannot wait now, or nil. The caller holds mu.
+func (b *budget) refusal(org string) error {
 	q := b.orgs[org]
 	switch {
 	case b.closed:
@@ -82,7 +89,7 @@ func (b *budget) room(org string) error {
 }
 
 func (b *budget) enqueue(org string) (*waiter, error) {
-	if err := b.room(org); err != nil {
+	if err := b.refusal(org); err != nil {
 		return nil, err
 	}
 	q := b.orgs[org]
@@ -150,13 +157,18 @@ func (b *budget) putBack(org string, n int64) {
 // dispatch serves organisations in turn while there is room. An organisation
 // above its share is passed over as long as another one waits.
 func (b *budget) dispatch() {
-	for b.running < b.opts.MaxRunning && b.free >= MinLease {
-		q := b.next()
+	for b.queued > 0 && b.running < b.opts.MaxRunning && b.free >= MinLease {
+		spare := b.room(another)
+		q := b.next(spare)
 		if q == nil {
 			return
 		}
+		room := b.room(q.id)
+		if room < MinLease && b.running > 0 {
+			return // what comes back serves q first
+		}
 		w := q.waiters.Front().Value.(*waiter)
-		n := b.grant(q)
+		n := b.grant(q, room, b.room(q.id, another))
 		q.held += n
 		q.running++
 		b.free -= n
@@ -169,14 +181,53 @@ func (b *budget) dispatch() {
 	}
 }
 
-func (b *budget) next() *orgQueue {
+// another is an organisation that has no statement and no process yet.
+const another = ""
+
+// room is what is left for leases when statements of more organisations run as
+// well.
+func (b *budget) room(more ...string) int64 {
+	for id, q := range b.orgs {
+		if q.running > 0 && !slices.Contains(more, id) {
+			more = append(more, id)
+		}
+	}
+	return b.free - b.opts.Beside(more)
+}
+
+// short reports that a statement waits which could run if nothing were held beside
+// the leases.
+func (b *budget) short() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.queued > 0 && b.running < b.opts.MaxRunning && b.free >= MinLease && b.next(b.free) != nil
+}
+
+// retry serves who waits, because what is held beside the leases has changed.
+func (b *budget) retry() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.dispatch()
+}
+
+// working reports whether an organisation runs statements.
+func (b *budget) working(org string) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	q := b.orgs[org]
+	return q != nil && q.running > 0
+}
+
+// next returns whose turn it is when spare is left for leases beside another
+// organisation's process.
+func (b *budget) next(spare int64) *orgQueue {
 	for e := b.turns.Front(); e != nil; e = e.Next() {
 		if q := e.Value.(*orgQueue); !b.aboveShare(q) {
 			return q
 		}
 	}
 	for e := b.turns.Front(); e != nil; e = e.Next() {
-		if q := e.Value.(*orgQueue); b.leavesRoom(q) {
+		if q := e.Value.(*orgQueue); b.leavesRoom(q, spare) {
 			return q
 		}
 	}
@@ -193,17 +244,18 @@ func (b *budget) aboveShare(q *orgQueue) bool {
 // leavesRoom reports that after one more statement of an organisation above its
 // share, another organisation could still start one at once. An organisation
 // that runs nothing is always served.
-func (b *budget) leavesRoom(q *orgQueue) bool {
-	return q.running == 0 || b.running+1 < b.opts.MaxRunning && b.free >= 2*MinLease
+func (b *budget) leavesRoom(q *orgQueue, spare int64) bool {
+	return q.running == 0 || b.running+1 < b.opts.MaxRunning && spare >= 2*MinLease
 }
 
 // grant divides what is free among the statements that wait, so that a burst
 // gets small leases at once instead of large ones in sequence. What keeps the
-// door open for another organisation is not given away.
-func (b *budget) grant(q *orgQueue) int64 {
-	n := min(max(b.free/int64(max(1, b.queued)), MinLease), b.opts.Lease, b.free)
+// door open for another organisation and its process is not given away. One
+// statement can always run, whatever is held beside leases.
+func (b *budget) grant(q *orgQueue, room, spare int64) int64 {
+	n := max(min(room/int64(max(1, b.queued)), b.opts.Lease), MinLease)
 	if q.running > 0 || b.aboveShare(q) {
-		n = max(min(n, b.free-MinLease), MinLease)
+		n = max(min(n, spare-MinLease), MinLease)
 	}
 	return n
 }
@@ -226,7 +278,12 @@ func (b *budget) close() {
 func (b *budget) crowded() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.queued > 0 || b.running >= b.opts.MaxRunning || b.free < b.opts.Lease
+	if b.queued > 0 || b.running >= b.opts.MaxRunning {
+		return true
+	}
+	beside := b.opts.Beside(nil)
+	usual := min(b.opts.Lease, max(b.opts.Budget-beside, MinLease))
+	return b.free-beside < usual
 }
 
 // waiting reports whether a statement waits.

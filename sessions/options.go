@@ -16,9 +16,16 @@ const (
 
 // Options tunes a pool. The zero value is usable.
 type Options struct {
-	// Budget is the memory in bytes that all running statements share. Default
-	// 4 GiB.
+	// Budget is the memory in bytes that all running statements share with what is
+	// held beside their leases. Default 4 GiB.
 	Budget int64
+	// Beside is the memory in bytes of the budget that is held beside all leases,
+	// and what the processes of those organisations would add that have none yet. It
+	// is asked whenever a statement waits. Default: none.
+	Beside func(orgs []string) int64
+	// Reclaim gives back what it can of that when statements wait for it. Default:
+	// nothing.
+	Reclaim func()
 	// Lease is the memory in bytes a statement gets when there is room; under
 	// pressure it gets less, down to MinLease. Default 1 GiB.
 	Lease int64
@@ -74,6 +81,12 @@ func (o Options) withDefaults() Options {
 	def(&o.TempBytes, 10*1024*mib)
 	if o.Now == nil {
 		o.Now = time.Now
+	}
+	if o.Beside == nil {
+		o.Beside = func([]string) int64 { return 0 }
+	}
+	if o.Reclaim == nil {
+		o.Reclaim = func() {}
 	}
 	o.Budget = max(o.Budget, MinLease)
 	o.Lease = min(max(o.Lease, MinLease), o.Budget)

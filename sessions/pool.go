@@ -20,6 +20,11 @@ type Key struct {
 	Roots []string
 }
 
+// optionsOf are those of a session of key.
+func optionsOf(key Key) engine.SessionOptions {
+	return engine.SessionOptions{Owner: key.Org, Roots: slices.Clone(key.Roots)}
+}
+
 func (k Key) id() string {
 	roots := slices.Clone(k.Roots)
 	slices.Sort(roots)
@@ -108,7 +113,7 @@ func (p *Pool) turn(ctx context.Context, key Key, start time.Time, open func() (
 	if p.budget.crowded() {
 		p.settle(func(*warm) bool { return true })
 	}
-	mem, err := p.budget.acquire(ctx, key.Org)
+	mem, err := p.budget.acquire(ctx, key.Org, p.reclaim)
 	if err != nil {
 		return nil, err
 	}
@@ -134,7 +139,7 @@ func (p *Pool) hold(session engine.Session, key Key, mem int64, queued time.Dura
 func (p *Pool) Room(org string) error {
 	p.budget.mu.Lock()
 	defer p.budget.mu.Unlock()
-	return p.budget.room(org)
+	return p.budget.refusal(org)
 }
 
 // take returns a warm session of key or opens one. The caller has a lease.
@@ -148,11 +153,11 @@ func (p *Pool) take(ctx context.Context, id string, key Key) (engine.Session, er
 		}
 		return w.session, nil
 	}
-	return p.fresh(ctx, key, "")
+	return p.fresh(ctx, optionsOf(key))
 }
 
 // fresh opens a session that counts as work. The caller has a lease.
-func (p *Pool) fresh(ctx context.Context, key Key, scratch string) (engine.Session, error) {
+func (p *Pool) fresh(ctx context.Context, opts engine.SessionOptions) (engine.Session, error) {
 	p.mu.Lock()
 	closed := p.closed
 	if !closed {
@@ -162,7 +167,7 @@ func (p *Pool) fresh(ctx context.Context, key Key, scratch string) (engine.Sessi
 	if closed {
 		return nil, ErrClosed
 	}
-	session, err := p.open(ctx, key, scratch)
+	session, err := p.eng.Open(ctx, opts)
 	if err != nil {
 		p.work.Done()
 		return nil, err
@@ -250,6 +255,13 @@ func (p *Pool) settle(match func(*warm) bool) {
 	}
 }
 
+// reclaim closes warm sessions of organisations that run nothing, and lets go of
+// the processes that served them: others wait for their memory.
+func (p *Pool) reclaim() {
+	p.dropWhere(func(w *warm) bool { return w.lease == 0 && !p.budget.working(w.org) })
+	p.opts.Reclaim()
+}
+
 // collect takes the warm sessions for which match is true out of the pool. Each
 // counts as work until the caller is done with it.
 func (p *Pool) collect(match func(*warm) bool) []*warm {
@@ -303,6 +315,10 @@ func (p *Pool) sweep() {
 		case <-tick.C:
 			now := p.opts.Now()
 			p.settle(func(w *warm) bool { return now.Sub(w.since) > w.linger })
+			if p.budget.short() {
+				p.reclaim()
+				p.budget.retry()
+			}
 			dropped := p.dropWhere(func(w *warm) bool { return now.Sub(w.since) > p.opts.IdleTimeout })
 			if dropped > 0 && p.Stats() == (Stats{}) {
 				// Nobody works: what the last burst took goes back to the system.

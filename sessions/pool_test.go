@@ -27,6 +27,7 @@ type fakeSession struct {
 	eng     *fakeEngine
 	roots   []string
 	scratch string
+	apart   bool
 	busy    atomic.Bool
 	broken  atomic.Bool
 	closed  atomic.Bool
@@ -39,7 +40,7 @@ func (e *fakeEngine) Open(_ context.Context, o engine.SessionOptions) (engine.Se
 	}
 	e.open.Add(1)
 	e.opened.Add(1)
-	return &fakeSession{eng: e, roots: o.Roots, scratch: o.Scratch}, nil
+	return &fakeSession{eng: e, roots: o.Roots, scratch: o.Scratch, apart: o.Apart}, nil
 }
 func (e *fakeEngine) Close() error                { return nil }
 func (s *fakeSession) Warm(context.Context) error { return nil }

@@ -2,7 +2,6 @@ package sessions
 
 import (
 	"context"
-	"slices"
 
 	"github.com/lakewarden/lakewarden/engine"
 )
@@ -40,7 +39,7 @@ func (p *Pool) Prepare(key Key) {
 func (p *Pool) openWarm(key Key) engine.Session {
 	ctx, cancel := context.WithTimeout(context.Background(), p.opts.MaxWait)
 	defer cancel()
-	session, err := p.open(ctx, key, "")
+	session, err := p.eng.Open(ctx, optionsOf(key))
 	if err != nil {
 		return nil
 	}
@@ -49,10 +48,6 @@ func (p *Pool) openWarm(key Key) engine.Session {
 		return nil
 	}
 	return session
-}
-
-func (p *Pool) open(ctx context.Context, key Key, scratch string) (engine.Session, error) {
-	return p.eng.Open(ctx, engine.SessionOptions{Owner: key.Org, Roots: slices.Clone(key.Roots), Scratch: scratch})
 }
 
 // prepared waits for a session of the key that is being opened, if any.

@@ -26,7 +26,7 @@ import (
 func (w *writing) keepPositions(ctx context.Context, key sessions.Key, p *prepared, timeout time.Duration, names pointer) (string, int64, error) {
 	held, result, err := w.Queries.launch(ctx, key, p, timeout)
 	if errors.Is(err, engine.ErrLost) {
-		held, result, err = w.Queries.launch(ctx, key, p, timeout)
+		held, result, err = w.Queries.launchApart(ctx, key, p, timeout)
 	}
 	if err != nil {
 		return "", 0, p.inOurWords(err)

@@ -208,16 +208,14 @@ func (o *Queries) timeout(wanted time.Duration) (time.Duration, error) {
 // execute takes a session and starts the plan.
 func (o *Queries) execute(ctx context.Context, key sessions.Key, p *prepared, timeout time.Duration, run *Rows) error {
 	held, result, err := o.launch(ctx, key, p, timeout)
-	if p.inPlace != nil && (errors.Is(err, engine.ErrOutOfMemory) || errors.Is(err, engine.ErrLost)) {
+	if p.inPlace != nil && errors.Is(err, engine.ErrOutOfMemory) {
 		// There is no room for the copy: that must not be what is answered, since
 		// hidden rows have a part in whether one is made.
-		p.plan = p.inPlace()
+		p.plan, p.inPlace = p.inPlace(), nil
 		held, result, err = o.launch(ctx, key, p, timeout)
 	}
-	if errors.Is(err, engine.ErrLost) {
-		// Its process ended, most likely for another statement. Nothing of this
-		// one was answered, so it gets one more try in a new process.
-		held, result, err = o.launch(ctx, key, p, timeout)
+	if p.again(err) {
+		held, result, err = o.launchApart(ctx, key, p, timeout)
 	}
 	if err != nil {
 		return p.inOurWords(timedOut(ctx, err))
@@ -232,10 +230,34 @@ func (o *Queries) execute(ctx context.Context, key sessions.Key, p *prepared, ti
 	return nil
 }
 
+// again reports whether a statement that was not answered with anything gets one
+// more try. One whose process ended while others ran in it does, and so does one
+// whose process was killed from outside: most likely neither was its doing. A
+// statement that was alone when its process broke down does not, but in another
+// form: a copy that breaks its process must not be what is answered.
+func (p *prepared) again(err error) bool {
+	crashed := errors.Is(err, engine.ErrCrashed)
+	if p.inPlace != nil && (crashed || errors.Is(err, engine.ErrLost)) {
+		p.plan, p.inPlace = p.inPlace(), nil
+		return true
+	}
+	return errors.Is(err, engine.ErrLost)
+}
+
 // launch takes a session and starts the plan in it, once.
 func (o *Queries) launch(ctx context.Context, key sessions.Key, p *prepared, timeout time.Duration) (*sessions.Held, engine.Result, error) {
+	return o.launchIn(ctx, p, timeout, func() (*sessions.Held, error) { return o.Pool.Acquire(ctx, key) })
+}
+
+// launchApart is launch in a process that serves nobody else: a statement that may
+// have ended its process takes no other one with it.
+func (o *Queries) launchApart(ctx context.Context, key sessions.Key, p *prepared, timeout time.Duration) (*sessions.Held, engine.Result, error) {
+	return o.launchIn(ctx, p, timeout, func() (*sessions.Held, error) { return o.Pool.OpenApart(ctx, key) })
+}
+
+func (o *Queries) launchIn(ctx context.Context, p *prepared, timeout time.Duration, acquire func() (*sessions.Held, error)) (*sessions.Held, engine.Result, error) {
 	lap := o.Metrics.start()
-	held, err := o.Pool.Acquire(ctx, key)
+	held, err := acquire()
 	if err != nil {
 		return nil, nil, err
 	}

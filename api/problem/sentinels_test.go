@@ -31,6 +31,7 @@ var exempt = map[string]string{
 	"engine/delta/logpath.ErrUnsafePath": "the same value as delta.ErrUnsafePath",
 	"engine/duckdb.ErrExtension":         "at start only",
 	"engine/duckdb.ErrSandbox":           "at start only",
+	"engine.ErrCrashed":                  "is an engine.ErrFatal",
 	"engine.ErrLost":                     "is an engine.ErrFatal",
 	"engine/gateway.ErrCacheDir":         "at start only",
 	"engine/gateway.ErrLocation":         "internal_error: a defect of ours",

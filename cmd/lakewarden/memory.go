@@ -2,10 +2,45 @@ package main
 
 import (
 	"bufio"
+	"fmt"
 	"os"
 	"strconv"
 	"strings"
+
+	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/worker"
 )
+
+// serverShare is the part of the memory budget that the server's own process takes
+// at most: 1/4. What it needs beyond that is for the operator to leave free.
+const serverShare = 4
+
+// besideLeases says what is held beside the leases of statements: by worker
+// processes, and by the server. In one process both cannot be told from the
+// statements' own.
+func besideLeases(eng engine.Engine, budget int64) (beside func(orgs []string) int64, reclaim func()) {
+	workers, ok := eng.(*worker.Engine)
+	if !ok {
+		return nil, nil
+	}
+	return func(orgs []string) int64 {
+		return workers.Beside(orgs) + min(ownMemory(), budget/serverShare)
+	}, workers.Reclaim
+}
+
+// ownMemory is what this process holds in bytes without what it shares, or 0 where
+// that cannot be told.
+func ownMemory() int64 {
+	text, err := os.ReadFile("/proc/self/statm")
+	if err != nil {
+		return 0
+	}
+	var size, resident, shared int64
+	if _, err := fmt.Sscan(string(text), &size, &resident, &shared); err != nil {
+		return 0
+	}
+	return (resident - shared) * int64(os.Getpagesize())
+}
 
 // defaultMemoryMiB is half of what the machine or the container has, or 4 GiB
 // where that cannot be told.

@@ -229,7 +229,7 @@ func newQueries(ctx context.Context, config Config, store *authz.Store, watch *e
 	if err != nil {
 		return nil, ops.Tables{}, opener, err
 	}
-	pool := newPool(config, remotely, registry)
+	pool := newPool(config, remotely, eng, registry)
 	s.onClose(pool.Close)
 	masks, err := secret.LoadMaskKeys(config.KeyFile)
 	if err != nil {
@@ -246,8 +246,10 @@ func newQueries(ctx context.Context, config Config, store *authz.Store, watch *e
 	return queries, tables, opener, nil
 }
 
-func newPool(config Config, eng engine.Engine, registry *prometheus.Registry) *sessions.Pool {
+func newPool(config Config, eng, inner engine.Engine, registry *prometheus.Registry) *sessions.Pool {
+	beside, reclaim := besideLeases(inner, config.Memory*mib)
 	return sessions.New(eng, sessions.Options{
+		Beside: beside, Reclaim: reclaim,
 		Budget: config.Memory * mib, Lease: config.Lease * mib, MaxRunning: config.MaxRunning, MaxQueued: config.MaxQueued,
 		Threads: config.Threads, TempBytes: config.TempBytes * mib, Registerer: registry,
 	})

@@ -187,12 +187,17 @@ func (c *cell) forget(sources []engine.Source, err error) {
 	}
 }
 
+// threadMemory is how much of a lease there has to be for each thread.
+const threadMemory = 24 << 20
+
 // apply sets what the lease grants. Unset fields keep the engine's defaults.
 func (c *cell) apply(lease engine.Lease) error {
 	want := c.owner.defaults(lease)
 	if c.kind.remote && want.Threads > 1 {
 		want.Threads *= remoteThreads
 	}
+	// What a thread holds beside the limit adds up.
+	want.Threads = min(want.Threads, max(1, int(want.Memory/threadMemory)))
 	var set []string
 	if want.Memory != c.applied.Memory {
 		set = append(set, "SET memory_limit='"+strconv.FormatInt(want.Memory, 10)+"B'")

@@ -138,6 +138,17 @@ func (s *session) Idle(ctx context.Context, keepBytes int64) error {
 	return nil
 }
 
+// Kept is what the session's copies hold, in bytes.
+func (s *session) Kept() int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var sum int64
+	for _, c := range s.cells {
+		sum += c.copies.bytes()
+	}
+	return sum
+}
+
 func (s *session) Close() error {
 	s.closed1.Do(func() { close(s.closing) })
 	s.mu.Lock()

@@ -165,11 +165,11 @@ func (c *call) finish() {
 func (c *call) lose(err error) error {
 	c.finish()
 	c.link.lost = true
-	lost := c.link.proc.lost(err)
+	c.link.proc.giveUp(err)
 	if why := c.stopped(); why != nil {
-		return why // whoever stopped it does not care how
+		return why // whoever stopped it does not care how, nor waits for it
 	}
-	return lost
+	return c.link.proc.lost(err, c.link.account.running)
 }
 
 // judge replaces the child's word for an interrupt by the reason for it.

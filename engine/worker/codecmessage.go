@@ -9,6 +9,7 @@ import (
 
 func (e *encoder) sessionOptions(o engine.SessionOptions) {
 	e.text(o.Owner)
+	e.bool(o.Apart)
 	e.texts(o.Roots)
 	e.bool(o.Remote != nil)
 	if r := o.Remote; r != nil {
@@ -22,7 +23,7 @@ func (e *encoder) sessionOptions(o engine.SessionOptions) {
 }
 
 func (d *decoder) sessionOptions() engine.SessionOptions {
-	o := engine.SessionOptions{Owner: d.text(), Roots: d.texts()}
+	o := engine.SessionOptions{Owner: d.text(), Apart: d.bool(), Roots: d.texts()}
 	if d.bool() {
 		o.Remote = &engine.Remote{
 			Endpoint: d.text(), Region: d.text(), AccessKey: d.text(), SecretKey: d.text(), Prefixes: d.texts(),

@@ -21,14 +21,17 @@ type Engine struct {
 	temp    *workdir.Dir
 	spawner *spawner
 
+	living living
+
 	mu       sync.Mutex
 	closed   bool
 	sessions map[*session]struct{}
 	seats    map[string]*seat
 }
 
-// seat is where an owner's process has its place.
+// seat is where an owner's process has its place, or that of a session apart.
 type seat struct {
+	owner string
 	// turn is held while a process is started.
 	turn chan struct{}
 
@@ -56,13 +59,18 @@ func New(opts Options) (*Engine, error) {
 	return e, nil
 }
 
-// Open starts a session in the process of its owner, and that process where
-// there is none. Errors of a process that cannot start are of kind KindFatal.
+// Open starts a session in the process of its owner, or in one of its own, and
+// that process where there is none. Errors of a process that cannot start are of kind KindFatal.
 func (e *Engine) Open(ctx context.Context, opts engine.SessionOptions) (engine.Session, error) {
 	if ctx.Err() != nil {
 		return nil, engine.Interrupted(engine.CauseContext)
 	}
 	s := &session{owner: e, opts: opts}
+	if opts.Apart {
+		s.seat = newSeat(opts.Owner)
+	} else {
+		s.seat = e.seatOf(opts.Owner)
+	}
 	e.mu.Lock()
 	if e.closed {
 		e.mu.Unlock()
@@ -98,7 +106,7 @@ func (e *Engine) Close() error {
 	if again {
 		return errors.Join(errs...)
 	}
-	for _, p := range e.alive() {
+	for _, p := range e.living.all() {
 		wg.Go(func() { p.retire(reasonClosed) })
 	}
 	wg.Wait()
@@ -112,34 +120,22 @@ func (e *Engine) remove(s *session) {
 	delete(e.sessions, s)
 }
 
-// alive returns the processes that have not ended.
-func (e *Engine) alive() []*process {
+// seatOf is the seat of an owner.
+func (e *Engine) seatOf(owner string) *seat {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	var out []*process
-	for _, s := range e.seats {
-		s.mu.Lock()
-		if p := s.proc; p != nil {
-			select {
-			case <-p.gone:
-			default:
-				out = append(out, p)
-			}
-		}
-		s.mu.Unlock()
-	}
-	return out
-}
-
-// dial opens a link to the process of owner.
-func (e *Engine) dial(ctx context.Context, owner string) (*link, error) {
-	e.mu.Lock()
 	s := e.seats[owner]
 	if s == nil {
-		s = &seat{turn: make(chan struct{}, 1)}
+		s = newSeat(owner)
 		e.seats[owner] = s
 	}
-	e.mu.Unlock()
+	return s
+}
+
+func newSeat(owner string) *seat { return &seat{owner: owner, turn: make(chan struct{}, 1)} }
+
+// dial opens a link to the process in a seat.
+func (e *Engine) dial(ctx context.Context, s *seat) (*link, error) {
 	select {
 	case s.turn <- struct{}{}:
 		defer func() { <-s.turn }()
@@ -178,7 +174,7 @@ func (e *Engine) replace(ctx context.Context, s *seat) (*process, error) {
 			return nil, err
 		}
 	}
-	p, err := e.startProcess()
+	p, err := e.startProcess(s.owner)
 	if err != nil {
 		s.failed()
 		return nil, startError(err)
@@ -212,9 +208,7 @@ const (
 
 // judge remembers how the last process ended.
 func (s *seat) judge(old *process) {
-	old.mu.Lock()
-	served := old.served
-	old.mu.Unlock()
+	served := old.hasServed()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.proc != old {

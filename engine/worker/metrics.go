@@ -39,12 +39,12 @@ func newMetrics(reg prometheus.Registerer, e *Engine) *metrics {
 	reg.MustRegister(m.starts, m.ends,
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "lakewarden_workers", Help: "Worker processes alive.",
-		}, func() float64 { return float64(len(e.alive())) }),
+		}, func() float64 { return float64(len(e.living.all())) }),
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "lakewarden_worker_resident_bytes", Help: "Memory of all worker processes without what they share.",
 		}, func() float64 {
 			var sum int64
-			for _, p := range e.alive() {
+			for _, p := range e.living.all() {
 				sum += p.resident()
 			}
 			return float64(sum)

@@ -27,10 +27,11 @@ type Options struct {
 	IdleTimeout time.Duration
 	// StartTimeout bounds the start of a child. Default 10 s.
 	StartTimeout time.Duration
-	// BaseMemory is what a child may hold in bytes whatever it runs, and
-	// SessionMemory what each session adds to it. Defaults 128 and 32 MiB. On top
-	// come the leases of its statements with 15 %. A child above that is killed.
-	BaseMemory, SessionMemory int64
+	// BaseMemory is what a child may hold in bytes beside leases and what its
+	// sessions keep between statements, at the least; when it holds more while
+	// nobody has a lease, that counts. Default 48 MiB. The program's text and what
+	// else processes share is no part of it.
+	BaseMemory int64
 	// Logger receives starts and ends of children, and at debug level what they
 	// print. Default: none.
 	Logger *slog.Logger
@@ -44,8 +45,7 @@ func (o Options) withDefaults() Options {
 	def(&o.Grace, time.Second)
 	def(&o.IdleTimeout, time.Minute)
 	def(&o.StartTimeout, 10*time.Second)
-	def(&o.BaseMemory, 128*mib)
-	def(&o.SessionMemory, 32*mib)
+	def(&o.BaseMemory, 48*mib)
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}

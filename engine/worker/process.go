@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/lakewarden/lakewarden/engine"
@@ -17,6 +18,7 @@ const protocol = 2
 // process is one child. It is safe for concurrent use.
 type process struct {
 	opts    *Options
+	owner   string
 	metrics *metrics
 	cmd     *exec.Cmd
 	control *wire
@@ -37,12 +39,16 @@ type process struct {
 	idle  *time.Timer
 	// served: a session was opened, so the process works as such.
 	served bool
-	ledger ledger
+	// company is how many statements ran when the end began. state is how the
+	// child ended, once gone is closed.
+	company int
+	state   *os.ProcessState
+	ledger  ledger
 }
 
-// startProcess starts a child and waits until it can open sessions.
-func (e *Engine) startProcess() (*process, error) {
-	p := &process{opts: &e.opts, metrics: e.metrics, gone: make(chan struct{}), started: time.Now()}
+// startProcess starts a child for an owner and waits until it can open sessions.
+func (e *Engine) startProcess(owner string) (*process, error) {
+	p := &process{opts: &e.opts, owner: owner, metrics: e.metrics, gone: make(chan struct{}), started: time.Now()}
 	dir, err := e.temp.Make("worker-")
 	if err != nil {
 		return nil, err
@@ -53,7 +59,12 @@ func (e *Engine) startProcess() (*process, error) {
 		return nil, err
 	}
 	e.metrics.starts.Inc()
-	go p.reap()
+	e.living.add(p)
+	go func() {
+		p.reap()
+		e.living.remove(p)
+		close(p.gone)
+	}()
 	if err := p.greet(); err != nil {
 		p.kill(reasonStart)
 		<-p.gone
@@ -63,7 +74,7 @@ func (e *Engine) startProcess() (*process, error) {
 	defer p.mu.Unlock()
 	p.idle = time.AfterFunc(p.opts.IdleTimeout, p.retireIdle)
 	p.watchMemory()
-	e.opts.Logger.Debug("worker started", "pid", p.cmd.Process.Pid)
+	e.opts.Logger.Debug("worker started", "organisation", owner, "pid", p.cmd.Process.Pid)
 	return p, nil
 }
 
@@ -124,10 +135,8 @@ func (p *process) reap() {
 	state, _ := p.cmd.Process.Wait()
 	crash := p.output.cause()
 	p.mu.Lock()
-	p.leaving = true
-	if p.reason == "" {
-		p.reason = reasonCrash
-	}
+	p.end(reasonCrash)
+	p.state = state
 	why, began := p.reason, p.idle != nil
 	if began {
 		p.idle.Stop()
@@ -139,12 +148,11 @@ func (p *process) reap() {
 	_ = os.RemoveAll(p.dir)
 	p.metrics.ends.WithLabelValues(string(why)).Inc()
 	if why == reasonIdle || why == reasonClosed {
-		p.opts.Logger.Debug("worker ended", "pid", p.cmd.Process.Pid, "reason", why)
+		p.opts.Logger.Debug("worker ended", "organisation", p.owner, "pid", p.cmd.Process.Pid, "reason", why)
 	} else {
-		p.opts.Logger.Warn("worker ended", "pid", p.cmd.Process.Pid, "reason", why, "state", state.String(), "crash", crash,
-			"age", time.Since(p.started).String())
+		p.opts.Logger.Warn("worker ended", "organisation", p.owner, "pid", p.cmd.Process.Pid, "reason", why, "state", state.String(), "crash", crash,
+			"statements", p.company, "age", time.Since(p.started).String())
 	}
-	close(p.gone)
 }
 
 // kill ends the child at once. The first reason stays.
@@ -159,7 +167,7 @@ func (p *process) kill(why reason) {
 func (p *process) end(why reason) {
 	p.leaving = true
 	if p.reason == "" {
-		p.reason = why
+		p.reason, p.company = why, p.ledger.running
 	}
 }
 
@@ -223,6 +231,12 @@ func (p *process) opened() {
 	p.served = true
 }
 
+func (p *process) hasServed() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.served
+}
+
 // usable reports whether requests may be sent.
 func (p *process) usable() bool {
 	p.mu.Lock()
@@ -257,7 +271,7 @@ func (p *process) dial() (*link, error) {
 	if err := p.control.pass(theirs); err != nil {
 		w.close()
 		p.part()
-		return nil, p.lost(err)
+		return nil, p.lost(err, false)
 	}
 	return &link{proc: p, wire: w}, nil
 }
@@ -298,23 +312,41 @@ func (l *link) close() {
 	}
 }
 
-// lost is the error of whoever finds that the process cannot be talked to. Such
-// a process is of no use to others either.
-func (p *process) lost(err error) error {
+// giveUp ends a process that cannot be talked to: it is of no use to others either.
+func (p *process) giveUp(err error) {
 	if errors.Is(err, errWire) {
 		p.kill(reasonProtocol)
 	} else {
 		p.kill(reasonCrash)
 	}
+}
+
+// lost is the error of whoever finds that the process cannot be talked to; statement
+// says that it was one. It waits for the end of the process, which tells why.
+func (p *process) lost(err error, statement bool) error {
+	p.giveUp(err)
+	<-p.gone
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.reason == reasonMemory && p.ledger.culprit {
-		return &engine.Error{Kind: engine.KindOutOfMemory, Class: "worker_memory", Position: -1}
-	}
-	if p.reason == reasonClosed {
+	alone := statement && p.company == 1
+	text := string(p.reason) + ": " + err.Error()
+	switch {
+	case p.reason == reasonClosed:
 		return engine.Interrupted(engine.CauseClosed)
+	case p.reason == reasonMemory && alone:
+		return &engine.Error{Kind: engine.KindOutOfMemory, Class: "worker_memory", Position: -1, Text: text}
+	case p.reason == reasonCrash && alone && !killed(p.state),
+		p.reason == reasonProtocol && statement && errors.Is(err, errWire):
+		return fatal(engine.ClassCrashed, text)
 	}
-	return fatal(engine.ClassLost, string(p.reason)+": "+err.Error())
+	return fatal(engine.ClassLost, text)
+}
+
+// killed reports that a child was ended by a signal that nothing in it raises:
+// somebody killed it, or the machine was short of memory.
+func killed(s *os.ProcessState) bool {
+	status, ok := s.Sys().(syscall.WaitStatus)
+	return ok && status.Signaled() && status.Signal() == syscall.SIGKILL
 }
 
 // sleep waits for d or ctx.

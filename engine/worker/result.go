@@ -32,8 +32,7 @@ func newResult(s *session, c *call, f frame) (*result, error) {
 	if d.done() != nil || f.body != 0 {
 		return nil, c.lose(errWire)
 	}
-	o := &s.owner.opts
-	r := &result{session: s, call: c, columns: columns, most: s.link.account.granted + o.BaseMemory + o.SessionMemory}
+	r := &result{session: s, call: c, columns: columns, most: s.link.account.leased + s.owner.opts.BaseMemory}
 	rows, err := newRowReader(c.link.wire, frame{kind: kindRows, head: schema}, r.frame)
 	if err != nil {
 		return nil, c.lose(err)

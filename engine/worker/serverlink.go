@@ -127,7 +127,7 @@ func serveRequest(w *wire, s engine.Session, r request, held *heldSources) (lost
 		*held = heldSources{}
 		keep := d.int()
 		if err = d.done(); err == nil {
-			err = s.Idle(r.ctx, keep)
+			reply, err = serveIdle(s, r, keep)
 		}
 	case kindQuery:
 		st := d.statement()
@@ -149,6 +149,22 @@ func serveRequest(w *wire, s engine.Session, r request, held *heldSources) (lost
 		return answer(w, r.seq, s.Broken(), err) != nil
 	}
 	return w.send(kindDone, r.seq, reply) != nil
+}
+
+// keeper is a session that knows how much it keeps between statements, in bytes.
+type keeper interface{ Kept() int64 }
+
+// serveIdle puts a session to rest and says how much it keeps.
+func serveIdle(s engine.Session, r request, keep int64) ([]byte, error) {
+	if err := s.Idle(r.ctx, keep); err != nil {
+		return nil, err
+	}
+	if k, knows := s.(keeper); knows {
+		keep = k.Kept()
+	}
+	var e encoder
+	e.int(keep)
+	return e.b, nil
 }
 
 // serveWrite runs a statement that writes files and describes them.

@@ -18,6 +18,7 @@ var _ engine.Session = (*session)(nil)
 type session struct {
 	owner   *Engine
 	opts    engine.SessionOptions
+	seat    *seat
 	closing atomic.Bool
 	broken  atomic.Bool
 	// current is the request under way, for Close.
@@ -70,7 +71,7 @@ func (s *session) connect(ctx context.Context) error {
 // reconnect opens the session over a new link.
 func (s *session) reconnect(ctx context.Context) (lost bool, err error) {
 	s.disconnect()
-	l, err := s.owner.dial(ctx, s.opts.Owner)
+	l, err := s.owner.dial(ctx, s.seat)
 	if err != nil {
 		return isLost(err), err
 	}
@@ -128,8 +129,11 @@ func (s *session) Warm(ctx context.Context) error {
 	if err := s.ready(ctx); err != nil {
 		return err
 	}
-	_, err := s.do(ctx, kindWarm, nil)
-	return s.note(err)
+	if _, err := s.do(ctx, kindWarm, nil); err != nil {
+		return s.note(err)
+	}
+	s.link.proc.warmed(&s.link.account)
+	return nil
 }
 
 func (s *session) Query(ctx context.Context, st engine.Statement) (engine.Result, error) {
@@ -144,9 +148,11 @@ func (s *session) Query(ctx context.Context, st engine.Statement) (engine.Result
 	// The timeout is ours: one way to stop a statement is enough.
 	timeout := st.Lease.Timeout
 	st.Lease.Timeout = 0
+	lease := leased(st.Lease)
+	st.Lease.Memory = engineLimit(lease)
 	e := encoder{sent: &s.link.sources}
 	e.statement(st)
-	if err := s.admit(e.b, st.Lease); err != nil {
+	if err := s.admit(e.b, lease); err != nil {
 		return nil, err
 	}
 	r, err := s.query(ctx, e.b, timeout)
@@ -159,24 +165,16 @@ func (s *session) Query(ctx context.Context, st engine.Statement) (engine.Result
 	return r, nil
 }
 
-// admit counts a statement with its lease in.
-func (s *session) admit(message []byte, l engine.Lease) error {
+// admit counts a statement with its lease in, which is in bytes.
+func (s *session) admit(message []byte, lease int64) error {
 	if len(message) > maxHead {
 		s.link.sources.forget() // it is not sent, and so nothing is kept of it
 		return internalError("statement_size", "the statement is too large for a message")
 	}
-	if !s.link.proc.begin(&s.link.account, leased(l)) {
+	if !s.link.proc.begin(&s.link.account, lease) {
 		return fatal(engine.ClassLost, "the process is ending")
 	}
 	return nil
-}
-
-// leased is what a lease grants in bytes.
-func leased(l engine.Lease) int64 {
-	if l.Memory <= 0 {
-		return 1 << 30 // the engine's own default
-	}
-	return l.Memory
 }
 
 // query sends a statement and waits for the columns of its result.
@@ -214,10 +212,17 @@ func (s *session) Idle(ctx context.Context, keepBytes int64) error {
 	s.link.sources.forget() // as the child does
 	var e encoder
 	e.int(keepBytes)
-	if _, err := s.do(ctx, kindIdle, e.b); err != nil {
+	f, err := s.do(ctx, kindIdle, e.b)
+	if err != nil {
 		return s.note(err)
 	}
-	s.link.proc.settle(&s.link.account, keepBytes+idleFloor)
+	// What it says that it keeps is believed up to what it may keep.
+	d := decoder{b: f.head}
+	kept := d.int()
+	if d.done() != nil || kept < 0 || kept > keepBytes {
+		kept = keepBytes
+	}
+	s.link.proc.settle(&s.link.account, kept+idleFloor)
 	return nil
 }
 
@@ -236,6 +241,9 @@ func (s *session) Close() error {
 		s.active.release()
 	}
 	s.disconnect()
+	if p := s.seat.current(); s.opts.Apart && p != nil {
+		p.retire(reasonIdle)
+	}
 	s.owner.remove(s)
 	return nil
 }

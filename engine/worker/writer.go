@@ -60,9 +60,11 @@ func (w writer) Write(ctx context.Context, st engine.WriteStatement) ([]engine.D
 func (s *session) write(ctx context.Context, st engine.WriteStatement) ([]engine.DataFile, error) {
 	var timeout time.Duration
 	timeout, st.Lease.Timeout = st.Lease.Timeout, 0
+	lease := leased(st.Lease)
+	st.Lease.Memory = engineLimit(lease)
 	var out encoder
 	out.writeStatement(st)
-	if err := s.admit(out.b, st.Lease); err != nil {
+	if err := s.admit(out.b, lease); err != nil {
 		return nil, err
 	}
 	defer s.link.proc.finish(&s.link.account)

@@ -1,0 +1,104 @@
+package worker_test
+
+import (
+	"context"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lakewarden/lakewarden/engine"
+)
+
+// broken reads rows until they end in an error.
+func broken(t *testing.T, r engine.Result) error {
+	t.Helper()
+	for {
+		batch, err := r.Next(context.Background())
+		if err != nil {
+			require.NoError(t, r.Close())
+			return err
+		}
+		batch.Release()
+	}
+}
+
+func endless(t *testing.T, s engine.Session) engine.Result {
+	t.Helper()
+	r, err := s.Query(context.Background(), engine.Statement{SQL: endlessRows})
+	require.NoError(t, err)
+	return r
+}
+
+// TestWhoIsToBlame: a statement that was alone when its process broke down is told
+// so; others, and one whose process was killed from outside, may be tried again.
+func TestWhoIsToBlame(t *testing.T) {
+	for signal, own := range map[syscall.Signal]bool{
+		syscall.SIGSEGV: true, syscall.SIGABRT: true, syscall.SIGBUS: true, syscall.SIGKILL: false,
+	} {
+		t.Run(signal.String(), func(t *testing.T) {
+			e := newEngine(t, bareOptions())
+			a, b, resting := open(t, e, "a"), open(t, e, "a"), open(t, e, "a")
+			alive(t, resting)
+			first := endless(t, a)
+			require.NoError(t, syscall.Kill(pids(t, e, 1)[0], signal))
+			err := broken(t, first)
+			require.ErrorIs(t, err, engine.ErrFatal)
+			if own {
+				require.ErrorIs(t, err, engine.ErrCrashed)
+				require.NotErrorIs(t, err, engine.ErrLost)
+			} else {
+				require.ErrorIs(t, err, engine.ErrLost)
+			}
+
+			first, second := endless(t, b), endless(t, open(t, e, "a"))
+			require.NoError(t, syscall.Kill(pids(t, e, 1)[0], signal))
+			require.ErrorIs(t, broken(t, first), engine.ErrLost)
+			require.ErrorIs(t, broken(t, second), engine.ErrLost)
+			alive(t, resting)
+		})
+	}
+}
+
+// TestSessionsApart: such a session's process serves nobody else, and ends with it.
+func TestSessionsApart(t *testing.T) {
+	e := newEngine(t, bareOptions())
+	shared := open(t, e, "a")
+	alive(t, shared)
+	own := pids(t, e, 1)[0]
+	apart, err := e.Open(context.Background(), engine.SessionOptions{Owner: "a", Apart: true})
+	require.NoError(t, err)
+	alive(t, apart)
+	alive(t, open(t, e, "a"))
+	for _, pid := range pids(t, e, 2) {
+		if pid != own {
+			require.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
+			gone(t, pid)
+		}
+	}
+	alive(t, shared)
+	alive(t, apart)
+	pids(t, e, 2)
+	require.NoError(t, apart.Close())
+	require.Equal(t, []int{own}, pids(t, e, 1))
+}
+
+func TestWhatIsHeldBesideLeases(t *testing.T) {
+	opts := bareOptions()
+	opts.BaseMemory, opts.IdleTimeout = 40<<20, time.Hour
+	e := newEngine(t, opts)
+	require.Zero(t, e.Beside(nil))
+	require.EqualValues(t, 80<<20, e.Beside([]string{"a", "b"}), "both would start a process")
+	s := open(t, e, "a")
+	alive(t, s)
+	require.Equal(t, e.Beside(nil), e.Beside([]string{"a"}))
+	require.GreaterOrEqual(t, e.Beside(nil), int64(40<<20))
+	e.Reclaim()
+	require.Never(t, func() bool { return len(pidsOf(e)) == 0 }, 100*time.Millisecond, 20*time.Millisecond, "it has a session")
+	require.NoError(t, s.Close())
+	pid := pids(t, e, 1)[0]
+	e.Reclaim()
+	gone(t, pid)
+	require.Eventually(t, func() bool { return e.Beside(nil) == 0 }, slack, time.Millisecond)
+}
