@@ -138,13 +138,17 @@ func lakewardenIsDeleted(info, input, output unsafe.Pointer) {
 		duck.ScalarFunctionSetError(function, "deleted rows of an unknown list")
 		return
 	}
-	var of uint32
-	var set *deletion.Rows
-	for i := range n {
-		if i == 0 || files[i] != of {
-			of, set = files[i], deleted[files[i]]
+	for from := 0; from < n; {
+		to := from + 1
+		for to < n && files[to] == files[from] {
+			to++
 		}
-		gone[i] = set != nil && set.Contains(rows[i])
+		if set := deleted[files[from]]; set != nil {
+			set.Mark(rows[from:to], gone[from:to])
+		} else {
+			clear(gone[from:to])
+		}
+		from = to
 	}
 }
 

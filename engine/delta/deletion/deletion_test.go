@@ -183,6 +183,17 @@ func TestSetAlgebra(t *testing.T) {
 		if len(want) > 0 {
 			require.Equal(t, want[len(want)-1]+1, u.End())
 		}
+		asked := rapid.SliceOfN(rapid.Int64Range(-2, 70_000), 0, 20).Draw(t, "rows")
+		if rapid.Bool().Draw(t, "follow") && len(asked) > 0 {
+			for i := range asked {
+				asked[i] = asked[0] + int64(i)
+			}
+		}
+		found := slices.Repeat([]bool{true}, len(asked)) // what stood there before
+		u.Mark(asked, found)
+		for i, row := range asked {
+			require.Equal(t, slices.Contains(want, row), found[i])
+		}
 	})
 	require.Zero(t, deletion.None().End())
 	span, err := deletion.Span(3, 1<<33)

@@ -65,6 +65,38 @@ func (r *Rows) Contains(row int64) bool {
 	return row >= 0 && r.bitmap.Contains(uint64(row))
 }
 
+// Mark sets found[i] to whether rows[i] is in the set. Of rows that follow one another
+// it costs as much as there are members among them.
+func (r *Rows) Mark(rows []int64, found []bool) {
+	n := len(rows)
+	if n == 0 || rows[0] < 0 || !follow(rows) {
+		for i, row := range rows {
+			found[i] = r.Contains(row)
+		}
+		return
+	}
+	clear(found[:n])
+	it := r.bitmap.Iterator()
+	it.AdvanceIfNeeded(uint64(rows[0])) //nolint:gosec // not negative
+	for it.HasNext() {
+		at := int64(it.Next()) - rows[0] //nolint:gosec // below maxRows
+		if at >= int64(n) {
+			return
+		}
+		found[at] = true
+	}
+}
+
+// follow reports whether each row is the one after that before it.
+func follow(rows []int64) bool {
+	for i, row := range rows {
+		if row != rows[0]+int64(i) {
+			return false
+		}
+	}
+	return true
+}
+
 // End is one more than the last row; zero for the empty set.
 func (r *Rows) End() int64 {
 	if r.bitmap.IsEmpty() {
