@@ -162,26 +162,13 @@ func (w *write) same(table, rows string) string {
 
 // stays is what is left of the files that are hit.
 func (w *write) stays(h hit) relation {
-	return relation{
-		from:    "(SELECT " + columnList("o", w.Columns) + " FROM " + h.table.from + " AS o ANTI JOIN " + h.rows.from + " AS d ON " + w.same("o", "d") + ")",
-		sources: h.sources(),
-	}
+	return relation{from: "(" + w.left(h.table.from, h.rows.from) + ")", sources: h.sources()}
 }
 
-// gathers reports whether the rows of files are gathered before they are written. One
-// thread reads what other writers keep in one row group, and encodes it too, which
-// takes most of the time; gathered rows are encoded by all threads. That asks for
-// memory, so it is done for few files, and those small.
-func (w *write) gathers(files []delta.File) bool {
-	var size int64
-	for _, f := range files {
-		size += f.Add.Size
-	}
-	return w.Lease.Threads > 1 && len(files) > 0 && len(files) < 2*w.Lease.Threads && size*expansion <= w.Lease.Memory/2
+// left are the rows of a table that are not among others, by position.
+func (w *write) left(table, rows string) string {
+	return "SELECT " + columnList("o", w.Columns) + " FROM " + table + " AS o ANTI JOIN " + rows + " AS d ON " + w.same("o", "d")
 }
-
-// expansion is by how much rows in memory are larger than in a file.
-const expansion = 8
 
 // replaceJudged is replace for new rows that are judged first.
 func (w *write) replaceJudged(ctx context.Context, h hit, f fresh, p plan) (*delta.Snapshot, error) {
@@ -212,8 +199,7 @@ func (w *write) replace(ctx context.Context, h hit, f *fresh, p plan) (*delta.Sn
 	var sources []engine.Source
 	hides := w.hides(h)
 	if len(h.files) > 0 && !hides {
-		stays := w.stays(h)
-		parts, sources = append(parts, "SELECT "+columnList("", w.Columns)+" FROM "+stays.from), append(sources, stays.sources...)
+		parts, sources = append(parts, w.pieces(h)...), append(sources, h.sources()...)
 	}
 	if f != nil {
 		parts, sources = append(parts, "SELECT "+columnList("", w.Columns)+" FROM "+f.from), append(sources, f.sources...)
@@ -221,7 +207,7 @@ func (w *write) replace(ctx context.Context, h hit, f *fresh, p plan) (*delta.Sn
 	var err error
 	if len(parts) > 0 {
 		sql := strings.Join(parts, " UNION ALL ")
-		if !hides && w.gathers(h.files) {
+		if !hides && w.gathers(h) {
 			sql = "WITH " + w.names.gathered + " AS MATERIALIZED (" + sql + ") SELECT * FROM " + w.names.gathered
 		}
 		p.adds, err = w.output(ctx, sql, unique(sources)...)

@@ -2,6 +2,7 @@ package rules
 
 import (
 	"context"
+	"strings"
 
 	"github.com/lakewarden/lakewarden/engine"
 )
@@ -10,15 +11,23 @@ import (
 // of the relation. Data skipping with it makes the cost of [Scope.Taken] follow
 // the files that hold such keys. Errors are those of the session.
 func (s Scope) KeyCondition(ctx context.Context, key Key, rows Relation) (engine.Condition, error) {
-	parts := make([]engine.Condition, 0, len(key.Columns))
-	for _, c := range key.Columns {
-		part, err := s.columnCondition(ctx, key, c, rows)
-		if err != nil {
-			return engine.Condition{}, err
+	var queries []string
+	parts := make([]columnParts, len(key.Columns))
+	for i, c := range key.Columns {
+		if text, comparable := conditionText(c); comparable {
+			parts[i].known = true
+			queries = append(queries, "SELECT "+itoa(i)+"::BIGINT, low, high FROM ("+columnValuesSQL(key, c, rows, text)+")")
 		}
-		parts = append(parts, part)
 	}
-	return engine.AllOf(parts...), nil
+	if len(queries) == 0 {
+		return engine.Condition{}, nil
+	}
+	err := s.query(ctx, strings.Join(queries, " UNION ALL "), func(row []cell) { parts[row[0].number].add(row[1], row[2]) })
+	conditions := make([]engine.Condition, len(parts))
+	for i, p := range parts {
+		conditions[i] = p.condition(key, key.Columns[i].Name)
+	}
+	return engine.AllOf(conditions...), err
 }
 
 // Up to listedValues values of a column are told one by one, more of them as
@@ -28,35 +37,44 @@ const (
 	spans        = 64
 )
 
-// columnCondition says which values a column of the key has in the relation.
-func (s Scope) columnCondition(ctx context.Context, key Key, c KeyColumn, rows Relation) (engine.Condition, error) {
-	text, comparable := conditionText(c)
-	if !comparable {
-		return engine.Condition{}, nil
+// columnParts are the values that a column of the key has in a relation.
+type columnParts struct {
+	// known says that values of the column can be compared.
+	known  bool
+	nulls  bool
+	listed []engine.ConditionValue
+	ranges [][2]engine.ConditionValue
+}
+
+// add takes the least and the greatest value of a group.
+func (p *columnParts) add(low, high cell) {
+	switch {
+	case low.null:
+		p.nulls = true
+	case low.text == high.text:
+		p.listed = append(p.listed, engine.ConditionValue(low.text))
+	default:
+		p.ranges = append(p.ranges, [2]engine.ConditionValue{engine.ConditionValue(low.text), engine.ConditionValue(high.text)})
 	}
-	var listed []engine.ConditionValue
-	var ranges []engine.Condition
-	nulls := false
-	err := s.query(ctx, columnValuesSQL(key, c, rows, text), func(row []cell) {
-		low, high := row[0], row[1]
-		switch {
-		case low.null:
-			nulls = true
-		case low.text == high.text:
-			listed = append(listed, engine.ConditionValue(low.text))
-		default:
-			ranges = append(ranges, engine.AllOf(
-				engine.Condition{Op: engine.ConditionGreaterOrEqual, Column: c.Name, Values: []engine.ConditionValue{engine.ConditionValue(low.text)}},
-				engine.Condition{Op: engine.ConditionLessOrEqual, Column: c.Name, Values: []engine.ConditionValue{engine.ConditionValue(high.text)}}))
-		}
-	})
-	if len(listed) > 0 {
-		ranges = append(ranges, engine.Condition{Op: engine.ConditionIn, Column: c.Name, Values: listed})
+}
+
+func (p *columnParts) condition(key Key, column string) engine.Condition {
+	if !p.known {
+		return engine.Condition{}
 	}
-	if nulls && key.NullsEqual {
-		ranges = append(ranges, engine.Condition{Op: engine.ConditionIsNull, Column: c.Name})
+	var either []engine.Condition
+	for _, r := range p.ranges {
+		either = append(either, engine.AllOf(
+			engine.Condition{Op: engine.ConditionGreaterOrEqual, Column: column, Values: []engine.ConditionValue{r[0]}},
+			engine.Condition{Op: engine.ConditionLessOrEqual, Column: column, Values: []engine.ConditionValue{r[1]}}))
 	}
-	return engine.AnyOf(ranges...), err
+	if len(p.listed) > 0 {
+		either = append(either, engine.Condition{Op: engine.ConditionIn, Column: column, Values: p.listed})
+	}
+	if p.nulls && key.NullsEqual {
+		either = append(either, engine.Condition{Op: engine.ConditionIsNull, Column: column})
+	}
+	return engine.AnyOf(either...)
 }
 
 // columnValuesSQL gives the least and the greatest value of every group of

@@ -1,0 +1,51 @@
+package dml
+
+import (
+	"strconv"
+
+	"github.com/lakewarden/lakewarden/engine"
+)
+
+// expansion is by how much rows in memory are larger than in a file.
+const expansion = 8
+
+// gathers reports whether what is left of files is gathered before it is written. One
+// thread reads what other writers keep in one row group, and encodes it too, which
+// takes most of the time; gathered rows are encoded by all threads. That asks for
+// memory, so it is done for few files, and those small.
+func (w *write) gathers(h hit) bool {
+	var size int64
+	for _, f := range h.files {
+		size += f.Add.Size
+	}
+	n := len(h.files)
+	return w.Lease.Threads > 1 && n > 0 && n < 2*w.Lease.Threads && size <= w.Lease.Memory/2/expansion
+}
+
+// pieces are queries for what is left of the files that are hit. Where there are
+// fewer files than threads they are cut by row, so that threads share a row group.
+func (w *write) pieces(h hit) []string {
+	n, rows := w.Lease.Threads/max(len(h.files), 1), int64(0)
+	for _, f := range h.files {
+		if stats, err := f.Stats(); err == nil && stats.NumRecords != nil {
+			rows = max(rows, *stats.NumRecords)
+		}
+	}
+	if n < 2 || rows == 0 || !w.gathers(h) {
+		return []string{w.left(h.table.from, h.rows.from)}
+	}
+	out := make([]string, n)
+	for i := range out {
+		// The last has no end: the log may count too few.
+		from, to := rows/int64(n)*int64(i), rows/int64(n)*int64(i+1)
+		part := func(relation, row string) string {
+			condition := engine.QuoteIdent(row) + " >= " + strconv.FormatInt(from, 10)
+			if i < n-1 {
+				condition += " AND " + engine.QuoteIdent(row) + " < " + strconv.FormatInt(to, 10)
+			}
+			return "(SELECT * FROM " + relation + " WHERE " + condition + ")"
+		}
+		out[i] = w.left(part(h.table.from, w.names.row), part(h.rows.from, w.names.atRow))
+	}
+	return out
+}
