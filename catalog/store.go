@@ -34,6 +34,7 @@ type Store interface {
 	WriteKeys
 	Audit
 	Epochs
+	Commits
 }
 
 // AnyVersion as an expectedVersion accepts whatever version is there.
@@ -349,4 +350,23 @@ type Epochs interface {
 	// is kept for a slow receiver. Silence means that the epoch could not be
 	// confirmed. The channel is closed when ctx ends or the store is closed.
 	Watch(ctx context.Context) <-chan uint64
+}
+
+// Commits tells replicas of new versions of tables sooner than they would look
+// for them. Nothing is kept.
+type Commits interface {
+	// AnnounceCommit tells the watches of all other replicas that the table at a
+	// path has a new version. On a database that one process uses it does nothing.
+	AnnounceCommit(ctx context.Context, table CommittedTable) error
+	// WatchCommits sends what was announced. The zero value means any table: it
+	// comes first, and again whenever announcements can have been missed. The
+	// channel is closed when ctx ends or the store is closed; it must be read
+	// until then.
+	WatchCommits(ctx context.Context) <-chan CommittedTable
+}
+
+// CommittedTable is where a table has a new version.
+type CommittedTable struct {
+	Config ConfigID `json:"config"`
+	Path   string   `json:"path"`
 }

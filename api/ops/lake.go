@@ -28,6 +28,8 @@ type Lake struct {
 	opener Opener
 	opts   delta.Options
 	kept   keptTables
+	// Announce, if set, tells other replicas of a commit.
+	Announce func(ctx context.Context, table catalog.CommittedTable) error
 }
 
 // place is where a table lies. The location is part of it, so that a
@@ -102,9 +104,20 @@ func (l *Lake) within(ctx context.Context, config catalog.StorageConfig, path st
 		return nil, ctx.Err()
 	}
 	begun := time.Now()
-	if kept.snap != nil && age > 0 && begun.Sub(kept.seen) < age {
+	// Taken back before the look: what is announced during it may have come late.
+	behind := kept.behind.Swap(false)
+	if kept.snap != nil && !behind && age > 0 && begun.Sub(kept.seen) < age {
 		return kept.snap, nil
 	}
+	snap, err := l.look(ctx, config, path, where, kept, begun)
+	if err != nil && behind {
+		kept.behind.Store(true)
+	}
+	return snap, err
+}
+
+// look looks at a table's log. The caller has the entry's turn.
+func (l *Lake) look(ctx context.Context, config catalog.StorageConfig, path string, where place, kept *keptTable, begun time.Time) (*delta.Snapshot, error) {
 	if kept.snap != nil {
 		snap, err := kept.snap.Refresh(ctx)
 		if err == nil {

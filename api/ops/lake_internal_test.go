@@ -150,3 +150,50 @@ func TestSnapshotsAreWeighedWhileInUse(t *testing.T) {
 	}
 	require.Equal(t, sum, l.kept.bytes)
 }
+
+// What another replica announces is looked for at the next call, whatever age
+// would do; what fails then is looked for again.
+func TestAnnouncedCommitsAreLookedFor(t *testing.T) {
+	l, _, config := lakeOf(t, 2)
+	at := func(path string) int64 {
+		t.Helper()
+		s, err := l.within(t.Context(), config, path, time.Hour)
+		require.NoError(t, err)
+		return s.Version()
+	}
+	first, err := l.Any(t.Context(), config, "t0")
+	require.NoError(t, err)
+	require.Equal(t, int64(1), at("t1"))
+	grow(t, first, 1)
+	require.Equal(t, int64(1), at("t0"), "young enough")
+	commits := make(chan catalog.CommittedTable)
+	followed := make(chan struct{})
+	go func() { defer close(followed); l.Follow(commits) }()
+	commits <- catalog.CommittedTable{Config: "another", Path: "t0"}
+	commits <- catalog.CommittedTable{Config: "c", Path: "t1"}
+	commits <- catalog.CommittedTable{Config: "c", Path: "t1"}
+	require.Equal(t, int64(1), at("t0"))
+	commits <- catalog.CommittedTable{Config: "c", Path: "t0"}
+	close(commits)
+	<-followed
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err = l.within(ended, config, "t0", time.Hour)
+	require.Error(t, err)
+	require.Equal(t, int64(2), at("t0"))
+	require.Equal(t, int64(2), at("t0"))
+	require.Equal(t, int64(1), at("t1"))
+
+	l.kept.outdate("", "")
+	require.True(t, l.kept.places[place{config.ID, config.Version, config.Location, "t1"}].behind.Load(), "any table")
+
+	var announced []catalog.CommittedTable
+	l.Announce = func(_ context.Context, c catalog.CommittedTable) error { announced = append(announced, c); return nil }
+	remote := catalog.LocatedTable{StorageConfig: config}
+	remote.Path = "t1"
+	local := catalog.LocatedTable{StorageConfig: catalog.StorageConfig{ID: "l", Location: "file:///nowhere"}}
+	l.Changed(t.Context(), remote)
+	l.Changed(t.Context(), local)
+	l.Committed(t.Context(), remote, first)
+	require.Equal(t, []catalog.CommittedTable{{Config: "c", Path: "t1"}, {Config: "c", Path: "t1"}}, announced)
+}

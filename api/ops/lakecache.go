@@ -7,6 +7,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/lakewarden/lakewarden/catalog"
 	"github.com/lakewarden/lakewarden/engine/delta"
 )
 
@@ -41,6 +42,8 @@ type keptTable struct {
 	snap *delta.Snapshot
 	// seen is when the last look at the log began that gave snap.
 	seen time.Time
+	// behind is set when another replica says that there is a newer version.
+	behind atomic.Bool
 
 	// Those of keptTables.
 	bytes, used int64
@@ -95,6 +98,18 @@ func (k *keptTables) shrink(inUse *keptTable) {
 		k.bytes -= oldest.bytes
 		oldest.bytes = 0
 		k.evictions.Add(1)
+	}
+}
+
+// outdate has the next call look at the logs of the tables at a path, or of all
+// when config is empty, however little time has passed.
+func (k *keptTables) outdate(config catalog.ConfigID, path string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for p, t := range k.places {
+		if config == "" || p.config == config && p.path == path {
+			t.behind.Store(true)
+		}
 	}
 }
 

@@ -115,7 +115,7 @@ func (o Maintenance) finish(ctx context.Context, r maintenanceRun, m maintained,
 		attrs = append(attrs, slog.Any("error", err))
 	}
 	// So that the next request sees what was committed. One that fails looks again.
-	_, _ = o.Lake.SnapshotWithin(ctx, m.table, 0)
+	o.Lake.Changed(ctx, m.table)
 	took := time.Since(r.began)
 	o.Metrics.seconds.WithLabelValues(string(r.op), outcome).Observe(took.Seconds())
 	attrs = append(attrs, slog.String("table_id", string(m.table.DeltaID)), slog.Float64("seconds", took.Seconds()), slog.String("outcome", outcome))

@@ -115,7 +115,7 @@ func (o TableRules) altered(ctx context.Context, path TablePath, plan func(conte
 // refresh makes the next look at the table see this commit, or the one that won.
 // Where the log cannot be looked at now, that look will say so.
 func (o TableRules) refresh(ctx context.Context, r ruled) {
-	_, _ = o.Lake.SnapshotWithin(ctx, r.table, 0)
+	o.Lake.Changed(ctx, r.table)
 }
 
 func (r ruled) commit(ctx context.Context, a alteration) (*delta.Snapshot, error) {

@@ -41,3 +41,21 @@ func (s *Store) Watch(ctx context.Context) <-chan uint64 {
 	}
 	return s.inner.Watch(ctx)
 }
+
+// AnnounceCommit is for the system: what writes to tables.
+func (s *Store) AnnounceCommit(ctx context.Context, table catalog.CommittedTable) error {
+	if err := systemOnly(ctx); err != nil {
+		return err
+	}
+	return s.inner.AnnounceCommit(ctx, table)
+}
+
+// WatchCommits is for the system, as Watch is.
+func (s *Store) WatchCommits(ctx context.Context) <-chan catalog.CommittedTable {
+	if err := systemOnly(ctx); err != nil {
+		closed := make(chan catalog.CommittedTable)
+		close(closed)
+		return closed
+	}
+	return s.inner.WatchCommits(ctx)
+}

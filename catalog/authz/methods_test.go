@@ -526,6 +526,26 @@ var methods = map[string]method{
 		call:    func(f *fixture, ctx context.Context) error { return drop(f.store.Epoch(ctx)) },
 		allowed: append([]string{"outsider"}, everyone...), unscoped: true,
 	},
+	"AnnounceCommit": {
+		call: func(f *fixture, ctx context.Context) error {
+			return f.store.AnnounceCommit(ctx, catalog.CommittedTable{Path: "a"})
+		},
+		denied: catalog.ErrDenied,
+	},
+	"WatchCommits": {
+		call: func(f *fixture, ctx context.Context) error {
+			ctx, cancel := context.WithCancel(ctx)
+			defer cancel()
+			if _, open := <-f.store.WatchCommits(ctx); open {
+				return nil
+			}
+			if _, err := auth.PrincipalFrom(ctx); err != nil {
+				return catalog.ErrNoActor // as for Watch
+			}
+			return catalog.ErrDenied
+		},
+		denied: catalog.ErrDenied,
+	},
 	"Watch": {
 		call: func(f *fixture, ctx context.Context) error {
 			ctx, cancel := context.WithCancel(ctx)

@@ -31,29 +31,38 @@ func (s *Store) Epoch(ctx context.Context) (uint64, error) {
 // with ctx or with the store, and a connection.
 func (s *Store) Watch(ctx context.Context) <-chan uint64 {
 	epochs := make(chan uint64, 1)
+	w := watch{store: s, epochs: epochs}
+	s.keepFollowing(ctx, "catalog epoch not confirmed", w.follow, func() { close(epochs) })
+	return epochs
+}
+
+// keepFollowing calls follow over and over in a goroutine, until ctx or the store
+// ends; then end. follow returns when its connection is lost, and whether it was
+// of use before.
+//
+// What is announced while no connection listens nobody hears. So a lost one is
+// replaced almost at once, and so is one that the pool had lost without knowing;
+// only a server that stays away is asked less often.
+func (s *Store) keepFollowing(ctx context.Context, complaint string, follow func(context.Context) (bool, error), end func()) {
 	s.closeMu.Lock()
 	defer s.closeMu.Unlock()
 	if s.closing.Err() != nil {
-		close(epochs)
-		return epochs
+		end()
+		return
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	stop := context.AfterFunc(s.closing, cancel)
 	s.watches.Add(1)
 	go func() {
 		defer s.watches.Done()
-		defer close(epochs)
+		defer end()
 		defer cancel()
 		defer stop()
-		w := watch{store: s, epochs: epochs}
-		// What is announced while no connection listens nobody hears. So a lost
-		// one is replaced almost at once, and so is one that the pool had lost
-		// without knowing; only a server that stays away is asked less often.
 		wait := firstRetry
 		for ctx.Err() == nil {
-			confirmed, err := w.follow(ctx)
+			confirmed, err := follow(ctx)
 			if err != nil && ctx.Err() == nil {
-				s.logger.LogAttrs(ctx, slog.LevelWarn, "catalog epoch not confirmed", slog.Any("error", err))
+				s.logger.LogAttrs(ctx, slog.LevelWarn, complaint, slog.Any("error", err))
 			}
 			if confirmed {
 				wait = firstRetry
@@ -62,7 +71,6 @@ func (s *Store) Watch(ctx context.Context) <-chan uint64 {
 			wait = min(2*wait, s.watchInterval)
 		}
 	}()
-	return epochs
 }
 
 // watch is the state of one Watch.
@@ -151,20 +159,29 @@ func (w watch) followServer(ctx context.Context, conn *sql.Conn) (confirmed bool
 		}
 		w.send(epoch)
 		confirmed = true
-		err = conn.Raw(func(driverConn any) error {
-			waitCtx, done := context.WithTimeout(ctx, w.store.watchInterval)
-			defer done()
-			_, err := driverConn.(*stdlib.Conn).Conn().WaitForNotification(waitCtx)
-			if err != nil && waitCtx.Err() != nil {
-				return nil // the interval passed
-			}
-			return err
-		})
-		if err != nil {
+		if _, err := w.store.announced(ctx, conn); err != nil {
 			return confirmed, err
 		}
 	}
 	return confirmed, nil
+}
+
+// announced waits for an announcement on a connection that listens, an interval
+// at most; "" when that passed.
+func (s *Store) announced(ctx context.Context, conn *sql.Conn) (payload string, err error) {
+	err = conn.Raw(func(driverConn any) error {
+		waitCtx, done := context.WithTimeout(ctx, s.watchInterval)
+		defer done()
+		n, err := driverConn.(*stdlib.Conn).Conn().WaitForNotification(waitCtx)
+		switch {
+		case err == nil:
+			payload = n.Payload
+		case waitCtx.Err() != nil:
+			return nil // the interval passed
+		}
+		return err
+	})
+	return payload, err
 }
 
 // pokes wakes the watches of this process at once after its own changes.

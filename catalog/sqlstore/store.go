@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/google/uuid"
 	_ "github.com/jackc/pgx/v5/stdlib" // registers the driver "pgx"
 
 	"github.com/lakewarden/lakewarden/catalog"
@@ -55,6 +56,8 @@ type Store struct {
 	close   context.CancelFunc
 	watches sync.WaitGroup
 	pokes   pokes
+	// name tells this store's announcements from those of others.
+	name string
 }
 
 var _ catalog.Store = (*Store)(nil)
@@ -128,7 +131,7 @@ func openPostgres(ctx context.Context, databaseURL string, options Options) (*St
 func newStore(ctx context.Context, d dialect, reads, writes *sql.DB, options Options) (*Store, error) {
 	s := &Store{
 		dialect: d, reads: reads, writes: writes, outside: reads,
-		now: options.Now, logger: options.Logger, watchInterval: options.WatchInterval,
+		now: options.Now, logger: options.Logger, watchInterval: options.WatchInterval, name: uuid.NewString(),
 	}
 	if d.migrations == migrations.SQLite {
 		s.outside = &preparedPool{DB: reads, statements: map[string]*sql.Stmt{}}

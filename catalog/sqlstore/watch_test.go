@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"net/url"
+	"strings"
 	"testing"
 	"time"
 
@@ -82,4 +83,39 @@ func kill(ctx context.Context, t *testing.T, admin *sql.DB, application string) 
 		require.NoError(t, err)
 		return killed > 0
 	}, time.Second, 5*time.Millisecond)
+}
+
+// TestCommitsAreAnnounced: to others and not to oneself, and a lost connection is
+// made up for.
+func TestCommitsAreAnnounced(t *testing.T) {
+	ctx, text := t.Context(), pgtest.URL(t)
+	writer, watched := open(t, named(t, text, "writer"), sqlstore.Options{}), open(t, named(t, text, "watched"), sqlstore.Options{})
+	admin, err := sql.Open("pgx", text)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, admin.Close()) }()
+	heard, own := watched.WatchCommits(ctx), writer.WatchCommits(ctx)
+	next := func(commits <-chan catalog.CommittedTable) catalog.CommittedTable {
+		t.Helper()
+		select {
+		case c := <-commits:
+			return c
+		case <-time.After(10 * time.Second):
+			t.Fatal("nothing was heard")
+			return catalog.CommittedTable{}
+		}
+	}
+	anything := catalog.CommittedTable{}
+	require.Equal(t, anything, next(heard), "what was announced before is not known")
+	require.Equal(t, anything, next(own))
+	for range 3 {
+		orders := catalog.CommittedTable{Config: "c", Path: "sales/'orders' \"2\""}
+		require.NoError(t, writer.AnnounceCommit(ctx, orders))
+		require.Equal(t, orders, next(heard))
+		require.NoError(t, writer.AnnounceCommit(ctx, catalog.CommittedTable{Config: "c", Path: strings.Repeat("x", 10_000)}))
+		require.Equal(t, anything, next(heard), "too long to be said")
+		kill(ctx, t, admin, "watched")
+		require.Equal(t, anything, next(heard), "what was announced meanwhile is not known")
+	}
+	require.NoError(t, watched.AnnounceCommit(ctx, catalog.CommittedTable{Path: "last"}))
+	require.Equal(t, catalog.CommittedTable{Path: "last"}, next(own), "of its own it hears nothing")
 }

@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"net/url"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/lakewarden/lakewarden/catalog/catalogtest/pgtest"
 	"github.com/lakewarden/lakewarden/engine/objstore/s3test"
 )
 
@@ -53,4 +55,34 @@ func TestAStatementSaysHowOldItsViewOfRemoteLogsMayBe(t *testing.T) {
 	}
 	_, fields := s.admin.call("GET", "/v1/tables/lake/"+schema+"/orders/rows?max_staleness_ms=-1", nil).problem(t, 422)
 	require.Equal(t, []string{"max_staleness_ms"}, fields)
+}
+
+// TestReplicasTellEachOtherOfCommits: what one server has committed to a remote
+// table the other sees without looking for it every time.
+func TestReplicasTellEachOtherOfCommits(t *testing.T) {
+	store := s3test.Start(t)
+	bucket, database := store.Bucket(t), pgtest.URL(t)
+	writeRemote(t, store, "s3://"+bucket+"/orders")
+	s := startServer(t, func(c *Config) { c.DatabaseURL, c.AllowPrivateEndpoints = database, true })
+	twin := &testServer{t: t, config: s.config, log: s.log}
+	twin.config.DataDir = t.TempDir() // its own files, the same keys
+	twin.start()
+	there := twin.client(s.admin.key, s.admin.user)
+	made := s.admin.ok("POST", configsPath, s3Body(store, bucket, map[string]any{"workspaceId": s.boot.WorkspaceID}))
+	table := made["schema"].(string) + ".orders"
+	count := func() float64 {
+		answer := there.ok("POST", "/v1/query", map[string]any{"sql": "SELECT count(*) FROM " + table, "max_staleness_ms": 3_600_000})
+		return answer["rows"].([]any)[0].([]any)[0].(float64)
+	}
+	want := 3.0
+	require.Equal(t, want, count())
+	for range 3 {
+		s.admin.ok("POST", "/v1/tables/lake/"+made["schema"].(string)+"/orders/rows", map[string]any{"rows": []any{map[string]any{"id": 7, "region": "eu"}}})
+		want++
+		require.Eventually(t, func() bool { return count() == want }, 10*time.Second, 5*time.Millisecond)
+	}
+	writeRemote(t, store, "s3://"+bucket+"/orders")
+	require.Equal(t, want, count(), "of what others commit nobody is told")
+	s.admin.ok("POST", "/v1/tables/lake/"+made["schema"].(string)+"/orders/columns", map[string]any{"name": "late", "type": "long"})
+	require.Eventually(t, func() bool { return there.query("SELECT late FROM "+table).status == 200 }, 10*time.Second, 5*time.Millisecond)
 }

@@ -153,6 +153,8 @@ func newService(ctx context.Context, config Config, log *slog.Logger) (_ *servic
 		return nil, err
 	}
 
+	followCommits(background, store, tables.Lake, s)
+
 	s.every(background, config.DiscoveryEvery, func(ctx context.Context) {
 		if err := tables.DiscoverAll(ctx); err != nil && ctx.Err() == nil {
 			log.Warn("periodic discovery", "error", err)

@@ -1,0 +1,103 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql/driver"
+	"encoding/json"
+	"time"
+
+	"github.com/lakewarden/lakewarden/catalog"
+	"github.com/lakewarden/lakewarden/migrations"
+)
+
+// commitsChannel is where Postgres announces commits.
+const commitsChannel = "lakewarden_commits"
+
+// maxPayload is below what Postgres takes with an announcement.
+const maxPayload = 7 << 10
+
+// AnnounceCommit implements [catalog.Commits]. A path that is too long for an
+// announcement is left out: any table is looked at then.
+func (s *Store) AnnounceCommit(ctx context.Context, table catalog.CommittedTable) error {
+	if s.dialect.migrations == migrations.SQLite {
+		return nil
+	}
+	payload := jsonText(announcement{s.name, table})
+	if len(payload) > maxPayload {
+		payload = jsonText(announcement{From: s.name})
+	}
+	return s.transact(ctx, func(tx session) error {
+		_, err := tx.exec(ctx, "SELECT pg_notify('"+commitsChannel+"', ?)", payload)
+		return err
+	})
+}
+
+// announcement is the payload on the channel of commits.
+type announcement struct {
+	From string `json:"from"`
+	catalog.CommittedTable
+}
+
+// WatchCommits implements [catalog.Commits]. Each watch owns a goroutine, which
+// ends with ctx or with the store, and a connection.
+func (s *Store) WatchCommits(ctx context.Context) <-chan catalog.CommittedTable {
+	w := commitWatch{s, make(chan catalog.CommittedTable)}
+	s.keepFollowing(ctx, "announcements of commits not heard", w.follow, func() { close(w.commits) })
+	return w.commits
+}
+
+type commitWatch struct {
+	store   *Store
+	commits chan catalog.CommittedTable
+}
+
+// follow hands on what is announced on one connection, until that fails. One
+// that is silent is asked for an answer at every interval.
+func (w commitWatch) follow(ctx context.Context) (confirmed bool, err error) {
+	if w.store.dialect.migrations == migrations.SQLite {
+		w.send(ctx, catalog.CommittedTable{})
+		<-ctx.Done()
+		return true, nil
+	}
+	conn, err := w.store.reads.Conn(ctx)
+	if err != nil {
+		return false, err
+	}
+	defer func() {
+		// A connection that listens, or that failed, must not serve others.
+		_ = conn.Raw(func(any) error { return driver.ErrBadConn })
+		_ = conn.Close()
+	}()
+	if _, err := conn.ExecContext(ctx, "LISTEN "+commitsChannel); err != nil {
+		return false, err
+	}
+	w.send(ctx, catalog.CommittedTable{}) // what was announced before, nobody heard
+	for ctx.Err() == nil {
+		payload, err := w.store.announced(ctx, conn)
+		if err != nil {
+			return true, err
+		}
+		if payload != "" {
+			var a announcement // of any table, if it cannot be read
+			_ = json.Unmarshal([]byte(payload), &a)
+			if a.From != w.store.name {
+				w.send(ctx, a.CommittedTable)
+			}
+			continue
+		}
+		askCtx, done := context.WithTimeout(ctx, 2*time.Second)
+		err = conn.PingContext(askCtx)
+		done()
+		if err != nil {
+			return true, err
+		}
+	}
+	return true, nil
+}
+
+func (w commitWatch) send(ctx context.Context, table catalog.CommittedTable) {
+	select {
+	case w.commits <- table:
+	case <-ctx.Done():
+	}
+}
