@@ -198,6 +198,12 @@ func (w *write) replace(ctx context.Context, h hit, f *fresh, p plan) (*delta.Sn
 	var parts []string
 	var sources []engine.Source
 	hides := w.hides(h)
+	if len(h.files) > 0 && (f != nil || !hides) {
+		// Rows go from one file to another, changed or not.
+		if err := delta.CheckRewritable(w.Snapshot); err != nil {
+			return nil, err
+		}
+	}
 	if len(h.files) > 0 && !hides {
 		parts, sources = append(parts, w.pieces(h)...), append(sources, h.sources()...)
 	}
