@@ -13,6 +13,19 @@ import (
 type columns struct {
 	list     []engine.Column
 	fieldIDs []engine.FieldID
+	// ids are the field ids by which the columns are found; nil where it is by name.
+	ids []int
+	// uniform says that every file holds all columns, and as they are.
+	uniform bool
+}
+
+// of is a list of data files, without their partition values.
+func (c columns) of(files engine.FileGroup) *engine.FileList {
+	list := engine.NewFileList(c.list, c.uniform, []engine.FileGroup{files})
+	if c.ids != nil {
+		list = list.WithStored(c.list).WithColumnIDs(c.ids)
+	}
+	return list
 }
 
 // fileColumns describes the data files of a table that can be rewritten. The
@@ -22,17 +35,20 @@ func fileColumns(snap *delta.Snapshot) (columns, error) {
 	refuse := func(feature, reason string) (columns, error) {
 		return columns{}, &delta.FeatureError{Feature: feature, Write: true, Reason: reason}
 	}
-	properties := snap.Properties()
-	switch {
-	case strings.EqualFold(properties["delta.enableRowTracking"], "true"):
-		return refuse("rowTracking", "rows that move would lose their ids")
-	case properties["delta.columnMapping.mode"] == "id":
-		return refuse("columnMapping", "files of mode id are found by numbers, not by names")
-	case snap.Widened():
-		return refuse("typeWidening", "files hold several types of one column")
+	var ids []int
+	if !snap.FoundByName() {
+		ids = snap.ColumnIDs()
 	}
-	var out columns
-	for _, f := range snap.Schema().Fields {
+	switch {
+	case strings.EqualFold(snap.Properties()["delta.enableRowTracking"], "true"):
+		return refuse("rowTracking", "rows that move would lose their ids")
+	case !snap.FoundByName() && ids == nil:
+		return refuse("columnMapping", "columns have no field ids, or are nested and found by field id")
+	case snap.WidenedInside():
+		return refuse("typeWidening", "files hold several types of what is nested in a column")
+	}
+	out := columns{uniform: snap.WholeFiles() && !snap.Widened()}
+	for i, f := range snap.Schema().Fields {
 		if slices.Contains(snap.PartitionColumns(), f.Name) {
 			continue
 		}
@@ -44,6 +60,9 @@ func fileColumns(snap *delta.Snapshot) (columns, error) {
 			t, name = inFiles(f.Type), f.PhysicalName()
 		}
 		out.list = append(out.list, engine.Column{Name: name, Type: delta.DuckDBType(t), Nullable: true})
+		if ids != nil {
+			out.ids = append(out.ids, ids[i])
+		}
 	}
 	if snap.Mapped() {
 		out.fieldIDs = fieldIDs(snap.FileColumns())

@@ -94,7 +94,7 @@ func (r *rewriter) input(ctx context.Context, b bin) (input, error) {
 			in.rows = -1
 		}
 	}
-	list := engine.NewFileList(r.columns.list, r.snap.WholeFiles(), []engine.FileGroup{group})
+	list := r.columns.of(group)
 	if !slices.ContainsFunc(b.files, func(f delta.File) bool { return f.Add.DeletionVector != nil }) {
 		source := r.opts.Source(r.snap, list)
 		in.from, in.sources = source.Relation(), []engine.Source{source}

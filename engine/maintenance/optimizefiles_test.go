@@ -1,0 +1,137 @@
+package maintenance_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/delta"
+	"github.com/lakewarden/lakewarden/engine/maintenance"
+	"github.com/lakewarden/lakewarden/engine/skipping"
+)
+
+// append adds the rows of a query as a file, with the field ids that it is given.
+func (w *workshop) append(snap *delta.Snapshot, sql string, ids []engine.FieldID) *delta.Snapshot {
+	w.Helper()
+	opts := w.options()
+	files, err := opts.Writer.Write(w.Context(), engine.WriteStatement{
+		Statement: engine.Statement{SQL: sql, Lease: opts.Lease}, Layout: engine.FileLayout{FieldIDs: ids},
+	})
+	require.NoError(w, err)
+	name := uuid.NewString() + ".parquet"
+	require.NoError(w, os.Rename(filepath.Join(opts.Scratch, files[0].Name), filepath.Join(w.dir, name)))
+	txn := snap.Begin(delta.Operation{Name: "WRITE"})
+	require.NoError(w, txn.Add(delta.AddFile{Name: name, Size: files[0].Bytes, Stats: fmt.Sprintf(`{"numRecords":%d}`, files[0].Rows)}))
+	snap, err = txn.Commit(w.Context())
+	require.NoError(w, err)
+	return snap
+}
+
+func (w *workshop) alter(snap *delta.Snapshot, a *delta.Alteration) *delta.Snapshot {
+	w.Helper()
+	change, err := a.Change()
+	require.NoError(w, err)
+	txn := snap.Begin(delta.Operation{Name: "CHANGE COLUMN"})
+	txn.Alter(change)
+	snap, err = txn.Commit(w.Context())
+	require.NoError(w, err)
+	return snap
+}
+
+// texts are the values of a query over the table t as the engine reads it.
+func (w *workshop) texts(sql string, columns []engine.Column) (out []string) {
+	w.Helper()
+	snap, opts := w.load(), w.options()
+	list, ok := skipping.List(snap, columns, engine.Condition{})
+	require.True(w, ok)
+	source := opts.Source(snap, list)
+	result, err := opts.Session.Query(w.Context(), engine.Statement{SQL: fmt.Sprintf(sql, source.Relation()), Sources: []engine.Source{source}, Lease: opts.Lease})
+	require.NoError(w, err)
+	batch, err := result.Next(w.Context())
+	require.NoError(w, err)
+	values := batch.Column(0).(*array.String)
+	for i := range values.Len() {
+		out = append(out, strings.Clone(values.Value(i))) // the batch goes
+	}
+	batch.Release()
+	require.NoError(w, result.Close())
+	return out
+}
+
+// inFile are the values of a query over the only file of the table, whoever may
+// have written it.
+func (w *workshop) inFile(sql string) []string {
+	w.Helper()
+	files := w.files()
+	require.Len(w, files, 1)
+	return ask[[]string](w, w.rs, map[string]any{"do": "query", "sql": fmt.Sprintf(sql, filepath.Join(w.dir, files[0]))})
+}
+
+func TestOptimizeWidenedColumns(t *testing.T) {
+	w := newWorkshop(t)
+	snap, err := delta.Create(t.Context(), w.bucket, delta.CreateOptions{Schema: delta.Struct{Fields: []delta.Field{
+		{Name: "id", Type: delta.Integer, Nullable: true}, {Name: "d", Type: delta.Decimal{Precision: 5, Scale: 2}, Nullable: true},
+	}}})
+	require.NoError(t, err)
+	snap = w.append(snap, "SELECT 1::INTEGER AS id, 1.25::DECIMAL(5, 2) AS d", nil)
+	change := snap.Alter()
+	require.NoError(t, change.WidenColumn([]string{"id"}, delta.Long))
+	require.NoError(t, change.WidenColumn([]string{"d"}, delta.Decimal{Precision: 12, Scale: 4}))
+	w.append(w.alter(snap, change), "SELECT 5000000000::BIGINT AS id, 12345678.1234::DECIMAL(12, 4) AS d", nil)
+
+	columns := []engine.Column{{Name: "id", Type: "BIGINT"}, {Name: "d", Type: "DECIMAL(12,4)"}}
+	want := []string{"1 1.2500", "5000000000 12345678.1234"}
+	const rows = "SELECT id || ' ' || d FROM %s ORDER BY id"
+	require.Equal(t, want, w.texts(rows, columns))
+	done := w.optimize(nil)
+	require.Equal(t, [2]int64{1, 2}, [2]int64{done.FilesAdded, done.FilesRemoved})
+	require.Equal(t, want, w.texts(rows, columns))
+	require.Equal(t, append(want, "BIGINT DECIMAL(12,4)"), w.inFile("SELECT id || ' ' || d FROM '%[1]s' UNION ALL SELECT any_value(typeof(id) || ' ' || typeof(d)) FROM '%[1]s' ORDER BY 1"))
+
+	t.Run("inside of a list", func(t *testing.T) {
+		w := newWorkshop(t)
+		snap, err := delta.Create(t.Context(), w.bucket, delta.CreateOptions{Schema: delta.Struct{Fields: []delta.Field{
+			{Name: "l", Type: delta.Array{Element: delta.Integer, ContainsNull: true}, Nullable: true},
+		}}})
+		require.NoError(t, err)
+		change := snap.Alter()
+		require.NoError(t, change.WidenColumn([]string{"l", "element"}, delta.Long))
+		w.alter(snap, change)
+		_, err = maintenance.Optimize(t.Context(), w.load(), w.options())
+		require.ErrorIs(t, err, delta.ErrUnsupportedFeature)
+	})
+}
+
+func TestOptimizeColumnsFoundByID(t *testing.T) {
+	w := newWorkshop(t)
+	snap, err := delta.Create(t.Context(), w.bucket, delta.CreateOptions{
+		Schema:     delta.Struct{Fields: []delta.Field{{Name: "a", Type: delta.Long, Nullable: true}, {Name: "b", Type: delta.String, Nullable: true}}},
+		Properties: map[string]string{"delta.columnMapping.mode": "id"},
+	})
+	require.NoError(t, err)
+	ids := snap.FileColumns()
+	name := func(i int) string { return engine.QuoteIdent(ids[i].FileName) }
+	// Names lie: in the second file each column has the other one's.
+	snap = w.append(snap, "SELECT 1::BIGINT AS "+name(0)+", 'one' AS "+name(1),
+		[]engine.FieldID{{Column: ids[0].FileName, ID: ids[0].ID}, {Column: ids[1].FileName, ID: ids[1].ID}})
+	w.append(snap, "SELECT 2::BIGINT AS "+name(1)+", 'two' AS "+name(0),
+		[]engine.FieldID{{Column: ids[1].FileName, ID: ids[0].ID}, {Column: ids[0].FileName, ID: ids[1].ID}})
+
+	columns := []engine.Column{{Name: "a", Type: "BIGINT"}, {Name: "b", Type: "VARCHAR"}}
+	want := []string{"1 one", "2 two"}
+	const rows = "SELECT a || ' ' || b FROM %s ORDER BY a"
+	require.Equal(t, want, w.texts(rows, columns))
+	done := w.optimize(nil)
+	require.Equal(t, [2]int64{1, 2}, [2]int64{done.FilesAdded, done.FilesRemoved})
+	require.Equal(t, want, w.texts(rows, columns))
+	require.Equal(t, want, w.inFile("SELECT "+name(0)+" || ' ' || "+name(1)+" FROM '%s' ORDER BY 1"))
+	found := w.inFile("SELECT name || ' ' || field_id FROM parquet_schema('%s') WHERE field_id IS NOT NULL AND type IS NOT NULL ORDER BY field_id")
+	require.Equal(t, []string{fmt.Sprint(ids[0].FileName, " ", ids[0].ID), fmt.Sprint(ids[1].FileName, " ", ids[1].ID)}, found)
+}
