@@ -56,7 +56,7 @@ func playServer(args []string) error {
 		if len(args) > 3 && args[2] == "rows" {
 			return os.WriteFile(args[3], []byte("ten rows"), 0o600)
 		}
-		fmt.Println(`{"seconds":0.5,"files":6,"removed":6,"grown":1048576,"inserted":1,"updated":9}`) //nolint:forbidigo // it plays a command
+		fmt.Println(`{"seconds":0.5,"files":6,"removed":6,"grown":1048576,"cpu":0.25,"inserted":1,"updated":9}`) //nolint:forbidigo // it plays a command
 	case "--port": // the S3 server's first argument
 		return serveUntilEnd(args[1], http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	default:

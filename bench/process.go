@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"os"
@@ -15,6 +16,9 @@ import (
 type Usage struct {
 	RSS     int64 // bytes
 	Threads int
+	// CPU is what they have taken of the processors so far, in user and system
+	// time, with what the processes took that they have started and that ended.
+	CPU time.Duration
 }
 
 // usage adds up a process tree from /proc. A process that ends meanwhile
@@ -44,7 +48,27 @@ func usageOf(processes []int) (sum Usage) {
 		if status, ok := statusOf(pid); ok {
 			sum.RSS += status["VmRSS"] << 10
 			sum.Threads += int(status["Threads"])
+			sum.CPU += cpuOf(pid)
 		}
+	}
+	return sum
+}
+
+// clockTick is the unit of times in /proc, on every Linux that we run on.
+const clockTick = 10 * time.Millisecond
+
+// cpuOf reads the processor time of a process and its ended children.
+func cpuOf(pid int) (sum time.Duration) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return 0
+	}
+	// The name, in parentheses, may contain anything.
+	fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
+	const utime, cstime = 11, 14 // user, system, and the same of children
+	for _, field := range fields[min(utime, len(fields)):min(cstime+1, len(fields))] {
+		n, _ := strconv.ParseInt(field, 10, 64) // numbers, or not Linux
+		sum += time.Duration(n) * clockTick
 	}
 	return sum
 }

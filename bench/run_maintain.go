@@ -43,6 +43,8 @@ type maintained struct {
 	Added   int64   `json:"added"`
 	Removed int64   `json:"removed"`
 	Grown   int64   `json:"grown"`
+	// CPU is the processor time in seconds, of all processes.
+	CPU float64 `json:"cpu"`
 }
 
 // maintain lets the server and delta-rs do the same work on copies of one table,
@@ -63,7 +65,7 @@ func (r *runner) maintain(ctx context.Context) error {
 		name string
 		run  func(ctx context.Context, root string, m Maintenance) (maintained, error)
 	}{{subjectServer, r.maintainServer}, {peerDeltaRS, r.maintainPeer}}
-	taken, grown := make([]Samples, len(subjects)), make([]Samples, len(subjects))
+	taken, grown, worked := make([]Samples, len(subjects)), make([]Samples, len(subjects)), make([]Samples, len(subjects))
 	for round := range r.workload.Warmup + r.workload.Runs {
 		r.cfg.Progress("%s: round %d", r.workload.Name, round+1)
 		for i, s := range subjects {
@@ -85,15 +87,19 @@ func (r *runner) maintain(ctx context.Context) error {
 			if round >= r.workload.Warmup {
 				taken[i] = append(taken[i], 1000*done.Seconds)
 				grown[i] = append(grown[i], megabytes(done.Grown))
+				worked[i] = append(worked[i], 1000*done.CPU)
 			}
 		}
 	}
 	for i, s := range subjects {
 		r.out.add("p50."+s.name, taken[i].Median(), "ms")
 		r.out.add("memory."+s.name, grown[i].Median(), "MB")
+		r.out.add("cpu."+s.name, worked[i].Median(), "ms")
 	}
 	r.out.addRelative("ratio."+peerDeltaRS, taken[0].Median()/taken[1].Median(), false)
 	r.out.addRelative("memory_ratio."+peerDeltaRS, grown[0].Median()/grown[1].Median(), false)
+	// Tells more than the time where other work shares the machine.
+	r.out.addRelative("cpu_ratio."+peerDeltaRS, worked[0].Median()/worked[1].Median(), false)
 	return nil
 }
 
@@ -117,7 +123,11 @@ func (r *runner) maintainServer(ctx context.Context, root string, m Maintenance)
 	reply, err := r.server.maintain(ctx, "/v1/tables/lake/"+schema+"/t/"+path, body)
 	took := time.Since(start)
 	peak := stop()
-	return maintained{Seconds: took.Seconds(), Added: reply.FilesAdded, Removed: reply.FilesRemoved + reply.Count, Grown: peak - before.RSS}, err
+	if err != nil {
+		return maintained{}, err
+	}
+	after, err := usage(r.server.proc.PID())
+	return maintained{CPU: (after.CPU - before.CPU).Seconds(), Seconds: took.Seconds(), Added: reply.FilesAdded, Removed: reply.FilesRemoved + reply.Count, Grown: peak - before.RSS}, err
 }
 
 // maintenanceReply is the answer, of work that was waited for, or the operation

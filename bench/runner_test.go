@@ -69,7 +69,7 @@ func TestRunKinds(t *testing.T) {
 		},
 		{
 			bench.Workload{Kind: bench.KindMaintain, Maintenance: &bench.Maintenance{Operation: "compact", Table: "lineitem", Files: 6}, Warmup: 1, Runs: 2},
-			[]string{"p50.lakewarden", "memory.lakewarden", "p50.deltars", "memory.deltars", "ratio.deltars", "memory_ratio.deltars"},
+			[]string{"p50.lakewarden", "memory.lakewarden", "cpu.lakewarden", "p50.deltars", "memory.deltars", "cpu.deltars", "ratio.deltars", "memory_ratio.deltars", "cpu_ratio.deltars"},
 		},
 		{
 			bench.Workload{Kind: bench.KindWrite, Write: &bench.Write{Operation: "merge", Files: 2, Rows: 10}, Warmup: 1, Runs: 2},
