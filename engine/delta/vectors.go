@@ -29,8 +29,8 @@ func (s *Snapshot) WritesVectors() bool {
 }
 
 // DeletedRows are the rows of the file that a vector hides; the empty set where
-// it has none. Errors: [ErrMalformed], [ErrTooLarge], [ErrUnsafePath], and those
-// of the bucket.
+// it has none. Errors: [ErrMalformed], [ErrTooLarge], [ErrUnsafePath],
+// [ErrLogBroken] for a vector that is not there, and those of the bucket.
 func (s *Snapshot) DeletedRows(ctx context.Context, f File) (*deletion.Rows, error) {
 	d := f.Add.DeletionVector
 	if d == nil {
@@ -38,7 +38,7 @@ func (s *Snapshot) DeletedRows(ctx context.Context, f File) (*deletion.Rows, err
 	}
 	rows, err := s.readVector(ctx, d)
 	if err != nil {
-		return nil, fmt.Errorf("deletion vector of %q: %w", f.Name, err)
+		return nil, fmt.Errorf("deletion vector of %q: %w", f.Name, vanished(err))
 	}
 	if n, ok := numRecords(f.Add.Stats); ok && rows.End() > n {
 		return nil, fmt.Errorf("deletion vector of %q names row %d of %d: %w", f.Name, rows.End()-1, n, ErrMalformed)

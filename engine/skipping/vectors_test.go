@@ -111,7 +111,7 @@ func TestVectorsAreReadFirst(t *testing.T) {
 		StorageType: "u", PathOrInlineDV: "ab^-aqEH.-t@S}K{vb[*k^", SizeInBytes: 4, Cardinality: 1, Offset: ptr(int32(4))}}))
 	snap, err = txn.Commit(t.Context())
 	require.NoError(t, err)
-	require.ErrorIs(t, skipping.Load(t.Context(), snap), objstore.ErrNotFound)
+	require.ErrorIs(t, skipping.Load(t.Context(), snap), delta.ErrLogBroken)
 	for _, list := range []func(*delta.Snapshot, []engine.Column, engine.Condition) (*engine.FileList, bool){skipping.List, skipping.ListRestricted} {
 		_, ok := list(snap, columns, engine.Condition{})
 		require.False(t, ok)
