@@ -7,6 +7,7 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -20,7 +21,7 @@ import (
 
 // readRemotely lets the sessions of an engine read remote stores through a
 // gateway, which is closed with the service.
-func readRemotely(config Config, inner engine.Engine, store catalog.StorageConfigs, opener ops.Opener, registry prometheus.Registerer, s *service) (engine.Engine, error) {
+func readRemotely(ctx context.Context, config Config, inner engine.Engine, store configLists, opener ops.Opener, registry prometheus.Registerer, s *service) (engine.Engine, error) {
 	dir := filepath.Join(config.DataDir, "cache")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
@@ -39,10 +40,67 @@ func readRemotely(config Config, inner engine.Engine, store catalog.StorageConfi
 		}
 		now := currentBucket{org: catalog.OrgID(owner), id: id, store: store, opener: opener}
 		c, err := now.config(ctx)
-		return gateway.Location{Bucket: bucket, Identity: string(c.ID) + " " + string(c.Location), Store: now, Prefixes: []string{""}}, err
+		return gateway.Location{Bucket: bucket, Identity: identityOf(c), Store: now, Prefixes: []string{""}}, err
 	})
 	remotely.RefuseLogs = config.Isolation == isolationNone
+	s.every(context.WithoutCancel(ctx), forgetBlocksEvery, func(ctx context.Context) {
+		if err := forgetBlocks(ctx, g.Retain, store); err != nil && ctx.Err() == nil {
+			s.log.Warn("blocks of deleted storage not dropped", "error", err)
+		}
+	})
 	return remotely, nil
+}
+
+// forgetBlocksEvery is how often blocks of deleted configurations are looked for.
+// Nobody can read them any more: this is about what lies on disk.
+const forgetBlocksEvery = 5 * time.Minute
+
+// configLists are the parts of the catalog that list all configurations.
+type configLists interface {
+	catalog.StorageConfigs
+	catalog.Organisations
+}
+
+// identityOf names the place behind a configuration in the cache.
+func identityOf(c catalog.StorageConfig) string { return string(c.ID) + " " + string(c.Location) }
+
+// forgetBlocks has a cache keep what it holds of the configurations that are there,
+// and nothing of those that are gone, whoever deleted them.
+func forgetBlocks(ctx context.Context, retain func(identities []string), store configLists) error {
+	ctx = authz.System(ctx, "cached blocks")
+	var identities []string
+	for page := (catalog.Page{Size: catalog.MaxPageSize}); ; {
+		orgs, err := store.ListOrganisations(ctx, page)
+		if err != nil {
+			return err
+		}
+		for _, org := range orgs.Items {
+			of, err := identitiesOf(ctx, store, org.ID)
+			if err != nil {
+				return err
+			}
+			identities = append(identities, of...)
+		}
+		if page.Token = orgs.Next; page.Token == "" {
+			retain(identities)
+			return nil
+		}
+	}
+}
+
+func identitiesOf(ctx context.Context, store configLists, org catalog.OrgID) (identities []string, err error) {
+	for page := (catalog.Page{Size: catalog.MaxPageSize}); ; {
+		configs, err := store.ListStorageConfigs(ctx, catalog.SystemViewer(org), page)
+		if err != nil {
+			return nil, err
+		}
+		for _, c := range configs.Items {
+			identities = append(identities, identityOf(c))
+		}
+		if page.Token = configs.Next; page.Token == "" {
+			return identities, nil
+		}
+	}
 }
 
 // currentBucket opens a configuration anew for every operation: a session that

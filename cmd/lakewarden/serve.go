@@ -227,7 +227,7 @@ func newQueries(ctx context.Context, config Config, store *authz.Store, watch *e
 	if err != nil {
 		return nil, ops.Tables{}, opener, err
 	}
-	remotely, err := readRemotely(config, eng, store, opener, registry, s)
+	remotely, err := readRemotely(ctx, config, eng, store, opener, registry, s)
 	if err != nil {
 		return nil, ops.Tables{}, opener, err
 	}

@@ -65,6 +65,22 @@ func (c *cache) close() error {
 	return c.disk.close()
 }
 
+// retain drops what is kept of stores whose identity is not among those. What is
+// on its way from such a store stays until the next call.
+func (c *cache) retain(identities []string) {
+	stores := make(map[string]bool, len(identities))
+	marks := make(map[storeMark]bool, len(identities))
+	for _, identity := range identities {
+		stores[identity], marks[markOf(identity)] = true, true
+	}
+	c.known.retain(stores)
+	c.mu.Lock()
+	c.memory.removeWhere(func(b block) bool { return !stores[b.object.identity] })
+	c.metrics.bytes.WithLabelValues("memory").Set(float64(c.memory.used))
+	c.mu.Unlock()
+	c.disk.retain(marks)
+}
+
 // size is the length of a block.
 func (c *cache) size(b block) int64 {
 	return min(c.blockSize, b.object.size-b.index*c.blockSize)

@@ -47,6 +47,14 @@ type diskBlock struct {
 
 type digest [sha256.Size]byte
 
+// storeMark is how the names of all blocks of one store begin.
+type storeMark [8]byte
+
+func markOf(identity string) storeMark {
+	sum := sha256.Sum256([]byte(identity))
+	return storeMark(sum[:len(storeMark{})])
+}
+
 // address is the name of a block; it leaves no doubt where one field ends.
 func (d *disk) address(b block) digest {
 	h := sha256.New()
@@ -55,7 +63,10 @@ func (d *disk) address(b block) digest {
 		_, _ = io.WriteString(h, text)
 	}
 	_ = binary.Write(h, binary.LittleEndian, []int64{b.object.size, b.object.stamp, d.blockSize, b.index})
-	return digest(h.Sum(nil))
+	name := digest(h.Sum(nil))
+	mark := markOf(b.object.identity)
+	copy(name[:], mark[:])
+	return name
 }
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -151,6 +162,21 @@ func (d *disk) drop(name digest, reason string) {
 	d.mu.Unlock()
 	d.metrics.lost.WithLabelValues(reason).Inc()
 	_ = d.root.Remove(name.String())
+}
+
+// retain deletes the blocks of stores that are not among those with a mark. A nil
+// disk has none.
+func (d *disk) retain(stores map[storeMark]bool) {
+	if d == nil {
+		return
+	}
+	d.mu.Lock()
+	gone := d.index.removeWhere(func(name digest) bool { return !stores[storeMark(name[:len(storeMark{})])] })
+	d.metrics.bytes.WithLabelValues("disk").Set(float64(d.index.used))
+	d.mu.Unlock()
+	for _, name := range gone {
+		_ = d.root.Remove(name.String()) // adopted and deleted again after the next start
+	}
 }
 
 // has reports whether a block should be there. A nil disk has none.

@@ -127,6 +127,10 @@ func New(opts Options) (*Gateway, error) {
 	return g, nil
 }
 
+// Retain drops what the cache holds of stores other than those with the given
+// [Location.Identity], on disk too, also what an earlier process left there.
+func (g *Gateway) Retain(identities []string) { g.cache.retain(identities) }
+
 // Endpoint is host:port, spoken to without TLS.
 func (g *Gateway) Endpoint() string { return g.endpoint }
 

@@ -86,6 +86,13 @@ func (k *known) forget(wrong object) {
 	}
 }
 
+// retain drops what is known of other stores.
+func (k *known) retain(stores map[string]bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.objects.removeWhere(func(at place) bool { return !stores[at.identity] })
+}
+
 // stat describes an object, from what is known if it is written once.
 func (c *cache) stat(ctx context.Context, location *Location, name string) (object, error) {
 	if known, ok := c.known.get(location.Identity, name); ok {

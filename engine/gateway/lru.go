@@ -58,3 +58,15 @@ func (l *lru[K, V]) remove(key K) {
 	l.order.Remove(element)
 	delete(l.entries, key)
 }
+
+// removeWhere removes the entries for whose key match is true and returns their
+// keys.
+func (l *lru[K, V]) removeWhere(match func(K) bool) (gone []K) {
+	for key := range l.entries {
+		if match(key) {
+			l.remove(key)
+			gone = append(gone, key)
+		}
+	}
+	return gone
+}
