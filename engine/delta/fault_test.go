@@ -55,6 +55,7 @@ func scenario(t *testing.T, b objstore.Bucket) (acked, refused []string, unknown
 // Whatever request is cut, and however: what was acknowledged is there once,
 // what was refused is not, what is unknown can be told by its id.
 func TestEveryCut(t *testing.T) {
+	t.Parallel()
 	calm := objstore.NewFaults(mem.New())
 	acked, _, _ := scenario(t, calm)
 	require.Len(t, acked, 5)

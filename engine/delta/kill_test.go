@@ -129,6 +129,7 @@ func TestEveryCutOfEveryCommit(t *testing.T) {
 				continue // as the same on the other file
 			}
 			t.Run(o.name+" after "+m.winner, func(t *testing.T) {
+				t.Parallel()
 				p := pair{commits: commits, loser: o}
 				for _, w := range operations {
 					if w.name == m.winner {

@@ -84,7 +84,7 @@ func loadListed(ctx context.Context, b objstore.Bucket, opts Options, target int
 	}
 	for _, f := range seg.compacted {
 		if err := checkCompacted(ctx, b, opts, f); err != nil {
-			return nil, vanished(err)
+			return nil, err
 		}
 	}
 	return newSnapshot(b, opts, seg.target, st, head)
@@ -156,19 +156,4 @@ func decodeActions(ctx context.Context, opts Options, f logpath.File, body []byt
 		return fmt.Errorf("%s: %w", f.Name, err)
 	}
 	return nil
-}
-
-// checkCompacted looks at a file that we do not need: the reader that scans
-// the table may prefer it to the commits, so its paths must be safe too.
-func checkCompacted(ctx context.Context, b objstore.Bucket, opts Options, f logpath.File) error {
-	f.JSON = true
-	st := new(state).fork()
-	return readEach(ctx, b, opts, []logpath.File{f}, func(actions []action.Action) error {
-		for _, a := range actions {
-			if err := st.apply(a); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
 }
