@@ -49,11 +49,13 @@ const (
 	OperationVacuum   OperationKind = "vacuum"
 	OperationMove     OperationKind = "move"
 	OperationAnalyze  OperationKind = "analyze"
+	// OperationValidate looks at all rows of a table, for a rule that it is to have.
+	OperationValidate OperationKind = "validate"
 )
 
 // OperationKinds lists every kind.
 func OperationKinds() []OperationKind {
-	return []OperationKind{OperationQuery, OperationDiscover, OperationOptimize, OperationVacuum, OperationMove, OperationAnalyze}
+	return []OperationKind{OperationQuery, OperationDiscover, OperationOptimize, OperationVacuum, OperationMove, OperationAnalyze, OperationValidate}
 }
 
 // Valid reports whether k is a known kind.
@@ -98,7 +100,7 @@ func (s OperationState) Valid() bool {
 // Progress is how much of an operation is done. Total is 0 when it is not known.
 type Progress struct {
 	Done, Total int64
-	// Unit is what is counted: "rows", "files", "objects".
+	// Unit is what is counted: "rows", "files", "objects", "rules".
 	Unit string
 }
 

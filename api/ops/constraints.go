@@ -40,31 +40,39 @@ const promotionTime = 20 * time.Second
 // AddConstraints adds all of them or none; from then on new rows must satisfy
 // them. Those that other writers can evaluate too, and that every row satisfies,
 // go into the table's log, if the caller sees all of the table; the others are
-// kept in the catalog. Errors: catalog.FieldErrors, catalog.ErrExists, those of
-// opening a table.
-func (o TableRules) AddConstraints(ctx context.Context, path TablePath, constraints []catalog.NewConstraint) error {
+// kept in the catalog. With async the look at the rows is an operation, which
+// takes its time. Errors: catalog.FieldErrors, catalog.ErrExists, those of opening
+// a table.
+func (o TableRules) AddConstraints(ctx context.Context, path TablePath, constraints []catalog.NewConstraint, async bool) (*catalog.Operation, error) {
 	r, err := o.find(ctx, path)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if err := catalog.ValidateConstraints(constraints); err != nil {
-		return err
+		return nil, err
 	}
 	if err := r.unused(constraints); err != nil {
-		return err
+		return nil, err
 	}
 	if err := o.usable(ctx, r, constraints); err != nil {
-		return err
+		return nil, err
 	}
 	if err := o.Store.AddConstraints(ctx, r.actor.Viewer, r.table.ID, constraints, r.actor.User); err != nil || !r.view.whole() {
-		return err
+		return nil, err
+	}
+	if async {
+		_, goesOn, err := validated(ctx, o, path, true, func(ctx context.Context, o TableRules) (struct{}, error) {
+			_, err := o.promote(ctx, path, constraints)
+			return struct{}{}, err
+		}, nothing)
+		return goesOn, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, promotionTime)
 	defer cancel()
 	// Rows that break one, a lost race or too little time leave it in the catalog,
 	// where it holds for new rows all the same.
 	_, _ = o.promote(ctx, path, constraints)
-	return nil
+	return nil, nil
 }
 
 // unused refuses names of constraints that the table's log has.
@@ -165,7 +173,8 @@ func (o TableRules) promote(ctx context.Context, path TablePath, constraints []c
 		}
 		alter := r.snap.Alter()
 		err := o.ask(ctx, r, func(scope rules.Scope, rows rules.Relation) error {
-			for _, c := range constraints {
+			for i, c := range constraints {
+				o.looked(r, i, len(constraints))
 				n, ok, err := o.promotable(ctx, r, scope, rows, c, alter)
 				if err != nil {
 					return err
@@ -307,8 +316,15 @@ func (o TableRules) DropConstraint(ctx context.Context, path TablePath, name str
 // ValidateConstraint looks whether every row satisfies a constraint, and moves it
 // into the table's log when other writers can evaluate it too. Errors:
 // [RowsError], catalog.ErrDenied for a caller who does not see all of the table,
-// those of opening a table and of commits.
-func (o TableRules) ValidateConstraint(ctx context.Context, path TablePath, name string) (TableConstraint, error) {
+// those of opening a table and of commits. A look at very many rows is an
+// operation, of which result says the outcome; with async it always is.
+func (o TableRules) ValidateConstraint(ctx context.Context, path TablePath, name string, async bool, result func(TableConstraint) any) (TableConstraint, *catalog.Operation, error) {
+	return validated(ctx, o, path, async, func(ctx context.Context, o TableRules) (TableConstraint, error) {
+		return o.validateConstraint(ctx, path, name)
+	}, result)
+}
+
+func (o TableRules) validateConstraint(ctx context.Context, path TablePath, name string) (TableConstraint, error) {
 	r, err := o.find(ctx, path)
 	if err != nil {
 		return TableConstraint{}, err

@@ -21,8 +21,16 @@ type ColumnSettings struct{ IsUnique, IsPrimaryKey, IsNullable *bool }
 // taken away is accepted whatever the rows are; one that is made is refused when
 // rows stand against it. A new key, which what is left of one is too, is made by
 // callers who see all of the table. Errors: [RowsError], catalog.FieldErrors,
-// catalog.ErrDenied, those of opening a table and of commits.
-func (o TableRules) SetColumn(ctx context.Context, path TablePath, column string, wanted ColumnSettings) error {
+// catalog.ErrDenied, those of opening a table and of commits. A look at very many
+// rows is an operation; with async it always is.
+func (o TableRules) SetColumn(ctx context.Context, path TablePath, column string, wanted ColumnSettings, async bool) (*catalog.Operation, error) {
+	_, goesOn, err := validated(ctx, o, path, async, func(ctx context.Context, o TableRules) (struct{}, error) {
+		return struct{}{}, o.setColumn(ctx, path, column, wanted)
+	}, nothing)
+	return goesOn, err
+}
+
+func (o TableRules) setColumn(ctx context.Context, path TablePath, column string, wanted ColumnSettings) error {
 	return o.alter(ctx, path, func(ctx context.Context, r ruled) (*alteration, error) {
 		f, ok := r.column(column)
 		if !ok {
@@ -116,8 +124,15 @@ func keyable(schema delta.Struct, keys rules.Keys, column, unique, primary strin
 
 // ReplacePrimaryKey makes the columns, in their order, the primary key; without
 // any there is none. Columns that leave the key are not unique by themselves any
-// more. It is one commit. Errors: as of [TableRules.SetColumn].
-func (o TableRules) ReplacePrimaryKey(ctx context.Context, path TablePath, columns []string) error {
+// more. It is one commit. Errors and operations: as of [TableRules.SetColumn].
+func (o TableRules) ReplacePrimaryKey(ctx context.Context, path TablePath, columns []string, async bool) (*catalog.Operation, error) {
+	_, goesOn, err := validated(ctx, o, path, async, func(ctx context.Context, o TableRules) (struct{}, error) {
+		return struct{}{}, o.replacePrimaryKey(ctx, path, columns)
+	}, nothing)
+	return goesOn, err
+}
+
+func (o TableRules) replacePrimaryKey(ctx context.Context, path TablePath, columns []string) error {
 	return o.alter(ctx, path, func(ctx context.Context, r ruled) (*alteration, error) {
 		keys := rules.KeysOf(r.snap.Schema(), r.snap.Properties())
 		next, err := r.primaryKey(columns)
@@ -203,7 +218,8 @@ func (o TableRules) judge(ctx context.Context, r ruled, questions []question) er
 	}
 	var problems catalog.FieldErrors
 	err := o.ask(ctx, r, func(scope rules.Scope, rows rules.Relation) error {
-		for _, q := range questions {
+		for i, q := range questions {
+			o.looked(r, i, len(questions))
 			var n int64
 			var err error
 			switch {

@@ -141,8 +141,12 @@ func (o Maintenance) rewrite(ctx context.Context, m maintained, opts maintenance
 // the work.
 func (o Maintenance) session(ctx context.Context, m maintained, scratch string) (*sessions.Held, error) {
 	key := sessions.Key{Org: string(m.actor.Org), User: string(m.actor.User), Roots: []string{sessionRoot(m.table.StorageConfig)}}
+	return openWhenFree(ctx, o.Pool, key, scratch)
+}
+
+func openWhenFree(ctx context.Context, pool *sessions.Pool, key sessions.Key, scratch string) (*sessions.Held, error) {
 	for {
-		held, err := o.Pool.Open(ctx, key, scratch)
+		held, err := pool.Open(ctx, key, scratch)
 		var busy *sessions.BusyError
 		if !errors.As(err, &busy) {
 			return held, err

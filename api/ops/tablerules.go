@@ -25,6 +25,9 @@ type TableRules struct {
 	Permissions Permissions
 	Queries     *Queries
 	Writes      WriteLeases
+	Operations  Operations
+	// task is set where an operation does the work.
+	task *Task
 }
 
 // ruled is a table whose rules the caller may change, at its newest version.
@@ -140,7 +143,11 @@ func (o TableRules) ask(ctx context.Context, r ruled, questions func(rules.Scope
 		source.Files = files
 	}
 	key := sessions.Key{Org: string(r.actor.Org), User: string(r.actor.User), Roots: []string{sessionRoot(r.table.StorageConfig)}}
-	held, err := o.Queries.Pool.Open(ctx, key, "")
+	open := func() (*sessions.Held, error) { return o.Queries.Pool.Open(ctx, key, "") }
+	if o.task != nil { // nobody holds a connection for it
+		open = func() (*sessions.Held, error) { return openWhenFree(ctx, o.Queries.Pool, key, "") }
+	}
+	held, err := open()
 	if err != nil {
 		return err
 	}

@@ -7,11 +7,13 @@ import (
 
 	"github.com/lakewarden/lakewarden/api/ops"
 	"github.com/lakewarden/lakewarden/auth"
+	"github.com/lakewarden/lakewarden/catalog"
 )
 
 type columnSettingsInput struct {
 	TablePath
 	Column string `path:"column" maxLength:"255"`
+	Prefer Prefer `header:"Prefer" maxLength:"1024" doc:"respond-async: answer 202 with an operation"`
 	Body   struct {
 		IsUnique     *bool `json:"isUnique,omitempty" doc:"No value stands twice; NULL does not count. Of a primary key column it follows from the key, and can be sent only together with another value of isPrimaryKey"`
 		IsPrimaryKey *bool `json:"isPrimaryKey,omitempty" doc:"Part of the primary key, whose columns together stand once; NULL compares equal"`
@@ -21,7 +23,8 @@ type columnSettingsInput struct {
 
 type primaryKeyInput struct {
 	TablePath
-	Body struct {
+	Prefer Prefer `header:"Prefer" maxLength:"1024" doc:"respond-async: answer 202 with an operation"`
+	Body   struct {
 		Columns []string `json:"columns" maxItems:"32" nullable:"false" doc:"In order; none clears the key"`
 	}
 }
@@ -30,16 +33,18 @@ type primaryKeyInput struct {
 func TableKeyRoutes(api huma.API, tables ops.TableRules) {
 	modify := route{tag: "Tables", scope: auth.ScopeTablesModify, camel: true, local: true}
 
-	add(api, modify.with("PUT", tableBase+"/columns/{column}/settings", "updateColumnSettings", "Update column settings").
-		because("Refused when rows of the table stand against it. Taking a setting away is always accepted."),
-		func(ctx context.Context, in *columnSettingsInput) (empty, error) {
-			return empty{}, tables.SetColumn(ctx, in.path(), in.Column, ops.ColumnSettings{
+	addPatient(api, modify.with("PUT", tableBase+"/columns/{column}/settings", "updateColumnSettings", "Update column settings").
+		because("Refused when rows of the table stand against it. Taking a setting away is always accepted. A long look at the rows is an operation, with Prefer: respond-async at once."),
+		func(ctx context.Context, in *columnSettingsInput) (empty, *catalog.Operation, error) {
+			goesOn, err := tables.SetColumn(ctx, in.path(), in.Column, ops.ColumnSettings{
 				IsUnique: in.Body.IsUnique, IsPrimaryKey: in.Body.IsPrimaryKey, IsNullable: in.Body.IsNullable,
-			})
+			}, in.Prefer.async())
+			return empty{}, goesOn, err
 		})
-	add(api, modify.with("PUT", tableBase+"/primary-key", "replacePrimaryKey", "Replace the primary key").
-		because("The columns are judged as a combination. New and former key columns change in one commit."),
-		func(ctx context.Context, in *primaryKeyInput) (empty, error) {
-			return empty{}, tables.ReplacePrimaryKey(ctx, in.path(), in.Body.Columns)
+	addPatient(api, modify.with("PUT", tableBase+"/primary-key", "replacePrimaryKey", "Replace the primary key").
+		because("The columns are judged as a combination. New and former key columns change in one commit. A long look at the rows is an operation, with Prefer: respond-async at once."),
+		func(ctx context.Context, in *primaryKeyInput) (empty, *catalog.Operation, error) {
+			goesOn, err := tables.ReplacePrimaryKey(ctx, in.path(), in.Body.Columns, in.Prefer.async())
+			return empty{}, goesOn, err
 		})
 }

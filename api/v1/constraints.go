@@ -30,7 +30,8 @@ type constraintList struct {
 
 type addConstraintsInput struct {
 	TablePath
-	Body struct {
+	Prefer Prefer `header:"Prefer" maxLength:"1024" doc:"respond-async: answer 202 with an operation"`
+	Body   struct {
 		Constraints []newConstraint `json:"constraints" minItems:"1" maxItems:"100" nullable:"false"`
 	}
 }
@@ -40,18 +41,25 @@ type constraintInput struct {
 	Name string `path:"name" maxLength:"255"`
 }
 
+type validateConstraintInput struct {
+	TablePath
+	Name   string `path:"name" maxLength:"255"`
+	Prefer Prefer `header:"Prefer" maxLength:"1024" doc:"respond-async: answer 202 with an operation"`
+}
+
 // ConstraintRoutes registers the routes of CHECK constraints.
 func ConstraintRoutes(api huma.API, tables ops.TableRules) {
 	read := route{tag: "Tables", scope: auth.ScopeTablesRead, camel: true}
 	modify := route{tag: "Tables", scope: auth.ScopeTablesModify, camel: true, local: true}
 	const one = tableBase + "/constraints/{name}"
 
-	add(api, modify.with("POST", tableBase+"/constraints", "addConstraints", "Add table constraints").
-		because("All or none. New rows must satisfy them from now on; rows that are there may break them. One that other writers can evaluate and that all rows satisfy goes into the table's log; others bind writes through this server."),
-		func(ctx context.Context, in *addConstraintsInput) (empty, error) {
-			return empty{}, tables.AddConstraints(ctx, in.path(), convert(in.Body.Constraints, func(c newConstraint) catalog.NewConstraint {
+	addPatient(api, modify.with("POST", tableBase+"/constraints", "addConstraints", "Add table constraints").
+		because("All or none. New rows must satisfy them from now on; rows that are there may break them. One that other writers can evaluate and that all rows satisfy goes into the table's log; others bind writes through this server. With Prefer: respond-async the look at the rows is an operation; the constraints hold at once."),
+		func(ctx context.Context, in *addConstraintsInput) (empty, *catalog.Operation, error) {
+			goesOn, err := tables.AddConstraints(ctx, in.path(), convert(in.Body.Constraints, func(c newConstraint) catalog.NewConstraint {
 				return catalog.NewConstraint{Name: c.Name, Expression: c.Expr}
-			}))
+			}), in.Prefer.async())
+			return empty{}, goesOn, err
 		})
 	add(api, read.with("GET", tableBase+"/constraints", "listConstraints", "List table constraints"), func(ctx context.Context, in *TablePath) (constraintList, error) {
 		list, err := tables.Constraints(ctx, in.path())
@@ -60,11 +68,11 @@ func ConstraintRoutes(api huma.API, tables ops.TableRules) {
 	add(api, modify.with("DELETE", one, "deleteConstraint", "Delete a table constraint"), func(ctx context.Context, in *constraintInput) (empty, error) {
 		return empty{}, tables.DropConstraint(ctx, in.path(), in.Name)
 	})
-	add(api, modify.with("POST", one+"/validate", "validateConstraint", "Validate a table constraint").
-		because("Looks at all rows, and moves the constraint into the table's log when they satisfy it and other writers can evaluate it. Not for callers whose rows are filtered."),
-		func(ctx context.Context, in *constraintInput) (constraint, error) {
-			c, err := tables.ValidateConstraint(ctx, in.path(), in.Name)
-			return constraintOf(c), err
+	addPatient(api, modify.with("POST", one+"/validate", "validateConstraint", "Validate a table constraint").
+		because("Looks at all rows, and moves the constraint into the table's log when they satisfy it and other writers can evaluate it. Not for callers whose rows are filtered. A long look is an operation, with Prefer: respond-async at once."),
+		func(ctx context.Context, in *validateConstraintInput) (constraint, *catalog.Operation, error) {
+			c, goesOn, err := tables.ValidateConstraint(ctx, in.path(), in.Name, in.Prefer.async(), func(c ops.TableConstraint) any { return constraintOf(c) })
+			return constraintOf(c), goesOn, err
 		})
 }
 

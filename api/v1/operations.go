@@ -16,7 +16,7 @@ const operationsBase = "/v1/operations"
 type operation struct {
 	ID              string            `json:"id" format:"uuid"`
 	UserID          string            `json:"userId" format:"uuid" doc:"Its owner"`
-	Kind            string            `json:"kind" enum:"query,discover,optimize,vacuum,move,analyze"`
+	Kind            string            `json:"kind" enum:"query,discover,optimize,vacuum,move,analyze,validate"`
 	State           string            `json:"state" enum:"queued,running,succeeded,failed,cancelled"`
 	CancelRequested bool              `json:"cancelRequested"`
 	Progress        operationProgress `json:"progress"`
@@ -70,7 +70,7 @@ type operationList struct {
 type listOperationsInput struct {
 	Page
 	All   bool   `query:"all" doc:"Those of the whole organisation; needs org:update"`
-	Kind  string `query:"kind" enum:"query,discover,optimize,vacuum,move,analyze"`
+	Kind  string `query:"kind" enum:"query,discover,optimize,vacuum,move,analyze,validate"`
 	State string `query:"state" enum:"queued,running,succeeded,failed,cancelled"`
 }
 

@@ -184,7 +184,7 @@ func newService(ctx context.Context, config Config, log *slog.Logger) (_ *servic
 		Storage: ops.StorageConfigs{
 			Store: store, Opener: opener, Tables: tables, LocalRoots: opener.roots.of, Remote: opener.s3, Seal: opener.s3.seal, Now: time.Now,
 		},
-		TableRules: ops.TableRules{Tables: tables, Permissions: store, Queries: queries, Writes: ops.WriteLeases{Store: store, Logger: log}},
+		TableRules: ops.TableRules{Tables: tables, Permissions: store, Queries: queries, Writes: ops.WriteLeases{Store: store, Logger: log}, Operations: operations},
 		Tables:     tables, TableFiles: ops.TableFiles{Tables: tables, Permissions: store}, Writes: writes,
 		Maintenance: maintenance, Policies: ops.Policies{Store: store, Lake: tables.Lake}, Simulation: ops.Simulation{Store: store, Queries: queries},
 		Queries: queries, Operations: operations, Stored: stored, Limits: limitsOf(config), Auditor: auditor, Authenticator: authenticator, Health: health, Logger: log,
