@@ -13,6 +13,8 @@ FUZZTIME   ?= 60s
 # Which fuzz targets run: a pattern over lines "FOLDER TARGET".
 FUZZ       ?= .*
 BENCHMARK  ?= all
+# How often the server is killed in a soak.
+KILLS ?= 200
 # Which part of the tests a run takes is decided by their packages alone, so
 # that no test is left out by a name: see .ci/scripts/test.sh.
 TESTFLAGS  ?=
@@ -59,6 +61,14 @@ test: test-deps ## Run every test, with the race detector where no C code is lin
 .PHONY: suites
 suites: test-deps ## Run the suites of leaks and attacks in every way of reading; the report goes to docs
 	@CI=true .ci/scripts/suites.sh docs/suites.md
+
+.PHONY: interop
+interop: test-deps ## Let Spark, delta-rs and DuckDB judge what we write (Java, Maven); the report goes to docs
+	@.ci/scripts/interop.sh $(BIN) docs/interop.md $(TESTFLAGS)
+
+.PHONY: soak
+soak: test-deps ## Kill the server KILLS times (200) in the middle of writes
+	@CI=true LAKEWARDEN_TEST_KILLS=$(KILLS) .ci/scripts/test.sh ./cmd/lakewarden -count 1 -v -run TestKillsOfTheServerLoseNothing
 
 .PHONY: fuzz
 fuzz: extensions ## Run every fuzz target for FUZZTIME each (60s)

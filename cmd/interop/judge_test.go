@@ -1,0 +1,154 @@
+package interop
+
+import (
+	"bufio"
+	"encoding/json"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// request is one line for a process that asks engines.
+type request struct {
+	Engine string `json:"engine,omitempty"`
+	Do     string `json:"do"`
+	Table  string `json:"table,omitempty"`
+	Name   string `json:"name,omitempty"`
+	URL    string `json:"url,omitempty"`
+	Key    string `json:"key,omitempty"`
+	Old    *int64 `json:"old"`
+	New    int64  `json:"new,omitempty"`
+	SQL    string `json:"sql,omitempty"`
+}
+
+// answer is what came back. Refused is the engine's own error.
+type answer struct {
+	Refused string   `json:"refused"`
+	Version string   `json:"version"`
+	Columns []string `json:"columns"`
+	Rows    []string `json:"rows"`
+}
+
+// contents are the rows of a table in their canonical form.
+type contents struct {
+	Columns, Rows []string
+}
+
+func (a answer) contents() contents { return contents{a.Columns, a.Rows} }
+
+// longest is how long one statement of an engine may take on a busy machine.
+const longest = 4 * time.Minute
+
+// process answers requests line by line.
+type process struct {
+	name    string
+	in      *json.Encoder
+	out     *bufio.Reader
+	command *exec.Cmd
+	log     *os.File
+}
+
+// startProcess runs a program of testdata until the test ends.
+func startProcess(t *testing.T, script string, options any, env ...string) *process {
+	t.Helper()
+	text, err := json.Marshal(options)
+	require.NoError(t, err)
+	path, err := filepath.Abs(filepath.Join("testdata", script))
+	require.NoError(t, err)
+	p := &process{name: script, command: exec.Command(python(t), "-B", path, string(text))}
+	p.command.Env = append(os.Environ(), append(env, "TZ=UTC")...)
+	p.log, err = os.Create(filepath.Join(t.TempDir(), script+".log"))
+	require.NoError(t, err)
+	p.command.Stderr = p.log
+	in, err := p.command.StdinPipe()
+	require.NoError(t, err)
+	out, err := p.command.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, p.command.Start())
+	p.in, p.out = json.NewEncoder(in), bufio.NewReaderSize(out, 1<<20)
+	t.Cleanup(func() {
+		_ = in.Close()
+		_, _ = io.Copy(io.Discard, p.out)
+		_ = p.command.Wait()
+		_ = p.log.Close()
+	})
+	return p
+}
+
+// ask sends one request and waits for the answer.
+func (p *process) ask(t *testing.T, r request) answer {
+	t.Helper()
+	limit := time.AfterFunc(longest, func() { _ = p.command.Process.Kill() })
+	defer limit.Stop()
+	require.NoError(t, p.in.Encode(r), "%s", p.name)
+	line, err := p.out.ReadBytes('\n')
+	if err != nil {
+		said, _ := os.ReadFile(p.log.Name())
+		require.NoError(t, err, "%s ended at %+v: %s", p.name, r, said[max(0, len(said)-4000):])
+	}
+	var a answer
+	require.NoError(t, json.Unmarshal(line, &a), "%s", line)
+	return a
+}
+
+// judge is an engine that reads and writes tables by itself.
+type judge struct {
+	name    string
+	process *process
+	version string
+}
+
+func (j judge) ask(t *testing.T, r request) answer {
+	t.Helper()
+	r.Engine = j.name
+	return j.process.ask(t, r)
+}
+
+// prepare makes the settings of a life.
+func (j judge) prepare(t *testing.T, l life) {
+	t.Helper()
+	if j.name != "spark" {
+		return
+	}
+	timestamps := "INT96"
+	if l.farTimes {
+		timestamps = "TIMESTAMP_MICROS"
+	}
+	require.Empty(t, j.ask(t, request{Do: "sql", SQL: "SET spark.sql.parquet.outputTimestampType = " + timestamps}).Refused)
+}
+
+// needed ends a test that lacks a part: it fails where tests must be complete.
+func needed(t *testing.T, err error, what string) {
+	t.Helper()
+	switch {
+	case err == nil:
+	case os.Getenv("CI") == "true":
+		t.Fatalf("%s: %v", what, err)
+	default:
+		t.Skipf("%s (make test-deps): %v", what, err)
+	}
+}
+
+// part is the path that a variable names, or one below bin.
+func part(t *testing.T, variable, name string) string {
+	t.Helper()
+	path := os.Getenv(variable)
+	if path == "" {
+		path = filepath.Join("..", "..", "bin", name)
+	}
+	path, err := filepath.Abs(path)
+	require.NoError(t, err)
+	_, err = os.Stat(path)
+	needed(t, err, "a part of this test is missing")
+	return path
+}
+
+func python(t *testing.T) string {
+	t.Helper()
+	return part(t, "LAKEWARDEN_TEST_PYTHON", "venv/bin/python")
+}

@@ -1,0 +1,156 @@
+package interop
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lakewarden/lakewarden/engine/objstore/s3test"
+)
+
+type (
+	object = map[string]any
+	list   = []any
+)
+
+// place is a storage configuration of the server.
+type place struct {
+	name, schema string
+	// uri is the folder of its tables for other engines.
+	uri string
+	// folder is where its objects are files.
+	folder string
+}
+
+// world is a running server with tables on disk and in S3, and who judges them.
+type world struct {
+	url, key, workspace string
+	places              []place
+	server              *process
+	judges              []judge
+}
+
+// storeOptions tell other engines of the S3 server.
+func storeOptions(store s3test.Server) object {
+	return object{"endpoint": store.Endpoint, "key": s3test.AccessKeyID, "secret": s3test.SecretAccessKey, "region": s3test.Region}
+}
+
+// newWorld starts everything but Spark.
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	store := s3test.Start(t)
+	w := &world{}
+	dir := w.serve(t)
+	local := filepath.Join(dir, "storage", "main")
+	w.places = append(w.places, place{name: "local", uri: local, folder: local, schema: w.configure(t, object{"configName": "main", "kind": "local", "root": "main"})})
+	bucket := store.Bucket(t)
+	w.places = append(w.places, place{name: "s3", uri: "s3://" + bucket, folder: store.Folder(bucket), schema: w.configure(t, object{
+		"configName": "remote", "kind": "s3", "bucket": bucket, "region": s3test.Region, "endpoint": store.Endpoint,
+		"accessKeyId": s3test.AccessKeyID, "secretAccessKey": s3test.SecretAccessKey,
+	})})
+	extensions := part(t, "LAKEWARDEN_EXTENSION_DIR", "extensions")
+	w.server = startProcess(t, "engines.py", object{"extensions": extensions, "s3": storeOptions(store)})
+	for _, name := range []string{"delta-rs", "duckdb"} {
+		w.judges = append(w.judges, judge{name: name, process: w.server})
+	}
+	w.judges = append(w.judges, spark(t, store)...)
+	for i, j := range w.judges {
+		a := j.ask(t, request{Do: "version"})
+		require.Empty(t, a.Refused, j.name)
+		w.judges[i].version = a.Version
+	}
+	return w
+}
+
+// serve starts the server with an organisation of its own and returns its data
+// directory.
+func (w *world) serve(t *testing.T) string {
+	t.Helper()
+	program := part(t, "LAKEWARDEN_TEST_SERVER", "lakewarden")
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	require.NoError(t, l.Close())
+	dir := t.TempDir()
+	env := append(os.Environ(), "LAKEWARDEN_DATA_DIR="+dir, "LAKEWARDEN_LISTEN="+l.Addr().String(), "LAKEWARDEN_ALLOW_PRIVATE_ENDPOINTS=true",
+		"LAKEWARDEN_EXTENSION_DIR="+part(t, "LAKEWARDEN_EXTENSION_DIR", "extensions"),
+		"LAKEWARDEN_LOG_LEVEL=warn", "LAKEWARDEN_MEMORY_MIB=1024", "LAKEWARDEN_STATEMENT_MEMORY_MIB=256", "LAKEWARDEN_RATE_PER_MINUTE=1000000", "LAKEWARDEN_RATE_BURST=100000")
+	made := exec.Command(program, "bootstrap", "--org", "Acme", "--email", "admin@acme.example", "--json")
+	made.Env = env
+	text, err := made.Output()
+	require.NoError(t, err)
+	var who struct {
+		Workspace string `json:"workspace_id"`
+		Key       string `json:"api_key"`
+	}
+	require.NoError(t, json.Unmarshal(text, &who))
+	w.url, w.key, w.workspace = "http://"+l.Addr().String(), who.Key, who.Workspace
+	log := &bytes.Buffer{}
+	server := exec.Command(program, "serve")
+	server.Env, server.Stderr = env, log
+	require.NoError(t, server.Start())
+	t.Cleanup(func() {
+		_ = server.Process.Signal(os.Interrupt)
+		_ = server.Wait()
+		if t.Failed() {
+			t.Logf("the server's last words: %s", log.Bytes()[max(0, log.Len()-4000):])
+		}
+	})
+	require.Eventually(t, func() bool {
+		r, err := http.Get(w.url + "/readyz")
+		if err == nil {
+			_ = r.Body.Close()
+		}
+		return err == nil && r.StatusCode == http.StatusOK
+	}, time.Minute, 20*time.Millisecond, "the server does not come up")
+	return dir
+}
+
+// configure makes a storage configuration and returns its schema.
+func (w *world) configure(t *testing.T, body object) string {
+	t.Helper()
+	body["workspaceId"] = w.workspace
+	return w.send(t, "POST", "/v1/storages/configs", body)["schema"].(string)
+}
+
+// send makes a request that must succeed. A body that is a string is sent as it
+// is; header has names and values by turns.
+func (w *world) send(t *testing.T, method, path string, body any, header ...string) object {
+	t.Helper()
+	status, text := w.call(t, method, path, body, header...)
+	require.Less(t, status, 300, "%s %s: %s", method, path, text)
+	var out object
+	require.NoError(t, json.Unmarshal(text, &out), "%s", text)
+	return out
+}
+
+func (w *world) call(t *testing.T, method, path string, body any, header ...string) (int, []byte) {
+	t.Helper()
+	text, isText := body.(string)
+	if !isText && body != nil {
+		raw, err := json.Marshal(body)
+		require.NoError(t, err)
+		text = string(raw)
+	}
+	r, err := http.NewRequestWithContext(t.Context(), method, w.url+path, bytes.NewReader([]byte(text)))
+	require.NoError(t, err)
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Authorization", "Bearer "+w.key)
+	for i := 0; i+1 < len(header); i += 2 {
+		r.Header.Set(header[i], header[i+1])
+	}
+	got, err := http.DefaultClient.Do(r)
+	require.NoError(t, err)
+	defer func() { _ = got.Body.Close() }()
+	reply, err := io.ReadAll(got.Body)
+	require.NoError(t, err)
+	return got.StatusCode, reply
+}
