@@ -1,12 +1,14 @@
 #!/usr/bin/env bash
-# suites.sh REPORT: the suites of leaks and attacks in every way in which a table
-# can be read: from local disk and over S3, with the engine in processes of its
-# own and without, in place and always from copies. What each run printed about
-# itself goes to REPORT.
+# suites.sh REPORT [RUN...]: the suites of leaks and attacks in every way in which a
+# table can be read: from local disk and over S3, with the engine in processes of
+# its own and without, in place and always from copies. What each run printed about
+# itself goes to REPORT. A RUN is store/isolation/copies, such as s3/process/never;
+# without any, all are run, the ones that most is read in first.
 set -euo pipefail
 
 : "${TAGS:?}"
 report=$1
+shift
 program=$(mktemp)
 log=$(mktemp)
 trap 'rm -f "$program" "$log"' EXIT
@@ -25,10 +27,10 @@ attacks='^(TestTwoWorlds.*|TestHostileStatementsFailSafely|TestResourceAttacksEn
 
 status=0
 run() { # store isolation copies tests
-	local verdict=passed
-	echo "suites: $1 $2 $3"
+	local verdict=passed began=$SECONDS
 	(cd cmd/lakewarden && LAKEWARDEN_TEST_STORE=$1 LAKEWARDEN_TEST_ISOLATION=$2 LAKEWARDEN_TEST_COPIES=$3 \
 		"$program" -test.v -test.timeout 30m -test.run "$4") >"$log" 2>&1 || verdict=FAILED
+	echo "suites: $1 $2 $3: $verdict, $((SECONDS - began)) s"
 	[ "$verdict" = passed ] || { status=1 && grep -v '^=== ' "$log" | tail -60; }
 	{
 		echo
@@ -41,9 +43,11 @@ run() { # store isolation copies tests
 	} >>"$report"
 }
 
-for store in local s3; do
-	run "$store" process never "$attacks"
-	run "$store" process always "$leaks"
-	run "$store" none never "$leaks"
+[ $# -gt 0 ] || set -- {s3,local}/{process/never,process/always,none/never}
+for wanted in "$@"; do
+	IFS=/ read -r store isolation copies <<<"$wanted"
+	tests=$leaks
+	[ "$isolation/$copies" != process/never ] || tests=$attacks
+	run "$store" "$isolation" "$copies" "$tests"
 done
 exit $status
