@@ -62,8 +62,10 @@ func TestColumnsAreAddedChangedAndDropped(t *testing.T) {
 	require.True(t, got["columnsMapped"].(bool))
 	require.Equal(t, []string{"id", "half of id", "b", "name", "kind", "gap", "list", "Note"}, columnsIn(got))
 	require.Equal(t, list{list{8.0, 4.0}}, s.admin.rows(`SELECT id, "half of id"`+from+" WHERE id = 8"))
-	code, _ := s.admin.call("POST", path+"/rows", rowsOf(object{"id": 11})).problem(t, 409)
-	require.Equal(t, "unsupported_table_feature", code)
+	s.admin.write(path+"/rows", rowsOf(object{"id": 11, "half of id": 5, "b": 1, "kind": "mapped"}))
+	require.Equal(t, list{list{8.0, 4.0}, list{11.0, 5.0}}, s.admin.rows(`SELECT id, "half of id"`+from+" WHERE id IN (8, 11) ORDER BY id"))
+	code, _ := s.admin.call("POST", path+"/rows", rowsOf(object{"id": 8, "b": 1})).problem(t, 409)
+	require.Equal(t, "key_conflict", code)
 	require.Equal(t, 400, s.admin.query("SELECT a"+from).status)
 	s.admin.ok("PATCH", path+"/columns/id", object{"name": "key"})
 	primary, _, _ := s.admin.flags(path, "key")
@@ -72,7 +74,7 @@ func TestColumnsAreAddedChangedAndDropped(t *testing.T) {
 	require.Equal(t, []string{"key", "half of id", "b", "name", "gap", "list", "Note"}, columnsIn(got))
 	require.Equal(t, 400, s.admin.query("SELECT kind"+from).status)
 	s.admin.ok("POST", path+"/columns", object{"name": "kind", "type": "long"})
-	require.Equal(t, list{list{11.0, 0.0}}, s.admin.rows("SELECT count(*), count(kind)"+from), "what was dropped does not come back")
+	require.Equal(t, list{list{12.0, 0.0}}, s.admin.rows("SELECT count(*), count(kind)"+from), "what was dropped does not come back")
 	deltaPython(t)(`
 import sys, deltalake, pyarrow
 dt = deltalake.DeltaTable(sys.argv[1])
@@ -80,10 +82,10 @@ names = [f.name for f in dt.schema().fields]
 assert names == ["key", "half of id", "b", "name", "gap", "list", "Note", "kind"], names
 table = deltalake.QueryBuilder().register("t", dt).execute('SELECT * FROM t ORDER BY "key"')
 rows = pyarrow.table(table.read_all()).to_pylist()
-assert len(rows) == 11 and rows[8]["half of id"] == 4 and rows[10]["Note"] == "first" and rows[8]["kind"] is None, rows
+assert len(rows) == 12 and rows[8]["half of id"] == 4 and rows[11]["half of id"] == 5 and rows[10]["Note"] == "first" and rows[8]["kind"] is None, rows
 `, dir)
 
-	// The version before the mapping takes rows again.
+	// The version before the mapping takes rows too.
 	got = s.admin.ok("POST", path+"/restore", object{"version": version + 1})
 	require.False(t, got["columnsMapped"].(bool))
 	require.Equal(t, []string{"id", "a", "b", "name", "kind", "gap", "list", "Note"}, columnsIn(got))
