@@ -74,7 +74,7 @@ func (w *writing) stageParquet(ctx context.Context, body io.Reader, columns []en
 	if err != nil {
 		return staged{}, err
 	}
-	defer held.Release()
+	defer letGo(held)
 	const position = "file_row_number"
 	relation := "read_parquet(" + engine.QuoteString(filepath.Join(w.scratch, spooled.File)) + ", file_row_number=true, hive_partitioning=false)"
 	have, _, err := w.answers(ctx, options, "SELECT * EXCLUDE ("+position+") FROM "+relation+" LIMIT 0")

@@ -49,7 +49,7 @@ func (o Writes) change(ctx context.Context, path TablePath, action string, scope
 			if err != nil {
 				return dml.Result{}, err
 			}
-			defer held.Release()
+			defer letGo(held)
 			return apply(ctx, w.target, opts, changes)
 		})
 }

@@ -28,7 +28,7 @@ func (o Writes) Insert(ctx context.Context, path TablePath, body RowsBody, optio
 		if err != nil {
 			return dml.Result{}, err
 		}
-		defer held.Release()
+		defer letGo(held)
 		return dml.Insert(ctx, w.target, opts, rows.Rows)
 	})
 }
@@ -96,7 +96,7 @@ func (o Writes) Merge(ctx context.Context, path TablePath, in MergeInput, option
 		if err != nil {
 			return dml.Result{}, err
 		}
-		defer held.Release()
+		defer letGo(held)
 		return dml.Merge(ctx, w.target, opts, merge)
 	})
 }

@@ -253,6 +253,11 @@ func (w *writing) sessionOver(ctx context.Context, roots []string) (*sessions.He
 	}, nil
 }
 
+// letGo ends a session of this write. Nobody waits for it but the pool, when that is
+// closed: it takes the engine as long as some writes do to give its memory back, and
+// the lease stays until then.
+func letGo(held *sessions.Held) { go held.Release() }
+
 // record writes who changed what, without values.
 func (w *writing) record(action string, out Written, elapsed time.Duration, err error) {
 	outcome := catalog.OutcomeAllow
