@@ -12,7 +12,8 @@
 //
 // Invariants:
 //   - The memory of all leases together, those of lingering sessions included,
-//     never exceeds the budget.
+//     never exceeds the budget; when a lease is given, neither do they together
+//     with what is held beside them, unless it is the only one.
 //   - Among organisations that wait, turns alternate; within one, first come
 //     is first served. A failed or cancelled wait takes nothing.
 //   - A session is held by at most one statement, and a broken session is

@@ -1,5 +1,5 @@
 // Package worker runs the [engine.Engine] contract in child processes, one for
-// each owner of sessions. A crash, a statement
+// each owner of sessions and for each session that is to be apart. A crash, a statement
 // that ignores its interrupt or one that takes more memory than its lease costs
 // the statements of that owner, and nothing else.
 //
@@ -18,6 +18,10 @@
 //   - A child gets nothing of the parent but what it was told: no environment,
 //     no file descriptor, no directory.
 //   - A result that lost its process never looks like a result that ended.
+//   - A child holds at most what it held while nobody had a lease, what came to
+//     rest since, and the leases of its statements, with 15 %; or it is killed.
+//   - A statement that ran alone in a child that broke down by itself is told so
+//     ([engine.ErrCrashed]); the others may be tried again ([engine.ErrLost]).
 //   - A statement that was told to stop has stopped within [Options.Grace], or
 //     its process is killed.
 //   - No child outlives its parent, however the parent ends.
