@@ -17,7 +17,6 @@ import (
 func TestOthersReadAndWriteWhatIsWritten(t *testing.T) {
 	w := newWorld(t)
 	report := newReport(w)
-	defer report.write(t)
 	for _, l := range lives() {
 		for _, in := range w.places {
 			t.Run(strings.ReplaceAll(l.name, " ", "_")+"/"+in.name, func(t *testing.T) {
@@ -25,6 +24,7 @@ func TestOthersReadAndWriteWhatIsWritten(t *testing.T) {
 					if t.Failed() {
 						report.failed = append(report.failed, l.name+" ("+in.name+")")
 					}
+					report.write(t) // of what is known by now
 				}()
 				for _, j := range w.judges {
 					j.prepare(t, l)
