@@ -13,7 +13,7 @@ import (
 type alteredTable struct {
 	Version int64    `json:"version" doc:"The version that the change made, or the newest one when nothing was to change"`
 	Columns []column `json:"columns"`
-	Mapped  bool     `json:"columnsMapped" doc:"Columns have other names in files: not every reader opens such a table, and rows are not written to it here"`
+	Mapped  bool     `json:"columnsMapped" doc:"Columns have other names in files: not every reader opens such a table"`
 }
 
 func alteredOf(t ops.AlteredTable) alteredTable {
