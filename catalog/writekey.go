@@ -1,6 +1,9 @@
 package catalog
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"time"
+)
 
 // WriteKey is what is kept of a request that changes rows under an idempotency
 // key.
@@ -9,6 +12,8 @@ type WriteKey struct {
 	Fingerprint string
 	// Reply is nil until the request has succeeded.
 	Reply json.RawMessage
+	// ClaimedAt is when an earlier request came with the key; zero for the first.
+	ClaimedAt time.Time
 }
 
 // ValidateWriteKey returns nil or [FieldErrors] for the hash of an idempotency key

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"hash"
 	"io"
 	"strconv"
@@ -24,6 +25,9 @@ var ErrKeyReused error = &failure{"idempotency_key_reused", "idempotency key reu
 // writeKeysKept is how long replies are kept, and how long tables of ours remember
 // the transactions.
 const writeKeysKept = 7 * 24 * time.Hour
+
+// clocksApart bounds how far the clocks of a catalog and of commits may differ.
+const clocksApart = time.Hour
 
 // SweepKeys forgets the keys of old requests.
 func (o Writes) SweepKeys(ctx context.Context) error {
@@ -70,18 +74,20 @@ func (w *writing) claim(ctx context.Context, a asked) (*Written, error) {
 		return &out, json.Unmarshal(kept.Reply, &out)
 	}
 	w.application = &dml.Application{ID: "lakewarden-" + key, Version: int64(binary.BigEndian.Uint64(sum) >> 1)}
-	return w.earlier(ctx)
+	return w.earlier(ctx, kept.ClaimedAt)
 }
 
 // earlier finds the commit of a request whose reply was never kept: the server
-// ended in between.
-func (w *writing) earlier(ctx context.Context) (*Written, error) {
+// ended in between. A table may forget transactions sooner than the catalog forgets
+// keys, by a setting of its own; then its history is asked back to the moment in
+// which the key came first. Where that is gone too nobody knows.
+func (w *writing) earlier(ctx context.Context, claimed time.Time) (*Written, error) {
 	version, done := w.used.snap.SetTransaction(w.application.ID)
 	switch {
-	case !done:
-		return nil, nil
-	case version != w.application.Version:
+	case done && version != w.application.Version:
 		return nil, ErrKeyReused
+	case !done && claimed.IsZero():
+		return nil, nil
 	}
 	const page, most = 100, 10_000
 	for before, seen := int64(0), 0; seen < most; seen += page {
@@ -95,10 +101,16 @@ func (w *writing) earlier(ctx context.Context) (*Written, error) {
 				return &out, w.settle(ctx, out)
 			}
 			before = e.Version
+			if !done && (before == 0 || e.Timestamp.Before(claimed.Add(-clocksApart))) {
+				return nil, nil
+			}
 		}
 		if len(entries) < page || before == 0 {
 			break
 		}
+	}
+	if !done {
+		return nil, fmt.Errorf("idempotency key of %s: the history is gone: %w", claimed.Format(time.RFC3339), delta.ErrCommitUnknown)
 	}
 	return nil, delta.ErrConcurrentTransaction // the work is done; its numbers are gone with the log
 }

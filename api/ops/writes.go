@@ -157,7 +157,7 @@ func (w *writing) committed(ctx context.Context, prepare func(context.Context, *
 		// Another request with the key can have been quicker, whichever race was lost:
 		// planned on top of it, this one would be done twice.
 		if w.application != nil {
-			earlier, again := w.earlier(ctx)
+			earlier, again := w.earlier(ctx, time.Time{})
 			if again != nil || earlier != nil {
 				return orNothing(earlier), again
 			}

@@ -3,6 +3,7 @@ package catalogtest
 import (
 	"encoding/json"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -14,9 +15,17 @@ func writeKeys(t *testing.T, w *world) {
 	other, _ := w.org()
 	before := w.epochNow()
 	start := w.now()
+	claimed := map[string]bool{}
 	claim := func(org catalog.OrgID, key, fingerprint string) catalog.WriteKey {
 		kept, err := w.ClaimWriteKey(w.ctx, org, key, fingerprint)
 		require.NoError(t, err)
+		first := !claimed[key+string(org)]
+		claimed[key+string(org)] = true
+		require.Equal(t, first, kept.ClaimedAt.IsZero(), "it tells whether there was an earlier request")
+		if !first {
+			require.True(t, kept.ClaimedAt.After(start) && kept.ClaimedAt.Before(w.now()))
+		}
+		kept.ClaimedAt = time.Time{}
 		return kept
 	}
 	require.Equal(t, catalog.WriteKey{Fingerprint: "one"}, claim(org, "key", "one"))
@@ -34,6 +43,7 @@ func writeKeys(t *testing.T, w *world) {
 	forgotten, err = w.ForgetWriteKeys(w.ctx, w.now())
 	require.NoError(t, err)
 	require.EqualValues(t, 2, forgotten)
+	clear(claimed)
 	require.Equal(t, catalog.WriteKey{Fingerprint: "three"}, claim(org, "key", "three"))
 
 	_, err = w.ClaimWriteKey(w.ctx, catalog.NewID[catalog.OrgID](), "key", "one")

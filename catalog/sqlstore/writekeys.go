@@ -25,11 +25,11 @@ func (s *Store) claimWriteKey(ctx context.Context, org catalog.OrgID, key, finge
 	err = s.transact(ctx, func(tx session) error {
 		kept, err = one(ctx, tx, func(r row) (k catalog.WriteKey, err error) {
 			var reply string
-			if err = r.Scan(&k.Fingerprint, &reply); reply != "" {
+			if err = r.Scan(&k.Fingerprint, &reply, timeAt{&k.ClaimedAt}); reply != "" {
 				k.Reply = json.RawMessage(reply)
 			}
 			return k, err
-		}, "SELECT fingerprint, reply FROM write_keys WHERE org_id = ? AND key_hash = ?", org, key)
+		}, "SELECT fingerprint, reply, claimed_at FROM write_keys WHERE org_id = ? AND key_hash = ?", org, key)
 		if !errors.Is(err, catalog.ErrNotFound) {
 			return err
 		}
