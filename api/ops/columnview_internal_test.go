@@ -106,3 +106,24 @@ func TestAViewTellsNothingOfHiddenColumns(t *testing.T) {
 	r = usedTable{snap: head, head: head}.relation(open)
 	require.False(t, r.Filtered, "what is hidden is not read: no copy is needed")
 }
+
+// TestViewsAreRememberedByVersion: each version has its own, the same as without a
+// memory, and other rules have a memory of their own.
+func TestViewsAreRememberedByVersion(t *testing.T) {
+	older, head := renamedTable(t)
+	viewer := subject{role: catalog.RoleViewer}
+	for _, policies := range []enforced{{viewerPolicy(catalog.PolicyColumn, "ssn", "")}, {viewerPolicy(catalog.PolicyMask, "ssn", `@mask("last4") `)}, nil} {
+		held := heldRules{policies, viewer, newRecent[appliedView](maxViews)}
+		for range 2 {
+			for _, u := range []usedTable{{snap: head, head: head}, {snap: older, head: head}, {snap: older, head: older}} {
+				want, err := u.view(policies, viewer)
+				require.NoError(t, err)
+				got, err := held.viewOf(u)
+				require.NoError(t, err)
+				require.Equal(t, want, got.view)
+				require.Equal(t, u.applied(policies), got.policies)
+			}
+		}
+		require.Equal(t, 3, held.views.order.Len())
+	}
+}

@@ -84,15 +84,23 @@ func (p *Plans) bind(ctx context.Context, statement *sqlguard.Query, q Query, op
 		if err != nil {
 			return nil, nil, err
 		}
-		copied = &copiedForm{Prepared: made}
-		if plan := copied.run(whole, q.Args); listedFiles(plan) <= maxPlanFiles {
-			copied.plan = plan
-		}
+		copied = newCopiedForm(made, whole, q.Args)
 		kept.copied.Store(copied)
 	}
 	return copied.run(whole, q.Args), here, nil
 }
 
+// newCopiedForm keeps the plan of a statement over copies, if its lists are short
+// enough.
+func newCopiedForm(made *sqlguard.Prepared, whole []sqlguard.Relation, args engine.Args) *copiedForm {
+	c := &copiedForm{Prepared: made}
+	if plan := c.run(whole, args); listedFiles(plan) <= maxPlanFiles {
+		c.plan = plan
+	}
+	return c
+}
+
+// run is the plan for one run.
 func (c *copiedForm) run(whole []sqlguard.Relation, args engine.Args) *sqlguard.Plan {
 	if c.plan != nil {
 		return c.plan

@@ -168,3 +168,23 @@ func TestRepeatedStatementsReadCopies(t *testing.T) {
 		require.Equal(t, c.want, copyPays(c.relations, c.proved, c.args), name)
 	}
 }
+
+// TestThePlanOverACopyIsMadeOnce: whatever the arguments, and its batches are never
+// those of the engine.
+func TestThePlanOverACopyIsMadeOnce(t *testing.T) {
+	statement, err := sqlguard.Parse(t.Context(), oneParameter{}, "SELECT $1", sqlguard.Options{})
+	require.NoError(t, err)
+	made, err := statement.Prepare(t.Context(), oneParameter{}, nil, engine.Args{})
+	require.NoError(t, err)
+	form := newCopiedForm(made, nil, engine.Args{})
+	require.True(t, form.plan.Recut)
+	require.Same(t, form.plan, form.run(nil, engine.Args{Positional: []any{int64(2)}}))
+
+	long := &copiedForm{Prepared: made} // one that names too many files
+	require.True(t, long.run(nil, engine.Args{}).Recut)
+	require.NotSame(t, long.run(nil, engine.Args{}), long.run(nil, engine.Args{}))
+	for _, files := range []int{0, 1, maxPlanFiles} {
+		list := engine.NewFileList(nil, true, []engine.FileGroup{{Paths: make([]string, files)}})
+		require.Equal(t, 2*files, listedFiles(&sqlguard.Plan{Sources: []engine.Source{{Files: list}, {}, {Files: list}}}))
+	}
+}
