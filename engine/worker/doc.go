@@ -25,6 +25,8 @@
 //   - A statement that was told to stop has stopped within [Options.Grace], or
 //     its process is killed.
 //   - No child outlives its parent, however the parent ends.
+//   - A link keeps the lists of files that it carried last, at both ends, until its
+//     session rests. What stands where is the parent's decision alone.
 //   - The parent believes a child's lengths only within limits: a child that
 //     breaks the protocol is killed.
 package worker
