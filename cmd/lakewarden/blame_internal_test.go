@@ -1,0 +1,106 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lakewarden/lakewarden/catalog"
+	"github.com/lakewarden/lakewarden/catalog/authz"
+)
+
+// slowly is a statement that runs for a while before it answers.
+const slowly = "SELECT count(*) AS n FROM range(40000) a, range(10000) b WHERE a.range * b.range = 7"
+
+// TestAStatementThatBrokeItsProcessIsNotRepeated: one that was alone when its
+// process broke down is not; others, and one whose process was killed from outside,
+// are, each in a process of its own.
+func TestAStatementThatBrokeItsProcessIsNotRepeated(t *testing.T) {
+	before := workerProcesses(t)
+	s := startServer(t, func(c *Config) { c.Threads = 1 })
+	workers := func() []string {
+		return slices.DeleteFunc(workerProcesses(t), func(pid string) bool { return slices.Contains(before, pid) })
+	}
+	// run starts n statements and sends the signal to their process once they run.
+	run := func(n int, signal syscall.Signal) (statuses []int) {
+		results := make(chan int, n)
+		for i := range n {
+			go func() {
+				got, err := s.admin.answer(i, ask{method: "POST", path: "/v1/query", body: map[string]any{"sql": slowly + " + " + strconv.Itoa(i)}})
+				if err != nil {
+					got.status = -1
+				}
+				results <- got.status
+			}()
+		}
+		require.Eventually(t, func() bool {
+			return s.metric(t, `lakewarden_sessions{state="running"}`) == float64(n) && len(workers()) == 1
+		}, 20*time.Second, 5*time.Millisecond)
+		// A session is held a moment before its statement runs.
+		busy := processorTicks(t, workers()[0])
+		require.Eventually(t, func() bool { return processorTicks(t, workers()[0]) >= busy+10*n }, 20*time.Second, 5*time.Millisecond)
+		pid, err := strconv.Atoi(workers()[0])
+		require.NoError(t, err)
+		require.NoError(t, syscall.Kill(pid, signal))
+		for range n {
+			statuses = append(statuses, <-results)
+		}
+		return statuses
+	}
+	starts := func() float64 { return s.metric(t, "lakewarden_worker_starts_total") }
+
+	require.Equal(t, []int{503}, run(1, syscall.SIGSEGV))
+	require.EqualValues(t, 1, starts(), "no second process was tried")
+	require.Equal(t, []int{200}, run(1, syscall.SIGKILL))
+	require.EqualValues(t, 3, starts())
+	require.Equal(t, []int{200, 200}, run(2, syscall.SIGSEGV))
+	require.EqualValues(t, 6, starts(), "a process for each of the two")
+	require.Eventually(t, func() bool { return len(workers()) == 0 }, 10*time.Second, 10*time.Millisecond, "which end with them")
+	require.Contains(t, s.log.String(), `"msg":"worker ended","organisation":"`+s.boot.OrganisationID+`"`)
+}
+
+// processorTicks is the time that a process has spent in its own code, in ticks of
+// 10 ms.
+func processorTicks(t *testing.T, pid string) int {
+	t.Helper()
+	text, err := os.ReadFile("/proc/" + pid + "/stat")
+	require.NoError(t, err)
+	_, after, _ := strings.Cut(string(text), ") ") // the name may hold anything else
+	ticks, err := strconv.Atoi(strings.Fields(after)[11])
+	require.NoError(t, err)
+	return ticks
+}
+
+// TestCachedBlocksAreThoseOfConfigurationsThatExist: what is asked to be kept
+// follows the catalog.
+func TestCachedBlocksAreThoseOfConfigurationsThatExist(t *testing.T) {
+	s := startServer(t, nil)
+	s.table("t", "SELECT 1::BIGINT AS id", nil, column{"id", "long"})
+	store, err := openCatalog(context.Background(), s.config, slog.New(slog.DiscardHandler))
+	require.NoError(t, err)
+	defer func() { require.NoError(t, store.Close()) }()
+	kept := func() (identities []string) {
+		require.NoError(t, forgetBlocks(context.Background(), func(all []string) { identities = all }, authz.New(store)))
+		return identities
+	}
+	configs, err := authz.New(store).ListStorageConfigs(authz.System(context.Background(), "test"), catalog.SystemViewer(catalog.OrgID(s.boot.OrganisationID)), catalog.Page{Size: 10})
+	require.NoError(t, err)
+	require.NotEmpty(t, configs.Items)
+	var want []string
+	for _, c := range configs.Items {
+		want = append(want, identityOf(c))
+	}
+	require.ElementsMatch(t, want, kept())
+	gone := configs.Items[0]
+	require.Equal(t, 200, s.admin.call("DELETE", configsPath+"/"+string(gone.ID), nil).status)
+	require.NotContains(t, kept(), identityOf(gone))
+	require.Len(t, kept(), len(want)-1)
+}
