@@ -57,7 +57,7 @@ def handle(request):
     table, action = request.get("table", "").replace("s3://", "s3a://"), request["do"]
     old, new = request.get("old"), request.get("new")
     if action == "version":
-        return {"version": f"PySpark {spark.version}, delta-spark {options['delta']}"}
+        return {"version": f"PySpark {spark.version}, {options['delta'].removesuffix('.jar')}"}
     if action == "read":
         return canonical.canonical(frame(table).toArrow())
     if action == "append":
