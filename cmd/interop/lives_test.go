@@ -147,6 +147,8 @@ func lives() []life {
 			}},
 			{"primary key", func(t *table) { t.put("/primary-key", object{"columns": list{"id"}}) }},
 			{"constraint", func(t *table) {
+				// Rows without a price, of engines that cannot take theirs away, would keep it out of the log.
+				t.post("/rows/delete", object{"where": "price IS NULL"})
 				t.post("/constraints", object{"constraints": list{object{"name": "positive", "expr": "price > 0 AND name <> 'x'"}}})
 			}},
 			{"insert under rules", func(t *table) { t.write("/rows", rows(object{"id": 3, "price": "3.00", "name": "c"})) }},
