@@ -37,7 +37,6 @@ type index struct {
 	// is nothing else.
 	listed bool
 	whole  bool
-	nested bool
 	// widened says that files may have narrower types.
 	widened bool
 	files   []delta.File
@@ -94,7 +93,6 @@ func newIndex(snap *delta.Snapshot, old *index) *index {
 		x.ids = snap.ColumnIDs()
 	}
 	x.widened = snap.Widened()
-	x.nested = slices.ContainsFunc(x.schema.Fields, func(f delta.Field) bool { return nested(f.Type) })
 	x.files = slices.AppendSeq(make([]delta.File, 0, snap.NumFiles()), snap.Files())
 	if old != nil && (!old.listed || old.shape != x.shape) {
 		old = nil

@@ -25,10 +25,8 @@ const maxGroups = 64
 // by field ids, or widened inside of nested ones, all of them are partition columns, a
 // partition column is a float, binary or nested, a file has a deletion vector that
 // [Load] has not read, a partition value that is not strictly one of its type or a name that readers
-// could take for a pattern, the files left are of more than 64 different partition
-// values, or one of them is not known to hold every column while some column is
-// nested, so that a missing member would be guessed at. The last two are no reason
-// for a table whose log cannot be read (see [Check]).
+// could take for a pattern, or the files left are of more than 64 different partition
+// values. The last is no reason for a table whose log cannot be read (see [Check]).
 //
 // The list is shared: nothing in it may be changed.
 func List(snap *delta.Snapshot, columns []engine.Column, condition engine.Condition) (*engine.FileList, bool) {
@@ -46,14 +44,13 @@ func List(snap *delta.Snapshot, columns []engine.Column, condition engine.Condit
 // ListRestricted is [List] for a reader who sees some rows of the table only.
 // Whether the table is read through its log must not follow from files that hold
 // hidden rows, because the log has another order of rows. So it depends on the
-// schema and the protocol: a table that has a nested column is never listed, unless
-// its log cannot be read, one that may have deletion vectors is after [Load], and a
-// list has any number of groups.
+// schema and the protocol: a table that may have deletion vectors is listed after
+// [Load], and a list has any number of groups.
 func ListRestricted(snap *delta.Snapshot, columns []engine.Column, condition engine.Condition) (*engine.FileList, bool) {
-	x := indexOf(snap)
-	if !x.usable() || !x.only && x.nested || deletionVectors(snap) && !x.loaded() {
+	if !ListsRestricted(snap) {
 		return nil, false
 	}
+	x := indexOf(snap)
 	return x.list(columns, x.prune(condition), len(x.files))
 }
 
@@ -89,10 +86,6 @@ func (x *index) fullList(columns []engine.Column, at []int32) (*engine.FileList,
 }
 
 func (x *index) list(columns []engine.Column, at []int32, most int) (*engine.FileList, bool) {
-	whole := x.wholeFiles(at)
-	if x.nested && !whole && !x.only {
-		return nil, false
-	}
 	if x.only {
 		most = len(x.files)
 	}
@@ -115,7 +108,7 @@ func (x *index) list(columns []engine.Column, at []int32, most int) (*engine.Fil
 		ordered = append(ordered, groups[place[of]])
 	}
 	// Files from before a column was widened hold another type.
-	list := engine.NewFileList(columns, whole && !x.widened, ordered)
+	list := engine.NewFileList(columns, !x.widened && x.wholeFiles(at), ordered)
 	if x.mapped != nil {
 		list = list.WithStored(x.mapped)
 	}

@@ -44,10 +44,16 @@ func CheckRestricted(snap *delta.Snapshot) error {
 	if err == nil {
 		return nil
 	}
-	if x := indexOf(snap); !x.usable() || deletionVectors(snap) && !x.loaded() {
+	if !ListsRestricted(snap) {
 		return err
 	}
 	return nil
+}
+
+// ListsRestricted reports whether [ListRestricted] lists the table.
+func ListsRestricted(snap *delta.Snapshot) bool {
+	x := indexOf(snap)
+	return x.usable() && (x.loaded() || !deletionVectors(snap))
 }
 
 // deletionVectors reports whether the protocol lets files have them.
