@@ -85,7 +85,7 @@ func (w *writing) point(ctx context.Context, where string, set map[string]string
 		return dml.Changes{}, err
 	}
 	for i := range relations {
-		relations[i].KeepWhole = reach.keepWhole
+		relations[i].KeepWhole = relations[i].KeepWhole || reach.keepWhole
 	}
 	plan, err := statement.Bind(ctx, o.Plans.parser, relations)
 	if err != nil {

@@ -3,6 +3,7 @@ package ops
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -10,6 +11,7 @@ import (
 	"github.com/lakewarden/lakewarden/auth"
 	"github.com/lakewarden/lakewarden/catalog"
 	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/gateway"
 	"github.com/lakewarden/lakewarden/engine/sqlguard"
 	"github.com/lakewarden/lakewarden/sessions"
 )
@@ -129,7 +131,7 @@ func (o *Queries) prepare(ctx context.Context, a Actor, q Query, timeout time.Du
 		return err
 	}
 	for i := range relations {
-		relations[i].KeepWhole = reach.keepWhole
+		relations[i].KeepWhole = relations[i].KeepWhole || reach.keepWhole
 	}
 	lap.done(phaseResolve)
 	if statement.Kind() == sqlguard.KindExplain {
@@ -234,14 +236,23 @@ func (o *Queries) execute(ctx context.Context, key sessions.Key, p *prepared, ti
 // more try. One whose process ended while others ran in it does, and so does one
 // whose process was killed from outside: most likely neither was its doing. A
 // statement that was alone when its process broke down does not, but in another
-// form: a copy that breaks its process must not be what is answered.
+// form: a copy that breaks its process must not be what is answered; and where the
+// engine reads the log of a remote table, because there it breaks by itself.
 func (p *prepared) again(err error) bool {
 	crashed := errors.Is(err, engine.ErrCrashed)
 	if p.inPlace != nil && (crashed || errors.Is(err, engine.ErrLost)) {
 		p.plan, p.inPlace = p.inPlace(), nil
 		return true
 	}
+	if crashed {
+		return p.readsRemoteLog()
+	}
 	return errors.Is(err, engine.ErrLost)
+}
+
+func (p *prepared) readsRemoteLog() bool {
+	return slices.ContainsFunc(p.plan.Sources, gateway.ReadsRemoteLog) ||
+		slices.ContainsFunc(p.plan.Barriers, func(b engine.Barrier) bool { return gateway.ReadsRemoteLog(b.Source) })
 }
 
 // launch takes a session and starts the plan in it, once.

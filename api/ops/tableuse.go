@@ -13,6 +13,7 @@ import (
 	"github.com/lakewarden/lakewarden/catalog"
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/delta"
+	"github.com/lakewarden/lakewarden/engine/gateway"
 	"github.com/lakewarden/lakewarden/engine/skipping"
 	"github.com/lakewarden/lakewarden/engine/sqlguard"
 )
@@ -214,6 +215,9 @@ func (u usedTable) relation(v view) sqlguard.Relation {
 		Filtered: filtered, Predicate: v.Predicate, Condition: v.Condition,
 		ColumnExpr: v.exprs, Sorted: v.sorted,
 		Bytes: u.snap.TotalBytes(),
+		// Whether the process survives must not follow from what is read: see
+		// [gateway.ReadsRemoteLog]. To fill a copy is to read to the end.
+		KeepWhole: filtered && gateway.ReadsRemoteLog(source) && !skipping.ListsRestricted(u.snap),
 	}
 }
 

@@ -101,17 +101,20 @@ func (s *session) survives(st engine.Statement) error {
 		return nil
 	}
 	for _, b := range st.Barriers {
-		if readsRemoteLog(b.Source) {
+		if ReadsRemoteLog(b.Source) {
 			return ErrNeedsIsolation
 		}
 	}
-	if slices.ContainsFunc(st.Sources, readsRemoteLog) {
+	if slices.ContainsFunc(st.Sources, ReadsRemoteLog) {
 		return ErrNeedsIsolation
 	}
 	return nil
 }
 
-func readsRemoteLog(src engine.Source) bool {
+// ReadsRemoteLog reports whether the engine itself reads the log of a remote table.
+// Its reader can end the process when a statement stops before the last row, by an
+// error or because it has enough.
+func ReadsRemoteLog(src engine.Source) bool {
 	return src.Files == nil && strings.HasPrefix(src.Location, remoteScheme)
 }
 
