@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # suites.sh REPORT [RUN...]: the suites of leaks and attacks in every way in which a
 # table can be read: from local disk and over S3, with the engine in processes of
-# its own and without, in place and always from copies. What each run printed about
-# itself goes to REPORT. A RUN is store/isolation/copies, such as s3/process/never;
-# without any, all are run, the ones that most is read in first.
+# its own and without, in place and always from copies, as lists of files and by the
+# engine's own reader of logs. What each run printed about itself goes to REPORT. A
+# RUN is store/isolation/copies/reading, such as s3/process/never/list; without any,
+# all are run, the ones that most is read in first.
 set -euo pipefail
 
 : "${TAGS:?}"
@@ -22,19 +23,19 @@ attacks='^(TestTwoWorlds.*|TestHostileStatementsFailSafely|TestResourceAttacksEn
 {
 	echo "# Suites of leaks and attacks"
 	echo
-	echo "Made by \`make suites\` on $(date -u +%F), DuckDB $(sed -n 's/^engine //p' engine/sqlguard/leakproof.txt | head -1), $(nproc) cores. One block a run: store, isolation, copies."
+	echo "Made by \`make suites\` on $(date -u +%F), DuckDB $(sed -n 's/^engine //p' engine/sqlguard/leakproof.txt | head -1), $(nproc) cores. One block a run: store, isolation, copies, reading."
 } >"$report"
 
 status=0
-run() { # store isolation copies tests
+run() { # store isolation copies reading tests
 	local verdict=passed began=$SECONDS
-	(cd cmd/lakewarden && LAKEWARDEN_TEST_STORE=$1 LAKEWARDEN_TEST_ISOLATION=$2 LAKEWARDEN_TEST_COPIES=$3 \
-		"$program" -test.v -test.timeout 30m -test.run "$4") >"$log" 2>&1 || verdict=FAILED
-	echo "suites: $1 $2 $3: $verdict, $((SECONDS - began)) s"
+	(cd cmd/lakewarden && LAKEWARDEN_TEST_STORE=$1 LAKEWARDEN_TEST_ISOLATION=$2 LAKEWARDEN_TEST_COPIES=$3 LAKEWARDEN_TEST_READING=$4 \
+		"$program" -test.v -test.timeout 30m -test.run "$5") >"$log" 2>&1 || verdict=FAILED
+	echo "suites: $1 $2 $3 $4: $verdict, $((SECONDS - began)) s"
 	[ "$verdict" = passed ] || { status=1 && grep -v '^=== ' "$log" | tail -60; }
 	{
 		echo
-		echo "## $1, isolation $2, copies $3: $verdict"
+		echo "## $1, isolation $2, copies $3, $4: $verdict"
 		echo
 		# The tests' own summaries, without file names and times of subtests.
 		grep -E '^--- (PASS|FAIL)|requests, [0-9]+ differ|functions reached|without the barrier|in the clear' "$log" |
@@ -43,11 +44,12 @@ run() { # store isolation copies tests
 	} >>"$report"
 }
 
-[ $# -gt 0 ] || set -- {s3,local}/{process/never,process/always,none/never}
+# Without workers a server refuses to have remote logs read by the engine.
+[ $# -gt 0 ] || set -- {s3,local}/{process/never/{list,log},process/always/list,none/never/list}
 for wanted in "$@"; do
-	IFS=/ read -r store isolation copies <<<"$wanted"
+	IFS=/ read -r store isolation copies reading <<<"$wanted"
 	tests=$leaks
-	[ "$isolation/$copies" != process/never ] || tests=$attacks
-	run "$store" "$isolation" "$copies" "$tests"
+	[ "$isolation/$copies/$reading" != process/never/list ] || tests=$attacks
+	run "$store" "$isolation" "$copies" "$reading" "$tests"
 done
 exit $status

@@ -20,6 +20,9 @@ const (
 	variantIsolation = "LAKEWARDEN_TEST_ISOLATION"
 	// variantCopies "always" makes every statement over filtered rows read a copy.
 	variantCopies = "LAKEWARDEN_TEST_COPIES"
+	// variantReading "log" has the engine read the logs of the worlds' tables itself,
+	// where the server reads them as lists of files.
+	variantReading = "LAKEWARDEN_TEST_READING"
 )
 
 // vary changes the settings of a test server to those of the variant.
