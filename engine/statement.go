@@ -38,6 +38,9 @@ type Barrier struct {
 	Args Args
 	// Source is the zero value where SQL holds the rows itself.
 	Source Source
+	// Index is a column by whose value single rows of the copy are looked up again
+	// and again, or "". It changes no result: an engine may index the copy by it.
+	Index string
 }
 
 // Lease is what a statement may use.

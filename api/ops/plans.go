@@ -71,7 +71,8 @@ func (p *Plans) bind(ctx context.Context, statement *sqlguard.Query, q Query, op
 		return nil, nil, err
 	}
 	here := func() *sqlguard.Plan { return kept.Plan(relations, q.Args) }
-	if kept.runs.Add(1) < repeatedRuns || !copyPays(relations, kept.PassesRows(), q.Args) {
+	runs := kept.runs.Add(1)
+	if runs < repeatedRuns || !copyPays(relations, kept.PassesRows(), q.Args) {
 		return here(), nil, nil
 	}
 	whole := slices.Clone(relations)
@@ -87,7 +88,21 @@ func (p *Plans) bind(ctx context.Context, statement *sqlguard.Query, q Query, op
 		copied = newCopiedForm(made, whole, q.Args)
 		kept.copied.Store(copied)
 	}
-	return copied.run(whole, q.Args), here, nil
+	plan = copied.run(whole, q.Args)
+	if column := kept.LookedUp(); column != "" && runs >= indexedRuns {
+		plan = indexedBy(plan, column)
+	}
+	return plan, here, nil
+}
+
+// indexedBy is the plan over copies that are indexed by a column.
+func indexedBy(plan *sqlguard.Plan, column string) *sqlguard.Plan {
+	by := *plan
+	by.Barriers = slices.Clone(plan.Barriers)
+	for i := range by.Barriers {
+		by.Barriers[i].Index = column
+	}
+	return &by
 }
 
 // newCopiedForm keeps the plan of a statement over copies, if its lists are short
@@ -125,6 +140,9 @@ const (
 	// repeatedRuns is from which run on a statement counts as one that a program
 	// sends again and again.
 	repeatedRuns = 3
+	// indexedRuns is from which run on its copy gets an index, which takes as long to
+	// make as some hundred runs take longer without.
+	indexedRuns = 32
 	// copiedBytes bounds a table of which such a statement keeps a copy.
 	copiedBytes = 128 << 20
 )

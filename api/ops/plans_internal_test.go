@@ -188,3 +188,10 @@ func TestThePlanOverACopyIsMadeOnce(t *testing.T) {
 		require.Equal(t, 2*files, listedFiles(&sqlguard.Plan{Sources: []engine.Source{{Files: list}, {}, {Files: list}}}))
 	}
 }
+
+// What is remembered for every run is not changed by one that asks for an index.
+func TestAPlanWithAnIndexIsACopy(t *testing.T) {
+	plan := &sqlguard.Plan{SQL: "SELECT 1", Barriers: []engine.Barrier{{Name: "flt"}}}
+	require.Equal(t, []engine.Barrier{{Name: "flt", Index: "id"}}, indexedBy(plan, "id").Barriers)
+	require.Empty(t, plan.Barriers[0].Index)
+}

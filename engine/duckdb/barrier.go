@@ -17,6 +17,8 @@ type barriers struct {
 type barrierCopy struct {
 	name  string
 	bytes int64
+	// indexed are the columns of which an index was asked for, made or not.
+	indexed map[string]bool
 }
 
 func newBarriers(in *instance) *barriers {
@@ -45,7 +47,7 @@ func (b *barriers) missing(want []engine.Barrier) []engine.Barrier {
 // would leave it less than budget bytes. step is asked before each one.
 func (b *barriers) make(want, missing []engine.Barrier, budget int64, step func() error) error {
 	if len(missing) == 0 {
-		return nil
+		return b.index(want, step)
 	}
 	inUse := make(map[string]bool, len(want))
 	for _, w := range want {
@@ -64,7 +66,7 @@ func (b *barriers) make(want, missing []engine.Barrier, budget int64, step func(
 			return err
 		}
 	}
-	return nil
+	return b.index(want, step)
 }
 
 // create fills one copy. The SQL stands in parentheses, where only a query can.
@@ -86,7 +88,7 @@ func (b *barriers) create(m engine.Barrier) error {
 	if err != nil {
 		return err
 	}
-	b.byName[m.Name] = b.order.PushFront(barrierCopy{m.Name, max(after-before, 0)})
+	b.byName[m.Name] = b.order.PushFront(&barrierCopy{name: m.Name, bytes: max(after-before, 0), indexed: map[string]bool{}})
 	return nil
 }
 
@@ -103,21 +105,25 @@ func (in *instance) fill(sql string, args engine.Args) error {
 	return c.each(func(rowReader) error { return nil })
 }
 
-// used is what in-memory tables take, spilled or not.
+// used is what in-memory tables and their indexes take, spilled or not.
 func (b *barriers) used() (int64, error) {
 	n, err := b.inst.int64s(`SELECT (memory_usage_bytes + temporary_storage_bytes)::BIGINT
-		FROM system.main.duckdb_memory() WHERE tag = 'IN_MEMORY_TABLE'`)
+		FROM system.main.duckdb_memory() WHERE tag IN ('IN_MEMORY_TABLE', 'ART_INDEX')`)
 	if err != nil || len(n) == 0 {
 		return 0, err
 	}
-	return n[0], nil
+	var sum int64
+	for _, bytes := range n {
+		sum += bytes
+	}
+	return sum, nil
 }
 
 // bytes is the estimated size of all copies.
 func (b *barriers) bytes() int64 {
 	var sum int64
 	for el := b.order.Front(); el != nil; el = el.Next() {
-		sum += el.Value.(barrierCopy).bytes
+		sum += el.Value.(*barrierCopy).bytes
 	}
 	return sum
 }
@@ -128,7 +134,7 @@ func (b *barriers) shrink(keep int64, inUse map[string]bool) error {
 	sum := b.bytes()
 	for el := b.order.Back(); el != nil && (sum > keep || keep <= 0); {
 		newer := el.Prev()
-		c := el.Value.(barrierCopy)
+		c := el.Value.(*barrierCopy)
 		if !inUse[c.name] {
 			if err := b.inst.exec("DROP TABLE temp.main." + engine.QuoteIdent(c.name)); err != nil {
 				return err

@@ -43,6 +43,30 @@ func (s suite) barrier(t *testing.T) {
 		require.Equal(t, engine.KindNotSelect, failure(t, err).Kind)
 		require.Equal(t, []string{"3|hushs"}, Rows(t, session, read(b)), "the session goes on")
 	})
+	t.Run("Indexed", func(t *testing.T) {
+		session := s.open(t, root)
+		// Two rows of each number that lie far apart, many of one text, one of a number
+		// in quotes, and none of some.
+		b := barrier(`SELECT id, id % 500 AS "n ""o"" 'q'", CASE WHEN id < 900 THEN 'many' ELSE name END AS name FROM ` + src.Relation() + " ORDER BY hash(id)")
+		asked := func(column, where string) engine.Statement {
+			by := b
+			by.Index = column
+			return engine.Statement{SQL: "SELECT id FROM " + b.Relation() + " WHERE " + where, Barriers: []engine.Barrier{by}}
+		}
+		wheres := []string{`"n ""o"" 'q'" = 7`, `"n ""o"" 'q'" = 499`, `"n ""o"" 'q'" = 5000`, `"n ""o"" 'q'" IS NULL`, "name = 'many'", "name = 'n950'", "name = ''"}
+		var plain [][]string
+		for _, where := range wheres {
+			plain = append(plain, Rows(t, session, asked("", where)))
+		}
+		require.Len(t, plain[0], 2)
+		for _, column := range []string{`n "o" 'q'`, "name", `n "o" 'q'`, ""} {
+			for i, where := range wheres {
+				require.Equal(t, plain[i], Rows(t, session, asked(column, where)), "%s by %s", where, column)
+			}
+		}
+		require.NoError(t, session.Idle(context.Background(), 0))
+		require.Equal(t, plain[0], Rows(t, session, asked("name", wheres[0])), "made anew, with its index")
+	})
 	t.Run("OneAmongSources", func(t *testing.T) {
 		session := s.open(t, root)
 		b := barrier("SELECT id FROM " + src.Relation() + " WHERE id < 5")

@@ -264,3 +264,24 @@ func TestNarrowedJoins(t *testing.T) {
 	}
 	require.Greater(t, said, 300, "tables that were read narrowed")
 }
+
+// TestLookedUp: one table, one column that equals an argument.
+func TestLookedUp(t *testing.T) {
+	w := newWorld(t, shopSetup, shopPredicates)
+	args := engine.Args{Positional: []any{int64(5)}}
+	for statement, want := range map[string]string{
+		"SELECT * FROM orders WHERE id = $1":                                  "id",
+		"SELECT * FROM orders WHERE $1 = ID AND amount > 1":                   "id",
+		"SELECT * FROM orders WHERE amount > $1 AND id = 5":                   "",
+		"SELECT * FROM orders WHERE id >= $1":                                 "",
+		"SELECT * FROM orders WHERE id = $1 OR id = 6":                        "",
+		"SELECT * FROM items WHERE price = $1":                                "",
+		"SELECT * FROM orders a JOIN orders b ON a.id = b.id WHERE a.id = $1": "",
+	} {
+		q, err := parse(t, statement)
+		require.NoError(t, err)
+		made, err := q.Prepare(t.Context(), sharedParser(), w.relations(t, q, true), args)
+		require.NoError(t, err, statement)
+		require.Equal(t, want, made.LookedUp(), statement)
+	}
+}

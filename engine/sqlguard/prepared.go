@@ -35,6 +35,24 @@ type vacancy struct {
 // by one: they keep their order, and nothing fails on any.
 func (p *Prepared) PassesRows() bool { return p.recut }
 
+// LookedUp is a column of the only table that the statement reads whose value has
+// to equal an argument, or "".
+func (p *Prepared) LookedUp() string {
+	if len(p.vacancies) != 1 {
+		return ""
+	}
+	for _, c := range p.vacancies[0].conjuncts {
+		if c.test.op == engine.ConditionEqual && !c.test.between && len(c.comparands) == 1 && c.comparands[0].parameter != nil && indexed[c.column.Type] {
+			return c.column.Name
+		}
+	}
+	return ""
+}
+
+// indexed are the types of columns that are worth an index: many values, each
+// compared as it is.
+var indexed = map[string]bool{"SMALLINT": true, "INTEGER": true, "BIGINT": true, "DATE": true, "VARCHAR": true}
+
 // Plan names the relations for one run. They and the kinds of the arguments are
 // those that Prepare was called with: see there.
 func (p *Prepared) Plan(relations []Relation, args engine.Args) *Plan {

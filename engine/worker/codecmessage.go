@@ -42,6 +42,7 @@ func (e *encoder) statement(st engine.Statement) {
 		e.text(b.SQL)
 		e.args(b.Args)
 		e.source(b.Source)
+		e.text(b.Index)
 	})
 	e.lease(st.Lease)
 }
@@ -50,7 +51,7 @@ func (d *decoder) statement() engine.Statement {
 	return engine.Statement{
 		SQL: d.text(), Args: d.args(), Sources: items(d, d.source),
 		Barriers: items(d, func() engine.Barrier {
-			return engine.Barrier{Name: d.text(), SQL: d.text(), Args: d.args(), Source: d.source()}
+			return engine.Barrier{Name: d.text(), SQL: d.text(), Args: d.args(), Source: d.source(), Index: d.text()}
 		}),
 		Lease: d.lease(),
 	}

@@ -43,7 +43,7 @@ func TestALinkKeepsSources(t *testing.T) {
 			for range rapid.IntRange(0, 12).Draw(t, "sources") {
 				st.Sources = append(st.Sources, source())
 			}
-			st.Barriers = append(st.Barriers, engine.Barrier{Name: "flt", SQL: "SELECT 1", Source: source()})
+			st.Barriers = append(st.Barriers, engine.Barrier{Name: "flt", SQL: "SELECT 1", Source: source(), Index: rapid.String().Draw(t, "index")})
 			e := encoder{sent: &sent}
 			e.statement(st)
 			d := decoder{b: e.b, held: &held}
