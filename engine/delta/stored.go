@@ -79,3 +79,53 @@ func (s *Snapshot) WidenedInside() bool {
 	}
 	return false
 }
+
+// MembersReplaced reports whether some data file may have none of the members that a
+// struct has now, because those that it was written with were dropped. Ids follow one
+// another in time, that of a column comes before those of its members, and none is
+// given twice: such a member has a number between that of the column and the least one
+// of its present members, and that number is missing in the schema. Without mapping no
+// member is ever dropped.
+func (s *Snapshot) MembersReplaced() bool {
+	if !s.Mapped() {
+		return false
+	}
+	present := make(map[int]bool)
+	walkFields(s.schema, func(f Field) {
+		id, _ := f.columnID()
+		present[id] = true
+	})
+	replaced := false
+	walkFields(s.schema, func(f Field) {
+		of, _ := f.columnID()
+		for _, st := range nearestStructs(f.Type) {
+			next := of + 1
+			for present[next] && !st.numbers(next) {
+				next++
+			}
+			replaced = replaced || !st.numbers(next)
+		}
+	})
+	return replaced
+}
+
+// nearestStructs are the structs in a type that are in no other one.
+func nearestStructs(t DataType) []Struct {
+	switch t := t.(type) {
+	case Array:
+		return nearestStructs(t.Element)
+	case Map:
+		return append(nearestStructs(t.Key), nearestStructs(t.Value)...)
+	case Struct:
+		return []Struct{t}
+	}
+	return nil
+}
+
+// numbers reports whether a field of the struct has the id.
+func (st Struct) numbers(id int) bool {
+	return slices.ContainsFunc(st.Fields, func(f Field) bool {
+		have, numbered := f.columnID()
+		return numbered && have == id
+	})
+}

@@ -22,11 +22,12 @@ const maxGroups = 64
 //
 // It is false when the table has to be read through its log: it is one that
 // [delta.CheckReadable] refuses, its columns are of type variant, nested and mapped
-// by field ids, or widened inside of nested ones, all of them are partition columns, a
-// partition column is a float, binary or nested, a file has a deletion vector that
-// [Load] has not read, a partition value that is not strictly one of its type or a name that readers
-// could take for a pattern, or the files left are of more than 64 different partition
-// values. The last is no reason for a table whose log cannot be read (see [Check]).
+// by field ids, or widened inside of nested ones, files may have none of a struct's
+// present members, all columns are partition columns, a partition column is a float,
+// binary or nested, a file has a deletion vector that [Load] has not read, a partition
+// value that is not strictly one of its type or a name that readers could take for a
+// pattern, or the files left are of more than 64 different partition values. The last,
+// and other members, are no reasons for a table whose log cannot be read (see [Check]).
 //
 // The list is shared: nothing in it may be changed.
 func List(snap *delta.Snapshot, columns []engine.Column, condition engine.Condition) (*engine.FileList, bool) {

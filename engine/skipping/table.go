@@ -18,6 +18,11 @@ func readable(snap *delta.Snapshot) bool {
 	if !snap.FoundByName() && snap.ColumnIDs() == nil {
 		return false
 	}
+	// The engine refuses a file in a list that has none of a struct's members. There
+	// may be one only in few tables, and in fewer of those without another reader.
+	if snap.MembersReplaced() && delta.CheckScannable(snap) == nil {
+		return false
+	}
 	for _, f := range fields {
 		if containsVariant(f.Type) || slices.Contains(snap.PartitionColumns(), f.Name) && !bounded(f.Type) {
 			return false
