@@ -146,7 +146,7 @@ func (o Browse) tieBreakers(ctx context.Context, in BrowseInput, version int64) 
 	if err != nil {
 		return "", err
 	}
-	used, err := o.Queries.open(ctx, sqlguard.TableRef{AtVersion: &version}, t, in.MaxStaleness)
+	used, err := o.Queries.open(ctx, sqlguard.TableRef{AtVersion: &version}, t, nil)
 	if err != nil {
 		return "", err
 	}

@@ -51,7 +51,8 @@ type Query struct {
 	// Timeout is capped; zero means the default.
 	Timeout time.Duration
 	// MaxStaleness is how long ago the logs of remote tables may have been looked
-	// at; nil means [RemoteAge]. Local ones are looked at in any case.
+	// at; nil means [RemoteAge], and so does more where policies are. Local ones are
+	// looked at in any case.
 	MaxStaleness *time.Duration
 }
 

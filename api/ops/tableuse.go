@@ -54,6 +54,9 @@ func (o *Queries) tables(ctx context.Context, a Actor, m *moment, refs []sqlguar
 	if err := tooManyVersions(resolved, refs); err != nil {
 		return nil, err
 	}
+	if age, err = o.staleness(ctx, a, m, resolved, age); err != nil {
+		return nil, err
+	}
 	group, groupCtx := errgroup.WithContext(ctx)
 	group.SetLimit(8)
 	for i, r := range resolved {
@@ -63,6 +66,26 @@ func (o *Queries) tables(ctx context.Context, a Actor, m *moment, refs []sqlguar
 		})
 	}
 	return used, group.Wait()
+}
+
+// staleness is the bound on how long ago remote logs were looked at, where a
+// statement asks for one. Policies go by the names of columns. One that was made for
+// the names of now would not find its column in a log that was looked at before
+// another writer renamed it, so what a statement may read under policies is never
+// older than usual.
+func (o *Queries) staleness(ctx context.Context, a Actor, m *moment, resolved []catalog.Resolved, age *time.Duration) (*time.Duration, error) {
+	if age == nil || *age <= RemoteAge {
+		return age, nil
+	}
+	located := make([]catalog.LocatedTable, len(resolved))
+	for i, r := range resolved {
+		located[i] = r.Table
+	}
+	held, err := rulesFor(ctx, o.Store, a, m, located, o.Memory.rules)
+	if err != nil || len(held.policies) > 0 {
+		return nil, err
+	}
+	return age, nil
 }
 
 func (o *Queries) resolve(ctx context.Context, a Actor, m *moment, names []catalog.TableName) ([]catalog.Resolved, error) {

@@ -57,6 +57,34 @@ func TestAStatementSaysHowOldItsViewOfRemoteLogsMayBe(t *testing.T) {
 	require.Equal(t, []string{"max_staleness_ms"}, fields)
 }
 
+// TestPoliciesAreNotAskedAboutOldColumns: a policy that follows a column to its new
+// name, given by another writer, does not uncover the old one to whoever asks for an
+// old view of the table.
+func TestPoliciesAreNotAskedAboutOldColumns(t *testing.T) {
+	store := s3test.Start(t)
+	bucket := store.Bucket(t)
+	writeRemote(t, store, "s3://"+bucket+"/orders")
+	s := startS3Server(t)
+	schema := s.admin.ok("POST", configsPath, s3Body(store, bucket, map[string]any{"workspaceId": s.boot.WorkspaceID}))["schema"].(string)
+	ana := s.member("ana@acme.example", "viewer", nil)
+	columns := func() string {
+		answer := ana.ok("POST", "/v1/query", map[string]any{"sql": "SELECT * FROM " + schema + ".orders LIMIT 1", "max_staleness_ms": 3_600_000})
+		return fmt.Sprint(answer["rows"])
+	}
+	rule := s.rule("cls", "", "region", viewersNot)
+	require.NotContains(t, columns(), "eu")
+	deltaPython(t)(`
+import sys, pyarrow as pa, deltalake
+uri, endpoint, key, secret = sys.argv[1:]
+options = {"AWS_ENDPOINT_URL": endpoint, "AWS_ACCESS_KEY_ID": key, "AWS_SECRET_ACCESS_KEY": secret, "AWS_REGION": "us-east-1",
+           "AWS_ALLOW_HTTP": "true", "aws_conditional_put": "etag"}
+deltalake.write_deltalake(uri, pa.table({"area": pa.array(["now"]), "id": pa.array([77], pa.int64())}), mode="overwrite", schema_mode="overwrite", storage_options=options)
+`, "s3://"+bucket+"/orders", store.Endpoint, s3test.AccessKeyID, s3test.SecretAccessKey)
+	s.rule("cls", "", "area", viewersNot)
+	s.admin.ok("DELETE", "/v1/organisations/"+s.boot.OrganisationID+"/policies/"+rule["id"].(string)+"?expectedVersion=1", nil)
+	require.Eventually(t, func() bool { return columns() == "[[77]]" }, 10*time.Second, 50*time.Millisecond)
+}
+
 // TestReplicasTellEachOtherOfCommits: what one server has committed to a remote
 // table the other sees without looking for it every time.
 func TestReplicasTellEachOtherOfCommits(t *testing.T) {
