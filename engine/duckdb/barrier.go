@@ -47,7 +47,7 @@ func (b *barriers) missing(want []engine.Barrier) []engine.Barrier {
 // would leave it less than budget bytes. step is asked before each one.
 func (b *barriers) make(want, missing []engine.Barrier, budget int64, step func() error) error {
 	if len(missing) == 0 {
-		return b.index(want, step)
+		return b.index(want, budget, step)
 	}
 	inUse := make(map[string]bool, len(want))
 	for _, w := range want {
@@ -66,7 +66,7 @@ func (b *barriers) make(want, missing []engine.Barrier, budget int64, step func(
 			return err
 		}
 	}
-	return b.index(want, step)
+	return b.index(want, budget, step)
 }
 
 // create fills one copy. The SQL stands in parentheses, where only a query can.

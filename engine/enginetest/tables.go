@@ -59,7 +59,7 @@ func (s suite) barrier(t *testing.T) {
 			plain = append(plain, Rows(t, session, asked("", where)))
 		}
 		require.Len(t, plain[0], 2)
-		for _, column := range []string{`n "o" 'q'`, "name", `n "o" 'q'`, ""} {
+		for _, column := range []string{`n "o" 'q'`, "name", "of no index", `n "o" 'q'`, ""} {
 			for i, where := range wheres {
 				require.Equal(t, plain[i], Rows(t, session, asked(column, where)), "%s by %s", where, column)
 			}
