@@ -144,7 +144,10 @@ func (w *write) hitFiles(list *engine.FileList, numbers []int, rows relation) (h
 	for i, n := range numbers {
 		texts[i] = strconv.Itoa(n)
 	}
-	part := restrict(list, func(number int, _ string) bool { return slices.Contains(numbers, number) }).WithPositions(w.positions())
+	part := restrict(list, func(number int, _ string) bool {
+		_, hit := slices.BinarySearch(numbers, number)
+		return hit
+	}).WithPositions(w.positions())
 	h := hit{files: liveFiles(w.Snapshot, paths(part)), table: w.read(w.Snapshot, part)}
 	if len(h.files) != len(numbers) {
 		return hit{}, ErrNotListed
