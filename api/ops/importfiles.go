@@ -8,9 +8,9 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/datafile"
 	"github.com/lakewarden/lakewarden/engine/delta"
 	"github.com/lakewarden/lakewarden/engine/delta/action"
 	"github.com/lakewarden/lakewarden/engine/objstore"
@@ -65,10 +65,11 @@ func ImportRows(ctx context.Context, eng engine.Engine, roots []string, t Import
 		if err := upload(ctx, t.Bucket, filepath.Join(t.Scratch, f.Name), path.Join(importFolder, f.Name), f.Bytes); err != nil {
 			return nil, err
 		}
-		add, err := addFile(snap, f)
+		add, err := datafile.Describe(snap, f)
 		if err != nil {
 			return nil, err
 		}
+		add.Name = path.Join(importFolder, f.Name)
 		if err := txn.Add(add); err != nil {
 			return nil, err
 		}
@@ -94,27 +95,4 @@ func upload(ctx context.Context, bucket objstore.Bucket, from, to string, size i
 		return err
 	}
 	return errors.Join(bucket.Put(ctx, to, f, size), f.Close())
-}
-
-// addFile turns what the engine says of a file into what the log says of it.
-func addFile(snap *delta.Snapshot, f engine.DataFile) (delta.AddFile, error) {
-	columns := make([]delta.ColumnStats, len(f.Columns))
-	for i, c := range f.Columns {
-		columns[i] = delta.ColumnStats{Path: c.Path, Min: c.Min, Max: c.Max, NullCount: c.NullCount, HasNaN: c.HasNaN}
-	}
-	stats, err := snap.EncodeStats(f.Rows, columns)
-	if err != nil {
-		return delta.AddFile{}, err
-	}
-	values := make(map[string]*string, len(f.Partition))
-	for column, text := range f.Partition {
-		field, ok := snap.Schema().Field(column)
-		if !ok {
-			return delta.AddFile{}, fmt.Errorf("partition column %q: %w", column, delta.ErrInvalidSchema)
-		}
-		if values[column], err = delta.PartitionValue(field.Type, text); err != nil {
-			return delta.AddFile{}, err
-		}
-	}
-	return delta.AddFile{Name: path.Join(importFolder, f.Name), PartitionValues: values, Size: f.Bytes, ModTime: time.Now(), Stats: stats}, nil
 }
