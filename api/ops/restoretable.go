@@ -20,9 +20,11 @@ type RestorePoint struct {
 // version stays as it is: policies, keys and constraints. Where a policy would
 // govern another column afterwards than it does now, or one where it governs none,
 // or a key or constraint lacks its columns, the error is a [ColumnInUseError];
-// where rows of then stand against a key or constraint, a [RowsError]. Others: catalog.DeniedError for a caller who does not see all of the table, and
-// for one who is no administrator where former versions were kept for a shorter
-// time then; delta.ErrVersionNotFound, [ErrVacuumRunning], those of opening a table and of commits.
+// where rows of then stand against a key or constraint, a [RowsError]. Others:
+// catalog.DeniedError for a caller who does not see all of the table, and for one who
+// is no administrator where former versions were kept for a shorter time then;
+// delta.ErrVersionNotFound, [ErrVacuumRunning], those of opening a table and of
+// commits.
 func (o TableRules) Restore(ctx context.Context, path TablePath, to RestorePoint) (AlteredTable, error) {
 	var at delta.At
 	switch {
