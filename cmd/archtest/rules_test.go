@@ -32,13 +32,15 @@ var allowed = map[string][]string{
 	// engine/delta/deletion: the rows that a list of files leaves out.
 	"engine/duckdb":     {"engine", "engine/workdir", "engine/delta/deletion"},
 	"engine/worker":     {"engine", "engine/workdir"},
-	"engine/enginetest": {"engine", "engine/delta/deletion"},
+	"engine/enginetest": {"engine", "engine/delta/deletion", "engine/oracletest"},
+	"engine/oracletest": {},
 
 	"engine/objstore":      {},
 	"engine/objstore/file": {"engine/objstore"}, "engine/objstore/mem": {"engine/objstore"},
 	"engine/objstore/s3": {"engine/objstore"}, "engine/objstore/gcs": {"engine/objstore"},
 	"engine/objstore/azure":        {"engine/objstore"},
 	"engine/objstore/objstoretest": {"engine/objstore"},
+	"engine/objstore/s3test":       {"engine/oracletest"},
 	"engine/gateway":               {"engine/objstore"},
 
 	"engine/delta":            {"engine/delta/action", "engine/delta/logpath", "engine/delta/checkpoint", "engine/delta/deletion", "engine/objstore"},

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/lakewarden/lakewarden/engine/oracletest"
 )
 
 const parquetType = "application/vnd.apache.parquet"
@@ -14,16 +16,7 @@ const parquetType = "application/vnd.apache.parquet"
 // python runs a program with pyarrow and DuckDB, which read what we write.
 func python(t *testing.T, program string, args ...string) {
 	t.Helper()
-	path := os.Getenv("LAKEWARDEN_TEST_PYTHON")
-	if path == "" {
-		path = "../../bin/venv/bin/python"
-	}
-	if err := exec.Command(path, "-c", "import pyarrow.parquet, duckdb").Run(); err != nil {
-		if os.Getenv("CI") == "true" {
-			t.Fatalf("no pyarrow and DuckDB for this test: %v", err)
-		}
-		t.Skipf("no pyarrow and DuckDB for this test (make test-deps, or set LAKEWARDEN_TEST_PYTHON): %v", err)
-	}
+	path := oracletest.Python(t)
 	out, err := exec.Command(path, append([]string{"-c", program}, args...)...).CombinedOutput()
 	require.NoError(t, err, "%s", out)
 }

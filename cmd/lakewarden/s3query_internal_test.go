@@ -1,12 +1,7 @@
 package main
 
 import (
-	"bufio"
-	"bytes"
-	"fmt"
-	"io"
 	"os"
-	"strings"
 	"testing"
 	"time"
 
@@ -79,41 +74,4 @@ func TestAStoreThatHangsIsA503AndOthersGoOn(t *testing.T) {
 	require.Equal(t, 1.0, s.admin.count(s.schema+".names"))
 	proxy.Heal()
 	require.Eventually(t, func() bool { return s.admin.query("SELECT count(*) FROM "+table).status == 200 }, 10*time.Second, 100*time.Millisecond)
-}
-
-// memoryHolds searches the writable memory of a process for a text.
-func memoryHolds(t *testing.T, pid, text string) bool {
-	t.Helper()
-	maps, err := os.Open("/proc/" + pid + "/maps")
-	require.NoError(t, err)
-	defer maps.Close()
-	memory, err := os.Open("/proc/" + pid + "/mem")
-	require.NoError(t, err)
-	defer memory.Close()
-	lines := bufio.NewScanner(maps)
-	for lines.Scan() {
-		var from, to int64
-		var mode string
-		if n, _ := fmt.Sscanf(lines.Text(), "%x-%x %s", &from, &to, &mode); n != 3 || !strings.HasPrefix(mode, "rw") {
-			continue
-		}
-		if sectionHolds(memory, from, to, []byte(text)) {
-			return true
-		}
-	}
-	require.NoError(t, lines.Err())
-	return false
-}
-
-// sectionHolds reads in pieces that overlap. Pages that cannot be read hold
-// nothing.
-func sectionHolds(memory io.ReaderAt, from, to int64, text []byte) bool {
-	piece := make([]byte, 1<<20)
-	for at := from; at < to; at += int64(len(piece) - len(text)) {
-		n, _ := memory.ReadAt(piece[:min(int64(len(piece)), to-at)], at)
-		if bytes.Contains(piece[:n], text) {
-			return true
-		}
-	}
-	return false
 }

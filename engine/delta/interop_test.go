@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"testing"
 	"time"
@@ -15,35 +14,13 @@ import (
 	"github.com/lakewarden/lakewarden/engine/delta"
 	"github.com/lakewarden/lakewarden/engine/delta/logpath"
 	"github.com/lakewarden/lakewarden/engine/objstore/file"
+	"github.com/lakewarden/lakewarden/engine/oracletest"
 )
-
-// python finds the interpreter that has deltalake. It is absent on a fresh
-// checkout; where tests must be complete its absence is a failure.
-func python(t *testing.T) string {
-	t.Helper()
-	candidates := []string{os.Getenv("LAKEWARDEN_TEST_PYTHON"), filepath.Join("..", "..", "bin", "venv", "bin", "python")}
-	for _, c := range candidates {
-		if c == "" {
-			continue
-		}
-		if _, err := os.Stat(c); err == nil {
-			return c
-		}
-	}
-	if os.Getenv("CI") != "" {
-		t.Fatal("no Python with deltalake: run make test-deps")
-	}
-	if os.Getenv("CI") == "true" {
-		t.Fatal("no Python with deltalake: run make test-deps")
-	}
-	t.Skip("no Python with deltalake: run make test-deps or set LAKEWARDEN_TEST_PYTHON")
-	return ""
-}
 
 // runPython runs a script over the table at dir and decodes what it prints.
 func runPython[T any](t *testing.T, dir, script string) T {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), python(t), "-c", prelude+script, dir)
+	cmd := exec.CommandContext(t.Context(), oracletest.Python(t), "-c", prelude+script, dir)
 	cmd.Stderr = os.Stderr
 	cmd.Env = append(os.Environ(), "TZ=UTC")
 	out, err := cmd.Output()
@@ -83,7 +60,7 @@ func fileNames(s *delta.Snapshot) []string {
 }
 
 func TestDeltaRsReadsAndAppends(t *testing.T) {
-	python(t)
+	oracletest.Python(t)
 	b, dir := fileBucket(t)
 	s := mustCreate(t, b, delta.CreateOptions{Name: "n", Properties: map[string]string{"owner.key": "v", "delta.checkpointInterval": "5"}})
 	var want []int64
@@ -143,7 +120,7 @@ t = DeltaTable(path); t.create_checkpoint(); say({"Version": t.version()})`)
 }
 
 func TestReadsDeltaRs(t *testing.T) {
-	python(t)
+	oracletest.Python(t)
 	b, dir := fileBucket(t)
 	type seen struct {
 		Version int64
@@ -220,7 +197,7 @@ var statsColumns = []struct {
 }
 
 func TestStatisticsAgreeWithReaders(t *testing.T) {
-	python(t)
+	oracletest.Python(t)
 	b, dir := fileBucket(t)
 	schema := delta.Struct{}
 	columns, rows := "", [2]string{}

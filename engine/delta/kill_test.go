@@ -18,6 +18,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine/delta/logpath"
 	"github.com/lakewarden/lakewarden/engine/objstore"
 	"github.com/lakewarden/lakewarden/engine/objstore/mem"
+	"github.com/lakewarden/lakewarden/engine/oracletest"
 )
 
 // lateOptions make every commit do all that a commit can: the clock is so late
@@ -178,7 +179,7 @@ func (p pair) cutEverywhere(t *testing.T) {
 
 // delta-rs reads every table that a cut leaves behind as we do.
 func TestDeltaRsReadsWhatCutsLeave(t *testing.T) {
-	python(t)
+	oracletest.Python(t)
 	root := t.TempDir()
 	commits := everyTime(twoFiles(t, false, "Serializable"))
 	var update operation

@@ -11,6 +11,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/duckdb"
 	"github.com/lakewarden/lakewarden/engine/enginetest"
+	"github.com/lakewarden/lakewarden/engine/oracletest"
 )
 
 // deltaExtension is the delta extension of the developer's tree.
@@ -19,7 +20,7 @@ func deltaExtension(t *testing.T) (content []byte, platform string) {
 	newEngine(t)
 	platform, err := duckdb.Platform()
 	require.NoError(t, err)
-	content, err = os.ReadFile(filepath.Join(extensionDirs()[0], duckdb.Version(), platform, "delta.duckdb_extension"))
+	content, err = os.ReadFile(filepath.Join(oracletest.Extensions(t), duckdb.Version(), platform, "delta.duckdb_extension"))
 	require.NoError(t, err)
 	return content, platform
 }

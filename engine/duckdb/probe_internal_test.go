@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/oracletest"
 )
 
 // An attack that fails everywhere proves nothing about the sandbox.
@@ -36,10 +37,7 @@ func getsThrough(t *testing.T, a attack, remote bool) {
 	if remote {
 		platform, err := Platform()
 		require.NoError(t, err)
-		dir := os.Getenv("LAKEWARDEN_EXTENSION_DIR")
-		if dir == "" {
-			dir = "../../bin/extensions"
-		}
+		dir := oracletest.Extensions(t)
 		path, err := findExtension([]string{dir}, platform, extensionRemote)
 		if err != nil && os.Getenv("CI") != "true" {
 			t.Skipf("the httpfs extension is needed; make extensions installs it: %v", err)

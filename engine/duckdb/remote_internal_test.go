@@ -10,15 +10,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/oracletest"
 )
 
 // mustExtensions are both extensions, from a developer's tree.
 func mustExtensions(t *testing.T) []extension {
 	t.Helper()
-	dir := os.Getenv("LAKEWARDEN_EXTENSION_DIR")
-	if dir == "" {
-		dir = "../../bin/extensions"
-	}
+	dir := oracletest.Extensions(t)
 	e, err := New(context.Background(), Options{ExtensionDirs: []string{dir}, TempDir: t.TempDir()})
 	if err != nil && os.Getenv("CI") != "true" {
 		t.Skipf("the extensions are needed; make extensions installs them: %v", err)

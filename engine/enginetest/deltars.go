@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/oracletest"
 )
 
 //go:embed deltars.py
@@ -23,13 +24,7 @@ var deltaRS string
 // returns their names.
 func writeForeign(t *testing.T, root string) []string {
 	t.Helper()
-	python := os.Getenv("LAKEWARDEN_TEST_PYTHON")
-	if _, err := os.Stat(python); err != nil {
-		if os.Getenv("CI") != "" {
-			t.Fatal("no Python with deltalake: run make test-deps")
-		}
-		t.Skip("no Python with deltalake: run make test-deps or set LAKEWARDEN_TEST_PYTHON")
-	}
+	python := oracletest.Python(t)
 	cmd := exec.CommandContext(t.Context(), python, "-c", deltaRS, root)
 	cmd.Env = append(os.Environ(), "TZ=UTC")
 	out, err := cmd.CombinedOutput()

@@ -27,6 +27,7 @@ func RunRemote(t *testing.T, serve Serve) {
 		t.Run("Partitions", s.partitions)
 		t.Run("Positions", s.positions)
 		t.Run("StoredNames", s.storedNames)
+		t.Run("Parts", s.parts)
 		t.Run("DeletedRows", s.deletedRows)
 		t.Run("PhysicalTypes", s.physicalTypes)
 		t.Run("LegacyLists", s.legacyLists)

@@ -6,54 +6,20 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/lakewarden/lakewarden/engine/gateway"
+	"github.com/lakewarden/lakewarden/engine/oracletest"
 )
-
-// python is an interpreter with delta-rs and DuckDB.
-func python(tb testing.TB) string {
-	tb.Helper()
-	return found(tb, "Python with deltalake and duckdb", os.Getenv("LAKEWARDEN_TEST_PYTHON"), "../../bin/venv/bin/python")
-}
-
-// extension is a signed file of DuckDB's.
-func extension(tb testing.TB, name string) string {
-	tb.Helper()
-	dir := os.Getenv("LAKEWARDEN_EXTENSION_DIR")
-	if dir == "" {
-		dir = "../../bin/extensions"
-	}
-	files, err := filepath.Glob(filepath.Join(dir, "v*", "*", name+".duckdb_extension"))
-	require.NoError(tb, err)
-	return found(tb, "DuckDB extension "+name, files...)
-}
-
-func found(tb testing.TB, what string, paths ...string) string {
-	tb.Helper()
-	for _, path := range paths {
-		if abs, err := filepath.Abs(path); err == nil && path != "" {
-			if _, err := os.Stat(abs); err == nil {
-				return abs
-			}
-		}
-	}
-	if os.Getenv("CI") != "" {
-		tb.Fatalf("no %s: run make test-deps", what)
-	}
-	tb.Skipf("no %s: run make test-deps", what)
-	return ""
-}
 
 // mustTables writes the tables of testdata/write.py once.
 func mustTables(tb testing.TB) string {
 	tb.Helper()
 	root := tb.TempDir()
-	out, err := exec.CommandContext(tb.Context(), python(tb), "testdata/write.py", root).CombinedOutput()
+	out, err := exec.CommandContext(tb.Context(), oracletest.Python(tb), "testdata/write.py", root).CombinedOutput()
 	require.NoError(tb, err, string(out))
 	return root
 }
@@ -75,7 +41,7 @@ type answer struct {
 // mustDuck starts DuckDB with the settings of a session; grant may be nil.
 func mustDuck(tb testing.TB, grant *gateway.Grant, begin ...string) *duck {
 	tb.Helper()
-	cmd := exec.Command(python(tb), "testdata/engine.py")
+	cmd := exec.Command(oracletest.Python(tb), "testdata/engine.py")
 	in, err := cmd.StdinPipe()
 	require.NoError(tb, err)
 	out, err := cmd.StdoutPipe()
@@ -89,7 +55,7 @@ func mustDuck(tb testing.TB, grant *gateway.Grant, begin ...string) *duck {
 	d := &duck{in: in, out: bufio.NewScanner(out)}
 	d.out.Buffer(nil, 64<<20)
 	sql := []string{
-		"LOAD '" + extension(tb, "httpfs") + "'", "LOAD '" + extension(tb, "delta") + "'",
+		"LOAD '" + oracletest.Extension(tb, "httpfs") + "'", "LOAD '" + oracletest.Extension(tb, "delta") + "'",
 		"SET preserve_insertion_order = true",
 	}
 	if grant != nil {

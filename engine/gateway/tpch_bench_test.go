@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lakewarden/lakewarden/engine/gateway"
+	"github.com/lakewarden/lakewarden/engine/oracletest"
 )
 
 // BenchmarkTPCH runs the 22 queries at scale 0.1 over local files and through a
@@ -19,7 +20,7 @@ import (
 // have only the gateway's cache, kept ones DuckDB's own too.
 func BenchmarkTPCH(b *testing.B) {
 	root := b.TempDir()
-	out, err := exec.CommandContext(b.Context(), python(b), "testdata/tpch.py", root, extension(b, "tpch"), "0.1").CombinedOutput()
+	out, err := exec.CommandContext(b.Context(), oracletest.Python(b), "testdata/tpch.py", root, oracletest.Extension(b, "tpch"), "0.1").CombinedOutput()
 	require.NoError(b, err, string(out))
 	tables, err := os.ReadDir(root)
 	require.NoError(b, err)
@@ -29,7 +30,7 @@ func BenchmarkTPCH(b *testing.B) {
 	}
 	grant := mustGrant(b, mustGateway(b, gateway.Options{}), mustFiles(b, root), "")
 	views := func(base, reader string) []string {
-		sql := []string{"LOAD '" + extension(b, "tpch") + "'"}
+		sql := []string{"LOAD '" + oracletest.Extension(b, "tpch") + "'"}
 		for _, table := range tables {
 			name, from := table.Name(), ""
 			if reader == "attached" {

@@ -15,18 +15,14 @@ import (
 
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/ingest"
+	"github.com/lakewarden/lakewarden/engine/oracletest"
 )
 
 // python runs a program with plain DuckDB at hand, and returns what it prints as
 // JSON.
 func python(tb testing.TB, into any, program string, args ...string) {
 	tb.Helper()
-	path := os.Getenv("LAKEWARDEN_TEST_PYTHON")
-	if path == "" {
-		require.Empty(tb, os.Getenv("CI"), "LAKEWARDEN_TEST_PYTHON is not set")
-		tb.Skip("LAKEWARDEN_TEST_PYTHON is not set")
-	}
-	out, err := exec.CommandContext(tb.Context(), path, append([]string{"-c", program}, args...)...).Output()
+	out, err := exec.CommandContext(tb.Context(), oracletest.Python(tb), append([]string{"-c", program}, args...)...).Output()
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {
 		require.NoError(tb, err, string(exit.Stderr))

@@ -5,9 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -15,25 +13,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/lakewarden/lakewarden/engine/oracletest"
 	"github.com/lakewarden/lakewarden/engine/rowfilter"
 )
-
-// python returns an interpreter that has cedarpy. Without one the test is
-// skipped, but fails in continuous integration.
-func python(t *testing.T) string {
-	t.Helper()
-	path := os.Getenv("LAKEWARDEN_TEST_PYTHON")
-	if path == "" {
-		path = filepath.Join("..", "..", "bin", "venv", "bin", "python")
-	}
-	if err := exec.Command(path, "-c", "import cedarpy").Run(); err != nil {
-		if os.Getenv("CI") == "true" {
-			require.NoError(t, err, "%s with cedarpy is needed; make test-deps installs it", path)
-		}
-		t.Skipf("no Python with cedarpy at %s: run make test-deps or set LAKEWARDEN_TEST_PYTHON", path)
-	}
-	return path
-}
 
 // judge reads cases from standard input and answers with Cedar's decisions.
 const judgeScript = `
@@ -56,7 +38,7 @@ type judgeCase struct {
 // The reference implementation of Cedar decides rendered texts as the oracle
 // does, without an error.
 func TestReferenceCedarMatchesOracle(t *testing.T) {
-	interpreter := python(t)
+	interpreter := oracletest.Python(t)
 	all := rows()[:24]
 	var cases []judgeCase
 	sample := rapid.Custom(func(rt *rapid.T) judgeCase {

@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/oracletest"
 	"github.com/lakewarden/lakewarden/engine/rowfilter"
 )
 
@@ -147,7 +148,7 @@ func TestColumnPoliciesMatchOracle(t *testing.T) {
 // The reference implementation of Cedar lets the same users see columns clear:
 // each policy alone, a forbid beside a permit for everybody.
 func TestReferenceCedarSeesColumnsAlike(t *testing.T) {
-	interpreter := python(t)
+	interpreter := oracletest.Python(t)
 	type ruleCase struct {
 		Policies string `json:"policies"`
 		Entities []any  `json:"entities"`

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lakewarden/lakewarden/engine/delta"
+	"github.com/lakewarden/lakewarden/engine/oracletest"
 	"github.com/lakewarden/lakewarden/engine/rules"
 )
 
@@ -110,16 +111,7 @@ type oracleCase struct {
 }
 
 func TestDeltaRSRefusesTheRowsThatWeRefuse(t *testing.T) {
-	python := os.Getenv("LAKEWARDEN_TEST_PYTHON")
-	if _, err := os.Stat(python); err != nil {
-		if os.Getenv("CI") != "" {
-			t.Fatal("no Python with deltalake: run make test-deps")
-		}
-		if os.Getenv("CI") == "true" {
-			t.Fatal("no Python with deltalake: run make test-deps")
-		}
-		t.Skip("no Python with deltalake: run make test-deps or set LAKEWARDEN_TEST_PYTHON")
-	}
+	python := oracletest.Python(t)
 	r := rand.New(rand.NewPCG(1, 2))
 	schema, s := oracleSchema(t), scope(t)
 	var rows [][]any

@@ -15,6 +15,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/delta"
 	objfile "github.com/lakewarden/lakewarden/engine/objstore/file"
+	"github.com/lakewarden/lakewarden/engine/oracletest"
 	"github.com/lakewarden/lakewarden/engine/skipping"
 )
 
@@ -52,20 +53,6 @@ for rows in spec["files"]:
 print(json.dumps(names), flush=True)
 os._exit(0)  # the extension's threads may abort an orderly exit
 `
-
-func python(t *testing.T) string {
-	t.Helper()
-	for _, c := range []string{os.Getenv("LAKEWARDEN_TEST_PYTHON"), filepath.Join("..", "..", "bin", "venv", "bin", "python")} {
-		if _, err := os.Stat(c); c != "" && err == nil {
-			return c
-		}
-	}
-	if os.Getenv("CI") != "" {
-		t.Fatal("no Python with deltalake: run make test-deps")
-	}
-	t.Skip("no Python with deltalake: run make test-deps or set LAKEWARDEN_TEST_PYTHON")
-	return ""
-}
 
 // delta-rs writes the table and its statistics; no row of it is lost.
 func TestNoRowOfDeltaRSIsLost(t *testing.T) {
@@ -122,7 +109,7 @@ func writeForeign(t *testing.T, files []file, partitions []string) *delta.Snapsh
 	script := filepath.Join(t.TempDir(), "write.py")
 	require.NoError(t, os.WriteFile(script, []byte(foreignTable), 0o600))
 	dir := t.TempDir()
-	cmd := exec.CommandContext(t.Context(), python(t), script, dir)
+	cmd := exec.CommandContext(t.Context(), oracletest.Python(t), script, dir)
 	cmd.Stdin, cmd.Stderr = bytes.NewReader(input), os.Stderr
 	cmd.Env = append(os.Environ(), "TZ=UTC")
 	out, err := cmd.Output()

@@ -6,10 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -20,6 +18,7 @@ import (
 
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/duckdb"
+	"github.com/lakewarden/lakewarden/engine/oracletest"
 )
 
 var testParser = sync.OnceValue(duckdb.NewParser)
@@ -127,7 +126,7 @@ func worldsOf(t testing.TB, threads int, tables func(wild bool) map[string][]dat
 	require.NoError(t, err)
 	defer func() { require.NoError(t, db.Close()) }()
 	w := &twoWorlds{threads: threads}
-	eng, err := duckdb.New(t.Context(), duckdb.Options{Extensions: []string{}, ExtensionDirs: []string{extensionDir(t)}, TempDir: t.TempDir()})
+	eng, err := duckdb.New(t.Context(), duckdb.Options{Extensions: []string{}, ExtensionDirs: []string{oracletest.Extensions(t)}, TempDir: t.TempDir()})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, eng.Close()) })
 	for i := range w.dirs {
@@ -147,16 +146,6 @@ func worldsOf(t testing.TB, threads int, tables func(wild bool) map[string][]dat
 		t.Cleanup(func() { require.NoError(t, w.sessions[i].Close()) })
 	}
 	return w
-}
-
-func extensionDir(t testing.TB) string {
-	t.Helper()
-	for _, dir := range []string{os.Getenv("LAKEWARDEN_EXTENSION_DIR"), "../../bin/extensions"} {
-		if _, err := os.Stat(filepath.Join(dir, "v1.5.5", runtime.GOOS+"_"+runtime.GOARCH)); dir != "" && err == nil {
-			return dir
-		}
-	}
-	return t.TempDir() // no extension is loaded
 }
 
 func (w *twoWorlds) relations(q *Query, world int) []Relation {

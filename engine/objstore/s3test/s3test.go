@@ -1,7 +1,6 @@
 package s3test
 
 import (
-	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -96,24 +95,4 @@ func (s Server) admin(tb testing.TB, args ...string) {
 	if out, err := exec.Command(s.program, append(common, args...)...).CombinedOutput(); err != nil {
 		tb.Fatalf("versitygw %v: %v: %s", args[0], err, out)
 	}
-}
-
-// program finds versitygw.
-func program() (string, error) {
-	if path := os.Getenv(ProgramVariable); path != "" {
-		_, err := os.Stat(path)
-		return path, err
-	}
-	dir, err := os.Getwd()
-	if err != nil {
-		return "", err
-	}
-	for ; dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-			path := filepath.Join(dir, "bin", "versitygw")
-			_, err := os.Stat(path)
-			return path, err
-		}
-	}
-	return "", fmt.Errorf("not below the module: set %s", ProgramVariable)
 }

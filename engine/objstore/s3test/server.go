@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"syscall"
 	"time"
+
+	"github.com/lakewarden/lakewarden/engine/oracletest"
 )
 
 // supervise runs the server until its standard input ends, which happens when
@@ -26,7 +28,7 @@ rm -rf "$2"
 
 // start starts a server; whoever holds leash keeps it alive.
 func start() (server Server, leash io.Closer, err error) {
-	path, err := program()
+	path, err := oracletest.Path(ProgramVariable, "versitygw")
 	if err != nil {
 		return Server{}, nil, err
 	}
