@@ -9,6 +9,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine/delta"
 	"github.com/lakewarden/lakewarden/engine/delta/logpath"
 	"github.com/lakewarden/lakewarden/engine/objstore/mem"
+	"github.com/lakewarden/lakewarden/engine/oracletest"
 )
 
 func compactedName(from, to int64) string {
@@ -45,7 +46,7 @@ func TestCompactedFilesHideNoPaths(t *testing.T) {
 // delta-rs leaves expired removals out of what it compacts: whoever takes the file
 // for its commits has deleted rows back.
 func TestWhatDeltaRsCompactsBringsNothingBack(t *testing.T) {
-	python(t)
+	oracletest.Python(t)
 	b, dir := fileBucket(t)
 	s := mustCreate(t, b, delta.CreateOptions{Properties: map[string]string{"delta.checkpointInterval": "1000"}})
 	for i := range int64(9) {

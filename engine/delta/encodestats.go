@@ -28,9 +28,15 @@ type ColumnStats struct {
 	HasNaN bool
 }
 
-// EncodeStats prints the statistics of a file that is to be added to s.
+// EncodeStats prints the statistics of a file that is to be added to s. The columns
+// that the table is clustered by have statistics whatever the properties say
+// (protocol, "Clustered Table"). Errors: [ErrInvalidValue], [ErrMalformed].
 func (s *Snapshot) EncodeStats(numRecords int64, columns []ColumnStats) (string, error) {
-	return EncodeStats(s.schema, s.PartitionColumns(), s.Properties(), numRecords, columns)
+	clustered, err := s.clusteredBy()
+	if err != nil {
+		return "", err
+	}
+	return encodeStats(s.schema, s.PartitionColumns(), s.Properties(), clustered, numRecords, columns)
 }
 
 // EncodeStats prints a file's statistics by the rules of the protocol's section
@@ -41,11 +47,19 @@ func (s *Snapshot) EncodeStats(numRecords int64, columns []ColumnStats) (string,
 func EncodeStats(schema Struct, partitionColumns []string, properties map[string]string,
 	numRecords int64, columns []ColumnStats,
 ) (string, error) {
+	return encodeStats(schema, partitionColumns, properties, nil, numRecords, columns)
+}
+
+// encodeStats is EncodeStats of a table that is clustered by columns with these
+// paths in files.
+func encodeStats(schema Struct, partitionColumns []string, properties map[string]string, clustered [][]string,
+	numRecords int64, columns []ColumnStats,
+) (string, error) {
 	byPath := make(map[string]ColumnStats, len(columns))
 	for _, c := range columns {
 		byPath[pathKey(c.Path)] = c
 	}
-	e := statsEncoder{byPath: byPath, prefix: 32, wanted: indexedColumns(properties), naming: fileNaming(properties)}
+	e := statsEncoder{byPath: byPath, prefix: 32, wanted: indexedColumns(properties, clustered), naming: fileNaming(properties)}
 	if n, err := strconv.Atoi(properties[propStringPrefix]); err == nil && n > 0 {
 		e.prefix = n
 	}
@@ -70,27 +84,34 @@ func EncodeStats(schema Struct, partitionColumns []string, properties map[string
 // pathKey joins with a character that no name holds.
 func pathKey(path []string) string { return strings.Join(path, "\x00") }
 
-// indexedColumns returns whether the n-th leaf, at a path, gets statistics.
-func indexedColumns(properties map[string]string) func(n int, path []string) bool {
+// indexedColumns returns whether the n-th leaf, at a path by the schema's names and
+// at another by those in files, gets statistics.
+func indexedColumns(properties map[string]string, clustered [][]string) func(n int, path, filePath []string) bool {
+	below := func(path []string, list [][]string, same func(a, b string) bool) bool {
+		return slices.ContainsFunc(list, func(c []string) bool {
+			return len(path) >= len(c) && slices.EqualFunc(path[:len(c)], c, same)
+		})
+	}
+	exact := func(a, b string) bool { return a == b }
 	if list := properties[propStatsColumns]; strings.TrimSpace(list) != "" {
 		chosen := parseColumns(list)
-		return func(_ int, path []string) bool {
-			return slices.ContainsFunc(chosen, func(c []string) bool {
-				return len(path) >= len(c) && slices.Equal(path[:len(c)], c)
-			})
+		return func(_ int, path, filePath []string) bool {
+			return below(path, chosen, strings.EqualFold) || below(filePath, clustered, exact)
 		}
 	}
 	most := 32
 	if n, err := strconv.Atoi(properties[propIndexedCols]); err == nil {
 		most = n
 	}
-	return func(n int, _ []string) bool { return most < 0 || n < most }
+	return func(n int, _, filePath []string) bool {
+		return most < 0 || n < most || below(filePath, clustered, exact)
+	}
 }
 
 type statsEncoder struct {
 	byPath map[string]ColumnStats
 	prefix int
-	wanted func(n int, path []string) bool
+	wanted func(n int, path, filePath []string) bool
 	naming func(Field) string
 	leaves int
 }
@@ -114,7 +135,7 @@ func (e *statsEncoder) encode(s Struct, path, filePath []string) (mins, maxs, nu
 		n := e.leaves
 		e.leaves++
 		c, ok := e.byPath[pathKey(fileAt)]
-		if !ok || !e.wanted(n, at) {
+		if !ok || !e.wanted(n, at, fileAt) {
 			continue
 		}
 		if c.NullCount != nil {

@@ -75,25 +75,24 @@ func (s *Snapshot) writeChecksum(ctx context.Context) error {
 // forward to it. Commits call it every delta.checkpointInterval versions.
 // Writing one twice is harmless.
 func (s *Snapshot) Checkpoint(ctx context.Context) error {
-	var buf bytes.Buffer
-	sum, err := checkpoint.Write(&buf, s.checkpointActions())
+	body, sum, err := s.checkpointBody()
 	if err != nil {
 		return fmt.Errorf("checkpoint %d: %w", s.version, err)
 	}
-	size := int64(buf.Len())
-	if err := s.bucket.Put(ctx, logpath.CheckpointName(s.version), &buf, size); err != nil {
+	size := int64(len(body))
+	if err := s.bucket.Put(ctx, logpath.CheckpointName(s.version), bytes.NewReader(body), size); err != nil {
 		return fmt.Errorf("checkpoint %d: %w", s.version, err)
 	}
 	if newer, ok := hint(ctx, s.bucket); ok && newer >= s.version {
 		return nil
 	}
-	body, err := checkpoint.EncodeLast(checkpoint.Last{
+	hinted, err := checkpoint.EncodeLast(checkpoint.Last{
 		Version: s.version, Size: sum.Actions, SizeInBytes: &size, NumOfAddFiles: &sum.AddFiles,
 	})
 	if err != nil {
 		return err
 	}
-	if err := s.bucket.Put(ctx, logpath.LastCheckpoint, bytes.NewReader(body), int64(len(body))); err != nil {
+	if err := s.bucket.Put(ctx, logpath.LastCheckpoint, bytes.NewReader(hinted), int64(len(hinted))); err != nil {
 		return fmt.Errorf("hint at checkpoint %d: %w", s.version, err)
 	}
 	return nil

@@ -25,7 +25,7 @@ import (
 func write(tb testing.TB, actions []action.Action) []byte {
 	tb.Helper()
 	var buf bytes.Buffer
-	sum, err := checkpoint.Write(&buf, slices.Values(actions))
+	sum, err := checkpoint.Write(&buf, checkpoint.Form{}, slices.Values(actions))
 	require.NoError(tb, err)
 	require.EqualValues(tb, len(actions), sum.Actions)
 	return buf.Bytes()
@@ -93,7 +93,7 @@ func TestEmitErrorEndsReading(t *testing.T) {
 }
 
 func TestWriteRefusesOtherActions(t *testing.T) {
-	_, err := checkpoint.Write(new(bytes.Buffer), slices.Values([]action.Action{&action.CDC{Path: "x"}}))
+	_, err := checkpoint.Write(new(bytes.Buffer), checkpoint.Form{}, slices.Values([]action.Action{&action.CDC{Path: "x"}}))
 	require.Error(t, err)
 }
 
@@ -176,12 +176,19 @@ func TestParsedStatistics(t *testing.T) {
 	got, err := read(t.Context(), parquetOf(t, schema, `[{"add":{"path":"a","size":1,"stats_parsed":{"numRecords":9007199254740992,"tightBounds":false,
 		"minValues":{"l":4611686018427387904,"d":"2024-01-02","ts":"2024-01-02 03:04:05.678901Z","dec":"-1.50","st":{"x":"é"}},"nullCount":{"l":0}}}}]`))
 	require.NoError(t, err)
-	require.Equal(t, `{"minValues":{"d":"2024-01-02","dec":-1.50,"l":4611686018427387904,"st":{"x":"é"},"ts":"2024-01-02T03:04:05.678901Z"},`+
-		`"nullCount":{"l":0},"numRecords":9007199254740992,"tightBounds":false}`, got[0].(*action.Add).Stats)
+	require.Equal(t, `{"numRecords":9007199254740992,"tightBounds":false,`+
+		`"minValues":{"l":4611686018427387904,"d":"2024-01-02","ts":"2024-01-02T03:04:05.678901Z","dec":-1.50,"st":{"x":"é"}},"nullCount":{"l":0}}`, got[0].(*action.Add).Stats)
 }
 
 func TestDamagedFiles(t *testing.T) {
-	body := write(t, every())
+	_, typed := writeTyped(t, checkpoint.Form{NoText: true, Statistics: typed}, &action.Add{Path: "a", Stats: `{"minValues":{"e":1.5,"s":"x","st":{"m":1}},"numRecords":1}`})
+	for name, body := range map[string][]byte{"texts": write(t, every()), "typed": typed} {
+		t.Run(name, func(t *testing.T) { damage(t, body) })
+	}
+}
+
+func damage(t *testing.T, body []byte) {
+	t.Helper()
 	t.Run("cut", func(t *testing.T) {
 		t.Parallel()
 		for cut := 0; cut < len(body); cut += 7 {
@@ -192,7 +199,7 @@ func TestDamagedFiles(t *testing.T) {
 	t.Run("changed", func(t *testing.T) {
 		t.Parallel()
 		random := rand.New(rand.NewPCG(1, 2))
-		for range 3000 {
+		for range 1500 {
 			damaged := slices.Clone(body)
 			for range 1 + random.IntN(4) {
 				damaged[random.IntN(len(damaged))] = byte(random.Uint32())

@@ -3,7 +3,7 @@
 //
 // It turns files into actions and actions into files. Which file to read, which
 // actions survive and when to write belong to the caller. It knows no object
-// store and no schema of the table.
+// store, and of the table's schema what the caller wants in a typed form.
 //
 // Invariants:
 //   - A column that a file lacks reads as null, so checkpoints of older and of

@@ -5,12 +5,14 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/decimal128"
 
 	"github.com/lakewarden/lakewarden/engine/delta/action"
 )
 
-// Places of the actions in classicSchema.
+// Places of the actions in schemaOf.
 const (
 	columnTxn = iota
 	columnAdd
@@ -21,18 +23,18 @@ const (
 	columnCount
 )
 
-func appendAction(b *array.RecordBuilder, a action.Action) error {
+func appendAction(b *array.RecordBuilder, a action.Action, types *typer) error {
 	var column int
 	var values []any
 	switch a := a.(type) {
 	case *action.Txn:
 		column, values = columnTxn, []any{a.AppID, a.Version, orNull(a.LastUpdated)}
 	case *action.Add:
-		column, values = columnAdd, []any{
+		column, values = columnAdd, append([]any{
 			a.Path, orEmpty(a.PartitionValues), a.Size, a.ModificationTime, false, a.Tags,
 			vectorValues(a.DeletionVector), a.BaseRowID, a.DefaultRowCommitVersion,
-			orNull(a.ClusteringProvider), orNull(a.Stats),
-		}
+			orNull(a.ClusteringProvider),
+		}, types.addValues(a)...)
 	case *action.Remove:
 		column, values = columnRemove, []any{
 			a.Path, orNull(a.DeletionTimestamp), false, a.ExtendedFileMetadata, a.PartitionValues,
@@ -100,6 +102,31 @@ func appendValue(b array.Builder, v any) error {
 				return err
 			}
 		}
+	default:
+		return appendTyped(b, v)
+	}
+	return nil
+}
+
+// appendTyped appends what parse makes, but for the types of appendValue.
+func appendTyped(b array.Builder, v any) error {
+	switch v := v.(type) {
+	case int8:
+		b.(*array.Int8Builder).Append(v)
+	case int16:
+		b.(*array.Int16Builder).Append(v)
+	case float32:
+		b.(*array.Float32Builder).Append(v)
+	case float64:
+		b.(*array.Float64Builder).Append(v)
+	case []byte:
+		b.(*array.BinaryBuilder).Append(v)
+	case decimal128.Num:
+		b.(*array.Decimal128Builder).Append(v)
+	case arrow.Date32:
+		b.(*array.Date32Builder).Append(v)
+	case arrow.Timestamp:
+		b.(*array.TimestampBuilder).Append(v)
 	default:
 		return fmt.Errorf("checkpoint value of type %T", v)
 	}

@@ -1,6 +1,7 @@
 package checkpoint
 
 import (
+	"encoding/binary"
 	"fmt"
 	"strings"
 
@@ -26,7 +27,7 @@ const (
 	kindInt              // booleans too
 	kindFloat
 	kindBool
-	kindOther
+	kindInstant // microseconds, of INT96
 )
 
 // leaf walks a column chunk, one batch of rows at a time. Within a batch the
@@ -91,7 +92,7 @@ func openLeaf(column *schema.Column, rg *file.RowGroupReader, i int) (*leaf, err
 	case *file.BooleanColumnChunkReader:
 		l.fetch = fetcher(l, kindBool, r.ReadBatchInPage, takeBools)
 	case *file.Int96ColumnChunkReader:
-		l.fetch = fetcher(l, kindOther, r.ReadBatchInPage, func(*leaf, []parquet.Int96) {})
+		l.fetch = fetcher(l, kindInstant, r.ReadBatchInPage, takeInstants)
 	default:
 		return nil, fmt.Errorf("column %s: %w", column.Path(), ErrCorrupt)
 	}
@@ -137,6 +138,21 @@ func takeInts[T int32 | int64](l *leaf, values []T) {
 	l.pageInts = l.pageInts[:0]
 	for _, v := range values {
 		l.pageInts = append(l.pageInts, int64(v))
+	}
+}
+
+// takeInstants reads the form that old writers of Parquet have for timestamps: a
+// Julian day and the nanoseconds since its midnight.
+func takeInstants(l *leaf, values []parquet.Int96) {
+	const (
+		epoch = 2440588 // the Julian day of 1970-01-01
+		day   = 24 * 60 * 60 * 1_000_000
+	)
+	l.pageInts = l.pageInts[:0]
+	for _, v := range values {
+		nanos := int64(binary.LittleEndian.Uint64(v[:8]))
+		days := int64(binary.LittleEndian.Uint32(v[8:])) - epoch
+		l.pageInts = append(l.pageInts, days*day+nanos/1000)
 	}
 }
 
@@ -250,7 +266,7 @@ func (l *leaf) take(n int) error {
 	switch l.kind {
 	case kindText:
 		return spread(l, at, &l.texts, l.pageTexts)
-	case kindInt, kindBool:
+	case kindInt, kindBool, kindInstant:
 		return spread(l, at, &l.ints, l.pageInts)
 	case kindFloat:
 		return spread(l, at, &l.reals, l.pageReals)

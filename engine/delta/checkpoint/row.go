@@ -86,7 +86,7 @@ func (t *tree) build(s *schema.Schema, rg *file.RowGroupReader, node schema.Node
 	for i := range group.NumFields() {
 		child := group.Field(i)
 		// The typed form of the partition values repeats the text.
-		below := open && child.Name() != "partitionValues_parsed"
+		below := open && (node.Name() != "add" || child.Name() != "partitionValues_parsed")
 		c, err := t.build(s, rg, child, def, column, below)
 		if err != nil {
 			return nil, err

@@ -4,44 +4,80 @@ import (
 	"fmt"
 	"math"
 	"math/big"
+	"strconv"
 	"strings"
 	"time"
 
+	"github.com/apache/arrow-go/v18/parquet"
 	"github.com/apache/arrow-go/v18/parquet/schema"
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
 // statistics rebuilds the statistics' JSON of a row from the typed form, which
-// is the only one where delta.checkpoint.writeStatsAsJson is off. Values that
-// JSON statistics do not have (NaN, infinities, binaries) are left out.
+// is the only one where delta.checkpoint.writeStatsAsJson is off. Binaries, which
+// have no bounds in JSON, are left out.
 func (r *row) statistics(i int) (string, error) {
-	value := r.members(i)
-	if len(value) == 0 {
-		return "", nil
-	}
-	text, err := json.Marshal(value, json.Deterministic(true))
+	text, err := r.appendJSON(nil, i)
 	if err != nil {
 		return "", fmt.Errorf("parsed statistics: %w: %v", ErrCorrupt, err)
 	}
 	return string(text), nil
 }
 
-func (r *row) members(i int) map[string]any {
-	out := make(map[string]any)
+// appendJSON appends an object of the members that say something, and nothing when
+// there are none.
+func (r *row) appendJSON(to []byte, i int) (_ []byte, err error) {
+	start := len(to)
 	for _, f := range r.order {
-		switch {
-		case f.leaf == nil:
-			if m := f.members(i); len(m) > 0 {
-				out[f.name] = m
-			}
-		case f.leaf.maxRep == 0 && f.leaf.has(i):
-			if v := f.leaf.json(i); v != nil {
-				out[f.name] = v
-			}
+		if f.leaf != nil && (f.leaf.maxRep > 0 || !f.leaf.has(i)) {
+			continue
+		}
+		end := len(to)
+		if end == start {
+			to = append(to, '{')
+		} else {
+			to = append(to, ',')
+		}
+		if to, err = jsontext.AppendQuote(to, f.name); err != nil {
+			return nil, err
+		}
+		to = append(to, ':')
+		before := len(to)
+		if f.leaf == nil {
+			to, err = f.appendJSON(to, i)
+		} else {
+			to, err = appendJSON(to, f.leaf.json(i))
+		}
+		if err != nil {
+			return nil, err
+		}
+		if len(to) == before {
+			to = to[:end]
 		}
 	}
-	return out
+	if len(to) > start {
+		to = append(to, '}')
+	}
+	return to, nil
+}
+
+// appendJSON appends what leaf.json returns, and nothing for nil.
+func appendJSON(to []byte, value any) ([]byte, error) {
+	switch v := value.(type) {
+	case string:
+		return jsontext.AppendQuote(to, v)
+	case int64:
+		return strconv.AppendInt(to, v, 10), nil
+	case bool:
+		return strconv.AppendBool(to, v), nil
+	case float32:
+		return strconv.AppendFloat(to, float64(v), 'g', -1, 32), nil
+	case float64:
+		return strconv.AppendFloat(to, v, 'g', -1, 64), nil
+	case jsontext.Value:
+		return append(to, v...), nil
+	}
+	return to, nil
 }
 
 // json prints a value by the column's logical type; nil when it has no form.
@@ -64,14 +100,29 @@ func (l *leaf) json(i int) any {
 			return timestampJSON(l.ints[i], t)
 		}
 		return l.ints[i]
+	case kindInstant:
+		return instantJSON(time.UnixMicro(l.ints[i])) + "Z"
 	case kindBool:
 		return l.ints[i] != 0
 	case kindFloat:
-		if real := l.reals[i]; !math.IsNaN(real) && !math.IsInf(real, 0) {
-			return real
-		}
+		return realJSON(l.reals[i], l.column.PhysicalType())
 	}
 	return nil
+}
+
+// realJSON quotes the numbers that JSON does not have, as the reference writer does.
+func realJSON(real float64, t parquet.Type) any {
+	switch {
+	case math.IsNaN(real):
+		return "NaN"
+	case math.IsInf(real, 1):
+		return "Infinity"
+	case math.IsInf(real, -1):
+		return "-Infinity"
+	case t == parquet.Types.Float:
+		return float32(real)
+	}
+	return real
 }
 
 // fromBigEndian reads two's complement.
@@ -93,11 +144,21 @@ func timestampJSON(n int64, t schema.TimestampLogicalType) string {
 	default:
 		at = time.Unix(0, n)
 	}
-	text := at.UTC().Format("2006-01-02T15:04:05.000000")
+	text := instantJSON(at)
 	if t.IsAdjustedToUTC() {
 		text += "Z"
 	}
 	return text
+}
+
+// instantJSON prints milliseconds, as statistics have them, or more where there are
+// more.
+func instantJSON(at time.Time) string {
+	layout := "2006-01-02T15:04:05.000"
+	if at.Nanosecond()%int(time.Millisecond) != 0 {
+		layout += "000"
+	}
+	return at.UTC().Format(layout)
 }
 
 // decimalJSON prints plain digits, never through a float.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
@@ -18,6 +19,10 @@ import (
 // Summary counts what [Write] wrote.
 type Summary struct {
 	Actions, AddFiles int64
+	// UntypedStatistics counts files whose statistics say more than their typed
+	// form holds, and UntypedPartitions those with a partition value that is none
+	// of its column's type.
+	UntypedStatistics, UntypedPartitions int64
 }
 
 var (
@@ -37,37 +42,45 @@ var vectorType = arrow.StructOf(
 	field("storageType", textType), field("pathOrInlineDv", textType),
 	field("offset", shortType), field("sizeInBytes", shortType), field("cardinality", longType))
 
-// classicSchema is the protocol's section "Checkpoint Schema". Every leaf is
-// nullable, as the reference writer has it.
-var classicSchema = arrow.NewSchema([]arrow.Field{
-	field("txn", arrow.StructOf(
-		field("appId", textType), field("version", longType), field("lastUpdated", longType))),
-	field("add", arrow.StructOf(
-		field("path", textType), field("partitionValues", mapType), field("size", longType),
-		field("modificationTime", longType), field("dataChange", boolType), field("tags", mapType),
-		field("deletionVector", vectorType), field("baseRowId", longType),
-		field("defaultRowCommitVersion", longType), field("clusteringProvider", textType),
-		field("stats", textType))),
-	field("remove", arrow.StructOf(
+// commonAddFields are the members of add in every form.
+var commonAddFields = []arrow.Field{
+	field("path", textType), field("partitionValues", mapType), field("size", longType),
+	field("modificationTime", longType), field("dataChange", boolType), field("tags", mapType),
+	field("deletionVector", vectorType), field("baseRowId", longType),
+	field("defaultRowCommitVersion", longType), field("clusteringProvider", textType),
+}
+
+// schemaOf is the protocol's section "Checkpoint Schema". Every leaf is nullable,
+// as the reference writer has it.
+func schemaOf(form Form) *arrow.Schema {
+	add := arrow.StructOf(slices.Concat(commonAddFields, form.addFields())...)
+	return arrow.NewSchema([]arrow.Field{txnField, field("add", add), removeField, metadataField, protocolField, domainField}, nil)
+}
+
+var (
+	txnField = field("txn", arrow.StructOf(
+		field("appId", textType), field("version", longType), field("lastUpdated", longType)))
+	removeField = field("remove", arrow.StructOf(
 		field("path", textType), field("deletionTimestamp", longType), field("dataChange", boolType),
 		field("extendedFileMetadata", boolType), field("partitionValues", mapType), field("size", longType),
 		field("deletionVector", vectorType), field("baseRowId", longType),
-		field("defaultRowCommitVersion", longType))),
-	field("metaData", arrow.StructOf(
+		field("defaultRowCommitVersion", longType)))
+	metadataField = field("metaData", arrow.StructOf(
 		field("id", textType), field("name", textType), field("description", textType),
 		field("format", arrow.StructOf(field("provider", textType), field("options", mapType))),
 		field("schemaString", textType), field("partitionColumns", listType),
-		field("configuration", mapType), field("createdTime", longType))),
-	field("protocol", arrow.StructOf(
+		field("configuration", mapType), field("createdTime", longType)))
+	protocolField = field("protocol", arrow.StructOf(
 		field("minReaderVersion", shortType), field("minWriterVersion", shortType),
-		field("readerFeatures", listType), field("writerFeatures", listType))),
-	field("domainMetadata", arrow.StructOf(
-		field("domain", textType), field("configuration", textType), field("removed", boolType))),
-}, nil)
+		field("readerFeatures", listType), field("writerFeatures", listType)))
+	domainField = field("domainMetadata", arrow.StructOf(
+		field("domain", textType), field("configuration", textType), field("removed", boolType)))
+)
 
 // Write writes a classic checkpoint. The caller chooses the actions by the
 // rules of reconciliation; an action that checkpoints do not hold is an error.
-func Write(w io.Writer, actions iter.Seq[action.Action]) (Summary, error) {
+func Write(w io.Writer, form Form, actions iter.Seq[action.Action]) (Summary, error) {
+	schema, types := schemaOf(form), newTyper(form)
 	props := parquet.NewWriterProperties(
 		parquet.WithCompression(compress.Codecs.Snappy),
 		parquet.WithRootName("spark_schema"),
@@ -77,11 +90,11 @@ func Write(w io.Writer, actions iter.Seq[action.Action]) (Summary, error) {
 		parquet.WithDictionaryFor("remove.path", false),
 		parquet.WithStats(false),
 	)
-	fw, err := pqarrow.NewFileWriter(classicSchema, keepOpen{w}, props, pqarrow.DefaultWriterProps())
+	fw, err := pqarrow.NewFileWriter(schema, keepOpen{w}, props, pqarrow.DefaultWriterProps())
 	if err != nil {
 		return Summary{}, fmt.Errorf("opening checkpoint writer: %w", err)
 	}
-	b := array.NewRecordBuilder(memory.DefaultAllocator, classicSchema)
+	b := array.NewRecordBuilder(memory.DefaultAllocator, schema)
 	defer b.Release()
 	var sum Summary
 	flush := func() error {
@@ -90,7 +103,7 @@ func Write(w io.Writer, actions iter.Seq[action.Action]) (Summary, error) {
 		return fw.WriteBuffered(rec)
 	}
 	for a := range actions {
-		if err := appendAction(b, a); err != nil {
+		if err := appendAction(b, a, types); err != nil {
 			_ = fw.Close()
 			return Summary{}, err
 		}
@@ -114,6 +127,7 @@ func Write(w io.Writer, actions iter.Seq[action.Action]) (Summary, error) {
 	if err := fw.Close(); err != nil {
 		return Summary{}, fmt.Errorf("closing checkpoint: %w", err)
 	}
+	sum.UntypedStatistics, sum.UntypedPartitions = types.statistics, types.partitions
 	return sum, nil
 }
 

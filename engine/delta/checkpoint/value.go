@@ -1,0 +1,136 @@
+package checkpoint
+
+import (
+	"math/big"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/decimal128"
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// parseJSON reads a value of statistics; nil when it is none of the type. Strings
+// and times are quoted, and so are the numbers that JSON does not have.
+func parseJSON(t arrow.DataType, raw jsontext.Value) any {
+	text, quoted := string(raw), raw.Kind() == '"'
+	if quoted && json.Unmarshal(raw, &text) != nil {
+		return nil
+	}
+	switch t := t.(type) {
+	case *arrow.StringType, *arrow.Date32Type:
+		if !quoted {
+			return nil
+		}
+	case *arrow.TimestampType:
+		// An instant without an offset could mean several, and so could a local
+		// time with one.
+		if !quoted || hasOffset(text) != (t.TimeZone != "") {
+			return nil
+		}
+	case *arrow.Float32Type, *arrow.Float64Type:
+		if quoted && text != "NaN" && text != "Infinity" && text != "-Infinity" {
+			return nil
+		}
+	default:
+		if quoted {
+			return nil
+		}
+	}
+	return parse(t, text)
+}
+
+// parse reads a value of the log's text; nil when it is none of the type.
+func parse(t arrow.DataType, text string) any {
+	switch t := t.(type) {
+	case *arrow.Int8Type:
+		return parseInteger[int8](text, 8)
+	case *arrow.Int16Type:
+		return parseInteger[int16](text, 16)
+	case *arrow.Int32Type:
+		return parseInteger[int32](text, 32)
+	case *arrow.Int64Type:
+		return parseInteger[int64](text, 64)
+	case *arrow.Float32Type:
+		if f, err := strconv.ParseFloat(text, 32); err == nil {
+			return float32(f)
+		}
+	case *arrow.Float64Type:
+		if f, err := strconv.ParseFloat(text, 64); err == nil {
+			return f
+		}
+	case *arrow.BooleanType:
+		switch strings.ToLower(text) {
+		case "true":
+			return true
+		case "false":
+			return false
+		}
+	case *arrow.StringType:
+		if utf8.ValidString(text) {
+			return text
+		}
+	case *arrow.BinaryType:
+		return []byte(text)
+	case *arrow.Decimal128Type:
+		return parseDecimal(t, text)
+	case *arrow.Date32Type:
+		if at, err := time.Parse(time.DateOnly, text); err == nil {
+			return arrow.Date32FromTime(at)
+		}
+	case *arrow.TimestampType:
+		return parseTime(text)
+	}
+	return nil
+}
+
+func parseInteger[T int8 | int16 | int32 | int64](text string, bits int) any {
+	n, err := strconv.ParseInt(text, 10, bits)
+	if err != nil {
+		return nil
+	}
+	return T(n)
+}
+
+// parseDecimal is exact: a rounded bound would be none.
+func parseDecimal(t *arrow.Decimal128Type, text string) any {
+	const most = 100 // digits, and places of the exponent: numbers that are cheap to take
+	_, exponent, _ := strings.Cut(strings.ToLower(text), "e")
+	if places, err := strconv.Atoi(exponent); len(text) > most || exponent != "" && (err != nil || max(places, -places) > most) {
+		return nil
+	}
+	r, ok := new(big.Rat).SetString(text)
+	if !ok {
+		return nil
+	}
+	scale := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(t.Scale)), nil)
+	r.Mul(r, new(big.Rat).SetInt(scale))
+	if !r.IsInt() || len(new(big.Int).Abs(r.Num()).String()) > int(t.Precision) {
+		return nil
+	}
+	return decimal128.FromBigInt(r.Num())
+}
+
+// timeLayouts are those of statistics and of partition values. Go reads a
+// fraction of a second after any of them.
+var timeLayouts = []string{
+	"2006-01-02T15:04:05Z07:00", "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02 15:04:05Z07:00",
+}
+
+// parseTime reads microseconds; a time without an offset is one of UTC.
+func parseTime(text string) any {
+	for _, layout := range timeLayouts {
+		if at, err := time.Parse(layout, text); err == nil && at.Nanosecond()%1000 == 0 {
+			return arrow.Timestamp(at.UnixMicro())
+		}
+	}
+	return nil
+}
+
+func hasOffset(text string) bool {
+	_, clock, _ := strings.Cut(text, ":")
+	return strings.ContainsAny(clock, "Zz+-")
+}
