@@ -2,6 +2,7 @@ package delta
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/lakewarden/lakewarden/engine/delta/action"
 )
@@ -56,8 +57,8 @@ func (t *Txn) checkRows(s *Snapshot) error {
 			fresh = fresh || a.DataChange
 		}
 	}
-	if files && len(t.removes) > 0 && s.flag(propRowTracking) {
-		return refuseWrite(featRowTracking, "rows that move would lose their ids")
+	if err := t.checkRowIDs(s, files); err != nil {
+		return err
 	}
 	if fresh {
 		if err := s.checkDuties(t.op.Duties); err != nil {
@@ -66,6 +67,27 @@ func (t *Txn) checkRows(s *Snapshot) error {
 	}
 	if files {
 		return s.checkFileTypes()
+	}
+	return nil
+}
+
+// checkRowIDs makes sure that every row of a table whose readers go by row ids has
+// one, and that rows that move keep theirs. Files that replace others hold such rows.
+func (t *Txn) checkRowIDs(s *Snapshot, files bool) error {
+	if !files || !s.flag(propRowTracking) {
+		return nil
+	}
+	if s.flag(propRowTrackingSuspend) {
+		return refuseWrite(featRowTracking, "new rows would have no ids")
+	}
+	if len(t.removes) == 0 {
+		return nil
+	}
+	if err := s.checkRowColumns(); err != nil {
+		return err
+	}
+	if !slices.Contains(t.op.Duties, KeepsRowIDs) {
+		return refuseWrite(featRowTracking, "rows that move would lose their ids")
 	}
 	return nil
 }

@@ -76,6 +76,9 @@ const (
 	FillsDefaults
 	// FillsGenerated: generated columns hold their expression's value.
 	FillsGenerated
+	// KeepsRowIDs: rows that moved to another file have their ids and commit
+	// versions there, in the columns of [Snapshot.RowColumns].
+	KeepsRowIDs
 )
 
 // CheckReadable refuses a table that cannot be read correctly. Its error is a
@@ -130,6 +133,9 @@ func (s *Snapshot) checkReader() error {
 	case bad != "":
 		return refuse("type "+string(bad), "")
 	}
+	if column := foreignChange(s.schema); column != "" {
+		return refuse(featTypeWidening, "a change of the type of column "+column)
+	}
 	return nil
 }
 
@@ -154,8 +160,8 @@ func CheckRewritable(s *Snapshot) error {
 	if err := s.checkWriter(); err != nil {
 		return err
 	}
-	if s.flag(propRowTracking) {
-		return refuseWrite(featRowTracking, "rows that move would lose their ids")
+	if err := s.checkRowColumns(); err != nil {
+		return err
 	}
 	return s.checkFileTypes()
 }

@@ -9,6 +9,8 @@ import (
 
 	"github.com/lakewarden/lakewarden/engine/delta"
 	"github.com/lakewarden/lakewarden/engine/delta/action"
+	"github.com/lakewarden/lakewarden/engine/delta/logpath"
+	"github.com/lakewarden/lakewarden/engine/objstore"
 	"github.com/lakewarden/lakewarden/engine/objstore/mem"
 )
 
@@ -52,6 +54,10 @@ func TestFeatureGate(t *testing.T) {
 		{name: "void", field: `"type":"void"`, read: "void columns"},
 		{name: "void inside", field: `"type":{"type":"array","elementType":"void","containsNull":true}`, read: "void columns"},
 		{name: "unknown type", field: `"type":"geometry(4326)"`, read: "type geometry(4326)"},
+		{name: "a change of type as the protocol has it", reader: []string{"typeWidening"}, field: `"type":"decimal(12,2)","metadata":{"delta.typeChanges":[{"fromType":"short","toType":"integer"},{"fromType":"integer","toType":"decimal(12, 2)"}]}`},
+		{name: "another change of type", reader: []string{"typeWidening"}, field: `"type":"string","metadata":{"delta.typeChanges":[{"fromType":"long","toType":"string"}]}`, read: "typeWidening"},
+		{name: "a change of type inside", reader: []string{"typeWidening"}, field: `"type":{"type":"array","elementType":"long","containsNull":true},"metadata":{"delta.typeChanges":[{"fromType":"double","toType":"long","fieldPath":"element"}]}`, read: "typeWidening"},
+		{name: "changes of type that are none", reader: []string{"typeWidening"}, field: `"type":"long","metadata":{"delta.typeChanges":"integer"}`, read: "typeWidening"},
 		{name: "variant", reader: []string{"variantType"}, field: `"type":"variant"`, write: "variantType"},
 		{name: "check", properties: `"delta.constraints.c":"id > 0"`, write: "checkConstraints"},
 		{name: "check taken over", properties: `"delta.constraints.c":"id > 0"`, duties: []delta.Duty{delta.EvaluatesChecks}},
@@ -122,6 +128,30 @@ func TestFeatureGate(t *testing.T) {
 	}
 }
 
+// Whatever the protocol has a name for is honoured or refused by that name before
+// anything is written.
+func TestFeaturesOfTheProtocolThatWeDoNotHave(t *testing.T) {
+	for _, feature := range []string{
+		"icebergCompatV1", "icebergCompatV2", "icebergCompatV3", "checkpointProtection", "materializePartitionColumns",
+		"collations-preview", "coordinatedCommits-preview", "redirectReaderWriter-preview", "redirectWriterOnly-preview",
+		"managedCommit", "geospatial", "castIceberg", "adaptiveMetadata-preview",
+	} {
+		b := mem.New()
+		mustLog(t, b, fmt.Sprintf(`{"protocol":{"minReaderVersion":1,"minWriterVersion":7,"writerFeatures":[%q]}}`, feature)+"\n"+metaLine("a", schemaText, "", ""))
+		s, err := delta.Load(t.Context(), b, testOptions(t))
+		require.NoError(t, err)
+		require.NoError(t, delta.CheckReadable(s), feature)
+		txn := s.Begin(delta.Operation{Name: "WRITE"})
+		require.NoError(t, txn.Add(delta.AddFile{Name: "x", Size: 1, Stats: `{"numRecords":1}`}))
+		_, err = txn.Commit(t.Context())
+		var refused *delta.FeatureError
+		require.ErrorAs(t, err, &refused, feature)
+		require.Equal(t, feature, refused.Feature)
+		_, err = b.Stat(t.Context(), logpath.CommitName(1))
+		require.ErrorIs(t, err, objstore.ErrNotFound, feature)
+	}
+}
+
 func TestCreateChoosesTheLeastProtocol(t *testing.T) {
 	field := func(dt delta.DataType) delta.Struct {
 		return delta.Struct{Fields: []delta.Field{{Name: "c", Type: delta.Array{Element: dt, ContainsNull: true}, Nullable: true}}}
@@ -155,11 +185,6 @@ func TestCreateChoosesTheLeastProtocol(t *testing.T) {
 		_, err := delta.Create(t.Context(), mem.New(), c)
 		require.ErrorIs(t, err, delta.ErrInvalidProperty, name)
 	}
-	b := mem.New()
-	_, err := delta.Create(t.Context(), b, delta.CreateOptions{Schema: twoColumns, Properties: map[string]string{"delta.enableRowTracking": "true"}})
-	require.ErrorIs(t, err, delta.ErrUnsupportedFeature)
-	_, err = delta.Load(t.Context(), b, delta.Options{})
-	require.ErrorIs(t, err, delta.ErrTableNotFound)
 }
 
 func TestUpgradesOnlyGrow(t *testing.T) {

@@ -32,8 +32,8 @@ type Restoration struct {
 // meanwhile are a conflict. Of op the user is taken.
 //
 // Errors: [ErrVersionNotFound] when files of that version are gone, with their
-// number; [ErrIdentityChanged] when it is another table's; [FeatureError] for
-// tables with row tracking; those of the bucket.
+// number; [ErrIdentityChanged] when it is another table's; [FeatureError] where
+// row tracking was switched on or off in between; those of the bucket.
 func (s *Snapshot) Restore(ctx context.Context, target *Snapshot, op Operation) (*Txn, Restoration, error) {
 	return s.RestoreAs(ctx, target, target.Metadata(), op)
 }
@@ -46,8 +46,8 @@ func (s *Snapshot) RestoreAs(ctx context.Context, target *Snapshot, as action.Me
 	if target.TableID() != s.TableID() {
 		return nil, Restoration{}, fmt.Errorf("restoring version %d: %w", target.version, ErrIdentityChanged)
 	}
-	if s.flag(propRowTracking) || target.flag(propRowTracking) {
-		return nil, Restoration{}, refuseWrite(featRowTracking, "restoring a version")
+	if s.flag(propRowTracking) != target.flag(propRowTracking) || s.flag(propRowTracking) && s.rowColumns() != target.rowColumns() {
+		return nil, Restoration{}, refuseWrite(featRowTracking, "restoring a version whose rows have other ids")
 	}
 	op.Name = restoreOperation
 	t := s.Begin(op)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/lakewarden/lakewarden/engine/delta"
 	"github.com/lakewarden/lakewarden/engine/objstore/mem"
+	"github.com/lakewarden/lakewarden/engine/oracletest"
 )
 
 func at(tb testing.TB, s *delta.Snapshot, version int64) *delta.Snapshot {
@@ -198,7 +199,7 @@ func TestRestoreAnyVersion(t *testing.T) {
 
 func TestDeltaRsReadsRestored(t *testing.T) {
 	t.Parallel()
-	python(t)
+	oracletest.Python(t)
 	b, dir := fileBucket(t)
 	s := mustCreate(t, b, delta.CreateOptions{Properties: vectorProperties})
 	s = mustAppend(t, s, 1, 2, 3)

@@ -2,13 +2,16 @@ package delta_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/lakewarden/lakewarden/engine/delta"
+	"github.com/lakewarden/lakewarden/engine/delta/logpath"
 	"github.com/lakewarden/lakewarden/engine/objstore"
 	"github.com/lakewarden/lakewarden/engine/objstore/mem"
+	"github.com/lakewarden/lakewarden/engine/oracletest"
 )
 
 // trackedTable is one that another writer made: rows have ids, which are read or
@@ -77,22 +80,122 @@ func TestRowIDsAfterALostRace(t *testing.T) {
 	require.JSONEq(t, `{"rowIdHighWaterMark":105}`, highWaterMark(s))
 }
 
-func TestRowTrackingRefuses(t *testing.T) {
-	on := `"delta.enableRowTracking":"true","delta.enableDeletionVectors":"true"`
-	s := mustAppend(t, trackedTable(t, on, ""), 1, 2)
-	require.NoError(t, delta.CheckWritable(s))
-	require.ErrorIs(t, delta.CheckRewritable(s), delta.ErrUnsupportedFeature)
+// rewrite replaces the only file of a table by another one, whose writer did so much
+// for its rows.
+func rewrite(t *testing.T, s *delta.Snapshot, rearranged bool, duties ...delta.Duty) (*delta.Snapshot, error) {
+	t.Helper()
+	txn := s.Begin(delta.Operation{Name: "UPDATE", Duties: duties})
+	f := mustWrite(t, s.Bucket(), 1, 2)
+	f.Rearranged = rearranged
+	require.NoError(t, txn.Remove(rearranged, onlyFile(t, s)))
+	require.NoError(t, txn.Add(f))
+	return txn.Commit(t.Context())
+}
+
+const (
+	tracking    = `"delta.enableRowTracking":"true","delta.enableDeletionVectors":"true"`
+	hiddenID    = `,"delta.rowTracking.materializedRowIdColumnName":"_row_id"`
+	hiddenSince = `,"delta.rowTracking.materializedRowCommitVersionColumnName":"_row_version"`
+)
+
+// Rows move where their writer says that they keep their ids. The new file has ids
+// of its own, for the rows that bring none.
+func TestRowsMoveWithTheirIDs(t *testing.T) {
+	s := mustAppend(t, trackedTable(t, tracking+hiddenID+hiddenSince, ""), 1, 2)
+	require.NoError(t, delta.CheckRewritable(s))
+	names, kept := s.RowColumns()
+	require.True(t, kept)
+	require.Equal(t, delta.RowColumns{ID: "_row_id", CommitVersion: "_row_version"}, names)
 	for _, rearranged := range []bool{false, true} {
-		_, err := txnWith(t, s, func(txn *delta.Txn) {
-			f := mustWrite(t, s.Bucket(), 1, 2)
-			f.Rearranged = rearranged
-			require.NoError(t, txn.Remove(rearranged, onlyFile(t, s)))
-			require.NoError(t, txn.Add(f))
-		})
-		require.ErrorContains(t, err, "rowTracking")
+		_, err := rewrite(t, s, rearranged)
 		require.ErrorIs(t, err, delta.ErrUnsupportedFeature)
+		require.ErrorContains(t, err, "rowTracking")
 	}
-	_, _, err := s.Restore(t.Context(), at(t, s, 0), delta.Operation{})
+	moved, err := rewrite(t, s, true, delta.KeepsRowIDs)
+	require.NoError(t, err)
+	require.Equal(t, map[int64]int64{2: 2}, rowIDs(t, moved))
+	require.JSONEq(t, `{"rowIdHighWaterMark":3}`, highWaterMark(moved))
+
+	// A lost race changes the ids of the file, and nothing that is in it.
+	second := mustAppend(t, moved, 7)
+	late := moved.Begin(delta.Operation{Name: "OPTIMIZE", Duties: []delta.Duty{delta.KeepsRowIDs}})
+	f := mustWrite(t, s.Bucket(), 1, 2)
+	f.Rearranged = true
+	require.NoError(t, late.Remove(true, onlyFile(t, moved)))
+	require.NoError(t, late.Add(f))
+	won, err := late.Commit(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, map[int64]int64{4: 3, 5: 4}, rowIDs(t, won))
+	require.JSONEq(t, `{"rowIdHighWaterMark":4}`, highWaterMark(second))
+
+	for version := int64(1); version <= won.Version(); version++ {
+		commit := contentOf(t, s.Bucket(), logpath.CommitName(version))
+		require.Contains(t, commit, `"tags":{"delta.rowTracking.preserved":"true"}`)
+	}
+
+	// What is restored has the ids that it had.
+	txn, _, err := won.Restore(t.Context(), at(t, won, 1), delta.Operation{})
+	require.NoError(t, err)
+	back, err := txn.Commit(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, map[int64]int64{0: 1}, rowIDs(t, back))
+	require.Equal(t, highWaterMark(won), highWaterMark(back))
+}
+
+// Without columns for ids no row may move.
+func TestRowColumnsAreTheirOwn(t *testing.T) {
+	named := func(id, version string) string {
+		return fmt.Sprintf(`,"delta.rowTracking.materializedRowIdColumnName":%q,"delta.rowTracking.materializedRowCommitVersionColumnName":%q`, id, version)
+	}
+	for name, properties := range map[string]string{
+		"no names": "", "one name": hiddenID, "the other": hiddenSince, "an empty name": named("", "b"),
+		"one for both": named("a", "A"), "that of a column": named("Id", "b"), "that of a column, again": named("a", "id"),
+		"suspended": hiddenID + hiddenSince + `,"delta.rowTrackingSuspended":"true"`,
+	} {
+		s := trackedTable(t, tracking+properties, "\n"+`{"add":{"path":"f","partitionValues":{},"size":1,"modificationTime":1,"dataChange":true,"baseRowId":0,"defaultRowCommitVersion":0}}`)
+		require.ErrorIs(t, delta.CheckRewritable(s), delta.ErrUnsupportedFeature, name)
+		_, kept := s.RowColumns()
+		require.False(t, kept, name)
+		_, err := rewrite(t, s, true, delta.KeepsRowIDs)
+		require.ErrorIs(t, err, delta.ErrUnsupportedFeature, name)
+		require.ErrorContains(t, err, "rowTracking", name)
+	}
+	suspended := trackedTable(t, tracking+`,"delta.rowTrackingSuspended":"true"`, "")
+	_, err := txnWith(t, suspended, func(txn *delta.Txn) { require.NoError(t, txn.Add(mustWrite(t, suspended.Bucket(), 1))) })
+	require.ErrorIs(t, err, delta.ErrUnsupportedFeature, "rows without ids")
+}
+
+// A hidden column is never a column of the table, whoever asks.
+func TestHiddenNamesAreTaken(t *testing.T) {
+	s, err := delta.Create(t.Context(), mem.New(), delta.CreateOptions{Schema: twoColumns, Properties: map[string]string{"delta.enableRowTracking": "true"}})
+	require.NoError(t, err)
+	require.Subset(t, s.Protocol().WriterFeatures, []string{"rowTracking", "domainMetadata"})
+	names, kept := s.RowColumns()
+	require.True(t, kept)
+	require.Regexp(t, "^_row-id-col-.{36}$", names.ID)
+	require.Regexp(t, "^_row-commit-version-col-.{36}$", names.CommitVersion)
+	for _, name := range []string{names.ID, strings.ToUpper(names.CommitVersion)} {
+		a := s.Alter()
+		require.ErrorIs(t, a.AddColumn(nil, delta.Field{Name: name, Type: delta.Long, Nullable: true}), delta.ErrInvalidSchema)
+		require.ErrorIs(t, a.RenameColumn([]string{twoColumns.Fields[1].Name}, name), delta.ErrInvalidSchema)
+	}
+	const property = "delta.rowTracking.materializedRowIdColumnName"
+	require.ErrorIs(t, s.Alter().SetProperties(map[string]string{property: "x"}), delta.ErrInvalidProperty)
+	require.ErrorIs(t, s.Alter().UnsetProperties(property), delta.ErrInvalidProperty)
+	require.NoError(t, s.Alter().Annotate(s.Schema(), s.Properties()), "properties that stay are nobody's wish")
+	_, err = delta.Create(t.Context(), mem.New(), delta.CreateOptions{Schema: twoColumns, Properties: map[string]string{property: "id"}})
+	require.ErrorIs(t, err, delta.ErrInvalidProperty)
+}
+
+func TestRowTrackingRefuses(t *testing.T) {
+	s := mustAppend(t, trackedTable(t, tracking, ""), 1, 2)
+	require.NoError(t, delta.CheckWritable(s))
+	switched := trackedTable(t, tracking, "")
+	off := switched.Metadata()
+	off.Configuration = map[string]string{}
+	switched, err := txnWith(t, switched, func(txn *delta.Txn) { txn.SetMetadata(off) })
+	require.NoError(t, err)
+	_, _, err = switched.Restore(t.Context(), at(t, switched, 0), delta.Operation{})
 	require.ErrorIs(t, err, delta.ErrUnsupportedFeature)
 	_, err = txnWith(t, s, func(txn *delta.Txn) { txn.SetDomain("delta.rowTracking", "{}", false) })
 	require.ErrorIs(t, err, delta.ErrInvalidTxn)
@@ -134,7 +237,7 @@ func TestRowTrackingListedOnly(t *testing.T) {
 
 func TestDeltaRsReadsTrackedTables(t *testing.T) {
 	t.Parallel()
-	python(t)
+	oracletest.Python(t)
 	b, dir := fileBucket(t)
 	s := mustAppend(t, trackedTableIn(t, b, `"delta.enableRowTracking":"true","delta.enableDeletionVectors":"true"`, ""), 1, 2)
 	mustDelete(t, s, delta.RowDeletion{File: onlyFile(t, s), Rows: rowSet(t, 0)})

@@ -89,6 +89,9 @@ func (t *Txn) Add(files ...AddFile) error {
 		if f.Size <= 0 {
 			return fmt.Errorf("file %q is empty: %w", f.Name, ErrInvalidTxn)
 		}
+		if _, counted := numRecords(f.Stats); f.DeletionVector != nil && !counted {
+			return fmt.Errorf("file %q has a deletion vector, and nobody knows of how many rows: %w", f.Name, ErrInvalidTxn)
+		}
 		values, err := t.partition(f.Name, f.PartitionValues)
 		if err != nil {
 			return err

@@ -26,10 +26,14 @@ func TestTxnRefuses(t *testing.T) {
 		file delta.AddFile
 		want error
 	}{
-		"parent":              {delta.AddFile{Name: "../x", Size: 1, PartitionValues: values}, delta.ErrUnsafePath},
-		"absolute":            {delta.AddFile{Name: "/x", Size: 1, PartitionValues: values}, delta.ErrUnsafePath},
-		"scheme":              {delta.AddFile{Name: "s3://b/x", Size: 1, PartitionValues: values}, delta.ErrUnsafePath},
-		"vector elsewhere":    {delta.AddFile{Name: "x", Size: 1, PartitionValues: values, DeletionVector: &action.DeletionVector{StorageType: "p", PathOrInlineDV: "file:///x"}}, delta.ErrUnsafePath},
+		"parent":           {delta.AddFile{Name: "../x", Size: 1, PartitionValues: values}, delta.ErrUnsafePath},
+		"absolute":         {delta.AddFile{Name: "/x", Size: 1, PartitionValues: values}, delta.ErrUnsafePath},
+		"scheme":           {delta.AddFile{Name: "s3://b/x", Size: 1, PartitionValues: values}, delta.ErrUnsafePath},
+		"vector elsewhere": {delta.AddFile{Name: "x", Size: 1, PartitionValues: values, DeletionVector: &action.DeletionVector{StorageType: "p", PathOrInlineDV: "file:///x"}}, delta.ErrUnsafePath},
+		"rows not counted": {
+			delta.AddFile{Name: "x", Size: 1, PartitionValues: values, Stats: `{"tightBounds":false}`, DeletionVector: &action.DeletionVector{StorageType: "i", PathOrInlineDV: "wi5b=000010000siXQKl0rr91000f55c8Xg0@@D72lkbi5=-{L", SizeInBytes: 40, Cardinality: 6}},
+			delta.ErrInvalidTxn,
+		},
 		"empty file":          {delta.AddFile{Name: "x", PartitionValues: values}, delta.ErrInvalidTxn},
 		"no partition value":  {delta.AddFile{Name: "x", Size: 1}, delta.ErrInvalidTxn},
 		"other column":        {delta.AddFile{Name: "x", Size: 1, PartitionValues: map[string]*string{"q": &one}}, delta.ErrInvalidTxn},

@@ -16,6 +16,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine/delta/deletion"
 	"github.com/lakewarden/lakewarden/engine/objstore"
 	"github.com/lakewarden/lakewarden/engine/objstore/mem"
+	"github.com/lakewarden/lakewarden/engine/oracletest"
 )
 
 var vectorProperties = map[string]string{"delta.enableDeletionVectors": "true"}
@@ -266,7 +267,7 @@ func TestVectorsDoNotVouchForFiles(t *testing.T) {
 
 func TestDeltaRsReadsOurVectors(t *testing.T) {
 	t.Parallel()
-	python(t)
+	oracletest.Python(t)
 	b, dir := fileBucket(t)
 	all, odd := numbers(2000)
 	s := mustCreate(t, b, delta.CreateOptions{Properties: vectorProperties})
@@ -343,7 +344,7 @@ t = DeltaTable(path); t.create_checkpoint(); say(t.version())`)
 // an offset behind another vector, and with a folder before the file's id.
 func TestReadsForeignVectors(t *testing.T) {
 	t.Parallel()
-	python(t)
+	oracletest.Python(t)
 	b, dir := fileBucket(t)
 	s := mustAppend(t, mustCreate(t, b, delta.CreateOptions{Properties: vectorProperties}), 0, 1, 2, 3, 4, 5, 6, 7, 8, 9)
 	s = mustAppend(t, s, 100, 101, 102)

@@ -75,12 +75,13 @@ func Update(ctx context.Context, t Table, o Options, c Changes) (Result, error) 
 			items[i] = w.storable(column, "d."+ChangeValue(n)) + " AS " + engine.QuoteIdent(column.Name)
 		}
 	}
+	items = append(items, w.idItems(w.idOf("o"))...)
 	sql := "SELECT " + strings.Join(items, ", ") + " FROM " + hit.table.from + " AS o JOIN " + hit.rows.from + " AS d ON " + w.same("o", "d")
 	names, _, err := w.spool(ctx, sql, hit.sources()...)
 	if err != nil {
 		return Result{}, err
 	}
-	f := fresh{relation: w.scratchFiles(w.Columns, names...), index: unnumbered, touches: func(columns []string) bool {
+	f := fresh{relation: w.scratchFiles(w.withID(w.Columns), names...), index: unnumbered, touches: func(columns []string) bool {
 		return slices.ContainsFunc(columns, func(name string) bool { return has(c.Set, name) })
 	}}
 	out := Result{Snapshot: w.Snapshot, Updated: c.Count}
@@ -148,7 +149,7 @@ func (w *write) hitFiles(list *engine.FileList, numbers []int, rows relation) (h
 		_, hit := slices.BinarySearch(numbers, number)
 		return hit
 	}).WithPositions(w.positions())
-	h := hit{files: liveFiles(w.Snapshot, paths(part)), table: w.read(w.Snapshot, part)}
+	h := hit{files: liveFiles(w.Snapshot, paths(part)), table: w.track(part)}
 	if len(h.files) != len(numbers) {
 		return hit{}, ErrNotListed
 	}
@@ -165,12 +166,12 @@ func (w *write) same(table, rows string) string {
 
 // stays is what is left of the files that are hit.
 func (w *write) stays(h hit) relation {
-	return relation{from: "(" + w.left(h.table.from, h.rows.from) + ")", sources: h.sources()}
+	return relation{from: "(" + w.left(columnList("o", w.Columns), h.table.from, h.rows.from) + ")", sources: h.sources()}
 }
 
-// left are the rows of a table that are not among others, by position.
-func (w *write) left(table, rows string) string {
-	return "SELECT " + columnList("o", w.Columns) + " FROM " + table + " AS o ANTI JOIN " + rows + " AS d ON " + w.same("o", "d")
+// left are items of the rows of a table, o, that are not among others, by position.
+func (w *write) left(items, table, rows string) string {
+	return "SELECT " + items + " FROM " + table + " AS o ANTI JOIN " + rows + " AS d ON " + w.same("o", "d")
 }
 
 // replaceJudged is replace for new rows that are judged first.
@@ -211,7 +212,7 @@ func (w *write) replace(ctx context.Context, h hit, f *fresh, p plan) (*delta.Sn
 		parts, sources = append(parts, w.pieces(h)...), append(sources, h.sources()...)
 	}
 	if f != nil {
-		parts, sources = append(parts, "SELECT "+columnList("", w.Columns)+" FROM "+f.from), append(sources, f.sources...)
+		parts, sources = append(parts, "SELECT "+columnList("", w.Columns)+w.changed()+" FROM "+f.from), append(sources, f.sources...)
 	}
 	var err error
 	if len(parts) > 0 {
@@ -219,7 +220,7 @@ func (w *write) replace(ctx context.Context, h hit, f *fresh, p plan) (*delta.Sn
 		if !hides && w.gathers(h) {
 			sql = "WITH " + w.names.gathered + " AS MATERIALIZED (" + sql + ") SELECT * FROM " + w.names.gathered
 		}
-		p.adds, err = w.output(ctx, sql, unique(sources)...)
+		p.adds, err = w.output(ctx, sql, w.hiddenColumns(), unique(sources)...)
 	}
 	if err != nil || w.DryRun {
 		return w.Snapshot, err

@@ -92,6 +92,9 @@ func (w *write) try(ctx context.Context, base *delta.Snapshot, p plan) (snap *de
 	if p.operation == "WRITE" {
 		op.Parameters["mode"] = action.JSONText("Append")
 	}
+	if w.ids != nil {
+		op.Duties = append(op.Duties, delta.KeepsRowIDs)
+	}
 	if w.Application != nil {
 		op.Parameters[ParameterKey] = action.JSONText(w.Application.ID)
 	}

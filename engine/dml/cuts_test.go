@@ -20,6 +20,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine/ingest"
 	"github.com/lakewarden/lakewarden/engine/objstore"
 	"github.com/lakewarden/lakewarden/engine/objstore/file"
+	"github.com/lakewarden/lakewarden/engine/oracletest"
 	"github.com/lakewarden/lakewarden/engine/rules"
 )
 
@@ -36,10 +37,7 @@ type lake struct {
 }
 
 func newLake(t *testing.T) *lake {
-	extensions := os.Getenv("LAKEWARDEN_EXTENSION_DIR")
-	if extensions == "" {
-		extensions = "../../bin/extensions"
-	}
+	extensions := oracletest.Extensions(t)
 	eng, err := duckdb.New(t.Context(), duckdb.Options{ExtensionDirs: []string{extensions}})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, eng.Close()) })

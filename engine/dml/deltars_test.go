@@ -7,27 +7,12 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
-)
 
-// python finds the interpreter that has deltalake. It is absent on a fresh
-// checkout; where tests must be complete its absence is a failure.
-func python(t *testing.T) string {
-	t.Helper()
-	for _, c := range []string{os.Getenv("LAKEWARDEN_TEST_PYTHON"), filepath.Join("..", "..", "bin", "venv", "bin", "python")} {
-		if _, err := os.Stat(c); c != "" && err == nil {
-			return c
-		}
-	}
-	if os.Getenv("CI") != "" {
-		t.Fatal("no Python with deltalake: run make test-deps")
-	}
-	t.Skip("no Python with deltalake: run make test-deps or set LAKEWARDEN_TEST_PYTHON")
-	return ""
-}
+	"github.com/lakewarden/lakewarden/engine/oracletest"
+)
 
 // deltaRS is a process of delta-rs that answers one question a line.
 type deltaRS struct {
@@ -54,6 +39,8 @@ def append(path, id, v, p):
     columns = {"id": pa.array([id], pa.int64()), "v": pa.array([v], pa.string()), "p": pa.array([p], pa.string())}
     write_deltalake(path, pa.table(columns), mode="append")
     return 0
+sys.path.append(os.path.join("..", "datafile", "testdata"))
+from identities import identities
 for line in sys.stdin:
     question = json.loads(line)
     try:
@@ -66,7 +53,7 @@ os._exit(0)
 
 func startDeltaRS(t *testing.T) *deltaRS {
 	t.Helper()
-	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), python(t), "-c", deltaRSLoop) //nolint:gosec // the interpreter of the tests
+	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), oracletest.Python(t), "-B", "-c", deltaRSLoop) //nolint:gosec // the interpreter of the tests
 	cmd.Env = append(os.Environ(), "TZ=UTC")
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()

@@ -15,7 +15,8 @@
 //
 // What a table asks for is done: names and field ids of column mapping; rows that go
 // behind deletion vectors, so that only new rows need files; files of changes for a
-// feed. A file that goes as a whole is removed.
+// feed; ids and commit versions of rows that move, where rows are tracked. A file that
+// goes as a whole is removed.
 //
 // What may not go in: who may write, SQL of users, HTTP, the catalog, cgo.
 //

@@ -25,6 +25,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine/ingest"
 	"github.com/lakewarden/lakewarden/engine/objstore"
 	"github.com/lakewarden/lakewarden/engine/objstore/file"
+	"github.com/lakewarden/lakewarden/engine/oracletest"
 	"github.com/lakewarden/lakewarden/engine/rules"
 	"github.com/lakewarden/lakewarden/engine/skipping"
 )
@@ -33,6 +34,8 @@ import (
 type kind struct {
 	mapping                                   string
 	partitioned, vectors, feed, nested, keyed bool
+	// tracked: rows have ids.
+	tracked bool
 }
 
 // item is a row of a table of any kind. Absent values are nil.
@@ -79,6 +82,8 @@ type tableOf struct {
 	bucket  objstore.Bucket
 	columns []engine.Column
 	rows    map[int64]item
+	// known is what rows of a tracked table are known by since the last look.
+	known identities
 	// scratch makes directories.
 	scratch func() string
 	// before runs between the look at a version and the write; nil does nothing.
@@ -99,7 +104,7 @@ func (k kind) schema() delta.Struct {
 }
 
 func newTableOf(t require.TestingT, eng engine.Engine, k kind, scratch func() string) *tableOf {
-	o := &tableOf{kind: k, t: t, dir: scratch(), eng: eng, rows: map[int64]item{}, scratch: scratch}
+	o := &tableOf{kind: k, t: t, dir: scratch(), eng: eng, rows: map[int64]item{}, scratch: scratch, known: identities{Mark: -1}}
 	var err error
 	o.bucket, err = file.New(o.dir)
 	require.NoError(t, err)
@@ -112,6 +117,9 @@ func newTableOf(t require.TestingT, eng engine.Engine, k kind, scratch func() st
 	}
 	if k.feed {
 		opts.Properties["delta.enableChangeDataFeed"] = "true"
+	}
+	if k.tracked {
+		opts.Properties["delta.enableRowTracking"] = "true"
 	}
 	if k.partitioned {
 		opts.PartitionColumns = []string{"p"}
@@ -313,10 +321,7 @@ func changes(before, after map[int64]item) []string {
 }
 
 func newTestEngine(t *testing.T) engine.Engine {
-	extensions := os.Getenv("LAKEWARDEN_EXTENSION_DIR")
-	if extensions == "" {
-		extensions = "../../bin/extensions"
-	}
+	extensions := oracletest.Extensions(t)
 	eng, err := duckdb.New(t.Context(), duckdb.Options{ExtensionDirs: []string{extensions}})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, eng.Close()) })
@@ -357,7 +362,9 @@ func TestEveryTableIsWritten(t *testing.T) {
 	}
 	for _, k := range []kind{
 		{}, {vectors: true}, {feed: true, partitioned: true}, {mapping: "name", nested: true}, {mapping: "name", partitioned: true, vectors: true, feed: true, nested: true, keyed: true},
-		{mapping: "id"}, {mapping: "id", partitioned: true, vectors: true, feed: true, keyed: true}, {vectors: true, feed: true, nested: true, partitioned: true},
+		{mapping: "id", nested: true}, {mapping: "id", partitioned: true, vectors: true, feed: true, nested: true, keyed: true}, {vectors: true, feed: true, nested: true, partitioned: true},
+		{tracked: true, nested: true}, {tracked: true, vectors: true, feed: true, partitioned: true, keyed: true}, {tracked: true, mapping: "name", partitioned: true, feed: true, nested: true},
+		{tracked: true, mapping: "id", nested: true}, {tracked: true, mapping: "id", partitioned: true, vectors: true, keyed: true},
 	} {
 		seed := rand.Uint64()
 		t.Run(fmt.Sprintf("%+v %d", k, seed), func(t *testing.T) {
@@ -366,6 +373,9 @@ func TestEveryTableIsWritten(t *testing.T) {
 			next := 0
 			o.rows[1], o.rows[2], o.rows[3] = k.drawItem(roll, 1, &next), k.drawItem(roll, 2, &next), k.drawItem(roll, 3, &next)
 			require.NoError(t, o.insert(o.rows[1], o.rows[2], o.rows[3]))
+			if k.tracked {
+				o.checkIDs(t, rs, nil)
+			}
 			for range 7 {
 				o.step(roll, rs, &next)
 			}
@@ -427,7 +437,7 @@ func (o *tableOf) step(roll dice, rs *deltaRS, next *int) {
 		}
 	}
 	o.check(o.t, rs, before, version)
-	if roll(6) == 0 && o.mapping == "" && !o.keyed && !o.nested {
+	if roll(6) == 0 && o.mapping == "" && !o.keyed && !o.nested && !o.tracked {
 		*next++
 		i := item{ID: int64(1000 + *next), V: ptr("rs"), P: ptr("a")}
 		_, failed := ask[int](o.t, rs, map[string]any{"do": "append", "path": o.dir, "id": i.ID, "v": "rs", "p": "a"})
@@ -447,6 +457,9 @@ func (o *tableOf) check(t require.TestingT, rs *deltaRS, before map[int64]item, 
 	got, failed := ask[[]string](t, rs, map[string]any{"do": "rows", "path": o.dir})
 	require.Empty(t, failed)
 	require.Equal(t, want, got, "delta-rs")
+	if o.tracked {
+		o.checkIDs(t, rs, before)
+	}
 	if !o.feed || o.load().Version() == version {
 		return
 	}

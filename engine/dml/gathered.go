@@ -25,6 +25,7 @@ func (w *write) gathers(h hit) bool {
 // pieces are queries for what is left of the files that are hit. Where there are
 // fewer files than threads they are cut by row, so that threads share a row group.
 func (w *write) pieces(h hit) []string {
+	items := columnList("o", w.Columns) + w.copied("o")
 	n, rows := w.Lease.Threads/max(len(h.files), 1), int64(0)
 	for _, f := range h.files {
 		if stats, err := f.Stats(); err == nil && stats.NumRecords != nil {
@@ -32,7 +33,7 @@ func (w *write) pieces(h hit) []string {
 		}
 	}
 	if n < 2 || rows == 0 || !w.gathers(h) {
-		return []string{w.left(h.table.from, h.rows.from)}
+		return []string{w.left(items, h.table.from, h.rows.from)}
 	}
 	out := make([]string, n)
 	for i := range out {
@@ -45,7 +46,7 @@ func (w *write) pieces(h hit) []string {
 			}
 			return "(SELECT * FROM " + relation + " WHERE " + condition + ")"
 		}
-		out[i] = w.left(part(h.table.from, w.names.row), part(h.rows.from, w.names.atRow))
+		out[i] = w.left(items, part(h.table.from, w.names.row), part(h.rows.from, w.names.atRow))
 	}
 	return out
 }

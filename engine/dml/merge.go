@@ -101,7 +101,7 @@ func (j *merge) meet(ctx context.Context) error {
 		return ErrNotListed
 	}
 	j.list = list.WithPositions(j.positions())
-	table := j.read(j.Snapshot, j.list)
+	table := j.track(j.list)
 	r, s := engine.QuoteIdent(rules.Alias), "s"
 	visible := "true"
 	if j.Filter != "" {
@@ -112,6 +112,7 @@ func (j *merge) meet(ctx context.Context) error {
 		column(r, j.names.file) + " AS " + engine.QuoteIdent(j.names.atFile), column(r, j.names.row) + " AS " + engine.QuoteIdent(j.names.atRow),
 		visible + " AS " + engine.QuoteIdent(j.names.visible),
 	}
+	items = append(items, j.idItems(j.idOf(r))...)
 	if !j.own {
 		for _, c := range j.Columns {
 			items = append(items, j.updated(c, s, r)+" AS "+engine.QuoteIdent(c.Name))
@@ -131,6 +132,7 @@ func (j *merge) meet(ctx context.Context) error {
 	columns := []engine.Column{
 		{Name: j.names.index, Type: "BIGINT"}, {Name: j.names.atFile, Type: "UINTEGER"}, {Name: j.names.atRow, Type: "BIGINT"}, {Name: j.names.visible, Type: "BOOLEAN"},
 	}
+	columns = j.withID(columns)
 	if !j.own {
 		columns = append(columns, j.Columns...)
 	}
@@ -259,14 +261,18 @@ func (j *merge) run(ctx context.Context) (Result, error) {
 // as it stands, and comes once, they are read where they are.
 func (j *merge) fresh(ctx context.Context) (fresh, int64, error) {
 	index, row := engine.QuoteIdent(j.names.index), column("s", j.rows.row)
-	staged := func(changed string) string {
-		return "SELECT " + columnList("s", j.Columns) + ", " + row + " AS " + index + ", " + changed + " AS " + engine.QuoteIdent(j.names.changed) + " FROM " + j.rows.from + " AS s"
+	items := func(columns, index, changed, id string) string {
+		all := append([]string{columns, index, changed + " AS " + engine.QuoteIdent(j.names.changed)}, j.idItems(id)...)
+		return "SELECT " + strings.Join(all, ", ")
+	}
+	staged := func(changed, id string) string {
+		return items(columnList("s", j.Columns), row+" AS "+index, changed, id) + " FROM " + j.rows.from + " AS s"
 	}
 	meets := " JOIN " + j.met.from + " AS d ON " + row + " = d." + index
-	met, others := staged("true")+meets, staged("false")+" ANTI"+meets
+	met, others := staged("true", j.idOf("d"))+meets, staged("false", "NULL::BIGINT")+" ANTI"+meets
 	both := unique(append(slices.Clone(j.rows.sources), j.met.sources...))
 	if !j.own {
-		met = "SELECT " + columnList("", j.Columns) + ", " + index + ", true AS " + engine.QuoteIdent(j.names.changed) + " FROM " + j.met.from
+		met = items(columnList("", j.Columns), index, "true", j.idOf("")) + " FROM " + j.met.from
 	}
 	all := met + " UNION ALL " + others
 	updates, once := j.m.Matched == MatchedUpdate && j.metCount > 0, j.own && j.metRows == j.metCount
@@ -277,10 +283,10 @@ func (j *merge) fresh(ctx context.Context) (fresh, int64, error) {
 		return j.inPlace(others, both), j.m.Count - j.metRows, nil
 	case once && !j.m.Insert:
 		return j.inPlace(met, both), j.metCount, nil
-	case once && j.Snapshot.ChangeFeed():
+	case once && (j.Snapshot.ChangeFeed() || j.ids != nil):
 		return j.inPlace(all, both), j.m.Count, nil
 	case once: // nobody asks which of them are changes
-		return j.inPlace(staged("NULL"), j.rows.sources), j.m.Count, nil
+		return j.inPlace(staged("NULL", ""), j.rows.sources), j.m.Count, nil
 	case !j.m.Insert:
 		all = met
 	}
@@ -307,7 +313,7 @@ func (j *merge) inPlace(sql string, sources []engine.Source) fresh {
 // spooled are the rows of files, which know their place in the request.
 func (j *merge) spooled(names []string) fresh {
 	columns := append(slices.Clone(j.Columns), engine.Column{Name: j.names.index, Type: "BIGINT"}, engine.Column{Name: j.names.changed, Type: "BOOLEAN"})
-	r := j.scratchFiles(columns, names...)
+	r := j.scratchFiles(j.withID(columns), names...)
 	return fresh{relation: r, changed: j.names.changed, free: j.metAll, index: func(ctx context.Context, rows []int64) (map[int64]int64, error) {
 		texts := make([]string, len(rows))
 		for i, n := range rows {

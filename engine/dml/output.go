@@ -20,7 +20,7 @@ func (w *write) dir() string {
 // follow. The files are named as the scratch directory knows them.
 func (w *write) spool(ctx context.Context, sql string, sources ...engine.Source) (names []string, rows int64, err error) {
 	dir := w.dir()
-	files, err := w.Session.Write(ctx, engine.WriteStatement{Statement: w.statement(sql, sources...), Dir: dir, Layout: engine.FileLayout{Codec: "snappy"}})
+	files, err := w.Session.Write(ctx, engine.WriteStatement{Statement: w.statement(sql, sources...), Dir: dir, Layout: engine.ScratchLayout()})
 	for _, f := range files {
 		if f.Rows > 0 {
 			names, rows = append(names, dir+"/"+f.Name), rows+f.Rows
@@ -29,10 +29,10 @@ func (w *write) spool(ctx context.Context, sql string, sources ...engine.Source)
 	return names, rows, err
 }
 
-// output writes the rows of a query, which has the table's columns, as data files
-// and uploads them. After an error none of them is left.
-func (w *write) output(ctx context.Context, sql string, sources ...engine.Source) ([]delta.AddFile, error) {
-	dir, files, err := w.outputFiles(ctx, sql, nil, sources)
+// output writes the rows of a query, which has the table's columns and some more, as
+// data files and uploads them. After an error none of them is left.
+func (w *write) output(ctx context.Context, sql string, more []string, sources ...engine.Source) ([]delta.AddFile, error) {
+	dir, files, err := w.outputFiles(ctx, sql, more, sources)
 	if err != nil || w.DryRun {
 		return nil, err
 	}

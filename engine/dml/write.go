@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/datafile"
 	"github.com/lakewarden/lakewarden/engine/delta"
 	"github.com/lakewarden/lakewarden/engine/rules"
 	"github.com/lakewarden/lakewarden/engine/skipping"
@@ -82,6 +83,8 @@ type write struct {
 	Options
 	names names
 	dirs  int
+	// ids reads what rows keep when they move; nil means that they need keep nothing.
+	ids *datafile.RowIDs
 }
 
 // names are those of columns of ours, which no column of the table has.
@@ -95,7 +98,7 @@ func newWrite(ctx context.Context, t Table, o Options) (*write, error) {
 		return nil, err
 	}
 	own := "lw_" + strings.ReplaceAll(uuid.NewString(), "-", "") + "_"
-	return &write{Table: t, Options: o, names: names{
+	return &write{Table: t, Options: o, ids: datafile.RowIDsOf(t.Snapshot), names: names{
 		own + "file", own + "row", own + "at_file", own + "at_row", own + "index", own + "visible", own + "changed", own + "gathered",
 	}}, nil
 }
@@ -131,9 +134,14 @@ func (t Table) files(snap *delta.Snapshot, condition engine.Condition, restricte
 
 // read is a version of the table, or the files of a list of it.
 func (w *write) read(snap *delta.Snapshot, list *engine.FileList) relation {
+	s := w.source(snap, list)
+	return relation{from: s.Relation(), sources: []engine.Source{s}}
+}
+
+func (w *write) source(snap *delta.Snapshot, list *engine.FileList) engine.Source {
 	s := w.Source
 	s.Version, s.Incarnation, s.Files = snap.Version(), snap.Incarnation(), list
-	return relation{from: s.Relation(), sources: []engine.Source{s}}
+	return s
 }
 
 // restrict keeps the files of a list whose number and path pass.
@@ -158,6 +166,9 @@ func restrict(list *engine.FileList, keep func(number int, path string) bool) *e
 	}
 	if list.ColumnIDs != nil {
 		out = out.WithColumnIDs(list.ColumnIDs)
+	}
+	if list.Parts != nil {
+		out = out.WithParts(list.Parts)
 	}
 	if gone := restrictDeleted(list, keep); len(gone) > 0 {
 		out = out.WithDeleted(gone)

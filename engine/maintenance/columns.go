@@ -1,7 +1,6 @@
 package maintenance
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -15,6 +14,9 @@ type columns struct {
 	fieldIDs []engine.FieldID
 	// ids are the field ids by which the columns are found; nil where it is by name.
 	ids []int
+	// parts are what the columns hold, where files must be looked into: members are
+	// found by field id, or a file may have none of those that a struct has now.
+	parts [][]engine.FieldID
 	// uniform says that every file holds all columns, and as they are.
 	uniform bool
 }
@@ -24,6 +26,9 @@ func (c columns) of(files engine.FileGroup) *engine.FileList {
 	list := engine.NewFileList(c.list, c.uniform, []engine.FileGroup{files})
 	if c.ids != nil {
 		list = list.WithStored(c.list).WithColumnIDs(c.ids)
+	}
+	if c.parts != nil {
+		list = list.WithStored(c.list).WithParts(c.parts)
 	}
 	return list
 }
@@ -40,10 +45,8 @@ func fileColumns(snap *delta.Snapshot) (columns, error) {
 		ids = snap.ColumnIDs()
 	}
 	switch {
-	case strings.EqualFold(snap.Properties()["delta.enableRowTracking"], "true"):
-		return refuse("rowTracking", "rows that move would lose their ids")
 	case !snap.FoundByName() && ids == nil:
-		return refuse("columnMapping", "columns have no field ids, or are nested and found by field id")
+		return refuse("columnMapping", "columns have no field ids")
 	case snap.WidenedInside():
 		return refuse("typeWidening", "files hold several types of what is nested in a column")
 	}
@@ -51,9 +54,6 @@ func fileColumns(snap *delta.Snapshot) (columns, error) {
 	for i, f := range snap.Schema().Fields {
 		if slices.Contains(snap.PartitionColumns(), f.Name) {
 			continue
-		}
-		if !snap.WholeFiles() && hasMembers(f.Type) {
-			return refuse("struct in files of other writers", fmt.Sprintf("a member of column %q may be missing in a file", f.Name))
 		}
 		t, name := f.Type, f.Name
 		if snap.Mapped() {
@@ -67,20 +67,12 @@ func fileColumns(snap *delta.Snapshot) (columns, error) {
 	if snap.Mapped() {
 		out.fieldIDs = fieldIDs(snap.FileColumns())
 	}
-	return out, nil
-}
-
-// hasMembers reports a struct in the type.
-func hasMembers(t delta.DataType) bool {
-	switch t := t.(type) {
-	case delta.Struct:
-		return true
-	case delta.Array:
-		return hasMembers(t.Element)
-	case delta.Map:
-		return hasMembers(t.Key) || hasMembers(t.Value)
+	if ids != nil || snap.MembersReplaced() {
+		for _, c := range out.fieldIDs {
+			out.parts = append(out.parts, c.Children)
+		}
 	}
-	return false
+	return out, nil
 }
 
 // inFiles is a type with the names that mapped files use.

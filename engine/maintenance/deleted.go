@@ -18,7 +18,7 @@ import (
 
 // without reads a bin without the rows that deletion vectors hide. Their
 // positions are staged as a file: there can be millions.
-func (r *rewriter) without(ctx context.Context, b bin, list *engine.FileList, in input) (input, error) {
+func (r *rewriter) without(ctx context.Context, b bin, at engine.PositionColumns, in input) (input, error) {
 	name := "deleted-" + uuid.NewString() + ".parquet"
 	hidden, err := r.stageDeleted(ctx, b, filepath.Join(r.opts.Scratch, name))
 	if err != nil {
@@ -27,16 +27,13 @@ func (r *rewriter) without(ctx context.Context, b bin, list *engine.FileList, in
 	if in.rows >= 0 {
 		in.rows -= hidden
 	}
-	id := uuid.NewString()
-	at := engine.PositionColumns{File: "file " + id, Row: "row " + id}
-	source := r.opts.Source(r.snap, list.WithPositions(at))
 	gone := engine.Source{
-		Location: r.opts.Scratch, Incarnation: "staged:" + id,
+		Location: r.opts.Scratch, Incarnation: "staged:" + uuid.NewString(),
 		Files: engine.NewFileList([]engine.Column{{Name: "file", Type: "UINTEGER"}, {Name: "row", Type: "BIGINT"}}, true, []engine.FileGroup{{Paths: []string{name}}}),
 	}
-	in.sources = []engine.Source{source, gone}
-	in.from = fmt.Sprintf("(SELECT %s FROM %s AS t ANTI JOIN %s AS gone ON t.%s = gone.file AND t.%s = gone.row)",
-		r.columns.names(), source.Relation(), gone.Relation(), engine.QuoteIdent(at.File), engine.QuoteIdent(at.Row))
+	in.sources = append(in.sources, gone)
+	in.from = fmt.Sprintf("(SELECT t.* FROM %s AS t ANTI JOIN %s AS gone ON t.%s = gone.file AND t.%s = gone.row)",
+		in.from, gone.Relation(), engine.QuoteIdent(at.File), engine.QuoteIdent(at.Row))
 	return in, nil
 }
 

@@ -3,11 +3,13 @@ package maintenance
 import (
 	"context"
 	"iter"
+	"slices"
 	"strings"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/lakewarden/lakewarden/engine/delta"
 	"github.com/lakewarden/lakewarden/engine/objstore"
 )
 
@@ -26,6 +28,18 @@ func newFolder(partitionColumns []string) folder {
 		f.partitions = append(f.partitions, column+"=")
 	}
 	return f
+}
+
+// partitionNames are the partition columns by their names now and by those in
+// files, which folders have that were made before a column was renamed.
+func partitionNames(snap *delta.Snapshot) []string {
+	names := slices.Clone(snap.PartitionColumns())
+	for i, f := range snap.Schema().Fields {
+		if slices.Contains(snap.PartitionColumns(), f.Name) {
+			names = append(names, snap.StoredFields()[i].Name)
+		}
+	}
+	return names
 }
 
 // owns reports whether a vacuum may touch the file: no part of its name is

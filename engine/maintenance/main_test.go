@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"testing"
 
@@ -16,6 +15,7 @@ import (
 
 	"github.com/lakewarden/lakewarden/engine/delta"
 	"github.com/lakewarden/lakewarden/engine/delta/deletion"
+	"github.com/lakewarden/lakewarden/engine/oracletest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -24,25 +24,6 @@ var twoColumns = delta.Struct{Fields: []delta.Field{
 	{Name: "id", Type: delta.Long, Nullable: true},
 	{Name: "p", Type: delta.String, Nullable: true},
 }}
-
-// python finds the interpreter that has deltalake. It is absent on a fresh
-// checkout; where tests must be complete its absence is a failure.
-func python(t *testing.T) string {
-	t.Helper()
-	for _, c := range []string{os.Getenv("LAKEWARDEN_TEST_PYTHON"), filepath.Join("..", "..", "bin", "venv", "bin", "python")} {
-		if _, err := os.Stat(c); c != "" && err == nil {
-			return c
-		}
-	}
-	if os.Getenv("CI") != "" {
-		t.Fatal("no Python with deltalake: run make test-deps")
-	}
-	if os.Getenv("CI") == "true" {
-		t.Fatal("no Python with deltalake: run make test-deps")
-	}
-	t.Skip("no Python with deltalake: run make test-deps or set LAKEWARDEN_TEST_PYTHON")
-	return ""
-}
 
 // deltaRS is a process of delta-rs that answers one question a line.
 type deltaRS struct {
@@ -69,6 +50,16 @@ def write(path, first, n, p, partitioned=False, vectors=False):
         "t": pa.array([datetime.datetime(2024, 1, 1, tzinfo=datetime.timezone.utc) + datetime.timedelta(microseconds=i) for i in ids], pa.timestamp("us", "UTC"))})
     write_deltalake(path, t, mode="append", partition_by=["p"] if partitioned else None, configuration={"delta.enableDeletionVectors": "true"} if vectors else None)
     return DeltaTable(path).version()
+def members(path):
+    def piece(ids, **columns):
+        write_deltalake(path, pa.table({"id": pa.array(ids, pa.int64()), **columns}), mode="append", schema_mode="merge")
+    one = pa.struct([("a", pa.int32())])
+    two = pa.struct([("a", pa.int32()), ("b", pa.string())])
+    piece([1, 2], s=pa.array([{"a": 1}, None], one))
+    piece([3], s=pa.array([{"a": 3, "b": "x"}], two))
+    piece([4])
+    piece([5], s=pa.array([{"a": None, "b": None}], two), l=pa.array([[{"a": 5, "b": "y"}, None]], pa.list_(two)))
+    return DeltaTable(path).version()
 def remove(path, where):
     return DeltaTable(path).delete(where)
 def grid(path, side, files):
@@ -80,6 +71,8 @@ def grid(path, side, files):
         write_deltalake(path, pa.table({"x": pa.array([c[0] for c in some], pa.int64()), "y": pa.array(["%05d" % c[1] for c in some]),
             "l": pa.array([[c[0]] for c in some], pa.list_(pa.int32()))}), mode="append")
     return 0
+sys.path.append(os.path.join("..", "datafile", "testdata"))
+from identities import identities
 for line in sys.stdin:
     question = json.loads(line)
     try:
@@ -92,7 +85,7 @@ os._exit(0)
 
 func startDeltaRS(t *testing.T) *deltaRS {
 	t.Helper()
-	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), python(t), "-c", deltaRSLoop)
+	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), oracletest.Python(t), "-B", "-c", deltaRSLoop)
 	cmd.Env = append(os.Environ(), "TZ=UTC")
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()

@@ -163,7 +163,7 @@ func (o *optimize) follow(ctx context.Context, before *delta.Snapshot) (*delta.S
 		live[f.Name] = f.Add.DeletionVector.UniqueID()
 	}
 	same := snap.Metadata().SchemaString == before.Metadata().SchemaString && slices.Equal(snap.PartitionColumns(), before.PartitionColumns()) &&
-		snap.Mapped() == before.Mapped()
+		snap.Mapped() == before.Mapped() && rowColumns(snap) == rowColumns(before)
 	var lost []rewritten
 	o.done = slices.DeleteFunc(o.done, func(r rewritten) bool {
 		stays := same && !slices.ContainsFunc(r.bin.files, func(f delta.File) bool {
@@ -177,6 +177,12 @@ func (o *optimize) follow(ctx context.Context, before *delta.Snapshot) (*delta.S
 	})
 	o.discard(ctx, lost)
 	return snap, nil
+}
+
+// rowColumns are the columns that rows take their ids along in, often none.
+func rowColumns(snap *delta.Snapshot) delta.RowColumns {
+	columns, _ := snap.RowColumns()
+	return columns
 }
 
 // commit writes the version that replaces the files of all bins.
@@ -197,7 +203,7 @@ func (o *optimize) commit(ctx context.Context, snap *delta.Snapshot) (*delta.Sna
 			"numRemovedFiles": number(sum.FilesRemoved), "numRemovedBytes": number(sum.BytesRemoved),
 			"numAddedFiles": number(sum.FilesAdded), "numAddedBytes": number(sum.BytesAdded),
 		},
-		UserID: o.opts.UserID, UserName: o.opts.UserName, Duties: noNewRows,
+		UserID: o.opts.UserID, UserName: o.opts.UserName, Duties: append(slices.Clone(noNewRows), delta.KeepsRowIDs),
 	})
 	for _, r := range o.done {
 		if err := txn.Remove(true, r.bin.files...); err != nil {

@@ -17,6 +17,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine/maintenance"
 	"github.com/lakewarden/lakewarden/engine/objstore"
 	"github.com/lakewarden/lakewarden/engine/objstore/file"
+	"github.com/lakewarden/lakewarden/engine/oracletest"
 )
 
 // bench is a table on disk, written and read by delta-rs, and an engine.
@@ -30,10 +31,7 @@ type workshop struct {
 
 func newWorkshop(t *testing.T) *workshop {
 	t.Helper()
-	extensions := os.Getenv("LAKEWARDEN_EXTENSION_DIR")
-	if extensions == "" {
-		extensions = filepath.Join("..", "..", "bin", "extensions")
-	}
+	extensions := oracletest.Extensions(t)
 	eng, err := duckdb.New(context.Background(), duckdb.Options{ExtensionDirs: []string{extensions}})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, eng.Close()) })

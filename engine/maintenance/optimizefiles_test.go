@@ -135,3 +135,106 @@ func TestOptimizeColumnsFoundByID(t *testing.T) {
 	found := w.inFile("SELECT name || ' ' || field_id FROM parquet_schema('%s') WHERE field_id IS NOT NULL AND type IS NOT NULL ORDER BY field_id")
 	require.Equal(t, []string{fmt.Sprint(ids[0].FileName, " ", ids[0].ID), fmt.Sprint(ids[1].FileName, " ", ids[1].ID)}, found)
 }
+
+// TestOptimizeMembersFoundByID: names of members lie as those of columns do.
+func TestOptimizeMembersFoundByID(t *testing.T) {
+	w := newWorkshop(t)
+	long := func(name string) delta.Field { return delta.Field{Name: name, Type: delta.Long, Nullable: true} }
+	pair := delta.Struct{Fields: []delta.Field{long("x"), long("y")}}
+	snap, err := delta.Create(t.Context(), w.bucket, delta.CreateOptions{
+		Schema: delta.Struct{Fields: []delta.Field{
+			{Name: "s", Type: pair, Nullable: true}, {Name: "l", Type: delta.Array{Element: pair, ContainsNull: true}, Nullable: true},
+		}},
+		Properties: map[string]string{"delta.columnMapping.mode": "id"},
+	})
+	require.NoError(t, err)
+	columns := snap.FileColumns()
+	s, l := columns[0], columns[1]
+	for _, swapped := range []bool{false, true} {
+		member := func(of []delta.FileColumn, x, y int64) (sql string, ids []engine.FieldID) {
+			names := []string{of[0].FileName, of[1].FileName}
+			if swapped {
+				names[0], names[1] = names[1], names[0]
+			}
+			return fmt.Sprintf("{'%s': %d::BIGINT, '%s': %d::BIGINT}", names[0], x, names[1], y),
+				[]engine.FieldID{{Column: names[0], ID: of[0].ID}, {Column: names[1], ID: of[1].ID}}
+		}
+		first := int64(1)
+		if swapped {
+			first = 5
+		}
+		alone, aloneIDs := member(s.Children, first, first+1)
+		listed, listedIDs := member(l.Children[0].Children, first+2, first+3)
+		snap = w.append(snap, "SELECT "+alone+" AS "+engine.QuoteIdent(s.FileName)+", ["+listed+"] AS "+engine.QuoteIdent(l.FileName), []engine.FieldID{
+			{Column: s.FileName, ID: s.ID, Children: aloneIDs}, {Column: l.FileName, ID: l.ID, Children: []engine.FieldID{{Column: "element", ID: 1000, Children: listedIDs}}},
+		})
+	}
+	table := []engine.Column{{Name: "s", Type: "STRUCT(x BIGINT, y BIGINT)"}, {Name: "l", Type: "STRUCT(x BIGINT, y BIGINT)[]"}}
+	want := []string{"{'x': 1, 'y': 2} [{'x': 3, 'y': 4}]", "{'x': 5, 'y': 6} [{'x': 7, 'y': 8}]"}
+	const rows = "SELECT s::VARCHAR || ' ' || l::VARCHAR FROM %s ORDER BY 1"
+	require.Equal(t, want, w.texts(rows, table))
+	done := w.optimize(nil)
+	require.Equal(t, [2]int64{1, 2}, [2]int64{done.FilesAdded, done.FilesRemoved})
+	require.Equal(t, want, w.texts(rows, table))
+	require.Equal(t, []string{"1 2", "5 6"}, w.inFile("SELECT "+
+		"struct_extract("+engine.QuoteIdent(s.FileName)+", '"+s.Children[0].FileName+"') || ' ' || struct_extract("+engine.QuoteIdent(s.FileName)+", '"+s.Children[1].FileName+"') FROM '%s' ORDER BY 1"))
+}
+
+// TestOptimizeStructsOfOtherWriters: their files need not have every member.
+func TestOptimizeStructsOfOtherWriters(t *testing.T) {
+	w := newWorkshop(t)
+	ask[int](t, w.rs, map[string]any{"do": "members", "path": w.dir})
+	want := w.rows()
+	require.Len(t, want, 5)
+	require.Len(t, w.files(), 4)
+	done := w.optimize(nil)
+	require.Equal(t, [2]int64{1, 4}, [2]int64{done.FilesAdded, done.FilesRemoved})
+	require.Equal(t, want, w.rows())
+}
+
+// TestOptimizeReplacedMembers: a file has none of the members that its struct has now.
+func TestOptimizeReplacedMembers(t *testing.T) {
+	for _, mode := range []string{"name", "id"} {
+		t.Run(mode, func(t *testing.T) {
+			w := newWorkshop(t)
+			snap, err := delta.Create(t.Context(), w.bucket, delta.CreateOptions{
+				Schema: delta.Struct{Fields: []delta.Field{
+					{Name: "n", Type: delta.Long, Nullable: true},
+					{Name: "s", Type: delta.Struct{Fields: []delta.Field{{Name: "a", Type: delta.String, Nullable: true}}}, Nullable: true},
+				}},
+				Properties: map[string]string{"delta.columnMapping.mode": mode},
+			})
+			require.NoError(t, err)
+			add := func(n int, value string) {
+				var ids []engine.FieldID
+				names := make([]string, 0, 3)
+				for _, c := range snap.FileColumns() {
+					id := engine.FieldID{Column: c.FileName, ID: c.ID}
+					for _, m := range c.Children {
+						id.Children = append(id.Children, engine.FieldID{Column: m.FileName, ID: m.ID})
+						names = append(names, engine.QuoteIdent(m.FileName))
+					}
+					ids, names = append(ids, id), append(names, engine.QuoteIdent(c.FileName))
+				}
+				snap = w.append(snap, fmt.Sprintf("SELECT %d::BIGINT AS %s, {%s: '%s'} AS %s", n, names[0], names[1], value, names[2]), ids)
+			}
+			add(1, "old")
+			change := snap.Alter()
+			require.NoError(t, change.AddColumn([]string{"s"}, delta.Field{Name: "b", Type: delta.String, Nullable: true}))
+			require.NoError(t, change.DropColumn([]string{"s", "a"}))
+			snap = w.alter(snap, change)
+			change = snap.Alter()
+			require.NoError(t, change.RenameColumn([]string{"s", "b"}, "a"))
+			snap = w.alter(snap, change)
+			add(2, "new")
+
+			columns := []engine.Column{{Name: "n", Type: "BIGINT"}, {Name: "s", Type: "STRUCT(a VARCHAR)"}}
+			want := []string{"1 true none", "2 true new"}
+			const rows = "SELECT n || ' ' || (s IS NOT NULL) || ' ' || coalesce(s.a, 'none') FROM %s ORDER BY n"
+			require.Equal(t, want, w.texts(rows, columns))
+			done := w.optimize(nil)
+			require.Equal(t, [2]int64{1, 2}, [2]int64{done.FilesAdded, done.FilesRemoved})
+			require.Equal(t, want, w.texts(rows, columns))
+		})
+	}
+}

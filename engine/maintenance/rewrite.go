@@ -22,13 +22,18 @@ type rewriter struct {
 	snap     *delta.Snapshot
 	columns  columns
 	zColumns []engine.Column
+	// ids reads what rows keep, where they must.
+	ids *datafile.RowIDs
 }
 
 func newRewriter(snap *delta.Snapshot, opts OptimizeOptions, l layout) (*rewriter, error) {
 	if err := delta.CheckWritable(snap, noNewRows...); err != nil {
 		return nil, err
 	}
-	r := &rewriter{opts: opts, layout: l, snap: snap}
+	if err := delta.CheckRewritable(snap); err != nil {
+		return nil, err
+	}
+	r := &rewriter{opts: opts, layout: l, snap: snap, ids: datafile.RowIDsOf(snap)}
 	var err error
 	if r.columns, err = fileColumns(snap); err != nil {
 		return nil, err
@@ -94,13 +99,35 @@ func (r *rewriter) input(ctx context.Context, b bin) (input, error) {
 			in.rows = -1
 		}
 	}
-	list := r.columns.of(group)
-	if !slices.ContainsFunc(b.files, func(f delta.File) bool { return f.Add.DeletionVector != nil }) {
-		source := r.opts.Source(r.snap, list)
-		in.from, in.sources = source.Relation(), []engine.Source{source}
+	hides := slices.ContainsFunc(b.files, func(f delta.File) bool { return f.Add.DeletionVector != nil })
+	var at engine.PositionColumns
+	if hides || r.ids != nil {
+		own := uuid.NewString()
+		at = engine.PositionColumns{File: "file " + own, Row: "row " + own}
+	}
+	in.from, in.sources = r.read(r.columns.of(group).WithPositions(at))
+	if !hides {
 		return in, nil
 	}
-	return r.without(ctx, b, list, in)
+	return r.without(ctx, b, at, in)
+}
+
+// read is a relation over files, with the ids of their rows where these must be kept.
+func (r *rewriter) read(list *engine.FileList) (from string, sources []engine.Source) {
+	if r.ids != nil {
+		return r.ids.Relation(list, func(list *engine.FileList) engine.Source { return r.opts.Source(r.snap, list) })
+	}
+	source := r.opts.Source(r.snap, list)
+	return source.Relation(), []engine.Source{source}
+}
+
+// items are the columns of the new files, out of such a relation.
+func (r *rewriter) items() string {
+	if r.ids == nil {
+		return r.columns.names()
+	}
+	return r.columns.names() + ", " + engine.QuoteIdent(r.ids.ID) + " AS " + engine.QuoteIdent(r.ids.Stored.ID) +
+		", " + engine.QuoteIdent(r.ids.CommitVersion) + " AS " + engine.QuoteIdent(r.ids.Stored.CommitVersion)
 }
 
 // write makes the files of a bin in a folder of the scratch directory.
@@ -110,7 +137,7 @@ func (r *rewriter) write(ctx context.Context, b bin, dir string) ([]engine.DataF
 		return nil, err
 	}
 	layout := engine.FileLayout{Codec: datafile.Codec(r.snap), DeltaEncoding: datafile.DeltaEncoding(r.snap), FieldIDs: r.columns.fieldIDs}
-	sql := "SELECT " + r.columns.names() + " FROM " + in.from
+	sql := "SELECT " + r.items() + " FROM " + in.from
 	if len(r.zColumns) > 0 {
 		layout.FileBytes, layout.RowGroupRows = r.layout.targetBytes, r.layout.rowGroup(b, in.rows)
 		order, err := r.order(ctx, in, layout.RowGroupRows)

@@ -125,7 +125,7 @@ func newVacuum(snap *delta.Snapshot, opts VacuumOptions) (*vacuum, error) {
 		retention = *opts.Retention
 	}
 	return &vacuum{
-		opts: opts, bucket: snap.Bucket(), snap: snap, folder: newFolder(snap.PartitionColumns()),
+		opts: opts, bucket: snap.Bucket(), snap: snap, folder: newFolder(partitionNames(snap)),
 		nested: nested{bucket: snap.Bucket()}, cutoff: opts.Clock().Add(-retention),
 	}, nil
 }

@@ -92,6 +92,40 @@ func TestVacuumLeavesWhatIsNotTheTables(t *testing.T) {
 	require.ElementsMatch(t, kept, namesIn(t, b))
 }
 
+// TestVacuumAfterAPartitionColumnWasRenamed: its folders keep the name that they
+// were made with.
+func TestVacuumAfterAPartitionColumnWasRenamed(t *testing.T) {
+	b := mem.New()
+	snap := create(t, b, "_p")
+	value := "v"
+	snap = add(t, snap, delta.AddFile{Name: "_p=v/live", PartitionValues: map[string]*string{"_p": &value}})
+	a := snap.Alter()
+	require.NoError(t, a.RenameColumn([]string{"_p"}, "_q"))
+	change, err := a.Change()
+	require.NoError(t, err)
+	txn := snap.Begin(delta.Operation{Name: "RENAME COLUMN"})
+	txn.Alter(change)
+	snap, err = txn.Commit(t.Context())
+	require.NoError(t, err)
+	put(t, b, "_p=v/live", "_p=v/a", "_q=v/a", "_r=v/a")
+	require.Equal(t, []string{"_p=v/a", "_q=v/a"}, vacuum(t, snap, now))
+}
+
+// TestVacuumNeedsToWrite: who may not write a table deletes none of its files
+// either (protocol, "VACUUM Protocol Check").
+func TestVacuumNeedsToWrite(t *testing.T) {
+	b := mem.New()
+	put(t, b, "rubbish")
+	commit := `{"protocol":{"minReaderVersion":1,"minWriterVersion":7,"writerFeatures":["novelty"]}}
+{"metaData":{"id":"a","format":{"provider":"parquet","options":{}},"schemaString":"{\"type\":\"struct\",\"fields\":[]}","partitionColumns":[],"configuration":{}}}`
+	require.NoError(t, b.Put(t.Context(), "_delta_log/00000000000000000000.json", strings.NewReader(commit), int64(len(commit))))
+	snap, err := delta.Load(t.Context(), b, delta.Options{})
+	require.NoError(t, err)
+	_, err = maintenance.Vacuum(t.Context(), snap, now)
+	require.ErrorIs(t, err, delta.ErrUnsupportedFeature)
+	require.Equal(t, []string{"rubbish"}, namesIn(t, b))
+}
+
 // TestVacuumPassesALongLog: however many files the log has, what sorts behind it
 // is found, once.
 func TestVacuumPassesALongLog(t *testing.T) {
