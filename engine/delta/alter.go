@@ -145,7 +145,12 @@ func (a *Alteration) Annotate(schema Struct, properties map[string]string) error
 			}
 		}
 	}
-	if err := CheckProperties(properties); err != nil {
+	changed := maps.Clone(properties)
+	maps.DeleteFunc(changed, func(name, value string) bool {
+		then, had := a.config[name]
+		return had && then == value // also one that nobody may set
+	})
+	if err := CheckProperties(changed); err != nil {
 		return err
 	}
 	a.setSchema(schema)

@@ -11,6 +11,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine/delta"
 	"github.com/lakewarden/lakewarden/engine/delta/action"
 	"github.com/lakewarden/lakewarden/engine/objstore/mem"
+	"github.com/lakewarden/lakewarden/engine/oracletest"
 )
 
 var (
@@ -480,7 +481,7 @@ var aAndB = delta.Struct{Fields: []delta.Field{
 // What we change, others read, keep to, and add to.
 func TestDeltaRsFollowsAlterations(t *testing.T) {
 	t.Parallel()
-	python(t)
+	oracletest.Python(t)
 	b, dir := fileBucket(t)
 	s := mustAppend(t, mustCreate(t, b, delta.CreateOptions{Properties: map[string]string{"own": "kept"}}), 1, 2)
 	s = mustAlter(t, s, func(a *delta.Alteration) error {

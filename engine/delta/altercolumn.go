@@ -79,6 +79,9 @@ func (a *Alteration) checkNewName(name string) error {
 	if strings.EqualFold(a.config[propCDF], "true") && ofChangeFeed(name) {
 		return fmt.Errorf("column name %q is taken by the change data feed: %w", name, ErrInvalidSchema)
 	}
+	if rowColumnsOf(a.config).has(name) {
+		return fmt.Errorf("column name %q is that of a hidden column: %w", name, ErrInvalidSchema)
+	}
 	return nil
 }
 

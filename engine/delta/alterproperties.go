@@ -9,7 +9,7 @@ import (
 // kept are properties that a table has for life, or that are not for users to
 // set: what they say must be true of files and log.
 var kept = []string{
-	propMaxColumnID, propICTVersion, propICTTimestamp, propRowTrackingSuspend,
+	propMaxColumnID, propICTVersion, propICTTimestamp, propRowTrackingSuspend, propRowIDColumn, propRowVersionColumn,
 	"delta.requireCheckpointProtectionBeforeVersion",
 }
 

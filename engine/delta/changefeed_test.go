@@ -7,6 +7,7 @@ import (
 
 	"github.com/lakewarden/lakewarden/engine/delta"
 	"github.com/lakewarden/lakewarden/engine/objstore/mem"
+	"github.com/lakewarden/lakewarden/engine/oracletest"
 )
 
 var feedProperties = map[string]string{"delta.enableChangeDataFeed": "true"}
@@ -49,7 +50,7 @@ func TestChangeFeed(t *testing.T) {
 
 func TestDeltaRsReadsChanges(t *testing.T) {
 	t.Parallel()
-	python(t)
+	oracletest.Python(t)
 	b, dir := fileBucket(t)
 	s := mustAppend(t, mustCreate(t, b, delta.CreateOptions{Properties: feedProperties}), 1, 2)
 	size := runPython[int64](t, dir, `

@@ -157,6 +157,9 @@ func (t *Txn) body(s *Snapshot) ([]byte, error) {
 	if read := t.base.version; read >= 0 { // readers take -1 for a broken log
 		info.ReadVersion = &read
 	}
+	if s.flag(propRowTracking) {
+		info.Extra = rowsKept
+	}
 	if info.OperationParameters == nil {
 		info.OperationParameters = map[string]string{}
 	}

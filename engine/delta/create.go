@@ -51,10 +51,11 @@ func create(ctx context.Context, b objstore.Bucket, c CreateOptions) (*Snapshot,
 	if err := CheckProperties(c.Properties); err != nil {
 		return nil, err
 	}
+	c.Properties = maps.Clone(c.Properties)
 	if strings.EqualFold(c.Properties[propRowTracking], "true") {
-		return nil, refuseWrite(featRowTracking, "ids of rows that move are not written")
+		nameRowColumns(c.Properties, opts.NewID)
 	}
-	if c.Properties = maps.Clone(c.Properties); mapped(c.Properties) {
+	if mapped(c.Properties) {
 		numbers := newColumnNumbers(c.Schema, nil, columnName(opts.NewID))
 		c.Schema, _ = numbers.assign(c.Schema).(Struct)
 		c.Properties[propMaxColumnID] = strconv.Itoa(numbers.last)
@@ -294,6 +295,9 @@ func neededFeatures(schema Struct, properties map[string]string) map[string]bool
 		if strings.EqualFold(properties[name], "true") {
 			need[feature] = true
 		}
+	}
+	if need[featRowTracking] {
+		need[featDomains] = true
 	}
 	for name := range properties {
 		if strings.HasPrefix(name, prefixConstraint) {

@@ -13,6 +13,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine/delta"
 	"github.com/lakewarden/lakewarden/engine/delta/action"
 	"github.com/lakewarden/lakewarden/engine/objstore/mem"
+	"github.com/lakewarden/lakewarden/engine/oracletest"
 )
 
 func TestCreateMapped(t *testing.T) {
@@ -173,7 +174,7 @@ say({"Rows": r[1], "Size": os.path.getsize(f"{path}/%s"), "Stats": stats})`,
 
 func TestDeltaRsReadsMappedTables(t *testing.T) {
 	t.Parallel()
-	python(t)
+	oracletest.Python(t)
 	for _, mode := range []string{"name", "id"} {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
@@ -213,7 +214,7 @@ say([{"ID": x["id"], "Text": x["the text"], "Member": x["st"]["the member"], "Pa
 // A table that was there before mapping keeps its files; others append to it.
 func TestDeltaRsReadsRenamedColumns(t *testing.T) {
 	t.Parallel()
-	python(t)
+	oracletest.Python(t)
 	b, dir := fileBucket(t)
 	s := mustAppend(t, mustCreate(t, b, delta.CreateOptions{}), 1, 2)
 	s = mustAlter(t, s, func(a *delta.Alteration) error {

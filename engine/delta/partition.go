@@ -92,8 +92,15 @@ func parseTimestamp(text string) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// plainDecimal accepts digits with at most one point, within the type.
+// plainDecimal accepts digits with at most one point, within the type. Spark
+// outside its ANSI mode writes numbers next to zero, and zero itself, with an exponent.
 func plainDecimal(text string, t Decimal) (string, bool) {
+	if mantissa, exponent, has := strings.Cut(strings.ToLower(text), "e"); has {
+		places, err := strconv.Atoi(exponent)
+		if text = movePoint(mantissa, places); err != nil || text == "" {
+			return "", false
+		}
+	}
 	digits := strings.TrimPrefix(text, "-")
 	whole, fraction, point := strings.Cut(digits, ".")
 	if !allDigits(whole) || point && !allDigits(fraction) {
@@ -113,6 +120,24 @@ func plainDecimal(text string, t Decimal) (string, bool) {
 		short = "-" + short
 	}
 	return short, true
+}
+
+// movePoint multiplies digits with a power of ten; "" for what are none, and for
+// powers beyond all decimals.
+func movePoint(text string, places int) string {
+	const most = 76
+	digits := strings.TrimPrefix(text, "-")
+	sign := text[:len(text)-len(digits)]
+	whole, fraction, _ := strings.Cut(digits, ".")
+	if !allDigits(whole+fraction) || max(places, -places) > most {
+		return ""
+	}
+	all := strings.Repeat("0", max(0, -places)) + whole + fraction + strings.Repeat("0", max(0, places))
+	at := len(whole) + max(0, places)
+	if at == len(all) {
+		return sign + all
+	}
+	return sign + all[:at] + "." + all[at:]
 }
 
 func allDigits(s string) bool {

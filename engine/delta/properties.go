@@ -16,6 +16,8 @@ const (
 	propDV                  = "delta.enableDeletionVectors"
 	propRowTracking         = "delta.enableRowTracking"
 	propRowTrackingSuspend  = "delta.rowTrackingSuspended"
+	propRowIDColumn         = "delta.rowTracking.materializedRowIdColumnName"
+	propRowVersionColumn    = "delta.rowTracking.materializedRowCommitVersionColumnName"
 	propTypeWidening        = "delta.enableTypeWidening"
 	propMappingMode         = "delta.columnMapping.mode"
 	propMaxColumnID         = "delta.columnMapping.maxColumnId"

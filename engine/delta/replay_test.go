@@ -201,7 +201,7 @@ func TestOtherCheckpoints(t *testing.T) {
 	const id = "80a083e8-7026-4e79-81be-64bd76c43a11"
 	parquet := func(actions ...action.Action) string {
 		var buf bytes.Buffer
-		_, err := checkpoint.Write(&buf, slices.Values(actions))
+		_, err := checkpoint.Write(&buf, checkpoint.Form{}, slices.Values(actions))
 		require.NoError(t, err)
 		return buf.String()
 	}

@@ -2,6 +2,7 @@ package delta_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -10,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/lakewarden/lakewarden/engine/delta"
+	"github.com/lakewarden/lakewarden/engine/objstore/mem"
 )
 
 func TestSchemaKeepsWhatItDoesNotKnow(t *testing.T) {
@@ -165,6 +167,10 @@ func TestPartitionValues(t *testing.T) {
 		{delta.Long, "-9223372036854775808", "-9223372036854775808", "-9223372036854775808"},
 		{delta.Byte, "007", "7", "7"},
 		{delta.Decimal{Precision: 5, Scale: 2}, "-1.50", "-1.50", "-1.50"},
+		{delta.Decimal{Precision: 38, Scale: 18}, "0E-18", "0.000000000000000000", "0.000000000000000000"},
+		{delta.Decimal{Precision: 38, Scale: 18}, "-1.25E-7", "-0.000000125", "-0.000000125"},
+		{delta.Decimal{Precision: 5, Scale: 2}, "1.205e+2", "120.500", "120.500"},
+		{delta.Decimal{Precision: 5, Scale: 2}, "1E+2", "100", "100"},
 		{delta.Boolean, "TRUE", "true", "true"},
 		{delta.Date, "2024-01-02", "2024-01-02", "2024-01-02"},
 		{delta.Timestamp, "2024-01-02 03:04:05.678+00", "2024-01-02T03:04:05.678000Z", "2024-01-02 03:04:05.678+00"},
@@ -193,7 +199,9 @@ func TestPartitionValues(t *testing.T) {
 	}{
 		{delta.Byte, "128"}, {delta.Long, "1.0"}, {delta.Long, "x"}, {delta.Boolean, "1"}, {delta.Date, "2024-13-01"},
 		{delta.Date, "12345-01-01"}, {delta.Timestamp, "yesterday"}, {delta.Timestamp, "2024-01-02 03:04:05.6789012+00"},
-		{delta.Decimal{Precision: 3, Scale: 1}, "1e2"}, {delta.Decimal{Precision: 3, Scale: 1}, "123.4"},
+		{delta.Decimal{Precision: 3, Scale: 1}, "1e2"}, {delta.Decimal{Precision: 3, Scale: 1}, "1e-2"},
+		{delta.Decimal{Precision: 3, Scale: 1}, "1e999999999999"}, {delta.Decimal{Precision: 3, Scale: 1}, "0e-400"}, {delta.Decimal{Precision: 3, Scale: 1}, "1e"},
+		{delta.Decimal{Precision: 3, Scale: 1}, "e1"}, {delta.Decimal{Precision: 3, Scale: 1}, ".e1"}, {delta.Decimal{Precision: 3, Scale: 1}, "-e1"}, {delta.Decimal{Precision: 3, Scale: 1}, "123.4"},
 		{delta.Decimal{Precision: 3, Scale: 1}, "1.25"}, {delta.Double, "1.5"}, {delta.Binary, "x"}, {delta.String, "\xff"},
 	} {
 		_, err := delta.PartitionValue(row.of, &row.in)
@@ -277,6 +285,7 @@ func TestEncodeStats(t *testing.T) {
 		"delta.dataSkippingNumIndexedCols=1":     `{"maxValues":{"st":{"x":2}},"minValues":{"st":{"x":1}},"nullCount":{"st":{"x":0}},"numRecords":3,"tightBounds":true}`,
 		"delta.dataSkippingNumIndexedCols=0":     `{"maxValues":{},"minValues":{},"nullCount":{},"numRecords":3,"tightBounds":true}`,
 		"delta.dataSkippingStatsColumns=`st`.x":  `{"maxValues":{"st":{"x":2}},"minValues":{"st":{"x":1}},"nullCount":{"st":{"x":0}},"numRecords":3,"tightBounds":true}`,
+		"delta.dataSkippingStatsColumns=ST.X":    `{"maxValues":{"st":{"x":2}},"minValues":{"st":{"x":1}},"nullCount":{"st":{"x":0}},"numRecords":3,"tightBounds":true}`,
 		"delta.dataSkippingStatsColumns=z , arr": `{"maxValues":{"z":6},"minValues":{"z":5},"nullCount":{"z":2},"numRecords":3,"tightBounds":true}`,
 	} {
 		properties := map[string]string{}
@@ -287,6 +296,41 @@ func TestEncodeStats(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, want, got, props)
 	}
+}
+
+func TestStringsAreCutWhereTheTableSays(t *testing.T) {
+	schema := delta.Struct{Fields: []delta.Field{{Name: "c", Type: delta.String, Nullable: true}}}
+	text := "abcdé" + strings.Repeat("z", 40)
+	for length, want := range map[string]string{
+		"2": `{"c":"ab"} {"c":"ab\u007f"}`, "4": `{"c":"abcd"} {"c":"abcd\U0010FFFF"}`, "45": `{"c":"` + text + `"} {"c":"` + text + `"}`,
+	} {
+		out, err := delta.EncodeStats(schema, nil, map[string]string{"delta.dataSkippingStringPrefixLength": length}, 1,
+			[]delta.ColumnStats{{Path: []string{"c"}, Min: &text, Max: &text}})
+		require.NoError(t, err)
+		var got struct{ MinValues, MaxValues map[string]string }
+		require.NoError(t, json.Unmarshal([]byte(out), &got))
+		want = strings.ReplaceAll(strings.ReplaceAll(want, `\U0010FFFF`, "\U0010FFFF"), `\u007f`, "\x7f")
+		require.Equal(t, want, fmt.Sprintf(`{"c":"%s"} {"c":"%s"}`, got.MinValues["c"], got.MaxValues["c"]), length)
+	}
+}
+
+// Files of a clustered table have statistics of the columns that it is clustered by.
+func TestClusteringColumnsHaveStatistics(t *testing.T) {
+	b := mem.New()
+	mustLog(t, b, `{"protocol":{"minReaderVersion":1,"minWriterVersion":7,"writerFeatures":["clustering","domainMetadata"]}}`+"\n"+
+		metaLine("a", `{\"type\":\"struct\",\"fields\":[{\"name\":\"id\",\"type\":\"long\"},{\"name\":\"st\",\"type\":{\"type\":\"struct\",\"fields\":[{\"name\":\"x\",\"type\":\"long\"},{\"name\":\"y\",\"type\":\"long\"}]}}]}`,
+			"", `"delta.dataSkippingNumIndexedCols":"0"`)+"\n"+
+		`{"domainMetadata":{"domain":"delta.clustering","configuration":"{\"clusteringColumns\":[[\"st\",\"y\"]]}","removed":false}}`)
+	s, err := delta.Load(t.Context(), b, testOptions(t))
+	require.NoError(t, err)
+	one, none := "1", int64(0)
+	var columns []delta.ColumnStats
+	for _, path := range [][]string{{"id"}, {"st", "x"}, {"st", "y"}} {
+		columns = append(columns, delta.ColumnStats{Path: path, Min: &one, Max: &one, NullCount: &none})
+	}
+	text, err := s.EncodeStats(3, columns)
+	require.NoError(t, err)
+	require.Equal(t, `{"maxValues":{"st":{"y":1}},"minValues":{"st":{"y":1}},"nullCount":{"st":{"y":0}},"numRecords":3,"tightBounds":true}`, text)
 }
 
 // A cut maximum is not below the text, a cut minimum not above it, in the

@@ -43,18 +43,14 @@ func (s *Snapshot) FoundByName() bool {
 }
 
 // ColumnIDs are the field ids by which the columns of every data file are found, in
-// the order of the schema; nil where they are found by name, and where a column has
-// no id of its own or is nested, so that its members would have to be found too.
+// the order of the schema; nil where they are found by name, and where a column or a
+// member has no id of its own.
 func (s *Snapshot) ColumnIDs() []int {
 	if s.Properties()[propMappingMode] != mappingID || s.checkMapping() != nil {
 		return nil
 	}
 	ids := make([]int, len(s.schema.Fields))
 	for i, f := range s.schema.Fields {
-		switch f.Type.(type) {
-		case Array, Map, Struct:
-			return nil
-		}
 		ids[i], _ = f.columnID()
 	}
 	return ids

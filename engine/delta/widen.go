@@ -101,6 +101,30 @@ func (f Field) withTypeChange(c typeChange) (Field, error) {
 	return f.withMetadata(keyTypeChanges, rawJSON(list)), nil
 }
 
+// foreignChange names a field whose type changed in a way of which we do not know
+// how the values of older files become those of today; empty when there is none.
+func foreignChange(schema Struct) string {
+	found := ""
+	walkFields(schema, func(f Field) {
+		raw, ok := f.Metadata[keyTypeChanges]
+		if !ok || found != "" {
+			return
+		}
+		var changes []typeChange
+		if json.Unmarshal(raw, &changes) != nil {
+			found = f.Name
+		}
+		for _, c := range changes {
+			from, err1 := parsePrimitive(c.FromType)
+			to, err2 := parsePrimitive(c.ToType)
+			if err1 != nil || err2 != nil || !CanWiden(from, to) {
+				found = f.Name
+			}
+		}
+	})
+	return found
+}
+
 // resolveType returns the path of a type in the schema's spelling.
 func (a *Alteration) resolveType(path []string) ([]string, error) {
 	if len(path) == 0 {
