@@ -22,7 +22,7 @@ const (
 	KindOutOfMemory
 	// KindInterrupted means the context ended or the timeout passed.
 	KindInterrupted
-	// KindIO is a file or log that could not be read: 503.
+	// KindIO is a file or log that could not be read: 503, or 409 with ClassMissing.
 	KindIO
 	// KindFatal means the session is broken: 503, retry on a new session.
 	KindFatal
@@ -53,6 +53,10 @@ const (
 	ClassLost    = "worker_lost"
 	ClassCrashed = "worker_crashed"
 )
+
+// ClassMissing is the class of a KindIO that met a file or a folder which is not
+// there: 409. A retry does not bring it back.
+const ClassMissing = "file_not_found"
 
 // Error is a failure of the engine. Text is for the server's log only; what a
 // client may see is derived from the other fields.

@@ -46,9 +46,15 @@ type FileList struct {
 	// Groups hold the files. Without any the table is read as empty.
 	Groups []FileGroup
 	// ColumnIDs are the field ids by which columns are found in files, in the order of
-	// Columns; nil means that they are found by name. It needs Stored, and columns
-	// without members: those would still go by their names.
+	// Columns; nil means that they are found by name. It needs Stored, and Parts for
+	// columns with members.
 	ColumnIDs []int
+	// Parts are the members, elements, keys and values of columns, in the order of
+	// Columns, whose last ones may be missing here. With them every file is looked
+	// into: members are found there as columns are, by field id or by name, and a file
+	// may have any of them or none. Without, they are found by name, and each file has
+	// at least one of a struct's. They need Stored.
+	Parts [][]FieldID
 	// Deleted are rows that are gone although their files still hold them. The
 	// relation has none of them; the numbers of the others stay physical.
 	Deleted []DeletedRows
@@ -78,6 +84,11 @@ func (l *FileList) WithStored(columns []Column) *FileList {
 // WithColumnIDs returns the list for files in which columns are found by field id.
 func (l *FileList) WithColumnIDs(ids []int) *FileList {
 	return l.with(func(out *FileList) { out.ColumnIDs = ids })
+}
+
+// WithParts returns the list for files whose nested columns are looked into.
+func (l *FileList) WithParts(parts [][]FieldID) *FileList {
+	return l.with(func(out *FileList) { out.Parts = parts })
 }
 
 // WithDeleted returns the list without some of the rows of its files.
@@ -150,6 +161,10 @@ func (l *FileList) address() string {
 	for _, id := range l.ColumnIDs {
 		h.number(id)
 	}
+	h.number(len(l.Parts))
+	for _, parts := range l.Parts {
+		h.parts(parts)
+	}
 	h.number(len(l.Deleted))
 	for _, d := range l.Deleted {
 		h.number(d.File)
@@ -186,6 +201,15 @@ func (d digest) number(n int) {
 func (d digest) text(s string) {
 	d.number(len(s))
 	_, _ = d.Write([]byte(s))
+}
+
+func (d digest) parts(parts []FieldID) {
+	d.number(len(parts))
+	for _, p := range parts {
+		d.text(p.Column)
+		d.number(p.ID)
+		d.parts(p.Children)
+	}
 }
 
 // Database is the content address of the source: the name under which an engine

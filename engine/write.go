@@ -50,6 +50,16 @@ type FileLayout struct {
 	Ordered bool
 }
 
+// scratchGroup is the number of rows of a row group in the scratch directory. One
+// thread reads a group, so that even some ten thousand rows are read by several.
+const scratchGroup = 16 * 2048
+
+// ScratchLayout is that of files which the same engine reads again, and soon: quick to
+// write and to read.
+func ScratchLayout() FileLayout {
+	return FileLayout{Codec: "snappy", DeltaEncoding: true, RowGroupRows: scratchGroup}
+}
+
 // FieldID is the Parquet field id of one column and of what is nested in it. The
 // members of a struct go by their names; lists have a child "element", maps "key"
 // and "value".

@@ -70,6 +70,9 @@ func engineCode(e *engine.Error) string {
 		}
 		return "query_cancelled"
 	case engine.KindIO:
+		if e.Class == engine.ClassMissing {
+			return "data_file_missing"
+		}
 		return "storage_unavailable"
 	case engine.KindFatal:
 		return "engine_failed"

@@ -11,21 +11,14 @@ import (
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/duckdb"
 	"github.com/lakewarden/lakewarden/engine/enginetest"
+	"github.com/lakewarden/lakewarden/engine/oracletest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// extensionDirs is where the extensions lie in a developer's tree.
-func extensionDirs() []string {
-	if dir := os.Getenv("LAKEWARDEN_EXTENSION_DIR"); dir != "" {
-		return []string{dir}
-	}
-	return []string{"../../bin/extensions"}
-}
-
 func newEngine(tb testing.TB) *duckdb.Engine {
 	tb.Helper()
-	e, err := duckdb.New(context.Background(), duckdb.Options{ExtensionDirs: extensionDirs()})
+	e, err := duckdb.New(context.Background(), duckdb.Options{ExtensionDirs: []string{oracletest.Extensions(tb)}})
 	if err != nil && os.Getenv("CI") != "true" {
 		tb.Skipf("the delta extension is needed; make extensions installs it: %v", err)
 	}

@@ -98,17 +98,14 @@ var refinements = []refinement{
 	{"Invalid Input", regexp.MustCompile(`schema mismatch in glob`), engine.KindIO, classFileSchema},
 	{"Conversion", regexp.MustCompile(`^Error while reading file `), engine.KindIO, classFileSchema},
 	{"Invalid Input", regexp.MustCompile(`(?i)parquet file|decompress|magic bytes|corrupt`), engine.KindIO, classDataFile},
-	{"IO", regexp.MustCompile(`No such file or directory|[Ff]ile not found|No files found`), engine.KindIO, classMissing},
+	{"IO", regexp.MustCompile(`/_delta_log/`), engine.KindIO, "delta_log"},
+	{"IO", regexp.MustCompile(`No such file or directory|[Ff]ile not found|No files found`), engine.KindIO, engine.ClassMissing},
 	{"IO", regexp.MustCompile(`(?i)delta ?kernel`), engine.KindIO, "delta_log"},
 	{"Out of Memory", regexp.MustCompile(`max_temp_directory_size`), engine.KindOutOfMemory, "temp_space"},
 }
 
-const (
-	// classDataFile is the class of a data file that is damaged.
-	classDataFile = "data_file"
-	// classMissing is that of a file or a folder that is not there.
-	classMissing = "file_not_found"
-)
+// classDataFile is the class of a data file that is damaged.
+const classDataFile = "data_file"
 
 // entries names what a catalog entry of one kind is called when it is missing.
 var entries = map[string]string{
@@ -135,7 +132,7 @@ func translate(text string) *engine.Error {
 		out.Kind, out.Class = fam.kind, fam.class
 	}
 	if f.Type == "HTTP" && f.Status == "404" {
-		out.Class = classMissing
+		out.Class = engine.ClassMissing
 	}
 	if n, err := strconv.Atoi(f.Position); err == nil && n >= 0 {
 		out.Position = n

@@ -50,7 +50,21 @@ func (in *instance) unordered(anyOrder bool, f func() error) (err error) {
 
 // copyOut runs st into files of the directory dir.
 func (in *instance) copyOut(st engine.Statement, layout engine.FileLayout, dir string, step func() error) ([]engine.DataFile, error) {
-	sql, err := copySQL(st.SQL, layout, dir)
+	checked := st
+	var err error
+	if checked.SQL, err = in.withoutNegativeZeros(st.SQL); err != nil {
+		return nil, hidden(err)
+	}
+	files, err := in.copyOnce(checked, layout, dir, true, step)
+	if checked.SQL != st.SQL && metNegativeZero(err, step) {
+		return in.copyOnce(st, layout, dir, false, step)
+	}
+	return files, err
+}
+
+// copyOnce is copyOut with dictionaries or without any.
+func (in *instance) copyOnce(st engine.Statement, layout engine.FileLayout, dir string, dictionaries bool, step func() error) ([]engine.DataFile, error) {
+	sql, err := copySQL(st.SQL, layout, dir, dictionaries)
 	if err != nil {
 		return nil, err
 	}
@@ -133,7 +147,7 @@ func byPartition(files []engine.DataFile, columns []string) [][]engine.DataFile 
 // deltaDictionary is up to how many values of a column in a row group make a
 // dictionary beside delta encodings: what repeats less is smaller without one, and
 // looking for repetitions costs more than writing.
-const deltaDictionary = 8192
+const deltaDictionary = 1024
 
 // codecs are what the engine calls the codecs of a layout.
 var codecs = map[string]string{
@@ -142,7 +156,7 @@ var codecs = map[string]string{
 
 // copySQL writes a query into files of the directory dir. The query stands in
 // parentheses, where only a query can.
-func copySQL(query string, layout engine.FileLayout, dir string) (string, error) {
+func copySQL(query string, layout engine.FileLayout, dir string, dictionaries bool) (string, error) {
 	codec, ok := codecs[layout.Codec]
 	if !ok {
 		return "", internalError("layout", "unknown codec: "+layout.Codec)
@@ -166,7 +180,13 @@ func copySQL(query string, layout engine.FileLayout, dir string) (string, error)
 		options = append(options, "ROW_GROUP_SIZE "+strconv.FormatInt(layout.RowGroupRows, 10))
 	}
 	if layout.DeltaEncoding {
-		options = append(options, "PARQUET_VERSION v2", "DICTIONARY_SIZE_LIMIT "+strconv.Itoa(deltaDictionary))
+		options = append(options, "PARQUET_VERSION v2")
+	}
+	switch {
+	case !dictionaries:
+		options = append(options, "DICTIONARY_SIZE_LIMIT 0")
+	case layout.DeltaEncoding:
+		options = append(options, "DICTIONARY_SIZE_LIMIT "+strconv.Itoa(deltaDictionary))
 	}
 	if ids := fieldIDs(layout); ids != "" {
 		options = append(options, "FIELD_IDS "+ids)

@@ -64,6 +64,12 @@ type fileScan struct {
 	// ids are the field ids of the columns of stored in files, where those are not
 	// found by name.
 	ids []int
+	// parts are what the columns of stored hold, and literal the paths as they are,
+	// where files are looked into; inside then is what that came to, nil for columns
+	// without members.
+	parts   [][]engine.FieldID
+	literal []string
+	inside  []*part
 	// deletes says that some rows of the files are gone.
 	deletes bool
 	// options are the named arguments of read_parquet.
@@ -91,6 +97,7 @@ func newFileScan(l *engine.FileList, location string) (*fileScan, error) {
 				return nil, err
 			}
 			group.paths[i] = path
+			s.literal = append(s.literal, location+"/"+p)
 		}
 		for name := range g.Partition {
 			constant[name] = true
@@ -104,9 +111,17 @@ func newFileScan(l *engine.FileList, location string) (*fileScan, error) {
 	if l.ColumnIDs != nil && (len(l.ColumnIDs) != len(l.Columns) || l.Stored == nil) {
 		return nil, fileSchemaError("ids of columns in files that are not those of the table")
 	}
+	if len(l.Parts) > len(l.Columns) || l.Parts != nil && l.Stored == nil {
+		return nil, fileSchemaError("parts of columns that are not those of the table")
+	}
 	for i, c := range l.Columns {
 		if constant[c.Name] {
 			continue
+		}
+		if i < len(l.Parts) {
+			s.parts = append(s.parts, l.Parts[i])
+		} else if l.Parts != nil {
+			s.parts = append(s.parts, nil)
 		}
 		s.inFile = append(s.inFile, c)
 		if l.Stored != nil {
@@ -227,12 +242,13 @@ func typedList(c engine.Column, values []string) string {
 	return "[" + strings.Join(values, ", ") + "]::" + c.Type + "[]"
 }
 
-// literal is a partition value, to be cast to the type of its column.
+// literal is a partition value, to be cast to the type of its column. The text of a
+// statement ends at a NUL, which a value can hold.
 func literal(value *string) string {
 	if value == nil {
 		return "NULL"
 	}
-	return engine.QuoteString(*value)
+	return "(" + strings.ReplaceAll(engine.QuoteString(*value), "\x00", "' || chr(0) || '") + ")"
 }
 
 func readParquet(paths []string, options string) string {

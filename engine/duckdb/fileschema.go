@@ -31,6 +31,9 @@ func (in *instance) bindFiles(s *fileScan) error {
 	if (s.uniform || len(s.paths) == 1) && !s.renamed && first.holds(s.inFile) {
 		return nil
 	}
+	if err := in.lookInside(s); err != nil {
+		return err
+	}
 	if err := in.fit(first, s); err != nil {
 		return err
 	}
@@ -73,6 +76,9 @@ func (in *instance) fit(first *description, s *fileScan) error {
 		return err
 	}
 	for i, c := range s.stored {
+		if s.partOf(i) != nil { // every file was looked into
+			continue
+		}
 		for j, name := range first.names {
 			if strings.EqualFold(name, names[i]) && !castable(first.types[j], stored.types[i]) {
 				return fileSchemaError("column " + c.Name + " is " + typeName(first.types[j]) + " in a file, and " + c.Type + " in the table")
@@ -89,6 +95,10 @@ func (in *instance) fit(first *description, s *fileScan) error {
 	defer table.destroy()
 	s.value = make([]string, len(s.inFile))
 	for i := range s.inFile {
+		if p := s.partOf(i); p != nil {
+			s.value[i] = p.value("f."+columnName(i), 0)
+			continue
+		}
 		value, ok := rename("f."+columnName(i), stored.types[i], table.types[i], 0)
 		if !ok {
 			return fileSchemaError("column " + s.inFile[i].Name + " is " + s.stored[i].Type + " in files, and " + s.inFile[i].Type + " in the table")

@@ -30,6 +30,7 @@ func (s suite) fileList(t *testing.T) {
 	t.Run("Positions", s.positions)
 	t.Run("StoredNames", s.storedNames)
 	t.Run("ColumnIDs", s.columnIDs)
+	t.Run("Parts", s.parts)
 	t.Run("DeletedRows", s.deletedRows)
 	t.Run("PhysicalTypes", s.physicalTypes)
 	t.Run("LegacyLists", s.legacyLists)

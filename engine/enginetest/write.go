@@ -2,6 +2,7 @@ package enginetest
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -24,6 +25,7 @@ func (s suite) write(t *testing.T) {
 	t.Run("Sizes", s.writeSizes)
 	t.Run("Ordered", s.writeOrdered)
 	t.Run("Properties", s.writeProperties)
+	t.Run("SignedZeros", s.writeSignedZeros)
 	t.Run("NoRows", s.writeNothing)
 	t.Run("Failures", s.writeFailures)
 	t.Run("Stopped", s.writeStopped)
@@ -243,6 +245,35 @@ func (s suite) writeEncodings(t *testing.T, session scratch) {
 		require.Equal(t, want, strings.Join(found, " "))
 		require.NoError(t, r.Close())
 	}
+}
+
+// writeSignedZeros: rows keep the sign of their zeros, wherever they stand.
+func (s suite) writeSignedZeros(t *testing.T) {
+	session := s.openScratch(t)
+	zero := "CASE WHEN i %% 3 = 0 THEN '-0.0' WHEN i %% 3 = 1 THEN '0.0' END::%[1]s"
+	for name, column := range map[string]string{
+		"DOUBLE": zero, "FLOAT": zero, "DOUBLE[]": "[1, NULL, " + zero + "]::%[1]s[]", "STRUCT": "{'a': i, 'b': " + zero + "}",
+		"MAP": "MAP {'k': " + zero + "}", "keys": "MAP {coalesce(" + zero + ", 7): 'v'}", "deep": "[{'a': [MAP {'k': {'b': " + zero + "}}]}]",
+	} {
+		typ := "DOUBLE"
+		if name == "FLOAT" {
+			typ = name
+		}
+		query := "SELECT i, 'p' || i % 2 AS p, " + fmt.Sprintf(column, typ) + " AS v, 'x' AS \"v 2\" FROM range(5000) r(i)"
+		want := Rows(t, session, engine.Statement{SQL: "SELECT i, v::VARCHAR FROM (" + query + ") ORDER BY i"})
+		require.Contains(t, strings.Join(want[:3], " "), "-0.0", name)
+		for _, layout := range []engine.FileLayout{{}, {PartitionBy: []string{"p"}, FileBytes: 1 << 20}} {
+			var paths []string
+			for _, f := range session.write(t, query, layout) {
+				paths = append(paths, engine.QuoteString(filepath.Join(session.dir, f.Name)))
+			}
+			got := Rows(t, session, engine.Statement{SQL: "SELECT i, v::VARCHAR FROM read_parquet([" + strings.Join(paths, ", ") + "]) ORDER BY i"})
+			require.Equal(t, want, got, "%s %v", name, layout)
+		}
+	}
+	// What only seems to be one is written with dictionaries.
+	files := session.write(t, "SELECT [0.0, -1.5, NULL][1 + i % 3]::DOUBLE AS v FROM range(30000) r(i)", engine.FileLayout{})
+	require.Less(t, files[0].Bytes, int64(30000))
 }
 
 // collectIDs finds the field ids, without the groups that Parquet puts into lists

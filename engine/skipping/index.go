@@ -27,8 +27,13 @@ type index struct {
 	// ids are the field ids by which files have the columns, nil when they have them
 	// by name.
 	ids []int
+	// parts are what nested columns hold, nil where files need not be looked into: to
+	// find members by name where each file has some.
+	parts [][]engine.FieldID
 	// vectors says that a file has a deletion vector.
 	vectors bool
+	// odd says that a file has a name that a list may be unable to say.
+	odd bool
 	// only says that the table cannot be read through its log.
 	only bool
 	// shape tells whether another index speaks of the same columns.
@@ -92,6 +97,7 @@ func newIndex(snap *delta.Snapshot, old *index) *index {
 	if !snap.FoundByName() {
 		x.ids = snap.ColumnIDs()
 	}
+	x.parts = partsOf(snap, x.ids != nil)
 	x.widened = snap.Widened()
 	x.files = slices.AppendSeq(make([]delta.File, 0, snap.NumFiles()), snap.Files())
 	if old != nil && (!old.listed || old.shape != x.shape) {
@@ -136,6 +142,7 @@ func (x *index) place(old *index, from []int32) bool {
 	moved := make(map[int32]int32)
 	for i, f := range x.files {
 		x.vectors = x.vectors || f.Add.DeletionVector != nil
+		x.odd = x.odd || !listable(f.Name)
 		if from[i] >= 0 {
 			was := old.member[from[i]]
 			to, ok := moved[was]
@@ -147,7 +154,7 @@ func (x *index) place(old *index, from []int32) bool {
 			continue
 		}
 		to, ok := p.group(f)
-		if !ok || !plainPath(f.Name) {
+		if !ok {
 			return false
 		}
 		x.member[i] = to

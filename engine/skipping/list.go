@@ -21,18 +21,17 @@ const maxGroups = 64
 // files that hold none of them.
 //
 // It is false when the table has to be read through its log: it is one that
-// [delta.CheckReadable] refuses, its columns are of type variant, nested and mapped
-// by field ids, or widened inside of nested ones, files may have none of a struct's
-// present members, all columns are partition columns, a partition column is a float,
+// [delta.CheckReadable] refuses, its columns are of type variant or widened inside of
+// nested ones, all columns are partition columns, a partition column is a float,
 // binary or nested, a file has a deletion vector that [Load] has not read, a partition
-// value that is not strictly one of its type or a name that readers could take for a
-// pattern, or the files left are of more than 64 different partition values. The last,
-// and other members, are no reasons for a table whose log cannot be read (see [Check]).
+// value that is not strictly one of its type or a name with both a backslash and what
+// makes a pattern, or the files left are of more than 64 different partition values.
+// The last two are no reasons for a table whose log cannot be read (see [Check]).
 //
 // The list is shared: nothing in it may be changed.
 func List(snap *delta.Snapshot, columns []engine.Column, condition engine.Condition) (*engine.FileList, bool) {
 	x := indexOf(snap)
-	if !x.usable() {
+	if !x.usable() || x.odd && !x.only {
 		return nil, false
 	}
 	at := x.prune(condition)
@@ -115,6 +114,9 @@ func (x *index) list(columns []engine.Column, at []int32, most int) (*engine.Fil
 	}
 	if x.ids != nil {
 		list = list.WithColumnIDs(x.ids)
+	}
+	if x.parts != nil {
+		list = list.WithParts(x.parts)
 	}
 	if gone := x.deletedIn(ordered); len(gone) > 0 {
 		list = list.WithDeleted(gone)

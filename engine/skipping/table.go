@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/delta"
 )
 
@@ -16,11 +17,6 @@ func readable(snap *delta.Snapshot) bool {
 	}
 	fields := snap.Schema().Fields
 	if !snap.FoundByName() && snap.ColumnIDs() == nil {
-		return false
-	}
-	// The engine refuses a file in a list that has none of a struct's members. There
-	// may be one only in few tables, and in fewer of those without another reader.
-	if snap.MembersReplaced() && delta.CheckScannable(snap) == nil {
 		return false
 	}
 	for _, f := range fields {
@@ -66,6 +62,29 @@ func deletionVectors(snap *delta.Snapshot) bool {
 	return slices.Contains(snap.Protocol().ReaderFeatures, "deletionVectors")
 }
 
+// partsOf are the parts of the table's columns if files have to be looked into: for
+// field ids of members, and for structs of which a file may have no present member.
+func partsOf(snap *delta.Snapshot, byID bool) [][]engine.FieldID {
+	fields := snap.Schema().Fields
+	if !slices.ContainsFunc(fields, func(f delta.Field) bool { return hasMembers(f.Type) }) || !byID && !snap.MembersReplaced() {
+		return nil
+	}
+	parts := make([][]engine.FieldID, len(fields))
+	for _, c := range snap.FileColumns() {
+		at := slices.IndexFunc(fields, func(f delta.Field) bool { return f.Name == c.Name })
+		parts[at] = fieldIDs(c.Children)
+	}
+	return parts
+}
+
+func fieldIDs(columns []delta.FileColumn) []engine.FieldID {
+	var out []engine.FieldID
+	for _, c := range columns {
+		out = append(out, engine.FieldID{Column: c.FileName, ID: c.ID, Children: fieldIDs(c.Children)})
+	}
+	return out
+}
+
 // containsVariant reports a type that plain Parquet has in another form.
 func containsVariant(t delta.DataType) bool {
 	switch t := t.(type) {
@@ -101,12 +120,11 @@ func hasMembers(t delta.DataType) bool {
 	return false
 }
 
-// plainPath reports whether a name means itself to a reader that takes
-// patterns: no wildcards, nothing that ends or escapes a path or a URL's path,
-// no control characters. Absolute names and those with a scheme never get into
-// a snapshot.
-func plainPath(name string) bool {
-	return !strings.ContainsAny(name, `*?[]{}#\`) && !strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f })
+// listable reports whether every list can say the name. A local one takes no
+// backslash in what it has to mark as no pattern. Absolute names and those with a
+// scheme never get into a snapshot.
+func listable(name string) bool {
+	return !strings.Contains(name, `\`) || !strings.ContainsAny(name, "*?[")
 }
 
 // group are files with equal partition values.
@@ -164,7 +182,7 @@ func (p *partitioner) group(f delta.File) (int32, bool) {
 		}
 		// Writers print one value in several ways: the group is that of the value.
 		text, err := delta.ParsePartitionValue(c.Type, v)
-		if err != nil || text != nil && strings.ContainsRune(*text, 0) {
+		if err != nil {
 			return 0, false
 		}
 		if text == nil {

@@ -84,6 +84,7 @@ func (e *encoder) plainSource(s engine.Source) {
 		e.text(f.Positions.Row)
 		e.columns(f.Stored)
 		list(e, f.ColumnIDs, func(id int) { e.int(int64(id)) })
+		list(e, f.Parts, e.fieldIDs)
 		list(e, f.Deleted, func(rows engine.DeletedRows) {
 			e.int(int64(rows.File))
 			e.text(string(rows.Rows))
@@ -100,6 +101,7 @@ func (d *decoder) plainSource() engine.Source {
 		f.Positions = engine.PositionColumns{File: d.text(), Row: d.text()}
 		f.Stored = d.columns()
 		f.ColumnIDs = items(d, func() int { return int(d.int()) })
+		f.Parts = items(d, d.fieldIDs)
 		// The address of the list is computed from what arrived, once.
 		s.Files = f.WithDeleted(items(d, func() engine.DeletedRows {
 			return engine.DeletedRows{File: int(d.int()), Rows: []byte(d.text())}

@@ -80,3 +80,29 @@ func TestSpillOfAKilledStatement(t *testing.T) {
 	require.NoError(t, s.Close())
 	require.Empty(t, files(t, scratch))
 }
+
+// TestSortsThatWriteStayWithinTheirLease: what a sort has spilled does not stay in
+// memory beside what it reads next, so that no process is killed for it.
+func TestSortsThatWriteStayWithinTheirLease(t *testing.T) {
+	const lease = 256 << 20
+	e := newEngine(t, bareOptions())
+	s, err := e.Open(t.Context(), engine.SessionOptions{Owner: "a", Scratch: t.TempDir()})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	require.NoError(t, s.Warm(t.Context()))
+	pid := pids(t, e, 1)[0]
+	before := highWater(pid)
+	for range 3 {
+		files, err := s.(engine.Writer).Write(t.Context(), engine.WriteStatement{
+			Statement: engine.Statement{
+				SQL:   "SELECT hash(range) AS h, hash(range + 1) AS i, hash(range + 2) AS j, 'some text, the same for all, and then ' || range AS t FROM range(6000000) ORDER BY h",
+				Lease: engine.Lease{Memory: lease, Threads: 2, TempBytes: 4 << 30},
+			},
+			Layout: engine.FileLayout{FileBytes: 64 << 20},
+		})
+		require.NoError(t, err)
+		require.NotEmpty(t, files)
+	}
+	t.Logf("from %d to %d MB", before>>20, highWater(pid)>>20)
+	require.LessOrEqual(t, highWater(pid), (before+lease)/100*115)
+}
