@@ -6,6 +6,8 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/worker"
@@ -23,9 +25,31 @@ func besideLeases(eng engine.Engine, budget int64) (beside func(orgs []string) i
 	if !ok {
 		return nil, nil
 	}
+	own := &sampled{read: ownMemory}
 	return func(orgs []string) int64 {
-		return workers.Beside(orgs) + min(ownMemory(), budget/serverShare)
+		return workers.Beside(orgs) + min(own.value(time.Now()), budget/serverShare)
 	}, workers.Reclaim
+}
+
+// sampled is a figure that is asked for several times a statement and read once in
+// sampleEvery: what the workers hold is not known any better.
+type sampled struct {
+	read func() int64
+
+	mu   sync.Mutex
+	last int64
+	due  time.Time
+}
+
+const sampleEvery = 20 * time.Millisecond
+
+func (s *sampled) value(now time.Time) int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !now.Before(s.due) {
+		s.last, s.due = s.read(), now.Add(sampleEvery)
+	}
+	return s.last
 }
 
 // ownMemory is what this process holds in bytes without what it shares, or 0 where

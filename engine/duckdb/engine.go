@@ -53,7 +53,10 @@ type Engine struct {
 func New(ctx context.Context, opts Options) (*Engine, error) {
 	e := &Engine{lease: withDefaults(opts.Lease), turns: newTurns(), sessions: map[*session]struct{}{}}
 	e.trimmer = &trimmer{turns: e.turns}
-	var err error
+	err := keepNothing()
+	if err != nil {
+		return nil, err
+	}
 	if opts.Verified != nil {
 		e.extensions, err = trusted(opts.Verified)
 	} else {

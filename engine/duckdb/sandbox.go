@@ -1,6 +1,8 @@
 package duckdb
 
 import (
+	"errors"
+	"io/fs"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -39,7 +41,11 @@ func within(roots []string, location string) (string, error) {
 	}
 	real, err := filepath.EvalSymlinks(location)
 	if err != nil {
-		return "", &engine.Error{Kind: engine.KindIO, Class: classMissing, Position: -1, Text: clip(err.Error())}
+		class := "io"
+		if errors.Is(err, fs.ErrNotExist) {
+			class = engine.ClassMissing
+		}
+		return "", &engine.Error{Kind: engine.KindIO, Class: class, Position: -1, Text: clip(err.Error())}
 	}
 	for _, root := range roots {
 		rel, err := filepath.Rel(root, real)

@@ -16,6 +16,9 @@ type call struct {
 	seq  uint32
 	ctx  context.Context
 
+	// told is closed when the request is told to stop.
+	told chan struct{}
+
 	mu      sync.Mutex
 	cause   engine.Cause
 	over    bool
@@ -28,7 +31,7 @@ type call struct {
 // newCall makes the next request of the link. It may be stopped before it starts.
 func (l *link) newCall(ctx context.Context) *call {
 	l.seq++
-	return &call{link: l, seq: l.seq, ctx: ctx}
+	return &call{link: l, seq: l.seq, ctx: ctx, told: make(chan struct{})}
 }
 
 // start sends the request and watches over it, the sending included: it is told
@@ -65,6 +68,7 @@ func (c *call) stop(why engine.Cause) {
 		return
 	}
 	c.cause = why
+	close(c.told)
 	c.grace = time.AfterFunc(c.link.proc.opts.Grace, c.overdue)
 	c.mu.Unlock()
 	// Not under the lock: a child that takes nothing holds this up until it is
@@ -73,7 +77,9 @@ func (c *call) stop(why engine.Cause) {
 }
 
 // overdue kills a child that does not answer. One that waits for somebody to
-// read its rows cannot answer, and is given the time again.
+// read its rows cannot answer, and is given the time again. Whoever waits for the
+// answer is not kept until the system has freed the child's memory, which takes
+// it a second for some gigabytes.
 func (c *call) overdue() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -83,6 +89,7 @@ func (c *call) overdue() {
 		c.grace.Reset(c.link.proc.opts.Grace)
 	default:
 		c.link.proc.kill(reasonUnresponsive)
+		_ = c.link.wire.conn.SetDeadline(time.Now())
 	}
 }
 
@@ -161,11 +168,16 @@ func (c *call) finish() {
 	}
 }
 
-// lose ends a call whose process cannot be talked to any more.
+// lose ends a call whose process cannot be talked to any more. The end of the
+// process tells why, and is waited for until the call is told to stop.
 func (c *call) lose(err error) error {
-	c.finish()
 	c.link.lost = true
 	c.link.proc.giveUp(err)
+	select {
+	case <-c.link.proc.gone:
+	case <-c.told:
+	}
+	c.finish()
 	if why := c.stopped(); why != nil {
 		return why // whoever stopped it does not care how, nor waits for it
 	}

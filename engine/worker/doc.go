@@ -16,7 +16,8 @@
 //
 // Invariants:
 //   - A child gets nothing of the parent but what it was told: no environment,
-//     no file descriptor, no directory.
+//     no file descriptor, no directory. It cannot read them there either, nor the
+//     parent's memory or that of other children.
 //   - A result that lost its process never looks like a result that ended.
 //   - A child holds at most what it held while nobody had a lease, what came to
 //     rest since, and the leases of its statements, with 15 %; or it is killed.

@@ -44,11 +44,13 @@ type seat struct {
 }
 
 // New returns an engine without processes. The first one starts with the first
-// session.
+// session. From now on no other process of this one's user can read its memory or
+// trace it.
 func New(opts Options) (*Engine, error) {
 	if len(opts.Command) == 0 {
 		return nil, errors.New("worker: no command")
 	}
+	shield()
 	e := &Engine{opts: opts.withDefaults(), sessions: map[*session]struct{}{}, seats: map[string]*seat{}}
 	var err error
 	if e.temp, err = workdir.New(opts.TempDir, "lakewarden-workers-"); err != nil {

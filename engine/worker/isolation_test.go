@@ -39,6 +39,15 @@ func TestWhatAChildHas(t *testing.T) {
 	require.Empty(t, read("environ"))
 	require.Equal(t, os.Args[0]+"\x00"+childArg+"\x00", read("cmdline"), "nothing but the command")
 	require.Contains(t, read("status"), "NoNewPrivs:\t1\n")
+	// Of what root may do, at most to read and write files of others: the data.
+	for _, line := range []string{"CapPrm", "CapEff", "CapBnd"} {
+		_, after, _ := strings.Cut(read("status"), line+":\t")
+		held, err := strconv.ParseUint(after[:16], 16, 64)
+		require.NoError(t, err)
+		if os.Geteuid() == 0 || line != "CapBnd" { // who may not drop them cannot gain them
+			require.Zero(t, held&^(1<<unix.CAP_DAC_OVERRIDE|1<<unix.CAP_DAC_READ_SEARCH), "%s %x", line, held)
+		}
+	}
 	require.Regexp(t, `Max core file size\s+0\s+0`, read("limits"))
 	require.Equal(t, "1000\n", read("oom_score_adj"))
 	group, err := unix.Getpgid(pid)

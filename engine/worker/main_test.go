@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
+	"golang.org/x/sys/unix"
 
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/duckdb"
@@ -40,6 +41,9 @@ func build(ctx context.Context, setup []byte, temp string) (engine.Engine, error
 	if env := os.Environ(); len(env) > 0 {
 		return nil, fmt.Errorf("environment of a child: %v", env)
 	}
+	if err := reachesNothing(); err != nil {
+		return nil, err
+	}
 	switch string(setup) {
 	case "exit":
 		os.Exit(3)
@@ -51,6 +55,24 @@ func build(ctx context.Context, setup []byte, temp string) (engine.Engine, error
 		opts.Extensions = []string{}
 	}
 	return duckdb.New(ctx, opts)
+}
+
+// reachesNothing checks that this process can read neither its parent nor what the
+// parent was told, and that others cannot read it.
+func reachesNothing() error {
+	for _, name := range []string{"environ", "mem", "maps", "fd/0", "root"} {
+		f, err := os.Open(fmt.Sprintf("/proc/%d/%s", os.Getppid(), name))
+		if err == nil {
+			return errors.Join(fmt.Errorf("%s of the parent can be read", name), f.Close())
+		}
+		if !errors.Is(err, os.ErrPermission) {
+			return err
+		}
+	}
+	if dumpable, err := unix.PrctlRetInt(unix.PR_GET_DUMPABLE, 0, 0, 0, 0); err != nil || dumpable != 0 {
+		return fmt.Errorf("others can read a child: %w", err)
+	}
+	return nil
 }
 
 // extensionDir is where the extensions lie in a developer's tree.

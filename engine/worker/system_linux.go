@@ -20,9 +20,22 @@ func pair() (ours, theirs *os.File, err error) {
 	return os.NewFile(uintptr(fds[0]), "worker"), os.NewFile(uintptr(fds[1]), "worker"), nil
 }
 
+// shield keeps the calling process from others of its user, its children first:
+// they can neither trace it nor read its memory, its environment and its files,
+// and it leaves no core.
+func shield() { _ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0) }
+
 // confineThread prepares the calling thread for starting children: they inherit
-// that they never gain privileges.
-func confineThread() { _ = unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) }
+// that they never gain privileges, and where root starts them, of its privileges
+// only those over the files of others, which the data may be.
+func confineThread() {
+	_ = unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+	for privilege := uintptr(0); privilege < 64; privilege++ {
+		if privilege != unix.CAP_DAC_OVERRIDE && privilege != unix.CAP_DAC_READ_SEARCH {
+			_ = unix.Prctl(unix.PR_CAPBSET_DROP, privilege, 0, 0, 0) // only root can, and only root needs to
+		}
+	}
+}
 
 // confine makes cmd a process group of its own that dies with the thread that
 // starts it, and lets no descriptor of a library through to it.
@@ -45,9 +58,7 @@ func harden() {
 	}
 	// When the machine is short of memory, this process goes before the server.
 	_ = os.WriteFile("/proc/self/oom_score_adj", []byte("1000"), 0)
-	// Last: it takes away what /proc gives. Other workers of the same user can
-	// then neither trace this process nor read its memory.
-	_ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)
+	shield() // last: it takes away what /proc gives
 }
 
 // meter reads the memory of one process. The open file belongs to the process
