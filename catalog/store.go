@@ -298,12 +298,15 @@ type Operations interface {
 type WriteLeases interface {
 	// BeginWrite records that a write to a table begins now, before its first
 	// file is made or deleted.
-	BeginWrite(ctx context.Context, org OrgID, table DeltaID, kind WriteKind) (WriteLeaseID, error)
+	BeginWrite(ctx context.Context, write NewWrite) (WriteLeaseID, error)
 	// RenewWrite gives a sign of life. [ErrNotFound] when the write was
 	// forgotten: its files may be gone, so it must not be committed.
 	RenewWrite(ctx context.Context, lease WriteLeaseID) error
 	// EndWrite ends a lease. Idempotent.
 	EndWrite(ctx context.Context, lease WriteLeaseID) error
+	// EndWritesOf ends the leases, of all organisations, of a holder that is known
+	// to be gone, and counts them. Nobody has the empty name.
+	EndWritesOf(ctx context.Context, holder string) (int64, error)
 	// OldestWrite returns from when on files of a table are protected by the
 	// writes that gave a sign of life since then: when the oldest one began, the
 	// Unix epoch for a restore, the zero time without any.

@@ -17,11 +17,22 @@ const (
 // Valid reports whether k is one of the kinds.
 func (k WriteKind) Valid() bool { return k == WriteRows || k == WriteRestore || k == WriteVacuum }
 
-// ValidateWrite returns nil or [FieldErrors] for table and kind of a write lease.
-func ValidateWrite(table DeltaID, kind WriteKind) error {
+// NewWrite is a write that begins.
+type NewWrite struct {
+	Org   OrgID
+	Table DeltaID
+	Kind  WriteKind
+	// Holder names who alone can go on with the write, so that its end is the
+	// write's; see [WriteLeases.EndWritesOf]. Empty means that requests of a holder
+	// that is gone may still take effect.
+	Holder string
+}
+
+// Validate returns nil or [FieldErrors].
+func (w NewWrite) Validate() error {
 	var e FieldErrors
-	e.deltaID("table_id", table)
-	if !kind.Valid() {
+	e.deltaID("table_id", w.Table)
+	if !w.Kind.Valid() {
 		e.add("kind", "must be one of rows, restore, vacuum")
 	}
 	return e.Err()

@@ -90,8 +90,10 @@ func (w *writing) stageParquet(ctx context.Context, body io.Reader, columns []en
 			return staged{}, err
 		}
 	}
+	layout := engine.ScratchLayout()
+	layout.Ordered = true // a row is told by its place
 	files, err := options.Session.Write(ctx, engine.WriteStatement{
-		Statement: engine.Statement{SQL: query.Select, Lease: options.Lease}, Dir: "body", Layout: engine.FileLayout{Codec: "snappy", Ordered: true},
+		Statement: engine.Statement{SQL: query.Select, Lease: options.Lease}, Dir: "body", Layout: layout,
 	})
 	if err != nil {
 		return staged{}, unreadable(err)

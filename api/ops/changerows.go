@@ -170,7 +170,9 @@ func (w *writing) pointRelations(ctx context.Context, statement *sqlguard.Query,
 		if err != nil {
 			return nil, err
 		}
-		narrow := relation.Narrow
+		// Of rows that are pointed at the order is nobody's matter: whoever sees all of
+		// them has a list wherever others have one.
+		narrow := w.used.narrow(relation.Source, columnsOf(w.used.snap), true)
 		relation.Columns = append(slices.Clone(relation.Columns), engine.Column{Name: p.positions.File, Type: "UINTEGER"}, engine.Column{Name: p.positions.Row, Type: "BIGINT"})
 		relation.Narrow = func(condition engine.Condition) engine.Source {
 			source := narrow(condition)

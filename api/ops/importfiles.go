@@ -4,9 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path"
-	"path/filepath"
 	"strings"
 
 	"github.com/lakewarden/lakewarden/engine"
@@ -30,14 +27,10 @@ type ImportedTable struct {
 	Scratch string
 }
 
-// importFolder is where data files are written below a table's folder. The name
-// has no meaning; values of partition columns never become paths.
-const importFolder = "data"
-
 // ImportRows makes a Delta table: its log first, so that a second import into
 // the folder loses, then the data files, then one commit that adds them. A
-// failure before that commit leaves an empty table and files nobody reads. roots
-// are what the query reads.
+// failure before that commit leaves an empty table: the files go, unless the
+// commit may have been made. roots are what the query reads.
 func ImportRows(ctx context.Context, eng engine.Engine, roots []string, t ImportedTable, opts delta.Options) (*delta.Snapshot, error) {
 	snap, err := delta.Create(ctx, t.Bucket, delta.CreateOptions{
 		Schema: t.Schema, PartitionColumns: t.PartitionBy, Description: t.Description, Options: opts,
@@ -60,19 +53,22 @@ func ImportRows(ctx context.Context, eng engine.Engine, roots []string, t Import
 	if err != nil {
 		return nil, err
 	}
+	adds, err := datafile.Upload(ctx, snap, t.Scratch, files, nil)
+	if err != nil {
+		return nil, err
+	}
+	imported, err := addFiles(ctx, snap, adds)
+	if err != nil && !errors.Is(err, delta.ErrCommitUnknown) {
+		err = errors.Join(err, datafile.Withdraw(ctx, t.Bucket, adds))
+	}
+	return imported, err
+}
+
+// addFiles commits uploaded files.
+func addFiles(ctx context.Context, snap *delta.Snapshot, adds []delta.AddFile) (*delta.Snapshot, error) {
 	txn := snap.Begin(delta.Operation{Name: "WRITE", Parameters: map[string]string{"mode": action.JSONText("Append")}})
-	for _, f := range files {
-		if err := upload(ctx, t.Bucket, filepath.Join(t.Scratch, f.Name), path.Join(importFolder, f.Name), f.Bytes); err != nil {
-			return nil, err
-		}
-		add, err := datafile.Describe(snap, f)
-		if err != nil {
-			return nil, err
-		}
-		add.Name = path.Join(importFolder, f.Name)
-		if err := txn.Add(add); err != nil {
-			return nil, err
-		}
+	if err := txn.Add(adds...); err != nil {
+		return nil, err
 	}
 	return txn.Commit(ctx)
 }
@@ -86,13 +82,4 @@ func importSQL(schema delta.Struct, rows string) string {
 		items[i] = fmt.Sprintf("CAST(%s AS %s) AS %s", name, delta.DuckDBType(f.Type), name)
 	}
 	return "SELECT " + strings.Join(items, ", ") + " FROM (" + rows + "\n)"
-}
-
-// upload copies a local file into an object.
-func upload(ctx context.Context, bucket objstore.Bucket, from, to string, size int64) error {
-	f, err := os.Open(from) //nolint:gosec // a file of the engine in its scratch directory
-	if err != nil {
-		return err
-	}
-	return errors.Join(bucket.Put(ctx, to, f, size), f.Close())
 }

@@ -128,7 +128,7 @@ func (o Maintenance) rewrite(ctx context.Context, m maintained, opts maintenance
 	}
 	defer held.Release()
 	opts.Session, opts.Writer, opts.Lease = held.Session, held.Writer(), held.Lease
-	writing, end, err := o.Writes.Begin(ctx, m.actor.Org, m.table.DeltaID, catalog.WriteRows)
+	writing, end, err := o.Writes.Begin(ctx, m.table, catalog.WriteRows)
 	if err != nil {
 		return done, err
 	}

@@ -88,7 +88,7 @@ func (o TableRules) Restore(ctx context.Context, path TablePath, to RestorePoint
 // nothing meanwhile, and beside one that has begun nothing is restored. Only then
 // is it any use to look whether the files are there.
 func (o TableRules) restoring(ctx context.Context, r ruled) (context.Context, func(), error) {
-	writing, done, err := o.Writes.Begin(ctx, r.actor.Org, r.table.DeltaID, catalog.WriteRestore)
+	writing, done, err := o.Writes.Begin(ctx, r.table, catalog.WriteRestore)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -95,7 +95,7 @@ func (o Maintenance) deleting(ctx context.Context, m maintained, v Vacuum) (cont
 	if v.DryRun {
 		return ctx, func() {}, nil
 	}
-	return o.Writes.Begin(ctx, m.actor.Org, m.table.DeltaID, catalog.WriteVacuum)
+	return o.Writes.Begin(ctx, m.table, catalog.WriteVacuum)
 }
 
 // vacuum does the work when its turn has come. The caller's rights and the table

@@ -29,6 +29,9 @@ const (
 type WriteLeases struct {
 	Store  catalog.WriteLeases
 	Logger *slog.Logger
+	// Holder is a name that no two processes have at once: when this one has it, all
+	// that had it before are gone. Empty where nobody can tell.
+	Holder string
 	// Beat and Grace are for tests; zero means the usual.
 	Beat, Grace time.Duration
 }
@@ -38,13 +41,19 @@ type WriteLeases struct {
 // returned, which ends with the cause [ErrWriteLeaseLost] when the lease cannot
 // be kept. done ends the lease, after the commit or after the files of a write
 // that failed are gone; it must be called, and may be called again.
-func (l WriteLeases) Begin(ctx context.Context, org catalog.OrgID, table catalog.DeltaID, kind catalog.WriteKind) (writing context.Context, done func(), err error) {
+func (l WriteLeases) Begin(ctx context.Context, table catalog.LocatedTable, kind catalog.WriteKind) (writing context.Context, done func(), err error) {
 	orDefault(&l.Beat, leaseBeat)
 	orDefault(&l.Grace, leaseGrace)
 	// What the lease needs of the catalog it needs also after a cancellation.
 	system := authz.System(context.WithoutCancel(ctx), "write lease")
 	begun := time.Now()
-	id, err := l.Store.BeginWrite(authz.System(ctx, "write lease"), org, table, kind)
+	write := catalog.NewWrite{Org: table.Org, Table: table.DeltaID, Kind: kind}
+	if table.StorageConfig.Kind == catalog.KindLocal {
+		// A store may still do what a process has asked for that is gone; a file
+		// system does nothing more.
+		write.Holder = l.Holder
+	}
+	id, err := l.Store.BeginWrite(authz.System(ctx, "write lease"), write)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -105,6 +114,15 @@ func (l WriteLeases) Vacuums(ctx context.Context, org catalog.OrgID, table catal
 // way, or the zero time.
 func (l WriteLeases) Oldest(ctx context.Context, org catalog.OrgID, table catalog.DeltaID) (time.Time, error) {
 	return l.Store.OldestWrite(authz.System(ctx, "write lease"), org, table, time.Now().Add(-leaseLost))
+}
+
+// EndFormer ends the leases that an earlier process with the name of this one has
+// left. It is called before the first [WriteLeases.Begin].
+func (l WriteLeases) EndFormer(ctx context.Context) (int64, error) {
+	if l.Holder == "" {
+		return 0, nil
+	}
+	return l.Store.EndWritesOf(authz.System(ctx, "write lease"), l.Holder)
 }
 
 // Sweep forgets the leases of writes that ended with their replica.

@@ -23,7 +23,7 @@ type leases struct {
 	renewed chan struct{}
 }
 
-func (l *leases) BeginWrite(context.Context, catalog.OrgID, catalog.DeltaID, catalog.WriteKind) (catalog.WriteLeaseID, error) {
+func (l *leases) BeginWrite(context.Context, catalog.NewWrite) (catalog.WriteLeaseID, error) {
 	l.live = true
 	return "lease", nil
 }
@@ -52,7 +52,7 @@ func (l *leases) fail(err error) {
 func TestAWriteKeepsItsLease(t *testing.T) {
 	store := &leases{renewed: make(chan struct{})}
 	ctx, cancel := context.WithCancel(t.Context())
-	writing, done, err := ops.WriteLeases{Store: store, Logger: slog.New(slog.DiscardHandler), Beat: time.Millisecond}.Begin(ctx, "org", "table", catalog.WriteRows)
+	writing, done, err := ops.WriteLeases{Store: store, Logger: slog.New(slog.DiscardHandler), Beat: time.Millisecond}.Begin(ctx, catalog.LocatedTable{}, catalog.WriteRows)
 	require.NoError(t, err)
 	<-store.renewed
 	store.fail(errors.New("for a moment"))
@@ -79,7 +79,7 @@ func TestAWriteWithoutALeaseEnds(t *testing.T) {
 			store := &leases{}
 			store.fail(c.err)
 			l := ops.WriteLeases{Store: store, Logger: slog.New(slog.DiscardHandler), Beat: time.Millisecond, Grace: c.grace}
-			writing, done, err := l.Begin(t.Context(), "org", "table", catalog.WriteRows)
+			writing, done, err := l.Begin(t.Context(), catalog.LocatedTable{}, catalog.WriteRows)
 			require.NoError(t, err)
 			defer done()
 			<-writing.Done()

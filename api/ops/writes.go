@@ -126,7 +126,7 @@ func (w *writing) committed(ctx context.Context, prepare func(context.Context, *
 		return Written{}, err
 	}
 	// A vacuum leaves the files of this write alone until it has ended.
-	ctx, done, err := w.Leases.Begin(ctx, w.actor.Org, w.located.DeltaID, catalog.WriteRows)
+	ctx, done, err := w.Leases.Begin(ctx, w.located, catalog.WriteRows)
 	if err != nil {
 		return Written{}, err
 	}

@@ -144,7 +144,7 @@ func fill(tb testing.TB, inner catalog.Store) *fixture {
 	}
 	f.running, f.ended = begin(), begin()
 	require.NoError(tb, inner.FinishOperation(ctx, "runner", f.ended.ID, cancelled()))
-	f.write, err = inner.BeginWrite(ctx, f.org, "delta", catalog.WriteRows)
+	f.write, err = inner.BeginWrite(ctx, catalog.NewWrite{Org: f.org, Table: "delta", Kind: catalog.WriteRows})
 	require.NoError(tb, err)
 	_, err = inner.ClaimWriteKey(ctx, f.org, "claimed", "fingerprint")
 	require.NoError(tb, err)

@@ -386,7 +386,7 @@ var otherMethods = map[string]method{
 	},
 	"BeginWrite": {
 		call: func(f *fixture, ctx context.Context) error {
-			return drop(f.store.BeginWrite(ctx, f.org, "delta", catalog.WriteRows))
+			return drop(f.store.BeginWrite(ctx, catalog.NewWrite{Org: f.org, Table: "delta", Kind: catalog.WriteRows}))
 		},
 		denied: catalog.ErrDenied,
 	},
@@ -424,6 +424,12 @@ var otherMethods = map[string]method{
 	},
 	"ForgetWriteKeys": {
 		call:   func(f *fixture, ctx context.Context) error { return drop(f.store.ForgetWriteKeys(ctx, time.Time{})) },
+		denied: catalog.ErrDenied,
+	},
+	"EndWritesOf": {
+		call: func(f *fixture, ctx context.Context) error {
+			return drop(f.store.EndWritesOf(ctx, "nobody"))
+		},
 		denied: catalog.ErrDenied,
 	},
 	"ForgetWrites": {

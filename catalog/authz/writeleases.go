@@ -9,11 +9,11 @@ import (
 
 // BeginWrite is for the system: what may be written is decided where the write
 // is known.
-func (s *Store) BeginWrite(ctx context.Context, org catalog.OrgID, table catalog.DeltaID, kind catalog.WriteKind) (catalog.WriteLeaseID, error) {
+func (s *Store) BeginWrite(ctx context.Context, write catalog.NewWrite) (catalog.WriteLeaseID, error) {
 	if err := systemOnly(ctx); err != nil {
 		return "", err
 	}
-	return s.inner.BeginWrite(ctx, org, table, kind)
+	return s.inner.BeginWrite(ctx, write)
 }
 
 // RenewWrite is for the system, which runs the write.
@@ -30,6 +30,14 @@ func (s *Store) EndWrite(ctx context.Context, lease catalog.WriteLeaseID) error 
 		return err
 	}
 	return s.inner.EndWrite(ctx, lease)
+}
+
+// EndWritesOf is for the system: it goes across organisations.
+func (s *Store) EndWritesOf(ctx context.Context, holder string) (int64, error) {
+	if err := systemOnly(ctx); err != nil {
+		return 0, err
+	}
+	return s.inner.EndWritesOf(ctx, holder)
 }
 
 // OldestWrite is for the system: a vacuum asks.

@@ -21,7 +21,7 @@ func writeLeases(t *testing.T, w *world) {
 		return begun
 	}
 	begin := func() catalog.WriteLeaseID {
-		id, err := w.BeginWrite(w.ctx, org, table, catalog.WriteRows)
+		id, err := w.BeginWrite(w.ctx, catalog.NewWrite{Org: org, Table: table, Kind: catalog.WriteRows})
 		require.NoError(t, err)
 		return id
 	}
@@ -54,7 +54,7 @@ func writeLeases(t *testing.T, w *world) {
 	}
 	third := begin()
 	require.False(t, vacuums(org, table, start), "a write deletes nothing")
-	vacuum, err := w.BeginWrite(w.ctx, org, table, catalog.WriteVacuum)
+	vacuum, err := w.BeginWrite(w.ctx, catalog.NewWrite{Org: org, Table: table, Kind: catalog.WriteVacuum})
 	require.NoError(t, err)
 	require.True(t, vacuums(org, table, start))
 	require.False(t, vacuums(org, table, w.now()), "it was silent")
@@ -62,16 +62,51 @@ func writeLeases(t *testing.T, w *world) {
 	require.False(t, vacuums(other, table, start))
 	require.NoError(t, w.EndWrite(w.ctx, third))
 	require.True(t, oldest(org, table, start).IsZero(), "a vacuum protects no file")
-	restore, err := w.BeginWrite(w.ctx, org, table, catalog.WriteRestore)
+	restore, err := w.BeginWrite(w.ctx, catalog.NewWrite{Org: org, Table: table, Kind: catalog.WriteRestore})
 	require.NoError(t, err)
 	require.Equal(t, time.Unix(0, 0).UTC(), oldest(org, table, start), "a restore protects files of any age")
 	require.NoError(t, w.EndWrite(w.ctx, restore))
 	require.NoError(t, w.EndWrite(w.ctx, vacuum))
 	require.False(t, vacuums(org, table, start))
 
-	_, err = w.BeginWrite(w.ctx, catalog.NewID[catalog.OrgID](), table, catalog.WriteRows)
+	_, err = w.BeginWrite(w.ctx, catalog.NewWrite{Org: catalog.NewID[catalog.OrgID](), Table: table, Kind: catalog.WriteRows})
 	require.ErrorIs(t, err, catalog.ErrNotFound)
-	_, err = w.BeginWrite(w.ctx, org, "", "else")
+	_, err = w.BeginWrite(w.ctx, catalog.NewWrite{Org: org, Kind: "else"})
 	require.Equal(t, []string{"table_id", "kind"}, fieldsOf(w, err))
+	writesOfHolders(t, w, org, other)
 	require.Equal(t, before, w.epochNow(), "nobody sees more or less for it")
+}
+
+// writesOfHolders: what one holder began ends with it, whatever it is and whosoever,
+// and nothing else does.
+func writesOfHolders(t *testing.T, w *world, orgs ...catalog.OrgID) {
+	const table catalog.DeltaID = "another table"
+	begin := func(org catalog.OrgID, kind catalog.WriteKind, holder string) catalog.WriteLeaseID {
+		id, err := w.BeginWrite(w.ctx, catalog.NewWrite{Org: org, Table: table, Kind: kind, Holder: holder})
+		require.NoError(t, err)
+		return id
+	}
+	end := func(holder string) int64 {
+		n, err := w.EndWritesOf(w.ctx, holder)
+		require.NoError(t, err)
+		return n
+	}
+	var gone, others []catalog.WriteLeaseID
+	for _, org := range orgs {
+		for _, kind := range []catalog.WriteKind{catalog.WriteRows, catalog.WriteRestore, catalog.WriteVacuum} {
+			gone = append(gone, begin(org, kind, "gone"))
+			others = append(others, begin(org, kind, "there"), begin(org, kind, ""))
+		}
+	}
+	require.Zero(t, end(""), "they have no holder, and not all the same one")
+	require.Zero(t, end("unknown"))
+	require.EqualValues(t, len(gone), end("gone"))
+	require.Zero(t, end("gone"))
+	for _, id := range gone {
+		require.ErrorIs(t, w.RenewWrite(w.ctx, id), catalog.ErrNotFound)
+	}
+	for _, id := range others {
+		require.NoError(t, w.RenewWrite(w.ctx, id))
+		require.NoError(t, w.EndWrite(w.ctx, id))
+	}
 }

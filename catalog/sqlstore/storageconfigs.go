@@ -33,6 +33,15 @@ func visibleConfig(ctx context.Context, s session, v catalog.Viewer, id catalog.
 	return one(ctx, s, scanConfig, selectConfig+" WHERE "+w.text, w.args...)
 }
 
+// visibleConfigAt is visibleConfig of an expected version.
+func visibleConfigAt(ctx context.Context, s session, v catalog.Viewer, id catalog.ConfigID, expected int64) (catalog.StorageConfig, error) {
+	c, err := visibleConfig(ctx, s, v, id)
+	if err == nil {
+		err = compare(expected, c.Version)
+	}
+	return c, err
+}
+
 // CreateStorageConfig implements [catalog.StorageConfigs].
 func (s *Store) CreateStorageConfig(ctx context.Context, n catalog.NewStorageConfig) (created catalog.StorageConfig, err error) {
 	if err := n.Validate(); err != nil {
@@ -137,11 +146,8 @@ func (s *Store) UpdateStorageConfig(ctx context.Context, v catalog.Viewer, id ca
 		return updated, err
 	}
 	err = s.change(ctx, func(tx session) error {
-		c, err := visibleConfig(ctx, tx, v, id)
+		c, err := visibleConfigAt(ctx, tx, v, id, expectedVersion)
 		if err != nil {
-			return err
-		}
-		if err := compare(expectedVersion, c.Version); err != nil {
 			return err
 		}
 		if change.Name != nil {
@@ -171,11 +177,8 @@ func (s *Store) UpdateStorageConfig(ctx context.Context, v catalog.Viewer, id ca
 // DeleteStorageConfig implements [catalog.StorageConfigs].
 func (s *Store) DeleteStorageConfig(ctx context.Context, v catalog.Viewer, id catalog.ConfigID, expectedVersion int64) error {
 	return s.change(ctx, func(tx session) error {
-		c, err := visibleConfig(ctx, tx, v, id)
+		c, err := visibleConfigAt(ctx, tx, v, id, expectedVersion)
 		if err != nil {
-			return err
-		}
-		if err := compare(expectedVersion, c.Version); err != nil {
 			return err
 		}
 		n, err := tx.exec(ctx, "DELETE FROM storage_configs WHERE id = ? AND version = ?", id, c.Version)

@@ -35,11 +35,8 @@ func (s *Store) ReplaceStorageSecret(ctx context.Context, v catalog.Viewer, id c
 		return updated, err
 	}
 	err = s.change(ctx, func(tx session) error {
-		c, err := visibleConfig(ctx, tx, v, id)
+		c, err := visibleConfigAt(ctx, tx, v, id, expectedVersion)
 		if err != nil {
-			return err
-		}
-		if err := compare(expectedVersion, c.Version); err != nil {
 			return err
 		}
 		if err := putSecret(ctx, tx, id, secret.Sealed); err != nil {

@@ -41,6 +41,15 @@ func visibleTable(ctx context.Context, s session, v catalog.Viewer, id catalog.T
 	return one(ctx, s, scanLocated, selectLocated+" WHERE "+w.text, w.args...)
 }
 
+// visibleTableAt is visibleTable of an expected version.
+func visibleTableAt(ctx context.Context, s session, v catalog.Viewer, id catalog.TableID, expected int64) (catalog.LocatedTable, error) {
+	t, err := visibleTable(ctx, s, v, id)
+	if err == nil {
+		err = compare(expected, t.Version)
+	}
+	return t, err
+}
+
 func insertTable(ctx context.Context, tx session, t catalog.Table) error {
 	return tx.insert(ctx, "name", `INSERT INTO delta_tables (id, org_id, config_id, delta_id, previous_delta_id, path,
 		name, name_key, name_is_custom, state, version, registered_at, updated_at)
@@ -123,11 +132,8 @@ func (s *Store) RenameTable(ctx context.Context, v catalog.Viewer, id catalog.Ta
 		return renamed, err
 	}
 	err = s.change(ctx, func(tx session) error {
-		t, err := visibleTable(ctx, tx, v, id)
+		t, err := visibleTableAt(ctx, tx, v, id, expectedVersion)
 		if err != nil {
-			return err
-		}
-		if err := compare(expectedVersion, t.Version); err != nil {
 			return err
 		}
 		if t.State == catalog.TableDropped {
@@ -169,11 +175,8 @@ func (s *Store) DropTable(ctx context.Context, v catalog.Viewer, id catalog.Tabl
 // AdoptIdentity implements [catalog.Tables].
 func (s *Store) AdoptIdentity(ctx context.Context, v catalog.Viewer, id catalog.TableID, expectedVersion int64, keepRules bool, by catalog.UserID) (adopted catalog.LocatedTable, err error) {
 	err = s.change(ctx, func(tx session) error {
-		t, err := visibleTable(ctx, tx, v, id)
+		t, err := visibleTableAt(ctx, tx, v, id, expectedVersion)
 		if err != nil {
-			return err
-		}
-		if err := compare(expectedVersion, t.Version); err != nil {
 			return err
 		}
 		if t.State != catalog.TableIdentityChanged {

@@ -8,22 +8,22 @@ import (
 )
 
 // BeginWrite implements [catalog.WriteLeases].
-func (s *Store) BeginWrite(ctx context.Context, org catalog.OrgID, table catalog.DeltaID, kind catalog.WriteKind) (id catalog.WriteLeaseID, err error) {
-	if err := catalog.ValidateWrite(table, kind); err != nil {
+func (s *Store) BeginWrite(ctx context.Context, w catalog.NewWrite) (id catalog.WriteLeaseID, err error) {
+	if err := w.Validate(); err != nil {
 		return "", err
 	}
 	id = catalog.NewID[catalog.WriteLeaseID]()
 	err = s.transact(ctx, func(tx session) error {
-		if _, err := one(ctx, tx, value[int64], "SELECT 1 FROM organisations g WHERE g.id = ? AND "+liveOrg("g.id"), org); err != nil {
+		if _, err := one(ctx, tx, value[int64], "SELECT 1 FROM organisations g WHERE g.id = ? AND "+liveOrg("g.id"), w.Org); err != nil {
 			return err
 		}
 		now := micros(s.clock())
 		begun := now
-		if kind == catalog.WriteRestore {
+		if w.Kind == catalog.WriteRestore {
 			begun = 0 // also for a replica that knows no kinds
 		}
-		return tx.insert(ctx, "id", "INSERT INTO write_leases (id, org_id, delta_id, kind, begun_at, renewed_at) VALUES (?, ?, ?, ?, ?, ?)",
-			id, org, table, kind, begun, now)
+		return tx.insert(ctx, "id", "INSERT INTO write_leases (id, org_id, delta_id, kind, holder, begun_at, renewed_at) VALUES (?, ?, ?, ?, ?, ?, ?)",
+			id, w.Org, w.Table, w.Kind, w.Holder, begun, now)
 	})
 	return id, err
 }
@@ -45,6 +45,15 @@ func (s *Store) EndWrite(ctx context.Context, id catalog.WriteLeaseID) error {
 		_, err := tx.exec(ctx, "DELETE FROM write_leases WHERE id = ?", id)
 		return err
 	})
+}
+
+// EndWritesOf implements [catalog.WriteLeases].
+func (s *Store) EndWritesOf(ctx context.Context, holder string) (ended int64, err error) {
+	err = s.transact(ctx, func(tx session) error {
+		ended, err = tx.exec(ctx, "DELETE FROM write_leases WHERE holder = ? AND holder <> ''", holder)
+		return err
+	})
+	return ended, err
 }
 
 // OldestWrite implements [catalog.WriteLeases].

@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -21,6 +20,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/delta"
 	"github.com/lakewarden/lakewarden/engine/objstore/file"
+	"github.com/lakewarden/lakewarden/engine/oracletest"
 )
 
 // testServer is the whole server, as serve builds it, on a free loopback port.
@@ -75,10 +75,7 @@ func startServer(t testing.TB, change func(*Config)) *testServer {
 func testConfig(t testing.TB) Config {
 	t.Helper()
 	dir := t.TempDir()
-	extensions := os.Getenv("LAKEWARDEN_EXTENSION_DIR")
-	if extensions == "" {
-		extensions = "../../bin/extensions"
-	}
+	extensions := oracletest.Extensions(t)
 	t.Setenv("LAKEWARDEN_EXTENSION_DIR", extensions)
 	config, err := loadConfig(flag.NewFlagSet("test", flag.ContinueOnError), []string{"--data-dir", dir, "--listen", "127.0.0.1:0"})
 	require.NoError(t, err)
@@ -95,7 +92,7 @@ func (s *testServer) start() {
 	level, err := s.config.level()
 	require.NoError(s.t, err)
 	log := slog.New(slog.NewJSONHandler(&lockedWriter{w: s.log}, &slog.HandlerOptions{Level: level}))
-	svc, err := newService(ctx, s.config, log)
+	svc, err := newService(ctx, s.config, "", log)
 	require.NoError(s.t, err)
 	l, err := net.Listen("tcp", s.config.Listen)
 	require.NoError(s.t, err)

@@ -13,6 +13,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine/delta"
 	"github.com/lakewarden/lakewarden/engine/duckdb"
 	"github.com/lakewarden/lakewarden/engine/objstore/file"
+	"github.com/lakewarden/lakewarden/engine/oracletest"
 	"github.com/lakewarden/lakewarden/engine/workdir"
 )
 
@@ -81,16 +82,7 @@ const endPython = "\nimport os, sys\nsys.stdout.flush()\nos._exit(0)\n"
 // deltaPython returns a function that runs a Python program with delta-rs.
 func deltaPython(t *testing.T) func(program string, args ...string) {
 	t.Helper()
-	path := os.Getenv("LAKEWARDEN_TEST_PYTHON")
-	if path == "" {
-		path = "../../bin/venv/bin/python"
-	}
-	if err := exec.Command(path, "-c", "import deltalake, pyarrow").Run(); err != nil {
-		if os.Getenv("CI") == "true" {
-			t.Fatalf("no delta-rs for this test: %v", err)
-		}
-		t.Skipf("no delta-rs for this test (make test-deps, or set LAKEWARDEN_TEST_PYTHON): %v", err)
-	}
+	path := oracletest.Python(t)
 	return func(program string, args ...string) {
 		t.Helper()
 		out, err := exec.Command(path, append([]string{"-c", program + endPython}, args...)...).CombinedOutput()

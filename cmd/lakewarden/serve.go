@@ -46,7 +46,11 @@ func runServe(ctx context.Context, _ io.Writer, args []string) error {
 		return fmt.Errorf("listen: %w", err)
 	}
 	defer func() { _ = l.Close() }()
-	s, err := newService(ctx, config, log)
+	holder, err := holdDataDir(config.DataDir)
+	if err != nil {
+		return fmt.Errorf("data_dir: %w", err)
+	}
+	s, err := newService(ctx, config, holder, log)
 	if err != nil {
 		return err
 	}
@@ -108,8 +112,9 @@ func (s *service) close(limit time.Duration) error {
 	return errors.Join(errs...)
 }
 
-// newService builds everything. This is the only place where parts meet.
-func newService(ctx context.Context, config Config, log *slog.Logger) (_ *service, err error) {
+// newService builds everything. This is the only place where parts meet. holder is
+// the name by [holdDataDir], or empty.
+func newService(ctx context.Context, config Config, holder string, log *slog.Logger) (_ *service, err error) {
 	s := &service{log: log}
 	defer func() {
 		if err != nil {
@@ -166,11 +171,15 @@ func newService(ctx context.Context, config Config, log *slog.Logger) (_ *servic
 		return nil, err
 	}
 
-	maintenance, err := newMaintenance(background, config, store, queries, operations, registry, log, s)
+	leases, err := newWriteLeases(background, holder, store, log, s)
 	if err != nil {
 		return nil, err
 	}
-	writes, err := newWrites(background, config, store, queries, registry, log, s)
+	maintenance, err := newMaintenance(config, store, queries, leases, operations, registry, log)
+	if err != nil {
+		return nil, err
+	}
+	writes, err := newWrites(background, config, store, queries, leases, registry, log, s)
 	if err != nil {
 		return nil, err
 	}
@@ -184,7 +193,7 @@ func newService(ctx context.Context, config Config, log *slog.Logger) (_ *servic
 		Storage: ops.StorageConfigs{
 			Store: store, Opener: opener, Tables: tables, LocalRoots: opener.roots.of, Remote: opener.s3, Seal: opener.s3.seal, Now: time.Now,
 		},
-		TableRules: ops.TableRules{Tables: tables, Permissions: store, Queries: queries, Writes: ops.WriteLeases{Store: store, Logger: log}, Operations: operations},
+		TableRules: ops.TableRules{Tables: tables, Permissions: store, Queries: queries, Writes: leases, Operations: operations},
 		Tables:     tables, TableFiles: ops.TableFiles{Tables: tables, Permissions: store}, Writes: writes,
 		Maintenance: maintenance, Policies: ops.Policies{Store: store, Lake: tables.Lake}, Simulation: ops.Simulation{Store: store, Queries: queries},
 		Queries: queries, Operations: operations, Stored: stored, Limits: limitsOf(config), Auditor: auditor, Authenticator: authenticator, Health: health, Logger: log,

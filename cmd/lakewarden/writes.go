@@ -20,7 +20,7 @@ const forgetKeysEvery = time.Hour
 // newWrites makes the directory in which rows wait for their commit, one of this
 // process. What an earlier process left there is nobody's any more: a data
 // directory is for one server.
-func newWrites(background context.Context, config Config, store *authz.Store, queries *ops.Queries, registry *prometheus.Registry, log *slog.Logger, s *service) (ops.Writes, error) {
+func newWrites(background context.Context, config Config, store *authz.Store, queries *ops.Queries, leases ops.WriteLeases, registry *prometheus.Registry, log *slog.Logger, s *service) (ops.Writes, error) {
 	dir, err := filepath.Abs(filepath.Join(config.DataDir, "writes"))
 	if err == nil {
 		err = os.RemoveAll(dir)
@@ -35,7 +35,7 @@ func newWrites(background context.Context, config Config, store *authz.Store, qu
 		return ops.Writes{}, fmt.Errorf("data_dir: %w", err)
 	}
 	writes := ops.Writes{
-		Queries: queries, Permissions: store, Leases: ops.WriteLeases{Store: store, Logger: log}, Metrics: ops.NewWriteMetrics(registry), Logger: log,
+		Queries: queries, Permissions: store, Leases: leases, Metrics: ops.NewWriteMetrics(registry), Logger: log,
 		Scratch: dir, StagedBytes: config.TempBytes * mib, Timeout: config.MaxTimeout,
 	}
 	s.every(background, forgetKeysEvery, func(ctx context.Context) {
