@@ -7,13 +7,17 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/lakewarden/lakewarden/engine/oracletest"
 )
 
 // TestRemoteCommits reads a table of several commits with plain DuckDB, on disk
 // and through the S3 server with and without a delay.
 func TestRemoteCommits(t *testing.T) {
 	cfg := peerConfig(t)
-	cfg.Versitygw = find(t, "LAKEWARDEN_TEST_VERSITYGW", "bin/versitygw")
+	var err error
+	cfg.Versitygw, err = oracletest.Path("LAKEWARDEN_TEST_VERSITYGW", "versitygw")
+	oracletest.Need(t, err)
 	const commits = 12
 	require.NoError(t, makeCommits(t.Context(), cfg, commits))
 	log, err := filepath.Glob(filepath.Join(cfg.Data, folderCommits, "readings", "_delta_log", "*.json"))

@@ -7,34 +7,18 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/lakewarden/lakewarden/engine/oracletest"
 )
 
 // peerConfig finds Python and the extensions that `make test-deps` installs.
 func peerConfig(t *testing.T) Config {
 	t.Helper()
 	return Config{
-		Python:     find(t, "LAKEWARDEN_TEST_PYTHON", "bin/venv/bin/python"),
-		Extensions: find(t, "LAKEWARDEN_EXTENSION_DIR", "bin/extensions"),
+		Python:     oracletest.Python(t),
+		Extensions: oracletest.Extensions(t),
 		Data:       t.TempDir(), Scale: "0.01", Threads: runtime.NumCPU(), Env: os.Environ(), Progress: t.Logf,
 	}
-}
-
-// find returns what a variable names, or else what the fallback is.
-func find(t *testing.T, variable, fallback string) string {
-	t.Helper()
-	name := os.Getenv(variable)
-	if name == "" {
-		root, err := filepath.Abs("..")
-		require.NoError(t, err)
-		name = filepath.Join(root, fallback)
-	}
-	if _, err := os.Stat(name); err != nil {
-		if os.Getenv("CI") == "true" {
-			t.Fatalf("%s is missing: %v", variable, err)
-		}
-		t.Skipf("%s is missing: run `make test-deps`", name)
-	}
-	return name
 }
 
 // TestPlainDuckDB makes a small data set and asks all TPC-H statements of plain

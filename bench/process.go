@@ -24,23 +24,55 @@ type Usage struct {
 // usage adds up a process tree from /proc. A process that ends meanwhile
 // counts as nothing.
 func usage(root int) (Usage, error) {
-	children, err := childrenByParent()
-	if err != nil {
-		return Usage{}, err
-	}
 	if _, ok := statusOf(root); !ok {
 		return Usage{}, fmt.Errorf("process %d is gone", root)
 	}
-	return usageOf(descendants(root, children)), nil
+	family, err := descendants(root)
+	return usageOf(family), err
 }
 
 // descendants are a process and those that it has started, and so on.
-func descendants(root int, children map[int][]int) []int {
+func descendants(root int) ([]int, error) {
 	tree := []int{root}
 	for i := 0; i < len(tree); i++ {
-		tree = append(tree, children[tree[i]]...)
+		children, err := childrenOf(tree[i])
+		if err != nil {
+			return nil, err
+		}
+		tree = append(tree, children...)
 	}
-	return tree
+	return tree, nil
+}
+
+// childrenOf are the processes that the threads of one have started. To look through
+// the table of all processes instead takes from the processor that the watched ones
+// work on.
+func childrenOf(pid int) ([]int, error) {
+	lists, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/[0-9]*/children", pid))
+	if err != nil {
+		return nil, err
+	}
+	if len(lists) == 0 {
+		if _, lives := statusOf(pid); lives {
+			return nil, fmt.Errorf("the kernel does not say which processes %d has started: %w", pid, os.ErrNotExist)
+		}
+		return nil, nil
+	}
+	var children []int
+	for _, list := range lists {
+		text, err := os.ReadFile(list) //nolint:gosec // a list of the kernel
+		if err != nil {
+			continue // the thread has ended; another is the parent now
+		}
+		for field := range strings.FieldsSeq(string(text)) {
+			child, err := strconv.Atoi(field)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", list, err)
+			}
+			children = append(children, child)
+		}
+	}
+	return children, nil
 }
 
 func usageOf(processes []int) (sum Usage) {
@@ -73,25 +105,6 @@ func cpuOf(pid int) (sum time.Duration) {
 	return sum
 }
 
-func childrenByParent() (map[int][]int, error) {
-	entries, err := filepath.Glob("/proc/[0-9]*")
-	if err != nil || len(entries) == 0 {
-		return nil, fmt.Errorf("no process table below /proc: %w", os.ErrNotExist)
-	}
-	children := map[int][]int{}
-	for _, entry := range entries {
-		pid, err := strconv.Atoi(filepath.Base(entry))
-		if err != nil {
-			continue
-		}
-		if status, ok := statusOf(pid); ok {
-			parent := int(status["PPid"])
-			children[parent] = append(children[parent], pid)
-		}
-	}
-	return children, nil
-}
-
 // statusOf reads the numeric lines of a process's status file.
 func statusOf(pid int) (map[string]int64, bool) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
@@ -112,8 +125,8 @@ func statusOf(pid int) (map[string]int64, bool) {
 	return values, true
 }
 
-// familyStep is how often watch looks for new processes. The whole process table
-// is read for it, at the cost of the processor that the watched ones work on.
+// familyStep is how often watch looks for new processes: more seldom than at memory,
+// since whoever looks takes from the processor that the watched ones work on.
 const familyStep = 200 * time.Millisecond
 
 // watch samples a process tree until the returned function is called, which
@@ -133,8 +146,8 @@ func watch(ctx context.Context, pid int, every time.Duration) func() (peak int64
 		)
 		for {
 			if time.Since(looked) >= familyStep {
-				if children, err := childrenByParent(); err == nil {
-					family, looked = descendants(pid, children), time.Now()
+				if found, err := descendants(pid); err == nil {
+					family, looked = found, time.Now()
 				}
 			}
 			peak = max(peak, usageOf(family).RSS)

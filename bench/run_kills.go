@@ -110,10 +110,7 @@ func (r *runner) sample(ctx context.Context, st Statement, n int) (Samples, erro
 }
 
 // workers are the server's child processes.
-func (r *runner) workers() ([]int, error) {
-	children, err := childrenByParent()
-	return children[r.server.proc.PID()], err
-}
+func (r *runner) workers() ([]int, error) { return childrenOf(r.server.proc.PID()) }
 
 // kill ends every process that is not spared, as often as the workload says.
 func (r *runner) kill(ctx context.Context, spared []int) error {
@@ -121,10 +118,11 @@ func (r *runner) kill(ctx context.Context, spared []int) error {
 	defer cancel()
 	pause := time.NewTicker(killPause)
 	defer pause.Stop()
-	for n := 0; n < r.workload.Kills; {
+	killed := map[int]bool{} // one that has ended is a child until the server has seen it
+	for len(killed) < r.workload.Kills {
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("after %d kills: %w", n, ctx.Err())
+			return fmt.Errorf("after %d kills: %w", len(killed), ctx.Err())
 		case <-pause.C:
 		}
 		pids, err := r.workers()
@@ -133,7 +131,7 @@ func (r *runner) kill(ctx context.Context, spared []int) error {
 		}
 		for _, pid := range pids {
 			if !slices.Contains(spared, pid) && syscall.Kill(pid, syscall.SIGKILL) == nil {
-				n++
+				killed[pid] = true
 			}
 		}
 	}

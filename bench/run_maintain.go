@@ -3,11 +3,9 @@ package bench
 import (
 	"context"
 	_ "embed"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"time"
@@ -172,14 +170,6 @@ func (s *server) maintain(ctx context.Context, path string, body map[string]any)
 
 // maintainPeer has delta-rs do the work in a process of its own.
 func (r *runner) maintainPeer(ctx context.Context, root string, m Maintenance) (done maintained, err error) {
-	cmd := exec.CommandContext(ctx, r.cfg.Python, "-c", maintainedScript, "run", filepath.Join(root, "t"), m.Operation) //nolint:gosec // the programs of the run's configuration
-	cmd.Env, cmd.Stderr = r.cfg.Env, os.Stderr
-	text, err := cmd.Output()
-	if err != nil {
-		return done, err
-	}
-	if err := json.Unmarshal(text, &done); err != nil {
-		return done, fmt.Errorf("decode %q: %w", text, err)
-	}
-	return done, nil
+	err = r.runPython(ctx, &done, maintainedScript, "run", filepath.Join(root, "t"), m.Operation)
+	return done, err
 }

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -199,14 +198,6 @@ func (s *server) keyFiles() (sum float64, err error) {
 
 // writePeer has delta-rs merge in a process of its own.
 func (r *runner) writePeer(ctx context.Context, root, rows string) (done written, err error) {
-	cmd := exec.CommandContext(ctx, r.cfg.Python, "-c", writtenScript, "merge", filepath.Join(root, "t"), rows) //nolint:gosec // the programs of the run's configuration
-	cmd.Env, cmd.Stderr = r.cfg.Env, os.Stderr
-	text, err := cmd.Output()
-	if err != nil {
-		return done, err
-	}
-	if err := json.Unmarshal(text, &done); err != nil {
-		return done, fmt.Errorf("decode %q: %w", text, err)
-	}
-	return done, nil
+	err = r.runPython(ctx, &done, writtenScript, "merge", filepath.Join(root, "t"), rows)
+	return done, err
 }
