@@ -33,8 +33,7 @@ func TestOthersReadAndWriteWhatIsWritten(t *testing.T) {
 				c := &court{table: tb, life: l, at: -1, next: 900_000, spoilt: map[limit]bool{}}
 				c.judge(created)
 				for i, s := range l.steps {
-					s.do(tb)
-					c.at = i
+					c.walk(i, s)
 					c.judge(s.kind)
 				}
 				for l, still := range c.spoilt {

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/lakewarden/lakewarden/engine/oracletest"
 )
 
 // request is one line for a process that asks engines.
@@ -24,6 +26,9 @@ type request struct {
 	Old    *int64 `json:"old"`
 	New    int64  `json:"new,omitempty"`
 	SQL    string `json:"sql,omitempty"`
+	// Versions of which changes are read.
+	From int64 `json:"from,omitempty"`
+	To   int64 `json:"to,omitempty"`
 }
 
 // answer is what came back. Refused is the engine's own error.
@@ -60,7 +65,7 @@ func startProcess(t *testing.T, script string, options any, env ...string) *proc
 	require.NoError(t, err)
 	path, err := filepath.Abs(filepath.Join("testdata", script))
 	require.NoError(t, err)
-	p := &process{name: script, command: exec.Command(python(t), "-B", path, string(text))}
+	p := &process{name: script, command: exec.Command(oracletest.Python(t), "-B", path, string(text))}
 	p.command.Env = append(os.Environ(), append(env, "TZ=UTC")...)
 	p.log, err = os.Create(filepath.Join(t.TempDir(), script+".log"))
 	require.NoError(t, err)
@@ -120,35 +125,4 @@ func (j judge) prepare(t *testing.T, l life) {
 		timestamps = "TIMESTAMP_MICROS"
 	}
 	require.Empty(t, j.ask(t, request{Do: "sql", SQL: "SET spark.sql.parquet.outputTimestampType = " + timestamps}).Refused)
-}
-
-// needed ends a test that lacks a part: it fails where tests must be complete.
-func needed(t *testing.T, err error, what string) {
-	t.Helper()
-	switch {
-	case err == nil:
-	case os.Getenv("CI") == "true":
-		t.Fatalf("%s: %v", what, err)
-	default:
-		t.Skipf("%s (make test-deps): %v", what, err)
-	}
-}
-
-// part is the path that a variable names, or one below bin.
-func part(t *testing.T, variable, name string) string {
-	t.Helper()
-	path := os.Getenv(variable)
-	if path == "" {
-		path = filepath.Join("..", "..", "bin", name)
-	}
-	path, err := filepath.Abs(path)
-	require.NoError(t, err)
-	_, err = os.Stat(path)
-	needed(t, err, "a part of this test is missing")
-	return path
-}
-
-func python(t *testing.T) string {
-	t.Helper()
-	return part(t, "LAKEWARDEN_TEST_PYTHON", "venv/bin/python")
 }

@@ -1,6 +1,9 @@
 package interop
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"slices"
+)
 
 // column is a column in a request that makes a table.
 func column(name, typ string, more ...any) object {
@@ -35,6 +38,8 @@ type life struct {
 	// delta-rs takes for nanoseconds and so gets years before 1677 or after 2262
 	// wrong.
 	farTimes bool
+	// feed: the table keeps a feed of changed rows, which is read after every step.
+	feed bool
 }
 
 // limit is what an engine does not do by its own rules.
@@ -103,8 +108,22 @@ var ofDuckDBsPartitions = limit{
 	engine: "duckdb", action: appending, spoils: true, why: "writes a NULL partition as an empty string, and names files in a way that others do not find",
 }
 
+var ofDuckDBsMapping = limit{
+	engine: "duckdb", action: appending, spoils: true, why: "writes the names of the table into files of a table with column mapping: others read NULL",
+}
+
+// since is the limit of a life in which it begins with a step.
+func (l limit) since(step string) limit {
+	l.from = step
+	return l
+}
+
 // lives are all tables of a run.
 func lives() []life {
+	return slices.Concat(generalLives(), feedLives(), emptyTextLives(), trackedLives())
+}
+
+func generalLives() []life {
 	return []life{
 		{name: "keyed", columns: list{column("id", "long", "isPrimaryKey", true), column("name", "string"), column("price", "decimal(10,2)"), column("at", "timestamp")}, steps: keyedSteps()},
 		{name: "every type", columns: everyType, atLast: true, farTimes: true, limits: []limit{
@@ -154,7 +173,7 @@ func lives() []life {
 			{"insert under rules", func(t *table) { t.write("/rows", rows(object{"id": 3, "price": "3.00", "name": "c"})) }},
 		}},
 		{name: "evolving", columns: list{column("id", "long"), column("a", "string"), column("b", "integer")}, steps: evolvingSteps(), limits: []limit{
-			{from: "column renamed", engine: "duckdb", action: appending, spoils: true, why: "writes the names of the table into files of a table with column mapping: others read NULL"},
+			ofDuckDBsMapping.since("column renamed"),
 		}},
 		{name: "widened", columns: list{column("id", "long"), column("i", "integer"), column("f", "float"), column("d", "decimal(5,2)")}, limits: []limit{
 			{from: "columns widened", engine: "delta-rs", action: reading, says: "TypeWidening", why: "does not read tables with widened columns"},

@@ -92,6 +92,8 @@ After every write through the REST interface of a real server each engine reads 
 types that the server reads. Then it appends a copy of a row of ours, merges (rewriting a row of ours) and deletes; the server has to
 read each of these writes, and the others all of them. A number is a limit of the engine: there it has to refuse, or, where it does not,
 to be seen spoiling a copy of the table. Where others write after the last step of a table only, the steps before have reads alone.
+Of a table with a change feed each engine also reads the changes of every step of ours, which have to be what became of the rows
+between two readings of the server, no more and no less.
 `)
 	if len(r.failed) > 0 {
 		b.WriteString("\nFAILED, and not in the table: " + strings.Join(r.failed, ", ") + ".\n")

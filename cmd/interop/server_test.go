@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lakewarden/lakewarden/engine/objstore/s3test"
+	"github.com/lakewarden/lakewarden/engine/oracletest"
 )
 
 type (
@@ -57,7 +58,7 @@ func newWorld(t *testing.T) *world {
 		"configName": "remote", "kind": "s3", "bucket": bucket, "region": s3test.Region, "endpoint": store.Endpoint,
 		"accessKeyId": s3test.AccessKeyID, "secretAccessKey": s3test.SecretAccessKey,
 	})})
-	extensions := part(t, "LAKEWARDEN_EXTENSION_DIR", "extensions")
+	extensions := oracletest.Extensions(t)
 	w.server = startProcess(t, "engines.py", object{"extensions": extensions, "s3": storeOptions(store)})
 	for _, name := range []string{"delta-rs", "duckdb"} {
 		w.judges = append(w.judges, judge{name: name, process: w.server})
@@ -75,13 +76,14 @@ func newWorld(t *testing.T) *world {
 // directory.
 func (w *world) serve(t *testing.T) string {
 	t.Helper()
-	program := part(t, "LAKEWARDEN_TEST_SERVER", "lakewarden")
+	program, err := oracletest.Path("LAKEWARDEN_TEST_SERVER", "lakewarden")
+	oracletest.Need(t, err)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	require.NoError(t, l.Close())
 	dir := t.TempDir()
 	env := append(os.Environ(), "LAKEWARDEN_DATA_DIR="+dir, "LAKEWARDEN_LISTEN="+l.Addr().String(), "LAKEWARDEN_ALLOW_PRIVATE_ENDPOINTS=true",
-		"LAKEWARDEN_EXTENSION_DIR="+part(t, "LAKEWARDEN_EXTENSION_DIR", "extensions"),
+		"LAKEWARDEN_EXTENSION_DIR="+oracletest.Extensions(t),
 		"LAKEWARDEN_LOG_LEVEL=warn", "LAKEWARDEN_MEMORY_MIB=1024", "LAKEWARDEN_STATEMENT_MEMORY_MIB=256", "LAKEWARDEN_RATE_PER_MINUTE=1000000", "LAKEWARDEN_RATE_BURST=100000")
 	made := exec.Command(program, "bootstrap", "--org", "Acme", "--email", "admin@acme.example", "--json")
 	made.Env = env

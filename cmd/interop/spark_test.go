@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lakewarden/lakewarden/engine/objstore/s3test"
+	"github.com/lakewarden/lakewarden/engine/oracletest"
 )
 
 // sparkVariable names the folder with Spark's Python package and its jars.
@@ -20,7 +21,8 @@ const thorough = true
 // spark starts the one session of the run.
 func spark(t *testing.T, store s3test.Server) []judge {
 	t.Helper()
-	home := part(t, sparkVariable, "spark")
+	home, err := oracletest.Path(sparkVariable, "spark")
+	oracletest.Need(t, err)
 	jars, err := filepath.Glob(filepath.Join(home, "jars", "*.jar"))
 	require.NoError(t, err)
 	delta, err := filepath.Glob(filepath.Join(home, "jars", "delta-spark_*.jar"))

@@ -76,6 +76,13 @@ def canonical(table):
     return {"columns": [f"{f.name} {type_name(f.type)}" for f in table.schema], "rows": sorted(rows)}
 
 
+def changes(feed, columns):
+    """Version, kind and row of every row of a change feed; the rows with the table's columns alone."""
+    columns = [[value(v) for v in feed[name]] for name in columns]
+    kinds = zip(feed["_commit_version"].to_pylist(), feed["_change_type"].to_pylist())
+    return {"rows": [f"{version} {kind} {json.dumps([c[i] for c in columns], ensure_ascii=True)}" for i, (version, kind) in enumerate(kinds)]}
+
+
 def serve(handle):
     """Answers one line of JSON on standard input with one on standard output.
 

@@ -50,6 +50,11 @@ class DeltaRs:
     def read(self, request):
         return canonical.canonical(self.rows(self.open(request)))
 
+    def changes(self, request):
+        table = self.open(request)
+        feed = table.load_cdf(starting_version=request["from"], ending_version=request["to"])
+        return canonical.changes(pa.table(feed.read_all()), [f.name for f in table.schema().fields])
+
     def copy(self, table, old, new):
         rows = self.rows(table, "false" if old is None else f"id = {old}")
         if old is None:
@@ -111,6 +116,11 @@ class DuckDB:
 
     def read(self, request):
         return canonical.canonical(self.run(request, "READ_ONLY", "SELECT * FROM t"))
+
+    def changes(self, request):
+        self.connection = self.connection or self.connect()
+        names = "SELECT function_name FROM duckdb_functions() WHERE contains(function_name, 'change') OR contains(function_name, 'cdf')"
+        assert self.connection.execute(names).fetchall(), "no function reads a change feed"
 
     def append(self, request):
         old, new = request["old"], request["new"]

@@ -60,6 +60,12 @@ def handle(request):
         return {"version": f"PySpark {spark.version}, {options['delta'].removesuffix('.jar')}"}
     if action == "read":
         return canonical.canonical(frame(table).toArrow())
+    if action == "ids":
+        return canonical.canonical(frame(table).select("id", "_metadata.row_id", "_metadata.row_commit_version").toArrow())
+    if action == "changes":
+        feed = spark.read.format("delta").option("readChangeFeed", "true")
+        feed = feed.option("startingVersion", request["from"]).option("endingVersion", request["to"]).load(table)
+        return canonical.changes(feed.toArrow(), frame(table).columns)
     if action == "append":
         spark.sql(f"INSERT INTO delta.`{table}` {copy(table, old, new)}")
     if action == "merge":  # keeps the old row, in a file of its own, and moves the new one on
