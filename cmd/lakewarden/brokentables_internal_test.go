@@ -2,12 +2,16 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/lakewarden/lakewarden/engine/objstore/s3test"
 )
 
 const firstCommit = "_delta_log/00000000000000000000.json"
@@ -99,7 +103,7 @@ func TestANewBrokenTableIsReportedAndNotRegistered(t *testing.T) {
 // dataFiles lists the data files of a table's folder.
 func dataFiles(t testing.TB, dir string) []string {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(dir, "data", "*.parquet"))
+	files, err := filepath.Glob(filepath.Join(dir, "*.parquet"))
 	require.NoError(t, err)
 	require.NotEmpty(t, files)
 	return files
@@ -132,10 +136,15 @@ func TestDamagedDataIsAClearErrorAndTheSessionLives(t *testing.T) {
 		}
 		for range 2 {
 			r := s.admin.query("SELECT sum(id), max(word) FROM " + s.schema + ".t WHERE id % 7 = 3")
-			require.Equal(t, 503, r.status, "%s: %s", name, r.body)
-			code, _ := r.problem(t, 503)
-			require.Equal(t, "storage_unavailable", code, name)
-			require.NotEmpty(t, r.header.Get("Retry-After"))
+			status, want := 503, "storage_unavailable"
+			if name == "missing" {
+				status, want = 409, "data_file_missing"
+			}
+			require.Equal(t, status, r.status, "%s: %s", name, r.body)
+			code, fields := r.problem(t, status)
+			require.Equal(t, want, code, name)
+			require.Empty(t, fields, name)
+			require.Equal(t, status == 503, r.header.Get("Retry-After") != "")
 			require.NotContains(t, string(r.body), dir)
 			require.NotContains(t, string(r.body), "arquet")
 			well()
@@ -144,4 +153,81 @@ func TestDamagedDataIsAClearErrorAndTheSessionLives(t *testing.T) {
 		require.NoError(t, os.WriteFile(path, whole, 0o600))
 		require.Equal(t, 200, s.admin.query("SELECT max(word) FROM "+s.schema+".t").status, "the file is back: %s", name)
 	}
+}
+
+// TestMissingFilesAreTheMatterOfWhoNeedsThem takes away files of which a filtered
+// caller sees no row: that caller's answers stay as they are, in every way of reading,
+// and the others are told what is wrong.
+func TestMissingFilesAreTheMatterOfWhoNeedsThem(t *testing.T) {
+	store := s3test.Start(t)
+	bucket := store.Bucket(t)
+	s := startS3Server(t)
+	made := s.admin.ok("POST", configsPath, s3Body(store, bucket, map[string]any{"workspaceId": s.boot.WorkspaceID}))
+	ana := s.member("ana@acme.example", "viewer", map[string]string{"tenant": "a"})
+	columns := []column{{"id", "long"}, {"tenant", "string"}, {"v", "string"}}
+	const rows = `SELECT i AS id, ['a', 'b'][1 + i % 2] AS tenant, 'v' || i AS v FROM range(100) t(i)`
+	for schema, root := range map[string]string{s.schema: s.root, made["schema"].(string): store.Folder(bucket)} {
+		dir := writeTable(t, filepath.Join(root, "orders"), rows, []string{"tenant"}, columns...)
+		configs := s.admin.ok("GET", "/v1/storages/configs", nil)["configs"].([]any)
+		for _, c := range configs {
+			s.admin.ok("POST", "/v1/storages/configs/"+c.(map[string]any)["configId"].(string)+"/discover", nil)
+		}
+		table := schema + ".orders"
+		for column, definition := range map[string]string{
+			"tenant": `{"effect":"permit","subject":{"attribute":"tenant","op":"eq"},"condition":null}`,
+			"":       `{"effect":"permit","subject":{"role":"admin"},"condition":null}`,
+		} {
+			body := map[string]any{"kind": "rls", "tableFqn": "lake." + table, "definition": json.RawMessage(definition)}
+			if column != "" {
+				body["columnName"] = column
+			}
+			s.admin.ok("POST", "/v1/organisations/"+s.boot.OrganisationID+"/policies", body)
+		}
+		asks := []string{
+			"SELECT count(*) FROM " + table, "SELECT * FROM " + table + " LIMIT 3", "SELECT max(length(v) // (id - 1)) FROM " + table,
+			"SELECT v FROM " + table + " WHERE id = 4", "SELECT v FROM " + table + " WHERE tenant = 'b'", "SELECT CAST(v AS INT) FROM " + table,
+			"SELECT tenant, count(*) FROM " + table + " GROUP BY ALL",
+		}
+		answers := func() (out []string) {
+			for _, sql := range asks {
+				r := ana.query(sql)
+				out = append(out, fmt.Sprint(r.status, timing.ReplaceAllString(requestID.ReplaceAllString(string(r.body), ""), "")))
+			}
+			return out
+		}
+		before := answers()
+		require.NoError(t, os.Remove(filepath.Join(dir, fileOf(t, dir, `"tenant":"b"`))))
+		require.Equal(t, before, answers(), schema)
+		s.restart() // what was cached is read again
+		ana.url = s.url
+		require.Equal(t, before, answers(), schema)
+		for _, sql := range []string{"SELECT max(v) FROM " + table, "SELECT v FROM " + table + " WHERE tenant = 'b'"} {
+			r := s.admin.query(sql)
+			code, fields := r.problem(t, 409)
+			require.Equal(t, "data_file_missing", code)
+			require.Empty(t, fields)
+			require.NotContains(t, string(r.body), "arquet")
+			require.NotContains(t, string(r.body), root)
+		}
+		require.Equal(t, []any{[]any{50.0}}, s.admin.rows("SELECT count(v) FROM "+table+" WHERE tenant = 'a'"))
+	}
+}
+
+// fileOf is the data file of which the log says what is given.
+func fileOf(t *testing.T, dir, what string) string {
+	t.Helper()
+	logs, err := filepath.Glob(filepath.Join(dir, "_delta_log", "*.json"))
+	require.NoError(t, err)
+	for _, log := range logs {
+		content, err := os.ReadFile(log)
+		require.NoError(t, err)
+		for line := range strings.SplitSeq(string(content), "\n") {
+			var action struct{ Add struct{ Path string } }
+			if strings.Contains(line, what) && json.Unmarshal([]byte(line), &action) == nil && action.Add.Path != "" {
+				return action.Add.Path
+			}
+		}
+	}
+	require.Fail(t, "no file", what)
+	return ""
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lakewarden/lakewarden/engine/duckdb"
+	"github.com/lakewarden/lakewarden/engine/oracletest"
 )
 
 // asProgram makes the test binary behave as the program itself.
@@ -46,11 +47,7 @@ func newProgram(t *testing.T) *program {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	require.NoError(t, l.Close())
-	extensions := os.Getenv("LAKEWARDEN_EXTENSION_DIR")
-	if extensions == "" {
-		extensions, err = filepath.Abs("../../bin/extensions")
-		require.NoError(t, err)
-	}
+	extensions := oracletest.Extensions(t)
 	p := &program{t: t, dir: t.TempDir(), address: l.Addr().String()}
 	p.env = append(os.Environ(), asProgram+"=1", "LAKEWARDEN_DATA_DIR="+filepath.Join(p.dir, "data"), "LAKEWARDEN_LISTEN="+p.address,
 		"LAKEWARDEN_EXTENSION_DIR="+extensions, "LAKEWARDEN_MEMORY_MIB=1024", "LAKEWARDEN_STATEMENT_MEMORY_MIB=256")

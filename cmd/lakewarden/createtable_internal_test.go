@@ -118,7 +118,6 @@ func TestTablesThatCannotBeCreatedLeaveNothing(t *testing.T) {
 		{"other", map[string]any{"partition_by": []string{"nowhere"}}, []map[string]any{id}, 422, "invalid_schema", nil},
 		{"other", map[string]any{"properties": map[string]any{"delta.nonsense": "1"}}, []map[string]any{id}, 422, "invalid_property", nil},
 		{"other", map[string]any{"properties": map[string]any{"delta.constraints.x": "id > 0"}}, []map[string]any{id}, 422, "invalid_field", []string{"properties.delta.constraints.x"}},
-		{"other", map[string]any{"properties": map[string]any{"delta.enableRowTracking": "true"}}, []map[string]any{id}, 409, "unsupported_table_feature", []string{"feature"}},
 		{"other", nil, []map[string]any{}, 422, "invalid_field", []string{"columns"}},
 	}
 	for _, c := range cases {

@@ -23,9 +23,9 @@ func TestHiddenRowsAreNotDestroyed(t *testing.T) {
 	// What an earlier purge left is as it was, for all that anybody can tell.
 	require.NoError(t, os.RemoveAll(filepath.Join(s.root, "wild", "_delta_log")))
 	ben.call("DELETE", other+"?purge=true", nil).problem(t, 403)
-	require.DirExists(t, filepath.Join(s.root, "wild", "data"))
+	dataFiles(t, filepath.Join(s.root, "wild"))
 	s.admin.ok("DELETE", other+"?purge=true", nil)
-	files, err := filepath.Glob(filepath.Join(s.root, "wild", "data", "*.parquet"))
+	files, err := filepath.Glob(filepath.Join(s.root, "wild", "*.parquet"))
 	require.NoError(t, err)
 	require.Empty(t, files)
 

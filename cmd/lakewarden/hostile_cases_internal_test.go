@@ -154,5 +154,36 @@ func resourceCases() []hostileCase {
 		{"exact quantile", isStopped, `SELECT quantile_cont(hash(range)::DOUBLE, 0.5) FROM range(900000000)`},
 		{"arg_max list", isStopped, `SELECT len(max(range, 900000)) FROM range(900000000) GROUP BY range % 1000`},
 		{"big literal rows", isStopped, `SELECT [range(1000000), range(1000000), range(1000000)] FROM range(100000)`},
+		{"levenshtein of short texts", isStopped, `SELECT sum(levenshtein(a.x, b.x)) FROM (SELECT repeat('ab', 48 + range % 2) AS x FROM range(60000)) a, (SELECT repeat('ba', 48) AS x FROM range(60000)) b`},
+		{"many distances", isStopped, `SELECT ` + strings.Repeat("sum(damerau_levenshtein(a.x, b.x)), ", 15) + `1 FROM (SELECT repeat('ab', 48 + range % 2) AS x FROM range(60000)) a, (SELECT repeat('ba', 48) AS x FROM range(60000)) b`},
+		{"list_reduce of short lists", isStopped, `SELECT sum(list_reduce(range(n), lambda a, b: a + b)) FROM (SELECT 4900 + range % 100 AS n FROM range(1000000))`},
+		{"many list_reduce", isStopped, `SELECT ` + strings.Repeat("sum(list_reduce(range(n), lambda a, b: a + b)), ", 20) + `1 FROM (SELECT 4900 + range % 100 AS n FROM range(1000000))`},
+		{"growing list_reduce", isStopped, `SELECT sum(strlen(list_reduce(list_transform(range(n), lambda x: 'a'), lambda a, b: a || '12345678' || b))) FROM (SELECT 550 + range % 10 AS n FROM range(1000000))`},
+		{"wildcards", isStopped, `SELECT count(*) FROM range(100000000) WHERE (repeat('a', 180) || range) LIKE '%a_%a_b'`},
+		{"lpad per row", isStopped, `SELECT sum(length(lpad(range::VARCHAR, 10000, 'x'))) FROM range(100000000)`},
+		{"format per row", isStopped, `SELECT sum(length(format('{} {} {}', rpad(range::VARCHAR, 9000, 'x'), range, range))) FROM range(100000000)`},
+		{"replacements per row", isStopped, `SELECT sum(length(regexp_replace(repeat('a', 900 + (range % 9)::INT), 'a', 'bbbbbbbb', 'g'))) FROM range(100000000)`},
+		{"json of many levels", isStopped, `SELECT sum(len(json_extract(j, '$..z'))) FROM (SELECT repeat('{"a":', 1600) || '1' || repeat('}', 1600) || repeat(' ', range % 7) AS j FROM range(204800))`},
+		{"json groups", isStopped, `SELECT length(json_group_array({'a': range, 'b': range::VARCHAR})::VARCHAR) FROM range(900000000)`},
+		{"list of structs", isStopped, `SELECT len(array_agg({'a': range, 'b': range::VARCHAR, 'c': [range, range]})) FROM range(900000000)`},
+		{"nested lists", isStopped, `SELECT count(l) FROM (SELECT list_transform(range(300), lambda x: list_transform(range(30), lambda y: [x, y, n])) AS l FROM range(90000000) t(n)) ORDER BY 1`},
+		{"mode", isStopped, `SELECT mode(hash(range)::VARCHAR) FROM range(900000000)`},
+		{"samples by group", isStopped, `SELECT max(q) FROM (SELECT reservoir_quantile(range, 0.5, 8192) AS q FROM range(100000000) GROUP BY range)`},
+		{"bits by group", isStopped, `SELECT count(b) FROM (SELECT bitstring_agg(range % 10000, 0, 9999) AS b FROM range(100000000) GROUP BY range)`},
+		{"big join", isStopped, `SELECT count(*) FROM (SELECT hash(range) AS h, range::VARCHAR AS t FROM range(900000000)) a JOIN (SELECT hash(range + 1) AS h, range::VARCHAR AS t FROM range(900000000)) b USING (h) WHERE a.t < b.t`},
+		{"range join", isStopped, `SELECT count(*) FROM range(30000000) a, range(30000000) b WHERE hash(a.range) < hash(b.range) AND hash(a.range + 1) > hash(b.range + 1)`},
+		{"wide sort", isStopped, `SELECT * FROM (SELECT hash(range) AS h` + strings.Repeat(", repeat('x', 100 + (range % 9)::INT)", 200) + ` FROM range(100000000)) ORDER BY h`},
+		{"wide pivot", isStopped, `SELECT count(*) FROM (SELECT * FROM (SELECT range % 100000 AS g, range % 2000 AS k FROM range(900000000)) PIVOT (sum(g) FOR k IN (` + countTo(2000) + `) GROUP BY g))`},
+		{"items", isStopped, `SELECT count(*) FROM range(900000000) WHERE hash(range) IN (` + countTo(9000) + `)`},
+		{"sleep", isRefused, `SELECT sleep_ms(100000 + id) FROM {t}`},
 	}
+}
+
+// countTo is the list of the numbers below n.
+func countTo(n int) string {
+	out := make([]string, n)
+	for i := range out {
+		out[i] = strconv.Itoa(i)
+	}
+	return strings.Join(out, ", ")
 }

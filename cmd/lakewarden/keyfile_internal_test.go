@@ -32,7 +32,7 @@ func TestALostKeyFileIsNotReplaced(t *testing.T) {
 	s.start()
 	s.stop()
 	require.NoError(t, os.Remove(s.config.KeyFile))
-	_, err = newService(t.Context(), s.config, slog.New(slog.DiscardHandler))
+	_, err = newService(t.Context(), s.config, "", slog.New(slog.DiscardHandler))
 	require.ErrorContains(t, err, "key_file")
 	require.NoFileExists(t, s.config.KeyFile)
 }

@@ -60,7 +60,7 @@ func writeLegacyLists(t *testing.T, dir string) string {
 	require.NoError(t, err)
 	root, err := pqschema.NewGroupNode("schema", parquet.Repetitions.Required, pqschema.FieldList{list}, -1)
 	require.NoError(t, err)
-	const name = "data/legacy.parquet"
+	const name = "legacy.parquet"
 	out, err := os.Create(filepath.Join(dir, name))
 	require.NoError(t, err)
 	w := file.NewParquetWriter(out, root)

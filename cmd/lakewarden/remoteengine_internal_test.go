@@ -17,6 +17,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine/gateway"
 	"github.com/lakewarden/lakewarden/engine/objstore"
 	"github.com/lakewarden/lakewarden/engine/objstore/file"
+	"github.com/lakewarden/lakewarden/engine/oracletest"
 )
 
 const remoteBucket = "cfg-remote"
@@ -24,10 +25,7 @@ const remoteBucket = "cfg-remote"
 // mustRemote is an engine whose sessions may name store as remoteBucket.
 func mustRemote(tb testing.TB, store objstore.Bucket, opts gateway.Options) engine.Engine {
 	tb.Helper()
-	dir := os.Getenv("LAKEWARDEN_EXTENSION_DIR")
-	if dir == "" {
-		dir = "../../bin/extensions"
-	}
+	dir := oracletest.Extensions(tb)
 	inner, err := duckdb.New(context.Background(), duckdb.Options{ExtensionDirs: []string{dir}})
 	if err != nil && os.Getenv("CI") != "true" {
 		tb.Skipf("the extensions are needed; make extensions installs them: %v", err)

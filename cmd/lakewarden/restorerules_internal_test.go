@@ -122,7 +122,7 @@ func TestRestoreAndVacuumKeepOutOfEachOthersWay(t *testing.T) {
 	defer func() { require.NoError(t, store.Close()) }()
 	org, table := catalog.OrgID(s.boot.OrganisationID), catalog.DeltaID(s.admin.ok("GET", path, nil)["tableId"].(string))
 	begin := func(kind catalog.WriteKind) (end func()) {
-		lease, err := store.BeginWrite(t.Context(), org, table, kind)
+		lease, err := store.BeginWrite(t.Context(), catalog.NewWrite{Org: org, Table: table, Kind: kind})
 		require.NoError(t, err)
 		return func() { require.NoError(t, store.EndWrite(t.Context(), lease)) }
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -102,6 +103,24 @@ func TestHiddenPartitionsDoNotDecideWhetherAMergeIsMade(t *testing.T) {
 	require.Equal(t, 200, status, text)
 	got := w.admin.ok("POST", w.tables[1]+"/rows/merge?dry_run=true", object{"on": list{"id"}, "rows": list{object{"id": 100, "n": 7}}})
 	require.Equal(t, 1.0, got["updated"], "who sees every row changes it")
+	got = w.admin.ok("POST", w.tables[1]+"/rows/update?dry_run=true", object{"where": "id > 0", "set": object{"n": "n + 1"}})
+	require.Equal(t, 71.0, got["updated"])
+}
+
+// Nor does a value do that which the text of a statement cannot hold, in a hidden
+// row of a partitioned table: whoever writes such a row would take the table from all
+// others.
+func TestHiddenPartitionValuesDoNotDecideWhetherRowsAreChanged(t *testing.T) {
+	for value := range strings.SplitSeq("\x00|a\x00'b|a*?[c]#%|a\\*| |../x", "|") {
+		columns := []object{col("id", "long"), col("region", "string"), col("p", "string")}
+		w := newWriteWorlds(t, startServer(t, nil), object{"partition_by": list{"region", "p"}}, columns, list{object{"id": 1, "region": "eu", "p": "x"}},
+			list{object{"id": 2, "region": "us", "p": "x"}}, list{object{"id": 2, "region": "us", "p": value}})
+		status, _, text := w.same("/rows/update", object{"where": "id < 9", "set": object{"id": "id + 10"}})
+		require.Equal(t, 200, status, "%q: %s", value, text)
+		status, _, text = w.same("/rows/merge", object{"on": list{"id"}, "rows": list{object{"id": 1, "region": "eu", "p": value}}})
+		require.Equal(t, 200, status, "%q: %s", value, text)
+		require.Equal(t, list{list{1.0, "eu", "x"}, list{2.0, "us", value}}, w.admin.rows("SELECT * FROM "+w.schema+".w1 ORDER BY id"))
+	}
 }
 
 // Callers for whom a column is masked neither learn which values it has nor

@@ -36,8 +36,8 @@ func TestFilesOutsideTheFilterAreNotRead(t *testing.T) {
 
 		all := s.member("all"+name+"@acme.example", "viewer", map[string]string{"region": "r1"})
 		r := all.query("SELECT count(*), max(id) FROM " + s.schema + "." + name)
-		code, _ := r.problem(t, http.StatusServiceUnavailable)
-		require.Equal(t, "storage_unavailable", code, "a file that is needed and gone is said to be so")
+		code, _ := r.problem(t, http.StatusConflict)
+		require.Equal(t, "data_file_missing", code, "a file that is needed and gone is said to be so")
 		require.NotContains(t, string(r.body), "part-")
 		require.NotContains(t, string(r.body), s.root)
 	}
@@ -48,7 +48,7 @@ func TestFilesOutsideTheFilterAreNotRead(t *testing.T) {
 func removeFilesExcept(t *testing.T, s *testServer, table, folder string) int {
 	t.Helper()
 	removed := 0
-	entries, err := filepath.Glob(filepath.Join(folder, "data", "*.parquet"))
+	entries, err := filepath.Glob(filepath.Join(folder, "*.parquet"))
 	require.NoError(t, err)
 	require.Len(t, entries, 4)
 	for _, path := range entries {

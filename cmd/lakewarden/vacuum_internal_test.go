@@ -55,7 +55,7 @@ func TestVacuum(t *testing.T) {
 	require.NoError(t, err)
 	defer func() { require.NoError(t, store.Close()) }()
 	details := s.admin.ok("GET", s.tablePath("t"), nil)
-	lease, err := store.BeginWrite(t.Context(), catalog.OrgID(s.boot.OrganisationID), catalog.DeltaID(details["tableId"].(string)), catalog.WriteRows)
+	lease, err := store.BeginWrite(t.Context(), catalog.NewWrite{Org: catalog.OrgID(s.boot.OrganisationID), Table: catalog.DeltaID(details["tableId"].(string)), Kind: catalog.WriteRows})
 	require.NoError(t, err)
 	aged(t, dir, "written.parquet", 0)
 	short["retention_hours"] = 0
