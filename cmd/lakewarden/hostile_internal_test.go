@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/lakewarden/lakewarden/engine/enginetest"
 )
 
 // engineWords never stand in an answer: they are the engine's messages, names of
@@ -94,48 +96,6 @@ func TestHostileStatementsFailSafely(t *testing.T) {
 // limit: what bounds them is the end of their process.
 var unaccounted = map[string]bool{"exact quantile": true, "histogram": true, "mode": true, "samples by group": true, "bits by group": true}
 
-// watchStalls measures, from the deadline until the function returned is called, how
-// much longer than it asked for a goroutine sleeps that does nothing else: what the
-// machine takes from everybody here.
-func watchStalls(deadline time.Duration) func() time.Duration {
-	const step = 10 * time.Millisecond
-	stop, slept := make(chan struct{}), make(chan time.Duration)
-	go func() {
-		var stalls time.Duration
-		for wait := deadline; ; wait = step {
-			asked := time.Now()
-			select {
-			case <-stop:
-				slept <- stalls
-				return
-			case <-time.After(wait):
-			}
-			if late := time.Since(asked) - wait; late > 2*time.Millisecond { // less is how timers are
-				stalls += late
-			}
-		}
-	}()
-	return func() time.Duration {
-		close(stop)
-		return <-slept
-	}
-}
-
-// filesBelow is what the files below a directory take of the disk.
-func filesBelow(dir string) int64 {
-	var sum int64
-	_ = filepath.WalkDir(dir, func(_ string, entry os.DirEntry, err error) error {
-		if err != nil || entry.IsDir() {
-			return nil // it is gone, or counts by what lies in it
-		}
-		if info, err := entry.Info(); err == nil {
-			sum += info.Size()
-		}
-		return nil
-	})
-	return sum
-}
-
 // TestResourceAttacksEndInTime: what no list can refuse ends within a second of its
 // deadline, within its memory and its part of the disk, while others are served.
 func TestResourceAttacksEndInTime(t *testing.T) {
@@ -154,7 +114,7 @@ func TestResourceAttacksEndInTime(t *testing.T) {
 			}
 			ended := make(chan ending, 1)
 			sql := s.fill(t, c.sql)
-			start, stalls := time.Now(), watchStalls(deadline)
+			start, stalls := time.Now(), enginetest.WatchStalls(deadline)
 			go func() {
 				got, err := attacker.answer(1, ask{method: "POST", path: "/v1/query", body: map[string]any{"sql": sql, "timeout_ms": deadline.Milliseconds()}})
 				ended <- ending{got, err}
@@ -170,11 +130,11 @@ func TestResourceAttacksEndInTime(t *testing.T) {
 					r = reply{status: e.status, header: e.header, body: []byte(e.body)}
 				case <-tick.C:
 					peak.Store(max(peak.Load(), residentBytes(t)))
-					spilled.Store(max(spilled.Load(), filesBelow(filepath.Join(s.config.DataDir, "tmp"))))
+					spilled.Store(max(spilled.Load(), enginetest.BytesBelow(filepath.Join(s.config.DataDir, "tmp"))))
 					if i%25 == 5 {
-						at := time.Now()
+						at, held := time.Now(), enginetest.WatchStalls(0)
 						require.Equal(t, []any{[]any{950.0}}, other.rows("SELECT count(*) FROM "+s.schema+".t"))
-						slowest = max(slowest, time.Since(at))
+						slowest = max(slowest, time.Since(at)-held())
 					}
 				}
 			}

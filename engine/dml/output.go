@@ -8,6 +8,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/datafile"
 	"github.com/lakewarden/lakewarden/engine/delta"
+	"github.com/lakewarden/lakewarden/engine/skipping"
 )
 
 // dir makes a new folder name in the scratch directory.
@@ -45,7 +46,7 @@ func (w *write) outputFiles(ctx context.Context, sql string, more []string, sour
 	dir = w.dir()
 	layout := engine.FileLayout{PartitionBy: w.storedPartitions(), FileBytes: datafile.TargetBytes(w.Snapshot), Codec: datafile.Codec(w.Snapshot), DeltaEncoding: datafile.DeltaEncoding(w.Snapshot)}
 	if w.Snapshot.Mapped() {
-		layout.FieldIDs = fieldIDs(w.Snapshot.FileColumns())
+		layout.FieldIDs = skipping.FieldIDs(w.Snapshot.FileColumns())
 		sql = w.underStoredNames(sql, more)
 	}
 	files, err = w.Session.Write(ctx, engine.WriteStatement{Statement: w.statement(sql, sources...), Dir: dir, Layout: layout})

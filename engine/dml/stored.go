@@ -67,11 +67,3 @@ func storedValue(value string, t, stored delta.DataType, depth int) string {
 func unlessNull(value, made string) string {
 	return "CASE WHEN " + value + " IS NULL THEN NULL ELSE " + made + " END"
 }
-
-func fieldIDs(columns []delta.FileColumn) []engine.FieldID {
-	ids := make([]engine.FieldID, len(columns))
-	for i, c := range columns {
-		ids[i] = engine.FieldID{Column: c.FileName, ID: c.ID, Children: fieldIDs(c.Children)}
-	}
-	return ids
-}

@@ -107,7 +107,7 @@ func (w *mappedWorld) write(rt *rapid.T) {
 		selects = append(selects, "SELECT "+strings.Join(items, ", "))
 		w.rows = append(w.rows, row)
 	}
-	layout := engine.FileLayout{FieldIDs: fieldIDs(w.snap.FileColumns())}
+	layout := engine.FileLayout{FieldIDs: skipping.FieldIDs(w.snap.FileColumns())}
 	for i, f := range w.snap.StoredFields() {
 		if slices.Contains(w.snap.PartitionColumns(), w.snap.Schema().Fields[i].Name) {
 			layout.PartitionBy = append(layout.PartitionBy, f.Name)
@@ -132,14 +132,6 @@ func (w *mappedWorld) write(rt *rapid.T) {
 		require.NoError(w.t, txn.Add(add))
 	}
 	w.commit(txn)
-}
-
-func fieldIDs(columns []delta.FileColumn) []engine.FieldID {
-	var out []engine.FieldID
-	for _, c := range columns {
-		out = append(out, engine.FieldID{Column: c.FileName, ID: c.ID, Children: fieldIDs(c.Children)})
-	}
-	return out
 }
 
 func (w *mappedWorld) commit(txn *delta.Txn) {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/delta"
+	"github.com/lakewarden/lakewarden/engine/skipping"
 )
 
 // columns are those of a table's data files, by the names in the files.
@@ -65,7 +66,7 @@ func fileColumns(snap *delta.Snapshot) (columns, error) {
 		}
 	}
 	if snap.Mapped() {
-		out.fieldIDs = fieldIDs(snap.FileColumns())
+		out.fieldIDs = skipping.FieldIDs(snap.FileColumns())
 	}
 	if ids != nil || snap.MembersReplaced() {
 		for _, c := range out.fieldIDs {
@@ -93,14 +94,6 @@ func inFiles(t delta.DataType) delta.DataType {
 		return delta.Struct{Fields: fields}
 	}
 	return t
-}
-
-func fieldIDs(list []delta.FileColumn) []engine.FieldID {
-	ids := make([]engine.FieldID, len(list))
-	for i, c := range list {
-		ids[i] = engine.FieldID{Column: c.FileName, ID: c.ID, Children: fieldIDs(c.Children)}
-	}
-	return ids
 }
 
 // names are the columns in SQL.

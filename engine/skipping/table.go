@@ -72,15 +72,17 @@ func partsOf(snap *delta.Snapshot, byID bool) [][]engine.FieldID {
 	parts := make([][]engine.FieldID, len(fields))
 	for _, c := range snap.FileColumns() {
 		at := slices.IndexFunc(fields, func(f delta.Field) bool { return f.Name == c.Name })
-		parts[at] = fieldIDs(c.Children)
+		parts[at] = FieldIDs(c.Children)
 	}
 	return parts
 }
 
-func fieldIDs(columns []delta.FileColumn) []engine.FieldID {
+// FieldIDs are the names and field ids of columns, and of what is nested in them, as
+// they stand in data files.
+func FieldIDs(columns []delta.FileColumn) []engine.FieldID {
 	var out []engine.FieldID
 	for _, c := range columns {
-		out = append(out, engine.FieldID{Column: c.FileName, ID: c.ID, Children: fieldIDs(c.Children)})
+		out = append(out, engine.FieldID{Column: c.FileName, ID: c.ID, Children: FieldIDs(c.Children)})
 	}
 	return out
 }

@@ -3,9 +3,7 @@ package worker_test
 import (
 	"context"
 	"fmt"
-	"io/fs"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -171,7 +169,7 @@ func TestSpillStaysWithinItsBytes(t *testing.T) {
 				ended <- err
 			}()
 			if c.kill {
-				require.Eventually(t, func() bool { return bytesBelow(opts.TempDir) > 0 }, 30*time.Second, time.Millisecond)
+				require.Eventually(t, func() bool { return enginetest.BytesBelow(opts.TempDir) > 0 }, 30*time.Second, time.Millisecond)
 				require.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
 			}
 			err := <-ended
@@ -182,7 +180,7 @@ func TestSpillStaysWithinItsBytes(t *testing.T) {
 				require.Positive(t, saw.spilled)
 			}
 			require.LessOrEqual(t, saw.spilled, int64(spill))
-			require.Zero(t, bytesBelow(opts.TempDir), "it stayed")
+			require.Zero(t, enginetest.BytesBelow(opts.TempDir), "it stayed")
 		})
 	}
 }
@@ -230,8 +228,7 @@ func TestAttacksTogether(t *testing.T) {
 // observed is what was seen of an attack.
 type observed struct {
 	took time.Duration
-	// stalls is how much longer than it asked for a goroutine slept that does
-	// nothing else, since the deadline: what the machine took from everybody.
+	// stalls are those of [enginetest.WatchStalls], since the deadline.
 	stalls          time.Duration
 	memory, spilled int64
 }
@@ -240,14 +237,14 @@ type observed struct {
 // returned is called.
 func watchAttack(pid int, temp string, deadline time.Duration) func() observed {
 	const step = 2 * time.Millisecond
-	stop, measured, slept := make(chan struct{}), make(chan observed), make(chan time.Duration)
-	start := time.Now()
+	stop, measured := make(chan struct{}), make(chan observed)
+	start, stalls := time.Now(), enginetest.WatchStalls(deadline)
 	go func() {
 		var saw observed
 		for n := 0; ; n++ {
 			saw.memory = max(saw.memory, highWater(pid))
 			if n%10 == 0 {
-				saw.spilled = max(saw.spilled, bytesBelow(temp))
+				saw.spilled = max(saw.spilled, enginetest.BytesBelow(temp))
 			}
 			select {
 			case <-stop:
@@ -257,43 +254,13 @@ func watchAttack(pid int, temp string, deadline time.Duration) func() observed {
 			}
 		}
 	}()
-	go func() {
-		var stalls time.Duration
-		for wait := deadline; ; wait = 5 * step {
-			asked := time.Now()
-			select {
-			case <-stop:
-				slept <- stalls
-				return
-			case <-time.After(wait):
-			}
-			if late := time.Since(asked) - wait; late > step { // less is how timers are
-				stalls += late
-			}
-		}
-	}()
 	return func() observed {
 		took := time.Since(start)
 		close(stop)
 		saw := <-measured
-		saw.took, saw.stalls = took, <-slept
+		saw.took, saw.stalls = took, stalls()
 		return saw
 	}
-}
-
-// bytesBelow is what the files below a directory take of the disk.
-func bytesBelow(dir string) int64 {
-	var sum int64
-	_ = filepath.WalkDir(dir, func(_ string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() {
-			return nil // it is gone, or counts by what lies in it
-		}
-		if info, err := entry.Info(); err == nil {
-			sum += info.Size()
-		}
-		return nil
-	})
-	return sum
 }
 
 // highWater is the most that a process held in memory so far, with what it shares,
