@@ -18,7 +18,7 @@ const (
 	maxDistances  = 16        // distances in one statement
 	maxReduce     = 5_000     // elements folded by list_reduce
 	manyReduced   = 1_000     // the same in a statement with more than two of them
-	maxGrown      = 2_000     // list_reduce that makes its result longer in every step: its list as text, bytes
+	maxGrown      = 1_000     // list_reduce that makes its result longer in every step: its list as text, bytes
 	maxGrownBy    = 8         // the constants that every step adds, bytes
 	maxReplace    = 200_000   // length of a text times that of its replacement, bytes
 	maxSeparator  = 100       // separator of array_to_string, bytes
