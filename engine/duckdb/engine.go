@@ -53,10 +53,7 @@ type Engine struct {
 func New(ctx context.Context, opts Options) (*Engine, error) {
 	e := &Engine{lease: withDefaults(opts.Lease), turns: newTurns(), sessions: map[*session]struct{}{}}
 	e.trimmer = &trimmer{turns: e.turns}
-	err := keepNothing()
-	if err != nil {
-		return nil, err
-	}
+	var err error
 	if opts.Verified != nil {
 		e.extensions, err = trusted(opts.Verified)
 	} else {

@@ -24,6 +24,8 @@ type guard struct {
 	stop    chan struct{}
 	stop1   sync.Once
 	done    chan struct{}
+	// ended is called by the first end, unless it is nil.
+	ended func()
 }
 
 const (
@@ -86,7 +88,12 @@ func (g *guard) trip(c engine.Cause) {
 
 // end stops watching and returns when no interrupt can follow. It is idempotent.
 func (g *guard) end() {
-	g.stop1.Do(func() { close(g.stop) })
+	g.stop1.Do(func() {
+		close(g.stop)
+		if g.ended != nil {
+			g.ended()
+		}
+	})
 	<-g.done
 }
 

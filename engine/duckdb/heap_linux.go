@@ -1,9 +1,7 @@
 package duckdb
 
 /*
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/types.h>
+#include <stddef.h>
 #ifdef __GLIBC__
 #include <malloc.h>
 static void give_back(void) { malloc_trim(0); }
@@ -15,46 +13,40 @@ static void give_back(void) {}
 // jemalloc; absent where the engine is built without.
 extern int duckdb_je_mallctl(const char *name, void *old, size_t *old_size, void *value, size_t size) __attribute__((weak));
 
-static int set_decay(const char *name, ssize_t milliseconds) {
-	return duckdb_je_mallctl(name, NULL, NULL, &milliseconds, sizeof milliseconds);
-}
-
-static int keep_nothing(void) {
-	if (!duckdb_je_mallctl) return 0;
-	int failed = set_decay("arenas.dirty_decay_ms", 0);
-	if (!failed) failed = set_decay("arenas.muzzy_decay_ms", 0);
-	unsigned arenas = 0;
-	size_t size = sizeof arenas;
-	if (!failed) failed = duckdb_je_mallctl("arenas.narenas", &arenas, &size, NULL, 0);
-	if (failed) return failed;
-	// That was for arenas to come. A number without an arena fails, as it should.
-	for (unsigned i = 0; i < arenas; i++) {
-		char name[64];
-		snprintf(name, sizeof name, "arena.%u.dirty_decay_ms", i);
-		set_decay(name, 0);
-		snprintf(name, sizeof name, "arena.%u.muzzy_decay_ms", i);
-		set_decay(name, 0);
-	}
-	return 0;
+static void purge(void) {
+	// The number is that of all arenas together, MALLCTL_ARENAS_ALL.
+	if (duckdb_je_mallctl) duckdb_je_mallctl("arena.4096.purge", NULL, NULL, NULL, 0);
 }
 */
 import "C"
 
 import (
-	"fmt"
+	"bytes"
+	"os"
+	"strconv"
 	"sync"
-	"syscall"
 )
 
 // giveBack returns free pages of the native heap to the system.
 func giveBack() { C.give_back() }
 
-// keepNothing has the engine's allocator return pages as soon as they are free. It
-// would keep them for a second, in which a sort that spills frees some hundred
-// megabytes: beyond what any limit of the engine counts.
-var keepNothing = sync.OnceValue(func() error {
-	if failed := C.keep_nothing(); failed != 0 {
-		return fmt.Errorf("setting the engine's allocator: %w", syscall.Errno(failed))
-	}
-	return nil
+// purgeHeap returns those of the engine's allocator.
+func purgeHeap() { C.purge() }
+
+// statm is what the system says of the memory of this process, in pages.
+var statm = sync.OnceValue(func() *os.File {
+	f, _ := os.Open("/proc/self/statm")
+	return f
 })
+
+// residentBytes is the memory of this process. It is 0 when it cannot be told.
+func residentBytes() int64 {
+	var b [128]byte
+	n, _ := statm().ReadAt(b[:], 0)
+	fields := bytes.Fields(b[:n])
+	if len(fields) < 2 {
+		return 0
+	}
+	pages, _ := strconv.ParseInt(string(fields[1]), 10, 64)
+	return pages * int64(os.Getpagesize())
+}

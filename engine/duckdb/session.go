@@ -63,6 +63,7 @@ func (s *session) Query(ctx context.Context, st engine.Statement) (engine.Result
 		return nil, s.note(err)
 	}
 	g := newGuard(ctx, s.closing, st.Lease.Timeout, c.inst.conn)
+	g.ended = heap.lend(s.owner.defaults(st.Lease).Memory)
 	cur, err := c.start(st, g)
 	if err != nil {
 		g.end()

@@ -47,6 +47,7 @@ func (w writer) Write(ctx context.Context, st engine.WriteStatement) (_ []engine
 		return nil, s.note(err)
 	}
 	g := newGuard(ctx, s.closing, st.Lease.Timeout, c.inst.conn)
+	g.ended = heap.lend(s.owner.defaults(st.Lease).Memory)
 	files, err := c.write(st, stage, g)
 	g.end()
 	if err != nil {

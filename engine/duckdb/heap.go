@@ -1,0 +1,99 @@
+package duckdb
+
+import (
+	"sync"
+	"time"
+)
+
+// The engine's allocator keeps free pages for a second. Without them each buffer
+// costs the system's work for fresh pages, which is a sixth of the time of a large
+// write. With them a sort that spills some hundred megabytes holds these beside what
+// its limit counts. So they are kept while there is room, and given back where the
+// statements come near their limits.
+const (
+	// freeShare is how much of their limits statements fill before nothing free is kept.
+	freeShare = 0.75
+	// freeKept is what may stay free between two statements.
+	freeKept = 32 << 20
+	// freeIdle is how long it may.
+	freeIdle = time.Second
+	// heapGrowth is how many bytes a second statements can take, by measurement.
+	heapGrowth = 4 << 30
+	// How often the heap is looked at.
+	heapNear, heapFar = time.Millisecond, 20 * time.Millisecond
+)
+
+// heapKeeper keeps the free pages of this process's allocator within bounds.
+type heapKeeper struct {
+	resident func() int64
+	purge    func()
+
+	mu       sync.Mutex
+	running  int
+	limits   int64 // of the statements that run
+	floor    int64 // what the process held when none did
+	since    time.Time
+	watching bool
+}
+
+// heap is that of this process: the allocator is the engines' in common.
+var heap = heapKeeper{resident: residentBytes, purge: purgeHeap}
+
+// lend counts a statement in that may take limit bytes, until the function returned is called.
+func (k *heapKeeper) lend(limit int64) (back func()) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.running == 0 {
+		k.floor = k.resident()
+	}
+	k.running++
+	k.limits += limit
+	if !k.watching {
+		k.watching = true
+		go k.watch()
+	}
+	return func() { k.back(limit) }
+}
+
+func (k *heapKeeper) back(limit int64) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.running--
+	k.limits -= limit
+	if k.running > 0 {
+		return
+	}
+	k.since = time.Now()
+	if k.resident() > k.floor+freeKept {
+		k.purge()
+	}
+}
+
+// watch runs until no statement has run for a while. Nothing is free then.
+func (k *heapKeeper) watch() {
+	for wait := heapNear; wait > 0; {
+		time.Sleep(wait)
+		wait = k.look()
+	}
+}
+
+// look gives back what has to be, and says how long nobody needs to look; 0 is for
+// ever.
+func (k *heapKeeper) look() time.Duration {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.running == 0 {
+		if rest := freeIdle - time.Since(k.since); rest > 0 {
+			return rest
+		}
+		k.purge()
+		k.watching = false
+		return 0
+	}
+	level := k.floor + int64(freeShare*float64(k.limits))
+	room := level - k.resident()
+	if room <= 0 {
+		k.purge()
+	}
+	return min(max(time.Duration(float64(room)/heapGrowth*float64(time.Second)), heapNear), heapFar)
+}
