@@ -187,6 +187,10 @@ func (c *cell) forget(sources []engine.Source, err error) {
 	}
 }
 
+// spillReserve is what the limit of what is spilled leaves out: the engine was seen
+// to write a block of 32 KiB beyond it.
+const spillReserve = 1 << 20
+
 // threadMemory is how much of a lease there has to be for each thread.
 const threadMemory = 24 << 20
 
@@ -206,7 +210,7 @@ func (c *cell) apply(lease engine.Lease) error {
 		set = append(set, "SET threads="+strconv.Itoa(want.Threads))
 	}
 	if want.TempBytes != c.applied.TempBytes {
-		set = append(set, "SET max_temp_directory_size='"+strconv.FormatInt(want.TempBytes, 10)+"B'")
+		set = append(set, "SET max_temp_directory_size='"+strconv.FormatInt(max(want.TempBytes-spillReserve, want.TempBytes/2), 10)+"B'")
 	}
 	if len(set) == 0 {
 		return nil
