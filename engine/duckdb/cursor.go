@@ -3,6 +3,8 @@ package duckdb
 import (
 	"errors"
 	"io"
+	"runtime"
+	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	duck "github.com/duckdb/duckdb-go-bindings"
@@ -114,12 +116,42 @@ func (c *cursor) execute() error {
 	if duck.PendingPreparedStreaming(c.prepared, &pending) != duck.StateSuccess {
 		return translate(duck.PendingError(pending))
 	}
+	work(pending)
 	if duck.ExecutePending(pending, &c.result) != duck.StateSuccess {
 		return translate(duck.ResultError(&c.result))
 	}
 	c.live = true
 	return nil
 }
+
+// work does tasks of a statement until its result can be read, or it has failed.
+// While others do the last of them it waits, at most waitShare of how long it has
+// waited already: the engine's own loop asks all the time, which takes a processor.
+func work(pending duck.PendingResult) {
+	var since time.Time
+	for {
+		switch duck.PendingExecuteTask(pending) {
+		case duck.PendingStateResultNotReady:
+			since = time.Time{}
+		case duck.PendingStateNoTasksAvailable:
+			if since.IsZero() {
+				since = time.Now()
+			}
+			if wait := time.Since(since) / waitShare; wait < waitLeast {
+				runtime.Gosched()
+			} else {
+				time.Sleep(min(wait, waitMost))
+			}
+		default:
+			return
+		}
+	}
+}
+
+const (
+	waitShare           = 16
+	waitLeast, waitMost = 10 * time.Microsecond, time.Millisecond
+)
 
 // describe reads the result's columns and builds their Arrow schema.
 func (c *cursor) describe() error {
