@@ -82,7 +82,10 @@ func openCell(s *session, k kind) (*cell, error) {
 	if k.remote {
 		c.remote = s.remote
 	}
-	in, err := openSandbox(c)
+	in, err := owner.spare.take()
+	if err == nil {
+		in, err = confine(in, c)
+	}
 	if err != nil {
 		_ = os.RemoveAll(dir)
 		return nil, err

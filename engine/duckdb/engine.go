@@ -42,6 +42,7 @@ type Engine struct {
 	temp       *workdir.Dir
 	turns      turns
 	trimmer    *trimmer
+	spare      *spare
 
 	mu       sync.Mutex
 	closed   bool
@@ -52,7 +53,7 @@ type Engine struct {
 // fails with ErrExtension when a file is missing or not to be trusted.
 func New(ctx context.Context, opts Options) (*Engine, error) {
 	e := &Engine{lease: withDefaults(opts.Lease), turns: newTurns(), sessions: map[*session]struct{}{}}
-	e.trimmer = &trimmer{turns: e.turns}
+	e.trimmer, e.spare = &trimmer{turns: e.turns}, &spare{turns: e.turns}
 	var err error
 	if opts.Verified != nil {
 		e.extensions, err = trusted(opts.Verified)
@@ -184,6 +185,7 @@ func (e *Engine) Close() error {
 		wg.Go(func() { errs[i] = s.Close() })
 	}
 	wg.Wait()
+	e.spare.stop()
 	e.trimmer.stop()
 	if !again {
 		errs = append(errs, e.temp.Remove())

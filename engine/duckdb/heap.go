@@ -50,7 +50,7 @@ func (k *heapKeeper) lend(limit int64) (back func()) {
 	k.limits += limit
 	if !k.watching {
 		k.watching = true
-		go k.watch()
+		time.AfterFunc(heapNear, k.watch)
 	}
 	return func() { k.back(limit) }
 }
@@ -69,11 +69,11 @@ func (k *heapKeeper) back(limit int64) {
 	}
 }
 
-// watch runs until no statement has run for a while. Nothing is free then.
+// watch looks again and again until no statement has run for a while. Nothing is
+// free then.
 func (k *heapKeeper) watch() {
-	for wait := heapNear; wait > 0; {
-		time.Sleep(wait)
-		wait = k.look()
+	if wait := k.look(); wait > 0 {
+		time.AfterFunc(wait, k.watch)
 	}
 }
 

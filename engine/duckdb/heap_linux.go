@@ -1,7 +1,7 @@
 package duckdb
 
 /*
-#include <stddef.h>
+#include <stdlib.h> // which says whose C library this is
 #ifdef __GLIBC__
 #include <malloc.h>
 static void give_back(void) { malloc_trim(0); }
@@ -27,8 +27,11 @@ import (
 	"sync"
 )
 
-// giveBack returns free pages of the native heap to the system.
-func giveBack() { C.give_back() }
+// giveBack returns free pages of the native heaps to the system.
+func giveBack() {
+	C.give_back()
+	purgeHeap()
+}
 
 // purgeHeap returns those of the engine's allocator.
 func purgeHeap() { C.purge() }

@@ -63,17 +63,29 @@ func refusedLocation(location string) *engine.Error {
 // openSandbox opens an instance that reads within c and cannot be configured
 // any further.
 func openSandbox(c confines) (*instance, error) {
+	in, err := openBare()
+	if err != nil {
+		return nil, err
+	}
+	return confine(in, c)
+}
+
+// openBare opens an instance that is not confined yet. It has read nothing, and all
+// of them are alike.
+func openBare() (*instance, error) {
 	config := baseConfig()
 	// The files are those whose signatures were checked at start.
 	config["allow_unsigned_extensions"] = "true"
+	return openInstance(config)
+}
+
+// confine makes a bare instance one of [openSandbox]; after an error it is closed.
+func confine(in *instance, c confines) (*instance, error) {
 	for _, e := range c.extensions {
 		if err := e.unchanged(); err != nil {
+			in.close()
 			return nil, err
 		}
-	}
-	in, err := openInstance(config)
-	if err != nil {
-		return nil, err
 	}
 	if err := in.exec(lockdown(c)); err != nil {
 		in.close()
