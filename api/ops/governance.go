@@ -3,6 +3,7 @@ package ops
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/lakewarden/lakewarden/catalog"
 	"github.com/lakewarden/lakewarden/engine"
@@ -100,6 +101,12 @@ func (e enforced) lost(table catalog.DeltaID, columns []engine.Column) error {
 		}
 	}
 	return nil
+}
+
+// hideRows reports whether the policies, all of which apply, let anybody see some rows
+// only. How the table's rows lie must then tell nothing of how many there are.
+func (e enforced) hideRows() bool {
+	return slices.ContainsFunc(e, func(p catalog.Policy) bool { return p.Kind == catalog.PolicyRows })
 }
 
 // tableAlias is what the columns of a predicate are qualified with.

@@ -37,6 +37,8 @@ type maintained struct {
 	// open: the caller sees the whole table, so that names, numbers and progress
 	// tell it nothing new.
 	open bool
+	// hidesRows: some callers see only some rows.
+	hidesRows bool
 }
 
 // find resolves a path for the caller, who must hold tables:modify where the
@@ -54,8 +56,12 @@ func (o Maintenance) find(ctx context.Context, path TablePath) (maintained, erro
 	if m.snap, err = snap.Refresh(ctx); err != nil {
 		return m, err
 	}
-	m.view, err = o.viewOf(ctx, a, t, m.snap)
+	if m.view, err = o.viewOf(ctx, a, t, m.snap); err != nil {
+		return m, err
+	}
 	m.open = m.view.whole()
+	policies, err := policiesFor(ctx, o.Store, a.Org, []catalog.LocatedTable{t})
+	m.hidesRows = usedTable{located: t, snap: m.snap, head: m.snap}.applied(policies).hideRows()
 	return m, err
 }
 

@@ -224,6 +224,7 @@ func (w *writing) open(ctx context.Context) error {
 	w.target = dml.Table{
 		Snapshot: snap, Source: sourceOf(t, snap), Columns: columns, Rules: set, Filter: filter.Predicate, Hidden: filter.HiddenColumns,
 		Masked: sortedKeys(filter.Masks), Restricted: w.view.filtered(),
+		KeepOrder: w.used.applied(held.policies).hideRows(),
 	}
 	return nil
 }

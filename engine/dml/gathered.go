@@ -1,6 +1,7 @@
 package dml
 
 import (
+	"math/rand/v2"
 	"strconv"
 
 	"github.com/lakewarden/lakewarden/engine"
@@ -19,11 +20,13 @@ func (w *write) gathers(h hit) bool {
 		size += f.Add.Size
 	}
 	n := len(h.files)
-	return w.Lease.Threads > 1 && n > 0 && n < 2*w.Lease.Threads && size <= w.Lease.Memory/2/expansion
+	return !w.KeepOrder && w.Lease.Threads > 1 && n > 0 && n < 2*w.Lease.Threads && size <= w.Lease.Memory/2/expansion
 }
 
 // pieces are queries for what is left of the files that are hit. Where there are
-// fewer files than threads they are cut by row, so that threads share a row group.
+// fewer files than threads they are cut by row, so that threads share a row group. The
+// pieces end up in any order. Where they were cut is left to chance: a policy that
+// comes later may hide rows of which nobody is to learn how many there are.
 func (w *write) pieces(h hit) []string {
 	items := columnList("o", w.Columns) + w.copied("o")
 	n, rows := w.Lease.Threads/max(len(h.files), 1), int64(0)
@@ -36,9 +39,11 @@ func (w *write) pieces(h hit) []string {
 		return []string{w.left(items, h.table.from, h.rows.from)}
 	}
 	out := make([]string, n)
+	to := int64(0)
 	for i := range out {
 		// The last has no end: the log may count too few.
-		from, to := rows/int64(n)*int64(i), rows/int64(n)*int64(i+1)
+		from := to
+		to = rows/int64(n)*int64(i+1) + rand.N(rows/int64(2*n)+1) - rows/int64(4*n)
 		part := func(relation, row string) string {
 			condition := engine.QuoteIdent(row) + " >= " + strconv.FormatInt(from, 10)
 			if i < n-1 {

@@ -2,6 +2,7 @@ package dml
 
 import (
 	"context"
+	"os"
 	"path/filepath"
 	"strconv"
 
@@ -20,8 +21,9 @@ func (w *write) dir() string {
 // spool writes the rows of a query into the scratch directory, for queries that
 // follow. The files are named as the scratch directory knows them.
 func (w *write) spool(ctx context.Context, sql string, sources ...engine.Source) (names []string, rows int64, err error) {
-	dir := w.dir()
-	files, err := w.Session.Write(ctx, engine.WriteStatement{Statement: w.statement(sql, sources...), Dir: dir, Layout: engine.ScratchLayout()})
+	dir, layout := w.dir(), engine.ScratchLayout()
+	layout.Ordered = w.KeepOrder
+	files, err := w.Session.Write(ctx, engine.WriteStatement{Statement: w.statement(sql, sources...), Dir: dir, Layout: layout})
 	for _, f := range files {
 		if f.Rows > 0 {
 			names, rows = append(names, dir+"/"+f.Name), rows+f.Rows
@@ -44,11 +46,36 @@ func (w *write) output(ctx context.Context, sql string, more []string, sources .
 // more, into files as the table has them. They are in dir.
 func (w *write) outputFiles(ctx context.Context, sql string, more []string, sources []engine.Source) (dir string, files []engine.DataFile, err error) {
 	dir = w.dir()
-	layout := engine.FileLayout{PartitionBy: w.storedPartitions(), FileBytes: datafile.TargetBytes(w.Snapshot), Codec: datafile.Codec(w.Snapshot), DeltaEncoding: datafile.DeltaEncoding(w.Snapshot)}
+	layout := engine.FileLayout{PartitionBy: w.storedPartitions(), FileBytes: datafile.TargetBytes(w.Snapshot), Codec: datafile.Codec(w.Snapshot), DeltaEncoding: datafile.DeltaEncoding(w.Snapshot), Ordered: w.KeepOrder}
+	if w.KeepOrder && w.sizeOf(sources) <= layout.FileBytes {
+		layout.FileBytes = 0 // several threads keep the order of one file only
+	}
 	if w.Snapshot.Mapped() {
 		layout.FieldIDs = skipping.FieldIDs(w.Snapshot.FileColumns())
 		sql = w.underStoredNames(sql, more)
 	}
 	files, err = w.Session.Write(ctx, engine.WriteStatement{Statement: w.statement(sql, sources...), Dir: dir, Layout: layout})
 	return filepath.Join(w.Scratch, dir), files, err
+}
+
+// sizeOf is how long the files of sources are together. One whose length nobody knows
+// counts as nothing: the files that follow from it become longer then.
+func (w *write) sizeOf(sources []engine.Source) (sum int64) {
+	for _, s := range sources {
+		if s.Files == nil {
+			continue
+		}
+		if s.Location == w.Scratch {
+			for _, path := range paths(s.Files) {
+				if info, err := os.Stat(filepath.Join(w.Scratch, filepath.FromSlash(path))); err == nil {
+					sum += info.Size()
+				}
+			}
+			continue
+		}
+		for _, f := range liveFiles(w.Snapshot, paths(s.Files)) {
+			sum += f.Add.Size
+		}
+	}
+	return sum
 }

@@ -39,6 +39,10 @@ type Table struct {
 	// Restricted says that the writer may not learn which files hold which rows:
 	// whether the table can be changed then follows from its schema and protocol.
 	Restricted bool
+	// KeepOrder says that rows stay in the order in which they lie. In a table of
+	// which some callers see only some rows, an order that follows from how many rows
+	// there are would tell these callers of the others.
+	KeepOrder bool
 }
 
 // Options are what a write works with.

@@ -29,6 +29,9 @@ type OptimizeOptions struct {
 	Partition func(values map[string]*string) bool
 	Predicate string
 	DryRun    bool
+	// KeepOrder says that rows that become part of larger files stay in the order in
+	// which they lie, see dml.Table.KeepOrder. That along a curve is another.
+	KeepOrder bool
 
 	// Session reads the table and its scratch directory Scratch, absolute, within
 	// Lease, and Writer is its way to write there. A dry run needs none of them.
