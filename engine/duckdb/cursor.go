@@ -140,7 +140,7 @@ func work(pending duck.PendingResult) {
 			if wait := time.Since(since) / waitShare; wait < waitLeast {
 				runtime.Gosched()
 			} else {
-				time.Sleep(min(wait, waitMost))
+				time.Sleep(min(wait, waitMost)) //nolint:forbidigo // the engine tells nobody when they are done
 			}
 		default:
 			return
