@@ -34,50 +34,25 @@ type view struct {
 	sorted bool
 }
 
-// view compiles the policies for one subject.
-//
-// A column that was renamed since is what its field is called now: a version
-// before a renaming shows no more of it than the newest one.
+// view compiles the policies for one subject. A former version shows no more than
+// the newest one: see [usedTable.formerFilter].
 func (u usedTable) view(policies enforced, s subject) (view, error) {
 	if err := policies.lost(u.located.DeltaID, columnsOf(u.head)); err != nil {
 		return view{}, err
 	}
-	applied := u.applied(policies)
-	filter, err := applied.filter(s, columnsOf(u.snap))
+	compile := u.formerFilter
+	if u.snap == u.head {
+		compile = u.headFilter
+	}
+	filter, err := compile(policies, s)
 	if err != nil {
 		return view{}, err
-	}
-	if u.snap != u.head {
-		newest, err := applied.filter(s, columnsOf(u.head))
-		if err != nil {
-			return view{}, err
-		}
-		filter = filter.Stricter(u.formerNames(newest))
 	}
 	return newView(filter, u.snap), nil
 }
 
-// formerNames are the columns that the newest version hides and masks, by the
-// names that their fields have in the version that is read.
-func (u usedTable) formerNames(newest rowfilter.Filter) (hidden []string, masks map[string]string) {
-	former := map[string]string{}
-	for _, f := range u.snap.Schema().Fields {
-		former[f.PhysicalName()] = f.Name
-	}
-	masks = map[string]string{}
-	for _, f := range u.head.Schema().Fields {
-		name, ok := former[f.PhysicalName()]
-		if !ok {
-			continue
-		}
-		if slices.Contains(newest.HiddenColumns, f.Name) {
-			hidden = append(hidden, name)
-		}
-		if mask, ok := newest.Masks[f.Name]; ok {
-			masks[name] = mask
-		}
-	}
-	return hidden, masks
+func (u usedTable) headFilter(policies enforced, s subject) (rowfilter.Filter, error) {
+	return u.applied(policies).filter(s, columnsOf(u.head))
 }
 
 func newView(filter rowfilter.Filter, snap *delta.Snapshot) view {

@@ -116,11 +116,15 @@ const tableAlias = "t"
 // table's columns. A row policy about a column that is not among them decides
 // nothing, and what is not decided is not visible.
 func (e enforced) filter(s subject, columns []engine.Column) (rowfilter.Filter, error) {
-	return e.filterOver(s, columns, tableAlias)
+	return rowfilter.Compile(e.request(s, columns, tableAlias))
 }
 
 // filterOver is filter with another alias for the table.
 func (e enforced) filterOver(s subject, columns []engine.Column, alias string) (rowfilter.Filter, error) {
+	return rowfilter.Compile(e.request(s, columns, alias))
+}
+
+func (e enforced) request(s subject, columns []engine.Column, alias string) rowfilter.Request {
 	request := rowfilter.Request{
 		Policies:  make([]rowfilter.Policy, len(e)),
 		Principal: rowfilter.Principal{UserID: string(s.user), Role: string(s.role), Attributes: s.attributes},
@@ -132,5 +136,5 @@ func (e enforced) filterOver(s subject, columns []engine.Column, alias string) (
 			ID: string(p.ID), Version: p.Version, Kind: rowfilter.Kind(p.Kind), Text: p.Text, ColumnName: p.Column,
 		}
 	}
-	return rowfilter.Compile(request)
+	return request
 }

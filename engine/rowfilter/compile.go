@@ -36,6 +36,10 @@ type Request struct {
 	Columns []engine.Column
 	// Alias names the table in the predicate.
 	Alias string
+	// ReadAs are the names of columns in the relation that is read, by their exact
+	// names in Columns, where these are others. Row policies know a column by the
+	// latter; predicate, condition and [Filter.Columns] have the former.
+	ReadAs map[string]string
 }
 
 // Filter is what a user may see of a table.
@@ -69,7 +73,7 @@ type Filter struct {
 func Compile(req Request) (Filter, error) {
 	policies := slices.Clone(req.Policies)
 	slices.SortFunc(policies, func(a, b Policy) int { return strings.Compare(a.ID, b.ID) })
-	c := compiler{req: req, terms: &sqlTerms{columns: req.Columns, alias: req.Alias}, shown: map[string]disclosure{}}
+	c := compiler{req: req, terms: &sqlTerms{columns: req.Columns, alias: req.Alias, readAs: req.ReadAs}, shown: map[string]disclosure{}}
 	for _, p := range policies {
 		if err := c.add(p); err != nil {
 			// By text only: the error of a text is for who writes policies.

@@ -15,13 +15,19 @@ import (
 type sqlTerms struct {
 	columns []engine.Column
 	alias   string
+	// readAs is that of a [Request].
+	readAs map[string]string
 }
 
 var _ terms = (*sqlTerms)(nil)
 
-// column finds a column and prints it qualified. Its key is its exact name.
+// column finds a column and prints it qualified. Its key is its exact name in the
+// relation that is read.
 func (t *sqlTerms) column(name string) (engine.Column, string, bool) {
 	c, ok := findColumn(t.columns, name)
+	if other, renamed := t.readAs[c.Name]; ok && renamed {
+		c.Name = other
+	}
 	if !ok || !storable(c.Name) {
 		return c, "", false
 	}

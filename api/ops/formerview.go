@@ -1,0 +1,109 @@
+package ops
+
+import (
+	"slices"
+
+	"github.com/lakewarden/lakewarden/catalog"
+	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/delta"
+	"github.com/lakewarden/lakewarden/engine/rowfilter"
+)
+
+// formerFilter compiles the policies for a version that is not the newest one. A
+// policy knows its column by the name that it has now. A field that was renamed
+// since is therefore followed by its name in files: it decides rows under any
+// name, and is hidden or masked as it is now. What had the name of a hidden or
+// masked column then is hidden or masked too, but it decides no row.
+func (u usedTable) formerFilter(policies enforced, s subject) (rowfilter.Filter, error) {
+	columns := u.applied(policies).about(false)
+	then, err := columns.filter(s, columnsOf(u.snap))
+	if err != nil {
+		return rowfilter.Filter{}, err
+	}
+	now, err := columns.filter(s, columnsOf(u.head))
+	if err != nil {
+		return rowfilter.Filter{}, err
+	}
+	request := u.formerRows(policies).request(s, nil, tableAlias)
+	request.Columns, request.ReadAs = u.columnsOfNow()
+	rows, err := rowfilter.Compile(request)
+	return rows.Stricter(then.HiddenColumns, then.Masks).Stricter(u.formerNames(now)), err
+}
+
+// about are the policies that decide rows, or those that hide and mask columns.
+func (e enforced) about(rows bool) enforced {
+	return slices.DeleteFunc(slices.Clone(e), func(p catalog.Policy) bool { return rows != (p.Kind == catalog.PolicyRows) })
+}
+
+// formerRows are the row policies of a former version. Those of every table that
+// are in force by a column which only that version has can hide rows there. They
+// show none that those of now do not: where there are any of now, such a permit
+// is left out.
+func (u usedTable) formerRows(policies enforced) enforced {
+	now := policies.on(u.located.DeltaID, columnsOf(u.head))
+	if !now.hideRows() {
+		return u.applied(policies).about(true)
+	}
+	return slices.DeleteFunc(u.applied(policies).about(true), func(p catalog.Policy) bool {
+		parsed, err := rowfilter.Parse(p.Text)
+		return err == nil && parsed.Effect() == rowfilter.Permit &&
+			!slices.ContainsFunc(now, func(other catalog.Policy) bool { return other.ID == p.ID })
+	})
+}
+
+// columnsOfNow are the columns of the newest version whose fields the version that
+// is read has, with the types that they had, and their names there.
+func (u usedTable) columnsOfNow() (columns []engine.Column, then map[string]string) {
+	names, then := u.fieldsThen(), map[string]string{}
+	former := columnsOf(u.snap)
+	for _, f := range u.head.Schema().Fields {
+		name, ok := names[fileName(u.head, f)]
+		i := slices.IndexFunc(former, func(c engine.Column) bool { return c.Name == name })
+		if !ok || i < 0 {
+			continue
+		}
+		column := former[i]
+		column.Name = f.Name
+		columns, then[f.Name] = append(columns, column), name
+	}
+	return columns, then
+}
+
+// formerNames are the columns that the newest version hides and masks, by the
+// names that their fields have in the version that is read.
+func (u usedTable) formerNames(newest rowfilter.Filter) (hidden []string, masks map[string]string) {
+	names := u.fieldsThen()
+	masks = map[string]string{}
+	for _, f := range u.head.Schema().Fields {
+		name, ok := names[fileName(u.head, f)]
+		if !ok {
+			continue
+		}
+		if slices.Contains(newest.HiddenColumns, f.Name) {
+			hidden = append(hidden, name)
+		}
+		if mask, ok := newest.Masks[f.Name]; ok {
+			masks[name] = mask
+		}
+	}
+	return hidden, masks
+}
+
+// fieldsThen are the names that fields have in the version that is read, by their
+// names in files: those stay, whatever a field is called.
+func (u usedTable) fieldsThen() map[string]string {
+	names := map[string]string{}
+	for _, f := range u.snap.Schema().Fields {
+		names[fileName(u.snap, f)] = f.Name
+	}
+	return names
+}
+
+// fileName is the name of a field in files. Mapped names that a table without
+// mapping still carries mean nothing.
+func fileName(snap *delta.Snapshot, f delta.Field) string {
+	if snap.Mapped() {
+		return f.PhysicalName()
+	}
+	return f.Name
+}
