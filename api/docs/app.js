@@ -21,6 +21,7 @@ function resolve(doc, schema) {
 function sketch(doc, schema, depth = 0) {
   schema = resolve(doc, schema);
   if (depth > 5) return "…";
+  if (schema.oneOf) return schema.oneOf.map((s) => sketch(doc, s, depth)).join(" | ");
   const type = Array.isArray(schema.type) ? schema.type.filter((t) => t !== "null")[0] : schema.type;
   const pad = "  ".repeat(depth + 1);
   if (schema.enum) return schema.enum.map((v) => JSON.stringify(v)).join(" | ");

@@ -47,7 +47,7 @@ func acceptedResponse(api huma.API) *huma.Response {
 	schema := api.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[operation](), true, "Operation")
 	return &huma.Response{
 		Description: "The work goes on as an operation", Content: map[string]*huma.MediaType{"application/json": {Schema: schema}},
-		Headers: map[string]*huma.Param{"Location": {Description: "Path of the operation", Schema: &huma.Schema{Type: huma.TypeString}}},
+		Headers: headers(api, "Location", "Preference-Applied"),
 	}
 }
 

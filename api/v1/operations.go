@@ -3,6 +3,7 @@ package v1
 import (
 	"context"
 	"encoding/json"
+	"reflect"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -14,18 +15,18 @@ import (
 const operationsBase = "/v1/operations"
 
 type operation struct {
-	ID              string            `json:"id" format:"uuid"`
-	UserID          string            `json:"userId" format:"uuid" doc:"Its owner"`
-	Kind            string            `json:"kind" enum:"query,discover,optimize,vacuum,move,analyze,validate"`
-	State           string            `json:"state" enum:"queued,running,succeeded,failed,cancelled"`
-	CancelRequested bool              `json:"cancelRequested"`
-	Progress        operationProgress `json:"progress"`
-	Error           *operationError   `json:"error" doc:"Why a failed operation failed, else null"`
-	Result          json.RawMessage   `json:"result" doc:"What a succeeded operation answers, else null; rows of a query are at /result"`
-	CreatedAt       *string           `json:"createdAt"`
-	StartedAt       *string           `json:"startedAt"`
-	FinishedAt      *string           `json:"finishedAt"`
-	ExpiresAt       *string           `json:"expiresAt" doc:"When the record and its rows go"`
+	ID              string                   `json:"id" format:"uuid"`
+	UserID          string                   `json:"userId" format:"uuid" doc:"Its owner"`
+	Kind            string                   `json:"kind" enum:"query,discover,optimize,vacuum,move,analyze,validate"`
+	State           string                   `json:"state" enum:"queued,running,succeeded,failed,cancelled"`
+	CancelRequested bool                     `json:"cancelRequested"`
+	Progress        operationProgress        `json:"progress"`
+	Error           nullable[operationError] `json:"error" doc:"Why a failed operation failed, else null"`
+	Result          json.RawMessage          `json:"result" doc:"What a succeeded operation answers, else null; rows of a query are at /result"`
+	CreatedAt       *string                  `json:"createdAt"`
+	StartedAt       *string                  `json:"startedAt"`
+	FinishedAt      *string                  `json:"finishedAt"`
+	ExpiresAt       *string                  `json:"expiresAt" doc:"When the record and its rows go"`
 }
 
 type operationProgress struct {
@@ -55,7 +56,7 @@ func operationOf(o catalog.Operation) operation {
 		out.Progress.Total = &o.Progress.Total
 	}
 	if o.Problem != nil {
-		out.Error = &operationError{Code: o.Problem.Code, Message: o.Problem.Message, Details: convert(o.Problem.Details, func(d catalog.FieldError) operationDetail {
+		out.Error.value = &operationError{Code: o.Problem.Code, Message: o.Problem.Message, Details: convert(o.Problem.Details, func(d catalog.FieldError) operationDetail {
 			return operationDetail{Field: d.Field, Message: d.Message}
 		})}
 	}
@@ -113,7 +114,7 @@ func OperationRoutes(api huma.API, operations ops.Operations, stored ops.StoredQ
 	add(api, rt.with("DELETE", operationsBase+"/{operation_id}", "cancelOperation", "Cancel an operation").
 		because("Stops one that has not ended; removes the rows that one which has ended keeps. The record stays until it expires."), byID(operations.Cancel))
 
-	result := route{method: "GET", path: operationsBase + "/{operation_id}/result", id: "getOperationResult", tag: "Operations", scope: auth.ScopeTablesQuery, camel: true, produces: rowFormats,
+	result := route{method: "GET", path: operationsBase + "/{operation_id}/result", id: "getOperationResult", tag: "Operations", scope: auth.ScopeTablesQuery, camel: true, rows: reflect.TypeFor[QueryResult](),
 		summary: "Read the rows of a query", description: "For the owner, while its role, attributes and policies are those that the rows were made under (409 result_stale). X-Truncated and truncated tell of a cut, of the query's or of this reply's."}
 	addStream(api, result, func(ctx context.Context, in *operationResultInput) (*streaming, error) {
 		return readStored(ctx, stored, in)

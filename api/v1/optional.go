@@ -31,3 +31,15 @@ func (o optional[T]) Schema(r huma.Registry) *huma.Schema {
 	schema.Nullable = schema.Ref == ""
 	return &schema
 }
+
+// nullable is a T, or null on the wire when there is none. A plain pointer to a
+// struct is described as one that is never null.
+type nullable[T any] struct{ value *T }
+
+// MarshalJSON writes the value or null.
+func (n nullable[T]) MarshalJSON() ([]byte, error) { return json.Marshal(n.value) }
+
+// Schema is that of T, or null.
+func (nullable[T]) Schema(r huma.Registry) *huma.Schema {
+	return &huma.Schema{OneOf: []*huma.Schema{r.Schema(reflect.TypeFor[T](), true, ""), {Type: "null"}}}
+}

@@ -22,8 +22,8 @@ type organisation struct {
 }
 
 type organisationConfig struct {
-	TableConstraints *tableConstraints `json:"table_constraints"`
-	Features         []feature         `json:"features"`
+	TableConstraints nullable[tableConstraints] `json:"table_constraints"`
+	Features         []feature                  `json:"features"`
 }
 
 type tableConstraints struct {
@@ -45,7 +45,7 @@ func organisationOf(o catalog.Organisation) organisation {
 		CreatedAt: timestamp(o.CreatedAt), UpdatedAt: timestamp(o.UpdatedAt), DeletedAt: timestamp(o.DeletedAt),
 	}
 	if t := o.Config.TableConstraints; t != nil {
-		out.Config.TableConstraints = &tableConstraints{t.RequirePrimaryKey, t.NamePattern, t.MaxColumns}
+		out.Config.TableConstraints.value = &tableConstraints{t.RequirePrimaryKey, t.NamePattern, t.MaxColumns}
 	}
 	out.Config.Features = convert(o.Config.FeatureList(), func(f catalog.Feature) feature { return feature(f) })
 	return out

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"reflect"
 	"strings"
 	"time"
 
@@ -59,7 +60,7 @@ type rowsInput struct {
 // QueryRoutes registers the routes that return rows.
 func QueryRoutes(api huma.API, queries *ops.Queries, stored ops.StoredQueries) {
 	query := route{method: "POST", path: "/v1/query", id: "query", tag: "Query", scope: auth.ScopeTablesQuery,
-		summary: "Run a statement", description: "Streams rows as JSON, NDJSON, CSV, Arrow or Parquet, as Accept asks. Only JSON has a limit by default.", produces: rowFormats}
+		summary: "Run a statement", description: "Streams rows as JSON, NDJSON, CSV, Arrow or Parquet, as Accept asks. Only JSON has a limit by default.", rows: reflect.TypeFor[QueryResult]()}
 	addStream(api, query.orAccepted(), func(ctx context.Context, in *queryInput) (*streaming, error) {
 		if in.Prefer.async() {
 			return startStored(ctx, stored, in.Body)
@@ -67,7 +68,7 @@ func QueryRoutes(api huma.API, queries *ops.Queries, stored ops.StoredQueries) {
 		return startQuery(ctx, queries, in)
 	})
 	rows := route{method: "GET", path: tableBase + "/rows", id: "listRows", tag: "Query", scope: auth.ScopeTablesQuery,
-		summary: "Page through the rows of a table", description: "All pages of a walk come from the version of the first.", produces: rowFormats}
+		summary: "Page through the rows of a table", description: "All pages of a walk come from the version of the first.", rows: reflect.TypeFor[rowPage]()}
 	browse := ops.Browse{Queries: queries}
 	addStream(api, rows, func(ctx context.Context, in *rowsInput) (*streaming, error) { return startBrowse(ctx, browse, in) })
 }

@@ -3,6 +3,7 @@ package v1
 import (
 	"context"
 	"net/http"
+	"reflect"
 	"strconv"
 	"time"
 
@@ -29,8 +30,9 @@ type route struct {
 	camel bool
 	// accepted says that 202 with an operation is an answer too.
 	accepted bool
-	// produces lists response media types other than application/json.
-	produces []string
+	// rows is the type that describes the answer's JSON where it is rows, which
+	// are there in other formats too.
+	rows reflect.Type
 }
 
 // with completes a route of a group that shares tag, scope and style.
@@ -119,8 +121,8 @@ func (rt route) operation(api huma.API) huma.Operation {
 		op.DefaultStatus = http.StatusCreated
 	}
 	addErrors(api, &op)
-	if len(rt.produces) > 0 {
-		op.Responses["200"] = streamed(rt.produces)
+	if rt.rows != nil {
+		op.Responses["200"] = rowsResponse(api, rt.rows)
 	}
 	if rt.accepted {
 		op.Responses["202"] = acceptedResponse(api)
@@ -135,24 +137,24 @@ func (rt route) scopes() []string {
 	return []string{string(rt.scope)}
 }
 
-func streamed(mediaTypes []string) *huma.Response {
-	content := map[string]*huma.MediaType{}
-	for _, m := range mediaTypes {
-		content[m] = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString}}
-	}
-	return &huma.Response{Description: "Rows, in the format that Accept asks for", Content: content}
-}
-
 // addErrors lists the nine statuses with the error body and the two without.
 func addErrors(api huma.API, op *huma.Operation) {
 	schema := api.OpenAPI().Components.Schemas.Schema(problem.BodyType, true, "Error")
 	for _, status := range problem.Statuses {
 		op.Responses[strconv.Itoa(status)] = &huma.Response{
-			Description: http.StatusText(status),
-			Content:     map[string]*huma.MediaType{"application/json": {Schema: schema}},
+			Description: http.StatusText(status), Headers: headers(api, errorHeaders[status]...),
+			Content: map[string]*huma.MediaType{"application/json": {Schema: schema}},
 		}
 	}
 	for _, status := range problem.EmptyStatuses {
-		op.Responses[strconv.Itoa(status)] = &huma.Response{Description: http.StatusText(status) + " (no body)"}
+		op.Responses[strconv.Itoa(status)] = &huma.Response{Description: http.StatusText(status) + " (no body)", Headers: headers(api, errorHeaders[status]...)}
 	}
+}
+
+// errorHeaders are the headers of the statuses that say more in one.
+var errorHeaders = map[int][]string{
+	http.StatusUnauthorized:       {"WWW-Authenticate"},
+	http.StatusMethodNotAllowed:   {"Allow"},
+	http.StatusTooManyRequests:    {"Retry-After"},
+	http.StatusServiceUnavailable: {"Retry-After"},
 }

@@ -37,6 +37,7 @@ type description struct {
 	Paths      map[string]map[string]operation `json:"paths"`
 	Components struct {
 		Schemas         map[string]schema         `json:"schemas"`
+		Headers         map[string]parameter      `json:"headers"`
 		SecuritySchemes map[string]map[string]any `json:"securitySchemes"`
 	} `json:"components"`
 }
@@ -64,6 +65,7 @@ type parameter struct {
 
 type operationReply struct {
 	Description string               `json:"description"`
+	Headers     map[string]schema    `json:"headers"`
 	Content     map[string]mediaType `json:"content"`
 }
 
@@ -191,6 +193,10 @@ func TestOpenAPIHoldsTogether(t *testing.T) {
 	var whole any
 	require.NoError(t, json.Unmarshal(raw, &whole))
 	for _, ref := range refsOf(whole) {
+		if name, ok := strings.CutPrefix(ref, "#/components/headers/"); ok {
+			require.Contains(t, d.Components.Headers, name)
+			continue
+		}
 		name, ok := strings.CutPrefix(ref, "#/components/schemas/")
 		require.True(t, ok, ref)
 		require.Contains(t, d.Components.Schemas, name)

@@ -1,0 +1,45 @@
+package v1
+
+import (
+	"maps"
+
+	"github.com/danielgtaylor/huma/v2"
+)
+
+// sentHeaders are those that replies have beside their body.
+var sentHeaders = map[string]*huma.Header{
+	"Allow":              header(huma.TypeString, "The methods of the path"),
+	"Location":           header(huma.TypeString, "Path of the operation"),
+	"Preference-Applied": header(huma.TypeString, preferAsync),
+	"Retry-After":        header(huma.TypeInteger, "Seconds to wait"),
+	"WWW-Authenticate":   header(huma.TypeString, "Bearer, and what is wrong with the credential"),
+	"X-Query-Id":         header(huma.TypeString, "The statement, as in the audit log"),
+	trailerTruncated:     trailer(huma.TypeBoolean, "A trailer, behind the rows: whether the result goes on"),
+	trailerNextPage:      trailer(huma.TypeString, "A trailer, behind the rows: the token of the next page, if there is one"),
+}
+
+// trailer describes a header that comes behind the body, so that nobody may miss
+// it in front.
+func trailer(kind, description string) *huma.Header {
+	h := header(kind, description)
+	h.Required = false
+	return h
+}
+
+// header describes one that the response always has.
+func header(kind, description string) *huma.Header {
+	return &huma.Header{Description: description, Required: true, Schema: &huma.Schema{Type: kind}}
+}
+
+// headers refers to some of [sentHeaders], which the description then has.
+func headers(api huma.API, names ...string) map[string]*huma.Param {
+	components := api.OpenAPI().Components
+	if components.Headers == nil {
+		components.Headers = maps.Clone(sentHeaders)
+	}
+	refs := map[string]*huma.Param{}
+	for _, name := range names {
+		refs[name] = &huma.Param{Ref: "#/components/headers/" + name}
+	}
+	return refs
+}
