@@ -78,9 +78,9 @@ func NewRouter(deps Deps) (http.Handler, *huma.OpenAPI) {
 			middleware.Authenticate(deps.Authenticator, middleware.NewLimiter(middleware.DefaultFailureRate, nil)),
 			middleware.RateLimit(middleware.NewLimiter(deps.Rate, nil)),
 		)
-		spec = register(r, deps)
+		spec = register(headRouter{r}, deps)
 	})
-	open(r, deps, spec)
+	open(headRouter{r}, deps, spec)
 	return r, spec
 }
 
@@ -150,7 +150,7 @@ func open(r chi.Router, deps Deps, spec *huma.OpenAPI) {
 
 // MetricsHandler serves /metrics and nothing else.
 func MetricsHandler(metrics *prometheus.Registry) http.Handler {
-	r := chi.NewRouter()
+	r := headRouter{chi.NewRouter()}
 	r.Use(middleware.Headers)
 	r.Method(http.MethodGet, "/metrics", promhttp.HandlerFor(metrics, promhttp.HandlerOpts{}))
 	return r

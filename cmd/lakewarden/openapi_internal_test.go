@@ -139,7 +139,7 @@ func TestOpenAPIHasEveryRouteBelowV1AndNoOther(t *testing.T) {
 	routes, _ := describedRouter(t)
 	var routed, described []string
 	err := chi.Walk(routes, func(method, route string, _ http.Handler, _ ...func(http.Handler) http.Handler) error {
-		if strings.HasPrefix(route, "/v1/") && route != "/v1/openapi.json" {
+		if strings.HasPrefix(route, "/v1/") && route != "/v1/openapi.json" && method != http.MethodHead { // HEAD goes with GET
 			routed = append(routed, method+" "+route)
 		}
 		return nil
