@@ -190,6 +190,9 @@ func (o TableRules) ChangeProperties(ctx context.Context, path TablePath, set ma
 		if err := r.mayKeep(alter); err != nil {
 			return nil, err
 		}
+		if !r.view.whole() && alter.Properties()[fileSize] != r.snap.Properties()[fileSize] {
+			return nil, errRowsFiltered
+		}
 		a, err := r.outcome(alter)
 		if a != nil {
 			a.operation = "SET TBLPROPERTIES"
@@ -215,6 +218,10 @@ func (r ruled) mayKeep(then retaining) error {
 	}
 	return &catalog.DeniedError{Reason: "short_retention_needs_admin"}
 }
+
+// fileSize is for callers who see the whole table: whether an optimize finds work
+// tells of a chosen size how large the files are.
+const fileSize = "delta.targetFileSize"
 
 // settable keeps what other operations judge out of reach: keys and constraints.
 func settable(property string) bool {

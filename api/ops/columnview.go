@@ -29,8 +29,8 @@ type view struct {
 	columns []engine.Column
 	// exprs are the masks in SQL, by the columns' names in lower case.
 	exprs map[string]string
-	// sorted says that the files are laid out by values that the subject does not
-	// see, so that the order of rows would tell of them.
+	// sorted says that the order of rows in files tells of values that the subject
+	// does not see.
 	sorted bool
 }
 
@@ -74,13 +74,16 @@ func newView(filter rowfilter.Filter, snap *delta.Snapshot) view {
 	return v
 }
 
-// laidOut reports files whose order follows from a column that the subject does
-// not see as it is.
+// laidOut reports files whose order follows from what the subject does not see: a
+// column, or rows, among which a curve through any column puts those that are seen.
 func laidOut(filter rowfilter.Filter, snap *delta.Snapshot) bool {
-	if len(filter.HiddenColumns) == 0 && len(filter.Masks) == 0 {
+	if !filter.Restricted && len(filter.HiddenColumns) == 0 && len(filter.Masks) == 0 {
 		return false
 	}
 	by := maintenance.LaidOutBy(snap)
+	if filter.Restricted {
+		return len(by) > 0
+	}
 	return slices.ContainsFunc(snap.Schema().Fields, func(f delta.Field) bool {
 		_, masked := filter.Masks[f.Name]
 		return (masked || slices.Contains(filter.HiddenColumns, f.Name)) && (slices.Contains(by, f.Name) || slices.Contains(by, f.PhysicalName()))

@@ -128,7 +128,12 @@ func (o Maintenance) finish(ctx context.Context, r maintenanceRun, m maintained,
 	o.Logger.LogAttrs(ctx, level, string(r.op), attrs...)
 }
 
-func (o Maintenance) count(op catalog.OperationKind, change string, files, bytes int64) {
+// count leaves out what the caller is not told either: a caller who alone maintains a
+// table could read it off the sum.
+func (o Maintenance) count(op catalog.OperationKind, m maintained, change string, files, bytes int64) {
+	if !m.open {
+		return
+	}
 	o.Metrics.files.WithLabelValues(string(op), change).Add(float64(files))
 	o.Metrics.bytes.WithLabelValues(string(op), change).Add(float64(bytes))
 }

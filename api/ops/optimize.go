@@ -40,7 +40,7 @@ func (o Maintenance) Optimize(ctx context.Context, path TablePath, in Optimize, 
 	if err != nil {
 		return none, nil, err
 	}
-	if err := m.mayOrderBy(in.ZOrderBy); err != nil {
+	if err := m.may(in); err != nil {
 		return none, nil, err
 	}
 	if in.Where != "" {
@@ -60,7 +60,7 @@ func (o Maintenance) optimize(ctx context.Context, t *Task, path TablePath, in O
 	if err != nil {
 		return out, err
 	}
-	if err := m.mayOrderBy(in.ZOrderBy); err != nil {
+	if err := m.may(in); err != nil {
 		return out, err
 	}
 	run := maintenanceRun{catalog.OperationOptimize, time.Now()}
@@ -89,12 +89,21 @@ func (o Maintenance) optimize(ctx context.Context, t *Task, path TablePath, in O
 		out.FilesAdded, out.FilesRemoved = &done.FilesAdded, &done.FilesRemoved
 	}
 	if !in.DryRun {
-		o.count(run.op, changeAdded, done.FilesAdded, done.BytesAdded)
-		o.count(run.op, changeRemoved, done.FilesRemoved, done.BytesRemoved)
+		o.count(run.op, m, changeAdded, done.FilesAdded, done.BytesAdded)
+		o.count(run.op, m, changeRemoved, done.FilesRemoved, done.BytesRemoved)
 	}
 	o.finish(ctx, run, m, err, slog.Bool("dry_run", in.DryRun), slog.Int64("files_added", done.FilesAdded), slog.Int64("files_removed", done.FilesRemoved),
 		slog.Int64("bytes_added", done.BytesAdded), slog.Int64("bytes_removed", done.BytesRemoved))
 	return out, err
+}
+
+// may refuses what would tell the caller of what it does not see: whether a version
+// comes of a size tells the sizes of files, and so how many rows are hidden.
+func (m maintained) may(in Optimize) error {
+	if in.TargetBytes != 0 && !m.open {
+		return invalid("target_size", seesAll)
+	}
+	return m.mayOrderBy(in.ZOrderBy)
 }
 
 // mayOrderBy refuses columns that the caller does not see as they are, in the

@@ -14,6 +14,9 @@ import (
 	"github.com/lakewarden/lakewarden/sessions"
 )
 
+// seesAll refuses a field to other callers.
+const seesAll = "is for callers who see all rows and columns of the table"
+
 // maxPartitions is how many partitions a condition can choose from.
 const maxPartitions = 100_000
 
@@ -23,7 +26,7 @@ const maxPartitions = 100_000
 func (o Maintenance) partitions(ctx context.Context, m maintained, where string) (func(map[string]*string) bool, error) {
 	switch {
 	case !m.open:
-		return nil, invalid("where", "is for callers who see all rows and columns of the table")
+		return nil, invalid("where", seesAll)
 	case len(m.snap.PartitionColumns()) == 0:
 		return nil, invalid("where", "needs a table with partition columns")
 	}

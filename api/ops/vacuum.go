@@ -142,7 +142,7 @@ func (o Maintenance) vacuum(ctx context.Context, t *Task, path TablePath, v Vacu
 		out.Count = &files
 	}
 	if !v.DryRun {
-		o.count(run.op, changeRemoved, files, bytes)
+		o.count(run.op, m, changeRemoved, files, bytes)
 	}
 	o.finish(ctx, run, m, err, slog.Bool("dry_run", v.DryRun), slog.Int64("files_removed", files), slog.Int64("bytes_removed", bytes))
 	return out, err

@@ -1,0 +1,84 @@
+package main
+
+import (
+	"fmt"
+	"regexp"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// crowded makes a table of 60 rows that members of tenant a see, among others.
+func (s *testServer) crowded(name string, hidden int) (dir string) {
+	s.t.Helper()
+	dir = s.table(name, fmt.Sprintf(`SELECT i AS id, (i * 37) %% 60 AS x, (i * 17) %% 60 AS y, 'a' AS tenant FROM range(60) t(i)
+		UNION ALL SELECT 1000 + i, i %% 7, i %% 5, 'b' FROM range(%d) t(i)`, hidden), nil,
+		column{"id", "long"}, column{"x", "long"}, column{"y", "long"}, column{"tenant", "string"})
+	s.policy(name, "tenant", `{"effect":"permit","subject":{"attribute":"tenant","op":"eq"},"condition":null}`)
+	s.policy(name, "", `{"effect":"permit","subject":{"role":"admin"},"condition":null}`)
+	return dir
+}
+
+// TestACurveOrdersNoRowsByHiddenOnes: the ranges of a curve follow from all rows, so
+// those who see some of them read these in an order of their own.
+func TestACurveOrdersNoRowsByHiddenOnes(t *testing.T) {
+	s := startServer(t, nil)
+	ben := s.member("ben@acme.example", "builder", map[string]string{"tenant": "a"})
+	seen := map[string][]any{}
+	for name, hidden := range map[string]int{"quiet": 0, "loud": 500} {
+		s.crowded(name, hidden)
+		s.admin.ok("POST", s.tablePath(name)+"/optimize", object{"zorder_by": list{"x", "y"}})
+		for _, statement := range []string{"SELECT id FROM %s", "SELECT x, id FROM %s", "SELECT * FROM %s", "SELECT id FROM %s WHERE y < 50 LIMIT 20"} {
+			seen[name] = append(seen[name], ben.rows(fmt.Sprintf(statement, s.schema+"."+name)))
+		}
+		seen[name] = append(seen[name], ben.ok("GET", s.tablePath(name)+"/rows", nil)["rows"])
+	}
+	require.Equal(t, seen["quiet"], seen["loud"])
+	require.NotEqual(t, s.admin.rows("SELECT id FROM "+s.schema+".quiet"), s.admin.rows("SELECT id FROM "+s.schema+".loud WHERE tenant = 'a'"),
+		"the files have another order")
+}
+
+// TestNoSizeOfFilesIsTriedOut: whether an optimize of a chosen size makes a version
+// tells how large the files are, and so how much is hidden in them.
+func TestNoSizeOfFilesIsTriedOut(t *testing.T) {
+	s := startServer(t, nil)
+	ben := s.member("ben@acme.example", "builder", map[string]string{"tenant": "a"})
+	path := s.tablePath("t")
+	s.crowded("t", 500)
+	for _, body := range []object{{"target_size": 4096}, {"target_size": 4096, "dry_run": true}, {"target_size": 4096, "zorder_by": list{"x"}}} {
+		_, fields := ben.call("POST", path+"/optimize", body).problem(t, 422)
+		require.Equal(t, []string{"target_size"}, fields)
+	}
+	size := object{"delta.targetFileSize": "4kb"}
+	require.Equal(t, 403, ben.call("PATCH", path+"/properties", object{"set": size}).status)
+	s.admin.ok("PATCH", path+"/properties", object{"set": size})
+	require.Equal(t, 403, ben.call("PATCH", path+"/properties", object{"unset": list{"delta.targetFileSize"}}).status)
+	ben.ok("PATCH", path+"/properties", object{"set": object{"delta.appendOnly": "false"}})
+	ben.ok("POST", path+"/optimize", nil)
+	s.admin.ok("POST", path+"/optimize", object{"target_size": 1 << 30})
+}
+
+var maintained = regexp.MustCompile(`(?m)^lakewarden_maintenance_(files|bytes)_total.*$`)
+
+// TestMetricsCountNoFilesOfFilteredCallers: what the answer keeps from a caller is
+// not in the metrics, which anybody may read.
+func TestMetricsCountNoFilesOfFilteredCallers(t *testing.T) {
+	s := startServer(t, nil)
+	ben := s.member("ben@acme.example", "builder", map[string]string{"tenant": "a"})
+	counted := func() []string {
+		return maintained.FindAllString(string(s.admin.call("GET", "/metrics", nil).body), -1)
+	}
+	dir, path := s.crowded("t", 500), s.tablePath("t")
+	appendRows(t, dir, "SELECT 2000 AS id, 0 AS x, 0 AS y, 'b' AS tenant")
+	aged(t, dir, "orphan.parquet", 200)
+	before, version := counted(), s.admin.version(path)
+	ben.ok("POST", path+"/optimize", nil)
+	require.Greater(t, s.admin.version(path), version, "there was something to do")
+	ben.ok("POST", path+"/vacuum", nil)
+	require.NoFileExists(t, dir+"/orphan.parquet")
+	require.Equal(t, before, counted())
+
+	appendRows(t, dir, "SELECT 2001 AS id, 0 AS x, 0 AS y, 'b' AS tenant")
+	s.admin.ok("POST", path+"/optimize", nil)
+	require.NotEqual(t, before, counted(), "those of others are counted")
+}
