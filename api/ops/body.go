@@ -76,12 +76,17 @@ func (w *writing) stageParquet(ctx context.Context, body io.Reader, columns []en
 	}
 	defer letGo(held)
 	const position = "file_row_number"
-	relation := "read_parquet(" + engine.QuoteString(filepath.Join(w.scratch, spooled.File)) + ", file_row_number=true, hive_partitioning=false)"
+	file := filepath.Join(w.scratch, spooled.File)
+	relation := "read_parquet(" + engine.QuoteString(file) + ", file_row_number=true, hive_partitioning=false)"
 	have, _, err := w.answers(ctx, options, "SELECT * EXCLUDE ("+position+") FROM "+relation+" LIMIT 0")
 	if err != nil {
 		return staged{}, unreadable(err)
 	}
-	query, err := ingest.ParquetSelect(relation, position, have, columns)
+	_, nanos, err := w.answers(ctx, options, ingest.ParquetNanos(file))
+	if err != nil {
+		return staged{}, unreadable(err)
+	}
+	query, err := ingest.ParquetSelect(relation, position, have, slices.Concat(nanos...), columns)
 	if err != nil {
 		return staged{}, err
 	}

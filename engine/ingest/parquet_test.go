@@ -131,7 +131,7 @@ func TestParquetSelect(t *testing.T) {
 	type job struct{ From, Values, Check, Select string }
 	var jobs []job
 	for _, c := range parquetCases {
-		q, err := ingest.ParquetSelect("r", "pos", columns("V", c.From), columns("v", c.To, "w", "INTEGER[]"))
+		q, err := ingest.ParquetSelect("r", "pos", columns("V", c.From), nil, columns("v", c.To, "w", "INTEGER[]"))
 		require.NoError(t, err, c.From)
 		require.Equal(t, []string{"v"}, q.Named)
 		jobs = append(jobs, job{c.From, c.Values, q.Check, q.Select})
@@ -188,17 +188,45 @@ func TestParquetColumns(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			_, err := ingest.ParquetSelect("r", "pos", c.have, want)
+			_, err := ingest.ParquetSelect("r", "pos", c.have, nil, want)
 			require.Equal(t, c.want, problems(t, err))
 		})
 	}
-	q, err := ingest.ParquetSelect("r", "pos", columns("b", "VARCHAR", "A", "INTEGER"), want)
+	_, err := ingest.ParquetSelect("r", "pos", columns("x", "INTEGER", "C", "TIMESTAMP WITH TIME ZONE", "a", "INTEGER"), []int64{1}, want)
+	require.Equal(t, []string{"rows.x: unknown column", "rows.c: has nanoseconds; write it with microseconds"}, problems(t, err))
+
+	q, err := ingest.ParquetSelect("r", "pos", columns("b", "VARCHAR", "A", "INTEGER"), nil, want)
 	require.NoError(t, err)
 	require.Empty(t, q.Check)
 	require.Equal(t, []string{"a", "B"}, q.Named)
 	require.Equal(t, `SELECT f."A" AS "a", f."b" AS "B", NULL::TIMESTAMP WITH TIME ZONE AS "c" FROM r AS f`, q.Select)
 
-	_, err = ingest.ParquetSelect("r", "pos", columns("v", "INTEGER"), columns("v", "VARIANT"))
+	_, err = ingest.ParquetSelect("r", "pos", columns("v", "INTEGER"), nil, columns("v", "VARIANT"))
 	require.ErrorIs(t, err, ingest.ErrUnsupportedType)
 	require.Equal(t, "rows[7].a", q.Problem(7, want[0]).Field())
+}
+
+// TestParquetNanos: of a schema with every kind of nesting the columns are told
+// by their numbers.
+func TestParquetNanos(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "it's.parquet")
+	var got [][]int64
+	python(t, &got, `
+import duckdb, json, sys, pyarrow as pa, pyarrow.parquet as pq
+ns, us, t = pa.timestamp("ns", "UTC"), pa.timestamp("us", "UTC"), 1704067200123456789
+pair = lambda of: pa.struct([("a", pa.struct([("b", of)])), ("c", pa.list_(pa.int32()))])
+value = lambda of: {"a": {"b": t if of is ns else t // 1000}, "c": [1, 2]}
+table = {}
+for of in (us, ns):
+    at = t if of is ns else t // 1000
+    table["plain" + str(of)] = pa.array([at], of)
+    table["lists" + str(of)] = pa.array([[[at]]], pa.list_(pa.list_(of)))
+    table["struct" + str(of)] = pa.array([value(of)], pair(of))
+    table["map" + str(of)] = pa.array([[("k", value(of))]], pa.map_(pa.string(), pair(of)))
+table["naive"] = pa.array([t], pa.timestamp("ns"))
+table["time"] = pa.array([1], pa.time64("ns"))
+table["end"] = pa.array([value(ns)], pair(ns))
+pq.write_table(pa.table(table), sys.argv[1])
+print(json.dumps(duckdb.connect().execute(sys.argv[2]).fetchall()))`, path, ingest.ParquetNanos(path)+` ORDER BY "column"`)
+	require.Equal(t, [][]int64{{4}, {5}, {6}, {7}, {10}}, got)
 }

@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -31,15 +32,16 @@ func (q *ParquetQuery) Problem(row int64, column engine.Column) Problem {
 // columns are have, those of the file as an engine describes them, and position,
 // the number of the row. The result has the columns want. All text in it is
 // quoted or ours. Columns go by their very names first, else by their names in
-// another case.
+// another case. nanos are the numbers of those columns of the file that
+// [ParquetNanos] finds.
 //
 // The error is a [*RowsError] that names the columns that do not fit, or
 // [ErrUnsupportedType].
-func ParquetSelect(relation, position string, have, want []engine.Column) (*ParquetQuery, error) {
+func ParquetSelect(relation, position string, have []engine.Column, nanos []int64, want []engine.Column) (*ParquetQuery, error) {
 	find := newNames(len(want), func(i int) string { return want[i].Name })
 	sources := make([]*parquetColumn, len(want))
 	var problems RowsError
-	for _, c := range have {
+	for n, c := range have {
 		i := find.find([]byte(c.Name))
 		if i < 0 {
 			problems.add(-1, shownName([]byte(c.Name)), unknownColumn)
@@ -52,6 +54,9 @@ func ParquetSelect(relation, position string, have, want []engine.Column) (*Parq
 		column, reason, err := newParquetColumn(c, want[i])
 		if err != nil {
 			return nil, err
+		}
+		if reason == "" && slices.Contains(nanos, int64(n)) {
+			reason = nanoseconds
 		}
 		if sources[i] = column; reason != "" {
 			problems.add(-1, want[i].Name, reason)
