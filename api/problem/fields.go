@@ -35,6 +35,7 @@ func fieldsOf(err error, camel bool) iter.Seq2[string, string] {
 			failure *engine.Error
 			feature *delta.FeatureError
 			unread  *ingest.SyntaxError
+			cut     *ingest.CutError
 			store   *objstore.StoreError
 		)
 		switch {
@@ -72,6 +73,10 @@ func fieldsOf(err error, camel bool) iter.Seq2[string, string] {
 			yield("feature", feature.Feature)
 		case errors.As(err, &unread):
 			yield("body", unread.Error())
+		case errors.As(err, &cut):
+			yield("body", cut.Error())
+		case errors.Is(err, ingest.ErrTooDeep):
+			yield("body", "is nested too deep")
 		case errors.Is(err, ingest.ErrNoRows):
 			yield("rows", "must be a list of rows")
 		case errors.As(err, &store):

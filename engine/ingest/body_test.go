@@ -206,6 +206,32 @@ func TestSyntaxErrors(t *testing.T) {
 
 // TestCutAnywhere: no beginning of a body is taken for the whole, where a format
 // lets that be told.
+// TestCutsAreTold: where a body ends that is cut off.
+func TestCutsAreTold(t *testing.T) {
+	arrow := string(smallArrow(t))
+	for _, c := range []struct {
+		format ingest.Format
+		body   string
+		want   ingest.CutError
+	}{
+		{ingest.JSON, "", ingest.CutError{Line: 1}},
+		{ingest.JSON, "{\"rows\":\n[{\"a\":\n", ingest.CutError{Line: 3, Offset: 16}},
+		{ingest.NDJSON, "\uFEFF{}\n{\"a\":\"x", ingest.CutError{Line: 2, Offset: 13}},
+		{ingest.CSV, "\uFEFFa,b\n1,\"x", ingest.CutError{Line: 2, RowLine: 2, Offset: 11}},
+		{ingest.CSV, "a,b\n1,\"x\ny\n", ingest.CutError{Line: 4, RowLine: 2, Offset: 11}},
+		{ingest.Arrow, arrow[:100], ingest.CutError{Offset: 100}},
+	} {
+		_, err := stage(t, c.body, ingest.Request{Format: c.format, Columns: twoColumns})
+		var cut *ingest.CutError
+		require.ErrorAs(t, err, &cut)
+		require.Equal(t, c.want, *cut, c.body)
+	}
+	_, err := ingest.Spool(t.Context(), strings.NewReader("PAR1\n"), t.TempDir(), ingest.Limits{})
+	var cut *ingest.CutError
+	require.ErrorAs(t, err, &cut)
+	require.Equal(t, ingest.CutError{Offset: 5}, *cut)
+}
+
 func TestCutAnywhere(t *testing.T) {
 	bodies := map[ingest.Format]string{
 		ingest.JSON:  `{"on":["a"],"rows":[{"a":1,"b":"x\u00e9"},[2,null]],"when_matched":"update"}`,

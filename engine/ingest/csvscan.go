@@ -99,7 +99,7 @@ func (s *csvScanner) next() ([]csvField, int64, error) {
 		case result == scannedEnd:
 			return nil, 0, io.EOF
 		case s.eof:
-			return nil, 0, ErrTruncated // within quotes
+			return nil, 0, s.cut()
 		}
 		if err := s.fill(); err != nil {
 			return nil, 0, err
@@ -201,6 +201,12 @@ func (s *csvScanner) field(b []byte) (field csvField, n int, ok bool, err error)
 		field.doubled = true
 		i++
 	}
+}
+
+// cut is an end within quotes.
+func (s *csvScanner) cut() error {
+	rest := s.buf[s.start:s.end]
+	return &CutError{Line: s.line + int64(bytes.Count(rest, newline)), RowLine: s.line, Offset: s.offset + int64(len(rest))}
 }
 
 func (s *csvScanner) syntax(text string) error {

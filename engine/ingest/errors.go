@@ -9,7 +9,7 @@ import (
 // Sentinels of [Stage] and [Spool]; test with errors.Is. None of them is worth a
 // retry with the same body.
 var (
-	// ErrTruncated: the body ends in the middle. 400.
+	// ErrTruncated: the body ends in the middle; a [CutError] says where. 400.
 	ErrTruncated = errors.New("body is cut off")
 	// ErrTooLarge: the body, a row, a batch or the staged file is above its limit;
 	// a [LimitError] says which. 413.
@@ -40,6 +40,33 @@ func (e *LimitError) Error() string {
 
 // Is matches [ErrTooLarge].
 func (e *LimitError) Is(target error) bool { return target == ErrTooLarge }
+
+// CutError is an [ErrTruncated].
+type CutError struct {
+	// Line is the line in which the body ends, from 1; 0 for formats without lines.
+	Line int64
+	// RowLine is the line in which the row begins that is not whole, 0 when that is
+	// not known.
+	RowLine int64
+	// Offset is how many bytes there are.
+	Offset int64
+}
+
+// Error implements error. It holds nothing of the body.
+func (e *CutError) Error() string {
+	switch {
+	case e.Offset == 0:
+		return "the body is empty"
+	case e.Line == 0:
+		return fmt.Sprintf("the body is cut off: byte %d", e.Offset)
+	case e.RowLine == 0 || e.RowLine == e.Line:
+		return fmt.Sprintf("the body is cut off: line %d (byte %d)", e.Line, e.Offset)
+	}
+	return fmt.Sprintf("the body is cut off: line %d (byte %d), in the row that begins at line %d", e.Line, e.Offset, e.RowLine)
+}
+
+// Is matches [ErrTruncated].
+func (e *CutError) Is(target error) bool { return target == ErrTruncated }
 
 // SyntaxError is a body that is not what its format says: 400. Its text holds
 // nothing of the body.

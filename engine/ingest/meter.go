@@ -67,6 +67,19 @@ func (m *meter) next(p []byte) (int, error) {
 	return n, err
 }
 
+// cut says where a body ends that is cut off, unless err does; other errors stay.
+func (m *meter) cut(err error, format Format) error {
+	var told *CutError
+	if !errors.Is(err, ErrTruncated) || errors.As(err, &told) {
+		return err
+	}
+	at := &CutError{Offset: m.read}
+	if format != Arrow && format != Parquet {
+		at.Line = m.lines + 1
+	}
+	return at
+}
+
 var newline = []byte{'\n'}
 
 func (m *meter) tooLong() error { return &LimitError{What: "body bytes", Limit: m.limit} }

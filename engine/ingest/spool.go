@@ -32,7 +32,7 @@ func Spool(ctx context.Context, body io.Reader, dir string, limits Limits) (*Sta
 	if err := spool(in, file); err != nil {
 		file.Close()
 		os.Remove(file.Name())
-		return nil, err
+		return nil, in.cut(err, Parquet)
 	}
 	return &Staged{File: filepath.Base(file.Name()), Rows: -1, Bytes: in.read}, nil
 }

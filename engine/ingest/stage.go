@@ -110,7 +110,7 @@ func Stage(ctx context.Context, body io.Reader, req Request) (*Staged, error) {
 	}
 	staged, err := rows.finish()
 	if err != nil {
-		return nil, err
+		return nil, in.cut(err, req.Format)
 	}
 	staged.Bytes, staged.Members = in.read, members
 	return staged, nil
