@@ -143,7 +143,7 @@ func (o *Queries) prepare(ctx context.Context, a Actor, q Query, timeout time.Du
 		return err
 	}
 	lap.done(phasePlan)
-	p := &prepared{statement: statement, plan: plan, inPlace: inPlace, args: q.Args, columns: visibleColumns(relations)}
+	p := &prepared{statement: statement, plan: plan, inPlace: inPlace, args: q.Args, columns: visibleColumns(relations), former: run.former}
 	return o.execute(ctx, key, p, timeout, run)
 }
 
@@ -186,6 +186,8 @@ type prepared struct {
 	args    engine.Args
 	// columns are the names that a message about an unknown one may suggest.
 	columns []string
+	// former is that of [Rows].
+	former bool
 }
 
 func visibleColumns(relations []sqlguard.Relation) []string {

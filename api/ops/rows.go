@@ -39,6 +39,8 @@ type Rows struct {
 	explain func(error) error
 	tables  []readTable
 	located []catalog.LocatedTable
+	// former says that a table is read at another version than its newest.
+	former bool
 	// ofCatalog says that rows tell of the catalog itself, not only of tables.
 	ofCatalog bool
 	rows      int64
@@ -94,6 +96,7 @@ type readTable struct {
 }
 
 func (r *Rows) reads(u usedTable, applied []catalog.Policy) {
+	r.former = r.former || u.snap.Version() < u.head.Version()
 	t := readTable{ID: u.located.DeltaID, Version: u.snap.Version(), Policies: make([]string, len(applied))}
 	for i, p := range applied {
 		t.Policies[i] = fmt.Sprintf("%s@%d", p.ID, p.Version)

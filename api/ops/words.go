@@ -13,7 +13,13 @@ import (
 // that the caller wrote keeps its place; a run-time error keeps its class only.
 func (p *prepared) inOurWords(err error) error {
 	var e *engine.Error
-	if !errors.As(err, &e) || e.Kind != engine.KindBind || e.Name == "" || strings.HasPrefix(e.Class, "parameter_") {
+	if !errors.As(err, &e) {
+		return err
+	}
+	if e.Kind == engine.KindIO && e.Class == engine.ClassMissing && p.former {
+		return errVacuumed
+	}
+	if e.Kind != engine.KindBind || e.Name == "" || strings.HasPrefix(e.Class, "parameter_") {
 		return err // the values of parameters are no part of the text
 	}
 	pos := p.statement.Position(e.Name)
@@ -26,6 +32,11 @@ func (p *prepared) inOurWords(err error) error {
 	}
 	message := strings.ReplaceAll(e.Class, "_", " ") + ": " + quoted(e.Name)
 	return &StatementError{Code: code, Line: pos.Line, Column: pos.Column, Message: message, Near: near(e.Name, p.columns)}
+}
+
+// errVacuumed: nothing has to be repaired where a file of a former version is gone.
+var errVacuumed = &StatementError{
+	Code: "data_file_missing", Message: "a version is read that is not the newest; most likely a vacuum has deleted its files: read a newer version",
 }
 
 // bindCodes are the classes that have a line of their own in the table of errors.

@@ -79,7 +79,7 @@ var Codes = []Code{
 	{"isolation_required", 409, "This table can only be read by a server with worker processes.", "The log of a remote table would be read inside the server, which a statement could end. Set LAKEWARDEN_ISOLATION=process."},
 	{"table_vanished", 409, "The files of the table are gone.", "The folder holds no Delta log any more; restore it or drop the table."},
 	{"table_log_broken", 409, "The log of the table cannot be read.", "A file of _delta_log is missing, damaged or contradicts another; repair the table with the tool that wrote it."},
-	{"data_file_missing", 409, "A data file of the table is missing.", "The log names a file that the storage does not have, for example after a vacuum of another tool; restore the file, read a version without it, or repair the table."},
+	{"data_file_missing", 409, "A data file of the table is missing.", "The log names a file that the storage does not have. A former version has most likely lost it to a vacuum: read a newer one. Of the newest version, restore the file, or repair the table with the tool that wrote it."},
 	{"unsupported_table_feature", 409, "The table uses a feature that is not supported.", "details name the feature."},
 	{"storage_read_only", 409, "The storage does not let this server write.", "Its credential may read only; details name the configuration. POST …/validate says what is missing."},
 	{"table_exists", 409, "There is a table at this place already.", "The folder holds a Delta log."},

@@ -57,8 +57,8 @@ func fieldsOf(err error, camel bool) iter.Seq2[string, string] {
 			yield(wireName(exists.Field, camel), "is taken")
 		case errors.As(err, &version):
 			yield(wireName("expected_version", camel), fmt.Sprintf("current version is %d", version.Current))
-		case errors.As(err, &denied) && denied.Scope != "":
-			yield("scope", denied.Scope+" is missing")
+		case errors.As(err, &denied):
+			deniedFields(denied, yield)
 		case errors.As(err, &scope):
 			yield("scope", string(scope.Scope)+" is missing")
 		case errors.As(err, &field):

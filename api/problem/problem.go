@@ -143,16 +143,6 @@ func codeOf(err error) string {
 	return ""
 }
 
-func deniedCode(e *catalog.DeniedError) string {
-	switch {
-	case e.Scope != "":
-		return "insufficient_scope"
-	case byName[e.Reason].Status == http.StatusForbidden:
-		return e.Reason
-	}
-	return "forbidden"
-}
-
 // retryAfter is how long the client should wait, at least a second.
 func retryAfter(err error) time.Duration {
 	wait := time.Second

@@ -57,6 +57,7 @@ func TestFrom(t *testing.T) {
 		{"denied for a scope", &catalog.DeniedError{Scope: "org:read"}, 403, "insufficient_scope", []detail{{"scope", "org:read is missing"}}},
 		{"denied for a role", &catalog.DeniedError{Reason: "role_escalation"}, 403, "role_escalation", nil},
 		{"denied for a reason without a code", &catalog.DeniedError{Reason: "system_only"}, 403, "forbidden", nil},
+		{"denied for what is seen", &catalog.DeniedError{Reason: "rows_filtered"}, 403, "forbidden", []detail{{"table", "this is for callers who see all rows and columns of the table"}}},
 		{"denied for a reason that is another code", &catalog.DeniedError{Reason: "not_found"}, 403, "forbidden", nil},
 		{"policy field", &rowfilter.FieldError{Field: "definition.condition.op", Code: rowfilter.CodeInvalid, Message: "is not an operator"}, 422, "invalid_policy", []detail{{"definition.condition.op", "is not an operator"}}},
 		{"policy type", &rowfilter.FieldError{Field: "definition.condition.op", Code: rowfilter.CodeTypeNotSupported, Message: "gt is not supported for text"}, 422, "type_not_supported", []detail{{"definition.condition.op", "gt is not supported for text"}}},

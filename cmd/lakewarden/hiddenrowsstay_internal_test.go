@@ -72,3 +72,31 @@ func TestRetentionIsAnAdministratorsToShorten(t *testing.T) {
 		s.admin.ok("POST", path+"/restore", object{"version": former})
 	}
 }
+
+// TestWhoSeesAPartIsToldWhatStandsAgainstIt: the credential is not at fault. Who
+// lacks the scope learns of that only.
+func TestWhoSeesAPartIsToldWhatStandsAgainstIt(t *testing.T) {
+	s, ben, path, _ := hiding(t)
+	s.admin.ok("POST", path+"/constraints", object{"constraints": list{object{"name": "half", "expr": "id / 2 < 1000"}}})
+	viewer := s.member("vic@acme.example", "viewer", map[string]string{"tenant": "a"})
+	for _, call := range []struct {
+		method, below string
+		body          any
+	}{
+		{"POST", "/restore", object{"version": 0}},
+		{"DELETE", "/columns/note", nil},
+		{"PUT", "/primary-key", object{"columns": list{"id"}}},
+		{"PUT", "/columns/id/settings", object{"isUnique": true}},
+		{"POST", "/constraints/half/validate", nil},
+		{"DELETE", "?purge=true", nil},
+	} {
+		r := ben.call(call.method, path+call.below, call.body)
+		code, fields := r.problem(t, 403)
+		require.Equal(t, "forbidden", code, call.below)
+		require.Equal(t, []string{"table"}, fields, call.below)
+		require.Contains(t, string(r.body), "see all rows and columns of the table", call.below)
+		code, fields = viewer.call(call.method, path+call.below, call.body).problem(t, 403)
+		require.Equal(t, "insufficient_scope", code, call.below)
+		require.Equal(t, []string{"scope"}, fields, call.below)
+	}
+}

@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -89,4 +91,32 @@ func TestTheLastLineSaysWhatBrokeAResultOff(t *testing.T) {
 	var failed struct{ Error struct{ Code string } }
 	require.NoError(t, json.Unmarshal([]byte(last), &failed), last)
 	require.Equal(t, "value_error", failed.Error.Code)
+}
+
+// TestAVacuumedVersionIsNoBrokenTable: who reads a former version is told why its
+// files are gone; one of the newest version that is gone is a defect.
+func TestAVacuumedVersionIsNoBrokenTable(t *testing.T) {
+	s := startServer(t, nil)
+	path := s.create("t", nil, col("id", "long"))
+	s.admin.write(path+"/rows", rowsOf(object{"id": 1}))
+	former := s.admin.version(path)
+	s.admin.write(path+"/rows/update", object{"where": "true", "set": object{"id": "id + 1"}})
+	s.admin.ok("POST", path+"/vacuum", object{"retention_hours": 0, "enforce_retention_duration": false})
+	told := func(sql string) string {
+		r := s.admin.query(sql)
+		code, _ := r.problem(t, http.StatusConflict)
+		require.Equal(t, "data_file_missing", code)
+		require.NotContains(t, string(r.body), "repair")
+		return string(r.body)
+	}
+	require.Contains(t, told(fmt.Sprintf("SELECT * FROM %s.t AT (VERSION => %v)", s.schema, former)), "vacuum")
+	require.Contains(t, told(fmt.Sprintf("SELECT n.id FROM %s.t n, (SELECT id FROM %[1]s.t AT (VERSION => %v)) o", s.schema, former)), "vacuum")
+	s.policy("t", "id", `{"effect":"permit","subject":{"everyone":true},"condition":{"op":"gt","value":0}}`)
+	require.Contains(t, told(fmt.Sprintf("SELECT upper(id::VARCHAR) FROM %s.t AT (VERSION => %v)", s.schema, former)), "vacuum")
+
+	files, err := filepath.Glob(filepath.Join(s.root, "t", "*.parquet"))
+	require.NoError(t, err)
+	require.Len(t, files, 1)
+	require.NoError(t, os.Remove(files[0]))
+	require.NotContains(t, told(fmt.Sprintf("SELECT * FROM %s.t", s.schema)), "vacuum")
 }

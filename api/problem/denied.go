@@ -1,0 +1,31 @@
+package problem
+
+import (
+	"net/http"
+
+	"github.com/lakewarden/lakewarden/catalog"
+)
+
+// deniedReasons say what is missing where it is no scope and the code does not
+// say it. They are for callers who hold the scope: it is asked for first.
+var deniedReasons = map[string]Detail{
+	"rows_filtered": {"table", "this is for callers who see all rows and columns of the table"},
+}
+
+func deniedFields(e *catalog.DeniedError, yield func(string, string) bool) {
+	if e.Scope != "" {
+		yield("scope", e.Scope+" is missing")
+	} else if d, ok := deniedReasons[e.Reason]; ok {
+		yield(d.Field, d.Message)
+	}
+}
+
+func deniedCode(e *catalog.DeniedError) string {
+	switch {
+	case e.Scope != "":
+		return "insufficient_scope"
+	case byName[e.Reason].Status == http.StatusForbidden:
+		return e.Reason
+	}
+	return "forbidden"
+}
