@@ -41,6 +41,8 @@ type RowsBody struct {
 type staged struct {
 	dml.Rows
 	// members are what a JSON body holds beside the rows.
+	// firsts are the first rows of the shapes, -1 where all rows have one.
+	firsts []int64
 	members map[string]json.RawMessage
 }
 
@@ -61,7 +63,7 @@ func (w *writing) stage(ctx context.Context, body RowsBody) (staged, error) {
 	if err != nil {
 		return staged{}, err
 	}
-	return staged{members: taken.Members, Rows: dml.Rows{File: taken.File, Columns: columns, Count: taken.Rows, ShapeColumn: shape, Shapes: taken.Shapes}}, nil
+	return staged{members: taken.Members, firsts: taken.FirstRows, Rows: dml.Rows{File: taken.File, Columns: columns, Count: taken.Rows, ShapeColumn: shape, Shapes: taken.Shapes}}, nil
 }
 
 // stageParquet has an engine that sees nothing else read the file.
@@ -103,7 +105,7 @@ func (w *writing) stageParquet(ctx context.Context, body io.Reader, columns []en
 	if err != nil {
 		return staged{}, unreadable(err)
 	}
-	out := staged{Rows: dml.Rows{Columns: columns}}
+	out := staged{Rows: dml.Rows{Columns: columns}, firsts: []int64{-1}}
 	for _, f := range files {
 		out.Rows.File, out.Rows.Count = "body/"+f.Name, out.Rows.Count+f.Rows
 	}

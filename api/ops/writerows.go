@@ -7,7 +7,9 @@ import (
 	"strings"
 
 	"github.com/lakewarden/lakewarden/auth"
+	"github.com/lakewarden/lakewarden/catalog"
 	"github.com/lakewarden/lakewarden/engine/dml"
+	"github.com/lakewarden/lakewarden/engine/ingest"
 	tablerules "github.com/lakewarden/lakewarden/engine/rules"
 )
 
@@ -202,13 +204,26 @@ func (w *writing) merge(in MergeInput, rows staged) (dml.MergeRows, error) {
 			return out, invalid("on", "must be columns whose values can be compared")
 		}
 		out.On = append(out.On, column)
-		for _, shape := range rows.Shapes {
+	}
+	return out, rows.mustName(out.On)
+}
+
+// mustName refuses rows that do not name columns, and tells the first row of each set
+// of columns that lacks one.
+func (s staged) mustName(columns []string) error {
+	var missing catalog.FieldErrors
+	for i, shape := range s.Shapes {
+		for _, column := range columns {
 			if !slices.Contains(shape, column) {
-				return out, invalid("rows", "must all name the columns that the merge is on")
+				place := ingest.Problem{Row: s.firsts[i], Column: column}
+				missing = append(missing, catalog.FieldError{Field: place.Field(), Message: "is required: the merge is on it"})
 			}
 		}
 	}
-	return out, nil
+	if len(missing) == 0 {
+		return nil
+	}
+	return missing
 }
 
 // visibleColumn finds a column that the caller sees: by its very name, or else in

@@ -62,19 +62,33 @@ func (e *RowsError) ProblemCode() string {
 	return [...]string{"rule_violation", "rls_violation", "key_conflict", "duplicate_key"}[e.Kind]
 }
 
-// FieldProblems names the rows, the first with the total.
+// FieldProblems names the rows. What is the same of several is said once: rows of
+// the table have no number.
 func (e *RowsError) FieldProblems() iter.Seq2[string, string] {
 	return func(yield func(string, string) bool) {
-		for i, b := range e.Breaches {
-			message := b.Message
-			if i == 0 && e.Total > 1 {
-				message = fmt.Sprintf("%s (%d in total)", message, e.Total)
+		if e.Quiet {
+			return
+		}
+		said := map[Breach]bool{}
+		for _, b := range e.Breaches {
+			if said[b] {
+				continue
 			}
-			if e.Quiet || !yield(b.field(), message) {
+			said[b] = true
+			if !yield(b.field(), b.Message) {
 				return
 			}
 		}
 	}
+}
+
+// ProblemTotal is the number of all breaches, or 0 where it would tell of rows
+// that the writer does not see.
+func (e *RowsError) ProblemTotal() int64 {
+	if e.Quiet {
+		return 0
+	}
+	return e.Total
 }
 
 func (b Breach) field() string {

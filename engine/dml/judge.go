@@ -3,6 +3,7 @@ package dml
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/delta"
@@ -197,15 +198,24 @@ func (w *write) keyError(ctx context.Context, f fresh, key rules.Key, kind Kind,
 	}
 	out := &RowsError{Kind: kind, Total: report.Total}
 	out.Quiet = kind == KeyTaken && !w.whole() || w.unseen(keyColumns(key))
+	column, message := keyMessage(key, kind)
 	for _, b := range report.Breaches {
-		breach := Breach{Row: places[b.Row], Message: "a row with this key exists"}
-		if kind == KeyRepeated {
-			breach.Message = "another of the new rows has this key"
-		}
-		if len(key.Columns) == 1 {
-			breach.Column = key.Columns[0].Name
-		}
-		out.Breaches = append(out.Breaches, breach)
+		out.Breaches = append(out.Breaches, Breach{Row: places[b.Row], Column: column, Message: message})
 	}
 	return out
+}
+
+// keyMessage is what is said of a row that breaks a key. A key of one column is
+// told by the field that is at fault, one of several by their names.
+func keyMessage(key rules.Key, kind Kind) (column, message string) {
+	names, which := keyColumns(key), ""
+	if len(names) == 1 {
+		column = names[0]
+	} else {
+		which = " (" + strings.Join(names, ", ") + ")"
+	}
+	if kind == KeyRepeated {
+		return column, "another of the new rows has this key" + which
+	}
+	return column, "a row with this key" + which + " exists"
 }

@@ -69,7 +69,7 @@ func (a *arrowRows) columnsOf(schema *arrow.Schema) error {
 		}
 		a.targets = append(a.targets, i)
 	}
-	_, err := a.shapes.id() // also of a stream without batches
+	_, err := a.shapes.id(-1) // also of a stream without batches
 	return err
 }
 

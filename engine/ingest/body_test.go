@@ -41,6 +41,7 @@ func TestShapes(t *testing.T) {
 	staged, err := stage(t, `{"b":null,"a":1}{"a":2} {"a":3,"b":"x"}{}`, req)
 	require.NoError(t, err)
 	require.Equal(t, [][]string{{"a", "b"}, {"a"}, {}}, staged.Shapes)
+	require.Equal(t, []int64{0, 1, 3}, staged.FirstRows)
 	require.Equal(t, [][]any{
 		{int64(1), nil, int64(0)}, {int64(2), nil, int64(1)}, {int64(3), "x", int64(0)}, {nil, nil, int64(2)},
 	}, readFile(t, filepath.Join(req.Dir, staged.File)))
@@ -49,6 +50,7 @@ func TestShapes(t *testing.T) {
 	staged, err = stage(t, "B\n", req)
 	require.NoError(t, err)
 	require.Equal(t, [][]string{{"b"}}, staged.Shapes)
+	require.Equal(t, []int64{-1}, staged.FirstRows)
 
 	many := make([]string, 0, 26)
 	for i := range 13 {
@@ -204,8 +206,6 @@ func TestSyntaxErrors(t *testing.T) {
 	}
 }
 
-// TestCutAnywhere: no beginning of a body is taken for the whole, where a format
-// lets that be told.
 // TestCutsAreTold: where a body ends that is cut off.
 func TestCutsAreTold(t *testing.T) {
 	arrow := string(smallArrow(t))
@@ -232,6 +232,8 @@ func TestCutsAreTold(t *testing.T) {
 	require.Equal(t, ingest.CutError{Offset: 5}, *cut)
 }
 
+// TestCutAnywhere: no beginning of a body is taken for the whole, where a format
+// lets that be told.
 func TestCutAnywhere(t *testing.T) {
 	bodies := map[ingest.Format]string{
 		ingest.JSON:  `{"on":["a"],"rows":[{"a":1,"b":"x\u00e9"},[2,null]],"when_matched":"update"}`,

@@ -70,7 +70,7 @@ func (c *csvRows) header(none bool) error {
 			c.targets = append(c.targets, c.target(c.unquoted(f)))
 		}
 	}
-	_, err := c.shapes.id() // also of a body without rows
+	_, err := c.shapes.id(-1) // also of a body without rows
 	return err
 }
 

@@ -144,6 +144,9 @@ func (e *RowsError) FieldProblems() iter.Seq2[string, string] {
 	}
 }
 
+// ProblemTotal is the number of all problems.
+func (e *RowsError) ProblemTotal() int64 { return e.Total }
+
 // add counts a problem and keeps it if there is room.
 func (e *RowsError) add(row int64, column, message string) {
 	e.Total++

@@ -116,12 +116,12 @@ func (r *rows) end() error {
 		return &LimitError{What: "rows", Limit: r.limits.Rows}
 	}
 	if r.withID {
-		id, err := r.shapes.id()
+		id, err := r.shapes.id(r.n - 1)
 		if err != nil {
 			return err
 		}
 		r.ids.Append(id)
-	} else if _, err := r.shapes.id(); err != nil {
+	} else if _, err := r.shapes.id(r.n - 1); err != nil {
 		return err
 	}
 	r.batch++
@@ -170,7 +170,7 @@ func (r *rows) finish() (*Staged, error) {
 	}
 	return &Staged{
 		File: r.file.name(), Rows: r.n,
-		Shapes: r.shapes.lists(func(i int) string { return r.columns[i].Name }),
+		Shapes: r.shapes.lists(func(i int) string { return r.columns[i].Name }), FirstRows: r.shapes.first,
 	}, nil
 }
 

@@ -8,6 +8,8 @@ type shapes struct {
 	columns int
 	ids     map[string]int32
 	sets    []string
+	// first are the rows that named the sets first, -1 for what named those of all.
+	first []int64
 	// current is the set of the row at hand, a bit for each column.
 	current []byte
 	last    int32
@@ -21,8 +23,9 @@ func (s *shapes) begin()         { clear(s.current) }
 func (s *shapes) add(i int)      { s.current[i/8] |= 1 << (i % 8) }
 func (s *shapes) has(i int) bool { return s.current[i/8]&(1<<(i%8)) != 0 }
 
-// id is the number of the current set.
-func (s *shapes) id() (int32, error) {
+// id is the number of the current set, which a row names, or -1: what names those of
+// all rows.
+func (s *shapes) id(row int64) (int32, error) {
 	if len(s.sets) > 0 && s.sets[s.last] == string(s.current) {
 		return s.last, nil
 	}
@@ -34,7 +37,7 @@ func (s *shapes) id() (int32, error) {
 		id = int32(len(s.sets))
 		set := string(s.current)
 		s.ids[set] = id
-		s.sets = append(s.sets, set)
+		s.sets, s.first = append(s.sets, set), append(s.first, row)
 	}
 	s.last = id
 	return id, nil

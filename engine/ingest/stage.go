@@ -87,6 +87,9 @@ type Staged struct {
 	// of the table. A column that a row does not name is NULL in the file. Without
 	// rows there is none, except in formats that name columns once for all rows.
 	Shapes [][]string
+	// FirstRows are the indexes of the first row of each of Shapes; -1 in formats
+	// that name columns once.
+	FirstRows []int64
 	// Members are the other members of a JSON body, as they were sent.
 	Members map[string]json.RawMessage
 }
@@ -106,11 +109,11 @@ func Stage(ctx context.Context, body io.Reader, req Request) (*Staged, error) {
 	defer rows.discard()
 	members, err := decode(in, req, rows)
 	if err != nil {
-		return nil, err
+		return nil, in.cut(err, req.Format)
 	}
 	staged, err := rows.finish()
 	if err != nil {
-		return nil, in.cut(err, req.Format)
+		return nil, err
 	}
 	staged.Bytes, staged.Members = in.read, members
 	return staged, nil
