@@ -9,7 +9,7 @@ type Code struct {
 	// Status is the HTTP status.
 	Status int
 	// Message is what a person reads. It never depends on data; what does is in
-	// the details.
+	// the details, and in the number of problems that [From] adds.
 	Message string
 	// When says, for the documentation, when it is sent.
 	When string

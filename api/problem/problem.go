@@ -2,6 +2,7 @@ package problem
 
 import (
 	"errors"
+	"fmt"
 	"iter"
 	"net/http"
 	"time"
@@ -37,6 +38,8 @@ type (
 	fielder interface {
 		FieldProblems() iter.Seq2[string, string]
 	}
+	// totaler counts problems of which fielder names only the first.
+	totaler interface{ ProblemTotal() int64 }
 	retrier interface{ RetryIn() time.Duration }
 )
 
@@ -86,6 +89,7 @@ func from(err error, camel bool) Problem {
 				break
 			}
 		}
+		p.Message += total(err)
 	case code.Name == storageUnavailable && errors.As(err, &store):
 		p.Details = append(p.Details, storeDetail(store, camel))
 	}
@@ -93,6 +97,15 @@ func from(err error, camel bool) Problem {
 		p.RetryAfter = retryAfter(err)
 	}
 	return p
+}
+
+// total says how many problems there are, where these are counted and several.
+func total(err error) string {
+	var counted totaler
+	if !errors.As(err, &counted) || counted.ProblemTotal() < 2 {
+		return ""
+	}
+	return fmt.Sprintf(" Problems in total: %d.", counted.ProblemTotal())
 }
 
 // codeOf finds the name of an error's line in the table; "" when none fits.
