@@ -7,8 +7,8 @@
 // and others with the extensions for those that read a table's log, a remote
 // store, or both. An instance is opened by the first
 // statement that needs it, locked down before that statement runs, and thrown
-// away when it breaks. Statements are streamed: a result never lies in memory
-// as a whole.
+// away when it breaks. One that nobody has used is kept ready beside them. Statements are
+// streamed: a result never lies in memory as a whole.
 //
 // A session with a scratch directory writes data files too: into a folder of the
 // engine's own there, from which they are moved when all of them are complete.
