@@ -7,6 +7,7 @@ import (
 	"io"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/google/uuid"
@@ -49,6 +50,9 @@ type staged struct {
 // stage reads the rows of a request. Columns that are hidden from the caller are
 // none of the table; masked ones have their own type.
 func (w *writing) stage(ctx context.Context, body RowsBody) (staged, error) {
+	if csv := body.CSV; body.Format == ingest.CSV && csv != (ingest.Dialect{Comma: ',', Quote: '"'}) {
+		key(w.asked).text("csv", string([]byte{csv.Comma, csv.Quote}), csv.Null, strconv.FormatBool(csv.NoHeader))
+	}
 	body.Reader = w.asked.body(body.Reader)
 	columns := slices.DeleteFunc(columnsOf(w.used.snap), func(c engine.Column) bool { return w.view.hides(c.Name) })
 	limits := ingest.Limits{StagedBytes: w.StagedBytes}

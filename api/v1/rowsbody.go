@@ -4,6 +4,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"net/url"
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -14,13 +15,18 @@ import (
 
 // RowsBody is a body of rows, which is not read before the operation wants it.
 type RowsBody struct {
+	CSVQuery
 	contentType string
 	reader      io.Reader
+	// badQuery is why parameters were lost.
+	badQuery error
 }
 
 // Resolve keeps the reader of the body.
 func (b *RowsBody) Resolve(ctx huma.Context) []error {
 	b.contentType, b.reader = ctx.Header("Content-Type"), ctx.BodyReader()
+	u := ctx.URL()
+	_, b.badQuery = url.ParseQuery(u.RawQuery)
 	return nil
 }
 
@@ -34,17 +40,42 @@ var rowFormatsIn = map[string]ops.RowFormat{
 
 // rows is the body in the format that Content-Type names.
 func (b *RowsBody) rows() (ops.RowsBody, error) {
+	if b.badQuery != nil {
+		return ops.RowsBody{}, &problem.Refusal{
+			Code: "invalid_request", Cause: b.badQuery,
+			Details: []problem.Detail{{Field: "query", Message: "must have %3B for each semicolon and %25 for each percent sign in a value"}},
+		}
+	}
 	media, parameters, err := mime.ParseMediaType(b.contentType)
 	format, known := rowFormatsIn[media]
 	if err != nil || !known {
-		return ops.RowsBody{}, &problem.Refusal{Code: "unsupported_media_type"}
+		return ops.RowsBody{}, badMedia("Content-Type", "must be "+formatList)
 	}
-	if charset := parameters["charset"]; charset != "" && !strings.EqualFold(charset, "utf-8") {
-		return ops.RowsBody{}, &problem.Refusal{Code: "unsupported_media_type", Details: []problem.Detail{{Field: "charset", Message: "must be utf-8"}}}
+	header := parameters["header"]
+	switch charset := parameters["charset"]; {
+	case charset != "" && !strings.EqualFold(charset, "utf-8"):
+		return ops.RowsBody{}, badMedia("charset", "must be utf-8")
+	case hasOther(parameters, format):
+		return ops.RowsBody{}, badMedia("Content-Type", "has a parameter that is not taken: text/csv has charset and header, the other formats charset")
+	case header != "" && header != "absent" && header != "present":
+		return ops.RowsBody{}, badMedia("Content-Type", "header must be absent or present")
 	}
 	body := ops.RowsBody{Format: format, Reader: b.reader}
-	body.CSV.NoHeader = parameters["header"] == "absent" // RFC 4180
-	return body, nil
+	return body, b.over(&body, header)
+}
+
+// hasOther reports parameters of a media type that would be ignored.
+func hasOther(parameters map[string]string, format ops.RowFormat) bool {
+	for name := range parameters {
+		if name != "charset" && (name != "header" || format != ops.RowsCSV) {
+			return true
+		}
+	}
+	return false
+}
+
+func badMedia(field, message string) error {
+	return &problem.Refusal{Code: "unsupported_media_type", Details: []problem.Detail{{Field: field, Message: message}}}
 }
 
 // IsStream reports whether the body of a request is a stream of rows, which the

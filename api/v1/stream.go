@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -53,11 +54,14 @@ const (
 
 var rowFormats = []string{string(result.JSON), string(result.NDJSON), string(result.CSV), string(result.Arrow), string(result.Parquet)}
 
+// formatList names the formats, in which rows are read and written, for people.
+var formatList = strings.Join(rowFormats[:len(rowFormats)-1], ", ") + " or " + rowFormats[len(rowFormats)-1]
+
 // format reads Accept. Nothing is run for a client that could not read it.
 func format(accept string) (result.Format, error) {
 	f, ok := result.Negotiate(accept)
 	if !ok {
-		return "", &problem.Refusal{Code: "not_acceptable"}
+		return "", &problem.Refusal{Code: "not_acceptable", Details: []problem.Detail{{Field: "Accept", Message: "must allow " + formatList}}}
 	}
 	return f, nil
 }

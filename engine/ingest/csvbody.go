@@ -16,6 +16,8 @@ type csvRows struct {
 	// targets are the columns of the fields, -1 for those that are left out.
 	targets []int
 	plain   []byte
+	// lengths is what is said of a record with more or fewer fields.
+	lengths string
 }
 
 // readCSV stages records.
@@ -53,7 +55,9 @@ func readCSV(in *meter, req Request, rows *rows) error {
 
 // header finds the columns. A problem of the header is one of a whole column.
 func (c *csvRows) header(none bool) error {
+	c.lengths = "has another number of fields than the header"
 	if none {
+		c.lengths = "has another number of fields than the table has columns"
 		for i := range c.columns {
 			c.targets = append(c.targets, i)
 			c.shapes.add(i)
@@ -97,7 +101,7 @@ func (c *csvRows) record(fields []csvField, size int64) error {
 		return err
 	}
 	if len(fields) != len(c.targets) {
-		c.problem("", "has another number of fields than the header")
+		c.problem("", c.lengths)
 	}
 	for place, i := range c.targets {
 		if i < 0 {

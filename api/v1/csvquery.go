@@ -1,0 +1,67 @@
+package v1
+
+import (
+	"strings"
+
+	"github.com/lakewarden/lakewarden/api/ops"
+	"github.com/lakewarden/lakewarden/api/problem"
+)
+
+// CSVQuery asks for a dialect of CSV. What is not given is RFC 4180's.
+type CSVQuery struct {
+	Delimiter string `query:"csv_delimiter" doc:"What separates the fields of a text/csv body: one ASCII character. Default: a comma"`
+	Quote     string `query:"csv_quote" doc:"What encloses fields of a text/csv body, and is doubled within: one ASCII character. Default: a double quote"`
+	Null      string `query:"csv_null" maxLength:"256" doc:"Text that means NULL in a text/csv body where it is not quoted, beside nothing at all"`
+	Header    string `query:"csv_header" enum:"absent,present" doc:"Whether a text/csv body begins with the names of its columns; if not, fields stand in the order of the table. Default: the parameter header of Content-Type, or present"`
+}
+
+// given names the first parameter that there is, or "".
+func (q CSVQuery) given() string {
+	for _, p := range [][2]string{{"csv_delimiter", q.Delimiter}, {"csv_quote", q.Quote}, {"csv_null", q.Null}, {"csv_header", q.Header}} {
+		if p[1] != "" {
+			return p[0]
+		}
+	}
+	return ""
+}
+
+// over gives a CSV body its dialect. header is the parameter of its Content-Type.
+func (q CSVQuery) over(body *ops.RowsBody, header string) error {
+	if field := q.given(); body.Format != ops.RowsCSV && field != "" {
+		return invalidField(field, "is for text/csv only")
+	}
+	if q.Header != "" && header != "" && q.Header != header {
+		return invalidField("csv_header", "contradicts the header of Content-Type")
+	}
+	comma, err := character("csv_delimiter", q.Delimiter, ",")
+	if err != nil {
+		return err
+	}
+	quote, err := character("csv_quote", q.Quote, `"`)
+	switch {
+	case err != nil:
+		return err
+	case comma == quote:
+		return invalidField("csv_quote", "must not be the delimiter")
+	case strings.ContainsAny(q.Null, comma+quote+"\r\n"):
+		return invalidField("csv_null", "must hold no delimiter, quote or line end")
+	}
+	body.CSV.Comma, body.CSV.Quote, body.CSV.Null = comma[0], quote[0], q.Null
+	body.CSV.NoHeader = q.Header == "absent" || header == "absent" // RFC 4180
+	return nil
+}
+
+// character is the one that a parameter asks for, or else the usual one.
+func character(field, text, usual string) (string, error) {
+	if text == "" {
+		return usual, nil
+	}
+	if len(text) > 1 || text[0] >= 0x80 || strings.Contains("\x00\r\n", text) {
+		return "", invalidField(field, "must be one ASCII character, and no line end")
+	}
+	return text, nil
+}
+
+func invalidField(field, message string) error {
+	return &problem.Refusal{Code: "invalid_field", Details: []problem.Detail{{Field: field, Message: message}}}
+}

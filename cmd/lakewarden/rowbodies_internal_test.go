@@ -1,0 +1,253 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// told are the details of an error, each as field and message, and its message.
+func (r reply) told(t testing.TB, status int) (details []string, message string) {
+	t.Helper()
+	r.problem(t, status)
+	body := r.json(t)
+	for _, d := range body["details"].([]any) {
+		detail := d.(map[string]any)
+		details = append(details, detail["field"].(string)+": "+detail["message"].(string))
+	}
+	return details, body["message"].(string)
+}
+
+// timesInParquet writes files whose times are 123 nanoseconds beyond a
+// microsecond, or that might hold such, and one whose times fit.
+const timesInParquet = `
+import sys, pyarrow as pa, pyarrow.parquet as pq
+ns, naive = pa.timestamp("ns", "UTC"), pa.timestamp("ns")
+t, whole = 1704067200123456789, 1704067200123456000
+def write(name, column, at, **how):
+    pq.write_table(pa.table({"id": pa.array([1], pa.int64()), column: at}), sys.argv[1] + "/" + name, **how)
+write("plain", "at", pa.array([t], ns))
+write("whole", "at", pa.array([whole], ns))
+write("list", "times", pa.array([[None, t]], pa.list_(ns)))
+write("struct", "deep", pa.array([{"n": 1, "inner": {"at": t}}], pa.struct([("n", pa.int32()), ("inner", pa.struct([("at", ns)]))])))
+write("map", "marks", pa.array([[("k", t)]], pa.map_(pa.string(), ns)))
+write("int96", "local", pa.array([t], naive), use_deprecated_int96_timestamps=True)
+write("int96list", "locals", pa.array([[t]], pa.list_(naive)), use_deprecated_int96_timestamps=True)
+write("naive", "local", pa.array([t], naive))
+pq.write_table(pa.table({
+    "id": pa.array([1], pa.int64()), "at": pa.array([t // 1000], pa.timestamp("us", "UTC")), "local": pa.array([whole], naive),
+    "times": pa.array([[t // 1000]], pa.list_(pa.timestamp("us", "UTC"))), "locals": pa.array([[whole]], pa.list_(naive)),
+}), sys.argv[1] + "/fits")
+`
+
+func TestNanosecondsOfParquetAreNotCut(t *testing.T) {
+	s := startServer(t, nil)
+	path := s.create("t", nil, col("id", "long"), col("at", "timestamp"), col("times", "array<timestamp>"), col("deep", "struct<n: int, inner: struct<at: timestamp>>"),
+		col("marks", "map<string, timestamp>"), col("local", "timestamp_ntz"), col("locals", "array<timestamp_ntz>"))
+	dir := t.TempDir()
+	python(t, timesInParquet, dir)
+	send := func(file string) reply {
+		body, err := os.ReadFile(filepath.Join(dir, file))
+		require.NoError(t, err)
+		return s.admin.call("POST", path+"/rows", string(body), "Content-Type", parquetType)
+	}
+	for file, column := range map[string]string{
+		"plain": "at", "whole": "at", "list": "times", "struct": "deep", "map": "marks", "int96": "local", "int96list": "locals",
+	} {
+		details, _ := send(file).told(t, 422)
+		require.Equal(t, []string{"rows." + column + ": has nanoseconds; write it with microseconds"}, details, file)
+	}
+	details, _ := send("naive").told(t, 422)
+	require.Equal(t, []string{"rows[0].local: the value does not become TIMESTAMP without loss"}, details)
+	require.Zero(t, s.admin.count(s.schema+".t"))
+	r := send("fits")
+	require.Equal(t, 200, r.status, "%s", r.body)
+	require.Equal(t, list{list{"2024-01-01 00:00:00.123456+00", "['2024-01-01 00:00:00.123456+00']", "2024-01-01 00:00:00.123456", "['2024-01-01 00:00:00.123456']"}},
+		s.admin.rows("SELECT \"at\"::VARCHAR, times::VARCHAR, local::VARCHAR, locals::VARCHAR FROM "+s.schema+".t"))
+}
+
+func TestProblemsOfRowsAreCounted(t *testing.T) {
+	s := startServer(t, nil)
+	path := s.create("t", nil, col("id", "long"), col("n", "integer"))
+	require.Equal(t, 200, s.admin.call("POST", path+"/constraints", object{"constraints": list{
+		object{"name": "pos", "expr": "n > 0"}, object{"name": "small", "expr": "n > -10"},
+	}}).status)
+	many := func(n any) object {
+		rows := make(list, 150)
+		for i := range rows {
+			rows[i] = object{"id": i, "n": n}
+		}
+		return object{"rows": rows}
+	}
+	details, message := s.admin.call("POST", path+"/rows", many("x")).told(t, 422)
+	require.Len(t, details, 100)
+	require.Equal(t, "A value does not fit its column. Problems in total: 150.", message)
+
+	details, message = s.admin.call("POST", path+"/rows", many(-1)).told(t, 422)
+	require.Len(t, details, 100)
+	require.Equal(t, "rows[0].n: breaks the constraint pos", details[0])
+	require.Equal(t, "A row breaks a rule of the table. Problems in total: 150.", message)
+
+	details, message = s.admin.call("POST", path+"/rows", rowsOf(object{"id": 1, "n": -10})).told(t, 422)
+	require.Equal(t, []string{"rows[0].n: breaks the constraint pos", "rows[0].n: breaks the constraint small"}, details)
+	require.Equal(t, "A row breaks a rule of the table. Problems in total: 2.", message)
+
+	_, message = s.admin.call("POST", path+"/rows", rowsOf(object{"id": 1, "n": -1})).told(t, 422)
+	require.Equal(t, "A row breaks a rule of the table.", message)
+
+	s.admin.write(path+"/rows", many(1))
+	details, message = s.admin.call("POST", path+"/rows/update", object{"where": "true", "set": object{"n": "-1"}}).told(t, 422)
+	require.Equal(t, []string{"set.n: breaks the constraint pos"}, details, "rows of the table have no number in the request")
+	require.Equal(t, "A row breaks a rule of the table. Problems in total: 150.", message)
+}
+
+func TestProblemsOfKeysNameTheirColumns(t *testing.T) {
+	s := startServer(t, nil)
+	path := s.create("t", nil, col("region", "string", "isPrimaryKey", true), col("id", "long", "isPrimaryKey", true), col("n", "integer"))
+	one := object{"region": "eu", "id": 1}
+	s.admin.write(path+"/rows", rowsOf(one))
+	details, _ := s.admin.call("POST", path+"/rows", rowsOf(one)).told(t, 409)
+	require.Equal(t, []string{"rows[0]: a row with this key (region, id) exists"}, details)
+	two := object{"region": "eu", "id": 2}
+	details, _ = s.admin.call("POST", path+"/rows/merge", rowsOf(one, two, two)).told(t, 422)
+	require.Equal(t, []string{"rows[2]: another of the new rows has this key (region, id)"}, details)
+
+	details, _ = s.admin.call("POST", path+"/rows/merge", rowsOf(one, object{"id": 2, "n": 1}, object{"n": 2})).told(t, 422)
+	require.Equal(t, []string{"rows[1].region: is required: the merge is on it", "rows[2].region: is required: the merge is on it", "rows[2].id: is required: the merge is on it"}, details)
+	details, _ = s.admin.call("POST", path+"/rows/merge", "id,n\n1,1\n", "Content-Type", "text/csv").told(t, 422)
+	require.Equal(t, []string{"rows.region: is required: the merge is on it"}, details)
+
+	// Who does not see a column of the key is told of no row.
+	s.admin.ok("POST", "/v1/organisations/"+s.boot.OrganisationID+"/policies", object{
+		"kind": "cls", "tableFqn": "lake." + s.schema + ".t", "columnName": "region", "definition": object{"effect": "permit", "subject": object{"role": "admin"}},
+	})
+	editor := s.member("ed@acme.example", "editor", nil)
+	editor.write(path+"/rows", rowsOf(object{"id": 7}))
+	details, message := editor.call("POST", path+"/rows", rowsOf(object{"id": 7}, object{"id": 7})).told(t, 409)
+	require.Empty(t, details)
+	require.Equal(t, "A row with this key exists.", message)
+}
+
+func TestBodiesThatAreCutOffSayWhere(t *testing.T) {
+	s := startServer(t, nil)
+	path := s.create("t", nil, col("id", "long"), col("name", "string"))
+	dir := t.TempDir()
+	python(t, `
+import sys, pyarrow as pa, pyarrow.parquet as pq
+rows = pa.table({"id": pa.array([1], pa.int64())})
+pq.write_table(rows, sys.argv[1] + "/parquet")
+with pa.OSFile(sys.argv[1] + "/arrow", "wb") as f, pa.ipc.new_stream(f, rows.schema) as out:
+    out.write_table(rows)
+`, dir)
+	half := func(file string) string {
+		body, err := os.ReadFile(filepath.Join(dir, file))
+		require.NoError(t, err)
+		return string(body[:len(body)/2])
+	}
+	arrow, parquet := half("arrow"), half("parquet")
+	for _, c := range []struct{ media, body, want string }{
+		{"application/json", "{\"rows\":[\n{\"id\":1},", "the body is cut off: line 2 (byte 19)"},
+		{"application/x-ndjson", "{\"id\":1}\n{\"id\":", "the body is cut off: line 2 (byte 15)"},
+		{"text/csv", "id,name\n1,\"a\nb", "the body is cut off: line 3 (byte 14), in the row that begins at line 2"},
+		{"application/vnd.apache.arrow.stream", arrow, fmt.Sprintf("the body is cut off: byte %d", len(arrow))},
+		{parquetType, parquet, fmt.Sprintf("the body is cut off: byte %d", len(parquet))},
+		{"application/json", "", "the body is empty"},
+	} {
+		r := s.admin.call("POST", path+"/rows", c.body, "Content-Type", c.media)
+		details, _ := r.told(t, 400)
+		require.Equal(t, []string{"body: " + c.want}, details, c.media)
+		require.Equal(t, "invalid_body", r.json(t)["code"])
+	}
+}
+
+func TestDialectsOfCSVAreAskedFor(t *testing.T) {
+	s := startServer(t, nil)
+	path := s.create("t", nil, col("id", "long"), col("name", "string"))
+	send := func(query, media, body string) reply {
+		return s.admin.call("POST", path+"/rows"+query, body, "Content-Type", media)
+	}
+	for _, c := range []struct{ query, media, body string }{
+		{"?csv_delimiter=%3B", "text/csv", "name;id\na,b;1\n"},
+		{"?csv_delimiter=%09&csv_quote='", "text/csv; charset=UTF-8", "id\tname\n2\t'it''s'\n"},
+		{"?csv_null=NA", "text/csv", "id,name\n3,NA\n4,\"NA\"\n"},
+		{"?csv_header=absent", "text/csv", "5,e\n"},
+		{"", "text/csv; header=absent", "6,f\n"},
+		{"?csv_header=present", "text/csv; header=present", "id,name\n7,g\n"},
+	} {
+		r := send(c.query, c.media, c.body)
+		require.Equal(t, 200, r.status, "%s: %s", c.query, r.body)
+	}
+	require.Equal(t, list{
+		list{1.0, "a,b"}, list{2.0, "it's"}, list{3.0, nil}, list{4.0, "NA"}, list{5.0, "e"}, list{6.0, "f"}, list{7.0, "g"},
+	}, s.admin.rows("SELECT id, name FROM "+s.schema+".t ORDER BY id"))
+	r := s.admin.call("POST", path+"/rows/merge?on=id&csv_header=absent&csv_delimiter=|", "7|h\n", "Content-Type", "text/csv")
+	require.Equal(t, 200, r.status, "%s", r.body)
+	require.Equal(t, 1.0, r.json(t)["updated"])
+
+	for query, want := range map[string]string{
+		"csv_delimiter=ab":            "csv_delimiter: must be one ASCII character, and no line end",
+		"csv_delimiter=%C3%A9":        "csv_delimiter: must be one ASCII character, and no line end",
+		"csv_delimiter=%0A":           "csv_delimiter: must be one ASCII character, and no line end",
+		"csv_quote=%0D":               "csv_quote: must be one ASCII character, and no line end",
+		"csv_quote=%00":               "csv_quote: must be one ASCII character, and no line end",
+		"csv_quote=,":                 "csv_quote: must not be the delimiter",
+		"csv_delimiter=x&csv_quote=x": "csv_quote: must not be the delimiter",
+		"csv_null=a,b":                "csv_null: must hold no delimiter, quote or line end",
+		"csv_null=%22":                "csv_null: must hold no delimiter, quote or line end",
+		"csv_header=maybe":            "csv_header: expected value to be one of \"absent, present\"",
+	} {
+		details, _ := send("?"+query, "text/csv", "id\n8\n").told(t, 422)
+		require.Equal(t, []string{want}, details, query)
+	}
+	details, _ := send("?csv_header=absent", "text/csv; header=present", "8,h\n").told(t, 422)
+	require.Equal(t, []string{"csv_header: contradicts the header of Content-Type"}, details)
+	details, _ = send("?csv_null=NA", "application/x-ndjson", "{\"id\":8}").told(t, 422)
+	require.Equal(t, []string{"csv_null: is for text/csv only"}, details)
+	// A semicolon as it stands ends a query for some, so that the value is lost.
+	code, _ := send("?csv_delimiter=;", "text/csv", "id;name\n8;h\n").problem(t, 400)
+	require.Equal(t, "invalid_request", code)
+
+	for media, want := range map[string]string{
+		"text/csv; delimiter=x":                  "Content-Type: has a parameter that is not taken: text/csv has charset and header, the other formats charset",
+		"text/csv; header=none":                  "Content-Type: header must be absent or present",
+		"application/x-ndjson; header=absent":    "Content-Type: has a parameter that is not taken: text/csv has charset and header, the other formats charset",
+		"application/json; charset=utf-16":       "charset: must be utf-8",
+		"application/json; charset=utf-8; rev=1": "Content-Type: has a parameter that is not taken: text/csv has charset and header, the other formats charset",
+	} {
+		r := send("", media, "id\n8\n")
+		details, _ := r.told(t, 400)
+		require.Equal(t, []string{want}, details, media)
+		require.Equal(t, "unsupported_media_type", r.json(t)["code"])
+	}
+
+	details, _ = send("?csv_header=absent", "text/csv", "8\n").told(t, 422)
+	require.Equal(t, []string{"rows[0]: has another number of fields than the table has columns"}, details)
+	details, _ = send("", "text/csv", "id,name\n8\n").told(t, 422)
+	require.Equal(t, []string{"rows[0]: has another number of fields than the header"}, details)
+
+	repeat := func(query string) reply {
+		return s.admin.call("POST", path+"/rows"+query, "id,name\n9,\"NA\"\n", "Content-Type", "text/csv", "Idempotency-Key", "k")
+	}
+	require.Equal(t, 200, repeat("").status)
+	require.Equal(t, 200, repeat("").status)
+	code, _ = repeat("?csv_null=NA").problem(t, 422)
+	require.Equal(t, "idempotency_key_reused", code)
+}
+
+func TestFormatsThatAreTakenAreListed(t *testing.T) {
+	s := startServer(t, nil)
+	path := s.create("t", nil, col("id", "long"))
+	for _, media := range []string{"text/plain", "application/xml", "", ";"} {
+		r := s.admin.call("POST", path+"/rows", `{"rows":[]}`, "Content-Type", media)
+		details, _ := r.told(t, 400)
+		require.Equal(t, []string{"Content-Type: must be application/json, application/x-ndjson, text/csv, application/vnd.apache.arrow.stream or application/vnd.apache.parquet"}, details)
+		require.Equal(t, "unsupported_media_type", r.json(t)["code"])
+	}
+	r := s.admin.call("POST", "/v1/query", object{"sql": "SELECT 1"}, "Accept", "text/html")
+	details, _ := r.told(t, 400)
+	require.Equal(t, []string{"Accept: must allow application/json, application/x-ndjson, text/csv, application/vnd.apache.arrow.stream or application/vnd.apache.parquet"}, details)
+	require.Equal(t, "not_acceptable", r.json(t)["code"])
+}
