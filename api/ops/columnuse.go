@@ -130,20 +130,22 @@ func conditionNames(c *rowfilter.Condition, column string) bool {
 
 // constraintsNaming are the constraints of the log and of the catalog whose
 // expressions name a column. Those that name a column which the caller does not
-// see are not told by name.
+// see as it is are not told by name.
 func (o TableRules) constraintsNaming(ctx context.Context, r ruled, column string) (out catalog.FieldErrors, err error) {
-	note := func(name, expression string) {
-		message := "the constraint " + name + " names it"
-		if slices.ContainsFunc(r.view.HiddenColumns, func(hidden string) bool { return mentions(expression, hidden) }) {
-			message = "a constraint names it"
+	note := func(name, expression string, check rules.Check, err error) {
+		switch {
+		case !speaksOf(check, err, expression, column):
+			return
+		case r.view.keepsBack(check, err, expression):
+			out = append(out, catalog.FieldError{Field: "constraints", Message: "a constraint names it"})
+		default:
+			out = append(out, catalog.FieldError{Field: "constraints", Message: "the constraint " + name + " names it"})
 		}
-		out = append(out, catalog.FieldError{Field: "constraints", Message: message})
 	}
 	inLog := r.snap.Constraints()
 	for _, name := range slices.Sorted(maps.Keys(inLog)) {
-		if mentions(inLog[name], column) {
-			note(name, inLog[name])
-		}
+		check, err := rules.ParseSpark(r.snap.Schema(), inLog[name])
+		note(name, inLog[name], check, err)
 	}
 	kept, err := o.Store.Constraints(ctx, r.actor.Org, r.table.DeltaID)
 	if err != nil {
@@ -154,9 +156,10 @@ func (o TableRules) constraintsNaming(ctx context.Context, r ruled, column strin
 			continue
 		}
 		check, err := rules.ParseCheck(ctx, o.Queries.Plans.parser, r.snap.Schema(), k.Expression)
-		if mentions(k.Expression, column) || err == nil && slices.Contains(check.Columns(), column) {
-			note(k.Name, k.Expression)
+		if err != nil && !errors.Is(err, rules.ErrInvalidCheck) {
+			return nil, err
 		}
+		note(k.Name, k.Expression, check, err)
 	}
 	return out, nil
 }

@@ -131,36 +131,6 @@ func (v view) partitionColumns(snap *delta.Snapshot) []string {
 	return slices.DeleteFunc(slices.Clone(snap.PartitionColumns()), v.hides)
 }
 
-// properties are the table's without those that name a hidden column: a
-// constraint, a list of columns with statistics.
-func (v view) properties(snap *delta.Snapshot) map[string]string {
-	out := maps.Clone(snap.Properties())
-	maps.DeleteFunc(out, func(key, value string) bool {
-		return slices.ContainsFunc(v.HiddenColumns, func(name string) bool { return mentions(key, name) || mentions(value, name) })
-	})
-	return out
-}
-
-// mentions reports whether a text holds a name as a word, in any case.
-func mentions(text, name string) bool {
-	text, name = strings.ToLower(text), strings.ToLower(name)
-	for from := 0; ; {
-		at := strings.Index(text[from:], name)
-		if at < 0 || name == "" {
-			return false
-		}
-		start := from + at
-		if end := start + len(name); (start == 0 || !wordByte(text[start-1])) && (end == len(text) || !wordByte(text[end])) {
-			return true
-		}
-		from = start + 1
-	}
-}
-
-func wordByte(b byte) bool {
-	return b == '_' || b >= '0' && b <= '9' || b >= 'a' && b <= 'z' || b >= 0x80
-}
-
 // effective lists policies as the subject may learn of them: that there is one,
 // and about which column, unless that column is hidden from the subject. A
 // policy that is about nothing else is then left out.

@@ -230,7 +230,7 @@ func (o TableRules) promotable(ctx context.Context, r ruled, scope rules.Scope, 
 var errRowsFiltered = &catalog.DeniedError{Reason: "rows_filtered"}
 
 // Constraints lists the constraints of a table by name, without those that name a
-// column which is hidden from the caller.
+// column which is hidden from the caller or masked.
 func (o TableRules) Constraints(ctx context.Context, path TablePath) ([]TableConstraint, error) {
 	a, t, snap, err := o.Tables.find(ctx, path)
 	if err != nil {
@@ -251,8 +251,12 @@ func (o TableRules) constraints(ctx context.Context, r ruled) ([]TableConstraint
 	inLog := r.snap.Constraints()
 	out := []TableConstraint{}
 	for _, name := range slices.Sorted(maps.Keys(inLog)) {
+		check, err := rules.ParseSpark(r.snap.Schema(), inLog[name])
+		if r.view.keepsBack(check, err, inLog[name]) {
+			continue
+		}
 		c := TableConstraint{Name: name, Expression: inLog[name], Validated: true, Portable: true, Enforceable: true}
-		if _, err := rules.ParseSpark(r.snap.Schema(), c.Expression); err != nil {
+		if err != nil {
 			c.Enforceable, c.Reason = false, "its expression has no certain meaning here"
 		}
 		out = append(out, c)
@@ -261,21 +265,22 @@ func (o TableRules) constraints(ctx context.Context, r ruled) ([]TableConstraint
 		if logged(ctx, o.Queries.Plans.parser, r.snap, k) {
 			continue
 		}
-		c := TableConstraint{Name: k.Name, Expression: k.Expression, Enforceable: true}
 		check, err := rules.ParseCheck(ctx, o.Queries.Plans.parser, r.snap.Schema(), k.Expression)
-		switch {
-		case errors.Is(err, rules.ErrInvalidCheck):
-			c.Enforceable, c.Reason = false, "it does not fit the table's columns any more"
-		case err != nil:
+		if err != nil && !errors.Is(err, rules.ErrInvalidCheck) {
 			return nil, err
-		default:
+		}
+		if r.view.keepsBack(check, err, k.Expression) {
+			continue
+		}
+		c := TableConstraint{Name: k.Name, Expression: k.Expression, Enforceable: true}
+		if err != nil {
+			c.Enforceable, c.Reason = false, "it does not fit the table's columns any more"
+		} else {
 			c.Reason, c.Portable = check.Portable()
 		}
 		out = append(out, c)
 	}
-	return slices.DeleteFunc(out, func(c TableConstraint) bool {
-		return slices.ContainsFunc(r.view.HiddenColumns, func(hidden string) bool { return mentions(c.Expression, hidden) })
-	}), nil
+	return out, nil
 }
 
 // constraint finds one that the caller may see by its name in any case.
