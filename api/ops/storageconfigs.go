@@ -169,7 +169,7 @@ func (o StorageConfigs) localRoot(ctx context.Context, a Actor, root string) (st
 		return "", err
 	}
 	if len(allowed) == 0 {
-		return "", invalid("root", "local storage is not available to this organisation")
+		return "", invalid("root", "local storage is not available to this organisation: no folder of LAKEWARDEN_LOCAL_ROOTS has {org} in it")
 	}
 	if !filepath.IsAbs(root) {
 		root = filepath.Join(allowed[0], root)

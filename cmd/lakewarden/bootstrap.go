@@ -26,8 +26,8 @@ type bootstrapReply struct {
 
 func runBootstrap(ctx context.Context, out io.Writer, args []string) error {
 	fs := flag.NewFlagSet("bootstrap", flag.ContinueOnError)
-	org := fs.String("org", "", "name of the organisation")
-	email := fs.String("email", "", "e-mail address of its first administrator")
+	org := fs.String("org", "", "name of the organisation (required)")
+	email := fs.String("email", "", "e-mail address of its first administrator (required)")
 	asJSON := fs.Bool("json", false, "print one JSON object")
 	config, err := loadConfig(fs, args)
 	if err != nil {
@@ -109,11 +109,11 @@ type userReply struct {
 
 func runUser(ctx context.Context, out io.Writer, args []string) error {
 	if len(args) == 0 || args[0] != "add" {
-		return subcommandUsage(out, args, "lakewarden user add --org ID --email E --role R [--json]")
+		return subcommandUsage(out, args, "lakewarden user add --org ID --email E [--role R] [--json]")
 	}
 	fs := flag.NewFlagSet("user add", flag.ContinueOnError)
-	org := fs.String("org", "", "id of the organisation")
-	email := fs.String("email", "", "e-mail address")
+	org := fs.String("org", "", "id of the organisation (required)")
+	email := fs.String("email", "", "e-mail address (required)")
 	role := fs.String("role", "viewer", "viewer, editor, builder or admin")
 	asJSON := fs.Bool("json", false, "print one JSON object")
 	config, err := loadConfig(fs, args[1:])
@@ -151,7 +151,9 @@ func addUser(ctx context.Context, store catalog.Store, org, email, role string) 
 	if err != nil {
 		return userReply{}, err
 	}
-	if _, err := store.AddMember(ctx, id, user, catalog.Role(parsed)); err != nil {
+	if _, err := store.AddMember(ctx, id, user, catalog.Role(parsed)); errors.Is(err, catalog.ErrExists) {
+		return userReply{}, fmt.Errorf("%s is a member of the organisation %s already", email, org)
+	} else if err != nil {
 		return userReply{}, err
 	}
 	key, err := makeKey(ctx, store, id, user, parsed, "command line")

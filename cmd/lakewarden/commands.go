@@ -15,7 +15,7 @@ type command struct {
 
 func commands() []command {
 	return []command{
-		{"serve", "Run the server", runServe},
+		{serveCommand, "Run the server", runServe},
 		{"demo", "Create the demo organisation in the data directory, once", runDemo},
 		{"bootstrap", "Create an organisation with its first administrator and an API key", runBootstrap},
 		{"user", "Manage users: user add", runUser},

@@ -111,8 +111,9 @@ func loadConfig(fs *flag.FlagSet, args []string) (Config, error) {
 		"database_url": "postgres:// URL of the catalog; empty means SQLite in the data directory",
 		"log_level":    "debug, info, warn or error",
 	} {
-		flags[key] = fs.String(strings.ReplaceAll(key, "_", "-"), "", text+" ("+envPrefix+strings.ToUpper(key)+")")
+		flags[key] = fs.String(strings.ReplaceAll(key, "_", "-"), "", text+" ("+variable(key)+")")
 	}
+	fs.Usage = func() { flagUsage(fs) }
 	path := fs.String("config", os.Getenv(envPrefix+"CONFIG"), "YAML file with settings ("+envPrefix+"CONFIG)")
 	if err := fs.Parse(args); err != nil {
 		return Config{}, err
@@ -162,23 +163,14 @@ func fromEnvironment(key, value string) (string, any) {
 }
 
 func unknownKeys(k *koanf.Koanf) error {
-	known := append([]string{"metrics_addr", "database_url", "extension_dir", "local_roots", "issuers", "key_file",
-		"results_url", "results_access_key_id", "results_secret_access_key", "results_role_arn"}, keysOf(defaults())...)
+	known := settingKeys()
 	for _, key := range k.Keys() {
 		top, _, _ := strings.Cut(key, ".")
 		if !slices.Contains(known, top) {
-			return fmt.Errorf("unknown setting %q (in the file, or %s%s in the environment)", top, envPrefix, strings.ToUpper(top))
+			return fmt.Errorf("unknown setting %q (in the file, or %s in the environment)", top, variable(top))
 		}
 	}
 	return nil
-}
-
-func keysOf(m map[string]any) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	return keys
 }
 
 // finish makes paths absolute and checks every value.

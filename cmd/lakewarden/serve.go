@@ -33,8 +33,11 @@ import (
 
 const mib = int64(1) << 20
 
+// serveCommand is the command that runs the server.
+const serveCommand = "serve"
+
 func runServe(ctx context.Context, _ io.Writer, args []string) error {
-	fs := flag.NewFlagSet("serve", flag.ContinueOnError)
+	fs := flag.NewFlagSet(serveCommand, flag.ContinueOnError)
 	config, err := loadConfig(fs, args)
 	if err != nil {
 		return err

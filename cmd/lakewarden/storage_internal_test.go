@@ -92,6 +92,22 @@ func TestOnlyAdministratorsNameDirectories(t *testing.T) {
 	require.NoDirExists(t, filepath.Join(s.config.LocalRoots[0], "x"))
 }
 
+// TestASecondOrganisationLearnsWhatLocalStorageTakes: the setting is the
+// operator's, and is named to whoever has to ask for it.
+func TestASecondOrganisationLearnsWhatLocalStorageTakes(t *testing.T) {
+	s := startServer(t, nil)
+	store, err := openCatalog(t.Context(), s.config, slog.New(slog.DiscardHandler))
+	require.NoError(t, err)
+	defer func() { require.NoError(t, store.Close()) }()
+	other, err := bootstrap(t.Context(), store, "Other", "admin@other.example")
+	require.NoError(t, err)
+	r := s.client(other.APIKey, other.UserID).call("POST", configsPath, local("x", "x"))
+	_, fields := r.problem(t, 422)
+	require.Equal(t, []string{"root"}, fields)
+	require.Contains(t, string(r.body), "LAKEWARDEN_LOCAL_ROOTS")
+	require.Contains(t, string(r.body), "{org}")
+}
+
 func TestStorageConfigsAreReadRenamedTriedAndRemoved(t *testing.T) {
 	s := startServer(t, nil)
 	s.table("t", `SELECT 1 AS id`, nil, column{"id", "long"})
