@@ -65,7 +65,7 @@ func (o Maintenance) optimize(ctx context.Context, t *Task, path TablePath, in O
 	}
 	run := maintenanceRun{catalog.OperationOptimize, time.Now()}
 	opts := maintenance.OptimizeOptions{
-		TargetBytes: in.TargetBytes, ZOrderBy: in.ZOrderBy, Predicate: in.Where, DryRun: in.DryRun, KeepOrder: m.hidesRows, UserID: string(m.actor.User),
+		TargetBytes: in.TargetBytes, ZOrderBy: in.ZOrderBy, Predicate: in.Where, DryRun: in.DryRun, KeepOrder: m.hidesRows, UserID: string(m.actor.User), UserName: m.actor.Email,
 		Source: func(snap *delta.Snapshot, list *engine.FileList) engine.Source {
 			source := sourceOf(m.table, snap)
 			source.Files = list

@@ -132,7 +132,7 @@ func (o Maintenance) vacuum(ctx context.Context, t *Task, path TablePath, v Vacu
 		Looked: m.progress(t),
 		// As other writers do: there is a commit to lose where clocks and lists are
 		// the store's.
-		LogCommits: local && !v.DryRun, UserID: string(m.actor.User),
+		LogCommits: local && !v.DryRun, UserID: string(m.actor.User), UserName: m.actor.Email,
 	})
 	err = lost(deleting, err)
 	if errors.Is(err, maintenance.ErrRetention) {

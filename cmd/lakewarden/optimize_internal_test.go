@@ -55,6 +55,13 @@ func TestOptimize(t *testing.T) {
 	require.Equal(t, before, s.admin.rows(rows))
 	vacuumed := s.admin.ok("POST", s.tablePath("t")+"/vacuum", map[string]any{"retention_hours": 0, "enforce_retention_duration": false})
 	require.Equal(t, 10.0, vacuumed["count"])
+	var told []string
+	for _, v := range s.admin.ok("GET", s.tablePath("t")+"/history?page_size=4", nil)["versions"].([]any) {
+		v := v.(map[string]any)
+		require.NotNil(t, v["userName"], "%v", v)
+		told = append(told, v["operation"].(string)+" "+v["userName"].(string))
+	}
+	require.Equal(t, []string{"VACUUM END admin@acme.example", "VACUUM START admin@acme.example", "OPTIMIZE admin@acme.example", "OPTIMIZE admin@acme.example"}, told)
 	require.Equal(t, before, s.admin.rows(rows))
 	left, err := filepath.Glob(filepath.Join(s.config.DataDir, "tmp", "optimize-*"))
 	require.NoError(t, err)
