@@ -58,7 +58,7 @@ func (o TableRules) AddColumn(ctx context.Context, path TablePath, column NewTab
 			return nil, err
 		}
 		alter := r.snap.Alter()
-		if err := orInvalid(alter.AddColumn(nil, f), "name", "cannot be the name of such a column of this table"); err != nil {
+		if err := newColumn(alter.AddColumn(nil, f)); err != nil {
 			return nil, err
 		}
 		return r.columnChange(alter, "ADD COLUMNS", f.Name)
@@ -152,40 +152,12 @@ func (o TableRules) DropColumn(ctx context.Context, path TablePath, column strin
 }
 
 // ChangeProperties sets and removes properties in one commit: those of Delta whose
-// meaning is known. Errors: catalog.FieldErrors, those of opening a table and of
-// commits.
+// meaning is known. Errors: [MemberError], those of opening a table and of commits.
 func (o TableRules) ChangeProperties(ctx context.Context, path TablePath, set map[string]string, unset []string) (AlteredTable, error) {
 	return o.change(ctx, path, func(_ context.Context, r ruled) (*alteration, error) {
 		alter := r.snap.Alter()
-		var broken catalog.FieldErrors
-		note := func(field, message string) {
-			broken = append(broken, catalog.FieldError{Field: field, Message: message})
-		}
-		for _, name := range slices.Sorted(maps.Keys(set)) {
-			switch err := alter.SetProperties(map[string]string{name: set[name]}); {
-			case !settable(name):
-				note("set."+name, "is not a property that is set here")
-			case slices.Contains(unset, name):
-				note("set."+name, "stands in unset too")
-			case errors.Is(err, delta.ErrInvalidProperty):
-				note("set."+name, "is unknown, or cannot have this value here")
-			case err != nil:
-				return nil, err
-			}
-		}
-		for i, name := range unset {
-			field := fmt.Sprintf("unset[%d]", i)
-			switch err := alter.UnsetProperties(name); {
-			case !settable(name):
-				note(field, "is not a property that is set here")
-			case errors.Is(err, delta.ErrInvalidProperty):
-				note(field, "cannot be removed")
-			case err != nil:
-				return nil, err
-			}
-		}
-		if len(broken) > 0 {
-			return nil, broken
+		if err := changeProperties(alter, set, unset); err != nil {
+			return nil, err
 		}
 		if err := r.mayKeep(alter); err != nil {
 			return nil, err
@@ -200,6 +172,40 @@ func (o TableRules) ChangeProperties(ctx context.Context, path TablePath, set ma
 		}
 		return a, err
 	})
+}
+
+// changeProperties notes all that cannot be set or removed.
+func changeProperties(alter *delta.Alteration, set map[string]string, unset []string) error {
+	var broken catalog.FieldErrors
+	note := func(field, property string, err error) error {
+		var refused *delta.PropertyError
+		switch {
+		case !settable(property):
+			broken = append(broken, catalog.FieldError{Field: field, Message: "is not a property that is set here"})
+		case errors.As(err, &refused):
+			broken = append(broken, catalog.FieldError{Field: field, Message: refused.Reasons[property]})
+		default:
+			return err
+		}
+		return nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(set)) {
+		if slices.Contains(unset, name) {
+			broken = append(broken, catalog.FieldError{Field: "set." + name, Message: "stands in unset too"})
+		}
+		if err := note("set."+name, name, alter.SetProperties(map[string]string{name: set[name]})); err != nil {
+			return err
+		}
+	}
+	for i, name := range unset {
+		if err := note(fmt.Sprintf("unset[%d]", i), name, alter.UnsetProperties(name)); err != nil {
+			return err
+		}
+	}
+	if len(broken) > 0 {
+		return &MemberError{"invalid_field", broken}
+	}
+	return nil
 }
 
 // retaining says how long former versions of a table stay readable.
@@ -246,6 +252,18 @@ func (r ruled) columnChange(alter *delta.Alteration, operation, column string) (
 }
 
 func notATableType() error { return invalid("type", "must be a type that tables can hold") }
+
+// newColumn says what it is that makes a column impossible.
+func newColumn(err error) error {
+	var unfit *delta.SchemaError
+	switch {
+	case !errors.As(err, &unfit):
+		return orInvalid(err, "name", "cannot be the name of such a column of this table")
+	case unfit.Part == delta.ColumnType:
+		return invalid("type", "%s", unfit.Reason)
+	}
+	return invalid("name", "%s", unfit.Reason)
+}
 
 // orInvalid says of a schema that is not possible which field makes it so.
 func orInvalid(err error, field, message string) error {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -34,8 +35,9 @@ type NewTableColumn struct {
 	Type       string
 	Nullable   bool
 	PrimaryKey bool
-	Unique     bool
-	Comment    string
+	// Unique is nil where the request does not say it.
+	Unique  *bool
+	Comment string
 }
 
 // NewTable describes a table that is to be made.
@@ -61,17 +63,20 @@ const (
 )
 
 // Create makes a table: its log first, then its registration. A failure takes
-// the log away again. Errors: catalog.FieldErrors, delta.ErrTableExists,
-// catalog.ErrExists, and those of the store.
+// the log away again. Errors: catalog.FieldErrors, [MemberError],
+// delta.ErrTableExists, catalog.ErrExists, and those of the store.
 func (o TableFiles) Create(ctx context.Context, n NewTable) (CreatedTable, error) {
 	a, err := ActorFrom(ctx)
 	if err != nil {
 		return CreatedTable{}, err
 	}
 	if catalog.FoldName(n.Catalog) != catalog.CatalogName {
-		return CreatedTable{}, catalog.ErrNotFound
+		return CreatedTable{}, noSuchPlace("catalog", "must be "+catalog.CatalogName)
 	}
 	config, err := o.Store.StorageConfigBySchema(ctx, a.Viewer, n.Schema)
+	if errors.Is(err, catalog.ErrNotFound) {
+		return CreatedTable{}, noSuchPlace("schema", "must be the schema of a storage configuration")
+	}
 	if err != nil {
 		return CreatedTable{}, err
 	}
@@ -90,6 +95,11 @@ func (o TableFiles) Create(ctx context.Context, n NewTable) (CreatedTable, error
 		return CreatedTable{}, err
 	}
 	return o.create(ctx, a, config, n.Name, path, options)
+}
+
+// noSuchPlace is a part of a name that nothing has which the caller sees.
+func noSuchPlace(field, message string) error {
+	return &MemberError{Code: "not_found", Problems: catalog.FieldErrors{{Field: field, Message: message}}}
 }
 
 func (o TableFiles) create(ctx context.Context, a Actor, config catalog.StorageConfig, name, path string, options delta.CreateOptions) (CreatedTable, error) {
@@ -181,13 +191,10 @@ func (o TableFiles) layout(ctx context.Context, a Actor, n NewTable) (delta.Crea
 		PartitionColumns: n.PartitionBy, Properties: map[string]string{propTxnRetention: txnRetention},
 		UserID: string(a.User), UserName: a.Email, Options: o.Lake.opts,
 	}
-	for name, value := range n.Properties {
-		folded := strings.ToLower(name)
-		if strings.HasPrefix(folded, "delta.constraints.") || strings.HasPrefix(folded, "lakewarden.") {
-			return out, invalid("properties."+name, "is set by an operation of its own")
-		}
-		out.Properties[name] = value
+	if err := ownProperties(n.Properties); err != nil {
+		return out, err
 	}
+	maps.Copy(out.Properties, n.Properties)
 	var broken catalog.FieldErrors
 	for i, c := range n.Columns {
 		f, err := c.field()
@@ -199,10 +206,10 @@ func (o TableFiles) layout(ctx context.Context, a Actor, n NewTable) (delta.Crea
 	if len(broken) > 0 {
 		return out, broken
 	}
-	if err := markKeys(n.Columns, &out); err != nil {
-		return out, err
+	if err := out.Validate(); err != nil {
+		return out, newTableError(err)
 	}
-	if err := delta.ValidateSchema(out.Schema, n.PartitionBy); err != nil {
+	if err := markKeys(n.Columns, &out); err != nil {
 		return out, err
 	}
 	org, err := o.Store.Organisation(authz.System(ctx, "rules for new tables"), a.Org)

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"iter"
 	"strings"
+
+	"github.com/lakewarden/lakewarden/catalog"
 )
 
 // failure is a sentinel of this package; it names its line in the table of
@@ -70,3 +72,31 @@ func (e *StatementError) ProblemCode() string { return e.Code }
 func (e *StatementError) FieldProblems() iter.Seq2[string, string] {
 	return func(yield func(string, string) bool) { yield("sql", e.Error()) }
 }
+
+// MemberError says which members of a request stand against it: 422. They are told
+// as the client spelled them, because names of properties are the client's own.
+type MemberError struct {
+	// Code is a line of the table of errors.
+	Code     string
+	Problems catalog.FieldErrors
+}
+
+// Error implements error.
+func (e *MemberError) Error() string { return "request: " + e.Problems.Error() }
+
+// ProblemCode names the line in the table of errors.
+func (e *MemberError) ProblemCode() string { return e.Code }
+
+// FieldProblems yields the members.
+func (e *MemberError) FieldProblems() iter.Seq2[string, string] {
+	return func(yield func(string, string) bool) {
+		for _, p := range e.Problems {
+			if !yield(p.Field, p.Message) {
+				return
+			}
+		}
+	}
+}
+
+// Unwrap returns the fields.
+func (e *MemberError) Unwrap() error { return e.Problems }

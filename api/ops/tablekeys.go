@@ -1,13 +1,15 @@
 package ops
 
 import (
-	"errors"
+	"fmt"
 
 	"github.com/lakewarden/lakewarden/engine/delta"
 	"github.com/lakewarden/lakewarden/engine/rules"
 )
 
-// markKeys writes the keys of a new table where its metadata keeps them.
+// markKeys writes the keys of a new table where its metadata keeps them. Whether a
+// key column is unique follows from the key: a request may say it, and not
+// otherwise.
 func markKeys(columns []NewTableColumn, out *delta.CreateOptions) error {
 	var keys rules.Keys
 	for _, c := range columns {
@@ -15,18 +17,18 @@ func markKeys(columns []NewTableColumn, out *delta.CreateOptions) error {
 			keys.Primary = append(keys.Primary, c.Name)
 		}
 	}
-	for _, c := range columns {
-		switch {
-		case c.Unique && c.PrimaryKey && len(keys.Primary) > 1:
-			return invalid("columns", "must not have a unique column within a primary key of several columns")
-		case c.Unique && !c.PrimaryKey:
+	for i, c := range columns {
+		if c.Unique != nil && *c.Unique && !c.PrimaryKey {
 			keys.Unique = append(keys.Unique, c.Name)
+		}
+		if c.Unique != nil && *c.Unique != keys.IsUnique(c.Name) {
+			return invalid(fmt.Sprintf("columns[%d].is_unique", i), "follows from the primary key: true where it has one column, false where it has several")
+		}
+		if err := keyable(out.Schema, keys, c.Name, fmt.Sprintf("columns[%d].is_unique", i), fmt.Sprintf("columns[%d].is_primary_key", i)); err != nil {
+			return err
 		}
 	}
 	schema, properties, err := keys.Write(out.Schema, out.Properties)
-	if errors.Is(err, rules.ErrInvalidKey) {
-		return invalid("columns", "a key column is of a type that has no equality")
-	}
 	if err == nil {
 		out.Schema, out.Properties = schema, properties
 	}

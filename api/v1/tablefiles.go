@@ -15,7 +15,7 @@ type newColumn struct {
 	Type         string `json:"type" minLength:"1" maxLength:"65536" doc:"Delta's name of the type: long, string, decimal(12,2), timestamp, array<string> …; DuckDB's names in upper case are taken too"`
 	Nullable     *bool  `json:"nullable,omitempty" doc:"Default true"`
 	IsPrimaryKey bool   `json:"isPrimaryKey,omitempty" doc:"Part of the primary key; NULL compares equal"`
-	IsUnique     bool   `json:"isUnique,omitempty" doc:"No value twice; NULL does not count"`
+	IsUnique     *bool  `json:"isUnique,omitempty" doc:"No value twice; NULL does not count. Of a primary key column it follows from the key: true where the key has one column, false where it has several"`
 	Comment      string `json:"comment,omitempty" maxLength:"4096"`
 }
 

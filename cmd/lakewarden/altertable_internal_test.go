@@ -40,6 +40,7 @@ func TestColumnsAreAddedChangedAndDropped(t *testing.T) {
 	refused(422, "invalid_field", "nullable", "POST", "/columns", object{"name": "x", "type": "long", "nullable": false})
 	refused(422, "invalid_field", "type", "POST", "/columns", object{"name": "x", "type": "point"})
 	refused(422, "invalid_field", "name", "POST", "/columns", object{"name": "a b;", "type": "long"})
+	refused(422, "invalid_field", "type", "POST", "/columns", object{"name": "x", "type": "variant"})
 	require.Equal(t, 422, s.admin.call("POST", path+"/columns", object{"name": "x", "type": "long", "default": 1}).status)
 
 	// What names a column keeps its name and type; a comment is no matter.
@@ -206,6 +207,8 @@ func TestPropertiesAreSetAndRemoved(t *testing.T) {
 	for name, value := range map[string]string{
 		"lakewarden.primaryKey": "[]", "Lakewarden.primaryKey": "[]", "mine": "x", "delta.constraints.c": "id > 0", "delta.unheardOf": "1",
 		"delta.columnMapping.mode": "id", "delta.columnMapping.maxColumnId": "1", "delta.checkpointInterval": "often",
+		"delta.un_heard_of": "1", "delta.universalFormat.enabledFormats": "iceberg", "delta.parquet.compression.codec": "foo", "delta.targetFileSize": "foo",
+		"delta.dataSkippingStatsColumns": "nope", "delta.compatibility.symlinkFormatManifest.enabled": "true",
 	} {
 		code, fields := s.admin.call("PATCH", path+"/properties", object{"set": object{"delta.appendOnly": "true", name: value}}).problem(t, 422)
 		require.Equal(t, "invalid_field", code)

@@ -113,10 +113,20 @@ func TestTablesThatCannotBeCreatedLeaveNothing(t *testing.T) {
 		{"other", map[string]any{"path": "_delta_log"}, []map[string]any{id}, 422, "invalid_field", []string{"path"}},
 		{"a b", nil, []map[string]any{id}, 422, "invalid_field", []string{"name"}},
 		{"other", nil, []map[string]any{col("id", "blob(3"), col("x", "nonsense")}, 422, "invalid_field", []string{"columns[0].type", "columns[1].type"}},
-		{"other", nil, []map[string]any{id, col("ID", "long")}, 422, "invalid_schema", nil},
-		{"other", nil, []map[string]any{col("a b", "long")}, 422, "invalid_schema", nil},
-		{"other", map[string]any{"partition_by": []string{"nowhere"}}, []map[string]any{id}, 422, "invalid_schema", nil},
-		{"other", map[string]any{"properties": map[string]any{"delta.nonsense": "1"}}, []map[string]any{id}, 422, "invalid_property", nil},
+		{"other", nil, []map[string]any{id, col("ID", "long")}, 422, "invalid_schema", []string{"columns[1].name"}},
+		{"other", nil, []map[string]any{col("a b", "long")}, 422, "invalid_schema", []string{"columns[0].name"}},
+		{"other", nil, []map[string]any{id, col("v", "variant")}, 422, "invalid_schema", []string{"columns[1].type"}},
+		{"other", map[string]any{"partition_by": []string{"nowhere"}}, []map[string]any{id}, 422, "invalid_schema", []string{"partition_by[0]"}},
+		{"other", map[string]any{"partition_by": []string{"id", "d"}}, []map[string]any{id, col("d", "double"), id}, 422, "invalid_schema", []string{"columns[2].name"}},
+		{"other", map[string]any{"partition_by": []string{"id", "d"}}, []map[string]any{id, col("d", "double")}, 422, "invalid_schema", []string{"partition_by[1]"}},
+		{"other", map[string]any{"partition_by": []string{"id"}}, []map[string]any{id}, 422, "invalid_schema", []string{"partition_by"}},
+		{"other", map[string]any{"properties": map[string]any{"delta.nonsense_x": "1", "delta.appendOnly": "maybe", "my_own": "1"}}, []map[string]any{id}, 422, "invalid_property", []string{"properties.delta.appendOnly", "properties.delta.nonsense_x"}},
+		{"other", map[string]any{"properties": map[string]any{"delta.universalFormat.enabledFormats": "iceberg"}}, []map[string]any{id}, 422, "invalid_property", []string{"properties.delta.universalFormat.enabledFormats"}},
+		{"other", map[string]any{"properties": map[string]any{"delta.inCommitTimestampEnablementVersion": "0"}}, []map[string]any{id}, 422, "invalid_property", []string{"properties.delta.inCommitTimestampEnablementVersion"}},
+		{"other", nil, []map[string]any{col("id", "long", "isPrimaryKey", true, "isUnique", false)}, 422, "invalid_field", []string{"columns[0].isUnique"}},
+		{"other", nil, []map[string]any{id, col("a", "long", "isPrimaryKey", true), col("b", "long", "isPrimaryKey", true, "isUnique", true)}, 422, "invalid_field", []string{"columns[2].isUnique"}},
+		{"other", nil, []map[string]any{id, col("a", "array<long>", "isUnique", true)}, 422, "invalid_field", []string{"columns[1].isUnique"}},
+		{"other", nil, []map[string]any{id, col("a", "array<long>", "isPrimaryKey", true)}, 422, "invalid_field", []string{"columns[1].isPrimaryKey"}},
 		{"other", map[string]any{"properties": map[string]any{"delta.constraints.x": "id > 0"}}, []map[string]any{id}, 422, "invalid_field", []string{"properties.delta.constraints.x"}},
 		{"other", nil, []map[string]any{}, 422, "invalid_field", []string{"columns"}},
 	}
@@ -145,6 +155,37 @@ func TestTablesThatCannotBeCreatedLeaveNothing(t *testing.T) {
 	_, fields = s.admin.call("POST", "/v1/tables", s.newTable(s.schema, "other", nil, col("id", "long", "isPrimaryKey", true), col("a", "long"), col("b", "long"))).problem(t, 422)
 	require.Equal(t, []string{"columns"}, fields)
 	require.Equal(t, 201, s.admin.call("POST", "/v1/tables", s.newTable(s.schema, "other", nil, col("id", "long", "isPrimaryKey", true))).status)
+}
+
+// TestWhatFollowsFromAKeyMayBeSaid: a request may say of key columns what the key
+// makes of them.
+func TestWhatFollowsFromAKeyMayBeSaid(t *testing.T) {
+	s := startServer(t, nil)
+	one := s.create("one", nil, col("id", "long", "isPrimaryKey", true, "isUnique", true), col("u", "long", "isUnique", true), col("v", "long", "isUnique", false))
+	for column, unique := range map[string]bool{"id": true, "u": true, "v": false} {
+		_, got, _ := s.admin.flags(one, column)
+		require.Equal(t, unique, got, column)
+	}
+	two := s.create("two", nil, col("a", "long", "isPrimaryKey", true, "isUnique", false), col("b", "long", "isPrimaryKey", true))
+	for _, column := range []string{"a", "b"} {
+		primary, unique, _ := s.admin.flags(two, column)
+		require.True(t, primary)
+		require.False(t, unique)
+	}
+}
+
+// TestMappedTablesHaveAnyNames: files have other names, so columns may have any,
+// also those that tables are partitioned by.
+func TestMappedTablesHaveAnyNames(t *testing.T) {
+	s := startServer(t, nil)
+	path := s.create("odd", object{"properties": object{"delta.columnMapping.mode": "name"}, "partition_by": list{"a b"}}, col("id, really", "long"), col("a b", "string"))
+	s.admin.write(path+"/rows", rowsOf(object{"id, really": 1, "a b": "x=y"}, object{"id, really": 2}))
+	require.Equal(t, list{list{1.0, "x=y"}, list{2.0, nil}}, s.admin.rows(`SELECT "id, really", "a b" FROM `+s.schema+".odd ORDER BY 1"))
+	deltaPython(t)(`
+import sys, deltalake
+dt = deltalake.DeltaTable(sys.argv[1])
+assert [f.name for f in dt.schema().fields] == ["id, really", "a b"] and dt.metadata().partition_columns == ["a b"]
+`, filepath.Join(s.root, "odd"))
 }
 
 func TestTablesAreCreatedInS3(t *testing.T) {

@@ -150,7 +150,7 @@ func (a *Alteration) Annotate(schema Struct, properties map[string]string) error
 		then, had := a.config[name]
 		return had && then == value // also one that nobody may set
 	})
-	if err := CheckProperties(changed); err != nil {
+	if err := checkProperties(schema, a.partitions, changed); err != nil {
 		return err
 	}
 	a.setSchema(schema)

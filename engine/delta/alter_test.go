@@ -139,7 +139,7 @@ func names(s delta.Struct) []string {
 
 func TestRenameTurnsMappingOn(t *testing.T) {
 	s := wideTable(t, map[string]string{
-		"delta.dataSkippingStatsColumns": "id,st.x, p", "delta.constraints.c": "n > 0 AND `other id` > 'id'",
+		"delta.dataSkippingStatsColumns": "id,st.x, n", "delta.constraints.c": "n > 0 AND `other id` > 'id'",
 	})
 	require.ErrorIs(t, s.Alter().RenameColumn([]string{"n"}, "number"), delta.ErrInvalidSchema, "a constraint names it")
 	s = mustAlter(t, s, func(a *delta.Alteration) error {
@@ -156,7 +156,7 @@ func TestRenameTurnsMappingOn(t *testing.T) {
 	require.Equal(t, []string{"the id, renamed", "part", "n", "st", "list", "m"}, names(s.Schema()))
 	require.Equal(t, []string{"part"}, s.PartitionColumns())
 	require.Equal(t, `["the id, renamed"]`, s.Properties()["lakewarden.primaryKey"])
-	require.Equal(t, "`the id, renamed`,`st`.`X`,`part`", s.Properties()["delta.dataSkippingStatsColumns"])
+	require.Equal(t, "`the id, renamed`,`st`.`X`,`n`", s.Properties()["delta.dataSkippingStatsColumns"])
 	require.Equal(t, "name", s.Properties()["delta.columnMapping.mode"])
 	require.Equal(t, "10", s.Properties()["delta.columnMapping.maxColumnId"])
 	require.Equal(t, action.Protocol{

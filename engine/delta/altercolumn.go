@@ -40,7 +40,7 @@ func (a *Alteration) AddColumn(parent []string, f Field) error {
 		case s.index(f.Name) >= 0:
 			return nil, fmt.Errorf("column %q exists: %w", f.Name, ErrInvalidSchema)
 		}
-		if err := a.validator().check(Struct{Fields: []Field{f}}, inside, len(parent)); err != nil {
+		if err := validatorFor(a.config).columns([]Field{f}, inside, len(parent)); err != nil {
 			return nil, err
 		}
 		return Struct{Fields: append(slices.Clone(s.Fields), f)}, nil
@@ -83,13 +83,6 @@ func (a *Alteration) checkNewName(name string) error {
 		return fmt.Errorf("column name %q is that of a hidden column: %w", name, ErrInvalidSchema)
 	}
 	return nil
-}
-
-func (a *Alteration) validator() validator {
-	if mapped(a.config) {
-		return validator{forbidden: forbiddenWhenMapped}
-	}
-	return validator{forbidden: forbiddenInNames}
 }
 
 // RenameColumn gives a column or member another name, and turns column mapping

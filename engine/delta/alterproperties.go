@@ -6,25 +6,30 @@ import (
 	"strings"
 )
 
-// kept are properties that a table has for life, or that are not for users to
-// set: what they say must be true of files and log.
-var kept = []string{
-	propMaxColumnID, propICTVersion, propICTTimestamp, propRowTrackingSuspend, propRowIDColumn, propRowVersionColumn,
-	"delta.requireCheckpointProtectionBeforeVersion",
-}
-
 // SetProperties sets properties, and with them the features that they ask for.
 // delta.columnMapping.mode may change from none to name only, and in-commit
-// timestamps stay on. Errors: [ErrInvalidProperty]; [FeatureError] for row
-// tracking, which would need ids for the rows that are there.
+// timestamps stay on. Errors: [PropertyError], with all that cannot be set;
+// [FeatureError] for row tracking, which would need ids for the rows that are
+// there.
 func (a *Alteration) SetProperties(properties map[string]string) error {
-	if err := CheckProperties(properties); err != nil {
-		return err
-	}
+	broken := make(map[string]string)
 	for name, value := range properties {
-		if err := a.checkProperty(name, value); err != nil {
-			return err
+		if now, has := a.config[name]; has && now == value {
+			continue // whoever set it: what stands is right
 		}
+		if name == propRowTracking && strings.EqualFold(value, "true") {
+			return refuseWrite(featRowTracking, "rows that are there have no ids")
+		}
+		reason := unfit(a.schema, a.partitions, name, value)
+		if reason == "" {
+			reason = a.unfit(name, value)
+		}
+		if reason != "" {
+			broken[name] = reason
+		}
+	}
+	if err := refuseProperties(broken); err != nil {
+		return err
 	}
 	for name, value := range properties {
 		if name == propMappingMode && value == mappingName {
@@ -36,56 +41,54 @@ func (a *Alteration) SetProperties(properties map[string]string) error {
 	return nil
 }
 
-// checkProperty judges a new value; the present one is always right.
-func (a *Alteration) checkProperty(name, value string) error {
-	now, has := a.config[name]
-	if has && now == value {
-		return nil
-	}
-	refuse := func(why string) error {
-		return fmt.Errorf("property %q %s: %w", name, why, ErrInvalidProperty)
-	}
+// unfit says why this table cannot have a value that others could have.
+func (a *Alteration) unfit(name, value string) string {
 	on := strings.EqualFold(value, "true")
 	switch {
 	case strings.HasPrefix(name, prefixConstraint):
-		return refuse("is a constraint")
+		return "is a constraint"
 	case name == propMappingMode:
 		same := value == mappingNone && !mapped(a.config)
 		if !same && (mapped(a.config) || value != mappingName) {
-			return refuse("cannot become " + value)
+			return "cannot become " + value
 		}
 	case name == propCDF && on && slices.ContainsFunc(a.schema.Fields, func(f Field) bool { return ofChangeFeed(f.Name) }):
-		return refuse("needs the name of a column for itself")
-	case name == propRowTracking && on:
-		return refuseWrite(featRowTracking, "rows that are there have no ids")
+		return "needs the name of a column for itself"
 	case name == propICT && !on && a.base.inCommitTimestamps():
-		return refuse("cannot be switched off")
+		return "cannot be switched off"
 	}
-	if slices.Contains(kept, name) {
-		return refuse("is kept by writers")
-	}
-	return nil
+	return ""
 }
 
 // UnsetProperties removes properties; those that are not set do not matter. The
-// error is [ErrInvalidProperty].
+// error is a [PropertyError].
 func (a *Alteration) UnsetProperties(names ...string) error {
+	broken := make(map[string]string)
 	for _, name := range names {
-		if _, has := a.config[name]; !has {
-			continue
+		if _, has := a.config[name]; has && a.lasting(name) {
+			broken[name] = "cannot be removed"
 		}
-		switch {
-		case name == propMappingMode && mapped(a.config), name == propRowTracking && a.base.flag(propRowTracking):
-			return fmt.Errorf("property %q cannot be removed: %w", name, ErrInvalidProperty)
-		}
-		if err := a.checkProperty(name, ""); err != nil && name != propMappingMode {
-			return err
-		}
+	}
+	if err := refuseProperties(broken); err != nil {
+		return err
 	}
 	for _, name := range names {
 		delete(a.config, name)
 	}
 	return nil
+}
+
+// lasting reports whether a property that is set stays.
+func (a *Alteration) lasting(name string) bool {
+	switch name {
+	case propMappingMode:
+		return mapped(a.config)
+	case propRowTracking:
+		return a.base.flag(propRowTracking)
+	case propICT:
+		return a.base.inCommitTimestamps()
+	}
+	return strings.HasPrefix(name, prefixConstraint) || slices.Contains(kept, name)
 }
 
 // AddConstraint demands that an expression, in Spark's SQL, be true of every row.

@@ -31,7 +31,7 @@ type CreateOptions struct {
 // Create writes version 0 of a table into a folder that holds none. Data files
 // that lie there already are not part of it.
 //
-// Errors: [ErrTableExists], [ErrInvalidSchema], [ErrInvalidProperty],
+// Errors: those of [CreateOptions.Validate], [ErrTableExists],
 // [ErrUnsupportedFeature], [ErrCommitUnknown], and those of the bucket.
 func Create(ctx context.Context, b objstore.Bucket, c CreateOptions) (*Snapshot, error) {
 	s, err := create(ctx, b, c)
@@ -45,10 +45,7 @@ func create(ctx context.Context, b objstore.Bucket, c CreateOptions) (*Snapshot,
 	opts := c.Options
 	opts.At = At{}
 	opts = opts.orDefault()
-	if err := validateTable(c.Schema, c.PartitionColumns, mapped(c.Properties)); err != nil {
-		return nil, err
-	}
-	if err := CheckProperties(c.Properties); err != nil {
+	if err := c.Validate(); err != nil {
 		return nil, err
 	}
 	c.Properties = maps.Clone(c.Properties)
@@ -135,117 +132,6 @@ func (s *Snapshot) publishFirst(ctx context.Context, c CreateOptions) (*Snapshot
 	}
 	first.afterCommit(ctx)
 	return first, nil
-}
-
-// partitionable lists the types whose values every reader parses back from
-// text.
-var partitionable = []DataType{
-	String, Long, Integer, Short, Byte, Boolean, Date, Timestamp, TimestampNTZ,
-}
-
-// ValidateSchema judges a schema that somebody wants to create. The error is
-// [ErrInvalidSchema].
-func ValidateSchema(s Struct, partitionColumns []string) error {
-	return validateTable(s, partitionColumns, false)
-}
-
-// validateTable allows any name where files have other names.
-func validateTable(s Struct, partitionColumns []string, mapped bool) error {
-	if len(s.Fields) == 0 {
-		return fmt.Errorf("no columns: %w", ErrInvalidSchema)
-	}
-	v := validator{forbidden: forbiddenInNames}
-	if mapped {
-		v.forbidden = forbiddenWhenMapped
-	}
-	if err := v.check(s, false, 0); err != nil {
-		return err
-	}
-	seen := make(map[string]bool)
-	for _, name := range partitionColumns {
-		f, ok := s.Field(name)
-		switch {
-		case !ok || seen[name]:
-			return fmt.Errorf("partition column %q is no column, or twice: %w", name, ErrInvalidSchema)
-		case !partitionsBy(f.Type):
-			return fmt.Errorf("partition column %q of type %s: %w", name, f.Type, ErrInvalidSchema)
-		}
-		seen[name] = true
-	}
-	if len(partitionColumns) == len(s.Fields) {
-		return fmt.Errorf("every column is a partition column: %w", ErrInvalidSchema)
-	}
-	return nil
-}
-
-func partitionsBy(t DataType) bool {
-	_, isDecimal := t.(Decimal)
-	return isDecimal || isOneOf(partitionable, t)
-}
-
-func isOneOf(types []DataType, t DataType) bool {
-	for _, u := range types {
-		if EqualTypes(t, u) {
-			return true
-		}
-	}
-	return false
-}
-
-// forbiddenInNames are characters that Parquet writers of the field refuse;
-// those of a mapped table do not meet them.
-const (
-	forbiddenInNames    = " ,;{}()\n\t="
-	forbiddenWhenMapped = "\x00"
-)
-
-// validator judges types that somebody wants to create.
-type validator struct{ forbidden string }
-
-func (v validator) check(t DataType, inCollection bool, depth int) error {
-	if depth > maxTypeDepth {
-		return fmt.Errorf("nested deeper than %d: %w", maxTypeDepth, ErrInvalidSchema)
-	}
-	switch t := t.(type) {
-	case Struct:
-		seen := make(map[string]bool, len(t.Fields))
-		for _, f := range t.Fields {
-			lower := strings.ToLower(f.Name)
-			switch {
-			case f.Name == "" || strings.ContainsAny(f.Name, v.forbidden):
-				return fmt.Errorf("column name %q: %w", f.Name, ErrInvalidSchema)
-			case seen[lower]:
-				return fmt.Errorf("column %q twice: %w", f.Name, ErrInvalidSchema)
-			case inCollection && !f.Nullable:
-				return fmt.Errorf("member %q inside array or map is NOT NULL: %w", f.Name, ErrInvalidSchema)
-			}
-			seen[lower] = true
-			if err := v.check(f.Type, inCollection, depth+1); err != nil {
-				return fmt.Errorf("column %q: %w", f.Name, err)
-			}
-		}
-		if len(t.Fields) == 0 {
-			return fmt.Errorf("struct without members: %w", ErrInvalidSchema)
-		}
-	case Array:
-		return v.check(t.Element, true, depth+1)
-	case Map:
-		if err := v.check(t.Key, true, depth+1); err != nil {
-			return err
-		}
-		return v.check(t.Value, true, depth+1)
-	case Decimal:
-		if t.Precision < 1 || t.Precision > 38 || t.Scale < 0 || t.Scale > t.Precision {
-			return fmt.Errorf("type %s: %w", t, ErrInvalidSchema)
-		}
-	case Primitive:
-		if !t.Known() || t == Void || t == Variant {
-			return fmt.Errorf("type %q cannot be created: %w", string(t), ErrInvalidSchema)
-		}
-	default:
-		return fmt.Errorf("no type: %w", ErrInvalidSchema)
-	}
-	return nil
 }
 
 // propertyFeatures maps properties to the features they switch on.

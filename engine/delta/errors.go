@@ -3,6 +3,9 @@ package delta
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 
 	"github.com/lakewarden/lakewarden/engine/delta/action"
 	"github.com/lakewarden/lakewarden/engine/delta/logpath"
@@ -107,6 +110,54 @@ func (e *FeatureError) Error() string {
 
 // Is matches [ErrUnsupportedFeature].
 func (e *FeatureError) Is(target error) bool { return target == ErrUnsupportedFeature }
+
+// SchemaError says what part of a schema, or of a partitioning, cannot be. It
+// matches [ErrInvalidSchema].
+type SchemaError struct {
+	Part SchemaPart
+	// Index is that of the top-level column, or of the entry among the partition
+	// columns; -1 means that all of them together are wrong.
+	Index int
+	// Reason completes a sentence about the part. It has no words but ours and
+	// those of the schema.
+	Reason string
+}
+
+// SchemaPart is what a [SchemaError] is about.
+type SchemaPart int
+
+// The parts of a schema.
+const (
+	ColumnName SchemaPart = iota
+	ColumnType
+	PartitionColumn
+)
+
+func (e *SchemaError) Error() string {
+	what := [...]string{"name of column", "type of column", "partition column"}[e.Part]
+	return fmt.Sprintf("%s %d %s: %v", what, e.Index, e.Reason, ErrInvalidSchema)
+}
+
+// Is matches [ErrInvalidSchema].
+func (e *SchemaError) Is(target error) bool { return target == ErrInvalidSchema }
+
+// PropertyError says of properties, by name, why they are not set or removed. It
+// matches [ErrInvalidProperty].
+type PropertyError struct {
+	// Reasons complete sentences about the properties, in our words.
+	Reasons map[string]string
+}
+
+func (e *PropertyError) Error() string {
+	var b strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(e.Reasons)) {
+		fmt.Fprintf(&b, "property %.40q %s: ", name, e.Reasons[name])
+	}
+	return b.String() + ErrInvalidProperty.Error()
+}
+
+// Is matches [ErrInvalidProperty].
+func (e *PropertyError) Is(target error) bool { return target == ErrInvalidProperty }
 
 // UnknownError says which commit may or may not have landed. It matches
 // [ErrCommitUnknown]. [LookupCommit] resolves it later.

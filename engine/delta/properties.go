@@ -2,6 +2,7 @@ package delta
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -30,6 +31,8 @@ const (
 	propIndexedCols         = "delta.dataSkippingNumIndexedCols"
 	propStatsColumns        = "delta.dataSkippingStatsColumns"
 	propStringPrefix        = "delta.dataSkippingStringPrefixLength"
+	propCodec               = "delta.parquet.compression.codec"
+	propTargetFileSize      = "delta.targetFileSize"
 	prefixConstraint        = "delta.constraints."
 	keyPhysicalName         = "delta.columnMapping.physicalName"
 	keyColumnID             = "delta.columnMapping.id"
@@ -40,70 +43,114 @@ const (
 	keyTypeChanges          = "delta.typeChanges"
 )
 
-// propertyKinds lists the properties of the protocol and of the reference
-// writer, which rejects other names below "delta.".
-var propertyKinds = map[string]func(string) bool{
-	propAppendOnly:                                      isBool,
-	"delta.autoOptimize.autoCompact":                    anyText,
-	"delta.autoOptimize.optimizeWrite":                  isBool,
-	propCheckpointInterval:                              isPositive,
-	propCheckpointPolicy:                                oneOf("classic", "v2"),
-	"delta.checkpoint.writeStatsAsJson":                 isBool,
-	"delta.checkpoint.writeStatsAsStruct":               isBool,
-	propMappingMode:                                     oneOf("none", "name", "id"),
-	propMaxColumnID:                                     isInt,
-	"delta.compatibility.symlinkFormatManifest.enabled": isBool,
-	propIndexedCols:                                     isIndexedCols,
-	propStatsColumns:                                    anyText,
-	propStringPrefix:                                    isPositive,
-	propDeletedRetention:                                isInterval,
-	propCDF:                                             isBool,
-	propDV:                                              isBool,
-	"delta.enableExpiredLogCleanup":                     isBool,
-	propICT:                                             isBool,
-	propICTVersion:                                      isInt,
-	propICTTimestamp:                                    isInt,
-	propRowTracking:                                     isBool,
-	propTypeWidening:                                    isBool,
-	propIsolation:                                       oneOf("Serializable", "WriteSerializable", "SnapshotIsolation"),
-	propLogRetention:                                    isInterval,
-	"delta.parquet.compression.codec":                   anyText,
-	"delta.randomizeFilePrefixes":                       isBool,
-	"delta.randomPrefixLength":                          isPositive,
-	"delta.requireCheckpointProtectionBeforeVersion": isInt,
-	"delta.sampling.enabled":                         isBool,
-	propTxnRetention:                                 isInterval,
-	"delta.targetFileSize":                           anyText,
-	"delta.tuneFileSizesForRewrites":                 isBool,
-	"delta.universalFormat.enabledFormats":           anyText,
+// valueKind is what the values of a property must be.
+type valueKind struct {
+	valid func(string) bool
+	// must completes "must be".
+	must string
 }
 
-// CheckProperties judges properties that somebody wants to set: names below
-// "delta." must be known and have a value of their kind. Other names are free.
-// The error is [ErrInvalidProperty].
-func CheckProperties(properties map[string]string) error {
+// propertyKinds lists the properties of the protocol and of the reference
+// writer, which rejects other names below "delta.". Where a value asks for
+// something that is not done here, and that others would rely on, it is none of
+// its kind.
+var propertyKinds = map[string]valueKind{
+	propAppendOnly:                     boolean,
+	"delta.autoOptimize.autoCompact":   boolean,
+	"delta.autoOptimize.optimizeWrite": boolean,
+	propCheckpointInterval:             positive,
+	propCheckpointPolicy:               oneOf("classic", "v2"),
+	propStatsAsText:                    boolean,
+	propStatsAsStruct:                  boolean,
+	propMappingMode:                    oneOf(mappingNone, mappingName, "id"),
+	propIndexedCols:                    {isIndexedCols, "a number of columns, or -1 for all"},
+	propStatsColumns:                   {columnList.MatchString, "a list of columns; names with other characters than letters, digits and _ stand in backticks"},
+	propStringPrefix:                   positive,
+	propDeletedRetention:               interval,
+	propCDF:                            boolean,
+	propDV:                             boolean,
+	propLogCleanup:                     boolean,
+	propICT:                            boolean,
+	propRowTracking:                    boolean,
+	propTypeWidening:                   boolean,
+	propIsolation:                      oneOf("Serializable", "WriteSerializable", "SnapshotIsolation"),
+	propLogRetention:                   interval,
+	propCodec:                          {isCodec, "one of zstd, snappy, gzip, lz4, lz4_raw, none, uncompressed"},
+	"delta.randomizeFilePrefixes":      boolean,
+	"delta.randomPrefixLength":         positive,
+	"delta.sampling.enabled":           boolean,
+	propTxnRetention:                   interval,
+	propTargetFileSize:                 {isFileSize, "a number of bytes, or one with a unit, such as 128mb"},
+	"delta.tuneFileSizesForRewrites":   boolean,
+	// Readers of manifests would not see what is written here.
+	"delta.compatibility.symlinkFormatManifest.enabled": {isFalse, "false: manifests are not written"},
+	// The formats have rules of their own for every commit.
+	"delta.universalFormat.enabledFormats": {isEmpty, "empty: tables have no other format beside Delta"},
+}
+
+var (
+	boolean  = valueKind{isBool, "true or false"}
+	positive = valueKind{isPositive, "a number above 0"}
+	interval = valueKind{isInterval, "a duration such as interval 7 days"}
+)
+
+// kept are properties that a table has for life, or that are not for users to
+// set: what they say must be true of files and log.
+var kept = []string{
+	propMaxColumnID, propICTVersion, propICTTimestamp, propRowTrackingSuspend, propRowIDColumn, propRowVersionColumn,
+	"delta.requireCheckpointProtectionBeforeVersion",
+}
+
+const keptByWriters = "is kept by writers and not set by anybody"
+
+// checkProperties judges properties that somebody wants to give a table of such
+// columns. The error is a [PropertyError].
+func checkProperties(schema Struct, partitions []string, properties map[string]string) error {
+	broken := make(map[string]string)
 	for name, value := range properties {
-		if name == "" || len(name) > 1024 || len(value) > 1<<20 {
-			return fmt.Errorf("property %.40q: %w", name, ErrInvalidProperty)
-		}
-		if !strings.HasPrefix(name, "delta.") || strings.HasPrefix(name, prefixConstraint) {
-			continue
-		}
-		valid, known := propertyKinds[name]
-		if !known {
-			return fmt.Errorf("unknown property %q: %w", name, ErrInvalidProperty)
-		}
-		if !valid(value) {
-			return fmt.Errorf("property %q has value %q: %w", name, value, ErrInvalidProperty)
+		if reason := unfit(schema, partitions, name, value); reason != "" {
+			broken[name] = reason
 		}
 	}
-	return nil
+	return refuseProperties(broken)
 }
 
-func anyText(string) bool      { return true }
-func isBool(v string) bool     { return strings.EqualFold(v, "true") || strings.EqualFold(v, "false") }
-func isInt(v string) bool      { _, err := strconv.ParseInt(v, 10, 64); return err == nil }
+func refuseProperties(broken map[string]string) error {
+	if len(broken) == 0 {
+		return nil
+	}
+	return &PropertyError{broken}
+}
+
+// unfit says why a property cannot have a value: names below "delta." must be
+// known, for users to set, and have a value of their kind. Other names are free.
+func unfit(schema Struct, partitions []string, name, value string) string {
+	switch {
+	case name == "" || len(name) > 1024 || len(value) > 1<<20:
+		return "is empty or too long"
+	case !strings.HasPrefix(name, "delta.") || strings.HasPrefix(name, prefixConstraint):
+		return ""
+	case slices.Contains(kept, name):
+		return keptByWriters
+	}
+	kind, known := propertyKinds[name]
+	switch {
+	case !known:
+		return "is not known"
+	case !kind.valid(value):
+		return "must be " + kind.must
+	case name == propStatsColumns:
+		return unfitStats(schema, partitions, value)
+	}
+	return ""
+}
+
+func isEmpty(v string) bool    { return v == "" }
+func isFalse(v string) bool    { return strings.EqualFold(v, "false") }
+func isBool(v string) bool     { return strings.EqualFold(v, "true") || isFalse(v) }
 func isInterval(v string) bool { _, err := ParseInterval(v); return err == nil }
+func isCodec(v string) bool    { _, ok := parseCodec(v); return ok }
+func isFileSize(v string) bool { _, ok := parseFileSize(v); return ok }
 
 func isPositive(v string) bool {
 	n, err := strconv.ParseInt(v, 10, 32)
@@ -115,15 +162,8 @@ func isIndexedCols(v string) bool {
 	return err == nil && n >= -1
 }
 
-func oneOf(choices ...string) func(string) bool {
-	return func(v string) bool {
-		for _, c := range choices {
-			if v == c {
-				return true
-			}
-		}
-		return false
-	}
+func oneOf(choices ...string) valueKind {
+	return valueKind{func(v string) bool { return slices.Contains(choices, v) }, "one of " + strings.Join(choices, ", ")}
 }
 
 // ParseInterval reads the notation of durations in properties: "interval 7

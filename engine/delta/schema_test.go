@@ -123,39 +123,56 @@ func TestParseType(t *testing.T) {
 	}
 }
 
-func TestValidateSchema(t *testing.T) {
+// Whatever cannot be created is told with the part that makes it so.
+func TestWhatCannotBeCreatedIsNamed(t *testing.T) {
 	field := func(name string, dt delta.DataType) delta.Field {
 		return delta.Field{Name: name, Type: dt, Nullable: true}
 	}
 	of := func(fields ...delta.Field) delta.Struct { return delta.Struct{Fields: fields} }
 	notNull := delta.Field{Name: "x", Type: delta.Long}
 	id := field("id", delta.Long)
-	require.NoError(t, delta.ValidateSchema(of(id, notNull, field("s", of(notNull))), []string{"x"}))
+	require.NoError(t, delta.CreateOptions{Schema: of(id, notNull, field("s", of(notNull))), PartitionColumns: []string{"x"}}.Validate())
 	rows := map[string]struct {
 		schema     delta.Struct
 		partitions []string
+		part       delta.SchemaPart
+		index      int
 	}{
-		"nothing":               {of(), nil},
-		"two cases of one name": {of(id, field("ID", delta.Long)), nil},
-		"space in name":         {of(field("a b", delta.Long)), nil},
-		"empty name":            {of(field("", delta.Long)), nil},
-		"void":                  {of(field("v", delta.Void)), nil},
-		"variant":               {of(field("v", delta.Variant)), nil},
-		"unknown":               {of(field("v", delta.Primitive("geo"))), nil},
-		"no type":               {of(field("v", nil)), nil},
-		"bad decimal":           {of(field("v", delta.Decimal{Precision: 40})), nil},
-		"not null in array":     {of(field("v", delta.Array{Element: of(notNull)})), nil},
-		"empty struct":          {of(field("v", of())), nil},
-		"partition unknown":     {of(id), []string{"x"}},
-		"partition twice":       {of(id, notNull), []string{"x", "x"}},
-		"partition by all":      {of(id), []string{"id"}},
-		"partition by double":   {of(id, field("d", delta.Double)), []string{"d"}},
-		"partition by binary":   {of(id, field("d", delta.Binary)), []string{"d"}},
-		"partition by array":    {of(id, field("d", delta.Array{Element: delta.Long})), []string{"d"}},
+		"nothing":               {of(), nil, delta.ColumnName, -1},
+		"two cases of one name": {of(id, field("ID", delta.Long)), nil, delta.ColumnName, 1},
+		"space in name":         {of(id, field("a b", delta.Long)), nil, delta.ColumnName, 1},
+		"empty name":            {of(field("", delta.Long)), nil, delta.ColumnName, 0},
+		"void":                  {of(id, field("v", delta.Void)), nil, delta.ColumnType, 1},
+		"variant":               {of(id, field("v", delta.Variant)), nil, delta.ColumnType, 1},
+		"variant deep inside":   {of(field("v", delta.Map{Key: delta.String, Value: of(field("w", delta.Variant))})), nil, delta.ColumnType, 0},
+		"unknown":               {of(field("v", delta.Primitive("geo"))), nil, delta.ColumnType, 0},
+		"no type":               {of(field("v", nil)), nil, delta.ColumnType, 0},
+		"bad decimal":           {of(field("v", delta.Decimal{Precision: 40})), nil, delta.ColumnType, 0},
+		"not null in array":     {of(field("v", delta.Array{Element: of(notNull)})), nil, delta.ColumnType, 0},
+		"empty struct":          {of(field("v", of())), nil, delta.ColumnType, 0},
+		"member twice":          {of(field("v", of(id, field("Id", delta.Long)))), nil, delta.ColumnType, 0},
+		"space in a member":     {of(field("v", of(field("a b", delta.Long)))), nil, delta.ColumnType, 0},
+		"partition unknown":     {of(id, notNull), []string{"x", "y"}, delta.PartitionColumn, 1},
+		"partition twice":       {of(id, notNull), []string{"x", "x"}, delta.PartitionColumn, 1},
+		"partition by all":      {of(id), []string{"id"}, delta.PartitionColumn, -1},
+		"partition by double":   {of(id, field("d", delta.Double)), []string{"d"}, delta.PartitionColumn, 0},
+		"partition by binary":   {of(id, field("d", delta.Binary)), []string{"d"}, delta.PartitionColumn, 0},
+		"partition by array":    {of(id, field("d", delta.Array{Element: delta.Long})), []string{"d"}, delta.PartitionColumn, 0},
 	}
 	for name, row := range rows {
-		require.ErrorIs(t, delta.ValidateSchema(row.schema, row.partitions), delta.ErrInvalidSchema, name)
+		err := delta.CreateOptions{Schema: row.schema, PartitionColumns: row.partitions}.Validate()
+		require.ErrorIs(t, err, delta.ErrInvalidSchema, name)
+		var unfit *delta.SchemaError
+		require.ErrorAs(t, err, &unfit, name)
+		require.Equal(t, row.part, unfit.Part, name)
+		require.Equal(t, row.index, unfit.Index, name)
+		require.NotEmpty(t, unfit.Reason, name)
 	}
+	mapped := map[string]string{"delta.columnMapping.mode": "name"}
+	require.NoError(t, delta.CreateOptions{Schema: of(field("a b;", of(field("c d", delta.Long)))), Properties: mapped}.Validate(), "files have other names")
+	require.Error(t, delta.CreateOptions{Schema: of(field("a\x00b", delta.Long)), Properties: mapped}.Validate())
+	fed := delta.CreateOptions{Schema: of(id, field("_Commit_Version", delta.Long)), Properties: map[string]string{"delta.enableChangeDataFeed": "true"}}
+	require.ErrorIs(t, fed.Validate(), delta.ErrInvalidSchema, "writers of change feeds refuse such a table")
 }
 
 func TestPartitionValues(t *testing.T) {

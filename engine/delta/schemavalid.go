@@ -1,0 +1,172 @@
+package delta
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Validate judges what somebody wants to create, without a look at the folder:
+// properties, schema and partitioning. Errors: [PropertyError], [SchemaError].
+func (c CreateOptions) Validate() error {
+	if err := checkProperties(c.Schema, c.PartitionColumns, c.Properties); err != nil {
+		return err
+	}
+	if len(c.Schema.Fields) == 0 {
+		return &SchemaError{ColumnName, -1, "there are no columns"}
+	}
+	if err := validatorFor(c.Properties).columns(c.Schema.Fields, false, 0); err != nil {
+		return err
+	}
+	return validatePartitioning(c.Schema, c.PartitionColumns)
+}
+
+// partitionable lists the types whose values every reader parses back from
+// text.
+var partitionable = []DataType{
+	String, Long, Integer, Short, Byte, Boolean, Date, Timestamp, TimestampNTZ,
+}
+
+func validatePartitioning(s Struct, partitionColumns []string) error {
+	for i, name := range partitionColumns {
+		f, ok := s.Field(name)
+		switch {
+		case !ok:
+			return &SchemaError{PartitionColumn, i, "is not a column of the table"}
+		case slices.Contains(partitionColumns[:i], name):
+			return &SchemaError{PartitionColumn, i, "stands twice"}
+		case !partitionsBy(f.Type):
+			return &SchemaError{PartitionColumn, i, fmt.Sprintf("is of type %s, which no table is partitioned by", f.Type)}
+		}
+	}
+	if len(partitionColumns) == len(s.Fields) {
+		return &SchemaError{PartitionColumn, -1, "must leave a column that files can hold"}
+	}
+	return nil
+}
+
+func partitionsBy(t DataType) bool {
+	_, isDecimal := t.(Decimal)
+	return isDecimal || isOneOf(partitionable, t)
+}
+
+func isOneOf(types []DataType, t DataType) bool {
+	for _, u := range types {
+		if EqualTypes(t, u) {
+			return true
+		}
+	}
+	return false
+}
+
+// forbiddenInNames are characters that Parquet writers of the field refuse;
+// those of a mapped table do not meet them.
+const (
+	forbiddenInNames    = " ,;{}()\n\t="
+	forbiddenWhenMapped = "\x00"
+)
+
+// validator judges columns that somebody wants to create.
+type validator struct {
+	forbidden string
+	// feed says that the columns of the change feed have their names for
+	// themselves.
+	feed bool
+}
+
+// validatorFor allows any name where files have other names.
+func validatorFor(properties map[string]string) validator {
+	v := validator{forbidden: forbiddenInNames, feed: strings.EqualFold(properties[propCDF], "true")}
+	if mapped(properties) {
+		v.forbidden = forbiddenWhenMapped
+	}
+	return v
+}
+
+// columns judges columns, or members at some depth. The error is a [SchemaError].
+func (v validator) columns(fields []Field, inCollection bool, depth int) error {
+	seen := make(map[string]bool, len(fields))
+	for i, f := range fields {
+		if reason := v.name(f.Name, seen); reason != "" {
+			return &SchemaError{ColumnName, i, reason}
+		}
+		if v.feed && depth == 0 && ofChangeFeed(f.Name) {
+			return &SchemaError{ColumnName, i, "is taken by the change data feed"}
+		}
+		reason := v.unfit(f.Type, inCollection, depth+1)
+		if inCollection && !f.Nullable {
+			reason = "must be nullable inside an array or a map"
+		}
+		if reason != "" {
+			return &SchemaError{ColumnType, i, reason}
+		}
+	}
+	return nil
+}
+
+// name says why a field cannot have its name beside those seen, in lower case.
+func (v validator) name(name string, seen map[string]bool) string {
+	lower := strings.ToLower(name)
+	switch {
+	case name == "":
+		return "must not be empty"
+	case strings.ContainsAny(name, v.forbidden):
+		if v.forbidden == forbiddenWhenMapped {
+			return "must not hold a zero byte"
+		}
+		return "must not hold spaces, tabs, line ends or any of ,;{}()= unless delta.columnMapping.mode is name"
+	case seen[lower]:
+		return "is that of another one, whatever the case"
+	}
+	seen[lower] = true
+	return ""
+}
+
+// unfit says why no column can have the type.
+func (v validator) unfit(t DataType, inCollection bool, depth int) string {
+	if depth > maxTypeDepth {
+		return fmt.Sprintf("is nested deeper than %d", maxTypeDepth)
+	}
+	switch t := t.(type) {
+	case Struct:
+		return v.unfitMember(t, inCollection, depth)
+	case Array:
+		return v.unfit(t.Element, true, depth+1)
+	case Map:
+		if reason := v.unfit(t.Key, true, depth+1); reason != "" {
+			return reason
+		}
+		return v.unfit(t.Value, true, depth+1)
+	case Decimal:
+		if t.Precision < 1 || t.Precision > 38 || t.Scale < 0 || t.Scale > t.Precision {
+			return "has a decimal of more digits than there are"
+		}
+	case Primitive:
+		if !t.Known() || t == Void || t == Variant {
+			return fmt.Sprintf("cannot be %s in a table that is made here", t)
+		}
+	default:
+		return "is missing"
+	}
+	return ""
+}
+
+func (v validator) unfitMember(s Struct, inCollection bool, depth int) string {
+	if len(s.Fields) == 0 {
+		return "has a struct without members"
+	}
+	seen := make(map[string]bool, len(s.Fields))
+	for _, f := range s.Fields {
+		reason := v.name(f.Name, seen)
+		switch {
+		case reason != "":
+			return fmt.Sprintf("has a member whose name %s", reason)
+		case inCollection && !f.Nullable:
+			return fmt.Sprintf("has the member %.40q, which must be nullable inside an array or a map", f.Name)
+		}
+		if reason := v.unfit(f.Type, inCollection, depth+1); reason != "" {
+			return reason
+		}
+	}
+	return ""
+}
