@@ -232,15 +232,32 @@ var errRowsFiltered = &catalog.DeniedError{Reason: "rows_filtered"}
 // Constraints lists the constraints of a table by name, without those that name a
 // column which is hidden from the caller or masked.
 func (o TableRules) Constraints(ctx context.Context, path TablePath) ([]TableConstraint, error) {
-	a, t, snap, err := o.Tables.find(ctx, path)
+	r, err := o.seen(ctx, path)
 	if err != nil {
 		return nil, err
 	}
-	r := ruled{actor: a, table: t, snap: snap}
-	if r.view, err = o.viewOf(ctx, a, t, snap); err != nil {
-		return nil, err
-	}
 	return o.constraints(ctx, r)
+}
+
+// Constraint is one of [TableRules.Constraints], by its name in any case. Errors:
+// catalog.ErrNotFound, those of opening a table.
+func (o TableRules) Constraint(ctx context.Context, path TablePath, name string) (TableConstraint, error) {
+	r, err := o.seen(ctx, path)
+	if err != nil {
+		return TableConstraint{}, err
+	}
+	return o.constraint(ctx, r, name)
+}
+
+// seen is a table as a caller who need not be allowed to change it sees it.
+func (o TableRules) seen(ctx context.Context, path TablePath) (ruled, error) {
+	a, t, snap, err := o.Tables.find(ctx, path)
+	if err != nil {
+		return ruled{}, err
+	}
+	r := ruled{actor: a, table: t, snap: snap}
+	r.view, err = o.viewOf(ctx, a, t, snap)
+	return r, err
 }
 
 func (o TableRules) constraints(ctx context.Context, r ruled) ([]TableConstraint, error) {

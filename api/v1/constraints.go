@@ -12,7 +12,7 @@ import (
 
 type newConstraint struct {
 	Name string `json:"name" minLength:"1" maxLength:"128" doc:"Letters, digits and _; unique for the table in any case"`
-	Expr string `json:"expr" minLength:"1" maxLength:"16384" doc:"A condition over the table's columns in DuckDB's SQL; NULL breaks it"`
+	Expr string `json:"expr" minLength:"1" maxLength:"16384" doc:"A condition over the table's columns in DuckDB's SQL, or as the list shows it; NULL breaks it"`
 }
 
 type constraint struct {
@@ -64,6 +64,10 @@ func ConstraintRoutes(api huma.API, tables ops.TableRules) {
 	add(api, read.with("GET", tableBase+"/constraints", "listConstraints", "List table constraints"), func(ctx context.Context, in *TablePath) (constraintList, error) {
 		list, err := tables.Constraints(ctx, in.path())
 		return constraintList{Constraints: convert(list, constraintOf)}, err
+	})
+	add(api, read.with("GET", one, "getConstraint", "Get a table constraint"), func(ctx context.Context, in *constraintInput) (constraint, error) {
+		c, err := tables.Constraint(ctx, in.path(), in.Name)
+		return constraintOf(c), err
 	})
 	add(api, modify.with("DELETE", one, "deleteConstraint", "Delete a table constraint"), func(ctx context.Context, in *constraintInput) (empty, error) {
 		return empty{}, tables.DropConstraint(ctx, in.path(), in.Name)

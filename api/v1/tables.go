@@ -110,8 +110,20 @@ type renameInput struct {
 type adoptInput struct {
 	TablePath
 	Body struct {
-		KeepRules bool `json:"keepRules" doc:"Copy the policies of the former table"`
+		KeepRules *bool `json:"keep_rules,omitempty" doc:"Required: whether to copy the policies of the former table"`
+		Former    *bool `json:"keepRules,omitempty" deprecated:"true" doc:"The former spelling of keep_rules"`
 	}
+}
+
+// keepRules is the decision that a request must have, in one of its spellings.
+func (in *adoptInput) keepRules() (bool, error) {
+	switch b := in.Body; {
+	case b.KeepRules != nil && b.Former == nil:
+		return *b.KeepRules, nil
+	case b.Former != nil && b.KeepRules == nil:
+		return *b.Former, nil
+	}
+	return false, fieldError("keep_rules", "is required, once")
 }
 
 type resolveInput struct {
@@ -144,10 +156,12 @@ func TableRoutes(api huma.API, tables ops.Tables) {
 		t, err := tables.Resolve(ctx, catalog.DeltaID(in.TableID))
 		return resolved{Catalog: catalog.CatalogName, Schema: t.StorageConfig.Schema(), Table: t.Name}, err
 	})
-	add(api, read.with("GET", tableBase, "getTable", "Get a table"), func(ctx context.Context, in *TablePath) (tableDetails, error) {
+	details := func(ctx context.Context, in *TablePath) (tableDetails, error) {
 		d, err := tables.Get(ctx, in.path())
 		return tableDetailsOf(d), err
-	})
+	}
+	add(api, read.with("GET", tableBase, "getTable", "Get a table"), details)
+	add(api, read.with("GET", tableBase+"/details", "getTableDetails", "Get the details of a table").because("What the table itself answers."), details)
 	add(api, read.with("GET", tableBase+"/columns", "listColumns", "List the columns of a table"), func(ctx context.Context, in *TablePath) (columnList, error) {
 		list, err := tables.Columns(ctx, in.path())
 		return columnList{Columns: convert(list, columnOf)}, err
@@ -166,11 +180,15 @@ func TableRoutes(api huma.API, tables ops.Tables) {
 			t, err := tables.Rename(ctx, in.path(), in.Body.Name)
 			return tableOf(t), err
 		})
-	adopt := route{tag: "Tables", scope: auth.ScopePoliciesWrite, camel: true}
+	adopt := route{tag: "Tables", scope: auth.ScopePoliciesWrite}
 	add(api, adopt.with("POST", tableBase+"/adopt-identity", "adoptIdentity", "Accept another table at this place").
 		because("Needed after a governed table was deleted and another one written in its place."),
 		func(ctx context.Context, in *adoptInput) (Table, error) {
-			t, err := tables.AdoptIdentity(ctx, in.path(), in.Body.KeepRules)
+			keepRules, err := in.keepRules()
+			if err != nil {
+				return Table{}, err
+			}
+			t, err := tables.AdoptIdentity(ctx, in.path(), keepRules)
 			return tableOf(t), err
 		})
 }

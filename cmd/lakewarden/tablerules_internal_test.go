@@ -206,6 +206,9 @@ func TestConstraintsGoIntoTheLogWhenEveryWriterCanHoldThem(t *testing.T) {
 	require.Equal(t, map[string]any{"name": "natural", "expr": "((`id` >= 0) AND (`kind` <> ''))", "validated": true, "portable": true, "enforced": true, "reason": nil}, got["natural"])
 	require.Equal(t, map[string]any{"name": "small", "expr": "id < 9", "validated": false, "portable": true, "enforced": true, "reason": nil}, got["small"])
 	require.Equal(t, false, got["shape"]["validated"])
+	require.Equal(t, got["natural"], s.admin.ok("GET", path+"/constraints/NATURAL", nil))
+	require.Equal(t, got["shape"], s.admin.ok("GET", path+"/constraints/shape", nil))
+	require.Equal(t, 404, s.admin.call("GET", path+"/constraints/nope", nil).status)
 	require.Equal(t, false, got["shape"]["portable"])
 	deltaPython(t)(`
 import sys, pyarrow as pa, deltalake
@@ -290,6 +293,37 @@ deltalake.write_deltalake(sys.argv[1], pa.Table.from_pylist([row], schema=schema
 	require.Len(t, known(viewer), 1)
 }
 
+// TestAConstraintGoesWhereItWasReadFrom: what the list shows is taken by another
+// table, and by the same one again.
+func TestAConstraintGoesWhereItWasReadFrom(t *testing.T) {
+	s := startServer(t, nil)
+	columns := []map[string]any{col("id", "long"), col("kind", "string"), col("day", "date")}
+	from, to := s.create("a", nil, columns...), s.create("b", nil, columns...)
+	put := func(path, name, expr string) reply {
+		return s.admin.call("POST", path+"/constraints", object{"constraints": list{object{"name": name, "expr": expr}}})
+	}
+	for name, expr := range map[string]string{
+		"one": "id >= 0 AND kind <> 'a`b'", "two": "extract(year FROM day) > 2000 OR kind LIKE 'x%'", "three": "lower(kind) = kind",
+	} {
+		require.Equal(t, 200, put(from, name, expr).status)
+		shown := s.admin.ok("GET", from+"/constraints/"+name, nil)
+		require.Equal(t, 200, put(to, name, shown["expr"].(string)).status, shown["expr"])
+		require.Equal(t, shown, s.admin.ok("GET", to+"/constraints/"+name, nil))
+	}
+	_, fields := s.admin.call("POST", to+"/rows", rowsOf(object{"id": -1, "kind": "x", "day": "2024-01-01"})).problem(t, 422)
+	require.Equal(t, []string{"rows[0]"}, fields)
+	for _, expr := range []string{"`nope` > 0", "`id > 0", "rand() > `id`"} {
+		_, fields := put(to, "bad", expr).problem(t, 422)
+		require.Equal(t, []string{"constraints[0].expr"}, fields, expr)
+	}
+	// One that rows break is kept as it was sent, and moved when none does.
+	s.admin.write(from+"/rows", rowsOf(object{"id": 1, "kind": "x", "day": "2024-01-01"}))
+	require.Equal(t, 200, put(from, "later", "(`id` > 1)").status)
+	require.Equal(t, false, s.admin.ok("GET", from+"/constraints/later", nil)["validated"])
+	s.admin.write(from+"/rows/delete", object{"where": "id = 1"})
+	require.Equal(t, true, s.admin.ok("POST", from+"/constraints/later/validate", nil)["validated"])
+}
+
 // Who does not see all of a table learns nothing of the rest by asking rules of
 // it: yes or no about keys and NULL, nothing about conditions.
 func TestRulesTellFilteredCallersNoMoreThanYesOrNo(t *testing.T) {
@@ -336,6 +370,8 @@ func TestRulesTellFilteredCallersNoMoreThanYesOrNo(t *testing.T) {
 	require.Len(t, builder.ok("GET", path+"/constraints", nil)["constraints"], 1)
 	require.Len(t, s.admin.ok("GET", path+"/constraints", nil)["constraints"], 2)
 	require.Equal(t, 404, builder.call("DELETE", path+"/constraints/hidden", nil).status)
+	require.Equal(t, 404, builder.call("GET", path+"/constraints/hidden", nil).status)
+	require.Equal(t, "hidden", s.admin.ok("GET", path+"/constraints/hidden", nil)["name"])
 	require.Equal(t, 404, builder.call("PUT", path+"/columns/kind/settings", map[string]any{"isUnique": false}).status)
 	_, fields := builder.call("PUT", path+"/primary-key", map[string]any{"columns": []any{"kind"}}).problem(t, 422)
 	require.Equal(t, []string{"columns[0]"}, fields)

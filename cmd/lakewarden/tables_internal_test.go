@@ -55,6 +55,17 @@ func TestTablesAreListedDescribedAndResolved(t *testing.T) {
 	require.Equal(t, 10.0, got["rows"])
 	require.Equal(t, 2.0, got["files"])
 	require.Greater(t, got["bytes"], 0.0)
+	require.Equal(t, got, s.admin.ok("GET", orders+"/details", nil))
+	s.policy("sales__2024__orders", "", `{"effect":"permit","subject":{"role":"viewer"},"condition":{"column":"id","op":"lt","value":3}}`)
+	s.policy("sales__2024__orders", "", `{"effect":"permit","subject":{"role":"admin"}}`)
+	filtered := s.member("v@acme.example", "viewer", nil)
+	less := filtered.ok("GET", orders+"/details", nil)
+	require.Equal(t, filtered.ok("GET", orders, nil), less)
+	require.Equal(t, got["version"], less["version"])
+	for _, count := range []string{"files", "bytes", "rows"} {
+		require.Contains(t, less, count)
+		require.Nil(t, less[count], "%s tell of rows that the caller does not see", count)
+	}
 	require.Equal(t, 1.0, got["version"])
 	require.NotNil(t, got["versionAt"])
 	columns := s.admin.ok("GET", orders+"/columns", nil)["columns"].([]any)
@@ -80,7 +91,7 @@ func TestTablesAreListedDescribedAndResolved(t *testing.T) {
 		s.admin.ok("GET", "/v1/tables/resolve/"+got["tableId"].(string), nil))
 	s.admin.call("GET", "/v1/tables/resolve/"+uuid.NewString(), nil).problem(t, 404)
 	for _, missing := range []string{"/v1/tables/other/" + s.schema + "/plain", "/v1/tables/lake/nowhere/plain", s.tablePath("nothing")} {
-		for _, suffix := range []string{"", "/columns", "/history", "/rows", "/effective-policies"} {
+		for _, suffix := range []string{"", "/details", "/columns", "/history", "/rows", "/effective-policies"} {
 			code, _ := s.admin.call("GET", missing+suffix, nil).problem(t, 404)
 			require.Equal(t, "not_found", code)
 		}
@@ -207,14 +218,19 @@ func TestAnotherTableInAGovernedPlaceStaysClosed(t *testing.T) {
 			s.discover()
 		}
 		require.Contains(t, string(s.admin.call("GET", "/v1/tables", nil).body), "identity_changed")
-		code, _ := builder.call("POST", s.tablePath(name)+"/adopt-identity", map[string]any{"keepRules": keep}).problem(t, 403)
+		code, _ := builder.call("POST", s.tablePath(name)+"/adopt-identity", map[string]any{"keep_rules": keep}).problem(t, 403)
 		require.Equal(t, "insufficient_scope", code)
 		s.admin.call("POST", s.tablePath(name)+"/adopt-identity", nil).problem(t, 400)
-		adopted := s.admin.ok("POST", s.tablePath(name)+"/adopt-identity", map[string]any{"keepRules": keep})
+		for _, undecided := range []object{{}, {"keep_rules": keep, "keepRules": keep}, {"keep_rules": nil}} {
+			_, fields := s.admin.call("POST", s.tablePath(name)+"/adopt-identity", undecided).problem(t, 422)
+			require.Equal(t, []string{"keep_rules"}, fields)
+		}
+		spelled := map[bool]string{true: "keep_rules", false: "keepRules"}[keep]
+		adopted := s.admin.ok("POST", s.tablePath(name)+"/adopt-identity", map[string]any{spelled: keep})
 		require.Equal(t, "live", adopted["state"])
 		require.NotEqual(t, old, adopted["tableId"])
 		require.Equal(t, map[bool]float64{true: 4, false: 20}[keep], s.admin.count(s.schema+"."+name))
-		code, _ = s.admin.call("POST", s.tablePath(name)+"/adopt-identity", map[string]any{"keepRules": true}).problem(t, 409)
+		code, _ = s.admin.call("POST", s.tablePath(name)+"/adopt-identity", map[string]any{"keep_rules": true}).problem(t, 409)
 		require.Equal(t, "table_state", code)
 	}
 }

@@ -2,6 +2,8 @@ package rules
 
 import (
 	"context"
+	"errors"
+	"strings"
 
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/delta"
@@ -12,11 +14,20 @@ import (
 type Check struct{ expr *expr }
 
 // ParseCheck reads an expression of a user, in DuckDB's SQL, over the columns of
-// a table. The expression must be boolean and deterministic; it has no
-// subqueries, aggregates or parameters. Errors: [CheckError], and those of the
-// parser that are not about the text.
+// a table; one with names in backticks is Spark's SQL, as the log has it. The
+// expression must be boolean and deterministic; it has no subqueries, aggregates
+// or parameters. Errors: [CheckError], and those of the parser that are not about
+// the text.
 func ParseCheck(ctx context.Context, parser engine.Parser, schema delta.Struct, text string) (Check, error) {
 	e, err := builder{schema: schema}.fromDuckDB(ctx, parser, text)
+	var refusal *CheckError
+	if errors.As(err, &refusal) && strings.Contains(text, "`") {
+		// To DuckDB backticks are operators, and none of them is served, so no text
+		// has a meaning in both languages.
+		if check, err := ParseSpark(schema, text); err == nil {
+			return check, nil
+		}
+	}
 	return newCheck(e, err)
 }
 

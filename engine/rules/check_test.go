@@ -45,6 +45,9 @@ func TestPortableChecksAreSaidInSparksSQL(t *testing.T) {
 		require.NoError(t, err, text)
 		require.Equal(t, spark, again.Spark(), "the log's text is read as it was written")
 		require.Equal(t, check.Broken("r"), again.Broken("r"), text)
+		again, err = rules.ParseCheck(t.Context(), sharedParser(), schema, spark)
+		require.NoError(t, err, "a user takes it from there: %s", spark)
+		require.Equal(t, check.Broken("r"), again.Broken("r"), text)
 	}
 }
 

@@ -7,9 +7,9 @@
 // [Of] reads the rules of a snapshot: nullability and keys from its schema and
 // properties, constraints and invariants of the log, which are Spark's SQL, by a
 // translator of a closed subset. A constraint that it cannot translate refuses
-// the write by name. [ParseCheck] reads what a user wrote in DuckDB's SQL, for
-// the constraints that the catalog keeps ([Set.Add]), and tells whether it can be
-// said in Spark's SQL with the same meaning ([Check.Portable]).
+// the write by name. [ParseCheck] reads what a user wrote in DuckDB's SQL, or
+// took from a log, for the constraints that the catalog keeps ([Set.Add]), and tells
+// whether it can be said in Spark's SQL with the same meaning ([Check.Portable]).
 //
 // # How a write asks
 //
