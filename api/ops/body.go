@@ -41,9 +41,9 @@ type RowsBody struct {
 // staged are rows of a request in the scratch directory of a write.
 type staged struct {
 	dml.Rows
-	// members are what a JSON body holds beside the rows.
 	// firsts are the first rows of the shapes, -1 where all rows have one.
 	firsts []int64
+	// members are what a JSON body holds beside the rows.
 	members map[string]json.RawMessage
 }
 
