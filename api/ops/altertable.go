@@ -139,12 +139,15 @@ func (o TableRules) DropColumn(ctx context.Context, path TablePath, column strin
 		if !r.view.whole() {
 			return nil, errRowsFiltered
 		}
-		dependants, err := o.named(ctx, r, f.Name)
+		dependants, err := o.holding(ctx, r, f.Name)
 		if err = errors.Join(err, inUse(append(dependants, r.built(f.Name)...))); err != nil {
 			return nil, err
 		}
 		alter := r.snap.Alter()
 		if err := orInvalid(alter.DropColumn([]string{f.Name}), "column", "must not be the last one, one that the table is clustered by, or one that another column's expression names"); err != nil {
+			return nil, err
+		}
+		if err := noteDropped(alter, droppedColumn{f.Name, fileName(r.snap, f)}); err != nil {
 			return nil, err
 		}
 		return r.columnChange(alter, "DROP COLUMNS", f.Name)

@@ -40,13 +40,27 @@ func inUse(dependants catalog.FieldErrors) error {
 // there is one, the column keeps name and type, so that no policy loses what it
 // protects.
 func (o TableRules) named(ctx context.Context, r ruled, column string) (catalog.FieldErrors, error) {
-	out, err := o.policiesNaming(ctx, r, column)
+	policies, err := o.policiesNaming(ctx, r, column)
 	if err != nil {
 		return nil, err
 	}
 	constraints, err := o.constraintsNaming(ctx, r, column)
-	return append(out, constraints...), err
+	return append(dependent(policies), constraints...), err
 }
+
+// holding are those of [TableRules.named] that a column cannot be dropped beside.
+func (o TableRules) holding(ctx context.Context, r ruled, column string) (catalog.FieldErrors, error) {
+	policies, err := o.policiesNaming(ctx, r, column)
+	if err != nil {
+		return nil, err
+	}
+	constraints, err := o.constraintsNaming(ctx, r, column)
+	return append(dependent(slices.DeleteFunc(policies, outlasts)), constraints...), err
+}
+
+// outlasts reports a policy that loses nothing with its column and shows nothing when
+// it comes back: one of every table that hides or masks, in former versions too.
+func outlasts(p catalog.Policy) bool { return p.Table == "" && p.Kind != catalog.PolicyRows }
 
 // free is nil for a name that a column other than but can take. One that a policy
 // is about would bring the policy into force on this table, and a permit shows
@@ -58,20 +72,19 @@ func (o TableRules) free(ctx context.Context, r ruled, name, but string) error {
 		return &catalog.ExistsError{Field: "name"}
 	}
 	policies, err := o.policiesNaming(ctx, r, name)
-	return errors.Join(err, inUse(policies))
+	return errors.Join(err, inUse(dependent(policies)))
 }
 
-func (o TableRules) policiesNaming(ctx context.Context, r ruled, column string) (out catalog.FieldErrors, err error) {
+func (o TableRules) policiesNaming(ctx context.Context, r ruled, column string) ([]catalog.Policy, error) {
 	policies, err := o.governing(ctx, r)
-	if err != nil {
-		return nil, err
-	}
+	return slices.DeleteFunc(policies, func(p catalog.Policy) bool { return !policyNames(p.PolicySpec, column) }), err
+}
+
+func dependent(policies []catalog.Policy) (out catalog.FieldErrors) {
 	for _, p := range policies {
-		if policyNames(p.PolicySpec, column) {
-			out = append(out, dependantPolicy(p, "names it"))
-		}
+		out = append(out, dependantPolicy(p, "names it"))
 	}
-	return out, nil
+	return out
 }
 
 func dependantPolicy(p catalog.Policy, what string) catalog.FieldError {
@@ -208,7 +221,7 @@ func (o TableRules) moved(ctx context.Context, r ruled, target *delta.Snapshot) 
 			continue
 		}
 		for _, p := range policies {
-			if policyNames(p.PolicySpec, f.Name) {
+			if policyNames(p.PolicySpec, f.Name) && !outlasts(p) {
 				out = append(out, dependantPolicy(p, "names the column "+f.Name+", which only that version has"))
 			}
 		}

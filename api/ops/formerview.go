@@ -20,7 +20,7 @@ func (u usedTable) formerFilter(policies enforced, s subject) (rowfilter.Filter,
 	if err != nil {
 		return rowfilter.Filter{}, err
 	}
-	now, err := columns.filter(s, columnsOf(u.head))
+	now, err := columns.filter(s, append(columnsOf(u.head), u.dropped()...))
 	if err != nil {
 		return rowfilter.Filter{}, err
 	}
@@ -69,20 +69,25 @@ func (u usedTable) columnsOfNow() (columns []engine.Column, then map[string]stri
 	return columns, then
 }
 
-// formerNames are the columns that the newest version hides and masks, by the
-// names that their fields have in the version that is read.
+// formerNames are the columns that the newest version hides and masks, or would if
+// they had not been dropped, by the names that their fields have in the version that
+// is read.
 func (u usedTable) formerNames(newest rowfilter.Filter) (hidden []string, masks map[string]string) {
 	names := u.fieldsThen()
-	masks = map[string]string{}
+	known := droppedColumns(u.head)
 	for _, f := range u.head.Schema().Fields {
-		name, ok := names[fileName(u.head, f)]
+		known = append(known, droppedColumn{f.Name, fileName(u.head, f)})
+	}
+	masks = map[string]string{}
+	for _, field := range known {
+		name, ok := names[field.File]
 		if !ok {
 			continue
 		}
-		if slices.Contains(newest.HiddenColumns, f.Name) {
+		if slices.Contains(newest.HiddenColumns, field.Name) {
 			hidden = append(hidden, name)
 		}
-		if mask, ok := newest.Masks[f.Name]; ok {
+		if mask, ok := newest.Masks[field.Name]; ok {
 			masks[name] = mask
 		}
 	}

@@ -37,6 +37,9 @@ func (o TableRules) sameRules(ctx context.Context, now, then ruled) (none action
 	if err == nil {
 		err = alter.Annotate(schema, properties)
 	}
+	if err == nil {
+		err = noteDropped(alter, droppedColumns(now.snap)...)
+	}
 	if err != nil {
 		return none, err
 	}

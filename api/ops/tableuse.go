@@ -224,7 +224,7 @@ func (h heldRules) viewOf(u usedTable) (appliedView, error) {
 
 // applied are the policies that govern what is read of the table.
 func (u usedTable) applied(policies enforced) enforced {
-	return policies.on(u.located.DeltaID, append(columnsOf(u.head), columnsOf(u.snap)...))
+	return policies.on(u.located.DeltaID, slices.Concat(columnsOf(u.head), columnsOf(u.snap), u.dropped()))
 }
 
 // relation is what a statement reads of the table under a view. A table of which

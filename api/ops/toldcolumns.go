@@ -16,6 +16,7 @@ import (
 // is not seen as it is.
 func (v view) properties(snap *delta.Snapshot) map[string]string {
 	out := maps.Clone(snap.Properties())
+	delete(out, propertyDropped) // names columns that can be hidden in former versions
 	maps.DeleteFunc(out, func(key, value string) bool {
 		switch {
 		case slices.ContainsFunc(v.HiddenColumns, func(name string) bool { return mentions(key, name) }):

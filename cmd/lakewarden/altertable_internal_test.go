@@ -122,7 +122,7 @@ func TestNoChangeShakesAPolicyOff(t *testing.T) {
 	s.admin.ok("PATCH", path+"/columns/ssn", object{"name": "number"})
 	former := s.admin.version(path) - 1
 	s.rule("cls", "wide", "number", viewersNot)
-	s.rule("mask", "", "NAME", `{"effect":"forbid","subject":{"role":"viewer"},"mask":"hash"}`)
+	s.rule("mask", "wide", "NAME", `{"effect":"forbid","subject":{"role":"viewer"},"mask":"hash"}`)
 	rows := s.policy("wide", "", `{"effect":"permit","subject":{"everyone":true},"condition":{"column":"id","op":"gte","value":0}}`)
 	s.admin.ok("PATCH", "/v1/organisations/"+s.boot.OrganisationID+"/policies/"+rows["id"].(string), object{"enabled": false, "expectedVersion": 1})
 	version := s.admin.version(path)
