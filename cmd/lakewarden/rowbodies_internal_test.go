@@ -251,3 +251,14 @@ func TestFormatsThatAreTakenAreListed(t *testing.T) {
 	require.Equal(t, []string{"Accept: must allow application/json, application/x-ndjson, text/csv, application/vnd.apache.arrow.stream or application/vnd.apache.parquet"}, details)
 	require.Equal(t, "not_acceptable", r.json(t)["code"])
 }
+
+func TestTheSchemaOfANewTableMustExist(t *testing.T) {
+	s := startServer(t, nil)
+	table := s.newTable(s.schema, "t", nil, col("id", "long"))
+	table["schema"] = "no_such"
+	details, _ := s.admin.call("POST", "/v1/tables", table).told(t, 404)
+	require.Equal(t, []string{"schema: must be the schema of a storage configuration"}, details)
+	table["schema"], table["catalog"] = s.schema, "no_such"
+	details, _ = s.admin.call("POST", "/v1/tables", table).told(t, 404)
+	require.Equal(t, []string{"catalog: must be lake"}, details)
+}
