@@ -88,9 +88,11 @@ func (w *writing) stageParquet(ctx context.Context, body io.Reader, columns []en
 	if err != nil {
 		return staged{}, unreadable(err)
 	}
-	_, nanos, err := w.answers(ctx, options, ingest.ParquetNanos(file))
-	if err != nil {
-		return staged{}, unreadable(err)
+	var nanos [][]int64
+	if slices.ContainsFunc(have, func(c engine.Column) bool { return strings.Contains(c.Type, "TIMESTAMP") }) {
+		if _, nanos, err = w.answers(ctx, options, ingest.ParquetNanos(file)); err != nil {
+			return staged{}, unreadable(err)
+		}
 	}
 	query, err := ingest.ParquetSelect(relation, position, have, slices.Concat(nanos...), columns)
 	if err != nil {
