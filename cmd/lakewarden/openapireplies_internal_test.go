@@ -219,6 +219,7 @@ func describedTables(c *describedCalls, s *testServer) {
 	c.call(s.admin, 200, "updateRows", table, object{"where": "id = 1", "set": object{"text": "'a'"}})
 	c.call(s.admin, 200, "deleteRows", table, object{"where": "id = 7"})
 	c.call(s.admin, 200, "getTable", table, nil)
+	c.call(s.admin, 200, "getTableDetails", table, nil)
 	c.call(s.admin, 200, "listColumns", table, nil)
 	c.call(s.admin, 200, "listVersions", table, nil)
 	c.call(s.admin, 200, "addColumn", table, object{"name": "more", "type": "integer"})
@@ -234,6 +235,7 @@ func describedRules(c *describedCalls, s *testServer) {
 	table := []string{"lake", s.schema, "orders"}
 	c.call(s.admin, 200, "addConstraints", table, object{"constraints": list{object{"name": "positive", "expr": "id > 0"}, object{"name": "half", "expr": "id / 2 > 0"}}})
 	c.call(s.admin, 200, "listConstraints", table, nil)
+	c.call(s.admin, 200, "getConstraint", append(table, "positive"), nil)
 	c.call(s.admin, 200, "validateConstraint", append(table, "half"), nil)
 	c.call(s.admin, 200, "listViolations", table, nil)
 	c.call(s.admin, 200, "deleteConstraint", append(table, "half"), nil)
