@@ -315,6 +315,23 @@ func TestASilentReplicaLosesItsOperations(t *testing.T) {
 	require.Equal(t, catalog.OperationFailed, r.state(lost).State)
 }
 
+// TestANewReplicaEndsWhatIsSilent: also one that does not live long.
+func TestANewReplicaEndsWhatIsSilent(t *testing.T) {
+	const silence = 3 * time.Second
+	r := newReplicas(t)
+	silent, _ := r.runner(func(o *ops.RunnerOptions) { o.Beat, o.Poll = time.Hour, time.Hour })
+	ctx, a := r.caller("a")
+	letGo := make(chan struct{})
+	defer close(letGo)
+	lost, err := silent.Start(ctx, a, catalog.OperationQuery, until(letGo))
+	require.NoError(t, err)
+	r.await(lost, catalog.OperationRunning)
+	began := time.Now()
+	require.Eventually(t, func() bool { return time.Since(began) > silence }, 2*silence, 10*time.Millisecond)
+	r.runner(func(o *ops.RunnerOptions) { o.Lost = silence })
+	require.Eventually(t, func() bool { return r.state(lost).State == catalog.OperationFailed }, silence-time.Second, 10*time.Millisecond)
+}
+
 func TestExpiredOperationsGoWithWhatTheyKept(t *testing.T) {
 	r := newReplicas(t)
 	runner, _ := r.runner(func(o *ops.RunnerOptions) { o.Keep = time.Millisecond })

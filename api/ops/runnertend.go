@@ -18,8 +18,14 @@ func (r *Runner) tendTasks(ctx context.Context) {
 	defer poll.Stop()
 	defer beat.Stop()
 	defer sweep.Stop()
+	// At once: a server that ends again and again before it sweeps would have the
+	// operations of its former lives count as live ones.
+	err := r.Sweep(ctx)
 	for {
-		var err error
+		if err != nil && ctx.Err() == nil {
+			r.opts.Logger.Warn("operations not tended", "error", err)
+		}
+		err = nil
 		select {
 		case <-ctx.Done():
 			return
@@ -31,9 +37,6 @@ func (r *Runner) tendTasks(ctx context.Context) {
 			}
 		case <-sweep.C:
 			err = r.Sweep(ctx)
-		}
-		if err != nil && ctx.Err() == nil {
-			r.opts.Logger.Warn("operations not tended", "error", err)
 		}
 	}
 }
