@@ -7,8 +7,8 @@ import (
 
 	"github.com/lakewarden/lakewarden/catalog"
 	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/datafile"
 	"github.com/lakewarden/lakewarden/engine/delta"
-	"github.com/lakewarden/lakewarden/engine/maintenance"
 	"github.com/lakewarden/lakewarden/engine/rowfilter"
 	"github.com/lakewarden/lakewarden/engine/rules"
 	"github.com/lakewarden/lakewarden/engine/sqlguard"
@@ -80,7 +80,7 @@ func laidOut(filter rowfilter.Filter, snap *delta.Snapshot) bool {
 	if !filter.Restricted && len(filter.HiddenColumns) == 0 && len(filter.Masks) == 0 {
 		return false
 	}
-	by := maintenance.LaidOutBy(snap)
+	by := datafile.LaidOutBy(snap)
 	if filter.Restricted {
 		return len(by) > 0
 	}

@@ -221,6 +221,10 @@ func (w *write) replace(ctx context.Context, h hit, f *fresh, p plan) (*delta.Sn
 			sql = "WITH " + w.names.gathered + " AS MATERIALIZED (" + sql + ") SELECT * FROM " + w.names.gathered
 		}
 		p.adds, err = w.output(ctx, sql, w.hiddenColumns(), unique(sources)...)
+		tags := datafile.CurveTags(w.Snapshot)
+		for i := range p.adds {
+			p.adds[i].Tags = tags
+		}
 	}
 	if err != nil || w.DryRun {
 		return w.Snapshot, err

@@ -5,16 +5,13 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/lakewarden/lakewarden/engine/datafile"
 	"github.com/lakewarden/lakewarden/engine/delta"
 )
 
 // manyDeleted is the part of a file's rows above which a deletion vector makes
 // it worth another file.
 const manyDeleted = 0.05
-
-// tag marks files of ours with how they were laid out, so that the same work is
-// not done again.
-const tag = "lakewarden.optimize"
 
 // bin are files of one partition that are replaced together.
 type bin struct {
@@ -39,31 +36,6 @@ func (l layout) mark() string {
 		mark += " " + strconv.Quote(column)
 	}
 	return mark
-}
-
-// LaidOutBy are the columns, by their names in files, along whose curves Optimize
-// has laid out live files of the table: their order tells of these columns'
-// values.
-func LaidOutBy(snap *delta.Snapshot) []string {
-	seen := map[string]bool{}
-	var columns []string
-	for f := range snap.Files() {
-		mark := f.Add.Tags[tag]
-		if mark == nil || seen[*mark] {
-			continue
-		}
-		seen[*mark] = true
-		_, rest, _ := strings.Cut(*mark, " ")
-		for rest != "" {
-			quoted, err := strconv.QuotedPrefix(rest)
-			if err != nil {
-				break // not ours
-			}
-			name, _ := strconv.Unquote(quoted) // a quoted prefix always can be
-			columns, rest = append(columns, name), strings.TrimPrefix(rest[len(quoted):], " ")
-		}
-	}
-	return columns
 }
 
 // plan puts the files that are worth another layout into bins, partition by
@@ -150,7 +122,7 @@ func (b *bin) worth(l layout) bool {
 func (l layout) done(files []delta.File) bool {
 	mark := l.mark()
 	return !slices.ContainsFunc(files, func(f delta.File) bool {
-		made := f.Add.Tags[tag]
+		made := f.Add.Tags[datafile.LayoutTag]
 		return made == nil || *made != mark || f.Add.DeletionVector != nil
 	})
 }

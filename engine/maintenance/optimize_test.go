@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/datafile"
 	"github.com/lakewarden/lakewarden/engine/delta"
 	"github.com/lakewarden/lakewarden/engine/duckdb"
 	"github.com/lakewarden/lakewarden/engine/maintenance"
@@ -260,7 +261,7 @@ func TestOptimizeAlongACurve(t *testing.T) {
 	}
 	require.Less(t, area, 4.0, "in one order they would cover %d times the square", done.FilesAdded)
 	require.Equal(t, maintenance.Optimized{}, w.optimize(curve), "a second run has nothing to do")
-	require.Equal(t, []string{"x", "y"}, maintenance.LaidOutBy(w.load()))
+	require.Equal(t, []string{"x", "y"}, datafile.LaidOutBy(w.load()))
 
 	for name, bad := range map[string][]string{"missing": {"nope"}, "twice": {"x", "x"}, "list": {"l"}} {
 		opts := w.options()

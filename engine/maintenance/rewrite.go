@@ -184,9 +184,10 @@ func (l layout) rowGroup(b bin, rows int64) int64 {
 
 // upload puts the files of a bin into the table's folder.
 func (r *rewriter) upload(ctx context.Context, b bin, dir string, files []engine.DataFile) ([]delta.AddFile, error) {
-	mark := r.layout.mark()
+	mark, tags := r.layout.mark(), datafile.CurveTags(r.snap)
+	tags[datafile.LayoutTag] = &mark
 	return datafile.Upload(ctx, r.snap, filepath.Join(r.opts.Scratch, dir), files, func(add *delta.AddFile) {
 		add.PartitionValues, add.ModTime = maps.Clone(b.values), r.opts.Clock()
-		add.Rearranged, add.Tags = true, map[string]*string{tag: &mark}
+		add.Rearranged, add.Tags = true, tags
 	})
 }
