@@ -331,12 +331,12 @@ func (a *analysis) define(names []string) {
 }
 
 func (a *analysis) mention(n *node, name string) {
-	if p := offset(n); p >= 0 {
-		key := strings.ToLower(name)
-		if len(a.q.names[key]) < 16 {
-			a.q.names[key] = append(a.q.names[key], place(a.q.text, p))
-		}
+	key := strings.ToLower(name)
+	places := a.q.names[key]
+	if p := offset(n); p >= 0 && len(places) < 16 {
+		places = append(places, place(a.q.text, p))
 	}
+	a.q.names[key] = places // also without a place: the caller wrote it
 }
 
 func (a *analysis) need(name string) { a.q.needed[strings.ToLower(name)] = true }

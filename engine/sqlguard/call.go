@@ -42,7 +42,7 @@ func (a *analysis) allowed(n *node, namespace string) *Error {
 	a.mention(n, name)
 	schema, catalog := strings.ToLower(n.str("schema")), strings.ToLower(n.str("catalog"))
 	if schema != "" && schema != "main" || catalog != "" && catalog != "system" {
-		return refuse(CodeFunction, name, "functions are called without a schema").at(n)
+		return refuse(CodeFunction, name, "functions stand in no schema but main").at(n)
 	}
 	f, ok := LookupFunction(namespace, name)
 	if !ok {

@@ -7,7 +7,8 @@ type Code string
 
 // The codes, with the status each becomes.
 const (
-	// CodeTooLarge: the text exceeds the size cap: 413.
+	// CodeTooLarge: the text exceeds the size cap: 422 invalid_field, as where the
+	// limit of the field is met first.
 	CodeTooLarge Code = "statement_too_large"
 	// CodeTooComplex: depth, size of a list or number of nodes exceeds a cap: 400.
 	CodeTooComplex Code = "too_complex"

@@ -152,6 +152,9 @@ func (a *analysis) star(n *node, sc *scope) *Error {
 		return malformed("star")
 	}
 	a.noteColumnNames(n.get("expr"))
+	for _, name := range n.strings("exclude_list") {
+		a.mention(n, name)
+	}
 	for _, r := range n.list("rename_list") {
 		a.define([]string{r.(*node).str("value")})
 	}
@@ -201,6 +204,7 @@ func (a *analysis) constant(n *node) *Error {
 var collations = set("nocase", "noaccent", "nfc", "binary", "c", "posix")
 
 func (a *analysis) collation(n *node, sc *scope) *Error {
+	a.mention(n.child("child"), n.str("collation")) // of the word itself there is no place
 	for _, part := range strings.Split(strings.ToLower(n.str("collation")), ".") {
 		lang, region, _ := strings.Cut(part, "_")
 		if !collations[part] && !(isLower(lang, 3) && (region == "" || isLower(region, 3))) {

@@ -49,6 +49,16 @@ func NewInlineRows(columns []engine.Column, rows [][]any) *InlineRows {
 	return out
 }
 
+// NoValues is one row of NULLs with the columns of a table: what a statement is
+// asked over that is about types alone.
+func NoValues(columns []engine.Column) *InlineRows {
+	out := &InlineRows{columns: columns, lists: make([]string, len(columns))}
+	for i, c := range columns {
+		out.lists[i] = "CAST(NULL AS " + c.Type + ") AS " + engine.QuoteIdent(c.Name)
+	}
+	return out
+}
+
 func appendInline(b []byte, v any) []byte {
 	switch v := v.(type) {
 	case nil:

@@ -3,6 +3,7 @@ package sqlguard
 import (
 	"context"
 	"errors"
+	"regexp"
 	"sort"
 	"strings"
 	"time"
@@ -197,6 +198,10 @@ func readTree(raw []byte, limits Limits) (*node, *Error) {
 	return root, c.check(list[0], kStatement)
 }
 
+// pivotWord finds PIVOT in a statement that is not served; nothing but the hint
+// that it gets depends on it.
+var pivotWord = regexp.MustCompile(`(?i)\bPIVOT\b`)
+
 // parserError puts the parser's error into our words.
 func parserError(err error, text string) error {
 	var e *engine.Error
@@ -205,7 +210,12 @@ func parserError(err error, text string) error {
 	}
 	switch e.Kind {
 	case engine.KindNotSelect:
-		return refuse(CodeStatement, firstWord(text), "only SELECT, DESCRIBE, SUMMARIZE, SHOW TABLES and EXPLAIN are served")
+		out := refuse(CodeStatement, firstWord(text), "only SELECT, DESCRIBE, SUMMARIZE, SHOW TABLES and EXPLAIN are served")
+		if pivotWord.MatchString(text) {
+			// The engine makes several statements of it.
+			out.Message = "PIVOT has to say which columns it makes: add IN (…) behind the column, with its values"
+		}
+		return out
 	case engine.KindSyntax:
 		if e.Class == "too_long" {
 			return refuse(CodeTooLarge, "", "the statement is too long")
@@ -274,6 +284,13 @@ func (q *Query) Names() map[string][]Position {
 		out[k] = append([]Position(nil), v...)
 	}
 	return out
+}
+
+// Wrote reports whether a name (column, table, function or collation) stands in the
+// text.
+func (q *Query) Wrote(name string) bool {
+	_, ok := q.names[strings.ToLower(name)]
+	return ok
 }
 
 // Position returns the first place of a name, or the zero Position.

@@ -95,6 +95,9 @@ func (c *shapeCheck) object(v any, k kind) *Error {
 		tag = n.str(f.tag)
 	}
 	fields, ok := f.shapes[tag]
+	if !ok && k == kTypeInfo {
+		return unservedType(n)
+	}
 	if !ok {
 		return refuse(CodeSyntaxNode, tag, "%s is not allowed", inWords(tag)).at(n)
 	}
@@ -104,6 +107,9 @@ func (c *shapeCheck) object(v any, k kind) *Error {
 			return malformed("unknown field " + key)
 		}
 		if err := c.check(n.vals[i], fk); err != nil {
+			if k == kTypeInfo && err.Code == CodeSyntaxNode {
+				err = unservedType(n)
+			}
 			if err.pos == 0 {
 				err = err.at(n)
 			}

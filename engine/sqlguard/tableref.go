@@ -21,6 +21,7 @@ func (a *analysis) table(n *node, sc *scope) *Error {
 		}
 		for _, c := range n.strings("using_columns") {
 			a.need(c)
+			a.mention(n, c)
 		}
 		for _, side := range []string{"left", "right"} {
 			if err := a.table(n.child(side), sc); err != nil {

@@ -10,6 +10,20 @@ var castTypes = set("BOOLEAN", "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGE
 	"TIME WITH TIME ZONE", "TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS", "TIMESTAMP WITH TIME ZONE",
 	"INTERVAL", "UUID", "NULL", "LIST", "ARRAY", "STRUCT", "MAP", "UNION")
 
+// unservedType refuses a type whose parameters the grammar does not have: the
+// parser gives those that it cannot make sense of a form of their own.
+func unservedType(info *node) *Error {
+	name := info.str("name") + info.str("alias") // one of them is empty
+	switch strings.ToUpper(name) {
+	case "DECIMAL", "NUMERIC", "DEC":
+		return refuse(CodeType, name, "%s has at most 38 digits, and at most as many behind the point", name)
+	case "":
+		return refuse(CodeType, "", "this type is not served")
+	default:
+		return refuse(CodeType, name, "the type %s is not served", name)
+	}
+}
+
 // checkType refuses types outside the list, also inside nested types.
 func checkType(t *node) *Error {
 	if t == nil {
