@@ -3,8 +3,10 @@ package problem_test
 import (
 	"flag"
 	"fmt"
+	"io/fs"
 	"net/http"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -37,6 +39,25 @@ func TestEveryCodeIsWellFormed(t *testing.T) {
 	}
 	require.Len(t, problem.Statuses, 9)
 	require.Len(t, problem.EmptyStatuses, 2)
+}
+
+// A code that nothing sends yet says so, and one that is sent does not.
+func TestReservedCodesAreThoseThatNothingSends(t *testing.T) {
+	var sources strings.Builder
+	for _, top := range []string{"api", "auth", "catalog", "cmd", "engine", "sessions"} {
+		require.NoError(t, filepath.WalkDir(filepath.Join(root, top), func(path string, entry fs.DirEntry, err error) error {
+			if err != nil || entry.IsDir() || filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go") || entry.Name() == "codes.go" {
+				return err
+			}
+			text, err := os.ReadFile(path)
+			sources.Write(text)
+			return err
+		}))
+	}
+	for _, c := range problem.Codes {
+		sent := strings.Contains(sources.String(), `"`+c.Name+`"`)
+		require.Equal(t, sent, !strings.HasPrefix(c.When, "Reserved, not sent yet"), c.Name)
+	}
 }
 
 // The documentation is the table; go test ./api/problem -update writes it.

@@ -65,10 +65,8 @@ func fieldsOf(err error, camel bool) iter.Seq2[string, string] {
 			yield(field.Field, field.Message)
 		case errors.As(err, &text):
 			yield("policyText", fmt.Sprintf("line %d, column %d: %s", text.Line, text.Column, text.Message))
-		case errors.As(err, &guard):
-			yield("sql", guardMessage(guard))
-		case errors.As(err, &failure):
-			engineFields(failure, yield)
+		case errors.As(err, &guard), errors.As(err, &failure):
+			statementFields(err, yield)
 		case errors.As(err, &feature):
 			yield("feature", feature.Feature)
 		case errors.As(err, &unread):

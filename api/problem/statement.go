@@ -1,6 +1,7 @@
 package problem
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -11,20 +12,38 @@ import (
 // guardCode is the code of a refused statement: the guard's own, as it is.
 func guardCode(e *sqlguard.Error) string {
 	if e.Code == sqlguard.CodeTooLarge {
-		return "payload_too_large"
+		return "invalid_field" // as where the limit of the field is met first
 	}
 	return string(e.Code)
 }
 
-// guardMessage says where and why; the guard's words are ours.
-func guardMessage(e *sqlguard.Error) string {
-	var b strings.Builder
-	if e.Line > 0 {
-		fmt.Fprintf(&b, "line %d, column %d: ", e.Line, e.Column)
+// statementFields say what the guard or the engine has against a statement, and
+// where, as far as anybody found out.
+func statementFields(err error, yield func(string, string) bool) {
+	var guard *sqlguard.Error
+	var failure *engine.Error
+	at := &sqlguard.PlacedError{Field: "sql"}
+	placed := errors.As(err, &at)
+	switch {
+	case errors.As(err, &guard):
+		if !placed {
+			at.Position = sqlguard.Position{Line: guard.Line, Column: guard.Column}
+		}
+		yield(at.Field, placedMessage(at.Position, guard.Message, guard.Near))
+	case errors.As(err, &failure):
+		engineField(failure, at, yield)
 	}
-	b.WriteString(e.Message)
-	if len(e.Near) > 0 {
-		b.WriteString("; near: " + strings.Join(e.Near, ", "))
+}
+
+// placedMessage puts the place before a message and the near names behind it.
+func placedMessage(at sqlguard.Position, message string, near []string) string {
+	var b strings.Builder
+	if at.Line > 0 {
+		fmt.Fprintf(&b, "line %d, column %d: ", at.Line, at.Column)
+	}
+	b.WriteString(message)
+	if len(near) > 0 {
+		b.WriteString("; near: " + strings.Join(near, ", "))
 	}
 	return b.String()
 }
@@ -39,6 +58,7 @@ var bindCodes = map[string]string{
 	"type_not_found":        "type_not_allowed",
 	"collation_not_found":   "type_not_allowed",
 	"ambiguous_column":      "ambiguous_name",
+	"ambiguous_table":       "ambiguous_name",
 	"ambiguous_function":    "type_mismatch",
 	"type_mismatch":         "type_mismatch",
 	"parameter_missing":     "invalid_parameter",
@@ -80,6 +100,29 @@ func engineCode(e *engine.Error) string {
 	return "internal_error"
 }
 
+// bindMessages say what a class of unresolved names and types means: what is
+// wrong, before the name, and what to do, behind it.
+var bindMessages = map[string][2]string{
+	"column_not_found":       {"column not found"},
+	"field_not_found":        {"field not found"},
+	"table_not_found":        {"table not found"},
+	"function_not_found":     {"function not found"},
+	"type_not_found":         {"there is no such type"},
+	"collation_not_found":    {"there is no such collation"},
+	"ambiguous_column":       {"ambiguous column"},
+	"ambiguous_table":        {"two tables of FROM have one name", "give them aliases"},
+	"ambiguous_function":     {"types do not fit", "add a cast"},
+	"type_mismatch":          {"types do not fit", "add a cast"},
+	"not_grouped":            {"a column stands neither in GROUP BY nor in an aggregate"},
+	"aggregate_misplaced":    {"an aggregate stands where rows are not grouped yet", "use HAVING or a subquery"},
+	"window_misplaced":       {"a window function stands where rows are not grouped and ordered yet", "use QUALIFY or a subquery"},
+	"aggregate_nested":       {"an aggregate or window function stands in an aggregate", "compute the inner one in a subquery"},
+	"qualify_without_window": {"QUALIFY needs a window function", "use WHERE or HAVING"},
+	"result_number":          {"there is no result column of that number"},
+	"subquery_columns":       {"a subquery used as a value has more than one column"},
+	"column_count":           {"the sides have different numbers of columns"},
+}
+
 // runtimeMessages say what a class of run-time failure means. A class that is
 // not here says nothing more than its code: a value of a row must not get out.
 var runtimeMessages = map[string]string{
@@ -111,22 +154,41 @@ func parameterName(name string) string {
 	return ""
 }
 
-// engineFields tells the class of a failure and the name that did not resolve.
-// Text and Position of the error stay out: the one is the engine's, the other
-// counts in SQL that the client never saw.
-func engineFields(e *engine.Error, yield func(string, string) bool) {
+// engineField tells the class of a failure, with the place and the name that
+// somebody found in what the caller wrote. Text, Name and Position of the error
+// stay out: they are the engine's, and about SQL that the client never saw.
+func engineField(e *engine.Error, at *sqlguard.PlacedError, yield func(string, string) bool) {
 	switch e.Kind {
 	case engine.KindBind:
 		if message, ok := parameterMessages[e.Class]; ok {
 			yield("parameters", strings.TrimSuffix(message+": "+parameterName(e.Name), ": "))
-		} else if plainName(e.Name) {
-			yield("sql", "at the name "+e.Name)
+		} else if message := bindMessage(e.Class, at.Name); message != "" {
+			yield(at.Field, placedMessage(at.Position, message, at.Near))
 		}
 	case engine.KindRuntime, engine.KindOutOfMemory:
 		if message, ok := runtimeMessages[e.Class]; ok {
-			yield("sql", message)
+			yield(at.Field, message)
 		}
 	}
+}
+
+func bindMessage(class, name string) string {
+	message, ok := bindMessages[class]
+	text := message[0]
+	switch {
+	case !ok && name == "":
+		return ""
+	case !ok:
+		text = `something is wrong at "` + name + `"`
+	case name != "" && class == "not_grouped":
+		text = `"` + name + `" stands neither in GROUP BY nor in an aggregate`
+	case name != "":
+		text += `: "` + name + `"`
+	}
+	if message[1] != "" {
+		text += "; " + message[1]
+	}
+	return text
 }
 
 // plainName reports whether a name is an identifier a person would type, and
