@@ -57,11 +57,11 @@ func (o Browse) Run(ctx context.Context, in BrowseInput) (BrowsePage, error) {
 		return BrowsePage{}, err
 	}
 	size := in.Page.Limit()
-	sql, err := o.sql(ctx, in, version, offset, size)
+	c, err := o.compose(ctx, a, in, version, offset, size)
 	if err != nil {
 		return BrowsePage{}, err
 	}
-	rows, err := o.Queries.Run(ctx, Query{SQL: sql, Schema: in.Table.Schema, MaxStaleness: in.MaxStaleness})
+	rows, err := o.Queries.Run(ctx, Query{SQL: c.sql.String(), Schema: in.Table.Schema, MaxStaleness: in.MaxStaleness, pieces: c.pieces})
 	if err != nil {
 		return BrowsePage{}, err
 	}
@@ -101,47 +101,60 @@ func (in BrowseInput) digest() string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// sql composes the statement. It is a statement of the caller like any other:
+// compose writes the statement. It is a statement of the caller like any other:
 // the guard reads every word of it. One row more than the page is asked for, to
 // know whether another page follows.
-func (o Browse) sql(ctx context.Context, in BrowseInput, version, offset int64, size int) (string, error) {
-	var b strings.Builder
-	b.WriteString("SELECT " + identifiers(in.Select, "*"))
-	fmt.Fprintf(&b, "\nFROM %s.%s AT (VERSION => %d)", engine.QuoteIdent(in.Table.Schema), engine.QuoteIdent(in.Table.Table), version)
+func (o Browse) compose(ctx context.Context, a Actor, in BrowseInput, version, offset int64, size int) (composer, error) {
+	var c composer
+	from := fmt.Sprintf("FROM %s.%s AT (VERSION => %d)", engine.QuoteIdent(in.Table.Schema), engine.QuoteIdent(in.Table.Table), version)
+	c.named("select", "SELECT ", identifiers(in.Select, "*"))
+	c.ours("\n" + from + "\n")
 	if in.Where != "" {
-		// The condition must be an expression alone, and one in brackets; then it
-		// is one in the statement too, whatever quotes or comments it holds.
-		for _, alone := range []string{"SELECT\n" + in.Where + "\n", "SELECT (\n" + in.Where + "\n)"} {
-			if _, err := sqlguard.Parse(ctx, o.Queries.Plans.parser, alone, sqlguard.Options{Limits: o.Queries.Limits.Guard}); err != nil {
-				return "", invalid("where", "must be one SQL condition that is served")
-			}
+		if err := o.condition(ctx, a, in, from); err != nil {
+			return c, err
 		}
-		b.WriteString("\nWHERE (\n" + in.Where + "\n)")
+		c.theirs("where", "WHERE (", in.Where, ")")
+		c.ours("\n")
 	}
 	if len(in.OrderBy) > 0 {
 		order, err := ordering(in.OrderBy)
 		if err != nil {
-			return "", err
+			return c, err
 		}
-		rest, err := o.tieBreakers(ctx, in, version)
+		rest, err := o.tieBreakers(ctx, a, in, version)
 		if err != nil {
-			return "", err
+			return c, err
 		}
-		b.WriteString("\nORDER BY " + order + rest)
+		c.named("order_by", "ORDER BY ", order)
+		c.ours("\n" + rest + "\n")
 	}
-	fmt.Fprintf(&b, "\nLIMIT %d OFFSET %d", size+1, offset)
-	return b.String(), nil
+	c.ours(fmt.Sprintf("LIMIT %d OFFSET %d", size+1, offset))
+	return c, nil
+}
+
+// condition holds the condition against the table that it is about.
+func (o Browse) condition(ctx context.Context, a Actor, in BrowseInput, from string) error {
+	m, err := newMoment(ctx, o.Queries.Store)
+	if err != nil {
+		return err
+	}
+	reach, err := o.Queries.reach(ctx, a, m)
+	if err != nil {
+		return err
+	}
+	return o.Queries.condition(ctx, in.Where, rowsAsked{
+		key: sessionKey(a, reach), from: from, options: o.Queries.guardOptions(a, in.Table.Schema), names: namesOf,
+		relations: func(ctx context.Context, statement *sqlguard.Query) ([]sqlguard.Relation, error) {
+			return o.Queries.read(ctx, a, m, statement.Tables(), in.Table.Schema, in.MaxStaleness, &Rows{})
+		},
+	})
 }
 
 // tieBreakers orders rows that are equal in what the caller orders by: by all
 // columns that the caller sees, in the order of the table. Pages are statements of their own, and
 // without it equal rows could change places between two of them. Rows that are
 // equal in every column may.
-func (o Browse) tieBreakers(ctx context.Context, in BrowseInput, version int64) (string, error) {
-	a, err := ActorFrom(ctx)
-	if err != nil {
-		return "", err
-	}
+func (o Browse) tieBreakers(ctx context.Context, a Actor, in BrowseInput, version int64) (string, error) {
 	t, err := in.Table.resolve(ctx, o.Queries.Store, a.Viewer)
 	if err != nil {
 		return "", err

@@ -2,7 +2,6 @@ package ops
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,7 +10,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/lakewarden/lakewarden/auth"
-	"github.com/lakewarden/lakewarden/catalog"
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/dml"
 	"github.com/lakewarden/lakewarden/engine/sqlguard"
@@ -61,6 +59,7 @@ type pointer struct {
 	positions    engine.PositionColumns
 	set          []engine.Column
 	sql          string
+	pieces       pieces
 }
 
 // point finds out, in the caller's own session and under the caller's rules, which
@@ -75,23 +74,21 @@ func (w *writing) point(ctx context.Context, where string, set map[string]string
 	if err != nil {
 		return dml.Changes{}, err
 	}
-	opts := sqlguard.Options{Limits: o.Limits.Guard, Catalog: catalog.CatalogName, Schema: w.located.StorageConfig.Schema(), User: w.actor.Email, EngineVersion: o.EngineVersion}
-	statement, err := sqlguard.Parse(ctx, o.Plans.parser, p.sql, opts)
+	key, opts := sessionKey(w.actor, reach), o.guardOptions(w.actor, w.located.StorageConfig.Schema())
+	err = o.condition(ctx, where, rowsAsked{
+		key: key, options: opts, from: p.from(), names: w.names,
+		relations: func(ctx context.Context, statement *sqlguard.Query) ([]sqlguard.Relation, error) {
+			return w.pointRelations(ctx, statement, p)
+		},
+	})
 	if err != nil {
 		return dml.Changes{}, err
 	}
-	relations, err := w.pointRelations(ctx, statement, p)
+	prepared, err := w.pointPlan(ctx, p, opts, reach)
 	if err != nil {
-		return dml.Changes{}, err
+		return dml.Changes{}, p.pieces.blame(err)
 	}
-	for i := range relations {
-		relations[i].KeepWhole = relations[i].KeepWhole || reach.keepWhole
-	}
-	plan, err := statement.Bind(ctx, o.Plans.parser, relations)
-	if err != nil {
-		return dml.Changes{}, err
-	}
-	list := listOf(plan, p.positions)
+	list := listOf(prepared.plan, p.positions)
 	if list == nil {
 		return dml.Changes{}, dml.ErrNotListed
 	}
@@ -99,23 +96,49 @@ func (w *writing) point(ctx context.Context, where string, set map[string]string
 	if err != nil {
 		return dml.Changes{}, err
 	}
-	prepared := &prepared{statement: statement, plan: plan, columns: visibleColumns([]sqlguard.Relation{{Columns: w.view.columns}})}
-	file, count, err := w.keepPositions(ctx, sessionKey(w.actor, reach), prepared, timeout, p)
+	file, count, err := w.keepPositions(ctx, key, prepared, timeout, p)
 	return dml.Changes{List: list, File: file, Count: count, Set: p.set}, err
 }
 
-// pointer writes the statement. Conditions and expressions must be expressions
-// alone and in brackets, so that they are the same in the statement.
+func (w *writing) pointPlan(ctx context.Context, p pointer, opts sqlguard.Options, reach reach) (*prepared, error) {
+	parser := w.Queries.Plans.parser
+	statement, err := sqlguard.Parse(ctx, parser, p.sql, opts)
+	if err != nil {
+		return nil, err
+	}
+	relations, err := w.pointRelations(ctx, statement, p)
+	if err != nil {
+		return nil, err
+	}
+	for i := range relations {
+		relations[i].KeepWhole = relations[i].KeepWhole || reach.keepWhole
+	}
+	plan, err := statement.Bind(ctx, parser, relations)
+	if err != nil {
+		return nil, err
+	}
+	return &prepared{statement: statement, plan: plan, parser: parser, names: w.names(nil, nil), pieces: p.pieces}, nil
+}
+
+// names are those of the table alone: what else stands in a pointer is ours.
+func (w *writing) names(*sqlguard.Query, []sqlguard.Relation) visibleNames {
+	var names visibleNames
+	for _, c := range w.view.columns {
+		names = append(names, visibleName{w.located.Name, c.Name})
+	}
+	return names
+}
+
+// pointer writes the statement around the condition, which is judged apart, and
+// the expressions.
 func (w *writing) pointer(ctx context.Context, where string, set map[string]string) (pointer, error) {
 	own := "lw_" + strings.ReplaceAll(uuid.NewString(), "-", "")
 	p := pointer{table: own, alias: w.located.Name, positions: engine.PositionColumns{File: own + "_file", Row: own + "_row"}}
 	if _, taken := w.visibleColumn(p.alias); taken {
 		p.alias = own + "_t" // a bare name must be the column
 	}
-	if err := w.alone(ctx, "where", where); err != nil {
-		return p, err
-	}
-	items := []string{engine.QuoteIdent(p.positions.File), engine.QuoteIdent(p.positions.Row)}
+	var c composer
+	c.ours("SELECT " + engine.QuoteIdent(p.positions.File) + ", " + engine.QuoteIdent(p.positions.Row) + "\n")
 	for _, name := range sortedKeys(set) {
 		column, ok := w.visibleColumn(name)
 		if !ok {
@@ -127,28 +150,23 @@ func (w *writing) pointer(ctx context.Context, where string, set map[string]stri
 		if slices.ContainsFunc(p.set, func(c engine.Column) bool { return c.Name == column }) {
 			return p, invalid("set."+name, "must not name a column twice")
 		}
-		if err := w.alone(ctx, "set."+name, set[name]); err != nil {
+		if _, err := w.Queries.Plans.expression(ctx, w.Queries.Limits.Guard, "set."+name, set[name]); err != nil {
 			return p, err
 		}
 		at := slices.IndexFunc(w.target.Columns, func(c engine.Column) bool { return c.Name == column })
-		items = append(items, fmt.Sprintf("CAST((\n%s\n) AS %s) AS %s", set[name], w.target.Columns[at].Type, engine.QuoteIdent(fmt.Sprintf("%s_v%d", own, len(p.set)))))
+		value := engine.QuoteIdent(fmt.Sprintf("%s_v%d", own, len(p.set)))
+		c.theirs("set."+name, ", CAST((", set[name], fmt.Sprintf(") AS %s) AS %s", w.target.Columns[at].Type, value))
+		c.ours("\n")
 		p.set = append(p.set, w.target.Columns[at])
 	}
-	p.sql = "SELECT " + strings.Join(items, ", ") + " FROM " + engine.QuoteIdent(p.table) + " AS " + engine.QuoteIdent(p.alias) + " WHERE (\n" + where + "\n)"
+	c.ours(p.from() + "\n")
+	c.theirs("where", "WHERE (", where, ")")
+	p.sql, p.pieces = c.sql.String(), c.pieces
 	return p, nil
 }
 
-func (w *writing) alone(ctx context.Context, field, text string) error {
-	for _, alone := range []string{"SELECT\n" + text + "\n", "SELECT (\n" + text + "\n)"} {
-		if _, err := sqlguard.Parse(ctx, w.Queries.Plans.parser, alone, sqlguard.Options{Limits: w.Queries.Limits.Guard}); err != nil {
-			var refused *sqlguard.Error
-			if errors.As(err, &refused) {
-				return invalid(field, "must be one SQL expression that is served")
-			}
-			return err
-		}
-	}
-	return nil
+func (p pointer) from() string {
+	return "FROM " + engine.QuoteIdent(p.table) + " AS " + engine.QuoteIdent(p.alias)
 }
 
 // pointRelations resolves what the statement reads. Only the table itself has

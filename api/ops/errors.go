@@ -1,6 +1,7 @@
 package ops
 
 import (
+	"cmp"
 	"fmt"
 	"iter"
 	"strings"
@@ -47,7 +48,9 @@ type StatementError struct {
 	Code string
 	// Line and Column are the place in the caller's text, from 1; 0 if unknown.
 	Line, Column int
-	Message      string
+	// Field is the field of the request that holds that text; empty is sql.
+	Field   string
+	Message string
 	// Near holds up to three names that the caller can see.
 	Near []string
 }
@@ -70,7 +73,7 @@ func (e *StatementError) ProblemCode() string { return e.Code }
 
 // FieldProblems says where in the statement.
 func (e *StatementError) FieldProblems() iter.Seq2[string, string] {
-	return func(yield func(string, string) bool) { yield("sql", e.Error()) }
+	return func(yield func(string, string) bool) { yield(cmp.Or(e.Field, "sql"), e.Error()) }
 }
 
 // MemberError says which members of a request stand against it: 422. They are told

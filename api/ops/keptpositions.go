@@ -29,13 +29,13 @@ func (w *writing) keepPositions(ctx context.Context, key sessions.Key, p *prepar
 		held, result, err = w.Queries.launchApart(ctx, key, p, timeout)
 	}
 	if err != nil {
-		return "", 0, p.inOurWords(err)
+		return "", 0, p.inOurWords(ctx, err)
 	}
 	defer held.Release()
 	name := "positions-" + strconv.Itoa(w.kept) + ".parquet"
 	w.kept++
 	count, err := spoolResult(ctx, result, filepath.Join(w.scratch, name), len(names.set))
-	return name, count, errors.Join(p.inOurWords(err), result.Close())
+	return name, count, errors.Join(p.inOurWords(ctx, err), result.Close())
 }
 
 // spoolResult writes the rows of a result as Parquet, under the names of

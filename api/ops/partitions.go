@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"io"
+	"strings"
 
+	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/google/uuid"
 
@@ -84,50 +86,76 @@ func (o Maintenance) choose(ctx context.Context, m maintained, ids []string, row
 		f, _ := m.snap.Schema().Field(name)
 		columns = append(columns, engine.Column{Name: name, Type: delta.DuckDBType(f.Type), Nullable: true})
 	}
-	sql := "SELECT " + engine.QuoteIdent(number.Name) + " FROM partitions WHERE (" + where + "\n)"
-	query, err := sqlguard.Parse(ctx, o.Plans.parser, sql, sqlguard.Options{})
-	var refused *sqlguard.Error
-	switch {
-	case errors.As(err, &refused):
-		return nil, invalid("where", "%s", refused.Message)
-	case err != nil:
-		return nil, err
-	case query.Kind() != sqlguard.KindSelect || len(query.Tables()) != 1 || query.Nondeterministic() || query.Parameters().Positional > 0 || len(query.Parameters().Named) > 0:
-		return nil, invalid("where", "must be a condition over partition columns")
-	}
-	plan, err := query.Bind(ctx, o.Plans.parser, []sqlguard.Relation{{Columns: columns, Inline: sqlguard.NewInlineRows(columns, rows)}})
+	read, err := o.Plans.expression(ctx, sqlguard.Limits{}, "where", where)
 	if err != nil {
 		return nil, err
 	}
-	return o.chosen(ctx, m, plan, ids)
-}
-
-func (o Maintenance) chosen(ctx context.Context, m maintained, plan *sqlguard.Plan, ids []string) (map[string]bool, error) {
-	held, err := o.Pool.Acquire(ctx, sessions.Key{Org: string(m.actor.Org), User: string(m.actor.User), Roots: []string{sessionRoot(m.table.StorageConfig)}})
-	if err != nil {
-		return nil, err
+	if !read.IsCondition() {
+		if err := o.mustChoose(ctx, m, columns[1:], where); err != nil {
+			return nil, err
+		}
 	}
-	defer held.Release()
-	result, err := held.Query(ctx, engine.Statement{SQL: plan.SQL, Sources: plan.Sources, Barriers: plan.Barriers, Lease: held.Lease})
-	if err != nil {
-		return nil, unusable(err)
-	}
-	defer func() { _ = result.Close() }() // before the session is free
+	var c composer
+	c.ours("SELECT " + engine.QuoteIdent(number.Name) + " FROM partitions\n")
+	c.theirs("where", "WHERE (", where, ")")
 	chosen := map[string]bool{}
-	for {
-		batch, err := result.Next(ctx)
-		if errors.Is(err, io.EOF) {
-			return chosen, nil
-		}
-		if err != nil {
-			return nil, unusable(err)
-		}
+	err = o.eachBatch(ctx, m, c, columns, sqlguard.NewInlineRows(columns, rows), func(batch arrow.RecordBatch) {
 		numbers, ok := batch.Column(0).(*array.Int64)
 		for i := range int(batch.NumRows()) {
 			if ok && numbers.IsValid(i) && numbers.Value(i) >= 0 && numbers.Value(i) < int64(len(ids)) {
 				chosen[ids[numbers.Value(i)]] = true
 			}
 		}
+	})
+	return chosen, err
+}
+
+// mustChoose refuses a condition that is not BOOLEAN.
+func (o Maintenance) mustChoose(ctx context.Context, m maintained, columns []engine.Column, where string) error {
+	var kind string
+	err := o.eachBatch(ctx, m, typeQuestion(where, "FROM partitions"), columns, sqlguard.NoValues(columns), func(batch arrow.RecordBatch) {
+		if texts, ok := batch.Column(0).(*array.String); ok && texts.Len() == 1 {
+			kind = strings.Clone(texts.Value(0))
+		}
+	})
+	if err != nil {
+		return err
+	}
+	return mustBeBoolean(kind)
+}
+
+// eachBatch runs a statement over the partitions.
+func (o Maintenance) eachBatch(ctx context.Context, m maintained, c composer, columns []engine.Column, rows *sqlguard.InlineRows, take func(arrow.RecordBatch)) error {
+	query, err := sqlguard.Parse(ctx, o.Plans.parser, c.sql.String(), sqlguard.Options{})
+	switch {
+	case err != nil:
+		return c.pieces.blame(err)
+	case len(query.Tables()) != 1 || query.Nondeterministic():
+		return invalid("where", "must be a condition over partition columns")
+	}
+	plan, err := query.Bind(ctx, o.Plans.parser, []sqlguard.Relation{{Columns: columns, Inline: rows}})
+	if err != nil {
+		return c.pieces.blame(err)
+	}
+	held, err := o.Pool.Acquire(ctx, sessions.Key{Org: string(m.actor.Org), User: string(m.actor.User), Roots: []string{sessionRoot(m.table.StorageConfig)}})
+	if err != nil {
+		return err
+	}
+	defer held.Release()
+	result, err := held.Query(ctx, engine.Statement{SQL: plan.SQL, Sources: plan.Sources, Barriers: plan.Barriers, Lease: held.Lease})
+	if err != nil {
+		return unusable(err)
+	}
+	defer func() { _ = result.Close() }() // before the session is free
+	for {
+		batch, err := result.Next(ctx)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return unusable(err)
+		}
+		take(batch)
 		batch.Release()
 	}
 }

@@ -54,10 +54,13 @@ type Query struct {
 	// at; nil means [RemoteAge], and so does more where policies are. Local ones are
 	// looked at in any case.
 	MaxStaleness *time.Duration
+
+	// pieces are what the caller wrote of SQL; without any, all of it.
+	pieces pieces
 }
 
 // Run starts a statement. The caller closes the result. Errors:
-// *[StatementError], *sqlguard.Error, the sentinels of this package, and those
+// *[StatementError], *sqlguard.Error, *sqlguard.PlacedError, the sentinels of this package, and those
 // of sessions, delta and the catalog.
 func (o *Queries) Run(ctx context.Context, q Query) (*Rows, error) {
 	a, err := ActorFrom(ctx)
@@ -69,6 +72,7 @@ func (o *Queries) Run(ctx context.Context, q Query) (*Rows, error) {
 	}
 	run := &Rows{ID: uuid.NewString(), audit: o.Audit, actor: a, sql: q.SQL, started: time.Now()}
 	if err := o.start(ctx, a, q, run); err != nil {
+		err = q.pieces.blame(err)
 		run.failed(err)
 		return nil, err
 	}
@@ -113,7 +117,7 @@ func (o *Queries) prepare(ctx context.Context, a Actor, q Query, timeout time.Du
 	// While the statement is planned, the session of a caller without one opens.
 	o.Pool.Prepare(key)
 	lap := o.Metrics.start()
-	opts := sqlguard.Options{Limits: o.Limits.Guard, Catalog: catalog.CatalogName, Schema: q.Schema, User: a.Email, EngineVersion: o.EngineVersion}
+	opts := o.guardOptions(a, q.Schema)
 	statement, err := o.Plans.parse(ctx, q.SQL, opts)
 	if err != nil {
 		return err
@@ -143,8 +147,13 @@ func (o *Queries) prepare(ctx context.Context, a Actor, q Query, timeout time.Du
 		return err
 	}
 	lap.done(phasePlan)
-	p := &prepared{statement: statement, plan: plan, inPlace: inPlace, args: q.Args, columns: visibleColumns(relations), former: run.former}
+	p := &prepared{statement: statement, plan: plan, inPlace: inPlace, args: q.Args, parser: o.Plans.parser, names: namesOf(statement, relations), pieces: q.pieces, former: run.former}
 	return o.execute(ctx, key, p, timeout, run)
+}
+
+// guardOptions is what names mean in a statement of a caller.
+func (o *Queries) guardOptions(a Actor, schema string) sqlguard.Options {
+	return sqlguard.Options{Limits: o.Limits.Guard, Catalog: catalog.CatalogName, Schema: schema, User: a.Email, EngineVersion: o.EngineVersion}
 }
 
 // read turns every reference of a statement into what the caller sees behind it.
@@ -184,20 +193,12 @@ type prepared struct {
 	// inPlace, where it is not nil, plans the same without a copy.
 	inPlace func() *sqlguard.Plan
 	args    engine.Args
-	// columns are the names that a message about an unknown one may suggest.
-	columns []string
+	// What follows serves what is told of a failure.
+	parser engine.Parser
+	names  visibleNames
+	pieces pieces
 	// former is that of [Rows].
 	former bool
-}
-
-func visibleColumns(relations []sqlguard.Relation) []string {
-	var names []string
-	for _, r := range relations {
-		for _, c := range r.Columns {
-			names = append(names, c.Name)
-		}
-	}
-	return names
 }
 
 func (o *Queries) timeout(wanted time.Duration) (time.Duration, error) {
@@ -223,14 +224,14 @@ func (o *Queries) execute(ctx context.Context, key sessions.Key, p *prepared, ti
 		held, result, err = o.launchApart(ctx, key, p, timeout)
 	}
 	if err != nil {
-		return p.inOurWords(timedOut(ctx, err))
+		return p.inOurWords(ctx, timedOut(ctx, err))
 	}
 	if p.plan.Recut {
 		result = engine.Recut(result)
 	}
 	run.Result, run.held, run.ctx = result, held, ctx
 	run.metrics = o.Metrics
-	run.explain = func(err error) error { return p.inOurWords(timedOut(ctx, err)) }
+	run.explain = func(err error) error { return p.inOurWords(ctx, timedOut(ctx, err)) }
 	run.Queued = held.Queued
 	return nil
 }

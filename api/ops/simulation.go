@@ -124,7 +124,7 @@ func (o Simulation) count(ctx context.Context, a Actor, r sqlguard.Relation) (in
 		return 0, err
 	}
 	rows := &Rows{ID: "simulation", audit: o.Queries.Audit, actor: a, sql: sql, started: time.Now()}
-	if err := o.Queries.execute(ctx, sessionKey(a, reach), &prepared{statement: statement, plan: plan}, o.Queries.Limits.DefaultTimeout, rows); err != nil {
+	if err := o.Queries.execute(ctx, sessionKey(a, reach), &prepared{statement: statement, plan: plan, parser: o.Queries.Plans.parser}, o.Queries.Limits.DefaultTimeout, rows); err != nil {
 		return 0, err
 	}
 	defer func() { _ = rows.Close() }()

@@ -167,7 +167,7 @@ func nearTables(name string, tables []catalog.LocatedTable) []string {
 	if len(elsewhere) > 0 {
 		return elsewhere[:min(3, len(elsewhere))]
 	}
-	return near(name, names)
+	return sqlguard.Near(name, names)
 }
 
 // relations turns tables into what the statement may read of them: the columns

@@ -1,37 +1,44 @@
 package ops
 
 import (
+	"context"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/sqlguard"
 )
 
-// inOurWords turns a failure of the engine into one that a caller may see. The
+// inOurWords gives a failure of the engine its place in what the caller wrote. The
 // engine's text never passes: it can hold values of hidden rows, paths and
-// names that we generated. Binding depends on names and types alone, so a name
-// that the caller wrote keeps its place; a run-time error keeps its class only.
-func (p *prepared) inOurWords(err error) error {
+// names that we generated. Binding depends on names and types alone, so it keeps its
+// place, and a name that the caller wrote; a run-time error keeps the field at most.
+func (p *prepared) inOurWords(ctx context.Context, err error) error {
 	var e *engine.Error
-	if !errors.As(err, &e) {
-		return err
-	}
-	if e.Kind == engine.KindIO && e.Class == engine.ClassMissing && p.former {
+	switch {
+	case !errors.As(err, &e):
+		return p.pieces.blame(err)
+	case e.Kind == engine.KindIO && e.Class == engine.ClassMissing && p.former:
 		return errVacuumed
+	case e.Kind == engine.KindRuntime && len(p.pieces) > 0:
+		field, _ := p.pieces.at(p.locate(ctx, e))
+		return &sqlguard.PlacedError{Err: err, Field: field}
+	case e.Kind != engine.KindBind || strings.HasPrefix(e.Class, "parameter_"):
+		return p.pieces.blame(err) // the values of parameters are no part of the text
 	}
-	if e.Kind != engine.KindBind || e.Name == "" || strings.HasPrefix(e.Class, "parameter_") {
-		return err // the values of parameters are no part of the text
+	placed := &sqlguard.PlacedError{Err: err, Field: "sql", Position: p.locate(ctx, e)}
+	if e.Name != "" && p.statement.Wrote(e.Name) {
+		placed.Name, placed.Near = e.Name, p.names.near(e)
+		if placed.Position.Line == 0 {
+			placed.Position = p.statement.Position(e.Name)
+		}
 	}
-	pos := p.statement.Position(e.Name)
-	if pos.Line == 0 {
-		return err // not a name of the caller
-	}
-	code, known := bindCodes[e.Class]
-	if !known {
-		code = "invalid_statement"
-	}
-	message := strings.ReplaceAll(e.Class, "_", " ") + ": " + quoted(e.Name)
-	return &StatementError{Code: code, Line: pos.Line, Column: pos.Column, Message: message, Near: near(e.Name, p.columns)}
+	return p.pieces.blame(placed)
+}
+
+func (p *prepared) locate(ctx context.Context, e *engine.Error) sqlguard.Position {
+	return p.statement.Locate(ctx, p.parser, p.plan.SQL, e.Position)
 }
 
 // errVacuumed: nothing has to be repaired where a file of a former version is gone.
@@ -39,10 +46,42 @@ var errVacuumed = &StatementError{
 	Code: "data_file_missing", Message: "a version is read that is not the newest; most likely a vacuum has deleted its files: read a newer version",
 }
 
-// bindCodes are the classes that have a line of their own in the table of errors.
-var bindCodes = map[string]string{
-	"column_not_found": "column_not_found", "field_not_found": "column_not_found", "table_not_found": "table_not_found",
-	"function_not_found": "function_not_found", "ambiguous_column": "ambiguous_name", "type_mismatch": "type_mismatch",
+// visibleNames are the columns that a message may suggest, each with what the
+// statement calls its table.
+type visibleNames []visibleName
+
+type visibleName struct{ table, column string }
+
+func namesOf(statement *sqlguard.Query, relations []sqlguard.Relation) visibleNames {
+	var names visibleNames
+	for i, ref := range statement.Tables() {
+		for _, c := range relations[i].Columns {
+			names = append(names, visibleName{ref.Alias, c.Name})
+		}
+	}
+	return names
+}
+
+// near returns up to three names that may be meant.
+func (v visibleNames) near(e *engine.Error) []string {
+	var found []string
+	switch e.Class {
+	case "column_not_found", "field_not_found":
+		for _, n := range v {
+			if !slices.Contains(found, n.column) {
+				found = append(found, n.column)
+			}
+		}
+		return sqlguard.Near(e.Name, found)
+	case "ambiguous_column":
+		for _, n := range v {
+			if full := n.table + "." + n.column; strings.EqualFold(n.column, e.Name) && !slices.Contains(found, full) {
+				found = append(found, full)
+			}
+		}
+		return found[:min(3, len(found))]
+	}
+	return nil
 }
 
 func quoted(name string) string { return `"` + name + `"` }

@@ -160,11 +160,36 @@ func TestErrorsOfStatementsSayWhere(t *testing.T) {
 		{"SELECT read_text('/etc/passwd')", "function_not_", `line 1, column 8`},
 		{"SELECT 1; SELECT 2", "statement_not_allowed", ``},
 		{"DROP TABLE orders", "statement_not_allowed", ``},
-		{"SELECT id || [1] FROM orders", "type_mismatch", ``},
-		{"SELECT id, count(*) FROM orders", "invalid_statement", ``},
-		{"SELECT id FROM orders a, orders b", "ambiguous_name", ``},
+		{"SELECT id || [1] FROM orders", "type_mismatch", `line 1, column 8: types do not fit; add a cast`},
+		{"SELECT id\nFROM orders\nWHERE customer > 1", "type_mismatch", `line 3, column 16: types do not fit`},
+		{"SELECT '€' AS e FROM orders WHERE customer > 1", "type_mismatch", `line 1, column 44: `},
+		{"SELECT repeat(customer, 2) FROM orders WHERE CASE WHEN customer > 1 THEN true END", "type_mismatch", `line 1, column 65: `},
+		{"SELECT current_user, id FROM orders o WHERE o.id IS NOT NULL AND true AND customer > 1", "type_mismatch", `line 1, column 84: `},
+		{"WITH x AS (SELECT * FROM orders) SELECT id FROM x, (VALUES (1)) v(n)\nWHERE customer > 1", "type_mismatch", `line 2, column 16: `},
+		{"SELECT 'a' + 1", "type_mismatch", `line 1, column 12: types do not fit: "\+"; add a cast`},
+		{"SELECT abs('x')", "type_mismatch", `line 1, column 8: types do not fit: "abs"; add a cast`},
+		{"SELECT abs(customer) FROM orders", "type_mismatch", `line 1, column 8: types do not fit: "abs"`},
+		{"SELECT substr(customer) FROM orders", "type_mismatch", `line 1, column 8: types do not fit: "substr"`},
+		{"SELECT id, count(*) FROM orders", "invalid_statement", `line 1, column 8: "id" stands neither in GROUP BY nor in an aggregate`},
+		{"SELECT id FROM orders ORDER BY 5", "invalid_statement", `line 1, column 32: there is no result column of that number`},
+		{"SELECT id FROM orders GROUP BY 5", "invalid_statement", `there is no result column of that number`},
+		{"SELECT sum(count(*)) FROM orders", "invalid_statement", `line 1, column 12: an aggregate or window function stands in an aggregate; compute the inner one in a subquery`},
+		{"SELECT id FROM orders WHERE count(*) > 1", "invalid_statement", `line 1, column 29: an aggregate stands where rows are not grouped yet; use HAVING or a subquery`},
+		{"SELECT id FROM orders WHERE row_number() OVER () > 1", "invalid_statement", `line 1, column 29: a window function stands where .*; use QUALIFY or a subquery`},
+		{"SELECT (SELECT 1, 2)", "invalid_statement", `line 1, column 8: a subquery used as a value has more than one column`},
+		{"SELECT 1 UNION SELECT 1, 2", "invalid_statement", `the sides have different numbers of columns`},
+		{"SELECT id FROM orders a, orders b", "ambiguous_name", `line 1, column 8: ambiguous column: "id"; near: a\.id, b\.id`},
+		{"SELECT * FROM orders a JOIN orders b USING (nope)", "column_not_found", `column not found`},
+		{"SELECT * EXCLUDE (custmer) FROM orders", "column_not_found", `"custmer".*near: customer`},
+		{"PIVOT orders ON customer", "statement_not_allowed", `add IN \(…\)`},
+		{"SELECT * FROM (PIVOT orders ON customer USING count(*))", "statement_not_allowed", `add IN \(…\)`},
+		{"SELECT 'a' COLLATE xx", "type_not_allowed", `line 1, column \d+: there is no such collation: "xx"`},
+		{"SELECT 'a'::ENUM('a')", "type_not_allowed", `line 1, column 11: the type ENUM is not served`},
+		{"SELECT 1::DECIMAL(40,2)", "type_not_allowed", `line 1, column 9: .*at most 38`},
+		{"SELECT lake.abs(1)", "function_not_allowed", `line 1, column 8: .*no schema but main`},
 	} {
 		r := s.admin.query(c.sql)
+		require.Equal(t, 400, r.status, "%s: %s", c.sql, r.body)
 		code, _ := r.problem(t, 400)
 		require.Contains(t, code, c.code, "%s: %s", c.sql, r.body)
 		text := strings.NewReplacer(`\"`, `"`, `\n`, " ").Replace(string(r.body))
@@ -297,4 +322,15 @@ func TestTheInformationSchemaShowsWhatTheCallerSees(t *testing.T) {
 	require.Equal(t, "table_not_found", code)
 	code, _ = s.admin.query("SELECT * FROM information_schema.tables AT (VERSION => 1)").problem(t, 404)
 	require.Equal(t, "version_not_found", code)
+}
+
+func TestALongStatementIsRefusedWithItsLimit(t *testing.T) {
+	s := startServer(t, nil)
+	for _, letter := range []string{"a", "€"} {
+		r := s.admin.query("SELECT '" + strings.Repeat(letter, 262_000) + strings.Repeat(" ", 200) + "'" + strings.Repeat(" ", 100))
+		code, fields := r.problem(t, 422)
+		require.Equal(t, "invalid_field", code)
+		require.Equal(t, []string{"sql"}, fields)
+		require.Contains(t, r.details(t)["sql"], "262144")
+	}
 }
