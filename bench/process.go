@@ -86,6 +86,31 @@ func usageOf(processes []int) (sum Usage) {
 	return sum
 }
 
+// restStep is how long a server must have done nothing to be at rest.
+const restStep = 250 * time.Millisecond
+
+// rested waits until the server and its children take nothing of the processors any
+// more, but for what a look at a clock takes, at most ten seconds.
+func (s *server) rested(ctx context.Context) error {
+	last, err := usage(s.proc.PID())
+	for range int(10 * time.Second / restStep) {
+		if err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(restStep):
+		}
+		now, again := usage(s.proc.PID())
+		if again != nil || now.CPU-last.CPU <= clockTick {
+			return again
+		}
+		last = now
+	}
+	return nil
+}
+
 // clockTick is the unit of times in /proc, on every Linux that we run on.
 const clockTick = 10 * time.Millisecond
 

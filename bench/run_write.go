@@ -136,6 +136,10 @@ func (r *runner) writeServer(ctx context.Context, root, rows string) (done writt
 	if err := r.server.admin.call(ctx, http.MethodPut, table+"/primary-key", key, nil); err != nil {
 		return done, err
 	}
+	// To declare the key is to check it: the server gives back what that took.
+	if err := r.server.rested(ctx); err != nil {
+		return done, err
+	}
 	path := table + "/rows"
 	if r.workload.Write.Operation == "merge" {
 		path += "/merge"
