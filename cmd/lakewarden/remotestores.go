@@ -189,3 +189,12 @@ func (b currentBucket) Delete(ctx context.Context, name string) error {
 	}
 	return bucket.Delete(ctx, name)
 }
+
+// Uploads implements objstore.Bucket.
+func (b currentBucket) Uploads(ctx context.Context, prefix string) iter.Seq2[objstore.Upload, error] {
+	bucket, err := b.open(ctx)
+	if err != nil {
+		return func(yield func(objstore.Upload, error) bool) { yield(objstore.Upload{}, err) }
+	}
+	return bucket.Uploads(ctx, prefix)
+}

@@ -129,6 +129,6 @@ func openResultsFolder(ctx context.Context, dir string) (objstore.Bucket, error)
 	if err != nil {
 		return nil, fmt.Errorf("results_url: %w", err)
 	}
-	_, err = bucket.Sweep(ctx, time.Now().Add(-abandonedAfter))
+	_, err = objstore.DiscardUploads(ctx, bucket, time.Now().Add(-abandonedAfter))
 	return bucket, err
 }

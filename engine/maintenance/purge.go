@@ -10,7 +10,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine/objstore"
 )
 
-// Purge deletes what lies in a table's folder, but for tables that lie below it.
+// Purge deletes what lies in a table's folder, uploads under way too, but for tables that lie below it.
 // The log goes before the data, so that no version names what is not there, and
 // of the log the newest commit first: what is left of it is a version of the
 // table, or none. A run that ended early is simply run again. Errors are those of
@@ -47,5 +47,19 @@ func Purge(ctx context.Context, bucket objstore.Bucket) error {
 			g.Go(func() error { return bucket.Delete(gctx, name) })
 		}
 	}
-	return g.Wait()
+	if err := g.Wait(); err != nil {
+		return err
+	}
+	for upload, err := range bucket.Uploads(ctx, "") {
+		if err != nil {
+			return err
+		}
+		if below.covers(upload.Name) {
+			continue
+		}
+		if err := upload.Discard(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -16,7 +16,7 @@ type VacuumMode string
 
 // The modes.
 const (
-	// VacuumFull lists the table's folder.
+	// VacuumFull lists the table's folder, and the uploads that did not end there.
 	VacuumFull VacuumMode = "full"
 	// VacuumLite takes the removals that the log tells of, and lists nothing:
 	// files of writes that failed stay.
@@ -150,6 +150,11 @@ func (v *vacuum) run(ctx context.Context) error {
 	if err := v.judge(ctx, batch); err != nil {
 		return err
 	}
+	if v.opts.Mode != VacuumLite {
+		if err := v.uploads(ctx); err != nil {
+			return err
+		}
+	}
 	return v.closeLog(ctx)
 }
 
@@ -174,7 +179,8 @@ func (v *vacuum) judge(ctx context.Context, batch []objstore.Object) (err error)
 	if rubbish, err = v.nested.without(ctx, rubbish); err != nil {
 		return err
 	}
-	if err := v.remove(ctx, rubbish); err != nil {
+	remove := func(ctx context.Context, i int) error { return v.bucket.Delete(ctx, rubbish[i].Name) }
+	if err := v.remove(ctx, rubbish, remove); err != nil {
 		return err
 	}
 	v.looked += int64(len(batch))
@@ -208,8 +214,9 @@ func (v *vacuum) old(object objstore.Object) bool {
 	return object.ModTime.Before(v.cutoff) && (v.oldest.IsZero() || object.ModTime.Before(v.oldest.Add(-clockSkew)))
 }
 
-// remove deletes files, several at a time. One that has vanished is fine.
-func (v *vacuum) remove(ctx context.Context, files []objstore.Object) error {
+// remove calls remove for each of the files, several at a time, unless nothing is
+// to be deleted, and counts them.
+func (v *vacuum) remove(ctx context.Context, files []objstore.Object, remove func(ctx context.Context, i int) error) error {
 	if len(files) == 0 {
 		return nil
 	}
@@ -219,8 +226,8 @@ func (v *vacuum) remove(ctx context.Context, files []objstore.Object) error {
 		}
 		g, gctx := errgroup.WithContext(ctx)
 		g.SetLimit(parallel)
-		for _, f := range files {
-			g.Go(func() error { return v.bucket.Delete(gctx, f.Name) })
+		for i := range files {
+			g.Go(func() error { return remove(gctx, i) })
 		}
 		if err := g.Wait(); err != nil {
 			return err

@@ -4,9 +4,11 @@ import (
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/lakewarden/lakewarden/engine/objstore"
+	"github.com/lakewarden/lakewarden/engine/objstore/file"
 	"github.com/lakewarden/lakewarden/engine/objstore/mem"
 	"github.com/lakewarden/lakewarden/engine/objstore/objstoretest"
 )
@@ -38,4 +40,14 @@ func TestFaultsWithoutCutsConformance(t *testing.T) {
 	objstoretest.Run(t, func(*testing.T) objstore.Bucket {
 		return objstore.NewFaults(mem.New())
 	}, objstoretest.Config{})
+}
+
+// TestWrappedConformance: all of them around a store that tells of uploads.
+func TestWrappedConformance(t *testing.T) {
+	metrics := objstore.NewMetrics(prometheus.NewPedanticRegistry())
+	objstoretest.Run(t, func(t *testing.T) objstore.Bucket {
+		bucket, err := file.New(t.TempDir())
+		require.NoError(t, err)
+		return objstore.Named(metrics.Wrap(objstore.NewFaults(objstore.Prefix(bucket, "a b/c")), "file"), "main")
+	}, objstoretest.Config{Folders: true, MaxSegment: 255, Uploads: 1})
 }

@@ -92,7 +92,7 @@ func (c Cut) failure(op Op, name string) error {
 	err := c.Err
 	if err == nil {
 		err = ErrUnavailable
-		if c.After && (op == OpPut || op == OpPutIfAbsent || op == OpDelete) {
+		if c.After && (op == OpPut || op == OpPutIfAbsent || op == OpDelete || op == OpDiscard) {
 			err = ErrUnknown
 		}
 	}
@@ -167,6 +167,32 @@ func (f *Faults) PutIfAbsent(ctx context.Context, name string, body []byte) erro
 // Delete implements Bucket.
 func (f *Faults) Delete(ctx context.Context, name string) error {
 	return f.write(OpDelete, name, func() error { return f.inner.Delete(ctx, name) })
+}
+
+// Uploads implements Bucket.
+func (f *Faults) Uploads(ctx context.Context, prefix string) iter.Seq2[Upload, error] {
+	return func(yield func(Upload, error) bool) {
+		before, after := f.next(OpUploads, prefix)
+		if before != nil {
+			yield(Upload{}, before)
+			return
+		}
+		for upload, err := range f.inner.Uploads(ctx, prefix) {
+			discard := upload.Discard
+			upload.Discard = func(ctx context.Context) error {
+				return f.write(OpDiscard, upload.Name, func() error { return discard(ctx) })
+			}
+			if !yield(upload, err) {
+				return
+			}
+			if after != nil {
+				break
+			}
+		}
+		if after != nil {
+			yield(Upload{}, after)
+		}
+	}
 }
 
 // write loses the reply whatever it was: a writer that lost a race cannot tell

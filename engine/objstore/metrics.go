@@ -104,17 +104,40 @@ func (b *measured) Stat(ctx context.Context, name string) (Object, error) {
 
 // List implements Bucket.
 func (b *measured) List(ctx context.Context, prefix string, opts ListOptions) iter.Seq2[Object, error] {
-	return func(yield func(Object, error) bool) {
+	return measuredList(b, OpList, b.inner.List(ctx, prefix, opts))
+}
+
+// Uploads implements Bucket.
+func (b *measured) Uploads(ctx context.Context, prefix string) iter.Seq2[Upload, error] {
+	return func(yield func(Upload, error) bool) {
+		for upload, err := range measuredList(b, OpUploads, b.inner.Uploads(ctx, prefix)) {
+			discard := upload.Discard
+			upload.Discard = func(ctx context.Context) error {
+				start := time.Now()
+				err := discard(ctx)
+				b.done(OpDiscard, time.Since(start), err)
+				return err
+			}
+			if !yield(upload, err) {
+				return
+			}
+		}
+	}
+}
+
+// measuredList times a listing without its consumer.
+func measuredList[T any](b *measured, op Op, list iter.Seq2[T, error]) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
 		var (
 			took  time.Duration
 			last  error
 			start = time.Now()
 		)
-		defer func() { b.done(OpList, took, last) }()
-		for object, err := range b.inner.List(ctx, prefix, opts) {
+		defer func() { b.done(op, took, last) }()
+		for found, err := range list {
 			took += time.Since(start)
 			last = err
-			if !yield(object, err) {
+			if !yield(found, err) {
 				return
 			}
 			start = time.Now()

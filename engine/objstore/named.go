@@ -30,7 +30,7 @@ func (e *StoreError) Unwrap() error { return e.Err }
 // let it write.
 func (e *StoreError) RefusesWrites() bool {
 	switch e.Op {
-	case OpPut, OpPutIfAbsent, OpDelete:
+	case OpPut, OpPutIfAbsent, OpDelete, OpDiscard:
 		return errors.Is(e.Err, ErrDenied) && !errors.Is(e.Err, ErrCredential)
 	}
 	return false
@@ -118,4 +118,17 @@ func (b *named) PutIfAbsent(ctx context.Context, name string, body []byte) error
 // Delete implements Bucket.
 func (b *named) Delete(ctx context.Context, name string) error {
 	return b.err(OpDelete, b.inner.Delete(ctx, name))
+}
+
+// Uploads implements Bucket.
+func (b *named) Uploads(ctx context.Context, prefix string) iter.Seq2[Upload, error] {
+	return func(yield func(Upload, error) bool) {
+		for upload, err := range b.inner.Uploads(ctx, prefix) {
+			discard := upload.Discard
+			upload.Discard = func(ctx context.Context) error { return b.err(OpDiscard, discard(ctx)) }
+			if !yield(upload, b.err(OpUploads, err)) {
+				return
+			}
+		}
+	}
 }

@@ -49,6 +49,10 @@ type Bucket interface {
 	PutIfAbsent(ctx context.Context, name string, body []byte) error
 	// Delete removes an object; a missing one is not an error.
 	Delete(ctx context.Context, name string) error
+	// Uploads yields the writes below a prefix that began and did not end, in no
+	// order. A store that does not tell of them, or not this caller, yields
+	// nothing. The first error ends the sequence.
+	Uploads(ctx context.Context, prefix string) iter.Seq2[Upload, error]
 }
 
 // Op names an operation of a Bucket, for metrics and faults.
@@ -63,4 +67,6 @@ const (
 	OpPut         Op = "put"
 	OpPutIfAbsent Op = "put_if_absent"
 	OpDelete      Op = "delete"
+	OpUploads     Op = "uploads"
+	OpDiscard     Op = "discard"
 )

@@ -2,6 +2,7 @@ package objstore
 
 import (
 	"context"
+	"errors"
 	"io"
 	"iter"
 	"strings"
@@ -113,4 +114,20 @@ func (b *prefixed) Delete(ctx context.Context, name string) error {
 		return err
 	}
 	return b.inner.Delete(ctx, full)
+}
+
+// Uploads implements Bucket.
+func (b *prefixed) Uploads(ctx context.Context, prefix string) iter.Seq2[Upload, error] {
+	return func(yield func(Upload, error) bool) {
+		if err := errors.Join(ValidPrefix(prefix), ValidPrefix(b.dir+prefix)); err != nil {
+			yield(Upload{}, err)
+			return
+		}
+		for upload, err := range b.inner.Uploads(ctx, b.dir+prefix) {
+			upload.Name = strings.TrimPrefix(upload.Name, b.dir)
+			if !yield(upload, err) {
+				return
+			}
+		}
+	}
 }

@@ -197,10 +197,10 @@ func TestTemporaryFiles(t *testing.T) {
 
 	now := time.Now()
 	require.NoError(t, os.Chtimes(filepath.Join(root, "d", temp), now, now.Add(-2*time.Hour)))
-	removed, err := bucket.Sweep(ctx, now.Add(-time.Hour))
+	removed, err := objstore.DiscardUploads(ctx, bucket, now.Add(-time.Hour))
 	require.NoError(t, err)
 	require.Equal(t, 1, removed, "the younger ones may be in use")
-	removed, err = bucket.Sweep(ctx, now.Add(time.Hour))
+	removed, err = objstore.DiscardUploads(ctx, bucket, now.Add(time.Hour))
 	require.NoError(t, err)
 	require.Equal(t, 2, removed)
 	require.Equal(t, "x", objstoretest.MustGet(t, bucket, "d/object"))

@@ -206,12 +206,15 @@ func (b *Bucket) Delete(ctx context.Context, name string) error {
 	if err != nil {
 		return failed(objstore.OpDelete, name, err)
 	}
-	for folder := path.Dir(name); folder != "."; folder = path.Dir(folder) {
-		if removeFolder(root, folder) != nil {
-			break
-		}
-	}
+	removeEmptied(root, path.Dir(name))
 	return nil
+}
+
+// removeEmptied removes a folder and those above, up to one that is not empty.
+func removeEmptied(root *os.Root, folder string) {
+	for folder != "." && removeFolder(root, folder) == nil {
+		folder = path.Dir(folder)
+	}
 }
 
 // removeFolder removes an empty folder. Root.Remove would also remove a file

@@ -20,6 +20,9 @@ type Config struct {
 	// MaxSegment is the longest segment of a name in bytes; 0 is no limit below
 	// that of the whole name.
 	MaxSegment int
+	// Uploads is the size in bytes from which a write shows as an upload while it is
+	// under way; 0 is never.
+	Uploads int64
 	// Writers is the number of writers in each race; 0 is 16.
 	Writers int
 }
@@ -45,6 +48,7 @@ func Run(t *testing.T, open func(t *testing.T) objstore.Bucket, config Config) {
 		{"List", testList},
 		{"ListStops", testListStops},
 		{"ListInvalidPrefix", testListInvalidPrefix},
+		{"Uploads", testUploads},
 		{"Cancelled", testCancelled},
 		{"RacePutIfAbsent", testRacePutIfAbsent},
 		{"RacePut", testRacePut},

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"iter"
-	"net/url"
 	"slices"
 	"strings"
 
@@ -97,24 +96,20 @@ func (b *Bucket) page(ctx context.Context, in *sdk.ListObjectsV2Input) (*sdk.Lis
 // entries are the objects and folders of a page, which come as two lists, in
 // one order. The page is in URL encoding, because XML cannot hold every name.
 func entries(page *sdk.ListObjectsV2Output) ([]objstore.Object, error) {
-	decode := func(text *string) (string, error) { return aws.ToString(text), nil }
-	if page.EncodingType == types.EncodingTypeUrl {
-		decode = func(text *string) (string, error) { return url.QueryUnescape(aws.ToString(text)) }
-	}
 	all := make([]objstore.Object, 0, len(page.Contents)+len(page.CommonPrefixes))
 	for _, o := range page.Contents {
-		name, err := decode(o.Key)
+		name, err := decoded(page.EncodingType, o.Key)
 		if err != nil {
-			return nil, fmt.Errorf("%w: unreadable listing", objstore.ErrUnavailable)
+			return nil, err
 		}
-		all = append(all, objstore.Object{Name: name, Size: aws.ToInt64(o.Size), ModTime: seconds(o.LastModified)})
+		all = append(all, objstore.Object{Name: *name, Size: aws.ToInt64(o.Size), ModTime: seconds(o.LastModified)})
 	}
 	for _, p := range page.CommonPrefixes {
-		name, err := decode(p.Prefix)
+		name, err := decoded(page.EncodingType, p.Prefix)
 		if err != nil {
-			return nil, fmt.Errorf("%w: unreadable listing", objstore.ErrUnavailable)
+			return nil, err
 		}
-		all = append(all, objstore.Object{Name: name})
+		all = append(all, objstore.Object{Name: *name})
 	}
 	slices.SortFunc(all, func(x, y objstore.Object) int { return strings.Compare(x.Name, y.Name) })
 	return all, nil

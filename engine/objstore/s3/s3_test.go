@@ -56,6 +56,8 @@ func TestConformance(t *testing.T) {
 // TestConformanceInParts sends every body that is longer than a few bytes in
 // parts.
 func TestConformanceInParts(t *testing.T) {
+	conformance := conformance
+	conformance.Uploads = 6 << 20
 	server := s3test.Start(t)
 	objstoretest.Run(t, func(t *testing.T) objstore.Bucket {
 		o := options(server.Endpoint, server.Bucket(t))

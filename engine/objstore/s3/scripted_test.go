@@ -389,6 +389,68 @@ func TestListings(t *testing.T) {
 	}
 }
 
+// uploadsPage is a page of uploads, which goes on after the last of them.
+func uploadsPage(more bool, keys ...string) step {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/xml")
+		_, _ = fmt.Fprintf(w, `<?xml version="1.0"?><ListMultipartUploadsResult><EncodingType>url</EncodingType><IsTruncated>%t</IsTruncated>`, more)
+		for i, key := range keys {
+			_, _ = fmt.Fprintf(w, `<Upload><Key>%s</Key><UploadId>%d</UploadId><Initiated>2026-01-02T03:04:05.678Z</Initiated></Upload>`, key, i)
+		}
+		if more && len(keys) > 0 {
+			_, _ = fmt.Fprintf(w, `<NextKeyMarker>%s</NextKeyMarker><NextUploadIdMarker>%d</NextUploadIdMarker>`, keys[len(keys)-1], len(keys)-1)
+		}
+		_, _ = io.WriteString(w, `</ListMultipartUploadsResult>`)
+	}
+}
+
+func TestUploads(t *testing.T) {
+	for name, test := range map[string]struct {
+		steps []step
+		names []string
+		want  error
+	}{
+		"two pages":       {[]step{uploadsPage(true, "t/a", "t/b%2B"), uploadsPage(false, "t/b%2B", "t/c")}, []string{"t/a", "t/b+", "t/b+", "t/c"}, nil},
+		"odd names":       {[]step{uploadsPage(false, "t/", "t//x", "u/x", "t/%01", "t/a")}, []string{"t/a"}, nil},
+		"same page again": {[]step{uploadsPage(true, "t/a")}, []string{"t/a", "t/a"}, objstore.ErrUnavailable},
+		"no way on":       {[]step{uploadsPage(true)}, nil, objstore.ErrUnavailable},
+		"tells nobody":    {[]step{answer(501, "NotImplemented")}, nil, nil},
+		"not this caller": {[]step{answer(403, "AccessDenied")}, nil, nil},
+		"bad credential":  {[]step{answer(403, "InvalidAccessKeyId")}, nil, objstore.ErrCredential},
+		"no bucket":       {[]step{answer(404, "NoSuchBucket")}, nil, objstore.ErrNoBucket},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bucket, store := script(t, test.steps...)
+			var names []string
+			var failure error
+			for upload, err := range bucket.Uploads(t.Context(), "t/") {
+				if failure = err; err == nil {
+					require.False(t, upload.ModTime.IsZero())
+					names = append(names, upload.Name)
+				}
+			}
+			require.Equal(t, test.names, names)
+			require.ErrorIs(t, failure, test.want)
+			if name == "two pages" {
+				query := store.seen[1].URL.Query()
+				require.Equal(t, []string{"t/b+", "1"}, []string{query.Get("key-marker"), query.Get("upload-id-marker")})
+			}
+		})
+	}
+	for _, test := range []struct {
+		reply step
+		want  error
+	}{
+		{answer(404, "NoSuchUpload"), nil}, {answer(404, "NoSuchBucket"), objstore.ErrNoBucket}, {answer(403, "AccessDenied"), objstore.ErrDenied},
+	} {
+		bucket, _ := script(t, uploadsPage(false, "t/a"), test.reply)
+		for upload, err := range bucket.Uploads(t.Context(), "t/") {
+			require.NoError(t, err)
+			require.ErrorIs(t, upload.Discard(t.Context()), test.want)
+		}
+	}
+}
+
 // TestNoAmbientCredentials: whatever the environment offers, requests are signed
 // with the given key and go to the given place.
 func TestNoAmbientCredentials(t *testing.T) {

@@ -1,0 +1,93 @@
+package maintenance_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lakewarden/lakewarden/engine/maintenance"
+	"github.com/lakewarden/lakewarden/engine/objstore"
+	"github.com/lakewarden/lakewarden/engine/objstore/file"
+)
+
+// leftBehind makes what a write to a local folder leaves when its process dies,
+// last written to so long ago.
+func leftBehind(t *testing.T, root, folder string, ago time.Duration) string {
+	t.Helper()
+	name := filepath.Join(root, folder, ".lakewarden-tmp-0123456789abcdef")
+	require.NoError(t, os.MkdirAll(filepath.Dir(name), 0o755))
+	require.NoError(t, os.WriteFile(name, []byte("half a file"), 0o644))
+	then := time.Now().Add(-ago)
+	require.NoError(t, os.Chtimes(name, then, then))
+	return name
+}
+
+// TestVacuumRemovesUploadsThatDied: those in the table's own folders and its log,
+// once they are older than the retention and than every write under way; never
+// those of a table below, or of other tools' folders.
+func TestVacuumRemovesUploadsThatDied(t *testing.T) {
+	root := t.TempDir()
+	b, err := file.New(root)
+	require.NoError(t, err)
+	snap := create(t, b)
+	const hour = time.Hour
+	old := []string{leftBehind(t, root, "", 48*hour), leftBehind(t, root, "p=1", 48*hour), leftBehind(t, root, "_delta_log", 48*hour)}
+	kept := []string{
+		leftBehind(t, root, "young", hour), leftBehind(t, root, "_staging", 48*hour), leftBehind(t, root, ".spark", 48*hour),
+		leftBehind(t, root, "nested/x", 48*hour), leftBehind(t, root, "nested/_delta_log", 48*hour),
+	}
+	put(t, b, "nested/_delta_log/00000000000000000000.json")
+	day := 24 * hour
+	opts := maintenance.VacuumOptions{Retention: &day, Insist: true}
+	run := func(opts maintenance.VacuumOptions) (names []string, files int64) {
+		opts.Found = func(found []objstore.Object) {
+			for _, o := range found {
+				require.EqualValues(t, len("half a file"), o.Size)
+				names = append(names, filepath.Join(root, o.Name))
+			}
+		}
+		files, err := maintenance.Vacuum(t.Context(), snap, opts)
+		require.NoError(t, err)
+		return names, files
+	}
+	for _, harmless := range []func(*maintenance.VacuumOptions){
+		func(o *maintenance.VacuumOptions) { o.DryRun = true },
+		func(o *maintenance.VacuumOptions) { o.Mode = maintenance.VacuumLite },
+		func(o *maintenance.VacuumOptions) {
+			o.OldestWrite = func(context.Context) (time.Time, error) { return time.Now().Add(-48 * hour), nil }
+		},
+	} {
+		opts := opts
+		harmless(&opts)
+		names, _ := run(opts)
+		if opts.DryRun {
+			require.ElementsMatch(t, old, names)
+		} else {
+			require.Empty(t, names)
+		}
+		for _, name := range append(old, kept...) {
+			require.FileExists(t, name)
+		}
+	}
+	names, files := run(opts)
+	require.ElementsMatch(t, old, names)
+	require.EqualValues(t, 3, files)
+	for _, name := range old {
+		require.NoFileExists(t, name)
+	}
+	require.NoDirExists(t, filepath.Join(root, "p=1"), "it is empty")
+	for _, name := range kept {
+		require.FileExists(t, name)
+	}
+	require.NoError(t, maintenance.Purge(t.Context(), b))
+	for _, name := range kept[3:] {
+		require.FileExists(t, name, "it belongs to the table below")
+	}
+	for _, name := range kept[:3] {
+		require.NoFileExists(t, name)
+	}
+}

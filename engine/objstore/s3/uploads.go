@@ -1,0 +1,126 @@
+package s3
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	sdk "github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/aws-sdk-go-v2/service/s3/types"
+
+	"github.com/lakewarden/lakewarden/engine/objstore"
+)
+
+// Uploads implements objstore.Bucket: multipart uploads, whose ModTime is when
+// they began. Stores tell the owner of a bucket only, and some tell nobody.
+func (b *Bucket) Uploads(ctx context.Context, prefix string) iter.Seq2[objstore.Upload, error] {
+	return func(yield func(objstore.Upload, error) bool) {
+		if err := objstore.ValidPrefix(prefix); err != nil {
+			yield(objstore.Upload{}, err)
+			return
+		}
+		if err := b.uploads(ctx, prefix, yield); err != nil {
+			yield(objstore.Upload{}, failed(objstore.OpUploads, prefix, err))
+		}
+	}
+}
+
+// uploads returns nil when the consumer has left or all is told.
+func (b *Bucket) uploads(ctx context.Context, prefix string, yield func(objstore.Upload, error) bool) error {
+	in := &sdk.ListMultipartUploadsInput{Bucket: &b.name, Prefix: &prefix, EncodingType: types.EncodingTypeUrl}
+	for {
+		page, err := b.uploadsPage(ctx, in)
+		if err != nil || page == nil {
+			return err
+		}
+		for _, found := range page.Uploads {
+			upload, err := b.upload(page.EncodingType, found)
+			if err != nil {
+				return err
+			}
+			// One that no object of ours can have come from is none of ours.
+			if objstore.ValidName(upload.Name) != nil || !strings.HasPrefix(upload.Name, prefix) {
+				continue
+			}
+			if !yield(upload, nil) {
+				return nil
+			}
+		}
+		if !aws.ToBool(page.IsTruncated) {
+			return ctx.Err()
+		}
+		key, err := decoded(page.EncodingType, page.NextKeyMarker)
+		if err != nil {
+			return err
+		}
+		same := *key == aws.ToString(in.KeyMarker) && aws.ToString(page.NextUploadIdMarker) == aws.ToString(in.UploadIdMarker)
+		if *key == "" || same {
+			return fmt.Errorf("%w: listing does not go on", objstore.ErrUnavailable)
+		}
+		in.KeyMarker, in.UploadIdMarker = key, page.NextUploadIdMarker
+	}
+}
+
+// uploadsPage is nil where the store does not tell.
+func (b *Bucket) uploadsPage(ctx context.Context, in *sdk.ListMultipartUploadsInput) (*sdk.ListMultipartUploadsOutput, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	watch, fate := withFate(ctx)
+	page, err := b.client.ListMultipartUploads(watch, in)
+	if err == nil {
+		return page, nil
+	}
+	err = translate(ctx, err, fate.lastStatus())
+	if fate.lastStatus() == http.StatusNotImplemented || errors.Is(err, objstore.ErrDenied) && !errors.Is(err, objstore.ErrCredential) {
+		return nil, nil
+	}
+	return nil, err
+}
+
+func (b *Bucket) upload(encoding types.EncodingType, found types.MultipartUpload) (objstore.Upload, error) {
+	name, err := decoded(encoding, found.Key)
+	if err != nil {
+		return objstore.Upload{}, err
+	}
+	return objstore.Upload{
+		Name: *name, ModTime: seconds(found.Initiated),
+		Discard: func(ctx context.Context) error { return b.discard(ctx, *name, found.UploadId) },
+	}, nil
+}
+
+// decoded is a name of a listing that may be in URL encoding.
+func decoded(encoding types.EncodingType, text *string) (*string, error) {
+	name := aws.ToString(text)
+	if encoding != types.EncodingTypeUrl {
+		return &name, nil
+	}
+	name, err := url.QueryUnescape(name)
+	if err != nil {
+		return nil, fmt.Errorf("%w: unreadable listing", objstore.ErrUnavailable)
+	}
+	return &name, nil
+}
+
+// discard removes the parts of an upload. One that the store does not know has
+// ended.
+func (b *Bucket) discard(ctx context.Context, name string, id *string) error {
+	if err := ctx.Err(); err != nil {
+		return failed(objstore.OpDiscard, name, err)
+	}
+	watch, fate := withFate(ctx)
+	_, err := b.client.AbortMultipartUpload(watch, &sdk.AbortMultipartUploadInput{Bucket: &b.name, Key: &name, UploadId: id})
+	if err == nil {
+		return nil
+	}
+	err = translate(ctx, err, fate.lastStatus())
+	if fate.lastStatus() == http.StatusNotFound && !errors.Is(err, objstore.ErrNoBucket) {
+		return nil
+	}
+	return failed(objstore.OpDiscard, name, err)
+}
