@@ -81,20 +81,23 @@ func (w *writing) stageParquet(ctx context.Context, body io.Reader, columns []en
 		return staged{}, err
 	}
 	defer letGo(held)
-	const position = "file_row_number"
 	file := filepath.Join(w.scratch, spooled.File)
-	relation := "read_parquet(" + engine.QuoteString(file) + ", file_row_number=true, hive_partitioning=false)"
-	have, _, err := w.answers(ctx, options, "SELECT * EXCLUDE ("+position+") FROM "+relation+" LIMIT 0")
+	have, counts, err := w.answers(ctx, options, ingest.ParquetDescription(file))
+	if err == nil && len(counts) != 1 {
+		err = errors.New("the engine describes no file")
+	}
 	if err != nil {
 		return staged{}, unreadable(err)
 	}
+	have = have[2:]
 	var nanos [][]int64
 	if slices.ContainsFunc(have, func(c engine.Column) bool { return strings.Contains(c.Type, "TIMESTAMP") }) {
 		if _, nanos, err = w.answers(ctx, options, ingest.ParquetNanos(file)); err != nil {
 			return staged{}, unreadable(err)
 		}
 	}
-	query, err := ingest.ParquetSelect(relation, position, have, slices.Concat(nanos...), columns)
+	relation := ingest.ParquetRead(file, have, counts[0][0], counts[0][1], options.Lease.Threads)
+	query, err := ingest.ParquetSelect(relation, ingest.ParquetPosition, have, slices.Concat(nanos...), columns)
 	if err != nil {
 		return staged{}, err
 	}

@@ -230,3 +230,54 @@ pq.write_table(pa.table(table), sys.argv[1])
 print(json.dumps(duckdb.connect().execute(sys.argv[2]).fetchall()))`, path, ingest.ParquetNanos(path)+` ORDER BY "column"`)
 	require.Equal(t, [][]int64{{4}, {5}, {6}, {7}, {10}}, got)
 }
+
+// TestParquetReadInStretches: a file that is read several times at once gives each
+// row once and in its place, also where the footer is wrong about how many there are,
+// and where a column has the name of the engine's own for a file.
+func TestParquetReadInStretches(t *testing.T) {
+	dir := t.TempDir()
+	plain, odd := filepath.Join(dir, "it's.parquet"), filepath.Join(dir, "odd.parquet")
+	have := columns("id", "BIGINT", "s", "VARCHAR")
+	named := columns("File_Index", "BIGINT")
+	type read struct{ Path, SQL string }
+	var reads []read
+	stretches := map[int]int{}
+	for _, rows := range []int64{250_000, 100_000, 1 << 40, -1, 0} {
+		for _, threads := range []int{1, 2, 4, 64} {
+			sql := ingest.ParquetRead(plain, have, rows, 1, threads)
+			stretches[strings.Count(sql, "it''s.parquet'")]++
+			reads = append(reads, read{plain, sql})
+		}
+	}
+	// Of few rows, and beside many row groups, it is read once.
+	require.Equal(t, map[int]int{1: 3 + 2*4, 2: 3, 3: 3 * 2}, stretches)
+	require.NotContains(t, ingest.ParquetRead(plain, have, 250_000, 9, 4), "CASE")
+	require.NotContains(t, ingest.ParquetRead(odd, named, 250_000, 1, 4), "CASE")
+	reads = append(reads, read{odd, ingest.ParquetRead(odd, named, 250_000, 1, 4)})
+	request, err := json.Marshal(reads)
+	require.NoError(t, err)
+	var got struct {
+		Description [][]int64
+		Types       []string
+		Wrong       []int
+	}
+	python(t, &got, `
+import duckdb, json, sys
+c = duckdb.connect()
+c.execute("SET threads = 4")
+plain, odd, reads, description = sys.argv[1:]
+c.sql("SELECT range AS id, 'row ' || range AS s FROM range(250000)").write_parquet(plain, row_group_size=1000000)
+c.sql("SELECT range AS File_Index FROM range(250000)").write_parquet(odd, row_group_size=1000000)
+wrong = []
+for r in json.loads(reads):
+    c.execute("COPY (SELECT * EXCLUDE (file_row_number) FROM " + r["SQL"] + ") TO '" + sys.argv[2] + "-copy' (FORMAT parquet, ROW_GROUP_SIZE 32768)")
+    copied = "read_parquet('" + odd + "-copy', file_row_number = true)"
+    first = c.sql("SELECT * FROM " + copied + " LIMIT 0").columns[0]
+    wrong.append(c.execute('SELECT abs(count(*) - 250000) + count(*) FILTER ("' + first + '" <> file_row_number) FROM ' + copied).fetchone()[0])
+d = c.execute(description)
+print(json.dumps({"description": [r[:2] for r in d.fetchall()], "types": [str(x[1]) for x in d.description], "wrong": wrong}))`,
+		plain, odd, string(request), ingest.ParquetDescription(plain))
+	require.Equal(t, make([]int, len(reads)), got.Wrong)
+	require.Equal(t, [][]int64{{250_000, 1}}, got.Description)
+	require.Len(t, got.Types, 2+len(have))
+}
