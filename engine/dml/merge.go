@@ -48,14 +48,7 @@ func Merge(ctx context.Context, t Table, o Options, m MergeRows) (Result, error)
 	}
 	j := &merge{write: w, m: m, rows: w.staged(m.Rows), on: w.mergeKey(m.On)}
 	j.own = m.Matched != MatchedUpdate || j.replacesWhole()
-	report, err := w.scope(j.rows).Repeated(ctx, j.on, j.rows.rules())
-	if err == nil {
-		err = w.keyError(ctx, fresh{relation: j.rows}, j.on, KeyRepeated, report)
-	}
-	if err == nil {
-		err = j.meet(ctx)
-	}
-	if err != nil {
+	if err := j.meet(ctx); err != nil {
 		return Result{}, err
 	}
 	return j.run(ctx)
@@ -69,8 +62,10 @@ type merge struct {
 	on   rules.Key
 	// own says that the rows that come all are rows of the request as they stand.
 	own bool
-	// list are the files that can hold rows that are met.
-	list *engine.FileList
+	// list are the files that can hold rows that are met, within what these fulfil, by
+	// the alias of the rules.
+	list   *engine.FileList
+	within string
 	// met holds one row for each pair of rows that meet: index, the position in
 	// list, and, unless own is true, the table's columns with the values that an
 	// update gives them.
@@ -90,15 +85,46 @@ func (w *write) mergeKey(on []string) rules.Key {
 	return key
 }
 
-// meet finds the rows of the table that the request's rows meet.
-func (j *merge) meet(ctx context.Context) error {
-	condition, err := j.scope(j.rows).KeyCondition(ctx, j.on, j.rows.rules())
+// fewFiles are so few that to look closer at the keys costs more than it spares.
+const fewFiles = 2
+
+// candidates lists the files that can hold rows that the request's rows meet. No
+// two of these meet each other.
+func (j *merge) candidates(ctx context.Context) (*engine.FileList, error) {
+	scope := j.scope(j.rows)
+	span, err := scope.KeySpan(ctx, j.on, j.rows.rules())
 	if err != nil {
-		return err
+		return nil, err
+	}
+	if span.Repeated > 0 {
+		report, err := scope.Repeated(ctx, j.on, j.rows.rules())
+		if err == nil {
+			err = j.keyError(ctx, fresh{relation: j.rows}, j.on, KeyRepeated, report)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	j.within = span.Within
+	if list, ok := j.files(j.Snapshot, span.Condition, j.Restricted); ok && list.Len() <= fewFiles {
+		return list, nil
+	}
+	condition, err := scope.KeyCondition(ctx, j.on, j.rows.rules())
+	if err != nil {
+		return nil, err
 	}
 	list, ok := j.files(j.Snapshot, condition, j.Restricted)
 	if !ok {
-		return ErrNotListed
+		return nil, ErrNotListed
+	}
+	return list, nil
+}
+
+// meet finds the rows of the table that the request's rows meet.
+func (j *merge) meet(ctx context.Context) error {
+	list, err := j.candidates(ctx)
+	if err != nil {
+		return err
 	}
 	j.list = list.WithPositions(j.positions())
 	table := j.track(j.list)
@@ -118,7 +144,7 @@ func (j *merge) meet(ctx context.Context) error {
 			items = append(items, j.updated(c, s, r)+" AS "+engine.QuoteIdent(c.Name))
 		}
 	}
-	var equal []string
+	equal := []string{j.within}
 	for _, name := range j.m.On {
 		equal = append(equal, column(s, name)+" IS NOT DISTINCT FROM "+column(r, name))
 	}

@@ -3,6 +3,7 @@ package rules_test
 import (
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -217,10 +218,17 @@ func TestKeyBreachesAreThoseOfComparingEveryPair(t *testing.T) {
 
 			condition, err := s.KeyCondition(t.Context(), key, rows)
 			require.NoError(rt, err)
+			span, err := s.KeySpan(t.Context(), key, rows)
+			require.NoError(rt, err)
+			require.Equal(rt, n, span.Repeated)
+			report, err = s.Taken(t.Context(), key, rows, rules.Relation{From: "(SELECT * FROM " + tableSQL + " AS " + rules.Alias + " WHERE " + span.Within + ")"})
+			require.NoError(rt, err)
+			require.Equal(rt, rules.KeyReport{Breaches: taken, Total: int64(len(taken))}, report)
 			for _, row := range table {
 				for _, other := range staged {
 					if same(key, parts[i], row, other) {
 						require.True(rt, fulfils(condition, row), "%v %v", condition, row)
+						require.True(rt, fulfils(span.Condition, row), "%v %v", span.Condition, row)
 					}
 				}
 			}
@@ -251,11 +259,39 @@ func fulfils(c engine.Condition, row [2]*int) bool {
 		return false
 	}
 	for _, value := range c.Values {
-		if string(value) == fmt.Sprint(*v) {
+		bound, err := strconv.Atoi(string(value))
+		switch {
+		case c.Op == engine.ConditionGreaterOrEqual:
+			return err == nil && *v >= bound
+		case c.Op == engine.ConditionLessOrEqual:
+			return err == nil && *v <= bound
+		case string(value) == fmt.Sprint(*v):
 			return true
 		}
 	}
 	return false
+}
+
+func TestAKeySpanGoesFromTheLeastToTheGreatest(t *testing.T) {
+	s := scope(t)
+	schema := columns(t, "id", "long", "at", "timestamp", "raw", "binary", "day", "date", "name", "string")
+	rows := rules.Relation{From: `(SELECT 10 * (x // 2) AS id, make_timestamptz(1700000000000000 + x) AS "at", 'r'::BLOB AS raw FROM range(9000) g(x))`}
+	span := func(column, from string) rules.KeySpan {
+		out, err := s.KeySpan(t.Context(), rules.Keys{Unique: []string{column}}.In(schema)[0], rules.Relation{From: from})
+		require.NoError(t, err)
+		return out
+	}
+	between := func(column string, low, high engine.ConditionValue) engine.Condition {
+		return engine.AllOf(engine.Condition{Op: engine.ConditionGreaterOrEqual, Column: column, Values: []engine.ConditionValue{low}},
+			engine.Condition{Op: engine.ConditionLessOrEqual, Column: column, Values: []engine.ConditionValue{high}})
+	}
+	require.Equal(t, rules.KeySpan{Repeated: 4500, Condition: between("id", "0", "44990"), Within: `true AND "r"."id" >= 0 AND "r"."id" <= 44990`}, span("id", rows.From))
+	require.Equal(t, rules.KeySpan{Condition: between("at", "2023-11-14 22:13:20", "2023-11-14 22:13:20.008999"), Within: "true"}, span("at", rows.From))
+	require.Equal(t, rules.KeySpan{Repeated: 1, Within: "true"}, span("raw", rows.From))
+	require.Equal(t, rules.KeySpan{Condition: engine.Condition{Op: engine.ConditionNever}, Within: "true"}, span("id", "(SELECT NULL::BIGINT AS id)"), "no row takes part")
+	require.Equal(t, `true AND "r"."day" >= DATE '2026-01-02' AND "r"."day" <= DATE '2026-01-03'`, span("day", "(SELECT DATE '2026-01-02' + x::INTEGER AS day FROM range(2) g(x))").Within)
+	require.Equal(t, `true AND "r"."name" >= 'it''s' AND "r"."name" <= 'it''s'`, span("name", "(SELECT 'it''s' AS name)").Within)
+	require.Equal(t, "true", span("name", "(SELECT 'a' || chr(0) AS name)").Within, "no statement holds it")
 }
 
 func TestAKeyConditionNamesFewValuesOneByOneAndManyAsSpans(t *testing.T) {

@@ -30,6 +30,79 @@ func (s Scope) KeyCondition(ctx context.Context, key Key, rows Relation) (engine
 	return engine.AllOf(conditions...), err
 }
 
+// KeySpan is what one look at the keys of a relation tells.
+type KeySpan struct {
+	// Repeated is the number of combinations that more than one row has; where it is
+	// not 0, [Scope.Repeated] finds the rows.
+	Repeated int64
+	// Condition is a weaker [Scope.KeyCondition]: it goes from the least to the
+	// greatest value of each column.
+	Condition engine.Condition
+	// Within is SQL over a relation with the [Alias], fulfilled by every row with one
+	// of the keys: the same for the columns of which the engine passes over others
+	// as it reads. It is never empty.
+	Within string
+}
+
+// KeySpan looks at the keys of a relation once. Errors are those of the session.
+func (s Scope) KeySpan(ctx context.Context, key Key, rows Relation) (KeySpan, error) {
+	items := []string{"count(*) FILTER (lw_times > 1)"}
+	parts := make([]columnParts, len(key.Columns))
+	for i, c := range key.Columns {
+		if text, comparable := conditionText(c); comparable {
+			parts[i].known = true
+			k := "k" + itoa(i)
+			items = append(items, text("min("+k+")"), text("max("+k+")"), "count(*) FILTER ("+k+" IS NULL)")
+		}
+	}
+	grouped := "SELECT " + key.aliases() + ", count(*) AS lw_times FROM " + rows.as(Alias) + " WHERE " + key.counts(Alias) +
+		" GROUP BY " + strings.Join(key.names(Alias), ", ")
+	var span KeySpan
+	err := s.query(ctx, "SELECT "+strings.Join(items, ", ")+" FROM ("+grouped+")", func(row []cell) {
+		span.Repeated, row = row[0].number, row[1:]
+		for i := range parts {
+			if !parts[i].known {
+				continue
+			}
+			if !row[0].null {
+				parts[i].add(row[0], row[1])
+			}
+			parts[i].nulls = row[2].number > 0
+			row = row[3:]
+		}
+	})
+	conditions := make([]engine.Condition, len(parts))
+	for i, p := range parts {
+		conditions[i] = p.condition(key, key.Columns[i].Name)
+	}
+	span.Condition, span.Within = engine.AllOf(conditions...), withinSQL(key, parts)
+	return span, err
+}
+
+func withinSQL(key Key, parts []columnParts) string {
+	within := []string{"true"}
+	for i, p := range parts {
+		var literal func(text string) string
+		switch familyOf(key.Columns[i].Type) {
+		case famInt, famDecimal:
+			literal = func(text string) string { return text }
+		case famDate:
+			literal = func(text string) string { return "DATE " + engine.QuoteString(text) }
+		case famText:
+			literal = engine.QuoteString
+		default:
+			continue
+		}
+		low, high, found := p.bounds()
+		if !found || p.nulls && key.NullsEqual || !fitsSQL(low) || !fitsSQL(high) {
+			continue
+		}
+		column := key.names(Alias)[i]
+		within = append(within, column+" >= "+literal(low), column+" <= "+literal(high))
+	}
+	return strings.Join(within, " AND ")
+}
+
 // Up to listedValues values of a column are told one by one, more of them as
 // spans of neighbours.
 const (
@@ -56,6 +129,20 @@ func (p *columnParts) add(low, high cell) {
 	default:
 		p.ranges = append(p.ranges, [2]engine.ConditionValue{engine.ConditionValue(low.text), engine.ConditionValue(high.text)})
 	}
+}
+
+// fitsSQL leaves out texts that make a statement long or, with a NUL, none.
+func fitsSQL(text string) bool { return len(text) <= 100 && !strings.Contains(text, "\x00") }
+
+// bounds are the least and the greatest value where they were added as one group.
+func (p *columnParts) bounds() (low, high string, found bool) {
+	switch {
+	case len(p.ranges) == 1:
+		return string(p.ranges[0][0]), string(p.ranges[0][1]), true
+	case len(p.listed) == 1:
+		return string(p.listed[0]), string(p.listed[0]), true
+	}
+	return "", "", false
 }
 
 func (p *columnParts) condition(key Key, column string) engine.Condition {
