@@ -13,10 +13,13 @@ import (
 const (
 	// freeShare is how much of their limits statements fill before nothing free is kept.
 	freeShare = 0.75
-	// freeKept is what may stay free between two statements.
-	freeKept = 32 << 20
-	// freeIdle is how long it may.
+	// freeKept is what may stay free from one statement to the next, freeIdle how long
+	// it may where none comes.
+	freeKept = 64 << 20
 	freeIdle = time.Second
+	// freeSoon is when more than that goes. To give back what a large write took is
+	// work that its caller need not wait for.
+	freeSoon = 20 * time.Millisecond
 	// heapGrowth is how many bytes a second statements can take, by measurement.
 	heapGrowth = 4 << 30
 	// How often the heap is looked at.
@@ -44,6 +47,9 @@ func (k *heapKeeper) lend(limit int64) (back func()) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.running == 0 {
+		if k.leavesMuch() {
+			k.purge()
+		}
 		k.floor = k.resident()
 	}
 	k.running++
@@ -60,14 +66,11 @@ func (k *heapKeeper) back(limit int64) {
 	defer k.mu.Unlock()
 	k.running--
 	k.limits -= limit
-	if k.running > 0 {
-		return
-	}
 	k.since = time.Now()
-	if k.resident() > k.floor+freeKept {
-		k.purge()
-	}
 }
+
+// leavesMuch reports whether the statements that ended left more than may stay.
+func (k *heapKeeper) leavesMuch() bool { return k.resident() > k.floor+freeKept }
 
 // watch looks again and again until no statement has run for a while. Nothing is
 // free then.
@@ -83,7 +86,11 @@ func (k *heapKeeper) look() time.Duration {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.running == 0 {
-		if rest := freeIdle - time.Since(k.since); rest > 0 {
+		wait := freeIdle
+		if k.leavesMuch() {
+			wait = freeSoon
+		}
+		if rest := wait - time.Since(k.since); rest > 0 {
 			return rest
 		}
 		k.purge()

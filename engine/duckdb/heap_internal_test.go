@@ -51,7 +51,20 @@ func TestFreePagesGoWhenNothingRuns(t *testing.T) {
 	back := k.lend(1 << 30)
 	f.free = freeKept + 1
 	back()
+	require.Positive(t, f.free, "nobody waits for it")
+	require.InDelta(t, freeSoon, k.look(), float64(freeSoon)/2)
+	k.since = time.Now().Add(-2 * freeSoon)
+	require.Zero(t, k.look())
 	require.Zero(t, f.free)
+
+	k.watching = true
+	back = k.lend(1 << 30)
+	f.free = freeKept + 1
+	back()
+	back = k.lend(1 << 30)
+	require.Zero(t, f.free, "no statement begins with more")
+	require.Equal(t, f.used, k.floor)
+	back()
 
 	back = k.lend(1 << 30)
 	f.used, f.free = 90<<20, freeKept
