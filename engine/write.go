@@ -43,6 +43,9 @@ type FileLayout struct {
 	// It is not for floating-point columns: those would get an encoding
 	// (BYTE_STREAM_SPLIT) that not every reader of Delta tables has.
 	DeltaEncoding bool
+	// NoFloats says that no value of the query is a floating-point number or holds
+	// one, which spares a look at its columns. Where it is wrong, a -0.0 can become 0.0.
+	NoFloats bool
 	// FieldIDs are the Parquet field ids of columns, for tables with column
 	// mapping; nil writes none.
 	FieldIDs []FieldID

@@ -26,9 +26,9 @@ func Codec(snap *delta.Snapshot) string {
 	return "zstd"
 }
 
-// DeltaEncoding reports whether new files may have the delta encodings of Parquet,
-// see engine.FileLayout: no column holds floating-point numbers.
-func DeltaEncoding(snap *delta.Snapshot) bool {
+// NoFloats reports that no column holds floating-point numbers, which allows the
+// delta encodings of Parquet, see engine.FileLayout.
+func NoFloats(snap *delta.Snapshot) bool {
 	return !hasFloats(delta.Struct{Fields: snap.Schema().Fields})
 }
 

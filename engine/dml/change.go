@@ -216,11 +216,12 @@ func (w *write) replace(ctx context.Context, h hit, f *fresh, p plan) (*delta.Sn
 	}
 	var err error
 	if len(parts) > 0 {
-		sql := strings.Join(parts, " UNION ALL ")
+		o := outcome{sql: strings.Join(parts, " UNION ALL "), more: w.hiddenColumns(), sources: unique(sources)}
 		if !hides && w.gathers(h) {
-			sql = "WITH " + w.names.gathered + " AS MATERIALIZED (" + sql + ") SELECT * FROM " + w.names.gathered
+			o.sql = "WITH " + w.names.gathered + " AS MATERIALIZED (" + o.sql + ") SELECT * FROM " + w.names.gathered
+			o.rowGroup = gatheredGroup
 		}
-		p.adds, err = w.output(ctx, sql, w.hiddenColumns(), unique(sources)...)
+		p.adds, err = w.output(ctx, o)
 		tags := datafile.CurveTags(w.Snapshot)
 		for i := range p.adds {
 			p.adds[i].Tags = tags

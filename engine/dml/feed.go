@@ -40,7 +40,7 @@ func (w *write) writeChanges(ctx context.Context, h hit, f *fresh, before string
 		sql += " UNION ALL SELECT " + columnList("", w.Columns) + ", " + after + " FROM " + f.from
 		sources = append(sources, f.sources...)
 	}
-	dir, files, err := w.outputFiles(ctx, sql, []string{changeColumn}, unique(sources))
+	dir, files, err := w.outputFiles(ctx, outcome{sql: sql, more: []string{changeColumn}, sources: unique(sources)})
 	if err != nil {
 		return nil, err
 	}

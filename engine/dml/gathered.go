@@ -10,6 +10,10 @@ import (
 // expansion is by how much rows in memory are larger than in a file.
 const expansion = 8
 
+// gatheredGroup is the number of rows of a row group that is made of gathered rows.
+// Each thread collects one before it encodes it, beside what is gathered.
+const gatheredGroup = 30 * 2048
+
 // gathers reports whether what is left of files is gathered before it is written. One
 // thread reads what other writers keep in one row group, and encodes it too, which
 // takes most of the time; gathered rows are encoded by all threads. That asks for

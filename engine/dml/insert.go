@@ -24,7 +24,7 @@ func Insert(ctx context.Context, t Table, o Options, rows Rows) (Result, error) 
 	if err := w.judgeRepeats(ctx, f); err != nil {
 		return Result{}, err
 	}
-	adds, err := w.output(ctx, "SELECT "+columnList("", w.Columns)+" FROM "+f.from, nil, f.sources...)
+	adds, err := w.output(ctx, outcome{sql: "SELECT " + columnList("", w.Columns) + " FROM " + f.from, sources: f.sources})
 	if err != nil {
 		return Result{}, err
 	}

@@ -32,29 +32,42 @@ func (w *write) spool(ctx context.Context, sql string, sources ...engine.Source)
 	return names, rows, err
 }
 
-// output writes the rows of a query, which has the table's columns and some more, as
-// data files and uploads them. After an error none of them is left.
-func (w *write) output(ctx context.Context, sql string, more []string, sources ...engine.Source) ([]delta.AddFile, error) {
-	dir, files, err := w.outputFiles(ctx, sql, more, sources)
+// outcome is a query for rows of the table.
+type outcome struct {
+	// sql has the table's columns and then those of more.
+	sql     string
+	more    []string
+	sources []engine.Source
+	// rowGroup is the number of rows of a row group; 0 is the engine's default.
+	rowGroup int64
+}
+
+// output writes rows as data files and uploads them. After an error none of them is
+// left.
+func (w *write) output(ctx context.Context, o outcome) ([]delta.AddFile, error) {
+	dir, files, err := w.outputFiles(ctx, o)
 	if err != nil || w.DryRun {
 		return nil, err
 	}
 	return datafile.Upload(ctx, w.Snapshot, dir, files, nil)
 }
 
-// outputFiles writes the rows of a query, which has the table's columns and some
-// more, into files as the table has them. They are in dir.
-func (w *write) outputFiles(ctx context.Context, sql string, more []string, sources []engine.Source) (dir string, files []engine.DataFile, err error) {
+// outputFiles writes rows into files as the table has them. They are in dir.
+func (w *write) outputFiles(ctx context.Context, o outcome) (dir string, files []engine.DataFile, err error) {
 	dir = w.dir()
-	layout := engine.FileLayout{PartitionBy: w.storedPartitions(), FileBytes: datafile.TargetBytes(w.Snapshot), Codec: datafile.Codec(w.Snapshot), DeltaEncoding: datafile.DeltaEncoding(w.Snapshot), Ordered: w.KeepOrder}
-	if w.KeepOrder && w.sizeOf(sources) <= layout.FileBytes {
+	layout := engine.FileLayout{
+		PartitionBy: w.storedPartitions(), FileBytes: datafile.TargetBytes(w.Snapshot), RowGroupRows: o.rowGroup,
+		Codec: datafile.Codec(w.Snapshot), NoFloats: datafile.NoFloats(w.Snapshot), Ordered: w.KeepOrder,
+	}
+	layout.DeltaEncoding = layout.NoFloats
+	if w.KeepOrder && w.sizeOf(o.sources) <= layout.FileBytes {
 		layout.FileBytes = 0 // several threads keep the order of one file only
 	}
 	if w.Snapshot.Mapped() {
 		layout.FieldIDs = skipping.FieldIDs(w.Snapshot.FileColumns())
-		sql = w.underStoredNames(sql, more)
+		o.sql = w.underStoredNames(o.sql, o.more)
 	}
-	files, err = w.Session.Write(ctx, engine.WriteStatement{Statement: w.statement(sql, sources...), Dir: dir, Layout: layout})
+	files, err = w.Session.Write(ctx, engine.WriteStatement{Statement: w.statement(o.sql, o.sources...), Dir: dir, Layout: layout})
 	return filepath.Join(w.Scratch, dir), files, err
 }
 

@@ -52,8 +52,10 @@ func (in *instance) unordered(anyOrder bool, f func() error) (err error) {
 func (in *instance) copyOut(st engine.Statement, layout engine.FileLayout, dir string, step func() error) ([]engine.DataFile, error) {
 	checked := st
 	var err error
-	if checked.SQL, err = in.withoutNegativeZeros(st.SQL); err != nil {
-		return nil, hidden(err)
+	if !layout.NoFloats {
+		if checked.SQL, err = in.withoutNegativeZeros(st.SQL); err != nil {
+			return nil, hidden(err)
+		}
 	}
 	files, err := in.copyOnce(checked, layout, dir, true, step)
 	if checked.SQL != st.SQL && metNegativeZero(err, step) {

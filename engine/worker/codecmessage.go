@@ -135,11 +135,12 @@ func (e *encoder) writeStatement(st engine.WriteStatement) {
 	e.fieldIDs(l.FieldIDs)
 	e.bool(l.Ordered)
 	e.bool(l.DeltaEncoding)
+	e.bool(l.NoFloats)
 }
 
 func (d *decoder) writeStatement() engine.WriteStatement {
 	return engine.WriteStatement{Statement: d.statement(), Dir: d.text(), Layout: engine.FileLayout{
-		PartitionBy: d.texts(), FileBytes: d.int(), RowGroupRows: d.int(), Codec: d.text(), FieldIDs: d.fieldIDs(), Ordered: d.bool(), DeltaEncoding: d.bool(),
+		PartitionBy: d.texts(), FileBytes: d.int(), RowGroupRows: d.int(), Codec: d.text(), FieldIDs: d.fieldIDs(), Ordered: d.bool(), DeltaEncoding: d.bool(), NoFloats: d.bool(),
 	}}
 }
 
