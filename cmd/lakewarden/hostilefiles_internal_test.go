@@ -152,7 +152,7 @@ func TestADisturbedStoreGivesTheRightAnswerOrNone(t *testing.T) {
 func TestACredentialThatExpiresInTheMiddle(t *testing.T) {
 	store := s3test.Start(t)
 	bucket := store.Bucket(t)
-	writeTable(t, filepath.Join(store.Folder(bucket), "t"), `SELECT i AS id, i % 16 AS p, hash(i)::VARCHAR || hash(-i)::VARCHAR AS noise FROM range(160000) r(i)`,
+	writeTable(t, filepath.Join(store.Folder(bucket), "t"), `SELECT i AS id, i % 64 AS p, hash(i)::VARCHAR || hash(-i)::VARCHAR AS noise FROM range(160000) r(i)`, // more files than are read at once
 		[]string{"p"}, column{"id", "long"}, column{"p", "long"}, column{"noise", "string"})
 	oldKey, newKey := "old"+uuid.NewString()[:8], "new"+uuid.NewString()[:8]
 	secret, next := store.User(t, oldKey, s3test.RoleAdmin), store.User(t, newKey, s3test.RoleAdmin)
