@@ -262,3 +262,29 @@ func TestTheSchemaOfANewTableMustExist(t *testing.T) {
 	details, _ = s.admin.call("POST", "/v1/tables", table).told(t, 404)
 	require.Equal(t, []string{"catalog: must be lake"}, details)
 }
+
+// TestInfiniteInstantsHideNoKey: a body may have the two instants that engines take
+// for infinite. Beside them, keys are met as ever.
+func TestInfiniteInstantsHideNoKey(t *testing.T) {
+	s := startServer(t, nil)
+	path := s.create("t", nil, col("at", "timestamp"), col("n", "long"))
+	require.Equal(t, 200, s.admin.call("PUT", path+"/primary-key", object{"columns": list{"at"}}).status)
+	require.Equal(t, 200, s.admin.call("POST", path+"/rows", object{"rows": list{object{"at": "2026-01-01T00:00:00Z", "n": 1}, object{"at": "2026-01-02T00:00:00Z", "n": 1}}}).status)
+	file := filepath.Join(t.TempDir(), "rows")
+	python(t, `
+import sys, pyarrow as pa, pyarrow.parquet as pq
+day = 1767225600000000
+at = pa.array([day, 1 - 2**63, 2**63 - 1], pa.timestamp("us", "UTC"))
+pq.write_table(pa.table({"at": at, "n": pa.array([2, 2, 2], pa.int64())}), sys.argv[1])
+`, file)
+	body, err := os.ReadFile(file)
+	require.NoError(t, err)
+	for round := range 2 {
+		r := s.admin.call("POST", path+"/rows/merge", string(body), "Content-Type", parquetType)
+		require.Equal(t, 200, r.status, "%s", r.body)
+		got := r.json(t)
+		require.Equal(t, []any{1.0 + 2*float64(round), 2 - 2*float64(round)}, []any{got["updated"], got["inserted"]})
+		require.Equal(t, list{list{4.0, 4.0, "7"}}, s.admin.rows(`SELECT count(*), count(DISTINCT "at"), sum(n)::VARCHAR FROM `+s.schema+".t"))
+	}
+	require.Equal(t, 409, s.admin.call("POST", path+"/rows", string(body), "Content-Type", parquetType).status)
+}

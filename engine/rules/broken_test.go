@@ -272,6 +272,33 @@ func fulfils(c engine.Condition, row [2]*int) bool {
 	return false
 }
 
+// TestInfiniteInstantsAreKeys: they come in Parquet and Arrow bodies, and have no
+// number of microseconds.
+func TestInfiniteInstantsAreKeys(t *testing.T) {
+	s := scope(t)
+	key := rules.Keys{Unique: []string{"at"}}.In(columns(t, "at", "timestamp"))[0]
+	for values, texts := range map[string][]engine.ConditionValue{
+		"('-infinity')": {"-infinity"},
+		"('-infinity'), ('2026-01-01 00:00:00+00')":        {"-infinity", "2026-01-01 00:00:00"},
+		"('infinity'), (NULL), ('2026-01-01 00:00:00+00')": {"2026-01-01 00:00:00", "infinity"},
+	} {
+		rows := rules.Relation{From: `(SELECT "at"::TIMESTAMPTZ AS "at" FROM (VALUES ` + values + `) v("at"))`}
+		condition, err := s.KeyCondition(t.Context(), key, rows)
+		require.NoError(t, err)
+		require.Equal(t, engine.ConditionIn, condition.Op, values)
+		require.ElementsMatch(t, texts, condition.Values)
+		span, err := s.KeySpan(t.Context(), key, rows)
+		require.NoError(t, err)
+		if len(texts) == 1 {
+			require.Equal(t, condition, span.Condition)
+			continue
+		}
+		require.Equal(t, engine.AllOf(
+			engine.Condition{Op: engine.ConditionGreaterOrEqual, Column: "at", Values: texts[:1]},
+			engine.Condition{Op: engine.ConditionLessOrEqual, Column: "at", Values: texts[1:]}), span.Condition, values)
+	}
+}
+
 func TestAKeySpanGoesFromTheLeastToTheGreatest(t *testing.T) {
 	s := scope(t)
 	schema := columns(t, "id", "long", "at", "timestamp", "raw", "binary", "day", "date", "name", "string")

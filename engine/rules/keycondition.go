@@ -184,8 +184,11 @@ func conditionText(c KeyColumn) (func(value string) string, bool) {
 	case famText:
 		return func(v string) string { return v }, true
 	case famInstant:
-		// The number of microseconds does not depend on the session's time zone.
-		return func(v string) string { return "make_timestamp(epoch_us(" + v + "))::VARCHAR" }, true
+		// The number of microseconds does not depend on the session's time zone. The
+		// infinite ones have none.
+		return func(v string) string {
+			return "coalesce(make_timestamp(epoch_us(" + v + "))::VARCHAR, " + v + "::VARCHAR)"
+		}, true
 	}
 	return nil, false
 }
