@@ -95,7 +95,7 @@ func openResults(ctx context.Context, config Config, log *slog.Logger) (objstore
 		return nil, nil, err
 	}
 	if place.folder != "" {
-		bucket, err := openResultsFolder(ctx, place.folder)
+		bucket, err := openResultsFolder(ctx, place.folder, log)
 		return bucket, io.NopCloser(nil), err
 	}
 	client, err := s3.New(place.bucket)
@@ -120,7 +120,7 @@ func openResults(ctx context.Context, config Config, log *slog.Logger) (objstore
 // abandonedAfter is longer than any result takes to be written.
 const abandonedAfter = 24 * time.Hour
 
-func openResultsFolder(ctx context.Context, dir string) (objstore.Bucket, error) {
+func openResultsFolder(ctx context.Context, dir string, log *slog.Logger) (objstore.Bucket, error) {
 	// Rows of governed tables lie there.
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("results_url: %w", err)
@@ -129,6 +129,8 @@ func openResultsFolder(ctx context.Context, dir string) (objstore.Bucket, error)
 	if err != nil {
 		return nil, fmt.Errorf("results_url: %w", err)
 	}
-	_, err = objstore.DiscardUploads(ctx, bucket, time.Now().Add(-abandonedAfter))
-	return bucket, err
+	if _, err := objstore.DiscardUploads(ctx, bucket, time.Now().Add(-abandonedAfter)); err != nil {
+		log.Warn("some of what was left half-written beside the results stays", "error", err)
+	}
+	return bucket, nil
 }

@@ -7,7 +7,7 @@
 // hears of progress, comes in as functions.
 //
 // Invariants:
-//   - No file is deleted that a version within the retention needs, that a write
+//   - No file is deleted, and no upload discarded, that a version within the retention needs, that a write
 //     under way may have made, or that belongs to another table below this one.
 //     What cannot be told is kept.
 //   - Whether a file is needed is judged by a version that is read after the file

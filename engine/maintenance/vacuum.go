@@ -179,8 +179,8 @@ func (v *vacuum) judge(ctx context.Context, batch []objstore.Object) (err error)
 	if rubbish, err = v.nested.without(ctx, rubbish); err != nil {
 		return err
 	}
-	remove := func(ctx context.Context, i int) error { return v.bucket.Delete(ctx, rubbish[i].Name) }
-	if err := v.remove(ctx, rubbish, remove); err != nil {
+	err = v.remove(ctx, rubbish, func(ctx context.Context, i int) error { return v.bucket.Delete(ctx, rubbish[i].Name) })
+	if err != nil {
 		return err
 	}
 	v.looked += int64(len(batch))
@@ -214,9 +214,9 @@ func (v *vacuum) old(object objstore.Object) bool {
 	return object.ModTime.Before(v.cutoff) && (v.oldest.IsZero() || object.ModTime.Before(v.oldest.Add(-clockSkew)))
 }
 
-// remove calls remove for each of the files, several at a time, unless nothing is
-// to be deleted, and counts them.
-func (v *vacuum) remove(ctx context.Context, files []objstore.Object, remove func(ctx context.Context, i int) error) error {
+// remove calls deleteOne for each of the files, several at a time, unless nothing
+// is to be deleted, and counts them.
+func (v *vacuum) remove(ctx context.Context, files []objstore.Object, deleteOne func(ctx context.Context, i int) error) error {
 	if len(files) == 0 {
 		return nil
 	}
@@ -227,7 +227,7 @@ func (v *vacuum) remove(ctx context.Context, files []objstore.Object, remove fun
 		g, gctx := errgroup.WithContext(ctx)
 		g.SetLimit(parallel)
 		for i := range files {
-			g.Go(func() error { return remove(gctx, i) })
+			g.Go(func() error { return deleteOne(gctx, i) })
 		}
 		if err := g.Wait(); err != nil {
 			return err

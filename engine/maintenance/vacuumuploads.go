@@ -3,7 +3,6 @@ package maintenance
 import (
 	"context"
 	"path"
-	"slices"
 	"strings"
 
 	"github.com/lakewarden/lakewarden/engine/objstore"
@@ -12,16 +11,13 @@ import (
 // uploads removes what writes of processes that died left half-written, in the
 // table's own folders and its log. An upload belongs to no version, so that its
 // age alone decides.
-func (v *vacuum) uploads(ctx context.Context) (err error) {
-	if v.oldest, err = v.opts.OldestWrite(ctx); err != nil {
-		return err
-	}
+func (v *vacuum) uploads(ctx context.Context) error {
 	batch := make([]objstore.Upload, 0, parallel)
 	for upload, err := range v.bucket.Uploads(ctx, "") {
 		if err != nil {
 			return err
 		}
-		if !v.folder.ownsUpload(upload.Name) || !v.old(objstore.Object{ModTime: upload.ModTime}) {
+		if !v.folder.ownsUpload(upload) {
 			continue
 		}
 		if batch = append(batch, upload); len(batch) == batchFiles {
@@ -34,26 +30,44 @@ func (v *vacuum) uploads(ctx context.Context) (err error) {
 	return v.discard(ctx, batch)
 }
 
-// ownsUpload reports whether an upload lies where the table's files do. Its own
-// name may be one of the store's, which says nothing.
-func (f folder) ownsUpload(name string) bool {
-	dir := path.Dir(name)
+// ownsUpload reports whether an upload lies where the table's files do. A name of
+// the store's own says nothing.
+func (f folder) ownsUpload(u objstore.Upload) bool {
+	dir := path.Dir(u.Name)
+	if !u.Own && f.hidden(path.Base(u.Name)) {
+		return false
+	}
 	return dir == "." || dir == logFolder || strings.HasPrefix(dir, logFolder+"/") || f.owns(dir)
 }
 
-func (v *vacuum) discard(ctx context.Context, batch []objstore.Upload) error {
-	files := make([]objstore.Object, len(batch))
-	for i, upload := range batch {
-		files[i] = objstore.Object{Name: upload.Name, Size: upload.Size, ModTime: upload.ModTime}
+// discard removes the uploads of a batch that are old enough. As with files, what
+// is under way is asked after they were listed.
+func (v *vacuum) discard(ctx context.Context, batch []objstore.Upload) (err error) {
+	if len(batch) == 0 {
+		return nil
 	}
-	own, err := v.nested.without(ctx, slices.Clone(files))
-	if err != nil {
+	if v.oldest, err = v.opts.OldestWrite(ctx); err != nil {
 		return err
 	}
-	names := map[string]bool{}
-	for _, object := range own {
-		names[object.Name] = true
+	var old []objstore.Object
+	for _, u := range batch {
+		if object := described(u); v.old(object) {
+			old = append(old, object)
+		}
 	}
-	batch = slices.DeleteFunc(slices.Clone(batch), func(u objstore.Upload) bool { return !names[u.Name] })
-	return v.remove(ctx, own, func(ctx context.Context, i int) error { return batch[i].Discard(ctx) })
+	if _, err := v.nested.without(ctx, old); err != nil {
+		return err
+	}
+	var uploads []objstore.Upload
+	var objects []objstore.Object
+	for _, u := range batch {
+		if object := described(u); v.old(object) && !v.nested.covers(u.Name) {
+			uploads, objects = append(uploads, u), append(objects, object)
+		}
+	}
+	return v.remove(ctx, objects, func(ctx context.Context, i int) error { return uploads[i].Discard(ctx) })
+}
+
+func described(u objstore.Upload) objstore.Object {
+	return objstore.Object{Name: u.Name, Size: u.Size, ModTime: u.ModTime}
 }

@@ -2,6 +2,7 @@ package maintenance_test
 
 import (
 	"context"
+	"iter"
 	"os"
 	"path/filepath"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine/maintenance"
 	"github.com/lakewarden/lakewarden/engine/objstore"
 	"github.com/lakewarden/lakewarden/engine/objstore/file"
+	"github.com/lakewarden/lakewarden/engine/objstore/mem"
 )
 
 // leftBehind makes what a write to a local folder leaves when its process dies,
@@ -90,4 +92,59 @@ func TestVacuumRemovesUploadsThatDied(t *testing.T) {
 	for _, name := range kept[:3] {
 		require.NoFileExists(t, name)
 	}
+}
+
+// TestVacuumAsksForWritesAfterItListedTheirUploads: a write that has begun by then
+// is known, whatever its upload looks like.
+func TestVacuumAsksForWritesAfterItListedTheirUploads(t *testing.T) {
+	root := t.TempDir()
+	b, err := file.New(root)
+	require.NoError(t, err)
+	snap := create(t, b)
+	old, late := leftBehind(t, root, "", time.Hour), ""
+	opts := now
+	opts.OldestWrite = func(context.Context) (time.Time, error) {
+		late = leftBehind(t, root, "late", time.Hour)
+		return time.Time{}, nil
+	}
+	files, err := maintenance.Vacuum(t.Context(), snap, opts)
+	require.NoError(t, err)
+	require.EqualValues(t, 1, files)
+	require.NoFileExists(t, old)
+	require.FileExists(t, late)
+}
+
+// hiddenUploads are uploads of a store that tells the names of objects.
+type hiddenUploads struct {
+	objstore.Bucket
+	discarded chan string
+}
+
+func (h hiddenUploads) Uploads(context.Context, string) iter.Seq2[objstore.Upload, error] {
+	return func(yield func(objstore.Upload, error) bool) {
+		for _, name := range []string{"part-1", "_other", ".x", "_delta_log/1.json", "_staging/y", "_change_data/cdc-1"} {
+			u := objstore.Upload{Name: name, ModTime: time.Now().Add(-time.Hour), Discard: func(context.Context) error {
+				h.discarded <- name
+				return nil
+			}}
+			if !yield(u, nil) {
+				return
+			}
+		}
+	}
+}
+
+// TestVacuumLeavesUploadsThatAreNotTheTables: where the name is that of the object,
+// it counts as the object's would.
+func TestVacuumLeavesUploadsThatAreNotTheTables(t *testing.T) {
+	bucket := hiddenUploads{mem.New(), make(chan string, 10)}
+	snap := create(t, bucket)
+	_, err := maintenance.Vacuum(t.Context(), snap, now)
+	require.NoError(t, err)
+	close(bucket.discarded)
+	var discarded []string
+	for name := range bucket.discarded {
+		discarded = append(discarded, name)
+	}
+	require.ElementsMatch(t, []string{"part-1", "_delta_log/1.json", "_change_data/cdc-1"}, discarded)
 }

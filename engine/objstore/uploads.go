@@ -9,16 +9,18 @@ import (
 // Upload is the write of an object that has begun and not ended: it is under
 // way, or its process died. It takes room and is no part of any object.
 type Upload struct {
-	// Name is that of the object, or one of the store's own in its folder. Several
-	// uploads can have one name.
+	// Name is that of the object or, where Own is set, one of the store's own in its
+	// folder. Several uploads can have one name.
 	Name string
+	Own  bool
 	// Size is in bytes; 0 where the store does not tell.
 	Size int64
 	// ModTime is when it was last written to or, where the store does not tell
 	// that, when it began.
 	ModTime time.Time
 	// Discard removes it, and its write can then not succeed any more. One that has
-	// ended meanwhile is not an error, and the object that it became stays.
+	// ended meanwhile is not an error, and the object that it became stays; nor is one
+	// that the store keeps from this caller.
 	Discard func(context.Context) error
 }
 

@@ -94,7 +94,7 @@ func (u *uploads) file(dir *os.Root, name, folder string) error {
 	}
 	full := folder + name
 	upload := objstore.Upload{
-		Name: full, Size: info.Size(), ModTime: info.ModTime(),
+		Name: full, Own: true, Size: info.Size(), ModTime: info.ModTime(),
 		Discard: func(ctx context.Context) error { return u.bucket.discard(ctx, full) },
 	}
 	if !u.yield(upload, nil) {

@@ -102,14 +102,14 @@ func entries(page *sdk.ListObjectsV2Output) ([]objstore.Object, error) {
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, objstore.Object{Name: *name, Size: aws.ToInt64(o.Size), ModTime: seconds(o.LastModified)})
+		all = append(all, objstore.Object{Name: name, Size: aws.ToInt64(o.Size), ModTime: seconds(o.LastModified)})
 	}
 	for _, p := range page.CommonPrefixes {
 		name, err := decoded(page.EncodingType, p.Prefix)
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, objstore.Object{Name: *name})
+		all = append(all, objstore.Object{Name: name})
 	}
 	slices.SortFunc(all, func(x, y objstore.Object) int { return strings.Compare(x.Name, y.Name) })
 	return all, nil

@@ -395,7 +395,11 @@ func uploadsPage(more bool, keys ...string) step {
 		w.Header().Set("Content-Type", "application/xml")
 		_, _ = fmt.Fprintf(w, `<?xml version="1.0"?><ListMultipartUploadsResult><EncodingType>url</EncodingType><IsTruncated>%t</IsTruncated>`, more)
 		for i, key := range keys {
-			_, _ = fmt.Fprintf(w, `<Upload><Key>%s</Key><UploadId>%d</UploadId><Initiated>2026-01-02T03:04:05.678Z</Initiated></Upload>`, key, i)
+			at := "<Initiated>2026-01-02T03:04:05.678Z</Initiated>"
+			if strings.HasSuffix(key, "timeless") {
+				at = ""
+			}
+			_, _ = fmt.Fprintf(w, `<Upload><Key>%s</Key><UploadId>%d</UploadId>%s</Upload>`, key, i, at)
 		}
 		if more && len(keys) > 0 {
 			_, _ = fmt.Fprintf(w, `<NextKeyMarker>%s</NextKeyMarker><NextUploadIdMarker>%d</NextUploadIdMarker>`, keys[len(keys)-1], len(keys)-1)
@@ -411,9 +415,9 @@ func TestUploads(t *testing.T) {
 		want  error
 	}{
 		"two pages":       {[]step{uploadsPage(true, "t/a", "t/b%2B"), uploadsPage(false, "t/b%2B", "t/c")}, []string{"t/a", "t/b+", "t/b+", "t/c"}, nil},
-		"odd names":       {[]step{uploadsPage(false, "t/", "t//x", "u/x", "t/%01", "t/a")}, []string{"t/a"}, nil},
+		"odd names":       {[]step{uploadsPage(false, "t/", "t//x", "u/x", "t/%01", "t/a", "t/timeless")}, []string{"t/a"}, nil},
 		"same page again": {[]step{uploadsPage(true, "t/a")}, []string{"t/a", "t/a"}, objstore.ErrUnavailable},
-		"no way on":       {[]step{uploadsPage(true)}, nil, objstore.ErrUnavailable},
+		"no way on":       {[]step{uploadsPage(true)}, nil, nil},
 		"tells nobody":    {[]step{answer(501, "NotImplemented")}, nil, nil},
 		"not this caller": {[]step{answer(403, "AccessDenied")}, nil, nil},
 		"bad credential":  {[]step{answer(403, "InvalidAccessKeyId")}, nil, objstore.ErrCredential},
@@ -441,7 +445,8 @@ func TestUploads(t *testing.T) {
 		reply step
 		want  error
 	}{
-		{answer(404, "NoSuchUpload"), nil}, {answer(404, "NoSuchBucket"), objstore.ErrNoBucket}, {answer(403, "AccessDenied"), objstore.ErrDenied},
+		{answer(404, "NoSuchUpload"), nil}, {answer(404, "NoSuchBucket"), objstore.ErrNoBucket}, {answer(403, "AccessDenied"), nil},
+		{answer(403, "InvalidAccessKeyId"), objstore.ErrCredential}, {answer(501, "NotImplemented"), nil},
 	} {
 		bucket, _ := script(t, uploadsPage(false, "t/a"), test.reply)
 		for upload, err := range bucket.Uploads(t.Context(), "t/") {

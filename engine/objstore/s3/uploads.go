@@ -43,26 +43,27 @@ func (b *Bucket) uploads(ctx context.Context, prefix string, yield func(objstore
 			if err != nil {
 				return err
 			}
-			// One that no object of ours can have come from is none of ours.
-			if objstore.ValidName(upload.Name) != nil || !strings.HasPrefix(upload.Name, prefix) {
+			// One that no object of ours can have come from is none of ours, and of one
+			// without a time nobody knows whether it is under way.
+			if objstore.ValidName(upload.Name) != nil || !strings.HasPrefix(upload.Name, prefix) || upload.ModTime.IsZero() {
 				continue
 			}
 			if !yield(upload, nil) {
 				return nil
 			}
 		}
-		if !aws.ToBool(page.IsTruncated) {
-			return ctx.Err()
+		if !aws.ToBool(page.IsTruncated) || aws.ToString(page.NextKeyMarker) == "" {
+			return ctx.Err() // or the store has more, and no way to tell of them
 		}
 		key, err := decoded(page.EncodingType, page.NextKeyMarker)
 		if err != nil {
 			return err
 		}
-		same := *key == aws.ToString(in.KeyMarker) && aws.ToString(page.NextUploadIdMarker) == aws.ToString(in.UploadIdMarker)
-		if *key == "" || same {
+		same := key == aws.ToString(in.KeyMarker) && aws.ToString(page.NextUploadIdMarker) == aws.ToString(in.UploadIdMarker)
+		if same {
 			return fmt.Errorf("%w: listing does not go on", objstore.ErrUnavailable)
 		}
-		in.KeyMarker, in.UploadIdMarker = key, page.NextUploadIdMarker
+		in.KeyMarker, in.UploadIdMarker = &key, page.NextUploadIdMarker
 	}
 }
 
@@ -77,10 +78,16 @@ func (b *Bucket) uploadsPage(ctx context.Context, in *sdk.ListMultipartUploadsIn
 		return page, nil
 	}
 	err = translate(ctx, err, fate.lastStatus())
-	if fate.lastStatus() == http.StatusNotImplemented || errors.Is(err, objstore.ErrDenied) && !errors.Is(err, objstore.ErrCredential) {
+	if withheld(err, fate.lastStatus()) {
 		return nil, nil
 	}
 	return nil, err
+}
+
+// withheld reports whether a store has uploads to itself, or keeps them from the
+// credential.
+func withheld(err error, status int) bool {
+	return status == http.StatusNotImplemented || errors.Is(err, objstore.ErrDenied) && !errors.Is(err, objstore.ErrCredential)
 }
 
 func (b *Bucket) upload(encoding types.EncodingType, found types.MultipartUpload) (objstore.Upload, error) {
@@ -89,26 +96,26 @@ func (b *Bucket) upload(encoding types.EncodingType, found types.MultipartUpload
 		return objstore.Upload{}, err
 	}
 	return objstore.Upload{
-		Name: *name, ModTime: seconds(found.Initiated),
-		Discard: func(ctx context.Context) error { return b.discard(ctx, *name, found.UploadId) },
+		Name: name, ModTime: seconds(found.Initiated),
+		Discard: func(ctx context.Context) error { return b.discard(ctx, name, found.UploadId) },
 	}, nil
 }
 
 // decoded is a name of a listing that may be in URL encoding.
-func decoded(encoding types.EncodingType, text *string) (*string, error) {
-	name := aws.ToString(text)
+func decoded(encoding types.EncodingType, text *string) (string, error) {
 	if encoding != types.EncodingTypeUrl {
-		return &name, nil
+		return aws.ToString(text), nil
 	}
-	name, err := url.QueryUnescape(name)
+	name, err := url.QueryUnescape(aws.ToString(text))
 	if err != nil {
-		return nil, fmt.Errorf("%w: unreadable listing", objstore.ErrUnavailable)
+		return "", fmt.Errorf("%w: unreadable listing", objstore.ErrUnavailable)
 	}
-	return &name, nil
+	return name, nil
 }
 
 // discard removes the parts of an upload. One that the store does not know has
-// ended.
+// ended; one that it keeps from us is for its own rule, as those that it does not
+// tell of.
 func (b *Bucket) discard(ctx context.Context, name string, id *string) error {
 	if err := ctx.Err(); err != nil {
 		return failed(objstore.OpDiscard, name, err)
@@ -119,7 +126,8 @@ func (b *Bucket) discard(ctx context.Context, name string, id *string) error {
 		return nil
 	}
 	err = translate(ctx, err, fate.lastStatus())
-	if fate.lastStatus() == http.StatusNotFound && !errors.Is(err, objstore.ErrNoBucket) {
+	ended := fate.lastStatus() == http.StatusNotFound && !errors.Is(err, objstore.ErrNoBucket)
+	if ended || withheld(err, fate.lastStatus()) {
 		return nil
 	}
 	return failed(objstore.OpDiscard, name, err)
