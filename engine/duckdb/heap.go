@@ -30,17 +30,26 @@ const (
 type heapKeeper struct {
 	resident func() int64
 	purge    func()
+	// wake has the heap looked at after a while, and not at the time before.
+	wake func(after time.Duration)
 
-	mu       sync.Mutex
-	running  int
-	limits   int64 // of the statements that run
-	floor    int64 // what the process held when none did
-	since    time.Time
-	watching bool
+	mu      sync.Mutex
+	running int
+	limits  int64 // of the statements that run
+	floor   int64 // what the process held when none did
+	since   time.Time
 }
 
 // heap is that of this process: the allocator is the engines' in common.
-var heap = heapKeeper{resident: residentBytes, purge: purgeHeap}
+var heap = newHeapKeeper()
+
+func newHeapKeeper() *heapKeeper {
+	k := &heapKeeper{resident: residentBytes, purge: purgeHeap}
+	timer := time.AfterFunc(time.Hour, k.watch)
+	timer.Stop()
+	k.wake = func(after time.Duration) { timer.Reset(after) }
+	return k
+}
 
 // lend counts a statement in that may take limit bytes, until the function returned is called.
 func (k *heapKeeper) lend(limit int64) (back func()) {
@@ -54,10 +63,7 @@ func (k *heapKeeper) lend(limit int64) (back func()) {
 	}
 	k.running++
 	k.limits += limit
-	if !k.watching {
-		k.watching = true
-		time.AfterFunc(heapNear, k.watch)
-	}
+	k.wake(heapNear)
 	return func() { k.back(limit) }
 }
 
@@ -67,6 +73,9 @@ func (k *heapKeeper) back(limit int64) {
 	k.running--
 	k.limits -= limit
 	k.since = time.Now()
+	if k.running == 0 {
+		k.wake(freeSoon)
+	}
 }
 
 // leavesMuch reports whether the statements that ended left more than may stay.
@@ -75,16 +84,16 @@ func (k *heapKeeper) leavesMuch() bool { return k.resident() > k.floor+freeKept 
 // watch looks again and again until no statement has run for a while. Nothing is
 // free then.
 func (k *heapKeeper) watch() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
 	if wait := k.look(); wait > 0 {
-		time.AfterFunc(wait, k.watch)
+		k.wake(wait)
 	}
 }
 
 // look gives back what has to be, and says how long nobody needs to look; 0 is for
-// ever.
+// ever. The caller holds mu.
 func (k *heapKeeper) look() time.Duration {
-	k.mu.Lock()
-	defer k.mu.Unlock()
 	if k.running == 0 {
 		wait := freeIdle
 		if k.leavesMuch() {
@@ -94,7 +103,6 @@ func (k *heapKeeper) look() time.Duration {
 			return rest
 		}
 		k.purge()
-		k.watching = false
 		return 0
 	}
 	level := k.floor + int64(freeShare*float64(k.limits))

@@ -8,12 +8,15 @@ import (
 )
 
 // fakeHeap is memory of which some is free.
-type fakeHeap struct{ used, free int64 }
+type fakeHeap struct {
+	used, free int64
+	woken      time.Duration
+}
 
 func (f *fakeHeap) keeper() *heapKeeper {
 	return &heapKeeper{
 		resident: func() int64 { return f.used + f.free }, purge: func() { f.free = 0 },
-		watching: true, // by the test
+		wake: func(after time.Duration) { f.woken = after }, // the test looks
 	}
 }
 
@@ -52,16 +55,17 @@ func TestFreePagesGoWhenNothingRuns(t *testing.T) {
 	f.free = freeKept + 1
 	back()
 	require.Positive(t, f.free, "nobody waits for it")
+	require.Equal(t, freeSoon, f.woken, "but it goes soon")
 	require.InDelta(t, freeSoon, k.look(), float64(freeSoon)/2)
 	k.since = time.Now().Add(-2 * freeSoon)
 	require.Zero(t, k.look())
 	require.Zero(t, f.free)
 
-	k.watching = true
 	back = k.lend(1 << 30)
 	f.free = freeKept + 1
 	back()
 	back = k.lend(1 << 30)
+	require.Equal(t, heapNear, f.woken, "whatever the time before was")
 	require.Zero(t, f.free, "no statement begins with more")
 	require.Equal(t, f.used, k.floor)
 	back()
@@ -80,5 +84,4 @@ func TestFreePagesGoWhenNothingRuns(t *testing.T) {
 	k.since = time.Now().Add(-2 * freeIdle)
 	require.Zero(t, k.look())
 	require.Zero(t, f.free)
-	require.False(t, k.watching)
 }
