@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -242,7 +243,7 @@ func TestParquetReadInStretches(t *testing.T) {
 	type read struct{ Path, SQL string }
 	var reads []read
 	stretches := map[int]int{}
-	for _, rows := range []int64{250_000, 100_000, 1 << 40, -1, 0} {
+	for _, rows := range []int64{250_000, 100_000, math.MaxInt64, -1, 0} {
 		for _, threads := range []int{1, 2, 4, 64} {
 			sql := ingest.ParquetRead(plain, have, rows, 1, threads)
 			stretches[strings.Count(sql, "it''s.parquet'")]++

@@ -31,9 +31,9 @@ func ParquetRead(path string, have []engine.Column, rows, groups int64, threads 
 	paths := slices.Repeat([]string{engine.QuoteString(path)}, int(stretches))
 	var cases strings.Builder
 	for i := range stretches - 1 {
-		fmt.Fprintf(&cases, " WHEN %d THEN %s >= %d AND %[2]s < %[4]d", i, ParquetPosition, rows*i/stretches, rows*(i+1)/stretches)
+		fmt.Fprintf(&cases, " WHEN %d THEN %s >= %d AND %[2]s < %[4]d", i, ParquetPosition, rows/stretches*i, rows/stretches*(i+1))
 	}
-	last := ParquetPosition + " >= " + strconv.FormatInt(rows*(stretches-1)/stretches, 10)
+	last := ParquetPosition + " >= " + strconv.FormatInt(rows/stretches*(stretches-1), 10)
 	return "(SELECT * FROM " + parquetFiles("["+strings.Join(paths, ", ")+"]") + " WHERE CASE " + fileIndex + cases.String() + " ELSE " + last + " END)"
 }
 
