@@ -3,6 +3,7 @@ package datafile
 import (
 	"slices"
 
+	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/delta"
 )
 
@@ -26,10 +27,11 @@ func Codec(snap *delta.Snapshot) string {
 	return "zstd"
 }
 
-// NoFloats reports that no column holds floating-point numbers, which allows the
-// delta encodings of Parquet, see engine.FileLayout.
-func NoFloats(snap *delta.Snapshot) bool {
-	return !hasFloats(delta.Struct{Fields: snap.Schema().Fields})
+// Layout is how a table has the values in its files: without floating-point numbers
+// they may have the delta encodings of Parquet.
+func Layout(snap *delta.Snapshot) engine.FileLayout {
+	exact := !hasFloats(delta.Struct{Fields: snap.Schema().Fields})
+	return engine.FileLayout{Codec: Codec(snap), NoFloats: exact, DeltaEncoding: exact}
 }
 
 func hasFloats(t delta.DataType) bool {

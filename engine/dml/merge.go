@@ -62,8 +62,8 @@ type merge struct {
 	on   rules.Key
 	// own says that the rows that come all are rows of the request as they stand.
 	own bool
-	// list are the files that can hold rows that are met, within what these fulfil, by
-	// the alias of the rules.
+	// list are the files that can hold rows that are met, within is SQL that these
+	// fulfil, over the alias of package rules.
 	list   *engine.FileList
 	within string
 	// met holds one row for each pair of rows that meet: index, the position in

@@ -55,11 +55,8 @@ func (w *write) output(ctx context.Context, o outcome) ([]delta.AddFile, error) 
 // outputFiles writes rows into files as the table has them. They are in dir.
 func (w *write) outputFiles(ctx context.Context, o outcome) (dir string, files []engine.DataFile, err error) {
 	dir = w.dir()
-	layout := engine.FileLayout{
-		PartitionBy: w.storedPartitions(), FileBytes: datafile.TargetBytes(w.Snapshot), RowGroupRows: o.rowGroup,
-		Codec: datafile.Codec(w.Snapshot), NoFloats: datafile.NoFloats(w.Snapshot), Ordered: w.KeepOrder,
-	}
-	layout.DeltaEncoding = layout.NoFloats
+	layout := datafile.Layout(w.Snapshot)
+	layout.PartitionBy, layout.FileBytes, layout.RowGroupRows, layout.Ordered = w.storedPartitions(), datafile.TargetBytes(w.Snapshot), o.rowGroup, w.KeepOrder
 	if w.KeepOrder && w.sizeOf(o.sources) <= layout.FileBytes {
 		layout.FileBytes = 0 // several threads keep the order of one file only
 	}

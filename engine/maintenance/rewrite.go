@@ -136,8 +136,8 @@ func (r *rewriter) write(ctx context.Context, b bin, dir string) ([]engine.DataF
 	if err != nil {
 		return nil, err
 	}
-	layout := engine.FileLayout{Codec: datafile.Codec(r.snap), NoFloats: datafile.NoFloats(r.snap), FieldIDs: r.columns.fieldIDs, Ordered: r.opts.KeepOrder && len(r.zColumns) == 0}
-	layout.DeltaEncoding = layout.NoFloats
+	layout := datafile.Layout(r.snap)
+	layout.FieldIDs, layout.Ordered = r.columns.fieldIDs, r.opts.KeepOrder && len(r.zColumns) == 0
 	sql := "SELECT " + r.items() + " FROM " + in.from
 	if len(r.zColumns) > 0 {
 		layout.FileBytes, layout.RowGroupRows = r.layout.targetBytes, r.layout.rowGroup(b, in.rows)
