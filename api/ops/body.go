@@ -96,8 +96,8 @@ func (w *writing) stageParquet(ctx context.Context, body io.Reader, columns []en
 			return staged{}, unreadable(err)
 		}
 	}
-	relation := ingest.ParquetRead(file, have, counts[0][0], counts[0][1], options.Lease.Threads)
-	query, err := ingest.ParquetSelect(relation, ingest.ParquetPosition, have, slices.Concat(nanos...), columns)
+	spool := ingest.ParquetBody{Path: file, Bytes: spooled.Bytes, Columns: have, Rows: counts[0][0], Groups: counts[0][1]}
+	query, err := ingest.ParquetSelect(spool.Relation(options.Lease), ingest.ParquetPosition, have, slices.Concat(nanos...), columns)
 	if err != nil {
 		return staged{}, err
 	}

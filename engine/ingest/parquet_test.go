@@ -243,18 +243,23 @@ func TestParquetReadInStretches(t *testing.T) {
 	type read struct{ Path, SQL string }
 	var reads []read
 	stretches := map[int]int{}
+	body := func(path string, columns []engine.Column, rows, groups int64) ingest.ParquetBody {
+		return ingest.ParquetBody{Path: path, Bytes: 1 << 20, Columns: columns, Rows: rows, Groups: groups}
+	}
+	lease := func(threads int) engine.Lease { return engine.Lease{Threads: threads, Memory: 1 << 30} }
 	for _, rows := range []int64{250_000, 100_000, math.MaxInt64, -1, 0} {
 		for _, threads := range []int{1, 2, 4, 64} {
-			sql := ingest.ParquetRead(plain, have, rows, 1, threads)
+			sql := body(plain, have, rows, 1).Relation(lease(threads))
 			stretches[strings.Count(sql, "it''s.parquet'")]++
 			reads = append(reads, read{plain, sql})
 		}
 	}
 	// Of few rows, and beside many row groups, it is read once.
 	require.Equal(t, map[int]int{1: 3 + 2*4, 2: 3, 3: 3 * 2}, stretches)
-	require.NotContains(t, ingest.ParquetRead(plain, have, 250_000, 9, 4), "CASE")
-	require.NotContains(t, ingest.ParquetRead(odd, named, 250_000, 1, 4), "CASE")
-	reads = append(reads, read{odd, ingest.ParquetRead(odd, named, 250_000, 1, 4)})
+	require.NotContains(t, body(plain, have, 250_000, 9).Relation(lease(4)), "CASE")
+	require.NotContains(t, body(odd, named, 250_000, 1).Relation(lease(4)), "CASE")
+	require.NotContains(t, body(plain, have, 250_000, 1).Relation(engine.Lease{Threads: 4, Memory: 16 << 20}), "CASE", "of memory there is enough for one")
+	reads = append(reads, read{odd, body(odd, named, 250_000, 1).Relation(lease(4))})
 	request, err := json.Marshal(reads)
 	require.NoError(t, err)
 	var got struct {

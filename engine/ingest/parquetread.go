@@ -9,26 +9,37 @@ import (
 	"github.com/lakewarden/lakewarden/engine"
 )
 
-// ParquetPosition is the column of [ParquetRead] with the number of a row.
+// ParquetPosition is the column of [ParquetBody.Relation] with the number of a row.
 const ParquetPosition = "file_row_number"
 
 // fileIndex is the engine's own name for the place of a file among those that are
 // read, unless a file has a column of this name.
 const fileIndex = "file_index"
 
-// ParquetRead is a relation with the rows of a spooled file in their order. One
-// thread reads a row group, and writes what it has read: where the groups are fewer
-// than the threads the file is read several times at once, each time for another
-// stretch of its rows. path is one of the engine's, have are the file's columns,
-// rows and groups what its footer says; where that is wrong the stretches are of
-// unequal length.
-func ParquetRead(path string, have []engine.Column, rows, groups int64, threads int) string {
-	stretches := min(int64(threads)/max(groups, 1), maxStretches, rows/stretchRows)
-	taken := slices.ContainsFunc(have, func(c engine.Column) bool { return strings.EqualFold(c.Name, fileIndex) })
+// ParquetBody is what is known of a spooled file.
+type ParquetBody struct {
+	// Path is one of the engine's, Bytes the length of the file.
+	Path  string
+	Bytes int64
+	// Columns are those of the file, as the engine describes them.
+	Columns []engine.Column
+	// Rows and Groups are how many rows and row groups its footer tells of, right or
+	// wrong.
+	Rows, Groups int64
+}
+
+// Relation has the rows of the file in their order. One thread reads a row group,
+// and writes what it has read: where the groups are fewer than the threads, and the
+// memory is enough, the file is read several times at once, each time for another
+// stretch of its rows. Where the footer is wrong these are of unequal length.
+func (b ParquetBody) Relation(lease engine.Lease) string {
+	rows, path := b.Rows, engine.QuoteString(b.Path)
+	stretches := min(int64(lease.Threads)/max(b.Groups, 1), maxStretches, rows/stretchRows, lease.Memory/2/expansion/max(b.Bytes, 1))
+	taken := slices.ContainsFunc(b.Columns, func(c engine.Column) bool { return strings.EqualFold(c.Name, fileIndex) })
 	if stretches < 2 || taken {
-		return parquetFiles(engine.QuoteString(path))
+		return parquetFiles(path)
 	}
-	paths := slices.Repeat([]string{engine.QuoteString(path)}, int(stretches))
+	paths := slices.Repeat([]string{path}, int(stretches))
 	var cases strings.Builder
 	for i := range stretches - 1 {
 		fmt.Fprintf(&cases, " WHEN %d THEN %s >= %d AND %[2]s < %[4]d", i, ParquetPosition, rows/stretches*i, rows/stretches*(i+1))
@@ -42,6 +53,8 @@ func ParquetRead(path string, have []engine.Column, rows, groups int64, threads 
 const (
 	maxStretches = 3
 	stretchRows  = 16 * 2048
+	// expansion is by how much rows in memory are larger than in a file.
+	expansion = 8
 )
 
 func parquetFiles(paths string) string {
