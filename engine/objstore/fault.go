@@ -134,14 +134,20 @@ func (f *Faults) Stat(ctx context.Context, name string) (Object, error) {
 
 // List implements Bucket.
 func (f *Faults) List(ctx context.Context, prefix string, opts ListOptions) iter.Seq2[Object, error] {
-	return func(yield func(Object, error) bool) {
-		before, after := f.next(OpList, prefix)
+	return faultyList(f, OpList, prefix, f.inner.List(ctx, prefix, opts))
+}
+
+// faultyList is a listing that may be cut before its first object or after it.
+func faultyList[T any](f *Faults, op Op, prefix string, list iter.Seq2[T, error]) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		var none T
+		before, after := f.next(op, prefix)
 		if before != nil {
-			yield(Object{}, before)
+			yield(none, before)
 			return
 		}
-		for object, err := range f.inner.List(ctx, prefix, opts) {
-			if !yield(object, err) {
+		for found, err := range list {
+			if !yield(found, err) {
 				return
 			}
 			if after != nil {
@@ -149,7 +155,7 @@ func (f *Faults) List(ctx context.Context, prefix string, opts ListOptions) iter
 			}
 		}
 		if after != nil {
-			yield(Object{}, after)
+			yield(none, after)
 		}
 	}
 }
@@ -172,12 +178,7 @@ func (f *Faults) Delete(ctx context.Context, name string) error {
 // Uploads implements Bucket.
 func (f *Faults) Uploads(ctx context.Context, prefix string) iter.Seq2[Upload, error] {
 	return func(yield func(Upload, error) bool) {
-		before, after := f.next(OpUploads, prefix)
-		if before != nil {
-			yield(Upload{}, before)
-			return
-		}
-		for upload, err := range f.inner.Uploads(ctx, prefix) {
+		for upload, err := range faultyList(f, OpUploads, prefix, f.inner.Uploads(ctx, prefix)) {
 			discard := upload.Discard
 			upload.Discard = func(ctx context.Context) error {
 				return f.write(OpDiscard, upload.Name, func() error { return discard(ctx) })
@@ -185,12 +186,6 @@ func (f *Faults) Uploads(ctx context.Context, prefix string) iter.Seq2[Upload, e
 			if !yield(upload, err) {
 				return
 			}
-			if after != nil {
-				break
-			}
-		}
-		if after != nil {
-			yield(Upload{}, after)
 		}
 	}
 }
