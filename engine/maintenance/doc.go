@@ -7,9 +7,10 @@
 // hears of progress, comes in as functions.
 //
 // Invariants:
-//   - No file is deleted, and no upload discarded, that a version within the retention needs, that a write
-//     under way may have made, or that belongs to another table below this one.
-//     What cannot be told is kept.
+//   - No file is deleted that a version within the retention needs, that a write
+//     under way may have made, or that belongs to another table below this one,
+//     and no upload discarded of such a write or table. What cannot be told is
+//     kept.
 //   - Whether a file is needed is judged by a version that is read after the file
 //     was listed, and after the writes under way were asked for: a write that has
 //     ended by then is in that version.

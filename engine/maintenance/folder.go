@@ -107,6 +107,14 @@ type nested struct {
 
 // without leaves out the files of tables below this one.
 func (n *nested) without(ctx context.Context, files []objstore.Object) ([]objstore.Object, error) {
+	if err := n.learn(ctx, files); err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(files, func(f objstore.Object) bool { return n.covers(f.Name) }), nil
+}
+
+// learn asks about the folders that files lie in.
+func (n *nested) learn(ctx context.Context, files []objstore.Object) error {
 	known := n.tables
 	n.tables = make(map[string]bool, len(known))
 	g, gctx := errgroup.WithContext(ctx)
@@ -129,16 +137,7 @@ func (n *nested) without(ctx context.Context, files []objstore.Object) ([]objsto
 			})
 		}
 	}
-	if err := g.Wait(); err != nil {
-		return nil, err
-	}
-	own := files[:0]
-	for _, f := range files {
-		if !n.covers(f.Name) {
-			own = append(own, f)
-		}
-	}
-	return own, nil
+	return g.Wait()
 }
 
 func (n *nested) set(dir string, is bool) {

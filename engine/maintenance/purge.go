@@ -10,8 +10,8 @@ import (
 	"github.com/lakewarden/lakewarden/engine/objstore"
 )
 
-// Purge deletes what lies in a table's folder, uploads under way too, but for tables that lie below it.
-// The log goes before the data, so that no version names what is not there, and
+// Purge deletes what lies in a table's folder, uploads under way too, but for tables
+// that lie below it. The log goes before the data, so that no version names what is not there, and
 // of the log the newest commit first: what is left of it is a version of the
 // table, or none. A run that ended early is simply run again. Errors are those of
 // the bucket.
@@ -57,7 +57,7 @@ func Purge(ctx context.Context, bucket objstore.Bucket) error {
 		if below.covers(upload.Name) {
 			continue
 		}
-		if err := upload.Discard(ctx); err != nil {
+		if err := upload.Discard(ctx); err != nil && !objstore.Withheld(err) {
 			return err
 		}
 	}

@@ -179,7 +179,7 @@ func (v *vacuum) judge(ctx context.Context, batch []objstore.Object) (err error)
 	if rubbish, err = v.nested.without(ctx, rubbish); err != nil {
 		return err
 	}
-	err = v.remove(ctx, rubbish, func(ctx context.Context, i int) error { return v.bucket.Delete(ctx, rubbish[i].Name) })
+	err = v.remove(ctx, rubbish, func(ctx context.Context, i int) (bool, error) { return true, v.bucket.Delete(ctx, rubbish[i].Name) })
 	if err != nil {
 		return err
 	}
@@ -215,8 +215,8 @@ func (v *vacuum) old(object objstore.Object) bool {
 }
 
 // remove calls deleteOne for each of the files, several at a time, unless nothing
-// is to be deleted, and counts them.
-func (v *vacuum) remove(ctx context.Context, files []objstore.Object, deleteOne func(ctx context.Context, i int) error) error {
+// is to be deleted, and counts those that are gone.
+func (v *vacuum) remove(ctx context.Context, files []objstore.Object, deleteOne func(ctx context.Context, i int) (gone bool, err error)) error {
 	if len(files) == 0 {
 		return nil
 	}
@@ -224,14 +224,19 @@ func (v *vacuum) remove(ctx context.Context, files []objstore.Object, deleteOne 
 		if err := v.openLog(ctx); err != nil {
 			return err
 		}
+		gone := make([]bool, len(files))
 		g, gctx := errgroup.WithContext(ctx)
 		g.SetLimit(parallel)
 		for i := range files {
-			g.Go(func() error { return deleteOne(gctx, i) })
+			g.Go(func() (err error) {
+				gone[i], err = deleteOne(gctx, i)
+				return err
+			})
 		}
 		if err := g.Wait(); err != nil {
 			return err
 		}
+		files = among(files, gone)
 	}
 	for _, f := range files {
 		v.bytes += f.Size
@@ -239,4 +244,14 @@ func (v *vacuum) remove(ctx context.Context, files []objstore.Object, deleteOne 
 	v.found += int64(len(files))
 	v.opts.Found(files)
 	return nil
+}
+
+// among are the files that are chosen.
+func among(files []objstore.Object, chosen []bool) (out []objstore.Object) {
+	for i, f := range files {
+		if chosen[i] {
+			out = append(out, f)
+		}
+	}
+	return out
 }

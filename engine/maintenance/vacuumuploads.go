@@ -3,6 +3,7 @@ package maintenance
 import (
 	"context"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/lakewarden/lakewarden/engine/objstore"
@@ -49,25 +50,32 @@ func (v *vacuum) discard(ctx context.Context, batch []objstore.Upload) (err erro
 	if v.oldest, err = v.opts.OldestWrite(ctx); err != nil {
 		return err
 	}
-	var old []objstore.Object
-	for _, u := range batch {
-		if object := described(u); v.old(object) {
-			old = append(old, object)
-		}
-	}
-	if _, err := v.nested.without(ctx, old); err != nil {
+	own := slices.DeleteFunc(slices.Clone(batch), func(u objstore.Upload) bool { return !v.abandoned(u) })
+	if err := v.nested.learn(ctx, described(own)); err != nil {
 		return err
 	}
-	var uploads []objstore.Upload
-	var objects []objstore.Object
-	for _, u := range batch {
-		if object := described(u); v.old(object) && !v.nested.covers(u.Name) {
-			uploads, objects = append(uploads, u), append(objects, object)
+	own = slices.DeleteFunc(own, func(u objstore.Upload) bool { return v.nested.covers(u.Name) })
+	return v.remove(ctx, described(own), func(ctx context.Context, i int) (bool, error) {
+		err := own[i].Discard(ctx)
+		if objstore.Withheld(err) {
+			return false, nil
 		}
-	}
-	return v.remove(ctx, objects, func(ctx context.Context, i int) error { return uploads[i].Discard(ctx) })
+		return true, err
+	})
 }
 
-func described(u objstore.Upload) objstore.Object {
-	return objstore.Object{Name: u.Name, Size: u.Size, ModTime: u.ModTime}
+// abandoned reports whether an upload is so old that its write has ended. What goes
+// into the log is written without a lease too, whatever the retention is: it takes
+// seconds.
+func (v *vacuum) abandoned(u objstore.Upload) bool {
+	inLog := strings.HasPrefix(u.Name, logFolder+"/")
+	return v.old(objstore.Object{ModTime: u.ModTime}) && !(inLog && u.ModTime.After(v.opts.Clock().Add(-clockSkew)))
+}
+
+func described(uploads []objstore.Upload) []objstore.Object {
+	objects := make([]objstore.Object, len(uploads))
+	for i, u := range uploads {
+		objects[i] = objstore.Object{Name: u.Name, Size: u.Size, ModTime: u.ModTime}
+	}
+	return objects
 }

@@ -94,6 +94,21 @@ func TestVacuumRemovesUploadsThatDied(t *testing.T) {
 	}
 }
 
+// TestVacuumLeavesYoungUploadsOfTheLog: a commit may be under way without a lease,
+// also where nothing is to be retained.
+func TestVacuumLeavesYoungUploadsOfTheLog(t *testing.T) {
+	root := t.TempDir()
+	b, err := file.New(root)
+	require.NoError(t, err)
+	snap := create(t, b)
+	young, data := leftBehind(t, root, "_delta_log", time.Minute), leftBehind(t, root, "", time.Minute)
+	files, err := maintenance.Vacuum(t.Context(), snap, now)
+	require.NoError(t, err)
+	require.EqualValues(t, 1, files)
+	require.FileExists(t, young)
+	require.NoFileExists(t, data)
+}
+
 // TestVacuumAsksForWritesAfterItListedTheirUploads: a write that has begun by then
 // is known, whatever its upload looks like.
 func TestVacuumAsksForWritesAfterItListedTheirUploads(t *testing.T) {
@@ -122,8 +137,11 @@ type hiddenUploads struct {
 
 func (h hiddenUploads) Uploads(context.Context, string) iter.Seq2[objstore.Upload, error] {
 	return func(yield func(objstore.Upload, error) bool) {
-		for _, name := range []string{"part-1", "_other", ".x", "_delta_log/1.json", "_staging/y", "_change_data/cdc-1"} {
+		for _, name := range []string{"part-1", "kept", "_other", ".x", "_delta_log/1.json", "_staging/y", "_change_data/cdc-1"} {
 			u := objstore.Upload{Name: name, ModTime: time.Now().Add(-time.Hour), Discard: func(context.Context) error {
+				if name == "kept" {
+					return objstore.ErrDenied
+				}
 				h.discarded <- name
 				return nil
 			}}
@@ -139,8 +157,9 @@ func (h hiddenUploads) Uploads(context.Context, string) iter.Seq2[objstore.Uploa
 func TestVacuumLeavesUploadsThatAreNotTheTables(t *testing.T) {
 	bucket := hiddenUploads{mem.New(), make(chan string, 10)}
 	snap := create(t, bucket)
-	_, err := maintenance.Vacuum(t.Context(), snap, now)
+	files, err := maintenance.Vacuum(t.Context(), snap, now)
 	require.NoError(t, err)
+	require.EqualValues(t, 3, files, "one that the store keeps is not gone, and no reason to fail")
 	close(bucket.discarded)
 	var discarded []string
 	for name := range bucket.discarded {

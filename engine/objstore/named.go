@@ -30,7 +30,7 @@ func (e *StoreError) Unwrap() error { return e.Err }
 // let it write.
 func (e *StoreError) RefusesWrites() bool {
 	switch e.Op {
-	case OpPut, OpPutIfAbsent, OpDelete, OpDiscard:
+	case OpPut, OpPutIfAbsent, OpDelete:
 		return errors.Is(e.Err, ErrDenied) && !errors.Is(e.Err, ErrCredential)
 	}
 	return false

@@ -49,9 +49,9 @@ type Bucket interface {
 	PutIfAbsent(ctx context.Context, name string, body []byte) error
 	// Delete removes an object; a missing one is not an error.
 	Delete(ctx context.Context, name string) error
-	// Uploads yields the writes below a prefix that began and did not end, in no
-	// order. A store that does not tell of them, or not this caller, yields
-	// nothing. The first error ends the sequence.
+	// Uploads yields the writes that began and did not end below a folder, in no
+	// order: the prefix is empty or ends in a slash. A store that does not tell of
+	// them, or not this caller, yields nothing. The first error ends the sequence.
 	Uploads(ctx context.Context, prefix string) iter.Seq2[Upload, error]
 }
 

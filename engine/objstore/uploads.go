@@ -19,10 +19,14 @@ type Upload struct {
 	// that, when it began.
 	ModTime time.Time
 	// Discard removes it, and its write can then not succeed any more. One that has
-	// ended meanwhile is not an error, and the object that it became stays; nor is one
-	// that the store keeps from this caller.
+	// ended meanwhile is not an error, and the object that it became stays. For one
+	// that the store keeps from this caller the error is [Withheld].
 	Discard func(context.Context) error
 }
+
+// Withheld reports that a store accepts the credential and does not let it discard
+// an upload: that is for the store's own rule then.
+func Withheld(err error) bool { return errors.Is(err, ErrDenied) && !errors.Is(err, ErrCredential) }
 
 // DiscardUploads removes the uploads that were last written to before the given
 // time, and counts them. Choose a time that no running write can reach back to.

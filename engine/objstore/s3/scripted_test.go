@@ -445,8 +445,8 @@ func TestUploads(t *testing.T) {
 		reply step
 		want  error
 	}{
-		{answer(404, "NoSuchUpload"), nil}, {answer(404, "NoSuchBucket"), objstore.ErrNoBucket}, {answer(403, "AccessDenied"), nil},
-		{answer(403, "InvalidAccessKeyId"), objstore.ErrCredential}, {answer(501, "NotImplemented"), nil},
+		{answer(404, "NoSuchUpload"), nil}, {answer(404, "NoSuchBucket"), objstore.ErrNoBucket}, {answer(403, "AccessDenied"), objstore.ErrDenied},
+		{answer(403, "InvalidAccessKeyId"), objstore.ErrCredential}, {answer(501, "NotImplemented"), objstore.ErrDenied},
 	} {
 		bucket, _ := script(t, uploadsPage(false, "t/a"), test.reply)
 		for upload, err := range bucket.Uploads(t.Context(), "t/") {

@@ -77,17 +77,18 @@ func (b *Bucket) uploadsPage(ctx context.Context, in *sdk.ListMultipartUploadsIn
 	if err == nil {
 		return page, nil
 	}
-	err = translate(ctx, err, fate.lastStatus())
-	if withheld(err, fate.lastStatus()) {
+	if err = ofUploads(ctx, err, fate.lastStatus()); objstore.Withheld(err) {
 		return nil, nil
 	}
 	return nil, err
 }
 
-// withheld reports whether a store has uploads to itself, or keeps them from the
-// credential.
-func withheld(err error, status int) bool {
-	return status == http.StatusNotImplemented || errors.Is(err, objstore.ErrDenied) && !errors.Is(err, objstore.ErrCredential)
+// ofUploads is translate, for stores that have uploads to themselves too.
+func ofUploads(ctx context.Context, err error, status int) error {
+	if status == http.StatusNotImplemented {
+		return fmt.Errorf("%w (%d)", objstore.ErrDenied, status)
+	}
+	return translate(ctx, err, status)
 }
 
 func (b *Bucket) upload(encoding types.EncodingType, found types.MultipartUpload) (objstore.Upload, error) {
@@ -114,8 +115,7 @@ func decoded(encoding types.EncodingType, text *string) (string, error) {
 }
 
 // discard removes the parts of an upload. One that the store does not know has
-// ended; one that it keeps from us is for its own rule, as those that it does not
-// tell of.
+// ended.
 func (b *Bucket) discard(ctx context.Context, name string, id *string) error {
 	if err := ctx.Err(); err != nil {
 		return failed(objstore.OpDiscard, name, err)
@@ -125,9 +125,8 @@ func (b *Bucket) discard(ctx context.Context, name string, id *string) error {
 	if err == nil {
 		return nil
 	}
-	err = translate(ctx, err, fate.lastStatus())
-	ended := fate.lastStatus() == http.StatusNotFound && !errors.Is(err, objstore.ErrNoBucket)
-	if ended || withheld(err, fate.lastStatus()) {
+	err = ofUploads(ctx, err, fate.lastStatus())
+	if fate.lastStatus() == http.StatusNotFound && !errors.Is(err, objstore.ErrNoBucket) {
 		return nil
 	}
 	return failed(objstore.OpDiscard, name, err)
