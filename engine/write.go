@@ -53,6 +53,9 @@ type FileLayout struct {
 	Ordered bool
 }
 
+// Expansion is by how much rows in memory are larger than in a Parquet file.
+const Expansion = 8
+
 // scratchGroup is the number of rows of a row group in the scratch directory. One
 // thread reads a group, so that even some ten thousand rows are read by several.
 const scratchGroup = 16 * 2048

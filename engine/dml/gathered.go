@@ -7,9 +7,6 @@ import (
 	"github.com/lakewarden/lakewarden/engine"
 )
 
-// expansion is by how much rows in memory are larger than in a file.
-const expansion = 8
-
 // gatheredGroup is the number of rows of a row group that is made of gathered rows.
 // Each thread collects one before it encodes it, beside what is gathered.
 const gatheredGroup = 30 * 2048
@@ -24,7 +21,7 @@ func (w *write) gathers(h hit) bool {
 		size += f.Add.Size
 	}
 	n := len(h.files)
-	return !w.KeepOrder && w.Lease.Threads > 1 && n > 0 && n < 2*w.Lease.Threads && size <= w.Lease.Memory/2/expansion
+	return !w.KeepOrder && w.Lease.Threads > 1 && n > 0 && n < 2*w.Lease.Threads && size <= w.Lease.Memory/2/engine.Expansion
 }
 
 // pieces are queries for what is left of the files that are hit. Where there are

@@ -34,7 +34,7 @@ type ParquetBody struct {
 // stretch of its rows. Where the footer is wrong these are of unequal length.
 func (b ParquetBody) Relation(lease engine.Lease) string {
 	rows, path := b.Rows, engine.QuoteString(b.Path)
-	stretches := min(int64(lease.Threads)/max(b.Groups, 1), maxStretches, rows/stretchRows, lease.Memory/2/expansion/max(b.Bytes, 1))
+	stretches := min(int64(lease.Threads)/max(b.Groups, 1), maxStretches, rows/stretchRows, lease.Memory/2/engine.Expansion/max(b.Bytes, 1))
 	taken := slices.ContainsFunc(b.Columns, func(c engine.Column) bool { return strings.EqualFold(c.Name, fileIndex) })
 	if stretches < 2 || taken {
 		return parquetFiles(path)
@@ -53,8 +53,6 @@ func (b ParquetBody) Relation(lease engine.Lease) string {
 const (
 	maxStretches = 3
 	stretchRows  = 16 * 2048
-	// expansion is by how much rows in memory are larger than in a file.
-	expansion = 8
 )
 
 func parquetFiles(paths string) string {
