@@ -39,8 +39,8 @@ type KeySpan struct {
 	// greatest value of each column.
 	Condition engine.Condition
 	// Within is SQL over a relation with the [Alias], fulfilled by every row with one
-	// of the keys: the same for the columns of which the engine passes over others
-	// as it reads. It is never empty.
+	// of the keys. It has the bounds of those columns by which the engine leaves out
+	// rows as it reads, and is never empty.
 	Within string
 }
 
