@@ -44,7 +44,7 @@ func attacks() map[string]string {
 		"range":            "SELECT len(range(3000000000 + range)) FROM range(1)",
 		"nested lists":     "SELECT len(list_transform(range(30000 + range), lambda x: list_transform(range(30000), lambda y: [x, y]))) FROM range(1)",
 		"doubled text":     "WITH RECURSIVE r AS (SELECT 'abcdefgh' AS x, 0 AS n UNION ALL SELECT x || x, n + 1 FROM r WHERE n < 40) SELECT max(length(x)) FROM r",
-		"in list":          "SELECT count(*) FROM range(10) WHERE range IN (" + repeated("1000000007", 300000) + ")",
+		"in list":          "SELECT count(*) FROM range(10) WHERE range IN (" + repeated("1000000007", 1500000) + ")",
 		"in list of texts": "SELECT count(*) FROM range(900000000) WHERE range::VARCHAR IN (" + repeated("'1000000007'", 200000) + ")",
 		"list":             "SELECT len(list(range)) FROM range(1000000000)",
 		"list of structs":  "SELECT len(array_agg({'a': range, 'b': range::VARCHAR, 'c': [range, range]})) FROM range(900000000)",
