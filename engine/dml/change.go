@@ -10,6 +10,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/datafile"
 	"github.com/lakewarden/lakewarden/engine/delta"
+	"github.com/lakewarden/lakewarden/engine/parquetcut"
 )
 
 // Changes are rows of the table that a caller's own session has pointed at.
@@ -106,6 +107,8 @@ type hit struct {
 	// rows are the positions that go, with the columns of their source; atFile and
 	// atRow say where, in the numbers of table.
 	rows relation
+	// spans are where these lie in each file, in the order of the list of table.
+	spans []parquetcut.Rows
 }
 
 func (h hit) sources() []engine.Source {
@@ -126,37 +129,54 @@ func (w *write) pointed(c Changes) relation {
 
 // hit finds the files behind positions in a list.
 func (w *write) hit(ctx context.Context, list *engine.FileList, rows relation) (hit, error) {
-	atFile := engine.QuoteIdent(w.names.atFile)
-	numbers, err := w.numbers(ctx, "SELECT DISTINCT "+atFile+"::BIGINT AS n FROM "+rows.from+" ORDER BY n", rows.sources...)
+	row := engine.QuoteIdent(w.names.atRow)
+	found, err := w.numbers(ctx, "SELECT "+engine.QuoteIdent(w.names.atFile)+"::BIGINT AS n, min("+row+"), max("+row+") FROM "+rows.from+" GROUP BY n ORDER BY n", rows.sources...)
 	if err != nil {
 		return hit{}, err
 	}
-	files := make([]int, len(numbers))
-	for i, n := range numbers {
-		files[i] = int(n[0])
+	files, spans := make([]int, len(found)), make([]parquetcut.Rows, len(found))
+	for i, n := range found {
+		files[i], spans[i] = int(n[0]), parquetcut.Rows{From: n[1], To: n[2] + 1}
 	}
-	return w.hitFiles(list, files, rows)
+	return w.hitFiles(list, files, spans, rows)
 }
 
-// hitFiles is hit where the numbers of the files in the list are known, in order.
-func (w *write) hitFiles(list *engine.FileList, numbers []int, rows relation) (hit, error) {
+// hitFiles is hit where the numbers of the files in the list are known, in order, and
+// where the rows lie in each.
+func (w *write) hitFiles(list *engine.FileList, numbers []int, spans []parquetcut.Rows, rows relation) (hit, error) {
+	part := restrict(list, chosen(numbers)).WithPositions(w.positions())
+	h := hit{files: liveFiles(w.Snapshot, paths(part)), table: w.track(part), rows: w.renumbered(rows, numbers), spans: spans}
+	if len(h.files) != len(numbers) {
+		return hit{}, ErrNotListed
+	}
+	return h, nil
+}
+
+// chosen passes some numbers of files, which are in order.
+func chosen(numbers []int) func(number int, _ string) bool {
+	return func(number int, _ string) bool {
+		_, found := slices.BinarySearch(numbers, number)
+		return found
+	}
+}
+
+// renumbered are positions in a list by the numbers of a part of it, which has the files
+// of some numbers. Those in other files have no number.
+func (w *write) renumbered(rows relation, numbers []int) relation {
 	atFile := engine.QuoteIdent(w.names.atFile)
 	texts := make([]string, len(numbers))
 	for i, n := range numbers {
 		texts[i] = strconv.Itoa(n)
 	}
-	part := restrict(list, func(number int, _ string) bool {
-		_, hit := slices.BinarySearch(numbers, number)
-		return hit
-	}).WithPositions(w.positions())
-	h := hit{files: liveFiles(w.Snapshot, paths(part)), table: w.track(part)}
-	if len(h.files) != len(numbers) {
-		return hit{}, ErrNotListed
-	}
-	// Numbers of the whole list become those of its part.
 	renumbered := "(list_position([" + strings.Join(texts, ", ") + "]::BIGINT[], " + atFile + "::BIGINT) - 1)::UINTEGER"
-	h.rows = relation{sources: rows.sources, from: "(SELECT * REPLACE (" + renumbered + " AS " + atFile + ") FROM " + rows.from + ")"}
-	return h, nil
+	return relation{sources: rows.sources, from: "(SELECT * REPLACE (" + renumbered + " AS " + atFile + ") FROM " + rows.from + ")"}
+}
+
+// partOf is what is hit in some of the files, which are in order. Rows need not keep
+// their ids.
+func (w *write) partOf(h hit, numbers []int) hit {
+	part := restrict(h.table.sources[0].Files, chosen(numbers))
+	return hit{files: liveFiles(w.Snapshot, paths(part)), table: w.track(part), rows: w.renumbered(h.rows, numbers)}
 }
 
 // same joins a row of the table with its position.
@@ -199,8 +219,6 @@ func (w *write) replaceJudged(ctx context.Context, h hit, f fresh, p plan) (*del
 
 // replace commits the table without the rows that go and with the new rows.
 func (w *write) replace(ctx context.Context, h hit, f *fresh, p plan) (*delta.Snapshot, error) {
-	var parts []string
-	var sources []engine.Source
 	hides := w.hides(h)
 	if len(h.files) > 0 && (f != nil || !hides) {
 		// Rows go from one file to another, changed or not.
@@ -208,24 +226,9 @@ func (w *write) replace(ctx context.Context, h hit, f *fresh, p plan) (*delta.Sn
 			return nil, err
 		}
 	}
-	if len(h.files) > 0 && !hides {
-		parts, sources = append(parts, w.pieces(h)...), append(sources, h.sources()...)
-	}
-	if f != nil {
-		parts, sources = append(parts, "SELECT "+columnList("", w.Columns)+w.changed()+" FROM "+f.from), append(sources, f.sources...)
-	}
 	var err error
-	if len(parts) > 0 {
-		o := outcome{sql: strings.Join(parts, " UNION ALL "), more: w.hiddenColumns(), sources: unique(sources)}
-		if !hides && w.gathers(h) {
-			o.sql = "WITH " + w.names.gathered + " AS MATERIALIZED (" + o.sql + ") SELECT * FROM " + w.names.gathered
-			o.rowGroup = gatheredGroup
-		}
-		p.adds, err = w.output(ctx, o)
-		tags := datafile.CurveTags(w.Snapshot)
-		for i := range p.adds {
-			p.adds[i].Tags = tags
-		}
+	if !hides || f != nil {
+		p.adds, err = w.rewrite(ctx, h, f, hides)
 	}
 	if err != nil || w.DryRun {
 		return w.Snapshot, err
@@ -245,4 +248,44 @@ func (w *write) replace(ctx context.Context, h hit, f *fresh, p plan) (*delta.Sn
 	}
 	p.metrics["numRemovedFiles"], p.metrics["numAddedFiles"] = int64(len(p.removes)), int64(len(p.adds))
 	return w.commit(ctx, p, nil)
+}
+
+// rewrite writes the new rows, and what stays of the files that are hit, unless vectors
+// hide what goes.
+func (w *write) rewrite(ctx context.Context, h hit, f *fresh, hides bool) ([]delta.AddFile, error) {
+	rests := make([]*rest, len(h.files))
+	if len(h.files) > 0 && !hides {
+		var err error
+		if rests, err = w.rests(ctx, h); err != nil {
+			return nil, err
+		}
+	}
+	adds, err := w.outputBeside(ctx, w.rewritten(h, f, hides, rests), h, rests)
+	if errors.Is(err, parquetcut.ErrNotCut) {
+		clear(rests)
+		adds, err = w.output(ctx, w.rewritten(h, f, hides, rests))
+	}
+	tags := datafile.CurveTags(w.Snapshot)
+	for i := range adds {
+		adds[i].Tags = tags
+	}
+	return adds, err
+}
+
+// rewritten are the rows of [write.rewrite] that are no rests.
+func (w *write) rewritten(h hit, f *fresh, hides bool, rests []*rest) outcome {
+	var parts []string
+	var sources []engine.Source
+	if len(h.files) > 0 && !hides {
+		parts, sources = w.remaining(h, rests)
+	}
+	if f != nil {
+		parts, sources = append(parts, "SELECT "+columnList("", w.Columns)+w.changed()+" FROM "+f.from), append(sources, f.sources...)
+	}
+	o := outcome{sql: strings.Join(parts, " UNION ALL "), more: w.hiddenColumns(), sources: unique(sources)}
+	if !hides && w.gathers(h, rests) {
+		o.sql = "WITH " + w.names.gathered + " AS MATERIALIZED (" + o.sql + ") SELECT * FROM " + w.names.gathered
+		o.rowGroup = w.gatheredRows(rests)
+	}
+	return o
 }

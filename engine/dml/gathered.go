@@ -7,28 +7,77 @@ import (
 	"github.com/lakewarden/lakewarden/engine"
 )
 
-// gatheredGroup is the number of rows of a row group that is made of gathered rows.
-// Each thread collects one before it encodes it, beside what is gathered.
-const gatheredGroup = 30 * 2048
+// gatheredGroup is the number of rows of a row group that is made of gathered rows, and
+// leastGathered of one of few rows. Each thread collects one before it encodes it, beside
+// what is gathered.
+const (
+	gatheredGroup = 30 * 2048
+	leastGathered = 8 * 2048
+)
+
+// gatheredRows is the number of rows of a row group. Where all files are cut it follows
+// from their gaps, so that each thread has a row group to encode.
+func (w *write) gatheredRows(rests []*rest) int64 {
+	var rows int64
+	for _, r := range rests {
+		if r == nil {
+			return gatheredGroup
+		}
+		rows += r.gap.Count()
+	}
+	each := rows/int64(w.Lease.Threads) + 2047
+	return min(max(each-each%2048, leastGathered), gatheredGroup)
+}
 
 // gathers reports whether what is left of files is gathered before it is written. One
 // thread reads what other writers keep in one row group, and encodes it too, which
 // takes most of the time; gathered rows are encoded by all threads. That asks for
 // memory, so it is done for few files, and those small.
-func (w *write) gathers(h hit) bool {
+func (w *write) gathers(h hit, rests []*rest) bool {
 	var size int64
 	for _, f := range h.files {
 		size += f.Add.Size
 	}
+	for _, r := range rests {
+		if r != nil {
+			size -= r.of.Add.Size - r.gapBytes
+		}
+	}
 	n := len(h.files)
 	return !w.KeepOrder && w.Lease.Threads > 1 && n > 0 && n < 2*w.Lease.Threads && size <= w.Lease.Memory/2/engine.Expansion
+}
+
+// remaining are queries for what is left of the files that are hit and goes to new files:
+// of a file that is cut, the rows of its gap.
+func (w *write) remaining(h hit, rests []*rest) (queries []string, sources []engine.Source) {
+	list := h.table.sources[0].Files
+	var uncut []int
+	for i, r := range rests {
+		if r == nil {
+			uncut = append(uncut, i)
+			continue
+		}
+		gap := w.standIn(list, i, r.gapFile)
+		from := gap.Relation()
+		there := "(SELECT " + column("", w.names.atRow) + " - " + strconv.FormatInt(r.gap.From, 10) + " AS " + engine.QuoteIdent(w.names.atRow) +
+			", 0::UINTEGER AS " + engine.QuoteIdent(w.names.atFile) + " FROM " + h.rows.from + " WHERE " + column("", w.names.atFile) + " = " + strconv.Itoa(i) + ")"
+		queries, sources = append(queries, w.left(columnList("o", w.Columns), from, there)), append(sources, gap)
+	}
+	if len(uncut) > 0 {
+		part := h
+		if len(uncut) < len(rests) {
+			part = w.partOf(h, uncut)
+		}
+		queries, sources = append(queries, w.pieces(part, w.gathers(h, rests))...), append(sources, part.table.sources...)
+	}
+	return queries, append(sources, h.rows.sources...)
 }
 
 // pieces are queries for what is left of the files that are hit. Where there are
 // fewer files than threads they are cut by row, so that threads share a row group. The
 // pieces end up in any order. Where they were cut is left to chance: a policy that
 // comes later may hide rows of which nobody is to learn how many there are.
-func (w *write) pieces(h hit) []string {
+func (w *write) pieces(h hit, gathered bool) []string {
 	items := columnList("o", w.Columns) + w.copied("o")
 	n, rows := w.Lease.Threads/max(len(h.files), 1), int64(0)
 	for _, f := range h.files {
@@ -36,7 +85,7 @@ func (w *write) pieces(h hit) []string {
 			rows = max(rows, *stats.NumRecords)
 		}
 	}
-	if n < 2 || rows == 0 || !w.gathers(h) {
+	if n < 2 || rows == 0 || !gathered {
 		return []string{w.left(items, h.table.from, h.rows.from)}
 	}
 	out := make([]string, n)

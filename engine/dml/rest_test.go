@@ -1,0 +1,102 @@
+package dml_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/delta"
+	"github.com/lakewarden/lakewarden/engine/dml"
+	"github.com/lakewarden/lakewarden/engine/ingest"
+	"github.com/lakewarden/lakewarden/engine/objstore/file"
+	"github.com/lakewarden/lakewarden/engine/oracletest"
+)
+
+// stretchChange is a change of neighbouring rows, as testdata/rests.py knows it.
+type stretchChange struct {
+	Op   string `json:"op"`
+	From int64  `json:"from"`
+	To   int64  `json:"to"`
+	Step int64  `json:"step"`
+	V    string `json:"v"`
+}
+
+// Changes of neighbouring rows of large files, which are cut around them, leave what
+// they say: by delta-rs, which reads all rows, and by what DuckDB reads of each file
+// beside its statistics.
+func TestFilesAreCutAroundNeighbouringRows(t *testing.T) {
+	o := &tableOf{t: t, dir: t.TempDir(), eng: newTestEngine(t), scratch: t.TempDir}
+	rests(t, nil, nil, "make", o.dir, "1")
+	var err error
+	o.bucket, err = file.New(o.dir)
+	require.NoError(t, err)
+	for _, f := range o.load().Schema().Fields {
+		o.columns = append(o.columns, engine.Column{Name: f.Name, Type: delta.DuckDBType(f.Type), Nullable: true})
+	}
+	var done []stretchChange
+	r := rand.New(rand.NewPCG(1, 1)) //nolint:gosec // reproducible
+	for n := range 8 {
+		c := stretchChange{Op: []string{"update", "delete", "merge"}[n%3], From: r.Int64N(119000), Step: 1 + r.Int64N(3), V: fmt.Sprintf("change %d", n)}
+		c.To = c.From + r.Int64N(900)
+		within := fmt.Sprintf("id BETWEEN %d AND %d", c.From, c.To)
+		switch c.Op {
+		case "update":
+			err = o.update(within, "'"+c.V+"'")
+		case "delete":
+			err = o.delete(within)
+		default:
+			err = o.mergeStretch(c)
+		}
+		require.NoError(t, err)
+		done = append(done, c)
+		var found struct {
+			Wrong []string
+			Rests int
+		}
+		rests(t, done, &found, "check", o.dir)
+		require.Empty(t, found.Wrong, "after %+v", done)
+		require.Positive(t, found.Rests, "no file was cut")
+	}
+}
+
+// mergeStretch merges rows with the first three columns.
+func (o *tableOf) mergeStretch(c stretchChange) error {
+	table, opts, end, err := o.begin()
+	if err != nil {
+		return err
+	}
+	defer end()
+	var body strings.Builder
+	for id := c.From; id <= c.To; id += c.Step {
+		fmt.Fprintf(&body, `{"id":%d,"v":%q,"p":"m"}`+"\n", id, c.V)
+	}
+	staged, err := ingest.Stage(context.Background(), strings.NewReader(body.String()), ingest.Request{Format: ingest.NDJSON, Columns: o.columns[:3], Dir: opts.Scratch})
+	require.NoError(o.t, err)
+	_, err = dml.Merge(context.Background(), table, opts, dml.MergeRows{
+		Rows: dml.Rows{File: staged.File, Columns: o.columns[:3], Count: staged.Rows}, On: []string{"id"}, Matched: dml.MatchedUpdate, Insert: true,
+	})
+	return err
+}
+
+// rests runs testdata/rests.py.
+func rests(t *testing.T, input, output any, args ...string) {
+	t.Helper()
+	in, err := json.Marshal(input)
+	require.NoError(t, err)
+	cmd := exec.CommandContext(t.Context(), oracletest.Python(t), append([]string{"-B", "testdata/rests.py"}, args...)...) //nolint:gosec // the interpreter of the tests
+	var stderr strings.Builder
+	cmd.Stdin, cmd.Stderr = bytes.NewReader(in), &stderr
+	out, err := cmd.Output()
+	require.NoError(t, err, stderr.String())
+	if output != nil {
+		require.NoError(t, json.Unmarshal(out, output))
+	}
+}
