@@ -120,7 +120,7 @@ func (l limit) since(step string) limit {
 
 // lives are all tables of a run.
 func lives() []life {
-	return slices.Concat(generalLives(), feedLives(), emptyTextLives(), trackedLives())
+	return slices.Concat(generalLives(), largeLives(), feedLives(), emptyTextLives(), trackedLives())
 }
 
 func generalLives() []life {

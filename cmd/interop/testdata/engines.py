@@ -73,6 +73,10 @@ class DeltaRs:
             with pa.OSFile(request["table"], "wb") as f, pa.ipc.new_stream(f, rows.schema) as out:
                 out.write_table(rows)
 
+    def rewrite(self, request):
+        """All files anew, in pages of its own."""
+        self.open(request).optimize.z_order(["id"])
+
     def append(self, request):
         table = self.open(request)
         deltalake.write_deltalake(table, self.copy(table, request["old"], request["new"]), mode="append")

@@ -75,6 +75,8 @@ def handle(request):
                       WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *""")
     if action == "delete":
         spark.sql(f"DELETE FROM delta.`{table}` WHERE id = {new}")
+    if action == "rewrite":  # all files anew, in pages of its own
+        spark.sql(f"OPTIMIZE delta.`{table}` ZORDER BY (id)").collect()
     if action == "sql":
         spark.sql(request["sql"].replace("{table}", f"delta.`{table}`")).collect()
     return {}
