@@ -4,9 +4,13 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"math/rand/v2"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -16,6 +20,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine/delta"
 	"github.com/lakewarden/lakewarden/engine/dml"
 	"github.com/lakewarden/lakewarden/engine/ingest"
+	"github.com/lakewarden/lakewarden/engine/objstore"
 	"github.com/lakewarden/lakewarden/engine/objstore/file"
 	"github.com/lakewarden/lakewarden/engine/oracletest"
 )
@@ -33,20 +38,14 @@ type stretchChange struct {
 // they say: by delta-rs, which reads all rows, and by what DuckDB reads of each file
 // beside its statistics.
 func TestFilesAreCutAroundNeighbouringRows(t *testing.T) {
-	o := &tableOf{t: t, dir: t.TempDir(), eng: newTestEngine(t), scratch: t.TempDir}
-	rests(t, nil, nil, "make", o.dir, "1")
-	var err error
-	o.bucket, err = file.New(o.dir)
-	require.NoError(t, err)
-	for _, f := range o.load().Schema().Fields {
-		o.columns = append(o.columns, engine.Column{Name: f.Name, Type: delta.DuckDBType(f.Type), Nullable: true})
-	}
+	o := largeTable(t)
 	var done []stretchChange
 	r := rand.New(rand.NewPCG(1, 1)) //nolint:gosec // reproducible
 	for n := range 8 {
 		c := stretchChange{Op: []string{"update", "delete", "merge"}[n%3], From: r.Int64N(119000), Step: 1 + r.Int64N(3), V: fmt.Sprintf("change %d", n)}
 		c.To = c.From + r.Int64N(900)
 		within := fmt.Sprintf("id BETWEEN %d AND %d", c.From, c.To)
+		var err error
 		switch c.Op {
 		case "update":
 			err = o.update(within, "'"+c.V+"'")
@@ -65,6 +64,83 @@ func TestFilesAreCutAroundNeighbouringRows(t *testing.T) {
 		require.Empty(t, found.Wrong, "after %+v", done)
 		require.Positive(t, found.Rests, "no file was cut")
 	}
+}
+
+// largeTable is a table of testdata/rests.py.
+func largeTable(t *testing.T) *tableOf {
+	t.Helper()
+	o := &tableOf{t: t, dir: t.TempDir(), eng: newTestEngine(t), scratch: t.TempDir}
+	rests(t, nil, nil, "make", o.dir, "1")
+	var err error
+	o.bucket, err = file.New(o.dir)
+	require.NoError(t, err)
+	for _, f := range o.load().Schema().Fields {
+		o.columns = append(o.columns, engine.Column{Name: f.Name, Type: delta.DuckDBType(f.Type), Nullable: true})
+	}
+	return o
+}
+
+// Whatever request of a change that cuts a file is cut off: the table holds all of the
+// change or none, and a clean refusal leaves no file behind where the store still answers.
+func TestEveryCutOfAWriteThatCutsFiles(t *testing.T) {
+	template := largeTable(t)
+	sum := func(o *tableOf) []string {
+		source := o.source(o.load())
+		return texts(t, o.eng, o.dir, "SELECT concat_ws('|', count(*), count(*) FILTER (v = 'new'), sum(hash(id, v)))::VARCHAR FROM "+source.Relation(), source)
+	}
+	begin := func(cuts ...objstore.Cut) (*tableOf, *objstore.Faults) {
+		o := *template
+		o.dir = t.TempDir()
+		linkTree(t, template.dir, o.dir)
+		bucket, err := file.New(o.dir)
+		require.NoError(t, err)
+		faults := objstore.NewFaults(bucket, cuts...)
+		o.bucket = faults
+		return &o, faults
+	}
+	write := func(o *tableOf) error { return o.update("id BETWEEN 59900 AND 60100", "'new'") } // in both files
+	before := sum(template)
+	calm, requests := begin()
+	require.NoError(t, write(calm))
+	after := sum(calm)
+	require.NotEqual(t, before, after)
+	for n := 1; n <= requests.Count(); n++ {
+		for _, cut := range []objstore.Cut{{Nth: n}, {Nth: n, After: true}, {Nth: n, Forever: true}} {
+			what := fmt.Sprintf("request %d of %d, after %v, forever %v", n, requests.Count(), cut.After, cut.Forever)
+			o, _ := begin(cut)
+			err := write(o)
+			o.bucket, _ = file.New(o.dir)
+			switch got := sum(o); {
+			case err == nil:
+				require.Equal(t, after, got, what)
+			case errors.Is(err, delta.ErrCommitUnknown):
+				require.Contains(t, [][]string{before, after}, got, what)
+			default:
+				require.Equal(t, before, got, what)
+				if unnamed := o.unnamed(); !cut.Forever {
+					require.Empty(t, unnamed, what)
+				}
+			}
+		}
+	}
+}
+
+// linkTree is a copy of a folder whose files never change.
+func linkTree(t *testing.T, from, to string) {
+	t.Helper()
+	require.NoError(t, filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name, err := filepath.Rel(from, path)
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			return os.MkdirAll(filepath.Join(to, name), 0o750)
+		}
+		return os.Link(path, filepath.Join(to, name))
+	}))
 }
 
 // mergeStretch merges rows with the first three columns.
