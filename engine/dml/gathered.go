@@ -3,6 +3,7 @@ package dml
 import (
 	"math/rand/v2"
 	"strconv"
+	"strings"
 
 	"github.com/lakewarden/lakewarden/engine"
 )
@@ -48,29 +49,40 @@ func (w *write) gathers(h hit, rests []*rest) bool {
 }
 
 // remaining are queries for what is left of the files that are hit and goes to new files:
-// of a file that is cut, the rows of its gap.
+// of files that are cut, the rows of their gaps.
 func (w *write) remaining(h hit, rests []*rest) (queries []string, sources []engine.Source) {
-	list := h.table.sources[0].Files
-	var uncut []int
+	var cut, uncut []int
 	for i, r := range rests {
 		if r == nil {
 			uncut = append(uncut, i)
-			continue
+		} else {
+			cut = append(cut, i)
 		}
-		gap := w.standIn(list, i, r.gapFile)
-		from := gap.Relation()
-		there := "(SELECT " + column("", w.names.atRow) + " - " + strconv.FormatInt(r.gap.From, 10) + " AS " + engine.QuoteIdent(w.names.atRow) +
-			", 0::UINTEGER AS " + engine.QuoteIdent(w.names.atFile) + " FROM " + h.rows.from + " WHERE " + column("", w.names.atFile) + " = " + strconv.Itoa(i) + ")"
-		queries, sources = append(queries, w.left(columnList("o", w.Columns), from, there)), append(sources, gap)
+	}
+	if len(cut) > 0 {
+		gaps := w.standIns(h, rests, func(r *rest) string { return r.dir + "/" + gapName })
+		queries = append(queries, w.left(columnList("o", w.Columns), gaps.Relation(), w.inGaps(h, rests, cut).from))
+		sources = append(sources, gaps)
 	}
 	if len(uncut) > 0 {
 		part := h
-		if len(uncut) < len(rests) {
+		if len(cut) > 0 {
 			part = w.partOf(h, uncut)
 		}
 		queries, sources = append(queries, w.pieces(part, w.gathers(h, rests))...), append(sources, part.table.sources...)
 	}
 	return queries, append(sources, h.rows.sources...)
+}
+
+// inGaps are the positions that go in the numbers of the gaps and of the rows there.
+func (w *write) inGaps(h hit, rests []*rest, cut []int) relation {
+	firsts := make([]string, len(cut))
+	for i, n := range cut {
+		firsts[i] = strconv.FormatInt(rests[n].gap.From, 10)
+	}
+	rows, atRow := w.renumbered(h.rows, cut), engine.QuoteIdent(w.names.atRow)
+	rows.from = "(SELECT * REPLACE (" + atRow + " - ([" + strings.Join(firsts, ", ") + "]::BIGINT[])[" + engine.QuoteIdent(w.names.atFile) + " + 1] AS " + atRow + ") FROM " + rows.from + ")"
+	return rows
 }
 
 // pieces are queries for what is left of the files that are hit. Where there are

@@ -11,10 +11,12 @@ import (
 	"sync"
 
 	"github.com/google/uuid"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/datafile"
 	"github.com/lakewarden/lakewarden/engine/delta"
+	"github.com/lakewarden/lakewarden/engine/objstore"
 	"github.com/lakewarden/lakewarden/engine/parquetcut"
 )
 
@@ -27,19 +29,21 @@ const (
 	cutShare = 16
 )
 
+// gapName is the file of a gap in its folder.
+const gapName = "gap.parquet"
+
 // rest is what a file keeps of which some neighbouring rows go: the file without them,
 // and without others around them, which are written anew.
 type rest struct {
 	of     delta.File
 	source *parquetcut.File
 	gap    parquetcut.Rows
-	// gapFile has the rows of the gap; it lies in the scratch directory.
-	gapFile  string
+	// dir is a folder below the scratch directory. There lie the rows of the gap, of so
+	// many bytes, and file, which is described as the engine describes those that it
+	// writes.
+	dir      string
 	gapBytes int64
-	// file is described as the engine describes those that it writes; it lies in the
-	// folder dir of the scratch directory.
-	dir  string
-	file engine.DataFile
+	file     engine.DataFile
 }
 
 // rests tells which of the files that are hit are cut, where that spares work: element n
@@ -48,7 +52,6 @@ type rest struct {
 // table of which some callers see only some rows: where a file is cut follows from the
 // rows around it.
 func (w *write) rests(ctx context.Context, h hit) ([]*rest, error) {
-	list := h.table.sources[0].Files
 	out := make([]*rest, len(h.files))
 	if w.KeepOrder || w.ids != nil || slices.ContainsFunc(w.Columns, func(c engine.Column) bool { return nested(w.Snapshot, c.Name) }) {
 		return out, nil
@@ -57,20 +60,31 @@ func (w *write) rests(ctx context.Context, h hit) ([]*rest, error) {
 	for _, f := range h.files {
 		byName[f.Name] = f
 	}
-	for i, name := range paths(list) {
-		f := byName[name]
-		if f.Add.Size < cutBytes || f.Add.DeletionVector != nil {
+	group, groupCtx := errgroup.WithContext(ctx)
+	group.SetLimit(w.Lease.Threads)
+	for i, name := range paths(h.table.sources[0].Files) {
+		r := &rest{of: byName[name], dir: w.dir()}
+		if !worthCutting(r.of, h.spans[i]) {
 			continue
 		}
-		r, err := w.rest(ctx, f, h.spans[i])
-		if err != nil && !errors.Is(err, parquetcut.ErrNotCut) {
-			return nil, err
-		}
-		if err == nil {
-			out[i] = r
-		}
+		group.Go(func() error {
+			made, err := r.begin(groupCtx, w.Snapshot.Bucket(), w.Scratch, h.spans[i])
+			if made {
+				out[i] = r
+			}
+			if errors.Is(err, parquetcut.ErrNotCut) {
+				return nil
+			}
+			return err
+		})
 	}
-	return out, nil
+	return out, group.Wait()
+}
+
+// worthCutting judges by what the log says of a file.
+func worthCutting(f delta.File, gone parquetcut.Rows) bool {
+	stats, err := f.Stats()
+	return err == nil && stats.NumRecords != nil && gone.Count() <= *stats.NumRecords/2 && f.Add.Size >= cutBytes && f.Add.DeletionVector == nil
 }
 
 // nested reports whether a column has other columns in it.
@@ -83,29 +97,25 @@ func nested(snap *delta.Snapshot, name string) bool {
 	return false
 }
 
-// rest makes the gap of one file around the rows that go; nil says that it is not worth
-// it.
-func (w *write) rest(ctx context.Context, f delta.File, gone parquetcut.Rows) (*rest, error) {
-	source, err := parquetcut.Open(ctx, w.Snapshot.Bucket(), f.Name, f.Add.Size)
-	if err != nil {
-		return nil, err
+// begin makes the gap around the rows that go; false says that it is not worth it.
+func (r *rest) begin(ctx context.Context, bucket objstore.Bucket, scratch string, gone parquetcut.Rows) (made bool, err error) {
+	if r.source, err = parquetcut.Open(ctx, bucket, r.of.Name, r.of.Add.Size); err != nil {
+		return false, err
 	}
 	// How large the least gap is is left to chance, see [write.pieces].
-	least := source.Rows() / cutShare
-	gap, err := source.Gap(gone, least+rand.N(least+1))
-	if err != nil || gap.Count() > source.Rows()/2 {
-		return nil, err
+	least := r.source.Rows() / cutShare
+	if r.gap, err = r.source.Gap(gone, least+rand.N(least+1)); err != nil || r.gap.Count() > r.source.Rows()/2 {
+		return false, err
 	}
-	dir := w.dir()
-	if err := os.Mkdir(filepath.Join(w.Scratch, dir), 0o700); err != nil {
-		return nil, fmt.Errorf("cutting a data file: %w", err)
+	if err := os.Mkdir(filepath.Join(scratch, r.dir), 0o700); err != nil {
+		return false, fmt.Errorf("cutting a data file: %w", err)
 	}
-	r := &rest{of: f, source: source, gap: gap, gapFile: dir + "/gap.parquet", dir: dir, file: engine.DataFile{Name: "rest.parquet", Rows: source.Rows() - gap.Count()}}
-	err = withFile(filepath.Join(w.Scratch, r.gapFile), func(to *os.File) error {
-		r.gapBytes, err = source.Only(ctx, gap, to)
+	r.file = engine.DataFile{Name: "rest.parquet", Rows: r.source.Rows() - r.gap.Count()}
+	err = withFile(filepath.Join(scratch, r.dir, gapName), func(to *os.File) error {
+		r.gapBytes, err = r.source.Only(ctx, r.gap, to)
 		return err
 	})
-	return r, err
+	return err == nil, err
 }
 
 // make writes the file.
@@ -129,19 +139,23 @@ func withFile(path string, use func(*os.File) error) (err error) {
 	return use(f)
 }
 
-// standIn is a file in the scratch directory that is read as one of a list is.
-func (w *write) standIn(list *engine.FileList, number int, path string) engine.Source {
-	other := *list
-	other.Groups = make([]engine.FileGroup, len(list.Groups))
+// standIns are files in the scratch directory that are read as those of the list of h
+// are which are cut, in their order.
+func (w *write) standIns(h hit, rests []*rest, name func(*rest) string) engine.Source {
+	list := *h.table.sources[0].Files
+	groups := make([]engine.FileGroup, len(list.Groups))
 	at := 0
 	for i, g := range list.Groups {
-		other.Groups[i] = engine.FileGroup{Partition: g.Partition, Paths: slices.Clone(g.Paths)}
-		if number >= at && number < at+len(g.Paths) {
-			other.Groups[i].Paths[number-at] = path
+		groups[i] = engine.FileGroup{Partition: g.Partition, Paths: slices.Clone(g.Paths)}
+		for n := range g.Paths {
+			if r := rests[at]; r != nil {
+				groups[i].Paths[n] = name(r)
+			}
+			at++
 		}
-		at += len(g.Paths)
 	}
-	alone := restrict(&other, func(n int, _ string) bool { return n == number })
+	list.Groups = groups
+	alone := restrict(&list, func(n int, _ string) bool { return rests[n] != nil })
 	return engine.Source{Location: w.Scratch, Incarnation: "staged:" + uuid.NewString(), Files: alone}
 }
 
@@ -170,20 +184,23 @@ func (w *write) outputBeside(ctx context.Context, o outcome, h hit, rests []*res
 
 // uploadRests cuts files and brings what is left of them into the table's folder, without
 // statistics. It is the only part of a write that runs beside the session's.
-func (w *write) uploadRests(ctx context.Context, rests []*rest) (adds []delta.AddFile, err error) {
-	for _, r := range rests {
-		if r == nil {
-			continue
-		}
-		err = r.make(ctx, w.Scratch)
-		if err == nil && !w.DryRun {
-			var one []delta.AddFile
-			one, err = r.upload(ctx, w.Snapshot, w.Scratch)
-			adds = append(adds, one...)
-		}
-		if err != nil {
-			return nil, errors.Join(err, datafile.Withdraw(ctx, w.Snapshot.Bucket(), adds))
-		}
+func (w *write) uploadRests(ctx context.Context, rests []*rest) ([]delta.AddFile, error) {
+	rests = slices.DeleteFunc(slices.Clone(rests), func(r *rest) bool { return r == nil })
+	made := make([][]delta.AddFile, len(rests))
+	group, groupCtx := errgroup.WithContext(ctx)
+	group.SetLimit(w.Lease.Threads)
+	for i, r := range rests {
+		group.Go(func() (err error) {
+			if err = r.make(groupCtx, w.Scratch); err == nil && !w.DryRun {
+				made[i], err = r.upload(groupCtx, w.Snapshot, w.Scratch)
+			}
+			return err
+		})
+	}
+	err := group.Wait()
+	adds := slices.Concat(made...)
+	if err != nil {
+		return nil, errors.Join(err, datafile.Withdraw(ctx, w.Snapshot.Bucket(), adds))
 	}
 	return adds, nil
 }

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 
 	"github.com/lakewarden/lakewarden/engine"
@@ -17,16 +18,23 @@ import (
 	"github.com/lakewarden/lakewarden/engine/parquetcut"
 )
 
-// describeRests gives the files that were uploaded their statistics.
+// describeRests gives the files that were uploaded their statistics: it reads what was
+// made. Bounds of texts and decimals are those of the files that were cut, and said to be
+// loose.
 func (w *write) describeRests(ctx context.Context, h hit, rests []*rest, adds []delta.AddFile) error {
-	for i, r := range rests {
+	asked := make([]bool, len(w.Snapshot.Schema().Fields))
+	for _, r := range rests {
+		if r != nil {
+			if err := w.keepStats(r, asked); err != nil {
+				return err
+			}
+		}
+	}
+	if err := w.askStats(ctx, h, rests, asked); err != nil || w.DryRun {
+		return err
+	}
+	for _, r := range rests {
 		if r == nil {
-			continue
-		}
-		if err := w.describeRest(ctx, r, h.table.sources[0].Files, i); err != nil {
-			return err
-		}
-		if w.DryRun {
 			continue
 		}
 		described, err := datafile.Describe(w.Snapshot, r.file)
@@ -41,52 +49,72 @@ func (w *write) describeRests(ctx context.Context, h hit, rests []*rest, adds []
 	return nil
 }
 
-// describeRest finds the statistics of the file that was made. Bounds of texts and
-// decimals are those of the file that was cut, and said to be loose.
-func (w *write) describeRest(ctx context.Context, r *rest, list *engine.FileList, number int) error {
+// keepStats takes over what is known of a rest, and notes of which fields of the schema
+// the engine has to be asked.
+func (w *write) keepStats(r *rest, asked []bool) error {
 	before, err := r.of.Stats()
 	if err != nil {
 		return err
 	}
 	stored := w.Snapshot.StoredFields()
-	items := []string{"count(*)::VARCHAR"}
-	var asked []int
-	r.file.Columns = nil
+	r.file.Columns = make([]engine.ColumnStats, len(stored))
 	for i, f := range w.Snapshot.Schema().Fields {
-		if w.partitions(f.Name) {
-			continue
-		}
-		c, known := keptStats(before, stored[i].Name, f.Type)
-		r.file.Columns = append(r.file.Columns, c)
-		if !known {
-			asked = append(asked, len(r.file.Columns)-1)
+		var known bool
+		r.file.Columns[i], known = keptStats(before, stored[i].Name, f.Type)
+		asked[i] = asked[i] || !known && !w.partitions(f.Name)
+	}
+	return nil
+}
+
+// askStats reads the rests for the statistics of some fields, and holds the number of their
+// rows against what was to be made.
+func (w *write) askStats(ctx context.Context, h hit, rests []*rest, asked []bool) error {
+	source := w.standIns(h, rests, func(r *rest) string { return r.dir + "/" + r.file.Name })
+	if source.Files.Len() == 0 {
+		return nil
+	}
+	items := []string{"count(*)::VARCHAR"}
+	for i, f := range w.Snapshot.Schema().Fields {
+		if asked[i] {
 			items = append(items, statItems(f.Type, column("r", f.Name))...)
 		}
 	}
 	for i := range items {
 		items[i] += " AS c" + strconv.Itoa(i)
 	}
-	source := w.standIn(list, number, r.dir+"/"+r.file.Name)
-	cells, err := texts(ctx, w.Session, w.statement("SELECT "+strings.Join(items, ", ")+" FROM "+source.Relation()+" AS r", source))
+	file := column("r", w.names.file)
+	facts, err := texts(ctx, w.Session, w.statement("SELECT "+strings.Join(items, ", ")+" FROM "+source.Relation()+" AS r GROUP BY "+file+" ORDER BY "+file, source))
 	if err != nil {
 		return err
 	}
-	if cells[0] == nil || *cells[0] != strconv.FormatInt(r.file.Rows, 10) {
-		return fmt.Errorf("a data file of %d rows was cut to other rows: %w", r.file.Rows, parquetcut.ErrNotCut)
+	for _, r := range rests {
+		if r == nil {
+			continue
+		}
+		if len(facts) == 0 || facts[0][0] == nil || *facts[0][0] != strconv.FormatInt(r.file.Rows, 10) {
+			return fmt.Errorf("a data file of %d rows was cut to other rows: %w", r.file.Rows, parquetcut.ErrNotCut)
+		}
+		r.addStats(facts[0][1:], asked)
+		facts = facts[1:]
 	}
-	for n, at := range asked {
-		facts, c := cells[1+4*n:], &r.file.Columns[at]
+	return nil
+}
+
+// addStats takes what was read of the fields that were asked for.
+func (r *rest) addStats(facts []*string, asked []bool) {
+	for i := range r.file.Columns {
+		if !asked[i] {
+			continue
+		}
+		c := &r.file.Columns[i]
 		if facts[0] != nil {
 			if nulls, err := strconv.ParseInt(*facts[0], 10, 64); err == nil {
 				c.NullCount = &nulls
 			}
 		}
-		c.HasNaN = facts[3] != nil && *facts[3] == "true"
-		if c.Min == nil {
-			c.Min, c.Max = facts[1], facts[2]
-		}
+		c.Min, c.Max, c.HasNaN = facts[1], facts[2], facts[3] != nil && *facts[3] == "true"
+		facts = facts[statFacts:]
 	}
-	return nil
 }
 
 // keptStats are those of a column in a part of a file; known says that nothing has to be
@@ -114,6 +142,9 @@ func keptStats(before delta.Stats, name string, t delta.DataType) (c engine.Colu
 	return c, c.NullCount != nil
 }
 
+// statFacts is how many items statItems gives.
+const statFacts = 4
+
 // statItems select the number of NULL values of a column, its bounds, and whether it
 // holds something that is no number.
 func statItems(t delta.DataType, name string) []string {
@@ -124,8 +155,8 @@ func statItems(t delta.DataType, name string) []string {
 	return []string{"(count(*) - count(" + name + "))::VARCHAR", "min(" + name + ")::VARCHAR", "max(" + name + ")::VARCHAR", nan}
 }
 
-// texts reads the only row of a statement whose columns are VARCHAR.
-func texts(ctx context.Context, session engine.Session, st engine.Statement) (cells []*string, err error) {
+// texts reads the rows of a statement whose columns are VARCHAR.
+func texts(ctx context.Context, session engine.Session, st engine.Statement) (rows [][]*string, err error) {
 	result, err := session.Query(ctx, st)
 	if err != nil {
 		return nil, err
@@ -134,24 +165,35 @@ func texts(ctx context.Context, session engine.Session, st engine.Statement) (ce
 	for {
 		batch, err := result.Next(ctx)
 		if errors.Is(err, io.EOF) {
-			return cells, nil
+			return rows, nil
 		}
 		if err != nil {
 			return nil, err
 		}
-		for _, c := range batch.Columns() {
-			values, ok := c.(*array.String)
-			if !ok || batch.NumRows() != 1 {
-				batch.Release()
-				return nil, fmt.Errorf("%d texts of ours have type %s", batch.NumRows(), c.DataType())
-			}
+		more, err := textsOf(batch)
+		batch.Release()
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, more...)
+	}
+}
+
+func textsOf(batch arrow.RecordBatch) ([][]*string, error) {
+	rows := make([][]*string, batch.NumRows())
+	for _, c := range batch.Columns() {
+		values, ok := c.(*array.String)
+		if !ok {
+			return nil, fmt.Errorf("a text of ours has type %s", c.DataType())
+		}
+		for i := range rows {
 			var cell *string
-			if values.IsValid(0) {
-				text := string([]byte(values.Value(0)))
+			if values.IsValid(i) {
+				text := strings.Clone(values.Value(i))
 				cell = &text
 			}
-			cells = append(cells, cell)
+			rows[i] = append(rows[i], cell)
 		}
-		batch.Release()
 	}
+	return rows, nil
 }
