@@ -261,7 +261,7 @@ func (w *write) rewrite(ctx context.Context, h hit, f *fresh, hides bool) ([]del
 		}
 	}
 	adds, err := w.outputBeside(ctx, w.rewritten(h, f, hides, rests), h, rests)
-	if errors.Is(err, parquetcut.ErrNotCut) {
+	if cutting := slices.ContainsFunc(rests, func(r *rest) bool { return r != nil }); cutting && notForCutting(err) && ctx.Err() == nil {
 		clear(rests)
 		adds, err = w.output(ctx, w.rewritten(h, f, hides, rests))
 	}
@@ -270,6 +270,13 @@ func (w *write) rewrite(ctx context.Context, h hit, f *fresh, hides bool) ([]del
 		adds[i].Tags = tags
 	}
 	return adds, err
+}
+
+// notForCutting reports whether a write may succeed that cuts no file: one turned out not
+// to be cut, or the engine has something against what was made of it.
+func notForCutting(err error) bool {
+	var refused *engine.Error
+	return errors.Is(err, parquetcut.ErrNotCut) || errors.As(err, &refused)
 }
 
 // rewritten are the rows of [write.rewrite] that are no rests.

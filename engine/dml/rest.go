@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"sync"
 
 	"github.com/google/uuid"
 	"golang.org/x/sync/errgroup"
@@ -102,16 +101,17 @@ func (r *rest) begin(ctx context.Context, bucket objstore.Bucket, scratch string
 	if r.source, err = parquetcut.Open(ctx, bucket, r.of.Name, r.of.Add.Size); err != nil {
 		return false, err
 	}
-	// How large the least gap is is left to chance, see [write.pieces].
-	least := r.source.Rows() / cutShare
-	if r.gap, err = r.source.Gap(gone, least+rand.N(least+1)); err != nil || r.gap.Count() > r.source.Rows()/2 {
+	// Where the gap begins and ends is left to chance, see [write.pieces].
+	rows := r.source.Rows()
+	around := parquetcut.Rows{From: max(gone.From-rand.N(rows/cutShare/4+1), 0), To: min(gone.To+rand.N(rows/cutShare/4+1), rows)}
+	if r.gap, err = r.source.Gap(around, rows/cutShare); err != nil || r.gap.Count() > rows/2 {
 		return false, err
 	}
 	if err := os.Mkdir(filepath.Join(scratch, r.dir), 0o700); err != nil {
 		return false, fmt.Errorf("cutting a data file: %w", err)
 	}
-	r.file = engine.DataFile{Name: "rest.parquet", Rows: r.source.Rows() - r.gap.Count()}
-	err = withFile(filepath.Join(scratch, r.dir, gapName), func(to *os.File) error {
+	r.file = engine.DataFile{Name: "rest.parquet", Rows: rows - r.gap.Count()}
+	err = withFile(filepath.Join(scratch, r.dir, gapName), func(to *os.File) (err error) {
 		r.gapBytes, err = r.source.Only(ctx, r.gap, to)
 		return err
 	})
@@ -124,7 +124,7 @@ func (r *rest) make(ctx context.Context, scratch string) error {
 	return withFile(path, func(to *os.File) error {
 		return withFile(path+".later", func(later *os.File) (err error) {
 			r.file.Bytes, err = r.source.Without(ctx, r.gap, to, later)
-			return err
+			return errors.Join(err, os.Remove(later.Name()))
 		})
 	})
 }
@@ -159,20 +159,21 @@ func (w *write) standIns(h hit, rests []*rest, name func(*rest) string) engine.S
 	return engine.Source{Location: w.Scratch, Incarnation: "staged:" + uuid.NewString(), Files: alone}
 }
 
-// outputBeside is output while rests are cut and uploaded. The error is
-// [parquetcut.ErrNotCut] where a file turned out not to be cut; nothing is left then.
-func (w *write) outputBeside(ctx context.Context, o outcome, h hit, rests []*rest) (adds []delta.AddFile, err error) {
-	var kept []delta.AddFile
-	var failed error
-	var cutting sync.WaitGroup
-	cutCtx, stop := context.WithCancel(ctx)
-	defer stop()
-	cutting.Go(func() { kept, failed = w.uploadRests(cutCtx, rests) })
-	if adds, err = w.output(ctx, o); err != nil {
-		stop()
-	}
-	cutting.Wait()
-	if err = errors.Join(err, failed); err == nil {
+// outputBeside is output while rests are cut and uploaded. After an error, which is
+// [parquetcut.ErrNotCut] where a file turned out not to be cut, nothing is left.
+func (w *write) outputBeside(ctx context.Context, o outcome, h hit, rests []*rest) ([]delta.AddFile, error) {
+	var adds, kept []delta.AddFile
+	both, bothCtx := errgroup.WithContext(ctx)
+	both.Go(func() (err error) {
+		adds, err = w.output(bothCtx, o)
+		return err
+	})
+	both.Go(func() (err error) {
+		kept, err = w.uploadRests(bothCtx, rests)
+		return err
+	})
+	err := both.Wait()
+	if err == nil {
 		err = w.describeRests(ctx, h, rests, kept)
 	}
 	adds = append(adds, kept...)
@@ -212,5 +213,6 @@ func (r *rest) upload(ctx context.Context, snap *delta.Snapshot, scratch string)
 	if err := os.Link(filepath.Join(dir, r.file.Name), filepath.Join(dir, sent.Name)); err != nil {
 		return nil, fmt.Errorf("cutting a data file: %w", err)
 	}
-	return datafile.Upload(ctx, snap, dir, []engine.DataFile{sent}, func(a *delta.AddFile) { a.PartitionValues = r.of.Add.PartitionValues })
+	values := snap.PartitionValues(r.of)
+	return datafile.Upload(ctx, snap, dir, []engine.DataFile{sent}, func(a *delta.AddFile) { a.PartitionValues = values })
 }

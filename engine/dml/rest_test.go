@@ -11,6 +11,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -78,6 +80,30 @@ func largeTable(t *testing.T) *tableOf {
 		o.columns = append(o.columns, engine.Column{Name: f.Name, Type: delta.DuckDBType(f.Type), Nullable: true})
 	}
 	return o
+}
+
+// Files of our own are cut between row groups, and what is left keeps its partition under
+// the name that the schema has for it.
+func TestMappedPartitionsAreCut(t *testing.T) {
+	o := newTableOf(t, newTestEngine(t), kind{mapping: "name", partitioned: true}, t.TempDir)
+	r := rand.New(rand.NewPCG(1, 1)) //nolint:gosec // reproducible
+	items := make([]item, 300_000)
+	for i := range items {
+		items[i] = item{ID: int64(i), V: ptr(strconv.FormatUint(r.Uint64(), 36) + strconv.FormatUint(r.Uint64(), 36)), P: ptr("x")}
+		o.rows[items[i].ID] = items[i]
+	}
+	require.NoError(t, o.insert(items...))
+	require.NoError(t, o.update("id BETWEEN 1000 AND 1010", "'new'"))
+	for id := int64(1000); id <= 1010; id++ {
+		o.rows[id] = item{ID: id, V: ptr("new"), P: ptr("x")}
+	}
+	files := 0
+	for f := range o.load().Files() {
+		files++
+		require.Equal(t, map[string]*string{"p": ptr("x")}, o.load().PartitionValues(f))
+	}
+	require.Equal(t, 2, files, "the file was cut")
+	require.True(t, slices.Equal(o.want(), o.read(true)), "other rows")
 }
 
 // Whatever request of a change that cuts a file is cut off: the table holds all of the

@@ -66,8 +66,8 @@ func (w *write) keepStats(r *rest, asked []bool) error {
 	return nil
 }
 
-// askStats reads the rests for the statistics of some fields, and holds the number of their
-// rows against what was to be made.
+// askStats reads some fields of the rests for their statistics, and holds the number of
+// rows that the engine finds in them against what was to be made.
 func (w *write) askStats(ctx context.Context, h hit, rests []*rest, asked []bool) error {
 	source := w.standIns(h, rests, func(r *rest) string { return r.dir + "/" + r.file.Name })
 	if source.Files.Len() == 0 {

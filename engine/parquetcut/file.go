@@ -21,6 +21,9 @@ const (
 	maxPage = 32 << 20
 	// maxPageRows bounds the rows of a page that is cut.
 	maxPageRows = 4 << 20
+	// dictionaryShare is the part of a row group, one in so many bytes, that dictionaries
+	// may take where it is cut: each part of it can need them all.
+	dictionaryShare = 4
 	// magic stands at both ends of a file.
 	magic = "PAR1"
 )
@@ -46,9 +49,11 @@ type group struct {
 	meta   structure
 	rows   Rows
 	chunks []chunk
-	// flat says that each column has one value, or NULL, in each row, and that its
-	// pages can be cut.
+	// flat says that each column has one value, or NULL, in each row, that its pages can
+	// be cut, and that this does not make the file longer.
 	flat bool
+	// end is where the last of its chunks ends in the file, in bytes.
+	end int64
 }
 
 // chunk is what a row group holds of a column.
@@ -63,10 +68,16 @@ type chunk struct {
 	encodings       []int64
 }
 
-// Open reads the footer of a file, whose length is known. Errors: [ErrNotCut], and those
-// of the bucket.
+// Open reads the footer of a file, whose length is known: a file of another length is
+// none of those that are cut. Errors: [ErrNotCut], and those of the bucket.
 func Open(ctx context.Context, bucket objstore.Bucket, name string, size int64) (*File, error) {
 	f := &File{bucket: bucket, name: name, size: size}
+	// Whoever else reads the file begins at its end. It is to be the same footer.
+	if object, err := bucket.Stat(ctx, name); err != nil {
+		return nil, err
+	} else if object.Size != size {
+		return nil, fmt.Errorf("%w: it has %d bytes, not %d", ErrNotCut, object.Size, size)
+	}
 	end, err := f.read(ctx, max(size-64<<10, 0), min(size, 64<<10))
 	if err != nil {
 		return nil, err
@@ -122,21 +133,24 @@ func (f *File) layOut(end int64) error {
 			return fmt.Errorf("%w: a row group of %d rows and %d columns", ErrNotCut, g.rows.Count(), len(columns))
 		}
 		f.rows = g.rows.To
+		var dictionaries, all int64
 		for i, column := range columns {
 			c, err := chunkOf(column, leaves[i])
 			if err != nil {
 				return err
 			}
 			g.flat = g.flat && c.cuttable() && c.values == g.rows.Count()
-			g.chunks = append(g.chunks, c)
+			g.chunks, g.end = append(g.chunks, c), max(g.end, c.start+c.size)
 			taken = append(taken, Rows{c.start, c.start + c.size})
+			dictionaries, all = dictionaries+c.dictionary(), all+c.size
 		}
+		g.flat = g.flat && dictionaries <= all/dictionaryShare
 		f.groups = append(f.groups, g)
 	}
 	if f.rows == 0 || f.rows != f.footer.number(3, -1) {
 		return fmt.Errorf("%w: rows are not as many as it says", ErrNotCut)
 	}
-	// No byte is copied twice, so that what is left is never longer than the file.
+	// No byte is copied twice, but for dictionaries.
 	slices.SortFunc(taken, func(a, b Rows) int { return int(min(max(a.From-b.From, -1), 1)) })
 	for i, t := range append(taken, Rows{end, end})[1:] {
 		if t.From < taken[i].To {
@@ -185,6 +199,14 @@ func chunkOf(column, element structure) (chunk, error) {
 		}
 	}
 	return c, nil
+}
+
+// dictionary is how long the chunk's dictionary is, in bytes, as far as the footer tells.
+func (c *chunk) dictionary() int64 {
+	if at := c.meta.number(11, 0); at > 0 {
+		return max(c.meta.number(9, 0)-at, 0)
+	}
+	return 0
 }
 
 // cuttable reports whether pages of the chunk can be cut as far as the footer tells.

@@ -31,6 +31,9 @@ func readHybrid(b []byte, width, n int) ([]uint32, error) {
 			copy(raw[:], b[:size])
 			b = b[size:]
 			value := binary.LittleEndian.Uint32(raw[:])
+			if uint64(value)>>width != 0 {
+				return nil, fmt.Errorf("%w: a value of more than %d bits", ErrNotCut, width)
+			}
 			for range min(int(header>>1), n-len(out)) {
 				out = append(out, value)
 			}

@@ -101,6 +101,9 @@ func count(present []uint32) (n int) {
 
 // appendValues appends n of the values that there are, from the first-th on.
 func (p *page) appendValues(out []byte, first, n int) ([]byte, error) {
+	if first+n > p.rows {
+		return nil, fmt.Errorf("%w: more values than rows", ErrNotCut)
+	}
 	if n == 0 {
 		if p.encoding == encodingPlainDictionary || p.encoding == encodingRLEDictionary {
 			return append(out, 0), nil // the width of no indices

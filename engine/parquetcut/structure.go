@@ -26,14 +26,17 @@ type list struct {
 	items []any
 }
 
-// maxDepth is how deep structures of the format may lie in each other.
+// maxDepth is how deep structures and lists of the format may lie in each other.
 const maxDepth = 16
 
 // decode reads a structure from the front of b and returns its length.
 func decode(b []byte) (s structure, length int, err error) {
 	buffer := thrift.NewTMemoryBufferLen(0)
 	buffer.Buffer.Write(b)
-	d := decoder{thrift.NewTCompactProtocolConf(buffer, &thrift.TConfiguration{MaxMessageSize: int32(min(len(b), 1<<30))}), buffer}
+	d := &decoder{
+		protocol: thrift.NewTCompactProtocolConf(buffer, &thrift.TConfiguration{MaxMessageSize: int32(min(len(b), 1<<30))}), //nolint:gosec // bounded
+		left:     len(b),
+	}
 	s, err = d.structure(0)
 	if err != nil {
 		return nil, 0, fmt.Errorf("%w: %v", ErrNotCut, err)
@@ -43,14 +46,12 @@ func decode(b []byte) (s structure, length int, err error) {
 
 type decoder struct {
 	protocol *thrift.TCompactProtocol
-	buffer   *thrift.TMemoryBuffer
+	// left is how many values may come in lists: each takes a byte or more.
+	left int
 }
 
-func (d decoder) structure(depth int) (structure, error) {
+func (d *decoder) structure(depth int) (structure, error) {
 	ctx := context.Background()
-	if depth > maxDepth {
-		return nil, fmt.Errorf("structures lie %d deep", depth)
-	}
 	if _, err := d.protocol.ReadStructBegin(ctx); err != nil {
 		return nil, err
 	}
@@ -74,8 +75,11 @@ func (d decoder) structure(depth int) (structure, error) {
 	}
 }
 
-func (d decoder) value(kind thrift.TType, depth int) (any, error) {
+func (d *decoder) value(kind thrift.TType, depth int) (any, error) {
 	ctx := context.Background()
+	if depth > maxDepth {
+		return nil, fmt.Errorf("values lie %d deep", depth)
+	}
 	switch kind {
 	case thrift.BOOL:
 		return d.protocol.ReadBool(ctx)
@@ -94,22 +98,23 @@ func (d decoder) value(kind thrift.TType, depth int) (any, error) {
 	case thrift.STRUCT:
 		return d.structure(depth + 1)
 	case thrift.LIST:
-		return d.list(depth)
+		return d.list(depth + 1)
 	}
 	return nil, fmt.Errorf("a value of type %s", kind)
 }
 
-func (d decoder) list(depth int) (list, error) {
+func (d *decoder) list(depth int) (list, error) {
 	of, n, err := d.protocol.ReadListBegin(context.Background())
 	if err != nil {
 		return list{}, err
 	}
-	if n < 0 || n > d.buffer.Len() { // each takes a byte or more
+	if n < 0 || n > d.left {
 		return list{}, fmt.Errorf("a list of %d values", n)
 	}
+	d.left -= n
 	out := list{of: of, items: make([]any, n)}
 	for i := range out.items {
-		if out.items[i], err = d.value(of, depth+1); err != nil {
+		if out.items[i], err = d.value(of, depth); err != nil {
 			return list{}, err
 		}
 	}

@@ -14,6 +14,14 @@ import (
 // fewRows are so few that no row group of their own is made of them.
 const fewRows = 4096
 
+const (
+	// growth is by how many bytes a file may be longer than the one that it is made of:
+	// its footer, and its dictionaries, can be.
+	growth = 256 << 10
+	// storedGrowth is how often a file with stored pages may be longer than that.
+	storedGrowth = 4
+)
+
 // Gap is what [File.Without] can leave out so that some rows are gone: those and as few
 // others as the file allows, but at least so many in all. It may be the whole file.
 func (f *File) Gap(gone Rows, least int64) (Rows, error) {
@@ -41,18 +49,18 @@ func (f *File) Gap(gone Rows, least int64) (Rows, error) {
 // through later, which is empty before. Errors: [ErrNotCut], those of the bucket and of
 // the writers.
 func (f *File) Without(ctx context.Context, gap Rows, to io.Writer, later io.ReadWriteSeeker) (size int64, err error) {
-	return f.write(ctx, []Rows{{0, gap.From}, {gap.To, f.rows}}, &target{w: bufio.NewWriterSize(to, 1<<20)}, later)
+	return f.write(ctx, []Rows{{0, gap.From}, {gap.To, f.rows}}, &target{w: bufio.NewWriterSize(to, 1<<20), limit: f.size + growth}, later)
 }
 
 // Only writes the rows of a gap as a file that is to be read soon and once, and returns
 // its length. Errors are those of [File.Without].
 func (f *File) Only(ctx context.Context, gap Rows, to io.Writer) (size int64, err error) {
-	return f.write(ctx, []Rows{gap}, &target{w: bufio.NewWriterSize(to, 1<<20), stored: true}, nil)
+	return f.write(ctx, []Rows{gap}, &target{w: bufio.NewWriterSize(to, 1<<20), limit: storedGrowth*f.size + growth, stored: true}, nil)
 }
 
 // write writes some stretches of rows, which are in order.
 func (f *File) write(ctx context.Context, keep []Rows, out *target, later io.ReadWriteSeeker) (size int64, err error) {
-	in := &source{ctx: ctx, bucket: f.bucket, name: f.name, size: f.size}
+	in := &source{ctx: ctx, bucket: f.bucket, name: f.name}
 	defer func() { err = errors.Join(err, in.close()) }()
 	if err := out.write([]byte(magic)); err != nil {
 		return 0, err
@@ -79,7 +87,7 @@ func (f *File) write(ctx context.Context, keep []Rows, out *target, later io.Rea
 	if err != nil {
 		return 0, err
 	}
-	footer = binary.LittleEndian.AppendUint32(footer, uint32(len(footer))) //nolint:gosec // as long as the one before
+	footer = binary.LittleEndian.AppendUint32(footer, uint32(len(footer))) //nolint:gosec // bounded by the limit of the target
 	if err := errors.Join(out.write(append(footer, magic...)), out.w.Flush()); err != nil {
 		return 0, err
 	}
@@ -111,7 +119,7 @@ func (g *group) copy(in *source, out *target, keep []Rows, later io.ReadWriteSee
 		first, _, err := g.cut(in, parts[0], out, Rows{}, nil)
 		return []structure{g.made(first, parts[0].Count(), 0)}, err
 	}
-	spool := &target{w: bufio.NewWriterSize(later, 1<<20)}
+	spool := &target{w: bufio.NewWriterSize(later, 1<<20), limit: out.limit}
 	first, second, err := g.cut(in, parts[0], out, parts[1], spool)
 	if err != nil {
 		return nil, err
@@ -135,7 +143,7 @@ func (g *group) whole(in *source, out *target) (structure, error) {
 	first := out.at
 	for i, c := range g.chunks {
 		moved := out.at - c.start
-		if err := in.seek(c.start); err != nil {
+		if err := in.seek(c.start, g.end); err != nil {
 			return nil, err
 		}
 		if err := out.copy(in, c.size); err != nil {
@@ -168,6 +176,9 @@ func (g *group) cut(in *source, a Rows, toA *target, b Rows, toB *target) (first
 		parts := []*stretch{newStretch(c, a, toA)}
 		if toB != nil {
 			parts = append(parts, newStretch(c, b, toB))
+		}
+		if err := in.seek(c.start, g.end); err != nil {
+			return nil, nil, err
 		}
 		if err := c.split(in, g.rows.Count(), parts); err != nil {
 			return nil, nil, err
@@ -212,35 +223,54 @@ type stretch struct {
 	written
 	wanted Rows
 	to     *target
+	// kept is the dictionary, which is written when the first page needs it: after many
+	// values writers go on without one.
+	kept *dictionaryPage
+}
+
+// dictionaryPage is a dictionary as it stands in the file, raw its length when it is
+// decompressed.
+type dictionaryPage struct {
+	head, body []byte
+	raw        int64
 }
 
 func newStretch(c *chunk, wanted Rows, to *target) *stretch {
 	return &stretch{written: written{column: c.column, meta: c.meta, data: -1, dictionary: -1}, wanted: wanted, to: to}
 }
 
-// begin notes where a page goes, and its sizes.
-func (s *stretch) begin(dictionary bool, head, body, raw int64) {
-	switch {
-	case dictionary:
-		s.dictionary = s.to.at
-	case s.data < 0:
+// begin notes where a data page goes, and its sizes, behind the dictionary if it needs it.
+func (s *stretch) begin(encoding, head, body, raw int64) error {
+	if encoding == encodingPlainDictionary || encoding == encodingRLEDictionary {
+		if err := s.putDictionary(); err != nil {
+			return err
+		}
+	}
+	if s.data < 0 {
 		s.data = s.to.at
 	}
 	s.packed, s.raw = s.packed+head+body, s.raw+head+raw
+	return nil
 }
 
-// put writes a page.
-func (s *stretch) put(dictionary bool, head, body []byte, raw int64) error {
-	s.begin(dictionary, int64(len(head)), int64(len(body)), raw)
-	return errors.Join(s.to.write(head), s.to.write(body))
+// putDictionary writes the dictionary where it is not there yet.
+func (s *stretch) putDictionary() error {
+	d := s.kept
+	switch {
+	case s.dictionary >= 0:
+		return nil
+	case d == nil || s.data >= 0:
+		return fmt.Errorf("%w: a dictionary behind pages", ErrNotCut)
+	}
+	s.dictionary = s.to.at
+	head, body := int64(len(d.head)), int64(len(d.body))
+	s.packed, s.raw = s.packed+head+body, s.raw+head+d.raw
+	return errors.Join(s.to.write(d.head), s.to.write(d.body))
 }
 
 // split walks over the pages of a chunk, up to the last that counts, and sends each where
 // it belongs.
 func (c *chunk) split(in *source, rows int64, parts []*stretch) error {
-	if err := in.seek(c.start); err != nil {
-		return err
-	}
 	end, last := c.start+c.size, parts[len(parts)-1].wanted.To
 	for at := int64(0); at < last; {
 		header, head, err := in.header(end)
@@ -254,7 +284,7 @@ func (c *chunk) split(in *source, rows int64, parts []*stretch) error {
 		n := int64(0)
 		switch header.number(1, -1) {
 		case pageDictionary:
-			if at > 0 || parts[0].dictionary >= 0 {
+			if at > 0 || parts[0].kept != nil {
 				return fmt.Errorf("%w: a dictionary amid pages", ErrNotCut)
 			}
 			body, err := in.take(packed)
@@ -262,9 +292,7 @@ func (c *chunk) split(in *source, rows int64, parts []*stretch) error {
 				return err
 			}
 			for _, s := range parts {
-				if err := s.put(true, head, body, raw); err != nil {
-					return err
-				}
+				s.kept = &dictionaryPage{head: head, body: body, raw: raw}
 			}
 			continue
 		case pageData:
@@ -289,7 +317,9 @@ func (c *chunk) send(in *source, header structure, head []byte, rows Rows, parts
 	cut := false
 	for _, s := range parts {
 		if s.wanted.From <= rows.From && rows.To <= s.wanted.To {
-			s.begin(false, int64(len(head)), packed, raw)
+			if err := s.begin(encodingOf(header), int64(len(head)), packed, raw); err != nil {
+				return err
+			}
 			return errors.Join(s.to.write(head), s.to.copy(in, packed))
 		}
 		cut = cut || s.wanted.From < rows.To && rows.From < s.wanted.To
@@ -321,22 +351,46 @@ func (c *chunk) send(in *source, header structure, head []byte, rows Rows, parts
 		if err != nil {
 			return err
 		}
-		if err := s.put(false, head, body, header.number(2, 0)); err != nil {
+		if err := s.begin(p.encoding, int64(len(head)), int64(len(body)), header.number(2, 0)); err != nil {
+			return err
+		}
+		if err := errors.Join(s.to.write(head), s.to.write(body)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
+// encodingOf is that of the values of a data page of either version.
+func encodingOf(header structure) int64 {
+	if header.number(1, -1) == pageDataV2 {
+		return header.structure(8).number(4, -1)
+	}
+	return header.structure(5).number(2, -1)
+}
+
 // target counts what is written.
 type target struct {
 	w  *bufio.Writer
 	at int64
+	// limit is how long it may become.
+	limit int64
 	// stored says that pages which are cut need not be compressed again.
 	stored bool
 }
 
+// room is [ErrNotCut] where n more bytes make the target too long.
+func (t *target) room(n int64) error {
+	if n > t.limit-t.at {
+		return fmt.Errorf("%w: it would become longer than %d bytes", ErrNotCut, t.limit)
+	}
+	return nil
+}
+
 func (t *target) write(b []byte) error {
+	if err := t.room(int64(len(b))); err != nil {
+		return err
+	}
 	n, err := t.w.Write(b)
 	t.at += int64(n)
 	if err != nil {
@@ -346,6 +400,9 @@ func (t *target) write(b []byte) error {
 }
 
 func (t *target) copy(from io.Reader, n int64) error {
+	if err := t.room(n); err != nil {
+		return err
+	}
 	done, err := io.CopyN(t.w, from, n)
 	t.at += done
 	if err != nil {
@@ -356,30 +413,31 @@ func (t *target) copy(from io.Reader, n int64) error {
 
 // source reads a file forwards, in one go as long as nothing lies behind.
 type source struct {
-	ctx      context.Context
-	bucket   objstore.Bucket
-	name     string
-	size, at int64
-	body     io.Closer
-	r        *bufio.Reader
+	ctx     context.Context
+	bucket  objstore.Bucket
+	name    string
+	at, end int64
+	body    io.Closer
+	r       *bufio.Reader
 }
 
 // maxSkip is up to how many bytes are read to get to a later place, rather than asked for
 // anew.
 const maxSkip = 1 << 20
 
-func (s *source) seek(to int64) error {
-	if s.body != nil && to >= s.at && to-s.at <= maxSkip {
+// seek goes to a place from which is read up to end at most.
+func (s *source) seek(to, end int64) error {
+	if s.body != nil && to >= s.at && to-s.at <= maxSkip && end <= s.end {
 		return s.skip(to - s.at)
 	}
 	if err := s.close(); err != nil {
 		return err
 	}
-	body, err := s.bucket.GetRange(s.ctx, s.name, to, s.size-to)
+	body, err := s.bucket.GetRange(s.ctx, s.name, to, end-to)
 	if err != nil {
 		return err
 	}
-	s.body, s.at = body, to
+	s.body, s.at, s.end = body, to, end
 	s.r = bufio.NewReaderSize(body, 1<<20)
 	return nil
 }

@@ -38,7 +38,7 @@ def make(folder, seed):
             "bytes": pa.array([r.randbytes(90) for _ in n]),
         }
         write_deltalake(folder, pa.table(columns), mode="append",
-                        writer_properties=WriterProperties(compression="ZSTD", data_page_row_count_limit=r.choice([3000, 20000])))
+                        writer_properties=WriterProperties(compression="ZSTD", data_page_row_count_limit=r.choice([3000, 20000]), dictionary_page_size_limit=20000))
 
 
 def text(column, kind):
