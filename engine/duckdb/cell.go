@@ -194,17 +194,25 @@ func (c *cell) forget(sources []engine.Source, err error) {
 // to write a block of 32 KiB beyond it.
 const spillReserve = 1 << 20
 
-// threadMemory is how much of a lease there has to be for each thread.
-const threadMemory = 24 << 20
+// threadMemory is how much of a lease there has to be for each thread, and
+// remoteThreadMemory for each that reads from a remote store: what an answer of the store
+// takes up lies outside of the engine's limit until it is there whole.
+const (
+	threadMemory       = 24 << 20
+	remoteThreadMemory = 48 << 20
+)
 
 // apply sets what the lease grants. Unset fields keep the engine's defaults.
 func (c *cell) apply(lease engine.Lease) error {
-	want := c.owner.defaults(lease)
-	if c.kind.remote && want.Threads > 1 {
-		want.Threads *= remoteThreads
+	want, each := c.owner.defaults(lease), int64(threadMemory)
+	if c.kind.remote {
+		each = remoteThreadMemory
+		if want.Threads > 1 {
+			want.Threads *= remoteThreads
+		}
 	}
 	// What a thread holds beside the limit adds up.
-	want.Threads = min(want.Threads, max(1, int(want.Memory/threadMemory)))
+	want.Threads = min(want.Threads, max(1, int(want.Memory/each)))
 	var set []string
 	if want.Memory != c.applied.Memory {
 		set = append(set, "SET memory_limit='"+strconv.FormatInt(want.Memory, 10)+"B'")
