@@ -261,7 +261,7 @@ func (w *write) rewrite(ctx context.Context, h hit, f *fresh, hides bool) ([]del
 		}
 	}
 	adds, err := w.outputBeside(ctx, w.rewritten(h, f, hides, rests), h, rests)
-	if cutting := slices.ContainsFunc(rests, func(r *rest) bool { return r != nil }); cutting && notForCutting(err) && ctx.Err() == nil {
+	if anyCut(rests) && notForCutting(err) && ctx.Err() == nil {
 		clear(rests)
 		adds, err = w.output(ctx, w.rewritten(h, f, hides, rests))
 	}

@@ -80,6 +80,11 @@ func (w *write) rests(ctx context.Context, h hit) ([]*rest, error) {
 	return out, group.Wait()
 }
 
+// anyCut reports whether there is a rest of any file.
+func anyCut(rests []*rest) bool {
+	return slices.ContainsFunc(rests, func(r *rest) bool { return r != nil })
+}
+
 // worthCutting judges by what the log says of a file.
 func worthCutting(f delta.File, gone parquetcut.Rows) bool {
 	stats, err := f.Stats()

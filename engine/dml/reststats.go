@@ -22,6 +22,9 @@ import (
 // made. Bounds of texts and decimals are those of the files that were cut, and said to be
 // loose.
 func (w *write) describeRests(ctx context.Context, h hit, rests []*rest, adds []delta.AddFile) error {
+	if !anyCut(rests) {
+		return nil
+	}
 	asked := make([]bool, len(w.Snapshot.Schema().Fields))
 	for _, r := range rests {
 		if r != nil {
@@ -70,9 +73,6 @@ func (w *write) keepStats(r *rest, asked []bool) error {
 // rows that the engine finds in them against what was to be made.
 func (w *write) askStats(ctx context.Context, h hit, rests []*rest, asked []bool) error {
 	source := w.standIns(h, rests, func(r *rest) string { return r.dir + "/" + r.file.Name })
-	if source.Files.Len() == 0 {
-		return nil
-	}
 	items := []string{"count(*)::VARCHAR"}
 	for i, f := range w.Snapshot.Schema().Fields {
 		if asked[i] {

@@ -31,7 +31,8 @@ var (
 		return zstd.NewReader(nil, zstd.WithDecoderMaxMemory(maxPage), zstd.WithDecoderLowmem(true))
 	})
 	zstdEncoder = sync.OnceValues(func() (*zstd.Encoder, error) {
-		return zstd.NewWriter(nil, zstd.WithLowerEncoderMem(true), zstd.WithEncoderLevel(zstd.SpeedFastest))
+		return zstd.NewWriter(nil, zstd.WithLowerEncoderMem(true), zstd.WithEncoderLevel(zstd.SpeedFastest),
+			zstd.WithAllLitEntropyCompression(true)) // texts that repeat nothing, but few characters
 	})
 )
 

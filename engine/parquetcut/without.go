@@ -13,9 +13,11 @@ import (
 const fewRows = 4096
 
 const (
-	// growth is by how many bytes a file may be longer than the one that it is made of:
-	// its footer, and its dictionaries, can be.
-	growth = 256 << 10
+	// growth is by how many bytes a file may be longer than the one that it is made of, and
+	// by one in growthShare of that one: its footer, its dictionaries and the pages at the
+	// edges can be.
+	growth      = 256 << 10
+	growthShare = 16
 	// storedGrowth is how often a file with stored pages may be longer than that.
 	storedGrowth = 4
 )
@@ -47,7 +49,7 @@ func (f *File) Gap(gone Rows, least int64) (Rows, error) {
 // through later, which is empty before. Errors: [ErrNotCut], those of the bucket and of
 // the writers.
 func (f *File) Without(ctx context.Context, gap Rows, to io.Writer, later io.ReadWriteSeeker) (size int64, err error) {
-	return f.write(ctx, []Rows{{0, gap.From}, {gap.To, f.rows}}, &target{w: bufio.NewWriterSize(to, 1<<20), limit: f.size + growth}, later)
+	return f.write(ctx, []Rows{{0, gap.From}, {gap.To, f.rows}}, &target{w: bufio.NewWriterSize(to, 1<<20), limit: f.size + f.size/growthShare + growth}, later)
 }
 
 // Only writes the rows of a gap as a file that is to be read soon and once, and returns
