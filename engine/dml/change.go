@@ -273,10 +273,10 @@ func (w *write) rewrite(ctx context.Context, h hit, f *fresh, hides bool) ([]del
 }
 
 // notForCutting reports whether a write may succeed that cuts no file: one turned out not
-// to be cut, or the engine has something against what was made of it.
+// to be cut, or the engine, which goes on, has something against what was made of it.
 func notForCutting(err error) bool {
 	var refused *engine.Error
-	return errors.Is(err, parquetcut.ErrNotCut) || errors.As(err, &refused)
+	return errors.Is(err, parquetcut.ErrNotCut) || errors.As(err, &refused) && refused.Kind != engine.KindFatal && refused.Kind != engine.KindInterrupted
 }
 
 // rewritten are the rows of [write.rewrite] that are no rests.

@@ -15,7 +15,6 @@ import (
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/datafile"
 	"github.com/lakewarden/lakewarden/engine/delta"
-	"github.com/lakewarden/lakewarden/engine/objstore"
 	"github.com/lakewarden/lakewarden/engine/parquetcut"
 )
 
@@ -52,7 +51,7 @@ type rest struct {
 // rows around it.
 func (w *write) rests(ctx context.Context, h hit) ([]*rest, error) {
 	out := make([]*rest, len(h.files))
-	if w.KeepOrder || w.ids != nil || slices.ContainsFunc(w.Columns, func(c engine.Column) bool { return nested(w.Snapshot, c.Name) }) {
+	if len(h.files) == 0 || !w.cuts(h.table.sources[0].Files) {
 		return out, nil
 	}
 	byName := make(map[string]delta.File, len(h.files))
@@ -67,7 +66,7 @@ func (w *write) rests(ctx context.Context, h hit) ([]*rest, error) {
 			continue
 		}
 		group.Go(func() error {
-			made, err := r.begin(groupCtx, w.Snapshot.Bucket(), w.Scratch, h.spans[i])
+			made, err := r.begin(groupCtx, w, h.spans[i])
 			if made {
 				out[i] = r
 			}
@@ -91,6 +90,24 @@ func worthCutting(f delta.File, gone parquetcut.Rows) bool {
 	return err == nil && stats.NumRecords != nil && gone.Count() <= *stats.NumRecords/2 && f.Add.Size >= cutBytes && f.Add.DeletionVector == nil
 }
 
+// cuts reports whether files of the table can be cut at all. Columns of other types than
+// those of the files, and columns that are found by field id, are left to the engine.
+func (w *write) cuts(list *engine.FileList) bool {
+	return !w.KeepOrder && w.ids == nil && list.ColumnIDs == nil && !w.Snapshot.Widened() &&
+		!slices.ContainsFunc(w.Columns, func(c engine.Column) bool { return nested(w.Snapshot, c.Name) })
+}
+
+// lacks reports whether a file has not all columns of the table: files that are added
+// must have them, see [delta.AddFile].
+func (w *write) lacks(has []string) bool {
+	for i, f := range w.Snapshot.Schema().Fields {
+		if !w.partitions(f.Name) && !slices.Contains(has, w.Snapshot.StoredFields()[i].Name) {
+			return true
+		}
+	}
+	return false
+}
+
 // nested reports whether a column has other columns in it.
 func nested(snap *delta.Snapshot, name string) bool {
 	f, _ := snap.Schema().Field(name)
@@ -102,8 +119,8 @@ func nested(snap *delta.Snapshot, name string) bool {
 }
 
 // begin makes the gap around the rows that go; false says that it is not worth it.
-func (r *rest) begin(ctx context.Context, bucket objstore.Bucket, scratch string, gone parquetcut.Rows) (made bool, err error) {
-	if r.source, err = parquetcut.Open(ctx, bucket, r.of.Name, r.of.Add.Size); err != nil {
+func (r *rest) begin(ctx context.Context, w *write, gone parquetcut.Rows) (made bool, err error) {
+	if r.source, err = parquetcut.Open(ctx, w.Snapshot.Bucket(), r.of.Name, r.of.Add.Size); err != nil || w.lacks(r.source.Columns()) {
 		return false, err
 	}
 	// Where the gap begins and ends is left to chance, see [write.pieces].
@@ -112,11 +129,11 @@ func (r *rest) begin(ctx context.Context, bucket objstore.Bucket, scratch string
 	if r.gap, err = r.source.Gap(around, rows/cutShare); err != nil || r.gap.Count() > rows/2 {
 		return false, err
 	}
-	if err := os.Mkdir(filepath.Join(scratch, r.dir), 0o700); err != nil {
+	if err := os.Mkdir(filepath.Join(w.Scratch, r.dir), 0o700); err != nil {
 		return false, fmt.Errorf("cutting a data file: %w", err)
 	}
 	r.file = engine.DataFile{Name: "rest.parquet", Rows: rows - r.gap.Count()}
-	err = withFile(filepath.Join(scratch, r.dir, gapName), func(to *os.File) (err error) {
+	err = withFile(filepath.Join(w.Scratch, r.dir, gapName), func(to *os.File) (err error) {
 		r.gapBytes, err = r.source.Only(ctx, r.gap, to)
 		return err
 	})

@@ -25,6 +25,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine/objstore"
 	"github.com/lakewarden/lakewarden/engine/objstore/file"
 	"github.com/lakewarden/lakewarden/engine/oracletest"
+	"github.com/lakewarden/lakewarden/engine/parquetcut"
 )
 
 // stretchChange is a change of neighbouring rows, as testdata/rests.py knows it.
@@ -104,6 +105,29 @@ func TestMappedPartitionsAreCut(t *testing.T) {
 	}
 	require.Equal(t, 2, files, "the file was cut")
 	require.True(t, slices.Equal(o.want(), o.read(true)), "other rows")
+}
+
+// A file that was written before a column was added is not cut: files that we add have
+// every column, which readers of many files rely on.
+func TestFilesThatLackAColumnAreWrittenAnew(t *testing.T) {
+	o := largeTable(t)
+	snap := o.load()
+	a := snap.Alter()
+	require.NoError(t, a.AddColumn(nil, delta.Field{Name: "extra", Type: delta.Long, Nullable: true}))
+	change, err := a.Change()
+	require.NoError(t, err)
+	txn := snap.Begin(delta.Operation{Name: "ADD COLUMNS"})
+	txn.Alter(change)
+	_, err = txn.Commit(t.Context())
+	require.NoError(t, err)
+	o.columns = append(o.columns, engine.Column{Name: "extra", Type: "BIGINT", Nullable: true})
+	require.NoError(t, o.update("id BETWEEN 59900 AND 60100", "'new'")) // in both files
+	for f := range o.load().Files() {
+		opened, err := parquetcut.Open(t.Context(), o.bucket, f.Name, f.Add.Size)
+		require.NoError(t, err)
+		require.Contains(t, opened.Columns(), "extra")
+	}
+	require.NoError(t, o.delete("id BETWEEN 100 AND 200"))
 }
 
 // Whatever request of a change that cuts a file is cut off: the table holds all of the

@@ -122,24 +122,35 @@ func (r *rest) addStats(facts []*string, asked []bool) {
 // that are there, loose or not (MIN and MAX of a table without deletion vectors).
 func keptStats(before delta.Stats, name string, t delta.DataType) (c engine.ColumnStats, known bool) {
 	c.Path = []string{name}
-	var nulls int64
-	if before.NullCount[name] == nil || json.Unmarshal(before.NullCount[name], &nulls) != nil || nulls != 0 {
+	var nulls *int64
+	if json.Unmarshal(orNull(before.NullCount[name]), &nulls) != nil || nulls == nil || *nulls != 0 {
 		return c, false
 	}
 	switch t {
 	case delta.String:
-		var low, high string
-		if json.Unmarshal(before.MinValues[name], &low) == nil && json.Unmarshal(before.MaxValues[name], &high) == nil {
-			c.Min, c.Max, c.NullCount = &low, &high, &nulls
+		var low, high *string
+		if json.Unmarshal(orNull(before.MinValues[name]), &low) != nil || json.Unmarshal(orNull(before.MaxValues[name]), &high) != nil || low == nil || high == nil {
+			return c, false
 		}
+		c.Min, c.Max = low, high
 	case delta.Binary, delta.Boolean:
-		c.NullCount = &nulls
+	default:
+		low, high := string(orNull(before.MinValues[name])), string(orNull(before.MaxValues[name]))
+		if _, decimal := t.(delta.Decimal); !decimal || low == "null" || high == "null" {
+			return c, false
+		}
+		c.Min, c.Max = &low, &high
 	}
-	if _, decimal := t.(delta.Decimal); decimal && before.MinValues[name] != nil && before.MaxValues[name] != nil {
-		low, high := string(before.MinValues[name]), string(before.MaxValues[name])
-		c.Min, c.Max, c.NullCount = &low, &high, &nulls
+	c.NullCount = nulls
+	return c, true
+}
+
+// orNull is JSON that is there: what is missing is as unknown as a null.
+func orNull(value json.RawMessage) json.RawMessage {
+	if value == nil {
+		return json.RawMessage("null")
 	}
-	return c, c.NullCount != nil
+	return value
 }
 
 // statFacts is how many items statItems gives.

@@ -119,6 +119,22 @@ func (f *File) read(ctx context.Context, offset, length int64) ([]byte, error) {
 // Rows is how many rows the file has.
 func (f *File) Rows() int64 { return f.rows }
 
+// Columns are the names of the columns that hold values, none of which lies in another.
+// They are nil where one does.
+func (f *File) Columns() []string {
+	leaves, flat := leavesOf(f.footer.structures(2))
+	if !flat {
+		return nil
+	}
+	names := make([]string, len(leaves))
+	for i, leaf := range leaves {
+		name, _ := leaf.get(4)
+		text, _ := name.([]byte)
+		names[i] = string(text)
+	}
+	return names
+}
+
 // layOut finds the row groups, which lie before end.
 func (f *File) layOut(end int64) error {
 	if f.footer.has(8) || f.footer.has(9) {
