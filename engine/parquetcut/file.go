@@ -21,6 +21,8 @@ const (
 	maxPage = 32 << 20
 	// maxPageRows bounds the rows of a page that is cut.
 	maxPageRows = 4 << 20
+	// maxRows bounds the rows of a file, so that counts of them do not overflow.
+	maxRows = 1 << 40
 	// dictionaryShare is the part of a row group, one in so many bytes, that dictionaries
 	// may take where it is cut: each part of it can need them all.
 	dictionaryShare = 4
@@ -145,7 +147,7 @@ func (f *File) layOut(end int64) error {
 	for _, meta := range f.footer.structures(4) {
 		g := group{meta: meta, rows: Rows{f.rows, f.rows + meta.number(3, -1)}, flat: flat}
 		columns := meta.structures(1)
-		if g.rows.Count() <= 0 || len(columns) == 0 || len(columns) != len(leaves) {
+		if g.rows.Count() <= 0 || g.rows.Count() > maxRows-f.rows || len(columns) == 0 || len(columns) != len(leaves) {
 			return fmt.Errorf("%w: a row group of %d rows and %d columns", ErrNotCut, g.rows.Count(), len(columns))
 		}
 		f.rows = g.rows.To
