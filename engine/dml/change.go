@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/datafile"
@@ -273,10 +274,11 @@ func (w *write) rewrite(ctx context.Context, h hit, f *fresh, hides bool) ([]del
 }
 
 // notForCutting reports whether a write may succeed that cuts no file: one turned out not
-// to be cut, or the engine, which goes on, has something against what was made of it.
+// to be cut, or the engine, which goes on, has something against what was made of it. A
+// disk that is full has room for less, or else the engine says so.
 func notForCutting(err error) bool {
 	var refused *engine.Error
-	return errors.Is(err, parquetcut.ErrNotCut) || errors.As(err, &refused) && refused.Kind != engine.KindFatal && refused.Kind != engine.KindInterrupted
+	return errors.Is(err, parquetcut.ErrNotCut) || errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.As(err, &refused) && refused.Kind != engine.KindFatal && refused.Kind != engine.KindInterrupted
 }
 
 // rewritten are the rows of [write.rewrite] that are no rests.

@@ -59,7 +59,7 @@ func (w *write) rests(ctx context.Context, h hit) ([]*rest, error) {
 		byName[f.Name] = f
 	}
 	group, groupCtx := errgroup.WithContext(ctx)
-	group.SetLimit(w.Lease.Threads)
+	group.SetLimit(max(w.Lease.Threads, 1))
 	for i, name := range paths(h.table.sources[0].Files) {
 		r := &rest{of: byName[name], dir: w.dir()}
 		if !worthCutting(r.of, h.spans[i]) {
@@ -70,7 +70,7 @@ func (w *write) rests(ctx context.Context, h hit) ([]*rest, error) {
 			if made {
 				out[i] = r
 			}
-			if errors.Is(err, parquetcut.ErrNotCut) {
+			if err != nil && notForCutting(err) {
 				return nil
 			}
 			return err
@@ -211,7 +211,7 @@ func (w *write) uploadRests(ctx context.Context, rests []*rest) ([]delta.AddFile
 	rests = slices.DeleteFunc(slices.Clone(rests), func(r *rest) bool { return r == nil })
 	made := make([][]delta.AddFile, len(rests))
 	group, groupCtx := errgroup.WithContext(ctx)
-	group.SetLimit(w.Lease.Threads)
+	group.SetLimit(max(w.Lease.Threads, 1))
 	for i, r := range rests {
 		group.Go(func() (err error) {
 			if err = r.make(groupCtx, w.Scratch); err == nil && !w.DryRun {
@@ -228,12 +228,13 @@ func (w *write) uploadRests(ctx context.Context, rests []*rest) ([]delta.AddFile
 	return adds, nil
 }
 
-// upload uploads the file, which stays in the scratch directory too.
+// upload uploads the file, which stays in the scratch directory too. Where that cannot
+// hold a file under two names, files are written anew.
 func (r *rest) upload(ctx context.Context, snap *delta.Snapshot, scratch string) ([]delta.AddFile, error) {
 	dir, sent := filepath.Join(scratch, r.dir), r.file
 	sent.Name = "sent.parquet"
 	if err := os.Link(filepath.Join(dir, r.file.Name), filepath.Join(dir, sent.Name)); err != nil {
-		return nil, fmt.Errorf("cutting a data file: %w", err)
+		return nil, fmt.Errorf("%w: no second name for the file: %w", parquetcut.ErrNotCut, err)
 	}
 	values := snap.PartitionValues(r.of)
 	return datafile.Upload(ctx, snap, dir, []engine.DataFile{sent}, func(a *delta.AddFile) { a.PartitionValues = values })

@@ -1,13 +1,32 @@
 package dml
 
 import (
+	"context"
+	"fmt"
+	"io/fs"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/delta"
 	"github.com/lakewarden/lakewarden/engine/delta/action"
+	"github.com/lakewarden/lakewarden/engine/objstore"
+	"github.com/lakewarden/lakewarden/engine/parquetcut"
 )
+
+// What is wrong with cutting leads to a write without it; what ends the session, or is the
+// store's, does not.
+func TestWhatIsNotForCutting(t *testing.T) {
+	full := fmt.Errorf("writing a Parquet file: %w", &fs.PathError{Op: "write", Path: "f", Err: syscall.ENOSPC})
+	for _, err := range []error{parquetcut.ErrNotCut, full, &engine.Error{Kind: engine.KindIO}} {
+		require.True(t, notForCutting(err), "%v", err)
+	}
+	for _, err := range []error{nil, objstore.ErrNotFound, context.Canceled, &engine.Error{Kind: engine.KindFatal}, &engine.Error{Kind: engine.KindInterrupted}} {
+		require.False(t, notForCutting(err), "%v", err)
+	}
+}
 
 // Only what the log says is taken over: a null in it, as what is not there, is unknown.
 func TestStatisticsThatAreTakenOver(t *testing.T) {
