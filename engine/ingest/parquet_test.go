@@ -237,29 +237,35 @@ print(json.dumps(duckdb.connect().execute(sys.argv[2]).fetchall()))`, path, inge
 // and where a column has the name of the engine's own for a file.
 func TestParquetReadInStretches(t *testing.T) {
 	dir := t.TempDir()
-	plain, odd := filepath.Join(dir, "it's.parquet"), filepath.Join(dir, "odd.parquet")
+	plain, odd, many := filepath.Join(dir, "it's.parquet"), filepath.Join(dir, "odd.parquet"), filepath.Join(dir, "many.parquet")
 	have := columns("id", "BIGINT", "s", "VARCHAR")
 	named := columns("File_Index", "BIGINT")
-	type read struct{ Path, SQL string }
+	type read struct {
+		Path, SQL string
+		ByOne     bool
+	}
 	var reads []read
-	stretches := map[int]int{}
+	times := map[int]int{}
+	relation := func(b ingest.ParquetBody, l engine.Lease) string {
+		sql, byOne := b.Relation(l)
+		reads = append(reads, read{b.Path, sql, byOne})
+		return sql
+	}
 	body := func(path string, columns []engine.Column, rows, groups int64) ingest.ParquetBody {
 		return ingest.ParquetBody{Path: path, Bytes: 1 << 20, Columns: columns, Rows: rows, Groups: groups}
 	}
 	lease := func(threads int) engine.Lease { return engine.Lease{Threads: threads, Memory: 1 << 30} }
 	for _, rows := range []int64{250_000, 100_000, math.MaxInt64, -1, 0} {
 		for _, threads := range []int{1, 2, 4, 64} {
-			sql := body(plain, have, rows, 1).Relation(lease(threads))
-			stretches[strings.Count(sql, "it''s.parquet'")]++
-			reads = append(reads, read{plain, sql})
+			times[strings.Count(relation(body(plain, have, rows, 1), lease(threads)), "it''s.parquet'")]++
 		}
 	}
-	// Of few rows, and beside many row groups, it is read once.
-	require.Equal(t, map[int]int{1: 3 + 2*4, 2: 3, 3: 3 * 2}, stretches)
-	require.NotContains(t, body(plain, have, 250_000, 9).Relation(lease(4)), "CASE")
-	require.NotContains(t, body(odd, named, 250_000, 1).Relation(lease(4)), "CASE")
-	require.NotContains(t, body(plain, have, 250_000, 1).Relation(engine.Lease{Threads: 4, Memory: 16 << 20}), "CASE", "of memory there is enough for one")
-	reads = append(reads, read{odd, body(odd, named, 250_000, 1).Relation(lease(4))})
+	// Of few rows, for few threads and beside many row groups, it is read once.
+	require.Equal(t, map[int]int{1: 2*4 + 3*2, 3: 3 * 2}, times)
+	require.NotContains(t, relation(body(many, have, 250_000, 9), lease(4)), "CASE")
+	require.NotContains(t, relation(body(odd, named, 250_000, 1), lease(4)), "CASE")
+	require.NotContains(t, relation(body(plain, have, 250_000, 1), engine.Lease{Threads: 4, Memory: 16 << 20}), "CASE", "of memory there is enough for one")
+	require.False(t, reads[len(reads)-3].ByOne, "of many row groups several threads read some")
 	request, err := json.Marshal(reads)
 	require.NoError(t, err)
 	var got struct {
@@ -271,18 +277,20 @@ func TestParquetReadInStretches(t *testing.T) {
 import duckdb, json, sys
 c = duckdb.connect()
 c.execute("SET threads = 4")
-plain, odd, reads, description = sys.argv[1:]
+plain, odd, many, reads, description = sys.argv[1:]
 c.sql("SELECT range AS id, 'row ' || range AS s FROM range(250000)").write_parquet(plain, row_group_size=1000000)
+c.sql("SELECT range AS id, 'row ' || range AS s FROM range(250000)").write_parquet(many, row_group_size=28000)
 c.sql("SELECT range AS File_Index FROM range(250000)").write_parquet(odd, row_group_size=1000000)
 wrong = []
 for r in json.loads(reads):
+    c.execute("SET preserve_insertion_order = " + str(not r["ByOne"]))
     c.execute("COPY (SELECT * EXCLUDE (file_row_number) FROM " + r["SQL"] + ") TO '" + sys.argv[2] + "-copy' (FORMAT parquet, ROW_GROUP_SIZE 32768)")
     copied = "read_parquet('" + odd + "-copy', file_row_number = true)"
     first = c.sql("SELECT * FROM " + copied + " LIMIT 0").columns[0]
     wrong.append(c.execute('SELECT abs(count(*) - 250000) + count(*) FILTER ("' + first + '" <> file_row_number) FROM ' + copied).fetchone()[0])
 d = c.execute(description)
 print(json.dumps({"description": [r[:2] for r in d.fetchall()], "types": [str(x[1]) for x in d.description], "wrong": wrong}))`,
-		plain, odd, string(request), ingest.ParquetDescription(plain))
+		plain, odd, many, string(request), ingest.ParquetDescription(plain))
 	require.Equal(t, make([]int, len(reads)), got.Wrong)
 	require.Equal(t, [][]int64{{250_000, 1}}, got.Description)
 	require.Len(t, got.Types, 2+len(have))

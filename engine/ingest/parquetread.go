@@ -29,30 +29,32 @@ type ParquetBody struct {
 }
 
 // Relation has the rows of the file in their order. One thread reads a row group,
-// and writes what it has read: where the groups are fewer than the threads, and the
+// and writes what it has read: where there is one group for many threads, and the
 // memory is enough, the file is read several times at once, each time for another
-// stretch of its rows. Where the footer is wrong these are of unequal length.
-func (b ParquetBody) Relation(lease engine.Lease) string {
+// stretch of its rows. Where the footer is wrong these are of unequal length. byOne says
+// that one thread reads the whole file: nobody has to keep rows in their order then.
+func (b ParquetBody) Relation(lease engine.Lease) (sql string, byOne bool) {
 	rows, path := b.Rows, engine.QuoteString(b.Path)
-	stretches := min(int64(lease.Threads)/max(b.Groups, 1), maxStretches, rows/stretchRows, lease.Memory/2/engine.Expansion/max(b.Bytes, 1))
+	most := min(int64(lease.Threads)/max(b.Groups, 1), rows/stretchRows, lease.Memory/2/engine.Expansion/max(b.Bytes, 1))
 	taken := slices.ContainsFunc(b.Columns, func(c engine.Column) bool { return strings.EqualFold(c.Name, fileIndex) })
-	if stretches < 2 || taken {
-		return parquetFiles(path)
+	if most < stretches || taken {
+		return parquetFiles(path), b.Groups == 1
 	}
-	paths := slices.Repeat([]string{path}, int(stretches))
+	paths := slices.Repeat([]string{path}, stretches)
 	var cases strings.Builder
-	for i := range stretches - 1 {
+	for i := range int64(stretches - 1) {
 		fmt.Fprintf(&cases, " WHEN %d THEN %s >= %d AND %[2]s < %[4]d", i, ParquetPosition, rows/stretches*i, rows/stretches*(i+1))
 	}
 	last := ParquetPosition + " >= " + strconv.FormatInt(rows/stretches*(stretches-1), 10)
-	return "(SELECT * FROM " + parquetFiles("["+strings.Join(paths, ", ")+"]") + " WHERE CASE " + fileIndex + cases.String() + " ELSE " + last + " END)"
+	return "(SELECT * FROM " + parquetFiles("["+strings.Join(paths, ", ")+"]") + " WHERE CASE " + fileIndex + cases.String() + " ELSE " + last + " END)", false
 }
 
 // To decode a file takes about a quarter of the time of staging it: more stretches
-// read more than they share, and short ones are not worth it.
+// read more than they share. To keep the rows of two in order takes as long as the
+// second thread spares, and three times the memory; and short ones are not worth it.
 const (
-	maxStretches = 3
-	stretchRows  = 16 * 2048
+	stretches   = 3
+	stretchRows = 16 * 2048
 )
 
 func parquetFiles(paths string) string {
