@@ -42,6 +42,8 @@ type rest struct {
 	dir      string
 	gapBytes int64
 	file     engine.DataFile
+	// bounds are those of columns of file that were found on the way.
+	bounds []parquetcut.Bounds
 }
 
 // rests tells which of the files that are hit are cut, where that spares work: element n
@@ -145,7 +147,7 @@ func (r *rest) make(ctx context.Context, scratch string) error {
 	path := filepath.Join(scratch, r.dir, r.file.Name)
 	return withFile(path, func(to *os.File) error {
 		return withFile(path+".later", func(later *os.File) (err error) {
-			r.file.Bytes, err = r.source.Without(ctx, r.gap, to, later)
+			r.file.Bytes, r.bounds, err = r.source.Without(ctx, r.gap, to, later)
 			return errors.Join(err, os.Remove(later.Name()))
 		})
 	})

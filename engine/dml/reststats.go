@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
@@ -62,8 +64,11 @@ func (w *write) keepStats(r *rest, asked []bool) error {
 	stored := w.Snapshot.StoredFields()
 	r.file.Columns = make([]engine.ColumnStats, len(stored))
 	for i, f := range w.Snapshot.Schema().Fields {
-		var known bool
-		r.file.Columns[i], known = keptStats(before, stored[i].Name, f.Type)
+		c, known := keptStats(before, stored[i].Name, f.Type)
+		if at := slices.IndexFunc(r.bounds, func(b parquetcut.Bounds) bool { return b.Column == stored[i].Name }); !known && at >= 0 {
+			c, known = boundStats(r.bounds[at], f.Type)
+		}
+		r.file.Columns[i] = c
 		asked[i] = asked[i] || !known && !w.partitions(f.Name)
 	}
 	return nil
@@ -142,6 +147,32 @@ func keptStats(before delta.Stats, name string, t delta.DataType) (c engine.Colu
 		c.Min, c.Max = &low, &high
 	}
 	c.NullCount = nulls
+	return c, true
+}
+
+// firstDay and lastDay are those of the years that have four digits, counted as
+// [parquetcut.Bounds] are.
+const firstDay, lastDay = -719162, 2932896
+
+// boundStats are those of a column of whole numbers or of days, as the engine prints them.
+func boundStats(b parquetcut.Bounds, t delta.DataType) (c engine.ColumnStats, known bool) {
+	var text func(int64) string
+	switch t {
+	case delta.Byte, delta.Short, delta.Integer, delta.Long:
+		text = func(n int64) string { return strconv.FormatInt(n, 10) }
+	case delta.Date:
+		if b.Min != nil && (*b.Min < firstDay || *b.Max > lastDay) {
+			return c, false
+		}
+		text = func(n int64) string { return time.Unix(n*24*60*60, 0).UTC().Format(time.DateOnly) }
+	default:
+		return c, false
+	}
+	c.Path, c.NullCount = []string{b.Column}, &b.Nulls
+	if b.Min != nil {
+		low, high := text(*b.Min), text(*b.Max)
+		c.Min, c.Max = &low, &high
+	}
 	return c, true
 }
 

@@ -66,3 +66,35 @@ func TestStatisticsThatAreTakenOver(t *testing.T) {
 		})
 	}
 }
+
+// Bounds of whole numbers and days become the texts of the engine; others are unknown.
+func TestBoundsThatWereFound(t *testing.T) {
+	at := func(n int64) *int64 { return &n }
+	for name, c := range map[string]struct {
+		low, high *int64
+		of        delta.DataType
+		want      []string // nil where nothing is known
+	}{
+		"number":           {at(-5), at(7), delta.Long, []string{"-5", "7"}},
+		"day":              {at(-719162), at(2932896), delta.Date, []string{"0001-01-01", "9999-12-31"}},
+		"before all years": {at(-719163), at(0), delta.Date, nil},
+		"five digits":      {at(0), at(2932897), delta.Date, nil},
+		"no value":         {nil, nil, delta.Date, []string{}},
+		"a timestamp":      {at(1), at(2), delta.Timestamp, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, known := boundStats(parquetcut.Bounds{Column: "c", Min: c.low, Max: c.high, Nulls: 3}, c.of)
+			require.Equal(t, c.want != nil, known)
+			if !known {
+				return
+			}
+			require.Equal(t, int64(3), *got.NullCount)
+			if len(c.want) == 0 {
+				require.Nil(t, got.Min)
+				require.Nil(t, got.Max)
+				return
+			}
+			require.Equal(t, c.want, []string{*got.Min, *got.Max})
+		})
+	}
+}

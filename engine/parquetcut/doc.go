@@ -5,6 +5,7 @@
 //
 // The layout is that of the Parquet format (parquet.thrift, Encodings.md). A file that
 // the package does not understand in full is refused with [ErrNotCut]: whoever meets
-// it decodes and encodes the file instead. No file is trusted: what it claims is held
+// it decodes and encodes the file instead. What it says of the values of its pages is
+// believed, as every reader does that leaves pages out. No file is trusted: what it claims is held
 // against its length and against limits before memory is taken for it.
 package parquetcut

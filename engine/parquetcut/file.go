@@ -68,6 +68,11 @@ type chunk struct {
 	optional        bool
 	values          int64
 	encodings       []int64
+	// signed says that it holds signed whole numbers or days; pages are what is known of
+	// its pages then, by where they lie in the file. columnIndex is where that stands.
+	signed      bool
+	pages       map[int64]limits
+	columnIndex structure
 }
 
 // Open reads the footer of a file, whose length is known: a file of another length is
@@ -130,11 +135,15 @@ func (f *File) Columns() []string {
 	}
 	names := make([]string, len(leaves))
 	for i, leaf := range leaves {
-		name, _ := leaf.get(4)
-		text, _ := name.([]byte)
-		names[i] = string(text)
+		names[i] = nameOf(leaf)
 	}
 	return names
+}
+
+func nameOf(element structure) string {
+	name, _ := element.get(4)
+	text, _ := name.([]byte)
+	return string(text)
 }
 
 // layOut finds the row groups, which lie before end.
@@ -202,6 +211,7 @@ func chunkOf(column, element structure) (chunk, error) {
 		column: column, meta: meta, start: meta.number(9, -1), size: meta.number(7, -1),
 		physical: meta.number(1, -1), codec: meta.number(4, -1), values: meta.number(5, -1),
 		length: int(element.number(2, 0)), optional: element.number(3, -1) == 1,
+		signed: signed(element),
 	}
 	if dictionary := meta.number(11, 0); dictionary > 0 {
 		c.start = min(c.start, dictionary)

@@ -73,7 +73,10 @@ func cutAll(ctx context.Context, content []byte, from, count int64) (sizes []int
 	defer func() { err = errors.Join(err, later.Close(), os.Remove(later.Name())) }()
 	for _, write := range []func() (int64, error){
 		func() (int64, error) { return f.Only(ctx, gap, io.Discard) },
-		func() (int64, error) { return f.Without(ctx, gap, io.Discard, later) },
+		func() (int64, error) {
+			size, _, err := f.Without(ctx, gap, io.Discard, later)
+			return size, err
+		},
 	} {
 		size, err := write()
 		if err != nil {

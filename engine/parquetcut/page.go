@@ -39,6 +39,8 @@ type page struct {
 	present []uint32
 	rows    int
 	values  []byte
+	// read are the indices of a dictionary that were read, from the first on.
+	read []uint32
 }
 
 // openPage decompresses a page of version 1, which is the one that can be cut.
@@ -72,11 +74,10 @@ func (c *chunk) openPage(header structure, body []byte) (*page, error) {
 // cut are the rows from, … below to as a page.
 func (p *page) cut(from, to int, stored bool) (header structure, body []byte, err error) {
 	var raw []byte
-	first, n := from, to-from
+	first, n := p.valuesOf(from, to)
 	if p.present != nil {
 		raw = appendHybrid(make([]byte, 4), p.present[from:to], 1)
 		binary.LittleEndian.PutUint32(raw, uint32(len(raw)-4)) //nolint:gosec // of one page
-		first, n = count(p.present[:from]), count(p.present[from:to])
 	}
 	if raw, err = p.appendValues(raw, first, n); err != nil {
 		return nil, nil, err
@@ -89,6 +90,14 @@ func (p *page) cut(from, to int, stored bool) (header structure, body []byte, er
 		{5, structure{{1, int32(to - from)}, {2, int32(p.encoding)}, {3, int32(encodingRLE)}, {4, int32(encodingRLE)}}}, //nolint:gosec // of one page
 	}
 	return header, body, nil
+}
+
+// valuesOf are the values of the rows from, … below to: n from the first-th on.
+func (p *page) valuesOf(from, to int) (first, n int) {
+	if p.present == nil {
+		return from, to - from
+	}
+	return count(p.present[:from]), count(p.present[from:to])
 }
 
 // count is how many values there are.
@@ -129,15 +138,25 @@ func (p *page) appendValues(out []byte, first, n int) ([]byte, error) {
 		binary.LittleEndian.PutUint32(out[start:], uint32(len(out)-start-4)) //nolint:gosec // of one page
 		return out, nil
 	}
-	if len(p.values) == 0 {
-		return nil, fmt.Errorf("%w: no width of indices", ErrNotCut)
-	}
-	width := int(p.values[0])
-	indices, err := readHybrid(p.values[1:], width, first+n)
+	indices, err := p.indices(first, n)
 	if err != nil {
 		return nil, err
 	}
-	return appendHybrid(append(out, p.values[0]), indices[first:], width), nil
+	return appendHybrid(append(out, p.values[0]), indices, int(p.values[0])), nil
+}
+
+// indices are n of those of a dictionary, from the first-th on.
+func (p *page) indices(first, n int) ([]uint32, error) {
+	if len(p.values) == 0 {
+		return nil, fmt.Errorf("%w: no width of indices", ErrNotCut)
+	}
+	if len(p.read) < first+n {
+		var err error
+		if p.read, err = readHybrid(p.values[1:], int(p.values[0]), first+n); err != nil {
+			return nil, err
+		}
+	}
+	return p.read[first : first+n], nil
 }
 
 func (p *page) appendPlain(out []byte, first, n int) ([]byte, error) {

@@ -11,6 +11,7 @@ type written struct {
 	column, meta     structure
 	data, dictionary int64
 	packed, raw      int64
+	limits           limits
 }
 
 // stretch is a part of a chunk on its way to a target.
@@ -28,10 +29,12 @@ type stretch struct {
 type dictionaryPage struct {
 	head, body []byte
 	raw        int64
+	// decoded are its values, once they were asked for.
+	decoded []int64
 }
 
 func newStretch(c *chunk, wanted Rows, to *target) *stretch {
-	return &stretch{written: written{column: c.column, meta: c.meta, data: -1, dictionary: -1}, wanted: wanted, to: to}
+	return &stretch{written: written{column: c.column, meta: c.meta, data: -1, dictionary: -1, limits: limits{unknown: c.pages == nil}}, wanted: wanted, to: to}
 }
 
 // begin notes where a data page goes, and its sizes, behind the dictionary if it needs it.
@@ -68,6 +71,7 @@ func (s *stretch) putDictionary() error {
 func (c *chunk) split(in *source, rows int64, parts []*stretch) error {
 	end, last := c.start+c.size, parts[len(parts)-1].wanted.To
 	for at := int64(0); at < last; {
+		place := in.at
 		header, head, err := in.header(end)
 		if err != nil {
 			return err
@@ -86,8 +90,9 @@ func (c *chunk) split(in *source, rows int64, parts []*stretch) error {
 			if err != nil {
 				return err
 			}
+			dictionary := &dictionaryPage{head: head, body: body, raw: raw}
 			for _, s := range parts {
-				s.kept = &dictionaryPage{head: head, body: body, raw: raw}
+				s.kept = dictionary
 			}
 			continue
 		case pageData:
@@ -98,7 +103,7 @@ func (c *chunk) split(in *source, rows int64, parts []*stretch) error {
 		if n <= 0 || n > rows-at {
 			return fmt.Errorf("%w: a page of %d rows", ErrNotCut, n)
 		}
-		if err := c.send(in, header, head, Rows{at, at + n}, parts); err != nil {
+		if err := c.send(in, dataPage{header, head, Rows{at, at + n}, place}, parts); err != nil {
 			return err
 		}
 		at += n
@@ -106,8 +111,18 @@ func (c *chunk) split(in *source, rows int64, parts []*stretch) error {
 	return nil
 }
 
+// dataPage is the header of one, with its bytes, the rows of the group that it has, and
+// where it lies in the file.
+type dataPage struct {
+	header structure
+	head   []byte
+	rows   Rows
+	place  int64
+}
+
 // send copies a data page, cuts it, or leaves it out.
-func (c *chunk) send(in *source, header structure, head []byte, rows Rows, parts []*stretch) error {
+func (c *chunk) send(in *source, d dataPage, parts []*stretch) error {
+	header, head, rows := d.header, d.head, d.rows
 	packed, raw := header.number(3, 0), header.number(2, 0)
 	cut := false
 	for _, s := range parts {
@@ -115,6 +130,9 @@ func (c *chunk) send(in *source, header structure, head []byte, rows Rows, parts
 			if err := s.begin(encodingOf(header), int64(len(head)), packed, raw); err != nil {
 				return err
 			}
+			known, found := c.pages[d.place]
+			known.unknown = known.unknown || !found
+			s.limits.join(known)
 			return errors.Join(s.to.write(head), s.to.copy(in, packed))
 		}
 		cut = cut || s.wanted.From < rows.To && rows.From < s.wanted.To
@@ -141,6 +159,13 @@ func (c *chunk) send(in *source, header structure, head []byte, rows Rows, parts
 		header, body, err := p.cut(int(from-rows.From), int(to-rows.From), s.to.stored)
 		if err != nil {
 			return err
+		}
+		if !s.limits.unknown {
+			known, err := p.limits(int(from-rows.From), int(to-rows.From), s.kept)
+			if err != nil {
+				return err
+			}
+			s.limits.join(known)
 		}
 		head, err := header.encode()
 		if err != nil {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 )
 
 // fewRows are so few that no row group of their own is made of them.
@@ -45,32 +46,49 @@ func (f *File) Gap(gone Rows, least int64) (Rows, error) {
 }
 
 // Without writes the file without the rows of a gap, which [File.Gap] has found, and
-// returns its length. What comes last of a row group that is cut in its middle goes
-// through later, which is empty before. Errors: [ErrNotCut], those of the bucket and of
-// the writers.
-func (f *File) Without(ctx context.Context, gap Rows, to io.Writer, later io.ReadWriteSeeker) (size int64, err error) {
-	return f.write(ctx, []Rows{{0, gap.From}, {gap.To, f.rows}}, &target{w: bufio.NewWriterSize(to, 1<<20), limit: f.size + f.size/growthShare + growth}, later)
+// returns its length and the bounds of columns of which they are known. What comes last of
+// a row group that is cut in its middle goes through later, which is empty before. Errors:
+// [ErrNotCut], those of the bucket and of the writers.
+func (f *File) Without(ctx context.Context, gap Rows, to io.Writer, later io.ReadWriteSeeker) (size int64, bounds []Bounds, err error) {
+	keep := []Rows{{0, gap.From}, {gap.To, f.rows}}
+	groups := slices.Clone(f.groups)
+	for i := range groups {
+		g := &groups[i]
+		if parts := g.within(keep); len(parts) == 0 || parts[0].Count() == g.rows.Count() {
+			continue
+		}
+		g.chunks = slices.Clone(g.chunks)
+		if err := g.readIndexes(func(offset, length int64) ([]byte, error) { return f.read(ctx, offset, length) }); err != nil {
+			return 0, nil, err
+		}
+	}
+	size, made, err := f.write(ctx, groups, keep, &target{w: bufio.NewWriterSize(to, 1<<20), limit: f.size + f.size/growthShare + growth}, later)
+	if leaves, flat := leavesOf(f.footer.structures(2)); err == nil && flat {
+		bounds = boundsOf(leaves, made)
+	}
+	return size, bounds, err
 }
 
 // Only writes the rows of a gap as a file that is to be read soon and once, and returns
 // its length. Errors are those of [File.Without].
 func (f *File) Only(ctx context.Context, gap Rows, to io.Writer) (size int64, err error) {
-	return f.write(ctx, []Rows{gap}, &target{w: bufio.NewWriterSize(to, 1<<20), limit: storedGrowth*f.size + growth, stored: true}, nil)
+	size, _, err = f.write(ctx, f.groups, []Rows{gap}, &target{w: bufio.NewWriterSize(to, 1<<20), limit: storedGrowth*f.size + growth, stored: true}, nil)
+	return size, err
 }
 
-// write writes some stretches of rows, which are in order.
-func (f *File) write(ctx context.Context, keep []Rows, out *target, later io.ReadWriteSeeker) (size int64, err error) {
+// write writes some stretches of rows, which are in order, of the row groups, and returns
+// the length of the file and what its row groups have become.
+func (f *File) write(ctx context.Context, of []group, keep []Rows, out *target, later io.ReadWriteSeeker) (size int64, groups []structure, err error) {
 	in := &source{ctx: ctx, bucket: f.bucket, name: f.name}
 	defer func() { err = errors.Join(err, in.close()) }()
 	if err := out.write([]byte(magic)); err != nil {
-		return 0, err
+		return 0, nil, err
 	}
-	var groups []structure
 	var rows int64
-	for i := range f.groups {
-		made, err := f.groups[i].copy(in, out, keep, later)
+	for i := range of {
+		made, err := of[i].copy(in, out, keep, later)
 		if err != nil {
-			return 0, err
+			return 0, nil, err
 		}
 		groups = append(groups, made...)
 	}
@@ -81,17 +99,17 @@ func (f *File) write(ctx context.Context, keep []Rows, out *target, later io.Rea
 		}
 	}
 	if rows == 0 {
-		return 0, fmt.Errorf("%w: nothing is left", ErrNotCut)
+		return 0, nil, fmt.Errorf("%w: nothing is left", ErrNotCut)
 	}
 	footer, err := f.footer.with(3, rows).with(4, structureList(groups)).encode()
 	if err != nil {
-		return 0, err
+		return 0, nil, err
 	}
 	footer = binary.LittleEndian.AppendUint32(footer, uint32(len(footer))) //nolint:gosec // bounded by the limit of the target
 	if err := errors.Join(out.write(append(footer, magic...)), out.w.Flush()); err != nil {
-		return 0, err
+		return 0, nil, err
 	}
-	return out.at, nil
+	return out.at, groups, nil
 }
 
 // within are the stretches of the row group that are kept, counted from its first row.
@@ -191,6 +209,9 @@ func (g *group) made(chunks []written, rows, base int64) structure {
 	for i, c := range chunks {
 		// Statistics, histograms and locations are those of the whole chunk.
 		meta := c.meta.without(10, 11, 12, 13, 14, 15, 16, 17).with(5, rows).with(6, c.raw).with(7, c.packed).with(9, base+c.data)
+		if !c.limits.unknown {
+			meta = meta.with(12, c.limits.statistics(meta.number(1, -1)))
+		}
 		if c.dictionary >= 0 {
 			meta = meta.with(11, base+c.dictionary)
 		}

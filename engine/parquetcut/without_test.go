@@ -38,6 +38,8 @@ type judged struct {
 	Cut  string `json:"cut"`
 	From int64  `json:"from"`
 	To   int64  `json:"to"`
+	// Bounds are those that are said of the new file.
+	Bounds []parquetcut.Bounds `json:"bounds"`
 }
 
 // python runs testdata/files.py and reads what it prints.
@@ -54,7 +56,8 @@ func python(t *testing.T, input, output any, args ...string) {
 }
 
 // TestWhatIsLeftAreTheOtherRows: pyarrow and DuckDB read of a file that was cut the rows
-// outside of the gap, in their order, whoever wrote the file.
+// outside of the gap, in their order, whoever wrote the file. Statistics are those of
+// these rows, and there wherever the file had such of its pages.
 func TestWhatIsLeftAreTheOtherRows(t *testing.T) {
 	const files, seed = 60, 1
 	dir := t.TempDir()
@@ -81,12 +84,12 @@ func TestWhatIsLeftAreTheOtherRows(t *testing.T) {
 				continue
 			}
 			name := fmt.Sprintf("cut%d-%s", n, m.Name)
-			err = without(t.Context(), f, gap, filepath.Join(dir, name))
+			bounds, err := without(t.Context(), f, gap, filepath.Join(dir, name))
 			if errors.Is(err, parquetcut.ErrNotCut) && !m.Pages {
 				continue
 			}
 			require.NoError(t, err, "%s without %v", m.Name, gap)
-			cuts = append(cuts, judged{m.Name, name, gap.From, gap.To})
+			cuts = append(cuts, judged{m.Name, name, gap.From, gap.To, bounds})
 			if m.Pages && gap.From > 0 && gap.To < m.Rows {
 				inner++
 			}
@@ -100,24 +103,24 @@ func TestWhatIsLeftAreTheOtherRows(t *testing.T) {
 }
 
 // without writes a file without a gap.
-func without(ctx context.Context, f *parquetcut.File, gap parquetcut.Rows, path string) (err error) {
+func without(ctx context.Context, f *parquetcut.File, gap parquetcut.Rows, path string) (bounds []parquetcut.Bounds, err error) {
 	out, err := os.Create(path) //nolint:gosec // a folder of the test
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer func() { err = errors.Join(err, out.Close()) }()
 	later, err := os.Create(path + ".later") //nolint:gosec // a folder of the test
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer func() { err = errors.Join(err, later.Close()) }()
-	size, err := f.Without(ctx, gap, out, later)
+	size, bounds, err := f.Without(ctx, gap, out, later)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	info, err := out.Stat()
 	if err == nil && info.Size() != size {
 		err = fmt.Errorf("%d bytes are said to be %d", info.Size(), size)
 	}
-	return err
+	return bounds, err
 }

@@ -3,7 +3,7 @@
 files.py write FOLDER SEED COUNT   writes files with rows of every type and prints what they are
 files.py judge FOLDER              reads [{"file", "cut", "from", "to"}, ...] and prints what differs
 """
-import decimal, json, os, random, sys
+import datetime, decimal, json, os, random, sys
 import duckdb, pyarrow as pa, pyarrow.compute as pc, pyarrow.parquet as pq
 
 TYPES = [
@@ -26,6 +26,8 @@ def value(r, t, few):
         return decimal.Decimal(n % 9000 - 4500).scaleb(-t.scale)
     if t in (pa.int8(),):
         return n % 256 - 128
+    if pa.types.is_date(t):
+        return n % 90000 - 10000
     if pa.types.is_floating(t):
         return float(n) / 8 - 3
     return n
@@ -77,6 +79,37 @@ def write(folder, seed, count):
     json.dump(made, sys.stdout)
 
 
+def least(column):
+    """The statistics of a column of whole numbers or days, as it has them."""
+    values = pc.drop_null(column).cast(pa.int32() if pa.types.is_date(column.type) else column.type).to_pylist()
+    return (min(values) if values else None, max(values) if values else None, column.null_count)
+
+
+def misstated(want, meta, before, bounds):
+    """Says what statistics are wrong, and which are missing."""
+    bounds = {b["Column"]: (b["Min"], b["Max"], b["Nulls"]) for b in bounds}
+    if any(pa.types.is_nested(field.type) for field in want.schema):
+        return  # columns have other numbers in the footer
+    for i, field in enumerate(want.schema):
+        whole = pa.types.is_signed_integer(field.type) or pa.types.is_date(field.type)
+        exact = least(want[field.name]) if whole else None
+        if field.name in bounds and bounds[field.name] != exact:
+            yield "bounds of %s are %s, not %s" % (field.name, bounds[field.name], exact)
+        said = [before.row_group(g).column(i) for g in range(before.num_row_groups)]
+        if whole and field.name not in bounds and all(c.has_column_index for c in said):
+            yield "%s has no bounds" % field.name
+        at = 0
+        for g in range(meta.num_row_groups):
+            part = want[field.name].slice(at, meta.row_group(g).num_rows)
+            at += meta.row_group(g).num_rows
+            s = meta.row_group(g).column(i).statistics
+            if whole and s is not None:
+                days = lambda v: (v - datetime.date(1970, 1, 1)).days if isinstance(v, datetime.date) else v
+                got = (days(s.min) if s.has_min_max else None, days(s.max) if s.has_min_max else None, s.null_count)
+                if got != least(part):
+                    yield "statistics of %s in row group %d are %s, not %s" % (field.name, g, got, least(part))
+
+
 def judge(folder):
     con, wrong = duckdb.connect(), []
     for c in json.load(sys.stdin):
@@ -93,6 +126,7 @@ def judge(folder):
                 total = sum(group.column(i).total_uncompressed_size for i in range(group.num_columns))
                 if group.total_byte_size != total:
                     wrong.append("%s: row group %d has %d bytes, its columns %d" % (c["cut"], g, group.total_byte_size, total))
+            wrong += ["%s: %s" % (c["cut"], w) for w in misstated(want, meta, pq.read_metadata(source), c["bounds"] or [])]
             n = con.execute(f"SELECT count(*) FROM ((FROM '{cut}') EXCEPT ALL (FROM t SELECT * LIMIT 0))").fetchone()[0]
             left = con.execute(f"SELECT count(*) FROM ((FROM want) EXCEPT ALL (FROM '{cut}'))").fetchone()[0]
             if n != want.num_rows or left:
