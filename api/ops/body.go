@@ -97,7 +97,7 @@ func (w *writing) stageParquet(ctx context.Context, body io.Reader, columns []en
 		}
 	}
 	spool := ingest.ParquetBody{Path: file, Bytes: spooled.Bytes, Columns: have, Rows: counts[0][0], Groups: counts[0][1]}
-	relation, byOne := spool.Relation(options.Lease)
+	relation, serial := spool.Relation(options.Lease)
 	query, err := ingest.ParquetSelect(relation, ingest.ParquetPosition, have, slices.Concat(nanos...), columns)
 	if err != nil {
 		return staged{}, err
@@ -108,7 +108,7 @@ func (w *writing) stageParquet(ctx context.Context, body io.Reader, columns []en
 		}
 	}
 	layout := engine.ScratchLayout()
-	layout.Ordered = !byOne // a row is told by its place
+	layout.Ordered = !serial // a row is told by its place, which one thread keeps by itself
 	files, err := options.Session.Write(ctx, engine.WriteStatement{
 		Statement: engine.Statement{SQL: query.Select, Lease: options.Lease}, Dir: "body", Layout: layout,
 	})

@@ -242,13 +242,13 @@ func TestParquetReadInStretches(t *testing.T) {
 	named := columns("File_Index", "BIGINT")
 	type read struct {
 		Path, SQL string
-		ByOne     bool
+		Serial    bool
 	}
 	var reads []read
 	times := map[int]int{}
 	relation := func(b ingest.ParquetBody, l engine.Lease) string {
-		sql, byOne := b.Relation(l)
-		reads = append(reads, read{b.Path, sql, byOne})
+		sql, serial := b.Relation(l)
+		reads = append(reads, read{b.Path, sql, serial})
 		return sql
 	}
 	body := func(path string, columns []engine.Column, rows, groups int64) ingest.ParquetBody {
@@ -265,7 +265,7 @@ func TestParquetReadInStretches(t *testing.T) {
 	require.NotContains(t, relation(body(many, have, 250_000, 9), lease(4)), "CASE")
 	require.NotContains(t, relation(body(odd, named, 250_000, 1), lease(4)), "CASE")
 	require.NotContains(t, relation(body(plain, have, 250_000, 1), engine.Lease{Threads: 4, Memory: 16 << 20}), "CASE", "of memory there is enough for one")
-	require.False(t, reads[len(reads)-3].ByOne, "of many row groups several threads read some")
+	require.False(t, reads[len(reads)-3].Serial, "of many row groups several threads read some")
 	request, err := json.Marshal(reads)
 	require.NoError(t, err)
 	var got struct {
@@ -283,7 +283,7 @@ c.sql("SELECT range AS id, 'row ' || range AS s FROM range(250000)").write_parqu
 c.sql("SELECT range AS File_Index FROM range(250000)").write_parquet(odd, row_group_size=1000000)
 wrong = []
 for r in json.loads(reads):
-    c.execute("SET preserve_insertion_order = " + str(not r["ByOne"]))
+    c.execute("SET preserve_insertion_order = " + str(not r["Serial"]))
     c.execute("COPY (SELECT * EXCLUDE (file_row_number) FROM " + r["SQL"] + ") TO '" + sys.argv[2] + "-copy' (FORMAT parquet, ROW_GROUP_SIZE 32768)")
     copied = "read_parquet('" + odd + "-copy', file_row_number = true)"
     first = c.sql("SELECT * FROM " + copied + " LIMIT 0").columns[0]
