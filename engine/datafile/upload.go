@@ -25,12 +25,17 @@ const uploads = 4
 // is sent, from several goroutines. Errors are those of [Describe] and of the
 // bucket.
 func Upload(ctx context.Context, snap *delta.Snapshot, dir string, files []engine.DataFile, amend func(*delta.AddFile)) ([]delta.AddFile, error) {
-	return upload(ctx, snap, dir, files, "part", amend)
+	return upload(ctx, snap, dir, files, uploading{kind: dataFiles, amend: amend})
+}
+
+// UploadCopies is [Upload] for files that stay in the local folder too.
+func UploadCopies(ctx context.Context, snap *delta.Snapshot, dir string, files []engine.DataFile, amend func(*delta.AddFile)) ([]delta.AddFile, error) {
+	return upload(ctx, snap, dir, files, uploading{kind: dataFiles, amend: amend, keep: true})
 }
 
 // UploadChanges is [Upload] for files of changed rows, see [delta.ChangeFile].
 func UploadChanges(ctx context.Context, snap *delta.Snapshot, dir string, files []engine.DataFile) ([]delta.ChangeFile, error) {
-	adds, err := upload(ctx, snap, dir, files, "_change_data/cdc", nil)
+	adds, err := upload(ctx, snap, dir, files, uploading{kind: "_change_data/cdc"})
 	changes := make([]delta.ChangeFile, len(adds))
 	for i, a := range adds {
 		changes[i] = delta.ChangeFile{Name: a.Name, PartitionValues: a.PartitionValues, Size: a.Size}
@@ -38,7 +43,20 @@ func UploadChanges(ctx context.Context, snap *delta.Snapshot, dir string, files 
 	return changes, err
 }
 
-func upload(ctx context.Context, snap *delta.Snapshot, dir string, files []engine.DataFile, kind string, amend func(*delta.AddFile)) ([]delta.AddFile, error) {
+// dataFiles begins the names of files of rows.
+const dataFiles = "part"
+
+// uploading says how files are uploaded.
+type uploading struct {
+	// kind begins their names.
+	kind string
+	// amend completes a description; may be nil.
+	amend func(*delta.AddFile)
+	// keep leaves them in the local folder too.
+	keep bool
+}
+
+func upload(ctx context.Context, snap *delta.Snapshot, dir string, files []engine.DataFile, u uploading) ([]delta.AddFile, error) {
 	adds := make([]delta.AddFile, len(files))
 	group, groupCtx := errgroup.WithContext(ctx)
 	group.SetLimit(uploads)
@@ -51,13 +69,17 @@ func upload(ctx context.Context, snap *delta.Snapshot, dir string, files []engin
 			if err != nil {
 				return err
 			}
-			if amend != nil {
-				amend(&add)
+			if u.amend != nil {
+				u.amend(&add)
 			}
-			add.Name = fmt.Sprintf("%s-%05d-%s-c000.%s.parquet", kind, i, uuid.NewString(), Codec(snap))
+			add.Name = fmt.Sprintf("%s-%05d-%s-c000.%s.parquet", u.kind, i, uuid.NewString(), Codec(snap))
 			// Named before it is there: what fails halfway is withdrawn too.
 			adds[i] = add
-			return move(groupCtx, snap.Bucket(), add, filepath.Join(dir, filepath.FromSlash(f.Name)))
+			from := filepath.Join(dir, filepath.FromSlash(f.Name))
+			if err := send(groupCtx, snap.Bucket(), add, from); err != nil || u.keep {
+				return err
+			}
+			return os.Remove(from)
 		})
 	}
 	err := group.Wait()
@@ -73,8 +95,8 @@ func upload(ctx context.Context, snap *delta.Snapshot, dir string, files []engin
 	return made, nil
 }
 
-// move puts a local file into the bucket and removes it here.
-func move(ctx context.Context, bucket objstore.Bucket, add delta.AddFile, from string) error {
+// send puts a local file into the bucket.
+func send(ctx context.Context, bucket objstore.Bucket, add delta.AddFile, from string) error {
 	body, err := os.Open(from) //nolint:gosec // a file of the engine in our scratch directory
 	if err != nil {
 		return fmt.Errorf("open data file: %w", err)
@@ -83,7 +105,7 @@ func move(ctx context.Context, bucket objstore.Bucket, add delta.AddFile, from s
 	if err := bucket.Put(ctx, add.Name, body, add.Size); err != nil {
 		return fmt.Errorf("uploading a data file: %w", err)
 	}
-	return os.Remove(from)
+	return nil
 }
 
 // Describe turns what the engine says of a file into what the log says of it, but

@@ -263,6 +263,11 @@ func (w *write) rewrite(ctx context.Context, h hit, f *fresh, hides bool) ([]del
 	}
 	adds, err := w.outputBeside(ctx, w.rewritten(h, f, hides, rests), h, rests)
 	if anyCut(rests) && notForCutting(err) && ctx.Err() == nil {
+		for _, r := range rests {
+			if r != nil {
+				r.discard(w.Scratch)
+			}
+		}
 		clear(rests)
 		adds, err = w.output(ctx, w.rewritten(h, f, hides, rests))
 	}
@@ -275,10 +280,16 @@ func (w *write) rewrite(ctx context.Context, h hit, f *fresh, hides bool) ([]del
 
 // notForCutting reports whether a write may succeed that cuts no file: one turned out not
 // to be cut, or the engine, which goes on, has something against what was made of it. A
-// disk that is full has room for less, or else the engine says so.
+// disk that is full may have room once that is gone, or else the engine says so.
 func notForCutting(err error) bool {
 	var refused *engine.Error
-	return errors.Is(err, parquetcut.ErrNotCut) || errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.As(err, &refused) && refused.Kind != engine.KindFatal && refused.Kind != engine.KindInterrupted
+	switch {
+	case errors.Is(err, parquetcut.ErrNotCut), errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		return true
+	case errors.As(err, &refused):
+		return refused.Kind != engine.KindFatal && refused.Kind != engine.KindInterrupted
+	}
+	return false
 }
 
 // rewritten are the rows of [write.rewrite] that are no rests.

@@ -71,7 +71,9 @@ func (w *write) rests(ctx context.Context, h hit) ([]*rest, error) {
 			made, err := r.begin(groupCtx, w, h.spans[i])
 			if made {
 				out[i] = r
+				return nil
 			}
+			r.discard(w.Scratch)
 			if err != nil && notForCutting(err) {
 				return nil
 			}
@@ -80,6 +82,10 @@ func (w *write) rests(ctx context.Context, h hit) ([]*rest, error) {
 	}
 	return out, group.Wait()
 }
+
+// discard gives back what the rest takes in the scratch directory. What is left there goes
+// with the directory.
+func (r *rest) discard(scratch string) { _ = os.RemoveAll(filepath.Join(scratch, r.dir)) }
 
 // anyCut reports whether there is a rest of any file.
 func anyCut(rests []*rest) bool {
@@ -230,14 +236,8 @@ func (w *write) uploadRests(ctx context.Context, rests []*rest) ([]delta.AddFile
 	return adds, nil
 }
 
-// upload uploads the file, which stays in the scratch directory too. Where that cannot
-// hold a file under two names, files are written anew.
+// upload uploads the file, which stays in the scratch directory too.
 func (r *rest) upload(ctx context.Context, snap *delta.Snapshot, scratch string) ([]delta.AddFile, error) {
-	dir, sent := filepath.Join(scratch, r.dir), r.file
-	sent.Name = "sent.parquet"
-	if err := os.Link(filepath.Join(dir, r.file.Name), filepath.Join(dir, sent.Name)); err != nil {
-		return nil, fmt.Errorf("%w: no second name for the file: %w", parquetcut.ErrNotCut, err)
-	}
 	values := snap.PartitionValues(r.of)
-	return datafile.Upload(ctx, snap, dir, []engine.DataFile{sent}, func(a *delta.AddFile) { a.PartitionValues = values })
+	return datafile.UploadCopies(ctx, snap, filepath.Join(scratch, r.dir), []engine.DataFile{r.file}, func(a *delta.AddFile) { a.PartitionValues = values })
 }

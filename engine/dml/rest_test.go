@@ -130,6 +130,41 @@ func TestFilesThatLackAColumnAreWrittenAnew(t *testing.T) {
 	require.NoError(t, o.delete("id BETWEEN 100 AND 200"))
 }
 
+// Where what was cut turns out to be of no use, it is gone before the file is written anew:
+// both together may be more than the disk bears.
+func TestWhatWasCutInVainIsGone(t *testing.T) {
+	o := largeTable(t)
+	var scratch string
+	o.scratch = func() string { scratch = t.TempDir(); return scratch }
+	pieces := func() (names []string) {
+		for _, name := range []string{"gap.parquet", "rest.parquet", "rest.parquet.later"} {
+			found, err := filepath.Glob(filepath.Join(scratch, "*", name))
+			require.NoError(t, err)
+			names = append(names, found...)
+		}
+		return names
+	}
+	require.NoError(t, o.update("id BETWEEN 30000 AND 30100", "'new'"))
+	require.NotEmpty(t, pieces(), "the file was cut")
+	cut := 0
+	for f := range o.load().Files() {
+		path := filepath.Join(o.dir, filepath.FromSlash(f.Name))
+		content, err := os.ReadFile(path) //nolint:gosec // of the test
+		require.NoError(t, err)
+		if len(content) < 4<<20 {
+			continue
+		}
+		cut++
+		for at := len(content) / 2; at < len(content)*9/10; at += 512 { // in its last column, which is most of it
+			content[at] ^= 0xff
+		}
+		require.NoError(t, os.WriteFile(path, content, 0o600))
+	}
+	require.Positive(t, cut)
+	require.Error(t, o.delete("id BETWEEN 90000 AND 90100"))
+	require.Empty(t, pieces())
+}
+
 // Whatever request of a change that cuts a file is cut off: the table holds all of the
 // change or none, and a clean refusal leaves no file behind where the store still answers.
 func TestEveryCutOfAWriteThatCutsFiles(t *testing.T) {

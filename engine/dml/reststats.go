@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,9 +21,9 @@ import (
 	"github.com/lakewarden/lakewarden/engine/parquetcut"
 )
 
-// describeRests gives the files that were uploaded their statistics: it reads what was
-// made. Bounds of texts and decimals are those of the files that were cut, and said to be
-// loose.
+// describeRests gives the files that were uploaded their statistics. Bounds of texts and
+// decimals are those of the files that were cut, and said to be loose; those of numbers
+// and days were found on the way, or else the engine reads what was made.
 func (w *write) describeRests(ctx context.Context, h hit, rests []*rest, adds []delta.AddFile) error {
 	if !anyCut(rests) {
 		return nil
@@ -34,6 +35,10 @@ func (w *write) describeRests(ctx context.Context, h hit, rests []*rest, adds []
 				return err
 			}
 		}
+	}
+	if !slices.Contains(asked, true) {
+		// The engine is to read something of what was made, not only how much there is.
+		asked[slices.IndexFunc(w.Snapshot.Schema().Fields, func(f delta.Field) bool { return !w.partitions(f.Name) })] = true
 	}
 	if err := w.askStats(ctx, h, rests, asked); err != nil || w.DryRun {
 		return err
@@ -61,12 +66,16 @@ func (w *write) keepStats(r *rest, asked []bool) error {
 	if err != nil {
 		return err
 	}
+	bounds := make(map[string]parquetcut.Bounds, len(r.bounds))
+	for _, b := range r.bounds {
+		bounds[b.Column] = b
+	}
 	stored := w.Snapshot.StoredFields()
 	r.file.Columns = make([]engine.ColumnStats, len(stored))
 	for i, f := range w.Snapshot.Schema().Fields {
 		c, known := keptStats(before, stored[i].Name, f.Type)
-		if at := slices.IndexFunc(r.bounds, func(b parquetcut.Bounds) bool { return b.Column == stored[i].Name }); !known && at >= 0 {
-			c, known = boundStats(r.bounds[at], f.Type)
+		if b, ok := bounds[stored[i].Name]; ok && !known {
+			c, known = boundStats(b, f.Type)
 		}
 		r.file.Columns[i] = c
 		asked[i] = asked[i] || !known && !w.partitions(f.Name)
@@ -122,8 +131,8 @@ func (r *rest) addStats(facts []*string, asked []bool) {
 	}
 }
 
-// keptStats are those of a column in a part of a file; known says that nothing has to be
-// asked. Other types are asked for: Spark takes the bounds of numbers and dates for values
+// keptStats are those of a column in a part of a file; known says that nothing else has to
+// tell them. Those of other types are to be exact: Spark takes the bounds of numbers and dates for values
 // that are there, loose or not (MIN and MAX of a table without deletion vectors).
 func keptStats(before delta.Stats, name string, t delta.DataType) (c engine.ColumnStats, known bool) {
 	c.Path = []string{name}
@@ -150,30 +159,40 @@ func keptStats(before delta.Stats, name string, t delta.DataType) (c engine.Colu
 	return c, true
 }
 
-// firstDay and lastDay are those of the years that have four digits, counted as
-// [parquetcut.Bounds] are.
-const firstDay, lastDay = -719162, 2932896
-
-// boundStats are those of a column of whole numbers or of days, as the engine prints them.
+// boundStats are those of a column whose bounds were found, as the engine prints them.
+// known is false where its values are none of the table's type.
 func boundStats(b parquetcut.Bounds, t delta.DataType) (c engine.ColumnStats, known bool) {
-	var text func(int64) string
-	switch t {
-	case delta.Byte, delta.Short, delta.Integer, delta.Long:
-		text = func(n int64) string { return strconv.FormatInt(n, 10) }
-	case delta.Date:
-		if b.Min != nil && (*b.Min < firstDay || *b.Max > lastDay) {
-			return c, false
-		}
-		text = func(n int64) string { return time.Unix(n*24*60*60, 0).UTC().Format(time.DateOnly) }
-	default:
+	c.Path = []string{b.Column}
+	low, high, text := printed(t)
+	if text == nil || b.Days != (t == delta.Date) || b.Min != nil && (*b.Min < low || *b.Max > high) {
 		return c, false
 	}
-	c.Path, c.NullCount = []string{b.Column}, &b.Nulls
 	if b.Min != nil {
-		low, high := text(*b.Min), text(*b.Max)
-		c.Min, c.Max = &low, &high
+		first, last := text(*b.Min), text(*b.Max)
+		c.Min, c.Max = &first, &last
 	}
+	c.NullCount = &b.Nulls
 	return c, true
+}
+
+// printed says how the engine prints values of a type, and between which bounds; text is
+// nil for types whose bounds are not found.
+func printed(t delta.DataType) (low, high int64, text func(int64) string) {
+	number := func(n int64) string { return strconv.FormatInt(n, 10) }
+	switch t {
+	case delta.Byte:
+		return math.MinInt8, math.MaxInt8, number
+	case delta.Short:
+		return math.MinInt16, math.MaxInt16, number
+	case delta.Integer:
+		return math.MinInt32, math.MaxInt32, number
+	case delta.Long:
+		return math.MinInt64, math.MaxInt64, number
+	case delta.Date:
+		const firstDay, lastDay = -719162, 2932896 // of the years that have four digits
+		return firstDay, lastDay, func(n int64) string { return time.Unix(n*24*60*60, 0).UTC().Format(time.DateOnly) }
+	}
+	return 0, 0, nil
 }
 
 // orNull is JSON that is there: what is missing is as unknown as a null.

@@ -67,25 +67,35 @@ func TestStatisticsThatAreTakenOver(t *testing.T) {
 	}
 }
 
-// Bounds of whole numbers and days become the texts of the engine; others are unknown.
+// Bounds of whole numbers and days become the texts of the engine; where they are none of
+// the column's type the engine is asked, which still needs to know of which column.
 func TestBoundsThatWereFound(t *testing.T) {
 	at := func(n int64) *int64 { return &n }
 	for name, c := range map[string]struct {
 		low, high *int64
+		days      bool
 		of        delta.DataType
 		want      []string // nil where nothing is known
 	}{
-		"number":           {at(-5), at(7), delta.Long, []string{"-5", "7"}},
-		"day":              {at(-719162), at(2932896), delta.Date, []string{"0001-01-01", "9999-12-31"}},
-		"before all years": {at(-719163), at(0), delta.Date, nil},
-		"five digits":      {at(0), at(2932897), delta.Date, nil},
-		"no value":         {nil, nil, delta.Date, []string{}},
-		"a timestamp":      {at(1), at(2), delta.Timestamp, nil},
+		"number":           {at(-5), at(7), false, delta.Long, []string{"-5", "7"}},
+		"least and most":   {at(-128), at(127), false, delta.Byte, []string{"-128", "127"}},
+		"too large":        {at(0), at(128), false, delta.Byte, nil},
+		"too small":        {at(-1<<31 - 1), at(0), false, delta.Integer, nil},
+		"day":              {at(-719162), at(2932896), true, delta.Date, []string{"0001-01-01", "9999-12-31"}},
+		"before all years": {at(-719163), at(0), true, delta.Date, nil},
+		"five digits":      {at(0), at(2932897), true, delta.Date, nil},
+		"no value":         {nil, nil, true, delta.Date, []string{}},
+		"days as numbers":  {at(1), at(2), true, delta.Integer, nil},
+		"numbers as days":  {at(1), at(2), false, delta.Date, nil},
+		"a timestamp":      {at(1), at(2), false, delta.Timestamp, nil},
+		"a structure":      {at(1), at(2), false, delta.Struct{}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, known := boundStats(parquetcut.Bounds{Column: "c", Min: c.low, Max: c.high, Nulls: 3}, c.of)
+			got, known := boundStats(parquetcut.Bounds{Column: "c", Days: c.days, Min: c.low, Max: c.high, Nulls: 3}, c.of)
 			require.Equal(t, c.want != nil, known)
+			require.Equal(t, []string{"c"}, got.Path)
 			if !known {
+				require.Nil(t, got.NullCount)
 				return
 			}
 			require.Equal(t, int64(3), *got.NullCount)

@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-
-	"github.com/lakewarden/lakewarden/engine/objstore"
 )
 
 // target counts what is written.
@@ -18,6 +16,10 @@ type target struct {
 	limit int64
 	// stored says that pages which are cut need not be compressed again.
 	stored bool
+}
+
+func newTarget(w io.Writer, limit int64) *target {
+	return &target{w: bufio.NewWriterSize(w, 1<<20), limit: limit}
 }
 
 // room is [ErrNotCut] where n more bytes make the target too long.
@@ -55,8 +57,7 @@ func (t *target) copy(from io.Reader, n int64) error {
 // source reads a file forwards, in one go as long as nothing lies behind.
 type source struct {
 	ctx     context.Context
-	bucket  objstore.Bucket
-	name    string
+	file    *File
 	at, end int64
 	body    io.Closer
 	r       *bufio.Reader
@@ -74,7 +75,7 @@ func (s *source) seek(to, end int64) error {
 	if err := s.close(); err != nil {
 		return err
 	}
-	body, err := s.bucket.GetRange(s.ctx, s.name, to, end-to)
+	body, err := s.file.bucket.GetRange(s.ctx, s.file.name, to, end-to)
 	if err != nil {
 		return err
 	}

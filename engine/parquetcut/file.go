@@ -68,11 +68,9 @@ type chunk struct {
 	optional        bool
 	values          int64
 	encodings       []int64
-	// signed says that it holds signed whole numbers or days; pages are what is known of
-	// its pages then, by where they lie in the file. columnIndex is where that stands.
-	signed      bool
-	pages       map[int64]limits
-	columnIndex structure
+	numbers         numbers
+	// columnIndex and offsetIndex are where these lie in the file, in bytes; empty for nowhere.
+	columnIndex, offsetIndex Rows
 }
 
 // Open reads the footer of a file, whose length is known: a file of another length is
@@ -169,6 +167,9 @@ func (f *File) layOut(end int64) error {
 			g.flat = g.flat && c.cuttable() && c.values == g.rows.Count()
 			g.chunks, g.end = append(g.chunks, c), max(g.end, c.start+c.size)
 			taken = append(taken, Rows{c.start, c.start + c.size})
+			if c.numbers != noNumbers {
+				taken = append(taken, c.columnIndex, c.offsetIndex)
+			}
 			dictionaries, all = dictionaries+c.dictionary(), all+c.size
 		}
 		g.flat = g.flat && dictionaries <= all/dictionaryShare
@@ -177,7 +178,8 @@ func (f *File) layOut(end int64) error {
 	if f.rows == 0 || f.rows != f.footer.number(3, -1) {
 		return fmt.Errorf("%w: rows are not as many as it says", ErrNotCut)
 	}
-	// No byte is copied twice, but for dictionaries.
+	// No byte is read for two things, but for dictionaries.
+	taken = slices.DeleteFunc(taken, func(t Rows) bool { return t == Rows{} })
 	slices.SortFunc(taken, func(a, b Rows) int { return int(min(max(a.From-b.From, -1), 1)) })
 	for i, t := range append(taken, Rows{end, end})[1:] {
 		if t.From < taken[i].To {
@@ -211,7 +213,7 @@ func chunkOf(column, element structure) (chunk, error) {
 		column: column, meta: meta, start: meta.number(9, -1), size: meta.number(7, -1),
 		physical: meta.number(1, -1), codec: meta.number(4, -1), values: meta.number(5, -1),
 		length: int(element.number(2, 0)), optional: element.number(3, -1) == 1,
-		signed: signed(element),
+		numbers: numbersOf(element), columnIndex: placeOf(column, 6), offsetIndex: placeOf(column, 4),
 	}
 	if dictionary := meta.number(11, 0); dictionary > 0 {
 		c.start = min(c.start, dictionary)
@@ -219,14 +221,24 @@ func chunkOf(column, element structure) (chunk, error) {
 	if meta == nil || column.has(1) || column.has(8) || column.has(9) || c.start < 0 || c.size < 0 || c.start > 1<<60 || c.size > 1<<60 {
 		return c, fmt.Errorf("%w: a column that is elsewhere", ErrNotCut)
 	}
-	encodings, _ := meta.get(2)
-	l, _ := encodings.(list)
-	for _, e := range l.items {
+	if c.physical != element.number(1, -1) {
+		return c, fmt.Errorf("%w: a column of two types", ErrNotCut)
+	}
+	for _, e := range meta.items(2) {
 		if n, ok := e.(int32); ok {
 			c.encodings = append(c.encodings, int64(n))
 		}
 	}
 	return c, nil
+}
+
+// placeOf is where a field, and the next, say that something lies in the file.
+func placeOf(column structure, id int16) Rows {
+	from, size := column.number(id, 0), column.number(id+1, 0)
+	if from <= 0 || from > 1<<60 || size <= 0 || size > 1<<31 {
+		return Rows{}
+	}
+	return Rows{from, from + size}
 }
 
 // dictionary is how long the chunk's dictionary is, in bytes, as far as the footer tells.

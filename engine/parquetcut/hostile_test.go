@@ -35,7 +35,7 @@ func sample(tb testing.TB, codec compress.Compression, dictionary bool) []byte {
 		if i%7 == 0 {
 			b.Field(0).AppendNull()
 		} else {
-			b.Field(0).(*array.Int64Builder).Append(int64(i / 9))
+			b.Field(0).(*array.Int64Builder).Append(int64(i / 20))
 		}
 		b.Field(1).(*array.StringBuilder).Append(strconv.Itoa(i % 30))
 		b.Field(2).(*array.BooleanBuilder).Append(i%3 == 0)
@@ -45,6 +45,7 @@ func sample(tb testing.TB, codec compress.Compression, dictionary bool) []byte {
 	var out bytes.Buffer
 	w, err := pqarrow.NewFileWriter(schema, &out, parquet.NewWriterProperties(
 		parquet.WithCompression(codec), parquet.WithDictionaryDefault(dictionary), parquet.WithDataPageSize(400), parquet.WithDataPageVersion(parquet.DataPageV1), parquet.WithBatchSize(64),
+		parquet.WithPageIndexEnabled(true),
 	), pqarrow.DefaultWriterProps())
 	require.NoError(tb, err)
 	require.NoError(tb, w.Write(rows))

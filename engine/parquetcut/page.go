@@ -50,6 +50,9 @@ func (c *chunk) openPage(header structure, body []byte) (*page, error) {
 	if header.number(1, -1) != pageData || !slices.Contains(cutEncodings, p.encoding) {
 		return nil, fmt.Errorf("%w: a page in encoding %d", ErrNotCut, p.encoding)
 	}
+	if size := header.number(2, -1); size > maxPage || p.rows > maxPageRows {
+		return nil, fmt.Errorf("%w: a page of %d bytes", ErrNotCut, size)
+	}
 	raw, err := decompress(c.codec, body, int(header.number(2, -1)))
 	if err != nil {
 		return nil, err

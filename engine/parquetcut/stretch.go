@@ -11,7 +11,7 @@ type written struct {
 	column, meta     structure
 	data, dictionary int64
 	packed, raw      int64
-	limits           limits
+	stats            stats
 }
 
 // stretch is a part of a chunk on its way to a target.
@@ -22,6 +22,10 @@ type stretch struct {
 	// kept is the dictionary, which is written when the first page needs it: after many
 	// values writers go on without one.
 	kept *dictionaryPage
+	// pages are what is known of those of the chunk. Of those that go as they are, two are
+	// looked into: of all others their bounds are enough, if they are met there.
+	pages           map[int64]indexedPage
+	lowest, highest int64
 }
 
 // dictionaryPage is a dictionary as it stands in the file, raw its length when it is
@@ -29,12 +33,27 @@ type stretch struct {
 type dictionaryPage struct {
 	head, body []byte
 	raw        int64
-	// decoded are its values, once they were asked for.
-	decoded []int64
+	// plain are its values, once they were asked for.
+	plain []byte
 }
 
-func newStretch(c *chunk, wanted Rows, to *target) *stretch {
-	return &stretch{written: written{column: c.column, meta: c.meta, data: -1, dictionary: -1, limits: limits{unknown: c.pages == nil}}, wanted: wanted, to: to}
+// values are those of the dictionary in their plain encoding.
+func (d *dictionaryPage) values(codec int64) (_ []byte, err error) {
+	if d.raw > maxPage {
+		return nil, fmt.Errorf("%w: a dictionary of %d bytes", ErrNotCut, d.raw)
+	}
+	if d.plain == nil {
+		d.plain, err = decompress(codec, d.body, int(d.raw))
+	}
+	return d.plain, err
+}
+
+// newStretch begins a stretch of a chunk whose pages may be known.
+func newStretch(c *chunk, wanted Rows, to *target, pages map[int64]indexedPage) *stretch {
+	s := &stretch{written: written{column: c.column, meta: c.meta, data: -1, dictionary: -1}, wanted: wanted, to: to, pages: pages}
+	s.stats.unknown = pages == nil
+	s.lowest, s.highest = extremes(pages, wanted)
+	return s
 }
 
 // begin notes where a data page goes, and its sizes, behind the dictionary if it needs it.
@@ -122,63 +141,94 @@ type dataPage struct {
 
 // send copies a data page, cuts it, or leaves it out.
 func (c *chunk) send(in *source, d dataPage, parts []*stretch) error {
-	header, head, rows := d.header, d.head, d.rows
-	packed, raw := header.number(3, 0), header.number(2, 0)
 	cut := false
 	for _, s := range parts {
-		if s.wanted.From <= rows.From && rows.To <= s.wanted.To {
-			if err := s.begin(encodingOf(header), int64(len(head)), packed, raw); err != nil {
-				return err
-			}
-			known, found := c.pages[d.place]
-			known.unknown = known.unknown || !found
-			s.limits.join(known)
-			return errors.Join(s.to.write(head), s.to.copy(in, packed))
+		if s.wanted.From <= d.rows.From && d.rows.To <= s.wanted.To {
+			return c.sendWhole(in, d, s)
 		}
-		cut = cut || s.wanted.From < rows.To && rows.From < s.wanted.To
+		cut = cut || s.wanted.From < d.rows.To && d.rows.From < s.wanted.To
 	}
+	packed := d.header.number(3, 0)
 	if !cut {
 		return in.skip(packed)
-	}
-	if raw > maxPage || rows.Count() > maxPageRows {
-		return fmt.Errorf("%w: a page of %d bytes", ErrNotCut, raw)
 	}
 	body, err := in.take(packed)
 	if err != nil {
 		return err
 	}
-	p, err := c.openPage(header, body)
+	p, err := c.openPage(d.header, body)
 	if err != nil {
 		return err
 	}
 	for _, s := range parts {
-		from, to := max(s.wanted.From, rows.From), min(s.wanted.To, rows.To)
+		from, to := max(s.wanted.From, d.rows.From), min(s.wanted.To, d.rows.To)
 		if from >= to {
 			continue
 		}
-		header, body, err := p.cut(int(from-rows.From), int(to-rows.From), s.to.stored)
-		if err != nil {
-			return err
-		}
-		if !s.limits.unknown {
-			known, err := p.limits(int(from-rows.From), int(to-rows.From), s.kept)
-			if err != nil {
-				return err
-			}
-			s.limits.join(known)
-		}
-		head, err := header.encode()
-		if err != nil {
-			return err
-		}
-		if err := s.begin(p.encoding, int64(len(head)), int64(len(body)), header.number(2, 0)); err != nil {
-			return err
-		}
-		if err := errors.Join(s.to.write(head), s.to.write(body)); err != nil {
+		if err := s.sendPart(p, int(from-d.rows.From), int(to-d.rows.From)); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// sendWhole copies a data page. Where a bound of the stretch comes from it, it is looked
+// into: the bound is to be met.
+func (c *chunk) sendWhole(in *source, d dataPage, s *stretch) error {
+	packed, raw := d.header.number(3, 0), d.header.number(2, 0)
+	if err := s.begin(encodingOf(d.header), int64(len(d.head)), packed, raw); err != nil {
+		return err
+	}
+	if err := s.to.write(d.head); err != nil {
+		return err
+	}
+	indexed, found := s.pages[d.place]
+	known := indexed.stats
+	known.unknown = !found || indexed.rows != d.rows
+	if known.unknown || d.place != s.lowest && d.place != s.highest {
+		s.stats.join(known)
+		return s.to.copy(in, packed)
+	}
+	body, err := in.take(packed)
+	if err != nil {
+		return err
+	}
+	seen, err := c.statsOf(d.header, body, s.kept)
+	known.unknown = err != nil || seen != known
+	s.stats.join(known)
+	return s.to.write(body)
+}
+
+// statsOf are those of the values of a data page.
+func (c *chunk) statsOf(header structure, body []byte, dictionary *dictionaryPage) (stats, error) {
+	p, err := c.openPage(header, body)
+	if err != nil {
+		return stats{}, err
+	}
+	return p.stats(0, p.rows, dictionary)
+}
+
+// sendPart writes the rows from, … below to of a page.
+func (s *stretch) sendPart(p *page, from, to int) error {
+	header, body, err := p.cut(from, to, s.to.stored)
+	if err != nil {
+		return err
+	}
+	if !s.stats.unknown {
+		known, err := p.stats(from, to, s.kept)
+		if err != nil {
+			return err
+		}
+		s.stats.join(known)
+	}
+	head, err := header.encode()
+	if err != nil {
+		return err
+	}
+	if err := s.begin(p.encoding, int64(len(head)), int64(len(body)), header.number(2, 0)); err != nil {
+		return err
+	}
+	return errors.Join(s.to.write(head), s.to.write(body))
 }
 
 // encodingOf is that of the values of a data page of either version.

@@ -237,12 +237,18 @@ func (s structure) number(id int16, otherwise int64) int64 {
 	return otherwise
 }
 
-// structures are the members of a list of structures; nil where it is none.
-func (s structure) structures(id int16) []structure {
+// items are the members of a list; nil where it is none.
+func (s structure) items(id int16) []any {
 	value, _ := s.get(id)
 	l, _ := value.(list)
-	out := make([]structure, 0, len(l.items))
-	for _, item := range l.items {
+	return l.items
+}
+
+// structures are the members of a list of structures; nil where it is none.
+func (s structure) structures(id int16) []structure {
+	items := s.items(id)
+	out := make([]structure, 0, len(items))
+	for _, item := range items {
 		member, ok := item.(structure)
 		if !ok {
 			return nil

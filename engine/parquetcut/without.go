@@ -1,13 +1,11 @@
 package parquetcut
 
 import (
-	"bufio"
 	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 )
 
 // fewRows are so few that no row group of their own is made of them.
@@ -46,23 +44,13 @@ func (f *File) Gap(gone Rows, least int64) (Rows, error) {
 }
 
 // Without writes the file without the rows of a gap, which [File.Gap] has found, and
-// returns its length and the bounds of columns of which they are known. What comes last of
-// a row group that is cut in its middle goes through later, which is empty before. Errors:
-// [ErrNotCut], those of the bucket and of the writers.
+// returns its length and the bounds of columns, where the file's own statistics and page
+// indexes tell them. These are believed where they name bounds that no value exceeds, as
+// every reader does that leaves pages out by them; that a bound is met is seen. What comes
+// last of a row group that is cut in its middle goes through later, which is empty before.
+// Errors: [ErrNotCut], those of the bucket and of the writers.
 func (f *File) Without(ctx context.Context, gap Rows, to io.Writer, later io.ReadWriteSeeker) (size int64, bounds []Bounds, err error) {
-	keep := []Rows{{0, gap.From}, {gap.To, f.rows}}
-	groups := slices.Clone(f.groups)
-	for i := range groups {
-		g := &groups[i]
-		if parts := g.within(keep); len(parts) == 0 || parts[0].Count() == g.rows.Count() {
-			continue
-		}
-		g.chunks = slices.Clone(g.chunks)
-		if err := g.readIndexes(func(offset, length int64) ([]byte, error) { return f.read(ctx, offset, length) }); err != nil {
-			return 0, nil, err
-		}
-	}
-	size, made, err := f.write(ctx, groups, keep, &target{w: bufio.NewWriterSize(to, 1<<20), limit: f.size + f.size/growthShare + growth}, later)
+	size, made, err := f.write(ctx, []Rows{{0, gap.From}, {gap.To, f.rows}}, newTarget(to, f.size+f.size/growthShare+growth), later)
 	if leaves, flat := leavesOf(f.footer.structures(2)); err == nil && flat {
 		bounds = boundsOf(leaves, made)
 	}
@@ -72,21 +60,23 @@ func (f *File) Without(ctx context.Context, gap Rows, to io.Writer, later io.Rea
 // Only writes the rows of a gap as a file that is to be read soon and once, and returns
 // its length. Errors are those of [File.Without].
 func (f *File) Only(ctx context.Context, gap Rows, to io.Writer) (size int64, err error) {
-	size, _, err = f.write(ctx, f.groups, []Rows{gap}, &target{w: bufio.NewWriterSize(to, 1<<20), limit: storedGrowth*f.size + growth, stored: true}, nil)
+	out := newTarget(to, storedGrowth*f.size+growth)
+	out.stored = true
+	size, _, err = f.write(ctx, []Rows{gap}, out, nil)
 	return size, err
 }
 
-// write writes some stretches of rows, which are in order, of the row groups, and returns
-// the length of the file and what its row groups have become.
-func (f *File) write(ctx context.Context, of []group, keep []Rows, out *target, later io.ReadWriteSeeker) (size int64, groups []structure, err error) {
-	in := &source{ctx: ctx, bucket: f.bucket, name: f.name}
+// write writes some stretches of rows, which are in order, and returns the length of the
+// file and its row groups.
+func (f *File) write(ctx context.Context, keep []Rows, out *target, later io.ReadWriteSeeker) (size int64, groups []structure, err error) {
+	in := &source{ctx: ctx, file: f}
 	defer func() { err = errors.Join(err, in.close()) }()
 	if err := out.write([]byte(magic)); err != nil {
 		return 0, nil, err
 	}
 	var rows int64
-	for i := range of {
-		made, err := of[i].copy(in, out, keep, later)
+	for i := range f.groups {
+		made, err := f.groups[i].copy(in, out, keep, later)
 		if err != nil {
 			return 0, nil, err
 		}
@@ -137,7 +127,7 @@ func (g *group) copy(in *source, out *target, keep []Rows, later io.ReadWriteSee
 		first, _, err := g.cut(in, parts[0], out, Rows{}, nil)
 		return []structure{g.made(first, parts[0].Count(), 0)}, err
 	}
-	spool := &target{w: bufio.NewWriterSize(later, 1<<20), limit: out.limit}
+	spool := newTarget(later, out.limit)
 	first, second, err := g.cut(in, parts[0], out, parts[1], spool)
 	if err != nil {
 		return nil, err
@@ -182,11 +172,18 @@ func (g *group) whole(in *source, out *target) (structure, error) {
 
 // cut writes one or two stretches of a row group, each to a target of its own.
 func (g *group) cut(in *source, a Rows, toA *target, b Rows, toB *target) (first, second []written, err error) {
+	var index pageIndex // of no use for what is read once
+	if !toA.stored {
+		if index, err = g.readPageIndex(in); err != nil {
+			return nil, nil, err
+		}
+	}
 	for i := range g.chunks {
 		c := &g.chunks[i]
-		parts := []*stretch{newStretch(c, a, toA)}
+		pages := index.pages(c, g.rows.Count())
+		parts := []*stretch{newStretch(c, a, toA, pages)}
 		if toB != nil {
-			parts = append(parts, newStretch(c, b, toB))
+			parts = append(parts, newStretch(c, b, toB, pages))
 		}
 		if err := in.seek(c.start, g.end); err != nil {
 			return nil, nil, err
@@ -209,8 +206,8 @@ func (g *group) made(chunks []written, rows, base int64) structure {
 	for i, c := range chunks {
 		// Statistics, histograms and locations are those of the whole chunk.
 		meta := c.meta.without(10, 11, 12, 13, 14, 15, 16, 17).with(5, rows).with(6, c.raw).with(7, c.packed).with(9, base+c.data)
-		if !c.limits.unknown {
-			meta = meta.with(12, c.limits.statistics(meta.number(1, -1)))
+		if !c.stats.unknown {
+			meta = meta.with(12, c.stats.encode(meta.number(1, -1)))
 		}
 		if c.dictionary >= 0 {
 			meta = meta.with(11, base+c.dictionary)
