@@ -46,8 +46,16 @@ type outcome struct {
 // left.
 func (w *write) output(ctx context.Context, o outcome) ([]delta.AddFile, error) {
 	dir, files, err := w.outputFiles(ctx, o)
-	if err != nil || w.DryRun {
+	if err != nil {
 		return nil, err
+	}
+	return w.upload(ctx, dir, files)
+}
+
+// upload uploads files that [write.outputFiles] made, unless the run is dry.
+func (w *write) upload(ctx context.Context, dir string, files []engine.DataFile) ([]delta.AddFile, error) {
+	if w.DryRun {
+		return nil, nil
 	}
 	return datafile.Upload(ctx, w.Snapshot, dir, files, nil)
 }

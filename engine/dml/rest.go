@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync/atomic"
 
 	"github.com/google/uuid"
 	"golang.org/x/sync/errgroup"
@@ -42,8 +43,10 @@ type rest struct {
 	dir      string
 	gapBytes int64
 	file     engine.DataFile
-	// bounds are those of columns of file that were found on the way.
-	bounds []parquetcut.Bounds
+	// bounds are those of columns of file that were found on the way, columns all of its
+	// statistics.
+	bounds  []parquetcut.Bounds
+	columns []engine.ColumnStats
 }
 
 // rests tells which of the files that are hit are cut, where that spares work: element n
@@ -192,19 +195,35 @@ func (w *write) standIns(h hit, rests []*rest, name func(*rest) string) engine.S
 // outputBeside is output while rests are cut and uploaded. After an error, which is
 // [parquetcut.ErrNotCut] where a file turned out not to be cut, nothing is left.
 func (w *write) outputBeside(ctx context.Context, o outcome, h hit, rests []*rest) ([]delta.AddFile, error) {
+	if !anyCut(rests) {
+		return w.output(ctx, o)
+	}
 	var adds, kept []delta.AddFile
-	both, bothCtx := errgroup.WithContext(ctx)
-	both.Go(func() (err error) {
-		adds, err = w.output(bothCtx, o)
+	made := make(chan struct{})
+	all, ctx := errgroup.WithContext(ctx)
+	all.Go(func() error { // what the session does
+		dir, files, err := w.outputFiles(ctx, o)
+		if err != nil {
+			return err
+		}
+		all.Go(func() (err error) {
+			adds, err = w.upload(ctx, dir, files)
+			return err
+		})
+		select {
+		case <-made:
+			return w.measureRests(ctx, h, rests)
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	})
+	all.Go(func() (err error) {
+		kept, err = w.uploadRests(ctx, rests, made)
 		return err
 	})
-	both.Go(func() (err error) {
-		kept, err = w.uploadRests(bothCtx, rests)
-		return err
-	})
-	err := both.Wait()
+	err := all.Wait()
 	if err == nil {
-		err = w.describeRests(ctx, h, rests, kept)
+		err = w.describeRests(rests, kept)
 	}
 	adds = append(adds, kept...)
 	if err != nil {
@@ -213,27 +232,34 @@ func (w *write) outputBeside(ctx context.Context, o outcome, h hit, rests []*res
 	return adds, nil
 }
 
-// uploadRests cuts files and brings what is left of them into the table's folder, without
-// statistics. It is the only part of a write that runs beside the session's.
-func (w *write) uploadRests(ctx context.Context, rests []*rest) ([]delta.AddFile, error) {
+// uploadRests cuts files, closes made, and brings what is left of them into the table's
+// folder, without statistics.
+func (w *write) uploadRests(ctx context.Context, rests []*rest, made chan<- struct{}) ([]delta.AddFile, error) {
 	rests = slices.DeleteFunc(slices.Clone(rests), func(r *rest) bool { return r == nil })
-	made := make([][]delta.AddFile, len(rests))
+	adds := make([][]delta.AddFile, len(rests))
+	var unmade atomic.Int64
+	unmade.Store(int64(len(rests)))
 	group, groupCtx := errgroup.WithContext(ctx)
 	group.SetLimit(max(w.Lease.Threads, 1))
 	for i, r := range rests {
 		group.Go(func() (err error) {
-			if err = r.make(groupCtx, w.Scratch); err == nil && !w.DryRun {
-				made[i], err = r.upload(groupCtx, w.Snapshot, w.Scratch)
+			if err = r.make(groupCtx, w.Scratch); err != nil {
+				return err
+			}
+			if unmade.Add(-1) == 0 {
+				close(made)
+			}
+			if !w.DryRun {
+				adds[i], err = r.upload(groupCtx, w.Snapshot, w.Scratch)
 			}
 			return err
 		})
 	}
 	err := group.Wait()
-	adds := slices.Concat(made...)
 	if err != nil {
-		return nil, errors.Join(err, datafile.Withdraw(ctx, w.Snapshot.Bucket(), adds))
+		return nil, errors.Join(err, datafile.Withdraw(ctx, w.Snapshot.Bucket(), slices.Concat(adds...)))
 	}
-	return adds, nil
+	return slices.Concat(adds...), nil
 }
 
 // upload uploads the file, which stays in the scratch directory too.

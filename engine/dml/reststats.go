@@ -21,13 +21,10 @@ import (
 	"github.com/lakewarden/lakewarden/engine/parquetcut"
 )
 
-// describeRests gives the files that were uploaded their statistics. Bounds of texts and
-// decimals are those of the files that were cut, and said to be loose; those of numbers
-// and days were found on the way, or else the engine reads what was made.
-func (w *write) describeRests(ctx context.Context, h hit, rests []*rest, adds []delta.AddFile) error {
-	if !anyCut(rests) {
-		return nil
-	}
+// measureRests finds the statistics of what was made. Bounds of texts and decimals are
+// those of the files that were cut; those of numbers and days were found on the way, or
+// else the engine reads the new files.
+func (w *write) measureRests(ctx context.Context, h hit, rests []*rest) error {
 	asked := make([]bool, len(w.Snapshot.Schema().Fields))
 	for _, r := range rests {
 		if r != nil {
@@ -40,14 +37,22 @@ func (w *write) describeRests(ctx context.Context, h hit, rests []*rest, adds []
 		// The engine is to read something of what was made, not only how much there is.
 		asked[slices.IndexFunc(w.Snapshot.Schema().Fields, func(f delta.Field) bool { return !w.partitions(f.Name) })] = true
 	}
-	if err := w.askStats(ctx, h, rests, asked); err != nil || w.DryRun {
-		return err
+	return w.askStats(ctx, h, rests, asked)
+}
+
+// describeRests gives the files that were uploaded their statistics, whose bounds are
+// said to be loose.
+func (w *write) describeRests(rests []*rest, adds []delta.AddFile) error {
+	if w.DryRun {
+		return nil
 	}
 	for _, r := range rests {
 		if r == nil {
 			continue
 		}
-		described, err := datafile.Describe(w.Snapshot, r.file)
+		measured := r.file
+		measured.Columns = r.columns
+		described, err := datafile.Describe(w.Snapshot, measured)
 		if err != nil {
 			return err
 		}
@@ -71,13 +76,13 @@ func (w *write) keepStats(r *rest, asked []bool) error {
 		bounds[b.Column] = b
 	}
 	stored := w.Snapshot.StoredFields()
-	r.file.Columns = make([]engine.ColumnStats, len(stored))
+	r.columns = make([]engine.ColumnStats, len(stored))
 	for i, f := range w.Snapshot.Schema().Fields {
 		c, known := keptStats(before, stored[i].Name, f.Type)
 		if b, ok := bounds[stored[i].Name]; ok && !known {
 			c, known = boundStats(b, f.Type)
 		}
-		r.file.Columns[i] = c
+		r.columns[i] = c
 		asked[i] = asked[i] || !known && !w.partitions(f.Name)
 	}
 	return nil
@@ -116,11 +121,11 @@ func (w *write) askStats(ctx context.Context, h hit, rests []*rest, asked []bool
 
 // addStats takes what was read of the fields that were asked for.
 func (r *rest) addStats(facts []*string, asked []bool) {
-	for i := range r.file.Columns {
+	for i := range r.columns {
 		if !asked[i] {
 			continue
 		}
-		c := &r.file.Columns[i]
+		c := &r.columns[i]
 		if facts[0] != nil {
 			if nulls, err := strconv.ParseInt(*facts[0], 10, 64); err == nil {
 				c.NullCount = &nulls
