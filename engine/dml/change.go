@@ -262,7 +262,7 @@ func (w *write) rewrite(ctx context.Context, h hit, f *fresh, hides bool) ([]del
 		}
 	}
 	adds, err := w.outputBeside(ctx, w.rewritten(h, f, hides, rests), h, rests)
-	if anyCut(rests) && notForCutting(err) && ctx.Err() == nil {
+	if anyCut(rests) && notForCutting(err) && ctx.Err() == nil && !w.Session.Broken() {
 		for _, r := range rests {
 			if r != nil {
 				r.discard(w.Scratch)

@@ -199,11 +199,13 @@ func (w *write) outputBeside(ctx context.Context, o outcome, h hit, rests []*res
 		return w.output(ctx, o)
 	}
 	var adds, kept []delta.AddFile
+	var dir string
 	made := make(chan struct{})
 	all, ctx := errgroup.WithContext(ctx)
 	all.Go(func() error { // what the session does
-		dir, files, err := w.outputFiles(ctx, o)
-		if err != nil {
+		var files []engine.DataFile
+		var err error
+		if dir, files, err = w.outputFiles(ctx, o); err != nil {
 			return err
 		}
 		all.Go(func() (err error) {
@@ -227,13 +229,14 @@ func (w *write) outputBeside(ctx context.Context, o outcome, h hit, rests []*res
 	}
 	adds = append(adds, kept...)
 	if err != nil {
+		_ = os.RemoveAll(dir) // or it goes with the scratch directory
 		return nil, errors.Join(err, datafile.Withdraw(ctx, w.Snapshot.Bucket(), adds))
 	}
 	return adds, nil
 }
 
-// uploadRests cuts files, closes made, and brings what is left of them into the table's
-// folder, without statistics.
+// uploadRests cuts files, closes made once all are cut, and brings what is left of them
+// into the table's folder, without statistics.
 func (w *write) uploadRests(ctx context.Context, rests []*rest, made chan<- struct{}) ([]delta.AddFile, error) {
 	rests = slices.DeleteFunc(slices.Clone(rests), func(r *rest) bool { return r == nil })
 	adds := make([][]delta.AddFile, len(rests))

@@ -16,6 +16,7 @@ import (
 	"strings"
 	"testing"
 
+	pqfile "github.com/apache/arrow-go/v18/parquet/file"
 	"github.com/stretchr/testify/require"
 
 	"github.com/lakewarden/lakewarden/engine"
@@ -163,6 +164,38 @@ func TestWhatWasCutInVainIsGone(t *testing.T) {
 	require.Positive(t, cut)
 	require.Error(t, o.delete("id BETWEEN 90000 AND 90100"))
 	require.Empty(t, pieces())
+}
+
+// A file of which the engine does not take what is left is written anew. Where it does not
+// take the file itself either, that is the error, and nothing is left of the attempt.
+func TestDamageBesideTheGapIsToldAsSuch(t *testing.T) {
+	o := largeTable(t)
+	var scratch string
+	o.scratch = func() string { scratch = t.TempDir(); return scratch }
+	for f := range o.load().Files() {
+		path := filepath.Join(o.dir, filepath.FromSlash(f.Name))
+		reader, err := pqfile.OpenParquetFile(path, false)
+		require.NoError(t, err)
+		meta := reader.MetaData()
+		chunk, err := meta.RowGroup(0).ColumnChunk(meta.Schema.ColumnIndexByName("float"))
+		require.NoError(t, err)
+		at, size := chunk.DataPageOffset(), chunk.TotalCompressedSize()
+		require.NoError(t, reader.Close())
+		content, err := os.ReadFile(path) //nolint:gosec // of the test
+		require.NoError(t, err)
+		for i := at + 64; i < at+size/8; i += 64 { // far before the rows that go
+			content[i] ^= 0xff
+		}
+		require.NoError(t, os.WriteFile(path, content, 0o600))
+	}
+	err := o.delete("id BETWEEN 114000 AND 114100")
+	var refused *engine.Error
+	require.ErrorAs(t, err, &refused)
+	require.Equal(t, engine.KindIO, refused.Kind, "%v", err)
+	require.Empty(t, o.unnamed())
+	outputs, err := filepath.Glob(filepath.Join(scratch, "*", "*.parquet"))
+	require.NoError(t, err)
+	require.Empty(t, outputs)
 }
 
 // Whatever request of a change that cuts a file is cut off: the table holds all of the

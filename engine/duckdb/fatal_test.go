@@ -2,6 +2,8 @@ package duckdb_test
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -43,4 +45,41 @@ func TestFatalErrorBreaksOneSessionOnly(t *testing.T) {
 		require.Len(t, enginetest.Rows(t, s, good), 3)
 		require.NoError(t, s.Close())
 	}
+}
+
+// Damage in a file of the session's own ends the statement only: no repair of it has to be
+// seen. Damage in a table's file ends the session.
+func TestDamageInScratchBreaksNoSession(t *testing.T) {
+	root, scratch := t.TempDir(), t.TempDir()
+	link := filepath.Join(t.TempDir(), "link")
+	require.NoError(t, os.Symlink(scratch, link))
+	session, err := newEngine(t).Open(t.Context(), engine.SessionOptions{Roots: []string{root}, Scratch: link})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, session.Close()) }()
+	written, err := session.(engine.Writer).Write(t.Context(), engine.WriteStatement{
+		Statement: engine.Statement{SQL: "SELECT (range // 7)::VARCHAR AS n FROM range(50000)"}, Layout: engine.FileLayout{Codec: "zstd"},
+	})
+	require.NoError(t, err)
+	require.Len(t, written, 1)
+	content, err := os.ReadFile(filepath.Join(scratch, written[0].Name)) //nolint:gosec // of the test
+	require.NoError(t, err)
+	for at := 100; at < len(content)*3/4; at += 100 {
+		content[at] ^= 0xff
+	}
+	read := func(location, name string) error {
+		list := engine.NewFileList([]engine.Column{{Name: "n", Type: "VARCHAR"}}, false, []engine.FileGroup{{Paths: []string{name}}})
+		src := engine.Source{Location: location, Incarnation: location + name, Files: list}
+		_, err := enginetest.TryRows(t.Context(), session, engine.Statement{SQL: "SELECT max(n) FROM " + src.Relation(), Sources: []engine.Source{src}})
+		return err
+	}
+	require.NoError(t, os.WriteFile(filepath.Join(scratch, "damaged.parquet"), content, 0o600))
+	var refused *engine.Error
+	require.ErrorAs(t, read(link, "damaged.parquet"), &refused)
+	require.Equal(t, engine.KindIO, refused.Kind)
+	require.False(t, session.Broken())
+	require.NoError(t, read(link, written[0].Name))
+	require.NoError(t, os.WriteFile(filepath.Join(root, "damaged.parquet"), content, 0o600))
+	require.ErrorAs(t, read(root, "damaged.parquet"), &refused)
+	require.Equal(t, engine.KindIO, refused.Kind)
+	require.True(t, session.Broken())
 }

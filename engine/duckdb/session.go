@@ -3,6 +3,7 @@ package duckdb
 import (
 	"context"
 	"errors"
+	"path/filepath"
 	"sync"
 	"sync/atomic"
 
@@ -29,6 +30,8 @@ type session struct {
 	closed bool
 	cells  []*cell
 	active *result
+	// last are the sources of the statement that runs, or did.
+	last []engine.Source
 }
 
 func (s *session) Broken() bool { return s.broken.Load() }
@@ -58,6 +61,7 @@ func (s *session) Query(ctx context.Context, st engine.Statement) (engine.Result
 	if err := s.ready(); err != nil {
 		return nil, err
 	}
+	s.last = st.Sources
 	c, err := s.cell(st)
 	if err != nil {
 		return nil, s.note(err)
@@ -172,10 +176,22 @@ func (s *session) Close() error {
 
 // note marks the session when err says that its instance is lost, or that it
 // read a damaged data file: the instance caches files as if they never
-// changed, so it would go on seeing the damage after a repair.
+// changed, so it would go on seeing the damage after a repair. Files of the
+// session's own are never repaired.
 func (s *session) note(err error) error {
-	if e := engineError(err); e != nil && (e.Kind == engine.KindFatal || e.Class == classDataFile) {
+	if e := engineError(err); e != nil && (e.Kind == engine.KindFatal || e.Class == classDataFile && !s.readsOwn()) {
 		s.broken.Store(true)
 	}
 	return err
+}
+
+// readsOwn reports whether the last statement reads files of the scratch directory
+// only. The caller holds mu.
+func (s *session) readsOwn() bool {
+	for _, src := range s.last {
+		if real, err := filepath.EvalSymlinks(src.Location); err != nil || real != s.scratch {
+			return false
+		}
+	}
+	return len(s.last) > 0
 }

@@ -42,6 +42,7 @@ func (w writer) Write(ctx context.Context, st engine.WriteStatement) (_ []engine
 	}
 	// What cannot be removed goes with the scratch directory.
 	defer func() { _ = os.RemoveAll(stage) }()
+	s.last = st.Sources
 	c, err := s.cell(st.Statement)
 	if err != nil {
 		return nil, s.note(err)

@@ -16,7 +16,7 @@ var ErrNotCut = errors.New("the Parquet file cannot be cut")
 
 const (
 	// maxFooter bounds the footer of a file that is cut, in bytes.
-	maxFooter = 4 << 20
+	maxFooter = 1 << 20
 	// maxPage bounds a page that is cut, or a dictionary, in bytes.
 	maxPage = 32 << 20
 	// maxPageRows bounds the rows of a page that is cut.
@@ -158,7 +158,7 @@ func (f *File) layOut(end int64) error {
 			return fmt.Errorf("%w: a row group of %d rows and %d columns", ErrNotCut, g.rows.Count(), len(columns))
 		}
 		f.rows = g.rows.To
-		var dictionaries, all int64
+		var all int64
 		for i, column := range columns {
 			c, err := chunkOf(column, leaves[i])
 			if err != nil {
@@ -170,9 +170,9 @@ func (f *File) layOut(end int64) error {
 			if c.numbers != noNumbers {
 				taken = append(taken, c.columnIndex, c.offsetIndex)
 			}
-			dictionaries, all = dictionaries+c.dictionary(), all+c.size
+			all += c.size
 		}
-		g.flat = g.flat && dictionaries <= all/dictionaryShare
+		g.flat = g.flat && g.dictionaries() <= all/dictionaryShare
 		f.groups = append(f.groups, g)
 	}
 	if f.rows == 0 || f.rows != f.footer.number(3, -1) {
@@ -247,6 +247,14 @@ func (c *chunk) dictionary() int64 {
 		return max(c.meta.number(9, 0)-at, 0)
 	}
 	return 0
+}
+
+// dictionaries is how long those of the row group are together, in bytes.
+func (g *group) dictionaries() (sum int64) {
+	for _, c := range g.chunks {
+		sum += c.dictionary()
+	}
+	return sum
 }
 
 // cuttable reports whether pages of the chunk can be cut as far as the footer tells.

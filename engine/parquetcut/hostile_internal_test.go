@@ -11,6 +11,9 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+	"github.com/apache/arrow-go/v18/parquet"
+	"github.com/apache/arrow-go/v18/parquet/pqarrow"
 	"github.com/stretchr/testify/require"
 
 	"github.com/lakewarden/lakewarden/engine/objstore/mem"
@@ -168,4 +171,40 @@ func TestColumnsOfTwoTypes(t *testing.T) {
 		f := &File{footer: f.footer.with(4, structureList([]structure{group.with(1, structureList([]structure{column}))}))}
 		require.ErrorIs(t, f.layOut(int64(len(content))), ErrNotCut)
 	}
+}
+
+// Dictionaries that are a fair part of a row group stand in both of its parts.
+func TestDictionariesMayStandTwice(t *testing.T) {
+	const distinct = 100_000
+	schema := arrow.NewSchema([]arrow.Field{{Name: "n", Type: arrow.PrimitiveTypes.Int64}}, nil)
+	b := array.NewInt64Builder(memory.DefaultAllocator)
+	defer b.Release()
+	for i := range int64(1_500_000) {
+		b.Append(i * 7919 % distinct)
+	}
+	column := b.NewInt64Array()
+	defer column.Release()
+	rows := array.NewRecordBatch(schema, []arrow.Array{column}, int64(column.Len()))
+	defer rows.Release()
+	var out bytes.Buffer
+	w, err := pqarrow.NewFileWriter(schema, &out, parquet.NewWriterProperties(
+		parquet.WithMaxRowGroupLength(1<<30), parquet.WithDictionaryPageSizeLimit(8<<20), parquet.WithDataPageVersion(parquet.DataPageV1),
+	), pqarrow.DefaultWriterProps())
+	require.NoError(t, err)
+	require.NoError(t, w.Write(rows))
+	require.NoError(t, w.Close())
+	bucket := mem.New()
+	require.NoError(t, bucket.Put(t.Context(), "f", bytes.NewReader(out.Bytes()), int64(out.Len())))
+	f, err := Open(t.Context(), bucket, "f", int64(out.Len()))
+	require.NoError(t, err)
+	require.Greater(t, f.groups[0].dictionaries(), f.size/growthShare+growth, "less would be nothing to tell")
+	gap, err := f.Gap(Rows{700_000, 700_100}, 1)
+	require.NoError(t, err)
+	require.Equal(t, Rows{700_000, 700_100}, gap)
+	later, err := os.Create(t.TempDir() + "/later")
+	require.NoError(t, err)
+	defer later.Close()
+	size, _, err := f.Without(t.Context(), gap, io.Discard, later)
+	require.NoError(t, err)
+	require.Greater(t, size, f.size)
 }

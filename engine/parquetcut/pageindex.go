@@ -7,17 +7,17 @@ const maxIndex = 1 << 20
 // pageIndex holds the page indexes of the columns of numbers of a row group, as they stand
 // in the file (PageIndex.md).
 type pageIndex struct {
-	columns, offsets part
+	columns, offsets excerpt
 }
 
-// part is a part of a file.
-type part struct {
+// excerpt is a part of a file.
+type excerpt struct {
 	at Rows // bytes, here
 	b  []byte
 }
 
 // of is what lies there; nil where that is no part of it.
-func (p part) of(at Rows) []byte {
+func (p excerpt) of(at Rows) []byte {
 	if at.Count() <= 0 || at.From < p.at.From || at.To > p.at.To {
 		return nil
 	}
@@ -34,7 +34,7 @@ func (g *group) readPageIndex(in *source) (x pageIndex, err error) {
 }
 
 // readAround reads the part of the file that has something of all columns of numbers.
-func (s *source) readAround(chunks []chunk, of func(chunk) Rows) (p part, err error) {
+func (s *source) readAround(chunks []chunk, of func(chunk) Rows) (p excerpt, err error) {
 	for _, c := range chunks {
 		at := of(c)
 		if c.numbers == noNumbers || at.Count() <= 0 {
@@ -46,7 +46,7 @@ func (s *source) readAround(chunks []chunk, of func(chunk) Rows) (p part, err er
 		p.at = Rows{min(p.at.From, at.From), max(p.at.To, at.To)}
 	}
 	if p.at.Count() <= 0 || p.at.Count() > maxIndex {
-		return part{}, nil
+		return excerpt{}, nil
 	}
 	p.b, err = s.file.read(s.ctx, p.at.From, p.at.Count())
 	return p, err

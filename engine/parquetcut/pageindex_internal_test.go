@@ -64,7 +64,7 @@ func TestPagesOfAnIndex(t *testing.T) {
 		b, err := offsets.encode()
 		require.NoError(t, err)
 		c.columnIndex, c.offsetIndex = Rows{100, 100 + int64(len(a))}, Rows{500, 500 + int64(len(b))}
-		return pageIndex{part{c.columnIndex, a}, part{c.offsetIndex, b}}.pages(c, 40)
+		return pageIndex{excerpt{c.columnIndex, a}, excerpt{c.offsetIndex, b}}.pages(c, 40)
 	}
 	require.Equal(t, map[int64]indexedPage{
 		4: {Rows{0, 10}, stats{any: true, min: 1, max: 1}}, 14: {Rows{10, 30}, stats{nulls: 20}}, 24: {Rows{30, 40}, stats{any: true, min: 1, max: 9, nulls: 3}},

@@ -185,7 +185,9 @@ func (c *chunk) sendWhole(in *source, d dataPage, s *stretch) error {
 	indexed, found := s.pages[d.place]
 	known := indexed.stats
 	known.unknown = !found || indexed.rows != d.rows
-	if known.unknown || d.place != s.lowest && d.place != s.highest {
+	extreme := d.place == s.lowest || d.place == s.highest
+	if known.unknown || !extreme || packed > maxPage {
+		known.unknown = known.unknown || extreme
 		s.stats.join(known)
 		return s.to.copy(in, packed)
 	}
@@ -216,9 +218,7 @@ func (s *stretch) sendPart(p *page, from, to int) error {
 	}
 	if !s.stats.unknown {
 		known, err := p.stats(from, to, s.kept)
-		if err != nil {
-			return err
-		}
+		known.unknown = err != nil
 		s.stats.join(known)
 	}
 	head, err := header.encode()

@@ -108,7 +108,7 @@ func (d *decoder) list(depth int) (list, error) {
 	if err != nil {
 		return list{}, err
 	}
-	if n < 0 || n > d.left {
+	if n < 0 || n > d.left || of == thrift.LIST { // the format has no lists of lists
 		return list{}, fmt.Errorf("a list of %d values", n)
 	}
 	d.left -= n

@@ -13,8 +13,8 @@ const fewRows = 4096
 
 const (
 	// growth is by how many bytes a file may be longer than the one that it is made of, and
-	// by one in growthShare of that one: its footer, its dictionaries and the pages at the
-	// edges can be.
+	// by one in growthShare of that one, beside dictionaries that stand there twice: its
+	// footer and the pages at the edges can be.
 	growth      = 256 << 10
 	growthShare = 16
 	// storedGrowth is how often a file with stored pages may be longer than that.
@@ -46,11 +46,19 @@ func (f *File) Gap(gone Rows, least int64) (Rows, error) {
 // Without writes the file without the rows of a gap, which [File.Gap] has found, and
 // returns its length and the bounds of columns, where the file's own statistics and page
 // indexes tell them. These are believed where they name bounds that no value exceeds, as
-// every reader does that leaves pages out by them; that a bound is met is seen. What comes
-// last of a row group that is cut in its middle goes through later, which is empty before.
-// Errors: [ErrNotCut], those of the bucket and of the writers.
+// every reader does that leaves pages out by them; that a bound is met is seen or, of row
+// groups that stay whole, said by the file. What comes last of a row group that is cut in
+// its middle goes through later, which is empty before. Errors: [ErrNotCut], those of the
+// bucket and of the writers.
 func (f *File) Without(ctx context.Context, gap Rows, to io.Writer, later io.ReadWriteSeeker) (size int64, bounds []Bounds, err error) {
-	size, made, err := f.write(ctx, []Rows{{0, gap.From}, {gap.To, f.rows}}, newTarget(to, f.size+f.size/growthShare+growth), later)
+	keep := []Rows{{0, gap.From}, {gap.To, f.rows}}
+	limit := f.size + f.size/growthShare + growth
+	for _, g := range f.groups {
+		if g.flat && len(g.within(keep)) == 2 {
+			limit += g.dictionaries()
+		}
+	}
+	size, made, err := f.write(ctx, keep, newTarget(to, limit), later)
 	if leaves, flat := leavesOf(f.footer.structures(2)); err == nil && flat {
 		bounds = boundsOf(leaves, made)
 	}
