@@ -37,7 +37,7 @@ type rest struct {
 	of     delta.File
 	source *parquetcut.File
 	gap    parquetcut.Rows
-	// dir is a folder below the scratch directory. There lie the rows of the gap, of so
+	// dir is a folder below the scratch directory, "" before there is one. There lie the rows of the gap, of so
 	// many bytes, and file, which is described as the engine describes those that it
 	// writes.
 	dir      string
@@ -66,7 +66,7 @@ func (w *write) rests(ctx context.Context, h hit) ([]*rest, error) {
 	group, groupCtx := errgroup.WithContext(ctx)
 	group.SetLimit(max(w.Lease.Threads, 1))
 	for i, name := range paths(h.table.sources[0].Files) {
-		r := &rest{of: byName[name], dir: w.dir()}
+		r := &rest{of: byName[name]}
 		if !worthCutting(r.of, h.spans[i]) {
 			continue
 		}
@@ -88,7 +88,11 @@ func (w *write) rests(ctx context.Context, h hit) ([]*rest, error) {
 
 // discard gives back what the rest takes in the scratch directory. What is left there goes
 // with the directory.
-func (r *rest) discard(scratch string) { _ = os.RemoveAll(filepath.Join(scratch, r.dir)) }
+func (r *rest) discard(scratch string) {
+	if r.dir != "" {
+		_ = os.RemoveAll(filepath.Join(scratch, r.dir))
+	}
+}
 
 // anyCut reports whether there is a rest of any file.
 func anyCut(rests []*rest) bool {
@@ -140,9 +144,12 @@ func (r *rest) begin(ctx context.Context, w *write, gone parquetcut.Rows) (made 
 	if r.gap, err = r.source.Gap(around, rows/cutShare); err != nil || r.gap.Count() > rows/2 {
 		return false, err
 	}
-	if err := os.Mkdir(filepath.Join(w.Scratch, r.dir), 0o700); err != nil {
+	// A plan before this one may have cut the file too, in the same scratch directory.
+	dir, err := os.MkdirTemp(w.Scratch, "rest-")
+	if err != nil {
 		return false, fmt.Errorf("cutting a data file: %w", err)
 	}
+	r.dir = filepath.Base(dir)
 	r.file = engine.DataFile{Name: "rest.parquet", Rows: rows - r.gap.Count()}
 	err = withFile(filepath.Join(w.Scratch, r.dir, gapName), func(to *os.File) (err error) {
 		r.gapBytes, err = r.source.Only(ctx, r.gap, to)

@@ -166,6 +166,22 @@ func TestWhatWasCutInVainIsGone(t *testing.T) {
 	require.Empty(t, pieces())
 }
 
+// A plan that lost a race is made again over the same scratch directory, in which what the
+// one before cut still lies.
+func TestPlansThatAreMadeAgainCutFiles(t *testing.T) {
+	o := largeTable(t)
+	scratch := t.TempDir()
+	o.scratch = func() string { return scratch }
+	for n := range 3 {
+		before := o.load().Version()
+		require.NoError(t, o.delete(fmt.Sprintf("id BETWEEN %d AND %[1]d + 100", 10000+n*15000)))
+		require.Equal(t, before+1, o.load().Version())
+	}
+	gaps, err := filepath.Glob(filepath.Join(scratch, "*", "gap.parquet"))
+	require.NoError(t, err)
+	require.Len(t, gaps, 3)
+}
+
 // A file of which the engine does not take what is left is written anew. Where it does not
 // take the file itself either, that is the error, and nothing is left of the attempt.
 func TestDamageBesideTheGapIsToldAsSuch(t *testing.T) {
