@@ -29,9 +29,9 @@ type ParquetBody struct {
 }
 
 // Relation has the rows of the file in their order. One thread reads a row group,
-// and writes what it has read: where there is one group for many threads, and the
-// memory is enough, the file is read several times at once, each time for another
-// stretch of its rows. Where the footer is wrong these are of unequal length. Serial
+// and writes what it has read: where each group has several threads, and the memory is
+// enough, the file is read several times at once, each time for another stretch of its
+// rows. Where the footer is wrong these are of unequal length. Serial
 // says that one thread reads the whole file, and so keeps the order by itself.
 func (b ParquetBody) Relation(lease engine.Lease) (sql string, serial bool) {
 	rows, path := b.Rows, engine.QuoteString(b.Path)

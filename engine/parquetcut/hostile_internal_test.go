@@ -160,10 +160,7 @@ func TestFilesThatAreBent(t *testing.T) {
 // A chunk that has another type than its column is none that is cut.
 func TestColumnsOfTwoTypes(t *testing.T) {
 	content := numbered(t)
-	bucket := mem.New()
-	require.NoError(t, bucket.Put(t.Context(), "f", bytes.NewReader(content), int64(len(content))))
-	f, err := Open(t.Context(), bucket, "f", int64(len(content)))
-	require.NoError(t, err)
+	f := opened(t, content)
 	group := f.footer.structures(4)[0]
 	column := group.structures(1)[0]
 	for _, other := range []int32{typeInt32, typeByteArray, typeBoolean} {
@@ -193,10 +190,7 @@ func TestDictionariesMayStandTwice(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, w.Write(rows))
 	require.NoError(t, w.Close())
-	bucket := mem.New()
-	require.NoError(t, bucket.Put(t.Context(), "f", bytes.NewReader(out.Bytes()), int64(out.Len())))
-	f, err := Open(t.Context(), bucket, "f", int64(out.Len()))
-	require.NoError(t, err)
+	f := opened(t, out.Bytes())
 	require.Greater(t, f.groups[0].dictionaries(), f.size/growthShare+growth, "less would be nothing to tell")
 	gap, err := f.Gap(Rows{700_000, 700_100}, 1)
 	require.NoError(t, err)

@@ -62,9 +62,12 @@ type indexedPage struct {
 // pages are those of a chunk of so many rows, by where they lie in the file. They are nil
 // where there is no index, and where it does not fit the chunk's own statistics.
 func (x pageIndex) pages(c *chunk, rows int64) map[int64]indexedPage {
+	if c.numbers == noNumbers {
+		return nil
+	}
 	index, _, errIndex := decode(x.columns.of(c.columnIndex))
 	offsets, _, errOffsets := decode(x.offsets.of(c.offsetIndex))
-	if c.numbers == noNumbers || errIndex != nil || errOffsets != nil {
+	if errIndex != nil || errOffsets != nil {
 		return nil
 	}
 	places := offsets.structures(1)

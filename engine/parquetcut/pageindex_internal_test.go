@@ -138,14 +138,21 @@ func numbered(t *testing.T) []byte {
 	})
 }
 
-// cutNumbered cuts the rows 5000 to 6999 out of a file, and returns the statistics of
-// the two row groups that are left.
-func cutNumbered(t *testing.T, content []byte) (first, second structure) {
+// opened is a file, which has to be one.
+func opened(t *testing.T, content []byte) *File {
 	t.Helper()
 	bucket := mem.New()
 	require.NoError(t, bucket.Put(t.Context(), "f", bytes.NewReader(content), int64(len(content))))
 	f, err := Open(t.Context(), bucket, "f", int64(len(content)))
 	require.NoError(t, err)
+	return f
+}
+
+// cutNumbered cuts the rows 5000 to 6999 out of a file, and returns the statistics of
+// the two row groups that are left.
+func cutNumbered(t *testing.T, content []byte) (first, second structure) {
+	t.Helper()
+	f := opened(t, content)
 	later, err := os.Create(filepath.Join(t.TempDir(), "later"))
 	require.NoError(t, err)
 	defer later.Close()
@@ -164,11 +171,7 @@ func TestIndexesWithLooseBounds(t *testing.T) {
 	require.Equal(t, stats{any: true, min: 0, max: 4999}.encode(typeInt64), first)
 	require.Equal(t, stats{any: true, min: 7000, max: 11999}.encode(typeInt64), second)
 
-	bucket := mem.New()
-	require.NoError(t, bucket.Put(t.Context(), "f", bytes.NewReader(content), int64(len(content))))
-	f, err := Open(t.Context(), bucket, "f", int64(len(content)))
-	require.NoError(t, err)
-	at := f.groups[0].chunks[0].columnIndex
+	at := opened(t, content).groups[0].chunks[0].columnIndex
 	index, _, err := decode(content[at.From:at.To])
 	require.NoError(t, err)
 	index.items(3)[10] = plain(8000, typeInt64) // in the first stretch, and below the chunk's
