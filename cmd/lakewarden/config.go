@@ -1,10 +1,8 @@
 package main
 
 import (
-	"errors"
 	"flag"
 	"fmt"
-	"net"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -198,60 +196,6 @@ func (c *Config) finish() error {
 		}
 	}
 	return c.Verify()
-}
-
-// Verify names the first setting that cannot be used.
-func (c *Config) Verify() error {
-	if _, _, err := net.SplitHostPort(c.Listen); err != nil {
-		return fmt.Errorf("listen: must be host:port, is %q", c.Listen)
-	}
-	if c.MetricsAddr != "" {
-		if _, _, err := net.SplitHostPort(c.MetricsAddr); err != nil {
-			return fmt.Errorf("metrics_addr: must be host:port, is %q", c.MetricsAddr)
-		}
-	}
-	if c.DatabaseURL != "" && !strings.HasPrefix(c.DatabaseURL, "postgres://") && !strings.HasPrefix(c.DatabaseURL, "postgresql://") {
-		return errors.New("database_url: must begin with postgres://")
-	}
-	if _, err := c.resultsPlace(); err != nil {
-		return err
-	}
-	if _, err := c.level(); err != nil {
-		return err
-	}
-	for key, value := range map[string]int64{
-		"memory_mib": c.Memory - 127, "statement_memory_mib": c.Lease - 127, "temp_mib": c.TempBytes, "threads": int64(c.Threads),
-		"max_running": int64(c.MaxRunning), "max_queued": int64(c.MaxQueued), "rate_per_minute": int64(c.RatePerMinute), "rate_burst": int64(c.RateBurst),
-		"cache_memory_mib": c.CacheMemory, "cache_disk_mib": c.CacheDisk,
-		"result_mib": c.ResultBytes, "results_org_mib": c.ResultsOrgBytes,
-	} {
-		if value <= 0 {
-			return fmt.Errorf("%s: too small", key)
-		}
-	}
-	for key, value := range map[string]time.Duration{
-		"query_timeout": c.QueryTimeout, "max_query_timeout": c.MaxTimeout, "discovery_interval": c.DiscoveryEvery, "drain_timeout": c.DrainTimeout,
-		"store_timeout": c.StoreTimeout, "results_keep": c.ResultsKeep,
-	} {
-		if value <= 0 {
-			return fmt.Errorf("%s: must be a positive duration", key)
-		}
-	}
-	if c.DrainNotice < 0 {
-		return errors.New("drain_notice: must not be negative")
-	}
-	if c.Isolation != isolationProcess && c.Isolation != isolationNone {
-		return fmt.Errorf("isolation: must be %s or %s, is %q", isolationProcess, isolationNone, c.Isolation)
-	}
-	if c.QueryTimeout > c.MaxTimeout {
-		return errors.New("query_timeout: must not exceed max_query_timeout")
-	}
-	for i, issuer := range c.Issuers {
-		if issuer.URL == "" || (issuer.JWKSURL == "") == (issuer.JWKSFile == "") {
-			return fmt.Errorf("issuers[%d]: needs url and exactly one of jwks_url and jwks_file", i)
-		}
-	}
-	return nil
 }
 
 func (c *Config) extensionDirs() []string {

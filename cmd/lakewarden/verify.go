@@ -1,0 +1,115 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"time"
+)
+
+// Verify returns an error that names the first setting that cannot be used, in
+// the order of [Config]. The order is fixed, so that two starts with the same
+// settings say the same.
+func (c *Config) Verify() error {
+	for _, check := range []func() error{
+		c.verifyAddresses, c.verifyStatements, c.verifyServing, c.verifyResults, c.verifyIssuers, c.verifyStores, c.verifyTimeouts,
+	} {
+		if err := check(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *Config) verifyAddresses() error {
+	if _, _, err := net.SplitHostPort(c.Listen); err != nil {
+		return fmt.Errorf("listen: must be host:port, is %q", c.Listen)
+	}
+	if c.MetricsAddr != "" {
+		if _, _, err := net.SplitHostPort(c.MetricsAddr); err != nil {
+			return fmt.Errorf("metrics_addr: must be host:port, is %q", c.MetricsAddr)
+		}
+	}
+	if c.DatabaseURL != "" && !strings.HasPrefix(c.DatabaseURL, "postgres://") && !strings.HasPrefix(c.DatabaseURL, "postgresql://") {
+		return errors.New("database_url: must begin with postgres://")
+	}
+	_, err := c.level()
+	return err
+}
+
+func (c *Config) verifyStatements() error {
+	return firstError(
+		atLeast("memory_mib", c.Memory, 128), atLeast("statement_memory_mib", c.Lease, 128),
+		atLeast("threads", c.Threads, 1), atLeast("temp_mib", c.TempBytes, 1),
+		atLeast("max_running", c.MaxRunning, 1), atLeast("max_queued", c.MaxQueued, 1),
+		positive("query_timeout", c.QueryTimeout), positive("max_query_timeout", c.MaxTimeout),
+	)
+}
+
+func (c *Config) verifyServing() error {
+	var notice error
+	if c.DrainNotice < 0 {
+		notice = errors.New("drain_notice: must not be negative")
+	}
+	return firstError(
+		atLeast("rate_per_minute", c.RatePerMinute, 1), atLeast("rate_burst", c.RateBurst, 1),
+		positive("discovery_interval", c.DiscoveryEvery), positive("drain_timeout", c.DrainTimeout), notice,
+	)
+}
+
+func (c *Config) verifyResults() error {
+	_, err := c.resultsPlace()
+	return firstError(err,
+		atLeast("result_mib", c.ResultBytes, 1), atLeast("results_org_mib", c.ResultsOrgBytes, 1), positive("results_keep", c.ResultsKeep))
+}
+
+func (c *Config) verifyIssuers() error {
+	for i, issuer := range c.Issuers {
+		if issuer.URL == "" || (issuer.JWKSURL == "") == (issuer.JWKSFile == "") {
+			return fmt.Errorf("issuers[%d]: needs url and exactly one of jwks_url and jwks_file", i)
+		}
+	}
+	return nil
+}
+
+func (c *Config) verifyStores() error {
+	var isolation error
+	if c.Isolation != isolationProcess && c.Isolation != isolationNone {
+		isolation = fmt.Errorf("isolation: must be %s or %s, is %q", isolationProcess, isolationNone, c.Isolation)
+	}
+	return firstError(positive("store_timeout", c.StoreTimeout),
+		atLeast("cache_memory_mib", c.CacheMemory, 1), atLeast("cache_disk_mib", c.CacheDisk, 1), isolation)
+}
+
+// verifyTimeouts compares settings that are valid on their own.
+func (c *Config) verifyTimeouts() error {
+	if c.QueryTimeout > c.MaxTimeout {
+		return errors.New("query_timeout: must not exceed max_query_timeout")
+	}
+	return nil
+}
+
+func atLeast[N int | int64](key string, value, least N) error {
+	if value < least {
+		return fmt.Errorf("%s: must be at least %d, is %d", key, least, value)
+	}
+	return nil
+}
+
+func positive(key string, value time.Duration) error {
+	if value <= 0 {
+		return fmt.Errorf("%s: must be a positive duration, is %s", key, value)
+	}
+	return nil
+}
+
+// firstError returns the first error that is not nil.
+func firstError(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
