@@ -6,6 +6,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/lakewarden/lakewarden/api/middleware"
 	"github.com/lakewarden/lakewarden/api/ops"
 	"github.com/lakewarden/lakewarden/api/problem"
 	"github.com/lakewarden/lakewarden/auth"
@@ -41,12 +42,28 @@ func entryOf(ctx huma.Context, status int) catalog.AuditEntry {
 	}
 	entry.Details, _ = json.Marshal(map[string]int{"status": status}) // an integer: cannot fail
 	if p, err := auth.PrincipalFrom(ctx.Context()); err == nil {
+		entry.Remote = p.Remote
 		entry.Org, entry.User = catalog.OrgID(p.OrgID.String()), catalog.UserID(p.UserID.String())
 		if p.KeyID != nil {
 			entry.Key = catalog.KeyID(p.KeyID.String())
 		}
 	}
 	return entry
+}
+
+// auditRefusal writes an entry for a refused credential, with the prefix that it
+// claims and nothing else of it. Its organisation is not known: whoever knows a
+// prefix can claim it.
+func auditRefusal(auditor *ops.Auditor) func(*http.Request, *auth.Refusal) {
+	return func(r *http.Request, refusal *auth.Refusal) {
+		entry := catalog.AuditEntry{
+			Action: "authenticate", Outcome: catalog.OutcomeDeny, RequestID: problem.RequestID(r.Context()), Remote: middleware.Remote(r),
+		}
+		if refusal.Prefix != "" {
+			entry.Resource = "key-prefix/" + refusal.Prefix
+		}
+		auditor.Record(entry)
+	}
 }
 
 func outcomeOf(status int) catalog.Outcome {

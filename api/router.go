@@ -49,7 +49,9 @@ type Deps struct {
 	// MetricsElsewhere leaves /metrics to another listener: see [MetricsHandler].
 	MetricsElsewhere bool
 	Rate             middleware.Rate
-	Version          string
+	// TrustedProxies may name the client that they forward for.
+	TrustedProxies middleware.TrustedProxies
+	Version        string
 }
 
 // NewRouter returns the handler of every route and the description of those
@@ -62,6 +64,7 @@ func NewRouter(deps Deps) (http.Handler, *huma.OpenAPI) {
 	r := chi.NewRouter()
 	r.Use(
 		middleware.RequestID,
+		deps.TrustedProxies.Handler,
 		middleware.AccessLog(deps.Logger),
 		middleware.NewMetrics(deps.Metrics).Handler,
 		middleware.EmptyBodies,
@@ -75,7 +78,7 @@ func NewRouter(deps Deps) (http.Handler, *huma.OpenAPI) {
 	var spec *huma.OpenAPI
 	r.Group(func(r chi.Router) {
 		r.Use(
-			middleware.Authenticate(deps.Authenticator, middleware.NewLimiter(middleware.DefaultFailureRate, nil)),
+			middleware.Authenticate(deps.Authenticator, middleware.NewFailures(middleware.DefaultFailureRate, nil), auditRefusal(deps.Auditor)),
 			middleware.RateLimit(middleware.NewLimiter(deps.Rate, nil)),
 		)
 		spec = register(headRouter{r}, deps)

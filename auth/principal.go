@@ -37,6 +37,8 @@ type Principal struct {
 	Method Method
 	// RequestID ties audit records to the request; empty outside HTTP.
 	RequestID string
+	// Remote is the address of the client, for audit; empty outside HTTP.
+	Remote string
 }
 
 // Require returns nil when the principal holds scope s in its organisation

@@ -32,6 +32,8 @@ type AuditEntry struct {
 	Resource  string
 	Outcome   Outcome
 	RequestID string
+	// Remote is the address of the client, or empty.
+	Remote string
 	// Details is a JSON object without values, or empty.
 	Details json.RawMessage
 }
@@ -47,6 +49,9 @@ func (a AuditEntry) Validate() error {
 	}
 	if len(a.RequestID) > 200 || !storableText(a.RequestID) {
 		e.add("request_id", "must have at most 200 bytes")
+	}
+	if len(a.Remote) > 200 || !storableText(a.Remote) {
+		e.add("remote", "must have at most 200 bytes")
 	}
 	switch a.Outcome {
 	case OutcomeAllow, OutcomeDeny, OutcomeError:

@@ -95,7 +95,7 @@ func TestErrorsNeverRepeatValues(t *testing.T) {
 		"table":      catalog.NewTable{Path: canary, Name: canary, DeltaID: canary}.Validate(),
 		"policy":     catalog.PolicySpec{Table: canary, Column: canary, Kind: canary, Text: canary, Definition: json.RawMessage(canary)}.Validate(),
 		"key":        catalog.NewAPIKey{Name: canary, Prefix: canary, Scopes: []string{canary}}.Validate(time.Now()),
-		"audit":      catalog.AuditEntry{Action: canary, Resource: canary, Outcome: canary, RequestID: canary, Details: json.RawMessage(canary)}.Validate(),
+		"audit":      catalog.AuditEntry{Action: canary, Resource: canary, Outcome: canary, RequestID: canary, Remote: canary, Details: json.RawMessage(canary)}.Validate(),
 		"attributes": catalog.ValidateAttributes(map[string]string{canary: canary, "a": canary}),
 		"discovery":  catalog.Discovery{Found: []catalog.FoundTable{{Path: canary}}}.Validate(),
 	} {

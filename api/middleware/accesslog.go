@@ -3,7 +3,6 @@ package middleware
 import (
 	"context"
 	"log/slog"
-	"net"
 	"net/http"
 	"time"
 
@@ -79,7 +78,7 @@ func attributes(r *http.Request, rec recorder, who *caller, status int, took tim
 		slog.Int(KeyStatus, status),
 		slog.Int(KeyBytes, rec.BytesWritten()),
 		slog.Float64(KeyDurationMS, float64(took.Microseconds())/1000),
-		slog.String(KeyRemote, remoteHost(r)),
+		slog.String(KeyRemote, Remote(r)),
 	}
 	if p := who.principal; p != nil {
 		attrs = append(attrs, slog.String(KeyOrg, p.OrgID.String()), slog.String(KeyUser, p.UserID.String()))
@@ -91,14 +90,4 @@ func attributes(r *http.Request, rec recorder, who *caller, status int, took tim
 		attrs = append(attrs, slog.String(KeyError, text))
 	}
 	return attrs
-}
-
-// remoteHost is the peer's address without its port. Headers that claim another
-// one are not believed.
-func remoteHost(r *http.Request) string {
-	host, _, err := net.SplitHostPort(r.RemoteAddr)
-	if err != nil {
-		return r.RemoteAddr
-	}
-	return host
 }

@@ -1,6 +1,7 @@
 package middleware
 
 import (
+	"errors"
 	"net/http"
 	"strings"
 
@@ -12,38 +13,60 @@ import (
 const maxBearer = 8 << 10
 
 // Authenticate lets only requests with an accepted bearer credential through,
-// and puts the principal into their context. failures, when not nil, limits
-// refused credentials by the peer's address, so that guessing is slow and
-// cheap to turn away.
-func Authenticate(authenticator auth.Authenticator, failures *Limiter) func(http.Handler) http.Handler {
+// and puts the principal into their context.
+//
+// Every credential is verified before anything is counted, so that nobody's
+// failures refuse a valid one, behind whatever proxy. Refused ones are counted by
+// failures, when not nil, and beyond its rate answered with 429. refused, when
+// not nil, hears of those that are not.
+func Authenticate(authenticator auth.Authenticator, failures *Failures, refused func(*http.Request, *auth.Refusal)) func(http.Handler) http.Handler {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			bearer, err := bearerOf(r.Header)
+			p, err := authenticate(authenticator, r)
+			if refusal := refusalOf(err); refusal != nil {
+				if failures != nil {
+					if wait := failures.count(r, refusal); wait > 0 {
+						problem.Write(w, r, &problem.Refusal{Code: "rate_limited", RetryAfter: wait})
+						return
+					}
+				}
+				if refused != nil {
+					refused(r, refusal)
+				}
+			}
 			if err != nil {
 				problem.Write(w, r, err)
 				return
 			}
-			if failures != nil {
-				if d := failures.Peek(remoteHost(r)); !d.Allowed {
-					problem.Write(w, r, &problem.Refusal{Code: "rate_limited", RetryAfter: d.RetryAfter})
-					return
-				}
-			}
-			p, err := authenticator.Authenticate(r.Context(), bearer)
-			if err != nil {
-				if failures != nil && problem.From(err).Status == http.StatusUnauthorized {
-					failures.Take(remoteHost(r))
-				}
-				problem.Write(w, r, err)
-				return
-			}
-			p.RequestID = problem.RequestID(r.Context())
+			p.RequestID, p.Remote = problem.RequestID(r.Context()), Remote(r)
 			if who, ok := r.Context().Value(callerKey{}).(*caller); ok {
 				who.principal = &p
 			}
 			next.ServeHTTP(w, r.WithContext(auth.WithPrincipal(r.Context(), p)))
 		})
 	}
+}
+
+func authenticate(authenticator auth.Authenticator, r *http.Request) (auth.Principal, error) {
+	bearer, err := bearerOf(r.Header)
+	if err != nil {
+		return auth.Principal{}, err
+	}
+	return authenticator.Authenticate(r.Context(), bearer)
+}
+
+// refusalOf returns nil unless err refuses a credential that was presented.
+func refusalOf(err error) *auth.Refusal {
+	var refusal *auth.Refusal
+	switch {
+	case err == nil, errors.Is(err, problem.ErrNoCredential):
+		return nil
+	case errors.As(err, &refusal):
+		return refusal
+	case problem.From(err).Status == http.StatusUnauthorized:
+		return &auth.Refusal{Cause: err}
+	}
+	return nil
 }
 
 // bearerOf reads the one bearer credential of a request. A credential anywhere

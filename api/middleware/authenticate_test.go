@@ -3,6 +3,7 @@ package middleware_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -65,7 +66,7 @@ func TestOnlyOneGoodBearerCredentialPasses(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			r := get(t, "/v1/read?access_token=abcdef")
 			r.Header["Authorization"] = c.header
-			w := serve(r, func(http.ResponseWriter, *http.Request) { t.Error("handler reached") }, middleware.Authenticate(fixed{p: p}, nil))
+			w := serve(r, func(http.ResponseWriter, *http.Request) { t.Error("handler reached") }, middleware.Authenticate(fixed{p: p}, nil, nil))
 			requireProblem(t, w, 401, "unauthenticated")
 			require.Equal(t, c.challenge, w.Header().Get("WWW-Authenticate"))
 		})
@@ -74,10 +75,11 @@ func TestOnlyOneGoodBearerCredentialPasses(t *testing.T) {
 		r := get(t, "/v1/read")
 		r.Header.Set("Authorization", header)
 		var got auth.Principal
-		w := serve(r, func(_ http.ResponseWriter, r *http.Request) { got, _ = auth.PrincipalFrom(r.Context()) }, middleware.Authenticate(fixed{p: p}, nil))
+		w := serve(r, func(_ http.ResponseWriter, r *http.Request) { got, _ = auth.PrincipalFrom(r.Context()) }, middleware.Authenticate(fixed{p: p}, nil, nil))
 		require.Equal(t, 200, w.Code, header)
 		require.Equal(t, w.Header().Get("X-Request-Id"), got.RequestID)
 		got.RequestID = ""
+		p.Remote = "192.0.2.1"
 		require.Equal(t, p, got)
 	}
 }
@@ -96,36 +98,116 @@ func TestAuthenticationErrorsKeepTheirKind(t *testing.T) {
 	} {
 		r := get(t, "/v1/read")
 		r.Header.Set("Authorization", "Bearer abcdef")
-		w := serve(r, ok, middleware.Authenticate(fixed{err: c.err}, nil))
+		w := serve(r, ok, middleware.Authenticate(fixed{err: c.err}, nil, nil))
 		requireProblem(t, w, c.status, c.code)
 		require.NotContains(t, w.Body.String(), "secret")
 	}
 }
 
-func TestGuessingIsSlowedDownByAddress(t *testing.T) {
-	at := time.Unix(1_800_000_000, 0)
-	calls := 0
-	failures := middleware.NewLimiter(middleware.Rate{PerMinute: 6, Burst: 3}, func() time.Time { return at })
-	send := func(address, token string) int {
-		r := get(t, "/v1/read")
-		r.RemoteAddr = address
-		r.Header.Set("Authorization", "Bearer "+token)
-		w := serve(r, ok, middleware.Authenticate(fixed{calls: &calls}, failures))
-		if w.Code == 429 {
-			require.Equal(t, "10", w.Header().Get("Retry-After"))
-		}
-		return w.Code
+// wrong sends credentials to a handler behind Authenticate, which knows prefix and
+// account of each.
+type wrong struct {
+	t        *testing.T
+	at       time.Time
+	failures *middleware.Failures
+	heard    int
+}
+
+func newWrong(t *testing.T) *wrong {
+	f := &wrong{t: t, at: time.Unix(1_800_000_000, 0)}
+	f.failures = middleware.NewFailures(middleware.Rate{PerMinute: 6, Burst: 3}, func() time.Time { return f.at })
+	return f
+}
+
+func (f *wrong) send(address, token string, refusal *auth.Refusal) int {
+	f.t.Helper()
+	r := get(f.t, "/v1/read")
+	r.RemoteAddr = address
+	r.Header.Set("Authorization", "Bearer "+token)
+	var authenticator auth.Authenticator = fixed{}
+	if refusal != nil {
+		refusal.Cause = auth.ErrUnauthenticated
+		authenticator = fixed{err: refusal}
 	}
-	for range 10 {
-		require.Equal(t, 200, send("192.0.2.1:1", "abcdef"), "accepted credentials are not counted")
+	w := serve(r, ok, middleware.Authenticate(authenticator, f.failures, func(*http.Request, *auth.Refusal) { f.heard++ }))
+	if w.Code == 429 {
+		requireProblem(f.t, w, 429, "rate_limited")
+		require.Equal(f.t, "10", w.Header().Get("Retry-After"))
 	}
+	return w.Code
+}
+
+// A flood of wrong credentials is turned away, and whoever else comes from that
+// address, or holds the key that was guessed at, notices nothing.
+func TestAValidCredentialIsNeverRefusedForWrongOnes(t *testing.T) {
+	f := newWrong(t)
+	claim := func() *auth.Refusal { return &auth.Refusal{Prefix: "lw_abcdefgh", Account: "ana"} }
 	for range 3 {
-		require.Equal(t, 401, send("192.0.2.1:2", "guess"))
+		require.Equal(t, 401, f.send("192.0.2.1:1", "guess", claim()))
 	}
-	calls = 0
-	require.Equal(t, 429, send("192.0.2.1:3", "guess"))
-	require.Zero(t, calls, "turned away before it costs anything")
-	require.Equal(t, 401, send("192.0.2.2:1", "guess"), "another address")
-	at = at.Add(10 * time.Second)
-	require.Equal(t, 200, send("192.0.2.1:4", "abcdef"))
+	for range 500 {
+		require.Equal(t, 429, f.send("192.0.2.1:1", "guess", claim()))
+		require.Equal(t, 200, f.send("192.0.2.1:1", "abcdef", nil))
+	}
+	require.Equal(t, 3, f.heard, "what is answered with 429 is not reported again")
+	require.Equal(t, 401, f.send("192.0.2.2:1", "guess", &auth.Refusal{Prefix: "lw_zzzzzzzz"}), "another address and prefix")
+	f.at = f.at.Add(10 * time.Second)
+	require.Equal(t, 401, f.send("192.0.2.1:1", "guess", claim()))
+	require.Equal(t, 429, f.send("192.0.2.1:1", "guess", claim()))
+}
+
+// One guesser with many addresses is counted by what is guessed at.
+func TestWrongCredentialsAreCountedByAddressPrefixAndAccount(t *testing.T) {
+	for name, names := range map[string]func(i int) (address string, refusal *auth.Refusal){
+		"address": func(i int) (string, *auth.Refusal) {
+			return "192.0.2.1:1", &auth.Refusal{Prefix: fmt.Sprint("lw_", i), Account: fmt.Sprint("user ", i)}
+		},
+		"network": func(i int) (string, *auth.Refusal) { return fmt.Sprintf("[2001:db8::%x]:1", i), &auth.Refusal{} },
+		"prefix": func(i int) (string, *auth.Refusal) {
+			return fmt.Sprintf("192.0.2.%d:1", i), &auth.Refusal{Prefix: "lw_a", Account: fmt.Sprint("user ", i)}
+		},
+		"account": func(i int) (string, *auth.Refusal) {
+			return fmt.Sprintf("[2001:db8:%x::1]:1", i), &auth.Refusal{Prefix: fmt.Sprint("lw_", i), Account: "ana"}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newWrong(t)
+			for i := range 12 {
+				want := 401
+				if i >= 3 {
+					want = 429
+				}
+				address, refusal := names(i)
+				require.Equal(t, want, f.send(address, "guess", refusal), i)
+			}
+			require.Equal(t, 401, f.send("198.51.100.1:1", "guess", &auth.Refusal{Prefix: "lw_other", Account: "ben"}))
+		})
+	}
+}
+
+// Whatever names a flood invents, the counters stay small, and the ones who share
+// them with it go on.
+func TestCountersOfWrongCredentialsAreBounded(t *testing.T) {
+	f := newWrong(t)
+	for i := range 300_000 {
+		refusal := &auth.Refusal{Prefix: fmt.Sprint("lw_", i), Account: fmt.Sprint("user ", i), Cause: auth.ErrUnauthenticated}
+		f.failures.Count(fmt.Sprintf("2001:db8:%x:%x::1", i>>16, i&0xffff), refusal)
+	}
+	require.LessOrEqual(t, f.failures.Entries(), 1<<16)
+	require.Equal(t, 200, f.send("192.0.2.1:1", "abcdef", nil))
+}
+
+func TestACredentialThatCannotBeReadIsWrongToo(t *testing.T) {
+	f := newWrong(t)
+	for i := range 6 {
+		want := 401
+		if i >= 3 {
+			want = 429
+		}
+		require.Equal(t, want, f.send("192.0.2.1:1", "gu{ss", nil))
+	}
+	r := get(t, "/v1/read")
+	r.RemoteAddr = "192.0.2.1:1"
+	w := serve(r, ok, middleware.Authenticate(fixed{}, f.failures, nil))
+	require.Equal(t, 401, w.Code, "none at all is not counted")
 }

@@ -6,7 +6,7 @@
 // What may not go in it: business rules, the catalog, SQL, and the rendering of
 // errors, which package problem does.
 //
-// The order, outermost first: [RequestID], [AccessLog], [Metrics.Handler],
+// The order, outermost first: [RequestID], [TrustedProxies.Handler], [AccessLog], [Metrics.Handler],
 // [EmptyBodies], [Recover], [Headers], [Sizes.Handler]; then, where a caller is
 // needed, [Authenticate] and [RateLimit].
 //
@@ -17,4 +17,6 @@
 //     are route templates, known methods and statuses.
 //   - A request without a principal never reaches a handler behind
 //     [Authenticate].
+//   - A valid credential is never refused for the failures of others.
+//   - A header names the client only where every hop between is a trusted proxy.
 package middleware

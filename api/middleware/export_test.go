@@ -1,8 +1,25 @@
 package middleware
 
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/lakewarden/lakewarden/auth"
+)
+
 // Entries returns how many callers the limiter remembers.
 func (l *Limiter) Entries() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return len(l.whole)
+}
+
+// Entries returns how many counters are in use.
+func (f *Failures) Entries() int { return f.limiter.Entries() }
+
+// Count counts a refused credential that came from an address.
+func (f *Failures) Count(remote string, refusal *auth.Refusal) time.Duration {
+	ctx := context.WithValue(context.Background(), remoteKey{}, remote)
+	return f.count((&http.Request{}).WithContext(ctx), refusal)
 }

@@ -16,9 +16,6 @@ type Rate struct {
 // DefaultRate is what each key or person may do.
 var DefaultRate = Rate{PerMinute: 6000, Burst: 200}
 
-// DefaultFailureRate is how often a peer may present a refused credential.
-var DefaultFailureRate = Rate{PerMinute: 60, Burst: 60}
-
 // Limiter keeps many callers to one rate each, by the generic cell rate
 // algorithm: a caller is one instant, the time at which its burst would be
 // whole again.

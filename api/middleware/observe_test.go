@@ -111,7 +111,7 @@ func TestAccessLogNamesTheCallerAndTheCause(t *testing.T) {
 	r.Header.Set("X-Forwarded-For", "203.0.113.9")
 	serve(r, func(w http.ResponseWriter, r *http.Request) {
 		problem.Write(w, r, &engine.Error{Kind: engine.KindFatal, Class: "fatal", Text: "disk I/O at 0x7f\r\nforged line"})
-	}, middleware.AccessLog(log.logger()), middleware.Authenticate(fixed{p: p}, nil))
+	}, middleware.AccessLog(log.logger()), middleware.Authenticate(fixed{p: p}, nil, nil))
 	lines := log.lines(t)
 	require.Len(t, lines, 1, "a line end in a message must not start a line")
 	require.Equal(t, p.OrgID.String(), lines[0]["org_id"])

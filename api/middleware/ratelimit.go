@@ -35,7 +35,7 @@ func callerOf(r *http.Request) string {
 	p, err := auth.PrincipalFrom(r.Context())
 	switch {
 	case err != nil:
-		return "address " + remoteHost(r)
+		return "address " + Remote(r)
 	case p.KeyID != nil:
 		return "key " + p.KeyID.String()
 	}

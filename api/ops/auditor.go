@@ -67,7 +67,7 @@ func (a *Auditor) Record(entry catalog.AuditEntry) {
 
 // entryFor is an entry about what a caller did.
 func entryFor(a Actor, action, resource string, outcome catalog.Outcome) catalog.AuditEntry {
-	entry := catalog.AuditEntry{Org: a.Org, User: a.User, Action: action, Resource: resource, Outcome: outcome, RequestID: a.RequestID}
+	entry := catalog.AuditEntry{Org: a.Org, User: a.User, Action: action, Resource: resource, Outcome: outcome, RequestID: a.RequestID, Remote: a.Remote}
 	if a.KeyID != nil {
 		entry.Key = catalog.KeyID(a.KeyID.String())
 	}

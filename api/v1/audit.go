@@ -21,6 +21,7 @@ type auditEntry struct {
 	Resource  string          `json:"resource"`
 	Outcome   string          `json:"outcome" enum:"allow,deny,error"`
 	RequestID string          `json:"requestId"`
+	Remote    string          `json:"remote" doc:"Address of the client; empty for work without one"`
 	Details   json.RawMessage `json:"details,omitempty"`
 }
 
@@ -45,7 +46,7 @@ type auditInput struct {
 func auditEntryOf(a catalog.AuditEntry) auditEntry {
 	return auditEntry{
 		ID: string(a.ID), At: timestamp(a.At), UserID: pointer(a.User), KeyID: pointer(a.Key), Action: a.Action,
-		Resource: a.Resource, Outcome: string(a.Outcome), RequestID: a.RequestID, Details: a.Details,
+		Resource: a.Resource, Outcome: string(a.Outcome), RequestID: a.RequestID, Remote: a.Remote, Details: a.Details,
 	}
 }
 

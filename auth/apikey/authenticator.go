@@ -2,6 +2,7 @@ package apikey
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -16,14 +17,18 @@ type Record struct {
 	ID          uuid.UUID
 	OrgID       uuid.UUID
 	UserID      uuid.UUID
-	Email       string
 	Hash        []byte     // SHA-256 of the key
 	Scopes      []string   // granular scopes, as stored at creation
-	Role        auth.Role  // the owner's organisation role now; "" when no member any more
 	WorkspaceID *uuid.UUID // the workspace the key reaches besides the default one
 	ExpiresAt   time.Time
 	Revoked     bool
 	LastUsedAt  time.Time // zero when never used
+}
+
+// Owner is what the catalog knows about the user of a key now.
+type Owner struct {
+	Email string
+	Role  auth.Role // in the organisation; "" when no member any more
 }
 
 // Store is what the Authenticator needs of the catalog. Implementations are
@@ -32,6 +37,9 @@ type Store interface {
 	// KeyByPrefix returns the key with that visible prefix, also a revoked or
 	// expired one. The bool is false when there is none.
 	KeyByPrefix(ctx context.Context, prefix string) (Record, bool, error)
+	// Owner returns the member of an organisation, or the zero Owner when the
+	// user is none. It is asked about keys whose secret was right only.
+	Owner(ctx context.Context, org, user uuid.UUID) (Owner, error)
 	// TouchKey records that the key was used. It must not move the catalog's
 	// epoch, or every use would empty every cache.
 	TouchKey(ctx context.Context, id uuid.UUID, at time.Time) error
@@ -58,8 +66,11 @@ type Authenticator struct {
 	store Store
 	epoch func(context.Context) (uint64, error)
 	now   func() time.Time
-	cache *cache
 	used  *usage
+	// A flood of wrong keys must not empty the cache of the right ones, so each
+	// kind has its own.
+	accepted *cache[holder]
+	refused  *cache[*auth.Refusal]
 }
 
 var _ auth.Authenticator = (*Authenticator)(nil)
@@ -79,8 +90,10 @@ func New(store Store, opts Options) *Authenticator {
 		store: store,
 		epoch: opts.Epoch,
 		now:   opts.Now,
-		cache: newCache(opts.CacheTTL),
 		used:  newUsage(store, opts.Logger),
+
+		accepted: newCache[holder](opts.CacheTTL),
+		refused:  newCache[*auth.Refusal](opts.CacheTTL),
 	}
 }
 
@@ -88,11 +101,16 @@ func New(store Store, opts Options) *Authenticator {
 // still verified afterwards.
 func (a *Authenticator) Close() { a.used.close() }
 
-// Authenticate implements [auth.Authenticator].
+// Authenticate implements [auth.Authenticator]. A refusal is an [*auth.Refusal].
+//
+// A wrong key costs little, because nobody is turned away before the key is
+// verified: one that is malformed costs no call of the store, any other one the
+// epoch and a look-up by prefix, and the same key again within one epoch the
+// epoch only.
 func (a *Authenticator) Authenticate(ctx context.Context, bearer string) (auth.Principal, error) {
 	key, err := Parse(bearer)
 	if err != nil {
-		return auth.Principal{}, err
+		return auth.Principal{}, &auth.Refusal{Cause: err}
 	}
 	hash := key.Hash()
 	// The epoch is read before the record, so that a change between the two
@@ -104,54 +122,93 @@ func (a *Authenticator) Authenticate(ctx context.Context, bearer string) (auth.P
 		}
 	}
 	now := a.now()
-	record, cached := a.cache.get(hash, epoch, now)
+	known, cached := a.accepted.get(hash, epoch, now)
 	if !cached {
-		var found bool
-		record, found, err = a.store.KeyByPrefix(ctx, key.Prefix())
-		if err != nil {
-			return auth.Principal{}, fmt.Errorf("%w: look up api key %s: %w", auth.ErrUnavailable, key.Prefix(), err)
+		if refusal, ok := a.refused.get(hash, epoch, now); ok {
+			return auth.Principal{}, refusal
 		}
-		if !found || !hash.Matches(record.Hash) {
-			return auth.Principal{}, auth.ErrUnauthenticated
-		}
+		known, err = a.verify(ctx, key, hash)
 	}
-	if err := check(record, now); err != nil {
+	if err == nil {
+		err = refuse(key, known.Record, check(known, now))
+	}
+	var refusal *auth.Refusal
+	switch {
+	case errors.As(err, &refusal):
+		if a.epoch != nil {
+			a.refused.put(hash, epoch, now, refusal)
+		}
+		return auth.Principal{}, refusal
+	case err != nil:
 		return auth.Principal{}, err
+	case !cached && a.epoch != nil:
+		a.accepted.put(hash, epoch, now, known)
 	}
-	if !cached && a.epoch != nil {
-		a.cache.put(hash, epoch, now, record)
+	a.used.note(known.ID, known.LastUsedAt, now)
+	return principal(known), nil
+}
+
+// holder is a key whose secret was right, with its owner.
+type holder struct {
+	Record
+	Owner
+}
+
+// verify reads what the catalog knows about a key. It asks about the owner only
+// when the secret is right.
+func (a *Authenticator) verify(ctx context.Context, key Key, hash Hash) (holder, error) {
+	record, found, err := a.store.KeyByPrefix(ctx, key.Prefix())
+	if err != nil {
+		return holder{}, fmt.Errorf("%w: look up api key %s: %w", auth.ErrUnavailable, key.Prefix(), err)
 	}
-	a.used.note(record.ID, record.LastUsedAt, now)
-	return principal(record), nil
+	if !found {
+		return holder{}, &auth.Refusal{Prefix: key.Prefix(), Cause: auth.ErrUnauthenticated}
+	}
+	if !hash.Matches(record.Hash) {
+		return holder{}, refuse(key, record, auth.ErrUnauthenticated)
+	}
+	owner, err := a.store.Owner(ctx, record.OrgID, record.UserID)
+	if err != nil {
+		return holder{}, fmt.Errorf("%w: look up owner of api key %s: %w", auth.ErrUnavailable, key.Prefix(), err)
+	}
+	return holder{record, owner}, nil
+}
+
+// refuse makes a cause a refusal of a key that exists; nil stays nil.
+func refuse(key Key, r Record, cause error) error {
+	if cause == nil {
+		return nil
+	}
+	return &auth.Refusal{Prefix: key.Prefix(), Account: r.UserID.String(), Cause: cause}
 }
 
 // check refuses a key whose secret was right but which is not valid now.
-func check(r Record, now time.Time) error {
+func check(k holder, now time.Time) error {
 	switch {
-	case r.Revoked:
+	case k.Revoked:
 		return auth.ErrRevoked
-	case !now.Before(r.ExpiresAt):
+	case !now.Before(k.ExpiresAt):
 		return auth.ErrExpired
-	case !r.Role.Valid():
+	case !k.Role.Valid():
 		return auth.ErrNoMember
 	}
 	return nil
 }
 
-func principal(r Record) auth.Principal {
-	id := r.ID
+func principal(k holder) auth.Principal {
+	id := k.ID
 	p := auth.Principal{
-		OrgID:   r.OrgID,
-		UserID:  r.UserID,
+		OrgID:   k.OrgID,
+		UserID:  k.UserID,
 		KeyID:   &id,
-		Email:   r.Email,
-		Role:    r.Role,
-		Granted: auth.StoredScopes(r.Scopes),
+		Email:   k.Email,
+		Role:    k.Role,
+		Granted: auth.StoredScopes(k.Scopes),
 		Method:  auth.MethodAPIKey,
 	}
-	p.Scopes = p.Granted.Intersect(r.Role.Scopes())
-	if r.WorkspaceID != nil {
-		workspace := *r.WorkspaceID
+	p.Scopes = p.Granted.Intersect(k.Role.Scopes())
+	if k.WorkspaceID != nil {
+		workspace := *k.WorkspaceID
 		p.WorkspaceID = &workspace
 	}
 	return p

@@ -14,12 +14,19 @@ import (
 	"github.com/lakewarden/lakewarden/auth/apikey"
 )
 
+// stored is a key in the store, with its owner.
+type stored struct {
+	apikey.Record
+	apikey.Owner
+}
+
 // memory is a Store and an epoch in memory that counts its calls.
 type memory struct {
 	mu      sync.Mutex
-	records map[string]apikey.Record
+	records map[string]stored
 	epoch   uint64
 	lookups int
+	owners  int
 	touched []time.Time
 	err     error
 }
@@ -29,7 +36,19 @@ func (m *memory) KeyByPrefix(_ context.Context, prefix string) (apikey.Record, b
 	defer m.mu.Unlock()
 	m.lookups++
 	r, ok := m.records[prefix]
-	return r, ok, m.err
+	return r.Record, ok, m.err
+}
+
+func (m *memory) Owner(_ context.Context, org, user uuid.UUID) (apikey.Owner, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.owners++
+	for _, r := range m.records {
+		if r.OrgID == org && r.UserID == user {
+			return r.Owner, m.err
+		}
+	}
+	return apikey.Owner{}, m.err
 }
 
 func (m *memory) TouchKey(_ context.Context, _ uuid.UUID, at time.Time) error {
@@ -46,7 +65,7 @@ func (m *memory) Epoch(context.Context) (uint64, error) {
 }
 
 // change edits the one record and moves the epoch, as the catalog does.
-func (m *memory) change(prefix string, edit func(*apikey.Record)) {
+func (m *memory) change(prefix string, edit func(*stored)) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	r := m.records[prefix]
@@ -75,20 +94,23 @@ type fixture struct {
 	store *memory
 	clock *clock
 	key   apikey.Key
-	want  apikey.Record
+	want  stored
 }
 
 func newFixture(t *testing.T) *fixture {
 	key := apikey.Generate()
 	hash := key.Hash()
 	workspace := uuid.New()
-	r := apikey.Record{
-		ID: uuid.New(), OrgID: uuid.New(), UserID: uuid.New(), Email: "ada@example.com",
-		Hash: hash[:], Scopes: []string{"tables:query", "rows:insert", "gone:scope"},
-		Role: auth.RoleEditor, WorkspaceID: &workspace, ExpiresAt: now.Add(24 * time.Hour),
+	r := stored{
+		apikey.Record{
+			ID: uuid.New(), OrgID: uuid.New(), UserID: uuid.New(),
+			Hash: hash[:], Scopes: []string{"tables:query", "rows:insert", "gone:scope"},
+			WorkspaceID: &workspace, ExpiresAt: now.Add(24 * time.Hour),
+		},
+		apikey.Owner{Email: "ada@example.com", Role: auth.RoleEditor},
 	}
 	f := &fixture{
-		store: &memory{records: map[string]apikey.Record{key.Prefix(): r}, epoch: 7},
+		store: &memory{records: map[string]stored{key.Prefix(): r}, epoch: 7},
 		clock: &clock{at: now}, key: key, want: r,
 	}
 	f.Authenticator = apikey.New(f.store, apikey.Options{Epoch: f.store.Epoch, Now: f.clock.Now})
@@ -134,18 +156,70 @@ func TestWrongSecretWithRightPrefixIsRefused(t *testing.T) {
 	require.ErrorIs(t, err, auth.ErrUnauthenticated)
 }
 
+// A wrong key must be cheap to refuse, however often and in whatever form it is
+// sent, and must not cost the right one its place in the cache.
+func TestWrongKeysCostLittle(t *testing.T) {
+	f := newFixture(t)
+	_, err := f.Authenticate(t.Context(), f.key.Reveal())
+	require.NoError(t, err)
+	refused := func(text string, lookups, owners int) *auth.Refusal {
+		t.Helper()
+		f.store.lookups, f.store.owners = 0, 0
+		var refusal *auth.Refusal
+		for range 100 {
+			_, err := f.Authenticate(t.Context(), text)
+			require.ErrorIs(t, err, auth.ErrUnauthenticated)
+			require.ErrorAs(t, err, &refusal)
+			require.NotContains(t, err.Error(), "lw_")
+		}
+		require.Equal(t, lookups, f.store.lookups)
+		require.Equal(t, owners, f.store.owners)
+		return refusal
+	}
+	unknown := apikey.Generate()
+	require.Equal(t, &auth.Refusal{Prefix: unknown.Prefix(), Cause: auth.ErrUnauthenticated}, refused(unknown.Reveal(), 1, 0))
+	guess := apikey.Generate()
+	f.store.records[guess.Prefix()] = f.want // known by its prefix, and another secret
+	require.Equal(t, &auth.Refusal{Prefix: guess.Prefix(), Account: f.want.UserID.String(), Cause: auth.ErrUnauthenticated},
+		refused(guess.Reveal(), 1, 0))
+	require.Equal(t, &auth.Refusal{Cause: auth.ErrMalformed}, refused(guess.Reveal()+"0", 0, 0))
+
+	f.store.lookups = 0
+	for range 20_000 {
+		_, err := f.Authenticate(t.Context(), apikey.Generate().Reveal())
+		require.ErrorIs(t, err, auth.ErrUnauthenticated)
+	}
+	require.Equal(t, 20_000, f.store.lookups, "one look-up each")
+	_, err = f.Authenticate(t.Context(), f.key.Reveal())
+	require.NoError(t, err)
+	require.Equal(t, 20_000, f.store.lookups, "the right one is still cached")
+}
+
+// A key that was refused is accepted as soon as the catalog says so.
+func TestARefusalIsForgottenWithItsEpoch(t *testing.T) {
+	f := newFixture(t)
+	f.store.change(f.key.Prefix(), func(r *stored) { r.Role = "" })
+	for range 3 {
+		_, err := f.Authenticate(t.Context(), f.key.Reveal())
+		require.ErrorIs(t, err, auth.ErrNoMember)
+	}
+	f.store.change(f.key.Prefix(), func(r *stored) { r.Role = auth.RoleViewer })
+	_, err := f.Authenticate(t.Context(), f.key.Reveal())
+	require.NoError(t, err)
+}
+
 // Every change takes effect on the next call although the record was cached.
 func TestChangesTakeEffectOnTheNextCall(t *testing.T) {
 	for name, c := range map[string]struct {
-		edit func(*apikey.Record)
+		edit func(*stored)
 		want error
 	}{
-		"revoked":     {func(r *apikey.Record) { r.Revoked = true }, auth.ErrRevoked},
-		"expired":     {func(r *apikey.Record) { r.ExpiresAt = now }, auth.ErrExpired},
-		"removed":     {func(r *apikey.Record) { r.Role = "" }, auth.ErrNoMember},
-		"strange":     {func(r *apikey.Record) { r.Role = "root" }, auth.ErrNoMember},
-		"key deleted": {func(r *apikey.Record) { *r = apikey.Record{} }, auth.ErrUnauthenticated},
-		"zero expiry": {func(r *apikey.Record) { r.ExpiresAt = time.Time{} }, auth.ErrExpired},
+		"revoked":     {func(r *stored) { r.Revoked = true }, auth.ErrRevoked},
+		"expired":     {func(r *stored) { r.ExpiresAt = now }, auth.ErrExpired},
+		"removed":     {func(r *stored) { r.Role = "" }, auth.ErrNoMember},
+		"strange":     {func(r *stored) { r.Role = "root" }, auth.ErrNoMember},
+		"key deleted": {func(r *stored) { *r = stored{} }, auth.ErrUnauthenticated},
+		"zero expiry": {func(r *stored) { r.ExpiresAt = time.Time{} }, auth.ErrExpired},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := newFixture(t)
@@ -167,7 +241,7 @@ func TestLowerRoleShrinksAKeyAtOnce(t *testing.T) {
 	p, err := f.Authenticate(t.Context(), f.key.Reveal())
 	require.NoError(t, err)
 	require.True(t, p.Scopes.Has(auth.ScopeRowsInsert))
-	f.store.change(f.key.Prefix(), func(r *apikey.Record) { r.Role = auth.RoleViewer })
+	f.store.change(f.key.Prefix(), func(r *stored) { r.Role = auth.RoleViewer })
 	p, err = f.Authenticate(t.Context(), f.key.Reveal())
 	require.NoError(t, err)
 	require.Equal(t, auth.NewScopeSet(auth.ScopeTablesQuery), p.Scopes)
@@ -176,7 +250,7 @@ func TestLowerRoleShrinksAKeyAtOnce(t *testing.T) {
 
 func TestCachedKeyExpiresOnTime(t *testing.T) {
 	f := newFixture(t)
-	f.store.change(f.key.Prefix(), func(r *apikey.Record) { r.ExpiresAt = now.Add(10 * time.Second) })
+	f.store.change(f.key.Prefix(), func(r *stored) { r.ExpiresAt = now.Add(10 * time.Second) })
 	_, err := f.Authenticate(t.Context(), f.key.Reveal())
 	require.NoError(t, err)
 	f.clock.Add(10*time.Second - time.Nanosecond)
@@ -245,7 +319,7 @@ func TestUseIsRecordedOnceAMinute(t *testing.T) {
 
 func TestUseRecordedByAnotherReplicaCounts(t *testing.T) {
 	f := newFixture(t)
-	f.store.change(f.key.Prefix(), func(r *apikey.Record) { r.LastUsedAt = now.Add(-59 * time.Second) })
+	f.store.change(f.key.Prefix(), func(r *stored) { r.LastUsedAt = now.Add(-59 * time.Second) })
 	_, err := f.Authenticate(t.Context(), f.key.Reveal())
 	require.NoError(t, err)
 	f.Close()
@@ -280,7 +354,7 @@ func TestARecordOvertakenByAChangeIsNotRemembered(t *testing.T) {
 	r.Hash = hash[:]
 	f.store.records[other.Prefix()] = r
 	s.during = func() {
-		f.store.change(f.key.Prefix(), func(r *apikey.Record) { r.Revoked = true })
+		f.store.change(f.key.Prefix(), func(r *stored) { r.Revoked = true })
 		_, err := a.Authenticate(t.Context(), other.Reveal()) // moves the cache to the new epoch
 		require.NoError(t, err)
 	}
@@ -312,7 +386,7 @@ func TestRevocationWinsEveryRace(t *testing.T) {
 			}
 		})
 	}
-	f.store.change(f.key.Prefix(), func(r *apikey.Record) { r.Revoked = true })
+	f.store.change(f.key.Prefix(), func(r *stored) { r.Revoked = true })
 	revoked.Done()
 	callers.Wait()
 }

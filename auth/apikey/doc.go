@@ -14,6 +14,6 @@
 //   - A [Key] never prints its secret; [Key.Reveal] is the one way to get it.
 //   - Why a key is refused (revoked, expired) is told only to a caller who
 //     presented the whole key.
-//   - A cached answer is used for one catalog epoch only, and its expiry is
-//     checked on every use.
+//   - A cached answer is used for one catalog epoch only, and the expiry of a
+//     key is checked on every use.
 package apikey

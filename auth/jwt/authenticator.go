@@ -6,6 +6,7 @@ import (
 	"crypto/ed25519"
 	"crypto/elliptic"
 	"crypto/rsa"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -66,8 +67,19 @@ func New(members Members, issuers []Issuer, opts Options) (*Authenticator, error
 	return a, nil
 }
 
-// Authenticate implements [auth.Authenticator].
+// Authenticate implements [auth.Authenticator]. A refusal is an [*auth.Refusal].
+//
+// A wrong token costs no call of the catalog: the member is looked up only after
+// the signature, the audience and the times are verified.
 func (a *Authenticator) Authenticate(ctx context.Context, bearer string) (auth.Principal, error) {
+	p, err := a.verify(ctx, bearer)
+	if errors.Is(err, auth.ErrUnauthenticated) {
+		return auth.Principal{}, &auth.Refusal{Account: claimedAccount(bearer), Cause: err}
+	}
+	return p, err
+}
+
+func (a *Authenticator) verify(ctx context.Context, bearer string) (auth.Principal, error) {
 	parts := strings.Split(bearer, ".")
 	if len(bearer) > maxToken || len(parts) != 3 || strings.ContainsAny(bearer, "\r\n") { // base64 decoders skip line ends
 		return auth.Principal{}, auth.ErrMalformed

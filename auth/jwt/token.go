@@ -78,6 +78,20 @@ func peekIssuer(part string) (string, error) {
 	return c.Issuer, nil
 }
 
+// claimedAccount returns issuer and subject of a refused token as they stand in
+// it, or "" when they cannot be read. Nothing vouches for them.
+func claimedAccount(token string) string {
+	parts := strings.Split(token, ".")
+	var c struct {
+		Issuer  string `json:"iss"`
+		Subject string `json:"sub"`
+	}
+	if len(token) > maxToken || len(parts) != 3 || !decode(parts[1], &c) || c.Subject == "" {
+		return ""
+	}
+	return c.Issuer + " " + c.Subject
+}
+
 // checkTimes requires exp > now and, where present, nbf <= now; a token from
 // the future has a broken clock behind it and is refused too.
 func (c *claims) checkTimes(now time.Time) error {

@@ -14,7 +14,7 @@ func audit(t *testing.T, w *world) {
 	other, _ := w.org()
 	first := catalog.AuditEntry{
 		ID: catalog.NewID[catalog.AuditID](), At: w.now(), Org: org, User: owner, Key: catalog.NewID[catalog.KeyID](),
-		Action: "policy.update", Resource: "policy/1", Outcome: catalog.OutcomeAllow, RequestID: "r1",
+		Action: "policy.update", Resource: "policy/1", Outcome: catalog.OutcomeAllow, RequestID: "r1", Remote: "2001:db8::7",
 		Details: json.RawMessage(`{"version":2}`),
 	}
 	second := catalog.AuditEntry{Org: org, Action: "query.run", Outcome: catalog.OutcomeDeny, RequestID: "line\r\nbreak"}

@@ -6,11 +6,11 @@ import (
 	"github.com/lakewarden/lakewarden/catalog"
 )
 
-const selectAudit = `SELECT a.id, a.at, a.org_id, a.user_id, a.key_id, a.action, a.resource, a.outcome, a.request_id, a.details
+const selectAudit = `SELECT a.id, a.at, a.org_id, a.user_id, a.key_id, a.action, a.resource, a.outcome, a.request_id, a.remote, a.details
 	FROM audit_entries a`
 
 func scanAudit(r row) (a catalog.AuditEntry, err error) {
-	err = r.Scan(&a.ID, timeAt{&a.At}, &a.Org, &a.User, &a.Key, &a.Action, &a.Resource, &a.Outcome, &a.RequestID, jsonAt{&a.Details})
+	err = r.Scan(&a.ID, timeAt{&a.At}, &a.Org, &a.User, &a.Key, &a.Action, &a.Resource, &a.Outcome, &a.RequestID, &a.Remote, jsonAt{&a.Details})
 	return a, err
 }
 
@@ -33,8 +33,8 @@ func (s *Store) AppendAudit(ctx context.Context, entries ...catalog.AuditEntry) 
 				a.At = s.clock()
 			}
 			err := tx.insert(ctx, "id", `INSERT INTO audit_entries
-				(id, at, org_id, user_id, key_id, action, resource, outcome, request_id, details) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-				a.ID, micros(a.At), a.Org, a.User, a.Key, a.Action, a.Resource, a.Outcome, a.RequestID, string(a.Details))
+				(id, at, org_id, user_id, key_id, action, resource, outcome, request_id, remote, details) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+				a.ID, micros(a.At), a.Org, a.User, a.Key, a.Action, a.Resource, a.Outcome, a.RequestID, a.Remote, string(a.Details))
 			if err != nil {
 				return err
 			}

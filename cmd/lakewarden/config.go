@@ -25,7 +25,9 @@ const envPrefix = "LAKEWARDEN_"
 type Config struct {
 	Listen string `koanf:"listen"`
 	// MetricsAddr, if set, is a listener of its own for /metrics.
-	MetricsAddr    string        `koanf:"metrics_addr"`
+	MetricsAddr string `koanf:"metrics_addr"`
+	// TrustedProxies are addresses and networks (CIDR) of proxies in front.
+	TrustedProxies []string      `koanf:"trusted_proxies"`
 	DataDir        string        `koanf:"data_dir"`
 	DatabaseURL    string        `koanf:"database_url"`
 	ExtensionDir   string        `koanf:"extension_dir"`
@@ -156,6 +158,8 @@ func fromEnvironment(key, value string) (string, any) {
 		return "", nil
 	case key == "local_roots":
 		return key, filepath.SplitList(value)
+	case key == "trusted_proxies": // addresses hold colons
+		return key, strings.FieldsFunc(value, func(c rune) bool { return c == ',' || c == ' ' })
 	}
 	return key, value
 }

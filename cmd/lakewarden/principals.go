@@ -7,8 +7,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/lakewarden/lakewarden/api/ops"
-	"github.com/lakewarden/lakewarden/api/problem"
 	"github.com/lakewarden/lakewarden/auth"
 	"github.com/lakewarden/lakewarden/auth/apikey"
 	"github.com/lakewarden/lakewarden/auth/jwt"
@@ -45,12 +43,16 @@ func (p principals) KeyByPrefix(ctx context.Context, prefix string) (apikey.Reco
 	if ids.err != nil {
 		return apikey.Record{}, false, ids.err
 	}
-	member, err := p.store.Membership(ctx, key.Org, key.User)
-	if err != nil && !errors.Is(err, catalog.ErrNotFound) {
-		return apikey.Record{}, false, err
-	}
-	rec.Email, rec.Role = member.Email, auth.Role(member.Role)
 	return rec, true, nil
+}
+
+// Owner implements apikey.Store.
+func (p principals) Owner(ctx context.Context, org, user uuid.UUID) (apikey.Owner, error) {
+	m, found, err := p.MemberByID(ctx, org, user)
+	if err != nil || !found {
+		return apikey.Owner{}, err
+	}
+	return apikey.Owner{Email: m.Email, Role: m.Role}, nil
 }
 
 // epoch reads the catalog's epoch.
@@ -105,21 +107,4 @@ func (i *ids) parse(text string) uuid.UUID {
 		i.err = err
 	}
 	return id
-}
-
-// audited records refused credentials. Nothing of the credential is kept.
-type audited struct {
-	auth.Authenticator
-	auditor *ops.Auditor
-}
-
-// Authenticate implements auth.Authenticator.
-func (a audited) Authenticate(ctx context.Context, bearer string) (auth.Principal, error) {
-	p, err := a.Authenticator.Authenticate(ctx, bearer)
-	if errors.Is(err, auth.ErrUnauthenticated) {
-		a.auditor.Record(catalog.AuditEntry{
-			Action: "authenticate", Outcome: catalog.OutcomeDeny, RequestID: problem.RequestID(ctx),
-		})
-	}
-	return p, err
 }

@@ -152,7 +152,7 @@ func newService(ctx context.Context, config Config, holder string, log *slog.Log
 
 	auditor := ops.NewAuditor(background, store, log)
 	s.onClose(func(context.Context) error { auditor.Close(); return nil })
-	authenticator, err := newAuthenticator(config, log, principals{store}, auditor, s)
+	authenticator, err := newAuthenticator(config, log, principals{store}, s)
 	if err != nil {
 		return nil, err
 	}
@@ -190,6 +190,10 @@ func newService(ctx context.Context, config Config, holder string, log *slog.Log
 	health := &api.Health{Checks: map[string]func(context.Context) error{
 		"catalog": func(context.Context) error { return watch.check() },
 	}}
+	proxies, err := config.proxies()
+	if err != nil {
+		return nil, err
+	}
 	router, _ := api.NewRouter(api.Deps{
 		Keys: ops.APIKeys{Store: store, Now: time.Now}, Organisations: ops.Organisations{Store: store}, Members: ops.Members{Store: store},
 		Workspaces: ops.Workspaces{Store: store}, Audit: ops.AuditLog{Store: store},
@@ -201,7 +205,7 @@ func newService(ctx context.Context, config Config, holder string, log *slog.Log
 		Maintenance: maintenance, Policies: ops.Policies{Store: store, Lake: tables.Lake}, Simulation: ops.Simulation{Store: store, Queries: queries},
 		Queries: queries, Operations: operations, Stored: stored, Limits: limitsOf(config), Auditor: auditor, Authenticator: authenticator, Health: health, Logger: log,
 		Metrics: registry, MetricsElsewhere: config.MetricsAddr != "",
-		Rate: middleware.Rate{PerMinute: config.RatePerMinute, Burst: config.RateBurst}, Version: version,
+		Rate: middleware.Rate{PerMinute: config.RatePerMinute, Burst: config.RateBurst}, TrustedProxies: proxies, Version: version,
 	})
 	if err := serveMetrics(ctx, config.MetricsAddr, registry, s); err != nil {
 		return nil, err
@@ -210,7 +214,7 @@ func newService(ctx context.Context, config Config, holder string, log *slog.Log
 	return s, nil
 }
 
-func newAuthenticator(config Config, log *slog.Logger, members principals, auditor *ops.Auditor, s *service) (auth.Authenticator, error) {
+func newAuthenticator(config Config, log *slog.Logger, members principals, s *service) (auth.Authenticator, error) {
 	// The epoch is read anew for every request: a key that was revoked a moment
 	// ago, here or beside the server, is refused by the very next one.
 	keys := apikey.New(members, apikey.Options{Epoch: members.epoch, Logger: log})
@@ -223,7 +227,7 @@ func newAuthenticator(config Config, log *slog.Logger, members principals, audit
 	if err != nil {
 		return nil, err
 	}
-	return audited{auth.Split{KeyPrefix: apikey.Prefix, Keys: keys, Tokens: tokens}, auditor}, nil
+	return auth.Split{KeyPrefix: apikey.Prefix, Keys: keys, Tokens: tokens}, nil
 }
 
 func newQueries(ctx context.Context, config Config, store *authz.Store, watch *epochWatch, auditor *ops.Auditor, registry *prometheus.Registry, s *service) (*ops.Queries, ops.Tables, buckets, error) {

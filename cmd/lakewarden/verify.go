@@ -4,8 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"strings"
 	"time"
+
+	"github.com/lakewarden/lakewarden/api/middleware"
 )
 
 // Verify returns an error that names the first setting that cannot be used, in
@@ -31,11 +34,31 @@ func (c *Config) verifyAddresses() error {
 			return fmt.Errorf("metrics_addr: must be host:port, is %q", c.MetricsAddr)
 		}
 	}
+	if _, err := c.proxies(); err != nil {
+		return err
+	}
 	if c.DatabaseURL != "" && !strings.HasPrefix(c.DatabaseURL, "postgres://") && !strings.HasPrefix(c.DatabaseURL, "postgresql://") {
 		return errors.New("database_url: must begin with postgres://")
 	}
 	_, err := c.level()
 	return err
+}
+
+// proxies reads trusted_proxies: networks, and addresses as networks of one.
+func (c *Config) proxies() (middleware.TrustedProxies, error) {
+	networks := make(middleware.TrustedProxies, len(c.TrustedProxies))
+	for i, text := range c.TrustedProxies {
+		network, err := netip.ParsePrefix(text)
+		if address, single := netip.ParseAddr(text); single == nil && address.Zone() == "" {
+			address = address.Unmap()
+			network, err = netip.PrefixFrom(address, address.BitLen()), nil
+		}
+		if err != nil || network.Addr().Is4In6() {
+			return nil, fmt.Errorf("trusted_proxies[%d]: must be an address or a network such as 10.0.0.0/8, is %q", i, text)
+		}
+		networks[i] = network
+	}
+	return networks, nil
 }
 
 func (c *Config) verifyStatements() error {

@@ -12,6 +12,7 @@ import (
 var faults = map[string]func(*Config){
 	"listen":               func(c *Config) { c.Listen = "nowhere" },
 	"metrics_addr":         func(c *Config) { c.MetricsAddr = "nowhere" },
+	"trusted_proxies":      func(c *Config) { c.TrustedProxies = []string{"10.0.0.0/8", "everybody"} },
 	"database_url":         func(c *Config) { c.DatabaseURL = "mysql://db" },
 	"log_level":            func(c *Config) { c.LogLevel = "loud" },
 	"memory_mib":           func(c *Config) { c.Memory = 127 },

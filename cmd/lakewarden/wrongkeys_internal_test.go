@@ -1,0 +1,98 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"net/netip"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lakewarden/lakewarden/api/middleware"
+	"github.com/lakewarden/lakewarden/auth/apikey"
+	"github.com/lakewarden/lakewarden/catalog"
+)
+
+// TestWrongKeysDoNotLockOutValidOnes: one client sends wrong keys without end,
+// also with the prefix of a valid key; who holds a valid key notices nothing.
+func TestWrongKeysDoNotLockOutValidOnes(t *testing.T) {
+	s := startServer(t, nil)
+	guess := s.admin.key[:len(apikey.Prefix)+8] + apikey.Generate().Reveal()[len(apikey.Prefix)+8:]
+	for name, wrong := range map[string]*client{
+		"unknown":         s.client(apikey.Generate().Reveal(), ""),
+		"known prefix":    s.client(guess, ""),
+		"no key":          s.client("nothing", ""),
+		"token":           s.client("eyJhbGciOiJFUzI1NiIsInR5cCI6IkpXVCIsImtpZCI6ImEifQ.eyJpc3MiOiJhIiwic3ViIjoiYiJ9.c2ln", ""),
+		"malformed token": s.client("a.b.c", ""),
+	} {
+		statuses := map[int]int{}
+		for range 80 {
+			r := wrong.call("GET", "/v1/me", nil)
+			statuses[r.status]++
+			if r.status == 429 {
+				code, _ := r.problem(t, 429)
+				require.Equal(t, "rate_limited", code)
+				require.NotEmpty(t, r.header.Get("Retry-After"))
+			}
+			require.Equal(t, 200, s.admin.call("GET", "/v1/me", nil).status, name)
+		}
+		require.Equal(t, 80, statuses[401]+statuses[429], "%s: %v", name, statuses)
+		require.Positive(t, statuses[429], name)
+	}
+}
+
+// TestTheClientBehindAProxy is counted, logged and audited by its own address when
+// the proxy is trusted, and never when it is not.
+func TestTheClientBehindAProxy(t *testing.T) {
+	for name, c := range map[string]struct {
+		trusted []string
+		want    string
+	}{
+		"trusted":   {[]string{"127.0.0.0/8", "::1"}, "203.0.113.7"},
+		"untrusted": {nil, "127.0.0.1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := startServer(t, func(config *Config) { config.TrustedProxies = c.trusted })
+			wrong := s.client(apikey.Generate().Reveal(), "")
+			for range 100 {
+				wrong.call("GET", "/v1/me", nil, "X-Forwarded-For", "198.51.100.9, 203.0.113.7")
+			}
+			r := s.client(apikey.Generate().Reveal(), "").call("GET", "/v1/me", nil, "X-Forwarded-For", "203.0.113.8")
+			if c.trusted == nil {
+				require.Equal(t, 429, r.status, "who is behind an unknown proxy is not told from others there")
+			} else {
+				require.Equal(t, 401, r.status)
+			}
+			require.Equal(t, 200, s.admin.call("GET", "/v1/me", nil, "X-Forwarded-For", "198.51.100.9, 203.0.113.7").status)
+			require.Equal(t, 200, s.admin.call("POST", "/v1/query", map[string]any{"sql": "SELECT 1"}, "X-Forwarded-For", "203.0.113.7").status)
+			s.stop()
+			require.Contains(t, s.log.String(), `"remote":"`+c.want+`"`)
+			require.NotContains(t, s.log.String(), "198.51.100.9")
+			store, err := openCatalog(context.Background(), s.config, slog.New(slog.DiscardHandler))
+			require.NoError(t, err)
+			defer func() { require.NoError(t, store.Close()) }()
+			for org, action := range map[catalog.OrgID]string{"": "authenticate", catalog.OrgID(s.boot.OrganisationID): "query.run"} {
+				list, err := store.ListAudit(context.Background(), org, catalog.AuditFilter{Action: action}, catalog.Page{Size: 1000})
+				require.NoError(t, err)
+				require.NotEmpty(t, list.Items, action)
+				require.True(t, slices.ContainsFunc(list.Items, func(e catalog.AuditEntry) bool { return e.Remote == c.want }), action)
+				require.LessOrEqual(t, len(list.Items), 65, "a flood does not fill the log")
+			}
+		})
+	}
+}
+
+func TestTrustedProxiesAreAddressesAndNetworks(t *testing.T) {
+	t.Setenv("LAKEWARDEN_TRUSTED_PROXIES", "10.0.0.0/8, 192.0.2.9,2001:db8::/32,::ffff:192.0.2.10")
+	config := testConfig(t)
+	got, err := config.proxies()
+	require.NoError(t, err)
+	require.Equal(t, middleware.TrustedProxies{
+		netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("192.0.2.9/32"), netip.MustParsePrefix("2001:db8::/32"), netip.MustParsePrefix("192.0.2.10/32"),
+	}, got)
+	for _, bad := range []string{"all", "10.0.0.0/33", "proxy.example", "fe80::1%eth0", "::ffff:10.0.0.0/104", ""} {
+		config.TrustedProxies = []string{"10.0.0.1", bad}
+		require.ErrorContains(t, config.Verify(), "trusted_proxies[1]: must be an address or a network", bad)
+	}
+}
