@@ -33,6 +33,8 @@ var (
 	ErrScopeMissing = fmt.Errorf("%w: scope missing", ErrForbidden)
 	// ErrScopeEscalation: a key was asked to hold more than its creator: 403.
 	ErrScopeEscalation = fmt.Errorf("%w: scope escalation", ErrForbidden)
+	// ErrExpiryEscalation: a key was asked to outlive its creator: 403.
+	ErrExpiryEscalation = fmt.Errorf("%w: expiry escalation", ErrForbidden)
 
 	// ErrUnknownScope: a request names a scope that does not exist: 422.
 	ErrUnknownScope = errors.New("unknown scope")

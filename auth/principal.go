@@ -1,6 +1,10 @@
 package auth
 
-import "github.com/google/uuid"
+import (
+	"time"
+
+	"github.com/google/uuid"
+)
 
 // Method is how a principal proved who it is.
 type Method string
@@ -20,6 +24,8 @@ type Principal struct {
 	UserID uuid.UUID
 	// KeyID is the API key in use; nil for a JWT.
 	KeyID *uuid.UUID
+	// KeyExpiresAt is when that key ends; it means nothing for a JWT.
+	KeyExpiresAt time.Time
 	// Email is the member's address, for people and audit only; no decision
 	// rests on it.
 	Email string
@@ -78,4 +84,22 @@ func (p Principal) CheckGrant(wanted ScopeSet) error {
 		return nil
 	}
 	return ErrScopeEscalation
+}
+
+// CheckExpiry returns nil when a key that ends at the given time would not
+// outlive its creator, else [ErrExpiryEscalation]. Only a signed-in person has no
+// such limit.
+func (p Principal) CheckExpiry(expires time.Time) error {
+	if p.Method == MethodJWT || !expires.After(p.KeyExpiresAt) {
+		return nil
+	}
+	return ErrExpiryEscalation
+}
+
+// LongestExpiry returns the earlier of a time and the end of the key in use.
+func (p Principal) LongestExpiry(wanted time.Time) time.Time {
+	if p.CheckExpiry(wanted) != nil {
+		return p.KeyExpiresAt
+	}
+	return wanted
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
@@ -60,6 +61,20 @@ func TestKeyManagement(t *testing.T) {
 	require.False(t, key.MayManageOwnKeys())
 	key.Scopes = auth.NewScopeSet(auth.ScopeAPIKeysCreate)
 	require.True(t, key.MayManageOwnKeys())
+}
+
+// Only a person may make keys of any life; everything else fails closed.
+func TestKeysEndWithTheirCreator(t *testing.T) {
+	now := time.Now()
+	key := auth.Principal{Method: auth.MethodAPIKey, KeyExpiresAt: now}
+	require.NoError(t, key.CheckExpiry(now))
+	require.ErrorIs(t, key.CheckExpiry(now.Add(1)), auth.ErrExpiryEscalation)
+	require.Equal(t, now, key.LongestExpiry(now.Add(time.Hour)))
+	require.Equal(t, now.Add(-1), key.LongestExpiry(now.Add(-1)))
+	person := auth.Principal{Method: auth.MethodJWT}
+	require.NoError(t, person.CheckExpiry(now))
+	require.Equal(t, now, person.LongestExpiry(now))
+	require.ErrorIs(t, auth.Principal{}.CheckExpiry(now), auth.ErrExpiryEscalation)
 }
 
 func TestPrincipalInContext(t *testing.T) {

@@ -38,10 +38,10 @@ func (k APIKey) Revoked() bool { return !k.RevokedAt.IsZero() }
 // rotated key expires at the end of its grace period at the latest.
 func (k APIKey) Usable(at time.Time) bool { return !k.Revoked() && at.Before(k.ExpiresAt) }
 
-// The bounds of a key's life and of the grace period after a rotation.
+// MaxKeyLife bounds the life of every key; what a client may ask for is half of
+// it. MaxRotationGrace bounds the grace period after a rotation.
 const (
-	MinKeyLife       = 5 * time.Minute
-	MaxKeyLife       = 366 * 24 * time.Hour
+	MaxKeyLife       = 2 * 366 * 24 * time.Hour
 	MaxRotationGrace = 7 * 24 * time.Hour
 )
 
@@ -83,18 +83,10 @@ func (n NewAPIKey) Validate(now time.Time) error {
 			break
 		}
 	}
-	if life := n.ExpiresAt.Sub(now); life < MinKeyLife-keyClockSlack || life > MaxKeyLife+keyClockSlack {
-		e.add("expires_at", "must lie 5 minutes to 366 days ahead")
-	}
-	return e.Err()
-}
-
-// ValidateKeyExpiry checks an expiry against the exact bounds at the time of
-// the request. It returns nil or [FieldErrors] for the given field.
-func ValidateKeyExpiry(field string, now, expires time.Time) error {
-	var e FieldErrors
-	if life := expires.Sub(now); life < MinKeyLife || life > MaxKeyLife {
-		e.add(field, "must lie 5 minutes to 366 days ahead")
+	// The least life of a key is a rule for what a caller asks for: one that ends
+	// with its creator can have less.
+	if life := n.ExpiresAt.Sub(now); life <= 0 || life > MaxKeyLife+keyClockSlack {
+		e.add("expires_at", "must lie ahead, at most 732 days")
 	}
 	return e.Err()
 }

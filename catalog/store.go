@@ -227,7 +227,8 @@ type APIKeys interface {
 	RevokeAPIKey(ctx context.Context, org OrgID, key KeyID) (APIKey, error)
 	// RotateAPIKey makes a successor for a key, which then expires after
 	// grace at the latest, and returns the successor. User, Workspace and
-	// Org of the successor are those of the old key. [ErrRevoked] for a
+	// Org of the successor are those of the old key, and it expires no later
+	// than the old key would have. [ErrRevoked] for a
 	// revoked or expired key; a key that has a successor gives
 	// [ErrExists] with field successor.
 	RotateAPIKey(ctx context.Context, org OrgID, key KeyID, successor NewAPIKey, grace time.Duration) (APIKey, error)

@@ -29,7 +29,8 @@ type NewKey struct {
 }
 
 // Create makes a key for the caller and returns it in clear, once. A key never
-// holds more than its creator: auth.ErrScopeEscalation.
+// holds more than its creator, auth.ErrScopeEscalation, nor outlives it,
+// auth.ErrExpiryEscalation.
 func (o APIKeys) Create(ctx context.Context, in NewKey) (apikey.Key, catalog.APIKey, error) {
 	a, err := ActorFrom(ctx)
 	if err != nil {
@@ -48,6 +49,9 @@ func (o APIKeys) Create(ctx context.Context, in NewKey) (apikey.Key, catalog.API
 	expires, err := apikey.Expiry(o.Now(), in.ExpiresIn, in.ExpiresAt)
 	if err != nil {
 		return apikey.Key{}, catalog.APIKey{}, err
+	}
+	if in.ExpiresIn == nil && in.ExpiresAt == nil {
+		expires = a.LongestExpiry(expires)
 	}
 	workspace, err := o.workspace(ctx, a, in.Workspace)
 	if err != nil {
@@ -150,8 +154,9 @@ func (o APIKeys) Revoke(ctx context.Context, id catalog.KeyID) (catalog.APIKey, 
 }
 
 // Rotate replaces a key of the caller by a successor with the same name, scopes
-// and remaining kind of life; the old key works on for grace. A caller cannot
-// rotate a key that holds more than itself.
+// and expiry; the old key works on for grace, if it does not expire before. A
+// caller cannot rotate a key that holds more than itself or outlives it, because
+// it gets to know the successor.
 func (o APIKeys) Rotate(ctx context.Context, id catalog.KeyID, grace time.Duration) (apikey.Key, catalog.APIKey, error) {
 	a, rec, err := o.own(ctx, id)
 	if err != nil {
@@ -169,11 +174,10 @@ func (o APIKeys) Rotate(ctx context.Context, id catalog.KeyID, grace time.Durati
 	if grace < 0 || grace > catalog.MaxRotationGrace {
 		return apikey.Key{}, catalog.APIKey{}, invalid("grace_seconds", "must be between 0 and %d", int(catalog.MaxRotationGrace.Seconds()))
 	}
-	life := min(max(rec.ExpiresAt.Sub(rec.CreatedAt), catalog.MinKeyLife), catalog.MaxKeyLife)
 	return create(func(key apikey.Key) (catalog.APIKey, error) {
 		return o.Store.RotateAPIKey(ctx, a.Org, rec.ID, catalog.NewAPIKey{
 			Org: rec.Org, User: rec.User, Name: rec.Name, Prefix: key.Prefix(), Hash: key.Hash(),
-			Scopes: rec.Scopes, Workspace: rec.Workspace, ExpiresAt: o.Now().Add(life),
+			Scopes: rec.Scopes, Workspace: rec.Workspace, ExpiresAt: rec.ExpiresAt,
 		}, grace)
 	})
 }

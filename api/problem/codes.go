@@ -58,6 +58,7 @@ var Codes = []Code{
 	{"forbidden", 403, "This is not allowed.", "The caller is known and may not do this."},
 	{"insufficient_scope", 403, "The credential or role lacks a scope that this needs.", "details name the scope."},
 	{"scope_escalation", 403, "An API key cannot hold more than its creator.", "The requested scopes go beyond the caller's."},
+	{"expiry_escalation", 403, "An API key cannot outlive its creator.", "The requested expiry is later than that of the API key in use, or the key to be rotated expires later."},
 	{"role_escalation", 403, "Nobody can grant a role above their own.", "The requested role is above the caller's."},
 	{"not_owner", 403, "Only the owner can do this.", "The record belongs to another user."},
 	{"rls_violation", 403, "A row lies outside the caller's row filter.", "A written row would not be visible to its writer; nothing was written."},

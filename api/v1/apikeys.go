@@ -42,7 +42,7 @@ type createKeyInput struct {
 	Body struct {
 		Name        string   `json:"name" minLength:"1" maxLength:"100"`
 		Scopes      []string `json:"scopes,omitempty" nullable:"true" maxItems:"100" doc:"Presets read, write, admin, or granular scopes. Default: the viewer's scopes."`
-		ExpiresIn   *string  `json:"expires_in,omitempty" nullable:"true" maxLength:"64" doc:"Go duration, Nd, Nw or ISO 8601: 5 minutes to 366 days. Default: 90 days."`
+		ExpiresIn   *string  `json:"expires_in,omitempty" nullable:"true" maxLength:"64" doc:"Go duration, Nd, Nw or ISO 8601: 5 minutes to 366 days, not later than the key in use expires. Default: 90 days, or the expiry of the key in use if that is earlier."`
 		ExpiresAt   *string  `json:"expires_at,omitempty" nullable:"true" maxLength:"64" doc:"RFC 3339 time instead of expires_in"`
 		WorkspaceID *string  `json:"workspace_id,omitempty" nullable:"true" format:"uuid" doc:"Reach this workspace besides the default one"`
 	}
@@ -75,7 +75,7 @@ func keyID(text string) (catalog.KeyID, error) { return catalog.ParseID[catalog.
 // APIKeyRoutes registers the routes of API keys.
 func APIKeyRoutes(api huma.API, keys ops.APIKeys) {
 	add(api, route{method: "POST", path: "/v1/api-keys", id: "createApiKey", tag: "API keys", created: true,
-		summary: "Create an API key", description: "A key holds no more than its creator. A key may create keys only with apikeys:create."},
+		summary: "Create an API key", description: "A key holds no more than its creator and does not outlive it. A key may create keys only with apikeys:create."},
 		func(ctx context.Context, in *createKeyInput) (keyReply, error) {
 			workspace := ""
 			if in.Body.WorkspaceID != nil {
@@ -98,7 +98,8 @@ func APIKeyRoutes(api huma.API, keys ops.APIKeys) {
 	add(api, route{method: "DELETE", path: "/v1/api-keys/{id}", id: "revokeApiKey", tag: "API keys", summary: "Revoke an API key",
 		description: "Takes effect on the next request, on every replica within a second. Idempotent."},
 		withKey(keys.Revoke))
-	add(api, route{method: "POST", path: "/v1/api-keys/{id}/rotate", id: "rotateApiKey", tag: "API keys", created: true, summary: "Replace an API key by a successor"},
+	add(api, route{method: "POST", path: "/v1/api-keys/{id}/rotate", id: "rotateApiKey", tag: "API keys", created: true, summary: "Replace an API key by a successor",
+		description: "The successor has the name, the scopes and the expiry of the key. A key that expires later than the key in use cannot be rotated."},
 		func(ctx context.Context, in *rotateKeyInput) (keyReply, error) {
 			id, err := keyID(in.ID)
 			if err != nil {

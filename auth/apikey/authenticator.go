@@ -198,9 +198,12 @@ func check(k holder, now time.Time) error {
 func principal(k holder) auth.Principal {
 	id := k.ID
 	p := auth.Principal{
-		OrgID:   k.OrgID,
-		UserID:  k.UserID,
-		KeyID:   &id,
+		OrgID:  k.OrgID,
+		UserID: k.UserID,
+		KeyID:  &id,
+
+		KeyExpiresAt: k.ExpiresAt,
+
 		Email:   k.Email,
 		Role:    k.Role,
 		Granted: auth.StoredScopes(k.Scopes),

@@ -16,8 +16,8 @@ func (a actor) ownKeys() error {
 	return &catalog.DeniedError{Scope: string(auth.ScopeAPIKeysCreate)}
 }
 
-// CreateAPIKey makes keys of the actor's own, no wider and reaching no further
-// than the actor. Holders of users:write manage every workspace, so they reach
+// CreateAPIKey makes keys of the actor's own, no wider, living no longer and
+// reaching no further than the actor. Holders of users:write manage every workspace, so they reach
 // them all.
 func (s *Store) CreateAPIKey(ctx context.Context, key catalog.NewAPIKey) (none catalog.APIKey, err error) {
 	a, err := actorFrom(ctx)
@@ -35,6 +35,9 @@ func (s *Store) CreateAPIKey(ctx context.Context, key catalog.NewAPIKey) (none c
 			return none, err
 		}
 		if err := a.principal.CheckGrant(auth.StoredScopes(key.Scopes)); err != nil {
+			return none, err
+		}
+		if err := a.principal.CheckExpiry(key.ExpiresAt); err != nil {
 			return none, err
 		}
 		if a.viewer.Limited && key.Workspace != "" && key.Workspace != a.viewer.Workspace && a.in(key.Org, auth.ScopeUsersWrite) != nil {
@@ -117,8 +120,9 @@ func (s *Store) RevokeAPIKey(ctx context.Context, org catalog.OrgID, key catalog
 
 // RotateAPIKey is open to the owner only, because the new key acts as the
 // owner. The successor is no wider than the key it replaces nor than what the
-// actor's own credential carries: otherwise a narrow key could trade a wide one
-// for a copy that it knows.
+// actor's own credential carries, and that credential must live as long as the
+// key: otherwise a narrow or brief key could trade another one for a copy that
+// it knows.
 func (s *Store) RotateAPIKey(ctx context.Context, org catalog.OrgID, key catalog.KeyID, successor catalog.NewAPIKey, grace time.Duration) (none catalog.APIKey, err error) {
 	a, old, err := s.key(ctx, org, key)
 	if err != nil {
@@ -134,6 +138,9 @@ func (s *Store) RotateAPIKey(ctx context.Context, org catalog.OrgID, key catalog
 		wanted := auth.StoredScopes(successor.Scopes)
 		if !auth.StoredScopes(old.Scopes).Contains(wanted) || !a.principal.Granted.Contains(wanted) {
 			return none, auth.ErrScopeEscalation
+		}
+		if err := a.principal.CheckExpiry(old.ExpiresAt); err != nil {
+			return none, err
 		}
 		if a.viewer.Limited && old.Workspace != "" && old.Workspace != a.viewer.Workspace {
 			return none, catalog.ErrNotFound

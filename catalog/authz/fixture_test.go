@@ -199,7 +199,7 @@ func narrow(p auth.Principal, scopes ...auth.Scope) auth.Principal {
 // asKey is an API key of the same person with the same scopes.
 func asKey(p auth.Principal, workspace catalog.WorkspaceID) auth.Principal {
 	id := uuid.New()
-	p.Method, p.KeyID = auth.MethodAPIKey, &id
+	p.Method, p.KeyID, p.KeyExpiresAt = auth.MethodAPIKey, &id, time.Now().Add(24*time.Hour)
 	if workspace != "" {
 		parsed := uuid.MustParse(string(workspace))
 		p.WorkspaceID = &parsed

@@ -143,6 +143,12 @@ func TestKeysAreNoWiderThanTheirMaker(t *testing.T) {
 	require.ErrorIs(t, create(asKey(builder, ""), inSpace), catalog.ErrNotFound)
 	require.NoError(t, create(asKey(builder, f.space), inSpace))
 
+	// The keys made and rotated here end in an hour.
+	brief := asKey(builder, "")
+	brief.KeyExpiresAt = time.Now().Add(time.Minute)
+	require.ErrorIs(t, create(brief, same), auth.ErrExpiryEscalation)
+	require.NoError(t, create(brief, func(k *catalog.NewAPIKey) { k.ExpiresAt = brief.KeyExpiresAt }))
+
 	rotate := func(who auth.Principal, scopes auth.ScopeSet) error {
 		n++
 		_, err := f.store.RotateAPIKey(as(who), f.org, f.key.ID, newKey(f, "builder", prefix(n), scopes), time.Hour)
@@ -152,6 +158,7 @@ func TestKeysAreNoWiderThanTheirMaker(t *testing.T) {
 	require.ErrorIs(t, rotate(asKey(narrow(builder, auth.ScopeAPIKeysCreate), ""), all), auth.ErrScopeEscalation,
 		"a narrow key must not trade a wide one for a copy that it knows")
 	require.ErrorIs(t, rotate(builder, auth.AllScopes()), auth.ErrScopeEscalation)
+	require.ErrorIs(t, rotate(brief, all), auth.ErrExpiryEscalation, "nor a brief key a long one")
 	reason(t, rotate(f.people["admin"], all), "not_owner")
 	require.NoError(t, rotate(builder, all))
 

@@ -45,7 +45,7 @@ func keys(t *testing.T, w *world) {
 		"key_prefix": func(n *catalog.NewAPIKey) { n.Prefix = "lw_%" },
 		"hash":       func(n *catalog.NewAPIKey) { n.Hash = [32]byte{} },
 		"scopes":     func(n *catalog.NewAPIKey) { n.Scopes = nil },
-		"expires_at": func(n *catalog.NewAPIKey) { n.ExpiresAt = w.now().Add(400 * 24 * time.Hour) },
+		"expires_at": func(n *catalog.NewAPIKey) { n.ExpiresAt = w.now().Add(800 * 24 * time.Hour) },
 	} {
 		bad := w.newKey(org, owner)
 		broken(&bad)
@@ -127,8 +127,10 @@ func keyRotation(t *testing.T, w *world) {
 	short.ExpiresAt = w.now().Add(10 * time.Minute)
 	brief, err := w.CreateAPIKey(w.ctx, short)
 	require.NoError(t, err)
-	_, err = w.RotateAPIKey(w.ctx, org, brief.ID, w.newKey("", ""), catalog.MaxRotationGrace)
-	require.NoError(t, err)
+	w.clock.Add((8 * time.Minute).Microseconds())
+	next, err := w.RotateAPIKey(w.ctx, org, brief.ID, w.newKey("", ""), catalog.MaxRotationGrace)
+	require.NoError(t, err, "less than the least life of a new key is left")
+	require.Equal(t, brief.ExpiresAt, next.ExpiresAt, "a rotation never makes a key live longer")
 	after, err = w.APIKey(w.ctx, org, brief.ID)
 	require.NoError(t, err)
 	require.Equal(t, brief.ExpiresAt, after.ExpiresAt, "grace never makes a key live longer")

@@ -124,6 +124,9 @@ func (s *Store) RotateAPIKey(ctx context.Context, org catalog.OrgID, id catalog.
 			return &catalog.ExistsError{Field: "successor"}
 		}
 		successor.Org, successor.User, successor.Workspace = old.Org, old.User, old.Workspace
+		if old.ExpiresAt.Before(successor.ExpiresAt) {
+			successor.ExpiresAt = old.ExpiresAt
+		}
 		if created, err = s.insertKey(ctx, tx, successor); err != nil {
 			return err
 		}

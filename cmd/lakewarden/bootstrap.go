@@ -14,8 +14,9 @@ import (
 	"github.com/lakewarden/lakewarden/catalog"
 )
 
-// commandKeyLife is the life of keys that the command line makes.
-const commandKeyLife = 365 * 24 * time.Hour
+// commandKeyLife is the life of keys that the command line makes. No key outlives
+// the one that made it, so they live longer than any key that they are asked for.
+const commandKeyLife = catalog.MaxKeyLife
 
 type bootstrapReply struct {
 	OrganisationID string `json:"organisation_id"`
@@ -100,68 +101,6 @@ func record(ctx context.Context, store catalog.Audit, org catalog.OrgID, action 
 	return store.AppendAudit(ctx, catalog.AuditEntry{
 		Org: org, Action: action, Resource: "user/" + string(user), Outcome: catalog.OutcomeAllow,
 	})
-}
-
-type userReply struct {
-	UserID string `json:"user_id"`
-	APIKey string `json:"api_key"`
-}
-
-func runUser(ctx context.Context, out io.Writer, args []string) error {
-	if len(args) == 0 || args[0] != "add" {
-		return subcommandUsage(out, args, "lakewarden user add --org ID --email E [--role R] [--json]")
-	}
-	fs := flag.NewFlagSet("user add", flag.ContinueOnError)
-	org := fs.String("org", "", "id of the organisation (required)")
-	email := fs.String("email", "", "e-mail address (required)")
-	role := fs.String("role", "viewer", "viewer, editor, builder or admin")
-	asJSON := fs.Bool("json", false, "print one JSON object")
-	config, err := loadConfig(fs, args[1:])
-	if err != nil {
-		return err
-	}
-	if *org == "" || *email == "" {
-		return errors.New("user add needs --org and --email")
-	}
-	store, err := openCatalog(ctx, config, newLogger(config))
-	if err != nil {
-		return err
-	}
-	defer func() { _ = store.Close() }()
-	reply, err := addUser(ctx, store, *org, *email, *role)
-	if err != nil {
-		return err
-	}
-	return printReply(out, *asJSON, reply, fmt.Sprintf("user    %s\nAPI key %s\n", reply.UserID, reply.APIKey))
-}
-
-func addUser(ctx context.Context, store catalog.Store, org, email, role string) (userReply, error) {
-	id, err := catalog.ParseID[catalog.OrgID](org)
-	if err != nil {
-		return userReply{}, fmt.Errorf("organisation %s: %w", org, err)
-	}
-	parsed, err := auth.ParseRole(role)
-	if err != nil {
-		return userReply{}, err
-	}
-	if _, err := store.Organisation(ctx, id); err != nil {
-		return userReply{}, fmt.Errorf("organisation %s: %w", org, err)
-	}
-	user, err := userByEmail(ctx, store, email)
-	if err != nil {
-		return userReply{}, err
-	}
-	if _, err := store.AddMember(ctx, id, user, catalog.Role(parsed)); errors.Is(err, catalog.ErrExists) {
-		return userReply{}, fmt.Errorf("%s is a member of the organisation %s already", email, org)
-	} else if err != nil {
-		return userReply{}, err
-	}
-	key, err := makeKey(ctx, store, id, user, parsed, "command line")
-	if err != nil {
-		return userReply{}, err
-	}
-	err = record(ctx, store, id, "command.user_add", user)
-	return userReply{UserID: string(user), APIKey: key}, err
 }
 
 // printReply writes the answer of a command.

@@ -18,7 +18,7 @@ func commands() []command {
 		{serveCommand, "Run the server", runServe},
 		{"demo", "Create the demo organisation in the data directory, once", runDemo},
 		{"bootstrap", "Create an organisation with its first administrator and an API key", runBootstrap},
-		{"user", "Manage users: user add", runUser},
+		{"user", "Manage users: user add, user key", runUser},
 		{"migrate", "Create or upgrade the catalog", runMigrate},
 		{"keys", "Manage the keys of stored credentials: keys rotate", runKeys},
 		{"extensions", "Manage DuckDB extensions: extensions install", runExtensions},

@@ -44,7 +44,7 @@ func TestHelpListsEverySetting(t *testing.T) {
 	require.Equal(t, in("key_file"), config.KeyFile)
 	require.Equal(t, "file://"+filepath.ToSlash(in("results_url")), config.ResultsURL)
 
-	for _, args := range [][]string{{"bootstrap", "--help"}, {"user", "add", "--help"}} {
+	for _, args := range [][]string{{"bootstrap", "--help"}, {"user", "add", "--help"}, {"user", "key", "--help"}} {
 		stdout, stderr, err := p.run(args...)
 		require.NoError(t, err)
 		require.Equal(t, 2, strings.Count(stdout+stderr, "(required)"), args)

@@ -1,0 +1,101 @@
+package main
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// ends is when a key's record says that it expires.
+func ends(t testing.TB, record map[string]any) time.Time {
+	t.Helper()
+	at, err := time.Parse(time.RFC3339, record["expires_at"].(string))
+	require.NoError(t, err)
+	return at
+}
+
+// TestNoKeyOutlivesItsCreator: whatever a key makes or rotates ends with it at the
+// latest, over any number of generations.
+func TestNoKeyOutlivesItsCreator(t *testing.T) {
+	s := startServer(t, nil)
+	brief, record := s.admin.newKey(map[string]any{"scopes": []string{"admin"}, "expires_in": "10m"})
+	limit := ends(t, record)
+	for _, later := range []map[string]any{
+		{"expires_in": "366d"}, {"expires_in": "P1D"}, {"expires_in": "11m"},
+		{"expires_at": limit.Add(time.Microsecond).Format(time.RFC3339Nano)},
+	} {
+		later["name"] = "later"
+		code, _ := brief.call("POST", "/v1/api-keys", later).problem(t, 403)
+		require.Equal(t, "expiry_escalation", code, later)
+	}
+	code, fields := brief.call("POST", "/v1/api-keys", map[string]any{"name": "x", "expires_in": "367d"}).problem(t, 422)
+	require.Equal(t, "invalid_field", code, "no key at all may live so long")
+	require.Equal(t, []string{"expires_in"}, fields)
+
+	_, record = brief.newKey(map[string]any{"expires_in": "5m30s"})
+	require.WithinDuration(t, time.Now().Add(330*time.Second), ends(t, record), 5*time.Second, "an earlier end is as asked")
+	_, record = brief.newKey(map[string]any{"expires_at": limit.Format(time.RFC3339Nano)})
+	require.WithinDuration(t, limit, ends(t, record), 0)
+	child, record := brief.newKey(map[string]any{"scopes": []string{"write"}})
+	require.WithinDuration(t, limit, ends(t, record), 0, "none sent: with its creator")
+	_, record = child.newKey(map[string]any{})
+	require.WithinDuration(t, limit, ends(t, record), 0)
+	_, record = s.admin.newKey(map[string]any{})
+	require.WithinDuration(t, time.Now().Add(90*24*time.Hour), ends(t, record), 10*time.Second, "the creator lives longer")
+}
+
+// TestAMemberGetsAnotherKeyFromTheCommandLine, which is how an organisation goes on
+// when its keys end, since none of them can make a longer one.
+func TestAMemberGetsAnotherKeyFromTheCommandLine(t *testing.T) {
+	s := startServer(t, nil)
+	vic := s.member("vic@acme.example", "viewer", nil)
+	p := newProgram(t)
+	p.env = append(p.env, "LAKEWARDEN_DATA_DIR="+s.config.DataDir, "LAKEWARDEN_DATABASE_URL="+s.config.DatabaseURL)
+	made := p.json("user", "key", "--org", s.boot.OrganisationID, "--email", "Vic@acme.example", "--json")
+	require.Equal(t, vic.user, made["user_id"])
+	me := s.client(made["api_key"].(string), vic.user).ok("GET", "/v1/me", nil)
+	require.ElementsMatch(t, viewerScopes, scopesOf(t, me))
+	_, stderr, err := p.run("user", "key", "--org", s.boot.OrganisationID, "--email", "eve@acme.example")
+	require.Error(t, err)
+	require.Contains(t, stderr, "eve@acme.example is not a member")
+	for _, life := range []string{"366d", "P366D"} {
+		_, record := s.admin.newKey(map[string]any{"expires_in": life})
+		require.WithinDuration(t, time.Now().Add(366*24*time.Hour), ends(t, record), 10*time.Second, "a key of the command line can make any")
+	}
+}
+
+func TestRotationDoesNotExtendAKey(t *testing.T) {
+	s := startServer(t, nil)
+	rotate := func(who *client, record map[string]any, grace int) (*client, map[string]any) {
+		t.Helper()
+		reply := who.ok("POST", "/v1/api-keys/"+record["id"].(string)+"/rotate", map[string]any{"grace_seconds": grace})
+		return s.client(reply["key"].(string), who.user), reply["api_key"].(map[string]any)
+	}
+	key, record := s.admin.newKey(map[string]any{"scopes": []string{"write"}, "expires_in": "6m"})
+	limit := ends(t, record)
+	for _, grace := range []int{0, 3600, 604800} { // a key that rotates itself, again and again
+		before := record
+		next, successor := rotate(key, record, grace)
+		require.WithinDuration(t, limit, ends(t, successor), 0)
+		old := ends(t, s.admin.ok("GET", "/v1/api-keys/"+before["id"].(string), nil))
+		require.False(t, old.After(limit), "grace does not extend it either")
+		key, record = next, successor
+	}
+	_, successor := rotate(s.admin, record, 0)
+	require.WithinDuration(t, limit, ends(t, successor), 0, "whoever rotates it")
+
+	// A brief key would trade a long one for a copy that it knows.
+	long, record := s.admin.newKey(map[string]any{"scopes": []string{"write"}, "expires_in": "300d"})
+	brief, _ := s.admin.newKey(map[string]any{"scopes": []string{"admin"}, "expires_in": "10m"})
+	code, _ := brief.call("POST", "/v1/api-keys/"+record["id"].(string)+"/rotate", nil).problem(t, 403)
+	require.Equal(t, "expiry_escalation", code)
+	require.Equal(t, 200, long.call("GET", "/v1/me", nil).status, "nothing happened to it")
+
+	// In its grace period the old key is brief itself.
+	_, successor = rotate(s.admin, record, 600)
+	code, _ = long.call("POST", "/v1/api-keys/"+successor["id"].(string)+"/rotate", nil).problem(t, 403)
+	require.Equal(t, "expiry_escalation", code)
+	code, _ = long.call("POST", "/v1/api-keys", map[string]any{"name": "x", "expires_in": "1h"}).problem(t, 403)
+	require.Equal(t, "expiry_escalation", code)
+}
