@@ -22,7 +22,12 @@ const maxBearer = 8 << 10
 func Authenticate(authenticator auth.Authenticator, failures *Failures, refused func(*http.Request, *auth.Refusal)) func(http.Handler) http.Handler {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			p, err := authenticate(authenticator, r)
+			bearer, err := bearerOf(r.Header)
+			if err != nil { // no token was presented
+				problem.Write(w, r, err)
+				return
+			}
+			p, err := authenticator.Authenticate(r.Context(), bearer)
 			if refusal := refusalOf(err); refusal != nil {
 				if failures != nil {
 					if wait := failures.count(r, refusal); wait > 0 {
@@ -47,26 +52,13 @@ func Authenticate(authenticator auth.Authenticator, failures *Failures, refused 
 	}
 }
 
-func authenticate(authenticator auth.Authenticator, r *http.Request) (auth.Principal, error) {
-	bearer, err := bearerOf(r.Header)
-	if err != nil {
-		return auth.Principal{}, err
-	}
-	return authenticator.Authenticate(r.Context(), bearer)
-}
-
-// refusalOf returns nil unless err refuses a credential that was presented.
+// refusalOf returns nil unless err refuses the credential.
 func refusalOf(err error) *auth.Refusal {
 	var refusal *auth.Refusal
-	switch {
-	case err == nil, errors.Is(err, problem.ErrNoCredential):
-		return nil
-	case errors.As(err, &refusal):
+	if errors.As(err, &refusal) || !errors.Is(err, auth.ErrUnauthenticated) {
 		return refusal
-	case problem.From(err).Status == http.StatusUnauthorized:
-		return &auth.Refusal{Cause: err}
 	}
-	return nil
+	return &auth.Refusal{Cause: err}
 }
 
 // bearerOf reads the one bearer credential of a request. A credential anywhere

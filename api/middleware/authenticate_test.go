@@ -196,18 +196,3 @@ func TestCountersOfWrongCredentialsAreBounded(t *testing.T) {
 	require.LessOrEqual(t, f.failures.Entries(), 1<<16)
 	require.Equal(t, 200, f.send("192.0.2.1:1", "abcdef", nil))
 }
-
-func TestACredentialThatCannotBeReadIsWrongToo(t *testing.T) {
-	f := newWrong(t)
-	for i := range 6 {
-		want := 401
-		if i >= 3 {
-			want = 429
-		}
-		require.Equal(t, want, f.send("192.0.2.1:1", "gu{ss", nil))
-	}
-	r := get(t, "/v1/read")
-	r.RemoteAddr = "192.0.2.1:1"
-	w := serve(r, ok, middleware.Authenticate(fixed{}, f.failures, nil))
-	require.Equal(t, 401, w.Code, "none at all is not counted")
-}
