@@ -1,6 +1,8 @@
 package sqlguard_test
 
 import (
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -33,4 +35,47 @@ func TestResultColumnsAreNamedAsWritten(t *testing.T) {
 	}
 	_, err := parse(t, "SELECT COLUMNS('^i.*') + (SELECT count(*) FROM orders) FROM customers")
 	require.Equal(t, sqlguard.CodeSyntaxNode, codeOf(err), "%v", err)
+}
+
+// TestResultColumnsAreNamedAsPlainDuckDBNamesThem: the same text over plain tables
+// gives the same names, whatever the printed statement looks like: over whole and
+// filtered tables, and over filtered ones that are read in place.
+func TestResultColumnsAreNamedAsPlainDuckDBNamesThem(t *testing.T) {
+	w := newWorld(t, shopSetup, shopPredicates)
+	statements := lines(t, "testdata/columnnames.sql")
+	require.Greater(t, len(statements), 100)
+	for _, s := range statements {
+		t.Run(s, func(t *testing.T) {
+			args := argumentsFor(s)
+			want, err := runSQL(t, w.plain, s, args...)
+			require.NoError(t, err)
+			for _, version := range []string{"", engineVersion} {
+				for _, filtered := range []bool{false, true} {
+					q, err := sqlguard.Parse(t.Context(), sharedParser(), s, sqlguard.Options{EngineVersion: version})
+					require.NoError(t, err)
+					plan, err := q.Bind(t.Context(), sharedParser(), w.relations(t, q, filtered))
+					require.NoError(t, err)
+					for _, b := range plan.Barriers {
+						mustExec(t, w.guarded, "CREATE OR REPLACE TEMP TABLE "+b.Relation()+" AS "+b.SQL)
+					}
+					got, err := runSQL(t, w.guarded, plan.SQL, args...)
+					require.NoError(t, err, plan.SQL)
+					require.Equal(t, want.Names, got.Names, plan.SQL)
+				}
+			}
+		})
+	}
+}
+
+// argumentsFor returns as many arguments as the statement has parameters.
+func argumentsFor(statement string) []any {
+	count := strings.Count(statement, "?")
+	for strings.Contains(statement, "$"+strconv.Itoa(count+1)) {
+		count++
+	}
+	args := make([]any, count)
+	for i := range args {
+		args[i] = i + 1
+	}
+	return args
 }

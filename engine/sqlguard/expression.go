@@ -31,6 +31,13 @@ func (a *analysis) expr(n *node, sc *scope) *Error {
 				return err.at(n)
 			}
 		}
+		if isLambdaKeyword(n) {
+			a.rename()
+		}
+	case "CAST":
+		if losesName(n, a.q.text) {
+			a.rename()
+		}
 	case "CONJUNCTION":
 		if err := a.countAlternatives(n); err != nil {
 			return err

@@ -1,11 +1,17 @@
 package sqlguard
 
-import "strings"
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
 
-// The engine names an unnamed result column by the text of its expression, and
-// prints a type that the user wrote ("DATE") in another way than one that its
-// own parser put there (DOUBLE, in the casts that INTERVAL 3 DAY becomes). The
-// tree keeps no trace of that difference; asWritten puts it back.
+// The engine names an unnamed result column by the text of its expression. The
+// serialised tree has lost some of what that text depends on: whether the user
+// wrote a type ("DATE") or the parser chose it (DOUBLE, in the casts that
+// INTERVAL 3 DAY becomes), the numbers after a type, and whether a lambda had
+// the word or the arrow. The namer puts these back, from the user's text where
+// the tree has no trace of them. What it gets wrong is a name, and no more.
 
 // isInterval recognises what INTERVAL <number> <unit> becomes.
 func isInterval(n *node) bool {
@@ -17,49 +23,224 @@ func isInterval(n *node) bool {
 	return outer.is("class", "CAST") && trunc.is("function_name", "trunc") && argument(trunc, 0).is("class", "CAST")
 }
 
-// asWritten changes a copy of an expression so that it prints with the name
-// that the engine gave the original.
-func asWritten(v any) {
+// namer prepares copies of expressions for printing, so that they print as the
+// names that the engine gives the originals.
+type namer struct {
+	text string // the statement, with the positions that the nodes have
+	mark string // a name that occurs nowhere in text
+}
+
+// asWritten changes an expression into one that prints as its name.
+func (w namer) asWritten(v any) {
 	switch v := v.(type) {
 	case []any:
 		for _, x := range v {
-			asWritten(x)
+			w.asWritten(x)
 		}
 	case *node:
 		if v == nil {
 			return
 		}
 		if isInterval(v) {
-			asWritten(argument(argument(v, 0).child("child"), 0).get("child"))
+			w.asWritten(argument(argument(v, 0).child("child"), 0).get("child"))
 			return
 		}
-		if v.is("class", "CAST") {
-			v.set("cast_type", writtenType(v.child("cast_type")))
+		if v.is("class", "CAST") && !isDateCall(v, w.text) {
+			written, found := castModifiers(v, w.text)
+			v.set("cast_type", writtenType(v.child("cast_type"), written, found))
 		}
 		for i, k := range v.keys {
 			if k != "cast_type" {
-				asWritten(v.vals[i])
+				w.asWritten(v.vals[i])
 			}
+		}
+		if isLambdaKeyword(v) {
+			w.markLambda(v)
 		}
 	}
 }
 
-// writtenType turns a type into the unresolved form that users write.
-func writtenType(t *node) *node {
+// isLambdaKeyword recognises a lambda written with the word, whose parameters
+// have no position. The printer knows the arrow only.
+func isLambdaKeyword(n *node) bool {
+	if !n.is("class", "LAMBDA") {
+		return false
+	}
+	lhs := n.child("lhs")
+	return offset(lhs) < 0 && (lhs.is("class", "COLUMN_REF") || lhs.is("function_name", "row") && lhs.str("schema") == "")
+}
+
+// markLambda turns a lambda into an operator that prints as
+// "(MARK_args(x, y) MARK_body …)"; see [namer.lambdas].
+func (w namer) markLambda(n *node) {
+	parameters := []any{n.get("lhs")}
+	if lhs := n.child("lhs"); lhs.is("class", "FUNCTION") {
+		parameters = lhs.list("children")
+	}
+	n.become(callNode(w.mark+"_body", true, callNode(w.mark+"_args", false, parameters...), n.get("expr")))
+}
+
+// lambdas writes the operators of [namer.markLambda] as lambdas.
+func (w namer) lambdas(name string) string {
+	for {
+		before, rest, found := strings.Cut(name, w.mark+"_args(")
+		if !found {
+			return name
+		}
+		parameters, body, found := strings.Cut(rest, ") "+w.mark+"_body ")
+		if !found {
+			return name
+		}
+		name = before + "lambda " + parameters + ": " + body
+	}
+}
+
+// isDateCall recognises what date(x) becomes: a cast without a position whose
+// type the parser chose. A literal such as DATE '2020-01-01' is one of a type
+// that the user wrote.
+func isDateCall(n *node, text string) bool {
+	if offset(n) >= 0 || n.flag("try_cast") || !n.child("cast_type").is("id", "DATE") {
+		return false
+	}
+	child := n.child("child")
+	if !child.is("class", "CONSTANT") {
+		return true
+	}
+	at := offset(child)
+	return at >= 0 && at <= len(text) && strings.HasSuffix(strings.TrimRight(text[:at], " \t\r\n"), "(")
+}
+
+// modifierText is the name of a type in a statement with the numbers after it.
+var modifierText = regexp.MustCompile(`^\s*"?[A-Za-z_]\w*"?(?:\s+(?i:precision|varying))?\s*(?:\(\s*([0-9]+(?:\s*,\s*[0-9]+)*)\s*\))?`)
+
+// castModifiers returns the numbers that the user wrote after the innermost type
+// of a cast, which the tree does not hold as they were: VARCHAR(10) becomes
+// VARCHAR, DECIMAL becomes DECIMAL(18,3). False means that the place of the type
+// is not known.
+func castModifiers(n *node, text string) (modifiers []string, found bool) {
+	at := offset(n)
+	if at < 0 || at >= len(text) {
+		return nil, false
+	}
+	rest, ok := strings.CutPrefix(text[at:], "::")
+	if !ok {
+		if rest, ok = castTarget(text, at); !ok {
+			return nil, false
+		}
+	}
+	m := modifierText.FindStringSubmatch(rest)
+	if m == nil {
+		return nil, false
+	}
+	if m[1] != "" {
+		for _, number := range strings.Split(m[1], ",") {
+			modifiers = append(modifiers, strings.TrimSpace(number))
+		}
+	}
+	return modifiers, true
+}
+
+// castTarget returns the text after AS of the CAST or TRY_CAST that starts at i.
+func castTarget(text string, i int) (string, bool) {
+	if word := strings.ToLower(firstWord(text[i:])); word != "cast" && word != "try_cast" {
+		return "", false
+	}
+	depth := 0
+	for i < len(text) {
+		switch c := text[i]; {
+		case c == '\'' || c == '"':
+			i = skipQuoted(text, i, c, false)
+			continue
+		case c == '$' && dollarTag(text[i:]) != "":
+			tag := dollarTag(text[i:])
+			end := strings.Index(text[i+len(tag):], tag)
+			if end < 0 {
+				return "", false
+			}
+			i += end + 2*len(tag)
+			continue
+		case skipBlank(text, i) > i:
+			i = skipBlank(text, i)
+			continue
+		case c == '(' || c == '[' || c == '{':
+			depth++
+		case c == ')' || c == ']' || c == '}':
+			if depth--; depth <= 0 {
+				return "", false
+			}
+		case isWord(c):
+			word := i
+			for i < len(text) && (isWord(text[i]) || text[i] >= 0x80) {
+				i++
+			}
+			switch {
+			case depth == 1 && strings.EqualFold(text[word:i], "as"):
+				return text[i:], true
+			case strings.EqualFold(text[word:i], "e") && i < len(text) && text[i] == '\'':
+				i = skipQuoted(text, i, '\'', true)
+			}
+			continue
+		}
+		i++
+	}
+	return "", false
+}
+
+// losesName reports whether the name of a cast changes when the cast is printed
+// and parsed again.
+func losesName(n *node, text string) bool {
+	if isDateCall(n, text) {
+		return true
+	}
+	written, found := castModifiers(n, text)
+	if !found {
+		return false
+	}
+	t := innermost(n.child("cast_type"))
+	if !t.is("id", "DECIMAL") {
+		return len(written) > 0 && !t.is("id", "UNBOUND")
+	}
+	info := t.child("type_info")
+	return !slices.Equal(written, []string{digits(info.get("width")), digits(info.get("scale"))})
+}
+
+// innermost is the type of the elements of lists and arrays.
+func innermost(t *node) *node {
+	for t.is("id", "LIST") || t.is("id", "ARRAY") {
+		t = t.child("type_info").child("child_type")
+	}
+	return t
+}
+
+func digits(v any) string {
+	n, _ := v.(number)
+	return string(n)
+}
+
+// writtenType turns a type into the unresolved form that users write. Where
+// found is true, written are the numbers that stood after it.
+func writtenType(t *node, written []string, found bool) *node {
 	id, info := t.str("id"), t.child("type_info")
 	modifiers := []any{}
 	switch id {
 	case "UNBOUND", "STRUCT", "MAP", "UNION":
 		return t
 	case "LIST", "ARRAY":
-		child := writtenType(info.child("child_type"))
+		child := writtenType(info.child("child_type"), written, found)
 		info = info.clone()
 		info.set("child_type", child)
 		return obj("id", id, "type_info", info)
 	case "DECIMAL":
-		for _, k := range []string{"width", "scale"} {
-			modifiers = append(modifiers, obj("type", typeNode("INTEGER"), "is_null", false, "value", info.get(k)))
+		if !found {
+			written = []string{digits(info.get("width")), digits(info.get("scale"))}
 		}
+	case "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS":
+		if len(written) > 0 {
+			id = "TIMESTAMP" // TIMESTAMP(3)
+		}
+	}
+	for _, m := range written {
+		modifiers = append(modifiers, obj("type", typeNode("INTEGER"), "is_null", false, "value", number(m)))
 	}
 	return obj("id", "UNBOUND", "type_info", obj("type", "UNBOUND_TYPE_INFO", "alias", "", "extension_info", nil,
 		"name", id, "catalog", "", "schema", "", "user_type_modifiers", modifiers))

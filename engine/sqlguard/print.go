@@ -21,10 +21,11 @@ func printExpressions(ctx context.Context, parser engine.Parser, exprs []*node, 
 	for strings.Contains(strings.ToLower(text), mark) {
 		mark += "_"
 	}
+	w := namer{text: text, mark: mark}
 	list := make([]any, len(exprs))
 	for i, e := range exprs {
 		c := e.clone()
-		asWritten(c)
+		w.asWritten(c)
 		c.set("alias", fmt.Sprintf("%s%d", mark, i))
 		list[i] = c
 	}
@@ -37,7 +38,7 @@ func printExpressions(ctx context.Context, parser engine.Parser, exprs []*node, 
 	for i := range exprs {
 		var found bool
 		out[i], rest, found = strings.Cut(rest, fmt.Sprintf(" AS %s%d", mark, i))
-		rest = strings.TrimPrefix(rest, ", ")
+		out[i], rest = w.lambdas(out[i]), strings.TrimPrefix(rest, ", ")
 		ok = ok && found
 	}
 	if !ok || rest != "" {

@@ -51,6 +51,8 @@ func (a *analysis) table(n *node, sc *scope) *Error {
 		}
 	case "SUBQUERY":
 		a.define(n.strings("column_name_alias"))
+	case "EXPRESSION_LIST":
+		a.rename() // it comes back inside another SELECT
 	}
 	return a.fields(n, kTable, sc)
 }
