@@ -141,6 +141,11 @@ func TestTheCommandLine(t *testing.T) {
 	stdout, _, err := p.run("version")
 	require.NoError(t, err)
 	require.Contains(t, stdout, duckdb.Version())
+	for _, flag := range []string{"--version", "-version", "-v"} {
+		same, _, err := p.run(flag)
+		require.NoError(t, err, flag)
+		require.Equal(t, stdout, same, flag)
+	}
 
 	for range 2 {
 		_, stderr, err := p.run("migrate")

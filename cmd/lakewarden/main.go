@@ -36,6 +36,9 @@ func dispatch(ctx context.Context, out io.Writer, args []string) error {
 		usage(out)
 		return nil
 	}
+	if args[0] == "--version" || args[0] == "-version" || args[0] == "-v" {
+		return runVersion(ctx, out, args[1:])
+	}
 	for _, c := range commands() {
 		if c.name == args[0] {
 			return c.run(ctx, out, args[1:])
