@@ -2,7 +2,9 @@ package problem
 
 import (
 	"errors"
+	"maps"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -33,14 +35,29 @@ func validate(ctx huma.Context, status int, errs []error) *Reply {
 		return respond(ctx.Context(), errors.Join(errs...), false)
 	}
 	refusal := &Refusal{Code: validationCode(status), Cause: errors.Join(errs...)}
-	if status == http.StatusUnprocessableEntity {
+	switch status {
+	case http.StatusUnprocessableEntity:
 		refusal.Details = validationDetails(errs)
+	case http.StatusUnsupportedMediaType:
+		refusal.Details = []Detail{{Field: "Content-Type", Message: "must be " + mediaTypes(ctx)}}
 	}
 	var tooLarge *http.MaxBytesError
 	if errors.As(refusal.Cause, &tooLarge) {
 		refusal.Code = "payload_too_large"
 	}
 	return respond(ctx.Context(), refusal, false)
+}
+
+// mediaTypes lists the types of the bodies that an operation takes.
+func mediaTypes(ctx huma.Context) string {
+	var list []string
+	if op := ctx.Operation(); op != nil && op.RequestBody != nil {
+		list = slices.Sorted(maps.Keys(op.RequestBody.Content))
+	}
+	if len(list) == 0 {
+		return "application/json"
+	}
+	return strings.Join(list, " or ")
 }
 
 // validationCode maps the framework's statuses to the ones of the interface.

@@ -65,7 +65,7 @@ func TestFrameworkErrorsWearOurBody(t *testing.T) {
 		{"good", id, "application/json", `{"name":"ab"}`, 204, "", nil},
 		{"no body", id, "application/json", ``, 400, "invalid_body", nil},
 		{"broken", id, "application/json", `{"name":"CANARY`, 400, "invalid_body", nil},
-		{"format", id, "application/x-canary", `{"name":"CANARY"}`, 400, "unsupported_media_type", nil},
+		{"format", id, "application/x-canary", `{"name":"CANARY"}`, 400, "unsupported_media_type", []string{"Content-Type"}},
 		{"unknown field", id, "application/json", `{"name":"ab","CANARYX":1}`, 422, "invalid_field", []string{"CANARYX"}},
 		{"missing field", id, "application/json", `{}`, 422, "invalid_field", []string{"name"}},
 		{"type", id, "application/json", `{"name":7}`, 422, "invalid_field", []string{"name"}},
@@ -103,7 +103,11 @@ func TestFrameworkErrorsWearOurBody(t *testing.T) {
 			for _, d := range body.Details {
 				fields = append(fields, d.Field)
 				require.NotContains(t, d.Message, "CANARY")
-				require.NotContains(t, d.Message, "json")
+				if d.Field == "Content-Type" {
+					require.Equal(t, "must be application/json", d.Message)
+				} else {
+					require.NotContains(t, d.Message, "json")
+				}
 			}
 			require.Equal(t, c.fields, fields)
 			if c.status == 503 {

@@ -246,6 +246,12 @@ func TestFormatsThatAreTakenAreListed(t *testing.T) {
 		require.Equal(t, []string{"Content-Type: must be application/json, application/x-ndjson, text/csv, application/vnd.apache.arrow.stream or application/vnd.apache.parquet"}, details)
 		require.Equal(t, "unsupported_media_type", r.json(t)["code"])
 	}
+	for _, route := range []string{"/v1/query", "/v1/tables", path + "/rows/delete", path + "/optimize"} {
+		r := s.admin.call("POST", route, `{"sql":"SELECT 1"}`, "Content-Type", "application/x-www-form-urlencoded")
+		details, _ := r.told(t, 400)
+		require.Equal(t, []string{"Content-Type: must be application/json"}, details, route)
+		require.Equal(t, "unsupported_media_type", r.json(t)["code"])
+	}
 	r := s.admin.call("POST", "/v1/query", object{"sql": "SELECT 1"}, "Accept", "text/html")
 	details, _ := r.told(t, 400)
 	require.Equal(t, []string{"Accept: must allow application/json, application/x-ndjson, text/csv, application/vnd.apache.arrow.stream or application/vnd.apache.parquet"}, details)
