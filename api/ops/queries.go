@@ -139,7 +139,11 @@ func (o *Queries) prepare(ctx context.Context, a Actor, q Query, timeout time.Du
 		relations[i].KeepWhole = relations[i].KeepWhole || reach.keepWhole
 	}
 	lap.done(phaseResolve)
-	if statement.Kind() == sqlguard.KindExplain {
+	if statement.Analyzes() {
+		if err := run.checkAnalyzed(); err != nil {
+			return err
+		}
+	} else if statement.Kind() == sqlguard.KindExplain {
 		return o.explain(ctx, statement, relations, run)
 	}
 	plan, inPlace, err := o.Plans.bind(ctx, statement, q, opts, relations)
@@ -147,8 +151,17 @@ func (o *Queries) prepare(ctx context.Context, a Actor, q Query, timeout time.Du
 		return err
 	}
 	lap.done(phasePlan)
+	if statement.Analyzes() {
+		plan, inPlace = analyzed(plan), nil
+	}
 	p := &prepared{statement: statement, plan: plan, inPlace: inPlace, args: q.Args, parser: o.Plans.parser, names: namesOf(statement, relations), pieces: q.pieces, former: run.former}
-	return o.execute(ctx, key, p, timeout, run)
+	if err := o.execute(ctx, key, p, timeout, run); err != nil || !statement.Analyzes() {
+		return err
+	}
+	err = run.measured()
+	run.held.Release()
+	run.held = nil
+	return err
 }
 
 // guardOptions is what names mean in a statement of a caller.

@@ -43,9 +43,11 @@ type Rows struct {
 	former bool
 	// ofCatalog says that rows tell of the catalog itself, not only of tables.
 	ofCatalog bool
-	rows      int64
-	err       error
-	once      sync.Once
+	// partial says that the caller does not see every value of a table that is read.
+	partial bool
+	rows    int64
+	err     error
+	once    sync.Once
 }
 
 var _ engine.Result = (*Rows)(nil)

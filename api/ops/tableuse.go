@@ -200,6 +200,7 @@ func (o *Queries) relations(ctx context.Context, a Actor, m *moment, used []used
 			return nil, err
 		}
 		run.reads(u, v.policies)
+		run.partial = run.partial || !v.whole()
 	}
 	return relations, nil
 }

@@ -29,7 +29,11 @@ func statementFields(err error, yield func(string, string) bool) {
 		if !placed {
 			at.Position = sqlguard.Position{Line: guard.Line, Column: guard.Column}
 		}
-		yield(at.Field, placedMessage(at.Position, guard.Message, guard.Near))
+		message := guard.Message
+		if hint := otherRoutes[guard.Name]; hint != "" && guard.Code == sqlguard.CodeStatement {
+			message += "; " + hint
+		}
+		yield(at.Field, placedMessage(at.Position, message, guard.Near))
 	case errors.As(err, &failure):
 		engineField(failure, at, yield)
 	}

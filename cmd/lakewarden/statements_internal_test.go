@@ -141,8 +141,57 @@ func TestAPlanTellsNothingOfRules(t *testing.T) {
 	s.policy("orders", "customer", `{"effect":"permit","subject":{"everyone":true},"condition":{"op":"eq","value":"secret 3"}}`)
 	require.Equal(t, plan, s.admin.rows(sql), "the same for whom rows are hidden")
 	require.NotContains(t, string(before.body), dir)
-	s.admin.query("EXPLAIN ANALYZE SELECT 1").problem(t, 400)
 	s.admin.query("EXPLAIN SELECT * FROM "+s.schema+".nothing").problem(t, 400)
+}
+
+// TestMeasurementsAreOfWhatTheCallerSees: EXPLAIN ANALYZE answers with operators,
+// rows and times, and only where nothing is hidden from the caller.
+func TestMeasurementsAreOfWhatTheCallerSees(t *testing.T) {
+	s := startServer(t, nil)
+	dir := s.table("orders", `SELECT i AS id, 'secret ' || i AS customer FROM range(5000) t(i)`, nil, column{"id", "long"}, column{"customer", "string"})
+	for _, name := range []string{"rows_hidden", "column_hidden", "masked"} {
+		s.table(name, `SELECT i AS id, 'secret ' || i AS customer FROM range(50) t(i)`, nil, column{"id", "long"}, column{"customer", "string"})
+	}
+	from := " FROM " + s.schema + "."
+	for range 3 { // a statement that came before is prepared already
+		plan := lines(s.admin.rows("EXPLAIN ANALYZE SELECT customer, count(*)"+from+"orders WHERE id >= ? GROUP BY customer ORDER BY 2 LIMIT 3", 4000))
+		require.Regexp(t, `^TOTAL \(\d+\.\d{3} ms\)\n`, plan)
+		require.Regexp(t, `(?m)^ *(TOP_N|ORDER_BY) \(3 rows, \d+\.\d{3} ms\)$`, plan)
+		require.Regexp(t, `(?m)^ *HASH_GROUP_BY \(1000 rows, `, plan)
+		require.NotContains(t, plan, "secret")
+		require.NotContains(t, plan, "parquet")
+		require.NotContains(t, plan, filepath.Base(dir))
+	}
+	require.Regexp(t, "^TOTAL", lines(s.admin.rows("EXPLAIN ANALYZE SELECT 1")))
+	require.Len(t, s.admin.rows("SELECT id"+from+"orders WHERE id < 3"), 3, "statements that follow give their rows")
+	code, _ := s.admin.query("EXPLAIN ANALYZE SELECT customer::INT"+from+"orders").problem(t, 422)
+	require.Equal(t, "value_error", code)
+
+	s.policy("rows_hidden", "id", `{"effect":"permit","subject":{"everyone":true},"condition":{"op":"gte","value":0}}`)
+	s.rule("cls", "column_hidden", "customer", `{"effect":"permit","subject":{"role":"viewer"}}`)
+	s.rule("mask", "masked", "customer", `{"effect":"permit","subject":{"role":"viewer"}}`)
+	for _, sql := range []string{
+		"SELECT 1" + from + "rows_hidden", "SELECT id" + from + "column_hidden", "SELECT count(*)" + from + "masked",
+		"SELECT count(*)" + from + "orders o JOIN " + s.schema + ".masked m USING (id)",
+		"SELECT (SELECT max(id)" + from + "rows_hidden)" + from + "orders", "SELECT * FROM information_schema.tables",
+	} {
+		require.Equal(t, 200, s.admin.query(sql).status, sql)
+		require.Equal(t, 200, s.admin.query("EXPLAIN "+sql).status, sql)
+		code, fields := s.admin.query("EXPLAIN ANALYZE "+sql).problem(t, 400)
+		require.Equal(t, "statement_not_allowed", code, sql)
+		require.Equal(t, []string{"sql"}, fields)
+	}
+	viewer := s.member("vic@acme.example", "viewer", nil)
+	require.Equal(t, 200, viewer.query("EXPLAIN ANALYZE SELECT id, customer"+from+"column_hidden").status, "nothing is hidden from this caller")
+}
+
+// lines are the texts of rows of one column.
+func lines(rows []any) string {
+	texts := make([]string, len(rows))
+	for i, row := range rows {
+		texts[i] = row.([]any)[0].(string)
+	}
+	return strings.Join(texts, "\n")
 }
 
 func TestErrorsOfStatementsSayWhere(t *testing.T) {

@@ -30,8 +30,14 @@ type cursor struct {
 	err  error
 }
 
-// selects is the statement type of everything that callers may run.
+// selects admits queries, which do not change anything.
 func selects(t duck.StatementType) bool { return t == duck.StatementTypeSelect }
+
+// answers admits everything that callers may run: queries, and EXPLAIN ANALYZE of
+// one, which package sqlguard has checked as a query.
+func answers(t duck.StatementType) bool {
+	return selects(t) || t == duck.StatementTypeExplain
+}
 
 // writes admits COPY, for data files.
 func writes(t duck.StatementType) bool { return t == duck.StatementTypeCopy }

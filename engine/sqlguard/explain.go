@@ -2,28 +2,51 @@ package sqlguard
 
 import "strings"
 
-// stripExplain blanks a leading EXPLAIN, so that what follows keeps its
-// position in the text. DuckDB cannot serialise EXPLAIN itself. The rest is
-// checked like any statement, so a wrong guess here can only refuse more.
-func stripExplain(text string) (rest string, found bool, refusal *Error) {
+// explained says whether a text begins with EXPLAIN, and with EXPLAIN ANALYZE.
+type explained struct{ found, analyze bool }
+
+// stripExplain blanks a leading EXPLAIN or EXPLAIN ANALYZE, so that what follows
+// keeps its position in the text. DuckDB cannot serialise EXPLAIN itself. The
+// rest is checked like any statement, so a wrong guess here can only refuse more.
+func stripExplain(text string) (rest string, kind explained, refusal *Error) {
 	start := skipBlank(text, 0)
-	end := start + len("explain")
-	if end > len(text) || !strings.EqualFold(text[start:end], "explain") {
-		return text, false, nil
+	end, ok := skipWord(text, start, "explain")
+	if !ok {
+		return text, explained{}, nil
 	}
+	kind.found = true
 	next := skipBlank(text, end)
-	if next == end && next < len(text) {
-		if text[next] != '(' {
-			return text, false, nil // a longer word
-		}
+	if after, ok := skipWord(text, next, "analyze"); ok {
+		kind.analyze, end = true, after
+		next = skipBlank(text, end)
 	}
 	word := firstWord(text[next:])
 	if word == "(" && !parenthesised(text, next) || strings.EqualFold(word, "analyze") || strings.EqualFold(word, "explain") {
-		err := refuse(CodeStatement, "EXPLAIN", "only EXPLAIN of a query is served, without options")
+		err := refuse(CodeStatement, "EXPLAIN", "only EXPLAIN and EXPLAIN ANALYZE of a query are served, without options")
 		err.pos = start + 1
-		return text, false, err
+		return text, explained{}, err
 	}
-	return text[:start] + strings.Repeat(" ", end-start) + text[end:], true, nil
+	return text[:start] + blankWords(text[start:end]) + text[end:], kind, nil
+}
+
+// skipWord returns the position after a word that stands at i as a whole.
+func skipWord(text string, i int, word string) (int, bool) {
+	end := i + len(word)
+	if end > len(text) || !strings.EqualFold(text[i:end], word) || end < len(text) && (isWord(text[end]) || text[end] >= 0x80) {
+		return i, false
+	}
+	return end, true
+}
+
+// blankWords replaces everything but line ends by as many spaces.
+func blankWords(text string) string {
+	out := []byte(text)
+	for i, c := range out {
+		if c != '\n' {
+			out[i] = ' '
+		}
+	}
+	return string(out)
 }
 
 // parenthesised tells a query in parentheses from options.

@@ -109,15 +109,34 @@ UNION ALL
 	}
 }
 
-// TestExplainOptions: only the plain form is served.
+// TestExplainOptions: the plain form and ANALYZE are served.
 func TestExplainOptions(t *testing.T) {
-	for _, s := range []string{"EXPLAIN ANALYZE SELECT 1", "EXPLAIN (ANALYZE) SELECT 1", "EXPLAIN (FORMAT json) SELECT 1", "EXPLAIN (",
+	for s, analyzes := range map[string]bool{
+		"EXPLAIN SELECT 1": false, "EXPLAIN ANALYZE SELECT 1": true, "/* é */ explain\n-- é\nanalyze (SELECT 1)": true, "EXPLAIN ANALYZE FROM t": true,
+		"SELECT 1 AS \"analyze\"": false, "EXPLAIN FROM analyzed": false, "EXPLAIN SELECT analyzed FROM t": false,
+	} {
+		q, err := parse(t, s)
+		require.NoError(t, err, s)
+		require.Equal(t, analyzes, q.Analyzes(), s)
+	}
+	_, err := parse(t, "EXPLAIN /* é */ ANALYZE\nSELECT nosuch(1)")
+	var refused *sqlguard.Error
+	require.ErrorAs(t, err, &refused)
+	require.Equal(t, [2]int{2, 8}, [2]int{refused.Line, refused.Column})
+	for _, s := range []string{"EXPLAIN ANALYZE", "EXPLAIN ANALYZE ANALYZE SELECT 1", "EXPLAIN ANALYZE EXPLAIN SELECT 1", "EXPLAIN ANALYZE SHOW TABLES",
+		"EXPLAIN ANALYZE DELETE FROM t", "EXPLAIN ANALYZE (FORMAT json) SELECT 1", "EXPLAIN ANALYZE WITH x AS (SELECT 1) DELETE FROM t",
+	} {
+		_, err := parse(t, s)
+		require.Contains(t, []sqlguard.Code{sqlguard.CodeStatement, sqlguard.CodeSyntax}, codeOf(err), s)
+	}
+	for _, s := range []string{"EXPLAIN (ANALYZE) SELECT 1", "EXPLAIN (FORMAT json) SELECT 1", "EXPLAIN (",
 		"EXPLAIN EXPLAIN SELECT 1", "EXPLAIN ( /* x */ analyze, format html) (SELECT 1)", "EXPLAIN SHOW TABLES"} {
 		_, err := parse(t, s)
 		require.Equal(t, sqlguard.CodeStatement, codeOf(err), s)
 	}
 	q, err := parse(t, "SELECT 1")
 	require.NoError(t, err)
+	require.False(t, q.Analyzes())
 	_, err = q.Explain(t.Context(), sharedParser(), nil)
 	require.Error(t, err)
 }

@@ -20,7 +20,8 @@ const (
 	// queries too.
 	KindSelect Kind = iota
 	// KindExplain is EXPLAIN of a query: Query.Explain makes the plan text. The
-	// query may be bound like any other, and must not be run.
+	// query may be bound like any other, and must not be run, unless it is
+	// EXPLAIN ANALYZE: see Query.Analyzes.
 	KindExplain
 	// KindShowTables is SHOW TABLES [FROM schema]. It has no tables and no
 	// plan; the caller answers it from the catalog.
@@ -73,6 +74,7 @@ type Query struct {
 	text     string
 	opts     Options
 	kind     Kind
+	analyze  bool
 	show     TableRef // catalog and schema of SHOW TABLES FROM
 	root     *node
 	written  asWrittenTree // of EXPLAIN
@@ -148,22 +150,23 @@ func (q *Query) parse(ctx context.Context, parser engine.Parser) error {
 	if refusal != nil {
 		return refusal
 	}
-	if explain {
+	if explain.found {
 		q.kind = KindExplain
 	}
+	q.analyze = explain.analyze
 	if refusal := checkAmplification(text); refusal != nil {
 		return refusal
 	}
 	raw, err := parser.Serialize(ctx, text)
 	if err != nil {
-		return parserError(err, q.text)
+		return parserError(err, text)
 	}
 	root, refusal := readTree(raw, q.opts.Limits)
 	if refusal != nil {
 		return refusal
 	}
 	q.root = root
-	if explain {
+	if explain.found {
 		q.written = copyWritten(root)
 	}
 	if refusal := checkExpansion(root.list("statements")[0].(*node)); refusal != nil {
@@ -210,9 +213,12 @@ func parserError(err error, text string) error {
 	}
 	switch e.Kind {
 	case engine.KindNotSelect:
-		out := refuse(CodeStatement, firstWord(text), "only SELECT, DESCRIBE, SUMMARIZE, SHOW TABLES and EXPLAIN are served")
+		word, at := statementWord(text)
+		out := refuse(CodeStatement, strings.ToUpper(word), "only SELECT, DESCRIBE, SUMMARIZE, SHOW TABLES and EXPLAIN are served")
+		out.pos = at + 1
 		if pivotWord.MatchString(text) {
 			// The engine makes several statements of it.
+			out.Name, out.pos = "PIVOT", 0
 			out.Message = "PIVOT has to say which columns it makes: add IN (…) behind the column, with its values"
 		}
 		return out
@@ -235,6 +241,46 @@ func parserError(err error, text string) error {
 	return err
 }
 
+// statementWord returns the word that says what a statement does, with its
+// position: the first one, or after WITH the first one outside of parentheses
+// that begins a statement.
+func statementWord(text string) (string, int) {
+	at := skipBlank(text, 0)
+	first := firstWord(text[at:])
+	if !strings.EqualFold(first, "with") {
+		return first, at
+	}
+	depth := 0
+	for i := at; i < len(text); {
+		switch c := text[i]; {
+		case c == '\'' || c == '"':
+			i = skipQuoted(text, i, c, false)
+		case skipBlank(text, i) > i:
+			i = skipBlank(text, i)
+		case isWord(c):
+			word := firstWord(text[i:])
+			switch strings.ToLower(word) {
+			case "insert", "update", "delete", "merge":
+				if depth == 0 {
+					return word, i
+				}
+			}
+			for i < len(text) && (isWord(text[i]) || text[i] >= 0x80) {
+				i++
+			}
+		default:
+			switch c {
+			case '(':
+				depth++
+			case ')':
+				depth--
+			}
+			i++
+		}
+	}
+	return first, at
+}
+
 // firstWord returns the first word or sign of s, at most 40 bytes.
 func firstWord(s string) string {
 	s = strings.TrimLeft(s, " \t\r\n")
@@ -254,6 +300,11 @@ func isWord(b byte) bool {
 
 // Kind returns the kind of the statement.
 func (q *Query) Kind() Kind { return q.kind }
+
+// Analyzes reports whether the statement is EXPLAIN ANALYZE: its answer is what
+// the engine measured while the query ran. That tells of hidden rows, so the
+// caller runs it only where every table of the statement is seen as a whole.
+func (q *Query) Analyzes() bool { return q.analyze }
 
 // ShowSchema returns catalog and schema of SHOW TABLES FROM, empty if not given.
 func (q *Query) ShowSchema() (catalog, schema string) { return q.show.Catalog, q.show.Schema }
