@@ -42,14 +42,6 @@ func (r *Rows) checkAnalyzed() error {
 	return nil
 }
 
-// analyzed turns a plan into one whose answer the engine measures; see
-// [Queries.measured].
-func analyzed(plan *sqlguard.Plan) *sqlguard.Plan {
-	out := *plan
-	out.SQL = "EXPLAIN (ANALYZE, FORMAT json) " + plan.SQL
-	return &out
-}
-
 // measured replaces the engine's measurements by lines of our own, one operator a
 // row: its kind, how many rows it passed on, and its time. The engine's texts name
 // files and print SQL that the caller did not write, so nothing else is taken.

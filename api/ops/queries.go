@@ -151,9 +151,6 @@ func (o *Queries) prepare(ctx context.Context, a Actor, q Query, timeout time.Du
 		return err
 	}
 	lap.done(phasePlan)
-	if statement.Analyzes() {
-		plan, inPlace = analyzed(plan), nil
-	}
 	p := &prepared{statement: statement, plan: plan, inPlace: inPlace, args: q.Args, parser: o.Plans.parser, names: namesOf(statement, relations), pieces: q.pieces, former: run.former}
 	if err := o.execute(ctx, key, p, timeout, run); err != nil || !statement.Analyzes() {
 		return err
@@ -294,6 +291,7 @@ func (o *Queries) launchIn(ctx context.Context, p *prepared, timeout time.Durati
 	lease.Timeout = timeout
 	result, err := held.Query(ctx, engine.Statement{
 		SQL: p.plan.SQL, Args: p.args, Sources: p.plan.Sources, Barriers: p.plan.Barriers, Lease: lease,
+		Analyze: p.statement.Analyzes(),
 	})
 	if err != nil {
 		held.Release()

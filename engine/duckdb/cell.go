@@ -100,7 +100,11 @@ func openCell(s *session, k kind) (*cell, error) {
 // start brings the cell into the state that st asks for and starts its SQL.
 func (c *cell) start(st engine.Statement, g *guard) (cur *cursor, err error) {
 	err = c.with(st, g, func() error {
-		cur, err = c.kept.open(st.SQL, st.Args, g.err)
+		if st.Analyze {
+			cur, err = c.inst.measure(st.SQL, st.Args, g.err)
+		} else {
+			cur, err = c.kept.open(st.SQL, st.Args, g.err)
+		}
 		return err
 	})
 	return cur, err

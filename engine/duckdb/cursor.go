@@ -30,14 +30,12 @@ type cursor struct {
 	err  error
 }
 
-// selects admits queries, which do not change anything.
+// selects is the statement type of everything that callers may run.
 func selects(t duck.StatementType) bool { return t == duck.StatementTypeSelect }
 
-// answers admits everything that callers may run: queries, and EXPLAIN ANALYZE of
-// one, which package sqlguard has checked as a query.
-func answers(t duck.StatementType) bool {
-	return selects(t) || t == duck.StatementTypeExplain
-}
+// explains admits EXPLAIN, which says nothing about what is explained: EXPLAIN
+// ANALYZE runs changes too.
+func explains(t duck.StatementType) bool { return t == duck.StatementTypeExplain }
 
 // writes admits COPY, for data files.
 func writes(t duck.StatementType) bool { return t == duck.StatementTypeCopy }
@@ -61,6 +59,21 @@ func (in *instance) open(sql string, args engine.Args, allowed func(duck.Stateme
 		return nil, err
 	}
 	return c, nil
+}
+
+// measure runs the one query in sql and answers with what the engine measured. That
+// it is one query is asked first, of sql alone.
+func (in *instance) measure(sql string, args engine.Args, step func() error) (*cursor, error) {
+	if err := checkText(sql); err != nil {
+		return nil, err
+	}
+	c := &cursor{conn: in.conn}
+	err := c.prepare(sql, selects)
+	c.close()
+	if err != nil {
+		return nil, err
+	}
+	return in.open("EXPLAIN (ANALYZE, FORMAT json) "+sql, args, explains, step)
 }
 
 // reopen starts a statement that was prepared before and outlives the cursor.

@@ -32,7 +32,7 @@ func newKeptStatements(in *instance) *keptStatements {
 func (k *keptStatements) open(sql string, args engine.Args, step func() error) (*cursor, error) {
 	prepared, ok := k.held[sql]
 	if !ok {
-		c, err := k.inst.open(sql, args, answers, step)
+		c, err := k.inst.open(sql, args, selects, step)
 		if err == nil && len(sql) <= maxKeptText {
 			c.keep = func() { k.put(sql, c.prepared) }
 		}

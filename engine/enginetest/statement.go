@@ -16,6 +16,7 @@ func (s suite) statement(t *testing.T) {
 	t.Run("ArgErrors", s.argErrors)
 	t.Run("Errors", s.errors)
 	t.Run("OnlyOneSelect", s.onlyOneSelect)
+	t.Run("Measurements", s.measurements)
 }
 
 func (s suite) columns(t *testing.T) {
@@ -199,11 +200,27 @@ func (s suite) onlyOneSelect(t *testing.T) {
 		`COPY (SELECT 1) TO '` + root + `/out.csv'`,
 	} {
 		t.Run(sql, func(t *testing.T) {
-			_, err := TryRows(context.Background(), session, engine.Statement{SQL: sql, Sources: []engine.Source{table.Latest()}})
-			require.Equal(t, engine.KindNotSelect, failure(t, err).Kind, "%v", explained(err))
+			for _, analyze := range []bool{false, true} {
+				_, err := TryRows(context.Background(), session, engine.Statement{SQL: sql, Sources: []engine.Source{table.Latest()}, Analyze: analyze})
+				require.Equal(t, engine.KindNotSelect, failure(t, err).Kind, "%v", explained(err))
+			}
 		})
 	}
 	_, err := TryRows(context.Background(), session, engine.Statement{SQL: "SELECT * FROM made"})
 	require.Equal(t, "table_not_found", failure(t, err).Class, "a refused statement ran")
 	require.NoFileExists(t, root+"/out.csv")
+}
+
+// measurements are the answer of a statement that is analyzed: its own rows are
+// not, and those of the next statement are.
+func (s suite) measurements(t *testing.T) {
+	session := s.open(t, t.TempDir())
+	for range 2 {
+		rows := Rows(t, session, engine.Statement{SQL: "SELECT i FROM range(1000) t(i) WHERE i >= ?", Args: engine.Args{Positional: []any{int64(990)}}, Analyze: true})
+		require.Len(t, rows, 1)
+		require.Contains(t, rows[0], `"operator_cardinality": 10`)
+		require.Len(t, Rows(t, session, engine.Statement{SQL: "SELECT i FROM range(3) t(i)"}), 3)
+	}
+	_, err := TryRows(context.Background(), session, engine.Statement{SQL: "SELECT CAST('x' AS INT)", Analyze: true})
+	require.Equal(t, engine.KindRuntime, failure(t, err).Kind, "%v", explained(err))
 }

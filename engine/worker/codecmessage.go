@@ -45,6 +45,7 @@ func (e *encoder) statement(st engine.Statement) {
 		e.text(b.Index)
 	})
 	e.lease(st.Lease)
+	e.bool(st.Analyze)
 }
 
 func (d *decoder) statement() engine.Statement {
@@ -53,7 +54,7 @@ func (d *decoder) statement() engine.Statement {
 		Barriers: items(d, func() engine.Barrier {
 			return engine.Barrier{Name: d.text(), SQL: d.text(), Args: d.args(), Source: d.source(), Index: d.text()}
 		}),
-		Lease: d.lease(),
+		Lease: d.lease(), Analyze: d.bool(),
 	}
 }
 
