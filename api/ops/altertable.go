@@ -61,6 +61,11 @@ func (o TableRules) AddColumn(ctx context.Context, path TablePath, column NewTab
 		if err := newColumn(alter.AddColumn(nil, f)); err != nil {
 			return nil, err
 		}
+		if column.Default != "" {
+			if err := setDefault(ctx, o.Queries.Plans.parser, alter, f.Name, &column.Default); err != nil {
+				return nil, err
+			}
+		}
 		return r.columnChange(alter, "ADD COLUMNS", f.Name)
 	})
 }
@@ -71,6 +76,10 @@ type ColumnChange struct {
 	// Type is one that holds every value of the present one.
 	Type    *string
 	Comment *string
+	// Default is a constant in SQL for rows that are added from now on and do not name
+	// the column. SetDefault says that it is to change; nil takes it away.
+	SetDefault bool
+	Default    *string
 }
 
 // ChangeColumn changes a column in one commit, without a touch to the rows. While a
@@ -101,6 +110,11 @@ func (o TableRules) ChangeColumn(ctx context.Context, path TablePath, column str
 		alter := r.snap.Alter()
 		if widened {
 			if err := orInvalid(alter.WidenColumn([]string{f.Name}, to), "type", "must hold every value of the type that the column has"); err != nil {
+				return nil, err
+			}
+		}
+		if wanted.SetDefault {
+			if err := setDefault(ctx, o.Queries.Plans.parser, alter, f.Name, wanted.Default); err != nil {
 				return nil, err
 			}
 		}

@@ -118,6 +118,7 @@ func (v view) tableColumns(snap *delta.Snapshot) []Column {
 			Name: c.Name, Type: f.Type.String(), Nullable: c.Nullable, Comment: f.Comment(),
 			IsPartition:  slices.Contains(snap.PartitionColumns(), c.Name),
 			IsPrimaryKey: keys.IsPrimary(c.Name), IsUnique: keys.IsUnique(c.Name),
+			Default: v.defaultText(f),
 		}
 		if v.Masks[c.Name] == rowfilter.MaskHash {
 			out[i].Type = delta.String.String()

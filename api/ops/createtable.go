@@ -26,6 +26,7 @@ type Permissions interface {
 type TableFiles struct {
 	Tables
 	Permissions Permissions
+	Queries     *Queries
 }
 
 // NewTableColumn is a column of a table that is to be made.
@@ -38,6 +39,9 @@ type NewTableColumn struct {
 	// Unique is nil where the request does not say it.
 	Unique  *bool
 	Comment string
+	// Default is a constant in SQL that rows have which do not name the column; empty
+	// means none.
+	Default string
 }
 
 // NewTable describes a table that is to be made.
@@ -208,6 +212,9 @@ func (o TableFiles) layout(ctx context.Context, a Actor, n NewTable) (delta.Crea
 	}
 	if err := out.Validate(); err != nil {
 		return out, newTableError(err)
+	}
+	if err := o.markDefaults(ctx, n.Columns, &out); err != nil {
+		return out, err
 	}
 	if err := markKeys(n.Columns, &out); err != nil {
 		return out, err

@@ -132,8 +132,9 @@ func (o *Queries) columnsRows(ctx context.Context, a Actor, m *moment) ([][]any,
 			continue // a policy that cannot be understood closes its table
 		}
 		for i, c := range v.columns {
+			f, _ := u.snap.Schema().Field(c.Name)
 			rows = append(rows, []any{
-				catalog.CatalogName, u.located.StorageConfig.Schema(), u.located.Name, c.Name, int64(i + 1), nil, yesNo(c.Nullable), c.Type,
+				catalog.CatalogName, u.located.StorageConfig.Schema(), u.located.Name, c.Name, int64(i + 1), orNil(v.defaultText(f)), yesNo(c.Nullable), c.Type,
 			})
 		}
 	}
@@ -141,6 +142,14 @@ func (o *Queries) columnsRows(ctx context.Context, a Actor, m *moment) ([][]any,
 		return cmp.Or(cmp.Compare(x[1].(string), y[1].(string)), cmp.Compare(x[2].(string), y[2].(string)))
 	})
 	return rows, nil
+}
+
+// orNil is the text, or NULL for an empty one.
+func orNil(text string) any {
+	if text == "" {
+		return nil
+	}
+	return text
 }
 
 func yesNo(yes bool) string {

@@ -28,6 +28,9 @@ type Column struct {
 	IsPartition bool
 	// IsPrimaryKey: part of the primary key. IsUnique: no value stands twice.
 	IsPrimaryKey, IsUnique bool
+	// Default is what new rows have that do not name the column, in Spark's SQL; empty
+	// means NULL, or that the column is masked.
+	Default string
 }
 
 // TableVersion is one version of a table as its commit describes itself.

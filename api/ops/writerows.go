@@ -3,6 +3,7 @@ package ops
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 
@@ -23,7 +24,7 @@ func (o Writes) Insert(ctx context.Context, path TablePath, body RowsBody, optio
 		}
 		return err
 	}, func(ctx context.Context, w *writing) (dml.Result, error) {
-		if err := w.writable(rows); err != nil {
+		if err := errors.Join(w.writable(rows), w.mustFill(rows)); err != nil {
 			return dml.Result{}, err
 		}
 		held, opts, err := w.session(ctx)
@@ -53,6 +54,16 @@ func (w *writing) writable(rows staged) error {
 		}
 	}
 	return nil
+}
+
+// mustFill refuses new rows that leave a column out whose default cannot be evaluated
+// here. Of a hidden column it says no more than that there is one.
+func (w *writing) mustFill(rows staged) error {
+	columns := w.target.Rules.Unfilled()
+	if len(rows.Shapes) > 0 && slices.ContainsFunc(columns, w.view.hides) {
+		return invalid("rows", "cannot be added: the table has a default that cannot be evaluated here")
+	}
+	return rows.mustName(columns, "is required: the default of the column cannot be evaluated here")
 }
 
 func unknownMember(members map[string]json.RawMessage) error {
@@ -182,6 +193,11 @@ func (w *writing) merge(in MergeInput, rows staged) (dml.MergeRows, error) {
 	if err := w.writable(rows); err != nil {
 		return out, err
 	}
+	if insert {
+		if err := w.mustFill(rows); err != nil {
+			return out, err
+		}
+	}
 	names := in.On
 	if len(names) == 0 {
 		names = w.target.Rules.Keys.Primary
@@ -205,18 +221,18 @@ func (w *writing) merge(in MergeInput, rows staged) (dml.MergeRows, error) {
 		}
 		out.On = append(out.On, column)
 	}
-	return out, rows.mustName(out.On)
+	return out, rows.mustName(out.On, "is required: the merge is on it")
 }
 
 // mustName refuses rows that do not name columns, and tells the first row of each set
 // of columns that lacks one.
-func (s staged) mustName(columns []string) error {
+func (s staged) mustName(columns []string, message string) error {
 	var missing catalog.FieldErrors
 	for i, shape := range s.Shapes {
 		for _, column := range columns {
 			if !slices.Contains(shape, column) {
 				place := ingest.Problem{Row: s.firsts[i], Column: column}
-				missing = append(missing, catalog.FieldError{Field: place.Field(), Message: "is required: the merge is on it"})
+				missing = append(missing, catalog.FieldError{Field: place.Field(), Message: message})
 			}
 		}
 	}

@@ -27,6 +27,7 @@ type addColumnInput struct {
 		Type     string `json:"type" minLength:"1" maxLength:"65536" doc:"As for a new table"`
 		Nullable *bool  `json:"nullable,omitempty" doc:"Default and only value true: rows that are there have no value"`
 		Comment  string `json:"comment,omitempty" maxLength:"4096"`
+		Default  string `json:"default,omitempty" minLength:"1" maxLength:"4096" doc:"A constant in SQL, such as 'open', 0 or DATE '2024-01-31', for new rows that do not name the column; rows that are there have NULL"`
 	}
 }
 
@@ -34,9 +35,10 @@ type changeColumnInput struct {
 	TablePath
 	Column string `path:"column" maxLength:"255"`
 	Body   struct {
-		Name    *string `json:"name,omitempty" minLength:"1" maxLength:"255" doc:"Files keep the names they have: the table's columns are mapped from now on"`
-		Type    *string `json:"type,omitempty" minLength:"1" maxLength:"65536" doc:"A type that holds every value of the present one, such as long for integer"`
-		Comment *string `json:"comment,omitempty" maxLength:"4096" doc:"Empty removes it"`
+		Name    *string          `json:"name,omitempty" minLength:"1" maxLength:"255" doc:"Files keep the names they have: the table's columns are mapped from now on"`
+		Type    *string          `json:"type,omitempty" minLength:"1" maxLength:"65536" doc:"A type that holds every value of the present one, such as long for integer"`
+		Comment *string          `json:"comment,omitempty" maxLength:"4096" doc:"Empty removes it"`
+		Default optional[string] `json:"default,omitempty" maxLength:"4096" doc:"A constant in SQL, such as 'open', 0 or DATE '2024-01-31', for new rows that do not name the column; null removes it"`
 	}
 }
 
@@ -71,14 +73,19 @@ func AlterTableRoutes(api huma.API, tables ops.TableRules) {
 		func(ctx context.Context, in *addColumnInput) (alteredTable, error) {
 			b := in.Body
 			t, err := tables.AddColumn(ctx, in.path(), ops.NewTableColumn{
-				Name: b.Name, Type: b.Type, Nullable: b.Nullable == nil || *b.Nullable, Comment: b.Comment,
+				Name: b.Name, Type: b.Type, Nullable: b.Nullable == nil || *b.Nullable, Comment: b.Comment, Default: b.Default,
 			})
 			return alteredOf(t), err
 		})
-	add(api, modify.with("PATCH", one, "changeColumn", "Rename, widen or comment a column").
+	add(api, modify.with("PATCH", one, "changeColumn", "Rename, widen or comment a column, or change its default").
 		because("In one commit that touches no row. While a policy or constraint names the column, it keeps name and type."),
 		func(ctx context.Context, in *changeColumnInput) (alteredTable, error) {
-			t, err := tables.ChangeColumn(ctx, in.path(), in.Column, ops.ColumnChange{Name: in.Body.Name, Type: in.Body.Type, Comment: in.Body.Comment})
+			b := in.Body
+			wanted := ops.ColumnChange{Name: b.Name, Type: b.Type, Comment: b.Comment, SetDefault: b.Default.Sent}
+			if !b.Default.Null {
+				wanted.Default = &b.Default.Value
+			}
+			t, err := tables.ChangeColumn(ctx, in.path(), in.Column, wanted)
 			return alteredOf(t), err
 		})
 	add(api, modify.with("DELETE", one, "dropColumn", "Drop a column").

@@ -17,6 +17,7 @@ type newColumn struct {
 	IsPrimaryKey bool   `json:"isPrimaryKey,omitempty" doc:"Part of the primary key; NULL compares equal"`
 	IsUnique     *bool  `json:"isUnique,omitempty" doc:"No value twice; NULL does not count. Of a primary key column it follows from the key: true where the key has one column, false where it has several"`
 	Comment      string `json:"comment,omitempty" maxLength:"4096"`
+	Default      string `json:"default,omitempty" minLength:"1" maxLength:"4096" doc:"A constant in SQL, such as 'open', 0 or DATE '2024-01-31', for new rows that do not name the column"`
 }
 
 type createTableInput struct {
@@ -71,7 +72,7 @@ func (in *createTableInput) table() ops.NewTable {
 		Columns: convert(b.Columns, func(c newColumn) ops.NewTableColumn {
 			return ops.NewTableColumn{
 				Name: c.Name, Type: c.Type, Nullable: c.Nullable == nil || *c.Nullable,
-				PrimaryKey: c.IsPrimaryKey, Unique: c.IsUnique, Comment: c.Comment,
+				PrimaryKey: c.IsPrimaryKey, Unique: c.IsUnique, Comment: c.Comment, Default: c.Default,
 			}
 		}),
 	}

@@ -43,6 +43,7 @@ type column struct {
 	IsPartition  bool    `json:"isPartition"`
 	IsPrimaryKey bool    `json:"isPrimaryKey" doc:"Part of the primary key"`
 	IsUnique     bool    `json:"isUnique" doc:"No value stands twice; NULL does not count"`
+	Default      *string `json:"default" doc:"Value of new rows that do not name the column, in Spark's SQL; null when they get NULL, or when the column is masked for the caller"`
 }
 
 type columnList struct {
@@ -194,7 +195,7 @@ func TableRoutes(api huma.API, tables ops.Tables) {
 }
 
 func columnOf(c ops.Column) column {
-	return column{Name: c.Name, Type: c.Type, Nullable: c.Nullable, Comment: pointer(c.Comment), IsPartition: c.IsPartition, IsPrimaryKey: c.IsPrimaryKey, IsUnique: c.IsUnique}
+	return column{Name: c.Name, Type: c.Type, Nullable: c.Nullable, Comment: pointer(c.Comment), IsPartition: c.IsPartition, IsPrimaryKey: c.IsPrimaryKey, IsUnique: c.IsUnique, Default: pointer(c.Default)}
 }
 
 func tableDetailsOf(d ops.TableDetails) tableDetails {

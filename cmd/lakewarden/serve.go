@@ -201,7 +201,7 @@ func newService(ctx context.Context, config Config, holder string, log *slog.Log
 			Store: store, Opener: opener, Tables: tables, LocalRoots: opener.roots.of, Remote: opener.s3, Seal: opener.s3.seal, Now: time.Now,
 		},
 		TableRules: ops.TableRules{Tables: tables, Permissions: store, Queries: queries, Writes: leases, Operations: operations},
-		Tables:     tables, TableFiles: ops.TableFiles{Tables: tables, Permissions: store}, Writes: writes,
+		Tables:     tables, TableFiles: ops.TableFiles{Tables: tables, Permissions: store, Queries: queries}, Writes: writes,
 		Maintenance: maintenance, Policies: ops.Policies{Store: store, Lake: tables.Lake}, Simulation: ops.Simulation{Store: store, Queries: queries},
 		Queries: queries, Operations: operations, Stored: stored, Limits: limitsOf(config), Auditor: auditor, Authenticator: authenticator, Health: health, Logger: log,
 		Metrics: registry, MetricsElsewhere: config.MetricsAddr != "",

@@ -20,7 +20,8 @@ func ofChangeFeed(name string) bool {
 // AddColumn adds a column, or with a parent a member to the struct there: {"st"}
 // for the column st, {"list", "element"} for the structs in the array list. Files
 // that are there read as null in it, so it must be nullable. Errors:
-// [ErrInvalidSchema]; [FeatureError] for a default, which nobody here fills in.
+// [ErrInvalidSchema]; [FeatureError] for a default in its metadata, see
+// [Alteration.SetDefault].
 func (a *Alteration) AddColumn(parent []string, f Field) error {
 	if !f.Nullable {
 		return fmt.Errorf("new column %q is NOT NULL: %w", f.Name, ErrInvalidSchema)

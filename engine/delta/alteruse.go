@@ -31,7 +31,8 @@ func (a *Alteration) checkUnused(path []string) error {
 	}
 	var found error
 	walkFields(a.schema, func(f Field) {
-		for _, key := range []string{keyInvariants, keyGenerationExpression, keyDefault} {
+		// A default names no columns.
+		for _, key := range []string{keyInvariants, keyGenerationExpression} {
 			if expr, ok := f.MetadataString(key); ok && mentions(unwrapExpression(expr), name) && found == nil {
 				found = used("an expression of column " + f.Name)
 			}

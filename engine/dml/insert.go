@@ -14,7 +14,11 @@ func Insert(ctx context.Context, t Table, o Options, rows Rows) (Result, error) 
 	if err != nil || rows.Count == 0 {
 		return Result{Snapshot: t.Snapshot}, err
 	}
-	f := fresh{relation: w.staged(rows)}
+	staged, err := w.staged(rows, true)
+	if err != nil {
+		return Result{}, err
+	}
+	f := fresh{relation: staged}
 	if err := w.judge(ctx, f); err != nil {
 		return Result{}, err
 	}

@@ -47,7 +47,11 @@ func Merge(ctx context.Context, t Table, o Options, m MergeRows) (Result, error)
 	if err != nil || m.Count == 0 {
 		return Result{Snapshot: t.Snapshot}, err
 	}
-	j := &merge{write: w, m: m, rows: w.staged(m.Rows), on: w.mergeKey(m.On)}
+	staged, err := w.staged(m.Rows, m.Insert)
+	if err != nil {
+		return Result{}, err
+	}
+	j := &merge{write: w, m: m, rows: staged, on: w.mergeKey(m.On)}
 	j.own = m.Matched != MatchedUpdate || j.replacesWhole()
 	if err := j.meet(ctx); err != nil {
 		return Result{}, err
@@ -231,25 +235,14 @@ func (j *merge) metAll(k rules.Key) bool {
 // updated is the value of a column after an update: that of the request where the
 // row names the column.
 func (j *merge) updated(c engine.Column, rows, table string) string {
-	if slices.Contains(j.m.On, c.Name) || !has(j.m.Columns, c.Name) {
+	naming, others := j.m.naming(c.Name, column(rows, j.m.ShapeColumn))
+	switch {
+	case naming == "" || slices.Contains(j.m.On, c.Name):
 		return column(table, c.Name)
-	}
-	if j.m.ShapeColumn == "" {
+	case !others:
 		return column(rows, c.Name)
 	}
-	var naming []string
-	for i, shape := range j.m.Shapes {
-		if slices.Contains(shape, c.Name) {
-			naming = append(naming, strconv.Itoa(i))
-		}
-	}
-	switch len(naming) {
-	case 0:
-		return column(table, c.Name)
-	case len(j.m.Shapes):
-		return column(rows, c.Name)
-	}
-	return "CASE WHEN " + column(rows, j.m.ShapeColumn) + " IN (" + strings.Join(naming, ", ") + ") THEN " + column(rows, c.Name) + " ELSE " + column(table, c.Name) + " END"
+	return "CASE WHEN " + naming + " THEN " + column(rows, c.Name) + " ELSE " + column(table, c.Name) + " END"
 }
 
 // run judges and writes what follows from the meetings.

@@ -1,11 +1,14 @@
 package dml
 
 import (
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/google/uuid"
 
 	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/delta"
 	"github.com/lakewarden/lakewarden/engine/rules"
 )
 
@@ -48,9 +51,10 @@ func (w *write) scratchFiles(columns []engine.Column, names ...string) relation 
 	return relation{from: source.Relation(), sources: []engine.Source{source}, row: w.names.row}
 }
 
-// staged is the relation of a request's rows: every column of the table, those
-// that the request does not have as NULL.
-func (w *write) staged(rows Rows) relation {
+// staged is the relation of a request's rows: every column of the table, with its
+// default in rows that do not name it. Where the rows can become new rows of the
+// table, a default that is not understood is a [delta.FeatureError].
+func (w *write) staged(rows Rows, inserts bool) (relation, error) {
 	columns := rows.Columns
 	if rows.ShapeColumn != "" {
 		columns = append(append([]engine.Column{}, columns...), engine.Column{Name: rows.ShapeColumn, Type: "INTEGER"})
@@ -59,19 +63,59 @@ func (w *write) staged(rows Rows) relation {
 	items := make([]string, 0, len(w.Columns)+2)
 	for _, c := range w.Columns {
 		name := engine.QuoteIdent(c.Name)
-		if !has(rows.Columns, c.Name) {
-			items = append(items, "NULL::"+c.Type+" AS "+name)
-			continue
+		naming, others := rows.naming(c.Name, engine.QuoteIdent(rows.ShapeColumn))
+		if inserts && others && slices.Contains(w.Rules.Unfilled(), c.Name) {
+			return relation{}, &delta.FeatureError{Feature: "allowColumnDefaults", Write: true, Reason: "rows do not name column " + c.Name}
 		}
-		items = append(items, w.storable(c, name)+" AS "+name)
+		value := name
+		if def := w.defaultOf(c); naming == "" {
+			value = def
+		} else if others && def != nullOf(c) {
+			value = "CASE WHEN " + naming + " THEN " + name + " ELSE " + def + " END"
+		}
+		items = append(items, w.storable(c, value)+" AS "+name)
 	}
 	items = append(items, engine.QuoteIdent(r.row))
 	if rows.ShapeColumn != "" {
 		items = append(items, engine.QuoteIdent(rows.ShapeColumn))
 	}
 	r.from = "(SELECT " + strings.Join(items, ", ") + " FROM " + r.from + ")"
-	return r
+	return r, nil
 }
+
+// naming is the condition under which a row of the file names a column, empty where
+// none does; others says that some do not. shape is SQL for the shape of a row.
+func (r Rows) naming(column, shape string) (condition string, others bool) {
+	if !has(r.Columns, column) {
+		return "", true
+	}
+	if r.ShapeColumn == "" {
+		return "true", false
+	}
+	var shapes []string
+	for i, shape := range r.Shapes {
+		if slices.Contains(shape, column) {
+			shapes = append(shapes, strconv.Itoa(i))
+		}
+	}
+	switch len(shapes) {
+	case 0:
+		return "", true
+	case len(r.Shapes):
+		return "true", false
+	}
+	return shape + " IN (" + strings.Join(shapes, ", ") + ")", true
+}
+
+// defaultOf is the value of a column in new rows that do not name it.
+func (w *write) defaultOf(c engine.Column) string {
+	if sql, ok := w.Rules.Default(c.Name); ok {
+		return "CAST(" + sql + " AS " + c.Type + ")"
+	}
+	return nullOf(c)
+}
+
+func nullOf(c engine.Column) string { return "NULL::" + c.Type }
 
 // storable is a value as the table can hold it: an empty text in a partition
 // column reads as NULL in every engine, so that is what is judged too.

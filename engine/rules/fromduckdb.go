@@ -16,6 +16,15 @@ const prefix = "SELECT (\n"
 // fromDuckDB reads an expression of a user with the engine's own parser. The
 // errors are [CheckError] and those of the parser that are not about the text.
 func (b builder) fromDuckDB(ctx context.Context, parser engine.Parser, text string) (*expr, error) {
+	e, err := b.readDuckDB(ctx, parser, text)
+	if err != nil {
+		return nil, err
+	}
+	return e, condition(e)
+}
+
+// readDuckDB reads an expression of any type.
+func (b builder) readDuckDB(ctx context.Context, parser engine.Parser, text string) (*expr, error) {
 	if len(text) > maxText {
 		return nil, invalid("it is longer than %d bytes", maxText)
 	}
@@ -27,11 +36,7 @@ func (b builder) fromDuckDB(ctx context.Context, parser engine.Parser, text stri
 	if err != nil {
 		return nil, err
 	}
-	e, err := b.tree(n, 0)
-	if err != nil {
-		return nil, err
-	}
-	return e, condition(e)
+	return b.tree(n, 0)
 }
 
 func syntaxError(err error) error {

@@ -10,6 +10,15 @@ import (
 // is certain, and what delta-rs prints in its place. What Spark and delta-rs
 // would take differently is an error.
 func (b builder) fromSpark(text string) (*expr, error) {
+	e, err := b.readSpark(text)
+	if err != nil {
+		return nil, err
+	}
+	return e, condition(e)
+}
+
+// readSpark reads an expression of any type.
+func (b builder) readSpark(text string) (*expr, error) {
 	if len(text) > maxText {
 		return nil, invalid("it is longer than %d bytes", maxText)
 	}
@@ -26,7 +35,7 @@ func (b builder) fromSpark(text string) (*expr, error) {
 	if p.peek().kind != tokEnd {
 		return nil, invalid("text after its end")
 	}
-	return e, condition(e)
+	return e, nil
 }
 
 type sparkParser struct {

@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/lakewarden/lakewarden/engine/delta"
@@ -163,6 +164,10 @@ func (b builder) cast(e *expr, t delta.DataType) (*expr, error) {
 			return b.reread(e, t)
 		case famBool, famInt, famDecimal, famDouble:
 			return b.parsed(e, t)
+		case famFloat:
+			if b.spark {
+				return b.parsed(e, t)
+			}
 		}
 	}
 	as := &expr{op: opCast, typ: t, args: []*expr{e}}
@@ -193,8 +198,15 @@ func (b builder) parsed(e *expr, t delta.DataType) (*expr, error) {
 		}
 		return nil, bad
 	}
-	if familyOf(t) == famDouble {
+	switch familyOf(t) {
+	case famDouble:
 		return b.double(e.text)
+	case famFloat:
+		v, err := strconv.ParseFloat(e.text, 32)
+		if err != nil {
+			return nil, bad
+		}
+		return &expr{op: opLiteral, typ: t, text: strconv.FormatFloat(v, 'g', -1, 32)}, nil
 	}
 	whole, fraction, _ := strings.Cut(strings.TrimPrefix(e.text, "-"), ".")
 	if whole+fraction == "" || !allDigits(whole+fraction) {

@@ -46,7 +46,9 @@ func (e *expr) sparkLiteral() string {
 		return "DATE " + quoted
 	case famInstant:
 		return "TIMESTAMP " + quoted
-	case famDecimal, famDouble:
+	case famLocal:
+		return "TIMESTAMP_NTZ " + quoted
+	case famDecimal, famFloat, famDouble:
 		return "CAST(" + quoted + " AS " + sparkType(e.typ) + ")"
 	case famInt:
 		// Digits alone are an INT, or a BIGINT where they are too many for one.

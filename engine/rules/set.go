@@ -18,6 +18,10 @@ type Set struct {
 	Keys   Keys
 	schema delta.Struct
 	rows   []Rule
+	// filled are the defaults by column, unfilled the columns whose default is not
+	// understood.
+	filled   map[string]Default
+	unfilled []string
 }
 
 // Of reads the rules of a snapshot. A constraint or invariant that has no certain
@@ -26,6 +30,9 @@ type Set struct {
 func Of(snap *delta.Snapshot) (*Set, error) {
 	s := &Set{Keys: KeysOf(snap.Schema(), snap.Properties()), schema: snap.Schema()}
 	s.rows = notNull(snap.Schema())
+	if err := s.defaults(); err != nil {
+		return nil, err
+	}
 	if err := s.invariants(); err != nil {
 		return nil, err
 	}
@@ -60,9 +67,10 @@ func (s *Set) Rows() []Rule { return slices.Clone(s.rows) }
 // AllKeys lists the keys, the primary key first.
 func (s *Set) AllKeys() []Key { return s.Keys.In(s.schema) }
 
-// Duties are what a commit may claim for rows that broke none of the rules.
+// Duties are what a commit may claim for rows that broke none of the rules and have
+// the values of [Set.Default] where they name no column.
 func (s *Set) Duties() []delta.Duty {
-	return []delta.Duty{delta.EvaluatesChecks, delta.EvaluatesInvariants}
+	return []delta.Duty{delta.EvaluatesChecks, delta.EvaluatesInvariants, delta.FillsDefaults}
 }
 
 // metadataInvariants is field metadata of the protocol, "Column Invariants".

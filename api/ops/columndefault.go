@@ -1,0 +1,78 @@
+package ops
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/lakewarden/lakewarden/catalog"
+	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/delta"
+	tablerules "github.com/lakewarden/lakewarden/engine/rules"
+)
+
+// sparkDefault reads the default that a caller gives a column of a type, and returns
+// it as the log has it. NULL, which is what a column without a default has, is
+// empty. An error that is about the text names field.
+func sparkDefault(ctx context.Context, parser engine.Parser, field string, t delta.DataType, text string) (string, error) {
+	d, err := tablerules.ParseDefault(ctx, parser, t, text)
+	var refused *tablerules.CheckError
+	switch {
+	case errors.As(err, &refused):
+		return "", catalog.FieldErrors{{Field: field, Message: "must be a constant in SQL that the column's type holds exactly: " + refused.Message}}
+	case err != nil || d.IsNull():
+		return "", err
+	}
+	return d.Spark(), nil
+}
+
+// markDefaults gives the columns of a new table their defaults.
+func (o TableFiles) markDefaults(ctx context.Context, columns []NewTableColumn, options *delta.CreateOptions) error {
+	var broken catalog.FieldErrors
+	for i, c := range columns {
+		if c.Default == "" {
+			continue
+		}
+		f := &options.Schema.Fields[i]
+		spark, err := sparkDefault(ctx, o.Queries.Plans.parser, fmt.Sprintf("columns[%d].default", i), f.Type, c.Default)
+		var refused catalog.FieldErrors
+		switch {
+		case errors.As(err, &refused):
+			broken = append(broken, refused...)
+		case err != nil:
+			return err
+		case spark != "":
+			*f = f.WithDefault(spark)
+		}
+	}
+	if len(broken) > 0 {
+		return broken
+	}
+	return nil
+}
+
+// setDefault changes the default of a column; NULL takes it away.
+func setDefault(ctx context.Context, parser engine.Parser, alter *delta.Alteration, column string, text *string) error {
+	if text == nil {
+		return alter.DropDefault(column)
+	}
+	f, _ := alter.Schema().Field(column)
+	spark, err := sparkDefault(ctx, parser, "default", f.Type, *text)
+	switch {
+	case err != nil:
+		return err
+	case spark == "":
+		return alter.DropDefault(column)
+	}
+	return alter.SetDefault(column, spark)
+}
+
+// defaultText is the default of a column as the log has it. Of a masked column it is
+// left out: rows that were added without the column have this value.
+func (v view) defaultText(f delta.Field) string {
+	if _, masked := v.Masks[f.Name]; masked {
+		return ""
+	}
+	text, _, _ := f.Default()
+	return text
+}

@@ -1,0 +1,227 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// columnOf is a column as a table's description has it.
+func (c *client) columnOf(path, name string) map[string]any {
+	c.t.Helper()
+	for _, column := range c.ok("GET", path, nil)["columns"].([]any) {
+		if column := column.(map[string]any); column["name"] == name {
+			return column
+		}
+	}
+	c.t.Fatalf("there is no column %s", name)
+	return nil
+}
+
+// lastLog is the newest commit in a table's folder, with its version.
+func lastLog(t testing.TB, dir string) (text string, version int) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "_delta_log", "*.json"))
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	raw, err := os.ReadFile(files[len(files)-1])
+	require.NoError(t, err)
+	return string(raw), len(files) - 1
+}
+
+func TestColumnsHaveDefaults(t *testing.T) {
+	s := startServer(t, nil)
+	path := s.create("orders", nil, col("id", "long", "isPrimaryKey", true), col("state", "string", "nullable", false, "default", "'new'"), col("note", "string"))
+	from := " FROM " + s.schema + ".orders"
+	require.Equal(t, "'new'", s.admin.columnOf(path, "state")["default"])
+	require.Nil(t, s.admin.columnOf(path, "note")["default"])
+	s.admin.write(path+"/rows", rowsOf(object{"id": 1}, object{"id": 2, "state": "old"}))
+	before := s.admin.version(path)
+
+	// An added column is NULL in the rows of this and of older versions.
+	got := s.admin.ok("POST", path+"/columns", object{"name": "price", "type": "decimal(6,2)", "default": "9.5"})
+	require.Equal(t, before+1, got["version"])
+	require.Equal(t, "CAST('9.50' AS DECIMAL(6,2))", s.admin.columnOf(path, "price")["default"])
+	require.Equal(t, true, s.admin.columnOf(path, "price")["nullable"])
+	text, _ := lastLog(t, filepath.Join(s.root, "orders"))
+	require.Contains(t, text, `CURRENT_DEFAULT`)
+	require.NotContains(t, text, "EXISTS_DEFAULT")
+	all := "SELECT id, state, note, price" + from + " ORDER BY id"
+	require.Equal(t, list{list{1.0, "new", nil, nil}, list{2.0, "old", nil, nil}}, s.admin.rows(all))
+
+	// What is left out is filled in, what is sent as null stays null.
+	s.admin.write(path+"/rows", rowsOf(object{"id": 3}, object{"id": 4, "price": nil}, object{"id": 5, "price": "1.25", "state": "x"}))
+	send := func(media, body string) {
+		t.Helper()
+		r := s.admin.call("POST", path+"/rows", body, "Content-Type", media)
+		require.Equal(t, 200, r.status, "%s", r.body)
+	}
+	send("application/x-ndjson", "{\"id\":6}\n{\"id\":7,\"price\":null,\"note\":\"n\"}\n")
+	send("text/csv", "id,note\n8,csv\n")
+	for i, media := range []string{"application/vnd.apache.arrow.stream", "application/vnd.apache.parquet"} {
+		body := s.admin.call("POST", "/v1/query", object{"sql": fmt.Sprintf("SELECT %d::BIGINT AS id, NULL::VARCHAR AS note", 9+i)}, "Accept", media)
+		require.Equal(t, 200, body.status)
+		send(media, string(body.body))
+	}
+	require.Equal(t, list{
+		list{3.0, "new", nil, "9.50"}, list{4.0, "new", nil, nil}, list{5.0, "x", nil, "1.25"}, list{6.0, "new", nil, "9.50"}, list{7.0, "new", "n", nil},
+		list{8.0, "new", "csv", "9.50"}, list{9.0, "new", nil, "9.50"}, list{10.0, "new", nil, "9.50"},
+	}, s.admin.rows(all)[2:])
+	require.Equal(t, list{list{2.0, nil}}, s.admin.rows("SELECT count(*), max(note)"+from+fmt.Sprintf(" AT (VERSION => %d)", int(before))))
+	s.admin.call("POST", path+"/rows", rowsOf(object{"id": 11, "state": nil})).problem(t, 422)
+
+	// A merge fills in the rows that it adds, and leaves those that it changes.
+	inserted, updated, _ := s.admin.write(path+"/rows/merge", object{"rows": list{object{"id": 2, "note": "met"}, object{"id": 12, "note": "added"}, object{"id": 5, "price": nil}}})
+	require.Equal(t, []float64{1, 2}, []float64{inserted, updated})
+	require.Equal(t, list{list{2.0, "old", "met", nil}, list{5.0, "x", nil, nil}, list{12.0, "new", "added", "9.50"}},
+		s.admin.rows("SELECT id, state, note, price"+from+" WHERE id IN (2, 5, 12) ORDER BY id"))
+
+	// The default goes with the column, and goes when it is taken away.
+	s.admin.ok("PATCH", path+"/columns/price", object{"name": "cost"})
+	require.Equal(t, "CAST('9.50' AS DECIMAL(6,2))", s.admin.columnOf(path, "cost")["default"])
+	s.admin.write(path+"/rows", rowsOf(object{"id": 13}))
+	s.admin.ok("PATCH", path+"/columns/cost", object{"default": "2"})
+	s.admin.write(path+"/rows", rowsOf(object{"id": 14}))
+	version := s.admin.version(path)
+	require.Equal(t, version, s.admin.ok("PATCH", path+"/columns/cost", object{"default": "2.00"})["version"], "nothing changes")
+	s.admin.ok("PATCH", path+"/columns/cost", object{"default": nil})
+	require.Nil(t, s.admin.columnOf(path, "cost")["default"])
+	s.admin.write(path+"/rows", rowsOf(object{"id": 15}))
+	require.Equal(t, list{list{13.0, "9.50"}, list{14.0, "2.00"}, list{15.0, nil}}, s.admin.rows("SELECT id, cost"+from+" WHERE id > 12 ORDER BY id"))
+	require.Equal(t, list{list{"cost", nil}, list{"id", nil}, list{"note", nil}, list{"state", "'new'"}},
+		s.admin.rows("SELECT column_name, column_default FROM information_schema.columns WHERE table_name = 'orders' ORDER BY 1"))
+}
+
+func TestDefaultsAreConstantsOfTheColumn(t *testing.T) {
+	s := startServer(t, nil)
+	path := s.create("t", nil, col("id", "long"), col("n", "integer"))
+	before := s.admin.version(path)
+	for _, c := range []struct{ typ, text string }{
+		{"date", "current_date"}, {"double", "random()"}, {"integer", "id"}, {"integer", "1.5"}, {"integer", "'x'"}, {"string", "'a' || 'b'"},
+		{"integer", "(SELECT 1)"}, {"integer", "1; SELECT 1"}, {"binary", "'a'"}, {"array<long>", "[1]"}, {"string", "'it''s'"},
+	} {
+		code, fields := s.admin.call("POST", path+"/columns", object{"name": "x", "type": c.typ, "default": c.text}).problem(t, 422)
+		require.Equal(t, "invalid_field default", code+" "+fields[0], c.text)
+	}
+	_, fields := s.admin.call("PATCH", path+"/columns/n", object{"default": "2147483648"}).problem(t, 422)
+	require.Equal(t, []string{"default"}, fields)
+	s.admin.call("PATCH", path+"/columns/n", object{"default": ""}).problem(t, 422)
+	require.Equal(t, before, s.admin.version(path), "nothing was committed")
+	_, fields = s.admin.call("POST", "/v1/tables", s.newTable(s.schema, "bad", nil, col("id", "long", "default", "now()"), col("a", "long"), col("b", "date", "default", "'2024-02-30'"))).problem(t, 422)
+	require.Equal(t, []string{"columns[0].default", "columns[2].default"}, fields)
+	s.admin.ok("PATCH", path+"/columns/n", object{"default": "7", "type": "long"})
+	s.admin.write(path+"/rows", rowsOf(object{"id": 1}))
+	require.Equal(t, list{list{1.0, 7.0}}, s.admin.rows("SELECT id, n FROM "+s.schema+".t"))
+}
+
+// TestRulesJudgeRowsAfterDefaults: constraints, keys and the row filter see the values
+// that are stored.
+func TestRulesJudgeRowsAfterDefaults(t *testing.T) {
+	s := startServer(t, nil)
+	path := s.create("t", object{"partition_by": list{"region"}}, col("id", "long", "default", "1", "isPrimaryKey", true), col("region", "string", "default", "'eu'"),
+		col("pay", "integer", "default", "5"), col("secret", "string", "default", "'hidden'"))
+	s.admin.ok("POST", path+"/constraints", object{"constraints": list{object{"name": "small", "expr": "pay < 100"}}})
+	s.admin.write(path+"/rows", rowsOf(object{"pay": 1}))
+	code, _ := s.admin.call("POST", path+"/rows", rowsOf(object{"pay": 2})).problem(t, 409)
+	require.Equal(t, "key_conflict", code, "the key is the default")
+	s.admin.ok("PATCH", path+"/columns/pay", object{"default": "100"})
+	s.admin.call("POST", path+"/rows", rowsOf(object{"id": 2})).problem(t, 422)
+	s.admin.ok("PATCH", path+"/columns/pay", object{"default": "5"})
+
+	s.rule("rls", "t", "region", `{"effect":"permit","subject":{"everyone":true},"condition":{"op":"eq","value":"eu"}}`)
+	s.rule("cls", "t", "secret", adminsSee)
+	s.rule("mask", "t", "pay", adminsSee)
+	editor := s.member("ed@acme.example", "editor", nil)
+	editor.write(path+"/rows", rowsOf(object{"id": 3}))
+	require.Equal(t, list{list{3.0, "eu", 5.0, "hidden"}}, s.admin.rows("SELECT id, region, pay, secret FROM "+s.schema+".t WHERE id = 3"))
+	s.admin.ok("PATCH", path+"/columns/region", object{"default": "'us'"})
+	editor.call("POST", path+"/rows", rowsOf(object{"id": 4})).problem(t, 403)
+	editor.write(path+"/rows", rowsOf(object{"id": 4, "region": "eu"}))
+
+	// A default is a value of rows: it is not told of a column that is not seen as it is.
+	require.Nil(t, editor.columnOf(path, "pay")["default"])
+	require.Equal(t, "'us'", editor.columnOf(path, "region")["default"])
+	require.NotContains(t, string(editor.call("GET", path, nil).body), "hidden")
+	require.Equal(t, list{list{"id", "CAST('1' AS BIGINT)"}, list{"pay", nil}, list{"region", "'us'"}},
+		editor.rows("SELECT column_name, column_default FROM information_schema.columns WHERE table_name = 't' ORDER BY 1"))
+}
+
+// TestForeignDefaultsRefuseOnlyWhatNeedsThem: a default that is not understood is
+// nobody's concern in rows that name the column.
+func TestForeignDefaultsRefuseOnlyWhatNeedsThem(t *testing.T) {
+	s := startServer(t, nil)
+	path := s.create("t", nil, col("id", "long", "isPrimaryKey", true), col("day", "date", "default", "'2024-01-01'"), col("kind", "string", "default", "'a'"), col("hid", "date"))
+	s.foreignDefaults("t", map[string]string{"day": "current_date()", "kind": "CAST('b' AS STRING)"})
+	from := " FROM " + s.schema + ".t"
+	s.admin.write(path+"/rows", rowsOf(object{"id": 1, "day": "2024-05-05"}, object{"id": 2, "day": nil, "kind": nil}))
+	require.Equal(t, list{list{1.0, "2024-05-05", "b"}, list{2.0, nil, nil}}, s.admin.rows("SELECT id, day, kind"+from+" ORDER BY id"))
+	require.Equal(t, "current_date()", s.admin.columnOf(path, "day")["default"])
+	version := s.admin.version(path)
+	details, _ := s.admin.call("POST", path+"/rows", rowsOf(object{"id": 3, "day": "2024-05-05"}, object{"id": 4})).told(t, 422)
+	require.Equal(t, []string{"rows[1].day: is required: the default of the column cannot be evaluated here"}, details)
+	r := s.admin.call("POST", path+"/rows", "id\n5\n", "Content-Type", "text/csv")
+	_, fields := r.problem(t, 422)
+	require.Equal(t, []string{"rows.day"}, fields)
+	s.admin.call("POST", path+"/rows/merge", object{"rows": list{object{"id": 1, "kind": "x"}}}).problem(t, 422)
+	require.Equal(t, version, s.admin.version(path), "nothing was committed")
+
+	// Other changes go on.
+	_, updated, _ := s.admin.write(path+"/rows/merge", object{"rows": list{object{"id": 1, "kind": "x"}}, "when_not_matched": "ignore"})
+	require.InDelta(t, 1, updated, 0)
+	s.admin.ok("POST", path+"/rows/update", object{"where": "id = 2", "set": object{"kind": "'y'"}})
+	s.admin.ok("POST", path+"/rows/delete", object{"where": "id = 2"})
+	s.admin.ok("POST", path+"/optimize", object{})
+	require.Equal(t, list{list{1.0, "2024-05-05", "x"}}, s.admin.rows("SELECT id, day, kind"+from))
+
+	// Of a hidden column no more is told than that there is one.
+	s.foreignDefaults("t", map[string]string{"hid": "current_date()", "day": "DATE '2024-02-02'"})
+	s.rule("cls", "t", "hid", adminsSee)
+	editor := s.member("ed@acme.example", "editor", nil)
+	details, _ = editor.call("POST", path+"/rows", rowsOf(object{"id": 6})).told(t, 422)
+	require.Equal(t, []string{"rows: cannot be added: the table has a default that cannot be evaluated here"}, details)
+	s.admin.write(path+"/rows", rowsOf(object{"id": 6, "hid": nil}))
+	require.Equal(t, list{list{6.0, "2024-02-02"}}, s.admin.rows("SELECT id, day"+from+" WHERE id = 6"))
+	s.admin.ok("PATCH", path+"/columns/hid", object{"default": nil})
+	editor.write(path+"/rows", rowsOf(object{"id": 7}))
+}
+
+// foreignDefaults commits defaults to a table as another engine does.
+func (s *testServer) foreignDefaults(table string, defaults map[string]string) {
+	s.t.Helper()
+	dir := filepath.Join(s.root, table)
+	files, err := filepath.Glob(filepath.Join(dir, "_delta_log", "*.json"))
+	require.NoError(s.t, err)
+	var metadata map[string]any
+	for _, file := range files {
+		raw, err := os.ReadFile(file)
+		require.NoError(s.t, err)
+		for _, line := range bytes.Split(bytes.TrimSpace(raw), []byte("\n")) {
+			var action map[string]map[string]any
+			require.NoError(s.t, json.Unmarshal(line, &action))
+			if m := action["metaData"]; m != nil {
+				metadata = m
+			}
+		}
+	}
+	var schema map[string]any
+	require.NoError(s.t, json.Unmarshal([]byte(metadata["schemaString"].(string)), &schema))
+	for _, f := range schema["fields"].([]any) {
+		field := f.(map[string]any)
+		if text, ok := defaults[field["name"].(string)]; ok {
+			field["metadata"].(map[string]any)["CURRENT_DEFAULT"] = text
+		}
+	}
+	text, err := json.Marshal(schema)
+	require.NoError(s.t, err)
+	metadata["schemaString"] = string(text)
+	line, err := json.Marshal(object{"metaData": metadata})
+	require.NoError(s.t, err)
+	info := `{"commitInfo":{"timestamp":1700000000000,"operation":"CHANGE COLUMN","operationParameters":{}}}`
+	name := fmt.Sprintf("%020d.json", len(files))
+	require.NoError(s.t, os.WriteFile(filepath.Join(dir, "_delta_log", name), []byte(info+"\n"+string(line)+"\n"), 0o600))
+}
