@@ -23,31 +23,18 @@ type budget struct {
 	turns   *list.List // of *orgQueue with waiters; the front is served next
 }
 
-type orgQueue struct {
-	id      string
-	held    int64
-	running int
-	waiters *list.List // of *waiter
-	turn    *list.Element
-}
-
-type waiter struct {
-	granted chan int64 // buffered; receives the lease
-	elem    *list.Element
-}
-
 func newBudget(opts Options) *budget {
 	return &budget{opts: opts, free: opts.Budget, orgs: map[string]*orgQueue{}, turns: list.New()}
 }
 
-// acquire waits for a turn of org and returns the memory granted to it. It calls
-// reclaim when what is held beside the leases is in the way.
-func (b *budget) acquire(ctx context.Context, org string, reclaim func()) (int64, error) {
+// acquire waits for a turn of a user of org and returns the memory granted to it.
+// It calls reclaim when what is held beside the leases is in the way.
+func (b *budget) acquire(ctx context.Context, org, user string, reclaim func()) (int64, error) {
 	if err := ctx.Err(); err != nil {
 		return 0, err
 	}
 	b.mu.Lock()
-	w, err := b.enqueue(org)
+	w, err := b.enqueue(org, user)
 	if err != nil {
 		b.mu.Unlock()
 		return 0, err
@@ -68,64 +55,65 @@ func (b *budget) acquire(ctx context.Context, org string, reclaim func()) (int64
 		}
 		return n, nil
 	case <-ctx.Done():
-		return 0, b.abandon(org, w, ctx.Err())
+		return 0, b.abandon(w, ctx.Err())
 	case <-timer.C:
-		return 0, b.abandon(org, w, &BusyError{Scope: "server", RetryAfter: time.Second})
+		return 0, b.abandon(w, &BusyError{Scope: "server", RetryAfter: time.Second})
 	}
 }
 
-// refusal returns why org cannot wait now, or nil. The caller holds mu.
-func (b *budget) refusal(org string) error {
-	q := b.orgs[org]
+// refusal returns why a user of org cannot wait now, or nil. The caller holds mu.
+func (b *budget) refusal(org, user string) error {
+	waiting, ofUser := b.waitingOf(org, user)
 	switch {
 	case b.closed:
 		return ErrClosed
 	case b.queued >= b.opts.MaxQueued:
 		return &BusyError{Scope: "server", RetryAfter: 2 * time.Second}
-	case q != nil && q.waiters.Len() >= b.opts.MaxQueuedOrg:
+	case waiting >= b.opts.MaxQueuedOrg:
 		return &BusyError{Scope: "organisation", RetryAfter: 2 * time.Second}
+	case ofUser >= b.opts.MaxQueuedUser:
+		return &BusyError{Scope: "user", RetryAfter: 2 * time.Second}
 	}
 	return nil
 }
 
-func (b *budget) enqueue(org string) (*waiter, error) {
-	if err := b.refusal(org); err != nil {
+func (b *budget) enqueue(org, user string) (*waiter, error) {
+	if err := b.refusal(org, user); err != nil {
 		return nil, err
 	}
 	q := b.orgs[org]
 	if q == nil {
-		q = &orgQueue{id: org, waiters: list.New()}
+		q = newOrgQueue(org)
 		b.orgs[org] = q
 	}
-	w := &waiter{granted: make(chan int64, 1)}
-	w.elem = q.waiters.PushBack(w)
 	b.queued++
 	if q.turn == nil {
 		q.turn = b.turns.PushBack(q)
 	}
-	return w, nil
+	return q.push(user), nil
 }
 
 // abandon withdraws w. A grant that came at the same moment is given back.
-func (b *budget) abandon(org string, w *waiter, cause error) error {
+func (b *budget) abandon(w *waiter, cause error) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	select {
 	case n, ok := <-w.granted:
 		if ok {
-			b.putBack(org, n)
+			b.putBack(w.user.org.id, w.user.id, n)
 		}
 	default:
-		b.unqueue(b.orgs[org], w)
+		b.unqueue(w)
 	}
 	b.dispatch()
 	return cause
 }
 
-func (b *budget) unqueue(q *orgQueue, w *waiter) {
-	q.waiters.Remove(w.elem)
+func (b *budget) unqueue(w *waiter) {
+	q := w.user.org
+	q.remove(w)
 	b.queued--
-	if q.waiters.Len() == 0 {
+	if q.waiting == 0 {
 		b.turns.Remove(q.turn)
 		q.turn = nil
 		b.forget(q)
@@ -133,52 +121,66 @@ func (b *budget) unqueue(q *orgQueue, w *waiter) {
 }
 
 func (b *budget) forget(q *orgQueue) {
-	if q.running == 0 && q.waiters.Len() == 0 {
+	if q.running == 0 && q.waiting == 0 {
 		delete(b.orgs, q.id)
 	}
 }
 
-func (b *budget) release(org string, n int64) {
+func (b *budget) release(org, user string, n int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.putBack(org, n)
+	b.putBack(org, user, n)
 	b.dispatch()
 }
 
-func (b *budget) putBack(org string, n int64) {
+func (b *budget) putBack(org, user string, n int64) {
 	q := b.orgs[org]
-	q.held -= n
-	q.running--
+	q.hold(user, -1, -n)
 	b.free += n
 	b.running--
 	b.forget(q)
 }
 
-// dispatch serves organisations in turn while there is room. An organisation
-// above its share is passed over as long as another one waits.
+// dispatch serves who waits while there is room.
 func (b *budget) dispatch() {
-	for b.queued > 0 && b.running < b.opts.MaxRunning && b.free >= MinLease {
-		spare := b.room(another)
-		q := b.next(spare)
-		if q == nil {
-			return
-		}
-		room := b.room(q.id)
-		if room < MinLease && b.running > 0 {
-			return // what comes back serves q first
-		}
-		w := q.waiters.Front().Value.(*waiter)
-		n := b.grant(q, room, b.room(q.id, another))
-		q.held += n
-		q.running++
-		b.free -= n
-		b.running++
-		b.unqueue(q, w)
-		if q.turn != nil {
-			b.turns.MoveToBack(q.turn)
-		}
-		w.granted <- n
+	for b.serveOne() != nil {
+		continue
 	}
+}
+
+// serveOne grants one turn and returns who got it, or nil when there is no room.
+// An organisation above its share is passed over as long as another one waits,
+// and within it a user above half of that share as long as another user waits.
+func (b *budget) serveOne() *waiter {
+	if b.queued == 0 || b.running >= b.opts.MaxRunning || b.free < MinLease {
+		return nil
+	}
+	q := b.next(b.room(another))
+	if q == nil {
+		return nil
+	}
+	room := b.room(q.id)
+	if room < MinLease && b.running > 0 {
+		return nil // what comes back serves q first
+	}
+	u := b.nextUser(q)
+	w := u.waiters.Front().Value.(*waiter)
+	n := b.grant(q, room, b.room(q.id, another))
+	if q.turns.Len() > 1 { // another user of the organisation waits
+		n = max(min(n, b.userShare()-u.held), MinLease)
+	}
+	q.hold(u.id, 1, n)
+	b.free -= n
+	b.running++
+	b.unqueue(w)
+	if q.turn != nil {
+		b.turns.MoveToBack(q.turn)
+	}
+	if u.turn != nil {
+		q.turns.MoveToBack(u.turn)
+	}
+	w.granted <- n
+	return w
 }
 
 // another is an organisation that has no statement and no process yet.
@@ -266,9 +268,9 @@ func (b *budget) close() {
 	defer b.mu.Unlock()
 	b.closed = true
 	for e := b.turns.Front(); e != nil; e = b.turns.Front() {
-		q := e.Value.(*orgQueue)
-		w := q.waiters.Front().Value.(*waiter)
-		b.unqueue(q, w)
+		u := e.Value.(*orgQueue).turns.Front().Value.(*userQueue)
+		w := u.waiters.Front().Value.(*waiter)
+		b.unqueue(w)
 		close(w.granted)
 	}
 }

@@ -15,7 +15,7 @@ var ErrBusy = errors.New("no session available")
 
 // BusyError says how long a caller should stay away.
 type BusyError struct {
-	// Scope is "server" or "organisation": whose limit was reached.
+	// Scope is "server", "organisation" or "user": whose limit was reached.
 	Scope      string
 	RetryAfter time.Duration
 }

@@ -101,9 +101,12 @@ func (p *Pool) Acquire(ctx context.Context, key Key) (*Held, error) {
 	}
 	start := p.opts.Now()
 	id := key.id()
-	if w := p.pick(id, true); w != nil {
-		p.m.queued(0)
-		return p.hold(w.session, key, w.lease, 0), nil
+	// While somebody waits, a session that lingers is nobody's turn.
+	if !p.budget.waiting() {
+		if w := p.pick(id, true); w != nil {
+			p.m.queued(0)
+			return p.hold(w.session, key, w.lease, 0), nil
+		}
 	}
 	return p.turn(ctx, key, start, func() (engine.Session, error) { return p.take(ctx, id, key) })
 }
@@ -113,13 +116,13 @@ func (p *Pool) turn(ctx context.Context, key Key, start time.Time, open func() (
 	if p.budget.crowded() {
 		p.settle(func(*warm) bool { return true })
 	}
-	mem, err := p.budget.acquire(ctx, key.Org, p.reclaim)
+	mem, err := p.budget.acquire(ctx, key.Org, key.User, p.reclaim)
 	if err != nil {
 		return nil, err
 	}
 	session, err := open()
 	if err != nil {
-		p.budget.release(key.Org, mem)
+		p.budget.release(key.Org, key.User, mem)
 		return nil, err
 	}
 	queued := p.opts.Now().Sub(start)
@@ -134,12 +137,13 @@ func (p *Pool) hold(session engine.Session, key Key, mem int64, queued time.Dura
 	}
 }
 
-// Room returns the error with which Acquire would refuse a statement of org at
-// once, or nil. It lets callers refuse before they spend work on the statement.
-func (p *Pool) Room(org string) error {
+// Room returns the error with which Acquire would refuse a statement of a user of
+// org at once, or nil. It lets callers refuse before they spend work on the
+// statement.
+func (p *Pool) Room(org, user string) error {
 	p.budget.mu.Lock()
 	defer p.budget.mu.Unlock()
-	return p.budget.refusal(org)
+	return p.budget.refusal(org, user)
 }
 
 // take returns a warm session of key or opens one. The caller has a lease.
@@ -149,7 +153,7 @@ func (p *Pool) take(ctx context.Context, id string, key Key) (engine.Session, er
 	}
 	if w := p.pick(id, false); w != nil {
 		if w.lease > 0 { // it came to linger while we waited
-			p.budget.release(w.org, w.lease)
+			p.budget.release(w.org, w.user, w.lease)
 		}
 		return w.session, nil
 	}
@@ -245,7 +249,7 @@ func (p *Pool) settle(match func(*warm) bool) {
 		err := w.session.Idle(context.Background(), p.opts.IdleBytes/int64(p.opts.MaxIdle))
 		lease := w.lease
 		w.lease = 0
-		p.budget.release(w.org, lease)
+		p.budget.release(w.org, w.user, lease)
 		if err != nil {
 			p.discard(w)
 		} else {
@@ -284,7 +288,7 @@ func (p *Pool) discard(ws ...*warm) {
 	for _, w := range ws {
 		_ = w.session.Close()
 		if w.lease > 0 {
-			p.budget.release(w.org, w.lease)
+			p.budget.release(w.org, w.user, w.lease)
 		}
 	}
 }

@@ -84,7 +84,7 @@ func (o *Queries) start(ctx context.Context, a Actor, q Query, run *Rows) error 
 		return err
 	}
 	// Before any work is spent on a statement that would be turned away.
-	if err := o.Pool.Room(string(a.Org)); err != nil {
+	if err := o.Pool.Room(string(a.Org), string(a.User)); err != nil {
 		return err
 	}
 	timeout, err := o.timeout(q.Timeout)

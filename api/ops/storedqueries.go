@@ -146,7 +146,7 @@ func (o StoredQueries) begin(ctx context.Context, q Query) (*Rows, kept, error) 
 // connection for it.
 func (o StoredQueries) patiently(ctx context.Context, a Actor, q Query) (*Rows, error) {
 	for {
-		err := o.Queries.Pool.Room(string(a.Org))
+		err := o.Queries.Pool.Room(string(a.Org), string(a.User))
 		var rows *Rows
 		if err == nil {
 			rows, err = o.Queries.Run(ctx, q)

@@ -101,7 +101,7 @@ func (o Writes) run(ctx context.Context, path TablePath, action string, scopes [
 			return Written{}, err
 		}
 	}
-	if err := o.Queries.Pool.Room(string(a.Org)); err != nil {
+	if err := o.Queries.Pool.Room(string(a.Org), string(a.User)); err != nil {
 		return Written{}, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, o.Timeout)
