@@ -16,6 +16,7 @@ import (
 	"github.com/lakewarden/lakewarden/api/middleware"
 	"github.com/lakewarden/lakewarden/api/ops"
 	"github.com/lakewarden/lakewarden/api/problem"
+	"github.com/lakewarden/lakewarden/api/spill"
 	v1 "github.com/lakewarden/lakewarden/api/v1"
 	"github.com/lakewarden/lakewarden/auth"
 )
@@ -39,6 +40,8 @@ type Deps struct {
 	Operations    ops.Operations
 	Stored        ops.StoredQueries
 	Limits        v1.Limits
+	// Spill takes what clients do not read of responses.
+	Spill *spill.Store
 
 	Authenticator auth.Authenticator
 	Auditor       *ops.Auditor
@@ -118,8 +121,8 @@ func register(r chi.Router, deps Deps) *huma.OpenAPI {
 	v1.AlterTableRoutes(api, deps.TableRules)
 	v1.ViolationRoutes(api, deps.TableRules)
 	v1.PolicyRoutes(api, deps.Policies, deps.Simulation)
-	v1.QueryRoutes(api, deps.Queries, deps.Stored)
-	v1.OperationRoutes(api, deps.Operations, deps.Stored)
+	v1.QueryRoutes(api, deps.Queries, deps.Stored, deps.Spill)
+	v1.OperationRoutes(api, deps.Operations, deps.Stored, deps.Spill)
 	v1.LimitRoutes(api, deps.Limits)
 	return api.OpenAPI()
 }

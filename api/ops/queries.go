@@ -91,6 +91,7 @@ func (o *Queries) start(ctx context.Context, a Actor, q Query, run *Rows) error 
 	if err != nil {
 		return err
 	}
+	run.alive = ctx
 	// One clock for everything: the caller's deadline counts from the moment
 	// the statement came in.
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, engine.ErrTimeout)

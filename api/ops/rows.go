@@ -34,6 +34,7 @@ type Rows struct {
 	sql     string
 	started time.Time
 	ctx     context.Context // of the statement; ends with its deadline
+	alive   context.Context // see Context
 	cancel  context.CancelFunc
 	held    *sessions.Held
 	explain func(error) error
@@ -47,7 +48,7 @@ type Rows struct {
 	partial bool
 	rows    int64
 	err     error
-	once    sync.Once
+	finish  sync.Once
 }
 
 var _ engine.Result = (*Rows)(nil)
@@ -67,10 +68,15 @@ func (r *Rows) Next(context.Context) (arrow.RecordBatch, error) {
 	return nil, err
 }
 
-// Close ends the statement. It is idempotent.
-func (r *Rows) Close() error {
+// Context ends when the rows may no longer be shown to the caller. The statement's
+// deadline does not end it, because rows that were read in time may be shown later.
+func (r *Rows) Context() context.Context { return r.alive }
+
+// Finish gives back the session and its memory when no more rows are read. What was
+// read may be shown until [Rows.Context] ends. It is idempotent.
+func (r *Rows) Finish() error {
 	var err error
-	r.once.Do(func() {
+	r.finish.Do(func() {
 		err = r.Result.Close()
 		r.record(r.err) // before the session is free: the server may be waiting for that to end
 		if r.held != nil {
@@ -85,6 +91,9 @@ func (r *Rows) Close() error {
 	})
 	return err
 }
+
+// Close ends the statement. It is idempotent.
+func (r *Rows) Close() error { return r.Finish() }
 
 // Elapsed is the time since the statement was accepted.
 func (r *Rows) Elapsed() time.Duration { return time.Since(r.started) }

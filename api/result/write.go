@@ -24,6 +24,9 @@ type Options struct {
 	Tail func(Summary) []Member
 	// FailLine renders an error as a JSON object for the last line of NDJSON.
 	FailLine func(error) []byte
+	// Exhausted is called once when no more rows are read, before the rest of the
+	// result is written. It may close the rows.
+	Exhausted func()
 }
 
 // Member is one JSON member; Value is JSON text.
@@ -98,6 +101,9 @@ func (w *writer) run(res engine.Result) error {
 		if err != nil {
 			return err
 		}
+	}
+	if w.opts.Exhausted != nil {
+		w.opts.Exhausted()
 	}
 	w.sum.Truncated = w.sum.Truncated || w.opts.Cut
 	return enc.end(w.sink, w.sum)

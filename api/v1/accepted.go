@@ -68,7 +68,7 @@ func startStored(ctx context.Context, stored ops.StoredQueries, body queryBody) 
 func addAccepted[I any](api huma.API, rt route, start func(context.Context, *I) (*streaming, error)) {
 	op := rt.orAccepted().operation(api)
 	op.DefaultStatus = http.StatusAccepted
-	register(api, rt, op, start)
+	register(api, rt, op, nil, start)
 }
 
 // addPatient registers an operation whose answer is one JSON document, or an

@@ -8,6 +8,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/lakewarden/lakewarden/api/ops"
+	"github.com/lakewarden/lakewarden/api/spill"
 	"github.com/lakewarden/lakewarden/auth"
 	"github.com/lakewarden/lakewarden/catalog"
 )
@@ -93,7 +94,7 @@ type operationResultInput struct {
 type startQueryInput struct{ Body queryBody }
 
 // OperationRoutes registers the routes of long work.
-func OperationRoutes(api huma.API, operations ops.Operations, stored ops.StoredQueries) {
+func OperationRoutes(api huma.API, operations ops.Operations, stored ops.StoredQueries, room *spill.Store) {
 	rt := route{tag: "Operations", camel: true}
 	add(api, rt.with("GET", operationsBase, "listOperations", "List operations").because("Those of the caller, newest first."),
 		func(ctx context.Context, in *listOperationsInput) (operationList, error) {
@@ -116,7 +117,7 @@ func OperationRoutes(api huma.API, operations ops.Operations, stored ops.StoredQ
 
 	result := route{method: "GET", path: operationsBase + "/{operation_id}/result", id: "getOperationResult", tag: "Operations", scope: auth.ScopeTablesQuery, camel: true, rows: reflect.TypeFor[QueryResult](),
 		summary: "Read the rows of a query", description: "For the owner, while its role, attributes and policies are those that the rows were made under (409 result_stale). X-Truncated and truncated tell of a cut, of the query's or of this reply's."}
-	addStream(api, result, func(ctx context.Context, in *operationResultInput) (*streaming, error) {
+	addStream(api, result, room, func(ctx context.Context, in *operationResultInput) (*streaming, error) {
 		return readStored(ctx, stored, in)
 	})
 	start := route{method: "POST", path: "/v1/queries", id: "startQuery", tag: "Query", scope: auth.ScopeTablesQuery,

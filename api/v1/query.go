@@ -14,6 +14,7 @@ import (
 
 	"github.com/lakewarden/lakewarden/api/ops"
 	"github.com/lakewarden/lakewarden/api/result"
+	"github.com/lakewarden/lakewarden/api/spill"
 	"github.com/lakewarden/lakewarden/auth"
 	"github.com/lakewarden/lakewarden/engine"
 )
@@ -58,10 +59,10 @@ type rowsInput struct {
 }
 
 // QueryRoutes registers the routes that return rows.
-func QueryRoutes(api huma.API, queries *ops.Queries, stored ops.StoredQueries) {
+func QueryRoutes(api huma.API, queries *ops.Queries, stored ops.StoredQueries, room *spill.Store) {
 	query := route{method: "POST", path: "/v1/query", id: "query", tag: "Query", scope: auth.ScopeTablesQuery,
 		summary: "Run a statement", description: "Streams rows as JSON, NDJSON, CSV, Arrow or Parquet, as Accept asks. Only JSON has a limit by default.", rows: reflect.TypeFor[QueryResult]()}
-	addStream(api, query.orAccepted(), func(ctx context.Context, in *queryInput) (*streaming, error) {
+	addStream(api, query.orAccepted(), room, func(ctx context.Context, in *queryInput) (*streaming, error) {
 		if in.Prefer.async() {
 			return startStored(ctx, stored, in.Body)
 		}
@@ -70,15 +71,15 @@ func QueryRoutes(api huma.API, queries *ops.Queries, stored ops.StoredQueries) {
 	rows := route{method: "GET", path: tableBase + "/rows", id: "listRows", tag: "Query", scope: auth.ScopeTablesQuery,
 		summary: "Page through the rows of a table", description: "All pages of a walk come from the version of the first.", rows: reflect.TypeFor[rowPage]()}
 	browse := ops.Browse{Queries: queries}
-	addStream(api, rows, func(ctx context.Context, in *rowsInput) (*streaming, error) { return startBrowse(ctx, browse, in) })
+	addStream(api, rows, room, func(ctx context.Context, in *rowsInput) (*streaming, error) { return startBrowse(ctx, browse, in) })
 }
 
 // addStream registers an operation whose answer is rows.
-func addStream[I any](api huma.API, rt route, start func(context.Context, *I) (*streaming, error)) {
-	register(api, rt, rt.operation(api), start)
+func addStream[I any](api huma.API, rt route, room *spill.Store, start func(context.Context, *I) (*streaming, error)) {
+	register(api, rt, rt.operation(api), room, start)
 }
 
-func register[I any](api huma.API, rt route, op huma.Operation, start func(context.Context, *I) (*streaming, error)) {
+func register[I any](api huma.API, rt route, op huma.Operation, room *spill.Store, start func(context.Context, *I) (*streaming, error)) {
 	huma.Register(api, op, func(ctx context.Context, in *I) (*huma.StreamResponse, error) {
 		if err := rt.authorise(ctx); err != nil {
 			return nil, rt.fail(ctx, err)
@@ -87,7 +88,7 @@ func register[I any](api huma.API, rt route, op huma.Operation, start func(conte
 		if err != nil {
 			return nil, rt.fail(ctx, err)
 		}
-		s.route = rt
+		s.route, s.spill = rt, room
 		return s.response(), nil
 	})
 }

@@ -1,6 +1,7 @@
 package v1
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -13,6 +14,8 @@ import (
 
 	"github.com/lakewarden/lakewarden/api/problem"
 	"github.com/lakewarden/lakewarden/api/result"
+	"github.com/lakewarden/lakewarden/api/spill"
+	"github.com/lakewarden/lakewarden/auth"
 	"github.com/lakewarden/lakewarden/engine"
 )
 
@@ -22,30 +25,22 @@ const (
 	jsonBytes = 100 << 20
 )
 
-// stallTime is how long one write may make no progress. A client that stops
-// reading holds a session and its memory, which others wait for.
-const stallTime = 15 * time.Second
-
-// pacedWriter gives every write its own deadline. Writers that know none are
-// bounded by the statement's.
-type pacedWriter struct {
+// connection is the way to a client.
+type connection struct {
 	http.ResponseWriter
 	control *http.ResponseController
 }
 
-// Write implements io.Writer, in pieces: a slow reader makes progress.
-func (w pacedWriter) Write(p []byte) (int, error) {
-	const piece = 64 << 10
-	written := 0
-	for {
-		_ = w.control.SetWriteDeadline(time.Now().Add(stallTime))
-		n, err := w.ResponseWriter.Write(p[written:min(len(p), written+piece)])
-		written += n
-		if err != nil || written == len(p) {
-			return written, err
-		}
-	}
-}
+// SetWriteDeadline implements spill.Conn. Writers that know no deadlines have none.
+func (c connection) SetWriteDeadline(t time.Time) error { return c.control.SetWriteDeadline(t) }
+
+// revocable is implemented by rows whose context ends when they may no longer be
+// shown.
+type revocable interface{ Context() context.Context }
+
+// running is implemented by rows of a running statement. Finish gives back what it
+// holds when no more rows are read.
+type running interface{ Finish() error }
 
 const (
 	trailerTruncated = "X-Truncated"
@@ -70,6 +65,8 @@ func format(accept string) (result.Format, error) {
 type streaming struct {
 	route route
 	rows  engine.Result
+	// spill takes what a client does not read while a statement runs.
+	spill *spill.Store
 	// id names the statement; elapsed is the time that the reply reports.
 	id      string
 	elapsed func() time.Duration
@@ -96,10 +93,18 @@ func (s streaming) response() *huma.StreamResponse {
 
 func (s streaming) write(w http.ResponseWriter, r *http.Request) {
 	defer func() { _ = s.rows.Close() }()
-	paced := pacedWriter{w, http.NewResponseController(w)}
-	// The connection may serve another request long after this one.
-	defer func() { _ = paced.control.SetWriteDeadline(time.Time{}) }()
-	sink := result.NewSink(paced, func() {
+	ctx, finish, client := r.Context(), func() {}, connection{w, http.NewResponseController(w)}
+	if rows, ok := s.rows.(revocable); ok {
+		ctx = rows.Context()
+	}
+	var out *spill.Writer
+	if rows, ok := s.rows.(running); ok {
+		out, finish = s.spill.Writer(ctx, ownerOf(r), client), func() { _ = rows.Finish() }
+	} else {
+		out = s.spill.Waiting(ctx, client)
+	}
+	defer func() { _ = out.Close() }()
+	sink := result.NewSink(out, func() {
 		h := w.Header()
 		h.Set("Content-Type", s.format.ContentType())
 		h.Set("X-Query-Id", s.id)
@@ -111,22 +116,41 @@ func (s streaming) write(w http.ResponseWriter, r *http.Request) {
 	opts.Tail = s.tail
 	opts.Cut = s.cut
 	opts.FailLine = func(err error) []byte { return failLine(r, err, s.route.camel) }
+	opts.Exhausted = finish
 	sum, err := result.Write(r.Context(), sink, s.rows, opts)
-	switch {
-	case err == nil:
-		w.Header().Set(trailerTruncated, strconv.FormatBool(sum.Truncated))
-		if sum.Truncated && s.next != "" {
-			w.Header().Set(trailerNextPage, s.next)
+	finish() // whatever comes next waits for the client
+	if !sink.Committed() {
+		_, _ = out.Finish(), out.Close() // nothing was written
+		problem.Write(w, r, err)
+		return
+	}
+	if unsent := out.Finish(); unsent != nil {
+		err = errors.Join(result.ErrBroken, unsent)
+		if ctx.Err() != nil && s.format == result.NDJSON {
+			_ = out.Break(append(opts.FailLine(unsent), '\n'))
 		}
-	case errors.Is(err, result.ErrBroken):
+		_ = out.Close()
+	}
+	if err != nil {
 		_ = problem.Respond(r.Context(), err, s.route.camel) // keeps the cause for the log
 		// What was written last (NDJSON: what went wrong) must not be lost with
 		// the connection.
 		_ = http.NewResponseController(w).Flush()
 		panic(http.ErrAbortHandler)
-	default:
-		problem.Write(w, r, err)
 	}
+	w.Header().Set(trailerTruncated, strconv.FormatBool(sum.Truncated))
+	if sum.Truncated && s.next != "" {
+		w.Header().Set(trailerNextPage, s.next)
+	}
+}
+
+// ownerOf is whose room on disk a response takes: its organisation's.
+func ownerOf(r *http.Request) string {
+	p, err := auth.PrincipalFrom(r.Context())
+	if err != nil {
+		return ""
+	}
+	return p.OrgID.String()
 }
 
 func (s streaming) tail(sum result.Summary) []result.Member {

@@ -58,6 +58,7 @@ var allowed = map[string][]string{
 	"api/v1":         {"api/...", "auth", "catalog", "engine"},
 	"api/middleware": {"api/problem", "auth"},
 	"api/result":     {"engine"},
+	"api/spill":      {},
 	"api/problem":    {"auth", "auth/apikey", "catalog", "engine/...", "sessions"},
 	// catalog/authz: the operations say in whose name the store is asked.
 	"api/ops": {"auth", "auth/apikey", "catalog", "catalog/authz", "engine/...", "sessions"},

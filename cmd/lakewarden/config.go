@@ -27,16 +27,20 @@ type Config struct {
 	// MetricsAddr, if set, is a listener of its own for /metrics.
 	MetricsAddr string `koanf:"metrics_addr"`
 	// TrustedProxies are addresses and networks (CIDR) of proxies in front.
-	TrustedProxies []string      `koanf:"trusted_proxies"`
-	DataDir        string        `koanf:"data_dir"`
-	DatabaseURL    string        `koanf:"database_url"`
-	ExtensionDir   string        `koanf:"extension_dir"`
-	LocalRoots     []string      `koanf:"local_roots"`
-	LogLevel       string        `koanf:"log_level"`
-	Memory         int64         `koanf:"memory_mib"`
-	Lease          int64         `koanf:"statement_memory_mib"`
-	Threads        int           `koanf:"threads"`
-	TempBytes      int64         `koanf:"temp_mib"`
+	TrustedProxies []string `koanf:"trusted_proxies"`
+	DataDir        string   `koanf:"data_dir"`
+	DatabaseURL    string   `koanf:"database_url"`
+	ExtensionDir   string   `koanf:"extension_dir"`
+	LocalRoots     []string `koanf:"local_roots"`
+	LogLevel       string   `koanf:"log_level"`
+	Memory         int64    `koanf:"memory_mib"`
+	Lease          int64    `koanf:"statement_memory_mib"`
+	Threads        int      `koanf:"threads"`
+	TempBytes      int64    `koanf:"temp_mib"`
+	// SpillBytes and SpillOrgBytes bound what clients have not read of responses, on
+	// disk, in MiB: of all of them, and of one organisation's.
+	SpillBytes     int64         `koanf:"spill_mib"`
+	SpillOrgBytes  int64         `koanf:"spill_org_mib"`
 	MaxRunning     int           `koanf:"max_running"`
 	MaxQueued      int           `koanf:"max_queued"`
 	QueryTimeout   time.Duration `koanf:"query_timeout"`
@@ -81,7 +85,7 @@ type IssuerEntry struct {
 func defaults() map[string]any {
 	return map[string]any{
 		"listen": "127.0.0.1:8080", "data_dir": "./data", "log_level": "info",
-		"memory_mib": defaultMemoryMiB(), "statement_memory_mib": 1024, "temp_mib": 10240,
+		"memory_mib": defaultMemoryMiB(), "statement_memory_mib": 1024, "temp_mib": 10240, "spill_mib": 10240, "spill_org_mib": 5120,
 		"threads": runtime.NumCPU(), "max_running": 8 * runtime.NumCPU(), "max_queued": 512,
 		"query_timeout": "60s", "max_query_timeout": "10m", "rate_per_minute": 6000, "rate_burst": 200,
 		"discovery_interval": "5m", "drain_timeout": "30s", "drain_notice": "0s", "allow_private_endpoints": false, "store_timeout": "10s",

@@ -23,7 +23,7 @@ func (c *Config) attributes() []any {
 	}
 	return []any{
 		"listen", c.Listen, "metrics_addr", c.MetricsAddr, "trusted_proxies", c.TrustedProxies, "data_dir", c.DataDir, "database", database, "local_roots", c.LocalRoots, "memory_mib", c.Memory,
-		"statement_memory_mib", c.Lease, "temp_mib", c.TempBytes, "threads", c.Threads, "max_running", c.MaxRunning,
+		"statement_memory_mib", c.Lease, "temp_mib", c.TempBytes, "spill_mib", c.SpillBytes, "spill_org_mib", c.SpillOrgBytes, "threads", c.Threads, "max_running", c.MaxRunning,
 		"query_timeout", c.QueryTimeout.String(), "max_query_timeout", c.MaxTimeout.String(), "issuers", len(c.Issuers),
 		"key_file", c.KeyFile, "allow_private_endpoints", c.AllowPrivateEndpoints, "store_timeout", c.StoreTimeout.String(),
 	}

@@ -187,6 +187,10 @@ func newService(ctx context.Context, config Config, holder string, log *slog.Log
 		return nil, err
 	}
 
+	room, err := newSpill(config, registry)
+	if err != nil {
+		return nil, err
+	}
 	health := &api.Health{Checks: map[string]func(context.Context) error{
 		"catalog": func(context.Context) error { return watch.check() },
 	}}
@@ -203,7 +207,7 @@ func newService(ctx context.Context, config Config, holder string, log *slog.Log
 		TableRules: ops.TableRules{Tables: tables, Permissions: store, Queries: queries, Writes: leases, Operations: operations},
 		Tables:     tables, TableFiles: ops.TableFiles{Tables: tables, Permissions: store, Queries: queries}, Writes: writes,
 		Maintenance: maintenance, Policies: ops.Policies{Store: store, Lake: tables.Lake}, Simulation: ops.Simulation{Store: store, Queries: queries},
-		Queries: queries, Operations: operations, Stored: stored, Limits: limitsOf(config), Auditor: auditor, Authenticator: authenticator, Health: health, Logger: log,
+		Queries: queries, Operations: operations, Stored: stored, Spill: room, Limits: limitsOf(config), Auditor: auditor, Authenticator: authenticator, Health: health, Logger: log,
 		Metrics: registry, MetricsElsewhere: config.MetricsAddr != "",
 		Rate: middleware.Rate{PerMinute: config.RatePerMinute, Burst: config.RateBurst}, TrustedProxies: proxies, Version: version,
 	})

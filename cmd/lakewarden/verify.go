@@ -65,6 +65,7 @@ func (c *Config) verifyStatements() error {
 	return firstError(
 		atLeast("memory_mib", c.Memory, 128), atLeast("statement_memory_mib", c.Lease, 128),
 		atLeast("threads", c.Threads, 1), atLeast("temp_mib", c.TempBytes, 1),
+		atLeast("spill_mib", c.SpillBytes, 1), atLeast("spill_org_mib", c.SpillOrgBytes, 1),
 		atLeast("max_running", c.MaxRunning, 1), atLeast("max_queued", c.MaxQueued, 1),
 		positive("query_timeout", c.QueryTimeout), positive("max_query_timeout", c.MaxTimeout),
 	)

@@ -1,0 +1,121 @@
+package spill
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Options tunes a store. The zero value works, without any room.
+type Options struct {
+	// Dir is the directory of the files; "" is the system's.
+	Dir string
+	// ServerBytes and OwnerBytes bound the files of all writers, and of those of
+	// one owner.
+	ServerBytes, OwnerBytes int64
+	// Patience is how long a client may leave a piece of 64 KiB before its
+	// writer goes on in a file. Default 2 s.
+	Patience time.Duration
+	// Stall is how long a client may leave a piece before its connection ends.
+	// Default 10 min.
+	Stall time.Duration
+	// Registerer receives the metrics; nil means none.
+	Registerer prometheus.Registerer
+}
+
+// grace is how long a connection still takes bytes when the context of its writer
+// has ended: what is being sent ends where a reader can tell.
+const grace = 200 * time.Millisecond
+
+// Store is the room for files. It is safe for concurrent use.
+type Store struct {
+	opts    Options
+	aborted *prometheus.CounterVec
+
+	mu     sync.Mutex
+	used   int64
+	owners map[string]int64
+	files  int
+}
+
+// The reasons for which a writer ends a response.
+const (
+	reasonFull    = "full"    // the limit of the files
+	reasonStalled = "stalled" // no progress for Options.Stall
+	reasonDisk    = "disk"    // a file could not be written or read
+)
+
+// New returns a store without files.
+func New(opts Options) *Store {
+	if opts.Patience == 0 {
+		opts.Patience = 2 * time.Second
+	}
+	if opts.Stall == 0 {
+		opts.Stall = 10 * time.Minute
+	}
+	s := &Store{opts: opts, owners: map[string]int64{}, aborted: prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "lakewarden_streams_aborted_total", Help: "Responses that ended early because their client did not read them, by reason.",
+	}, []string{"reason"})}
+	for _, reason := range []string{reasonFull, reasonStalled, reasonDisk} {
+		s.aborted.WithLabelValues(reason)
+	}
+	if opts.Registerer != nil {
+		gauge := func(name, help string, value func(bytes int64, files int) float64) prometheus.Collector {
+			return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, func() float64 { return value(s.Used()) })
+		}
+		opts.Registerer.MustRegister(s.aborted,
+			gauge("lakewarden_spilled_bytes", "Bytes of responses on disk that their clients have not read.", func(n int64, _ int) float64 { return float64(n) }),
+			gauge("lakewarden_spilled_streams", "Responses that have such bytes.", func(_ int64, n int) float64 { return float64(n) }))
+	}
+	return s
+}
+
+// Used returns the size and the number of the files.
+func (s *Store) Used() (bytes int64, files int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.used, s.files
+}
+
+// reserve takes room for n bytes of an owner, if there is any.
+func (s *Store) reserve(owner string, n int64) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.used+n > s.opts.ServerBytes || s.owners[owner]+n > s.opts.OwnerBytes {
+		return false
+	}
+	s.used += n
+	s.owners[owner] += n
+	return true
+}
+
+func (s *Store) giveBack(owner string, n int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.used -= n
+	if s.owners[owner] -= n; s.owners[owner] == 0 {
+		delete(s.owners, owner)
+	}
+}
+
+func (s *Store) count(files int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.files += files
+}
+
+// create makes a file without a name.
+func (s *Store) create() (*os.File, error) {
+	f, err := os.CreateTemp(s.opts.Dir, "spill-*")
+	if err != nil {
+		return nil, fmt.Errorf("spill: %w", err)
+	}
+	if err := os.Remove(f.Name()); err != nil {
+		return nil, errors.Join(fmt.Errorf("spill: %w", err), f.Close())
+	}
+	return f, nil
+}

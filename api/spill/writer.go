@@ -1,0 +1,270 @@
+package spill
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"sync"
+	"time"
+)
+
+// pieceSize is how many bytes a connection gets at once. It bounds what one
+// client can leave without being noticed.
+const pieceSize = 64 << 10
+
+// Conn is a connection to a client.
+type Conn interface {
+	io.Writer
+	// SetWriteDeadline ends writes, a blocked one too. It is called concurrently
+	// with Write.
+	SetWriteDeadline(time.Time) error
+}
+
+// Writer sends bytes to a connection from a goroutine of its own. Write returns
+// when the connection takes bytes, or else, after the store's patience, when they
+// are in a file. Its methods are for one goroutine.
+type Writer struct {
+	store    *Store
+	patience time.Duration
+	owner    string
+	conn     Conn
+	ctx      context.Context
+
+	pieces  chan []byte   // to the connection; unbuffered
+	grown   chan struct{} // tells that the file has grown; holds one
+	moved   chan struct{} // tells that the connection has taken a piece; holds one
+	stopped chan struct{} // closed when the sender has ended
+	unwatch func() bool   // ends the watch of ctx
+
+	// What follows belongs to the writing goroutine.
+	buffers  [2][]byte // one is being sent, the other filled
+	buffer   int
+	file     *os.File // nil before the first spill
+	spilling bool     // bytes go to the file
+	failed   error    // why nothing more is written
+	finished bool
+
+	// What follows belongs to the sender while it runs.
+	cause    error // why it ended early
+	begun    bool  // something was sent
+	broken   bool  // the connection has failed
+	last     byte  // the last byte that was sent
+	fromFile []byte
+
+	mu    sync.Mutex
+	size  int64 // of the file
+	sent  int64 // of the file
+	ended bool  // ctx has ended, and the connection has its last deadline
+	idle  bool  // the connection is no longer this writer's
+}
+
+var (
+	errFull    = errors.New("client does not read, and there is no room for the rest of the response")
+	errStalled = errors.New("client does not read")
+)
+
+// Writer returns a writer to conn. The bytes count as those of owner. When ctx
+// ends, sending ends within 200 ms. The caller closes it.
+func (s *Store) Writer(ctx context.Context, owner string, conn Conn) *Writer {
+	return s.writer(ctx, owner, conn, s.opts.Patience)
+}
+
+// Waiting returns a writer that waits for its client instead of spilling, for
+// bytes that cost nothing while they wait.
+func (s *Store) Waiting(ctx context.Context, conn Conn) *Writer {
+	return s.writer(ctx, "", conn, 2*s.opts.Stall)
+}
+
+func (s *Store) writer(ctx context.Context, owner string, conn Conn, patience time.Duration) *Writer {
+	w := &Writer{
+		store: s, owner: owner, conn: conn, ctx: ctx, patience: patience,
+		pieces: make(chan []byte), grown: make(chan struct{}, 1), moved: make(chan struct{}, 1), stopped: make(chan struct{}),
+	}
+	w.unwatch = context.AfterFunc(ctx, w.proceed)
+	go w.run()
+	return w
+}
+
+// Write implements io.Writer. It fails once the context has ended; what it has
+// begun then it completes, as long as the connection takes it.
+func (w *Writer) Write(p []byte) (int, error) {
+	if w.failed == nil && w.ctx.Err() != nil {
+		return 0, context.Cause(w.ctx)
+	}
+	for n := 0; n < len(p); n += pieceSize {
+		if w.failed == nil {
+			w.failed = w.put(p[n:min(len(p), n+pieceSize)])
+		}
+		if w.failed != nil {
+			return n, w.failed
+		}
+	}
+	return len(p), nil
+}
+
+// put hands one piece over, or spills it.
+func (w *Writer) put(piece []byte) error {
+	select {
+	case <-w.stopped:
+		return w.cause
+	default:
+	}
+	if w.spilling && w.emptied() {
+		if err := w.restart(); err != nil {
+			return err
+		}
+	}
+	if w.spilling {
+		return w.spill(piece)
+	}
+	buf := append(w.buffers[w.buffer][:0], piece...)
+	w.buffers[w.buffer] = buf
+	timer := time.NewTimer(w.patience)
+	defer timer.Stop()
+	select {
+	case w.pieces <- buf:
+		w.buffer = 1 - w.buffer
+		return nil
+	case <-w.stopped:
+		return w.cause
+	case <-timer.C:
+		w.spilling = true
+		return w.spill(piece)
+	}
+}
+
+// spill appends a piece to the file. Without room for it, it waits while the
+// client reads: an empty file ends the spilling.
+func (w *Writer) spill(piece []byte) error {
+	for !w.store.reserve(w.owner, int64(len(piece))) {
+		select {
+		case <-w.moved:
+			if w.emptied() {
+				return w.put(piece)
+			}
+		case <-w.stopped:
+			return w.cause
+		case <-w.ctx.Done():
+			return context.Cause(w.ctx)
+		case <-time.After(w.patience):
+			return w.abort(reasonFull, errFull)
+		}
+	}
+	if err := w.append(piece); err != nil {
+		w.store.giveBack(w.owner, int64(len(piece)))
+		return w.abort(reasonDisk, err)
+	}
+	select {
+	case w.grown <- struct{}{}:
+	default:
+	}
+	return nil
+}
+
+func (w *Writer) append(piece []byte) error {
+	if w.file == nil {
+		f, err := w.store.create()
+		if err != nil {
+			return err
+		}
+		w.file = f
+	}
+	w.mu.Lock()
+	at := w.size
+	w.mu.Unlock()
+	if _, err := w.file.WriteAt(piece, at); err != nil {
+		return err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.size == 0 {
+		w.store.count(1)
+	}
+	w.size += int64(len(piece))
+	return nil
+}
+
+// emptied reports whether the connection has taken the whole file.
+func (w *Writer) emptied() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.sent == w.size
+}
+
+// restart empties a file that was sent, and goes on without it.
+func (w *Writer) restart() error {
+	w.spilling = false
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.size == 0 {
+		return nil
+	}
+	if err := w.file.Truncate(0); err != nil {
+		return w.abort(reasonDisk, err)
+	}
+	w.discard()
+	return nil
+}
+
+// discard gives back the room of the file. The caller holds mu.
+func (w *Writer) discard() {
+	if w.size > 0 {
+		w.store.giveBack(w.owner, w.size)
+		w.store.count(-1)
+	}
+	w.size, w.sent = 0, 0
+}
+
+func (w *Writer) abort(reason string, err error) error {
+	w.store.aborted.WithLabelValues(reason).Inc()
+	return err
+}
+
+// Finish waits until the connection has taken everything, and returns why it does
+// not, for example the cause of the context's end. After a failed Write it does
+// not wait.
+func (w *Writer) Finish() error {
+	if w.failed != nil {
+		return w.failed
+	}
+	w.join()
+	return w.cause
+}
+
+// join waits for the end of the sender.
+func (w *Writer) join() {
+	if !w.finished {
+		w.finished = true
+		close(w.pieces)
+	}
+	<-w.stopped
+}
+
+// Close frees the file. If the connection has not taken everything by then, it is
+// useless afterwards. It is idempotent.
+func (w *Writer) Close() error {
+	w.unwatch()
+	select {
+	case <-w.stopped:
+	default:
+		w.mu.Lock()
+		w.ended = true
+		_ = w.conn.SetWriteDeadline(time.Now())
+		w.mu.Unlock()
+		w.join()
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.idle = true
+	if !w.broken && (!w.ended || !w.begun) { // the rest of the response is not written yet
+		_ = w.conn.SetWriteDeadline(time.Now().Add(w.store.opts.Stall))
+	}
+	w.discard()
+	if w.file == nil {
+		return nil
+	}
+	err := w.file.Close()
+	w.file = nil
+	return err
+}

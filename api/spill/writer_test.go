@@ -1,0 +1,312 @@
+package spill_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"net"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+	"pgregory.net/rapid"
+
+	"github.com/lakewarden/lakewarden/api/spill"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const mib = 1 << 20
+
+// pair is a writer and its client, over a connection that buffers nothing.
+type pair struct {
+	dir    string
+	store  *spill.Store
+	out    *spill.Writer
+	client net.Conn
+	server net.Conn
+	end    context.CancelCauseFunc
+}
+
+func newPair(t testing.TB, opts spill.Options) *pair {
+	opts.Dir = t.TempDir()
+	if opts.Patience == 0 {
+		opts.Patience = 10 * time.Millisecond
+	}
+	p := &pair{dir: opts.Dir, store: spill.New(opts)}
+	p.connect("org")
+	t.Cleanup(func() {
+		p.close(t)
+		bytes, files := p.store.Used()
+		require.Zero(t, bytes)
+		require.Zero(t, files)
+	})
+	return p
+}
+
+func (p *pair) connect(owner string) {
+	var ctx context.Context
+	ctx, p.end = context.WithCancelCause(context.Background())
+	p.server, p.client = net.Pipe()
+	p.out = p.store.Writer(ctx, owner, p.server)
+}
+
+func (p *pair) close(t testing.TB) {
+	p.end(nil)
+	require.NoError(t, p.out.Close())
+	require.NoError(t, p.client.Close())
+	require.NoError(t, p.server.Close())
+}
+
+func random(n int) []byte {
+	out := make([]byte, n)
+	src := rand.NewChaCha8([32]byte{7})
+	_, _ = src.Read(out)
+	return out
+}
+
+// TestAStalledClientDoesNotHoldTheWriter: everything can be written before the
+// client reads a byte, and then it gets the same bytes.
+func TestAStalledClientDoesNotHoldTheWriter(t *testing.T) {
+	p := newPair(t, spill.Options{ServerBytes: 64 * mib, OwnerBytes: 64 * mib})
+	want := random(8*mib + 17)
+	n, err := p.out.Write(want)
+	require.NoError(t, err)
+	require.Equal(t, len(want), n)
+	used, files := p.store.Used()
+	require.Greater(t, used, int64(7*mib))
+	require.Equal(t, 1, files)
+	left, err := os.ReadDir(p.dir)
+	require.NoError(t, err)
+	require.Empty(t, left, "the file has no name")
+
+	got := make(chan []byte)
+	go func() {
+		text, _ := io.ReadAll(p.client)
+		got <- text
+	}()
+	require.NoError(t, p.out.Finish())
+	require.NoError(t, p.out.Close())
+	require.NoError(t, p.server.Close())
+	require.True(t, bytes.Equal(want, <-got))
+}
+
+// TestBytesStayTheSame: whatever is written in whatever pieces, and whenever the
+// client pauses, it gets the same bytes.
+func TestBytesStayTheSame(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		p := &pair{store: spill.New(spill.Options{
+			Dir: t.TempDir(), Patience: time.Millisecond,
+			ServerBytes: 4 * mib, OwnerBytes: rapid.SampledFrom([]int64{128 << 10, 4 * mib}).Draw(rt, "room"),
+		})}
+		p.connect("org")
+		writes := rapid.SliceOfN(rapid.IntRange(0, 200_000), 1, 12).Draw(rt, "writes")
+		pauses := rapid.SliceOfN(rapid.IntRange(1, 150_000), 1, 20).Draw(rt, "pauses")
+		total := 0
+		for _, n := range writes {
+			total += n
+		}
+		want := random(total)
+		got := make(chan []byte)
+		go func() {
+			var all []byte
+			buf := make([]byte, 64<<10)
+			for next := 0; ; next++ {
+				left := len(buf)
+				if next < len(pauses) {
+					left = pauses[next]
+				}
+				for left > 0 {
+					n, err := p.client.Read(buf[:min(left, len(buf))])
+					all = append(all, buf[:n]...)
+					if left -= n; err != nil {
+						got <- all
+						return
+					}
+				}
+				if next < len(pauses) {
+					time.Sleep(1500 * time.Microsecond)
+				}
+			}
+		}()
+		rest, full := want, false
+		for _, n := range writes {
+			if _, err := p.out.Write(rest[:n]); err != nil {
+				full = true
+				break
+			}
+			rest = rest[n:]
+		}
+		if !full {
+			require.NoError(rt, p.out.Finish())
+		}
+		require.NoError(rt, p.out.Close())
+		require.NoError(rt, p.server.Close())
+		all := <-got
+		require.NoError(rt, p.client.Close())
+		require.True(rt, bytes.HasPrefix(want, all))
+		require.True(rt, full || len(all) == len(want))
+		used, files := p.store.Used()
+		require.Zero(rt, used)
+		require.Zero(rt, files)
+	})
+}
+
+// TestAClientThatReadsOnNeedsLittleRoom: a file that was read is given up, and
+// while the client reads, a full one is waited for.
+func TestAClientThatReadsOnNeedsLittleRoom(t *testing.T) {
+	p := newPair(t, spill.Options{ServerBytes: 256 << 10, OwnerBytes: 256 << 10, Patience: 200 * time.Millisecond})
+	want := random(8 * mib)
+	got := make(chan []byte)
+	go func() {
+		time.Sleep(300 * time.Millisecond)
+		text, _ := io.ReadAll(p.client)
+		got <- text
+	}()
+	_, err := p.out.Write(want)
+	require.NoError(t, err)
+	require.NoError(t, p.out.Finish())
+	used, _ := p.store.Used()
+	require.LessOrEqual(t, used, int64(256<<10))
+	require.NoError(t, p.out.Close())
+	require.NoError(t, p.server.Close())
+	require.True(t, bytes.Equal(want, <-got))
+}
+
+// TestRoomIsBounded by owner and in all, and a client for whose response there is
+// none is not waited for.
+func TestRoomIsBounded(t *testing.T) {
+	registry := prometheus.NewPedanticRegistry()
+	p := newPair(t, spill.Options{ServerBytes: 3 * mib, OwnerBytes: 2 * mib, Registerer: registry})
+	_, err := p.out.Write(random(4 * mib))
+	require.Error(t, err)
+	_, again := p.out.Write([]byte("more"))
+	require.Equal(t, err, again, "nothing follows what is missing")
+	require.Equal(t, err, p.out.Finish())
+	used, _ := p.store.Used()
+	require.LessOrEqual(t, used, int64(2*mib))
+	require.Greater(t, used, int64(2*mib-64<<10-1))
+	require.Equal(t, map[string]float64{"full": 1, "stalled": 0, "disk": 0}, aborted(t, registry))
+
+	first := *p
+	p.connect("other")
+	_, err = p.out.Write(random(mib / 2))
+	require.NoError(t, err, "another owner has room of its own")
+	_, err = p.out.Write(random(mib))
+	require.Error(t, err, "the server has no more")
+	first.close(t)
+}
+
+// aborted is the metric of responses that ended early, by reason.
+func aborted(t *testing.T, registry *prometheus.Registry) map[string]float64 {
+	t.Helper()
+	families, err := registry.Gather()
+	require.NoError(t, err)
+	out := map[string]float64{}
+	for _, f := range families {
+		if f.GetName() != "lakewarden_streams_aborted_total" {
+			continue
+		}
+		for _, m := range f.GetMetric() {
+			out[m.GetLabel()[0].GetValue()] = m.GetCounter().GetValue()
+		}
+	}
+	return out
+}
+
+// TestAClientThatNeverReadsIsGivenUp after the time for that.
+func TestAClientThatNeverReadsIsGivenUp(t *testing.T) {
+	registry := prometheus.NewPedanticRegistry()
+	p := newPair(t, spill.Options{ServerBytes: mib, OwnerBytes: mib, Stall: 50 * time.Millisecond, Registerer: registry})
+	_, err := p.out.Write(random(mib / 2))
+	require.NoError(t, err)
+	require.ErrorIs(t, p.out.Finish(), os.ErrDeadlineExceeded)
+	require.Equal(t, map[string]float64{"full": 0, "stalled": 1, "disk": 0}, aborted(t, registry))
+	_, err = p.out.Write([]byte("more"))
+	require.Error(t, err)
+}
+
+// TestTheContextsEndStopsTheFile: what is in it is not sent any more, but for the
+// rest of a line, and a last line says why.
+func TestTheContextsEndStopsTheFile(t *testing.T) {
+	p := newPair(t, spill.Options{ServerBytes: 16 * mib, OwnerBytes: 16 * mib})
+	line := strings.Repeat("x", 99) + "\n"
+	_, err := p.out.Write([]byte(strings.Repeat(line, 40_000)))
+	require.NoError(t, err)
+	got := make(chan []byte)
+	reading := make(chan struct{})
+	go func() {
+		head := make([]byte, 200_000)
+		_, _ = io.ReadFull(p.client, head)
+		p.end(errRevoked)
+		close(reading)
+		rest, _ := io.ReadAll(p.client)
+		got <- append(head, rest...)
+	}()
+	<-reading
+	require.ErrorIs(t, p.out.Finish(), errRevoked)
+	require.NoError(t, p.out.Break([]byte("end\n")))
+	_, err = p.out.Write([]byte("late"))
+	require.ErrorIs(t, err, errRevoked)
+	require.NoError(t, p.out.Close())
+	require.NoError(t, p.server.Close())
+	lines := strings.SplitAfter(string(<-got), "\n")
+	require.Empty(t, lines[len(lines)-1])
+	require.Equal(t, "end\n", lines[len(lines)-2])
+	for _, l := range lines[:len(lines)-2] {
+		require.Equal(t, line, l)
+	}
+	// What was on its way, and one piece more at the most.
+	require.Less(t, len(lines), (200_000+3*64<<10)/len(line))
+}
+
+// TestTheContextsEndFreesABlockedClient: a client that reads nothing does not keep
+// the response beyond it.
+func TestTheContextsEndFreesABlockedClient(t *testing.T) {
+	p := newPair(t, spill.Options{ServerBytes: 16 * mib, OwnerBytes: 16 * mib})
+	_, err := p.out.Write(random(mib))
+	require.NoError(t, err)
+	p.end(errRevoked)
+	require.ErrorIs(t, p.out.Finish(), errRevoked)
+	require.Error(t, p.out.Break([]byte("end\n")))
+}
+
+var errRevoked = errors.New("revoked")
+
+// TestAnUnusedWriterLeavesItsConnection to whoever answers instead.
+func TestAnUnusedWriterLeavesItsConnection(t *testing.T) {
+	p := newPair(t, spill.Options{})
+	p.end(errRevoked)
+	require.NoError(t, p.out.Finish())
+	time.Sleep(300 * time.Millisecond) // longer than what the end leaves
+	require.NoError(t, p.out.Close())
+	go func() { _, _ = p.server.Write([]byte("409")) }()
+	got := make([]byte, 3)
+	_, err := io.ReadFull(p.client, got)
+	require.NoError(t, err)
+}
+
+// TestAWaitingWriterNeedsNoRoom: it waits for its client.
+func TestAWaitingWriterNeedsNoRoom(t *testing.T) {
+	p := newPair(t, spill.Options{Stall: 10 * time.Second})
+	out := p.store.Waiting(context.Background(), p.server)
+	want := random(mib)
+	got := make(chan []byte)
+	go func() {
+		time.Sleep(50 * time.Millisecond)
+		text, _ := io.ReadAll(p.client)
+		got <- text
+	}()
+	_, err := out.Write(want)
+	require.NoError(t, err)
+	require.NoError(t, out.Finish())
+	require.NoError(t, out.Close())
+	require.NoError(t, p.server.Close())
+	require.True(t, bytes.Equal(want, <-got))
+}
