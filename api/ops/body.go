@@ -36,6 +36,8 @@ type RowsBody struct {
 	Format RowFormat
 	CSV    ingest.Dialect
 	Reader io.Reader
+	// Interrupt, if set, makes a blocked read of Reader fail soon.
+	Interrupt func()
 }
 
 // staged are rows of a request in the scratch directory of a write.
@@ -53,7 +55,10 @@ func (w *writing) stage(ctx context.Context, body RowsBody) (staged, error) {
 	if csv := body.CSV; body.Format == ingest.CSV && csv != (ingest.Dialect{Comma: ',', Quote: '"'}) {
 		key(w.asked).text("csv", string([]byte{csv.Comma, csv.Quote}), csv.Null, strconv.FormatBool(csv.NoHeader))
 	}
-	body.Reader = w.asked.body(body.Reader)
+	if body.Interrupt != nil {
+		defer onCancel(ctx, body.Interrupt)()
+	}
+	body.Reader = w.asked.body(unlessEnded{ctx, body.Reader})
 	columns := slices.DeleteFunc(columnsOf(w.used.snap), func(c engine.Column) bool { return w.view.hides(c.Name) })
 	limits := ingest.Limits{StagedBytes: w.StagedBytes}
 	if body.Format == ingest.Parquet {

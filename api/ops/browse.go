@@ -142,12 +142,19 @@ func (o Browse) condition(ctx context.Context, a Actor, in BrowseInput, from str
 	if err != nil {
 		return err
 	}
-	return o.Queries.condition(ctx, in.Where, rowsAsked{
+	run := &Rows{}
+	ctx = o.Queries.watch(ctx, a, run)
+	defer run.watched.done()
+	err = o.Queries.condition(ctx, in.Where, rowsAsked{
 		key: sessionKey(a, reach), from: from, options: o.Queries.guardOptions(a, in.Table.Schema), names: namesOf,
 		relations: func(ctx context.Context, statement *sqlguard.Query) ([]sqlguard.Relation, error) {
-			return o.Queries.read(ctx, a, m, statement.Tables(), in.Table.Schema, in.MaxStaleness, &Rows{})
+			return o.Queries.read(ctx, a, m, statement.Tables(), in.Table.Schema, in.MaxStaleness, run)
 		},
 	})
+	if err != nil {
+		return endedBy(ctx, err)
+	}
+	return nil
 }
 
 // tieBreakers orders rows that are equal in what the caller orders by: by all

@@ -206,6 +206,11 @@ func (w *writing) pointRelations(ctx context.Context, statement *sqlguard.Query,
 	for i, r := range relations {
 		out[places[i]] = r
 	}
+	w.basis.tables = append(w.basis.tables, run.basis.tables...)
+	if run.ofCatalog {
+		w.basis.listed, w.basis.policies = run.basis.listed, run.basis.policies
+	}
+	w.rest()
 	return out, err
 }
 

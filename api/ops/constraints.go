@@ -138,7 +138,7 @@ func (o TableRules) parse(ctx context.Context, r ruled, text string) (check rule
 // evaluable lets the engine look at the conditions over no rows: it knows what
 // the tree does not tell, such as whether a pattern is one.
 func (o TableRules) evaluable(ctx context.Context, r ruled, checks []rules.Rule) error {
-	return o.ask(ctx, r, func(scope rules.Scope, _ rules.Relation) error {
+	return o.ask(ctx, r, func(ctx context.Context, scope rules.Scope, _ rules.Relation) error {
 		columns := columnsOf(r.snap)
 		items := make([]string, len(columns))
 		for i, c := range columns {
@@ -172,7 +172,7 @@ func (o TableRules) promote(ctx context.Context, path TablePath, constraints []c
 			return nil, errRowsFiltered
 		}
 		alter := r.snap.Alter()
-		err := o.ask(ctx, r, func(scope rules.Scope, rows rules.Relation) error {
+		err := o.ask(ctx, r, func(ctx context.Context, scope rules.Scope, rows rules.Relation) error {
 			for i, c := range constraints {
 				o.looked(r, i, len(constraints))
 				n, ok, err := o.promotable(ctx, r, scope, rows, c, alter)

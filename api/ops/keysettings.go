@@ -217,7 +217,7 @@ func (o TableRules) judge(ctx context.Context, r ruled, questions []question) er
 		return nil
 	}
 	var problems catalog.FieldErrors
-	err := o.ask(ctx, r, func(scope rules.Scope, rows rules.Relation) error {
+	err := o.ask(ctx, r, func(ctx context.Context, scope rules.Scope, rows rules.Relation) error {
 		for i, q := range questions {
 			o.looked(r, i, len(questions))
 			var n int64

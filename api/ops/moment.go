@@ -15,6 +15,9 @@ type Memory struct {
 	rules  *recent[heldRules]
 	reach  *recent[reach]
 	tables *recent[[]catalog.Resolved]
+	// credentials and visible are for running work.
+	credentials *recent[credential]
+	visible     *recent[map[catalog.TableID]catalog.DeltaID]
 }
 
 // maxRemembered bounds each kind of answer.
@@ -24,7 +27,8 @@ const maxRemembered = 1024
 func NewMemory() *Memory {
 	return &Memory{
 		rules: newRecent[heldRules](maxRemembered), reach: newRecent[reach](maxRemembered),
-		tables: newRecent[[]catalog.Resolved](maxRemembered),
+		tables:      newRecent[[]catalog.Resolved](maxRemembered),
+		credentials: newRecent[credential](maxRemembered), visible: newRecent[map[catalog.TableID]catalog.DeltaID](maxRemembered),
 	}
 }
 

@@ -33,6 +33,8 @@ type Queries struct {
 	// Confirmed returns nil while this replica knows the catalog's state of the
 	// last seconds.
 	Confirmed func() error
+	// Revocations ends statements whose callers lose the right to them.
+	Revocations *Revocations
 }
 
 // QueryLimits bounds statements.
@@ -91,14 +93,16 @@ func (o *Queries) start(ctx context.Context, a Actor, q Query, run *Rows) error 
 	if err != nil {
 		return err
 	}
-	run.alive = ctx
 	// One clock for everything: the caller's deadline counts from the moment
 	// the statement came in.
+	ctx = o.watch(ctx, a, run)
+	run.alive = ctx
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, engine.ErrTimeout)
 	run.cancel = cancel
 	if err := o.prepare(ctx, a, q, timeout, run); err != nil {
 		err = timedOut(ctx, err)
 		cancel()
+		run.watched.done()
 		return err
 	}
 	return nil
@@ -126,7 +130,7 @@ func (o *Queries) prepare(ctx context.Context, a Actor, q Query, timeout time.Du
 	lap.done(phaseGuard)
 	switch statement.Kind() {
 	case sqlguard.KindShowTables, sqlguard.KindShowAllTables:
-		return o.showTables(ctx, a, statement, q.Schema, run)
+		return o.showTables(ctx, a, m, statement, q.Schema, run)
 	}
 	defaultSchema := q.Schema
 	if defaultSchema == "" {
@@ -136,6 +140,7 @@ func (o *Queries) prepare(ctx context.Context, a Actor, q Query, timeout time.Du
 	if err != nil {
 		return err
 	}
+	run.watched.on(run.basis.check(o.Revocations, a))
 	for i := range relations {
 		relations[i].KeepWhole = relations[i].KeepWhole || reach.keepWhole
 	}
@@ -180,6 +185,11 @@ func (o *Queries) read(ctx context.Context, a Actor, m *moment, refs []sqlguard.
 		run.ofCatalog = true
 		var err error
 		if out[i], err = o.information(ctx, a, m, ref); err != nil {
+			return nil, err
+		}
+	}
+	if len(inLake) < len(refs) {
+		if err := o.list(ctx, a, m, &run.basis); err != nil {
 			return nil, err
 		}
 	}
@@ -302,11 +312,34 @@ func (o *Queries) launchIn(ctx context.Context, p *prepared, timeout time.Durati
 	return held, result, nil
 }
 
-// timedOut tells our own deadline from a caller that went away.
+// timedOut tells our own deadline, and the end that [Revocations] makes, from a
+// caller that went away.
 func timedOut(ctx context.Context, err error) error {
 	if ctx.Err() != nil && errors.Is(context.Cause(ctx), engine.ErrTimeout) {
 		return engine.ErrTimeout
 	}
+	return endedBy(ctx, err)
+}
+
+// watch has a statement end when its caller loses the right to it.
+func (o *Queries) watch(ctx context.Context, a Actor, run *Rows) context.Context {
+	ctx, run.watched = o.Revocations.begin(ctx, a)
+	return ctx
+}
+
+// list makes the tables that the caller sees part of what an answer from the
+// catalog itself rests on.
+func (o *Queries) list(ctx context.Context, a Actor, m *moment, b *basis) error {
+	var listed []catalog.LocatedTable
+	if err := o.eachTable(ctx, a, func(t catalog.LocatedTable) {
+		if t.State == catalog.TableLive {
+			listed = append(listed, t)
+		}
+	}); err != nil {
+		return err
+	}
+	held, err := rulesFor(ctx, o.Store, a, m, listed, nil)
+	b.listed, b.policies, b.subject = listed, held.policies, held.subject
 	return err
 }
 

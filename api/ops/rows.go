@@ -40,6 +40,9 @@ type Rows struct {
 	explain func(error) error
 	tables  []readTable
 	located []catalog.LocatedTable
+	// watched ends the statement when what it rests on, basis, changes.
+	watched *watched
+	basis   basis
 	// former says that a table is read at another version than its newest.
 	former bool
 	// ofCatalog says that rows tell of the catalog itself, not only of tables.
@@ -56,6 +59,10 @@ var _ engine.Result = (*Rows)(nil)
 // Next returns the next batch or io.EOF. Errors are in our own words. It ends
 // with the context of [Queries.Run], whatever context it is given.
 func (r *Rows) Next(context.Context) (arrow.RecordBatch, error) {
+	if err := endedBy(r.ctx, nil); err != nil {
+		r.err = err
+		return nil, err
+	}
 	batch, err := r.Result.Next(r.ctx)
 	if err == nil {
 		r.rows += batch.NumRows()
@@ -93,7 +100,21 @@ func (r *Rows) Finish() error {
 }
 
 // Close ends the statement. It is idempotent.
-func (r *Rows) Close() error { return r.Finish() }
+func (r *Rows) Close() error {
+	err := r.Finish()
+	r.watched.done()
+	return err
+}
+
+// onCancel calls f in a goroutine when the caller loses the right to the work of ctx.
+// stop is that of [context.AfterFunc].
+func onCancel(ctx context.Context, f func()) (stop func() bool) {
+	return context.AfterFunc(ctx, func() {
+		if endedBy(ctx, nil) != nil {
+			f()
+		}
+	})
+}
 
 // Elapsed is the time since the statement was accepted.
 func (r *Rows) Elapsed() time.Duration { return time.Since(r.started) }
@@ -108,6 +129,7 @@ type readTable struct {
 
 func (r *Rows) reads(u usedTable, applied []catalog.Policy) {
 	r.former = r.former || u.snap.Version() < u.head.Version()
+	r.basis.tables = append(r.basis.tables, usedPolicies{u, applied})
 	t := readTable{ID: u.located.DeltaID, Version: u.snap.Version(), Policies: make([]string, len(applied))}
 	for i, p := range applied {
 		t.Policies[i] = fmt.Sprintf("%s@%d", p.ID, p.Version)

@@ -39,6 +39,9 @@ type RunnerOptions struct {
 	// for, Beat how often a sign of life is given, Lost how long a silent
 	// replica keeps its operations. Defaults 200 ms, 5 s, 30 s.
 	Poll, Beat, Lost time.Duration
+	// Revocations ends queries, also waiting ones, whose owners lose the right to
+	// them. Other work that has started goes on.
+	Revocations *Revocations
 	// Describe says an error as its owner may see it.
 	Describe func(error) catalog.OperationProblem
 	// Discard removes what an operation keeps outside the catalog. Idempotent.
@@ -81,7 +84,8 @@ type Task struct {
 	cancel context.CancelCauseFunc
 	work   Work
 	// after, if set, hears of how the work ended, once that is recorded.
-	after func(error)
+	after   func(error)
+	watched *watched
 
 	mu       sync.Mutex
 	progress catalog.Progress
@@ -146,6 +150,10 @@ func (r *Runner) start(ctx context.Context, a Actor, kind catalog.OperationKind,
 		cancel(err)
 		return catalog.Operation{}, err
 	}
+	if kind == catalog.OperationQuery {
+		t.watched = r.opts.Revocations.register(a, cancel)
+		context.AfterFunc(detached, func() { r.leave(t) })
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if len(r.waiting[a.Org]) == 0 {
@@ -154,6 +162,13 @@ func (r *Runner) start(ctx context.Context, a Actor, kind catalog.OperationKind,
 	r.waiting[a.Org] = append(r.waiting[a.Org], t)
 	r.dispatch()
 	return t.Operation, nil
+}
+
+// leave ends a task that still waits although its context has ended.
+func (r *Runner) leave(t *Task) {
+	if r.unqueue(t) {
+		r.end(t, Done{}, context.Cause(t.ctx))
+	}
 }
 
 // admit makes the record of a task and takes the task in.

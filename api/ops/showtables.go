@@ -10,7 +10,11 @@ import (
 
 // showTables answers SHOW TABLES from the catalog: what the caller sees and
 // nothing else. The engine is not asked.
-func (o *Queries) showTables(ctx context.Context, a Actor, statement *sqlguard.Query, schema string, run *Rows) error {
+func (o *Queries) showTables(ctx context.Context, a Actor, m *moment, statement *sqlguard.Query, schema string, run *Rows) error {
+	if err := o.list(ctx, a, m, &run.basis); err != nil {
+		return err
+	}
+	run.watched.on(run.basis.check(o.Revocations, a))
 	inCatalog, from := statement.ShowSchema()
 	if inCatalog != "" && catalog.FoldName(inCatalog) != catalog.CatalogName {
 		return &StatementError{Code: "table_not_found", Message: "there is no catalog " + quoted(inCatalog)}

@@ -66,10 +66,15 @@ func (o Simulation) Run(ctx context.Context, org catalog.OrgID, input Simulation
 	if err != nil {
 		return Simulated{}, err
 	}
-	policies, err := policiesFor(ctx, o.Store, org, []catalog.LocatedTable{t})
+	m, err := newMoment(ctx, o.Store)
 	if err != nil {
 		return Simulated{}, err
 	}
+	held, err := rulesFor(ctx, o.Store, a, m, []catalog.LocatedTable{t}, nil)
+	if err != nil {
+		return Simulated{}, err
+	}
+	policies := held.policies
 	u := usedTable{located: t, snap: snap, head: snap}
 	v, err := u.view(policies, who)
 	if err != nil {
@@ -80,8 +85,15 @@ func (o Simulation) Run(ctx context.Context, org catalog.OrgID, input Simulation
 	}
 	// Rows are counted whatever the subject sees of their columns.
 	v.HiddenColumns, v.Masks = nil, nil
-	out.VisibleRows, err = o.count(ctx, a, u.relation(newView(v.Filter, snap)))
-	return out, err
+	rows := &Rows{ID: "simulation", audit: o.Queries.Audit, actor: a, started: time.Now()}
+	rows.basis = basis{subject: held.subject, tables: []usedPolicies{{u, u.applied(policies)}}}
+	ctx = o.Queries.watch(ctx, a, rows)
+	defer rows.watched.done()
+	rows.watched.on(rows.basis.check(o.Queries.Revocations, a))
+	if out.VisibleRows, err = o.count(ctx, a, u.relation(newView(v.Filter, snap)), rows); err != nil {
+		return Simulated{}, endedBy(ctx, err)
+	}
+	return out, nil
 }
 
 func (o Simulation) subject(ctx context.Context, org catalog.OrgID, input SimulationInput) (subject, error) {
@@ -105,8 +117,9 @@ func (o Simulation) subject(ctx context.Context, org catalog.OrgID, input Simula
 }
 
 // count runs a statement of ours over the relation of the subject.
-func (o Simulation) count(ctx context.Context, a Actor, r sqlguard.Relation) (int64, error) {
+func (o Simulation) count(ctx context.Context, a Actor, r sqlguard.Relation, rows *Rows) (int64, error) {
 	const sql = "SELECT count(*) FROM simulated"
+	rows.sql = sql
 	statement, err := sqlguard.Parse(ctx, o.Queries.Plans.parser, sql, sqlguard.Options{})
 	if err != nil {
 		return 0, err
@@ -123,7 +136,6 @@ func (o Simulation) count(ctx context.Context, a Actor, r sqlguard.Relation) (in
 	if err != nil {
 		return 0, err
 	}
-	rows := &Rows{ID: "simulation", audit: o.Queries.Audit, actor: a, sql: sql, started: time.Now()}
 	if err := o.Queries.execute(ctx, sessionKey(a, reach), &prepared{statement: statement, plan: plan, parser: o.Queries.Plans.parser}, o.Queries.Limits.DefaultTimeout, rows); err != nil {
 		return 0, err
 	}

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/apache/arrow-go/v18/arrow"
+
 	"github.com/lakewarden/lakewarden/auth"
 	"github.com/lakewarden/lakewarden/catalog"
 	"github.com/lakewarden/lakewarden/catalog/authz"
@@ -215,7 +217,19 @@ type StoredRows struct {
 
 	started time.Time
 	close   func() error
+	ctx     context.Context // ends when the caller loses the right to the rows
 }
+
+// Next returns the next batch or io.EOF.
+func (r *StoredRows) Next(ctx context.Context) (arrow.RecordBatch, error) {
+	if err := endedBy(r.ctx, nil); err != nil {
+		return nil, err
+	}
+	return r.Result.Next(ctx)
+}
+
+// Context ends when the rows may no longer be shown to the caller.
+func (r *StoredRows) Context() context.Context { return r.ctx }
 
 // Elapsed is the time since the result was asked for.
 func (r *StoredRows) Elapsed() time.Duration { return time.Since(r.started) }
@@ -246,19 +260,42 @@ func (o StoredQueries) Result(ctx context.Context, id catalog.OperationID) (*Sto
 	if err != nil {
 		return nil, err
 	}
-	if err := o.current(ctx, a, remembered); err != nil {
-		return nil, err
-	}
-	rows, err := o.Results.open(ctx, operation, remembered.Rows)
+	ctx, watched := o.Queries.Revocations.begin(ctx, a)
+	watched.on(o.check(a, remembered))
+	rows, err := o.open(ctx, a, operation, remembered)
 	if err != nil {
-		return nil, err
+		watched.done()
+		return nil, endedBy(ctx, err)
 	}
-	read := &StoredRows{Result: rows, QueryID: remembered.QueryID, Truncated: remembered.Cut, started: started}
+	read := &StoredRows{Result: rows, QueryID: remembered.QueryID, Truncated: remembered.Cut, started: started, ctx: ctx}
 	read.close = func() error {
+		watched.done()
 		o.Queries.Audit.Record(entryFor(a, "query.result", "operation/"+string(id), catalog.OutcomeAllow))
 		return rows.Close()
 	}
 	return read, nil
+}
+
+func (o StoredQueries) open(ctx context.Context, a Actor, operation catalog.Operation, remembered kept) (*keptRows, error) {
+	m, err := newMoment(ctx, o.Queries.Store)
+	if err != nil {
+		return nil, err
+	}
+	if err := o.current(ctx, m, a, remembered); err != nil {
+		return nil, err
+	}
+	return o.Results.open(ctx, operation, remembered.Rows)
+}
+
+// check returns a [check] that fails when a result is no longer current.
+func (o StoredQueries) check(a Actor, k kept) check {
+	return func(ctx context.Context, m *moment) error {
+		err := o.current(authz.System(ctx, "stored result"), m, a, k)
+		if errors.Is(err, ErrResultStale) || errors.Is(err, catalog.ErrNotFound) {
+			return errRevoked
+		}
+		return err
+	}
 }
 
 func resultOf(a Actor, operation catalog.Operation) (k kept, err error) {
@@ -277,11 +314,7 @@ func resultOf(a Actor, operation catalog.Operation) (k kept, err error) {
 
 // current returns nil when a statement that ran now would be held to the same
 // rules.
-func (o StoredQueries) current(ctx context.Context, a Actor, k kept) error {
-	m, err := newMoment(ctx, o.Queries.Store)
-	if err != nil {
-		return err
-	}
+func (o StoredQueries) current(ctx context.Context, m *moment, a Actor, k kept) error {
 	state, err := answer(ctx, m, nil, nil, func() (string, error) { return o.readState(ctx, a, k.Tables) })
 	switch {
 	case err != nil:

@@ -36,6 +36,8 @@ type ruled struct {
 	table catalog.LocatedTable
 	snap  *delta.Snapshot
 	view  view
+	// basis is what view follows from.
+	basis basis
 }
 
 // find resolves a path for the caller, who must hold tables:modify where the
@@ -50,7 +52,7 @@ func (o TableRules) find(ctx context.Context, path TablePath) (r ruled, err erro
 	if err := o.Permissions.Permits(ctx, r.actor.Viewer, r.table.Config, auth.ScopeTablesModify); err != nil {
 		return r, err
 	}
-	r.view, err = o.viewOf(ctx, r.actor, r.table, r.snap)
+	r.view, r.basis, err = o.viewWithBasis(ctx, r.actor, usedTable{located: r.table, snap: r.snap, head: r.snap})
 	return r, err
 }
 
@@ -137,7 +139,17 @@ func (r ruled) commit(ctx context.Context, a alteration) (*delta.Snapshot, error
 
 // ask runs questions about all rows of the table, in a session that no statement
 // of anybody has seen or will see.
-func (o TableRules) ask(ctx context.Context, r ruled, questions func(rules.Scope, rules.Relation) error) error {
+func (o TableRules) ask(ctx context.Context, r ruled, questions func(context.Context, rules.Scope, rules.Relation) error) error {
+	ctx, watched := o.Queries.Revocations.begin(ctx, r.actor)
+	defer watched.done()
+	watched.on(r.basis.check(o.Queries.Revocations, r.actor))
+	if err := o.answers(ctx, r, questions); err != nil {
+		return endedBy(ctx, err)
+	}
+	return nil
+}
+
+func (o TableRules) answers(ctx context.Context, r ruled, questions func(context.Context, rules.Scope, rules.Relation) error) error {
 	source := sourceOf(r.table, r.snap)
 	if files, ok := skipping.List(r.snap, columnsOf(r.snap), engine.Condition{}); ok {
 		source.Files = files
@@ -153,7 +165,7 @@ func (o TableRules) ask(ctx context.Context, r ruled, questions func(rules.Scope
 	}
 	defer held.Release()
 	scope := rules.Scope{Session: held, Sources: []engine.Source{source}, Lease: held.Lease}
-	return questions(scope, rules.Relation{From: source.Relation()})
+	return questions(ctx, scope, rules.Relation{From: source.Relation()})
 }
 
 // RowsError says that rows of the table stand against a rule: 409.

@@ -272,13 +272,20 @@ func (o Tables) viewOf(ctx context.Context, a Actor, t catalog.LocatedTable, sna
 }
 
 func (o Tables) viewAt(ctx context.Context, a Actor, u usedTable) (view, error) {
+	v, _, err := o.viewWithBasis(ctx, a, u)
+	return v, err
+}
+
+// viewWithBasis is viewAt that also returns what the view follows from.
+func (o Tables) viewWithBasis(ctx context.Context, a Actor, u usedTable) (view, basis, error) {
 	m, err := newMoment(ctx, o.Store)
 	if err != nil {
-		return view{}, err
+		return view{}, basis{}, err
 	}
 	held, err := rulesFor(ctx, o.Store, a, m, []catalog.LocatedTable{u.located}, nil)
 	if err != nil {
-		return view{}, err
+		return view{}, basis{}, err
 	}
-	return u.view(held.policies, held.subject)
+	v, err := u.view(held.policies, held.subject)
+	return v, basis{subject: held.subject, tables: []usedPolicies{{u, u.applied(held.policies)}}}, err
 }

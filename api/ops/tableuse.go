@@ -202,6 +202,7 @@ func (o *Queries) relations(ctx context.Context, a Actor, m *moment, used []used
 		run.reads(u, v.policies)
 		run.partial = run.partial || !v.whole()
 	}
+	run.basis.subject = held.subject
 	return relations, nil
 }
 

@@ -46,7 +46,7 @@ func (o TableRules) Violations(ctx context.Context, path TablePath) ([]RuleState
 		out = append(out, state)
 		return err
 	}
-	err = o.ask(ctx, r, func(scope rules.Scope, rows rules.Relation) error {
+	err = o.ask(ctx, r, func(ctx context.Context, scope rules.Scope, rows rules.Relation) error {
 		for _, key := range set.AllKeys() {
 			kind := "unique"
 			if key.NullsEqual {

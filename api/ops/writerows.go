@@ -180,6 +180,8 @@ func (w *writing) permitsMerge(ctx context.Context, in MergeInput) error {
 			return err
 		}
 	}
+	w.scopes = scopes
+	w.rest()
 	return nil
 }
 

@@ -69,9 +69,13 @@ type writing struct {
 	id          string
 	// kept counts the answers that were kept in scratch.
 	kept int
+	// scopes are asked for where the table is.
+	scopes  []auth.Scope
+	watched *watched
 
 	// What follows is read anew for every plan.
 	moment *moment
+	basis  basis
 	used   usedTable
 	view   view
 	target dml.Table
@@ -91,7 +95,7 @@ func (o Writes) run(ctx context.Context, path TablePath, action string, scopes [
 	if err := o.Queries.Confirmed(); err != nil {
 		return Written{}, err
 	}
-	w := &writing{Writes: o, actor: a, action: action, options: options, id: uuid.NewString()}
+	w := &writing{Writes: o, actor: a, action: action, options: options, id: uuid.NewString(), scopes: scopes}
 	if w.located, err = path.resolve(ctx, o.Queries.Store, a.Viewer); err != nil {
 		return Written{}, err
 	}
@@ -104,6 +108,8 @@ func (o Writes) run(ctx context.Context, path TablePath, action string, scopes [
 	if err := o.Queries.Pool.Room(string(a.Org), string(a.User)); err != nil {
 		return Written{}, err
 	}
+	ctx, w.watched = o.Queries.Revocations.begin(ctx, a)
+	defer w.watched.done()
 	ctx, cancel := context.WithTimeout(ctx, o.Timeout)
 	defer cancel()
 	if w.scratch, err = os.MkdirTemp(o.Scratch, "write-"); err != nil {
@@ -111,7 +117,9 @@ func (o Writes) run(ctx context.Context, path TablePath, action string, scopes [
 	}
 	defer func() { _ = os.RemoveAll(w.scratch) }() // the next start sweeps the rest
 	begun := time.Now()
-	out, err = w.committed(ctx, prepare, plan)
+	if out, err = w.committed(ctx, prepare, plan); err != nil {
+		err = endedBy(ctx, err)
+	}
 	o.Metrics.ended(action, err)
 	w.record(action, out, time.Since(begun), err)
 	return out, err
@@ -209,6 +217,8 @@ func (w *writing) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	w.basis = basis{subject: held.subject, tables: []usedPolicies{{w.used, w.used.applied(held.policies)}}}
+	w.rest()
 	if w.view, err = w.used.view(held.policies, held.subject); err != nil {
 		return err
 	}
@@ -250,7 +260,7 @@ func (w *writing) sessionOver(ctx context.Context, roots []string) (*sessions.He
 		KeyFiles: func(n int) {
 			w.Logger.Debug("keys checked", "op", w.action, "table_id", string(w.located.DeltaID), "files", n)
 		},
-		Application: w.application,
+		Application: w.application, Publish: w.publish,
 	}, nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -18,6 +19,7 @@ type RowsBody struct {
 	CSVQuery
 	contentType string
 	reader      io.Reader
+	interrupt   func()
 	// badQuery is why parameters were lost.
 	badQuery error
 }
@@ -25,6 +27,7 @@ type RowsBody struct {
 // Resolve keeps the reader of the body.
 func (b *RowsBody) Resolve(ctx huma.Context) []error {
 	b.contentType, b.reader = ctx.Header("Content-Type"), ctx.BodyReader()
+	b.interrupt = func() { _ = ctx.SetReadDeadline(time.Now()) }
 	u := ctx.URL()
 	_, b.badQuery = url.ParseQuery(u.RawQuery)
 	return nil
@@ -60,7 +63,7 @@ func (b *RowsBody) rows() (ops.RowsBody, error) {
 	case header != "" && header != "absent" && header != "present":
 		return ops.RowsBody{}, badMedia("Content-Type", "header must be absent or present")
 	}
-	body := ops.RowsBody{Format: format, Reader: b.reader}
+	body := ops.RowsBody{Format: format, Reader: b.reader, Interrupt: b.interrupt}
 	return body, b.over(&body, header)
 }
 

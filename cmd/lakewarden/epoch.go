@@ -16,22 +16,26 @@ const maxUnconfirmed = 5 * time.Second
 
 // epochWatch knows when the catalog's epoch was last confirmed.
 type epochWatch struct {
-	confirmed atomic.Int64 // unix nanoseconds
-	done      sync.WaitGroup
+	confirmed   atomic.Int64 // unix nanoseconds
+	revocations *ops.Revocations
+	done        sync.WaitGroup
 }
 
-// watchEpoch starts to follow; it ends with ctx.
-func watchEpoch(ctx context.Context, store catalog.Epochs) (*epochWatch, error) {
+// watchEpoch starts to follow, and to judge the work that revocations hold; it ends
+// with ctx.
+func watchEpoch(ctx context.Context, store catalog.Epochs, revocations *ops.Revocations) (*epochWatch, error) {
 	if _, err := store.Epoch(ctx); err != nil {
 		return nil, err
 	}
-	w := &epochWatch{}
+	w := &epochWatch{revocations: revocations}
 	w.confirm()
 	w.done.Go(func() {
-		for range store.Watch(ctx) {
+		for epoch := range store.Watch(ctx) {
 			w.confirm()
+			revocations.Confirmed(epoch)
 		}
 	})
+	w.done.Go(func() { revocations.Run(ctx) })
 	return w, nil
 }
 

@@ -36,7 +36,7 @@ func newOperations(background context.Context, config Config, store *authz.Store
 	// Half of the turns, so that who waits for an answer finds one.
 	stored.Runner = ops.NewRunner(background, store, ops.RunnerOptions{
 		Name: replicaName(), Running: max(1, config.MaxRunning/2), Keep: config.ResultsKeep, Describe: described, Discard: stored.Results.Discard,
-		Audit: queries.Audit, Logger: log,
+		Revocations: queries.Revocations, Audit: queries.Audit, Logger: log,
 	})
 	s.endWork = func(ctx context.Context) error {
 		if stored.Runner.Close(ctx) != nil {

@@ -138,7 +138,8 @@ func newService(ctx context.Context, config Config, holder string, log *slog.Log
 	store := authz.New(raw)
 
 	background, stop := context.WithCancel(authz.System(context.WithoutCancel(ctx), "server"))
-	watch, err := watchEpoch(background, raw)
+	memory := ops.NewMemory()
+	watch, err := watchEpoch(background, raw, ops.NewRevocations(store, memory, ops.RevocationOptions{Logger: log}))
 	s.onClose(func(context.Context) error {
 		stop()
 		if watch != nil {
@@ -156,7 +157,7 @@ func newService(ctx context.Context, config Config, holder string, log *slog.Log
 	if err != nil {
 		return nil, err
 	}
-	queries, tables, opener, err := newQueries(ctx, config, store, watch, auditor, registry, s)
+	queries, tables, opener, err := newQueries(ctx, config, store, memory, watch, auditor, registry, s)
 	if err != nil {
 		return nil, err
 	}
@@ -234,7 +235,7 @@ func newAuthenticator(config Config, log *slog.Logger, members principals, s *se
 	return auth.Split{KeyPrefix: apikey.Prefix, Keys: keys, Tokens: tokens}, nil
 }
 
-func newQueries(ctx context.Context, config Config, store *authz.Store, watch *epochWatch, auditor *ops.Auditor, registry *prometheus.Registry, s *service) (*ops.Queries, ops.Tables, buckets, error) {
+func newQueries(ctx context.Context, config Config, store *authz.Store, memory *ops.Memory, watch *epochWatch, auditor *ops.Auditor, registry *prometheus.Registry, s *service) (*ops.Queries, ops.Tables, buckets, error) {
 	remote, err := newS3Stores(ctx, config, store)
 	if err != nil {
 		return nil, ops.Tables{}, buckets{}, err
@@ -260,7 +261,7 @@ func newQueries(ctx context.Context, config Config, store *authz.Store, watch *e
 	tables := ops.Tables{Store: store, Opener: opener, Keys: masks, Lake: ops.NewLake(opener, delta.Options{EngineInfo: "Lakewarden/" + version})}
 	tables.Lake.Measure(registry)
 	queries := &ops.Queries{
-		Store: store, Tables: tables, Lake: tables.Lake, Plans: ops.NewPlans(parser), Memory: ops.NewMemory(), Pool: pool, Audit: auditor, Confirmed: watch.check,
+		Store: store, Tables: tables, Lake: tables.Lake, Plans: ops.NewPlans(parser), Memory: memory, Pool: pool, Audit: auditor, Confirmed: watch.check, Revocations: watch.revocations,
 		Metrics:       ops.NewQueryMetrics(registry),
 		EngineVersion: duckdb.Version(),
 		Limits:        ops.QueryLimits{DefaultTimeout: config.QueryTimeout, MaxTimeout: config.MaxTimeout},

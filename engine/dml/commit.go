@@ -124,7 +124,12 @@ func (w *write) try(ctx context.Context, base *delta.Snapshot, p plan) (snap *de
 	if w.Application != nil {
 		txn.SetTransaction(w.Application.ID, w.Application.Version)
 	}
-	snap, err = txn.Commit(ctx)
+	commit := func() (*delta.Snapshot, error) { return txn.Commit(ctx) }
+	if w.Publish == nil {
+		snap, err = commit()
+	} else {
+		snap, err = w.Publish(ctx, commit)
+	}
 	return snap, vectors, err
 }
 

@@ -60,6 +60,9 @@ type Options struct {
 	// KeyFiles is told how many data files of the table each check of a key reads;
 	// nil is told nothing.
 	KeyFiles func(n int)
+	// Publish, if set, calls commit, which makes one attempt to put the write into
+	// the log, or returns an error in its place. It is not called by a dry run.
+	Publish func(ctx context.Context, commit func() (*delta.Snapshot, error)) (*delta.Snapshot, error)
 }
 
 // Application is a transaction of the protocol: see [delta.Txn.SetTransaction]. A

@@ -1,0 +1,349 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lakewarden/lakewarden/auth/apikey"
+	"github.com/lakewarden/lakewarden/catalog"
+	"github.com/lakewarden/lakewarden/catalog/catalogtest/pgtest"
+)
+
+// liveStream is a response that is still being read.
+type liveStream struct {
+	lines atomic.Int64
+	ended chan struct{}
+	// What follows is set when ended is closed.
+	at   time.Time
+	err  error
+	last string
+}
+
+// stream starts a statement whose rows come as NDJSON and returns once the first
+// line is there. pause is how long the reader waits after every thousand lines.
+func (c *client) stream(sql string, pause time.Duration) *liveStream {
+	c.t.Helper()
+	return c.follow("POST", "/v1/query", map[string]any{"sql": sql}, pause)
+}
+
+func (c *client) follow(method, path string, body any, pause time.Duration) *liveStream {
+	c.t.Helper()
+	resp := c.open(method, path, body)
+	s := &liveStream{ended: make(chan struct{})}
+	first := make(chan struct{})
+	go func() {
+		defer func() { _ = resp.Body.Close() }()
+		lines := bufio.NewReaderSize(resp.Body, 64<<10)
+		for {
+			line, err := lines.ReadString('\n')
+			if line != "" {
+				s.last = line
+				if n := s.lines.Add(1); n == 1 {
+					close(first)
+				} else if n%1000 == 0 {
+					time.Sleep(pause)
+				}
+			}
+			if err != nil {
+				s.err, s.at = err, time.Now()
+				close(s.ended)
+				return
+			}
+		}
+	}()
+	select {
+	case <-first:
+	case <-s.ended:
+		c.t.Fatalf("the stream ended before its first line: %v", s.err)
+	}
+	return s
+}
+
+// open makes a request for NDJSON and returns once its status is known.
+func (c *client) open(method, path string, body any) *http.Response {
+	c.t.Helper()
+	var reader io.Reader
+	if body != nil {
+		raw, err := json.Marshal(body)
+		require.NoError(c.t, err)
+		reader = bytes.NewReader(raw)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	c.t.Cleanup(cancel)
+	req, err := http.NewRequestWithContext(ctx, method, c.url+path, reader)
+	require.NoError(c.t, err)
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Authorization", "Bearer "+c.key)
+	req.Header.Set("Accept", ndjson)
+	resp, err := http.DefaultClient.Do(req)
+	require.NoError(c.t, err)
+	require.Equal(c.t, http.StatusOK, resp.StatusCode)
+	return resp
+}
+
+// broken waits for a stream that must break off within a second of since, with an
+// error as its last line.
+func (s *liveStream) broken(t testing.TB, since time.Time) {
+	t.Helper()
+	select {
+	case <-s.ended:
+	case <-time.After(5 * time.Second):
+		t.Fatal("the stream goes on")
+	}
+	require.Error(t, s.err)
+	require.False(t, errors.Is(s.err, io.EOF) && !errors.Is(s.err, io.ErrUnexpectedEOF), "the stream looks complete")
+	require.Less(t, s.at.Sub(since), time.Second)
+	require.Contains(t, s.last, `"code":"query_cancelled"`)
+}
+
+// store opens the catalog beside the server, as the command line does.
+func (s *testServer) store() catalog.Store {
+	s.t.Helper()
+	store, err := openCatalog(context.Background(), s.config, slog.New(slog.DiscardHandler))
+	require.NoError(s.t, err)
+	s.t.Cleanup(func() { require.NoError(s.t, store.Close()) })
+	return store
+}
+
+// endless are statements whose rows, or whose work before the first one, take
+// longer than any test.
+func endless(from string) (rows, work string) {
+	return "SELECT a.id, b.id AS other, c.region FROM " + from + " a, " + from + " b, " + from + " c",
+		"SELECT count(*) FROM " + from + " a, " + from + " b, " + from + " c, " + from + " d WHERE (a.id * b.id + c.id * d.id) % 7 = 3"
+}
+
+const salesRows = `SELECT i AS id, 'r' || (i % 4) AS region FROM range(1000) t(i)`
+
+// withdrawal is a change after which a member may not see, or not see as before,
+// what a statement on the table sales of a configuration reads.
+type withdrawal struct {
+	name string
+	role string
+	do   func(*withdrawn)
+}
+
+// withdrawn is what a withdrawal is done to.
+type withdrawn struct {
+	*testServer
+	store catalog.Store
+	// admin and member have keys for the workspace of the table.
+	admin, member *client
+	key           catalog.KeyID // the member's
+	config        catalog.StorageConfig
+	table         catalog.LocatedTable
+}
+
+func (w *withdrawn) org() catalog.OrgID { return catalog.OrgID(w.boot.OrganisationID) }
+
+func (w *withdrawn) path(more string) string {
+	return "/v1/organisations/" + w.boot.OrganisationID + more
+}
+
+func (w *withdrawn) owner() catalog.Viewer {
+	return catalog.MemberViewer(w.org(), catalog.UserID(w.admin.user))
+}
+
+func (w *withdrawn) policyOn(fqn any, column string) {
+	w.admin.ok("POST", w.path("/policies"), map[string]any{
+		"kind": "rls", "tableFqn": fqn, "columnName": column, "definition": json.RawMessage(`{"effect":"permit","subject":{"everyone":true}}`),
+	})
+}
+
+var withdrawals = []withdrawal{
+	{"the key is revoked", "viewer", func(w *withdrawn) { w.admin.ok("DELETE", "/v1/api-keys/"+string(w.key), nil) }},
+	{"the key is rotated out", "builder", func(w *withdrawn) {
+		w.member.ok("POST", "/v1/api-keys/"+string(w.key)+"/rotate", map[string]any{})
+	}},
+	{"the user is removed", "viewer", func(w *withdrawn) {
+		require.NoError(w.t, w.store.RemoveMember(w.t.Context(), w.org(), catalog.UserID(w.member.user)))
+	}},
+	{"the role is lowered", "editor", func(w *withdrawn) {
+		w.admin.ok("PUT", w.path("/users/"+w.member.user+"/role"), map[string]string{"role": "viewer"})
+	}},
+	{"the attributes change", "viewer", func(w *withdrawn) {
+		w.admin.ok("PUT", w.path("/users/"+w.member.user+"/attributes"), map[string]string{"region": "r2"})
+	}},
+	{"a policy on the table is made", "viewer", func(w *withdrawn) { w.policyOn(w.table.FQN(), "region") }},
+	{"a policy on every table with a column of the table is made", "viewer", func(w *withdrawn) { w.policyOn(nil, "region") }},
+	{"the user leaves the workspace", "viewer", func(w *withdrawn) {
+		require.NoError(w.t, w.store.RemoveWorkspaceMember(w.t.Context(), w.org(), w.config.Workspace, catalog.UserID(w.member.user)))
+	}},
+	{"the configuration is deleted", "viewer", func(w *withdrawn) {
+		require.NoError(w.t, w.store.DeleteStorageConfig(w.t.Context(), w.owner(), w.config.ID, catalog.AnyVersion))
+	}},
+	{"the table is dropped", "viewer", func(w *withdrawn) {
+		require.NoError(w.t, w.store.DropTable(w.t.Context(), w.owner(), w.table.ID, catalog.AnyVersion))
+	}},
+}
+
+// prepared makes a configuration with a table, in a workspace of its own, and a
+// member with a key for one withdrawal.
+func (s *testServer) prepared(t *testing.T, store catalog.Store, name, role string) *withdrawn {
+	t.Helper()
+	on := *s
+	on.t, on.admin = t, &client{t: t, url: s.url, key: s.admin.key, user: s.admin.user}
+	s = &on
+	w := &withdrawn{testServer: s, store: store}
+	slug := strings.ReplaceAll(name, " ", "-")
+	shared, err := store.CreateWorkspace(s.t.Context(), catalog.NewWorkspace{Org: w.org(), Name: slug, Creator: catalog.UserID(s.admin.user)})
+	require.NoError(s.t, err)
+	user := s.member(slug+"@acme.example", role, map[string]string{"region": "r1"}).user
+	_, err = store.SetWorkspaceMember(s.t.Context(), w.org(), shared.ID, catalog.UserID(user), catalog.RoleEditor)
+	require.NoError(s.t, err)
+	w.member, w.key = s.keyIn(store, shared, user, builderScopes)
+	w.admin, _ = s.keyIn(store, shared, s.admin.user, adminScopes)
+	made := w.admin.ok("POST", configsPath, map[string]any{"configName": slug, "kind": "local", "root": slug, "workspaceId": string(shared.ID)})
+	writeTable(s.t, filepath.Join(s.config.LocalRoots[0], slug, "sales"), salesRows, nil, column{"id", "long"}, column{"region", "string"})
+	w.admin.ok("POST", configsPath+"/"+made["configId"].(string)+"/discover", nil)
+	w.config, err = store.StorageConfigBySchema(s.t.Context(), w.owner(), made["schema"].(string))
+	require.NoError(s.t, err)
+	found, err := store.ResolveTables(s.t.Context(), w.owner(), []catalog.TableName{{Schema: made["schema"].(string), Table: "sales"}})
+	require.NoError(s.t, err)
+	require.NoError(s.t, found[0].Err)
+	w.table = found[0].Table
+	return w
+}
+
+// keyIn makes a key for a workspace.
+func (s *testServer) keyIn(store catalog.Store, workspace catalog.Workspace, user string, scopes []string) (*client, catalog.KeyID) {
+	s.t.Helper()
+	key := apikey.Generate()
+	made, err := store.CreateAPIKey(s.t.Context(), catalog.NewAPIKey{
+		Org: workspace.Org, User: catalog.UserID(user), Name: "test", Prefix: key.Prefix(), Hash: key.Hash(),
+		Scopes: scopes, Workspace: workspace.ID, ExpiresAt: time.Now().Add(time.Hour),
+	})
+	require.NoError(s.t, err)
+	return s.client(key.Reveal(), user), made.ID
+}
+
+// TestWithdrawalsEndWhatRuns: a stream that is read, one whose client has stopped
+// reading, a statement before its first row, a page of rows and an asynchronous
+// query all end within a second.
+func TestWithdrawalsEndWhatRuns(t *testing.T) {
+	s := startServer(t, func(c *Config) { c.MaxRunning, c.Threads, c.Memory, c.Lease = 8, 1, 2048, 128 })
+	store := s.store()
+	for _, c := range withdrawals {
+		t.Run(c.name, func(t *testing.T) {
+			w := s.prepared(t, store, c.name, c.role)
+			w.endsWhatRuns(t, c, w.member)
+		})
+	}
+}
+
+// endsWhatRuns starts work of the member through a client of some replica, makes
+// the change and waits for the work to end.
+func (w *withdrawn) endsWhatRuns(t *testing.T, c withdrawal, there *client) {
+	rows, work := endless(w.config.Schema() + ".sales")
+	operation := there.start(rows)
+	there.inState(operation, "running")
+	live := there.stream(rows, 0)
+	stalled := there.open("POST", "/v1/query", map[string]any{"sql": rows})
+	early := make(chan reply, 1)
+	go func() { early <- there.query(work) }()
+	require.Eventually(t, func() bool { return w.running(t, there) >= 4 }, 10*time.Second, 10*time.Millisecond)
+	time.Sleep(500 * time.Millisecond) // the stalled stream has filled its buffers
+
+	c.do(w)
+	since := time.Now()
+	live.broken(t, since)
+	select {
+	case r := <-early:
+		require.Less(t, time.Since(since), time.Second)
+		code, _ := r.problem(t, http.StatusConflict)
+		require.Equal(t, "query_cancelled", code)
+	case <-time.After(5 * time.Second):
+		t.Fatal("the statement goes on")
+	}
+	require.Eventually(t, func() bool { return w.running(t, there) == 0 }, time.Until(since.Add(time.Second)), 5*time.Millisecond, "the stalled stream goes on")
+	_, err := io.Copy(io.Discard, stalled.Body)
+	require.Error(t, err, "the stalled stream looks complete")
+	ended, err := w.store.Operation(t.Context(), w.org(), catalog.OperationID(operation["id"].(string)))
+	require.NoError(t, err)
+	require.Equal(t, catalog.OperationFailed, ended.State)
+	require.Equal(t, "query_cancelled", ended.Problem.Code)
+}
+
+// running is how many statements run on the server of a client.
+func (w *withdrawn) running(t testing.TB, there *client) int {
+	t.Helper()
+	on := testServer{url: there.url}
+	return int(on.metric(t, `lakewarden_sessions{state="running"}`))
+}
+
+// TestOtherChangesInterruptNothing: streams that run while everything else of the
+// organisation changes are complete.
+func TestOtherChangesInterruptNothing(t *testing.T) {
+	s := startServer(t, nil)
+	store := s.store()
+	w := s.prepared(t, store, "mine", "viewer")
+	s.policy("", "", `{"effect":"permit","subject":{"everyone":true}}`)
+	other := s.prepared(t, store, "others", "editor")
+	from := w.config.Schema() + ".sales"
+	stream := w.member.stream("SELECT a.id, b.id AS other FROM "+from+" a, "+from+" b", 2*time.Millisecond)
+	kept := w.member.start("SELECT a.id, b.id AS other FROM " + from + " a, " + from + " b WHERE (a.id * b.id) % 7 < 5")
+	other.policyOn(other.table.FQN(), "region")
+	other.policyOn(nil, "no_column_of_the_table")
+	second, record := w.admin.newKey(map[string]any{"scopes": []string{"read"}})
+	require.Equal(t, 200, second.query("SELECT 1").status)
+	w.admin.ok("DELETE", "/v1/api-keys/"+record["id"].(string), nil)
+	for _, name := range []string{"the key is revoked", "the role is lowered", "the attributes change", "the user leaves the workspace", "the configuration is deleted"} {
+		i := slices.IndexFunc(withdrawals, func(c withdrawal) bool { return c.name == name })
+		withdrawals[i].do(other)
+	}
+	time.Sleep(700 * time.Millisecond)
+	select {
+	case <-stream.ended:
+		require.ErrorIs(t, stream.err, io.EOF)
+		t.Fatal("the stream was over before everything had changed: make it longer")
+	default:
+	}
+	<-stream.ended
+	require.Equal(t, io.EOF, stream.err)
+	require.EqualValues(t, 1_000_000, stream.lines.Load())
+	require.Equal(t, "succeeded", w.member.await(kept)["state"])
+}
+
+// TestKeysEndWhatRunsWhenTheyExpire: nothing changes in the catalog at that time.
+func TestKeysEndWhatRunsWhenTheyExpire(t *testing.T) {
+	s := startServer(t, nil)
+	w := s.prepared(t, s.store(), "expiry", "builder")
+	rows, _ := endless(w.config.Schema() + ".sales")
+	live := w.member.stream(rows, 0)
+	w.member.ok("POST", "/v1/api-keys/"+string(w.key)+"/rotate", map[string]any{"grace_seconds": 2})
+	expires := time.Now().Add(2 * time.Second)
+	live.broken(t, expires)
+	require.Greater(t, live.at, expires.Add(-100*time.Millisecond), "the key was still good")
+}
+
+// TestWithdrawalsReachOtherReplicas is TestWithdrawalsEndWhatRuns with the catalog
+// in Postgres, where the change is made on another server.
+func TestWithdrawalsReachOtherReplicas(t *testing.T) {
+	url := pgtest.URL(t)
+	s := startServer(t, func(c *Config) {
+		c.DatabaseURL, c.MaxRunning, c.Threads, c.Memory, c.Lease = url, 8, 1, 2048, 128
+	})
+	twin := &testServer{t: t, config: s.config, log: s.log}
+	twin.config.DataDir = t.TempDir() // its own files; the tables are shared
+	twin.start()
+	store := s.store()
+	for _, c := range withdrawals {
+		t.Run(c.name, func(t *testing.T) {
+			w := s.prepared(t, store, c.name, c.role)
+			w.endsWhatRuns(t, c, &client{t: t, url: twin.url, key: w.member.key, user: w.member.user})
+		})
+	}
+}
