@@ -18,7 +18,7 @@ type Operation struct {
 	State OperationState
 	// Progress is what was done so far. It may lag.
 	Progress Progress
-	// Problem is why a failed operation failed, else nil.
+	// Problem is why an operation failed, or why the server cancelled it; else nil.
 	Problem *OperationProblem
 	// Result is a JSON object that its owner sees, of one that succeeded.
 	Result json.RawMessage
@@ -160,8 +160,11 @@ func (o OperationOutcome) Validate() error {
 	if !o.State.Ended() {
 		e.add("state", "must be succeeded, failed or cancelled")
 	}
-	if (o.State == OperationFailed) != (o.Problem != nil) {
-		e.add("problem", "must be given exactly for failed")
+	if o.State == OperationFailed && o.Problem == nil {
+		e.add("problem", "is required for failed")
+	}
+	if o.State == OperationSucceeded && o.Problem != nil {
+		e.add("problem", "must not be given for succeeded")
 	}
 	if o.ExpiresAt.IsZero() {
 		e.add("expires_at", "is required")

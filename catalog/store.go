@@ -270,8 +270,7 @@ type Operations interface {
 	// BeatOperations gives a sign of life for all that a runner runs.
 	BeatOperations(ctx context.Context, runner string) error
 	// WithdrawnOperations lists those that a runner should stop: their
-	// cancellation was requested, their owner is no member any more, their key
-	// was revoked, or their organisation was deleted.
+	// cancellation was requested, or their organisation was deleted.
 	WithdrawnOperations(ctx context.Context, runner string) ([]OperationID, error)
 
 	// LoseOperations ends those whose runner gave no sign of life since a time,

@@ -33,7 +33,7 @@ func (r *Runner) end(t *Task, done Done, err error) {
 	if t.after == nil {
 		return
 	}
-	if outcome.State == catalog.OperationCancelled {
+	if outcome.State == catalog.OperationCancelled && !errors.Is(err, ErrQueryCancelled) {
 		err = ErrOperationFailed
 	}
 	t.after(err)
@@ -57,6 +57,9 @@ func (r *Runner) outcome(t *Task, done Done, err error) catalog.OperationOutcome
 	}
 	problem := r.opts.Describe(err)
 	o.State, o.Problem = catalog.OperationFailed, &problem
+	if errors.Is(err, ErrQueryCancelled) {
+		o.State = catalog.OperationCancelled
+	}
 	r.opts.Logger.Info("operation failed", "operation", t.Operation.ID, "kind", t.Operation.Kind, "code", problem.Code)
 	r.opts.Logger.Debug("operation failed", "operation", t.Operation.ID, "error", err)
 	return o

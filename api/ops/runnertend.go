@@ -47,8 +47,7 @@ func (r *Runner) busy() bool {
 	return len(r.tasks) > 0
 }
 
-// pollWithdrawn stops what was cancelled through another replica, and what its
-// owner may not do any more.
+// pollWithdrawn stops what was cancelled through another replica.
 func (r *Runner) pollWithdrawn(ctx context.Context) error {
 	if !r.busy() {
 		return nil

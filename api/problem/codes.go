@@ -95,7 +95,7 @@ var Codes = []Code{
 	{"domain_type_mismatch", 409, "The column's domain is of another kind.", "Reserved, not sent yet: the operation does not fit the kind of domain."},
 	{"credential_not_usable", 409, "The API key is revoked and cannot be rotated.", "Create a new key."},
 	{"policy_not_usable", 409, "A policy of the table cannot be applied.", "Nothing is readable until the policy is corrected."},
-	{"query_cancelled", 409, "The query was cancelled.", "Somebody cancelled the operation."},
+	{"query_cancelled", 409, "The query was cancelled.", "While it ran its key was revoked or expired, its user was removed or has another role or other attributes, or a table that it reads is gone or has other policies. Also sent for a write, which then wrote nothing."},
 	{"operation_running", 409, "The operation has not ended.", "Its result is there when its state is succeeded; cancel it to end it now."},
 	{"operation_failed", 409, "The operation did not succeed.", "It failed or was cancelled, so it has no result; GET /v1/operations/{id} says why."},
 	{"result_stale", 409, "The result was made under rules that have changed.", "Run the query again."},

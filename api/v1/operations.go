@@ -22,7 +22,7 @@ type operation struct {
 	State           string                   `json:"state" enum:"queued,running,succeeded,failed,cancelled"`
 	CancelRequested bool                     `json:"cancelRequested"`
 	Progress        operationProgress        `json:"progress"`
-	Error           nullable[operationError] `json:"error" doc:"Why a failed operation failed, else null"`
+	Error           nullable[operationError] `json:"error" doc:"Why an operation failed, or why the server cancelled it; else null"`
 	Result          json.RawMessage          `json:"result" doc:"What a succeeded operation answers, else null; rows of a query are at /result"`
 	CreatedAt       *string                  `json:"createdAt"`
 	StartedAt       *string                  `json:"startedAt"`

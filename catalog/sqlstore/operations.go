@@ -172,10 +172,7 @@ func (s *Store) BeatOperations(ctx context.Context, runner string) error {
 
 // WithdrawnOperations implements [catalog.Operations].
 func (s *Store) WithdrawnOperations(ctx context.Context, runner string) ([]catalog.OperationID, error) {
-	return list(ctx, s.read(), value[catalog.OperationID], "SELECT o.id FROM operations o WHERE o.runner = ? AND "+operationLive+` AND (o.cancel_requested
-		OR NOT `+liveOrg("o.org_id")+`
-		OR NOT EXISTS (SELECT 1 FROM memberships m WHERE m.org_id = o.org_id AND m.user_id = o.user_id)
-		OR (o.key_id <> '' AND NOT EXISTS (SELECT 1 FROM api_keys k WHERE k.id = o.key_id AND k.revoked_at IS NULL)))`, runner)
+	return list(ctx, s.read(), value[catalog.OperationID], "SELECT o.id FROM operations o WHERE o.runner = ? AND "+operationLive+` AND (o.cancel_requested OR NOT `+liveOrg("o.org_id")+`)`, runner)
 }
 
 // LoseOperations implements [catalog.Operations].

@@ -243,7 +243,9 @@ func TestCancelledOperations(t *testing.T) {
 	o = key.start(slowQuery)
 	s.admin.inState(o, "running")
 	s.admin.ok("DELETE", "/v1/api-keys/"+record["id"].(string), nil)
-	require.Equal(t, "cancelled", s.admin.await(o)["state"])
+	o = s.admin.await(o)
+	require.Equal(t, "cancelled", o["state"])
+	require.Equal(t, "query_cancelled", o["error"].(map[string]any)["code"])
 	require.Eventually(t, func() bool {
 		return strings.Contains(string(s.admin.call("GET", "/v1/organisations/"+s.boot.OrganisationID+"/audit?action=operation.end", nil).body), `"state":"cancelled"`)
 	}, 5*time.Second, 50*time.Millisecond)
