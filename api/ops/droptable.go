@@ -99,7 +99,7 @@ func (o TableFiles) mayPurgeLeftovers(ctx context.Context, a Actor, t catalog.Lo
 			columns = append(columns, engine.Column{Name: p.Column, Type: "VARCHAR", Nullable: true})
 		}
 	}
-	filter, err := held.policies.filter(held.subject, columns)
+	filter, err := rowfilter.Compile(held.policies.request(held.subject, columns, tableAlias, func(catalog.Policy, string) bool { return true }))
 	if err != nil {
 		return err
 	}

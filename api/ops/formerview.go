@@ -24,7 +24,7 @@ func (u usedTable) formerFilter(policies enforced, s subject) (rowfilter.Filter,
 	if err != nil {
 		return rowfilter.Filter{}, err
 	}
-	request := u.formerRows(policies).request(s, nil, tableAlias)
+	request := u.formerRows(policies).request(s, nil, tableAlias, u.uncertain())
 	request.Columns, request.ReadAs = u.columnsOfNow()
 	rows, err := rowfilter.Compile(request)
 	return rows.Stricter(then.HiddenColumns, then.Masks).Stricter(u.formerNames(now)), err
@@ -67,6 +67,17 @@ func (u usedTable) columnsOfNow() (columns []engine.Column, then map[string]stri
 		columns, then[f.Name] = append(columns, column), name
 	}
 	return columns, then
+}
+
+// uncertain is the uncertainty over a version that is not the newest one. A column
+// that only the newest version has is absent from its rows. One whose name another
+// field has there, or which was dropped since, may hold what a policy protects.
+func (u usedTable) uncertain() uncertainty {
+	lost := lostFrom(columnsOf(u.head))
+	former := append(columnsOf(u.snap), u.dropped()...)
+	return func(p catalog.Policy, column string) bool {
+		return lost(p, column) || rowfilter.HasColumn(former, column)
+	}
 }
 
 // formerNames are the columns that the newest version hides and masks, or would if

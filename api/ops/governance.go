@@ -112,19 +112,31 @@ func (e enforced) hideRows() bool {
 // tableAlias is what the columns of a predicate are qualified with.
 const tableAlias = "t"
 
-// filter compiles the policies, all of which apply, for one subject over a
-// table's columns. A row policy about a column that is not among them decides
-// nothing, and what is not decided is not visible.
+// filter compiles the policies, all of which apply, for one subject over the
+// columns of a table's newest version.
 func (e enforced) filter(s subject, columns []engine.Column) (rowfilter.Filter, error) {
-	return rowfilter.Compile(e.request(s, columns, tableAlias))
+	return e.filterOver(s, columns, tableAlias)
 }
 
 // filterOver is filter with another alias for the table.
 func (e enforced) filterOver(s subject, columns []engine.Column, alias string) (rowfilter.Filter, error) {
-	return rowfilter.Compile(e.request(s, columns, alias))
+	return rowfilter.Compile(e.request(s, columns, alias, lostFrom(columns)))
 }
 
-func (e enforced) request(s subject, columns []engine.Column, alias string) rowfilter.Request {
+// uncertainty reports whether a row policy cannot rely on the absence of a column
+// that is not among those it is compiled for.
+type uncertainty func(p catalog.Policy, column string) bool
+
+// lostFrom is the uncertainty over the newest version of a table. A policy of every
+// table meets tables that never had its column. One that was written for the table
+// does not: another writer renamed or dropped the column.
+func lostFrom(newest []engine.Column) uncertainty {
+	return func(p catalog.Policy, column string) bool {
+		return p.Table != "" && !rowfilter.HasColumn(newest, column)
+	}
+}
+
+func (e enforced) request(s subject, columns []engine.Column, alias string, uncertain uncertainty) rowfilter.Request {
 	request := rowfilter.Request{
 		Policies:  make([]rowfilter.Policy, len(e)),
 		Principal: rowfilter.Principal{UserID: string(s.user), Role: string(s.role), Attributes: s.attributes},
@@ -134,6 +146,7 @@ func (e enforced) request(s subject, columns []engine.Column, alias string) rowf
 	for i, p := range e {
 		request.Policies[i] = rowfilter.Policy{
 			ID: string(p.ID), Version: p.Version, Kind: rowfilter.Kind(p.Kind), Text: p.Text, ColumnName: p.Column,
+			Uncertain: func(column string) bool { return uncertain(p, column) },
 		}
 	}
 	return request

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -115,4 +116,94 @@ func TestAPolicyOfAFormerColumnHides(t *testing.T) {
 	require.Len(t, viewer.ids(from, s.admin.version(path)), 4, "no policy is about a column that is there")
 	require.Empty(t, viewer.ids(from, first))
 	require.Len(t, s.admin.ids(from, first), 4)
+}
+
+// byText has a row policy written by hand in force while f runs, beside one that
+// permits all where it is a forbid. Without a table it is one of every table.
+func (s *testServer) byText(table, text string, f func()) {
+	s.t.Helper()
+	policies := "/v1/organisations/" + s.boot.OrganisationID + "/policies"
+	texts := []string{text}
+	if strings.HasPrefix(text, "forbid") {
+		texts = append(texts, "permit (principal, action, resource);")
+	}
+	for _, text := range texts {
+		body := object{"kind": "rls", "policyText": text}
+		if table != "" {
+			body["tableFqn"] = "lake." + s.schema + "." + table
+		}
+		made := s.admin.ok("POST", policies, body)
+		defer func() {
+			require.Less(s.t, s.admin.call("DELETE", policies+"/"+made["id"].(string)+"?expectedVersion=1", nil).status, 300)
+		}()
+	}
+	f()
+}
+
+// TestConditionsWhereTheColumnIsAbsent: a version from before a column, and a table
+// that never had it, show what Cedar decides with the attribute absent. An error
+// undoes a permit and lets a forbid hide.
+func TestConditionsWhereTheColumnIsAbsent(t *testing.T) {
+	s := startServer(t, nil)
+	s.table("late", `SELECT * FROM (VALUES (1), (2), (3)) t(id)`, nil, column{"id", "long"})
+	s.table("never", `SELECT * FROM (VALUES (1), (2), (3)) t(id)`, nil, column{"id", "long"})
+	path, from, never := s.tablePath("late"), s.schema+".late", s.tablePath("never")
+	first := s.admin.version(path)
+	s.admin.ok("POST", path+"/columns", object{"name": "region", "type": "string"})
+	s.admin.write(path+"/rows", rowsOf(object{"id": 4, "region": "eu"}))
+	const permit, forbid = "permit (principal, action, resource) when { ", "forbid (principal, action, resource) when { "
+	for _, tc := range []struct {
+		text           string
+		newest, former list
+	}{
+		{permit + `resource.region == "eu" || resource.id > 0 };`, list{4.0}, list{}},
+		{permit + `resource.id > 2 || resource.region == "eu" };`, list{3.0, 4.0}, list{3.0}},
+		{permit + `!(resource has region) };`, list{1.0, 2.0, 3.0}, list{1.0, 2.0, 3.0}},
+		{permit + `resource has region && resource.region == "eu" || resource.id > 1 };`, list{2.0, 3.0, 4.0}, list{2.0, 3.0}},
+		{permit + `resource.region like "e*" || resource.id > 0 };`, list{4.0}, list{}},
+		{permit + `["eu", "us"].contains(resource.region) || resource.id > 0 };`, list{4.0}, list{}},
+		{permit + `!(resource.region != "eu" && resource.id < 0) };`, list{4.0}, list{}},
+		{forbid + `resource.region == "us" && resource.id > 2 };`, list{1.0, 2.0, 4.0}, list{}},
+		{forbid + `resource.id > 2 && resource.region == "us" };`, list{1.0, 2.0, 4.0}, list{1.0, 2.0}},
+		{forbid + `resource has region && resource.region == "eu" };`, list{1.0, 2.0, 3.0}, list{1.0, 2.0, 3.0}},
+	} {
+		for _, table := range []string{"late", ""} {
+			s.byText(table, tc.text, func() {
+				require.Equal(t, tc.newest, s.admin.ids(from, s.admin.version(path)), tc.text)
+				require.Equal(t, tc.former, s.admin.ids(from, first), tc.text)
+				if table == "late" {
+					return
+				}
+				require.Equal(t, tc.former, s.admin.ids(s.schema+".never", s.admin.version(never)), tc.text)
+				simulated := s.admin.ok("POST", "/v1/organisations/"+s.boot.OrganisationID+"/policies/simulate",
+					object{"tableFqn": "lake." + s.schema + ".never", "role": "viewer"})
+				require.EqualValues(t, len(tc.former), simulated["visibleRowCount"], tc.text)
+			})
+		}
+	}
+	s.byText("", permit+`resource.region == "eu" || resource.id > 0 };`, func() {
+		code, _ := s.admin.call("POST", never+"/rows", object{"rows": list{object{"id": 9}}}).problem(t, 403)
+		require.Equal(t, "rls_violation", code)
+	})
+	s.byText("", permit+`!(resource has region) };`, func() {
+		s.admin.write(never+"/rows", rowsOf(object{"id": 9}))
+	})
+
+	// The policy of a table cannot rely on the absence of a column that another
+	// writer has renamed: the rows have it still.
+	renameElsewhere(t, s.root+"/late", "region", "area")
+	for _, text := range []string{
+		permit + `!(resource has region) };`, forbid + `resource has region && resource.region == "eu" };`,
+	} {
+		s.byText("late", text, func() {
+			require.Empty(t, s.admin.ids(from, s.admin.version(path)), text)
+			require.Empty(t, s.admin.ids(from, first), text)
+			require.Empty(t, s.admin.ids(from, s.admin.version(path)-1), text)
+		})
+	}
+	// Of a version that has another column by the name, nothing is taken for granted.
+	s.byText("", forbid+`resource has region && resource.region == "eu" };`, func() {
+		require.Len(t, s.admin.ids(from, first), 3)
+		require.Empty(t, s.admin.ids(from, s.admin.version(path)-1))
+	})
 }

@@ -8,10 +8,12 @@ import (
 	"github.com/cedar-policy/cedar-go/x/exp/eval"
 )
 
-// unknownNode stands for a test that nothing can decide: a column that no
-// table has.
+// unknownColumn is a name that no text can spell: it is not valid UTF-8.
+const unknownColumn = "\xffunknown"
+
+// unknownNode stands for a test that nothing can decide.
 var unknownNode ast.IsNode = ast.NodeTypeAccess{StrOpNode: ast.StrOpNode{
-	Arg: ast.NodeTypeVariable{Name: "resource"}, Value: "\x00unknown",
+	Arg: ast.NodeTypeVariable{Name: "resource"}, Value: unknownColumn,
 }}
 
 // residual folds a policy for one user. What is left depends on the row only;
@@ -19,9 +21,9 @@ var unknownNode ast.IsNode = ast.NodeTypeAccess{StrOpNode: ast.StrOpNode{
 func residual(p *ast.Policy, user Principal) (out *ast.Policy, keep bool) {
 	b := binder{user.Attributes, p.Effect == ast.EffectForbid}
 	bound := *p
-	bound.Conditions = make([]ast.ConditionType, len(p.Conditions))
-	for i, c := range p.Conditions {
-		bound.Conditions[i] = ast.ConditionType{Condition: c.Condition, Body: b.bind(c.Body)}
+	bound.Conditions = nil
+	if body := joinConditions(p); body != nil {
+		bound.Conditions = []ast.ConditionType{{Condition: ast.ConditionWhen, Body: b.bind(body)}}
 	}
 	uid := types.NewEntityUID(userType, types.String(user.UserID))
 	attributes := types.RecordMap{}
@@ -45,6 +47,24 @@ func residual(p *ast.Policy, user Principal) (out *ast.Policy, keep bool) {
 		Resource:  eval.Variable("resource"),
 		Context:   types.NewRecord(nil),
 	}, &bound)
+}
+
+// joinConditions returns the conditions of a policy as one, nil without any. Of
+// several, partial evaluation would drop one that fails before one that is false
+// for the user, and with it the error.
+func joinConditions(p *ast.Policy) ast.IsNode {
+	var out ast.IsNode
+	for _, c := range p.Conditions {
+		body := c.Body
+		if c.Condition != ast.ConditionWhen {
+			body = ast.NodeTypeNot{UnaryNode: ast.UnaryNode{Arg: body}}
+		}
+		if out != nil {
+			body = ast.NodeTypeAnd{BinaryNode: binary(out, body)}
+		}
+		out = body
+	}
+	return out
 }
 
 // binder gives user attributes the types of the literals that they are compared

@@ -19,6 +19,11 @@ type Policy struct {
 	Text string
 	// ColumnName is the column that kinds cls and mask are about.
 	ColumnName string
+	// Uncertain reports that a row policy cannot rely on the absence of a column
+	// that is not among the columns of the [Request]: the rows may have it under
+	// another name. Presence of that column is then an error, as its value is.
+	// With nil, or where it is false, the column is absent from every row.
+	Uncertain func(column string) bool
 }
 
 // Principal is the user for whom rows are filtered.
@@ -108,7 +113,9 @@ func (c *compiler) add(p Policy) error {
 	if p.Kind != KindRLS {
 		return c.column(p, parsed)
 	}
-	body, err := rowTruth(parsed.policy, c.req.Principal, c.terms)
+	terms := *c.terms
+	terms.uncertain = p.Uncertain
+	body, err := rowTruth(parsed.policy, c.req.Principal, &terms)
 	if err != nil {
 		return err
 	}

@@ -44,7 +44,21 @@ func TestPredicates(t *testing.T) {
 		"missing attribute":     {[]string{permit + `resource.level == principal.nope };`}, `FALSE`},
 		"missing, forbid":       {[]string{all, forbid + `resource.level == principal.nope };`}, `FALSE`},
 		"unknown column":        {[]string{permit + `resource.nope == 1 };`}, `FALSE`},
-		"unknown column, null":  {[]string{permit + `!(resource has nope) };`}, `FALSE`},
+		"unknown column, has":   {[]string{permit + `resource has nope };`}, `FALSE`},
+		"unknown after true":    {[]string{permit + `resource.level == 1 || resource.nope == 1 };`}, `"t"."level" = CAST(1 AS BIGINT)`},
+		"unknown before true":   {[]string{permit + `resource.nope == "eu" || resource.level > 0 };`}, `FALSE`},
+		"unknown and false":     {[]string{permit + `!(resource.nope == 1 && resource.level > 0) };`}, `FALSE`},
+		"unknown, guarded":      {[]string{permit + `resource has nope && resource.nope == 1 || resource.level > 0 };`}, `"t"."level" > CAST(0 AS BIGINT)`},
+		"unknown like":          {[]string{permit + `resource.nope like "*" || resource.level > 0 };`}, `FALSE`},
+		"unknown in a list":     {[]string{permit + `[1, 2].contains(resource.nope) || resource.level > 0 };`}, `FALSE`},
+		"unknown in attribute":  {[]string{permit + `principal.regions.contains(resource.nope) || resource.level > 0 };`}, `FALSE`},
+		"unknown boolean":       {[]string{permit + `resource.nope || resource.level > 0 };`}, `FALSE`},
+		"unknown in unless":     {[]string{`permit (principal, action, resource) when { resource.level > 0 } unless { resource.nope == 1 };`}, `FALSE`},
+		"unknown and, forbid":   {[]string{all, forbid + `resource.nope == 1 && resource.level > 0 };`}, `FALSE`},
+		"false and unknown":     {[]string{all, forbid + `resource.level > 0 && resource.nope == 1 };`}, `"t"."level" <= CAST(0 AS BIGINT)`},
+		"unknown, forbid twice": {[]string{all, `forbid (principal, action, resource) when { resource.nope == 1 } when { principal.region == "US" };`}, `FALSE`},
+		"null of a wrong type":  {[]string{permit + `resource.tiny == 300 || resource.level > 0 };`}, `FALSE`},
+		"undecided and unknown": {[]string{permit + `(principal.text > 5 && resource.nope == 1) || resource.level > 0 };`}, `FALSE`},
 		"unknown, forbid":       {[]string{all, forbid + `resource.nope == 1 };`}, `FALSE`},
 		"uncastable":            {[]string{permit + `resource.level != principal.region };`}, `FALSE`},
 		"uncastable literal":    {[]string{permit + `resource.tiny != 300 };`}, `FALSE`},
@@ -83,6 +97,9 @@ func TestPredicates(t *testing.T) {
 func TestEverythingVisible(t *testing.T) {
 	require.Empty(t, cmp.Diff(rowfilter.Filter{}, compileTexts(t, nil)))
 	require.Empty(t, cmp.Diff(rowfilter.Filter{}, compileTexts(t, nil, `permit (principal, action, resource);`)))
+	require.Empty(t, cmp.Diff(rowfilter.Filter{}, compileTexts(t, nil, `permit (principal, action, resource) when { !(resource has nope) };`)))
+	require.Empty(t, cmp.Diff(rowfilter.Filter{}, compileTexts(t, nil, `permit (principal, action, resource);`,
+		`forbid (principal, action, resource) when { resource has nope && resource.nope == 1 };`)))
 	require.Empty(t, cmp.Diff(rowfilter.Filter{}, compileTexts(t, map[string]string{"dept": "hr"},
 		`permit (principal, action, resource) when { principal.dept == "hr" };`,
 		`forbid (principal, action, resource) when { principal.dept == "it" };`)))

@@ -49,15 +49,15 @@ func sameMeaning(a, b *ast.Policy) bool {
 	if a.Effect != b.Effect || a.Principal != b.Principal {
 		return false
 	}
-	ta, err := symbolicTruth(a)
-	tb, err2 := symbolicTruth(b)
+	ta, strictA, err := symbolicTruth(a)
+	tb, strictB, err2 := symbolicTruth(b)
 	if err != nil || err2 != nil {
 		return false
 	}
 	if a.Effect == ast.EffectPermit {
 		return ta.yes.sql == tb.yes.sql
 	}
-	return ta.no.sql == tb.no.sql
+	return ta.no.sql == tb.no.sql && strictA.no.sql == strictB.no.sql
 }
 
 // guess reads a policy as a definition and leaves out guards.

@@ -141,10 +141,10 @@ func (w world) test(c rowfilter.Condition, column string, r row) tri {
 	i := slices.IndexFunc(w.columns, func(col engine.Column) bool {
 		return strings.EqualFold(col.Name, column)
 	})
-	if i < 0 {
-		return maybe
+	var v any // of a column that the table lacks, every row lacks the value
+	if i >= 0 {
+		v = r[w.columns[i].Name]
 	}
-	v := r[w.columns[i].Name]
 	switch {
 	case c.Op == rowfilter.OpIsNull:
 		return triOf(v == nil)

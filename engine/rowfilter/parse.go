@@ -70,7 +70,7 @@ func Parse(text string) (Parsed, error) {
 		string(reference.Annotations()[maskAnnotation]) != p.marks.mask {
 		return Parsed{}, position{1, 1}.errorf("is not a Cedar policy")
 	}
-	if _, err := symbolicTruth(policy); err != nil {
+	if _, _, err := symbolicTruth(policy); err != nil {
 		return Parsed{}, position{1, 1}.errorf(err.Error())
 	}
 	return Parsed{policy: policy, marks: p.marks}, nil

@@ -17,6 +17,8 @@ type sqlTerms struct {
 	alias   string
 	// readAs is that of a [Request].
 	readAs map[string]string
+	// uncertain is that of the [Policy].
+	uncertain func(column string) bool
 }
 
 var _ terms = (*sqlTerms)(nil)
@@ -34,13 +36,25 @@ func (t *sqlTerms) column(name string) (engine.Column, string, bool) {
 	return c, engine.QuoteIdent(t.alias) + "." + engine.QuoteIdent(c.Name), true
 }
 
+// missing is the truth of a test of a value that column did not find.
+func (t *sqlTerms) missing(name string) truth {
+	if name == unknownColumn {
+		return unknown
+	}
+	return lacking
+}
+
 func (t *sqlTerms) has(principal bool, name string) truth {
 	if principal {
 		return failure
 	}
 	c, sql, ok := t.column(name)
-	if !ok {
-		return unknown
+	switch {
+	case ok:
+	case HasColumn(t.columns, name), t.uncertain != nil && t.uncertain(name):
+		return lacking
+	default:
+		return constant(false)
 	}
 	return truth{yes: notNull(c.Name, sql), no: isNull(c.Name, sql)}
 }
@@ -53,12 +67,12 @@ func (t *sqlTerms) compare(op Op, l, r operand) truth {
 	}
 	c, sql, ok := t.column(l.column)
 	if !ok {
-		return unknown
+		return t.missing(l.column)
 	}
 	typ := parseType(c.Type)
 	v, ok := typ.coerce(r.value)
 	if !ok || !typ.class.supports(op) {
-		return unknown
+		return unknownOf(c.Name)
 	}
 	if b, ok := v.(types.Boolean); ok {
 		// Equality with either constant, never inequality: it can skip files.
@@ -80,15 +94,18 @@ func (t *sqlTerms) match(l operand, pieces []piece) truth {
 		return failure
 	}
 	c, sql, ok := t.column(l.column)
-	if !ok || parseType(c.Type).class != classText {
-		return unknown
+	switch {
+	case !ok:
+		return t.missing(l.column)
+	case parseType(c.Type).class != classText:
+		return unknownOf(c.Name)
 	}
 	if matchesAll(pieces) {
 		return truth{yes: notNull(c.Name, sql), no: never, errs: map[string]bool{c.Name: true}}
 	}
 	test, ok := sqlMatch(sql, pieces)
 	if !ok {
-		return unknown
+		return unknownOf(c.Name)
 	}
 	return truth{
 		yes:  testOf(test, c.Name).skipping(patternCondition(c.Name, pieces)),
@@ -103,22 +120,22 @@ func (t *sqlTerms) member(list, element operand) truth {
 	}
 	c, sql, ok := t.column(element.column)
 	if !ok {
-		return unknown
+		return t.missing(element.column)
 	}
 	items, ok := listItems(list.value)
 	if !ok {
-		return unknown
+		return unknownOf(c.Name)
 	}
 	typ := parseType(c.Type)
 	if !typ.class.supports(OpIn) {
-		return unknown
+		return unknownOf(c.Name)
 	}
 	var literals []string
 	var values []types.Value
 	for _, item := range items {
 		v, ok := typ.coerce(item)
 		if !ok {
-			return unknown
+			return unknownOf(c.Name)
 		}
 		literals, values = append(literals, typ.sqlLiteral(v)), append(values, v)
 	}

@@ -19,8 +19,11 @@ type truth struct {
 	// is unknown for other reasons is ours, not an error of Cedar, and follows
 	// three-valued logic.
 	errs map[string]bool
-	// fails marks an expression that is an error for every row.
+	// fails reports that evaluation can be an error for other reasons than a NULL.
 	fails bool
+	// lacks reports that evaluation can be an error because the table lacks a
+	// column. It implies fails.
+	lacks bool
 }
 
 // unknown is neither true nor false, and no error.
@@ -29,6 +32,14 @@ var unknown = truth{yes: never, no: never}
 // failure is an error for every row.
 var failure = truth{yes: never, no: never, fails: true}
 
+// lacking is the error of reading a column that the table lacks.
+var lacking = truth{yes: never, no: never, fails: true, lacks: true}
+
+// unknownOf is unknown for every row, and an error where the column is NULL.
+func unknownOf(column string) truth {
+	return truth{yes: never, no: never, errs: map[string]bool{column: true}}
+}
+
 func constant(b bool) truth {
 	if b {
 		return truth{yes: always, no: never}
@@ -36,7 +47,10 @@ func constant(b bool) truth {
 	return truth{yes: never, no: always}
 }
 
-func (t truth) not() truth { return truth{yes: t.no, no: t.yes, errs: t.errs, fails: t.fails} }
+func (t truth) not() truth {
+	t.yes, t.no = t.no, t.yes
+	return t
+}
 
 // clean reports that Cedar never fails on t.
 func (t truth) clean() bool { return !t.fails && len(t.errs) == 0 }
@@ -44,7 +58,13 @@ func (t truth) clean() bool { return !t.fails && len(t.errs) == 0 }
 // and is Cedar's &&: the right side counts where the left one is true. Where
 // the left one cannot fail, plain three-valued logic says the same in less.
 func (t truth) and(r truth) truth {
-	out := truth{yes: and(t.yes, r.yes), errs: after(t, t.yes, r), fails: t.fails || t.yes != never && r.fails}
+	// What is unknown may be true, so that only a left side that is false for
+	// every row keeps the right one from being evaluated.
+	reached := t.no.kind != predicateTrue
+	out := truth{yes: and(t.yes, r.yes), errs: maps.Clone(t.errs), fails: t.fails || reached && r.fails, lacks: t.lacks || reached && r.lacks}
+	if reached {
+		out.errs = after(t, r)
+	}
 	if t.clean() {
 		out.no = or(t.no, r.no)
 	} else {
@@ -55,16 +75,13 @@ func (t truth) and(r truth) truth {
 
 func (t truth) or(r truth) truth { return t.not().and(r.not()).not() }
 
-// after returns the columns that can make r fail when it is evaluated after l
-// came to the value for which l's predicate was given.
-func after(l truth, value *predicate, r truth) map[string]bool {
+// after returns the columns whose NULL can make l fail, or r where l is not
+// false.
+func after(l, r truth) map[string]bool {
 	out := map[string]bool{}
 	maps.Copy(out, l.errs)
-	if value == never {
-		return out
-	}
 	for c := range r.errs {
-		if !value.rejects[c] {
+		if !l.yes.rejects[c] {
 			out[c] = true
 		}
 	}
@@ -99,8 +116,9 @@ var errComplex = errors.New("the policy is too complex")
 // walker turns expressions into truths.
 type walker struct {
 	terms
-	// kleene takes every error for an unknown that stays where it is, instead of
-	// one that undoes the whole policy.
+	// kleene takes errors for unknowns that stay where they are, instead of ones
+	// that undo the whole policy. The error of a column that the table lacks
+	// undoes it nevertheless.
 	kleene bool
 }
 
@@ -111,7 +129,7 @@ func (t walker) walk(n ast.IsNode) (truth, error) {
 		return failure, errComplex
 	}
 	if t.kleene {
-		out.errs, out.fails = nil, false
+		out.errs, out.fails = nil, out.lacks
 	}
 	return out, err
 }
@@ -248,9 +266,13 @@ func asConstant(n ast.IsNode) (types.Value, bool) {
 }
 
 // bodyTruth joins the conditions of a policy. A permit follows Cedar's errors;
-// a forbid hides all that three-valued logic does not make false.
+// a forbid hides all that three-valued logic does not make false, and all for
+// which Cedar reads a column that the table lacks.
 func bodyTruth(p *ast.Policy, t terms) (truth, error) {
-	w := walker{terms: t, kleene: p.Effect == ast.EffectForbid}
+	return conditionTruth(p, walker{terms: t, kleene: p.Effect == ast.EffectForbid})
+}
+
+func conditionTruth(p *ast.Policy, w walker) (truth, error) {
 	out := constant(true)
 	for _, c := range p.Conditions {
 		body, err := w.walk(c.Body)
@@ -262,7 +284,7 @@ func bodyTruth(p *ast.Policy, t terms) (truth, error) {
 		}
 		out = out.and(body)
 	}
-	if len(out.yes.sql)+len(out.no.sql) > t.limit() {
+	if len(out.yes.sql)+len(out.no.sql) > w.limit() {
 		return failure, errComplex
 	}
 	return out, nil
