@@ -32,12 +32,23 @@ func (o optional[T]) Schema(r huma.Registry) *huma.Schema {
 	return &schema
 }
 
+// orNull returns raw, or JSON null if there is none.
+func orNull(raw json.RawMessage) json.RawMessage {
+	if len(raw) == 0 {
+		return json.RawMessage("null")
+	}
+	return raw
+}
+
 // nullable is a T, or null on the wire when there is none. A plain pointer to a
 // struct is described as one that is never null.
 type nullable[T any] struct{ value *T }
 
 // MarshalJSON writes the value or null.
 func (n nullable[T]) MarshalJSON() ([]byte, error) { return json.Marshal(n.value) }
+
+// UnmarshalJSON reads the value or null.
+func (n *nullable[T]) UnmarshalJSON(data []byte) error { return json.Unmarshal(data, &n.value) }
 
 // Schema is that of T, or null.
 func (nullable[T]) Schema(r huma.Registry) *huma.Schema {

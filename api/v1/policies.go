@@ -14,32 +14,25 @@ import (
 )
 
 type policy struct {
-	ID         string          `json:"id" format:"uuid"`
-	TableFqn   *string         `json:"tableFqn" doc:"null for a policy of every table"`
-	TableID    *string         `json:"tableId"`
-	ColumnName *string         `json:"columnName"`
-	Kind       string          `json:"kind" enum:"rls,cls,mask" doc:"rls filters rows, cls hides the column, mask masks it"`
-	PolicyText string          `json:"policyText" doc:"The policy in Cedar"`
-	Definition json.RawMessage `json:"definition" doc:"The policy as a tree; null for a text that has none"`
-	Enabled    bool            `json:"enabled"`
-	Version    int64           `json:"version" doc:"Sent back as expectedVersion"`
-	CreatedAt  *string         `json:"createdAt"`
-	UpdatedAt  *string         `json:"updatedAt"`
+	ID         string                     `json:"id" format:"uuid"`
+	TableFqn   *string                    `json:"tableFqn" doc:"null for a policy of every table"`
+	TableID    *string                    `json:"tableId"`
+	ColumnName *string                    `json:"columnName"`
+	Kind       string                     `json:"kind" enum:"rls,cls,mask" doc:"rls filters rows, cls hides the column, mask masks it"`
+	PolicyText string                     `json:"policyText" doc:"The policy in Cedar"`
+	Definition nullable[policyDefinition] `json:"definition" doc:"The policy as a tree; null for a text that has none"`
+	Enabled    bool                       `json:"enabled"`
+	Version    int64                      `json:"version" doc:"Sent back as expectedVersion"`
+	CreatedAt  *string                    `json:"createdAt"`
+	UpdatedAt  *string                    `json:"updatedAt"`
 }
 
 func policyOf(v ops.PolicyView) policy {
 	return policy{
 		ID: string(v.ID), TableFqn: pointer(v.TableFQN), TableID: pointer(v.Table), ColumnName: pointer(v.Column), Kind: string(v.Kind),
-		PolicyText: v.Text, Definition: orNull(v.Definition), Enabled: v.Enabled, Version: v.Version,
+		PolicyText: v.Text, Definition: definitionOf(v.Definition), Enabled: v.Enabled, Version: v.Version,
 		CreatedAt: timestamp(v.CreatedAt), UpdatedAt: timestamp(v.UpdatedAt),
 	}
-}
-
-func orNull(raw json.RawMessage) json.RawMessage {
-	if len(raw) == 0 {
-		return json.RawMessage("null")
-	}
-	return raw
 }
 
 type policyList struct {
@@ -55,7 +48,7 @@ type PolicyBody struct {
 	ColumnName *string         `json:"columnName,omitempty" nullable:"true" minLength:"1" maxLength:"255" doc:"Required for cls and mask"`
 	Kind       string          `json:"kind,omitempty" enum:"rls,cls,mask" default:"rls" doc:"rls filters rows. cls and mask hide or mask columnName: a permit says who sees it clear, a forbid who does not"`
 	PolicyText *string         `json:"policyText,omitempty" nullable:"true" minLength:"1" maxLength:"65536"`
-	Definition json.RawMessage `json:"definition,omitempty"`
+	Definition json.RawMessage `json:"definition,omitempty" doc:"The policy as a tree, instead of policyText; what is null may be left out"`
 	Enabled    *bool           `json:"enabled,omitempty" doc:"Default: true"`
 }
 

@@ -2,7 +2,6 @@ package v1
 
 import (
 	"context"
-	"encoding/json"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -11,16 +10,16 @@ import (
 )
 
 type policyRevision struct {
-	Version    int64           `json:"version"`
-	Action     string          `json:"action" enum:"create,update,delete"`
-	TableID    *string         `json:"tableId"`
-	ColumnName *string         `json:"columnName"`
-	Kind       string          `json:"kind"`
-	PolicyText string          `json:"policyText"`
-	Definition json.RawMessage `json:"definition"`
-	Enabled    bool            `json:"enabled"`
-	ChangedBy  *string         `json:"changedBy"`
-	ChangedAt  *string         `json:"changedAt"`
+	Version    int64                      `json:"version"`
+	Action     string                     `json:"action" enum:"create,update,delete"`
+	TableID    *string                    `json:"tableId"`
+	ColumnName *string                    `json:"columnName"`
+	Kind       string                     `json:"kind"`
+	PolicyText string                     `json:"policyText"`
+	Definition nullable[policyDefinition] `json:"definition"`
+	Enabled    bool                       `json:"enabled"`
+	ChangedBy  *string                    `json:"changedBy"`
+	ChangedAt  *string                    `json:"changedAt"`
 }
 
 type policyHistory struct {
@@ -36,7 +35,7 @@ type policyHistoryInput struct {
 func policyRevisionOf(r catalog.PolicyRevision) policyRevision {
 	return policyRevision{
 		Version: r.Version, Action: string(r.Action), TableID: pointer(r.Table), ColumnName: pointer(r.Column), Kind: string(r.Kind),
-		PolicyText: r.Text, Definition: orNull(r.Definition), Enabled: r.Enabled, ChangedBy: pointer(r.By), ChangedAt: timestamp(r.At),
+		PolicyText: r.Text, Definition: definitionOf(r.Definition), Enabled: r.Enabled, ChangedBy: pointer(r.By), ChangedAt: timestamp(r.At),
 	}
 }
 

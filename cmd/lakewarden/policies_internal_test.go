@@ -2,7 +2,9 @@ package main
 
 import (
 	"encoding/json"
+	"maps"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -396,4 +398,72 @@ func TestFilteredCallersLearnNothingFromDescriptions(t *testing.T) {
 		require.NotContains(t, v, "operationMetrics")
 	}
 	require.Equal(t, open["columns"], filtered["columns"])
+}
+
+// TestDefinitionsComeBackInFullShape: every member that the interface names is in
+// every reply, null where it is not set, and what comes back can be sent again.
+func TestDefinitionsComeBackInFullShape(t *testing.T) {
+	s, base, fqn := policyWorld(t)
+	subject := func(name string, value any) object {
+		out := object{"everyone": nil, "role": nil, "attribute": nil, "op": nil, "value": nil}
+		out[name] = value
+		return out
+	}
+	byValue := subject("attribute", "level")
+	byValue["op"], byValue["value"] = "in", list{"a", "b"}
+	byRow := subject("attribute", "region")
+	byRow["op"] = "eq"
+	for name, tc := range map[string]struct {
+		sent string
+		want object
+	}{
+		"everyone": {`{"effect":"permit","subject":{"everyone":true}}`, object{"effect": "permit", "subject": subject("everyone", true), "condition": nil}},
+		"role":     {`{"effect":"forbid","subject":{"role":"viewer","op":null},"condition":null}`, object{"effect": "forbid", "subject": subject("role", "viewer"), "condition": nil}},
+		"row filter": {`{"effect":"permit","subject":{"attribute":"region","op":"eq"},"condition":{"not":{"and":[{"column":"id","op":"lt","value":5},{"op":"is_null","value":null}]}}}`,
+			object{"effect": "permit", "subject": byRow, "condition": object{"not": object{"and": list{object{"column": "id", "op": "lt", "value": 5.0}, object{"op": "is_null"}}}}}},
+		"values": {`{"subject":{"value":["a","b"],"op":"in","attribute":"level"},"effect":"permit","condition":{"or":[{"op":"in","value":["r1","r2"]},{"op":"neq","attribute":"region"}]}}`,
+			object{"effect": "permit", "subject": byValue, "condition": object{"or": list{object{"op": "in", "value": list{"r1", "r2"}}, object{"op": "neq", "attribute": "region"}}}}},
+		"mask": {`{"effect":"permit","subject":{"everyone":false,"role":"admin"},"mask":"hash"}`, object{"effect": "permit", "subject": func() object {
+			out := subject("role", "admin")
+			out["everyone"] = false
+			return out
+		}(), "condition": nil, "mask": "hash"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			kind := "rls"
+			if name == "mask" {
+				kind = name
+			}
+			body := object{"kind": kind, "tableFqn": fqn, "columnName": "region", "definition": definition(tc.sent)}
+			p := s.admin.ok("POST", base, body)
+			path := base + "/" + p["id"].(string)
+			same := func(what string, p object) {
+				t.Helper()
+				require.Equal(t, tc.want, p["definition"], what)
+			}
+			same("POST", p)
+			same("GET", s.admin.ok("GET", path, nil))
+			all := s.admin.ok("GET", base, nil)["policies"].(list)
+			same("list", all[len(all)-1].(object))
+			same("PATCH", s.admin.ok("PATCH", path, object{"enabled": false, "expectedVersion": 1}))
+			same("PATCH of the definition", s.admin.ok("PATCH", path, object{"definition": p["definition"], "expectedVersion": 2}))
+			body["definition"], body["expectedVersion"] = p["definition"], 3
+			again := s.admin.ok("PUT", path, body)
+			same("PUT", again)
+			require.Equal(t, p["policyText"], again["policyText"])
+			for _, revision := range s.admin.ok("GET", path+"/history", nil)["revisions"].(list) {
+				same("history", revision.(object))
+			}
+			// The text alone gives a definition of the same shape.
+			delete(body, "definition")
+			body["policyText"], body["expectedVersion"] = p["policyText"], 4
+			byText := s.admin.ok("PUT", path, body)["definition"].(object)
+			require.ElementsMatch(t, slices.Collect(maps.Keys(tc.want)), slices.Collect(maps.Keys(byText)))
+			require.ElementsMatch(t, slices.Collect(maps.Keys(tc.want["subject"].(object))), slices.Collect(maps.Keys(byText["subject"].(object))))
+			require.Less(t, s.admin.call("DELETE", path+"?expectedVersion=5", nil).status, 300)
+		})
+	}
+	p := s.admin.ok("POST", base, object{"tableFqn": fqn, "policyText": `permit (principal == User::"u", action, resource);`})
+	require.Contains(t, p, "definition")
+	require.Nil(t, p["definition"])
 }

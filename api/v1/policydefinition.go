@@ -1,0 +1,66 @@
+package v1
+
+import (
+	"bytes"
+	"encoding/json"
+
+	"github.com/danielgtaylor/huma/v2"
+)
+
+// policyDefinition is a policy as a tree, as replies show it: every member of the
+// definition and its subject is there, null where it is not set. Requests may leave
+// members out.
+type policyDefinition struct {
+	Effect    string                    `json:"effect" enum:"permit,forbid"`
+	Subject   policySubject             `json:"subject"`
+	Condition nullable[policyCondition] `json:"condition" doc:"null for all rows"`
+	Mask      *string                   `json:"mask,omitempty" enum:"null,hash,last4,year" doc:"Of kind mask only; null without it"`
+}
+
+type policySubject struct {
+	Everyone  *bool       `json:"everyone"`
+	Role      *string     `json:"role"`
+	Attribute *string     `json:"attribute"`
+	Op        *string     `json:"op"`
+	Value     policyValue `json:"value"`
+}
+
+// policyCondition is one test, or exactly one of and, or, not. It has the members
+// that are set.
+type policyCondition struct {
+	Column    *string           `json:"column,omitempty" doc:"columnName of the policy without it"`
+	Op        string            `json:"op,omitempty"`
+	Value     policyValue       `json:"value,omitempty"`
+	Attribute *string           `json:"attribute,omitempty"`
+	And       []policyCondition `json:"and,omitempty"`
+	Or        []policyCondition `json:"or,omitempty"`
+	Not       *policyCondition  `json:"not,omitempty"`
+}
+
+// policyValue is the text of a JSON value, as it was sent; empty for null.
+type policyValue json.RawMessage
+
+// UnmarshalJSON keeps the text.
+func (v *policyValue) UnmarshalJSON(data []byte) error {
+	if *v = nil; !bytes.Equal(data, []byte("null")) {
+		*v = bytes.Clone(data)
+	}
+	return nil
+}
+
+// MarshalJSON writes the text, or null.
+func (v policyValue) MarshalJSON() ([]byte, error) { return orNull(json.RawMessage(v)), nil }
+
+// Schema takes any value.
+func (policyValue) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{Description: "A string, number or boolean, an array of those, or null"}
+}
+
+// definitionOf reads a stored definition. It was checked when it was stored, so
+// that one which is not of this shape is damaged, and shown as none.
+func definitionOf(raw json.RawMessage) (out nullable[policyDefinition]) {
+	if len(raw) > 0 && json.Unmarshal(raw, &out) != nil {
+		out.value = nil
+	}
+	return out
+}
