@@ -63,6 +63,8 @@ func TestDefinitionErrorsNameTheField(t *testing.T) {
 		"is_null with attribute":   {wrap(`{"op":"is_null","attribute":"x"}`), "definition.condition.attribute", rowfilter.CodeInvalid},
 		"like with attribute":      {wrap(`{"op":"like","attribute":"x"}`), "definition.condition.op", rowfilter.CodeInvalid},
 		"like with percent":        {wrap(`{"op":"like","value":"a%"}`), "definition.condition.value", rowfilter.CodeInvalid},
+		"like of wildcards":        {wrap(`{"op":"like","value":"` + strings.Repeat("a*", 65) + `"}`), "definition.condition.value", rowfilter.CodeInvalid},
+		"long like":                {wrap(`{"op":"like","value":"a*` + strings.Repeat("b", 1000) + `"}`), "definition.condition.value", rowfilter.CodeInvalid},
 		"like of nothing":          {wrap(`{"op":"starts_with","value":""}`), "definition.condition.value", rowfilter.CodeInvalid},
 		"list for eq":              {wrap(`{"op":"eq","value":["a"]}`), "definition.condition.value", rowfilter.CodeInvalid},
 		"scalar for in":            {wrap(`{"op":"in","value":"a"}`), "definition.condition.value", rowfilter.CodeInvalid},

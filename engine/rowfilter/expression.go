@@ -227,6 +227,9 @@ func (p *parser) like(left expr) (expr, error) {
 	if err != nil {
 		return expr{}, t.at.errorf(err.Error())
 	}
+	if err := checkPattern(pieces); err != nil {
+		return expr{}, t.at.errorf(err.Error())
+	}
 	return expr{ast.NodeTypeLike{Arg: left.node, Value: cedarPattern(pieces)}, sortBoolean, left.at}, p.test(t.at)
 }
 

@@ -2,6 +2,8 @@ package rowfilter
 
 import (
 	"errors"
+	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/cedar-policy/cedar-go/types"
@@ -41,6 +43,49 @@ func likePieces(s string) ([]piece, error) {
 		return nil, errors.New(`must not end with a single \`)
 	}
 	return out, nil
+}
+
+// The limits of a pattern keep the work for one value linear in its length: within
+// them the engine's automaton for several wildcards fits its memory. Patterns that
+// are one text with wildcards around it have a test of their own and no limit.
+const (
+	maxWildcards    = 64
+	maxPatternBytes = 1000
+)
+
+var (
+	errWildcards   = fmt.Errorf("the pattern has more than %d wildcards", maxWildcards)
+	errLongPattern = fmt.Errorf("a pattern with a wildcard inside has at most %d bytes", maxPatternBytes)
+)
+
+// checkPattern refuses pieces beyond the limits.
+func checkPattern(pieces []piece) error {
+	wildcards, size := 0, 0
+	for _, p := range pieces {
+		size += len(p.text)
+		if p.any {
+			wildcards++
+		}
+	}
+	switch {
+	case wildcards > maxWildcards:
+		return errWildcards
+	case size > maxPatternBytes && !plainPattern(pieces):
+		return errLongPattern
+	}
+	return nil
+}
+
+// plainPattern reports whether pieces are at most one text, alone or with a
+// wildcard on either side.
+func plainPattern(pieces []piece) bool {
+	texts := 0
+	for _, p := range pieces {
+		if !p.any {
+			texts++
+		}
+	}
+	return texts <= 1
 }
 
 // opPieces returns the pattern that a text operator stands for.
@@ -131,6 +176,11 @@ func sqlMatch(column string, pieces []piece) (string, bool) {
 	case len(pieces) == 3 && pieces[0].any && pieces[2].any:
 		return "system.main.contains(" + column + ", " + text(1) + ")", true
 	}
+	if retries(pieces) > 1 {
+		// The engine's LIKE with ESCAPE tries again behind every wildcard, in time
+		// that grows with the length of the value to the power of their number.
+		return onePass(column, pieces), true
+	}
 	var like strings.Builder
 	for _, p := range pieces {
 		if p.any {
@@ -145,4 +195,36 @@ func sqlMatch(column string, pieces []piece) (string, bool) {
 		}
 	}
 	return "system.main.like_escape(" + column + ", " + engine.QuoteString(like.String()) + `, '\')`, true
+}
+
+// retries counts the wildcards that something follows.
+func retries(pieces []piece) (n int) {
+	for i, p := range pieces {
+		if p.any && i+1 < len(pieces) {
+			n++
+		}
+	}
+	return n
+}
+
+// onePass prints a match that reads a value once. The engine's LIKE without ESCAPE
+// is one if the pattern is constant and no sign of it needs an escape; its regular
+// expressions always are.
+func onePass(column string, pieces []piece) string {
+	var like, expression strings.Builder
+	escapes := false
+	for _, p := range pieces {
+		if p.any {
+			like.WriteByte('%')
+			expression.WriteString(".*")
+			continue
+		}
+		escapes = escapes || strings.ContainsAny(p.text, `%_`)
+		like.WriteString(p.text)
+		expression.WriteString(regexp.QuoteMeta(p.text))
+	}
+	if escapes {
+		return "system.main.regexp_full_match(" + column + ", " + engine.QuoteString(expression.String()) + ", 's')"
+	}
+	return "system.main.\"~~\"(" + column + ", " + engine.QuoteString(like.String()) + ")"
 }

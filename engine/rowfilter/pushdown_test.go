@@ -41,3 +41,17 @@ func TestPredicatesReachTheScan(t *testing.T) {
 		}
 	}
 }
+
+// A pattern with many wildcards is matched in one pass over a value. Trying again
+// behind every wildcard would take years here.
+func TestManyWildcardsTakeOnePass(t *testing.T) {
+	db := openRows(t, nil)
+	_, err := db.Exec(`INSERT INTO rows (rid, "Region") VALUES (1, repeat('a_', 50000)), (2, repeat('a_', 50000) || 'c')`)
+	require.NoError(t, err)
+	for _, text := range []string{"*a", "*_", "*a_"} {
+		f := compileTexts(t, nil, `permit (principal, action, resource) when { resource.Region like "`+strings.Repeat(text, 30)+`*c" };`)
+		got, err := query(db, f)
+		require.NoError(t, err)
+		require.Equal(t, []int{2}, got, f.Predicate)
+	}
+}

@@ -85,6 +85,8 @@ func TestTextErrorsHaveAPosition(t *testing.T) {
 		"nested":              {head + strings.Repeat("(", 100) + "true" + strings.Repeat(")", 100) + " };", 2, 72},
 		"many nots":           {head + strings.Repeat("!", 70000), 1, 1},
 		"too many tests":      {head + "true" + strings.Repeat(" && resource.a", 300) + " };", 2, 8},
+		"wildcards":           {head + "resource.a == 1 ||\n resource.b like \"" + strings.Repeat("*a", 65) + "\" };", 3, 18},
+		"long pattern":        {head + "resource.b like \"" + strings.Repeat("a", 1000) + "*b\" };", 2, 24},
 		"doubling":            {head + strings.Repeat("(", 40) + "resource.a == 1" + strings.Repeat(" || resource.b == 2) && resource.c == 3", 40) + " };", 1, 1},
 	} {
 		t.Run(name, func(t *testing.T) {

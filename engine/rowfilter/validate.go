@@ -345,7 +345,11 @@ func checkScalar(field string, op Op, value any) error {
 		return invalid(field, "must be a string that is not empty")
 	}
 	if op == OpLike {
-		if _, err := likePieces(string(s)); err != nil {
+		pieces, err := likePieces(string(s))
+		if err == nil {
+			err = checkPattern(pieces)
+		}
+		if err != nil {
 			return invalid(field, "%s", err.Error())
 		}
 	}

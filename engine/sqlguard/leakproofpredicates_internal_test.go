@@ -17,7 +17,8 @@ func TestPredicatesSurviveThePrinter(t *testing.T) {
 		`"t"."v_ts" < TIMESTAMP '2020-01-05 00:00:00.000'`, `"t"."v_tz" < TIMESTAMPTZ '2020-01-05 00:00:00.000+00'`,
 		`"t"."v_s" = 'it''s'`, `"t"."v_s" IN ('a', 'day', 'ä€%_')`, `"t"."v_i32" NOT IN (CAST(1 AS INTEGER), CAST(2 AS INTEGER))`,
 		`system.main.prefix("t"."v_s", 'da')`, `NOT (system.main.suffix("t"."v_s", 'y'))`, `system.main.contains("t"."v_s", ' ')`,
-		`system.main.like_escape("t"."v_s", '%\%\_', '\')`,
+		`system.main.like_escape("t"."v_s", '%\%\_', '\')`, `system.main."~~"("t"."v_s", '%a%y')`, `NOT (system.main."~~"("t"."v_s", '%a%y'))`,
+		`system.main.regexp_full_match("t"."v_s", '.*%_.*', 's')`, `NOT (system.main.regexp_full_match("t"."v_s", '.*%_.*', 's'))`,
 		`(("t"."v_s" = 'day' AND "t"."v_b" = TRUE) OR ("t"."v_i32" > CAST(3 AS INTEGER) AND NOT ("t"."v_s" = 'x,y'))) AND ("t"."tenant" IS NULL OR "t"."tenant" <> 'c')`,
 	} {
 		q := parseFor(t, text)
