@@ -15,6 +15,10 @@
 //     that are not tight need no case of their own;
 //   - floats, binaries and nested columns have no bounds at all.
 //
+// For a reader who sees some rows only, [ExposureOf] and [ListShielded] tell
+// files whose bounds prove that every row is visible from the others, by the same
+// bounds: what a writer has cut, rounded or left out proves nothing.
+//
 // What may not go in: SQL, reading of stores, cgo.
 //
 // What is parsed is kept with the snapshot: column by column as conditions need

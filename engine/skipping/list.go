@@ -57,8 +57,7 @@ func ListRestricted(snap *delta.Snapshot, columns []engine.Column, condition eng
 // prune returns the positions of the files that may hold a row that fulfils the
 // condition.
 func (x *index) prune(condition engine.Condition) []int32 {
-	m := compile(x.schema, condition)
-	m.bind(x.spansOf(m.names(nil)))
+	m := x.bound(compile(x.schema, condition))
 	var at []int32
 	for i := range x.files {
 		if m.match(i) {
@@ -66,6 +65,12 @@ func (x *index) prune(condition engine.Condition) []int32 {
 		}
 	}
 	return at
+}
+
+// bound gives m the spans of the columns that it looks at.
+func (x *index) bound(m matcher) *matcher {
+	m.bind(x.spansOf(m.names(nil)))
+	return &m
 }
 
 // fullList is the list of all files, which is kept.
