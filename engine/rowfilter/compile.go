@@ -61,6 +61,9 @@ type Filter struct {
 	// Condition is what data skipping understands of Predicate: every visible
 	// row fulfils it. It says nothing when Restricted is false.
 	Condition engine.Condition
+	// Assured is the opposite bound: every row that fulfils it is visible. It says
+	// nothing when Restricted is false.
+	Assured engine.Condition
 	// Columns are the columns that the predicate reads, by their exact names,
 	// sorted.
 	Columns []string
@@ -140,13 +143,13 @@ func rowFilter(visible *predicate) (Filter, error) {
 	case visible.kind == predicateTrue:
 		return Filter{}, nil
 	case visible.kind == predicateFalse:
-		return Filter{Restricted: true, Deny: true, Predicate: visible.sql, Condition: visible.condition()}, nil
+		return Filter{Restricted: true, Deny: true, Predicate: visible.sql, Condition: visible.condition(), Assured: visible.assured()}, nil
 	case len(visible.sql) > maxPredicate:
 		return Filter{}, fmt.Errorf("%w: %w", ErrPolicy, errComplex)
 	}
 	used := map[string]bool{}
 	visible.columns(used)
-	return Filter{Restricted: true, Predicate: visible.sql, Condition: visible.condition(), Columns: sortedKeys(used)}, nil
+	return Filter{Restricted: true, Predicate: visible.sql, Condition: visible.condition(), Assured: visible.assured(), Columns: sortedKeys(used)}, nil
 }
 
 // rowTruth is where a policy's scope and conditions hold for one user.

@@ -33,6 +33,29 @@ func (p *predicate) condition() engine.Condition {
 	return engine.Condition{}
 }
 
+// assured is a condition that is fulfilled by rows only for which the predicate is
+// TRUE. A part of which data skipping does not understand everything is never
+// fulfilled.
+func (p *predicate) assured() engine.Condition {
+	parts := make([]engine.Condition, len(p.kids))
+	for i, k := range p.kids {
+		parts[i] = k.assured()
+	}
+	switch p.kind {
+	case predicateNull, predicateNotNull:
+		return p.condition()
+	case predicateAnd:
+		return engine.AllOf(parts...)
+	case predicateOr:
+		return engine.AnyOf(parts...)
+	case predicateTest:
+		if p.exact {
+			return p.skip
+		}
+	}
+	return engine.Condition{Op: engine.ConditionNever}
+}
+
 var conditionOps = map[Op]engine.ConditionOp{
 	OpEq: engine.ConditionEqual, OpNeq: engine.ConditionNotEqual, OpLt: engine.ConditionLess,
 	OpLte: engine.ConditionLessOrEqual, OpGt: engine.ConditionGreater, OpGte: engine.ConditionGreaterOrEqual,
@@ -92,6 +115,9 @@ func patternCondition(column string, pieces []piece) engine.Condition {
 	return engine.AllOf(from, text.comparison(OpLt, column, types.String(after)))
 }
 
+// isText reports that only one text matches the pattern.
+func isText(pieces []piece) bool { return len(pieces) == 0 || len(pieces) == 1 && !pieces[0].any }
+
 // successor is the least text above every text that begins with prefix, in the
 // order of code points, which is that of the bytes of UTF-8.
 func successor(prefix string) (string, bool) {
@@ -110,6 +136,15 @@ func successor(prefix string) (string, bool) {
 
 func present(column string) engine.Condition {
 	return engine.Condition{Op: engine.ConditionIsNotNull, Column: column}
+}
+
+// hasConditionValues reports that data skipping understands values that coerce
+// returned.
+func (t columnType) hasConditionValues(values ...types.Value) bool {
+	return !slices.ContainsFunc(values, func(v types.Value) bool {
+		_, ok := t.conditionValue(v)
+		return !ok
+	})
 }
 
 // conditionValue prints a value that coerce returned, as engine.ConditionValue

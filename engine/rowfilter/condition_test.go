@@ -129,6 +129,9 @@ func TestConditionOfPlainTestsIsExact(t *testing.T) {
 		for i, r := range all {
 			visible := w.visible(defs, r)
 			require.Equal(rt, visible, fulfils(columns, f.Condition, r), "row %d %v\n%s\npredicate %s\ncondition %+v", i, r, texts, f.Predicate, f.Condition)
+			if f.Restricted {
+				require.Equal(rt, visible, fulfils(columns, f.Assured, r), "row %d %v\n%s\npredicate %s\nassured %+v", i, r, texts, f.Predicate, f.Assured)
+			}
 			if visible {
 				seen++
 			}
@@ -161,7 +164,13 @@ func TestConditionOfPatterns(t *testing.T) {
 		"\ud7ff*":      begins("\ud7ff", "\ue000"),
 	} {
 		text := `permit (principal, action, resource) when { resource has Region && resource.Region like "` + pattern + `" };`
-		require.Equal(t, want, compileTexts(t, nil, text).Condition, "%q", pattern)
+		f := compileTexts(t, nil, text)
+		require.Equal(t, want, f.Condition, "%q", pattern)
+		if want.Op == engine.ConditionEqual || pattern == "*" {
+			require.Equal(t, want, f.Assured, "%q", pattern)
+		} else {
+			require.Equal(t, engine.Condition{Op: engine.ConditionNever}, f.Assured, "%q", pattern)
+		}
 	}
 	text := `permit (principal, action, resource) when { resource has Region && !(resource.Region like "EU*") };`
 	require.Equal(t, present, compileTexts(t, nil, text).Condition)

@@ -145,6 +145,11 @@ func TestSQLMatchesOracle(t *testing.T) {
 				for _, i := range want {
 					require.True(rt, fulfils(w.columns, f.Condition, all[i]), "row %d %v\npredicate %s\ncondition %+v", i, all[i], f.Predicate, f.Condition)
 				}
+				for i, r := range all {
+					if f.Restricted && fulfils(w.columns, f.Assured, r) {
+						require.Contains(rt, want, i, "row %d %v\npredicate %s\nassured %+v", i, r, f.Predicate, f.Assured)
+					}
+				}
 			}
 		}
 	})

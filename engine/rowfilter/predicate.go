@@ -20,8 +20,10 @@ type predicate struct {
 	column string
 	// rejects holds the columns that are not NULL where the predicate is true.
 	rejects map[string]bool
-	// skip is what data skipping understands of a test.
-	skip engine.Condition
+	// skip is what data skipping understands of a test; exact reports that the
+	// test is true for every row that fulfils skip.
+	skip  engine.Condition
+	exact bool
 }
 
 type predicateKind int
@@ -50,9 +52,10 @@ func testOf(sql string, columns ...string) *predicate {
 	return p
 }
 
-// skipping sets what data skipping understands of the test p.
-func (p *predicate) skipping(c engine.Condition) *predicate {
-	p.skip = c
+// skipping sets what data skipping understands of the test p; exact reports that
+// p is true for every row that fulfils the condition.
+func (p *predicate) skipping(c engine.Condition, exact bool) *predicate {
+	p.skip, p.exact = c, exact
 	return p
 }
 

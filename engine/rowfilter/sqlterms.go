@@ -77,14 +77,15 @@ func (t *sqlTerms) compare(op Op, l, r operand) truth {
 	if b, ok := v.(types.Boolean); ok {
 		// Equality with either constant, never inequality: it can skip files.
 		is := func(b types.Boolean) *predicate {
-			return testOf(sql+" = "+typ.sqlLiteral(b), c.Name).skipping(typ.comparison(OpEq, c.Name, b))
+			return testOf(sql+" = "+typ.sqlLiteral(b), c.Name).skipping(typ.comparison(OpEq, c.Name, b), true)
 		}
 		return truth{yes: is(b == (op == OpEq)), no: is(b != (op == OpEq)), errs: map[string]bool{c.Name: true}}
 	}
 	literal := typ.sqlLiteral(v)
+	exact := typ.hasConditionValues(v)
 	return truth{
-		yes:  testOf(sql+sqlOperators[op]+literal, c.Name).skipping(typ.comparison(op, c.Name, v)),
-		no:   testOf(sql+sqlOperators[opposite[op]]+literal, c.Name).skipping(typ.comparison(opposite[op], c.Name, v)),
+		yes:  testOf(sql+sqlOperators[op]+literal, c.Name).skipping(typ.comparison(op, c.Name, v), exact),
+		no:   testOf(sql+sqlOperators[opposite[op]]+literal, c.Name).skipping(typ.comparison(opposite[op], c.Name, v), exact),
 		errs: map[string]bool{c.Name: true},
 	}
 }
@@ -108,8 +109,8 @@ func (t *sqlTerms) match(l operand, pieces []piece) truth {
 		return unknownOf(c.Name)
 	}
 	return truth{
-		yes:  testOf(test, c.Name).skipping(patternCondition(c.Name, pieces)),
-		no:   testOf("NOT ("+test+")", c.Name).skipping(present(c.Name)),
+		yes:  testOf(test, c.Name).skipping(patternCondition(c.Name, pieces), isText(pieces)),
+		no:   testOf("NOT ("+test+")", c.Name).skipping(present(c.Name), false),
 		errs: map[string]bool{c.Name: true},
 	}
 }
@@ -152,8 +153,9 @@ func (t *sqlTerms) member(list, element operand) truth {
 		out.yes, out.no = testOf(sql+" IN "+set, c.Name), testOf(sql+" NOT IN "+set, c.Name)
 	}
 	if len(literals) > 0 {
-		out.yes.skipping(typ.membership(c.Name, values))
-		out.no.skipping(typ.exclusion(c.Name, values))
+		exact := typ.hasConditionValues(values...)
+		out.yes.skipping(typ.membership(c.Name, values), exact)
+		out.no.skipping(typ.exclusion(c.Name, values), exact)
 	}
 	return out
 }
