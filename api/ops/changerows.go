@@ -184,16 +184,16 @@ func (w *writing) pointRelations(ctx context.Context, statement *sqlguard.Query,
 		if statement.ReadsWhole(i) {
 			return nil, invalid("where", "must name columns: * and whole rows are not served here")
 		}
-		relation, err := w.Queries.Tables.withSecrets(w.used.relation(w.view), w.view, w.located)
+		relation, err := w.Queries.Tables.withSecrets(w.used.relation(w.view, w.used.exposure(w.view), w.Queries.Limits), w.view, w.located)
 		if err != nil {
 			return nil, err
 		}
 		// Of rows that are pointed at the order is nobody's matter: whoever sees all of
 		// them has a list wherever others have one.
-		narrow := w.used.narrow(relation.Source, columnsOf(w.used.snap), true)
+		narrow := w.used.narrow(relation.Source, w.view, true, relation.Shielded)
 		relation.Columns = append(slices.Clone(relation.Columns), engine.Column{Name: p.positions.File, Type: "UINTEGER"}, engine.Column{Name: p.positions.Row, Type: "BIGINT"})
-		relation.Narrow = func(condition engine.Condition) engine.Source {
-			source := narrow(condition)
+		relation.Narrow = func(visible, asked engine.Condition) engine.Source {
+			source := narrow(visible, asked)
 			if source.Files != nil {
 				source.Files = source.Files.WithPositions(p.positions)
 			}

@@ -11,6 +11,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine/delta"
 	"github.com/lakewarden/lakewarden/engine/rowfilter"
 	"github.com/lakewarden/lakewarden/engine/rules"
+	"github.com/lakewarden/lakewarden/engine/skipping"
 	"github.com/lakewarden/lakewarden/engine/sqlguard"
 )
 
@@ -98,6 +99,11 @@ func (v view) whole() bool {
 // filtered reports that the subject may not learn how the rows lie in files. A
 // table of which columns are hidden and nothing else tells nothing of them.
 func (v view) filtered() bool { return v.Restricted || len(v.exprs) > 0 || v.sorted }
+
+// restriction is what data skipping knows of the rows that are seen.
+func (v view) restriction() skipping.Restriction {
+	return skipping.Restriction{Needed: v.Condition, Assured: v.Assured}
+}
 
 // hashes reports that the SQL of the masks needs the table's secret.
 func (v view) hashes() bool {

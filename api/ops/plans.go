@@ -24,12 +24,13 @@ type Plans struct {
 	parser     engine.Parser
 	statements *recent[*sqlguard.Query]
 	prepared   *recent[*keptPlan]
+	// uses counts statements by the copy that each could read.
+	uses *recent[*atomic.Int64]
 }
 
-// keptPlan is a prepared statement that knows how often it was asked for.
+// keptPlan is a prepared statement.
 type keptPlan struct {
 	*sqlguard.Prepared
-	runs atomic.Int64
 	// copied is the same statement over a copy of all visible rows, once made.
 	copied atomic.Pointer[copiedForm]
 }
@@ -52,7 +53,7 @@ const (
 
 // NewPlans returns an empty memory of plans over parser.
 func NewPlans(parser engine.Parser) *Plans {
-	return &Plans{parser: parser, statements: newRecent[*sqlguard.Query](maxPlans), prepared: newRecent[*keptPlan](maxPlans)}
+	return &Plans{parser: parser, statements: newRecent[*sqlguard.Query](maxPlans), prepared: newRecent[*keptPlan](maxPlans), uses: newRecent[*atomic.Int64](maxPlans)}
 }
 
 func (p *Plans) parse(ctx context.Context, sql string, opts sqlguard.Options) (*sqlguard.Query, error) {
@@ -64,15 +65,19 @@ func (p *Plans) parse(ctx context.Context, sql string, opts sqlguard.Options) (*
 }
 
 // bind plans a statement that parse returned for the same text and options. Where
-// it is one that reads a kept copy, inPlace plans the same without it.
-func (p *Plans) bind(ctx context.Context, statement *sqlguard.Query, q Query, opts sqlguard.Options, relations []sqlguard.Relation) (plan *sqlguard.Plan, inPlace func() *sqlguard.Plan, err error) {
+// it is one that reads a kept copy, inPlace plans the same without it. copyBytes is
+// that of [QueryLimits].
+func (p *Plans) bind(ctx context.Context, statement *sqlguard.Query, q Query, opts sqlguard.Options, relations []sqlguard.Relation, copyBytes int64) (plan *sqlguard.Plan, inPlace func() *sqlguard.Plan, err error) {
 	kept, err := p.prepare(ctx, statement, q, opts, relations)
 	if err != nil {
 		return nil, nil, err
 	}
 	here := func() *sqlguard.Plan { return kept.Plan(relations, q.Args) }
-	runs := kept.runs.Add(1)
-	if runs < repeatedRuns || !copyPays(relations, kept.PassesRows(), q.Args) {
+	if !copyPays(relations, kept.Prepared, q.Args, copyBytes) {
+		return here(), nil, nil
+	}
+	runs := p.used(relations, kept.Prepared)
+	if runs < repeatedRuns {
 		return here(), nil, nil
 	}
 	whole := slices.Clone(relations)
@@ -93,6 +98,16 @@ func (p *Plans) bind(ctx context.Context, statement *sqlguard.Query, q Query, op
 		plan = indexedBy(plan, column)
 	}
 	return plan, here, nil
+}
+
+// used counts one more statement that could read a copy, and returns how many
+// there were. Statements of one table that read the same columns share it.
+func (p *Plans) used(relations []sqlguard.Relation, made *sqlguard.Prepared) int64 {
+	k := key{sha256.New()}
+	k.text(relationsKey(relations))
+	k.text(made.ReadColumns()...)
+	count, _ := p.uses.get(k.sum(), func() (*atomic.Int64, error) { return new(atomic.Int64), nil })
+	return count.Add(1)
 }
 
 // indexedBy is the plan over copies that are indexed by a column.
@@ -137,29 +152,45 @@ func listedFiles(plan *sqlguard.Plan) int {
 }
 
 const (
-	// repeatedRuns is from which run on a statement counts as one that a program
-	// sends again and again.
+	// repeatedRuns is from which statement on a copy is made for statements that a
+	// program sends again and again.
 	repeatedRuns = 3
-	// indexedRuns is from which run on its copy gets an index, which takes as long to
-	// make as some hundred runs take longer without.
+	// indexedRuns is from which statement on the copy gets an index, which takes as
+	// long to make as some hundred statements take longer without.
 	indexedRuns = 32
-	// copiedBytes bounds a table of which such a statement keeps a copy.
-	copiedBytes = 128 << 20
+	// copyShare is the part of a statement's memory that the files of a table may
+	// take up for a copy of them to fit: copies are kept in half of the memory, and
+	// rows take some four times as much there as in files.
+	copyShare = 8
 )
 
-// copyPays reports whether a statement that is sent with ever other arguments
-// reads faster from a copy of all visible rows, which serves every argument, than
-// from the files that each argument needs: to open one takes longer than to look
-// through a copy. The size of the table has hidden rows in it, so nothing but time
-// may follow from it: this is asked only of statements that are proved to pass the
-// rows of their table one by one. They give the same rows in the same order either
-// way, cannot fail on any, and their batches are cut anew.
-func copyPays(relations []sqlguard.Relation, proved bool, args engine.Args) bool {
-	if !proved || len(relations) != 1 || len(args.Positional)+len(args.Named) == 0 {
+// CopyBytes is the limit of that name in [QueryLimits] where statements have so
+// much memory.
+func CopyBytes(memory int64) int64 { return memory / copyShare }
+
+// copyPays reports whether a statement that is sent again and again with other
+// values reads faster from a copy of all visible rows, which serves every value,
+// than from files: to open one that holds the value takes longer than to look
+// through a copy, and a shielded table is read as a whole each time. The size of
+// the table has hidden rows in it, so nothing but time may follow from it: this is
+// asked only of statements that are proved to pass the rows of their table one by
+// one. They give the same rows in the same order either way, cannot fail on any,
+// and their batches are cut anew.
+func copyPays(relations []sqlguard.Relation, made sqlPlan, args engine.Args, copyBytes int64) bool {
+	if len(relations) != 1 || !made.PassesRows() {
 		return false
 	}
 	r := relations[0]
-	return r.Filtered && !r.KeepWhole && r.Bytes <= copiedBytes
+	if !r.Filtered || r.KeepWhole || r.Bytes > copyBytes {
+		return false
+	}
+	return len(args.Positional)+len(args.Named) > 0 || r.Shielded && made.Asks()
+}
+
+// sqlPlan is what [copyPays] asks of a prepared statement.
+type sqlPlan interface {
+	PassesRows() bool
+	Asks() bool
 }
 
 func (p *Plans) prepare(ctx context.Context, statement *sqlguard.Query, q Query, opts sqlguard.Options, relations []sqlguard.Relation) (*keptPlan, error) {
@@ -193,7 +224,7 @@ func relationsKey(relations []sqlguard.Relation) string {
 			k.text(r.Source.Files.Digest())
 		}
 		k.condition(r.Condition)
-		k.numbers(r.Source.Version, flag(r.Source.Files != nil), flag(r.Narrow != nil), int64(len(r.Columns)), int64(len(r.ColumnExpr)), flag(r.Filtered), flag(r.KeepWhole), r.Bytes)
+		k.numbers(r.Source.Version, flag(r.Source.Files != nil), flag(r.Narrow != nil), int64(len(r.Columns)), int64(len(r.ColumnExpr)), flag(r.Filtered), flag(r.KeepWhole), flag(r.Shielded), r.Bytes)
 		for _, c := range r.Columns {
 			k.text(c.Name, c.Type)
 			k.numbers(flag(c.Nullable))

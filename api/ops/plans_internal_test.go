@@ -43,7 +43,7 @@ func TestEveryFieldOfARelationIsInTheKey(t *testing.T) {
 			}
 			v.SetZero()
 		case reflect.Func:
-			v.Set(reflect.ValueOf(func(engine.Condition) engine.Source { return engine.Source{} }))
+			v.Set(reflect.ValueOf(func(engine.Condition, engine.Condition) engine.Source { return engine.Source{} }))
 			check(path, relation())
 			v.SetZero()
 		case reflect.Struct:
@@ -77,7 +77,7 @@ func TestEveryFieldOfARelationIsInTheKey(t *testing.T) {
 		}
 	}
 	walk("Relation", reflect.ValueOf(&base).Elem(), func() sqlguard.Relation { return base })
-	require.Len(t, seen, 3+26)
+	require.Len(t, seen, 3+27)
 }
 
 func TestFieldsDoNotRunTogether(t *testing.T) {
@@ -141,31 +141,43 @@ func TestPlansServeAllValuesOfAKind(t *testing.T) {
 	}
 }
 
+type provedPlan struct{ passes, asks bool }
+
+func (p provedPlan) PassesRows() bool { return p.passes }
+func (p provedPlan) Asks() bool       { return p.asks }
+
 // TestRepeatedStatementsReadCopies: only where nothing but time can tell.
 func TestRepeatedStatementsReadCopies(t *testing.T) {
+	const most = 2 << 20
 	filtered := sqlguard.Relation{Filtered: true, Bytes: 1 << 20}
 	changed := func(change func(*sqlguard.Relation)) []sqlguard.Relation {
 		r := filtered
 		change(&r)
 		return []sqlguard.Relation{r}
 	}
+	shielded := changed(func(r *sqlguard.Relation) { r.Shielded = true })
+	passes, asks := provedPlan{passes: true}, provedPlan{passes: true, asks: true}
 	one, same := engine.Args{Positional: []any{int64(1)}}, []sqlguard.Relation{filtered}
 	for name, c := range map[string]struct {
 		relations []sqlguard.Relation
-		proved    bool
+		made      provedPlan
 		args      engine.Args
 		want      bool
 	}{
-		"an argument":      {same, true, one, true},
-		"a named argument": {same, true, engine.Args{Named: map[string]any{"a": "b"}}, true},
-		"no argument":      {same, true, engine.Args{}, false},
-		"not proved":       {same, false, one, false},
-		"two tables":       {[]sqlguard.Relation{filtered, filtered}, true, one, false},
-		"unfiltered":       {changed(func(r *sqlguard.Relation) { r.Filtered = false }), true, one, false},
-		"copied anyway":    {changed(func(r *sqlguard.Relation) { r.KeepWhole = true }), true, one, false},
-		"large":            {changed(func(r *sqlguard.Relation) { r.Bytes = copiedBytes + 1 }), true, one, false},
+		"an argument":                {same, passes, one, true},
+		"a named argument":           {same, passes, engine.Args{Named: map[string]any{"a": "b"}}, true},
+		"no argument":                {same, asks, engine.Args{}, false},
+		"a constant, of a shielded":  {shielded, asks, engine.Args{}, true},
+		"all rows of a shielded":     {shielded, passes, engine.Args{}, false},
+		"not proved":                 {same, provedPlan{}, one, false},
+		"a shielded one, not proved": {shielded, provedPlan{asks: true}, engine.Args{}, false},
+		"two tables":                 {[]sqlguard.Relation{filtered, filtered}, passes, one, false},
+		"unfiltered":                 {changed(func(r *sqlguard.Relation) { r.Filtered = false }), passes, one, false},
+		"copied anyway":              {changed(func(r *sqlguard.Relation) { r.KeepWhole = true }), passes, one, false},
+		"as large as a copy can be":  {changed(func(r *sqlguard.Relation) { r.Bytes = most }), passes, one, true},
+		"larger than a copy can be":  {changed(func(r *sqlguard.Relation) { r.Bytes = most + 1 }), passes, one, false},
 	} {
-		require.Equal(t, c.want, copyPays(c.relations, c.proved, c.args), name)
+		require.Equal(t, c.want, copyPays(c.relations, c.made, c.args, most), name)
 	}
 }
 

@@ -40,7 +40,12 @@ type Queries struct {
 // QueryLimits bounds statements.
 type QueryLimits struct {
 	DefaultTimeout, MaxTimeout time.Duration
-	Guard                      sqlguard.Limits
+	// CopyBytes is the size of a table's files, as far as a row filter needs them,
+	// up to which a copy of the visible rows fits the memory of a statement.
+	// Conditions of statements skip nothing by the bounds of hidden rows in such a
+	// table; in a larger one they do, unless the organisation wants copies always.
+	CopyBytes int64
+	Guard     sqlguard.Limits
 }
 
 // Query is one statement of a caller.
@@ -152,7 +157,7 @@ func (o *Queries) prepare(ctx context.Context, a Actor, q Query, timeout time.Du
 	} else if statement.Kind() == sqlguard.KindExplain {
 		return o.explain(ctx, statement, relations, run)
 	}
-	plan, inPlace, err := o.Plans.bind(ctx, statement, q, opts, relations)
+	plan, inPlace, err := o.Plans.bind(ctx, statement, q, opts, relations, o.Limits.CopyBytes)
 	if err != nil {
 		return err
 	}

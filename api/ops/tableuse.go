@@ -190,7 +190,7 @@ func (o *Queries) relations(ctx context.Context, a Actor, m *moment, used []used
 		if err != nil {
 			return nil, err
 		}
-		relation := u.relation(v.view)
+		relation := u.relation(v.view, v.exposure, o.Limits)
 		if relation.Filtered {
 			if err := skipping.CheckRestricted(u.snap); err != nil {
 				return nil, err
@@ -206,10 +206,12 @@ func (o *Queries) relations(ctx context.Context, a Actor, m *moment, used []used
 	return relations, nil
 }
 
-// appliedView is a view with the policies that it comes from.
+// appliedView is a view with the policies that it comes from, and what the files
+// of the version that is read tell about it.
 type appliedView struct {
 	view
 	policies enforced
+	exposure skipping.Exposure
 }
 
 // viewOf is the view of a table under the rules, compiled once for each version:
@@ -220,7 +222,10 @@ func (h heldRules) viewOf(u usedTable) (appliedView, error) {
 	k.numbers(u.snap.Version(), u.head.Version())
 	return h.views.get(k.sum(), func() (appliedView, error) {
 		v, err := u.view(h.policies, h.subject)
-		return appliedView{v, u.applied(h.policies)}, err
+		if err != nil {
+			return appliedView{}, err
+		}
+		return appliedView{v, u.applied(h.policies), u.exposure(v)}, nil
 	})
 }
 
@@ -229,17 +234,26 @@ func (u usedTable) applied(policies enforced) enforced {
 	return policies.on(u.located.DeltaID, slices.Concat(columnsOf(u.head), columnsOf(u.snap), u.dropped()))
 }
 
+// exposure is what the bounds of the table's files tell about the rows of a view.
+func (u usedTable) exposure(v view) skipping.Exposure {
+	if !v.Restricted {
+		return skipping.Exposure{Bytes: u.snap.TotalBytes()}
+	}
+	return skipping.ExposureOf(u.snap, v.restriction())
+}
+
 // relation is what a statement reads of the table under a view. A table of which
 // columns are hidden and nothing else is read where it stands: what is hidden is
 // not read at all.
-func (u usedTable) relation(v view) sqlguard.Relation {
+func (u usedTable) relation(v view, e skipping.Exposure, limits QueryLimits) sqlguard.Relation {
 	filtered := v.filtered()
 	source := sourceOf(u.located, u.snap)
+	shielded := e.Mixed && e.Bytes <= limits.CopyBytes
 	return sqlguard.Relation{
-		Columns: v.columns, Source: source, Narrow: u.narrow(source, columnsOf(u.snap), filtered),
-		Filtered: filtered, Predicate: v.Predicate, Condition: v.Condition,
+		Columns: v.columns, Source: source, Narrow: u.narrow(source, v, filtered, shielded),
+		Filtered: filtered, Predicate: v.Predicate, Condition: v.Condition, Shielded: shielded,
 		ColumnExpr: v.exprs, Sorted: v.sorted,
-		Bytes: u.snap.TotalBytes(),
+		Bytes: e.Bytes,
 		// Whether the process survives must not follow from what is read: see
 		// [gateway.ReadsRemoteLog]. To fill a copy is to read to the end.
 		KeepWhole: filtered && gateway.ReadsRemoteLog(source) && !skipping.ListsRestricted(u.snap),
@@ -247,15 +261,24 @@ func (u usedTable) relation(v view) sqlguard.Relation {
 }
 
 // narrow reads a table as a list of the files that can hold a row which is
-// needed, where it can be read so; otherwise the engine reads the log. Columns
-// are all columns of the table: the row filter may read hidden ones.
-func (u usedTable) narrow(source engine.Source, columns []engine.Column, filtered bool) func(engine.Condition) engine.Source {
-	list := skipping.List
-	if filtered {
-		list = skipping.ListRestricted
-	}
-	return func(condition engine.Condition) engine.Source {
-		if files, ok := list(u.snap, columns, condition); ok {
+// needed, where it can be read so; otherwise the engine reads the log. The list
+// names all columns of the table: the row filter may read hidden ones. restricted
+// makes it one that does not tell of files with hidden rows, and shielded one that
+// does not tell of their bounds.
+func (u usedTable) narrow(source engine.Source, v view, restricted, shielded bool) func(visible, asked engine.Condition) engine.Source {
+	columns := columnsOf(u.snap)
+	return func(visible, asked engine.Condition) engine.Source {
+		var files *engine.FileList
+		var ok bool
+		switch {
+		case shielded:
+			files, ok = skipping.ListShielded(u.snap, columns, skipping.Restriction{Needed: visible, Assured: v.Assured}, asked)
+		case restricted:
+			files, ok = skipping.ListRestricted(u.snap, columns, engine.AllOf(visible, asked))
+		default:
+			files, ok = skipping.List(u.snap, columns, engine.AllOf(visible, asked))
+		}
+		if ok {
 			source.Files = files
 		}
 		return source

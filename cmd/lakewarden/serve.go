@@ -264,7 +264,7 @@ func newQueries(ctx context.Context, config Config, store *authz.Store, memory *
 		Store: store, Tables: tables, Lake: tables.Lake, Plans: ops.NewPlans(parser), Memory: memory, Pool: pool, Audit: auditor, Confirmed: watch.check, Revocations: watch.revocations,
 		Metrics:       ops.NewQueryMetrics(registry),
 		EngineVersion: duckdb.Version(),
-		Limits:        ops.QueryLimits{DefaultTimeout: config.QueryTimeout, MaxTimeout: config.MaxTimeout},
+		Limits:        ops.QueryLimits{DefaultTimeout: config.QueryTimeout, MaxTimeout: config.MaxTimeout, CopyBytes: ops.CopyBytes(config.Lease * mib)},
 	}
 	return queries, tables, opener, nil
 }

@@ -16,10 +16,11 @@ type Relation struct {
 	// Source is the table at its version.
 	Source engine.Source
 	// Narrow returns the source to read instead of Source when only rows that
-	// fulfil the condition are needed; a condition that says nothing needs every
-	// row. It may leave out other rows and need not. It is called once for every
-	// reference, also of unfiltered tables; nil means Source.
-	Narrow func(engine.Condition) engine.Source
+	// fulfil both conditions are needed: visible is that of the relation, asked
+	// that of the statement. A condition that says nothing needs every row. It may
+	// leave out other rows and need not. It is called once for every reference,
+	// also of unfiltered tables; nil means Source.
+	Narrow func(visible, asked engine.Condition) engine.Source
 	// Filtered says that the caller sees a part of the table: the statement
 	// then reads a copy made by a barrier.
 	Filtered bool
@@ -34,6 +35,11 @@ type Relation struct {
 	ColumnExpr map[string]string
 	// Secrets are the named parameters of ColumnExpr: texts that stand in no SQL.
 	Secrets map[string]string
+	// Shielded says that bounds in the files tell of rows that the caller does not
+	// see. Conditions of the statement then reach the engine's reader of files in a
+	// form by which it skips no row group, and Narrow leaves out by them only files
+	// without such rows.
+	Shielded bool
 	// Sorted puts the rows of the copy in the order of their visible values, for
 	// a table whose files are laid out by values that the caller does not see.
 	// It implies Filtered.
@@ -42,8 +48,8 @@ type Relation struct {
 	// what Narrow is asked for, so that the time a copy takes tells nothing about
 	// hidden rows.
 	KeepWhole bool
-	// Bytes is the size of the table's files at its version, with what the caller
-	// does not see; zero when nobody has looked.
+	// Bytes is the size of the files that can hold a row that the caller sees, with
+	// the other rows in them; zero when nobody has looked.
 	Bytes int64
 	// Inline answers instead of a source, with the columns of Columns.
 	Inline *InlineRows
@@ -193,7 +199,7 @@ func (b *binding) relation(i int, t *tableUse, r Relation, conjuncts []conjunct)
 		at.rows = &rows
 	case r.filtered():
 		columns = b.q.neededColumns(t, columns)
-		at.copied = columns
+		at.read, at.copied = columns, columns
 		b.out.readsFiltered = true
 	}
 	return selectNode(columnList(columns), tableNode(b.marked(i))), nil

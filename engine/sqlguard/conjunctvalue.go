@@ -57,11 +57,16 @@ type demand struct {
 
 // demandsOf fills arguments into conjuncts. Those with one that is no constant of
 // the column's type are left out, as they are with such a literal. The values
-// stand in no SQL: they are added to bound.
-func demandsOf(conjuncts []conjunct, values argValues, bound boundArgs) []demand {
+// stand in no SQL: they are added to bound. named returns a column in SQL, or
+// false where the engine must not compare it.
+func demandsOf(conjuncts []conjunct, values argValues, bound boundArgs, named func(engine.Column) (string, bool)) []demand {
 	var out []demand
 	for _, c := range conjuncts {
-		if d, ok := c.with(values, bound); ok {
+		name, ok := named(c.column)
+		if !ok {
+			continue
+		}
+		if d, ok := c.with(name, values, bound); ok {
 			out = append(out, d)
 		}
 	}
@@ -77,7 +82,8 @@ func conditionOf(demands []demand) engine.Condition {
 	return engine.AllOf(parts...)
 }
 
-func (c conjunct) with(values argValues, bound boundArgs) (demand, bool) {
+// with fills arguments in; name is the column in SQL.
+func (c conjunct) with(name string, values argValues, bound boundArgs) (demand, bool) {
 	constants := make([]columnValue, len(c.comparands))
 	for i, o := range c.comparands {
 		constants[i] = o.value
@@ -95,7 +101,7 @@ func (c conjunct) with(values argValues, bound boundArgs) (demand, bool) {
 			constants[i].sql = "CAST($" + bound.add(constants[i].bound()) + " AS " + c.column.Type + ")"
 		}
 	}
-	return c.of(constants), true
+	return c.of(name, constants), true
 }
 
 // constantFor reads the argument as a constant of exactly the column's type. Of
@@ -115,8 +121,7 @@ var signs = map[engine.ConditionOp]string{
 }
 
 // of puts constants in.
-func (c conjunct) of(constants []columnValue) demand {
-	name := barrierColumn(c.column.Name)
+func (c conjunct) of(name string, constants []columnValue) demand {
 	switch {
 	case c.test.between:
 		low, high := constants[0], constants[1]

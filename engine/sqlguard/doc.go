@@ -28,6 +28,9 @@
 //     with a constant of that column's type; they cannot fail on any row. The
 //     same ones, with the policy's own condition, decide which files of a table
 //     may be left out.
+//   - In a shielded relation, whose files mix hidden rows with visible ones, no
+//     condition of the statement skips a row group by its bounds, and only files
+//     without hidden rows are left out because of one.
 //
 // The package knows no catalog, policy or engine: it imports package engine
 // only. It executes no SQL.

@@ -41,6 +41,10 @@ func (b *binding) filteredSelect(place int, r Relation, columns []engine.Column)
 	names := make([]string, len(columns))
 	for i, c := range columns {
 		names[i] = barrierColumn(c.Name)
+		// A proof knows no operation on columns of other types.
+		if name, ok := r.column(c); ok && r.Shielded {
+			names[i] = name + " AS " + engine.QuoteIdent(c.Name)
+		}
 	}
 	database, schema, table := b.marked(place)
 	sql := "SELECT " + strings.Join(names, ", ") + " FROM " + database + "." + schema + "." + table + " AS " + engine.QuoteIdent(barrierAlias)
@@ -85,8 +89,9 @@ func (q *Query) bindPlain(ctx context.Context, parser engine.Parser, relations [
 			}
 			continue
 		}
-		b.out.vacancies[i].conjuncts = push[i]
-		filtered, texts = append(filtered, t), append(texts, b.filteredSelect(i, r, q.neededColumns(t, r.Columns)))
+		needed := q.neededColumns(t, r.Columns)
+		b.out.vacancies[i].conjuncts, b.out.vacancies[i].read = push[i], needed
+		filtered, texts = append(filtered, t), append(texts, b.filteredSelect(i, r, needed))
 	}
 	queries, err := b.parseSelects(ctx, parser, texts)
 	if err != nil {

@@ -1,6 +1,7 @@
 package sqlguard
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -24,6 +25,8 @@ type Prepared struct {
 // vacancy is one table reference.
 type vacancy struct {
 	conjuncts []conjunct
+	// read are the columns that the statement may read of a filtered table.
+	read []engine.Column
 	// copied are the columns of a filtered copy; nil for a table that is read
 	// where it stands.
 	copied []engine.Column
@@ -35,14 +38,32 @@ type vacancy struct {
 // by one: they keep their order, and nothing fails on any.
 func (p *Prepared) PassesRows() bool { return p.recut }
 
+// Asks reports that the statement has conditions of its own by which rows of its
+// tables may be left out.
+func (p *Prepared) Asks() bool {
+	return slices.ContainsFunc(p.vacancies, func(v vacancy) bool { return len(v.conjuncts) > 0 })
+}
+
+// ReadColumns are the names of the columns that the statement reads, table by table
+// in their order. Unfiltered tables have none.
+func (p *Prepared) ReadColumns() []string {
+	var out []string
+	for _, v := range p.vacancies {
+		for _, c := range v.read {
+			out = append(out, c.Name)
+		}
+	}
+	return out
+}
+
 // LookedUp is a column of the only table that the statement reads whose value has
-// to equal an argument, or "".
+// to equal a constant or an argument, or "".
 func (p *Prepared) LookedUp() string {
 	if len(p.vacancies) != 1 {
 		return ""
 	}
 	for _, c := range p.vacancies[0].conjuncts {
-		if c.test.op == engine.ConditionEqual && !c.test.between && len(c.comparands) == 1 && c.comparands[0].parameter != nil && indexed[c.column.Type] {
+		if c.test.op == engine.ConditionEqual && !c.test.between && len(c.comparands) == 1 && indexed[c.column.Type] {
 			return c.column.Name
 		}
 	}
@@ -80,9 +101,9 @@ func (v *vacancy) provide(plan *Plan, r Relation, values argValues) string {
 		return v.rows.Relation()
 	}
 	bound := boundArgs{}
-	demands := demandsOf(v.conjuncts, values, bound)
+	demands := demandsOf(v.conjuncts, values, bound, r.column)
 	if r.Narrow != nil {
-		r.Source = r.Narrow(engine.AllOf(r.Condition, conditionOf(demands)))
+		r.Source = r.Narrow(r.Condition, conditionOf(demands))
 	}
 	plan.source(r.Source)
 	if v.copied == nil {
