@@ -2,7 +2,8 @@
 # suites.sh REPORT [RUN...]: the suites of leaks and attacks in every way in which a
 # table can be read: from local disk and over S3, with the engine in processes of
 # its own and without, in place and always from copies, as lists of files and by the
-# engine's own reader of logs. What each run printed about itself goes to REPORT. A
+# engine's own reader of logs. Each run also measures whether times tell of hidden
+# values. What each run printed about itself goes to REPORT. A
 # RUN is store/isolation/copies/reading, such as s3/process/never/list; without any,
 # all are run, the ones that most is read in first.
 set -euo pipefail
@@ -29,7 +30,7 @@ attacks='^(TestTwoWorlds.*|TestHostileStatementsFailSafely|TestResourceAttacksEn
 status=0
 run() { # store isolation copies reading tests
 	local verdict=passed began=$SECONDS
-	(cd cmd/lakewarden && LAKEWARDEN_TEST_STORE=$1 LAKEWARDEN_TEST_ISOLATION=$2 LAKEWARDEN_TEST_COPIES=$3 LAKEWARDEN_TEST_READING=$4 \
+	(cd cmd/lakewarden && LAKEWARDEN_TEST_STORE=$1 LAKEWARDEN_TEST_ISOLATION=$2 LAKEWARDEN_TEST_COPIES=$3 LAKEWARDEN_TEST_READING=$4 LAKEWARDEN_TEST_TIMING=1 \
 		"$program" -test.v -test.timeout 30m -test.run "$5") >"$log" 2>&1 || verdict=FAILED
 	echo "suites: $1 $2 $3 $4: $verdict, $((SECONDS - began)) s"
 	[ "$verdict" = passed ] || { status=1 && grep -v '^=== ' "$log" | tail -60; }
@@ -38,7 +39,7 @@ run() { # store isolation copies reading tests
 		echo "## $1, isolation $2, copies $3, $4: $verdict"
 		echo
 		# The tests' own summaries, without file names and times of subtests.
-		grep -E '^--- (PASS|FAIL)|requests, [0-9]+ differ|functions reached|without the barrier|in the clear' "$log" |
+		grep -E '^--- (PASS|FAIL)|requests, [0-9]+ differ|functions reached|without the barrier|in the clear|: timing, ' "$log" |
 			sed -E 's/^ +[a-z_]+_test\.go:[0-9]+: /    - /; s/; not: .*//; s/^--- /- /'
 		printf -- '- attacks: %s passed, %s failed\n' "$(grep -cE '^    --- PASS' "$log" || true)" "$(grep -cE '^    --- FAIL' "$log" || true)"
 	} >>"$report"
