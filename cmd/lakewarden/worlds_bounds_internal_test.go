@@ -200,3 +200,35 @@ func without(parts []int, part int) []int {
 	}
 	return out
 }
+
+// TestTwoWorldsFetchAlike: of a remote table the engine fetches the same bytes for
+// a value that hidden rows have as for one that no row has.
+func TestTwoWorldsFetchAlike(t *testing.T) {
+	t.Setenv(variantStore, "s3")
+	s := startServer(t, func(c *Config) { c.Threads = 1 })
+	timingTable("t").write(t, s.root)
+	timingTable("clear").write(t, s.root)
+	s.discover()
+	s.policy("t", "tenant", `{"effect":"permit","subject":{"attribute":"tenant","op":"eq"},"condition":null}`)
+	readers := 0
+	// fetched is what a session without any cache fetches for a statement.
+	fetched := func(sql string) float64 {
+		readers++
+		reader := s.member(fmt.Sprintf("reader%d@acme.example", readers), "viewer", map[string]string{"tenant": "a"})
+		before := s.metric(t, "lakewarden_gateway_sent_bytes_total")
+		r := reader.query(sql)
+		require.Equal(t, http.StatusOK, r.status, "%s", r.body)
+		return s.metric(t, "lakewarden_gateway_sent_bytes_total") - before
+	}
+	for _, sql := range []string{timingClasses[0].sql, timingClasses[1].sql, timingClasses[2].sql} {
+		on := func(table string, v int) float64 {
+			return fetched(strings.ReplaceAll(strings.ReplaceAll(sql, "{t}", s.schema+"."+table), "{v}", fmt.Sprint(v)))
+		}
+		none := on("t", nowhere)
+		// Hidden values of the first and of a middle file, and values between them.
+		for _, v := range []int{hiddenFrom + 1, hiddenFrom + 3*timingRows + 5001, hiddenFrom - 1, hiddenFrom + 2} {
+			require.Equal(t, none, on("t", v), "%s, %d", sql, v)
+		}
+		require.Less(t, on("clear", nowhere), on("clear", hiddenFrom+1), "without a filter %s tells", sql)
+	}
+}
