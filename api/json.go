@@ -1,27 +1,36 @@
 package api
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
-	"unicode/utf8"
 
 	"github.com/danielgtaylor/huma/v2"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
-// maxJSONDepth bounds the nesting of a request body.
-const maxJSONDepth = 64
+// The bounds of a JSON body. They keep what a body may cost in proportion to its
+// length; the largest useful one describes a table of ten thousand columns.
+const (
+	maxJSONDepth   = 64
+	maxJSONValues  = 100_000
+	maxJSONMembers = 10_000 // of one object
+	maxJSONName    = 4 << 10
+)
 
+// The texts of these errors reach the client: see [problem.Validation].
 var (
-	errDepth     = errors.New("JSON is nested too deeply")
-	errDuplicate = errors.New("JSON object has a member twice")
-	errEncoding  = errors.New("JSON is not UTF-8")
+	errDepth   = fmt.Errorf("is nested deeper than %d levels", maxJSONDepth)
+	errValues  = fmt.Errorf("has more than %d values", maxJSONValues)
+	errMembers = fmt.Errorf("has more than %d members in one object", maxJSONMembers)
+	errName    = fmt.Errorf("has a name of more than %d bytes", maxJSONName)
+	errJSON    = errors.New("is not valid JSON in UTF-8 whose objects name each member once")
 )
 
-// jsonFormat reads strictly: no member twice (two readers could take different
-// ones), no more than maxJSONDepth levels, nothing after the document, and no
-// bytes outside UTF-8, which would otherwise turn into other text silently.
+// jsonFormat reads strictly: within the bounds, no member twice (two readers
+// could take different ones), nothing after the document, and no bytes outside
+// UTF-8, which would otherwise turn into other text silently.
 var jsonFormat = huma.Format{
 	Marshal: func(w io.Writer, v any) error {
 		enc := json.NewEncoder(w)
@@ -29,65 +38,54 @@ var jsonFormat = huma.Format{
 		return enc.Encode(v)
 	},
 	Unmarshal: func(data []byte, v any) error {
-		if err := checkJSON(data); err != nil {
+		if err := withinBounds(data); err != nil {
 			return err
+		}
+		// The framework decodes a body twice: into an any, which it validates, and
+		// into the input, also of a body that it refuses.
+		if _, first := v.(*any); first && !jsontext.Value(data).IsValid() {
+			return errJSON
 		}
 		return json.Unmarshal(data, v)
 	},
 }
 
-// checkJSON walks the tokens of a document.
-func checkJSON(data []byte) error {
-	if !utf8.Valid(data) {
-		return errEncoding
-	}
-	type level struct {
-		names map[string]bool // nil inside an array
-		value bool            // an object expects a value next
-	}
-	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.UseNumber()
-	var stack []level
-	for {
-		token, err := dec.Token()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		switch t := token.(type) {
-		case json.Delim:
-			if t == '}' || t == ']' {
-				stack = stack[:len(stack)-1]
-				break
-			}
-			if len(stack) == maxJSONDepth {
+// withinBounds counts levels, values, members and names of a JSON text without
+// any memory of its own. What it says about a text that is no JSON is unspecified.
+func withinBounds(data []byte) error {
+	var members [maxJSONDepth + 1]int
+	depth, values, name := 0, 1, 0
+	for i := 0; i < len(data); i++ {
+		switch data[i] {
+		case '{', '[':
+			if depth++; depth > maxJSONDepth {
 				return errDepth
 			}
-			if n := len(stack); n > 0 {
-				stack[n-1].value = false
+			members[depth] = 0
+			values++
+		case '}', ']':
+			depth = max(depth-1, 0)
+		case ',':
+			values++
+		case ':':
+			if name > maxJSONName {
+				return errName
 			}
-			next := level{}
-			if t == '{' {
-				next.names = map[string]bool{}
+			if members[depth]++; members[depth] > maxJSONMembers {
+				return errMembers
 			}
-			stack = append(stack, next)
-		default:
-			n := len(stack)
-			if n == 0 || stack[n-1].names == nil {
-				break
+		case '"':
+			start := i
+			for i++; i < len(data) && data[i] != '"'; i++ {
+				if data[i] == '\\' {
+					i++
+				}
 			}
-			top := &stack[n-1]
-			if top.value {
-				top.value = false
-				break
-			}
-			name, _ := token.(string)
-			if top.names[name] {
-				return errDuplicate
-			}
-			top.names[name], top.value = true, true
+			name = i - start - 1
+		}
+		if values > maxJSONValues {
+			return errValues
 		}
 	}
+	return nil
 }

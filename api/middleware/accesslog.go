@@ -86,8 +86,10 @@ func attributes(r *http.Request, rec recorder, who *caller, status int, took tim
 			attrs = append(attrs, slog.String(KeyAPIKey, p.KeyID.String()))
 		}
 	}
-	if text := problem.CauseText(r.Context()); text != "" && (status >= http.StatusInternalServerError || status == http.StatusUnauthorized) {
-		attrs = append(attrs, slog.String(KeyError, text))
+	if status >= http.StatusInternalServerError || status == http.StatusUnauthorized {
+		if text := problem.CauseText(r.Context()); text != "" {
+			attrs = append(attrs, slog.String(KeyError, text))
+		}
 	}
 	return attrs
 }

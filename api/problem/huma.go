@@ -2,6 +2,7 @@ package problem
 
 import (
 	"errors"
+	"fmt"
 	"maps"
 	"net/http"
 	"slices"
@@ -24,26 +25,38 @@ func Validation(ctx huma.Context, status int, _ string, errs ...error) huma.Stat
 	return reply
 }
 
+// validate looks at each error once and keeps the first [maxDetails] of those that
+// name a field, without the values that they hold: a body can be wrong in a
+// hundred thousand places.
 func validate(ctx huma.Context, status int, errs []error) *Reply {
+	refusal := &Refusal{Code: validationCode(status)}
+	found := &invalid{total: len(errs)}
+	var (
+		detail   *huma.ErrorDetail
+		done     *Reply
+		own      *Refusal
+		tooLarge *http.MaxBytesError
+	)
 	for _, err := range errs {
-		var done *Reply
-		if errors.As(err, &done) {
+		switch {
+		case errors.As(err, &detail):
+			found.add(detail, status)
+		case errors.As(err, &done):
 			return done
+		case errors.As(err, &own):
+			return respond(ctx.Context(), own, false)
+		case errors.As(err, &tooLarge):
+			refusal.Code = "payload_too_large"
+		case status >= http.StatusInternalServerError:
+			return respond(ctx.Context(), err, false)
 		}
 	}
-	if status >= http.StatusInternalServerError {
-		return respond(ctx.Context(), errors.Join(errs...), false)
+	if status >= http.StatusInternalServerError && refusal.Code != "payload_too_large" {
+		return respond(ctx.Context(), found, false)
 	}
-	refusal := &Refusal{Code: validationCode(status), Cause: errors.Join(errs...)}
-	switch status {
-	case http.StatusUnprocessableEntity:
-		refusal.Details = validationDetails(errs)
-	case http.StatusUnsupportedMediaType:
+	refusal.Details, refusal.Cause = found.details, found
+	if status == http.StatusUnsupportedMediaType {
 		refusal.Details = []Detail{{Field: "Content-Type", Message: "must be " + mediaTypes(ctx)}}
-	}
-	var tooLarge *http.MaxBytesError
-	if errors.As(refusal.Cause, &tooLarge) {
-		refusal.Code = "payload_too_large"
 	}
 	return respond(ctx.Context(), refusal, false)
 }
@@ -58,6 +71,32 @@ func mediaTypes(ctx huma.Context) string {
 		return "application/json"
 	}
 	return strings.Join(list, " or ")
+}
+
+// invalid is what the framework found wrong, as the log may have it.
+type invalid struct {
+	total   int
+	details []Detail
+}
+
+// Error names the first field.
+func (e *invalid) Error() string {
+	if len(e.details) == 0 {
+		return "the request is not valid"
+	}
+	return fmt.Sprintf("%d problems, the first: %s %s", e.total, e.details[0].Field, e.details[0].Message)
+}
+
+// add keeps a detail. Of a body that cannot be read only the bounds of JSON are
+// told, which the decoder words for clients.
+func (e *invalid) add(d *huma.ErrorDetail, status int) {
+	if len(e.details) == maxDetails {
+		return
+	}
+	detail := validationDetail(d)
+	if status == http.StatusUnprocessableEntity || status == http.StatusBadRequest && detail.Message != notValid {
+		e.details = append(e.details, detail)
+	}
 }
 
 // validationCode maps the framework's statuses to the ones of the interface.
@@ -79,27 +118,12 @@ func validationCode(status int) string {
 	return "invalid_request"
 }
 
-func validationDetails(errs []error) []Detail {
-	details := []Detail{}
-	for _, err := range errs {
-		var detailer huma.ErrorDetailer
-		if !errors.As(err, &detailer) {
-			continue
-		}
-		details = append(details, validationDetail(detailer.ErrorDetail()))
-		if len(details) == maxDetails {
-			break
-		}
-	}
-	return details
-}
-
 // validationDetail names the field at fault: of a missing property the property
 // itself, where the framework names what lacks it.
 func validationDetail(d *huma.ErrorDetail) Detail {
 	if name, ok := strings.CutPrefix(d.Message, "expected required property "); ok {
 		if name, ok = strings.CutSuffix(name, " to be present"); ok {
-			return Detail{Field: location(d.Location + "." + name), Message: "is required"}
+			return Detail{Field: location(shortened(d.Location, maxField) + "." + name), Message: "is required"}
 		}
 	}
 	return Detail{Field: location(d.Location), Message: validationMessage(d.Message)}
@@ -108,6 +132,7 @@ func validationDetail(d *huma.ErrorDetail) Detail {
 // location drops where the field was (body., query., path., header.): the name
 // is enough, and it is the one that operations use too.
 func location(at string) string {
+	at = shortened(at, maxField)
 	for _, place := range []string{"body.", "query.", "path.", "header."} {
 		if name, ok := strings.CutPrefix(at, place); ok {
 			return name
@@ -120,13 +145,16 @@ func location(at string) string {
 // rule, and cuts what could repeat the value.
 func validationMessage(message string) string {
 	rule, _, _ := strings.Cut(message, ": ")
-	for _, known := range []string{"expected ", "unexpected property", "unknown query parameter", "required ", "invalid integer", "invalid float", "invalid boolean", "invalid date", "invalid duration"} {
+	for _, known := range []string{"expected ", "unexpected property", "unknown query parameter", "required ", "invalid integer", "invalid float", "invalid boolean", "invalid date", "invalid duration", "has more than ", "is nested deeper", "has a name of more", "is not valid JSON"} {
 		if strings.HasPrefix(rule, known) {
 			return plainNumber(rule)
 		}
 	}
-	return "is not valid"
+	return notValid
 }
+
+// notValid is said where the framework's own message cannot be.
+const notValid = "is not valid"
 
 // plainNumber writes the limit at the end of a rule as people do: the framework
 // says 8.64e+07.

@@ -3,11 +3,14 @@ package problem_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humachi"
@@ -142,4 +145,43 @@ func TestBodyBeyondItsLimitInTheFramework(t *testing.T) {
 	r.Body = http.MaxBytesReader(w, io.NopCloser(strings.NewReader(`{"name":"`+strings.Repeat("x", 100)+`"}`)), 50)
 	handler.ServeHTTP(w, r)
 	require.Equal(t, http.StatusRequestEntityTooLarge, w.Code)
+}
+
+// A body can be wrong in very many places: what is kept of them is bounded, and
+// holds no value.
+func TestProblemsOfTheFrameworkAreBounded(t *testing.T) {
+	handler := framework(t)
+	var text strings.Builder
+	text.WriteString(`{"name":"ab","CANARY":{"`)
+	text.WriteString(strings.Repeat("n", 4000))
+	text.WriteString(`":1}`)
+	for i := range 500 {
+		text.WriteString(`,"` + strings.Repeat("k", 1000) + strconv.Itoa(i) + `":"CANARY"`)
+	}
+	text.WriteString(`}`)
+	ctx := problem.WithRequest(t.Context(), "req-9")
+	r := httptest.NewRequestWithContext(ctx, http.MethodPost, "/echo/6ba7b810-9dad-11d1-80b4-00c04fd430c8", strings.NewReader(text.String()))
+	r.Header.Set("Content-Type", "application/json")
+	w := httptest.NewRecorder()
+	handler.ServeHTTP(w, r)
+	require.Equal(t, http.StatusUnprocessableEntity, w.Code)
+	var body problem.Body
+	require.NoError(t, json.Unmarshal(w.Body.Bytes(), &body))
+	require.Len(t, body.Details, 100)
+	for _, d := range body.Details {
+		require.LessOrEqual(t, len(d.Field), 600)
+	}
+	var kept *huma.ErrorDetail
+	require.NotErrorAs(t, problem.Cause(ctx), &kept, "the framework's errors hold the body")
+	require.LessOrEqual(t, len(problem.CauseText(ctx)), 8<<10)
+	require.NotContains(t, problem.CauseText(ctx), "CANARY\"")
+	require.Contains(t, problem.CauseText(ctx), "501 problems")
+}
+
+func TestCausesAreBoundedInTheLog(t *testing.T) {
+	ctx := problem.WithRequest(t.Context(), "req-9")
+	_ = problem.Respond(ctx, errors.New(strings.Repeat("é", 1<<20)), false)
+	text := problem.CauseText(ctx)
+	require.Less(t, len(text), 9<<10)
+	require.True(t, utf8.ValidString(text))
 }

@@ -6,6 +6,7 @@ import (
 	"iter"
 	"net/http"
 	"time"
+	"unicode/utf8"
 
 	"github.com/lakewarden/lakewarden/auth"
 	"github.com/lakewarden/lakewarden/catalog"
@@ -67,8 +68,24 @@ func (e *Refusal) Error() string {
 // Unwrap returns the cause.
 func (e *Refusal) Unwrap() error { return e.Cause }
 
-// maxDetails bounds the details of one error.
-const maxDetails = 100
+// maxDetails bounds the details of one error, maxField the name of a field, which
+// can hold names that the client sent, and maxMessage the text about it.
+const (
+	maxDetails = 100
+	maxField   = 512
+	maxMessage = 2048
+)
+
+// shortened cuts a text between characters, to about n bytes.
+func shortened(text string, n int) string {
+	if len(text) <= n {
+		return text
+	}
+	for n > 0 && !utf8.RuneStart(text[n]) {
+		n--
+	}
+	return text[:n] + "…"
+}
 
 // From decides what a client is told about err. It never fails: an error that
 // nobody recognises is internal_error, and so is nil.
@@ -85,7 +102,7 @@ func from(err error, camel bool) Problem {
 	switch {
 	case code.Status < http.StatusInternalServerError:
 		for field, message := range fieldsOf(err, camel) {
-			if p.Details = append(p.Details, Detail{field, message}); len(p.Details) == maxDetails {
+			if p.Details = append(p.Details, Detail{shortened(field, maxField), shortened(message, maxMessage)}); len(p.Details) == maxDetails {
 				break
 			}
 		}

@@ -52,16 +52,21 @@ func setCause(ctx context.Context, err error) {
 	}
 }
 
+// maxCause bounds what the log has of one cause.
+const maxCause = 8 << 10
+
 // CauseText is the text of [Cause] for the server's log: with what the engine
-// said, which the error itself keeps to itself. It is "" when there is none.
+// said, which the error itself keeps to itself. It is "" when there is none. The
+// text is made here and not before, because few requests are logged with it.
 func CauseText(ctx context.Context) string {
 	err := Cause(ctx)
 	if err == nil {
 		return ""
 	}
+	text := err.Error()
 	var failure *engine.Error
 	if errors.As(err, &failure) && failure.Text != "" {
-		return err.Error() + ": " + failure.Text
+		text = shortened(text, maxCause/2) + ": " + failure.Text
 	}
-	return err.Error()
+	return shortened(text, maxCause)
 }

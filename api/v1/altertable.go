@@ -2,7 +2,6 @@ package v1
 
 import (
 	"context"
-	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -58,8 +57,8 @@ type changePropertiesInput struct {
 type restoreInput struct {
 	TablePath
 	Body struct {
-		Version   *int64     `json:"version,omitempty" minimum:"0"`
-		Timestamp *time.Time `json:"timestamp,omitempty" doc:"The last version that was committed by then"`
+		Version   *int64   `json:"version,omitempty" minimum:"0"`
+		Timestamp *instant `json:"timestamp,omitempty" doc:"The last version that was committed by then"`
 	}
 }
 
@@ -103,7 +102,7 @@ func AlterTableRoutes(api huma.API, tables ops.TableRules) {
 	add(api, modify.with("POST", tableBase+"/restore", "restoreTable", "Restore a former version of a table").
 		because("Rows, columns and properties become what they were, in a new version; policies stay. Not for callers whose rows are filtered."),
 		func(ctx context.Context, in *restoreInput) (alteredTable, error) {
-			t, err := tables.Restore(ctx, in.path(), ops.RestorePoint{Version: in.Body.Version, Timestamp: in.Body.Timestamp})
+			t, err := tables.Restore(ctx, in.path(), ops.RestorePoint{Version: in.Body.Version, Timestamp: in.Body.Timestamp.time()})
 			return alteredOf(t), err
 		})
 }

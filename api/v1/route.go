@@ -74,9 +74,6 @@ const answerTime = 2 * time.Minute
 // add registers an operation whose answer is one JSON document.
 func add[I, T any](api huma.API, rt route, handler func(context.Context, *I) (T, error)) {
 	huma.Register(api, rt.operation(api), func(ctx context.Context, in *I) (*reply[T], error) {
-		if err := rt.authorise(ctx); err != nil {
-			return nil, rt.fail(ctx, err)
-		}
 		ctx, cancel := context.WithTimeout(ctx, answerTime)
 		defer cancel()
 		out, err := handler(ctx, in)
@@ -87,6 +84,7 @@ func add[I, T any](api huma.API, rt route, handler func(context.Context, *I) (T,
 	})
 }
 
+// authorise asks for what the route's caller must hold at least.
 func (rt route) authorise(ctx context.Context) error {
 	p, err := auth.PrincipalFrom(ctx)
 	if err != nil {
@@ -116,6 +114,15 @@ func (rt route) operation(api huma.API) huma.Operation {
 		Security:  []map[string][]string{{"BearerAuth": rt.scopes()}},
 		Responses: map[string]*huma.Response{},
 		Metadata:  map[string]any{"camel": rt.camel},
+		// Before parameters and body are decoded: a caller without the scope learns
+		// nothing else, and costs nothing else.
+		Middlewares: huma.Middlewares{func(ctx huma.Context, next func(huma.Context)) {
+			if err := rt.authorise(ctx.Context()); err != nil {
+				_ = huma.WriteErr(api, ctx, 0, "", rt.fail(ctx.Context(), err)) // the client may be gone
+				return
+			}
+			next(ctx)
+		}},
 	}
 	if rt.created {
 		op.DefaultStatus = http.StatusCreated

@@ -2,7 +2,6 @@ package v1
 
 import (
 	"context"
-	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -15,15 +14,15 @@ type rotateS3Input struct {
 	DryRun bool `query:"dry_run" doc:"Try the credential out and change nothing; also in the body"`
 	Body   *struct {
 		S3Secret
-		ExpiresAt *time.Time `json:"expiresAt,omitempty" doc:"When the credential ends, for the record"`
-		DryRun    bool       `json:"dry_run,omitempty"`
+		ExpiresAt *instant `json:"expiresAt,omitempty" doc:"When the credential ends, for the record"`
+		DryRun    bool     `json:"dry_run,omitempty"`
 	} // may be left out: the reply then names the missing fields
 }
 
 func (in *rotateS3Input) rotation() ops.S3Rotation {
 	r := ops.S3Rotation{DryRun: in.DryRun}
 	if in.Body != nil {
-		r.Credential, r.ExpiresAt = in.Body.credential(), in.Body.ExpiresAt
+		r.Credential, r.ExpiresAt = in.Body.credential(), in.Body.ExpiresAt.time()
 		r.DryRun = r.DryRun || in.Body.DryRun
 	}
 	return r

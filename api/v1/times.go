@@ -1,6 +1,38 @@
 package v1
 
-import "time"
+import (
+	"errors"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+)
+
+// instant is a time in a request body. Texts that are far too long are refused
+// unread: the parser of package time repeats them in its errors, several times.
+type instant struct{ time.Time }
+
+// UnmarshalJSON reads RFC 3339.
+func (i *instant) UnmarshalJSON(data []byte) error {
+	if len(data) > 64 {
+		return errors.New("not a time")
+	}
+	return i.Time.UnmarshalJSON(data)
+}
+
+// Schema is that of a time.
+func (instant) Schema(huma.Registry) *huma.Schema {
+	s := &huma.Schema{Type: huma.TypeString, Format: "date-time"}
+	s.PrecomputeMessages()
+	return s
+}
+
+// time is the time of a member that may have been left out.
+func (i *instant) time() *time.Time {
+	if i == nil {
+		return nil
+	}
+	return &i.Time
+}
 
 // timestamp renders RFC 3339 in UTC; nil for a time that is not known.
 func timestamp(t time.Time) *string {

@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -29,6 +30,8 @@ type testServer struct {
 	config Config
 	url    string
 	log    *bytes.Buffer
+	// logged counts the bytes of log.
+	logged atomic.Int64
 	stop   func()
 	boot   bootstrapReply
 	admin  *client
@@ -91,7 +94,7 @@ func (s *testServer) start() {
 	ctx, cancel := context.WithCancel(context.Background())
 	level, err := s.config.level()
 	require.NoError(s.t, err)
-	log := slog.New(slog.NewJSONHandler(&lockedWriter{w: s.log}, &slog.HandlerOptions{Level: level}))
+	log := slog.New(slog.NewJSONHandler(&lockedWriter{w: s.log, n: &s.logged}, &slog.HandlerOptions{Level: level}))
 	svc, err := newService(ctx, s.config, "", log)
 	require.NoError(s.t, err)
 	l, err := net.Listen("tcp", s.config.Listen)

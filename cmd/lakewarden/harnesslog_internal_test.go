@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/lakewarden/lakewarden/auth"
@@ -15,12 +16,17 @@ import (
 type lockedWriter struct {
 	mu sync.Mutex
 	w  io.Writer
+	// n, when not nil, counts what was written.
+	n *atomic.Int64
 }
 
 // Write implements io.Writer.
 func (l *lockedWriter) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.n != nil {
+		l.n.Add(int64(len(p)))
+	}
 	return l.w.Write(p)
 }
 

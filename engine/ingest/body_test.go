@@ -273,3 +273,13 @@ func TestReaderErrors(t *testing.T) {
 	_, err := ingest.Stage(t.Context(), strings.NewReader("{}"), ingest.Request{Format: ingest.NDJSON, Columns: twoColumns, Dir: filepath.Join(t.TempDir(), "missing")})
 	require.ErrorIs(t, err, os.ErrNotExist)
 }
+
+// Fields cost more than the byte between them, and so does what is said of each.
+func TestRecordsHaveABoundedNumberOfFields(t *testing.T) {
+	for _, body := range []string{strings.Repeat(",", 1<<20), "a,b\n1" + strings.Repeat(",", 1<<20)} {
+		_, err := stage(t, body, ingest.Request{Format: ingest.CSV, Columns: columns("a", "INTEGER", "b", "INTEGER")})
+		var unread *ingest.SyntaxError
+		require.ErrorAs(t, err, &unread)
+		require.Contains(t, unread.Text, "20000 fields")
+	}
+}

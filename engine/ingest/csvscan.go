@@ -2,8 +2,8 @@ package ingest
 
 import (
 	"bytes"
-	"errors"
 	"io"
+	"strconv"
 )
 
 // Dialect says how a CSV body is written. The zero value is RFC 4180 with a
@@ -66,6 +66,10 @@ type csvScanner struct {
 
 const csvBuffer = 256 << 10
 
+// maxFields bounds the fields of a record, which cost much more than their bytes.
+// It is twice what the widest table has.
+const maxFields = 20_000
+
 func newCSVScanner(r io.Reader, d Dialect, limit int64) *csvScanner {
 	s := &csvScanner{r: r, comma: d.Comma, quote: d.Quote, limit: limit, buf: make([]byte, csvBuffer), line: 1}
 	for _, b := range []byte{d.Comma, d.Quote, '\n', '\r'} {
@@ -98,6 +102,8 @@ func (s *csvScanner) next() ([]csvField, int64, error) {
 			return s.fields, int64(n), nil
 		case result == scannedEnd:
 			return nil, 0, io.EOF
+		case s.eof && int64(s.end-s.start) > s.limit:
+			return nil, 0, &LimitError{What: "row bytes", Limit: s.limit}
 		case s.eof:
 			return nil, 0, s.cut()
 		}
@@ -107,7 +113,8 @@ func (s *csvScanner) next() ([]csvField, int64, error) {
 	}
 }
 
-// fill reads on, after making room.
+// fill reads on until the buffer is full, after making room: a record is looked at
+// again from its beginning only when twice as much of it is there.
 func (s *csvScanner) fill() error {
 	if s.start > 0 {
 		s.end = copy(s.buf, s.buf[s.start:s.end])
@@ -119,9 +126,9 @@ func (s *csvScanner) fill() error {
 	if s.end == len(s.buf) {
 		s.buf = append(s.buf, make([]byte, len(s.buf))...)
 	}
-	n, err := s.r.Read(s.buf[s.end:])
+	n, err := io.ReadFull(s.r, s.buf[s.end:])
 	s.end += n
-	if errors.Is(err, io.EOF) {
+	if err == io.EOF || err == io.ErrUnexpectedEOF { // the reader's own are wrapped
 		s.eof = true
 		return nil
 	}
@@ -144,6 +151,9 @@ func (s *csvScanner) record(b []byte) (scanned, int, error) {
 		}
 		if !ok {
 			return scannedPart, 0, nil
+		}
+		if len(s.fields) == maxFields {
+			return 0, 0, s.syntax("a record has more than " + strconv.Itoa(maxFields) + " fields")
 		}
 		s.fields = append(s.fields, field)
 		i += n

@@ -62,6 +62,8 @@ type dataType struct {
 	// fields are the members of a struct; the element of an array; key and value
 	// of a map.
 	fields []member
+	// expected is what [dataType.expects] says, once it was asked.
+	expected string
 }
 
 // member is a named part of a type.
@@ -180,6 +182,13 @@ func (t *dataType) hasNestedKey() bool {
 
 // expects says what a value of the type looks like in a body of text.
 func (t *dataType) expects() string {
+	if t.expected == "" { // made once: a body can have a problem for every two bytes
+		t.expected = t.describe()
+	}
+	return t.expected
+}
+
+func (t *dataType) describe() string {
 	switch t.kind {
 	case kindBoolean:
 		return "expected true or false"

@@ -27,7 +27,7 @@ var (
 // LimitError is an [ErrTooLarge].
 type LimitError struct {
 	// What is counted: "body bytes", "rows", "row bytes", "batch bytes",
-	// "staged bytes", "member bytes", "column sets".
+	// "staged bytes", "member bytes", "members", "column sets".
 	What string
 	// Limit is what is allowed.
 	Limit int64

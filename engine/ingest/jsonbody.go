@@ -9,8 +9,12 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// memberBytes bounds the other members of a JSON body, together.
-const memberBytes = 1 << 20
+// memberBytes bounds the other members of a JSON body, together, and maxMembers
+// their number.
+const (
+	memberBytes = 128 << 10
+	maxMembers  = 100
+)
 
 // jsonBody reads values from a body whose grammar is checked on the way. Names
 // that come twice and text that is not UTF-8 are left to whoever takes a value,
@@ -22,6 +26,8 @@ type jsonBody struct {
 	mark   int64
 	format Format
 	limits Limits
+	// rowLimit is made once: a row can be two bytes long.
+	rowLimit *LimitError
 }
 
 func newJSONBody(in *meter, req Request) (*jsonBody, error) {
@@ -30,7 +36,7 @@ func newJSONBody(in *meter, req Request) (*jsonBody, error) {
 		return nil, err
 	}
 	d := jsontext.NewDecoder(start, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
-	return &jsonBody{in: in, d: d, mark: mark, format: req.Format, limits: req.Limits}, nil
+	return &jsonBody{in: in, d: d, mark: mark, format: req.Format, limits: req.Limits, rowLimit: &LimitError{What: "row bytes", Limit: req.Limits.RowBytes}}, nil
 }
 
 // readLines stages a sequence of values.
@@ -41,7 +47,7 @@ func readLines(in *meter, req Request, rows *rows) error {
 	}
 	j := &jsonRows{rows: rows}
 	for {
-		value, err := b.value("row bytes", b.limits.RowBytes)
+		value, err := b.value(b.rowLimit)
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
@@ -72,6 +78,9 @@ func readEnvelope(in *meter, req Request, rows *rows) (map[string]json.RawMessag
 		if !more {
 			break
 		}
+		if len(members) == maxMembers {
+			return nil, &LimitError{What: "members", Limit: maxMembers}
+		}
 		if _, twice := members[name]; twice || name == "rows" && found {
 			return nil, b.syntax("a member is named twice")
 		}
@@ -82,7 +91,7 @@ func readEnvelope(in *meter, req Request, rows *rows) (map[string]json.RawMessag
 			}
 			continue
 		}
-		value, err := b.value("member bytes", memberBytes-kept)
+		value, err := b.value(memberLimit(memberBytes - kept))
 		if err != nil {
 			return nil, b.cut(err)
 		}
@@ -95,7 +104,7 @@ func readEnvelope(in *meter, req Request, rows *rows) (map[string]json.RawMessag
 		kept += int64(len(name) + len(value))
 		members[name] = json.RawMessage(value.Clone())
 	}
-	b.in.allow(&LimitError{What: "row bytes", Limit: b.limits.RowBytes})
+	b.in.allow(b.rowLimit)
 	if _, err := b.d.ReadToken(); !errors.Is(err, io.EOF) {
 		if err == nil {
 			return nil, b.syntax("text after the end")
@@ -110,7 +119,7 @@ func readEnvelope(in *meter, req Request, rows *rows) (map[string]json.RawMessag
 
 // rows reads a list value by value.
 func (b *jsonBody) rows(j *jsonRows) error {
-	b.in.allow(&LimitError{What: "row bytes", Limit: b.limits.RowBytes})
+	b.in.allow(b.rowLimit)
 	if kind := b.d.PeekKind(); kind != '[' && kind != jsontext.KindInvalid {
 		return ErrNoRows
 	}
@@ -118,12 +127,12 @@ func (b *jsonBody) rows(j *jsonRows) error {
 		return err
 	}
 	for {
-		b.in.allow(&LimitError{What: "row bytes", Limit: b.limits.RowBytes})
+		b.in.allow(b.rowLimit)
 		if b.d.PeekKind() == ']' {
 			_, err := b.d.ReadToken()
 			return b.cut(b.failure(err))
 		}
-		value, err := b.value("row bytes", b.limits.RowBytes)
+		value, err := b.value(b.rowLimit)
 		if err != nil {
 			return b.cut(err)
 		}
@@ -135,7 +144,7 @@ func (b *jsonBody) rows(j *jsonRows) error {
 
 // enter takes the bracket that opens an object or a list.
 func (b *jsonBody) enter(bracket jsontext.Kind, otherwise string) error {
-	b.in.allow(&LimitError{What: "row bytes", Limit: b.limits.RowBytes})
+	b.in.allow(b.rowLimit)
 	token, err := b.d.ReadToken()
 	if err != nil {
 		return b.cut(b.failure(err))
@@ -148,7 +157,7 @@ func (b *jsonBody) enter(bracket jsontext.Kind, otherwise string) error {
 
 // name reads the name of a member, or the end of the object.
 func (b *jsonBody) name(limit int64) (string, bool, error) {
-	b.in.allow(&LimitError{What: "member bytes", Limit: max(limit, 0)})
+	b.in.allow(memberLimit(limit))
 	token, err := b.d.ReadToken()
 	if err != nil {
 		return "", false, b.cut(b.failure(err))
@@ -161,16 +170,21 @@ func (b *jsonBody) name(limit int64) (string, bool, error) {
 
 // value reads one value. It is valid until the next call. At the end of a
 // sequence the error is io.EOF.
-func (b *jsonBody) value(what string, limit int64) (jsontext.Value, error) {
-	b.in.allow(&LimitError{What: what, Limit: max(limit, 0)})
+func (b *jsonBody) value(limit *LimitError) (jsontext.Value, error) {
+	b.in.allow(limit)
 	value, err := b.d.ReadValue()
 	if err != nil {
 		return nil, b.failure(err)
 	}
-	if int64(len(value)) > limit {
-		return nil, &LimitError{What: what, Limit: limit}
+	if int64(len(value)) > limit.Limit {
+		return nil, limit
 	}
 	return value, nil
+}
+
+// memberLimit is what is left for the members beside the rows.
+func memberLimit(bytes int64) *LimitError {
+	return &LimitError{What: "member bytes", Limit: max(bytes, 0)}
 }
 
 // cut is an error inside of a value, where an end is none.

@@ -135,7 +135,9 @@ func (r *rows) end() error {
 func (r *rows) flush() error {
 	if r.problems.Total > 0 {
 		// Builders may hold what makes no array, such as a key that is NULL.
+		rows := int(r.batch)
 		r.newBatch()
+		r.reserve(rows)
 		return nil
 	}
 	if r.batch == 0 {
@@ -150,11 +152,17 @@ func (r *rows) flush() error {
 		arrays = append(arrays, ids)
 	}
 	err := r.file.write(array.NewRecordBatch(r.schema, arrays, r.batch), r.batchSize)
-	for _, c := range r.cells {
-		c.reserve(int(r.batch)) // the next batch is like this one
-	}
+	r.reserve(int(r.batch))
 	r.batch, r.batchSize = 0, 0
 	return err
+}
+
+// reserve makes room for a batch that is like the one before.
+func (r *rows) reserve(n int) {
+	for _, c := range r.cells {
+		c.reserve(n)
+	}
+	r.ids.Reserve(n)
 }
 
 // finish writes what is left and closes the file.
