@@ -118,6 +118,60 @@ func hostileCases() []hostileCase {
 	}
 }
 
+// growing is a statement of n WITH queries, each made from the one before it: #p in
+// step is its name and #i the number.
+func growing(n int, first, step, last string) string {
+	out := "WITH c0 AS (" + first + ")"
+	for i := 1; i <= n; i++ {
+		out += strings.NewReplacer("#i", strconv.Itoa(i), "#p", "c"+strconv.Itoa(i-1)).Replace(", c#i AS (" + step + ")")
+	}
+	return out + " " + strings.ReplaceAll(last, "#n", "c"+strconv.Itoa(n))
+}
+
+// planningCases are short statements whose plan would be so large that the engine
+// does not come back from planning it. They are refused before it sees them.
+func planningCases() []hostileCase {
+	count := "SELECT count(*) FROM #n"
+	return []hostileCase{
+		{"doubling stars", isRefused, growing(18, "SELECT * FROM {t}", "SELECT * FROM #p a, #p b", count)},
+		{"doubling stars explained", isRefused, "EXPLAIN " + growing(18, "SELECT * FROM {t}", "SELECT * FROM #p a, #p b", count)},
+		{"doubling stars of one table", isRefused, growing(18, "SELECT * FROM {t}", "SELECT *, * FROM #p", count)},
+		{"doubling COLUMNS", isRefused, growing(18, "SELECT id FROM {t}", "SELECT COLUMNS(*), COLUMNS(*) FROM #p", count)},
+		{"doubling joins", isRefused, growing(18, "SELECT id FROM {t}", "SELECT a.id FROM #p a, #p b", count)},
+		{"doubling unions", isRefused, growing(18, "SELECT id FROM {t}", "FROM #p UNION ALL FROM #p", count)},
+		{"doubling subqueries", isRefused, growing(18, "SELECT id FROM {t}", "SELECT (SELECT max(id) FROM #p) + (SELECT min(id) FROM #p) AS id", "FROM #n")},
+		{"doubling conditions", isRefused, growing(22, "SELECT secret AS x FROM {t}", "SELECT x || x AS x FROM #p", count+" WHERE x = 'a'")},
+		{"doubling structs", isRefused, growing(18, "SELECT id AS x FROM {t}", "SELECT {'a': x, 'b': x} AS x FROM #p", "FROM #n")},
+		{"doubling rows", isRefused, growing(18, "SELECT id FROM {t}", "SELECT a AS a#i, b AS b#i FROM #p a, #p b", count)},
+		{"doubling results", isRefused, "SELECT 1 AS c0" + doublingResults(30) + " FROM {t}"},
+		{"nested structs unnested", isRefused, growing(12, "SELECT id AS x FROM {t}", "SELECT {'a': x, 'b': x} AS x FROM #p", "SELECT unnest(x, recursive := true) FROM #n")},
+		{"nested scalar subqueries", isRefused, "SELECT 1 WHERE 1 > " + strings.Repeat("(SELECT max(id) FROM {t} WHERE id > ", 12) + "(SELECT 1)" + strings.Repeat(")", 12)},
+		{"nested correlated subqueries", isRefused, "SELECT 1 FROM {t} o WHERE id > " + strings.Repeat("(SELECT max(id) FROM {t} WHERE id > ", 12) + "(SELECT o.id)" + strings.Repeat(")", 12)},
+		{"equal columns", isRefused, "SELECT 1 FROM (SELECT " + manyResults(200, "id + # AS k#") + " FROM {t}) WHERE COLUMNS(*) = k0"},
+		{"many grouping sets", isRefused, strings.TrimSuffix(strings.Repeat("SELECT count(*) FROM {t} GROUP BY CUBE ("+manyResults(12, "id + #")+") UNION ALL ", 2), " UNION ALL ")},
+		{"many groups", isRefused, "SELECT 1 FROM {t} GROUP BY " + manyResults(9000, "id + #")},
+		{"many windows", isRefused, "SELECT " + manyResults(4000, "sum(id) OVER (PARTITION BY id + #)") + " FROM {t}"},
+		{"many distinct columns", isRefused, "SELECT DISTINCT " + manyResults(9000, "id + #") + " FROM {t}"},
+	}
+}
+
+// manyResults is a list of n items, where # is the number of the item.
+func manyResults(n int, item string) string {
+	out := make([]string, n)
+	for i := range out {
+		out[i] = strings.ReplaceAll(item, "#", strconv.Itoa(i))
+	}
+	return strings.Join(out, ", ")
+}
+
+func doublingResults(n int) string {
+	out := ""
+	for i := 1; i <= n; i++ {
+		out += strings.NewReplacer("#i", strconv.Itoa(i), "#p", strconv.Itoa(i-1)).Replace(", c#p + c#p AS c#i")
+	}
+	return out
+}
+
 // resourceCases run until a limit stops them.
 func resourceCases() []hostileCase {
 	doubling := "WITH c0 AS (SELECT id FROM {t})"

@@ -73,7 +73,7 @@ func (s *testServer) judge(t *testing.T, c hostileCase, sql string, r reply) {
 // TestHostileStatementsFailSafely sends every attack through the front door.
 func TestHostileStatementsFailSafely(t *testing.T) {
 	s, attacker, other := newHostile(t, func(c *Config) { c.Lease = 512 })
-	cases := hostileCases()
+	cases := append(hostileCases(), planningCases()...)
 	require.GreaterOrEqual(t, len(cases), 150)
 	names := map[string]bool{}
 	for _, c := range cases {

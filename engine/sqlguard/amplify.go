@@ -10,8 +10,15 @@ import "strings"
 // maxWords caps that estimate. The longest text has about 130,000 words.
 const maxWords = 300_000
 
-// checkAmplification refuses texts whose tree would be much larger than they.
+// maxGroups caps the items of one GROUP BY: the parser compares each with all.
+const maxGroups = 2_500
+
+// checkAmplification refuses texts whose tree would be much larger than they, or
+// takes much longer to make.
 func checkAmplification(text string) *Error {
+	if groupItems(text) > maxGroups {
+		return refuse(CodeTooComplex, "GROUP BY", "a GROUP BY has more than %d items", maxGroups)
+	}
 	if amplified(text) > maxWords {
 		return refuse(CodeTooComplex, "", "CASE or WINDOW expressions are nested or repeated too much")
 	}
@@ -70,6 +77,40 @@ func (f *caseFrame) add(n int) {
 	} else {
 		f.rest = min(f.rest+n, 1<<40)
 	}
+}
+
+// groupItems is the number of items in the longest GROUP BY of a text, or more:
+// commas inside brackets count too, for the items of ROLLUP and its like.
+func groupItems(text string) int {
+	type group struct{ depth, items int }
+	var open []group
+	most, depth, last := 0, 0, ""
+	eachWord(text, func(word string) {
+		switch word {
+		case "(":
+			depth++
+		case ")":
+			depth--
+		case "by":
+			if last == "group" {
+				open = append(open, group{depth, 1})
+			}
+		case "having", "qualify", "window", "order", "limit", "union", "except", "intersect":
+			if len(open) > 0 && open[len(open)-1].depth == depth {
+				open = open[:len(open)-1]
+			}
+		case ",":
+			if len(open) > 0 {
+				open[len(open)-1].items++
+				most = max(most, open[len(open)-1].items)
+			}
+		}
+		for len(open) > 0 && open[len(open)-1].depth > depth {
+			open = open[:len(open)-1]
+		}
+		last = word
+	})
+	return most
 }
 
 // eachWord calls f with every word of the text, in lower case, and with every

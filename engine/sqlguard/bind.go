@@ -94,6 +94,9 @@ func (q *Query) Prepare(ctx context.Context, parser engine.Parser, relations []R
 	if len(relations) != len(q.tables) {
 		return nil, fmt.Errorf("binding %d relations to %d tables", len(relations), len(q.tables))
 	}
+	if refusal := q.checkPlanSize(relations); refusal != nil {
+		return nil, refusal
+	}
 	if p, err := q.preparePlain(ctx, parser, relations, argumentsOf(args)); p != nil || err != nil {
 		return p, err
 	}

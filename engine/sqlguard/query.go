@@ -176,7 +176,13 @@ func (q *Query) parse(ctx context.Context, parser engine.Parser) error {
 	if refusal := a.statement(root.list("statements")[0].(*node)); refusal != nil {
 		return refusal
 	}
-	return a.finish(ctx, parser)
+	if err := a.finish(ctx, parser); err != nil {
+		return err
+	}
+	if refusal := q.checkPlanSize(nil); refusal != nil {
+		return refusal
+	}
+	return nil
 }
 
 // readTree decodes the parser's answer and holds it against the grammar.

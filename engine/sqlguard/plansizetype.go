@@ -1,0 +1,231 @@
+package sqlguard
+
+import (
+	"strings"
+
+	"github.com/lakewarden/lakewarden/engine"
+)
+
+// planType says how many members a type has and which of them have names. It is
+// immutable.
+type planType struct {
+	// members counts the type itself and everything nested in it.
+	members int64
+	fields  map[string]*planType // of a STRUCT, in lower case
+	element *planType            // of a list
+}
+
+var scalarType = &planType{members: 1}
+
+func (t *planType) size() int64 { return t.members }
+
+func (t *planType) scalar() bool { return t.members == 1 }
+
+// nested reports whether some member of the type has members.
+func (t *planType) nested() bool {
+	if t.fields == nil {
+		return !t.scalar()
+	}
+	for _, f := range t.fields {
+		if !f.scalar() {
+			return true
+		}
+	}
+	return false
+}
+
+func listType(element *planType) *planType {
+	return &planType{members: sum(1, element.members), element: element}
+}
+
+// opaqueType has members whose names are not known.
+func opaqueType(members int64) *planType {
+	if members <= 1 {
+		return scalarType
+	}
+	return &planType{members: members}
+}
+
+// field is the type of a member: that of the whole type, where it is not known.
+func (t *planType) field(name string) *planType {
+	if f := t.fields[strings.ToLower(name)]; f != nil {
+		return f
+	}
+	return t
+}
+
+// common is the type to which values of both types are cast.
+func (t *planType) common(other *planType) *planType {
+	switch {
+	case t == other || other.scalar():
+		return t
+	case t.scalar():
+		return other
+	case t.element != nil && other.element != nil:
+		return listType(t.element.common(other.element))
+	case t.fields != nil && other.fields != nil:
+		fields := make(map[string]*planType, len(t.fields))
+		for name, f := range t.fields {
+			fields[name] = f
+		}
+		for name, f := range other.fields {
+			if mine := fields[name]; mine != nil {
+				f = mine.common(f)
+			}
+			fields[name] = f
+		}
+		return structType(fields)
+	}
+	return opaqueType(sum(t.members, other.members))
+}
+
+func structType(fields map[string]*planType) *planType {
+	t := &planType{members: 1, fields: fields}
+	for _, f := range fields {
+		t.members = sum(t.members, f.members)
+	}
+	return t
+}
+
+// joined is a type that holds all of some others.
+func joined(types []*planType) *planType {
+	out, nested := int64(1), false
+	for _, t := range types {
+		out = sum(out, t.members)
+		nested = nested || !t.scalar()
+	}
+	if !nested {
+		return scalarType
+	}
+	return opaqueType(out)
+}
+
+// typeOfCast is the type that a node of the tree names.
+func typeOfCast(n *node) *planType {
+	info := n.child("type_info")
+	if child := info.child("child_type"); child != nil {
+		return listType(typeOfCast(child))
+	}
+	list := info.list("child_types")
+	if len(list) == 0 {
+		return scalarType
+	}
+	fields := map[string]*planType{}
+	for _, f := range list {
+		fields[strings.ToLower(f.(*node).str("first"))] = typeOfCast(f.(*node).child("second"))
+	}
+	return structType(fields)
+}
+
+// typeOfColumn reads a type as the engine prints it. Of a type in another form the
+// members are counted by its commas.
+func typeOfColumn(c engine.Column) *planType {
+	if !strings.ContainsAny(c.Type, "([") {
+		return scalarType
+	}
+	r := &typeReader{text: c.Type}
+	t := r.read()
+	if r.failed || r.at != len(r.text) {
+		return opaqueType(2 + int64(strings.Count(c.Type, ",")+strings.Count(c.Type, "[")))
+	}
+	return t
+}
+
+type typeReader struct {
+	text   string
+	at     int
+	failed bool
+}
+
+// read reads one type with the brackets behind it.
+func (r *typeReader) read() *planType {
+	t := r.plain()
+	for !r.failed && r.at < len(r.text) && r.text[r.at] == '[' {
+		end := strings.IndexByte(r.text[r.at:], ']')
+		if end < 0 {
+			r.failed = true
+			break
+		}
+		r.at += end + 1
+		t = listType(t)
+	}
+	return t
+}
+
+func (r *typeReader) plain() *planType {
+	rest := r.text[r.at:]
+	switch {
+	case strings.HasPrefix(rest, "STRUCT("):
+		r.at += len("STRUCT(")
+		return r.fields()
+	case strings.HasPrefix(rest, "MAP("):
+		r.at += len("MAP(")
+		key := r.read()
+		if !strings.HasPrefix(r.text[r.at:], ", ") {
+			r.failed = true
+			return scalarType
+		}
+		r.at += 2
+		value := r.read()
+		r.close()
+		return opaqueType(sum(sum(2, key.members), value.members))
+	}
+	for depth := 0; r.at < len(r.text); r.at++ {
+		switch r.text[r.at] {
+		case '(':
+			depth++
+		case ')':
+			if depth == 0 {
+				return scalarType
+			}
+			depth--
+		case ',', '[':
+			if depth == 0 {
+				return scalarType
+			}
+		}
+	}
+	return scalarType
+}
+
+func (r *typeReader) fields() *planType {
+	fields := map[string]*planType{}
+	for !r.failed {
+		name := r.name()
+		fields[strings.ToLower(name)] = r.read()
+		if !strings.HasPrefix(r.text[r.at:], ", ") {
+			break
+		}
+		r.at += 2
+	}
+	r.close()
+	return structType(fields)
+}
+
+// name reads the name of a field and the blank behind it.
+func (r *typeReader) name() string {
+	start := r.at
+	if r.at < len(r.text) && r.text[r.at] == '"' {
+		r.at = skipQuoted(r.text, r.at, '"', false)
+		name := strings.ReplaceAll(strings.Trim(r.text[start:r.at], `"`), `""`, `"`)
+		r.skip(' ')
+		return name
+	}
+	end := strings.IndexByte(r.text[r.at:], ' ')
+	if end < 0 {
+		r.failed = true
+		return ""
+	}
+	r.at += end + 1
+	return r.text[start : r.at-1]
+}
+
+func (r *typeReader) close() { r.skip(')') }
+
+func (r *typeReader) skip(c byte) {
+	if r.at >= len(r.text) || r.text[r.at] != c {
+		r.failed = true
+		return
+	}
+	r.at++
+}
