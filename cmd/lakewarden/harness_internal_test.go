@@ -31,7 +31,7 @@ type testServer struct {
 	url    string
 	log    *bytes.Buffer
 	// logged counts the bytes of log.
-	logged atomic.Int64
+	logged *atomic.Int64
 	stop   func()
 	boot   bootstrapReply
 	admin  *client
@@ -59,7 +59,7 @@ type reply struct {
 // storage configuration, and serves it. change may alter the configuration.
 func startServer(t testing.TB, change func(*Config)) *testServer {
 	t.Helper()
-	s := &testServer{t: t, config: testConfig(t), log: &bytes.Buffer{}}
+	s := &testServer{t: t, config: testConfig(t), log: &bytes.Buffer{}, logged: new(atomic.Int64)}
 	if change != nil {
 		change(&s.config)
 	}
@@ -94,7 +94,7 @@ func (s *testServer) start() {
 	ctx, cancel := context.WithCancel(context.Background())
 	level, err := s.config.level()
 	require.NoError(s.t, err)
-	log := slog.New(slog.NewJSONHandler(&lockedWriter{w: s.log, n: &s.logged}, &slog.HandlerOptions{Level: level}))
+	log := slog.New(slog.NewJSONHandler(&lockedWriter{w: s.log, n: s.logged}, &slog.HandlerOptions{Level: level}))
 	svc, err := newService(ctx, s.config, "", log)
 	require.NoError(s.t, err)
 	l, err := net.Listen("tcp", s.config.Listen)
