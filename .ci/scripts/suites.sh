@@ -39,7 +39,7 @@ run() { # store isolation copies reading tests
 		echo "## $1, isolation $2, copies $3, $4: $verdict"
 		echo
 		# The tests' own summaries, without file names and times of subtests.
-		grep -E '^--- (PASS|FAIL)|requests, [0-9]+ differ|functions reached|without the barrier|in the clear|: timing, ' "$log" |
+		grep -E '^--- (PASS|FAIL)|requests, [0-9]+ differ|requests by status|functions reached|without the barrier|in the clear|: timing, ' "$log" |
 			sed -E 's/^ +[a-z_]+_test\.go:[0-9]+: /    - /; s/; not: .*//; s/^--- /- /'
 		printf -- '- attacks: %s passed, %s failed\n' "$(grep -cE '^    --- PASS' "$log" || true)" "$(grep -cE '^    --- FAIL' "$log" || true)"
 	} >>"$report"
@@ -53,4 +53,5 @@ for wanted in "$@"; do
 	[ "$isolation/$copies/$reading" != process/never/list ] || tests=$attacks
 	run "$store" "$isolation" "$copies" "$reading" "$tests"
 done
+LAKEWARDEN_TEST_API_EXAMPLES=150 run local process never list '^TestFuzzedRequestsAreAnsweredAsDescribed$'
 exit $status

@@ -89,7 +89,7 @@ func TestRenamesRacePolicies(t *testing.T) {
 	url := pgtest.URL(t)
 	s := startServer(t, func(c *Config) { c.DatabaseURL = url })
 	s.table("people", `SELECT i AS id, 'SECRET-' || i AS c0 FROM range(3) t(i)`, nil, column{"id", "long"}, column{"c0", "string"})
-	twin := &testServer{t: t, config: s.config, log: s.log}
+	twin := &testServer{t: t, config: s.config, log: s.log, logged: s.logged}
 	twin.config.DataDir = filepath.Join(t.TempDir(), "twin")
 	twin.start()
 	vic := s.member("vic@acme.example", "viewer", nil)

@@ -351,7 +351,7 @@ func TestOperationsOutliveReplicas(t *testing.T) {
 	url := pgtest.URL(t)
 	shared := t.TempDir()
 	s := startServer(t, func(c *Config) { c.DatabaseURL, c.ResultsURL, c.DrainTimeout = url, "file://"+shared, time.Second })
-	twin := &testServer{t: t, config: s.config, log: s.log}
+	twin := &testServer{t: t, config: s.config, log: s.log, logged: s.logged}
 	twin.config.DataDir = t.TempDir()
 	twin.start()
 	there := twin.client(s.admin.key, s.admin.user)

@@ -21,7 +21,7 @@ func TestTwoServersOnOnePostgres(t *testing.T) {
 		c.KeyFile = filepath.Join(c.DataDir, "keys.json")
 	})
 	s.table("sales", `SELECT i AS id, 'r' || (i % 4) AS region FROM range(1000) t(i)`, []string{"region"}, column{"id", "long"}, column{"region", "string"})
-	twin := &testServer{t: t, config: s.config, log: s.log}
+	twin := &testServer{t: t, config: s.config, log: s.log, logged: s.logged}
 	twin.config.DataDir = t.TempDir() // its own files; the tables are shared
 	twin.start()
 

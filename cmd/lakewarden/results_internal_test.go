@@ -50,7 +50,7 @@ func TestResultsInABucketAreReadOnAnyReplica(t *testing.T) {
 		c.DatabaseURL = database
 		keepInS3(store, bucket)(c)
 	})
-	twin := &testServer{t: t, config: s.config, log: s.log}
+	twin := &testServer{t: t, config: s.config, log: s.log, logged: s.logged}
 	twin.config.DataDir = t.TempDir()
 	twin.start()
 	there := twin.client(s.admin.key, s.admin.user)

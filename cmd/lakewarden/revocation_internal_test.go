@@ -340,7 +340,7 @@ func TestWithdrawalsReachOtherReplicas(t *testing.T) {
 	s := startServer(t, func(c *Config) {
 		c.DatabaseURL, c.MaxRunning, c.Threads, c.Memory, c.Lease = url, 8, 1, 2048, 128
 	})
-	twin := &testServer{t: t, config: s.config, log: s.log}
+	twin := &testServer{t: t, config: s.config, log: s.log, logged: s.logged}
 	twin.config.DataDir = t.TempDir() // its own files; the tables are shared
 	twin.start()
 	store := s.store()
