@@ -466,6 +466,49 @@ func TestJudgingCostsWhatDiffers(t *testing.T) {
 	require.Equal(t, before, v.store.reads.Load(), "nothing is read while nothing changes")
 }
 
+// TestAnAttemptToCommitGoesOn: it is not ended, and what was ended before makes
+// none.
+func TestAnAttemptToCommitGoesOn(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		result error
+		goesOn bool
+	}{
+		{"committed", nil, true},
+		{"unknown", fmt.Errorf("attempt: %w", delta.ErrCommitUnknown), true},
+		{"lost", delta.ErrConflict, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			v := newRevoking(t)
+			a := v.member(catalog.RoleEditor)
+			v.run()
+			ctx, watched := v.r.begin(t.Context(), a)
+			defer watched.done()
+			other, o := v.r.begin(t.Context(), a)
+			defer o.done()
+			w := &writing{watched: watched}
+			_, err := w.publish(ctx, func() (*delta.Snapshot, error) {
+				require.NoError(t, v.store.RemoveMember(v.system, v.org.ID, a.User))
+				require.ErrorIs(t, v.ends(other), ErrQueryCancelled)
+				require.NoError(t, ctx.Err())
+				return nil, c.result
+			})
+			require.Equal(t, c.result, err)
+			if c.goesOn {
+				time.Sleep(50 * time.Millisecond) // rounds go by
+				require.NoError(t, ctx.Err())
+				return
+			}
+			require.ErrorIs(t, v.ends(ctx), ErrQueryCancelled)
+			_, err = w.publish(ctx, func() (*delta.Snapshot, error) {
+				t.Error("an attempt of a write that was ended")
+				return nil, nil
+			})
+			require.ErrorIs(t, err, ErrQueryCancelled)
+		})
+	}
+}
+
 func TestNilRevocationsEndNothing(t *testing.T) {
 	var r *Revocations
 	ctx, w := r.begin(t.Context(), Actor{})

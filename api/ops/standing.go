@@ -76,7 +76,7 @@ type usedPolicies struct {
 }
 
 // located returns the tables of the basis.
-func (b *basis) located() []catalog.LocatedTable {
+func (b basis) located() []catalog.LocatedTable {
 	out := slices.Clone(b.listed)
 	for _, t := range b.tables {
 		out = append(out, t.located)
@@ -87,7 +87,7 @@ func (b *basis) located() []catalog.LocatedTable {
 // check returns a [check] that fails when a statement that was planned now would
 // have another basis. A policy that does not apply to these tables is not part
 // of it.
-func (b *basis) check(r *Revocations, a Actor) check {
+func (b basis) check(r *Revocations, a Actor) check {
 	if len(b.tables)+len(b.listed) == 0 {
 		return nil
 	}
@@ -118,7 +118,7 @@ func (b *basis) check(r *Revocations, a Actor) check {
 
 // holds reports whether rules lead to the same rows. A stronger role matters to
 // policies only; a weaker one is the credential's question.
-func (b *basis) holds(now heldRules) bool {
+func (b basis) holds(now heldRules) bool {
 	if !maps.Equal(b.subject.attributes, now.subject.attributes) || len(b.listed) > 0 && !b.policies.equal(now.policies) {
 		return false
 	}

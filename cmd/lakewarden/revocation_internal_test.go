@@ -207,7 +207,11 @@ func (s *testServer) prepared(t *testing.T, store catalog.Store, name, role stri
 	user := s.member(slug+"@acme.example", role, map[string]string{"region": "r1"}).user
 	_, err = store.SetWorkspaceMember(s.t.Context(), w.org(), shared.ID, catalog.UserID(user), catalog.RoleEditor)
 	require.NoError(s.t, err)
-	w.member, w.key = s.keyIn(store, shared, user, builderScopes)
+	scopes := builderScopes
+	if role == "admin" {
+		scopes = adminScopes
+	}
+	w.member, w.key = s.keyIn(store, shared, user, scopes)
 	w.admin, _ = s.keyIn(store, shared, s.admin.user, adminScopes)
 	made := w.admin.ok("POST", configsPath, map[string]any{"configName": slug, "kind": "local", "root": slug, "workspaceId": string(shared.ID)})
 	writeTable(s.t, filepath.Join(s.config.LocalRoots[0], slug, "sales"), salesRows, nil, column{"id", "long"}, column{"region", "string"})
@@ -348,6 +352,144 @@ func TestWithdrawalsReachOtherReplicas(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			w := s.prepared(t, store, c.name, c.role)
 			w.endsWhatRuns(t, c, &client{t: t, url: twin.url, key: w.member.key, user: w.member.user})
+		})
+	}
+}
+
+// TestEveryPathThatRunsStatementsEnds has every such request of a member wait for
+// the one turn that there is, which somebody else has.
+func TestEveryPathThatRunsStatementsEnds(t *testing.T) {
+	s := startServer(t, func(c *Config) { c.MaxRunning, c.Threads = 1, 1 })
+	w := s.prepared(t, s.store(), "paths", "admin")
+	table := "/v1/tables/lake/" + w.config.Schema() + "/sales"
+	// This server alone can evaluate it, so it is never known to hold for every row.
+	w.admin.ok("POST", table+"/constraints", map[string]any{"constraints": []any{map[string]any{"name": "c", "expr": "regexp_matches(region, '^r')"}}})
+	version := w.version(t, table)
+	rows, _ := endless(w.config.Schema() + ".sales")
+	busy := w.admin.stream(rows, time.Millisecond)
+	row := map[string]any{"rows": []any{map[string]any{"id": 5000, "region": "r1"}}}
+	replies := map[string]chan reply{}
+	for path, body := range map[string]any{
+		"POST /v1/query":                            map[string]any{"sql": "SELECT * FROM " + w.config.Schema() + ".sales"},
+		"GET " + table + "/rows":                    nil,
+		"GET " + table + "/rows?where=id%2B0":       nil,
+		"GET " + table + "/violations":              nil,
+		"PUT " + table + "/primary-key":             map[string]any{"columns": []string{"id"}},
+		"POST " + table + "/rows":                   row,
+		"POST " + table + "/rows/merge?on=id":       row,
+		"POST " + table + "/rows/update":            map[string]any{"where": "id = 1", "set": map[string]string{"region": "'r9'"}},
+		"POST " + table + "/rows/delete":            map[string]any{"where": "id = 1"},
+		"POST " + w.path("/policies/simulate"):      map[string]any{"tableFqn": w.table.FQN(), "role": "viewer"},
+		"POST " + table + "/constraints/c/validate": nil,
+	} {
+		method, path, _ := strings.Cut(path, " ")
+		answer := make(chan reply, 1)
+		replies[method+" "+path] = answer
+		go func() { answer <- w.member.call(method, path, body) }()
+	}
+	require.Eventually(t, func() bool {
+		for path, answer := range replies {
+			select {
+			case r := <-answer:
+				require.Failf(t, "an answer without a turn", "%s: %d %s", path, r.status, r.body)
+			default:
+			}
+		}
+		return w.metric(t, `lakewarden_sessions{state="queued"}`) == float64(len(replies))
+	}, 20*time.Second, 10*time.Millisecond)
+	w.admin.ok("PUT", w.path("/users/"+w.member.user+"/attributes"), map[string]string{"region": "r2"})
+	since := time.Now()
+	for path, answer := range replies {
+		select {
+		case r := <-answer:
+			require.Equal(t, http.StatusConflict, r.status, "%s: %s", path, r.body)
+			code, _ := r.problem(t, http.StatusConflict)
+			require.Equal(t, "query_cancelled", code, path)
+		case <-time.After(time.Until(since.Add(promptly))):
+			t.Fatalf("%s goes on", path)
+		}
+	}
+	select {
+	case <-busy.ended:
+		t.Fatalf("the other stream has ended: %v", busy.err)
+	default:
+	}
+	require.Equal(t, version, w.version(t, table), "nothing was written")
+}
+
+// version is the newest version of a table.
+func (w *withdrawn) version(t testing.TB, table string) any {
+	t.Helper()
+	history := w.admin.ok("GET", table+"/history", nil)
+	return history["versions"].([]any)[0].(map[string]any)["version"]
+}
+
+// TestWithdrawalsEndWrites: one that looks for its rows, and one whose body is still
+// on its way. Nothing is written.
+func TestWithdrawalsEndWrites(t *testing.T) {
+	s := startServer(t, func(c *Config) { c.Threads = 1 })
+	w := s.prepared(t, s.store(), "writes", "editor")
+	table := "/v1/tables/lake/" + w.config.Schema() + "/sales"
+	from := w.config.Schema() + ".sales"
+	version := w.version(t, table)
+	body, more := io.Pipe()
+	req, err := http.NewRequest("POST", w.member.url+table+"/rows", body)
+	require.NoError(t, err)
+	req.Header.Set("Content-Type", ndjson)
+	req.Header.Set("Authorization", "Bearer "+w.member.key)
+	insert := make(chan reply, 1)
+	go func() {
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			insert <- reply{body: []byte(err.Error())}
+			return
+		}
+		defer func() { _ = resp.Body.Close() }()
+		text, _ := io.ReadAll(resp.Body)
+		insert <- reply{status: resp.StatusCode, header: resp.Header, body: text}
+	}()
+	_, err = io.WriteString(more, "{\"id\": 7, \"region\": \"r1\"}\n")
+	require.NoError(t, err)
+	defer func() { _ = more.Close() }()
+	remove := make(chan reply, 1)
+	go func() {
+		remove <- w.member.call("POST", table+"/rows/delete", map[string]any{"where": "id < (SELECT count(*) FROM " + from + " a, " + from + " b, " + from + " c, " + from + " d WHERE (a.id * b.id + c.id * d.id) % 7 = 3)"})
+	}()
+	require.Eventually(t, func() bool { return w.running(t, w.member) >= 1 }, 20*time.Second, 10*time.Millisecond)
+	time.Sleep(300 * time.Millisecond)
+	w.admin.ok("PUT", w.path("/users/"+w.member.user+"/role"), map[string]string{"role": "viewer"})
+	w.admin.ok("DELETE", w.path("/workspaces/"+string(w.config.Workspace)+"/members/"+w.member.user), nil)
+	since := time.Now()
+	for name, answer := range map[string]chan reply{"insert": insert, "delete": remove} {
+		select {
+		case r := <-answer:
+			code, _ := r.problem(t, http.StatusConflict)
+			require.Equal(t, "query_cancelled", code, name)
+			t.Logf("%s ended after %v at most", name, time.Since(since))
+		case <-time.After(time.Until(since.Add(promptly))):
+			t.Fatalf("%s goes on", name)
+		}
+	}
+	require.Equal(t, version, w.version(t, table))
+}
+
+// TestWithdrawalsEndStreamsOfStoredRows: a result that was current when its reader
+// began.
+func TestWithdrawalsEndStreamsOfStoredRows(t *testing.T) {
+	s := startServer(t, nil)
+	store := s.store()
+	for _, c := range withdrawals {
+		if c.name != "the key is revoked" && c.name != "the attributes change" && c.name != "a policy on the table is made" {
+			continue
+		}
+		t.Run(c.name, func(t *testing.T) {
+			w := s.prepared(t, store, c.name, c.role)
+			from := w.config.Schema() + ".sales"
+			o := w.member.await(w.member.start("SELECT a.id, b.id AS other, md5(a.region) AS word FROM " + from + " a, " + from + " b"))
+			require.Equal(t, "succeeded", o["state"], "%v", o)
+			live := w.member.follow("GET", "/v1/operations/"+o["id"].(string)+"/result", nil, 5*time.Millisecond)
+			c.do(w)
+			live.broken(t, time.Now())
 		})
 	}
 }
