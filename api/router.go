@@ -73,6 +73,7 @@ func NewRouter(deps Deps) (http.Handler, *huma.OpenAPI) {
 		middleware.EmptyBodies,
 		middleware.Recover(deps.Logger),
 		middleware.Headers,
+		middleware.Pace{Streams: v1.IsStream}.Handler,
 		middleware.Sizes{Streams: v1.IsStream}.Handler,
 	)
 	r.NotFound(middleware.NotFound)

@@ -30,8 +30,8 @@ func (s Server) Serve(ctx context.Context, l net.Listener) error {
 	server := &http.Server{
 		Handler:           s.Handler,
 		ReadHeaderTimeout: 10 * time.Second,
-		ReadTimeout:       time.Minute, // no operation takes a stream
 		IdleTimeout:       2 * time.Minute,
+		// Bodies and replies have no timeout here: see [middleware.Pace].
 		// Larger than what the middleware takes, which answers in its own way.
 		MaxHeaderBytes: 64 << 10,
 		ErrorLog:       slog.NewLogLogger(s.Logger.Handler(), slog.LevelDebug),

@@ -3,6 +3,7 @@ package middleware
 import (
 	"errors"
 	"net/http"
+	"time"
 
 	"github.com/lakewarden/lakewarden/api/problem"
 )
@@ -60,7 +61,7 @@ func headerSize(h http.Header) int {
 	return size
 }
 
-func or[T int | int64](value, otherwise T) T {
+func or[T int | int64 | time.Duration](value, otherwise T) T {
 	if value > 0 {
 		return value
 	}

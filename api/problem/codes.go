@@ -32,6 +32,7 @@ var EmptyStatuses = []int{http.StatusMethodNotAllowed, http.StatusRequestEntityT
 var Codes = []Code{
 	{"invalid_request", 400, "The request cannot be read.", "The request line, a header or a parameter cannot be parsed."},
 	{"invalid_body", 400, "The request body cannot be read.", "The body is missing, broken off or not in the format that Content-Type names. JSON has at most 64 levels, 100,000 values and 10,000 members in an object, and names each member once; names have at most 4,096 bytes."},
+	{"body_too_slow", 400, "The request body arrives too slowly.", "The rest of the body did not come at 1 KiB a second, or there was a pause of more than 30 seconds. The connection is closed; nothing was done."},
 	{"unsupported_media_type", 400, "The format of the request body is not supported.", "Content-Type names a format that the operation does not read."},
 	{"not_acceptable", 400, "None of the accepted response formats is available.", "Accept names only formats that the operation does not write."},
 	{"syntax_error", 400, "The SQL statement cannot be parsed.", "The text is not valid SQL; details give line and column."},

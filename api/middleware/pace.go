@@ -1,0 +1,211 @@
+package middleware
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/lakewarden/lakewarden/api/problem"
+)
+
+// Pace ends requests whose client does not send its body, or does not take the
+// reply. The zero value uses the defaults in brackets.
+type Pace struct {
+	// Grace is how long a body may take before its rate counts (10 s), Pause how
+	// long it may make no progress (30 s).
+	Grace, Pause time.Duration
+	// Rate is the least number of bytes a second (1024).
+	Rate int64
+	// Whole is how long a body may take in all (5 min), unless it is a stream.
+	Whole time.Duration
+	// Streams reports whether a request's body is a stream, whose operation has
+	// its own limit of time; nil means none is.
+	Streams func(*http.Request) bool
+	// Rest is how long the server waits for the rest of a body that nobody reads
+	// when the reply begins (5 s).
+	Rest time.Duration
+	// Reply is how long the client may take for the reply (1 min). Handlers of
+	// long replies set deadlines of their own.
+	Reply time.Duration
+}
+
+// beforeReply bounds what the server writes before a reply: that it awaits the
+// body.
+const beforeReply = 10 * time.Minute
+
+var errSlowBody = errors.New("body does not arrive")
+
+// Handler applies the limits. A body that is too slow gives an error whose reply is
+// 400 body_too_slow, and its connection is closed. Only time in which the handler
+// waits for the client counts.
+func (p Pace) Handler(next http.Handler) http.Handler {
+	p.Grace, p.Pause, p.Rate = or(p.Grace, 10*time.Second), or(p.Pause, 30*time.Second), or(p.Rate, 1024)
+	p.Whole, p.Rest, p.Reply = or(p.Whole, 5*time.Minute), or(p.Rest, 5*time.Second), or(p.Reply, time.Minute)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		pw := &pacedWriter{ResponseWriter: w, control: http.NewResponseController(w), pace: p}
+		_ = pw.control.SetWriteDeadline(time.Now().Add(beforeReply))
+		if r.Body != nil && r.Body != http.NoBody {
+			pw.body = &pacedBody{ReadCloser: r.Body, writer: pw, request: r, left: p.Grace, whole: p.Whole}
+			if p.Streams != nil && p.Streams(r) {
+				pw.body.whole = 1<<63 - 1
+			}
+			r.Body = pw.body
+		}
+		next.ServeHTTP(pw, r)
+	})
+}
+
+// pacedWriter keeps the deadlines of a connection for one request.
+type pacedWriter struct {
+	http.ResponseWriter
+	control *http.ResponseController
+	pace    Pace
+	body    *pacedBody // nil without one
+
+	mu   sync.Mutex
+	sent bool // the reply has begun
+	slow bool // the body was too slow
+	done bool // the body was read to its end
+	// until is the deadline that the handler has set for reads; zero is none.
+	until time.Time
+}
+
+// SetReadDeadline serves [http.ResponseController]: a handler's deadline holds
+// beside those of the pace.
+func (w *pacedWriter) SetReadDeadline(t time.Time) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.until = t
+	if t.IsZero() {
+		return nil // the next read sets the one of the pace
+	}
+	return w.control.SetReadDeadline(t)
+}
+
+// expect sets the deadline of a read that may take limit.
+func (w *pacedWriter) expect(limit time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	deadline := time.Now().Add(limit)
+	if !w.until.IsZero() && w.until.Before(deadline) {
+		deadline = w.until
+	}
+	_ = w.control.SetReadDeadline(deadline)
+}
+
+// ended tells that the body was read, to its end or as far as it is.
+func (w *pacedWriter) ended(slow bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if slow {
+		w.slow = true
+		return
+	}
+	w.done = true
+	// The connection is watched for a client that goes away.
+	_ = w.control.SetReadDeadline(time.Time{})
+}
+
+// begin sets the deadline of the reply. A rest of the body that nobody has read
+// comes first, as the server would have it, but not at the client's pace.
+func (w *pacedWriter) begin() {
+	w.mu.Lock()
+	first, unread := !w.sent, w.body != nil && !w.done && !w.slow
+	w.sent = true
+	if first && w.slow {
+		w.Header().Set("Connection", "close")
+	}
+	w.mu.Unlock()
+	if !first {
+		return
+	}
+	if unread {
+		_ = w.control.SetReadDeadline(time.Now().Add(w.pace.Rest))
+		w.body.skip()
+	}
+	_ = w.control.SetWriteDeadline(time.Now().Add(w.pace.Reply))
+}
+
+// WriteHeader begins the reply at the first final status.
+func (w *pacedWriter) WriteHeader(status int) {
+	if status >= http.StatusOK {
+		w.begin()
+	}
+	w.ResponseWriter.WriteHeader(status)
+}
+
+// Write implements io.Writer.
+func (w *pacedWriter) Write(p []byte) (int, error) {
+	w.begin()
+	return w.ResponseWriter.Write(p)
+}
+
+// Flush passes on where the writer below can.
+func (w *pacedWriter) Flush() {
+	w.begin()
+	_ = w.control.Flush()
+}
+
+// Unwrap serves [http.ResponseController].
+func (w *pacedWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// pacedBody is the body of a request. Its methods are for one goroutine.
+type pacedBody struct {
+	io.ReadCloser
+	writer  *pacedWriter
+	request *http.Request
+	// left is how long the next bytes may take: each byte adds its share of a
+	// second, up to the longest pause. whole is how long all of them may.
+	left, whole time.Duration
+	err         error
+}
+
+// Read implements io.Reader.
+func (b *pacedBody) Read(p []byte) (int, error) {
+	if b.err != nil {
+		return 0, b.err
+	}
+	limit, begun := min(b.left, b.whole), time.Now()
+	b.writer.expect(limit)
+	n, err := b.ReadCloser.Read(p)
+	waited := time.Since(begun)
+	b.whole -= waited
+	pace := b.writer.pace
+	b.left = min(b.left-waited+time.Duration(n)*time.Second/time.Duration(pace.Rate), pace.Pause)
+	switch {
+	case err == nil:
+		return n, nil
+	case errors.Is(err, io.EOF):
+		b.writer.ended(false)
+	case isTimeout(err) && waited >= limit:
+		b.writer.ended(true)
+		err = problem.Respond(b.request.Context(), &problem.Refusal{
+			Code: "body_too_slow", Cause: errSlowBody,
+			Details: []problem.Detail{{Field: "body", Message: "must arrive at 1 KiB a second or faster, with pauses of 30 seconds at most"}},
+		}, false)
+	}
+	b.err = err
+	return n, err
+}
+
+// maxSkipped is how much of a body the server reads so that the connection can be
+// used again.
+const maxSkipped = 256 << 10
+
+// skip reads the rest of a body within the connection's deadline. A client that
+// waits to be asked for its body is not asked.
+func (b *pacedBody) skip() {
+	if b.request.Header.Get("Expect") != "" || b.request.ContentLength > maxSkipped {
+		return
+	}
+	if n, err := io.CopyN(io.Discard, b.ReadCloser, maxSkipped); n < maxSkipped && errors.Is(err, io.EOF) {
+		b.writer.ended(false)
+	}
+}
+
+func isTimeout(err error) bool {
+	var timeout interface{ Timeout() bool }
+	return errors.As(err, &timeout) && timeout.Timeout()
+}

@@ -1,0 +1,225 @@
+package middleware_test
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lakewarden/lakewarden/api/middleware"
+	"github.com/lakewarden/lakewarden/api/problem"
+)
+
+// quick is a pace for tests: 10,000 bytes a second after 100 ms.
+var quick = middleware.Pace{Grace: 100 * time.Millisecond, Pause: 200 * time.Millisecond, Rate: 10_000, Rest: 100 * time.Millisecond, Reply: 200 * time.Millisecond}
+
+// dialPaced answers one connection's requests with handler and returns the client's end.
+func dialPaced(t *testing.T, pace middleware.Pace, handler http.HandlerFunc) (net.Conn, *bufio.Reader) {
+	t.Helper()
+	server := httptest.NewServer(middleware.RequestID(pace.Handler(handler)))
+	t.Cleanup(server.Close)
+	conn, err := net.Dial("tcp", server.Listener.Addr().String())
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = conn.Close() })
+	require.NoError(t, conn.SetDeadline(time.Now().Add(20*time.Second)))
+	return conn, bufio.NewReader(conn)
+}
+
+// reads answers how many bytes a body had, or the error of reading it.
+func reads(w http.ResponseWriter, r *http.Request) {
+	n, err := io.Copy(io.Discard, r.Body)
+	if err != nil {
+		problem.Write(w, r, err)
+		return
+	}
+	_, _ = io.WriteString(w, strings.Repeat("x", int(n)))
+}
+
+func say(t *testing.T, conn net.Conn, text string) {
+	t.Helper()
+	_, err := io.WriteString(conn, text)
+	require.NoError(t, err)
+}
+
+// closed checks that the server has closed the connection.
+func closed(t *testing.T, in *bufio.Reader) {
+	t.Helper()
+	_, err := in.ReadByte()
+	require.Error(t, err)
+	require.NotErrorIs(t, err, os.ErrDeadlineExceeded, "the server goes on")
+}
+
+func tooSlow(t *testing.T, in *bufio.Reader) {
+	t.Helper()
+	resp, err := http.ReadResponse(in, nil)
+	require.NoError(t, err)
+	text, err := io.ReadAll(resp.Body)
+	require.NoError(t, err)
+	require.Equal(t, http.StatusBadRequest, resp.StatusCode)
+	require.Contains(t, string(text), `"code":"body_too_slow"`)
+	require.True(t, resp.Close, "the connection is closed")
+	closed(t, in)
+}
+
+func TestABodyThatTricklesIsEnded(t *testing.T) {
+	for name, head := range map[string]string{
+		"length": "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n",
+		"chunks": "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nF4240\r\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			conn, in := dialPaced(t, quick, reads)
+			say(t, conn, head)
+			stop := make(chan struct{})
+			go func() {
+				for {
+					select {
+					case <-stop:
+						return
+					case <-time.After(5 * time.Millisecond):
+						_, _ = conn.Write([]byte("x")) // 200 bytes a second
+					}
+				}
+			}()
+			defer close(stop)
+			tooSlow(t, in)
+		})
+	}
+}
+
+// TestABurstBuysNoLongPause: what came fast does not let a client stay for long.
+func TestABurstBuysNoLongPause(t *testing.T) {
+	conn, in := dialPaced(t, quick, reads)
+	say(t, conn, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n"+strings.Repeat("x", 500_000))
+	tooSlow(t, in)
+}
+
+// TestABodyHasAnEnd, however fast it comes, unless it is a stream.
+func TestABodyHasAnEnd(t *testing.T) {
+	pace := quick
+	pace.Grace, pace.Pause, pace.Whole = 5*time.Second, 5*time.Second, 300*time.Millisecond
+	feed := func(conn net.Conn, n int) {
+		for range n {
+			if _, err := io.WriteString(conn, strings.Repeat("x", 1000)); err != nil {
+				return
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+	}
+	conn, in := dialPaced(t, pace, reads)
+	say(t, conn, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n")
+	go feed(conn, 100)
+	tooSlow(t, in)
+
+	pace.Streams = func(*http.Request) bool { return true }
+	conn, in = dialPaced(t, pace, reads)
+	say(t, conn, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 60000\r\n\r\n")
+	feed(conn, 60)
+	resp, err := http.ReadResponse(in, nil)
+	require.NoError(t, err)
+	require.Equal(t, http.StatusOK, resp.StatusCode)
+}
+
+// TestAHandlerThatReadsSlowlyIsNotItsClientsFault, and no deadline is left behind:
+// neither for what the handler does afterwards nor for the next request.
+func TestAHandlerThatReadsSlowlyIsNotItsClientsFault(t *testing.T) {
+	conn, in := dialPaced(t, quick, func(w http.ResponseWriter, r *http.Request) {
+		buf := make([]byte, 1000)
+		for range 3 {
+			time.Sleep(250 * time.Millisecond) // longer than any limit
+			if _, err := io.ReadFull(r.Body, buf); err != nil {
+				problem.Write(w, r, err)
+				return
+			}
+		}
+		_, _ = io.Copy(io.Discard, r.Body)
+		select {
+		case <-r.Context().Done():
+			t.Error("the request was taken for one whose client went away: ", context.Cause(r.Context()))
+		case <-time.After(400 * time.Millisecond):
+		}
+		_, _ = io.WriteString(w, "ok")
+	})
+	for range 2 {
+		say(t, conn, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 3000\r\n\r\n"+strings.Repeat("x", 3000))
+		resp, err := http.ReadResponse(in, nil)
+		require.NoError(t, err)
+		text, err := io.ReadAll(resp.Body)
+		require.NoError(t, err)
+		require.Equal(t, "ok", string(text))
+		time.Sleep(250 * time.Millisecond)
+	}
+}
+
+// TestABodyThatNobodyReadsHoldsNoReply: neither the reply nor the connection waits
+// for it for long, and one that is there does not cost the connection.
+func TestABodyThatNobodyReadsHoldsNoReply(t *testing.T) {
+	refuse := func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusForbidden)
+		time.Sleep(150 * time.Millisecond) // longer than the deadline for the rest of a body
+	}
+	conn, in := dialPaced(t, quick, refuse)
+	say(t, conn, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\nx")
+	resp, err := http.ReadResponse(in, nil)
+	require.NoError(t, err)
+	require.Equal(t, http.StatusForbidden, resp.StatusCode)
+	closed(t, in)
+
+	conn, in = dialPaced(t, quick, refuse)
+	for range 2 {
+		say(t, conn, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabc")
+		resp, err := http.ReadResponse(in, nil)
+		require.NoError(t, err)
+		require.Equal(t, http.StatusForbidden, resp.StatusCode)
+		require.False(t, resp.Close)
+	}
+
+	conn, in = dialPaced(t, quick, refuse)
+	say(t, conn, "POST / HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 3\r\n\r\n")
+	resp, err = http.ReadResponse(in, nil)
+	require.NoError(t, err)
+	require.Equal(t, http.StatusForbidden, resp.StatusCode, "the client is not asked for its body")
+}
+
+// TestADeadlineOfTheHandlerHolds beside those of the pace.
+func TestADeadlineOfTheHandlerHolds(t *testing.T) {
+	ended := make(chan error, 1)
+	pace := quick
+	pace.Grace, pace.Pause = 10*time.Second, 10*time.Second
+	conn, _ := dialPaced(t, pace, func(w http.ResponseWriter, r *http.Request) {
+		time.AfterFunc(20*time.Millisecond, func() { _ = http.NewResponseController(w).SetReadDeadline(time.Now()) })
+		_, err := io.Copy(io.Discard, r.Body)
+		ended <- err
+	})
+	say(t, conn, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\nx")
+	select {
+	case err := <-ended:
+		require.Error(t, err)
+		require.NotEqual(t, "body_too_slow", problem.From(err).Name)
+	case <-time.After(5 * time.Second):
+		t.Fatal("the read goes on")
+	}
+}
+
+// TestAReplyThatNobodyTakesIsEnded.
+func TestAReplyThatNobodyTakesIsEnded(t *testing.T) {
+	ended := make(chan error, 1)
+	conn, _ := dialPaced(t, quick, func(w http.ResponseWriter, _ *http.Request) {
+		_, err := io.WriteString(w, strings.Repeat("x", 64<<20))
+		ended <- err
+	})
+	say(t, conn, "GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+	select {
+	case err := <-ended:
+		require.Error(t, err)
+	case <-time.After(10 * time.Second):
+		t.Fatal("the server waits")
+	}
+}
