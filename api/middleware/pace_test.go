@@ -110,7 +110,7 @@ func TestABodyHasAnEnd(t *testing.T) {
 			if _, err := io.WriteString(conn, strings.Repeat("x", 1000)); err != nil {
 				return
 			}
-			time.Sleep(10 * time.Millisecond)
+			<-time.After(10 * time.Millisecond)
 		}
 	}
 	conn, in := dialPaced(t, pace, reads)
@@ -133,7 +133,7 @@ func TestAHandlerThatReadsSlowlyIsNotItsClientsFault(t *testing.T) {
 	conn, in := dialPaced(t, quick, func(w http.ResponseWriter, r *http.Request) {
 		buf := make([]byte, 1000)
 		for range 3 {
-			time.Sleep(250 * time.Millisecond) // longer than any limit
+			<-time.After(250 * time.Millisecond) // longer than any limit
 			if _, err := io.ReadFull(r.Body, buf); err != nil {
 				problem.Write(w, r, err)
 				return
@@ -154,7 +154,7 @@ func TestAHandlerThatReadsSlowlyIsNotItsClientsFault(t *testing.T) {
 		text, err := io.ReadAll(resp.Body)
 		require.NoError(t, err)
 		require.Equal(t, "ok", string(text))
-		time.Sleep(250 * time.Millisecond)
+		<-time.After(250 * time.Millisecond)
 	}
 }
 
@@ -163,7 +163,7 @@ func TestAHandlerThatReadsSlowlyIsNotItsClientsFault(t *testing.T) {
 func TestABodyThatNobodyReadsHoldsNoReply(t *testing.T) {
 	refuse := func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusForbidden)
-		time.Sleep(150 * time.Millisecond) // longer than the deadline for the rest of a body
+		<-time.After(150 * time.Millisecond) // longer than the deadline for the rest of a body
 	}
 	conn, in := dialPaced(t, quick, refuse)
 	say(t, conn, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\nx")

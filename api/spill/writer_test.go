@@ -131,7 +131,7 @@ func TestBytesStayTheSame(t *testing.T) {
 					}
 				}
 				if next < len(pauses) {
-					time.Sleep(1500 * time.Microsecond)
+					<-time.After(1500 * time.Microsecond)
 				}
 			}
 		}()
@@ -165,7 +165,7 @@ func TestAClientThatReadsOnNeedsLittleRoom(t *testing.T) {
 	want := random(8 * mib)
 	got := make(chan []byte)
 	go func() {
-		time.Sleep(300 * time.Millisecond)
+		<-time.After(300 * time.Millisecond)
 		text, _ := io.ReadAll(p.client)
 		got <- text
 	}()
@@ -284,7 +284,7 @@ func TestAnUnusedWriterLeavesItsConnection(t *testing.T) {
 	p := newPair(t, spill.Options{})
 	p.end(errRevoked)
 	require.NoError(t, p.out.Finish())
-	time.Sleep(300 * time.Millisecond) // longer than what the end leaves
+	<-time.After(300 * time.Millisecond) // longer than what the end leaves
 	require.NoError(t, p.out.Close())
 	go func() { _, _ = p.server.Write([]byte("409")) }()
 	got := make([]byte, 3)
@@ -299,7 +299,7 @@ func TestAWaitingWriterNeedsNoRoom(t *testing.T) {
 	want := random(mib)
 	got := make(chan []byte)
 	go func() {
-		time.Sleep(50 * time.Millisecond)
+		<-time.After(50 * time.Millisecond)
 		text, _ := io.ReadAll(p.client)
 		got <- text
 	}()

@@ -43,7 +43,7 @@ func TestABodyThatTricklesEndsItsRequest(t *testing.T) {
 		require.NoError(t, err)
 		wg.Go(func() {
 			for { // until the server closes
-				time.Sleep(200 * time.Millisecond)
+				<-time.After(200 * time.Millisecond)
 				if _, err := conn.Write([]byte(" ")); err != nil {
 					return
 				}
