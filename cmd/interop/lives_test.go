@@ -120,7 +120,7 @@ func (l limit) since(step string) limit {
 
 // lives are all tables of a run.
 func lives() []life {
-	return slices.Concat(generalLives(), largeLives(), feedLives(), emptyTextLives(), trackedLives())
+	return slices.Concat(generalLives(), largeLives(), feedLives(), emptyTextLives(), trackedLives(), defaultLives())
 }
 
 func generalLives() []life {
