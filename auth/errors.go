@@ -35,6 +35,9 @@ var (
 	ErrScopeEscalation = fmt.Errorf("%w: scope escalation", ErrForbidden)
 	// ErrExpiryEscalation: a key was asked to outlive its creator: 403.
 	ErrExpiryEscalation = fmt.Errorf("%w: expiry escalation", ErrForbidden)
+	// ErrWorkspaceEscalation: a key was asked to reach further than its creator:
+	// 403.
+	ErrWorkspaceEscalation = fmt.Errorf("%w: workspace escalation", ErrForbidden)
 
 	// ErrUnknownScope: a request names a scope that does not exist: 422.
 	ErrUnknownScope = errors.New("unknown scope")

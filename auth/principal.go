@@ -39,6 +39,9 @@ type Principal struct {
 	// one; nil means the default workspace only for a key, and every workspace
 	// of the member for a JWT.
 	WorkspaceID *uuid.UUID
+	// AllWorkspaces lifts that limit of an API key: it reaches every workspace of
+	// the member.
+	AllWorkspaces bool
 	// Method is how the caller proved it.
 	Method Method
 	// RequestID ties audit records to the request; empty outside HTTP.

@@ -21,7 +21,10 @@ type APIKey struct {
 	// Workspace is what the key reaches besides the default workspace; empty
 	// means nothing more.
 	Workspace WorkspaceID
-	ExpiresAt time.Time
+	// AllWorkspaces: the key reaches every workspace of its owner, and Workspace
+	// is the default one.
+	AllWorkspaces bool
+	ExpiresAt     time.Time
 	// LastUsedAt is zero for a key that was never used. It may lag.
 	LastUsedAt time.Time
 	CreatedAt  time.Time
@@ -60,7 +63,9 @@ type NewAPIKey struct {
 	Hash      [32]byte
 	Scopes    []string
 	Workspace WorkspaceID
-	ExpiresAt time.Time
+	// AllWorkspaces allows no Workspace but the default one, which is filled in.
+	AllWorkspaces bool
+	ExpiresAt     time.Time
 }
 
 // Validate returns nil or [FieldErrors]. Whether a scope exists is for package

@@ -214,7 +214,8 @@ type Constraints interface {
 type APIKeys interface {
 	// CreateAPIKey makes a key. [ErrExists] with field key_prefix: make
 	// another key and retry. [ErrNotFound] when the owner is no member, or
-	// the workspace is none that the owner is a member of.
+	// the workspace is none that the owner is a member of. [FieldErrors] for
+	// AllWorkspaces with another workspace than the default one.
 	CreateAPIKey(ctx context.Context, key NewAPIKey) (APIKey, error)
 	// APIKeyByPrefix finds a key in any organisation, for authentication.
 	// Revoked and expired keys are returned too.
@@ -226,8 +227,8 @@ type APIKeys interface {
 	// call stays.
 	RevokeAPIKey(ctx context.Context, org OrgID, key KeyID) (APIKey, error)
 	// RotateAPIKey makes a successor for a key, which then expires after
-	// grace at the latest, and returns the successor. User, Workspace and
-	// Org of the successor are those of the old key, and it expires no later
+	// grace at the latest, and returns the successor. User, Org and
+	// the reach of the successor are those of the old key, and it expires no later
 	// than the old key would have. [ErrRevoked] for a
 	// revoked or expired key; a key that has a successor gives
 	// [ErrExists] with field successor.

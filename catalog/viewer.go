@@ -5,7 +5,7 @@ package catalog
 type Viewer struct {
 	Org  OrgID
 	User UserID
-	// Limited marks an API key: of the workspaces, only the default one and
+	// Limited marks most API keys: of the workspaces, only the default one and
 	// Workspace are reached, and only where User is a member.
 	Limited bool
 	// Workspace is the extra workspace of a limited viewer; empty means none.
@@ -15,7 +15,8 @@ type Viewer struct {
 	Everything bool
 }
 
-// MemberViewer is the viewer of a signed-in person.
+// MemberViewer is the viewer of a signed-in person, and of an API key that
+// reaches every workspace of its user.
 func MemberViewer(org OrgID, user UserID) Viewer { return Viewer{Org: org, User: user} }
 
 // KeyViewer is the viewer of an API key of user; workspace can be empty.

@@ -26,11 +26,13 @@ type NewKey struct {
 	ExpiresIn *string
 	ExpiresAt *string
 	Workspace string
+	// AllWorkspaces asks for a key that reaches every workspace of the caller.
+	AllWorkspaces bool
 }
 
 // Create makes a key for the caller and returns it in clear, once. A key never
-// holds more than its creator, auth.ErrScopeEscalation, nor outlives it,
-// auth.ErrExpiryEscalation.
+// holds more than its creator, auth.ErrScopeEscalation, outlives it,
+// auth.ErrExpiryEscalation, or reaches further, auth.ErrWorkspaceEscalation.
 func (o APIKeys) Create(ctx context.Context, in NewKey) (apikey.Key, catalog.APIKey, error) {
 	a, err := ActorFrom(ctx)
 	if err != nil {
@@ -53,14 +55,14 @@ func (o APIKeys) Create(ctx context.Context, in NewKey) (apikey.Key, catalog.API
 	if in.ExpiresIn == nil && in.ExpiresAt == nil {
 		expires = a.LongestExpiry(expires)
 	}
-	workspace, err := o.workspace(ctx, a, in.Workspace)
+	workspace, err := o.workspace(ctx, a, in)
 	if err != nil {
 		return apikey.Key{}, catalog.APIKey{}, err
 	}
 	return create(func(key apikey.Key) (catalog.APIKey, error) {
 		rec, err := o.Store.CreateAPIKey(ctx, catalog.NewAPIKey{
 			Org: a.Org, User: a.User, Name: in.Name, Prefix: key.Prefix(), Hash: key.Hash(),
-			Scopes: scopes.Strings(), Workspace: workspace, ExpiresAt: expires,
+			Scopes: scopes.Strings(), Workspace: workspace, AllWorkspaces: in.AllWorkspaces, ExpiresAt: expires,
 		})
 		if errors.Is(err, catalog.ErrNotFound) {
 			return rec, invalid("workspace_id", "is not a workspace of the caller")
@@ -70,10 +72,10 @@ func (o APIKeys) Create(ctx context.Context, in NewKey) (apikey.Key, catalog.API
 }
 
 // workspace reads the wanted workspace. Without one the key gets the caller's
-// own limit, else the default workspace. A limited caller makes keys for another
-// workspace only when it manages all of them anyway.
-func (o APIKeys) workspace(ctx context.Context, a Actor, text string) (catalog.WorkspaceID, error) {
-	if text == "" && a.Viewer.Workspace != "" {
+// own limit, else the default workspace.
+func (o APIKeys) workspace(ctx context.Context, a Actor, in NewKey) (catalog.WorkspaceID, error) {
+	text := in.Workspace
+	if text == "" && !in.AllWorkspaces && a.Viewer.Workspace != "" {
 		return a.Viewer.Workspace, nil
 	}
 	if text == "" {
@@ -154,9 +156,10 @@ func (o APIKeys) Revoke(ctx context.Context, id catalog.KeyID) (catalog.APIKey, 
 }
 
 // Rotate replaces a key of the caller by a successor with the same name, scopes
-// and expiry; the old key works on for grace, if it does not expire before. A
-// caller cannot rotate a key that holds more than itself or outlives it, because
-// it gets to know the successor.
+// and reach; the old key works on for grace, if it does not expire before. The
+// successor ends when the old key would have, or with the key in use, whichever
+// is earlier. A caller cannot rotate a key that holds more or reaches further than
+// itself, because it gets to know the successor.
 func (o APIKeys) Rotate(ctx context.Context, id catalog.KeyID, grace time.Duration) (apikey.Key, catalog.APIKey, error) {
 	a, rec, err := o.own(ctx, id)
 	if err != nil {
@@ -177,7 +180,7 @@ func (o APIKeys) Rotate(ctx context.Context, id catalog.KeyID, grace time.Durati
 	return create(func(key apikey.Key) (catalog.APIKey, error) {
 		return o.Store.RotateAPIKey(ctx, a.Org, rec.ID, catalog.NewAPIKey{
 			Org: rec.Org, User: rec.User, Name: rec.Name, Prefix: key.Prefix(), Hash: key.Hash(),
-			Scopes: rec.Scopes, Workspace: rec.Workspace, ExpiresAt: rec.ExpiresAt,
+			Scopes: rec.Scopes, Workspace: rec.Workspace, ExpiresAt: a.LongestExpiry(rec.ExpiresAt),
 		}, grace)
 	})
 }

@@ -40,6 +40,7 @@ var rows = []row{
 	{"auth.ErrScopeMissing", auth.ErrScopeMissing, "insufficient_scope"},
 	{"auth.ErrScopeEscalation", auth.ErrScopeEscalation, "scope_escalation"},
 	{"auth.ErrExpiryEscalation", auth.ErrExpiryEscalation, "expiry_escalation"},
+	{"auth.ErrWorkspaceEscalation", auth.ErrWorkspaceEscalation, "workspace_escalation"},
 	{"auth.ErrForbidden", auth.ErrForbidden, "forbidden"},
 	{"auth.ErrUnknownScope", auth.ErrUnknownScope, "invalid_field"},
 	{"auth.ErrUnknownRole", auth.ErrUnknownRole, "invalid_field"},

@@ -16,7 +16,8 @@ type apiKey struct {
 	KeyPrefix      string   `json:"key_prefix" doc:"Visible start of the key"`
 	Scopes         []string `json:"scopes" doc:"Granular scopes; what counts is these and what the owner's role allows now"`
 	OrganisationID string   `json:"organisation_id" format:"uuid"`
-	WorkspaceID    *string  `json:"workspace_id" doc:"Workspace reached besides the default one"`
+	WorkspaceID    *string  `json:"workspace_id" doc:"Workspace reached besides the default one; the default one itself when no other is, or all are"`
+	AllWorkspaces  bool     `json:"all_workspaces" doc:"Whether the key reaches every workspace of its owner"`
 	UserID         string   `json:"user_id" format:"uuid" doc:"Owner of the key"`
 	ExpiresAt      *string  `json:"expires_at"`
 	LastUsedAt     *string  `json:"last_used_at"`
@@ -27,7 +28,7 @@ type apiKey struct {
 func apiKeyOf(k catalog.APIKey) apiKey {
 	return apiKey{
 		ID: string(k.ID), Name: k.Name, KeyPrefix: k.Prefix, Scopes: k.Scopes,
-		OrganisationID: string(k.Org), WorkspaceID: pointer(k.Workspace), UserID: string(k.User),
+		OrganisationID: string(k.Org), WorkspaceID: pointer(k.Workspace), AllWorkspaces: k.AllWorkspaces, UserID: string(k.User),
 		ExpiresAt: timestamp(k.ExpiresAt), LastUsedAt: timestamp(k.LastUsedAt), CreatedAt: timestamp(k.CreatedAt),
 		IsRevoked: k.Revoked(),
 	}
@@ -44,7 +45,8 @@ type createKeyInput struct {
 		Scopes      []string `json:"scopes,omitempty" nullable:"true" maxItems:"100" doc:"Presets read, write, admin, or granular scopes. Default: the viewer's scopes."`
 		ExpiresIn   *string  `json:"expires_in,omitempty" nullable:"true" maxLength:"64" doc:"Go duration, Nd, Nw or ISO 8601: 5 minutes to 366 days, not later than the key in use expires. Default: 90 days, or the expiry of the key in use if that is earlier."`
 		ExpiresAt   *string  `json:"expires_at,omitempty" nullable:"true" maxLength:"64" doc:"RFC 3339 time instead of expires_in"`
-		WorkspaceID *string  `json:"workspace_id,omitempty" nullable:"true" format:"uuid" doc:"Reach this workspace besides the default one"`
+		WorkspaceID *string  `json:"workspace_id,omitempty" nullable:"true" format:"uuid" doc:"Reach this workspace besides the default one; the caller must be a member of it"`
+		All         bool     `json:"all_workspaces,omitempty" doc:"Reach every workspace of the caller, also later ones. Not with another workspace_id than the default one, and not from a key that does not."`
 	}
 }
 
@@ -82,7 +84,7 @@ func APIKeyRoutes(api huma.API, keys ops.APIKeys) {
 				workspace = *in.Body.WorkspaceID
 			}
 			key, rec, err := keys.Create(ctx, ops.NewKey{Name: in.Body.Name, Scopes: in.Body.Scopes,
-				ExpiresIn: in.Body.ExpiresIn, ExpiresAt: in.Body.ExpiresAt, Workspace: workspace})
+				ExpiresIn: in.Body.ExpiresIn, ExpiresAt: in.Body.ExpiresAt, Workspace: workspace, AllWorkspaces: in.Body.All})
 			if err != nil {
 				return keyReply{}, err
 			}
@@ -99,7 +101,7 @@ func APIKeyRoutes(api huma.API, keys ops.APIKeys) {
 		description: "Takes effect on the next request, on every replica within a second. Idempotent."},
 		withKey(keys.Revoke))
 	add(api, route{method: "POST", path: "/v1/api-keys/{id}/rotate", id: "rotateApiKey", tag: "API keys", created: true, summary: "Replace an API key by a successor",
-		description: "The successor has the name, the scopes and the expiry of the key. A key that expires later than the key in use cannot be rotated."},
+		description: "The successor has the name, the scopes and the workspaces of the key, and expires when the key would have, or with the key in use if that is earlier."},
 		func(ctx context.Context, in *rotateKeyInput) (keyReply, error) {
 			id, err := keyID(in.ID)
 			if err != nil {

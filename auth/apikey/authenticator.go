@@ -20,9 +20,11 @@ type Record struct {
 	Hash        []byte     // SHA-256 of the key
 	Scopes      []string   // granular scopes, as stored at creation
 	WorkspaceID *uuid.UUID // the workspace the key reaches besides the default one
-	ExpiresAt   time.Time
-	Revoked     bool
-	LastUsedAt  time.Time // zero when never used
+	// AllWorkspaces: the key reaches every workspace of its user.
+	AllWorkspaces bool
+	ExpiresAt     time.Time
+	Revoked       bool
+	LastUsedAt    time.Time // zero when never used
 }
 
 // Owner is what the catalog knows about the user of a key now.
@@ -202,7 +204,8 @@ func principal(k holder) auth.Principal {
 		UserID: k.UserID,
 		KeyID:  &id,
 
-		KeyExpiresAt: k.ExpiresAt,
+		KeyExpiresAt:  k.ExpiresAt,
+		AllWorkspaces: k.AllWorkspaces,
 
 		Email:   k.Email,
 		Role:    k.Role,

@@ -131,6 +131,16 @@ func TestAuthenticateReturnsTheOwnerWithEffectiveScopes(t *testing.T) {
 	}, p)
 }
 
+func TestAuthenticateTellsHowFarAKeyReaches(t *testing.T) {
+	f := newFixture(t)
+	for _, all := range []bool{true, false} {
+		f.store.change(f.key.Prefix(), func(r *stored) { r.AllWorkspaces = all })
+		p, err := f.Authenticate(t.Context(), f.key.Reveal())
+		require.NoError(t, err)
+		require.Equal(t, all, p.AllWorkspaces)
+	}
+}
+
 func TestWrongChecksumAsksNoStore(t *testing.T) {
 	f := newFixture(t)
 	text := f.key.Reveal()

@@ -29,7 +29,8 @@ func System(ctx context.Context, reason string) context.Context {
 // ViewerOf returns the only viewer through which a principal may look.
 func ViewerOf(p auth.Principal) catalog.Viewer {
 	org, user := catalog.OrgID(p.OrgID.String()), catalog.UserID(p.UserID.String())
-	if p.Method == auth.MethodJWT && p.KeyID == nil && p.WorkspaceID == nil {
+	signedIn := p.Method == auth.MethodJWT && p.KeyID == nil && p.WorkspaceID == nil
+	if signedIn || p.Method == auth.MethodAPIKey && p.AllWorkspaces {
 		return catalog.MemberViewer(org, user)
 	}
 	var workspace catalog.WorkspaceID

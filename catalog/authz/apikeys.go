@@ -17,8 +17,8 @@ func (a actor) ownKeys() error {
 }
 
 // CreateAPIKey makes keys of the actor's own, no wider, living no longer and
-// reaching no further than the actor. Holders of users:write manage every workspace, so they reach
-// them all.
+// reaching no further than the actor. A workspace out of the actor's reach is not
+// found.
 func (s *Store) CreateAPIKey(ctx context.Context, key catalog.NewAPIKey) (none catalog.APIKey, err error) {
 	a, err := actorFrom(ctx)
 	if err != nil {
@@ -40,17 +40,32 @@ func (s *Store) CreateAPIKey(ctx context.Context, key catalog.NewAPIKey) (none c
 		if err := a.principal.CheckExpiry(key.ExpiresAt); err != nil {
 			return none, err
 		}
-		if a.viewer.Limited && key.Workspace != "" && key.Workspace != a.viewer.Workspace && a.in(key.Org, auth.ScopeUsersWrite) != nil {
-			own, err := s.inner.DefaultWorkspace(ctx, key.Org)
-			if err != nil {
-				return none, err
-			}
-			if own.ID != key.Workspace { // which everybody reaches
-				return none, catalog.ErrNotFound
-			}
+		reached, err := s.reaches(ctx, a, key.Workspace, key.AllWorkspaces)
+		switch {
+		case err != nil:
+			return none, err
+		case !reached && key.AllWorkspaces:
+			return none, auth.ErrWorkspaceEscalation
+		case !reached:
+			return none, catalog.ErrNotFound
 		}
 	}
 	return s.inner.CreateAPIKey(ctx, key)
+}
+
+// reaches reports whether the actor reaches as far as a key would, as far as the
+// actor's own credential limits that.
+func (s *Store) reaches(ctx context.Context, a actor, workspace catalog.WorkspaceID, all bool) (bool, error) {
+	switch {
+	case !a.viewer.Limited:
+		return true, nil
+	case all:
+		return false, nil
+	case workspace == "" || workspace == a.viewer.Workspace:
+		return true, nil
+	}
+	base, err := s.inner.DefaultWorkspace(ctx, a.viewer.Org)
+	return base.ID == workspace, err
 }
 
 // APIKeyByPrefix is for the system: authentication.
@@ -119,10 +134,9 @@ func (s *Store) RevokeAPIKey(ctx context.Context, org catalog.OrgID, key catalog
 }
 
 // RotateAPIKey is open to the owner only, because the new key acts as the
-// owner. The successor is no wider than the key it replaces nor than what the
-// actor's own credential carries, and that credential must live as long as the
-// key: otherwise a narrow or brief key could trade another one for a copy that
-// it knows.
+// owner. The successor is no wider, lives no longer and reaches no further than
+// the key it replaces, nor than the actor's own credential: otherwise a narrow or
+// brief key could trade another one for a copy that it knows.
 func (s *Store) RotateAPIKey(ctx context.Context, org catalog.OrgID, key catalog.KeyID, successor catalog.NewAPIKey, grace time.Duration) (none catalog.APIKey, err error) {
 	a, old, err := s.key(ctx, org, key)
 	if err != nil {
@@ -139,11 +153,15 @@ func (s *Store) RotateAPIKey(ctx context.Context, org catalog.OrgID, key catalog
 		if !auth.StoredScopes(old.Scopes).Contains(wanted) || !a.principal.Granted.Contains(wanted) {
 			return none, auth.ErrScopeEscalation
 		}
-		if err := a.principal.CheckExpiry(old.ExpiresAt); err != nil {
+		if err := a.principal.CheckExpiry(successor.ExpiresAt); err != nil {
 			return none, err
 		}
-		if a.viewer.Limited && old.Workspace != "" && old.Workspace != a.viewer.Workspace {
-			return none, catalog.ErrNotFound
+		reached, err := s.reaches(ctx, a, old.Workspace, old.AllWorkspaces)
+		switch {
+		case err != nil:
+			return none, err
+		case !reached:
+			return none, auth.ErrWorkspaceEscalation
 		}
 	}
 	return s.inner.RotateAPIKey(ctx, org, key, successor, grace)

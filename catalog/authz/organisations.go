@@ -101,7 +101,7 @@ func (s *Store) UpdateUser(ctx context.Context, user catalog.UserID, expectedVer
 	case a.system:
 	case !a.isUser(user):
 		return catalog.User{}, catalog.ErrNotFound
-	case change.Email != nil || a.viewer.Limited:
+	case change.Email != nil || a.principal.Method != auth.MethodJWT:
 		return catalog.User{}, &catalog.DeniedError{Reason: "system_only"}
 	}
 	return s.inner.UpdateUser(ctx, user, expectedVersion, change)

@@ -166,6 +166,71 @@ func TestKeysAreNoWiderThanTheirMaker(t *testing.T) {
 	missing(t, err, auth.ScopeUsersWrite)
 }
 
+// everywhere is an API key of a person that reaches every workspace.
+func everywhere(p auth.Principal) auth.Principal {
+	p = asKey(p, "")
+	p.AllWorkspaces = true
+	return p
+}
+
+func TestKeysReachNoFurtherThanTheirMaker(t *testing.T) {
+	f := newFixture(t)
+	builder := f.people["builder"]
+	manager := asKey(builder, "") // as if builders could
+	manager.Scopes = manager.Scopes.Union(auth.NewScopeSet(auth.ScopeUsersWrite, auth.ScopeOrgUpdate))
+	n := 200
+	create := func(who auth.Principal, workspace catalog.WorkspaceID, all bool) (catalog.APIKey, error) {
+		n++
+		key := newKey(f, "builder", prefix(n), auth.NewScopeSet(auth.ScopeTablesRead))
+		key.Workspace, key.AllWorkspaces = workspace, all
+		return f.store.CreateAPIKey(as(who), key)
+	}
+	var everyKey, spaceKey catalog.APIKey
+	var err error
+	for _, who := range []auth.Principal{builder, everywhere(builder)} {
+		everyKey, err = create(who, "", true)
+		require.NoError(t, err)
+		require.Equal(t, f.base, everyKey.Workspace)
+		spaceKey, err = create(who, f.space, false)
+		require.NoError(t, err)
+	}
+	for _, who := range []auth.Principal{asKey(builder, ""), asKey(builder, f.empty), manager} {
+		_, err := create(who, "", true)
+		require.ErrorIs(t, err, auth.ErrWorkspaceEscalation)
+		_, err = create(who, f.space, false)
+		require.ErrorIs(t, err, catalog.ErrNotFound)
+		for _, id := range []catalog.KeyID{everyKey.ID, spaceKey.ID} {
+			n++
+			_, err = f.store.RotateAPIKey(as(who), f.org, id, newKey(f, "builder", prefix(n), auth.NewScopeSet(auth.ScopeTablesRead)), 0)
+			require.ErrorIs(t, err, auth.ErrWorkspaceEscalation)
+		}
+		same, err := create(who, f.base, false)
+		require.NoError(t, err)
+		n++
+		_, err = f.store.RotateAPIKey(as(who), f.org, same.ID, newKey(f, "builder", prefix(n), auth.NewScopeSet(auth.ScopeTablesRead)), 0)
+		require.NoError(t, err)
+	}
+}
+
+// A key for all workspaces sees what its user sees; the mark means nothing on
+// anything else than an API key.
+func TestKeysForAllWorkspacesSeeWhatTheirUserSees(t *testing.T) {
+	f := newFixture(t)
+	builder := f.people["builder"]
+	all := everywhere(builder)
+	require.Equal(t, authz.ViewerOf(builder), authz.ViewerOf(all))
+	_, err := f.store.StorageConfig(as(all), authz.ViewerOf(all), f.inSpace.ID)
+	require.NoError(t, err)
+	outside := everywhere(f.people["admin"])
+	_, err = f.store.StorageConfig(as(outside), authz.ViewerOf(outside), f.inSpace.ID)
+	require.ErrorIs(t, err, catalog.ErrNotFound, "an administrator who is no member")
+	unknown := all
+	unknown.Method = ""
+	require.True(t, authz.ViewerOf(unknown).Limited)
+	_, err = f.store.UpdateUser(as(all), f.users["builder"], 1, catalog.UserChange{})
+	reason(t, err, "system_only")
+}
+
 // TestNobodyGrantsAboveThemselves: scopes can be narrower than a role, and so
 // can a role be lower than the scopes of a record in the catalog.
 func TestNobodyGrantsAboveThemselves(t *testing.T) {

@@ -36,11 +36,9 @@ func (s *Store) roleIn(ctx context.Context, a actor, workspace catalog.Workspace
 		return "", nil
 	case err != nil:
 		return "", err
-	case !a.viewer.Limited || workspace == a.viewer.Workspace:
-		return auth.Role(role), nil
 	}
-	base, err := s.inner.DefaultWorkspace(ctx, a.viewer.Org)
-	if err != nil || base.ID != workspace {
+	reached, err := s.reaches(ctx, a, workspace, false)
+	if err != nil || !reached {
 		return "", err
 	}
 	return auth.Role(role), nil

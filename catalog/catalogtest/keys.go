@@ -66,6 +66,21 @@ func keys(t *testing.T, w *world) {
 		require.ErrorIs(t, err, catalog.ErrNotFound, name)
 	}
 
+	all := w.newKey(org, owner)
+	all.AllWorkspaces = true
+	wide, err := w.CreateAPIKey(w.ctx, all)
+	require.NoError(t, err)
+	require.True(t, wide.AllWorkspaces)
+	require.Equal(t, w.defaultWorkspace(org), wide.Workspace, "filled in")
+	found, err = w.APIKeyByPrefix(w.ctx, all.Prefix)
+	require.NoError(t, err)
+	w.same(wide, found)
+	all = w.newKey(org, owner)
+	all.AllWorkspaces, all.Workspace = true, w.workspace(org, owner)
+	_, err = w.CreateAPIKey(w.ctx, all)
+	require.Equal(t, []string{"workspace_id"}, fieldsOf(w, err))
+	require.False(t, created.AllWorkspaces)
+
 	before := w.epochNow()
 	use := w.now()
 	require.NoError(t, w.TouchAPIKey(w.ctx, created.ID, use))
@@ -93,7 +108,7 @@ func keys(t *testing.T, w *world) {
 	w.same([]catalog.APIKey{mine}, list.Items)
 	list, err = w.ListAPIKeys(w.ctx, org, catalog.APIKeyFilter{}, catalog.Page{})
 	require.NoError(t, err)
-	require.Len(t, list.Items, 2, "revoked ones are listed too")
+	require.Len(t, list.Items, 3, "revoked ones are listed too")
 }
 
 func keyRotation(t *testing.T, w *world) {
@@ -122,6 +137,25 @@ func keyRotation(t *testing.T, w *world) {
 	require.False(t, after.Usable(w.now().Add(time.Hour)))
 	_, err = w.RotateAPIKey(w.ctx, org, old.ID, w.newKey("", ""), 0)
 	existing(w, err, "successor")
+
+	wide := w.newKey(org, owner)
+	wide.AllWorkspaces = true
+	made, err := w.CreateAPIKey(w.ctx, wide)
+	require.NoError(t, err)
+	made, err = w.RotateAPIKey(w.ctx, org, made.ID, w.newKey("", ""), 0)
+	require.NoError(t, err)
+	require.True(t, made.AllWorkspaces, "the reach is that of the old key")
+	plain, err := w.CreateAPIKey(w.ctx, w.newKey(org, owner))
+	require.NoError(t, err)
+	successor = w.newKey("", "")
+	successor.AllWorkspaces = true
+	plain, err = w.RotateAPIKey(w.ctx, org, plain.ID, successor, 0)
+	require.NoError(t, err)
+	require.False(t, plain.AllWorkspaces)
+	require.NoError(t, w.DeleteWorkspace(w.ctx, org, w.workspace(org, owner), catalog.AnyVersion))
+	made, err = w.APIKey(w.ctx, org, made.ID)
+	require.NoError(t, err)
+	require.False(t, made.Revoked(), "it is of the default workspace")
 
 	short := w.newKey(org, owner)
 	short.ExpiresAt = w.now().Add(10 * time.Minute)

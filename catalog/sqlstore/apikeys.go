@@ -8,12 +8,12 @@ import (
 	"github.com/lakewarden/lakewarden/catalog"
 )
 
-const selectKey = `SELECT k.id, k.org_id, k.user_id, k.name, k.key_prefix, k.key_hash, k.scopes, k.workspace_id,
+const selectKey = `SELECT k.id, k.org_id, k.user_id, k.name, k.key_prefix, k.key_hash, k.scopes, k.workspace_id, k.all_workspaces,
 	k.expires_at, k.last_used_at, k.created_at, k.revoked_at, k.successor_id FROM api_keys k`
 
 func scanKey(r row) (k catalog.APIKey, err error) {
 	var hash []byte
-	err = r.Scan(&k.ID, &k.Org, &k.User, &k.Name, &k.Prefix, &hash, jsonAt{&k.Scopes}, &k.Workspace,
+	err = r.Scan(&k.ID, &k.Org, &k.User, &k.Name, &k.Prefix, &hash, jsonAt{&k.Scopes}, &k.Workspace, &k.AllWorkspaces,
 		timeAt{&k.ExpiresAt}, timeAt{&k.LastUsedAt}, timeAt{&k.CreatedAt}, timeAt{&k.RevokedAt}, &k.Successor)
 	if err == nil && len(hash) != len(k.Hash) {
 		err = fmt.Errorf("api key hash of %d bytes", len(hash))
@@ -38,19 +38,33 @@ func (s *Store) insertKey(ctx context.Context, tx session, n catalog.NewAPIKey) 
 	if _, err := membership(ctx, tx, n.Org, n.User); err != nil {
 		return none, err
 	}
+	if n.AllWorkspaces {
+		if n.Workspace, err = everyWorkspace(ctx, tx, n); err != nil {
+			return none, err
+		}
+	}
 	if n.Workspace != "" {
 		if _, err := workspaceRole(ctx, tx, n.Org, n.Workspace, n.User); err != nil {
 			return none, err
 		}
 	}
 	err = tx.insert(ctx, "key_prefix", `INSERT INTO api_keys (id, org_id, user_id, name, key_prefix, key_hash, scopes,
-		workspace_id, expires_at, created_at, successor_id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, '')`,
+		workspace_id, all_workspaces, expires_at, created_at, successor_id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, '')`,
 		n.ID, n.Org, n.User, n.Name, n.Prefix, n.Hash[:], jsonText(catalog.NormaliseScopes(n.Scopes)),
-		n.Workspace, micros(n.ExpiresAt), micros(s.clock()))
+		n.Workspace, n.AllWorkspaces, micros(n.ExpiresAt), micros(s.clock()))
 	if err != nil {
 		return none, err
 	}
 	return apiKey(ctx, tx, n.Org, n.ID)
+}
+
+// everyWorkspace returns the workspace that a key for all of them names.
+func everyWorkspace(ctx context.Context, tx session, n catalog.NewAPIKey) (catalog.WorkspaceID, error) {
+	base, err := defaultWorkspace(ctx, tx, n.Org)
+	if err == nil && n.Workspace != "" && n.Workspace != base.ID {
+		err = catalog.FieldErrors{{Field: "workspace_id", Message: "must be absent or the default workspace when all_workspaces is true"}}
+	}
+	return base.ID, err
 }
 
 // CreateAPIKey implements [catalog.APIKeys].
@@ -123,7 +137,8 @@ func (s *Store) RotateAPIKey(ctx context.Context, org catalog.OrgID, id catalog.
 		case old.Successor != "":
 			return &catalog.ExistsError{Field: "successor"}
 		}
-		successor.Org, successor.User, successor.Workspace = old.Org, old.User, old.Workspace
+		successor.Org, successor.User = old.Org, old.User
+		successor.Workspace, successor.AllWorkspaces = old.Workspace, old.AllWorkspaces
 		if old.ExpiresAt.Before(successor.ExpiresAt) {
 			successor.ExpiresAt = old.ExpiresAt
 		}

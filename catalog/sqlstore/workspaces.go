@@ -67,7 +67,11 @@ func (s *Store) Workspace(ctx context.Context, org catalog.OrgID, id catalog.Wor
 
 // DefaultWorkspace implements [catalog.Workspaces].
 func (s *Store) DefaultWorkspace(ctx context.Context, org catalog.OrgID) (catalog.Workspace, error) {
-	return one(ctx, s.read(), scanWorkspace,
+	return defaultWorkspace(ctx, s.read(), org)
+}
+
+func defaultWorkspace(ctx context.Context, s session, org catalog.OrgID) (catalog.Workspace, error) {
+	return one(ctx, s, scanWorkspace,
 		selectWorkspace+" WHERE w.org_id = ? AND w.is_default AND "+liveOrg("w.org_id"), org)
 }
 

@@ -81,15 +81,11 @@ func userByEmail(ctx context.Context, store catalog.Store, email string) (catalo
 	return user.ID, err
 }
 
-// makeKey makes a key with all that the role allows.
+// makeKey makes a key with all that the role allows, for all workspaces.
 func makeKey(ctx context.Context, store catalog.Store, org catalog.OrgID, user catalog.UserID, role auth.Role, name string) (string, error) {
 	key := apikey.Generate()
-	workspace, err := store.DefaultWorkspace(ctx, org)
-	if err != nil {
-		return "", err
-	}
-	_, err = store.CreateAPIKey(ctx, catalog.NewAPIKey{
-		Org: org, User: user, Workspace: workspace.ID, Name: name, Prefix: key.Prefix(), Hash: key.Hash(), Scopes: role.Scopes().Strings(),
+	_, err := store.CreateAPIKey(ctx, catalog.NewAPIKey{
+		Org: org, User: user, AllWorkspaces: true, Name: name, Prefix: key.Prefix(), Hash: key.Hash(), Scopes: role.Scopes().Strings(),
 		ExpiresAt: time.Now().Add(commandKeyLife),
 	})
 	return key.Reveal(), err

@@ -72,7 +72,7 @@ func TestKeysAreCreatedWithPresetsAndGranularScopes(t *testing.T) {
 			require.Equal(t, s.admin.user, record["user_id"])
 			require.Equal(t, false, record["is_revoked"])
 			require.Nil(t, record["last_used_at"])
-			require.Len(t, record, 11, "the fields of the interface and the owner")
+			require.Len(t, record, 12, "the fields of the interface, the owner and all_workspaces")
 
 			got := s.admin.call("GET", "/v1/api-keys/"+record["id"].(string), nil)
 			require.Equal(t, http.StatusOK, got.status)
@@ -250,7 +250,8 @@ func TestAKeyLimitedToAWorkspaceReachesItAndTheDefaultOne(t *testing.T) {
 	for name, workspace := range map[string]string{"one": first, "two": second} {
 		writeTable(t, s.config.LocalRoots[0]+"/"+name+"/t", `SELECT 7 AS id`, nil, column{"id", "long"})
 		body := map[string]any{"configName": name, "kind": "local", "root": name, "workspaceId": workspace}
-		_, fields := s.admin.call("POST", "/v1/storages/configs", body).problem(t, 422)
+		outside, _ := s.admin.newKey(map[string]any{"scopes": []string{"admin"}})
+		_, fields := outside.call("POST", "/v1/storages/configs", body).problem(t, 422)
 		require.Equal(t, []string{"workspaceId"}, fields, "out of the key's reach")
 		inside, _ := s.admin.newKey(map[string]any{"scopes": []string{"admin"}, "workspace_id": workspace})
 		schemas[name] = inside.ok("POST", "/v1/storages/configs", body)["schema"].(string)
@@ -275,7 +276,7 @@ func TestAKeyLimitedToAWorkspaceReachesItAndTheDefaultOne(t *testing.T) {
 		require.Equal(t, c.one, sees(c.who, schemas["one"], "t"))
 		require.Equal(t, c.two, sees(c.who, schemas["two"], "t"))
 	}
-	// What a limited key makes is no wider, unless it manages every workspace.
+	// What a limited key makes is no wider.
 	inherited, record := limited.newKey(map[string]any{"scopes": []string{"write"}})
 	require.Equal(t, first, record["workspace_id"])
 	require.False(t, sees(inherited, schemas["two"], "t"))

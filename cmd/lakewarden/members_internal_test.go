@@ -120,10 +120,13 @@ func TestWorkspaces(t *testing.T) {
 	ana.call("GET", path, nil).problem(t, 404)
 	require.Len(t, ana.ok("GET", base, nil)["workspaces"], 1)
 	require.Equal(t, map[string]any{}, s.admin.ok("PUT", path+"/members/"+ana.user, map[string]string{"role": "editor"}))
-	ana.call("GET", path, nil).problem(t, 404) // her key does not reach it
+	require.Equal(t, "Crew", ana.ok("GET", path, nil)["name"], "her key reaches every workspace")
 	store, err := openCatalog(t.Context(), s.config, slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
 	defer func() { require.NoError(t, store.Close()) }()
+	plain, err := makeKeyIn(t.Context(), store, s.boot.OrganisationID, ana.user, s.boot.WorkspaceID)
+	require.NoError(t, err)
+	s.client(plain, ana.user).call("GET", path, nil).problem(t, 404) // this one does not reach it
 	key, err := makeKeyIn(t.Context(), store, s.boot.OrganisationID, ana.user, team["id"].(string))
 	require.NoError(t, err)
 	ana = s.client(key, ana.user)

@@ -33,6 +33,7 @@ func (p principals) KeyByPrefix(ctx context.Context, prefix string) (apikey.Reco
 	}
 	rec := apikey.Record{
 		Hash: key.Hash[:], Scopes: key.Scopes, ExpiresAt: key.ExpiresAt, Revoked: key.Revoked(), LastUsedAt: key.LastUsedAt,
+		AllWorkspaces: key.AllWorkspaces,
 	}
 	var ids ids
 	rec.ID, rec.OrgID, rec.UserID = ids.parse(string(key.ID)), ids.parse(string(key.Org)), ids.parse(string(key.User))

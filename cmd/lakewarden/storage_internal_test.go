@@ -215,22 +215,24 @@ func TestPersonalAndWorkspaceConfigsAreVisibleToTheirPeopleOnly(t *testing.T) {
 	ada := s.member("ada@acme.example", "admin", nil)
 	joe := s.member("joe@acme.example", "viewer", nil)
 	s.admin.ok("PUT", org+"/workspaces/"+team+"/members/"+joe.user, map[string]string{"role": "viewer"})
-	joinKey := func(c *client) *client { // keys made by the command line reach the default workspace only
+	keyIn := func(c *client, workspace string) *client { // keys made by the command line reach every workspace
 		store, err := openCatalog(t.Context(), s.config, slog.New(slog.DiscardHandler))
 		require.NoError(t, err)
 		defer func() { require.NoError(t, store.Close()) }()
-		key, err := makeKeyIn(t.Context(), store, s.boot.OrganisationID, c.user, team)
+		key, err := makeKeyIn(t.Context(), store, s.boot.OrganisationID, c.user, workspace)
 		require.NoError(t, err)
 		return s.client(key, c.user)
 	}
-	joeInTeam := joinKey(joe)
+	joeInTeam := keyIn(joe, team)
 	for _, c := range []struct {
 		name                   string
 		who                    *client
 		seesPersonal, seesTeam bool
 	}{
-		{"owner", inTeam, true, true}, {"owner with a plain key", s.admin, true, false}, {"another administrator", ada, false, false},
-		{"member with a plain key", joe, false, false}, {"member", joeInTeam, false, true},
+		{"owner", s.admin, true, true}, {"owner with a key of the team", inTeam, true, true},
+		{"owner with a plain key", keyIn(s.admin, s.boot.WorkspaceID), true, false}, {"another administrator", ada, false, false},
+		{"member", joe, false, true}, {"member with a key of the team", joeInTeam, false, true},
+		{"member with a plain key", keyIn(joe, s.boot.WorkspaceID), false, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			for _, config := range []struct {
