@@ -18,7 +18,9 @@ func (s *Store) CreateOperation(ctx context.Context, operation catalog.NewOperat
 }
 
 // Operation is open to the owner, and to holders of org:update; to others it is
-// not found.
+// not found. An API key that reaches less than the credential that started the
+// operation is another one: the result can name files of workspaces that the key
+// does not reach.
 func (s *Store) Operation(ctx context.Context, org catalog.OrgID, operation catalog.OperationID) (catalog.Operation, error) {
 	a, err := actorFrom(ctx)
 	if err != nil {
@@ -28,13 +30,44 @@ func (s *Store) Operation(ctx context.Context, org catalog.OrgID, operation cata
 		return catalog.Operation{}, err
 	}
 	found, err := s.inner.Operation(ctx, org, operation)
-	if err == nil && !a.isUser(found.User) && a.in(org, auth.ScopeOrgUpdate) != nil {
-		return catalog.Operation{}, catalog.ErrNotFound
+	if err != nil {
+		return catalog.Operation{}, err
 	}
-	return found, err
+	seen := a.isUser(found.User)
+	if seen {
+		seen, err = s.startedWithin(ctx, a, found)
+	}
+	if err == nil && !seen && a.in(org, auth.ScopeOrgUpdate) != nil {
+		err = catalog.ErrNotFound
+	}
+	if err != nil {
+		return catalog.Operation{}, err
+	}
+	return found, nil
 }
 
-// ListOperations lists the actor's own; those of others need org:update.
+// startedWithin reports whether an operation of the actor's user was started by a
+// credential that reaches no further than the actor's.
+func (s *Store) startedWithin(ctx context.Context, a actor, operation catalog.Operation) (bool, error) {
+	if !a.viewer.Limited {
+		return true, nil
+	}
+	if operation.Key == "" { // by the person
+		return false, nil
+	}
+	key, err := s.inner.APIKey(ctx, operation.Org, operation.Key)
+	if isNotFound(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	return s.reaches(ctx, a, key.Workspace, key.AllWorkspaces)
+}
+
+// ListOperations lists the actor's own; those of others need org:update. Without
+// that a key gets those only that [Store.Operation] shows it; a page can then be
+// shorter than asked for.
 func (s *Store) ListOperations(ctx context.Context, org catalog.OrgID, filter catalog.OperationFilter, page catalog.Page) (none catalog.List[catalog.Operation], err error) {
 	a, err := actorFrom(ctx)
 	if err != nil {
@@ -48,7 +81,22 @@ func (s *Store) ListOperations(ctx context.Context, org catalog.OrgID, filter ca
 	if err != nil {
 		return none, err
 	}
-	return s.inner.ListOperations(ctx, org, filter, page)
+	list, err := s.inner.ListOperations(ctx, org, filter, page)
+	if err != nil || !a.viewer.Limited || a.in(org, auth.ScopeOrgUpdate) == nil {
+		return list, err
+	}
+	shown := make([]catalog.Operation, 0, len(list.Items))
+	for _, operation := range list.Items {
+		seen, err := s.startedWithin(ctx, a, operation)
+		if err != nil {
+			return none, err
+		}
+		if seen {
+			shown = append(shown, operation)
+		}
+	}
+	list.Items = shown
+	return list, nil
 }
 
 // CancelOperation is open to those who see the operation.

@@ -2,6 +2,8 @@ package authz_test
 
 import (
 	"context"
+	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -229,6 +231,63 @@ func TestKeysForAllWorkspacesSeeWhatTheirUserSees(t *testing.T) {
 	require.True(t, authz.ViewerOf(unknown).Limited)
 	_, err = f.store.UpdateUser(as(all), f.users["builder"], 1, catalog.UserChange{})
 	reason(t, err, "system_only")
+}
+
+// An operation's record can name files and columns of the tables that it was
+// about, so it is shown to credentials that reach as far as the one that started it.
+func TestOperationsAreShownAsFarAsAKeyReaches(t *testing.T) {
+	f := newFixture(t)
+	builder := f.people["builder"]
+	started := map[string]catalog.Operation{}
+	for name, change := range map[string]func(*catalog.NewAPIKey){
+		"base":  func(*catalog.NewAPIKey) {},
+		"space": func(k *catalog.NewAPIKey) { k.Workspace = f.space },
+		"all":   func(k *catalog.NewAPIKey) { k.AllWorkspaces = true },
+	} {
+		n := newKey(f, "builder", prefix(300+len(started)), auth.NewScopeSet(auth.ScopeTablesRead))
+		change(&n)
+		key, err := f.inner.CreateAPIKey(context.Background(), n)
+		require.NoError(t, err)
+		started[name], err = f.inner.CreateOperation(context.Background(), catalog.NewOperation{
+			Org: f.org, User: f.users["builder"], Key: key.ID, Kind: catalog.OperationVacuum, Runner: "runner",
+		})
+		require.NoError(t, err)
+	}
+	started["person"] = f.running
+	started["lost key"] = func() catalog.Operation {
+		o, err := f.inner.CreateOperation(context.Background(), catalog.NewOperation{
+			Org: f.org, User: f.users["builder"], Key: catalog.NewID[catalog.KeyID](), Kind: catalog.OperationVacuum, Runner: "runner",
+		})
+		require.NoError(t, err)
+		return o
+	}()
+	administrator := asKey(builder, "")
+	administrator.Scopes = administrator.Scopes.Union(auth.NewScopeSet(auth.ScopeOrgUpdate)) // as if builders could
+	for name, c := range map[string]struct {
+		who  auth.Principal
+		sees []string
+	}{
+		"person":                 {builder, []string{"base", "space", "all", "person", "lost key"}},
+		"key for all workspaces": {everywhere(builder), []string{"base", "space", "all", "person", "lost key"}},
+		"key of the space":       {asKey(builder, f.space), []string{"base", "space"}},
+		"key":                    {asKey(builder, ""), []string{"base"}},
+		"key with org:update":    {administrator, []string{"base", "space", "all", "person", "lost key"}},
+	} {
+		list, err := f.store.ListOperations(as(c.who), f.org, catalog.OperationFilter{User: f.users["builder"]}, catalog.Page{})
+		require.NoError(t, err)
+		for operation, o := range started {
+			seen := slices.Contains(c.sees, operation)
+			_, err := f.store.Operation(as(c.who), f.org, o.ID)
+			_, cancel := f.store.CancelOperation(as(c.who), f.org, o.ID)
+			if !seen {
+				require.ErrorIs(t, err, catalog.ErrNotFound, "%s: %s", name, operation)
+				require.ErrorIs(t, cancel, catalog.ErrNotFound, "%s: %s", name, operation)
+			} else {
+				require.NoError(t, errors.Join(err, cancel), "%s: %s", name, operation)
+			}
+			require.Equal(t, seen, slices.ContainsFunc(list.Items, func(l catalog.Operation) bool { return l.ID == o.ID }), "%s: %s", name, operation)
+		}
+	}
 }
 
 // TestNobodyGrantsAboveThemselves: scopes can be narrower than a role, and so

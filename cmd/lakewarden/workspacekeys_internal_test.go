@@ -22,7 +22,7 @@ func (s *testServer) workspace(name string) space {
 // that every way to it says the same.
 func (c *client) reaches(s space) bool {
 	c.t.Helper()
-	seen := c.query("SELECT id FROM " + s.schema + ".t").status == 200
+	seen := c.query("SELECT id FROM "+s.schema+".t").status == 200
 	listed := func(path, list, field, want string) bool {
 		for _, item := range c.ok("GET", path, nil)[list].([]any) {
 			if item.(map[string]any)[field] == want {
@@ -87,18 +87,18 @@ func TestKeysOfTheCommandLineReachEveryWorkspace(t *testing.T) {
 func TestAKeyReachesWhatItSays(t *testing.T) {
 	s := startServer(t, nil)
 	one, two := s.workspace("one"), s.workspace("two")
-	make := func(body map[string]any) (*client, map[string]any) {
+	made := func(body map[string]any) (*client, map[string]any) {
 		body["scopes"] = []string{"admin"}
 		return s.admin.newKey(body)
 	}
-	plain, record := make(map[string]any{})
+	plain, record := made(map[string]any{})
 	require.Equal(t, s.boot.WorkspaceID, record["workspace_id"])
 	require.Equal(t, false, record["all_workspaces"])
-	limited, _ := make(map[string]any{"workspace_id": one.id, "all_workspaces": false})
-	every, record := make(map[string]any{"all_workspaces": true})
+	limited, _ := made(map[string]any{"workspace_id": one.id, "all_workspaces": false})
+	every, record := made(map[string]any{"all_workspaces": true})
 	require.Equal(t, s.boot.WorkspaceID, record["workspace_id"], "the default one")
 	require.Equal(t, true, record["all_workspaces"])
-	named, _ := make(map[string]any{"all_workspaces": true, "workspace_id": s.boot.WorkspaceID})
+	named, _ := made(map[string]any{"all_workspaces": true, "workspace_id": s.boot.WorkspaceID})
 	_, fields := s.admin.call("POST", "/v1/api-keys", map[string]any{"name": "x", "all_workspaces": true, "workspace_id": one.id}).problem(t, 422)
 	require.Equal(t, []string{"workspace_id"}, fields)
 	for _, c := range []struct {
@@ -117,6 +117,15 @@ func TestAKeyReachesWhatItSays(t *testing.T) {
 	require.Equal(t, 200, named.call("GET", "/v1/operations/"+kept+"/result", nil).status)
 	code, _ := limited.call("GET", "/v1/operations/"+kept+"/result", nil).problem(t, 409)
 	require.Equal(t, "result_stale", code)
+
+	// Without org:update such a key does not even see the operation.
+	narrow, _ := s.admin.newKey(map[string]any{"scopes": []string{"write"}, "workspace_id": one.id})
+	for _, path := range []string{"", "/result"} {
+		narrow.call("GET", "/v1/operations/"+kept+path, nil).problem(t, 404)
+	}
+	require.Empty(t, narrow.ok("GET", "/v1/operations", nil)["operations"])
+	own := narrow.await(narrow.start("SELECT id FROM " + one.schema + ".t"))["id"].(string)
+	require.Equal(t, 200, narrow.call("GET", "/v1/operations/"+own+"/result", nil).status)
 
 	// A rotation changes nothing of it.
 	id := record["id"].(string)
