@@ -55,6 +55,10 @@ type FileList struct {
 	// may have any of them or none. Without, they are found by name, and each file has
 	// at least one of a struct's. They need Stored.
 	Parts [][]FieldID
+	// Widened names the columns of which a file may hold a narrower type than the
+	// table's. Their values are cast before anything is compared with them: DuckDB's
+	// reader casts a constant to the type of the file, in which 1.6 is 2.
+	Widened []string
 	// Deleted are rows that are gone although their files still hold them. The
 	// relation has none of them; the numbers of the others stay physical.
 	Deleted []DeletedRows
@@ -89,6 +93,12 @@ func (l *FileList) WithColumnIDs(ids []int) *FileList {
 // WithParts returns the list for files whose nested columns are looked into.
 func (l *FileList) WithParts(parts [][]FieldID) *FileList {
 	return l.with(func(out *FileList) { out.Parts = parts })
+}
+
+// WithWidened returns the list for files that may hold some columns with narrower
+// types.
+func (l *FileList) WithWidened(names []string) *FileList {
+	return l.with(func(out *FileList) { out.Widened = names })
 }
 
 // WithDeleted returns the list without some of the rows of its files.
@@ -164,6 +174,10 @@ func (l *FileList) address() string {
 	h.number(len(l.Parts))
 	for _, parts := range l.Parts {
 		h.parts(parts)
+	}
+	h.number(len(l.Widened))
+	for _, name := range l.Widened {
+		h.text(name)
 	}
 	h.number(len(l.Deleted))
 	for _, d := range l.Deleted {

@@ -80,6 +80,9 @@ func (r *RowIDs) beside(list *engine.FileList) *engine.FileList {
 	if list.Parts != nil {
 		out = out.WithParts(list.Parts)
 	}
+	if list.Widened != nil {
+		out = out.WithWidened(list.Widened)
+	}
 	if len(list.Deleted) > 0 {
 		out = out.WithDeleted(list.Deleted)
 	}

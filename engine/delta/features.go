@@ -95,6 +95,9 @@ func CheckScannable(s *Snapshot) error {
 	if len(s.PartitionColumns()) > 0 && s.Mapped() {
 		return &FeatureError{Feature: mappingWithPartition, Reason: "the scan would return NULL for the partition columns"}
 	}
+	if s.Widened() {
+		return &FeatureError{Feature: featTypeWidening, Reason: "the scan would cast what a column is compared with to the type of older files"}
+	}
 	return nil
 }
 
@@ -290,13 +293,23 @@ func (s *Snapshot) Mapped() bool { return mapped(s.Properties()) }
 
 // Widened reports whether a column or member once had a narrower type, which
 // files may still have.
-func (s *Snapshot) Widened() bool {
-	found := false
-	walkFields(s.schema, func(f Field) {
-		_, changed := f.Metadata[keyTypeChanges]
-		found = found || changed
-	})
-	return found
+func (s *Snapshot) Widened() bool { return s.WidenedColumns() != nil }
+
+// WidenedColumns returns the names of the columns of which files may hold a narrower
+// type, of the column itself or of something nested in it; nil if there are none.
+func (s *Snapshot) WidenedColumns() []string {
+	var names []string
+	for _, column := range s.schema.Fields {
+		changed := false
+		walkFields(Struct{Fields: []Field{column}}, func(f Field) {
+			_, has := f.Metadata[keyTypeChanges]
+			changed = changed || has
+		})
+		if changed {
+			names = append(names, column.Name)
+		}
+	}
+	return names
 }
 
 // WholeFiles reports whether every live file is known to hold every column of

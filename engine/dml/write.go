@@ -177,6 +177,9 @@ func restrict(list *engine.FileList, keep func(number int, path string) bool) *e
 	if list.Parts != nil {
 		out = out.WithParts(list.Parts)
 	}
+	if list.Widened != nil {
+		out = out.WithWidened(list.Widened)
+	}
 	if gone := restrictDeleted(list, keep); len(gone) > 0 {
 		out = out.WithDeleted(gone)
 	}

@@ -61,6 +61,8 @@ type fileScan struct {
 	stored    []engine.Column
 	value     []string
 	positions engine.PositionColumns
+	// widened names the columns of which files may hold a narrower type.
+	widened []string
 	// ids are the field ids of the columns of stored in files, where those are not
 	// found by name.
 	ids []int
@@ -84,7 +86,7 @@ type fileGroup struct {
 }
 
 func newFileScan(l *engine.FileList, location string) (*fileScan, error) {
-	s := &fileScan{columns: l.Columns, uniform: l.Uniform, positions: l.Positions, deletes: len(l.Deleted) > 0, options: ", hive_partitioning=false"}
+	s := &fileScan{columns: l.Columns, uniform: l.Uniform, positions: l.Positions, widened: l.Widened, deletes: len(l.Deleted) > 0, options: ", hive_partitioning=false"}
 	constant := map[string]bool{}
 	for _, g := range l.Groups {
 		if len(g.Paths) == 0 {
@@ -169,9 +171,9 @@ func (s *fileScan) query() string {
 		case at < 0:
 			items = append(items, lookup(c, s.values(c), 0)+" AS "+name)
 		case s.renamed:
-			items = append(items, s.value[at]+" AS "+name)
+			items = append(items, s.cast(c, s.value[at])+" AS "+name)
 		default:
-			items = append(items, "f."+name)
+			items = append(items, s.cast(c, "f."+name)+" AS "+name)
 		}
 	}
 	if p := s.positions; p != (engine.PositionColumns{}) {
@@ -180,9 +182,20 @@ func (s *fileScan) query() string {
 	return "SELECT " + strings.Join(items, ", ") + " FROM " + readParquet(s.paths, s.options) + " AS f"
 }
 
+// cast returns the expression for a column's values in the type of the table. Of a
+// widened column it is one that the optimizer cannot take for a column of the reader,
+// and so does not push comparisons into: the reader would cast the constant to the type
+// of the file.
+func (s *fileScan) cast(c engine.Column, value string) string {
+	if !slices.Contains(s.widened, c.Name) {
+		return value
+	}
+	return "CASE WHEN f." + fileIndex + " IS NULL THEN NULL ELSE " + value + " END"
+}
+
 // needsIndex reports whether the query reads the number of a row or of its file.
 func (s *fileScan) needsIndex() bool {
-	return s.deletes || s.positions != (engine.PositionColumns{}) || len(s.groups) > 1 && len(s.columns) > len(s.inFile)
+	return s.deletes || len(s.widened) > 0 || s.positions != (engine.PositionColumns{}) || len(s.groups) > 1 && len(s.columns) > len(s.inFile)
 }
 
 // columnName is what the query calls a column of files, where the columns' own

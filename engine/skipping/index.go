@@ -42,8 +42,8 @@ type index struct {
 	// is nothing else.
 	listed bool
 	whole  bool
-	// widened says that files may have narrower types.
-	widened bool
+	// widened names the columns of which files may have narrower types.
+	widened []string
 	files   []delta.File
 	// member is the group of each file.
 	member []int32
@@ -98,7 +98,7 @@ func newIndex(snap *delta.Snapshot, old *index) *index {
 		x.ids = snap.ColumnIDs()
 	}
 	x.parts = partsOf(snap, x.ids != nil)
-	x.widened = snap.Widened()
+	x.widened = snap.WidenedColumns()
 	x.files = slices.AppendSeq(make([]delta.File, 0, snap.NumFiles()), snap.Files())
 	if old != nil && (!old.listed || old.shape != x.shape) {
 		old = nil

@@ -21,11 +21,11 @@ const maxGroups = 64
 // files that hold none of them.
 //
 // It is false when the table has to be read through its log: it is one that
-// [delta.CheckReadable] refuses, its columns are of type variant or widened inside of
-// nested ones, all columns are partition columns, a partition column is a float,
-// binary or nested, a file has a deletion vector that [Load] has not read, a partition
-// value that is not strictly one of its type or a name with both a backslash and what
-// makes a pattern, or the files left are of more than 64 different partition values.
+// [delta.CheckReadable] refuses, a column is of type variant, all columns are partition
+// columns, a partition column is a float, binary or nested, a file has a deletion vector
+// that [Load] has not read, a partition value that is not strictly one of its type or a
+// name with both a backslash and what makes a pattern, or the files left are of more
+// than 64 different partition values.
 // The last two are no reasons for a table whose log cannot be read (see [Check]).
 //
 // The list is shared: nothing in it may be changed.
@@ -113,7 +113,7 @@ func (x *index) list(columns []engine.Column, at []int32, most int) (*engine.Fil
 		ordered = append(ordered, groups[place[of]])
 	}
 	// Files from before a column was widened hold another type.
-	list := engine.NewFileList(columns, !x.widened && x.wholeFiles(at), ordered)
+	list := engine.NewFileList(columns, x.widened == nil && x.wholeFiles(at), ordered)
 	if x.mapped != nil {
 		list = list.WithStored(x.mapped)
 	}
@@ -122,6 +122,9 @@ func (x *index) list(columns []engine.Column, at []int32, most int) (*engine.Fil
 	}
 	if x.parts != nil {
 		list = list.WithParts(x.parts)
+	}
+	if x.widened != nil {
+		list = list.WithWidened(x.widened)
 	}
 	if gone := x.deletedIn(ordered); len(gone) > 0 {
 		list = list.WithDeleted(gone)

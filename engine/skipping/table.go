@@ -12,7 +12,7 @@ import (
 // readable reports whether the rows of the table are, file by file, what a plain
 // reader of Parquet sees, given the names that files have for columns.
 func readable(snap *delta.Snapshot) bool {
-	if delta.CheckReadable(snap) != nil || snap.WidenedInside() {
+	if delta.CheckReadable(snap) != nil {
 		return false
 	}
 	fields := snap.Schema().Fields

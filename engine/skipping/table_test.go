@@ -118,7 +118,7 @@ func TestTablesThatAreNotListed(t *testing.T) {
 		"mapped and partitioned":          {log{fields: mappedField("id", "c-1") + "," + mappedField("p", "c-2"), partitions: `"p"`, features: `"columnMapping"`, properties: byName, adds: []string{add("a.parquet", `"c-2":"x"`, "")}}, true},
 		"a mapped partition's own name":   {log{fields: mappedField("id", "c-1") + "," + mappedField("p", "c-2"), partitions: `"p"`, features: `"columnMapping"`, properties: byName, adds: []string{add("a.parquet", `"p":"x"`, "")}}, false},
 		"a widened column":                {log{fields: widenedField("id", "long"), features: `"typeWidening"`, adds: []string{add("a.parquet", "", fullStats)}}, true},
-		"a widened element":               {log{fields: id + "," + widenedField("a", arrayOfLong), features: `"typeWidening"`, adds: []string{add("a.parquet", "", fullStats)}}, false},
+		"a widened element":               {log{fields: id + "," + widenedField("a", arrayOfLong), features: `"typeWidening"`, adds: []string{add("a.parquet", "", fullStats)}}, true},
 		"a variant":                       {log{fields: id + "," + field("v", "variant"), features: `"variantType"`}, false},
 		"a list proved to be there":       {log{fields: id + "," + field("a", arrayOfLong), adds: []string{add("a.parquet", "", fullStats)}}, true},
 		"a list that may be missing":      {log{fields: id + "," + field("a", arrayOfLong), adds: []string{add("a.parquet", "", "")}}, true},

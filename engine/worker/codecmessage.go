@@ -86,6 +86,7 @@ func (e *encoder) plainSource(s engine.Source) {
 		e.columns(f.Stored)
 		list(e, f.ColumnIDs, func(id int) { e.int(int64(id)) })
 		list(e, f.Parts, e.fieldIDs)
+		e.texts(f.Widened)
 		list(e, f.Deleted, func(rows engine.DeletedRows) {
 			e.int(int64(rows.File))
 			e.text(string(rows.Rows))
@@ -103,6 +104,7 @@ func (d *decoder) plainSource() engine.Source {
 		f.Stored = d.columns()
 		f.ColumnIDs = items(d, func() int { return int(d.int()) })
 		f.Parts = items(d, d.fieldIDs)
+		f.Widened = d.texts()
 		// The address of the list is computed from what arrived, once.
 		s.Files = f.WithDeleted(items(d, func() engine.DeletedRows {
 			return engine.DeletedRows{File: int(d.int()), Rows: []byte(d.text())}
