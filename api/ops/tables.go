@@ -41,7 +41,7 @@ type TableDetails struct {
 	catalog.LocatedTable
 	TableVersion     int64
 	TableTimestamp   time.Time
-	Description      string
+	Description      *string
 	PartitionColumns []string
 	Properties       map[string]string
 	Columns          []Column

@@ -200,7 +200,7 @@ func columnOf(c ops.Column) column {
 
 func tableDetailsOf(d ops.TableDetails) tableDetails {
 	out := tableDetails{
-		Table: tableOf(d.LocatedTable), Version: d.TableVersion, VersionAt: timestamp(d.TableTimestamp), Description: pointer(d.Description),
+		Table: tableOf(d.LocatedTable), Version: d.TableVersion, VersionAt: timestamp(d.TableTimestamp), Description: d.Description,
 		PartitionColumns: d.PartitionColumns, Properties: d.Properties, Columns: convert(d.Columns, columnOf),
 		Files: d.Files, Bytes: d.Bytes, Rows: d.Rows,
 	}

@@ -23,7 +23,7 @@ type Alteration struct {
 	schema     Struct
 	partitions []string
 	config     map[string]string
-	comment    string
+	comment    *string
 	// reshaped: the schema is no longer that of base.
 	reshaped bool
 }
@@ -53,8 +53,8 @@ func (a *Alteration) Schema() Struct { return a.schema }
 // Properties are the table's properties so far. They must not be changed.
 func (a *Alteration) Properties() map[string]string { return a.config }
 
-// Describe sets the comment of the table.
-func (a *Alteration) Describe(comment string) { a.comment = comment }
+// Describe sets the comment of the table; empty removes it.
+func (a *Alteration) Describe(comment string) { a.comment = unlessEmpty(comment) }
 
 // Change is what a transaction must carry, see [Txn.Alter]. The error is
 // [ErrInvalidSchema].

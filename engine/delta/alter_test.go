@@ -235,7 +235,7 @@ func TestCommentsAndNullability(t *testing.T) {
 		}
 		return a.SetNotNull([]string{"id"})
 	})
-	require.Equal(t, "all of them", s.Metadata().Description)
+	require.Equal(t, new("all of them"), s.Metadata().Description)
 	require.Equal(t, `says "so"`, field(t, s.Schema(), "s").Comment())
 	require.False(t, field(t, s.Schema(), "id").Nullable)
 	require.True(t, s.WholeFiles(), "files are as they were")

@@ -63,10 +63,10 @@ func create(ctx context.Context, b objstore.Bucket, c CreateOptions) (*Snapshot,
 		return nil, err
 	}
 	metadata := &action.Metadata{
-		ID: opts.NewID(), Name: c.Name, Description: c.Description,
+		ID: opts.NewID(), Name: unlessEmpty(c.Name), Description: unlessEmpty(c.Description),
 		Format:       action.Format{Provider: "parquet", Options: map[string]string{}},
 		SchemaString: schemaString, PartitionColumns: slices.Clone(c.PartitionColumns),
-		Configuration: c.Properties, CreatedTime: opts.Clock().UnixMilli(),
+		Configuration: c.Properties, CreatedTime: new(opts.Clock().UnixMilli()),
 	}
 	// A listing first: where old commits are cleaned up, version 0 is free in
 	// the middle of a table's life.
@@ -88,6 +88,14 @@ func create(ctx context.Context, b objstore.Bucket, c CreateOptions) (*Snapshot,
 		return nil, err
 	}
 	return before.publishFirst(ctx, c)
+}
+
+// unlessEmpty returns nil for an empty text: the log then has no such member.
+func unlessEmpty(text string) *string {
+	if text == "" {
+		return nil
+	}
+	return &text
 }
 
 // publishFirst turns the snapshot before the first version into that version.

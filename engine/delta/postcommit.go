@@ -113,7 +113,7 @@ func (s *Snapshot) checkpointActions() iter.Seq[action.Action] {
 		}
 		for t := range sortedValues(s.state.txns) {
 			// One without a time never expires: nobody knows its age.
-			if t.LastUpdated != 0 && t.LastUpdated < keepTxns {
+			if t.LastUpdated != nil && *t.LastUpdated < keepTxns {
 				continue
 			}
 			if !yield(t) {
@@ -126,7 +126,7 @@ func (s *Snapshot) checkpointActions() iter.Seq[action.Action] {
 			}
 		}
 		for _, r := range s.state.tombs.all() {
-			if r.DeletionTimestamp <= keepRemoves {
+			if r.DeletedAt() <= keepRemoves {
 				continue
 			}
 			if !yield(r) {

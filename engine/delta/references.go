@@ -46,7 +46,7 @@ func (s *Snapshot) EachReferenced(ctx context.Context, since time.Time, visit fu
 		}
 	}
 	for r := range s.Tombstones() {
-		if r.DeletionTimestamp < since.UnixMilli() && !since.IsZero() {
+		if r.DeletedAt() < since.UnixMilli() && !since.IsZero() {
 			continue
 		}
 		if err := visitFile(r.Path, r.DeletionVector, visit); err != nil {

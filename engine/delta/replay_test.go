@@ -56,7 +56,7 @@ func anyLog(t *rapid.T) [][]action.Action {
 				actions = append(actions, add)
 				live[path] = add
 			case 1:
-				remove := &action.Remove{Path: path, DeletionTimestamp: now + days, DataChange: true, ExtendedFileMetadata: true}
+				remove := &action.Remove{Path: path, DeletionTimestamp: new(now + days), DataChange: true, ExtendedFileMetadata: new(true)}
 				if old != nil {
 					remove.DeletionVector = old.DeletionVector
 				}
@@ -71,7 +71,7 @@ func anyLog(t *rapid.T) [][]action.Action {
 				if old.DeletionVector.UniqueID() == add.DeletionVector.UniqueID() {
 					continue
 				}
-				actions = append(actions, &action.Remove{Path: path, DeletionTimestamp: now + days, DeletionVector: old.DeletionVector, DataChange: true}, add)
+				actions = append(actions, &action.Remove{Path: path, DeletionTimestamp: new(now + days), DeletionVector: old.DeletionVector, DataChange: true}, add)
 				live[path] = add
 			}
 		}

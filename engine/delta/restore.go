@@ -174,7 +174,11 @@ func (t *Txn) restoreClustering(target *Snapshot) {
 
 func equalMetadata(a, b action.Metadata) bool {
 	return a.SchemaString == b.SchemaString && slices.Equal(a.PartitionColumns, b.PartitionColumns) &&
-		maps.Equal(a.Configuration, b.Configuration) && a.Name == b.Name && a.Description == b.Description
+		maps.Equal(a.Configuration, b.Configuration) && equalTexts(a.Name, b.Name) && equalTexts(a.Description, b.Description)
+}
+
+func equalTexts(a, b *string) bool {
+	return a == b || a != nil && b != nil && *a == *b
 }
 
 func equalProtocol(a, b action.Protocol) bool {

@@ -170,8 +170,8 @@ func (t *Txn) Remove(rearranged bool, files ...File) error {
 		}
 		size := f.Add.Size
 		t.removes = append(t.removes, &action.Remove{
-			Path: f.Add.Path, DeletionTimestamp: now, DataChange: !rearranged,
-			ExtendedFileMetadata: true, PartitionValues: emptied(f.Add.PartitionValues), Size: &size,
+			Path: f.Add.Path, DeletionTimestamp: &now, DataChange: !rearranged,
+			ExtendedFileMetadata: new(true), PartitionValues: emptied(f.Add.PartitionValues), Size: &size,
 			Tags: f.Add.Tags, DeletionVector: f.Add.DeletionVector, BaseRowID: f.Add.BaseRowID,
 			DefaultRowCommitVersion: f.Add.DefaultRowCommitVersion,
 		})
@@ -184,7 +184,7 @@ func (t *Txn) Remove(rearranged bool, files ...File) error {
 // application that start from the same snapshot conflict.
 func (t *Txn) SetTransaction(appID string, version int64) {
 	t.txns = append(t.txns, &action.Txn{
-		AppID: appID, Version: version, LastUpdated: t.base.opts.Clock().UnixMilli(),
+		AppID: appID, Version: version, LastUpdated: new(t.base.opts.Clock().UnixMilli()),
 	})
 	t.ReadTransaction(appID)
 }

@@ -3,10 +3,14 @@ package action_test
 import (
 	stdjson "encoding/json"
 	"errors"
+	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/go-cmp/cmp"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
@@ -32,7 +36,7 @@ func TestDecodeCommit(t *testing.T) {
 			OperationParameters: map[string]string{"mode": "Append", "n": "3"},
 			Extra:               map[string]stdjson.RawMessage{"x": stdjson.RawMessage(`{"y":1}`)},
 		},
-		&action.Protocol{MinReaderVersion: 3, MinWriterVersion: 7, ReaderFeatures: []string{}, WriterFeatures: []string{"a"}},
+		&action.Protocol{MinReaderVersion: 3, MinWriterVersion: 7, ReaderFeatures: []string{}, WriterFeatures: []string{"a"}, Unknown: jsontext.Value(`{"later":true}`)},
 		&action.Add{
 			Path: "a%20b", PartitionValues: map[string]*string{"p": nil, "q": &one},
 			Size: math.MaxInt64, ModificationTime: -5, DataChange: true,
@@ -167,22 +171,15 @@ func anyAction(t *rapid.T, i int) action.Action {
 		return a
 	case 1:
 		return &action.Remove{
-			Path: path, DeletionTimestamp: rapid.Int64().Draw(t, "deleted"), DataChange: rapid.Bool().Draw(t, "change"),
+			Path: path, DeletionTimestamp: optional("deleted"), DataChange: rapid.Bool().Draw(t, "change"),
 			PartitionValues: values.Draw(t, "values"), Size: optional("size"),
 		}
 	case 2:
-		return &action.Txn{AppID: path, Version: rapid.Int64Min(math.MinInt64+1).Draw(t, "version"), LastUpdated: optionalOr(optional("updated"))}
+		return &action.Txn{AppID: path, Version: rapid.Int64Min(math.MinInt64+1).Draw(t, "version"), LastUpdated: optional("updated")}
 	case 3:
 		return &action.DomainMetadata{Domain: path, Configuration: text.Draw(t, "configuration"), Removed: rapid.Bool().Draw(t, "removed")}
 	}
 	return &action.CDC{Path: path, PartitionValues: values.Draw(t, "values"), Size: rapid.Int64().Draw(t, "size")}
-}
-
-func optionalOr(n *int64) int64 {
-	if n == nil {
-		return 0
-	}
-	return *n
 }
 
 func TestRoundTrip(t *testing.T) {
@@ -206,6 +203,68 @@ func TestRoundTrip(t *testing.T) {
 		if d := cmp.Diff(want, got); d != "" {
 			t.Fatalf("%s\n%s", d, body)
 		}
+	})
+}
+
+// members draws an object with some of the known members of an action, each with one
+// of its values, and members that nobody knows.
+func members(t *rapid.T, known map[string][]string) string {
+	items := []string{}
+	for _, name := range slices.Sorted(maps.Keys(known)) {
+		if values := known[name]; len(values) == 1 || rapid.Bool().Draw(t, name) {
+			items = append(items, `"`+name+`":`+rapid.SampledFrom(values).Draw(t, name+" value"))
+		}
+	}
+	for i := range rapid.IntRange(0, 2).Draw(t, "unknown") {
+		items = append(items, fmt.Sprintf(`"later%d":%s`, i, rapid.SampledFrom([]string{`{"a":[1,"x",{}]}`, `""`, "0", "false", "[]", "9007199254740993"}).Draw(t, "unknown value")))
+	}
+	return "{" + strings.Join(items, ",") + "}"
+}
+
+// TestEveryMemberIsKept decodes and encodes actions with every combination of members,
+// empty and zero ones and unknown ones included.
+func TestEveryMemberIsKept(t *testing.T) {
+	texts, flags, numbers := []string{`""`, `"x"`, `"ü\u0000"`}, []string{"true", "false"}, []string{"0", "1", "-9223372036854775807"}
+	values, lists := []string{`{}`, `{"p":null,"q":""}`}, []string{`[]`, `["a"]`}
+	rapid.Check(t, func(t *rapid.T) {
+		vector := []string{members(t, map[string][]string{"storageType": {`"u"`}, "pathOrInlineDv": {`"a"`}, "sizeInBytes": {"1"}, "cardinality": {"1"}, "offset": {"0", "1"}})}
+		file := map[string][]string{
+			"path": {`"a"`}, "size": {"0"}, "dataChange": {"false"}, "partitionValues": {`{"p":null}`}, "modificationTime": {"0"},
+			"stats": {`"{}"`, `"x"`}, "tags": values, "deletionVector": {vector[0], vector[0]}, "baseRowId": numbers, "defaultRowCommitVersion": numbers,
+		}
+		removed := maps.Clone(file)
+		delete(removed, "modificationTime")
+		removed["deletionTimestamp"], removed["extendedFileMetadata"], removed["partitionValues"], removed["size"] = numbers, flags, values, numbers
+		added := maps.Clone(file)
+		added["clusteringProvider"] = []string{`"x"`, `"y"`}
+		body := map[string]map[string][]string{
+			"add": added, "remove": removed,
+			"metaData": {
+				"id": {`"i"`}, "schemaString": {`"{}"`}, "partitionColumns": {`[]`}, "configuration": {`{"a":""}`},
+				"format": {members(t, map[string][]string{"provider": {`"parquet"`}, "options": {`{}`}})},
+				"name":   texts, "description": texts, "createdTime": numbers,
+			},
+			"protocol":       {"minReaderVersion": {"3"}, "minWriterVersion": {"7"}, "readerFeatures": lists, "writerFeatures": lists},
+			"txn":            {"appId": {`"a"`}, "version": {"1"}, "lastUpdated": numbers},
+			"domainMetadata": {"domain": {`"d"`}, "configuration": {`""`}, "removed": {"false"}},
+			"cdc":            {"path": {`"a"`}, "partitionValues": {`{}`}, "size": {"0"}, "dataChange": {"false"}, "tags": values},
+			"sidecar":        {"path": {`"a"`}, "sizeInBytes": {"0"}, "modificationTime": {"0"}, "tags": values},
+			"commitInfo": {
+				"timestamp": numbers, "inCommitTimestamp": numbers, "operation": texts, "operationParameters": values[:1], "operationMetrics": {`{}`, `{"a":""}`},
+				"readVersion": numbers, "isolationLevel": texts, "isBlindAppend": flags, "engineInfo": texts, "userId": texts, "userName": texts, "txnId": texts,
+			},
+		}
+		kind := rapid.SampledFrom(slices.Sorted(maps.Keys(body))).Draw(t, "action")
+		line := `{"` + kind + `":` + members(t, body[kind]) + `}`
+		actions, err := action.DecodeCommit([]byte(line), action.Limits{})
+		require.NoError(t, err, line)
+		require.Len(t, actions, 1, line)
+		again, err := action.Encode(actions[0])
+		require.NoError(t, err, line)
+		var want, got any
+		require.NoError(t, stdjson.Unmarshal([]byte(line), &want))
+		require.NoError(t, stdjson.Unmarshal(again, &got))
+		require.Empty(t, cmp.Diff(want, got), line)
 	})
 }
 

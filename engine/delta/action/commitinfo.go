@@ -30,7 +30,7 @@ type CommitInfo struct {
 	UserName      string
 	// TxnID is unique to a commit. A writer recognises its own by it.
 	TxnID string
-	// Extra holds the remaining members as JSON.
+	// Extra holds the remaining members as JSON, empty and zero ones included.
 	Extra map[string]stdjson.RawMessage
 }
 
@@ -68,11 +68,11 @@ func (c *CommitInfo) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 func (c *CommitInfo) take(name string, v jsontext.Value) bool {
 	switch name {
 	case "timestamp":
-		return json.Unmarshal(v, &c.Timestamp) == nil
+		return json.Unmarshal(v, &c.Timestamp) == nil && c.Timestamp != 0
 	case "inCommitTimestamp":
 		return takePointer(v, &c.InCommitTimestamp)
 	case "operation":
-		return json.Unmarshal(v, &c.Operation) == nil
+		return json.Unmarshal(v, &c.Operation) == nil && c.Operation != ""
 	case "operationParameters":
 		m, ok := textMap(v)
 		c.OperationParameters = m
@@ -84,17 +84,17 @@ func (c *CommitInfo) take(name string, v jsontext.Value) bool {
 	case "readVersion":
 		return takePointer(v, &c.ReadVersion)
 	case "isolationLevel":
-		return json.Unmarshal(v, &c.IsolationLevel) == nil
+		return json.Unmarshal(v, &c.IsolationLevel) == nil && c.IsolationLevel != ""
 	case "isBlindAppend":
 		return takePointer(v, &c.IsBlindAppend)
 	case "engineInfo":
-		return json.Unmarshal(v, &c.EngineInfo) == nil
+		return json.Unmarshal(v, &c.EngineInfo) == nil && c.EngineInfo != ""
 	case "userId":
-		return json.Unmarshal(v, &c.UserID) == nil
+		return json.Unmarshal(v, &c.UserID) == nil && c.UserID != ""
 	case "userName":
-		return json.Unmarshal(v, &c.UserName) == nil
+		return json.Unmarshal(v, &c.UserName) == nil && c.UserName != ""
 	case "txnId":
-		return json.Unmarshal(v, &c.TxnID) == nil
+		return json.Unmarshal(v, &c.TxnID) == nil && c.TxnID != ""
 	}
 	return false
 }
@@ -136,7 +136,9 @@ func (c *CommitInfo) MarshalJSON() ([]byte, error) {
 	for name, v := range c.Extra {
 		m[name] = jsontext.Value(v)
 	}
-	m["timestamp"] = c.Timestamp
+	if c.Timestamp != 0 {
+		m["timestamp"] = c.Timestamp
+	}
 	set := func(name, value string) {
 		if value != "" {
 			m[name] = value

@@ -47,10 +47,10 @@ func every() []action.Action {
 		&action.Protocol{MinReaderVersion: 3, MinWriterVersion: 7, ReaderFeatures: []string{}, WriterFeatures: []string{"a", "b"}},
 		&action.Protocol{MinReaderVersion: 1, MinWriterVersion: 2},
 		&action.Metadata{
-			ID: "i", Name: "n", Description: "d", Format: action.Format{Provider: "parquet", Options: map[string]string{}},
-			SchemaString: "{}", PartitionColumns: []string{"p"}, Configuration: map[string]string{"k": "", "l": "m"}, CreatedTime: 5,
+			ID: "i", Name: new("n"), Description: new(""), Format: action.Format{Provider: "parquet", Options: map[string]string{}},
+			SchemaString: "{}", PartitionColumns: []string{"p"}, Configuration: map[string]string{"k": "", "l": "m"}, CreatedTime: new(int64(5)),
 		},
-		&action.Txn{AppID: "a", Version: -1, LastUpdated: 7},
+		&action.Txn{AppID: "a", Version: -1, LastUpdated: new(int64(7))},
 		&action.Txn{AppID: "b", Version: math.MaxInt64},
 		&action.DomainMetadata{Domain: "d", Configuration: "{}"},
 		&action.Add{
@@ -60,10 +60,10 @@ func every() []action.Action {
 		},
 		&action.Add{Path: "b", PartitionValues: map[string]*string{}},
 		&action.Remove{
-			Path: "c", DeletionTimestamp: 9, ExtendedFileMetadata: true, PartitionValues: map[string]*string{"p": nil},
+			Path: "c", DeletionTimestamp: new(int64(9)), ExtendedFileMetadata: new(true), PartitionValues: map[string]*string{"p": nil},
 			Size: &size, DeletionVector: dv,
 		},
-		&action.Remove{Path: "d", DeletionTimestamp: 9},
+		&action.Remove{Path: "d", DeletionTimestamp: new(int64(9))},
 	}
 }
 

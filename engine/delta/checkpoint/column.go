@@ -127,6 +127,14 @@ func (c textColumn) at(i int) string {
 	return c.texts[i]
 }
 
+// pointer returns nil for null.
+func (c textColumn) pointer(i int) *string {
+	if c.leaf == nil || !c.has(i) {
+		return nil
+	}
+	return &c.texts[i]
+}
+
 // at returns nil for null.
 func (c intColumn) at(i int) *int64 {
 	if c.leaf == nil || !c.has(i) {
@@ -141,6 +149,14 @@ func (c intColumn) or(i int, absent int64) int64 {
 		return absent
 	}
 	return c.ints[i]
+}
+
+// at returns nil for null.
+func (c boolColumn) at(i int) *bool {
+	if c.leaf == nil || !c.has(i) {
+		return nil
+	}
+	return new(c.ints[i] != 0)
 }
 
 func (c boolColumn) or(i int, absent bool) bool {

@@ -69,8 +69,8 @@ func openRemove(r *row) decoder {
 		}
 		partition, err := values.at(i, w)
 		return &action.Remove{
-			Path: path.at(i), DeletionTimestamp: deleted.or(i, 0), DataChange: change.or(i, true),
-			ExtendedFileMetadata: extended.or(i, false), PartitionValues: partition, Size: size.at(i),
+			Path: path.at(i), DeletionTimestamp: deleted.at(i), DataChange: change.or(i, true),
+			ExtendedFileMetadata: extended.at(i), PartitionValues: partition, Size: size.at(i),
 			DeletionVector: vector.at(i), BaseRowID: base.at(i), DefaultRowCommitVersion: since.at(i),
 		}, err
 	}
@@ -128,8 +128,8 @@ func openMetadata(r *row) decoder {
 			return nil, wrong
 		}
 		m := &action.Metadata{
-			ID: id.at(i), Name: name.at(i), Description: description.at(i), SchemaString: schema.at(i),
-			CreatedTime: created.or(i, 0),
+			ID: id.at(i), Name: name.pointer(i), Description: description.pointer(i), SchemaString: schema.at(i),
+			CreatedTime: created.at(i),
 		}
 		if m.PartitionColumns, err = partitions.at(i); err != nil {
 			return nil, err
@@ -177,7 +177,7 @@ func openTxn(r *row) decoder {
 	updated := r.integer("lastUpdated", &wrong)
 	return func(i int, _ *worker) (action.Action, error) {
 		return &action.Txn{
-			AppID: app.at(i), Version: version.or(i, math.MinInt64), LastUpdated: updated.or(i, 0),
+			AppID: app.at(i), Version: version.or(i, math.MinInt64), LastUpdated: updated.at(i),
 		}, wrong
 	}
 }

@@ -28,7 +28,7 @@ func appendAction(b *array.RecordBuilder, a action.Action, types *typer) error {
 	var values []any
 	switch a := a.(type) {
 	case *action.Txn:
-		column, values = columnTxn, []any{a.AppID, a.Version, orNull(a.LastUpdated)}
+		column, values = columnTxn, []any{a.AppID, a.Version, a.LastUpdated}
 	case *action.Add:
 		column, values = columnAdd, append([]any{
 			a.Path, orEmpty(a.PartitionValues), a.Size, a.ModificationTime, false, a.Tags,
@@ -37,14 +37,14 @@ func appendAction(b *array.RecordBuilder, a action.Action, types *typer) error {
 		}, types.addValues(a)...)
 	case *action.Remove:
 		column, values = columnRemove, []any{
-			a.Path, orNull(a.DeletionTimestamp), false, a.ExtendedFileMetadata, a.PartitionValues,
+			a.Path, a.DeletionTimestamp, false, a.ExtendedFileMetadata, a.PartitionValues,
 			a.Size, vectorValues(a.DeletionVector), a.BaseRowID, a.DefaultRowCommitVersion,
 		}
 	case *action.Metadata:
 		format := []any{a.Format.Provider, plain(a.Format.Options)}
 		column, values = columnMetadata, []any{
-			a.ID, orNull(a.Name), orNull(a.Description), format, a.SchemaString,
-			nonNil(a.PartitionColumns), plain(a.Configuration), orNull(a.CreatedTime),
+			a.ID, a.Name, a.Description, format, a.SchemaString,
+			nonNil(a.PartitionColumns), plain(a.Configuration), a.CreatedTime,
 		}
 	case *action.Protocol:
 		column, values = columnProtocol, []any{
@@ -81,11 +81,11 @@ func appendValue(b array.Builder, v any) error {
 	case bool:
 		b.(*array.BooleanBuilder).Append(v)
 	case *int64:
-		if v == nil {
-			b.AppendNull()
-			break
-		}
-		b.(*array.Int64Builder).Append(*v)
+		return appendPointer(b, v)
+	case *bool:
+		return appendPointer(b, v)
+	case *string:
+		return appendPointer(b, v)
 	case []string:
 		appendList(b.(*array.ListBuilder), v)
 	case map[string]*string:
@@ -106,6 +106,14 @@ func appendValue(b array.Builder, v any) error {
 		return appendTyped(b, v)
 	}
 	return nil
+}
+
+func appendPointer[T any](b array.Builder, v *T) error {
+	if v == nil {
+		b.AppendNull()
+		return nil
+	}
+	return appendValue(b, *v)
 }
 
 // appendTyped appends what parse makes, but for the types of appendValue.
@@ -173,13 +181,12 @@ func vectorValues(d *action.DeletionVector) []any {
 	return []any{d.StorageType, d.PathOrInlineDV, offset, d.SizeInBytes, d.Cardinality}
 }
 
-// orNull turns a zero value into null.
-func orNull[T string | int64](v T) any {
-	var zero T
-	if v == zero {
+// orNull turns an empty text into null.
+func orNull(text string) any {
+	if text == "" {
 		return nil
 	}
-	return v
+	return text
 }
 
 func orEmpty(m map[string]*string) map[string]*string {
