@@ -3,8 +3,6 @@ package delta
 import (
 	"fmt"
 	"slices"
-
-	"github.com/lakewarden/lakewarden/engine/delta/action"
 )
 
 // check refuses a transaction that may not be committed on the given version.
@@ -128,37 +126,16 @@ func (t *Txn) checkUpgrade(s *Snapshot) error {
 		}
 		then.metadata, after.schema = m, schema
 	}
-	for f := range neededFeatures(after.schema, after.Properties()) {
-		if !supports(then.protocol, f) {
-			return fmt.Errorf("protocol lacks feature %s: %w", f, ErrInvalidTxn)
+	// A restored version has what it had, under what its protocol said of it.
+	if !t.restores {
+		for f := range s.newlyNeeded(after.schema, after.Properties()) {
+			if !supports(then.protocol, f) {
+				return fmt.Errorf("protocol lacks feature %s: %w", f, ErrInvalidTxn)
+			}
 		}
 	}
 	if err := after.checkWriter(); err != nil {
 		return err
 	}
 	return t.checkRows(&after)
-}
-
-func grows(old, now *action.Protocol) error {
-	if now.MinReaderVersion < old.MinReaderVersion || now.MinWriterVersion < old.MinWriterVersion {
-		return fmt.Errorf("protocol versions shrink: %w", ErrInvalidTxn)
-	}
-	for _, f := range writerFeatures(old) {
-		if !supports(now, f) {
-			return fmt.Errorf("protocol loses feature %s: %w", f, ErrInvalidTxn)
-		}
-	}
-	return nil
-}
-
-// writerFeatures lists the features that a protocol has, implied ones included.
-func writerFeatures(p *action.Protocol) []string {
-	if p.MinWriterVersion >= 7 {
-		return p.WriterFeatures
-	}
-	var list []string
-	for version := 2; version <= p.MinWriterVersion; version++ {
-		list = append(list, legacyWriter[version]...)
-	}
-	return list
 }

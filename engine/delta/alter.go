@@ -73,7 +73,7 @@ func (a *Alteration) Change() (Change, error) {
 	c.Metadata.PartitionColumns = a.partitions
 	c.Metadata.Configuration = maps.Clone(a.config)
 	c.Metadata.Description = a.comment
-	if p, changed := UpgradeProtocol(a.base.Protocol(), a.schema, a.config); changed {
+	if p, changed := a.base.ProtocolFor(a.schema, a.config); changed {
 		c.Protocol = &p
 	}
 	return c, nil

@@ -7,7 +7,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lakewarden/lakewarden/engine/delta"
-	"github.com/lakewarden/lakewarden/engine/delta/action"
 	"github.com/lakewarden/lakewarden/engine/objstore/mem"
 )
 
@@ -38,7 +37,7 @@ func TestADefaultIsMetadataOfItsColumn(t *testing.T) {
 	withDefault := delta.Struct{Fields: []delta.Field{delta.Field{Name: "id", Type: delta.Long, Nullable: true}.WithDefault("1")}}
 	plain := mustCreate(t, mem.New(), delta.CreateOptions{Schema: withDefault})
 	require.Equal(t, []string{"allowColumnDefaults", "appendOnly", "invariants"}, plain.Protocol().WriterFeatures)
-	old, changed := delta.UpgradeProtocol(action.Protocol{MinReaderVersion: 1, MinWriterVersion: 4}, withDefault, nil)
+	old, changed := tableWith(t, versions(1, 4), "", "").ProtocolFor(withDefault, nil)
 	require.True(t, changed)
 	require.Equal(t, []string{"allowColumnDefaults", "appendOnly", "changeDataFeed", "checkConstraints", "generatedColumns", "invariants"}, old.WriterFeatures)
 	require.Nil(t, old.ReaderFeatures)

@@ -3,8 +3,6 @@ package delta
 import (
 	"slices"
 	"strings"
-
-	"github.com/lakewarden/lakewarden/engine/delta/action"
 )
 
 // Names of table features.
@@ -49,17 +47,8 @@ var readable = []string{
 var writable = []string{
 	featAppendOnly, featInvariants, featChecks, featCDF, featGenerated, featDefaults, featIdentity,
 	featMapping, featDV, featNTZ, featTypeWidening, featTypeWideningOld, featV2Checkpoint,
-	featDomains, featRowTracking, featICT, featICTOld, featClustering, featVacuumCheck,
+	featDomains, featRowTracking, featICT, featClustering, featVacuumCheck,
 	featVariant, featVariantOld, featVariantShred, featVariantShredOld,
-}
-
-// legacyWriter maps a writer version to the features that it brings.
-var legacyWriter = map[int][]string{
-	2: {featAppendOnly, featInvariants},
-	3: {featChecks},
-	4: {featCDF, featGenerated},
-	5: {featMapping},
-	6: {featIdentity},
 }
 
 // Duty is something that a table demands of every new row and that the log
@@ -270,22 +259,6 @@ func walkFields(t DataType, visit func(Field)) {
 			}
 		}
 	})
-}
-
-// supports reports whether the protocol lists or implies a writer feature.
-func supports(p *action.Protocol, feature string) bool {
-	if slices.Contains(p.WriterFeatures, feature) {
-		return true
-	}
-	if p.MinWriterVersion >= 7 {
-		return false
-	}
-	for version, features := range legacyWriter {
-		if version <= p.MinWriterVersion && slices.Contains(features, feature) {
-			return true
-		}
-	}
-	return false
 }
 
 // Mapped reports whether files have other names for columns than the schema.

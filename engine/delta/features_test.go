@@ -190,16 +190,3 @@ func TestCreateChoosesTheLeastProtocol(t *testing.T) {
 		require.ErrorIs(t, err, delta.ErrInvalidProperty, name)
 	}
 }
-
-func TestUpgradesOnlyGrow(t *testing.T) {
-	legacy := action.Protocol{MinReaderVersion: 2, MinWriterVersion: 5}
-	up, changed := delta.UpgradeProtocol(legacy, twoColumns, map[string]string{"delta.enableDeletionVectors": "true"})
-	require.True(t, changed)
-	require.Equal(t, action.Protocol{
-		MinReaderVersion: 3, MinWriterVersion: 7,
-		ReaderFeatures: []string{"columnMapping", "deletionVectors"},
-		WriterFeatures: []string{"appendOnly", "changeDataFeed", "checkConstraints", "columnMapping", "deletionVectors", "generatedColumns", "invariants"},
-	}, up)
-	_, changed = delta.UpgradeProtocol(up, twoColumns, map[string]string{"delta.constraints.x": "true"})
-	require.False(t, changed)
-}

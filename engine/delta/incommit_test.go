@@ -25,7 +25,7 @@ func TestInCommitTimestampsSwitchedOnLater(t *testing.T) {
 	require.NoError(t, err)
 	m := s.Metadata()
 	m.Configuration = map[string]string{"delta.enableInCommitTimestamps": "true", "keep": "me"}
-	p, _ := delta.UpgradeProtocol(s.Protocol(), s.Schema(), m.Configuration)
+	p, _ := s.ProtocolFor(s.Schema(), m.Configuration)
 	txn := s.Begin(delta.Operation{Name: "SET TBLPROPERTIES"})
 	txn.SetMetadata(m)
 	txn.SetProtocol(p)

@@ -50,11 +50,11 @@ var operations = []operation{
 	{name: "metadata", extra: func(t *delta.Txn, s *delta.Snapshot) { setProperty(t, s, "owner", "me") }},
 	{name: "constraint", reads: "*", extra: func(t *delta.Txn, s *delta.Snapshot) {
 		m := setProperty(t, s, "delta.constraints.positive", "id > 0")
-		p, _ := delta.UpgradeProtocol(s.Protocol(), s.Schema(), m.Configuration)
+		p, _ := s.ProtocolFor(s.Schema(), m.Configuration)
 		t.SetProtocol(p)
 	}},
 	{name: "feature", extra: func(t *delta.Txn, s *delta.Snapshot) {
-		p, _ := delta.UpgradeProtocol(s.Protocol(), s.Schema(), map[string]string{"delta.enableDeletionVectors": "true"})
+		p, _ := s.ProtocolFor(s.Schema(), map[string]string{"delta.enableDeletionVectors": "true"})
 		t.SetProtocol(p)
 	}},
 }

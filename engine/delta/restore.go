@@ -152,9 +152,6 @@ func (t *Txn) restoreTable(target *Snapshot, m action.Metadata) {
 		t.SetMetadata(m)
 	}
 	p := mergeProtocols(now.Protocol(), target.Protocol())
-	if up, changed := UpgradeProtocol(p, target.schema, m.Configuration); changed {
-		p = up
-	}
 	if !equalProtocol(p, now.Protocol()) {
 		t.SetProtocol(p)
 	}
@@ -184,36 +181,6 @@ func equalTexts(a, b *string) bool {
 func equalProtocol(a, b action.Protocol) bool {
 	return a.MinReaderVersion == b.MinReaderVersion && a.MinWriterVersion == b.MinWriterVersion &&
 		slices.Equal(a.ReaderFeatures, b.ReaderFeatures) && slices.Equal(a.WriterFeatures, b.WriterFeatures)
-}
-
-// mergeProtocols is the least protocol that has what both have. Versions of one
-// table only grow, so that today's is nearly always it; a table that another
-// writer took features from is the exception.
-func mergeProtocols(now, then action.Protocol) action.Protocol {
-	lacks := func(have, want []string) bool {
-		return slices.ContainsFunc(want, func(f string) bool { return !slices.Contains(have, f) })
-	}
-	if now.MinReaderVersion >= then.MinReaderVersion && now.MinWriterVersion >= then.MinWriterVersion &&
-		!lacks(now.ReaderFeatures, then.ReaderFeatures) &&
-		!lacks(writerFeatures(&now), writerFeatures(&then)) {
-		return now
-	}
-	union := func(a, b []string) []string {
-		all := slices.Concat(a, b)
-		slices.Sort(all)
-		return slices.Compact(all)
-	}
-	p := action.Protocol{
-		MinReaderVersion: max(now.MinReaderVersion, then.MinReaderVersion), MinWriterVersion: 7,
-		WriterFeatures: union(writerFeatures(&now), writerFeatures(&then)),
-	}
-	if p.MinReaderVersion >= 3 {
-		p.ReaderFeatures = union(now.ReaderFeatures, then.ReaderFeatures)
-		if legacy := min(now.MinReaderVersion, then.MinReaderVersion); legacy == 2 {
-			p.ReaderFeatures = union(p.ReaderFeatures, []string{featMapping})
-		}
-	}
-	return p
 }
 
 // metrics names the figures as the reference writer does.

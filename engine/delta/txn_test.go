@@ -94,7 +94,7 @@ func TestMetadataAndProtocolInOneCommit(t *testing.T) {
 	s := mustCreate(t, b, delta.CreateOptions{Properties: map[string]string{"keep.me": "x"}})
 	m := s.Metadata()
 	m.Configuration = map[string]string{"keep.me": "x", "delta.constraints.positive": "id > 0"}
-	p, changed := delta.UpgradeProtocol(s.Protocol(), s.Schema(), m.Configuration)
+	p, changed := s.ProtocolFor(s.Schema(), m.Configuration)
 	require.True(t, changed)
 	txn := s.Begin(delta.Operation{Name: "ADD CONSTRAINT", Duties: []delta.Duty{delta.EvaluatesChecks}})
 	txn.SetMetadata(m)

@@ -46,6 +46,9 @@ func (a *Alteration) WidenColumn(path []string, to DataType) error {
 	if err != nil {
 		return err
 	}
+	if p := a.base.state.protocol; supports(p, featTypeWideningOld) && !supports(p, featTypeWidening) {
+		return refuseWrite(featTypeWideningOld, "a change of type would be recorded in another form")
+	}
 	if on, set := a.config[propTypeWidening]; set && !strings.EqualFold(on, "true") {
 		return refuseWrite(featTypeWidening, propTypeWidening+" is false")
 	}

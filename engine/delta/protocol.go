@@ -1,0 +1,207 @@
+package delta
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/lakewarden/lakewarden/engine/delta/action"
+)
+
+// legacyWriter maps a writer version to the features that it brings.
+var legacyWriter = map[int][]string{
+	2: {featAppendOnly, featInvariants},
+	3: {featChecks},
+	4: {featCDF, featGenerated},
+	5: {featMapping},
+	6: {featIdentity},
+}
+
+// supports reports whether the protocol lists or implies a feature, for readers too
+// where the feature changes how files are read.
+func supports(p *action.Protocol, feature string) bool {
+	if !slices.Contains(writerFeatures(p), feature) {
+		return false
+	}
+	return p.MinWriterVersion < 7 || !slices.Contains(readable, feature) || slices.Contains(p.ReaderFeatures, feature) ||
+		feature == featMapping && p.MinReaderVersion == 2
+}
+
+// writerFeatures lists the features that a protocol has, implied ones included. A
+// version implies column mapping for readers and writers together only (protocol,
+// "Column Mapping").
+func writerFeatures(p *action.Protocol) []string {
+	if p.MinWriterVersion >= 7 {
+		return p.WriterFeatures
+	}
+	var list []string
+	for version := 2; version <= p.MinWriterVersion; version++ {
+		for _, f := range legacyWriter[version] {
+			if f != featMapping || p.MinReaderVersion >= 2 {
+				list = append(list, f)
+			}
+		}
+	}
+	return list
+}
+
+// propertyFeatures maps properties to the features they switch on.
+var propertyFeatures = map[string]string{
+	propAppendOnly: featAppendOnly, propCDF: featCDF, propDV: featDV, propICT: featICT,
+	propRowTracking: featRowTracking, propTypeWidening: featTypeWidening,
+}
+
+// newProtocol is the least protocol that a new table needs: versions 1 and 2
+// where they do, else the list of features.
+func newProtocol(schema Struct, properties map[string]string) *action.Protocol {
+	empty := &Snapshot{state: &state{metadata: &action.Metadata{}}}
+	p, _ := upgrade(action.Protocol{MinReaderVersion: 1, MinWriterVersion: 2}, empty.newlyNeeded(schema, properties))
+	return &p
+}
+
+// ProtocolFor returns the protocol that the table needs to have another schema and
+// other properties, and whether it differs from the table's. It grows by the features
+// that only the change uses: what the table had without its feature stays so. Nothing
+// is ever lost.
+func (s *Snapshot) ProtocolFor(schema Struct, properties map[string]string) (action.Protocol, bool) {
+	return upgrade(s.Protocol(), s.newlyNeeded(schema, properties))
+}
+
+// newlyNeeded are the features of which a schema and properties make more use than the
+// table's.
+func (s *Snapshot) newlyNeeded(schema Struct, properties map[string]string) map[string]bool {
+	before, need := usesOf(s.schema, s.Properties()), make(map[string]bool)
+	for use, n := range usesOf(schema, properties) {
+		if n > before[use] {
+			need[use.feature] = true
+			if use.feature == featRowTracking {
+				need[featDomains] = true
+			}
+		}
+	}
+	return need
+}
+
+// upgrade returns the least protocol that has what p has and the features of need.
+// One that moves to lists of features lists what its versions implied, and need.
+func upgrade(p action.Protocol, need map[string]bool) (action.Protocol, bool) {
+	maps.DeleteFunc(need, func(f string, _ bool) bool { return supports(&p, f) })
+	if len(need) == 0 {
+		return p, false
+	}
+	if versions := (action.Protocol{MinReaderVersion: 2, MinWriterVersion: p.MinWriterVersion}); len(need) == 1 && need[featMapping] && supports(&versions, featMapping) && p.MinWriterVersion < 7 {
+		return versions, true
+	}
+	for _, f := range writerFeatures(&p) {
+		need[f] = true
+	}
+	up := action.Protocol{MinReaderVersion: p.MinReaderVersion, MinWriterVersion: 7, Unknown: p.Unknown}
+	up.WriterFeatures = slices.Sorted(maps.Keys(need))
+	for _, f := range up.WriterFeatures {
+		if slices.Contains(readable, f) || slices.Contains(p.ReaderFeatures, f) {
+			up.ReaderFeatures = append(up.ReaderFeatures, f)
+		}
+	}
+	if up.ReaderFeatures != nil || p.MinReaderVersion >= 3 {
+		up.MinReaderVersion = 3
+	}
+	if up.MinReaderVersion == 3 && up.ReaderFeatures == nil {
+		up.ReaderFeatures = []string{}
+	}
+	return up, true
+}
+
+// use is one reason for a feature: a property, a key of field metadata or a type.
+type use struct{ feature, reason string }
+
+// usesOf counts the uses of writer features in a schema and properties.
+func usesOf(schema Struct, properties map[string]string) map[use]int {
+	uses := make(map[use]int)
+	for name, value := range properties {
+		feature := propertyFeatures[name]
+		switch {
+		case feature != "" && strings.EqualFold(value, "true"):
+		case strings.HasPrefix(name, prefixConstraint):
+			feature = featChecks
+		case name == propCheckpointPolicy && value == "v2":
+			feature = featV2Checkpoint
+		case name == propMappingMode && value != "" && value != mappingNone:
+			feature = featMapping
+		default:
+			continue
+		}
+		uses[use{feature, name}]++
+	}
+	walkFields(schema, func(f Field) {
+		for key := range f.Metadata {
+			switch {
+			case key == keyGenerationExpression:
+				uses[use{featGenerated, key}]++
+			case key == keyDefault:
+				uses[use{featDefaults, key}]++
+			case key == keyInvariants:
+				uses[use{featInvariants, key}]++
+			case key == keyTypeChanges:
+				uses[use{featTypeWidening, key}]++
+			case strings.HasPrefix(key, keyIdentityPrefix):
+				uses[use{featIdentity, keyIdentityPrefix}]++
+			}
+		}
+		if !f.Nullable {
+			uses[use{featInvariants, "NOT NULL"}]++
+		}
+	})
+	walkTypes(schema, func(t DataType) {
+		switch t {
+		case DataType(TimestampNTZ):
+			uses[use{featNTZ, ""}]++
+		case DataType(Variant):
+			uses[use{featVariant, ""}]++
+		}
+	})
+	return uses
+}
+
+// grows refuses a protocol that has less than the one before.
+func grows(old, now *action.Protocol) error {
+	if now.MinReaderVersion < old.MinReaderVersion || now.MinWriterVersion < old.MinWriterVersion {
+		return fmt.Errorf("protocol versions shrink: %w", ErrInvalidTxn)
+	}
+	for _, f := range writerFeatures(old) {
+		if !slices.Contains(writerFeatures(now), f) || supports(old, f) && !supports(now, f) {
+			return fmt.Errorf("protocol loses feature %s: %w", f, ErrInvalidTxn)
+		}
+	}
+	return nil
+}
+
+// mergeProtocols is the least protocol that has what both have. Versions of one
+// table only grow, so that today's is nearly always it; a table that another
+// writer took features from is the exception.
+func mergeProtocols(now, then action.Protocol) action.Protocol {
+	lacks := func(have, want []string) bool {
+		return slices.ContainsFunc(want, func(f string) bool { return !slices.Contains(have, f) })
+	}
+	if now.MinReaderVersion >= then.MinReaderVersion && now.MinWriterVersion >= then.MinWriterVersion &&
+		!lacks(now.ReaderFeatures, then.ReaderFeatures) &&
+		!lacks(writerFeatures(&now), writerFeatures(&then)) {
+		return now
+	}
+	union := func(a, b []string) []string {
+		all := slices.Concat(a, b)
+		slices.Sort(all)
+		return slices.Compact(all)
+	}
+	p := action.Protocol{
+		MinReaderVersion: max(now.MinReaderVersion, then.MinReaderVersion), MinWriterVersion: 7,
+		WriterFeatures: union(writerFeatures(&now), writerFeatures(&then)),
+	}
+	if p.MinReaderVersion >= 3 {
+		p.ReaderFeatures = union(now.ReaderFeatures, then.ReaderFeatures)
+		if legacy := min(now.MinReaderVersion, then.MinReaderVersion); legacy == 2 {
+			p.ReaderFeatures = union(p.ReaderFeatures, []string{featMapping})
+		}
+	}
+	return p
+}
