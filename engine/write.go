@@ -68,7 +68,7 @@ func ScratchLayout() FileLayout {
 
 // FieldID is the Parquet field id of one column and of what is nested in it. The
 // members of a struct go by their names; lists have a child "element", maps "key"
-// and "value".
+// and "value". An ID of 0 is none.
 type FieldID struct {
 	Column   string
 	ID       int

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"net/http"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -100,4 +101,33 @@ func TestRowsOfMappedTablesAreWritten(t *testing.T) {
 		s.admin.write(path+"/rows", rowsOf(object{"id": 2, "v": "7", "p": "x"}))
 		require.Equal(t, list{list{1.0}}, s.admin.rows("SELECT count(*) FROM "+table+" WHERE id = 2 AND CAST(CASE WHEN id = 2 THEN v ELSE '0' END AS INTEGER) = 7"), name)
 	}
+}
+
+// TestMappedTablesOfNestedColumnsAreWritten renames a column of a table with a map, two
+// arrays and nested arrays, and writes to it in every way: elements, keys and values
+// have no field id of their own.
+func TestMappedTablesOfNestedColumnsAreWritten(t *testing.T) {
+	s := startServer(t, nil)
+	path := s.create("nested", nil, map[string]any{"name": "id", "type": "long"},
+		map[string]any{"name": "m", "type": "map<string,long>"}, map[string]any{"name": "a", "type": "array<long>"},
+		map[string]any{"name": "b", "type": "array<string>"}, map[string]any{"name": "aa", "type": "array<array<map<string,struct<x:long>>>>"})
+	row := func(id int) map[string]any {
+		return map[string]any{
+			"id": id, "m": map[string]any{"k": id}, "a": []int{id, id + 1}, "b": []string{"x"}, "aa": []any{[]any{map[string]any{"y": map[string]any{"x": id}}}},
+		}
+	}
+	s.admin.write(path+"/rows", map[string]any{"rows": []any{row(1)}})
+	s.admin.ok(http.MethodPatch, path+"/columns/a", map[string]any{"name": "renamed"})
+	mapped := func(id int) map[string]any {
+		r := row(id)
+		r["renamed"] = r["a"]
+		delete(r, "a")
+		return r
+	}
+	s.admin.write(path+"/rows", map[string]any{"rows": []any{mapped(2)}})
+	s.admin.write(path+"/rows/merge", map[string]any{"on": []string{"id"}, "rows": []any{mapped(1), mapped(3)}})
+	s.admin.write(path+"/rows/update", map[string]any{"where": "id = 2", "set": map[string]any{"m": "MAP {'k': 20}"}})
+	s.admin.ok(http.MethodPost, path+"/optimize", map[string]any{})
+	got := s.admin.rows("SELECT id, m['k'], renamed[2], b[1], aa[1][1]['y'].x FROM lake." + s.schema + ".nested ORDER BY id")
+	require.Equal(t, []any{[]any{1.0, 1.0, 2.0, "x", 1.0}, []any{2.0, 20.0, 3.0, "x", 2.0}, []any{3.0, 3.0, 4.0, "x", 3.0}}, got)
 }

@@ -41,8 +41,15 @@ func (s *Snapshot) FileColumns() []FileColumn {
 }
 
 func fileColumns(t DataType, mapped bool) []FileColumn {
+	return fileParts(t, mapped, nil, "")
+}
+
+// fileParts are the parts of a type. Elements, keys and values have an id where the
+// metadata of the field around them says one, by the path from that field on.
+func fileParts(t DataType, mapped bool, nested map[string]int, path string) []FileColumn {
 	part := func(name string, t DataType) FileColumn {
-		return FileColumn{Name: name, FileName: name, Children: fileColumns(t, mapped)}
+		below := path + "." + name
+		return FileColumn{Name: name, FileName: name, ID: nested[below], Children: fileParts(t, mapped, nested, below)}
 	}
 	switch t := t.(type) {
 	case Array:
@@ -52,13 +59,28 @@ func fileColumns(t DataType, mapped bool) []FileColumn {
 	case Struct:
 		list := make([]FileColumn, len(t.Fields))
 		for i, f := range t.Fields {
-			list[i] = part(f.Name, f.Type)
+			list[i] = FileColumn{Name: f.Name, FileName: f.Name}
+			var ids map[string]int
 			if mapped {
 				list[i].FileName = f.PhysicalName()
 				list[i].ID, _ = f.columnID()
+				ids = f.nestedIDs()
 			}
+			list[i].Children = fileParts(f.Type, mapped, ids, list[i].FileName)
 		}
 		return list
+	}
+	return nil
+}
+
+// nestedIDs are the ids of the elements, keys and values below the field, by their
+// paths from its physical name on (protocol, "IcebergCompatV2"); nil for none.
+func (f Field) nestedIDs() map[string]int {
+	for _, key := range []string{keyNestedIDs, keyParquetNestedIDs} {
+		var ids map[string]int
+		if raw, ok := f.Metadata[key]; ok && json.Unmarshal(raw, &ids) == nil {
+			return ids
+		}
 	}
 	return nil
 }

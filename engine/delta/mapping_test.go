@@ -251,3 +251,22 @@ except Exception as e:
 	}
 	t.Fatal("their file uses other names than ours")
 }
+
+// TestIDsOfNestedParts: elements, keys and values have the ids that the metadata of
+// their field says, and otherwise none.
+func TestIDsOfNestedParts(t *testing.T) {
+	field := `{\"name\":\"m\",\"type\":{\"type\":\"map\",\"keyType\":\"string\",\"valueType\":{\"type\":\"array\",\"elementType\":\"long\",\"containsNull\":true},\"valueContainsNull\":true},\"nullable\":true,\"metadata\":{\"delta.columnMapping.id\":2,\"delta.columnMapping.physicalName\":\"c-2\"%s}}`
+	for nested, want := range map[string][]int{
+		"": {0, 0, 0},
+		`,\"delta.columnMapping.nested.ids\":{\"c-2.key\":3,\"c-2.value\":4,\"c-2.value.element\":5}`: {3, 4, 5},
+		`,\"parquet.field.nested.ids\":{\"c-2.key\":6}`:                                               {6, 0, 0},
+	} {
+		b := mem.New()
+		schema := `{\"type\":\"struct\",\"fields\":[` + fmt.Sprintf(field, nested) + `]}`
+		mustLog(t, b, `{"protocol":{"minReaderVersion":2,"minWriterVersion":5}}`+"\n"+metaLine("a", schema, "", `"delta.columnMapping.mode":"name","delta.columnMapping.maxColumnId":"9"`))
+		s, err := delta.Load(t.Context(), b, testOptions(t))
+		require.NoError(t, err)
+		m := s.FileColumns()[0]
+		require.Equal(t, want, []int{m.Children[0].ID, m.Children[1].ID, m.Children[1].Children[0].ID})
+	}
+}

@@ -36,6 +36,8 @@ const (
 	prefixConstraint        = "delta.constraints."
 	keyPhysicalName         = "delta.columnMapping.physicalName"
 	keyColumnID             = "delta.columnMapping.id"
+	keyNestedIDs            = "delta.columnMapping.nested.ids"
+	keyParquetNestedIDs     = "parquet.field.nested.ids"
 	keyInvariants           = "delta.invariants"
 	keyGenerationExpression = "delta.generationExpression"
 	keyDefault              = "CURRENT_DEFAULT"

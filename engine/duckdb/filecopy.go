@@ -210,14 +210,18 @@ func fieldIDs(layout engine.FileLayout) string {
 	return "{" + strings.Join(fieldItems(columns), ", ") + "}"
 }
 
+// fieldItems leaves out what has no id, as elements, keys and values mostly do.
 func fieldItems(fields []engine.FieldID) []string {
-	items := make([]string, len(fields))
-	for i, f := range fields {
-		item := strconv.Itoa(f.ID)
-		if len(f.Children) > 0 {
-			item = "{" + strings.Join(append([]string{"__duckdb_field_id: " + item}, fieldItems(f.Children)...), ", ") + "}"
+	var items []string
+	for _, f := range fields {
+		var item []string
+		if f.ID != 0 {
+			item = append(item, "__duckdb_field_id: "+strconv.Itoa(f.ID))
 		}
-		items[i] = engine.QuoteString(f.Column) + ": " + item
+		item = append(item, fieldItems(f.Children)...)
+		if len(item) > 0 {
+			items = append(items, engine.QuoteString(f.Column)+": {"+strings.Join(item, ", ")+"}")
+		}
 	}
 	return items
 }
