@@ -23,6 +23,7 @@ func (l *Lake) Committed(ctx context.Context, t catalog.LocatedTable, snap *delt
 		return // it is found by looking
 	}
 	if kept.snap == nil || kept.snap.TableID() == snap.TableID() && kept.snap.Version() < snap.Version() {
+		l.compare(t.StorageConfig, t.Path, kept.snap, snap)
 		kept.snap, kept.seen = snap, time.Now()
 		l.kept.weigh(where, kept)
 	}

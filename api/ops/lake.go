@@ -30,6 +30,8 @@ type Lake struct {
 	kept   keptTables
 	// Announce, if set, tells other replicas of a commit.
 	Announce func(ctx context.Context, table catalog.CommittedTable) error
+	// foreign, if set, hears of commits of other writers, under the entry's turn.
+	foreign func(config catalog.StorageConfig, path string, snap *delta.Snapshot)
 }
 
 // place is where a table lies. The location is part of it, so that a
@@ -122,6 +124,7 @@ func (l *Lake) look(ctx context.Context, config catalog.StorageConfig, path stri
 		snap, err := kept.snap.Refresh(ctx)
 		if err == nil {
 			l.kept.count(kept.snap, snap)
+			l.compare(config, path, kept.snap, snap)
 			kept.snap, kept.seen = snap, begun
 			l.kept.weigh(where, kept)
 			return snap, nil
@@ -143,9 +146,23 @@ func (l *Lake) look(ctx context.Context, config catalog.StorageConfig, path stri
 		return nil, err
 	}
 	l.kept.count(nil, snap)
+	l.compare(config, path, nil, snap)
 	kept.snap, kept.seen = snap, begun
 	l.kept.weigh(where, kept)
 	return snap, nil
+}
+
+// compare tells of commits of other writers that are in after and not in before,
+// which is nil where nothing was known of the table. What a checkpoint covers is
+// then taken for known: a server that starts does not check every table.
+func (l *Lake) compare(config catalog.StorageConfig, path string, before, after *delta.Snapshot) {
+	since := after.BaseVersion()
+	if before != nil {
+		since = before.Version()
+	}
+	if l.foreign != nil && before != after && after.ForeignSince(since) {
+		l.foreign(config, path, after)
+	}
 }
 
 // At returns an older version of a table.

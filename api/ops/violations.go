@@ -48,11 +48,7 @@ func (o TableRules) Violations(ctx context.Context, path TablePath) ([]RuleState
 	}
 	err = o.ask(ctx, r, func(ctx context.Context, scope rules.Scope, rows rules.Relation) error {
 		for _, key := range set.AllKeys() {
-			kind := "unique"
-			if key.NullsEqual {
-				kind = "primary_key"
-			}
-			if err := note(kind, key.Name, key.ColumnNames(), func() (int64, error) { return scope.CountRepeated(ctx, key, rows) }); err != nil {
+			if err := note(kindOfKey(key), key.Name, key.ColumnNames(), func() (int64, error) { return scope.CountRepeated(ctx, key, rows) }); err != nil {
 				return err
 			}
 		}

@@ -2,6 +2,9 @@ package main
 
 import (
 	"context"
+	"log/slog"
+
+	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/lakewarden/lakewarden/api/ops"
 	"github.com/lakewarden/lakewarden/catalog"
@@ -16,6 +19,26 @@ func followCommits(ctx context.Context, store catalog.Commits, lake *ops.Lake, s
 	go func() {
 		defer close(done)
 		lake.Follow(store.WatchCommits(ctx))
+	}()
+	s.onClose(func(context.Context) error {
+		stop()
+		<-done
+		return nil
+	})
+}
+
+// checkForeignCommits checks the rules of tables in the background when other
+// writers have committed to them.
+func checkForeignCommits(ctx context.Context, store catalog.Constraints, queries *ops.Queries, registry *prometheus.Registry, log *slog.Logger, s *service) {
+	checks := &ops.ForeignCommits{
+		Store: store, Queries: queries, Metrics: ops.NewForeignMetrics(registry), Logger: log,
+	}
+	checks.Watch()
+	ctx, stop := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		checks.Run(ctx)
 	}()
 	s.onClose(func(context.Context) error {
 		stop()

@@ -162,6 +162,7 @@ func newService(ctx context.Context, config Config, holder string, log *slog.Log
 		return nil, err
 	}
 
+	checkForeignCommits(background, store, queries, registry, log, s)
 	followCommits(background, store, tables.Lake, s)
 
 	s.every(background, config.DiscoveryEvery, func(ctx context.Context) {

@@ -68,6 +68,7 @@ func loadListed(ctx context.Context, b objstore.Bucket, opts Options, target int
 			return nil, vanished(err)
 		}
 		base.finish(st)
+		st.base = seg.covered
 	}
 	err = readCommits(ctx, b, seg.commits, opts.Limits, func(c *commit) error {
 		head = c

@@ -27,12 +27,16 @@ type state struct {
 	// schema; whole says that all live files are such files.
 	writer string
 	whole  bool
+	// base and foreign are those of [Snapshot.BaseVersion] and
+	// [Snapshot.ForeignSince], foreign among the commits that were read.
+	base, foreign int64
 }
 
 // emptyState is a table before its first commit.
 func emptyState(writer string) *state {
 	st := new(state).fork()
 	st.writer, st.whole = writer, true
+	st.base, st.foreign = -1, -1
 	return st
 }
 
@@ -109,6 +113,9 @@ func (s *state) applyCommit(c *commit) error {
 		}
 	}
 	s.whole = s.judge(c, before)
+	if c.foreignTo(s.writer) {
+		s.foreign = c.version
+	}
 	return nil
 }
 
