@@ -12,7 +12,6 @@ import (
 	"testing"
 
 	"github.com/apache/arrow-go/v18/parquet/file"
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -152,12 +151,12 @@ func TestTwoWorldsReadAlike(t *testing.T) {
 					read := w.reads(kind, func(table string) reply { return ask(w.server.schema+"."+table, v) })
 					if i == 0 {
 						// What a row filter needs is read, and nothing that it does not need.
-						assert.Subset(t, read, []int{0, 1}, "%s: %s", kind, name)
-						assert.NotContains(t, read, 3, "%s: %s", kind, name)
+						require.Subset(t, read, []int{0, 1}, "%s: %s", kind, name)
+						require.NotContains(t, read, 3, "%s: %s", kind, name)
 						first = read
 					}
 					// Where all rows are visible, their bounds may decide.
-					assert.Equal(t, without(first, 2), without(read, 2), "%s: %s, %d", kind, name, v)
+					require.Equal(t, without(first, 2), without(read, 2), "%s: %s, %d", kind, name, v)
 				}
 			}
 			for _, kind := range []string{"files", "groups"} {

@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -66,16 +65,20 @@ func TestTwoWorldsTimeAlike(t *testing.T) {
 	s.discover()
 	s.policy("t", "tenant", `{"effect":"permit","subject":{"attribute":"tenant","op":"eq"},"condition":null}`)
 	reader := s.member("reader@acme.example", "viewer", map[string]string{"tenant": "a"})
+	tell := []string{} // all classes are measured before the test fails
 	for _, class := range timingClasses {
 		hidden, none := reader.medians(t, strings.ReplaceAll(class.sql, "{t}", s.schema+".t"))
 		differ := (max(hidden, none) - min(hidden, none)).Seconds() / max(hidden, none).Seconds()
 		t.Logf("timing, %s: hidden values %.2f ms, values of no row %.2f ms, %.0f %% apart", class.name, hidden.Seconds()*1e3, none.Seconds()*1e3, differ*100)
-		assert.LessOrEqual(t, differ, timingBound, class.name)
+		if differ > timingBound {
+			tell = append(tell, class.name)
+		}
 	}
 	// Where every row is visible, times do tell, or this test could not fail.
 	found, none := reader.medians(t, strings.ReplaceAll(timingClasses[0].sql, "{t}", s.schema+".clear"))
 	t.Logf("timing, in the clear: values of some row %.2f ms, values of no row %.2f ms", found.Seconds()*1e3, none.Seconds()*1e3)
-	assert.Greater(t, found, none)
+	require.Greater(t, found, none)
+	require.Empty(t, tell, "classes of statements whose times tell of hidden values")
 }
 
 // medians runs a statement for values of hidden rows and for values of no row, in
