@@ -1,0 +1,88 @@
+package ops
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lakewarden/lakewarden/catalog"
+	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/delta"
+	"github.com/lakewarden/lakewarden/engine/objstore/file"
+	"github.com/lakewarden/lakewarden/engine/skipping"
+)
+
+// mixedTable has a file that mixes tenants, one of tenant a only and one of tenant
+// b only, with ids from 0, 10 and 20 on.
+func mixedTable(t *testing.T) *delta.Snapshot {
+	t.Helper()
+	dir := t.TempDir()
+	text := `{"protocol":{"minReaderVersion":1,"minWriterVersion":2}}
+{"metaData":{"id":"b0a31b0f-0f8b-4f0e-9d3f-3c3f0a3f7a12","format":{"provider":"parquet","options":{}},"schemaString":"{\"type\":\"struct\",\"fields\":[{\"name\":\"id\",\"type\":\"long\",\"nullable\":true,\"metadata\":{}},{\"name\":\"tenant\",\"type\":\"string\",\"nullable\":true,\"metadata\":{}}]}","partitionColumns":[],"configuration":{}}}
+`
+	for i, f := range []struct {
+		from, to string
+		bytes    int
+	}{{"a", "b", 100}, {"a", "a", 50}, {"b", "b", 1000}} {
+		text += fmt.Sprintf(`{"add":{"path":"%d.parquet","partitionValues":{},"size":%d,"modificationTime":1,"dataChange":true,"stats":"{\"numRecords\":9,\"minValues\":{\"id\":%d,\"tenant\":\"%s\"},\"maxValues\":{\"id\":%d,\"tenant\":\"%s\"},\"nullCount\":{\"id\":0,\"tenant\":0}}"}}`+"\n",
+			i, f.bytes, 10*i, f.from, 10*i+9, f.to)
+	}
+	path := filepath.Join(dir, "_delta_log", fmt.Sprintf("%020d.json", 0))
+	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o750))
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+	bucket, err := file.New(dir)
+	require.NoError(t, err)
+	snap, err := delta.Load(t.Context(), bucket, delta.Options{})
+	require.NoError(t, err)
+	return snap
+}
+
+// TestTablesThatFitAreShielded: the conditions of a statement choose among files
+// that mix hidden rows with visible ones only where a copy of the table would not
+// fit. The sizes in the log decide that.
+func TestTablesThatFitAreShielded(t *testing.T) {
+	snap := mixedTable(t)
+	u := usedTable{snap: snap, head: snap}
+	policies := enforced{{PolicySpec: catalog.PolicySpec{Column: "tenant", Kind: catalog.PolicyRows, Text: `permit (principal, action, resource) when { resource has tenant && resource.tenant == "a" };`}}}
+	v, err := u.view(policies, subject{role: catalog.RoleViewer})
+	require.NoError(t, err)
+	e := u.exposure(v)
+	require.Equal(t, skipping.Exposure{Bytes: 150, Mixed: true}, e, "files that the policy leaves out do not count")
+
+	id := func(value engine.ConditionValue) engine.Condition {
+		return engine.Condition{Op: engine.ConditionEqual, Column: "id", Values: []engine.ConditionValue{value}}
+	}
+	for _, c := range []struct {
+		copyBytes int64
+		asked     engine.Condition
+		shielded  bool
+		files     []string
+	}{
+		{150, engine.Condition{}, true, []string{"0.parquet", "1.parquet"}},
+		{150, id("5"), true, []string{"0.parquet"}},
+		{150, id("15"), true, []string{"0.parquet", "1.parquet"}},
+		{150, id("25"), true, []string{"0.parquet"}},
+		{150, id("99"), true, []string{"0.parquet"}},
+		{149, engine.Condition{}, false, []string{"0.parquet", "1.parquet"}},
+		{149, id("5"), false, []string{"0.parquet"}},
+		{149, id("15"), false, []string{"1.parquet"}},
+		{149, id("99"), false, nil},
+	} {
+		r := u.relation(v, e, QueryLimits{CopyBytes: c.copyBytes})
+		require.Equal(t, c.shielded, r.Shielded)
+		require.Equal(t, int64(150), r.Bytes)
+		var files []string
+		for _, g := range r.Narrow(r.Condition, c.asked).Files.Groups {
+			files = append(files, g.Paths...)
+		}
+		require.Equal(t, c.files, files, "%d %+v", c.copyBytes, c.asked)
+	}
+
+	all, err := u.view(nil, subject{role: catalog.RoleViewer})
+	require.NoError(t, err)
+	require.False(t, u.relation(all, u.exposure(all), QueryLimits{CopyBytes: 1 << 40}).Shielded, "nothing is hidden")
+	require.Equal(t, int64(128<<20), CopyBytes(1024<<20))
+}
