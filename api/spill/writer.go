@@ -43,6 +43,7 @@ type Writer struct {
 	file     *os.File // nil before the first spill
 	spilling bool     // bytes go to the file
 	failed   error    // why nothing more is written
+	refused  bool     // something was not taken because ctx had ended
 	finished bool
 
 	// What follows belongs to the sender while it runs.
@@ -90,6 +91,7 @@ func (s *Store) writer(ctx context.Context, owner string, conn Conn, patience ti
 // begun then it completes, as long as the connection takes it.
 func (w *Writer) Write(p []byte) (int, error) {
 	if w.failed == nil && w.ctx.Err() != nil {
+		w.refused = true
 		return 0, context.Cause(w.ctx)
 	}
 	for n := 0; n < len(p); n += pieceSize {
@@ -229,6 +231,9 @@ func (w *Writer) Finish() error {
 		return w.failed
 	}
 	w.join()
+	if w.cause == nil && w.refused {
+		return context.Cause(w.ctx)
+	}
 	return w.cause
 }
 

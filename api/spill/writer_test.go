@@ -266,6 +266,27 @@ func TestTheContextsEndStopsTheFile(t *testing.T) {
 	require.Less(t, len(lines), (200_000+3*64<<10)/len(line))
 }
 
+// TestWhatIsRefusedIsMissing: a response whose context ends while it is written is
+// not complete, though the client has taken all that was written before.
+func TestWhatIsRefusedIsMissing(t *testing.T) {
+	p := newPair(t, spill.Options{})
+	got := make(chan []byte)
+	go func() {
+		text, _ := io.ReadAll(p.client)
+		got <- text
+	}()
+	_, err := p.out.Write([]byte("row\n"))
+	require.NoError(t, err)
+	p.end(errRevoked)
+	_, err = p.out.Write([]byte("row\n"))
+	require.ErrorIs(t, err, errRevoked)
+	require.ErrorIs(t, p.out.Finish(), errRevoked)
+	require.NoError(t, p.out.Break([]byte("end\n")))
+	require.NoError(t, p.out.Close())
+	require.NoError(t, p.server.Close())
+	require.Equal(t, "row\nend\n", string(<-got))
+}
+
 // TestTheContextsEndFreesABlockedClient: a client that reads nothing does not keep
 // the response beyond it.
 func TestTheContextsEndFreesABlockedClient(t *testing.T) {
