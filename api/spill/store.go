@@ -17,8 +17,8 @@ type Options struct {
 	// ServerBytes and OwnerBytes bound the files of all writers, and of those of
 	// one owner.
 	ServerBytes, OwnerBytes int64
-	// Patience is how long a client may leave a piece of 64 KiB before its
-	// writer goes on in a file. Default 2 s.
+	// Patience is how long a writer waits for a client that takes nothing, or less
+	// than 1 MiB a second, before it goes on in a file. Default 2 s.
 	Patience time.Duration
 	// Stall is how long a client may leave a piece before its connection ends.
 	// Default 10 min.

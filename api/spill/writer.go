@@ -13,6 +13,10 @@ import (
 // client can leave without being noticed.
 const pieceSize = 64 << 10
 
+// leastRate is how many bytes a second a client must take while its writer waits
+// for it.
+const leastRate = 1 << 20
+
 // Conn is a connection to a client.
 type Conn interface {
 	io.Writer
@@ -42,8 +46,12 @@ type Writer struct {
 	buffer   int
 	file     *os.File // nil before the first spill
 	spilling bool     // bytes go to the file
-	failed   error    // why nothing more is written
-	refused  bool     // something was not taken because ctx had ended
+	// waited is how long the client was waited for, up to the store's patience, and
+	// passed how many bytes it took in that time.
+	waited   time.Duration
+	passed   int64
+	failed   error // why nothing more is written
+	refused  bool  // something was not taken because ctx had ended
 	finished bool
 
 	// What follows belongs to the sender while it runs.
@@ -74,7 +82,7 @@ func (s *Store) Writer(ctx context.Context, owner string, conn Conn) *Writer {
 // Waiting returns a writer that waits for its client instead of spilling, for
 // bytes that cost nothing while they wait.
 func (s *Store) Waiting(ctx context.Context, conn Conn) *Writer {
-	return s.writer(ctx, "", conn, 2*s.opts.Stall)
+	return s.writer(ctx, "", conn, 1<<62)
 }
 
 func (s *Store) writer(ctx context.Context, owner string, conn Conn, patience time.Duration) *Writer {
@@ -120,25 +128,50 @@ func (w *Writer) put(piece []byte) error {
 	if w.spilling {
 		return w.spill(piece)
 	}
-	buf := append(w.buffers[w.buffer][:0], piece...)
-	w.buffers[w.buffer] = buf
-	timer := time.NewTimer(w.patience)
-	defer timer.Stop()
-	select {
-	case w.pieces <- buf:
+	w.buffers[w.buffer] = append(w.buffers[w.buffer][:0], piece...)
+	taken, err := w.offer(w.buffers[w.buffer])
+	if taken || err != nil {
 		w.buffer = 1 - w.buffer
-		return nil
-	case <-w.stopped:
-		return w.cause
-	case <-timer.C:
-		w.spilling = true
-		return w.spill(piece)
+		return err
+	}
+	w.spilling, w.waited, w.passed = true, 0, 0
+	return w.spill(piece)
+}
+
+// offer waits until the sender takes a piece. It reports false for a client that
+// is too slow to be waited for.
+func (w *Writer) offer(piece []byte) (bool, error) {
+	select {
+	case w.pieces <- piece:
+		return true, nil
+	default:
+	}
+	begun := time.Now()
+	timer := time.NewTimer(w.patience - w.waited)
+	defer timer.Stop()
+	for {
+		select {
+		case w.pieces <- piece:
+			w.waited += time.Since(begun)
+			w.passed += int64(len(piece))
+			return true, nil
+		case <-w.stopped:
+			return false, w.cause
+		case <-timer.C:
+		}
+		if w.tooFew(w.passed) {
+			return false, nil
+		}
+		begun, w.waited, w.passed = time.Now(), 0, 0
+		timer.Reset(w.patience)
 	}
 }
 
 // spill appends a piece to the file. Without room for it, it waits while the
 // client reads: an empty file ends the spilling.
 func (w *Writer) spill(piece []byte) error {
+	timer, before := time.NewTimer(w.patience), w.position()
+	defer timer.Stop()
 	for !w.store.reserve(w.owner, int64(len(piece))) {
 		select {
 		case <-w.moved:
@@ -149,8 +182,13 @@ func (w *Writer) spill(piece []byte) error {
 			return w.cause
 		case <-w.ctx.Done():
 			return context.Cause(w.ctx)
-		case <-time.After(w.patience):
-			return w.abort(reasonFull, errFull)
+		case <-timer.C:
+			now := w.position()
+			if w.tooFew(now - before) {
+				return w.abort(reasonFull, errFull)
+			}
+			before = now
+			timer.Reset(w.patience)
 		}
 	}
 	if err := w.append(piece); err != nil {
@@ -185,6 +223,17 @@ func (w *Writer) append(piece []byte) error {
 	}
 	w.size += int64(len(piece))
 	return nil
+}
+
+// tooFew reports whether a client that took n bytes in the store's patience is too
+// slow to be waited for.
+func (w *Writer) tooFew(n int64) bool { return float64(n) < leastRate*w.patience.Seconds() }
+
+// position is how much of the file the connection has taken.
+func (w *Writer) position() int64 {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.sent
 }
 
 // emptied reports whether the connection has taken the whole file.

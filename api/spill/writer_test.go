@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -179,6 +180,30 @@ func TestAClientThatReadsOnNeedsLittleRoom(t *testing.T) {
 	require.True(t, bytes.Equal(want, <-got))
 }
 
+// TestASlowClientIsNotWaitedFor, though it never stops reading.
+func TestASlowClientIsNotWaitedFor(t *testing.T) {
+	p := newPair(t, spill.Options{ServerBytes: 16 * mib, OwnerBytes: 16 * mib, Patience: 100 * time.Millisecond})
+	var read atomic.Int64
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		buf := make([]byte, 16<<10)
+		for {
+			n, err := p.client.Read(buf)
+			if read.Add(int64(n)); err != nil {
+				return
+			}
+			<-time.After(20 * time.Millisecond)
+		}
+	}()
+	_, err := p.out.Write(random(8 * mib))
+	require.NoError(t, err)
+	require.Less(t, read.Load(), int64(4*mib))
+	require.NoError(t, p.out.Close())
+	require.NoError(t, p.server.Close())
+	<-done
+}
+
 // TestRoomIsBounded by owner and in all, and a client for whose response there is
 // none is not waited for.
 func TestRoomIsBounded(t *testing.T) {
@@ -223,7 +248,7 @@ func aborted(t *testing.T, registry *prometheus.Registry) map[string]float64 {
 // TestAClientThatNeverReadsIsGivenUp after the time for that.
 func TestAClientThatNeverReadsIsGivenUp(t *testing.T) {
 	registry := prometheus.NewPedanticRegistry()
-	p := newPair(t, spill.Options{ServerBytes: mib, OwnerBytes: mib, Stall: 50 * time.Millisecond, Registerer: registry})
+	p := newPair(t, spill.Options{ServerBytes: mib, OwnerBytes: mib, Stall: 500 * time.Millisecond, Registerer: registry})
 	_, err := p.out.Write(random(mib / 2))
 	require.NoError(t, err)
 	require.ErrorIs(t, p.out.Finish(), os.ErrDeadlineExceeded)
