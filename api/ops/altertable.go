@@ -82,9 +82,10 @@ type ColumnChange struct {
 	Default    *string
 }
 
-// ChangeColumn changes a column in one commit, without a touch to the rows. While a
-// policy or constraint names it, it keeps name and type; nor does it take a name
-// that a policy has. Errors:
+// ChangeColumn changes a column in one commit, without a touch to the rows. Policies
+// of the table follow a new name. While a constraint or a policy of every table names
+// the column it keeps its name, and beside any policy its type; nor does it take a
+// name that a policy has. Errors:
 // [ColumnInUseError], catalog.ErrNotFound, those of [TableRules.AddColumn].
 func (o TableRules) ChangeColumn(ctx context.Context, path TablePath, column string, wanted ColumnChange) (AlteredTable, error) {
 	var to delta.DataType
@@ -102,7 +103,7 @@ func (o TableRules) ChangeColumn(ctx context.Context, path TablePath, column str
 		}
 		widened, renamed := to != nil && !delta.EqualTypes(to, f.Type), wanted.Name != nil && *wanted.Name != f.Name
 		if widened || renamed {
-			dependants, err := o.named(ctx, r, f.Name)
+			dependants, err := o.dependants(ctx, r, f.Name, widened, wanted.Name)
 			if err = errors.Join(err, inUse(dependants)); err != nil {
 				return nil, err
 			}
@@ -127,10 +128,22 @@ func (o TableRules) ChangeColumn(ctx context.Context, path TablePath, column str
 			if err := o.rename(ctx, r, alter, f.Name, *wanted.Name); err != nil {
 				return nil, err
 			}
-			return r.columnChange(alter, "RENAME COLUMN", f.Name)
+			a, err := r.columnChange(alter, "RENAME COLUMN", f.Name)
+			if a != nil {
+				a.after = func(ctx context.Context) error { return o.followed(ctx, r, r.renameOf(f.Name, *wanted.Name)) }
+			}
+			return a, err
 		}
 		return r.columnChange(alter, "CHANGE COLUMN", f.Name)
 	})
+}
+
+// dependants are what a column keeps its type for, or its name.
+func (o TableRules) dependants(ctx context.Context, r ruled, column string, widened bool, name *string) (catalog.FieldErrors, error) {
+	if widened {
+		return o.named(ctx, r, column)
+	}
+	return o.stays(ctx, r, r.renameOf(column, *name))
 }
 
 func (o TableRules) rename(ctx context.Context, r ruled, alter *delta.Alteration, column, name string) error {

@@ -80,6 +80,8 @@ type alteration struct {
 	parameters map[string]string
 	// everyRow says that the change was judged by the table's rows.
 	everyRow bool
+	// after is what follows the commit; nil is nothing.
+	after func(ctx context.Context) error
 }
 
 const alterAttempts = 10
@@ -112,7 +114,10 @@ func (o TableRules) altered(ctx context.Context, path TablePath, plan func(conte
 		o.refresh(ctx, r)
 		if err == nil {
 			r.snap = snap
-			return r, nil
+			if a.after != nil {
+				err = a.after(ctx)
+			}
+			return r, err
 		}
 	}
 }

@@ -77,7 +77,7 @@ func AlterTableRoutes(api huma.API, tables ops.TableRules) {
 			return alteredOf(t), err
 		})
 	add(api, modify.with("PATCH", one, "changeColumn", "Rename, widen or comment a column, or change its default").
-		because("In one commit that touches no row. While a policy or constraint names the column, it keeps name and type."),
+		because("In one commit that touches no row. Policies of the table follow a new name. While a constraint or a policy of every table names the column it keeps its name, and beside any policy its type."),
 		func(ctx context.Context, in *changeColumnInput) (alteredTable, error) {
 			b := in.Body
 			wanted := ops.ColumnChange{Name: b.Name, Type: b.Type, Comment: b.Comment, SetDefault: b.Default.Sent}

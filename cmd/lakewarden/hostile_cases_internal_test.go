@@ -59,6 +59,8 @@ func hostileCases() []hostileCase {
 		{"in summarize", isRefused, `SUMMARIZE SELECT * FROM read_parquet('{parquet}')`},
 		{"in describe", isRefused, `DESCRIBE SELECT * FROM read_parquet('{parquet}')`},
 		{"in explain", isRefused, `EXPLAIN SELECT * FROM read_parquet('{parquet}')`},
+		{"in explain analyze", isRefused, `EXPLAIN ANALYZE SELECT * FROM read_parquet('{parquet}')`},
+		{"written by explain analyze", isRefused, `EXPLAIN ANALYZE COPY (SELECT 1) TO '{root}/t/_delta_log/00000000000000000099.json'`},
 
 		// The delta extension, which does not know the sandbox.
 		{"delta_scan", isRefused, `SELECT * FROM delta_scan('{root}/t')`},
