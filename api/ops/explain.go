@@ -10,8 +10,10 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 
+	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/sqlguard"
 )
 
@@ -42,41 +44,63 @@ func (r *Rows) checkAnalyzed() error {
 	return nil
 }
 
-// measured replaces the engine's measurements by lines of our own, one operator a
-// row: its kind, how many rows it passed on, and its time. The engine's texts name
-// files and print SQL that the caller did not write, so nothing else is taken.
-func (r *Rows) measured() error {
-	text, err := r.readText()
-	err = errors.Join(err, r.Result.Close())
+// measured answers with lines of our own in the place of the engine's measurements,
+// one operator a row: its kind, how many rows it passed on, and its time. The
+// engine's texts name files and print SQL that the caller did not write, so nothing
+// else is taken.
+type measured struct {
+	engine.Result // of the engine, until it was read
+	plan          *textTable
+	done          bool
+}
+
+func newMeasured(result engine.Result) *measured {
+	return &measured{Result: result, plan: newTextTable("plan")}
+}
+
+// Schema implements engine.Result.
+func (m *measured) Schema() *arrow.Schema { return m.plan.schema }
+
+// Columns implements engine.Result.
+func (m *measured) Columns() []engine.Column { return m.plan.columns }
+
+// Next implements engine.Result. The statement runs while the first batch is asked
+// for.
+func (m *measured) Next(ctx context.Context) (arrow.RecordBatch, error) {
+	if m.done {
+		return m.Result.Next(ctx)
+	}
+	text, err := m.text(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var root measuredOperator
 	if err := json.Unmarshal([]byte(text), &root); err != nil {
-		return fmt.Errorf("reading the engine's measurements: %w", err)
+		return nil, fmt.Errorf("reading the engine's measurements: %w", err)
 	}
-	plan := newTextTable("plan")
-	plan.add("TOTAL (" + milliseconds(root.Latency) + ")")
+	m.plan.add("TOTAL (" + milliseconds(root.Latency) + ")")
 	for _, child := range root.Children {
-		child.lines(0, plan)
+		child.lines(0, m.plan)
 	}
-	r.Result = plan.result()
-	return nil
+	if err := m.Result.Close(); err != nil {
+		return nil, err
+	}
+	m.Result, m.done = m.plan.result(), true
+	return m.Result.Next(ctx)
 }
 
-// readText returns the second column of a result of one row.
-func (r *Rows) readText() (string, error) {
-	var out string
+// text is the last column of a result of one row.
+func (m *measured) text(ctx context.Context) (text string, err error) {
 	for {
-		batch, err := r.Result.Next(r.ctx)
+		batch, err := m.Result.Next(ctx)
 		if errors.Is(err, io.EOF) {
-			return out, nil
+			return text, nil
 		}
 		if err != nil {
-			return "", r.explain(err)
+			return "", err
 		}
 		if values, ok := batch.Column(int(batch.NumCols()) - 1).(*array.String); ok && values.Len() > 0 {
-			out = strings.Clone(values.Value(0))
+			text = strings.Clone(values.Value(0))
 		}
 		batch.Release()
 	}

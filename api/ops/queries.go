@@ -166,10 +166,8 @@ func (o *Queries) prepare(ctx context.Context, a Actor, q Query, timeout time.Du
 	if err := o.execute(ctx, key, p, timeout, run); err != nil || !statement.Analyzes() {
 		return err
 	}
-	err = run.measured()
-	run.held.Release()
-	run.held = nil
-	return err
+	run.Result = newMeasured(run.Result)
+	return nil
 }
 
 // guardOptions is what names mean in a statement of a caller.
