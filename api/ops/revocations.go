@@ -182,6 +182,16 @@ var errRevoked = errors.New("revoked")
 // other error when that could not be found out.
 type check func(context.Context, *moment) error
 
+// and returns a check that fails when one of both does.
+func (c check) and(other check) check {
+	return func(ctx context.Context, m *moment) error {
+		if err := other(ctx, m); err != nil || c == nil {
+			return err
+		}
+		return c(ctx, m)
+	}
+}
+
 // watched is one piece of running work. The methods of a nil *watched do nothing.
 type watched struct {
 	of     *Revocations

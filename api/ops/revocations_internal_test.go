@@ -222,6 +222,18 @@ func (v *revoking) attributes(a Actor, value string) {
 	require.NoError(v, err)
 }
 
+// rounds waits until everything that is due was judged. Each probe is judged in a
+// round of its own.
+func (v *revoking) rounds(a Actor) {
+	v.Helper()
+	for range 3 {
+		ctx, w := v.r.begin(v.Context(), a)
+		w.on(func(context.Context, *moment) error { return errRevoked })
+		_ = v.ends(ctx)
+		w.done()
+	}
+}
+
 func (v *revoking) drop(table int) {
 	v.Helper()
 	require.NoError(v, v.store.DropTable(v.system, catalog.MemberViewer(v.org.ID, v.org.Owner), v.tables[table].ID, catalog.AnyVersion))
@@ -349,16 +361,16 @@ func TestAChangeDuringPlanningIsNotMissed(t *testing.T) {
 		a := v.member(catalog.RoleEditor)
 		all.Go(func() {
 			for range 20 {
-				time.Sleep(rand.N(2 * time.Millisecond))
+				<-time.After(rand.N(2 * time.Millisecond))
 				v.attributes(a, uuid.NewString())
 			}
 		})
 		all.Go(func() {
 			for range 30 {
 				ctx, w := v.r.begin(t.Context(), a)
-				time.Sleep(rand.N(time.Millisecond))
+				<-time.After(rand.N(time.Millisecond))
 				b := v.using(a, 0)
-				time.Sleep(rand.N(time.Millisecond))
+				<-time.After(rand.N(time.Millisecond))
 				w.on(b.check(v.r, a))
 				mu.Lock()
 				pieces = append(pieces, piece{ctx, b, a})
@@ -410,7 +422,7 @@ func TestHeldWorkGoesOn(t *testing.T) {
 	require.NoError(t, v.store.RemoveMember(v.system, v.org.ID, a.User))
 	require.ErrorIs(t, v.ends(other), ErrQueryCancelled)
 	require.ErrorIs(t, o.hold(other), ErrQueryCancelled, "what was ended is not held")
-	time.Sleep(50 * time.Millisecond) // rounds go by
+	v.rounds(a)
 	require.NoError(t, ctx.Err())
 	w.release()
 	require.ErrorIs(t, v.ends(ctx), ErrQueryCancelled)
@@ -437,11 +449,45 @@ func TestWorkEndsWhenTheCatalogIsSilent(t *testing.T) {
 	v.run()
 	ctx, w := v.r.begin(t.Context(), a)
 	defer w.done()
-	time.Sleep(900 * time.Millisecond)
+	for begun := time.Now(); time.Since(begun) < 3*v.r.opts.Silence; {
+		v.rounds(a)
+	}
 	require.NoError(t, ctx.Err())
 	v.store.fails.Store(true)
 	v.attributes(v.member(catalog.RoleViewer), "eu") // the epoch rises, and nothing can be judged
 	require.ErrorIs(t, v.ends(ctx), ErrStale)
+}
+
+// TestWorkEndsWhenNothingIsHeard: the epoch is not confirmed, and so nothing says
+// that it has not risen.
+func TestWorkEndsWhenNothingIsHeard(t *testing.T) {
+	v := newRevoking(t)
+	v.r.opts.Silence = 300 * time.Millisecond
+	stopped, stop := context.WithCancel(v.system)
+	var done sync.WaitGroup
+	done.Go(func() { v.r.Run(stopped) })
+	t.Cleanup(func() { stop(); done.Wait() })
+	ctx, w := v.r.begin(t.Context(), v.member(catalog.RoleEditor))
+	defer w.done()
+	require.ErrorIs(t, v.ends(ctx), ErrStale)
+}
+
+// TestWorkEndsWhenAScopeIsLost: by the role in the workspace of the table, which is
+// no part of the organisation's role.
+func TestWorkEndsWhenAScopeIsLost(t *testing.T) {
+	v := newRevoking(t)
+	a := v.member(catalog.RoleEditor)
+	v.run()
+	begin := func(s auth.Scope) context.Context {
+		ctx, w := v.r.begin(t.Context(), a)
+		t.Cleanup(w.done)
+		w.on(v.using(a, 0).check(v.r, a).and(holds(v.store, a, v.config.ID, []auth.Scope{s})))
+		return ctx
+	}
+	allowed, denied := begin(auth.ScopeRowsInsert), begin(auth.ScopeTablesModify)
+	require.ErrorIs(t, v.ends(denied), ErrQueryCancelled)
+	v.judged()
+	require.NoError(t, allowed.Err())
 }
 
 // TestJudgingCostsWhatDiffers: not what runs.
@@ -462,7 +508,7 @@ func TestJudgingCostsWhatDiffers(t *testing.T) {
 		require.Less(t, v.store.reads.Load()-before, int64(50), "reads of the catalog for 500 pieces of work of one caller on one table")
 	}
 	before := v.store.reads.Load()
-	time.Sleep(100 * time.Millisecond)
+	v.rounds(a)
 	require.Equal(t, before, v.store.reads.Load(), "nothing is read while nothing changes")
 }
 
@@ -495,7 +541,7 @@ func TestAnAttemptToCommitGoesOn(t *testing.T) {
 			})
 			require.Equal(t, c.result, err)
 			if c.goesOn {
-				time.Sleep(50 * time.Millisecond) // rounds go by
+				v.rounds(a)
 				require.NoError(t, ctx.Err())
 				return
 			}

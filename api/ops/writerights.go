@@ -19,29 +19,25 @@ func (w *writing) rest() {
 	}
 	based, scopes, config := w.basis, slices.Clone(w.scopes), w.located.Config
 	based.tables = slices.Clone(based.tables)
-	unchanged := based.check(w.Queries.Revocations, w.actor)
-	w.watched.on(func(ctx context.Context, m *moment) error {
-		if err := w.permitted(ctx, config, scopes); err != nil {
-			return err
-		}
-		return unchanged(ctx, m)
-	})
+	w.watched.on(based.check(w.Queries.Revocations, w.actor).and(holds(w.Permissions, w.actor, config, scopes)))
 }
 
-// permitted returns errRevoked when the caller does not hold the scopes any more
-// where the table is.
-func (w *writing) permitted(ctx context.Context, config catalog.ConfigID, scopes []auth.Scope) error {
-	ctx = auth.WithPrincipal(ctx, w.actor.Principal)
-	for _, s := range scopes {
-		err := w.Permissions.Permits(ctx, w.actor.Viewer, config, s)
-		if errors.Is(err, auth.ErrForbidden) || errors.Is(err, catalog.ErrDenied) || errors.Is(err, catalog.ErrNotFound) {
-			return errRevoked
+// holds returns a [check] that fails when a caller does not hold scopes any more
+// where a configuration is.
+func holds(permissions Permissions, a Actor, config catalog.ConfigID, scopes []auth.Scope) check {
+	return func(ctx context.Context, _ *moment) error {
+		ctx = auth.WithPrincipal(ctx, a.Principal)
+		for _, s := range scopes {
+			err := permissions.Permits(ctx, a.Viewer, config, s)
+			if errors.Is(err, auth.ErrForbidden) || errors.Is(err, catalog.ErrDenied) || errors.Is(err, catalog.ErrNotFound) {
+				return errRevoked
+			}
+			if err != nil {
+				return err
+			}
 		}
-		if err != nil {
-			return err
-		}
+		return nil
 	}
-	return nil
 }
 
 // unlessEnded is a reader that fails once the work of a context was ended.

@@ -34,17 +34,18 @@ type liveStream struct {
 }
 
 // stream starts a statement whose rows come as NDJSON and returns once the first
-// line is there. pause is how long the reader waits after every thousand lines.
-func (c *client) stream(sql string, pause time.Duration) *liveStream {
+// line is there. wait is how long the reader waits after every thousand lines.
+func (c *client) stream(sql string, wait time.Duration) *liveStream {
 	c.t.Helper()
-	return c.follow("POST", "/v1/query", map[string]any{"sql": sql}, pause)
+	return c.follow("POST", "/v1/query", map[string]any{"sql": sql}, wait)
 }
 
-func (c *client) follow(method, path string, body any, pause time.Duration) *liveStream {
+func (c *client) follow(method, path string, body any, wait time.Duration) *liveStream {
 	c.t.Helper()
 	resp := c.open(method, path, body)
 	s := &liveStream{ended: make(chan struct{})}
 	first := make(chan struct{})
+	ctx := c.t.Context()
 	go func() {
 		defer func() { _ = resp.Body.Close() }()
 		lines := bufio.NewReaderSize(resp.Body, 64<<10)
@@ -55,7 +56,7 @@ func (c *client) follow(method, path string, body any, pause time.Duration) *liv
 				if n := s.lines.Add(1); n == 1 {
 					close(first)
 				} else if n%1000 == 0 {
-					time.Sleep(pause)
+					pause(ctx, wait)
 				}
 			}
 			if err != nil {
@@ -76,6 +77,11 @@ func (c *client) follow(method, path string, body any, pause time.Duration) *liv
 // open makes a request for NDJSON and returns once its status is known.
 func (c *client) open(method, path string, body any) *http.Response {
 	c.t.Helper()
+	return c.openAs(ndjson, method, path, body)
+}
+
+func (c *client) openAs(accept, method, path string, body any) *http.Response {
+	c.t.Helper()
 	var reader io.Reader
 	if body != nil {
 		raw, err := json.Marshal(body)
@@ -88,7 +94,7 @@ func (c *client) open(method, path string, body any) *http.Response {
 	require.NoError(c.t, err)
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Authorization", "Bearer "+c.key)
-	req.Header.Set("Accept", ndjson)
+	req.Header.Set("Accept", accept)
 	resp, err := http.DefaultClient.Do(req)
 	require.NoError(c.t, err)
 	require.Equal(c.t, http.StatusOK, resp.StatusCode)
@@ -262,7 +268,7 @@ func (w *withdrawn) endsWhatRuns(t *testing.T, c withdrawal, there *client) {
 	early := make(chan reply, 1)
 	go func() { early <- there.query(work) }()
 	require.Eventually(t, func() bool { return w.running(t, there) >= 4 }, 10*time.Second, 10*time.Millisecond)
-	time.Sleep(500 * time.Millisecond) // the stalled stream has filled its buffers
+	pause(t.Context(), 500*time.Millisecond) // the stalled stream has filled its buffers
 
 	c.do(w)
 	since := time.Now()
@@ -292,6 +298,33 @@ func (w *withdrawn) running(t testing.TB, there *client) int {
 	return int(on.metric(t, `lakewarden_sessions{state="running"}`))
 }
 
+// TestWithdrawalsBreakEveryFormat: none looks complete.
+func TestWithdrawalsBreakEveryFormat(t *testing.T) {
+	s := startServer(t, func(c *Config) { c.MaxRunning, c.Threads, c.Memory, c.Lease = 8, 1, 2048, 128 })
+	w := s.prepared(t, s.store(), "formats", "viewer")
+	rows, _ := endless(w.config.Schema() + ".sales")
+	ends := map[string]chan error{}
+	for _, accept := range []string{csvType, arrowType, parquetType, ndjson} {
+		resp := w.member.openAs(accept, "POST", "/v1/query", map[string]any{"sql": rows})
+		end := make(chan error, 1)
+		ends[accept] = end
+		go func() {
+			_, err := io.Copy(io.Discard, resp.Body)
+			end <- err
+		}()
+	}
+	w.policyOn(w.table.FQN(), "region")
+	since := time.Now()
+	for accept, end := range ends {
+		select {
+		case err := <-end:
+			require.Error(t, err, "%s looks complete", accept)
+		case <-time.After(time.Until(since.Add(promptly))):
+			t.Fatalf("%s goes on", accept)
+		}
+	}
+}
+
 // TestOtherChangesInterruptNothing: streams that run while everything else of the
 // organisation changes are complete.
 func TestOtherChangesInterruptNothing(t *testing.T) {
@@ -312,7 +345,7 @@ func TestOtherChangesInterruptNothing(t *testing.T) {
 		i := slices.IndexFunc(withdrawals, func(c withdrawal) bool { return c.name == name })
 		withdrawals[i].do(other)
 	}
-	time.Sleep(700 * time.Millisecond)
+	pause(t.Context(), 700*time.Millisecond)
 	select {
 	case <-stream.ended:
 		require.ErrorIs(t, stream.err, io.EOF)
@@ -433,7 +466,7 @@ func TestWithdrawalsEndWrites(t *testing.T) {
 	from := w.config.Schema() + ".sales"
 	version := w.version(t, table)
 	body, more := io.Pipe()
-	req, err := http.NewRequest("POST", w.member.url+table+"/rows", body)
+	req, err := http.NewRequest(http.MethodPost, w.member.url+table+"/rows", body)
 	require.NoError(t, err)
 	req.Header.Set("Content-Type", ndjson)
 	req.Header.Set("Authorization", "Bearer "+w.member.key)
@@ -456,7 +489,7 @@ func TestWithdrawalsEndWrites(t *testing.T) {
 		remove <- w.member.call("POST", table+"/rows/delete", map[string]any{"where": "id < (SELECT count(*) FROM " + from + " a, " + from + " b, " + from + " c, " + from + " d WHERE (a.id * b.id + c.id * d.id) % 7 = 3)"})
 	}()
 	require.Eventually(t, func() bool { return w.running(t, w.member) >= 1 }, 20*time.Second, 10*time.Millisecond)
-	time.Sleep(300 * time.Millisecond)
+	pause(t.Context(), 300*time.Millisecond)
 	w.admin.ok("PUT", w.path("/users/"+w.member.user+"/role"), map[string]string{"role": "viewer"})
 	w.admin.ok("DELETE", w.path("/workspaces/"+string(w.config.Workspace)+"/members/"+w.member.user), nil)
 	since := time.Now()
