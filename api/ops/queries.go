@@ -335,7 +335,7 @@ func (o *Queries) watch(ctx context.Context, a Actor, run *Rows) context.Context
 func (o *Queries) list(ctx context.Context, a Actor, m *moment, b *basis) error {
 	var listed []catalog.LocatedTable
 	if err := o.eachTable(ctx, a, func(t catalog.LocatedTable) {
-		if t.State == catalog.TableLive {
+		if stands(t) {
 			listed = append(listed, t)
 		}
 	}); err != nil {

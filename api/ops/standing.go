@@ -132,11 +132,17 @@ func (b basis) holds(now heldRules) bool {
 	return !governed || b.subject.role == now.subject.role
 }
 
+// stands reports whether a table may be read on. One that was not found in its
+// folder is no secret, and may be back before that is known.
+func stands(t catalog.LocatedTable) bool {
+	return t.State == catalog.TableLive || t.State == catalog.TableVanished
+}
+
 // manyTables is from how many tables on they are read as a list.
 const manyTables = 32
 
-// visible returns the live ones among tables that a caller sees, with what they
-// are.
+// visible returns those of some tables, or more, that a caller may read on, with
+// what they are.
 func (r *Revocations) visible(ctx context.Context, m *moment, a Actor, tables []catalog.LocatedTable) (map[catalog.TableID]catalog.DeltaID, error) {
 	fields := viewerFields(a.Viewer)
 	for _, t := range tables {
@@ -146,7 +152,7 @@ func (r *Revocations) visible(ctx context.Context, m *moment, a Actor, tables []
 		system := authz.System(ctx, "tables of running work")
 		seen := map[catalog.TableID]catalog.DeltaID{}
 		note := func(t catalog.LocatedTable) error {
-			if t.State == catalog.TableLive {
+			if stands(t) {
 				seen[t.ID] = t.DeltaID
 			}
 			return nil
