@@ -1,0 +1,44 @@
+package dml_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lakewarden/lakewarden/engine/delta"
+	"github.com/lakewarden/lakewarden/engine/dml"
+	"github.com/lakewarden/lakewarden/engine/objstore/file"
+)
+
+// TestPublishDecidesOnTheCommit: a write that may not be published leaves neither a
+// version nor a file; a dry run does not ask.
+func TestPublishDecidesOnTheCommit(t *testing.T) {
+	l := newLake(t)
+	l.fresh()
+	bucket, err := file.New(l.dir)
+	require.NoError(t, err)
+	refused := errors.New("refused")
+	asked := 0
+	insert := func(dry bool, publish func(func() (*delta.Snapshot, error)) (*delta.Snapshot, error)) error {
+		table, options, end, err := l.begin(bucket)
+		require.NoError(t, err)
+		defer end()
+		options.DryRun = dry
+		options.Publish = func(_ context.Context, commit func() (*delta.Snapshot, error)) (*delta.Snapshot, error) {
+			asked++
+			return publish(commit)
+		}
+		_, err = dml.Insert(t.Context(), table, options, l.stage(options, `{"rows":[{"id":8,"v":"x"}]}`))
+		return err
+	}
+	require.ErrorIs(t, insert(false, func(func() (*delta.Snapshot, error)) (*delta.Snapshot, error) { return nil, refused }), refused)
+	require.Equal(t, "1a 2b 3c", l.rows())
+	require.Zero(t, l.orphans())
+	require.NoError(t, insert(true, func(func() (*delta.Snapshot, error)) (*delta.Snapshot, error) { return nil, refused }))
+	require.Equal(t, 1, asked)
+	require.NoError(t, insert(false, func(commit func() (*delta.Snapshot, error)) (*delta.Snapshot, error) { return commit() }))
+	require.Equal(t, "1a 2b 3c 8x", l.rows())
+	require.Equal(t, 2, asked)
+}
