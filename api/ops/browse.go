@@ -149,7 +149,7 @@ func (o Browse) condition(ctx context.Context, a Actor, in BrowseInput, from str
 		key: sessionKey(a, reach), from: from, options: o.Queries.guardOptions(a, in.Table.Schema), names: namesOf,
 		relations: func(ctx context.Context, statement *sqlguard.Query) ([]sqlguard.Relation, error) {
 			relations, err := o.Queries.read(ctx, a, m, statement.Tables(), in.Table.Schema, in.MaxStaleness, run)
-			run.watched.on(run.basis.check(o.Queries.Revocations, a))
+			run.watched.judgeBy(run.basis.check(o.Queries.Revocations, a))
 			return relations, err
 		},
 	})

@@ -210,7 +210,7 @@ func (w *writing) pointRelations(ctx context.Context, statement *sqlguard.Query,
 	if run.ofCatalog {
 		w.basis.listed, w.basis.policies = run.basis.listed, run.basis.policies
 	}
-	w.rest()
+	w.watchBasis()
 	return out, err
 }
 

@@ -145,7 +145,7 @@ func (o *Queries) prepare(ctx context.Context, a Actor, q Query, timeout time.Du
 	if err != nil {
 		return err
 	}
-	run.watched.on(run.basis.check(o.Revocations, a))
+	run.watched.judgeBy(run.basis.check(o.Revocations, a))
 	for i := range relations {
 		relations[i].KeepWhole = relations[i].KeepWhole || reach.keepWhole
 	}
@@ -330,12 +330,12 @@ func (o *Queries) watch(ctx context.Context, a Actor, run *Rows) context.Context
 	return ctx
 }
 
-// list makes the tables that the caller sees part of what an answer from the
-// catalog itself rests on.
+// list adds the tables that the caller sees to the basis of an answer that names
+// them.
 func (o *Queries) list(ctx context.Context, a Actor, m *moment, b *basis) error {
 	var listed []catalog.LocatedTable
 	if err := o.eachTable(ctx, a, func(t catalog.LocatedTable) {
-		if stands(t) {
+		if readable(t) {
 			listed = append(listed, t)
 		}
 	}); err != nil {

@@ -39,7 +39,7 @@ type RevocationOptions struct {
 // safe for concurrent use. A nil *Revocations ends nothing.
 //
 // Invariants: work is judged by a state of the catalog that is newer than its
-// registration and newer than its last call of watched.on, so that a change
+// registration and newer than its last call of watched.judgeBy, so that a change
 // during the planning is not missed; and it is judged again after the epoch has
 // risen. Between hold and release it is not ended.
 type Revocations struct {
@@ -104,8 +104,8 @@ type judgement struct {
 	turn  uint64
 }
 
-// due returns the work that has to be judged, and ends what may not go on for
-// lack of time.
+// due returns the work that has to be judged. It ends work whose credential has
+// expired, and work that could not be judged for too long.
 func (r *Revocations) due(now time.Time) []judgement {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -147,7 +147,7 @@ func (r *Revocations) round(ctx context.Context, due []judgement) error {
 			r.mu.Lock()
 			defer r.mu.Unlock()
 			switch {
-			case j.turn != j.watched.turn: // it has come to rest on something else meanwhile
+			case j.turn != j.watched.turn: // it has another check now
 			case err != nil:
 				j.end(ErrQueryCancelled)
 			default:
@@ -159,8 +159,8 @@ func (r *Revocations) round(ctx context.Context, due []judgement) error {
 	return group.Wait()
 }
 
-// judge returns errRevoked for work that may not go on, and until when other work
-// may if nothing changes. Other errors leave it open.
+// judge returns errRevoked for work that may not go on. For other work it returns
+// when the credential expires, or zero. After other errors the answer is unknown.
 func (r *Revocations) judge(ctx context.Context, m *moment, j judgement) (expires time.Time, err error) {
 	held, err := r.credential(ctx, m, j.actor)
 	if err != nil {
@@ -182,7 +182,7 @@ var errRevoked = errors.New("revoked")
 // other error when that could not be found out.
 type check func(context.Context, *moment) error
 
-// and returns a check that fails when one of both does.
+// and returns a check that fails when c or other fails.
 func (c check) and(other check) check {
 	return func(ctx context.Context, m *moment) error {
 		if err := other(ctx, m); err != nil || c == nil {
@@ -200,7 +200,7 @@ type watched struct {
 
 	// Of's mu guards what follows.
 
-	// check is what beside the credential must stay as it is; nil means nothing.
+	// check judges what the work needs in addition to the credential; nil means nothing.
 	check check
 	// turn counts the checks.
 	turn uint64
@@ -237,8 +237,8 @@ func (r *Revocations) register(a Actor, cancel context.CancelCauseFunc) *watched
 	return w
 }
 
-// on has the work judged by a check from now on, in the place of an earlier one.
-func (w *watched) on(c check) {
+// judgeBy has the work judged by a check, which replaces an earlier one.
+func (w *watched) judgeBy(c check) {
 	if w == nil {
 		return
 	}

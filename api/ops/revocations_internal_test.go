@@ -228,7 +228,7 @@ func (v *revoking) rounds(a Actor) {
 	v.Helper()
 	for range 3 {
 		ctx, w := v.r.begin(v.Context(), a)
-		w.on(func(context.Context, *moment) error { return errRevoked })
+		w.judgeBy(func(context.Context, *moment) error { return errRevoked })
 		_ = v.ends(ctx)
 		w.done()
 	}
@@ -292,7 +292,7 @@ func TestWorkEndsWhenItsBasisChanges(t *testing.T) {
 			v.run()
 			ctx, w := v.r.begin(t.Context(), a)
 			defer w.done()
-			w.on(v.using(a, 0).check(v.r, a))
+			w.judgeBy(v.using(a, 0).check(v.r, a))
 			v.judged()
 			require.NoError(t, ctx.Err())
 			c.change(v, a, p)
@@ -320,7 +320,7 @@ func TestListedTablesAreJudgedToo(t *testing.T) {
 		b.tables = nil
 		ctx, w := v.r.begin(t.Context(), a)
 		t.Cleanup(w.done)
-		w.on(b.check(v.r, a))
+		w.judgeBy(b.check(v.r, a))
 		return ctx
 	}
 	ctx := begin()
@@ -371,7 +371,7 @@ func TestAChangeDuringPlanningIsNotMissed(t *testing.T) {
 				<-time.After(rand.N(time.Millisecond))
 				b := v.using(a, 0)
 				<-time.After(rand.N(time.Millisecond))
-				w.on(b.check(v.r, a))
+				w.judgeBy(b.check(v.r, a))
 				mu.Lock()
 				pieces = append(pieces, piece{ctx, b, a})
 				mu.Unlock()
@@ -402,7 +402,7 @@ func TestANewBasisIsJudgedAnew(t *testing.T) {
 	defer w.done()
 	var once sync.Once
 	swap := func() {
-		once.Do(func() { w.on(func(context.Context, *moment) error { return errRevoked }) })
+		once.Do(func() { w.judgeBy(func(context.Context, *moment) error { return errRevoked }) })
 	}
 	v.store.before.Store(&swap) // in the middle of the first judgement
 	v.run()
@@ -481,7 +481,7 @@ func TestWorkEndsWhenAScopeIsLost(t *testing.T) {
 	begin := func(s auth.Scope) context.Context {
 		ctx, w := v.r.begin(t.Context(), a)
 		t.Cleanup(w.done)
-		w.on(v.using(a, 0).check(v.r, a).and(holds(v.store, a, v.config.ID, []auth.Scope{s})))
+		w.judgeBy(v.using(a, 0).check(v.r, a).and(holds(v.store, a, v.config.ID, []auth.Scope{s})))
 		return ctx
 	}
 	allowed, denied := begin(auth.ScopeRowsInsert), begin(auth.ScopeTablesModify)
@@ -498,7 +498,7 @@ func TestJudgingCostsWhatDiffers(t *testing.T) {
 	for range 500 {
 		_, w := v.r.begin(t.Context(), a)
 		t.Cleanup(w.done)
-		w.on(v.using(a, 0).check(v.r, a))
+		w.judgeBy(v.using(a, 0).check(v.r, a))
 	}
 	v.judged()
 	for range 3 {
@@ -558,7 +558,7 @@ func TestAnAttemptToCommitGoesOn(t *testing.T) {
 func TestNilRevocationsEndNothing(t *testing.T) {
 	var r *Revocations
 	ctx, w := r.begin(t.Context(), Actor{})
-	w.on(nil)
+	w.judgeBy(nil)
 	require.NoError(t, w.hold(ctx))
 	w.release()
 	w.done()
@@ -573,7 +573,7 @@ func BenchmarkWatched(b *testing.B) {
 	b.RunParallel(func(pb *testing.PB) {
 		for pb.Next() {
 			_, w := r.begin(b.Context(), Actor{})
-			w.on(rests.check(r, Actor{}))
+			w.judgeBy(rests.check(r, Actor{}))
 			w.done()
 		}
 	})

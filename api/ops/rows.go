@@ -40,7 +40,7 @@ type Rows struct {
 	explain func(error) error
 	tables  []readTable
 	located []catalog.LocatedTable
-	// watched ends the statement when what it rests on, basis, changes.
+	// watched ends the statement when its basis changes.
 	watched *watched
 	basis   basis
 	// former says that a table is read at another version than its newest.

@@ -14,7 +14,7 @@ func (o *Queries) showTables(ctx context.Context, a Actor, m *moment, statement 
 	if err := o.list(ctx, a, m, &run.basis); err != nil {
 		return err
 	}
-	run.watched.on(run.basis.check(o.Revocations, a))
+	run.watched.judgeBy(run.basis.check(o.Revocations, a))
 	inCatalog, from := statement.ShowSchema()
 	if inCatalog != "" && catalog.FoldName(inCatalog) != catalog.CatalogName {
 		return &StatementError{Code: "table_not_found", Message: "there is no catalog " + quoted(inCatalog)}

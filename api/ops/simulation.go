@@ -90,7 +90,7 @@ func (o Simulation) Run(ctx context.Context, org catalog.OrgID, input Simulation
 	rows.basis = basis{subject: held.subject, tables: []usedPolicies{{u, u.applied(policies)}}}
 	ctx = o.Queries.watch(ctx, a, rows)
 	defer rows.watched.done()
-	rows.watched.on(rows.basis.check(o.Queries.Revocations, a))
+	rows.watched.judgeBy(rows.basis.check(o.Queries.Revocations, a))
 	if out.VisibleRows, err = o.count(ctx, a, u.relation(newView(v.Filter, snap), skipping.Exposure{}, QueryLimits{}), rows); err != nil {
 		return Simulated{}, endedBy(ctx, err)
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/lakewarden/lakewarden/catalog/authz"
 )
 
-// credential is what the catalog says of a caller at one epoch.
+// credential is the state of a caller's membership and key at one epoch.
 type credential struct {
 	member  bool
 	role    auth.Role
@@ -57,9 +57,8 @@ func (r *Revocations) credential(ctx context.Context, m *moment, a Actor) (crede
 	})
 }
 
-// basis is what the rows of running work follow from, beside the versions of the
-// tables: who asks, and for each table that it exists for the caller and which
-// policies were applied.
+// basis holds what decides the rows of running work, apart from the versions of
+// the tables: the caller, the tables, and the policies that were applied to each.
 type basis struct {
 	subject subject
 	tables  []usedPolicies
@@ -132,17 +131,18 @@ func (b basis) holds(now heldRules) bool {
 	return !governed || b.subject.role == now.subject.role
 }
 
-// stands reports whether a table may be read on. One that was not found in its
-// folder is no secret, and may be back before that is known.
-func stands(t catalog.LocatedTable) bool {
+// readable reports whether statements may go on that read a table. A table that
+// was not found in its folder hides nothing, and may be back before the catalog
+// knows it.
+func readable(t catalog.LocatedTable) bool {
 	return t.State == catalog.TableLive || t.State == catalog.TableVanished
 }
 
 // manyTables is from how many tables on they are read as a list.
 const manyTables = 32
 
-// visible returns those of some tables, or more, that a caller may read on, with
-// what they are.
+// visible returns the identities of readable tables that a caller sees: at least
+// of those among tables.
 func (r *Revocations) visible(ctx context.Context, m *moment, a Actor, tables []catalog.LocatedTable) (map[catalog.TableID]catalog.DeltaID, error) {
 	fields := viewerFields(a.Viewer)
 	for _, t := range tables {
@@ -152,7 +152,7 @@ func (r *Revocations) visible(ctx context.Context, m *moment, a Actor, tables []
 		system := authz.System(ctx, "tables of running work")
 		seen := map[catalog.TableID]catalog.DeltaID{}
 		note := func(t catalog.LocatedTable) error {
-			if stands(t) {
+			if readable(t) {
 				seen[t.ID] = t.DeltaID
 			}
 			return nil

@@ -261,7 +261,7 @@ func (o StoredQueries) Result(ctx context.Context, id catalog.OperationID) (*Sto
 		return nil, err
 	}
 	ctx, watched := o.Queries.Revocations.begin(ctx, a)
-	watched.on(o.check(a, remembered))
+	watched.judgeBy(o.check(a, remembered))
 	rows, err := o.open(ctx, a, operation, remembered)
 	if err != nil {
 		watched.done()

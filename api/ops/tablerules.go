@@ -147,7 +147,7 @@ func (r ruled) commit(ctx context.Context, a alteration) (*delta.Snapshot, error
 func (o TableRules) ask(ctx context.Context, r ruled, questions func(context.Context, rules.Scope, rules.Relation) error) error {
 	ctx, watched := o.Queries.Revocations.begin(ctx, r.actor)
 	defer watched.done()
-	watched.on(r.basis.check(o.Queries.Revocations, r.actor).and(holds(o.Permissions, r.actor, r.table.Config, []auth.Scope{auth.ScopeTablesModify})))
+	watched.judgeBy(r.basis.check(o.Queries.Revocations, r.actor).and(holds(o.Permissions, r.actor, r.table.Config, []auth.Scope{auth.ScopeTablesModify})))
 	if err := o.answers(ctx, r, questions); err != nil {
 		return endedBy(ctx, err)
 	}

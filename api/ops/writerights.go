@@ -11,15 +11,15 @@ import (
 	"github.com/lakewarden/lakewarden/engine/delta"
 )
 
-// rest has the write end when what it rests on changes: the scopes, and the basis
-// as it is now.
-func (w *writing) rest() {
+// watchBasis has the write end when the caller loses a scope that it needs, or when
+// its present basis changes.
+func (w *writing) watchBasis() {
 	if w.watched == nil {
 		return
 	}
 	based, scopes, config := w.basis, slices.Clone(w.scopes), w.located.Config
 	based.tables = slices.Clone(based.tables)
-	w.watched.on(based.check(w.Queries.Revocations, w.actor).and(holds(w.Permissions, w.actor, config, scopes)))
+	w.watched.judgeBy(based.check(w.Queries.Revocations, w.actor).and(holds(w.Permissions, w.actor, config, scopes)))
 }
 
 // holds returns a [check] that fails when a caller does not hold scopes any more
@@ -55,8 +55,8 @@ func (r unlessEnded) Read(p []byte) (int, error) {
 }
 
 // publish makes one attempt to commit, unless the write was ended before. An
-// attempt that has begun is not ended; after one that came to nothing the write
-// can be.
+// attempt that has begun is not ended. After a failed attempt the write is judged
+// again.
 func (w *writing) publish(ctx context.Context, commit func() (*delta.Snapshot, error)) (*delta.Snapshot, error) {
 	if err := w.watched.hold(ctx); err != nil {
 		return nil, err

@@ -181,7 +181,7 @@ func (w *writing) permitsMerge(ctx context.Context, in MergeInput) error {
 		}
 	}
 	w.scopes = scopes
-	w.rest()
+	w.watchBasis()
 	return nil
 }
 

@@ -218,7 +218,7 @@ func (w *writing) open(ctx context.Context) error {
 		return err
 	}
 	w.basis = basis{subject: held.subject, tables: []usedPolicies{{w.used, w.used.applied(held.policies)}}}
-	w.rest()
+	w.watchBasis()
 	if w.view, err = w.used.view(held.policies, held.subject); err != nil {
 		return err
 	}
