@@ -18,7 +18,7 @@ const maxBearer = 8 << 10
 // Every credential is verified before anything is counted, so that nobody's
 // failures refuse a valid one, behind whatever proxy. Refused ones are counted by
 // failures, when not nil, and beyond its rate answered with 429. refused, when
-// not nil, hears of those that are not.
+// not nil, is called for those that are answered with 401.
 func Authenticate(authenticator auth.Authenticator, failures *Failures, refused func(*http.Request, *auth.Refusal)) func(http.Handler) http.Handler {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

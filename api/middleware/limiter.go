@@ -60,12 +60,7 @@ type Decision struct {
 }
 
 // Take asks for one call of a caller and counts it when it is allowed.
-func (l *Limiter) Take(caller string) Decision { return l.decide(caller, true) }
-
-// Peek answers as Take would and counts nothing.
-func (l *Limiter) Peek(caller string) Decision { return l.decide(caller, false) }
-
-func (l *Limiter) decide(caller string, count bool) Decision {
+func (l *Limiter) Take(caller string) Decision {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := l.now()
@@ -73,11 +68,9 @@ func (l *Limiter) decide(caller string, count bool) Decision {
 	if used+l.interval > l.window {
 		return Decision{Reset: used, RetryAfter: used + l.interval - l.window}
 	}
-	if count {
-		used += l.interval
-		l.purge(now)
-		l.whole[caller] = now.Add(used)
-	}
+	used += l.interval
+	l.purge(now)
+	l.whole[caller] = now.Add(used)
 	return Decision{Allowed: true, Remaining: int((l.window - used) / l.interval), Reset: used}
 }
 

@@ -112,7 +112,7 @@ func (a *Authenticator) Close() { a.used.close() }
 func (a *Authenticator) Authenticate(ctx context.Context, bearer string) (auth.Principal, error) {
 	key, err := Parse(bearer)
 	if err != nil {
-		return auth.Principal{}, &auth.Refusal{Cause: err}
+		return auth.Principal{}, &auth.Refusal{Prefix: claimedPrefix(bearer), Cause: err}
 	}
 	hash := key.Hash()
 	// The epoch is read before the record, so that a change between the two

@@ -192,7 +192,10 @@ func TestWrongKeysCostLittle(t *testing.T) {
 	f.store.records[guess.Prefix()] = f.want // known by its prefix, and another secret
 	require.Equal(t, &auth.Refusal{Prefix: guess.Prefix(), Account: f.want.UserID.String(), Cause: auth.ErrUnauthenticated},
 		refused(guess.Reveal(), 1, 0))
-	require.Equal(t, &auth.Refusal{Cause: auth.ErrMalformed}, refused(guess.Reveal()+"0", 0, 0))
+	require.Equal(t, &auth.Refusal{Prefix: guess.Prefix(), Cause: auth.ErrMalformed}, refused(guess.Reveal()+"0", 0, 0))
+	for _, text := range []string{"lw_", "lw_abc", guess.Prefix(), "lw_abcdefg-_x", "lw_abcdefghi_x", "xx_abcdefgh_x"} {
+		require.Equal(t, &auth.Refusal{Cause: auth.ErrMalformed}, refused(text, 0, 0), "no prefix to be seen")
+	}
 
 	f.store.lookups = 0
 	for range 20_000 {

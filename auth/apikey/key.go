@@ -55,6 +55,20 @@ func Parse(text string) (Key, error) {
 	return Key{text: text}, nil
 }
 
+// claimedPrefix returns the visible part of a text that has the shape of a key
+// there, whatever follows it, else "".
+func claimedPrefix(text string) string {
+	if len(text) <= prefixLen || !strings.HasPrefix(text, Prefix) || text[prefixLen] != '_' {
+		return ""
+	}
+	for i := len(Prefix); i < prefixLen; i++ {
+		if strings.IndexByte(alphabet, text[i]) < 0 {
+			return ""
+		}
+	}
+	return text[:prefixLen]
+}
+
 // Prefix returns the visible part, lw_ and eight characters.
 func (k Key) Prefix() string {
 	if k.text == "" {
