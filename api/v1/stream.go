@@ -124,7 +124,11 @@ func (s streaming) write(w http.ResponseWriter, r *http.Request) {
 		problem.Write(w, r, err)
 		return
 	}
-	if unsent := out.Finish(); unsent != nil {
+	unsent := out.Finish()
+	if err != nil && unsent == nil && ctx.Err() != nil {
+		unsent = context.Cause(ctx) // what says so was not taken any more
+	}
+	if unsent != nil {
 		err = errors.Join(result.ErrBroken, unsent)
 		if ctx.Err() != nil && s.format == result.NDJSON {
 			_ = out.Break(append(opts.FailLine(unsent), '\n'))

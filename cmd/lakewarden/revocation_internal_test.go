@@ -526,3 +526,22 @@ func TestWithdrawalsEndStreamsOfStoredRows(t *testing.T) {
 		})
 	}
 }
+
+// TestWithdrawalsEndSpilledStreams: the statement has ended, and what its client has
+// not read lies on disk.
+func TestWithdrawalsEndSpilledStreams(t *testing.T) {
+	s := startServer(t, nil)
+	w := s.prepared(t, s.store(), "spilled", "viewer")
+	from := w.config.Schema() + ".sales"
+	stalled := w.member.open("POST", "/v1/query", map[string]any{"sql": "SELECT a.id, b.id AS other, md5(a.region) AS word FROM " + from + " a, " + from + " b"})
+	require.Eventually(t, func() bool { return w.running(t, w.member) == 0 }, 60*time.Second, 50*time.Millisecond, "the rest is never spilled")
+	w.admin.ok("DELETE", "/v1/api-keys/"+string(w.key), nil)
+	time.Sleep(promptly)
+	lines := 0
+	text := bufio.NewScanner(stalled.Body)
+	for text.Scan() {
+		lines++
+	}
+	require.Error(t, text.Err(), "the stream looks complete")
+	require.Less(t, lines, 1_000_000)
+}
