@@ -99,7 +99,7 @@ func (o *Queries) start(ctx context.Context, a Actor, q Query, run *Rows) error 
 		return err
 	}
 	// One clock for everything: the caller's deadline counts from the moment
-	// the statement came in.
+	// the statement came in. It does not end what was read in time.
 	ctx = o.watch(ctx, a, run)
 	run.alive = ctx
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, engine.ErrTimeout)

@@ -104,19 +104,20 @@ func (s streaming) write(w http.ResponseWriter, r *http.Request) {
 		out = s.spill.Waiting(ctx, client)
 	}
 	defer func() { _ = out.Close() }()
-	sink := result.NewSink(out, func() {
+	begin := func() {
 		h := w.Header()
 		h.Set("Content-Type", s.format.ContentType())
 		h.Set("X-Query-Id", s.id)
 		h.Set("Trailer", trailerTruncated+", "+trailerNextPage)
 		w.WriteHeader(http.StatusOK)
-	})
+	}
 	opts := s.limits
 	opts.Format = s.format
 	opts.Tail = s.tail
 	opts.Cut = s.cut
 	opts.FailLine = func(err error) []byte { return failLine(r, err, s.route.camel) }
 	opts.Exhausted = finish
+	sink := result.NewSink(out, begin)
 	sum, err := result.Write(r.Context(), sink, s.rows, opts)
 	finish() // whatever comes next waits for the client
 	if !sink.Committed() {
