@@ -75,6 +75,7 @@ func NewRouter(deps Deps) (http.Handler, *huma.OpenAPI) {
 		middleware.Headers,
 		middleware.Pace{Streams: v1.IsStream}.Handler,
 		middleware.Sizes{Streams: v1.IsStream}.Handler,
+		middleware.BodyErrors,
 	)
 	r.NotFound(middleware.NotFound)
 	r.MethodNotAllowed(middleware.MethodNotAllowed(r))

@@ -1,14 +1,15 @@
 // Package middleware holds what every request passes before it reaches a
 // handler, one idea a file: request id, access log, metrics, recovery, headers,
-// the pace of bodies, size limits, authentication, rate limits, and the replies to
-// paths and methods that do not exist.
+// the pace of bodies, size limits, broken bodies, authentication, rate limits, and the
+// replies to paths and methods that do not exist.
 //
 // What may not go in it: business rules, the catalog, SQL, and the rendering of
 // errors, which package problem does.
 //
 // The order, outermost first: [RequestID], [TrustedProxies.Handler], [AccessLog],
 // [Metrics.Handler], [EmptyBodies], [Recover], [Headers], [Pace.Handler],
-// [Sizes.Handler]; then, where a caller is needed, [Authenticate] and [RateLimit].
+// [Sizes.Handler], [BodyErrors]; then, where a caller is needed, [Authenticate] and
+// [RateLimit].
 //
 // Invariants:
 //   - Logs and metrics see every request exactly once, a panicking or aborted

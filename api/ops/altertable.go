@@ -150,7 +150,7 @@ func (o TableRules) rename(ctx context.Context, r ruled, alter *delta.Alteration
 	if err := o.free(ctx, r, name, column); err != nil {
 		return err
 	}
-	return orInvalid(alter.RenameColumn([]string{column}, name), "name", "cannot be the name of this column")
+	return newColumn(alter.RenameColumn([]string{column}, name))
 }
 
 // DropColumn takes a column away; files keep what they have. Errors:

@@ -64,6 +64,7 @@ var bindCodes = map[string]string{
 	"ambiguous_column":      "ambiguous_name",
 	"ambiguous_table":       "ambiguous_name",
 	"ambiguous_function":    "type_mismatch",
+	"type_too_deep":         "too_complex",
 	"type_mismatch":         "type_mismatch",
 	"parameter_missing":     "invalid_parameter",
 	"parameter_type":        "invalid_parameter",
@@ -125,6 +126,7 @@ var bindMessages = map[string][2]string{
 	"result_number":          {"there is no result column of that number"},
 	"subquery_columns":       {"a subquery used as a value has more than one column"},
 	"column_count":           {"the sides have different numbers of columns"},
+	"type_too_deep":          {"the type of a result column is nested too deep", "take it apart or cast it to VARCHAR"},
 }
 
 // runtimeMessages say what a class of run-time failure means. A class that is

@@ -89,7 +89,8 @@ func (a *Alteration) checkNewName(name string) error {
 // RenameColumn gives a column or member another name, and turns column mapping
 // on where it is not: files keep theirs. Partition columns, keys and properties
 // follow. A column that a constraint or another column's expression names stays
-// as it is. The error is [ErrInvalidSchema].
+// as it is. The error is [ErrInvalidSchema], of a name that nothing may have a
+// [SchemaError].
 func (a *Alteration) RenameColumn(path []string, name string) error {
 	path, err := a.resolve(path)
 	if err != nil {
@@ -101,8 +102,8 @@ func (a *Alteration) RenameColumn(path []string, name string) error {
 	if err := a.checkNewName(name); err != nil {
 		return err
 	}
-	if name == "" || strings.ContainsAny(name, forbiddenWhenMapped) {
-		return fmt.Errorf("column name %q: %w", name, ErrInvalidSchema)
+	if reason := unusableName(name); reason != "" {
+		return &SchemaError{ColumnName, 0, reason}
 	}
 	renamed := func(s Struct) (Struct, error) {
 		return editFields(s, path, func(fields []Field, i int, _ bool) ([]Field, error) {

@@ -125,6 +125,11 @@ func (s *Snapshot) checkReader() error {
 	case bad != "":
 		return refuse("type "+string(bad), "")
 	}
+	nul := false
+	walkFields(s.schema, func(f Field) { nul = nul || strings.Contains(f.Name, "\x00") })
+	if nul {
+		return refuse("column name with a zero byte", "no statement can name it")
+	}
 	if column := foreignChange(s.schema); column != "" {
 		return refuse(featTypeWidening, "a change of the type of column "+column)
 	}

@@ -53,6 +53,7 @@ func TestFeatureGate(t *testing.T) {
 		{name: "mapping listed, not active", reader: []string{"columnMapping"}, properties: `"delta.columnMapping.mode":"none"`, partitions: `"id"`},
 		{name: "void", field: `"type":"void"`, read: "void columns"},
 		{name: "void inside", field: `"type":{"type":"array","elementType":"void","containsNull":true}`, read: "void columns"},
+		{name: "zero byte in a name inside", field: `"type":{"type":"struct","fields":[{"name":"a\\u0000b","type":"long","nullable":true,"metadata":{}}]}`, read: "column name with a zero byte"},
 		{name: "unknown type", field: `"type":"geometry(4326)"`, read: "type geometry(4326)"},
 		{name: "a change of type as the protocol has it", reader: []string{"typeWidening"}, field: `"type":"decimal(12,2)","metadata":{"delta.typeChanges":[{"fromType":"short","toType":"integer"},{"fromType":"integer","toType":"decimal(12, 2)"}]}`},
 		{name: "another change of type", reader: []string{"typeWidening"}, field: `"type":"string","metadata":{"delta.typeChanges":[{"fromType":"long","toType":"string"}]}`, read: "typeWidening"},

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // Validate judges what somebody wants to create, without a look at the folder:
@@ -61,10 +63,37 @@ func isOneOf(types []DataType, t DataType) bool {
 
 // forbiddenInNames are characters that Parquet writers of the field refuse;
 // those of a mapped table do not meet them.
-const (
-	forbiddenInNames    = " ,;{}()\n\t="
-	forbiddenWhenMapped = "\x00"
-)
+const forbiddenInNames = " ,;{}()\n\t="
+
+// maxNameBytes bounds new names of columns and members: statements take no longer
+// ones.
+const maxNameBytes = 255
+
+// maxNewTypeDepth bounds the types of new columns: the time that DuckDB takes to read
+// a Parquet file doubles with each level of lists, to seconds at 22.
+const maxNewTypeDepth = 16
+
+// unusableName says why nothing new may have a name, mapped or not: what it shows
+// would not be what it is, or no statement could name it. It is "" for all others.
+func unusableName(name string) string {
+	switch {
+	case name == "":
+		return "must not be empty"
+	case len(name) > maxNameBytes:
+		return fmt.Sprintf("must not be longer than %d bytes", maxNameBytes)
+	case !utf8.ValidString(name):
+		return "must be UTF-8"
+	case strings.TrimSpace(name) != name:
+		return "must not begin or end with white space"
+	case strings.ContainsFunc(name, unseen):
+		return "must not hold control characters, line ends or marks of direction"
+	}
+	return ""
+}
+
+func unseen(r rune) bool {
+	return unicode.IsControl(r) || unicode.In(r, unicode.Zl, unicode.Zp, unicode.Bidi_Control)
+}
 
 // validator judges columns that somebody wants to create.
 type validator struct {
@@ -78,7 +107,7 @@ type validator struct {
 func validatorFor(properties map[string]string) validator {
 	v := validator{forbidden: forbiddenInNames, feed: strings.EqualFold(properties[propCDF], "true")}
 	if mapped(properties) {
-		v.forbidden = forbiddenWhenMapped
+		v.forbidden = ""
 	}
 	return v
 }
@@ -107,14 +136,12 @@ func (v validator) columns(fields []Field, inCollection bool, depth int) error {
 // name says why a field cannot have its name beside those seen, in lower case.
 func (v validator) name(name string, seen map[string]bool) string {
 	lower := strings.ToLower(name)
+	reason := unusableName(name)
 	switch {
-	case name == "":
-		return "must not be empty"
 	case strings.ContainsAny(name, v.forbidden):
-		if v.forbidden == forbiddenWhenMapped {
-			return "must not hold a zero byte"
-		}
 		return "must not hold spaces, tabs, line ends or any of ,;{}()= unless delta.columnMapping.mode is name"
+	case reason != "":
+		return reason
 	case seen[lower]:
 		return "is that of another one, whatever the case"
 	}
@@ -124,8 +151,8 @@ func (v validator) name(name string, seen map[string]bool) string {
 
 // unfit says why no column can have the type.
 func (v validator) unfit(t DataType, inCollection bool, depth int) string {
-	if depth > maxTypeDepth {
-		return fmt.Sprintf("is nested deeper than %d", maxTypeDepth)
+	if depth > maxNewTypeDepth {
+		return fmt.Sprintf("is nested deeper than %d", maxNewTypeDepth)
 	}
 	switch t := t.(type) {
 	case Struct:

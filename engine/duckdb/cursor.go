@@ -193,6 +193,11 @@ func (c *cursor) describe() error {
 	if err := errorData(failed); err != nil {
 		return err
 	}
+	for _, f := range schema.Fields() {
+		if deeperThan(maxResultDepth, f.Type) {
+			return &engine.Error{Kind: engine.KindBind, Class: "type_too_deep", Position: -1}
+		}
+	}
 	c.schema = schema
 	return nil
 }
@@ -262,4 +267,28 @@ func errorData(data duck.ErrorData) error {
 		return nil
 	}
 	return translate(duck.ErrorDataMessage(data))
+}
+
+// maxResultDepth bounds how deep the types of result columns nest. The encoder of
+// Arrow gives up at 64 levels, of which a map takes two, in the middle of the rows.
+const maxResultDepth = 60
+
+// deeperThan reports a type that nests more than n levels.
+func deeperThan(n int, t arrow.DataType) bool {
+	nested, ok := t.(arrow.NestedType)
+	if !ok {
+		return false
+	}
+	if n == 0 {
+		return true
+	}
+	if m, ok := t.(*arrow.MapType); ok {
+		return deeperThan(n-1, m.ElemField().Type) // the struct of key and value
+	}
+	for _, f := range nested.Fields() {
+		if deeperThan(n-1, f.Type) {
+			return true
+		}
+	}
+	return false
 }

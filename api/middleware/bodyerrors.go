@@ -1,0 +1,42 @@
+package middleware
+
+import (
+	"errors"
+	"io"
+	"net/http"
+
+	"github.com/lakewarden/lakewarden/api/problem"
+)
+
+// BodyErrors names the errors of bodies that cannot be read to their end, such as
+// broken chunks: they are the client's. A body above its limit and one that breaks
+// off keep the errors that say so.
+func BodyErrors(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Body != nil && r.Body != http.NoBody {
+			r.Body = &bodyErrors{ReadCloser: r.Body, request: r}
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+type bodyErrors struct {
+	io.ReadCloser
+	request *http.Request
+}
+
+// Read implements io.Reader.
+func (b *bodyErrors) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	var tooLarge *http.MaxBytesError
+	switch {
+	case err == nil, errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.As(err, &tooLarge):
+		return n, err
+	case b.request.Context().Err() != nil: // nobody is there any more
+		return n, err
+	}
+	return n, &problem.Refusal{
+		Code: "invalid_body", Cause: err,
+		Details: []problem.Detail{{Field: "body", Message: "cannot be read to its end"}},
+	}
+}
