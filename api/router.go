@@ -65,6 +65,7 @@ func NewRouter(deps Deps) (http.Handler, *huma.OpenAPI) {
 	huma.ValidateStrictCasing = true
 
 	r := chi.NewRouter()
+	fixed := &middleware.FixedPaths{}
 	r.Use(
 		middleware.RequestID,
 		deps.TrustedProxies.Handler,
@@ -76,6 +77,7 @@ func NewRouter(deps Deps) (http.Handler, *huma.OpenAPI) {
 		middleware.Pace{Streams: v1.IsStream}.Handler,
 		middleware.Sizes{Streams: v1.IsStream}.Handler,
 		middleware.BodyErrors,
+		fixed.Handler,
 	)
 	r.NotFound(middleware.NotFound)
 	r.MethodNotAllowed(middleware.MethodNotAllowed(r))
@@ -88,6 +90,7 @@ func NewRouter(deps Deps) (http.Handler, *huma.OpenAPI) {
 		)
 		spec = register(headRouter{r}, deps)
 	})
+	fixed.Set(methodsOf(spec))
 	open(headRouter{r}, deps, spec)
 	return r, spec
 }
@@ -95,7 +98,8 @@ func NewRouter(deps Deps) (http.Handler, *huma.OpenAPI) {
 // register adds every route below /v1.
 func register(r chi.Router, deps Deps) *huma.OpenAPI {
 	config := huma.DefaultConfig("Lakewarden", deps.Version)
-	config.Info.Description = "Governance in front of Delta Lake tables: every rule holds on every path."
+	config.Info.Description = "Governance in front of Delta Lake tables: every rule holds on every path. " +
+		"In request bodies a member that is null is the same as one that is left out, unless its description says otherwise."
 	config.OpenAPIPath, config.DocsPath, config.SchemasPath = "", "", ""
 	config.CreateHooks, config.Transformers = nil, nil // no $schema members
 	config.Formats = map[string]huma.Format{"application/json": jsonFormat, "json": jsonFormat}
@@ -126,7 +130,23 @@ func register(r chi.Router, deps Deps) *huma.OpenAPI {
 	v1.QueryRoutes(api, deps.Queries, deps.Stored, deps.Spill)
 	v1.OperationRoutes(api, deps.Operations, deps.Stored, deps.Spill)
 	v1.LimitRoutes(api, deps.Limits)
+	v1.AllowNulls(api.OpenAPI())
 	return api.OpenAPI()
+}
+
+// methodsOf lists the methods of each path.
+func methodsOf(spec *huma.OpenAPI) map[string][]string {
+	methods := map[string][]string{}
+	for path, item := range spec.Paths {
+		for method, op := range map[string]*huma.Operation{
+			http.MethodGet: item.Get, http.MethodPost: item.Post, http.MethodPut: item.Put, http.MethodPatch: item.Patch, http.MethodDelete: item.Delete,
+		} {
+			if op != nil {
+				methods[path] = append(methods[path], method)
+			}
+		}
+	}
+	return methods
 }
 
 // schemaName calls the body of errors what it is to a client.

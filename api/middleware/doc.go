@@ -8,8 +8,8 @@
 //
 // The order, outermost first: [RequestID], [TrustedProxies.Handler], [AccessLog],
 // [Metrics.Handler], [EmptyBodies], [Recover], [Headers], [Pace.Handler],
-// [Sizes.Handler], [BodyErrors]; then, where a caller is needed, [Authenticate] and
-// [RateLimit].
+// [Sizes.Handler], [BodyErrors], [FixedPaths.Handler]; then, where a caller is needed,
+// [Authenticate] and [RateLimit].
 //
 // Invariants:
 //   - Logs and metrics see every request exactly once, a panicking or aborted

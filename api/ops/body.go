@@ -60,7 +60,7 @@ func (w *writing) stage(ctx context.Context, body RowsBody) (staged, error) {
 	}
 	body.Reader = w.asked.body(unlessEnded{ctx, body.Reader})
 	columns := slices.DeleteFunc(columnsOf(w.used.snap), func(c engine.Column) bool { return w.view.hides(c.Name) })
-	limits := ingest.Limits{StagedBytes: w.StagedBytes}
+	limits := ingest.Limits{StagedBytes: w.StagedBytes, Rows: w.BodyRows}
 	if body.Format == ingest.Parquet {
 		limits.Bytes = w.StagedBytes
 		return w.stageParquet(ctx, body.Reader, columns, limits)
@@ -94,6 +94,9 @@ func (w *writing) stageParquet(ctx context.Context, body io.Reader, columns []en
 	if err != nil {
 		return staged{}, unreadable(err)
 	}
+	if limits.Rows > 0 && counts[0][0] > limits.Rows { // a file of few bytes can have any number
+		return staged{}, &ingest.LimitError{What: ingest.LimitedRows, Limit: limits.Rows}
+	}
 	have = have[2:]
 	var nanos [][]int64
 	if slices.ContainsFunc(have, func(c engine.Column) bool { return strings.Contains(c.Type, "TIMESTAMP") }) {
@@ -123,6 +126,9 @@ func (w *writing) stageParquet(ctx context.Context, body io.Reader, columns []en
 	out := staged{Rows: dml.Rows{Columns: columns}, firsts: []int64{-1}}
 	for _, f := range files {
 		out.Rows.File, out.Rows.Count = "body/"+f.Name, out.Rows.Count+f.Rows
+	}
+	if limits.Rows > 0 && out.Rows.Count > limits.Rows { // its footer said less
+		return staged{}, &ingest.LimitError{What: ingest.LimitedRows, Limit: limits.Rows}
 	}
 	named := slices.DeleteFunc(slices.Clone(columns), func(c engine.Column) bool { return !slices.Contains(query.Named, c.Name) })
 	out.Rows.Columns, out.Shapes = named, [][]string{query.Named}

@@ -122,18 +122,39 @@ func (in *MergeInput) take(members map[string]json.RawMessage) error {
 		case "on":
 			err = json.Unmarshal(members[name], &in.On)
 		case "when_matched":
-			err = json.Unmarshal(members[name], &in.WhenMatched)
+			err = chosen(members[name], &in.WhenMatched)
 		case "when_not_matched":
-			err = json.Unmarshal(members[name], &in.WhenNotMatched)
+			err = chosen(members[name], &in.WhenNotMatched)
 		default:
 			return unknownMember(map[string]json.RawMessage{name: nil})
 		}
 		if err != nil {
-			return invalid(name, "has another type")
+			return invalid(name, "has another type, or is empty")
 		}
+	}
+	if len(in.On) > maxMergeColumns {
+		return invalid("on", "must have at most %d columns", maxMergeColumns)
 	}
 	return nil
 }
+
+// chosen reads a word that is not empty, or null for none.
+func chosen(raw json.RawMessage, to *string) error {
+	var word *string
+	if err := json.Unmarshal(raw, &word); err != nil {
+		return err
+	}
+	if word != nil && *word == "" {
+		return errors.New("empty")
+	}
+	if word != nil {
+		*to = *word
+	}
+	return nil
+}
+
+// maxMergeColumns bounds the columns that a merge is on.
+const maxMergeColumns = 100
 
 // actions are what the merge does.
 func (in MergeInput) actions() (matched dml.Matched, insert bool, err error) {

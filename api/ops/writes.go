@@ -32,6 +32,8 @@ type Writes struct {
 	Scratch string
 	// StagedBytes bounds the rows of one request as they are kept on the way.
 	StagedBytes int64
+	// BodyRows bounds the number of rows of one request; 0 means the bound of files.
+	BodyRows int64
 	// Timeout bounds one write.
 	Timeout time.Duration
 }

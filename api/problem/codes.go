@@ -110,6 +110,7 @@ var Codes = []Code{
 	{"type_not_supported", 422, "The column's type does not support this.", "An operator or rule does not exist for the type."},
 	{"invalid_schema", 422, "The table schema is not valid.", "A type, name or partitioning is not usable."},
 	{"invalid_value", 422, "A value does not fit its column.", "A value does not have the form of its type."},
+	{"too_many_rows", 422, "The request has more rows than one write may have.", "details name the limit, as GET /v1/limits does; send several requests. Nothing was written."},
 	{"rule_violation", 422, "A row breaks a rule of the table.", "NOT NULL or a CHECK constraint; details name the first hundred rows. Nothing was written."},
 	{"duplicate_key", 422, "Two rows of the request have one key.", "details name the first hundred rows. Nothing was written."},
 	{"invalid_property", 422, "A table property is not valid.", "The property is unknown or has a bad value."},

@@ -36,6 +36,7 @@ func fieldsOf(err error, camel bool) iter.Seq2[string, string] {
 			feature *delta.FeatureError
 			unread  *ingest.SyntaxError
 			cut     *ingest.CutError
+			limit   *ingest.LimitError
 			store   *objstore.StoreError
 		)
 		switch {
@@ -73,6 +74,8 @@ func fieldsOf(err error, camel bool) iter.Seq2[string, string] {
 			yield("body", unread.Error())
 		case errors.As(err, &cut):
 			yield("body", cut.Error())
+		case errors.As(err, &limit) && limit.What == ingest.LimitedRows:
+			yield("rows", fmt.Sprintf("must be at most %d", limit.Limit))
 		case errors.Is(err, ingest.ErrTooDeep):
 			yield("body", "is nested too deep")
 		case errors.Is(err, ingest.ErrNoRows):

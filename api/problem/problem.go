@@ -138,6 +138,7 @@ func codeOf(err error) string {
 		fields  fielder
 		unread  *ingest.SyntaxError
 		values  *ingest.RowsError
+		limit   *ingest.LimitError
 		store   *objstore.StoreError
 	)
 	switch {
@@ -147,6 +148,8 @@ func codeOf(err error) string {
 		return "invalid_body"
 	case errors.As(err, &values):
 		return "invalid_value"
+	case errors.As(err, &limit) && limit.What == ingest.LimitedRows:
+		return "too_many_rows"
 	case errors.As(err, &own):
 		return own.ProblemCode()
 	case errors.As(err, &body):

@@ -168,7 +168,7 @@ func (in *patchPolicyInput) patch() (ops.PolicyPatch, error) {
 type deletePolicyInput struct {
 	PolicyPath
 	Expected
-	ExpectedVersion int64 `query:"expectedVersion" minimum:"0"`
+	ExpectedVersion int64 `query:"expectedVersion" minimum:"1"`
 }
 
 type listPoliciesInput struct {

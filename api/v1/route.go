@@ -122,7 +122,7 @@ func (rt route) operation(api huma.API) huma.Operation {
 				return
 			}
 			next(ctx)
-		}},
+		}, rt.strictQuery(api)},
 	}
 	if rt.created {
 		op.DefaultStatus = http.StatusCreated

@@ -67,7 +67,7 @@ func RowRoutes(api huma.API, writes ops.Writes) {
 		return route{method: "POST", path: tableBase + path, id: id, tag: "Rows", scope: scope, local: true, summary: summary, description: description}
 	}
 	insert := route("insertRows", "/rows", "Insert rows", "All of them in one commit, or none. The body is JSON {\"rows\": […]}, NDJSON, CSV, an Arrow stream or a Parquet file; docs/rows.md says how values are written.", auth.ScopeRowsInsert)
-	addWrite(api, insert, true, func(ctx context.Context, in *insertInput) (ops.Written, error) {
+	addWrite(api, insert, rowsRequest(nil), func(ctx context.Context, in *insertInput) (ops.Written, error) {
 		body, err := in.rows()
 		if err != nil {
 			return ops.Written{}, err
@@ -75,7 +75,7 @@ func RowRoutes(api huma.API, writes ops.Writes) {
 		return writes.Insert(ctx, in.path(), body, in.options())
 	})
 	merge := route("mergeRows", "/rows/merge", "Merge rows", "Rows that meet a row of the table change it, the others are inserted; all in one commit, or nothing. Asks for rows:insert, rows:update and rows:delete as far as the merge can do it.", "")
-	addWrite(api, merge, true, func(ctx context.Context, in *mergeInput) (ops.Written, error) {
+	addWrite(api, merge, rowsRequest(mergeMembers()), func(ctx context.Context, in *mergeInput) (ops.Written, error) {
 		body, err := in.rows()
 		if err != nil {
 			return ops.Written{}, err
@@ -83,17 +83,17 @@ func RowRoutes(api huma.API, writes ops.Writes) {
 		return writes.Merge(ctx, in.path(), ops.MergeInput{RowsBody: body, On: listed(in.On), WhenMatched: in.WhenMatched, WhenNotMatched: in.WhenNotMatched}, in.options())
 	})
 	update := route("updateRows", "/rows/update", "Update rows", "Those that the caller sees and that fulfil a condition, in one commit.", auth.ScopeRowsUpdate)
-	addWrite(api, update, false, func(ctx context.Context, in *updateRowsInput) (ops.Written, error) {
+	addWrite(api, update, nil, func(ctx context.Context, in *updateRowsInput) (ops.Written, error) {
 		return writes.Update(ctx, in.path(), in.Body.Where, in.Body.Set, in.options())
 	})
 	remove := route("deleteRows", "/rows/delete", "Delete rows", "Those that the caller sees and that fulfil a condition, in one commit.", auth.ScopeRowsDelete)
-	addWrite(api, remove, false, func(ctx context.Context, in *deleteRowsInput) (ops.Written, error) {
+	addWrite(api, remove, nil, func(ctx context.Context, in *deleteRowsInput) (ops.Written, error) {
 		return writes.Delete(ctx, in.path(), in.Body.Where, in.options())
 	})
 }
 
 // addWrite registers a change of rows, which is bounded by its own time.
-func addWrite[I any](api huma.API, rt route, rows bool, handler func(context.Context, *I) (ops.Written, error)) {
+func addWrite[I any](api huma.API, rt route, body *huma.RequestBody, handler func(context.Context, *I) (ops.Written, error)) {
 	op := rt.operation(api)
 	schema := api.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[written](), true, "Written")
 	op.Responses["200"] = &huma.Response{Description: http.StatusText(http.StatusOK), Content: map[string]*huma.MediaType{"application/json": {Schema: schema}}}
@@ -104,9 +104,9 @@ func addWrite[I any](api huma.API, rt route, rows bool, handler func(context.Con
 		}
 		return &reply[written]{Body: writtenOf(out)}, nil
 	})
-	if rows {
+	if body != nil {
 		// Afterwards: the framework reads a body that it knows of, and this one is
 		// a stream.
-		api.OpenAPI().Paths[op.Path].Post.RequestBody = rowsRequest()
+		api.OpenAPI().Paths[op.Path].Post.RequestBody = body
 	}
 }

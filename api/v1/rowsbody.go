@@ -2,9 +2,9 @@ package v1
 
 import (
 	"io"
+	"maps"
 	"mime"
 	"net/http"
-	"net/url"
 	"strings"
 	"time"
 
@@ -20,16 +20,12 @@ type RowsBody struct {
 	contentType string
 	reader      io.Reader
 	interrupt   func()
-	// badQuery is why parameters were lost.
-	badQuery error
 }
 
 // Resolve keeps the reader of the body.
 func (b *RowsBody) Resolve(ctx huma.Context) []error {
 	b.contentType, b.reader = ctx.Header("Content-Type"), ctx.BodyReader()
 	b.interrupt = func() { _ = ctx.SetReadDeadline(time.Now()) }
-	u := ctx.URL()
-	_, b.badQuery = url.ParseQuery(u.RawQuery)
 	return nil
 }
 
@@ -43,12 +39,6 @@ var rowFormatsIn = map[string]ops.RowFormat{
 
 // rows is the body in the format that Content-Type names.
 func (b *RowsBody) rows() (ops.RowsBody, error) {
-	if b.badQuery != nil {
-		return ops.RowsBody{}, &problem.Refusal{
-			Code: "invalid_request", Cause: b.badQuery,
-			Details: []problem.Detail{{Field: "query", Message: "must have %3B for each semicolon and %25 for each percent sign in a value"}},
-		}
-	}
 	media, parameters, err := mime.ParseMediaType(b.contentType)
 	format, known := rowFormatsIn[media]
 	if err != nil || !known {
@@ -93,10 +83,15 @@ func IsStream(r *http.Request) bool {
 	return err == nil && known && format != ops.RowsJSON
 }
 
-func rowsRequest() *huma.RequestBody {
-	rows := &huma.Schema{Type: huma.TypeArray, Items: &huma.Schema{}, Description: "Objects by column, or arrays in the order of the table"}
+// rowsRequest describes a body of rows; members are those that JSON has beside them.
+func rowsRequest(members map[string]*huma.Schema) *huma.RequestBody {
+	row := &huma.Schema{OneOf: []*huma.Schema{{Type: huma.TypeObject, AdditionalProperties: true}, {Type: huma.TypeArray, Items: &huma.Schema{}}}}
+	properties := map[string]*huma.Schema{
+		"rows": {Type: huma.TypeArray, Items: row, Description: "Objects by column, or arrays in the order of the table"},
+	}
+	maps.Copy(properties, members)
 	content := map[string]*huma.MediaType{
-		"application/json": {Schema: &huma.Schema{Type: huma.TypeObject, Properties: map[string]*huma.Schema{"rows": rows}, Required: []string{"rows"}}},
+		"application/json": {Schema: &huma.Schema{Type: huma.TypeObject, Properties: properties, Required: []string{"rows"}, AdditionalProperties: false}},
 	}
 	for media := range rowFormatsIn {
 		if content[media] == nil {
@@ -104,4 +99,14 @@ func rowsRequest() *huma.RequestBody {
 		}
 	}
 	return &huma.RequestBody{Required: true, Content: content}
+}
+
+// mergeMembers are the members of a merge beside the rows.
+func mergeMembers() map[string]*huma.Schema {
+	most := 100
+	return map[string]*huma.Schema{
+		"on":               {Type: huma.TypeArray, Items: &huma.Schema{Type: huma.TypeString}, MaxItems: &most, Description: "Column names; default: the primary key"},
+		"when_matched":     {Type: huma.TypeString, Enum: []any{"update", "ignore", "delete"}, Description: "Default update"},
+		"when_not_matched": {Type: huma.TypeString, Enum: []any{"insert", "ignore"}, Description: "Default insert"},
+	}
 }

@@ -38,7 +38,7 @@ type maskedColumn struct {
 
 type effectivePolicy struct {
 	ID         *string `json:"id,omitempty"`
-	Kind       string  `json:"kind"`
+	Kind       string  `json:"kind" enum:"rls,cls,mask"`
 	ColumnName *string `json:"columnName"`
 }
 

@@ -20,7 +20,7 @@ type storageConfig struct {
 	Slug                string          `json:"slug" doc:"Short schema name, where it is unambiguous"`
 	WorkspaceID         *string         `json:"workspaceId" doc:"null for a personal configuration"`
 	OwnerUserID         string          `json:"ownerUserId" format:"uuid"`
-	Settings            json.RawMessage `json:"settings" doc:"What was configured, without secrets"`
+	Settings            json.RawMessage `json:"settings" doc:"What was configured, without secrets; the root of a local one is for its owner and for holders of storage:configure"`
 	AuthMode            *string         `json:"authMode"`
 	CredentialExpiresAt *string         `json:"credentialExpiresAt"`
 	DiscoveredAt        *string         `json:"discoveredAt"`
@@ -28,10 +28,20 @@ type storageConfig struct {
 	UpdatedAt           *string         `json:"updatedAt"`
 }
 
-func storageConfigOf(c catalog.StorageConfig) storageConfig {
+// settingsFor leaves the place of local storage on the server out for callers who
+// only use it.
+func settingsFor(ctx context.Context, c catalog.StorageConfig) json.RawMessage {
+	p, err := auth.PrincipalFrom(ctx)
+	if err == nil && (p.Scopes.Has(auth.ScopeStorageConfigure) || p.UserID.String() == string(c.Owner)) || c.Kind != catalog.KindLocal {
+		return orNull(c.Settings)
+	}
+	return json.RawMessage("{}")
+}
+
+func storageConfigOf(ctx context.Context, c catalog.StorageConfig) storageConfig {
 	return storageConfig{
 		ConfigID: string(c.ID), ConfigName: c.Name, Kind: string(c.Kind), Schema: c.Schema(), Slug: c.Slug, WorkspaceID: pointer(c.Workspace),
-		OwnerUserID: string(c.Owner), Settings: orNull(c.Settings), AuthMode: pointer(c.AuthMode),
+		OwnerUserID: string(c.Owner), Settings: settingsFor(ctx, c), AuthMode: pointer(c.AuthMode),
 		CredentialExpiresAt: timestamp(c.CredentialExpiresAt), DiscoveredAt: timestamp(c.DiscoveredAt),
 		CreatedAt: timestamp(c.CreatedAt), UpdatedAt: timestamp(c.UpdatedAt),
 	}
@@ -148,11 +158,11 @@ func StorageRoutes(api huma.API, configs ops.StorageConfigs, operations ops.Oper
 		because("Its tables are discovered at once. Kind local needs the role admin; other kinds are tried out first, as by validate."),
 		func(ctx context.Context, in *createStorageInput) (storageConfig, error) {
 			c, err := configs.Create(ctx, in.config())
-			return storageConfigOf(c), err
+			return storageConfigOf(ctx, c), err
 		})
 	add(api, read.with("GET", base, "listStorageConfigs", "List storage configurations"), func(ctx context.Context, in *Page) (storageConfigList, error) {
 		list, err := configs.List(ctx, in.page())
-		return storageConfigList{Configs: convert(list.Items, storageConfigOf), NextPageToken: list.Next}, err
+		return storageConfigList{Configs: convert(list.Items, func(c catalog.StorageConfig) storageConfig { return storageConfigOf(ctx, c) }), NextPageToken: list.Next}, err
 	})
 	add(api, read.with("GET", base+"/{config_id}", "getStorageConfig", "Get a storage configuration"), func(ctx context.Context, in *ConfigPath) (storageConfig, error) {
 		id, err := in.id()
@@ -160,7 +170,7 @@ func StorageRoutes(api huma.API, configs ops.StorageConfigs, operations ops.Oper
 			return storageConfig{}, err
 		}
 		c, err := configs.Get(ctx, id)
-		return storageConfigOf(c), err
+		return storageConfigOf(ctx, c), err
 	})
 	add(api, write.with("PATCH", base+"/{config_id}", "updateStorageConfig", "Update a storage configuration"), func(ctx context.Context, in *patchStorageInput) (storageConfig, error) {
 		id, err := in.id()
@@ -168,7 +178,7 @@ func StorageRoutes(api huma.API, configs ops.StorageConfigs, operations ops.Oper
 			return storageConfig{}, err
 		}
 		c, err := configs.Update(ctx, id, ops.StorageConfigEdit{Name: in.Body.ConfigName, PathStyle: in.Body.PathStyle})
-		return storageConfigOf(c), err
+		return storageConfigOf(ctx, c), err
 	})
 	add(api, write.with("DELETE", base+"/{config_id}", "deleteStorageConfig", "Delete a storage configuration").because("Takes it out of the catalog; data stays where it is."),
 		func(ctx context.Context, in *ConfigPath) (empty, error) {

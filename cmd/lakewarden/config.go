@@ -67,6 +67,8 @@ type Config struct {
 	// CacheMemory and CacheDisk bound what is kept of remote stores, in MiB.
 	CacheMemory int64 `koanf:"cache_memory_mib"`
 	CacheDisk   int64 `koanf:"cache_disk_mib"`
+	// BodyRows bounds the rows of one request that writes.
+	BodyRows int64 `koanf:"body_rows"`
 	// Isolation says where the engine runs: process or none.
 	Isolation string `koanf:"isolation"`
 }
@@ -91,6 +93,7 @@ func defaults() map[string]any {
 		"discovery_interval": "5m", "drain_timeout": "30s", "drain_notice": "0s", "allow_private_endpoints": false, "store_timeout": "10s",
 		"cache_memory_mib": 256, "cache_disk_mib": 4096,
 		"isolation":  defaultIsolation(),
+		"body_rows":  10_000_000,
 		"result_mib": 1024, "results_org_mib": 10240, "results_keep": "24h",
 	}
 }

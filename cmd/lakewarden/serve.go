@@ -281,7 +281,7 @@ func newPool(config Config, eng, inner engine.Engine, registry *prometheus.Regis
 
 func limitsOf(config Config) v1.Limits {
 	return v1.Limits{
-		BodyBytes: middleware.DefaultMaxBody, SQLBytes: duckdb.MaxSQL, RequestsPerMinute: config.RatePerMinute, RequestBurst: config.RateBurst,
+		BodyBytes: middleware.DefaultMaxBody, BodyRows: config.BodyRows, SQLBytes: duckdb.MaxSQL, RequestsPerMinute: config.RatePerMinute, RequestBurst: config.RateBurst,
 		QueryTimeoutMS: config.QueryTimeout.Milliseconds(), MaxQueryTimeoutMS: config.MaxTimeout.Milliseconds(),
 		StatementMemoryBytes: config.Lease * mib, StatementTempBytes: config.TempBytes * mib, StatementThreads: config.Threads, StoredResultBytes: config.ResultBytes * mib, PageSize: 1000,
 	}

@@ -103,7 +103,7 @@ func (c *Config) verifyStores() error {
 		isolation = fmt.Errorf("isolation: must be %s or %s, is %q", isolationProcess, isolationNone, c.Isolation)
 	}
 	return firstError(positive("store_timeout", c.StoreTimeout),
-		atLeast("cache_memory_mib", c.CacheMemory, 1), atLeast("cache_disk_mib", c.CacheDisk, 1), isolation)
+		atLeast("cache_memory_mib", c.CacheMemory, 1), atLeast("cache_disk_mib", c.CacheDisk, 1), atLeast("body_rows", c.BodyRows, 1), isolation)
 }
 
 // verifyTimeouts compares settings that are valid on their own.

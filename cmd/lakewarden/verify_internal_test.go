@@ -38,6 +38,7 @@ var faults = map[string]func(*Config){
 	"store_timeout":        func(c *Config) { c.StoreTimeout = 0 },
 	"cache_memory_mib":     func(c *Config) { c.CacheMemory = 0 },
 	"cache_disk_mib":       func(c *Config) { c.CacheDisk = 0 },
+	"body_rows":            func(c *Config) { c.BodyRows = 0 },
 	"isolation":            func(c *Config) { c.Isolation = "hope" },
 }
 

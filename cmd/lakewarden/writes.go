@@ -36,7 +36,7 @@ func newWrites(background context.Context, config Config, store *authz.Store, qu
 	}
 	writes := ops.Writes{
 		Queries: queries, Permissions: store, Leases: leases, Metrics: ops.NewWriteMetrics(registry), Logger: log,
-		Scratch: dir, StagedBytes: config.TempBytes * mib, Timeout: config.MaxTimeout,
+		Scratch: dir, StagedBytes: config.TempBytes * mib, BodyRows: config.BodyRows, Timeout: config.MaxTimeout,
 	}
 	s.every(background, forgetKeysEvery, func(ctx context.Context) {
 		if err := writes.SweepKeys(ctx); err != nil && ctx.Err() == nil {

@@ -24,6 +24,9 @@ var (
 	ErrDialect = errors.New("separators of the CSV dialect cannot be told apart")
 )
 
+// LimitedRows is what a [LimitError] of the number of rows counts.
+const LimitedRows = "rows"
+
 // LimitError is an [ErrTooLarge].
 type LimitError struct {
 	// What is counted: "body bytes", "rows", "row bytes", "batch bytes",

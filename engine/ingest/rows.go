@@ -113,7 +113,7 @@ func (r *rows) end() error {
 		r.size += c.width
 	}
 	if r.n++; r.n > r.limits.Rows {
-		return &LimitError{What: "rows", Limit: r.limits.Rows}
+		return &LimitError{What: LimitedRows, Limit: r.limits.Rows}
 	}
 	if r.withID {
 		id, err := r.shapes.id(r.n - 1)

@@ -1,0 +1,72 @@
+package v1
+
+import (
+	"net/url"
+	"regexp"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/lakewarden/lakewarden/api/problem"
+)
+
+// strictQuery refuses queries that can be read in two ways, and values that the
+// description does not allow but the framework takes: a parameter twice, of which
+// it uses the first; an empty value, which it takes for none; 1 for true.
+func (rt route) strictQuery(api huma.API) func(huma.Context, func(huma.Context)) {
+	return func(ctx huma.Context, next func(huma.Context)) {
+		u := ctx.URL()
+		if err := checkQuery(ctx.Operation().Parameters, u.RawQuery); err != nil {
+			_ = huma.WriteErr(api, ctx, 0, "", rt.fail(ctx.Context(), err)) // the client may be gone
+			return
+		}
+		next(ctx)
+	}
+}
+
+func checkQuery(parameters []*huma.Param, raw string) error {
+	values, err := url.ParseQuery(raw)
+	if err != nil {
+		return &problem.Refusal{
+			Code: "invalid_request", Cause: err,
+			Details: []problem.Detail{{Field: "query", Message: "must have %3B for each semicolon and %25 for each percent sign in a value"}},
+		}
+	}
+	var details []problem.Detail
+	for _, p := range parameters {
+		if p.In != "query" {
+			continue
+		}
+		for i, value := range values[p.Name] {
+			message := unfit(p.Schema, value)
+			if i > 0 && p.Schema.Type != huma.TypeArray {
+				message = "is there more than once"
+			}
+			if message != "" {
+				details = append(details, problem.Detail{Field: p.Name, Message: message})
+				break
+			}
+		}
+	}
+	if len(details) > 0 {
+		return &problem.Refusal{Code: "invalid_field", Details: details}
+	}
+	return nil
+}
+
+var wholeNumber = regexp.MustCompile(`^-?(0|[1-9][0-9]*)$`)
+
+// unfit says what is wrong with the text of a value, as far as its type decides it.
+func unfit(s *huma.Schema, value string) string {
+	plain := s.Type == huma.TypeString && s.Format == "" && len(s.Enum) == 0
+	switch {
+	case value == "" && !plain:
+		return "must not be empty"
+	case s.Format == "uuid" && len(value) != 36: // the framework takes braces and a prefix
+		return "expected string to be RFC 4122 uuid"
+	case s.Type == huma.TypeInteger && !wholeNumber.MatchString(value):
+		return "invalid integer"
+	case s.Type == huma.TypeBoolean && value != "true" && value != "false":
+		return "must be true or false"
+	}
+	return ""
+}
