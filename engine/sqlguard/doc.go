@@ -12,6 +12,8 @@
 // Invariants:
 //   - Closed grammar: a node type, field, enumeration value, function or cast
 //     target that is not listed is refused, also when a newer DuckDB adds it.
+//   - What the engine plans is bounded: the relations, columns, terms and comparisons
+//     that a statement expands to are computed before the engine sees it.
 //   - User text never reaches the engine. What runs was printed from the
 //     checked tree, and the print was parsed again and found equal to it.
 //   - No value of a parameter gets into SQL: of copies they are parameters too.
