@@ -23,9 +23,11 @@ type call struct {
 	cause   engine.Cause
 	over    bool
 	reading bool
-	unwatch func() bool
-	timeout *time.Timer
-	grace   *time.Timer
+	// abandoned: the child did not answer in time, and nobody waits any more.
+	abandoned bool
+	unwatch   func() bool
+	timeout   *time.Timer
+	grace     *time.Timer
 }
 
 // newCall makes the next request of the link. It may be stopped before it starts.
@@ -59,8 +61,8 @@ func (c *call) watch(timeout time.Duration) {
 	}
 }
 
-// stop tells the child to give the request up. A child that has not answered
-// after the grace is killed. The first cause stays.
+// stop tells the child to give the request up. A request that was not answered
+// after the grace is abandoned. The first cause stays.
 func (c *call) stop(why engine.Cause) {
 	c.mu.Lock()
 	if c.over || c.cause != engine.CauseNone {
@@ -76,10 +78,10 @@ func (c *call) stop(why engine.Cause) {
 	_ = c.link.wire.send(kindCancel, c.seq, nil)
 }
 
-// overdue kills a child that does not answer. One that waits for somebody to
-// read its rows cannot answer, and is given the time again. Whoever waits for the
-// answer is not kept until the system has freed the child's memory, which takes
-// it a second for some gigabytes.
+// overdue abandons a request that is not answered. A child that waits for somebody
+// to read its rows cannot answer, and is given the time again. Whoever waits for
+// the answer is released at once: the child may work for others, and if not, the
+// system takes a second to free some gigabytes of it.
 func (c *call) overdue() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -88,7 +90,8 @@ func (c *call) overdue() {
 	case !c.reading && c.link.wire.pending():
 		c.grace.Reset(c.link.proc.opts.Grace)
 	default:
-		c.link.proc.kill(reasonUnresponsive)
+		c.abandoned = true
+		c.link.proc.abandon(&c.link.account)
 		_ = c.link.wire.conn.SetDeadline(time.Now())
 	}
 }
@@ -172,6 +175,11 @@ func (c *call) finish() {
 // process tells why, and is waited for until the call is told to stop.
 func (c *call) lose(err error) error {
 	c.link.lost = true
+	if c.wasAbandoned() {
+		c.link.abandoned = true
+		c.finish()
+		return c.stopped()
+	}
 	c.link.proc.giveUp(err)
 	select {
 	case <-c.link.proc.gone:
@@ -182,6 +190,12 @@ func (c *call) lose(err error) error {
 		return why // whoever stopped it does not care how, nor waits for it
 	}
 	return c.link.proc.lost(err, c.link.account.running)
+}
+
+func (c *call) wasAbandoned() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.abandoned
 }
 
 // judge replaces the child's word for an interrupt by the reason for it.

@@ -163,11 +163,14 @@ func (s *seat) current() *process {
 // replace starts a new process in a seat whose turn the caller holds.
 func (e *Engine) replace(ctx context.Context, s *seat) (*process, error) {
 	if old := s.current(); old != nil {
-		// What is left of it must not be confused with the new one.
-		select {
-		case <-old.gone:
-		case <-ctx.Done():
-			return nil, engine.Interrupted(engine.CauseContext)
+		// What is left of it must not be confused with the new one. One that drains
+		// lives beside it.
+		if !old.drains() {
+			select {
+			case <-old.gone:
+			case <-ctx.Done():
+				return nil, engine.Interrupted(engine.CauseContext)
+			}
 		}
 		s.judge(old)
 	}

@@ -36,7 +36,9 @@ func (e *Engine) Beside(owners []string) int64 {
 	var seated []string
 	for _, p := range e.living.all() {
 		sum += p.beside()
-		seated = append(seated, p.owner)
+		if p.usable() {
+			seated = append(seated, p.owner)
+		}
 	}
 	for _, owner := range owners {
 		if !slices.Contains(seated, owner) {

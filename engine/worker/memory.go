@@ -58,7 +58,11 @@ type account struct {
 type ledger struct {
 	leased  int64
 	running int
-	base    int64
+	// retained is what is left of the leases of abandoned requests, which are as many
+	// as abandoned says: the child may use it until it ends.
+	retained  int64
+	abandoned int
+	base      int64
 	// resting is what sessions may hold that came to rest since base was measured,
 	// in the present era; allResting is what all may.
 	resting, allResting int64
@@ -73,10 +77,14 @@ type ledger struct {
 func (g *ledger) stop() { g.timer.Stop() }
 
 // limit is what kills a child that holds more.
-func (g *ledger) limit() int64 { return g.base + g.resting + g.leased + g.leased/killShare }
+func (g *ledger) limit() int64 {
+	leased := g.leased + g.retained
+	return g.base + g.resting + leased + leased/killShare
+}
 
-// beside is what the child holds that no lease covers.
-func (g *ledger) beside() int64 { return max(g.base, g.resident-g.leased) }
+// beside is what the child holds that no lease covers. What is
+// retained was given back by whoever had the lease.
+func (g *ledger) beside() int64 { return max(g.base+g.retained, g.resident-g.leased) }
 
 // measure finds the base while no statement runs. least is the smallest base.
 // Beside a lease that is not given back yet, it is at least what it was.
@@ -112,7 +120,7 @@ func (p *process) begin(a *account, lease int64) bool {
 	resident := p.meter.resident()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.leaving {
+	if p.leaving || p.draining {
 		return false
 	}
 	g := &p.ledger
@@ -135,6 +143,7 @@ func (p *process) finish(a *account) {
 	if a.running {
 		a.running = false
 		p.ledger.running--
+		p.drained()
 	}
 }
 

@@ -20,9 +20,12 @@ type Options struct {
 	// which the child works. What engines of ended processes left there is
 	// removed. Default: the system's.
 	TempDir string
-	// Grace is how long a child has for stopping a statement before it is
-	// killed. Default 1 s.
+	// Grace is how long a child has for stopping a statement. Then whoever waits for
+	// the statement is released, and the child takes no further ones. Default 1 s.
 	Grace time.Duration
+	// MaxDraining is how many processes of one owner may live on for the statements
+	// beside an unresponsive one: the oldest above it is killed. Default 2.
+	MaxDraining int
 	// IdleTimeout ends a child without sessions. Default 60 s.
 	IdleTimeout time.Duration
 	// StartTimeout bounds the start of a child. Default 10 s.
@@ -43,6 +46,7 @@ const mib = 1 << 20
 
 func (o Options) withDefaults() Options {
 	def(&o.Grace, time.Second)
+	def(&o.MaxDraining, 2)
 	def(&o.IdleTimeout, time.Minute)
 	def(&o.StartTimeout, 10*time.Second)
 	def(&o.BaseMemory, 48*mib)

@@ -32,7 +32,10 @@ type process struct {
 	mu sync.Mutex
 	// leaving: the child was told to end, or ended; no session joins it.
 	leaving bool
-	reason  reason
+	// draining: a request did not stop when it was told to. What runs besides it
+	// goes on, nothing new begins, and the child ends with the last statement.
+	draining bool
+	reason   reason
 	// users counts open links. idle ends the process when there were none for a
 	// while.
 	users int
@@ -44,11 +47,13 @@ type process struct {
 	company int
 	state   *os.ProcessState
 	ledger  ledger
+	// crowd ends the oldest draining process of this owner when it has too many.
+	crowd func(owner string)
 }
 
 // startProcess starts a child for an owner and waits until it can open sessions.
 func (e *Engine) startProcess(owner string) (*process, error) {
-	p := &process{opts: &e.opts, owner: owner, metrics: e.metrics, gone: make(chan struct{}), started: time.Now()}
+	p := &process{opts: &e.opts, owner: owner, metrics: e.metrics, gone: make(chan struct{}), started: time.Now(), crowd: e.limitDraining}
 	dir, err := e.temp.Make("worker-")
 	if err != nil {
 		return nil, err
@@ -167,7 +172,7 @@ func (p *process) kill(why reason) {
 func (p *process) end(why reason) {
 	p.leaving = true
 	if p.reason == "" {
-		p.reason, p.company = why, p.ledger.running
+		p.reason, p.company = why, p.ledger.running+p.ledger.abandoned
 	}
 }
 
@@ -208,7 +213,7 @@ func (p *process) retireIdle() {
 func (p *process) join() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.leaving {
+	if p.leaving || p.draining {
 		return false
 	}
 	p.users++
@@ -241,7 +246,15 @@ func (p *process) hasServed() bool {
 func (p *process) usable() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return !p.leaving
+	return !p.leaving && !p.draining
+}
+
+// drains reports whether the process lives for statements that run in it, and
+// takes no others.
+func (p *process) drains() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.draining && !p.leaving
 }
 
 // link is a socket of its own to a child, for one session. One goroutine at a
@@ -250,10 +263,11 @@ type link struct {
 	proc *process
 	wire *wire
 	seq  uint32
-	// broken: the child's session is of no use. lost: the child is.
-	broken, lost bool
-	account      account
-	sources      sentSources
+	// broken: the child's session is of no use. lost: the child is. abandoned: the
+	// child does not answer on this link, and may still work for it.
+	broken, lost, abandoned bool
+	account                 account
+	sources                 sentSources
 }
 
 // dial opens a link. The process counts it as a user until it is closed. It is
@@ -290,7 +304,8 @@ func newPair() (*wire, *os.File, error) {
 }
 
 // close ends the link and waits until the child has freed what belonged to it.
-// A child that does not is killed.
+// A child that does not is killed, unless other statements keep it: then nobody
+// waits for what it has left to do here.
 func (l *link) close() {
 	defer l.proc.part()
 	defer l.proc.settle(&l.account, 0)
@@ -304,7 +319,8 @@ func (l *link) close() {
 			err = l.wire.skip(f.body)
 		}
 		if errors.Is(err, os.ErrDeadlineExceeded) {
-			l.proc.kill(reasonUnresponsive)
+			l.abandoned = true
+			l.proc.abandon(&l.account)
 		}
 		if err != nil {
 			return

@@ -91,9 +91,13 @@ func (s *session) disconnect() {
 	if s.link == nil {
 		return
 	}
+	defer func() { s.link = nil }()
+	if l := s.link; s.opts.Scratch == "" && l.proc.drains() {
+		go l.close() // nothing that follows depends on when the child frees it
+		return
+	}
 	s.link.close()
 	s.clearScratch()
-	s.link = nil
 }
 
 // begin sends a request. From its first byte on Close stops it.

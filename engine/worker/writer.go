@@ -91,8 +91,21 @@ func (s *session) clearScratch() {
 	if s.opts.Scratch == "" || s.link.proc.usable() {
 		return
 	}
-	<-s.link.proc.gone
-	_ = os.RemoveAll(filepath.Join(s.opts.Scratch, workdir.Private)) // or it goes with the directory
+	private := filepath.Join(s.opts.Scratch, workdir.Private)
+	clear := func() { _ = os.RemoveAll(private) } // or it goes with the directory
+	p := s.link.proc
+	switch {
+	case !p.drains():
+		<-p.gone
+		clear()
+	case s.link.abandoned: // it may write until it ends, to what nobody reads
+		go func() {
+			<-p.gone
+			clear()
+		}()
+	default: // the child has closed the session
+		clear()
+	}
 }
 
 func writeFailure(err error) *engine.Error {

@@ -1,0 +1,196 @@
+package worker_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"slices"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/enginetest"
+	"github.com/lakewarden/lakewarden/engine/worker"
+)
+
+// drainOptions make the grace short: what is tested begins when it is over.
+func drainOptions() worker.Options {
+	opts := bareOptions()
+	opts.Grace = 200 * time.Millisecond
+	return opts
+}
+
+const streamedRows = 3_000_000
+
+// stream starts a long result and reads its first batch.
+func stream(t *testing.T, s engine.Session, lease engine.Lease) (r engine.Result, rows int64) {
+	t.Helper()
+	r, err := s.Query(context.Background(), engine.Statement{SQL: "SELECT range FROM range(3000000)", Lease: lease})
+	require.NoError(t, err)
+	batch, err := r.Next(context.Background())
+	require.NoError(t, err)
+	defer batch.Release()
+	return r, batch.NumRows()
+}
+
+// finish reads the rest of a result and returns the number of its rows.
+func finish(r engine.Result) (rows int64, err error) {
+	for {
+		batch, err := r.Next(context.Background())
+		if err != nil {
+			if errors.Is(err, io.EOF) {
+				err = nil
+			}
+			return rows, errors.Join(err, r.Close())
+		}
+		rows += batch.NumRows()
+		batch.Release()
+	}
+}
+
+// hang runs a statement that ignores its interrupt, and returns when its user has
+// the answer.
+func hang(t *testing.T, s engine.Session, lease engine.Lease) {
+	t.Helper()
+	lease.Timeout = 100 * time.Millisecond
+	start := time.Now()
+	_, err := enginetest.TryRows(context.Background(), s, engine.Statement{SQL: uninterruptible, Lease: lease})
+	require.ErrorIs(t, err, engine.ErrTimeout)
+	require.Less(t, time.Since(start), 300*time.Millisecond+slack)
+	require.True(t, s.Broken())
+}
+
+// TestStreamsBesideAnUnresponsiveStatement: they go on to their end, whatever begins
+// meanwhile runs in a fresh process, and the old one ends with the last of them.
+func TestStreamsBesideAnUnresponsiveStatement(t *testing.T) {
+	e := newEngine(t, drainOptions())
+	reader, culprit, idle := open(t, e, "a"), open(t, e, "a"), open(t, e, "a")
+	alive(t, idle)
+	old := pids(t, e, 1)[0]
+	r, before := stream(t, reader, engine.Lease{})
+	hang(t, culprit, engine.Lease{})
+
+	require.Equal(t, []int{old}, pids(t, e, 1), "it lives for the stream")
+	alive(t, idle)
+	alive(t, open(t, e, "a"))
+	now := pids(t, e, 2)
+	require.Contains(t, now, old)
+	require.NoError(t, culprit.Close())
+
+	rest, err := finish(r)
+	require.NoError(t, err)
+	require.EqualValues(t, streamedRows, before+rest)
+	gone(t, old)
+	alive(t, idle)
+	alive(t, reader)
+	require.Equal(t, slices.DeleteFunc(now, func(pid int) bool { return pid == old }), pids(t, e, 1), "the fresh one serves on")
+}
+
+// TestUnresponsiveStatementKeepsItsMemory: what it holds is not lent again while its
+// process lives, and neither is a reserve; the rest of its lease is.
+func TestUnresponsiveStatementKeepsItsMemory(t *testing.T) {
+	const reserve, lease = 128 << 20, 1024 << 20
+	e := newEngine(t, drainOptions())
+	reader, culprit := open(t, e, "a"), open(t, e, "a")
+	r, _ := stream(t, reader, engine.Lease{Memory: 128 << 20})
+	old := pids(t, e, 1)[0]
+	before := e.Beside(nil)
+	hang(t, culprit, engine.Lease{Memory: lease})
+	require.NoError(t, culprit.Close())
+	held := e.Beside(nil)
+	require.GreaterOrEqual(t, held, before+reserve)
+	require.Less(t, held, int64(lease))
+	require.Greater(t, e.Beside([]string{"a"}), held, "the next statement of its owner starts a process")
+	_, err := finish(r)
+	require.NoError(t, err)
+	gone(t, old)
+	require.Eventually(t, func() bool { return e.Beside(nil) < reserve }, slack, time.Millisecond)
+}
+
+// TestDrainingProcessThatBreaks: the statement that is left is not to blame, and may
+// be tried again.
+func TestDrainingProcessThatBreaks(t *testing.T) {
+	e := newEngine(t, drainOptions())
+	reader, culprit := open(t, e, "a"), open(t, e, "a")
+	r, _ := stream(t, reader, engine.Lease{})
+	hang(t, culprit, engine.Lease{})
+	require.NoError(t, syscall.Kill(pids(t, e, 1)[0], syscall.SIGSEGV))
+	err := broken(t, r)
+	require.ErrorIs(t, err, engine.ErrLost)
+	require.NotErrorIs(t, err, engine.ErrCrashed)
+}
+
+// TestDrainingProcessAboveItsMemory: it is killed like any other, and the statement
+// that is left may be tried again, because nobody knows whose memory it was.
+func TestDrainingProcessAboveItsMemory(t *testing.T) {
+	e := newEngine(t, drainOptions())
+	reader, culprit := open(t, e, "a"), open(t, e, "a")
+	r, err := reader.Query(context.Background(), engine.Statement{
+		SQL:   "SELECT range FROM range(3000000) UNION ALL SELECT length(repeat('a', 4000000000 + range)) FROM range(1)",
+		Lease: engine.Lease{Memory: 128 << 20, Threads: 1},
+	})
+	require.NoError(t, err)
+	hang(t, culprit, engine.Lease{Memory: 128 << 20})
+	old := pids(t, e, 1)[0]
+	require.ErrorIs(t, broken(t, r), engine.ErrLost)
+	gone(t, old)
+}
+
+// TestDrainingProcessesAreFew: above the limit the oldest ends at once.
+func TestDrainingProcessesAreFew(t *testing.T) {
+	opts := drainOptions()
+	opts.MaxDraining = 1
+	e := newEngine(t, opts)
+	first, _ := stream(t, open(t, e, "a"), engine.Lease{})
+	old := pids(t, e, 1)[0]
+	hang(t, open(t, e, "a"), engine.Lease{})
+	other, _ := stream(t, open(t, e, "b"), engine.Lease{})
+	hang(t, open(t, e, "b"), engine.Lease{})
+	require.Contains(t, pids(t, e, 2), old, "another owner's does not count")
+	second, before := stream(t, open(t, e, "a"), engine.Lease{})
+	hang(t, open(t, e, "a"), engine.Lease{})
+	gone(t, old)
+	require.ErrorIs(t, broken(t, first), engine.ErrLost)
+	for _, r := range []engine.Result{second, other} {
+		rest, err := finish(r)
+		require.NoError(t, err)
+		require.EqualValues(t, streamedRows, before+rest)
+	}
+	require.Eventually(t, func() bool { return len(pidsOf(e)) == 0 }, slack, time.Millisecond)
+}
+
+// TestDeadlinesEndADrainingProcess: also the one of a result that nobody reads.
+func TestDeadlinesEndADrainingProcess(t *testing.T) {
+	e := newEngine(t, drainOptions())
+	alive(t, open(t, e, "a"))
+	old := pids(t, e, 1)[0]
+	r, _ := stream(t, open(t, e, "a"), engine.Lease{Timeout: 800 * time.Millisecond})
+	hang(t, open(t, e, "a"), engine.Lease{})
+	require.NoError(t, syscall.Kill(old, syscall.SIGSTOP), "from now on it answers nothing at all")
+	require.Equal(t, []int{old}, pids(t, e, 1))
+	_, err := finish(r)
+	require.ErrorIs(t, err, engine.ErrTimeout)
+	gone(t, old)
+	alive(t, open(t, e, "a"))
+}
+
+// TestIdleSessionsOfAStoppedProcess: they do not wait for it.
+func TestIdleSessionsOfAStoppedProcess(t *testing.T) {
+	e := newEngine(t, drainOptions())
+	idle := open(t, e, "a")
+	alive(t, idle)
+	old := pids(t, e, 1)[0]
+	r, _ := stream(t, open(t, e, "a"), engine.Lease{})
+	hang(t, open(t, e, "a"), engine.Lease{})
+	require.NoError(t, syscall.Kill(old, syscall.SIGSTOP))
+	start := time.Now()
+	alive(t, idle)
+	require.Less(t, time.Since(start), slack)
+	require.NoError(t, syscall.Kill(old, syscall.SIGCONT))
+	_, err := finish(r)
+	require.NoError(t, err)
+	gone(t, old)
+}
