@@ -166,7 +166,9 @@ func (o *Queries) prepare(ctx context.Context, a Actor, q Query, timeout time.Du
 	if err := o.execute(ctx, key, p, timeout, run); err != nil || !statement.Analyzes() {
 		return err
 	}
-	run.Result = newMeasured(run.Result)
+	// The engine's own text of a measurement never leaves, so it is not started again
+	// behind newMeasured.
+	run.Result, run.again = newMeasured(run.Result), nil
 	return nil
 }
 
@@ -244,8 +246,11 @@ func (o *Queries) execute(ctx context.Context, key sessions.Key, p *prepared, ti
 		p.plan, p.inPlace = p.inPlace(), nil
 		held, result, err = o.launch(ctx, key, p, timeout)
 	}
+	apart := func() (*sessions.Held, engine.Result, error) { return o.launchApart(ctx, key, p, timeout) }
 	if p.again(err) {
-		held, result, err = o.launchApart(ctx, key, p, timeout)
+		held, result, err = apart()
+	} else {
+		run.again = &restart{wanted: p.again, launch: apart, recut: func() bool { return p.plan.Recut }}
 	}
 	if err != nil {
 		return p.inOurWords(ctx, timedOut(ctx, err))

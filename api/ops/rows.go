@@ -38,6 +38,10 @@ type Rows struct {
 	cancel  context.CancelFunc
 	held    *sessions.Held
 	explain func(error) error
+	// again starts the statement once more; nil where it has been already.
+	again *restart
+	// lost says that the statement ended for a reason outside of it.
+	lost    bool
 	tables  []readTable
 	located []catalog.LocatedTable
 	// watched ends the statement when its basis changes.
@@ -69,10 +73,42 @@ func (r *Rows) Next(context.Context) (arrow.RecordBatch, error) {
 		return batch, nil
 	}
 	if !errors.Is(err, io.EOF) {
+		r.lost = r.again != nil && r.again.wanted(err)
 		err = r.explain(err)
 		r.err = err
 	}
 	return nil, err
+}
+
+// restart is how a statement is started once more.
+type restart struct {
+	// wanted reports whether it is to be, after an error of the engine.
+	wanted func(error) bool
+	launch func() (*sessions.Held, engine.Result, error)
+	recut  func() bool
+}
+
+// Again starts the statement from its beginning when Next failed because its
+// process was lost, and reports whether it runs. It does so once. The caller has
+// passed none of the rows on: they come again, and may come in another order.
+func (r *Rows) Again() bool {
+	if !r.lost {
+		return false
+	}
+	again := r.again
+	r.again, r.lost = nil, false
+	_ = r.Result.Close() // it failed already
+	r.held.Release()
+	held, result, err := again.launch()
+	if err != nil {
+		r.held, r.err = nil, r.explain(err)
+		return false
+	}
+	if again.recut() {
+		result = engine.Recut(result)
+	}
+	r.Result, r.held, r.rows, r.err = result, held, 0, nil
+	return true
 }
 
 // Context ends when the rows may no longer be shown to the caller. The statement's

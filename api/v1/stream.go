@@ -119,6 +119,10 @@ func (s streaming) write(w http.ResponseWriter, r *http.Request) {
 	opts.Exhausted = finish
 	sink := result.NewSink(out, begin)
 	sum, err := result.Write(r.Context(), sink, s.rows, opts)
+	if err != nil && !sink.Committed() && startedAgain(s.rows) {
+		sink = result.NewSink(out, begin)
+		sum, err = result.Write(r.Context(), sink, s.rows, opts)
+	}
 	finish() // whatever comes next waits for the client
 	if !sink.Committed() {
 		_, _ = out.Finish(), out.Close() // nothing was written
@@ -156,6 +160,13 @@ func ownerOf(r *http.Request) string {
 		return ""
 	}
 	return p.OrgID.String()
+}
+
+// startedAgain reports whether rows that ended for a reason outside of their
+// statement come once more, from the first.
+func startedAgain(rows engine.Result) bool {
+	again, ok := rows.(interface{ Again() bool })
+	return ok && again.Again()
 }
 
 func (s streaming) tail(sum result.Summary) []result.Member {

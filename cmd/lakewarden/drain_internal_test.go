@@ -1,0 +1,129 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"slices"
+	"strconv"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/apache/arrow-go/v18/parquet/file"
+	"github.com/stretchr/testify/require"
+)
+
+// unresponsive is a statement that is served, and that works on every 2,048 rows
+// for seconds: the engine looks for an interrupt between them.
+func unresponsive() string {
+	return "SELECT " + manyResults(16, "sum(damerau_levenshtein(a.x, b.x || #))") + ", " + manyResults(15, "sum(list_reduce(range(n + #), lambda a, b: a + b))") +
+		" FROM (SELECT repeat('ab', 48 + range % 2) AS x, 980 + range % 2 AS n FROM range(2048)) a, (SELECT repeat('ba', 48 + range % 2) AS x FROM range(1000)) b"
+}
+
+// stream starts a statement that answers with NDJSON, and reads nothing of it yet.
+func (c *client) stream(sql string) *http.Response {
+	c.t.Helper()
+	body, err := json.Marshal(map[string]any{"sql": sql})
+	require.NoError(c.t, err)
+	req, err := http.NewRequest(http.MethodPost, c.url+"/v1/query", bytes.NewReader(body))
+	require.NoError(c.t, err)
+	for name, value := range map[string]string{"Content-Type": "application/json", "Accept": "application/x-ndjson", "Authorization": "Bearer " + c.key} {
+		req.Header.Set(name, value)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	require.NoError(c.t, err)
+	require.Equal(c.t, http.StatusOK, resp.StatusCode)
+	return resp
+}
+
+// lines reads up to most lines and returns how many there were.
+func lines(t *testing.T, body *bufio.Reader, most int) (n int) {
+	t.Helper()
+	for n < most {
+		line, err := body.ReadSlice('\n')
+		if err == io.EOF {
+			return n
+		}
+		require.NoError(t, err, "the stream broke off after %d rows", n)
+		require.True(t, bytes.HasPrefix(line, []byte(`{"id":`)), "%s", line)
+		n++
+	}
+	return n
+}
+
+// TestStreamsOutliveUnresponsiveStatements: a statement of one user that cannot be
+// stopped ends no stream of others of the organisation, and delays no statement.
+func TestStreamsOutliveUnresponsiveStatements(t *testing.T) {
+	const rows, tries = 3_000_000, 20
+	s := startServer(t, nil)
+	reader, culprit, other := s.member("ana@acme.example", "viewer", nil), s.member("eve@acme.example", "viewer", nil), s.member("ben@acme.example", "viewer", nil)
+	culprit.rows("SELECT 1") // its session is open
+	other.rows("SELECT 1")
+	old := workerProcesses(t)
+	require.Len(t, old, 1)
+	long := reader.stream("SELECT range AS id FROM range(" + strconv.Itoa(rows) + ")")
+	defer func() { _ = long.Body.Close() }()
+	defer func() {
+		if t.Failed() {
+			t.Log(s.log.String())
+		}
+	}()
+	body, read := bufio.NewReader(long.Body), 0
+
+	// The deadline may pass between two pieces of the statement's work.
+	for range tries {
+		r := culprit.call("POST", "/v1/query", map[string]any{"sql": unresponsive(), "timeout_ms": 1000})
+		r.problem(t, http.StatusUnprocessableEntity)
+		require.Contains(t, string(r.body), "query_timeout")
+		require.Equal(t, []any{[]any{1.0}}, other.rows("SELECT 1"))
+		require.Contains(t, workerProcesses(t), old[0], "it has a stream to serve")
+		if len(workerProcesses(t)) > 1 {
+			break
+		}
+		read += lines(t, body, rows/tries/2)
+	}
+	require.Len(t, workerProcesses(t), 2, "a fresh worker serves what began meanwhile")
+	require.Equal(t, []any{[]any{1.0}}, culprit.rows("SELECT 1"))
+
+	require.Equal(t, rows, read+lines(t, body, rows+1))
+	require.Eventually(t, func() bool { return !slices.Contains(workerProcesses(t), old[0]) }, 20*time.Second, 10*time.Millisecond, "the old worker has nothing left to do")
+	s.quiet(t)
+	s.stop()
+	require.Contains(t, s.log.String(), `"msg":"worker drains"`)
+}
+
+// TestLostBeforeTheFirstByte: a statement whose worker is lost while its result is
+// not yet on its way starts again, with all its rows.
+func TestLostBeforeTheFirstByte(t *testing.T) {
+	s := startServer(t, func(c *Config) { c.Threads = 1 })
+	c := s.member("ana@acme.example", "viewer", nil)
+	c.rows("SELECT 1")
+	// The first rows come at once, and a Parquet file holds them back for its first
+	// group; the others take a while.
+	const sql = "SELECT range AS id FROM range(300000) UNION ALL SELECT a.range FROM range(40000) a, range(15000) b WHERE a.range * b.range = 7"
+	answer := make(chan reply, 1)
+	go func() {
+		answer <- c.call("POST", "/v1/query", map[string]any{"sql": sql}, "Accept", "application/vnd.apache.parquet")
+	}()
+	worker := workerProcesses(t)[0]
+	busy := processorTicks(t, worker)
+	require.Eventually(t, func() bool { return processorTicks(t, worker) >= busy+50 }, 60*time.Second, 5*time.Millisecond, "half a second of work: the first rows come before that")
+	select {
+	case r := <-answer:
+		t.Fatalf("it ended too soon: %.200s", r.body)
+	default:
+	}
+	for _, pid := range workerProcesses(t) {
+		n, err := strconv.Atoi(pid)
+		require.NoError(t, err)
+		require.NoError(t, syscall.Kill(n, syscall.SIGKILL))
+	}
+	r := <-answer
+	require.Equal(t, http.StatusOK, r.status, "%.300s", r.body)
+	rows, err := file.NewParquetReader(bytes.NewReader(r.body))
+	require.NoError(t, err)
+	require.EqualValues(t, 300_002, rows.NumRows())
+}
