@@ -13,7 +13,7 @@ import (
 const manyRows = `
 import sys, pyarrow as pa, pyarrow.parquet as pq
 for name, n in (("most", 1000), ("more", 1001), ("many", 30_000_000)):
-    rows = pa.table({"id": pa.nulls(n, pa.int64())})
+    rows = pa.table({"id": pa.nulls(n, pa.int64() if n < 2000 else pa.bool_())})
     pq.write_table(rows, sys.argv[1] + "/" + name)
 `
 

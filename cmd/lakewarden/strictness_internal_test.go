@@ -159,3 +159,26 @@ func TestViewersSeeNoPathsOfTheServer(t *testing.T) {
 	require.Greater(t, read, 12)
 	require.Len(t, viewer.ok("GET", "/v1/storages/configs", nil)["configs"], 2)
 }
+
+// TestScopesComeBeforeBodies: a caller without the scope of a route is told so,
+// whatever the request holds otherwise.
+func TestScopesComeBeforeBodies(t *testing.T) {
+	s := startServer(t, nil)
+	stranger, _ := s.admin.newKey(object{"scopes": []string{"org:read"}})
+	asked := 0
+	for _, op := range readDescription(t).operations() {
+		scopes := op.Security[0]["BearerAuth"]
+		if len(scopes) == 0 || slices.Contains(scopes, "org:read") {
+			continue
+		}
+		asked++
+		var body any
+		if op.RequestBody != nil {
+			body = `{"a":[`
+		}
+		code, fields := stranger.call(op.method, op.fill("", "")+"?no_such=1&no_such=2", body).problem(t, 403)
+		require.Equal(t, "insufficient_scope", code, op.OperationID)
+		require.Equal(t, []string{"scope"}, fields, op.OperationID)
+	}
+	require.Greater(t, asked, 40)
+}
