@@ -53,7 +53,7 @@ type rowsInput struct {
 	Page
 	Accept    string   `header:"Accept" maxLength:"1024"`
 	Select    []string `query:"select,explode" maxItems:"1000" doc:"Column names, repeated or with commas between them"`
-	Where     string   `query:"where" maxLength:"65536" doc:"An SQL condition"`
+	Where     string   `query:"where" maxLength:"4096" doc:"An SQL condition"`
 	Staleness int64    `query:"max_staleness_ms" minimum:"0" maximum:"3600000" default:"1000" doc:"How long ago the log of a remote table may have been looked at when the walk begins; 0 looks now"`
 	OrderBy   []string `query:"order_by,explode" maxItems:"100" doc:"Column names, each followed by asc or desc or not; repeated or with commas between them"`
 }

@@ -25,6 +25,12 @@ var apiFuzzChecks = []string{
 	"response_schema_conformance", "unsupported_method", "allow_header_conformance",
 }
 
+// apiFuzzSettings name the statuses that refuse a request: 413 is the interface's
+// answer to an address that is too long.
+const apiFuzzSettings = `[checks.negative_data_rejection]
+expected-statuses = [400, 401, 403, 404, 405, 409, 413, 422, 429]
+`
+
 // TestFuzzedRequestsAreAnsweredAsDescribed lets a property-based fuzzer read the
 // server's own description and send requests that follow it and requests that
 // violate it.
@@ -37,6 +43,7 @@ func TestFuzzedRequestsAreAnsweredAsDescribed(t *testing.T) {
 	spec := filepath.Join(dir, "openapi.json")
 	described := s.fuzzTargets().narrow(t, s.admin.ok(http.MethodGet, "/v1/openapi.json", nil))
 	require.NoError(t, os.WriteFile(spec, described, 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "schemathesis.toml"), []byte(apiFuzzSettings), 0o600))
 	examples := os.Getenv(apiFuzzExamples)
 	if examples == "" {
 		examples = "8"

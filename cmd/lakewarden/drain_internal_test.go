@@ -23,8 +23,8 @@ func unresponsive() string {
 		" FROM (SELECT repeat('ab', 48 + range % 2) AS x, 980 + range % 2 AS n FROM range(2048)) a, (SELECT repeat('ba', 48 + range % 2) AS x FROM range(1000)) b"
 }
 
-// stream starts a statement that answers with NDJSON, and reads nothing of it yet.
-func (c *client) stream(sql string) *http.Response {
+// openStream starts a statement that answers with NDJSON, and reads nothing of it yet.
+func (c *client) openStream(sql string) *http.Response {
 	c.t.Helper()
 	body, err := json.Marshal(map[string]any{"sql": sql})
 	require.NoError(c.t, err)
@@ -39,8 +39,8 @@ func (c *client) stream(sql string) *http.Response {
 	return resp
 }
 
-// lines reads up to most lines and returns how many there were.
-func lines(t *testing.T, body *bufio.Reader, most int) (n int) {
+// countLines reads up to most lines and returns how many there were.
+func countLines(t *testing.T, body *bufio.Reader, most int) (n int) {
 	t.Helper()
 	for n < most {
 		line, err := body.ReadSlice('\n')
@@ -64,7 +64,7 @@ func TestStreamsOutliveUnresponsiveStatements(t *testing.T) {
 	other.rows("SELECT 1")
 	old := workerProcesses(t)
 	require.Len(t, old, 1)
-	long := reader.stream("SELECT range AS id FROM range(" + strconv.Itoa(rows) + ")")
+	long := reader.openStream("SELECT range AS id FROM range(" + strconv.Itoa(rows) + ")")
 	defer func() { _ = long.Body.Close() }()
 	defer func() {
 		if t.Failed() {
@@ -83,12 +83,12 @@ func TestStreamsOutliveUnresponsiveStatements(t *testing.T) {
 		if len(workerProcesses(t)) > 1 {
 			break
 		}
-		read += lines(t, body, rows/tries/2)
+		read += countLines(t, body, rows/tries/2)
 	}
 	require.Len(t, workerProcesses(t), 2, "a fresh worker serves what began meanwhile")
 	require.Equal(t, []any{[]any{1.0}}, culprit.rows("SELECT 1"))
 
-	require.Equal(t, rows, read+lines(t, body, rows+1))
+	require.Equal(t, rows, read+countLines(t, body, rows+1))
 	require.Eventually(t, func() bool { return !slices.Contains(workerProcesses(t), old[0]) }, 20*time.Second, 10*time.Millisecond, "the old worker has nothing left to do")
 	s.quiet(t)
 	s.stop()
