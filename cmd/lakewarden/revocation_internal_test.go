@@ -536,7 +536,7 @@ func TestWithdrawalsEndSpilledStreams(t *testing.T) {
 	stalled := w.member.open("POST", "/v1/query", map[string]any{"sql": "SELECT a.id, b.id AS other, md5(a.region) AS word FROM " + from + " a, " + from + " b"})
 	require.Eventually(t, func() bool { return w.running(t, w.member) == 0 }, 60*time.Second, 50*time.Millisecond, "the rest is never spilled")
 	w.admin.ok("DELETE", "/v1/api-keys/"+string(w.key), nil)
-	time.Sleep(promptly)
+	require.Eventually(t, func() bool { return s.metric(t, "lakewarden_spilled_streams") == 0 }, promptly, 20*time.Millisecond, "the rows stay on disk")
 	lines := 0
 	text := bufio.NewScanner(stalled.Body)
 	for text.Scan() {
