@@ -39,7 +39,7 @@ func hiding(t *testing.T) (s *testServer, ben *client, path, other string) {
 func TestNoNewNameBringsAPermitIntoForce(t *testing.T) {
 	s, ben, path, other := hiding(t)
 	mine := list{list{1.0, "a", "mine"}}
-	s.policy("", "", `{"effect":"permit","subject":{"everyone":true},"condition":{"or":[{"not":{"column":"Shared","op":"is_null"}},{"column":"open","op":"is_null"}]}}`)
+	s.policy("", "", `{"effect":"permit","subject":{"everyone":true},"condition":{"or":[{"not":{"column":"Shared","op":"is_null"}},{"column":"open","op":"eq","value":"yes"}]}}`)
 	s.policy("", "region", `{"effect":"permit","subject":{"everyone":true},"condition":null}`)
 	s.rule("cls", "", "ssn", viewersNot)
 	s.rule("mask", "", "iban", `{"effect":"forbid","subject":{"role":"viewer"},"mask":"hash"}`)

@@ -40,15 +40,24 @@ func TestAServerWithoutWorkersReadsNoRemoteLog(t *testing.T) {
 	}
 }
 
-// unlist says of the fields of a table that they and their elements were widened, so
-// that the table is read through its log.
+// unlist partitions a table of one file by a floating-point column, so that the table is
+// read through its log.
 func unlist(t *testing.T, dir string) {
 	t.Helper()
-	log := filepath.Join(dir, "_delta_log", "00000000000000000000.json")
-	content, err := os.ReadFile(log)
+	logs, err := filepath.Glob(filepath.Join(dir, "_delta_log", "*.json"))
 	require.NoError(t, err)
-	widened := bytes.ReplaceAll(content, []byte(`\"metadata\":{}`),
-		[]byte(`\"metadata\":{\"delta.typeChanges\":[{\"fromType\":\"short\",\"toType\":\"integer\",\"fieldPath\":\"element\"}]}`))
-	require.NotEqual(t, string(content), string(widened))
-	require.NoError(t, os.WriteFile(log, widened, 0o600))
+	for _, change := range [][2]string{
+		{`\"fields\":[`, `\"fields\":[{\"name\":\"part\",\"type\":\"double\",\"nullable\":true,\"metadata\":{}},`},
+		{`"partitionColumns":[]`, `"partitionColumns":["part"]`},
+		{`"partitionValues":{}`, `"partitionValues":{"part":"1.5"}`},
+	} {
+		changed := 0
+		for _, log := range logs {
+			content, err := os.ReadFile(log)
+			require.NoError(t, err)
+			changed += bytes.Count(content, []byte(change[0]))
+			require.NoError(t, os.WriteFile(log, bytes.ReplaceAll(content, []byte(change[0]), []byte(change[1])), 0o600))
+		}
+		require.Equal(t, 1, changed, change[0])
+	}
 }
