@@ -54,7 +54,7 @@ func (o TableRules) AddColumn(ctx context.Context, path TablePath, column NewTab
 		return AlteredTable{}, invalid("nullable", "must be true: rows that are there have no value")
 	}
 	return o.change(ctx, path, func(ctx context.Context, r ruled) (*alteration, error) {
-		if err := o.free(ctx, r, f.Name, ""); err != nil {
+		if err := errors.Join(o.decided(ctx, r), o.free(ctx, r, f.Name, "")); err != nil {
 			return nil, err
 		}
 		alter := r.snap.Alter()
@@ -115,6 +115,10 @@ func (o TableRules) ChangeColumn(ctx context.Context, path TablePath, column str
 			}
 		}
 		if wanted.SetDefault {
+			// New rows that do not name the column would have a value that the caller chose.
+			if _, masked := r.view.Masks[f.Name]; masked {
+				return nil, invalid("default", masksColumn)
+			}
 			if err := setDefault(ctx, o.Queries.Plans.parser, alter, f.Name, wanted.Default); err != nil {
 				return nil, err
 			}
@@ -147,7 +151,7 @@ func (o TableRules) dependants(ctx context.Context, r ruled, column string, wide
 }
 
 func (o TableRules) rename(ctx context.Context, r ruled, alter *delta.Alteration, column, name string) error {
-	if err := o.free(ctx, r, name, column); err != nil {
+	if err := errors.Join(o.decided(ctx, r), o.free(ctx, r, name, column)); err != nil {
 		return err
 	}
 	return newColumn(alter.RenameColumn([]string{column}, name))

@@ -75,6 +75,24 @@ func (o TableRules) free(ctx context.Context, r ruled, name, but string) error {
 	return errors.Join(err, inUse(dependent(policies)))
 }
 
+// decided returns a [ColumnInUseError] while a policy of the table names a column that
+// the table lacks. The column may have a new name that the policy does not have yet:
+// another rename, or a new column of the old name, would give the policy another column.
+func (o TableRules) decided(ctx context.Context, r ruled) error {
+	policies, err := o.governing(ctx, r)
+	lacks := func(name string) bool {
+		return !slices.ContainsFunc(r.snap.Schema().Fields, func(f delta.Field) bool { return strings.EqualFold(f.Name, name) })
+	}
+	policies = slices.DeleteFunc(policies, func(p catalog.Policy) bool {
+		return p.Table == "" || !slices.ContainsFunc(policyColumns(p.PolicySpec), lacks)
+	})
+	var dependants catalog.FieldErrors
+	for _, p := range policies {
+		dependants = append(dependants, dependantPolicy(p, "names a column that the table does not have"))
+	}
+	return errors.Join(err, inUse(dependants))
+}
+
 func (o TableRules) policiesNaming(ctx context.Context, r ruled, column string) ([]catalog.Policy, error) {
 	policies, err := o.governing(ctx, r)
 	return slices.DeleteFunc(policies, func(p catalog.Policy) bool { return !policyNames(p.PolicySpec, column) }), err
@@ -117,6 +135,19 @@ func policyNames(p catalog.PolicySpec, column string) bool {
 		return mentions(p.Text, column)
 	}
 	return slices.ContainsFunc(parsed.Columns(), func(name string) bool { return strings.EqualFold(name, column) })
+}
+
+// policyColumns are the columns that a policy is about or decides by, as far as its text
+// can be read.
+func policyColumns(p catalog.PolicySpec) []string {
+	var names []string
+	if p.Column != "" {
+		names = append(names, p.Column)
+	}
+	if parsed, err := rowfilter.Parse(p.Text); err == nil {
+		names = append(names, parsed.Columns()...)
+	}
+	return names
 }
 
 // definitionNames reports whether a definition, of which the text can be made

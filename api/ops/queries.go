@@ -40,7 +40,8 @@ type Queries struct {
 // QueryLimits bounds statements.
 type QueryLimits struct {
 	DefaultTimeout, MaxTimeout time.Duration
-	// CopyBytes is the size of a table's files, as far as a row filter needs them,
+	// CopyBytes is the size of a table's files, as far as a row filter needs them and
+	// they are not proved to hold visible rows only,
 	// up to which a copy of the visible rows fits the memory of a statement.
 	// Conditions of statements skip nothing by the bounds of hidden rows in such a
 	// table; in a larger one they do, unless the organisation wants copies always.

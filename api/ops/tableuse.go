@@ -248,7 +248,7 @@ func (u usedTable) exposure(v view) skipping.Exposure {
 func (u usedTable) relation(v view, e skipping.Exposure, limits QueryLimits) sqlguard.Relation {
 	filtered := v.filtered()
 	source := sourceOf(u.located, u.snap)
-	shielded := e.Mixed && e.Bytes <= limits.CopyBytes
+	shielded := e.Mixed && e.MixedBytes <= limits.CopyBytes
 	return sqlguard.Relation{
 		Columns: v.columns, Source: source, Narrow: u.narrow(source, v, filtered, shielded),
 		Filtered: filtered, Predicate: v.Predicate, Condition: v.Condition, Shielded: shielded,

@@ -225,3 +225,21 @@ func (s *testServer) foreignDefaults(table string, defaults map[string]string) {
 	name := fmt.Sprintf("%020d.json", len(files))
 	require.NoError(s.t, os.WriteFile(filepath.Join(dir, "_delta_log", name), []byte(info+"\n"+string(line)+"\n"), 0o600))
 }
+
+// TestMaskedColumnsTakeNoDefault: a default chosen by a caller who sees a column under a
+// hash would tell which rows have the same value.
+func TestMaskedColumnsTakeNoDefault(t *testing.T) {
+	s := startServer(t, nil)
+	path := s.create("people", nil, col("id", "long"), col("ssn", "string"), col("note", "string"))
+	s.admin.write(path+"/rows", object{"rows": []any{object{"id": 1, "ssn": "123"}}})
+	s.rule("mask", "people", "ssn", `{"effect":"permit","subject":{"role":"admin"},"mask":"hash"}`)
+	ben := s.member("ben@acme.example", "builder", nil)
+	before := s.admin.version(path)
+	for _, value := range []any{"'123'", nil} {
+		_, fields := ben.call("PATCH", path+"/columns/ssn", object{"default": value}).problem(t, 422)
+		require.Equal(t, []string{"default"}, fields)
+	}
+	require.Equal(t, before, s.admin.version(path))
+	ben.ok("PATCH", path+"/columns/note", object{"default": "'x'"})
+	s.admin.ok("PATCH", path+"/columns/ssn", object{"default": "'123'"})
+}

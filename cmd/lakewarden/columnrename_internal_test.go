@@ -5,6 +5,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/lakewarden/lakewarden/engine/delta"
+	"github.com/lakewarden/lakewarden/engine/objstore/file"
 )
 
 // TestPoliciesFollowARenamedColumn: a column that policies of its table filter by,
@@ -84,3 +87,44 @@ func TestPoliciesFollowARenamedColumn(t *testing.T) {
 
 // names are the columns of a table as the caller sees them.
 func (c *client) names(path string) []string { return columnsIn(c.ok("GET", path, nil)) }
+
+// TestNoColumnMovesBesideAPolicyThatLostItsOwn: between a rename and the policies that
+// follow it the table lacks the column of a policy. A second rename, or a new column of
+// the old name, would give the policy another column.
+func TestNoColumnMovesBesideAPolicyThatLostItsOwn(t *testing.T) {
+	s := startServer(t, nil)
+	dir := s.table("loans", `SELECT 1 AS id, 'secret' AS a, 'x' AS note`, nil, column{"id", "long"}, column{"a", "string"}, column{"note", "string"})
+	path := s.tablePath("loans")
+	s.policy("loans", "", `{"effect":"permit","subject":{"everyone":true},"condition":{"column":"a","op":"is_null"}}`)
+	ben := s.member("ben@acme.example", "builder", nil)
+	require.Empty(t, ben.rows("SELECT id FROM "+s.schema+".loans"))
+
+	// Another writer renames the column: no policy follows.
+	bucket, err := file.New(dir)
+	require.NoError(t, err)
+	snap, err := delta.Load(t.Context(), bucket, delta.Options{})
+	require.NoError(t, err)
+	a := snap.Alter()
+	require.NoError(t, a.RenameColumn([]string{"a"}, "b"))
+	change, err := a.Change()
+	require.NoError(t, err)
+	txn := snap.Begin(delta.Operation{Name: "RENAME COLUMN"})
+	txn.Alter(change)
+	_, err = txn.Commit(t.Context())
+	require.NoError(t, err)
+
+	version := s.admin.version(path)
+	for _, r := range []reply{
+		ben.call("PATCH", path+"/columns/b", object{"name": "c"}),
+		ben.call("PATCH", path+"/columns/note", object{"name": "more"}),
+		ben.call("POST", path+"/columns", object{"name": "a", "type": "string"}),
+		ben.call("POST", path+"/columns", object{"name": "b2", "type": "string"}),
+		s.admin.call("POST", path+"/columns", object{"name": "more", "type": "string"}),
+	} {
+		code, fields := r.problem(t, 409)
+		require.Equal(t, "column_in_use", code)
+		require.Equal(t, "policies", fields[0])
+	}
+	require.Equal(t, version, s.admin.version(path))
+	require.Empty(t, ben.rows("SELECT id FROM "+s.schema+".loans"))
+}

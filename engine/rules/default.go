@@ -198,7 +198,7 @@ func (s *Set) defaults() error {
 			s.filled[f.Name] = d
 		}
 		if member := delta.DefaultBelow(f.Type); member != "" {
-			return untranslatable("default of "+f.Name+"."+member, nil)
+			return &delta.FeatureError{Feature: "defaults of members of structs", Write: true, Reason: f.Name + "." + member}
 		}
 	}
 	return nil

@@ -111,7 +111,8 @@ func (s *Set) invariant(f delta.Field, path string) error {
 			Expression string `json:"expression"`
 		} `json:"expression"`
 	}
-	what := "column invariant of " + path
+	// The feature is told to callers, the column may be hidden from them.
+	const what = "column invariants"
 	if !ok || json.Unmarshal([]byte(text), &outer) != nil {
 		return untranslatable(what, nil)
 	}

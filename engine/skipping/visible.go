@@ -17,8 +17,10 @@ type Restriction struct {
 type Exposure struct {
 	// Bytes is the size of the files that can hold a visible row.
 	Bytes int64
-	// Mixed reports that one of them is not proved to hold visible rows only.
-	Mixed bool
+	// Mixed reports that one of them is not proved to hold visible rows only, and
+	// MixedBytes is the size of those.
+	Mixed      bool
+	MixedBytes int64
 }
 
 // ExposureOf judges the files of a snapshot by their own bounds. Every file of a
@@ -26,13 +28,16 @@ type Exposure struct {
 func ExposureOf(snap *delta.Snapshot, r Restriction) Exposure {
 	x := indexOf(snap)
 	if !x.listed {
-		return Exposure{Bytes: snap.TotalBytes(), Mixed: true}
+		return Exposure{Bytes: snap.TotalBytes(), Mixed: true, MixedBytes: snap.TotalBytes()}
 	}
 	var e Exposure
 	visible := x.assured(r.Assured)
 	for _, i := range x.prune(r.Needed) {
 		e.Bytes += x.files[i].Add.Size
-		e.Mixed = e.Mixed || !visible(int(i))
+		if !visible(int(i)) {
+			e.Mixed = true
+			e.MixedBytes += x.files[i].Add.Size
+		}
 	}
 	return e
 }
