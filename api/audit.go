@@ -51,9 +51,9 @@ func entryOf(ctx huma.Context, status int) catalog.AuditEntry {
 	return entry
 }
 
-// auditRefusal writes an entry for a refused credential, with the prefix that it
-// claims and nothing else of it. Its organisation is not known: whoever knows a
-// prefix can claim it.
+// auditRefusal returns a function that writes an audit entry for a refused credential.
+// The entry holds the claimed prefix and nothing else of the credential. It names no
+// organisation, because anybody who knows a prefix can claim it.
 func auditRefusal(auditor *ops.Auditor) func(*http.Request, *auth.Refusal) {
 	return func(r *http.Request, refusal *auth.Refusal) {
 		entry := catalog.AuditEntry{

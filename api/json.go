@@ -10,8 +10,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// The bounds of a JSON body. They keep what a body may cost in proportion to its
-// length; the largest useful one describes a table of ten thousand columns.
+// The bounds of a JSON body keep the cost of a body in proportion to its length. The
+// largest useful body describes a table of ten thousand columns.
 const (
 	maxJSONDepth   = 64
 	maxJSONValues  = 100_000
@@ -28,9 +28,9 @@ var (
 	errJSON    = errors.New("is not valid JSON in UTF-8 whose objects name each member once")
 )
 
-// jsonFormat reads strictly: within the bounds, no member twice (two readers
-// could take different ones), nothing after the document, and no bytes outside
-// UTF-8, which would otherwise turn into other text silently.
+// jsonFormat decodes strictly. It refuses bodies beyond the bounds, duplicate member
+// names, which two readers could resolve differently, data after the document, and
+// invalid UTF-8, which would otherwise be replaced silently.
 var jsonFormat = huma.Format{
 	Marshal: func(w io.Writer, v any) error {
 		enc := json.NewEncoder(w)
@@ -41,8 +41,8 @@ var jsonFormat = huma.Format{
 		if err := withinBounds(data); err != nil {
 			return err
 		}
-		// The framework decodes a body twice: into an any, which it validates, and
-		// into the input, also of a body that it refuses.
+		// The framework decodes every body twice, also one that it refuses: first into
+		// an any, which it validates, then into the input.
 		if _, first := v.(*any); first && !jsontext.Value(data).IsValid() {
 			return errJSON
 		}
@@ -50,8 +50,8 @@ var jsonFormat = huma.Format{
 	},
 }
 
-// withinBounds counts levels, values, members and names of a JSON text without
-// any memory of its own. What it says about a text that is no JSON is unspecified.
+// withinBounds checks the depth, values, members and names of a JSON text. It
+// allocates nothing. The result for invalid JSON is unspecified.
 func withinBounds(data []byte) error {
 	var members [maxJSONDepth + 1]int
 	depth, values, name := 0, 1, 0

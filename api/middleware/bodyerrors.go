@@ -8,9 +8,9 @@ import (
 	"github.com/lakewarden/lakewarden/api/problem"
 )
 
-// BodyErrors names the errors of bodies that cannot be read to their end, such as
-// broken chunks: they are the client's. A body above its limit and one that breaks
-// off keep the errors that say so.
+// BodyErrors reports a body that cannot be read to its end, for example because of
+// broken chunks, as the client's error. A body above its limit and a truncated body
+// keep their own errors.
 func BodyErrors(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Body != nil && r.Body != http.NoBody {
@@ -32,7 +32,7 @@ func (b *bodyErrors) Read(p []byte) (int, error) {
 	switch {
 	case err == nil, errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.As(err, &tooLarge):
 		return n, err
-	case b.request.Context().Err() != nil: // nobody is there any more
+	case b.request.Context().Err() != nil: // the client is gone
 		return n, err
 	}
 	return n, &problem.Refusal{

@@ -15,14 +15,14 @@ const (
 	headerForwarded     = "Forwarded"
 )
 
-// TrustedProxies are the networks whose addresses may name the client that they
-// forward for. The zero value trusts nobody.
+// TrustedProxies holds the networks of proxies that may name the client for which they
+// forward. The zero value trusts no proxy.
 type TrustedProxies []netip.Prefix
 
 type remoteKey struct{}
 
-// Handler finds the client's address once, for the log, the limits and the audit
-// log; [Remote] returns it.
+// Handler determines the client's address once for the access log, the rate limits and
+// the audit log. [Remote] returns it.
 func (t TrustedProxies) Handler(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), remoteKey{}, t.client(r))))
@@ -37,11 +37,10 @@ func Remote(r *http.Request) string {
 	return TrustedProxies(nil).client(r)
 }
 
-// client returns the address of the nearest hop that is not a trusted proxy. Both
-// headers are read from the right, because each hop appends what it knows, and
-// only as long as the hop that wrote an entry is trusted. Where the two headers
-// name different clients one of them was sent by the client itself, so that
-// neither is believed.
+// client returns the address of the nearest hop that is not a trusted proxy. Each hop
+// appends to the headers, so they are read from the right, and only while the hop that
+// wrote an entry is trusted. If the two headers name different clients, the client
+// itself sent one of them, and both are ignored.
 func (t TrustedProxies) client(r *http.Request) string {
 	peer, ok := parseHop(r.RemoteAddr)
 	if !ok {
@@ -103,8 +102,8 @@ func parseForwarded(element string) (netip.Addr, bool) {
 	return netip.Addr{}, false
 }
 
-// parseHop reads an address with or without a port, in the form in which
-// addresses are compared.
+// parseHop parses an address with or without a port. The result is unmapped and has no
+// zone, so that equal addresses compare equal.
 func parseHop(text string) (netip.Addr, bool) {
 	if host, _, err := net.SplitHostPort(text); err == nil {
 		text = host

@@ -10,32 +10,32 @@ import (
 	"github.com/lakewarden/lakewarden/auth"
 )
 
-// DefaultFailureRate is how often a credential may be refused for each address,
-// each prefix and each account.
+// DefaultFailureRate is the rate of refused credentials allowed for each address, each
+// prefix and each account.
 var DefaultFailureRate = Rate{PerMinute: 60, Burst: 60}
 
-// failureSlots bounds the memory of [Failures], whatever names a flood invents.
+// failureSlots bounds the memory of [Failures], however many different names a flood
+// of requests uses.
 const failureSlots = 1 << 16
 
 // Failures counts refused credentials by the address that they came from, by the
 // prefix that they begin with and by the account that they claim.
 //
-// Names share a fixed number of slots by a hash that is seeded at random. Two
-// names in one slot make one of them reach its limit early, which costs nothing
-// but a 429 in the place of a 401: a credential that is accepted is never
-// counted and never refused. Safe for concurrent use.
+// Names share a fixed number of slots by a randomly seeded hash. If two names share a
+// slot, one of them reaches its limit early and gets 429 instead of 401. An accepted
+// credential is never counted and never refused. Failures is safe for concurrent use.
 type Failures struct {
 	limiter *Limiter
 	seed    maphash.Seed
 }
 
-// NewFailures returns counters without entries; now nil means [time.Now].
+// NewFailures returns empty counters. A nil now means [time.Now].
 func NewFailures(rate Rate, now func() time.Time) *Failures {
 	return &Failures{limiter: NewLimiter(rate, now), seed: maphash.MakeSeed()}
 }
 
-// count counts a refused credential of a request. It returns how long to wait
-// when one of its names is beyond the rate, else 0.
+// count counts a refused credential. It returns how long the client has to wait if one
+// of the credential's names exceeds the rate, else 0.
 func (f *Failures) count(r *http.Request, refusal *auth.Refusal) (wait time.Duration) {
 	names := []string{"address " + network(Remote(r))}
 	if refusal.Prefix != "" {
@@ -51,8 +51,8 @@ func (f *Failures) count(r *http.Request, refusal *auth.Refusal) (wait time.Dura
 	return wait
 }
 
-// network is what one client can be expected to hold of the addresses: an IPv4
-// address, or 64 bits of an IPv6 address.
+// network returns the address range that one client is assumed to control: an IPv4
+// address, or the /64 prefix of an IPv6 address.
 func network(remote string) string {
 	address, err := netip.ParseAddr(remote)
 	if err != nil || address.Is4() {

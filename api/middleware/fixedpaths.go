@@ -8,14 +8,15 @@ import (
 	"github.com/lakewarden/lakewarden/api/problem"
 )
 
-// FixedPaths answers 405 where a path is that of one route and, with another
-// method, would be taken for a parameter of a second one: GET …/policies/simulate
-// does not ask for a policy of that id. [FixedPaths.Set] comes before requests.
+// FixedPaths answers 405 if a fixed path of one route would otherwise match a
+// parameter of another route with the request's method. For example, GET
+// …/policies/simulate does not ask for a policy with the id simulate. [FixedPaths.Set]
+// must be called before requests are served.
 type FixedPaths struct{ shadowed []fixedPath }
 
 type fixedPath struct{ segments, methods []string }
 
-// Set takes the methods of every route by its template.
+// Set registers the methods of every route by its path template.
 func (f *FixedPaths) Set(routes map[string][]string) {
 	for path, methods := range routes {
 		segments := strings.Split(path, "/")
@@ -29,7 +30,8 @@ func (f *FixedPaths) Set(routes map[string][]string) {
 	}
 }
 
-// Handler refuses other methods.
+// Handler refuses requests for a fixed path with a method that its route does not
+// have.
 func (f *FixedPaths) Handler(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		path := r.URL.RawPath // the router prefers it too
@@ -47,7 +49,7 @@ func (f *FixedPaths) Handler(next http.Handler) http.Handler {
 	})
 }
 
-// covers reports a path or template that the template matches.
+// covers reports whether template matches path, which may be a template itself.
 func covers(template, path []string) bool {
 	return slices.EqualFunc(template, path, func(t, p string) bool { return t == p || strings.HasPrefix(t, "{") && p != "" })
 }

@@ -10,36 +10,36 @@ import (
 	"github.com/lakewarden/lakewarden/api/problem"
 )
 
-// Pace ends requests whose client does not send its body, or does not take the
-// reply. The zero value uses the defaults in brackets.
+// Pace ends requests whose client is too slow to send its body or to take the reply.
+// Fields that are zero have the default in parentheses.
 type Pace struct {
-	// Grace is how long a body may take before its rate counts (10 s), Pause how
-	// long it may make no progress (30 s).
+	// Grace is how long a body may take before its rate counts (10 s). Pause is how
+	// long a body may make no progress (30 s).
 	Grace, Pause time.Duration
 	// Rate is the least number of bytes a second (1024).
 	Rate int64
 	// Whole is how long a body may take in all (5 min), unless it is a stream.
 	Whole time.Duration
-	// Streams reports whether a request's body is a stream, whose operation has
-	// its own limit of time; nil means none is.
+	// Streams reports whether a request's body is a stream, whose operation has its
+	// own time limit. Nil means that no body is one.
 	Streams func(*http.Request) bool
-	// Rest is how long the server waits for the rest of a body that nobody reads
-	// when the reply begins (5 s).
+	// Rest is how long the server waits for the unread rest of a body when the reply
+	// begins (5 s).
 	Rest time.Duration
 	// Reply is how long the client may take for the reply (1 min). Handlers of
 	// long replies set deadlines of their own.
 	Reply time.Duration
 }
 
-// beforeReply bounds what the server writes before a reply: that it awaits the
-// body.
+// beforeReply is the write deadline until the reply begins. It is long because the
+// body may have to arrive first.
 const beforeReply = 10 * time.Minute
 
 var errSlowBody = errors.New("body does not arrive")
 
-// Handler applies the limits. A body that is too slow gives an error whose reply is
-// 400 body_too_slow, and its connection is closed. Only time in which the handler
-// waits for the client counts.
+// Handler applies the limits. Reading a body that is too slow fails with an error that
+// becomes 400 body_too_slow, and the connection is closed. Only time that the handler
+// spends waiting for the client counts.
 func (p Pace) Handler(next http.Handler) http.Handler {
 	p.Grace, p.Pause, p.Rate = or(p.Grace, 10*time.Second), or(p.Pause, 30*time.Second), or(p.Rate, 1024)
 	p.Whole, p.Rest, p.Reply = or(p.Whole, 5*time.Minute), or(p.Rest, 5*time.Second), or(p.Reply, time.Minute)
@@ -57,7 +57,7 @@ func (p Pace) Handler(next http.Handler) http.Handler {
 	})
 }
 
-// pacedWriter keeps the deadlines of a connection for one request.
+// pacedWriter manages the deadlines of a connection during one request.
 type pacedWriter struct {
 	http.ResponseWriter
 	control *http.ResponseController
@@ -72,19 +72,19 @@ type pacedWriter struct {
 	until time.Time
 }
 
-// SetReadDeadline serves [http.ResponseController]: a handler's deadline holds
-// beside those of the pace.
+// SetReadDeadline implements the method that [http.ResponseController] calls. The
+// handler's deadline applies in addition to those of the pace.
 func (w *pacedWriter) SetReadDeadline(t time.Time) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.until = t
 	if t.IsZero() {
-		return nil // the next read sets the one of the pace
+		return nil // the next read sets the deadline of the pace
 	}
 	return w.control.SetReadDeadline(t)
 }
 
-// expect sets the deadline of a read that may take limit.
+// expect sets the deadline of a read that may take up to limit.
 func (w *pacedWriter) expect(limit time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -95,8 +95,9 @@ func (w *pacedWriter) expect(limit time.Duration) {
 	_ = w.control.SetReadDeadline(deadline)
 }
 
-// ended tells that the body was read, to its end or as far as it is.
-func (w *pacedWriter) ended(slow bool) {
+// endBody records that the handler has read the body to its end, or that the body was
+// too slow.
+func (w *pacedWriter) endBody(slow bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if slow {
@@ -104,12 +105,12 @@ func (w *pacedWriter) ended(slow bool) {
 		return
 	}
 	w.done = true
-	// The connection is watched for a client that goes away.
+	// Without a deadline the server can detect a client that goes away.
 	_ = w.control.SetReadDeadline(time.Time{})
 }
 
-// begin sets the deadline of the reply. A rest of the body that nobody has read
-// comes first, as the server would have it, but not at the client's pace.
+// begin sets the deadline of the reply. Before that it discards the unread rest of the
+// body, for at most Pace.Rest, so that the connection can be used again.
 func (w *pacedWriter) begin() {
 	w.mu.Lock()
 	first, unread := !w.sent, w.body != nil && !w.done && !w.slow
@@ -128,7 +129,7 @@ func (w *pacedWriter) begin() {
 	_ = w.control.SetWriteDeadline(time.Now().Add(w.pace.Reply))
 }
 
-// WriteHeader begins the reply at the first final status.
+// WriteHeader begins the reply with the first status that is not informational.
 func (w *pacedWriter) WriteHeader(status int) {
 	if status >= http.StatusOK {
 		w.begin()
@@ -142,22 +143,22 @@ func (w *pacedWriter) Write(p []byte) (int, error) {
 	return w.ResponseWriter.Write(p)
 }
 
-// Flush passes on where the writer below can.
+// Flush begins the reply and flushes the underlying writer if it can.
 func (w *pacedWriter) Flush() {
 	w.begin()
 	_ = w.control.Flush()
 }
 
-// Unwrap serves [http.ResponseController].
+// Unwrap returns the underlying writer for [http.ResponseController].
 func (w *pacedWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// pacedBody is the body of a request. Its methods are for one goroutine.
+// pacedBody is the body of a request. It is not safe for concurrent use.
 type pacedBody struct {
 	io.ReadCloser
 	writer  *pacedWriter
 	request *http.Request
-	// left is how long the next bytes may take: each byte adds its share of a
-	// second, up to the longest pause. whole is how long all of them may.
+	// left is how long the next bytes may take: each byte adds its share of a second,
+	// up to the longest pause. whole is how long the rest of the body may take.
 	left, whole time.Duration
 	err         error
 }
@@ -178,9 +179,9 @@ func (b *pacedBody) Read(p []byte) (int, error) {
 	case err == nil:
 		return n, nil
 	case errors.Is(err, io.EOF):
-		b.writer.ended(false)
+		b.writer.endBody(false)
 	case isTimeout(err) && waited >= limit:
-		b.writer.ended(true)
+		b.writer.endBody(true)
 		err = problem.Respond(b.request.Context(), &problem.Refusal{
 			Code: "body_too_slow", Cause: errSlowBody,
 			Details: []problem.Detail{{Field: "body", Message: "must arrive at 1 KiB a second or faster, with pauses of 30 seconds at most"}},
@@ -190,18 +191,18 @@ func (b *pacedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// maxSkipped is how much of a body the server reads so that the connection can be
-// used again.
+// maxSkipped is the largest unread rest of a body that the server reads so that the
+// connection can be used again.
 const maxSkipped = 256 << 10
 
-// skip reads the rest of a body within the connection's deadline. A client that
-// waits to be asked for its body is not asked.
+// skip reads the rest of a body within the connection's deadline. It does not ask for
+// a body that the client withholds until 100 Continue.
 func (b *pacedBody) skip() {
 	if b.request.Header.Get("Expect") != "" || b.request.ContentLength > maxSkipped {
 		return
 	}
 	if n, err := io.CopyN(io.Discard, b.ReadCloser, maxSkipped); n < maxSkipped && errors.Is(err, io.EOF) {
-		b.writer.ended(false)
+		b.writer.endBody(false)
 	}
 }
 

@@ -76,16 +76,16 @@ type ColumnChange struct {
 	// Type is one that holds every value of the present one.
 	Type    *string
 	Comment *string
-	// Default is a constant in SQL for rows that are added from now on and do not name
-	// the column. SetDefault says that it is to change; nil takes it away.
+	// Default is a constant in SQL for rows that are added later and do not name the
+	// column. SetDefault changes the default to Default; a nil Default removes it.
 	SetDefault bool
 	Default    *string
 }
 
-// ChangeColumn changes a column in one commit, without a touch to the rows. Policies
-// of the table follow a new name. While a constraint or a policy of every table names
-// the column it keeps its name, and beside any policy its type; nor does it take a
-// name that a policy has. Errors:
+// ChangeColumn changes a column in one commit, without rewriting rows. Policies of the
+// table follow a new name. A column that a constraint or a policy of every table names
+// keeps its name, and a column that any policy names keeps its type. A column does not
+// take a name that a policy already names. Errors:
 // [ColumnInUseError], catalog.ErrNotFound, those of [TableRules.AddColumn].
 func (o TableRules) ChangeColumn(ctx context.Context, path TablePath, column string, wanted ColumnChange) (AlteredTable, error) {
 	var to delta.DataType
@@ -134,7 +134,7 @@ func (o TableRules) ChangeColumn(ctx context.Context, path TablePath, column str
 			}
 			a, err := r.columnChange(alter, "RENAME COLUMN", f.Name)
 			if a != nil {
-				a.after = func(ctx context.Context) error { return o.followed(ctx, r, r.renameOf(f.Name, *wanted.Name)) }
+				a.after = func(ctx context.Context) error { return o.updatePolicies(ctx, r, r.renameOf(f.Name, *wanted.Name)) }
 			}
 			return a, err
 		}
@@ -142,12 +142,13 @@ func (o TableRules) ChangeColumn(ctx context.Context, path TablePath, column str
 	})
 }
 
-// dependants are what a column keeps its type for, or its name.
+// dependants returns the constraints and policies that prevent a change of the
+// column's type or name.
 func (o TableRules) dependants(ctx context.Context, r ruled, column string, widened bool, name *string) (catalog.FieldErrors, error) {
 	if widened {
 		return o.named(ctx, r, column)
 	}
-	return o.stays(ctx, r, r.renameOf(column, *name))
+	return o.nameDependants(ctx, r, r.renameOf(column, *name))
 }
 
 func (o TableRules) rename(ctx context.Context, r ruled, alter *delta.Alteration, column, name string) error {

@@ -94,7 +94,7 @@ func (w *writing) stageParquet(ctx context.Context, body io.Reader, columns []en
 	if err != nil {
 		return staged{}, unreadable(err)
 	}
-	if limits.Rows > 0 && counts[0][0] > limits.Rows { // a file of few bytes can have any number
+	if limits.Rows > 0 && counts[0][0] > limits.Rows { // a small file can have any number of rows
 		return staged{}, &ingest.LimitError{What: ingest.LimitedRows, Limit: limits.Rows}
 	}
 	have = have[2:]
@@ -127,7 +127,7 @@ func (w *writing) stageParquet(ctx context.Context, body io.Reader, columns []en
 	for _, f := range files {
 		out.Rows.File, out.Rows.Count = "body/"+f.Name, out.Rows.Count+f.Rows
 	}
-	if limits.Rows > 0 && out.Rows.Count > limits.Rows { // its footer said less
+	if limits.Rows > 0 && out.Rows.Count > limits.Rows { // the footer states a smaller number
 		return staged{}, &ingest.LimitError{What: ingest.LimitedRows, Limit: limits.Rows}
 	}
 	named := slices.DeleteFunc(slices.Clone(columns), func(c engine.Column) bool { return !slices.Contains(query.Named, c.Name) })

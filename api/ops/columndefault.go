@@ -11,9 +11,9 @@ import (
 	tablerules "github.com/lakewarden/lakewarden/engine/rules"
 )
 
-// sparkDefault reads the default that a caller gives a column of a type, and returns
-// it as the log has it. NULL, which is what a column without a default has, is
-// empty. An error that is about the text names field.
+// sparkDefault parses the default that a caller gives a column of type t and returns
+// it in Spark's SQL, as the log holds it. The default NULL is returned as "", because
+// a column without a default has it too. An error about the text names field.
 func sparkDefault(ctx context.Context, parser engine.Parser, field string, t delta.DataType, text string) (string, error) {
 	d, err := tablerules.ParseDefault(ctx, parser, t, text)
 	var refused *tablerules.CheckError
@@ -26,7 +26,7 @@ func sparkDefault(ctx context.Context, parser engine.Parser, field string, t del
 	return d.Spark(), nil
 }
 
-// markDefaults gives the columns of a new table their defaults.
+// markDefaults sets the defaults of the columns of a new table.
 func (o TableFiles) markDefaults(ctx context.Context, columns []NewTableColumn, options *delta.CreateOptions) error {
 	var broken catalog.FieldErrors
 	for i, c := range columns {
@@ -51,7 +51,7 @@ func (o TableFiles) markDefaults(ctx context.Context, columns []NewTableColumn, 
 	return nil
 }
 
-// setDefault changes the default of a column; NULL takes it away.
+// setDefault changes the default of a column; NULL removes it.
 func setDefault(ctx context.Context, parser engine.Parser, alter *delta.Alteration, column string, text *string) error {
 	if text == nil {
 		return alter.DropDefault(column)
@@ -67,8 +67,8 @@ func setDefault(ctx context.Context, parser engine.Parser, alter *delta.Alterati
 	return alter.SetDefault(column, spark)
 }
 
-// defaultText is the default of a column as the log has it. Of a masked column it is
-// left out: rows that were added without the column have this value.
+// defaultText returns the default of a column as the log holds it, or "" for a masked
+// column, because rows that were added without the column hold this value.
 func (v view) defaultText(f delta.Field) string {
 	if _, masked := v.Masks[f.Name]; masked {
 		return ""

@@ -13,8 +13,8 @@ import (
 	"github.com/lakewarden/lakewarden/engine/rowfilter"
 )
 
-// columnRename is a new name for a column of a table, with the columns of the table
-// under it.
+// columnRename is a new name for a column of a table. It holds the columns of the
+// table under the new name.
 type columnRename struct {
 	from, to string
 	columns  []engine.Column
@@ -30,25 +30,26 @@ func (r ruled) renameOf(from, to string) columnRename {
 	return columnRename{from, to, columns}
 }
 
-// stays are what keeps a column's name: constraints, policies of every table, and
-// policies of which no definition is known.
-func (o TableRules) stays(ctx context.Context, r ruled, rename columnRename) (catalog.FieldErrors, error) {
+// nameDependants returns the constraints and policies that prevent a rename: those of
+// every table, and those that cannot be rewritten.
+func (o TableRules) nameDependants(ctx context.Context, r ruled, rename columnRename) (catalog.FieldErrors, error) {
 	policies, err := o.policiesNaming(ctx, r, rename.from)
 	if err != nil {
 		return nil, err
 	}
 	policies = slices.DeleteFunc(policies, func(p catalog.Policy) bool {
-		_, ok := rename.of(p.PolicySpec)
+		_, ok := rename.policy(p.PolicySpec)
 		return ok
 	})
 	constraints, err := o.constraintsNaming(ctx, r, rename.from)
 	return append(dependent(policies), constraints...), err
 }
 
-// of is a policy of the table under the column's new name. False means that it cannot
-// be said: a policy of every table goes on about columns of the old name, and of a text
-// without a definition nobody knows which words are the column.
-func (c columnRename) of(p catalog.PolicySpec) (catalog.PolicySpec, bool) {
+// policy returns a policy of the table with the new name of the column. It returns
+// false for a policy of every table, which continues to name the old column in other
+// tables, and for a policy without a definition, whose text cannot be rewritten
+// reliably.
+func (c columnRename) policy(p catalog.PolicySpec) (catalog.PolicySpec, bool) {
 	if p.Table == "" || len(p.Definition) == 0 {
 		return p, false
 	}
@@ -90,26 +91,27 @@ func (c columnRename) condition(old *rowfilter.Condition) *rowfilter.Condition {
 	return &out
 }
 
-// followed gives the policies of the table that name the column its new name. The
-// rename is committed: until they have it, they hide the rows that they cannot decide
-// and close the table whose column they hide or mask.
-func (o TableRules) followed(ctx context.Context, r ruled, rename columnRename) error {
+// updatePolicies gives the policies of the table that name the column its new name. It
+// runs after the rename was committed. Until then a row policy hides the rows that it
+// cannot decide, and a policy that hides or masks the column closes the table.
+func (o TableRules) updatePolicies(ctx context.Context, r ruled, rename columnRename) error {
 	ctx, cancel := aftermath(ctx)
 	defer cancel()
 	policies, err := o.policiesNaming(ctx, r, rename.from)
 	for _, p := range policies {
-		err = errors.Join(err, o.follow(ctx, r, rename, p))
+		err = errors.Join(err, o.updatePolicy(ctx, r, rename, p))
 	}
 	return err
 }
 
-// follow changes one policy, and again where somebody else has changed it meanwhile.
-func (o TableRules) follow(ctx context.Context, r ruled, rename columnRename, p catalog.Policy) error {
+// updatePolicy changes one policy. It tries again if the policy was changed
+// concurrently.
+func (o TableRules) updatePolicy(ctx context.Context, r ruled, rename columnRename, p catalog.Policy) error {
 	system := authz.System(ctx, "policies follow a renamed column")
 	for {
-		spec, ok := rename.of(p.PolicySpec)
+		spec, ok := rename.policy(p.PolicySpec)
 		if !ok {
-			return nil // it came after the rename was judged
+			return nil // the policy was made after the rename was checked
 		}
 		_, err := o.Store.UpdatePolicy(system, r.actor.Org, p.ID, p.Version, spec, r.actor.User)
 		var conflict *catalog.VersionConflictError

@@ -100,7 +100,7 @@ func (v view) whole() bool {
 // table of which columns are hidden and nothing else tells nothing of them.
 func (v view) filtered() bool { return v.Restricted || len(v.exprs) > 0 || v.sorted }
 
-// restriction is what data skipping knows of the rows that are seen.
+// restriction returns what data skipping may assume about the visible rows.
 func (v view) restriction() skipping.Restriction {
 	return skipping.Restriction{Needed: v.Condition, Assured: v.Assured}
 }

@@ -39,8 +39,8 @@ type NewTableColumn struct {
 	// Unique is nil where the request does not say it.
 	Unique  *bool
 	Comment string
-	// Default is a constant in SQL that rows have which do not name the column; empty
-	// means none.
+	// Default is a constant in SQL for rows that do not name the column; empty means
+	// none.
 	Default string
 }
 

@@ -40,8 +40,9 @@ var (
 	// ErrStale: this replica could not confirm the catalog for too long to
 	// answer by it: 503, retry.
 	ErrStale error = &failure{"unavailable", "catalog not confirmed"}
-	// ErrQueryCancelled: while the work ran its caller lost the right to it, or
-	// other policies came to apply. Nothing was written. Not retried by us: 409.
+	// ErrQueryCancelled is returned when the caller lost the right to running work, or
+	// when the policies that apply to it changed. Nothing was written. The server does
+	// not retry the work: 409.
 	ErrQueryCancelled error = &failure{"query_cancelled", "query cancelled"}
 )
 

@@ -32,8 +32,8 @@ func (o *Queries) explain(ctx context.Context, statement *sqlguard.Query, relati
 	return nil
 }
 
-// checkAnalyzed refuses EXPLAIN ANALYZE where anything is hidden from the caller:
-// times and numbers of rows would tell of it.
+// checkAnalyzed refuses EXPLAIN ANALYZE if anything is hidden from the caller, because
+// times and row counts depend on hidden rows.
 func (r *Rows) checkAnalyzed() error {
 	if r.partial || r.ofCatalog {
 		return &sqlguard.Error{
@@ -44,12 +44,12 @@ func (r *Rows) checkAnalyzed() error {
 	return nil
 }
 
-// measured answers with lines of our own in the place of the engine's measurements,
-// one operator a row: its kind, how many rows it passed on, and its time. The
-// engine's texts name files and print SQL that the caller did not write, so nothing
-// else is taken.
+// measured replaces the engine's measurements by a plan text of our own, with one line
+// per operator: its kind, the number of rows that it returned, and its time.
+// Everything else is dropped, because the engine's texts name files and print SQL that
+// the caller did not write.
 type measured struct {
-	engine.Result // of the engine, until it was read
+	engine.Result // the engine's result, until it was read
 	plan          *textTable
 	done          bool
 }
@@ -64,8 +64,7 @@ func (m *measured) Schema() *arrow.Schema { return m.plan.schema }
 // Columns implements engine.Result.
 func (m *measured) Columns() []engine.Column { return m.plan.columns }
 
-// Next implements engine.Result. The statement runs while the first batch is asked
-// for.
+// Next implements engine.Result. The first call runs the statement.
 func (m *measured) Next(ctx context.Context) (arrow.RecordBatch, error) {
 	if m.done {
 		return m.Result.Next(ctx)
@@ -89,7 +88,7 @@ func (m *measured) Next(ctx context.Context) (arrow.RecordBatch, error) {
 	return m.Result.Next(ctx)
 }
 
-// text is the last column of a result of one row.
+// text returns the last column of a result of one row.
 func (m *measured) text(ctx context.Context) (text string, err error) {
 	for {
 		batch, err := m.Result.Next(ctx)
@@ -106,7 +105,7 @@ func (m *measured) text(ctx context.Context) (text string, err error) {
 	}
 }
 
-// measuredOperator is what is taken of the engine's measurements.
+// measuredOperator holds the engine's measurements that are shown.
 type measuredOperator struct {
 	Type     string             `json:"operator_type"`
 	Rows     int64              `json:"operator_cardinality"`
@@ -115,7 +114,7 @@ type measuredOperator struct {
 	Children []measuredOperator `json:"children"`
 }
 
-// operatorKind is the form of the engine's names of kinds of operators.
+// operatorKind matches the engine's names of operator kinds.
 var operatorKind = regexp.MustCompile(`^[A-Z][A-Z_]{0,63}$`)
 
 func (o measuredOperator) lines(depth int, out *textTable) {

@@ -19,12 +19,12 @@ import (
 	"github.com/lakewarden/lakewarden/sessions"
 )
 
-// ForeignCommits checks tables whose keys or constraints another writer may have
-// broken, because it does not know them. A check starts when this replica first
-// sees a commit of another writer. Checks run one at a time and wait until no
-// statement waits for memory; a table is checked once for all commits that came
-// meanwhile, and rests for ten times as long as its last check took. What comes out
-// is a metric and a line in the log.
+// ForeignCommits checks the keys and constraints of tables after commits of other
+// writers, which may not know them. A check becomes due when this replica first sees
+// such a commit. Checks run one at a time, and only while no statement waits for
+// memory. One check of a table covers all commits since the last one. The next check
+// of the table starts after ten times as long as the last one took. The outcome is a
+// metric and a log line.
 type ForeignCommits struct {
 	Store   catalog.Constraints
 	Queries *Queries
@@ -33,16 +33,16 @@ type ForeignCommits struct {
 
 	mu     sync.Mutex
 	tables map[foreignKey]*foreignTable
-	wake   chan struct{} // of one
+	wake   chan struct{} // has room for one signal
 }
 
-// The limits of checks.
+// Limits of the checks.
 const (
-	maxForeignTables = 4096             // tables that are remembered
-	foreignCheckTime = 30 * time.Minute // of one check, its wait for memory included
-	foreignAttempts  = 3                // of one check that fails
-	foreignRest      = time.Minute      // between two checks of a table, at least
-	foreignRests     = 10               // the same, in times that the last one took
+	maxForeignTables = 4096             // tables held in memory
+	foreignCheckTime = 30 * time.Minute // time of one check, including its wait for memory
+	foreignAttempts  = 3                // attempts of one failing check
+	foreignRest      = time.Minute      // least time between two checks of a table
+	foreignRests     = 10               // the same as a multiple of the last check's time
 )
 
 type foreignKey struct {
@@ -54,30 +54,30 @@ type foreignKey struct {
 type foreignTable struct {
 	config catalog.StorageConfig
 	path   string
-	// pending says that a check is due at a time.
+	// pending reports whether a check is due at the time in due.
 	pending  bool
 	due      time.Time
 	attempts int
-	// id and checked are the table and the version that were checked last.
+	// id and checked are the id and the version of the table in its last check.
 	id      string
 	checked int64
 }
 
-// Watch has the checks follow what the lake sees. It is called once, before the
-// lake is used.
+// Watch registers f for the commits that the lake sees. It must be called once, before
+// the lake is used.
 func (f *ForeignCommits) Watch() {
 	f.tables, f.wake = map[foreignKey]*foreignTable{}, make(chan struct{}, 1)
-	f.Queries.Lake.foreign = f.seen
+	f.Queries.Lake.foreign = f.observe
 }
 
-// seen notes a commit of another writer. It does not wait for anything.
-func (f *ForeignCommits) seen(config catalog.StorageConfig, path string, snap *delta.Snapshot) {
+// observe records a commit of another writer. It does not block on a check.
+func (f *ForeignCommits) observe(config catalog.StorageConfig, path string, snap *delta.Snapshot) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	k := foreignKey{config.ID, path}
 	t := f.tables[k]
 	if t == nil {
-		if len(f.tables) >= maxForeignTables && !f.forget() {
+		if len(f.tables) >= maxForeignTables && !f.evict() {
 			f.Metrics.checked.WithLabelValues("dropped").Inc()
 			return
 		}
@@ -85,7 +85,7 @@ func (f *ForeignCommits) seen(config catalog.StorageConfig, path string, snap *d
 		f.tables[k] = t
 	}
 	if t.id == snap.TableID() && !snap.ForeignSince(t.checked) {
-		return // was evicted from memory, and loaded again
+		return // the table was evicted from memory and loaded again
 	}
 	t.config, t.pending, t.attempts = config, true, 0
 	select {
@@ -94,8 +94,8 @@ func (f *ForeignCommits) seen(config catalog.StorageConfig, path string, snap *d
 	}
 }
 
-// forget makes room among the tables that are not to be checked.
-func (f *ForeignCommits) forget() bool {
+// evict removes a table that has no pending check, and reports whether there was one.
+func (f *ForeignCommits) evict() bool {
 	for k, t := range f.tables {
 		if !t.pending {
 			delete(f.tables, k)
@@ -123,7 +123,8 @@ func (f *ForeignCommits) Run(ctx context.Context) {
 	}
 }
 
-// next takes the table whose check has been due longest, or says how long to wait.
+// next returns the pending check that has been due longest, or how long to wait for
+// it.
 func (f *ForeignCommits) next() (*foreignTable, time.Duration) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -143,10 +144,10 @@ func (f *ForeignCommits) next() (*foreignTable, time.Duration) {
 	return first, 0
 }
 
-// foreignCheck is what a check found.
+// foreignCheck is the outcome of a check.
 type foreignCheck struct {
 	snap *delta.Snapshot
-	// asked counts the rules, broken those that some row breaks, by their kinds.
+	// asked is the number of rules checked. broken counts the violated ones by kind.
 	asked  int
 	broken map[string]int
 }
@@ -158,7 +159,7 @@ func (f *ForeignCommits) check(ctx context.Context, t *foreignTable) {
 	f.mu.Unlock()
 	bounded, cancel := context.WithTimeout(authz.System(ctx, "commits of other writers"), foreignCheckTime)
 	defer cancel()
-	found, err := f.look(bounded, config, t.path)
+	found, err := f.brokenRules(bounded, config, t.path)
 	if ctx.Err() != nil {
 		return
 	}
@@ -197,9 +198,9 @@ func (f *ForeignCommits) report(ctx context.Context, found foreignCheck) {
 	f.Logger.WarnContext(ctx, "another writer broke rules of a table", attrs...)
 }
 
-// look asks which of the rules that other writers do not know are broken: keys, and
-// the constraints that the catalog keeps.
-func (f *ForeignCommits) look(ctx context.Context, config catalog.StorageConfig, path string) (foreignCheck, error) {
+// brokenRules checks the rules that other writers do not know: keys, and the
+// constraints that only the catalog holds.
+func (f *ForeignCommits) brokenRules(ctx context.Context, config catalog.StorageConfig, path string) (foreignCheck, error) {
 	snap, err := f.Queries.Lake.Any(ctx, config, path)
 	if err != nil {
 		return foreignCheck{}, err
@@ -255,7 +256,7 @@ func (f *ForeignCommits) look(ctx context.Context, config catalog.StorageConfig,
 	return out, nil
 }
 
-// session waits until no statement waits for memory.
+// session waits until no statement waits for memory, and acquires a session then.
 func (f *ForeignCommits) session(ctx context.Context, config catalog.StorageConfig) (*sessions.Held, error) {
 	for f.Queries.Pool.Stats().Queued > 0 {
 		select {
@@ -267,7 +268,7 @@ func (f *ForeignCommits) session(ctx context.Context, config catalog.StorageConf
 	return openWhenFree(ctx, f.Queries.Pool, sessions.Key{Org: string(config.Org), Roots: []string{sessionRoot(config)}}, "")
 }
 
-// kindOfKey names the kind of a key as replies and metrics do.
+// kindOfKey returns the name of a key's kind in replies and metrics.
 func kindOfKey(key rules.Key) string {
 	if key.NullsEqual {
 		return "primary_key"
@@ -275,8 +276,9 @@ func kindOfKey(key rules.Key) string {
 	return "unique"
 }
 
-// ForeignMetrics counts checks after commits of other writers. Their labels name no
-// table, and they count rules, not rows: who reads figures needs no credential.
+// ForeignMetrics counts checks after commits of other writers. The labels name no
+// table and the values count rules, not rows, because metrics are readable without a
+// credential.
 type ForeignMetrics struct{ checked, violations *prometheus.CounterVec }
 
 // NewForeignMetrics registers lakewarden_foreign_commits_checked_total{outcome} and

@@ -80,13 +80,13 @@ func TestForeignCommitsAreBounded(t *testing.T) {
 	snap, err := lake.Any(t.Context(), config, "t0")
 	require.NoError(t, err)
 	for i := range maxForeignTables + 2 {
-		f.seen(config, fmt.Sprint(i), snap)
+		f.observe(config, fmt.Sprint(i), snap)
 	}
 	require.Len(t, f.tables, maxForeignTables)
 	require.Equal(t, 2.0, looks(t, registry)["lakewarden_foreign_commits_checked_total dropped"])
 	next, _ := f.next()
 	require.NotNil(t, next)
-	f.seen(config, "more", snap)
+	f.observe(config, "more", snap)
 	require.Len(t, f.tables, maxForeignTables)
 	require.Equal(t, 2.0, looks(t, registry)["lakewarden_foreign_commits_checked_total dropped"])
 }

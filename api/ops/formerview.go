@@ -69,9 +69,10 @@ func (u usedTable) columnsOfNow() (columns []engine.Column, then map[string]stri
 	return columns, then
 }
 
-// uncertain is the uncertainty over a version that is not the newest one. A column
-// that only the newest version has is absent from its rows. One whose name another
-// field has there, or which was dropped since, may hold what a policy protects.
+// uncertain returns the uncertainty about columns of a historical version. A column
+// that only the newest version has is absent from the rows of the historical one. The
+// version may hold protected values under the name of a column that has another
+// identity there, or that was dropped later.
 func (u usedTable) uncertain() uncertainty {
 	lost := lostFrom(columnsOf(u.head))
 	former := append(columnsOf(u.snap), u.dropped()...)

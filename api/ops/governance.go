@@ -127,9 +127,9 @@ func (e enforced) filterOver(s subject, columns []engine.Column, alias string) (
 // that is not among those it is compiled for.
 type uncertainty func(p catalog.Policy, column string) bool
 
-// lostFrom is the uncertainty over the newest version of a table. A policy of every
-// table meets tables that never had its column. One that was written for the table
-// does not: another writer renamed or dropped the column.
+// lostFrom returns the uncertainty about columns of a table's newest version. A policy
+// of every table also applies to tables that never had its column. If a policy of one
+// table names a missing column, another writer has renamed or dropped it.
 func lostFrom(newest []engine.Column) uncertainty {
 	return func(p catalog.Policy, column string) bool {
 		return p.Table != "" && !rowfilter.HasColumn(newest, column)

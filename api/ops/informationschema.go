@@ -144,7 +144,7 @@ func (o *Queries) columnsRows(ctx context.Context, a Actor, m *moment) ([][]any,
 	return rows, nil
 }
 
-// orNil is the text, or NULL for an empty one.
+// orNil returns text, or NULL if text is empty.
 func orNil(text string) any {
 	if text == "" {
 		return nil

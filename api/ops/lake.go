@@ -30,7 +30,8 @@ type Lake struct {
 	kept   keptTables
 	// Announce, if set, tells other replicas of a commit.
 	Announce func(ctx context.Context, table catalog.CommittedTable) error
-	// foreign, if set, hears of commits of other writers, under the entry's turn.
+	// foreign, if not nil, is called for commits of other writers, with the entry
+	// locked.
 	foreign func(config catalog.StorageConfig, path string, snap *delta.Snapshot)
 }
 
@@ -152,9 +153,9 @@ func (l *Lake) look(ctx context.Context, config catalog.StorageConfig, path stri
 	return snap, nil
 }
 
-// compare tells of commits of other writers that are in after and not in before,
-// which is nil where nothing was known of the table. What a checkpoint covers is
-// then taken for known: a server that starts does not check every table.
+// compare reports commits of other writers that after has and before lacks. before is
+// nil if the table was not loaded yet; commits that a checkpoint covers then count as
+// known, so that a starting server does not check every table.
 func (l *Lake) compare(config catalog.StorageConfig, path string, before, after *delta.Snapshot) {
 	since := after.BaseVersion()
 	if before != nil {

@@ -15,7 +15,7 @@ type Memory struct {
 	rules  *recent[heldRules]
 	reach  *recent[reach]
 	tables *recent[[]catalog.Resolved]
-	// credentials and visible are for running work.
+	// credentials and visible serve checks of running work.
 	credentials *recent[credential]
 	visible     *recent[map[catalog.TableID]catalog.DeltaID]
 }

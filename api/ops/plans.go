@@ -24,7 +24,7 @@ type Plans struct {
 	parser     engine.Parser
 	statements *recent[*sqlguard.Query]
 	prepared   *recent[*keptPlan]
-	// uses counts statements by the copy that each could read.
+	// uses counts statements by the filtered copy that they could read.
 	uses *recent[*atomic.Int64]
 }
 
@@ -100,8 +100,8 @@ func (p *Plans) bind(ctx context.Context, statement *sqlguard.Query, q Query, op
 	return plan, here, nil
 }
 
-// used counts one more statement that could read a copy, and returns how many
-// there were. Statements of one table that read the same columns share it.
+// used counts one more statement that could read a filtered copy, and returns the
+// number so far. Statements that read the same columns of one table share a count.
 func (p *Plans) used(relations []sqlguard.Relation, made *sqlguard.Prepared) int64 {
 	k := key{sha256.New()}
 	k.text(relationsKey(relations))
@@ -152,30 +152,28 @@ func listedFiles(plan *sqlguard.Plan) int {
 }
 
 const (
-	// repeatedRuns is from which statement on a copy is made for statements that a
-	// program sends again and again.
+	// repeatedRuns is the number of runs of a repeated statement from which on a
+	// filtered copy is made.
 	repeatedRuns = 3
-	// indexedRuns is from which statement on the copy gets an index, which takes as
-	// long to make as some hundred statements take longer without.
+	// indexedRuns is the number of runs from which on the copy gets an index. Making
+	// the index takes as long as it saves over some hundred statements.
 	indexedRuns = 32
-	// copyShare is the part of a statement's memory that the files of a table may
-	// take up for a copy of them to fit: copies are kept in half of the memory, and
-	// rows take some four times as much there as in files.
+	// copyShare is the divisor of a statement's memory that bounds the files of a
+	// table whose copy fits: copies use half of the memory, and rows take about four
+	// times as much space there as in files.
 	copyShare = 8
 )
 
-// CopyBytes is the limit of that name in [QueryLimits] where statements have so
-// much memory.
+// CopyBytes returns [QueryLimits.CopyBytes] for statements with that much memory.
 func CopyBytes(memory int64) int64 { return memory / copyShare }
 
-// copyPays reports whether a statement that is sent again and again with other
-// values reads faster from a copy of all visible rows, which serves every value,
-// than from files: to open one that holds the value takes longer than to look
-// through a copy, and a shielded table is read as a whole each time. The size of
-// the table has hidden rows in it, so nothing but time may follow from it: this is
-// asked only of statements that are proved to pass the rows of their table one by
-// one. They give the same rows in the same order either way, cannot fail on any,
-// and their batches are cut anew.
+// copyPays reports whether a repeated statement reads faster from a copy of all
+// visible rows than from files. A copy serves every argument: opening a file takes
+// longer than scanning a copy, and a shielded table is read as a whole each time. The
+// size of the table includes hidden rows, so only the time may depend on the answer.
+// The question is therefore asked only of statements that are proved to pass the rows
+// of their table one by one: these return the same rows in the same order either way,
+// cannot fail on any row, and their batches are cut again.
 func copyPays(relations []sqlguard.Relation, made sqlPlan, args engine.Args, copyBytes int64) bool {
 	if len(relations) != 1 || !made.PassesRows() {
 		return false
@@ -187,7 +185,7 @@ func copyPays(relations []sqlguard.Relation, made sqlPlan, args engine.Args, cop
 	return len(args.Positional)+len(args.Named) > 0 || r.Shielded && made.Asks()
 }
 
-// sqlPlan is what [copyPays] asks of a prepared statement.
+// sqlPlan is the part of a prepared statement that [copyPays] needs.
 type sqlPlan interface {
 	PassesRows() bool
 	Asks() bool

@@ -40,11 +40,11 @@ type Queries struct {
 // QueryLimits bounds statements.
 type QueryLimits struct {
 	DefaultTimeout, MaxTimeout time.Duration
-	// CopyBytes is the size of a table's files, as far as a row filter needs them and
-	// they are not proved to hold visible rows only,
-	// up to which a copy of the visible rows fits the memory of a statement.
-	// Conditions of statements skip nothing by the bounds of hidden rows in such a
-	// table; in a larger one they do, unless the organisation wants copies always.
+	// CopyBytes is the largest size of a table's relevant files, those that the row
+	// filter needs and that are not proved to hold visible rows only, for which a copy
+	// of the visible rows fits the memory of a statement. In such a table, conditions
+	// of statements do not skip data by bounds of hidden rows. In a larger table they
+	// do, unless the organisation always wants copies.
 	CopyBytes int64
 	Guard     sqlguard.Limits
 }
@@ -321,8 +321,8 @@ func (o *Queries) launchIn(ctx context.Context, p *prepared, timeout time.Durati
 	return held, result, nil
 }
 
-// timedOut tells our own deadline, and the end that [Revocations] makes, from a
-// caller that went away.
+// timedOut distinguishes the statement's own deadline, and cancellation by
+// [Revocations], from a client that went away.
 func timedOut(ctx context.Context, err error) error {
 	if ctx.Err() != nil && errors.Is(context.Cause(ctx), engine.ErrTimeout) {
 		return engine.ErrTimeout
@@ -330,14 +330,13 @@ func timedOut(ctx context.Context, err error) error {
 	return endedBy(ctx, err)
 }
 
-// watch has a statement end when its caller loses the right to it.
+// watch ends the statement when its caller loses the right to it.
 func (o *Queries) watch(ctx context.Context, a Actor, run *Rows) context.Context {
 	ctx, run.watched = o.Revocations.begin(ctx, a)
 	return ctx
 }
 
-// list adds the tables that the caller sees to the basis of an answer that names
-// them.
+// list adds the tables that the caller sees to the basis of an answer that names them.
 func (o *Queries) list(ctx context.Context, a Actor, m *moment, b *basis) error {
 	var listed []catalog.LocatedTable
 	if err := o.eachTable(ctx, a, func(t catalog.LocatedTable) {

@@ -12,23 +12,25 @@ import (
 	"github.com/lakewarden/lakewarden/catalog"
 )
 
-// Bounds of [Revocations].
+// Defaults and limits of [Revocations].
 const (
-	// revocationTick is how often new work is judged, and expired keys are found.
+	// revocationTick is the interval at which new work is checked and expired keys are
+	// found.
 	revocationTick = 200 * time.Millisecond
-	// revocationSilence is how long work goes on that could not be judged.
+	// revocationSilence is how long work continues that cannot be checked.
 	revocationSilence = 10 * time.Second
-	// judgingTime bounds one round of judging, judges how many run at once.
+	// judgingTime bounds one round of checks. judges is the number of concurrent
+	// checks.
 	judgingTime = 2 * time.Second
 	judges      = 4
 )
 
-// RevocationOptions tunes [Revocations]; the zero value works.
+// RevocationOptions configures [Revocations]. The zero value uses the defaults.
 type RevocationOptions struct {
-	// Tick is how often new work is judged; default 200 ms.
+	// Tick is the interval at which new work is checked; default 200 ms.
 	Tick time.Duration
-	// Silence is how long work goes on while the catalog cannot be read; default
-	// 10 s.
+	// Silence is how long work continues while the catalog cannot be read; default 10
+	// s.
 	Silence time.Duration
 	Logger  *slog.Logger
 }
@@ -39,19 +41,19 @@ type RevocationOptions struct {
 // safe for concurrent use. A nil *Revocations ends nothing.
 //
 // Invariants: work is judged by a state of the catalog that is newer than its
-// registration and newer than its last call of watched.judgeBy, so that a change
-// during the planning is not missed; and it is judged again after the epoch has
-// risen. Between hold and release it is not ended.
+// registration and newer than its last call of watched.judgeBy, so changes during
+// planning are not missed. Work is judged again after the epoch has risen. Work is not
+// ended between hold and release.
 type Revocations struct {
 	store  catalog.Store
 	memory *Memory
 	opts   RevocationOptions
 	wake   chan struct{}
 
-	mu      sync.Mutex
-	running map[*watched]struct{}
-	epoch   uint64    // the newest that was confirmed
-	heard   time.Time // when it was confirmed last
+	mu          sync.Mutex
+	running     map[*watched]struct{}
+	epoch       uint64    // the highest confirmed one
+	confirmedAt time.Time // the time of the last confirmation
 }
 
 // NewRevocations returns Revocations that judge nothing before [Revocations.Run].
@@ -64,11 +66,11 @@ func NewRevocations(store catalog.Store, memory *Memory, opts RevocationOptions)
 	return &Revocations{store: store, memory: memory, opts: opts, wake: make(chan struct{}, 1), running: map[*watched]struct{}{}}
 }
 
-// Confirmed tells that the catalog's epoch was read a moment ago.
+// Confirmed records that the catalog's epoch was read just now.
 func (r *Revocations) Confirmed(epoch uint64) {
 	r.mu.Lock()
 	risen := epoch > r.epoch
-	r.epoch, r.heard = max(r.epoch, epoch), time.Now()
+	r.epoch, r.confirmedAt = max(r.epoch, epoch), time.Now()
 	r.mu.Unlock()
 	if risen {
 		select {
@@ -78,7 +80,7 @@ func (r *Revocations) Confirmed(epoch uint64) {
 	}
 }
 
-// Run judges until ctx ends. It needs a context in which the catalog may be read.
+// Run judges work until ctx ends. ctx must permit reading the catalog.
 func (r *Revocations) Run(ctx context.Context) {
 	tick := time.NewTicker(r.opts.Tick)
 	defer tick.Stop()
@@ -112,13 +114,13 @@ func (r *Revocations) due(now time.Time) []judgement {
 	var due []judgement
 	for w := range r.running {
 		current := w.judged != 0 && w.judged >= r.epoch
-		if current && r.heard.After(w.sound) {
-			w.sound = r.heard
+		if current && r.confirmedAt.After(w.valid) {
+			w.valid = r.confirmedAt
 		}
 		switch {
 		case !w.expires.IsZero() && !now.Before(w.expires):
 			w.end(ErrQueryCancelled)
-		case now.Sub(w.sound) > r.opts.Silence:
+		case now.Sub(w.valid) > r.opts.Silence:
 			w.end(ErrStale)
 		case !current && !w.held:
 			due = append(due, judgement{w, w.check, w.turn})
@@ -151,7 +153,7 @@ func (r *Revocations) round(ctx context.Context, due []judgement) error {
 			case err != nil:
 				j.end(ErrQueryCancelled)
 			default:
-				j.judged, j.sound, j.expires = m.epoch, begun, expires
+				j.judged, j.valid, j.expires = m.epoch, begun, expires
 			}
 			return nil
 		})
@@ -175,11 +177,11 @@ func (r *Revocations) judge(ctx context.Context, m *moment, j judgement) (expire
 	return held.expires, j.check(ctx, m)
 }
 
-// errRevoked is what a [check] returns for work that may not go on.
+// errRevoked is returned by a [check] for work that must not continue.
 var errRevoked = errors.New("revoked")
 
-// check returns nil while work may go on, errRevoked when it may not, and any
-// other error when that could not be found out.
+// check returns nil if work may continue, errRevoked if it must not, and any other
+// error if the answer is unknown.
 type check func(context.Context, *moment) error
 
 // and returns a check that fails when c or other fails.
@@ -198,25 +200,26 @@ type watched struct {
 	actor  Actor
 	cancel context.CancelCauseFunc
 
-	// Of's mu guards what follows.
+	// of.mu guards the fields below.
 
-	// check judges what the work needs in addition to the credential; nil means nothing.
+	// check checks what the work needs in addition to the credential; nil means
+	// nothing.
 	check check
-	// turn counts the checks.
+	// turn is the number of the current check.
 	turn uint64
-	// judged is the epoch at which the work was found to be in order, or 0.
+	// judged is the epoch at which the work was last found valid, or 0.
 	judged uint64
-	// sound is the last time at which it is known to have been in order.
-	sound time.Time
+	// valid is the last time at which the work is known to have been valid.
+	valid time.Time
 	// expires is the end of the credential, or zero.
 	expires time.Time
-	// held says that the work is at its commit, or behind it.
+	// held reports whether the work is committing or has committed.
 	held bool
 }
 
-// begin registers work of a caller. It runs under the context that is returned,
-// which ends with the cause [ErrQueryCancelled], or [ErrStale] when the catalog
-// could not be read for too long. The caller calls done at the end.
+// begin registers work of a caller and returns the context under which it runs. The
+// context ends with the cause [ErrQueryCancelled], or with [ErrStale] if the catalog
+// could not be read for too long. The caller calls done when the work has ended.
 func (r *Revocations) begin(ctx context.Context, a Actor) (context.Context, *watched) {
 	if r == nil {
 		return ctx, nil
@@ -225,19 +228,19 @@ func (r *Revocations) begin(ctx context.Context, a Actor) (context.Context, *wat
 	return ctx, r.register(a, cancel)
 }
 
-// register is begin for work that has a context already. cancel must not block.
+// register is like begin for work that already has a context. cancel must not block.
 func (r *Revocations) register(a Actor, cancel context.CancelCauseFunc) *watched {
 	if r == nil {
 		return nil
 	}
-	w := &watched{of: r, actor: a, cancel: cancel, sound: time.Now()}
+	w := &watched{of: r, actor: a, cancel: cancel, valid: time.Now()}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.running[w] = struct{}{}
 	return w
 }
 
-// judgeBy has the work judged by a check, which replaces an earlier one.
+// judgeBy sets the check of the work, which replaces an earlier one.
 func (w *watched) judgeBy(c check) {
 	if w == nil {
 		return
@@ -248,7 +251,8 @@ func (w *watched) judgeBy(c check) {
 	w.turn++
 }
 
-// hold keeps the work from being ended. It returns why the work was ended before.
+// hold prevents the work from being ended. If the work was ended before, hold returns
+// the cause.
 func (w *watched) hold(ctx context.Context) error {
 	if w == nil {
 		return nil
@@ -262,14 +266,14 @@ func (w *watched) hold(ctx context.Context) error {
 	return nil
 }
 
-// release undoes hold: the work is judged anew.
+// release undoes hold. The work is judged again.
 func (w *watched) release() {
 	if w == nil {
 		return
 	}
 	w.of.mu.Lock()
 	defer w.of.mu.Unlock()
-	w.held, w.judged, w.sound = false, 0, time.Now()
+	w.held, w.judged, w.valid = false, 0, time.Now()
 	w.turn++
 }
 
@@ -281,7 +285,8 @@ func (w *watched) end(cause error) {
 	}
 }
 
-// done ends the registration, and the context of begin. It is idempotent.
+// done removes the registration and ends the context that begin returned. It is
+// idempotent.
 func (w *watched) done() {
 	if w == nil {
 		return
@@ -292,8 +297,7 @@ func (w *watched) done() {
 	w.cancel(nil)
 }
 
-// endedBy returns why the work of ctx was ended, where it was by [Revocations],
-// and err otherwise.
+// endedBy returns the cause of ctx if [Revocations] ended its work, and err otherwise.
 func endedBy(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); errors.Is(cause, ErrQueryCancelled) || errors.Is(cause, ErrStale) {
 		return cause

@@ -38,9 +38,9 @@ type Rows struct {
 	cancel  context.CancelFunc
 	held    *sessions.Held
 	explain func(error) error
-	// again starts the statement once more; nil where it has been already.
+	// again starts the statement a second time; nil if that is no longer possible.
 	again *restart
-	// lost says that the statement ended for a reason outside of it.
+	// lost reports that the statement failed for a reason outside of it.
 	lost    bool
 	tables  []readTable
 	located []catalog.LocatedTable
@@ -80,17 +80,17 @@ func (r *Rows) Next(context.Context) (arrow.RecordBatch, error) {
 	return nil, err
 }
 
-// restart is how a statement is started once more.
+// restart starts a statement a second time.
 type restart struct {
-	// wanted reports whether it is to be, after an error of the engine.
+	// wanted reports whether to do so after an error of the engine.
 	wanted func(error) bool
 	launch func() (*sessions.Held, engine.Result, error)
 	recut  func() bool
 }
 
-// Again starts the statement from its beginning when Next failed because its
-// process was lost, and reports whether it runs. It does so once. The caller has
-// passed none of the rows on: they come again, and may come in another order.
+// Again restarts the statement if Next failed because its process was lost, and
+// reports whether it did. It does so once. The caller must not have passed on any
+// rows, because all rows come again, possibly in another order.
 func (r *Rows) Again() bool {
 	if !r.lost {
 		return false
@@ -111,12 +111,13 @@ func (r *Rows) Again() bool {
 	return true
 }
 
-// Context ends when the rows may no longer be shown to the caller. The statement's
-// deadline does not end it, because rows that were read in time may be shown later.
+// Context returns a context that ends when the rows may no longer be shown to the
+// caller. The statement's deadline does not end it, because rows that were read in
+// time may be shown later.
 func (r *Rows) Context() context.Context { return r.alive }
 
-// Finish gives back the session and its memory when no more rows are read. What was
-// read may be shown until [Rows.Context] ends. It is idempotent.
+// Finish releases the session and its memory when no more rows are read. Rows that
+// were read may be shown until [Rows.Context] ends. Finish is idempotent.
 func (r *Rows) Finish() error {
 	var err error
 	r.finish.Do(func() {

@@ -39,8 +39,8 @@ type RunnerOptions struct {
 	// for, Beat how often a sign of life is given, Lost how long a silent
 	// replica keeps its operations. Defaults 200 ms, 5 s, 30 s.
 	Poll, Beat, Lost time.Duration
-	// Revocations ends queries, also waiting ones, whose owners lose the right to
-	// them. Other work that has started goes on.
+	// Revocations ends queries, including waiting ones, whose owners lose the right to
+	// them. Other work that has started continues.
 	Revocations *Revocations
 	// Describe says an error as its owner may see it.
 	Describe func(error) catalog.OperationProblem
@@ -152,7 +152,7 @@ func (r *Runner) start(ctx context.Context, a Actor, kind catalog.OperationKind,
 	}
 	if kind == catalog.OperationQuery {
 		t.watched = r.opts.Revocations.register(a, cancel)
-		context.AfterFunc(detached, func() { r.leave(t) })
+		context.AfterFunc(detached, func() { r.endWaiting(t) })
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -164,8 +164,8 @@ func (r *Runner) start(ctx context.Context, a Actor, kind catalog.OperationKind,
 	return t.Operation, nil
 }
 
-// leave ends a task that still waits although its context has ended.
-func (r *Runner) leave(t *Task) {
+// endWaiting ends a task whose context has ended while it waits for its turn.
+func (r *Runner) endWaiting(t *Task) {
 	if r.unqueue(t) {
 		r.end(t, Done{}, context.Cause(t.ctx))
 	}

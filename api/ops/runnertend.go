@@ -47,7 +47,7 @@ func (r *Runner) busy() bool {
 	return len(r.tasks) > 0
 }
 
-// pollWithdrawn stops what was cancelled through another replica.
+// pollWithdrawn stops operations that were cancelled through another replica.
 func (r *Runner) pollWithdrawn(ctx context.Context) error {
 	if !r.busy() {
 		return nil

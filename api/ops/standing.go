@@ -30,8 +30,9 @@ func (c credential) allows(a Actor, now time.Time) bool {
 	return !c.keyed || !c.revoked && now.Before(c.expires) && c.granted.Contains(a.Granted)
 }
 
-// credential reads the member and the key of a caller. A token has no record: it
-// admits requests, and what it has started goes on while the member stays.
+// credential reads the member and the key of a caller. An access token has no record
+// in the catalog: its expiry blocks new requests, but work that it started continues
+// while the member remains.
 func (r *Revocations) credential(ctx context.Context, m *moment, a Actor) (credential, error) {
 	key := ""
 	if a.KeyID != nil {
@@ -57,18 +58,18 @@ func (r *Revocations) credential(ctx context.Context, m *moment, a Actor) (crede
 	})
 }
 
-// basis holds what decides the rows of running work, apart from the versions of
-// the tables: the caller, the tables, and the policies that were applied to each.
+// basis is what determines the rows of running work, apart from the versions of the
+// tables: the caller, the tables, and the policies that were applied to each.
 type basis struct {
 	subject subject
 	tables  []usedPolicies
-	// listed are tables that the rows name, as information_schema does; policies
-	// are all that can concern them.
+	// listed holds tables that the rows name, as information_schema does. policies
+	// holds all policies that can apply to them.
 	listed   []catalog.LocatedTable
 	policies enforced
 }
 
-// usedPolicies are a table and the policies that were applied to it.
+// usedPolicies is a table with the policies that were applied to it.
 type usedPolicies struct {
 	usedTable
 	policies enforced
@@ -83,9 +84,8 @@ func (b basis) located() []catalog.LocatedTable {
 	return out
 }
 
-// check returns a [check] that fails when a statement that was planned now would
-// have another basis. A policy that does not apply to these tables is not part
-// of it.
+// check returns a [check] that fails if a statement planned now would have another
+// basis. Policies that do not apply to the tables of the basis are not part of it.
 func (b basis) check(r *Revocations, a Actor) check {
 	if len(b.tables)+len(b.listed) == 0 {
 		return nil
@@ -115,8 +115,8 @@ func (b basis) check(r *Revocations, a Actor) check {
 	}
 }
 
-// holds reports whether rules lead to the same rows. A stronger role matters to
-// policies only; a weaker one is the credential's question.
+// holds reports whether the current rules lead to the same rows. A stronger role
+// matters only if policies apply; the credential's check covers a weaker one.
 func (b basis) holds(now heldRules) bool {
 	if !maps.Equal(b.subject.attributes, now.subject.attributes) || len(b.listed) > 0 && !b.policies.equal(now.policies) {
 		return false
@@ -131,18 +131,18 @@ func (b basis) holds(now heldRules) bool {
 	return !governed || b.subject.role == now.subject.role
 }
 
-// readable reports whether statements may go on that read a table. A table that
-// was not found in its folder hides nothing, and may be back before the catalog
-// knows it.
+// readable reports whether statements that read a table may continue. A table that was
+// not found in its folder exposes nothing, and may return before the catalog learns of
+// it.
 func readable(t catalog.LocatedTable) bool {
 	return t.State == catalog.TableLive || t.State == catalog.TableVanished
 }
 
-// manyTables is from how many tables on they are read as a list.
+// manyTables is the number of tables from which on they are read as a list.
 const manyTables = 32
 
-// visible returns the identities of readable tables that a caller sees: at least
-// of those among tables.
+// visible returns the identities of readable tables that a caller sees. It includes at
+// least those among tables.
 func (r *Revocations) visible(ctx context.Context, m *moment, a Actor, tables []catalog.LocatedTable) (map[catalog.TableID]catalog.DeltaID, error) {
 	fields := viewerFields(a.Viewer)
 	for _, t := range tables {

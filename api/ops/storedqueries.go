@@ -228,7 +228,8 @@ func (r *StoredRows) Next(ctx context.Context) (arrow.RecordBatch, error) {
 	return r.Result.Next(ctx)
 }
 
-// Context ends when the rows may no longer be shown to the caller.
+// Context returns a context that ends when the rows may no longer be shown to the
+// caller.
 func (r *StoredRows) Context() context.Context { return r.ctx }
 
 // Elapsed is the time since the result was asked for.
@@ -287,7 +288,7 @@ func (o StoredQueries) open(ctx context.Context, a Actor, operation catalog.Oper
 	return o.Results.open(ctx, operation, remembered.Rows)
 }
 
-// check returns a [check] that fails when a result is no longer current.
+// check returns a [check] that fails if a result is no longer current.
 func (o StoredQueries) check(a Actor, k kept) check {
 	return func(ctx context.Context, m *moment) error {
 		err := o.current(authz.System(ctx, "stored result"), m, a, k)

@@ -36,7 +36,7 @@ type ruled struct {
 	table catalog.LocatedTable
 	snap  *delta.Snapshot
 	view  view
-	// basis is what view follows from.
+	// basis is the basis of view.
 	basis basis
 }
 
@@ -80,7 +80,7 @@ type alteration struct {
 	parameters map[string]string
 	// everyRow says that the change was judged by the table's rows.
 	everyRow bool
-	// after is what follows the commit; nil is nothing.
+	// after, if not nil, runs after the commit.
 	after func(ctx context.Context) error
 }
 
@@ -147,7 +147,7 @@ func (r ruled) commit(ctx context.Context, a alteration) (*delta.Snapshot, error
 func (o TableRules) ask(ctx context.Context, r ruled, questions func(context.Context, rules.Scope, rules.Relation) error) error {
 	ctx, watched := o.Queries.Revocations.begin(ctx, r.actor)
 	defer watched.done()
-	watched.judgeBy(r.basis.check(o.Queries.Revocations, r.actor).and(holds(o.Permissions, r.actor, r.table.Config, []auth.Scope{auth.ScopeTablesModify})))
+	watched.judgeBy(r.basis.check(o.Queries.Revocations, r.actor).and(hasScopes(o.Permissions, r.actor, r.table.Config, []auth.Scope{auth.ScopeTablesModify})))
 	if err := o.answers(ctx, r, questions); err != nil {
 		return endedBy(ctx, err)
 	}

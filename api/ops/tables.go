@@ -28,8 +28,8 @@ type Column struct {
 	IsPartition bool
 	// IsPrimaryKey: part of the primary key. IsUnique: no value stands twice.
 	IsPrimaryKey, IsUnique bool
-	// Default is what new rows have that do not name the column, in Spark's SQL; empty
-	// means NULL, or that the column is masked.
+	// Default is the value of new rows that do not name the column, in Spark's SQL. It
+	// is empty if the value is NULL or if the column is masked.
 	Default string
 }
 
@@ -276,7 +276,7 @@ func (o Tables) viewAt(ctx context.Context, a Actor, u usedTable) (view, error) 
 	return v, err
 }
 
-// viewWithBasis is viewAt that also returns what the view follows from.
+// viewWithBasis is like viewAt and also returns the basis of the view.
 func (o Tables) viewWithBasis(ctx context.Context, a Actor, u usedTable) (view, basis, error) {
 	m, err := newMoment(ctx, o.Store)
 	if err != nil {

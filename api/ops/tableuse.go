@@ -206,8 +206,8 @@ func (o *Queries) relations(ctx context.Context, a Actor, m *moment, used []used
 	return relations, nil
 }
 
-// appliedView is a view with the policies that it comes from, and what the files
-// of the version that is read tell about it.
+// appliedView is a view with the policies that it applies, and with what the bounds of
+// the version's files reveal about it.
 type appliedView struct {
 	view
 	policies enforced
@@ -234,7 +234,8 @@ func (u usedTable) applied(policies enforced) enforced {
 	return policies.on(u.located.DeltaID, slices.Concat(columnsOf(u.head), columnsOf(u.snap), u.dropped()))
 }
 
-// exposure is what the bounds of the table's files tell about the rows of a view.
+// exposure returns what the bounds of the table's files reveal about the rows of a
+// view.
 func (u usedTable) exposure(v view) skipping.Exposure {
 	if !v.Restricted {
 		return skipping.Exposure{Bytes: u.snap.TotalBytes()}

@@ -11,20 +11,20 @@ import (
 	"github.com/lakewarden/lakewarden/engine/delta"
 )
 
-// watchBasis has the write end when the caller loses a scope that it needs, or when
-// its present basis changes.
+// watchBasis ends the write if the caller loses a scope that it needs, or if its
+// current basis changes.
 func (w *writing) watchBasis() {
 	if w.watched == nil {
 		return
 	}
 	based, scopes, config := w.basis, slices.Clone(w.scopes), w.located.Config
 	based.tables = slices.Clone(based.tables)
-	w.watched.judgeBy(based.check(w.Queries.Revocations, w.actor).and(holds(w.Permissions, w.actor, config, scopes)))
+	w.watched.judgeBy(based.check(w.Queries.Revocations, w.actor).and(hasScopes(w.Permissions, w.actor, config, scopes)))
 }
 
-// holds returns a [check] that fails when a caller does not hold scopes any more
-// where a configuration is.
-func holds(permissions Permissions, a Actor, config catalog.ConfigID, scopes []auth.Scope) check {
+// hasScopes returns a [check] that fails if the caller no longer holds scopes where a
+// configuration is.
+func hasScopes(permissions Permissions, a Actor, config catalog.ConfigID, scopes []auth.Scope) check {
 	return func(ctx context.Context, _ *moment) error {
 		ctx = auth.WithPrincipal(ctx, a.Principal)
 		for _, s := range scopes {
@@ -40,7 +40,7 @@ func holds(permissions Permissions, a Actor, config catalog.ConfigID, scopes []a
 	}
 }
 
-// unlessEnded is a reader that fails once the work of a context was ended.
+// unlessEnded is a reader that fails once [Revocations] has ended the work of ctx.
 type unlessEnded struct {
 	ctx context.Context
 	io.Reader
@@ -54,9 +54,8 @@ func (r unlessEnded) Read(p []byte) (int, error) {
 	return r.Reader.Read(p)
 }
 
-// publish makes one attempt to commit, unless the write was ended before. An
-// attempt that has begun is not ended. After a failed attempt the write is judged
-// again.
+// publish makes one attempt to commit, unless the write was ended before. An attempt
+// that has begun is not ended. After a failed attempt the write is judged again.
 func (w *writing) publish(ctx context.Context, commit func() (*delta.Snapshot, error)) (*delta.Snapshot, error) {
 	if err := w.watched.hold(ctx); err != nil {
 		return nil, err

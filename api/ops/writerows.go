@@ -56,8 +56,8 @@ func (w *writing) writable(rows staged) error {
 	return nil
 }
 
-// mustFill refuses new rows that leave a column out whose default cannot be evaluated
-// here. Of a hidden column it says no more than that there is one.
+// mustFill refuses new rows that omit a column whose default cannot be evaluated here.
+// The error does not name a hidden column.
 func (w *writing) mustFill(rows staged) error {
 	columns := w.target.Rules.Unfilled()
 	if len(rows.Shapes) > 0 && slices.ContainsFunc(columns, w.view.hides) {
@@ -138,7 +138,7 @@ func (in *MergeInput) take(members map[string]json.RawMessage) error {
 	return nil
 }
 
-// chosen reads a word that is not empty, or null for none.
+// chosen decodes a JSON string that is not empty, or null, into to.
 func chosen(raw json.RawMessage, to *string) error {
 	var word *string
 	if err := json.Unmarshal(raw, &word); err != nil {

@@ -32,7 +32,7 @@ type Writes struct {
 	Scratch string
 	// StagedBytes bounds the rows of one request as they are kept on the way.
 	StagedBytes int64
-	// BodyRows bounds the number of rows of one request; 0 means the bound of files.
+	// BodyRows bounds the number of rows in one request; 0 means the limit of files.
 	BodyRows int64
 	// Timeout bounds one write.
 	Timeout time.Duration
@@ -71,7 +71,7 @@ type writing struct {
 	id          string
 	// kept counts the answers that were kept in scratch.
 	kept int
-	// scopes are asked for where the table is.
+	// scopes are the scopes that the write needs on the table.
 	scopes  []auth.Scope
 	watched *watched
 
