@@ -40,7 +40,7 @@ type Deps struct {
 	Operations    ops.Operations
 	Stored        ops.StoredQueries
 	Limits        v1.Limits
-	// Spill takes what clients do not read of responses.
+	// Spill buffers on disk what clients have not read of responses.
 	Spill *spill.Store
 
 	Authenticator auth.Authenticator
@@ -52,7 +52,7 @@ type Deps struct {
 	// MetricsElsewhere leaves /metrics to another listener: see [MetricsHandler].
 	MetricsElsewhere bool
 	Rate             middleware.Rate
-	// TrustedProxies may name the client that they forward for.
+	// TrustedProxies are the proxies that may name the client for which they forward.
 	TrustedProxies middleware.TrustedProxies
 	Version        string
 }
@@ -134,7 +134,7 @@ func register(r chi.Router, deps Deps) *huma.OpenAPI {
 	return api.OpenAPI()
 }
 
-// methodsOf lists the methods of each path.
+// methodsOf returns the methods of each path.
 func methodsOf(spec *huma.OpenAPI) map[string][]string {
 	methods := map[string][]string{}
 	for path, item := range spec.Paths {

@@ -33,10 +33,10 @@ var (
 	ErrScopeMissing = fmt.Errorf("%w: scope missing", ErrForbidden)
 	// ErrScopeEscalation: a key was asked to hold more than its creator: 403.
 	ErrScopeEscalation = fmt.Errorf("%w: scope escalation", ErrForbidden)
-	// ErrExpiryEscalation: a key was asked to outlive its creator: 403.
+	// ErrExpiryEscalation is returned for a key that would outlive its creator: 403.
 	ErrExpiryEscalation = fmt.Errorf("%w: expiry escalation", ErrForbidden)
-	// ErrWorkspaceEscalation: a key was asked to reach further than its creator:
-	// 403.
+	// ErrWorkspaceEscalation is returned for a key that would reach more workspaces
+	// than its creator: 403.
 	ErrWorkspaceEscalation = fmt.Errorf("%w: workspace escalation", ErrForbidden)
 
 	// ErrUnknownScope: a request names a scope that does not exist: 422.

@@ -24,7 +24,7 @@ type Principal struct {
 	UserID uuid.UUID
 	// KeyID is the API key in use; nil for a JWT.
 	KeyID *uuid.UUID
-	// KeyExpiresAt is when that key ends; it means nothing for a JWT.
+	// KeyExpiresAt is the expiry of that key. It is unused for a JWT.
 	KeyExpiresAt time.Time
 	// Email is the member's address, for people and audit only; no decision
 	// rests on it.
@@ -39,14 +39,14 @@ type Principal struct {
 	// one; nil means the default workspace only for a key, and every workspace
 	// of the member for a JWT.
 	WorkspaceID *uuid.UUID
-	// AllWorkspaces lifts that limit of an API key: it reaches every workspace of
+	// AllWorkspaces lifts that limit of an API key: the key reaches every workspace of
 	// the member.
 	AllWorkspaces bool
 	// Method is how the caller proved it.
 	Method Method
 	// RequestID ties audit records to the request; empty outside HTTP.
 	RequestID string
-	// Remote is the address of the client, for audit; empty outside HTTP.
+	// Remote is the address of the client, for the audit log; empty outside HTTP.
 	Remote string
 }
 
@@ -89,9 +89,8 @@ func (p Principal) CheckGrant(wanted ScopeSet) error {
 	return ErrScopeEscalation
 }
 
-// CheckExpiry returns nil when a key that ends at the given time would not
-// outlive its creator, else [ErrExpiryEscalation]. Only a signed-in person has no
-// such limit.
+// CheckExpiry returns [ErrExpiryEscalation] if a key that expires at the given time
+// would outlive its creator. A signed-in person has no such limit.
 func (p Principal) CheckExpiry(expires time.Time) error {
 	if p.Method == MethodJWT || !expires.After(p.KeyExpiresAt) {
 		return nil
@@ -99,7 +98,7 @@ func (p Principal) CheckExpiry(expires time.Time) error {
 	return ErrExpiryEscalation
 }
 
-// LongestExpiry returns the earlier of a time and the end of the key in use.
+// LongestExpiry returns the earlier of wanted and the expiry of the key in use.
 func (p Principal) LongestExpiry(wanted time.Time) time.Time {
 	if p.CheckExpiry(wanted) != nil {
 		return p.KeyExpiresAt

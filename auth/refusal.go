@@ -1,22 +1,21 @@
 package auth
 
-// Refusal is a refused credential together with what the credential claims
-// about itself, so that refusals can be counted. It wraps the sentinel that
-// says why.
+// Refusal is a refused credential with the identity that it claims, so that refusals
+// can be counted. It wraps the sentinel of the cause.
 //
-// Nothing about a claim is proved: whoever knows a prefix or a subject can claim
-// it. A claim must not decide anything about a credential that is accepted.
+// A claim is unverified: anybody who knows a prefix or a subject can claim it. No
+// decision about an accepted credential may depend on a claim.
 type Refusal struct {
 	// Prefix is the visible part of an API key, or empty.
 	Prefix string
-	// Account is a stable name for who the credential speaks for, or empty: the
-	// owner of the API key with that prefix, or the issuer and subject of a token.
+	// Account is a stable name of the claimed account, or empty: the owner of the
+	// API key with that prefix, or the issuer and subject of a token.
 	Account string
-	// Cause says why; it wraps [ErrUnauthenticated].
+	// Cause is the reason of the refusal. It wraps [ErrUnauthenticated].
 	Cause error
 }
 
-// Error returns the text of the cause. It holds no part of the credential.
+// Error returns the text of the cause. It contains no part of the credential.
 func (r *Refusal) Error() string { return r.Cause.Error() }
 
 // Unwrap returns the cause.

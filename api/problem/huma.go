@@ -25,9 +25,8 @@ func Validation(ctx huma.Context, status int, _ string, errs ...error) huma.Stat
 	return reply
 }
 
-// validate looks at each error once and keeps the first [maxDetails] of those that
-// name a field, without the values that they hold: a body can be wrong in a
-// hundred thousand places.
+// validate examines each error once and keeps the first [maxDetails] that name a
+// field, without the values: one body can have a hundred thousand errors.
 func validate(ctx huma.Context, status int, errs []error) *Reply {
 	refusal := &Refusal{Code: validationCode(status)}
 	found := &invalid{total: len(errs)}
@@ -61,7 +60,7 @@ func validate(ctx huma.Context, status int, errs []error) *Reply {
 	return respond(ctx.Context(), refusal, false)
 }
 
-// mediaTypes lists the types of the bodies that an operation takes.
+// mediaTypes returns the media types that an operation accepts.
 func mediaTypes(ctx huma.Context) string {
 	var list []string
 	if op := ctx.Operation(); op != nil && op.RequestBody != nil {
@@ -73,13 +72,13 @@ func mediaTypes(ctx huma.Context) string {
 	return strings.Join(list, " or ")
 }
 
-// invalid is what the framework found wrong, as the log may have it.
+// invalid holds the framework's validation errors in a form that may be logged.
 type invalid struct {
 	total   int
 	details []Detail
 }
 
-// Error names the first field.
+// Error returns the errors' first field.
 func (e *invalid) Error() string {
 	if len(e.details) == 0 {
 		return "the request is not valid"
@@ -87,8 +86,8 @@ func (e *invalid) Error() string {
 	return fmt.Sprintf("%d problems, the first: %s %s", e.total, e.details[0].Field, e.details[0].Message)
 }
 
-// add keeps a detail. Of a body that cannot be read only the bounds of JSON are
-// told, which the decoder words for clients.
+// add records a detail. If the body cannot be parsed, only errors about the bounds of
+// JSON are recorded, because the decoder words these for clients.
 func (e *invalid) add(d *huma.ErrorDetail, status int) {
 	if len(e.details) == maxDetails {
 		return
@@ -153,7 +152,7 @@ func validationMessage(message string) string {
 	return notValid
 }
 
-// notValid is said where the framework's own message cannot be.
+// notValid replaces messages of the framework that must not reach the client.
 const notValid = "is not valid"
 
 // plainNumber writes the limit at the end of a rule as people do: the framework

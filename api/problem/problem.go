@@ -68,15 +68,16 @@ func (e *Refusal) Error() string {
 // Unwrap returns the cause.
 func (e *Refusal) Unwrap() error { return e.Cause }
 
-// maxDetails bounds the details of one error, maxField the name of a field, which
-// can hold names that the client sent, and maxMessage the text about it.
+// maxDetails bounds the details of one error. maxField bounds the name of a field,
+// which can contain names that the client sent. maxMessage bounds the text about a
+// field.
 const (
 	maxDetails = 100
 	maxField   = 512
 	maxMessage = 2048
 )
 
-// shortened cuts a text between characters, to about n bytes.
+// shortened truncates text to about n bytes without splitting a character.
 func shortened(text string, n int) string {
 	if len(text) <= n {
 		return text

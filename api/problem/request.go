@@ -52,7 +52,7 @@ func setCause(ctx context.Context, err error) {
 	}
 }
 
-// maxCause bounds what the log has of one cause.
+// maxCause bounds the length of one cause in the log.
 const maxCause = 8 << 10
 
 // CauseText is the text of [Cause] for the server's log: with what the engine

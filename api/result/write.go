@@ -24,8 +24,8 @@ type Options struct {
 	Tail func(Summary) []Member
 	// FailLine renders an error as a JSON object for the last line of NDJSON.
 	FailLine func(error) []byte
-	// Exhausted is called once when no more rows are read, before the rest of the
-	// result is written. It may close the rows.
+	// Exhausted, if not nil, is called once when no more rows are read, before the
+	// rest of the result is written. It may close the rows.
 	Exhausted func()
 }
 

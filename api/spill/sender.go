@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// run sends pieces and what is in the file until there are no more. A piece is
-// never in front of bytes of the file: the writing goroutine hands pieces over
-// only while the whole file has been sent.
+// run sends pieces and the bytes of the file until there are no more. The writing
+// goroutine hands over a piece only after the whole file was sent, so the order is
+// kept.
 func (w *Writer) run() {
 	defer close(w.stopped)
 	for {
@@ -34,8 +34,8 @@ func (w *Writer) run() {
 	}
 }
 
-// proceed gives the next bytes their deadline. The context's end leaves grace,
-// from the moment at which it is noticed.
+// proceed sets the deadline for the next bytes. After the context has ended, the
+// deadline is grace after proceed noticed the end.
 func (w *Writer) proceed() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -68,7 +68,7 @@ func (w *Writer) send(p []byte) error {
 	return err
 }
 
-// sendFile sends the rest of the file.
+// sendFile sends the unsent part of the file.
 func (w *Writer) sendFile() error {
 	for {
 		if w.emptied() {
@@ -106,15 +106,15 @@ func (w *Writer) peek() ([]byte, error) {
 	return w.fromFile[:n], err
 }
 
-// Break ends lines of text whose context has ended: it completes the line that was
-// begun and writes one more, within 200 ms.
+// Break ends a response of text lines whose context has ended. It completes the begun
+// line and writes one more line, within 200 ms.
 func (w *Writer) Break(line []byte) error {
 	w.proceed()
 	w.join()
 	if w.broken {
 		return w.cause
 	}
-	// The connection may have waited for the engine to stop.
+	// The deadline may have passed while the handler waited for the engine to stop.
 	_ = w.conn.SetWriteDeadline(time.Now().Add(grace))
 	for w.last != '\n' && !w.emptied() {
 		p, err := w.peek()

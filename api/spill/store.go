@@ -10,28 +10,28 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Options tunes a store. The zero value works, without any room.
+// Options configures a store. The zero value allows no files.
 type Options struct {
-	// Dir is the directory of the files; "" is the system's.
+	// Dir is the directory of the files; "" means the system's temporary directory.
 	Dir string
-	// ServerBytes and OwnerBytes bound the files of all writers, and of those of
-	// one owner.
+	// ServerBytes bounds the files of all writers. OwnerBytes bounds those of one
+	// owner.
 	ServerBytes, OwnerBytes int64
 	// Patience is how long a writer waits for a client that takes nothing, or less
-	// than 1 MiB a second, before it goes on in a file. Default 2 s.
+	// than 1 MiB a second, before it writes to a file. Default 2 s.
 	Patience time.Duration
-	// Stall is how long a client may leave a piece before its connection ends.
-	// Default 10 min.
+	// Stall is how long a client may leave a piece unread before its connection is
+	// closed. Default 10 min.
 	Stall time.Duration
 	// Registerer receives the metrics; nil means none.
 	Registerer prometheus.Registerer
 }
 
-// grace is how long a connection still takes bytes when the context of its writer
-// has ended: what is being sent ends where a reader can tell.
+// grace is how long a connection still takes bytes after the context of its writer has
+// ended, so that the response ends at a place that readers recognize.
 const grace = 200 * time.Millisecond
 
-// Store is the room for files. It is safe for concurrent use.
+// Store accounts for the files of all writers. It is safe for concurrent use.
 type Store struct {
 	opts    Options
 	aborted *prometheus.CounterVec
@@ -42,7 +42,7 @@ type Store struct {
 	files  int
 }
 
-// The reasons for which a writer ends a response.
+// Reasons why a writer ends a response.
 const (
 	reasonFull    = "full"    // the limit of the files
 	reasonStalled = "stalled" // no progress for Options.Stall
@@ -74,14 +74,14 @@ func New(opts Options) *Store {
 	return s
 }
 
-// Used returns the size and the number of the files.
+// Used returns the total size and the number of the files.
 func (s *Store) Used() (bytes int64, files int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.used, s.files
 }
 
-// reserve takes room for n bytes of an owner, if there is any.
+// reserve reserves n bytes for an owner and reports whether they are available.
 func (s *Store) reserve(owner string, n int64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -108,7 +108,7 @@ func (s *Store) count(files int) {
 	s.files += files
 }
 
-// create makes a file without a name.
+// create makes a file and removes its name.
 func (s *Store) create() (*os.File, error) {
 	f, err := os.CreateTemp(s.opts.Dir, "spill-*")
 	if err != nil {

@@ -9,25 +9,25 @@ import (
 	"time"
 )
 
-// pieceSize is how many bytes a connection gets at once. It bounds what one
-// client can leave without being noticed.
+// pieceSize is the largest number of bytes passed to a connection at once. A client
+// can leave that much unread without being noticed.
 const pieceSize = 64 << 10
 
-// leastRate is how many bytes a second a client must take while its writer waits
-// for it.
+// leastRate is the number of bytes a second that a client must take while its writer
+// waits for it.
 const leastRate = 1 << 20
 
 // Conn is a connection to a client.
 type Conn interface {
 	io.Writer
-	// SetWriteDeadline ends writes, a blocked one too. It is called concurrently
-	// with Write.
+	// SetWriteDeadline sets the deadline of writes, including a blocked one. It is
+	// called concurrently with Write.
 	SetWriteDeadline(time.Time) error
 }
 
-// Writer sends bytes to a connection from a goroutine of its own. Write returns
-// when the connection takes bytes, or else, after the store's patience, when they
-// are in a file. Its methods are for one goroutine.
+// Writer sends bytes to a connection in a goroutine of its own. Write returns when the
+// connection has taken the bytes or, after the store's patience, when they are in a
+// file. The methods of a Writer are not safe for concurrent use.
 type Writer struct {
 	store    *Store
 	patience time.Duration
@@ -36,25 +36,25 @@ type Writer struct {
 	ctx      context.Context
 
 	pieces  chan []byte   // to the connection; unbuffered
-	grown   chan struct{} // tells that the file has grown; holds one
-	moved   chan struct{} // tells that the connection has taken a piece; holds one
+	grown   chan struct{} // signals that the file has grown; buffered
+	moved   chan struct{} // signals that the connection has taken a piece; buffered
 	stopped chan struct{} // closed when the sender has ended
-	unwatch func() bool   // ends the watch of ctx
+	unwatch func() bool   // stops watching ctx
 
-	// What follows belongs to the writing goroutine.
+	// The writing goroutine owns the fields below.
 	buffers  [2][]byte // one is being sent, the other filled
 	buffer   int
 	file     *os.File // nil before the first spill
 	spilling bool     // bytes go to the file
-	// waited is how long the client was waited for, up to the store's patience, and
-	// passed how many bytes it took in that time.
+	// waited is how long the writer has waited for the client, up to the store's
+	// patience. passed is how many bytes the client took in that time.
 	waited   time.Duration
 	passed   int64
 	failed   error // why nothing more is written
-	refused  bool  // something was not taken because ctx had ended
+	refused  bool  // a write was refused because ctx had ended
 	finished bool
 
-	// What follows belongs to the sender while it runs.
+	// The sender owns the fields below while it runs.
 	cause    error // why it ended early
 	begun    bool  // something was sent
 	broken   bool  // the connection has failed
@@ -63,7 +63,7 @@ type Writer struct {
 
 	mu    sync.Mutex
 	size  int64 // of the file
-	sent  int64 // of the file
+	sent  int64 // bytes of the file that were sent
 	ended bool  // ctx has ended, and the connection has its last deadline
 	idle  bool  // the connection is no longer this writer's
 }
@@ -73,14 +73,14 @@ var (
 	errStalled = errors.New("client does not read")
 )
 
-// Writer returns a writer to conn. The bytes count as those of owner. When ctx
-// ends, sending ends within 200 ms. The caller closes it.
+// Writer returns a writer to conn. Its files count as those of owner. After ctx has
+// ended, sending ends within 200 ms. The caller must close the writer.
 func (s *Store) Writer(ctx context.Context, owner string, conn Conn) *Writer {
 	return s.writer(ctx, owner, conn, s.opts.Patience)
 }
 
-// Waiting returns a writer that waits for its client instead of spilling, for
-// bytes that cost nothing while they wait.
+// Waiting returns a writer that waits for its client instead of spilling. It is for
+// bytes that occupy no resources while they wait.
 func (s *Store) Waiting(ctx context.Context, conn Conn) *Writer {
 	return s.writer(ctx, "", conn, 1<<62)
 }
@@ -95,8 +95,8 @@ func (s *Store) writer(ctx context.Context, owner string, conn Conn, patience ti
 	return w
 }
 
-// Write implements io.Writer. It fails once the context has ended; what it has
-// begun then it completes, as long as the connection takes it.
+// Write implements io.Writer. It fails if the context has ended. A write that has
+// already begun continues as long as the connection takes the bytes.
 func (w *Writer) Write(p []byte) (int, error) {
 	if w.failed == nil && w.ctx.Err() != nil {
 		w.refused = true
@@ -138,8 +138,8 @@ func (w *Writer) put(piece []byte) error {
 	return w.spill(piece)
 }
 
-// offer waits until the sender takes a piece. It reports false for a client that
-// is too slow to be waited for.
+// offer waits until the sender takes a piece. It returns false if the client is too
+// slow.
 func (w *Writer) offer(piece []byte) (bool, error) {
 	select {
 	case w.pieces <- piece:
@@ -167,8 +167,8 @@ func (w *Writer) offer(piece []byte) (bool, error) {
 	}
 }
 
-// spill appends a piece to the file. Without room for it, it waits while the
-// client reads: an empty file ends the spilling.
+// spill appends a piece to the file. If there is no room, it waits as long as the
+// client reads; once the file is empty, the piece goes to the connection.
 func (w *Writer) spill(piece []byte) error {
 	timer, before := time.NewTimer(w.patience), w.position()
 	defer timer.Stop()
@@ -225,11 +225,11 @@ func (w *Writer) append(piece []byte) error {
 	return nil
 }
 
-// tooFew reports whether a client that took n bytes in the store's patience is too
-// slow to be waited for.
+// tooFew reports whether n bytes within the store's patience are too few to wait for
+// the client.
 func (w *Writer) tooFew(n int64) bool { return float64(n) < leastRate*w.patience.Seconds() }
 
-// position is how much of the file the connection has taken.
+// position returns how many bytes of the file the connection has taken.
 func (w *Writer) position() int64 {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -243,7 +243,7 @@ func (w *Writer) emptied() bool {
 	return w.sent == w.size
 }
 
-// restart empties a file that was sent, and goes on without it.
+// restart removes a file that was sent completely and returns to direct sending.
 func (w *Writer) restart() error {
 	w.spilling = false
 	w.mu.Lock()
@@ -258,7 +258,7 @@ func (w *Writer) restart() error {
 	return nil
 }
 
-// discard gives back the room of the file. The caller holds mu.
+// discard returns the file's room to the store. The caller holds mu.
 func (w *Writer) discard() {
 	if w.size > 0 {
 		w.store.giveBack(w.owner, w.size)
@@ -272,9 +272,8 @@ func (w *Writer) abort(reason string, err error) error {
 	return err
 }
 
-// Finish waits until the connection has taken everything, and returns why it does
-// not, for example the cause of the context's end. After a failed Write it does
-// not wait.
+// Finish waits until the connection has taken everything. Otherwise it returns the
+// cause, for example that of the context. After a failed Write it does not wait.
 func (w *Writer) Finish() error {
 	if w.failed != nil {
 		return w.failed
@@ -286,7 +285,7 @@ func (w *Writer) Finish() error {
 	return w.cause
 }
 
-// join waits for the end of the sender.
+// join waits until the sender has ended.
 func (w *Writer) join() {
 	if !w.finished {
 		w.finished = true
@@ -295,8 +294,8 @@ func (w *Writer) join() {
 	<-w.stopped
 }
 
-// Close frees the file. If the connection has not taken everything by then, it is
-// useless afterwards. It is idempotent.
+// Close removes the file. If the connection has not taken everything by then, it
+// cannot be used any more. Close is idempotent.
 func (w *Writer) Close() error {
 	w.unwatch()
 	select {

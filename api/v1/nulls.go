@@ -6,8 +6,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// AllowNulls describes what the framework does with members that are null: in a
-// request body that is the same as leaving the member out, unless it is required.
+// AllowNulls adds null to the types of optional members of request bodies, because the
+// framework treats a null member like an absent one.
 func AllowNulls(spec *huma.OpenAPI) {
 	seen := map[*huma.Schema]bool{}
 	for _, item := range spec.Paths {

@@ -32,7 +32,7 @@ func (o optional[T]) Schema(r huma.Registry) *huma.Schema {
 	return &schema
 }
 
-// orNull returns raw, or JSON null if there is none.
+// orNull returns raw, or JSON null if raw is empty.
 func orNull(raw json.RawMessage) json.RawMessage {
 	if len(raw) == 0 {
 		return json.RawMessage("null")

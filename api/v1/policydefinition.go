@@ -7,9 +7,9 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// policyDefinition is a policy as a tree, as replies show it: every member of the
-// definition and its subject is there, null where it is not set. Requests may leave
-// members out.
+// policyDefinition is a policy as a tree, in the form of replies: every member of the
+// definition and its subject is present, and null if it is not set. Requests may omit
+// members.
 type policyDefinition struct {
 	Effect    string                    `json:"effect" enum:"permit,forbid"`
 	Subject   policySubject             `json:"subject"`
@@ -25,8 +25,8 @@ type policySubject struct {
 	Value     policyValue `json:"value"`
 }
 
-// policyCondition is one test, or exactly one of and, or, not. It has the members
-// that are set.
+// policyCondition is one test, or exactly one of and, or, not. Replies contain only
+// the members that are set.
 type policyCondition struct {
 	Column    *string           `json:"column,omitempty" doc:"columnName of the policy without it"`
 	Op        string            `json:"op,omitempty"`
@@ -40,7 +40,7 @@ type policyCondition struct {
 // policyValue is the text of a JSON value, as it was sent; empty for null.
 type policyValue json.RawMessage
 
-// UnmarshalJSON keeps the text.
+// UnmarshalJSON keeps the raw text.
 func (v *policyValue) UnmarshalJSON(data []byte) error {
 	if *v = nil; !bytes.Equal(data, []byte("null")) {
 		*v = bytes.Clone(data)
@@ -48,16 +48,16 @@ func (v *policyValue) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// MarshalJSON writes the text, or null.
+// MarshalJSON returns the raw text, or null.
 func (v policyValue) MarshalJSON() ([]byte, error) { return orNull(json.RawMessage(v)), nil }
 
-// Schema takes any value.
+// Schema returns a schema that allows any value.
 func (policyValue) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Description: "A string, number or boolean, an array of those, or null"}
 }
 
-// definitionOf reads a stored definition. It was checked when it was stored, so
-// that one which is not of this shape is damaged, and shown as none.
+// definitionOf decodes a stored definition. Definitions were checked when they were
+// stored, so one that cannot be decoded is damaged and shown as null.
 func definitionOf(raw json.RawMessage) (out nullable[policyDefinition]) {
 	if len(raw) > 0 && json.Unmarshal(raw, &out) != nil {
 		out.value = nil

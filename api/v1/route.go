@@ -84,7 +84,7 @@ func add[I, T any](api huma.API, rt route, handler func(context.Context, *I) (T,
 	})
 }
 
-// authorise asks for what the route's caller must hold at least.
+// authorise checks the scopes that every caller of the route needs.
 func (rt route) authorise(ctx context.Context) error {
 	p, err := auth.PrincipalFrom(ctx)
 	if err != nil {
@@ -114,8 +114,8 @@ func (rt route) operation(api huma.API) huma.Operation {
 		Security:  []map[string][]string{{"BearerAuth": rt.scopes()}},
 		Responses: map[string]*huma.Response{},
 		Metadata:  map[string]any{"camel": rt.camel},
-		// Before parameters and body are decoded: a caller without the scope learns
-		// nothing else, and costs nothing else.
+		// The scope is checked before parameters and body are decoded, so that a
+		// caller without it learns nothing else and costs little.
 		Middlewares: huma.Middlewares{func(ctx huma.Context, next func(huma.Context)) {
 			if err := rt.authorise(ctx.Context()); err != nil {
 				_ = huma.WriteErr(api, ctx, 0, "", rt.fail(ctx.Context(), err)) // the client may be gone

@@ -83,7 +83,7 @@ func IsStream(r *http.Request) bool {
 	return err == nil && known && format != ops.RowsJSON
 }
 
-// rowsRequest describes a body of rows; members are those that JSON has beside them.
+// rowsRequest describes a body of rows. In JSON the body may also have members.
 func rowsRequest(members map[string]*huma.Schema) *huma.RequestBody {
 	row := &huma.Schema{OneOf: []*huma.Schema{{Type: huma.TypeObject, AdditionalProperties: true}, {Type: huma.TypeArray, Items: &huma.Schema{}}}}
 	properties := map[string]*huma.Schema{
@@ -101,7 +101,7 @@ func rowsRequest(members map[string]*huma.Schema) *huma.RequestBody {
 	return &huma.RequestBody{Required: true, Content: content}
 }
 
-// mergeMembers are the members of a merge beside the rows.
+// mergeMembers returns the members of a merge other than the rows.
 func mergeMembers() map[string]*huma.Schema {
 	most := 100
 	return map[string]*huma.Schema{

@@ -28,8 +28,8 @@ type storageConfig struct {
 	UpdatedAt           *string         `json:"updatedAt"`
 }
 
-// settingsFor leaves the place of local storage on the server out for callers who
-// only use it.
+// settingsFor returns the settings of a configuration. It omits the directory of local
+// storage for callers who only use the configuration.
 func settingsFor(ctx context.Context, c catalog.StorageConfig) json.RawMessage {
 	p, err := auth.PrincipalFrom(ctx)
 	if err == nil && (p.Scopes.Has(auth.ScopeStorageConfigure) || p.UserID.String() == string(c.Owner)) || c.Kind != catalog.KindLocal {

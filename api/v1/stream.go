@@ -25,21 +25,21 @@ const (
 	jsonBytes = 100 << 20
 )
 
-// connection is the way to a client.
+// connection is a connection to a client. It implements [spill.Conn].
 type connection struct {
 	http.ResponseWriter
 	control *http.ResponseController
 }
 
-// SetWriteDeadline implements spill.Conn. Writers that know no deadlines have none.
+// SetWriteDeadline implements spill.Conn. It fails if the underlying writer has no
+// deadlines.
 func (c connection) SetWriteDeadline(t time.Time) error { return c.control.SetWriteDeadline(t) }
 
-// revocable is implemented by rows whose context ends when they may no longer be
-// shown.
+// revocable is implemented by rows that must not be shown after a context has ended.
 type revocable interface{ Context() context.Context }
 
-// running is implemented by rows of a running statement. Finish gives back what it
-// holds when no more rows are read.
+// running is implemented by rows of a running statement. Finish releases its resources
+// when no more rows are read.
 type running interface{ Finish() error }
 
 const (
@@ -65,7 +65,7 @@ func format(accept string) (result.Format, error) {
 type streaming struct {
 	route route
 	rows  engine.Result
-	// spill takes what a client does not read while a statement runs.
+	// spill buffers what a client does not read while a statement runs.
 	spill *spill.Store
 	// id names the statement; elapsed is the time that the reply reports.
 	id      string
@@ -123,7 +123,7 @@ func (s streaming) write(w http.ResponseWriter, r *http.Request) {
 		sink = result.NewSink(out, begin)
 		sum, err = result.Write(r.Context(), sink, s.rows, opts)
 	}
-	finish() // whatever comes next waits for the client
+	finish() // the statement need not wait for the client any more
 	if !sink.Committed() {
 		_, _ = out.Finish(), out.Close() // nothing was written
 		problem.Write(w, r, err)
@@ -131,7 +131,7 @@ func (s streaming) write(w http.ResponseWriter, r *http.Request) {
 	}
 	unsent := out.Finish()
 	if err != nil && unsent == nil && ctx.Err() != nil {
-		unsent = context.Cause(ctx) // what says so was not taken any more
+		unsent = context.Cause(ctx) // the line about the end was not sent
 	}
 	if unsent != nil {
 		err = errors.Join(result.ErrBroken, unsent)
@@ -153,7 +153,7 @@ func (s streaming) write(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// ownerOf is whose room on disk a response takes: its organisation's.
+// ownerOf returns the organisation whose disk quota a response counts against.
 func ownerOf(r *http.Request) string {
 	p, err := auth.PrincipalFrom(r.Context())
 	if err != nil {
@@ -162,8 +162,8 @@ func ownerOf(r *http.Request) string {
 	return p.OrgID.String()
 }
 
-// startedAgain reports whether rows that ended for a reason outside of their
-// statement come once more, from the first.
+// startedAgain restarts rows that ended for a reason outside of their statement, and
+// reports whether it did.
 func startedAgain(rows engine.Result) bool {
 	again, ok := rows.(interface{ Again() bool })
 	return ok && again.Again()

@@ -9,9 +9,9 @@ import (
 	"github.com/lakewarden/lakewarden/api/problem"
 )
 
-// strictQuery refuses queries that can be read in two ways, and values that the
-// description does not allow but the framework takes: a parameter twice, of which
-// it uses the first; an empty value, which it takes for none; 1 for true.
+// strictQuery refuses ambiguous query strings, and values that the framework accepts
+// although the API description does not: a repeated parameter, of which the framework
+// uses the first; an empty value, which it treats as absent; and 1 for true.
 func (rt route) strictQuery(api huma.API) func(huma.Context, func(huma.Context)) {
 	return func(ctx huma.Context, next func(huma.Context)) {
 		u := ctx.URL()
@@ -55,7 +55,7 @@ func checkQuery(parameters []*huma.Param, raw string) error {
 
 var wholeNumber = regexp.MustCompile(`^-?(0|[1-9][0-9]*)$`)
 
-// unfit says what is wrong with the text of a value, as far as its type decides it.
+// unfit returns why a value does not have the parameter's type, or "" if it does.
 func unfit(s *huma.Schema, value string) string {
 	plain := s.Type == huma.TypeString && s.Format == "" && len(s.Enum) == 0
 	switch {

@@ -7,11 +7,11 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// instant is a time in a request body. Texts that are far too long are refused
-// unread: the parser of package time repeats them in its errors, several times.
+// instant is a time in a request body. It refuses overlong texts before parsing,
+// because errors of package time repeat the text several times.
 type instant struct{ time.Time }
 
-// UnmarshalJSON reads RFC 3339.
+// UnmarshalJSON parses a time in RFC 3339.
 func (i *instant) UnmarshalJSON(data []byte) error {
 	if len(data) > 64 {
 		return errors.New("not a time")
@@ -19,14 +19,14 @@ func (i *instant) UnmarshalJSON(data []byte) error {
 	return i.Time.UnmarshalJSON(data)
 }
 
-// Schema is that of a time.
+// Schema returns the schema of a time.
 func (instant) Schema(huma.Registry) *huma.Schema {
 	s := &huma.Schema{Type: huma.TypeString, Format: "date-time"}
 	s.PrecomputeMessages()
 	return s
 }
 
-// time is the time of a member that may have been left out.
+// time returns the time, or nil if the member was absent.
 func (i *instant) time() *time.Time {
 	if i == nil {
 		return nil

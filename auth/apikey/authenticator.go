@@ -20,17 +20,17 @@ type Record struct {
 	Hash        []byte     // SHA-256 of the key
 	Scopes      []string   // granular scopes, as stored at creation
 	WorkspaceID *uuid.UUID // the workspace the key reaches besides the default one
-	// AllWorkspaces: the key reaches every workspace of its user.
+	// AllWorkspaces reports that the key reaches every workspace of its user.
 	AllWorkspaces bool
 	ExpiresAt     time.Time
 	Revoked       bool
 	LastUsedAt    time.Time // zero when never used
 }
 
-// Owner is what the catalog knows about the user of a key now.
+// Owner is the catalog's current record of a key's user.
 type Owner struct {
 	Email string
-	Role  auth.Role // in the organisation; "" when no member any more
+	Role  auth.Role // in the organisation; "" for a former member
 }
 
 // Store is what the Authenticator needs of the catalog. Implementations are
@@ -69,8 +69,8 @@ type Authenticator struct {
 	epoch func(context.Context) (uint64, error)
 	now   func() time.Time
 	used  *usage
-	// A flood of wrong keys must not empty the cache of the right ones, so each
-	// kind has its own.
+	// Accepted and refused keys have separate caches, so that a flood of wrong keys
+	// cannot evict valid ones.
 	accepted *cache[holder]
 	refused  *cache[*auth.Refusal]
 }
@@ -105,9 +105,9 @@ func (a *Authenticator) Close() { a.used.close() }
 
 // Authenticate implements [auth.Authenticator]. A refusal is an [*auth.Refusal].
 //
-// A wrong key costs little, because nobody is turned away before the key is
-// verified: one that is malformed costs no call of the store, any other one the
-// epoch and a look-up by prefix, and the same key again within one epoch the
+// A wrong key is cheap to refuse, because every key is verified before a caller is
+// turned away. A malformed key needs no call of the store. Any other wrong key needs
+// the epoch and a look-up by prefix, and the same key again within one epoch needs the
 // epoch only.
 func (a *Authenticator) Authenticate(ctx context.Context, bearer string) (auth.Principal, error) {
 	key, err := Parse(bearer)
@@ -150,14 +150,14 @@ func (a *Authenticator) Authenticate(ctx context.Context, bearer string) (auth.P
 	return principal(known), nil
 }
 
-// holder is a key whose secret was right, with its owner.
+// holder is a verified key with its owner.
 type holder struct {
 	Record
 	Owner
 }
 
-// verify reads what the catalog knows about a key. It asks about the owner only
-// when the secret is right.
+// verify looks up a key in the catalog. It looks up the owner only if the secret is
+// right.
 func (a *Authenticator) verify(ctx context.Context, key Key, hash Hash) (holder, error) {
 	record, found, err := a.store.KeyByPrefix(ctx, key.Prefix())
 	if err != nil {
@@ -176,7 +176,7 @@ func (a *Authenticator) verify(ctx context.Context, key Key, hash Hash) (holder,
 	return holder{record, owner}, nil
 }
 
-// refuse makes a cause a refusal of a key that exists; nil stays nil.
+// refuse wraps cause in a refusal of an existing key. It returns nil for a nil cause.
 func refuse(key Key, r Record, cause error) error {
 	if cause == nil {
 		return nil

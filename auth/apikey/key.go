@@ -55,8 +55,8 @@ func Parse(text string) (Key, error) {
 	return Key{text: text}, nil
 }
 
-// claimedPrefix returns the visible part of a text that has the shape of a key
-// there, whatever follows it, else "".
+// claimedPrefix returns the visible prefix at the beginning of text if it has the
+// shape of a key's prefix, else "".
 func claimedPrefix(text string) string {
 	if len(text) <= prefixLen || !strings.HasPrefix(text, Prefix) || text[prefixLen] != '_' {
 		return ""

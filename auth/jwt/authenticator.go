@@ -69,8 +69,8 @@ func New(members Members, issuers []Issuer, opts Options) (*Authenticator, error
 
 // Authenticate implements [auth.Authenticator]. A refusal is an [*auth.Refusal].
 //
-// A wrong token costs no call of the catalog: the member is looked up only after
-// the signature, the audience and the times are verified.
+// A wrong token needs no call of the catalog: the member is looked up only after the
+// signature, the audience and the times are verified.
 func (a *Authenticator) Authenticate(ctx context.Context, bearer string) (auth.Principal, error) {
 	p, err := a.verify(ctx, bearer)
 	if errors.Is(err, auth.ErrUnauthenticated) {

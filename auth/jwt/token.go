@@ -78,8 +78,8 @@ func peekIssuer(part string) (string, error) {
 	return c.Issuer, nil
 }
 
-// claimedAccount returns issuer and subject of a refused token as they stand in
-// it, or "" when they cannot be read. Nothing vouches for them.
+// claimedAccount returns the issuer and subject that a refused token claims, or "" if
+// it cannot be read. The claim is unverified.
 func claimedAccount(token string) string {
 	parts := strings.Split(token, ".")
 	var c struct {
