@@ -55,9 +55,10 @@ type FileList struct {
 	// may have any of them or none. Without, they are found by name, and each file has
 	// at least one of a struct's. They need Stored.
 	Parts [][]FieldID
-	// Widened names the columns of which a file may hold a narrower type than the
-	// table's. Their values are cast before anything is compared with them: DuckDB's
-	// reader casts a constant to the type of the file, in which 1.6 is 2.
+	// Widened names the columns for which a file may hold a narrower type than the
+	// table's. Values of these columns are cast before they are compared, because
+	// DuckDB's reader casts the constant to the type of the file, which turns 1.6 into
+	// 2.
 	Widened []string
 	// Deleted are rows that are gone although their files still hold them. The
 	// relation has none of them; the numbers of the others stay physical.
@@ -95,8 +96,8 @@ func (l *FileList) WithParts(parts [][]FieldID) *FileList {
 	return l.with(func(out *FileList) { out.Parts = parts })
 }
 
-// WithWidened returns the list for files that may hold some columns with narrower
-// types.
+// WithWidened returns the list with some columns marked as possibly having narrower
+// types in files.
 func (l *FileList) WithWidened(names []string) *FileList {
 	return l.with(func(out *FileList) { out.Widened = names })
 }

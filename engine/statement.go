@@ -14,9 +14,9 @@ type Statement struct {
 	// Barriers are made, in order, before SQL runs.
 	Barriers []Barrier
 	Lease    Lease
-	// Analyze runs SQL and answers with the engine's measurements in the place of
-	// its rows: one row, whose last column is JSON. They name files and print SQL.
-	// [Writer] ignores it.
+	// Analyze runs SQL and returns the engine's measurements instead of its rows: one
+	// row, whose last column is JSON. The measurements contain file names and SQL
+	// text. [Writer] ignores Analyze.
 	Analyze bool
 }
 

@@ -126,7 +126,8 @@ func (t *Txn) checkUpgrade(s *Snapshot) error {
 		}
 		then.metadata, after.schema = m, schema
 	}
-	// A restored version has what it had, under what its protocol said of it.
+	// A restore may use what its version used, even if the protocol lists no feature
+	// for it.
 	if !t.restores {
 		for f := range s.newlyNeeded(after.schema, after.Properties()) {
 			if !supports(then.protocol, f) {

@@ -5,9 +5,8 @@ import (
 	"strings"
 )
 
-// Default is the text of the column's default, in Spark's SQL, as the protocol's
-// section "Default Columns" has it. A default that is no text is
-// [ErrInvalidSchema].
+// Default returns the column's default in Spark's SQL (protocol, "Default Columns").
+// The error is [ErrInvalidSchema] if the default is not a string.
 func (f Field) Default() (text string, ok bool, err error) {
 	if _, ok = f.Metadata[keyDefault]; !ok {
 		return "", false, nil
@@ -18,14 +17,14 @@ func (f Field) Default() (text string, ok bool, err error) {
 	return text, true, nil
 }
 
-// WithDefault returns the field with a default in Spark's SQL. The caller has made
-// sure that it is one of the field's type.
+// WithDefault returns the field with a default in Spark's SQL. The caller must have
+// checked that it is a constant of the field's type.
 func (f Field) WithDefault(text string) Field {
 	return f.withMetadata(keyDefault, jsonString(text))
 }
 
-// DefaultBelow is the path of a member below t that has a default, or empty. Only
-// columns have defaults that writers fill in.
+// DefaultBelow returns the path of a nested field below t that has a default, or "".
+// Writers fill in defaults of columns only.
 func DefaultBelow(t DataType) string {
 	found := ""
 	walkFields(t, func(f Field) {
@@ -36,16 +35,15 @@ func DefaultBelow(t DataType) string {
 	return found
 }
 
-// SetDefault gives a column the default that new rows have where they do not name
-// it: a constant of the column's type in Spark's SQL, which the caller has checked.
-// Rows of this and older versions keep what they have. The error is
-// [ErrInvalidSchema].
+// SetDefault sets the default of a column for new rows that do not name it: a constant
+// of the column's type in Spark's SQL, which the caller must have checked. Existing
+// rows do not change. The error is [ErrInvalidSchema].
 func (a *Alteration) SetDefault(column, text string) error {
 	return a.editColumn(column, func(f Field) Field { return f.WithDefault(text) })
 }
 
-// DropDefault takes the default of a column away: NULL takes its place. The error
-// is [ErrInvalidSchema].
+// DropDefault removes the default of a column, which is NULL then. The error is
+// [ErrInvalidSchema].
 func (a *Alteration) DropDefault(column string) error {
 	return a.editColumn(column, func(f Field) Field { return f.withMetadata(keyDefault, nil) })
 }

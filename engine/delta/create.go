@@ -90,7 +90,7 @@ func create(ctx context.Context, b objstore.Bucket, c CreateOptions) (*Snapshot,
 	return before.publishFirst(ctx, c)
 }
 
-// unlessEmpty returns nil for an empty text: the log then has no such member.
+// unlessEmpty returns nil if text is empty, so that the log does not get the member.
 func unlessEmpty(text string) *string {
 	if text == "" {
 		return nil

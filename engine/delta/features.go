@@ -273,8 +273,8 @@ func (s *Snapshot) Mapped() bool { return mapped(s.Properties()) }
 // files may still have.
 func (s *Snapshot) Widened() bool { return s.WidenedColumns() != nil }
 
-// WidenedColumns returns the names of the columns of which files may hold a narrower
-// type, of the column itself or of something nested in it; nil if there are none.
+// WidenedColumns returns the names of columns whose files may hold a narrower type, of
+// the column itself or nested in it; nil if there are none.
 func (s *Snapshot) WidenedColumns() []string {
 	var names []string
 	for _, column := range s.schema.Fields {

@@ -7,20 +7,20 @@ import (
 )
 
 // ForeignSince reports whether another writer may have changed rows, or the rules
-// of rows, in a version above the given one, up to this snapshot's. A commit is
-// another writer's if its commitInfo names another engine; releases of one engine
-// are the same writer. Commits that were read from a checkpoint count: it does not
-// say who wrote them.
+// about rows, after the given version and up to this snapshot's. A commit is another
+// writer's if its commitInfo names another engine; all releases of an engine are the
+// same writer. Commits below a checkpoint count as foreign, because the checkpoint
+// does not state their writers.
 func (s *Snapshot) ForeignSince(version int64) bool {
 	return s.state.foreign > version || s.state.base > version
 }
 
-// BaseVersion is the version of the checkpoint from which this snapshot and those
-// that it was refreshed from were loaded, -1 without one.
+// BaseVersion returns the version of the checkpoint from which this snapshot was
+// loaded, also if it was refreshed since; -1 without a checkpoint.
 func (s *Snapshot) BaseVersion() int64 { return s.state.base }
 
-// foreignTo reports whether c is of another writer and can break rules of rows.
-// Removed files cannot, nor files that hold the rows of others.
+// foreignTo reports whether c has another writer and can violate rules about rows.
+// Removed files cannot, nor can files that only rearrange rows.
 func (c *commit) foreignTo(writer string) bool {
 	if engineName(c.info().EngineInfo) == engineName(writer) {
 		return false
@@ -38,7 +38,7 @@ func (c *commit) foreignTo(writer string) bool {
 	return false
 }
 
-// engineName is an engineInfo without the engine's release.
+// engineName returns an engineInfo without the engine's release.
 func engineName(info string) string {
 	name, _, _ := strings.Cut(info, "/")
 	return name

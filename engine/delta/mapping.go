@@ -44,8 +44,8 @@ func fileColumns(t DataType, mapped bool) []FileColumn {
 	return fileParts(t, mapped, nil, "")
 }
 
-// fileParts are the parts of a type. Elements, keys and values have an id where the
-// metadata of the field around them says one, by the path from that field on.
+// fileParts returns the parts of a type. An element, key or value has an id if the
+// metadata of the enclosing field holds one for its path from that field.
 func fileParts(t DataType, mapped bool, nested map[string]int, path string) []FileColumn {
 	part := func(name string, t DataType) FileColumn {
 		below := path + "." + name
@@ -73,8 +73,8 @@ func fileParts(t DataType, mapped bool, nested map[string]int, path string) []Fi
 	return nil
 }
 
-// nestedIDs are the ids of the elements, keys and values below the field, by their
-// paths from its physical name on (protocol, "IcebergCompatV2"); nil for none.
+// nestedIDs returns the ids of the elements, keys and values below the field, by their
+// paths from its physical name (protocol, "IcebergCompatV2"); nil if there are none.
 func (f Field) nestedIDs() map[string]int {
 	for _, key := range []string{keyNestedIDs, keyParquetNestedIDs} {
 		var ids map[string]int

@@ -9,7 +9,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine/delta/action"
 )
 
-// legacyWriter maps a writer version to the features that it brings.
+// legacyWriter maps a writer version to the features that it adds.
 var legacyWriter = map[int][]string{
 	2: {featAppendOnly, featInvariants},
 	3: {featChecks},
@@ -18,8 +18,8 @@ var legacyWriter = map[int][]string{
 	6: {featIdentity},
 }
 
-// supports reports whether the protocol lists or implies a feature, for readers too
-// where the feature changes how files are read.
+// supports reports whether the protocol lists or implies a feature. A feature that
+// changes how files are read must also be supported for readers.
 func supports(p *action.Protocol, feature string) bool {
 	if !slices.Contains(writerFeatures(p), feature) {
 		return false
@@ -28,8 +28,8 @@ func supports(p *action.Protocol, feature string) bool {
 		feature == featMapping && p.MinReaderVersion == 2
 }
 
-// writerFeatures lists the features that a protocol has, implied ones included. A
-// version implies column mapping for readers and writers together only (protocol,
+// writerFeatures returns the features of a protocol, including implied ones. Versions
+// imply column mapping only if both the reader and the writer version do (protocol,
 // "Column Mapping").
 func writerFeatures(p *action.Protocol) []string {
 	if p.MinWriterVersion >= 7 {
@@ -46,30 +46,30 @@ func writerFeatures(p *action.Protocol) []string {
 	return list
 }
 
-// propertyFeatures maps properties to the features they switch on.
+// propertyFeatures maps properties to the features that they enable.
 var propertyFeatures = map[string]string{
 	propAppendOnly: featAppendOnly, propCDF: featCDF, propDV: featDV, propICT: featICT,
 	propRowTracking: featRowTracking, propTypeWidening: featTypeWidening,
 }
 
-// newProtocol is the least protocol that a new table needs: versions 1 and 2
-// where they do, else the list of features.
+// newProtocol returns the least protocol for a new table: versions 1 and 2 if they
+// suffice, else a list of features.
 func newProtocol(schema Struct, properties map[string]string) *action.Protocol {
 	empty := &Snapshot{state: &state{metadata: &action.Metadata{}}}
 	p, _ := upgrade(action.Protocol{MinReaderVersion: 1, MinWriterVersion: 2}, empty.newlyNeeded(schema, properties))
 	return &p
 }
 
-// ProtocolFor returns the protocol that the table needs to have another schema and
-// other properties, and whether it differs from the table's. It grows by the features
-// that only the change uses: what the table had without its feature stays so. Nothing
-// is ever lost.
+// ProtocolFor returns the protocol that the table needs for another schema and other
+// properties, and whether it differs from the current one. Only features of which the
+// change makes more use are added: existing uses without their feature stay as they
+// are. No feature is ever removed.
 func (s *Snapshot) ProtocolFor(schema Struct, properties map[string]string) (action.Protocol, bool) {
 	return upgrade(s.Protocol(), s.newlyNeeded(schema, properties))
 }
 
-// newlyNeeded are the features of which a schema and properties make more use than the
-// table's.
+// newlyNeeded returns the features of which schema and properties make more use than
+// the table does.
 func (s *Snapshot) newlyNeeded(schema Struct, properties map[string]string) map[string]bool {
 	before, need := usesOf(s.schema, s.Properties()), make(map[string]bool)
 	for use, n := range usesOf(schema, properties) {
@@ -83,8 +83,8 @@ func (s *Snapshot) newlyNeeded(schema Struct, properties map[string]string) map[
 	return need
 }
 
-// upgrade returns the least protocol that has what p has and the features of need.
-// One that moves to lists of features lists what its versions implied, and need.
+// upgrade returns the least protocol with all of p and the features in need. If it has
+// to list features, it also lists those that the versions of p implied.
 func upgrade(p action.Protocol, need map[string]bool) (action.Protocol, bool) {
 	maps.DeleteFunc(need, func(f string, _ bool) bool { return supports(&p, f) })
 	if len(need) == 0 {
@@ -112,7 +112,7 @@ func upgrade(p action.Protocol, need map[string]bool) (action.Protocol, bool) {
 	return up, true
 }
 
-// use is one reason for a feature: a property, a key of field metadata or a type.
+// use is one reason to need a feature: a property, a key of field metadata, or a type.
 type use struct{ feature, reason string }
 
 // usesOf counts the uses of writer features in a schema and properties.
@@ -163,7 +163,7 @@ func usesOf(schema Struct, properties map[string]string) map[use]int {
 	return uses
 }
 
-// grows refuses a protocol that has less than the one before.
+// grows returns an error if a protocol has less than its predecessor.
 func grows(old, now *action.Protocol) error {
 	if now.MinReaderVersion < old.MinReaderVersion || now.MinWriterVersion < old.MinWriterVersion {
 		return fmt.Errorf("protocol versions shrink: %w", ErrInvalidTxn)
@@ -176,9 +176,9 @@ func grows(old, now *action.Protocol) error {
 	return nil
 }
 
-// mergeProtocols is the least protocol that has what both have. Versions of one
-// table only grow, so that today's is nearly always it; a table that another
-// writer took features from is the exception.
+// mergeProtocols returns the least protocol with everything that both have. The
+// versions of a table normally only grow, so the result is normally now. It differs
+// if another writer has removed features.
 func mergeProtocols(now, then action.Protocol) action.Protocol {
 	lacks := func(have, want []string) bool {
 		return slices.ContainsFunc(want, func(f string) bool { return !slices.Contains(have, f) })

@@ -27,8 +27,8 @@ type state struct {
 	// schema; whole says that all live files are such files.
 	writer string
 	whole  bool
-	// base and foreign are those of [Snapshot.BaseVersion] and
-	// [Snapshot.ForeignSince], foreign among the commits that were read.
+	// base is [Snapshot.BaseVersion]. foreign is the newest commit, among those read,
+	// that [Snapshot.ForeignSince] counts.
 	base, foreign int64
 }
 

@@ -65,16 +65,17 @@ func isOneOf(types []DataType, t DataType) bool {
 // those of a mapped table do not meet them.
 const forbiddenInNames = " ,;{}()\n\t="
 
-// maxNameBytes bounds new names of columns and members: statements take no longer
-// ones.
+// maxNameBytes bounds new names of columns and nested fields. Statements refuse longer
+// names.
 const maxNameBytes = 255
 
 // maxNewTypeDepth bounds the types of new columns: the time that DuckDB takes to read
 // a Parquet file doubles with each level of lists, to seconds at 22.
 const maxNewTypeDepth = 16
 
-// unusableName says why nothing new may have a name, mapped or not: what it shows
-// would not be what it is, or no statement could name it. It is "" for all others.
+// unusableName returns why a new column or nested field must not have the name, or ""
+// if it may. Refused are names that display misleadingly, and names that no statement
+// can refer to.
 func unusableName(name string) string {
 	switch {
 	case name == "":
@@ -85,13 +86,13 @@ func unusableName(name string) string {
 		return "must be UTF-8"
 	case strings.TrimSpace(name) != name:
 		return "must not begin or end with white space"
-	case strings.ContainsFunc(name, unseen):
+	case strings.ContainsFunc(name, isInvisible):
 		return "must not hold control characters, line ends or marks of direction"
 	}
 	return ""
 }
 
-func unseen(r rune) bool {
+func isInvisible(r rune) bool {
 	return unicode.IsControl(r) || unicode.In(r, unicode.Zl, unicode.Zp, unicode.Bidi_Control)
 }
 

@@ -51,9 +51,10 @@ func (w *write) scratchFiles(columns []engine.Column, names ...string) relation 
 	return relation{from: source.Relation(), sources: []engine.Source{source}, row: w.names.row}
 }
 
-// staged is the relation of a request's rows: every column of the table, with its
-// default in rows that do not name it. Where the rows can become new rows of the
-// table, a default that is not understood is a [delta.FeatureError].
+// staged returns the relation of a request's rows with every column of the table. Rows
+// that do not name a column have its default. If inserts is true, the rows can become
+// new rows of the table, and a default that cannot be evaluated is a
+// [delta.FeatureError].
 func (w *write) staged(rows Rows, inserts bool) (relation, error) {
 	columns := rows.Columns
 	if rows.ShapeColumn != "" {
@@ -83,8 +84,9 @@ func (w *write) staged(rows Rows, inserts bool) (relation, error) {
 	return r, nil
 }
 
-// naming is the condition under which a row of the file names a column, empty where
-// none does; others says that some do not. shape is SQL for the shape of a row.
+// naming returns the SQL condition under which a row of the file names a column, or ""
+// if no row does. others reports that some rows do not. shape is SQL for the shape of
+// a row.
 func (r Rows) naming(column, shape string) (condition string, others bool) {
 	if !has(r.Columns, column) {
 		return "", true
@@ -107,7 +109,7 @@ func (r Rows) naming(column, shape string) (condition string, others bool) {
 	return shape + " IN (" + strings.Join(shapes, ", ") + ")", true
 }
 
-// defaultOf is the value of a column in new rows that do not name it.
+// defaultOf returns SQL for the value of a column in new rows that do not name it.
 func (w *write) defaultOf(c engine.Column) string {
 	if sql, ok := w.Rules.Default(c.Name); ok {
 		return "CAST(" + sql + " AS " + c.Type + ")"

@@ -60,8 +60,8 @@ type Options struct {
 	// KeyFiles is told how many data files of the table each check of a key reads;
 	// nil is told nothing.
 	KeyFiles func(n int)
-	// Publish, if set, calls commit, which makes one attempt to put the write into
-	// the log, or returns an error in its place. It is not called by a dry run.
+	// Publish, if not nil, is called for each attempt to write to the log. It calls
+	// commit, or returns an error instead. Dry runs do not call it.
 	Publish func(ctx context.Context, commit func() (*delta.Snapshot, error)) (*delta.Snapshot, error)
 }
 

@@ -33,8 +33,8 @@ type cursor struct {
 // selects is the statement type of everything that callers may run.
 func selects(t duck.StatementType) bool { return t == duck.StatementTypeSelect }
 
-// explains admits EXPLAIN, which says nothing about what is explained: EXPLAIN
-// ANALYZE runs changes too.
+// explains admits EXPLAIN. The type does not reveal the explained statement, which
+// EXPLAIN ANALYZE executes.
 func explains(t duck.StatementType) bool { return t == duck.StatementTypeExplain }
 
 // writes admits COPY, for data files.
@@ -61,8 +61,8 @@ func (in *instance) open(sql string, args engine.Args, allowed func(duck.Stateme
 	return c, nil
 }
 
-// measure runs the one query in sql and answers with what the engine measured. That
-// it is one query is asked first, of sql alone.
+// measure runs the single query in sql and returns the engine's measurements. It first
+// checks that sql is a single query.
 func (in *instance) measure(sql string, args engine.Args, step func() error) (*cursor, error) {
 	if err := checkText(sql); err != nil {
 		return nil, err
@@ -269,11 +269,11 @@ func errorData(data duck.ErrorData) error {
 	return translate(duck.ErrorDataMessage(data))
 }
 
-// maxResultDepth bounds how deep the types of result columns nest. The encoder of
-// Arrow gives up at 64 levels, of which a map takes two, in the middle of the rows.
+// maxResultDepth bounds the nesting of result types. Arrow's encoder fails at 64
+// levels, of which a map takes two, in the middle of the rows.
 const maxResultDepth = 60
 
-// deeperThan reports a type that nests more than n levels.
+// deeperThan reports whether a type nests more than n levels.
 func deeperThan(n int, t arrow.DataType) bool {
 	nested, ok := t.(arrow.NestedType)
 	if !ok {

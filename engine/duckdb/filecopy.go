@@ -210,7 +210,7 @@ func fieldIDs(layout engine.FileLayout) string {
 	return "{" + strings.Join(fieldItems(columns), ", ") + "}"
 }
 
-// fieldItems leaves out what has no id, as elements, keys and values mostly do.
+// fieldItems omits parts without an id; elements, keys and values usually have none.
 func fieldItems(fields []engine.FieldID) []string {
 	var items []string
 	for _, f := range fields {

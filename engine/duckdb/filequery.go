@@ -61,7 +61,7 @@ type fileScan struct {
 	stored    []engine.Column
 	value     []string
 	positions engine.PositionColumns
-	// widened names the columns of which files may hold a narrower type.
+	// widened names the columns whose files may hold a narrower type.
 	widened []string
 	// ids are the field ids of the columns of stored in files, where those are not
 	// found by name.
@@ -182,10 +182,9 @@ func (s *fileScan) query() string {
 	return "SELECT " + strings.Join(items, ", ") + " FROM " + readParquet(s.paths, s.options) + " AS f"
 }
 
-// cast returns the expression for a column's values in the type of the table. Of a
-// widened column it is one that the optimizer cannot take for a column of the reader,
-// and so does not push comparisons into: the reader would cast the constant to the type
-// of the file.
+// cast returns the expression for a column's values in the table's type. For a widened
+// column the optimizer must not push comparisons into the reader, which would cast the
+// constant to the type of the file. The CASE prevents that.
 func (s *fileScan) cast(c engine.Column, value string) string {
 	if !slices.Contains(s.widened, c.Name) {
 		return value

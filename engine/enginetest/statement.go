@@ -211,8 +211,8 @@ func (s suite) onlyOneSelect(t *testing.T) {
 	require.NoFileExists(t, root+"/out.csv")
 }
 
-// measurements are the answer of a statement that is analyzed: its own rows are
-// not, and those of the next statement are.
+// measurements checks that an analyzed statement returns measurements instead of its
+// rows, and that the next statement returns rows again.
 func (s suite) measurements(t *testing.T) {
 	session := s.open(t, t.TempDir())
 	for range 2 {

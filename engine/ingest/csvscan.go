@@ -66,8 +66,8 @@ type csvScanner struct {
 
 const csvBuffer = 256 << 10
 
-// maxFields bounds the fields of a record, which cost much more than their bytes.
-// It is twice what the widest table has.
+// maxFields bounds the fields of a record, which cost much more memory than their
+// bytes. It is twice the largest number of columns.
 const maxFields = 20_000
 
 func newCSVScanner(r io.Reader, d Dialect, limit int64) *csvScanner {
@@ -113,8 +113,8 @@ func (s *csvScanner) next() ([]csvField, int64, error) {
 	}
 }
 
-// fill reads on until the buffer is full, after making room: a record is looked at
-// again from its beginning only when twice as much of it is there.
+// fill makes room and reads until the buffer is full. An incomplete record is scanned
+// again only after the buffer has doubled.
 func (s *csvScanner) fill() error {
 	if s.start > 0 {
 		s.end = copy(s.buf, s.buf[s.start:s.end])
@@ -128,7 +128,7 @@ func (s *csvScanner) fill() error {
 	}
 	n, err := io.ReadFull(s.r, s.buf[s.end:])
 	s.end += n
-	if err == io.EOF || err == io.ErrUnexpectedEOF { // the reader's own are wrapped
+	if err == io.EOF || err == io.ErrUnexpectedEOF { // ingest's own readers wrap their errors
 		s.eof = true
 		return nil
 	}

@@ -62,7 +62,7 @@ type dataType struct {
 	// fields are the members of a struct; the element of an array; key and value
 	// of a map.
 	fields []member
-	// expected is what [dataType.expects] says, once it was asked.
+	// expected caches the result of [dataType.expects].
 	expected string
 }
 
@@ -182,7 +182,7 @@ func (t *dataType) hasNestedKey() bool {
 
 // expects says what a value of the type looks like in a body of text.
 func (t *dataType) expects() string {
-	if t.expected == "" { // made once: a body can have a problem for every two bytes
+	if t.expected == "" { // cached, because a body can have a problem for every two bytes
 		t.expected = t.describe()
 	}
 	return t.expected

@@ -24,7 +24,7 @@ var (
 	ErrDialect = errors.New("separators of the CSV dialect cannot be told apart")
 )
 
-// LimitedRows is what a [LimitError] of the number of rows counts.
+// LimitedRows is the What of a [LimitError] about the number of rows.
 const LimitedRows = "rows"
 
 // LimitError is an [ErrTooLarge].

@@ -9,8 +9,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// memberBytes bounds the other members of a JSON body, together, and maxMembers
-// their number.
+// memberBytes bounds the total size of the other members of a JSON body. maxMembers
+// bounds their number.
 const (
 	memberBytes = 128 << 10
 	maxMembers  = 100
@@ -26,7 +26,7 @@ type jsonBody struct {
 	mark   int64
 	format Format
 	limits Limits
-	// rowLimit is made once: a row can be two bytes long.
+	// rowLimit is allocated once, because a row can be as short as two bytes.
 	rowLimit *LimitError
 }
 
@@ -182,7 +182,7 @@ func (b *jsonBody) value(limit *LimitError) (jsontext.Value, error) {
 	return value, nil
 }
 
-// memberLimit is what is left for the members beside the rows.
+// memberLimit returns the limit for the members other than the rows.
 func memberLimit(bytes int64) *LimitError {
 	return &LimitError{What: "member bytes", Limit: max(bytes, 0)}
 }

@@ -157,7 +157,7 @@ func (r *rows) flush() error {
 	return err
 }
 
-// reserve makes room for a batch that is like the one before.
+// reserve makes room for a batch of the size of the previous one.
 func (r *rows) reserve(n int) {
 	for _, c := range r.cells {
 		c.reserve(n)

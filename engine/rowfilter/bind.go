@@ -8,10 +8,10 @@ import (
 	"github.com/cedar-policy/cedar-go/x/exp/eval"
 )
 
-// unknownColumn is a name that no text can spell: it is not valid UTF-8.
+// unknownColumn is a name that no policy can contain, because it is not valid UTF-8.
 const unknownColumn = "\xffunknown"
 
-// unknownNode stands for a test that nothing can decide.
+// unknownNode stands for a test that cannot be decided.
 var unknownNode ast.IsNode = ast.NodeTypeAccess{StrOpNode: ast.StrOpNode{
 	Arg: ast.NodeTypeVariable{Name: "resource"}, Value: unknownColumn,
 }}
@@ -49,9 +49,9 @@ func residual(p *ast.Policy, user Principal) (out *ast.Policy, keep bool) {
 	}, &bound)
 }
 
-// joinConditions returns the conditions of a policy as one, nil without any. Of
-// several, partial evaluation would drop one that fails before one that is false
-// for the user, and with it the error.
+// joinConditions combines the conditions of a policy into one; nil without any. If
+// they were separate, partial evaluation would drop a failing condition that precedes
+// one that is false for the user, and with it the error.
 func joinConditions(p *ast.Policy) ast.IsNode {
 	var out ast.IsNode
 	for _, c := range p.Conditions {

@@ -19,10 +19,10 @@ type Policy struct {
 	Text string
 	// ColumnName is the column that kinds cls and mask are about.
 	ColumnName string
-	// Uncertain reports that a row policy cannot rely on the absence of a column
-	// that is not among the columns of the [Request]: the rows may have it under
-	// another name. Presence of that column is then an error, as its value is.
-	// With nil, or where it is false, the column is absent from every row.
+	// Uncertain, if not nil, reports that the absence of a column from the [Request]
+	// is uncertain, because the rows may have the column under another name. Any test
+	// of it, including has, is then an error. Otherwise an absent column is absent
+	// from every row.
 	Uncertain func(column string) bool
 }
 
@@ -61,8 +61,8 @@ type Filter struct {
 	// Condition is what data skipping understands of Predicate: every visible
 	// row fulfils it. It says nothing when Restricted is false.
 	Condition engine.Condition
-	// Assured is the opposite bound: every row that fulfils it is visible. It says
-	// nothing when Restricted is false.
+	// Assured is the opposite bound: every row that fulfils it is visible. It is
+	// meaningless if Restricted is false.
 	Assured engine.Condition
 	// Columns are the columns that the predicate reads, by their exact names,
 	// sorted.

@@ -33,9 +33,8 @@ func (p *predicate) condition() engine.Condition {
 	return engine.Condition{}
 }
 
-// assured is a condition that is fulfilled by rows only for which the predicate is
-// TRUE. A part of which data skipping does not understand everything is never
-// fulfilled.
+// assured returns a condition that only rows for which the predicate is TRUE fulfil.
+// Parts that data skipping does not understand completely are never fulfilled.
 func (p *predicate) assured() engine.Condition {
 	parts := make([]engine.Condition, len(p.kids))
 	for i, k := range p.kids {
@@ -115,7 +114,7 @@ func patternCondition(column string, pieces []piece) engine.Condition {
 	return engine.AllOf(from, text.comparison(OpLt, column, types.String(after)))
 }
 
-// isText reports that only one text matches the pattern.
+// isText reports whether the pattern matches exactly one text.
 func isText(pieces []piece) bool { return len(pieces) == 0 || len(pieces) == 1 && !pieces[0].any }
 
 // successor is the least text above every text that begins with prefix, in the
@@ -138,7 +137,7 @@ func present(column string) engine.Condition {
 	return engine.Condition{Op: engine.ConditionIsNotNull, Column: column}
 }
 
-// hasConditionValues reports that data skipping understands values that coerce
+// hasConditionValues reports whether data skipping understands values that coerce
 // returned.
 func (t columnType) hasConditionValues(values ...types.Value) bool {
 	return !slices.ContainsFunc(values, func(v types.Value) bool {

@@ -45,9 +45,9 @@ func likePieces(s string) ([]piece, error) {
 	return out, nil
 }
 
-// The limits of a pattern keep the work for one value linear in its length: within
-// them the engine's automaton for several wildcards fits its memory. Patterns that
-// are one text with wildcards around it have a test of their own and no limit.
+// The limits of a pattern keep matching linear in the length of a value: within them,
+// the engine's automaton for several wildcards fits in its memory. A pattern of a
+// single text with wildcards around it has a faster test and no limit.
 const (
 	maxWildcards    = 64
 	maxPatternBytes = 1000
@@ -58,7 +58,7 @@ var (
 	errLongPattern = fmt.Errorf("a pattern with a wildcard inside has at most %d bytes", maxPatternBytes)
 )
 
-// checkPattern refuses pieces beyond the limits.
+// checkPattern refuses patterns beyond the limits.
 func checkPattern(pieces []piece) error {
 	wildcards, size := 0, 0
 	for _, p := range pieces {
@@ -76,7 +76,7 @@ func checkPattern(pieces []piece) error {
 	return nil
 }
 
-// plainPattern reports whether pieces are at most one text, alone or with a
+// plainPattern reports whether a pattern is at most one text, optionally with a
 // wildcard on either side.
 func plainPattern(pieces []piece) bool {
 	texts := 0
@@ -177,8 +177,8 @@ func sqlMatch(column string, pieces []piece) (string, bool) {
 		return "system.main.contains(" + column + ", " + text(1) + ")", true
 	}
 	if retries(pieces) > 1 {
-		// The engine's LIKE with ESCAPE tries again behind every wildcard, in time
-		// that grows with the length of the value to the power of their number.
+		// The engine's LIKE with ESCAPE backtracks at every wildcard, so its time
+		// grows exponentially with their number.
 		return onePass(column, pieces), true
 	}
 	var like strings.Builder
@@ -197,7 +197,8 @@ func sqlMatch(column string, pieces []piece) (string, bool) {
 	return "system.main.like_escape(" + column + ", " + engine.QuoteString(like.String()) + `, '\')`, true
 }
 
-// retries counts the wildcards that something follows.
+// retries counts the wildcards at which a match can backtrack: those before other
+// pieces.
 func retries(pieces []piece) (n int) {
 	for i, p := range pieces {
 		if p.any && i+1 < len(pieces) {
@@ -207,9 +208,9 @@ func retries(pieces []piece) (n int) {
 	return n
 }
 
-// onePass prints a match that reads a value once. The engine's LIKE without ESCAPE
-// is one if the pattern is constant and no sign of it needs an escape; its regular
-// expressions always are.
+// onePass returns SQL for a match that reads a value once. The engine's regular
+// expressions always do so. Its LIKE without ESCAPE does so if the pattern is constant
+// and needs no escapes.
 func onePass(column string, pieces []piece) string {
 	var like, expression strings.Builder
 	escapes := false

@@ -20,8 +20,8 @@ type predicate struct {
 	column string
 	// rejects holds the columns that are not NULL where the predicate is true.
 	rejects map[string]bool
-	// skip is what data skipping understands of a test; exact reports that the
-	// test is true for every row that fulfils skip.
+	// skip is the part of a test that data skipping understands. exact reports that
+	// the test is true for every row that fulfils skip.
 	skip  engine.Condition
 	exact bool
 }
@@ -52,8 +52,8 @@ func testOf(sql string, columns ...string) *predicate {
 	return p
 }
 
-// skipping sets what data skipping understands of the test p; exact reports that
-// p is true for every row that fulfils the condition.
+// skipping sets the part of the test p that data skipping understands. exact reports
+// that p is true for every row that fulfils c.
 func (p *predicate) skipping(c engine.Condition, exact bool) *predicate {
 	p.skip, p.exact = c, exact
 	return p

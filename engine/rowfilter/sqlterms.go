@@ -17,7 +17,7 @@ type sqlTerms struct {
 	alias   string
 	// readAs is that of a [Request].
 	readAs map[string]string
-	// uncertain is that of the [Policy].
+	// uncertain is [Policy.Uncertain].
 	uncertain func(column string) bool
 }
 
@@ -36,7 +36,7 @@ func (t *sqlTerms) column(name string) (engine.Column, string, bool) {
 	return c, engine.QuoteIdent(t.alias) + "." + engine.QuoteIdent(c.Name), true
 }
 
-// missing is the truth of a test of a value that column did not find.
+// missing returns the truth of a test of a column that does not exist.
 func (t *sqlTerms) missing(name string) truth {
 	if name == unknownColumn {
 		return unknown

@@ -123,9 +123,9 @@ func (symbolicTerms) user(n ast.IsNode) truth {
 // the SQL of a policy that passed stays below maxPredicate.
 func (symbolicTerms) limit() int { return 3 * MaxTextBytes }
 
-// symbolicTruth is the meaning of a policy's conditions for every user where the
-// table has every column, and strict the one that follows Cedar's errors, as where
-// it lacks some. For a permit they are the same.
+// symbolicTruth returns the meaning of a policy's conditions for every user if the
+// table has every column, and strict, the meaning that follows Cedar's errors, as for
+// tables that lack some. For a permit both are the same.
 func symbolicTruth(p *ast.Policy) (meaning, strict truth, err error) {
 	if strict, err = conditionTruth(p, walker{terms: symbolicTerms{}}); err != nil || p.Effect == ast.EffectPermit {
 		return strict, strict, err

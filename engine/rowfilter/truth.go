@@ -19,10 +19,10 @@ type truth struct {
 	// is unknown for other reasons is ours, not an error of Cedar, and follows
 	// three-valued logic.
 	errs map[string]bool
-	// fails reports that evaluation can be an error for other reasons than a NULL.
+	// fails reports that evaluation can fail for reasons other than a NULL.
 	fails bool
-	// lacks reports that evaluation can be an error because the table lacks a
-	// column. It implies fails.
+	// lacks reports that evaluation can fail because the table lacks a column. It
+	// implies fails.
 	lacks bool
 }
 
@@ -32,10 +32,11 @@ var unknown = truth{yes: never, no: never}
 // failure is an error for every row.
 var failure = truth{yes: never, no: never, fails: true}
 
-// lacking is the error of reading a column that the table lacks.
+// lacking is the error of a test that reads a column which the table lacks.
 var lacking = truth{yes: never, no: never, fails: true, lacks: true}
 
-// unknownOf is unknown for every row, and an error where the column is NULL.
+// unknownOf returns a truth that is unknown for every row, and an error where the
+// column is NULL.
 func unknownOf(column string) truth {
 	return truth{yes: never, no: never, errs: map[string]bool{column: true}}
 }
@@ -58,8 +59,8 @@ func (t truth) clean() bool { return !t.fails && len(t.errs) == 0 }
 // and is Cedar's &&: the right side counts where the left one is true. Where
 // the left one cannot fail, plain three-valued logic says the same in less.
 func (t truth) and(r truth) truth {
-	// What is unknown may be true, so that only a left side that is false for
-	// every row keeps the right one from being evaluated.
+	// An unknown left side may be true, so the right side is evaluated unless the left
+	// one is false for every row.
 	reached := t.no.kind != predicateTrue
 	out := truth{yes: and(t.yes, r.yes), errs: maps.Clone(t.errs), fails: t.fails || reached && r.fails, lacks: t.lacks || reached && r.lacks}
 	if reached {

@@ -11,18 +11,18 @@ import (
 	"github.com/lakewarden/lakewarden/engine/delta"
 )
 
-// Default is the constant that a column has in new rows that do not name it. It is
+// Default is the constant value of a column in new rows that do not name it. It is
 // immutable and safe for concurrent use.
 type Default struct {
 	// constant is a literal of the column's type, or NULL.
 	constant *expr
 }
 
-// ParseDefault reads the default of a user for a column of a type: a constant in
-// Spark's or DuckDB's SQL that the type holds exactly and that Spark's SQL can
-// say. Errors: [CheckError], and those of the parser that are not about the text.
+// ParseDefault parses a user's default for a column of type t: a constant in Spark's
+// or DuckDB's SQL that t holds exactly and that Spark's SQL can express. The error is
+// a [CheckError] if it is about the text; otherwise it is the parser's.
 func ParseDefault(ctx context.Context, parser engine.Parser, t delta.DataType, text string) (Default, error) {
-	// A constant that is read in both languages means the same in both.
+	// A constant that both languages accept means the same in both.
 	if d, err := SparkDefault(t, text); err == nil {
 		return d, nil
 	}
@@ -37,8 +37,8 @@ func ParseDefault(ctx context.Context, parser engine.Parser, t delta.DataType, t
 	return newDefault(e, t)
 }
 
-// SparkDefault reads a default of the log, in Spark's SQL. The error is a
-// [CheckError]: it may well be a default that other engines evaluate.
+// SparkDefault parses a default of the log, in Spark's SQL. The error is a
+// [CheckError]; other engines may be able to evaluate the default nevertheless.
 func SparkDefault(t delta.DataType, text string) (Default, error) {
 	e, err := builder{spark: true}.readSpark(text)
 	if err != nil {
@@ -57,31 +57,30 @@ func newDefault(e *expr, t delta.DataType) (Default, error) {
 	if familyOf(constant.typ) == famText && constant.local != "" {
 		return Default{}, invalid("%s", constant.local)
 	}
-	if constant = exactly(constant, t); constant == nil {
+	if constant = convertExactly(constant, t); constant == nil {
 		return Default{}, invalid("the type %s does not hold it exactly", typeName(t))
 	}
 	return Default{constant}, nil
 }
 
-// IsNull reports whether the default is NULL, which is what a column without one
-// has.
+// IsNull reports whether the default is NULL, as for a column without a default.
 func (d Default) IsNull() bool { return d.constant.op == opNull }
 
-// Spark prints the default in Spark's SQL.
+// Spark returns the default in Spark's SQL.
 func (d Default) Spark() string { return d.constant.spark() }
 
-// DuckDB prints the default in DuckDB's SQL.
+// DuckDB returns the default in DuckDB's SQL.
 func (d Default) DuckDB() string { return d.constant.duckdb("") }
 
-// constantOf evaluates casts and signs of constants; nil means that e is something
-// else.
+// constantOf evaluates casts and signs of constants. It returns nil if e is not a
+// constant.
 func constantOf(e *expr) *expr {
 	switch e.op {
 	case opNull, opLiteral:
 		return e
 	case opCast:
 		if inner := constantOf(e.args[0]); inner != nil {
-			return exactly(inner, e.typ)
+			return convertExactly(inner, e.typ)
 		}
 	case opNegate:
 		inner := constantOf(e.args[0])
@@ -99,10 +98,9 @@ func constantOf(e *expr) *expr {
 	return nil
 }
 
-// exactly is a constant as one of a type, or nil where the type does not hold it
-// exactly. A FLOAT or DOUBLE holds its nearest number, which is what the digits of
-// one mean.
-func exactly(e *expr, t delta.DataType) *expr {
+// convertExactly converts a constant to type t, or returns nil if t does not hold it
+// exactly. In a FLOAT or DOUBLE the nearest number counts as exact.
+func convertExactly(e *expr, t delta.DataType) *expr {
 	from, to := familyOf(e.typ), familyOf(t)
 	as := &expr{op: e.op, typ: t, text: e.text}
 	switch {
@@ -127,7 +125,7 @@ func exactly(e *expr, t delta.DataType) *expr {
 	return nil
 }
 
-// exactNumber is the text of a number as one of another type.
+// exactNumber returns the text of a number as a value of type t.
 func exactNumber(e *expr, t delta.DataType) (string, bool) {
 	switch from, to := familyOf(e.typ), familyOf(t); to {
 	case famFloat, famDouble:
@@ -162,7 +160,7 @@ func exactNumber(e *expr, t delta.DataType) (string, bool) {
 	return "", false
 }
 
-// rational reads digits with a point; nil for anything else.
+// rational parses a decimal number; nil if text is anything else.
 func rational(text string) *big.Rat {
 	if strings.ContainsAny(text, "eE/") {
 		return nil
@@ -184,9 +182,9 @@ func defaultOf(f delta.Field) (d Default, has bool, err error) {
 	return d, true, err
 }
 
-// defaults reads the defaults of the columns. One that is not understood is noted,
-// and refuses only writes that leave the column out; one of a member of a struct has
-// no meaning here, and refuses every write.
+// defaults reads the defaults of the columns. A default that cannot be evaluated is
+// recorded and blocks only writes that omit the column. A default of a nested field
+// blocks every write.
 func (s *Set) defaults() error {
 	s.filled = map[string]Default{}
 	for _, f := range s.schema.Fields {
@@ -204,7 +202,7 @@ func (s *Set) defaults() error {
 	return nil
 }
 
-// Default is SQL for the value of a column in new rows that do not name it. False
+// Default returns SQL for the value of a column in new rows that do not name it. False
 // means NULL.
 func (s *Set) Default(column string) (sql string, ok bool) {
 	d, ok := s.filled[column]
@@ -214,6 +212,6 @@ func (s *Set) Default(column string) (sql string, ok bool) {
 	return d.DuckDB(), true
 }
 
-// Unfilled are the columns whose default cannot be evaluated here: every new row has
-// to name them.
+// Unfilled returns the columns whose default cannot be evaluated here. Every new row
+// must name them.
 func (s *Set) Unfilled() []string { return s.unfilled }

@@ -23,7 +23,7 @@ func (b builder) fromDuckDB(ctx context.Context, parser engine.Parser, text stri
 	return e, condition(e)
 }
 
-// readDuckDB reads an expression of any type.
+// readDuckDB parses an expression of any type.
 func (b builder) readDuckDB(ctx context.Context, parser engine.Parser, text string) (*expr, error) {
 	if len(text) > maxText {
 		return nil, invalid("it is longer than %d bytes", maxText)

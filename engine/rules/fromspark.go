@@ -17,7 +17,7 @@ func (b builder) fromSpark(text string) (*expr, error) {
 	return e, condition(e)
 }
 
-// readSpark reads an expression of any type.
+// readSpark parses an expression of any type.
 func (b builder) readSpark(text string) (*expr, error) {
 	if len(text) > maxText {
 		return nil, invalid("it is longer than %d bytes", maxText)

@@ -18,8 +18,8 @@ type Set struct {
 	Keys   Keys
 	schema delta.Struct
 	rows   []Rule
-	// filled are the defaults by column, unfilled the columns whose default is not
-	// understood.
+	// filled holds the defaults by column. unfilled holds the columns whose default
+	// cannot be evaluated.
 	filled   map[string]Default
 	unfilled []string
 }

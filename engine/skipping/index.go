@@ -42,7 +42,7 @@ type index struct {
 	// is nothing else.
 	listed bool
 	whole  bool
-	// widened names the columns of which files may have narrower types.
+	// widened names the columns whose files may hold narrower types.
 	widened []string
 	files   []delta.File
 	// member is the group of each file.

@@ -7,13 +7,13 @@ import (
 	"github.com/lakewarden/lakewarden/engine/delta"
 )
 
-// Restriction is what data skipping knows of a row filter: every visible row
-// fulfils Needed, and every row that fulfils Assured is visible.
+// Restriction describes a row filter to data skipping: every visible row fulfils
+// Needed, and every row that fulfils Assured is visible.
 type Restriction struct {
 	Needed, Assured engine.Condition
 }
 
-// Exposure is what the bounds of a table's files say about a row filter.
+// Exposure is what the bounds of a table's files reveal about a row filter.
 type Exposure struct {
 	// Bytes is the size of the files that can hold a visible row.
 	Bytes int64
@@ -23,8 +23,8 @@ type Exposure struct {
 	MixedBytes int64
 }
 
-// ExposureOf judges the files of a snapshot by their own bounds. Every file of a
-// table that must be read through its log counts as needed and as mixed.
+// ExposureOf evaluates the files of a snapshot by their own bounds. In a table that
+// must be read through its log, every file counts as needed and as mixed.
 func ExposureOf(snap *delta.Snapshot, r Restriction) Exposure {
 	x := indexOf(snap)
 	if !x.listed {
@@ -42,10 +42,10 @@ func ExposureOf(snap *delta.Snapshot, r Restriction) Exposure {
 	return e
 }
 
-// ListShielded is [ListRestricted] for a statement that asks for the rows which
-// fulfil a condition. A file is left out because of that condition only if its
-// own bounds prove that every row of it is visible, so that the list does not
-// tell what the bounds of hidden rows are.
+// ListShielded is like [ListRestricted] for a statement that asks for rows which
+// fulfil a condition. The condition excludes a file only if the file's own bounds
+// prove that every row of it is visible, so that the list does not reveal the bounds
+// of hidden rows.
 func ListShielded(snap *delta.Snapshot, columns []engine.Column, r Restriction, asked engine.Condition) (*engine.FileList, bool) {
 	if !ListsRestricted(snap) {
 		return nil, false
@@ -63,9 +63,9 @@ func (x *index) assured(condition engine.Condition) func(file int) bool {
 	return m.every
 }
 
-// compileAssured makes a condition ready for [matcher.every]. Anything that
-// [compile] would weaken, which is what proofs of absence allow, is never
-// fulfilled here.
+// compileAssured compiles a condition for [matcher.every]. A condition that [compile]
+// would weaken is never fulfilled here: weakening is only correct for proofs that no
+// row matches.
 func compileAssured(schema delta.Struct, c engine.Condition) matcher {
 	never := matcher{op: engine.ConditionNever}
 	switch c.Op {

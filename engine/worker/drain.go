@@ -34,18 +34,18 @@ func (p *process) abandon(a *account) {
 	}
 	first := !p.draining && !p.leaving
 	p.draining = true
-	p.drained()
+	p.killDrained()
 	left := g.running
 	p.mu.Unlock()
 	if first && left > 0 {
 		p.opts.Logger.Warn("worker drains", "organisation", p.owner, "pid", p.cmd.Process.Pid, "statements", left)
-		p.crowd(p.owner)
+		p.limitDraining(p.owner)
 	}
 }
 
-// drained kills a draining child in which nothing runs that somebody waits for. The
+// killDrained kills a draining child in which nothing runs that somebody waits for. The
 // caller holds mu.
-func (p *process) drained() {
+func (p *process) killDrained() {
 	if p.draining && p.ledger.running == 0 {
 		p.end(reasonUnresponsive)
 		_ = p.cmd.Process.Signal(syscall.SIGKILL) // it has ended already: nothing to do

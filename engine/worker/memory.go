@@ -143,7 +143,7 @@ func (p *process) finish(a *account) {
 	if a.running {
 		a.running = false
 		p.ledger.running--
-		p.drained()
+		p.killDrained()
 	}
 }
 

@@ -47,13 +47,13 @@ type process struct {
 	company int
 	state   *os.ProcessState
 	ledger  ledger
-	// crowd ends the oldest draining process of this owner when it has too many.
-	crowd func(owner string)
+	// limitDraining ends the oldest draining process of this owner when it has too many.
+	limitDraining func(owner string)
 }
 
 // startProcess starts a child for an owner and waits until it can open sessions.
 func (e *Engine) startProcess(owner string) (*process, error) {
-	p := &process{opts: &e.opts, owner: owner, metrics: e.metrics, gone: make(chan struct{}), started: time.Now(), crowd: e.limitDraining}
+	p := &process{opts: &e.opts, owner: owner, metrics: e.metrics, gone: make(chan struct{}), started: time.Now(), limitDraining: e.limitDraining}
 	dir, err := e.temp.Make("worker-")
 	if err != nil {
 		return nil, err

@@ -9,9 +9,9 @@ import (
 // Action is one line of a commit: exactly one of the pointer types of this
 // package. Actions are values of the log; nobody changes one that was decoded.
 //
-// An action is encoded with every member that it was decoded from: those that this
-// package does not know are in its member Unknown. A member that is null counts as
-// absent, and so does an empty text of statistics or of a clustering provider.
+// An action is encoded with every member that it was decoded from. Members that this
+// package does not know are in the field Unknown. A null member counts as absent, and
+// so does an empty string of statistics or of a clustering provider.
 type Action interface {
 	// name is the member that holds the action in its JSON line.
 	name() string
@@ -113,8 +113,8 @@ type Remove struct {
 	Unknown                 jsontext.Value     `json:",embed"`
 }
 
-// DeletedAt returns when the file was removed, in milliseconds since the epoch; 0 if
-// the log does not say.
+// DeletedAt returns the time of the removal in milliseconds since the epoch, or 0 if
+// the log does not state it.
 func (r *Remove) DeletedAt() int64 {
 	if r.DeletionTimestamp == nil {
 		return 0

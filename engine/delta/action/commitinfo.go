@@ -30,7 +30,7 @@ type CommitInfo struct {
 	UserName      string
 	// TxnID is unique to a commit. A writer recognises its own by it.
 	TxnID string
-	// Extra holds the remaining members as JSON, empty and zero ones included.
+	// Extra holds the remaining members as JSON, including empty and zero ones.
 	Extra map[string]stdjson.RawMessage
 }
 

@@ -181,7 +181,7 @@ func vectorValues(d *action.DeletionVector) []any {
 	return []any{d.StorageType, d.PathOrInlineDV, offset, d.SizeInBytes, d.Cardinality}
 }
 
-// orNull turns an empty text into null.
+// orNull returns text, or nil if text is empty.
 func orNull(text string) any {
 	if text == "" {
 		return nil
