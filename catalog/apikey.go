@@ -21,8 +21,8 @@ type APIKey struct {
 	// Workspace is what the key reaches besides the default workspace; empty
 	// means nothing more.
 	Workspace WorkspaceID
-	// AllWorkspaces: the key reaches every workspace of its owner, and Workspace
-	// is the default one.
+	// AllWorkspaces reports that the key reaches every workspace of its owner.
+	// Workspace is then the default workspace.
 	AllWorkspaces bool
 	ExpiresAt     time.Time
 	// LastUsedAt is zero for a key that was never used. It may lag.
@@ -63,7 +63,8 @@ type NewAPIKey struct {
 	Hash      [32]byte
 	Scopes    []string
 	Workspace WorkspaceID
-	// AllWorkspaces allows no Workspace but the default one, which is filled in.
+	// AllWorkspaces requires that Workspace is empty or the default workspace, which
+	// is filled in.
 	AllWorkspaces bool
 	ExpiresAt     time.Time
 }
@@ -88,8 +89,8 @@ func (n NewAPIKey) Validate(now time.Time) error {
 			break
 		}
 	}
-	// The least life of a key is a rule for what a caller asks for: one that ends
-	// with its creator can have less.
+	// The minimum life applies to what a caller asks for. A key that ends with its
+	// creator can have less.
 	if life := n.ExpiresAt.Sub(now); life <= 0 || life > MaxKeyLife+keyClockSlack {
 		e.add("expires_at", "must lie ahead, at most 732 days")
 	}

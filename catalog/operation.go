@@ -18,7 +18,8 @@ type Operation struct {
 	State OperationState
 	// Progress is what was done so far. It may lag.
 	Progress Progress
-	// Problem is why an operation failed, or why the server cancelled it; else nil.
+	// Problem is the reason why an operation failed or was cancelled by the server;
+	// else nil.
 	Problem *OperationProblem
 	// Result is a JSON object that its owner sees, of one that succeeded.
 	Result json.RawMessage

@@ -27,8 +27,8 @@ func newBudget(opts Options) *budget {
 	return &budget{opts: opts, free: opts.Budget, orgs: map[string]*orgQueue{}, turns: list.New()}
 }
 
-// acquire waits for a turn of a user of org and returns the memory granted to it.
-// It calls reclaim when what is held beside the leases is in the way.
+// acquire waits for the turn of a user of org and returns the memory granted. It calls
+// reclaim if memory that no lease covers prevents the grant.
 func (b *budget) acquire(ctx context.Context, org, user string, reclaim func()) (int64, error) {
 	if err := ctx.Err(); err != nil {
 		return 0, err
@@ -61,7 +61,7 @@ func (b *budget) acquire(ctx context.Context, org, user string, reclaim func()) 
 	}
 }
 
-// refusal returns why a user of org cannot wait now, or nil. The caller holds mu.
+// refusal returns why a user of org cannot be queued now, or nil. The caller holds mu.
 func (b *budget) refusal(org, user string) error {
 	waiting, ofUser := b.waitingOf(org, user)
 	switch {
@@ -141,16 +141,16 @@ func (b *budget) putBack(org, user string, n int64) {
 	b.forget(q)
 }
 
-// dispatch serves who waits while there is room.
+// dispatch serves waiters while there is room.
 func (b *budget) dispatch() {
 	for b.serveOne() != nil {
 		continue
 	}
 }
 
-// serveOne grants one turn and returns who got it, or nil when there is no room.
-// An organisation above its share is passed over as long as another one waits,
-// and within it a user above half of that share as long as another user waits.
+// serveOne grants one turn and returns its waiter, or nil if there is no room. It
+// skips an organisation above its share while another one waits and, within an
+// organisation, a user above half of that share while another user waits.
 func (b *budget) serveOne() *waiter {
 	if b.queued == 0 || b.running >= b.opts.MaxRunning || b.free < MinLease {
 		return nil
@@ -161,7 +161,7 @@ func (b *budget) serveOne() *waiter {
 	}
 	room := b.room(q.id)
 	if room < MinLease && b.running > 0 {
-		return nil // what comes back serves q first
+		return nil // the next release serves q first
 	}
 	u := b.nextUser(q)
 	w := u.waiters.Front().Value.(*waiter)

@@ -14,10 +14,11 @@
 //   - The memory of all leases together, those of lingering sessions included,
 //     never exceeds the budget; when a lease is given, neither do they together
 //     with what is held beside them, unless it is the only one.
-//   - Among organisations that wait, turns alternate; within one, among its users
-//     that wait; of one user, first come is first served. A turn goes to a user
-//     who holds half of the organisation's share, or more, only if every other user
-//     of it that waits does too. A failed or cancelled wait takes nothing.
+//   - Turns alternate among waiting organisations, and within an organisation among
+//     its waiting users. Statements of one user are served in order of arrival.
+//     A user who holds at least half of the organisation's share gets a turn only
+//     if every other waiting user of the organisation does too. A failed or
+//     cancelled wait takes nothing.
 //   - A session is held by at most one statement, and a broken session is
 //     closed, never handed out again.
 //   - An idle user costs nothing: sessions that are not used are closed.

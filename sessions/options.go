@@ -29,14 +29,14 @@ type Options struct {
 	// Lease is the memory in bytes a statement gets when there is room; under
 	// pressure it gets less, down to MinLease. Default 1 GiB.
 	Lease int64
-	// OrgShare is the part of Budget and of MaxRunning that one organisation can
-	// hold while others wait. While other users of the organisation wait, one user
-	// can hold half of that. Default 0.5.
+	// OrgShare is the fraction of Budget and of MaxRunning that one organisation can
+	// hold while others wait. One user can hold half of that while other users of the
+	// organisation wait. Default 0.5.
 	OrgShare float64
 	// MaxRunning caps statements that run at once. Default 8 a core.
 	MaxRunning int
-	// MaxQueued caps waiting statements, MaxQueuedOrg those of one organisation and
-	// MaxQueuedUser those of one user in it. Defaults 512, half of MaxQueued and
+	// MaxQueued caps waiting statements, MaxQueuedOrg those of one organisation, and
+	// MaxQueuedUser those of one user in it. Defaults: 512, half of MaxQueued, and
 	// three quarters of MaxQueuedOrg.
 	MaxQueued     int
 	MaxQueuedOrg  int
@@ -72,8 +72,8 @@ func (o Options) withDefaults() Options {
 	def(&o.OrgShare, 0.5)
 	def(&o.MaxRunning, 8*runtime.NumCPU())
 	def(&o.MaxQueued, 512)
-	// Parts only: one organisation must not be able to fill the queue, nor one user
-	// that of the organisation.
+	// The defaults are fractions, so that one organisation cannot fill the queue and
+	// one user cannot fill the part of an organisation.
 	def(&o.MaxQueuedOrg, max(1, o.MaxQueued/2))
 	def(&o.MaxQueuedUser, max(1, o.MaxQueuedOrg*3/4))
 	def(&o.MaxWait, 30*time.Second)

@@ -101,7 +101,7 @@ func (p *Pool) Acquire(ctx context.Context, key Key) (*Held, error) {
 	}
 	start := p.opts.Now()
 	id := key.id()
-	// While somebody waits, a session that lingers is nobody's turn.
+	// While others wait, a lingering session does not let its user skip the queue.
 	if !p.budget.waiting() {
 		if w := p.pick(id, true); w != nil {
 			p.m.queued(0)
@@ -137,9 +137,8 @@ func (p *Pool) hold(session engine.Session, key Key, mem int64, queued time.Dura
 	}
 }
 
-// Room returns the error with which Acquire would refuse a statement of a user of
-// org at once, or nil. It lets callers refuse before they spend work on the
-// statement.
+// Room returns the error with which Acquire would immediately refuse a statement of a
+// user of org, or nil. Callers use it before they spend work on the statement.
 func (p *Pool) Room(org, user string) error {
 	p.budget.mu.Lock()
 	defer p.budget.mu.Unlock()

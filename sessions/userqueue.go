@@ -2,9 +2,9 @@ package sessions
 
 import "container/list"
 
-// orgQueue counts what an organisation holds, and queues its waiters by user.
-// The lock of the budget guards it. held and running are the sums over users, and
-// a user is in users exactly while it runs or waits for something.
+// orgQueue counts what an organisation holds and queues its waiters by user. The mutex
+// of the budget guards it. Invariants: held and running are the sums over users, and a
+// user is in users exactly while it runs or waits for something.
 type orgQueue struct {
 	id      string
 	held    int64
@@ -15,7 +15,7 @@ type orgQueue struct {
 	turns   *list.List // of *userQueue with waiters; the front is served next
 }
 
-// userQueue is the part of one user.
+// userQueue is the part of an orgQueue for one user.
 type userQueue struct {
 	org     *orgQueue
 	id      string
@@ -45,7 +45,7 @@ func (q *orgQueue) user(id string) *userQueue {
 	return u
 }
 
-// push appends a waiter of a user.
+// push appends a waiter for a user.
 func (q *orgQueue) push(user string) *waiter {
 	u := q.user(user)
 	w := &waiter{user: u, granted: make(chan int64, 1)}
@@ -57,7 +57,7 @@ func (q *orgQueue) push(user string) *waiter {
 	return w
 }
 
-// remove takes out a waiter that was pushed.
+// remove removes a waiter that push returned.
 func (q *orgQueue) remove(w *waiter) {
 	u := w.user
 	u.waiters.Remove(w.elem)
@@ -69,7 +69,7 @@ func (q *orgQueue) remove(w *waiter) {
 	}
 }
 
-// hold adds statements and memory to what a user holds.
+// hold adds to the number of statements and to the memory that a user holds.
 func (q *orgQueue) hold(user string, running int, held int64) {
 	u := q.user(user)
 	u.running += running
@@ -85,7 +85,7 @@ func (q *orgQueue) forget(u *userQueue) {
 	}
 }
 
-// waitingOf counts the waiters of an organisation, and those of one user of it.
+// waitingOf returns the number of waiters of an organisation and of one of its users.
 func (b *budget) waitingOf(org, user string) (all, ofUser int) {
 	q := b.orgs[org]
 	if q == nil {
@@ -97,8 +97,8 @@ func (b *budget) waitingOf(org, user string) (all, ofUser int) {
 	return q.waiting, ofUser
 }
 
-// nextUser returns the user of q whose turn it is: the first one below half of
-// the organisation's share, or just the first one if none is.
+// nextUser returns the user of q whose turn it is: the first one below half of the
+// organisation's share, or the first one if none is.
 func (b *budget) nextUser(q *orgQueue) *userQueue {
 	for e := q.turns.Front(); e != nil; e = e.Next() {
 		if u := e.Value.(*userQueue); !b.aboveHalf(u) {
@@ -108,13 +108,13 @@ func (b *budget) nextUser(q *orgQueue) *userQueue {
 	return q.turns.Front().Value.(*userQueue)
 }
 
-// userShare is the memory that one user may hold while others of its organisation
-// wait.
+// userShare returns the memory that one user may hold while other users of the
+// organisation wait.
 func (b *budget) userShare() int64 { return int64(float64(b.opts.Budget) * b.opts.OrgShare / 2) }
 
-// aboveHalf reports that one more statement takes a user over half of the memory
-// or of the turns that its organisation may hold while others wait. A user who
-// runs nothing never is.
+// aboveHalf reports whether one more statement would take a user above half of the
+// memory or of the turns that its organisation may hold while others wait. It is false
+// for a user who runs nothing.
 func (b *budget) aboveHalf(u *userQueue) bool {
 	return u.running > 0 &&
 		(u.held+MinLease > b.userShare() || float64(u.running+1) > float64(b.opts.MaxRunning)*b.opts.OrgShare/2)

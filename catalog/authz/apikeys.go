@@ -16,8 +16,8 @@ func (a actor) ownKeys() error {
 	return &catalog.DeniedError{Scope: string(auth.ScopeAPIKeysCreate)}
 }
 
-// CreateAPIKey makes keys of the actor's own, no wider, living no longer and
-// reaching no further than the actor. A workspace out of the actor's reach is not
+// CreateAPIKey makes keys of the actor's own. A key has no more scopes, no longer life
+// and no wider reach than the actor. A workspace that the actor does not reach is not
 // found.
 func (s *Store) CreateAPIKey(ctx context.Context, key catalog.NewAPIKey) (none catalog.APIKey, err error) {
 	a, err := actorFrom(ctx)
@@ -53,8 +53,8 @@ func (s *Store) CreateAPIKey(ctx context.Context, key catalog.NewAPIKey) (none c
 	return s.inner.CreateAPIKey(ctx, key)
 }
 
-// reaches reports whether the actor reaches as far as a key would, as far as the
-// actor's own credential limits that.
+// reaches reports whether the actor's credential reaches at least as far as a key with
+// the given workspace, or with all workspaces.
 func (s *Store) reaches(ctx context.Context, a actor, workspace catalog.WorkspaceID, all bool) (bool, error) {
 	switch {
 	case !a.viewer.Limited:
@@ -134,9 +134,9 @@ func (s *Store) RevokeAPIKey(ctx context.Context, org catalog.OrgID, key catalog
 }
 
 // RotateAPIKey is open to the owner only, because the new key acts as the
-// owner. The successor is no wider, lives no longer and reaches no further than
-// the key it replaces, nor than the actor's own credential: otherwise a narrow or
-// brief key could trade another one for a copy that it knows.
+// owner. The successor has no more scopes, no longer life and no wider reach than the
+// key it replaces and than the actor's own credential. Otherwise a restricted key
+// could rotate a stronger one and learn the successor.
 func (s *Store) RotateAPIKey(ctx context.Context, org catalog.OrgID, key catalog.KeyID, successor catalog.NewAPIKey, grace time.Duration) (none catalog.APIKey, err error) {
 	a, old, err := s.key(ctx, org, key)
 	if err != nil {

@@ -18,9 +18,9 @@ func (s *Store) CreateOperation(ctx context.Context, operation catalog.NewOperat
 }
 
 // Operation is open to the owner, and to holders of org:update; to others it is
-// not found. An API key that reaches less than the credential that started the
-// operation is another one: the result can name files of workspaces that the key
-// does not reach.
+// not found. To an API key it is also not found if the credential that started the
+// operation reaches further than the key, because the result can name files of
+// workspaces that the key does not reach.
 func (s *Store) Operation(ctx context.Context, org catalog.OrgID, operation catalog.OperationID) (catalog.Operation, error) {
 	a, err := actorFrom(ctx)
 	if err != nil {
@@ -52,7 +52,7 @@ func (s *Store) startedWithin(ctx context.Context, a actor, operation catalog.Op
 	if !a.viewer.Limited {
 		return true, nil
 	}
-	if operation.Key == "" { // by the person
+	if operation.Key == "" { // a person started it
 		return false, nil
 	}
 	key, err := s.inner.APIKey(ctx, operation.Org, operation.Key)
@@ -65,9 +65,9 @@ func (s *Store) startedWithin(ctx context.Context, a actor, operation catalog.Op
 	return s.reaches(ctx, a, key.Workspace, key.AllWorkspaces)
 }
 
-// ListOperations lists the actor's own; those of others need org:update. Without
-// that a key gets those only that [Store.Operation] shows it; a page can then be
-// shorter than asked for.
+// ListOperations lists the actor's own operations; those of others need org:update.
+// Without org:update an API key gets only those that [Store.Operation] shows it, so a
+// page can be shorter than requested.
 func (s *Store) ListOperations(ctx context.Context, org catalog.OrgID, filter catalog.OperationFilter, page catalog.Page) (none catalog.List[catalog.Operation], err error) {
 	a, err := actorFrom(ctx)
 	if err != nil {

@@ -58,7 +58,7 @@ func (s *Store) insertKey(ctx context.Context, tx session, n catalog.NewAPIKey) 
 	return apiKey(ctx, tx, n.Org, n.ID)
 }
 
-// everyWorkspace returns the workspace that a key for all of them names.
+// everyWorkspace returns the workspace that is stored for a key for all workspaces.
 func everyWorkspace(ctx context.Context, tx session, n catalog.NewAPIKey) (catalog.WorkspaceID, error) {
 	base, err := defaultWorkspace(ctx, tx, n.Org)
 	if err == nil && n.Workspace != "" && n.Workspace != base.ID {

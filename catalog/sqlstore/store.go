@@ -118,7 +118,7 @@ func openPostgres(ctx context.Context, databaseURL string, options Options) (*St
 		return nil, errors.New("open catalog: the Postgres URL cannot be read")
 	}
 	if options.WatchInterval == 0 {
-		options.WatchInterval = 500 * time.Millisecond // a lost announcement is made up for within the second that is promised
+		options.WatchInterval = 500 * time.Millisecond // limits the delay after a lost announcement to less than the promised second
 	}
 	return newStore(ctx, dialect{
 		migrations: migrations.Postgres,

@@ -14,8 +14,8 @@ import (
 	"github.com/lakewarden/lakewarden/catalog"
 )
 
-// commandKeyLife is the life of keys that the command line makes. No key outlives
-// the one that made it, so they live longer than any key that they are asked for.
+// commandKeyLife is the life of keys that the command line makes. It is the longest
+// possible one, because no key outlives the key that made it.
 const commandKeyLife = catalog.MaxKeyLife
 
 type bootstrapReply struct {
@@ -81,7 +81,7 @@ func userByEmail(ctx context.Context, store catalog.Store, email string) (catalo
 	return user.ID, err
 }
 
-// makeKey makes a key with all that the role allows, for all workspaces.
+// makeKey makes a key for all workspaces with every scope that the role allows.
 func makeKey(ctx context.Context, store catalog.Store, org catalog.OrgID, user catalog.UserID, role auth.Role, name string) (string, error) {
 	key := apikey.Generate()
 	_, err := store.CreateAPIKey(ctx, catalog.NewAPIKey{

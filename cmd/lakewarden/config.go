@@ -26,7 +26,7 @@ type Config struct {
 	Listen string `koanf:"listen"`
 	// MetricsAddr, if set, is a listener of its own for /metrics.
 	MetricsAddr string `koanf:"metrics_addr"`
-	// TrustedProxies are addresses and networks (CIDR) of proxies in front.
+	// TrustedProxies are the addresses and networks (CIDR) of trusted proxies.
 	TrustedProxies []string `koanf:"trusted_proxies"`
 	DataDir        string   `koanf:"data_dir"`
 	DatabaseURL    string   `koanf:"database_url"`
@@ -37,8 +37,8 @@ type Config struct {
 	Lease          int64    `koanf:"statement_memory_mib"`
 	Threads        int      `koanf:"threads"`
 	TempBytes      int64    `koanf:"temp_mib"`
-	// SpillBytes and SpillOrgBytes bound what clients have not read of responses, on
-	// disk, in MiB: of all of them, and of one organisation's.
+	// SpillBytes and SpillOrgBytes bound, in MiB, the disk space for what clients have
+	// not read of responses: of all organisations, and of one.
 	SpillBytes     int64         `koanf:"spill_mib"`
 	SpillOrgBytes  int64         `koanf:"spill_org_mib"`
 	MaxRunning     int           `koanf:"max_running"`
@@ -67,7 +67,7 @@ type Config struct {
 	// CacheMemory and CacheDisk bound what is kept of remote stores, in MiB.
 	CacheMemory int64 `koanf:"cache_memory_mib"`
 	CacheDisk   int64 `koanf:"cache_disk_mib"`
-	// BodyRows bounds the rows of one request that writes.
+	// BodyRows bounds the rows of one write request.
 	BodyRows int64 `koanf:"body_rows"`
 	// Isolation says where the engine runs: process or none.
 	Isolation string `koanf:"isolation"`
@@ -165,7 +165,7 @@ func fromEnvironment(key, value string) (string, any) {
 		return "", nil
 	case key == "local_roots":
 		return key, filepath.SplitList(value)
-	case key == "trusted_proxies": // addresses hold colons
+	case key == "trusted_proxies": // addresses contain colons
 		return key, strings.FieldsFunc(value, func(c rune) bool { return c == ',' || c == ' ' })
 	}
 	return key, value

@@ -21,8 +21,8 @@ type epochWatch struct {
 	done        sync.WaitGroup
 }
 
-// watchEpoch starts to follow, and to judge the work that revocations hold; it ends
-// with ctx.
+// watchEpoch starts following the epoch, and judging the work that revocations tracks.
+// Both end with ctx.
 func watchEpoch(ctx context.Context, store catalog.Epochs, revocations *ops.Revocations) (*epochWatch, error) {
 	if _, err := store.Epoch(ctx); err != nil {
 		return nil, err

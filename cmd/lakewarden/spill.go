@@ -10,9 +10,9 @@ import (
 	"github.com/lakewarden/lakewarden/api/spill"
 )
 
-// newSpill makes the directory for what clients do not read of responses. Files in
-// it have a name for a moment only, and a data directory is for one server: what an
-// earlier process left is removed.
+// newSpill makes the directory for what clients do not read of responses. It removes
+// files of earlier processes: a data directory belongs to one server, whose files have
+// a name only for a moment.
 func newSpill(config Config, registry prometheus.Registerer) (*spill.Store, error) {
 	dir := filepath.Join(config.DataDir, "spill")
 	err := os.RemoveAll(dir)

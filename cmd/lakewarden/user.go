@@ -18,9 +18,9 @@ type userReply struct {
 
 const userUsage = "lakewarden user add --org ID --email E [--role R] [--json]\n       lakewarden user key --org ID --email E [--json]"
 
-// runUser adds a member to an organisation, or makes another key for one: no key
-// can be made to live longer than it does, so this is how an organisation whose
-// last key expires goes on.
+// runUser adds a member to an organisation, or makes another key for a member. No API
+// key can make one that lives longer, so an organisation needs this command when its
+// last key expires.
 func runUser(ctx context.Context, out io.Writer, args []string) error {
 	if len(args) == 0 || args[0] != "add" && args[0] != "key" {
 		return subcommandUsage(out, args, userUsage)
@@ -84,7 +84,7 @@ func addUser(ctx context.Context, store catalog.Store, org, email, role string) 
 	return userReply{UserID: string(user), APIKey: key}, err
 }
 
-// keyOfUser makes a key for a member, with all that the member's role allows.
+// keyOfUser makes a key for a member with every scope that the member's role allows.
 func keyOfUser(ctx context.Context, store catalog.Store, org, email string) (userReply, error) {
 	id, err := organisationOf(ctx, store, org)
 	if err != nil {

@@ -11,9 +11,8 @@ import (
 	"github.com/lakewarden/lakewarden/api/middleware"
 )
 
-// Verify returns an error that names the first setting that cannot be used, in
-// the order of [Config]. The order is fixed, so that two starts with the same
-// settings say the same.
+// Verify returns an error that names the first invalid setting in the order of
+// [Config]. The order is fixed, so that equal settings always give the same error.
 func (c *Config) Verify() error {
 	for _, check := range []func() error{
 		c.verifyAddresses, c.verifyStatements, c.verifyServing, c.verifyResults, c.verifyIssuers, c.verifyStores, c.verifyTimeouts,
@@ -44,7 +43,7 @@ func (c *Config) verifyAddresses() error {
 	return err
 }
 
-// proxies reads trusted_proxies: networks, and addresses as networks of one.
+// proxies parses trusted_proxies. An address becomes a network of one address.
 func (c *Config) proxies() (middleware.TrustedProxies, error) {
 	networks := make(middleware.TrustedProxies, len(c.TrustedProxies))
 	for i, text := range c.TrustedProxies {
@@ -106,7 +105,7 @@ func (c *Config) verifyStores() error {
 		atLeast("cache_memory_mib", c.CacheMemory, 1), atLeast("cache_disk_mib", c.CacheDisk, 1), atLeast("body_rows", c.BodyRows, 1), isolation)
 }
 
-// verifyTimeouts compares settings that are valid on their own.
+// verifyTimeouts compares settings that are valid individually.
 func (c *Config) verifyTimeouts() error {
 	if c.QueryTimeout > c.MaxTimeout {
 		return errors.New("query_timeout: must not exceed max_query_timeout")

@@ -12,8 +12,8 @@
 // Semantics of row policies, for every form:
 //   - Without policies all rows are visible. With at least one, nothing is
 //     visible but what some permit allows and no forbid hides.
-//   - A NULL is an attribute of the row that is absent, and so is every value of
-//     a column that the table lacks: has is false for it.
+//   - A NULL is an absent attribute of the row, and so is every value of a column
+//     that the table lacks: has is false for it.
 //   - A test on something unknown (an absent attribute of the row or the user, a
 //     value that is not exactly a value of the column's type) is neither true nor
 //     false. A permit grants only what is true; a forbid hides all that is not
@@ -23,11 +23,11 @@
 //   - A text written by hand may have no guards. A permit then follows Cedar: an
 //     error in an operand that Cedar evaluates undoes the whole permit. A forbid
 //     hides the rows for which three-valued logic does not make it false, where
-//     Cedar would ignore the forbid. It also hides the rows for which Cedar comes
-//     to a value of a column that the table lacks: no row of such a table decides
-//     the test.
-//   - Where a policy cannot rely on the absence of a column ([Policy.Uncertain]),
-//     has is such an error too.
+//     Cedar would ignore the forbid. It also hides the rows for which Cedar reads
+//     the value of a column that the table lacks, because no row of such a table can
+//     decide the test.
+//   - If the absence of a column is uncertain ([Policy.Uncertain]), has is such an
+//     error too.
 //   - User attributes are strings. Compared with a column or a typed literal,
 //     an attribute takes that type; where a set is needed it is a JSON array or
 //     a list separated by commas.

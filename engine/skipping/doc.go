@@ -15,9 +15,9 @@
 //     that are not tight need no case of their own;
 //   - floats, binaries and nested columns have no bounds at all.
 //
-// For a reader who sees some rows only, [ExposureOf] and [ListShielded] tell
-// files whose bounds prove that every row is visible from the others, by the same
-// bounds: what a writer has cut, rounded or left out proves nothing.
+// For a reader who sees only some rows, [ExposureOf] and [ListShielded] use the same
+// bounds to find the files in which every row is visible. Bounds that a writer has
+// truncated, rounded or omitted prove nothing.
 //
 // What may not go in: SQL, reading of stores, cgo.
 //

@@ -13,8 +13,8 @@ const maxWords = 300_000
 // maxGroups caps the items of one GROUP BY: the parser compares each with all.
 const maxGroups = 2_500
 
-// checkAmplification refuses texts whose tree would be much larger than they, or
-// takes much longer to make.
+// checkAmplification refuses texts whose tree would be much larger than the text, or
+// would take disproportionately long to build.
 func checkAmplification(text string) *Error {
 	if groupItems(text) > maxGroups {
 		return refuse(CodeTooComplex, "GROUP BY", "a GROUP BY has more than %d items", maxGroups)
@@ -79,8 +79,9 @@ func (f *caseFrame) add(n int) {
 	}
 }
 
-// groupItems is the number of items in the longest GROUP BY of a text, or more:
-// commas inside brackets count too, for the items of ROLLUP and its like.
+// groupItems returns an upper bound on the items in the longest GROUP BY of a text.
+// Commas inside brackets count too, because of the items of ROLLUP and similar
+// clauses.
 func groupItems(text string) int {
 	type group struct{ depth, items int }
 	var open []group

@@ -15,11 +15,11 @@ type Relation struct {
 	Columns []engine.Column
 	// Source is the table at its version.
 	Source engine.Source
-	// Narrow returns the source to read instead of Source when only rows that
-	// fulfil both conditions are needed: visible is that of the relation, asked
-	// that of the statement. A condition that says nothing needs every row. It may
-	// leave out other rows and need not. It is called once for every reference,
-	// also of unfiltered tables; nil means Source.
+	// Narrow, if not nil, returns a source without files that cannot hold a needed
+	// row. Needed are the rows that fulfil both conditions: visible is the relation's,
+	// asked the statement's. A condition that says nothing needs every row. Narrow may
+	// keep any other rows. It is called once for every reference, also of unfiltered
+	// tables; nil means Source.
 	Narrow func(visible, asked engine.Condition) engine.Source
 	// Filtered says that the caller sees a part of the table: the statement
 	// then reads a copy made by a barrier.
@@ -35,10 +35,9 @@ type Relation struct {
 	ColumnExpr map[string]string
 	// Secrets are the named parameters of ColumnExpr: texts that stand in no SQL.
 	Secrets map[string]string
-	// Shielded says that bounds in the files tell of rows that the caller does not
-	// see. Conditions of the statement then reach the engine's reader of files in a
-	// form by which it skips no row group, and Narrow leaves out by them only files
-	// without such rows.
+	// Shielded reports that bounds in the files reveal hidden rows. The statement's
+	// conditions then reach the engine's file reader in a form by which it cannot skip
+	// row groups, and Narrow uses them only to exclude files without hidden rows.
 	Shielded bool
 	// Sorted puts the rows of the copy in the order of their visible values, for
 	// a table whose files are laid out by values that the caller does not see.
@@ -48,8 +47,8 @@ type Relation struct {
 	// what Narrow is asked for, so that the time a copy takes tells nothing about
 	// hidden rows.
 	KeepWhole bool
-	// Bytes is the size of the files that can hold a row that the caller sees, with
-	// the other rows in them; zero when nobody has looked.
+	// Bytes is the total size of the files that can hold a visible row; zero if it was
+	// not determined.
 	Bytes int64
 	// Inline answers instead of a source, with the columns of Columns.
 	Inline *InlineRows

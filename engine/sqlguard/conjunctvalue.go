@@ -55,10 +55,10 @@ type demand struct {
 	condition engine.Condition
 }
 
-// demandsOf fills arguments into conjuncts. Those with one that is no constant of
-// the column's type are left out, as they are with such a literal. The values
-// stand in no SQL: they are added to bound. named returns a column in SQL, or
-// false where the engine must not compare it.
+// demandsOf fills arguments into conjuncts. It omits a conjunct whose argument is not
+// a constant of the column's type, as it does for such a literal. The values are added
+// to bound and never appear in the SQL. named returns a column in SQL, or false if the
+// engine must not compare the column.
 func demandsOf(conjuncts []conjunct, values argValues, bound boundArgs, named func(engine.Column) (string, bool)) []demand {
 	var out []demand
 	for _, c := range conjuncts {
@@ -82,7 +82,7 @@ func conditionOf(demands []demand) engine.Condition {
 	return engine.AllOf(parts...)
 }
 
-// with fills arguments in; name is the column in SQL.
+// with fills in the arguments. name is the column in SQL.
 func (c conjunct) with(name string, values argValues, bound boundArgs) (demand, bool) {
 	constants := make([]columnValue, len(c.comparands))
 	for i, o := range c.comparands {

@@ -12,8 +12,8 @@
 // Invariants:
 //   - Closed grammar: a node type, field, enumeration value, function or cast
 //     target that is not listed is refused, also when a newer DuckDB adds it.
-//   - What the engine plans is bounded: the relations, columns, terms and comparisons
-//     that a statement expands to are computed before the engine sees it.
+//   - The size of plans is bounded: the relations, columns, terms and comparisons that
+//     a statement expands to are counted before the engine sees it.
 //   - User text never reaches the engine. What runs was printed from the
 //     checked tree, and the print was parsed again and found equal to it.
 //   - No value of a parameter gets into SQL: of copies they are parameters too.
@@ -30,9 +30,9 @@
 //     with a constant of that column's type; they cannot fail on any row. The
 //     same ones, with the policy's own condition, decide which files of a table
 //     may be left out.
-//   - In a shielded relation, whose files mix hidden rows with visible ones, no
-//     condition of the statement skips a row group by its bounds, and only files
-//     without hidden rows are left out because of one.
+//   - In a shielded relation, whose files mix hidden rows with visible ones, a
+//     condition of the statement skips no row group by its bounds and excludes only
+//     files without hidden rows.
 //
 // The package knows no catalog, policy or engine: it imports package engine
 // only. It executes no SQL.

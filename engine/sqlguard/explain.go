@@ -2,12 +2,13 @@ package sqlguard
 
 import "strings"
 
-// explained says whether a text begins with EXPLAIN, and with EXPLAIN ANALYZE.
+// explained reports whether a text begins with EXPLAIN, and whether with EXPLAIN
+// ANALYZE.
 type explained struct{ found, analyze bool }
 
-// stripExplain blanks a leading EXPLAIN or EXPLAIN ANALYZE, so that what follows
-// keeps its position in the text. DuckDB cannot serialise EXPLAIN itself. The
-// rest is checked like any statement, so a wrong guess here can only refuse more.
+// stripExplain blanks a leading EXPLAIN or EXPLAIN ANALYZE, so that the positions in
+// the remaining text do not change. DuckDB cannot serialise EXPLAIN itself. The
+// remaining text is checked like any statement, so an error here can only refuse more.
 func stripExplain(text string) (rest string, kind explained, refusal *Error) {
 	start := skipBlank(text, 0)
 	end, ok := skipWord(text, start, "explain")
@@ -29,7 +30,7 @@ func stripExplain(text string) (rest string, kind explained, refusal *Error) {
 	return text[:start] + blankWords(text[start:end]) + text[end:], kind, nil
 }
 
-// skipWord returns the position after a word that stands at i as a whole.
+// skipWord returns the position after the whole word at position i.
 func skipWord(text string, i int, word string) (int, bool) {
 	end := i + len(word)
 	if end > len(text) || !strings.EqualFold(text[i:end], word) || end < len(text) && (isWord(text[end]) || text[end] >= 0x80) {
@@ -38,7 +39,7 @@ func skipWord(text string, i int, word string) (int, bool) {
 	return end, true
 }
 
-// blankWords replaces everything but line ends by as many spaces.
+// blankWords replaces everything except line ends by spaces.
 func blankWords(text string) string {
 	out := []byte(text)
 	for i, c := range out {

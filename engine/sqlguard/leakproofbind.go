@@ -41,7 +41,7 @@ func (b *binding) filteredSelect(place int, r Relation, columns []engine.Column)
 	names := make([]string, len(columns))
 	for i, c := range columns {
 		names[i] = barrierColumn(c.Name)
-		// A proof knows no operation on columns of other types.
+		// Columns of other types stay unshielded: a proof covers no operation on them.
 		if name, ok := r.column(c); ok && r.Shielded {
 			names[i] = name + " AS " + engine.QuoteIdent(c.Name)
 		}

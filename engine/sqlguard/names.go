@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// The engine names an unnamed result column by the text of its expression. The
-// serialised tree has lost some of what that text depends on: whether the user
-// wrote a type ("DATE") or the parser chose it (DOUBLE, in the casts that
-// INTERVAL 3 DAY becomes), the numbers after a type, and whether a lambda had
-// the word or the arrow. The namer puts these back, from the user's text where
-// the tree has no trace of them. What it gets wrong is a name, and no more.
+// The engine names a result column without an alias by the text of its expression. The
+// serialised tree lacks some of what this text depends on: whether the user wrote a
+// type ("DATE") or the parser chose it (DOUBLE, in the casts that INTERVAL 3 DAY
+// becomes), the numbers after a type, and whether a lambda was written with the
+// keyword or the arrow. The namer restores these, from the user's text where the tree
+// has lost them. An error of the namer affects only a name.
 
 // isInterval recognises what INTERVAL <number> <unit> becomes.
 func isInterval(n *node) bool {
@@ -26,23 +26,23 @@ func isInterval(n *node) bool {
 // namer prepares copies of expressions for printing, so that they print as the
 // names that the engine gives the originals.
 type namer struct {
-	text string // the statement, with the positions that the nodes have
+	text string // the statement's text, to which the positions of nodes refer
 	mark string // a name that occurs nowhere in text
 }
 
-// asWritten changes an expression into one that prints as its name.
-func (w namer) asWritten(v any) {
+// restore changes an expression so that it prints as its name.
+func (w namer) restore(v any) {
 	switch v := v.(type) {
 	case []any:
 		for _, x := range v {
-			w.asWritten(x)
+			w.restore(x)
 		}
 	case *node:
 		if v == nil {
 			return
 		}
 		if isInterval(v) {
-			w.asWritten(argument(argument(v, 0).child("child"), 0).get("child"))
+			w.restore(argument(argument(v, 0).child("child"), 0).get("child"))
 			return
 		}
 		if v.is("class", "CAST") && !isDateCall(v, w.text) {
@@ -51,7 +51,7 @@ func (w namer) asWritten(v any) {
 		}
 		for i, k := range v.keys {
 			if k != "cast_type" {
-				w.asWritten(v.vals[i])
+				w.restore(v.vals[i])
 			}
 		}
 		if isLambdaKeyword(v) {
@@ -60,8 +60,8 @@ func (w namer) asWritten(v any) {
 	}
 }
 
-// isLambdaKeyword recognises a lambda written with the word, whose parameters
-// have no position. The printer knows the arrow only.
+// isLambdaKeyword reports whether n is a lambda written with the keyword, whose
+// parameters have no position. The printer writes only the arrow.
 func isLambdaKeyword(n *node) bool {
 	if !n.is("class", "LAMBDA") {
 		return false
@@ -80,7 +80,8 @@ func (w namer) markLambda(n *node) {
 	n.become(callNode(w.mark+"_body", true, callNode(w.mark+"_args", false, parameters...), n.get("expr")))
 }
 
-// lambdas writes the operators of [namer.markLambda] as lambdas.
+// lambdas replaces the operators that [namer.markLambda] made by lambdas in the
+// printed name.
 func (w namer) lambdas(name string) string {
 	for {
 		before, rest, found := strings.Cut(name, w.mark+"_args(")
@@ -95,9 +96,9 @@ func (w namer) lambdas(name string) string {
 	}
 }
 
-// isDateCall recognises what date(x) becomes: a cast without a position whose
-// type the parser chose. A literal such as DATE '2020-01-01' is one of a type
-// that the user wrote.
+// isDateCall reports whether n was written as date(x), which becomes a cast without a
+// position. It returns false for a literal such as DATE '2020-01-01', which
+// becomes a cast to a type that the user wrote.
 func isDateCall(n *node, text string) bool {
 	if offset(n) >= 0 || n.flag("try_cast") || !n.child("cast_type").is("id", "DATE") {
 		return false
@@ -110,13 +111,13 @@ func isDateCall(n *node, text string) bool {
 	return at >= 0 && at <= len(text) && strings.HasSuffix(strings.TrimRight(text[:at], " \t\r\n"), "(")
 }
 
-// modifierText is the name of a type in a statement with the numbers after it.
+// modifierText matches a type name and the numbers after it.
 var modifierText = regexp.MustCompile(`^\s*"?[A-Za-z_]\w*"?(?:\s+(?i:precision|varying))?\s*(?:\(\s*([0-9]+(?:\s*,\s*[0-9]+)*)\s*\))?`)
 
-// castModifiers returns the numbers that the user wrote after the innermost type
-// of a cast, which the tree does not hold as they were: VARCHAR(10) becomes
-// VARCHAR, DECIMAL becomes DECIMAL(18,3). False means that the place of the type
-// is not known.
+// castModifiers returns the numbers that the user wrote after the innermost type of a
+// cast. The tree does not hold them as written: VARCHAR(10) becomes VARCHAR, and
+// DECIMAL becomes DECIMAL(18,3). found is false if the position of the type is
+// unknown.
 func castModifiers(n *node, text string) (modifiers []string, found bool) {
 	at := offset(n)
 	if at < 0 || at >= len(text) {
@@ -186,8 +187,7 @@ func castTarget(text string, i int) (string, bool) {
 	return "", false
 }
 
-// losesName reports whether the name of a cast changes when the cast is printed
-// and parsed again.
+// losesName reports whether printing and parsing a cast again changes its name.
 func losesName(n *node, text string) bool {
 	if isDateCall(n, text) {
 		return true
@@ -204,7 +204,7 @@ func losesName(n *node, text string) bool {
 	return !slices.Equal(written, []string{digits(info.get("width")), digits(info.get("scale"))})
 }
 
-// innermost is the type of the elements of lists and arrays.
+// innermost returns the element type of nested lists and arrays.
 func innermost(t *node) *node {
 	for t.is("id", "LIST") || t.is("id", "ARRAY") {
 		t = t.child("type_info").child("child_type")
@@ -217,8 +217,8 @@ func digits(v any) string {
 	return string(n)
 }
 
-// writtenType turns a type into the unresolved form that users write. Where
-// found is true, written are the numbers that stood after it.
+// writtenType converts a type to the unresolved form that users write. If found is
+// true, written holds the numbers after the type.
 func writtenType(t *node, written []string, found bool) *node {
 	id, info := t.str("id"), t.child("type_info")
 	modifiers := []any{}

@@ -1,7 +1,7 @@
 package sqlguard
 
-// filter visits a condition. The engine moves it to where its columns come from,
-// and puts their expressions into it on the way.
+// filter visits a condition. The engine pushes it down to the relations of its columns
+// and replaces these columns by their expressions.
 func (p *planSize) filter(n *node, sc *planScope) {
 	if n == nil || p.err != nil {
 		return
@@ -27,13 +27,13 @@ func (p *planSize) countFilter(terms int64) {
 	p.count(&p.filterTerms, terms, maxFilterTerms, "the conditions expand to more than %d terms: result columns or functions build on each other too often")
 }
 
-// expressions visits an expression that may stand for many, and returns how many.
+// expressions visits an expression and returns how many expressions it expands to.
 func (p *planSize) expressions(n *node, sc *planScope) int64 {
 	return p.eachStar(n, sc, func() { p.expression(n, sc) })
 }
 
-// eachStar calls visit for every column that the COLUMNS(…) of an expression
-// stands for, or once without one.
+// eachStar calls visit for every column that COLUMNS(…) in an expression stands for,
+// or once if there is none.
 func (p *planSize) eachStar(n *node, sc *planScope, visit func()) int64 {
 	star := repeatedStar(n)
 	if star == nil {
@@ -53,8 +53,8 @@ func (p *planSize) eachStar(n *node, sc *planScope, visit func()) int64 {
 	return int64(len(columns))
 }
 
-// repeatedStar finds the star of an expression that is computed for each column,
-// and not for all of them together.
+// repeatedStar returns the star that makes the engine repeat an expression for each
+// column, or nil.
 func repeatedStar(v any) *node {
 	switch v := v.(type) {
 	case *node:
@@ -82,7 +82,7 @@ func repeatedStar(v any) *node {
 	return nil
 }
 
-// starColumns are the columns that a star stands for, or more.
+// starColumns returns the columns that a star stands for, or more.
 func (p *planSize) starColumns(star *node, sc *planScope) []planColumn {
 	relation := lower(star.str("relation_name"))
 	excluded := map[string]bool{}
@@ -127,7 +127,7 @@ func (p *planSize) starColumns(star *node, sc *planScope) []planColumn {
 			}
 		}
 		if len(out) > 0 || relation == "" {
-			break // an outer scope is asked for the name of a relation only
+			break // a star finds only relations in an outer scope
 		}
 	}
 	if relation != "" && len(out) == 0 {
@@ -139,7 +139,7 @@ func (p *planSize) starColumns(star *node, sc *planScope) []planColumn {
 	return out
 }
 
-// membersOf are the members of a value as columns.
+// membersOf returns the members of a value as columns.
 func membersOf(c planColumn) []planColumn {
 	var out []planColumn
 	for name, t := range c.typ.fields {
@@ -183,7 +183,7 @@ func (p *planSize) item(n *node, sc *planScope) []planColumn {
 	return out
 }
 
-// unnested are the columns that unnest makes of its arguments.
+// unnested returns the columns that unnest makes of its arguments.
 func (p *planSize) unnested(n *node, arguments planColumn) []planColumn {
 	args := n.list("children")
 	of := arguments
@@ -311,7 +311,7 @@ func (p *planSize) operand(v any, sc *planScope, lambdas *[]*node) []planColumn 
 	return out
 }
 
-// unpacked are the columns of a star that are arguments of one call.
+// unpacked returns the columns of a star that are the arguments of one call.
 func (p *planSize) unpacked(n *node, sc *planScope) []planColumn {
 	star := n
 	if !n.is("class", "STAR") {
@@ -334,7 +334,7 @@ func firstStar(n *node) *node {
 	return nil
 }
 
-// starValue is a star inside an expression: the column that it stands for now.
+// starValue returns the column that a star inside an expression currently stands for.
 func (p *planSize) starValue(n *node, sc *planScope) planColumn {
 	if sc.star != nil {
 		return *sc.star
@@ -348,7 +348,7 @@ func (p *planSize) starValue(n *node, sc *planScope) planColumn {
 	return out
 }
 
-// subqueryValue is a subquery in an expression. Conditions hold its result like a
+// subqueryValue visits a subquery in an expression. Conditions hold its result like a
 // column.
 func (p *planSize) subqueryValue(n *node, sc *planScope) planColumn {
 	out := planColumn{terms: 1, typ: scalarType, class: &columnClass{}}

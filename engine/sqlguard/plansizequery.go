@@ -2,24 +2,26 @@ package sqlguard
 
 import "strings"
 
-// planScope is what names mean inside one query node.
+// planScope resolves the names inside one query node.
 type planScope struct {
 	parent  *planScope
 	ctes    map[string]*plannedQuery
 	sources []*plannedSource
-	// named are results and parameters of lambdas that later expressions may name.
+	// named holds result columns and lambda parameters that later expressions may
+	// name.
 	named map[string]planColumn
-	// widest stands for a name that is not found: nothing that it can mean is
-	// larger. unknown says that it may be a column of a table that is not known.
+	// widest stands for a name that is not found; no possible meaning of the name is
+	// larger. unknown reports that the name may be a column of an unknown table.
 	widest  planColumn
 	unknown bool
-	// binds is how often the engine may bind what stands here.
+	// binds is the number of times that the engine may bind an expression in this
+	// scope.
 	binds int64
-	// star is the column that COLUMNS(…) stands for, while its expression is visited.
+	// star is the column that COLUMNS(…) currently stands for.
 	star *planColumn
 	// query is what the query node expands to so far.
 	query *plannedQuery
-	// aggregates and windows are those of the SELECT.
+	// aggregates and windows count those of the SELECT.
 	aggregates, windows int64
 }
 
@@ -27,11 +29,11 @@ func newPlanScope(parent *planScope, binds int64) *planScope {
 	return &planScope{parent: parent, ctes: map[string]*plannedQuery{}, named: map[string]planColumn{}, widest: unknownColumn(), binds: binds}
 }
 
-// plannedQuery is a query with all that it expands to.
+// plannedQuery is a query with the size of what it expands to.
 type plannedQuery struct {
 	columns   []planColumn
 	relations int64
-	used      bool // a WITH query that some FROM names
+	used      bool // whether a FROM names the WITH query
 }
 
 // plannedSource is one relation of a FROM.
@@ -39,9 +41,9 @@ type plannedSource struct {
 	alias   string
 	columns []planColumn
 	byName  map[string]int
-	// merged are the columns that USING or NATURAL takes from another relation.
+	// merged holds the columns that USING or NATURAL takes from another relation.
 	merged map[string]bool
-	hidden bool // a SEMI or ANTI JOIN shows nothing of it
+	hidden bool // the right side of a SEMI or ANTI JOIN
 }
 
 func (s *plannedSource) find(name string) *planColumn {
@@ -91,7 +93,7 @@ func (p *planSize) query(n *node, parent *planScope, binds int64) *plannedQuery 
 		left := p.query(n.child("left"), sc, binds)
 		own := &plannedQuery{columns: aliased(left.columns, n.strings("aliases")), relations: 1}
 		for i := range own.columns {
-			own.columns[i].terms = 1 // no condition moves into a recursion
+			own.columns[i].terms = 1 // conditions are not pushed into a recursion
 		}
 		sc.ctes[lower(n.str("cte_name"))] = own
 		right := p.query(n.child("right"), sc, binds)
@@ -219,7 +221,7 @@ func joinClasses(a, b *columnClass) *columnClass {
 	return a.join(b)
 }
 
-// largerColumn returns a column that is as large as both.
+// largerColumn returns a column at least as large as both.
 func largerColumn(a, b planColumn) planColumn {
 	if a.typ == nil {
 		return b
@@ -233,7 +235,7 @@ func largerColumn(a, b planColumn) planColumn {
 	return out
 }
 
-// add makes a relation visible.
+// add makes a relation visible in the scope.
 func (sc *planScope) add(s *plannedSource) {
 	sc.sources = append(sc.sources, s)
 	for i := range s.columns {
@@ -264,8 +266,7 @@ func (sc *planScope) column(parts []string) planColumn {
 	return widest
 }
 
-// own resolves a name in this scope alone. Two leading qualifiers at most are
-// those of a table.
+// own resolves a name in this scope only. At most two leading qualifiers name a table.
 func (sc *planScope) own(names []string) (planColumn, bool) {
 	for skip := 0; skip < min(3, len(names)-1); skip++ {
 		for _, s := range sc.sources {
@@ -298,7 +299,7 @@ func (sc *planScope) own(names []string) (planColumn, bool) {
 	return planColumn{}, false
 }
 
-// member is a member of a column's type.
+// member returns a member of a column's type.
 func (c planColumn) member(names []string) planColumn {
 	for _, name := range names {
 		c.typ = c.typ.field(name)
@@ -307,7 +308,7 @@ func (c planColumn) member(names []string) planColumn {
 	return c
 }
 
-// row is the whole row of a relation as one value.
+// row returns the whole row of a relation as one value.
 func (s *plannedSource) row() planColumn {
 	out := planColumn{terms: 1}
 	fields := make(map[string]*planType, len(s.columns))

@@ -6,7 +6,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine"
 )
 
-// planType says how many members a type has and which of them have names. It is
+// planType describes how many members a type has and which of them have names. It is
 // immutable.
 type planType struct {
 	// members counts the type itself and everything nested in it.
@@ -38,7 +38,7 @@ func listType(element *planType) *planType {
 	return &planType{members: sum(1, element.members), element: element}
 }
 
-// opaqueType has members whose names are not known.
+// opaqueType returns a type with members of unknown names.
 func opaqueType(members int64) *planType {
 	if members <= 1 {
 		return scalarType
@@ -46,7 +46,7 @@ func opaqueType(members int64) *planType {
 	return &planType{members: members}
 }
 
-// field is the type of a member: that of the whole type, where it is not known.
+// field returns the type of a member, or the whole type if the member is unknown.
 func (t *planType) field(name string) *planType {
 	if f := t.fields[strings.ToLower(name)]; f != nil {
 		return f
@@ -54,7 +54,7 @@ func (t *planType) field(name string) *planType {
 	return t
 }
 
-// common is the type to which values of both types are cast.
+// common returns the type to which values of both types are cast.
 func (t *planType) common(other *planType) *planType {
 	switch {
 	case t == other || other.scalar():
@@ -87,7 +87,7 @@ func structType(fields map[string]*planType) *planType {
 	return t
 }
 
-// joined is a type that holds all of some others.
+// joined returns a type with the members of all types.
 func joined(types []*planType) *planType {
 	out, nested := int64(1), false
 	for _, t := range types {
@@ -100,7 +100,7 @@ func joined(types []*planType) *planType {
 	return opaqueType(out)
 }
 
-// typeOfCast is the type that a node of the tree names.
+// typeOfCast returns the type that a node of the tree names.
 func typeOfCast(n *node) *planType {
 	info := n.child("type_info")
 	if child := info.child("child_type"); child != nil {
@@ -117,8 +117,8 @@ func typeOfCast(n *node) *planType {
 	return structType(fields)
 }
 
-// typeOfColumn reads a type as the engine prints it. Of a type in another form the
-// members are counted by its commas.
+// typeOfColumn parses a type as the engine prints it. For a type in another form it
+// counts the commas.
 func typeOfColumn(c engine.Column) *planType {
 	if !strings.ContainsAny(c.Type, "([") {
 		return scalarType
@@ -137,7 +137,7 @@ type typeReader struct {
 	failed bool
 }
 
-// read reads one type with the brackets behind it.
+// read parses one type and the brackets after it.
 func (r *typeReader) read() *planType {
 	t := r.plain()
 	for !r.failed && r.at < len(r.text) && r.text[r.at] == '[' {
@@ -202,7 +202,7 @@ func (r *typeReader) fields() *planType {
 	return structType(fields)
 }
 
-// name reads the name of a field and the blank behind it.
+// name parses the name of a field and the space after it.
 func (r *typeReader) name() string {
 	start := r.at
 	if r.at < len(r.text) && r.text[r.at] == '"' {

@@ -25,7 +25,7 @@ type Prepared struct {
 // vacancy is one table reference.
 type vacancy struct {
 	conjuncts []conjunct
-	// read are the columns that the statement may read of a filtered table.
+	// read holds the columns that the statement may read of a filtered table.
 	read []engine.Column
 	// copied are the columns of a filtered copy; nil for a table that is read
 	// where it stands.
@@ -38,14 +38,14 @@ type vacancy struct {
 // by one: they keep their order, and nothing fails on any.
 func (p *Prepared) PassesRows() bool { return p.recut }
 
-// Asks reports that the statement has conditions of its own by which rows of its
-// tables may be left out.
+// Asks reports whether the statement has conditions of its own that can exclude rows
+// of its tables.
 func (p *Prepared) Asks() bool {
 	return slices.ContainsFunc(p.vacancies, func(v vacancy) bool { return len(v.conjuncts) > 0 })
 }
 
-// ReadColumns are the names of the columns that the statement reads, table by table
-// in their order. Unfiltered tables have none.
+// ReadColumns returns the names of the columns that the statement reads, in the order
+// of its tables. Unfiltered tables contribute none.
 func (p *Prepared) ReadColumns() []string {
 	var out []string
 	for _, v := range p.vacancies {

@@ -25,7 +25,7 @@ func printExpressions(ctx context.Context, parser engine.Parser, exprs []*node, 
 	list := make([]any, len(exprs))
 	for i, e := range exprs {
 		c := e.clone()
-		w.asWritten(c)
+		w.restore(c)
 		c.set("alias", fmt.Sprintf("%s%d", mark, i))
 		list[i] = c
 	}

@@ -247,9 +247,9 @@ func parserError(err error, text string) error {
 	return err
 }
 
-// statementWord returns the word that says what a statement does, with its
-// position: the first one, or after WITH the first one outside of parentheses
-// that begins a statement.
+// statementWord returns the word that determines the kind of a statement, with its
+// position: the first word or, after WITH, the first word outside of parentheses that
+// begins a statement.
 func statementWord(text string) (string, int) {
 	at := skipBlank(text, 0)
 	first := firstWord(text[at:])
@@ -307,9 +307,9 @@ func isWord(b byte) bool {
 // Kind returns the kind of the statement.
 func (q *Query) Kind() Kind { return q.kind }
 
-// Analyzes reports whether the statement is EXPLAIN ANALYZE: its answer is what
-// the engine measured while the query ran. That tells of hidden rows, so the
-// caller runs it only where every table of the statement is seen as a whole.
+// Analyzes reports whether the statement is EXPLAIN ANALYZE, whose answer is what the
+// engine measured while running the query. Measurements reveal hidden rows, so a
+// caller may run it only if every table of the statement is fully visible.
 func (q *Query) Analyzes() bool { return q.analyze }
 
 // ShowSchema returns catalog and schema of SHOW TABLES FROM, empty if not given.

@@ -2,17 +2,16 @@ package sqlguard
 
 import "github.com/lakewarden/lakewarden/engine"
 
-// shield returns the value of a column, by its name in SQL, so that the engine
-// cannot compare it with the bounds of files and row groups. least of a single
-// argument passes its vector on unchanged, and the optimizer takes it for a
-// computation: a comparison with it is evaluated row by row in the reader, and no
-// filter that a join or an ORDER BY ... LIMIT makes at run time gets past it. The
-// test of the engine's build is TestShieldedColumnsSkipNothing.
+// shield wraps a column, given by its name in SQL, so that the engine cannot compare
+// it with the bounds of files and row groups. least with a single argument returns its
+// vector unchanged, but the optimizer treats it as a computation. A comparison with it
+// is evaluated row by row, and the run-time filters of joins and of ORDER BY ... LIMIT
+// do not pass it. TestShieldedColumnsSkipNothing checks this for the linked engine.
 func shield(column string) string { return "least(" + column + ")" }
 
-// column is a column of the relation in SQL over the alias of barriers. It is
-// false where the relation is shielded and the engine's type of a shielded value
-// is not known to be that of the column.
+// column returns a column of the relation in SQL over the alias of barriers. It
+// returns false if the relation is shielded and the shielded value might have another
+// type than the column.
 func (r Relation) column(c engine.Column) (string, bool) {
 	name := barrierColumn(c.Name)
 	if !r.Shielded {

@@ -52,7 +52,7 @@ func (a *analysis) table(n *node, sc *scope) *Error {
 	case "SUBQUERY":
 		a.define(n.strings("column_name_alias"))
 	case "EXPRESSION_LIST":
-		a.rename() // it comes back inside another SELECT
+		a.rename() // it becomes part of another SELECT
 	}
 	return a.fields(n, kTable, sc)
 }

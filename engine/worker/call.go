@@ -23,7 +23,8 @@ type call struct {
 	cause   engine.Cause
 	over    bool
 	reading bool
-	// abandoned: the child did not answer in time, and nobody waits any more.
+	// abandoned reports that the child did not answer in time and that nobody waits
+	// for it any more.
 	abandoned bool
 	unwatch   func() bool
 	timeout   *time.Timer
@@ -61,8 +62,8 @@ func (c *call) watch(timeout time.Duration) {
 	}
 }
 
-// stop tells the child to give the request up. A request that was not answered
-// after the grace is abandoned. The first cause stays.
+// stop asks the child to cancel the request. If the child does not answer within the
+// grace period, the request is abandoned. The first cause counts.
 func (c *call) stop(why engine.Cause) {
 	c.mu.Lock()
 	if c.over || c.cause != engine.CauseNone {
@@ -78,10 +79,10 @@ func (c *call) stop(why engine.Cause) {
 	_ = c.link.wire.send(kindCancel, c.seq, nil)
 }
 
-// overdue abandons a request that is not answered. A child that waits for somebody
-// to read its rows cannot answer, and is given the time again. Whoever waits for
-// the answer is released at once: the child may work for others, and if not, the
-// system takes a second to free some gigabytes of it.
+// overdue abandons a request that was not answered. A child that is blocked on sending
+// rows cannot answer, so it gets another grace period. Waiting callers are released at
+// once: the child may still run other statements, and killing it takes up to a second
+// because its memory has to be freed.
 func (c *call) overdue() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

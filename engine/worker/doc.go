@@ -1,8 +1,8 @@
 // Package worker runs the [engine.Engine] contract in child processes, one for
 // each owner of sessions and for each session that is to be apart. A crash, or a
-// statement that takes more memory than its lease, costs the statements of that
-// owner, and nothing else. One that ignores its interrupt costs nothing else: its
-// process drains.
+// statement that takes more memory than its lease, ends only statements of that
+// owner. A statement that ignores its interrupt ends no other statement: its process
+// drains.
 //
 // [New] makes the parent's end, [Serve] is the child's. They talk over Unix
 // socket pairs that have no name anywhere: the child inherits one for control,
@@ -24,11 +24,11 @@
 //     rest since, and the leases of its statements, with 15 %; or it is killed.
 //   - A statement that ran alone in a child that broke down by itself is told so
 //     ([engine.ErrCrashed]); the others may be tried again ([engine.ErrLost]).
-//   - Whoever waits for a statement that was told to stop is answered within
-//     [Options.Grace]. Where it has not stopped by then, its process takes no more
-//     statements and is killed when the others have ended.
-//   - What an unresponsive statement may hold counts as held beside the leases until
-//     its process ends.
+//   - The caller of a statement that was told to stop is answered within
+//     [Options.Grace]. If the statement has not stopped by then, its process accepts
+//     no more statements and is killed when the others have ended.
+//   - The memory of an unresponsive statement stays accounted, in addition to the
+//     leases, until its process ends.
 //   - No child outlives its parent, however the parent ends.
 //   - A link keeps the lists of files that it carried last, at both ends, until its
 //     session rests. What stands where is the parent's decision alone.

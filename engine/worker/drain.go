@@ -5,19 +5,19 @@ import (
 	"syscall"
 )
 
-// A statement that ignores its interrupt cannot be stopped without its process,
-// which may run statements of others. Such a process drains: it takes no further
-// statements, those that run go on, and it is killed when the last of them has
-// ended. Each of them has a deadline, so the process has one too. What the
-// unresponsive statement holds, and a reserve, stays accounted until then: more than
-// that ends the process, and the rest of its lease is lent to others.
+// A statement that ignores its interrupt can only be stopped with its process, which
+// may run other statements. Such a process drains: it accepts no further statements,
+// the running ones continue, and it is killed when the last of them has ended. Each of
+// them has a deadline, so draining ends. Until then the memory of the unresponsive
+// statement and a reserve stay accounted: a process that exceeds them is killed. The
+// rest of the statement's lease is available to others.
 
-// retainedReserve is what an unresponsive statement may still take, as far as its
-// lease allows it. Those beside it may hold less than their leases now, and take
-// the difference later.
+// retainedReserve is how much an unresponsive statement may still grow within its
+// lease. The other statements may currently hold less than their leases and grow
+// later.
 const retainedReserve = 128 * mib
 
-// abandon gives up a request that does not stop. Its account is of no further use.
+// abandon gives up a request that does not stop. Its account must not be used again.
 func (p *process) abandon(a *account) {
 	resident := p.meter.resident()
 	p.mu.Lock()
@@ -43,17 +43,17 @@ func (p *process) abandon(a *account) {
 	}
 }
 
-// killDrained kills a draining child in which nothing runs that somebody waits for. The
-// caller holds mu.
+// killDrained kills a draining child that runs no statement for which somebody waits.
+// The caller holds mu.
 func (p *process) killDrained() {
 	if p.draining && p.ledger.running == 0 {
 		p.end(reasonUnresponsive)
-		_ = p.cmd.Process.Signal(syscall.SIGKILL) // it has ended already: nothing to do
+		_ = p.cmd.Process.Signal(syscall.SIGKILL) // fails only for a process that has ended
 	}
 }
 
-// limitDraining kills the oldest draining processes of an owner that has more than
-// it may have: each holds memory that others wait for.
+// limitDraining kills the oldest draining processes of an owner above MaxDraining,
+// because each holds memory that others wait for.
 func (e *Engine) limitDraining(owner string) {
 	var draining []*process
 	for _, p := range e.living.all() {

@@ -163,8 +163,8 @@ func (s *seat) current() *process {
 // replace starts a new process in a seat whose turn the caller holds.
 func (e *Engine) replace(ctx context.Context, s *seat) (*process, error) {
 	if old := s.current(); old != nil {
-		// What is left of it must not be confused with the new one. One that drains
-		// lives beside it.
+		// The remaining process must not be confused with its successor. A draining
+		// one lives on next to the successor.
 		if !old.drains() {
 			select {
 			case <-old.gone:

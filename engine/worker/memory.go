@@ -58,8 +58,8 @@ type account struct {
 type ledger struct {
 	leased  int64
 	running int
-	// retained is what is left of the leases of abandoned requests, which are as many
-	// as abandoned says: the child may use it until it ends.
+	// retained is the memory that abandoned requests may use until the child ends.
+	// abandoned is the number of these requests.
 	retained  int64
 	abandoned int
 	base      int64
@@ -82,8 +82,7 @@ func (g *ledger) limit() int64 {
 	return g.base + g.resting + leased + leased/killShare
 }
 
-// beside is what the child holds that no lease covers. What is
-// retained was given back by whoever had the lease.
+// beside returns how much the child holds that no lease covers, including retained.
 func (g *ledger) beside() int64 { return max(g.base+g.retained, g.resident-g.leased) }
 
 // measure finds the base while no statement runs. least is the smallest base.

@@ -20,11 +20,11 @@ type Options struct {
 	// which the child works. What engines of ended processes left there is
 	// removed. Default: the system's.
 	TempDir string
-	// Grace is how long a child has for stopping a statement. Then whoever waits for
-	// the statement is released, and the child takes no further ones. Default 1 s.
+	// Grace is how long a child may take to stop a statement. After that the caller is
+	// released, and the child accepts no further statements. Default 1 s.
 	Grace time.Duration
-	// MaxDraining is how many processes of one owner may live on for the statements
-	// beside an unresponsive one: the oldest above it is killed. Default 2.
+	// MaxDraining is the number of draining processes that one owner may have. Above
+	// it the oldest one is killed. Default 2.
 	MaxDraining int
 	// IdleTimeout ends a child without sessions. Default 60 s.
 	IdleTimeout time.Duration

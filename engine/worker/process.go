@@ -32,8 +32,8 @@ type process struct {
 	mu sync.Mutex
 	// leaving: the child was told to end, or ended; no session joins it.
 	leaving bool
-	// draining: a request did not stop when it was told to. What runs besides it
-	// goes on, nothing new begins, and the child ends with the last statement.
+	// draining reports that a request did not stop in time. Other running statements
+	// continue, no new ones begin, and the child ends with the last of them.
 	draining bool
 	reason   reason
 	// users counts open links. idle ends the process when there were none for a
@@ -47,7 +47,8 @@ type process struct {
 	company int
 	state   *os.ProcessState
 	ledger  ledger
-	// limitDraining ends the oldest draining process of this owner when it has too many.
+	// limitDraining kills the oldest draining process of the owner if there are too
+	// many.
 	limitDraining func(owner string)
 }
 
@@ -249,8 +250,7 @@ func (p *process) usable() bool {
 	return !p.leaving && !p.draining
 }
 
-// drains reports whether the process lives for statements that run in it, and
-// takes no others.
+// drains reports whether the process only finishes its running statements.
 func (p *process) drains() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -263,8 +263,9 @@ type link struct {
 	proc *process
 	wire *wire
 	seq  uint32
-	// broken: the child's session is of no use. lost: the child is. abandoned: the
-	// child does not answer on this link, and may still work for it.
+	// broken reports that the child's session is unusable, lost that the child has
+	// ended. abandoned reports that the child does not answer on this link and may
+	// still work for it.
 	broken, lost, abandoned bool
 	account                 account
 	sources                 sentSources

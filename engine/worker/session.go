@@ -93,7 +93,7 @@ func (s *session) disconnect() {
 	}
 	defer func() { s.link = nil }()
 	if l := s.link; s.opts.Scratch == "" && l.proc.drains() {
-		go l.close() // nothing that follows depends on when the child frees it
+		go l.close() // the caller need not wait until the child has freed it
 		return
 	}
 	s.link.close()

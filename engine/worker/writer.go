@@ -92,13 +92,13 @@ func (s *session) clearScratch() {
 		return
 	}
 	private := filepath.Join(s.opts.Scratch, workdir.Private)
-	clear := func() { _ = os.RemoveAll(private) } // or it goes with the directory
+	clear := func() { _ = os.RemoveAll(private) } // if this fails, it is removed with its parent directory
 	p := s.link.proc
 	switch {
 	case !p.drains():
 		<-p.gone
 		clear()
-	case s.link.abandoned: // it may write until it ends, to what nobody reads
+	case s.link.abandoned: // the child may write until it ends; nobody reads the result
 		go func() {
 			<-p.gone
 			clear()
