@@ -481,7 +481,7 @@ func TestWorkEndsWhenAScopeIsLost(t *testing.T) {
 	begin := func(s auth.Scope) context.Context {
 		ctx, w := v.r.begin(t.Context(), a)
 		t.Cleanup(w.done)
-		w.judgeBy(v.using(a, 0).check(v.r, a).and(holds(v.store, a, v.config.ID, []auth.Scope{s})))
+		w.judgeBy(v.using(a, 0).check(v.r, a).and(hasScopes(v.store, a, v.config.ID, []auth.Scope{s})))
 		return ctx
 	}
 	allowed, denied := begin(auth.ScopeRowsInsert), begin(auth.ScopeTablesModify)
