@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestBodiesWithinTheirBounds(t *testing.T) {
+func TestJSONBounds(t *testing.T) {
 	names := func(n int) string {
 		var b strings.Builder
 		for i := range n {
@@ -53,7 +53,7 @@ func TestBodiesWithinTheirBounds(t *testing.T) {
 }
 
 // The bounds cost nothing themselves, whatever the body is.
-func TestBoundsNeedNoMemory(t *testing.T) {
+func TestJSONBoundsAllocateNothing(t *testing.T) {
 	for _, body := range []string{
 		"[" + strings.Repeat(`{"a":1},`, 10_000) + "1]", strings.Repeat("[", 1<<20), `{"` + strings.Repeat("n", 1<<20) + `":1}`, strings.Repeat(`"`, 1<<20),
 	} {

@@ -9,8 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// model follows a budget from what it was asked and what it granted, and knows
-// nothing of its queues.
+// model predicts a budget from its requests and grants, independently of its queues.
 type model struct {
 	opts    Options
 	held    []heldTurn
@@ -25,8 +24,8 @@ type heldTurn struct {
 type waitingTurn struct {
 	org, user string
 	w         *waiter
-	// passed counts the turns of other users of the organisation since this one is
-	// the first of its user and below half.
+	// passed counts the turns given to other users of the organisation since this
+	// waiter became the first of its user while the user was below half of the share.
 	passed map[string]int
 }
 
@@ -39,15 +38,15 @@ func (m *model) running(match func(heldTurn) bool) (count int, bytes int64) {
 	return count, bytes
 }
 
-// below reports that one more of the smallest leases keeps a user within half of
-// its organisation's share.
+// below reports whether one more minimal lease keeps a user within half of its
+// organisation's share.
 func (m *model) below(org, user string) bool {
 	count, bytes := m.running(func(h heldTurn) bool { return h.org == org && h.user == user })
 	return count == 0 || 2*float64(count+1) <= m.opts.OrgShare*float64(m.opts.MaxRunning) &&
 		2*float64(bytes+MinLease) <= m.opts.OrgShare*float64(m.opts.Budget)
 }
 
-// orgBelow is the same for the share of an organisation.
+// orgBelow is like below for the share of an organisation.
 func (m *model) orgBelow(org string) bool {
 	count, bytes := m.running(func(h heldTurn) bool { return h.org == org })
 	return float64(count+1) <= m.opts.OrgShare*float64(m.opts.MaxRunning) &&
@@ -103,7 +102,7 @@ func (m *model) granted(t *rapid.T, w *waiter) {
 	}
 }
 
-// idle checks that nobody waits who could run.
+// idle checks that nobody waits for a turn that is available.
 func (m *model) idle(t *rapid.T) {
 	total, held := m.running(func(heldTurn) bool { return true })
 	if len(m.waiting) == 0 || total >= m.opts.MaxRunning || m.opts.Budget-held < MinLease {
@@ -118,8 +117,8 @@ func (m *model) idle(t *rapid.T) {
 	}
 }
 
-// TestTurnsFollowTheModel: whatever is asked for and given back in whatever order,
-// turns are fair to users, and none is left while somebody may have it.
+// TestTurnsFollowTheModel checks, for any order of requests and releases, that turns
+// are fair to users and that no available turn is left unused.
 func TestTurnsFollowTheModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		opts := Options{
@@ -174,8 +173,8 @@ func TestTurnsFollowTheModel(t *testing.T) {
 	})
 }
 
-// TestALoneUserTakesTheWholeShare: nothing is set aside for users who are not there.
-func TestALoneUserTakesTheWholeShare(t *testing.T) {
+// TestLoneUserGetsWholeShare checks that nothing is reserved for absent users.
+func TestLoneUserGetsWholeShare(t *testing.T) {
 	b := newBudget(Options{MaxRunning: 8, OrgShare: 1, Budget: 64 * MinLease, Lease: MinLease}.withDefaults())
 	for range 8 {
 		_, err := b.enqueue("o", "u")

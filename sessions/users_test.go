@@ -11,8 +11,8 @@ import (
 	"github.com/lakewarden/lakewarden/sessions"
 )
 
-// TestUsersOfAnOrganisationTakeTurns: ten statements of one user that wait
-// already do not go before the first one of another user.
+// TestUsersOfAnOrganisationTakeTurns checks that ten waiting statements of one user do
+// not go before the first one of another user.
 func TestUsersOfAnOrganisationTakeTurns(t *testing.T) {
 	p := newPool(t, &fakeEngine{}, sessions.Options{MaxRunning: 1, Linger: time.Hour})
 	blocker := acquire(t, p, sessions.Key{Org: "o", User: "greedy"})
@@ -51,9 +51,10 @@ func TestUsersOfAnOrganisationTakeTurns(t *testing.T) {
 	require.LessOrEqual(t, smalls[1], 3, "turns alternate: %v", smalls)
 }
 
-// TestAUserHoldsHalfOfTheShareWhileOthersWait: a user alone takes everything that
-// the organisation may have; what comes back then goes to the others first.
-func TestAUserHoldsHalfOfTheShareWhileOthersWait(t *testing.T) {
+// TestUserHoldsHalfOfTheShareWhileOthersWait checks that a lone user gets everything
+// that the organisation may hold, and that released turns then go to other users
+// first.
+func TestUserHoldsHalfOfTheShareWhileOthersWait(t *testing.T) {
 	p := newPool(t, &fakeEngine{}, sessions.Options{MaxRunning: 8, OrgShare: 1, Budget: 64 << 30, Linger: time.Nanosecond})
 	var greedy []*sessions.Held
 	for range 8 {
@@ -108,9 +109,9 @@ func TestAUserHoldsHalfOfTheShareWhileOthersWait(t *testing.T) {
 	require.Equal(t, map[string]int{"small": 4, "greedy": 4}, all, "both hold half")
 }
 
-// TestAWarmSessionDoesNotJumpTheQueue: a session that lingers serves the next
+// TestWarmSessionDoesNotJumpTheQueue: a session that lingers serves the next
 // statement of its key at once only while nobody waits.
-func TestAWarmSessionDoesNotJumpTheQueue(t *testing.T) {
+func TestWarmSessionDoesNotJumpTheQueue(t *testing.T) {
 	p := newPool(t, &fakeEngine{}, sessions.Options{MaxRunning: 1, Linger: time.Hour})
 	greedy := sessions.Key{Org: "o", User: "greedy"}
 	h := acquire(t, p, greedy)

@@ -104,8 +104,8 @@ func TestAuthenticationErrorsKeepTheirKind(t *testing.T) {
 	}
 }
 
-// wrong sends credentials to a handler behind Authenticate, which knows prefix and
-// account of each.
+// wrong sends wrong credentials with the given prefixes and accounts to a handler
+// behind Authenticate.
 type wrong struct {
 	t        *testing.T
 	at       time.Time
@@ -137,9 +137,9 @@ func (f *wrong) send(address, token string, refusal *auth.Refusal) int {
 	return w.Code
 }
 
-// A flood of wrong credentials is turned away, and whoever else comes from that
-// address, or holds the key that was guessed at, notices nothing.
-func TestAValidCredentialIsNeverRefusedForWrongOnes(t *testing.T) {
+// A flood of wrong credentials is refused. Other clients at that address, and the
+// holder of the guessed key, are not affected.
+func TestWrongCredentialsNeverBlockValidOnes(t *testing.T) {
 	f := newWrong(t)
 	claim := func() *auth.Refusal { return &auth.Refusal{Prefix: "lw_abcdefgh", Account: "ana"} }
 	for range 3 {
@@ -156,8 +156,9 @@ func TestAValidCredentialIsNeverRefusedForWrongOnes(t *testing.T) {
 	require.Equal(t, 429, f.send("192.0.2.1:1", "guess", claim()))
 }
 
-// One guesser with many addresses is counted by what is guessed at.
-func TestWrongCredentialsAreCountedByAddressPrefixAndAccount(t *testing.T) {
+// A client that guesses from many addresses is counted by the prefix or account that
+// it guesses at.
+func TestFailuresAreCountedByAddressPrefixAndAccount(t *testing.T) {
 	for name, names := range map[string]func(i int) (address string, refusal *auth.Refusal){
 		"address": func(i int) (string, *auth.Refusal) {
 			return "192.0.2.1:1", &auth.Refusal{Prefix: fmt.Sprint("lw_", i), Account: fmt.Sprint("user ", i)}
@@ -185,9 +186,9 @@ func TestWrongCredentialsAreCountedByAddressPrefixAndAccount(t *testing.T) {
 	}
 }
 
-// Whatever names a flood invents, the counters stay small, and the ones who share
-// them with it go on.
-func TestCountersOfWrongCredentialsAreBounded(t *testing.T) {
+// The counters stay small however many names a flood uses, and valid clients that
+// share a slot with it are not affected.
+func TestFailureCountersAreBounded(t *testing.T) {
 	f := newWrong(t)
 	for i := range 300_000 {
 		refusal := &auth.Refusal{Prefix: fmt.Sprint("lw_", i), Account: fmt.Sprint("user ", i), Cause: auth.ErrUnauthenticated}

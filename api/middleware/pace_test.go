@@ -33,7 +33,7 @@ func dialPaced(t *testing.T, pace middleware.Pace, handler http.HandlerFunc) (ne
 	return conn, bufio.NewReader(conn)
 }
 
-// reads answers how many bytes a body had, or the error of reading it.
+// reads returns the number of bytes in a body, or the error of reading it.
 func reads(w http.ResponseWriter, r *http.Request) {
 	n, err := io.Copy(io.Discard, r.Body)
 	if err != nil {
@@ -69,7 +69,7 @@ func tooSlow(t *testing.T, in *bufio.Reader) {
 	closed(t, in)
 }
 
-func TestABodyThatTricklesIsEnded(t *testing.T) {
+func TestSlowBodyIsRefused(t *testing.T) {
 	for name, head := range map[string]string{
 		"length": "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n",
 		"chunks": "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nF4240\r\n",
@@ -94,15 +94,16 @@ func TestABodyThatTricklesIsEnded(t *testing.T) {
 	}
 }
 
-// TestABurstBuysNoLongPause: what came fast does not let a client stay for long.
-func TestABurstBuysNoLongPause(t *testing.T) {
+// TestPauseIsBoundedAfterBurst checks that a fast start does not earn a long pause.
+func TestPauseIsBoundedAfterBurst(t *testing.T) {
 	conn, in := dialPaced(t, quick, reads)
 	say(t, conn, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n"+strings.Repeat("x", 500_000))
 	tooSlow(t, in)
 }
 
-// TestABodyHasAnEnd, however fast it comes, unless it is a stream.
-func TestABodyHasAnEnd(t *testing.T) {
+// TestBodyTimeIsBounded checks that a body has to end in time, however fast it
+// arrives, unless it is a stream.
+func TestBodyTimeIsBounded(t *testing.T) {
 	pace := quick
 	pace.Grace, pace.Pause, pace.Whole = 5*time.Second, 5*time.Second, 300*time.Millisecond
 	feed := func(conn net.Conn, n int) {
@@ -127,9 +128,9 @@ func TestABodyHasAnEnd(t *testing.T) {
 	require.Equal(t, http.StatusOK, resp.StatusCode)
 }
 
-// TestAHandlerThatReadsSlowlyIsNotItsClientsFault, and no deadline is left behind:
-// neither for what the handler does afterwards nor for the next request.
-func TestAHandlerThatReadsSlowlyIsNotItsClientsFault(t *testing.T) {
+// TestSlowHandlerDoesNotCount checks that time spent in the handler does not count,
+// and that no deadline remains for the rest of the handler or the next request.
+func TestSlowHandlerDoesNotCount(t *testing.T) {
 	conn, in := dialPaced(t, quick, func(w http.ResponseWriter, r *http.Request) {
 		buf := make([]byte, 1000)
 		for range 3 {
@@ -158,9 +159,10 @@ func TestAHandlerThatReadsSlowlyIsNotItsClientsFault(t *testing.T) {
 	}
 }
 
-// TestABodyThatNobodyReadsHoldsNoReply: neither the reply nor the connection waits
-// for it for long, and one that is there does not cost the connection.
-func TestABodyThatNobodyReadsHoldsNoReply(t *testing.T) {
+// TestUnreadBodyDoesNotDelayReply checks that neither the reply nor the connection
+// waits long for an unread body, and that a body which has already arrived does not
+// cost the connection.
+func TestUnreadBodyDoesNotDelayReply(t *testing.T) {
 	refuse := func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusForbidden)
 		<-time.After(150 * time.Millisecond) // longer than the deadline for the rest of a body
@@ -188,8 +190,9 @@ func TestABodyThatNobodyReadsHoldsNoReply(t *testing.T) {
 	require.Equal(t, http.StatusForbidden, resp.StatusCode, "the client is not asked for its body")
 }
 
-// TestADeadlineOfTheHandlerHolds beside those of the pace.
-func TestADeadlineOfTheHandlerHolds(t *testing.T) {
+// TestHandlerDeadlineApplies checks that a handler's deadline applies in addition to
+// those of the pace.
+func TestHandlerDeadlineApplies(t *testing.T) {
 	ended := make(chan error, 1)
 	pace := quick
 	pace.Grace, pace.Pause = 10*time.Second, 10*time.Second
@@ -208,8 +211,8 @@ func TestADeadlineOfTheHandlerHolds(t *testing.T) {
 	}
 }
 
-// TestAReplyThatNobodyTakesIsEnded.
-func TestAReplyThatNobodyTakesIsEnded(t *testing.T) {
+// TestUnreadReplyIsCutOff checks that a client cannot leave a reply unread forever.
+func TestUnreadReplyIsCutOff(t *testing.T) {
 	ended := make(chan error, 1)
 	conn, _ := dialPaced(t, quick, func(w http.ResponseWriter, _ *http.Request) {
 		_, err := io.WriteString(w, strings.Repeat("x", 64<<20))

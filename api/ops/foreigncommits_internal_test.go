@@ -13,8 +13,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine/objstore"
 )
 
-// commits writes n commits of one file each to table t0, as a writer of that
-// engineInfo.
+// commits writes n commits of one file each to table t0, with that engineInfo.
 func commits(t *testing.T, b objstore.Bucket, engineInfo string, n int) *delta.Snapshot {
 	t.Helper()
 	s, err := delta.Load(t.Context(), objstore.Prefix(b, "t0"), delta.Options{EngineInfo: engineInfo})
@@ -25,9 +24,10 @@ func commits(t *testing.T, b objstore.Bucket, engineInfo string, n int) *delta.S
 	return s
 }
 
-// A commit of another writer is to be checked once, however many came and however
-// often the table is loaded; those of our own releases are not.
-func TestForeignCommitsAreSeenOnce(t *testing.T) {
+// A commit of another writer makes a check due once, however many commits arrive and
+// however often the table is loaded. Commits of any release of this server make none
+// due.
+func TestForeignCommitsAreObservedOnce(t *testing.T) {
 	lake, bucket, config := lakeOf(t, 1)
 	f := &ForeignCommits{Queries: &Queries{Lake: lake}, Metrics: NewForeignMetrics(prometheus.NewRegistry())}
 	f.Watch()
@@ -71,7 +71,8 @@ func TestForeignCommitsAreSeenOnce(t *testing.T) {
 	require.Same(t, first, due())
 }
 
-// What cannot be remembered is counted, and tables that need no check make room.
+// A table that cannot be recorded is counted. Tables that need no check are evicted
+// first.
 func TestForeignCommitsAreBounded(t *testing.T) {
 	lake, _, config := lakeOf(t, 1)
 	registry := prometheus.NewRegistry()

@@ -24,7 +24,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine/objstore/mem"
 )
 
-// revoking is a catalog with an organisation, and work that is judged by it.
+// revoking is a catalog with an organisation, and the Revocations under test.
 type revoking struct {
 	*testing.T
 	system context.Context
@@ -35,7 +35,7 @@ type revoking struct {
 	r      *Revocations
 }
 
-// counting counts the reads that judging makes, and can fail them.
+// counting counts the reads of checks, and can make them fail.
 type counting struct {
 	*authz.Store
 	reads atomic.Int64
@@ -136,8 +136,7 @@ func (v *revoking) member(role catalog.Role) Actor {
 	return a
 }
 
-// using is a basis over one of the tables, as a statement that is planned now has
-// it.
+// using returns a basis over one of the tables, as a statement planned now has.
 func (v *revoking) using(a Actor, table int) *basis {
 	v.Helper()
 	located, err := v.store.Table(v.system, a.Viewer, v.tables[table].ID)
@@ -170,7 +169,7 @@ func (v *revoking) ends(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
-// judged waits until all work was judged by the present state.
+// judged waits until all work was judged by the current state.
 func (v *revoking) judged() {
 	v.Helper()
 	require.Eventually(v, func() bool {
@@ -187,7 +186,7 @@ func (v *revoking) judged() {
 	}, 5*time.Second, time.Millisecond)
 }
 
-// twoColumns is the version of a table with the columns id and region.
+// twoColumns is a table version with the columns id and region.
 func twoColumns(t *testing.T) *delta.Snapshot {
 	t.Helper()
 	snap, err := delta.Create(t.Context(), mem.New(), delta.CreateOptions{Schema: delta.Struct{Fields: []delta.Field{
@@ -197,7 +196,7 @@ func twoColumns(t *testing.T) *delta.Snapshot {
 	return snap
 }
 
-// rotated replaces the key of a caller, which goes on for grace.
+// rotated replaces the key of a caller. The old key remains valid for grace.
 func (v *revoking) rotated(a Actor, grace time.Duration) {
 	v.Helper()
 	old, err := v.store.APIKey(v.system, v.org.ID, catalog.KeyID(a.KeyID.String()))
@@ -222,8 +221,8 @@ func (v *revoking) attributes(a Actor, value string) {
 	require.NoError(v, err)
 }
 
-// rounds waits until everything that is due was judged. Each probe is judged in a
-// round of its own.
+// rounds waits until all due work was judged. Each probe is judged in a round of its
+// own.
 func (v *revoking) rounds(a Actor) {
 	v.Helper()
 	for range 3 {
@@ -239,7 +238,7 @@ func (v *revoking) drop(table int) {
 	require.NoError(v, v.store.DropTable(v.system, catalog.MemberViewer(v.org.ID, v.org.Owner), v.tables[table].ID, catalog.AnyVersion))
 }
 
-// TestWorkEndsWhenItsBasisChanges: and for no other reason.
+// TestWorkEndsWhenItsBasisChanges also checks that no other change ends work.
 func TestWorkEndsWhenItsBasisChanges(t *testing.T) {
 	for _, c := range []struct {
 		name     string
@@ -306,9 +305,9 @@ func TestWorkEndsWhenItsBasisChanges(t *testing.T) {
 	}
 }
 
-// TestListedTablesAreJudgedToo: what is answered from the catalog names tables that
-// the statement does not read.
-func TestListedTablesAreJudgedToo(t *testing.T) {
+// TestChangeOfListedTableEndsWork checks answers from the catalog that name tables
+// which the statement does not read.
+func TestChangeOfListedTableEndsWork(t *testing.T) {
 	v := newRevoking(t)
 	a := v.member(catalog.RoleViewer)
 	v.run()
@@ -343,10 +342,10 @@ func TestListedTablesAreJudgedToo(t *testing.T) {
 	require.NotContains(t, seen, v.tables[1].ID)
 }
 
-// TestAChangeDuringPlanningIsNotMissed has changes come at any moment while work is
-// planned and registered. At the end exactly that work goes on which rests on the
-// present state.
-func TestAChangeDuringPlanningIsNotMissed(t *testing.T) {
+// TestChangeDuringPlanningIsNotMissed makes changes at random moments while work is
+// planned and registered. In the end, exactly the work whose basis is the current
+// state continues.
+func TestChangeDuringPlanningIsNotMissed(t *testing.T) {
 	v := newRevoking(t)
 	v.run()
 	type piece struct {
@@ -393,9 +392,9 @@ func TestAChangeDuringPlanningIsNotMissed(t *testing.T) {
 	require.Positive(t, ended)
 }
 
-// TestANewBasisIsJudgedAnew: what was found to be in order is so for what the work
-// rested on then.
-func TestANewBasisIsJudgedAnew(t *testing.T) {
+// TestNewBasisIsJudgedAgain checks that a check of an earlier basis says nothing about
+// a later one.
+func TestNewBasisIsJudgedAgain(t *testing.T) {
 	v := newRevoking(t)
 	a := v.member(catalog.RoleEditor)
 	ctx, w := v.r.begin(t.Context(), a)
@@ -409,8 +408,8 @@ func TestANewBasisIsJudgedAnew(t *testing.T) {
 	require.ErrorIs(t, v.ends(ctx), ErrQueryCancelled)
 }
 
-// TestHeldWorkGoesOn: from hold to release.
-func TestHeldWorkGoesOn(t *testing.T) {
+// TestHeldWorkContinues checks that work is not ended between hold and release.
+func TestHeldWorkContinues(t *testing.T) {
 	v := newRevoking(t)
 	a := v.member(catalog.RoleEditor)
 	v.run()
@@ -440,9 +439,9 @@ func TestWorkEndsWithItsKey(t *testing.T) {
 	require.ErrorIs(t, v.ends(ctx), ErrQueryCancelled)
 }
 
-// TestWorkEndsWhenTheCatalogIsSilent: a revocation could be missed. While it answers,
-// work goes on.
-func TestWorkEndsWhenTheCatalogIsSilent(t *testing.T) {
+// TestWorkEndsWhenCatalogIsUnreadable checks that work ends once a revocation could
+// have been missed, and continues while the catalog answers.
+func TestWorkEndsWhenCatalogIsUnreadable(t *testing.T) {
 	v := newRevoking(t)
 	v.r.opts.Silence = 300 * time.Millisecond
 	a := v.member(catalog.RoleEditor)
@@ -458,9 +457,9 @@ func TestWorkEndsWhenTheCatalogIsSilent(t *testing.T) {
 	require.ErrorIs(t, v.ends(ctx), ErrStale)
 }
 
-// TestWorkEndsWhenNothingIsHeard: the epoch is not confirmed, and so nothing says
-// that it has not risen.
-func TestWorkEndsWhenNothingIsHeard(t *testing.T) {
+// TestWorkEndsWithoutConfirmedEpoch checks that work ends if the epoch is not
+// confirmed, because it may have risen.
+func TestWorkEndsWithoutConfirmedEpoch(t *testing.T) {
 	v := newRevoking(t)
 	v.r.opts.Silence = 300 * time.Millisecond
 	stopped, stop := context.WithCancel(v.system)
@@ -472,8 +471,8 @@ func TestWorkEndsWhenNothingIsHeard(t *testing.T) {
 	require.ErrorIs(t, v.ends(ctx), ErrStale)
 }
 
-// TestWorkEndsWhenAScopeIsLost: by the role in the workspace of the table, which is
-// no part of the organisation's role.
+// TestWorkEndsWhenAScopeIsLost checks a scope from the role in the table's workspace,
+// which the organisation role does not include.
 func TestWorkEndsWhenAScopeIsLost(t *testing.T) {
 	v := newRevoking(t)
 	a := v.member(catalog.RoleEditor)
@@ -490,8 +489,9 @@ func TestWorkEndsWhenAScopeIsLost(t *testing.T) {
 	require.NoError(t, allowed.Err())
 }
 
-// TestJudgingCostsWhatDiffers: not what runs.
-func TestJudgingCostsWhatDiffers(t *testing.T) {
+// TestJudgingSharesReads checks that the number of reads follows the number of
+// distinct bases, not the number of statements.
+func TestJudgingSharesReads(t *testing.T) {
 	v := newRevoking(t)
 	a := v.member(catalog.RoleEditor)
 	v.run()
@@ -512,9 +512,9 @@ func TestJudgingCostsWhatDiffers(t *testing.T) {
 	require.Equal(t, before, v.store.reads.Load(), "nothing is read while nothing changes")
 }
 
-// TestAnAttemptToCommitGoesOn: it is not ended, and what was ended before makes
-// none.
-func TestAnAttemptToCommitGoesOn(t *testing.T) {
+// TestCommitAttemptIsNotEnded checks that an attempt to commit is not ended, and that
+// ended work makes no attempt.
+func TestCommitAttemptIsNotEnded(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		result error
@@ -565,7 +565,7 @@ func TestNilRevocationsEndNothing(t *testing.T) {
 	require.NoError(t, ctx.Err())
 }
 
-// BenchmarkWatched is what a statement pays for being watched.
+// BenchmarkWatched measures the cost of Revocations for one statement.
 func BenchmarkWatched(b *testing.B) {
 	r := NewRevocations(nil, NewMemory(), RevocationOptions{})
 	rests := &basis{tables: make([]usedPolicies, 1)}

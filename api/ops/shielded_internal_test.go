@@ -40,9 +40,9 @@ func mixedTable(t *testing.T) *delta.Snapshot {
 	return snap
 }
 
-// TestTablesThatFitAreShielded: the conditions of a statement choose among files
-// that mix hidden rows with visible ones only where a copy of the table would not
-// fit. The sizes in the log decide that.
+// TestTablesThatFitAreShielded checks that conditions of statements exclude files that
+// mix hidden and visible rows only if a copy of the table would not fit. The sizes in
+// the log decide that.
 func TestTablesThatFitAreShielded(t *testing.T) {
 	snap := mixedTable(t)
 	u := usedTable{snap: snap, head: snap}

@@ -147,8 +147,7 @@ func TestBodyBeyondItsLimitInTheFramework(t *testing.T) {
 	require.Equal(t, http.StatusRequestEntityTooLarge, w.Code)
 }
 
-// A body can be wrong in very many places: what is kept of them is bounded, and
-// holds no value.
+// A body can have very many errors. The details are bounded and contain no values.
 func TestProblemsOfTheFrameworkAreBounded(t *testing.T) {
 	handler := framework(t)
 	var text strings.Builder

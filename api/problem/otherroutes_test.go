@@ -15,8 +15,8 @@ import (
 	"github.com/lakewarden/lakewarden/engine/sqlguard"
 )
 
-// TestRefusedStatementsNameTheRouteThatDoesIt: what is not served as SQL but as an
-// operation says so, and the route is one of the description of the interface.
+// TestRefusedStatementsNameTheRouteThatDoesIt checks that a statement which is not
+// served as SQL is refused with a route of the API that does the same.
 func TestRefusedStatementsNameTheRouteThatDoesIt(t *testing.T) {
 	parser := duckdb.NewParser()
 	t.Cleanup(func() { require.NoError(t, parser.Close()) })

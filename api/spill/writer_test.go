@@ -72,9 +72,9 @@ func random(n int) []byte {
 	return out
 }
 
-// TestAStalledClientDoesNotHoldTheWriter: everything can be written before the
-// client reads a byte, and then it gets the same bytes.
-func TestAStalledClientDoesNotHoldTheWriter(t *testing.T) {
+// TestStalledClientDoesNotBlockWriter checks that everything can be written before the
+// client reads a byte, and that the client then gets the same bytes.
+func TestStalledClientDoesNotBlockWriter(t *testing.T) {
 	p := newPair(t, spill.Options{ServerBytes: 64 * mib, OwnerBytes: 64 * mib})
 	want := random(8*mib + 17)
 	n, err := p.out.Write(want)
@@ -98,8 +98,8 @@ func TestAStalledClientDoesNotHoldTheWriter(t *testing.T) {
 	require.True(t, bytes.Equal(want, <-got))
 }
 
-// TestBytesStayTheSame: whatever is written in whatever pieces, and whenever the
-// client pauses, it gets the same bytes.
+// TestBytesStayTheSame checks that the client gets the same bytes for all sizes of
+// pieces and all pauses.
 func TestBytesStayTheSame(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		p := &pair{store: spill.New(spill.Options{
@@ -159,9 +159,9 @@ func TestBytesStayTheSame(t *testing.T) {
 	})
 }
 
-// TestAClientThatReadsOnNeedsLittleRoom: a file that was read is given up, and
-// while the client reads, a full one is waited for.
-func TestAClientThatReadsOnNeedsLittleRoom(t *testing.T) {
+// TestReadingClientNeedsLittleRoom checks that a file that was read is removed, and
+// that the writer waits for a reading client if there is no room.
+func TestReadingClientNeedsLittleRoom(t *testing.T) {
 	p := newPair(t, spill.Options{ServerBytes: 256 << 10, OwnerBytes: 256 << 10, Patience: 200 * time.Millisecond})
 	want := random(8 * mib)
 	got := make(chan []byte)
@@ -180,8 +180,9 @@ func TestAClientThatReadsOnNeedsLittleRoom(t *testing.T) {
 	require.True(t, bytes.Equal(want, <-got))
 }
 
-// TestASlowClientIsNotWaitedFor, though it never stops reading.
-func TestASlowClientIsNotWaitedFor(t *testing.T) {
+// TestSlowClientDoesNotBlockWriter checks a client that is slow but never stops
+// reading.
+func TestSlowClientDoesNotBlockWriter(t *testing.T) {
 	p := newPair(t, spill.Options{ServerBytes: 16 * mib, OwnerBytes: 16 * mib, Patience: 100 * time.Millisecond})
 	var read atomic.Int64
 	done := make(chan struct{})
@@ -204,8 +205,8 @@ func TestASlowClientIsNotWaitedFor(t *testing.T) {
 	<-done
 }
 
-// TestRoomIsBounded by owner and in all, and a client for whose response there is
-// none is not waited for.
+// TestRoomIsBounded checks the limits per owner and in total, and that the writer does
+// not wait for a stalled client if there is no room.
 func TestRoomIsBounded(t *testing.T) {
 	registry := prometheus.NewPedanticRegistry()
 	p := newPair(t, spill.Options{ServerBytes: 3 * mib, OwnerBytes: 2 * mib, Registerer: registry})
@@ -228,7 +229,7 @@ func TestRoomIsBounded(t *testing.T) {
 	first.close(t)
 }
 
-// aborted is the metric of responses that ended early, by reason.
+// aborted returns the metric of responses that ended early, by reason.
 func aborted(t *testing.T, registry *prometheus.Registry) map[string]float64 {
 	t.Helper()
 	families, err := registry.Gather()
@@ -245,8 +246,9 @@ func aborted(t *testing.T, registry *prometheus.Registry) map[string]float64 {
 	return out
 }
 
-// TestAClientThatNeverReadsIsGivenUp after the time for that.
-func TestAClientThatNeverReadsIsGivenUp(t *testing.T) {
+// TestStalledClientIsCutOff checks that a client which never reads is cut off after
+// Options.Stall.
+func TestStalledClientIsCutOff(t *testing.T) {
 	registry := prometheus.NewPedanticRegistry()
 	p := newPair(t, spill.Options{ServerBytes: mib, OwnerBytes: mib, Stall: 500 * time.Millisecond, Registerer: registry})
 	_, err := p.out.Write(random(mib / 2))
@@ -257,9 +259,9 @@ func TestAClientThatNeverReadsIsGivenUp(t *testing.T) {
 	require.Error(t, err)
 }
 
-// TestTheContextsEndStopsTheFile: what is in it is not sent any more, but for the
-// rest of a line, and a last line says why.
-func TestTheContextsEndStopsTheFile(t *testing.T) {
+// TestCancelStopsFile checks that nothing more of the file is sent except the rest of
+// a line, and that a last line states the cause.
+func TestCancelStopsFile(t *testing.T) {
 	p := newPair(t, spill.Options{ServerBytes: 16 * mib, OwnerBytes: 16 * mib})
 	line := strings.Repeat("x", 99) + "\n"
 	_, err := p.out.Write([]byte(strings.Repeat(line, 40_000)))
@@ -287,13 +289,14 @@ func TestTheContextsEndStopsTheFile(t *testing.T) {
 	for _, l := range lines[:len(lines)-2] {
 		require.Equal(t, line, l)
 	}
-	// What was on its way, and one piece more at the most.
+	// At most the bytes in transit and one more piece.
 	require.Less(t, len(lines), (200_000+3*64<<10)/len(line))
 }
 
-// TestWhatIsRefusedIsMissing: a response whose context ends while it is written is
-// not complete, though the client has taken all that was written before.
-func TestWhatIsRefusedIsMissing(t *testing.T) {
+// TestRefusedWriteFailsFinish checks that a response whose context ends while it is
+// written counts as incomplete, even if the client has taken everything that was
+// written before.
+func TestRefusedWriteFailsFinish(t *testing.T) {
 	p := newPair(t, spill.Options{})
 	got := make(chan []byte)
 	go func() {
@@ -312,9 +315,9 @@ func TestWhatIsRefusedIsMissing(t *testing.T) {
 	require.Equal(t, "row\nend\n", string(<-got))
 }
 
-// TestTheContextsEndFreesABlockedClient: a client that reads nothing does not keep
-// the response beyond it.
-func TestTheContextsEndFreesABlockedClient(t *testing.T) {
+// TestCancelEndsBlockedResponse checks that a client which reads nothing cannot
+// prolong a cancelled response.
+func TestCancelEndsBlockedResponse(t *testing.T) {
 	p := newPair(t, spill.Options{ServerBytes: 16 * mib, OwnerBytes: 16 * mib})
 	_, err := p.out.Write(random(mib))
 	require.NoError(t, err)
@@ -325,8 +328,9 @@ func TestTheContextsEndFreesABlockedClient(t *testing.T) {
 
 var errRevoked = errors.New("revoked")
 
-// TestAnUnusedWriterLeavesItsConnection to whoever answers instead.
-func TestAnUnusedWriterLeavesItsConnection(t *testing.T) {
+// TestUnusedWriterLeavesConnectionUsable checks that another response can be written
+// to the connection.
+func TestUnusedWriterLeavesConnectionUsable(t *testing.T) {
 	p := newPair(t, spill.Options{})
 	p.end(errRevoked)
 	require.NoError(t, p.out.Finish())
@@ -338,8 +342,8 @@ func TestAnUnusedWriterLeavesItsConnection(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// TestAWaitingWriterNeedsNoRoom: it waits for its client.
-func TestAWaitingWriterNeedsNoRoom(t *testing.T) {
+// TestWaitingWriterUsesNoFile checks that the writer waits for its client.
+func TestWaitingWriterUsesNoFile(t *testing.T) {
 	p := newPair(t, spill.Options{Stall: 10 * time.Second})
 	out := p.store.Waiting(context.Background(), p.server)
 	want := random(mib)

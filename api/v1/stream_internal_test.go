@@ -30,7 +30,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// statement is a running one: some batches of numbers, and a context that a test
+// statement is a running statement with batches of numbers and a context that a test
 // can end.
 type statement struct {
 	batches  int
@@ -62,7 +62,8 @@ func (s *statement) Next(context.Context) (arrow.RecordBatch, error) {
 	return b.NewRecordBatch(), nil
 }
 
-// streamed serves one statement and returns the client's end, which nobody reads.
+// streamed serves one statement and returns the client's end of the connection, from
+// which nothing was read.
 func streamed(t *testing.T, s *statement, format result.Format, store *spill.Store) (in *bufio.Reader, ended <-chan struct{}) {
 	t.Helper()
 	over := make(chan struct{})
@@ -94,9 +95,9 @@ func room(t *testing.T) *spill.Store {
 
 var errCancelled = &problem.Refusal{Code: "query_cancelled"}
 
-// TestAStalledStatementIsFinishedOnceItsRowsAreMade, and closed when its client has
-// read them.
-func TestAStalledStatementIsFinishedOnceItsRowsAreMade(t *testing.T) {
+// TestStalledStatementIsFinished checks that a statement is finished once its rows are
+// made, and closed when its client has read them.
+func TestStalledStatementIsFinished(t *testing.T) {
 	s, store := &statement{batches: 1000, ctx: t.Context()}, room(t)
 	in, ended := streamed(t, s, result.NDJSON, store)
 	require.Eventually(t, func() bool { return s.finished.Load() > 0 }, 20*time.Second, time.Millisecond)
@@ -116,9 +117,9 @@ func TestAStalledStatementIsFinishedOnceItsRowsAreMade(t *testing.T) {
 	require.Zero(t, files)
 }
 
-// TestRevokedRowsLeaveTheFile: rows that may no longer be shown are not sent, though
-// all of them were made in time.
-func TestRevokedRowsLeaveTheFile(t *testing.T) {
+// TestRevokedRowsInFileAreNotSent checks that rows which may no longer be shown are
+// not sent, even if all of them were made in time.
+func TestRevokedRowsInFileAreNotSent(t *testing.T) {
 	for _, format := range []result.Format{result.NDJSON, result.CSV, result.Arrow} {
 		ctx, revoke := context.WithCancelCause(context.Background())
 		s, store := &statement{batches: 1000, ctx: ctx}, room(t)
@@ -143,7 +144,7 @@ func TestRevokedRowsLeaveTheFile(t *testing.T) {
 	}
 }
 
-// requireFailLine checks that every line is a row but the last, which names the
+// requireFailLine checks that every line is a row except the last, which names the
 // cancellation.
 func requireFailLine(t *testing.T, text []byte) {
 	t.Helper()
@@ -163,8 +164,9 @@ func requireFailLine(t *testing.T, text []byte) {
 	}
 }
 
-// TestARevokedClientThatReadsNothingIsCutOff soon.
-func TestARevokedClientThatReadsNothingIsCutOff(t *testing.T) {
+// TestRevokedStalledClientIsCutOff checks that a client which reads nothing is cut off
+// soon.
+func TestRevokedStalledClientIsCutOff(t *testing.T) {
 	ctx, revoke := context.WithCancelCause(context.Background())
 	s, store := &statement{batches: 1000, ctx: ctx}, room(t)
 	_, ended := streamed(t, s, result.NDJSON, store)
@@ -177,9 +179,9 @@ func TestARevokedClientThatReadsNothingIsCutOff(t *testing.T) {
 	}
 }
 
-// TestARunningStatementThatIsRevoked ends before its first byte with a status, and
-// later with a last line.
-func TestARunningStatementThatIsRevoked(t *testing.T) {
+// TestRevokedRunningStatement checks that a statement ends with a status before its
+// first byte, and with a last line after it.
+func TestRevokedRunningStatement(t *testing.T) {
 	ctx, revoke := context.WithCancelCause(context.Background())
 	revoke(errCancelled)
 	in, _ := streamed(t, &statement{batches: 10, ctx: ctx}, result.NDJSON, room(t))

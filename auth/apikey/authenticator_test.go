@@ -14,7 +14,7 @@ import (
 	"github.com/lakewarden/lakewarden/auth/apikey"
 )
 
-// stored is a key in the store, with its owner.
+// stored is a key in the store and its owner.
 type stored struct {
 	apikey.Record
 	apikey.Owner
@@ -166,8 +166,8 @@ func TestWrongSecretWithRightPrefixIsRefused(t *testing.T) {
 	require.ErrorIs(t, err, auth.ErrUnauthenticated)
 }
 
-// A wrong key must be cheap to refuse, however often and in whatever form it is
-// sent, and must not cost the right one its place in the cache.
+// A wrong key is cheap to refuse, however often and in whatever form it is sent, and
+// does not evict the right key from the cache.
 func TestWrongKeysCostLittle(t *testing.T) {
 	f := newFixture(t)
 	_, err := f.Authenticate(t.Context(), f.key.Reveal())
@@ -209,7 +209,7 @@ func TestWrongKeysCostLittle(t *testing.T) {
 }
 
 // A key that was refused is accepted as soon as the catalog says so.
-func TestARefusalIsForgottenWithItsEpoch(t *testing.T) {
+func TestRefusalIsCachedForOneEpoch(t *testing.T) {
 	f := newFixture(t)
 	f.store.change(f.key.Prefix(), func(r *stored) { r.Role = "" })
 	for range 3 {

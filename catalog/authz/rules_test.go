@@ -233,8 +233,8 @@ func TestKeysForAllWorkspacesSeeWhatTheirUserSees(t *testing.T) {
 	reason(t, err, "system_only")
 }
 
-// An operation's record can name files and columns of the tables that it was
-// about, so it is shown to credentials that reach as far as the one that started it.
+// An operation's record can name files and columns of its tables, so it is shown only
+// to credentials that reach as far as the one that started it.
 func TestOperationsAreShownAsFarAsAKeyReaches(t *testing.T) {
 	f := newFixture(t)
 	builder := f.people["builder"]

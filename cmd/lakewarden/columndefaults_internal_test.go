@@ -151,9 +151,9 @@ func TestRulesJudgeRowsAfterDefaults(t *testing.T) {
 		editor.rows("SELECT column_name, column_default FROM information_schema.columns WHERE table_name = 't' ORDER BY 1"))
 }
 
-// TestForeignDefaultsRefuseOnlyWhatNeedsThem: a default that is not understood is
-// nobody's concern in rows that name the column.
-func TestForeignDefaultsRefuseOnlyWhatNeedsThem(t *testing.T) {
+// TestForeignDefaultsBlockOnlyRowsThatNeedThem checks that a default which cannot be
+// evaluated does not affect rows that name the column.
+func TestForeignDefaultsBlockOnlyRowsThatNeedThem(t *testing.T) {
 	s := startServer(t, nil)
 	path := s.create("t", nil, col("id", "long", "isPrimaryKey", true), col("day", "date", "default", "'2024-01-01'"), col("kind", "string", "default", "'a'"), col("hid", "date"))
 	s.foreignDefaults("t", map[string]string{"day": "current_date()", "kind": "CAST('b' AS STRING)"})
@@ -170,7 +170,7 @@ func TestForeignDefaultsRefuseOnlyWhatNeedsThem(t *testing.T) {
 	s.admin.call("POST", path+"/rows/merge", object{"rows": list{object{"id": 1, "kind": "x"}}}).problem(t, 422)
 	require.Equal(t, version, s.admin.version(path), "nothing was committed")
 
-	// Other changes go on.
+	// Other changes continue to work.
 	_, updated, _ := s.admin.write(path+"/rows/merge", object{"rows": list{object{"id": 1, "kind": "x"}}, "when_not_matched": "ignore"})
 	require.InDelta(t, 1, updated, 0)
 	s.admin.ok("POST", path+"/rows/update", object{"where": "id = 2", "set": object{"kind": "'y'"}})
@@ -178,7 +178,7 @@ func TestForeignDefaultsRefuseOnlyWhatNeedsThem(t *testing.T) {
 	s.admin.ok("POST", path+"/optimize", object{})
 	require.Equal(t, list{list{1.0, "2024-05-05", "x"}}, s.admin.rows("SELECT id, day, kind"+from))
 
-	// Of a hidden column no more is told than that there is one.
+	// The error does not name a hidden column.
 	s.foreignDefaults("t", map[string]string{"hid": "current_date()", "day": "DATE '2024-02-02'"})
 	s.rule("cls", "t", "hid", adminsSee)
 	editor := s.member("ed@acme.example", "editor", nil)

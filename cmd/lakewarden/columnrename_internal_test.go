@@ -10,8 +10,8 @@ import (
 	"github.com/lakewarden/lakewarden/engine/objstore/file"
 )
 
-// TestPoliciesFollowARenamedColumn: a column that policies of its table filter by,
-// hide or mask takes another name, and everybody goes on seeing what they saw.
+// TestPoliciesFollowARenamedColumn renames a column that policies of its table use to
+// filter, hide or mask, and checks that everybody sees the same as before.
 func TestPoliciesFollowARenamedColumn(t *testing.T) {
 	s := startServer(t, nil)
 	s.table("people", `SELECT i AS id, ['a', 'b'][i % 2 + 1] AS tenant, 'SECRET-' || i AS ssn, 'name ' || i AS label, i % 3 AS level FROM range(8) t(i)`, nil,

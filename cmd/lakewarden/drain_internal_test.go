@@ -54,8 +54,9 @@ func countLines(t *testing.T, body *bufio.Reader, most int) (n int) {
 	return n
 }
 
-// TestStreamsOutliveUnresponsiveStatements: a statement of one user that cannot be
-// stopped ends no stream of others of the organisation, and delays no statement.
+// TestStreamsOutliveUnresponsiveStatements checks that a statement of one user that
+// cannot be stopped ends no stream of other users of the organisation and delays no
+// statement.
 func TestStreamsOutliveUnresponsiveStatements(t *testing.T) {
 	const rows, tries = 3_000_000, 20
 	s := startServer(t, nil)
@@ -95,9 +96,9 @@ func TestStreamsOutliveUnresponsiveStatements(t *testing.T) {
 	require.Contains(t, s.log.String(), `"msg":"worker drains"`)
 }
 
-// TestLostBeforeTheFirstByte: a statement whose worker is lost while its result is
-// not yet on its way starts again, with all its rows.
-func TestLostBeforeTheFirstByte(t *testing.T) {
+// TestLostStatementRestartsBeforeFirstByte checks that a statement whose worker is
+// lost before its result was sent runs again and returns all its rows.
+func TestLostStatementRestartsBeforeFirstByte(t *testing.T) {
 	s := startServer(t, func(c *Config) { c.Threads = 1 })
 	c := s.member("ana@acme.example", "viewer", nil)
 	c.rows("SELECT 1")

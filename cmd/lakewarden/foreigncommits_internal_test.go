@@ -13,9 +13,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// addAgain commits the files of the table's first commit that has any once more,
-// under other names, as a writer of that engineInfo does who knows no keys. The rows
-// are new ones if they count as changed.
+// addAgain commits the files of the table's first commit that has files again, under
+// other names and with that engineInfo, as a writer does that knows no keys. The rows
+// count as new if changed is true.
 func addAgain(t *testing.T, dir, engineInfo string, changed bool) {
 	t.Helper()
 	logs, err := filepath.Glob(filepath.Join(dir, "_delta_log", "*.json"))
@@ -46,8 +46,8 @@ func addAgain(t *testing.T, dir, engineInfo string, changed bool) {
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "_delta_log", next), []byte(strings.Join(actions, "\n")+"\n"), 0o600))
 }
 
-// TestForeignCommitsAreChecked: what another writer breaks of keys and of constraints
-// that it does not know is seen without anybody asking.
+// TestForeignCommitsAreChecked checks that violations of keys and constraints by
+// another writer are found without a request.
 func TestForeignCommitsAreChecked(t *testing.T) {
 	s := startServer(t, nil)
 	const rows = `SELECT i AS id, 'n' || i AS name FROM range(3) t(i)`

@@ -140,9 +140,9 @@ func (s *testServer) byText(table, text string, f func()) {
 	f()
 }
 
-// TestConditionsWhereTheColumnIsAbsent: a version from before a column, and a table
-// that never had it, show what Cedar decides with the attribute absent. An error
-// undoes a permit and lets a forbid hide.
+// TestConditionsWhereTheColumnIsAbsent checks that a version from before a column, and
+// a table that never had it, show what Cedar decides for an absent attribute. On an
+// error a permit does not allow the row, and a forbid hides it.
 func TestConditionsWhereTheColumnIsAbsent(t *testing.T) {
 	s := startServer(t, nil)
 	s.table("late", `SELECT * FROM (VALUES (1), (2), (3)) t(id)`, nil, column{"id", "long"})
@@ -201,7 +201,7 @@ func TestConditionsWhereTheColumnIsAbsent(t *testing.T) {
 			require.Empty(t, s.admin.ids(from, s.admin.version(path)-1), text)
 		})
 	}
-	// Of a version that has another column by the name, nothing is taken for granted.
+	// In a version with another column of that name, absence is uncertain.
 	s.byText("", forbid+`resource has region && resource.region == "eu" };`, func() {
 		require.Len(t, s.admin.ids(from, first), 3)
 		require.Empty(t, s.admin.ids(from, s.admin.version(path)-1))

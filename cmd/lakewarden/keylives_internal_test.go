@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// ends is when a key's record says that it expires.
+// ends returns the expiry in a key's record.
 func ends(t testing.TB, record map[string]any) time.Time {
 	t.Helper()
 	at, err := time.Parse(time.RFC3339, record["expires_at"].(string))
@@ -15,8 +15,8 @@ func ends(t testing.TB, record map[string]any) time.Time {
 	return at
 }
 
-// TestNoKeyOutlivesItsCreator: whatever a key makes or rotates ends with it at the
-// latest, over any number of generations.
+// TestNoKeyOutlivesItsCreator checks that every key that a key makes or rotates
+// expires no later than it, over any number of generations.
 func TestNoKeyOutlivesItsCreator(t *testing.T) {
 	s := startServer(t, nil)
 	brief, record := s.admin.newKey(map[string]any{"scopes": []string{"admin"}, "expires_in": "10m"})
@@ -45,9 +45,9 @@ func TestNoKeyOutlivesItsCreator(t *testing.T) {
 	require.WithinDuration(t, time.Now().Add(90*24*time.Hour), ends(t, record), 10*time.Second, "the creator lives longer")
 }
 
-// TestAMemberGetsAnotherKeyFromTheCommandLine, which is how an organisation goes on
-// when its keys end, since none of them can make a longer one.
-func TestAMemberGetsAnotherKeyFromTheCommandLine(t *testing.T) {
+// TestCommandLineMakesAnotherKey checks the command that an organisation needs when
+// its keys expire, since no key can make a longer one.
+func TestCommandLineMakesAnotherKey(t *testing.T) {
 	s := startServer(t, nil)
 	vic := s.member("vic@acme.example", "viewer", nil)
 	p := newProgram(t)

@@ -33,8 +33,8 @@ type liveStream struct {
 	last string
 }
 
-// stream starts a statement whose rows come as NDJSON and returns once the first
-// line is there. wait is how long the reader waits after every thousand lines.
+// stream starts a statement whose rows come as NDJSON and returns once the first line
+// has arrived. The reader pauses for wait after every thousand lines.
 func (c *client) stream(sql string, wait time.Duration) *liveStream {
 	c.t.Helper()
 	return c.follow("POST", "/v1/query", map[string]any{"sql": sql}, wait)
@@ -101,7 +101,7 @@ func (c *client) openAs(accept, method, path string, body any) *http.Response {
 	return resp
 }
 
-// promptly is a second, for a machine that does much else.
+// promptly is one second, with a margin for a busy machine.
 const promptly = 4 * time.Second
 
 // broken waits for a stream that must break off promptly after since, with an error
@@ -128,8 +128,8 @@ func (s *testServer) store() catalog.Store {
 	return store
 }
 
-// endless are statements whose rows, or whose work before the first one, take
-// longer than any test.
+// endless are statements that run longer than any test, with their rows or before the
+// first one.
 func endless(from string) (rows, work string) {
 	return "SELECT a.id, b.id AS other, c.region FROM " + from + " a, " + from + " b, " + from + " c",
 		"SELECT count(*) FROM " + from + " a, " + from + " b, " + from + " c, " + from + " d WHERE (a.id * b.id + c.id * d.id) % 7 = 3"
@@ -137,8 +137,8 @@ func endless(from string) (rows, work string) {
 
 const salesRows = `SELECT i AS id, 'r' || (i % 4) AS region FROM range(1000) t(i)`
 
-// withdrawal is a change after which a member may not see, or not see as before,
-// what a statement on the table sales of a configuration reads.
+// withdrawal is a change after which a member loses, or sees differently, what a
+// statement on the table sales of a configuration reads.
 type withdrawal struct {
 	name string
 	role string
@@ -243,9 +243,9 @@ func (s *testServer) keyIn(store catalog.Store, workspace catalog.Workspace, use
 	return s.client(key.Reveal(), user), made.ID
 }
 
-// TestWithdrawalsEndWhatRuns: a stream that is read, one whose client has stopped
-// reading, a statement before its first row, a page of rows and an asynchronous
-// query all end.
+// TestWithdrawalsEndWhatRuns checks that all running work of a member ends: a stream
+// that is read, a stream whose client has stopped reading, a statement before its
+// first row, a page of rows, and an asynchronous query.
 func TestWithdrawalsEndWhatRuns(t *testing.T) {
 	s := startServer(t, func(c *Config) { c.MaxRunning, c.Threads, c.Memory, c.Lease = 8, 1, 2048, 128 })
 	store := s.store()
@@ -298,7 +298,7 @@ func (w *withdrawn) running(t testing.TB, there *client) int {
 	return int(on.metric(t, `lakewarden_sessions{state="running"}`))
 }
 
-// TestWithdrawalsBreakEveryFormat: none looks complete.
+// TestWithdrawalsBreakEveryFormat checks that no cut-off response looks complete.
 func TestWithdrawalsBreakEveryFormat(t *testing.T) {
 	s := startServer(t, func(c *Config) { c.MaxRunning, c.Threads, c.Memory, c.Lease = 8, 1, 2048, 128 })
 	w := s.prepared(t, s.store(), "formats", "viewer")
@@ -325,8 +325,8 @@ func TestWithdrawalsBreakEveryFormat(t *testing.T) {
 	}
 }
 
-// TestOtherChangesInterruptNothing: streams that run while everything else of the
-// organisation changes are complete.
+// TestOtherChangesInterruptNothing checks that streams complete while everything else
+// in the organisation changes.
 func TestOtherChangesInterruptNothing(t *testing.T) {
 	s := startServer(t, nil)
 	store := s.store()
@@ -358,7 +358,8 @@ func TestOtherChangesInterruptNothing(t *testing.T) {
 	require.Equal(t, "succeeded", w.member.await(kept)["state"])
 }
 
-// TestKeysEndWhatRunsWhenTheyExpire: nothing changes in the catalog at that time.
+// TestKeysEndWhatRunsWhenTheyExpire checks that work ends at the key's expiry,
+// although nothing changes in the catalog then.
 func TestKeysEndWhatRunsWhenTheyExpire(t *testing.T) {
 	s := startServer(t, nil)
 	w := s.prepared(t, s.store(), "expiry", "builder")
@@ -389,8 +390,8 @@ func TestWithdrawalsReachOtherReplicas(t *testing.T) {
 	}
 }
 
-// TestEveryPathThatRunsStatementsEnds has every such request of a member wait for
-// the one turn that there is, which somebody else has.
+// TestEveryPathThatRunsStatementsEnds revokes requests of every such path while they
+// wait for the only turn, which another statement holds.
 func TestEveryPathThatRunsStatementsEnds(t *testing.T) {
 	s := startServer(t, func(c *Config) { c.MaxRunning, c.Threads = 1, 1 })
 	w := s.prepared(t, s.store(), "paths", "admin")
@@ -457,8 +458,8 @@ func (w *withdrawn) version(t testing.TB, table string) any {
 	return history["versions"].([]any)[0].(map[string]any)["version"]
 }
 
-// TestWithdrawalsEndWrites: one that looks for its rows, and one whose body is still
-// on its way. Nothing is written.
+// TestWithdrawalsEndWrites revokes a write that looks for its rows and a write whose
+// body is still arriving, and checks that nothing is written.
 func TestWithdrawalsEndWrites(t *testing.T) {
 	s := startServer(t, func(c *Config) { c.Threads = 1 })
 	w := s.prepared(t, s.store(), "writes", "editor")
@@ -506,8 +507,8 @@ func TestWithdrawalsEndWrites(t *testing.T) {
 	require.Equal(t, version, w.version(t, table))
 }
 
-// TestWithdrawalsEndStreamsOfStoredRows: a result that was current when its reader
-// began.
+// TestWithdrawalsEndStreamsOfStoredRows revokes a stored result while it is being
+// read.
 func TestWithdrawalsEndStreamsOfStoredRows(t *testing.T) {
 	s := startServer(t, nil)
 	store := s.store()
@@ -527,8 +528,8 @@ func TestWithdrawalsEndStreamsOfStoredRows(t *testing.T) {
 	}
 }
 
-// TestWithdrawalsEndSpilledStreams: the statement has ended, and what its client has
-// not read lies on disk.
+// TestWithdrawalsEndSpilledStreams revokes a stream whose statement has ended, while
+// the unread rows are on disk.
 func TestWithdrawalsEndSpilledStreams(t *testing.T) {
 	s := startServer(t, nil)
 	w := s.prepared(t, s.store(), "spilled", "viewer")

@@ -15,10 +15,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestABodyThatTricklesEndsItsRequest with a code of its own, on every route that
-// reads one: nothing is written, what was staged is removed, and meanwhile no
-// session is held.
-func TestABodyThatTricklesEndsItsRequest(t *testing.T) {
+// TestSlowBodyEndsRequest checks that every route that reads a body refuses a slow one
+// with its own code, that nothing is written, that staged data is removed, and that no
+// session is held meanwhile.
+func TestSlowBodyEndsRequest(t *testing.T) {
 	s := startServer(t, nil)
 	s.table("notes", "SELECT i AS id FROM range(3) t(i)", nil, column{"id", "long"})
 	rows := "/v1/tables/lake/" + s.schema + "/notes/rows"

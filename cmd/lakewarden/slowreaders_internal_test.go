@@ -76,8 +76,8 @@ func (s *testServer) spilled(t testing.TB) (streams, bytes float64) {
 	return s.metric(t, "lakewarden_spilled_streams"), s.metric(t, "lakewarden_spilled_bytes")
 }
 
-// TestStalledReadersGiveTheirSessionsBack: thirty clients of one user that read
-// nothing keep another user waiting for a few turns only, and each gets its whole
+// TestStalledReadersGiveTheirSessionsBack checks that thirty clients of one user which
+// read nothing delay another user by only a few turns, and that each gets its whole
 // result when it reads.
 func TestStalledReadersGiveTheirSessionsBack(t *testing.T) {
 	s := startServer(t, func(c *Config) { c.MaxRunning, c.Threads = 12, 1 })
@@ -135,9 +135,9 @@ func (s *testServer) stalled(t testing.TB, body map[string]any, format string) *
 	return r
 }
 
-// TestAStalledReaderGetsTheSameBytes in every format, a cut and a late failure
-// included, and the statement makes no more rows than the reply has.
-func TestAStalledReaderGetsTheSameBytes(t *testing.T) {
+// TestStalledReaderGetsSameBytes checks every format, including a truncated result and
+// a late failure, and that the statement makes no more rows than the reply has.
+func TestStalledReaderGetsSameBytes(t *testing.T) {
 	s := startServer(t, func(c *Config) { c.Threads = 1 }) // so that rows fail in their order
 	sql := s.wide()
 	plain := func(text []byte) string { return varying.ReplaceAllString(string(text), "$1") }
@@ -193,8 +193,9 @@ func (s *testServer) rowsOf(id string) float64 {
 	return 0
 }
 
-// TestAStalledReaderThatLeavesTakesItsFileAlong.
-func TestAStalledReaderThatLeavesTakesItsFileAlong(t *testing.T) {
+// TestFileOfDepartedReaderIsRemoved checks that the file is removed when its client
+// leaves.
+func TestFileOfDepartedReaderIsRemoved(t *testing.T) {
 	s := startServer(t, nil)
 	r := s.stalled(t, map[string]any{"sql": s.wide()}, "text/csv")
 	_, size := s.spilled(t)
@@ -206,8 +207,8 @@ func TestAStalledReaderThatLeavesTakesItsFileAlong(t *testing.T) {
 	}, 10*time.Second, 20*time.Millisecond)
 }
 
-// TestAStalledReaderWithoutRoomIsCutOff, and its session is free.
-func TestAStalledReaderWithoutRoomIsCutOff(t *testing.T) {
+// TestStalledReaderWithoutRoomIsCutOff also checks that the session is released.
+func TestStalledReaderWithoutRoomIsCutOff(t *testing.T) {
 	s := startServer(t, func(c *Config) { c.SpillOrgBytes = 1 })
 	r := s.admin.send(t, "POST", "/v1/query", map[string]any{"sql": s.wide()}, "Accept", "text/csv")
 	require.Eventually(t, func() bool { return s.metric(t, `lakewarden_streams_aborted_total{reason="full"}`) == 1 }, 30*time.Second, 20*time.Millisecond)

@@ -144,9 +144,9 @@ func TestAPlanTellsNothingOfRules(t *testing.T) {
 	s.admin.query("EXPLAIN SELECT * FROM "+s.schema+".nothing").problem(t, 400)
 }
 
-// TestMeasurementsAreOfWhatTheCallerSees: EXPLAIN ANALYZE answers with operators,
-// rows and times, and only where nothing is hidden from the caller.
-func TestMeasurementsAreOfWhatTheCallerSees(t *testing.T) {
+// TestExplainAnalyzeNeedsFullVisibility checks that EXPLAIN ANALYZE returns operators,
+// rows and times, and that it is refused if anything is hidden from the caller.
+func TestExplainAnalyzeNeedsFullVisibility(t *testing.T) {
 	s := startServer(t, nil)
 	dir := s.table("orders", `SELECT i AS id, 'secret ' || i AS customer FROM range(5000) t(i)`, nil, column{"id", "long"}, column{"customer", "string"})
 	for _, name := range []string{"rows_hidden", "column_hidden", "masked"} {

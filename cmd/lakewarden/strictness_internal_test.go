@@ -11,9 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestQueriesHaveOneMeaning sends every parameter of every operation in forms that
-// other readers of the description take for something else.
-func TestQueriesHaveOneMeaning(t *testing.T) {
+// TestAmbiguousQueryStringsAreRefused sends every parameter of every operation in
+// forms that readers of the API description could interpret differently.
+func TestAmbiguousQueryStringsAreRefused(t *testing.T) {
 	s := startServer(t, nil)
 	for _, op := range readDescription(t).operations() {
 		var body any
@@ -55,8 +55,8 @@ func TestQueriesHaveOneMeaning(t *testing.T) {
 	}
 }
 
-// TestFixedPathsAreNoParameters: simulate is no id of a policy.
-func TestFixedPathsAreNoParameters(t *testing.T) {
+// TestFixedPathsAreNotParameters checks that simulate is not taken for a policy id.
+func TestFixedPathsAreNotParameters(t *testing.T) {
 	s := startServer(t, nil)
 	path := "/v1/organisations/" + s.boot.OrganisationID + "/policies/simulate"
 	for _, method := range []string{"GET", "PUT", "PATCH", "DELETE", "OPTIONS", "HEAD", "BREW"} {
@@ -79,9 +79,9 @@ func (d description) mayBeNull(s schema) bool {
 	return several && slices.Contains(types, any("null")) && (len(s.Enum) == 0 || slices.Contains(s.Enum, nil))
 }
 
-// TestBodiesAreWhatTheDescriptionSays sends bodies that break the description in
-// one place each.
-func TestBodiesAreWhatTheDescriptionSays(t *testing.T) {
+// TestBodiesOutsideTheDescriptionAreRefused sends bodies that violate the API
+// description in one place each.
+func TestBodiesOutsideTheDescriptionAreRefused(t *testing.T) {
 	s := startServer(t, nil)
 	s.create("t", nil, col("id", "long"), col("name", "string"))
 	d := readDescription(t)
@@ -160,8 +160,8 @@ func TestViewersSeeNoPathsOfTheServer(t *testing.T) {
 	require.Len(t, viewer.ok("GET", "/v1/storages/configs", nil)["configs"], 2)
 }
 
-// TestScopesComeBeforeBodies: a caller without the scope of a route is told so,
-// whatever the request holds otherwise.
+// TestScopesComeBeforeBodies checks that a caller without the scope of a route gets
+// that error, whatever else is wrong with the request.
 func TestScopesComeBeforeBodies(t *testing.T) {
 	s := startServer(t, nil)
 	stranger, _ := s.admin.newKey(object{"scopes": []string{"org:read"}})

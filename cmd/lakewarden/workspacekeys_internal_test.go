@@ -39,8 +39,8 @@ func (c *client) reaches(s space) bool {
 	return seen
 }
 
-// TestKeysOfTheCommandLineReachEveryWorkspace: an administrator makes a workspace,
-// works in it and adds members that exist, all with the keys that were printed.
+// TestKeysOfTheCommandLineReachEveryWorkspace creates a workspace as administrator,
+// uses it and adds existing members, all with keys that the command line made.
 func TestKeysOfTheCommandLineReachEveryWorkspace(t *testing.T) {
 	s := startServer(t, nil)
 	bob := s.member("bob@acme.example", "builder", nil)
@@ -82,9 +82,9 @@ func TestKeysOfTheCommandLineReachEveryWorkspace(t *testing.T) {
 	require.Equal(t, "default_workspace", code)
 }
 
-// TestAKeyReachesWhatItSays: the default workspace and one more, or all of them,
-// also those that come later.
-func TestAKeyReachesWhatItSays(t *testing.T) {
+// TestKeyReachesItsWorkspaces checks keys for one more workspace, and keys for all
+// workspaces, including later ones.
+func TestKeyReachesItsWorkspaces(t *testing.T) {
 	s := startServer(t, nil)
 	one, two := s.workspace("one"), s.workspace("two")
 	made := func(body map[string]any) (*client, map[string]any) {
@@ -134,8 +134,8 @@ func TestAKeyReachesWhatItSays(t *testing.T) {
 	require.True(t, s.client(rotated["key"].(string), s.admin.user).reaches(two))
 }
 
-// TestNoKeyReachesFurtherThanItsCreator, whatever its scopes, by creating, rotating
-// or both.
+// TestNoKeyReachesFurtherThanItsCreator tries to widen a key by creating and rotating
+// keys with any scopes.
 func TestNoKeyReachesFurtherThanItsCreator(t *testing.T) {
 	s := startServer(t, nil)
 	one, two := s.workspace("one"), s.workspace("two")

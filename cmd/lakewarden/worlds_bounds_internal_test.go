@@ -15,10 +15,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A statement must not tell by what it reads which values hidden rows have. These
-// tests count what is read by taking it away: of a table there is a copy for each
-// part, in which nobody can read that part, and a statement reads the parts
-// without which it fails.
+// What a statement reads must not depend on the values of hidden rows. These tests
+// determine what a statement reads: for each part of a table there is a copy in which
+// that part is unreadable, and the statement reads exactly the parts without which it
+// fails.
 
 // boundColumns are those of the tables. The last one is for readers of logs.
 var boundColumns = []column{{"id", "long"}, {"tenant", "string"}, {"name", "string"}, {"day", "date"}, {"ls", "array<integer>"}}
@@ -133,8 +133,8 @@ var boundStatements = []string{
 	"SELECT count(*) FROM {t} WHERE id = (SELECT {v})",
 }
 
-// TestTwoWorldsReadAlike: what a statement reads does not tell the values of hidden
-// rows, whichever way a table is read.
+// TestTwoWorldsReadAlike checks that what a statement reads does not depend on the
+// values of hidden rows, however a table is read.
 func TestTwoWorldsReadAlike(t *testing.T) {
 	variants := []string{"local/list", "s3/list", "local/log"}
 	if store := os.Getenv(variantStore); store != "" {
@@ -200,8 +200,8 @@ func without(parts []int, part int) []int {
 	return out
 }
 
-// TestTwoWorldsFetchAlike: of a remote table the engine fetches the same bytes for
-// a value that hidden rows have as for one that no row has.
+// TestTwoWorldsFetchAlike checks that the engine fetches the same bytes of a remote
+// table for a value of hidden rows as for a value of no row.
 func TestTwoWorldsFetchAlike(t *testing.T) {
 	t.Setenv(variantStore, "s3")
 	s := startServer(t, func(c *Config) { c.Threads = 1 })

@@ -12,9 +12,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// variantTiming has the classes of times measured. They need a machine that does
-// little else; what decides them, the files and row groups that are read, is
-// counted by TestTwoWorldsReadAlike on any machine.
+// variantTiming enables the measurement of times, which needs an idle machine.
+// TestTwoWorldsReadAlike checks the cause of differences, the files and row groups
+// that are read, on any machine.
 const variantTiming = "LAKEWARDEN_TEST_TIMING"
 
 const (
@@ -53,8 +53,8 @@ var timingClasses = []struct{ name, sql string }{
 	{"from a copy that is reused", "SELECT name, pad FROM {t} WHERE id = {v}"},
 }
 
-// TestTwoWorldsTimeAlike: a statement on a value that hidden rows have takes as
-// long as one on a value that no row has.
+// TestTwoWorldsTimeAlike checks that a statement about a value of hidden rows takes as
+// long as one about a value of no row.
 func TestTwoWorldsTimeAlike(t *testing.T) {
 	if os.Getenv(variantTiming) == "" {
 		t.Skipf("times are measured by make suites, which sets %s", variantTiming)
@@ -74,7 +74,7 @@ func TestTwoWorldsTimeAlike(t *testing.T) {
 			tell = append(tell, class.name)
 		}
 	}
-	// Where every row is visible, times do tell, or this test could not fail.
+	// Times differ if every row is visible. Otherwise this test could not fail.
 	found, none := reader.medians(t, strings.ReplaceAll(timingClasses[0].sql, "{t}", s.schema+".clear"))
 	t.Logf("timing, in the clear: values of some row %.2f ms, values of no row %.2f ms", found.Seconds()*1e3, none.Seconds()*1e3)
 	require.Greater(t, found, none)

@@ -14,8 +14,8 @@ import (
 	"github.com/lakewarden/lakewarden/catalog"
 )
 
-// TestWrongKeysDoNotLockOutValidOnes: one client sends wrong keys without end,
-// also with the prefix of a valid key; who holds a valid key notices nothing.
+// TestWrongKeysDoNotLockOutValidOnes sends many wrong keys from one client, also with
+// the prefix of a valid key, and checks that holders of valid keys are not affected.
 func TestWrongKeysDoNotLockOutValidOnes(t *testing.T) {
 	s := startServer(t, nil)
 	guess := s.admin.key[:len(apikey.Prefix)+8] + apikey.Generate().Reveal()[len(apikey.Prefix)+8:]
@@ -42,8 +42,8 @@ func TestWrongKeysDoNotLockOutValidOnes(t *testing.T) {
 	}
 }
 
-// TestTheClientBehindAProxy is counted, logged and audited by its own address when
-// the proxy is trusted, and never when it is not.
+// TestTheClientBehindAProxy checks that a client is counted, logged and audited by its
+// own address only if its proxy is trusted.
 func TestTheClientBehindAProxy(t *testing.T) {
 	for name, c := range map[string]struct {
 		trusted []string

@@ -13,9 +13,9 @@ import (
 	"github.com/lakewarden/lakewarden/engine/objstore/mem"
 )
 
-// TestChecksumSaysWhatTheLogSays writes after another writer whose metadata has empty
+// TestChecksumMatchesTheLog writes after another writer whose metadata has empty
 // and unknown members: readers compare the checksum file with the log.
-func TestChecksumSaysWhatTheLogSays(t *testing.T) {
+func TestChecksumMatchesTheLog(t *testing.T) {
 	metadata := strings.Replace(metaLine("a", schemaText, "", ""), `"id":"a"`, `"id":"a","name":"","description":"","createdTime":0,"later":{"x":[1]}`, 1)
 	b := mem.New()
 	mustLog(t, b, `{"protocol":{"minReaderVersion":1,"minWriterVersion":2,"later":true}}`+"\n"+metadata)

@@ -10,7 +10,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine/objstore/mem"
 )
 
-func TestADefaultIsMetadataOfItsColumn(t *testing.T) {
+func TestDefaultIsColumnMetadata(t *testing.T) {
 	wide := wideTable(t, nil)
 	before := wide.Protocol()
 	require.NotContains(t, before.WriterFeatures, "allowColumnDefaults")
@@ -42,7 +42,7 @@ func TestADefaultIsMetadataOfItsColumn(t *testing.T) {
 	require.Equal(t, []string{"allowColumnDefaults", "appendOnly", "changeDataFeed", "checkConstraints", "generatedColumns", "invariants"}, old.WriterFeatures)
 	require.Nil(t, old.ReaderFeatures)
 
-	// It follows a new name, and a name in its text is none of a column.
+	// The default follows a new column name, and a name in its text is not a column.
 	require.NoError(t, a.SetDefault("fresh", "DATE '2024-01-01'"))
 	require.NoError(t, a.AddColumn(nil, delta.Field{Name: "date", Type: delta.Date, Nullable: true}))
 	require.NoError(t, a.RenameColumn([]string{"date"}, "day"))

@@ -38,8 +38,8 @@ func setVectors(a *delta.Alteration) error {
 	return a.SetProperties(map[string]string{"delta.enableDeletionVectors": "true"})
 }
 
-// TestProtocolGrowsByWhatAChangeNeeds alters tables of every protocol version, whose
-// metadata also has what a feature that the protocol lacks would give a meaning to.
+// TestProtocolGrowsByWhatAChangeNeeds alters tables of every protocol version. Their
+// metadata also uses features that their protocol lacks.
 func TestProtocolGrowsByWhatAChangeNeeds(t *testing.T) {
 	same := func(reader, writer int) action.Protocol {
 		return action.Protocol{MinReaderVersion: reader, MinWriterVersion: writer}
@@ -94,7 +94,8 @@ func TestRestoreKeepsTheProtocol(t *testing.T) {
 	require.Equal(t, "y", s.Properties()["x"])
 }
 
-// TestPreviewFeaturesAreNotTakenForTheFinalOnes: what they record has another form.
+// TestPreviewFeaturesAreNotTakenForTheFinalOnes checks preview features, whose
+// metadata has another form.
 func TestPreviewFeaturesAreNotTakenForTheFinalOnes(t *testing.T) {
 	s := tableWith(t, versions(1, 7)+`,"writerFeatures":["inCommitTimestamp-preview"]`, `"delta.enableInCommitTimestamps-preview":"true"`, "")
 	require.NoError(t, delta.CheckReadable(s))

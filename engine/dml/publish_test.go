@@ -12,8 +12,8 @@ import (
 	"github.com/lakewarden/lakewarden/engine/objstore/file"
 )
 
-// TestPublishDecidesOnTheCommit: a write that may not be published leaves neither a
-// version nor a file; a dry run does not ask.
+// TestPublishDecidesOnTheCommit checks that a write whose Publish fails leaves neither
+// a version nor a file, and that a dry run does not call Publish.
 func TestPublishDecidesOnTheCommit(t *testing.T) {
 	l := newLake(t)
 	l.fresh()

@@ -120,10 +120,10 @@ func (c clauses) atoms() (out []string) {
 	return out
 }
 
-// Over tables that lack columns, a permit written by hand shows what Cedar's own
-// evaluator permits with these attributes absent, and a forbid hides whatever the
-// evaluator does not make false. Where a NULL or a missing attribute of the user
-// is all that stands in the way, three-valued logic may make a forbid false.
+// Over tables that lack columns, a permit written by hand shows what Cedar's evaluator
+// permits with these attributes absent, and a forbid hides whatever the evaluator does
+// not make false. If the only unknown is a NULL or a missing user attribute,
+// three-valued logic may make a forbid false.
 func TestHandWrittenTextsOverTablesThatLackColumns(t *testing.T) {
 	all := rows()
 	db := openRows(t, all)

@@ -42,8 +42,8 @@ func TestPredicatesReachTheScan(t *testing.T) {
 	}
 }
 
-// A pattern with many wildcards is matched in one pass over a value. Trying again
-// behind every wildcard would take years here.
+// A pattern with many wildcards is matched in one pass over a value. Backtracking at
+// every wildcard would take years here.
 func TestManyWildcardsTakeOnePass(t *testing.T) {
 	db := openRows(t, nil)
 	_, err := db.Exec(`INSERT INTO rows (rid, "Region") VALUES (1, repeat('a_', 50000)), (2, repeat('a_', 50000) || 'c')`)

@@ -10,7 +10,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine/rules"
 )
 
-func TestADefaultIsAConstantOfItsColumn(t *testing.T) {
+func TestValidDefaults(t *testing.T) {
 	for _, c := range []struct{ typ, text, spark, duckdb string }{
 		{"string", "'open'", "'open'", "CAST('open' AS VARCHAR)"},
 		{"string", "''", "''", "CAST('' AS VARCHAR)"},
@@ -57,7 +57,7 @@ func TestADefaultIsAConstantOfItsColumn(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoDefaultOfAColumn(t *testing.T) {
+func TestInvalidDefaults(t *testing.T) {
 	for _, c := range [][2]string{
 		{"integer", "1.5"},
 		{"integer", "2147483648"},

@@ -13,8 +13,8 @@ import (
 	"github.com/lakewarden/lakewarden/engine/skipping"
 )
 
-// A condition of the statement leaves out a file only if every row of the file
-// is visible and none fulfils the condition, whoever wrote its statistics.
+// A condition of the statement excludes a file only if every row of the file is
+// visible and none fulfils the condition, whoever wrote its statistics.
 func TestOnlyVisibleFilesAreLeftOut(t *testing.T) {
 	proved, visible, left := 0, 0, 0
 	rapid.Check(t, func(rt *rapid.T) {
@@ -42,7 +42,7 @@ func TestOnlyVisibleFilesAreLeftOut(t *testing.T) {
 			read := listed(rt, snap, r, asked)
 			require.Equal(rt, skipping.Exposure{Bytes: int64(len(files)), Mixed: len(unproved) > 0, MixedBytes: int64(len(unproved))}, skipping.ExposureOf(snap, r))
 			for _, f := range files {
-				// A condition that says nothing assures nothing.
+				// An unknown condition assures nothing.
 				all := assures(r.Assured) && !slices.ContainsFunc(f.rows, func(row row) bool { return !fulfils(allColumns, r.Assured, row) })
 				hit := slices.ContainsFunc(f.rows, func(row row) bool { return fulfils(allColumns, asked, row) })
 				if all {
@@ -83,7 +83,7 @@ func assures(c engine.Condition) bool {
 	return true
 }
 
-// What proves that a file may hold a row does not prove that all rows are so.
+// A proof that some row may match is not a proof that all rows match.
 func TestWhatProvesVisibility(t *testing.T) {
 	equal := func(column string, values ...engine.ConditionValue) engine.Condition {
 		op := engine.ConditionEqual

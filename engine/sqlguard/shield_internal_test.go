@@ -129,8 +129,8 @@ var askedOfGroups = [][]string{{
 	"SELECT count(*), random() FROM t a JOIN t b ON a.id = b.id WHERE b.n = -1", "SELECT id, random() FROM t ORDER BY id DESC LIMIT 1",
 }}
 
-// TestShieldedColumnsSkipNothing: which row groups are read follows from the
-// policy alone, whatever the statement asks for and however it is read.
+// TestShieldedColumnsSkipNothing checks that the policy alone determines which row
+// groups are read, whatever the statement asks for and however it is read.
 func TestShieldedColumnsSkipNothing(t *testing.T) {
 	table := newGroupedTable(t)
 	skipped := 0
@@ -147,6 +147,6 @@ func TestShieldedColumnsSkipNothing(t *testing.T) {
 			}
 		}
 	}
-	// Without a shield most of these statements tell where hidden rows lie.
+	// Without a shield most of these statements reveal where hidden rows are.
 	require.Greater(t, skipped, 20)
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine/worker"
 )
 
-// drainOptions make the grace short: what is tested begins when it is over.
+// drainOptions use a short grace period, because draining begins after it.
 func drainOptions() worker.Options {
 	opts := bareOptions()
 	opts.Grace = 200 * time.Millisecond
@@ -51,7 +51,7 @@ func finish(r engine.Result) (rows int64, err error) {
 	}
 }
 
-// hang runs a statement that ignores its interrupt, and returns when its user has
+// hang runs a statement that ignores its interrupt, and returns when its caller has
 // the answer.
 func hang(t *testing.T, s engine.Session, lease engine.Lease) {
 	t.Helper()
@@ -63,9 +63,10 @@ func hang(t *testing.T, s engine.Session, lease engine.Lease) {
 	require.True(t, s.Broken())
 }
 
-// TestStreamsBesideAnUnresponsiveStatement: they go on to their end, whatever begins
-// meanwhile runs in a fresh process, and the old one ends with the last of them.
-func TestStreamsBesideAnUnresponsiveStatement(t *testing.T) {
+// TestStreamsNextToUnresponsiveStatement checks that running streams complete, that
+// new statements run in a fresh process, and that the old process ends with the last
+// stream.
+func TestStreamsNextToUnresponsiveStatement(t *testing.T) {
 	e := newEngine(t, drainOptions())
 	reader, culprit, idle := open(t, e, "a"), open(t, e, "a"), open(t, e, "a")
 	alive(t, idle)
@@ -89,8 +90,9 @@ func TestStreamsBesideAnUnresponsiveStatement(t *testing.T) {
 	require.Equal(t, slices.DeleteFunc(now, func(pid int) bool { return pid == old }), pids(t, e, 1), "the fresh one serves on")
 }
 
-// TestUnresponsiveStatementKeepsItsMemory: what it holds is not lent again while its
-// process lives, and neither is a reserve; the rest of its lease is.
+// TestUnresponsiveStatementKeepsItsMemory checks that the statement's memory and a
+// reserve are not lent again while its process lives, and that the rest of its lease
+// is.
 func TestUnresponsiveStatementKeepsItsMemory(t *testing.T) {
 	const reserve, lease = 128 << 20, 1024 << 20
 	e := newEngine(t, drainOptions())
@@ -110,8 +112,8 @@ func TestUnresponsiveStatementKeepsItsMemory(t *testing.T) {
 	require.Eventually(t, func() bool { return e.Beside(nil) < reserve }, slack, time.Millisecond)
 }
 
-// TestDrainingProcessThatBreaks: the statement that is left is not to blame, and may
-// be tried again.
+// TestDrainingProcessThatBreaks checks that the remaining statement is not blamed and
+// may be tried again.
 func TestDrainingProcessThatBreaks(t *testing.T) {
 	e := newEngine(t, drainOptions())
 	reader, culprit := open(t, e, "a"), open(t, e, "a")
@@ -123,8 +125,9 @@ func TestDrainingProcessThatBreaks(t *testing.T) {
 	require.NotErrorIs(t, err, engine.ErrCrashed)
 }
 
-// TestDrainingProcessAboveItsMemory: it is killed like any other, and the statement
-// that is left may be tried again, because nobody knows whose memory it was.
+// TestDrainingProcessAboveItsMemory checks that the process is killed like any other.
+// The remaining statement may be tried again, because it is unknown whose memory it
+// was.
 func TestDrainingProcessAboveItsMemory(t *testing.T) {
 	e := newEngine(t, drainOptions())
 	reader, culprit := open(t, e, "a"), open(t, e, "a")
@@ -139,8 +142,9 @@ func TestDrainingProcessAboveItsMemory(t *testing.T) {
 	gone(t, old)
 }
 
-// TestDrainingProcessesAreFew: above the limit the oldest ends at once.
-func TestDrainingProcessesAreFew(t *testing.T) {
+// TestDrainingProcessesAreLimited checks that the oldest process above the limit ends
+// at once.
+func TestDrainingProcessesAreLimited(t *testing.T) {
 	opts := drainOptions()
 	opts.MaxDraining = 1
 	e := newEngine(t, opts)
@@ -162,7 +166,8 @@ func TestDrainingProcessesAreFew(t *testing.T) {
 	require.Eventually(t, func() bool { return len(pidsOf(e)) == 0 }, slack, time.Millisecond)
 }
 
-// TestDeadlinesEndADrainingProcess: also the one of a result that nobody reads.
+// TestDeadlinesEndADrainingProcess includes the deadline of a result that nobody
+// reads.
 func TestDeadlinesEndADrainingProcess(t *testing.T) {
 	e := newEngine(t, drainOptions())
 	alive(t, open(t, e, "a"))
@@ -177,7 +182,8 @@ func TestDeadlinesEndADrainingProcess(t *testing.T) {
 	alive(t, open(t, e, "a"))
 }
 
-// TestIdleSessionsOfAStoppedProcess: they do not wait for it.
+// TestIdleSessionsOfAStoppedProcess checks that idle sessions do not wait for the
+// process.
 func TestIdleSessionsOfAStoppedProcess(t *testing.T) {
 	e := newEngine(t, drainOptions())
 	idle := open(t, e, "a")

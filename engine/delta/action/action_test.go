@@ -207,7 +207,7 @@ func TestRoundTrip(t *testing.T) {
 }
 
 // members draws an object with some of the known members of an action, each with one
-// of its values, and members that nobody knows.
+// of its values, and with unknown members.
 func members(t *rapid.T, known map[string][]string) string {
 	items := []string{}
 	for _, name := range slices.Sorted(maps.Keys(known)) {
@@ -221,9 +221,9 @@ func members(t *rapid.T, known map[string][]string) string {
 	return "{" + strings.Join(items, ",") + "}"
 }
 
-// TestEveryMemberIsKept decodes and encodes actions with every combination of members,
+// TestEveryMemberIsPreserved decodes and encodes actions with every combination of members,
 // empty and zero ones and unknown ones included.
-func TestEveryMemberIsKept(t *testing.T) {
+func TestEveryMemberIsPreserved(t *testing.T) {
 	texts, flags, numbers := []string{`""`, `"x"`, `"ü\u0000"`}, []string{"true", "false"}, []string{"0", "1", "-9223372036854775807"}
 	values, lists := []string{`{}`, `{"p":null,"q":""}`}, []string{`[]`, `["a"]`}
 	rapid.Check(t, func(t *rapid.T) {
