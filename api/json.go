@@ -25,7 +25,7 @@ var (
 	errValues  = fmt.Errorf("has more than %d values", maxJSONValues)
 	errMembers = fmt.Errorf("has more than %d members in one object", maxJSONMembers)
 	errName    = fmt.Errorf("has a name of more than %d bytes", maxJSONName)
-	errJSON    = errors.New("is not valid JSON in UTF-8 whose objects name each member once")
+	errJSON    = errors.New("is not valid JSON in UTF-8, or an object has a duplicate member name")
 )
 
 // jsonFormat decodes strictly. It refuses bodies beyond the bounds, duplicate member

@@ -35,7 +35,7 @@ type Pace struct {
 // body may have to arrive first.
 const beforeReply = 10 * time.Minute
 
-var errSlowBody = errors.New("body does not arrive")
+var errSlowBody = errors.New("request body arrives too slowly")
 
 // Handler applies the limits. Reading a body that is too slow fails with an error that
 // becomes 400 body_too_slow, and the connection is closed. Only time that the handler

@@ -38,7 +38,7 @@ func (r *Rows) checkAnalyzed() error {
 	if r.partial || r.ofCatalog {
 		return &sqlguard.Error{
 			Code: sqlguard.CodeStatement, Name: "EXPLAIN ANALYZE",
-			Message: "EXPLAIN ANALYZE is served over tables of which the caller sees every row and column as they are",
+			Message: "EXPLAIN ANALYZE needs tables of which the caller sees every row and every column unmasked",
 		}
 	}
 	return nil

@@ -67,7 +67,9 @@ func (p *Plans) parse(ctx context.Context, sql string, opts sqlguard.Options) (*
 // bind plans a statement that parse returned for the same text and options. Where
 // it is one that reads a kept copy, inPlace plans the same without it. copyBytes is
 // that of [QueryLimits].
-func (p *Plans) bind(ctx context.Context, statement *sqlguard.Query, q Query, opts sqlguard.Options, relations []sqlguard.Relation, copyBytes int64) (plan *sqlguard.Plan, inPlace func() *sqlguard.Plan, err error) {
+func (p *Plans) bind(
+	ctx context.Context, statement *sqlguard.Query, q Query, opts sqlguard.Options, relations []sqlguard.Relation, copyBytes int64,
+) (plan *sqlguard.Plan, inPlace func() *sqlguard.Plan, err error) {
 	kept, err := p.prepare(ctx, statement, q, opts, relations)
 	if err != nil {
 		return nil, nil, err
@@ -222,7 +224,8 @@ func relationsKey(relations []sqlguard.Relation) string {
 			k.text(r.Source.Files.Digest())
 		}
 		k.condition(r.Condition)
-		k.numbers(r.Source.Version, flag(r.Source.Files != nil), flag(r.Narrow != nil), int64(len(r.Columns)), int64(len(r.ColumnExpr)), flag(r.Filtered), flag(r.KeepWhole), flag(r.Shielded), r.Bytes)
+		k.numbers(r.Source.Version, flag(r.Source.Files != nil), flag(r.Narrow != nil), int64(len(r.Columns)), int64(len(r.ColumnExpr)),
+			flag(r.Filtered), flag(r.KeepWhole), flag(r.Shielded), r.Bytes)
 		for _, c := range r.Columns {
 			k.text(c.Name, c.Type)
 			k.numbers(flag(c.Nullable))

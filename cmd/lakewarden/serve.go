@@ -236,7 +236,10 @@ func newAuthenticator(config Config, log *slog.Logger, members principals, s *se
 	return auth.Split{KeyPrefix: apikey.Prefix, Keys: keys, Tokens: tokens}, nil
 }
 
-func newQueries(ctx context.Context, config Config, store *authz.Store, memory *ops.Memory, watch *epochWatch, auditor *ops.Auditor, registry *prometheus.Registry, s *service) (*ops.Queries, ops.Tables, buckets, error) {
+func newQueries(
+	ctx context.Context, config Config, store *authz.Store, memory *ops.Memory, watch *epochWatch, auditor *ops.Auditor,
+	registry *prometheus.Registry, s *service,
+) (*ops.Queries, ops.Tables, buckets, error) {
 	remote, err := newS3Stores(ctx, config, store)
 	if err != nil {
 		return nil, ops.Tables{}, buckets{}, err

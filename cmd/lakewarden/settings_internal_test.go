@@ -58,5 +58,5 @@ func TestAMemberIsAddedOnce(t *testing.T) {
 	org := p.json("bootstrap", "--org", "Acme", "--email", "ada@acme.example", "--json")["organisation_id"].(string)
 	_, stderr, err := p.run("user", "add", "--org", org, "--email", "ada@acme.example")
 	require.Error(t, err)
-	require.Contains(t, stderr, "ada@acme.example is a member of the organisation "+org+" already")
+	require.Contains(t, stderr, "ada@acme.example is already a member of the organisation "+org)
 }

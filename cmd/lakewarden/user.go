@@ -72,7 +72,7 @@ func addUser(ctx context.Context, store catalog.Store, org, email, role string) 
 		return userReply{}, err
 	}
 	if _, err := store.AddMember(ctx, id, user, catalog.Role(parsed)); errors.Is(err, catalog.ErrExists) {
-		return userReply{}, fmt.Errorf("%s is a member of the organisation %s already", email, org)
+		return userReply{}, fmt.Errorf("%s is already a member of the organisation %s", email, org)
 	} else if err != nil {
 		return userReply{}, err
 	}

@@ -85,7 +85,7 @@ func CheckScannable(s *Snapshot) error {
 		return &FeatureError{Feature: mappingWithPartition, Reason: "the scan would return NULL for the partition columns"}
 	}
 	if s.Widened() {
-		return &FeatureError{Feature: featTypeWidening, Reason: "the scan would cast what a column is compared with to the type of older files"}
+		return &FeatureError{Feature: featTypeWidening, Reason: "the scan would cast constants to the narrower type of older files"}
 	}
 	return nil
 }

@@ -90,7 +90,8 @@ func upgrade(p action.Protocol, need map[string]bool) (action.Protocol, bool) {
 	if len(need) == 0 {
 		return p, false
 	}
-	if versions := (action.Protocol{MinReaderVersion: 2, MinWriterVersion: p.MinWriterVersion}); len(need) == 1 && need[featMapping] && supports(&versions, featMapping) && p.MinWriterVersion < 7 {
+	versions := action.Protocol{MinReaderVersion: 2, MinWriterVersion: p.MinWriterVersion}
+	if len(need) == 1 && need[featMapping] && supports(&versions, featMapping) && p.MinWriterVersion < 7 {
 		return versions, true
 	}
 	for _, f := range writerFeatures(&p) {
@@ -166,7 +167,7 @@ func usesOf(schema Struct, properties map[string]string) map[use]int {
 // grows returns an error if a protocol has less than its predecessor.
 func grows(old, now *action.Protocol) error {
 	if now.MinReaderVersion < old.MinReaderVersion || now.MinWriterVersion < old.MinWriterVersion {
-		return fmt.Errorf("protocol versions shrink: %w", ErrInvalidTxn)
+		return fmt.Errorf("protocol version decreases: %w", ErrInvalidTxn)
 	}
 	for _, f := range writerFeatures(old) {
 		if !slices.Contains(writerFeatures(now), f) || supports(old, f) && !supports(now, f) {

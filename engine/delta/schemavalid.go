@@ -87,7 +87,7 @@ func unusableName(name string) string {
 	case strings.TrimSpace(name) != name:
 		return "must not begin or end with white space"
 	case strings.ContainsFunc(name, isInvisible):
-		return "must not hold control characters, line ends or marks of direction"
+		return "must not contain control characters, line separators or text direction marks"
 	}
 	return ""
 }

@@ -47,7 +47,7 @@ func (a *Alteration) WidenColumn(path []string, to DataType) error {
 		return err
 	}
 	if p := a.base.state.protocol; supports(p, featTypeWideningOld) && !supports(p, featTypeWidening) {
-		return refuseWrite(featTypeWideningOld, "a change of type would be recorded in another form")
+		return refuseWrite(featTypeWideningOld, "the preview records type changes in another form")
 	}
 	if on, set := a.config[propTypeWidening]; set && !strings.EqualFold(on, "true") {
 		return refuseWrite(featTypeWidening, propTypeWidening+" is false")

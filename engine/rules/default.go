@@ -58,7 +58,7 @@ func newDefault(e *expr, t delta.DataType) (Default, error) {
 		return Default{}, invalid("%s", constant.local)
 	}
 	if constant = convertExactly(constant, t); constant == nil {
-		return Default{}, invalid("the type %s does not hold it exactly", typeName(t))
+		return Default{}, invalid("the type %s cannot hold the value exactly", typeName(t))
 	}
 	return Default{constant}, nil
 }
