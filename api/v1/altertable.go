@@ -26,7 +26,7 @@ type addColumnInput struct {
 		Type     string `json:"type" minLength:"1" maxLength:"65536" doc:"As for a new table"`
 		Nullable *bool  `json:"nullable,omitempty" doc:"Default and only value true: rows that are there have no value"`
 		Comment  string `json:"comment,omitempty" maxLength:"4096"`
-		Default  string `json:"default,omitempty" minLength:"1" maxLength:"4096" doc:"A constant in SQL, such as 'open', 0 or DATE '2024-01-31', for new rows that do not name the column; rows that are there have NULL"`
+		Default  string `json:"default,omitempty" minLength:"1" maxLength:"4096" doc:"A constant in SQL, such as 'open', 0 or DATE '2024-01-31', for new rows that do not name the column; existing rows have NULL"`
 	}
 }
 
@@ -34,8 +34,8 @@ type changeColumnInput struct {
 	TablePath
 	Column string `path:"column" maxLength:"255"`
 	Body   struct {
-		Name    *string          `json:"name,omitempty" minLength:"1" maxLength:"255" doc:"Files keep the names they have: the table's columns are mapped from now on"`
-		Type    *string          `json:"type,omitempty" minLength:"1" maxLength:"65536" doc:"A type that holds every value of the present one, such as long for integer"`
+		Name    *string          `json:"name,omitempty" minLength:"1" maxLength:"255" doc:"The new name. Files keep their names, and the table uses column mapping afterwards"`
+		Type    *string          `json:"type,omitempty" minLength:"1" maxLength:"65536" doc:"A type that holds every value of the current type, such as long for integer"`
 		Comment *string          `json:"comment,omitempty" maxLength:"4096" doc:"Empty removes it"`
 		Default optional[string] `json:"default,omitempty" maxLength:"4096" doc:"A constant in SQL, such as 'open', 0 or DATE '2024-01-31', for new rows that do not name the column; null removes it"`
 	}
@@ -77,7 +77,7 @@ func AlterTableRoutes(api huma.API, tables ops.TableRules) {
 			return alteredOf(t), err
 		})
 	add(api, modify.with("PATCH", one, "changeColumn", "Rename, widen or comment a column, or change its default").
-		because("In one commit that touches no row. Policies of the table follow a new name. While a constraint or a policy of every table names the column it keeps its name, and beside any policy its type."),
+		because("In one commit that rewrites no rows. Policies of the table follow a new name. A column cannot be renamed while a constraint or a policy of every table names it, and its type cannot change while any policy names it."),
 		func(ctx context.Context, in *changeColumnInput) (alteredTable, error) {
 			b := in.Body
 			wanted := ops.ColumnChange{Name: b.Name, Type: b.Type, Comment: b.Comment, SetDefault: b.Default.Sent}

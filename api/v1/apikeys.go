@@ -16,7 +16,7 @@ type apiKey struct {
 	KeyPrefix      string   `json:"key_prefix" doc:"Visible start of the key"`
 	Scopes         []string `json:"scopes" doc:"Granular scopes; what counts is these and what the owner's role allows now"`
 	OrganisationID string   `json:"organisation_id" format:"uuid"`
-	WorkspaceID    *string  `json:"workspace_id" doc:"Workspace reached besides the default one; the default one itself when no other is, or all are"`
+	WorkspaceID    *string  `json:"workspace_id" doc:"The workspace that the key reaches in addition to the default one; the default one itself if there is none, or if all_workspaces is true"`
 	AllWorkspaces  bool     `json:"all_workspaces" doc:"Whether the key reaches every workspace of its owner"`
 	UserID         string   `json:"user_id" format:"uuid" doc:"Owner of the key"`
 	ExpiresAt      *string  `json:"expires_at"`
@@ -45,8 +45,8 @@ type createKeyInput struct {
 		Scopes      []string `json:"scopes,omitempty" nullable:"true" maxItems:"100" doc:"Presets read, write, admin, or granular scopes. Default: the viewer's scopes."`
 		ExpiresIn   *string  `json:"expires_in,omitempty" nullable:"true" maxLength:"64" doc:"Go duration, Nd, Nw or ISO 8601: 5 minutes to 366 days, not later than the key in use expires. Default: 90 days, or the expiry of the key in use if that is earlier."`
 		ExpiresAt   *string  `json:"expires_at,omitempty" nullable:"true" maxLength:"64" doc:"RFC 3339 time instead of expires_in"`
-		WorkspaceID *string  `json:"workspace_id,omitempty" nullable:"true" format:"uuid" doc:"Reach this workspace besides the default one; the caller must be a member of it"`
-		All         bool     `json:"all_workspaces,omitempty" doc:"Reach every workspace of the caller, also later ones. Not with another workspace_id than the default one, and not from a key that does not."`
+		WorkspaceID *string  `json:"workspace_id,omitempty" nullable:"true" format:"uuid" doc:"Reach this workspace in addition to the default one; the caller must be a member of it"`
+		All         bool     `json:"all_workspaces,omitempty" doc:"Reach every workspace of the caller, including later ones. workspace_id must then be absent or the default one, and an API key in use must reach every workspace itself."`
 	}
 }
 
@@ -77,7 +77,7 @@ func keyID(text string) (catalog.KeyID, error) { return catalog.ParseID[catalog.
 // APIKeyRoutes registers the routes of API keys.
 func APIKeyRoutes(api huma.API, keys ops.APIKeys) {
 	add(api, route{method: "POST", path: "/v1/api-keys", id: "createApiKey", tag: "API keys", created: true,
-		summary: "Create an API key", description: "A key holds no more than its creator and does not outlive it. A key may create keys only with apikeys:create."},
+		summary: "Create an API key", description: "A key has no more scopes than its creator and does not outlive it. A key may create keys only with apikeys:create."},
 		func(ctx context.Context, in *createKeyInput) (keyReply, error) {
 			workspace := ""
 			if in.Body.WorkspaceID != nil {
@@ -101,7 +101,7 @@ func APIKeyRoutes(api huma.API, keys ops.APIKeys) {
 		description: "Takes effect on the next request, on every replica within a second. Idempotent."},
 		withKey(keys.Revoke))
 	add(api, route{method: "POST", path: "/v1/api-keys/{id}/rotate", id: "rotateApiKey", tag: "API keys", created: true, summary: "Replace an API key by a successor",
-		description: "The successor has the name, the scopes and the workspaces of the key, and expires when the key would have, or with the key in use if that is earlier."},
+		description: "The successor has the name, the scopes and the workspaces of the key, and expires when the old key would have, or with the key in use if that is earlier."},
 		func(ctx context.Context, in *rotateKeyInput) (keyReply, error) {
 			id, err := keyID(in.ID)
 			if err != nil {

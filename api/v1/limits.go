@@ -9,7 +9,7 @@ import (
 // Limits is what the server allows, as GET /v1/limits tells it.
 type Limits struct {
 	BodyBytes            int64 `json:"body_bytes" doc:"Largest JSON body"`
-	BodyRows             int64 `json:"body_rows" doc:"Most rows of one request that writes"`
+	BodyRows             int64 `json:"body_rows" doc:"Largest number of rows in one write request"`
 	SQLBytes             int64 `json:"sql_bytes" doc:"Longest statement"`
 	RequestsPerMinute    int   `json:"requests_per_minute" doc:"Per key"`
 	RequestBurst         int   `json:"request_burst"`

@@ -20,7 +20,7 @@ type storageConfig struct {
 	Slug                string          `json:"slug" doc:"Short schema name, where it is unambiguous"`
 	WorkspaceID         *string         `json:"workspaceId" doc:"null for a personal configuration"`
 	OwnerUserID         string          `json:"ownerUserId" format:"uuid"`
-	Settings            json.RawMessage `json:"settings" doc:"What was configured, without secrets; the root of a local one is for its owner and for holders of storage:configure"`
+	Settings            json.RawMessage `json:"settings" doc:"What was configured, without secrets; the root of local storage is shown only to its owner and to holders of storage:configure"`
 	AuthMode            *string         `json:"authMode"`
 	CredentialExpiresAt *string         `json:"credentialExpiresAt"`
 	DiscoveredAt        *string         `json:"discoveredAt"`

@@ -43,7 +43,7 @@ type column struct {
 	IsPartition  bool    `json:"isPartition"`
 	IsPrimaryKey bool    `json:"isPrimaryKey" doc:"Part of the primary key"`
 	IsUnique     bool    `json:"isUnique" doc:"No value stands twice; NULL does not count"`
-	Default      *string `json:"default" doc:"Value of new rows that do not name the column, in Spark's SQL; null when they get NULL, or when the column is masked for the caller"`
+	Default      *string `json:"default" doc:"Value of new rows that do not name the column, in Spark's SQL; null if there is no default, or if the column is masked for the caller"`
 }
 
 type columnList struct {
