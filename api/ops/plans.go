@@ -154,11 +154,10 @@ func listedFiles(plan *sqlguard.Plan) int {
 }
 
 const (
-	// repeatedRuns is the number of runs of a repeated statement from which on a
-	// filtered copy is made.
+	// repeatedRuns is the run of a repeated statement at which a filtered copy is made.
 	repeatedRuns = 3
-	// indexedRuns is the number of runs from which on the copy gets an index. Making
-	// the index takes as long as it saves over some hundred statements.
+	// indexedRuns is the run at which the copy gets an index. Making the index takes
+	// as long as it saves over some hundred statements.
 	indexedRuns = 32
 	// copyShare is the divisor of a statement's memory that bounds the files of a
 	// table whose copy fits: copies use half of the memory, and rows take about four

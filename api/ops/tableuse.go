@@ -263,9 +263,9 @@ func (u usedTable) relation(v view, e skipping.Exposure, limits QueryLimits) sql
 
 // narrow reads a table as a list of the files that can hold a row which is
 // needed, where it can be read so; otherwise the engine reads the log. The list
-// names all columns of the table: the row filter may read hidden ones. restricted
-// makes it one that does not tell of files with hidden rows, and shielded one that
-// does not tell of their bounds.
+// names all columns of the table: the row filter may read hidden ones. If restricted
+// is true, the list does not reveal files with hidden rows. If shielded is true, it
+// does not reveal their bounds.
 func (u usedTable) narrow(source engine.Source, v view, restricted, shielded bool) func(visible, asked engine.Condition) engine.Source {
 	columns := columnsOf(u.snap)
 	return func(visible, asked engine.Condition) engine.Source {

@@ -243,7 +243,7 @@ func (w *Writer) emptied() bool {
 	return w.sent == w.size
 }
 
-// restart removes a file that was sent completely and returns to direct sending.
+// restart empties a file that was sent completely and returns to direct sending.
 func (w *Writer) restart() error {
 	w.spilling = false
 	w.mu.Lock()

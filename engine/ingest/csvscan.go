@@ -128,7 +128,7 @@ func (s *csvScanner) fill() error {
 	}
 	n, err := io.ReadFull(s.r, s.buf[s.end:])
 	s.end += n
-	if err == io.EOF || err == io.ErrUnexpectedEOF { // ingest's own readers wrap their errors
+	if err == io.EOF || err == io.ErrUnexpectedEOF { // the end of the body; its other errors are wrapped
 		s.eof = true
 		return nil
 	}
