@@ -13,6 +13,8 @@ import (
 	"time"
 )
 
+const mediaJSON = "application/json"
+
 // client calls the server as one user, on connections of its own.
 type client struct {
 	base   string
@@ -26,7 +28,7 @@ func newClient(base, key string) *client {
 		base: base,
 		header: http.Header{
 			"Authorization": {"Bearer " + key},
-			"Content-Type":  {"application/json"},
+			"Content-Type":  {mediaJSON},
 		},
 		http: &http.Client{Transport: &http.Transport{DisableCompression: true}, Timeout: 10 * time.Minute},
 	}
@@ -76,22 +78,22 @@ func (c *client) body(st Statement) ([]byte, error) {
 	return body, nil
 }
 
-// status sends a body to /v1/query and returns the status and how long the
-// whole answer took.
-func (c *client) status(ctx context.Context, body []byte) (status int, elapsed time.Duration, err error) {
+// status posts a body and returns the status and how long the whole answer took.
+func (c *client) status(ctx context.Context, path, media string, body []byte) (status int, elapsed time.Duration, err error) {
 	err = throttled(ctx, func() (wait time.Duration, err error) {
-		status, elapsed, wait, err = c.statusOnce(ctx, body)
+		status, elapsed, wait, err = c.statusOnce(ctx, path, media, body)
 		return wait, err
 	})
 	return status, elapsed, err
 }
 
-func (c *client) statusOnce(ctx context.Context, body []byte) (int, time.Duration, time.Duration, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, c.base+"/v1/query", bytes.NewReader(body))
+func (c *client) statusOnce(ctx context.Context, path, media string, body []byte) (int, time.Duration, time.Duration, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, c.base+path, bytes.NewReader(body))
 	if err != nil {
 		return 0, 0, 0, fmt.Errorf("build request: %w", err)
 	}
-	request.Header = c.header
+	request.Header = c.header.Clone()
+	request.Header.Set("Content-Type", media)
 	start := time.Now()
 	response, err := c.http.Do(request)
 	if err != nil {

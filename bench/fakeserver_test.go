@@ -86,6 +86,7 @@ func serveFake() error {
 		_, _ = io.WriteString(w, `{"configId":"c","schema":"cfg_c"}`)
 	})
 	mux.HandleFunc("POST /v1/storages/configs/c/discover", func(http.ResponseWriter, *http.Request) {})
+	mux.HandleFunc("POST /v1/tables", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusCreated) })
 	mux.HandleFunc("POST /v1/tables/lake/cfg_c/t/optimize", func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusAccepted)
 		_, _ = io.WriteString(w, `{"id":"o"}`)
@@ -109,6 +110,10 @@ func serveFake() error {
 	})
 	var throttled atomic.Bool
 	mux.HandleFunc("POST /v1/query", func(w http.ResponseWriter, r *http.Request) {
+		if key := r.Header.Get("Authorization"); key != "Bearer admin" && key != "Bearer viewer" {
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
 		if limit := os.Getenv(throttleVariable); limit != "" && throttled.CompareAndSwap(false, true) {
 			refuseFake(w, limit)
 			return

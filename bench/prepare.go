@@ -26,7 +26,7 @@ func Prepare(ctx context.Context, cfg Config, workloads []Workload) error {
 	if err := os.MkdirAll(cfg.Data, 0o755); err != nil {
 		return fmt.Errorf("make data folder: %w", err)
 	}
-	if !slices.ContainsFunc(workloads, func(w Workload) bool { return w.Kind != KindLog }) {
+	if !slices.ContainsFunc(workloads, Workload.prepared) {
 		return nil // each makes its own
 	}
 	if err := script(ctx, cfg, dataScript, cfg.Data, cfg.Scale, cfg.Extensions); err != nil {

@@ -115,19 +115,38 @@ func (s *server) rested(ctx context.Context) error {
 const clockTick = 10 * time.Millisecond
 
 // cpuOf reads the processor time of a process and its ended children.
-func cpuOf(pid int) (sum time.Duration) {
+func cpuOf(pid int) time.Duration { return cpuFields(pid, 4) }
+
+// ownCPUOf reads the processor time of a process alone.
+func ownCPUOf(pid int) time.Duration { return cpuFields(pid, 2) }
+
+// cpuFields adds up the first n times of a process.
+func cpuFields(pid, n int) (sum time.Duration) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		return 0
 	}
 	// The name, in parentheses, may contain anything.
 	fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
-	const utime, cstime = 11, 14 // user, system, and the same of children
-	for _, field := range fields[min(utime, len(fields)):min(cstime+1, len(fields))] {
+	const utime = 11 // user, system, and the same of children
+	for _, field := range fields[min(utime, len(fields)):min(utime+n, len(fields))] {
 		n, _ := strconv.ParseInt(field, 10, 64) // numbers, or not Linux
 		sum += time.Duration(n) * clockTick
 	}
 	return sum
+}
+
+// memoryOf reads the resident size of a process alone, in bytes, now and at its
+// highest since resetPeak.
+func memoryOf(pid int) (now, peak int64) {
+	status, _ := statusOf(pid)
+	return status["VmRSS"] << 10, status["VmHWM"] << 10
+}
+
+// resetPeak has the kernel forget the highest resident size of a process.
+func resetPeak(pid int) error {
+	const peak = "5" // see proc(5), clear_refs
+	return os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", pid), []byte(peak), 0)
 }
 
 // statusOf reads the numeric lines of a process's status file.

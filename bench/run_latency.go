@@ -124,7 +124,7 @@ func (r *runner) refusals(ctx context.Context, body []byte) (Samples, int, error
 		last  int
 	)
 	for round := range r.workload.Warmup + r.workload.Runs {
-		status, elapsed, err := r.user.status(ctx, body)
+		status, elapsed, err := r.user.status(ctx, "/v1/query", mediaJSON, body)
 		if err != nil {
 			return nil, 0, err
 		}

@@ -69,6 +69,10 @@ func run(ctx context.Context, cfg Config, w Workload, outcome *Outcome) (err err
 		return r.maintain(ctx)
 	case KindWrite:
 		return r.write(ctx)
+	case KindBodies:
+		return r.bodies(ctx)
+	case KindFlood:
+		return r.flood(ctx)
 	}
 	return fmt.Errorf("unknown kind %q", w.Kind)
 }
@@ -120,7 +124,8 @@ func (r *runner) prepare(ctx context.Context) (err error) {
 
 // analyst registers the tables on a server, sets the filters and adds a user
 // who, unlike the administrator, is what the policies are about. The tables are
-// those of the store, or on disk when it is nil.
+// those of the store, or on disk when it is nil; a workload without prepared tables
+// gets an empty folder.
 func (r *runner) analyst(ctx context.Context, s *server, store *objectStore) (*client, error) {
 	schema, err := r.register(ctx, s, store)
 	if err != nil {
@@ -139,6 +144,13 @@ func (r *runner) analyst(ctx context.Context, s *server, store *objectStore) (*c
 }
 
 func (r *runner) register(ctx context.Context, s *server, store *objectStore) (string, error) {
+	if !r.workload.prepared() {
+		own := filepath.Join(filepath.Base(s.dir), "tables")
+		if err := os.Mkdir(filepath.Join(r.cfg.Data, own), 0o755); err != nil {
+			return "", fmt.Errorf("make folder of tables: %w", err)
+		}
+		return s.storage(ctx, own)
+	}
 	if store != nil {
 		return s.remoteStorage(ctx, r.workload.folder(), store.endpoint)
 	}

@@ -75,6 +75,16 @@ func TestRunKinds(t *testing.T) {
 			bench.Workload{Kind: bench.KindWrite, Write: &bench.Write{Operation: "merge", Files: 2, Rows: 10}, Warmup: 1, Runs: 2},
 			[]string{"p50.lakewarden", "p50.deltars", "ratio.deltars"},
 		},
+		{
+			bench.Workload{Kind: bench.KindBodies, Bodies: &bench.Bodies{Size: 100, Burst: 2, Shapes: []bench.Body{
+				{Name: "valid", Path: "$table/rows", Item: "1"}, {Name: "refused", Item: "[", Close: "]"},
+			}}, Warmup: 1, Runs: 2},
+			[]string{"cpu.valid", "p50.valid", "rss.valid", "cpu.worst", "p50.worst", "rss.worst", "rss_growth", "ratio.cpu"},
+		},
+		{
+			bench.Workload{Kind: bench.KindFlood, Flood: &bench.Flood{Clients: 2, PerSecond: 1000}, Statements: statements[:1], Runs: 2},
+			[]string{"limited", "refused", "p50.calm", "p50.flood", "p95.calm", "p95.flood", "ratio.p50"},
+		},
 	}
 	for _, c := range cases {
 		t.Run(string(c.workload.Kind), func(t *testing.T) {
@@ -99,6 +109,32 @@ func TestRunKinds(t *testing.T) {
 			require.Empty(t, left, "a run that went well leaves nothing behind")
 		})
 	}
+}
+
+func TestRunOfBodies(t *testing.T) {
+	run := func(path string) bench.Outcome {
+		return bench.Run(t.Context(), fakeConfig(t), bench.Workload{Kind: bench.KindBodies, Runs: 1, Bodies: &bench.Bodies{
+			Size: 100, Burst: 1, Shapes: []bench.Body{{Name: "valid", Path: path, Item: "1"}, {Name: "deep", Item: "["}},
+		}})
+	}
+	outcome := run("$table/rows")
+	require.Empty(t, outcome.Error)
+	require.Equal(t, []string{"valid", "deep"}, []string{outcome.Lines[0].Statement, outcome.Lines[1].Statement})
+	require.Contains(t, outcome.Notes[0], "valid: status 200")
+	require.Contains(t, outcome.Notes[1], "deep: status 422")
+	require.Contains(t, run("/v1/no/such/route").Error, "valid: answered 404", "without its peer nothing is compared")
+}
+
+func TestFloodCountsRefusals(t *testing.T) {
+	flood := bench.Workload{Kind: bench.KindFlood, Flood: &bench.Flood{Clients: 1, PerSecond: 100}, Runs: 1, Statements: []bench.Statement{{Name: "q", SQL: "rows 1", Repeat: 10}}}
+	cfg := fakeConfig(t)
+	cfg.Env = append(cfg.Env, throttleVariable+"=limit")
+	outcome := bench.Run(t.Context(), cfg, flood)
+	require.Empty(t, outcome.Error)
+	require.InDelta(t, 1, metrics(outcome)["refused"], 0, "a valid key that is refused is not asked again")
+
+	flood.Statements[0].SQL = "nonsense"
+	require.Contains(t, bench.Run(t.Context(), fakeConfig(t), flood).Error, "q: status 400")
 }
 
 func TestRunOfWrites(t *testing.T) {

@@ -44,6 +44,10 @@ const (
 	KindMaintain Kind = "maintain"
 	// KindWrite writes rows to a table with a key, merges in turn with delta-rs.
 	KindWrite Kind = "write"
+	// KindBodies measures what request bodies cost the server beside its engine.
+	KindBodies Kind = "bodies"
+	// KindFlood measures one user beside a flood of wrong keys.
+	KindFlood Kind = "flood"
 )
 
 // Workload is one measurement, described by data.
@@ -62,6 +66,10 @@ type Workload struct {
 	Maintenance *Maintenance `json:"maintenance"`
 	// Write is the work of a write workload.
 	Write *Write `json:"write"`
+	// Bodies are the requests of a bodies workload.
+	Bodies *Bodies `json:"bodies"`
+	// Flood is what goes on beside the statements of a flood workload.
+	Flood *Flood `json:"flood"`
 	// Filtered runs the workload under the row filters of filters.json.
 	Filtered bool `json:"filtered"`
 	// Peers are the subjects beside the server: duckdb, roapi, and local, which
@@ -101,7 +109,7 @@ type Statement struct {
 	SQL  string `json:"sql"`
 	Args []any  `json:"args"`
 	Keys int    `json:"keys"`
-	// Repeat is how often an isolation workload asks it in a round. Default 1.
+	// Repeat is how often an isolation or flood workload asks it in a round. Default 1.
 	Repeat int `json:"repeat"`
 }
 
@@ -190,7 +198,7 @@ func decodeFile(name string, into any) error {
 }
 
 func (w Workload) validate() error {
-	kinds := []Kind{KindCompare, KindPoint, KindFirst, KindValidate, KindStream, KindIdle, KindIsolation, KindBudget, KindKills, KindLog, KindMaintain, KindWrite}
+	kinds := []Kind{KindCompare, KindPoint, KindFirst, KindValidate, KindStream, KindIdle, KindIsolation, KindBudget, KindKills, KindLog, KindMaintain, KindWrite, KindBodies, KindFlood}
 	switch {
 	case w.Name == "" || w.Title == "":
 		return errors.New("a workload needs a name and a title")
@@ -198,7 +206,7 @@ func (w Workload) validate() error {
 		return fmt.Errorf("unknown kind %q", w.Kind)
 	case w.Runs < 1:
 		return errors.New("runs must be positive")
-	case (w.Queries != "") == (len(w.Statements) > 0) && !slices.Contains([]Kind{KindValidate, KindLog, KindMaintain, KindWrite}, w.Kind):
+	case (w.Queries != "") == (len(w.Statements) > 0) && !slices.Contains([]Kind{KindValidate, KindLog, KindMaintain, KindWrite, KindBodies}, w.Kind):
 		return errors.New("exactly one of queries and statements")
 	case (w.Kind == KindLog) != (w.Log != nil):
 		return errors.New("a log workload, and no other, describes a log")
@@ -206,6 +214,10 @@ func (w Workload) validate() error {
 		return errors.New("a maintain workload, and no other, describes maintenance")
 	case (w.Kind == KindWrite) != (w.Write != nil):
 		return errors.New("a write workload, and no other, describes a write")
+	case (w.Kind == KindBodies) != (w.Bodies != nil):
+		return errors.New("a bodies workload, and no other, has bodies")
+	case (w.Kind == KindFlood) != (w.Flood != nil):
+		return errors.New("a flood workload, and no other, describes a flood")
 	case (w.Kind == KindPoint) != (len(w.Modes) > 0):
 		return errors.New("a point workload, and no other, has modes")
 	case w.Kind == KindBudget && (w.BudgetMiB < 1 || w.Users < 1):
@@ -233,6 +245,11 @@ func (w Workload) validate() error {
 	return nil
 }
 
+// prepared reports whether the workload reads the tables that Prepare makes.
+func (w Workload) prepared() bool {
+	return w.Kind != KindLog && w.Kind != KindBodies && w.Kind != KindFlood
+}
+
 // folder is where the workload's tables are, below the data folder.
 func (w Workload) folder() string {
 	if w.Folder == "" {
@@ -247,7 +264,7 @@ func (w Workload) settings() []string {
 	if w.Remote != nil {
 		settings = append(settings, "LAKEWARDEN_ALLOW_PRIVATE_ENDPOINTS=true")
 	}
-	if w.Kind == KindIsolation || w.Kind == KindKills {
+	if w.Kind == KindIsolation || w.Kind == KindKills || w.Kind == KindBodies {
 		settings = append(settings, "LAKEWARDEN_ISOLATION="+isolationProcess)
 	}
 	if w.Write != nil && w.Write.Operation == "insert" {

@@ -17,7 +17,23 @@ func TestWorkloads(t *testing.T) {
 		require.False(t, names[w.Name], "two workloads are called %s", w.Name)
 		names[w.Name], kinds[w.Kind] = true, true
 	}
-	require.Len(t, kinds, 12, "every kind has a workload")
+	require.Len(t, kinds, 14, "every kind has a workload")
+}
+
+func TestBodyText(t *testing.T) {
+	body := bench.Body{Begin: "<", Item: "%x[", Separator: ",", Close: "]", End: ">"}
+	require.Equal(t, "<0[,1[]]>", string(body.Text(12)))
+	require.Equal(t, "<0[,1[,2[]]]>", string(body.Text(13)))
+	all, err := bench.Workloads()
+	require.NoError(t, err)
+	for _, w := range all {
+		if w.Bodies == nil {
+			continue
+		}
+		for _, shape := range w.Bodies.Shapes {
+			require.InDelta(t, w.Bodies.Size, len(shape.Text(w.Bodies.Size)), 200, shape.Name)
+		}
+	}
 }
 
 func TestSelect(t *testing.T) {
