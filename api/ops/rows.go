@@ -89,26 +89,29 @@ type restart struct {
 }
 
 // Again restarts the statement if Next failed because its process was lost, and
-// reports whether it did. It does so once. The caller must not have passed on any
-// rows, because all rows come again, possibly in another order.
-func (r *Rows) Again() bool {
+// reports whether it did. It does so once. An error says why the second start failed,
+// and replaces that of Next. The caller must not have passed on any rows, because all
+// rows come again, possibly in another order.
+func (r *Rows) Again() (bool, error) {
 	if !r.lost {
-		return false
+		return false, nil
 	}
 	again := r.again
 	r.again, r.lost = nil, false
 	_ = r.Result.Close() // it failed already
-	r.held.Release()
+	if r.held != nil {
+		r.held.Release()
+	}
 	held, result, err := again.launch()
 	if err != nil {
 		r.held, r.err = nil, r.explain(err)
-		return false
+		return false, r.err
 	}
 	if again.recut() {
 		result = engine.Recut(result)
 	}
 	r.Result, r.held, r.rows, r.err = result, held, 0, nil
-	return true
+	return true, nil
 }
 
 // Context returns a context that ends when the rows may no longer be shown to the

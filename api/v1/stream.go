@@ -119,9 +119,15 @@ func (s streaming) write(w http.ResponseWriter, r *http.Request) {
 	opts.Exhausted = finish
 	sink := result.NewSink(out, begin)
 	sum, err := result.Write(r.Context(), sink, s.rows, opts)
-	if err != nil && !sink.Committed() && startedAgain(s.rows) {
-		sink = result.NewSink(out, begin)
-		sum, err = result.Write(r.Context(), sink, s.rows, opts)
+	if err != nil && !sink.Committed() {
+		again, failed := startedAgain(s.rows)
+		switch {
+		case failed != nil:
+			err = failed
+		case again:
+			sink = result.NewSink(out, begin)
+			sum, err = result.Write(r.Context(), sink, s.rows, opts)
+		}
 	}
 	finish() // the statement need not wait for the client any more
 	if !sink.Committed() {
@@ -163,10 +169,13 @@ func ownerOf(r *http.Request) string {
 }
 
 // startedAgain restarts rows that ended for a reason outside of their statement, and
-// reports whether it did.
-func startedAgain(rows engine.Result) bool {
-	again, ok := rows.(interface{ Again() bool })
-	return ok && again.Again()
+// reports whether it did. An error says why the second start failed.
+func startedAgain(rows engine.Result) (bool, error) {
+	lost, ok := rows.(interface{ Again() (bool, error) })
+	if !ok {
+		return false, nil
+	}
+	return lost.Again()
 }
 
 func (s streaming) tail(sum result.Summary) []result.Member {

@@ -201,3 +201,38 @@ func TestRevokedRunningStatement(t *testing.T) {
 	require.ErrorIs(t, err, io.ErrUnexpectedEOF)
 	requireFailLine(t, append(head, rest...))
 }
+
+// lost is a statement whose process is lost before its first row.
+type lost struct {
+	*statement
+	next []error // of the calls of Next, then those of the statement
+	// again is why it does not start again; nil if it does.
+	again error
+}
+
+func (l *lost) Next(ctx context.Context) (arrow.RecordBatch, error) {
+	if len(l.next) == 0 {
+		return l.statement.Next(ctx)
+	}
+	err := l.next[0]
+	l.next = l.next[1:]
+	return nil, err
+}
+
+func (l *lost) Again() (bool, error) { return l.again == nil, l.again }
+
+// TestALostStatementAnswersWithItsSecondTry: with its rows, or with the reason why
+// it did not start.
+func TestALostStatementAnswersWithItsSecondTry(t *testing.T) {
+	answer := func(again error) *httptest.ResponseRecorder {
+		rows := &lost{statement: &statement{batches: 1, ctx: t.Context()}, next: []error{&problem.Refusal{Code: "unavailable"}}, again: again}
+		w, r := httptest.NewRecorder(), httptest.NewRequestWithContext(problem.WithRequest(t.Context(), "r"), http.MethodGet, "/", nil)
+		streaming{rows: rows, spill: room(t), format: result.NDJSON, elapsed: func() time.Duration { return 0 }}.write(w, r)
+		require.EqualValues(t, 1, rows.closed.Load())
+		return w
+	}
+	require.Equal(t, http.StatusOK, answer(nil).Code)
+	w := answer(errCancelled)
+	require.Equal(t, http.StatusConflict, w.Code, w.Body)
+	require.Contains(t, w.Body.String(), "query_cancelled")
+}
