@@ -6,10 +6,12 @@
 // meaning of the bytes, or who may read them.
 //
 // Invariants:
-//   - A connection gets exactly the bytes that were written, in order, or a prefix
-//     of them and an error.
-//   - The files of all writers together, and those of one owner, stay within the
-//     limits of their [Store].
+//   - A connection gets exactly the bytes that were written, in their order, or a
+//     prefix of them and an error.
+//   - The files of all writers together, and those of one organisation, stay within
+//     the limits of their [Store], and those of one user within half of the latter.
+//   - A client that does not take a file at the least rate loses its connection: n
+//     bytes of a file are sent within Options.Stall plus n divided by that rate.
 //   - A file has no name while it holds bytes, and only the server's user can read
 //     it. It disappears when the process ends.
 //   - After the context of a [Writer] has ended, no more of its file is sent.

@@ -20,7 +20,7 @@ func (w *Writer) run() {
 				w.cause = w.sendFile()
 				return
 			}
-			w.cause = w.send(piece)
+			w.cause = w.send(piece, w.store.opts.Stall)
 		case <-w.grown:
 			w.cause = w.sendFile()
 		}
@@ -34,24 +34,25 @@ func (w *Writer) run() {
 	}
 }
 
-// proceed sets the deadline for the next bytes. After the context has ended, the
-// deadline is grace after proceed noticed the end.
-func (w *Writer) proceed() {
+// proceed gives the next bytes their deadline. The context's end leaves grace,
+// from the moment at which it is noticed.
+func (w *Writer) proceed(limit time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	switch {
 	case w.ended || w.idle:
 	case w.ctx.Err() != nil:
 		w.ended = true
-		_ = w.conn.SetWriteDeadline(time.Now().Add(grace))
+		_ = w.conn.SetWriteDeadline(w.store.opts.Now().Add(grace))
 	default:
-		_ = w.conn.SetWriteDeadline(time.Now().Add(w.store.opts.Stall))
+		_ = w.conn.SetWriteDeadline(w.store.opts.Now().Add(limit))
 	}
 }
 
-func (w *Writer) send(p []byte) error {
-	w.proceed()
-	begun := time.Now()
+// send writes a piece, for which the client has that long.
+func (w *Writer) send(p []byte, limit time.Duration) error {
+	begun := w.store.opts.Now()
+	w.proceed(limit)
 	n, err := w.conn.Write(p)
 	if n > 0 {
 		w.begun, w.last = true, p[n-1]
@@ -60,15 +61,30 @@ func (w *Writer) send(p []byte) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, os.ErrDeadlineExceeded) && time.Since(begun) >= w.store.opts.Stall:
-		return w.abort(reasonStalled, errors.Join(errStalled, err))
 	case w.ctx.Err() != nil:
 		return errors.Join(context.Cause(w.ctx), err)
+	case errors.Is(err, os.ErrDeadlineExceeded) && w.store.opts.Now().Sub(begun) >= limit:
+		return w.abort(reasonStalled, errors.Join(errStalled, err))
 	}
 	return err
 }
 
-// sendFile sends the unsent part of the file.
+// sendFromFile is send for a piece of the file at an offset. A file takes room from
+// others, so the client must read it at the least rate: it may lag behind that by
+// the store's stall, at any time since the file was empty.
+func (w *Writer) sendFromFile(p []byte, at int64) error {
+	opts := &w.store.opts
+	if at == 0 {
+		w.credit = opts.Stall
+	}
+	begun := opts.Now()
+	err := w.send(p, w.credit)
+	earned := time.Duration(len(p)) * time.Second / time.Duration(opts.LeastRate)
+	w.credit = min(w.credit-opts.Now().Sub(begun)+earned, opts.Stall)
+	return err
+}
+
+// sendFile sends the rest of the file.
 func (w *Writer) sendFile() error {
 	for {
 		if w.emptied() {
@@ -77,11 +93,11 @@ func (w *Writer) sendFile() error {
 		if w.ctx.Err() != nil {
 			return context.Cause(w.ctx)
 		}
-		p, err := w.peek()
+		p, at, err := w.peek()
 		if err != nil {
 			return w.abort(reasonDisk, err)
 		}
-		if err := w.send(p); err != nil {
+		if err := w.sendFromFile(p, at); err != nil {
 			return err
 		}
 		w.mu.Lock()
@@ -94,37 +110,37 @@ func (w *Writer) sendFile() error {
 	}
 }
 
-// peek reads the next piece of the file.
-func (w *Writer) peek() ([]byte, error) {
+// peek reads the next piece of the file, which begins at an offset.
+func (w *Writer) peek() (piece []byte, at int64, err error) {
 	w.mu.Lock()
 	at, n := w.sent, min(w.size-w.sent, pieceSize)
 	w.mu.Unlock()
 	if w.fromFile == nil {
 		w.fromFile = make([]byte, pieceSize)
 	}
-	_, err := w.file.ReadAt(w.fromFile[:n], at)
-	return w.fromFile[:n], err
+	_, err = w.file.ReadAt(w.fromFile[:n], at)
+	return w.fromFile[:n], at, err
 }
 
 // Break ends a response of text lines whose context has ended. It completes the begun
 // line and writes one more line, within 200 ms.
 func (w *Writer) Break(line []byte) error {
-	w.proceed()
+	w.proceed(grace)
 	w.join()
 	if w.broken {
 		return w.cause
 	}
-	// The deadline may have passed while the handler waited for the engine to stop.
-	_ = w.conn.SetWriteDeadline(time.Now().Add(grace))
+	// The connection may have waited for the engine to stop.
+	_ = w.conn.SetWriteDeadline(w.store.opts.Now().Add(grace))
 	for w.last != '\n' && !w.emptied() {
-		p, err := w.peek()
+		p, _, err := w.peek()
 		if err != nil {
 			return err
 		}
 		if end := bytes.IndexByte(p, '\n'); end >= 0 {
 			p = p[:end+1]
 		}
-		if err := w.send(p); err != nil {
+		if err := w.send(p, grace); err != nil {
 			return err
 		}
 		w.mu.Lock()
@@ -134,5 +150,5 @@ func (w *Writer) Break(line []byte) error {
 	if w.last != '\n' && w.last != 0 {
 		line = append([]byte{'\n'}, line...)
 	}
-	return w.send(line)
+	return w.send(line, grace)
 }

@@ -14,15 +14,20 @@ import (
 type Options struct {
 	// Dir is the directory of the files; "" means the system's temporary directory.
 	Dir string
-	// ServerBytes bounds the files of all writers. OwnerBytes bounds those of one
-	// owner.
+	// ServerBytes and OwnerBytes bound the files of all writers, and of those of
+	// one organisation. A user has at most half of the latter.
 	ServerBytes, OwnerBytes int64
 	// Patience is how long a writer waits for a client that takes nothing, or less
 	// than 1 MiB a second, before it writes to a file. Default 2 s.
 	Patience time.Duration
-	// Stall is how long a client may leave a piece unread before its connection is
-	// closed. Default 10 min.
+	// Stall is how long a client may leave a piece before its connection ends, and
+	// how far it may lag behind LeastRate. Default 10 min.
 	Stall time.Duration
+	// LeastRate is how many bytes a second a client must take from a file. Default
+	// 32 KiB.
+	LeastRate int64
+	// Now is the clock of Stall and LeastRate; nil means [time.Now].
+	Now func() time.Time
 	// Registerer receives the metrics; nil means none.
 	Registerer prometheus.Registerer
 }
@@ -36,16 +41,20 @@ type Store struct {
 	opts    Options
 	aborted *prometheus.CounterVec
 
-	mu     sync.Mutex
-	used   int64
-	owners map[string]int64
-	files  int
+	mu    sync.Mutex
+	used  int64
+	orgs  map[string]int64
+	users map[Owner]int64
+	files int
 }
 
-// Reasons why a writer ends a response.
+// Owner is whose room a file takes: a user's, in an organisation.
+type Owner struct{ Org, User string }
+
+// The reasons for which a writer ends a response.
 const (
 	reasonFull    = "full"    // the limit of the files
-	reasonStalled = "stalled" // no progress for Options.Stall
+	reasonStalled = "stalled" // too little progress in Options.Stall
 	reasonDisk    = "disk"    // a file could not be written or read
 )
 
@@ -57,7 +66,13 @@ func New(opts Options) *Store {
 	if opts.Stall == 0 {
 		opts.Stall = 10 * time.Minute
 	}
-	s := &Store{opts: opts, owners: map[string]int64{}, aborted: prometheus.NewCounterVec(prometheus.CounterOpts{
+	if opts.LeastRate == 0 {
+		opts.LeastRate = 32 << 10
+	}
+	if opts.Now == nil {
+		opts.Now = time.Now
+	}
+	s := &Store{opts: opts, orgs: map[string]int64{}, users: map[Owner]int64{}, aborted: prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "lakewarden_streams_aborted_total", Help: "Responses that ended early because their client did not read them, by reason.",
 	}, []string{"reason"})}
 	for _, reason := range []string{reasonFull, reasonStalled, reasonDisk} {
@@ -81,24 +96,28 @@ func (s *Store) Used() (bytes int64, files int) {
 	return s.used, s.files
 }
 
-// reserve reserves n bytes for an owner and reports whether they are available.
-func (s *Store) reserve(owner string, n int64) bool {
+// reserve takes room for n bytes of an owner, if there is any.
+func (s *Store) reserve(owner Owner, n int64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.used+n > s.opts.ServerBytes || s.owners[owner]+n > s.opts.OwnerBytes {
+	if s.used+n > s.opts.ServerBytes || s.orgs[owner.Org]+n > s.opts.OwnerBytes || s.users[owner]+n > s.opts.OwnerBytes/2 {
 		return false
 	}
 	s.used += n
-	s.owners[owner] += n
+	s.orgs[owner.Org] += n
+	s.users[owner] += n
 	return true
 }
 
-func (s *Store) giveBack(owner string, n int64) {
+func (s *Store) giveBack(owner Owner, n int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.used -= n
-	if s.owners[owner] -= n; s.owners[owner] == 0 {
-		delete(s.owners, owner)
+	if s.orgs[owner.Org] -= n; s.orgs[owner.Org] == 0 {
+		delete(s.orgs, owner.Org)
+	}
+	if s.users[owner] -= n; s.users[owner] == 0 {
+		delete(s.users, owner)
 	}
 }
 

@@ -31,7 +31,7 @@ type Conn interface {
 type Writer struct {
 	store    *Store
 	patience time.Duration
-	owner    string
+	owner    Owner
 	conn     Conn
 	ctx      context.Context
 
@@ -60,6 +60,9 @@ type Writer struct {
 	broken   bool  // the connection has failed
 	last     byte  // the last byte that was sent
 	fromFile []byte
+	// credit is how long the next piece of the file may take: each byte adds its
+	// share of a second, up to the store's stall.
+	credit time.Duration
 
 	mu    sync.Mutex
 	size  int64 // of the file
@@ -73,24 +76,24 @@ var (
 	errStalled = errors.New("client does not read")
 )
 
-// Writer returns a writer to conn. Its files count as those of owner. After ctx has
-// ended, sending ends within 200 ms. The caller must close the writer.
-func (s *Store) Writer(ctx context.Context, owner string, conn Conn) *Writer {
+// Writer returns a writer to conn. The bytes count as those of owner. When ctx
+// ends, sending ends within 200 ms. The caller closes it.
+func (s *Store) Writer(ctx context.Context, owner Owner, conn Conn) *Writer {
 	return s.writer(ctx, owner, conn, s.opts.Patience)
 }
 
 // Waiting returns a writer that waits for its client instead of spilling. It is for
 // bytes that occupy no resources while they wait.
 func (s *Store) Waiting(ctx context.Context, conn Conn) *Writer {
-	return s.writer(ctx, "", conn, 1<<62)
+	return s.writer(ctx, Owner{}, conn, 1<<62)
 }
 
-func (s *Store) writer(ctx context.Context, owner string, conn Conn, patience time.Duration) *Writer {
+func (s *Store) writer(ctx context.Context, owner Owner, conn Conn, patience time.Duration) *Writer {
 	w := &Writer{
 		store: s, owner: owner, conn: conn, ctx: ctx, patience: patience,
 		pieces: make(chan []byte), grown: make(chan struct{}, 1), moved: make(chan struct{}, 1), stopped: make(chan struct{}),
 	}
-	w.unwatch = context.AfterFunc(ctx, w.proceed)
+	w.unwatch = context.AfterFunc(ctx, func() { w.proceed(0) })
 	go w.run()
 	return w
 }
@@ -303,7 +306,7 @@ func (w *Writer) Close() error {
 	default:
 		w.mu.Lock()
 		w.ended = true
-		_ = w.conn.SetWriteDeadline(time.Now())
+		_ = w.conn.SetWriteDeadline(w.store.opts.Now())
 		w.mu.Unlock()
 		w.join()
 	}
@@ -311,7 +314,7 @@ func (w *Writer) Close() error {
 	defer w.mu.Unlock()
 	w.idle = true
 	if !w.broken && (!w.ended || !w.begun) { // the rest of the response is not written yet
-		_ = w.conn.SetWriteDeadline(time.Now().Add(w.store.opts.Stall))
+		_ = w.conn.SetWriteDeadline(w.store.opts.Now().Add(w.store.opts.Stall))
 	}
 	w.discard()
 	if w.file == nil {

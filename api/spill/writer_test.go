@@ -41,7 +41,7 @@ func newPair(t testing.TB, opts spill.Options) *pair {
 		opts.Patience = 10 * time.Millisecond
 	}
 	p := &pair{dir: opts.Dir, store: spill.New(opts)}
-	p.connect("org")
+	p.connect(spill.Owner{Org: "org", User: "ana"})
 	t.Cleanup(func() {
 		p.close(t)
 		bytes, files := p.store.Used()
@@ -51,7 +51,7 @@ func newPair(t testing.TB, opts spill.Options) *pair {
 	return p
 }
 
-func (p *pair) connect(owner string) {
+func (p *pair) connect(owner spill.Owner) {
 	var ctx context.Context
 	ctx, p.end = context.WithCancelCause(context.Background())
 	p.server, p.client = net.Pipe()
@@ -106,7 +106,7 @@ func TestBytesStayTheSame(t *testing.T) {
 			Dir: t.TempDir(), Patience: time.Millisecond,
 			ServerBytes: 4 * mib, OwnerBytes: rapid.SampledFrom([]int64{128 << 10, 4 * mib}).Draw(rt, "room"),
 		})}
-		p.connect("org")
+		p.connect(spill.Owner{Org: "org", User: "ana"})
 		writes := rapid.SliceOfN(rapid.IntRange(0, 200_000), 1, 12).Draw(rt, "writes")
 		pauses := rapid.SliceOfN(rapid.IntRange(1, 150_000), 1, 20).Draw(rt, "pauses")
 		total := 0
@@ -205,11 +205,11 @@ func TestSlowClientDoesNotBlockWriter(t *testing.T) {
 	<-done
 }
 
-// TestRoomIsBounded checks the limits per owner and in total, and that the writer does
-// not wait for a stalled client if there is no room.
+// TestRoomIsBounded by user and in all, and a client for whose response there is
+// none is not waited for.
 func TestRoomIsBounded(t *testing.T) {
 	registry := prometheus.NewPedanticRegistry()
-	p := newPair(t, spill.Options{ServerBytes: 3 * mib, OwnerBytes: 2 * mib, Registerer: registry})
+	p := newPair(t, spill.Options{ServerBytes: 3 * mib, OwnerBytes: 4 * mib, Registerer: registry})
 	_, err := p.out.Write(random(4 * mib))
 	require.Error(t, err)
 	_, again := p.out.Write([]byte("more"))
@@ -221,7 +221,7 @@ func TestRoomIsBounded(t *testing.T) {
 	require.Equal(t, map[string]float64{"full": 1, "stalled": 0, "disk": 0}, aborted(t, registry))
 
 	first := *p
-	p.connect("other")
+	p.connect(spill.Owner{Org: "other", User: "ana"})
 	_, err = p.out.Write(random(mib / 2))
 	require.NoError(t, err, "another owner has room of its own")
 	_, err = p.out.Write(random(mib))

@@ -159,13 +159,13 @@ func (s streaming) write(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// ownerOf returns the organisation whose disk quota a response counts against.
-func ownerOf(r *http.Request) string {
+// ownerOf returns the user whose disk quota a response counts against.
+func ownerOf(r *http.Request) spill.Owner {
 	p, err := auth.PrincipalFrom(r.Context())
 	if err != nil {
-		return ""
+		return spill.Owner{}
 	}
-	return p.OrgID.String()
+	return spill.Owner{Org: p.OrgID.String(), User: p.UserID.String()}
 }
 
 // startedAgain restarts rows that ended for a reason outside of their statement, and
