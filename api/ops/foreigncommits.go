@@ -19,12 +19,12 @@ import (
 	"github.com/lakewarden/lakewarden/sessions"
 )
 
-// ForeignCommits checks the keys and constraints of tables after commits of other
-// writers, which may not know them. A check becomes due when this replica first sees
-// such a commit. Checks run one at a time, and only while no statement waits for
-// memory. One check of a table covers all commits since the last one. The next check
-// of the table starts after ten times as long as the last one took. The outcome is a
-// metric and a log line.
+// ForeignCommits checks tables whose keys or constraints another writer may have
+// broken, because it does not know them. A check starts when this replica first
+// sees a commit of another writer. Checks run one at a time and wait until no
+// statement waits for memory; organisations take turns; a table is checked once for
+// all commits that came meanwhile, and rests for ten times as long as its last check
+// took. What comes out is a metric and a line in the log.
 type ForeignCommits struct {
 	Store   catalog.Constraints
 	Queries *Queries
@@ -33,16 +33,19 @@ type ForeignCommits struct {
 
 	mu     sync.Mutex
 	tables map[foreignKey]*foreignTable
-	wake   chan struct{} // has room for one signal
+	orgs   map[catalog.OrgID]*foreignOrg // those with pending tables
+	turn   int64                         // counts the checks
+	wake   chan struct{}                 // of one
 }
 
-// Limits of the checks.
+// The limits of checks.
 const (
-	maxForeignTables = 4096             // tables held in memory
-	foreignCheckTime = 30 * time.Minute // time of one check, including its wait for memory
-	foreignAttempts  = 3                // attempts of one failing check
-	foreignRest      = time.Minute      // least time between two checks of a table
-	foreignRests     = 10               // the same as a multiple of the last check's time
+	maxForeignTables  = 4096             // tables that are remembered
+	maxForeignPending = 512              // tables of one organisation that wait for a check
+	foreignCheckTime  = 30 * time.Minute // of one check, its wait for memory included
+	foreignAttempts   = 3                // of one check that fails
+	foreignRest       = time.Minute      // between two checks of a table, at least
+	foreignRests      = 10               // the same, in times that the last one took
 )
 
 type foreignKey struct {
@@ -54,48 +57,77 @@ type foreignKey struct {
 type foreignTable struct {
 	config catalog.StorageConfig
 	path   string
-	// pending reports whether a check is due at the time in due.
+	// pending says that a check is due at a time.
 	pending  bool
 	due      time.Time
 	attempts int
-	// id and checked are the id and the version of the table in its last check.
+	// id and checked are the table and the version that were checked last.
 	id      string
 	checked int64
 }
 
-// Watch registers f for the commits that the lake sees. It must be called once, before
-// the lake is used.
-func (f *ForeignCommits) Watch() {
-	f.tables, f.wake = map[foreignKey]*foreignTable{}, make(chan struct{}, 1)
-	f.Queries.Lake.foreign = f.observe
+// foreignOrg is an organisation with pending tables.
+type foreignOrg struct {
+	pending int
+	// turn is that of its last check, or of its first pending table: the lowest one
+	// is served next.
+	turn int64
 }
 
-// observe records a commit of another writer. It does not block on a check.
-func (f *ForeignCommits) observe(config catalog.StorageConfig, path string, snap *delta.Snapshot) {
+// Watch has the checks follow what the lake sees. It is called once, before the
+// lake is used.
+func (f *ForeignCommits) Watch() {
+	f.tables, f.orgs, f.wake = map[foreignKey]*foreignTable{}, map[catalog.OrgID]*foreignOrg{}, make(chan struct{}, 1)
+	f.Queries.Lake.foreign = f.seen
+}
+
+// seen notes a commit of another writer. It does not wait for anything.
+func (f *ForeignCommits) seen(config catalog.StorageConfig, path string, snap *delta.Snapshot) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	k := foreignKey{config.ID, path}
 	t := f.tables[k]
-	if t == nil {
-		if len(f.tables) >= maxForeignTables && !f.evict() {
+	if t != nil && t.id == snap.TableID() && !snap.ForeignSince(t.checked) {
+		return // was evicted from memory, and loaded again
+	}
+	if t == nil || !t.pending {
+		org := f.orgs[config.Org]
+		if org != nil && org.pending >= maxForeignPending || t == nil && len(f.tables) >= maxForeignTables && !f.forget() {
 			f.Metrics.checked.WithLabelValues("dropped").Inc()
 			return
 		}
+	}
+	if t == nil {
 		t = &foreignTable{path: path}
 		f.tables[k] = t
 	}
-	if t.id == snap.TableID() && !snap.ForeignSince(t.checked) {
-		return // the table was evicted from memory and loaded again
-	}
-	t.config, t.pending, t.attempts = config, true, 0
+	t.config, t.attempts = config, 0
+	f.await(t)
 	select {
 	case f.wake <- struct{}{}:
 	default:
 	}
 }
 
-// evict removes a table that has no pending check, and reports whether there was one.
-func (f *ForeignCommits) evict() bool {
+// await makes a table pending. A table that was not due before is due now.
+func (f *ForeignCommits) await(t *foreignTable) {
+	if t.pending {
+		return
+	}
+	t.pending = true
+	if now := time.Now(); t.due.Before(now) {
+		t.due = now
+	}
+	org := f.orgs[t.config.Org]
+	if org == nil {
+		org = &foreignOrg{turn: f.turn}
+		f.orgs[t.config.Org] = org
+	}
+	org.pending++
+}
+
+// forget makes room among the tables that are not to be checked.
+func (f *ForeignCommits) forget() bool {
 	for k, t := range f.tables {
 		if !t.pending {
 			delete(f.tables, k)
@@ -123,31 +155,47 @@ func (f *ForeignCommits) Run(ctx context.Context) {
 	}
 }
 
-// next returns the pending check that has been due longest, or how long to wait for
-// it.
+// next takes the table whose check has been due longest, of the organisation whose
+// turn it is, or says how long to wait.
 func (f *ForeignCommits) next() (*foreignTable, time.Duration) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	var first *foreignTable
+	now, wait := time.Now(), time.Hour
 	for _, t := range f.tables {
-		if t.pending && (first == nil || t.due.Before(first.due)) {
+		switch {
+		case !t.pending:
+		case t.due.After(now):
+			wait = min(wait, t.due.Sub(now))
+		case first == nil || f.before(t, first):
 			first = t
 		}
 	}
-	switch {
-	case first == nil:
-		return nil, time.Hour
-	case time.Until(first.due) > 0:
-		return nil, time.Until(first.due)
+	if first == nil {
+		return nil, wait
 	}
 	first.pending = false
+	f.turn++
+	org := f.orgs[first.config.Org]
+	org.turn = f.turn
+	if org.pending--; org.pending == 0 {
+		delete(f.orgs, first.config.Org)
+	}
 	return first, 0
 }
 
-// foreignCheck is the outcome of a check.
+// before reports whether a is checked before b, when both are due.
+func (f *ForeignCommits) before(a, b *foreignTable) bool {
+	if x, y := f.orgs[a.config.Org].turn, f.orgs[b.config.Org].turn; x != y {
+		return x < y
+	}
+	return a.due.Before(b.due)
+}
+
+// foreignCheck is what a check found.
 type foreignCheck struct {
 	snap *delta.Snapshot
-	// asked is the number of rules checked. broken counts the violated ones by kind.
+	// asked counts the rules, broken those that some row breaks, by their kinds.
 	asked  int
 	broken map[string]int
 }
@@ -159,7 +207,7 @@ func (f *ForeignCommits) check(ctx context.Context, t *foreignTable) {
 	f.mu.Unlock()
 	bounded, cancel := context.WithTimeout(authz.System(ctx, "commits of other writers"), foreignCheckTime)
 	defer cancel()
-	found, err := f.brokenRules(bounded, config, t.path)
+	found, err := f.look(bounded, config, t.path)
 	if ctx.Err() != nil {
 		return
 	}
@@ -171,7 +219,7 @@ func (f *ForeignCommits) check(ctx context.Context, t *foreignTable) {
 	if err == nil {
 		t.id, t.checked = found.snap.TableID(), found.snap.Version()
 	} else if t.attempts++; t.attempts < foreignAttempts {
-		t.pending = true
+		f.await(t)
 	}
 	f.mu.Unlock()
 	switch {
@@ -198,9 +246,9 @@ func (f *ForeignCommits) report(ctx context.Context, found foreignCheck) {
 	f.Logger.WarnContext(ctx, "another writer broke rules of a table", attrs...)
 }
 
-// brokenRules checks the rules that other writers do not know: keys, and the
-// constraints that only the catalog holds.
-func (f *ForeignCommits) brokenRules(ctx context.Context, config catalog.StorageConfig, path string) (foreignCheck, error) {
+// look asks which of the rules that other writers do not know are broken: keys, and
+// the constraints that the catalog keeps.
+func (f *ForeignCommits) look(ctx context.Context, config catalog.StorageConfig, path string) (foreignCheck, error) {
 	snap, err := f.Queries.Lake.Any(ctx, config, path)
 	if err != nil {
 		return foreignCheck{}, err
@@ -256,7 +304,7 @@ func (f *ForeignCommits) brokenRules(ctx context.Context, config catalog.Storage
 	return out, nil
 }
 
-// session waits until no statement waits for memory, and acquires a session then.
+// session waits until no statement waits for memory.
 func (f *ForeignCommits) session(ctx context.Context, config catalog.StorageConfig) (*sessions.Held, error) {
 	for f.Queries.Pool.Stats().Queued > 0 {
 		select {
@@ -268,7 +316,7 @@ func (f *ForeignCommits) session(ctx context.Context, config catalog.StorageConf
 	return openWhenFree(ctx, f.Queries.Pool, sessions.Key{Org: string(config.Org), Roots: []string{sessionRoot(config)}}, "")
 }
 
-// kindOfKey returns the name of a key's kind in replies and metrics.
+// kindOfKey names the kind of a key as replies and metrics do.
 func kindOfKey(key rules.Key) string {
 	if key.NullsEqual {
 		return "primary_key"
@@ -276,9 +324,8 @@ func kindOfKey(key rules.Key) string {
 	return "unique"
 }
 
-// ForeignMetrics counts checks after commits of other writers. The labels name no
-// table and the values count rules, not rows, because metrics are readable without a
-// credential.
+// ForeignMetrics counts checks after commits of other writers. Their labels name no
+// table, and they count rules, not rows: who reads figures needs no credential.
 type ForeignMetrics struct{ checked, violations *prometheus.CounterVec }
 
 // NewForeignMetrics registers lakewarden_foreign_commits_checked_total{outcome} and

@@ -2,6 +2,7 @@ package ops
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -13,7 +14,8 @@ import (
 	"github.com/lakewarden/lakewarden/engine/objstore"
 )
 
-// commits writes n commits of one file each to table t0, with that engineInfo.
+// commits writes n commits of one file each to table t0, as a writer of that
+// engineInfo.
 func commits(t *testing.T, b objstore.Bucket, engineInfo string, n int) *delta.Snapshot {
 	t.Helper()
 	s, err := delta.Load(t.Context(), objstore.Prefix(b, "t0"), delta.Options{EngineInfo: engineInfo})
@@ -24,10 +26,9 @@ func commits(t *testing.T, b objstore.Bucket, engineInfo string, n int) *delta.S
 	return s
 }
 
-// A commit of another writer makes a check due once, however many commits arrive and
-// however often the table is loaded. Commits of any release of this server make none
-// due.
-func TestForeignCommitsAreObservedOnce(t *testing.T) {
+// A commit of another writer is to be checked once, however many came and however
+// often the table is loaded; those of our own releases are not.
+func TestForeignCommitsAreSeenOnce(t *testing.T) {
 	lake, bucket, config := lakeOf(t, 1)
 	f := &ForeignCommits{Queries: &Queries{Lake: lake}, Metrics: NewForeignMetrics(prometheus.NewRegistry())}
 	f.Watch()
@@ -71,8 +72,7 @@ func TestForeignCommitsAreObservedOnce(t *testing.T) {
 	require.Same(t, first, due())
 }
 
-// A table that cannot be recorded is counted. Tables that need no check are evicted
-// first.
+// What cannot be remembered is counted, and tables that need no check make room.
 func TestForeignCommitsAreBounded(t *testing.T) {
 	lake, _, config := lakeOf(t, 1)
 	registry := prometheus.NewRegistry()
@@ -81,13 +81,97 @@ func TestForeignCommitsAreBounded(t *testing.T) {
 	snap, err := lake.Any(t.Context(), config, "t0")
 	require.NoError(t, err)
 	for i := range maxForeignTables + 2 {
-		f.observe(config, fmt.Sprint(i), snap)
+		config.Org = catalog.OrgID(fmt.Sprint(i % 16))
+		f.seen(config, fmt.Sprint(i), snap)
 	}
 	require.Len(t, f.tables, maxForeignTables)
 	require.Equal(t, 2.0, looks(t, registry)["lakewarden_foreign_commits_checked_total dropped"])
 	next, _ := f.next()
 	require.NotNil(t, next)
-	f.observe(config, "more", snap)
+	f.seen(config, "more", snap)
 	require.Len(t, f.tables, maxForeignTables)
 	require.Equal(t, 2.0, looks(t, registry)["lakewarden_foreign_commits_checked_total dropped"])
+}
+
+// foreignFixture is checks that only take notes, with a snapshot to note.
+func foreignFixture(t *testing.T) (*ForeignCommits, *prometheus.Registry, func(org, path string)) {
+	lake, _, config := lakeOf(t, 1)
+	registry := prometheus.NewRegistry()
+	f := &ForeignCommits{Queries: &Queries{Lake: lake}, Metrics: NewForeignMetrics(registry)}
+	f.Watch()
+	snap, err := lake.Any(t.Context(), config, "t0")
+	require.NoError(t, err)
+	return f, registry, func(org, path string) {
+		f.seen(catalog.StorageConfig{ID: catalog.ConfigID("config of " + org), Org: catalog.OrgID(org)}, path, snap)
+	}
+}
+
+// Organisations take turns, however many tables one of them has: one with commits
+// without end does not keep those of others waiting.
+func TestForeignCommitsTakeTurns(t *testing.T) {
+	f, _, seen := foreignFixture(t)
+	for i := range 300 {
+		seen("greedy", fmt.Sprint(i))
+	}
+	for _, org := range []string{"a", "b"} {
+		seen(org, "first")
+		seen(org, "second")
+	}
+	var order []string
+	for i := range 40 {
+		next, _ := f.next()
+		require.NotNil(t, next)
+		order = append(order, string(next.config.Org)+" "+next.path)
+		seen("greedy", fmt.Sprint("more ", i)) // while the check runs
+		if i == 20 {
+			seen("late", "first")
+		}
+	}
+	served := func(what string) int { return slices.Index(order, what) }
+	for what, latest := range map[string]int{"a first": 2, "b first": 2, "a second": 5, "b second": 5, "late first": 22} {
+		require.GreaterOrEqual(t, served(what), 0, what)
+		require.LessOrEqual(t, served(what), latest, "%s in %v", what, order)
+	}
+}
+
+// Within an organisation the table that has waited longest is next, and one that was
+// just seen does not precede those whose rest has ended.
+func TestForeignCommitsOfAnOrganisationKeepTheirOrder(t *testing.T) {
+	f, _, seen := foreignFixture(t)
+	seen("org", "rested")
+	first, _ := f.next()
+	first.due = time.Now()
+	seen("org", "rested")
+	seen("org", "fresh")
+	next, _ := f.next()
+	require.Equal(t, "rested", next.path)
+}
+
+// One organisation does not take the room of all others, and has its room again
+// when its tables are checked.
+func TestForeignCommitsAreBoundedByOrganisation(t *testing.T) {
+	f, registry, seen := foreignFixture(t)
+	dropped := func() float64 { return looks(t, registry)["lakewarden_foreign_commits_checked_total dropped"] }
+	for i := range 2 * maxForeignPending {
+		seen("greedy", fmt.Sprint(i))
+		seen("greedy", fmt.Sprint(i)) // again, for the same check
+	}
+	require.Len(t, f.tables, maxForeignPending)
+	require.Positive(t, dropped())
+	before := dropped()
+	for i := range maxForeignPending {
+		seen("other", fmt.Sprint(i))
+	}
+	require.Equal(t, before, dropped(), "another organisation has room of its own")
+	for range 4 * maxForeignPending {
+		next, _ := f.next()
+		if next == nil {
+			break
+		}
+	}
+	require.Empty(t, f.orgs, "whoever waits for nothing is forgotten")
+	seen("greedy", "new")
+	require.Equal(t, before, dropped())
+	next, _ := f.next()
+	require.Equal(t, "new", next.path)
 }
