@@ -110,7 +110,8 @@ type wrong struct {
 	t        *testing.T
 	at       time.Time
 	failures *middleware.Failures
-	heard    int
+	heard    int        // refusals that were reported one by one
+	limited  [][]string // those that were reported for all of a minute
 }
 
 func newWrong(t *testing.T) *wrong {
@@ -129,7 +130,13 @@ func (f *wrong) send(address, token string, refusal *auth.Refusal) int {
 		refusal.Cause = auth.ErrUnauthenticated
 		authenticator = fixed{err: refusal}
 	}
-	w := serve(r, ok, middleware.Authenticate(authenticator, f.failures, func(*http.Request, *auth.Refusal) { f.heard++ }))
+	w := serve(r, ok, middleware.Authenticate(authenticator, f.failures, func(_ *http.Request, _ *auth.Refusal, limited []string) {
+		if limited != nil {
+			f.limited = append(f.limited, limited)
+			return
+		}
+		f.heard++
+	}))
 	if w.Code == 429 {
 		requireProblem(f.t, w, 429, "rate_limited")
 		require.Equal(f.t, "10", w.Header().Get("Retry-After"))
@@ -154,6 +161,28 @@ func TestWrongCredentialsNeverBlockValidOnes(t *testing.T) {
 	f.at = f.at.Add(10 * time.Second)
 	require.Equal(t, 401, f.send("192.0.2.1:1", "guess", claim()))
 	require.Equal(t, 429, f.send("192.0.2.1:1", "guess", claim()))
+}
+
+// Refusals beyond the rate are reported once a minute for each name that passes it,
+// however many there are.
+func TestRefusalsBeyondTheRateAreReportedOnceAMinute(t *testing.T) {
+	f := newWrong(t)
+	flood := func(address string, refusal auth.Refusal) (reported [][]string) {
+		f.limited = nil
+		for range 200 {
+			f.send(address, "guess", &refusal)
+		}
+		return f.limited
+	}
+	claim := auth.Refusal{Prefix: "lw_abcdefgh", Account: "ana"}
+	require.Equal(t, [][]string{{"address", "prefix", "account"}}, flood("192.0.2.1:1", claim))
+	require.Empty(t, flood("192.0.2.1:1", claim), "the same names in the same minute")
+	require.Equal(t, [][]string{{"address"}}, flood("192.0.2.2:1", claim), "another address")
+	require.Equal(t, [][]string{{"prefix"}}, flood("192.0.2.1:1", auth.Refusal{Prefix: "lw_zzzzzzzz"}))
+	f.at = f.at.Add(time.Minute)
+	heard := f.heard
+	require.Equal(t, [][]string{{"address", "prefix", "account"}}, flood("192.0.2.1:1", claim), "another minute")
+	require.Equal(t, 3, f.heard-heard, "those within the rate are reported one by one")
 }
 
 // A client that guesses from many addresses is counted by the prefix or account that
@@ -194,6 +223,6 @@ func TestFailureCountersAreBounded(t *testing.T) {
 		refusal := &auth.Refusal{Prefix: fmt.Sprint("lw_", i), Account: fmt.Sprint("user ", i), Cause: auth.ErrUnauthenticated}
 		f.failures.Count(fmt.Sprintf("2001:db8:%x:%x::1", i>>16, i&0xffff), refusal)
 	}
-	require.LessOrEqual(t, f.failures.Entries(), 1<<16)
+	require.LessOrEqual(t, f.failures.Entries(), 2<<16, "of refusals, and of reports")
 	require.Equal(t, 200, f.send("192.0.2.1:1", "abcdef", nil))
 }

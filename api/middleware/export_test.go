@@ -16,10 +16,11 @@ func (l *Limiter) Entries() int {
 }
 
 // Entries returns how many counters are in use.
-func (f *Failures) Entries() int { return f.limiter.Entries() }
+func (f *Failures) Entries() int { return f.limiter.Entries() + f.reports.Entries() }
 
 // Count counts a refused credential that came from an address.
 func (f *Failures) Count(remote string, refusal *auth.Refusal) time.Duration {
 	ctx := context.WithValue(context.Background(), remoteKey{}, remote)
-	return f.count((&http.Request{}).WithContext(ctx), refusal)
+	wait, _ := f.count((&http.Request{}).WithContext(ctx), refusal)
+	return wait
 }

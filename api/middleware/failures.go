@@ -26,29 +26,33 @@ const failureSlots = 1 << 16
 // credential is never counted and never refused. Failures is safe for concurrent use.
 type Failures struct {
 	limiter *Limiter
+	reports *Limiter // of names beyond the rate
 	seed    maphash.Seed
 }
 
 // NewFailures returns empty counters. A nil now means [time.Now].
 func NewFailures(rate Rate, now func() time.Time) *Failures {
-	return &Failures{limiter: NewLimiter(rate, now), seed: maphash.MakeSeed()}
+	return &Failures{limiter: NewLimiter(rate, now), reports: NewLimiter(Rate{PerMinute: 1, Burst: 1}, now), seed: maphash.MakeSeed()}
 }
 
-// count counts a refused credential. It returns how long the client has to wait if one
-// of the credential's names exceeds the rate, else 0.
-func (f *Failures) count(r *http.Request, refusal *auth.Refusal) (wait time.Duration) {
-	names := []string{"address " + network(Remote(r))}
-	if refusal.Prefix != "" {
-		names = append(names, "prefix "+refusal.Prefix)
+// count counts a refused credential of a request. It returns how long to wait
+// when one of its names is beyond the rate, else 0, and the kinds of those names that
+// are and were not reported within the last minute.
+func (f *Failures) count(r *http.Request, refusal *auth.Refusal) (wait time.Duration, limited []string) {
+	for _, name := range []struct{ kind, value string }{
+		{"address", network(Remote(r))}, {"prefix", refusal.Prefix}, {"account", refusal.Account},
+	} {
+		if name.value == "" && name.kind != "address" {
+			continue
+		}
+		slot := strconv.FormatUint(maphash.String(f.seed, name.kind+" "+name.value)%failureSlots, 10)
+		d := f.limiter.Take(slot)
+		wait = max(wait, d.RetryAfter)
+		if !d.Allowed && f.reports.Take(slot).Allowed {
+			limited = append(limited, name.kind)
+		}
 	}
-	if refusal.Account != "" {
-		names = append(names, "account "+refusal.Account)
-	}
-	for _, name := range names {
-		slot := maphash.String(f.seed, name) % failureSlots
-		wait = max(wait, f.limiter.Take(strconv.FormatUint(slot, 10)).RetryAfter)
-	}
-	return wait
+	return wait, limited
 }
 
 // network returns the address range that one client is assumed to control: an IPv4

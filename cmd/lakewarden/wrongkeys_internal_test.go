@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"net/netip"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -78,6 +79,11 @@ func TestTheClientBehindAProxy(t *testing.T) {
 				require.NotEmpty(t, list.Items, action)
 				require.True(t, slices.ContainsFunc(list.Items, func(e catalog.AuditEntry) bool { return e.Remote == c.want }), action)
 				require.LessOrEqual(t, len(list.Items), 65, "a flood does not fill the log")
+				if org == "" {
+					require.True(t, slices.ContainsFunc(list.Items, func(e catalog.AuditEntry) bool {
+						return e.Remote == c.want && strings.Contains(string(e.Details), `"rate_limited"`)
+					}), "but is told of in it")
+				}
 			}
 		})
 	}
