@@ -79,7 +79,7 @@ func TestRunKinds(t *testing.T) {
 			bench.Workload{Kind: bench.KindBodies, Bodies: &bench.Bodies{Size: 100, Burst: 2, Shapes: []bench.Body{
 				{Name: "valid", Path: "$table/rows", Item: "1"}, {Name: "refused", Item: "[", Close: "]"},
 			}}, Warmup: 1, Runs: 2},
-			[]string{"cpu.valid", "p50.valid", "rss.valid", "cpu.worst", "p50.worst", "rss.worst", "rss_growth", "ratio.cpu"},
+			[]string{"cpu.valid", "p50.valid", "rss.valid", "cpu.worst", "p50.refused", "rss.worst", "rss_growth", "ratio.cpu"},
 		},
 		{
 			bench.Workload{Kind: bench.KindFlood, Flood: &bench.Flood{Clients: 2, PerSecond: 1000}, Statements: statements[:1], Runs: 2},
