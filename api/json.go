@@ -15,7 +15,7 @@ import (
 const (
 	maxJSONDepth   = 64
 	maxJSONValues  = 100_000
-	maxJSONMembers = 10_000 // of one object
+	maxJSONMembers = 10_000 // of one object, and items of one list
 	maxJSONName    = 4 << 10
 )
 
@@ -23,7 +23,7 @@ const (
 var (
 	errDepth   = fmt.Errorf("is nested deeper than %d levels", maxJSONDepth)
 	errValues  = fmt.Errorf("has more than %d values", maxJSONValues)
-	errMembers = fmt.Errorf("has more than %d members in one object", maxJSONMembers)
+	errMembers = fmt.Errorf("has more than %d members in one object or items in one list", maxJSONMembers)
 	errName    = fmt.Errorf("has a name of more than %d bytes", maxJSONName)
 	errJSON    = errors.New("is not valid JSON in UTF-8, or an object has a duplicate member name")
 )
@@ -50,8 +50,8 @@ var jsonFormat = huma.Format{
 	},
 }
 
-// withinBounds checks the depth, values, members and names of a JSON text. It
-// allocates nothing. The result for invalid JSON is unspecified.
+// withinBounds checks the depth, values, members, items and names of a JSON text.
+// It allocates nothing. The result for invalid JSON is unspecified.
 func withinBounds(data []byte) error {
 	var members [maxJSONDepth + 1]int
 	depth, values, name := 0, 1, 0
@@ -67,12 +67,12 @@ func withinBounds(data []byte) error {
 			depth = max(depth-1, 0)
 		case ',':
 			values++
+			if members[depth]++; members[depth] >= maxJSONMembers { // one more follows
+				return errMembers
+			}
 		case ':':
 			if name > maxJSONName {
 				return errName
-			}
-			if members[depth]++; members[depth] > maxJSONMembers {
-				return errMembers
 			}
 		case '"':
 			start := i

@@ -16,6 +16,7 @@ func TestJSONBounds(t *testing.T) {
 		}
 		return strings.TrimSuffix(b.String(), ",")
 	}
+	thousand := `[` + strings.Repeat("1,", 999) + `1]`
 	for name, c := range map[string]struct {
 		body string
 		err  error
@@ -33,8 +34,11 @@ func TestJSONBounds(t *testing.T) {
 		"too many members":     {`{` + names(maxJSONMembers+1) + `}`, errMembers},
 		"members elsewhere":    {`[{` + names(maxJSONMembers) + `},{` + names(maxJSONMembers) + `}]`, nil},
 		"members around":       {`{` + names(maxJSONMembers-1) + `,"a":{"b":1},"c":{"d":{}},"e":1}`, errMembers},
-		"most values":          {`[` + strings.Repeat("1,", maxJSONValues-2) + `1]`, nil},
-		"too many values":      {`[` + strings.Repeat("1,", maxJSONValues) + `1]`, errValues},
+		"most items":           {`[` + strings.Repeat("1,", maxJSONMembers-1) + `1]`, nil},
+		"too many items":       {`[` + strings.Repeat("1,", maxJSONMembers) + `1]`, errMembers},
+		"items around":         {`[` + strings.Repeat("1,", maxJSONMembers-2) + `[1,1],{"a":1},1]`, errMembers},
+		"most values":          {`[` + strings.Repeat(thousand+",", 98) + thousand + `]`, nil},
+		"too many values":      {`[` + strings.Repeat(thousand+",", 99) + thousand + `]`, errValues},
 		"a member twice":       {`{"a":1,"a":2}`, errJSON},
 		"a member twice below": {`{"a":{"b":1,"\u0062":2}}`, errJSON},
 		"no UTF-8":             {"{\"a\":\"\xff\"}", errJSON},

@@ -101,6 +101,9 @@ func (d description) valuesOf(s schema) map[string]bodyShape {
 		out["unknown members"] = func(n int) string { return repeated(n, `[`, constant(`{"a":1,"b":2,"c":3}`), `]`) }
 	}
 	out["numbers"] = func(n int) string { return repeated(n, `[`, constant(`1`), `]`) }
+	// The first would fit the bound on values alone, the second fits all bounds.
+	out["long numbers"] = func(n int) string { return repeated(n, `[`, constant(`1111111111`), `]`) }
+	out["longest numbers"] = func(n int) string { return repeated(n, `[`, constant(strings.Repeat("1", 110)), `]`) }
 	return out
 }
 
