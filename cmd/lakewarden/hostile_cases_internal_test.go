@@ -153,6 +153,9 @@ func planningCases() []hostileCase {
 		{"many grouping sets", isRefused, strings.TrimSuffix(strings.Repeat("SELECT count(*) FROM {t} GROUP BY CUBE ("+manyResults(12, "id + #")+") UNION ALL ", 2), " UNION ALL ")},
 		{"many groups", isRefused, "SELECT 1 FROM {t} GROUP BY " + manyResults(9000, "id + #")},
 		{"many windows", isRefused, "SELECT " + manyResults(4000, "sum(id) OVER (PARTITION BY id + #)") + " FROM {t}"},
+		{"whole rows in a list", isRefused, "SELECT [" + manyResults(4000, "w") + "] FROM (SELECT " + manyResults(8000, "1 AS c#") + ") w"},
+		{"structs that merge", isRefused, "SELECT [{" + manyResults(6000, "'a#': 1") + "}, " + manyResults(3000, "{'b#': 1}") + "] FROM {t}"},
+		{"casts of COLUMNS", isRefused, "SELECT COLUMNS(*)::STRUCT(" + manyResults(5000, "a# INT") + ") FROM (SELECT " + manyResults(6000, "1 AS c#") + ")"},
 		{"many distinct columns", isRefused, "SELECT DISTINCT " + manyResults(9000, "id + #") + " FROM {t}"},
 	}
 }

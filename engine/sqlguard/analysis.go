@@ -68,7 +68,7 @@ type selectUse struct {
 
 func (a *analysis) statement(stmt *node) *Error {
 	q := a.q
-	q.names = map[string][]Position{}
+	q.names = map[string][]int{}
 	q.needed, q.singles, q.rowStars, q.defined = map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}
 	a.params, a.recursive, a.columnNames = map[string]bool{}, map[*node]*cte{}, map[*node]bool{}
 	if done, err := a.show(stmt.child("node")); done || err != nil {
@@ -334,7 +334,7 @@ func (a *analysis) mention(n *node, name string) {
 	key := strings.ToLower(name)
 	places := a.q.names[key]
 	if p := offset(n); p >= 0 && len(places) < 16 {
-		places = append(places, place(a.q.text, p))
+		places = append(places, p)
 	}
 	a.q.names[key] = places // also without a place: the caller wrote it
 }

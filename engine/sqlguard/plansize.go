@@ -2,53 +2,59 @@ package sqlguard
 
 import "strings"
 
-// Planning cannot be interrupted, and a short text can describe an exponentially
-// larger plan: in a chain of WITH queries that each join the previous one to itself,
-// the columns double at every step. A planSize computes the size of what the planner
-// would handle, in saturating arithmetic and without building it. The engine plans
-// each bound within about a second.
+// Planning cannot be interrupted, and a short text can describe a plan that is
+// exponentially larger: a WITH query that joins the one before it to itself
+// doubles its columns in every step. A planSize computes what the engine's planner
+// would have to handle, with saturating arithmetic and without building it. Every
+// bound is what the engine plans within about a second.
 const (
-	// maxRelations caps the tables and subqueries of the statement. Every reference to
-	// a WITH query counts the relations of that query again.
+	// maxRelations caps the tables and subqueries of the statement, where every
+	// reference to a WITH query counts the relations of that query again.
 	maxRelations = 10_000
 	// maxColumns caps the columns of all relations and results together. Members
 	// of nested types count like columns.
 	maxColumns = 100_000
-	// maxFilterTerms caps the terms of all conditions. The engine pushes a condition
-	// down to the tables and replaces columns by their expressions.
+	// maxFilterTerms caps the terms of all conditions: the engine moves a
+	// condition towards the tables and replaces columns by their expressions.
 	maxFilterTerms = 20_000
-	// maxBoundTerms caps the terms that are bound to columns. The engine binds a
-	// subquery of an expression up to four times, and thus a subquery nested in it up
-	// to 16 times.
+	// maxBoundTerms caps the terms that are bound to columns: the engine binds a
+	// subquery of an expression up to four times, and so one nested in it 16 times.
 	maxBoundTerms = 1_000_000
 	bindsAgain    = 4
-	// maxCompared caps the pairs of columns and expressions that the engine compares
-	// with each other, for example for DISTINCT, NATURAL JOIN, aggregates and windows.
+	// maxVisited caps the expressions, columns and members that the planSize itself
+	// visits or copies, so that its own time and memory stay small: it runs in the
+	// server, outside the engine's limits. A text of the greatest length has fewer
+	// expressions.
+	maxVisited = 200_000
+	// maxCompared caps the pairs of columns and expressions that are compared with
+	// each other, as for DISTINCT, NATURAL JOIN, aggregates and windows.
 	maxCompared = 32_000_000
-	// maxEquated caps the equalities that the engine derives from those of the
-	// conditions: a = b and b = c imply a = c.
+	// maxEquated caps the equalities that follow from those of the conditions:
+	// from a = b and b = c follows a = c.
 	maxEquated = 500_000
 	// maxGroupingSets caps the grouping sets of the statement.
 	maxGroupingSets = 4096
 )
 
-// planSize accumulates the size of what a statement expands to.
+// planSize accumulates what a statement expands to.
 type planSize struct {
-	// relations holds the caller's tables by their nodes. The columns of a table that
-	// is not in it are unknown.
+	// relations are what the caller's tables are; a table that is not in it has
+	// columns that nobody knows yet.
 	relations map[*node]*Relation
-	// at is the last visited node that has a position.
+	// at is the node with a place that was visited last.
 	at  *node
 	err *Error
 
-	columns, filterTerms, boundTerms, compared, sets int64
-	equalities                                       []*columnClass
+	columns, filterTerms, boundTerms, visited, compared, sets int64
+	equalities                                                []*columnClass
+	// casts are the types that casts name: COLUMNS repeats a cast for each column.
+	casts map[*node]*planType
 }
 
 // checkPlanSize refuses statements that expand to more than the engine can plan in
-// time. Without relations it counts only columns that the statement itself makes.
+// time. Without relations it knows the columns that the statement itself makes.
 func (q *Query) checkPlanSize(relations []Relation) *Error {
-	p := &planSize{relations: map[*node]*Relation{}}
+	p := &planSize{relations: map[*node]*Relation{}, casts: map[*node]*planType{}}
 	for i := range relations {
 		p.relations[q.tables[i].node] = &relations[i]
 	}
@@ -61,7 +67,7 @@ func (q *Query) checkPlanSize(relations []Relation) *Error {
 	return p.err
 }
 
-// count adds n to a total and refuses the statement if the total exceeds its limit.
+// count adds n to a total and refuses the statement when that exceeds its limit.
 func (p *planSize) count(total *int64, n, limit int64, message string) {
 	*total = sum(*total, n)
 	if *total > limit && p.err == nil {
@@ -82,6 +88,19 @@ func (p *planSize) countCompared(n int64) {
 	p.count(&p.compared, n, maxCompared, "the statement compares more than %d pairs of columns or expressions")
 }
 
+// countVisited notes work that is about to be done, and reports whether it may be.
+func (p *planSize) countVisited(n int64) bool {
+	p.count(&p.visited, n, maxVisited, "the statement expands to more than %d expressions, columns and members of them")
+	return p.err == nil
+}
+
+// bind notes that the engine binds n terms of a scope, and reports whether the
+// statement is still small enough.
+func (p *planSize) bind(n int64, sc *planScope) bool {
+	p.count(&p.boundTerms, product(sc.binds, n), maxBoundTerms, tooManyTerms)
+	return p.countVisited(n)
+}
+
 func (p *planSize) visit(n *node) {
 	if offset(n) >= 0 {
 		p.at = n
@@ -100,16 +119,16 @@ func product(a, b int64) int64 {
 // planColumn is one column of a relation or result.
 type planColumn struct {
 	name string // in lower case; empty where the engine chooses it
-	// terms is the size of the expression by which the engine may replace the column.
+	// terms is the size of the expression that the engine may put in its place.
 	terms int64
 	typ   *planType
 	class *columnClass
 }
 
-// unknownColumn returns a column about which nothing is known.
+// unknownColumn is a column about which nothing is known.
 func unknownColumn() planColumn { return planColumn{terms: 1, typ: scalarType, class: &columnClass{}} }
 
-// aliased returns columns with the names of a column alias list.
+// aliased puts the names of a list of column aliases in place.
 func aliased(columns []planColumn, names []string) []planColumn {
 	if len(names) == 0 {
 		return columns
@@ -121,11 +140,11 @@ func aliased(columns []planColumn, names []string) []planColumn {
 	return out
 }
 
-// columnClass is a set of columns that conditions and expressions relate to each
-// other. It is a union-find tree whose root represents the set.
+// columnClass is a set of columns that conditions and expressions tie to each
+// other, as a tree whose root stands for the set.
 type columnClass struct {
 	parent              *columnClass
-	columns, equalities int64 // columns does not count the first
+	columns, equalities int64 // of other columns than the first
 }
 
 func (c *columnClass) root() *columnClass {
@@ -151,8 +170,8 @@ func (c *columnClass) join(other *columnClass) *columnClass {
 	return a
 }
 
-// classOf returns the class of the column that expression n makes, or nil for a
-// constant. A computed column joins the class of the columns in its expression.
+// classOf is the class of a column that an expression makes: a new member of the
+// class of the columns in it, where it is not one of them. Nothing for a constant.
 func (c planColumn) classOf(n *node) *columnClass {
 	if c.class == nil || n.is("class", "COLUMN_REF") {
 		return c.class
@@ -160,7 +179,7 @@ func (c planColumn) classOf(n *node) *columnClass {
 	return c.class.join(&columnClass{})
 }
 
-// equate records a condition left = right.
+// equate notes a condition of the form left = right.
 func (p *planSize) equate(left, right *columnClass) {
 	if left == nil || right == nil {
 		return // a constant
@@ -170,7 +189,7 @@ func (p *planSize) equate(left, right *columnClass) {
 	p.equalities = append(p.equalities, class)
 }
 
-// equated counts the equalities that follow from those of each class.
+// equated counts what follows from the equalities of each class.
 func (p *planSize) equated() {
 	seen := map[*columnClass]bool{}
 	var total int64

@@ -159,8 +159,8 @@ var growths = []struct {
 	{"summarized columns", func(n int) string { return "SUMMARIZE SELECT " + joined(n, "range + # AS k#", ", ") + " FROM range(9)" }, 2000, 3000},
 }
 
-// TestGrowingStatements checks that a statement whose plan would be too large is
-// refused before the engine sees it, and that a smaller one is served.
+// TestGrowingStatements: a statement is refused before the engine sees it when its
+// plan would be too large, and served below that.
 func TestGrowingStatements(t *testing.T) {
 	for _, g := range growths {
 		t.Run(g.name, func(t *testing.T) {
@@ -219,8 +219,8 @@ func TestWideTablesAreServed(t *testing.T) {
 	}
 }
 
-// TestColumnsOfTablesCount checks that the columns of tables are counted when a
-// statement is prepared.
+// TestColumnsOfTablesCount: the columns of tables are known when a statement is
+// prepared, and count then.
 func TestColumnsOfTablesCount(t *testing.T) {
 	for _, text := range []string{
 		chain(6, "SELECT * FROM w", "SELECT * FROM #p a, #p b", "SELECT count(*) FROM #n"),

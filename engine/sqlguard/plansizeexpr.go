@@ -1,7 +1,9 @@
 package sqlguard
 
-// filter visits a condition. The engine pushes it down to the relations of its columns
-// and replaces these columns by their expressions.
+import "slices"
+
+// filter visits a condition. The engine moves it to where its columns come from,
+// and puts their expressions into it on the way.
 func (p *planSize) filter(n *node, sc *planScope) {
 	if n == nil || p.err != nil {
 		return
@@ -27,13 +29,13 @@ func (p *planSize) countFilter(terms int64) {
 	p.count(&p.filterTerms, terms, maxFilterTerms, "the conditions expand to more than %d terms: result columns or functions build on each other too often")
 }
 
-// expressions visits an expression and returns how many expressions it expands to.
+// expressions visits an expression that may stand for many, and returns how many.
 func (p *planSize) expressions(n *node, sc *planScope) int64 {
 	return p.eachStar(n, sc, func() { p.expression(n, sc) })
 }
 
-// eachStar calls visit for every column that COLUMNS(…) in an expression stands for,
-// or once if there is none.
+// eachStar calls visit for every column that the COLUMNS(…) of an expression
+// stands for, or once without one.
 func (p *planSize) eachStar(n *node, sc *planScope, visit func()) int64 {
 	star := repeatedStar(n)
 	if star == nil {
@@ -53,8 +55,8 @@ func (p *planSize) eachStar(n *node, sc *planScope, visit func()) int64 {
 	return int64(len(columns))
 }
 
-// repeatedStar returns the star that makes the engine repeat an expression for each
-// column, or nil.
+// repeatedStar finds the star of an expression that is computed for each column,
+// and not for all of them together.
 func repeatedStar(v any) *node {
 	switch v := v.(type) {
 	case *node:
@@ -82,9 +84,12 @@ func repeatedStar(v any) *node {
 	return nil
 }
 
-// starColumns returns the columns that a star stands for, or more.
+// starColumns are the columns that a star stands for, or more.
 func (p *planSize) starColumns(star *node, sc *planScope) []planColumn {
 	relation := lower(star.str("relation_name"))
+	if !p.countVisited(int64(len(star.list("exclude_list")) + len(star.list("qualified_exclude_list")) + len(star.list("replace_list")) + len(star.list("rename_list")))) {
+		return nil
+	}
 	excluded := map[string]bool{}
 	for _, name := range star.strings("exclude_list") {
 		excluded[lower(name)] = true
@@ -109,10 +114,21 @@ func (p *planSize) starColumns(star *node, sc *planScope) []planColumn {
 	}
 	var out []planColumn
 	for s := sc; s != nil; s = s.parent {
-		for _, source := range s.sources {
-			if relation == "" && source.hidden || relation != "" && source.alias != relation {
+		sources := s.sources
+		if relation != "" {
+			sources = nil
+			if same := s.byAlias[relation]; same != nil {
+				sources = same.sources
+			}
+		}
+		for _, source := range sources {
+			if !p.bind(int64(1+len(source.columns)), sc) {
+				return nil
+			}
+			if relation == "" && source.hidden {
 				continue
 			}
+			out = slices.Grow(out, len(source.columns))
 			for _, c := range source.columns {
 				if excluded[c.name] && c.name != "" || relation == "" && source.merged[c.name] {
 					continue
@@ -127,26 +143,28 @@ func (p *planSize) starColumns(star *node, sc *planScope) []planColumn {
 			}
 		}
 		if len(out) > 0 || relation == "" {
-			break // a star finds only relations in an outer scope
+			break // an outer scope is asked for the name of a relation only
 		}
 	}
 	if relation != "" && len(out) == 0 {
-		whole := sc.column([]string{relation})
-		out = membersOf(whole)
+		out = p.membersOf(p.column([]string{relation}, sc))
+		p.count(&p.boundTerms, product(sc.binds, int64(len(out))), maxBoundTerms, tooManyTerms)
 	}
 	p.countCompared(product(int64(replacePairs*len(replaced)+renamePairs*len(named)), int64(len(out))))
-	p.count(&p.boundTerms, product(sc.binds, int64(len(out))), maxBoundTerms, tooManyTerms)
 	return out
 }
 
-// membersOf returns the members of a value as columns.
-func membersOf(c planColumn) []planColumn {
-	var out []planColumn
+// membersOf are the members of a value as columns.
+func (p *planSize) membersOf(c planColumn) []planColumn {
+	if !p.countVisited(c.typ.members) {
+		return nil
+	}
+	out := make([]planColumn, 0, c.typ.members)
 	for name, t := range c.typ.fields {
 		out = append(out, planColumn{name: name, terms: sum(c.terms, 1), typ: t, class: c.class})
 	}
-	if out == nil {
-		for range min(c.typ.members, maxColumns+1) {
+	if len(out) == 0 {
+		for range c.typ.members {
 			out = append(out, planColumn{terms: sum(c.terms, 1), typ: scalarType, class: c.class})
 		}
 	}
@@ -183,7 +201,7 @@ func (p *planSize) item(n *node, sc *planScope) []planColumn {
 	return out
 }
 
-// unnested returns the columns that unnest makes of its arguments.
+// unnested are the columns that unnest makes of its arguments.
 func (p *planSize) unnested(n *node, arguments planColumn) []planColumn {
 	args := n.list("children")
 	of := arguments
@@ -194,9 +212,9 @@ func (p *planSize) unnested(n *node, arguments planColumn) []planColumn {
 			p.countCompared(product(unnestPairs, product(of.typ.members, of.typ.members)))
 		}
 		of.typ = opaqueType(of.typ.members)
-		return membersOf(of)
+		return p.membersOf(of)
 	case of.typ.fields != nil:
-		return membersOf(of)
+		return p.membersOf(of)
 	case of.typ.element != nil:
 		of.typ = of.typ.element
 	}
@@ -213,10 +231,12 @@ func (p *planSize) expression(n *node, sc *planScope) planColumn {
 		return out
 	}
 	p.visit(n)
-	p.count(&p.boundTerms, sc.binds, maxBoundTerms, tooManyTerms)
+	if !p.bind(1, sc) {
+		return out
+	}
 	switch n.str("class") {
 	case "COLUMN_REF":
-		return sc.column(n.strings("column_names"))
+		return p.column(n.strings("column_names"), sc)
 	case "POSITIONAL_REFERENCE":
 		return planColumn{terms: sc.widest.terms, typ: sc.widest.typ, class: sc.widest.class}
 	case "STAR":
@@ -225,7 +245,7 @@ func (p *planSize) expression(n *node, sc *planScope) planColumn {
 		return p.subqueryValue(n, sc)
 	case "CAST":
 		v := p.expression(n.child("child"), sc)
-		v.terms, v.typ = sum(v.terms, 1), typeOfCast(n.child("cast_type"))
+		v.terms, v.typ = sum(v.terms, 1), p.typeOfCast(n)
 		return v
 	}
 	if n.is("class", "FUNCTION") && isAggregate(n) {
@@ -236,7 +256,7 @@ func (p *planSize) expression(n *node, sc *planScope) planColumn {
 		out.terms = sum(out.terms, v.terms)
 		out.class = joinClasses(out.class, v.class)
 	}
-	out.typ = typeOfResult(n, parts)
+	out.typ = p.typeOfResult(n, parts)
 	switch n.str("class") {
 	case "WINDOW":
 		sc.windows++
@@ -259,7 +279,7 @@ func (p *planSize) operands(n *node, sc *planScope) []planColumn {
 		later = nil // an arrow is an operator of JSON here
 	}
 	for _, x := range n.vals {
-		out = append(out, p.operand(x, sc, later)...)
+		out = p.operand(out, x, sc, later)
 	}
 	if len(lambdas) == 0 {
 		return out
@@ -284,12 +304,13 @@ func (p *planSize) operands(n *node, sc *planScope) []planColumn {
 	return out
 }
 
-func (p *planSize) operand(v any, sc *planScope, lambdas *[]*node) []planColumn {
-	var out []planColumn
+// operand appends what a value of the tree holds.
+func (p *planSize) operand(out []planColumn, v any, sc *planScope, lambdas *[]*node) []planColumn {
 	switch v := v.(type) {
 	case []any:
+		out = slices.Grow(out, len(v))
 		for _, x := range v {
-			out = append(out, p.operand(x, sc, lambdas)...)
+			out = p.operand(out, x, sc, lambdas)
 		}
 	case *node:
 		switch {
@@ -297,21 +318,25 @@ func (p *planSize) operand(v any, sc *planScope, lambdas *[]*node) []planColumn 
 		case v.is("class", "LAMBDA") && lambdas != nil:
 			*lambdas = append(*lambdas, v)
 		case v.is("type", "OPERATOR_UNPACK") || v.is("class", "STAR") && v.flag("unpacked"):
-			return p.unpacked(v, sc)
+			columns := p.unpacked(v, sc)
+			if len(out) == 0 {
+				return columns
+			}
+			return append(out, columns...)
 		case v.get("class") != nil:
 			c := p.expression(v, sc)
 			c.name = lower(v.str("alias"))
-			return []planColumn{c}
+			return append(out, c)
 		default: // a part of an expression, such as a WHEN
 			for _, x := range v.vals {
-				out = append(out, p.operand(x, sc, lambdas)...)
+				out = p.operand(out, x, sc, lambdas)
 			}
 		}
 	}
 	return out
 }
 
-// unpacked returns the columns of a star that are the arguments of one call.
+// unpacked are the columns of a star that are arguments of one call.
 func (p *planSize) unpacked(n *node, sc *planScope) []planColumn {
 	star := n
 	if !n.is("class", "STAR") {
@@ -334,7 +359,7 @@ func firstStar(n *node) *node {
 	return nil
 }
 
-// starValue returns the column that a star inside an expression currently stands for.
+// starValue is a star inside an expression: the column that it stands for now.
 func (p *planSize) starValue(n *node, sc *planScope) planColumn {
 	if sc.star != nil {
 		return *sc.star
@@ -348,7 +373,7 @@ func (p *planSize) starValue(n *node, sc *planScope) planColumn {
 	return out
 }
 
-// subqueryValue visits a subquery in an expression. Conditions hold its result like a
+// subqueryValue is a subquery in an expression. Conditions hold its result like a
 // column.
 func (p *planSize) subqueryValue(n *node, sc *planScope) planColumn {
 	out := planColumn{terms: 1, typ: scalarType, class: &columnClass{}}

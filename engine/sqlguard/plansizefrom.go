@@ -48,7 +48,7 @@ func (p *planSize) relation(n *node, sc *planScope) (columns []planColumn, relat
 	return nil, 0
 }
 
-// summaryAggregates is the number of values that SUMMARIZE computes for each column.
+// summaryAggregates is how many values SUMMARIZE computes for each column.
 const summaryAggregates = 12
 
 func manyColumns(n int64) []planColumn {
@@ -94,7 +94,7 @@ func (p *planSize) joinOf(n *node, sc *planScope) int64 {
 	for i, side := range [][]*plannedSource{left, right} {
 		for _, s := range side {
 			widths[i] += int64(len(s.columns))
-			if i == 0 && n.is("ref_type", "NATURAL") {
+			if i == 0 && n.is("ref_type", "NATURAL") && p.countVisited(int64(len(s.columns))) {
 				for _, c := range s.columns {
 					shared[c.name] = true
 				}
@@ -110,7 +110,11 @@ func (p *planSize) joinOf(n *node, sc *planScope) int64 {
 	}
 	for _, s := range right {
 		s.hidden = s.hidden || n.is("join_type", "SEMI") || n.is("join_type", "ANTI")
-		if len(shared) > 0 {
+		switch {
+		case len(shared) == 0:
+		case len(s.merged) == 0:
+			s.merged = shared
+		case p.countVisited(int64(len(s.merged) + len(shared))):
 			merged := map[string]bool{}
 			for name := range s.merged {
 				merged[name] = true
@@ -134,7 +138,7 @@ func (p *planSize) valuesOf(n *node, sc *planScope) []planColumn {
 			v := p.expression(e.(*node), sc)
 			v.terms, v.name = 1, ""
 			if i < len(out) {
-				v.typ = out[i].typ.common(v.typ)
+				v.typ = p.common(out[i].typ, v.typ)
 				out[i] = v
 			} else {
 				out = append(out, v)
@@ -144,7 +148,7 @@ func (p *planSize) valuesOf(n *node, sc *planScope) []planColumn {
 	return out
 }
 
-// fixedColumns is an upper bound on the columns that a table function makes by itself.
+// fixedColumns is more than any table function makes by itself.
 const fixedColumns = 10
 
 func (p *planSize) tableFunction(n *node, sc *planScope) []planColumn {
@@ -166,7 +170,7 @@ func (p *planSize) tableFunction(n *node, sc *planScope) []planColumn {
 	return out
 }
 
-// pivotOf returns the columns of PIVOT and UNPIVOT, without their names.
+// pivotOf returns the columns of PIVOT and UNPIVOT. Their names are not looked at.
 func (p *planSize) pivotOf(n *node, sc *planScope) ([]planColumn, int64) {
 	inner := newPlanScope(sc, sc.binds)
 	inner.query = sc.query

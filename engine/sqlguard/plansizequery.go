@@ -1,27 +1,28 @@
 package sqlguard
 
-import "strings"
-
-// planScope resolves the names inside one query node.
+// planScope is what names mean inside one query node.
 type planScope struct {
-	parent  *planScope
-	ctes    map[string]*plannedQuery
-	sources []*plannedSource
-	// named holds result columns and lambda parameters that later expressions may
-	// name.
+	parent *planScope
+	ctes   map[string]*plannedQuery
+	// planColumns are those of all relations, and byAlias those of the relations of
+	// one name.
+	planColumns
+	byAlias map[string]*planColumns
+	// named are results and parameters of lambdas that later expressions may name.
 	named map[string]planColumn
-	// widest stands for a name that is not found; no possible meaning of the name is
-	// larger. unknown reports that the name may be a column of an unknown table.
+	// larger are those of them that are as large as the columns of their name.
+	larger map[string]bool
+	// widest stands for a name that is not found: nothing that it can mean is
+	// larger. unknown says that it may be a column of a table that is not known.
 	widest  planColumn
 	unknown bool
-	// binds is the number of times that the engine may bind an expression in this
-	// scope.
+	// binds is how often the engine may bind what stands here.
 	binds int64
-	// star is the column that COLUMNS(…) currently stands for.
+	// star is the column that COLUMNS(…) stands for, while its expression is visited.
 	star *planColumn
 	// query is what the query node expands to so far.
 	query *plannedQuery
-	// aggregates and windows count those of the SELECT.
+	// aggregates and windows are those of the SELECT.
 	aggregates, windows int64
 }
 
@@ -29,36 +30,22 @@ func newPlanScope(parent *planScope, binds int64) *planScope {
 	return &planScope{parent: parent, ctes: map[string]*plannedQuery{}, named: map[string]planColumn{}, widest: unknownColumn(), binds: binds}
 }
 
-// plannedQuery is a query with the size of what it expands to.
+// plannedQuery is a query with all that it expands to.
 type plannedQuery struct {
 	columns   []planColumn
 	relations int64
-	used      bool // whether a FROM names the WITH query
+	used      bool // a WITH query that some FROM names
 }
 
 // plannedSource is one relation of a FROM.
 type plannedSource struct {
 	alias   string
 	columns []planColumn
-	byName  map[string]int
-	// merged holds the columns that USING or NATURAL takes from another relation.
+	// whole is the whole row as one value, once something asks for it.
+	whole *planColumn
+	// merged are the columns that USING or NATURAL takes from another relation.
 	merged map[string]bool
-	hidden bool // the right side of a SEMI or ANTI JOIN
-}
-
-func (s *plannedSource) find(name string) *planColumn {
-	if s.byName == nil {
-		s.byName = make(map[string]int, len(s.columns))
-		for i := range s.columns {
-			if name := s.columns[i].name; s.byName[name] == 0 {
-				s.byName[name] = i + 1
-			}
-		}
-	}
-	if i := s.byName[name]; i > 0 && name != "" {
-		return &s.columns[i-1]
-	}
-	return nil
+	hidden bool // a SEMI or ANTI JOIN shows nothing of it
 }
 
 // query visits a query node.
@@ -93,7 +80,7 @@ func (p *planSize) query(n *node, parent *planScope, binds int64) *plannedQuery 
 		left := p.query(n.child("left"), sc, binds)
 		own := &plannedQuery{columns: aliased(left.columns, n.strings("aliases")), relations: 1}
 		for i := range own.columns {
-			own.columns[i].terms = 1 // conditions are not pushed into a recursion
+			own.columns[i].terms = 1 // no condition moves into a recursion
 		}
 		sc.ctes[lower(n.str("cte_name"))] = own
 		right := p.query(n.child("right"), sc, binds)
@@ -129,11 +116,13 @@ func (p *planSize) setOperation(n *node, sc *planScope, out *plannedQuery) {
 				}
 			}
 			switch {
+			case p.err != nil:
+				return
 			case at >= len(out.columns):
 				out.columns = append(out.columns, c)
 			case i > 0:
 				have := &out.columns[at]
-				have.terms, have.typ = sum(have.terms, c.terms), have.typ.common(c.typ)
+				have.terms, have.typ = sum(have.terms, c.terms), p.common(have.typ, c.typ)
 				have.class = joinClasses(have.class, c.class)
 			}
 		}
@@ -154,12 +143,12 @@ func (p *planSize) selectNode(n *node, sc *planScope, out *plannedQuery) {
 		}
 		item := e.(*node)
 		columns := p.item(item, sc)
+		p.countColumns(columns)
 		out.columns = append(out.columns, columns...)
 		if alias := lower(item.str("alias")); alias != "" && len(columns) > 0 {
 			sc.named[alias] = largerColumn(sc.named[alias], columns[0])
 		}
 	}
-	p.countColumns(out.columns)
 	p.filter(n.child("where_clause"), sc)
 	groups := int64(0)
 	for _, g := range n.list("group_expressions") {
@@ -221,7 +210,7 @@ func joinClasses(a, b *columnClass) *columnClass {
 	return a.join(b)
 }
 
-// largerColumn returns a column at least as large as both.
+// largerColumn returns a column that is as large as both.
 func largerColumn(a, b planColumn) planColumn {
 	if a.typ == nil {
 		return b
@@ -235,9 +224,17 @@ func largerColumn(a, b planColumn) planColumn {
 	return out
 }
 
-// add makes a relation visible in the scope.
+// add makes a relation visible.
 func (sc *planScope) add(s *plannedSource) {
 	sc.sources = append(sc.sources, s)
+	if sc.byAlias == nil {
+		sc.byAlias = map[string]*planColumns{}
+	}
+	if sc.byAlias[s.alias] == nil {
+		sc.byAlias[s.alias] = &planColumns{}
+	}
+	same := sc.byAlias[s.alias]
+	same.sources = append(same.sources, s)
 	for i := range s.columns {
 		c := &s.columns[i]
 		sc.widest.terms = max(sc.widest.terms, c.terms)
@@ -245,83 +242,4 @@ func (sc *planScope) add(s *plannedSource) {
 			sc.widest.typ = c.typ
 		}
 	}
-}
-
-// column resolves a name with its qualifiers.
-func (sc *planScope) column(parts []string) planColumn {
-	names := make([]string, len(parts))
-	for i, part := range parts {
-		names[i] = strings.ToLower(part)
-	}
-	widest, unknown := unknownColumn(), false
-	for s := sc; s != nil; s = s.parent {
-		if c, ok := s.own(names); ok {
-			return c
-		}
-		widest, unknown = largerColumn(widest, planColumn{terms: s.widest.terms, typ: s.widest.typ, class: s.widest.class}), unknown || s.unknown
-	}
-	if unknown {
-		return unknownColumn()
-	}
-	return widest
-}
-
-// own resolves a name in this scope only. At most two leading qualifiers name a table.
-func (sc *planScope) own(names []string) (planColumn, bool) {
-	for skip := 0; skip < min(3, len(names)-1); skip++ {
-		for _, s := range sc.sources {
-			if s.alias != names[skip] {
-				continue
-			}
-			if c := s.find(names[skip+1]); c != nil {
-				return c.member(names[skip+2:]), true
-			}
-		}
-	}
-	if c, ok := sc.named[names[0]]; ok {
-		for _, s := range sc.sources {
-			if own := s.find(names[0]); own != nil {
-				c = largerColumn(c, *own)
-			}
-		}
-		return c.member(names[1:]), true
-	}
-	for _, s := range sc.sources {
-		if c := s.find(names[0]); c != nil {
-			return c.member(names[1:]), true
-		}
-	}
-	for _, s := range sc.sources {
-		if s.alias == names[0] {
-			return s.row().member(names[1:]), true
-		}
-	}
-	return planColumn{}, false
-}
-
-// member returns a member of a column's type.
-func (c planColumn) member(names []string) planColumn {
-	for _, name := range names {
-		c.typ = c.typ.field(name)
-		c.terms = sum(c.terms, 1)
-	}
-	return c
-}
-
-// row returns the whole row of a relation as one value.
-func (s *plannedSource) row() planColumn {
-	out := planColumn{terms: 1}
-	fields := make(map[string]*planType, len(s.columns))
-	var types []*planType
-	for _, c := range s.columns {
-		out.terms = sum(out.terms, c.terms)
-		fields[c.name] = c.typ
-		types = append(types, c.typ)
-	}
-	out.typ = structType(fields)
-	if len(fields) < len(types) { // some names are not known, or stand twice
-		out.typ = opaqueType(sum(2, joined(append(types, listType(scalarType))).members))
-	}
-	out.class = &columnClass{}
-	return out
 }

@@ -1,12 +1,13 @@
 package sqlguard
 
 import (
+	"maps"
 	"strings"
 
 	"github.com/lakewarden/lakewarden/engine"
 )
 
-// planType describes how many members a type has and which of them have names. It is
+// planType says how many members a type has and which of them have names. It is
 // immutable.
 type planType struct {
 	// members counts the type itself and everything nested in it.
@@ -38,7 +39,7 @@ func listType(element *planType) *planType {
 	return &planType{members: sum(1, element.members), element: element}
 }
 
-// opaqueType returns a type with members of unknown names.
+// opaqueType has members whose names are not known.
 func opaqueType(members int64) *planType {
 	if members <= 1 {
 		return scalarType
@@ -46,7 +47,7 @@ func opaqueType(members int64) *planType {
 	return &planType{members: members}
 }
 
-// field returns the type of a member, or the whole type if the member is unknown.
+// field is the type of a member: that of the whole type, where it is not known.
 func (t *planType) field(name string) *planType {
 	if f := t.fields[strings.ToLower(name)]; f != nil {
 		return f
@@ -54,29 +55,53 @@ func (t *planType) field(name string) *planType {
 	return t
 }
 
-// common returns the type to which values of both types are cast.
-func (t *planType) common(other *planType) *planType {
+// common is the type to which values of both types are cast.
+func (p *planSize) common(t, other *planType) *planType {
 	switch {
 	case t == other || other.scalar():
 		return t
 	case t.scalar():
 		return other
 	case t.element != nil && other.element != nil:
-		return listType(t.element.common(other.element))
+		element := p.common(t.element, other.element)
+		if element == t.element || !p.countVisited(1) {
+			return t
+		}
+		return listType(element)
 	case t.fields != nil && other.fields != nil:
-		fields := make(map[string]*planType, len(t.fields))
-		for name, f := range t.fields {
-			fields[name] = f
-		}
-		for name, f := range other.fields {
-			if mine := fields[name]; mine != nil {
-				f = mine.common(f)
-			}
-			fields[name] = f
-		}
-		return structType(fields)
+		return p.commonFields(t, other)
 	}
 	return opaqueType(sum(t.members, other.members))
+}
+
+// commonFields is the STRUCT with the members of both. It is t itself, and copies
+// nothing, where t has them all.
+func (p *planSize) commonFields(t, other *planType) *planType {
+	if !p.countVisited(int64(len(other.fields))) {
+		return t
+	}
+	var fields map[string]*planType
+	for name, f := range other.fields {
+		mine := t.fields[name]
+		if mine != nil {
+			f = p.common(mine, f)
+		}
+		if f == mine {
+			continue
+		}
+		if fields == nil {
+			if !p.countVisited(int64(len(t.fields))) {
+				return t
+			}
+			fields = make(map[string]*planType, len(t.fields)+len(other.fields))
+			maps.Copy(fields, t.fields)
+		}
+		fields[name] = f
+	}
+	if fields == nil {
+		return t
+	}
+	return structType(fields)
 }
 
 func structType(fields map[string]*planType) *planType {
@@ -87,7 +112,7 @@ func structType(fields map[string]*planType) *planType {
 	return t
 }
 
-// joined returns a type with the members of all types.
+// joined is a type that holds all of some others.
 func joined(types []*planType) *planType {
 	out, nested := int64(1), false
 	for _, t := range types {
@@ -100,7 +125,17 @@ func joined(types []*planType) *planType {
 	return opaqueType(out)
 }
 
-// typeOfCast returns the type that a node of the tree names.
+// typeOfCast is the type of a cast.
+func (p *planSize) typeOfCast(n *node) *planType {
+	t := p.casts[n]
+	if t == nil {
+		t = typeOfCast(n.child("cast_type"))
+		p.casts[n] = t
+	}
+	return t
+}
+
+// typeOfCast is the type that a node of the tree names.
 func typeOfCast(n *node) *planType {
 	info := n.child("type_info")
 	if child := info.child("child_type"); child != nil {
@@ -117,8 +152,8 @@ func typeOfCast(n *node) *planType {
 	return structType(fields)
 }
 
-// typeOfColumn parses a type as the engine prints it. For a type in another form it
-// counts the commas.
+// typeOfColumn reads a type as the engine prints it. Of a type in another form the
+// members are counted by its commas.
 func typeOfColumn(c engine.Column) *planType {
 	if !strings.ContainsAny(c.Type, "([") {
 		return scalarType
@@ -137,7 +172,7 @@ type typeReader struct {
 	failed bool
 }
 
-// read parses one type and the brackets after it.
+// read reads one type with the brackets behind it.
 func (r *typeReader) read() *planType {
 	t := r.plain()
 	for !r.failed && r.at < len(r.text) && r.text[r.at] == '[' {
@@ -202,7 +237,7 @@ func (r *typeReader) fields() *planType {
 	return structType(fields)
 }
 
-// name parses the name of a field and the space after it.
+// name reads the name of a field and the blank behind it.
 func (r *typeReader) name() string {
 	start := r.at
 	if r.at < len(r.text) && r.text[r.at] == '"' {

@@ -81,7 +81,7 @@ type Query struct {
 	tables   []*tableUse
 	selects  []*selectUse
 	params   Parameters
-	names    map[string][]Position
+	names    map[string][]int // offsets
 	volatile bool
 
 	needed    map[string]bool // every name that may be a column
@@ -337,8 +337,12 @@ func (q *Query) Nondeterministic() bool { return q.volatile }
 // name that the engine could not resolve.
 func (q *Query) Names() map[string][]Position {
 	out := make(map[string][]Position, len(q.names))
-	for k, v := range q.names {
-		out[k] = append([]Position(nil), v...)
+	for name, offsets := range q.names {
+		places := make([]Position, len(offsets))
+		for i, off := range offsets {
+			places[i] = place(q.text, off)
+		}
+		out[name] = places
 	}
 	return out
 }
@@ -353,7 +357,7 @@ func (q *Query) Wrote(name string) bool {
 // Position returns the first place of a name, or the zero Position.
 func (q *Query) Position(name string) Position {
 	if p := q.names[strings.ToLower(name)]; len(p) > 0 {
-		return p[0]
+		return place(q.text, p[0])
 	}
 	return Position{}
 }
