@@ -51,10 +51,10 @@ func entryOf(ctx huma.Context, status int) catalog.AuditEntry {
 	return entry
 }
 
-// auditRefusal writes an entry for a refused credential, with the prefix that it
-// claims and nothing else of it. Its organisation is not known: whoever knows a
-// prefix can claim it. An entry with kinds of names that are beyond the rate stands
-// for all refusals of those names within a minute.
+// auditRefusal returns a function that writes an audit entry for a refused credential.
+// The entry holds the claimed prefix and nothing else of the credential. It names no
+// organisation, because anybody who knows a prefix can claim it. An entry that lists
+// kinds of names stands for all refusals of those names within a minute.
 func auditRefusal(auditor *ops.Auditor) func(*http.Request, *auth.Refusal, []string) {
 	return func(r *http.Request, refusal *auth.Refusal, limited []string) {
 		entry := catalog.AuditEntry{

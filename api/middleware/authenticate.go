@@ -16,12 +16,12 @@ const maxBearer = 8 << 10
 // Authenticate lets only requests with an accepted bearer credential through,
 // and puts the principal into their context.
 //
-// Every credential is verified before anything is counted, so that nobody's
-// failures refuse a valid one, behind whatever proxy. Refused ones are counted by
-// failures, when not nil, and beyond its rate answered with 429. refused, when
-// not nil, is called for those that are answered with 401. Of those that are
-// answered with 429 it is called for one a minute of each name that is beyond the
-// rate, with the kinds of such names: address, prefix, account.
+// Every credential is verified before any failure is counted, so failures of other
+// clients never cause a valid credential to be refused, even behind a proxy. If
+// failures is not nil, it counts refused credentials; beyond its rate the reply is
+// 429. If refused is not nil, it is called for each refusal that is answered with 401,
+// and once a minute for each name whose refusals are answered with 429. limited then
+// holds the kinds of those names: address, prefix, account.
 func Authenticate(authenticator auth.Authenticator, failures *Failures, refused func(r *http.Request, refusal *auth.Refusal, limited []string)) func(http.Handler) http.Handler {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

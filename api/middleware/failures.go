@@ -26,7 +26,7 @@ const failureSlots = 1 << 16
 // credential is never counted and never refused. Failures is safe for concurrent use.
 type Failures struct {
 	limiter *Limiter
-	reports *Limiter // of names beyond the rate
+	reports *Limiter // limits reports about names that exceed the rate
 	seed    maphash.Seed
 }
 
@@ -35,9 +35,9 @@ func NewFailures(rate Rate, now func() time.Time) *Failures {
 	return &Failures{limiter: NewLimiter(rate, now), reports: NewLimiter(Rate{PerMinute: 1, Burst: 1}, now), seed: maphash.MakeSeed()}
 }
 
-// count counts a refused credential of a request. It returns how long to wait
-// when one of its names is beyond the rate, else 0, and the kinds of those names that
-// are and were not reported within the last minute.
+// count counts a refused credential. It returns how long the client has to wait if one
+// of the credential's names exceeds the rate, else 0. limited holds the kinds of the
+// names that exceed it and were not reported within the last minute.
 func (f *Failures) count(r *http.Request, refusal *auth.Refusal) (wait time.Duration, limited []string) {
 	for _, name := range []struct{ kind, value string }{
 		{"address", network(Remote(r))}, {"prefix", refusal.Prefix}, {"account", refusal.Account},

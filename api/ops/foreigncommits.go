@@ -19,12 +19,12 @@ import (
 	"github.com/lakewarden/lakewarden/sessions"
 )
 
-// ForeignCommits checks tables whose keys or constraints another writer may have
-// broken, because it does not know them. A check starts when this replica first
-// sees a commit of another writer. Checks run one at a time and wait until no
-// statement waits for memory; organisations take turns; a table is checked once for
-// all commits that came meanwhile, and rests for ten times as long as its last check
-// took. What comes out is a metric and a line in the log.
+// ForeignCommits checks the keys and constraints of tables after commits of other
+// writers, which may not know them. A check becomes due when this replica first sees
+// such a commit. Checks run one at a time, and only while no statement waits for
+// memory. Organisations take turns. One check of a table covers all commits since the
+// last one. The next check of the table starts after ten times as long as the last one
+// took. The outcome is a metric and a log line.
 type ForeignCommits struct {
 	Store   catalog.Constraints
 	Queries *Queries

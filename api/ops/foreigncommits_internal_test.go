@@ -66,7 +66,7 @@ func TestForeignCommitsAreSeenOnce(t *testing.T) {
 	commits(t, bucket, "delta-rs", 1)
 	ours := commits(t, bucket, "Lakewarden/2", 1)
 	lake.Committed(t.Context(), catalog.LocatedTable{Table: catalog.Table{Path: "t0"}, StorageConfig: config}, ours)
-	require.True(t, first.pending, "it lay between two commits of ours")
+	require.True(t, first.pending, "the foreign commit was followed by one of this service")
 	require.Nil(t, due(), "the table rests")
 	first.due = time.Time{}
 	require.Same(t, first, due())

@@ -14,14 +14,14 @@ import (
 type Options struct {
 	// Dir is the directory of the files; "" means the system's temporary directory.
 	Dir string
-	// ServerBytes and OwnerBytes bound the files of all writers, and of those of
-	// one organisation. A user has at most half of the latter.
+	// ServerBytes bounds the files of all writers. OwnerBytes bounds those of one
+	// organisation; the files of one user may take half of it.
 	ServerBytes, OwnerBytes int64
 	// Patience is how long a writer waits for a client that takes nothing, or less
 	// than 1 MiB a second, before it writes to a file. Default 2 s.
 	Patience time.Duration
-	// Stall is how long a client may leave a piece before its connection ends, and
-	// how far it may lag behind LeastRate. Default 10 min.
+	// Stall is how long a client may leave a piece unread before its connection is
+	// closed, and how far it may lag behind LeastRate. Default 10 min.
 	Stall time.Duration
 	// LeastRate is how many bytes a second a client must take from a file. Default
 	// 32 KiB.

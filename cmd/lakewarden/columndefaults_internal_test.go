@@ -19,7 +19,7 @@ func (c *client) columnOf(path, name string) map[string]any {
 			return column
 		}
 	}
-	c.t.Fatalf("there is no column %s", name)
+	c.t.Fatalf("column %s does not exist", name)
 	return nil
 }
 
