@@ -204,10 +204,11 @@ func fieldIDs(layout engine.FileLayout) string {
 			columns = append(columns, f)
 		}
 	}
-	if len(columns) == 0 {
+	items := fieldItems(columns)
+	if len(items) == 0 {
 		return ""
 	}
-	return "{" + strings.Join(fieldItems(columns), ", ") + "}"
+	return "{" + strings.Join(items, ", ") + "}"
 }
 
 // fieldItems omits parts without an id; elements, keys and values usually have none.
