@@ -44,12 +44,12 @@ func validMask(mask string) bool { return under(mask) != shownNever }
 // rows alike. With columns, a mask must fit the column's type. Errors are of
 // type [*TextError] or [*FieldError].
 func (p Parsed) Suits(kind Kind, columnName string, columns []engine.Column) error {
-	if kind != KindMask && p.marks.mask != "" {
-		return p.marks.maskAt.errorf("@mask is for policies of kind mask only")
+	if kind != KindMask && p.annotation() != "" {
+		return p.text.mask().errorf("@mask is for policies of kind mask only")
 	}
 	if kind == KindRLS {
 		if !rowScope(p.policy) {
-			return p.marks.actionAt.errorf("a policy of kind rls is about rows: the scope is (principal, action, resource)")
+			return p.text.action().errorf("a policy of kind rls is about rows: the scope is (principal, action, resource)")
 		}
 		return nil
 	}
@@ -59,9 +59,9 @@ func (p Parsed) Suits(kind Kind, columnName string, columns []engine.Column) err
 	case columnName == "":
 		return &FieldError{"columnName", CodeRequired, "is required for policies of kind cls and mask"}
 	case !ok || foldASCII(column) != foldASCII(columnName):
-		return p.marks.resourceAt.errorf("a policy of kind " + string(kind) + " is about its column: write resource == Column::" + strconv.Quote(columnName))
-	case p.marks.rowAt.line != 0:
-		return p.marks.rowAt.errorf("a policy of kind " + string(kind) + " decides for all rows alike: its conditions cannot look at resource")
+		return p.text.resource().errorf("a policy of kind " + string(kind) + " is about its column: write resource == Column::" + strconv.Quote(columnName))
+	case readsRow(p.policy):
+		return p.text.condition("resource").errorf("a policy of kind " + string(kind) + " decides for all rows alike: its conditions cannot look at resource")
 	}
 	if kind != KindMask {
 		return nil
@@ -103,10 +103,33 @@ func (c *compiler) column(p Policy, parsed Parsed) error {
 
 // mask is how a policy of kind mask shows its column.
 func (p Parsed) mask() string {
-	if p.marks.mask == "" {
-		return MaskNull
+	if mask := p.annotation(); mask != "" {
+		return mask
 	}
-	return p.marks.mask
+	return MaskNull
+}
+
+// annotation returns the value of @mask, empty without one.
+func (p Parsed) annotation() string {
+	for _, a := range p.policy.Annotations {
+		if a.Key == maskAnnotation {
+			return string(a.Value)
+		}
+	}
+	return ""
+}
+
+// readsRow reports whether a condition of the policy looks at the row.
+func readsRow(p *ast.Policy) bool {
+	reads := false
+	for _, c := range p.Conditions {
+		ast.Inspect(ast.NewNode(c.Body), func(n ast.IsNode) bool {
+			v, ok := n.(ast.NodeTypeVariable)
+			reads = reads || ok && v.Name == "resource"
+			return !reads
+		})
+	}
+	return reads
 }
 
 // seesClear reports whether a policy lets the user see its column as it is. A

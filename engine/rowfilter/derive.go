@@ -212,13 +212,13 @@ func readPart(n ast.IsNode, not bool) (part, bool) {
 		return newTest(l, OpEq, !not), ok && l.column != ""
 	case ast.NodeTypeLike:
 		l, ok := asOperand(n.Arg)
-		pieces, ok2 := patternPieces(n.Value)
+		pattern := likeText(patternPieces(n.Value))
 		if not && l.column != "" {
-			// Its column stays beside it while guards are looked for.
-			inner := newTest(l, OpLike, likeText(pieces))
-			return part{test: &Condition{Not: inner.test, Column: &l.column}}, ok && ok2
+			// Its column stays next to it while guards are looked for.
+			inner := newTest(l, OpLike, pattern)
+			return part{test: &Condition{Not: inner.test, Column: &l.column}}, ok
 		}
-		return newTest(l, OpLike, likeText(pieces)), ok && ok2 && !not
+		return newTest(l, OpLike, pattern), ok && !not
 	case ast.NodeTypeContains:
 		op := OpIn
 		if not {

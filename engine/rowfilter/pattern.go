@@ -1,6 +1,7 @@
 package rowfilter
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"regexp"
@@ -127,10 +128,21 @@ func cedarPattern(pieces []piece) types.Pattern {
 }
 
 // patternPieces converts Cedar's pattern to pieces.
-func patternPieces(p types.Pattern) ([]piece, bool) {
-	quoted := string(p.MarshalCedar())
-	pieces, _, err := unquote(quoted[1:len(quoted)-1], true)
-	return pieces, err == nil
+func patternPieces(p types.Pattern) []piece {
+	// The JSON form is the one in which cedar-go tells the parts of a pattern.
+	encoded, _ := p.MarshalJSON()
+	var parts []any
+	_ = json.Unmarshal(encoded, &parts)
+	var out []piece
+	for _, part := range parts {
+		if literal, ok := part.(map[string]any); ok {
+			text, _ := literal["Literal"].(string)
+			out = appendText(out, text)
+		} else {
+			out = appendAny(out)
+		}
+	}
+	return out
 }
 
 // likeText prints pieces as a value of the operator like.

@@ -162,12 +162,11 @@ func (t walker) walkNode(n ast.IsNode) (truth, error) {
 		}
 		return failure, nil
 	case ast.NodeTypeLike:
-		pieces, ok := patternPieces(n.Value)
-		l, ok2 := asOperand(n.Arg)
-		if !ok || !ok2 {
+		l, ok := asOperand(n.Arg)
+		if !ok {
 			return failure, nil
 		}
-		return t.match(l, pieces), nil
+		return t.match(l, patternPieces(n.Value)), nil
 	case ast.NodeTypeContains:
 		return walkTest(n.BinaryNode, t.member), nil
 	case ast.NodeTypeIn:
