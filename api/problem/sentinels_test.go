@@ -35,7 +35,6 @@ var exempt = map[string]string{
 	"engine.ErrLost":                     "is an engine.ErrFatal",
 	"engine/gateway.ErrCacheDir":         "at start only",
 	"engine/gateway.ErrLocation":         "internal_error: a defect of ours",
-	"engine/parquetcut.ErrNotCut":        "a write that meets it writes the file anew",
 	"engine/storage.ErrSkipped":          "stands in a report of checks only",
 	"migrations.ErrUnknownSchema":        "at start only",
 	"migrations.ErrPending":              "at start only",

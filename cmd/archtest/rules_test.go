@@ -24,12 +24,11 @@ var allowed = map[string][]string{
 	// engine/delta: rules stand in the schema and the properties of a table.
 	"engine/rules":  {"engine", "engine/delta"},
 	"engine/ingest": {"engine"}, "engine/llm": {"engine"},
-	"engine/analysis":   {"engine", "engine/llm"},
-	"engine/skipping":   {"engine", "engine/delta"},
-	"engine/datafile":   {"engine", "engine/delta", "engine/objstore"},
-	"engine/dml":        {"engine", "engine/datafile", "engine/delta", "engine/delta/action", "engine/delta/deletion", "engine/parquetcut", "engine/skipping", "engine/objstore", "engine/rules"},
-	"engine/parquetcut": {"engine/objstore"},
-	"engine/workdir":    {},
+	"engine/analysis": {"engine", "engine/llm"},
+	"engine/skipping": {"engine", "engine/delta"},
+	"engine/datafile": {"engine", "engine/delta", "engine/objstore"},
+	"engine/dml":      {"engine", "engine/datafile", "engine/delta", "engine/delta/action", "engine/delta/deletion", "engine/skipping", "engine/objstore", "engine/rules"},
+	"engine/workdir":  {},
 	// engine/delta/deletion: the rows that a list of files leaves out.
 	"engine/duckdb":     {"engine", "engine/workdir", "engine/delta/deletion"},
 	"engine/worker":     {"engine", "engine/workdir"},

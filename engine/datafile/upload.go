@@ -25,17 +25,12 @@ const uploads = 4
 // is sent, from several goroutines. Errors are those of [Describe] and of the
 // bucket.
 func Upload(ctx context.Context, snap *delta.Snapshot, dir string, files []engine.DataFile, amend func(*delta.AddFile)) ([]delta.AddFile, error) {
-	return upload(ctx, snap, dir, files, uploading{kind: dataFiles, amend: amend})
-}
-
-// UploadCopies is [Upload] for files that stay in the local folder too.
-func UploadCopies(ctx context.Context, snap *delta.Snapshot, dir string, files []engine.DataFile, amend func(*delta.AddFile)) ([]delta.AddFile, error) {
-	return upload(ctx, snap, dir, files, uploading{kind: dataFiles, amend: amend, keep: true})
+	return upload(ctx, snap, dir, files, "part", amend)
 }
 
 // UploadChanges is [Upload] for files of changed rows, see [delta.ChangeFile].
 func UploadChanges(ctx context.Context, snap *delta.Snapshot, dir string, files []engine.DataFile) ([]delta.ChangeFile, error) {
-	adds, err := upload(ctx, snap, dir, files, uploading{kind: "_change_data/cdc"})
+	adds, err := upload(ctx, snap, dir, files, "_change_data/cdc", nil)
 	changes := make([]delta.ChangeFile, len(adds))
 	for i, a := range adds {
 		changes[i] = delta.ChangeFile{Name: a.Name, PartitionValues: a.PartitionValues, Size: a.Size}
@@ -43,20 +38,8 @@ func UploadChanges(ctx context.Context, snap *delta.Snapshot, dir string, files 
 	return changes, err
 }
 
-// dataFiles begins the names of files of rows.
-const dataFiles = "part"
-
-// uploading says how files are uploaded.
-type uploading struct {
-	// kind begins their names.
-	kind string
-	// amend completes a description; may be nil.
-	amend func(*delta.AddFile)
-	// keep leaves them in the local folder too.
-	keep bool
-}
-
-func upload(ctx context.Context, snap *delta.Snapshot, dir string, files []engine.DataFile, u uploading) ([]delta.AddFile, error) {
+// upload is [Upload] for files whose names begin with a prefix.
+func upload(ctx context.Context, snap *delta.Snapshot, dir string, files []engine.DataFile, prefix string, amend func(*delta.AddFile)) ([]delta.AddFile, error) {
 	adds := make([]delta.AddFile, len(files))
 	group, groupCtx := errgroup.WithContext(ctx)
 	group.SetLimit(uploads)
@@ -69,14 +52,14 @@ func upload(ctx context.Context, snap *delta.Snapshot, dir string, files []engin
 			if err != nil {
 				return err
 			}
-			if u.amend != nil {
-				u.amend(&add)
+			if amend != nil {
+				amend(&add)
 			}
-			add.Name = fmt.Sprintf("%s-%05d-%s-c000.%s.parquet", u.kind, i, uuid.NewString(), Codec(snap))
+			add.Name = fmt.Sprintf("%s-%05d-%s-c000.%s.parquet", prefix, i, uuid.NewString(), Codec(snap))
 			// Named before it is there: what fails halfway is withdrawn too.
 			adds[i] = add
 			from := filepath.Join(dir, filepath.FromSlash(f.Name))
-			if err := send(groupCtx, snap.Bucket(), add, from); err != nil || u.keep {
+			if err := send(groupCtx, snap.Bucket(), add, from); err != nil {
 				return err
 			}
 			return os.Remove(from)

@@ -195,7 +195,7 @@ func (t *Txn) storeVectors(ctx context.Context, files []markedFile) (object stri
 // replaceVector makes a file the same file with another vector (protocol,
 // "Writer Requirement for Deletion Vectors").
 func (t *Txn) replaceVector(m markedFile) error {
-	stats, err := LooseStats(m.file.Add.Stats)
+	stats, err := looseStats(m.file.Add.Stats)
 	if err != nil {
 		return fmt.Errorf("statistics of %q: %w", m.file.Name, err)
 	}
@@ -217,9 +217,10 @@ func (t *Txn) addOld(add *action.Add) {
 	t.adds = append(t.adds, add)
 }
 
-// LooseStats says of statistics that their bounds may be wider than the values, as when
-// the rows at the bounds are gone. The count of rows stays. The error is [ErrMalformed].
-func LooseStats(stats string) (string, error) {
+// looseStats returns statistics whose bounds may be wider than the values, because the
+// rows at the bounds may be deleted. The count of rows stays. The error is
+// [ErrMalformed].
+func looseStats(stats string) (string, error) {
 	var doc map[string]jsontext.Value
 	if err := json.Unmarshal([]byte(stats), &doc); err != nil {
 		return "", ErrMalformed

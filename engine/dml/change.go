@@ -6,12 +6,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/datafile"
 	"github.com/lakewarden/lakewarden/engine/delta"
-	"github.com/lakewarden/lakewarden/engine/parquetcut"
 )
 
 // Changes are rows of the table that a caller's own session has pointed at.
@@ -108,8 +106,6 @@ type hit struct {
 	// rows are the positions that go, with the columns of their source; atFile and
 	// atRow say where, in the numbers of table.
 	rows relation
-	// spans are where these lie in each file, in the order of the list of table.
-	spans []parquetcut.Rows
 }
 
 func (h hit) sources() []engine.Source {
@@ -130,23 +126,21 @@ func (w *write) pointed(c Changes) relation {
 
 // hit finds the files behind positions in a list.
 func (w *write) hit(ctx context.Context, list *engine.FileList, rows relation) (hit, error) {
-	row := engine.QuoteIdent(w.names.atRow)
-	found, err := w.numbers(ctx, "SELECT "+engine.QuoteIdent(w.names.atFile)+"::BIGINT AS n, min("+row+"), max("+row+") FROM "+rows.from+" GROUP BY n ORDER BY n", rows.sources...)
+	found, err := w.numbers(ctx, "SELECT DISTINCT "+engine.QuoteIdent(w.names.atFile)+"::BIGINT AS n FROM "+rows.from+" ORDER BY n", rows.sources...)
 	if err != nil {
 		return hit{}, err
 	}
-	files, spans := make([]int, len(found)), make([]parquetcut.Rows, len(found))
+	files := make([]int, len(found))
 	for i, n := range found {
-		files[i], spans[i] = int(n[0]), parquetcut.Rows{From: n[1], To: n[2] + 1}
+		files[i] = int(n[0])
 	}
-	return w.hitFiles(list, files, spans, rows)
+	return w.hitFiles(list, files, rows)
 }
 
-// hitFiles is hit where the numbers of the files in the list are known, in order, and
-// where the rows lie in each.
-func (w *write) hitFiles(list *engine.FileList, numbers []int, spans []parquetcut.Rows, rows relation) (hit, error) {
+// hitFiles is hit where the numbers of the files in the list are known, in order.
+func (w *write) hitFiles(list *engine.FileList, numbers []int, rows relation) (hit, error) {
 	part := restrict(list, chosen(numbers)).WithPositions(w.positions())
-	h := hit{files: liveFiles(w.Snapshot, paths(part)), table: w.track(part), rows: w.renumbered(rows, numbers), spans: spans}
+	h := hit{files: liveFiles(w.Snapshot, paths(part)), table: w.track(part), rows: w.renumbered(rows, numbers)}
 	if len(h.files) != len(numbers) {
 		return hit{}, ErrNotListed
 	}
@@ -171,13 +165,6 @@ func (w *write) renumbered(rows relation, numbers []int) relation {
 	}
 	renumbered := "(list_position([" + strings.Join(texts, ", ") + "]::BIGINT[], " + atFile + "::BIGINT) - 1)::UINTEGER"
 	return relation{sources: rows.sources, from: "(SELECT * REPLACE (" + renumbered + " AS " + atFile + ") FROM " + rows.from + ")"}
-}
-
-// partOf is what is hit in some of the files, which are in order. Rows need not keep
-// their ids.
-func (w *write) partOf(h hit, numbers []int) hit {
-	part := restrict(h.table.sources[0].Files, chosen(numbers))
-	return hit{files: liveFiles(w.Snapshot, paths(part)), table: w.track(part), rows: w.renumbered(h.rows, numbers)}
 }
 
 // same joins a row of the table with its position.
@@ -251,61 +238,26 @@ func (w *write) replace(ctx context.Context, h hit, f *fresh, p plan) (*delta.Sn
 	return w.commit(ctx, p, nil)
 }
 
-// rewrite writes the new rows, and what stays of the files that are hit, unless vectors
-// hide what goes.
+// rewrite writes the new rows, and the remaining rows of the files that are hit unless
+// vectors hide the others.
 func (w *write) rewrite(ctx context.Context, h hit, f *fresh, hides bool) ([]delta.AddFile, error) {
-	rests := make([]*rest, len(h.files))
+	var o outcome
+	var parts []string
 	if len(h.files) > 0 && !hides {
-		var err error
-		if rests, err = w.rests(ctx, h); err != nil {
-			return nil, err
-		}
+		parts, o.sources = w.pieces(h), h.sources()
 	}
-	adds, err := w.outputBeside(ctx, w.rewritten(h, f, hides, rests), h, rests)
-	if anyCut(rests) && notForCutting(err) && ctx.Err() == nil && !w.Session.Broken() {
-		for _, r := range rests {
-			if r != nil {
-				r.discard(w.Scratch)
-			}
-		}
-		clear(rests)
-		adds, err = w.output(ctx, w.rewritten(h, f, hides, rests))
+	if f != nil {
+		parts, o.sources = append(parts, "SELECT "+columnList("", w.Columns)+w.changed()+" FROM "+f.from), append(o.sources, f.sources...)
 	}
+	o.sql, o.more, o.sources = strings.Join(parts, " UNION ALL "), w.hiddenColumns(), unique(o.sources)
+	if !hides && w.gathers(h) {
+		o.sql = "WITH " + w.names.gathered + " AS MATERIALIZED (" + o.sql + ") SELECT * FROM " + w.names.gathered
+		o.rowGroup = gatheredGroup
+	}
+	adds, err := w.output(ctx, o)
 	tags := datafile.CurveTags(w.Snapshot)
 	for i := range adds {
 		adds[i].Tags = tags
 	}
 	return adds, err
-}
-
-// notForCutting reports whether a write may succeed that cuts no file: one turned out not
-// to be cut, or the engine, which goes on, has something against what was made of it. A
-// disk that is full may have room once that is gone, or else the engine says so.
-func notForCutting(err error) bool {
-	var refused *engine.Error
-	switch {
-	case errors.Is(err, parquetcut.ErrNotCut), errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
-		return true
-	case errors.As(err, &refused):
-		return refused.Kind != engine.KindFatal && refused.Kind != engine.KindInterrupted
-	}
-	return false
-}
-
-// rewritten are the rows of [write.rewrite] that are no rests.
-func (w *write) rewritten(h hit, f *fresh, hides bool, rests []*rest) outcome {
-	var parts []string
-	var sources []engine.Source
-	if len(h.files) > 0 && !hides {
-		parts, sources = w.remaining(h, rests)
-	}
-	if f != nil {
-		parts, sources = append(parts, "SELECT "+columnList("", w.Columns)+w.changed()+" FROM "+f.from), append(sources, f.sources...)
-	}
-	o := outcome{sql: strings.Join(parts, " UNION ALL "), more: w.hiddenColumns(), sources: unique(sources)}
-	if !hides && w.gathers(h, rests) {
-		o.sql = "WITH " + w.names.gathered + " AS MATERIALIZED (" + o.sql + ") SELECT * FROM " + w.names.gathered
-		o.rowGroup = w.gatheredRows(rests)
-	}
-	return o
 }

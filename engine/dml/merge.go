@@ -8,7 +8,6 @@ import (
 
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/delta"
-	"github.com/lakewarden/lakewarden/engine/parquetcut"
 	"github.com/lakewarden/lakewarden/engine/rules"
 )
 
@@ -75,11 +74,10 @@ type merge struct {
 	// list, and, unless own is true, the table's columns with the values that an
 	// update gives them.
 	met relation
-	// metCount is the number of pairs, metRows that of the request's rows in them,
-	// metFiles are the numbers of the files in list, metSpans where rows are met there.
+	// metCount is the number of pairs, metRows that of the request's rows in them, and
+	// metFiles are the numbers of their files in list.
 	metCount, metRows int64
 	metFiles          []int
-	metSpans          []parquetcut.Rows
 }
 
 func (w *write) mergeKey(on []string) rules.Key {
@@ -192,10 +190,10 @@ func (j *merge) blocks(rows string) string {
 // keepVisible leaves out what the writer does not see: visible is FALSE for a row
 // that is in the way, and NULL for one that is not.
 func (j *merge) keepVisible(ctx context.Context) error {
-	visible, row := engine.QuoteIdent(j.names.visible), engine.QuoteIdent(j.names.atRow)
+	visible := engine.QuoteIdent(j.names.visible)
 	counts, err := j.numbers(ctx, "SELECT "+engine.QuoteIdent(j.names.atFile)+"::BIGINT, count(*) FILTER ("+visible+"), count(*) FILTER (NOT "+visible+"),"+
-		" (SELECT count(DISTINCT "+engine.QuoteIdent(j.names.index)+") FROM "+j.met.from+" WHERE "+visible+"),"+
-		" min("+row+") FILTER ("+visible+"), max("+row+") FILTER ("+visible+") FROM "+j.met.from+" GROUP BY 1 ORDER BY 1", j.met.sources...)
+		" (SELECT count(DISTINCT "+engine.QuoteIdent(j.names.index)+") FROM "+j.met.from+" WHERE "+visible+")"+
+		" FROM "+j.met.from+" GROUP BY 1 ORDER BY 1", j.met.sources...)
 	if err != nil {
 		return err
 	}
@@ -205,7 +203,6 @@ func (j *merge) keepVisible(ctx context.Context) error {
 		}
 		if c[1] > 0 {
 			j.metFiles = append(j.metFiles, int(c[0]))
-			j.metSpans = append(j.metSpans, parquetcut.Rows{From: c[4], To: c[5] + 1})
 		}
 		j.metCount, j.metRows = j.metCount+c[1], c[3]
 	}
@@ -251,7 +248,7 @@ func (j *merge) run(ctx context.Context) (Result, error) {
 	var h hit
 	if j.metCount > 0 && j.m.Matched != MatchedIgnore {
 		var err error
-		if h, err = j.hitFiles(j.list, j.metFiles, j.metSpans, j.met); err != nil {
+		if h, err = j.hitFiles(j.list, j.metFiles, j.met); err != nil {
 			return Result{}, err
 		}
 		if j.m.Matched == MatchedDelete {

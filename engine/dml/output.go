@@ -42,20 +42,12 @@ type outcome struct {
 	rowGroup int64
 }
 
-// output writes rows as data files and uploads them. After an error none of them is
-// left.
+// output writes rows as data files of the table and uploads them, unless the run is dry.
+// After an error none of them is left.
 func (w *write) output(ctx context.Context, o outcome) ([]delta.AddFile, error) {
 	dir, files, err := w.outputFiles(ctx, o)
-	if err != nil {
+	if err != nil || w.DryRun {
 		return nil, err
-	}
-	return w.upload(ctx, dir, files)
-}
-
-// upload uploads files that [write.outputFiles] made, unless the run is dry.
-func (w *write) upload(ctx context.Context, dir string, files []engine.DataFile) ([]delta.AddFile, error) {
-	if w.DryRun {
-		return nil, nil
 	}
 	return datafile.Upload(ctx, w.Snapshot, dir, files, nil)
 }

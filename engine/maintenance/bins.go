@@ -9,10 +9,6 @@ import (
 	"github.com/lakewarden/lakewarden/engine/delta"
 )
 
-// manyDeleted is the part of a file's rows above which a deletion vector makes
-// it worth another file.
-const manyDeleted = 0.05
-
 // bin are files of one partition that are replaced together.
 type bin struct {
 	// values are the partition's, by the names of the schema.
@@ -101,7 +97,7 @@ func (l layout) fill(part bin) []bin {
 		next = bin{values: part.values, key: part.key}
 	}
 	for _, f := range part.files {
-		if f.Add.Size >= l.targetBytes && !hollow(f) {
+		if f.Add.Size >= l.targetBytes && !hidesRows(f) {
 			continue
 		}
 		if next.bytes+f.Add.Size > l.targetBytes {
@@ -115,7 +111,7 @@ func (l layout) fill(part bin) []bin {
 
 // worth reports whether other files would be better than these.
 func (b *bin) worth(l layout) bool {
-	return len(b.files) > 1 && !l.done(b.files) || slices.ContainsFunc(b.files, hollow)
+	return len(b.files) > 1 && !l.done(b.files) || slices.ContainsFunc(b.files, hidesRows)
 }
 
 // done reports that all files are what this layout makes.
@@ -127,13 +123,6 @@ func (l layout) done(files []delta.File) bool {
 	})
 }
 
-// hollow reports that many rows of a file are deleted.
-func hollow(f delta.File) bool {
-	dv := f.Add.DeletionVector
-	if dv == nil {
-		return false
-	}
-	stats, err := f.Stats()
-	// Without a count nobody knows; the file gets one.
-	return err != nil || stats.NumRecords == nil || float64(dv.Cardinality) > manyDeleted*float64(*stats.NumRecords)
-}
+// hidesRows reports that a file has rows behind a deletion vector. Rewriting it leaves
+// them out.
+func hidesRows(f delta.File) bool { return f.Add.DeletionVector != nil }
