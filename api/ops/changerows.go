@@ -184,13 +184,14 @@ func (w *writing) pointRelations(ctx context.Context, statement *sqlguard.Query,
 		if statement.ReadsWhole(i) {
 			return nil, invalid("where", "must name columns: * and whole rows are not served here")
 		}
-		relation, err := w.Queries.Tables.withSecrets(w.used.relation(w.view, w.used.exposure(w.view), w.Queries.Limits), w.view, w.located)
+		exposure := w.used.exposure(w.view)
+		relation, err := w.Queries.Tables.withSecrets(w.used.relation(w.view, exposure, w.Queries.Limits), w.view, w.located)
 		if err != nil {
 			return nil, err
 		}
 		// Of rows that are pointed at the order is nobody's matter: whoever sees all of
 		// them has a list wherever others have one.
-		narrow := w.used.narrow(relation.Source, w.view, true, relation.Shielded)
+		narrow := w.used.narrow(relation.Source, w.view, true, shieldsFiles(exposure, w.Queries.Limits))
 		relation.Columns = append(slices.Clone(relation.Columns), engine.Column{Name: p.positions.File, Type: "UINTEGER"}, engine.Column{Name: p.positions.Row, Type: "BIGINT"})
 		relation.Narrow = func(visible, asked engine.Condition) engine.Source {
 			source := narrow(visible, asked)

@@ -42,9 +42,9 @@ type QueryLimits struct {
 	DefaultTimeout, MaxTimeout time.Duration
 	// CopyBytes is the largest size of a table's relevant files, those that the row
 	// filter needs and that are not proved to hold visible rows only, for which a copy
-	// of the visible rows fits the memory of a statement. In such a table, conditions
-	// of statements do not skip data by bounds of hidden rows. In a larger table they
-	// do, unless the organisation always wants copies.
+	// of the visible rows fits the memory of a statement. In a larger table, conditions
+	// of statements exclude files by bounds of hidden rows, unless the organisation
+	// always wants copies. They never exclude row groups by them.
 	CopyBytes int64
 	Guard     sqlguard.Limits
 }

@@ -249,16 +249,23 @@ func (u usedTable) exposure(v view) skipping.Exposure {
 func (u usedTable) relation(v view, e skipping.Exposure, limits QueryLimits) sqlguard.Relation {
 	filtered := v.filtered()
 	source := sourceOf(u.located, u.snap)
-	shielded := e.Mixed && e.MixedBytes <= limits.CopyBytes
 	return sqlguard.Relation{
-		Columns: v.columns, Source: source, Narrow: u.narrow(source, v, filtered, shielded),
-		Filtered: filtered, Predicate: v.Predicate, Condition: v.Condition, Shielded: shielded,
+		Columns: v.columns, Source: source, Narrow: u.narrow(source, v, filtered, shieldsFiles(e, limits)),
+		Filtered: filtered, Predicate: v.Predicate, Condition: v.Condition, Shielded: e.Mixed,
 		ColumnExpr: v.exprs, Sorted: v.sorted,
 		Bytes: e.Bytes,
 		// Whether the process survives must not follow from what is read: see
 		// [gateway.ReadsRemoteLog]. To fill a copy is to read to the end.
 		KeepWhole: filtered && gateway.ReadsRemoteLog(source) && !skipping.ListsRestricted(u.snap),
 	}
+}
+
+// shieldsFiles reports whether the conditions of a statement may exclude only files
+// without hidden rows. Otherwise a filtered copy would not fit, and they exclude files by
+// all bounds. They never exclude row groups of a file that may hold hidden rows: that is
+// [sqlguard.Relation.Shielded].
+func shieldsFiles(e skipping.Exposure, limits QueryLimits) bool {
+	return e.Mixed && e.MixedBytes <= limits.CopyBytes
 }
 
 // narrow reads a table as a list of the files that can hold a row which is

@@ -13,6 +13,8 @@ import (
 
 	"github.com/apache/arrow-go/v18/parquet/file"
 	"github.com/stretchr/testify/require"
+
+	"github.com/lakewarden/lakewarden/api/ops"
 )
 
 // What a statement reads must not depend on the values of hidden rows. These tests
@@ -40,8 +42,13 @@ func boundRows(from, to int) string {
 // range of hidden values, and outside of all.
 var asked = []int{500, 5500, 7000, 20500, 90000}
 
-// boundWorld serves the copies of two tables: one has a file for each part, the
-// other a row group.
+// insideLarge are the values of asked between the bounds of the only file of a table.
+// In a large table, the bounds of a file that mixes hidden and visible rows may decide
+// whether the file is read, but those of its row groups decide nothing.
+var insideLarge = asked[:4]
+
+// boundWorld serves the copies of three tables: "files" has a file for each part,
+// "groups" a row group, and "large" too, but no filtered copy of it would fit.
 type boundWorld struct {
 	server *testServer
 	reader *client
@@ -52,7 +59,7 @@ func newBoundWorld(t *testing.T, store, reading string) *boundWorld {
 	t.Helper()
 	t.Setenv(variantStore, store)
 	t.Setenv(variantReading, reading)
-	s := startServer(t, func(c *Config) { c.Threads = 1 })
+	s := startServer(t, func(c *Config) { c.Threads, c.Lease = 1, 128 })
 	w := &boundWorld{server: s}
 	var names []string
 	for k := range boundParts {
@@ -66,13 +73,19 @@ func newBoundWorld(t *testing.T, store, reading string) *boundWorld {
 		require.Len(t, gone, 1)
 		require.NoError(t, os.Remove(gone[0]))
 
-		groups := worldTable{name: fmt.Sprintf("groups%d", k), columns: boundColumns, commits: [][]worldFile{{{sql: boundRows(0, boundParts), rowGroup: boundPartRows}}}}
-		groups.write(t, s.root)
-		written, err := filepath.Glob(filepath.Join(s.root, groups.name, "data", "*.parquet"))
-		require.NoError(t, err)
-		require.Len(t, written, 1)
-		breakGroup(t, written[0], k)
-		names = append(names, files.name, groups.name)
+		names = append(names, files.name)
+		for kind, pad := range map[string]int64{"groups": 0, "large": ops.CopyBytes(s.config.Lease * mib)} {
+			groups := worldTable{
+				name: fmt.Sprint(kind, k), columns: boundColumns,
+				commits: [][]worldFile{{{sql: boundRows(0, boundParts), rowGroup: boundPartRows, pad: pad}}},
+			}
+			groups.write(t, s.root)
+			written, err := filepath.Glob(filepath.Join(s.root, groups.name, "data", "*.parquet"))
+			require.NoError(t, err)
+			require.Len(t, written, 1)
+			breakGroup(t, written[0], k)
+			names = append(names, groups.name)
+		}
 	}
 	s.discover()
 	for _, name := range names {
@@ -159,20 +172,24 @@ func TestTwoWorldsReadAlike(t *testing.T) {
 					require.Equal(t, without(first, 2), without(read, 2), "%s: %s, %d", kind, name, v)
 				}
 			}
-			for _, kind := range []string{"files", "groups"} {
+			for _, kind := range []string{"files", "groups", "large"} {
+				values := asked
+				if kind == "large" {
+					values = insideLarge
+				}
 				for _, sql := range boundStatements {
-					same(kind, sql, asked, func(table string, v int) reply {
+					same(kind, sql, values, func(table string, v int) reply {
 						return w.reader.query(strings.ReplaceAll(strings.ReplaceAll(sql, "{t}", table), "{v}", fmt.Sprint(v)))
 					})
 				}
-				same(kind, "an argument", asked, func(table string, v int) reply {
+				same(kind, "an argument", values, func(table string, v int) reply {
 					return w.reader.query("SELECT name FROM "+table+" WHERE id = $1", v)
 				})
-				same(kind, "rows", asked, func(table string, v int) reply {
+				same(kind, "rows", values, func(table string, v int) reply {
 					_, name, _ := strings.Cut(table, ".")
 					return w.reader.call("GET", "/v1/tables/lake/"+w.server.schema+"/"+name+"/rows?page_size=5&where="+url.QueryEscape(fmt.Sprint("id = ", v)), nil)
 				})
-				same(kind, "rows in order", asked, func(table string, v int) reply {
+				same(kind, "rows in order", values, func(table string, v int) reply {
 					_, name, _ := strings.Cut(table, ".")
 					return w.reader.call("GET", "/v1/tables/lake/"+w.server.schema+"/"+name+"/rows?page_size=1&order_by=id%20desc&where="+url.QueryEscape(fmt.Sprint("id <= ", v)), nil)
 				})
@@ -180,7 +197,7 @@ func TestTwoWorldsReadAlike(t *testing.T) {
 					continue // such tables take no updates
 				}
 				// A row that is found is written anew, with the rows beside it.
-				same(kind, "update", asked[1:], func(table string, v int) reply {
+				same(kind, "update", values[1:], func(table string, v int) reply {
 					_, name, _ := strings.Cut(table, ".")
 					return w.writer.call("POST", "/v1/tables/lake/"+w.server.schema+"/"+name+"/rows/update?dry_run=true",
 						map[string]any{"where": fmt.Sprint("id = ", v), "set": map[string]any{"name": "'x'"}})

@@ -1,11 +1,13 @@
 package main
 
 import (
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -34,6 +36,8 @@ type worldTable struct {
 type worldFile struct {
 	sql      string
 	rowGroup int64
+	// pad enlarges the file by that many bytes, which no reader needs.
+	pad int64
 	// gone says that the next commit takes the file away again.
 	gone bool
 }
@@ -206,9 +210,24 @@ func (w worldTable) data(t testing.TB, snap *delta.Snapshot, dir, name string, f
 		}
 		named := path.Join("data", path.Dir(one.Name), fmt.Sprintf("%s-%03d.parquet", name, i))
 		require.NoError(t, os.Rename(filepath.Join(dir, "data", one.Name), filepath.Join(dir, named)))
-		out[i] = delta.AddFile{Name: named, PartitionValues: values, Size: one.Bytes, ModTime: time.Unix(1_700_000_000, 0), Stats: stats}
+		padFile(t, filepath.Join(dir, named), f.pad)
+		out[i] = delta.AddFile{Name: named, PartitionValues: values, Size: one.Bytes + f.pad, ModTime: time.Unix(1_700_000_000, 0), Stats: stats}
 	}
 	return out
+}
+
+// padFile enlarges a Parquet file by n bytes between the row groups and the footer,
+// which names its parts by their distance from the start of the file.
+func padFile(t testing.TB, path string, n int64) {
+	t.Helper()
+	if n == 0 {
+		return
+	}
+	raw, err := os.ReadFile(path)
+	require.NoError(t, err)
+	// The file ends with the footer, its length in four bytes, and four bytes "PAR1".
+	at := len(raw) - 8 - int(binary.LittleEndian.Uint32(raw[len(raw)-8:]))
+	require.NoError(t, os.WriteFile(path, slices.Concat(raw[:at], make([]byte, n), raw[at:]), 0o600))
 }
 
 // unlisted gives a field a property that sends readers of its table to the log,

@@ -37,7 +37,7 @@ type Relation struct {
 	Secrets map[string]string
 	// Shielded reports that bounds in the files reveal hidden rows. The statement's
 	// conditions then reach the engine's file reader in a form by which it cannot skip
-	// row groups, and Narrow uses them only to exclude files without hidden rows.
+	// row groups.
 	Shielded bool
 	// Sorted puts the rows of the copy in the order of their visible values, for
 	// a table whose files are laid out by values that the caller does not see.
