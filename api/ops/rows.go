@@ -90,8 +90,9 @@ type restart struct {
 
 // Again restarts the statement if Next failed because its process was lost, and
 // reports whether it did. It does so once. An error says why the second start failed,
-// and replaces that of Next. The caller must not have passed on any rows, because all
-// rows come again, possibly in another order.
+// and replaces that of Next; after a *[sessions.BusyError], Again may be called again. The
+// caller must not have passed on any rows, because all rows come again, possibly in
+// another order.
 func (r *Rows) Again() (bool, error) {
 	if !r.lost {
 		return false, nil
@@ -104,6 +105,10 @@ func (r *Rows) Again() (bool, error) {
 	}
 	held, result, err := again.launch()
 	if err != nil {
+		var busy *sessions.BusyError
+		if errors.As(err, &busy) {
+			r.again, r.lost = again, true
+		}
 		r.held, r.err = nil, r.explain(err)
 		return false, r.err
 	}

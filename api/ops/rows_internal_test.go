@@ -52,6 +52,21 @@ func TestAgainReportsWhyItFailed(t *testing.T) {
 	require.False(t, again, "once")
 	require.NoError(t, err)
 
+	busy, turns := rows(engine.ErrLost), []error{&sessions.BusyError{}, nil}
+	busy.again.recut = func() bool { return false }
+	busy.again.launch = func() (*sessions.Held, engine.Result, error) {
+		err := turns[0]
+		turns = turns[1:]
+		return nil, failing{err: io.EOF}, err
+	}
+	_, err = busy.Next(t.Context())
+	require.ErrorIs(t, err, engine.ErrLost)
+	again, err = patiently(t.Context(), busy.Again)
+	require.NoError(t, err)
+	require.True(t, again, "it waits for its turn")
+	_, err = busy.Next(t.Context())
+	require.ErrorIs(t, err, io.EOF)
+
 	other := rows(io.ErrUnexpectedEOF)
 	_, err = other.Next(t.Context())
 	require.ErrorIs(t, err, io.ErrUnexpectedEOF)

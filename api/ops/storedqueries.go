@@ -95,7 +95,20 @@ func (o StoredQueries) run(ctx context.Context, t *Task, q StoredQuery) (Done, e
 		return Done{}, err
 	}
 	defer func() { _ = rows.Close() }()
-	stored, err := o.Results.keep(ctx, t.Operation, rows, room, q.Rows, q.Bytes, func(n int64) { t.Progress(catalog.Progress{Done: n, Unit: "rows"}) })
+	keep := func() (storedRows, error) {
+		return o.Results.keep(ctx, t.Operation, rows, room, q.Rows, q.Bytes, func(n int64) { t.Progress(catalog.Progress{Done: n, Unit: "rows"}) })
+	}
+	stored, err := keep()
+	if err != nil {
+		// Nobody has seen any rows, however many there were.
+		again, failed := patiently(ctx, rows.Again)
+		switch {
+		case failed != nil:
+			err = failed
+		case again:
+			stored, err = keep()
+		}
+	}
 	if err != nil {
 		return Done{}, err
 	}
@@ -122,7 +135,12 @@ func (o StoredQueries) begin(ctx context.Context, q Query) (*Rows, kept, error) 
 		if err != nil {
 			return nil, kept{}, err
 		}
-		rows, err := o.patiently(ctx, a, q)
+		rows, err := patiently(ctx, func() (*Rows, error) {
+			if err := o.Queries.Pool.Room(string(a.Org), string(a.User)); err != nil {
+				return nil, err
+			}
+			return o.Queries.Run(ctx, q)
+		})
 		if err != nil {
 			return nil, kept{}, err
 		}
@@ -144,22 +162,19 @@ func (o StoredQueries) begin(ctx context.Context, q Query) (*Rows, kept, error) 
 	return nil, kept{}, ErrStale
 }
 
-// patiently waits where a request would be turned away: nobody holds a
-// connection for it.
-func (o StoredQueries) patiently(ctx context.Context, a Actor, q Query) (*Rows, error) {
+// patiently calls f until it does not fail because the server is busy: an operation can
+// wait for its turn, as no client holds a connection for it.
+func patiently[T any](ctx context.Context, f func() (T, error)) (T, error) {
 	for {
-		err := o.Queries.Pool.Room(string(a.Org), string(a.User))
-		var rows *Rows
-		if err == nil {
-			rows, err = o.Queries.Run(ctx, q)
-		}
+		got, err := f()
 		var busy *sessions.BusyError
 		if !errors.As(err, &busy) {
-			return rows, err
+			return got, err
 		}
 		select {
 		case <-ctx.Done():
-			return nil, ctx.Err()
+			var none T
+			return none, ctx.Err()
 		case <-time.After(max(busy.RetryAfter, 100*time.Millisecond)):
 		}
 	}

@@ -123,14 +123,37 @@ func TestLostStatementRestartsBeforeFirstByte(t *testing.T) {
 		t.Fatalf("it ended too soon: %.200s", r.body)
 	default:
 	}
-	for _, pid := range workerProcesses(t) {
-		n, err := strconv.Atoi(pid)
-		require.NoError(t, err)
-		require.NoError(t, syscall.Kill(n, syscall.SIGKILL))
-	}
+	killWorkers(t)
 	r := <-answer
 	require.Equal(t, http.StatusOK, r.status, "%.300s", r.body)
 	rows, err := file.NewParquetReader(bytes.NewReader(r.body))
 	require.NoError(t, err)
 	require.EqualValues(t, 300_002, rows.NumRows())
+}
+
+// killWorkers kills the worker processes of the test's servers.
+func killWorkers(t *testing.T) {
+	t.Helper()
+	for _, pid := range workerProcesses(t) {
+		n, err := strconv.Atoi(pid)
+		require.NoError(t, err)
+		require.NoError(t, syscall.Kill(n, syscall.SIGKILL))
+	}
+}
+
+// TestLostOperationsRestart checks that a query that runs as an operation runs again
+// when its worker is lost, however many of its rows were stored, and keeps all rows once.
+func TestLostOperationsRestart(t *testing.T) {
+	s := startServer(t, func(c *Config) { c.Threads = 1 })
+	c := s.member("ana@acme.example", "viewer", nil)
+	c.rows("SELECT 1")
+	const sql = "SELECT range AS id FROM range(300000) UNION ALL SELECT a.range FROM range(40000) a, range(10000) b WHERE a.range * b.range = 7"
+	o := c.start(sql)
+	require.Eventually(t, func() bool { return c.operation(o)["progress"].(map[string]any)["done"].(float64) > 0 }, 30*time.Second, 5*time.Millisecond)
+	require.Equal(t, "running", c.operation(o)["state"])
+	killWorkers(t)
+	o = c.await(o)
+	require.Equal(t, "succeeded", o["state"], "%v", o)
+	require.Equal(t, 300_002.0, o["result"].(map[string]any)["rowCount"])
+	require.Equal(t, 300_002, bytes.Count(c.result(o, "Accept", ndjson).body, []byte("\n")))
 }
