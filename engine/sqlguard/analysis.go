@@ -21,7 +21,9 @@ type analysis struct {
 	ctes    int
 	// distances counts the calls of quadratic text functions.
 	distances int
-	params    map[string]bool
+	// patterns and searches count the calls whose work [share] divides among them.
+	patterns, searches int64
+	params             map[string]bool
 	// exists is the SELECT directly inside EXISTS: its star needs no column.
 	exists *node
 	// reduces counts the calls of list_reduce.

@@ -18,6 +18,7 @@ const (
 	maxDistances  = 16        // distances in one statement
 	maxReduce     = 5_000     // elements folded by list_reduce
 	manyReduced   = 1_000     // the same in a statement with more than two of them
+	maxReduces    = 16        // calls of list_reduce in one statement
 	maxGrown      = 1_000     // list_reduce that makes its result longer in every step: its list as text, bytes
 	maxGrownBy    = 8         // the constants that every step adds, bytes
 	maxReplace    = 200_000   // length of a text times that of its replacement, bytes
@@ -95,6 +96,10 @@ func distanceRule(a *analysis, n *node, _ string) *Error {
 
 // reduceRule bounds the lists that list_reduce folds.
 func reduceRule(a *analysis, n *node, _ string) *Error {
+	a.reduces++
+	if a.reduces > maxReduces {
+		return refuse(CodeTooComplex, "", "more than %d calls of list_reduce in one statement", maxReduces)
+	}
 	if a.lambdas > 0 {
 		return nil // bounded already
 	}
@@ -104,7 +109,6 @@ func reduceRule(a *analysis, n *node, _ string) *Error {
 		}
 		return a.bound(n, 0, measureText, maxGrown)
 	}
-	a.reduces++
 	return a.boundLater(n, 0, "len", maxReduce, func() int64 {
 		if a.reduces > 2 {
 			return manyReduced

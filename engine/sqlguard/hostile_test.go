@@ -267,6 +267,7 @@ var hostile = []struct {
 	{"computed pattern for names of columns", sqlguard.CodeArgument, `SELECT COLUMNS(c -> c LIKE '%' || c) FROM t`},
 	{"wildcards with escape", sqlguard.CodeArgument, `SELECT a ILIKE '%a%a%a%a%a%a%b' ESCAPE '!' FROM t`},
 	{"matches in a long constant", sqlguard.CodeArgument, `SELECT regexp_extract_all('` + strings.Repeat("x", 20_001) + `', 'x')`},
+	{"many folds", sqlguard.CodeTooComplex, `SELECT ` + strings.Repeat(`list_reduce(l, (a, x) -> a + x), `, 16) + `list_reduce(l, (a, x) -> a + x) FROM t`},
 	{"doubling fold", sqlguard.CodeArgument, `SELECT list_reduce(['ab' FOR i IN range(28)], lambda a, x: a || a)`},
 	{"doubling fold of lists", sqlguard.CodeArgument, `SELECT reduce([[1]], (a, x) -> list_concat(a, x, a))`},
 	{"doubling fold of arrays", sqlguard.CodeArgument, `SELECT list_reduce(l, (a, x) -> array_to_string([a, a], '')) FROM t`},

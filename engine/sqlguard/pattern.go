@@ -16,7 +16,12 @@ const (
 	maxWilder    = 100        // the same, with two wildcards in a computed pattern
 	maxWildest   = 40         // the same, with three
 	maxSteps     = 200_000    // comparisons of one row with several wildcards
+	fullCalls    = 4          // bounded calls of a statement that may each do the most work
 )
+
+// share returns by which factor each of so many bounded calls has to do less, because an
+// interrupt waits for all calls of an operator.
+func share(calls int64) int64 { return (calls + fullCalls - 1) / fullCalls }
 
 // patternRule bounds (NOT) LIKE, ILIKE, GLOB and the forms with ESCAPE.
 func patternRule(a *analysis, n *node, _ string) *Error {
@@ -53,16 +58,19 @@ func patternRule(a *analysis, n *node, _ string) *Error {
 	if len(lit.text) > maxNeedle {
 		return refuse(CodeArgument, "", "the pattern is longer than %d bytes", maxNeedle)
 	}
-	limit := int64(maxWild)
-	switch runs := wildcardRuns(lit.text, wild[0]); {
+	runs := wildcardRuns(lit.text, wild[0])
+	switch {
 	case runs > maxWildcards:
 		return refuse(CodeArgument, "", "the pattern has more than %d wildcards", maxWildcards)
-	case runs > 1:
-		limit = longestText(runs, len(lit.text))
-	case len(lit.text) <= maxPattern:
+	case runs <= 1 && len(lit.text) <= maxPattern:
 		return nil
 	}
+	a.patterns++
 	a.replaceCall(n, func() *node {
+		limit := maxWild / share(a.patterns)
+		if runs > 1 {
+			limit = longestText(runs, len(lit.text), maxSteps/share(a.patterns))
+		}
 		return guard(operandsOf(n, 2), func(use func(string) *node) *node {
 			return caseNode(greaterNode(sizeOf(use("a")), intNode(limit)), guardError(), rebuilt(n, name, use))
 		})
@@ -115,23 +123,42 @@ func wildcardRuns(pattern string, wild byte) int {
 	return runs
 }
 
-// longestText is the length up to which a text is matched in maxSteps: one for
+// longestText returns the length up to which a text is matched in so many steps: one for
 // each way to place the runs in the text, times the signs between two of them.
-func longestText(runs, pattern int) int64 {
+func longestText(runs, pattern int, steps int64) int64 {
 	for n := maxWild; n > runs; n-- {
-		steps := pattern/runs + 1
-		for i := range runs {
-			steps = min(steps*(n-i)/(i+1), saturated)
-		}
-		if steps <= maxSteps {
+		if stepsOf(runs, pattern, int64(n)) <= steps {
 			return int64(n)
 		}
 	}
 	return int64(runs)
 }
 
+// stepsOf returns the most steps that matching a text of that length takes.
+func stepsOf(runs, pattern int, text int64) int64 {
+	steps := int64(pattern/runs + 1)
+	for i := range int64(runs) {
+		steps = min(steps*(text-i)/(i+1), saturated)
+	}
+	return steps
+}
+
+// root returns the smallest integer whose power with that exponent is at least n.
+func root(n int64, exponent int) int64 {
+	for r := int64(1); ; r++ {
+		power := int64(1)
+		for range exponent {
+			power *= r
+		}
+		if power >= n {
+			return r
+		}
+	}
+}
+
 // computedPattern bounds a pattern that is known while rows flow.
 func (a *analysis) computedPattern(n *node, name, wild string) {
+	a.patterns++
 	a.replaceCall(n, func() *node {
 		return guard(operandsOf(n, 2), func(use func(string) *node) *node {
 			// Behind the wildcards at the end there is nothing to try.
@@ -143,12 +170,14 @@ func (a *analysis) computedPattern(n *node, name, wild string) {
 				return callNode("-", true, sizeOf(pattern()), callNode("strlen", false, rest))
 			}
 			size := func() *node { return sizeOf(use("a")) }
+			work := callNode("*", true, castNode(size(), "BIGINT"), sizeOf(use("b")))
 			over := expression("CONJUNCTION", "CONJUNCTION_OR", "children", []any{
 				greaterNode(size(), intNode(maxWild)),
 				greaterNode(sizeOf(use("b")), intNode(maxPattern)),
 				greaterNode(count(), intNode(maxComputed)),
-				allOf(greaterNode(count(), intNode(1)), greaterNode(size(), intNode(maxWilder))),
-				allOf(greaterNode(count(), intNode(2)), greaterNode(size(), intNode(maxWildest))),
+				greaterNode(work, intNode(fullCalls*maxSteps/a.patterns)),
+				allOf(greaterNode(count(), intNode(1)), greaterNode(size(), intNode(maxWilder/root(share(a.patterns), 2)))),
+				allOf(greaterNode(count(), intNode(2)), greaterNode(size(), intNode(maxWildest/root(share(a.patterns), 3)))),
 			})
 			return caseNode(over, guardError(), rebuilt(n, name, use))
 		})
@@ -169,10 +198,11 @@ func needleRule(a *analysis, n *node, _ string) *Error {
 
 // searched bounds the product of the lengths of a call's first two arguments.
 func (a *analysis) searched(n *node, name string) {
+	a.searches++
 	a.replaceCall(n, func() *node {
 		return guard(operandsOf(n, 2), func(use func(string) *node) *node {
 			work := callNode("*", true, castNode(sizeOf(use("a")), "BIGINT"), sizeOf(use("b")))
-			return caseNode(greaterNode(work, intNode(maxSearch)), guardError(), rebuilt(n, name, use))
+			return caseNode(greaterNode(work, intNode(maxSearch/share(a.searches))), guardError(), rebuilt(n, name, use))
 		})
 	})
 }
