@@ -216,7 +216,7 @@ func resourceCases() []hostileCase {
 		{"levenshtein of short texts", isStopped, `SELECT sum(levenshtein(a.x, b.x)) FROM (SELECT repeat('ab', 48 + range % 2) AS x FROM range(60000)) a, (SELECT repeat('ba', 48) AS x FROM range(60000)) b`},
 		{"many distances", isStopped, `SELECT ` + strings.Repeat("sum(damerau_levenshtein(a.x, b.x)), ", 15) + `1 FROM (SELECT repeat('ab', 48 + range % 2) AS x FROM range(60000)) a, (SELECT repeat('ba', 48) AS x FROM range(60000)) b`},
 		{"list_reduce of short lists", isStopped, `SELECT sum(list_reduce(range(n), lambda a, b: a + b)) FROM (SELECT 4900 + range % 100 AS n FROM range(1000000))`},
-		{"many list_reduce", isStopped, `SELECT ` + strings.Repeat("sum(list_reduce(range(n), lambda a, b: a + b)), ", 20) + `1 FROM (SELECT 4900 + range % 100 AS n FROM range(1000000))`},
+		{"many list_reduce", isStopped, `SELECT ` + strings.Repeat("sum(list_reduce(range(n), lambda a, b: a + b)), ", 16) + `1 FROM (SELECT 4900 + range % 100 AS n FROM range(1000000))`},
 		{"growing list_reduce", isStopped, `SELECT sum(strlen(list_reduce(list_transform(range(n), lambda x: 'a'), lambda a, b: a || '12345678' || b))) FROM (SELECT 550 + range % 10 AS n FROM range(1000000))`},
 		{"wildcards", isStopped, `SELECT count(*) FROM range(100000000) WHERE (repeat('a', 180) || range) LIKE '%a_%a_b'`},
 		{"lpad per row", isStopped, `SELECT sum(length(lpad(range::VARCHAR, 10000, 'x'))) FROM range(100000000)`},

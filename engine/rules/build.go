@@ -149,6 +149,9 @@ func (b builder) like(value, pattern, escape *expr) (*expr, error) {
 			return nil, invalid("LIKE of %s", typeName(a.typ))
 		}
 	}
+	if err := checkPattern(pattern, escape); err != nil {
+		return nil, err
+	}
 	switch {
 	case pattern.op != opLiteral && b.spark, escape != nil && b.spark:
 		return nil, invalid("LIKE with a pattern that is not constant")

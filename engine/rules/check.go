@@ -45,6 +45,8 @@ func newCheck(e *expr, err error) (Check, error) {
 		return Check{}, err
 	case e.depth() > maxDepth:
 		return Check{}, invalid("it is nested deeper than %d", maxDepth)
+	case e.patterns() > maxPatterns:
+		return Check{}, invalid("it has more than %d calls of LIKE whose pattern has _ or ESCAPE or is not constant", maxPatterns)
 	}
 	return Check{e}, nil
 }

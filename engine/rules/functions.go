@@ -132,6 +132,11 @@ func (b builder) call(name string, args []*expr) (*expr, error) {
 			e = b.note(e, "a time without time zone")
 		}
 	}
+	if name == "ilike" {
+		if err := checkPattern(args[1], nil); err != nil {
+			return nil, err
+		}
+	}
 	if !f.spark {
 		e = b.note(e, "the function "+name)
 	}

@@ -29,16 +29,13 @@ func (e *expr) duckdb(alias string) string {
 	case opArith, opCompare, opAnd, opOr, opNot, opIn, opIsNull, opBetween, opNegate, opCase, opNull:
 		return e.common(args)
 	case opLike:
-		if len(args) == 3 {
-			return "(" + args[0] + " LIKE " + args[1] + " ESCAPE " + args[2] + ")"
-		}
-		return "(" + args[0] + " LIKE " + args[1] + ")"
+		return e.likeSQL(args)
 	case opCast:
 		return "CAST(" + args[0] + " AS " + delta.DuckDBType(e.typ) + ")"
 	}
 	switch e.text {
 	case "ilike":
-		return "(" + args[0] + " ILIKE " + args[1] + ")"
+		return e.likeSQL(args)
 	case "||":
 		return "(" + args[0] + " || " + args[1] + ")"
 	}
