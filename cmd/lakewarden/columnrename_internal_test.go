@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"strconv"
 	"testing"
 
@@ -99,19 +100,7 @@ func TestNoColumnMovesBesideAPolicyThatLostItsOwn(t *testing.T) {
 	ben := s.member("ben@acme.example", "builder", nil)
 	require.Empty(t, ben.rows("SELECT id FROM "+s.schema+".loans"))
 
-	// Another writer renames the column: no policy follows.
-	bucket, err := file.New(dir)
-	require.NoError(t, err)
-	snap, err := delta.Load(t.Context(), bucket, delta.Options{})
-	require.NoError(t, err)
-	a := snap.Alter()
-	require.NoError(t, a.RenameColumn([]string{"a"}, "b"))
-	change, err := a.Change()
-	require.NoError(t, err)
-	txn := snap.Begin(delta.Operation{Name: "RENAME COLUMN"})
-	txn.Alter(change)
-	_, err = txn.Commit(t.Context())
-	require.NoError(t, err)
+	renameAlone(t, dir, "a", "b")
 
 	version := s.admin.version(path)
 	for _, r := range []reply{
@@ -127,4 +116,62 @@ func TestNoColumnMovesBesideAPolicyThatLostItsOwn(t *testing.T) {
 	}
 	require.Equal(t, version, s.admin.version(path))
 	require.Empty(t, ben.rows("SELECT id FROM "+s.schema+".loans"))
+}
+
+// renameAlone renames a column as another writer does, or a server that stops right after
+// the commit: no policy follows.
+func renameAlone(t *testing.T, dir, from, to string) {
+	t.Helper()
+	bucket, err := file.New(dir)
+	require.NoError(t, err)
+	snap, err := delta.Load(t.Context(), bucket, delta.Options{})
+	require.NoError(t, err)
+	a := snap.Alter()
+	require.NoError(t, a.RenameColumn([]string{from}, to))
+	change, err := a.Change()
+	require.NoError(t, err)
+	txn := snap.Begin(delta.Operation{Name: "RENAME COLUMN"})
+	txn.Alter(change)
+	_, err = txn.Commit(t.Context())
+	require.NoError(t, err)
+}
+
+// TestPoliciesAreCorrectedAfterARename checks that an administrator restores what
+// everybody sees when no policy followed a renamed column, and that nobody sees more in
+// between.
+func TestPoliciesAreCorrectedAfterARename(t *testing.T) {
+	s := startServer(t, nil)
+	dir := s.table("people", `SELECT i AS id, ['a', 'b'][i % 2 + 1] AS tenant, 'SECRET-' || i AS ssn FROM range(8) t(i)`, nil,
+		column{"id", "long"}, column{"tenant", "string"}, column{"ssn", "string"})
+	const byTenant = `{"effect":"permit","subject":{"attribute":"tenant","op":"eq"},"condition":null}`
+	rows, hidden := s.policy("people", "tenant", byTenant), s.rule("cls", "people", "ssn", adminsSee)
+	reader := s.member("a@acme.example", "viewer", map[string]string{"tenant": "a"})
+	sql := "SELECT id FROM " + s.schema + ".people ORDER BY id"
+	seen := reader.rows(sql)
+	require.Len(t, seen, 4)
+
+	correct := func(policy map[string]any, kind, column, definition string) {
+		base := "/v1/organisations/" + s.boot.OrganisationID + "/policies/"
+		s.admin.ok("PUT", base+policy["id"].(string), object{"kind": kind, "tableFqn": "lake." + s.schema + ".people", "columnName": column,
+			"definition": json.RawMessage(definition), "expectedVersion": policy["version"]})
+	}
+	renameAlone(t, dir, "tenant", "org")
+	restart := func() {
+		s.restart()
+		reader = s.client(reader.key, reader.user)
+	}
+	restart()
+	require.Empty(t, reader.rows(sql), "no row can be decided")
+	correct(rows, "rls", "org", byTenant)
+	require.Equal(t, seen, reader.rows(sql))
+
+	renameAlone(t, dir, "ssn", "social")
+	restart()
+	for _, c := range []*client{reader, s.admin} {
+		code, _ := c.query(sql).problem(t, 409)
+		require.Equal(t, "policy_not_usable", code)
+	}
+	correct(hidden, "cls", "social", adminsSee)
+	require.Equal(t, seen, reader.rows(sql))
+	require.Equal(t, []string{"id", "org"}, reader.names(s.tablePath("people")))
 }
