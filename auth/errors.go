@@ -16,7 +16,7 @@ var (
 	ErrMalformed = fmt.Errorf("%w: malformed credential", ErrUnauthenticated)
 	// ErrExpired: the credential was valid and its time is over: 401.
 	ErrExpired = fmt.Errorf("%w: credential expired", ErrUnauthenticated)
-	// ErrRevoked: the credential was withdrawn: 401.
+	// ErrRevoked: the credential was revoked: 401.
 	ErrRevoked = fmt.Errorf("%w: credential revoked", ErrUnauthenticated)
 	// ErrNoMember: the credential is sound but its user is no member of the
 	// organisation (any more): 401.

@@ -270,9 +270,9 @@ type Operations interface {
 	FinishOperation(ctx context.Context, runner string, operation OperationID, outcome OperationOutcome) error
 	// BeatOperations gives a sign of life for all that a runner runs.
 	BeatOperations(ctx context.Context, runner string) error
-	// WithdrawnOperations lists those that a runner should stop: their
+	// CancelledOperations lists those that a runner should stop: their
 	// cancellation was requested, or their organisation was deleted.
-	WithdrawnOperations(ctx context.Context, runner string) ([]OperationID, error)
+	CancelledOperations(ctx context.Context, runner string) ([]OperationID, error)
 
 	// LoseOperations ends those whose runner gave no sign of life since a time,
 	// with the given outcome, and returns how many there were.

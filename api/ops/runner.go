@@ -22,8 +22,8 @@ var (
 	// ErrOperationLost is how an operation ends whose replica ended before it:
 	// start it again.
 	ErrOperationLost error = &failure{"operation_lost", "operation lost"}
-	// errWithdrawn is the cause of a context whose operation was cancelled.
-	errWithdrawn = errors.New("operation withdrawn")
+	// errOperationCancelled is the cause of a context whose operation was cancelled.
+	errOperationCancelled = errors.New("operation cancelled")
 )
 
 // RunnerOptions tunes a [Runner].
@@ -295,15 +295,15 @@ func (r *Runner) Cancel(id catalog.OperationID) {
 	t := r.tasks[id]
 	r.mu.Unlock()
 	if t != nil {
-		r.withdraw(t)
+		r.cancelTask(t)
 	}
 }
 
-// withdraw ends a task's context, and takes one that waits out of the queue.
-func (r *Runner) withdraw(t *Task) {
-	t.cancel(errWithdrawn)
+// cancelTask ends a task's context, and takes one that waits out of the queue.
+func (r *Runner) cancelTask(t *Task) {
+	t.cancel(errOperationCancelled)
 	if r.unqueue(t) {
-		go r.end(t, Done{}, errWithdrawn)
+		go r.end(t, Done{}, errOperationCancelled)
 	}
 }
 

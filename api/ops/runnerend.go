@@ -47,7 +47,7 @@ func (r *Runner) outcome(t *Task, done Done, err error) catalog.OperationOutcome
 	case err == nil:
 		o.Result, o.Private, o.StoredBytes = done.Result, done.Private, done.StoredBytes
 		return o
-	case errors.Is(cause, errWithdrawn):
+	case errors.Is(cause, errOperationCancelled):
 		o.State = catalog.OperationCancelled
 		return o
 	case errors.Is(cause, ErrOperationLost):

@@ -30,7 +30,7 @@ func (r *Runner) tendTasks(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-poll.C:
-			err = errors.Join(r.pollWithdrawn(ctx), r.report(ctx))
+			err = errors.Join(r.pollCancelled(ctx), r.report(ctx))
 		case <-beat.C:
 			if r.busy() {
 				err = r.store.BeatOperations(ctx, r.opts.Name)
@@ -47,12 +47,12 @@ func (r *Runner) busy() bool {
 	return len(r.tasks) > 0
 }
 
-// pollWithdrawn stops operations that were cancelled through another replica.
-func (r *Runner) pollWithdrawn(ctx context.Context) error {
+// pollCancelled stops operations that were cancelled through another replica.
+func (r *Runner) pollCancelled(ctx context.Context) error {
 	if !r.busy() {
 		return nil
 	}
-	ids, err := r.store.WithdrawnOperations(ctx, r.opts.Name)
+	ids, err := r.store.CancelledOperations(ctx, r.opts.Name)
 	for _, id := range ids {
 		r.Cancel(id)
 	}

@@ -54,7 +54,7 @@ var Codes = []Code{
 
 	{"unauthenticated", 401, "Authentication is required.", "No bearer token, or one that proves nothing."},
 	{"credential_expired", 401, "The credential has expired.", "The API key or token was valid once."},
-	{"credential_revoked", 401, "The credential has been revoked.", "The API key was withdrawn."},
+	{"credential_revoked", 401, "The credential has been revoked.", "The API key was revoked."},
 
 	{"forbidden", 403, "This is not allowed.", "The caller is known and may not do this."},
 	{"insufficient_scope", 403, "The credential or role lacks a scope that this needs.", "details name the scope."},

@@ -77,8 +77,8 @@ var operationMethods = map[string]method{
 		call:   func(f *fixture, ctx context.Context) error { return f.store.BeatOperations(ctx, "runner") },
 		denied: catalog.ErrDenied,
 	},
-	"WithdrawnOperations": {
-		call:   func(f *fixture, ctx context.Context) error { return drop(f.store.WithdrawnOperations(ctx, "runner")) },
+	"CancelledOperations": {
+		call:   func(f *fixture, ctx context.Context) error { return drop(f.store.CancelledOperations(ctx, "runner")) },
 		denied: catalog.ErrDenied,
 	},
 	"LoseOperations": {

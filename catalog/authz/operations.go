@@ -155,12 +155,12 @@ func (s *Store) BeatOperations(ctx context.Context, runner string) error {
 	return s.inner.BeatOperations(ctx, runner)
 }
 
-// WithdrawnOperations is for the system: the runner.
-func (s *Store) WithdrawnOperations(ctx context.Context, runner string) ([]catalog.OperationID, error) {
+// CancelledOperations is for the system: the runner.
+func (s *Store) CancelledOperations(ctx context.Context, runner string) ([]catalog.OperationID, error) {
 	if err := systemOnly(ctx); err != nil {
 		return nil, err
 	}
-	return s.inner.WithdrawnOperations(ctx, runner)
+	return s.inner.CancelledOperations(ctx, runner)
 }
 
 // LoseOperations is for the system: the runners of all replicas.

@@ -163,15 +163,15 @@ func operations(t *testing.T, w *world) {
 	require.Equal(t, before+1, w.epochNow(), "the new member; operations raise no epoch")
 }
 
-func withdrawnOperations(t *testing.T, w *world) {
+func cancelledOperations(t *testing.T, w *world) {
 	org, owner := w.org()
-	withdrawn := func() []catalog.OperationID {
-		ids, err := w.WithdrawnOperations(w.ctx, "one")
+	cancelled := func() []catalog.OperationID {
+		ids, err := w.CancelledOperations(w.ctx, "one")
 		require.NoError(t, err)
 		return ids
 	}
 	plain := w.operation(org, owner, "one")
-	require.Empty(t, withdrawn())
+	require.Empty(t, cancelled())
 
 	for range 2 {
 		asked, err := w.CancelOperation(w.ctx, org, plain.ID)
@@ -179,14 +179,14 @@ func withdrawnOperations(t *testing.T, w *world) {
 		require.True(t, asked.CancelRequested)
 		require.Equal(t, catalog.OperationQueued, asked.State, "the runner ends it")
 	}
-	require.Equal(t, []catalog.OperationID{plain.ID}, withdrawn())
-	ids, err := w.WithdrawnOperations(w.ctx, "two")
+	require.Equal(t, []catalog.OperationID{plain.ID}, cancelled())
+	ids, err := w.CancelledOperations(w.ctx, "two")
 	require.NoError(t, err)
 	require.Empty(t, ids)
 	end := w.succeeded()
 	end.State = catalog.OperationCancelled
 	require.NoError(t, w.FinishOperation(w.ctx, "one", plain.ID, end))
-	require.Empty(t, withdrawn())
+	require.Empty(t, cancelled())
 	asked, err := w.CancelOperation(w.ctx, org, plain.ID)
 	require.NoError(t, err)
 	require.Equal(t, catalog.OperationCancelled, asked.State)
@@ -207,14 +207,14 @@ func withdrawnOperations(t *testing.T, w *world) {
 	require.NoError(t, err)
 	require.Equal(t, catalog.OperationRunning, byKey.State)
 	require.False(t, byKey.StartedAt.IsZero())
-	require.Empty(t, withdrawn())
+	require.Empty(t, cancelled())
 	require.NoError(t, w.RemoveMember(w.ctx, org, member))
 	_, err = w.RevokeAPIKey(w.ctx, org, key.ID)
 	require.NoError(t, err)
-	require.Empty(t, withdrawn(), "whether work goes on without its caller is the runner's question")
+	require.Empty(t, cancelled(), "whether work goes on without its caller is the runner's question")
 	last := w.operation(org, owner, "one")
 	require.NoError(t, w.DeleteOrganisation(w.ctx, org, catalog.AnyVersion))
-	require.ElementsMatch(t, []catalog.OperationID{left.ID, byKey.ID, last.ID}, withdrawn(), "its organisation is gone")
+	require.ElementsMatch(t, []catalog.OperationID{left.ID, byKey.ID, last.ID}, cancelled(), "its organisation is gone")
 	_, err = w.Operation(w.ctx, org, last.ID)
 	require.ErrorIs(t, err, catalog.ErrNotFound)
 	require.NoError(t, w.FinishOperation(w.ctx, "one", last.ID, end), "and still it ends")

@@ -57,7 +57,7 @@ func Run(t *testing.T, config Config) {
 		{"keys", keys},
 		{"key rotation", keyRotation},
 		{"operations", operations},
-		{"withdrawn operations", withdrawnOperations},
+		{"cancelled operations", cancelledOperations},
 		{"lost operations", lostOperations},
 		{"write leases", writeLeases},
 		{"write keys", writeKeys},

@@ -170,8 +170,8 @@ func (s *Store) BeatOperations(ctx context.Context, runner string) error {
 	})
 }
 
-// WithdrawnOperations implements [catalog.Operations].
-func (s *Store) WithdrawnOperations(ctx context.Context, runner string) ([]catalog.OperationID, error) {
+// CancelledOperations implements [catalog.Operations].
+func (s *Store) CancelledOperations(ctx context.Context, runner string) ([]catalog.OperationID, error) {
 	return list(ctx, s.read(), value[catalog.OperationID], "SELECT o.id FROM operations o WHERE o.runner = ? AND "+operationLive+` AND (o.cancel_requested OR NOT `+liveOrg("o.org_id")+`)`, runner)
 }
 

@@ -137,16 +137,16 @@ func endless(from string) (rows, work string) {
 
 const salesRows = `SELECT i AS id, 'r' || (i % 4) AS region FROM range(1000) t(i)`
 
-// withdrawal is a change after which a member loses, or sees differently, what a
+// revocation is a change after which a member loses, or sees differently, what a
 // statement on the table sales of a configuration reads.
-type withdrawal struct {
+type revocation struct {
 	name string
 	role string
-	do   func(*withdrawn)
+	do   func(*revoked)
 }
 
-// withdrawn is what a withdrawal is done to.
-type withdrawn struct {
+// revoked is what a revocation is done to.
+type revoked struct {
 	*testServer
 	store catalog.Store
 	// admin and member have keys for the workspace of the table.
@@ -156,57 +156,57 @@ type withdrawn struct {
 	table         catalog.LocatedTable
 }
 
-func (w *withdrawn) org() catalog.OrgID { return catalog.OrgID(w.boot.OrganisationID) }
+func (w *revoked) org() catalog.OrgID { return catalog.OrgID(w.boot.OrganisationID) }
 
-func (w *withdrawn) path(more string) string {
+func (w *revoked) path(more string) string {
 	return "/v1/organisations/" + w.boot.OrganisationID + more
 }
 
-func (w *withdrawn) owner() catalog.Viewer {
+func (w *revoked) owner() catalog.Viewer {
 	return catalog.MemberViewer(w.org(), catalog.UserID(w.admin.user))
 }
 
-func (w *withdrawn) policyOn(fqn any, column string) {
+func (w *revoked) policyOn(fqn any, column string) {
 	w.admin.ok("POST", w.path("/policies"), map[string]any{
 		"kind": "rls", "tableFqn": fqn, "columnName": column, "definition": json.RawMessage(`{"effect":"permit","subject":{"everyone":true}}`),
 	})
 }
 
-var withdrawals = []withdrawal{
-	{"the key is revoked", "viewer", func(w *withdrawn) { w.admin.ok("DELETE", "/v1/api-keys/"+string(w.key), nil) }},
-	{"the key is rotated out", "builder", func(w *withdrawn) {
+var revocations = []revocation{
+	{"the key is revoked", "viewer", func(w *revoked) { w.admin.ok("DELETE", "/v1/api-keys/"+string(w.key), nil) }},
+	{"the key is rotated out", "builder", func(w *revoked) {
 		w.member.ok("POST", "/v1/api-keys/"+string(w.key)+"/rotate", map[string]any{})
 	}},
-	{"the user is removed", "viewer", func(w *withdrawn) {
+	{"the user is removed", "viewer", func(w *revoked) {
 		require.NoError(w.t, w.store.RemoveMember(w.t.Context(), w.org(), catalog.UserID(w.member.user)))
 	}},
-	{"the role is lowered", "editor", func(w *withdrawn) {
+	{"the role is lowered", "editor", func(w *revoked) {
 		w.admin.ok("PUT", w.path("/users/"+w.member.user+"/role"), map[string]string{"role": "viewer"})
 	}},
-	{"the attributes change", "viewer", func(w *withdrawn) {
+	{"the attributes change", "viewer", func(w *revoked) {
 		w.admin.ok("PUT", w.path("/users/"+w.member.user+"/attributes"), map[string]string{"region": "r2"})
 	}},
-	{"a policy on the table is made", "viewer", func(w *withdrawn) { w.policyOn(w.table.FQN(), "region") }},
-	{"a policy on every table with a column of the table is made", "viewer", func(w *withdrawn) { w.policyOn(nil, "region") }},
-	{"the user leaves the workspace", "viewer", func(w *withdrawn) {
+	{"a policy on the table is made", "viewer", func(w *revoked) { w.policyOn(w.table.FQN(), "region") }},
+	{"a policy on every table with a column of the table is made", "viewer", func(w *revoked) { w.policyOn(nil, "region") }},
+	{"the user leaves the workspace", "viewer", func(w *revoked) {
 		require.NoError(w.t, w.store.RemoveWorkspaceMember(w.t.Context(), w.org(), w.config.Workspace, catalog.UserID(w.member.user)))
 	}},
-	{"the configuration is deleted", "viewer", func(w *withdrawn) {
+	{"the configuration is deleted", "viewer", func(w *revoked) {
 		require.NoError(w.t, w.store.DeleteStorageConfig(w.t.Context(), w.owner(), w.config.ID, catalog.AnyVersion))
 	}},
-	{"the table is dropped", "viewer", func(w *withdrawn) {
+	{"the table is dropped", "viewer", func(w *revoked) {
 		require.NoError(w.t, w.store.DropTable(w.t.Context(), w.owner(), w.table.ID, catalog.AnyVersion))
 	}},
 }
 
 // prepared makes a configuration with a table, in a workspace of its own, and a
-// member with a key for one withdrawal.
-func (s *testServer) prepared(t *testing.T, store catalog.Store, name, role string) *withdrawn {
+// member with a key for one revocation.
+func (s *testServer) prepared(t *testing.T, store catalog.Store, name, role string) *revoked {
 	t.Helper()
 	on := *s
 	on.t, on.admin = t, &client{t: t, url: s.url, key: s.admin.key, user: s.admin.user}
 	s = &on
-	w := &withdrawn{testServer: s, store: store}
+	w := &revoked{testServer: s, store: store}
 	slug := strings.ReplaceAll(name, " ", "-")
 	shared, err := store.CreateWorkspace(s.t.Context(), catalog.NewWorkspace{Org: w.org(), Name: slug, Creator: catalog.UserID(s.admin.user)})
 	require.NoError(s.t, err)
@@ -243,13 +243,13 @@ func (s *testServer) keyIn(store catalog.Store, workspace catalog.Workspace, use
 	return s.client(key.Reveal(), user), made.ID
 }
 
-// TestWithdrawalsEndWhatRuns checks that all running work of a member ends: a stream
+// TestRevocationsEndWhatRuns checks that all running work of a member ends: a stream
 // that is read, a stream whose client has stopped reading, a statement before its
 // first row, a page of rows, and an asynchronous query.
-func TestWithdrawalsEndWhatRuns(t *testing.T) {
+func TestRevocationsEndWhatRuns(t *testing.T) {
 	s := startServer(t, func(c *Config) { c.MaxRunning, c.Threads, c.Memory, c.Lease = 8, 1, 2048, 128 })
 	store := s.store()
-	for _, c := range withdrawals {
+	for _, c := range revocations {
 		t.Run(c.name, func(t *testing.T) {
 			w := s.prepared(t, store, c.name, c.role)
 			w.endsWhatRuns(t, c, w.member)
@@ -259,7 +259,7 @@ func TestWithdrawalsEndWhatRuns(t *testing.T) {
 
 // endsWhatRuns starts work of the member through a client of some replica, makes
 // the change and waits for the work to end.
-func (w *withdrawn) endsWhatRuns(t *testing.T, c withdrawal, there *client) {
+func (w *revoked) endsWhatRuns(t *testing.T, c revocation, there *client) {
 	rows, work := endless(w.config.Schema() + ".sales")
 	operation := there.start(rows)
 	there.inState(operation, "running")
@@ -292,14 +292,14 @@ func (w *withdrawn) endsWhatRuns(t *testing.T, c withdrawal, there *client) {
 }
 
 // running is how many statements run on the server of a client.
-func (w *withdrawn) running(t testing.TB, there *client) int {
+func (w *revoked) running(t testing.TB, there *client) int {
 	t.Helper()
 	on := testServer{url: there.url}
 	return int(on.metric(t, `lakewarden_sessions{state="running"}`))
 }
 
-// TestWithdrawalsBreakEveryFormat checks that no cut-off response looks complete.
-func TestWithdrawalsBreakEveryFormat(t *testing.T) {
+// TestRevocationsBreakEveryFormat checks that no cut-off response looks complete.
+func TestRevocationsBreakEveryFormat(t *testing.T) {
 	s := startServer(t, func(c *Config) { c.MaxRunning, c.Threads, c.Memory, c.Lease = 8, 1, 2048, 128 })
 	w := s.prepared(t, s.store(), "formats", "viewer")
 	rows, _ := endless(w.config.Schema() + ".sales")
@@ -342,8 +342,8 @@ func TestOtherChangesInterruptNothing(t *testing.T) {
 	require.Equal(t, 200, second.query("SELECT 1").status)
 	w.admin.ok("DELETE", "/v1/api-keys/"+record["id"].(string), nil)
 	for _, name := range []string{"the key is revoked", "the role is lowered", "the attributes change", "the user leaves the workspace", "the configuration is deleted"} {
-		i := slices.IndexFunc(withdrawals, func(c withdrawal) bool { return c.name == name })
-		withdrawals[i].do(other)
+		i := slices.IndexFunc(revocations, func(c revocation) bool { return c.name == name })
+		revocations[i].do(other)
 	}
 	pause(t.Context(), 700*time.Millisecond)
 	select {
@@ -371,9 +371,9 @@ func TestKeysEndWhatRunsWhenTheyExpire(t *testing.T) {
 	require.Greater(t, live.at, expires.Add(-100*time.Millisecond), "the key was still good")
 }
 
-// TestWithdrawalsReachOtherReplicas is TestWithdrawalsEndWhatRuns with the catalog
+// TestRevocationsReachOtherReplicas is TestRevocationsEndWhatRuns with the catalog
 // in Postgres, where the change is made on another server.
-func TestWithdrawalsReachOtherReplicas(t *testing.T) {
+func TestRevocationsReachOtherReplicas(t *testing.T) {
 	url := pgtest.URL(t)
 	s := startServer(t, func(c *Config) {
 		c.DatabaseURL, c.MaxRunning, c.Threads, c.Memory, c.Lease = url, 8, 1, 2048, 128
@@ -382,7 +382,7 @@ func TestWithdrawalsReachOtherReplicas(t *testing.T) {
 	twin.config.DataDir = t.TempDir() // its own files; the tables are shared
 	twin.start()
 	store := s.store()
-	for _, c := range withdrawals {
+	for _, c := range revocations {
 		t.Run(c.name, func(t *testing.T) {
 			w := s.prepared(t, store, c.name, c.role)
 			w.endsWhatRuns(t, c, &client{t: t, url: twin.url, key: w.member.key, user: w.member.user})
@@ -452,15 +452,15 @@ func TestEveryPathThatRunsStatementsEnds(t *testing.T) {
 }
 
 // version is the newest version of a table.
-func (w *withdrawn) version(t testing.TB, table string) any {
+func (w *revoked) version(t testing.TB, table string) any {
 	t.Helper()
 	history := w.admin.ok("GET", table+"/history", nil)
 	return history["versions"].([]any)[0].(map[string]any)["version"]
 }
 
-// TestWithdrawalsEndWrites revokes a write that looks for its rows and a write whose
+// TestRevocationsEndWrites revokes a write that looks for its rows and a write whose
 // body is still arriving, and checks that nothing is written.
-func TestWithdrawalsEndWrites(t *testing.T) {
+func TestRevocationsEndWrites(t *testing.T) {
 	s := startServer(t, func(c *Config) { c.Threads = 1 })
 	w := s.prepared(t, s.store(), "writes", "editor")
 	table := "/v1/tables/lake/" + w.config.Schema() + "/sales"
@@ -507,12 +507,12 @@ func TestWithdrawalsEndWrites(t *testing.T) {
 	require.Equal(t, version, w.version(t, table))
 }
 
-// TestWithdrawalsEndStreamsOfStoredRows revokes a stored result while it is being
+// TestRevocationsEndStreamsOfStoredRows revokes a stored result while it is being
 // read.
-func TestWithdrawalsEndStreamsOfStoredRows(t *testing.T) {
+func TestRevocationsEndStreamsOfStoredRows(t *testing.T) {
 	s := startServer(t, nil)
 	store := s.store()
-	for _, c := range withdrawals {
+	for _, c := range revocations {
 		if c.name != "the key is revoked" && c.name != "the attributes change" && c.name != "a policy on the table is made" {
 			continue
 		}
@@ -528,9 +528,9 @@ func TestWithdrawalsEndStreamsOfStoredRows(t *testing.T) {
 	}
 }
 
-// TestWithdrawalsEndSpilledStreams revokes a stream whose statement has ended, while
+// TestRevocationsEndSpilledStreams revokes a stream whose statement has ended, while
 // the unread rows are on disk.
-func TestWithdrawalsEndSpilledStreams(t *testing.T) {
+func TestRevocationsEndSpilledStreams(t *testing.T) {
 	s := startServer(t, nil)
 	w := s.prepared(t, s.store(), "spilled", "viewer")
 	from := w.config.Schema() + ".sales"
