@@ -5,6 +5,9 @@ import "strings"
 // function visits a call in an expression (namespace scalar) or in FROM
 // (namespace table).
 func (a *analysis) function(n *node, namespace string, sc *scope) *Error {
+	if namespace == "scalar" {
+		a.method(n)
+	}
 	if err := a.allowed(n, namespace); err != nil {
 		return err
 	}
@@ -34,6 +37,32 @@ func (a *analysis) function(n *node, namespace string, sc *scope) *Error {
 		}
 	}
 	return nil
+}
+
+// schemasOfFunctions are the engine's own schemas. A column of such a name has no methods.
+var schemasOfFunctions = set("main", "pg_catalog", "information_schema")
+
+// methodLocation is the position of the columns that [analysis.method] makes. It is none
+// in any text, and none that the parser gives.
+const methodLocation = number("18446744073709551614")
+
+// method turns a call such as id.abs() or t.id.abs(), which the parser takes for one of
+// a function in the schema id, into abs(id). The engine does the same for columns.
+func (a *analysis) method(n *node) {
+	schema, catalog := n.str("schema"), n.str("catalog")
+	if schema == "" || schemasOfFunctions[lower(schema)] || n.flag("is_operator") {
+		return
+	}
+	parts := []string{schema}
+	if catalog != "" {
+		parts = []string{catalog, schema}
+	}
+	column := columnNode(parts...)
+	column.set("query_location", methodLocation)
+	n.set("children", append([]any{column}, n.list("children")...))
+	n.set("schema", "")
+	n.set("catalog", "")
+	a.rename()
 }
 
 // allowed holds the name of a call against the list.

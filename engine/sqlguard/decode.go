@@ -101,6 +101,10 @@ func (d *decoder) value(depth int) (any, error) {
 	case c == '"':
 		_, boxed, err := d.quoted()
 		return boxed, err
+	case d.word("Infinity"): // a constant beyond the range of DOUBLE
+		return number("Infinity"), nil
+	case d.word("-Infinity"):
+		return number("-Infinity"), nil
 	case c == '-' || c >= '0' && c <= '9':
 		return d.number()
 	case d.word("true"):

@@ -63,6 +63,9 @@ func copyWritten(root *node) asWrittenTree {
 			for i, x := range v.vals {
 				n.vals[i] = walk(x)
 			}
+			if num, ok := infinity(n); ok { // the printer does not accept it
+				n.become(castNode(textNode(string(num)), "DOUBLE"))
+			}
 			return n
 		}
 		return v

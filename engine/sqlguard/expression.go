@@ -49,6 +49,9 @@ func (a *analysis) expr(n *node, sc *scope) *Error {
 		if len(n.list("children")) > 4 && !n.is("type", "GROUPING_FUNCTION") && !n.is("type", "ARRAY_CONSTRUCTOR") {
 			return malformed("operands")
 		}
+		if n.is("type", "ARRAY_SLICE") {
+			return a.slice(n, sc)
+		}
 	}
 	return a.fields(n, kExpr, sc)
 }
@@ -191,18 +194,46 @@ func (a *analysis) constant(n *node) *Error {
 	if value == nil {
 		return malformed("constant without a value")
 	}
+	if isOpenBound(value) {
+		return malformed("constant expected").at(n) // only a slice has one
+	}
 	if err := checkType(value.child("type")); err != nil {
 		return err.at(n)
 	}
 	if value.child("type").is("id", "BOOLEAN") {
 		a.rename() // true prints as true and parses as CAST('t' AS BOOLEAN)
 	}
-	if num, ok := value.get("value").(number); ok && value.child("type").is("id", "DOUBLE") {
-		a.edit(func() {
-			cast := castNode(textNode(string(num)), "DOUBLE")
-			cast.set("alias", n.str("alias"))
-			n.become(cast)
+	switch num, isNumber := value.get("value").(number); {
+	case !isNumber:
+	case value.child("type").is("id", "DOUBLE"):
+		a.replaceCall(n, func() *node { return castNode(textNode(string(num)), "DOUBLE") })
+	case value.child("type").child("type_info").get("scale") == number("0"):
+		// 5. is a DECIMAL, but prints as 5, which is an INTEGER.
+		a.replaceCall(n, func() *node {
+			cast := castNode(textNode(string(num)), "DECIMAL")
+			cast.set("cast_type", value.get("type"))
+			return cast
 		})
+	}
+	return nil
+}
+
+// isOpenBound reports whether a value stands for the missing bound of a slice, as in
+// x[2:]: an empty list.
+func isOpenBound(value *node) bool {
+	return value.child("type").is("id", "LIST")
+}
+
+// slice visits x[from:to] and x[from:to:step], of which each bound may be missing.
+func (a *analysis) slice(n *node, sc *scope) *Error {
+	for i, child := range n.list("children") {
+		c := child.(*node)
+		if i > 0 && c.is("class", "CONSTANT") && isOpenBound(c.child("value")) {
+			continue
+		}
+		if err := a.expr(c, sc); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -124,7 +124,7 @@ func (a *analysis) boundLater(n *node, i int, measure string, most int64, limit 
 	return nil
 }
 
-// replaceCall replaces a call by a guarded one under the same alias.
+// replaceCall replaces an expression by another one under the same alias.
 func (a *analysis) replaceCall(n *node, build func() *node) {
 	a.edit(func() {
 		alias := n.str("alias")

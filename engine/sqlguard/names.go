@@ -49,6 +49,10 @@ func (w namer) restore(v any) {
 			written, found := castModifiers(v, w.text)
 			v.set("cast_type", writtenType(v.child("cast_type"), written, found))
 		}
+		restoreMethod(v)
+		if w.markInfinity(v) {
+			return
+		}
 		for i, k := range v.keys {
 			if k != "cast_type" {
 				w.restore(v.vals[i])
@@ -58,6 +62,20 @@ func (w namer) restore(v any) {
 			w.markLambda(v)
 		}
 	}
+}
+
+// restoreMethod undoes [analysis.method].
+func restoreMethod(n *node) {
+	column := argument(n, 0)
+	if !n.is("class", "FUNCTION") || column.get("query_location") != methodLocation {
+		return
+	}
+	parts := column.strings("column_names")
+	n.set("schema", parts[len(parts)-1])
+	if len(parts) > 1 {
+		n.set("catalog", parts[0])
+	}
+	n.set("children", n.list("children")[1:])
 }
 
 // isLambdaKeyword reports whether n is a lambda written with the keyword, whose
@@ -71,7 +89,7 @@ func isLambdaKeyword(n *node) bool {
 }
 
 // markLambda turns a lambda into an operator that prints as
-// "(MARK_args(x, y) MARK_body …)"; see [namer.lambdas].
+// "(MARK_args(x, y) MARK_body …)"; see [namer.unmark].
 func (w namer) markLambda(n *node) {
 	parameters := []any{n.get("lhs")}
 	if lhs := n.child("lhs"); lhs.is("class", "FUNCTION") {
@@ -80,9 +98,26 @@ func (w namer) markLambda(n *node) {
 	n.become(callNode(w.mark+"_body", true, callNode(w.mark+"_args", false, parameters...), n.get("expr")))
 }
 
-// lambdas replaces the operators that [namer.markLambda] made by lambdas in the
-// printed name.
-func (w namer) lambdas(name string) string {
+// infinity returns the value of a constant beyond the range of DOUBLE.
+func infinity(n *node) (number, bool) {
+	num, _ := n.child("value").get("value").(number)
+	return num, n.is("class", "CONSTANT") && (num == "Infinity" || num == "-Infinity")
+}
+
+// markInfinity replaces a constant beyond the range of DOUBLE, which the printer does not
+// accept, by a column that [namer.unmark] replaces.
+func (w namer) markInfinity(n *node) bool {
+	num, ok := infinity(n)
+	if ok {
+		n.become(columnNode(w.mark + map[number]string{"Infinity": "_plus", "-Infinity": "_minus"}[num]))
+	}
+	return ok
+}
+
+// unmark replaces what [namer.markLambda] and [namer.markInfinity] made in the printed
+// name by the engine's text.
+func (w namer) unmark(name string) string {
+	name = strings.NewReplacer(w.mark+"_plus", "1e1000", w.mark+"_minus", "-1e1000").Replace(name)
 	for {
 		before, rest, found := strings.Cut(name, w.mark+"_args(")
 		if !found {

@@ -38,7 +38,7 @@ func printExpressions(ctx context.Context, parser engine.Parser, exprs []*node, 
 	for i := range exprs {
 		var found bool
 		out[i], rest, found = strings.Cut(rest, fmt.Sprintf(" AS %s%d", mark, i))
-		out[i], rest = w.lambdas(out[i]), strings.TrimPrefix(rest, ", ")
+		out[i], rest = w.unmark(out[i]), strings.TrimPrefix(rest, ", ")
 		ok = ok && found
 	}
 	if !ok || rest != "" {

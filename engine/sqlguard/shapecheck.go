@@ -200,8 +200,8 @@ func (c *shapeCheck) sets(v any) *Error {
 	return nil
 }
 
-// scalar takes the payloads that literals of the parser have: text, numbers,
-// and the two halves of a HUGEINT.
+// scalar takes the payloads that literals of the parser have: text, numbers, the two
+// halves of a HUGEINT, and the empty list for the missing bound of a slice.
 func (c *shapeCheck) scalar(v any) *Error {
 	n, ok := v.(*node)
 	if !ok {
@@ -214,6 +214,9 @@ func (c *shapeCheck) scalar(v any) *Error {
 		return nil
 	}
 	for i, key := range n.keys {
+		if list, isList := n.vals[i].([]any); isList && len(list) == 0 && key == "children" {
+			continue
+		}
 		if _, isNumber := n.vals[i].(number); !isNumber || key != "upper" && key != "lower" {
 			return malformed("constant expected")
 		}

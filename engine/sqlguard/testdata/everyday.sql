@@ -194,3 +194,11 @@ SELECT * FROM events WHERE tiny = 300 AND kind <> 'b'
 SELECT * FROM events WHERE tiny > -129 AND tiny <= 127 AND tiny >= -128 AND u8 < 256 AND u8 >= 0 AND u8 > -1
 SELECT * FROM events e LEFT JOIN customers c ON c.id = e.id AND c.country IS NULL WHERE e.flag = true
 SELECT * FROM customers c LEFT JOIN events e ON c.id = e.id AND e.kind IS NULL WHERE e.kind IS NULL AND c.country IS NULL
+SELECT tags[2:], tags[:2], tags[:], tags[:-:2], tags[id:-:1], name[2:], name[:-2] FROM customers
+SELECT [1, 2, 3][2:] AS x, name FROM customers WHERE len(tags[2:]) > 1
+SELECT id.abs(), name.upper().lower(), customers.id.abs() + 1 FROM customers
+SELECT c.name.length() AS n, c.tags.list_transform(lambda x: x.upper()) FROM customers c WHERE c.id.abs() > 3 ORDER BY c.name.length(), c.id.abs()
+SELECT country.lower(), id.max() FROM customers GROUP BY country.lower()
+SELECT 5., -5., 5. + 1, id + 5. FROM customers WHERE id > 5.
+SELECT 1e400, -1e400 IS NULL, 1e400 > id FROM customers
+SELECT id FROM events WHERE weight < 1e400 AND id < 20
