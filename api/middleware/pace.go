@@ -2,6 +2,7 @@ package middleware
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"sync"
@@ -49,12 +50,21 @@ func (p Pace) Handler(next http.Handler) http.Handler {
 		if r.Body != nil && r.Body != http.NoBody {
 			pw.body = &pacedBody{ReadCloser: r.Body, writer: pw, request: r, left: p.Grace, whole: p.Whole}
 			if p.Streams != nil && p.Streams(r) {
-				pw.body.whole = 1<<63 - 1
+				pw.body.stream, pw.body.whole = true, 1<<63-1
 			}
 			r.Body = pw.body
 		}
 		next.ServeHTTP(pw, r)
 	})
+}
+
+// demand says how fast a body must arrive.
+func (p Pace) demand(stream bool) string {
+	text := fmt.Sprintf("must arrive at %d bytes a second or faster, with pauses of %v at most", p.Rate, p.Pause)
+	if !stream {
+		text += fmt.Sprintf(", and within %v", p.Whole)
+	}
+	return text
 }
 
 // pacedWriter manages the deadlines of a connection during one request.
@@ -160,6 +170,7 @@ type pacedBody struct {
 	// left is how long the next bytes may take: each byte adds its share of a second,
 	// up to the longest pause. whole is how long the rest of the body may take.
 	left, whole time.Duration
+	stream      bool
 	err         error
 }
 
@@ -184,7 +195,7 @@ func (b *pacedBody) Read(p []byte) (int, error) {
 		b.writer.endBody(true)
 		err = problem.Respond(b.request.Context(), &problem.Refusal{
 			Code: "body_too_slow", Cause: errSlowBody,
-			Details: []problem.Detail{{Field: "body", Message: "must arrive at 1 KiB a second or faster, with pauses of 30 seconds at most"}},
+			Details: []problem.Detail{{Field: "body", Message: pace.demand(b.stream)}},
 		}, false)
 	}
 	b.err = err

@@ -57,7 +57,7 @@ func closed(t *testing.T, in *bufio.Reader) {
 	require.NotErrorIs(t, err, os.ErrDeadlineExceeded, "the server goes on")
 }
 
-func tooSlow(t *testing.T, in *bufio.Reader) {
+func tooSlow(t *testing.T, in *bufio.Reader) string {
 	t.Helper()
 	resp, err := http.ReadResponse(in, nil)
 	require.NoError(t, err)
@@ -67,6 +67,7 @@ func tooSlow(t *testing.T, in *bufio.Reader) {
 	require.Contains(t, string(text), `"code":"body_too_slow"`)
 	require.True(t, resp.Close, "the connection is closed")
 	closed(t, in)
+	return string(text)
 }
 
 func TestSlowBodyIsRefused(t *testing.T) {
@@ -89,7 +90,7 @@ func TestSlowBodyIsRefused(t *testing.T) {
 				}
 			}()
 			defer close(stop)
-			tooSlow(t, in)
+			require.Contains(t, tooSlow(t, in), "must arrive at 10000 bytes a second or faster, with pauses of 200ms at most, and within 5m0s")
 		})
 	}
 }

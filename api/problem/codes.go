@@ -32,7 +32,7 @@ var EmptyStatuses = []int{http.StatusMethodNotAllowed, http.StatusRequestEntityT
 var Codes = []Code{
 	{"invalid_request", 400, "The request cannot be read.", "The request line, a header or a parameter cannot be parsed."},
 	{"invalid_body", 400, "The request body cannot be read.", "The body is missing, broken off or not in the format that Content-Type names. JSON may have at most 64 levels, 100,000 values, 10,000 members in an object or items in a list, and 4,096 bytes in a name, and no duplicate names in an object."},
-	{"body_too_slow", 400, "The request body arrives too slowly.", "The body arrived at less than 1 KiB a second, paused for more than 30 seconds, or took too long in all. The connection is closed; nothing was done."},
+	{"body_too_slow", 400, "The request body arrives too slowly.", "The body arrived too slowly, paused for too long, or took too long in all; `details` say how fast it must arrive. The connection is closed; nothing was done."},
 	{"unsupported_media_type", 400, "The format of the request body is not supported.", "Content-Type names a format that the operation does not read."},
 	{"not_acceptable", 400, "None of the accepted response formats is available.", "Accept names only formats that the operation does not write."},
 	{"syntax_error", 400, "The SQL statement cannot be parsed.", "The text is not valid SQL; details give line and column."},

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -19,10 +18,6 @@ const (
 	isolationProcess = "process"
 	isolationNone    = "none"
 )
-
-// workerGrace is how long a worker has for stopping a statement. Whoever waits
-// for a statement hears within a second of its end.
-const workerGrace = 500 * time.Millisecond
 
 // newEngine verifies the engine's files, attacks both walls, and returns what
 // sessions are opened in: child processes, one for each organisation, or this
@@ -47,7 +42,6 @@ func newEngine(ctx context.Context, config Config, parser *duckdb.Parser, regist
 	if err = errors.Join(err, here.Close()); err != nil {
 		return nil, err
 	}
-	opts.Grace = workerGrace
 	opts.TempDir, opts.Logger, opts.Registerer = temp, s.log, registry
 	there, err := worker.New(opts)
 	if err != nil {

@@ -21,7 +21,7 @@ type Options struct {
 	// removed. Default: the system's.
 	TempDir string
 	// Grace is how long a child may take to stop a statement. After that the caller is
-	// released, and the child accepts no further statements. Default 1 s.
+	// released, and the child accepts no further statements. Default 500 ms.
 	Grace time.Duration
 	// MaxDraining is the number of draining processes that one owner may have. Above
 	// it the oldest one is killed. Default 2.
@@ -45,7 +45,7 @@ type Options struct {
 const mib = 1 << 20
 
 func (o Options) withDefaults() Options {
-	def(&o.Grace, time.Second)
+	def(&o.Grace, 500*time.Millisecond)
 	def(&o.MaxDraining, 2)
 	def(&o.IdleTimeout, time.Minute)
 	def(&o.StartTimeout, 10*time.Second)
