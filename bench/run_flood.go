@@ -13,13 +13,13 @@ import (
 )
 
 // Flood is a number of clients that show wrong keys at a rate, all together. The
-// rate is fixed, so that on every machine the same goes on beside the statements.
+// rate is fixed, so that the background load is the same on every machine.
 type Flood struct {
 	Clients   int `json:"clients"`
 	PerSecond int `json:"per_second"`
 }
 
-// flood measures statements of one user in turn alone and beside the flood.
+// flood measures statements of one user alternately alone and during the flood.
 func (r *runner) flood(ctx context.Context) error {
 	var (
 		calm, flooded Samples
@@ -33,7 +33,7 @@ func (r *runner) flood(ctx context.Context) error {
 		}
 		var together Samples
 		var failed error
-		err = beside(ctx, func(ctx context.Context) { failed = r.wrongKeys(ctx, &limited) }, func(ctx context.Context) (err error) {
+		err = under(ctx, func(ctx context.Context) { failed = r.wrongKeys(ctx, &limited) }, func(ctx context.Context) (err error) {
 			together, err = r.admitted(ctx, &refused)
 			return err
 		})

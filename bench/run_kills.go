@@ -38,7 +38,7 @@ func (r *runner) kills(ctx context.Context) error {
 
 	var calm, stormy Samples
 	lost := 0
-	err = beside(ctx, func(ctx context.Context) { lost = insist(ctx, victim) }, func(ctx context.Context) error {
+	err = under(ctx, func(ctx context.Context) { lost = insist(ctx, victim) }, func(ctx context.Context) error {
 		if calm, err = r.sample(ctx, st, r.workload.Runs); err != nil {
 			return err
 		}
@@ -75,8 +75,8 @@ func (r *runner) kills(ctx context.Context) error {
 	return nil
 }
 
-// beside runs work while load goes on.
-func beside(ctx context.Context, load func(context.Context), work func(context.Context) error) error {
+// under runs work while load runs.
+func under(ctx context.Context, load func(context.Context), work func(context.Context) error) error {
 	loaded, stop := context.WithCancel(ctx)
 	var group sync.WaitGroup
 	group.Go(func() { load(loaded) })
@@ -102,7 +102,7 @@ func (r *runner) sample(ctx context.Context, st Statement, n int) (Samples, erro
 	for range n {
 		answer, err := r.user.Ask(ctx, st)
 		if err != nil {
-			return nil, fmt.Errorf("%s beside the kills: %w", st.Name, err)
+			return nil, fmt.Errorf("%s during the kills: %w", st.Name, err)
 		}
 		taken = append(taken, millis(answer.Total))
 	}

@@ -44,9 +44,9 @@ const (
 	KindMaintain Kind = "maintain"
 	// KindWrite writes rows to a table with a key, merges in turn with delta-rs.
 	KindWrite Kind = "write"
-	// KindBodies measures what request bodies cost the server beside its engine.
+	// KindBodies measures what request bodies cost the server without its engine.
 	KindBodies Kind = "bodies"
-	// KindFlood measures one user beside a flood of wrong keys.
+	// KindFlood measures one user during a flood of wrong keys.
 	KindFlood Kind = "flood"
 )
 
@@ -68,11 +68,11 @@ type Workload struct {
 	Write *Write `json:"write"`
 	// Bodies are the requests of a bodies workload.
 	Bodies *Bodies `json:"bodies"`
-	// Flood is what goes on beside the statements of a flood workload.
+	// Flood is the load that runs during the statements of a flood workload.
 	Flood *Flood `json:"flood"`
 	// Filtered runs the workload under the row filters of filters.json.
 	Filtered bool `json:"filtered"`
-	// Peers are the subjects beside the server: duckdb, roapi, and local, which
+	// Peers are the subjects other than the server: duckdb, roapi, and local, which
 	// is another server over the same tables on disk.
 	Peers []string `json:"peers"`
 	// Modes are how plain DuckDB reaches the table of a point workload.

@@ -63,7 +63,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	)
 	flags.StringVar(&cfg.Lakewarden, "lakewarden", "bin/lakewarden", "the server's binary")
 	flags.StringVar(&cfg.Python, "python", or(os.Getenv("LAKEWARDEN_TEST_PYTHON"), "bin/venv/bin/python"), "Python with duckdb and deltalake")
-	flags.StringVar(&cfg.Roapi, "roapi", "", "roapi's binary (default: beside Python)")
+	flags.StringVar(&cfg.Roapi, "roapi", "", "roapi's binary (default: next to Python)")
 	flags.StringVar(&cfg.Versitygw, "versitygw", or(os.Getenv("LAKEWARDEN_TEST_VERSITYGW"), "bin/versitygw"), "the S3 server of remote workloads")
 	flags.StringVar(&cfg.Extensions, "extensions", or(os.Getenv("LAKEWARDEN_EXTENSION_DIR"), "bin/extensions"), "DuckDB's extension directory")
 	flags.StringVar(&cfg.Data, "data", "bin/bench-data", "folder of the tables")

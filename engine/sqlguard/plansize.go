@@ -38,21 +38,22 @@ const (
 
 // planSize accumulates what a statement expands to.
 type planSize struct {
-	// relations are what the caller's tables are; a table that is not in it has
-	// columns that nobody knows yet.
+	// relations maps table references to the caller's relations. The columns of a table
+	// that is not in the map are unknown.
 	relations map[*node]*Relation
-	// at is the node with a place that was visited last.
+	// at is the last visited node that has a position in the text.
 	at  *node
 	err *Error
 
 	columns, filterTerms, boundTerms, visited, compared, sets int64
 	equalities                                                []*columnClass
-	// casts are the types that casts name: COLUMNS repeats a cast for each column.
+	// casts caches the types that casts name, because COLUMNS repeats a cast for each
+	// column.
 	casts map[*node]*planType
 }
 
 // checkPlanSize refuses statements that expand to more than the engine can plan in
-// time. Without relations it knows the columns that the statement itself makes.
+// time. Without relations it knows only the columns that the statement itself makes.
 func (q *Query) checkPlanSize(relations []Relation) *Error {
 	p := &planSize{relations: map[*node]*Relation{}, casts: map[*node]*planType{}}
 	for i := range relations {
@@ -88,13 +89,13 @@ func (p *planSize) countCompared(n int64) {
 	p.count(&p.compared, n, maxCompared, "the statement compares more than %d pairs of columns or expressions")
 }
 
-// countVisited notes work that is about to be done, and reports whether it may be.
+// countVisited counts work that is about to be done, and reports whether it is allowed.
 func (p *planSize) countVisited(n int64) bool {
 	p.count(&p.visited, n, maxVisited, "the statement expands to more than %d expressions, columns and members of them")
 	return p.err == nil
 }
 
-// bind notes that the engine binds n terms of a scope, and reports whether the
+// bind counts n terms that the engine binds in a scope, and reports whether the
 // statement is still small enough.
 func (p *planSize) bind(n int64, sc *planScope) bool {
 	p.count(&p.boundTerms, product(sc.binds, n), maxBoundTerms, tooManyTerms)
@@ -118,17 +119,17 @@ func product(a, b int64) int64 {
 
 // planColumn is one column of a relation or result.
 type planColumn struct {
-	name string // in lower case; empty where the engine chooses it
+	name string // in lower case; empty if the engine chooses it
 	// terms is the size of the expression that the engine may put in its place.
 	terms int64
 	typ   *planType
 	class *columnClass
 }
 
-// unknownColumn is a column about which nothing is known.
+// unknownColumn returns a column about which nothing is known.
 func unknownColumn() planColumn { return planColumn{terms: 1, typ: scalarType, class: &columnClass{}} }
 
-// aliased puts the names of a list of column aliases in place.
+// aliased renames columns by a list of column aliases.
 func aliased(columns []planColumn, names []string) []planColumn {
 	if len(names) == 0 {
 		return columns
@@ -140,11 +141,11 @@ func aliased(columns []planColumn, names []string) []planColumn {
 	return out
 }
 
-// columnClass is a set of columns that conditions and expressions tie to each
-// other, as a tree whose root stands for the set.
+// columnClass is a set of columns that conditions and expressions relate to each
+// other. It is a tree whose root represents the set.
 type columnClass struct {
 	parent              *columnClass
-	columns, equalities int64 // of other columns than the first
+	columns, equalities int64 // without the first column
 }
 
 func (c *columnClass) root() *columnClass {
@@ -170,8 +171,9 @@ func (c *columnClass) join(other *columnClass) *columnClass {
 	return a
 }
 
-// classOf is the class of a column that an expression makes: a new member of the
-// class of the columns in it, where it is not one of them. Nothing for a constant.
+// classOf returns the class of a column that an expression makes. The column is a new
+// member of the class of the columns in the expression, unless it is one of them. The
+// result is nil for a constant.
 func (c planColumn) classOf(n *node) *columnClass {
 	if c.class == nil || n.is("class", "COLUMN_REF") {
 		return c.class
@@ -179,7 +181,7 @@ func (c planColumn) classOf(n *node) *columnClass {
 	return c.class.join(&columnClass{})
 }
 
-// equate notes a condition of the form left = right.
+// equate records a condition of the form left = right.
 func (p *planSize) equate(left, right *columnClass) {
 	if left == nil || right == nil {
 		return // a constant
@@ -189,7 +191,7 @@ func (p *planSize) equate(left, right *columnClass) {
 	p.equalities = append(p.equalities, class)
 }
 
-// equated counts what follows from the equalities of each class.
+// equated counts the equalities that follow from those of each class.
 func (p *planSize) equated() {
 	seen := map[*columnClass]bool{}
 	var total int64

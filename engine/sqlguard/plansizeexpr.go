@@ -2,8 +2,8 @@ package sqlguard
 
 import "slices"
 
-// filter visits a condition. The engine moves it to where its columns come from,
-// and puts their expressions into it on the way.
+// filter visits a condition. The engine moves it towards the relations of its columns,
+// and replaces the columns by their expressions on the way.
 func (p *planSize) filter(n *node, sc *planScope) {
 	if n == nil || p.err != nil {
 		return
@@ -29,13 +29,13 @@ func (p *planSize) countFilter(terms int64) {
 	p.count(&p.filterTerms, terms, maxFilterTerms, "the conditions expand to more than %d terms: result columns or functions build on each other too often")
 }
 
-// expressions visits an expression that may stand for many, and returns how many.
+// expressions visits an expression that may expand to several, and returns their number.
 func (p *planSize) expressions(n *node, sc *planScope) int64 {
 	return p.eachStar(n, sc, func() { p.expression(n, sc) })
 }
 
-// eachStar calls visit for every column that the COLUMNS(…) of an expression
-// stands for, or once without one.
+// eachStar calls visit for every column that the COLUMNS(…) of an expression expands
+// to, or once if there is none.
 func (p *planSize) eachStar(n *node, sc *planScope, visit func()) int64 {
 	star := repeatedStar(n)
 	if star == nil {
@@ -55,8 +55,8 @@ func (p *planSize) eachStar(n *node, sc *planScope, visit func()) int64 {
 	return int64(len(columns))
 }
 
-// repeatedStar finds the star of an expression that is computed for each column,
-// and not for all of them together.
+// repeatedStar returns the star of an expression that is computed for each column
+// separately.
 func repeatedStar(v any) *node {
 	switch v := v.(type) {
 	case *node:
@@ -84,7 +84,7 @@ func repeatedStar(v any) *node {
 	return nil
 }
 
-// starColumns are the columns that a star stands for, or more.
+// starColumns returns at least the columns that a star expands to.
 func (p *planSize) starColumns(star *node, sc *planScope) []planColumn {
 	relation := lower(star.str("relation_name"))
 	if !p.countVisited(int64(len(star.list("exclude_list")) + len(star.list("qualified_exclude_list")) + len(star.list("replace_list")) + len(star.list("rename_list")))) {
@@ -143,7 +143,7 @@ func (p *planSize) starColumns(star *node, sc *planScope) []planColumn {
 			}
 		}
 		if len(out) > 0 || relation == "" {
-			break // an outer scope is asked for the name of a relation only
+			break // in an outer scope, only the name of a relation is resolved
 		}
 	}
 	if relation != "" && len(out) == 0 {
@@ -154,7 +154,7 @@ func (p *planSize) starColumns(star *node, sc *planScope) []planColumn {
 	return out
 }
 
-// membersOf are the members of a value as columns.
+// membersOf returns the members of a value as columns.
 func (p *planSize) membersOf(c planColumn) []planColumn {
 	if !p.countVisited(c.typ.members) {
 		return nil
@@ -201,7 +201,7 @@ func (p *planSize) item(n *node, sc *planScope) []planColumn {
 	return out
 }
 
-// unnested are the columns that unnest makes of its arguments.
+// unnested returns the columns that unnest makes of its arguments.
 func (p *planSize) unnested(n *node, arguments planColumn) []planColumn {
 	args := n.list("children")
 	of := arguments
@@ -276,7 +276,7 @@ func (p *planSize) operands(n *node, sc *planScope) []planColumn {
 	var lambdas []*node
 	later := &lambdas
 	if !n.is("class", "FUNCTION") || !takesLambda(n) {
-		later = nil // an arrow is an operator of JSON here
+		later = nil // here an arrow is an operator of JSON
 	}
 	for _, x := range n.vals {
 		out = p.operand(out, x, sc, later)
@@ -286,7 +286,7 @@ func (p *planSize) operands(n *node, sc *planScope) []planColumn {
 	}
 	inner := newPlanScope(sc, sc.binds)
 	inner.star, inner.query = sc.star, sc.query
-	value := unknownColumn() // of a parameter: it holds what the other operands hold
+	value := unknownColumn() // a parameter may hold anything that the other operands hold
 	for _, v := range out {
 		if v.typ.members > value.typ.members {
 			value.typ = v.typ
@@ -304,7 +304,7 @@ func (p *planSize) operands(n *node, sc *planScope) []planColumn {
 	return out
 }
 
-// operand appends what a value of the tree holds.
+// operand appends the operands that a value of the tree holds.
 func (p *planSize) operand(out []planColumn, v any, sc *planScope, lambdas *[]*node) []planColumn {
 	switch v := v.(type) {
 	case []any:
@@ -336,7 +336,7 @@ func (p *planSize) operand(out []planColumn, v any, sc *planScope, lambdas *[]*n
 	return out
 }
 
-// unpacked are the columns of a star that are arguments of one call.
+// unpacked returns the columns of a star that are arguments of one call.
 func (p *planSize) unpacked(n *node, sc *planScope) []planColumn {
 	star := n
 	if !n.is("class", "STAR") {
@@ -359,7 +359,7 @@ func firstStar(n *node) *node {
 	return nil
 }
 
-// starValue is a star inside an expression: the column that it stands for now.
+// starValue returns the column that a star inside an expression currently stands for.
 func (p *planSize) starValue(n *node, sc *planScope) planColumn {
 	if sc.star != nil {
 		return *sc.star
@@ -373,7 +373,7 @@ func (p *planSize) starValue(n *node, sc *planScope) planColumn {
 	return out
 }
 
-// subqueryValue is a subquery in an expression. Conditions hold its result like a
+// subqueryValue visits a subquery in an expression. Conditions hold its result like a
 // column.
 func (p *planSize) subqueryValue(n *node, sc *planScope) planColumn {
 	out := planColumn{terms: 1, typ: scalarType, class: &columnClass{}}

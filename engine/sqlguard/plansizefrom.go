@@ -48,7 +48,7 @@ func (p *planSize) relation(n *node, sc *planScope) (columns []planColumn, relat
 	return nil, 0
 }
 
-// summaryAggregates is how many values SUMMARIZE computes for each column.
+// summaryAggregates is the number of values that SUMMARIZE computes for each column.
 const summaryAggregates = 12
 
 func manyColumns(n int64) []planColumn {
@@ -148,7 +148,7 @@ func (p *planSize) valuesOf(n *node, sc *planScope) []planColumn {
 	return out
 }
 
-// fixedColumns is more than any table function makes by itself.
+// fixedColumns exceeds the number of columns that any table function makes by itself.
 const fixedColumns = 10
 
 func (p *planSize) tableFunction(n *node, sc *planScope) []planColumn {
@@ -170,7 +170,7 @@ func (p *planSize) tableFunction(n *node, sc *planScope) []planColumn {
 	return out
 }
 
-// pivotOf returns the columns of PIVOT and UNPIVOT. Their names are not looked at.
+// pivotOf returns the columns of PIVOT and UNPIVOT. Their names are ignored.
 func (p *planSize) pivotOf(n *node, sc *planScope) ([]planColumn, int64) {
 	inner := newPlanScope(sc, sc.binds)
 	inner.query = sc.query

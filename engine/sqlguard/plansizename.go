@@ -2,10 +2,10 @@ package sqlguard
 
 import "strings"
 
-// planColumns finds the columns of some relations by their names.
+// planColumns finds the columns of relations by name.
 type planColumns struct {
 	sources []*plannedSource
-	// byName are the columns of the first sources, as many as indexed says.
+	// byName holds the columns of the first indexed sources.
 	byName  map[string][]*planColumn
 	indexed int
 }
@@ -48,8 +48,8 @@ func (p *planSize) column(parts []string, sc *planScope) planColumn {
 	return widest
 }
 
-// own resolves a name in one scope alone. Two leading qualifiers at most are those
-// of a table.
+// own resolves a name in one scope. At most two leading qualifiers are those of a
+// table.
 func (p *planSize) own(names []string, sc *planScope) (planColumn, bool) {
 	for skip := 0; skip < min(3, len(names)-1); skip++ {
 		if found := sc.byAlias[names[skip]].find(names[skip+1]); len(found) > 0 {
@@ -77,7 +77,7 @@ func (p *planSize) own(names []string, sc *planScope) (planColumn, bool) {
 	return planColumn{}, false
 }
 
-// member is a member of a column's type.
+// member returns a member of a column's type.
 func (c planColumn) member(names []string) planColumn {
 	for _, name := range names {
 		c.typ = c.typ.field(name)
@@ -86,7 +86,7 @@ func (c planColumn) member(names []string) planColumn {
 	return c
 }
 
-// row is the whole row of a relation as one value: the engine names each of its
+// row returns the whole row of a relation as one value. The engine names each of its
 // columns.
 func (p *planSize) row(s *plannedSource, sc *planScope) planColumn {
 	if !p.bind(int64(len(s.columns)), sc) {
@@ -110,7 +110,7 @@ func wholeRow(columns []planColumn) *planColumn {
 		types = append(types, c.typ)
 	}
 	out.typ = structType(fields)
-	if len(fields) < len(types) { // some names are not known, or stand twice
+	if len(fields) < len(types) { // some names are unknown or occur twice
 		out.typ = opaqueType(sum(2, joined(append(types, listType(scalarType))).members))
 	}
 	return out

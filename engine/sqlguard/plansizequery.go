@@ -1,28 +1,28 @@
 package sqlguard
 
-// planScope is what names mean inside one query node.
+// planScope resolves names inside one query node.
 type planScope struct {
 	parent *planScope
 	ctes   map[string]*plannedQuery
-	// planColumns are those of all relations, and byAlias those of the relations of
-	// one name.
+	// planColumns holds the columns of all relations, and byAlias those of the relations
+	// of one name.
 	planColumns
 	byAlias map[string]*planColumns
-	// named are results and parameters of lambdas that later expressions may name.
+	// named holds results and parameters of lambdas that later expressions may name.
 	named map[string]planColumn
-	// larger are those of them that are as large as the columns of their name.
+	// larger holds those of them that are as large as the columns of the same name.
 	larger map[string]bool
-	// widest stands for a name that is not found: nothing that it can mean is
-	// larger. unknown says that it may be a column of a table that is not known.
+	// widest represents a name that is not found: nothing that it can mean is larger.
+	// unknown reports whether it may be a column of an unknown table.
 	widest  planColumn
 	unknown bool
-	// binds is how often the engine may bind what stands here.
+	// binds is how often the engine may bind an expression of the scope.
 	binds int64
 	// star is the column that COLUMNS(…) stands for, while its expression is visited.
 	star *planColumn
-	// query is what the query node expands to so far.
+	// query accumulates what the query node expands to.
 	query *plannedQuery
-	// aggregates and windows are those of the SELECT.
+	// aggregates and windows count those of the SELECT.
 	aggregates, windows int64
 }
 
@@ -34,18 +34,18 @@ func newPlanScope(parent *planScope, binds int64) *planScope {
 type plannedQuery struct {
 	columns   []planColumn
 	relations int64
-	used      bool // a WITH query that some FROM names
+	used      bool // some FROM names the WITH query
 }
 
 // plannedSource is one relation of a FROM.
 type plannedSource struct {
 	alias   string
 	columns []planColumn
-	// whole is the whole row as one value, once something asks for it.
+	// whole is the whole row as one value; nil until it is needed.
 	whole *planColumn
-	// merged are the columns that USING or NATURAL takes from another relation.
+	// merged holds the columns that USING or NATURAL takes from another relation.
 	merged map[string]bool
-	hidden bool // a SEMI or ANTI JOIN shows nothing of it
+	hidden bool // it is the side of a SEMI or ANTI JOIN that has no columns in the result
 }
 
 // query visits a query node.
@@ -164,8 +164,8 @@ func (p *planSize) selectNode(n *node, sc *planScope, out *plannedQuery) {
 	p.countCompared(product(sc.windows, product(windowPairs, sc.windows)))
 }
 
-// What comparing two of them costs as a multiple, and of aggregates as a part, of
-// comparing two columns.
+// The cost of comparing two of them, as a multiple or, for aggregates, as a fraction of
+// the cost of comparing two columns.
 const (
 	aggregatePairs = 32
 	naturalPairs   = 2
@@ -210,7 +210,7 @@ func joinClasses(a, b *columnClass) *columnClass {
 	return a.join(b)
 }
 
-// largerColumn returns a column that is as large as both.
+// largerColumn returns a column that is at least as large as both.
 func largerColumn(a, b planColumn) planColumn {
 	if a.typ == nil {
 		return b

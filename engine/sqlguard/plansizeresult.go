@@ -1,18 +1,20 @@
 package sqlguard
 
-// mergingCalls return one of their arguments, or a list of elements of them.
+// mergingCalls holds the functions that return one of their arguments, or a list of
+// elements of them.
 var mergingCalls = set("||", "list_concat", "list_cat", "array_concat", "array_cat", "list_append", "array_append",
 	"array_push_back", "if", "ifnull", "nullif", "min", "max", "first", "last", "any_value", "arbitrary", "greatest", "least",
 	"lag", "lead", "first_value", "last_value", "nth_value", "list_sort", "array_sort", "list_distinct", "array_distinct",
 	"list_reverse", "array_reverse", "list_filter", "array_filter", "filter", "list_slice", "array_slice", "coalesce",
 	"constant_or_null")
 
-// scalarCalls return a number or a text, whatever their arguments are.
+// scalarCalls holds the functions that return a number or a text, whatever their
+// arguments are.
 var scalarCalls = set("count", "count_star", "count_if", "countif", "approx_count_distinct", "hash", "len", "length", "array_length",
 	"cardinality", "to_json", "row_to_json", "array_to_json", "json_object", "json_array", "typeof", "list_contains", "array_contains",
 	"list_has", "array_has", "contains", "list_sum", "sum", "avg", "md5", "concat", "concat_ws", "string_agg", "listagg", "group_concat")
 
-// typeOfResult is the type of an expression with the given operands, or a larger
+// typeOfResult returns the type of an expression with the given operands, or a larger
 // one.
 func (p *planSize) typeOfResult(n *node, parts []planColumn) *planType {
 	types := make([]*planType, len(parts))
@@ -60,7 +62,7 @@ func (p *planSize) typeOfResult(n *node, parts []planColumn) *planType {
 	return joined(types)
 }
 
-// madeFromScalars build a nested type of any arguments.
+// madeFromScalars holds the functions that build a nested type of any arguments.
 var madeFromScalars = set("map", "map_from_entries", "list_zip", "array_zip", "struct_insert", "struct_concat", "map_concat", "union_value",
 	"histogram", "histogram_exact", "unpivot_list", "from_json", "from_json_strict", "json_transform", "json_transform_strict")
 
@@ -72,7 +74,7 @@ func (p *planSize) commonType(types []*planType) *planType {
 	return out
 }
 
-// packed is the STRUCT of the given members.
+// packed returns the STRUCT of the given members.
 func packed(parts []planColumn) *planType {
 	fields := make(map[string]*planType, len(parts))
 	members := int64(2)
@@ -86,7 +88,7 @@ func packed(parts []planColumn) *planType {
 	return structType(fields)
 }
 
-// extracted is an element of a list, or a member of a STRUCT.
+// extracted returns the type of an element of a list, or of a member of a STRUCT.
 func extracted(n *node, types []*planType) *planType {
 	if len(types) == 0 {
 		return scalarType

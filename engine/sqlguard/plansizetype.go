@@ -7,7 +7,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine"
 )
 
-// planType says how many members a type has and which of them have names. It is
+// planType holds the number of members of a type and those that have names. It is
 // immutable.
 type planType struct {
 	// members counts the type itself and everything nested in it.
@@ -39,7 +39,7 @@ func listType(element *planType) *planType {
 	return &planType{members: sum(1, element.members), element: element}
 }
 
-// opaqueType has members whose names are not known.
+// opaqueType returns a type with members of unknown names.
 func opaqueType(members int64) *planType {
 	if members <= 1 {
 		return scalarType
@@ -47,7 +47,7 @@ func opaqueType(members int64) *planType {
 	return &planType{members: members}
 }
 
-// field is the type of a member: that of the whole type, where it is not known.
+// field returns the type of a member, or the whole type if the member is unknown.
 func (t *planType) field(name string) *planType {
 	if f := t.fields[strings.ToLower(name)]; f != nil {
 		return f
@@ -55,7 +55,7 @@ func (t *planType) field(name string) *planType {
 	return t
 }
 
-// common is the type to which values of both types are cast.
+// common returns the type to which values of both types are cast.
 func (p *planSize) common(t, other *planType) *planType {
 	switch {
 	case t == other || other.scalar():
@@ -74,8 +74,8 @@ func (p *planSize) common(t, other *planType) *planType {
 	return opaqueType(sum(t.members, other.members))
 }
 
-// commonFields is the STRUCT with the members of both. It is t itself, and copies
-// nothing, where t has them all.
+// commonFields returns the STRUCT with the members of both. If t has them all, it
+// returns t itself and copies nothing.
 func (p *planSize) commonFields(t, other *planType) *planType {
 	if !p.countVisited(int64(len(other.fields))) {
 		return t
@@ -112,7 +112,7 @@ func structType(fields map[string]*planType) *planType {
 	return t
 }
 
-// joined is a type that holds all of some others.
+// joined returns a type that holds all given types.
 func joined(types []*planType) *planType {
 	out, nested := int64(1), false
 	for _, t := range types {
@@ -125,7 +125,7 @@ func joined(types []*planType) *planType {
 	return opaqueType(out)
 }
 
-// typeOfCast is the type of a cast.
+// typeOfCast returns the type of a cast.
 func (p *planSize) typeOfCast(n *node) *planType {
 	t := p.casts[n]
 	if t == nil {
@@ -135,7 +135,7 @@ func (p *planSize) typeOfCast(n *node) *planType {
 	return t
 }
 
-// typeOfCast is the type that a node of the tree names.
+// typeOfCast returns the type that a node of the tree names.
 func typeOfCast(n *node) *planType {
 	info := n.child("type_info")
 	if child := info.child("child_type"); child != nil {
@@ -152,8 +152,8 @@ func typeOfCast(n *node) *planType {
 	return structType(fields)
 }
 
-// typeOfColumn reads a type as the engine prints it. Of a type in another form the
-// members are counted by its commas.
+// typeOfColumn parses a type as the engine prints it. In a type of another form, the
+// commas count the members.
 func typeOfColumn(c engine.Column) *planType {
 	if !strings.ContainsAny(c.Type, "([") {
 		return scalarType
@@ -172,7 +172,7 @@ type typeReader struct {
 	failed bool
 }
 
-// read reads one type with the brackets behind it.
+// read parses one type and the brackets after it.
 func (r *typeReader) read() *planType {
 	t := r.plain()
 	for !r.failed && r.at < len(r.text) && r.text[r.at] == '[' {
@@ -237,7 +237,7 @@ func (r *typeReader) fields() *planType {
 	return structType(fields)
 }
 
-// name reads the name of a field and the blank behind it.
+// name parses the name of a field and the blank after it.
 func (r *typeReader) name() string {
 	start := r.at
 	if r.at < len(r.text) && r.text[r.at] == '"' {
