@@ -95,12 +95,27 @@ func (s *Snapshot) staleFiles(ctx context.Context) ([]string, error) {
 	if len(names) == 0 {
 		return nil, nil
 	}
-	// A checkpoint that does not read covers nothing.
-	if _, err := load(ctx, s.bucket, s.opts, cover); err != nil {
+	if err := s.checkCover(ctx, l, cover); err != nil {
 		return nil, fmt.Errorf("reading checkpoint %d: %w", cover, err)
 	}
 	sort.Strings(names)
 	return names[:min(len(names), maxCleaned)], nil
+}
+
+// checkCover makes sure that every checkpoint of a version can be read by itself. A
+// load of the version would not tell: it does without a damaged checkpoint as long as
+// the commits remain that are to be deleted here.
+func (s *Snapshot) checkCover(ctx context.Context, l listing, version int64) error {
+	for _, set := range l.sets() {
+		if set.version() != version {
+			continue
+		}
+		seg := segment{target: version, covered: version, checkpoint: set, checksum: l.hasChecksum(version)}
+		if _, err := loadSegment(ctx, s.bucket, s.opts, seg, nil); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // expiredLog lists the log as far as its commits are older than the cutoff.

@@ -76,7 +76,7 @@ func TestHostileLogs(t *testing.T) {
 			mustPut(t, b, "_delta_log/00000000000000000000.00000000000000000001.compacted.json", firstCommit(addLine("../x")))
 		}, delta.ErrUnsafePath},
 		{"corrupt checkpoint", func(b objstore.Bucket) {
-			mustLog(t, b, firstCommit(), addLine("a"))
+			mustPut(t, b, logpath.CommitName(1), addLine("a"))
 			mustPut(t, b, logpath.CheckpointName(1), "PAR1 nonsense PAR1")
 		}, checkpoint.ErrCorrupt},
 		{"sidecar outside", func(b objstore.Bucket) {
@@ -85,7 +85,7 @@ func TestHostileLogs(t *testing.T) {
 				firstCommit(`{"checkpointMetadata":{"version":1}}`, `{"sidecar":{"path":"../../x.parquet","sizeInBytes":1,"modificationTime":1}}`))
 		}, delta.ErrUnsafePath},
 		{"sidecar missing", func(b objstore.Bucket) {
-			mustLog(t, b, firstCommit(), addLine("a"))
+			mustPut(t, b, logpath.CommitName(1), addLine("a"))
 			mustPut(t, b, "_delta_log/00000000000000000001.checkpoint.80a083e8-7026-4e79-81be-64bd76c43a11.json",
 				firstCommit(`{"sidecar":{"path":"x.parquet","sizeInBytes":1,"modificationTime":1}}`))
 		}, delta.ErrLogBroken},

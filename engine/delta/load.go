@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/go-json-experiment/json"
+
 	"github.com/lakewarden/lakewarden/engine/delta/action"
 	"github.com/lakewarden/lakewarden/engine/delta/checkpoint"
 	"github.com/lakewarden/lakewarden/engine/delta/logpath"
@@ -53,24 +55,58 @@ func load(ctx context.Context, b objstore.Bucket, opts Options, target int64) (*
 	return s, err
 }
 
+// loadListed reads the version from its newest checkpoint. One that is damaged is
+// replaced by an older one, or by the commits that it covers.
 func loadListed(ctx context.Context, b objstore.Bucket, opts Options, target int64) (*Snapshot, error) {
-	seg, err := findSegment(ctx, b, target)
+	seg, l, all, err := findSegment(ctx, b, target)
 	if err != nil {
 		return nil, err
 	}
+	var known damage
+	for {
+		s, err := loadSegment(ctx, b, opts, seg, known.first)
+		var unread *checkpointUnread
+		if !errors.As(err, &unread) {
+			return s, err
+		}
+		known.add(seg.checkpoint, unread.err)
+		if !all {
+			if l, err = listLog(ctx, b, 0); err != nil {
+				return nil, err
+			}
+			all = true
+		}
+		if seg, err = l.segment(target, &known); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// checkpointUnread is the error of a checkpoint without which the version may still be
+// read.
+type checkpointUnread struct{ err error }
+
+func (e *checkpointUnread) Error() string { return e.err.Error() }
+func (e *checkpointUnread) Unwrap() error { return e.err }
+
+// loadSegment reads the files of a segment. damage is what is wrong with a checkpoint
+// that is not part of it, or nil.
+func loadSegment(ctx context.Context, b objstore.Bucket, opts Options, seg segment, damage error) (*Snapshot, error) {
 	st := emptyState(opts.EngineInfo)
 	st.whole = len(seg.checkpoint) == 0 // a checkpoint does not say who wrote its files
+	st.damage = damage
 	head := &commit{version: seg.target}
 	if len(seg.checkpoint) > 0 {
-		base := new(bulk)
-		err := readCheckpoint(ctx, b, opts, seg.checkpoint, func(batch []action.Action) error { return base.take(st, batch) })
-		if err != nil {
-			return nil, vanished(err)
+		err := st.takeCheckpoint(ctx, b, opts, seg)
+		if replaceable(err) {
+			return nil, &checkpointUnread{err}
 		}
-		base.finish(st)
+		if err != nil {
+			return nil, err
+		}
 		st.base = seg.covered
 	}
-	err = readCommits(ctx, b, seg.commits, opts.Limits, func(c *commit) error {
+	err := readCommits(ctx, b, seg.commits, opts.Limits, func(c *commit) error {
 		head = c
 		return st.applyCommit(c)
 	})
@@ -85,10 +121,52 @@ func loadListed(ctx context.Context, b objstore.Bucket, opts Options, target int
 	}
 	for _, f := range seg.compacted {
 		if err := checkCompacted(ctx, b, opts, f); err != nil {
-			return nil, err
+			return nil, withActionReason(ReasonCommitDamaged, f.Name, err)
 		}
 	}
 	return newSnapshot(b, opts, seg.target, st, head)
+}
+
+// takeCheckpoint makes the content of the segment's checkpoint that of s, which is
+// empty. The number of files must be that of the version's checksum file, if there is
+// one: a checkpoint in JSON that was cut between two lines has fewer.
+func (s *state) takeCheckpoint(ctx context.Context, b objstore.Bucket, opts Options, seg segment) error {
+	files := make(chan int64, 1)
+	go func() { files <- checksumFiles(ctx, b, seg) }()
+	base := new(bulk)
+	err := readCheckpoint(ctx, b, opts, seg.checkpoint, func(batch []action.Action) error { return base.take(s, batch) })
+	want := <-files
+	if err != nil {
+		return err
+	}
+	base.finish(s)
+	damaged := func(what string) error {
+		return withReason(ReasonCheckpointDamaged, seg.checkpoint[0].Name, fmt.Errorf("%s: %w", what, checkpoint.ErrCorrupt))
+	}
+	switch {
+	case s.protocol == nil || s.metadata == nil:
+		return damaged("no protocol or no metaData")
+	case want >= 0 && want != int64(s.files.n):
+		return damaged(fmt.Sprintf("%d files instead of %d", s.files.n, want))
+	}
+	return nil
+}
+
+// checksumFiles returns the number of files that the checksum file of the segment's
+// checkpoint states, or -1 if none can be read.
+func checksumFiles(ctx context.Context, b objstore.Bucket, seg segment) int64 {
+	const most = 16 << 20
+	if !seg.checksum {
+		return -1
+	}
+	body, err := readObject(ctx, b, logpath.ChecksumName(seg.covered), most, 0)
+	stated := struct {
+		NumFiles *int64 `json:"numFiles"`
+	}{}
+	if err != nil || json.Unmarshal(body, &stated) != nil || stated.NumFiles == nil {
+		return -1
+	}
+	return *stated.NumFiles
 }
 
 // vanished turns the absence of a listed file into a broken log: someone
@@ -104,7 +182,8 @@ func vanished(err error) error {
 const checkpointBytes = 256 << 20
 
 // readCheckpoint takes the actions of the files of a checkpoint and of the
-// sidecars that they name. The next files are on their way meanwhile.
+// sidecars that they name. The next files are on their way meanwhile. Errors:
+// [RefusalError], and those of the bucket.
 func readCheckpoint(ctx context.Context, b objstore.Bucket, opts Options, files []logpath.File,
 	take func([]action.Action) error,
 ) error {
@@ -136,9 +215,12 @@ func readEach(ctx context.Context, b objstore.Bucket, opts Options, files []logp
 		n: len(files), ahead: 4, room: checkpointBytes,
 		size: func(i int) int64 { return files[i].Size },
 		fetch: func(ctx context.Context, i int) ([]byte, error) {
-			return readObject(ctx, b, files[i].Name, opts.CheckpointBytes, files[i].Size)
+			body, err := readObject(ctx, b, files[i].Name, opts.CheckpointBytes, files[i].Size)
+			return body, checkpointError(files[i], err)
 		},
-		use: func(i int, body []byte) error { return decodeActions(ctx, opts, files[i], body, take) },
+		use: func(i int, body []byte) error {
+			return checkpointError(files[i], decodeActions(ctx, opts, files[i], body, take))
+		},
 	}
 	return p.run(ctx)
 }

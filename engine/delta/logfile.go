@@ -72,7 +72,7 @@ func readCommit(ctx context.Context, b objstore.Bucket, version int64, limits ac
 func readSized(ctx context.Context, b objstore.Bucket, version int64, limits action.Limits, size int64) (*commit, error) {
 	body, err := readObject(ctx, b, logpath.CommitName(version), int64(limits.CommitBytes), size)
 	if err != nil {
-		return nil, err
+		return nil, withActionReason(ReasonCommitDamaged, logpath.CommitName(version), err)
 	}
 	return decodeCommit(version, body, limits)
 }
@@ -81,11 +81,11 @@ func readSized(ctx context.Context, b objstore.Bucket, version int64, limits act
 // it for a commit that changed nothing would hide rows whose commit was torn.
 func decodeCommit(version int64, body []byte, limits action.Limits) (*commit, error) {
 	if len(bytes.TrimSpace(body)) == 0 {
-		return nil, fmt.Errorf("commit %d is empty: %w", version, ErrMalformed)
+		return nil, withReason(ReasonCommitDamaged, logpath.CommitName(version), fmt.Errorf("the file is empty: %w", ErrMalformed))
 	}
 	actions, err := action.DecodeCommit(body, limits)
 	if err != nil {
-		return nil, fmt.Errorf("commit %d: %w", version, err)
+		return nil, withActionReason(ReasonCommitDamaged, logpath.CommitName(version), err)
 	}
 	return &commit{version: version, actions: actions, digest: sha256.Sum256(body)}, nil
 }
@@ -101,12 +101,12 @@ func readHead(ctx context.Context, b objstore.Bucket, version int64, limits acti
 	}
 	info, digest, err := scanHead(r, limits)
 	if err = errors.Join(err, r.Close()); err != nil {
-		return nil, fmt.Errorf("reading %s: %w", name, err)
+		return nil, withActionReason(ReasonCommitDamaged, name, fmt.Errorf("reading %s: %w", name, err))
 	}
 	head := &commit{version: version, digest: digest}
 	if info != nil {
 		if head.actions, err = action.DecodeCommit(info, limits); err != nil {
-			return nil, fmt.Errorf("commit %d: %w", version, err)
+			return nil, withActionReason(ReasonCommitDamaged, name, err)
 		}
 	}
 	return head, nil

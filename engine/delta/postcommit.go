@@ -83,8 +83,8 @@ func (s *Snapshot) Checkpoint(ctx context.Context) error {
 	if err := s.bucket.Put(ctx, logpath.CheckpointName(s.version), bytes.NewReader(body), size); err != nil {
 		return fmt.Errorf("checkpoint %d: %w", s.version, err)
 	}
-	if newer, ok := hint(ctx, s.bucket); ok && newer >= s.version {
-		return nil
+	if newer, err := s.hintedBeyond(ctx); err != nil || newer {
+		return err
 	}
 	hinted, err := checkpoint.EncodeLast(checkpoint.Last{
 		Version: s.version, Size: sum.Actions, SizeInBytes: &size, NumOfAddFiles: &sum.AddFiles,
@@ -96,6 +96,17 @@ func (s *Snapshot) Checkpoint(ctx context.Context) error {
 		return fmt.Errorf("hint at checkpoint %d: %w", s.version, err)
 	}
 	return nil
+}
+
+// hintedBeyond reports whether the hint points at a newer checkpoint that exists. A
+// wrong hint would otherwise never be corrected.
+func (s *Snapshot) hintedBeyond(ctx context.Context) (bool, error) {
+	hinted, ok := hint(ctx, s.bucket)
+	if !ok || hinted <= s.version {
+		return false, nil
+	}
+	l, err := listLog(ctx, s.bucket, hinted)
+	return l.checkpoints()[hinted] != nil, err
 }
 
 // checkpointActions yields what a checkpoint holds: the state without expired

@@ -1,7 +1,7 @@
 package delta
 
 import (
-	"fmt"
+	"errors"
 	"maps"
 	"strings"
 
@@ -30,6 +30,8 @@ type state struct {
 	// base is [Snapshot.BaseVersion]. foreign is the newest commit, among those read,
 	// that [Snapshot.ForeignSince] counts.
 	base, foreign int64
+	// damage is [Snapshot.Damage].
+	damage error
 }
 
 // emptyState is a table before its first commit.
@@ -105,11 +107,17 @@ func (s *state) apply(a action.Action) error {
 	return nil
 }
 
+// cloneOperation is the name of commits that make a table of another one's files.
+const cloneOperation = "CLONE"
+
 func (s *state) applyCommit(c *commit) error {
 	before := s.metadata
 	for _, a := range c.actions {
 		if err := s.apply(a); err != nil {
-			return fmt.Errorf("commit %d: %w", c.version, err)
+			if c.info().Operation == cloneOperation && errors.Is(err, logpath.ErrElsewhere) {
+				return withReason(ReasonShallowClone, logpath.CommitName(c.version), err)
+			}
+			return withActionReason(ReasonCommitDamaged, logpath.CommitName(c.version), err)
 		}
 	}
 	s.whole = s.judge(c, before)

@@ -23,6 +23,8 @@ type segment struct {
 	checkpoint []logpath.File
 	// covered is the checkpoint's version, or -1.
 	covered int64
+	// checksum says that the checkpoint's version has a checksum file.
+	checksum bool
 	// commits are those after the checkpoint up to the target, without a gap.
 	commits []versioned
 	// head is the target's own commit; its object is zero when it is gone.
@@ -76,35 +78,28 @@ func (l *listing) add(f logpath.File, o objstore.Object) {
 }
 
 // findSegment lists the log and selects the files that make a version; target
-// below zero means the latest.
-func findSegment(ctx context.Context, b objstore.Bucket, target int64) (segment, error) {
+// below zero means the latest. It also returns the listing, and whether that holds the
+// whole log.
+func findSegment(ctx context.Context, b objstore.Bucket, target int64) (seg segment, l listing, all bool, err error) {
 	if from, ok := hint(ctx, b); ok && from > 0 && (target < 0 || from <= target) {
 		l, err := listLog(ctx, b, from)
 		if err != nil {
-			return segment{}, err
+			return segment{}, listing{}, false, err
 		}
-		if seg, err := l.segment(target); err == nil && seg.covered >= 0 {
-			return seg, nil
+		if seg, err := l.segment(target, &damage{}); err == nil && seg.covered >= 0 {
+			return seg, l, false, nil
 		}
 	}
-	l, err := listLog(ctx, b, 0)
-	if err != nil {
-		return segment{}, err
+	if l, err = listLog(ctx, b, 0); err == nil {
+		seg, err = l.segment(target, &damage{})
 	}
-	return l.segment(target)
+	return seg, l, true, err
 }
 
-// segment selects the newest complete checkpoint at or below the target and
+// segment selects the newest usable checkpoint at or below the target and
 // demands every commit after it (protocol, "Reading": a gap is an error).
-func (l listing) segment(target int64) (segment, error) {
-	checkpoints := l.checkpoints()
-	newest := int64(-1)
-	if n := len(l.commits); n > 0 {
-		newest = l.commits[n-1].version
-	}
-	for version := range checkpoints {
-		newest = max(newest, version)
-	}
+func (l listing) segment(target int64, known *damage) (segment, error) {
+	newest := l.newest()
 	switch {
 	case newest < 0:
 		return segment{}, ErrTableNotFound
@@ -116,9 +111,10 @@ func (l listing) segment(target int64) (segment, error) {
 		target = newest
 	}
 	seg := segment{target: target, covered: -1, head: versioned{version: target}}
-	for version, files := range checkpoints {
-		if version <= target && version > seg.covered {
-			seg.covered, seg.checkpoint = version, files
+	for _, set := range l.sets() {
+		if set.version() <= target && known.usable(set) {
+			seg.covered, seg.checkpoint, seg.checksum = set.version(), set, l.hasChecksum(set.version())
+			break
 		}
 	}
 	next := seg.covered + 1
@@ -136,10 +132,7 @@ func (l listing) segment(target int64) (segment, error) {
 		next++
 	}
 	if next <= target {
-		if asked && l.cleaned(checkpoints, seg.covered, next) {
-			return segment{}, fmt.Errorf("version %d is cleaned up: %w", target, ErrVersionNotFound)
-		}
-		return segment{}, fmt.Errorf("commit %d is missing below %d: %w", next, target, ErrLogBroken)
+		return segment{}, l.incomplete(known, next, target, asked)
 	}
 	for _, f := range l.files {
 		if f.Kind == logpath.Compacted && f.Version > seg.covered && f.End <= target {
@@ -149,11 +142,43 @@ func (l listing) segment(target int64) (segment, error) {
 	return seg, nil
 }
 
+func (l listing) hasChecksum(version int64) bool {
+	return slices.ContainsFunc(l.files, func(f logpath.File) bool { return f.Kind == logpath.Checksum && f.Version == version })
+}
+
+// newest returns the newest version of which the listing has a commit or any file of a
+// checkpoint, or -1. A checkpoint proves its version even if it cannot be read: an
+// older version must not be taken for the latest.
+func (l listing) newest() int64 {
+	newest := int64(-1)
+	if n := len(l.commits); n > 0 {
+		newest = l.commits[n-1].version
+	}
+	for _, f := range l.files {
+		switch f.Kind {
+		case logpath.Checkpoint, logpath.V2, logpath.Multipart:
+			newest = max(newest, f.Version)
+		}
+	}
+	return newest
+}
+
+// incomplete says why target cannot be read without the commit missing.
+func (l listing) incomplete(known *damage, missing, target int64, asked bool) error {
+	if err := known.explain(l, missing, target); err != nil {
+		return err
+	}
+	if asked && l.cleaned(l.checkpoints(), missing) {
+		return fmt.Errorf("version %d is cleaned up: %w", target, ErrVersionNotFound)
+	}
+	return withReason(ReasonCommitMissing, logpath.CommitName(missing), fmt.Errorf("commit %d is missing below %d: %w", missing, target, ErrLogBroken))
+}
+
 // cleaned reports whether a missing commit was deleted as one that is no longer
 // needed: the log begins after it, or goes on from a later checkpoint. A cleanup
 // that was interrupted leaves such rows of commits, and checkpoints without.
-func (l listing) cleaned(checkpoints map[int64][]logpath.File, covered, missing int64) bool {
-	if covered < 0 && missing == 0 {
+func (l listing) cleaned(checkpoints map[int64][]logpath.File, missing int64) bool {
+	if missing == 0 {
 		return true
 	}
 	for version := range checkpoints {
@@ -162,36 +187,4 @@ func (l listing) cleaned(checkpoints map[int64][]logpath.File, covered, missing 
 		}
 	}
 	return false
-}
-
-// checkpoints groups complete checkpoints by version. Of several at one
-// version the classic one is taken, then a V2 one, then a multipart one.
-func (l listing) checkpoints() map[int64][]logpath.File {
-	type parts struct {
-		version int64
-		parts   int
-	}
-	best := make(map[int64][]logpath.File)
-	multi := make(map[parts][]logpath.File)
-	for _, f := range l.files {
-		switch f.Kind {
-		case logpath.Checkpoint:
-			best[f.Version] = []logpath.File{f}
-		case logpath.V2:
-			if have := best[f.Version]; len(have) == 0 {
-				best[f.Version] = []logpath.File{f}
-			}
-		case logpath.Multipart:
-			key := parts{f.Version, f.Parts}
-			multi[key] = append(multi[key], f)
-		}
-	}
-	for key, files := range multi {
-		files = slices.CompactFunc(files, func(a, b logpath.File) bool { return a.Part == b.Part })
-		have := best[key.version]
-		if len(files) == key.parts && (len(have) == 0 || have[0].Kind == logpath.Multipart && have[0].Parts < key.parts) {
-			best[key.version] = files
-		}
-	}
-	return best
 }

@@ -42,16 +42,16 @@ type File struct {
 
 // newSnapshot seals a state. Errors: [ErrLogBroken], [ErrInvalidSchema].
 func newSnapshot(b objstore.Bucket, opts Options, version int64, st *state, head *commit) (*Snapshot, error) {
-	if st.protocol == nil || st.metadata == nil {
-		return nil, fmt.Errorf("version %d has no protocol or no metaData: %w", version, ErrLogBroken)
+	if st.protocol == nil || st.metadata == nil || st.metadata.ID == "" || st.metadata.SchemaString == "" {
+		return nil, withReason(ReasonMetadataMissing, "", fmt.Errorf("version %d has no protocol or no complete metaData: %w", version, ErrLogBroken))
 	}
 	schema, err := ParseSchema(st.metadata.SchemaString)
 	if err != nil {
-		return nil, fmt.Errorf("version %d: %w", version, err)
+		return nil, withReason(ReasonSchemaInvalid, "", fmt.Errorf("version %d: %w", version, err))
 	}
 	for _, name := range st.metadata.PartitionColumns {
 		if _, ok := schema.Field(name); !ok {
-			return nil, fmt.Errorf("version %d: partition column %q is no column: %w", version, name, ErrInvalidSchema)
+			return nil, withReason(ReasonSchemaInvalid, "", fmt.Errorf("version %d: partition column %q does not exist: %w", version, name, ErrInvalidSchema))
 		}
 	}
 	st.settle()
@@ -117,6 +117,11 @@ func (s *Snapshot) Timestamp() time.Time { return s.timestamp }
 
 // Bucket is the table's folder.
 func (s *Snapshot) Bucket() objstore.Bucket { return s.bucket }
+
+// Damage returns what is wrong with a checkpoint of the log that this snapshot was
+// loaded without, or nil. Engines that read the log by themselves may fail at it. The
+// error is a [RefusalError].
+func (s *Snapshot) Damage() error { return s.state.damage }
 
 // NumFiles counts the live files.
 func (s *Snapshot) NumFiles() int { return s.state.files.n }

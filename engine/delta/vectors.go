@@ -2,6 +2,7 @@ package delta
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 
@@ -12,6 +13,7 @@ import (
 
 	"github.com/lakewarden/lakewarden/engine/delta/action"
 	"github.com/lakewarden/lakewarden/engine/delta/deletion"
+	"github.com/lakewarden/lakewarden/engine/objstore"
 )
 
 const (
@@ -38,12 +40,26 @@ func (s *Snapshot) DeletedRows(ctx context.Context, f File) (*deletion.Rows, err
 	}
 	rows, err := s.readVector(ctx, d)
 	if err != nil {
-		return nil, fmt.Errorf("deletion vector of %q: %w", f.Name, vanished(err))
+		return nil, vectorError(f, d, err)
 	}
 	if n, ok := numRecords(f.Add.Stats); ok && rows.End() > n {
-		return nil, fmt.Errorf("deletion vector of %q names row %d of %d: %w", f.Name, rows.End()-1, n, ErrMalformed)
+		return nil, vectorError(f, d, fmt.Errorf("names row %d of %d: %w", rows.End()-1, n, ErrMalformed))
 	}
 	return rows, nil
+}
+
+// vectorError gives an error of reading a deletion vector its reason. The object at
+// fault is the file of vectors, or the data file whose vector lies in the log.
+func vectorError(f File, d *action.DeletionVector, err error) error {
+	name, unnamed := deletion.FileName(d)
+	if unnamed != nil {
+		name = f.Name
+	}
+	err = fmt.Errorf("deletion vector of %q: %w", f.Name, vanished(err))
+	if errors.Is(err, objstore.ErrNotFound) {
+		return withReason(ReasonVectorMissing, name, err)
+	}
+	return withActionReason(ReasonVectorDamaged, name, err)
 }
 
 func (s *Snapshot) readVector(ctx context.Context, d *action.DeletionVector) (*deletion.Rows, error) {

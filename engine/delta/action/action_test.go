@@ -69,7 +69,6 @@ func TestDecodeRefuses(t *testing.T) {
 		"dv storage":          add(`"path":"a","size":1,"deletionVector":{"storageType":"x","pathOrInlineDv":"a","sizeInBytes":1,"cardinality":1}`),
 		"protocol empty":      `{"protocol":{}}`,
 		"features too early":  `{"protocol":{"minReaderVersion":1,"minWriterVersion":2,"writerFeatures":[]}}`,
-		"metadata empty":      `{"metaData":{}}`,
 		"txn without version": `{"txn":{"appId":"a"}}`,
 		"deep nesting":        `{"x":` + strings.Repeat("[", 100_000) + strings.Repeat("]", 100_000) + `}`,
 	}

@@ -156,10 +156,6 @@ func Validate(a Action) error {
 		}
 	case *Protocol:
 		return validateProtocol(a)
-	case *Metadata:
-		if a.ID == "" || a.SchemaString == "" {
-			return malformed("metaData without id or schemaString", nil)
-		}
 	case *Txn:
 		if a.AppID == "" || a.Version == math.MinInt64 {
 			return malformed("txn without appId or version", nil)

@@ -71,7 +71,12 @@ func checkCommit(actions []Action) error {
 			if i != 0 {
 				return invalid("commitInfo must come first")
 			}
-		case *Protocol, *Metadata:
+		case *Metadata:
+			if a.ID == "" || a.SchemaString == "" {
+				return invalid("metaData without id or schemaString")
+			}
+			key = a.name()
+		case *Protocol:
 			key = a.name()
 		case *Txn:
 			key = "txn " + a.AppID

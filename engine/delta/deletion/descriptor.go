@@ -83,7 +83,7 @@ func CheckPlace(d *action.DeletionVector) error {
 		}
 		return nil
 	}
-	return fmt.Errorf("absolute path of deletion vector: %w", logpath.ErrUnsafePath)
+	return fmt.Errorf("deletion vector %.200q: %w", d.PathOrInlineDV, logpath.ErrElsewhere)
 }
 
 // FileName is the object, below the table's folder, that a descriptor points

@@ -65,6 +65,11 @@ func CheckpointName(version int64) string {
 	return fmt.Sprintf("%s%020d.checkpoint.parquet", Dir, version)
 }
 
+// MultipartName is the name of a part, counted from one, of a multipart checkpoint.
+func MultipartName(version int64, part, parts int) string {
+	return fmt.Sprintf("%s%020d.checkpoint.%010d.%010d.parquet", Dir, version, part, parts)
+}
+
 // ChecksumName is the name of the checksum file of a version.
 func ChecksumName(version int64) string { return fmt.Sprintf("%s%020d.crc", Dir, version) }
 

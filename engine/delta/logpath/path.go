@@ -56,11 +56,11 @@ func confined(path string) error {
 	case !utf8.ValidString(path):
 		return unsafe(path, "not UTF-8")
 	case strings.HasPrefix(path, "/") || strings.HasPrefix(path, `\`):
-		return unsafe(path, "absolute")
+		return elsewhere(path)
 	case strings.ContainsRune(path, 0):
 		return unsafe(path, "NUL")
 	case hasScheme(path):
-		return unsafe(path, "scheme")
+		return elsewhere(path)
 	case climbs(path):
 		return unsafe(path, "parent or empty segment")
 	}
@@ -144,9 +144,7 @@ func Sidecar(path string) (string, error) {
 }
 
 func unsafe(path, why string) error {
-	const most = 200
-	if len(path) > most {
-		path = path[:most]
-	}
-	return fmt.Errorf("%s: %q: %w", why, path, ErrUnsafePath)
+	return fmt.Errorf("%s: %.200q: %w", why, path, ErrUnsafePath)
 }
+
+func elsewhere(path string) error { return fmt.Errorf("%.200q: %w", path, ErrElsewhere) }
