@@ -153,7 +153,7 @@ func TestRequests(t *testing.T) {
 	loaded, err := delta.Load(t.Context(), b, testOptions(t))
 	require.NoError(t, err)
 	require.Equal(t, 1, b.Count(objstore.OpList))
-	require.Equal(t, 1+1+3, b.Count(objstore.OpGet), "hint, checkpoint, three commits")
+	require.Equal(t, 1+2+3, b.Count(objstore.OpGet), "hint, checkpoint with its checksum, three commits")
 	before := b.Count()
 	_, err = loaded.Refresh(t.Context())
 	require.NoError(t, err)
