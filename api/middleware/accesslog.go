@@ -33,8 +33,8 @@ type callerKey struct{}
 type caller struct{ principal *auth.Principal }
 
 // AccessLog writes one line a request when it ends. The path is logged without
-// its query. The cause of an error is logged from 500 on, and for requests that
-// were refused at the door.
+// its query. The cause of an error is logged from 500 on, for requests that were
+// refused at the door, and for tables that cannot be read: replies name no path.
 func AccessLog(logger *slog.Logger) func(http.Handler) http.Handler {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -86,7 +86,7 @@ func attributes(r *http.Request, rec recorder, who *caller, status int, took tim
 			attrs = append(attrs, slog.String(KeyAPIKey, p.KeyID.String()))
 		}
 	}
-	if status >= http.StatusInternalServerError || status == http.StatusUnauthorized {
+	if status >= http.StatusInternalServerError || status == http.StatusUnauthorized || problem.RefusesTable(problem.Cause(r.Context())) {
 		if text := problem.CauseText(r.Context()); text != "" {
 			attrs = append(attrs, slog.String(KeyError, text))
 		}

@@ -1,6 +1,7 @@
 package problem_test
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"io/fs"
@@ -15,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lakewarden/lakewarden/api/problem"
+	"github.com/lakewarden/lakewarden/engine/delta"
 )
 
 var update = flag.Bool("update", false, "write docs/errors.md from the table")
@@ -39,6 +41,25 @@ func TestEveryCodeIsWellFormed(t *testing.T) {
 	}
 	require.Len(t, problem.Statuses, 9)
 	require.Len(t, problem.EmptyStatuses, 2)
+}
+
+// Each reason of the log has one line, with a code of refused tables.
+func TestEveryReasonHasALine(t *testing.T) {
+	source, err := os.ReadFile(filepath.Join(root, "engine/delta/refusal.go"))
+	require.NoError(t, err)
+	var declared, listed []string
+	for _, m := range regexp.MustCompile(`(?m)^\tReason\w+ Reason = "(\w+)"`).FindAllStringSubmatch(string(source), -1) {
+		declared = append(declared, m[1])
+	}
+	for _, r := range problem.TableReasons {
+		listed = append(listed, string(r.Name))
+		p := problem.From(&delta.RefusalError{Reason: r.Name, Name: "part=secret/x", Err: errors.New("/srv/data")})
+		require.Equal(t, 409, p.Status)
+		require.Equal(t, r.Code, p.Name)
+		require.Equal(t, []problem.Detail{{Field: "reason", Message: string(r.Name)}}, p.Details)
+	}
+	require.NotEmpty(t, declared)
+	require.ElementsMatch(t, declared, listed)
 }
 
 // A code that nothing sends yet says so, and one that is sent does not.
@@ -77,6 +98,12 @@ func TestDocumentationListsEveryCode(t *testing.T) {
 			message = "(no body)"
 		}
 		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", c.Name, message, c.When)
+	}
+	b.WriteString("\n## Reasons of refused tables\n\n`details` of a table that cannot be read have the field `reason`. Callers who see all rows and columns of the table and may\n" +
+		"modify it also get the field `file`: the path below the table's folder of the file at fault. Full paths are in the server's log only.\n\n" +
+		"| reason | code | when |\n|---|---|---|\n")
+	for _, r := range problem.TableReasons {
+		fmt.Fprintf(&b, "| `%s` | `%s` | %s |\n", r.Name, r.Code, r.When)
 	}
 	if *update {
 		require.NoError(t, os.WriteFile(docs, []byte(b.String()), 0o644))

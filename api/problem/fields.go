@@ -39,6 +39,7 @@ func fieldsOf(err error, camel bool) iter.Seq2[string, string] {
 			limit   *ingest.LimitError
 			store   *objstore.StoreError
 		)
+		reason, refused := tableReason(err)
 		switch {
 		case errors.As(err, &refusal):
 			for _, d := range refusal.Details {
@@ -48,6 +49,8 @@ func fieldsOf(err error, camel bool) iter.Seq2[string, string] {
 			}
 		case errors.As(err, &fields):
 			fields.FieldProblems()(yield)
+		case refused:
+			reasonFields(err, reason, yield)
 		case errors.As(err, &broken):
 			for _, f := range broken {
 				if !yield(wireName(f.Field, camel), f.Message) {

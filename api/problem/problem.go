@@ -142,6 +142,7 @@ func codeOf(err error) string {
 		limit   *ingest.LimitError
 		store   *objstore.StoreError
 	)
+	reason, refused := tableReason(err)
 	switch {
 	case errors.As(err, &refusal):
 		return refusal.Code
@@ -153,6 +154,8 @@ func codeOf(err error) string {
 		return "too_many_rows"
 	case errors.As(err, &own):
 		return own.ProblemCode()
+	case refused:
+		return reason.Code
 	case errors.As(err, &body):
 		return "payload_too_large"
 	case errors.As(err, &guard):

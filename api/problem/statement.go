@@ -96,7 +96,7 @@ func engineCode(e *engine.Error) string {
 		return "query_cancelled"
 	case engine.KindIO:
 		if e.Class == engine.ClassMissing {
-			return "data_file_missing"
+			return dataFileMissing
 		}
 		return "storage_unavailable"
 	case engine.KindFatal:

@@ -9,6 +9,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine/delta"
 	"github.com/lakewarden/lakewarden/engine/delta/action"
 	"github.com/lakewarden/lakewarden/engine/delta/checkpoint"
+	"github.com/lakewarden/lakewarden/engine/delta/logpath"
 	"github.com/lakewarden/lakewarden/engine/dml"
 	"github.com/lakewarden/lakewarden/engine/gateway"
 	"github.com/lakewarden/lakewarden/engine/ingest"
@@ -81,12 +82,13 @@ var rows = []row{
 	{"engine/delta.ErrTableNotFound", delta.ErrTableNotFound, "not_found"},
 	{"engine/delta.ErrVersionNotFound", delta.ErrVersionNotFound, "version_not_found"},
 	{"engine/delta.ErrIdentityChanged", delta.ErrIdentityChanged, "table_identity_changed"},
-	{"engine/delta.ErrUnsupportedFeature", delta.ErrUnsupportedFeature, "unsupported_table_feature"},
-	{"engine/delta.ErrLogBroken", delta.ErrLogBroken, "table_log_broken"},
-	{"engine/delta.ErrMalformed", delta.ErrMalformed, "table_log_broken"},
-	{"engine/delta.ErrTooLarge", delta.ErrTooLarge, "table_log_broken"},
-	{"engine/delta.ErrUnsafePath", delta.ErrUnsafePath, "table_log_broken"},
-	{"engine/delta/checkpoint.ErrCorrupt", checkpoint.ErrCorrupt, "table_log_broken"},
+	{"engine/delta.ErrUnsupportedFeature", delta.ErrUnsupportedFeature, unsupportedFeature},
+	{"engine/delta.ErrLogBroken", delta.ErrLogBroken, logBroken},
+	{"engine/delta.ErrMalformed", delta.ErrMalformed, logBroken},
+	{"engine/delta.ErrTooLarge", delta.ErrTooLarge, logBroken},
+	{"engine/delta/logpath.ErrElsewhere", logpath.ErrElsewhere, unsupportedFeature},
+	{"engine/delta.ErrUnsafePath", delta.ErrUnsafePath, logBroken},
+	{"engine/delta/checkpoint.ErrCorrupt", checkpoint.ErrCorrupt, logBroken},
 	{"engine/delta.ErrInvalidSchema", delta.ErrInvalidSchema, "invalid_schema"},
 	{"engine/delta.ErrInvalidValue", delta.ErrInvalidValue, "invalid_value"},
 	{"engine/delta.ErrTableExists", delta.ErrTableExists, "table_exists"},
@@ -105,14 +107,14 @@ var rows = []row{
 	{"engine/delta.ErrCommitUnknown", delta.ErrCommitUnknown, "outcome_unknown"},
 
 	{"engine/dml.ErrHiddenMatch", dml.ErrHiddenMatch, "rls_violation"},
-	{"engine/dml.ErrNotListed", dml.ErrNotListed, "unsupported_table_feature"},
+	{"engine/dml.ErrNotListed", dml.ErrNotListed, unsupportedFeature},
 
 	{"engine/ingest.ErrTruncated", ingest.ErrTruncated, "invalid_body"},
 	{"engine/ingest.ErrTooDeep", ingest.ErrTooDeep, "invalid_body"},
 	{"engine/ingest.ErrTooLarge", ingest.ErrTooLarge, "payload_too_large"},
 	{"engine/ingest.ErrNoRows", ingest.ErrNoRows, "invalid_field"},
 	{"engine/ingest.ErrDialect", ingest.ErrDialect, "invalid_field"},
-	{"engine/ingest.ErrUnsupportedType", ingest.ErrUnsupportedType, "unsupported_table_feature"},
+	{"engine/ingest.ErrUnsupportedType", ingest.ErrUnsupportedType, unsupportedFeature},
 
 	// A store's own errors reach a client only where no package above gave them
 	// a meaning: a file that the log or the catalog says is there.
@@ -128,7 +130,7 @@ var rows = []row{
 
 	{"engine/maintenance.ErrRetention", maintenance.ErrRetention, "invalid_field"},
 	{"engine/maintenance.ErrZOrder", maintenance.ErrZOrder, "invalid_field"},
-	{"engine/maintenance.ErrRowsDiffer", maintenance.ErrRowsDiffer, "table_log_broken"},
+	{"engine/maintenance.ErrRowsDiffer", maintenance.ErrRowsDiffer, logBroken},
 
 	{"engine/rules.ErrInvalidCheck", rules.ErrInvalidCheck, "invalid_field"},
 	{"engine/rules.ErrInvalidKey", rules.ErrInvalidKey, "invalid_field"},
