@@ -25,8 +25,7 @@ type Permissions interface {
 // TableFiles makes tables and takes them away, files included.
 type TableFiles struct {
 	Tables
-	Permissions Permissions
-	Queries     *Queries
+	Queries *Queries
 }
 
 // NewTableColumn is a column of a table that is to be made.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/lakewarden/lakewarden/catalog"
+	"github.com/lakewarden/lakewarden/engine/delta"
 )
 
 // failure is a sentinel of this package; it names its line in the table of
@@ -57,6 +58,8 @@ type StatementError struct {
 	Message string
 	// Near holds up to three names that the caller can see.
 	Near []string
+	// Reason is that of a table that cannot be read, or empty.
+	Reason delta.Reason
 }
 
 // Error implements error.
@@ -77,7 +80,11 @@ func (e *StatementError) ProblemCode() string { return e.Code }
 
 // FieldProblems says where in the statement.
 func (e *StatementError) FieldProblems() iter.Seq2[string, string] {
-	return func(yield func(string, string) bool) { yield(cmp.Or(e.Field, "sql"), e.Error()) }
+	return func(yield func(string, string) bool) {
+		if yield(cmp.Or(e.Field, "sql"), e.Error()) && e.Reason != "" {
+			yield("reason", string(e.Reason))
+		}
+	}
 }
 
 // MemberError says which members of a request stand against it: 422. They are told

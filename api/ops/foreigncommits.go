@@ -262,7 +262,7 @@ func (f *ForeignCommits) look(ctx context.Context, config catalog.StorageConfig,
 	if keys := rules.KeysOf(snap.Schema(), snap.Properties()); len(kept)+len(keys.Primary)+len(keys.Unique) == 0 {
 		return out, nil
 	}
-	if err := checkReadable(ctx, snap); err != nil {
+	if err := checkRows(ctx, snap); err != nil {
 		return out, err
 	}
 	set, err := ruleSet(ctx, f.Store, f.Queries.Plans.parser, config.Org, snap)

@@ -57,9 +57,9 @@ const RemoteAge = time.Second
 
 // Snapshot returns the newest version of a table. A local log is looked at in
 // every call, after the call began: a commit of any engine that was acknowledged
-// before is seen. A remote one is looked at once a second. Errors:
-// [ErrTableVanished], [ErrTableIdentity], those of delta.Load and
-// delta.CheckReadable, skipping.Load and skipping.Check.
+// before is seen. A remote one is looked at once a second. Who reads rows of it calls
+// checkRows. Errors: [ErrTableVanished], [ErrTableIdentity], those of delta.Load and
+// delta.CheckReadable.
 func (l *Lake) Snapshot(ctx context.Context, t catalog.LocatedTable) (*delta.Snapshot, error) {
 	return l.recent(ctx, t, nil)
 }
@@ -89,7 +89,7 @@ func (l *Lake) SnapshotWithin(ctx context.Context, t catalog.LocatedTable, age t
 	if t.State == catalog.TableIdentityChanged || snap.TableID() != string(t.DeltaID) {
 		return snap, ErrTableIdentity
 	}
-	return snap, checkReadable(ctx, snap)
+	return snap, delta.CheckReadable(snap)
 }
 
 // Any returns the newest version of whatever table lies at a path.
@@ -166,7 +166,7 @@ func (l *Lake) compare(config catalog.StorageConfig, path string, before, after 
 	}
 }
 
-// At returns an older version of a table.
+// At returns an older version of a table. Who reads rows of it calls checkRows.
 func (l *Lake) At(ctx context.Context, t catalog.LocatedTable, at delta.At) (*delta.Snapshot, error) {
 	bucket, err := l.table(ctx, t.StorageConfig, t.Path)
 	if err != nil {
@@ -181,19 +181,26 @@ func (l *Lake) At(ctx context.Context, t catalog.LocatedTable, at delta.At) (*de
 	if snap.TableID() != string(t.DeltaID) {
 		return nil, ErrTableIdentity
 	}
-	return snap, checkReadable(ctx, snap)
+	return snap, delta.CheckReadable(snap)
 }
 
-// checkReadable refuses a table that neither we nor the engine can read. What
-// lists of files need beside the log is read now.
-func checkReadable(ctx context.Context, snap *delta.Snapshot) error {
+// checkRows refuses a version whose rows neither we nor the engine can read. It reads
+// the deletion vectors, which history and descriptions do without. An engine that reads
+// the log by itself fails at a damaged checkpoint.
+func checkRows(ctx context.Context, snap *delta.Snapshot) error {
 	if err := delta.CheckReadable(snap); err != nil {
 		return err
 	}
 	if err := skipping.Load(ctx, snap); err != nil {
 		return err
 	}
-	return skipping.Check(snap)
+	if err := skipping.Check(snap); err != nil {
+		return err
+	}
+	if !skipping.ListsRestricted(snap) {
+		return snap.Damage()
+	}
+	return nil
 }
 
 func (l *Lake) table(ctx context.Context, config catalog.StorageConfig, path string) (objstore.Bucket, error) {

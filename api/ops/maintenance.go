@@ -16,7 +16,6 @@ import (
 // Maintenance keeps tables small and quick to read.
 type Maintenance struct {
 	Tables
-	Permissions Permissions
 	Operations  Operations
 	Writes      WriteLeases
 	Pool        *sessions.Pool
@@ -55,6 +54,9 @@ func (o Maintenance) find(ctx context.Context, path TablePath) (maintained, erro
 	// What is known of a remote table may be a second old.
 	if m.snap, err = snap.Refresh(ctx); err != nil {
 		return m, err
+	}
+	if err := checkRows(ctx, m.snap); err != nil {
+		return m, o.refuseHead(ctx, t, m.snap, err)
 	}
 	if m.view, err = o.viewOf(ctx, a, t, m.snap); err != nil {
 		return m, err

@@ -253,15 +253,18 @@ func (o *Queries) execute(ctx context.Context, key sessions.Key, p *prepared, ti
 	} else {
 		run.again = &restart{wanted: p.again, launch: apart, recut: func() bool { return p.plan.Recut }}
 	}
+	told := func(err error) error {
+		return p.inOurWords(ctx, o.Tables.refuseRun(ctx, run.basis.tables, timedOut(ctx, err)))
+	}
 	if err != nil {
-		return p.inOurWords(ctx, timedOut(ctx, err))
+		return told(err)
 	}
 	if p.plan.Recut {
 		result = engine.Recut(result)
 	}
 	run.Result, run.held, run.ctx = result, held, ctx
 	run.metrics = o.Metrics
-	run.explain = func(err error) error { return p.inOurWords(ctx, timedOut(ctx, err)) }
+	run.explain = told
 	run.Queued = held.Queued
 	return nil
 }

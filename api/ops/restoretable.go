@@ -53,8 +53,14 @@ func (o TableRules) Restore(ctx context.Context, path TablePath, to RestorePoint
 			return nil, errRowsFiltered
 		}
 		target, err := o.Lake.At(ctx, r.table, at)
-		if err != nil || target.Version() == r.snap.Version() {
-			return nil, err
+		if err != nil {
+			return nil, o.refuse(ctx, usedTable{located: r.table, snap: target, head: r.snap}, err)
+		}
+		if target.Version() == r.snap.Version() {
+			return nil, nil
+		}
+		if err := checkRows(ctx, target); err != nil {
+			return nil, o.refuse(ctx, usedTable{located: r.table, snap: target, head: r.snap}, err)
 		}
 		v, err := o.viewAt(ctx, r.actor, usedTable{located: r.table, snap: target, head: r.snap})
 		if err != nil {

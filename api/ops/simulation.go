@@ -63,7 +63,7 @@ func (o Simulation) Run(ctx context.Context, org catalog.OrgID, input Simulation
 	if err != nil {
 		return Simulated{}, err
 	}
-	t, snap, err := o.Queries.Tables.open(ctx, t)
+	t, snap, err := o.Queries.Tables.openRows(ctx, t)
 	if err != nil {
 		return Simulated{}, err
 	}

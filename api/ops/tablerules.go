@@ -22,7 +22,6 @@ import (
 // that others made, makes no key, and proves no constraint.
 type TableRules struct {
 	Tables
-	Permissions Permissions
 	Queries     *Queries
 	Writes      WriteLeases
 	Operations  Operations
@@ -155,6 +154,9 @@ func (o TableRules) ask(ctx context.Context, r ruled, questions func(context.Con
 }
 
 func (o TableRules) answers(ctx context.Context, r ruled, questions func(context.Context, rules.Scope, rules.Relation) error) error {
+	if err := checkRows(ctx, r.snap); err != nil {
+		return o.refuseHead(ctx, r.table, r.snap, err)
+	}
 	source := sourceOf(r.table, r.snap)
 	if files, ok := skipping.List(r.snap, columnsOf(r.snap), engine.Condition{}); ok {
 		source.Files = files

@@ -16,6 +16,8 @@ type Tables struct {
 	Lake   *Lake
 	Opener Opener
 	Keys   MaskKeys
+	// Permissions answers who may modify tables.
+	Permissions Permissions
 }
 
 // Column is a column of a table as a caller may see it.
@@ -247,8 +249,9 @@ func (o Tables) openNewest(ctx context.Context, t catalog.LocatedTable) (catalog
 func (o Tables) openBy(ctx context.Context, t catalog.LocatedTable, snapshot func(context.Context, catalog.LocatedTable) (*delta.Snapshot, error)) (catalog.LocatedTable, *delta.Snapshot, error) {
 	snap, err := snapshot(ctx, t)
 	if !errors.Is(err, ErrTableIdentity) || t.State == catalog.TableIdentityChanged {
-		return t, snap, err
+		return t, snap, o.refuseHead(ctx, t, snap, err)
 	}
+	caller := ctx
 	// What stands in the folder is a fact, whoever found it.
 	ctx, system := authz.System(ctx, "table identity"), catalog.SystemViewer(t.Org)
 	governed, err := o.orgWideRules(ctx, t.Org)
@@ -263,7 +266,16 @@ func (o Tables) openBy(ctx context.Context, t catalog.LocatedTable, snapshot fun
 		return t, nil, err
 	}
 	snap, err = snapshot(ctx, t)
-	return t, snap, err
+	return t, snap, o.refuseHead(caller, t, snap, err)
+}
+
+// openRows is open at a version whose rows can be read.
+func (o Tables) openRows(ctx context.Context, t catalog.LocatedTable) (catalog.LocatedTable, *delta.Snapshot, error) {
+	t, snap, err := o.open(ctx, t)
+	if err != nil {
+		return t, snap, err
+	}
+	return t, snap, o.refuseHead(ctx, t, snap, checkRows(ctx, snap))
 }
 
 // viewOf compiles what the caller sees of a table at its newest version.

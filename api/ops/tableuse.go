@@ -110,7 +110,10 @@ func (o *Queries) open(ctx context.Context, ref sqlguard.TableRef, t catalog.Loc
 	case ref.AtTimestamp != nil:
 		u.snap, err = o.Lake.At(ctx, t, delta.AtTimestamp(*ref.AtTimestamp))
 	}
-	return u, err
+	if err == nil {
+		err = checkRows(ctx, u.snap)
+	}
+	return u, o.Tables.refuse(ctx, u, err)
 }
 
 // name completes a reference; schema is what an unqualified name means. A catalog

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/delta"
 	"github.com/lakewarden/lakewarden/engine/sqlguard"
 )
 
@@ -44,6 +45,7 @@ func (p *prepared) locate(ctx context.Context, e *engine.Error) sqlguard.Positio
 // errVacuumed: nothing has to be repaired where a file of a former version is gone.
 var errVacuumed = &StatementError{
 	Code: "data_file_missing", Message: "a version is read that is not the newest; most likely a vacuum has deleted its files: read a newer version",
+	Reason: delta.ReasonFileMissing,
 }
 
 // visibleNames are the columns that a message may suggest, each with what the

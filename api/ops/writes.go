@@ -208,6 +208,9 @@ func pause(ctx context.Context, n int) error {
 // one moment.
 func (w *writing) open(ctx context.Context) error {
 	t, snap, err := w.Queries.Tables.openNewest(ctx, w.located)
+	if err == nil {
+		err = w.Queries.Tables.refuseHead(ctx, t, snap, checkRows(ctx, snap))
+	}
 	if err != nil {
 		return err
 	}

@@ -134,6 +134,8 @@ type discoveryProblem struct {
 	Path    string `json:"path"`
 	Code    string `json:"code"`
 	Message string `json:"message"`
+	// Details are as in the body of an error.
+	Details []problem.Detail `json:"details" doc:"As in the body of an error: the reason, if the log cannot be read"`
 }
 
 type validation struct {
@@ -230,7 +232,7 @@ func discoveryOf(d ops.Discovered) discovery {
 		TablesChanged: len(d.Changed), Truncated: d.Truncated,
 		Problems: convert(d.Problems, func(p ops.DiscoveryProblem) discoveryProblem {
 			told := problem.From(p.Err)
-			return discoveryProblem{Path: p.Path, Code: told.Name, Message: told.Message}
+			return discoveryProblem{Path: p.Path, Code: told.Name, Message: told.Message, Details: told.Details}
 		}),
 	}
 }

@@ -113,7 +113,7 @@ func makeDemo(ctx context.Context, config Config, path string) (demo, error) {
 		return d, err
 	}
 	opener := buckets{metrics: objstore.NewMetrics(prometheus.NewRegistry()), roots: roots}
-	tables := ops.Tables{Store: store, Opener: opener, Lake: ops.NewLake(opener, delta.Options{})}
+	tables := ops.Tables{Store: store, Opener: opener, Permissions: store, Lake: ops.NewLake(opener, delta.Options{})}
 	configs := ops.StorageConfigs{Store: store, Opener: opener, Tables: tables, LocalRoots: roots.of}
 	made, err := configs.Create(asAdmin, ops.NewStorageConfig{Name: demoConfig, Kind: "local", Workspace: boot.WorkspaceID, Root: root})
 	if err != nil {

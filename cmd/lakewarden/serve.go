@@ -206,8 +206,8 @@ func newService(ctx context.Context, config Config, holder string, log *slog.Log
 		Storage: ops.StorageConfigs{
 			Store: store, Opener: opener, Tables: tables, LocalRoots: opener.roots.of, Remote: opener.s3, Seal: opener.s3.seal, Now: time.Now,
 		},
-		TableRules: ops.TableRules{Tables: tables, Permissions: store, Queries: queries, Writes: leases, Operations: operations},
-		Tables:     tables, TableFiles: ops.TableFiles{Tables: tables, Permissions: store, Queries: queries}, Writes: writes,
+		TableRules: ops.TableRules{Tables: tables, Queries: queries, Writes: leases, Operations: operations},
+		Tables:     tables, TableFiles: ops.TableFiles{Tables: tables, Queries: queries}, Writes: writes,
 		Maintenance: maintenance, Policies: ops.Policies{Store: store, Lake: tables.Lake}, Simulation: ops.Simulation{Store: store, Queries: queries},
 		Queries: queries, Operations: operations, Stored: stored, Spill: room, Limits: limitsOf(config), Auditor: auditor, Authenticator: authenticator, Health: health, Logger: log,
 		Metrics: registry, MetricsElsewhere: config.MetricsAddr != "",
@@ -262,7 +262,7 @@ func newQueries(
 	if err != nil {
 		return nil, ops.Tables{}, opener, fmt.Errorf("key_file: %w", err)
 	}
-	tables := ops.Tables{Store: store, Opener: opener, Keys: masks, Lake: ops.NewLake(opener, delta.Options{EngineInfo: "Lakewarden/" + version})}
+	tables := ops.Tables{Store: store, Opener: opener, Keys: masks, Permissions: store, Lake: ops.NewLake(opener, delta.Options{EngineInfo: "Lakewarden/" + version})}
 	tables.Lake.Measure(registry)
 	queries := &ops.Queries{
 		Store: store, Tables: tables, Lake: tables.Lake, Plans: ops.NewPlans(parser), Memory: memory, Pool: pool, Audit: auditor, Confirmed: watch.check, Revocations: watch.revocations,

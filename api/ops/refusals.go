@@ -1,0 +1,119 @@
+package ops
+
+import (
+	"context"
+	"errors"
+	"regexp"
+	"strings"
+
+	"github.com/lakewarden/lakewarden/auth"
+	"github.com/lakewarden/lakewarden/catalog"
+	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/delta"
+)
+
+// tableRefusal is the refusal of a table that a caller asked for.
+type tableRefusal struct {
+	err error
+	// place is where the table lies, for the log.
+	place string
+	// file is the object at fault below the table's folder; empty if the caller may not
+	// learn it.
+	file string
+}
+
+// Error names the place. It is for the log only.
+func (e *tableRefusal) Error() string { return "table at " + e.place + ": " + e.err.Error() }
+
+// Unwrap returns the cause.
+func (e *tableRefusal) Unwrap() error { return e.err }
+
+// DisclosedFile returns the object at fault.
+func (e *tableRefusal) DisclosedFile() string { return e.file }
+
+// refuse adds to a refusal of a table where the table lies and, for a caller who may
+// learn it, the file at fault. The snapshots of u are nil if they could not be opened.
+// Other errors stay as they are.
+func (o Tables) refuse(ctx context.Context, u usedTable, err error) error {
+	if known := (*tableRefusal)(nil); errors.As(err, &known) {
+		return err
+	}
+	var refusal *delta.RefusalError
+	var feature *delta.FeatureError
+	switch {
+	case errors.As(err, &refusal):
+		out := &tableRefusal{err: err, place: placeOf(u.located)}
+		if refusal.Name != "" && o.seesFiles(ctx, u) {
+			out.file = refusal.Name
+		}
+		return out
+	case errors.As(err, &feature):
+		return &tableRefusal{err: err, place: placeOf(u.located)}
+	}
+	return err
+}
+
+// refuseHead is [Tables.refuse] for the newest version.
+func (o Tables) refuseHead(ctx context.Context, t catalog.LocatedTable, head *delta.Snapshot, err error) error {
+	return o.refuse(ctx, usedTable{located: t, snap: head, head: head}, err)
+}
+
+// placeOf is the full path of a table's folder.
+func placeOf(t catalog.LocatedTable) string {
+	return strings.TrimSuffix(string(t.StorageConfig.Location), "/") + "/" + t.Path
+}
+
+// seesFiles reports whether the caller may learn the names of a table's files: names can
+// hold values of any row and column. The caller must see the whole table and may modify
+// it. Without a snapshot, the columns to which policies of every table apply are not
+// known, so that any policy counts. An error counts as a no.
+func (o Tables) seesFiles(ctx context.Context, u usedTable) bool {
+	a, err := ActorFrom(ctx)
+	if err != nil || o.Permissions.Permits(ctx, a.Viewer, u.located.Config, auth.ScopeTablesModify) != nil {
+		return false
+	}
+	if u.snap == nil || u.head == nil {
+		policies, err := policiesFor(ctx, o.Store, a.Org, []catalog.LocatedTable{u.located})
+		return err == nil && len(policies) == 0
+	}
+	v, err := o.viewAt(ctx, a, u)
+	return err == nil && v.whole()
+}
+
+// refuseRun is [Tables.refuse] for a statement that met a missing data file. The name
+// is that of a file of a version that the statement reads: the engine's text can name
+// anything.
+func (o Tables) refuseRun(ctx context.Context, tables []usedPolicies, err error) error {
+	var failure *engine.Error
+	if !errors.As(err, &failure) || failure.Kind != engine.KindIO || failure.Class != engine.ClassMissing {
+		return err
+	}
+	for _, u := range tables {
+		name := missingFile(u.snap, failure.Text)
+		if name == "" {
+			continue
+		}
+		out := &tableRefusal{err: err, place: placeOf(u.located)}
+		if o.seesFiles(ctx, u.usedTable) {
+			out.file = name
+		}
+		return out
+	}
+	return err
+}
+
+// quotedText finds what a message puts in quotation marks.
+var quotedText = regexp.MustCompile(`"([^"]+)"`)
+
+// missingFile returns the data file of a version that a message of the engine names in
+// quotation marks, or "".
+func missingFile(snap *delta.Snapshot, text string) string {
+	for _, quoted := range quotedText.FindAllStringSubmatch(text, -1) {
+		for f := range snap.Files() {
+			if quoted[1] == f.Name || strings.HasSuffix(quoted[1], "/"+f.Name) {
+				return f.Name
+			}
+		}
+	}
+	return ""
+}

@@ -1,0 +1,163 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// refusal returns the code and the details of a table's refusal.
+func (r reply) refusal(t testing.TB, status int) (code string, details map[string]string) {
+	t.Helper()
+	code, _ = r.problem(t, status)
+	return code, r.details(t)
+}
+
+// appendCommit adds the next commit to a table's log.
+func appendCommit(t testing.TB, dir string, lines ...string) {
+	t.Helper()
+	commits, err := filepath.Glob(filepath.Join(dir, "_delta_log", "*.json"))
+	require.NoError(t, err)
+	name := filepath.Join(dir, "_delta_log", fmt.Sprintf("%020d.json", len(commits)))
+	require.NoError(t, os.WriteFile(name, []byte(strings.Join(lines, "\n")+"\n"), 0o600))
+}
+
+func addOf(path string) string {
+	return fmt.Sprintf(`{"add":{"path":%q,"partitionValues":{},"size":1,"modificationTime":0,"dataChange":true}}`, path)
+}
+
+// TestRefusalsNameTheirReason refuses tables for every reason of the log. Each caller is
+// told the class; one who sees all of the table and may modify it, the file at fault. The
+// log has the full path.
+func TestRefusalsNameTheirReason(t *testing.T) {
+	s := startServer(t, nil)
+	viewer := s.member("vera@acme.example", "viewer", nil)
+	builder := s.member("bob@acme.example", "builder", nil)
+	const log, checkpoint = "_delta_log/00000000000000000002.json", "_delta_log/00000000000000000002.checkpoint.parquet"
+	for name, c := range map[string]struct {
+		spoil                func(dir string)
+		code, reason, inFile string
+	}{
+		"absolute": {func(dir string) { appendCommit(t, dir, addOf("file:///elsewhere/x.parquet")) }, "unsupported_table_feature", "absolute_path", log},
+		"clone": {func(dir string) {
+			appendCommit(t, dir, `{"commitInfo":{"operation":"CLONE","operationParameters":{"isShallow":"true"}}}`, addOf("/elsewhere/x.parquet"))
+		}, "unsupported_table_feature", "shallow_clone", log},
+		"outside": {func(dir string) { appendCommit(t, dir, addOf("../other/x.parquet")) }, "table_log_broken", "unsafe_path", log},
+		"vector": {func(dir string) {
+			appendCommit(t, dir, strings.Replace(addOf("x"), `"size"`, `"deletionVector":{"storageType":"p","pathOrInlineDv":"s3://elsewhere/x","sizeInBytes":1,"cardinality":1},"size"`, 1))
+		}, "unsupported_table_feature", "absolute_path", log},
+		"torn": {func(dir string) { appendCommit(t, dir, `{"add":`) }, "table_log_broken", "commit_damaged", log},
+		"schema": {func(dir string) {
+			appendCommit(t, dir, `{"metaData":{"id":"x","format":{"provider":"parquet","options":{}},"partitionColumns":[],"configuration":{}}}`)
+		}, "table_log_broken", "metadata_missing", ""},
+		"checkpoint": {func(dir string) {
+			appendCommit(t, dir, `{"commitInfo":{}}`)
+			require.NoError(t, os.WriteFile(filepath.Join(dir, checkpoint), nil, 0o600))
+			require.NoError(t, os.Remove(filepath.Join(dir, firstCommit)))
+		}, "table_log_broken", "checkpoint_damaged", checkpoint},
+		"gap": {func(dir string) {
+			appendCommit(t, dir, `{"commitInfo":{}}`)
+			require.NoError(t, os.Remove(filepath.Join(dir, firstCommit)))
+		}, "table_log_broken", "commit_missing", firstCommit},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, governed := range []bool{false, true} {
+				table := fmt.Sprintf("%s_%t", name, governed)
+				dir := s.table(table, `SELECT i AS id FROM range(10) t(i)`, nil, column{"id", "long"})
+				if governed {
+					s.policy(table, "id", `{"effect":"permit","subject":{"everyone":true},"condition":{"op":"lt","value":4}}`)
+				}
+				c.spoil(dir)
+				s.restart()
+				logged := s.log.Len()
+				for _, who := range []*client{s.admin, viewer, builder} {
+					who.url = s.url
+					asks := map[string]reply{
+						"query": who.query("SELECT * FROM " + s.schema + "." + table), "details": who.call("GET", s.tablePath(table), nil),
+						"rows": who.call("GET", s.tablePath(table)+"/rows", nil), "history": who.call("GET", s.tablePath(table)+"/history", nil),
+					}
+					if who != viewer {
+						asks["insert"] = who.call("POST", s.tablePath(table)+"/rows", rowsOf(object{"id": 1}))
+					}
+					for ask, r := range asks {
+						want := map[string]string{"reason": c.reason}
+						if who != viewer && !governed && c.inFile != "" {
+							want["file"] = c.inFile
+						}
+						code, details := r.refusal(t, http.StatusConflict)
+						require.Equal(t, c.code, code, ask)
+						require.Equal(t, want, details, "%s governed %t, as %s", ask, governed, who.user)
+						require.NotContains(t, string(r.body), s.root)
+						require.NotContains(t, string(r.body), "elsewhere")
+					}
+				}
+				require.Contains(t, s.log.String()[logged:], filepath.Join(s.root, table), "the log has the full path")
+				require.Contains(t, s.log.String()[logged:], c.reason)
+				found := s.discover()["problems"].([]any)[0].(map[string]any)
+				require.Equal(t, c.code, found["code"])
+				require.Equal(t, []any{map[string]any{"field": "reason", "message": c.reason}}, found["details"])
+				require.NoError(t, os.RemoveAll(dir))
+				require.NoError(t, os.MkdirAll(dir, 0o700))
+				s.admin.ok("DELETE", s.tablePath(table), nil)
+			}
+		})
+	}
+}
+
+// TestAMissingDeletionVectorClosesTheVersionsThatNeedIt: history, descriptions and older
+// versions stay open, and an older version can be restored.
+func TestAMissingDeletionVectorClosesTheVersionsThatNeedIt(t *testing.T) {
+	s := startServer(t, nil)
+	path := s.create("t", object{"properties": object{"delta.enableDeletionVectors": "true"}}, col("id", "long"))
+	var rows list
+	for id := range 3000 {
+		rows = append(rows, object{"id": id})
+	}
+	s.admin.write(path+"/rows", rowsOf(rows...))
+	whole := s.admin.version(path)
+	s.admin.write(path+"/rows/delete", object{"where": "id % 3 = 0"})
+	dir := filepath.Join(s.root, "t")
+	vectors, err := filepath.Glob(filepath.Join(dir, "deletion_vector_*.bin"))
+	require.NoError(t, err)
+	require.Len(t, vectors, 1)
+	vector := filepath.Base(vectors[0])
+	require.NoError(t, os.Remove(vectors[0]))
+	table := s.schema + ".t"
+	viewer := s.member("vera@acme.example", "viewer", nil)
+	for range 2 {
+		closed := func(r reply, file bool) {
+			t.Helper()
+			want := map[string]string{"reason": "deletion_vector_missing"}
+			if file {
+				want["file"] = vector
+			}
+			code, details := r.refusal(t, http.StatusConflict)
+			require.Equal(t, "data_file_missing", code)
+			require.Equal(t, want, details)
+		}
+		s.restart() // nothing may come from memory
+		viewer.url = s.url
+		closed(s.admin.query("SELECT count(id) FROM "+table), true)
+		closed(viewer.query("SELECT count(id) FROM "+table), false)
+		closed(s.admin.call("GET", path+"/rows", nil), true)
+		closed(s.admin.call("POST", path+"/rows/delete", object{"where": "id = 1"}), true)
+		closed(s.admin.call("POST", path+"/rows", rowsOf(object{"id": 1})), true)
+		require.Equal(t, whole+1, s.admin.version(path))
+		require.Len(t, s.admin.ok("GET", path+"/columns", nil)["columns"], 1)
+		require.Len(t, s.admin.ok("GET", path+"/history", nil)["versions"], int(whole)+2)
+		for _, who := range []*client{s.admin, viewer} {
+			require.Equal(t, list{list{3000.0}}, who.rows(fmt.Sprintf("SELECT count(id) FROM %s AT (VERSION => %v)", table, whole)))
+		}
+		require.Equal(t, list{list{"id"}}, s.admin.rows("SELECT column_name FROM information_schema.columns WHERE table_name = 't'"))
+	}
+	s.admin.ok("POST", path+"/restore", object{"version": whole})
+	require.Equal(t, 3000.0, s.admin.count(table))
+	closedThen := s.admin.query(fmt.Sprintf("SELECT count(id) FROM %s AT (VERSION => %v)", table, whole+1))
+	_, details := closedThen.refusal(t, http.StatusConflict)
+	require.Equal(t, "deletion_vector_missing", details["reason"])
+}
