@@ -3,6 +3,7 @@ package ops
 import (
 	"context"
 	"errors"
+	"net/url"
 	"regexp"
 	"strings"
 
@@ -103,14 +104,16 @@ func (o Tables) refuseRun(ctx context.Context, tables []usedPolicies, err error)
 }
 
 // quotedText finds what a message puts in quotation marks.
-var quotedText = regexp.MustCompile(`"([^"]+)"`)
+var quotedText = regexp.MustCompile(`"([^"]+)"|'([^']+)'`)
 
 // missingFile returns the data file of a version that a message of the engine names in
 // quotation marks, or "".
 func missingFile(snap *delta.Snapshot, text string) string {
 	for _, quoted := range quotedText.FindAllStringSubmatch(text, -1) {
+		place := quoted[1] + quoted[2]
+		decoded, err := url.PathUnescape(place) // of a remote store
 		for f := range snap.Files() {
-			if quoted[1] == f.Name || strings.HasSuffix(quoted[1], "/"+f.Name) {
+			if end := "/" + f.Name; strings.HasSuffix(place, end) || err == nil && strings.HasSuffix(decoded, end) {
 				return f.Name
 			}
 		}

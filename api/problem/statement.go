@@ -133,6 +133,7 @@ var bindMessages = map[string][2]string{
 // not here says nothing more than its code: a value of a row must not get out.
 var runtimeMessages = map[string]string{
 	"conversion":           "a value cannot be converted to the wanted type",
+	"binary_text":          `a text is not a binary value: write bytes beyond ASCII as \xAB, or decode base64 with from_base64`,
 	"out_of_range":         "a result is out of the range of its type",
 	"invalid_input":        "a function does not take a value that it met",
 	"type_mismatch":        "a value does not have the expected type",

@@ -109,6 +109,26 @@ func TestRefusalsNameTheirReason(t *testing.T) {
 	}
 }
 
+// TestBinaryParametersNameTheirForm: a text is compared with bytes as it stands, and one
+// that cannot be is told how bytes are written.
+func TestBinaryParametersNameTheirForm(t *testing.T) {
+	s := startServer(t, nil)
+	columns := []column{{"id", "long"}, {"b", "binary"}}
+	s.table("t", `SELECT i AS id, from_base64('w6Q=') AS b FROM range(3) t(i)`, nil, columns...)
+	s.table("filtered", `SELECT i AS id, from_base64('w6Q=') AS b FROM range(3) t(i)`, nil, columns...)
+	s.policy("filtered", "id", `{"effect":"permit","subject":{"everyone":true},"condition":{"op":"lt","value":4}}`)
+	for _, table := range []string{"t", "filtered"} {
+		where := "SELECT count(*) FROM " + s.schema + "." + table + " WHERE b = "
+		for _, value := range []any{"ä", `\xZZ`, `\x0`} {
+			code, details := s.admin.query(where+"?", value).refusal(t, http.StatusUnprocessableEntity)
+			require.Equal(t, "value_error", code)
+			require.Contains(t, details["sql"], "from_base64", "%s", value)
+		}
+		require.Equal(t, list{list{3.0}}, s.admin.rows(where+"?", `\xC3\xA4`))
+		require.Equal(t, list{list{3.0}}, s.admin.rows(where+"from_base64(?)", "w6Q="))
+	}
+}
+
 // TestAMissingDeletionVectorClosesTheVersionsThatNeedIt: history, descriptions and older
 // versions stay open, and an older version can be restored.
 func TestAMissingDeletionVectorClosesTheVersionsThatNeedIt(t *testing.T) {

@@ -106,6 +106,7 @@ var refinements = []refinement{
 	{"Invalid Input", regexp.MustCompile(`database has been invalidated`), engine.KindFatal, "fatal"},
 	{"Invalid Input", regexp.MustCompile(`schema mismatch in glob`), engine.KindIO, classFileSchema},
 	{"Conversion", regexp.MustCompile(`^Error while reading file `), engine.KindIO, classFileSchema},
+	{"Conversion", regexp.MustCompile(`(?i)string -> blob conversion`), engine.KindRuntime, "binary_text"},
 	{"Invalid Input", regexp.MustCompile(`(?i)parquet file|decompress|magic bytes|corrupt`), engine.KindIO, classDataFile},
 	{"IO", regexp.MustCompile(`/_delta_log/`), engine.KindIO, "delta_log"},
 	{"IO", regexp.MustCompile(`No such file or directory|[Ff]ile not found|No files found`), engine.KindIO, engine.ClassMissing},
