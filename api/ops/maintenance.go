@@ -16,10 +16,10 @@ import (
 // Maintenance keeps tables small and quick to read.
 type Maintenance struct {
 	Tables
-	Operations  Operations
-	Writes      WriteLeases
-	Pool        *sessions.Pool
-	Plans       *Plans
+	Operations Operations
+	Writes     WriteLeases
+	Pool       *sessions.Pool
+	Plans      *Plans
 	// Temp is an existing absolute directory, where files are written before they
 	// are uploaded.
 	Temp    string

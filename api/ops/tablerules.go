@@ -22,9 +22,9 @@ import (
 // that others made, makes no key, and proves no constraint.
 type TableRules struct {
 	Tables
-	Queries     *Queries
-	Writes      WriteLeases
-	Operations  Operations
+	Queries    *Queries
+	Writes     WriteLeases
+	Operations Operations
 	// task is set where an operation does the work.
 	task *Task
 }

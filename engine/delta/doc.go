@@ -27,4 +27,6 @@
 //     fails into [Options.Warn].
 //   - No file of the log is deleted that a complete and readable checkpoint,
 //     older than the table's retention, does not cover.
+//   - A damaged checkpoint never changes what a version holds: the commits take its
+//     place, or the version is refused with a [RefusalError].
 package delta
