@@ -181,3 +181,48 @@ func TestAMissingDeletionVectorClosesTheVersionsThatNeedIt(t *testing.T) {
 	_, details := closedThen.refusal(t, http.StatusConflict)
 	require.Equal(t, "deletion_vector_missing", details["reason"])
 }
+
+// TestADamagedCheckpointClosesNoTable: a table whose commits remain is read and written as
+// before. One whose log the engine reads itself is refused by name.
+func TestADamagedCheckpointClosesNoTable(t *testing.T) {
+	s := startServer(t, nil)
+	path := s.create("t", object{"properties": object{"delta.checkpointInterval": "2"}}, col("id", "long"))
+	for id := range 4 {
+		s.admin.write(path+"/rows", rowsOf(object{"id": id}))
+	}
+	dir := filepath.Join(s.root, "t")
+	variant := filepath.Join(s.root, "v")
+	writeVariantLog(t, variant)
+	s.discover()
+	checkpoints, err := filepath.Glob(filepath.Join(dir, "_delta_log", "*.checkpoint.parquet"))
+	require.NoError(t, err)
+	require.Len(t, checkpoints, 2)
+	for _, name := range checkpoints {
+		require.NoError(t, os.Truncate(name, 40))
+	}
+	s.restart()
+	require.Equal(t, 4.0, s.admin.count(s.schema+".t"))
+	for v := range 5 {
+		require.Equal(t, list{list{float64(v)}}, s.admin.rows(fmt.Sprintf("SELECT count(*) FROM %s.t AT (VERSION => %d)", s.schema, v)))
+	}
+	s.admin.write(path+"/rows", rowsOf(object{"id": 4}))
+	s.admin.write(path+"/rows", rowsOf(object{"id": 5})) // with a checkpoint
+	s.restart()
+	require.Equal(t, 6.0, s.admin.count(s.schema+".t"))
+
+	require.NoError(t, os.WriteFile(filepath.Join(variant, "_delta_log/00000000000000000000.checkpoint.parquet"), nil, 0o600))
+	s.restart()
+	code, details := s.admin.query("SELECT id FROM "+s.schema+".v").refusal(t, http.StatusConflict)
+	require.Equal(t, "table_log_broken", code)
+	require.Equal(t, "checkpoint_damaged", details["reason"])
+	require.Len(t, s.admin.ok("GET", s.tablePath("v")+"/history", nil)["versions"], 1)
+}
+
+// writeVariantLog makes an empty table with a column of type variant.
+func writeVariantLog(t testing.TB, dir string) {
+	t.Helper()
+	require.NoError(t, os.MkdirAll(filepath.Join(dir, "_delta_log"), 0o750))
+	const schema = `{\"type\":\"struct\",\"fields\":[{\"name\":\"id\",\"type\":\"long\",\"nullable\":true,\"metadata\":{}},{\"name\":\"v\",\"type\":\"variant\",\"nullable\":true,\"metadata\":{}}]}`
+	appendCommit(t, dir, `{"protocol":{"minReaderVersion":3,"minWriterVersion":7,"readerFeatures":["variantType"],"writerFeatures":["variantType"]}}`,
+		`{"metaData":{"id":"2d7a1f2e-6a4b-4f0e-9a53-7c5a0d3a9b11","format":{"provider":"parquet","options":{}},"schemaString":"`+schema+`","partitionColumns":[],"configuration":{}}}`)
+}
