@@ -79,9 +79,13 @@ func (o Tables) Get(ctx context.Context, path TablePath) (TableDetails, error) {
 	if err != nil {
 		return TableDetails{}, err
 	}
+	at, err := snap.CommittedAt(ctx)
+	if err != nil {
+		return TableDetails{}, err
+	}
 	meta := snap.Metadata()
 	out := TableDetails{
-		LocatedTable: t, TableVersion: snap.Version(), TableTimestamp: snap.Timestamp(), Description: meta.Description,
+		LocatedTable: t, TableVersion: snap.Version(), TableTimestamp: at, Description: meta.Description,
 		PartitionColumns: v.partitionColumns(snap), Properties: v.properties(snap), Columns: v.tableColumns(snap),
 	}
 	if v.whole() {

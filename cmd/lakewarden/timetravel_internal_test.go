@@ -10,10 +10,12 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/lakewarden/lakewarden/engine/delta"
+	"github.com/lakewarden/lakewarden/engine/delta/logpath"
 	"github.com/lakewarden/lakewarden/engine/objstore/file"
 )
 
@@ -119,4 +121,43 @@ func TestAVacuumedVersionIsNoBrokenTable(t *testing.T) {
 	require.Len(t, files, 1)
 	require.NoError(t, os.Remove(files[0]))
 	require.NotContains(t, told(fmt.Sprintf("SELECT * FROM %s.t", s.schema)), "vacuum")
+}
+
+// TestEveryDoorHasTheClockOfTheHistory: the history's times mean the same version in
+// SQL, to a restore and in the details, when the store's clock goes back and forth and
+// in-commit timestamps begin in the middle.
+func TestEveryDoorHasTheClockOfTheHistory(t *testing.T) {
+	s := startServer(t, nil)
+	path := s.create("t", nil, col("id", "long"))
+	for i := range 3 {
+		s.admin.write(path+"/rows", rowsOf(object{"id": i}))
+	}
+	s.admin.ok("PATCH", path+"/properties", object{"set": object{"delta.enableInCommitTimestamps": "true"}})
+	s.admin.write(path+"/rows", rowsOf(object{"id": 3}))
+	counts := []float64{0, 1, 2, 3, 3, 4}
+	at := time.Date(2024, 5, 1, 0, 0, 0, 0, time.UTC)
+	for v, moved := range []time.Duration{time.Hour, 3*time.Hour + 1500*time.Microsecond, time.Hour, 876000 * time.Hour, 0, 0} {
+		name := filepath.Join(s.root, "t", logpath.CommitName(int64(v)))
+		require.NoError(t, os.Chtimes(name, at.Add(moved), at.Add(moved)))
+	}
+	history := s.admin.ok("GET", path+"/history", nil)["versions"].([]any)
+	require.Len(t, history, len(counts))
+	var times []string
+	for i := range history {
+		entry := history[len(history)-1-i].(object)
+		require.Equal(t, float64(i), entry["version"])
+		times = append(times, entry["timestamp"].(string))
+		shown, err := time.Parse(time.RFC3339Nano, times[i])
+		require.NoError(t, err)
+		for _, text := range []string{times[i], shown.Format("2006-01-02 15:04:05.999999")} {
+			require.Equal(t, counts[i], s.admin.rows(fmt.Sprintf("SELECT count(*) FROM %s.t AT (TIMESTAMP => '%s')", s.schema, text))[0].(list)[0], "version %d at %s", i, text)
+		}
+	}
+	require.Equal(t, times[len(times)-1], s.admin.ok("GET", path+"/details", nil)["versionAt"])
+	require.Equal(t, "2024-05-01T03:00:00.001Z", times[1])
+	require.Equal(t, "2024-05-01T03:00:00.002Z", times[2])
+	for i, text := range times {
+		s.admin.ok("POST", path+"/restore", object{"timestamp": text})
+		require.Equal(t, counts[i], s.admin.count(s.schema+".t"), "restored to version %d at %s", i, text)
+	}
 }

@@ -68,16 +68,16 @@ func (s *Snapshot) logCutoff() time.Time {
 }
 
 // staleFiles names the files below the newest checkpoint that was there at the
-// cutoff.
+// cutoff. A checkpoint of a version that is timed by an older one does not count:
+// that version would go back in time with the older one's deletion.
 func (s *Snapshot) staleFiles(ctx context.Context) ([]string, error) {
 	l, err := s.expiredLog(ctx)
 	if err != nil || len(l.commits) == 0 {
 		return nil, err
 	}
-	last := l.commits[len(l.commits)-1].version
 	cover := int64(-1)
 	for version := range l.checkpoints() {
-		if version <= last {
+		if l.steady[version] {
 			cover = max(cover, version)
 		}
 	}
@@ -95,7 +95,7 @@ func (s *Snapshot) staleFiles(ctx context.Context) ([]string, error) {
 	if len(names) == 0 {
 		return nil, nil
 	}
-	if err := s.checkCover(ctx, l, cover); err != nil {
+	if err := s.checkCover(ctx, l.listing, cover); err != nil {
 		return nil, fmt.Errorf("reading checkpoint %d: %w", cover, err)
 	}
 	sort.Strings(names)
@@ -118,51 +118,46 @@ func (s *Snapshot) checkCover(ctx context.Context, l listing, version int64) err
 	return nil
 }
 
+// expired is the part of a log that is older than the cutoff.
+type expired struct {
+	listing
+	// steady has the commits whose times do not follow from older ones.
+	steady map[int64]bool
+}
+
 // expiredLog lists the log as far as its commits are older than the cutoff.
-func (s *Snapshot) expiredLog(ctx context.Context) (listing, error) {
-	var l listing
+func (s *Snapshot) expiredLog(ctx context.Context) (l expired, err error) {
 	cutoff, before := s.logCutoff(), time.Time{}
 	for o, err := range s.bucket.List(ctx, logpath.Dir, objstore.ListOptions{Shallow: true}) {
 		if err != nil {
-			return listing{}, err
+			return expired{}, err
 		}
 		f := logpath.Parse(o.Name)
-		if f.Kind != logpath.Commit {
-			l.add(f, o)
-			continue
-		}
-		// Times grow with the version, as they do for time travel.
-		before = later(before, o.ModTime)
-		if before.After(cutoff) || f.Version > s.version {
-			break
+		if f.Kind == logpath.Commit {
+			// Stored times are raised to follow each other, never lowered below this
+			// commit's, unless by an in-commit timestamp that is judged below.
+			if at := modified(versioned{object: o}); at.After(before) {
+				before = at
+			}
+			if before.After(cutoff) || f.Version > s.version {
+				break
+			}
 		}
 		l.add(f, o)
 	}
-	if !s.inCommitTimestamps() {
-		return l, nil
+	c, err := s.clockOf(ctx, l.commits)
+	if err != nil {
+		return expired{}, err
 	}
-	var failed error
-	n := sort.Search(len(l.commits), func(i int) bool {
-		if failed != nil {
-			return true
-		}
-		head, err := readHead(ctx, s.bucket, l.commits[i].version, s.opts.Limits)
-		if err != nil {
-			failed = err
-			return true
-		}
-		return commitTime(l.commits[i].object, head.info()).After(cutoff)
-	})
-	l.commits = l.commits[:n]
-	return l, failed
-}
-
-// later is the time of a commit after one at before.
-func later(before, t time.Time) time.Time {
-	if !t.After(before) {
-		return before.Add(time.Millisecond)
+	n, err := c.find(ctx, cutoff)
+	if err != nil {
+		return expired{}, err
 	}
-	return t
+	l.commits, l.steady = l.commits[:n], make(map[int64]bool, n)
+	for i, commit := range l.commits {
+		l.steady[commit.version] = i >= len(c.raised) || !c.raised[i]
+	}
+	return l, nil
 }
 
 // deleteAll deletes several at a time, in order. What is cut short in the middle

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sort"
 	"time"
 
@@ -38,19 +39,29 @@ func (s *Snapshot) History(ctx context.Context, limit int, before int64) ([]Hist
 	if limit <= 0 || last < first {
 		return nil, nil
 	}
-	l, err := listCommits(ctx, s.bucket, first, last)
+	clock, err := s.clock(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("reading history: %w", err)
 	}
-	var entries []HistoryEntry
-	err = readCommits(ctx, s.bucket, l, s.opts.Limits, func(c *commit) error {
+	index := func(version int64) int {
+		return sort.Search(len(clock.commits), func(i int) bool { return clock.commits[i].version >= version })
+	}
+	from, to := index(first), index(last+1)
+	entries := make([]HistoryEntry, 0, to-from)
+	err = readCommits(ctx, s.bucket, clock.commits[from:to], s.opts.Limits, func(c *commit) error {
+		clock.note(from+len(entries), c.info())
 		entries = append(entries, historyEntry(c))
 		return nil
 	})
+	for i := range entries {
+		if err == nil {
+			entries[i].Timestamp, err = clock.at(ctx, from+i)
+		}
+	}
 	if err != nil {
 		return nil, fmt.Errorf("reading history: %w", vanished(err))
 	}
-	sort.Slice(entries, func(i, j int) bool { return entries[i].Version > entries[j].Version })
+	slices.Reverse(entries)
 	return entries, nil
 }
 
@@ -58,7 +69,6 @@ func historyEntry(c *commit) HistoryEntry {
 	info := c.info()
 	return HistoryEntry{
 		Version:             c.version,
-		Timestamp:           commitTime(c.object, info),
 		Operation:           info.Operation,
 		OperationParameters: info.OperationParameters,
 		OperationMetrics:    info.OperationMetrics,
@@ -71,15 +81,6 @@ func historyEntry(c *commit) HistoryEntry {
 	}
 }
 
-// commitTime prefers the in-commit timestamp: it is there only where the table
-// orders its commits by it.
-func commitTime(o objstore.Object, info *action.CommitInfo) time.Time {
-	if info.InCommitTimestamp != nil {
-		return time.UnixMilli(*info.InCommitTimestamp).UTC()
-	}
-	return o.ModTime.UTC()
-}
-
 // listCommits lists the commits from first to last.
 func listCommits(ctx context.Context, b objstore.Bucket, first, last int64) ([]versioned, error) {
 	l, err := listLog(ctx, b, first)
@@ -90,54 +91,24 @@ func listCommits(ctx context.Context, b objstore.Bucket, first, last int64) ([]v
 	return l.commits[:end], nil
 }
 
-// versionAt finds the last version committed at or before t. Modification
-// times are made to grow with the version first, as the reference reader does:
-// clocks of writers differ.
+// versionAt finds the last version committed at or before t.
 func versionAt(ctx context.Context, b objstore.Bucket, opts Options, t time.Time) (int64, error) {
 	latest, err := load(ctx, b, opts, -1)
 	if err != nil {
 		return 0, err
 	}
-	commits, err := listCommits(ctx, b, 0, latest.version)
+	clock, err := latest.clock(ctx)
 	if err != nil {
 		return 0, err
 	}
-	if len(commits) == 0 {
-		return 0, fmt.Errorf("no commit left: %w", ErrVersionNotFound)
-	}
-	times, err := commitTimes(ctx, latest, commits)
-	if err != nil {
+	n, err := clock.find(ctx, t)
+	switch {
+	case err != nil:
 		return 0, err
-	}
-	i := sort.Search(len(times), func(i int) bool { return times[i].After(t) })
-	if i == 0 {
+	case n == 0:
 		return 0, fmt.Errorf("nothing committed by %s: %w", t.UTC().Format(time.RFC3339), ErrVersionNotFound)
 	}
-	return commits[i-1].version, nil
-}
-
-func commitTimes(ctx context.Context, latest *Snapshot, commits []versioned) ([]time.Time, error) {
-	times := make([]time.Time, len(commits))
-	for i, c := range commits {
-		times[i] = c.object.ModTime
-	}
-	if latest.inCommitTimestamps() {
-		enabled := latest.inCommitTimestampsSince()
-		from := sort.Search(len(commits), func(i int) bool { return commits[i].version >= enabled })
-		i := from
-		err := readCommits(ctx, latest.bucket, commits[from:], latest.opts.Limits, func(c *commit) error {
-			times[i] = commitTime(c.object, c.info())
-			i++
-			return nil
-		})
-		if err != nil {
-			return nil, vanished(err)
-		}
-	}
-	for i := 1; i < len(times); i++ {
-		times[i] = later(times[i-1], times[i])
-	}
-	return times, nil
+	return clock.commits[n-1].version, nil
 }
 
 // LookupCommit reports whether a version was written by the transaction with

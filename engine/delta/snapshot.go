@@ -30,6 +30,14 @@ type Snapshot struct {
 	incarnation string
 	rows        func() (int64, bool)
 	derived     *derived
+	committed   *committedAt
+}
+
+// committedAt is what [Snapshot.CommittedAt] remembers.
+type committedAt struct {
+	mu    sync.Mutex
+	known bool
+	at    time.Time
 }
 
 // File is a live file of a snapshot.
@@ -55,7 +63,7 @@ func newSnapshot(b objstore.Bucket, opts Options, version int64, st *state, head
 		}
 	}
 	st.settle()
-	s := &Snapshot{bucket: b, opts: opts, version: version, state: st, schema: schema, head: head, derived: new(derived)}
+	s := &Snapshot{bucket: b, opts: opts, version: version, state: st, schema: schema, head: head, derived: new(derived), committed: new(committedAt)}
 	s.timestamp = head.object.ModTime
 	if ict := head.info().InCommitTimestamp; ict != nil && s.inCommitTimestamps() {
 		s.timestamp = time.UnixMilli(*ict)
@@ -112,7 +120,8 @@ func (s *Snapshot) Properties() map[string]string { return s.state.metadata.Conf
 
 // Timestamp is when the version was committed: its in-commit timestamp where
 // the table has those, else the modification time of the commit's file. It is
-// zero when the commit is cleaned up.
+// zero when the commit is cleaned up. It can differ from what the history shows:
+// see [Snapshot.CommittedAt].
 func (s *Snapshot) Timestamp() time.Time { return s.timestamp }
 
 // Bucket is the table's folder.
