@@ -194,6 +194,10 @@ type Policies interface {
 	// tables or all tables, in one statement, ordered by id. It serves
 	// enforcement; its texts are not for clients.
 	EnabledPolicies(ctx context.Context, org OrgID, tables []DeltaID) ([]Policy, error)
+	// DeletedPolicies returns the last revision of every policy of one table that
+	// was enabled when it was deleted, oldest first. Like EnabledPolicies, it serves
+	// enforcement.
+	DeletedPolicies(ctx context.Context, org OrgID, table DeltaID) ([]PolicyRevision, error)
 }
 
 // Constraints keeps CHECK constraints of tables. They hang on the table's Delta

@@ -36,8 +36,16 @@ type view struct {
 }
 
 // view compiles the policies for one subject. A former version shows no more than
-// the newest one: see [usedTable.formerFilter].
+// the newest one: see [usedTable.formerFilter]. A version of a replaced table shows
+// everything once it is opened, and nothing before.
 func (u usedTable) view(policies enforced, s subject) (view, error) {
+	if u.replaced() {
+		if !u.opened {
+			return view{}, errRowsFiltered
+		}
+		all, err := enforced(nil).filter(s, columnsOf(u.snap))
+		return newView(all, u.snap), err
+	}
 	if err := policies.lost(u.located.DeltaID, columnsOf(u.head)); err != nil {
 		return view{}, err
 	}

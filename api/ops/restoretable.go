@@ -17,7 +17,9 @@ type RestorePoint struct {
 
 // Restore makes a table what it was: rows, columns and properties, in one commit.
 // Rows that came since are taken away. What is set of a table rather than of a
-// version stays as it is: policies, keys and constraints. Where a policy would
+// version stays as it is: the identity, policies, keys and constraints. The version may
+// belong to a table that this one replaced; the rules of that table do not come back
+// with it. Where a policy would
 // govern another column afterwards than it does now, or one where it governs none,
 // or a key or constraint lacks its columns, the error is a [ColumnInUseError];
 // where rows of then stand against a key or constraint, a [RowsError]. Others:

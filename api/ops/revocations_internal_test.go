@@ -141,7 +141,8 @@ func (v *revoking) using(a Actor, table int) *basis {
 	v.Helper()
 	located, err := v.store.Table(v.system, a.Viewer, v.tables[table].ID)
 	require.NoError(v, err)
-	u := usedTable{located: located, snap: twoColumns(v.T), head: twoColumns(v.T)}
+	snap := twoColumns(v.T)
+	u := usedTable{located: located, snap: snap, head: snap}
 	held, err := readRules(v.system, v.store, a, []catalog.LocatedTable{located})
 	require.NoError(v, err)
 	return &basis{subject: held.subject, tables: []usedPolicies{{u, u.applied(held.policies)}}}

@@ -43,7 +43,7 @@ type Rows struct {
 	// lost reports that the statement failed for a reason outside of it.
 	lost    bool
 	tables  []readTable
-	located []catalog.LocatedTable
+	sources []keptSource
 	// watched ends the statement when its basis changes.
 	watched *watched
 	basis   basis
@@ -180,7 +180,7 @@ func (r *Rows) reads(u usedTable, applied []catalog.Policy) {
 		t.Policies[i] = fmt.Sprintf("%s@%d", p.ID, p.Version)
 	}
 	if !slices.ContainsFunc(r.tables, func(known readTable) bool { return known.ID == t.ID && known.Version == t.Version }) {
-		r.tables, r.located = append(r.tables, t), append(r.located, u.located)
+		r.tables, r.sources = append(r.tables, t), append(r.sources, u.kept())
 	}
 }
 

@@ -84,6 +84,16 @@ func (b basis) located() []catalog.LocatedTable {
 	return out
 }
 
+// governed returns the tables of the basis once for each id that their policies can
+// have.
+func (b basis) governed() []catalog.LocatedTable {
+	out := slices.Clone(b.listed)
+	for _, t := range b.tables {
+		out = append(out, t.governed()...)
+	}
+	return out
+}
+
 // check returns a [check] that fails if a statement planned now would have another
 // basis. Policies that do not apply to the tables of the basis are not part of it.
 func (b basis) check(r *Revocations, a Actor) check {
@@ -102,7 +112,7 @@ func (b basis) check(r *Revocations, a Actor) check {
 			}
 		}
 		ctx = authz.System(ctx, "policies of running work")
-		now, err := rulesFor(ctx, r.store, a, m, located, r.memory.rules)
+		now, err := rulesFor(ctx, r.store, a, m, b.governed(), r.memory.rules)
 		switch {
 		case errors.Is(err, catalog.ErrNotFound): // the member
 			return errRevoked

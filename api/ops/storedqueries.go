@@ -63,6 +63,17 @@ type kept struct {
 type keptSource struct {
 	ID    catalog.TableID `json:"id"`
 	Delta catalog.DeltaID `json:"delta"`
+	// Replaced is the id of the table that the version belongs to, if it is another.
+	Replaced catalog.DeltaID `json:"replaced,omitempty"`
+}
+
+// kept returns the table as a result remembers it.
+func (u usedTable) kept() keptSource {
+	k := keptSource{ID: u.located.ID, Delta: u.located.DeltaID}
+	if u.replaced() {
+		k.Replaced = catalog.DeltaID(u.snap.TableID())
+	}
+	return k
 }
 
 // Start begins a statement and returns at once.
@@ -181,10 +192,7 @@ func patiently[T any](ctx context.Context, f func() (T, error)) (T, error) {
 }
 
 func (o StoredQueries) remember(ctx context.Context, a Actor, rows *Rows) (k kept, err error) {
-	k.Tables = make([]keptSource, len(rows.located))
-	for i, t := range rows.located {
-		k.Tables[i] = keptSource{ID: t.ID, Delta: t.DeltaID}
-	}
+	k.Tables = append([]keptSource{}, rows.sources...)
 	k.State, err = o.readState(ctx, a, k.Tables)
 	return k, err
 }
@@ -193,8 +201,8 @@ func (o StoredQueries) remember(ctx context.Context, a Actor, rows *Rows) (k kep
 // it sees the tables and they are still the same, its role and attributes, and
 // the policies. ErrResultStale when a table is not there any more.
 func (o StoredQueries) readState(ctx context.Context, a Actor, tables []keptSource) (string, error) {
-	located := make([]catalog.LocatedTable, len(tables))
-	for i, t := range tables {
+	var governed []catalog.LocatedTable
+	for _, t := range tables {
 		found, err := o.Queries.Store.Table(ctx, a.Viewer, t.ID)
 		switch {
 		case errors.Is(err, catalog.ErrNotFound):
@@ -204,9 +212,13 @@ func (o StoredQueries) readState(ctx context.Context, a Actor, tables []keptSour
 		case found.State != catalog.TableLive || found.DeltaID != t.Delta:
 			return "", ErrResultStale
 		}
-		located[i] = found
+		governed = append(governed, found)
+		if t.Replaced != "" {
+			found.DeltaID = t.Replaced
+			governed = append(governed, found)
+		}
 	}
-	held, err := readRules(ctx, o.Queries.Store, a, located)
+	held, err := readRules(ctx, o.Queries.Store, a, governed)
 	if err != nil {
 		return "", err
 	}

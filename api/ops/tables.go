@@ -113,7 +113,8 @@ func (o Tables) Columns(ctx context.Context, path TablePath) ([]Column, error) {
 
 // History lists versions below before, newest first; before zero means all. To
 // a caller who does not see all of the table it tells neither metrics nor
-// parameters, nor whether files were taken away: all can speak of the rest.
+// parameters, nor whether files were taken away: all can speak of the rest. The same
+// holds for versions of a replaced table that the caller cannot read.
 func (o Tables) History(ctx context.Context, path TablePath, limit int, before int64) ([]TableVersion, error) {
 	a, t, snap, err := o.find(ctx, path)
 	if err != nil {
@@ -127,8 +128,14 @@ func (o Tables) History(ctx context.Context, path TablePath, limit int, before i
 	if err != nil {
 		return nil, err
 	}
-	if !v.whole() {
-		for i := range entries {
+	speaks := func(int) bool { return v.whole() }
+	if v.whole() {
+		if speaks, err = o.openVersions(ctx, a, t, snap, entries); err != nil {
+			return nil, err
+		}
+	}
+	for i := range entries {
+		if !speaks(i) {
 			entries[i].OperationMetrics, entries[i].OperationParameters, entries[i].IsBlindAppend = nil, nil, nil
 		}
 	}
@@ -298,8 +305,11 @@ func (o Tables) viewWithBasis(ctx context.Context, a Actor, u usedTable) (view, 
 	if err != nil {
 		return view{}, basis{}, err
 	}
-	held, err := rulesFor(ctx, o.Store, a, m, []catalog.LocatedTable{u.located}, nil)
+	held, err := rulesFor(ctx, o.Store, a, m, u.governed(), nil)
 	if err != nil {
+		return view{}, basis{}, err
+	}
+	if u, err = o.openReplaced(ctx, a, m, held, u); err != nil {
 		return view{}, basis{}, err
 	}
 	v, err := u.view(held.policies, held.subject)

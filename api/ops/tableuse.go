@@ -26,6 +26,9 @@ type usedTable struct {
 	// apply is decided by both: an older version does not shake one off because
 	// it lacks the column.
 	snap, head *delta.Snapshot
+	// opened says that the caller may read snap although it belongs to a table that
+	// was replaced: see [Tables.openReplaced].
+	opened bool
 }
 
 // tables resolves every reference and opens each at the version asked for.
@@ -99,7 +102,7 @@ func (o *Queries) resolve(ctx context.Context, a Actor, m *moment, names []catal
 }
 
 // open opens a table at the version that a reference asks for; age is that of
-// [Tables.openWithin].
+// [Tables.openWithin]. A version of a replaced table is not opened yet.
 func (o *Queries) open(ctx context.Context, ref sqlguard.TableRef, t catalog.LocatedTable, age *time.Duration) (usedTable, error) {
 	t, head, err := o.Tables.openWithin(ctx, t, age)
 	u := usedTable{ref: ref, located: t, snap: head, head: head}
@@ -110,7 +113,7 @@ func (o *Queries) open(ctx context.Context, ref sqlguard.TableRef, t catalog.Loc
 	case ref.AtTimestamp != nil:
 		u.snap, err = o.Lake.At(ctx, t, delta.AtTimestamp(*ref.AtTimestamp))
 	}
-	if err == nil {
+	if err == nil && !u.replaced() {
 		err = checkRows(ctx, u.snap)
 	}
 	return u, o.Tables.refuse(ctx, u, err)
@@ -179,16 +182,24 @@ func (o *Queries) relations(ctx context.Context, a Actor, m *moment, used []used
 	if len(used) == 0 {
 		return nil, nil
 	}
-	located := make([]catalog.LocatedTable, len(used))
-	for i, u := range used {
-		located[i] = u.located
+	var governed []catalog.LocatedTable
+	for _, u := range used {
+		governed = append(governed, u.governed()...)
 	}
-	held, err := rulesFor(ctx, o.Store, a, m, located, o.Memory.rules)
+	held, err := rulesFor(ctx, o.Store, a, m, governed, o.Memory.rules)
 	if err != nil {
 		return nil, err
 	}
 	relations := make([]sqlguard.Relation, len(used))
 	for i, u := range used {
+		if u, err = o.Tables.openReplaced(ctx, a, m, held, u); err != nil {
+			return nil, err
+		}
+		if u.opened {
+			if err := o.Tables.refuse(ctx, u, checkRows(ctx, u.snap)); err != nil {
+				return nil, err
+			}
+		}
 		v, err := held.viewOf(u)
 		if err != nil {
 			return nil, err
@@ -234,6 +245,9 @@ func (h heldRules) viewOf(u usedTable) (appliedView, error) {
 
 // applied are the policies that govern what is read of the table.
 func (u usedTable) applied(policies enforced) enforced {
+	if u.replaced() { // which columns the table had in between is unknown
+		return append(policies.of(u.located.DeltaID), policies.own(u.governed()[1].DeltaID)...)
+	}
 	return policies.on(u.located.DeltaID, slices.Concat(columnsOf(u.head), columnsOf(u.snap), u.dropped()))
 }
 

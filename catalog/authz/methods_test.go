@@ -329,6 +329,12 @@ var otherMethods = map[string]method{
 		},
 		allowed: everyone,
 	},
+	"DeletedPolicies": {
+		call: func(f *fixture, ctx context.Context) error {
+			return drop(f.store.DeletedPolicies(ctx, f.org, f.table.DeltaID))
+		},
+		allowed: everyone,
+	},
 	"AddConstraints": {
 		call: func(f *fixture, ctx context.Context) error {
 			return f.store.AddConstraints(ctx, f.viewer(ctx), f.table.ID, []catalog.NewConstraint{{Name: "c", Expression: "a > 1"}}, f.actor(ctx))

@@ -71,3 +71,11 @@ func (s *Store) EnabledPolicies(ctx context.Context, org catalog.OrgID, tables [
 	}
 	return s.inner.EnabledPolicies(ctx, org, tables)
 }
+
+// DeletedPolicies is open to every caller who works on tables, like EnabledPolicies.
+func (s *Store) DeletedPolicies(ctx context.Context, org catalog.OrgID, table catalog.DeltaID) ([]catalog.PolicyRevision, error) {
+	if err := inOrg(ctx, org, lakeScopes()...); err != nil {
+		return nil, err
+	}
+	return s.inner.DeletedPolicies(ctx, org, table)
+}

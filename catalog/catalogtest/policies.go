@@ -133,3 +133,34 @@ func enabledPolicies(t *testing.T, w *world) {
 		}
 	}
 }
+
+func deletedPolicies(t *testing.T, w *world) {
+	org, owner := w.org()
+	other, stranger := w.org()
+	one, two := w.delta(), w.delta()
+	remove := func(org catalog.OrgID, by catalog.UserID, p catalog.Policy) {
+		require.NoError(t, w.DeletePolicy(w.ctx, org, p.ID, p.Version, by))
+	}
+	off := rowPolicy(one)
+	off.Enabled = false
+	first, second := w.policy(org, owner, rowPolicy(one)), w.policy(org, owner, rowPolicy(one))
+	w.policy(org, owner, rowPolicy(one))
+	moved := w.policy(org, owner, rowPolicy(one))
+	moved, err := w.UpdatePolicy(w.ctx, org, moved.ID, 1, rowPolicy(two), owner)
+	require.NoError(t, err)
+	for _, p := range []catalog.Policy{second, first, moved, w.policy(org, owner, off), w.policy(org, owner, rowPolicy(""))} {
+		remove(org, owner, p)
+	}
+	remove(other, stranger, w.policy(other, stranger, rowPolicy(one)))
+
+	for table, want := range map[catalog.DeltaID][]catalog.Policy{one: {second, first}, two: {moved}, w.delta(): {}} {
+		got, err := w.DeletedPolicies(w.ctx, org, table)
+		require.NoError(t, err)
+		require.Len(t, got, len(want))
+		for i, p := range want {
+			w.same(catalog.PolicyRevision{
+				Policy: p.ID, Org: org, Version: p.Version + 1, Action: catalog.PolicyDeleted, PolicySpec: p.PolicySpec, By: owner, At: got[i].At,
+			}, got[i])
+		}
+	}
+}

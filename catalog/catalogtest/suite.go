@@ -52,6 +52,7 @@ func Run(t *testing.T, config Config) {
 		{"policies", policies},
 		{"policy history", policyHistory},
 		{"enabled policies", enabledPolicies},
+		{"deleted policies", deletedPolicies},
 		{"constraints", constraints},
 		{"constraints make a table governed", governedByConstraints},
 		{"keys", keys},

@@ -188,3 +188,9 @@ func (s *Store) EnabledPolicies(ctx context.Context, org catalog.OrgID, tables [
 	return list(ctx, s.read(), scanPolicy, selectPolicy+" WHERE p.org_id = ? AND p.enabled AND "+liveOrg("p.org_id")+
 		" AND p.delta_id IN (''"+strings.Repeat(", ?", len(tables))+") ORDER BY p.id", args...)
 }
+
+// DeletedPolicies implements [catalog.Policies].
+func (s *Store) DeletedPolicies(ctx context.Context, org catalog.OrgID, table catalog.DeltaID) ([]catalog.PolicyRevision, error) {
+	return list(ctx, s.read(), scanRevision, selectRevision+" WHERE r.org_id = ? AND r.delta_id = ? AND r.action = ? AND r.enabled AND "+
+		liveOrg("r.org_id")+" ORDER BY r.changed_at, r.policy_id", org, table, catalog.PolicyDeleted)
+}

@@ -26,6 +26,9 @@ type HistoryEntry struct {
 	IsBlindAppend *bool
 	EngineInfo    string
 	TxnID         string
+	// TableID is the metaData.id of the version. It is empty if neither this entry nor
+	// an older one of the same page states it: see [Snapshot.TableIDAt].
+	TableID string
 }
 
 // History returns up to limit versions below before, newest first; before zero
@@ -50,7 +53,13 @@ func (s *Snapshot) History(ctx context.Context, limit int, before int64) ([]Hist
 	entries := make([]HistoryEntry, 0, to-from)
 	err = readCommits(ctx, s.bucket, clock.commits[from:to], s.opts.Limits, func(c *commit) error {
 		clock.note(from+len(entries), c.info())
-		entries = append(entries, historyEntry(c))
+		entry := historyEntry(c)
+		if m := c.metadata(); m != nil {
+			entry.TableID = m.ID
+		} else if n := len(entries); n > 0 {
+			entry.TableID = entries[n-1].TableID
+		}
+		entries = append(entries, entry)
 		return nil
 	})
 	for i := range entries {

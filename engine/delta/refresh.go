@@ -52,27 +52,32 @@ func (s *Snapshot) Refresh(ctx context.Context) (*Snapshot, error) {
 // it a table that was deleted and written anew would be taken for the old one,
 // and a commit of ours would land in the middle of nowhere.
 func (s *Snapshot) checkHead(ctx context.Context) error {
-	known := s.head.object
-	if known.Name == "" {
-		return nil
-	}
-	now, err := s.bucket.Stat(ctx, known.Name)
-	switch {
-	case err == nil && now.Size == known.Size && now.ModTime.Equal(known.ModTime):
-		return nil
-	case err == nil:
-		// A copy of the folder has other times but equal content.
-		c, err := readCommit(ctx, s.bucket, s.version, s.opts.Limits)
-		if err == nil && c.digest == s.head.digest {
-			return nil
-		}
-		if err != nil && !errors.Is(err, objstore.ErrNotFound) {
-			return err
-		}
-	case !errors.Is(err, objstore.ErrNotFound):
+	in, err := s.headIn(ctx, s.bucket)
+	if err != nil || in {
 		return err
 	}
 	return s.explainLoss(ctx)
+}
+
+// headIn reports whether a bucket holds the commit that s ends with. One that was
+// cleaned up counts as held.
+func (s *Snapshot) headIn(ctx context.Context, b objstore.Bucket) (bool, error) {
+	known := s.head.object
+	if known.Name == "" {
+		return true, nil
+	}
+	now, err := b.Stat(ctx, known.Name)
+	if err == nil && (now.Size != known.Size || !now.ModTime.Equal(known.ModTime)) {
+		// A copy of the folder has other times but equal content.
+		var c *commit
+		if c, err = readCommit(ctx, b, s.version, s.opts.Limits); err == nil {
+			return c.digest == s.head.digest, nil
+		}
+	}
+	if errors.Is(err, objstore.ErrNotFound) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // explainLoss says what became of a table whose head is not what it was.

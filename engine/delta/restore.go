@@ -27,12 +27,13 @@ type Restoration struct {
 
 // Restore plans a transaction on s that makes the table what it was at another
 // of its versions: files, schema, partitioning, properties. The protocol never
-// shrinks, and what only ever grows or is about the log stays: recorded
+// shrinks, and what only ever grows or is about the log stays: the table's id, recorded
 // transactions, column ids, in-commit timestamps. Rows that are committed
-// meanwhile are a conflict. Of op the user is taken.
+// meanwhile are a conflict. Of op the user is taken. The target can be a version of a
+// table that the table of s replaced.
 //
 // Errors: [ErrVersionNotFound] when files of that version are gone, with their
-// number; [ErrIdentityChanged] when it is another table's; [FeatureError] where
+// number; [ErrIdentityChanged] when it is of another log; [FeatureError] where
 // row tracking was switched on or off in between; those of the bucket.
 func (s *Snapshot) Restore(ctx context.Context, target *Snapshot, op Operation) (*Txn, Restoration, error) {
 	return s.RestoreAs(ctx, target, target.Metadata(), op)
@@ -44,7 +45,9 @@ func (s *Snapshot) Restore(ctx context.Context, target *Snapshot, op Operation) 
 // satisfy the constraints is for the caller to know.
 func (s *Snapshot) RestoreAs(ctx context.Context, target *Snapshot, as action.Metadata, op Operation) (*Txn, Restoration, error) {
 	if target.TableID() != s.TableID() {
-		return nil, Restoration{}, fmt.Errorf("restoring version %d: %w", target.version, ErrIdentityChanged)
+		if err := s.PrecededBy(ctx, target); err != nil {
+			return nil, Restoration{}, fmt.Errorf("restoring version %d: %w", target.version, err)
+		}
 	}
 	if s.flag(propRowTracking) != target.flag(propRowTracking) || s.flag(propRowTracking) && s.rowColumns() != target.rowColumns() {
 		return nil, Restoration{}, refuseWrite(featRowTracking, "restoring a version whose rows have other ids")
@@ -130,6 +133,7 @@ func (s *Snapshot) checkPresent(ctx context.Context, files []File) error {
 // not those of today.
 func (t *Txn) restoreTable(target *Snapshot, m action.Metadata) {
 	now := t.base
+	m.ID, m.CreatedTime = now.state.metadata.ID, now.state.metadata.CreatedTime
 	m.Configuration = maps.Clone(m.Configuration)
 	if m.Configuration == nil {
 		m.Configuration = make(map[string]string)

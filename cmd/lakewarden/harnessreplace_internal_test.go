@@ -1,0 +1,73 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lakewarden/lakewarden/engine/delta"
+	"github.com/lakewarden/lakewarden/engine/delta/logpath"
+	"github.com/lakewarden/lakewarden/engine/objstore/file"
+)
+
+// replaceTable commits what CREATE OR REPLACE TABLE AS SELECT of other writers does:
+// another table, with another id, in the same log. It returns the version. An empty id
+// is a new one.
+func replaceTable(t testing.TB, dir, id, sql string, columns ...column) int64 {
+	t.Helper()
+	next := writeTable(t, filepath.Join(t.TempDir(), "next"), sql, nil, columns...)
+	bucket, err := file.New(dir)
+	require.NoError(t, err)
+	head, err := delta.Load(context.Background(), bucket, delta.Options{})
+	require.NoError(t, err)
+
+	lines := []any{object{"commitInfo": object{
+		"timestamp": 1_700_000_000_000, "operation": "CREATE OR REPLACE TABLE AS SELECT", "operationParameters": object{"isManaged": "false"},
+		"operationMetrics": object{"numOutputRows": "7"}, "engineInfo": "Other/1.0",
+	}}}
+	for f := range head.Files() {
+		lines = append(lines, object{"remove": object{"path": f.Add.Path, "deletionTimestamp": 1_700_000_000_000, "dataChange": true}})
+	}
+	commits, err := filepath.Glob(filepath.Join(next, "_delta_log", "*.json"))
+	require.NoError(t, err)
+	for _, name := range commits {
+		body, err := os.ReadFile(name)
+		require.NoError(t, err)
+		for line := range strings.Lines(string(body)) {
+			var action map[string]map[string]any
+			require.NoError(t, json.Unmarshal([]byte(line), &action))
+			if meta := action["metaData"]; meta != nil && id != "" {
+				meta["id"] = id
+			}
+			if action["metaData"] != nil || action["add"] != nil {
+				lines = append(lines, action)
+			}
+		}
+	}
+	files, err := filepath.Glob(filepath.Join(next, "*.parquet"))
+	require.NoError(t, err)
+	for _, name := range files {
+		body, err := os.ReadFile(name)
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(filepath.Join(dir, filepath.Base(name)), body, 0o600))
+	}
+	var body bytes.Buffer
+	for _, line := range lines {
+		require.NoError(t, json.NewEncoder(&body).Encode(line))
+	}
+	require.NoError(t, bucket.PutIfAbsent(context.Background(), logpath.CommitName(head.Version()+1), body.Bytes()))
+	return head.Version() + 1
+}
+
+// adopt confirms the table that replaced a governed one.
+func (s *testServer) adopt(name string, keepRules bool) {
+	s.t.Helper()
+	s.discover()
+	s.admin.ok("POST", s.tablePath(name)+"/adopt-identity", object{"keep_rules": keepRules})
+}
