@@ -205,3 +205,34 @@ func workerProcesses(t testing.TB) []string {
 	}
 	return workers
 }
+
+// TestHostileStatementsBeforeAReplacement: none of the statements gets anything out of
+// a version of a table that was replaced, whatever else is wrong with it.
+func TestHostileStatementsBeforeAReplacement(t *testing.T) {
+	s, attacker, _ := newHostile(t, func(c *Config) { c.Lease = 512 })
+	replaceTable(t, filepath.Join(s.root, "t"), "", "SELECT i AS id, 'now' AS secret FROM range(3) r(i)", column{"id", "long"}, column{"secret", "string"})
+	s.adopt("t", false)
+	require.Equal(t, 3.0, attacker.count(s.schema+".t"))
+	refused := 0
+	for _, c := range append(hostileCases(), planningCases()...) {
+		if !strings.Contains(c.sql, "{t}") {
+			continue
+		}
+		t.Run(c.name, func(t *testing.T) {
+			c.sql, c.want = strings.ReplaceAll(c.sql, "{t}", "(SELECT * FROM {t} AT (VERSION => 1))"), isNeutral
+			sql := s.fill(t, c.sql)
+			r := attacker.call("POST", "/v1/query", map[string]any{"sql": sql, "timeout_ms": 5000})
+			if r.status != http.StatusForbidden {
+				s.judge(t, c, sql, r)
+				require.NotEqual(t, http.StatusOK, r.status, "%s", r.body)
+				return
+			}
+			code, fields := r.problem(t, http.StatusForbidden)
+			require.Equal(t, []string{"forbidden", "table"}, append([]string{code}, fields...), "%s", r.body)
+			refused++
+		})
+	}
+	require.Greater(t, refused, 20)
+	s.stop()
+	require.NotContains(t, s.log.String(), canary)
+}

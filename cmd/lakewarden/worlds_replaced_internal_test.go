@@ -65,7 +65,7 @@ func (w replacedWorld) asks(worlds *worlds) []ask {
 	for _, at := range []string{"VERSION => 0", "VERSION => 1", "VERSION => 2", "VERSION => 3", "VERSION => 4", "TIMESTAMP => '2026-01-02 05:04:05'", "TIMESTAMP => '2020-01-01'", "TIMESTAMP => '2026-12-01'"} {
 		for _, statement := range []string{
 			"SELECT * FROM %s", "SELECT count(*) FROM %s", "SELECT 1 FROM %s LIMIT 0", "SELECT id FROM %s WHERE false", "SELECT max(word) FROM %s", "DESCRIBE SELECT * FROM %s", "SUMMARIZE SELECT * FROM %s",
-			"EXPLAIN SELECT * FROM %s", "EXPLAIN ANALYZE SELECT * FROM %s", "SELECT secret_column FROM %s", "SELECT wrod FROM %s", "SELECT CAST(word AS INT) FROM %s", 
+			"EXPLAIN SELECT * FROM %s", "EXPLAIN ANALYZE SELECT * FROM %s", "SELECT secret_column FROM %s", "SELECT wrod FROM %s", "SELECT CAST(word AS INT) FROM %s",
 			"SELECT EXISTS (FROM %s)", "SELECT (SELECT word FROM %s)", "WITH c AS (FROM %s) SELECT count(*) FROM c", "SELECT count(*) FROM " + from + " n JOIN %s USING (id)", "SELECT * FROM %s UNION ALL BY NAME FROM " + from,
 			"SELECT id FROM " + from + " WHERE id IN (SELECT id FROM %s)",
 		} {
