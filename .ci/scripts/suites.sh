@@ -18,8 +18,8 @@ go test -tags "$TAGS" -c -o "$program" ./cmd/lakewarden
 
 # Without workers nothing bounds the aggregates that the engine does not account,
 # so the attacks on resources run where there are some.
-leaks='^(TestTwoWorlds.*|TestHostileStatementsFailSafely)$'
-attacks='^(TestTwoWorlds.*|TestHostileStatementsFailSafely|TestResourceAttacksEndInTime)$'
+leaks='^(TestTwoWorlds.*|TestHostileStatements.*)$'
+attacks='^(TestTwoWorlds.*|TestHostileStatements.*|TestResourceAttacksEndInTime)$'
 
 {
 	echo "# Suites of leaks and attacks"

@@ -100,7 +100,7 @@ func AlterTableRoutes(api huma.API, tables ops.TableRules) {
 			return alteredOf(t), err
 		})
 	add(api, modify.with("POST", tableBase+"/restore", "restoreTable", "Restore a former version of a table").
-		because("Rows, columns and properties become what they were, in a new version; policies stay. Not for callers whose rows are filtered."),
+		because("Rows, columns and properties become what they were, in a new version; the table's id and policies stay. The version may be one of a table that this one replaced. Not for callers whose rows are filtered."),
 		func(ctx context.Context, in *restoreInput) (alteredTable, error) {
 			t, err := tables.Restore(ctx, in.path(), ops.RestorePoint{Version: in.Body.Version, Timestamp: in.Body.Timestamp.time()})
 			return alteredOf(t), err
