@@ -64,8 +64,12 @@ func (o Tables) openReplaced(ctx context.Context, a Actor, m *moment, held heldR
 	if err != nil {
 		return u, err
 	}
-	if !then.showsAll(before, held.subject) || !then.showsAll(append(tombstones, before...), held.subject) {
-		return u, errRowsFiltered
+	// The last version can have columns that this one lacks.
+	last := usedTable{located: then.located, snap: then.head, head: then.head}
+	for _, policies := range []enforced{before, append(tombstones, before...)} {
+		if !then.showsAll(policies, held.subject) || !last.showsAll(policies, held.subject) {
+			return u, errRowsFiltered
+		}
 	}
 	u.opened = true
 	return u, delta.CheckReadable(u.snap)

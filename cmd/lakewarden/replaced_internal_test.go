@@ -347,3 +347,20 @@ func TestRestoreBeforeAReplacementKeepsTheRulesOfNow(t *testing.T) {
 	code, _ = s.admin.call("POST", path+"/rows", rowsOf(object{"id": 1, "age": 99})).problem(t, 422)
 	require.Equal(t, "rule_violation", code)
 }
+
+// TestAColumnThatCameLaterClosesOlderVersions: a rule about any column of the replaced
+// table closes all of its versions.
+func TestAColumnThatCameLaterClosesOlderVersions(t *testing.T) {
+	s := startServer(t, nil)
+	s.replacedTable("t")
+	viewer := s.member("v@acme.example", "viewer", nil)
+	s.admin.ok("POST", s.tablePath("t")+"/columns", object{"name": "pay", "type": "long"})
+	s.rule("mask", "t", "pay", viewersNot)
+	require.Equal(t, 10.0, viewer.count(s.schema+".t AT (VERSION => 1)"), "the column is not there")
+	s.replaceWithWords("t")
+	s.adopt("t", false)
+	for v := range 3 {
+		viewer.query(fmt.Sprintf("SELECT count(*) FROM %s.t AT (VERSION => %d)", s.schema, v)).problem(t, 403)
+	}
+	require.Equal(t, 10.0, s.admin.count(s.schema+".t AT (VERSION => 1)"))
+}
