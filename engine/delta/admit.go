@@ -2,6 +2,7 @@ package delta
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 )
 
@@ -103,7 +104,8 @@ func (t *Txn) checkChangeFeed(s *Snapshot, removes bool) error {
 }
 
 // checkUpgrade judges new metadata and a new protocol: the table stays itself,
-// versions and features only grow, and the protocol covers what is used.
+// versions and features only grow, the protocol covers what is used, and we can read
+// the result.
 func (t *Txn) checkUpgrade(s *Snapshot) error {
 	if t.protocol == nil && t.metadata == nil {
 		return nil
@@ -138,5 +140,30 @@ func (t *Txn) checkUpgrade(s *Snapshot) error {
 	if err := after.checkWriter(); err != nil {
 		return err
 	}
+	if err := after.checkResult(t.filesAfter(s)); err != nil {
+		return err
+	}
 	return t.checkRows(&after)
+}
+
+// filesAfter yields the files of the version that the transaction makes of s.
+func (t *Txn) filesAfter(s *Snapshot) iter.Seq[File] {
+	return func(yield func(File) bool) {
+		gone := make(map[string]bool, len(t.removes))
+		for _, r := range t.removes {
+			if key, err := fileKey(r.Path, r.DeletionVector); err == nil {
+				gone[key] = true
+			}
+		}
+		for key, a := range s.state.files.all() {
+			if !gone[key] && !yield(File{Name: fileName(key), Add: a}) {
+				return
+			}
+		}
+		for _, a := range t.adds {
+			if !yield(File{Name: a.Path, Add: a}) {
+				return
+			}
+		}
+	}
 }

@@ -87,6 +87,9 @@ func create(ctx context.Context, b objstore.Bucket, c CreateOptions) (*Snapshot,
 	if err := CheckWritable(before, EvaluatesChecks, EvaluatesInvariants, FillsDefaults, FillsGenerated); err != nil {
 		return nil, err
 	}
+	if err := before.checkResult(before.Files()); err != nil {
+		return nil, err
+	}
 	return before.publishFirst(ctx, c)
 }
 

@@ -36,9 +36,12 @@ var (
 	// ErrInvalidSchema: a schema, type name or partitioning is not usable.
 	// Returned by the parsers and [Create]. Not retried: 422.
 	ErrInvalidSchema = errors.New("invalid schema")
-	// ErrInvalidValue: a partition value or statistic does not have its type's
-	// form. Not retried: 422.
+	// ErrInvalidValue: a new partition value or statistic does not have its
+	// type's form. Not retried: 422.
 	ErrInvalidValue = errors.New("invalid value")
+	// ErrPartitionValue: see [PartitionError]. Not retried: 409
+	// partition_value_unreadable.
+	ErrPartitionValue = errors.New("partition value cannot be read")
 )
 
 // Errors of writing.

@@ -33,6 +33,8 @@ const (
 	featCatalogManaged   = "catalogManaged"
 	mappingWithPartition = "columnMapping with partition columns"
 	featVoid             = "void columns"
+	featPartitionType    = "partition columns of this type"
+	featOnlyPartitions   = "partition columns only"
 )
 
 // readable are the reader features that the scan of DuckDB's extension or a list

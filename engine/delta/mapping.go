@@ -100,7 +100,7 @@ func fileNaming(properties map[string]string) func(Field) string {
 }
 
 // PartitionValues are the file's values of the partition columns by the names
-// of the schema, in the log's form; nil is null.
+// of the schema, in the log's form; nil is null, and so is a missing value.
 func (s *Snapshot) PartitionValues(f File) map[string]*string {
 	return s.logicalValues(f.Add.PartitionValues)
 }
@@ -110,9 +110,7 @@ func (s *Snapshot) logicalValues(values map[string]*string) map[string]*string {
 	out := make(map[string]*string, len(values))
 	for _, column := range s.PartitionColumns() {
 		f, _ := s.schema.Field(column)
-		if v, ok := values[naming(f)]; ok {
-			out[column] = v
-		}
+		out[column] = values[naming(f)]
 	}
 	return out
 }

@@ -2,144 +2,195 @@ package delta
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
-	"time"
 	"unicode/utf8"
 )
 
 // PartitionValue turns a value of a partition column, as DuckDB prints it in
 // UTC, into the form that the log holds. Null and the empty string are both
-// null: the log cannot tell them apart. The error is [ErrInvalidValue].
+// null: the log cannot tell them apart. The error is [ErrInvalidValue]; a
+// binary value that is not UTF-8 has no form in the log.
 func PartitionValue(t DataType, text *string) (*string, error) {
-	return convertPartition(t, text, func(at time.Time, zoned bool) string {
-		if zoned {
-			return at.Format("2006-01-02T15:04:05.000000Z")
-		}
-		return at.Format("2006-01-02 15:04:05.999999")
-	})
+	return convertPartition(t, text, partitionForm{fromDuckDB, logText})
 }
 
-// ParsePartitionValue turns a value of the log, in any of the forms that
-// writers use, into text that DuckDB casts to the column's type. The error is
-// [ErrInvalidValue].
+// ParsePartitionValue turns a value of the log into text that DuckDB casts to
+// the column's type. It reads what Spark's cast from a string reads, in UTC and
+// outside of ANSI mode: it accepts every form that Spark accepts except times
+// without a date and names of time zones, and has the same meaning. Equal values
+// have equal texts. The error is [ErrInvalidValue], in particular where Spark
+// would read NULL.
 func ParsePartitionValue(t DataType, value *string) (*string, error) {
-	return convertPartition(t, value, func(at time.Time, zoned bool) string {
-		text := at.Format("2006-01-02 15:04:05.999999")
-		if zoned {
-			text += "+00"
-		}
-		return text
-	})
+	return convertPartition(t, value, partitionForm{func(_ Primitive, text string) (string, bool) { return text, true }, duckText})
 }
 
-func convertPartition(t DataType, text *string, stamp func(time.Time, bool) string) (*string, error) {
+// partitionForm says how a value is read and printed.
+type partitionForm struct {
+	// from turns the text into one that Spark reads.
+	from func(t Primitive, text string) (string, bool)
+	// print prints a value of a type whose form differs between DuckDB and the log.
+	print func(v any) (string, bool)
+}
+
+func convertPartition(t DataType, text *string, form partitionForm) (*string, error) {
 	if text == nil || *text == "" {
 		return nil, nil
 	}
 	out, ok := "", false
 	switch t := t.(type) {
 	case Decimal:
-		out, ok = plainDecimal(*text, t)
+		out, ok = roundDecimal(trimmed(*text), t)
 	case Primitive:
-		out, ok = partitionText(t, *text, stamp)
+		var given string
+		if given, ok = form.from(t, *text); ok {
+			out, ok = partitionText(t, given, form.print)
+		}
 	}
 	if !ok {
-		return nil, fmt.Errorf("partition value %.60q of type %s: %w", *text, t, ErrInvalidValue)
+		return nil, fmt.Errorf("partition value of type %s: %w", t, ErrInvalidValue)
 	}
 	return &out, nil
 }
 
 var integerBits = map[Primitive]int{Byte: 8, Short: 16, Integer: 32, Long: 64}
 
-func partitionText(t Primitive, text string, stamp func(time.Time, bool) string) (string, bool) {
+func partitionText(t Primitive, text string, print func(any) (string, bool)) (string, bool) {
 	switch t {
 	case String:
 		return text, utf8.ValidString(text)
+	case Binary:
+		return print([]byte(text))
 	case Byte, Short, Integer, Long:
-		n, err := strconv.ParseInt(text, 10, integerBits[t])
-		return strconv.FormatInt(n, 10), err == nil
+		return wholeNumber(trimmed(text), integerBits[t])
+	case Float:
+		return floatText(trimmed(text), 32)
+	case Double:
+		return floatText(trimmed(text), 64)
 	case Boolean:
-		lower := strings.ToLower(text)
-		return lower, lower == "true" || lower == "false"
+		return booleanText(strings.ToLower(trimmed(text)))
 	case Date:
-		d, err := time.Parse(time.DateOnly, text)
-		return text, err == nil && d.Year() > 0
+		d, ok := parseDate(trimmed(text))
+		if !ok {
+			return "", false
+		}
+		return print(d)
 	case Timestamp, TimestampNTZ:
-		at, ok := parseTimestamp(text)
-		return stamp(at, t == Timestamp), ok && at.Nanosecond()%1000 == 0
+		at, ok := parseInstant(trimmed(text), t == Timestamp)
+		if !ok {
+			return "", false
+		}
+		return print(at)
 	}
 	return "", false
 }
 
-// timestampLayouts are the forms of DuckDB, of the log, and of both with an
-// offset. Go reads a fraction of a second after any of them.
-var timestampLayouts = []string{
-	"2006-01-02 15:04:05", "2006-01-02 15:04:05Z07", "2006-01-02 15:04:05Z07:00",
-	"2006-01-02 15:04:05Z07:00:00",
-	"2006-01-02T15:04:05", "2006-01-02T15:04:05Z07", "2006-01-02T15:04:05Z07:00",
+// trimmed cuts off what Spark's casts ignore: white space and control characters.
+func trimmed(text string) string {
+	return strings.TrimFunc(text, func(r rune) bool { return r <= ' ' || r == 0x7f })
 }
 
-// parseTimestamp reads an instant of the years 1 to 9999; without an offset it
-// is UTC.
-func parseTimestamp(text string) (time.Time, bool) {
-	for _, layout := range timestampLayouts {
-		if at, err := time.Parse(layout, text); err == nil {
-			at = at.UTC()
-			return at, at.Year() >= 1 && at.Year() <= 9999
+// fromDuckDB turns what DuckDB prints into text that Spark reads.
+func fromDuckDB(t Primitive, text string) (string, bool) {
+	switch t {
+	case Binary:
+		return unescapeBlob(text)
+	case Date, Timestamp, TimestampNTZ:
+		// Year 1 before Christ is the year 0 of ISO 8601.
+		rest, before := strings.CutSuffix(text, " (BC)")
+		if !before {
+			if date, clock, found := strings.Cut(text, " (BC) "); found {
+				rest, before = date+" "+clock, true
+			}
 		}
+		if !before {
+			return text, true
+		}
+		year, month, _ := strings.Cut(rest, "-")
+		n, err := strconv.Atoi(year)
+		return signedYear(1-n) + "-" + month, err == nil
 	}
-	return time.Time{}, false
+	return text, true
 }
 
-// plainDecimal accepts digits with at most one point, within the type. Spark
-// outside its ANSI mode writes numbers next to zero, and zero itself, with an exponent.
-func plainDecimal(text string, t Decimal) (string, bool) {
-	if mantissa, exponent, has := strings.Cut(strings.ToLower(text), "e"); has {
-		places, err := strconv.Atoi(exponent)
-		if text = movePoint(mantissa, places); err != nil || text == "" {
+// unescapeBlob reads DuckDB's text of a BLOB, in which \xHH stands for a byte.
+func unescapeBlob(text string) (string, bool) {
+	var b strings.Builder
+	for {
+		plain, rest, escaped := strings.Cut(text, `\x`)
+		b.WriteString(plain)
+		if !escaped {
+			return b.String(), true
+		}
+		n, err := strconv.ParseUint(rest[:min(2, len(rest))], 16, 8)
+		if err != nil || len(rest) < 2 {
 			return "", false
 		}
+		b.WriteByte(byte(n))
+		text = rest[2:]
 	}
-	digits := strings.TrimPrefix(text, "-")
-	whole, fraction, point := strings.Cut(digits, ".")
-	if !allDigits(whole) || point && !allDigits(fraction) {
-		return "", false
-	}
-	short := strings.TrimLeft(whole, "0")
-	if len(short) > t.Precision-t.Scale || len(strings.TrimRight(fraction, "0")) > t.Scale {
-		return "", false
-	}
-	if short == "" {
-		short = "0"
-	}
-	if point {
-		short += "." + fraction
-	}
-	if digits != text {
-		short = "-" + short
-	}
-	return short, true
 }
 
-// movePoint multiplies digits with a power of ten; "" for what are none, and for
-// powers beyond all decimals.
-func movePoint(text string, places int) string {
-	const most = 76
-	digits := strings.TrimPrefix(text, "-")
-	sign := text[:len(text)-len(digits)]
-	whole, fraction, _ := strings.Cut(digits, ".")
-	if !allDigits(whole+fraction) || max(places, -places) > most {
-		return ""
+// logText prints values as the log has them.
+func logText(v any) (string, bool) {
+	switch v := v.(type) {
+	case []byte:
+		return string(v), utf8.Valid(v)
+	case civilDate:
+		return v.iso(), true
+	case instant:
+		if v.zoned {
+			return v.date.iso() + "T" + v.clock() + fmt.Sprintf(".%06dZ", v.micros), true
+		}
+		return v.date.iso() + " " + v.clock() + v.fraction(), true
 	}
-	all := strings.Repeat("0", max(0, -places)) + whole + fraction + strings.Repeat("0", max(0, places))
-	at := len(whole) + max(0, places)
-	if at == len(all) {
-		return sign + all
-	}
-	return sign + all[:at] + "." + all[at:]
+	return "", false
 }
 
-func allDigits(s string) bool {
-	return s != "" && strings.Trim(s, "0123456789") == ""
+// duckText prints values as DuckDB casts them.
+func duckText(v any) (string, bool) {
+	switch v := v.(type) {
+	case []byte:
+		var b strings.Builder
+		for _, c := range v {
+			fmt.Fprintf(&b, `\x%02X`, c)
+		}
+		return b.String(), true
+	case civilDate:
+		return v.duckDB(), true
+	case instant:
+		text := v.date.duckDB() + " " + v.clock() + v.fraction()
+		if v.zoned {
+			text += "+00"
+		}
+		return text, true
+	}
+	return "", false
+}
+
+func booleanText(text string) (string, bool) {
+	switch text {
+	case "t", "true", "y", "yes", "1":
+		return "true", true
+	case "f", "false", "n", "no", "0":
+		return "false", true
+	}
+	return "", false
+}
+
+// partitionTypes are the primitive types whose values have a form in the log.
+var partitionTypes = []Primitive{
+	String, Binary, Byte, Short, Integer, Long, Float, Double, Boolean, Date, Timestamp, TimestampNTZ,
+}
+
+// readsPartition reports whether [ParsePartitionValue] knows the type.
+func readsPartition(t DataType) bool {
+	switch t := t.(type) {
+	case Decimal:
+		return true
+	case Primitive:
+		return slices.Contains(partitionTypes, t)
+	}
+	return false
 }

@@ -175,57 +175,6 @@ func TestWhatCannotBeCreatedIsNamed(t *testing.T) {
 	require.ErrorIs(t, fed.Validate(), delta.ErrInvalidSchema, "writers of change feeds refuse such a table")
 }
 
-func TestPartitionValues(t *testing.T) {
-	rows := []struct {
-		of       delta.DataType
-		in       string
-		log, sql string
-	}{
-		{delta.Long, "-9223372036854775808", "-9223372036854775808", "-9223372036854775808"},
-		{delta.Byte, "007", "7", "7"},
-		{delta.Decimal{Precision: 5, Scale: 2}, "-1.50", "-1.50", "-1.50"},
-		{delta.Decimal{Precision: 38, Scale: 18}, "0E-18", "0.000000000000000000", "0.000000000000000000"},
-		{delta.Decimal{Precision: 38, Scale: 18}, "-1.25E-7", "-0.000000125", "-0.000000125"},
-		{delta.Decimal{Precision: 5, Scale: 2}, "1.205e+2", "120.500", "120.500"},
-		{delta.Decimal{Precision: 5, Scale: 2}, "1E+2", "100", "100"},
-		{delta.Boolean, "TRUE", "true", "true"},
-		{delta.Date, "2024-01-02", "2024-01-02", "2024-01-02"},
-		{delta.Timestamp, "2024-01-02 03:04:05.678+00", "2024-01-02T03:04:05.678000Z", "2024-01-02 03:04:05.678+00"},
-		{delta.Timestamp, "2024-01-02 03:04:05+05:30", "2024-01-01T21:34:05.000000Z", "2024-01-01 21:34:05+00"},
-		{delta.Timestamp, "2024-01-02T03:04:05.678000Z", "2024-01-02T03:04:05.678000Z", "2024-01-02 03:04:05.678+00"},
-		{delta.TimestampNTZ, "2024-01-02 03:04:05.678901", "2024-01-02 03:04:05.678901", "2024-01-02 03:04:05.678901"},
-		{delta.String, "a/b=c%é", "a/b=c%é", "a/b=c%é"},
-	}
-	for _, row := range rows {
-		got, err := delta.PartitionValue(row.of, &row.in)
-		require.NoError(t, err, row.in)
-		require.Equal(t, row.log, *got)
-		back, err := delta.ParsePartitionValue(row.of, got)
-		require.NoError(t, err, row.in)
-		require.Equal(t, row.sql, *back)
-	}
-	empty := ""
-	for _, null := range []*string{nil, &empty} {
-		got, err := delta.PartitionValue(delta.String, null)
-		require.NoError(t, err)
-		require.Nil(t, got)
-	}
-	for _, row := range []struct {
-		of delta.DataType
-		in string
-	}{
-		{delta.Byte, "128"}, {delta.Long, "1.0"}, {delta.Long, "x"}, {delta.Boolean, "1"}, {delta.Date, "2024-13-01"},
-		{delta.Date, "12345-01-01"}, {delta.Timestamp, "yesterday"}, {delta.Timestamp, "2024-01-02 03:04:05.6789012+00"},
-		{delta.Decimal{Precision: 3, Scale: 1}, "1e2"}, {delta.Decimal{Precision: 3, Scale: 1}, "1e-2"},
-		{delta.Decimal{Precision: 3, Scale: 1}, "1e999999999999"}, {delta.Decimal{Precision: 3, Scale: 1}, "0e-400"}, {delta.Decimal{Precision: 3, Scale: 1}, "1e"},
-		{delta.Decimal{Precision: 3, Scale: 1}, "e1"}, {delta.Decimal{Precision: 3, Scale: 1}, ".e1"}, {delta.Decimal{Precision: 3, Scale: 1}, "-e1"}, {delta.Decimal{Precision: 3, Scale: 1}, "123.4"},
-		{delta.Decimal{Precision: 3, Scale: 1}, "1.25"}, {delta.Double, "1.5"}, {delta.Binary, "x"}, {delta.String, "\xff"},
-	} {
-		_, err := delta.PartitionValue(row.of, &row.in)
-		require.ErrorIs(t, err, delta.ErrInvalidValue, row.in)
-	}
-}
-
 func TestEncodeStats(t *testing.T) {
 	p := func(s string) *string { return &s }
 	n := func(i int64) *int64 { return &i }

@@ -34,8 +34,13 @@ type index struct {
 	vectors bool
 	// odd says that a file has a name that a list may be unable to say.
 	odd bool
-	// only says that the table cannot be read through its log.
-	only bool
+	// unscannable is why the table cannot be read through its log, nil if it can.
+	unscannable error
+	// broken is why it cannot be read at all: a partition value.
+	broken error
+	// misread says of each file that the engine's reader of logs misreads one of its
+	// partition values.
+	misread []bool
 	// shape tells whether another index speaks of the same columns.
 	shape string
 	// listed is false when the table must be read through its log; then there
@@ -83,7 +88,7 @@ func newIndex(snap *delta.Snapshot, old *index) *index {
 		schema: snap.Schema(), partitions: snap.PartitionColumns(), whole: snap.WholeFiles(),
 		shape:   snap.Metadata().SchemaString + "\x00" + strings.Join(snap.PartitionColumns(), "\x00") + "\x00" + strconv.FormatBool(snap.Mapped()),
 		columns: make(map[string]*column), reader: newStatsReader(), stored: make(map[string]string),
-		only: delta.CheckScannable(snap) != nil,
+		unscannable: delta.CheckScannable(snap),
 	}
 	for i, f := range snap.StoredFields() {
 		x.stored[x.schema.Fields[i].Name] = f.Name
@@ -91,7 +96,8 @@ func newIndex(snap *delta.Snapshot, old *index) *index {
 			x.mapped = append(x.mapped, engine.Column{Name: f.Name, Type: delta.DuckDBType(f.Type), Nullable: true})
 		}
 	}
-	if !readable(snap) {
+	if delta.CheckListable(snap) != nil {
+		x.broken = checkPartitions(snap)
 		return x
 	}
 	if !snap.FoundByName() {
@@ -106,8 +112,9 @@ func newIndex(snap *delta.Snapshot, old *index) *index {
 	from := x.origins(old)
 	x.member = make([]int32, len(x.files))
 	x.proved = make([]proof, len(x.files))
-	if !x.place(old, from) {
-		return &index{}
+	x.misread = make([]bool, len(x.files))
+	if x.broken = x.place(newPartitioner(snap), old, from); x.broken != nil {
+		return &index{broken: x.broken}
 	}
 	x.listed = true
 	if old != nil {
@@ -136,9 +143,9 @@ func (x *index) origins(old *index) []int32 {
 	return from
 }
 
-// place checks every new file and puts it into its group.
-func (x *index) place(old *index, from []int32) bool {
-	p := newPartitioner(x.schema, x.stored, x.partitions)
+// place checks every new file and puts it into its group. The error is a
+// [delta.PartitionError].
+func (x *index) place(p *partitioner, old *index, from []int32) error {
 	moved := make(map[int32]int32)
 	for i, f := range x.files {
 		x.vectors = x.vectors || f.Add.DeletionVector != nil
@@ -150,17 +157,20 @@ func (x *index) place(old *index, from []int32) bool {
 				to = p.adopt(old.groups[was])
 				moved[was] = to
 			}
-			x.member[i] = to
+			x.member[i], x.misread[i] = to, old.misread[from[i]]
 			continue
 		}
-		to, ok := p.group(f)
-		if !ok {
-			return false
+		to, scannable, err := p.group(f)
+		if err != nil {
+			return err
 		}
-		x.member[i] = to
+		x.member[i], x.misread[i] = to, !scannable
+	}
+	if x.unscannable == nil && slices.Contains(x.misread, true) {
+		x.unscannable = errMisread
 	}
 	x.groups = p.groups
-	return true
+	return nil
 }
 
 // inherit takes over what old has parsed of the files that are still here.

@@ -21,17 +21,16 @@ const maxGroups = 64
 // files that hold none of them.
 //
 // It is false when the table has to be read through its log: it is one that
-// [delta.CheckReadable] refuses, a column is of type variant, all columns are partition
-// columns, a partition column is a float, binary or nested, a file has a deletion vector
-// that [Load] has not read, a partition value that is not strictly one of its type or a
-// name with both a backslash and what makes a pattern, or the files left are of more
-// than 64 different partition values.
-// The last two are no reasons for a table whose log cannot be read (see [Check]).
+// [delta.CheckListable] refuses, a file has a deletion vector that [Load] has not read
+// or a name with both a backslash and what makes a pattern, or the files left are of
+// more than 64 different partition values.
+// The last two are no reasons for a table whose log cannot be read (see [Check]): one
+// that the engine's reader of logs refuses, or of which it misreads a partition value.
 //
 // The list is shared: nothing in it may be changed.
 func List(snap *delta.Snapshot, columns []engine.Column, condition engine.Condition) (*engine.FileList, bool) {
 	x := indexOf(snap)
-	if !x.usable() || x.odd && !x.only {
+	if !x.usable() || x.odd && x.unscannable == nil {
 		return nil, false
 	}
 	at := x.prune(condition)
@@ -91,7 +90,7 @@ func (x *index) fullList(columns []engine.Column, at []int32) (*engine.FileList,
 }
 
 func (x *index) list(columns []engine.Column, at []int32, most int) (*engine.FileList, bool) {
-	if x.only {
+	if x.unscannable != nil {
 		most = len(x.files)
 	}
 	var groups []engine.FileGroup

@@ -9,46 +9,38 @@ import (
 	"github.com/lakewarden/lakewarden/engine/delta"
 )
 
-// readable reports whether the rows of the table are, file by file, what a plain
-// reader of Parquet sees, given the names that files have for columns.
-func readable(snap *delta.Snapshot) bool {
-	if delta.CheckReadable(snap) != nil {
-		return false
-	}
-	fields := snap.Schema().Fields
-	if !snap.FoundByName() && snap.ColumnIDs() == nil {
-		return false
-	}
-	for _, f := range fields {
-		if containsVariant(f.Type) || slices.Contains(snap.PartitionColumns(), f.Name) && !bounded(f.Type) {
-			return false
-		}
-	}
-	// A file of a table of nothing but partition columns has no column.
-	return len(fields) > len(snap.PartitionColumns())
-}
-
 // Check refuses a table that can be read neither as a list of its files nor
 // through its log, of which the engine misreads a partitioned one with mapped
-// columns. Its error is a [delta.FeatureError].
+// columns. Its error is a [delta.FeatureError], or a [delta.PartitionError] if a
+// file has a partition value that cannot be read.
 func Check(snap *delta.Snapshot) error {
-	if err := delta.CheckScannable(snap); err != nil && !indexOf(snap).usable() {
-		return err
+	if len(snap.PartitionColumns()) == 0 && delta.CheckScannable(snap) == nil {
+		return nil
+	}
+	x := indexOf(snap)
+	switch {
+	case x.broken != nil:
+		return x.broken
+	case x.usable():
+		return nil
+	case x.unscannable != nil:
+		return x.unscannable
 	}
 	return nil
 }
 
 // CheckRestricted is [Check] for a reader who sees some rows of the table only.
-// Whether it refuses does not follow from files that hold hidden rows.
+// It additionally refuses a table that [ListRestricted] does not list and that
+// cannot be read through its log.
 func CheckRestricted(snap *delta.Snapshot) error {
-	err := delta.CheckScannable(snap)
-	if err == nil {
+	x := indexOf(snap)
+	if x.broken != nil {
+		return x.broken
+	}
+	if x.unscannable == nil || ListsRestricted(snap) {
 		return nil
 	}
-	if !ListsRestricted(snap) {
-		return err
-	}
-	return nil
+	return x.unscannable
 }
 
 // ListsRestricted reports whether [ListRestricted] lists the table.
@@ -85,19 +77,6 @@ func FieldIDs(columns []delta.FileColumn) []engine.FieldID {
 		out = append(out, engine.FieldID{Column: c.FileName, ID: c.ID, Children: FieldIDs(c.Children)})
 	}
 	return out
-}
-
-// containsVariant reports a type that plain Parquet has in another form.
-func containsVariant(t delta.DataType) bool {
-	switch t := t.(type) {
-	case delta.Array:
-		return containsVariant(t.Element)
-	case delta.Map:
-		return containsVariant(t.Key) || containsVariant(t.Value)
-	case delta.Struct:
-		return slices.ContainsFunc(t.Fields, func(f delta.Field) bool { return containsVariant(f.Type) })
-	}
-	return t == delta.Variant
 }
 
 func nested(t delta.DataType) bool {
@@ -141,22 +120,15 @@ type group struct {
 
 // partitioner sorts files into groups, in the order in which they come.
 type partitioner struct {
-	columns []delta.Field
-	// stored are the names that the log has for the columns.
-	stored []string
+	reader *delta.PartitionReader
 	groups []group
 	byKey  map[string]int32
 	key    []byte
+	values []*string
 }
 
-func newPartitioner(schema delta.Struct, stored map[string]string, names []string) *partitioner {
-	p := &partitioner{byKey: make(map[string]int32)}
-	for _, name := range names {
-		f, _ := schema.Field(name)
-		p.columns = append(p.columns, f)
-		p.stored = append(p.stored, stored[name])
-	}
-	return p
+func newPartitioner(snap *delta.Snapshot) *partitioner {
+	return &partitioner{byKey: make(map[string]int32), reader: snap.PartitionReader()}
 }
 
 // adopt takes over a group of an earlier version.
@@ -169,24 +141,14 @@ func (p *partitioner) adopt(g group) int32 {
 	return n
 }
 
-// group returns the group of a file. It is false when a value is missing or is
-// not one of its column's type.
-func (p *partitioner) group(f delta.File) (int32, bool) {
-	given := f.Add.PartitionValues
-	if len(given) != len(p.columns) {
-		return 0, false
+// group returns the group of a file. The error is a [delta.PartitionError].
+func (p *partitioner) group(f delta.File) (n int32, scannable bool, err error) {
+	if p.values, scannable, err = p.reader.Read(f, p.values[:0]); err != nil {
+		return 0, false, err
 	}
+	// Writers print one value in several ways: the group is that of the value.
 	p.key = p.key[:0]
-	for i, c := range p.columns {
-		v, ok := given[p.stored[i]]
-		if !ok {
-			return 0, false
-		}
-		// Writers print one value in several ways: the group is that of the value.
-		text, err := delta.ParsePartitionValue(c.Type, v)
-		if err != nil {
-			return 0, false
-		}
+	for _, text := range p.values {
 		if text == nil {
 			p.key = append(p.key, '-')
 			continue
@@ -195,35 +157,33 @@ func (p *partitioner) group(f delta.File) (int32, bool) {
 		p.key = append(p.key, *text...)
 	}
 	if n, ok := p.byKey[string(p.key)]; ok {
-		return n, true
+		return n, scannable, nil
 	}
-	g, ok := p.decode(f)
-	if !ok {
-		return 0, false
-	}
-	return p.adopt(g), true
+	return p.adopt(p.decode()), scannable, nil
 }
 
-func (p *partitioner) decode(f delta.File) (group, bool) {
+// decode makes a group of the values at hand.
+func (p *partitioner) decode() group {
 	g := group{key: string(p.key)}
-	for i, c := range p.columns {
-		text, err := delta.ParsePartitionValue(c.Type, f.Add.PartitionValues[p.stored[i]])
-		if err != nil {
-			return g, false
-		}
+	for i, c := range p.reader.Columns() {
 		if g.values == nil {
-			g.values = make(map[string]*string, len(p.columns))
+			g.values = make(map[string]*string, len(p.values))
 		}
+		text := p.values[i]
 		g.values[c.Name] = text
-		if text == nil {
-			g.spans = append(g.spans, span{known: onlyNulls})
-			continue
-		}
-		v, ok := parseExact(c.Type, *text)
-		if !ok {
-			return g, false
-		}
-		g.spans = append(g.spans, point(v))
+		g.spans = append(g.spans, spanOf(c.Type, text))
 	}
-	return g, true
+	return g
+}
+
+// spanOf is the span of a partition value. Floats, binaries and points in time beyond
+// the years 1 to 9999 have no bounds.
+func spanOf(t delta.DataType, text *string) span {
+	if text == nil {
+		return span{known: onlyNulls}
+	}
+	if v, ok := parseExact(t, *text); ok {
+		return point(v)
+	}
+	return span{known: noNulls}
 }

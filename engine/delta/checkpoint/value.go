@@ -82,7 +82,9 @@ func parse(t arrow.DataType, text string) any {
 			return arrow.Date32FromTime(at)
 		}
 	case *arrow.TimestampType:
-		return parseTime(text)
+		if t.TimeZone != "" || !hasOffset(text) { // readers ignore the offset of a local time
+			return parseTime(text)
+		}
 	}
 	return nil
 }

@@ -1,0 +1,186 @@
+package delta
+
+import (
+	"fmt"
+	"iter"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// PartitionFault is a class of faults of partition values.
+type PartitionFault int
+
+const (
+	// PartitionNoValue: the value is not one of the column's type.
+	PartitionNoValue PartitionFault = iota
+	// PartitionName: the value has the column's name of the schema in a table whose
+	// log has other names.
+	PartitionName
+)
+
+// PartitionError says of which column a file has a partition value that cannot be
+// read. It matches [ErrPartitionValue] and does not hold the value.
+type PartitionError struct {
+	Fault PartitionFault
+	// Column is empty if it is unknown or must not be named.
+	Column string
+	// Type is that of the column.
+	Type DataType
+}
+
+// Reason completes the sentence "a file has a partition value that …".
+func (e *PartitionError) Reason() string {
+	if e.Fault == PartitionName {
+		return "does not stand under the column's name in files"
+	}
+	return fmt.Sprintf("is not of type %s", e.Type)
+}
+
+func (e *PartitionError) Error() string {
+	return fmt.Sprintf("partition column %.60q: a file has a value that %s: %v", e.Column, e.Reason(), ErrPartitionValue)
+}
+
+// Is matches [ErrPartitionValue].
+func (e *PartitionError) Is(target error) bool { return target == ErrPartitionValue }
+
+// PartitionReader reads the partition values of a snapshot's files.
+type PartitionReader struct {
+	columns []Field
+	// stored are the names that the log has for the columns.
+	stored []string
+}
+
+// PartitionReader returns a reader for the table's partition columns.
+func (s *Snapshot) PartitionReader() *PartitionReader {
+	r := &PartitionReader{}
+	naming := fileNaming(s.Properties())
+	for _, name := range s.PartitionColumns() {
+		f, _ := s.schema.Field(name)
+		r.columns, r.stored = append(r.columns, f), append(r.stored, naming(f))
+	}
+	return r
+}
+
+// Columns are the partition columns, in order.
+func (r *PartitionReader) Columns() []Field { return r.columns }
+
+// Knows reports whether all columns are of types whose values [PartitionReader.Read]
+// reads.
+func (r *PartitionReader) Knows() bool {
+	return !slices.ContainsFunc(r.columns, func(f Field) bool { return !readsPartition(f.Type) })
+}
+
+// Read appends the file's values in the order of the columns to out, as
+// [ParsePartitionValue] returns them. A missing value is null, and values of other
+// columns mean nothing. scannable reports whether DuckDB's extension
+// reads the same values. The error is a [PartitionError].
+func (r *PartitionReader) Read(f File, out []*string) (values []*string, scannable bool, err error) {
+	given := f.Add.PartitionValues
+	scannable = len(given) == len(r.columns)
+	for i, c := range r.columns {
+		text, ok := given[r.stored[i]]
+		if !ok {
+			if _, misnamed := given[c.Name]; misnamed {
+				return nil, false, &PartitionError{Fault: PartitionName, Column: c.Name, Type: c.Type}
+			}
+			scannable = false
+		}
+		value, err := ParsePartitionValue(c.Type, text)
+		if err != nil {
+			return nil, false, &PartitionError{Fault: PartitionNoValue, Column: c.Name, Type: c.Type}
+		}
+		scannable = scannable && (value == nil || scansValue(c.Type, *text, *value))
+		out = append(out, value)
+	}
+	return out, scannable, nil
+}
+
+var (
+	scannedFloat = regexp.MustCompile(`^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$`)
+	scannedDate  = regexp.MustCompile(`^[0-9]{4}-[0-9]{2}-[0-9]{2}$`)
+	scannedLocal = regexp.MustCompile(`^[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,6})?$`)
+	scannedUTC   = regexp.MustCompile(`^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,6})?Z$`)
+)
+
+// scansValue reports whether DuckDB's extension reads text as value. It refuses many
+// forms that Spark reads, and ignores offsets of timestamps.
+func scansValue(t DataType, text, value string) bool {
+	switch t {
+	case String, Binary:
+		return true
+	case Boolean:
+		return strings.EqualFold(text, value)
+	case Float, Double:
+		return text == value || scannedFloat.MatchString(text)
+	case Date:
+		return scannedDate.MatchString(text)
+	case TimestampNTZ:
+		return scannedLocal.MatchString(text)
+	case Timestamp:
+		return scannedLocal.MatchString(text) || scannedUTC.MatchString(text)
+	}
+	return text == value
+}
+
+// CheckListable refuses a table whose rows are not, file by file, what a reader of
+// Parquet sees who knows the names of columns and the partition values. It judges the
+// schema, not the files. Its error is a [FeatureError].
+func CheckListable(s *Snapshot) error {
+	if err := s.checkReader(); err != nil {
+		return err
+	}
+	if !s.FoundByName() && s.ColumnIDs() == nil {
+		return &FeatureError{Feature: featMapping, Reason: "columns without field ids"}
+	}
+	for _, f := range s.schema.Fields {
+		if containsVariant(f.Type) {
+			return &FeatureError{Feature: featVariant, Reason: f.Name}
+		}
+	}
+	for _, f := range s.PartitionReader().columns {
+		if !readsPartition(f.Type) {
+			return &FeatureError{Feature: featPartitionType, Reason: "column " + f.Name + " of type " + f.Type.String()}
+		}
+	}
+	if len(s.schema.Fields) == len(s.PartitionColumns()) {
+		return &FeatureError{Feature: featOnlyPartitions, Reason: "files hold no column"}
+	}
+	return nil
+}
+
+// containsVariant reports a type that plain Parquet has in another form.
+func containsVariant(t DataType) bool {
+	found := false
+	walkTypes(t, func(t DataType) { found = found || t == Variant })
+	return found
+}
+
+// checkResult refuses a version with the given files that we could not read again:
+// neither as a list of its files nor through DuckDB's extension. Its error is a
+// [FeatureError] or a [PartitionError].
+func (s *Snapshot) checkResult(files iter.Seq[File]) error {
+	if err := s.checkReader(); err != nil {
+		return err
+	}
+	listable, scannable := CheckListable(s), CheckScannable(s)
+	if listable != nil && scannable != nil {
+		return listable
+	}
+	if len(s.PartitionColumns()) == 0 {
+		return nil
+	}
+	r := s.PartitionReader()
+	var values []*string
+	for f := range files {
+		var scans bool
+		var err error
+		if values, scans, err = r.Read(f, values[:0]); err != nil {
+			return err
+		}
+		if !scans && listable != nil {
+			return listable
+		}
+	}
+	return nil
+}

@@ -1,0 +1,172 @@
+package delta
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// civilDate is a day of the proleptic Gregorian calendar, with a year 0.
+type civilDate struct{ year, month, day int }
+
+// instant is a point in time, or a local one, to the microsecond.
+type instant struct {
+	date                 civilDate
+	hour, minute, second int
+	micros               int
+	zoned                bool
+}
+
+const daySeconds = 24 * 60 * 60
+
+// DuckDB's dates and timestamps span these days and microseconds; it takes the numbers
+// at the ends for infinities.
+const (
+	maxDay        = math.MaxInt32 - 1
+	minMicros     = -9223372022400000000
+	maxMicros     = math.MaxInt64 - 1
+	maxYearDate   = 7
+	maxYearStamp  = 6
+	fractionPlace = 6
+)
+
+var (
+	datePattern = regexp.MustCompile(`^([+-]?[0-9]{4,7})(?:-([0-9]{1,2})(?:-([0-9]{1,2})(?:[ T](.*))?)?)?$`)
+	timePattern = regexp.MustCompile(`^([0-9]{1,2}):([0-9]{1,2})(?::([0-9]{1,2})(?:\.([0-9]*))?)?(.*)$`)
+	zonePattern = regexp.MustCompile(`^(?:UTC|GMT|UT)?([+-])([0-9]{1,2})(?::?([0-9]{1,2})(?::?([0-9]{2}))?)?$`)
+)
+
+// splitDate reads a day of a year of at most so many digits, and what follows it.
+func splitDate(text string, yearDigits int) (d civilDate, rest string, ok bool) {
+	m := datePattern.FindStringSubmatch(text)
+	if m == nil || len(strings.TrimLeft(m[1], "+-")) > yearDigits {
+		return d, "", false
+	}
+	d = civilDate{number(m[1]), 1, 1}
+	if m[2] != "" {
+		d.month = number(m[2])
+	}
+	if m[3] != "" {
+		d.day = number(m[3])
+	}
+	at := d.midnight()
+	return d, m[4], at.Year() == d.year && int(at.Month()) == d.month && at.Day() == d.day
+}
+
+// number reads digits of which a pattern has made sure; none are zero.
+func number(digits string) int {
+	n, _ := strconv.Atoi(digits)
+	return n
+}
+
+// parseDate reads a day; a time of the day after it is ignored, as by Spark.
+func parseDate(text string) (civilDate, bool) {
+	d, _, ok := splitDate(text, maxYearDate)
+	days := d.midnight().Unix() / daySeconds
+	return d, ok && max(days, -days) <= maxDay
+}
+
+// parseInstant reads a point in time. Without an offset it is UTC; a local time ignores
+// its offset, as Spark's does. Digits beyond microseconds are cut off.
+func parseInstant(text string, zoned bool) (instant, bool) {
+	d, clock, ok := splitDate(text, maxYearStamp)
+	at := instant{date: d, zoned: zoned}
+	offset := 0
+	if clock = trimmed(clock); ok && clock != "" {
+		offset, ok = at.readClock(clock)
+	}
+	if !ok {
+		return at, false
+	}
+	if zoned && offset != 0 {
+		moved := time.Date(d.year, time.Month(d.month), d.day, at.hour, at.minute, at.second-offset, 0, time.UTC)
+		at.date = civilDate{moved.Year(), int(moved.Month()), moved.Day()}
+		at.hour, at.minute, at.second = moved.Clock()
+	}
+	return at, at.representable()
+}
+
+// readClock reads the time of the day, and returns the seconds of its offset.
+func (t *instant) readClock(text string) (offset int, ok bool) {
+	m := timePattern.FindStringSubmatch(text)
+	if m == nil {
+		return 0, false
+	}
+	t.hour, t.minute, t.second = number(m[1]), number(m[2]), number(m[3])
+	t.micros = number((m[4] + "000000")[:fractionPlace])
+	if t.hour > 23 || t.minute > 59 || t.second > 59 {
+		return 0, false
+	}
+	return zoneOffset(trimmed(m[5]))
+}
+
+// zoneOffset reads an offset from UTC in seconds.
+func zoneOffset(zone string) (int, bool) {
+	const most = 18 * 60 * 60
+	switch zone {
+	case "", "Z", "UTC", "GMT", "UT":
+		return 0, true
+	}
+	m := zonePattern.FindStringSubmatch(zone)
+	if m == nil || number(m[3]) > 59 || number(m[4]) > 59 {
+		return 0, false
+	}
+	seconds := (number(m[2])*60+number(m[3]))*60 + number(m[4])
+	if m[1] == "-" {
+		seconds = -seconds
+	}
+	return seconds, max(seconds, -seconds) <= most
+}
+
+func (t instant) representable() bool {
+	midnight := t.date.midnight().Unix()
+	seconds := midnight + int64((t.hour*60+t.minute)*60+t.second)
+	const perSecond = 1_000_000
+	switch least, most := int64(minMicros/perSecond), int64(maxMicros/perSecond); {
+	case seconds < least || seconds > most:
+		return false
+	default:
+		return seconds < most || int64(t.micros) <= maxMicros%perSecond
+	}
+}
+
+func (d civilDate) midnight() time.Time {
+	return time.Date(d.year, time.Month(d.month), d.day, 0, 0, 0, 0, time.UTC)
+}
+
+// signedYear prints a year as ISO 8601 has it, with a sign beyond four digits.
+func signedYear(year int) string {
+	switch {
+	case year < 0:
+		return fmt.Sprintf("-%04d", -year)
+	case year > 9999:
+		return fmt.Sprintf("+%d", year)
+	}
+	return fmt.Sprintf("%04d", year)
+}
+
+func (d civilDate) iso() string {
+	return fmt.Sprintf("%s-%02d-%02d", signedYear(d.year), d.month, d.day)
+}
+
+func (d civilDate) duckDB() string {
+	if d.year > 0 {
+		return fmt.Sprintf("%04d-%02d-%02d", d.year, d.month, d.day)
+	}
+	return fmt.Sprintf("%04d-%02d-%02d (BC)", 1-d.year, d.month, d.day)
+}
+
+func (t instant) clock() string {
+	return fmt.Sprintf("%02d:%02d:%02d", t.hour, t.minute, t.second)
+}
+
+// fraction is that of the second with its point, empty if it is zero.
+func (t instant) fraction() string {
+	if t.micros == 0 {
+		return ""
+	}
+	return strings.TrimRight(fmt.Sprintf(".%06d", t.micros), "0")
+}
