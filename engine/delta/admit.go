@@ -103,11 +103,11 @@ func (t *Txn) checkChangeFeed(s *Snapshot, removes bool) error {
 	return nil
 }
 
-// checkUpgrade judges new metadata and a new protocol: the table stays itself,
+// checkUpgrade judges new metadata, a new protocol and a restore: the table stays itself,
 // versions and features only grow, the protocol covers what is used, and we can read
 // the result.
 func (t *Txn) checkUpgrade(s *Snapshot) error {
-	if t.protocol == nil && t.metadata == nil {
+	if t.protocol == nil && t.metadata == nil && !t.restores {
 		return nil
 	}
 	then, after := *s.state, *s

@@ -138,7 +138,7 @@ func TestPartitionValuesThatAreNone(t *testing.T) {
 		{delta.TimestampNTZ, "2024-01-02 03:04:05+x"},
 		{decimalOf(3, 1), "1e2"}, {decimalOf(3, 1), "99.95"}, {decimalOf(3, 1), "1e999999999999"}, {decimalOf(3, 1), "1e"}, {decimalOf(3, 1), "e1"}, {decimalOf(3, 1), ".e1"},
 		{decimalOf(3, 1), "-e1"}, {decimalOf(3, 1), "123.4"}, {decimalOf(3, 1), "0x1"}, {decimalOf(3, 1), "NaN"}, {decimalOf(3, 1), "."}, {decimalOf(3, 1), "1" + strings.Repeat("0", 2000)},
-		{delta.Double, "x"}, {delta.Double, "1,5"}, {delta.Double, "1e"}, {delta.Double, "."}, {delta.Double, "0x1p3"}, {delta.Double, "1_0"}, {delta.Float, "infinit"},
+		{delta.Double, "x"}, {delta.Double, "1,5"}, {delta.Double, "1e"}, {delta.Double, "."}, {delta.Double, "0x1p3"}, {delta.Double, "1_0"}, {delta.Float, "infin"},
 		{delta.String, "\xff"}, {delta.Variant, "1"}, {delta.Array{Element: delta.Long}, "[1]"},
 		{delta.Timestamp, "03:04:05"}, {delta.Timestamp, "T03:04:05"}, {delta.Timestamp, "2024-01-02 03:04:05 Europe/Berlin"},
 	} {

@@ -8,6 +8,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/delta"
 	"github.com/lakewarden/lakewarden/engine/rules"
+	"github.com/lakewarden/lakewarden/engine/skipping"
 )
 
 // fresh are the rows that a write adds to the table.
@@ -133,7 +134,7 @@ func (w *write) judgeKeys(ctx context.Context, f fresh, snap *delta.Snapshot, pa
 			if list = restrict(list, func(_ int, path string) bool { return pass(path) }); list.Len() > 0 {
 				others = append(others, w.read(snap, list))
 			}
-		} else if stays == nil && delta.CheckScannable(snap) == nil {
+		} else if stays == nil && skipping.ReadsLog(snap) {
 			others = append(others, w.read(snap, nil))
 		} else {
 			return ErrNotListed

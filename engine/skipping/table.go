@@ -43,6 +43,12 @@ func CheckRestricted(snap *delta.Snapshot) error {
 	return x.unscannable
 }
 
+// ReadsLog reports whether the engine reads the table through its log as it is.
+func ReadsLog(snap *delta.Snapshot) bool {
+	x := indexOf(snap)
+	return x.broken == nil && x.unscannable == nil
+}
+
 // ListsRestricted reports whether [ListRestricted] lists the table.
 func ListsRestricted(snap *delta.Snapshot) bool {
 	x := indexOf(snap)
