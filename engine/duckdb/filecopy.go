@@ -167,9 +167,14 @@ func copySQL(query string, layout engine.FileLayout, dir string, dictionaries bo
 	target := dir
 	switch {
 	case len(layout.PartitionBy) > 0:
-		columns := make([]string, len(layout.PartitionBy))
+		columns, texts := make([]string, len(layout.PartitionBy)), make([]string, len(layout.PartitionBy))
 		for i, c := range layout.PartitionBy {
 			columns[i] = engine.QuoteIdent(c)
+			texts[i] = columns[i] + "::VARCHAR AS " + columns[i]
+		}
+		if !layout.NoFloats {
+			// Only texts tell 0.0 and -0.0 apart.
+			query = "SELECT * REPLACE (" + strings.Join(texts, ", ") + ") FROM (" + query + "\n)"
 		}
 		options = append(options, "PARTITION_BY ("+strings.Join(columns, ", ")+")", "WRITE_PARTITION_COLUMNS false",
 			"HIVE_FILE_PATTERN false", "OVERWRITE_OR_IGNORE", "FILENAME_PATTERN 'part-{uuid}'")
