@@ -32,7 +32,10 @@ func (o Maintenance) partitions(ctx context.Context, m maintained, where string)
 	case len(m.snap.PartitionColumns()) == 0:
 		return nil, invalid("where", "needs a table with partition columns")
 	}
-	list, rows := partitionRows(m.snap)
+	list, rows, err := partitionRows(m.snap)
+	if err != nil {
+		return nil, err
+	}
 	if len(rows) > maxPartitions {
 		return nil, invalid("where", "the table has more than %d partitions", maxPartitions)
 	}
@@ -45,8 +48,8 @@ func (o Maintenance) partitions(ctx context.Context, m maintained, where string)
 }
 
 // partitionRows are the partitions: the id of each, and its values.
-func partitionRows(snap *delta.Snapshot) (ids []string, rows [][]any) {
-	seen := map[string]bool{}
+func partitionRows(snap *delta.Snapshot) (ids []string, rows [][]any, err error) {
+	seen, reader := map[string]bool{}, snap.PartitionReader()
 	for f := range snap.Files() {
 		values := snap.PartitionValues(f)
 		id := partitionID(snap.PartitionColumns(), values)
@@ -54,17 +57,21 @@ func partitionRows(snap *delta.Snapshot) (ids []string, rows [][]any) {
 			continue
 		}
 		seen[id] = true
+		texts, _, err := reader.Read(f, nil)
+		if err != nil {
+			return nil, nil, err
+		}
 		row := []any{int64(len(ids))}
-		for _, name := range snap.PartitionColumns() {
-			if v := values[name]; v != nil && *v != "" {
-				row = append(row, *v)
+		for _, text := range texts {
+			if text != nil {
+				row = append(row, *text)
 			} else {
 				row = append(row, nil)
 			}
 		}
 		ids, rows = append(ids, id), append(rows, row)
 	}
-	return ids, rows
+	return ids, rows, nil
 }
 
 func partitionID(columns []string, values map[string]*string) string {

@@ -42,7 +42,11 @@ func NewInlineRows(columns []engine.Column, rows [][]any) *InlineRows {
 			text = appendInline(text, row[i])
 		}
 		text = append(text, ']')
-		out.lists[i] = "unnest(CAST(CAST(" + engine.QuoteString(string(text)) + " AS JSON) AS " + c.Type + "[])) AS " + engine.QuoteIdent(c.Name)
+		list := "CAST(" + engine.QuoteString(string(text)) + " AS JSON)"
+		if c.Type == "BLOB" { // only a text is read with its escapes
+			list = "CAST(" + list + " AS VARCHAR[])"
+		}
+		out.lists[i] = "unnest(CAST(" + list + " AS " + c.Type + "[])) AS " + engine.QuoteIdent(c.Name)
 		_, _ = fmt.Fprintf(h, "%d:%s", len(out.lists[i]), out.lists[i]) // a hash takes everything
 	}
 	out.digest = hex.EncodeToString(h.Sum(nil))
