@@ -35,6 +35,10 @@ type Queries struct {
 	Confirmed func() error
 	// Revocations ends statements whose callers lose the right to them.
 	Revocations *Revocations
+	// ReadLog, if not nil, reports the tables that the engine reads through their logs
+	// where it can, although they could be read as lists of files. It is for tests of
+	// that way of reading.
+	ReadLog func(catalog.LocatedTable) bool
 }
 
 // QueryLimits bounds statements.

@@ -3,6 +3,7 @@ package ops
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/lakewarden/lakewarden/catalog"
@@ -260,7 +261,7 @@ func (o Tables) openNewest(ctx context.Context, t catalog.LocatedTable) (catalog
 func (o Tables) openBy(ctx context.Context, t catalog.LocatedTable, snapshot func(context.Context, catalog.LocatedTable) (*delta.Snapshot, error)) (catalog.LocatedTable, *delta.Snapshot, error) {
 	snap, err := snapshot(ctx, t)
 	if !errors.Is(err, ErrTableIdentity) || t.State == catalog.TableIdentityChanged {
-		return t, snap, o.refuseHead(ctx, t, snap, err)
+		return t, snap, o.refuseHead(ctx, t, snap, o.concealed(ctx, t, err))
 	}
 	caller := ctx
 	// What stands in the folder is a fact, whoever found it.
@@ -277,7 +278,7 @@ func (o Tables) openBy(ctx context.Context, t catalog.LocatedTable, snapshot fun
 		return t, nil, err
 	}
 	snap, err = snapshot(ctx, t)
-	return t, snap, o.refuseHead(caller, t, snap, err)
+	return t, snap, o.refuseHead(caller, t, snap, o.concealed(ctx, t, err))
 }
 
 // openRows is open at a version whose rows can be read.
@@ -286,7 +287,31 @@ func (o Tables) openRows(ctx context.Context, t catalog.LocatedTable) (catalog.L
 	if err != nil {
 		return t, snap, err
 	}
-	return t, snap, o.refuseHead(ctx, t, snap, checkRows(ctx, snap))
+	return t, snap, o.refuseHead(ctx, t, snap, o.concealed(ctx, t, checkRows(ctx, snap)))
+}
+
+// at returns an older version of a table.
+func (o Tables) at(ctx context.Context, t catalog.LocatedTable, at delta.At) (*delta.Snapshot, error) {
+	snap, err := o.Lake.At(ctx, t, at)
+	return snap, o.concealed(ctx, t, err)
+}
+
+// concealed returns an error without the name of a column if a policy hides or masks
+// columns of the table. The caller's view is not known here, and an older version may
+// have another name for the column of the policy.
+func (o Tables) concealed(ctx context.Context, t catalog.LocatedTable, err error) error {
+	var unreadable *delta.PartitionError
+	if !errors.As(err, &unreadable) {
+		return err
+	}
+	policies, failed := policiesFor(authz.System(ctx, "names of columns in errors"), o.Store, t.Org, []catalog.LocatedTable{t})
+	if failed != nil {
+		return failed
+	}
+	if slices.ContainsFunc(policies, func(p catalog.Policy) bool { return p.Kind != catalog.PolicyRows }) {
+		return unreadable.Unnamed()
+	}
+	return err
 }
 
 // viewOf compiles what the caller sees of a table at its newest version.

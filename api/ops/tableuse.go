@@ -29,6 +29,8 @@ type usedTable struct {
 	// opened says that the caller may read snap although it belongs to a table that
 	// was replaced: see [Tables.openReplaced].
 	opened bool
+	// fromLog says that the version is read through its log, see [Queries.ReadLog].
+	fromLog bool
 }
 
 // tables resolves every reference and opens each at the version asked for.
@@ -109,13 +111,14 @@ func (o *Queries) open(ctx context.Context, ref sqlguard.TableRef, t catalog.Loc
 	switch {
 	case err != nil:
 	case ref.AtVersion != nil && *ref.AtVersion != head.Version():
-		u.snap, err = o.Lake.At(ctx, t, delta.AtVersion(*ref.AtVersion))
+		u.snap, err = o.Tables.at(ctx, t, delta.AtVersion(*ref.AtVersion))
 	case ref.AtTimestamp != nil:
-		u.snap, err = o.Lake.At(ctx, t, delta.AtTimestamp(*ref.AtTimestamp))
+		u.snap, err = o.Tables.at(ctx, t, delta.AtTimestamp(*ref.AtTimestamp))
 	}
 	if err == nil && !u.replaced() {
-		err = checkRows(ctx, u.snap)
+		err = o.Tables.concealed(ctx, t, checkRows(ctx, u.snap))
 	}
+	u.fromLog = err == nil && o.ReadLog != nil && o.ReadLog(t) && skipping.ReadsLog(u.snap)
 	return u, o.Tables.refuse(ctx, u, err)
 }
 
@@ -273,7 +276,7 @@ func (u usedTable) relation(v view, e skipping.Exposure, limits QueryLimits) sql
 		Bytes: e.Bytes,
 		// Whether the process survives must not follow from what is read: see
 		// [gateway.ReadsRemoteLog]. To fill a copy is to read to the end.
-		KeepWhole: filtered && gateway.ReadsRemoteLog(source) && !skipping.ListsRestricted(u.snap),
+		KeepWhole: filtered && gateway.ReadsRemoteLog(source) && (u.fromLog || !skipping.ListsRestricted(u.snap)),
 	}
 }
 
@@ -296,6 +299,7 @@ func (u usedTable) narrow(source engine.Source, v view, restricted, shielded boo
 		var files *engine.FileList
 		var ok bool
 		switch {
+		case u.fromLog:
 		case shielded:
 			files, ok = skipping.ListShielded(u.snap, columns, skipping.Restriction{Needed: visible, Assured: v.Assured}, asked)
 		case restricted:

@@ -84,6 +84,7 @@ var Codes = []Code{
 	{"table_log_broken", 409, "The log of the table cannot be read.", "A file of _delta_log is missing, damaged or contradicts another; details give the reason. Repair the table with the tool that wrote it."},
 	{"data_file_missing", 409, "A file of the table is missing.", "The log names a data file or a file of deletion vectors that the storage does not have; details give the reason. A former version has most likely lost it to a vacuum: read a newer one. Of the newest version, restore the file, or repair the table with the tool that wrote it."},
 	{"unsupported_table_feature", 409, "The table uses a feature that is not supported.", "details name the feature, or the reason."},
+	{"partition_value_unreadable", 409, "A partition value of the table cannot be read.", "details name the column and the reason, unless a policy hides or masks columns of the table. Repair the table with the tool that wrote it."},
 	{"storage_read_only", 409, "The storage does not let this server write.", "Its credential may read only; details name the configuration. POST …/validate says what is missing."},
 	{"table_exists", 409, "There is a table at this place already.", "The folder holds a Delta log."},
 	{"commit_conflict", 409, "Another commit to the table got in the way.", "Nothing was written; retry."},

@@ -34,6 +34,7 @@ func fieldsOf(err error, camel bool) iter.Seq2[string, string] {
 			guard   *sqlguard.Error
 			failure *engine.Error
 			feature *delta.FeatureError
+			part    *delta.PartitionError
 			unread  *ingest.SyntaxError
 			cut     *ingest.CutError
 			limit   *ingest.LimitError
@@ -73,6 +74,8 @@ func fieldsOf(err error, camel bool) iter.Seq2[string, string] {
 			statementFields(err, yield)
 		case errors.As(err, &feature):
 			yield("feature", feature.Feature)
+		case errors.As(err, &part):
+			yield(partitionField(part))
 		case errors.As(err, &unread):
 			yield("body", unread.Error())
 		case errors.As(err, &cut):
@@ -88,6 +91,16 @@ func fieldsOf(err error, camel bool) iter.Seq2[string, string] {
 			yield(detail.Field, detail.Message)
 		}
 	}
+}
+
+// partitionField names the column whose partition value cannot be read, unless the
+// error conceals it. The value is never named: the file may hold hidden rows.
+func partitionField(e *delta.PartitionError) (field, message string) {
+	field = "partition_column"
+	if e.Column != "" {
+		field = "columns." + e.Column
+	}
+	return field, "a file has a partition value that " + e.Reason()
 }
 
 // storeDetail says which storage configuration it is about, by its name: who

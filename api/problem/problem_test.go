@@ -86,6 +86,8 @@ func TestFrom(t *testing.T) {
 		{"fatal", &engine.Error{Kind: engine.KindFatal, Name: "x"}, 503, "engine_failed", nil},
 		{"defect of the engine", &engine.Error{Kind: engine.KindInternal, Name: "x"}, 500, "internal_error", nil},
 		{"feature", &delta.FeatureError{Feature: "rowTracking", Write: true}, 409, "unsupported_table_feature", []detail{{"feature", "rowTracking"}}},
+		{"partition value", fmt.Errorf("table: %w", &delta.PartitionError{Column: "p", Type: delta.Double}), 409, "partition_value_unreadable", []detail{{"columns.p", "a file has a partition value that is not of type double"}}},
+		{"partition value of a column that is not named", (&delta.PartitionError{Column: "p", Type: delta.Double}).Unnamed(), 409, "partition_value_unreadable", []detail{{"partition_column", "a file has a partition value that is not of its column's type"}}},
 		{"lost race", fmt.Errorf("append: %w", delta.ErrContention), 409, "commit_conflict", nil},
 		{"store inside a broken log", fmt.Errorf("%w: %w", delta.ErrLogBroken, objstore.ErrNotFound), 409, "table_log_broken", nil},
 		{"busy", &sessions.BusyError{Scope: "server", RetryAfter: time.Second}, 503, "server_busy", nil},

@@ -89,6 +89,7 @@ var rows = []row{
 	{"engine/delta/logpath.ErrElsewhere", logpath.ErrElsewhere, unsupportedFeature},
 	{"engine/delta.ErrUnsafePath", delta.ErrUnsafePath, logBroken},
 	{"engine/delta/checkpoint.ErrCorrupt", checkpoint.ErrCorrupt, logBroken},
+	{"engine/delta.ErrPartitionValue", delta.ErrPartitionValue, "partition_value_unreadable"},
 	{"engine/delta.ErrInvalidSchema", delta.ErrInvalidSchema, "invalid_schema"},
 	{"engine/delta.ErrInvalidValue", delta.ErrInvalidValue, "invalid_value"},
 	{"engine/delta.ErrTableExists", delta.ErrTableExists, "table_exists"},

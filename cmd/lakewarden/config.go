@@ -16,6 +16,8 @@ import (
 	"github.com/knadh/koanf/providers/env/v2"
 	"github.com/knadh/koanf/providers/file"
 	"github.com/knadh/koanf/v2"
+
+	"github.com/lakewarden/lakewarden/catalog"
 )
 
 const envPrefix = "LAKEWARDEN_"
@@ -71,6 +73,9 @@ type Config struct {
 	BodyRows int64 `koanf:"body_rows"`
 	// Isolation says where the engine runs: process or none.
 	Isolation string `koanf:"isolation"`
+
+	// readLog is that of [ops.Queries], for tests.
+	readLog func(catalog.LocatedTable) bool
 }
 
 // IssuerEntry is an issuer of JWTs that the server accepts.

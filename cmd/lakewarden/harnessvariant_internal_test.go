@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/lakewarden/lakewarden/catalog"
 	"github.com/lakewarden/lakewarden/engine/objstore/s3test"
 )
 
@@ -20,8 +21,8 @@ const (
 	variantIsolation = "LAKEWARDEN_TEST_ISOLATION"
 	// variantCopies "always" makes every statement over filtered rows read a copy.
 	variantCopies = "LAKEWARDEN_TEST_COPIES"
-	// variantReading "log" has the engine read the logs of the worlds' tables itself,
-	// where the server reads them as lists of files.
+	// variantReading "log" has the engine read the logs of tables itself, where it can,
+	// in statements for which the server makes lists of files.
 	variantReading = "LAKEWARDEN_TEST_READING"
 )
 
@@ -33,6 +34,9 @@ func vary(t testing.TB, c *Config) {
 	}
 	if inS3(t) {
 		c.AllowPrivateEndpoints = true
+	}
+	if os.Getenv(variantReading) == "log" {
+		c.readLog = func(catalog.LocatedTable) bool { return true }
 	}
 	require.NoError(t, c.Verify())
 }
@@ -61,6 +65,11 @@ func (s *testServer) shareStorage() {
 		s.admin.ok("PATCH", "/v1/organisations/"+s.boot.OrganisationID+"/config",
 			map[string]any{"features": []any{map[string]any{"key": "row_filter_barrier_always", "enabled": true}}})
 	}
+}
+
+// readLogOf has the engine read one table through its log.
+func readLogOf(name string) func(catalog.LocatedTable) bool {
+	return func(t catalog.LocatedTable) bool { return t.Name == name }
 }
 
 // forgetStore empties the cache of remote blocks: worlds put other files under

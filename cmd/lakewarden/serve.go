@@ -268,6 +268,7 @@ func newQueries(
 		Store: store, Tables: tables, Lake: tables.Lake, Plans: ops.NewPlans(parser), Memory: memory, Pool: pool, Audit: auditor, Confirmed: watch.check, Revocations: watch.revocations,
 		Metrics:       ops.NewQueryMetrics(registry),
 		EngineVersion: duckdb.Version(),
+		ReadLog:       config.readLog,
 		Limits:        ops.QueryLimits{DefaultTimeout: config.QueryTimeout, MaxTimeout: config.MaxTimeout, CopyBytes: ops.CopyBytes(config.Lease * mib)},
 	}
 	return queries, tables, opener, nil

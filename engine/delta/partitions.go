@@ -23,19 +23,25 @@ const (
 // read. It matches [ErrPartitionValue] and does not hold the value.
 type PartitionError struct {
 	Fault PartitionFault
-	// Column is empty if it is unknown or must not be named.
+	// Column is empty if it must not be named.
 	Column string
-	// Type is that of the column.
+	// Type is that of the column, nil if it must not be named.
 	Type DataType
 }
 
 // Reason completes the sentence "a file has a partition value that …".
 func (e *PartitionError) Reason() string {
-	if e.Fault == PartitionName {
-		return "does not stand under the column's name in files"
+	switch {
+	case e.Fault == PartitionName:
+		return "does not stand under its column's name in files"
+	case e.Type == nil:
+		return "is not of its column's type"
 	}
 	return fmt.Sprintf("is not of type %s", e.Type)
 }
+
+// Unnamed returns the error without the column.
+func (e *PartitionError) Unnamed() *PartitionError { return &PartitionError{Fault: e.Fault} }
 
 func (e *PartitionError) Error() string {
 	return fmt.Sprintf("partition column %.60q: a file has a value that %s: %v", e.Column, e.Reason(), ErrPartitionValue)

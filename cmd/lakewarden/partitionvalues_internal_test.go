@@ -1,0 +1,237 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lakewarden/lakewarden/engine"
+)
+
+// foreignPartitions writes a table as another engine has it, partitioned by the column p
+// of a type, with a file of two rows for each text of a value. Row n of value i has the id
+// 2i+n. properties go into the metadata.
+func (s *testServer) foreignPartitions(name, typ string, properties map[string]string, texts ...string) {
+	s.t.Helper()
+	t, dir := s.t, filepath.Join(s.root, name)
+	line := func(v any) string {
+		b, err := json.Marshal(v)
+		require.NoError(t, err)
+		return string(b)
+	}
+	column := func(name, typ string) object {
+		return object{"name": name, "type": typ, "nullable": true, "metadata": object{}}
+	}
+	protocol := object{"minReaderVersion": 1, "minWriterVersion": 4}
+	if typ == "timestamp_ntz" {
+		protocol = object{"minReaderVersion": 3, "minWriterVersion": 7, "readerFeatures": list{"timestampNtz"}, "writerFeatures": list{"timestampNtz", "changeDataFeed"}}
+	}
+	lines := []string{
+		line(object{"protocol": protocol}),
+		line(object{"metaData": object{
+			"id": "id-" + name, "format": object{"provider": "parquet", "options": object{}}, "partitionColumns": list{"p"}, "configuration": properties,
+			"schemaString": line(object{"type": "struct", "fields": list{column("id", "long"), column("name", "string"), column("p", typ)}}),
+		}}),
+	}
+	for i, text := range texts {
+		files := writeFiles(t, dir, fmt.Sprintf("SELECT %d + j AS id, 'n' || j AS name FROM range(2) r(j)", 2*i), engine.FileLayout{})
+		file := fmt.Sprintf("f%d.parquet", i)
+		require.NoError(t, os.Rename(filepath.Join(dir, files[0].Name), filepath.Join(dir, file)))
+		lines = append(lines, line(object{"add": object{"path": file, "partitionValues": object{"p": text}, "size": files[0].Bytes, "modificationTime": 1, "dataChange": true}}))
+	}
+	require.NoError(t, os.MkdirAll(filepath.Join(dir, "_delta_log"), 0o750))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, firstCommit), []byte(strings.Join(lines, "\n")+"\n"), 0o600))
+}
+
+// partitionedBy are tables by the type of their partition column. The expected texts are
+// those of DuckDB for what Spark reads.
+var partitionedBy = map[string]struct{ texts, want []string }{
+	"double":        {[]string{"1.5", "NaN", "Infinity", "-0.0", "1.0E10"}, []string{"1.5", "nan", "inf", "-0.0", "10000000000.0"}},
+	"float":         {[]string{"0.1", "-Infinity", "3.4028235E38"}, []string{"0.1", "-inf", "3.4028235e+38"}},
+	"binary":        {[]string{"abc", "\x01\x00", "ÿ"}, []string{"abc", `\x01\x00`, `\xC3\xBF`}},
+	"timestamp":     {[]string{"0001-01-01 00:00:00", "+12345-06-07T01:02:03.500000Z", "2024-01-02T03:04:05+02:00"}, []string{"0001-01-01 00:00:00+00", "12345-06-07 01:02:03.5+00", "2024-01-02 01:04:05+00"}},
+	"timestamp_ntz": {[]string{"9999-12-31 23:59:59.999999", "+12345-06-07 01:02:03"}, []string{"9999-12-31 23:59:59.999999", "12345-06-07 01:02:03"}},
+	"date":          {[]string{"+12345-06-07", "0001-01-01"}, []string{"12345-06-07", "0001-01-01"}},
+	"decimal(10,2)": {[]string{"5", "1E+2"}, []string{"5.00", "100.00"}},
+}
+
+// TestTablesPartitionedByAnyType: they are read, filtered, renamed, changed, restored and
+// rewritten, and each value stays what Spark reads.
+func TestTablesPartitionedByAnyType(t *testing.T) {
+	s := startServer(t, nil)
+	names := map[string]string{}
+	for typ, c := range partitionedBy {
+		names[typ] = "by_" + strings.Trim(strings.NewReplacer("(", "_", ",", "_", ")", "").Replace(typ), "_")
+		s.foreignPartitions(names[typ], typ, map[string]string{"delta.enableChangeDataFeed": "true"}, c.texts...)
+	}
+	s.discover()
+	for typ, c := range partitionedBy {
+		t.Run(typ, func(t *testing.T) {
+			s := *s
+			admin := *s.admin
+			s.t, admin.t, s.admin = t, t, &admin
+			from, path := " FROM "+s.schema+"."+names[typ], s.tablePath(names[typ])
+			column := "p"
+			var all list
+			for i, want := range c.want {
+				all = append(all, list{float64(2 * i), want}, list{float64(2*i + 1), want})
+			}
+			read := func() list { return s.admin.rows("SELECT id, " + column + "::VARCHAR" + from + " ORDER BY id") }
+			check := func() {
+				t.Helper()
+				require.Equal(t, all, read())
+				for i, want := range c.want {
+					value := "'" + want + "'"
+					if typ == "binary" {
+						value = "'" + want + "'::BLOB"
+					}
+					require.Contains(t, s.admin.rows("SELECT id"+from+" WHERE "+column+" = "+value+" AND id < 100"), any(list{float64(2 * i)}), want)
+				}
+			}
+			check()
+			s.admin.ok("PATCH", path+"/columns/p", object{"name": "q"})
+			column = "q"
+			check()
+
+			// A row moves within its partition, another goes, and one comes to each.
+			_, updated, _ := s.admin.write(path+"/rows/update", object{"where": "id = 0", "set": object{"name": "'changed'"}})
+			require.Equal(t, 1.0, updated)
+			check()
+			require.Equal(t, list{list{"changed"}}, s.admin.rows("SELECT name"+from+" WHERE id = 0"))
+			before := s.admin.version(path)
+			_, _, deleted := s.admin.write(path+"/rows/delete", object{"where": "id = 1"})
+			require.Equal(t, 1.0, deleted)
+			all = slices.Delete(all, 1, 2)
+			check()
+			s.admin.ok("POST", path+"/restore", object{"version": before})
+			all = slices.Insert(all, 1, any(list{1.0, c.want[0]}))
+			check()
+			for i := range c.want {
+				id := 1000 + i
+				_, updated, _ = s.admin.write(path+"/rows/update", object{"where": fmt.Sprintf("id = %d", 2*i), "set": object{"id": fmt.Sprint(id)}})
+				require.Equal(t, 1.0, updated)
+				s.admin.write(path+"/rows/update", object{"where": fmt.Sprintf("id = %d", id), "set": object{"id": fmt.Sprint(2 * i)}})
+			}
+			check()
+			// A row moves to a partition that the table does not have yet, and back.
+			there := movedTo[typ]
+			s.admin.write(path+"/rows/update", object{"where": "id = 1", "set": object{"q": there.sql}})
+			require.Equal(t, list{list{1.0, there.text}}, s.admin.rows("SELECT id, q::VARCHAR"+from+" WHERE q = "+there.sql))
+			s.admin.write(path+"/rows/update", object{"where": "id = 1", "set": object{"q": "(SELECT max(q)" + from + " WHERE id = 0)"}})
+			check()
+			where := "q = '" + c.want[0] + "'"
+			if typ == "binary" {
+				where += "::BLOB"
+			}
+			s.admin.ok("POST", path+"/optimize", object{"where": where})
+			check()
+		})
+	}
+}
+
+// movedTo are values that no table of the test has.
+var movedTo = map[string]struct{ sql, text string }{
+	"double": {"'-2.5e300'::DOUBLE", "-2.5e+300"}, "float": {"'1e10'::FLOAT", "10000000000.0"}, "binary": {`'z\x5C\x00'::BLOB`, `z\x5C\x00`},
+	"timestamp": {"'13000-01-01 00:00:00.25+00'::TIMESTAMPTZ", "13000-01-01 00:00:00.25+00"}, "timestamp_ntz": {"'13000-01-01 00:00:00'::TIMESTAMP", "13000-01-01 00:00:00"},
+	"date": {"'13000-01-01'::DATE", "13000-01-01"}, "decimal(10,2)": {"7.25::DECIMAL(10,2)", "7.25"},
+}
+
+// TestRowPoliciesOverPartitionsOfAnyType: a reader sees the rows that the policy shows,
+// and the values of the others decide nothing.
+func TestRowPoliciesOverPartitionsOfAnyType(t *testing.T) {
+	s := startServer(t, nil)
+	s.foreignPartitions("number", "double", map[string]string{}, "1.5", "NaN", "-0.0", "1.0E10")
+	s.foreignPartitions("amount", "decimal(10,2)", map[string]string{}, "5", "1E+2", "7.5", "5.99")
+	s.foreignPartitions("day", "date", map[string]string{}, "+12345-06-07", "2024-01-02", "0001-01-01", "2024-6-1")
+	s.foreignPartitions("moment", "timestamp", map[string]string{}, "+12345-06-07 00:00:00", "2024-01-02T00:30:00+01:00", "0001-01-01 00:00:00", "2024-01-02T00:00:00Z")
+	s.discover()
+	ana := s.member("ana@acme.example", "viewer", nil)
+	shown := map[string]list{
+		"number": {list{0.0, "1.5"}, list{2.0, "nan"}, list{4.0, "-0.0"}},
+		"amount": {list{0.0, "5.00"}, list{6.0, "5.99"}},
+		"day":    {list{0.0, "12345-06-07"}, list{6.0, "2024-06-01"}},
+		"moment": {list{0.0, "12345-06-07 00:00:00+00"}, list{6.0, "2024-01-02 00:00:00+00"}},
+	}
+	for name, condition := range map[string]string{
+		"number": `{"column":"id","op":"lt","value":6}`, "amount": `{"column":"p","op":"lt","value":6}`,
+		"day": `{"column":"p","op":"gte","value":"2024-06-01"}`, "moment": `{"column":"p","op":"gte","value":"2024-01-02T00:00:00Z"}`,
+	} {
+		s.policy(name, "", `{"effect":"permit","subject":{"role":"viewer"},"condition":`+condition+`}`)
+		s.policy(name, "", `{"effect":"permit","subject":{"role":"admin"},"condition":null}`)
+	}
+	check := func(column string) {
+		t.Helper()
+		for name, rows := range shown {
+			from := " FROM " + s.schema + "." + name
+			require.Equal(t, rows, ana.rows("SELECT id, "+column+"::VARCHAR"+from+" WHERE id % 2 = 0 ORDER BY id"), name)
+			require.Equal(t, float64(2*len(rows)), ana.count(s.schema+"."+name), name)
+			require.Equal(t, 8.0, s.admin.count(s.schema+"."+name), name)
+		}
+	}
+	check("p")
+	for name := range shown {
+		s.admin.ok("PATCH", s.tablePath(name)+"/columns/p", object{"name": "q"})
+	}
+	check("q")
+}
+
+// TestAnUnreadablePartitionValueClosesTheTableByName: every door names the column and the
+// reason, never the value, and not the column where a policy hides one.
+func TestAnUnreadablePartitionValueClosesTheTableByName(t *testing.T) {
+	s := startServer(t, nil)
+	const secret = "secret-value-31"
+	s.foreignPartitions("t", "date", map[string]string{}, "2024-01-02")
+	s.foreignPartitions("hidden", "double", map[string]string{}, "1.5")
+	s.discover()
+	ana := s.member("ana@acme.example", "editor", nil)
+	for _, name := range []string{"t", "hidden"} {
+		s.policy(name, "", `{"effect":"permit","subject":{"everyone":true},"condition":{"column":"id","op":"lt","value":100}}`)
+	}
+	s.admin.ok("POST", "/v1/organisations/"+s.boot.OrganisationID+"/policies", object{
+		"kind": "cls", "tableFqn": "lake." + s.schema + ".hidden", "columnName": "p", "definition": json.RawMessage(`{"effect":"forbid","subject":{"role":"editor"}}`),
+	})
+	for _, name := range []string{"t", "hidden"} {
+		add := `{"add":{"path":"f0.parquet","partitionValues":{"p":"` + secret + `"},"size":1,"modificationTime":1,"dataChange":true}}` + "\n"
+		require.NoError(t, os.WriteFile(filepath.Join(s.root, name, secondCommit), []byte(add), 0o600))
+	}
+	s.restart()
+	ana.url = s.url
+	for name, field := range map[string]string{"t": "columns.p", "hidden": "partition_column"} {
+		from, path := " FROM "+s.schema+"."+name, s.tablePath(name)
+		for _, c := range []*client{s.admin, ana} {
+			for what, r := range map[string]reply{
+				"query": c.query("SELECT id" + from), "count": c.query("SELECT count(*)" + from + " WHERE id = 0"), "rows": c.call("GET", path+"/rows", nil), "table": c.call("GET", path, nil), "columns": c.call("GET", path+"/columns", nil),
+				"insert": c.call("POST", path+"/rows", rowsOf(object{"id": 9})), "update": c.call("POST", path+"/rows/update", object{"where": "id = 0", "set": object{"name": "'x'"}}),
+				"delete": c.call("POST", path+"/rows/delete", object{"where": "id = 0"}), "merge": c.call("POST", path+"/rows/merge", object{"on": list{"id"}, "rows": list{object{"id": 1}}}),
+			} {
+				code, fields := r.problem(t, 409)
+				require.Equal(t, "partition_value_unreadable", code, "%s: %s", what, r.body)
+				require.Equal(t, []string{field}, fields, what)
+				require.NotContains(t, string(r.body), secret, what)
+			}
+		}
+		for _, change := range []reply{
+			s.admin.call("PATCH", path+"/columns/p", object{"name": "q"}), s.admin.call("POST", path+"/optimize", object{}), s.admin.call("PATCH", path+"/properties", object{"set": object{"a": "b"}}),
+		} {
+			code, _ := change.problem(t, 409)
+			require.Equal(t, "partition_value_unreadable", code)
+		}
+	}
+}
+
+// TestZerosOfBothSignsAreTwoPartitions: the engine takes them for one value.
+func TestZerosOfBothSignsAreTwoPartitions(t *testing.T) {
+	s := startServer(t, nil)
+	s.foreignPartitions("t", "double", map[string]string{}, "1.5", "2.5", "3.5")
+	s.discover()
+	path := s.tablePath("t")
+	s.admin.write(path+"/rows/update", object{"where": "id < 4", "set": object{"p": "CASE WHEN id = 1 THEN 0.0::DOUBLE WHEN id = 3 THEN 'NaN'::DOUBLE ELSE -0.0::DOUBLE END"}})
+	require.Equal(t, list{list{0.0, "-0.0"}, list{1.0, "0.0"}, list{2.0, "-0.0"}, list{3.0, "nan"}, list{4.0, "3.5"}, list{5.0, "3.5"}}, s.admin.rows("SELECT id, p::VARCHAR FROM "+s.schema+".t ORDER BY id"))
+	require.Equal(t, list{list{3.0}}, s.admin.rows("SELECT count(*) FROM "+s.schema+".t WHERE p = 0"))
+}
