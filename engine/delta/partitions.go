@@ -50,12 +50,23 @@ func (e *PartitionError) Error() string {
 // Is matches [ErrPartitionValue].
 func (e *PartitionError) Is(target error) bool { return target == ErrPartitionValue }
 
-// PartitionReader reads the partition values of a snapshot's files.
+// PartitionReader reads the partition values of a snapshot's files. It belongs to one
+// goroutine.
 type PartitionReader struct {
 	columns []Field
 	// stored are the names that the log has for the columns.
 	stored []string
+	// parsed are texts that were read before, by column: many files share one.
+	parsed []map[string]parsedValue
 }
+
+type parsedValue struct {
+	value     *string
+	scannable bool
+}
+
+// maxParsed bounds the texts of a column that a reader remembers.
+const maxParsed = 4096
 
 // PartitionReader returns a reader for the table's partition columns.
 func (s *Snapshot) PartitionReader() *PartitionReader {
@@ -63,7 +74,7 @@ func (s *Snapshot) PartitionReader() *PartitionReader {
 	naming := fileNaming(s.Properties())
 	for _, name := range s.PartitionColumns() {
 		f, _ := s.schema.Field(name)
-		r.columns, r.stored = append(r.columns, f), append(r.stored, naming(f))
+		r.columns, r.stored, r.parsed = append(r.columns, f), append(r.stored, naming(f)), append(r.parsed, map[string]parsedValue{})
 	}
 	return r
 }
@@ -92,14 +103,30 @@ func (r *PartitionReader) Read(f File, out []*string) (values []*string, scannab
 			}
 			scannable = false
 		}
-		value, err := ParsePartitionValue(c.Type, text)
-		if err != nil {
-			return nil, false, &PartitionError{Fault: PartitionNoValue, Column: c.Name, Type: c.Type}
+		if text == nil {
+			out = append(out, nil)
+			continue
 		}
-		scannable = scannable && (value == nil || scansValue(c.Type, *text, *value))
-		out = append(out, value)
+		got, known := r.parsed[i][*text]
+		if !known {
+			value, err := ParsePartitionValue(c.Type, text)
+			if err != nil {
+				return nil, false, &PartitionError{Fault: PartitionNoValue, Column: c.Name, Type: c.Type}
+			}
+			got = parsedValue{value, value == nil || scansValue(c.Type, *text, *value)}
+			r.remember(i, *text, got)
+		}
+		scannable = scannable && got.scannable
+		out = append(out, got.value)
 	}
 	return out, scannable, nil
+}
+
+func (r *PartitionReader) remember(column int, text string, value parsedValue) {
+	if len(r.parsed[column]) == maxParsed {
+		clear(r.parsed[column])
+	}
+	r.parsed[column][text] = value
 }
 
 var (
