@@ -22,9 +22,11 @@ var withoutDefault = map[string]string{
 // settingKeys are the keys of [Config], in its order.
 func settingKeys() []string {
 	t := reflect.TypeFor[Config]()
-	keys := make([]string, t.NumField())
-	for i := range keys {
-		keys[i] = t.Field(i).Tag.Get("koanf")
+	var keys []string
+	for i := range t.NumField() {
+		if key := t.Field(i).Tag.Get("koanf"); key != "" {
+			keys = append(keys, key)
+		}
 	}
 	return keys
 }
