@@ -54,7 +54,7 @@ func (o TableRules) Restore(ctx context.Context, path TablePath, to RestorePoint
 		if !r.view.whole() {
 			return nil, errRowsFiltered
 		}
-		target, err := o.Lake.At(ctx, r.table, at)
+		target, err := o.Tables.at(ctx, r.table, at)
 		if err != nil {
 			return nil, o.refuse(ctx, usedTable{located: r.table, snap: target, head: r.snap}, err)
 		}

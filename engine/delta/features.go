@@ -89,6 +89,9 @@ func CheckScannable(s *Snapshot) error {
 	if s.Widened() {
 		return &FeatureError{Feature: featTypeWidening, Reason: "the scan would cast constants to the narrower type of older files"}
 	}
+	if ContainsType(s.schema, Variant) {
+		return &FeatureError{Feature: featVariant, Reason: "the scan would return values that are not JSON text"}
+	}
 	return nil
 }
 
@@ -190,7 +193,7 @@ func (s *Snapshot) checkWriter() error {
 func (s *Snapshot) checkFileTypes() error {
 	var found error
 	walkFields(s.schema, func(f Field) {
-		if f.Type == Variant && found == nil {
+		if found == nil && ContainsType(f.Type, Variant) {
 			found = refuseWrite(featVariant, f.Name)
 		}
 	})
@@ -239,6 +242,13 @@ func (s *Snapshot) Constraints() map[string]string {
 		}
 	}
 	return out
+}
+
+// ContainsType reports whether t is the primitive type p or has it at some depth.
+func ContainsType(t DataType, p Primitive) bool {
+	found := false
+	walkTypes(t, func(t DataType) { found = found || t == DataType(p) })
+	return found
 }
 
 // walkTypes visits t and every type below it.

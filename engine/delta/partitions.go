@@ -166,11 +166,6 @@ func CheckListable(s *Snapshot) error {
 	if !s.FoundByName() && s.ColumnIDs() == nil {
 		return &FeatureError{Feature: featMapping, Reason: "columns without field ids"}
 	}
-	for _, f := range s.schema.Fields {
-		if containsVariant(f.Type) {
-			return &FeatureError{Feature: featVariant, Reason: f.Name}
-		}
-	}
 	for _, f := range s.PartitionReader().columns {
 		if !readsPartition(f.Type) {
 			return &FeatureError{Feature: featPartitionType, Reason: "column " + f.Name + " of type " + f.Type.String()}
@@ -180,13 +175,6 @@ func CheckListable(s *Snapshot) error {
 		return &FeatureError{Feature: featOnlyPartitions, Reason: "files hold no column"}
 	}
 	return nil
-}
-
-// containsVariant reports a type that plain Parquet has in another form.
-func containsVariant(t DataType) bool {
-	found := false
-	walkTypes(t, func(t DataType) { found = found || t == Variant })
-	return found
 }
 
 // checkResult refuses a version with the given files that we could not read again:

@@ -69,7 +69,7 @@ func anyType(depth int) *rapid.Generator[delta.DataType] {
 		}
 		return rapid.SampledFrom([]delta.DataType{
 			delta.String, delta.Long, delta.Integer, delta.Short, delta.Byte, delta.Float, delta.Double, delta.Boolean,
-			delta.Binary, delta.Date, delta.Timestamp, delta.TimestampNTZ, delta.Variant,
+			delta.Binary, delta.Date, delta.Timestamp, delta.TimestampNTZ,
 		}).Draw(t, "primitive")
 	})
 }
@@ -320,6 +320,23 @@ func TestTextBoundsHold(t *testing.T) {
 			t.Fatalf("max %q of %q", upper, text)
 		}
 	})
+}
+
+// TestTypesThatStatementsDoNotHave: a variant and a void column have other types in
+// statements than in the schema.
+func TestTypesThatStatementsDoNotHave(t *testing.T) {
+	nested := func(p delta.Primitive) delta.DataType {
+		return delta.Map{Key: delta.String, Value: delta.Array{Element: delta.Struct{Fields: []delta.Field{{Name: "m", Type: p, Nullable: true}}}}}
+	}
+	require.Equal(t, "VARCHAR", delta.DuckDBType(delta.Variant))
+	require.Equal(t, "INTEGER", delta.DuckDBType(delta.Void))
+	require.Equal(t, "VARIANT", delta.DuckDBFileType(delta.Variant))
+	require.Equal(t, "MAP(VARCHAR, STRUCT(m VARCHAR)[])", delta.DuckDBType(nested(delta.Variant)))
+	require.Equal(t, "MAP(VARCHAR, STRUCT(m VARIANT)[])", delta.DuckDBFileType(nested(delta.Variant)))
+	require.Equal(t, "variant", delta.Variant.String())
+	require.Equal(t, `"NULL"`, delta.DuckDBType(delta.Primitive("geometry")))
+	require.True(t, delta.ContainsType(nested(delta.Variant), delta.Variant))
+	require.False(t, delta.ContainsType(nested(delta.Variant), delta.Void))
 }
 
 func FuzzParseType(f *testing.F) {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// duckDBNames maps the primitive types to DuckDB's names for them.
+// duckDBNames maps the primitive types to DuckDB's names for them, in files.
 var duckDBNames = map[Primitive]string{
 	String:       "VARCHAR",
 	Long:         "BIGINT",
@@ -22,24 +22,48 @@ var duckDBNames = map[Primitive]string{
 	Variant:      "VARIANT",
 }
 
-// DuckDBType prints t as DuckDB prints the type of such a column. A type that
-// DuckDB has not (void, or one that we do not know) gives "NULL".
+// DuckDBType prints the type that a column of type t has in statements, as DuckDB
+// prints it. A variant is JSON text there, and a void column an INTEGER that is
+// always NULL. An unknown type gives "NULL".
 func DuckDBType(t DataType) string {
+	return printDuckDB(t, func(p Primitive) string {
+		switch p {
+		case Variant:
+			return duckDBNames[String]
+		case Void:
+			return duckDBNames[Integer]
+		}
+		return duckDBNames[p]
+	})
+}
+
+// DuckDBFileType is [DuckDBType] for the type that DuckDB reads from data files. It
+// differs for variants only.
+func DuckDBFileType(t DataType) string {
+	return printDuckDB(t, func(p Primitive) string {
+		if p == Void {
+			return duckDBNames[Integer]
+		}
+		return duckDBNames[p]
+	})
+}
+
+func printDuckDB(t DataType, primitive func(Primitive) string) string {
 	switch t := t.(type) {
 	case Primitive:
-		if name, ok := duckDBNames[t]; ok {
+		if name := primitive(t); name != "" {
 			return name
 		}
 	case Decimal:
 		return "DECIMAL" + t.String()[len("decimal"):]
 	case Array:
-		return DuckDBType(t.Element) + "[]"
+		return printDuckDB(t.Element, primitive) + "[]"
 	case Map:
-		return "MAP(" + DuckDBType(t.Key) + ", " + DuckDBType(t.Value) + ")"
+		return "MAP(" + printDuckDB(t.Key, primitive) + ", " + printDuckDB(t.Value, primitive) + ")"
 	case Struct:
 		parts := make([]string, len(t.Fields))
 		for i, f := range t.Fields {
-			parts[i] = duckDBIdent(f.Name) + " " + DuckDBType(f.Type)
+			parts[i] = duckDBIdent(f.Name) + " " + printDuckDB(f.Type, primitive)
 		}
 		return "STRUCT(" + strings.Join(parts, ", ") + ")"
 	}

@@ -15,6 +15,10 @@ import (
 // under other names, or other ones, they are looked into, and the engine is told a
 // type of the column that has whatever name a member goes by in some file. The values
 // of the table's members are taken out of that.
+//
+// A variant is a group in a file, which says that it is one or leaves that to the log.
+// The engine reads the latter as a struct, and makes a variant of that struct where it
+// is told that the column is a variant. So the files are looked into for variants too.
 
 // part is a nested column, or a part of one, with what the files have for it.
 type part struct {
@@ -38,6 +42,10 @@ type part struct {
 	ambiguous map[string]bool
 	// foreign are the types under names of members that are none of the table's.
 	foreign map[string][]string
+	// void says that the part is NULL whatever files hold.
+	void bool
+	// wrapped are the files that do not say that the part, a variant, is one.
+	wrapped []int
 }
 
 type fileName struct {
@@ -67,8 +75,13 @@ func (in *instance) lookInside(s *fileScan) error {
 		if !ok {
 			return fileSchemaError("column " + s.inFile[i].Name + " is " + s.stored[i].Type + " in files, and " + s.inFile[i].Type + " in the table")
 		}
-		if p.hasMembers() {
+		if !p.isPlain() {
 			s.inside[i] = p
+		}
+		if p.hasVariants() {
+			if err := in.registerVariants(); err != nil {
+				return err
+			}
 		}
 	}
 	forms, err := in.formsOf(s)
@@ -129,7 +142,15 @@ func (in *instance) lookAt(s *fileScan, form fileForm) error {
 // in the names of members.
 func newPart(stored, table duck.LogicalType, ids []engine.FieldID) (*part, bool) {
 	p := &part{kind: duck.GetTypeId(stored), taken: map[string]int{}, ambiguous: map[string]bool{}, foreign: map[string][]string{}}
-	if p.kind != duck.GetTypeId(table) {
+	switch p.kind {
+	case duck.GetTypeId(table):
+	case duck.TypeVariant:
+		p.scalar = typeName(stored)
+		return p, typeName(table) == "VARCHAR"
+	case duck.TypeSQLNull:
+		p.void, p.scalar = true, typeName(table)
+		return p, true
+	default:
 		return nil, false
 	}
 	child := func(stored, table duck.LogicalType) bool {
@@ -172,13 +193,22 @@ func newPart(stored, table duck.LogicalType, ids []engine.FieldID) (*part, bool)
 	return p, p.scalar == typeName(table)
 }
 
-func (p *part) hasMembers() bool {
-	return p.kind == duck.TypeStruct || slices.ContainsFunc(p.children, (*part).hasMembers)
+// isPlain reports whether the values that the engine reads are the table's.
+func (p *part) isPlain() bool {
+	return p.kind != duck.TypeStruct && p.kind != duck.TypeVariant && !slices.ContainsFunc(p.children, func(c *part) bool { return !c.isPlain() })
+}
+
+func (p *part) hasVariants() bool {
+	return p.kind == duck.TypeVariant || slices.ContainsFunc(p.children, (*part).hasVariants)
 }
 
 // meet takes in what some files have for the part: a node of their schema, which the
 // engine reads as a type. It is false where that cannot be read as the table's.
 func (p *part) meet(node *fileNode, have duck.LogicalType, files []int, byID bool) bool {
+	if p.kind == duck.TypeVariant && slices.Contains(wrappedVariants, typeName(have)) {
+		p.wrapped = append(p.wrapped, files...)
+		return true
+	}
 	if p.scalar != "" {
 		return p.takes(have)
 	}
@@ -195,6 +225,10 @@ func (p *part) meet(node *fileNode, have duck.LogicalType, files []int, byID boo
 	}
 	return p.meetMembers(node, have, files, byID)
 }
+
+// wrappedVariants are the types that the engine reads for a variant from a file that
+// does not mark it as one.
+var wrappedVariants = []string{`STRUCT(metadata BLOB, "value" BLOB)`, `STRUCT("value" BLOB, metadata BLOB)`}
 
 // takes is [castable] for a scalar.
 func (p *part) takes(have duck.LogicalType) bool {
@@ -219,7 +253,7 @@ func (p *part) meetMembers(node *fileNode, have duck.LogicalType, files []int, b
 	for i, n := range node.children {
 		name := duck.StructTypeChildName(have, duck.IdxT(i))
 		at := slices.IndexFunc(p.children, func(c *part) bool {
-			return byID && n.hasID && n.id == c.id || !byID && strings.EqualFold(name, c.stored)
+			return !c.void && (byID && n.hasID && n.id == c.id || !byID && strings.EqualFold(name, c.stored))
 		})
 		lower := strings.ToLower(name)
 		if was, known := p.taken[lower]; known && was != at {
@@ -313,11 +347,13 @@ func (p *part) structText(texts []string) (string, bool) {
 // value is SQL for the table's value, given what the engine reads. depth is that of
 // the lambda around it.
 func (p *part) value(read string, depth int) string {
-	if !p.hasMembers() {
+	if p.isPlain() {
 		return read
 	}
 	v := "v" + strconv.Itoa(depth)
 	switch p.kind {
+	case duck.TypeVariant:
+		return variantValue(read, inFiles(p.wrapped))
 	case duck.TypeList:
 		return "list_transform(" + read + ", lambda " + v + ": " + p.children[0].value(v, depth+1) + ")"
 	case duck.TypeMap:
@@ -346,13 +382,21 @@ func (p *part) member(c *part, read string, depth int) string {
 	var b strings.Builder
 	b.WriteString("CASE")
 	for _, f := range c.called {
-		numbers := make([]string, len(f.files))
-		for i, n := range f.files {
-			numbers[i] = strconv.Itoa(n)
-		}
-		b.WriteString(" WHEN f." + fileIndex + "::BIGINT IN (" + strings.Join(numbers, ", ") + ") THEN " + extract(f.name))
+		b.WriteString(" WHEN " + inFiles(f.files) + " THEN " + extract(f.name))
 	}
 	return b.String() + " ELSE NULL END"
+}
+
+// inFiles is the condition that a row is in one of some files.
+func inFiles(files []int) string {
+	if len(files) == 0 {
+		return "false"
+	}
+	numbers := make([]string, len(files))
+	for i, n := range files {
+		numbers[i] = strconv.Itoa(n)
+	}
+	return "f." + fileIndex + "::BIGINT IN (" + strings.Join(numbers, ", ") + ")"
 }
 
 // tableType is the type of the part in the table.
@@ -368,6 +412,8 @@ func (p *part) tableType() string {
 			items[i] = engine.QuoteIdent(c.name) + " " + c.tableType()
 		}
 		return "STRUCT(" + strings.Join(items, ", ") + ")"
+	case duck.TypeVariant:
+		return "VARCHAR"
 	}
 	return p.scalar
 }

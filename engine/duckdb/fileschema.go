@@ -17,8 +17,9 @@ import (
 // other cases it is told the columns, and casts each file's to them; a column
 // that a file lacks is NULL.
 func (in *instance) bindFiles(s *fileScan) error {
-	// Writers of old leave texts unmarked, which DuckDB then takes for bytes.
-	if !strings.Contains(typesOf(s.inFile), "BLOB") {
+	// Writers of old leave texts unmarked, which DuckDB then takes for bytes. The parts of
+	// variants are bytes.
+	if types := typesOf(s.stored); !strings.Contains(types, "BLOB") && !strings.Contains(types, "VARIANT") {
 		s.options += ", binary_as_string=true"
 	}
 	first, err := in.describe("SELECT * FROM " + readParquet(s.paths[:1], s.options))

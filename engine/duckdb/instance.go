@@ -16,6 +16,8 @@ type instance struct {
 	conn duck.Connection
 	// deleted are what views of lists of files leave out.
 	deleted deletedLists
+	// variants says that the engine knows [variantFunction].
+	variants bool
 }
 
 // baseConfig holds for every instance, whatever it is for.

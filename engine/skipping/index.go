@@ -22,7 +22,8 @@ type index struct {
 	partitions []string
 	// stored are the names that files and the log have for the columns.
 	stored map[string]string
-	// mapped are the columns as files hold them, nil when they are the table's.
+	// mapped are the columns as files hold them, nil when they are the table's: other
+	// names, and variants instead of text.
 	mapped []engine.Column
 	// ids are the field ids by which files have the columns, nil when they have them
 	// by name.
@@ -90,10 +91,11 @@ func newIndex(snap *delta.Snapshot, old *index) *index {
 		columns: make(map[string]*column), reader: newStatsReader(), stored: make(map[string]string),
 		unscannable: delta.CheckScannable(snap),
 	}
+	variants := delta.ContainsType(x.schema, delta.Variant)
 	for i, f := range snap.StoredFields() {
 		x.stored[x.schema.Fields[i].Name] = f.Name
-		if snap.Mapped() {
-			x.mapped = append(x.mapped, engine.Column{Name: f.Name, Type: delta.DuckDBType(f.Type), Nullable: true})
+		if snap.Mapped() || variants {
+			x.mapped = append(x.mapped, engine.Column{Name: f.Name, Type: delta.DuckDBFileType(f.Type), Nullable: true})
 		}
 	}
 	if delta.CheckListable(snap) != nil {

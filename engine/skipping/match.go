@@ -28,7 +28,7 @@ func compile(schema delta.Struct, c engine.Condition) matcher {
 	case engine.ConditionAnd, engine.ConditionOr:
 		return join(schema, c)
 	case engine.ConditionIsNull, engine.ConditionIsNotNull:
-		if f, ok := schema.Field(c.Column); ok && !nested(f.Type) {
+		if f, ok := schema.Field(c.Column); ok && counted(f.Type) {
 			return matcher{op: c.Op, column: c.Column}
 		}
 	case engine.ConditionEqual, engine.ConditionNotEqual, engine.ConditionLess, engine.ConditionLessOrEqual,
@@ -62,7 +62,7 @@ func comparison(schema delta.Struct, c engine.Condition) matcher {
 		return matcher{}
 	}
 	if !bounded(f.Type) {
-		if nested(f.Type) {
+		if !counted(f.Type) {
 			return matcher{}
 		}
 		return matcher{op: engine.ConditionIsNotNull, column: c.Column}

@@ -60,11 +60,13 @@ func deletionVectors(snap *delta.Snapshot) bool {
 	return slices.Contains(snap.Protocol().ReaderFeatures, "deletionVectors")
 }
 
-// partsOf are the parts of the table's columns if files have to be looked into: for
-// field ids of members, and for structs of which a file may have no present member.
+// partsOf returns the parts of the table's columns if files have to be looked into: for
+// field ids of members, for structs of which a file may have no present member, and for
+// variants, which files hold in several forms.
 func partsOf(snap *delta.Snapshot, byID bool) [][]engine.FieldID {
 	fields := snap.Schema().Fields
-	if !slices.ContainsFunc(fields, func(f delta.Field) bool { return hasMembers(f.Type) }) || !byID && !snap.MembersReplaced() {
+	members := slices.ContainsFunc(fields, func(f delta.Field) bool { return hasMembers(f.Type) })
+	if !(members && (byID || snap.MembersReplaced())) && !delta.ContainsType(snap.Schema(), delta.Variant) {
 		return nil
 	}
 	parts := make([][]engine.FieldID, len(fields))
@@ -85,12 +87,15 @@ func FieldIDs(columns []delta.FileColumn) []engine.FieldID {
 	return out
 }
 
-func nested(t delta.DataType) bool {
+// counted reports whether the count of NULLs in statistics is that of the values which
+// statements see. A variant that is the null of JSON is no NULL in a file, and one in
+// statements; files hold nothing of void columns.
+func counted(t delta.DataType) bool {
 	switch t.(type) {
 	case delta.Array, delta.Map, delta.Struct:
-		return true
+		return false
 	}
-	return false
+	return t != delta.Variant && t != delta.Void
 }
 
 // hasMembers reports a struct at or below t. That such a column is in a file

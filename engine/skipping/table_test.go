@@ -119,7 +119,7 @@ func TestTablesThatAreNotListed(t *testing.T) {
 		"a mapped partition's own name":   {log{fields: mappedField("id", "c-1") + "," + mappedField("p", "c-2"), partitions: `"p"`, features: `"columnMapping"`, properties: byName, adds: []string{add("a.parquet", `"p":"x"`, "")}}, false},
 		"a widened column":                {log{fields: widenedField("id", "long"), features: `"typeWidening"`, adds: []string{add("a.parquet", "", fullStats)}}, true},
 		"a widened element":               {log{fields: id + "," + widenedField("a", arrayOfLong), features: `"typeWidening"`, adds: []string{add("a.parquet", "", fullStats)}}, true},
-		"a variant":                       {log{fields: id + "," + field("v", "variant"), features: `"variantType"`}, false},
+		"a variant":                       {log{fields: id + "," + field("v", "variant"), features: `"variantType"`}, true},
 		"a list proved to be there":       {log{fields: id + "," + field("a", arrayOfLong), adds: []string{add("a.parquet", "", fullStats)}}, true},
 		"a list that may be missing":      {log{fields: id + "," + field("a", arrayOfLong), adds: []string{add("a.parquet", "", "")}}, true},
 		"a member that may be missing":    {log{fields: id + "," + field("m", arrayOfStruct), adds: []string{add("a.parquet", "", fullStats)}}, true},
@@ -187,6 +187,28 @@ func TestTablesThatAreOnlyListed(t *testing.T) {
 	plain := log{fields: field("id", "long")}.load(t)
 	require.NoError(t, skipping.Check(plain))
 	require.NoError(t, skipping.CheckRestricted(plain))
+}
+
+// TestVariantsAreLookedInto: files hold variants in several forms, and only lists give
+// their text. Their statistics count other NULLs than statements see.
+func TestVariantsAreLookedInto(t *testing.T) {
+	snap := log{fields: field("id", "long") + "," + field("v", "variant"), features: `"variantType"`, adds: []string{
+		add("a.parquet", "", `{"numRecords":2,"nullCount":{"id":0,"v":0}}`),
+	}}.load(t)
+	require.NoError(t, skipping.Check(snap))
+	require.NoError(t, skipping.CheckRestricted(snap))
+	require.ErrorIs(t, delta.CheckScannable(snap), delta.ErrUnsupportedFeature)
+	for _, op := range []engine.ConditionOp{engine.ConditionIsNull, engine.ConditionEqual} {
+		list, ok := skipping.List(snap, columnsOf(snap.Schema()), engine.Condition{Op: op, Column: "v", Values: []engine.ConditionValue{"x"}})
+		require.True(t, ok)
+		require.Equal(t, 1, list.Len(), op)
+		require.Equal(t, "VARCHAR", list.Columns[1].Type)
+		require.Equal(t, "VARIANT", list.Stored[1].Type)
+		require.Len(t, list.Parts, 2)
+	}
+	list, ok := skipping.List(snap, columnsOf(snap.Schema()), engine.Condition{Op: engine.ConditionIsNull, Column: "id"})
+	require.True(t, ok)
+	require.Zero(t, list.Len())
 }
 
 // One value has several forms in the log, and ” is NULL.
