@@ -24,13 +24,13 @@ func (b *bulk) take(st *state, batch []action.Action) error {
 	for _, a := range batch {
 		switch a := a.(type) {
 		case *action.Add:
-			key, err := fileKey(a.Path, a.DeletionVector)
+			key, err := st.fileKey(a.Path, a.DeletionVector)
 			if err != nil {
 				return err
 			}
 			b.files = append(b.files, entry[*action.Add]{key, a})
 		case *action.Remove:
-			key, err := fileKey(a.Path, a.DeletionVector)
+			key, err := st.fileKey(a.Path, a.DeletionVector)
 			if err != nil {
 				return err
 			}

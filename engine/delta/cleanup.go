@@ -219,7 +219,7 @@ func (s *Snapshot) sidecarsOf(ctx context.Context, f logpath.File) ([]string, er
 			if !ok {
 				continue
 			}
-			name, err := logpath.Sidecar(sidecar.Path)
+			name, err := place{s.bucket}.sidecar(sidecar.Path)
 			if err != nil {
 				return err
 			}

@@ -31,7 +31,7 @@ func checkCompacted(ctx context.Context, b objstore.Bucket, opts Options, f logp
 	if err != nil {
 		actions = decodableLines(body, opts.Limits)
 	}
-	st := new(state).fork()
+	st := emptyState("", b)
 	for _, a := range actions {
 		if err := st.apply(a); err != nil {
 			return err

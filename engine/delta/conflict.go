@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/lakewarden/lakewarden/engine/delta/action"
-	"github.com/lakewarden/lakewarden/engine/delta/logpath"
 )
 
 // Isolation is how much a transaction may be disturbed by those that win.
@@ -214,7 +213,7 @@ func (t *Txn) attempt() *attempt {
 		a.domains = append(a.domains, d.Domain)
 	}
 	for _, r := range t.removes {
-		if name, err := logpath.Decode(r.Path); err == nil {
+		if name, _, err := t.base.state.place.name(r.Path); err == nil {
 			a.removes[name] = struct{}{}
 		}
 	}
@@ -241,7 +240,7 @@ func (t *Txn) isolation() Isolation {
 }
 
 // winner describes a commit to the rules; before is the protocol it found.
-func (c *commit) winner(before *action.Protocol) (*winner, error) {
+func (c *commit) winner(before *action.Protocol, at place) (*winner, error) {
 	w := &winner{version: c.version, before: before}
 	if blind := c.info().IsBlindAppend; blind != nil {
 		w.blindAppend = *blind
@@ -255,7 +254,7 @@ func (c *commit) winner(before *action.Protocol) (*winner, error) {
 		case *action.Add:
 			w.adds = append(w.adds, a)
 		case *action.Remove:
-			name, err := logpath.Decode(a.Path)
+			name, _, err := at.name(a.Path)
 			if err != nil {
 				return nil, err
 			}

@@ -78,7 +78,7 @@ func create(ctx context.Context, b objstore.Bucket, c CreateOptions) (*Snapshot,
 			return nil, ErrTableExists
 		}
 	}
-	st := emptyState(opts.EngineInfo)
+	st := emptyState(opts.EngineInfo, b)
 	st.protocol, st.metadata = protocol, metadata
 	before, err := newSnapshot(b, opts, -1, st, &commit{version: -1})
 	if err != nil {

@@ -35,6 +35,7 @@ const (
 	featVoid             = "void columns"
 	featPartitionType    = "partition columns of this type"
 	featOnlyPartitions   = "partition columns only"
+	featAbsolute         = "absolute paths"
 )
 
 // readable are the reader features that the scan of DuckDB's extension or a list
@@ -89,6 +90,9 @@ func CheckScannable(s *Snapshot) error {
 	if s.Widened() {
 		return &FeatureError{Feature: featTypeWidening, Reason: "the scan would cast constants to the narrower type of older files"}
 	}
+	if s.state.absolute {
+		return &FeatureError{Feature: featAbsolute, Reason: "the scan would look for them below the table's folder"}
+	}
 	if ContainsType(s.schema, Variant) {
 		return &FeatureError{Feature: featVariant, Reason: "the scan would return values that are not JSON text"}
 	}
@@ -134,6 +138,9 @@ func (s *Snapshot) checkReader() error {
 	walkFields(s.schema, func(f Field) { nul = nul || strings.Contains(f.Name, "\x00") })
 	if nul {
 		return refuse("column name with a zero byte", "no statement can name it")
+	}
+	if s.doubled != "" {
+		return refuse(featAbsolute, "a file is live by two paths")
 	}
 	if column := foreignChange(s.schema); column != "" {
 		return refuse(featTypeWidening, "a change of the type of column "+column)

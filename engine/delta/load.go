@@ -92,7 +92,7 @@ func (e *checkpointUnread) Unwrap() error { return e.err }
 // loadSegment reads the files of a segment. damage is what is wrong with a checkpoint
 // that is not part of it, or nil.
 func loadSegment(ctx context.Context, b objstore.Bucket, opts Options, seg segment, damage error) (*Snapshot, error) {
-	st := emptyState(opts.EngineInfo)
+	st := emptyState(opts.EngineInfo, b)
 	st.whole = len(seg.checkpoint) == 0 // a checkpoint does not say who wrote its files
 	st.damage = damage
 	head := &commit{version: seg.target}
@@ -194,7 +194,7 @@ func readCheckpoint(ctx context.Context, b objstore.Bucket, opts Options, files 
 			if !ok {
 				continue
 			}
-			name, err := logpath.Sidecar(s.Path)
+			name, err := place{b}.sidecar(s.Path)
 			if err != nil {
 				return err
 			}

@@ -6,8 +6,6 @@ import (
 	"time"
 
 	"github.com/lakewarden/lakewarden/engine/delta/action"
-	"github.com/lakewarden/lakewarden/engine/delta/deletion"
-	"github.com/lakewarden/lakewarden/engine/delta/logpath"
 )
 
 // DeletedFileRetention is how long the files of old versions stay, by the
@@ -41,7 +39,7 @@ func (a *Alteration) LogRetention() time.Duration {
 // before that has the log read from its first version that is left.
 func (s *Snapshot) EachReferenced(ctx context.Context, since time.Time, visit func(name string)) error {
 	for f := range s.Files() {
-		if err := visitFile(f.Add.Path, f.Add.DeletionVector, visit); err != nil {
+		if err := s.state.place.visit(f.Add.Path, f.Add.DeletionVector, visit); err != nil {
 			return err
 		}
 	}
@@ -49,7 +47,7 @@ func (s *Snapshot) EachReferenced(ctx context.Context, since time.Time, visit fu
 		if r.DeletedAt() < since.UnixMilli() && !since.IsZero() {
 			continue
 		}
-		if err := visitFile(r.Path, r.DeletionVector, visit); err != nil {
+		if err := s.state.place.visit(r.Path, r.DeletionVector, visit); err != nil {
 			return err
 		}
 	}
@@ -63,7 +61,7 @@ func (s *Snapshot) EachReferenced(ctx context.Context, since time.Time, visit fu
 // to visit, decoded, some more than once. They may be live again.
 func (s *Snapshot) EachRemoved(ctx context.Context, visit func(name string)) error {
 	for r := range s.Tombstones() {
-		if err := visitFile(r.Path, r.DeletionVector, visit); err != nil {
+		if err := s.state.place.visit(r.Path, r.DeletionVector, visit); err != nil {
 			return err
 		}
 	}
@@ -74,7 +72,7 @@ func (s *Snapshot) EachRemoved(ctx context.Context, visit func(name string)) err
 	return vanished(readCommits(ctx, s.bucket, commits, s.opts.Limits, func(c *commit) error {
 		for _, a := range c.actions {
 			if r, ok := a.(*action.Remove); ok {
-				if err := visitFile(r.Path, r.DeletionVector, visit); err != nil {
+				if err := s.state.place.visit(r.Path, r.DeletionVector, visit); err != nil {
 					return err
 				}
 			}
@@ -101,7 +99,7 @@ func (s *Snapshot) eachLogged(ctx context.Context, visit func(name string)) erro
 			continue
 		}
 		err := readCheckpoint(ctx, s.bucket, s.opts, checkpoints[version], func(batch []action.Action) error {
-			return visitActions(batch, visit)
+			return s.state.place.visitActions(batch, visit)
 		})
 		if err != nil {
 			return vanished(err)
@@ -109,7 +107,7 @@ func (s *Snapshot) eachLogged(ctx context.Context, visit func(name string)) erro
 		covered = version
 	}
 	return vanished(readCommits(ctx, s.bucket, l.commits, s.opts.Limits, func(c *commit) error {
-		return visitActions(c.actions, visit)
+		return s.state.place.visitActions(c.actions, visit)
 	}))
 }
 
@@ -132,29 +130,29 @@ func sortedKeys[T any](m map[int64]T) []int64 {
 	return keys
 }
 
-func visitActions(actions []action.Action, visit func(name string)) error {
+func (p place) visitActions(actions []action.Action, visit func(name string)) error {
 	for _, a := range actions {
 		add, ok := a.(*action.Add)
 		if !ok {
 			continue
 		}
-		if err := visitFile(add.Path, add.DeletionVector, visit); err != nil {
+		if err := p.visit(add.Path, add.DeletionVector, visit); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func visitFile(path string, dv *action.DeletionVector, visit func(name string)) error {
-	name, err := logpath.Decode(path)
+func (p place) visit(path string, dv *action.DeletionVector, visit func(name string)) error {
+	name, _, err := p.name(path)
 	if err != nil {
 		return err
 	}
 	visit(name)
-	if dv == nil || dv.StorageType == "i" {
+	if dv == nil || dv.StorageType == storedInline {
 		return nil
 	}
-	if name, err = deletion.FileName(dv); err != nil {
+	if name, err = p.vectorName(dv); err != nil {
 		return err
 	}
 	visit(name)

@@ -3,11 +3,10 @@ package delta
 import (
 	"errors"
 	"maps"
-	"strings"
 
 	"github.com/lakewarden/lakewarden/engine/delta/action"
-	"github.com/lakewarden/lakewarden/engine/delta/deletion"
 	"github.com/lakewarden/lakewarden/engine/delta/logpath"
+	"github.com/lakewarden/lakewarden/engine/objstore"
 )
 
 // state is a version in the making: what actions, applied from the oldest on,
@@ -27,6 +26,9 @@ type state struct {
 	// schema; whole says that all live files are such files.
 	writer string
 	whole  bool
+	place  place
+	// absolute says that the log names a file by an absolute path.
+	absolute bool
 	// base is [Snapshot.BaseVersion]. foreign is the newest commit, among those read,
 	// that [Snapshot.ForeignSince] counts.
 	base, foreign int64
@@ -35,9 +37,9 @@ type state struct {
 }
 
 // emptyState is a table before its first commit.
-func emptyState(writer string) *state {
+func emptyState(writer string, b objstore.Bucket) *state {
 	st := new(state).fork()
-	st.writer, st.whole = writer, true
+	st.writer, st.whole, st.place = writer, true, place{b}
 	st.base, st.foreign = -1, -1
 	return st
 }
@@ -58,6 +60,27 @@ func (s *state) fork() *state {
 	return &f
 }
 
+// fileKey is [place.fileKey] for a file that becomes a part of the state.
+func (s *state) fileKey(path string, dv *action.DeletionVector) (string, error) {
+	key, absolute, err := s.place.fileKey(path, dv)
+	s.absolute = s.absolute || absolute
+	return key, err
+}
+
+// doubled returns the name of an object that is live by two paths, empty if there is
+// none.
+func (s *state) doubled() string {
+	last := ""
+	for key := range s.files.all() {
+		name := fileName(key)
+		if name == last {
+			return name
+		}
+		last = name
+	}
+	return ""
+}
+
 // apply takes one action. Errors: [ErrUnsafePath].
 func (s *state) apply(a action.Action) error {
 	switch a := a.(type) {
@@ -66,7 +89,7 @@ func (s *state) apply(a action.Action) error {
 	case *action.Metadata:
 		s.metadata = a
 	case *action.Add:
-		key, err := fileKey(a.Path, a.DeletionVector)
+		key, err := s.fileKey(a.Path, a.DeletionVector)
 		if err != nil {
 			return err
 		}
@@ -80,7 +103,7 @@ func (s *state) apply(a action.Action) error {
 			s.weight -= removeWeight(old)
 		}
 	case *action.Remove:
-		key, err := fileKey(a.Path, a.DeletionVector)
+		key, err := s.fileKey(a.Path, a.DeletionVector)
 		if err != nil {
 			return err
 		}
@@ -93,7 +116,7 @@ func (s *state) apply(a action.Action) error {
 		}
 		s.weight += removeWeight(a)
 	case *action.CDC:
-		_, err := logpath.Decode(a.Path)
+		_, _, err := s.place.name(a.Path)
 		return err
 	case *action.Txn:
 		s.txns[a.AppID] = a
@@ -152,7 +175,7 @@ func (s *state) liveAdds(c *commit) int {
 		if !ok {
 			continue
 		}
-		key, err := fileKey(add.Path, add.DeletionVector)
+		key, err := s.fileKey(add.Path, add.DeletionVector)
 		if live, ok := s.files.get(key); err == nil && ok {
 			seen[live] = true
 		}
@@ -164,30 +187,4 @@ func (s *state) liveAdds(c *commit) int {
 func (s *state) settle() {
 	s.files.settle()
 	s.tombs.settle()
-}
-
-// keySeparator stands between a file's name and the id of its deletion vector.
-// It sorts before every character of a name and never occurs in one.
-const keySeparator = "\x00"
-
-// fileKey is the identity of a logical file: its decoded name and its deletion
-// vector. It is here that unsafe paths end.
-func fileKey(path string, dv *action.DeletionVector) (string, error) {
-	name, err := logpath.Decode(path)
-	if err != nil {
-		return "", err
-	}
-	if dv == nil {
-		return name, nil
-	}
-	if err := deletion.CheckPlace(dv); err != nil {
-		return "", err
-	}
-	return name + keySeparator + dv.UniqueID(), nil
-}
-
-// fileName is the part of a key that names the file.
-func fileName(key string) string {
-	name, _, _ := strings.Cut(key, keySeparator)
-	return name
 }

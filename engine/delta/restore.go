@@ -12,7 +12,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/lakewarden/lakewarden/engine/delta/action"
-	"github.com/lakewarden/lakewarden/engine/delta/deletion"
 	"github.com/lakewarden/lakewarden/engine/objstore"
 )
 
@@ -100,7 +99,7 @@ func (s *Snapshot) checkPresent(ctx context.Context, files []File) error {
 	for _, f := range files {
 		names[f.Name] = struct{}{}
 		if d := f.Add.DeletionVector; d != nil && d.StorageType != "i" {
-			name, err := deletion.FileName(d)
+			name, err := s.state.place.vectorName(d)
 			if err != nil {
 				return err
 			}

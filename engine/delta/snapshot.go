@@ -28,9 +28,11 @@ type Snapshot struct {
 	head        *commit
 	timestamp   time.Time
 	incarnation string
-	rows        func() (int64, bool)
-	derived     *derived
-	committed   *committedAt
+	// doubled is a file that is live by two paths.
+	doubled   string
+	rows      func() (int64, bool)
+	derived   *derived
+	committed *committedAt
 }
 
 // committedAt is what [Snapshot.CommittedAt] remembers.
@@ -71,6 +73,9 @@ func newSnapshot(b objstore.Bucket, opts Options, version int64, st *state, head
 	s.timestamp = s.timestamp.UTC()
 	if s.incarnation, err = s.digest(); err != nil {
 		return nil, err
+	}
+	if st.absolute {
+		s.doubled = st.doubled()
 	}
 	s.rows = sync.OnceValues(s.countRows)
 	return s, nil

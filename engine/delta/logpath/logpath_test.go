@@ -85,6 +85,29 @@ func TestDecode(t *testing.T) {
 	}
 }
 
+func TestAbsolute(t *testing.T) {
+	for in, want := range map[string][3]string{
+		"/a/b":                 {"", "", "/a/b"},
+		"/a%20b/%25":           {"", "", "/a b/%"},
+		"file:///a/b":          {"file", "", "/a/b"},
+		"FILE:/a/b":            {"file", "", "/a/b"},
+		"file://host/a":        {"file", "host", "/a"},
+		"s3a://bucket/k/p%3D1": {"s3a", "bucket", "/k/p=1"},
+		"/a/%2E%2E/b":          {"", "", "/a/../b"}, // for the store to resolve
+	} {
+		scheme, host, path, ok := logpath.Absolute(in)
+		require.True(t, ok, in)
+		require.Equal(t, want, [3]string{scheme, host, path}, in)
+	}
+	for _, in := range []string{
+		"", "a/b", "a:b", "%2Fa", "%66ile:///a", "//host/a", "file:a", "s3://bucket", "/a?b", "/a#b", `/a\b`, "/a%5Cb", "/a%00b", "/a%zz", "/%ff",
+		"file:////a",
+	} {
+		_, _, _, ok := logpath.Absolute(in)
+		require.False(t, ok, in)
+	}
+}
+
 func TestEncodeIsInverse(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		name := strings.Join(rapid.SliceOfN(rapid.StringN(1, 8, -1), 1, 4).Draw(t, "name"), "/")

@@ -30,6 +30,31 @@ func Decode(path string) (string, error) {
 	return name, nil
 }
 
+// Absolute splits an absolute path or URI of the log into scheme, host and decoded path.
+// It is false for everything else, which [Decode] judges. Where the reference leads is
+// not known here.
+func Absolute(path string) (scheme, host, decoded string, ok bool) {
+	rest := path
+	if hasScheme(path) {
+		scheme, rest, _ = strings.Cut(path, ":")
+		if after, found := strings.CutPrefix(rest, "//"); found {
+			slash := strings.IndexByte(after, '/')
+			if slash < 0 {
+				return "", "", "", false
+			}
+			host, rest = after[:slash], after[slash:]
+		}
+	}
+	if !strings.HasPrefix(rest, "/") || strings.HasPrefix(rest, "//") || strings.ContainsAny(rest, `?#\`) {
+		return "", "", "", false
+	}
+	decoded, err := url.PathUnescape(rest)
+	if err != nil || !utf8.ValidString(decoded) || strings.ContainsAny(decoded, "\x00\\") {
+		return "", "", "", false
+	}
+	return strings.ToLower(scheme), host, decoded, true
+}
+
 // plain recognises the paths that nearly every file has, which stand for
 // themselves: segments of unreserved characters, none of which begins with a
 // dot.
@@ -56,11 +81,11 @@ func confined(path string) error {
 	case !utf8.ValidString(path):
 		return unsafe(path, "not UTF-8")
 	case strings.HasPrefix(path, "/") || strings.HasPrefix(path, `\`):
-		return elsewhere(path)
+		return Outside(path)
 	case strings.ContainsRune(path, 0):
 		return unsafe(path, "NUL")
 	case hasScheme(path):
-		return elsewhere(path)
+		return Outside(path)
 	case climbs(path):
 		return unsafe(path, "parent or empty segment")
 	}
@@ -143,8 +168,9 @@ func Sidecar(path string) (string, error) {
 	return SidecarDir + name, nil
 }
 
+// Outside is the error for an absolute path that does not lead into the table's folder.
+func Outside(path string) error { return fmt.Errorf("%.200q: %w", path, ErrElsewhere) }
+
 func unsafe(path, why string) error {
 	return fmt.Errorf("%s: %.200q: %w", why, path, ErrUnsafePath)
 }
-
-func elsewhere(path string) error { return fmt.Errorf("%.200q: %w", path, ErrElsewhere) }

@@ -1,0 +1,116 @@
+package delta
+
+import (
+	"strings"
+
+	"github.com/lakewarden/lakewarden/engine/delta/action"
+	"github.com/lakewarden/lakewarden/engine/delta/deletion"
+	"github.com/lakewarden/lakewarden/engine/delta/logpath"
+	"github.com/lakewarden/lakewarden/engine/objstore"
+)
+
+// place is the folder of a table. It turns what the log calls a file into the name of an
+// object below the folder: here unsafe paths end.
+//
+// An absolute path is accepted if the store says that it leads into the folder. The
+// protocol identifies a file by its path as it is written, and Spark's replay does so
+// too: a file that was added by an absolute path is not removed by a relative one.
+type place struct{ bucket objstore.Bucket }
+
+// name returns the object's name. identity tells an absolute path from other paths to the
+// same object; it is empty for a relative one. Errors: [ErrUnsafePath].
+func (p place) name(path string) (name, identity string, err error) {
+	scheme, host, decoded, absolute := logpath.Absolute(path)
+	if !absolute {
+		name, err = logpath.Decode(path)
+		return name, "", err
+	}
+	name, ok := "", false
+	if p.bucket != nil {
+		name, ok = objstore.Locate(p.bucket, objstore.Reference{Scheme: scheme, Host: host, Path: decoded})
+	}
+	if !ok {
+		return "", "", logpath.Outside(path)
+	}
+	if again, err := logpath.Decode(logpath.Encode(name)); err != nil || again != name {
+		return "", "", logpath.Outside(path)
+	}
+	if scheme == "" {
+		scheme = "file"
+	}
+	return name, scheme + "://" + host + decoded, nil
+}
+
+// vectorName returns the name of the object that a deletion vector points into, empty for
+// an inline one. Errors: [ErrUnsafePath], [ErrMalformed].
+func (p place) vectorName(dv *action.DeletionVector) (name string, err error) {
+	switch dv.StorageType {
+	case storedInline:
+		return "", nil
+	case storedAbsolute:
+		name, identity, err := p.name(dv.PathOrInlineDV)
+		if err == nil && identity == "" {
+			err = logpath.Outside(dv.PathOrInlineDV)
+		}
+		return name, err
+	}
+	return deletion.FileName(dv)
+}
+
+// The storage types of deletion vectors that have no file of the table's naming.
+const (
+	storedInline   = "i"
+	storedAbsolute = "p"
+)
+
+// sidecar returns the object's name of a sidecar. Errors: [ErrUnsafePath].
+func (p place) sidecar(path string) (string, error) {
+	name, identity, err := p.name(path)
+	if err != nil || identity == "" {
+		return logpath.Sidecar(path)
+	}
+	if base, ok := strings.CutPrefix(name, logpath.SidecarDir); !ok || strings.Contains(base, "/") {
+		return "", logpath.Outside(path)
+	}
+	return name, nil
+}
+
+// keySeparator stands between a file's name, the id of its deletion vector and the
+// identity of an absolute path. It sorts before every character of a name and never
+// occurs in one.
+const keySeparator = "\x00"
+
+// fileKey is the identity of a logical file: its path and its deletion vector. absolute
+// says that one of them is named by an absolute path. Errors: [ErrUnsafePath].
+func (p place) fileKey(path string, dv *action.DeletionVector) (key string, absolute bool, err error) {
+	key, identity, err := p.name(path)
+	if err != nil {
+		return "", false, err
+	}
+	id := ""
+	if dv != nil {
+		if dv.StorageType == storedAbsolute {
+			_, err = p.vectorName(dv)
+			absolute = true
+		} else {
+			err = deletion.CheckPlace(dv)
+		}
+		if err != nil {
+			return "", false, err
+		}
+		id = dv.UniqueID()
+	}
+	switch {
+	case identity != "":
+		return key + keySeparator + id + keySeparator + identity, true, nil
+	case dv != nil:
+		key += keySeparator + id
+	}
+	return key, absolute, nil
+}
+
+// fileName is the part of a key that names the file.
+func fileName(key string) string {
+	name, _, _ := strings.Cut(key, keySeparator)
+	return name
+}

@@ -1,0 +1,49 @@
+package objstore
+
+// Reference is an absolute path or URI, decoded.
+type Reference struct {
+	// Scheme is in lower case; empty for a path. Host is empty without one.
+	Scheme, Host string
+	// Path begins with a slash.
+	Path string
+}
+
+// Locator is a Bucket that knows by which absolute references other programs find its
+// objects. Wrappers pass the question on.
+type Locator interface {
+	// Locate returns the name, relative to the folder dir, of the object to which ref
+	// leads, whether it exists or not. dir is empty or ends in a slash. It is false for
+	// everything outside the folder: ".." and links are followed before the test.
+	Locate(dir string, ref Reference) (name string, ok bool)
+}
+
+// Locate returns the name of the object of bucket to which ref leads. It is false if
+// that is no object of bucket, or the bucket is not a [Locator].
+func Locate(bucket Bucket, ref Reference) (name string, ok bool) {
+	name, ok = locate(bucket, "", ref)
+	return name, ok && ValidName(name) == nil
+}
+
+func locate(bucket Bucket, dir string, ref Reference) (string, bool) {
+	l, ok := bucket.(Locator)
+	if !ok {
+		return "", false
+	}
+	return l.Locate(dir, ref)
+}
+
+// Locate implements Locator.
+func (b *prefixed) Locate(dir string, ref Reference) (string, bool) {
+	if ValidPrefix(b.dir+dir) != nil {
+		return "", false
+	}
+	return locate(b.inner, b.dir+dir, ref)
+}
+
+// Locate implements Locator.
+func (b *named) Locate(dir string, ref Reference) (string, bool) { return locate(b.inner, dir, ref) }
+
+// Locate implements Locator.
+func (b *measured) Locate(dir string, ref Reference) (string, bool) {
+	return locate(b.inner, dir, ref)
+}

@@ -1,0 +1,24 @@
+package s3
+
+import (
+	"path"
+	"strings"
+
+	"github.com/lakewarden/lakewarden/engine/objstore"
+)
+
+var _ objstore.Locator = (*Bucket)(nil)
+
+// Locate implements objstore.Locator for the schemes that programs have for S3. A key
+// is taken as it is, and one that a program might shorten is refused.
+func (b *Bucket) Locate(dir string, ref objstore.Reference) (string, bool) {
+	switch ref.Scheme {
+	case "s3", "s3a", "s3n":
+	default:
+		return "", false
+	}
+	if ref.Host != b.name || path.Clean(ref.Path) != ref.Path {
+		return "", false
+	}
+	return strings.CutPrefix(strings.TrimPrefix(ref.Path, "/"), dir)
+}
