@@ -116,8 +116,9 @@ func (l *FileList) with(change func(*FileList)) *FileList {
 
 // FileGroup are files with equal partition values.
 type FileGroup struct {
-	// Partition maps partition columns to their values, as text that casts to
-	// the column's type; nil is NULL. Unpartitioned tables have none.
+	// Partition maps columns that the files do not hold to their values, as text that
+	// casts to the column's type; nil is NULL. These are the partition columns, and
+	// those that are always NULL.
 	Partition map[string]*string
 	// Paths are below the table's location, with slashes, decoded.
 	Paths []string
@@ -223,6 +224,7 @@ func (d digest) parts(parts []FieldID) {
 	for _, p := range parts {
 		d.text(p.Column)
 		d.number(p.ID)
+		d.text(strconv.FormatBool(p.Void))
 		d.parts(p.Children)
 	}
 }

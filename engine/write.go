@@ -70,8 +70,10 @@ func ScratchLayout() FileLayout {
 // members of a struct go by their names; lists have a child "element", maps "key"
 // and "value". An ID of 0 is none.
 type FieldID struct {
-	Column   string
-	ID       int
+	Column string
+	ID     int
+	// Void says that the part is NULL whatever files hold. Writers ignore it.
+	Void     bool
 	Children []FieldID
 }
 

@@ -17,10 +17,11 @@ var metricName = regexp.MustCompile("[\"`](lakewarden_[a-z_]+)[\"`{]")
 
 // notMetrics are those other things.
 var notMetrics = map[string]bool{
-	"lakewarden_epoch":      true, // a channel of PostgreSQL
-	"lakewarden_commits":    true, // another one
-	"lakewarden_is_deleted": true, // a column of our own SQL
-	"lakewarden_":           true, // the beginning of a name
+	"lakewarden_epoch":        true, // a channel of PostgreSQL
+	"lakewarden_commits":      true, // another one
+	"lakewarden_is_deleted":   true, // a column of our own SQL
+	"lakewarden_variant_text": true, // a function of our own SQL
+	"lakewarden_":             true, // the beginning of a name
 }
 
 func metricsIn(text string) map[string]bool {

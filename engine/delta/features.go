@@ -93,6 +93,9 @@ func CheckScannable(s *Snapshot) error {
 	if s.state.absolute {
 		return &FeatureError{Feature: featAbsolute, Reason: "the scan would look for them below the table's folder"}
 	}
+	if ContainsType(s.schema, Void) {
+		return &FeatureError{Feature: featVoid, Reason: "the scan does not have the type"}
+	}
 	if ContainsType(s.schema, Variant) {
 		return &FeatureError{Feature: featVariant, Reason: "the scan would return values that are not JSON text"}
 	}
@@ -124,15 +127,15 @@ func (s *Snapshot) checkReader() error {
 	}
 	var bad Primitive
 	walkTypes(s.schema, func(t DataType) {
-		if p, ok := t.(Primitive); ok && (p == Void || !p.Known()) {
+		if p, ok := t.(Primitive); ok && !p.Known() {
 			bad = p
 		}
 	})
-	switch {
-	case bad == Void:
-		return refuse(featVoid, "")
-	case bad != "":
+	if bad != "" {
 		return refuse("type "+string(bad), "")
+	}
+	if reason := s.oddVoid(); reason != "" {
+		return refuse(featVoid, reason)
 	}
 	nul := false
 	walkFields(s.schema, func(f Field) { nul = nul || strings.Contains(f.Name, "\x00") })
@@ -175,6 +178,36 @@ func CheckRewritable(s *Snapshot) error {
 	return s.checkFileTypes()
 }
 
+// oddVoid returns where the table has a void type that no writer gives a meaning: in a
+// list or map, as a partition column, or without any column that files have. It is empty
+// if there is none.
+func (s *Snapshot) oddVoid() string {
+	reason := ""
+	walkTypes(s.schema, func(t DataType) {
+		switch t := t.(type) {
+		case Array:
+			if ContainsType(t.Element, Void) {
+				reason = "in a list"
+			}
+		case Map:
+			if ContainsType(t.Key, Void) || ContainsType(t.Value, Void) {
+				reason = "in a map"
+			}
+		}
+	})
+	void, stored := false, false
+	for _, f := range s.schema.Fields {
+		void, stored = void || f.Type == Void, stored || s.InFiles(f)
+		if f.Type == Void && slices.Contains(s.PartitionColumns(), f.Name) {
+			reason = "as a partition column"
+		}
+	}
+	if void && !stored {
+		reason = "as the only columns of files"
+	}
+	return reason
+}
+
 func refuseWrite(feature, reason string) error {
 	return &FeatureError{Feature: feature, Write: true, Reason: reason}
 }
@@ -202,6 +235,9 @@ func (s *Snapshot) checkFileTypes() error {
 	walkFields(s.schema, func(f Field) {
 		if found == nil && ContainsType(f.Type, Variant) {
 			found = refuseWrite(featVariant, f.Name)
+		}
+		if st, ok := f.Type.(Struct); found == nil && ok && ContainsType(st, Void) {
+			found = refuseWrite(featVoid, "in column "+f.Name)
 		}
 	})
 	return found

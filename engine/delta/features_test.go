@@ -51,7 +51,10 @@ func TestFeatureGate(t *testing.T) {
 		{name: "mapped, not listed", properties: `"delta.columnMapping.mode":"name"`, write: "columnMapping"},
 		{name: "unknown mode of mapping", reader: []string{"columnMapping"}, properties: `"delta.columnMapping.mode":"both"`, write: "columnMapping"},
 		{name: "mapping listed, not active", reader: []string{"columnMapping"}, properties: `"delta.columnMapping.mode":"none"`, partitions: `"id"`},
-		{name: "void", field: `"type":"void"`, read: "void columns"},
+		{name: "void", field: `"type":"void"`},
+		{name: "void and nothing in files", field: `"type":"void"`, partitions: `"id"`, read: "void columns"},
+		{name: "void member", field: `"type":{"type":"struct","fields":[{"name":"v","type":"void","nullable":true,"metadata":{}}]}`, write: "void columns"},
+		{name: "void in a map", field: `"type":{"type":"map","keyType":"string","valueType":"void","valueContainsNull":true}`, read: "void columns"},
 		{name: "void inside", field: `"type":{"type":"array","elementType":"void","containsNull":true}`, read: "void columns"},
 		{name: "zero byte in a name inside", field: `"type":{"type":"struct","fields":[{"name":"a\\u0000b","type":"long","nullable":true,"metadata":{}}]}`, read: "column name with a zero byte"},
 		{name: "unknown type", field: `"type":"geometry(4326)"`, read: "type geometry(4326)"},
@@ -109,8 +112,10 @@ func TestFeatureGate(t *testing.T) {
 			switch {
 			case s.Widened() && row.read == "":
 				refused(delta.CheckScannable(s), "typeWidening", false)
-			case row.write == "variantType": // file by file
-				refused(delta.CheckScannable(s), "variantType", false)
+			case row.write == "variantType" || row.write == "void columns": // file by file
+				refused(delta.CheckScannable(s), row.write, false)
+			case row.name == "void":
+				refused(delta.CheckScannable(s), "void columns", false)
 			default:
 				refused(delta.CheckScannable(s), row.read, false)
 			}

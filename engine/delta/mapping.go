@@ -26,17 +26,26 @@ type FileColumn struct {
 	FileName string
 	// ID is the Parquet field id; zero means none.
 	ID int
+	// Void says that files do not have the column: it is always NULL.
+	Void bool
 	// Children are the parts, in the schema's order.
 	Children []FileColumn
 }
 
+// InFiles reports whether data files have a column of the schema: all but partition
+// columns and void ones.
+func (s *Snapshot) InFiles(f Field) bool {
+	return f.Type != Void && !slices.Contains(s.PartitionColumns(), f.Name)
+}
+
 // FileColumns are the columns that a file of the table must have: those of the
-// schema but the partition columns. With column mapping every file that is
+// schema for which [Snapshot.InFiles] is true. With column mapping every file that is
 // added must use these names and field ids, and its statistics these names.
 func (s *Snapshot) FileColumns() []FileColumn {
 	all := fileColumns(s.schema, mapped(s.Properties()))
 	return slices.DeleteFunc(all, func(c FileColumn) bool {
-		return slices.Contains(s.PartitionColumns(), c.Name)
+		f, _ := s.schema.Field(c.Name)
+		return !s.InFiles(f)
 	})
 }
 
@@ -59,7 +68,7 @@ func fileParts(t DataType, mapped bool, nested map[string]int, path string) []Fi
 	case Struct:
 		list := make([]FileColumn, len(t.Fields))
 		for i, f := range t.Fields {
-			list[i] = FileColumn{Name: f.Name, FileName: f.Name}
+			list[i] = FileColumn{Name: f.Name, FileName: f.Name, Void: f.Type == Void}
 			var ids map[string]int
 			if mapped {
 				list[i].FileName = f.PhysicalName()

@@ -171,7 +171,7 @@ func CheckListable(s *Snapshot) error {
 			return &FeatureError{Feature: featPartitionType, Reason: "column " + f.Name + " of type " + f.Type.String()}
 		}
 	}
-	if len(s.schema.Fields) == len(s.PartitionColumns()) {
+	if !slices.ContainsFunc(s.schema.Fields, s.InFiles) {
 		return &FeatureError{Feature: featOnlyPartitions, Reason: "files hold no column"}
 	}
 	return nil

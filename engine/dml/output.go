@@ -63,6 +63,8 @@ func (w *write) outputFiles(ctx context.Context, o outcome) (dir string, files [
 	if w.Snapshot.Mapped() {
 		layout.FieldIDs = skipping.FieldIDs(w.Snapshot.FileColumns())
 		o.sql = w.underStoredNames(o.sql, o.more)
+	} else {
+		o.sql = w.withoutVoid(o.sql)
 	}
 	files, err = w.Session.Write(ctx, engine.WriteStatement{Statement: w.statement(o.sql, o.sources...), Dir: dir, Layout: layout})
 	return filepath.Join(w.Scratch, dir), files, err

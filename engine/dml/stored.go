@@ -26,12 +26,29 @@ func (w *write) underStoredNames(sql string, more []string) string {
 	stored := w.Snapshot.StoredFields()
 	items := make([]string, 0, len(stored)+len(more))
 	for i, f := range w.Snapshot.Schema().Fields {
+		if f.Type == delta.Void {
+			continue
+		}
 		items = append(items, storedValue(column("q", f.Name), f.Type, stored[i].Type, 0)+" AS "+engine.QuoteIdent(stored[i].Name))
 	}
 	for _, name := range more {
 		items = append(items, column("q", name))
 	}
 	return "SELECT " + strings.Join(items, ", ") + " FROM (" + sql + ") AS q"
+}
+
+// withoutVoid leaves the void columns, which no file has, out of a query.
+func (w *write) withoutVoid(sql string) string {
+	var void []string
+	for _, f := range w.Snapshot.Schema().Fields {
+		if f.Type == delta.Void {
+			void = append(void, engine.QuoteIdent(f.Name))
+		}
+	}
+	if len(void) == 0 {
+		return sql
+	}
+	return "SELECT * EXCLUDE (" + strings.Join(void, ", ") + ") FROM (" + sql + ")"
 }
 
 // storedValue is SQL for a value with the names that files have for its members.

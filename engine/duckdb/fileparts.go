@@ -147,9 +147,6 @@ func newPart(stored, table duck.LogicalType, ids []engine.FieldID) (*part, bool)
 	case duck.TypeVariant:
 		p.scalar = typeName(stored)
 		return p, typeName(table) == "VARCHAR"
-	case duck.TypeSQLNull:
-		p.void, p.scalar = true, typeName(table)
-		return p, true
 	default:
 		return nil, false
 	}
@@ -162,7 +159,7 @@ func newPart(stored, table duck.LogicalType, ids []engine.FieldID) (*part, bool)
 		}
 		c, ok := newPart(stored, table, ids[at].Children)
 		if ok {
-			c.id = ids[at].ID
+			c.id, c.void = ids[at].ID, ids[at].Void
 			p.children = append(p.children, c)
 		}
 		return ok

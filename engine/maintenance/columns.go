@@ -1,7 +1,6 @@
 package maintenance
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/lakewarden/lakewarden/engine"
@@ -53,7 +52,7 @@ func fileColumns(snap *delta.Snapshot) (columns, error) {
 	}
 	out := columns{uniform: snap.WholeFiles() && !snap.Widened()}
 	for i, f := range snap.Schema().Fields {
-		if slices.Contains(snap.PartitionColumns(), f.Name) {
+		if !snap.InFiles(f) {
 			continue
 		}
 		t, name := f.Type, f.Name

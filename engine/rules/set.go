@@ -29,7 +29,7 @@ type Set struct {
 // written to.
 func Of(snap *delta.Snapshot) (*Set, error) {
 	s := &Set{Keys: KeysOf(snap.Schema(), snap.Properties()), schema: snap.Schema()}
-	s.rows = notNull(snap.Schema())
+	s.rows = append(notNull(snap.Schema()), void(snap.Schema())...)
 	if err := s.defaults(); err != nil {
 		return nil, err
 	}
@@ -47,6 +47,20 @@ func Of(snap *delta.Snapshot) (*Set, error) {
 	return s, nil
 }
 
+// void requires that void columns hold nothing: no file could keep a value.
+func void(schema delta.Struct) []Rule {
+	var out []Rule
+	for _, f := range schema.Fields {
+		if f.Type == delta.Void {
+			column := f.Name
+			out = append(out, Rule{Kind: Checked, Name: "void " + column, Column: column, Columns: []string{column}, broken: func(alias string) string {
+				return engine.QuoteIdent(alias) + "." + engine.QuoteIdent(column) + " IS NOT NULL"
+			}})
+		}
+	}
+	return out
+}
+
 // Add adds a constraint that the catalog keeps, in the words of its author. A
 // column that it names may be gone since: the error is a [delta.FeatureError]
 // that names the constraint, or one of the parser.
@@ -61,7 +75,7 @@ func (s *Set) Add(ctx context.Context, parser engine.Parser, name, text string) 
 	return err
 }
 
-// Rows are the rules for single rows: NOT NULL, then invariants and constraints.
+// Rows are the rules for single rows: NOT NULL, void columns, then invariants and constraints.
 func (s *Set) Rows() []Rule { return slices.Clone(s.rows) }
 
 // AllKeys lists the keys, the primary key first.

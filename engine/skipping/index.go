@@ -23,7 +23,7 @@ type index struct {
 	// stored are the names that files and the log have for the columns.
 	stored map[string]string
 	// mapped are the columns as files hold them, nil when they are the table's: other
-	// names, and variants instead of text.
+	// names, and other types where [otherInFiles] is true.
 	mapped []engine.Column
 	// ids are the field ids by which files have the columns, nil when they have them
 	// by name.
@@ -31,6 +31,8 @@ type index struct {
 	// parts are what nested columns hold, nil where files need not be looked into: to
 	// find members by name where each file has some.
 	parts [][]engine.FieldID
+	// voids are the names of the void columns.
+	voids []string
 	// vectors says that a file has a deletion vector.
 	vectors bool
 	// odd says that a file has a name that a list may be unable to say.
@@ -91,10 +93,13 @@ func newIndex(snap *delta.Snapshot, old *index) *index {
 		columns: make(map[string]*column), reader: newStatsReader(), stored: make(map[string]string),
 		unscannable: delta.CheckScannable(snap),
 	}
-	variants := delta.ContainsType(x.schema, delta.Variant)
+	other := otherInFiles(x.schema)
 	for i, f := range snap.StoredFields() {
 		x.stored[x.schema.Fields[i].Name] = f.Name
-		if snap.Mapped() || variants {
+		if f.Type == delta.Void {
+			x.voids = append(x.voids, x.schema.Fields[i].Name)
+		}
+		if snap.Mapped() || other {
 			x.mapped = append(x.mapped, engine.Column{Name: f.Name, Type: delta.DuckDBFileType(f.Type), Nullable: true})
 		}
 	}

@@ -103,7 +103,7 @@ func (x *index) list(columns []engine.Column, at []int32, most int) (*engine.Fil
 				return nil, false
 			}
 			place[of] = n
-			groups = append(groups, engine.FileGroup{Partition: x.groups[of].values})
+			groups = append(groups, engine.FileGroup{Partition: x.constants(of)})
 		}
 		groups[n].Paths = append(groups[n].Paths, x.files[i].Name)
 	}
@@ -129,6 +129,21 @@ func (x *index) list(columns []engine.Column, at []int32, most int) (*engine.Fil
 		list = list.WithDeleted(gone)
 	}
 	return list, true
+}
+
+// constants returns the values of the columns that files of a group do not hold: void
+// columns are NULL.
+func (x *index) constants(group int32) map[string]*string {
+	values := x.groups[group].values
+	if len(x.voids) == 0 {
+		return values
+	}
+	all := make(map[string]*string, len(values)+len(x.voids))
+	maps.Copy(all, values)
+	for _, name := range x.voids {
+		all[name] = nil
+	}
+	return all
 }
 
 // byKey compares two groups by their partition values.

@@ -128,7 +128,7 @@ func (x *index) prove(f delta.File) proof {
 		return unproved
 	}
 	for _, f := range x.schema.Fields {
-		if slices.Contains(x.partitions, f.Name) {
+		if slices.Contains(x.partitions, f.Name) || f.Type == delta.Void {
 			continue
 		}
 		name := x.stored[f.Name]

@@ -62,11 +62,11 @@ func deletionVectors(snap *delta.Snapshot) bool {
 
 // partsOf returns the parts of the table's columns if files have to be looked into: for
 // field ids of members, for structs of which a file may have no present member, and for
-// variants, which files hold in several forms.
+// what files hold in other forms.
 func partsOf(snap *delta.Snapshot, byID bool) [][]engine.FieldID {
 	fields := snap.Schema().Fields
 	members := slices.ContainsFunc(fields, func(f delta.Field) bool { return hasMembers(f.Type) })
-	if !(members && (byID || snap.MembersReplaced())) && !delta.ContainsType(snap.Schema(), delta.Variant) {
+	if !(members && (byID || snap.MembersReplaced())) && !otherInFiles(snap.Schema()) {
 		return nil
 	}
 	parts := make([][]engine.FieldID, len(fields))
@@ -77,12 +77,20 @@ func partsOf(snap *delta.Snapshot, byID bool) [][]engine.FieldID {
 	return parts
 }
 
+// otherInFiles reports whether files hold values of the columns in another form than
+// statements see: a variant, or a struct without a void member.
+func otherInFiles(schema delta.Struct) bool {
+	return slices.ContainsFunc(schema.Fields, func(f delta.Field) bool {
+		return delta.ContainsType(f.Type, delta.Variant) || f.Type != delta.Void && delta.ContainsType(f.Type, delta.Void)
+	})
+}
+
 // FieldIDs are the names and field ids of columns, and of what is nested in them, as
 // they stand in data files.
 func FieldIDs(columns []delta.FileColumn) []engine.FieldID {
 	var out []engine.FieldID
 	for _, c := range columns {
-		out = append(out, engine.FieldID{Column: c.FileName, ID: c.ID, Children: FieldIDs(c.Children)})
+		out = append(out, engine.FieldID{Column: c.FileName, ID: c.ID, Void: c.Void, Children: FieldIDs(c.Children)})
 	}
 	return out
 }

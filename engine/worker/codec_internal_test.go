@@ -71,7 +71,7 @@ func anything(t *rapid.T, typ reflect.Type) reflect.Value {
 // fieldID draws a field whose members are nested that deep.
 func fieldID(depth int) *rapid.Generator[engine.FieldID] {
 	return rapid.Custom(func(t *rapid.T) engine.FieldID {
-		f := engine.FieldID{Column: text().Draw(t, "column"), ID: rapid.Int().Draw(t, "id")}
+		f := engine.FieldID{Column: text().Draw(t, "column"), ID: rapid.Int().Draw(t, "id"), Void: rapid.Bool().Draw(t, "void")}
 		if depth > 0 {
 			f.Children = rapid.SliceOfN(fieldID(depth-1), 0, 2).Draw(t, "children")
 		}

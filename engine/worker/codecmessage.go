@@ -151,13 +151,14 @@ func (e *encoder) fieldIDs(ids []engine.FieldID) {
 	list(e, ids, func(f engine.FieldID) {
 		e.text(f.Column)
 		e.int(int64(f.ID))
+		e.bool(f.Void)
 		e.fieldIDs(f.Children)
 	})
 }
 
 func (d *decoder) fieldIDs() []engine.FieldID {
 	return items(d, func() engine.FieldID {
-		return engine.FieldID{Column: d.text(), ID: int(d.int()), Children: d.fieldIDs()}
+		return engine.FieldID{Column: d.text(), ID: int(d.int()), Void: d.bool(), Children: d.fieldIDs()}
 	})
 }
 
