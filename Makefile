@@ -62,6 +62,11 @@ test: test-deps ## Run every test, with the race detector where no C code is lin
 suites: test-deps ## Run the suites of leaks and attacks in every way of reading; the report goes to docs
 	@CI=true .ci/scripts/suites.sh docs/suites.md
 
+.PHONY: conformance
+conformance: test-deps ## Read and write the tables of the corpus; the numbers go to docs/reports
+	@CI=true LAKEWARDEN_TEST_CONFORMANCE_REPORT=$(CURDIR)/docs/reports \
+		.ci/scripts/test.sh ./cmd/interop -count 1 -run '^TestConformance'
+
 .PHONY: interop
 interop: test-deps ## Let Spark, delta-rs and DuckDB judge what we write (Java, Maven); the report goes to docs
 	@.ci/scripts/interop.sh $(BIN) docs/interop.md $(TESTFLAGS)

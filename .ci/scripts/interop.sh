@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # interop.sh BIN REPORT [GO TEST FLAGS]: gets Spark into BIN/spark and lets it,
-# delta-rs and DuckDB judge what the server writes. The outcome goes to REPORT.
+# delta-rs and DuckDB judge what the server writes. The outcome goes to REPORT, and
+# that of the conformance corpus to docs/reports.
 # Java, Maven and the parts of `make test-deps` must be there.
 set -euo pipefail
 
@@ -34,5 +35,6 @@ if [ "$wanted" != "$(cat "$stamp" 2>/dev/null)" ]; then
 fi
 
 # Nothing may be left out: a part that is missing is a failure.
+export LAKEWARDEN_TEST_CONFORMANCE_REPORT=$PWD/docs/reports
 export CI=true LAKEWARDEN_TEST_SPARK=$bin/spark LAKEWARDEN_TEST_SERVER=$bin/lakewarden LAKEWARDEN_TEST_INTEROP_REPORT=$report
 go test -tags "$TAGS,interop" -count 1 -timeout 90m "$@" ./cmd/interop

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 
@@ -22,6 +23,7 @@ type request struct {
 	Table  string `json:"table,omitempty"`
 	Name   string `json:"name,omitempty"`
 	URL    string `json:"url,omitempty"`
+	Path   string `json:"path,omitempty"`
 	Key    string `json:"key,omitempty"`
 	Old    *int64 `json:"old"`
 	New    int64  `json:"new,omitempty"`
@@ -37,6 +39,10 @@ type answer struct {
 	Version string   `json:"version"`
 	Columns []string `json:"columns"`
 	Rows    []string `json:"rows"`
+	// Status and Body are the reply of the server to a write; Status is the number of
+	// conditions that were tried, too.
+	Status int    `json:"status"`
+	Body   string `json:"body"`
 }
 
 // contents are the rows of a table in their canonical form.
@@ -51,6 +57,7 @@ const longest = 4 * time.Minute
 
 // process answers requests line by line.
 type process struct {
+	mu      sync.Mutex // held from a request to its answer
 	name    string
 	in      *json.Encoder
 	out     *bufio.Reader
@@ -88,6 +95,8 @@ func startProcess(t *testing.T, script string, options any, env ...string) *proc
 // ask sends one request and waits for the answer.
 func (p *process) ask(t *testing.T, r request) answer {
 	t.Helper()
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	limit := time.AfterFunc(longest, func() { _ = p.command.Process.Kill() })
 	defer limit.Stop()
 	require.NoError(t, p.in.Encode(r), "%s", p.name)

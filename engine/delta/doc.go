@@ -15,6 +15,8 @@
 // one transaction. What a table demands of new rows ([Duty]) binds the commits
 // that bring some, not those that only take rows away or move them.
 //
+// Tables of every feature, and of damaged logs, are in cmd/interop/testdata/conformance.
+//
 // What may not go in: SQL, DuckDB, HTTP, and the content of data files. The
 // package stands on an [objstore.Bucket] whose root is the table's folder.
 //

@@ -11,7 +11,7 @@ import traceback
 import pyarrow as pa
 
 PLAIN = [
-    (pa.types.is_boolean, "boolean"), (pa.types.is_int8, "byte"), (pa.types.is_int16, "short"),
+    (pa.types.is_null, "void"), (pa.types.is_boolean, "boolean"), (pa.types.is_int8, "byte"), (pa.types.is_int16, "short"),
     (pa.types.is_int32, "integer"), (pa.types.is_int64, "long"), (pa.types.is_float32, "float"),
     (pa.types.is_float64, "double"), (pa.types.is_date32, "date"),
     (lambda t: pa.types.is_string(t) or pa.types.is_large_string(t) or pa.types.is_string_view(t), "string"),

@@ -28,6 +28,8 @@ storage = {
 class Server:
     """What a caller of the interface gets."""
 
+    plain = None  # DuckDB without any table of Delta
+
     def read(self, request):
         body = json.dumps({"sql": f"SELECT * FROM {request['name']}", "max_staleness_ms": 0}).encode()
         headers = {"Authorization": "Bearer " + request["key"], "Content-Type": "application/json", "Accept": "application/vnd.apache.arrow.stream"}
@@ -36,6 +38,68 @@ class Server:
                 return canonical.canonical(pa.ipc.open_stream(reply.read()).read_all())
         except urllib.error.HTTPError as e:
             return {"refused": e.read().decode()}
+
+
+    def rows(self, request, sql):
+        body = json.dumps({"sql": sql, "max_staleness_ms": 0}).encode()
+        headers = {"Authorization": "Bearer " + request["key"], "Content-Type": "application/json", "Accept": "application/vnd.apache.arrow.stream"}
+        with urllib.request.urlopen(urllib.request.Request(request["url"] + "/v1/query", body, headers)) as reply:
+            return pa.ipc.open_stream(reply.read()).read_all()
+
+    def insert(self, request):
+        """Sends the row with one id back, with another one."""
+        row = self.rows(request, f"SELECT * FROM {request['name']} WHERE id = {request['old']}")
+        row = row.set_column(0, row.schema.field(0), pa.array([request["new"]], row.schema.field(0).type))
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, row.schema) as out:
+            out.write_table(row)
+        headers = {"Authorization": "Bearer " + request["key"], "Content-Type": "application/vnd.apache.arrow.stream"}
+        try:
+            with urllib.request.urlopen(urllib.request.Request(request["url"] + request["path"] + "/rows", sink.getvalue().to_pybytes(), headers)) as reply:
+                return {"status": reply.status, "body": reply.read().decode()}
+        except urllib.error.HTTPError as e:
+            return {"status": e.code, "body": e.read().decode()}
+
+    def filters(self, request):
+        """The conditions for which the server finds other rows than plain DuckDB does."""
+        plain = self.plain = self.plain or DuckDB().connect()
+        whole = self.rows(request, f"SELECT * FROM {request['name']}")
+        plain.execute("CREATE OR REPLACE TABLE t AS FROM whole")
+        wrong, tried = [], 0
+        for name, kind in [row[:2] for row in plain.execute("DESCRIBE t").fetchall()]:
+            conditions = list(conditions_on(plain, name, kind))
+            tried += len(conditions)
+            sql = " UNION ALL ".join(f"SELECT {i} AS condition, * FROM {{t}} WHERE {c}" for i, c in enumerate(conditions))
+            got = canonical.canonical(self.rows(request, sql.format(t=request["name"])))["rows"]
+            want = canonical.canonical(plain.execute(sql.format(t="t")).fetch_arrow_table())["rows"]
+            differ = {int(json.loads(row)[0]) for row in set(got) ^ set(want)} if got != want else ()
+            wrong += [conditions[i] for i in differ]
+        return {"rows": wrong, "status": tried}
+
+
+def conditions_on(plain, name, kind):
+    """Conditions on a column, with values that it has and values between these."""
+    column = '"' + name.replace('"', '""') + '"'
+    yield f"{column} IS NULL"
+    values = [row[0] for row in plain.execute(f"SELECT DISTINCT {column}::VARCHAR FROM t WHERE {column} IS NOT NULL ORDER BY 1").fetchall()]
+    plainly = kind.split("(")[0] in ("BOOLEAN", "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "FLOAT", "DOUBLE", "DECIMAL", "VARCHAR", "DATE", "TIMESTAMP", "TIMESTAMP WITH TIME ZONE")
+    if not plainly:
+        yield f"{column} IS NOT NULL"
+        return
+    for text in values[:1] + values[-1:]:
+        quoted = text.replace("'", "''").replace("{", "{{").replace("}", "}}")
+        constant = f"CAST('{quoted}' AS {kind})"
+        yield f"{column} = {constant}"
+        yield f"{column} >= {constant}"
+        yield f"{column} <> {constant}"
+        if kind == "DATE":
+            yield f"{column} >= CAST('{text} 12:00:00' AS TIMESTAMP)"
+        elif kind in ("TINYINT", "SMALLINT", "INTEGER", "BIGINT") or kind.startswith("DECIMAL") and len(text) < 30:
+            yield f"{column} > {text} - 0.04"
+            yield f"{column} < {text} + 0.004"
+            yield f"{column} <> {text} + 0.04"
+        elif kind in ("FLOAT", "DOUBLE") and text.replace(".", "").replace("-", "").isdigit():
+            yield f"{column} > {text} - 0.04"
 
 
 class DeltaRs:

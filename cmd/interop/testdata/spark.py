@@ -9,6 +9,7 @@ import sys
 
 import canonical
 from pyspark.sql import SparkSession
+from pyspark.sql.functions import to_json
 
 options = json.loads(sys.argv[1])
 os.chdir(options["scratch"])
@@ -40,8 +41,14 @@ spark = builder.getOrCreate()
 spark.sparkContext.setLogLevel("ERROR")
 
 
-def frame(table):
-    return spark.read.format("delta").load(table)
+def frame(table, version=None):
+    """The table, with variants as JSON text."""
+    reader = spark.read.format("delta")
+    rows = (reader if version is None else reader.option("versionAsOf", version)).load(table)
+    for field in rows.schema.fields:
+        if field.dataType.typeName() == "variant":
+            rows = rows.withColumn(field.name, to_json(field.name))
+    return rows
 
 
 def copy(table, old, new):
@@ -60,6 +67,8 @@ def handle(request):
         return {"version": f"PySpark {spark.version}, {options['delta'].removesuffix('.jar')}"}
     if action == "read":
         return canonical.canonical(frame(table).toArrow())
+    if action == "version_rows":
+        return canonical.canonical(frame(table, request.get("from", 0)).toArrow())
     if action == "ids":
         return canonical.canonical(frame(table).select("id", "_metadata.row_id", "_metadata.row_commit_version").toArrow())
     if action == "changes":
