@@ -87,6 +87,11 @@ func CheckScannable(s *Snapshot) error {
 	if len(s.PartitionColumns()) > 0 && s.Mapped() {
 		return &FeatureError{Feature: mappingWithPartition, Reason: "the scan would return NULL for the partition columns"}
 	}
+	for _, f := range s.PartitionReader().columns {
+		if !readsPartition(f.Type) {
+			return partitionTypeError(f)
+		}
+	}
 	if s.Widened() {
 		return &FeatureError{Feature: featTypeWidening, Reason: "the scan would cast constants to the narrower type of older files"}
 	}

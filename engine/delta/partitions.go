@@ -168,13 +168,18 @@ func CheckListable(s *Snapshot) error {
 	}
 	for _, f := range s.PartitionReader().columns {
 		if !readsPartition(f.Type) {
-			return &FeatureError{Feature: featPartitionType, Reason: "column " + f.Name + " of type " + f.Type.String()}
+			return partitionTypeError(f)
 		}
 	}
 	if !slices.ContainsFunc(s.schema.Fields, s.InFiles) {
 		return &FeatureError{Feature: featOnlyPartitions, Reason: "files hold no column"}
 	}
 	return nil
+}
+
+// partitionTypeError refuses a partition column whose values nobody can read.
+func partitionTypeError(f Field) error {
+	return &FeatureError{Feature: featPartitionType, Reason: "column " + f.Name + " of type " + f.Type.String()}
 }
 
 // checkResult refuses a version with the given files that we could not read again:

@@ -14,19 +14,24 @@ import (
 	"github.com/lakewarden/lakewarden/engine/objstore/file"
 )
 
-// unreadableTable writes a table with the column id and one partition column p of a
-// type, and other fields if any, with a file for each partition value.
-func unreadableTable(t *testing.T, typ, fields, features string, values ...string) *delta.Snapshot {
+// unreadableTable writes a table with the columns id and d and one partition column p of
+// a type, with a file for each partition value. If only is set, all columns are partition
+// columns.
+func unreadableTable(t *testing.T, typ string, only bool, values ...string) *delta.Snapshot {
 	t.Helper()
 	dir := t.TempDir()
 	require.NoError(t, os.MkdirAll(filepath.Join(dir, "_delta_log"), 0o750))
-	schema := `{"type":"struct","fields":[{"name":"id","type":"long","nullable":true,"metadata":{}},{"name":"p","type":"` + typ + `","nullable":true,"metadata":{}}` + fields + `]}`
+	schema := `{"type":"struct","fields":[{"name":"id","type":"long","nullable":true,"metadata":{}},{"name":"p","type":"` + typ + `","nullable":true,"metadata":{}},{"name":"d","type":"long","nullable":true,"metadata":{}}]}`
+	partitions, others := `["p"]`, ""
+	if only {
+		partitions, others = `["id","p","d"]`, `"id":"1","d":"2",`
+	}
 	lines := []string{
-		`{"protocol":{"minReaderVersion":3,"minWriterVersion":7,"readerFeatures":[` + features + `],"writerFeatures":[` + features + `]}}`,
-		fmt.Sprintf(`{"metaData":{"id":"u","format":{"provider":"parquet","options":{}},"schemaString":%q,"partitionColumns":["p"],"configuration":{}}}`, schema),
+		`{"protocol":{"minReaderVersion":3,"minWriterVersion":7,"readerFeatures":[],"writerFeatures":[]}}`,
+		fmt.Sprintf(`{"metaData":{"id":"u","format":{"provider":"parquet","options":{}},"schemaString":%q,"partitionColumns":%s,"configuration":{}}}`, schema, partitions),
 	}
 	for i, v := range values {
-		lines = append(lines, fmt.Sprintf(`{"add":{"path":"%d","partitionValues":{"p":%q},"size":1,"modificationTime":1,"dataChange":true,"stats":"{\"numRecords\":1}"}}`, i, v))
+		lines = append(lines, fmt.Sprintf(`{"add":{"path":"%d","partitionValues":{%s"p":%q},"size":1,"modificationTime":1,"dataChange":true,"stats":"{\"numRecords\":1}"}}`, i, others, v))
 	}
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "_delta_log", fmt.Sprintf("%020d.json", 0)), []byte(strings.Join(lines, "\n")+"\n"), 0o600))
 	for i := range values {
@@ -42,7 +47,6 @@ func unreadableTable(t *testing.T, typ, fields, features string, values ...strin
 // TestNoMetadataCommitMakesATableUnreadable: whatever a commit changes of the table, its
 // result can be read, or nothing is written and the refusal names the reason.
 func TestNoMetadataCommitMakesATableUnreadable(t *testing.T) {
-	const variant = `,{"name":"v","type":"variant","nullable":true,"metadata":{}}`
 	changes := map[string]func(*delta.Alteration) error{
 		"rename": func(a *delta.Alteration) error { return a.RenameColumn([]string{"id"}, "now") },
 		"add": func(a *delta.Alteration) error {
@@ -54,27 +58,28 @@ func TestNoMetadataCommitMakesATableUnreadable(t *testing.T) {
 		},
 		"drop": func(a *delta.Alteration) error { return a.DropColumn([]string{"d"}) },
 	}
-	const more = `,{"name":"d","type":"long","nullable":true,"metadata":{}}`
-	maps := []string{"rename", "mapping", "drop"}
 	for name, c := range map[string]struct {
-		typ, fields, features string
-		values                []string
-		// refused is the name of a feature, or empty; faulty says that a partition value
-		// is at fault. onlyMapped: just the changes that map columns are refused.
-		refused            string
-		faulty, onlyMapped bool
+		typ    string
+		values []string
+		// faulty says that a partition value is at fault, only that all columns are
+		// partition columns: refused are the changes after which the table cannot be read.
+		faulty, only bool
+		refused      []string
 	}{
-		"double":              {typ: "double", values: []string{"NaN", "-0.0", "1.0E10"}},
-		"float":               {typ: "float", values: []string{"Infinity"}},
-		"binary":              {typ: "binary", values: []string{"ÿ"}},
-		"far timestamps":      {typ: "timestamp", values: []string{"0001-01-01 00:00:00", "+12345-01-01 00:00:00"}},
-		"no value":            {typ: "double", values: []string{"1", "x"}, faulty: true},
-		"variant":             {typ: "long", fields: variant, features: `"variantType"`, values: []string{"1"}, refused: "variantType", onlyMapped: true},
-		"variant and offsets": {typ: "timestamp", fields: variant, features: `"variantType"`, values: []string{"2024-01-01 00:00:00+02:00"}, refused: "variantType"},
+		"double":               {typ: "double", values: []string{"NaN", "-0.0", "1.0E10"}},
+		"float":                {typ: "float", values: []string{"Infinity"}},
+		"binary":               {typ: "binary", values: []string{"ÿ"}},
+		"far timestamps":       {typ: "timestamp", values: []string{"0001-01-01 00:00:00", "+12345-01-01 00:00:00"}},
+		"no value":             {typ: "double", values: []string{"1", "x"}, faulty: true},
+		"no file column":       {typ: "long", values: []string{"1"}, only: true, refused: []string{"rename", "mapping"}},
+		"no column and offset": {typ: "timestamp", values: []string{"2024-01-01 00:00:00+02:00"}, only: true, refused: []string{"rename", "mapping", "properties"}},
 	} {
 		for what, change := range changes {
 			t.Run(name+", "+what, func(t *testing.T) {
-				s := unreadableTable(t, c.typ, more+c.fields, c.features, c.values...)
+				if c.only && what == "drop" {
+					return // a partition column stays
+				}
+				s := unreadableTable(t, c.typ, c.only, c.values...)
 				a := s.Alter()
 				require.NoError(t, change(a))
 				altered, err := a.Change()
@@ -83,16 +88,16 @@ func TestNoMetadataCommitMakesATableUnreadable(t *testing.T) {
 				txn.Alter(altered)
 				after, err := txn.Commit(t.Context())
 				_, written := s.Bucket().Stat(t.Context(), fmt.Sprintf("_delta_log/%020d.json", 1))
-				switch mapping := slices.Contains(maps, what); {
+				switch {
 				case c.faulty:
 					var fault *delta.PartitionError
 					require.ErrorAs(t, err, &fault)
 					require.Equal(t, delta.PartitionError{Column: "p", Type: delta.Double}, *fault)
 					require.Error(t, written)
-				case c.refused != "" && (mapping || !c.onlyMapped):
+				case slices.Contains(c.refused, what):
 					var feature *delta.FeatureError
 					require.ErrorAs(t, err, &feature)
-					require.Equal(t, c.refused, feature.Feature)
+					require.Equal(t, "partition columns only", feature.Feature)
 					require.Error(t, written)
 				default:
 					require.NoError(t, err)
@@ -107,7 +112,7 @@ func TestNoMetadataCommitMakesATableUnreadable(t *testing.T) {
 // TestNoRestoreMakesATableUnreadable: the files that come back are judged, and those that
 // go are not.
 func TestNoRestoreMakesATableUnreadable(t *testing.T) {
-	s := unreadableTable(t, "double", "", "", "x")
+	s := unreadableTable(t, "double", false, "x")
 	without := s.Begin(delta.Operation{Name: "DELETE"})
 	require.NoError(t, without.Remove(false, slices.Collect(s.Files())...))
 	good, err := without.Commit(t.Context())
