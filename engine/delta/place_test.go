@@ -101,8 +101,7 @@ func TestAbsoluteSidecars(t *testing.T) {
 		"file://" + uri(root) + "2/_delta_log/_sidecars/used.json":    true,
 		"file://" + uri(root) + "/_delta_log/_sidecars/sub/used.json": true,
 	} {
-		mustPut(t, b, "_delta_log/00000000000000000000.json", firstCommit())
-		mustPut(t, b, "_delta_log/00000000000000000001.json", addLine("a"))
+		mustPut(t, b, "_delta_log/00000000000000000001.json", addLine("a")) // nothing replaces the checkpoint
 		mustPut(t, b, "_delta_log/00000000000000000001.checkpoint.80a083e8-7026-4e79-81be-64bd76c43a11.json",
 			firstCommit(`{"checkpointMetadata":{"version":1}}`, `{"sidecar":{"path":"`+path+`","sizeInBytes":1,"modificationTime":1}}`))
 		_, err := delta.Load(t.Context(), b, testOptions(t))
