@@ -104,7 +104,7 @@ func TestAbsolutePathsThatLeaveTheTable(t *testing.T) {
 		require.NoError(t, os.WriteFile(log, []byte(fmt.Sprintf(`{"add":{"path":%q,"partitionValues":{},"size":1,"modificationTime":1,"dataChange":true}}`+"\n", path)), 0o600))
 		r := s.admin.query("SELECT count(*) FROM " + s.schema + ".t")
 		code, _ := r.problem(t, 409)
-		require.Equal(t, "table_log_broken", code, path)
+		require.Equal(t, "unsupported_table_feature", code, path)
 		require.NotContains(t, string(r.body), s.root)
 		require.NoError(t, os.Remove(log))
 	}

@@ -235,7 +235,8 @@ func TestErrorsOfStatementsSayWhere(t *testing.T) {
 		{"SELECT 'a' COLLATE xx", "type_not_allowed", `line 1, column \d+: there is no such collation: "xx"`},
 		{"SELECT 'a'::ENUM('a')", "type_not_allowed", `line 1, column 11: the type ENUM is not served`},
 		{"SELECT 1::DECIMAL(40,2)", "type_not_allowed", `line 1, column 9: .*at most 38`},
-		{"SELECT lake.abs(1)", "function_not_allowed", `line 1, column 8: .*no schema but main`},
+		{"SELECT lake.abs(1)", "column_not_found", `line 1, column 8: column not found: "lake"`},
+		{"SELECT lake.main.abs(1)", "function_not_allowed", `line 1, column 8: `},
 	} {
 		r := s.admin.query(c.sql)
 		require.Equal(t, 400, r.status, "%s: %s", c.sql, r.body)
