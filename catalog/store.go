@@ -194,8 +194,10 @@ type Policies interface {
 	// tables or all tables, in one statement, ordered by id. It serves
 	// enforcement; its texts are not for clients.
 	EnabledPolicies(ctx context.Context, org OrgID, tables []DeltaID) ([]Policy, error)
-	// DeletedPolicies returns the last revision of every policy of one table that
-	// was enabled when it was deleted, oldest first. Like EnabledPolicies, it serves
+	// DeletedPolicies returns the last revision about one table of every policy that
+	// was enabled when it was deleted or given to another table, in the order of the
+	// times when that was done, which At holds. A policy that was made one of every
+	// table, or given back, is not among them. Like EnabledPolicies, it serves
 	// enforcement.
 	DeletedPolicies(ctx context.Context, org OrgID, table DeltaID) ([]PolicyRevision, error)
 }

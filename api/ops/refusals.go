@@ -33,9 +33,10 @@ func (e *tableRefusal) Unwrap() error { return e.err }
 func (e *tableRefusal) DisclosedFile() string { return e.file }
 
 // refuse adds to a refusal of a table where the table lies and, for a caller who may
-// learn it, the file at fault. The snapshots of u are nil if they could not be opened.
-// Other errors stay as they are.
+// learn it, the file at fault. It conceals columns as [Tables.concealed] does. The
+// snapshots of u are nil if they could not be opened. Other errors stay as they are.
 func (o Tables) refuse(ctx context.Context, u usedTable, err error) error {
+	err = o.concealed(ctx, u.located, err)
 	if known := (*tableRefusal)(nil); errors.As(err, &known) {
 		return err
 	}

@@ -79,10 +79,10 @@ func (o Tables) openReplaced(ctx context.Context, a Actor, m *moment, held heldR
 // differ without a tombstone being missed.
 const replacementSkew = 5 * time.Minute
 
-// tombstones returns the policies of a replaced table that were deleted when it had
-// been replaced already: the policies may only have looked unused. Policies that were deleted
-// before, and those that are disabled, do not count: that was a decision about the
-// table. last is the table's last version.
+// tombstones returns the policies of a replaced table that were deleted, or given to
+// another table, when it had been replaced already: the policies may only have looked
+// unused. Policies for which that was done before, and those that are disabled, do not
+// count: that was a decision about the table. last is the table's last version.
 func (u usedTable) tombstones(ctx context.Context, last *delta.Snapshot, deleted []catalog.PolicyRevision) (out enforced, err error) {
 	if len(deleted) == 0 {
 		return nil, nil

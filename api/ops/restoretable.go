@@ -54,22 +54,24 @@ func (o TableRules) Restore(ctx context.Context, path TablePath, to RestorePoint
 		if !r.view.whole() {
 			return nil, errRowsFiltered
 		}
-		target, err := o.Tables.at(ctx, r.table, at)
+		target, err := o.Lake.At(ctx, r.table, at)
+		u := usedTable{located: r.table, snap: target, head: r.snap}
 		if err != nil {
-			return nil, o.refuse(ctx, usedTable{located: r.table, snap: target, head: r.snap}, err)
+			return nil, o.refuse(ctx, u, err)
 		}
 		if target.Version() == r.snap.Version() {
 			return nil, nil
 		}
-		if err := checkRows(ctx, target); err != nil {
-			return nil, o.refuse(ctx, usedTable{located: r.table, snap: target, head: r.snap}, err)
-		}
-		v, err := o.viewAt(ctx, r.actor, usedTable{located: r.table, snap: target, head: r.snap})
+		// What is wrong with the version is for callers who see all of it.
+		v, err := o.viewAt(ctx, r.actor, u)
 		if err != nil {
-			return nil, err
+			return nil, o.refuse(ctx, u, err)
 		}
 		if !v.whole() {
 			return nil, errRowsFiltered
+		}
+		if err := checkRows(ctx, target); err != nil {
+			return nil, o.refuse(ctx, u, err)
 		}
 		if err := r.mayKeep(target); err != nil {
 			return nil, err

@@ -107,6 +107,7 @@ func (o TableRules) altered(ctx context.Context, path TablePath, plan func(conte
 			return r, err
 		}
 		snap, err := r.commit(ctx, *a)
+		err = o.concealed(ctx, r.table, err)
 		if err != nil && (attempt == alterAttempts || !errors.Is(err, delta.ErrConflict)) {
 			return r, err
 		}

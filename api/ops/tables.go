@@ -261,7 +261,7 @@ func (o Tables) openNewest(ctx context.Context, t catalog.LocatedTable) (catalog
 func (o Tables) openBy(ctx context.Context, t catalog.LocatedTable, snapshot func(context.Context, catalog.LocatedTable) (*delta.Snapshot, error)) (catalog.LocatedTable, *delta.Snapshot, error) {
 	snap, err := snapshot(ctx, t)
 	if !errors.Is(err, ErrTableIdentity) || t.State == catalog.TableIdentityChanged {
-		return t, snap, o.refuseHead(ctx, t, snap, o.concealed(ctx, t, err))
+		return t, snap, o.refuseHead(ctx, t, snap, err)
 	}
 	caller := ctx
 	// What stands in the folder is a fact, whoever found it.
@@ -278,7 +278,7 @@ func (o Tables) openBy(ctx context.Context, t catalog.LocatedTable, snapshot fun
 		return t, nil, err
 	}
 	snap, err = snapshot(ctx, t)
-	return t, snap, o.refuseHead(caller, t, snap, o.concealed(ctx, t, err))
+	return t, snap, o.refuseHead(caller, t, snap, err)
 }
 
 // openRows is open at a version whose rows can be read.
@@ -287,13 +287,7 @@ func (o Tables) openRows(ctx context.Context, t catalog.LocatedTable) (catalog.L
 	if err != nil {
 		return t, snap, err
 	}
-	return t, snap, o.refuseHead(ctx, t, snap, o.concealed(ctx, t, checkRows(ctx, snap)))
-}
-
-// at returns an older version of a table.
-func (o Tables) at(ctx context.Context, t catalog.LocatedTable, at delta.At) (*delta.Snapshot, error) {
-	snap, err := o.Lake.At(ctx, t, at)
-	return snap, o.concealed(ctx, t, err)
+	return t, snap, o.refuseHead(ctx, t, snap, checkRows(ctx, snap))
 }
 
 // concealed returns an error without the name of a column if a policy hides or masks

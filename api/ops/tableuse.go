@@ -111,12 +111,12 @@ func (o *Queries) open(ctx context.Context, ref sqlguard.TableRef, t catalog.Loc
 	switch {
 	case err != nil:
 	case ref.AtVersion != nil && *ref.AtVersion != head.Version():
-		u.snap, err = o.Tables.at(ctx, t, delta.AtVersion(*ref.AtVersion))
+		u.snap, err = o.Tables.Lake.At(ctx, t, delta.AtVersion(*ref.AtVersion))
 	case ref.AtTimestamp != nil:
-		u.snap, err = o.Tables.at(ctx, t, delta.AtTimestamp(*ref.AtTimestamp))
+		u.snap, err = o.Tables.Lake.At(ctx, t, delta.AtTimestamp(*ref.AtTimestamp))
 	}
 	if err == nil && !u.replaced() {
-		err = o.Tables.concealed(ctx, t, checkRows(ctx, u.snap))
+		err = checkRows(ctx, u.snap)
 	}
 	u.fromLog = err == nil && o.ReadLog != nil && o.ReadLog(t) && skipping.ReadsLog(u.snap)
 	return u, o.Tables.refuse(ctx, u, err)

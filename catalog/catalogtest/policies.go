@@ -152,15 +152,28 @@ func deletedPolicies(t *testing.T, w *world) {
 		remove(org, owner, p)
 	}
 	remove(other, stranger, w.policy(other, stranger, rowPolicy(one)))
+	for _, route := range [][]catalog.PolicySpec{{rowPolicy("")}, {rowPolicy(two), rowPolicy(one)}, {off, rowPolicy(two)}} {
+		p := w.policy(org, owner, rowPolicy(one))
+		for _, spec := range route {
+			p, err = w.UpdatePolicy(w.ctx, org, p.ID, p.Version, spec, owner)
+			require.NoError(t, err)
+		}
+	}
 
-	for table, want := range map[catalog.DeltaID][]catalog.Policy{one: {second, first}, two: {moved}, w.delta(): {}} {
+	gone := func(p catalog.Policy) catalog.PolicyRevision {
+		return catalog.PolicyRevision{Policy: p.ID, Org: org, Version: p.Version + 1, Action: catalog.PolicyDeleted, PolicySpec: p.PolicySpec, By: owner}
+	}
+	away := catalog.PolicyRevision{Policy: moved.ID, Org: org, Version: 1, Action: catalog.PolicyCreated, PolicySpec: rowPolicy(one), By: owner}
+	for table, want := range map[catalog.DeltaID][]catalog.PolicyRevision{one: {away, gone(second), gone(first)}, two: {gone(moved)}, w.delta(): {}} {
 		got, err := w.DeletedPolicies(w.ctx, org, table)
 		require.NoError(t, err)
 		require.Len(t, got, len(want))
-		for i, p := range want {
-			w.same(catalog.PolicyRevision{
-				Policy: p.ID, Org: org, Version: p.Version + 1, Action: catalog.PolicyDeleted, PolicySpec: p.PolicySpec, By: owner, At: got[i].At,
-			}, got[i])
+		for i, r := range want {
+			r.At = got[i].At
+			w.same(r, got[i])
 		}
 	}
+	got, err := w.DeletedPolicies(w.ctx, org, one)
+	require.NoError(t, err)
+	require.True(t, got[0].At.Equal(moved.UpdatedAt), "it was given away then")
 }

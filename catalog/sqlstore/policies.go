@@ -153,8 +153,11 @@ func (s *Store) DeletePolicy(ctx context.Context, org catalog.OrgID, id catalog.
 	})
 }
 
-const selectRevision = `SELECT r.policy_id, r.org_id, r.version, r.action, r.delta_id, r.column_name, r.kind, r.policy_text,
-	r.definition, r.builder_managed, r.enabled, r.changed_by, r.changed_at FROM policy_revisions r`
+const (
+	revisionContent = `SELECT r.policy_id, r.org_id, r.version, r.action, r.delta_id, r.column_name, r.kind, r.policy_text,
+	r.definition, r.builder_managed, r.enabled, r.changed_by`
+	selectRevision = revisionContent + ", r.changed_at FROM policy_revisions r"
+)
 
 func scanRevision(r row) (p catalog.PolicyRevision, err error) {
 	err = r.Scan(&p.Policy, &p.Org, &p.Version, &p.Action, &p.Table, &p.Column, &p.Kind, &p.Text,
@@ -191,6 +194,10 @@ func (s *Store) EnabledPolicies(ctx context.Context, org catalog.OrgID, tables [
 
 // DeletedPolicies implements [catalog.Policies].
 func (s *Store) DeletedPolicies(ctx context.Context, org catalog.OrgID, table catalog.DeltaID) ([]catalog.PolicyRevision, error) {
-	return list(ctx, s.read(), scanRevision, selectRevision+" WHERE r.org_id = ? AND r.delta_id = ? AND r.action = ? AND r.enabled AND "+
-		liveOrg("r.org_id")+" ORDER BY r.changed_at, r.policy_id", org, table, catalog.PolicyDeleted)
+	const left = "COALESCE(n.changed_at, r.changed_at)"
+	return list(ctx, s.read(), scanRevision, revisionContent+", "+left+` FROM policy_revisions r
+		LEFT JOIN policy_revisions n ON n.policy_id = r.policy_id AND n.version = r.version + 1
+		WHERE r.org_id = ? AND r.delta_id = ? AND r.enabled AND (r.action = ? OR n.delta_id <> r.delta_id AND n.delta_id <> '')
+		AND NOT EXISTS (SELECT 1 FROM policy_revisions l WHERE l.policy_id = r.policy_id AND l.version > r.version AND l.delta_id = r.delta_id)
+		AND `+liveOrg("r.org_id")+" ORDER BY "+left+", r.policy_id", org, table, catalog.PolicyDeleted)
 }

@@ -181,8 +181,8 @@ func TestRowPoliciesOverPartitionsOfAnyType(t *testing.T) {
 	check("q")
 }
 
-// TestAnUnreadablePartitionValueClosesTheTableByName: every door names the column and the
-// reason, never the value, and not the column where a policy hides one.
+// TestAnUnreadablePartitionValueClosesTheTableByName: every use of rows names the column
+// and the reason, never the value, and not the column where a policy hides one.
 func TestAnUnreadablePartitionValueClosesTheTableByName(t *testing.T) {
 	s := startServer(t, nil)
 	const secret = "secret-value-31"
@@ -206,7 +206,7 @@ func TestAnUnreadablePartitionValueClosesTheTableByName(t *testing.T) {
 		from, path := " FROM "+s.schema+"."+name, s.tablePath(name)
 		for _, c := range []*client{s.admin, ana} {
 			for what, r := range map[string]reply{
-				"query": c.query("SELECT id" + from), "count": c.query("SELECT count(*)" + from + " WHERE id = 0"), "rows": c.call("GET", path+"/rows", nil), "table": c.call("GET", path, nil), "columns": c.call("GET", path+"/columns", nil),
+				"query": c.query("SELECT id" + from), "count": c.query("SELECT count(*)" + from + " WHERE id = 0"), "rows": c.call("GET", path+"/rows", nil),
 				"insert": c.call("POST", path+"/rows", rowsOf(object{"id": 9})), "update": c.call("POST", path+"/rows/update", object{"where": "id = 0", "set": object{"name": "'x'"}}),
 				"delete": c.call("POST", path+"/rows/delete", object{"where": "id = 0"}), "merge": c.call("POST", path+"/rows/merge", object{"on": list{"id"}, "rows": list{object{"id": 1}}}),
 			} {
@@ -215,12 +215,25 @@ func TestAnUnreadablePartitionValueClosesTheTableByName(t *testing.T) {
 				require.Equal(t, []string{field}, fields, what)
 				require.NotContains(t, string(r.body), secret, what)
 			}
+			// Descriptions do without the rows.
+			for _, place := range []string{path, path + "/columns", path + "/history"} {
+				require.NotContains(t, fmt.Sprint(c.ok("GET", place, nil)), secret, place)
+			}
 		}
 		for _, change := range []reply{
-			s.admin.call("PATCH", path+"/columns/p", object{"name": "q"}), s.admin.call("POST", path+"/optimize", object{}), s.admin.call("PATCH", path+"/properties", object{"set": object{"a": "b"}}),
+			s.admin.call("PATCH", path+"/columns/p", object{"name": "q"}), s.admin.call("POST", path+"/optimize", object{}), s.admin.call("PATCH", path+"/properties", object{"set": object{"delta.appendOnly": "true"}}),
 		} {
 			code, _ := change.problem(t, 409)
 			require.Equal(t, "partition_value_unreadable", code)
+		}
+		// A caller who may change the table must still not learn the name of a hidden column.
+		for what, change := range map[string]reply{
+			"optimize": ana.call("POST", path+"/optimize", object{}), "vacuum": ana.call("POST", path+"/vacuum", object{}), "rename": ana.call("PATCH", path+"/columns/name", object{"name": "q"}),
+			"properties": ana.call("PATCH", path+"/properties", object{"set": object{"delta.appendOnly": "true"}}), "restore": ana.call("POST", path+"/restore", object{"version": 0}),
+			"constraint": ana.call("POST", path+"/constraints", object{"name": "c", "expression": "id >= 0"}),
+		} {
+			require.NotContains(t, string(change.body), secret, what)
+			require.False(t, name == "hidden" && strings.Contains(string(change.body), "columns.p"), "%s: %s", what, change.body)
 		}
 	}
 }
