@@ -186,8 +186,7 @@ func (l *Lake) At(ctx context.Context, t catalog.LocatedTable, at delta.At) (*de
 }
 
 // checkRows refuses a version whose rows neither we nor the engine can read. It reads
-// the deletion vectors, which history and descriptions do without. An engine that reads
-// the log by itself fails at a damaged checkpoint.
+// the deletion vectors, which history and descriptions do without.
 func checkRows(ctx context.Context, snap *delta.Snapshot) error {
 	if err := delta.CheckReadable(snap); err != nil {
 		return err
@@ -195,13 +194,7 @@ func checkRows(ctx context.Context, snap *delta.Snapshot) error {
 	if err := skipping.Load(ctx, snap); err != nil {
 		return err
 	}
-	if err := skipping.Check(snap); err != nil {
-		return err
-	}
-	if !skipping.ListsRestricted(snap) {
-		return snap.Damage()
-	}
-	return nil
+	return skipping.Check(snap)
 }
 
 func (l *Lake) table(ctx context.Context, config catalog.StorageConfig, path string) (objstore.Bucket, error) {

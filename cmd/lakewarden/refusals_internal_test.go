@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/lakewarden/lakewarden/engine/delta/logpath"
 )
 
 // refusal returns the code and the details of a table's refusal.
@@ -216,6 +218,19 @@ func TestADamagedCheckpointClosesNoTable(t *testing.T) {
 	require.Equal(t, "table_log_broken", code)
 	require.Equal(t, "checkpoint_damaged", details["reason"])
 	require.Len(t, s.admin.ok("GET", s.tablePath("v")+"/history", nil)["versions"], 1)
+}
+
+// TestADamagedCheckpointIsReadByNoEngine: a table of many partitions, of which statements
+// read all, is read through its log otherwise.
+func TestADamagedCheckpointIsReadByNoEngine(t *testing.T) {
+	s := startServer(t, nil)
+	dir := s.table("t", "SELECT i AS id, i AS p FROM range(70) t(i)", []string{"p"}, column{"id", "long"}, column{"p", "long"})
+	require.NoError(t, os.WriteFile(filepath.Join(dir, logpath.CheckpointName(1)), []byte("PAR1 no checkpoint PAR1"), 0o600))
+	s.restart()
+	require.Equal(t, 70.0, s.admin.count(s.schema+".t"))
+	require.Equal(t, list{list{2415.0}}, s.admin.rows("SELECT sum(id)::BIGINT FROM "+s.schema+".t"))
+	s.admin.write(s.tablePath("t")+"/rows/update", object{"where": "id >= 0", "set": object{"id": "id + 1"}})
+	require.Equal(t, list{list{2485.0}}, s.admin.rows("SELECT sum(id)::BIGINT FROM "+s.schema+".t"))
 }
 
 // writeVariantLog makes an empty table with a column of type variant.

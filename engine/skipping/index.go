@@ -91,7 +91,7 @@ func newIndex(snap *delta.Snapshot, old *index) *index {
 		schema: snap.Schema(), partitions: snap.PartitionColumns(), whole: snap.WholeFiles(),
 		shape:   snap.Metadata().SchemaString + "\x00" + strings.Join(snap.PartitionColumns(), "\x00") + "\x00" + strconv.FormatBool(snap.Mapped()),
 		columns: make(map[string]*column), reader: newStatsReader(), stored: make(map[string]string),
-		unscannable: delta.CheckScannable(snap),
+		unscannable: checkLog(snap),
 	}
 	other := otherInFiles(x.schema)
 	for i, f := range snap.StoredFields() {

@@ -25,7 +25,8 @@ const maxGroups = 64
 // or a name with both a backslash and what makes a pattern, or the files left are of
 // more than 64 different partition values.
 // The last two are no reasons for a table whose log cannot be read (see [Check]): one
-// that the engine's reader of logs refuses, or of which it misreads a partition value.
+// that the engine's reader of logs refuses, of which it misreads a partition value, or of
+// which a checkpoint is damaged.
 //
 // The list is shared: nothing in it may be changed.
 func List(snap *delta.Snapshot, columns []engine.Column, condition engine.Condition) (*engine.FileList, bool) {

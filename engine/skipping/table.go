@@ -11,10 +11,11 @@ import (
 
 // Check refuses a table that can be read neither as a list of its files nor
 // through its log, of which the engine misreads a partitioned one with mapped
-// columns. Its error is a [delta.FeatureError], or a [delta.PartitionError] if a
-// file has a partition value that cannot be read.
+// columns, and fails at a damaged checkpoint. Its error is a [delta.FeatureError], a
+// [delta.PartitionError] if a file has a partition value that cannot be read, or that of
+// [delta.Snapshot.Damage].
 func Check(snap *delta.Snapshot) error {
-	if len(snap.PartitionColumns()) == 0 && delta.CheckScannable(snap) == nil {
+	if len(snap.PartitionColumns()) == 0 && checkLog(snap) == nil {
 		return nil
 	}
 	x := indexOf(snap)
