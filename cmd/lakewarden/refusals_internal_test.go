@@ -193,8 +193,8 @@ func TestADamagedCheckpointClosesNoTable(t *testing.T) {
 		s.admin.write(path+"/rows", rowsOf(object{"id": id}))
 	}
 	dir := filepath.Join(s.root, "t")
-	variant := filepath.Join(s.root, "v")
-	writeVariantLog(t, variant)
+	bare := filepath.Join(s.root, "v")
+	writePartitionLog(t, bare)
 	s.discover()
 	checkpoints, err := filepath.Glob(filepath.Join(dir, "_delta_log", "*.checkpoint.parquet"))
 	require.NoError(t, err)
@@ -212,7 +212,7 @@ func TestADamagedCheckpointClosesNoTable(t *testing.T) {
 	s.restart()
 	require.Equal(t, 6.0, s.admin.count(s.schema+".t"))
 
-	require.NoError(t, os.WriteFile(filepath.Join(variant, "_delta_log/00000000000000000000.checkpoint.parquet"), nil, 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(bare, "_delta_log/00000000000000000000.checkpoint.parquet"), nil, 0o600))
 	s.restart()
 	code, details := s.admin.query("SELECT id FROM "+s.schema+".v").refusal(t, http.StatusConflict)
 	require.Equal(t, "table_log_broken", code)
@@ -233,11 +233,11 @@ func TestADamagedCheckpointIsReadByNoEngine(t *testing.T) {
 	require.Equal(t, list{list{2485.0}}, s.admin.rows("SELECT sum(id)::BIGINT FROM "+s.schema+".t"))
 }
 
-// writeVariantLog makes an empty table with a column of type variant.
-func writeVariantLog(t testing.TB, dir string) {
+// writePartitionLog makes an empty table whose only column is a partition column.
+func writePartitionLog(t testing.TB, dir string) {
 	t.Helper()
 	require.NoError(t, os.MkdirAll(filepath.Join(dir, "_delta_log"), 0o750))
-	const schema = `{\"type\":\"struct\",\"fields\":[{\"name\":\"id\",\"type\":\"long\",\"nullable\":true,\"metadata\":{}},{\"name\":\"v\",\"type\":\"variant\",\"nullable\":true,\"metadata\":{}}]}`
-	appendCommit(t, dir, `{"protocol":{"minReaderVersion":3,"minWriterVersion":7,"readerFeatures":["variantType"],"writerFeatures":["variantType"]}}`,
-		`{"metaData":{"id":"2d7a1f2e-6a4b-4f0e-9a53-7c5a0d3a9b11","format":{"provider":"parquet","options":{}},"schemaString":"`+schema+`","partitionColumns":[],"configuration":{}}}`)
+	const schema = `{\"type\":\"struct\",\"fields\":[{\"name\":\"id\",\"type\":\"long\",\"nullable\":true,\"metadata\":{}}]}`
+	appendCommit(t, dir, `{"protocol":{"minReaderVersion":1,"minWriterVersion":2}}`,
+		`{"metaData":{"id":"2d7a1f2e-6a4b-4f0e-9a53-7c5a0d3a9b11","format":{"provider":"parquet","options":{}},"schemaString":"`+schema+`","partitionColumns":["id"],"configuration":{}}}`)
 }
