@@ -45,7 +45,11 @@ func (s *Snapshot) LastOf(ctx context.Context, past *Snapshot) (*Snapshot, error
 	}
 	opts := s.opts
 	opts.At = AtVersion(last)
-	return Load(ctx, s.bucket, opts)
+	found, err := Load(ctx, s.bucket, opts)
+	if err == nil && found.TableID() != past.TableID() { // the log lacks the commit that replaced the table
+		return nil, fmt.Errorf("version %d is not of table %s: %w", last, past.TableID(), ErrLogBroken)
+	}
+	return found, err
 }
 
 // PrecededBy makes sure that past is an older version of the log that s was read

@@ -130,3 +130,23 @@ func TestRestoreOfAReplacedTable(t *testing.T) {
 	}
 	require.ErrorIs(t, old.PrecededBy(t.Context(), again), delta.ErrIdentityChanged, "a newer version")
 }
+
+// TestLastOfWithoutTheReplacement: the log lacks the commit that replaced the table, and
+// the versions after it are of another one.
+func TestLastOfWithoutTheReplacement(t *testing.T) {
+	b := mem.New()
+	mustPut(t, b, logpath.CommitName(0), `{"protocol":{"minReaderVersion":1,"minWriterVersion":2}}`+"\n"+metadataOf("t0", "a"))
+	mustPut(t, b, logpath.CommitName(1), metadataOf("t1", "b"))
+	mustPut(t, b, logpath.CommitName(2), `{"commitInfo":{"operation":"WRITE"}}`)
+	newest := func() *delta.Snapshot {
+		s, err := delta.Load(t.Context(), b, testOptions(t))
+		require.NoError(t, err)
+		return s
+	}
+	require.NoError(t, newest().Checkpoint(t.Context()))
+	mustPut(t, b, logpath.CommitName(3), metadataOf("t3", "c"))
+	require.NoError(t, b.Delete(t.Context(), logpath.CommitName(1)))
+	head := newest()
+	_, err := head.LastOf(t.Context(), at(t, head, 0))
+	require.ErrorIs(t, err, delta.ErrLogBroken)
+}
