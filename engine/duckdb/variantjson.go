@@ -19,18 +19,23 @@ import (
 var errVariant = errors.New("malformed variant")
 
 // Bounds of a variant, against files made to exhaust the process: how deep arrays and
-// objects are nested, and the length of the text.
+// objects are nested, which is what Spark's parser of JSON accepts, and the length of
+// the text.
 const (
-	maxVariantDepth = 256
+	maxVariantDepth = 1000
 	maxVariantText  = 64 << 20
 )
+
+// maxTextPerByte is how many times longer the JSON of a value without members is than
+// the value: a control character has six.
+const maxTextPerByte = 6
 
 // variantText decodes variants (Parquet, "Variant Binary Encoding") to JSON. Its zero
 // value is ready.
 type variantText struct {
 	keys []string
-	// room is how many more values there can be: each has a byte of its own, unless
-	// offsets lead to one value several times.
+	// room is the number of bytes that further values can have: each has bytes of its
+	// own, unless offsets lead to one value several times.
 	room int
 }
 
@@ -86,17 +91,25 @@ func (v *variantText) value(dst, value []byte, depth int) ([]byte, error) {
 	}
 	header, rest := value[0]>>2, value[1:]
 	switch value[0] & 3 {
-	case basicShortString:
-		if int(header) > len(rest) {
-			return nil, errVariant
-		}
-		return appendText(dst, rest[:header]), nil
 	case basicObject:
 		return v.object(dst, header, rest, depth)
 	case basicArray:
 		return v.array(dst, header, rest, depth)
 	}
-	return primitive(dst, header, rest)
+	out, err := scalar(dst, value[0]&3, header, rest)
+	v.room -= (len(out) - len(dst)) / maxTextPerByte
+	return out, err
+}
+
+// scalar appends a value without members.
+func scalar(dst []byte, basic, header byte, rest []byte) ([]byte, error) {
+	if basic != basicShortString {
+		return primitive(dst, header, rest)
+	}
+	if int(header) > len(rest) {
+		return nil, errVariant
+	}
+	return appendText(dst, rest[:header]), nil
 }
 
 func (v *variantText) object(dst []byte, header byte, rest []byte, depth int) ([]byte, error) {

@@ -121,6 +121,29 @@ func TestVariantsThatLeadToOneValueManyTimes(t *testing.T) {
 	}
 	_, err := new(variantText).appendJSON(nil, []byte{1, 0, 0}, value)
 	require.ErrorIs(t, err, errVariant)
+
+	// A text of 60 bytes, once and 200 times.
+	text := append([]byte{60<<2 | basicShortString}, strings.Repeat("\x01", 60)...)
+	for n, want := range map[int]error{1: nil, 200: errVariant} {
+		value = append([]byte{basicArray, byte(n)}, make([]byte, n+1)...)
+		_, err = new(variantText).appendJSON(nil, []byte{1, 0, 0}, append(value, text...))
+		require.ErrorIs(t, err, want, n)
+	}
+}
+
+// TestDeepVariants nests arrays as deep as Spark's parser of JSON does, and deeper.
+func TestDeepVariants(t *testing.T) {
+	for depth, want := range map[int]error{maxVariantDepth: nil, maxVariantDepth + 1: errVariant} {
+		value := []byte{0}
+		for range depth {
+			value = append([]byte{basicArray | 3<<2, 1, 0, 0, 0, 0, 0, 0, 0, 0}, value...) // of one element, with offsets of four bytes
+		}
+		text, err := new(variantText).appendJSON(nil, []byte{1, 0, 0}, value)
+		require.ErrorIs(t, err, want, depth)
+		if want == nil {
+			require.Equal(t, strings.Repeat("[", depth)+"null"+strings.Repeat("]", depth), string(text))
+		}
+	}
 }
 
 func FuzzVariantText(f *testing.F) {
