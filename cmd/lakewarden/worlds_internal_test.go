@@ -152,8 +152,14 @@ func (c *client) answer(n int, a ask) (answer, error) {
 	for _, h := range []string{"Date", "X-Query-Id", "Content-Length", "Ratelimit-Remaining", "Ratelimit-Reset"} {
 		got.header.Del(h)
 	}
-	if a.unordered && got.status == http.StatusOK {
+	switch {
+	case !a.unordered || got.status != http.StatusOK:
+	case a.accept == "":
 		got.body = sortedRows(text)
+	default:
+		lines := strings.SplitAfter(got.body, "\n")
+		slices.Sort(lines)
+		got.body = strings.Join(lines, "")
 	}
 	return got, nil
 }
@@ -299,7 +305,10 @@ func TestTwoWorldsAnswerAlikeInParallel(t *testing.T) {
 	statements := slices.Concat(leakFamilies(), probes(o.expressions(o.signatures(), 2, n), n))
 	asks := w.asks(statements)
 	for i := range asks {
-		asks[i].unordered = asks[i].accept == ""
+		if asks[i].accept == "application/vnd.apache.arrow.stream" {
+			asks[i].accept = "" // its bytes depend on the order of rows
+		}
+		asks[i].unordered = true
 	}
 	var answers [2][]answer
 	for i, wild := range []bool{false, true} {
