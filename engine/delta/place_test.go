@@ -93,6 +93,8 @@ func TestAbsolutePathsInsideTheTable(t *testing.T) {
 	require.Equal(t, base+"/path.parquet", slices.Collect(again.Files())[0].Add.Path)
 }
 
+// TestAbsoluteSidecars loads logs whose checkpoint names its sidecar by an absolute path:
+// only paths into the folder of sidecars are accepted.
 func TestAbsoluteSidecars(t *testing.T) {
 	root, b := tableFolder(t)
 	for path, fails := range map[string]bool{
@@ -109,7 +111,7 @@ func TestAbsoluteSidecars(t *testing.T) {
 			require.ErrorIs(t, err, delta.ErrUnsafePath, path)
 			continue
 		}
-		// It is looked for, and it is not there.
+		// The path is accepted, but the sidecar is missing.
 		require.ErrorIs(t, err, delta.ErrLogBroken, path)
 		require.NotErrorIs(t, err, delta.ErrUnsafePath, path)
 	}
