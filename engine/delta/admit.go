@@ -103,9 +103,9 @@ func (t *Txn) checkChangeFeed(s *Snapshot, removes bool) error {
 	return nil
 }
 
-// checkUpgrade judges new metadata, a new protocol and a restore: the table stays itself,
-// versions and features only grow, the protocol covers what is used, and we can read
-// the result.
+// checkUpgrade judges new metadata, a new protocol and a restore: the table keeps its id,
+// versions and features only grow, the protocol covers the features in use, and the
+// result can be read.
 func (t *Txn) checkUpgrade(s *Snapshot) error {
 	if t.protocol == nil && t.metadata == nil && !t.restores {
 		return nil

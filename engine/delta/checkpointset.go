@@ -84,12 +84,13 @@ func (l listing) checkpoints() map[int64][]logpath.File {
 // start.
 const maxDamaged = 8
 
-// damage is what was found out about the checkpoints of one log. The zero value knows
-// of none. A damaged checkpoint is not needed where the commits that it covers remain.
+// damage records the damaged checkpoints of one log. The zero value records none. A
+// damaged checkpoint is not needed as long as the commits that it covers remain.
 type damage struct {
 	// found holds the error of each damaged checkpoint, by the name of its first file.
 	found map[string]error
-	// first is the first of these errors, that of the preferred checkpoint.
+	// first is the error that was recorded first, which is that of the preferred
+	// checkpoint.
 	first error
 }
 
@@ -125,12 +126,12 @@ func (d *damage) explain(l listing, missing, version int64) error {
 	return nil
 }
 
-// isDamage reports errors that say that a file of the log is not what it should be.
+// isDamage reports whether err says that a file of the log cannot be decoded.
 func isDamage(err error) bool {
 	return errors.Is(err, checkpoint.ErrCorrupt) || errors.Is(err, ErrMalformed)
 }
 
-// checkpointError gives an error of reading a file of a checkpoint its reason.
+// checkpointError adds the reason to an error of reading a file of a checkpoint.
 func checkpointError(f logpath.File, err error) error {
 	missing, damaged := ReasonCheckpointMissing, ReasonCheckpointDamaged
 	if f.Kind == logpath.Other {
@@ -142,8 +143,8 @@ func checkpointError(f logpath.File, err error) error {
 	return withActionReason(damaged, f.Name, err)
 }
 
-// replaceable reports whether err, of reading a checkpoint, is one after which the
-// table is read without it. An unsafe path is not: other readers would follow it.
+// replaceable reports whether the table may be read without a checkpoint whose reading
+// failed with err. It may not after an unsafe path, which other readers would follow.
 func replaceable(err error) bool {
 	var r *RefusalError
 	return errors.As(err, &r) && r.Reason != ReasonUnsafePath && r.Reason != ReasonAbsolutePath

@@ -67,9 +67,9 @@ func (s *Snapshot) logCutoff() time.Time {
 	return s.opts.Clock().UTC().Add(-s.LogRetention()).Truncate(day)
 }
 
-// staleFiles names the files below the newest checkpoint that was there at the
-// cutoff. A checkpoint of a version that is timed by an older one does not count:
-// that version would go back in time with the older one's deletion.
+// staleFiles names the files below the newest checkpoint that existed at the cutoff. The
+// checkpoint's version must have a time that does not depend on older versions:
+// otherwise deleting those would make it earlier.
 func (s *Snapshot) staleFiles(ctx context.Context) ([]string, error) {
 	l, err := s.expiredLog(ctx)
 	if err != nil || len(l.commits) == 0 {
@@ -77,7 +77,7 @@ func (s *Snapshot) staleFiles(ctx context.Context) ([]string, error) {
 	}
 	cover := int64(-1)
 	for version := range l.checkpoints() {
-		if l.steady[version] {
+		if l.independent[version] {
 			cover = max(cover, version)
 		}
 	}
@@ -102,9 +102,9 @@ func (s *Snapshot) staleFiles(ctx context.Context) ([]string, error) {
 	return names[:min(len(names), maxCleaned)], nil
 }
 
-// checkCover makes sure that every checkpoint of a version can be read by itself. A
-// load of the version would not tell: it does without a damaged checkpoint as long as
-// the commits remain that are to be deleted here.
+// checkCover makes sure that every checkpoint of a version can be read by itself.
+// Loading the version would not show that: as long as the commits that are to be deleted
+// remain, it replaces a damaged checkpoint by them.
 func (s *Snapshot) checkCover(ctx context.Context, l listing, version int64) error {
 	for _, set := range l.sets() {
 		if set.version() != version {
@@ -121,8 +121,8 @@ func (s *Snapshot) checkCover(ctx context.Context, l listing, version int64) err
 // expired is the part of a log that is older than the cutoff.
 type expired struct {
 	listing
-	// steady has the commits whose times do not follow from older ones.
-	steady map[int64]bool
+	// independent holds the versions whose times do not depend on older versions.
+	independent map[int64]bool
 }
 
 // expiredLog lists the log as far as its commits are older than the cutoff.
@@ -134,8 +134,8 @@ func (s *Snapshot) expiredLog(ctx context.Context) (l expired, err error) {
 		}
 		f := logpath.Parse(o.Name)
 		if f.Kind == logpath.Commit {
-			// Stored times are raised to follow each other, never lowered below this
-			// commit's, unless by an in-commit timestamp that is judged below.
+			// A commit's time is at least the latest modification time so far, unless
+			// an in-commit timestamp lowers it. Stopping too early only keeps files.
 			if at := modified(versioned{object: o}); at.After(before) {
 				before = at
 			}
@@ -153,9 +153,9 @@ func (s *Snapshot) expiredLog(ctx context.Context) (l expired, err error) {
 	if err != nil {
 		return expired{}, err
 	}
-	l.commits, l.steady = l.commits[:n], make(map[int64]bool, n)
+	l.commits, l.independent = l.commits[:n], make(map[int64]bool, n)
 	for i, commit := range l.commits {
-		l.steady[commit.version] = i >= len(c.raised) || !c.raised[i]
+		l.independent[commit.version] = i >= len(c.raised) || !c.raised[i]
 	}
 	return l, nil
 }

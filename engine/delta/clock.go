@@ -8,9 +8,9 @@ import (
 	"github.com/lakewarden/lakewarden/engine/delta/action"
 )
 
-// clock tells when the versions of a log were committed. History, time travel and
-// the cleanup of the log all use it, so that a time that one of them shows means the
-// same version to the others.
+// clock gives the commit times of the versions of a log. History, time travel and the
+// cleanup of the log all use it, so a time in the history selects the same version
+// everywhere.
 //
 // Versions from the enablement of in-commit timestamps on have those (protocol,
 // "In-Commit Timestamps"). Older versions have the modification times of their
@@ -25,7 +25,8 @@ type clock struct {
 	// stored are the times of commits below the index len(stored); the others have
 	// in-commit timestamps.
 	stored []time.Time
-	// raised says which of them had to follow a commit of a later time.
+	// raised reports, for each of stored, whether it was raised above its modification
+	// time to follow the commit before it.
 	raised []bool
 	// stamps are the in-commit timestamps that were read, by index; nil means that
 	// the commit has none.
@@ -70,11 +71,12 @@ func (s *Snapshot) clockOf(ctx context.Context, commits []versioned) (*clock, er
 	return c, nil
 }
 
+// modified returns the modification time of a commit's file in whole milliseconds.
 func modified(c versioned) time.Time { return c.object.ModTime.UTC().Truncate(time.Millisecond) }
 
-// firstStamped returns the index of the first commit that is timed by its in-commit
-// timestamp. A table can claim too early a version, after it was replaced by one that
-// always had them.
+// firstStamped returns the index of the first commit whose time is its in-commit
+// timestamp. A table's properties can name too early a version: a table that had the
+// timestamps from its version 0 on may have replaced one without them.
 func (c *clock) firstStamped(ctx context.Context) (int, error) {
 	if !c.latest.inCommitTimestamps() {
 		return len(c.commits), nil
@@ -106,7 +108,7 @@ func (c *clock) stamp(ctx context.Context, i int) (*int64, error) {
 	return c.stamps[i], nil
 }
 
-// note spares the clock from reading a commit that was read.
+// note records the in-commit timestamp of a commit that was already read.
 func (c *clock) note(i int, info *action.CommitInfo) { c.stamps[i] = info.InCommitTimestamp }
 
 // at returns the time of the commit at an index. One that lacks its in-commit

@@ -107,7 +107,7 @@ func CheckScannable(s *Snapshot) error {
 	return nil
 }
 
-// checkReader refuses what nobody here understands.
+// checkReader refuses tables that neither this package nor the engine can read.
 func (s *Snapshot) checkReader() error {
 	p := s.state.protocol
 	refuse := func(feature, reason string) error {
@@ -148,7 +148,7 @@ func (s *Snapshot) checkReader() error {
 		return refuse("column name with a zero byte", "no statement can name it")
 	}
 	if s.doubled != "" {
-		return refuse(featAbsolute, "a file is live by two paths")
+		return refuse(featAbsolute, "a file is live under two paths")
 	}
 	if column := foreignChange(s.schema); column != "" {
 		return refuse(featTypeWidening, "a change of the type of column "+column)
@@ -183,9 +183,9 @@ func CheckRewritable(s *Snapshot) error {
 	return s.checkFileTypes()
 }
 
-// oddVoid returns where the table has a void type that no writer gives a meaning: in a
-// list or map, as a partition column, or without any column that files have. It is empty
-// if there is none.
+// oddVoid returns where the schema has a void type whose meaning is undefined: in a list
+// or map, as a partition column, or in a table without any column that files hold. It
+// returns "" if there is none.
 func (s *Snapshot) oddVoid() string {
 	reason := ""
 	walkTypes(s.schema, func(t DataType) {

@@ -55,7 +55,7 @@ func load(ctx context.Context, b objstore.Bucket, opts Options, target int64) (*
 	return s, err
 }
 
-// loadListed reads the version from its newest checkpoint. One that is damaged is
+// loadListed reads the version from its newest checkpoint. A damaged checkpoint is
 // replaced by an older one, or by the commits that it covers.
 func loadListed(ctx context.Context, b objstore.Bucket, opts Options, target int64) (*Snapshot, error) {
 	seg, l, all, err := findSegment(ctx, b, target)
@@ -65,11 +65,11 @@ func loadListed(ctx context.Context, b objstore.Bucket, opts Options, target int
 	var known damage
 	for {
 		s, err := loadSegment(ctx, b, opts, seg, known.first)
-		var unread *checkpointUnread
-		if !errors.As(err, &unread) {
+		var unusable *unusableCheckpointError
+		if !errors.As(err, &unusable) {
 			return s, err
 		}
-		known.add(seg.checkpoint, unread.err)
+		known.add(seg.checkpoint, unusable.err)
 		if !all {
 			if l, err = listLog(ctx, b, 0); err != nil {
 				return nil, err
@@ -82,15 +82,15 @@ func loadListed(ctx context.Context, b objstore.Bucket, opts Options, target int
 	}
 }
 
-// checkpointUnread is the error of a checkpoint without which the version may still be
-// read.
-type checkpointUnread struct{ err error }
+// unusableCheckpointError is the error of reading a checkpoint without which the version
+// may still be readable.
+type unusableCheckpointError struct{ err error }
 
-func (e *checkpointUnread) Error() string { return e.err.Error() }
-func (e *checkpointUnread) Unwrap() error { return e.err }
+func (e *unusableCheckpointError) Error() string { return e.err.Error() }
+func (e *unusableCheckpointError) Unwrap() error { return e.err }
 
-// loadSegment reads the files of a segment. damage is what is wrong with a checkpoint
-// that is not part of it, or nil.
+// loadSegment reads the files of a segment. damage is the error of a damaged checkpoint
+// that the segment avoids, or nil; the snapshot reports it by [Snapshot.Damage].
 func loadSegment(ctx context.Context, b objstore.Bucket, opts Options, seg segment, damage error) (*Snapshot, error) {
 	st := emptyState(opts.EngineInfo, b)
 	st.whole = len(seg.checkpoint) == 0 // a checkpoint does not say who wrote its files
@@ -99,7 +99,7 @@ func loadSegment(ctx context.Context, b objstore.Bucket, opts Options, seg segme
 	if len(seg.checkpoint) > 0 {
 		err := st.takeCheckpoint(ctx, b, opts, seg)
 		if replaceable(err) {
-			return nil, &checkpointUnread{err}
+			return nil, &unusableCheckpointError{err}
 		}
 		if err != nil {
 			return nil, err
@@ -127,9 +127,9 @@ func loadSegment(ctx context.Context, b objstore.Bucket, opts Options, seg segme
 	return newSnapshot(b, opts, seg.target, st, head)
 }
 
-// takeCheckpoint makes the content of the segment's checkpoint that of s, which is
-// empty. The number of files must be that of the version's checksum file, if there is
-// one: a checkpoint in JSON that was cut between two lines has fewer.
+// takeCheckpoint fills s, which must be empty, from the segment's checkpoint. The number
+// of files must equal that of the version's checksum file, if there is one: a checkpoint
+// in JSON that was cut off between two lines has fewer.
 func (s *state) takeCheckpoint(ctx context.Context, b objstore.Bucket, opts Options, seg segment) error {
 	files := make(chan int64, 1)
 	go func() { files <- checksumFiles(ctx, b, seg) }()

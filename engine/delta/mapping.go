@@ -26,7 +26,7 @@ type FileColumn struct {
 	FileName string
 	// ID is the Parquet field id; zero means none.
 	ID int
-	// Void says that files do not have the column: it is always NULL.
+	// Void reports that files do not have the column: it is always NULL.
 	Void bool
 	// Children are the parts, in the schema's order.
 	Children []FileColumn
@@ -109,7 +109,7 @@ func fileNaming(properties map[string]string) func(Field) string {
 }
 
 // PartitionValues are the file's values of the partition columns by the names
-// of the schema, in the log's form; nil is null, and so is a missing value.
+// of the schema, in the log's form. A nil or missing value is NULL.
 func (s *Snapshot) PartitionValues(f File) map[string]*string {
 	return s.logicalValues(f.Add.PartitionValues)
 }

@@ -26,9 +26,9 @@ func ParsePartitionValue(t DataType, value *string) (*string, error) {
 	return convertPartition(t, value, partitionForm{func(_ Primitive, text string) (string, bool) { return text, true }, duckText})
 }
 
-// partitionForm says how a value is read and printed.
+// partitionForm converts values from one text form to another.
 type partitionForm struct {
-	// from turns the text into one that Spark reads.
+	// from turns the given text into one that Spark reads.
 	from func(t Primitive, text string) (string, bool)
 	// print prints a value of a type whose form differs between DuckDB and the log.
 	print func(v any) (string, bool)
@@ -86,7 +86,8 @@ func partitionText(t Primitive, text string, print func(any) (string, bool)) (st
 	return "", false
 }
 
-// trimmed cuts off what Spark's casts ignore: white space and control characters.
+// trimmed cuts off what Spark's casts ignore at both ends: white space and control
+// characters.
 func trimmed(text string) string {
 	return strings.TrimFunc(text, func(r rune) bool { return r <= ' ' || r == 0x7f })
 }
@@ -132,7 +133,7 @@ func unescapeBlob(text string) (string, bool) {
 	}
 }
 
-// logText prints values as the log has them.
+// logText prints values in the log's form.
 func logText(v any) (string, bool) {
 	switch v := v.(type) {
 	case []byte:
@@ -148,7 +149,7 @@ func logText(v any) (string, bool) {
 	return "", false
 }
 
-// duckText prints values as DuckDB casts them.
+// duckText prints values as text that DuckDB casts to them.
 func duckText(v any) (string, bool) {
 	switch v := v.(type) {
 	case []byte:

@@ -21,8 +21,8 @@ func wholeNumber(text string, bits int) (string, bool) {
 // plainFloat is a number as Java's parser reads it, without its hexadecimal form.
 var plainFloat = regexp.MustCompile(`^([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)[fFdD]?$`)
 
-// floatText reads a floating-point number of so many bits and prints it as Java does.
-// What is beyond the largest number is infinite.
+// floatText reads a floating-point number of the given bits and prints it as Java does.
+// Numbers beyond the range are infinite.
 func floatText(text string, bits int) (string, bool) {
 	switch strings.ToLower(text) {
 	case "nan":
@@ -60,11 +60,11 @@ func withPoint(digits string) string {
 // plainNumber is a number as Java's BigDecimal reads it.
 var plainNumber = regexp.MustCompile(`^([+-]?)([0-9]*)(?:\.([0-9]*))?(?:[eE]([+-]?[0-9]+))?$`)
 
-// maxDecimalText bounds the text of a decimal: longer ones only cost time.
+// maxDecimalText is the longest text of a decimal in bytes; it bounds the work.
 const maxDecimalText = 1000
 
-// roundDecimal reads a number into the type: half of the last digit is rounded away
-// from zero, as by Spark's cast. It prints all digits of the scale.
+// roundDecimal converts a number to the type and prints all digits of its scale. Like
+// Spark's cast it rounds halves away from zero.
 func roundDecimal(text string, t Decimal) (string, bool) {
 	m := plainNumber.FindStringSubmatch(text)
 	if m == nil || m[2]+m[3] == "" || len(text) > maxDecimalText {
@@ -79,18 +79,18 @@ func roundDecimal(text string, t Decimal) (string, bool) {
 		exponent = int(n)
 	}
 	digits := strings.TrimLeft(m[2]+m[3], "0")
-	// So many of the digits stand before the end of the scale.
-	kept := len(digits) - len(m[3]) + exponent + t.Scale
+	// within is the number of digits up to the last place of the scale.
+	within := len(digits) - len(m[3]) + exponent + t.Scale
 	n := new(big.Int)
 	switch {
-	case digits == "" || kept < 0:
-	case kept > t.Precision:
+	case digits == "" || within < 0:
+	case within > t.Precision:
 		return "", false
-	case kept >= len(digits):
-		n.SetString(digits+strings.Repeat("0", kept-len(digits)), 10)
+	case within >= len(digits):
+		n.SetString(digits+strings.Repeat("0", within-len(digits)), 10)
 	default:
-		n.SetString("0"+digits[:kept], 10)
-		if digits[kept] >= '5' {
+		n.SetString("0"+digits[:within], 10)
+		if digits[within] >= '5' {
 			n.Add(n, big.NewInt(1))
 		}
 	}

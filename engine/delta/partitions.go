@@ -12,15 +12,15 @@ import (
 type PartitionFault int
 
 const (
-	// PartitionNoValue: the value is not one of the column's type.
-	PartitionNoValue PartitionFault = iota
-	// PartitionName: the value has the column's name of the schema in a table whose
-	// log has other names.
-	PartitionName
+	// PartitionWrongType: the value cannot be cast to the column's type.
+	PartitionWrongType PartitionFault = iota
+	// PartitionWrongName: in a table with column mapping, the value is stored under the
+	// column's logical name instead of its physical name.
+	PartitionWrongName
 )
 
-// PartitionError says of which column a file has a partition value that cannot be
-// read. It matches [ErrPartitionValue] and does not hold the value.
+// PartitionError reports that a file has a partition value that cannot be read. It
+// matches [ErrPartitionValue] and does not hold the value.
 type PartitionError struct {
 	Fault PartitionFault
 	// Column is empty if it must not be named.
@@ -32,8 +32,8 @@ type PartitionError struct {
 // Reason completes the sentence "a file has a partition value that …".
 func (e *PartitionError) Reason() string {
 	switch {
-	case e.Fault == PartitionName:
-		return "does not stand under its column's name in files"
+	case e.Fault == PartitionWrongName:
+		return "is not stored under its column's physical name"
 	case e.Type == nil:
 		return "is not of its column's type"
 	}
@@ -50,16 +50,17 @@ func (e *PartitionError) Error() string {
 // Is matches [ErrPartitionValue].
 func (e *PartitionError) Is(target error) bool { return target == ErrPartitionValue }
 
-// PartitionReader reads the partition values of a snapshot's files. It belongs to one
-// goroutine.
+// PartitionReader reads the partition values of a snapshot's files. It is not safe for
+// concurrent use.
 type PartitionReader struct {
 	columns []Field
-	// stored are the names that the log has for the columns.
+	// stored holds the names of the columns in the log.
 	stored []string
-	// parsed are texts that were read before, by column: many files share one.
+	// parsed caches the values of texts by column, because many files share one.
 	parsed []map[string]parsedValue
 }
 
+// parsedValue is the result of reading one text.
 type parsedValue struct {
 	value     *string
 	scannable bool
@@ -79,19 +80,18 @@ func (s *Snapshot) PartitionReader() *PartitionReader {
 	return r
 }
 
-// Columns are the partition columns, in order.
+// Columns returns the partition columns, in order.
 func (r *PartitionReader) Columns() []Field { return r.columns }
 
-// Knows reports whether all columns are of types whose values [PartitionReader.Read]
-// reads.
+// Knows reports whether [PartitionReader.Read] supports the types of all columns.
 func (r *PartitionReader) Knows() bool {
 	return !slices.ContainsFunc(r.columns, func(f Field) bool { return !readsPartition(f.Type) })
 }
 
 // Read appends the file's values in the order of the columns to out, as
-// [ParsePartitionValue] returns them. A missing value is null, and values of other
-// columns mean nothing. scannable reports whether DuckDB's extension
-// reads the same values. The error is a [PartitionError].
+// [ParsePartitionValue] returns them. A missing value is NULL, and values of other
+// columns are ignored. scannable reports whether DuckDB's extension reads the same
+// values. The error is a [PartitionError].
 func (r *PartitionReader) Read(f File, out []*string) (values []*string, scannable bool, err error) {
 	given := f.Add.PartitionValues
 	scannable = len(given) == len(r.columns)
@@ -99,7 +99,7 @@ func (r *PartitionReader) Read(f File, out []*string) (values []*string, scannab
 		text, ok := given[r.stored[i]]
 		if !ok {
 			if _, misnamed := given[c.Name]; misnamed {
-				return nil, false, &PartitionError{Fault: PartitionName, Column: c.Name, Type: c.Type}
+				return nil, false, &PartitionError{Fault: PartitionWrongName, Column: c.Name, Type: c.Type}
 			}
 			scannable = false
 		}
@@ -111,7 +111,7 @@ func (r *PartitionReader) Read(f File, out []*string) (values []*string, scannab
 		if !known {
 			value, err := ParsePartitionValue(c.Type, text)
 			if err != nil {
-				return nil, false, &PartitionError{Fault: PartitionNoValue, Column: c.Name, Type: c.Type}
+				return nil, false, &PartitionError{Fault: PartitionWrongType, Column: c.Name, Type: c.Type}
 			}
 			got = parsedValue{value, value == nil || scansValue(c.Type, *text, *value)}
 			r.remember(i, *text, got)
@@ -129,6 +129,7 @@ func (r *PartitionReader) remember(column int, text string, value parsedValue) {
 	r.parsed[column][text] = value
 }
 
+// The forms of values that DuckDB's extension reads.
 var (
 	scannedFloat = regexp.MustCompile(`^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$`)
 	scannedDate  = regexp.MustCompile(`^[0-9]{4}-[0-9]{2}-[0-9]{2}$`)
@@ -136,8 +137,8 @@ var (
 	scannedUTC   = regexp.MustCompile(`^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,6})?Z$`)
 )
 
-// scansValue reports whether DuckDB's extension reads text as value. It refuses many
-// forms that Spark reads, and ignores offsets of timestamps.
+// scansValue reports whether DuckDB's extension reads text as value. The extension
+// refuses many forms that Spark reads, and ignores offsets of timestamps.
 func scansValue(t DataType, text, value string) bool {
 	switch t {
 	case String, Binary:
@@ -156,8 +157,8 @@ func scansValue(t DataType, text, value string) bool {
 	return text == value
 }
 
-// CheckListable refuses a table whose rows are not, file by file, what a reader of
-// Parquet sees who knows the names of columns and the partition values. It judges the
+// CheckListable refuses a table that cannot be read as a list of Parquet files, given the
+// names or field ids of the columns in files and the partition values. It judges the
 // schema, not the files. Its error is a [FeatureError].
 func CheckListable(s *Snapshot) error {
 	if err := s.checkReader(); err != nil {
@@ -177,14 +178,14 @@ func CheckListable(s *Snapshot) error {
 	return nil
 }
 
-// partitionTypeError refuses a partition column whose values nobody can read.
+// partitionTypeError returns the refusal of a partition column of an unsupported type.
 func partitionTypeError(f Field) error {
 	return &FeatureError{Feature: featPartitionType, Reason: "column " + f.Name + " of type " + f.Type.String()}
 }
 
-// checkResult refuses a version with the given files that we could not read again:
-// neither as a list of its files nor through DuckDB's extension. Its error is a
-// [FeatureError] or a [PartitionError].
+// checkResult refuses a version with the given files that could be read neither as a list
+// of these files nor through DuckDB's extension. Its error is a [FeatureError] or a
+// [PartitionError].
 func (s *Snapshot) checkResult(files iter.Seq[File]) error {
 	if err := s.checkReader(); err != nil {
 		return err

@@ -12,7 +12,7 @@ import (
 // civilDate is a day of the proleptic Gregorian calendar, with a year 0.
 type civilDate struct{ year, month, day int }
 
-// instant is a point in time, or a local one, to the microsecond.
+// instant is a point in time, or a local time without a zone, to the microsecond.
 type instant struct {
 	date                 civilDate
 	hour, minute, second int
@@ -22,8 +22,9 @@ type instant struct {
 
 const daySeconds = 24 * 60 * 60
 
-// DuckDB's dates and timestamps span these days and microseconds; it takes the numbers
-// at the ends for infinities.
+// The ranges of DuckDB's dates in days and timestamps in microseconds since 1970, without
+// the numbers at the ends, which stand for infinities; the most digits of a year in
+// Spark's forms of both; and the digits of a fraction.
 const (
 	maxDay        = math.MaxInt32 - 1
 	minMicros     = -9223372022400000000
@@ -39,7 +40,8 @@ var (
 	zonePattern = regexp.MustCompile(`^(?:UTC|GMT|UT)?([+-])([0-9]{1,2})(?::?([0-9]{1,2})(?::?([0-9]{2}))?)?$`)
 )
 
-// splitDate reads a day of a year of at most so many digits, and what follows it.
+// splitDate reads a day, whose year has at most yearDigits digits, and returns the text
+// after it.
 func splitDate(text string, yearDigits int) (d civilDate, rest string, ok bool) {
 	m := datePattern.FindStringSubmatch(text)
 	if m == nil || len(strings.TrimLeft(m[1], "+-")) > yearDigits {
@@ -56,21 +58,22 @@ func splitDate(text string, yearDigits int) (d civilDate, rest string, ok bool) 
 	return d, m[4], at.Year() == d.year && int(at.Month()) == d.month && at.Day() == d.day
 }
 
-// number reads digits of which a pattern has made sure; none are zero.
+// number converts digits that a pattern has matched. An empty text is 0.
 func number(digits string) int {
 	n, _ := strconv.Atoi(digits)
 	return n
 }
 
-// parseDate reads a day; a time of the day after it is ignored, as by Spark.
+// parseDate reads a day. Like Spark it ignores a time of the day after it.
 func parseDate(text string) (civilDate, bool) {
 	d, _, ok := splitDate(text, maxYearDate)
 	days := d.midnight().Unix() / daySeconds
 	return d, ok && max(days, -days) <= maxDay
 }
 
-// parseInstant reads a point in time. Without an offset it is UTC; a local time ignores
-// its offset, as Spark's does. Digits beyond microseconds are cut off.
+// parseInstant reads a point in time, or a local time unless zoned is set. A point in time
+// without an offset is in UTC. Like Spark's, a local time ignores its offset. Digits
+// beyond microseconds are cut off.
 func parseInstant(text string, zoned bool) (instant, bool) {
 	d, clock, ok := splitDate(text, maxYearStamp)
 	at := instant{date: d, zoned: zoned}
@@ -137,7 +140,7 @@ func (d civilDate) midnight() time.Time {
 	return time.Date(d.year, time.Month(d.month), d.day, 0, 0, 0, 0, time.UTC)
 }
 
-// signedYear prints a year as ISO 8601 has it, with a sign beyond four digits.
+// signedYear prints a year in the form of ISO 8601, with a sign beyond four digits.
 func signedYear(year int) string {
 	switch {
 	case year < 0:
@@ -163,7 +166,7 @@ func (t instant) clock() string {
 	return fmt.Sprintf("%02d:%02d:%02d", t.hour, t.minute, t.second)
 }
 
-// fraction is that of the second with its point, empty if it is zero.
+// fraction returns the fraction of the second with its point, or "" if it is zero.
 func (t instant) fraction() string {
 	if t.micros == 0 {
 		return ""

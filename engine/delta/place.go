@@ -9,16 +9,16 @@ import (
 	"github.com/lakewarden/lakewarden/engine/objstore"
 )
 
-// place is the folder of a table. It turns what the log calls a file into the name of an
-// object below the folder: here unsafe paths end.
+// place is the folder of a table. It turns paths of the log into names of objects below
+// the folder and refuses all others.
 //
 // An absolute path is accepted if the store says that it leads into the folder. The
 // protocol identifies a file by its path as it is written, and Spark's replay does so
 // too: a file that was added by an absolute path is not removed by a relative one.
 type place struct{ bucket objstore.Bucket }
 
-// name returns the object's name. identity tells an absolute path from other paths to the
-// same object; it is empty for a relative one. Errors: [ErrUnsafePath].
+// name returns the object's name. identity distinguishes an absolute path from other
+// paths to the same object; it is empty for a relative path. Errors: [ErrUnsafePath].
 func (p place) name(path string) (name, identity string, err error) {
 	scheme, host, decoded, absolute := logpath.Absolute(path)
 	if !absolute {
@@ -57,7 +57,8 @@ func (p place) vectorName(dv *action.DeletionVector) (name string, err error) {
 	return deletion.FileName(dv)
 }
 
-// The storage types of deletion vectors that have no file of the table's naming.
+// The storage types of deletion vectors that are not named by a UUID: inline, and by an
+// absolute path.
 const (
 	storedInline   = "i"
 	storedAbsolute = "p"

@@ -98,8 +98,8 @@ func (s *Snapshot) Checkpoint(ctx context.Context) error {
 	return nil
 }
 
-// hintedBeyond reports whether the hint points at a newer checkpoint that exists. A
-// wrong hint would otherwise never be corrected.
+// hintedBeyond reports whether _last_checkpoint names a newer checkpoint that exists. One
+// that names a missing checkpoint must be overwritten.
 func (s *Snapshot) hintedBeyond(ctx context.Context) (bool, error) {
 	hinted, ok := hint(ctx, s.bucket)
 	if !ok || hinted <= s.version {

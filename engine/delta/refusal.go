@@ -7,8 +7,8 @@ import (
 	"github.com/lakewarden/lakewarden/engine/delta/logpath"
 )
 
-// Reason is the class of what makes a table, or one version of it, unreadable. It is
-// fit for every caller: it never depends on a value of a row.
+// Reason is the class of the fault that makes a table, or one version of it, unreadable.
+// Every caller may learn it, because it never depends on a value of a row.
 type Reason string
 
 // The reasons of a [RefusalError].
@@ -45,8 +45,7 @@ const (
 	ReasonFileMissing Reason = "data_file_missing"
 )
 
-// RefusalError says why a table, or one version of it, cannot be read. It matches the
-// sentinels of what it wraps.
+// RefusalError reports why a table, or one version of it, cannot be read.
 type RefusalError struct {
 	Reason Reason
 	// Name is the object at fault below the table's folder; empty if it lies outside
@@ -66,7 +65,7 @@ func (e *RefusalError) Error() string {
 // Unwrap returns the cause.
 func (e *RefusalError) Unwrap() error { return e.Err }
 
-// withReason gives err a reason, unless it has one.
+// withReason returns err with a reason, unless it has one already.
 func withReason(reason Reason, name string, err error) error {
 	var known *RefusalError
 	if err == nil || errors.As(err, &known) {
@@ -75,9 +74,9 @@ func withReason(reason Reason, name string, err error) error {
 	return &RefusalError{Reason: reason, Name: name, Err: err}
 }
 
-// withActionReason is withReason for an error of decoding or applying actions: paths have
-// reasons of their own. damaged is the reason of actions that cannot be decoded. Other
-// errors, such as those of the store, stay as they are.
+// withActionReason is withReason for an error of decoding or applying actions. damaged is
+// the reason if they cannot be decoded; unsafe paths and excessive sizes have their own.
+// Other errors, such as those of the store, are returned unchanged.
 func withActionReason(damaged Reason, name string, err error) error {
 	switch {
 	case errors.Is(err, logpath.ErrElsewhere):

@@ -16,9 +16,9 @@ import (
 // several tables.
 
 // LastOf returns the last version of the table that past is a version of, before it
-// was replaced by the table of s. Errors: [ErrIdentityChanged] when past is no older
-// version in the log that s was read from; [ErrLogBroken] when no commit replaces the
-// table; else as [Load].
+// was replaced by the table of s. Errors: [ErrIdentityChanged] if past is not an older
+// version in the log that s was read from; [ErrLogBroken] if no commit replaces the
+// table; those of [Load].
 func (s *Snapshot) LastOf(ctx context.Context, past *Snapshot) (*Snapshot, error) {
 	if err := s.PrecededBy(ctx, past); err != nil {
 		return nil, err
@@ -52,8 +52,8 @@ func (s *Snapshot) LastOf(ctx context.Context, past *Snapshot) (*Snapshot, error
 	return found, err
 }
 
-// PrecededBy makes sure that past is an older version of the log that s was read
-// from, and not of one that took its place. Else the error is [ErrIdentityChanged].
+// PrecededBy makes sure that past is an older version in the log that s was read from,
+// and not in another log at the same place. Otherwise the error is [ErrIdentityChanged].
 func (s *Snapshot) PrecededBy(ctx context.Context, past *Snapshot) error {
 	in, err := past.headIn(ctx, s.bucket)
 	if err == nil && in && past.version < s.version {
@@ -70,10 +70,10 @@ func (s *Snapshot) PrecededBy(ctx context.Context, past *Snapshot) error {
 // errFound ends the reading of commits early.
 var errFound = errors.New("found")
 
-// TableIDAt returns the metaData.id of a version that is not newer than s. Errors: as
-// [Load].
+// TableIDAt returns the metaData.id of a version that is not newer than s. Errors: those
+// of [Load].
 func (s *Snapshot) TableIDAt(ctx context.Context, version int64) (string, error) {
-	if id, ok := s.summed(ctx, version); ok {
+	if id, ok := s.checksumTableID(ctx, version); ok {
 		return id, nil
 	}
 	seg, _, _, err := findSegment(ctx, s.bucket, version)
@@ -100,7 +100,7 @@ func (s *Snapshot) TableIDAt(ctx context.Context, version int64) (string, error)
 	}
 	switch {
 	case err != nil && !errors.Is(err, errFound) && isDamage(err):
-		past, err := load(ctx, s.bucket, s.opts, version) // without what is damaged
+		past, err := load(ctx, s.bucket, s.opts, version) // avoids the damaged checkpoint
 		if err != nil {
 			return "", vanished(err)
 		}
@@ -113,9 +113,9 @@ func (s *Snapshot) TableIDAt(ctx context.Context, version int64) (string, error)
 	return id, nil
 }
 
-// summed returns the id that the checksum of a version states, if there is one: it
-// spares reading a checkpoint.
-func (s *Snapshot) summed(ctx context.Context, version int64) (string, bool) {
+// checksumTableID returns the metaData.id that the checksum file of a version states, if
+// there is such a file. It is smaller than a checkpoint.
+func (s *Snapshot) checksumTableID(ctx context.Context, version int64) (string, bool) {
 	const most = 16 << 20
 	body, err := readObject(ctx, s.bucket, logpath.ChecksumName(version), most, 0)
 	if err != nil {

@@ -27,7 +27,7 @@ type state struct {
 	writer string
 	whole  bool
 	place  place
-	// absolute says that the log names a file by an absolute path.
+	// absolute reports whether the log names a file by an absolute path.
 	absolute bool
 	// base is [Snapshot.BaseVersion]. foreign is the newest commit, among those read,
 	// that [Snapshot.ForeignSince] counts.
@@ -60,14 +60,14 @@ func (s *state) fork() *state {
 	return &f
 }
 
-// fileKey is [place.fileKey] for a file that becomes a part of the state.
+// fileKey is [place.fileKey] for a file of the state; it also sets absolute.
 func (s *state) fileKey(path string, dv *action.DeletionVector) (string, error) {
 	key, absolute, err := s.place.fileKey(path, dv)
 	s.absolute = s.absolute || absolute
 	return key, err
 }
 
-// doubled returns the name of an object that is live by two paths, empty if there is
+// doubled returns the name of an object that is live under two paths, or "" if there is
 // none.
 func (s *state) doubled() string {
 	last := ""
@@ -130,7 +130,7 @@ func (s *state) apply(a action.Action) error {
 	return nil
 }
 
-// cloneOperation is the name of commits that make a table of another one's files.
+// cloneOperation is the operation of commits that make a table of another table's files.
 const cloneOperation = "CLONE"
 
 func (s *state) applyCommit(c *commit) error {

@@ -28,11 +28,11 @@ type Restoration struct {
 // of its versions: files, schema, partitioning, properties. The protocol never
 // shrinks, and what only ever grows or is about the log stays: the table's id, recorded
 // transactions, column ids, in-commit timestamps. Rows that are committed
-// meanwhile are a conflict. Of op the user is taken. The target can be a version of a
+// meanwhile are a conflict. Only the user of op is used. The target can be a version of a
 // table that the table of s replaced.
 //
 // Errors: [ErrVersionNotFound] when files of that version are gone, with their
-// number; [ErrIdentityChanged] when it is of another log; [FeatureError] where
+// number; [ErrIdentityChanged] when it belongs to another log; [FeatureError] where
 // row tracking was switched on or off in between; those of the bucket.
 func (s *Snapshot) Restore(ctx context.Context, target *Snapshot, op Operation) (*Txn, Restoration, error) {
 	return s.RestoreAs(ctx, target, target.Metadata(), op)

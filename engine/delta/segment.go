@@ -23,7 +23,7 @@ type segment struct {
 	checkpoint []logpath.File
 	// covered is the checkpoint's version, or -1.
 	covered int64
-	// checksum says that the checkpoint's version has a checksum file.
+	// checksum reports whether the checkpoint's version has a checksum file.
 	checksum bool
 	// commits are those after the checkpoint up to the target, without a gap.
 	commits []versioned
@@ -78,8 +78,8 @@ func (l *listing) add(f logpath.File, o objstore.Object) {
 }
 
 // findSegment lists the log and selects the files that make a version; target
-// below zero means the latest. It also returns the listing, and whether that holds the
-// whole log.
+// below zero means the latest. It also returns the listing; all reports whether that
+// covers the whole log.
 func findSegment(ctx context.Context, b objstore.Bucket, target int64) (seg segment, l listing, all bool, err error) {
 	if from, ok := hint(ctx, b); ok && from > 0 && (target < 0 || from <= target) {
 		l, err := listLog(ctx, b, from)
@@ -163,7 +163,7 @@ func (l listing) newest() int64 {
 	return newest
 }
 
-// incomplete says why target cannot be read without the commit missing.
+// incomplete returns the reason why target cannot be read without the commit missing.
 func (l listing) incomplete(known *damage, missing, target int64, asked bool) error {
 	if err := known.explain(l, missing, target); err != nil {
 		return err

@@ -28,7 +28,7 @@ type Snapshot struct {
 	head        *commit
 	timestamp   time.Time
 	incarnation string
-	// doubled is a file that is live by two paths.
+	// doubled is the name of a file that is live under two paths, or "".
 	doubled   string
 	rows      func() (int64, bool)
 	derived   *derived
@@ -132,9 +132,9 @@ func (s *Snapshot) Timestamp() time.Time { return s.timestamp }
 // Bucket is the table's folder.
 func (s *Snapshot) Bucket() objstore.Bucket { return s.bucket }
 
-// Damage returns what is wrong with a checkpoint of the log that this snapshot was
-// loaded without, or nil. Engines that read the log by themselves may fail at it. The
-// error is a [RefusalError].
+// Damage returns the error of a damaged checkpoint that loading this snapshot avoided, or
+// nil. Engines that read the log themselves may fail at the checkpoint. The error is a
+// [RefusalError].
 func (s *Snapshot) Damage() error { return s.state.damage }
 
 // NumFiles counts the live files.

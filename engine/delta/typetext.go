@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// duckDBNames maps the primitive types to DuckDB's names for them, in files.
+// duckDBNames maps the primitive types to DuckDB's names for their values in files.
 var duckDBNames = map[Primitive]string{
 	String:       "VARCHAR",
 	Long:         "BIGINT",

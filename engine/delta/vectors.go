@@ -48,7 +48,7 @@ func (s *Snapshot) DeletedRows(ctx context.Context, f File) (*deletion.Rows, err
 	return rows, nil
 }
 
-// vectorError gives an error of reading a deletion vector its reason. The object at
+// vectorError adds the reason to an error of reading a deletion vector. The object at
 // fault is the file of vectors, or the data file whose vector lies in the log.
 func vectorError(f File, d *action.DeletionVector, err error) error {
 	name, unnamed := deletion.FileName(d)

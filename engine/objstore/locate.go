@@ -2,23 +2,23 @@ package objstore
 
 // Reference is an absolute path or URI, decoded.
 type Reference struct {
-	// Scheme is in lower case; empty for a path. Host is empty without one.
+	// Scheme is in lower case and empty for a path. Host is empty if the URI has none.
 	Scheme, Host string
 	// Path begins with a slash.
 	Path string
 }
 
-// Locator is a Bucket that knows by which absolute references other programs find its
-// objects. Wrappers pass the question on.
+// Locator is a Bucket that resolves the absolute references by which other programs find
+// its objects. Wrappers delegate to the bucket that they wrap.
 type Locator interface {
 	// Locate returns the name, relative to the folder dir, of the object to which ref
-	// leads, whether it exists or not. dir is empty or ends in a slash. It is false for
-	// everything outside the folder: ".." and links are followed before the test.
+	// leads; the object need not exist. dir is empty or ends in a slash. It follows ".."
+	// and links first, and returns false for everything outside the folder.
 	Locate(dir string, ref Reference) (name string, ok bool)
 }
 
-// Locate returns the name of the object of bucket to which ref leads. It is false if
-// that is no object of bucket, or the bucket is not a [Locator].
+// Locate returns the name of the object of bucket to which ref leads. It returns false if
+// ref does not lead into bucket, or if bucket is not a [Locator].
 func Locate(bucket Bucket, ref Reference) (name string, ok bool) {
 	name, ok = locate(bucket, "", ref)
 	return name, ok && ValidName(name) == nil

@@ -9,8 +9,8 @@ import (
 // Returned by [Decode] and [Sidecar]. Not retried: the table is refused with 409.
 var ErrUnsafePath = errors.New("unsafe path in delta log")
 
-// ErrElsewhere is the [ErrUnsafePath] of a path that is absolute or has a scheme, as
-// other engines write for files in another folder. Returned by [Decode] and [Sidecar],
-// and by [Outside] for a path that does not lead into the table's folder. Not retried:
-// 409.
+// ErrElsewhere: a path of the log is absolute or has a scheme. Other engines write such
+// paths for files in other folders. It matches [ErrUnsafePath]. Returned by [Decode] and
+// [Sidecar], and by [Outside] for a path that does not lead into the table's folder. Not
+// retried: 409.
 var ErrElsewhere = fmt.Errorf("absolute path: %w", ErrUnsafePath)

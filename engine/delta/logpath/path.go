@@ -31,8 +31,8 @@ func Decode(path string) (string, error) {
 }
 
 // Absolute splits an absolute path or URI of the log into scheme, host and decoded path.
-// It is false for everything else, which [Decode] judges. Where the reference leads is
-// not known here.
+// It returns false for everything else, which [Decode] judges. It does not know where
+// the path leads.
 func Absolute(path string) (scheme, host, decoded string, ok bool) {
 	rest := path
 	if hasScheme(path) {

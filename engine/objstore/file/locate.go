@@ -11,9 +11,9 @@ import (
 
 var _ objstore.Locator = (*Bucket)(nil)
 
-// Locate implements objstore.Locator for absolute paths and file URIs. A path on which
-// ".." after a link means one place to the file system and another to a program that
-// shortens paths first is refused.
+// Locate implements objstore.Locator for absolute paths and file URIs. It refuses a path
+// with ".." after a link if removing the ".." before following links leads elsewhere,
+// because programs differ in that order.
 func (b *Bucket) Locate(dir string, ref objstore.Reference) (string, bool) {
 	if ref.Scheme != "" && ref.Scheme != "file" || ref.Host != "" && ref.Host != "localhost" || !strings.HasPrefix(ref.Path, "/") {
 		return "", false
@@ -34,7 +34,7 @@ func (b *Bucket) Locate(dir string, ref objstore.Reference) (string, bool) {
 	return filepath.ToSlash(name), inside
 }
 
-// resolve follows the links of an absolute path. The end of it need not exist.
+// resolve follows the links of an absolute path, whose last elements need not exist.
 func resolve(path string) (string, bool) {
 	real, err := filepath.EvalSymlinks(path)
 	if err == nil {

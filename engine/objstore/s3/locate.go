@@ -9,8 +9,8 @@ import (
 
 var _ objstore.Locator = (*Bucket)(nil)
 
-// Locate implements objstore.Locator for the schemes that programs have for S3. A key
-// is taken as it is, and one that a program might shorten is refused.
+// Locate implements objstore.Locator for the schemes that programs use for S3. It takes
+// the key unchanged, and refuses keys that a program could shorten as paths.
 func (b *Bucket) Locate(dir string, ref objstore.Reference) (string, bool) {
 	switch ref.Scheme {
 	case "s3", "s3a", "s3n":
