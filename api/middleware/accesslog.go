@@ -33,8 +33,8 @@ type callerKey struct{}
 type caller struct{ principal *auth.Principal }
 
 // AccessLog writes one line a request when it ends. The path is logged without
-// its query. The cause of an error is logged from 500 on, for requests that were
-// refused at the door, and for tables that cannot be read: replies name no path.
+// its query. The cause of an error is logged for statuses from 500 on, for 401, and for
+// tables that cannot be read, because the replies to these do not name it.
 func AccessLog(logger *slog.Logger) func(http.Handler) http.Handler {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -58,7 +58,7 @@ func (p Pace) Handler(next http.Handler) http.Handler {
 	})
 }
 
-// demand says how fast a body must arrive.
+// demand returns the message about how fast a body must arrive.
 func (p Pace) demand(stream bool) string {
 	text := fmt.Sprintf("must arrive at %d bytes a second or faster, with pauses of %v at most", p.Rate, p.Pause)
 	if !stream {
@@ -170,8 +170,9 @@ type pacedBody struct {
 	// left is how long the next bytes may take: each byte adds its share of a second,
 	// up to the longest pause. whole is how long the rest of the body may take.
 	left, whole time.Duration
-	stream      bool
-	err         error
+	// stream reports whether the body has no limit on its whole time.
+	stream bool
+	err    error
 }
 
 // Read implements io.Reader.

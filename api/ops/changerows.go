@@ -189,8 +189,8 @@ func (w *writing) pointRelations(ctx context.Context, statement *sqlguard.Query,
 		if err != nil {
 			return nil, err
 		}
-		// Of rows that are pointed at the order is nobody's matter: whoever sees all of
-		// them has a list wherever others have one.
+		// The order of the rows that are found does not matter, so a caller who sees all
+		// of them gets a list wherever a filtered caller gets one.
 		narrow := w.used.narrow(relation.Source, w.view, true, shieldsFiles(exposure, w.Queries.Limits))
 		relation.Columns = append(slices.Clone(relation.Columns), engine.Column{Name: p.positions.File, Type: "UINTEGER"}, engine.Column{Name: p.positions.Row, Type: "BIGINT"})
 		relation.Narrow = func(visible, asked engine.Condition) engine.Source {

@@ -35,9 +35,10 @@ type view struct {
 	sorted bool
 }
 
-// view compiles the policies for one subject. A former version shows no more than
-// the newest one: see [usedTable.formerFilter]. A version of a replaced table shows
-// everything once it is opened, and nothing before.
+// view compiles the policies for one subject. An older version shows no more than the
+// newest one: see [usedTable.formerFilter]. A version of a replaced table shows
+// everything if [Tables.openReplaced] has opened it; otherwise the error is
+// errRowsFiltered.
 func (u usedTable) view(policies enforced, s subject) (view, error) {
 	if u.replaced() {
 		if !u.opened {

@@ -58,7 +58,7 @@ type StatementError struct {
 	Message string
 	// Near holds up to three names that the caller can see.
 	Near []string
-	// Reason is that of a table that cannot be read, or empty.
+	// Reason is the reason why a table cannot be read; empty for other errors.
 	Reason delta.Reason
 }
 
@@ -78,7 +78,7 @@ func (e *StatementError) Error() string {
 // ProblemCode names the line in the table of errors.
 func (e *StatementError) ProblemCode() string { return e.Code }
 
-// FieldProblems says where in the statement.
+// FieldProblems yields the place in the statement, and the reason if there is one.
 func (e *StatementError) FieldProblems() iter.Seq2[string, string] {
 	return func(yield func(string, string) bool) {
 		if yield(cmp.Or(e.Field, "sql"), e.Error()) && e.Reason != "" {

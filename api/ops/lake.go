@@ -55,11 +55,10 @@ func NewLake(opener Opener, opts delta.Options) *Lake {
 // statement asks for less or allows more: a look costs a request.
 const RemoteAge = time.Second
 
-// Snapshot returns the newest version of a table. A local log is looked at in
-// every call, after the call began: a commit of any engine that was acknowledged
-// before is seen. A remote one is looked at once a second. Who reads rows of it calls
-// checkRows. Errors: [ErrTableVanished], [ErrTableIdentity], those of delta.Load and
-// delta.CheckReadable.
+// Snapshot returns the newest version of a table. It refreshes a local log in every
+// call, so it sees each commit of any engine that was acknowledged before the call, and
+// a remote log once a second. Callers that read rows must also call checkRows. Errors:
+// [ErrTableVanished], [ErrTableIdentity], those of delta.Load and delta.CheckReadable.
 func (l *Lake) Snapshot(ctx context.Context, t catalog.LocatedTable) (*delta.Snapshot, error) {
 	return l.recent(ctx, t, nil)
 }
@@ -166,8 +165,9 @@ func (l *Lake) compare(config catalog.StorageConfig, path string, before, after 
 	}
 }
 
-// At returns an older version of a table. One of a table that was replaced since is
-// not judged yet: see [Tables.openReplaced]. Who reads rows of it calls checkRows.
+// At returns an older version of a table. It does not check whether a version of a
+// replaced table can be read: see [Tables.openReplaced]. Callers that read rows must
+// also call checkRows.
 func (l *Lake) At(ctx context.Context, t catalog.LocatedTable, at delta.At) (*delta.Snapshot, error) {
 	bucket, err := l.table(ctx, t.StorageConfig, t.Path)
 	if err != nil {
@@ -185,8 +185,8 @@ func (l *Lake) At(ctx context.Context, t catalog.LocatedTable, at delta.At) (*de
 	return snap, delta.CheckReadable(snap)
 }
 
-// checkRows refuses a version whose rows neither we nor the engine can read. It reads
-// the deletion vectors, which history and descriptions do without.
+// checkRows refuses a version whose rows cannot be read. It reads the deletion vectors,
+// which history and descriptions do not need.
 func checkRows(ctx context.Context, snap *delta.Snapshot) error {
 	if err := delta.CheckReadable(snap); err != nil {
 		return err

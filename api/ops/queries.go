@@ -35,9 +35,8 @@ type Queries struct {
 	Confirmed func() error
 	// Revocations ends statements whose callers lose the right to them.
 	Revocations *Revocations
-	// ReadLog, if not nil, reports the tables that the engine reads through their logs
-	// where it can, although they could be read as lists of files. It is for tests of
-	// that way of reading.
+	// ReadLog, if not nil, selects tables that the engine reads through their logs where
+	// it can, although they could be read as lists of files. It is for tests only.
 	ReadLog func(catalog.LocatedTable) bool
 }
 
@@ -257,18 +256,18 @@ func (o *Queries) execute(ctx context.Context, key sessions.Key, p *prepared, ti
 	} else {
 		run.again = &restart{wanted: p.again, launch: apart, recut: func() bool { return p.plan.Recut }}
 	}
-	told := func(err error) error {
+	explain := func(err error) error {
 		return p.inOurWords(ctx, o.Tables.refuseRun(ctx, run.basis.tables, timedOut(ctx, err)))
 	}
 	if err != nil {
-		return told(err)
+		return explain(err)
 	}
 	if p.plan.Recut {
 		result = engine.Recut(result)
 	}
 	run.Result, run.held, run.ctx = result, held, ctx
 	run.metrics = o.Metrics
-	run.explain = told
+	run.explain = explain
 	run.Queued = held.Queued
 	return nil
 }

@@ -32,9 +32,9 @@ func (e *tableRefusal) Unwrap() error { return e.err }
 // DisclosedFile returns the object at fault.
 func (e *tableRefusal) DisclosedFile() string { return e.file }
 
-// refuse adds to a refusal of a table where the table lies and, for a caller who may
-// learn it, the file at fault. It conceals columns as [Tables.concealed] does. The
-// snapshots of u are nil if they could not be opened. Other errors stay as they are.
+// refuse adds the table's place and, for a caller who may learn it, the file at fault to
+// a refusal of a table. It conceals columns as [Tables.concealed] does. The snapshots of
+// u are nil if they could not be opened. Other errors are returned unchanged.
 func (o Tables) refuse(ctx context.Context, u usedTable, err error) error {
 	err = o.concealed(ctx, u.located, err)
 	if known := (*tableRefusal)(nil); errors.As(err, &known) {
@@ -60,15 +60,15 @@ func (o Tables) refuseHead(ctx context.Context, t catalog.LocatedTable, head *de
 	return o.refuse(ctx, usedTable{located: t, snap: head, head: head}, err)
 }
 
-// placeOf is the full path of a table's folder.
+// placeOf returns the full path of a table's folder.
 func placeOf(t catalog.LocatedTable) string {
 	return strings.TrimSuffix(string(t.StorageConfig.Location), "/") + "/" + t.Path
 }
 
-// seesFiles reports whether the caller may learn the names of a table's files: names can
-// hold values of any row and column. The caller must see the whole table and may modify
-// it. Without a snapshot, the columns to which policies of every table apply are not
-// known, so that any policy counts. An error counts as a no.
+// seesFiles reports whether the caller may learn the names of a table's files, which can
+// hold values of any row and column. The caller must see the whole table and have the
+// right to modify it. Without a snapshot, the columns of the table are unknown, so every
+// policy that could apply counts. On an error it returns false.
 func (o Tables) seesFiles(ctx context.Context, u usedTable) bool {
 	a, err := ActorFrom(ctx)
 	if err != nil || o.Permissions.Permits(ctx, a.Viewer, u.located.Config, auth.ScopeTablesModify) != nil {
@@ -82,9 +82,9 @@ func (o Tables) seesFiles(ctx context.Context, u usedTable) bool {
 	return err == nil && v.whole()
 }
 
-// refuseRun is [Tables.refuse] for a statement that met a missing data file. The name
-// is that of a file of a version that the statement reads: the engine's text can name
-// anything.
+// refuseRun is [Tables.refuse] for a statement that failed because a data file is
+// missing. It takes the file's name from the versions that the statement reads, because
+// the engine's text can name anything.
 func (o Tables) refuseRun(ctx context.Context, tables []usedPolicies, err error) error {
 	var failure *engine.Error
 	if !errors.As(err, &failure) || failure.Kind != engine.KindIO || failure.Class != engine.ClassMissing {

@@ -11,30 +11,31 @@ import (
 	"github.com/lakewarden/lakewarden/engine/objstore"
 )
 
-// CREATE OR REPLACE TABLE of other writers puts another table, with another
-// metaData.id, into the log of the table that it replaces. Versions of a replaced
-// table are governed by the rules of two tables, whose columns need not have anything
-// in common. So they are not filtered: they are open to callers who see all of both
-// tables, and closed to all others, with one error that does not follow from what they hold.
+// With CREATE OR REPLACE TABLE other writers put a new table, with another metaData.id,
+// into the log of the table that it replaces. Versions of the replaced table are governed
+// by the rules of both tables, whose columns need not have anything in common. So these
+// versions are not filtered: callers who see all of both tables can read them, and all
+// others get the same error, whatever the versions hold.
 
 // replaced reports whether the version that is read belongs to a table that was
 // replaced since.
 func (u usedTable) replaced() bool { return u.snap.TableID() != u.head.TableID() }
 
-// governed returns the table once for each id that policies of the version can have.
+// governed returns the table once for each table id whose policies govern the version.
 func (u usedTable) governed() []catalog.LocatedTable {
 	if !u.replaced() {
 		return []catalog.LocatedTable{u.located}
 	}
-	past := u.located
-	past.DeltaID = catalog.DeltaID(u.snap.TableID())
-	return []catalog.LocatedTable{u.located, past}
+	replaced := u.located
+	replaced.DeltaID = catalog.DeltaID(u.snap.TableID())
+	return []catalog.LocatedTable{u.located, replaced}
 }
 
-// openReplaced lets a version of a replaced table be read if the caller sees all of
-// it, and all of the table that replaced it. held has the policies of both. Without
-// this step the version has no view. Errors: [errRowsFiltered], whatever the version
-// holds; those of reading the log and of versions that cannot be read.
+// openReplaced opens a version of a replaced table if the caller sees all of that table
+// and all of the current one, and returns other versions unchanged. held has the
+// policies of both tables. A version that is not opened has no view. Errors:
+// [errRowsFiltered], which does not depend on what the version holds; those of reading
+// the log and of versions that cannot be read.
 func (o Tables) openReplaced(ctx context.Context, a Actor, m *moment, held heldRules, u usedTable) (usedTable, error) {
 	if !u.replaced() {
 		return u, nil
@@ -43,8 +44,8 @@ func (o Tables) openReplaced(ctx context.Context, a Actor, m *moment, held heldR
 		return u, err
 	}
 	ids := u.governed()
-	now, then := usedTable{located: ids[0], snap: u.head, head: u.head}, usedTable{located: ids[1], snap: u.snap, head: u.snap}
-	if !now.showsAll(held.policies, held.subject) {
+	current, replaced := usedTable{located: ids[0], snap: u.head, head: u.head}, usedTable{located: ids[1], snap: u.snap, head: u.snap}
+	if !current.showsAll(held.policies, held.subject) {
 		return u, errRowsFiltered
 	}
 	deleted, err := answer(ctx, m, nil, nil, func() ([]catalog.PolicyRevision, error) {
@@ -53,21 +54,21 @@ func (o Tables) openReplaced(ctx context.Context, a Actor, m *moment, held heldR
 	if err != nil {
 		return u, err
 	}
-	before := held.policies.of(ids[1].DeltaID)
-	if len(before)+len(deleted) > 0 {
-		// Policies know a column by its name in the last version.
-		if then.head, err = u.head.LastOf(ctx, u.snap); err != nil {
+	governing := held.policies.of(ids[1].DeltaID)
+	if len(governing)+len(deleted) > 0 {
+		// Policies name a column as the table's last version does.
+		if replaced.head, err = u.head.LastOf(ctx, u.snap); err != nil {
 			return u, err
 		}
 	}
-	tombstones, err := u.tombstones(ctx, then.head, deleted)
+	tombstones, err := u.tombstones(ctx, replaced.head, deleted)
 	if err != nil {
 		return u, err
 	}
 	// The last version can have columns that this one lacks.
-	last := usedTable{located: then.located, snap: then.head, head: then.head}
-	for _, policies := range []enforced{before, append(tombstones, before...)} {
-		if !then.showsAll(policies, held.subject) || !last.showsAll(policies, held.subject) {
+	last := usedTable{located: replaced.located, snap: replaced.head, head: replaced.head}
+	for _, policies := range []enforced{governing, append(tombstones, governing...)} {
+		if !replaced.showsAll(policies, held.subject) || !last.showsAll(policies, held.subject) {
 			return u, errRowsFiltered
 		}
 	}
@@ -75,14 +76,14 @@ func (o Tables) openReplaced(ctx context.Context, a Actor, m *moment, held heldR
 	return u, delta.CheckReadable(u.snap)
 }
 
-// replacementSkew is how far the clocks of the catalog and of a log's writers can
-// differ without a tombstone being missed.
+// replacementSkew is the difference between the clocks of the catalog and of a log's
+// writers up to which no tombstone is missed.
 const replacementSkew = 5 * time.Minute
 
-// tombstones returns the policies of a replaced table that were deleted, or given to
-// another table, when it had been replaced already: the policies may only have looked
-// unused. Policies for which that was done before, and those that are disabled, do not
-// count: that was a decision about the table. last is the table's last version.
+// tombstones returns the policies of a replaced table that were deleted, or moved to
+// another table, after its replacement: they may only have looked unused. Policies for
+// which that was done earlier, and disabled ones, do not count, because that was a
+// decision about the table. last is the last version of the table.
 func (u usedTable) tombstones(ctx context.Context, last *delta.Snapshot, deleted []catalog.PolicyRevision) (out enforced, err error) {
 	if len(deleted) == 0 {
 		return nil, nil
@@ -92,7 +93,7 @@ func (u usedTable) tombstones(ctx context.Context, last *delta.Snapshot, deleted
 		return nil, err
 	}
 	for _, r := range deleted {
-		// Without its commit, nobody knows when the table was replaced.
+		// Without the commit of the replacement, its time is unknown.
 		if len(replacement) == 0 || r.At.After(replacement[0].Timestamp.Add(-replacementSkew)) {
 			out = append(out, catalog.Policy{ID: r.Policy, Org: r.Org, PolicySpec: r.PolicySpec, Version: r.Version})
 		}
@@ -100,25 +101,25 @@ func (u usedTable) tombstones(ctx context.Context, last *delta.Snapshot, deleted
 	return out, nil
 }
 
-// showsAll reports whether the policies leave every row and column of the table to
-// the subject. Policies that cannot be compiled do not.
+// showsAll reports whether the policies show every row and column of the table to the
+// subject. It returns false for policies that cannot be compiled.
 func (u usedTable) showsAll(policies enforced, s subject) bool {
 	v, err := u.view(policies, s)
 	return err == nil && v.whole()
 }
 
-// own returns the policies of one table.
+// own returns the policies about one table, without those for every table.
 func (e enforced) own(table catalog.DeltaID) enforced {
 	return slices.DeleteFunc(slices.Clone(e), func(p catalog.Policy) bool { return p.Table != table })
 }
 
-// of returns the policies of one table, and all of those of every table.
+// of returns the policies about one table and those for every table.
 func (e enforced) of(table catalog.DeltaID) enforced {
 	return slices.DeleteFunc(slices.Clone(e), func(p catalog.Policy) bool { return p.Table != "" && p.Table != table })
 }
 
-// openVersions reports, by the index of an entry of the history, whether the caller may
-// read its version. The caller sees all of the newest version.
+// openVersions returns a function that reports, for the index of an entry of the history,
+// whether the caller may read its version. The caller must see all of the newest version.
 func (o Tables) openVersions(ctx context.Context, a Actor, t catalog.LocatedTable, head *delta.Snapshot, entries []TableVersion) (func(int) bool, error) {
 	if err := identify(ctx, head, entries); err != nil {
 		return nil, err
@@ -135,7 +136,7 @@ func (o Tables) openVersions(ctx context.Context, a Actor, t catalog.LocatedTabl
 		if errors.Is(err, objstore.ErrUnavailable) || ctx.Err() != nil {
 			return nil, err
 		}
-		open[e.TableID] = err == nil // of a version that cannot be read, nobody knows the table
+		open[e.TableID] = err == nil // a version that cannot be read counts as closed
 	}
 	return func(i int) bool { return open[entries[i].TableID] }, nil
 }
@@ -147,7 +148,7 @@ func identify(ctx context.Context, head *delta.Snapshot, entries []TableVersion)
 	if first < 0 {
 		return nil
 	}
-	// No commit after that of the entry, among these, changes the id.
+	// No newer entry of the list changes the id.
 	id := head.TableID()
 	if version := entries[first].Version; version < head.Version() {
 		var err error

@@ -19,14 +19,12 @@ type RestorePoint struct {
 // Rows that came since are taken away. What is set of a table rather than of a
 // version stays as it is: the identity, policies, keys and constraints. The version may
 // belong to a table that this one replaced; the rules of that table do not come back
-// with it. Where a policy would
-// govern another column afterwards than it does now, or one where it governs none,
-// or a key or constraint lacks its columns, the error is a [ColumnInUseError];
-// where rows of then stand against a key or constraint, a [RowsError]. Others:
-// catalog.DeniedError for a caller who does not see all of the table, and for one who
-// is no administrator where former versions were kept for a shorter time then;
-// delta.ErrVersionNotFound, [ErrVacuumRunning], those of opening a table and of
-// commits.
+// with it. The error is a [ColumnInUseError] if a policy would govern another column
+// than it does now, or one where it governs none, or if a key or constraint would lack
+// its columns; it is a [RowsError] if restored rows violate a key or constraint. Others:
+// catalog.DeniedError for a caller who does not see all of the table, and for one who is
+// not an administrator if the version has a shorter retention of older versions;
+// delta.ErrVersionNotFound, [ErrVacuumRunning], those of opening a table and of commits.
 func (o TableRules) Restore(ctx context.Context, path TablePath, to RestorePoint) (AlteredTable, error) {
 	var at delta.At
 	switch {

@@ -43,7 +43,7 @@ type Rows struct {
 	// lost reports that the statement failed for a reason outside of it.
 	lost    bool
 	tables  []readTable
-	sources []keptSource
+	sources []storedTable
 	// watched ends the statement when its basis changes.
 	watched *watched
 	basis   basis
@@ -89,8 +89,8 @@ type restart struct {
 }
 
 // Again restarts the statement if Next failed because its process was lost, and
-// reports whether it did. It does so once. An error says why the second start failed,
-// and replaces that of Next; after a *[sessions.BusyError], Again may be called again. The
+// reports whether it did. It does so once. An error is that of the second start and
+// replaces that of Next; after a *[sessions.BusyError], Again may be called again. The
 // caller must not have passed on any rows, because all rows come again, possibly in
 // another order.
 func (r *Rows) Again() (bool, error) {
@@ -180,7 +180,7 @@ func (r *Rows) reads(u usedTable, applied []catalog.Policy) {
 		t.Policies[i] = fmt.Sprintf("%s@%d", p.ID, p.Version)
 	}
 	if !slices.ContainsFunc(r.tables, func(known readTable) bool { return known.ID == t.ID && known.Version == t.Version }) {
-		r.tables, r.sources = append(r.tables, t), append(r.sources, u.kept())
+		r.tables, r.sources = append(r.tables, t), append(r.sources, u.storedTable())
 	}
 }
 

@@ -84,8 +84,8 @@ func (b basis) located() []catalog.LocatedTable {
 	return out
 }
 
-// governed returns the tables of the basis once for each id that their policies can
-// have.
+// governed returns the tables of the basis, each once for every table id whose policies
+// govern the version that is read.
 func (b basis) governed() []catalog.LocatedTable {
 	out := slices.Clone(b.listed)
 	for _, t := range b.tables {

@@ -45,12 +45,12 @@ type StoredQuery struct {
 	Rows, Bytes int64
 }
 
-// kept is what the server remembers of a kept result.
-type kept struct {
-	QueryID string       `json:"query_id"`
-	Rows    int64        `json:"rows"`
-	Cut     bool         `json:"cut"`
-	Tables  []keptSource `json:"tables"`
+// resultRecord is the record of a stored result in its operation.
+type resultRecord struct {
+	QueryID string        `json:"query_id"`
+	Rows    int64         `json:"rows"`
+	Cut     bool          `json:"cut"`
+	Tables  []storedTable `json:"tables"`
 	// State is what the rows were made under; see readState.
 	State string `json:"state"`
 	// Epoch and Viewer are set for what was answered from the catalog itself: any
@@ -59,17 +59,17 @@ type kept struct {
 	Viewer []string `json:"viewer,omitempty"`
 }
 
-// keptSource is a table that was read, where it was and what it was.
-type keptSource struct {
+// storedTable identifies a table that a stored result was read from.
+type storedTable struct {
 	ID    catalog.TableID `json:"id"`
 	Delta catalog.DeltaID `json:"delta"`
-	// Replaced is the id of the table that the version belongs to, if it is another.
+	// Replaced is the id of the replaced table that the version belongs to, if any.
 	Replaced catalog.DeltaID `json:"replaced,omitempty"`
 }
 
-// kept returns the table as a result remembers it.
-func (u usedTable) kept() keptSource {
-	k := keptSource{ID: u.located.ID, Delta: u.located.DeltaID}
+// storedTable returns the table as a stored result records it.
+func (u usedTable) storedTable() storedTable {
+	k := storedTable{ID: u.located.ID, Delta: u.located.DeltaID}
 	if u.replaced() {
 		k.Replaced = catalog.DeltaID(u.snap.TableID())
 	}
@@ -111,7 +111,7 @@ func (o StoredQueries) run(ctx context.Context, t *Task, q StoredQuery) (Done, e
 	}
 	stored, err := keep()
 	if err != nil {
-		// Nobody has seen any rows, however many there were.
+		// No client has seen any rows yet, so they may all come again.
 		again, failed := patiently(ctx, rows.Again)
 		switch {
 		case failed != nil:
@@ -135,16 +135,16 @@ func (o StoredQueries) run(ctx context.Context, t *Task, q StoredQuery) (Done, e
 // begin starts the statement when its turn comes, and says under which rules: a
 // change of the catalog while it starts leads to another start, because it would
 // not be known on which side of the change the rows are.
-func (o StoredQueries) begin(ctx context.Context, q Query) (*Rows, kept, error) {
+func (o StoredQueries) begin(ctx context.Context, q Query) (*Rows, resultRecord, error) {
 	a, err := ActorFrom(ctx)
 	if err != nil {
-		return nil, kept{}, err
+		return nil, resultRecord{}, err
 	}
 	const attempts = 20
 	for range attempts {
 		before, err := o.Queries.Store.Epoch(ctx)
 		if err != nil {
-			return nil, kept{}, err
+			return nil, resultRecord{}, err
 		}
 		rows, err := patiently(ctx, func() (*Rows, error) {
 			if err := o.Queries.Pool.Room(string(a.Org), string(a.User)); err != nil {
@@ -153,7 +153,7 @@ func (o StoredQueries) begin(ctx context.Context, q Query) (*Rows, kept, error) 
 			return o.Queries.Run(ctx, q)
 		})
 		if err != nil {
-			return nil, kept{}, err
+			return nil, resultRecord{}, err
 		}
 		remembered, err := o.remember(ctx, a, rows)
 		after, epochErr := o.Queries.Store.Epoch(ctx)
@@ -164,17 +164,17 @@ func (o StoredQueries) begin(ctx context.Context, q Query) (*Rows, kept, error) 
 			}
 			return rows, remembered, nil
 		case epochErr != nil || !errors.Is(err, ErrResultStale) && err != nil:
-			return nil, kept{}, errors.Join(err, epochErr, rows.Close())
+			return nil, resultRecord{}, errors.Join(err, epochErr, rows.Close())
 		}
 		if err := rows.Close(); err != nil {
-			return nil, kept{}, err
+			return nil, resultRecord{}, err
 		}
 	}
-	return nil, kept{}, ErrStale
+	return nil, resultRecord{}, ErrStale
 }
 
-// patiently calls f until it does not fail because the server is busy: an operation can
-// wait for its turn, as no client holds a connection for it.
+// patiently calls f again while it fails with a [sessions.BusyError]: an operation can
+// wait for its turn, because no client holds a connection for it.
 func patiently[T any](ctx context.Context, f func() (T, error)) (T, error) {
 	for {
 		got, err := f()
@@ -191,8 +191,8 @@ func patiently[T any](ctx context.Context, f func() (T, error)) (T, error) {
 	}
 }
 
-func (o StoredQueries) remember(ctx context.Context, a Actor, rows *Rows) (k kept, err error) {
-	k.Tables = append([]keptSource{}, rows.sources...)
+func (o StoredQueries) remember(ctx context.Context, a Actor, rows *Rows) (k resultRecord, err error) {
+	k.Tables = append([]storedTable{}, rows.sources...)
 	k.State, err = o.readState(ctx, a, k.Tables)
 	return k, err
 }
@@ -200,7 +200,7 @@ func (o StoredQueries) remember(ctx context.Context, a Actor, rows *Rows) (k kep
 // readState digests what decides which rows of some tables a caller sees: that
 // it sees the tables and they are still the same, its role and attributes, and
 // the policies. ErrResultStale when a table is not there any more.
-func (o StoredQueries) readState(ctx context.Context, a Actor, tables []keptSource) (string, error) {
+func (o StoredQueries) readState(ctx context.Context, a Actor, tables []storedTable) (string, error) {
 	var governed []catalog.LocatedTable
 	for _, t := range tables {
 		found, err := o.Queries.Store.Table(ctx, a.Viewer, t.ID)
@@ -304,7 +304,7 @@ func (o StoredQueries) Result(ctx context.Context, id catalog.OperationID) (*Sto
 	return read, nil
 }
 
-func (o StoredQueries) open(ctx context.Context, a Actor, operation catalog.Operation, remembered kept) (*keptRows, error) {
+func (o StoredQueries) open(ctx context.Context, a Actor, operation catalog.Operation, remembered resultRecord) (*keptRows, error) {
 	m, err := newMoment(ctx, o.Queries.Store)
 	if err != nil {
 		return nil, err
@@ -316,7 +316,7 @@ func (o StoredQueries) open(ctx context.Context, a Actor, operation catalog.Oper
 }
 
 // check returns a [check] that fails if a result is no longer current.
-func (o StoredQueries) check(a Actor, k kept) check {
+func (o StoredQueries) check(a Actor, k resultRecord) check {
 	return func(ctx context.Context, m *moment) error {
 		err := o.current(authz.System(ctx, "stored result"), m, a, k)
 		if errors.Is(err, ErrResultStale) || errors.Is(err, catalog.ErrNotFound) {
@@ -326,7 +326,7 @@ func (o StoredQueries) check(a Actor, k kept) check {
 	}
 }
 
-func resultOf(a Actor, operation catalog.Operation) (k kept, err error) {
+func resultOf(a Actor, operation catalog.Operation) (k resultRecord, err error) {
 	switch {
 	case operation.User != a.User:
 		return k, &catalog.DeniedError{Reason: "not_owner"}
@@ -342,7 +342,7 @@ func resultOf(a Actor, operation catalog.Operation) (k kept, err error) {
 
 // current returns nil when a statement that ran now would be held to the same
 // rules.
-func (o StoredQueries) current(ctx context.Context, m *moment, a Actor, k kept) error {
+func (o StoredQueries) current(ctx context.Context, m *moment, a Actor, k resultRecord) error {
 	state, err := answer(ctx, m, nil, nil, func() (string, error) { return o.readState(ctx, a, k.Tables) })
 	switch {
 	case err != nil:

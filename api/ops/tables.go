@@ -17,7 +17,7 @@ type Tables struct {
 	Lake   *Lake
 	Opener Opener
 	Keys   MaskKeys
-	// Permissions answers who may modify tables.
+	// Permissions tells who may modify tables.
 	Permissions Permissions
 }
 
@@ -112,10 +112,10 @@ func (o Tables) Columns(ctx context.Context, path TablePath) ([]Column, error) {
 	return v.tableColumns(snap), nil
 }
 
-// History lists versions below before, newest first; before zero means all. To
-// a caller who does not see all of the table it tells neither metrics nor
-// parameters, nor whether files were taken away: all can speak of the rest. The same
-// holds for versions of a replaced table that the caller cannot read.
+// History lists versions below before, newest first; before zero means all. A caller who
+// does not see all of the table gets neither metrics nor parameters, nor whether a commit
+// was a blind append, because these can reveal hidden rows. The same holds for versions
+// of a replaced table that the caller cannot read.
 func (o Tables) History(ctx context.Context, path TablePath, limit int, before int64) ([]TableVersion, error) {
 	a, t, snap, err := o.find(ctx, path)
 	if err != nil {
@@ -129,14 +129,14 @@ func (o Tables) History(ctx context.Context, path TablePath, limit int, before i
 	if err != nil {
 		return nil, err
 	}
-	speaks := func(int) bool { return v.whole() }
+	discloses := func(int) bool { return v.whole() }
 	if v.whole() {
-		if speaks, err = o.openVersions(ctx, a, t, snap, entries); err != nil {
+		if discloses, err = o.openVersions(ctx, a, t, snap, entries); err != nil {
 			return nil, err
 		}
 	}
 	for i := range entries {
-		if !speaks(i) {
+		if !discloses(i) {
 			entries[i].OperationMetrics, entries[i].OperationParameters, entries[i].IsBlindAppend = nil, nil, nil
 		}
 	}
@@ -264,7 +264,7 @@ func (o Tables) openBy(ctx context.Context, t catalog.LocatedTable, snapshot fun
 		return t, snap, o.refuseHead(ctx, t, snap, err)
 	}
 	caller := ctx
-	// What stands in the folder is a fact, whoever found it.
+	// The identity of the table in the folder does not depend on the caller.
 	ctx, system := authz.System(ctx, "table identity"), catalog.SystemViewer(t.Org)
 	governed, err := o.orgWideRules(ctx, t.Org)
 	if err != nil {
@@ -281,7 +281,7 @@ func (o Tables) openBy(ctx context.Context, t catalog.LocatedTable, snapshot fun
 	return t, snap, o.refuseHead(caller, t, snap, err)
 }
 
-// openRows is open at a version whose rows can be read.
+// openRows is [Tables.open], and also refuses a version whose rows cannot be read.
 func (o Tables) openRows(ctx context.Context, t catalog.LocatedTable) (catalog.LocatedTable, *delta.Snapshot, error) {
 	t, snap, err := o.open(ctx, t)
 	if err != nil {
@@ -290,9 +290,9 @@ func (o Tables) openRows(ctx context.Context, t catalog.LocatedTable) (catalog.L
 	return t, snap, o.refuseHead(ctx, t, snap, checkRows(ctx, snap))
 }
 
-// concealed returns an error without the name of a column if a policy hides or masks
-// columns of the table. The caller's view is not known here, and an older version may
-// have another name for the column of the policy.
+// concealed removes the name of the column from a delta.PartitionError if a policy hides
+// or masks columns of the table. It does not compare names, because the caller's view is
+// unknown here, and an older version may have another name for the policy's column.
 func (o Tables) concealed(ctx context.Context, t catalog.LocatedTable, err error) error {
 	var unreadable *delta.PartitionError
 	if !errors.As(err, &unreadable) {

@@ -22,14 +22,14 @@ import (
 type usedTable struct {
 	ref     sqlguard.TableRef
 	located catalog.LocatedTable
-	// snap is the version that is read, head the newest one. Which policies
-	// apply is decided by both: an older version does not shake one off because
-	// it lacks the column.
+	// snap is the version that is read, head the newest one. The columns of both decide
+	// which policies apply, so reading an older version that lacks a policy's column does
+	// not avoid the policy.
 	snap, head *delta.Snapshot
-	// opened says that the caller may read snap although it belongs to a table that
-	// was replaced: see [Tables.openReplaced].
+	// opened reports that the caller may read snap, which belongs to a replaced table: see
+	// [Tables.openReplaced].
 	opened bool
-	// fromLog says that the version is read through its log, see [Queries.ReadLog].
+	// fromLog reports that the version is read through its log: see [Queries.ReadLog].
 	fromLog bool
 }
 
@@ -104,7 +104,7 @@ func (o *Queries) resolve(ctx context.Context, a Actor, m *moment, names []catal
 }
 
 // open opens a table at the version that a reference asks for; age is that of
-// [Tables.openWithin]. A version of a replaced table is not opened yet.
+// [Tables.openWithin]. It leaves versions of replaced tables to [Tables.openReplaced].
 func (o *Queries) open(ctx context.Context, ref sqlguard.TableRef, t catalog.LocatedTable, age *time.Duration) (usedTable, error) {
 	t, head, err := o.Tables.openWithin(ctx, t, age)
 	u := usedTable{ref: ref, located: t, snap: head, head: head}
@@ -231,8 +231,8 @@ type appliedView struct {
 	exposure skipping.Exposure
 }
 
-// viewOf is the view of a table under the rules, compiled once for each version:
-// nothing else is part of what it follows from.
+// viewOf returns the view of a table under the rules. It is compiled once for each pair
+// of versions, because it depends on nothing else.
 func (h heldRules) viewOf(u usedTable) (appliedView, error) {
 	k := key{sha256.New()}
 	k.text(string(u.located.DeltaID), u.snap.Incarnation(), u.head.Incarnation())
@@ -248,7 +248,7 @@ func (h heldRules) viewOf(u usedTable) (appliedView, error) {
 
 // applied are the policies that govern what is read of the table.
 func (u usedTable) applied(policies enforced) enforced {
-	if u.replaced() { // which columns the table had in between is unknown
+	if u.replaced() { // its columns in the versions between are unknown
 		return append(policies.of(u.located.DeltaID), policies.own(u.governed()[1].DeltaID)...)
 	}
 	return policies.on(u.located.DeltaID, slices.Concat(columnsOf(u.head), columnsOf(u.snap), u.dropped()))
@@ -274,8 +274,8 @@ func (u usedTable) relation(v view, e skipping.Exposure, limits QueryLimits) sql
 		Filtered: filtered, Predicate: v.Predicate, Condition: v.Condition, Shielded: e.Mixed,
 		ColumnExpr: v.exprs, Sorted: v.sorted,
 		Bytes: e.Bytes,
-		// Whether the process survives must not follow from what is read: see
-		// [gateway.ReadsRemoteLog]. To fill a copy is to read to the end.
+		// Whether the process survives must not depend on hidden rows: see
+		// [gateway.ReadsRemoteLog]. Filling a copy always reads to the end.
 		KeepWhole: filtered && gateway.ReadsRemoteLog(source) && (u.fromLog || !skipping.ListsRestricted(u.snap)),
 	}
 }

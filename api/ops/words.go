@@ -42,9 +42,9 @@ func (p *prepared) locate(ctx context.Context, e *engine.Error) sqlguard.Positio
 	return p.statement.Locate(ctx, p.parser, p.plan.SQL, e.Position)
 }
 
-// errVacuumed: nothing has to be repaired where a file of a former version is gone.
+// errVacuumed: a file of an older version is missing, which needs no repair.
 var errVacuumed = &StatementError{
-	Code: "data_file_missing", Message: "a version is read that is not the newest; most likely a vacuum has deleted its files: read a newer version",
+	Code: "data_file_missing", Message: "a file of this older version is missing, most likely because a vacuum deleted it: read a newer version",
 	Reason: delta.ReasonFileMissing,
 }
 

@@ -11,8 +11,8 @@
 //     walks the source tree for both.
 //   - An error that nobody recognises is a 500 without a word about its cause.
 //     The cause goes to the access log through [Cause], tied to the request id.
-//   - A table that is refused has its reason in the details ([TableReasons]); a file
-//     only if the error says that the caller may learn it.
+//   - The refusal of a table has its reason in the details ([TableReasons]), and the file
+//     at fault only if the error discloses it to the caller.
 //   - details is a list, never null. A 405 and a 413 have no body at all.
 //   - A 429 and a 503 always carry Retry-After.
 //

@@ -93,8 +93,9 @@ func fieldsOf(err error, camel bool) iter.Seq2[string, string] {
 	}
 }
 
-// partitionField names the column whose partition value cannot be read, unless the
-// error conceals it. The value is never named: the file may hold hidden rows.
+// partitionField returns the detail of a partition value that cannot be read. It names
+// the column unless the error conceals it, and never the value, because the file may
+// hold hidden rows.
 func partitionField(e *delta.PartitionError) (field, message string) {
 	field = "partition_column"
 	if e.Column != "" {

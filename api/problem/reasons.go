@@ -7,14 +7,14 @@ import (
 	"github.com/lakewarden/lakewarden/engine/delta"
 )
 
-// TableReason is one line of the table of reasons for which a table, or a version of
-// it, is refused.
+// TableReason is one line of the table of reasons why a table, or a version of it, is
+// refused.
 type TableReason struct {
 	// Name is the message of the detail with the field reason.
 	Name delta.Reason
 	// Code names the line of [Codes] that the refusal gets.
 	Code string
-	// When says, for the documentation, what the reason means.
+	// When describes the reason for the documentation.
 	When string
 }
 
@@ -44,8 +44,8 @@ var TableReasons = []TableReason{
 	{delta.ReasonFileMissing, dataFileMissing, "A data file is missing. Versions and rows that do not need it can be read."},
 }
 
-// discloser is implemented by errors of refused tables that know what the caller sees
-// of the table.
+// discloser is implemented by the errors of refused tables that depend on what the caller
+// sees of the table.
 type discloser interface {
 	// DisclosedFile returns the object at fault below the table's folder, or "" if the
 	// caller may not learn it: a name can hold values of hidden rows.
@@ -73,14 +73,16 @@ func tableReason(err error) (TableReason, bool) {
 	return TableReason{}, false
 }
 
-// RefusesTable reports whether err says that a table, or a version of it, cannot be
-// read or written as it is.
+// RefusesTable reports whether err refuses a table, or a version of it, for one of
+// [TableReasons] or for an unsupported feature.
 func RefusesTable(err error) bool {
 	var feature *delta.FeatureError
 	_, known := tableReason(err)
 	return known || errors.As(err, &feature)
 }
 
+// reasonFields yields the reason of a refusal and, if the error discloses it, the file at
+// fault.
 func reasonFields(err error, reason TableReason, yield func(string, string) bool) {
 	var known discloser
 	if !yield("reason", string(reason.Name)) || !errors.As(err, &known) {

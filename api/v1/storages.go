@@ -131,10 +131,9 @@ type discovery struct {
 }
 
 type discoveryProblem struct {
-	Path    string `json:"path"`
-	Code    string `json:"code"`
-	Message string `json:"message"`
-	// Details are as in the body of an error.
+	Path    string           `json:"path"`
+	Code    string           `json:"code"`
+	Message string           `json:"message"`
 	Details []problem.Detail `json:"details" doc:"As in the body of an error: the reason, if the log cannot be read"`
 }
 
