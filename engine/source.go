@@ -116,9 +116,9 @@ func (l *FileList) with(change func(*FileList)) *FileList {
 
 // FileGroup are files with equal partition values.
 type FileGroup struct {
-	// Partition maps columns that the files do not hold to their values, as text that
-	// casts to the column's type; nil is NULL. These are the partition columns, and
-	// those that are always NULL.
+	// Partition maps the columns that the files do not hold, which are the partition
+	// columns and those that are always NULL, to their values, as text that casts to the
+	// column's type; nil is NULL.
 	Partition map[string]*string
 	// Paths are below the table's location, with slashes, decoded.
 	Paths []string

@@ -72,7 +72,7 @@ func ScratchLayout() FileLayout {
 type FieldID struct {
 	Column string
 	ID     int
-	// Void says that the part is NULL whatever files hold. Writers ignore it.
+	// Void reports that the part is NULL, whatever files hold. Writers ignore it.
 	Void     bool
 	Children []FieldID
 }

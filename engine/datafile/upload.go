@@ -38,7 +38,7 @@ func UploadChanges(ctx context.Context, snap *delta.Snapshot, dir string, files 
 	return changes, err
 }
 
-// upload is [Upload] for files whose names begin with a prefix.
+// upload is [Upload] for files whose names begin with prefix.
 func upload(ctx context.Context, snap *delta.Snapshot, dir string, files []engine.DataFile, prefix string, amend func(*delta.AddFile)) ([]delta.AddFile, error) {
 	adds := make([]delta.AddFile, len(files))
 	group, groupCtx := errgroup.WithContext(ctx)

@@ -238,8 +238,8 @@ func (w *write) replace(ctx context.Context, h hit, f *fresh, p plan) (*delta.Sn
 	return w.commit(ctx, p, nil)
 }
 
-// rewrite writes the new rows, and the remaining rows of the files that are hit unless
-// vectors hide the others.
+// rewrite writes the new rows and, unless deletion vectors hide the replaced rows, the
+// remaining rows of the files that are hit.
 func (w *write) rewrite(ctx context.Context, h hit, f *fresh, hides bool) ([]delta.AddFile, error) {
 	var o outcome
 	var parts []string

@@ -24,10 +24,10 @@ func (w *write) gathers(h hit) bool {
 	return !w.KeepOrder && w.Lease.Threads > 1 && n > 0 && n < 2*w.Lease.Threads && size <= w.Lease.Memory/2/engine.Expansion
 }
 
-// pieces are queries for what is left of the files that are hit. Where there are
-// fewer files than threads they are cut by row, so that threads share a row group. The
-// pieces end up in any order. Where they were cut is left to chance: a policy that
-// comes later may hide rows of which nobody is to learn how many there are.
+// pieces returns queries for the remaining rows of the files that are hit. If there are
+// fewer files than threads, they are split by row, so that threads share a row group. The
+// pieces end up in any order. The places of the splits are random: a policy that is added
+// later may hide rows whose number must not be revealed.
 func (w *write) pieces(h hit) []string {
 	items := columnList("o", w.Columns) + w.copied("o")
 	n, rows := w.Lease.Threads/max(len(h.files), 1), int64(0)
@@ -42,7 +42,7 @@ func (w *write) pieces(h hit) []string {
 	out := make([]string, n)
 	to := int64(0)
 	for i := range out {
-		// The last has no end: the log may count too few.
+		// The last piece has no end, because the log's count of rows may be too low.
 		from := to
 		to = rows/int64(n)*int64(i+1) + rand.N(rows/int64(2*n)+1) - rows/int64(4*n)
 		part := func(relation, row string) string {

@@ -42,8 +42,8 @@ type outcome struct {
 	rowGroup int64
 }
 
-// output writes rows as data files of the table and uploads them, unless the run is dry.
-// After an error none of them is left.
+// output writes rows as data files of the table and, unless the run is dry, uploads them.
+// After an error it leaves none of them.
 func (w *write) output(ctx context.Context, o outcome) ([]delta.AddFile, error) {
 	dir, files, err := w.outputFiles(ctx, o)
 	if err != nil || w.DryRun {

@@ -37,7 +37,7 @@ func (w *write) underStoredNames(sql string, more []string) string {
 	return "SELECT " + strings.Join(items, ", ") + " FROM (" + sql + ") AS q"
 }
 
-// withoutVoid leaves the void columns, which no file has, out of a query.
+// withoutVoid returns a query without the void columns, which no file has.
 func (w *write) withoutVoid(sql string) string {
 	var void []string
 	for _, f := range w.Snapshot.Schema().Fields {

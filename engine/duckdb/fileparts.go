@@ -16,9 +16,9 @@ import (
 // type of the column that has whatever name a member goes by in some file. The values
 // of the table's members are taken out of that.
 //
-// A variant is a group in a file, which says that it is one or leaves that to the log.
-// The engine reads the latter as a struct, and makes a variant of that struct where it
-// is told that the column is a variant. So the files are looked into for variants too.
+// A variant is a group in a file, which may be marked as a variant or not. The engine
+// reads an unmarked group as a struct, and makes a variant of that struct if it is told
+// that the column is a variant. So the files are looked into for variants too.
 
 // part is a nested column, or a part of one, with what the files have for it.
 type part struct {
@@ -42,9 +42,9 @@ type part struct {
 	ambiguous map[string]bool
 	// foreign are the types under names of members that are none of the table's.
 	foreign map[string][]string
-	// void says that the part is NULL whatever files hold.
+	// void reports that the part is NULL, whatever files hold.
 	void bool
-	// wrapped are the files that do not say that the part, a variant, is one.
+	// wrapped holds the files that do not mark the part as a variant although it is one.
 	wrapped []int
 }
 
@@ -190,11 +190,12 @@ func newPart(stored, table duck.LogicalType, ids []engine.FieldID) (*part, bool)
 	return p, p.scalar == typeName(table)
 }
 
-// isPlain reports whether the values that the engine reads are the table's.
+// isPlain reports whether the values that the engine reads need no conversion.
 func (p *part) isPlain() bool {
 	return p.kind != duck.TypeStruct && p.kind != duck.TypeVariant && !slices.ContainsFunc(p.children, func(c *part) bool { return !c.isPlain() })
 }
 
+// hasVariants reports whether the part is a variant or contains one.
 func (p *part) hasVariants() bool {
 	return p.kind == duck.TypeVariant || slices.ContainsFunc(p.children, (*part).hasVariants)
 }
@@ -384,7 +385,7 @@ func (p *part) member(c *part, read string, depth int) string {
 	return b.String() + " ELSE NULL END"
 }
 
-// inFiles is the condition that a row is in one of some files.
+// inFiles returns SQL for the condition that a row is in one of the files.
 func inFiles(files []int) string {
 	if len(files) == 0 {
 		return "false"

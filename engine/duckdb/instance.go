@@ -16,7 +16,7 @@ type instance struct {
 	conn duck.Connection
 	// deleted are what views of lists of files leave out.
 	deleted deletedLists
-	// variants says that the engine knows [variantFunction].
+	// variants reports whether [variantFunction] is registered.
 	variants bool
 }
 

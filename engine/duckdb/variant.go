@@ -12,20 +12,21 @@ import (
 )
 
 // variantFunction is the SQL function that returns a variant as JSON text. DuckDB's own
-// casts write small decimals, NaN and the infinities in ways that JSON does not have,
-// and bytes as they look in SQL. The grammar of users' statements does not know it.
+// casts write small decimals, NaN and the infinities in forms that are not JSON, and
+// bytes as they look in SQL. User statements cannot call the function.
 //
-// Its arguments are the variant in the encoding of Parquet, and whether that is an
-// object that holds such an encoding: see [variantText.unwrap]. The null of JSON becomes
-// NULL, because DuckDB reads both as one value.
+// Its arguments are the variant in the encoding of Parquet, and whether that variant is
+// an object that holds the encoding of the actual value: see [variantText.unwrap]. A JSON
+// null becomes NULL, because DuckDB reads both as the same value.
 const variantFunction = "lakewarden_variant_text"
 
-// variantValue is SQL for a variant as text. wrapped is a condition.
+// variantValue returns SQL for a variant as text. wrapped is the function's second
+// argument in SQL.
 func variantValue(value, wrapped string) string {
 	return "system.main." + variantFunction + "(system.main.variant_to_parquet_variant(" + value + `)::STRUCT(metadata BLOB, "value" BLOB), ` + wrapped + ")"
 }
 
-// registerVariants makes the function known to the engine.
+// registerVariants registers [variantFunction] once.
 func (in *instance) registerVariants() error {
 	if in.variants {
 		return nil
@@ -50,7 +51,8 @@ func (in *instance) registerVariants() error {
 	return nil
 }
 
-// lakewardenVariantText answers for a chunk of rows, whose columns are flat.
+// lakewardenVariantText computes [variantFunction] for a chunk of rows, whose columns are
+// flat.
 //
 //export lakewardenVariantText
 func lakewardenVariantText(info, input, output unsafe.Pointer) {
@@ -106,5 +108,5 @@ func (b blobs) valid(row duck.IdxT) bool {
 	return b.validity == nil || duck.ValidityRowIsValid(b.validity, row)
 }
 
-// bytes copies an element.
+// bytes returns a copy of an element.
 func (b blobs) bytes(row int) []byte { return []byte(duck.StringTData(&b.data[row])) }

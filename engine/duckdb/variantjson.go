@@ -18,9 +18,8 @@ import (
 // errVariant reports bytes that are not a variant.
 var errVariant = errors.New("malformed variant")
 
-// Bounds of a variant, against files made to exhaust the process: how deep arrays and
-// objects are nested, which is what Spark's parser of JSON accepts, and the length of
-// the text.
+// Limits of a variant's nesting, which is what Spark's parser of JSON accepts, and of its
+// text in bytes. They stop files that are made to exhaust the process.
 const (
 	maxVariantDepth = 1000
 	maxVariantText  = 64 << 20
@@ -34,13 +33,13 @@ const maxTextPerByte = 6
 // value is ready.
 type variantText struct {
 	keys []string
-	// room is the number of bytes that further values can have: each has bytes of its
-	// own, unless offsets lead to one value several times.
+	// room is the number of bytes that further values may have. Each value has bytes of its
+	// own unless several offsets lead to the same value.
 	room int
 }
 
-// appendJSON appends the value as JSON. What JSON lacks becomes a string: bytes in
-// base64, dates and times in the form of ISO 8601, NaN and the infinities by name.
+// appendJSON appends the value as JSON. Values without a JSON form become strings: bytes
+// in base64, dates and times as in ISO 8601, NaN and the infinities by name.
 func (v *variantText) appendJSON(dst, metadata, value []byte) ([]byte, error) {
 	if err := v.readKeys(metadata); err != nil {
 		return nil, err
@@ -49,10 +48,10 @@ func (v *variantText) appendJSON(dst, metadata, value []byte) ([]byte, error) {
 	return v.value(dst, value, 0)
 }
 
-// isVariantNull reports whether the value is the null of JSON.
+// isVariantNull reports whether the value is a JSON null.
 func isVariantNull(value []byte) bool { return len(value) == 1 && value[0] == 0 }
 
-// readKeys reads the dictionary of the names of members.
+// readKeys reads the metadata: the dictionary of the names of members.
 func (v *variantText) readKeys(metadata []byte) error {
 	v.keys = v.keys[:0]
 	if len(metadata) == 0 || metadata[0]&0x0f != 1 {
@@ -77,7 +76,7 @@ func (v *variantText) readKeys(metadata []byte) error {
 	return nil
 }
 
-// The basic types, which the lowest two bits of a value say.
+// The basic types, in the lowest two bits of a value.
 const (
 	basicPrimitive = iota
 	basicShortString
@@ -129,7 +128,8 @@ func (v *variantText) object(dst []byte, header byte, rest []byte, depth int) ([
 	return append(dst, '}'), nil
 }
 
-// members visits the members of an object. A value ends where its own bytes say.
+// members visits the members of an object. The bytes of a value may continue after its
+// end, which follows from its content.
 func (v *variantText) members(header byte, rest []byte, visit func(key string, value []byte) error) error {
 	offsetWidth, idWidth := int(header&3)+1, int(header>>2&3)+1
 	n, rest, ok := takeUint(rest, countWidth(header>>4&1))
@@ -173,7 +173,7 @@ func (v *variantText) array(dst []byte, header byte, rest []byte, depth int) ([]
 	return append(dst, ']'), nil
 }
 
-// countWidth is the width of the number of elements of an array or object.
+// countWidth returns the width, in bytes, of the number of elements of an array or object.
 func countWidth(large byte) int {
 	if large == 1 {
 		return 4
@@ -181,19 +181,18 @@ func countWidth(large byte) int {
 	return 1
 }
 
-// The layouts of dates and times. Years of more than four digits have a sign, as ISO
-// 8601 says; see [appendTime].
+// The layouts of dates and times, without the year: see [appendTime].
 const (
 	layoutDate      = "-01-02"
 	layoutTimestamp = "-01-02T15:04:05.999999999"
 	layoutTime      = "15:04:05.999999"
 )
 
-// primitiveBytes are the lengths of the values of the primitive types, by their
-// numbers; -1 where the value says it, or where there is no such type.
+// primitiveBytes holds the lengths of the values of the primitive types, by their numbers;
+// -1 for types whose values contain their length.
 var primitiveBytes = []int{0, 0, 0, 1, 2, 4, 8, 8, 5, 9, 17, 4, 8, 8, 4, -1, -1, 8, 8, 8, 16}
 
-// The numbers of the primitive types that say how long their values are.
+// The numbers of the primitive types whose values contain their length.
 const (
 	kindBinary = 15
 	kindString = 16
@@ -246,11 +245,11 @@ func primitive(dst []byte, kind byte, rest []byte) ([]byte, error) {
 
 // appendText appends a JSON string. Bytes that are not UTF-8 become U+FFFD.
 func appendText(dst, text []byte) []byte {
-	dst, _ = jsontext.AppendQuote(dst, strings.ToValidUTF8(string(text), "\uFFFD")) // fails for other text only
+	dst, _ = jsontext.AppendQuote(dst, strings.ToValidUTF8(string(text), "\uFFFD")) // fails only for invalid UTF-8
 	return dst
 }
 
-// appendFloat appends the shortest number that stands for f.
+// appendFloat appends the shortest number that parses to f.
 func appendFloat(dst []byte, f float64, bits int) []byte {
 	switch {
 	case math.IsNaN(f):
@@ -267,8 +266,8 @@ func appendFloat(dst []byte, f float64, bits int) []byte {
 	return strconv.AppendFloat(dst, f, form, -1, bits)
 }
 
-// appendDecimal appends a number without the zeros that its scale adds: they are no
-// part of the value, and other writers drop them.
+// appendDecimal appends a number without trailing zeros of its fraction: they are not part
+// of the value, and other writers drop them.
 func appendDecimal(dst, unscaled []byte, scale int) ([]byte, error) {
 	if scale > 38 {
 		return nil, errVariant
@@ -294,7 +293,8 @@ func appendDecimal(dst, unscaled []byte, scale int) ([]byte, error) {
 	return dst, nil
 }
 
-// appendTime appends a quoted time, whose layout lacks the year.
+// appendTime appends a quoted time: the year, with a sign beyond four digits as in ISO
+// 8601, and the time in the layout.
 func appendTime(dst []byte, t time.Time, layout string) []byte {
 	t = t.UTC()
 	dst = append(dst, '"')
@@ -322,7 +322,7 @@ func appendUUID(dst, id []byte) []byte {
 	return append(dst, '"')
 }
 
-// takeUint takes a number of some bytes.
+// takeUint reads a number of width bytes and returns the bytes after it.
 func takeUint(from []byte, width int) (n int, rest []byte, ok bool) {
 	if len(from) < width {
 		return 0, nil, false
@@ -345,8 +345,9 @@ func signed(from []byte, width int) int64 {
 	return int64(binary.LittleEndian.Uint64(padded[:])<<shift) >> shift
 }
 
-// unwrap returns the parts of a variant that the engine has read as a struct of its
-// bytes and made a variant itself: an object with the members metadata and value.
+// unwrap returns the parts of a variant that a file does not mark as one. The engine has
+// read it as a struct and made a variant of that: an object with the members metadata
+// and value.
 func (v *variantText) unwrap(metadata, value []byte) (innerMetadata, innerValue []byte, err error) {
 	if err := v.readKeys(metadata); err != nil {
 		return nil, nil, err

@@ -123,6 +123,6 @@ func (l layout) done(files []delta.File) bool {
 	})
 }
 
-// hidesRows reports that a file has rows behind a deletion vector. Rewriting it leaves
-// them out.
+// hidesRows reports whether a deletion vector hides rows of a file. Rewriting the file
+// removes them.
 func hidesRows(f delta.File) bool { return f.Add.DeletionVector != nil }

@@ -109,7 +109,7 @@ func (p Parsed) mask() string {
 	return MaskNull
 }
 
-// annotation returns the value of @mask, empty without one.
+// annotation returns the value of @mask, or "" if the policy has none.
 func (p Parsed) annotation() string {
 	for _, a := range p.policy.Annotations {
 		if a.Key == maskAnnotation {
@@ -119,7 +119,7 @@ func (p Parsed) annotation() string {
 	return ""
 }
 
-// readsRow reports whether a condition of the policy looks at the row.
+// readsRow reports whether a condition of the policy reads a column of the row.
 func readsRow(p *ast.Policy) bool {
 	reads := false
 	for _, c := range p.Conditions {

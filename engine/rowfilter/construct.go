@@ -7,9 +7,9 @@ import (
 	"github.com/cedar-policy/cedar-go/x/exp/ast"
 )
 
-// place returns the position of the first construct of this kind in the conditions.
-// Cedar's tree has no positions, so it is not always that of the node itself. A
-// construct without tokens of its own has the position of the text.
+// place returns the position of the first construct of n's kind in the conditions.
+// Cedar's tree has no positions, so the result is not always the position of n itself.
+// For a construct without tokens of its own it is the beginning of the text.
 func (s source) place(n ast.IsNode) position {
 	_, run := construct(n)
 	if len(run) == 0 {
@@ -18,14 +18,14 @@ func (s source) place(n ast.IsNode) position {
 	return s.condition(run...)
 }
 
-// describe names a construct for the writer of a policy.
+// describe returns the name of a construct for error messages.
 func describe(n ast.IsNode) string {
 	name, _ := construct(n)
 	return name
 }
 
-// construct returns the name of a node and the tokens by which a text is searched for
-// it.
+// construct returns the name of a node for error messages, and the run of tokens by which
+// the text is searched for it.
 func construct(n ast.IsNode) (name string, run []string) {
 	switch n := n.(type) {
 	case ast.NodeTypeVariable:

@@ -214,7 +214,7 @@ func readPart(n ast.IsNode, not bool) (part, bool) {
 		l, ok := asOperand(n.Arg)
 		pattern := likeText(patternPieces(n.Value))
 		if not && l.column != "" {
-			// Its column stays next to it while guards are looked for.
+			// The condition keeps its column while guards are looked for.
 			inner := newTest(l, OpLike, pattern)
 			return part{test: &Condition{Not: inner.test, Column: &l.column}}, ok
 		}

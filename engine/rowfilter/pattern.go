@@ -129,7 +129,7 @@ func cedarPattern(pieces []piece) types.Pattern {
 
 // patternPieces converts Cedar's pattern to pieces.
 func patternPieces(p types.Pattern) []piece {
-	// The JSON form is the one in which cedar-go tells the parts of a pattern.
+	// Only the JSON form of a pattern exposes its parts.
 	encoded, _ := p.MarshalJSON()
 	var parts []any
 	_ = json.Unmarshal(encoded, &parts)

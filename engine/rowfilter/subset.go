@@ -13,7 +13,7 @@ type subset struct {
 	tests, joins int
 }
 
-// sort says what an expression stands for.
+// sort is the kind of thing that an expression denotes.
 type sort int
 
 const (
@@ -29,7 +29,7 @@ const (
 
 func (s sort) literal() bool { return s == sortLiteral || s == sortBoolean }
 
-// condition reports whether the sort can stand where a truth value is needed.
+// condition reports whether an expression of the sort may be a condition.
 func (s sort) condition() bool { return s == sortCondition || s == sortColumn || s == sortBoolean }
 
 const errNoName = "the name of a column or attribute must not be empty"
@@ -98,7 +98,7 @@ func (s *subset) scopes(p *ast.Policy) error {
 	return nil
 }
 
-// conditions checks expressions that have to be true or false.
+// conditions checks expressions that must be conditions.
 func (s *subset) conditions(nodes ...ast.IsNode) error {
 	for _, n := range nodes {
 		sort, err := s.expression(n)
@@ -112,7 +112,7 @@ func (s *subset) conditions(nodes ...ast.IsNode) error {
 	return nil
 }
 
-// expression checks an expression and returns what it stands for.
+// expression checks an expression and returns its sort.
 func (s *subset) expression(n ast.IsNode) (sort, error) {
 	switch n := n.(type) {
 	case ast.NodeTypeNot:
@@ -154,7 +154,7 @@ func (s *subset) join(sides ast.BinaryNode) error {
 	return s.conditions(sides.Left, sides.Right)
 }
 
-// test counts a test.
+// test counts a test and refuses one too many.
 func (s *subset) test(n ast.IsNode) error {
 	if s.tests++; s.tests > maxTests {
 		return s.place(n).errorf("the policy has more than " + strconv.Itoa(maxTests) + " tests")
@@ -236,12 +236,13 @@ func (s *subset) contains(n ast.NodeTypeContains) error {
 	return s.test(n)
 }
 
-// decimalMethods are Cedar's order of decimals.
+// decimalMethods maps Cedar's methods that compare decimals to operators.
 var decimalMethods = map[string]Op{
 	"lessThan": OpLt, "lessThanOrEqual": OpLte, "greaterThan": OpGt, "greaterThanOrEqual": OpGte,
 }
 
-// call checks decimal("1.5"), datetime("2024-01-31") and the order of decimals.
+// call checks decimal("1.5"), datetime("2024-01-31") and the methods that compare
+// decimals.
 func (s *subset) call(n ast.NodeTypeExtensionCall) (sort, error) {
 	if _, ok := decimalMethods[string(n.Name)]; ok {
 		if len(n.Args) != 2 {
@@ -264,7 +265,7 @@ func (s *subset) call(n ast.NodeTypeExtensionCall) (sort, error) {
 	return sortLiteral, nil
 }
 
-// operand checks what stands on one side of a test.
+// operand checks one side of a test.
 func (s *subset) operand(n ast.IsNode) (sort, error) {
 	switch n := n.(type) {
 	case ast.NodeTypeVariable:

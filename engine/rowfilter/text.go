@@ -78,12 +78,13 @@ func Parse(text string) (Parsed, error) {
 	return Parsed{policy: policy, text: source(text)}, nil
 }
 
-// source is the text of a policy. It finds the positions that Cedar's tree lacks, and
-// keeps no tokens: they would take far more memory than the text.
+// source is the text of a policy. It finds the positions that Cedar's tree lacks. It does
+// not store tokens, which would take far more memory than the text.
 type source string
 
-// checkSize bounds what cedar-go makes of a text: its parser and what walks its tree
-// recurse, and a path or a pattern of many parts costs more than its length.
+// checkSize bounds the cost of a text in cedar-go: its parser and the functions that walk
+// its tree are recursive, and a path or a pattern of many parts costs more than its
+// length.
 func (s source) checkSize() error {
 	depth, unary, parts, before := 0, 0, 0, ""
 	for t := range tokens(string(s)) {
@@ -116,8 +117,8 @@ func (s source) checkSize() error {
 	return nil
 }
 
-// scope returns the position of the last of a run of tokens, which is in the
-// annotations or the scope of the policy.
+// scope returns the position of the last token of a run, which must be in the annotations
+// or the scope of the policy.
 func (s source) scope(run ...string) position {
 	return s.find(false, run, len(run)-1)
 }
@@ -128,8 +129,8 @@ func (s source) condition(run ...string) position {
 }
 
 // find returns the position of the token with this index in the first run of tokens,
-// or the beginning of the text if there is none. In conditions the search begins
-// behind the policy's scope, and the name of an attribute does not count.
+// or the beginning of the text if there is none. If conditions is set, the search begins
+// after the policy's scope, and names of attributes do not match.
 func (s source) find(conditions bool, run []string, index int) position {
 	window := make([]token, 1, len(run)+2) // the token before a run, and the run
 	for t := range tokens(string(s)) {
@@ -156,8 +157,8 @@ func (s source) action() position    { return s.scope(",", "action") }
 func (s source) resource() position  { return s.scope(",", "resource") }
 func (s source) mask() position      { return s.find(false, []string{"@", maskAnnotation}, 0) }
 
-// How cedar-go's errors name a place in the text of a policy, and a token that they
-// miss.
+// The forms in which errors of cedar-go give a position in the text, and a token that
+// they expect.
 var (
 	cedarPlace   = regexp.MustCompile(`<input>:(\d+):(\d+)`)
 	cedarExpects = regexp.MustCompile(`(?s)^exact got (.*) want (.*)$`)

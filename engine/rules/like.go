@@ -8,10 +8,10 @@ import (
 	"github.com/lakewarden/lakewarden/engine"
 )
 
-// DuckDB matches a pattern by trying again after every % in it, so the time for one
-// text grows exponentially with their number, and no interrupt ends it. Only patterns
-// that are constant and have neither _ nor an escape are matched in one pass. All others
-// are therefore printed as regular expressions, which always take linear time, or with
+// DuckDB matches a pattern by backtracking to every % in it, so the time for one text
+// grows exponentially with the number of %, and no interrupt ends it. Only patterns that
+// are constant and have neither _ nor an escape are matched in one pass. All others are
+// therefore printed as regular expressions, which always take linear time, or with
 // conditions on the lengths.
 const (
 	maxPattern  = 1_000 // constant pattern, bytes
@@ -28,7 +28,7 @@ const (
 )
 
 // checkPattern refuses patterns of LIKE and ILIKE that are too long or malformed.
-// escape can be nil.
+// escape may be nil.
 func checkPattern(pattern, escape *expr) error {
 	if escape != nil && (escape.op != opLiteral || len(escape.text) > 1) {
 		return invalid("the ESCAPE of LIKE is not a constant of one ASCII character")
@@ -45,6 +45,7 @@ func checkPattern(pattern, escape *expr) error {
 	return nil
 }
 
+// escapeOf returns the escape character, or "" if there is none.
 func escapeOf(escape *expr) string {
 	if escape == nil {
 		return ""
@@ -135,7 +136,7 @@ func piecesOf(pattern, escape string) (pieces []piece, ok bool) {
 	return pieces, true
 }
 
-// retries counts the pieces after which a match can be tried again.
+// retries counts the pieces to which a match can backtrack.
 func retries(pieces []piece) (n int) {
 	for i, p := range pieces {
 		if p.more && (i+1 < len(pieces) || p.least > 0) {
@@ -174,7 +175,7 @@ func computedLike(args []string, escape string) string {
 	const value, pattern = "lw_like.v", "lw_like.p"
 	fields, match := "v: "+args[0]+", p: "+args[1], value+" LIKE "+pattern
 	size := "strlen(" + value + ")"
-	// A % at the end of the pattern is not tried again.
+	// A match does not backtrack to a % at the end of the pattern.
 	trimmed := "rtrim(" + pattern + ", '%')"
 	wild := "(strlen(" + trimmed + ") - strlen(replace(" + trimmed + ", '%', '')))"
 	over := fmt.Sprintf("strlen(%s) > %d OR %s > CASE %s WHEN 0 THEN %d WHEN 1 THEN %d WHEN 2 THEN %d WHEN 3 THEN %d ELSE -1 END",

@@ -29,7 +29,7 @@ type Set struct {
 // written to.
 func Of(snap *delta.Snapshot) (*Set, error) {
 	s := &Set{Keys: KeysOf(snap.Schema(), snap.Properties()), schema: snap.Schema()}
-	s.rows = append(notNull(snap.Schema()), void(snap.Schema())...)
+	s.rows = append(notNull(snap.Schema()), voidColumns(snap.Schema())...)
 	if err := s.defaults(); err != nil {
 		return nil, err
 	}
@@ -47,8 +47,8 @@ func Of(snap *delta.Snapshot) (*Set, error) {
 	return s, nil
 }
 
-// void requires that void columns hold nothing: no file could keep a value.
-func void(schema delta.Struct) []Rule {
+// voidColumns returns the rules that void columns are NULL: no file can hold a value.
+func voidColumns(schema delta.Struct) []Rule {
 	var out []Rule
 	for _, f := range schema.Fields {
 		if f.Type == delta.Void {
@@ -75,7 +75,8 @@ func (s *Set) Add(ctx context.Context, parser engine.Parser, name, text string) 
 	return err
 }
 
-// Rows are the rules for single rows: NOT NULL, void columns, then invariants and constraints.
+// Rows returns the rules for single rows: NOT NULL, void columns, then invariants and
+// constraints.
 func (s *Set) Rows() []Rule { return slices.Clone(s.rows) }
 
 // AllKeys lists the keys, the primary key first.

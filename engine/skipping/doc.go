@@ -13,12 +13,12 @@
 //   - days and instants from calendars that readers may shift have no bounds;
 //   - counts of NULL are used where they are nought or all rows, so statistics
 //     that are not tight need no case of their own;
-//   - floats, binaries and nested columns have no bounds at all. Of floats and
-//     binaries as partition values it is only known whether they are NULL.
+//   - floats, binaries and nested columns have no bounds at all. A float or binary as a
+//     partition value is only known to be NULL or not.
 //
-// A partition value that is not one of its type closes the table, see [Check]. One that
-// the engine's reader of logs would misread keeps the table from being read through its
-// log.
+// A table with a partition value that is not of its column's type is refused: see
+// [Check]. A table with a partition value that the engine's reader of logs would misread
+// is only read as a list.
 //
 // For a reader who sees only some rows, [ExposureOf] and [ListShielded] use the same
 // bounds to find the files in which every row is visible. Bounds that a writer has

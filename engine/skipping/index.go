@@ -20,10 +20,10 @@ const keptColumns = 16
 type index struct {
 	schema     delta.Struct
 	partitions []string
-	// stored are the names that files and the log have for the columns.
+	// stored maps the names of the columns to their names in files and in the log.
 	stored map[string]string
-	// mapped are the columns as files hold them, nil when they are the table's: other
-	// names, and other types where [otherInFiles] is true.
+	// mapped holds the columns with their names and types in files; nil if these are the
+	// table's. The types differ if [otherInFiles] is true.
 	mapped []engine.Column
 	// ids are the field ids by which files have the columns, nil when they have them
 	// by name.
@@ -37,12 +37,13 @@ type index struct {
 	vectors bool
 	// odd says that a file has a name that a list may be unable to say.
 	odd bool
-	// unscannable is why the table cannot be read through its log, nil if it can.
+	// unscannable is the reason why the table cannot be read through its log, or nil.
 	unscannable error
-	// broken is why it cannot be read at all: a partition value.
+	// broken is the error of a partition value because of which the table cannot be read
+	// at all, or nil.
 	broken error
-	// misread says of each file that the engine's reader of logs misreads one of its
-	// partition values.
+	// misread reports for each file whether the engine's reader of logs misreads one of
+	// its partition values.
 	misread []bool
 	// shape tells whether another index speaks of the same columns.
 	shape string

@@ -20,13 +20,14 @@ const maxGroups = 64
 // files of each in that of their names: the order of some rows does not tell of
 // files that hold none of them.
 //
-// It is false when the table has to be read through its log: it is one that
-// [delta.CheckListable] refuses, a file has a deletion vector that [Load] has not read
-// or a name with both a backslash and what makes a pattern, or the files left are of
-// more than 64 different partition values.
-// The last two are no reasons for a table whose log cannot be read (see [Check]): one
-// that the engine's reader of logs refuses, of which it misreads a partition value, or of
-// which a checkpoint is damaged.
+// It returns false if the table has to be read through its log, because
+//   - [delta.CheckListable] refuses it,
+//   - a file has a deletion vector that [Load] has not read,
+//   - the name of a file has both a backslash and a character of patterns, or
+//   - the remaining files have more than 64 different partition values.
+//
+// The last two do not apply to a table that the engine's reader of logs refuses, of which
+// it misreads a partition value, or of which a checkpoint is damaged.
 //
 // The list is shared: nothing in it may be changed.
 func List(snap *delta.Snapshot, columns []engine.Column, condition engine.Condition) (*engine.FileList, bool) {
@@ -132,8 +133,8 @@ func (x *index) list(columns []engine.Column, at []int32, most int) (*engine.Fil
 	return list, true
 }
 
-// constants returns the values of the columns that files of a group do not hold: void
-// columns are NULL.
+// constants returns the values of the columns that the files of a group do not hold: the
+// partition values, and NULL for void columns.
 func (x *index) constants(group int32) map[string]*string {
 	values := x.groups[group].values
 	if len(x.voids) == 0 {

@@ -2,12 +2,12 @@ package skipping
 
 import "github.com/lakewarden/lakewarden/engine/delta"
 
-// errMisread is why a table is not read through its log although its schema and
-// protocol allow it.
-var errMisread = &delta.FeatureError{Feature: "partition values in a form of their own", Reason: "the engine's reader of logs misreads them"}
+// errMisread is the reason why a table whose schema and protocol allow it is not read
+// through its log.
+var errMisread = &delta.FeatureError{Feature: "partition values in an unusual form", Reason: "the engine's reader of logs misreads them"}
 
-// checkLog refuses a table that the engine cannot read through its log, whatever the
-// partition values are. A damaged checkpoint has the engine fail, or read fewer files.
+// checkLog refuses a table that the engine cannot read through its log for a reason other
+// than its partition values. At a damaged checkpoint the engine fails or reads fewer files.
 func checkLog(snap *delta.Snapshot) error {
 	if err := delta.CheckScannable(snap); err != nil {
 		return err
@@ -15,9 +15,10 @@ func checkLog(snap *delta.Snapshot) error {
 	return snap.Damage()
 }
 
-// checkPartitions checks the files of a table that is not listed: a partition value
-// that cannot be read closes it, and so does one that the engine's reader of logs
-// misreads. Types that have no partition values are left to that reader.
+// checkPartitions checks the files of a table that cannot be read as a list. It refuses a
+// partition value that cannot be read, and one that the engine's reader of logs misreads.
+// A table with a partition column of an unsupported type passes, because
+// [delta.CheckScannable] refuses it.
 func checkPartitions(snap *delta.Snapshot) error {
 	reader := snap.PartitionReader()
 	if len(reader.Columns()) == 0 || !reader.Knows() {

@@ -9,11 +9,9 @@ import (
 	"github.com/lakewarden/lakewarden/engine/delta"
 )
 
-// Check refuses a table that can be read neither as a list of its files nor
-// through its log, of which the engine misreads a partitioned one with mapped
-// columns, and fails at a damaged checkpoint. Its error is a [delta.FeatureError], a
-// [delta.PartitionError] if a file has a partition value that cannot be read, or that of
-// [delta.Snapshot.Damage].
+// Check refuses a table that can be read neither as a list of its files nor through its
+// log. Its error is a [delta.FeatureError], a [delta.PartitionError] if a file has a
+// partition value that cannot be read, or that of [delta.Snapshot.Damage].
 func Check(snap *delta.Snapshot) error {
 	if len(snap.PartitionColumns()) == 0 && checkLog(snap) == nil {
 		return nil
@@ -44,7 +42,7 @@ func CheckRestricted(snap *delta.Snapshot) error {
 	return x.unscannable
 }
 
-// ReadsLog reports whether the engine reads the table through its log as it is.
+// ReadsLog reports whether the engine can read the table through its log.
 func ReadsLog(snap *delta.Snapshot) bool {
 	x := indexOf(snap)
 	return x.broken == nil && x.unscannable == nil
@@ -62,8 +60,8 @@ func deletionVectors(snap *delta.Snapshot) bool {
 }
 
 // partsOf returns the parts of the table's columns if files have to be looked into: for
-// field ids of members, for structs of which a file may have no present member, and for
-// what files hold in other forms.
+// field ids of members, for structs that may have none of their current members in a
+// file, and for values that files hold in another form.
 func partsOf(snap *delta.Snapshot, byID bool) [][]engine.FieldID {
 	fields := snap.Schema().Fields
 	members := slices.ContainsFunc(fields, func(f delta.Field) bool { return hasMembers(f.Type) })
@@ -78,8 +76,8 @@ func partsOf(snap *delta.Snapshot, byID bool) [][]engine.FieldID {
 	return parts
 }
 
-// otherInFiles reports whether files hold values of the columns in another form than
-// statements see: a variant, or a struct without a void member.
+// otherInFiles reports whether files hold values of a column in another form than
+// statements see: a variant, or a struct, which lacks its void members in files.
 func otherInFiles(schema delta.Struct) bool {
 	return slices.ContainsFunc(schema.Fields, func(f delta.Field) bool {
 		return delta.ContainsType(f.Type, delta.Variant) || f.Type != delta.Void && delta.ContainsType(f.Type, delta.Void)
@@ -96,9 +94,9 @@ func FieldIDs(columns []delta.FileColumn) []engine.FieldID {
 	return out
 }
 
-// counted reports whether the count of NULLs in statistics is that of the values which
-// statements see. A variant that is the null of JSON is no NULL in a file, and one in
-// statements; files hold nothing of void columns.
+// counted reports whether statistics count the NULLs that statements see. They do not for
+// nested columns, for variants, whose JSON null is NULL in statements only, and for void
+// columns, which files do not hold.
 func counted(t delta.DataType) bool {
 	switch t.(type) {
 	case delta.Array, delta.Map, delta.Struct:
@@ -166,7 +164,7 @@ func (p *partitioner) group(f delta.File) (n int32, scannable bool, err error) {
 	if p.values, scannable, err = p.reader.Read(f, p.values[:0]); err != nil {
 		return 0, false, err
 	}
-	// Writers print one value in several ways: the group is that of the value.
+	// Writers print one value in several ways, so the key is made of the parsed values.
 	p.key = p.key[:0]
 	for _, text := range p.values {
 		if text == nil {
@@ -182,7 +180,7 @@ func (p *partitioner) group(f delta.File) (n int32, scannable bool, err error) {
 	return p.adopt(p.decode()), scannable, nil
 }
 
-// decode makes a group of the values at hand.
+// decode makes a group of the values that were read last.
 func (p *partitioner) decode() group {
 	g := group{key: string(p.key)}
 	for i, c := range p.reader.Columns() {
@@ -196,8 +194,8 @@ func (p *partitioner) decode() group {
 	return g
 }
 
-// spanOf is the span of a partition value. Floats, binaries and points in time beyond
-// the years 1 to 9999 have no bounds.
+// spanOf returns the span of a partition value. Floats, binaries and times beyond the
+// years 1 to 9999 have no bounds.
 func spanOf(t delta.DataType, text *string) span {
 	if text == nil {
 		return span{known: onlyNulls}

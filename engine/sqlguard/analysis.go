@@ -21,7 +21,7 @@ type analysis struct {
 	ctes    int
 	// distances counts the calls of quadratic text functions.
 	distances int
-	// patterns and searches count the calls whose work [share] divides among them.
+	// patterns and searches count the calls among which [share] divides the work.
 	patterns, searches int64
 	params             map[string]bool
 	// exists is the SELECT directly inside EXISTS: its star needs no column.

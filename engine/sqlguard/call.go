@@ -39,15 +39,16 @@ func (a *analysis) function(n *node, namespace string, sc *scope) *Error {
 	return nil
 }
 
-// schemasOfFunctions are the engine's own schemas. A column of such a name has no methods.
+// schemasOfFunctions holds the engine's own schemas. A column with such a name has no
+// methods.
 var schemasOfFunctions = set("main", "pg_catalog", "information_schema")
 
-// methodLocation is the position of the columns that [analysis.method] makes. It is none
-// in any text, and none that the parser gives.
+// methodLocation marks the columns that [analysis.method] makes. The parser never gives
+// it as a position.
 const methodLocation = number("18446744073709551614")
 
-// method turns a call such as id.abs() or t.id.abs(), which the parser takes for one of
-// a function in the schema id, into abs(id). The engine does the same for columns.
+// method turns a call such as id.abs() or t.id.abs() into abs(id), as the engine does for
+// columns. The parser takes it for a call of a function in the schema id.
 func (a *analysis) method(n *node) {
 	schema, catalog := n.str("schema"), n.str("catalog")
 	if schema == "" || schemasOfFunctions[lower(schema)] || n.flag("is_operator") {

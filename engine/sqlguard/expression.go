@@ -218,13 +218,13 @@ func (a *analysis) constant(n *node) *Error {
 	return nil
 }
 
-// isOpenBound reports whether a value stands for the missing bound of a slice, as in
-// x[2:]: an empty list.
+// isOpenBound reports whether a value represents the missing bound of a slice such as
+// x[2:]. The parser gives an empty list for it.
 func isOpenBound(value *node) bool {
 	return value.child("type").is("id", "LIST")
 }
 
-// slice visits x[from:to] and x[from:to:step], of which each bound may be missing.
+// slice visits x[from:to] and x[from:to:step], in which each bound may be missing.
 func (a *analysis) slice(n *node, sc *scope) *Error {
 	for i, child := range n.list("children") {
 		c := child.(*node)

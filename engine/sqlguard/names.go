@@ -114,7 +114,7 @@ func (w namer) markInfinity(n *node) bool {
 	return ok
 }
 
-// unmark replaces what [namer.markLambda] and [namer.markInfinity] made in the printed
+// unmark replaces the marks of [namer.markLambda] and [namer.markInfinity] in the printed
 // name by the engine's text.
 func (w namer) unmark(name string) string {
 	name = strings.NewReplacer(w.mark+"_plus", "1e1000", w.mark+"_minus", "-1e1000").Replace(name)

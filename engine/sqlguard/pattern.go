@@ -19,8 +19,8 @@ const (
 	fullCalls    = 4          // bounded calls of a statement that may each do the most work
 )
 
-// share returns by which factor each of so many bounded calls has to do less, because an
-// interrupt waits for all calls of an operator.
+// share returns the factor by which the work of each of the given number of bounded calls
+// is reduced, because an interrupt waits for all calls of an operator.
 func share(calls int64) int64 { return (calls + fullCalls - 1) / fullCalls }
 
 // patternRule bounds (NOT) LIKE, ILIKE, GLOB and the forms with ESCAPE.
@@ -134,7 +134,7 @@ func longestText(runs, pattern int, steps int64) int64 {
 	return int64(runs)
 }
 
-// stepsOf returns the most steps that matching a text of that length takes.
+// stepsOf returns the most steps that matching a text of the given length takes.
 func stepsOf(runs, pattern int, text int64) int64 {
 	steps := int64(pattern/runs + 1)
 	for i := range int64(runs) {
@@ -143,7 +143,7 @@ func stepsOf(runs, pattern int, text int64) int64 {
 	return steps
 }
 
-// root returns the smallest integer whose power with that exponent is at least n.
+// root returns the smallest integer whose power with the exponent is at least n.
 func root(n int64, exponent int) int64 {
 	for r := int64(1); ; r++ {
 		power := int64(1)
