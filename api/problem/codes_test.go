@@ -43,8 +43,9 @@ func TestEveryCodeIsWellFormed(t *testing.T) {
 	require.Len(t, problem.EmptyStatuses, 2)
 }
 
-// Each reason of the log has one line, with a code of refused tables.
-func TestEveryReasonHasALine(t *testing.T) {
+// TestEveryReasonIsInTheTable checks that each delta.Reason has one line in TableReasons,
+// with a code of refused tables.
+func TestEveryReasonIsInTheTable(t *testing.T) {
 	source, err := os.ReadFile(filepath.Join(root, "engine/delta/refusal.go"))
 	require.NoError(t, err)
 	var declared, listed []string

@@ -15,10 +15,10 @@ import (
 	"github.com/lakewarden/lakewarden/engine/oracletest"
 )
 
-// TestConformance reads and writes every table of the corpus through the server and
-// lets delta-rs and DuckDB judge: the rows of every version, filters on every
-// column against plain DuckDB, and what each write leaves. What the tables are for is
-// in testdata/conformance/index.yaml.
+// TestConformance reads and writes every table of the corpus through the server. It
+// checks the rows of every version, compares filters on every column with plain DuckDB,
+// and has delta-rs and DuckDB read the table after each write.
+// testdata/conformance/index.yaml describes the tables.
 func TestConformance(t *testing.T) {
 	var made []specimen
 	for _, s := range corpus(t) {
@@ -34,7 +34,7 @@ func TestConformance(t *testing.T) {
 	w.tryAll(t, local, made, "conformance.md")
 }
 
-// lanes is how many tables are tried at once.
+// lanes is the number of tables that are tested at once.
 const lanes = 2
 
 // tryAll opens the folder of the tables to the server, tries each of them, and
@@ -73,11 +73,11 @@ func (w *world) tryAll(t *testing.T, local string, made []specimen, report strin
 	counts.check(t, report)
 }
 
-// trial is one table of the corpus on its way through the server.
+// trial is the test of one table of the corpus.
 type trial struct {
 	*table
 	specimen
-	// problem is what discovery says of a table that it does not register.
+	// problem is the problem that discovery reports if it does not register the table.
 	problem object
 	// done are the writes so far.
 	done  []string
@@ -126,7 +126,7 @@ func (c *trial) run() {
 	}
 }
 
-// servedAt is what the server reads of a version.
+// servedAt returns the rows of a version as the server reads them.
 func (c *trial) servedAt(version int64) contents {
 	c.t.Helper()
 	r := c.request(reading)
@@ -136,7 +136,7 @@ func (c *trial) servedAt(version int64) contents {
 	return a.contents()
 }
 
-// writes are the steps of the specimen.
+// writes returns the steps of the specimen.
 func (s specimen) writes() []write {
 	if s.Writes == nil {
 		return usualWrites
@@ -144,13 +144,13 @@ func (s specimen) writes() []write {
 	return s.Writes
 }
 
-// query asks for all rows.
+// query reads all rows.
 func (c *trial) query(at string) (int, []byte) {
 	c.t.Helper()
 	return c.w.call(c.t, "POST", "/v1/query", object{"sql": "SELECT * FROM " + c.in.schema + "." + c.name + at, "max_staleness_ms": 0})
 }
 
-// reads demands rows as JSON has them.
+// reads requires that the server returns the rows in JSON.
 func (c *trial) reads(at string, want []any) {
 	c.t.Helper()
 	status, body := c.query(at)
@@ -163,7 +163,7 @@ func (c *trial) reads(at string, want []any) {
 	c.count.read++
 }
 
-// pages demands the same rows page by page.
+// pages requires the same rows page by page.
 func (c *trial) pages(want []any) {
 	c.t.Helper()
 	rows, token := []any{}, ""
@@ -197,8 +197,8 @@ func lines(t *testing.T, rows []any) []string {
 	return out
 }
 
-// refuses demands an error by its name, of a table that discovery does not register
-// the one that discovery reports.
+// refuses requires the error of a statement, or that of discovery if the table is not
+// registered.
 func (c *trial) refuses(at string, want refusal) {
 	c.t.Helper()
 	c.count.refused++
@@ -226,7 +226,7 @@ func (c *trial) refused(what string, status int, body []byte, want refusal) {
 	require.NotContains(c.t, string(body), c.in.folder)
 }
 
-// judged demands the same rows of the other engines.
+// judged requires that the other engines read the same rows.
 func (c *trial) judged(want contents) {
 	c.t.Helper()
 	for _, j := range c.w.judges {
@@ -240,9 +240,9 @@ func (c *trial) judged(want contents) {
 			c.count.agreed(j.name)
 		case l.Misreads:
 			require.Empty(c.t, a.Refused, "%s refuses to read [%s]", j.name, step)
-			require.NotEqual(c.t, want, a.contents(), "%s reads it now: its limit is to be taken away [%s]", j.name, step)
+			require.NotEqual(c.t, want, a.contents(), "%s reads the rows now: remove its limit from the index [%s]", j.name, step)
 		default:
-			require.NotEmpty(c.t, a.Refused, "%s reads it now: its limit is to be taken away [%s]", j.name, step)
+			require.NotEmpty(c.t, a.Refused, "%s reads the rows now: remove its limit from the index [%s]", j.name, step)
 			require.Contains(c.t, a.Refused, l.Says, "%s [%s]", j.name, step)
 		}
 	}
@@ -258,8 +258,8 @@ func (c *trial) limitOf(engine string) (readLimit, bool) {
 	return readLimit{}, false
 }
 
-// filtered compares statements with conditions on each column with what plain
-// DuckDB makes of them over the rows of the whole table.
+// filtered compares the results of conditions on each column with those of plain DuckDB
+// over all rows of the table.
 func (c *trial) filtered() {
 	c.t.Helper()
 	if c.NoFilters {
@@ -273,7 +273,7 @@ func (c *trial) filtered() {
 	c.count.conditions += a.Status
 }
 
-// timed demands that a time that history shows finds its version.
+// timed requires that each time in the history selects its version.
 func (c *trial) timed() {
 	c.t.Helper()
 	if !slices.Contains(c.Features, "time travel") {

@@ -41,9 +41,9 @@ func sections(text string) []section {
 	return all
 }
 
-// writeTable makes the table of a text form below folder. Parquet is written from
-// lines of JSON, deletion vectors from hexadecimal digits, everything else as it is.
-// A file of size 0 in an action gets the size that the file has.
+// writeTable writes the table of a text form below folder. It makes Parquet files from
+// lines of JSON and deletion vectors from hexadecimal digits, and copies all other files
+// unchanged. A size of 0 in an action is replaced by the file's actual size.
 func writeTable(t *testing.T, folder, text string) {
 	t.Helper()
 	all := sections(text)
@@ -73,7 +73,8 @@ func writeTable(t *testing.T, folder, text string) {
 	}
 }
 
-// commitTime is the time that a commit says of itself, which its file has to have, or 0.
+// commitTime returns the timestamp of a commitInfo, which the file gets as its
+// modification time, or 0.
 func commitTime(content []byte) int64 {
 	line, _, _ := bytes.Cut(content, []byte("\n"))
 	var first struct{ CommitInfo struct{ Timestamp int64 } }
@@ -91,7 +92,7 @@ func rank(name string) int {
 	return 2
 }
 
-// withSizes fills sizes of 0 in.
+// withSizes replaces sizes of 0 by the actual ones.
 func withSizes(actions []byte, sizes map[string]int) []byte {
 	var out bytes.Buffer
 	for line := range bytes.Lines(actions) {
@@ -114,7 +115,8 @@ func withSizes(actions []byte, sizes map[string]int) []byte {
 	return out.Bytes()
 }
 
-// checkpointSchema is that of classic checkpoints and of the Parquet files of V2 ones.
+// checkpointSchema is the schema of classic checkpoints and of the Parquet files of V2
+// checkpoints.
 const checkpointSchema = `{"type":"struct","fields":[
 {"name":"txn","type":{"type":"struct","fields":[{"name":"appId","type":"string"},{"name":"version","type":"long"},{"name":"lastUpdated","type":"long"}]}},
 {"name":"add","type":{"type":"struct","fields":[{"name":"path","type":"string"},{"name":"partitionValues","type":{"type":"map","keyType":"string","valueType":"string"}},
@@ -221,7 +223,7 @@ var arrowTypes = map[string]arrow.DataType{
 	"double": arrow.PrimitiveTypes.Float64, "string": arrow.BinaryTypes.String, "binary": arrow.BinaryTypes.Binary,
 	"date": arrow.FixedWidthTypes.Date32, "timestamp": arrow.FixedWidthTypes.Timestamp_us,
 	"timestamp_ntz": &arrow.TimestampType{Unit: arrow.Microsecond},
-	// Not in any schema of a log: how old writers store timestamps.
+	// No schema of a log has this type. Old writers store timestamps in it.
 	"int96": arrow.FixedWidthTypes.Timestamp_ns,
 }
 

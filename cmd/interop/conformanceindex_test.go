@@ -18,14 +18,13 @@ const (
 	corpusIndex  = "testdata/conformance/index.yaml"
 )
 
-// specimen is one table of the corpus: what it is for, and what has to become of it.
+// specimen is one table of the corpus, with its purpose and the expected outcome.
 type specimen struct {
 	Table string `json:"table"`
 	For   string `json:"for"`
-	// Features are those of the protocol that the table shows, and further topics,
-	// all of them in features.
+	// Features holds the topics for which the table counts; all of them are in features.
 	Features []string `json:"features"`
-	// Columns are names and types as the server hands them out.
+	// Columns holds the names and types as the server returns them.
 	Columns []string `json:"columns"`
 	// Versions has the rows of each version as JSON shows them. The last one is read
 	// without AT, too.
@@ -34,9 +33,9 @@ type specimen struct {
 	Refused *refusal `json:"refused"`
 	// Writes follow one another. Without any, they are [usualWrites].
 	Writes []write `json:"writes"`
-	// NoFilters: values of no column can be written as literals.
+	// NoFilters is set if no column has values that can be written as literals.
 	NoFilters bool `json:"no_filters"`
-	// Limits are what others do not read, from a write on, or until one.
+	// Limits are the limits of other engines, from a write on or up to one.
 	Limits []readLimit `json:"limits"`
 	// Leaves is the protocol after the writes, if that matters.
 	Leaves json.RawMessage `json:"leaves"`
@@ -53,7 +52,7 @@ type edition struct {
 	Refused *refusal `json:"refused"`
 }
 
-// refusal is an answer that is an error. Says is part of its details.
+// refusal is an expected error. Says is a part of its details.
 type refusal struct {
 	Status int    `json:"status"`
 	Code   string `json:"code"`
@@ -67,13 +66,13 @@ type write struct {
 	Refused *refusal `json:"refused"`
 }
 
-// readLimit is what an engine cannot read by its own limits.
+// readLimit is a limit of another engine because of which it does not read a table.
 type readLimit struct {
 	Engine string `json:"engine"`
 	From   string `json:"from"`
 	Until  string `json:"until"`
-	// Says is part of the engine's own words. An engine that reads other rows
-	// without a word has Misreads instead.
+	// Says is a part of the engine's error. Misreads is set instead if the engine
+	// silently reads other rows.
 	Says     string `json:"says"`
 	Misreads bool   `json:"misreads"`
 	Why      string `json:"why"`
@@ -86,8 +85,8 @@ const (
 	optimizing = "optimize"
 )
 
-// features are what the corpus has to show: every feature of the protocol with
-// the versions that imply some, and what else a table can be made of.
+// features are the topics that the corpus must cover: every feature of the protocol, the
+// versions that imply features, and other properties of tables.
 var features = []string{
 	"reader version 1", "reader version 2", "reader version 3", "reader version 4",
 	"writer version 1", "writer version 2", "writer version 3", "writer version 4", "writer version 5", "writer version 6", "writer version 7", "writer version 8",
@@ -120,8 +119,8 @@ func corpus(t *testing.T) []specimen {
 	return index.Tables
 }
 
-// TestConformanceIndex demands that the index and the tables belong together, and
-// that every feature has a table.
+// TestConformanceIndex checks that the index describes exactly the tables of the corpus,
+// and that every feature has a table.
 func TestConformanceIndex(t *testing.T) {
 	t.Parallel()
 	shown, names := map[string]bool{}, []string{}
@@ -152,7 +151,7 @@ func TestConformanceIndex(t *testing.T) {
 	require.Equal(t, found, names)
 }
 
-// checkProtocol demands that a table lists the features that its protocol lists.
+// checkProtocol requires that the index lists the features of the table's protocol.
 func checkProtocol(t *testing.T, s specimen) {
 	t.Helper()
 	for _, part := range sections(s.text(t)) {
@@ -174,7 +173,7 @@ func checkProtocol(t *testing.T, s specimen) {
 	}
 }
 
-// text is the table in its text form.
+// text returns the table in its text form.
 func (s specimen) text(t *testing.T) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(filepath.FromSlash(corpusFolder), s.Table+".txt"))

@@ -15,10 +15,10 @@ import (
 // comparing them with those in docs/reports.
 const conformanceVariable = "LAKEWARDEN_TEST_CONFORMANCE_REPORT"
 
-// count is what was seen of a table. Every number is of something that held.
+// count holds the numbers of checks of a table that succeeded.
 type count struct {
 	read, refused, conditions, written int
-	// by are the readings of other engines.
+	// by counts the readings of other engines.
 	by map[string]int
 }
 

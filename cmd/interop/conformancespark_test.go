@@ -12,9 +12,9 @@ import (
 	"github.com/lakewarden/lakewarden/engine/objstore/s3test"
 )
 
-// TestConformanceWithSpark is TestConformance with Spark among the judges, and with
-// further tables, which only Spark can make. Of those Spark's own readings of the
-// versions, before anybody else wrote, are the rows that the server has to find.
+// TestConformanceWithSpark is TestConformance with Spark as a further judge, and with
+// tables that only Spark can make. The server must read the same rows of their versions
+// as Spark read before the first write of another engine.
 func TestConformanceWithSpark(t *testing.T) {
 	store := s3test.Start(t)
 	judges := spark(t, store)

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// change makes a write and returns the rows that have to be there then.
+// change makes a write and returns the expected rows after it.
 func (c *trial) change(step write, want contents) contents {
 	c.t.Helper()
 	what, argument, _ := strings.Cut(step.Do, " ")
@@ -68,7 +68,7 @@ func (c *trial) change(step write, want contents) contents {
 	return want
 }
 
-// altered is what a change of columns or a restore has to make of the rows.
+// altered returns the expected rows after a change of columns or a restore.
 func (c *trial) altered(what, argument string, want, got contents) contents {
 	c.t.Helper()
 	switch what {
@@ -92,7 +92,7 @@ func (c *trial) altered(what, argument string, want, got contents) contents {
 	return want
 }
 
-// leaves demands the protocol that the log ends with.
+// leaves requires the protocol with which the log ends.
 func (c *trial) leaves() {
 	c.t.Helper()
 	if c.Leaves == nil {
@@ -113,7 +113,7 @@ func (c *trial) leaves() {
 	require.JSONEq(c.t, string(c.Leaves), string(last))
 }
 
-// commits are the files of a table's log that are commits, in order.
+// commits returns the names of the commits of a table's log, in order.
 func commits(t *testing.T, folder string) []string {
 	t.Helper()
 	names, err := filepath.Glob(filepath.Join(folder, "_delta_log", strings.Repeat("[0-9]", 20)+".json"))
@@ -121,7 +121,7 @@ func commits(t *testing.T, folder string) []string {
 	return names
 }
 
-// ids are the least id of a row, and one that no row has.
+// ids returns the least id of the rows, and an id that no row has.
 func (c *trial) ids(in contents) (least, next int64) {
 	c.t.Helper()
 	least, next = 1<<62, 100

@@ -11,10 +11,10 @@
 //
 // It also reads and writes tables that others could have made: testdata/conformance
 // holds a table for every feature of the protocol, and for every fault that a log can
-// have, as text. Its index says what each is for and what has to become of it;
-// TestConformance makes the tables, and docs/reports has the numbers by feature. To add
-// one, put its log and the rows of its files into a file of testdata/conformance/tables
-// and its outcome into the index.
+// have, as text. The index describes each table and its expected outcome. TestConformance
+// makes the tables from the text, and docs/reports has the numbers by feature. To add a
+// table, put its log and the rows of its files into a file of
+// testdata/conformance/tables and its expected outcome into the index.
 //
 // The server is the program that LAKEWARDEN_TEST_SERVER names, or bin/lakewarden.
 // No package of the server is imported.

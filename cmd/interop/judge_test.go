@@ -39,8 +39,8 @@ type answer struct {
 	Version string   `json:"version"`
 	Columns []string `json:"columns"`
 	Rows    []string `json:"rows"`
-	// Status and Body are the reply of the server to a write; Status is the number of
-	// conditions that were tried, too.
+	// Status and Body are the server's reply to a write. For conditions, Status is the
+	// number of those that were tried.
 	Status int    `json:"status"`
 	Body   string `json:"body"`
 }

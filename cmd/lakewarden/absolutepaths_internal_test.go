@@ -12,7 +12,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine"
 )
 
-// storedAt is the URI under which other programs know the folder of a table.
+// storedAt returns the URI by which other programs name the folder of a table.
 func (s *testServer) storedAt(dir string) string {
 	if inS3(s.t) {
 		return "s3a://" + filepath.Base(s.root) + "/" + filepath.Base(dir)
@@ -39,9 +39,10 @@ func absoluteTable(s *testServer, name, base string) string {
 	return dir
 }
 
-// TestTablesThatNameTheirFilesAbsolutely reads and changes tables whose log has absolute
-// paths inside the table's folder, and refuses those with others.
-func TestTablesThatNameTheirFilesAbsolutely(t *testing.T) {
+// TestTablesWithAbsolutePathsAreReadAndChanged reads and changes tables whose log has
+// absolute paths into the table's folder, and checks that other absolute paths are
+// refused.
+func TestTablesWithAbsolutePathsAreReadAndChanged(t *testing.T) {
 	for _, store := range []string{"local", "s3"} {
 		t.Run(store, func(t *testing.T) {
 			t.Setenv(variantStore, store)
@@ -64,7 +65,7 @@ func TestTablesThatNameTheirFilesAbsolutely(t *testing.T) {
 			require.Equal(t, []any{[]any{0.0}}, s.admin.rows("SELECT count(*) FROM "+from+" AT (VERSION => 0)"))
 			s.admin.query("SELECT * FROM "+s.schema+".t2").problem(t, 400)
 
-			// A row of each file changes, and one goes.
+			// A row of each file is updated, and one is deleted.
 			path := s.tablePath("t")
 			s.admin.write(path+"/rows/update", object{"where": "id % 10 = 3", "set": object{"id": "id + 1000"}})
 			s.admin.write(path+"/rows/delete", object{"where": "id IN (5, 15, 25)"})
@@ -87,9 +88,9 @@ func TestTablesThatNameTheirFilesAbsolutely(t *testing.T) {
 	}
 }
 
-// TestAbsolutePathsThatLeaveTheTable: whatever an absolute path resolves to, a file
-// outside the table's own folder is not read.
-func TestAbsolutePathsThatLeaveTheTable(t *testing.T) {
+// TestAbsolutePathsThatLeaveTheTableAreRefused checks that no file outside the table's
+// own folder is read, in whatever way an absolute path leads there.
+func TestAbsolutePathsThatLeaveTheTableAreRefused(t *testing.T) {
 	s := startServer(t, nil)
 	dir := absoluteTable(s, "t", s.storedAt(filepath.Join(s.root, "t")))
 	s.discover()

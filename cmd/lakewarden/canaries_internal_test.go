@@ -362,7 +362,7 @@ func writtenRun(pages io.ReaderAt, from, to int64) (start, end int64) {
 	for at := from; at < to; at += int64(len(entries)) / entry * size {
 		n, _ := pages.ReadAt(entries, at/size*entry)
 		for i := range min(int64(len(entries))/entry, (to-at)/size) {
-			// A page of which the pagemap does not tell counts as written.
+			// A page that the pagemap does not describe counts as written.
 			written := (i+1)*entry > int64(n) || entries[(i+1)*entry-1]&flags != 0
 			switch page := at + i*size; {
 			case written && start == to:

@@ -118,8 +118,8 @@ func TestNoColumnMovesBesideAPolicyThatLostItsOwn(t *testing.T) {
 	require.Empty(t, ben.rows("SELECT id FROM "+s.schema+".loans"))
 }
 
-// renameAlone renames a column as another writer does, or a server that stops right after
-// the commit: no policy follows.
+// renameAlone renames a column without changing any policy, as another writer does, or a
+// server that stops right after the commit.
 func renameAlone(t *testing.T, dir, from, to string) {
 	t.Helper()
 	bucket, err := file.New(dir)

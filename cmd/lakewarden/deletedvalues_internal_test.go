@@ -15,9 +15,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestDeletedValuesAreGone deletes a row and vacuums: its value is in no data file,
-// file of changes or deletion vector, and in no statistic of the current version or of
-// a checkpoint that was written later.
+// TestDeletedValuesAreGone checks that after a delete and a vacuum the deleted value is in
+// no data file, file of changes or deletion vector, and in no statistic of the current
+// version or of a later checkpoint.
 func TestDeletedValuesAreGone(t *testing.T) {
 	s := startServer(t, nil)
 	for name, properties := range map[string]object{
@@ -64,7 +64,7 @@ func TestDeletedValuesAreGone(t *testing.T) {
 	}
 }
 
-// folder finds the folder of a table by its name.
+// folder returns the folder of a table.
 func (s *testServer) folder(table string) (dir string) {
 	s.t.Helper()
 	require.NoError(s.t, filepath.WalkDir(s.root, func(path string, entry fs.DirEntry, err error) error {
@@ -78,8 +78,8 @@ func (s *testServer) folder(table string) (dir string) {
 	return dir
 }
 
-// filesWith lists the files of a table that hold a text, in their bytes or in a page of
-// a column. Of the log it looks at the files of versions from one on.
+// filesWith lists the files of a table that hold a text, in their bytes or in a page of a
+// column. It skips files of the log for versions before from.
 func filesWith(t *testing.T, dir, text string, from int64) (found []string) {
 	t.Helper()
 	require.NoError(t, filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {

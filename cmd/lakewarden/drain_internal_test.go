@@ -141,8 +141,8 @@ func killWorkers(t *testing.T) {
 	}
 }
 
-// TestLostOperationsRestart checks that a query that runs as an operation runs again
-// when its worker is lost, however many of its rows were stored, and keeps all rows once.
+// TestLostOperationsRestart checks that a query that runs as an operation runs again when
+// its worker is lost, even after rows were stored, and stores every row once.
 func TestLostOperationsRestart(t *testing.T) {
 	s := startServer(t, func(c *Config) { c.Threads = 1 })
 	c := s.member("ana@acme.example", "viewer", nil)

@@ -16,9 +16,9 @@ import (
 	"github.com/lakewarden/lakewarden/engine/objstore/file"
 )
 
-// replaceTable commits what CREATE OR REPLACE TABLE AS SELECT of other writers does:
-// another table, with another id, in the same log. It returns the version. An empty id
-// is a new one.
+// replaceTable commits the same actions as CREATE OR REPLACE TABLE AS SELECT of other
+// writers: a new table with the id, or with a new id if that is empty, in the same log.
+// It returns the version.
 func replaceTable(t testing.TB, dir, id, sql string, columns ...column) int64 {
 	t.Helper()
 	next := writeTable(t, filepath.Join(t.TempDir(), "next"), sql, nil, columns...)
@@ -65,7 +65,7 @@ func replaceTable(t testing.TB, dir, id, sql string, columns ...column) int64 {
 	return head.Version() + 1
 }
 
-// adopt confirms the table that replaced a governed one.
+// adopt confirms the identity of a table that replaced a governed one.
 func (s *testServer) adopt(name string, keepRules bool) {
 	s.t.Helper()
 	s.discover()

@@ -21,8 +21,8 @@ const (
 	variantIsolation = "LAKEWARDEN_TEST_ISOLATION"
 	// variantCopies "always" makes every statement over filtered rows read a copy.
 	variantCopies = "LAKEWARDEN_TEST_COPIES"
-	// variantReading "log" has the engine read the logs of tables itself, where it can,
-	// in statements for which the server makes lists of files.
+	// variantReading "log" makes the engine read tables through their logs, where it can,
+	// instead of the server's lists of files.
 	variantReading = "LAKEWARDEN_TEST_READING"
 )
 
@@ -67,7 +67,7 @@ func (s *testServer) shareStorage() {
 	}
 }
 
-// readLogOf has the engine read one table through its log.
+// readLogOf makes the engine read one table through its log.
 func readLogOf(name string) func(catalog.LocatedTable) bool {
 	return func(t catalog.LocatedTable) bool { return t.Name == name }
 }

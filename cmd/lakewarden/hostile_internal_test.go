@@ -206,9 +206,9 @@ func workerProcesses(t testing.TB) []string {
 	return workers
 }
 
-// TestHostileStatementsBeforeAReplacement: none of the statements gets anything out of
-// a version of a table that was replaced, whatever else is wrong with it.
-func TestHostileStatementsBeforeAReplacement(t *testing.T) {
+// TestHostileStatementsOnReplacedTables runs the hostile statements on a closed version of
+// a replaced table: they all get the same error.
+func TestHostileStatementsOnReplacedTables(t *testing.T) {
 	s, attacker, _ := newHostile(t, func(c *Config) { c.Lease = 512 })
 	replaceTable(t, filepath.Join(s.root, "t"), "", "SELECT i AS id, 'now' AS secret FROM range(3) r(i)", column{"id", "long"}, column{"secret", "string"})
 	s.adopt("t", false)

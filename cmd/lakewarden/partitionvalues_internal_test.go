@@ -14,9 +14,9 @@ import (
 	"github.com/lakewarden/lakewarden/engine"
 )
 
-// foreignPartitions writes a table as another engine has it, partitioned by the column p
-// of a type, with a file of two rows for each text of a value. Row n of value i has the id
-// 2i+n. properties go into the metadata.
+// foreignPartitions writes a table as another engine would, partitioned by the column p of
+// type typ, with a file of two rows for each text of a partition value. Row n of value i
+// has the id 2i+n.
 func (s *testServer) foreignPartitions(name, typ string, properties map[string]string, texts ...string) {
 	s.t.Helper()
 	t, dir := s.t, filepath.Join(s.root, name)
@@ -49,8 +49,8 @@ func (s *testServer) foreignPartitions(name, typ string, properties map[string]s
 	require.NoError(t, os.WriteFile(filepath.Join(dir, firstCommit), []byte(strings.Join(lines, "\n")+"\n"), 0o600))
 }
 
-// partitionedBy are tables by the type of their partition column. The expected texts are
-// those of DuckDB for what Spark reads.
+// partitionedBy holds tables by the type of their partition column. The expected texts are
+// those that DuckDB prints for the values that Spark reads.
 var partitionedBy = map[string]struct{ texts, want []string }{
 	"double":        {[]string{"1.5", "NaN", "Infinity", "-0.0", "1.0E10"}, []string{"1.5", "nan", "inf", "-0.0", "10000000000.0"}},
 	"float":         {[]string{"0.1", "-Infinity", "3.4028235E38"}, []string{"0.1", "-inf", "3.4028235e+38"}},
@@ -61,8 +61,9 @@ var partitionedBy = map[string]struct{ texts, want []string }{
 	"decimal(10,2)": {[]string{"5", "1E+2"}, []string{"5.00", "100.00"}},
 }
 
-// TestTablesPartitionedByAnyType: they are read, filtered, renamed, changed, restored and
-// rewritten, and each value stays what Spark reads.
+// TestTablesPartitionedByAnyType reads, filters, changes, restores and rewrites tables and
+// renames their columns, and checks that each partition value stays the one that Spark
+// reads.
 func TestTablesPartitionedByAnyType(t *testing.T) {
 	s := startServer(t, nil)
 	names := map[string]string{}
@@ -99,7 +100,7 @@ func TestTablesPartitionedByAnyType(t *testing.T) {
 			column = "q"
 			check()
 
-			// A row moves within its partition, another goes, and one comes to each.
+			// A row of each partition is updated, one is deleted, and one is inserted.
 			_, updated, _ := s.admin.write(path+"/rows/update", object{"where": "id = 0", "set": object{"name": "'changed'"}})
 			require.Equal(t, 1.0, updated)
 			check()
@@ -135,15 +136,15 @@ func TestTablesPartitionedByAnyType(t *testing.T) {
 	}
 }
 
-// movedTo are values that no table of the test has.
+// movedTo holds partition values that no table of the test has.
 var movedTo = map[string]struct{ sql, text string }{
 	"double": {"'-2.5e300'::DOUBLE", "-2.5e+300"}, "float": {"'1e10'::FLOAT", "10000000000.0"}, "binary": {`'z\x5C\x00'::BLOB`, `z\x5C\x00`},
 	"timestamp": {"'13000-01-01 00:00:00.25+00'::TIMESTAMPTZ", "13000-01-01 00:00:00.25+00"}, "timestamp_ntz": {"'13000-01-01 00:00:00'::TIMESTAMP", "13000-01-01 00:00:00"},
 	"date": {"'13000-01-01'::DATE", "13000-01-01"}, "decimal(10,2)": {"7.25::DECIMAL(10,2)", "7.25"},
 }
 
-// TestRowPoliciesOverPartitionsOfAnyType: a reader sees the rows that the policy shows,
-// and the values of the others decide nothing.
+// TestRowPoliciesOverPartitionsOfAnyType checks that a reader sees the rows that a policy
+// on the partition column shows, for every type.
 func TestRowPoliciesOverPartitionsOfAnyType(t *testing.T) {
 	s := startServer(t, nil)
 	s.foreignPartitions("number", "double", map[string]string{}, "1.5", "NaN", "-0.0", "1.0E10")
@@ -181,9 +182,10 @@ func TestRowPoliciesOverPartitionsOfAnyType(t *testing.T) {
 	check("q")
 }
 
-// TestAnUnreadablePartitionValueClosesTheTableByName: every use of rows names the column
-// and the reason, never the value, and not the column where a policy hides one.
-func TestAnUnreadablePartitionValueClosesTheTableByName(t *testing.T) {
+// TestUnreadablePartitionValuesRefuseTheTableByColumn checks that the error names the
+// column and the reason on every path that needs rows, but never the value, and not the
+// column if a policy hides a column.
+func TestUnreadablePartitionValuesRefuseTheTableByColumn(t *testing.T) {
 	s := startServer(t, nil)
 	const secret = "secret-value-31"
 	s.foreignPartitions("t", "date", map[string]string{}, "2024-01-02")
@@ -238,8 +240,9 @@ func TestAnUnreadablePartitionValueClosesTheTableByName(t *testing.T) {
 	}
 }
 
-// TestZerosOfBothSignsAreTwoPartitions: the engine takes them for one value.
-func TestZerosOfBothSignsAreTwoPartitions(t *testing.T) {
+// TestZeroAndNegativeZeroAreDifferentPartitions checks that rows of 0.0 and -0.0 are
+// written to different files, although the engine compares the values as equal.
+func TestZeroAndNegativeZeroAreDifferentPartitions(t *testing.T) {
 	s := startServer(t, nil)
 	s.foreignPartitions("t", "double", map[string]string{}, "1.5", "2.5", "3.5")
 	s.discover()

@@ -33,9 +33,9 @@ func addOf(path string) string {
 	return fmt.Sprintf(`{"add":{"path":%q,"partitionValues":{},"size":1,"modificationTime":0,"dataChange":true}}`, path)
 }
 
-// TestRefusalsNameTheirReason refuses tables for every reason of the log. Each caller is
-// told the class; one who sees all of the table and may modify it, the file at fault. The
-// log has the full path.
+// TestRefusalsNameTheirReason has tables refused for every reason. Every caller gets the
+// reason; a caller who sees all of the table and may modify it also gets the file at
+// fault. The server's log has the full path.
 func TestRefusalsNameTheirReason(t *testing.T) {
 	s := startServer(t, nil)
 	viewer := s.member("vera@acme.example", "viewer", nil)
@@ -111,9 +111,9 @@ func TestRefusalsNameTheirReason(t *testing.T) {
 	}
 }
 
-// TestBinaryParametersNameTheirForm: a text is compared with bytes as it stands, and one
-// that cannot be is told how bytes are written.
-func TestBinaryParametersNameTheirForm(t *testing.T) {
+// TestInvalidBinaryParametersAreExplained compares texts with bytes. The error for a text
+// that is not a binary value says how bytes are written.
+func TestInvalidBinaryParametersAreExplained(t *testing.T) {
 	s := startServer(t, nil)
 	columns := []column{{"id", "long"}, {"b", "binary"}}
 	s.table("t", `SELECT i AS id, from_base64('w6Q=') AS b FROM range(3) t(i)`, nil, columns...)
@@ -131,9 +131,9 @@ func TestBinaryParametersNameTheirForm(t *testing.T) {
 	}
 }
 
-// TestAMissingDeletionVectorClosesTheVersionsThatNeedIt: history, descriptions and older
-// versions stay open, and an older version can be restored.
-func TestAMissingDeletionVectorClosesTheVersionsThatNeedIt(t *testing.T) {
+// TestMissingDeletionVectorsCloseOnlyVersionsThatNeedThem checks that history,
+// descriptions and older versions stay open, and that an older version can be restored.
+func TestMissingDeletionVectorsCloseOnlyVersionsThatNeedThem(t *testing.T) {
 	s := startServer(t, nil)
 	path := s.create("t", object{"properties": object{"delta.enableDeletionVectors": "true"}}, col("id", "long"))
 	var rows list
@@ -184,9 +184,10 @@ func TestAMissingDeletionVectorClosesTheVersionsThatNeedIt(t *testing.T) {
 	require.Equal(t, "deletion_vector_missing", details["reason"])
 }
 
-// TestADamagedCheckpointClosesNoTable: a table whose commits remain is read and written as
-// before. One whose log the engine reads itself is refused by name.
-func TestADamagedCheckpointClosesNoTable(t *testing.T) {
+// TestTablesWithDamagedCheckpointsStayOpen checks that a table whose commits remain is
+// read and written as before, and that a table whose log the engine reads itself is
+// refused with the reason.
+func TestTablesWithDamagedCheckpointsStayOpen(t *testing.T) {
 	s := startServer(t, nil)
 	path := s.create("t", object{"properties": object{"delta.checkpointInterval": "2"}}, col("id", "long"))
 	for id := range 4 {

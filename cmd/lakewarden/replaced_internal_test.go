@@ -13,7 +13,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine/delta/logpath"
 )
 
-// replacedRows are the rows of tables that are replaced, at version 1.
+// replacedRows selects the rows of version 1 of the tables that are replaced.
 const replacedRows = `SELECT i AS id, CASE WHEN i < 4 THEN 'a' ELSE 'b' END AS tenant, 'SECRET-' || i AS ssn FROM range(10) t(i)`
 
 var replacedColumns = []column{{"id", "long"}, {"tenant", "string"}, {"ssn", "string"}}
@@ -30,7 +30,8 @@ func (s *testServer) replaceWithWords(name string) {
 	replaceTable(s.t, filepath.Join(s.root, name), "", `SELECT 'w' || i AS word, i AS id FROM range(3) t(i)`, column{"word", "string"}, column{"id", "long"})
 }
 
-// TestVersionsOfAReplacedTableAreRead: nobody has rules about either table.
+// TestVersionsOfAReplacedTableAreRead reads versions of a replaced table if no policies
+// apply to either table.
 func TestVersionsOfAReplacedTableAreRead(t *testing.T) {
 	s := startServer(t, nil)
 	s.replacedTable("t")
@@ -78,8 +79,9 @@ assert table.num_rows == 10, table
 `, s.root+"/t", current.(string))
 }
 
-// TestTheirReplacementIsOne judges the commit of the tests above by one of delta-rs.
-func TestTheirReplacementIsOne(t *testing.T) {
+// TestReplacementsOfDeltaRSAreRecognised repeats the test above with a replacement by
+// delta-rs.
+func TestReplacementsOfDeltaRSAreRecognised(t *testing.T) {
 	s := startServer(t, nil)
 	s.replacedTable("t")
 	former := s.admin.ok("GET", s.tablePath("t"), nil)["tableId"]
@@ -100,8 +102,8 @@ assert deltalake.QueryBuilder().register("t", dt).execute("SELECT * FROM t").rea
 `, s.root+"/t")
 }
 
-// readingReplaced are the ways to read version 1 of a table, of which a page was begun
-// with token when version 1 was the newest.
+// readingReplaced reads version 1 of a table in every way. token continues a page that was
+// begun when version 1 was the newest.
 func (s *testServer) readingReplaced(c *client, name, token string) map[string]reply {
 	path, from := s.tablePath(name), s.schema+"."+name
 	at := from + " AT (VERSION => 1)"
@@ -122,8 +124,9 @@ func (s *testServer) readingReplaced(c *client, name, token string) map[string]r
 	}
 }
 
-// TestRulesCloseVersionsOfAReplacedTable: a rule about either table does, for those
-// whom it keeps something from, on every path and with one answer.
+// TestRulesCloseVersionsOfAReplacedTable checks that a policy about either table closes
+// the versions to callers to whom it does not show everything, on every path and with
+// the same error.
 func TestRulesCloseVersionsOfAReplacedTable(t *testing.T) {
 	s := startServer(t, nil)
 	policies := "/v1/organisations/" + s.boot.OrganisationID + "/policies"
@@ -243,9 +246,9 @@ func TestRulesCloseVersionsOfAReplacedTable(t *testing.T) {
 	}
 }
 
-// TestAResultBeforeAReplacementFollowsItsRules: a result that was made from a version of
-// a replaced table is shown while no rule about that table keeps anything back.
-func TestAResultBeforeAReplacementFollowsItsRules(t *testing.T) {
+// TestResultsOfAReplacedTableFollowItsPolicies checks that a stored result of a version of
+// a replaced table is shown only while no policy about that table hides anything.
+func TestResultsOfAReplacedTableFollowItsPolicies(t *testing.T) {
 	s := startServer(t, nil)
 	policies := "/v1/organisations/" + s.boot.OrganisationID + "/policies/"
 	s.replacedTable("t")
@@ -261,9 +264,10 @@ func TestAResultBeforeAReplacementFollowsItsRules(t *testing.T) {
 	require.Equal(t, "result_stale", code)
 }
 
-// TestARenameBeforeAReplacementShakesOffNoRule: a rule of every table knows a column by
-// the name that it had last in the replaced table.
-func TestARenameBeforeAReplacementShakesOffNoRule(t *testing.T) {
+// TestPoliciesHoldForEarlierNamesInAReplacedTable checks that a policy for every table
+// applies to the column that had its name last in the replaced table, in older versions
+// too.
+func TestPoliciesHoldForEarlierNamesInAReplacedTable(t *testing.T) {
 	s := startServer(t, nil)
 	dir := s.replacedTable("t")
 	viewer := s.member("v@acme.example", "viewer", nil)
@@ -279,9 +283,9 @@ func TestARenameBeforeAReplacementShakesOffNoRule(t *testing.T) {
 	require.Equal(t, 10.0, s.member("b@acme.example", "builder", nil).count(s.schema+".t AT (VERSION => 1)"))
 }
 
-// TestARuleThatWasDeletedInTimeClosesNothing: it was deleted from a table that was
-// there, and that is a decision about the table's versions.
-func TestARuleThatWasDeletedInTimeClosesNothing(t *testing.T) {
+// TestPoliciesDeletedBeforeTheReplacementCloseNothing checks that only policies that were
+// deleted after the replacement, or up to five minutes before it, close versions.
+func TestPoliciesDeletedBeforeTheReplacementCloseNothing(t *testing.T) {
 	s := startServer(t, nil)
 	dir := s.replacedTable("t")
 	viewer := s.member("v@acme.example", "viewer", nil)
@@ -294,9 +298,9 @@ func TestARuleThatWasDeletedInTimeClosesNothing(t *testing.T) {
 	require.Equal(t, 10.0, viewer.count(s.schema+".t AT (VERSION => 1)"))
 }
 
-// TestWhatIsWrongWithAClosedVersionIsNotTold: callers who may read a version learn why
-// it cannot be read, the others do not.
-func TestWhatIsWrongWithAClosedVersionIsNotTold(t *testing.T) {
+// TestFaultsOfClosedVersionsAreNotRevealed checks that only callers who may read a version
+// learn why it cannot be read.
+func TestFaultsOfClosedVersionsAreNotRevealed(t *testing.T) {
 	s := startServer(t, nil)
 	dir := s.replacedTable("t")
 	viewer := s.member("v@acme.example", "viewer", nil)
@@ -319,9 +323,9 @@ func TestWhatIsWrongWithAClosedVersionIsNotTold(t *testing.T) {
 	require.NotContains(t, string(r.body), "oddity")
 }
 
-// TestRestoreBeforeAReplacementKeepsTheRulesOfNow: keys, constraints and policies are of
-// the table that is there, and what they say is checked.
-func TestRestoreBeforeAReplacementKeepsTheRulesOfNow(t *testing.T) {
+// TestRestoreOfAReplacedTableKeepsTheCurrentRules checks that keys, constraints and
+// policies of the current table stay, and that the restored rows must fulfil them.
+func TestRestoreOfAReplacedTableKeepsTheCurrentRules(t *testing.T) {
 	s := startServer(t, nil)
 	dir, path := s.table("t", `SELECT i // 2 AS id, i AS age FROM range(4) t(i)`, nil, column{"id", "long"}, column{"age", "long"}), s.tablePath("t")
 	appendRows(t, dir, `SELECT 9 AS id, 100 AS age`)
@@ -353,9 +357,9 @@ func TestRestoreBeforeAReplacementKeepsTheRulesOfNow(t *testing.T) {
 	require.Equal(t, "rule_violation", code)
 }
 
-// TestAColumnThatCameLaterClosesOlderVersions: a rule about any column of the replaced
-// table closes all of its versions.
-func TestAColumnThatCameLaterClosesOlderVersions(t *testing.T) {
+// TestAPolicyOnALaterColumnClosesEveryReplacedVersion checks that a policy about a column
+// closes also the versions of a replaced table that lack the column.
+func TestAPolicyOnALaterColumnClosesEveryReplacedVersion(t *testing.T) {
 	s := startServer(t, nil)
 	s.replacedTable("t")
 	viewer := s.member("v@acme.example", "viewer", nil)

@@ -145,7 +145,7 @@ type revocation struct {
 	do   func(*revoked)
 }
 
-// revoked is what a revocation is done to.
+// revoked is the member and the table to which a revocation is applied.
 type revoked struct {
 	*testServer
 	store catalog.Store
@@ -243,10 +243,10 @@ func (s *testServer) keyIn(store catalog.Store, workspace catalog.Workspace, use
 	return s.client(key.Reveal(), user), made.ID
 }
 
-// TestRevocationsEndWhatRuns checks that all running work of a member ends: a stream
+// TestRevocationsEndRunningWork checks that all running work of a member ends: a stream
 // that is read, a stream whose client has stopped reading, a statement before its
 // first row, a page of rows, and an asynchronous query.
-func TestRevocationsEndWhatRuns(t *testing.T) {
+func TestRevocationsEndRunningWork(t *testing.T) {
 	s := startServer(t, func(c *Config) { c.MaxRunning, c.Threads, c.Memory, c.Lease = 8, 1, 2048, 128 })
 	store := s.store()
 	for _, c := range revocations {
@@ -371,7 +371,7 @@ func TestKeysEndWhatRunsWhenTheyExpire(t *testing.T) {
 	require.Greater(t, live.at, expires.Add(-100*time.Millisecond), "the key was still good")
 }
 
-// TestRevocationsReachOtherReplicas is TestRevocationsEndWhatRuns with the catalog
+// TestRevocationsReachOtherReplicas is TestRevocationsEndRunningWork with the catalog
 // in Postgres, where the change is made on another server.
 func TestRevocationsReachOtherReplicas(t *testing.T) {
 	url := pgtest.URL(t)

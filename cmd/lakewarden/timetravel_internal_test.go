@@ -123,10 +123,10 @@ func TestAVacuumedVersionIsNoBrokenTable(t *testing.T) {
 	require.NotContains(t, told(fmt.Sprintf("SELECT * FROM %s.t", s.schema)), "vacuum")
 }
 
-// TestEveryDoorHasTheClockOfTheHistory: the history's times mean the same version in
-// SQL, to a restore and in the details, when the store's clock goes back and forth and
-// in-commit timestamps begin in the middle.
-func TestEveryDoorHasTheClockOfTheHistory(t *testing.T) {
+// TestTimeTravelUsesTheTimesOfTheHistory checks that a time of the history selects the
+// same version in SQL, in a restore and in the details of a table, also if the store's
+// clock goes back and forth and in-commit timestamps begin at a later version.
+func TestTimeTravelUsesTheTimesOfTheHistory(t *testing.T) {
 	s := startServer(t, nil)
 	path := s.create("t", nil, col("id", "long"))
 	for i := range 3 {

@@ -16,8 +16,8 @@ import (
 	"github.com/lakewarden/lakewarden/engine"
 )
 
-// foreignTable writes a table as another engine would: files of a query, and a log with
-// the fields of the schema, the features and the properties given.
+// foreignTable writes a table as another engine would: files with the rows of a query, and
+// a log with the given fields of the schema, features and properties.
 func foreignTable(t testing.TB, dir, sql string, fields []string, features []string, properties string) []engine.DataFile {
 	t.Helper()
 	files := writeFiles(t, dir, sql, engine.FileLayout{})
@@ -38,7 +38,7 @@ func foreignTable(t testing.TB, dir, sql string, fields []string, features []str
 	return files
 }
 
-// field is a nullable field of a schema; typ is JSON or a name.
+// schemaField returns a nullable field of a schema; typ is JSON or a name.
 func schemaField(name, typ string) string {
 	if !strings.HasPrefix(typ, "{") {
 		typ = `"` + typ + `"`
@@ -58,8 +58,8 @@ func variantTable(s *testServer, name string) string {
 	return dir
 }
 
-// TestVariantsAreShownAsJSONText reads variants through every door, in full and under
-// rules for rows and columns.
+// TestVariantsAreShownAsJSONText reads variants on every path, with and without policies
+// for rows and columns.
 func TestVariantsAreShownAsJSONText(t *testing.T) {
 	s := startServer(t, nil)
 	for _, name := range []string{"plain", "rowed", "hidden", "masked"} {
@@ -121,7 +121,8 @@ func TestVariantsAreShownAsJSONText(t *testing.T) {
 	require.Equal(t, "variant", columns[2].(map[string]any)["type"])
 }
 
-// TestTablesWithVariantsAreNotWritten: nothing writes the text back as a variant.
+// TestTablesWithVariantsAreNotWritten checks that every write of rows is refused, so that
+// no text is written back in place of a variant.
 func TestTablesWithVariantsAreNotWritten(t *testing.T) {
 	s := startServer(t, nil)
 	dir := variantTable(s, "t")

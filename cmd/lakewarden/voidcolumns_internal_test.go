@@ -45,7 +45,7 @@ func TestVoidColumnsAreNULL(t *testing.T) {
 			require.Equal(t, []any{[]any{0.0}}, s.admin.rows("SELECT count(*) FROM "+from+" WHERE v IS NOT NULL OR v = 1"))
 			require.Equal(t, "void", s.admin.ok("GET", path, nil)["columns"].([]any)[1].(map[string]any)["type"])
 
-			// No value is stored, or lost without a word.
+			// A value is refused, neither stored nor silently dropped.
 			for _, r := range []reply{
 				s.admin.call("POST", path+"/rows", rowsOf(object{"id": 10, "v": 1})),
 				s.admin.call("POST", path+"/rows/update", object{"where": "id = 1", "set": object{"v": "7"}}),
@@ -67,7 +67,7 @@ func TestVoidColumnsAreNULL(t *testing.T) {
 			require.Equal(t, want, s.admin.rows("SELECT count(*), count(v), sum(id)::BIGINT FROM "+from))
 			require.Equal(t, []any{[]any{6.0}}, ana.rows("SELECT count(*) FROM "+from))
 
-			// The schema has the column, the files have not.
+			// The schema has the column, and the files do not.
 			bucket, err := file.New(dir)
 			require.NoError(t, err)
 			snap, err := delta.Load(t.Context(), bucket, delta.Options{})
@@ -83,13 +83,13 @@ func TestVoidColumnsAreNULL(t *testing.T) {
 	}
 }
 
-// TestVoidMembersAreNULL: a struct in files lacks its void members. Rows of such tables
-// are not written.
+// TestVoidMembersAreNULL checks that void members of structs, which files lack, are read as
+// NULL, and that writes of rows to such tables are refused.
 func TestVoidMembersAreNULL(t *testing.T) {
 	s := startServer(t, nil)
 	member := `{"type":"struct","fields":[` + schemaField("a", "long") + `,` + schemaField("n", "void") + `]}`
 	foreignTable(t, filepath.Join(s.root, "t"), "SELECT i AS id, CASE WHEN i > 0 THEN {'a': i} END AS s FROM range(2) t(i)", []string{schemaField("id", "long"), schemaField("s", member)}, nil, "")
-	// A file of another writer may hold something there all the same.
+	// A file of another writer may hold a value of the member nevertheless.
 	foreignTable(t, filepath.Join(s.root, "odd"), "SELECT i AS id, {'a': i, 'n': 'text'} AS s FROM range(1) t(i)", []string{schemaField("id", "long"), schemaField("s", member)}, nil, "")
 	foreignTable(t, filepath.Join(s.root, "list"), "SELECT i AS id FROM range(1) t(i)", []string{schemaField("id", "long"), schemaField("l", `{"type":"array","elementType":"void","containsNull":true}`)}, nil, "")
 	s.discover()

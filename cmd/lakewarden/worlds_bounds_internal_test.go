@@ -42,13 +42,13 @@ func boundRows(from, to int) string {
 // range of hidden values, and outside of all.
 var asked = []int{500, 5500, 7000, 20500, 90000}
 
-// insideLarge are the values of asked between the bounds of the only file of a table.
+// insideLarge holds the values of asked between the bounds of the only file of a table.
 // In a large table, the bounds of a file that mixes hidden and visible rows may decide
 // whether the file is read, but those of its row groups decide nothing.
 var insideLarge = asked[:4]
 
-// boundWorld serves the copies of three tables: "files" has a file for each part,
-// "groups" a row group, and "large" too, but no filtered copy of it would fit.
+// boundWorld serves copies of three tables: "files" has a file for each part, "groups" and
+// "large" a row group for each. A filtered copy of "large" would not fit into memory.
 type boundWorld struct {
 	server *testServer
 	reader *client

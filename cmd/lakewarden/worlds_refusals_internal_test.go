@@ -12,7 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// refusedTables have one hidden partition, whose value differs between the worlds.
+// refusedTables returns tables with one hidden partition, whose value differs between the
+// worlds.
 func refusedTables(wild bool) []worldTable {
 	var tables []worldTable
 	for name := range worldDamages {
@@ -34,7 +35,7 @@ func hiddenValue(wild bool) string {
 	return "SECRET-c"
 }
 
-// worldDamages spoil a table by a file of its hidden partition.
+// worldDamages holds ways to damage a table by a file of its hidden partition.
 var worldDamages = map[string]func(t *testing.T, dir string, wild bool){
 	"absolute": func(t *testing.T, dir string, wild bool) {
 		appendCommit(t, dir, addOf("file:///elsewhere/tenant="+hiddenValue(wild)+"/x.parquet"))
@@ -56,10 +57,10 @@ var worldDamages = map[string]func(t *testing.T, dir string, wild bool){
 	},
 }
 
-// TestRefusalsTellNothingOfHiddenRows: what spoils a table is a file of hidden rows, whose
-// name holds one of their values. Filtered callers get the same answers in both worlds,
-// also those who may modify the table.
-func TestRefusalsTellNothingOfHiddenRows(t *testing.T) {
+// TestRefusalsRevealNothingOfHiddenRows damages tables by a file of hidden rows, whose name
+// holds one of their values. Filtered callers, even those who may modify the table, must
+// get the same answers in both worlds.
+func TestRefusalsRevealNothingOfHiddenRows(t *testing.T) {
 	w := openWorlds(t, 1, refusedTables)
 	s := w.server
 	for name := range worldDamages {

@@ -19,9 +19,9 @@ import (
 // replacedWorld is a table that was replaced by one that is the same in both worlds.
 type replacedWorld struct{ worldTable }
 
-// replacedWorlds have versions 0 to 2 of a table that is closed to the callers, in the
-// wild world with other rows, files and columns, and version 3 of the table that
-// replaced it.
+// replacedWorlds returns tables whose versions 0 to 2 are closed to the callers and have
+// other rows, files and columns in the wild world. Version 3 is the table that replaced
+// them.
 func replacedWorlds(wild bool) []replacedWorld {
 	t := worldTable{columns: []column{{"id", "long"}, {"tenant", "string"}, {"word", "string"}}}
 	t.commits = [][]worldFile{
@@ -44,7 +44,7 @@ func replacedWorlds(wild bool) []replacedWorld {
 	return out
 }
 
-// replace puts the other table into the log.
+// replace commits the replacement of the table.
 func (w replacedWorld) replace(t testing.TB, root string) {
 	t.Helper()
 	dir := filepath.Join(root, w.name)
@@ -58,7 +58,7 @@ var closedVersion = regexp.MustCompile(`VERSION => [012]\)|2026-01-02`)
 // isClosed reports whether a statement reads a version of the table that was replaced.
 func isClosed(a ask) bool { return closedVersion.MatchString(fmt.Sprint(a.body)) }
 
-// asks are the ways to learn something about the closed versions.
+// asks returns the requests that could reveal something about the closed versions.
 func (w replacedWorld) asks(worlds *worlds) []ask {
 	from, base := worlds.table(w.name), "/v1/tables/lake/"+worlds.server.schema+"/"+w.name
 	var out []ask
@@ -88,10 +88,10 @@ func (w replacedWorld) asks(worlds *worlds) []ask {
 	return out
 }
 
-// TestTwoWorldsBeforeAReplacement: the worlds differ in a table that was replaced. To
-// callers for whom a rule about it, or about the present one, keeps something back they
-// are the same, names and errors included.
-func TestTwoWorldsBeforeAReplacement(t *testing.T) {
+// TestTwoWorldsOfReplacedTables compares two worlds that differ in a table that was
+// replaced. Callers to whom a policy about it or about the current table does not show
+// everything must get the same answers, names and errors included.
+func TestTwoWorldsOfReplacedTables(t *testing.T) {
 	replaced := false
 	w := openWorlds(t, 1, func(wild bool) (out []worldTable) {
 		for _, table := range replacedWorlds(wild) {

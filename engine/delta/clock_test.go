@@ -47,8 +47,8 @@ func (b *datedBucket) List(ctx context.Context, prefix string, opts objstore.Lis
 	}
 }
 
-// datedLog is a log of random times. Its commits have in-commit timestamps for some
-// stretches of versions; those of a stretch that has ended mean nothing.
+// datedLog is a log of random times. Its commits have in-commit timestamps in some ranges
+// of versions; only those of the last range, if it has not ended, are used.
 type datedLog struct {
 	bucket *datedBucket
 	// first is the oldest commit that remains.
@@ -102,9 +102,9 @@ func newDatedLog(t *rapid.T) *datedLog {
 	return l
 }
 
-// want is the time of a version by definition: the in-commit timestamp, or else the
-// smallest time that leaves every modification time where it is or later, with a
-// millisecond between versions, and before the first in-commit timestamp.
+// want returns the time of a version by definition: the in-commit timestamp; otherwise the
+// smallest time that is not before the modification time and at least a millisecond after
+// the version before, but before the first in-commit timestamp.
 func (l *datedLog) want(version int) time.Time {
 	if l.since >= 0 && version >= l.since {
 		return time.UnixMilli(l.stamped[version]).UTC()
@@ -124,8 +124,8 @@ func (l *datedLog) load(t *rapid.T, at delta.At) (*delta.Snapshot, error) {
 	return delta.Load(context.Background(), l.bucket, delta.Options{At: at, NoCheckpoints: true})
 }
 
-// check compares the history with the definition, and every time with the version
-// that it finds.
+// check compares the history with the definition, and checks that every time selects its
+// version.
 func (l *datedLog) check(t *rapid.T) {
 	t.Helper()
 	ctx := context.Background()
@@ -169,9 +169,9 @@ func (l *datedLog) check(t *rapid.T) {
 	require.Equal(t, history[0].Timestamp, at)
 }
 
-// TestATimeOfTheHistoryFindsItsVersion holds for any order of modification times, in
-// tables with in-commit timestamps from the start, from later on, or no longer, and
-// when the log's beginning was deleted.
+// TestATimeOfTheHistoryFindsItsVersion draws logs with any order of modification times,
+// with in-commit timestamps from the start, from a later version on or no longer, and
+// with a deleted beginning.
 func TestATimeOfTheHistoryFindsItsVersion(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		l := newDatedLog(t)
@@ -187,9 +187,9 @@ func TestATimeOfTheHistoryFindsItsVersion(t *testing.T) {
 	})
 }
 
-// TestCleaningTheLogMovesNoVersionInTime: a version that comes before its predecessor
-// by the store's clock is not made the first one.
-func TestCleaningTheLogMovesNoVersionInTime(t *testing.T) {
+// TestLogCleanupChangesNoTimes checks that the remaining log never begins with a version
+// whose modification time is before that of its predecessor.
+func TestLogCleanupChangesNoTimes(t *testing.T) {
 	a := newAgedTable(t, map[string]string{"delta.logRetentionDuration": "interval 5 days", "delta.enableExpiredLogCleanup": "false"})
 	back := firstDay.Add(36 * time.Hour) // versions 2 and 4 have swapped their times
 	for v, at := range map[int64]time.Time{2: firstDay.Add(4 * aDay), 4: back} {
@@ -228,9 +228,9 @@ func TestCleaningTheLogMovesNoVersionInTime(t *testing.T) {
 	require.Contains(t, times(), int64(8))
 }
 
-// TestTheirHistoryHasOurTimes asks delta-rs, which knows no rule for clocks that go
-// back, about a log without them.
-func TestTheirHistoryHasOurTimes(t *testing.T) {
+// TestHistoryTimesAgreeWithDeltaRS compares the history with that of delta-rs for a log
+// whose modification times are in order, because delta-rs has no rule for others.
+func TestHistoryTimesAgreeWithDeltaRS(t *testing.T) {
 	b, dir := fileBucket(t)
 	s := mustCreate(t, b, delta.CreateOptions{})
 	for i := range int64(4) {

@@ -64,7 +64,8 @@ func encodeCheckpoint(t *testing.T, actions []action.Action) string {
 	return buf.String()
 }
 
-// checkpointForms replace the classic checkpoint of a version by another form.
+// checkpointForms holds functions that replace the classic checkpoint of a version by one
+// of another form.
 var checkpointForms = map[string]func(t *testing.T, b objstore.Bucket, s *delta.Snapshot){
 	"classic": func(*testing.T, objstore.Bucket, *delta.Snapshot) {},
 	"multipart": func(t *testing.T, b objstore.Bucket, s *delta.Snapshot) {
@@ -158,7 +159,7 @@ func mustGet(t require.TestingT, b objstore.Bucket, name string) []byte {
 	return body
 }
 
-// damage takes a part away, or leaves another content in its place.
+// damage deletes a file of a checkpoint or replaces its content.
 func damage(t *rapid.T, b objstore.Bucket, name string, whole []byte) {
 	put := func(body []byte) {
 		require.NoError(t, b.Put(context.Background(), name, bytes.NewReader(body), int64(len(body))))
@@ -183,8 +184,8 @@ func damage(t *rapid.T, b objstore.Bucket, name string, whole []byte) {
 	}
 }
 
-// namesCheckpoint reports whether err is a refusal by the damage of a checkpoint, or by
-// a commit that is needed without it.
+// namesCheckpoint reports whether err is the refusal of a damaged checkpoint, or of a
+// missing commit that is needed without the checkpoint.
 func namesCheckpoint(err error) bool {
 	var refusal *delta.RefusalError
 	return errors.As(err, &refusal) && slices.Contains([]delta.Reason{
@@ -193,8 +194,9 @@ func namesCheckpoint(err error) bool {
 	}, refusal.Reason)
 }
 
-// A damaged checkpoint costs no row: the version reads as before, or it is refused by
-// the name of the damage, and never where the commits remain.
+// TestDamagedCheckpointsNeverChangeRows checks that with damaged checkpoints a version
+// reads as before, or is refused with the reason, and that it is never refused if all
+// commits remain.
 func TestDamagedCheckpointsNeverChangeRows(t *testing.T) {
 	tables := map[string]damageable{}
 	for form := range checkpointForms {
@@ -295,9 +297,9 @@ func hinted(t require.TestingT, b objstore.Bucket) int64 {
 	return last.Version
 }
 
-// A checkpoint without a commit proves that there was one: the version below it is not
-// the latest.
-func TestAnUnreadableNewestCheckpointIsNotPassedOver(t *testing.T) {
+// TestAnUnreadableNewestCheckpointIsNotIgnored checks that a checkpoint without its commit
+// proves its version: the version before it is not taken for the latest.
+func TestAnUnreadableNewestCheckpointIsNotIgnored(t *testing.T) {
 	for name, spoil := range map[string]func(b objstore.Bucket){
 		"damaged":   func(b objstore.Bucket) { mustPut(t, b, logpath.CheckpointName(2), "") },
 		"one part":  func(b objstore.Bucket) { mustPut(t, b, logpath.MultipartName(2, 2, 2), "x") },
@@ -314,7 +316,8 @@ func TestAnUnreadableNewestCheckpointIsNotPassedOver(t *testing.T) {
 	}
 }
 
-// An empty checkpoint is no table without files.
+// TestACheckpointWithFewerFilesThanItsChecksumIsDamaged checks that a checkpoint without
+// files is not read as a table without files.
 func TestACheckpointWithFewerFilesThanItsChecksumIsDamaged(t *testing.T) {
 	b := mem.New()
 	mustLog(t, b, firstCommit(), addLine("a"))
@@ -334,8 +337,9 @@ func TestACheckpointWithFewerFilesThanItsChecksumIsDamaged(t *testing.T) {
 	require.True(t, namesCheckpoint(err), "%v", err)
 }
 
-// A log of more damaged checkpoints than are tried is read from its start.
-func TestManyDamagedCheckpoints(t *testing.T) {
+// TestManyDamagedCheckpointsReadTheLogFromItsStart has more damaged checkpoints than are
+// tried.
+func TestManyDamagedCheckpointsReadTheLogFromItsStart(t *testing.T) {
 	b := mem.New()
 	mustLog(t, b, firstCommit(), addLine("a"))
 	for v := int64(2); v < 40; v++ {
@@ -350,9 +354,9 @@ func TestManyDamagedCheckpoints(t *testing.T) {
 	require.True(t, namesCheckpoint(err), "%v", err)
 }
 
-// metaData that a later commit replaced says nothing about the table, in whatever way
-// the versions are read; one that stands closes its version.
-func TestSupersededMetadataWithoutSchema(t *testing.T) {
+// TestSupersededMetadataMayLackASchema checks that an incomplete metaData refuses its
+// version, and no version after a later metaData.
+func TestSupersededMetadataMayLackASchema(t *testing.T) {
 	for name, bad := range map[string]string{
 		"missing": `{"metaData":{"id":"a","format":{"provider":"parquet","options":{}},"partitionColumns":[],"configuration":{}}}`,
 		"null":    `{"metaData":{"id":"a","format":{"provider":"parquet","options":{}},"schemaString":null,"partitionColumns":[],"configuration":{}}}`,

@@ -19,7 +19,7 @@ func decimalOf(precision, scale int) delta.Decimal {
 	return delta.Decimal{Precision: precision, Scale: scale}
 }
 
-// TestPartitionValuesAreReadAsBySpark: the expectations are computed by hand from the
+// TestPartitionValuesAreReadAsBySpark expects values that were derived by hand from the
 // rules of Spark's cast of a string, in UTC and outside of ANSI mode, as text of DuckDB.
 func TestPartitionValuesAreReadAsBySpark(t *testing.T) {
 	for _, row := range []struct {
@@ -122,9 +122,9 @@ func TestPartitionValuesAreReadAsBySpark(t *testing.T) {
 	}
 }
 
-// TestPartitionValuesThatAreNone: Spark reads NULL, or in the last rows the current
-// day or a rule of time zones.
-func TestPartitionValuesThatAreNone(t *testing.T) {
+// TestInvalidPartitionValuesAreRefused refuses texts that Spark reads as NULL and, in the
+// last rows, texts whose meaning depends on the current day or on rules of time zones.
+func TestInvalidPartitionValuesAreRefused(t *testing.T) {
 	for _, row := range []struct {
 		of delta.DataType
 		in string
@@ -148,8 +148,8 @@ func TestPartitionValuesThatAreNone(t *testing.T) {
 	}
 }
 
-// TestPartitionValuesAreWritten: what DuckDB prints becomes a form that every reader
-// has, and is read back as it was.
+// TestPartitionValuesAreWritten checks that values printed by DuckDB are written in a form
+// that every reader knows, and are read back unchanged.
 func TestPartitionValuesAreWritten(t *testing.T) {
 	for _, row := range []struct {
 		of       delta.DataType
@@ -198,9 +198,9 @@ func TestPartitionValuesAreWritten(t *testing.T) {
 	}
 }
 
-// TestAnyFormOfAPartitionValueIsTheValue prints drawn values in forms that Spark reads,
-// with Go's own printers, and compares what is read.
-func TestAnyFormOfAPartitionValueIsTheValue(t *testing.T) {
+// TestAllFormsOfAPartitionValueAreReadAlike prints drawn values with Go's own printers in
+// the forms that Spark reads, and checks that each form is read as the value.
+func TestAllFormsOfAPartitionValueAreReadAlike(t *testing.T) {
 	read := func(rt *rapid.T, of delta.DataType, text string) string {
 		got, err := delta.ParsePartitionValue(of, &text)
 		require.NoError(rt, err, "%s %q", of, text)
@@ -244,9 +244,9 @@ func TestAnyFormOfAPartitionValueIsTheValue(t *testing.T) {
 	})
 }
 
-// TestWhatIsReadOfAPartitionValueIsAFixedPoint: a value and what is written of it are
-// the same one, whatever the text.
-func TestWhatIsReadOfAPartitionValueIsAFixedPoint(t *testing.T) {
+// TestPartitionValuesSurviveARoundTrip draws texts and checks that a value that was read
+// and written is read as the same value again.
+func TestPartitionValuesSurviveARoundTrip(t *testing.T) {
 	types := []delta.DataType{
 		delta.String, delta.Binary, delta.Byte, delta.Short, delta.Integer, delta.Long, delta.Float, delta.Double, delta.Boolean,
 		delta.Date, delta.Timestamp, delta.TimestampNTZ, decimalOf(10, 2), decimalOf(38, 38), decimalOf(5, 0),

@@ -34,7 +34,7 @@ func tableFolder(t *testing.T) (root string, b objstore.Bucket) {
 	return root, objstore.Prefix(store, "a table")
 }
 
-// uri is a path as the log holds it.
+// uri returns a path in the log's encoding.
 func uri(path string) string { return logpath.Encode(path) }
 
 func liveNames(s *delta.Snapshot) []string {
@@ -45,9 +45,9 @@ func liveNames(s *delta.Snapshot) []string {
 	return out
 }
 
-// TestAbsolutePathsInsideTheTable reads them wherever the log may hold one, and keeps
-// them as they are in what is written.
-func TestAbsolutePathsInsideTheTable(t *testing.T) {
+// TestAbsolutePathsInsideTheTableAreRead has absolute paths wherever the log may hold one,
+// and checks that later commits and checkpoints keep them unchanged.
+func TestAbsolutePathsInsideTheTableAreRead(t *testing.T) {
 	root, b := tableFolder(t)
 	base := uri(root)
 	object, body, vectors, err := deletion.EncodeFile([16]byte{1}, []*deletion.Rows{rowSet(t, 1)})
@@ -76,7 +76,7 @@ func TestAbsolutePathsInsideTheTable(t *testing.T) {
 	require.NoError(t, err)
 	require.EqualValues(t, 1, rows.Count())
 
-	// A removal has the path of the addition, and the next one finds it.
+	// A remove action has the same path as the add action, so replaying it finds the file.
 	txn := s.Begin(delta.Operation{Name: "DELETE"})
 	require.NoError(t, txn.Remove(false, files[0], files[2]))
 	s, err = txn.Commit(t.Context())
@@ -117,7 +117,7 @@ func TestAbsoluteSidecars(t *testing.T) {
 	}
 }
 
-func TestAbsolutePathsElsewhere(t *testing.T) {
+func TestAbsolutePathsOutsideTheTableAreRefused(t *testing.T) {
 	root, local := tableFolder(t)
 	require.NoError(t, os.Symlink(root+"2", root+"/out"))
 	for _, path := range []string{

@@ -14,17 +14,17 @@ import (
 	"github.com/lakewarden/lakewarden/engine/objstore/mem"
 )
 
-// metadataOf is a metaData action of a table with one column.
+// metadataOf returns the metaData action of a table with one column.
 func metadataOf(id, column string) string {
 	return fmt.Sprintf(`{"metaData":{"id":%q,"format":{"provider":"parquet","options":{}},"schemaString":`+
 		`"{\"type\":\"struct\",\"fields\":[{\"name\":\"%[2]s\",\"type\":\"long\",\"nullable\":true,\"metadata\":{}}]}","partitionColumns":[],"configuration":{}}}`,
 		id, column)
 }
 
-// TestVersionsKnowTheirTable replaces and changes tables in one log at random. Every
+// TestVersionsHaveTheIDOfTheirTable replaces and changes tables in one log at random. Every
 // version has the table of the last metaData at or before it, whether a checksum, a
 // checkpoint or a commit states it.
-func TestVersionsKnowTheirTable(t *testing.T) {
+func TestVersionsHaveTheIDOfTheirTable(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		ctx, b, ids := context.Background(), mem.New(), []string{}
 		for v := range rapid.IntRange(1, 12).Draw(t, "versions") {
@@ -87,9 +87,10 @@ func TestVersionsKnowTheirTable(t *testing.T) {
 	})
 }
 
-// TestRestoreOfAReplacedTable keeps the identity. What lies in another folder, or in a
-// log that took the place of this one, is never restored.
-func TestRestoreOfAReplacedTable(t *testing.T) {
+// TestRestoreOfAReplacedTableKeepsTheID checks that a restored version of a replaced table
+// gets the id of the current table, and that versions of another folder, or of another
+// log in the same folder, are never restored.
+func TestRestoreOfAReplacedTableKeepsTheID(t *testing.T) {
 	b := mem.New()
 	s := mustAppend(t, mustCreate(t, b, delta.CreateOptions{}), 1, 2)
 	former, old := s.TableID(), s

@@ -322,9 +322,9 @@ func TestTextBoundsHold(t *testing.T) {
 	})
 }
 
-// TestTypesThatStatementsDoNotHave: a variant and a void column have other types in
-// statements than in the schema.
-func TestTypesThatStatementsDoNotHave(t *testing.T) {
+// TestDuckDBTypesOfVariantsAndVoidColumns checks the types that variants and void columns
+// have in statements and in files.
+func TestDuckDBTypesOfVariantsAndVoidColumns(t *testing.T) {
 	nested := func(p delta.Primitive) delta.DataType {
 		return delta.Map{Key: delta.String, Value: delta.Array{Element: delta.Struct{Fields: []delta.Field{{Name: "m", Type: p, Nullable: true}}}}}
 	}

@@ -14,9 +14,9 @@ import (
 	"github.com/lakewarden/lakewarden/engine/objstore/file"
 )
 
-// unreadableTable writes a table with the columns id and d and one partition column p of
-// a type, with a file for each partition value. If only is set, all columns are partition
-// columns.
+// unreadableTable writes a table with the columns id and d and the partition column p of
+// type typ, with a file for each partition value. If only is set, all columns are
+// partition columns.
 func unreadableTable(t *testing.T, typ string, only bool, values ...string) *delta.Snapshot {
 	t.Helper()
 	dir := t.TempDir()
@@ -44,8 +44,8 @@ func unreadableTable(t *testing.T, typ string, only bool, values ...string) *del
 	return s
 }
 
-// TestNoMetadataCommitMakesATableUnreadable: whatever a commit changes of the table, its
-// result can be read, or nothing is written and the refusal names the reason.
+// TestNoMetadataCommitMakesATableUnreadable checks that the result of every change of a
+// table can be read, or that nothing is written and the error names the reason.
 func TestNoMetadataCommitMakesATableUnreadable(t *testing.T) {
 	changes := map[string]func(*delta.Alteration) error{
 		"rename": func(a *delta.Alteration) error { return a.RenameColumn([]string{"id"}, "now") },
@@ -61,8 +61,8 @@ func TestNoMetadataCommitMakesATableUnreadable(t *testing.T) {
 	for name, c := range map[string]struct {
 		typ    string
 		values []string
-		// faulty says that a partition value is at fault, only that all columns are
-		// partition columns: refused are the changes after which the table cannot be read.
+		// faulty reports that a partition value cannot be read, only that all columns are
+		// partition columns. refused holds the changes that are refused.
 		faulty, only bool
 		refused      []string
 	}{
@@ -109,8 +109,8 @@ func TestNoMetadataCommitMakesATableUnreadable(t *testing.T) {
 	}
 }
 
-// TestNoRestoreMakesATableUnreadable: the files that come back are judged, and those that
-// go are not.
+// TestNoRestoreMakesATableUnreadable checks that a restore judges the files that it adds,
+// and not those that it removes.
 func TestNoRestoreMakesATableUnreadable(t *testing.T) {
 	s := unreadableTable(t, "double", false, "x")
 	without := s.Begin(delta.Operation{Name: "DELETE"})
@@ -123,8 +123,7 @@ func TestNoRestoreMakesATableUnreadable(t *testing.T) {
 	_, err = back.Commit(t.Context())
 	require.ErrorIs(t, err, delta.ErrPartitionValue)
 
-	// A table that became unreadable through another writer is restored to a version
-	// that is not.
+	// A table that another writer made unreadable is restored to a readable version.
 	name := fmt.Sprintf("_delta_log/%020d.json", 2)
 	add := `{"add":{"path":"0","partitionValues":{"p":"x"},"size":1,"modificationTime":1,"dataChange":true}}` + "\n"
 	require.NoError(t, good.Bucket().Put(t.Context(), name, strings.NewReader(add), int64(len(add))))

@@ -20,8 +20,8 @@ import (
 	"github.com/lakewarden/lakewarden/engine/skipping"
 )
 
-// partitionCases are texts of partition values by type, each with SQL for the value
-// that Spark reads. Where kernel is true, delta-rs reads the value too.
+// partitionCases holds texts of partition values by type, each with SQL for the value that
+// Spark reads. If kernel is true, delta-rs reads the same value.
 var partitionCases = map[string][]struct {
 	text, sql string
 	kernel    bool
@@ -53,8 +53,8 @@ var partitionCases = map[string][]struct {
 	"string":        {{"a'b\\", `'a''b\'`, true}, {" ", "' '", true}, {"NaN", "'NaN'", true}},
 }
 
-// partitionTable writes a table of one type of partition column, p, with a file for each
-// case and one for NULL. Row id is the number of the case.
+// partitionTable writes a table with the partition column p of type typ, with a file for
+// each text and one for NULL. The id of a row is the number of its text.
 func partitionTable(t *testing.T, dir, content, typ string, mapped bool, texts []string) *delta.Snapshot {
 	t.Helper()
 	require.NoError(t, os.MkdirAll(filepath.Join(dir, "_delta_log"), 0o755))
@@ -108,8 +108,8 @@ func partitionTable(t *testing.T, dir, content, typ string, mapped bool, texts [
 	return snap
 }
 
-// partitionContent writes files of one row each, with the number of the file as id: by
-// the names of plain and of mapped tables.
+// partitionContent writes files of one row each, whose id is the number of the file, with
+// the column names of plain and of mapped tables.
 func partitionContent(t *testing.T, session scratchSession) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -125,8 +125,8 @@ func partitionContent(t *testing.T, session scratchSession) string {
 	return dir
 }
 
-// kernelPartitions prints the partition values of tables as delta-rs reads them, row by
-// row, each in a form that loses nothing.
+// kernelPartitions is a program that prints the partition values of tables as delta-rs
+// reads them, row by row, in lossless forms.
 const kernelPartitions = `
 import json, os, struct, sys
 from deltalake import DeltaTable, QueryBuilder
@@ -158,7 +158,7 @@ func TestPartitionValuesAreThoseOfSpark(t *testing.T) {
 	t.Cleanup(func() { require.NoError(t, session.Close()) })
 	content := partitionContent(t, scratchSession{session, scratch})
 	python := oracletest.Python(t)
-	// The forms that lose nothing, as the oracle prints them.
+	// The lossless forms, as the program prints them.
 	form := func(typ string) string {
 		switch typ {
 		case "binary":

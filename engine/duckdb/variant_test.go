@@ -23,10 +23,10 @@ import (
 	"github.com/lakewarden/lakewarden/engine/skipping"
 )
 
-// variantForm is a form that files have for variants.
+// variantForm is a form of variants in files.
 type variantForm struct {
 	name string
-	// typ is the annotated type; nil means a group that the file does not mark.
+	// typ is the annotated type; nil means a group that the file does not mark as a variant.
 	typ *extensions.VariantType
 }
 
@@ -40,7 +40,7 @@ func variantForms() []variantForm {
 	}
 }
 
-// variantDocuments are values of the column v, with what statements see.
+// variantDocuments holds values of the column v with the texts that statements see.
 var variantDocuments = []struct{ id, document, want string }{
 	{"1", `{"a":1,"b":null,"c":[1,null,{"a":"x"}],"d e":1.5}`, `{"a":1,"b":null,"c":[1,null,{"a":"x"}],"d e":1.5}`},
 	{"2", `{"a":"no number","b":"text"}`, `{"a":"no number","b":"text"}`},
@@ -107,8 +107,8 @@ func (f variantForm) write(t *testing.T, name string) int64 {
 	return int64(body.Len())
 }
 
-// TestVariantsAreJSONText reads variants in every form that files have for them, in one
-// table and each alone.
+// TestVariantsAreJSONText reads variants in every form of files, each alone and all in one
+// table.
 func TestVariantsAreJSONText(t *testing.T) {
 	root := t.TempDir()
 	session, err := newEngine(t).Open(t.Context(), engine.SessionOptions{Roots: []string{root}})
@@ -133,7 +133,7 @@ func TestVariantsAreJSONText(t *testing.T) {
 			for i, f := range forms {
 				path := fmt.Sprintf("%d-%s.parquet", i, f.name)
 				bytes := f.write(t, filepath.Join(dir, path))
-				// The null of JSON is no NULL in the file.
+				// A JSON null is not NULL in the file.
 				log += fmt.Sprintf(`{"add":{"path":%q,"partitionValues":{},"size":%d,"modificationTime":1,"dataChange":true,"stats":"{\"numRecords\":8,\"nullCount\":{\"id\":0,\"v\":1}}"}}`+"\n", path, bytes)
 				for _, d := range variantDocuments {
 					text := d.want

@@ -15,8 +15,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestVariantText states the text of every type of value.
-func TestVariantText(t *testing.T) {
+// TestVariantTextOfEveryType expects the text of a value of every type.
+func TestVariantTextOfEveryType(t *testing.T) {
 	const micros, nanos = 1700000000123456, 1700000000123456789
 	high := decimal128.New(-1, math.MaxUint64-4) // -5
 	for want, write := range map[string]func(b *variant.Builder) error{
@@ -66,7 +66,8 @@ func TestVariantText(t *testing.T) {
 	}
 }
 
-// TestVariantTextIsTheDocument encodes documents with another implementation.
+// TestVariantTextIsTheDocument draws documents, encodes them with another implementation
+// and decodes them to the same documents.
 func TestVariantTextIsTheDocument(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		document := drawDocument(t, 4)
@@ -110,9 +111,9 @@ func drawDocument(t *rapid.T, depth int) any {
 	return object
 }
 
-// TestVariantsThatLeadToOneValueManyTimes: offsets can make a text that is
-// exponentially longer than the variant.
-func TestVariantsThatLeadToOneValueManyTimes(t *testing.T) {
+// TestTextOfVariantsWithSharedValuesIsBounded decodes variants in which many offsets lead
+// to one value, which could make a text exponentially longer than the variant.
+func TestTextOfVariantsWithSharedValuesIsBounded(t *testing.T) {
 	value := []byte{0}
 	for range 12 {
 		// Ten elements, each at offset 0.

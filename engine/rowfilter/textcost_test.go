@@ -10,9 +10,9 @@ import (
 	"github.com/lakewarden/lakewarden/engine/rowfilter"
 )
 
-// TestTextsCostLittle parses hostile texts of the greatest length: none takes more
-// memory, on the heap and the stack, than a request may.
-func TestTextsCostLittle(t *testing.T) {
+// TestHostilePolicyTextsTakeBoundedMemory parses hostile texts of the greatest length and
+// checks that none takes more memory, on the heap and the stack, than a request may.
+func TestHostilePolicyTextsTakeBoundedMemory(t *testing.T) {
 	const most = 32 << 20
 	fill := func(before, part, after string) string {
 		return before + strings.Repeat(part, (rowfilter.MaxTextBytes-len(before)-len(after))/len(part)) + after

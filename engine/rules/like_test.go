@@ -11,16 +11,16 @@ import (
 	"github.com/lakewarden/lakewarden/engine/rules"
 )
 
-// likeLetters are those of texts and patterns.
+// likeLetters holds the letters of texts and patterns.
 const likeLetters = "aAéÉß!%_."
 
 func likeText(r *rapid.T, label string, most int) string {
 	return rapid.StringOfN(rapid.SampledFrom([]rune(likeLetters)), 0, most, -1).Draw(r, label)
 }
 
-// TestPatternsMeanWhatTheEngineSays compares checks with LIKE with the engine's own
+// TestPatternsMatchAsInTheEngine compares checks with LIKE with the engine's own
 // answer to the same condition.
-func TestPatternsMeanWhatTheEngineSays(t *testing.T) {
+func TestPatternsMatchAsInTheEngine(t *testing.T) {
 	s, schema := scope(t), columns(t, "name", "string", "note", "string")
 	rapid.Check(t, func(r *rapid.T) {
 		operator := rapid.SampledFrom([]string{"LIKE", "NOT LIKE", "ILIKE", "NOT ILIKE"}).Draw(r, "operator")
@@ -65,8 +65,8 @@ func TestPatternsMeanWhatTheEngineSays(t *testing.T) {
 	})
 }
 
-// TestManyWildcardsTakeLinearTime checks patterns for which trying again behind every
-// wildcard would not end within years.
+// TestManyWildcardsTakeLinearTime checks patterns for which backtracking to every wildcard
+// would take years.
 func TestManyWildcardsTakeLinearTime(t *testing.T) {
 	s, schema := scope(t), columns(t, "name", "string", "note", "string")
 	text := "repeat('a', 5000)"
@@ -92,9 +92,9 @@ func TestManyWildcardsTakeLinearTime(t *testing.T) {
 	}
 }
 
-// TestPatternsAreRefused checks that a pattern that is never matched is refused with a
-// reason, also where it comes from the log.
-func TestPatternsAreRefused(t *testing.T) {
+// TestUnusablePatternsAreRefused checks that patterns that are too long or malformed are
+// refused with a reason, also those of constraints in the log.
+func TestUnusablePatternsAreRefused(t *testing.T) {
 	schema := columns(t, "name", "string", "note", "string")
 	for text, reason := range map[string]string{
 		"name LIKE '" + strings.Repeat("a", 1001) + "'":                 "the pattern of LIKE is longer than 1000 bytes",

@@ -12,10 +12,10 @@ import (
 	"github.com/lakewarden/lakewarden/engine/skipping"
 )
 
-// TestValuesThatTheEngineMisreadKeepATableOffItsLog: the engine's reader of logs ignores
-// offsets of timestamps and refuses many other forms, so the list has any number of
-// groups then, in every later version too.
-func TestValuesThatTheEngineMisreadKeepATableOffItsLog(t *testing.T) {
+// TestTablesWithMisreadPartitionValuesAreReadAsLists checks that a table with a form that
+// the engine's reader of logs ignores or refuses is listed with any number of groups, in
+// later versions too.
+func TestTablesWithMisreadPartitionValuesAreReadAsLists(t *testing.T) {
 	many := func(form string) (adds []string) {
 		for i := range 100 {
 			adds = append(adds, add(fmt.Sprintf("%03d.parquet", i), fmt.Sprintf(`"p":%q`, fmt.Sprintf(form, i%24, i%60)), ""))
@@ -58,8 +58,8 @@ func TestValuesThatTheEngineMisreadKeepATableOffItsLog(t *testing.T) {
 	}
 }
 
-// TestCheckNamesTheColumnOfAnUnreadableValue: in a version that is loaded, and in one
-// that follows a version without the value.
+// TestCheckNamesTheColumnOfAnUnreadableValue checks a version that is loaded, and one that
+// follows a version without the value.
 func TestCheckNamesTheColumnOfAnUnreadableValue(t *testing.T) {
 	columns := field("id", "long") + "," + field("p", "integer")
 	good := log{fields: columns, partitions: `"p"`, adds: []string{add("a.parquet", `"p":"1"`, "")}}.load(t)

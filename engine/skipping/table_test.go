@@ -189,9 +189,9 @@ func TestTablesThatAreOnlyListed(t *testing.T) {
 	require.NoError(t, skipping.CheckRestricted(plain))
 }
 
-// TestVariantsAreLookedInto: files hold variants in several forms, and only lists give
-// their text. Their statistics count other NULLs than statements see.
-func TestVariantsAreLookedInto(t *testing.T) {
+// TestTablesWithVariantsAreReadAsLists checks that tables with variants are read as lists
+// only, and that the counts of NULLs in their statistics are ignored.
+func TestTablesWithVariantsAreReadAsLists(t *testing.T) {
 	snap := log{fields: field("id", "long") + "," + field("v", "variant"), features: `"variantType"`, adds: []string{
 		add("a.parquet", "", `{"numRecords":2,"nullCount":{"id":0,"v":0}}`),
 	}}.load(t)

@@ -85,7 +85,7 @@ func TestDecode(t *testing.T) {
 	}
 }
 
-func TestAbsolute(t *testing.T) {
+func TestAbsoluteSplitsPathsAndURIs(t *testing.T) {
 	for in, want := range map[string][3]string{
 		"/a/b":                 {"", "", "/a/b"},
 		"/a%20b/%25":           {"", "", "/a b/%"},
