@@ -82,7 +82,8 @@ func TestReservedCodesAreThoseThatNothingSends(t *testing.T) {
 	}
 }
 
-// The documentation is the table; go test ./api/problem -update writes it.
+// The documentation is the table; go test -tags duckdb_arrow ./api/problem
+// -update writes it.
 func TestDocumentationListsEveryCode(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("# Errors\n\nEvery error has the same body: `code`, `message`, `request_id` and `details`, a list of `{field, message}`.\n" +
@@ -111,5 +112,5 @@ func TestDocumentationListsEveryCode(t *testing.T) {
 	}
 	have, err := os.ReadFile(docs)
 	require.NoError(t, err)
-	require.Equal(t, b.String(), string(have), "run go test ./api/problem -update")
+	require.Equal(t, b.String(), string(have), "run go test -tags duckdb_arrow ./api/problem -update")
 }

@@ -76,7 +76,7 @@ func (y *tally) check(t *testing.T, name string) {
 	}
 	want, err := os.ReadFile(filepath.Join("..", "..", "docs", "reports", name))
 	require.NoError(t, err, "`make conformance` writes the report")
-	require.Equal(t, string(want), text, "the numbers have changed: `make conformance` writes them anew")
+	require.Equal(t, string(want), text, "the numbers have changed; run `make conformance`")
 }
 
 func (y *tally) text() string {
@@ -87,20 +87,20 @@ func (y *tally) text() string {
 	engines := []string{"delta-rs", "duckdb"}
 	if y.counts[everything].by["spark"] > 0 {
 		engines = append(engines, "spark")
-		b.WriteString("Made by `make interop`, with Spark as a judge and as the maker of further tables; conformance.md has the numbers of every run of the tests.\n")
+		b.WriteString("Made by `make interop`, with Spark as a judge and with further tables that Spark makes; conformance.md has the numbers without Spark.\n")
 	} else {
-		b.WriteString("Made by `make conformance`, and compared with every run of the tests. `make interop` has Spark judge, too.\n")
+		b.WriteString("Made by `make conformance`; every run of the tests compares the numbers. `make interop` also lets Spark judge.\n")
 	}
 	b.WriteString(`
-The tables are in cmd/interop/testdata/conformance; its index says what each is for. They are read and written through the REST
+The tables are in cmd/interop/testdata/conformance, and index.yaml there describes them. They are read and written through the REST
 interface of a real server. A table counts for each of its features.
 
-- read: versions whose rows are those of the index, by number, without one and by the time that history shows
-- conditions: statements with a condition on a column that find the rows that plain DuckDB finds
-- writes: appends, updates, deletes, optimizations and changes of columns that leave the rows that they should
-- refused: tables, versions and writes that are refused by the name of the reason
-- other engines: readings, of the table as it was made and after each write, that find the same rows. Where an engine cannot read a
-  table by its own limits, the index says so and the test demands it.
+- read: reads of versions by number, by the time in the history and as the newest one, which return the rows in the index
+- conditions: statements with a condition on a column, which return the same rows as plain DuckDB
+- writes: appends, updates, deletes, optimizations and changes of columns, after which the table has the expected rows
+- refused: tables, versions and writes that are refused with the expected reason
+- other engines: reads of the original table and after each write, which return the same rows. If an engine cannot read a table because
+  of its own limits, the index lists the limit, and the test requires it.
 
 | feature | tables | read | conditions | writes | refused |`)
 	for _, e := range engines {
