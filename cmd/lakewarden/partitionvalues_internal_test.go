@@ -190,6 +190,7 @@ func TestUnreadablePartitionValuesRefuseTheTableByColumn(t *testing.T) {
 	const secret = "secret-value-31"
 	s.foreignPartitions("t", "date", map[string]string{}, "2024-01-02")
 	s.foreignPartitions("hidden", "double", map[string]string{}, "1.5")
+	s.foreignPartitions("free", "date", map[string]string{}, "2024-01-02") // without policies
 	s.discover()
 	ana := s.member("ana@acme.example", "editor", nil)
 	for _, name := range []string{"t", "hidden"} {
@@ -198,8 +199,8 @@ func TestUnreadablePartitionValuesRefuseTheTableByColumn(t *testing.T) {
 	s.admin.ok("POST", "/v1/organisations/"+s.boot.OrganisationID+"/policies", object{
 		"kind": "cls", "tableFqn": "lake." + s.schema + ".hidden", "columnName": "p", "definition": json.RawMessage(`{"effect":"forbid","subject":{"role":"editor"}}`),
 	})
-	for _, name := range []string{"t", "hidden"} {
-		add := `{"add":{"path":"f0.parquet","partitionValues":{"p":"` + secret + `"},"size":1,"modificationTime":1,"dataChange":true}}` + "\n"
+	for _, name := range []string{"t", "hidden", "free"} {
+		add := `{"add":{"path":"spoiled.parquet","partitionValues":{"p":"` + secret + `"},"size":1,"modificationTime":1,"dataChange":true}}` + "\n"
 		require.NoError(t, os.WriteFile(filepath.Join(s.root, name, secondCommit), []byte(add), 0o600))
 	}
 	s.restart()
@@ -238,6 +239,8 @@ func TestUnreadablePartitionValuesRefuseTheTableByColumn(t *testing.T) {
 			require.False(t, name == "hidden" && strings.Contains(string(change.body), "columns.p"), "%s: %s", what, change.body)
 		}
 	}
+	s.admin.ok("POST", s.tablePath("free")+"/restore", object{"version": 0})
+	require.Equal(t, 2.0, s.admin.count(s.schema+".free"))
 }
 
 // TestZeroAndNegativeZeroAreDifferentPartitions checks that rows of 0.0 and -0.0 are
