@@ -49,7 +49,7 @@ func (o Tables) refuse(ctx context.Context, u usedTable, err error) error {
 			out.file = refusal.Name
 		}
 		return out
-	case errors.As(err, &feature):
+	case errors.As(err, &feature), errors.Is(err, delta.ErrPartitionValue):
 		return &tableRefusal{err: err, place: placeOf(u.located)}
 	}
 	return err

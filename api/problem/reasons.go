@@ -74,11 +74,11 @@ func tableReason(err error) (TableReason, bool) {
 }
 
 // RefusesTable reports whether err refuses a table, or a version of it, for one of
-// [TableReasons] or for an unsupported feature.
+// [TableReasons], an unsupported feature or a partition value that cannot be read.
 func RefusesTable(err error) bool {
 	var feature *delta.FeatureError
 	_, known := tableReason(err)
-	return known || errors.As(err, &feature)
+	return known || errors.As(err, &feature) || errors.Is(err, delta.ErrPartitionValue)
 }
 
 // reasonFields yields the reason of a refusal and, if the error discloses it, the file at

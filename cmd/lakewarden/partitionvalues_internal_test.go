@@ -218,6 +218,7 @@ func TestUnreadablePartitionValuesRefuseTheTableByColumn(t *testing.T) {
 				require.Equal(t, []string{field}, fields, what)
 				require.NotContains(t, string(r.body), secret, what)
 			}
+			require.Contains(t, s.log.String(), filepath.Join(s.root, name), "the log has the full path")
 			// Descriptions do without the rows.
 			for _, place := range []string{path, path + "/columns", path + "/history"} {
 				require.NotContains(t, fmt.Sprint(c.ok("GET", place, nil)), secret, place)

@@ -57,10 +57,10 @@ var worldDamages = map[string]func(t *testing.T, dir string, wild bool){
 	},
 }
 
-// TestRefusalsRevealNothingOfHiddenRows damages tables by a file of hidden rows, whose name
+// TestTwoWorldsAreRefusedAlike damages tables by a file of hidden rows, whose name
 // holds one of their values. Filtered callers, even those who may modify the table, must
 // get the same answers in both worlds.
-func TestRefusalsRevealNothingOfHiddenRows(t *testing.T) {
+func TestTwoWorldsAreRefusedAlike(t *testing.T) {
 	w := openWorlds(t, 1, refusedTables)
 	s := w.server
 	for name := range worldDamages {
