@@ -167,9 +167,10 @@ func expressionOf(pieces []piece, folded bool) string {
 	return "concat(" + strings.Join(parts, ", ") + ")"
 }
 
-// computedLike prints a match with a pattern that is only known for each row. It is NULL
-// if text and pattern are so long that it could take long, and if the pattern ends with
-// its escape character, which is an error that TRY does not catch. A lambda names the
+// computedLike prints a match with a pattern that is only known for each row. It fails if
+// text and pattern are so long that it could take long, and if the pattern ends with its
+// escape character, an error of the engine that TRY does not catch. A failure breaks the
+// constraint, whatever the constraint makes of an unknown match. A lambda names the
 // operands, because each of them occurs several times.
 func computedLike(args []string, escape string) string {
 	const value, pattern = "lw_like.v", "lw_like.p"
@@ -185,5 +186,5 @@ func computedLike(args []string, escape string) string {
 		match += " ESCAPE " + quoted
 		over += " OR (strlen(" + pattern + ") - strlen(rtrim(" + pattern + ", " + quoted + "))) % 2 = 1"
 	}
-	return "list_transform([{" + fields + "}], lambda lw_like: CASE WHEN " + over + " THEN NULL ELSE " + match + " END)[1]"
+	return "list_transform([{" + fields + "}], lambda lw_like: CASE WHEN " + over + " THEN error('too long for this pattern')::BOOLEAN ELSE " + match + " END)[1]"
 }
