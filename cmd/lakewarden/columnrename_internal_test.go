@@ -6,9 +6,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/lakewarden/lakewarden/engine/delta"
-	"github.com/lakewarden/lakewarden/engine/objstore/file"
 )
 
 // TestPoliciesFollowARenamedColumn renames a column that policies of its table use to
@@ -100,7 +97,7 @@ func TestNoColumnMovesBesideAPolicyThatLostItsOwn(t *testing.T) {
 	ben := s.member("ben@acme.example", "builder", nil)
 	require.Empty(t, ben.rows("SELECT id FROM "+s.schema+".loans"))
 
-	renameAlone(t, dir, "a", "b")
+	renameElsewhere(t, dir, "a", "b")
 
 	version := s.admin.version(path)
 	for _, r := range []reply{
@@ -116,24 +113,6 @@ func TestNoColumnMovesBesideAPolicyThatLostItsOwn(t *testing.T) {
 	}
 	require.Equal(t, version, s.admin.version(path))
 	require.Empty(t, ben.rows("SELECT id FROM "+s.schema+".loans"))
-}
-
-// renameAlone renames a column without changing any policy, as another writer does, or a
-// server that stops right after the commit.
-func renameAlone(t *testing.T, dir, from, to string) {
-	t.Helper()
-	bucket, err := file.New(dir)
-	require.NoError(t, err)
-	snap, err := delta.Load(t.Context(), bucket, delta.Options{})
-	require.NoError(t, err)
-	a := snap.Alter()
-	require.NoError(t, a.RenameColumn([]string{from}, to))
-	change, err := a.Change()
-	require.NoError(t, err)
-	txn := snap.Begin(delta.Operation{Name: "RENAME COLUMN"})
-	txn.Alter(change)
-	_, err = txn.Commit(t.Context())
-	require.NoError(t, err)
 }
 
 // TestPoliciesAreCorrectedAfterARename checks that an administrator restores what
@@ -155,7 +134,7 @@ func TestPoliciesAreCorrectedAfterARename(t *testing.T) {
 		s.admin.ok("PUT", base+policy["id"].(string), object{"kind": kind, "tableFqn": "lake." + s.schema + ".people", "columnName": column,
 			"definition": json.RawMessage(definition), "expectedVersion": policy["version"]})
 	}
-	renameAlone(t, dir, "tenant", "org")
+	renameElsewhere(t, dir, "tenant", "org")
 	restart := func() {
 		s.restart()
 		reader = s.client(reader.key, reader.user)
@@ -165,7 +144,7 @@ func TestPoliciesAreCorrectedAfterARename(t *testing.T) {
 	correct(rows, "rls", "org", byTenant)
 	require.Equal(t, seen, reader.rows(sql))
 
-	renameAlone(t, dir, "ssn", "social")
+	renameElsewhere(t, dir, "ssn", "social")
 	restart()
 	for _, c := range []*client{reader, s.admin} {
 		code, _ := c.query(sql).problem(t, 409)

@@ -14,7 +14,8 @@ import (
 	"github.com/lakewarden/lakewarden/engine/objstore/file"
 )
 
-// renameElsewhere renames a column as another writer does, who knows no policies.
+// renameElsewhere renames a column without changing any policy, as another writer does, or
+// a server that stops right after the commit.
 func renameElsewhere(t *testing.T, dir, column, name string) {
 	t.Helper()
 	bucket, err := file.New(dir)
