@@ -71,12 +71,12 @@ func lakewardenVariantText(info, input, output unsafe.Pointer) {
 	var text []byte
 	for row := range n {
 		at := duck.IdxT(row)
-		if present != nil && !duck.ValidityRowIsValid(present, at) || !metadata.valid(at) || !value.valid(at) || isVariantNull(value.bytes(row)) {
+		if present != nil && !duck.ValidityRowIsValid(present, at) || !metadata.valid(at) || !value.valid(at) {
 			duck.ValiditySetRowInvalid(valid, at)
 			continue
 		}
 		m, v, err := metadata.bytes(row), value.bytes(row), error(nil)
-		if wrapped[row] {
+		if wrapped[row] && !isVariantNull(v) {
 			m, v, err = decoder.unwrap(m, v)
 		}
 		if err == nil && isVariantNull(v) {
