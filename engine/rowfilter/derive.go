@@ -212,13 +212,14 @@ func readPart(n ast.IsNode, not bool) (part, bool) {
 		return newTest(l, OpEq, !not), ok && l.column != ""
 	case ast.NodeTypeLike:
 		l, ok := asOperand(n.Arg)
-		pattern := likeText(patternPieces(n.Value))
+		pieces, ok2 := patternPieces(n.Value)
+		pattern := likeText(pieces)
 		if not && l.column != "" {
 			// The condition keeps its column while guards are looked for.
 			inner := newTest(l, OpLike, pattern)
-			return part{test: &Condition{Not: inner.test, Column: &l.column}}, ok
+			return part{test: &Condition{Not: inner.test, Column: &l.column}}, ok && ok2
 		}
-		return newTest(l, OpLike, pattern), ok && !not
+		return newTest(l, OpLike, pattern), ok && ok2 && !not
 	case ast.NodeTypeContains:
 		op := OpIn
 		if not {

@@ -127,22 +127,27 @@ func cedarPattern(pieces []piece) types.Pattern {
 	return types.NewPattern(parts...)
 }
 
-// patternPieces converts Cedar's pattern to pieces.
-func patternPieces(p types.Pattern) []piece {
-	// Only the JSON form of a pattern exposes its parts.
-	encoded, _ := p.MarshalJSON()
+// patternPieces converts Cedar's pattern to pieces. It returns false for a form of cedar-go
+// that it does not know.
+func patternPieces(p types.Pattern) (pieces []piece, ok bool) {
 	var parts []any
-	_ = json.Unmarshal(encoded, &parts)
-	var out []piece
-	for _, part := range parts {
-		if literal, ok := part.(map[string]any); ok {
-			text, _ := literal["Literal"].(string)
-			out = appendText(out, text)
-		} else {
-			out = appendAny(out)
-		}
+	encoded, err := p.MarshalJSON() // only the JSON form of a pattern exposes its parts
+	if err != nil || json.Unmarshal(encoded, &parts) != nil {
+		return nil, false
 	}
-	return out
+	for _, part := range parts {
+		if part == "Wildcard" {
+			pieces = appendAny(pieces)
+			continue
+		}
+		object, _ := part.(map[string]any)
+		text, ok := object["Literal"].(string)
+		if !ok {
+			return nil, false
+		}
+		pieces = appendText(pieces, text)
+	}
+	return pieces, true
 }
 
 // likeText prints pieces as a value of the operator like.

@@ -212,7 +212,11 @@ func (s *subset) like(n ast.NodeTypeLike) error {
 	if sort != sortColumn && sort != sortAttribute {
 		return s.place(n).errorf("like is for resource.<column> and principal.<attribute>")
 	}
-	if err := checkPattern(patternPieces(n.Value)); err != nil {
+	pieces, ok := patternPieces(n.Value)
+	if !ok {
+		return s.place(n).errorf("the pattern is not supported")
+	}
+	if err := checkPattern(pieces); err != nil {
 		return s.place(n).errorf(err.Error())
 	}
 	return s.test(n)

@@ -162,11 +162,12 @@ func (t walker) walkNode(n ast.IsNode) (truth, error) {
 		}
 		return failure, nil
 	case ast.NodeTypeLike:
-		l, ok := asOperand(n.Arg)
-		if !ok {
+		pieces, ok := patternPieces(n.Value)
+		l, ok2 := asOperand(n.Arg)
+		if !ok || !ok2 {
 			return failure, nil
 		}
-		return t.match(l, patternPieces(n.Value)), nil
+		return t.match(l, pieces), nil
 	case ast.NodeTypeContains:
 		return walkTest(n.BinaryNode, t.member), nil
 	case ast.NodeTypeIn:
