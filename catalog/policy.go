@@ -44,7 +44,7 @@ const (
 )
 
 // Validate checks the shape; whether the text is a policy that can be enforced
-// is for engine/rowfilter to say. It returns nil or [FieldErrors].
+// is for engine/policy to say. It returns nil or [FieldErrors].
 func (s PolicySpec) Validate() error {
 	var e FieldErrors
 	if s.Table != "" {

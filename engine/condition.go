@@ -1,6 +1,6 @@
 package engine
 
-// Condition is what data skipping understands of a predicate over one table:
+// Condition is what pruning understands of a predicate over one table:
 // enough to tell from a file's statistics and partition values that none of its
 // rows can fulfil it. The zero value is a condition that says nothing.
 //

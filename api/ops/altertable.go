@@ -13,7 +13,7 @@ import (
 	"github.com/lakewarden/lakewarden/catalog"
 	"github.com/lakewarden/lakewarden/engine/delta"
 	"github.com/lakewarden/lakewarden/engine/delta/action"
-	"github.com/lakewarden/lakewarden/engine/rowfilter"
+	"github.com/lakewarden/lakewarden/engine/policy"
 )
 
 // AlteredTable is a table after a change, as the caller sees it.
@@ -34,7 +34,7 @@ func (o TableRules) change(ctx context.Context, path TablePath, plan func(contex
 		return AlteredTable{}, err
 	}
 	v, err := o.viewOf(ctx, r.actor, r.table, r.snap)
-	if err != nil && !errors.Is(err, rowfilter.ErrPolicy) {
+	if err != nil && !errors.Is(err, policy.ErrPolicy) {
 		return AlteredTable{}, err
 	}
 	// A policy that came in between may close the table: the change stands, and

@@ -7,16 +7,16 @@ import (
 
 	"github.com/lakewarden/lakewarden/catalog"
 	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/constraint"
 	"github.com/lakewarden/lakewarden/engine/delta"
-	tablerules "github.com/lakewarden/lakewarden/engine/rules"
 )
 
 // sparkDefault parses the default that a caller gives a column of type t and returns
 // it in Spark's SQL, as the log holds it. The default NULL is returned as "", because
 // a column without a default has it too. An error about the text names field.
 func sparkDefault(ctx context.Context, parser engine.Parser, field string, t delta.DataType, text string) (string, error) {
-	d, err := tablerules.ParseDefault(ctx, parser, t, text)
-	var refused *tablerules.CheckError
+	d, err := constraint.ParseDefault(ctx, parser, t, text)
+	var refused *constraint.CheckError
 	switch {
 	case errors.As(err, &refused):
 		return "", catalog.FieldErrors{{Field: field, Message: "must be a constant in SQL that the column's type holds exactly: " + refused.Message}}

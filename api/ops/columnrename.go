@@ -10,7 +10,7 @@ import (
 	"github.com/lakewarden/lakewarden/catalog"
 	"github.com/lakewarden/lakewarden/catalog/authz"
 	"github.com/lakewarden/lakewarden/engine"
-	"github.com/lakewarden/lakewarden/engine/rowfilter"
+	"github.com/lakewarden/lakewarden/engine/policy"
 )
 
 // columnRename is a new name for a column of a table. It holds the columns of the
@@ -53,7 +53,7 @@ func (c columnRename) policy(p catalog.PolicySpec) (catalog.PolicySpec, bool) {
 	if p.Table == "" || len(p.Definition) == 0 {
 		return p, false
 	}
-	d, err := rowfilter.Decode(p.Definition)
+	d, err := policy.Decode(p.Definition)
 	if err != nil {
 		return p, false
 	}
@@ -65,14 +65,14 @@ func (c columnRename) policy(p catalog.PolicySpec) (catalog.PolicySpec, bool) {
 	if err != nil {
 		return p, false
 	}
-	if p.Text, err = rowfilter.Render(d, p.Column, rowfilter.Kind(p.Kind), c.columns); err != nil {
+	if p.Text, err = policy.Render(d, p.Column, policy.Kind(p.Kind), c.columns); err != nil {
 		return p, false
 	}
 	p.Definition = raw
 	return p, !policyNames(p, c.from) || strings.EqualFold(c.from, c.to)
 }
 
-func (c columnRename) condition(old *rowfilter.Condition) *rowfilter.Condition {
+func (c columnRename) condition(old *policy.Condition) *policy.Condition {
 	if old == nil {
 		return nil
 	}
@@ -80,7 +80,7 @@ func (c columnRename) condition(old *rowfilter.Condition) *rowfilter.Condition {
 	if out.Column != nil && strings.EqualFold(*out.Column, c.from) {
 		out.Column = &c.to
 	}
-	each := func(list []rowfilter.Condition) []rowfilter.Condition {
+	each := func(list []policy.Condition) []policy.Condition {
 		list = slices.Clone(list)
 		for i := range list {
 			list[i] = *c.condition(&list[i])

@@ -11,9 +11,9 @@ import (
 
 	"github.com/lakewarden/lakewarden/catalog"
 	"github.com/lakewarden/lakewarden/catalog/authz"
+	"github.com/lakewarden/lakewarden/engine/constraint"
 	"github.com/lakewarden/lakewarden/engine/delta"
-	"github.com/lakewarden/lakewarden/engine/rowfilter"
-	"github.com/lakewarden/lakewarden/engine/rules"
+	"github.com/lakewarden/lakewarden/engine/policy"
 )
 
 // ColumnInUseError says what depends on a column: 409.
@@ -130,7 +130,7 @@ func policyNames(p catalog.PolicySpec, column string) bool {
 	if strings.EqualFold(p.Column, column) || definitionNames(p.Definition, column) {
 		return true
 	}
-	parsed, err := rowfilter.Parse(p.Text)
+	parsed, err := policy.Parse(p.Text)
 	if err != nil {
 		return mentions(p.Text, column)
 	}
@@ -144,7 +144,7 @@ func policyColumns(p catalog.PolicySpec) []string {
 	if p.Column != "" {
 		names = append(names, p.Column)
 	}
-	if parsed, err := rowfilter.Parse(p.Text); err == nil {
+	if parsed, err := policy.Parse(p.Text); err == nil {
 		names = append(names, parsed.Columns()...)
 	}
 	return names
@@ -156,18 +156,18 @@ func definitionNames(definition json.RawMessage, column string) bool {
 	if len(definition) == 0 {
 		return false
 	}
-	d, err := rowfilter.Decode(definition)
+	d, err := policy.Decode(definition)
 	if err != nil {
 		return mentions(string(definition), column)
 	}
 	return conditionNames(d.Condition, column)
 }
 
-func conditionNames(c *rowfilter.Condition, column string) bool {
+func conditionNames(c *policy.Condition, column string) bool {
 	if c == nil {
 		return false
 	}
-	names := func(part rowfilter.Condition) bool { return conditionNames(&part, column) }
+	names := func(part policy.Condition) bool { return conditionNames(&part, column) }
 	return c.Column != nil && strings.EqualFold(*c.Column, column) || conditionNames(c.Not, column) ||
 		slices.ContainsFunc(c.And, names) || slices.ContainsFunc(c.Or, names)
 }
@@ -176,7 +176,7 @@ func conditionNames(c *rowfilter.Condition, column string) bool {
 // expressions name a column. Those that name a column which the caller does not
 // see as it is are not told by name.
 func (o TableRules) constraintsNaming(ctx context.Context, r ruled, column string) (out catalog.FieldErrors, err error) {
-	note := func(name, expression string, check rules.Check, err error) {
+	note := func(name, expression string, check constraint.Check, err error) {
 		switch {
 		case !speaksOf(check, err, expression, column):
 			return
@@ -188,7 +188,7 @@ func (o TableRules) constraintsNaming(ctx context.Context, r ruled, column strin
 	}
 	inLog := r.snap.Constraints()
 	for _, name := range slices.Sorted(maps.Keys(inLog)) {
-		check, err := rules.ParseSpark(r.snap.Schema(), inLog[name])
+		check, err := constraint.ParseSpark(r.snap.Schema(), inLog[name])
 		note(name, inLog[name], check, err)
 	}
 	kept, err := o.Store.Constraints(ctx, r.actor.Org, r.table.DeltaID)
@@ -199,8 +199,8 @@ func (o TableRules) constraintsNaming(ctx context.Context, r ruled, column strin
 		if logged(ctx, o.Queries.Plans.parser, r.snap, k) {
 			continue
 		}
-		check, err := rules.ParseCheck(ctx, o.Queries.Plans.parser, r.snap.Schema(), k.Expression)
-		if err != nil && !errors.Is(err, rules.ErrInvalidCheck) {
+		check, err := constraint.ParseCheck(ctx, o.Queries.Plans.parser, r.snap.Schema(), k.Expression)
+		if err != nil && !errors.Is(err, constraint.ErrInvalidCheck) {
 			return nil, err
 		}
 		note(k.Name, k.Expression, check, err)
@@ -211,7 +211,7 @@ func (o TableRules) constraintsNaming(ctx context.Context, r ruled, column strin
 // built are what of the table itself stands on a column and cannot do without it.
 func (r ruled) built(column string) (out catalog.FieldErrors) {
 	note := func(field, message string) { out = append(out, catalog.FieldError{Field: field, Message: message}) }
-	keys := rules.KeysOf(r.snap.Schema(), r.snap.Properties())
+	keys := constraint.KeysOf(r.snap.Schema(), r.snap.Properties())
 	switch {
 	case keys.IsPrimary(column):
 		note("primary_key", "the column is part of the primary key")

@@ -7,11 +7,11 @@ import (
 
 	"github.com/lakewarden/lakewarden/catalog"
 	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/constraint"
 	"github.com/lakewarden/lakewarden/engine/datafile"
 	"github.com/lakewarden/lakewarden/engine/delta"
-	"github.com/lakewarden/lakewarden/engine/rowfilter"
-	"github.com/lakewarden/lakewarden/engine/rules"
-	"github.com/lakewarden/lakewarden/engine/skipping"
+	"github.com/lakewarden/lakewarden/engine/policy"
+	"github.com/lakewarden/lakewarden/engine/pruning"
 	"github.com/lakewarden/lakewarden/engine/sqlguard"
 )
 
@@ -25,7 +25,7 @@ type MaskKeys interface {
 // view is what one subject sees of a table at one version: the rows of the
 // filter, and of the columns those that are not hidden, masked where they are.
 type view struct {
-	rowfilter.Filter
+	policy.Filter
 	// columns are those that the subject sees, with the types that they show.
 	columns []engine.Column
 	// exprs are the masks in SQL, by the columns' names in lower case.
@@ -61,18 +61,18 @@ func (u usedTable) view(policies enforced, s subject) (view, error) {
 	return newView(filter, u.snap), nil
 }
 
-func (u usedTable) headFilter(policies enforced, s subject) (rowfilter.Filter, error) {
+func (u usedTable) headFilter(policies enforced, s subject) (policy.Filter, error) {
 	return u.applied(policies).filter(s, columnsOf(u.head))
 }
 
-func newView(filter rowfilter.Filter, snap *delta.Snapshot) view {
+func newView(filter policy.Filter, snap *delta.Snapshot) view {
 	v := view{Filter: filter, exprs: map[string]string{}}
 	for _, c := range columnsOf(snap) {
 		if slices.Contains(filter.HiddenColumns, c.Name) {
 			continue
 		}
 		if mask, ok := filter.Masks[c.Name]; ok {
-			c, v.exprs[strings.ToLower(c.Name)] = rowfilter.Masked(c, mask, tableAlias)
+			c, v.exprs[strings.ToLower(c.Name)] = policy.Masked(c, mask, tableAlias)
 		}
 		v.columns = append(v.columns, c)
 	}
@@ -86,7 +86,7 @@ func newView(filter rowfilter.Filter, snap *delta.Snapshot) view {
 
 // laidOut reports files whose order follows from what the subject does not see: a
 // column, or rows, among which a curve through any column puts those that are seen.
-func laidOut(filter rowfilter.Filter, snap *delta.Snapshot) bool {
+func laidOut(filter policy.Filter, snap *delta.Snapshot) bool {
 	if !filter.Restricted && len(filter.HiddenColumns) == 0 && len(filter.Masks) == 0 {
 		return false
 	}
@@ -109,14 +109,14 @@ func (v view) whole() bool {
 // table of which columns are hidden and nothing else tells nothing of them.
 func (v view) filtered() bool { return v.Restricted || len(v.exprs) > 0 || v.sorted }
 
-// restriction returns what data skipping may assume about the visible rows.
-func (v view) restriction() skipping.Restriction {
-	return skipping.Restriction{Needed: v.Condition, Assured: v.Assured}
+// restriction returns what pruning may assume about the visible rows.
+func (v view) restriction() pruning.Restriction {
+	return pruning.Restriction{Needed: v.Condition, Assured: v.Assured}
 }
 
 // hashes reports that the SQL of the masks needs the table's secret.
 func (v view) hashes() bool {
-	return slices.Contains(slices.Collect(maps.Values(v.Masks)), rowfilter.MaskHash)
+	return slices.Contains(slices.Collect(maps.Values(v.Masks)), policy.MaskHash)
 }
 
 // hides reports whether a name is that of a hidden column.
@@ -126,7 +126,7 @@ func (v view) hides(name string) bool {
 
 // tableColumns describes the columns that are seen.
 func (v view) tableColumns(snap *delta.Snapshot) []Column {
-	out, keys := make([]Column, len(v.columns)), rules.KeysOf(snap.Schema(), snap.Properties())
+	out, keys := make([]Column, len(v.columns)), constraint.KeysOf(snap.Schema(), snap.Properties())
 	for i, c := range v.columns {
 		f, _ := snap.Schema().Field(c.Name)
 		out[i] = Column{
@@ -135,7 +135,7 @@ func (v view) tableColumns(snap *delta.Snapshot) []Column {
 			IsPrimaryKey: keys.IsPrimary(c.Name), IsUnique: keys.IsUnique(c.Name),
 			Default: v.defaultText(f),
 		}
-		if v.Masks[c.Name] == rowfilter.MaskHash {
+		if v.Masks[c.Name] == policy.MaskHash {
 			out[i].Type = delta.String.String()
 		}
 	}
@@ -173,6 +173,6 @@ func (o Tables) withSecrets(r sqlguard.Relation, v view, t catalog.LocatedTable)
 	if err != nil {
 		return sqlguard.Relation{}, err
 	}
-	r.Secrets = rowfilter.HashKeys(key)
+	r.Secrets = policy.HashKeys(key)
 	return r, nil
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/lakewarden/lakewarden/catalog"
 	"github.com/lakewarden/lakewarden/engine/delta"
 	"github.com/lakewarden/lakewarden/engine/objstore/file"
-	"github.com/lakewarden/lakewarden/engine/skipping"
+	"github.com/lakewarden/lakewarden/engine/pruning"
 )
 
 // renamedTable has a column that is called tax in version 0 and ssn in version
@@ -98,13 +98,13 @@ func TestAViewTellsNothingOfHiddenColumns(t *testing.T) {
 	require.NotContains(t, v.properties(head), "delta.constraints.c")
 	require.Equal(t, "assn", v.properties(head)["note"], "another word")
 	require.Equal(t, []EffectivePolicy{{Kind: catalog.PolicyMask, Column: "note"}, {Kind: catalog.PolicyRows}}, v.effective(policies))
-	r := usedTable{snap: head, head: head}.relation(v, skipping.Exposure{}, QueryLimits{})
+	r := usedTable{snap: head, head: head}.relation(v, pruning.Exposure{}, QueryLimits{})
 	require.True(t, r.Filtered && r.Sorted)
 	require.Equal(t, `"t"."ssn" = 'a'`, r.Predicate, "rows are decided by what is hidden")
 
 	open, err := usedTable{snap: head, head: head}.view(policies[:1], subject{role: catalog.RoleViewer})
 	require.NoError(t, err)
-	r = usedTable{snap: head, head: head}.relation(open, skipping.Exposure{}, QueryLimits{})
+	r = usedTable{snap: head, head: head}.relation(open, pruning.Exposure{}, QueryLimits{})
 	require.False(t, r.Filtered, "what is hidden is not read: no copy is needed")
 }
 

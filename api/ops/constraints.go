@@ -11,9 +11,9 @@ import (
 
 	"github.com/lakewarden/lakewarden/catalog"
 	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/constraint"
 	"github.com/lakewarden/lakewarden/engine/delta"
 	"github.com/lakewarden/lakewarden/engine/delta/action"
-	"github.com/lakewarden/lakewarden/engine/rules"
 )
 
 // TableConstraint is a CHECK constraint as a caller may see it.
@@ -90,7 +90,7 @@ func (r ruled) unused(constraints []catalog.NewConstraint) error {
 // sees as they are: a constraint on masked values would tell of them.
 func (o TableRules) usable(ctx context.Context, r ruled, constraints []catalog.NewConstraint) error {
 	var problems catalog.FieldErrors
-	var checks []rules.Rule
+	var checks []constraint.Rule
 	for i, c := range constraints {
 		check, message, err := o.parse(ctx, r, c.Expression)
 		if err != nil {
@@ -100,7 +100,7 @@ func (o TableRules) usable(ctx context.Context, r ruled, constraints []catalog.N
 			problems = append(problems, catalog.FieldError{Field: fmt.Sprintf("constraints[%d].expr", i), Message: message})
 			continue
 		}
-		checks = append(checks, rules.CheckRule(c.Name, check))
+		checks = append(checks, constraint.CheckRule(c.Name, check))
 	}
 	if len(problems) > 0 {
 		return problems
@@ -109,15 +109,15 @@ func (o TableRules) usable(ctx context.Context, r ruled, constraints []catalog.N
 }
 
 // parse reads an expression of the caller; message says what is wrong with it.
-func (o TableRules) parse(ctx context.Context, r ruled, text string) (check rules.Check, message string, err error) {
+func (o TableRules) parse(ctx context.Context, r ruled, text string) (check constraint.Check, message string, err error) {
 	visible := delta.Struct{}
 	for _, f := range r.snap.Schema().Fields {
 		if !r.view.hides(f.Name) {
 			visible.Fields = append(visible.Fields, f)
 		}
 	}
-	check, err = rules.ParseCheck(ctx, o.Queries.Plans.parser, visible, text)
-	var refusal *rules.CheckError
+	check, err = constraint.ParseCheck(ctx, o.Queries.Plans.parser, visible, text)
+	var refusal *constraint.CheckError
 	if errors.As(err, &refusal) {
 		if refusal.Position >= 0 {
 			return check, fmt.Sprintf("byte %d: %s", refusal.Position+1, refusal.Message), nil
@@ -137,15 +137,15 @@ func (o TableRules) parse(ctx context.Context, r ruled, text string) (check rule
 
 // evaluable lets the engine look at the conditions over no rows: it knows what
 // the tree does not tell, such as whether a pattern is one.
-func (o TableRules) evaluable(ctx context.Context, r ruled, checks []rules.Rule) error {
-	return o.ask(ctx, r, func(ctx context.Context, scope rules.Scope, _ rules.Relation) error {
+func (o TableRules) evaluable(ctx context.Context, r ruled, checks []constraint.Rule) error {
+	return o.ask(ctx, r, func(ctx context.Context, scope constraint.Scope, _ constraint.Relation) error {
 		columns := columnsOf(r.snap)
 		items := make([]string, len(columns))
 		for i, c := range columns {
 			items[i] = "NULL::" + c.Type + " AS " + engine.QuoteIdent(c.Name)
 		}
 		scope.Sources = nil
-		nothing := rules.Relation{From: "(SELECT " + strings.Join(items, ", ") + " WHERE false)"}
+		nothing := constraint.Relation{From: "(SELECT " + strings.Join(items, ", ") + " WHERE false)"}
 		for i, check := range checks {
 			_, err := scope.CountBroken(ctx, check, nothing)
 			var failure *engine.Error
@@ -172,7 +172,7 @@ func (o TableRules) promote(ctx context.Context, path TablePath, constraints []c
 			return nil, errRowsFiltered
 		}
 		alter := r.snap.Alter()
-		err := o.ask(ctx, r, func(ctx context.Context, scope rules.Scope, rows rules.Relation) error {
+		err := o.ask(ctx, r, func(ctx context.Context, scope constraint.Scope, rows constraint.Relation) error {
 			for i, c := range constraints {
 				o.looked(r, i, len(constraints))
 				n, ok, err := o.promotable(ctx, r, scope, rows, c, alter)
@@ -207,12 +207,12 @@ func (o TableRules) promote(ctx context.Context, path TablePath, constraints []c
 
 // promotable counts the rows that break a constraint, and adds it to the
 // alteration when none does and other writers can say it.
-func (o TableRules) promotable(ctx context.Context, r ruled, scope rules.Scope, rows rules.Relation, c catalog.NewConstraint, alter *delta.Alteration) (int64, bool, error) {
+func (o TableRules) promotable(ctx context.Context, r ruled, scope constraint.Scope, rows constraint.Relation, c catalog.NewConstraint, alter *delta.Alteration) (int64, bool, error) {
 	check, message, err := o.parse(ctx, r, c.Expression)
 	if err != nil || message != "" {
 		return 0, false, err
 	}
-	n, err := scope.CountBroken(ctx, rules.CheckRule(c.Name, check), rows)
+	n, err := scope.CountBroken(ctx, constraint.CheckRule(c.Name, check), rows)
 	if err != nil || n > 0 {
 		return n, false, err
 	}
@@ -268,7 +268,7 @@ func (o TableRules) constraints(ctx context.Context, r ruled) ([]TableConstraint
 	inLog := r.snap.Constraints()
 	out := []TableConstraint{}
 	for _, name := range slices.Sorted(maps.Keys(inLog)) {
-		check, err := rules.ParseSpark(r.snap.Schema(), inLog[name])
+		check, err := constraint.ParseSpark(r.snap.Schema(), inLog[name])
 		if r.view.keepsBack(check, err, inLog[name]) {
 			continue
 		}
@@ -282,8 +282,8 @@ func (o TableRules) constraints(ctx context.Context, r ruled) ([]TableConstraint
 		if logged(ctx, o.Queries.Plans.parser, r.snap, k) {
 			continue
 		}
-		check, err := rules.ParseCheck(ctx, o.Queries.Plans.parser, r.snap.Schema(), k.Expression)
-		if err != nil && !errors.Is(err, rules.ErrInvalidCheck) {
+		check, err := constraint.ParseCheck(ctx, o.Queries.Plans.parser, r.snap.Schema(), k.Expression)
+		if err != nil && !errors.Is(err, constraint.ErrInvalidCheck) {
 			return nil, err
 		}
 		if r.view.keepsBack(check, err, k.Expression) {
@@ -375,8 +375,8 @@ func (o TableRules) validateConstraint(ctx context.Context, path TablePath, name
 
 // ruleSet is what new rows of a table must satisfy, at one version: the rules of
 // its log and those that the catalog keeps.
-func ruleSet(ctx context.Context, store catalog.Constraints, parser engine.Parser, org catalog.OrgID, snap *delta.Snapshot) (*rules.Set, error) {
-	set, err := rules.Of(snap)
+func ruleSet(ctx context.Context, store catalog.Constraints, parser engine.Parser, org catalog.OrgID, snap *delta.Snapshot) (*constraint.Set, error) {
+	set, err := constraint.Of(snap)
 	if err != nil {
 		return nil, err
 	}
@@ -403,7 +403,7 @@ func logged(ctx context.Context, parser engine.Parser, snap *delta.Snapshot, c c
 	if !ok {
 		return false
 	}
-	check, err := rules.ParseCheck(ctx, parser, snap.Schema(), c.Expression)
+	check, err := constraint.ParseCheck(ctx, parser, snap.Schema(), c.Expression)
 	if err != nil {
 		return false
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/maintenance"
 	"github.com/lakewarden/lakewarden/engine/objstore"
-	"github.com/lakewarden/lakewarden/engine/rowfilter"
+	"github.com/lakewarden/lakewarden/engine/policy"
 )
 
 // Drop takes a table out of the catalog. Its files stay, and discovery leaves it
@@ -95,11 +95,11 @@ func (o TableFiles) mayPurgeLeftovers(ctx context.Context, a Actor, t catalog.Lo
 	}
 	var columns []engine.Column
 	for _, p := range held.policies {
-		if p.Column != "" && !rowfilter.HasColumn(columns, p.Column) {
+		if p.Column != "" && !policy.HasColumn(columns, p.Column) {
 			columns = append(columns, engine.Column{Name: p.Column, Type: "VARCHAR", Nullable: true})
 		}
 	}
-	filter, err := rowfilter.Compile(held.policies.request(held.subject, columns, tableAlias, func(catalog.Policy, string) bool { return true }))
+	filter, err := policy.Compile(held.policies.request(held.subject, columns, tableAlias, func(catalog.Policy, string) bool { return true }))
 	if err != nil {
 		return err
 	}

@@ -13,9 +13,9 @@ import (
 	"github.com/lakewarden/lakewarden/catalog"
 	"github.com/lakewarden/lakewarden/catalog/authz"
 	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/constraint"
 	"github.com/lakewarden/lakewarden/engine/delta"
-	"github.com/lakewarden/lakewarden/engine/rules"
-	"github.com/lakewarden/lakewarden/engine/skipping"
+	"github.com/lakewarden/lakewarden/engine/pruning"
 	"github.com/lakewarden/lakewarden/sessions"
 )
 
@@ -259,7 +259,7 @@ func (f *ForeignCommits) look(ctx context.Context, config catalog.StorageConfig,
 		return out, err
 	}
 	kept = slices.DeleteFunc(kept, func(c catalog.Constraint) bool { return logged(ctx, f.Queries.Plans.parser, snap, c) })
-	if keys := rules.KeysOf(snap.Schema(), snap.Properties()); len(kept)+len(keys.Primary)+len(keys.Unique) == 0 {
+	if keys := constraint.KeysOf(snap.Schema(), snap.Properties()); len(kept)+len(keys.Primary)+len(keys.Unique) == 0 {
 		return out, nil
 	}
 	if err := checkRows(ctx, snap); err != nil {
@@ -269,11 +269,11 @@ func (f *ForeignCommits) look(ctx context.Context, config catalog.StorageConfig,
 	if err != nil {
 		return out, err
 	}
-	checks := slices.DeleteFunc(set.Rows(), func(r rules.Rule) bool {
-		return r.Kind != rules.Checked || !slices.ContainsFunc(kept, func(c catalog.Constraint) bool { return c.Name == r.Name })
+	checks := slices.DeleteFunc(set.Rows(), func(r constraint.Rule) bool {
+		return r.Kind != constraint.Checked || !slices.ContainsFunc(kept, func(c catalog.Constraint) bool { return c.Name == r.Name })
 	})
 	source := sourceOf(catalog.LocatedTable{Table: catalog.Table{Path: path}, StorageConfig: config}, snap)
-	if files, ok := skipping.List(snap, columnsOf(snap), engine.Condition{}); ok {
+	if files, ok := pruning.List(snap, columnsOf(snap), engine.Condition{}); ok {
 		source.Files = files
 	}
 	held, err := f.session(ctx, config)
@@ -281,8 +281,8 @@ func (f *ForeignCommits) look(ctx context.Context, config catalog.StorageConfig,
 		return out, err
 	}
 	defer held.Release()
-	scope := rules.Scope{Session: held, Sources: []engine.Source{source}, Lease: held.Lease}
-	rows := rules.Relation{From: source.Relation()}
+	scope := constraint.Scope{Session: held, Sources: []engine.Source{source}, Lease: held.Lease}
+	rows := constraint.Relation{From: source.Relation()}
 	note := func(kind string, n int64, err error) error {
 		if out.asked++; n > 0 {
 			out.broken[kind]++
@@ -317,7 +317,7 @@ func (f *ForeignCommits) session(ctx context.Context, config catalog.StorageConf
 }
 
 // kindOfKey names the kind of a key as replies and metrics do.
-func kindOfKey(key rules.Key) string {
+func kindOfKey(key constraint.Key) string {
 	if key.NullsEqual {
 		return "primary_key"
 	}

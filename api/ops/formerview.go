@@ -6,7 +6,7 @@ import (
 	"github.com/lakewarden/lakewarden/catalog"
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/delta"
-	"github.com/lakewarden/lakewarden/engine/rowfilter"
+	"github.com/lakewarden/lakewarden/engine/policy"
 )
 
 // formerFilter compiles the policies for a version that is not the newest one. A
@@ -14,19 +14,19 @@ import (
 // since is therefore followed by its name in files: it decides rows under any
 // name, and is hidden or masked as it is now. What had the name of a hidden or
 // masked column then is hidden or masked too, but it decides no row.
-func (u usedTable) formerFilter(policies enforced, s subject) (rowfilter.Filter, error) {
+func (u usedTable) formerFilter(policies enforced, s subject) (policy.Filter, error) {
 	columns := u.applied(policies).about(false)
 	then, err := columns.filter(s, columnsOf(u.snap))
 	if err != nil {
-		return rowfilter.Filter{}, err
+		return policy.Filter{}, err
 	}
 	now, err := columns.filter(s, append(columnsOf(u.head), u.dropped()...))
 	if err != nil {
-		return rowfilter.Filter{}, err
+		return policy.Filter{}, err
 	}
 	request := u.formerRows(policies).request(s, nil, tableAlias, u.uncertain())
 	request.Columns, request.ReadAs = u.columnsOfNow()
-	rows, err := rowfilter.Compile(request)
+	rows, err := policy.Compile(request)
 	return rows.Stricter(then.HiddenColumns, then.Masks).Stricter(u.formerNames(now)), err
 }
 
@@ -45,8 +45,8 @@ func (u usedTable) formerRows(policies enforced) enforced {
 		return u.applied(policies).about(true)
 	}
 	return slices.DeleteFunc(u.applied(policies).about(true), func(p catalog.Policy) bool {
-		parsed, err := rowfilter.Parse(p.Text)
-		return err == nil && parsed.Effect() == rowfilter.Permit &&
+		parsed, err := policy.Parse(p.Text)
+		return err == nil && parsed.Effect() == policy.Permit &&
 			!slices.ContainsFunc(now, func(other catalog.Policy) bool { return other.ID == p.ID })
 	})
 }
@@ -77,14 +77,14 @@ func (u usedTable) uncertain() uncertainty {
 	lost := lostFrom(columnsOf(u.head))
 	former := append(columnsOf(u.snap), u.dropped()...)
 	return func(p catalog.Policy, column string) bool {
-		return lost(p, column) || rowfilter.HasColumn(former, column)
+		return lost(p, column) || policy.HasColumn(former, column)
 	}
 }
 
 // formerNames are the columns that the newest version hides and masks, or would if
 // they had not been dropped, by the names that their fields have in the version that
 // is read.
-func (u usedTable) formerNames(newest rowfilter.Filter) (hidden []string, masks map[string]string) {
+func (u usedTable) formerNames(newest policy.Filter) (hidden []string, masks map[string]string) {
 	names := u.fieldsThen()
 	known := droppedColumns(u.head)
 	for _, f := range u.head.Schema().Fields {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/lakewarden/lakewarden/catalog"
 	"github.com/lakewarden/lakewarden/engine"
-	"github.com/lakewarden/lakewarden/engine/rowfilter"
+	"github.com/lakewarden/lakewarden/engine/policy"
 )
 
 // subject is whom policies are compiled for.
@@ -78,7 +78,7 @@ func (e enforced) on(table catalog.DeltaID, columns []engine.Column) enforced {
 	for _, p := range e {
 		switch {
 		case p.Table == table:
-		case p.Table == "" && (p.Column == "" || rowfilter.HasColumn(columns, p.Column)):
+		case p.Table == "" && (p.Column == "" || policy.HasColumn(columns, p.Column)):
 		default:
 			continue
 		}
@@ -96,8 +96,8 @@ func (e enforced) on(table catalog.DeltaID, columns []engine.Column) enforced {
 // the table. Row policies need no such care, what they cannot decide is hidden.
 func (e enforced) lost(table catalog.DeltaID, columns []engine.Column) error {
 	for _, p := range e {
-		if p.Table == table && p.Kind != catalog.PolicyRows && !rowfilter.HasColumn(columns, p.Column) {
-			return fmt.Errorf("%w: %s version %d: the table has no column %q", rowfilter.ErrPolicy, p.ID, p.Version, p.Column)
+		if p.Table == table && p.Kind != catalog.PolicyRows && !policy.HasColumn(columns, p.Column) {
+			return fmt.Errorf("%w: %s version %d: the table has no column %q", policy.ErrPolicy, p.ID, p.Version, p.Column)
 		}
 	}
 	return nil
@@ -114,13 +114,13 @@ const tableAlias = "t"
 
 // filter compiles the policies, all of which apply, for one subject over the
 // columns of a table's newest version.
-func (e enforced) filter(s subject, columns []engine.Column) (rowfilter.Filter, error) {
+func (e enforced) filter(s subject, columns []engine.Column) (policy.Filter, error) {
 	return e.filterOver(s, columns, tableAlias)
 }
 
 // filterOver is filter with another alias for the table.
-func (e enforced) filterOver(s subject, columns []engine.Column, alias string) (rowfilter.Filter, error) {
-	return rowfilter.Compile(e.request(s, columns, alias, lostFrom(columns)))
+func (e enforced) filterOver(s subject, columns []engine.Column, alias string) (policy.Filter, error) {
+	return policy.Compile(e.request(s, columns, alias, lostFrom(columns)))
 }
 
 // uncertainty reports whether a row policy cannot rely on the absence of a column
@@ -132,20 +132,20 @@ type uncertainty func(p catalog.Policy, column string) bool
 // table names a missing column, another writer has renamed or dropped it.
 func lostFrom(newest []engine.Column) uncertainty {
 	return func(p catalog.Policy, column string) bool {
-		return p.Table != "" && !rowfilter.HasColumn(newest, column)
+		return p.Table != "" && !policy.HasColumn(newest, column)
 	}
 }
 
-func (e enforced) request(s subject, columns []engine.Column, alias string, uncertain uncertainty) rowfilter.Request {
-	request := rowfilter.Request{
-		Policies:  make([]rowfilter.Policy, len(e)),
-		Principal: rowfilter.Principal{UserID: string(s.user), Role: string(s.role), Attributes: s.attributes},
+func (e enforced) request(s subject, columns []engine.Column, alias string, uncertain uncertainty) policy.Request {
+	request := policy.Request{
+		Policies:  make([]policy.Policy, len(e)),
+		Principal: policy.Principal{UserID: string(s.user), Role: string(s.role), Attributes: s.attributes},
 		Columns:   columns,
 		Alias:     alias,
 	}
 	for i, p := range e {
-		request.Policies[i] = rowfilter.Policy{
-			ID: string(p.ID), Version: p.Version, Kind: rowfilter.Kind(p.Kind), Text: p.Text, ColumnName: p.Column,
+		request.Policies[i] = policy.Policy{
+			ID: string(p.ID), Version: p.Version, Kind: policy.Kind(p.Kind), Text: p.Text, ColumnName: p.Column,
 			Uncertain: func(column string) bool { return uncertain(p, column) },
 		}
 	}

@@ -9,9 +9,9 @@ import (
 	"strings"
 
 	"github.com/lakewarden/lakewarden/catalog"
+	"github.com/lakewarden/lakewarden/engine/constraint"
 	"github.com/lakewarden/lakewarden/engine/delta"
 	"github.com/lakewarden/lakewarden/engine/delta/action"
-	"github.com/lakewarden/lakewarden/engine/rules"
 )
 
 // ColumnSettings are what a caller wants of a column; nil keeps what is.
@@ -36,7 +36,7 @@ func (o TableRules) setColumn(ctx context.Context, path TablePath, column string
 		if !ok {
 			return nil, catalog.ErrNotFound
 		}
-		keys := rules.KeysOf(r.snap.Schema(), r.snap.Properties())
+		keys := constraint.KeysOf(r.snap.Schema(), r.snap.Properties())
 		next, err := wanted.keys(r.snap.Schema(), f.Name, keys)
 		if err != nil {
 			return nil, err
@@ -71,8 +71,8 @@ func (o TableRules) setColumn(ctx context.Context, path TablePath, column string
 
 // keys are the keys after the change. The flag isUnique of a key column follows
 // from the key, so it can be sent for one only together with a change of the key.
-func (s ColumnSettings) keys(schema delta.Struct, column string, keys rules.Keys) (rules.Keys, error) {
-	next := rules.Keys{Primary: slices.Clone(keys.Primary), Unique: slices.Clone(keys.Unique)}
+func (s ColumnSettings) keys(schema delta.Struct, column string, keys constraint.Keys) (constraint.Keys, error) {
+	next := constraint.Keys{Primary: slices.Clone(keys.Primary), Unique: slices.Clone(keys.Unique)}
 	was, is := keys.IsPrimary(column), keys.IsPrimary(column)
 	if s.IsPrimaryKey != nil {
 		is = *s.IsPrimaryKey
@@ -108,9 +108,9 @@ func inSchemaOrder(schema delta.Struct, names []string) []string {
 }
 
 // keyable refuses a key column whose type has no equality.
-func keyable(schema delta.Struct, keys rules.Keys, column, unique, primary string) error {
+func keyable(schema delta.Struct, keys constraint.Keys, column, unique, primary string) error {
 	f, _ := schema.Field(column)
-	if rules.Keyable(f.Type) {
+	if constraint.Keyable(f.Type) {
 		return nil
 	}
 	switch {
@@ -134,7 +134,7 @@ func (o TableRules) ReplacePrimaryKey(ctx context.Context, path TablePath, colum
 
 func (o TableRules) replacePrimaryKey(ctx context.Context, path TablePath, columns []string) error {
 	return o.alter(ctx, path, func(ctx context.Context, r ruled) (*alteration, error) {
-		keys := rules.KeysOf(r.snap.Schema(), r.snap.Properties())
+		keys := constraint.KeysOf(r.snap.Schema(), r.snap.Properties())
 		next, err := r.primaryKey(columns)
 		if err != nil {
 			return nil, err
@@ -157,7 +157,7 @@ func (o TableRules) replacePrimaryKey(ctx context.Context, path TablePath, colum
 }
 
 // primaryKey spells the columns of a key as the schema does.
-func (r ruled) primaryKey(columns []string) (keys rules.Keys, err error) {
+func (r ruled) primaryKey(columns []string) (keys constraint.Keys, err error) {
 	for i, name := range columns {
 		field := fmt.Sprintf("columns[%d]", i)
 		f, ok := r.column(name)
@@ -180,15 +180,15 @@ func (r ruled) primaryKey(columns []string) (keys rules.Keys, err error) {
 type question struct {
 	field, what string
 	// key, or a column that is required, or a condition.
-	key      rules.Key
+	key      constraint.Key
 	required string
-	rule     *rules.Rule
+	rule     *constraint.Rule
 }
 
 // newKeys asks about the keys that were not there before. A part of the former
 // primary key is asked about when smaller is set; otherwise it just binds the
 // rows to come, because taking a column out of the key is always accepted.
-func (r ruled) newKeys(keys, next rules.Keys, primary, unique string, smaller bool) []question {
+func (r ruled) newKeys(keys, next constraint.Keys, primary, unique string, smaller bool) []question {
 	var out []question
 	same := slices.Equal(slices.Sorted(slices.Values(keys.Primary)), slices.Sorted(slices.Values(next.Primary)))
 	part := !slices.ContainsFunc(next.Primary, func(name string) bool { return !keys.IsPrimary(name) })
@@ -207,7 +207,7 @@ func (r ruled) newKeys(keys, next rules.Keys, primary, unique string, smaller bo
 // mayChoose reports whether the caller may have these keys: a key asks all rows
 // about values of a writer's choice, with each write after, so who does not see
 // all of them does not choose what is asked.
-func (r ruled) mayChoose(keys, next rules.Keys) bool {
+func (r ruled) mayChoose(keys, next constraint.Keys) bool {
 	return r.view.whole() || len(r.newKeys(keys, next, "", "", true)) == 0
 }
 
@@ -217,7 +217,7 @@ func (o TableRules) judge(ctx context.Context, r ruled, questions []question) er
 		return nil
 	}
 	var problems catalog.FieldErrors
-	err := o.ask(ctx, r, func(ctx context.Context, scope rules.Scope, rows rules.Relation) error {
+	err := o.ask(ctx, r, func(ctx context.Context, scope constraint.Scope, rows constraint.Relation) error {
 		for i, q := range questions {
 			o.looked(r, i, len(questions))
 			var n int64
@@ -226,7 +226,7 @@ func (o TableRules) judge(ctx context.Context, r ruled, questions []question) er
 			case q.rule != nil:
 				n, err = scope.CountBroken(ctx, *q.rule, rows)
 			case q.required != "":
-				n, err = scope.CountBroken(ctx, rules.RequireColumn(q.required), rows)
+				n, err = scope.CountBroken(ctx, constraint.RequireColumn(q.required), rows)
 			default:
 				n, err = scope.CountRepeated(ctx, q.key, rows)
 			}
@@ -247,13 +247,13 @@ func (o TableRules) judge(ctx context.Context, r ruled, questions []question) er
 
 // rewrite is the alteration to other keys and what edit does; nil when nothing
 // changes.
-func (r ruled) rewrite(keys rules.Keys, edit func(*delta.Alteration) error) (*alteration, error) {
+func (r ruled) rewrite(keys constraint.Keys, edit func(*delta.Alteration) error) (*alteration, error) {
 	alter := r.snap.Alter()
 	if err := edit(alter); err != nil {
 		return nil, err
 	}
 	schema, properties, err := keys.Write(alter.Schema(), alter.Properties())
-	if errors.Is(err, rules.ErrInvalidKey) {
+	if errors.Is(err, constraint.ErrInvalidKey) {
 		return nil, fmt.Errorf("keys of the table: %w", err)
 	}
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine/delta"
 	"github.com/lakewarden/lakewarden/engine/gateway"
 	"github.com/lakewarden/lakewarden/engine/objstore"
-	"github.com/lakewarden/lakewarden/engine/skipping"
+	"github.com/lakewarden/lakewarden/engine/pruning"
 )
 
 // Opener opens the bucket at the root of a storage configuration.
@@ -191,10 +191,10 @@ func checkRows(ctx context.Context, snap *delta.Snapshot) error {
 	if err := delta.CheckReadable(snap); err != nil {
 		return err
 	}
-	if err := skipping.Load(ctx, snap); err != nil {
+	if err := pruning.Load(ctx, snap); err != nil {
 		return err
 	}
-	return skipping.Check(snap)
+	return pruning.Check(snap)
 }
 
 func (l *Lake) table(ctx context.Context, config catalog.StorageConfig, path string) (objstore.Bucket, error) {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/lakewarden/lakewarden/catalog"
 	"github.com/lakewarden/lakewarden/engine"
-	"github.com/lakewarden/lakewarden/engine/rowfilter"
+	"github.com/lakewarden/lakewarden/engine/policy"
 )
 
 // Policies manages the policies of the caller's organisation.
@@ -219,7 +219,7 @@ func (o Policies) spec(ctx context.Context, a Actor, input PolicyInput) (catalog
 		if columns, err = o.Lake.Columns(ctx, located); err != nil {
 			return spec, err
 		}
-		if input.ColumnName != "" && !rowfilter.HasColumn(columns, input.ColumnName) {
+		if input.ColumnName != "" && !policy.HasColumn(columns, input.ColumnName) {
 			return spec, invalid("column_name", "is not a column of the table; members of columns have no policies")
 		}
 	}
@@ -228,16 +228,16 @@ func (o Policies) spec(ctx context.Context, a Actor, input PolicyInput) (catalog
 
 func (o Policies) withText(spec catalog.PolicySpec, input PolicyInput, columns []engine.Column) (catalog.PolicySpec, error) {
 	if input.Text != "" {
-		parsed, err := rowfilter.Parse(input.Text)
+		parsed, err := policy.Parse(input.Text)
 		if err != nil {
 			return spec, err
 		}
-		kind := rowfilter.Kind(spec.Kind)
+		kind := policy.Kind(spec.Kind)
 		if err := parsed.Suits(kind, spec.Column, columns); err != nil {
 			return spec, err
 		}
 		spec.Text = input.Text
-		if d, ok := rowfilter.Derive(parsed, kind, columns); ok {
+		if d, ok := policy.Derive(parsed, kind, columns); ok {
 			if !knownRole(d) {
 				return spec, invalid("policyText", "names a role that does not exist")
 			}
@@ -249,14 +249,14 @@ func (o Policies) withText(spec catalog.PolicySpec, input PolicyInput, columns [
 		}
 		return spec, nil
 	}
-	d, err := rowfilter.Decode(input.Definition)
+	d, err := policy.Decode(input.Definition)
 	if err != nil {
 		return spec, err
 	}
 	if !knownRole(d) {
 		return spec, invalid("definition.subject.role", "must be one of viewer, editor, builder, admin")
 	}
-	if spec.Text, err = rowfilter.Render(d, spec.Column, rowfilter.Kind(spec.Kind), columns); err != nil {
+	if spec.Text, err = policy.Render(d, spec.Column, policy.Kind(spec.Kind), columns); err != nil {
 		return spec, err
 	}
 	spec.Definition, spec.BuilderManaged = input.Definition, true
@@ -265,7 +265,7 @@ func (o Policies) withText(spec catalog.PolicySpec, input PolicyInput, columns [
 
 // knownRole refuses a role nobody has: a forbid for it would look like a rule
 // and hide nothing.
-func knownRole(d rowfilter.Definition) bool {
+func knownRole(d policy.Definition) bool {
 	return d.Subject.Role == nil || catalog.Role(*d.Subject.Role).Valid()
 }
 

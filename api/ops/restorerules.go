@@ -7,9 +7,9 @@ import (
 	"slices"
 
 	"github.com/lakewarden/lakewarden/catalog"
+	"github.com/lakewarden/lakewarden/engine/constraint"
 	"github.com/lakewarden/lakewarden/engine/delta"
 	"github.com/lakewarden/lakewarden/engine/delta/action"
-	"github.com/lakewarden/lakewarden/engine/rules"
 )
 
 // sameRules are the metadata of a former version with the keys and constraints of
@@ -29,7 +29,7 @@ func (o TableRules) sameRules(ctx context.Context, now, then ruled) (none action
 	if err != nil {
 		return none, err
 	}
-	questions := then.newKeys(rules.KeysOf(then.snap.Schema(), then.snap.Properties()), keys, "primary_key", "is_unique", true)
+	questions := then.newKeys(constraint.KeysOf(then.snap.Schema(), then.snap.Properties()), keys, "primary_key", "is_unique", true)
 	if err := o.judge(ctx, then, append(questions, added...)); err != nil {
 		return none, err
 	}
@@ -49,7 +49,7 @@ func (o TableRules) sameRules(ctx context.Context, now, then ruled) (none action
 
 // keysAt are the keys by the names that their columns have at another version, and
 // the keys of which it lacks a column.
-func (r ruled) keysAt(snap *delta.Snapshot) (out rules.Keys, missing catalog.FieldErrors) {
+func (r ruled) keysAt(snap *delta.Snapshot) (out constraint.Keys, missing catalog.FieldErrors) {
 	names := map[string]string{}
 	for _, f := range snap.Schema().Fields {
 		names[f.PhysicalName()] = f.Name
@@ -65,7 +65,7 @@ func (r ruled) keysAt(snap *delta.Snapshot) (out rules.Keys, missing catalog.Fie
 		}
 		return list
 	}
-	keys := rules.KeysOf(r.snap.Schema(), r.snap.Properties())
+	keys := constraint.KeysOf(r.snap.Schema(), r.snap.Properties())
 	out.Primary, out.Unique = then(keys.Primary, "primary_key"), then(keys.Unique, "is_unique")
 	return out, missing
 }
@@ -78,10 +78,10 @@ func (o TableRules) keptWithout(ctx context.Context, r ruled, snap *delta.Snapsh
 		return nil, err
 	}
 	for _, k := range kept {
-		_, now := rules.ParseCheck(ctx, o.Queries.Plans.parser, r.snap.Schema(), k.Expression)
-		_, then := rules.ParseCheck(ctx, o.Queries.Plans.parser, snap.Schema(), k.Expression)
+		_, now := constraint.ParseCheck(ctx, o.Queries.Plans.parser, r.snap.Schema(), k.Expression)
+		_, then := constraint.ParseCheck(ctx, o.Queries.Plans.parser, snap.Schema(), k.Expression)
 		switch {
-		case errors.Is(then, rules.ErrInvalidCheck) && now == nil:
+		case errors.Is(then, constraint.ErrInvalidCheck) && now == nil:
 			out = append(out, catalog.FieldError{Field: "constraints", Message: "the constraint " + k.Name + " has no meaning for the columns of that version"})
 		case then != nil && now == nil:
 			return nil, then
@@ -104,9 +104,9 @@ func (r ruled) constraintsAt(snap *delta.Snapshot, alter *delta.Alteration) (out
 		if now[name] == then[name] {
 			continue
 		}
-		check, err := rules.ParseSpark(snap.Schema(), now[name])
+		check, err := constraint.ParseSpark(snap.Schema(), now[name])
 		if err != nil {
-			if _, here := rules.ParseSpark(r.snap.Schema(), now[name]); here == nil {
+			if _, here := constraint.ParseSpark(r.snap.Schema(), now[name]); here == nil {
 				return nil, inUse(catalog.FieldErrors{{Field: "constraints", Message: "the constraint " + name + " has no meaning for the columns of that version"}})
 			}
 			return nil, &delta.FeatureError{Feature: "CHECK constraint " + name, Write: true, Reason: "its expression has no certain meaning here"}
@@ -114,7 +114,7 @@ func (r ruled) constraintsAt(snap *delta.Snapshot, alter *delta.Alteration) (out
 		if err := alter.AddConstraint(name, now[name]); err != nil {
 			return nil, err
 		}
-		rule := rules.CheckRule(name, check)
+		rule := constraint.CheckRule(name, check)
 		out = append(out, question{field: "constraints", what: "rows that do not satisfy " + name, rule: &rule})
 	}
 	return out, nil

@@ -12,7 +12,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/delta"
 	"github.com/lakewarden/lakewarden/engine/objstore/file"
-	"github.com/lakewarden/lakewarden/engine/skipping"
+	"github.com/lakewarden/lakewarden/engine/pruning"
 )
 
 // mixedTable has a file that mixes tenants, one of tenant a only and one of tenant
@@ -50,7 +50,7 @@ func TestConditionsExcludeMixedFilesOfLargeTables(t *testing.T) {
 	v, err := u.view(policies, subject{role: catalog.RoleViewer})
 	require.NoError(t, err)
 	e := u.exposure(v)
-	require.Equal(t, skipping.Exposure{Bytes: 150, Mixed: true, MixedBytes: 100}, e, "files that the policy leaves out do not count")
+	require.Equal(t, pruning.Exposure{Bytes: 150, Mixed: true, MixedBytes: 100}, e, "files that the policy leaves out do not count")
 
 	id := func(value engine.ConditionValue) engine.Condition {
 		return engine.Condition{Op: engine.ConditionEqual, Column: "id", Values: []engine.ConditionValue{value}}

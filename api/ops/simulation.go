@@ -9,7 +9,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 
 	"github.com/lakewarden/lakewarden/catalog"
-	"github.com/lakewarden/lakewarden/engine/skipping"
+	"github.com/lakewarden/lakewarden/engine/pruning"
 	"github.com/lakewarden/lakewarden/engine/sqlguard"
 )
 
@@ -91,7 +91,7 @@ func (o Simulation) Run(ctx context.Context, org catalog.OrgID, input Simulation
 	ctx = o.Queries.watch(ctx, a, rows)
 	defer rows.watched.done()
 	rows.watched.judgeBy(rows.basis.check(o.Queries.Revocations, a))
-	if out.VisibleRows, err = o.count(ctx, a, u.relation(newView(v.Filter, snap), skipping.Exposure{}, QueryLimits{}), rows); err != nil {
+	if out.VisibleRows, err = o.count(ctx, a, u.relation(newView(v.Filter, snap), pruning.Exposure{}, QueryLimits{}), rows); err != nil {
 		return Simulated{}, endedBy(ctx, err)
 	}
 	return out, nil

@@ -3,15 +3,15 @@ package ops
 import (
 	"fmt"
 
+	"github.com/lakewarden/lakewarden/engine/constraint"
 	"github.com/lakewarden/lakewarden/engine/delta"
-	"github.com/lakewarden/lakewarden/engine/rules"
 )
 
 // markKeys writes the keys of a new table where its metadata keeps them. Whether a
 // key column is unique follows from the key: a request may say it, and not
 // otherwise.
 func markKeys(columns []NewTableColumn, out *delta.CreateOptions) error {
-	var keys rules.Keys
+	var keys constraint.Keys
 	for _, c := range columns {
 		if c.PrimaryKey {
 			keys.Primary = append(keys.Primary, c.Name)

@@ -10,9 +10,9 @@ import (
 	"github.com/lakewarden/lakewarden/auth"
 	"github.com/lakewarden/lakewarden/catalog"
 	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/constraint"
 	"github.com/lakewarden/lakewarden/engine/delta"
-	"github.com/lakewarden/lakewarden/engine/rules"
-	"github.com/lakewarden/lakewarden/engine/skipping"
+	"github.com/lakewarden/lakewarden/engine/pruning"
 	"github.com/lakewarden/lakewarden/sessions"
 )
 
@@ -144,7 +144,7 @@ func (r ruled) commit(ctx context.Context, a alteration) (*delta.Snapshot, error
 
 // ask runs questions about all rows of the table, in a session that no statement
 // of anybody has seen or will see.
-func (o TableRules) ask(ctx context.Context, r ruled, questions func(context.Context, rules.Scope, rules.Relation) error) error {
+func (o TableRules) ask(ctx context.Context, r ruled, questions func(context.Context, constraint.Scope, constraint.Relation) error) error {
 	ctx, watched := o.Queries.Revocations.begin(ctx, r.actor)
 	defer watched.done()
 	watched.judgeBy(r.basis.check(o.Queries.Revocations, r.actor).and(hasScopes(o.Permissions, r.actor, r.table.Config, []auth.Scope{auth.ScopeTablesModify})))
@@ -154,12 +154,12 @@ func (o TableRules) ask(ctx context.Context, r ruled, questions func(context.Con
 	return nil
 }
 
-func (o TableRules) answers(ctx context.Context, r ruled, questions func(context.Context, rules.Scope, rules.Relation) error) error {
+func (o TableRules) answers(ctx context.Context, r ruled, questions func(context.Context, constraint.Scope, constraint.Relation) error) error {
 	if err := checkRows(ctx, r.snap); err != nil {
 		return o.refuseHead(ctx, r.table, r.snap, err)
 	}
 	source := sourceOf(r.table, r.snap)
-	if files, ok := skipping.List(r.snap, columnsOf(r.snap), engine.Condition{}); ok {
+	if files, ok := pruning.List(r.snap, columnsOf(r.snap), engine.Condition{}); ok {
 		source.Files = files
 	}
 	key := sessions.Key{Org: string(r.actor.Org), User: string(r.actor.User), Roots: []string{sessionRoot(r.table.StorageConfig)}}
@@ -172,8 +172,8 @@ func (o TableRules) answers(ctx context.Context, r ruled, questions func(context
 		return err
 	}
 	defer held.Release()
-	scope := rules.Scope{Session: held, Sources: []engine.Source{source}, Lease: held.Lease}
-	return questions(ctx, scope, rules.Relation{From: source.Relation()})
+	scope := constraint.Scope{Session: held, Sources: []engine.Source{source}, Lease: held.Lease}
+	return questions(ctx, scope, constraint.Relation{From: source.Relation()})
 }
 
 // RowsError says that rows of the table stand against a rule: 409.

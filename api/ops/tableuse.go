@@ -14,7 +14,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/delta"
 	"github.com/lakewarden/lakewarden/engine/gateway"
-	"github.com/lakewarden/lakewarden/engine/skipping"
+	"github.com/lakewarden/lakewarden/engine/pruning"
 	"github.com/lakewarden/lakewarden/engine/sqlguard"
 )
 
@@ -118,7 +118,7 @@ func (o *Queries) open(ctx context.Context, ref sqlguard.TableRef, t catalog.Loc
 	if err == nil && !u.replaced() {
 		err = checkRows(ctx, u.snap)
 	}
-	u.fromLog = err == nil && o.ReadLog != nil && o.ReadLog(t) && skipping.ReadsLog(u.snap)
+	u.fromLog = err == nil && o.ReadLog != nil && o.ReadLog(t) && pruning.ReadsLog(u.snap)
 	return u, o.Tables.refuse(ctx, u, err)
 }
 
@@ -209,7 +209,7 @@ func (o *Queries) relations(ctx context.Context, a Actor, m *moment, used []used
 		}
 		relation := u.relation(v.view, v.exposure, o.Limits)
 		if relation.Filtered {
-			if err := skipping.CheckRestricted(u.snap); err != nil {
+			if err := pruning.CheckRestricted(u.snap); err != nil {
 				return nil, err
 			}
 		}
@@ -228,7 +228,7 @@ func (o *Queries) relations(ctx context.Context, a Actor, m *moment, used []used
 type appliedView struct {
 	view
 	policies enforced
-	exposure skipping.Exposure
+	exposure pruning.Exposure
 }
 
 // viewOf returns the view of a table under the rules. It is compiled once for each pair
@@ -256,17 +256,17 @@ func (u usedTable) applied(policies enforced) enforced {
 
 // exposure returns what the bounds of the table's files reveal about the rows of a
 // view.
-func (u usedTable) exposure(v view) skipping.Exposure {
+func (u usedTable) exposure(v view) pruning.Exposure {
 	if !v.Restricted {
-		return skipping.Exposure{Bytes: u.snap.TotalBytes()}
+		return pruning.Exposure{Bytes: u.snap.TotalBytes()}
 	}
-	return skipping.ExposureOf(u.snap, v.restriction())
+	return pruning.ExposureOf(u.snap, v.restriction())
 }
 
 // relation is what a statement reads of the table under a view. A table of which
 // columns are hidden and nothing else is read where it stands: what is hidden is
 // not read at all.
-func (u usedTable) relation(v view, e skipping.Exposure, limits QueryLimits) sqlguard.Relation {
+func (u usedTable) relation(v view, e pruning.Exposure, limits QueryLimits) sqlguard.Relation {
 	filtered := v.filtered()
 	source := sourceOf(u.located, u.snap)
 	return sqlguard.Relation{
@@ -276,7 +276,7 @@ func (u usedTable) relation(v view, e skipping.Exposure, limits QueryLimits) sql
 		Bytes: e.Bytes,
 		// Whether the process survives must not depend on hidden rows: see
 		// [gateway.ReadsRemoteLog]. Filling a copy always reads to the end.
-		KeepWhole: filtered && gateway.ReadsRemoteLog(source) && (u.fromLog || !skipping.ListsRestricted(u.snap)),
+		KeepWhole: filtered && gateway.ReadsRemoteLog(source) && (u.fromLog || !pruning.ListsRestricted(u.snap)),
 	}
 }
 
@@ -284,7 +284,7 @@ func (u usedTable) relation(v view, e skipping.Exposure, limits QueryLimits) sql
 // without hidden rows. Otherwise a filtered copy would not fit, and they exclude files by
 // all bounds. They never exclude row groups of a file that may hold hidden rows: that is
 // [sqlguard.Relation.Shielded].
-func shieldsFiles(e skipping.Exposure, limits QueryLimits) bool {
+func shieldsFiles(e pruning.Exposure, limits QueryLimits) bool {
 	return e.Mixed && e.MixedBytes <= limits.CopyBytes
 }
 
@@ -301,11 +301,11 @@ func (u usedTable) narrow(source engine.Source, v view, restricted, shielded boo
 		switch {
 		case u.fromLog:
 		case shielded:
-			files, ok = skipping.ListShielded(u.snap, columns, skipping.Restriction{Needed: visible, Assured: v.Assured}, asked)
+			files, ok = pruning.ListShielded(u.snap, columns, pruning.Restriction{Needed: visible, Assured: v.Assured}, asked)
 		case restricted:
-			files, ok = skipping.ListRestricted(u.snap, columns, engine.AllOf(visible, asked))
+			files, ok = pruning.ListRestricted(u.snap, columns, engine.AllOf(visible, asked))
 		default:
-			files, ok = skipping.List(u.snap, columns, engine.AllOf(visible, asked))
+			files, ok = pruning.List(u.snap, columns, engine.AllOf(visible, asked))
 		}
 		if ok {
 			source.Files = files

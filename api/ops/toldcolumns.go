@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/lakewarden/lakewarden/engine/constraint"
 	"github.com/lakewarden/lakewarden/engine/delta"
-	"github.com/lakewarden/lakewarden/engine/rules"
 )
 
 // properties are the table's without those that name a hidden column, such as a key
@@ -22,9 +22,9 @@ func (v view) properties(snap *delta.Snapshot) map[string]string {
 		case slices.ContainsFunc(v.HiddenColumns, func(name string) bool { return mentions(key, name) }):
 			return true
 		case strings.HasPrefix(strings.ToLower(key), "delta.constraints."):
-			check, err := rules.ParseSpark(snap.Schema(), value)
+			check, err := constraint.ParseSpark(snap.Schema(), value)
 			return v.keepsBack(check, err, value)
-		case key == rules.PropertyPrimaryKey:
+		case key == constraint.PropertyPrimaryKey:
 			return slices.ContainsFunc(keyColumns(snap, value), v.hides)
 		}
 		return slices.ContainsFunc(v.HiddenColumns, func(name string) bool { return mentions(value, name) })
@@ -37,20 +37,20 @@ func (v view) properties(snap *delta.Snapshot) map[string]string {
 func keyColumns(snap *delta.Snapshot, value string) []string {
 	var named []string
 	_ = json.Unmarshal([]byte(value), &named) // what is no list names nothing
-	return append(named, rules.KeysOf(snap.Schema(), snap.Properties()).Primary...)
+	return append(named, constraint.KeysOf(snap.Schema(), snap.Properties()).Primary...)
 }
 
 // keepsBack reports whether a condition is about a column that the subject does not
 // see as it is: its constants would be a dictionary for masked values. err is that
 // of reading it.
-func (v view) keepsBack(check rules.Check, err error, text string) bool {
+func (v view) keepsBack(check constraint.Check, err error, text string) bool {
 	unseen := slices.AppendSeq(slices.Clone(v.HiddenColumns), maps.Keys(v.Masks))
 	return slices.ContainsFunc(unseen, func(name string) bool { return speaksOf(check, err, text, name) })
 }
 
 // speaksOf reports whether a condition is about a column. One that could not be read
 // is about all that its text mentions.
-func speaksOf(check rules.Check, err error, text, column string) bool {
+func speaksOf(check constraint.Check, err error, text, column string) bool {
 	if err != nil {
 		return mentions(text, column)
 	}

@@ -4,7 +4,7 @@ import (
 	"context"
 	"slices"
 
-	"github.com/lakewarden/lakewarden/engine/rules"
+	"github.com/lakewarden/lakewarden/engine/constraint"
 )
 
 // RuleState is a rule of a table and whether its rows satisfy it now. Other
@@ -46,7 +46,7 @@ func (o TableRules) Violations(ctx context.Context, path TablePath) ([]RuleState
 		out = append(out, state)
 		return err
 	}
-	err = o.ask(ctx, r, func(ctx context.Context, scope rules.Scope, rows rules.Relation) error {
+	err = o.ask(ctx, r, func(ctx context.Context, scope constraint.Scope, rows constraint.Relation) error {
 		for _, key := range set.AllKeys() {
 			if err := note(kindOfKey(key), key.Name, key.ColumnNames(), func() (int64, error) { return scope.CountRepeated(ctx, key, rows) }); err != nil {
 				return err
@@ -54,7 +54,7 @@ func (o TableRules) Violations(ctx context.Context, path TablePath) ([]RuleState
 		}
 		for _, rule := range set.Rows() {
 			kind := "check"
-			if rule.Kind == rules.NotNull {
+			if rule.Kind == constraint.NotNull {
 				kind = "not_null"
 			}
 			if err := note(kind, rule.Name, rule.Columns, func() (int64, error) { return scope.CountBroken(ctx, rule, rows) }); err != nil {

@@ -9,9 +9,9 @@ import (
 
 	"github.com/lakewarden/lakewarden/auth"
 	"github.com/lakewarden/lakewarden/catalog"
+	"github.com/lakewarden/lakewarden/engine/constraint"
 	"github.com/lakewarden/lakewarden/engine/dml"
 	"github.com/lakewarden/lakewarden/engine/ingest"
-	tablerules "github.com/lakewarden/lakewarden/engine/rules"
 )
 
 // Insert adds rows to a table. Errors: *dml.RowsError and *ingest.RowsError name
@@ -239,7 +239,7 @@ func (w *writing) merge(in MergeInput, rows staged) (dml.MergeRows, error) {
 			return out, invalid("on", "must not be columns that are masked for the caller")
 		case slices.Contains(out.On, column):
 			return out, invalid("on", "must not name a column twice")
-		case !tablerules.Keyable(f.Type):
+		case !constraint.Keyable(f.Type):
 			return out, invalid("on", "must be columns whose values can be compared")
 		}
 		out.On = append(out.On, column)

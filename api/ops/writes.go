@@ -14,9 +14,9 @@ import (
 	"github.com/lakewarden/lakewarden/auth"
 	"github.com/lakewarden/lakewarden/catalog"
 	"github.com/lakewarden/lakewarden/catalog/authz"
+	"github.com/lakewarden/lakewarden/engine/constraint"
 	"github.com/lakewarden/lakewarden/engine/delta"
 	"github.com/lakewarden/lakewarden/engine/dml"
-	tablerules "github.com/lakewarden/lakewarden/engine/rules"
 	"github.com/lakewarden/lakewarden/sessions"
 )
 
@@ -228,7 +228,7 @@ func (w *writing) open(ctx context.Context) error {
 		return err
 	}
 	columns := columnsOf(snap)
-	filter, err := w.used.applied(held.policies).filterOver(held.subject, columns, tablerules.Alias)
+	filter, err := w.used.applied(held.policies).filterOver(held.subject, columns, constraint.Alias)
 	if err != nil {
 		return err
 	}

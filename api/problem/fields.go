@@ -13,7 +13,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine/delta"
 	"github.com/lakewarden/lakewarden/engine/ingest"
 	"github.com/lakewarden/lakewarden/engine/objstore"
-	"github.com/lakewarden/lakewarden/engine/rowfilter"
+	"github.com/lakewarden/lakewarden/engine/policy"
 	"github.com/lakewarden/lakewarden/engine/sqlguard"
 )
 
@@ -29,8 +29,8 @@ func fieldsOf(err error, camel bool) iter.Seq2[string, string] {
 			version *catalog.VersionConflictError
 			denied  *catalog.DeniedError
 			scope   *auth.ScopeError
-			field   *rowfilter.FieldError
-			text    *rowfilter.TextError
+			field   *policy.FieldError
+			text    *policy.TextError
 			guard   *sqlguard.Error
 			failure *engine.Error
 			feature *delta.FeatureError

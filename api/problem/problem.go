@@ -13,7 +13,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/ingest"
 	"github.com/lakewarden/lakewarden/engine/objstore"
-	"github.com/lakewarden/lakewarden/engine/rowfilter"
+	"github.com/lakewarden/lakewarden/engine/policy"
 	"github.com/lakewarden/lakewarden/engine/sqlguard"
 	"github.com/lakewarden/lakewarden/sessions"
 )
@@ -135,7 +135,7 @@ func codeOf(err error) string {
 		guard   *sqlguard.Error
 		failure *engine.Error
 		denied  *catalog.DeniedError
-		field   *rowfilter.FieldError
+		field   *policy.FieldError
 		fields  fielder
 		unread  *ingest.SyntaxError
 		values  *ingest.RowsError
@@ -164,7 +164,7 @@ func codeOf(err error) string {
 		return engineCode(failure)
 	case errors.As(err, &denied):
 		return deniedCode(denied)
-	case errors.As(err, &field) && field.Code == rowfilter.CodeTypeNotSupported:
+	case errors.As(err, &field) && field.Code == policy.CodeTypeNotSupported:
 		return "type_not_supported"
 	case errors.As(err, &store) && store.RefusesWrites():
 		return "storage_read_only"

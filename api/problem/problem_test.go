@@ -19,7 +19,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/delta"
 	"github.com/lakewarden/lakewarden/engine/objstore"
-	"github.com/lakewarden/lakewarden/engine/rowfilter"
+	"github.com/lakewarden/lakewarden/engine/policy"
 	"github.com/lakewarden/lakewarden/engine/sqlguard"
 	"github.com/lakewarden/lakewarden/sessions"
 )
@@ -59,9 +59,9 @@ func TestFrom(t *testing.T) {
 		{"denied for a reason without a code", &catalog.DeniedError{Reason: "system_only"}, 403, "forbidden", nil},
 		{"denied for what is seen", &catalog.DeniedError{Reason: "rows_filtered"}, 403, "forbidden", []detail{{"table", "this is for callers who see all rows and columns of the table"}}},
 		{"denied for a reason that is another code", &catalog.DeniedError{Reason: "not_found"}, 403, "forbidden", nil},
-		{"policy field", &rowfilter.FieldError{Field: "definition.condition.op", Code: rowfilter.CodeInvalid, Message: "is not an operator"}, 422, "invalid_policy", []detail{{"definition.condition.op", "is not an operator"}}},
-		{"policy type", &rowfilter.FieldError{Field: "definition.condition.op", Code: rowfilter.CodeTypeNotSupported, Message: "gt is not supported for text"}, 422, "type_not_supported", []detail{{"definition.condition.op", "gt is not supported for text"}}},
-		{"policy text", &rowfilter.TextError{Line: 2, Column: 5, Message: "unexpected }"}, 422, "invalid_policy", []detail{{"policyText", "line 2, column 5: unexpected }"}}},
+		{"policy field", &policy.FieldError{Field: "definition.condition.op", Code: policy.CodeInvalid, Message: "is not an operator"}, 422, "invalid_policy", []detail{{"definition.condition.op", "is not an operator"}}},
+		{"policy type", &policy.FieldError{Field: "definition.condition.op", Code: policy.CodeTypeNotSupported, Message: "gt is not supported for text"}, 422, "type_not_supported", []detail{{"definition.condition.op", "gt is not supported for text"}}},
+		{"policy text", &policy.TextError{Line: 2, Column: 5, Message: "unexpected }"}, 422, "invalid_policy", []detail{{"policyText", "line 2, column 5: unexpected }"}}},
 		{"statement", &sqlguard.Error{Code: sqlguard.CodeFunction, Line: 1, Column: 8, Name: "read_csv", Message: "read_csv is not served", Near: []string{"a", "b"}}, 400, "function_not_allowed", []detail{{"sql", "line 1, column 8: read_csv is not served; near: a, b"}}},
 		{"statement too large", &sqlguard.Error{Code: sqlguard.CodeTooLarge, Message: "x"}, 422, "invalid_field", []detail{{"sql", "x"}}},
 		{"placed statement", &sqlguard.PlacedError{Err: &sqlguard.Error{Code: sqlguard.CodeFunction, Line: 9, Column: 9, Message: "x"}, Field: "where", Position: sqlguard.Position{Line: 1, Column: 2}}, 400, "function_not_allowed", []detail{{"where", "line 1, column 2: x"}}},

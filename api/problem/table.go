@@ -6,6 +6,7 @@ import (
 	"github.com/lakewarden/lakewarden/auth"
 	"github.com/lakewarden/lakewarden/catalog"
 	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/constraint"
 	"github.com/lakewarden/lakewarden/engine/delta"
 	"github.com/lakewarden/lakewarden/engine/delta/action"
 	"github.com/lakewarden/lakewarden/engine/delta/checkpoint"
@@ -15,8 +16,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine/ingest"
 	"github.com/lakewarden/lakewarden/engine/maintenance"
 	"github.com/lakewarden/lakewarden/engine/objstore"
-	"github.com/lakewarden/lakewarden/engine/rowfilter"
-	"github.com/lakewarden/lakewarden/engine/rules"
+	"github.com/lakewarden/lakewarden/engine/policy"
 	"github.com/lakewarden/lakewarden/engine/storage"
 	"github.com/lakewarden/lakewarden/sessions"
 )
@@ -75,9 +75,9 @@ var rows = []row{
 	{"engine/gateway.ErrNeedsIsolation", gateway.ErrNeedsIsolation, "isolation_required"},
 	{"engine/gateway.ErrContent", gateway.ErrContent, storageUnavailable},
 
-	{"engine/rowfilter.ErrDefinition", rowfilter.ErrDefinition, "invalid_policy"},
-	{"engine/rowfilter.ErrText", rowfilter.ErrText, "invalid_policy"},
-	{"engine/rowfilter.ErrPolicy", rowfilter.ErrPolicy, "policy_not_usable"},
+	{"engine/policy.ErrDefinition", policy.ErrDefinition, "invalid_policy"},
+	{"engine/policy.ErrText", policy.ErrText, "invalid_policy"},
+	{"engine/policy.ErrPolicy", policy.ErrPolicy, "policy_not_usable"},
 
 	{"engine/delta.ErrTableNotFound", delta.ErrTableNotFound, "not_found"},
 	{"engine/delta.ErrVersionNotFound", delta.ErrVersionNotFound, "version_not_found"},
@@ -133,8 +133,8 @@ var rows = []row{
 	{"engine/maintenance.ErrZOrder", maintenance.ErrZOrder, "invalid_field"},
 	{"engine/maintenance.ErrRowsDiffer", maintenance.ErrRowsDiffer, logBroken},
 
-	{"engine/rules.ErrInvalidCheck", rules.ErrInvalidCheck, "invalid_field"},
-	{"engine/rules.ErrInvalidKey", rules.ErrInvalidKey, "invalid_field"},
+	{"engine/constraint.ErrInvalidCheck", constraint.ErrInvalidCheck, "invalid_field"},
+	{"engine/constraint.ErrInvalidKey", constraint.ErrInvalidKey, "invalid_field"},
 
 	{"engine/storage.ErrRootInvalid", storage.ErrRootInvalid, "invalid_location"},
 	{"engine/storage.ErrRootNotAllowed", storage.ErrRootNotAllowed, "invalid_location"},

@@ -20,14 +20,14 @@ var allowed = map[string][]string{
 	"catalog/catalogtest": {"catalog"},
 
 	"engine":          {},
-	"engine/sqlguard": {"engine"}, "engine/rowfilter": {"engine"},
+	"engine/sqlguard": {"engine"}, "engine/policy": {"engine"},
 	// engine/delta: rules stand in the schema and the properties of a table.
-	"engine/rules":  {"engine", "engine/delta"},
-	"engine/ingest": {"engine"}, "engine/llm": {"engine"},
+	"engine/constraint": {"engine", "engine/delta"},
+	"engine/ingest":     {"engine"}, "engine/llm": {"engine"},
 	"engine/analysis": {"engine", "engine/llm"},
-	"engine/skipping": {"engine", "engine/delta"},
+	"engine/pruning":  {"engine", "engine/delta"},
 	"engine/datafile": {"engine", "engine/delta", "engine/objstore"},
-	"engine/dml":      {"engine", "engine/datafile", "engine/delta", "engine/delta/action", "engine/delta/deletion", "engine/skipping", "engine/objstore", "engine/rules"},
+	"engine/dml":      {"engine", "engine/datafile", "engine/delta", "engine/delta/action", "engine/delta/deletion", "engine/pruning", "engine/objstore", "engine/constraint"},
 	"engine/workdir":  {},
 	// engine/delta/deletion: the rows that a list of files leaves out.
 	"engine/duckdb":     {"engine", "engine/workdir", "engine/delta/deletion"},
@@ -48,7 +48,7 @@ var allowed = map[string][]string{
 	"engine/delta/logpath":    {},
 	"engine/delta/checkpoint": {"engine/delta/action", "engine/delta/logpath", "engine/objstore"},
 	"engine/delta/deletion":   {"engine/delta/action", "engine/delta/logpath"},
-	"engine/maintenance":      {"engine", "engine/datafile", "engine/delta/...", "engine/objstore", "engine/skipping"},
+	"engine/maintenance":      {"engine", "engine/datafile", "engine/delta/...", "engine/objstore", "engine/pruning"},
 	"engine/storage":          {"engine", "engine/objstore", "engine/delta/..."},
 
 	"sessions": {"engine", "auth"},
@@ -86,7 +86,7 @@ type owner struct {
 
 var owners = []owner{
 	{imported: "github.com/duckdb/duckdb-go", by: []string{"engine/duckdb"}, tests: true,
-		oracleOf: []string{"engine/sqlguard", "engine/rowfilter"},
+		oracleOf: []string{"engine/sqlguard", "engine/policy"},
 		reason:   "cgo stays behind one package, and so do the driver's settings and its lock-down"},
 	{imported: "github.com/duckdb/duckdb-go-bindings", by: []string{"engine/duckdb"}, tests: true,
 		reason: "cgo stays behind one package"},
@@ -94,7 +94,7 @@ var owners = []owner{
 		reason: "the OAuth library moves; one package follows it"},
 	{imported: "github.com/coreos/go-oidc", by: []string{"auth/..."},
 		reason: "identity providers are talked to in auth only"},
-	{imported: "github.com/cedar-policy/cedar-go", by: []string{"engine/rowfilter"},
+	{imported: "github.com/cedar-policy/cedar-go", by: []string{"engine/policy"},
 		reason: "one package decides what a policy text means"},
 	{imported: "github.com/jackc/pgx", by: []string{"catalog/sqlstore", "auth/sqlstore", "migrations", "cmd/...", "*test"},
 		reason: "database drivers are translated at their edge"},

@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/lakewarden/lakewarden/engine/rowfilter"
+	"github.com/lakewarden/lakewarden/engine/policy"
 )
 
 // columnRows are rows that everybody sees, with columns that viewers do not see
@@ -78,9 +78,9 @@ func newColumnWorlds(t *testing.T, threads int) *worlds {
 	w := openWorlds(t, threads, columnTables)
 	s := w.server
 	for _, c := range worldColumns {
-		mask := map[string]string{"s": rowfilter.MaskLast4, "d": rowfilter.MaskYear, "ts": rowfilter.MaskYear}[c.name]
+		mask := map[string]string{"s": policy.MaskLast4, "d": policy.MaskYear, "ts": policy.MaskYear}[c.name]
 		if mask == "" {
-			mask = rowfilter.MaskNull
+			mask = policy.MaskNull
 		}
 		for _, table := range []string{"k", "kp"} {
 			s.rule("mask", table, "x_"+c.name, `{"effect":"permit","subject":{"role":"admin"},"mask":"`+mask+`"}`)

@@ -10,7 +10,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine/datafile"
 	"github.com/lakewarden/lakewarden/engine/delta"
 	"github.com/lakewarden/lakewarden/engine/delta/action"
-	"github.com/lakewarden/lakewarden/engine/skipping"
+	"github.com/lakewarden/lakewarden/engine/pruning"
 )
 
 // plan is what a commit does to the table.
@@ -151,7 +151,7 @@ func (w *write) next(ctx context.Context, base *delta.Snapshot, n int, conflict 
 	if !sameRules(base, next) {
 		return nil, conflict
 	}
-	return next, skipping.Load(ctx, next)
+	return next, pruning.Load(ctx, next)
 }
 
 // sameRules reports whether two versions ask the same of new rows.

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/constraint"
 	"github.com/lakewarden/lakewarden/engine/delta"
 	"github.com/lakewarden/lakewarden/engine/dml"
 	"github.com/lakewarden/lakewarden/engine/duckdb"
@@ -21,7 +22,6 @@ import (
 	"github.com/lakewarden/lakewarden/engine/objstore"
 	"github.com/lakewarden/lakewarden/engine/objstore/file"
 	"github.com/lakewarden/lakewarden/engine/oracletest"
-	"github.com/lakewarden/lakewarden/engine/rules"
 )
 
 var lease = engine.Lease{Memory: 256 << 20, Threads: 1, TempBytes: 1 << 30}
@@ -60,7 +60,7 @@ func (l *lake) make() {
 	bucket, err := file.New(l.dir)
 	require.NoError(l.t, err)
 	schema := delta.Struct{Fields: []delta.Field{{Name: "id", Type: delta.Long, Nullable: true}, {Name: "v", Type: delta.String, Nullable: true}}}
-	schema, properties, err := rules.Keys{Primary: []string{"id"}}.Write(schema, nil)
+	schema, properties, err := constraint.Keys{Primary: []string{"id"}}.Write(schema, nil)
 	require.NoError(l.t, err)
 	_, err = delta.Create(l.t.Context(), bucket, delta.CreateOptions{Schema: schema, Properties: properties})
 	require.NoError(l.t, err)
@@ -77,7 +77,7 @@ func (l *lake) begin(bucket objstore.Bucket) (dml.Table, dml.Options, func(), er
 	if err != nil {
 		return dml.Table{}, dml.Options{}, nil, err
 	}
-	set, err := rules.Of(snap)
+	set, err := constraint.Of(snap)
 	require.NoError(l.t, err)
 	scratch := l.t.TempDir()
 	session, err := l.eng.Open(l.t.Context(), engine.SessionOptions{Roots: []string{l.dir}, Scratch: scratch})

@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/constraint"
 	"github.com/lakewarden/lakewarden/engine/delta"
 	"github.com/lakewarden/lakewarden/engine/dml"
 	"github.com/lakewarden/lakewarden/engine/duckdb"
@@ -26,8 +27,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine/objstore"
 	"github.com/lakewarden/lakewarden/engine/objstore/file"
 	"github.com/lakewarden/lakewarden/engine/oracletest"
-	"github.com/lakewarden/lakewarden/engine/rules"
-	"github.com/lakewarden/lakewarden/engine/skipping"
+	"github.com/lakewarden/lakewarden/engine/pruning"
 )
 
 // kind is what a table asks of its writers.
@@ -125,7 +125,7 @@ func newTableOf(t require.TestingT, eng engine.Engine, k kind, scratch func() st
 		opts.PartitionColumns = []string{"p"}
 	}
 	if k.keyed {
-		opts.Schema, opts.Properties, err = rules.Keys{Primary: []string{"id"}}.Write(opts.Schema, opts.Properties)
+		opts.Schema, opts.Properties, err = constraint.Keys{Primary: []string{"id"}}.Write(opts.Schema, opts.Properties)
 		require.NoError(t, err)
 	}
 	snap, err := delta.Create(context.Background(), o.bucket, opts)
@@ -153,7 +153,7 @@ func (o *tableOf) begin() (dml.Table, dml.Options, func(), error) {
 		o.before()
 	}
 	scratch := o.scratch()
-	set, err := rules.Of(snap)
+	set, err := constraint.Of(snap)
 	require.NoError(o.t, err)
 	session, err := o.eng.Open(context.Background(), engine.SessionOptions{Roots: []string{o.dir}, Scratch: scratch})
 	require.NoError(o.t, err)
@@ -197,10 +197,10 @@ func (o *tableOf) merge(matched dml.Matched, items ...item) error {
 
 // point stages the positions of some rows, and the values that they get.
 func (o *tableOf) point(table dml.Table, opts dml.Options, where, value string) (dml.Changes, error) {
-	if err := skipping.Load(context.Background(), table.Snapshot); err != nil {
+	if err := pruning.Load(context.Background(), table.Snapshot); err != nil {
 		return dml.Changes{}, err
 	}
-	list, ok := skipping.List(table.Snapshot, o.columns, engine.Condition{})
+	list, ok := pruning.List(table.Snapshot, o.columns, engine.Condition{})
 	require.True(o.t, ok)
 	c := dml.Changes{List: list.WithPositions(engine.PositionColumns{File: "at_f", Row: "at_r"})}
 	source := table.Source
@@ -251,8 +251,8 @@ func (o *tableOf) read(listed bool) []string {
 	snap := o.load()
 	source := o.source(snap)
 	if listed {
-		require.NoError(o.t, skipping.Load(context.Background(), snap))
-		list, ok := skipping.List(snap, o.columns, engine.Condition{})
+		require.NoError(o.t, pruning.Load(context.Background(), snap))
+		list, ok := pruning.List(snap, o.columns, engine.Condition{})
 		require.True(o.t, ok)
 		source.Files = list
 	}

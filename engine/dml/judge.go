@@ -6,9 +6,9 @@ import (
 	"strings"
 
 	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/constraint"
 	"github.com/lakewarden/lakewarden/engine/delta"
-	"github.com/lakewarden/lakewarden/engine/rules"
-	"github.com/lakewarden/lakewarden/engine/skipping"
+	"github.com/lakewarden/lakewarden/engine/pruning"
 )
 
 // fresh are the rows that a write adds to the table.
@@ -25,21 +25,21 @@ type fresh struct {
 	touches func(columns []string) bool
 	// free reports whether it is known that no row which stays has the key of a new
 	// one; nil means that it is not known of any key.
-	free func(key rules.Key) bool
+	free func(key constraint.Key) bool
 	// single reports whether it is known that no two new rows have one value of a
 	// key; nil means that it is not known of any key.
-	single func(key rules.Key) bool
+	single func(key constraint.Key) bool
 }
 
-func (w *write) scope(r relation, more ...engine.Source) rules.Scope {
-	return rules.Scope{Session: w.Session, Sources: append(slices.Clone(r.sources), more...), Lease: w.Lease}
+func (w *write) scope(r relation, more ...engine.Source) constraint.Scope {
+	return constraint.Scope{Session: w.Session, Sources: append(slices.Clone(r.sources), more...), Lease: w.Lease}
 }
 
 // judge holds new rows against the rules of single rows and the writer's filter.
 func (w *write) judge(ctx context.Context, f fresh) error {
 	all := w.Rules.Rows()
 	if w.Filter != "" {
-		all = append(all, rules.RowFilter(w.Filter))
+		all = append(all, constraint.RowFilter(w.Filter))
 	}
 	report, err := w.scope(f.relation).Broken(ctx, all, f.rules())
 	if err != nil || report.Total == 0 {
@@ -59,14 +59,14 @@ func (w *write) judge(ctx context.Context, f fresh) error {
 		rule := all[b.Rule]
 		breach := Breach{Row: places[b.Row], Column: rule.Column}
 		switch rule.Kind {
-		case rules.NotNull:
+		case constraint.NotNull:
 			breach.Column, breach.Message = rule.Name, "must not be null"
-		case rules.Checked:
+		case constraint.Checked:
 			breach.Message = "breaks the constraint " + rule.Name
-		case rules.Filtered:
+		case constraint.Filtered:
 			broken.Kind, breach.Column, breach.Message = BrokenFilter, "", "lies outside the caller's row filter"
 		}
-		if rule.Kind != rules.Filtered && w.unseen(rule.Columns) {
+		if rule.Kind != constraint.Filtered && w.unseen(rule.Columns) {
 			breach.Column, breach.Message = "", "breaks a rule of the table"
 		}
 		broken.Breaches = append(broken.Breaches, breach)
@@ -76,17 +76,17 @@ func (w *write) judge(ctx context.Context, f fresh) error {
 
 // tells reports whether the breaches, or the number of them, would tell which rows
 // of the table hold what in columns that the writer does not see.
-func (w *write) tells(f fresh, all []rules.Rule, report rules.Report) bool {
+func (w *write) tells(f fresh, all []constraint.Rule, report constraint.Report) bool {
 	if f.index == nil {
 		return false // every value is the request's own
 	}
-	about := func(rule rules.Rule) bool {
-		if rule.Kind == rules.Filtered {
+	about := func(rule constraint.Rule) bool {
+		if rule.Kind == constraint.Filtered {
 			return len(w.Hidden)+len(w.Masked) > 0 // a filter may read them
 		}
 		return w.unseen(rule.Columns)
 	}
-	return slices.ContainsFunc(report.Breaches, func(b rules.Breach) bool { return about(all[b.Rule]) }) ||
+	return slices.ContainsFunc(report.Breaches, func(b constraint.Breach) bool { return about(all[b.Rule]) }) ||
 		report.Total > int64(len(report.Breaches)) && slices.ContainsFunc(all, about)
 }
 
@@ -102,13 +102,13 @@ func (f fresh) places(ctx context.Context, rows []int64) (map[int64]int64, error
 }
 
 // keys are those that the new rows can break.
-func (w *write) keys(f fresh) []rules.Key {
-	return slices.DeleteFunc(w.Rules.AllKeys(), func(k rules.Key) bool {
+func (w *write) keys(f fresh) []constraint.Key {
+	return slices.DeleteFunc(w.Rules.AllKeys(), func(k constraint.Key) bool {
 		return f.touches != nil && !f.touches(keyColumns(k))
 	})
 }
 
-func keyColumns(k rules.Key) []string {
+func keyColumns(k constraint.Key) []string {
 	out := make([]string, len(k.Columns))
 	for i, c := range k.Columns {
 		out[i] = c.Name
@@ -134,7 +134,7 @@ func (w *write) judgeKeys(ctx context.Context, f fresh, snap *delta.Snapshot, pa
 			if list = restrict(list, func(_ int, path string) bool { return pass(path) }); list.Len() > 0 {
 				others = append(others, w.read(snap, list))
 			}
-		} else if stays == nil && skipping.ReadsLog(snap) {
+		} else if stays == nil && pruning.ReadsLog(snap) {
 			others = append(others, w.read(snap, nil))
 		} else {
 			return ErrNotListed
@@ -185,7 +185,7 @@ func (w *write) judgeRepeats(ctx context.Context, f fresh) error {
 	return nil
 }
 
-func (w *write) keyError(ctx context.Context, f fresh, key rules.Key, kind Kind, report rules.KeyReport) error {
+func (w *write) keyError(ctx context.Context, f fresh, key constraint.Key, kind Kind, report constraint.KeyReport) error {
 	if report.Total == 0 {
 		return nil
 	}
@@ -208,7 +208,7 @@ func (w *write) keyError(ctx context.Context, f fresh, key rules.Key, kind Kind,
 
 // keyMessage is what is said of a row that breaks a key. A key of one column is
 // told by the field that is at fault, one of several by their names.
-func keyMessage(key rules.Key, kind Kind) (column, message string) {
+func keyMessage(key constraint.Key, kind Kind) (column, message string) {
 	names, which := keyColumns(key), ""
 	if len(names) == 1 {
 		column = names[0]

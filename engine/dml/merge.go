@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/constraint"
 	"github.com/lakewarden/lakewarden/engine/delta"
-	"github.com/lakewarden/lakewarden/engine/rules"
 )
 
 // Matched is what a merge does with rows of the table that its rows meet.
@@ -63,7 +63,7 @@ type merge struct {
 	*write
 	m    MergeRows
 	rows relation
-	on   rules.Key
+	on   constraint.Key
 	// own says that the rows that come all are rows of the request as they stand.
 	own bool
 	// list are the files that can hold rows that are met, within is SQL that these
@@ -80,11 +80,11 @@ type merge struct {
 	metFiles          []int
 }
 
-func (w *write) mergeKey(on []string) rules.Key {
-	key := rules.Key{Name: "on", NullsEqual: true}
+func (w *write) mergeKey(on []string) constraint.Key {
+	key := constraint.Key{Name: "on", NullsEqual: true}
 	for _, name := range on {
 		f, _ := w.Snapshot.Schema().Field(name)
-		key.Columns = append(key.Columns, rules.KeyColumn{Name: name, Type: f.Type})
+		key.Columns = append(key.Columns, constraint.KeyColumn{Name: name, Type: f.Type})
 	}
 	return key
 }
@@ -132,7 +132,7 @@ func (j *merge) meet(ctx context.Context) error {
 	}
 	j.list = list.WithPositions(j.positions())
 	table := j.track(j.list)
-	r, s := engine.QuoteIdent(rules.Alias), "s"
+	r, s := engine.QuoteIdent(constraint.Alias), "s"
 	visible := "true"
 	if j.Filter != "" {
 		visible = "CASE WHEN coalesce(TRY((" + j.Filter + ")), false) THEN true WHEN " + j.blocks(s) + " THEN false END"
@@ -219,13 +219,13 @@ func (j *merge) replacesWhole() bool {
 			return false
 		}
 	}
-	return !slices.ContainsFunc(j.on.Columns, func(c rules.KeyColumn) bool { return c.Type == delta.Float || c.Type == delta.Double })
+	return !slices.ContainsFunc(j.on.Columns, func(c constraint.KeyColumn) bool { return c.Type == delta.Float || c.Type == delta.Double })
 }
 
 // metAll reports whether On is a whole key and nothing beside it. A row with the key
 // of a new one was met then: a visible one is what the new row replaces, a hidden
 // one has ended the merge.
-func (j *merge) metAll(k rules.Key) bool {
+func (j *merge) metAll(k constraint.Key) bool {
 	return len(k.Columns) == len(j.m.On) && !slices.ContainsFunc(keyColumns(k), func(name string) bool { return !slices.Contains(j.m.On, name) })
 }
 

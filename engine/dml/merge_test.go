@@ -15,11 +15,11 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/constraint"
 	"github.com/lakewarden/lakewarden/engine/delta"
 	"github.com/lakewarden/lakewarden/engine/dml"
 	"github.com/lakewarden/lakewarden/engine/ingest"
 	"github.com/lakewarden/lakewarden/engine/objstore/file"
-	"github.com/lakewarden/lakewarden/engine/rules"
 )
 
 // mergeRow is a row by column, as JSON has its values. A missing column is one that
@@ -195,7 +195,7 @@ func (l *mergeTable) create(keyed bool) {
 	}
 	var properties map[string]string
 	if keyed {
-		schema, properties, err = rules.Keys{Primary: []string{"a"}, Unique: []string{"n"}}.Write(schema, nil)
+		schema, properties, err = constraint.Keys{Primary: []string{"a"}, Unique: []string{"n"}}.Write(schema, nil)
 		require.NoError(l, err)
 	}
 	_, err = delta.Create(l.Context(), bucket, delta.CreateOptions{Schema: schema, Properties: properties})
@@ -208,7 +208,7 @@ func (l *mergeTable) write(rows []mergeRow, do func(dml.Table, dml.Options, dml.
 	require.NoError(l, err)
 	snap, err := delta.Load(l.Context(), bucket, delta.Options{})
 	require.NoError(l, err)
-	set, err := rules.Of(snap)
+	set, err := constraint.Of(snap)
 	require.NoError(l, err)
 	scratch := l.TempDir()
 	session, err := l.eng.Open(l.Context(), engine.SessionOptions{Roots: []string{l.dir}, Scratch: scratch})

@@ -9,7 +9,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/datafile"
 	"github.com/lakewarden/lakewarden/engine/delta"
-	"github.com/lakewarden/lakewarden/engine/skipping"
+	"github.com/lakewarden/lakewarden/engine/pruning"
 )
 
 // dir makes a new folder name in the scratch directory.
@@ -61,7 +61,7 @@ func (w *write) outputFiles(ctx context.Context, o outcome) (dir string, files [
 		layout.FileBytes = 0 // several threads keep the order of one file only
 	}
 	if w.Snapshot.Mapped() {
-		layout.FieldIDs = skipping.FieldIDs(w.Snapshot.FileColumns())
+		layout.FieldIDs = pruning.FieldIDs(w.Snapshot.FileColumns())
 		o.sql = w.underStoredNames(o.sql, o.more)
 	} else {
 		o.sql = w.withoutVoid(o.sql)

@@ -11,7 +11,7 @@ import (
 
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/delta"
-	"github.com/lakewarden/lakewarden/engine/skipping"
+	"github.com/lakewarden/lakewarden/engine/pruning"
 )
 
 // tracked is a table with deletion vectors whose rows have ids.
@@ -128,7 +128,7 @@ func TestIDsOfRowsAreNoColumns(t *testing.T) {
 
 	snap := o.load()
 	listed := o.source(snap)
-	listed.Files, _ = skipping.List(snap, o.columns, engine.Condition{})
+	listed.Files, _ = pruning.List(snap, o.columns, engine.Condition{})
 	for _, source := range []engine.Source{listed, o.source(snap)} {
 		sql := "SELECT string_agg(column_name, ' ') FROM (DESCRIBE SELECT * FROM " + source.Relation() + ")"
 		require.Equal(t, []string{"id v p"}, texts(t, o.eng, o.dir, sql, source))

@@ -8,8 +8,8 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/constraint"
 	"github.com/lakewarden/lakewarden/engine/delta"
-	"github.com/lakewarden/lakewarden/engine/rules"
 )
 
 // Rows are rows of a request, in one Parquet file.
@@ -37,7 +37,7 @@ type relation struct {
 	row string
 }
 
-func (r relation) rules() rules.Relation { return rules.Relation{From: r.from, Row: r.row} }
+func (r relation) rules() constraint.Relation { return constraint.Relation{From: r.from, Row: r.row} }
 
 // scratchFiles is a relation over Parquet files in the scratch directory. Rows
 // are told apart where it is one file.

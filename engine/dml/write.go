@@ -8,10 +8,10 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/constraint"
 	"github.com/lakewarden/lakewarden/engine/datafile"
 	"github.com/lakewarden/lakewarden/engine/delta"
-	"github.com/lakewarden/lakewarden/engine/rules"
-	"github.com/lakewarden/lakewarden/engine/skipping"
+	"github.com/lakewarden/lakewarden/engine/pruning"
 )
 
 // Session is a service session: one with a scratch directory.
@@ -29,7 +29,7 @@ type Table struct {
 	// Columns are all columns, with their SQL types.
 	Columns []engine.Column
 	// Rules are those of the version.
-	Rules *rules.Set
+	Rules *constraint.Set
 	// Filter is the predicate that the writer's rows satisfy, its columns
 	// qualified with [rules.Alias]; empty means that the writer sees every row.
 	Filter string
@@ -101,7 +101,7 @@ func newWrite(ctx context.Context, t Table, o Options) (*write, error) {
 	if err := delta.CheckWritable(t.Snapshot, t.Rules.Duties()...); err != nil {
 		return nil, err
 	}
-	if err := skipping.Load(ctx, t.Snapshot); err != nil {
+	if err := pruning.Load(ctx, t.Snapshot); err != nil {
 		return nil, err
 	}
 	own := "lw_" + strings.ReplaceAll(uuid.NewString(), "-", "") + "_"
@@ -130,13 +130,13 @@ func (w *write) positions() engine.PositionColumns {
 // Whether a restricted list is made does not follow from the files that there are.
 func (t Table) files(snap *delta.Snapshot, condition engine.Condition, restricted bool) (*engine.FileList, bool) {
 	if restricted {
-		return skipping.ListRestricted(snap, t.Columns, condition)
+		return pruning.ListRestricted(snap, t.Columns, condition)
 	}
-	if list, ok := skipping.List(snap, t.Columns, condition); ok {
+	if list, ok := pruning.List(snap, t.Columns, condition); ok {
 		return list, true
 	}
 	// Many partition values make a long list, which is better than none.
-	return skipping.ListRestricted(snap, t.Columns, condition)
+	return pruning.ListRestricted(snap, t.Columns, condition)
 }
 
 // read is a version of the table, or the files of a list of it.

@@ -21,7 +21,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine/enginetest"
 	"github.com/lakewarden/lakewarden/engine/objstore/file"
 	"github.com/lakewarden/lakewarden/engine/oracletest"
-	"github.com/lakewarden/lakewarden/engine/skipping"
+	"github.com/lakewarden/lakewarden/engine/pruning"
 )
 
 // mappedWorld is a table whose columns are renamed, added and dropped between
@@ -107,7 +107,7 @@ func (w *mappedWorld) write(rt *rapid.T) {
 		selects = append(selects, "SELECT "+strings.Join(items, ", "))
 		w.rows = append(w.rows, row)
 	}
-	layout := engine.FileLayout{FieldIDs: skipping.FieldIDs(w.snap.FileColumns())}
+	layout := engine.FileLayout{FieldIDs: pruning.FieldIDs(w.snap.FileColumns())}
 	for i, f := range w.snap.StoredFields() {
 		if slices.Contains(w.snap.PartitionColumns(), w.snap.Schema().Fields[i].Name) {
 			layout.PartitionBy = append(layout.PartitionBy, f.Name)
@@ -244,9 +244,9 @@ func TestMappedTablesAreReadByTheirFiles(t *testing.T) {
 				w.alter(rt)
 			}
 		}
-		require.NoError(rt, skipping.Check(w.snap))
+		require.NoError(rt, pruning.Check(w.snap))
 		src, want := w.source(), w.want()
-		list, ok := skipping.List(w.snap, w.columns(), engine.Condition{})
+		list, ok := pruning.List(w.snap, w.columns(), engine.Condition{})
 		require.True(rt, ok)
 		src.Files = list
 		require.Equal(rt, want, w.read(t, src, ""))
@@ -259,7 +259,7 @@ func TestMappedTablesAreReadByTheirFiles(t *testing.T) {
 		if column == "st" {
 			return
 		}
-		if list, ok = skipping.List(w.snap, w.columns(), engine.Condition{Op: engine.ConditionLess, Column: column, Values: []engine.ConditionValue{engine.ConditionValue(value)}}); ok {
+		if list, ok = pruning.List(w.snap, w.columns(), engine.Condition{Op: engine.ConditionLess, Column: column, Values: []engine.ConditionValue{engine.ConditionValue(value)}}); ok {
 			src.Files = list
 			at := slices.IndexFunc(w.columns(), func(c engine.Column) bool { return c.Name == column })
 			stored := w.snap.StoredFields()[at].Name
@@ -325,7 +325,7 @@ os._exit(0)
 			want = append(want, strings.Join(texts, "|"))
 		}
 		slices.Sort(want)
-		list, ok := skipping.List(w.snap, w.columns(), engine.Condition{})
+		list, ok := pruning.List(w.snap, w.columns(), engine.Condition{})
 		require.True(t, ok)
 		src := w.source()
 		src.Files = list

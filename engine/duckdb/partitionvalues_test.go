@@ -17,7 +17,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine/enginetest"
 	"github.com/lakewarden/lakewarden/engine/objstore/file"
 	"github.com/lakewarden/lakewarden/engine/oracletest"
-	"github.com/lakewarden/lakewarden/engine/skipping"
+	"github.com/lakewarden/lakewarden/engine/pruning"
 )
 
 // partitionCases holds texts of partition values by type, each with SQL for the value that
@@ -185,7 +185,7 @@ func TestPartitionValuesAreThoseOfSpark(t *testing.T) {
 				n++
 				dir := filepath.Join(root, strconv.Itoa(n))
 				snap := partitionTable(t, dir, content, typ, mapped, texts)
-				require.NoError(t, skipping.Check(snap))
+				require.NoError(t, pruning.Check(snap))
 				var columns []engine.Column
 				for _, f := range snap.Schema().Fields {
 					columns = append(columns, engine.Column{Name: f.Name, Type: delta.DuckDBType(f.Type), Nullable: true})
@@ -197,7 +197,7 @@ func TestPartitionValuesAreThoseOfSpark(t *testing.T) {
 					src.Files = list
 					return enginetest.Rows(t, session, engine.Statement{SQL: "WITH t AS (FROM " + src.Relation() + ") " + sql, Sources: []engine.Source{src}})
 				}
-				whole, ok := skipping.List(snap, columns, engine.Condition{})
+				whole, ok := pruning.List(snap, columns, engine.Condition{})
 				require.True(t, ok)
 				same := "(p IS NOT DISTINCT FROM (%[1]s))"
 				if typ == "double" || typ == "float" {
@@ -209,7 +209,7 @@ func TestPartitionValuesAreThoseOfSpark(t *testing.T) {
 				}
 				null := strconv.Itoa(len(cases))
 				for op, want := range map[engine.ConditionOp]bool{engine.ConditionIsNull: true, engine.ConditionIsNotNull: false} {
-					list, ok := skipping.List(snap, columns, engine.Condition{Op: op, Column: "p"})
+					list, ok := pruning.List(snap, columns, engine.Condition{Op: op, Column: "p"})
 					require.True(t, ok)
 					ids := ask(t, list, "SELECT id FROM t")
 					require.Equal(t, want, len(ids) == 1 && ids[0] == null, "%v", ids)

@@ -12,7 +12,7 @@ import (
 
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/delta"
-	"github.com/lakewarden/lakewarden/engine/skipping"
+	"github.com/lakewarden/lakewarden/engine/pruning"
 )
 
 // TestStructsOfOtherMembers: a file that has none of the members that a struct has
@@ -52,7 +52,7 @@ func TestStructsOfOtherMembers(t *testing.T) {
 			return versions
 		}).Example(0)
 		for i, w := range versions {
-			for _, make := range []func(*delta.Snapshot, []engine.Column, engine.Condition) (*engine.FileList, bool){skipping.List, skipping.ListRestricted} {
+			for _, make := range []func(*delta.Snapshot, []engine.Column, engine.Condition) (*engine.FileList, bool){pruning.List, pruning.ListRestricted} {
 				list, ok := make(w.snap, w.columns(), engine.Condition{})
 				require.True(t, ok, i)
 				require.Equal(t, mode == "id" || i == len(changes)-1, list.Parts != nil, i)

@@ -20,7 +20,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine/delta"
 	"github.com/lakewarden/lakewarden/engine/enginetest"
 	"github.com/lakewarden/lakewarden/engine/objstore/file"
-	"github.com/lakewarden/lakewarden/engine/skipping"
+	"github.com/lakewarden/lakewarden/engine/pruning"
 )
 
 // variantForm is a form of variants in files.
@@ -148,13 +148,13 @@ func TestVariantsAreJSONText(t *testing.T) {
 			require.NoError(t, err)
 			snap, err := delta.Load(t.Context(), bucket, delta.Options{})
 			require.NoError(t, err)
-			require.NoError(t, skipping.Check(snap))
+			require.NoError(t, pruning.Check(snap))
 			var columns []engine.Column
 			for _, f := range snap.Schema().Fields {
 				columns = append(columns, engine.Column{Name: f.Name, Type: delta.DuckDBType(f.Type), Nullable: true})
 			}
 			ask := func(condition engine.Condition, sql string) []string {
-				list, ok := skipping.List(snap, columns, condition)
+				list, ok := pruning.List(snap, columns, condition)
 				require.True(t, ok)
 				src := engine.Source{Location: dir, Version: snap.Version(), Incarnation: name, Files: list}
 				return enginetest.Rows(t, session, engine.Statement{SQL: "WITH t AS (FROM " + src.Relation() + ") " + sql, Sources: []engine.Source{src}})

@@ -15,7 +15,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine/delta"
 	"github.com/lakewarden/lakewarden/engine/enginetest"
 	"github.com/lakewarden/lakewarden/engine/objstore/file"
-	"github.com/lakewarden/lakewarden/engine/skipping"
+	"github.com/lakewarden/lakewarden/engine/pruning"
 )
 
 // widenings are the changes of a column's type that the protocol has, with values
@@ -60,7 +60,7 @@ func TestWidenedTablesAreReadByTheirFiles(t *testing.T) {
 	ask := func(src engine.Source, sql string) []string {
 		return enginetest.Rows(t, session, engine.Statement{SQL: "WITH t AS (FROM " + src.Relation() + ") " + sql, Sources: []engine.Source{src}})
 	}
-	for _, list := range []func(*delta.Snapshot, []engine.Column, engine.Condition) (*engine.FileList, bool){skipping.List, skipping.ListRestricted} {
+	for _, list := range []func(*delta.Snapshot, []engine.Column, engine.Condition) (*engine.FileList, bool){pruning.List, pruning.ListRestricted} {
 		files, ok := list(snap, columns, engine.Condition{})
 		require.True(t, ok)
 		listed := plain
@@ -113,7 +113,7 @@ func TestComparisonsOfWidenedColumnsAreOfTheWiderType(t *testing.T) {
 	for _, f := range snap.Schema().Fields {
 		columns = append(columns, engine.Column{Name: f.Name, Type: delta.DuckDBType(f.Type), Nullable: true})
 	}
-	files, ok := skipping.List(snap, columns, engine.Condition{})
+	files, ok := pruning.List(snap, columns, engine.Condition{})
 	require.True(t, ok)
 	listed := engine.Source{Location: log.dir, Version: snap.Version(), Incarnation: "widened", Files: files}
 	ask := func(from string, sql string) []string {

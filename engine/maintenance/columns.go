@@ -5,7 +5,7 @@ import (
 
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/delta"
-	"github.com/lakewarden/lakewarden/engine/skipping"
+	"github.com/lakewarden/lakewarden/engine/pruning"
 )
 
 // columns are those of a table's data files, by the names in the files.
@@ -65,7 +65,7 @@ func fileColumns(snap *delta.Snapshot) (columns, error) {
 		}
 	}
 	if snap.Mapped() {
-		out.fieldIDs = skipping.FieldIDs(snap.FileColumns())
+		out.fieldIDs = pruning.FieldIDs(snap.FileColumns())
 	}
 	if ids != nil || snap.MembersReplaced() {
 		for _, c := range out.fieldIDs {

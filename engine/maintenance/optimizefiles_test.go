@@ -14,7 +14,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/delta"
 	"github.com/lakewarden/lakewarden/engine/maintenance"
-	"github.com/lakewarden/lakewarden/engine/skipping"
+	"github.com/lakewarden/lakewarden/engine/pruning"
 )
 
 // append adds the rows of a query as a file, with the field ids that it is given.
@@ -49,7 +49,7 @@ func (w *workshop) alter(snap *delta.Snapshot, a *delta.Alteration) *delta.Snaps
 func (w *workshop) texts(sql string, columns []engine.Column) (out []string) {
 	w.Helper()
 	snap, opts := w.load(), w.options()
-	list, ok := skipping.List(snap, columns, engine.Condition{})
+	list, ok := pruning.List(snap, columns, engine.Condition{})
 	require.True(w, ok)
 	source := opts.Source(snap, list)
 	result, err := opts.Session.Query(w.Context(), engine.Statement{SQL: fmt.Sprintf(sql, source.Relation()), Sources: []engine.Source{source}, Lease: opts.Lease})

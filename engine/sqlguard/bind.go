@@ -27,7 +27,7 @@ type Relation struct {
 	// Predicate says which rows the caller sees: SQL of ours over the alias
 	// "t". Empty means all rows.
 	Predicate string
-	// Condition is what Predicate tells data skipping: every row for which
+	// Condition is what Predicate tells pruning: every row for which
 	// Predicate is TRUE fulfils it.
 	Condition engine.Condition
 	// ColumnExpr replaces columns (in lower case) by SQL of ours over the alias

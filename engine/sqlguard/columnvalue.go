@@ -12,7 +12,7 @@ import (
 type columnValue struct {
 	// sql is the constant as a literal.
 	sql string
-	// text is the constant for data skipping; types without one lack it.
+	// text is the constant for pruning; types without one lack it.
 	text    engine.ConditionValue
 	hasText bool
 	// instant says that text is a time in UTC, which it does not say itself.

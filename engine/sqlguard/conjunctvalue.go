@@ -50,7 +50,7 @@ func newConjunct(col engine.Column, is test, nodes ...*node) (conjunct, bool) {
 type demand struct {
 	// sql is the condition over the barrier's alias, with the parameters args.
 	sql string
-	// condition is what data skipping may know of it: it says nothing where a
+	// condition is what pruning may know of it: it says nothing where a
 	// constant has no text that every reader understands.
 	condition engine.Condition
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine/sqlguard"
 )
 
-// predicateConditions is what predicates of test tables tell data skipping.
+// predicateConditions is what predicates of test tables tell pruning.
 var predicateConditions = map[string]engine.Condition{
 	shopPredicates["customers"]: engine.AnyOf(when("country", engine.ConditionIn, "FR", "DE"), when("id", engine.ConditionLess, "10")),
 	shopPredicates["orders"]:    engine.AnyOf(when("status", engine.ConditionNotEqual, "done"), when("id", engine.ConditionLess, "20")),
@@ -26,7 +26,7 @@ var predicateConditions = map[string]engine.Condition{
 }
 
 // narrowed lets relations read exactly the rows that fulfil a condition, and
-// none of the others, which is the most that data skipping can leave out.
+// none of the others, which is the most that pruning can leave out.
 func (w *world) narrowed(t testing.TB, relations []sqlguard.Relation) {
 	t.Helper()
 	for i := range relations {

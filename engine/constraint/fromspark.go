@@ -1,0 +1,484 @@
+package constraint
+
+import (
+	"strings"
+
+	"github.com/lakewarden/lakewarden/engine/delta"
+)
+
+// fromSpark reads an expression of the log: the part of Spark's SQL whose meaning
+// is certain, and what delta-rs prints in its place. What Spark and delta-rs
+// would take differently is an error.
+func (b builder) fromSpark(text string) (*expr, error) {
+	e, err := b.readSpark(text)
+	if err != nil {
+		return nil, err
+	}
+	return e, condition(e)
+}
+
+// readSpark parses an expression of any type.
+func (b builder) readSpark(text string) (*expr, error) {
+	if len(text) > maxText {
+		return nil, invalid("it is longer than %d bytes", maxText)
+	}
+	tokens, err := sparkTokens(text)
+	if err != nil {
+		return nil, err
+	}
+	b.spark = true
+	p := &sparkParser{b: b, tokens: tokens}
+	e, err := p.or()
+	if err != nil {
+		return nil, err
+	}
+	if p.peek().kind != tokEnd {
+		return nil, invalid("text after its end")
+	}
+	return e, nil
+}
+
+type sparkParser struct {
+	b      builder
+	tokens []token
+	at     int
+	depth  int
+}
+
+func (p *sparkParser) peek() token { return p.tokens[p.at] }
+
+// next takes a token; the end stays.
+func (p *sparkParser) next() token {
+	t := p.tokens[p.at]
+	if t.kind != tokEnd {
+		p.at++
+	}
+	return t
+}
+
+// word takes the words if they come next.
+func (p *sparkParser) word(words ...string) bool {
+	for i, w := range words {
+		if p.at+i >= len(p.tokens) || p.tokens[p.at+i].kind != tokWord || p.tokens[p.at+i].text != w {
+			return false
+		}
+	}
+	p.at += len(words)
+	return true
+}
+
+func (p *sparkParser) symbol(texts ...string) (string, bool) {
+	t := p.peek()
+	for _, text := range texts {
+		if t.kind == tokSymbol && t.text == text {
+			p.at++
+			return text, true
+		}
+	}
+	return "", false
+}
+
+func (p *sparkParser) need(text string) error {
+	if _, ok := p.symbol(text); !ok {
+		return invalid("%q is missing", text)
+	}
+	return nil
+}
+
+func (p *sparkParser) or() (*expr, error) {
+	return p.series(p.and, opOr, "or")
+}
+
+func (p *sparkParser) and() (*expr, error) {
+	return p.series(p.negation, opAnd, "and")
+}
+
+func (p *sparkParser) series(part func() (*expr, error), o op, word string) (*expr, error) {
+	if p.depth++; p.depth > maxDepth {
+		return nil, invalid("it is nested deeper than %d", maxDepth)
+	}
+	defer func() { p.depth-- }()
+	first, err := part()
+	if err != nil {
+		return nil, err
+	}
+	args := []*expr{first}
+	for p.word(word) {
+		e, err := part()
+		if err != nil {
+			return nil, err
+		}
+		args = append(args, e)
+	}
+	if len(args) == 1 {
+		return first, nil
+	}
+	return p.b.logic(o, args...)
+}
+
+func (p *sparkParser) negation() (*expr, error) {
+	nots := 0
+	for {
+		if _, ok := p.symbol("!"); !ok && !p.word("not") {
+			break
+		}
+		if nots++; nots > maxDepth {
+			return nil, invalid("it is nested deeper than %d", maxDepth)
+		}
+	}
+	e, err := p.predicate()
+	for ; err == nil && nots > 0; nots-- {
+		e, err = p.b.not(e)
+	}
+	return e, err
+}
+
+var sparkComparisons = map[string]string{
+	"=": "=", "==": "=", "!=": "<>", "<>": "<>", "<": "<", "<=": "<=", ">": ">", ">=": ">=", "<=>": "IS NOT DISTINCT FROM",
+}
+
+// predicate is a value, or one comparison or test of values. Two in a row bind
+// differently in the engines, so they need parentheses.
+func (p *sparkParser) predicate() (*expr, error) {
+	l, err := p.sum()
+	if err != nil {
+		return nil, err
+	}
+	if text, ok := p.symbol("=", "==", "!=", "<>", "<", "<=", ">", ">=", "<=>"); ok {
+		r, err := p.sum()
+		if err != nil {
+			return nil, err
+		}
+		return p.b.compare(sparkComparisons[text], l, r)
+	}
+	if p.word("is") {
+		return p.is(l)
+	}
+	negated := p.word("not")
+	e, err := p.test(l)
+	switch {
+	case err != nil:
+		return nil, err
+	case e == nil && negated:
+		return nil, invalid("NOT after a value")
+	case e == nil:
+		return l, nil
+	case negated:
+		return p.b.not(e)
+	}
+	return e, nil
+}
+
+// is reads what follows IS.
+func (p *sparkParser) is(l *expr) (*expr, error) {
+	negated := p.word("not")
+	var e *expr
+	var err error
+	switch {
+	case p.word("null"):
+		e = p.b.isNull(l)
+	case p.word("true"):
+		e, err = p.b.compare("IS NOT DISTINCT FROM", l, p.b.boolean(true))
+	case p.word("false"):
+		e, err = p.b.compare("IS NOT DISTINCT FROM", l, p.b.boolean(false))
+	case p.word("distinct", "from"):
+		var r *expr
+		if r, err = p.sum(); err == nil {
+			text := map[bool]string{false: "IS DISTINCT FROM", true: "IS NOT DISTINCT FROM"}[negated]
+			return p.b.compare(text, l, r)
+		}
+	default:
+		err = invalid("what follows IS")
+	}
+	if err != nil || !negated {
+		return e, err
+	}
+	return p.b.not(e)
+}
+
+// test reads BETWEEN, IN and LIKE; nil when none follows.
+func (p *sparkParser) test(l *expr) (*expr, error) {
+	switch {
+	case p.word("between"):
+		low, err := p.sum()
+		if err != nil {
+			return nil, err
+		}
+		if !p.word("and") {
+			return nil, invalid("BETWEEN without AND")
+		}
+		high, err := p.sum()
+		if err != nil {
+			return nil, err
+		}
+		return p.b.between(l, low, high)
+	case p.word("in"):
+		if err := p.need("("); err != nil {
+			return nil, err
+		}
+		items, err := p.list()
+		if err != nil {
+			return nil, err
+		}
+		return p.b.in(l, items)
+	case p.word("like"):
+		pattern, err := p.sum()
+		if err != nil {
+			return nil, err
+		}
+		return p.b.like(l, pattern, nil)
+	}
+	return nil, nil
+}
+
+// list reads expressions up to the closing parenthesis.
+func (p *sparkParser) list() ([]*expr, error) {
+	var items []*expr
+	for {
+		e, err := p.or()
+		if err != nil {
+			return nil, err
+		}
+		items = append(items, e)
+		if _, more := p.symbol(","); !more {
+			return items, p.need(")")
+		}
+	}
+}
+
+func (p *sparkParser) sum() (*expr, error) { return p.chain(p.product, "+", "-") }
+
+func (p *sparkParser) product() (*expr, error) { return p.chain(p.unary, "*", "%") }
+
+func (p *sparkParser) chain(part func() (*expr, error), signs ...string) (*expr, error) {
+	l, err := part()
+	for err == nil {
+		sign, ok := p.symbol(signs...)
+		if !ok {
+			break
+		}
+		var r *expr
+		if r, err = part(); err == nil {
+			l, err = p.b.arith(sign, l, r)
+		}
+	}
+	return l, err
+}
+
+func (p *sparkParser) unary() (*expr, error) {
+	if _, ok := p.symbol("-"); ok {
+		if p.depth++; p.depth > maxDepth {
+			return nil, invalid("it is nested deeper than %d", maxDepth)
+		}
+		defer func() { p.depth-- }()
+		e, err := p.unary()
+		if err != nil {
+			return nil, err
+		}
+		return p.b.negate(e)
+	}
+	e, err := p.primary()
+	for err == nil {
+		if _, ok := p.symbol("::"); !ok {
+			break
+		}
+		var t delta.DataType
+		if t, err = p.typeName(); err == nil {
+			e, err = p.b.cast(e, t)
+		}
+	}
+	return e, err
+}
+
+func (p *sparkParser) primary() (*expr, error) {
+	switch t := p.next(); t.kind {
+	case tokText:
+		return p.b.text(t.text)
+	case tokNumber:
+		return p.number(t.text)
+	case tokName:
+		return p.column(t.text)
+	case tokQuoted:
+		// delta-rs quotes names that have other than small letters.
+		if _, ok := p.b.schema.Field(t.text); !ok || strings.Trim(t.text, "abcdefghijklmnopqrstuvwxyz0123456789_") == "" {
+			return nil, invalid("a text in double quotes")
+		}
+		return p.column(t.text)
+	case tokWord:
+		return p.named(t)
+	case tokSymbol:
+		if t.text == "(" {
+			e, err := p.or()
+			if err != nil {
+				return nil, err
+			}
+			return e, p.need(")")
+		}
+		return nil, invalid("%q where a value is needed", t.text)
+	}
+	return nil, invalid("its end where a value is needed")
+}
+
+// named reads what begins with a word.
+func (p *sparkParser) named(t token) (*expr, error) {
+	switch t.text {
+	case "null":
+		return p.b.null(), nil
+	case "true", "false":
+		return p.b.boolean(t.text == "true"), nil
+	case "case":
+		return p.caseWhen()
+	case "date", "timestamp", "timestamp_ntz":
+		if p.peek().kind == tokText {
+			text, err := p.b.text(p.next().text)
+			if err != nil {
+				return nil, err
+			}
+			return p.b.reread(text, delta.Primitive(t.text))
+		}
+	case "cast":
+		return p.castAs()
+	case "extract":
+		return p.extract()
+	}
+	if _, ok := p.symbol("("); !ok {
+		return p.column(t.name)
+	}
+	if _, ok := p.symbol(")"); ok {
+		return nil, invalid("the function %.50q is not served here", t.text)
+	}
+	args, err := p.list()
+	if err != nil {
+		return nil, err
+	}
+	return p.b.call(t.text, args)
+}
+
+func (p *sparkParser) column(first string) (*expr, error) {
+	path := []string{first}
+	for {
+		if _, ok := p.symbol("."); !ok {
+			return p.b.column(path)
+		}
+		t := p.next()
+		if t.kind != tokWord && t.kind != tokName {
+			return nil, invalid("a name after the point is missing")
+		}
+		path = append(path, t.name)
+	}
+}
+
+// number reads a constant; only suffixes that say what it is anyway are taken.
+func (p *sparkParser) number(text string) (*expr, error) {
+	if digits, ok := strings.CutSuffix(strings.ToUpper(text), "L"); ok && allDigits(digits) {
+		e, err := p.b.number(digits)
+		if err == nil && familyOf(e.typ) == famInt {
+			e.typ = delta.Long
+		}
+		return e, err
+	}
+	if strings.ContainsAny(text, "eE") && allDigits(strings.NewReplacer("e", "", "E", "", ".", "", "-", "", "+", "").Replace(text)) {
+		return p.b.double(text)
+	}
+	if !allDigits(strings.Replace(text, ".", "", 1)) {
+		return nil, invalid("the number %.50s", text)
+	}
+	return p.b.number(text)
+}
+
+func (p *sparkParser) caseWhen() (*expr, error) {
+	var args []*expr
+	for p.word("when") {
+		when, err := p.or()
+		if err != nil {
+			return nil, err
+		}
+		if !p.word("then") {
+			return nil, invalid("WHEN without THEN")
+		}
+		then, err := p.or()
+		if err != nil {
+			return nil, err
+		}
+		args = append(args, when, then)
+	}
+	if len(args) == 0 {
+		return nil, invalid("CASE without WHEN")
+	}
+	if p.word("else") {
+		last, err := p.or()
+		if err != nil {
+			return nil, err
+		}
+		args = append(args, last)
+	}
+	if !p.word("end") {
+		return nil, invalid("CASE without END")
+	}
+	return p.b.choose(args)
+}
+
+func (p *sparkParser) castAs() (*expr, error) {
+	if err := p.need("("); err != nil {
+		return nil, err
+	}
+	e, err := p.or()
+	if err != nil {
+		return nil, err
+	}
+	if !p.word("as") {
+		return nil, invalid("CAST without AS")
+	}
+	t, err := p.typeName()
+	if err != nil {
+		return nil, err
+	}
+	if err := p.need(")"); err != nil {
+		return nil, err
+	}
+	return p.b.cast(e, t)
+}
+
+func (p *sparkParser) extract() (*expr, error) {
+	if err := p.need("("); err != nil {
+		return nil, err
+	}
+	part := p.next().text
+	if !p.word("from") {
+		return nil, invalid("EXTRACT without FROM")
+	}
+	e, err := p.sum()
+	if err != nil {
+		return nil, err
+	}
+	if err := p.need(")"); err != nil {
+		return nil, err
+	}
+	return p.b.part(part, e)
+}
+
+// typeName reads the name of a type that a cast may have.
+func (p *sparkParser) typeName() (delta.DataType, error) {
+	name := p.next().text
+	if name == "decimal" {
+		text := name
+		for _, part := range []string{"(", "", ",", "", ")"} {
+			t := p.next()
+			if part != "" && (t.kind != tokSymbol || t.text != part) || part == "" && t.kind != tokNumber {
+				return nil, invalid("DECIMAL without digits")
+			}
+			text += t.text
+		}
+		t, err := delta.ParseType(text)
+		if err != nil {
+			return nil, invalid("the type %.50s", text)
+		}
+		return t, nil
+	}
+	for t, spark := range sparkNames {
+		if strings.EqualFold(name, spark) || name == string(t) {
+			return t, nil
+		}
+	}
+	return nil, invalid("the type %.50q", name)
+}

@@ -1,0 +1,139 @@
+package constraint
+
+import (
+	"math/big"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/lakewarden/lakewarden/engine/delta"
+)
+
+// text is a constant text. Other readers treat quotes and backslashes in one
+// differently.
+func (b builder) text(s string) (*expr, error) {
+	e := &expr{op: opLiteral, typ: delta.String, text: s}
+	if !utf8.ValidString(s) || strings.ContainsRune(s, 0) {
+		return nil, invalid("a text that is not valid UTF-8")
+	}
+	if strings.ContainsAny(s, `'\`) || !plainText(s) {
+		if b.spark {
+			return nil, invalid("a text with quotes, backslashes or control characters")
+		}
+		e = b.note(e, "a text has quotes, backslashes or control characters")
+	}
+	return e, nil
+}
+
+func plainText(s string) bool {
+	return strings.IndexFunc(s, func(r rune) bool { return !unicode.IsPrint(r) && r != '\u00a0' }) < 0
+}
+
+// number is a constant without exponent, typed by its digits as both languages
+// do.
+func (b builder) number(digits string) (*expr, error) {
+	if whole, fraction, point := strings.Cut(strings.TrimPrefix(digits, "-"), "."); point {
+		whole = strings.TrimLeft(whole, "0")
+		t := delta.Decimal{Precision: max(1, len(whole)+len(fraction)), Scale: len(fraction)}
+		if t.Precision > maxDigits || !allDigits(whole) || !allDigits(fraction) {
+			return nil, invalid("the number %.50s", digits)
+		}
+		return &expr{op: opLiteral, typ: t, text: canonical(digits)}, nil
+	}
+	n, ok := new(big.Int).SetString(digits, 10)
+	switch {
+	case !ok || len(digits) > maxDigits+1:
+		return nil, invalid("the number %.50s", digits)
+	case n.IsInt64() && int64(int32(n.Int64())) == n.Int64():
+		return &expr{op: opLiteral, typ: delta.Integer, text: n.String()}, nil
+	case n.IsInt64():
+		return &expr{op: opLiteral, typ: delta.Long, text: n.String()}, nil
+	}
+	return &expr{op: opLiteral, typ: delta.Decimal{Precision: len(new(big.Int).Abs(n).String())}, text: n.String()}, nil
+}
+
+// canonical writes a decimal with a digit before the point.
+func canonical(digits string) string {
+	sign := ""
+	if strings.HasPrefix(digits, "-") {
+		sign, digits = "-", digits[1:]
+	}
+	if strings.HasPrefix(digits, ".") {
+		digits = "0" + digits
+	}
+	return sign + strings.TrimSuffix(digits, ".")
+}
+
+func allDigits(s string) bool {
+	return strings.IndexFunc(s, func(r rune) bool { return r < '0' || r > '9' }) < 0
+}
+
+// double is a constant of type DOUBLE.
+func (b builder) double(text string) (*expr, error) {
+	v, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		return nil, invalid("the number %.50s", text)
+	}
+	return &expr{op: opLiteral, typ: delta.Double, text: strconv.FormatFloat(v, 'g', -1, 64)}, nil
+}
+
+// reread turns a constant text into a constant of a type that it is compared
+// with or cast to. Only forms are taken that every reader takes alike.
+func (b builder) reread(e *expr, t delta.DataType) (*expr, error) {
+	as := &expr{op: opLiteral, typ: t, local: e.local}
+	ok := false
+	switch familyOf(t) {
+	case famDate:
+		as.text, ok = strictDate(e.text)
+	case famInstant:
+		as.text, ok = strictInstant(e.text)
+		if ok && (as.text < "1678" || as.text >= "2262") {
+			as = b.note(as, "a time outside of the years 1678 to 2261")
+		}
+	case famLocal:
+		as.text, ok = strictTime(e.text)
+		as = b.note(as, "a time without time zone")
+	}
+	if !ok {
+		return nil, invalid("the text '%.40s' is not a %s in a form that has one meaning", e.text, typeName(t))
+	}
+	return as, nil
+}
+
+func strictDate(s string) (string, bool) {
+	_, err := time.Parse(time.DateOnly, s)
+	return s, err == nil && len(s) == len(time.DateOnly) && s >= "0001"
+}
+
+const microLayout = "2006-01-02 15:04:05.999999"
+
+// strictTime reads a date, or a date and a time with at most microseconds.
+func strictTime(s string) (string, bool) {
+	if day, ok := strictDate(s); ok {
+		return day + " 00:00:00", true
+	}
+	t, err := time.Parse(microLayout, strings.Replace(s, "T", " ", 1))
+	if err != nil || len(s) < len(time.DateTime) || len(s) > len(microLayout) || strings.Contains(s, ",") || s < "0001" {
+		return "", false
+	}
+	return t.Format(microLayout), true
+}
+
+// strictInstant reads a strict time with an offset, and returns it in UTC.
+func strictInstant(s string) (string, bool) {
+	i := strings.LastIndexAny(s, "Z+-")
+	if i < len(time.DateTime) {
+		return "", false
+	}
+	if _, ok := strictTime(s[:i]); !ok {
+		return "", false
+	}
+	for _, zone := range []string{"Z07:00", "-07"} {
+		if t, err := time.Parse(microLayout+zone, strings.Replace(s, "T", " ", 1)); err == nil {
+			return t.UTC().Format(microLayout) + "+00:00", true
+		}
+	}
+	return "", false
+}

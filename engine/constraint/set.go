@@ -1,0 +1,140 @@
+package constraint
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"slices"
+
+	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/delta"
+)
+
+// Set is what the rows of a table must satisfy. It belongs to one snapshot: other
+// metadata makes another set.
+type Set struct {
+	// Keys are the keys as the schema has them; see [Set.AllKeys].
+	Keys   Keys
+	schema delta.Struct
+	rows   []Rule
+	// filled holds the defaults by column. unfilled holds the columns whose default
+	// cannot be evaluated.
+	filled   map[string]Default
+	unfilled []string
+}
+
+// Of reads the rules of a snapshot. A constraint or invariant that has no certain
+// meaning here is a [delta.FeatureError] that names it: the table cannot be
+// written to.
+func Of(snap *delta.Snapshot) (*Set, error) {
+	s := &Set{Keys: KeysOf(snap.Schema(), snap.Properties()), schema: snap.Schema()}
+	s.rows = append(notNull(snap.Schema()), voidColumns(snap.Schema())...)
+	if err := s.defaults(); err != nil {
+		return nil, err
+	}
+	if err := s.invariants(); err != nil {
+		return nil, err
+	}
+	constraints := snap.Constraints()
+	for _, name := range slices.Sorted(maps.Keys(constraints)) {
+		check, err := ParseSpark(s.schema, constraints[name])
+		if err != nil {
+			return nil, untranslatable("CHECK constraint "+name, err)
+		}
+		s.rows = append(s.rows, CheckRule(name, check))
+	}
+	return s, nil
+}
+
+// voidColumns returns the rules that void columns are NULL: no file can hold a value.
+func voidColumns(schema delta.Struct) []Rule {
+	var out []Rule
+	for _, f := range schema.Fields {
+		if f.Type == delta.Void {
+			column := f.Name
+			out = append(out, Rule{Kind: Checked, Name: "void " + column, Column: column, Columns: []string{column}, broken: func(alias string) string {
+				return engine.QuoteIdent(alias) + "." + engine.QuoteIdent(column) + " IS NOT NULL"
+			}})
+		}
+	}
+	return out
+}
+
+// Add adds a constraint that the catalog keeps, in the words of its author. A
+// column that it names may be gone since: the error is a [delta.FeatureError]
+// that names the constraint, or one of the parser.
+func (s *Set) Add(ctx context.Context, parser engine.Parser, name, text string) error {
+	check, err := ParseCheck(ctx, parser, s.schema, text)
+	if errors.Is(err, ErrInvalidCheck) {
+		return untranslatable("CHECK constraint "+name, err)
+	}
+	if err == nil {
+		s.rows = append(s.rows, CheckRule(name, check))
+	}
+	return err
+}
+
+// Rows returns the rules for single rows: NOT NULL, void columns, then invariants and
+// constraints.
+func (s *Set) Rows() []Rule { return slices.Clone(s.rows) }
+
+// AllKeys lists the keys, the primary key first.
+func (s *Set) AllKeys() []Key { return s.Keys.In(s.schema) }
+
+// Duties are what a commit may claim for rows that broke none of the rules and have
+// the values of [Set.Default] where they name no column.
+func (s *Set) Duties() []delta.Duty {
+	return []delta.Duty{delta.EvaluatesChecks, delta.EvaluatesInvariants, delta.FillsDefaults}
+}
+
+// metadataInvariants is field metadata of the protocol, "Column Invariants".
+const metadataInvariants = "delta.invariants"
+
+// invariants reads those of the columns and of the members of structs.
+func (s *Set) invariants() error { return s.invariantsOf(s.schema, "") }
+
+func (s *Set) invariantsOf(t delta.DataType, above string) error {
+	switch t := t.(type) {
+	case delta.Array:
+		return s.invariantsOf(t.Element, above+"element.")
+	case delta.Map:
+		if err := s.invariantsOf(t.Key, above+"key."); err != nil {
+			return err
+		}
+		return s.invariantsOf(t.Value, above+"value.")
+	case delta.Struct:
+		for _, f := range t.Fields {
+			if err := s.invariant(f, above+f.Name); err != nil {
+				return err
+			}
+			if err := s.invariantsOf(f.Type, above+f.Name+"."); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (s *Set) invariant(f delta.Field, path string) error {
+	text, ok := f.MetadataString(metadataInvariants)
+	if _, has := f.Metadata[metadataInvariants]; !has {
+		return nil
+	}
+	var outer struct {
+		Expression struct {
+			Expression string `json:"expression"`
+		} `json:"expression"`
+	}
+	// The feature is told to callers, the column may be hidden from them.
+	const what = "column invariants"
+	if !ok || json.Unmarshal([]byte(text), &outer) != nil {
+		return untranslatable(what, nil)
+	}
+	check, err := ParseSpark(s.schema, outer.Expression.Expression)
+	if err != nil {
+		return untranslatable(what, err)
+	}
+	s.rows = append(s.rows, CheckRule(path, check))
+	return nil
+}

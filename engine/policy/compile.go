@@ -1,0 +1,170 @@
+package policy
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/cedar-policy/cedar-go/x/exp/ast"
+
+	"github.com/lakewarden/lakewarden/engine"
+)
+
+// Policy is a stored policy that is enabled and applies to the table.
+type Policy struct {
+	ID      string
+	Version int64
+	Kind    Kind
+	// Text is the Cedar text.
+	Text string
+	// ColumnName is the column that kinds cls and mask are about.
+	ColumnName string
+	// Uncertain, if not nil, reports that the absence of a column from the [Request]
+	// is uncertain, because the rows may have the column under another name. Any test
+	// of it, including has, is then an error. Otherwise an absent column is absent
+	// from every row.
+	Uncertain func(column string) bool
+}
+
+// Principal is the user for whom rows are filtered.
+type Principal struct {
+	UserID     string
+	Role       string
+	Attributes map[string]string
+}
+
+// Request is what [Compile] needs to know.
+type Request struct {
+	Policies  []Policy
+	Principal Principal
+	// Columns are all columns of the table.
+	Columns []engine.Column
+	// Alias names the table in the predicate.
+	Alias string
+	// ReadAs are the names of columns in the relation that is read, by their exact
+	// names in Columns, where these are others. Row policies know a column by the
+	// latter; predicate, condition and [Filter.Columns] have the former.
+	ReadAs map[string]string
+}
+
+// Filter is what a user may see of a table.
+type Filter struct {
+	// Restricted reports that some row may be hidden. When it is false the
+	// table may be read as it is.
+	Restricted bool
+	// Deny reports that no row is visible, whatever the table holds.
+	Deny bool
+	// Predicate is SQL over the alias: a row is visible where it is TRUE; FALSE
+	// and NULL hide it. It is empty when Restricted is false, and FALSE with
+	// Deny. Equal meaning for two users usually gives equal text.
+	Predicate string
+	// Condition is what pruning understands of Predicate: every visible
+	// row fulfils it. It says nothing when Restricted is false.
+	Condition engine.Condition
+	// Assured is the opposite bound: every row that fulfils it is visible. It is
+	// meaningless if Restricted is false.
+	Assured engine.Condition
+	// Columns are the columns that the predicate reads, by their exact names,
+	// sorted.
+	Columns []string
+	// HiddenColumns are absent for the user: exact names, sorted. The predicate
+	// may read them nevertheless.
+	HiddenColumns []string
+	// Masks maps the exact name of a column that is not hidden to the mask under
+	// which it is shown. The mask fits the column's type.
+	Masks map[string]string
+}
+
+// Compile turns the policies of one table into what one user may see of it.
+// Order and number of equal policies do not matter. An error wraps [ErrPolicy];
+// it means that a policy cannot be understood, and the table must not be read.
+func Compile(req Request) (Filter, error) {
+	policies := slices.Clone(req.Policies)
+	slices.SortFunc(policies, func(a, b Policy) int { return strings.Compare(a.ID, b.ID) })
+	c := compiler{req: req, terms: &sqlTerms{columns: req.Columns, alias: req.Alias, readAs: req.ReadAs}, shown: map[string]disclosure{}}
+	for _, p := range policies {
+		if err := c.add(p); err != nil {
+			// By text only: the error of a text is for who writes policies.
+			return Filter{}, fmt.Errorf("%w: %s version %d: %s", ErrPolicy, p.ID, p.Version, err.Error())
+		}
+	}
+	out, err := c.rows()
+	if err != nil {
+		return Filter{}, err
+	}
+	c.columns(&out)
+	return out, nil
+}
+
+// compiler gathers what the policies of one table say.
+type compiler struct {
+	req              Request
+	terms            *sqlTerms
+	permits, forbids []*predicate
+	// shown is how much of each column the user sees; absent means all.
+	shown map[string]disclosure
+}
+
+func (c *compiler) add(p Policy) error {
+	parsed, err := Parse(p.Text)
+	if err != nil {
+		return err
+	}
+	if err := parsed.Suits(p.Kind, p.ColumnName, nil); err != nil {
+		return err
+	}
+	if p.Kind != KindRLS {
+		return c.column(p, parsed)
+	}
+	terms := *c.terms
+	terms.uncertain = p.Uncertain
+	body, err := rowTruth(parsed.policy, c.req.Principal, &terms)
+	if err != nil {
+		return err
+	}
+	if parsed.Effect() == Permit {
+		c.permits = append(c.permits, body.yes)
+	} else {
+		c.forbids = append(c.forbids, body.no)
+	}
+	return nil
+}
+
+// rows joins the row policies. Without any, every row is visible.
+func (c *compiler) rows() (Filter, error) {
+	if len(c.permits)+len(c.forbids) == 0 {
+		return Filter{}, nil
+	}
+	return rowFilter(and(append(c.forbids, or(c.permits...))...))
+}
+
+func rowFilter(visible *predicate) (Filter, error) {
+	switch {
+	case visible.kind == predicateTrue:
+		return Filter{}, nil
+	case visible.kind == predicateFalse:
+		return Filter{Restricted: true, Deny: true, Predicate: visible.sql, Condition: visible.condition(), Assured: visible.assured()}, nil
+	case len(visible.sql) > maxPredicate:
+		return Filter{}, fmt.Errorf("%w: %w", ErrPolicy, errComplex)
+	}
+	used := map[string]bool{}
+	visible.columns(used)
+	return Filter{Restricted: true, Predicate: visible.sql, Condition: visible.condition(), Assured: visible.assured(), Columns: sortedKeys(used)}, nil
+}
+
+// rowTruth is where a policy's scope and conditions hold for one user.
+func rowTruth(p *ast.Policy, user Principal, t terms) (truth, error) {
+	rest, keep := residual(p, user)
+	if !keep {
+		return constant(false), nil
+	}
+	return bodyTruth(rest, t)
+}
+
+// rowScope reports whether a policy's action and resource are those of reading
+// rows.
+func rowScope(p *ast.Policy) bool {
+	_, about := p.Resource.(ast.ScopeTypeEq)
+	action, named := p.Action.(ast.ScopeTypeEq)
+	return !about && (!named || action.Entity == readUID)
+}

@@ -1,0 +1,161 @@
+package pruning
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/delta"
+)
+
+// maxGroups bounds the different partition values in a list: each is a part of
+// the SQL that reads it.
+const maxGroups = 64
+
+// List returns the data files that together hold every row of the snapshot which
+// fulfils the condition. Columns are all columns of the table, with their SQL
+// types. Groups are in an order that follows from their partition values, and the
+// files of each in that of their names: the order of some rows does not tell of
+// files that hold none of them.
+//
+// It returns false if the table has to be read through its log, because
+//   - [delta.CheckListable] refuses it,
+//   - a file has a deletion vector that [Load] has not read,
+//   - the name of a file has both a backslash and a character of patterns, or
+//   - the remaining files have more than 64 different partition values.
+//
+// The last two do not apply to a table that the engine's reader of logs refuses, of which
+// it misreads a partition value, or of which a checkpoint is damaged.
+//
+// The list is shared: nothing in it may be changed.
+func List(snap *delta.Snapshot, columns []engine.Column, condition engine.Condition) (*engine.FileList, bool) {
+	x := indexOf(snap)
+	if !x.usable() || x.odd && x.unscannable == nil {
+		return nil, false
+	}
+	at := x.prune(condition)
+	if len(at) == len(x.files) {
+		return x.fullList(columns, at)
+	}
+	return x.list(columns, at, maxGroups)
+}
+
+// ListRestricted is [List] for a reader who sees some rows of the table only.
+// Whether the table is read through its log must not follow from files that hold
+// hidden rows, because the log has another order of rows. So it depends on the
+// schema and the protocol: a table that may have deletion vectors is listed after
+// [Load], and a list has any number of groups.
+func ListRestricted(snap *delta.Snapshot, columns []engine.Column, condition engine.Condition) (*engine.FileList, bool) {
+	if !ListsRestricted(snap) {
+		return nil, false
+	}
+	x := indexOf(snap)
+	return x.list(columns, x.prune(condition), len(x.files))
+}
+
+// prune returns the positions of the files that may hold a row that fulfils the
+// condition.
+func (x *index) prune(condition engine.Condition) []int32 {
+	m := x.bound(compile(x.schema, condition))
+	var at []int32
+	for i := range x.files {
+		if m.match(i) {
+			at = append(at, int32(i))
+		}
+	}
+	return at
+}
+
+// bound gives m the spans of the columns that it looks at.
+func (x *index) bound(m matcher) *matcher {
+	m.bind(x.spansOf(m.names(nil)))
+	return &m
+}
+
+// fullList is the list of all files, which is kept.
+func (x *index) fullList(columns []engine.Column, at []int32) (*engine.FileList, bool) {
+	x.mu.Lock()
+	full := x.full
+	x.mu.Unlock()
+	if full != nil && slices.Equal(full.Columns, columns) {
+		return full, true
+	}
+	full, ok := x.list(columns, at, maxGroups)
+	if ok {
+		x.mu.Lock()
+		x.full = full
+		x.mu.Unlock()
+	}
+	return full, ok
+}
+
+func (x *index) list(columns []engine.Column, at []int32, most int) (*engine.FileList, bool) {
+	if x.unscannable != nil {
+		most = len(x.files)
+	}
+	var groups []engine.FileGroup
+	place := make(map[int32]int)
+	for _, i := range at {
+		of := x.member[i]
+		n, ok := place[of]
+		if !ok {
+			if n = len(groups); n == most {
+				return nil, false
+			}
+			place[of] = n
+			groups = append(groups, engine.FileGroup{Partition: x.constants(of)})
+		}
+		groups[n].Paths = append(groups[n].Paths, x.files[i].Name)
+	}
+	var ordered []engine.FileGroup
+	for _, of := range slices.SortedFunc(maps.Keys(place), x.byKey) {
+		ordered = append(ordered, groups[place[of]])
+	}
+	// Files from before a column was widened hold another type.
+	list := engine.NewFileList(columns, x.widened == nil && x.wholeFiles(at), ordered)
+	if x.mapped != nil {
+		list = list.WithStored(x.mapped)
+	}
+	if x.ids != nil {
+		list = list.WithColumnIDs(x.ids)
+	}
+	if x.parts != nil {
+		list = list.WithParts(x.parts)
+	}
+	if x.widened != nil {
+		list = list.WithWidened(x.widened)
+	}
+	if gone := x.deletedIn(ordered); len(gone) > 0 {
+		list = list.WithDeleted(gone)
+	}
+	return list, true
+}
+
+// constants returns the values of the columns that the files of a group do not hold: the
+// partition values, and NULL for void columns.
+func (x *index) constants(group int32) map[string]*string {
+	values := x.groups[group].values
+	if len(x.voids) == 0 {
+		return values
+	}
+	all := make(map[string]*string, len(values)+len(x.voids))
+	maps.Copy(all, values)
+	for _, name := range x.voids {
+		all[name] = nil
+	}
+	return all
+}
+
+// byKey compares two groups by their partition values.
+func (x *index) byKey(a, b int32) int { return strings.Compare(x.groups[a].key, x.groups[b].key) }
+
+// count reads a number of rows; -1 is none.
+func count(raw string) int64 {
+	n, err := strconv.ParseInt(raw, 10, 64)
+	if err != nil || n < 0 {
+		return -1
+	}
+	return n
+}

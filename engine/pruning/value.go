@@ -1,0 +1,99 @@
+package pruning
+
+import (
+	"cmp"
+	"encoding/binary"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/lakewarden/lakewarden/engine/delta"
+)
+
+// value is a constant of any type that has an order here. Integers, booleans,
+// days, microseconds and decimals of up to 18 digits lie in n; strings in s;
+// wider decimals are 128 bits, the upper half in n and the lower, as eight
+// bytes, in s. Only values of one column are ever compared.
+type value struct {
+	n int64
+	s string
+}
+
+func compare(a, b value) int {
+	if a.n != b.n {
+		return cmp.Compare(a.n, b.n)
+	}
+	return strings.Compare(a.s, b.s)
+}
+
+// narrowDigits is the precision up to which a decimal fits an int64.
+const narrowDigits = 18
+
+// bounded reports whether values of the type have an order here.
+func bounded(t delta.DataType) bool {
+	switch t := t.(type) {
+	case delta.Decimal:
+		return true
+	case delta.Primitive:
+		switch t {
+		case delta.Byte, delta.Short, delta.Integer, delta.Long, delta.Boolean, delta.Date,
+			delta.Timestamp, delta.TimestampNTZ, delta.String:
+			return true
+		}
+	}
+	return false
+}
+
+// parseExact reads the text of a condition's value or of a partition value that
+// [delta.ParsePartitionValue] returned, which has the same form but for the
+// offset of an instant.
+func parseExact(t delta.DataType, text string) (value, bool) {
+	switch t := t.(type) {
+	case delta.Decimal:
+		return decimalValue(text, t, exact)
+	case delta.Primitive:
+		switch t {
+		case delta.Byte, delta.Short, delta.Integer, delta.Long:
+			n, err := strconv.ParseInt(text, 10, 64)
+			return value{n: n}, err == nil
+		case delta.Boolean:
+			return boolean(text)
+		case delta.Date:
+			return day(text)
+		case delta.Timestamp:
+			return instant(time.DateTime, strings.TrimSuffix(text, "+00"))
+		case delta.TimestampNTZ:
+			return instant(time.DateTime, text)
+		case delta.String:
+			return value{s: text}, utf8.ValidString(text)
+		}
+	}
+	return value{}, false
+}
+
+func boolean(text string) (value, bool) {
+	switch text {
+	case "true":
+		return value{n: 1}, true
+	case "false":
+		return value{}, true
+	}
+	return value{}, false
+}
+
+func day(text string) (value, bool) {
+	d, err := time.Parse(time.DateOnly, text)
+	return value{n: d.Unix() / (24 * 60 * 60)}, err == nil && d.Year() > 0
+}
+
+// instant reads a point in time in microseconds.
+func instant(layout, text string) (value, bool) {
+	at, err := time.Parse(layout, text)
+	return value{n: at.UnixMicro()}, err == nil && at.Year() > 0 && at.Nanosecond()%1000 == 0
+}
+
+// wide is a decimal of 128 bits.
+func wide(high int64, low uint64) value {
+	return value{n: high, s: string(binary.BigEndian.AppendUint64(nil, low))}
+}
