@@ -10,6 +10,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/hashicorp/golang-lru/v2/simplelru"
+
 	"github.com/lakewarden/lakewarden/engine"
 )
 
@@ -30,14 +32,18 @@ const maxAttachments = 32
 type attachments struct {
 	inst  *instance
 	links string
-	names *recent
+	names *simplelru.LRU[string, struct{}]
 }
 
 func newAttachments(in *instance, links string) *attachments {
-	return &attachments{inst: in, links: links, names: newRecent()}
+	return &attachments{inst: in, links: links, names: newRecent[struct{}]()}
 }
 
-func (a *attachments) has(src engine.Source) bool { return a.names.touch(src.Database()) }
+// has reports whether src is attached, and marks it as used.
+func (a *attachments) has(src engine.Source) bool {
+	_, ok := a.names.Get(src.Database())
+	return ok
+}
 
 // add attaches src, whose checked location is given. The log is read when the
 // table is first used.
@@ -60,7 +66,7 @@ func (a *attachments) add(src engine.Source, location string) error {
 		_ = os.Remove(a.link(name))
 		return err
 	}
-	a.names.add(name)
+	a.names.Add(name, struct{}{})
 	return nil
 }
 
@@ -71,7 +77,7 @@ func (a *attachments) trim(inUse map[string]bool) error { return a.shrink(maxAtt
 func (a *attachments) clear() error { return a.shrink(0, nil) }
 
 func (a *attachments) shrink(limit int, inUse map[string]bool) error {
-	for _, name := range a.names.excess(limit, inUse) {
+	for _, name := range excess(a.names, limit, inUse) {
 		if err := a.drop(name); err != nil {
 			return err
 		}
@@ -81,13 +87,13 @@ func (a *attachments) shrink(limit int, inUse map[string]bool) error {
 
 // drop detaches a table if it is attached.
 func (a *attachments) drop(name string) error {
-	if !a.names.has(name) {
+	if !a.names.Contains(name) {
 		return nil
 	}
 	if err := a.inst.exec("DETACH " + engine.QuoteIdent(name)); err != nil {
 		return err
 	}
-	a.names.remove(name)
+	a.names.Remove(name)
 	if err := os.Remove(a.link(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return internalError("temp_dir", err.Error())
 	}

@@ -1,7 +1,9 @@
 package duckdb
 
 import (
-	"container/list"
+	"math"
+
+	"github.com/hashicorp/golang-lru/v2/simplelru"
 
 	"github.com/lakewarden/lakewarden/engine"
 )
@@ -10,8 +12,7 @@ import (
 // first. Their names are content addresses, so an equal name is an equal copy.
 type barriers struct {
 	inst   *instance
-	order  *list.List
-	byName map[string]*list.Element
+	byName *simplelru.LRU[string, *barrierCopy]
 }
 
 type barrierCopy struct {
@@ -22,7 +23,8 @@ type barrierCopy struct {
 }
 
 func newBarriers(in *instance) *barriers {
-	return &barriers{inst: in, order: list.New(), byName: map[string]*list.Element{}}
+	byName, _ := simplelru.NewLRU[string, *barrierCopy](math.MaxInt, nil) // fails at size 0 only
+	return &barriers{inst: in, byName: byName}
 }
 
 // missing returns the copies that have to be made, and marks the others as used.
@@ -34,11 +36,9 @@ func (b *barriers) missing(want []engine.Barrier) []engine.Barrier {
 			continue
 		}
 		seen[w.Name] = true
-		if el, ok := b.byName[w.Name]; ok {
-			b.order.MoveToFront(el)
-			continue
+		if _, ok := b.byName.Get(w.Name); !ok {
+			out = append(out, w)
 		}
-		out = append(out, w)
 	}
 	return out
 }
@@ -77,7 +77,7 @@ func (b *barriers) create(m engine.Barrier) error {
 	}
 	// A copy that an interrupt left behind unmeasured is made again.
 	sql := "CREATE OR REPLACE TEMP TABLE " + engine.QuoteIdent(m.Name) + " AS (" + m.SQL + "\n)"
-	if err := b.inst.fill(sql, m.Args); err != nil {
+	if err := b.fill(sql, m.Args); err != nil {
 		// A position would point into SQL that the caller has never seen.
 		if e := engineError(err); e != nil {
 			e.Position = -1
@@ -88,16 +88,16 @@ func (b *barriers) create(m engine.Barrier) error {
 	if err != nil {
 		return err
 	}
-	b.byName[m.Name] = b.order.PushFront(&barrierCopy{name: m.Name, bytes: max(after-before, 0), indexed: map[string]bool{}})
+	b.byName.Add(m.Name, &barrierCopy{name: m.Name, bytes: max(after-before, 0), indexed: map[string]bool{}})
 	return nil
 }
 
 // fill runs the one statement that makes a copy.
-func (in *instance) fill(sql string, args engine.Args) error {
+func (b *barriers) fill(sql string, args engine.Args) error {
 	if len(args.Positional)+len(args.Named) == 0 {
-		return in.execOne(sql)
+		return b.inst.execOne(sql)
 	}
-	c, err := in.open(sql, args, creates, func() error { return nil })
+	c, err := b.inst.open(sql, args, creates, func() error { return nil })
 	if err != nil {
 		return err
 	}
@@ -122,8 +122,8 @@ func (b *barriers) used() (int64, error) {
 // bytes is the estimated size of all copies.
 func (b *barriers) bytes() int64 {
 	var sum int64
-	for el := b.order.Front(); el != nil; el = el.Next() {
-		sum += el.Value.(*barrierCopy).bytes
+	for _, c := range b.byName.Values() {
+		sum += c.bytes
 	}
 	return sum
 }
@@ -132,18 +132,18 @@ func (b *barriers) bytes() int64 {
 // of those in use. Keeping nothing drops empty copies as well.
 func (b *barriers) shrink(keep int64, inUse map[string]bool) error {
 	sum := b.bytes()
-	for el := b.order.Back(); el != nil && (sum > keep || keep <= 0); {
-		newer := el.Prev()
-		c := el.Value.(*barrierCopy)
-		if !inUse[c.name] {
-			if err := b.inst.exec("DROP TABLE temp.main." + engine.QuoteIdent(c.name)); err != nil {
-				return err
-			}
-			sum -= c.bytes
-			b.order.Remove(el)
-			delete(b.byName, c.name)
+	for _, c := range b.byName.Values() { // the oldest first
+		if sum <= keep && keep > 0 {
+			break
 		}
-		el = newer
+		if inUse[c.name] {
+			continue
+		}
+		if err := b.inst.exec("DROP TABLE temp.main." + engine.QuoteIdent(c.name)); err != nil {
+			return err
+		}
+		sum -= c.bytes
+		b.byName.Remove(c.name)
 	}
 	return nil
 }

@@ -19,11 +19,10 @@ const (
 // and gives them in the order of the copy all the same.
 func (b *barriers) index(want []engine.Barrier, budget int64, step func() error) error {
 	for _, w := range want {
-		el, ok := b.byName[w.Name]
+		c, ok := b.byName.Peek(w.Name)
 		if !ok || w.Index == "" {
 			continue
 		}
-		c := el.Value.(*barrierCopy)
 		if c.indexed[w.Index] {
 			continue
 		}

@@ -117,8 +117,8 @@ func (c *cell) write(st engine.WriteStatement, dir string, g *guard) (files []en
 		st.Lease.Threads = 1 // several threads keep the order in a single file only
 	}
 	err = c.with(st.Statement, g, func() error {
-		return c.inst.unordered(!st.Layout.Ordered, func() error {
-			files, err = c.inst.writeFiles(st.Statement, st.Layout, dir, g.err)
+		return unordered(c.inst, !st.Layout.Ordered, func() error {
+			files, err = writeFiles(c.inst, st.Statement, st.Layout, dir, g.err)
 			return err
 		})
 	})
@@ -261,6 +261,7 @@ func (c *cell) close() error {
 	defer c.owner.turns.take()()
 	c.kept.shrink(0)
 	c.inst.close()
+	c.views.close()
 	if err := errors.Join(os.RemoveAll(c.confines.temp), os.RemoveAll(c.dir)); err != nil {
 		return internalError("temp_dir", err.Error())
 	}

@@ -21,8 +21,6 @@ type cursor struct {
 	options  duck.ArrowOptions
 	schema   *arrow.Schema
 	columns  []engine.Column
-	// borrowed says that the prepared statement belongs to somebody else.
-	borrowed bool
 	// keep, if set, takes the prepared statement over once it ran to its end.
 	keep func()
 	// live says that the engine still holds the statement's tasks and buffers.
@@ -74,16 +72,6 @@ func (in *instance) measure(sql string, args engine.Args, step func() error) (*c
 		return nil, err
 	}
 	return in.open("EXPLAIN (ANALYZE, FORMAT json) "+sql, args, explains, step)
-}
-
-// reopen starts a statement that was prepared before and outlives the cursor.
-func (in *instance) reopen(prepared duck.PreparedStatement, args engine.Args, step func() error) (*cursor, error) {
-	c := &cursor{conn: in.conn, prepared: prepared, borrowed: true}
-	if err := c.start(args, step); err != nil {
-		c.close()
-		return nil, err
-	}
-	return c, nil
 }
 
 // start binds args to the prepared statement and starts it.
@@ -243,14 +231,13 @@ func (c *cursor) close() {
 	}
 	duck.DestroyArrowOptions(&c.options)
 	duck.DestroyResult(&c.result)
-	switch {
-	case c.borrowed:
-	case c.keep != nil && errors.Is(c.err, io.EOF):
+	if c.keep != nil && errors.Is(c.err, io.EOF) {
 		c.keep()
-	default:
+		c.prepared = duck.PreparedStatement{}
+	} else {
 		duck.DestroyPrepare(&c.prepared)
 	}
-	c.borrowed, c.keep = true, nil
+	c.keep = nil
 	if live {
 		var res duck.Result
 		duck.Query(c.conn, "SELECT 1", &res)

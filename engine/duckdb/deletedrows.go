@@ -103,9 +103,9 @@ func (d *deletedLists) register(in *instance) error {
 	*(*cgo.Handle)(kept) = handle
 	duck.ScalarFunctionSetExtraInfo(f, kept, C.free)
 	duck.ScalarFunctionSetFunction(f, C.lakewardenIsDeleted)
-	if duck.RegisterScalarFunction(in.conn, f) != duck.StateSuccess {
+	if err := in.register(f, isDeleted); err != nil {
 		handle.Delete()
-		return internalError("open", "function refused: "+isDeleted)
+		return err
 	}
 	d.handle = handle
 	return nil
@@ -150,8 +150,4 @@ func lakewardenIsDeleted(info, input, output unsafe.Pointer) {
 		}
 		from = to
 	}
-}
-
-func columnOf[T any](chunk duck.DataChunk, column duck.IdxT, n int) []T {
-	return unsafe.Slice((*T)(duck.VectorGetData(duck.DataChunkGetVector(chunk, column))), n)
 }

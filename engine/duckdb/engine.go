@@ -8,6 +8,8 @@ import (
 	"slices"
 	"sync"
 
+	duck "github.com/duckdb/duckdb-go-bindings"
+
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/workdir"
 )
@@ -35,6 +37,20 @@ type Options struct {
 	Lease engine.Lease
 }
 
+func (o Options) extensionDirs() []string {
+	if len(o.ExtensionDirs) == 0 {
+		return []string{"extensions"}
+	}
+	return o.ExtensionDirs
+}
+
+func (o Options) extensions() []string {
+	if o.Extensions == nil {
+		return []string{extensionLog, extensionRemote}
+	}
+	return o.Extensions
+}
+
 // Engine runs sessions in this process. It is safe for concurrent use.
 type Engine struct {
 	lease      engine.Lease
@@ -58,7 +74,7 @@ func New(ctx context.Context, opts Options) (*Engine, error) {
 	if opts.Verified != nil {
 		e.extensions, err = trusted(opts.Verified)
 	} else {
-		e.extensions, err = verifyAll(ctx, opts)
+		e.extensions, err = verifyAll(ctx, opts.extensionDirs(), opts.extensions())
 	}
 	if err != nil {
 		return nil, err
@@ -69,36 +85,35 @@ func New(ctx context.Context, opts Options) (*Engine, error) {
 	return e, nil
 }
 
-// verifyAll finds and verifies the extension files.
-func verifyAll(ctx context.Context, opts Options) ([]extension, error) {
-	dirs := opts.ExtensionDirs
-	if len(dirs) == 0 {
-		dirs = []string{"extensions"}
+// Verified returns the files that the engine loads. An engine of a child process
+// that gets them as [Options.Verified] does not check the signatures again, which
+// would take longer than the rest of its start.
+func (e *Engine) Verified() []VerifiedFile {
+	files := make([]VerifiedFile, len(e.extensions))
+	for i, x := range e.extensions {
+		files[i] = x.verified()
 	}
-	names := opts.Extensions
-	if names == nil {
-		names = []string{extensionLog, extensionRemote}
+	return files
+}
+
+// Version is the DuckDB version in this binary, as extension directories name
+// it: v1.5.5.
+func Version() string { return duck.LibraryVersion() }
+
+// Probe locks every kind of instance down as it does for a caller and attacks
+// it from within. It returns ErrSandbox when one of the attacks succeeds, or
+// leaves a trace outside although it failed.
+func (e *Engine) Probe(ctx context.Context) error {
+	kinds := []kind{{}, {log: true}}
+	if e.readsRemote() {
+		kinds = append(kinds, kind{remote: true}, kind{log: true, remote: true})
 	}
-	platform, err := Platform()
-	if err != nil {
-		return nil, err
-	}
-	var found []extension
-	for _, name := range names {
-		if err := ctx.Err(); err != nil {
-			return nil, err
+	for _, k := range kinds {
+		if err := probe(ctx, e.temp.Path(), k.extensions(e.extensions)); err != nil {
+			return err
 		}
-		path, err := findExtension(dirs, platform, name)
-		if err != nil {
-			return nil, err
-		}
-		ext, err := verifyExtension(name, path)
-		if err != nil {
-			return nil, err
-		}
-		found = append(found, ext)
 	}
-	return found, nil
+	return nil
 }
 
 // Open starts a session. Its instances are made by the statements that need them.

@@ -1,6 +1,7 @@
 package duckdb
 
 import (
+	"context"
 	"crypto/sha256"
 	"errors"
 	"io"
@@ -24,13 +25,15 @@ type extension struct {
 	info fs.FileInfo
 }
 
-// verified remembers the checked files of this process by their paths, so that
-// a second engine does not check the same 80 MB again.
-var verified sync.Map
+// extensionRemote reads the S3 protocol, extensionLog the log of Delta tables.
+const (
+	extensionRemote = "httpfs"
+	extensionLog    = "delta"
+)
 
-// Version is the DuckDB version in this binary, as extension directories name
-// it: v1.5.5.
-func Version() string { return duck.LibraryVersion() }
+// checked remembers the checked files of this process by their paths, so that
+// a second engine does not check the same 80 MB again.
+var checked sync.Map
 
 // Platform is DuckDB's name for this system, as extension directories use it:
 // linux_amd64.
@@ -40,12 +43,8 @@ func Platform() (string, error) {
 		return "", err
 	}
 	defer in.close()
-	return in.platform()
-}
-
-func (in *instance) platform() (string, error) {
 	var out string
-	err := in.each(`SELECT platform FROM pragma_platform()`, engine.Args{}, func(r rowReader) error {
+	err = in.each(`SELECT platform FROM pragma_platform()`, engine.Args{}, func(r rowReader) error {
 		out = strings.Clone(r.text(0))
 		return nil
 	})
@@ -54,7 +53,7 @@ func (in *instance) platform() (string, error) {
 
 // extensionFile is where a directory of extensions keeps one.
 func extensionFile(dir, platform, name string) string {
-	return filepath.Join(dir, Version(), platform, name+".duckdb_extension")
+	return filepath.Join(dir, duck.LibraryVersion(), platform, name+".duckdb_extension")
 }
 
 // findExtension returns the first file of that name in the search order.
@@ -73,7 +72,7 @@ func findExtension(dirs []string, platform, name string) (string, error) {
 			return "", &ExtensionError{Name: name, Path: abs, Reason: "cannot be read"}
 		}
 	}
-	return "", &ExtensionError{Name: name, Reason: "not found in " + strings.Join(dirs, ", ") + " for DuckDB " + Version() + " on " + platform}
+	return "", &ExtensionError{Name: name, Reason: "not found in " + strings.Join(dirs, ", ") + " for DuckDB " + duck.LibraryVersion() + " on " + platform}
 }
 
 // verifyExtension loads the file once with DuckDB's signature check on and
@@ -90,7 +89,7 @@ func verifyExtension(name, path string) (extension, error) {
 		return extension{}, &ExtensionError{Name: name, Path: path, Reason: p + " is writable by everyone",
 			Remedy: "take write permission for others away (chmod o-w)"}
 	}
-	if known, ok := verified.Load(path); ok && known.(extension).unchanged() == nil {
+	if known, ok := checked.Load(path); ok && known.(extension).unchanged() == nil {
 		return known.(extension), nil
 	}
 	before, err := fingerprint(name, path)
@@ -103,14 +102,39 @@ func verifyExtension(name, path string) (extension, error) {
 	}
 	defer in.close()
 	if err := in.exec("LOAD " + engine.QuoteString(path)); err != nil {
-		return bad("wrong or damaged file; DuckDB " + Version() + " does not accept it")
+		return bad("wrong or damaged file; DuckDB " + duck.LibraryVersion() + " does not accept it")
 	}
 	after, err := fingerprint(name, path)
 	if err != nil || after.sum != before.sum || before.unchanged() != nil {
 		return bad("changed while it was being checked")
 	}
-	verified.Store(path, after)
+	checked.Store(path, after)
 	return after, nil
+}
+
+// verifyAll finds the named extension files in dirs and verifies them. Errors match
+// ErrExtension.
+func verifyAll(ctx context.Context, dirs, names []string) ([]extension, error) {
+	platform, err := Platform()
+	if err != nil {
+		return nil, err
+	}
+	var found []extension
+	for _, name := range names {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		path, err := findExtension(dirs, platform, name)
+		if err != nil {
+			return nil, err
+		}
+		ext, err := verifyExtension(name, path)
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, ext)
+	}
+	return found, nil
 }
 
 // unchanged checks that the file is still the one that was verified.

@@ -6,14 +6,9 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/lakewarden/lakewarden/engine"
 )
-
-// maxFailureText bounds what a failure carries into the log: an internal error
-// of DuckDB brings its stack along.
-const maxFailureText = 4 << 10
 
 // failure is the form in which DuckDB reports an error under errors_as_json.
 type failure struct {
@@ -114,8 +109,13 @@ var refinements = []refinement{
 	{"Out of Memory", regexp.MustCompile(`max_temp_directory_size`), engine.KindOutOfMemory, "temp_space"},
 }
 
-// classDataFile is the class of a data file that is damaged.
-const classDataFile = "data_file"
+const (
+	// classDataFile is the class of a data file that is damaged.
+	classDataFile = "data_file"
+	// classFileSchema is the class of data files whose columns differ from those of
+	// their table.
+	classFileSchema = "file_schema"
+)
 
 // entries names what a catalog entry of one kind is called when it is missing.
 var entries = map[string]string{
@@ -188,44 +188,6 @@ func decodeFailure(text string) (failure, bool) {
 	return failure{}, false
 }
 
-// byteOffset turns a position counted in characters, as the parser reports it,
-// into one counted in bytes.
-func byteOffset(sql string, position int) int {
-	if position < 0 {
-		return -1
-	}
-	for i := range sql {
-		if position == 0 {
-			return i
-		}
-		position--
-	}
-	return len(sql)
-}
-
-// checkText refuses what cannot be handed to C: a NUL would cut the text short
-// unseen, and invalid UTF-8 makes DuckDB throw where nobody catches.
-func checkText(s string) error {
-	if i := strings.IndexByte(s, 0); i >= 0 {
-		return &engine.Error{Kind: engine.KindSyntax, Class: "invalid_character", Position: i, Text: "NUL byte"}
-	}
-	if !utf8.ValidString(s) {
-		return &engine.Error{Kind: engine.KindSyntax, Class: "invalid_utf8", Position: invalidAt(s), Text: "invalid UTF-8"}
-	}
-	return nil
-}
-
-func invalidAt(s string) int {
-	for i, r := range s {
-		if r == utf8.RuneError {
-			if _, size := utf8.DecodeRuneInString(s[i:]); size == 1 {
-				return i
-			}
-		}
-	}
-	return -1
-}
-
 // engineError is the engine's error in err, or nil.
 func engineError(err error) *engine.Error {
 	var e *engine.Error
@@ -237,11 +199,4 @@ func engineError(err error) *engine.Error {
 
 func internalError(class, text string) *engine.Error {
 	return &engine.Error{Kind: engine.KindInternal, Class: class, Position: -1, Text: clip(text)}
-}
-
-func clip(text string) string {
-	if len(text) <= maxFailureText {
-		return text
-	}
-	return strings.ToValidUTF8(text[:maxFailureText], "")
 }

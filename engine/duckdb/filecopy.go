@@ -16,17 +16,17 @@ import (
 // writeFiles writes the rows of st into new files of the directory dir, and makes
 // of them what the layout asks for. Files of no row are not among them. After an
 // error some files may be left in dir.
-func (in *instance) writeFiles(st engine.Statement, layout engine.FileLayout, dir string, step func() error) ([]engine.DataFile, error) {
+func writeFiles(in *instance, st engine.Statement, layout engine.FileLayout, dir string, step func() error) ([]engine.DataFile, error) {
 	if err := in.onlyOne(st.SQL); err != nil {
 		return nil, err
 	}
-	files, err := in.copyOut(st, layout, dir, step)
+	files, err := copyOut(in, st, layout, dir, step)
 	if err != nil || len(layout.PartitionBy) == 0 {
 		return files, err
 	}
 	var out []engine.DataFile
 	for _, part := range byPartition(files, layout.PartitionBy) {
-		if part, err = in.resize(part, layout, dir, step); err != nil {
+		if part, err = resize(in, part, layout, dir, step); err != nil {
 			return nil, err
 		}
 		out = append(out, part...)
@@ -37,7 +37,7 @@ func (in *instance) writeFiles(st engine.Statement, layout engine.FileLayout, di
 // unordered runs f while rows may be written in any order, if any is true: to keep
 // them in order a file holds back what its threads have ready too early, which
 // takes a multiple of the memory.
-func (in *instance) unordered(anyOrder bool, f func() error) (err error) {
+func unordered(in *instance, anyOrder bool, f func() error) (err error) {
 	if !anyOrder {
 		return f()
 	}
@@ -49,23 +49,23 @@ func (in *instance) unordered(anyOrder bool, f func() error) (err error) {
 }
 
 // copyOut runs st into files of the directory dir.
-func (in *instance) copyOut(st engine.Statement, layout engine.FileLayout, dir string, step func() error) ([]engine.DataFile, error) {
+func copyOut(in *instance, st engine.Statement, layout engine.FileLayout, dir string, step func() error) ([]engine.DataFile, error) {
 	checked := st
 	var err error
 	if !layout.NoFloats {
-		if checked.SQL, err = in.withoutNegativeZeros(st.SQL); err != nil {
+		if checked.SQL, err = withoutNegativeZeros(in, st.SQL); err != nil {
 			return nil, hidden(err)
 		}
 	}
-	files, err := in.copyOnce(checked, layout, dir, true, step)
+	files, err := copyOnce(in, checked, layout, dir, true, step)
 	if checked.SQL != st.SQL && metNegativeZero(err, step) {
-		return in.copyOnce(st, layout, dir, false, step)
+		return copyOnce(in, st, layout, dir, false, step)
 	}
 	return files, err
 }
 
 // copyOnce is copyOut with dictionaries or without any.
-func (in *instance) copyOnce(st engine.Statement, layout engine.FileLayout, dir string, dictionaries bool, step func() error) ([]engine.DataFile, error) {
+func copyOnce(in *instance, st engine.Statement, layout engine.FileLayout, dir string, dictionaries bool, step func() error) ([]engine.DataFile, error) {
 	sql, err := copySQL(st.SQL, layout, dir, dictionaries)
 	if err != nil {
 		return nil, err
@@ -97,7 +97,7 @@ func hidden(err error) error {
 // resize makes one file, or files of the size that is asked for, of those of one
 // partition. The engine ends a partition's file when it has too many open, and
 // never by size.
-func (in *instance) resize(part []engine.DataFile, layout engine.FileLayout, dir string, step func() error) ([]engine.DataFile, error) {
+func resize(in *instance, part []engine.DataFile, layout engine.FileLayout, dir string, step func() error) ([]engine.DataFile, error) {
 	if len(part) == 1 && (layout.FileBytes <= 0 || part[0].Bytes <= layout.FileBytes+layout.FileBytes/2) {
 		return part, nil
 	}
@@ -110,7 +110,7 @@ func (in *instance) resize(part []engine.DataFile, layout engine.FileLayout, dir
 		paths[i] = path
 	}
 	layout.PartitionBy = nil
-	files, err := in.copyOut(engine.Statement{SQL: "SELECT * FROM " + readParquet(paths, ", hive_partitioning=false")}, layout, dir, step)
+	files, err := copyOut(in, engine.Statement{SQL: "SELECT * FROM " + readParquet(paths, ", hive_partitioning=false")}, layout, dir, step)
 	if err != nil {
 		return nil, err
 	}
@@ -230,14 +230,6 @@ func fieldItems(fields []engine.FieldID) []string {
 		}
 	}
 	return items
-}
-
-func fileNames(files []engine.DataFile) []string {
-	names := make([]string, len(files))
-	for i, f := range files {
-		names[i] = f.Name
-	}
-	return names
 }
 
 func writeFailure(err error) *engine.Error {

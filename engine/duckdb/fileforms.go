@@ -32,12 +32,12 @@ type schemaRow struct {
 }
 
 // formsOf are the schemas of the scan's files.
-func (in *instance) formsOf(s *fileScan) ([]fileForm, error) {
+func (v *fileViews) formsOf(s *fileScan) ([]fileForm, error) {
 	rows := map[string][]schemaRow{}
 	texts := map[string]*strings.Builder{}
 	const sql = "SELECT file_name, name, CASE WHEN field_id IS NULL THEN '' ELSE field_id::VARCHAR END, repetition_type, coalesce(num_children, 0)::BIGINT, " +
 		"concat_ws(' ', type, converted_type, duckdb_type) FROM system.main.parquet_schema("
-	err := in.each(sql+quoteList(s.paths)+") ORDER BY file_name, column_id", engine.Args{}, func(r rowReader) error {
+	err := v.inst.each(sql+quoteList(s.paths)+") ORDER BY file_name, column_id", engine.Args{}, func(r rowReader) error {
 		file := strings.Clone(r.text(0))
 		row := schemaRow{fileNode{name: strings.Clone(r.text(1)), repeated: r.text(3) == "REPEATED"}, int(r.int64(4))}
 		if id, err := strconv.Atoi(r.text(2)); err == nil {

@@ -3,6 +3,8 @@ package duckdb
 import (
 	"strings"
 
+	"github.com/hashicorp/golang-lru/v2/simplelru"
+
 	"github.com/lakewarden/lakewarden/engine"
 )
 
@@ -13,53 +15,55 @@ const maxFileViews = 256
 // fileViews are the lists of files that an instance can read, each as a view.
 // Their names are content addresses, so an equal name is an equal list.
 type fileViews struct {
-	inst  *instance
-	names *recent
-	// deleted are the numbers of the deleted rows of those that have some.
-	deleted map[string]int64
+	inst *instance
+	// names maps the name of a view to the number of its deleted rows, 0 for none.
+	names   *simplelru.LRU[string, int64]
+	deleted deletedLists
+	// variants reports whether [variantFunction] is registered.
+	variants bool
 }
 
 func newFileViews(in *instance) *fileViews {
-	return &fileViews{inst: in, names: newRecent(), deleted: map[string]int64{}}
+	return &fileViews{inst: in, names: newRecent[int64]()}
 }
 
-func (v *fileViews) has(src engine.Source) bool { return v.names.touch(src.Database()) }
+// has reports whether the view of src exists, and marks it as used.
+func (v *fileViews) has(src engine.Source) bool {
+	_, ok := v.names.Get(src.Database())
+	return ok
+}
 
 // add makes the view of src, whose checked location is given.
 func (v *fileViews) add(src engine.Source, location string) error {
-	query, deleted, err := v.inst.fileQuery(src.Files, location)
+	query, deleted, err := v.fileQuery(src.Files, location)
 	if err != nil {
 		return fileFailure(err)
 	}
 	// A view that stands unremembered, after an interrupt, is made again.
 	if err := v.inst.execOne("CREATE OR REPLACE TEMP VIEW " + engine.QuoteIdent(src.Database()) + " AS " + query); err != nil {
-		v.inst.deleted.drop(deleted)
+		v.deleted.drop(deleted)
 		return fileFailure(err)
 	}
-	v.names.add(src.Database())
-	if deleted != 0 {
-		v.deleted[src.Database()] = deleted
-	}
+	v.names.Add(src.Database(), deleted)
 	return nil
 }
 
 // forget lets go of a view that is gone, or is made again before it is read.
 func (v *fileViews) forget(name string) {
-	v.names.remove(name)
-	if deleted, ok := v.deleted[name]; ok {
-		v.inst.deleted.drop(deleted)
-		delete(v.deleted, name)
+	if deleted, ok := v.names.Peek(name); ok {
+		v.deleted.drop(deleted)
 	}
+	v.names.Remove(name)
 }
 
 // trim drops the least recently used views once there are too many, and then some
 // more: many at a time cost little more than one.
 func (v *fileViews) trim(inUse map[string]bool) error {
-	if len(v.names.excess(maxFileViews, inUse)) == 0 {
+	if len(excess(v.names, maxFileViews, inUse)) == 0 {
 		return nil
 	}
 	var sql strings.Builder
-	for _, name := range v.names.excess(maxFileViews*3/4, inUse) {
+	for _, name := range excess(v.names, maxFileViews*3/4, inUse) {
 		// Forgotten before it is gone: one that stands unremembered is made again.
 		v.forget(name)
 		sql.WriteString("DROP VIEW IF EXISTS temp.main." + engine.QuoteIdent(name) + ";")
@@ -69,7 +73,7 @@ func (v *fileViews) trim(inUse map[string]bool) error {
 
 // drop forgets a view if there is one.
 func (v *fileViews) drop(name string) error {
-	if !v.names.has(name) {
+	if !v.names.Contains(name) {
 		return nil
 	}
 	if err := v.inst.exec("DROP VIEW temp.main." + engine.QuoteIdent(name)); err != nil {
@@ -77,6 +81,19 @@ func (v *fileViews) drop(name string) error {
 	}
 	v.forget(name)
 	return nil
+}
+
+// close releases what the views hold. The instance is closed already.
+func (v *fileViews) close() { v.deleted.close() }
+
+// registerVariants registers [variantFunction] once.
+func (v *fileViews) registerVariants() error {
+	if v.variants {
+		return nil
+	}
+	err := registerVariants(v.inst)
+	v.variants = err == nil
+	return err
 }
 
 // fileFailure is an error about SQL that the caller has never seen: it has no
@@ -93,10 +110,6 @@ func fileFailure(err error) error {
 	}
 	return e
 }
-
-// classFileSchema is the class of data files whose columns are not what the
-// table says.
-const classFileSchema = "file_schema"
 
 func fileSchemaError(text string) *engine.Error {
 	return &engine.Error{Kind: engine.KindIO, Class: classFileSchema, Position: -1, Text: clip(text)}

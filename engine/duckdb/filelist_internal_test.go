@@ -23,12 +23,12 @@ func TestOldViewsOfListsAreDropped(t *testing.T) {
 	for i := range 2 * maxFileViews {
 		require.NoError(t, v.add(source(i), "/lake/t"))
 		require.NoError(t, v.trim(map[string]bool{source(0).Database(): true, source(i).Database(): true}))
-		require.LessOrEqual(t, v.names.order.Len(), maxFileViews)
+		require.LessOrEqual(t, v.names.Len(), maxFileViews)
 	}
 	views, err := in.int64s("SELECT count(*) FROM duckdb_views() WHERE temporary AND NOT internal")
 	require.NoError(t, err)
-	require.Equal(t, []int64{int64(v.names.order.Len())}, views)
-	require.Greater(t, v.names.order.Len(), maxFileViews/2)
+	require.Equal(t, []int64{int64(v.names.Len())}, views)
+	require.Greater(t, v.names.Len(), maxFileViews/2)
 	require.True(t, v.has(source(0)))
 	require.True(t, v.has(source(2*maxFileViews-1)))
 	require.False(t, v.has(source(1)))

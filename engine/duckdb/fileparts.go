@@ -55,16 +55,16 @@ type fileName struct {
 
 // lookInside makes the scan read the nested columns of all its files, whose members
 // may have several names, if it is to.
-func (in *instance) lookInside(s *fileScan) error {
+func (v *fileViews) lookInside(s *fileScan) error {
 	if s.parts == nil {
 		return nil
 	}
-	stored, err := in.describe(emptyQuery(s.stored))
+	stored, err := v.inst.describe(emptyQuery(s.stored))
 	if err != nil {
 		return err
 	}
 	defer stored.destroy()
-	table, err := in.describe(emptyQuery(s.inFile))
+	table, err := v.inst.describe(emptyQuery(s.inFile))
 	if err != nil {
 		return err
 	}
@@ -79,17 +79,17 @@ func (in *instance) lookInside(s *fileScan) error {
 			s.inside[i] = p
 		}
 		if p.hasVariants() {
-			if err := in.registerVariants(); err != nil {
+			if err := v.registerVariants(); err != nil {
 				return err
 			}
 		}
 	}
-	forms, err := in.formsOf(s)
+	forms, err := v.formsOf(s)
 	if err != nil {
 		return err
 	}
 	for _, form := range forms {
-		if err := in.lookAt(s, form); err != nil {
+		if err := v.lookAt(s, form); err != nil {
 			return err
 		}
 	}
@@ -115,8 +115,8 @@ func (s *fileScan) partOf(i int) *part {
 }
 
 // lookAt takes in what files of one form have.
-func (in *instance) lookAt(s *fileScan, form fileForm) error {
-	d, err := in.describe("SELECT * FROM " + readParquet(s.paths[form.files[0]:form.files[0]+1], s.options))
+func (v *fileViews) lookAt(s *fileScan, form fileForm) error {
+	d, err := v.inst.describe("SELECT * FROM " + readParquet(s.paths[form.files[0]:form.files[0]+1], s.options))
 	if err != nil {
 		return err
 	}

@@ -13,7 +13,7 @@ import (
 //
 // deleted is the number of the list's deleted rows, zero for a list without any;
 // whoever keeps the query drops them when it is gone.
-func (in *instance) fileQuery(l *engine.FileList, location string) (query string, deleted int64, err error) {
+func (v *fileViews) fileQuery(l *engine.FileList, location string) (query string, deleted int64, err error) {
 	scan, err := newFileScan(l, location)
 	if err != nil {
 		return "", 0, err
@@ -21,18 +21,18 @@ func (in *instance) fileQuery(l *engine.FileList, location string) (query string
 	if len(scan.paths) == 0 {
 		return emptyQuery(slices.Concat(l.Columns, positionColumns(l.Positions))), 0, nil
 	}
-	if err := in.bindFiles(scan); err != nil {
+	if err := v.bindFiles(scan); err != nil {
 		return "", 0, err
 	}
 	if values := scan.allValues(); values != "" {
-		if err := in.execOne(values); err != nil {
+		if err := v.inst.execOne(values); err != nil {
 			return "", 0, err
 		}
 	}
 	if len(l.Deleted) == 0 {
 		return scan.query(), 0, nil
 	}
-	if deleted, err = in.deleted.add(in, l.Deleted); err != nil {
+	if deleted, err = v.deleted.add(v.inst, l.Deleted); err != nil {
 		return "", 0, err
 	}
 	return scan.query() + " WHERE " + notDeleted(deleted), deleted, nil

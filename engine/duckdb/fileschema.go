@@ -5,8 +5,6 @@ import (
 	"strconv"
 	"strings"
 
-	duck "github.com/duckdb/duckdb-go-bindings"
-
 	"github.com/lakewarden/lakewarden/engine"
 )
 
@@ -16,13 +14,13 @@ import (
 // the columns of the first one and casts those of the others, by name. In all
 // other cases it is told the columns, and casts each file's to them; a column
 // that a file lacks is NULL.
-func (in *instance) bindFiles(s *fileScan) error {
+func (v *fileViews) bindFiles(s *fileScan) error {
 	// Writers of old leave texts unmarked, which DuckDB then takes for bytes. The parts of
 	// variants are bytes.
 	if types := typesOf(s.stored); !strings.Contains(types, "BLOB") && !strings.Contains(types, "VARIANT") {
 		s.options += ", binary_as_string=true"
 	}
-	first, err := in.describe("SELECT * FROM " + readParquet(s.paths[:1], s.options))
+	first, err := v.inst.describe("SELECT * FROM " + readParquet(s.paths[:1], s.options))
 	if err != nil {
 		return err
 	}
@@ -32,14 +30,14 @@ func (in *instance) bindFiles(s *fileScan) error {
 	if (s.uniform || len(s.paths) == 1) && !s.renamed && first.holds(s.inFile) {
 		return nil
 	}
-	if err := in.lookInside(s); err != nil {
+	if err := v.lookInside(s); err != nil {
 		return err
 	}
-	if err := in.fit(first, s); err != nil {
+	if err := v.fit(first, s); err != nil {
 		return err
 	}
 	// Without a look at a file DuckDB could only guess how many rows there are.
-	rows, err := in.int64s("SELECT num_rows::BIGINT FROM system.main.parquet_file_metadata(" + quoteList(s.paths[:1]) + ")")
+	rows, err := v.inst.int64s("SELECT num_rows::BIGINT FROM system.main.parquet_file_metadata(" + quoteList(s.paths[:1]) + ")")
 	if err != nil {
 		return err
 	}
@@ -63,16 +61,16 @@ func hides(has func(name string) bool) bool { return has(fileIndex) || has(fileR
 
 // fit checks that no column of the file would be changed by the cast to the type
 // that files should have, and finds how the table's columns come out of those.
-func (in *instance) fit(first *description, s *fileScan) error {
+func (v *fileViews) fit(first *description, s *fileScan) error {
 	if len(s.stored) == 0 {
 		return nil
 	}
-	stored, err := in.describe(emptyQuery(s.stored))
+	stored, err := v.inst.describe(emptyQuery(s.stored))
 	if err != nil {
 		return err
 	}
 	defer stored.destroy()
-	names, err := in.storedNames(s)
+	names, err := v.storedNames(s)
 	if err != nil {
 		return err
 	}
@@ -89,7 +87,7 @@ func (in *instance) fit(first *description, s *fileScan) error {
 	if !s.renamed {
 		return nil
 	}
-	table, err := in.describe(emptyQuery(s.inFile))
+	table, err := v.inst.describe(emptyQuery(s.inFile))
 	if err != nil {
 		return err
 	}
@@ -111,7 +109,7 @@ func (in *instance) fit(first *description, s *fileScan) error {
 
 // storedNames are the names that the first file has for the columns, "" where it
 // has no such column.
-func (in *instance) storedNames(s *fileScan) ([]string, error) {
+func (v *fileViews) storedNames(s *fileScan) ([]string, error) {
 	names := make([]string, len(s.stored))
 	if s.ids == nil {
 		for i, c := range s.stored {
@@ -120,7 +118,7 @@ func (in *instance) storedNames(s *fileScan) ([]string, error) {
 		return names, nil
 	}
 	sql := "SELECT field_id::BIGINT, name FROM system.main.parquet_schema(" + quoteList(s.paths[:1]) + ") WHERE field_id IS NOT NULL"
-	err := in.each(sql, engine.Args{}, func(r rowReader) error {
+	err := v.inst.each(sql, engine.Args{}, func(r rowReader) error {
 		if i := slices.Index(s.ids, int(r.int64(0))); i >= 0 {
 			names[i] = strings.Clone(r.text(1))
 		}
@@ -168,58 +166,4 @@ func hasColumn(columns []engine.Column, name string) bool {
 		}
 	}
 	return false
-}
-
-// description are the columns of a query that did not run.
-type description struct {
-	names []string
-	types []duck.LogicalType
-}
-
-// describe binds a query of ours.
-func (in *instance) describe(sql string) (*description, error) {
-	if err := checkText(sql); err != nil {
-		return nil, err
-	}
-	c := &cursor{conn: in.conn}
-	defer duck.DestroyPrepare(&c.prepared)
-	if err := c.prepare(sql, selects); err != nil {
-		return nil, err
-	}
-	n := duck.PreparedStatementColumnCount(c.prepared)
-	d := &description{names: make([]string, n), types: make([]duck.LogicalType, n)}
-	for i := range n {
-		d.names[i] = duck.PreparedStatementColumnName(c.prepared, i)
-		d.types[i] = duck.PreparedStatementColumnLogicalType(c.prepared, i)
-	}
-	return d, nil
-}
-
-func (d *description) destroy() {
-	for i := range d.types {
-		duck.DestroyLogicalType(&d.types[i])
-	}
-}
-
-func (d *description) has(name string) bool {
-	for _, n := range d.names {
-		if strings.EqualFold(n, name) {
-			return true
-		}
-	}
-	return false
-}
-
-// holds reports whether every column is there, with its very name and type.
-func (d *description) holds(columns []engine.Column) bool {
-	types := make(map[string]duck.LogicalType, len(d.names))
-	for i, name := range d.names {
-		types[name] = d.types[i]
-	}
-	for _, c := range columns {
-		if t, ok := types[c.Name]; !ok || typeName(t) != c.Type {
-			return false
-		}
-	}
-	return true
 }

@@ -24,8 +24,7 @@ type guard struct {
 	stop    chan struct{}
 	stop1   sync.Once
 	done    chan struct{}
-	// ended is called by the first end, unless it is nil.
-	ended func()
+	ended   func()
 }
 
 const (
@@ -33,12 +32,14 @@ const (
 	interruptMost  = 20 * time.Millisecond
 )
 
-// newGuard starts watching. The caller calls end exactly when it no longer
-// touches the connection on behalf of the statement.
-func newGuard(ctx context.Context, closing <-chan struct{}, timeout time.Duration, conn duck.Connection) *guard {
+// newGuard starts watching a statement of in; zero is no timeout. The caller calls end
+// exactly when it no longer touches the connection on behalf of the statement. The first
+// end calls ended, unless it is nil.
+func newGuard(ctx context.Context, closing <-chan struct{}, timeout time.Duration, in *instance, ended func()) *guard {
 	g := &guard{
 		ctx:     ctx,
-		conn:    conn,
+		conn:    in.conn,
+		ended:   ended,
 		tripped: make(chan struct{}),
 		stop:    make(chan struct{}),
 		done:    make(chan struct{}),
@@ -95,6 +96,15 @@ func (g *guard) end() {
 		}
 	})
 	<-g.done
+}
+
+// also stops the statement when ctx ends, too, until the function returned is called.
+func (g *guard) also(ctx context.Context) (stop func()) {
+	if ctx.Done() == g.ctx.Done() {
+		return func() {}
+	}
+	release := context.AfterFunc(ctx, func() { g.trip(engine.CauseContext) })
+	return func() { release() }
 }
 
 // err is the error of a stopped statement, or nil while it may go on.

@@ -17,7 +17,7 @@ func TestAnInterruptThatNobodyAskedFor(t *testing.T) {
 	require.NoError(t, err)
 	defer in.close()
 	ctx, cancel := context.WithCancel(t.Context())
-	g := newGuard(ctx, nil, 0, in.conn)
+	g := newGuard(ctx, nil, 0, in, nil)
 	defer g.end()
 
 	require.NotErrorIs(t, g.judge(stopped), engine.ErrInterrupted)

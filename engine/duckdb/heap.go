@@ -40,8 +40,12 @@ type heapKeeper struct {
 	since   time.Time
 }
 
-// heap is that of this process: the allocator is the engines' in common.
-var heap = newHeapKeeper()
+// process keeps the heap of this process, whose engines share one allocator.
+var process = newHeapKeeper()
+
+// lend counts a statement that may take limit bytes, until the function returned is
+// called. It is safe for concurrent use.
+func lend(limit int64) (back func()) { return process.lend(limit) }
 
 func newHeapKeeper() *heapKeeper {
 	k := &heapKeeper{resident: residentBytes, purge: purgeHeap}

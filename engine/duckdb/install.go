@@ -12,6 +12,8 @@ import (
 	"strings"
 	"time"
 
+	duck "github.com/duckdb/duckdb-go-bindings"
+
 	"github.com/lakewarden/lakewarden/engine"
 )
 
@@ -91,7 +93,7 @@ func fromRepository(ctx context.Context, name, temp string) (string, error) {
 		return "", err
 	}
 	defer in.close()
-	g := newGuard(ctx, nil, installTime, in.conn)
+	g := newGuard(ctx, nil, installTime, in, nil)
 	defer g.end()
 	if err := in.exec("INSTALL " + engine.QuoteIdent(name)); err != nil {
 		return "", errors.New("DuckDB's repository cannot be reached")
@@ -101,7 +103,7 @@ func fromRepository(ctx context.Context, name, temp string) (string, error) {
 
 // fromPackage takes the file out of the Python package of the same version.
 func fromPackage(ctx context.Context, name, temp string) (string, error) {
-	requirement := "duckdb-extension-" + name + "==" + strings.TrimPrefix(Version(), "v")
+	requirement := "duckdb-extension-" + name + "==" + strings.TrimPrefix(duck.LibraryVersion(), "v")
 	python, err := withPip(ctx, temp)
 	if err != nil {
 		return "", err

@@ -3,6 +3,7 @@ package duckdb
 import (
 	"maps"
 	"slices"
+	"unsafe"
 
 	duck "github.com/duckdb/duckdb-go-bindings"
 
@@ -14,10 +15,6 @@ import (
 type instance struct {
 	db   duck.Database
 	conn duck.Connection
-	// deleted are what views of lists of files leave out.
-	deleted deletedLists
-	// variants reports whether [variantFunction] is registered.
-	variants bool
 }
 
 // baseConfig holds for every instance, whatever it is for.
@@ -63,7 +60,6 @@ func openInstance(config map[string]string) (*instance, error) {
 func (in *instance) close() {
 	duck.Disconnect(&in.conn)
 	duck.Close(&in.db)
-	in.deleted.close()
 }
 
 // exec runs statements of ours whose results do not matter.
@@ -114,4 +110,18 @@ func (in *instance) int64s(sql string) ([]int64, error) {
 		return nil
 	})
 	return out, err
+}
+
+// register makes the scalar function f, whose name is given, known to the database.
+func (in *instance) register(f duck.ScalarFunction, name string) error {
+	if duck.RegisterScalarFunction(in.conn, f) != duck.StateSuccess {
+		return internalError("open", "function refused: "+name)
+	}
+	return nil
+}
+
+// columnOf returns the values of a flat column of a chunk that has n rows. They are
+// valid as long as the chunk.
+func columnOf[T any](chunk duck.DataChunk, column duck.IdxT, n int) []T {
+	return unsafe.Slice((*T)(duck.VectorGetData(duck.DataChunkGetVector(chunk, column))), n)
 }

@@ -2,35 +2,36 @@ package duckdb
 
 import (
 	duck "github.com/duckdb/duckdb-go-bindings"
+	"github.com/hashicorp/golang-lru/v2/simplelru"
 
 	"github.com/lakewarden/lakewarden/engine"
 )
 
 const (
-	// maxKeptStatements is how many prepared statements a cell keeps.
+	// maxKeptStatements is how many prepared statements an instance caches.
 	maxKeptStatements = 16
 	// maxKeptText bounds the text of each, in bytes.
 	maxKeptText = 16 << 10
 )
 
-// keptStatements are the prepared statements that a cell ran last, by their text:
-// a program sends the same again and again. The engine plans one anew where that
-// is called for: for other values of parameters, for functions of the time, and
-// after any change of what there is under the names in it. One that is running, or
-// that did not run to its end, is not among them.
+// keptStatements caches the prepared statements that an instance ran last, by their
+// text: programs repeat their statements. The engine plans a statement again where
+// that is necessary: for other values of parameters, for functions of the time, and
+// after a change of anything that its names refer to. A statement that is running, or
+// that did not run to its end, is not in the cache.
 type keptStatements struct {
-	inst  *instance
-	names *recent
-	held  map[string]duck.PreparedStatement
+	inst *instance
+	held *simplelru.LRU[string, duck.PreparedStatement]
 }
 
 func newKeptStatements(in *instance) *keptStatements {
-	return &keptStatements{inst: in, names: newRecent(), held: map[string]duck.PreparedStatement{}}
+	held, _ := simplelru.NewLRU[string, duck.PreparedStatement](maxKeptStatements+1, nil) // fails at size 0 only
+	return &keptStatements{inst: in, held: held}
 }
 
-// open is that of the instance, for a statement that callers run.
+// open is [instance.open] for a SELECT.
 func (k *keptStatements) open(sql string, args engine.Args, step func() error) (*cursor, error) {
-	prepared, ok := k.held[sql]
+	prepared, ok := k.held.Peek(sql)
 	if !ok {
 		c, err := k.inst.open(sql, args, selects, step)
 		if err == nil && len(sql) <= maxKeptText {
@@ -38,8 +39,7 @@ func (k *keptStatements) open(sql string, args engine.Args, step func() error) (
 		}
 		return c, err
 	}
-	k.names.remove(sql)
-	delete(k.held, sql)
+	k.held.Remove(sql)
 	c := &cursor{conn: k.inst.conn, prepared: prepared}
 	if err := c.start(args, step); err != nil {
 		c.close()
@@ -51,17 +51,14 @@ func (k *keptStatements) open(sql string, args engine.Args, step func() error) (
 
 // put takes over a statement that ran to its end.
 func (k *keptStatements) put(sql string, prepared duck.PreparedStatement) {
-	k.names.add(sql)
-	k.held[sql] = prepared
+	k.held.Add(sql, prepared)
 	k.shrink(maxKeptStatements)
 }
 
-// shrink destroys the least recently used statements beyond the limit.
+// shrink destroys the least recently used statements beyond limit.
 func (k *keptStatements) shrink(limit int) {
-	for _, sql := range k.names.excess(limit, nil) {
-		prepared := k.held[sql]
+	for k.held.Len() > limit {
+		_, prepared, _ := k.held.RemoveOldest()
 		duck.DestroyPrepare(&prepared)
-		k.names.remove(sql)
-		delete(k.held, sql)
 	}
 }

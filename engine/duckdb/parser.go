@@ -8,8 +8,6 @@ import (
 	"strings"
 	"sync"
 
-	duck "github.com/duckdb/duckdb-go-bindings"
-
 	"github.com/lakewarden/lakewarden/engine"
 )
 
@@ -114,9 +112,9 @@ func (p *Parser) call(ctx context.Context, sql, arg string, take func(reply stri
 		}
 		in = opened
 	}
-	g := newGuard(ctx, p.closing, 0, in.conn)
+	g := newGuard(ctx, p.closing, 0, in.instance, nil)
 	defer g.end()
-	c, err := in.reopen(in.prepared[sql], engine.Args{Positional: []any{arg}}, g.err)
+	c, err := in.statements.open(sql, engine.Args{Positional: []any{arg}}, g.err)
 	if err == nil {
 		err = c.each(func(r rowReader) error {
 			take(r.text(0))
@@ -136,11 +134,11 @@ func (p *Parser) call(ctx context.Context, sql, arg string, take func(reply stri
 	return nil
 }
 
-// parserInstance is an instance with both functions prepared: preparing costs as
-// much as parsing a small statement.
+// parserInstance is an instance that caches both statements: to prepare one costs as
+// much as to parse a small statement.
 type parserInstance struct {
 	*instance
-	prepared map[string]duck.PreparedStatement
+	statements *keptStatements
 }
 
 func openParser() (*parserInstance, error) {
@@ -150,28 +148,15 @@ func openParser() (*parserInstance, error) {
 	if err != nil {
 		return nil, err
 	}
-	in := &parserInstance{instance: opened, prepared: map[string]duck.PreparedStatement{}}
-	err = in.exec("SET enable_external_access=false; SET lock_configuration=true")
-	for _, sql := range []string{serializeSQL, deserializeSQL} {
-		if err != nil {
-			break
-		}
-		c := &cursor{conn: in.conn}
-		err = c.prepare(sql, selects)
-		in.prepared[sql] = c.prepared
-	}
-	if err != nil {
-		in.close()
+	if err := opened.exec("SET enable_external_access=false; SET lock_configuration=true"); err != nil {
+		opened.close()
 		return nil, err
 	}
-	return in, nil
+	return &parserInstance{opened, newKeptStatements(opened)}, nil
 }
 
 func (in *parserInstance) close() {
-	for sql, prepared := range in.prepared {
-		duck.DestroyPrepare(&prepared)
-		delete(in.prepared, sql)
-	}
+	in.statements.shrink(0)
 	in.instance.close()
 }
 

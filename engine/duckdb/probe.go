@@ -12,35 +12,25 @@ import (
 	"github.com/lakewarden/lakewarden/engine"
 )
 
-// ErrSandbox is returned by Probe when an attack on the engine's sandbox got
+// ErrSandbox is returned when an attack on the engine's sandbox got
 // through. The server must not serve. Not retried.
 var ErrSandbox = errors.New("engine sandbox does not hold")
 
-// Probe locks every kind of instance down as it does for a caller and attacks
-// them from within. It returns ErrSandbox when one of the attacks succeeds, or
-// leaves a trace outside although it failed.
-func (e *Engine) Probe(ctx context.Context) error {
-	kinds := []kind{{}, {log: true}}
-	if e.readsRemote() {
-		kinds = append(kinds, kind{remote: true}, kind{log: true, remote: true})
-	}
-	for _, k := range kinds {
-		if err := e.probe(ctx, k); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (e *Engine) probe(ctx context.Context, k kind) error {
-	r, err := newRange(ctx, e.temp.Path())
+// probe locks an instance with the given extensions down as for a caller and attacks it
+// from within. It works in a new directory below temp.
+func probe(ctx context.Context, temp string, extensions []extension) error {
+	r, err := newRange(ctx, temp)
 	if err != nil {
 		return err
 	}
 	defer r.remove()
-	c := confines{extensions: k.extensions(e.extensions), roots: []string{r.root}, temp: filepath.Join(r.dir, "spill")}
+	holds := func(name string) bool {
+		return slices.ContainsFunc(extensions, func(x extension) bool { return x.name == name })
+	}
+	remote := holds(extensionRemote)
+	c := confines{extensions: extensions, roots: []string{r.root}, temp: filepath.Join(r.dir, "spill")}
 	attacks := settingsStop
-	if k.remote {
+	if remote {
 		c.remote = r.decoy.remote()
 		attacks = slices.Concat(settingsStop, remoteStop)
 	}
@@ -68,10 +58,10 @@ func (e *Engine) probe(ctx context.Context, k kind) error {
 	if err := in.exec("SELECT 1; COPY (SELECT 1) TO " + engine.QuoteString(filepath.Join(r.root, "allowed.parquet"))); err != nil {
 		return fmt.Errorf("%w: ordinary work is refused: %w", ErrSandbox, err)
 	}
-	if !k.remote {
+	if !remote {
 		return nil
 	}
-	if err := r.probeReading(in); err != nil || !k.log {
+	if err := r.probeReading(in); err != nil || !holds(extensionLog) {
 		return err
 	}
 	// There is no table, but the extension must have looked for it.

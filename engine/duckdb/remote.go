@@ -7,12 +7,6 @@ import (
 	"github.com/lakewarden/lakewarden/engine"
 )
 
-// extensionRemote reads the S3 protocol, extensionLog the log of Delta tables.
-const (
-	extensionRemote = "httpfs"
-	extensionLog    = "delta"
-)
-
 // remoteScheme begins the locations that are read through a session's Remote.
 const remoteScheme = "s3://"
 

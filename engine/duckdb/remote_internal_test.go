@@ -1,7 +1,6 @@
 package duckdb
 
 import (
-	"context"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,14 +15,12 @@ import (
 // mustExtensions are both extensions, from a developer's tree.
 func mustExtensions(t *testing.T) []extension {
 	t.Helper()
-	dir := oracletest.Extensions(t)
-	e, err := New(context.Background(), Options{ExtensionDirs: []string{dir}, TempDir: t.TempDir()})
+	found, err := verifyAll(t.Context(), []string{oracletest.Extensions(t)}, []string{extensionLog, extensionRemote})
 	if err != nil && os.Getenv("CI") != "true" {
 		t.Skipf("the extensions are needed; make extensions installs them: %v", err)
 	}
 	require.NoError(t, err)
-	require.NoError(t, e.Close())
-	return e.extensions
+	return found
 }
 
 // What the environment says of credentials and endpoints is not for sessions, nor
@@ -38,18 +35,18 @@ func TestRemoteTakesNothingFromTheEnvironment(t *testing.T) {
 	for _, name := range []string{"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_REGION", "AWS_PROFILE"} {
 		t.Setenv(name, "ambient")
 	}
-	for _, k := range []kind{{remote: true}, {log: true, remote: true}} {
+	for _, loaded := range [][]extension{extensions[1:], extensions} {
 		r, err := newRange(t.Context(), t.TempDir())
 		require.NoError(t, err)
 		defer r.remove()
-		in, err := openSandbox(confines{extensions: k.extensions(extensions), remote: r.decoy.remote(), temp: filepath.Join(r.dir, "spill")})
+		in, err := openSandbox(confines{extensions: loaded, remote: r.decoy.remote(), temp: filepath.Join(r.dir, "spill")})
 		require.NoError(t, err)
 		defer in.close()
 		require.NoError(t, in.exec("FROM read_text('s3://probe/root/x')"))
 		for _, asked := range r.decoy.take() {
 			require.Equal(t, "/probe/root/x "+decoyKey, asked)
 		}
-		if !k.log {
+		if len(loaded) == 1 {
 			continue
 		}
 		for location, key := range map[string]string{"s3://probe/root/t": decoyKey, "s3://probe/outside": "none", "s3://elsewhere/t": "none"} {
@@ -64,14 +61,11 @@ func TestRemoteTakesNothingFromTheEnvironment(t *testing.T) {
 }
 
 func TestProbeSeesAProxyInTheWay(t *testing.T) {
-	temp, err := newTempDir(t.TempDir())
-	require.NoError(t, err)
-	defer func() { require.NoError(t, temp.Remove()) }()
-	e := &Engine{extensions: mustExtensions(t), temp: temp}
+	temp, extensions := t.TempDir(), mustExtensions(t)
 	t.Setenv("HTTP_PROXY", "http://127.0.0.1:1")
-	require.ErrorIs(t, e.probe(t.Context(), kind{log: true, remote: true}), ErrSandbox)
+	require.ErrorIs(t, probe(t.Context(), temp, extensions), ErrSandbox)
 	t.Setenv("NO_PROXY", "example.org,127.0.0.1")
-	require.NoError(t, e.probe(t.Context(), kind{log: true, remote: true}))
+	require.NoError(t, probe(t.Context(), temp, extensions))
 }
 
 func TestRemoteIsChecked(t *testing.T) {

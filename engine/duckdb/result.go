@@ -27,10 +27,7 @@ func (r *result) Schema() *arrow.Schema { return r.schema }
 func (r *result) Columns() []engine.Column { return r.columns }
 
 func (r *result) Next(ctx context.Context) (arrow.RecordBatch, error) {
-	// The statement's own context is watched by the guard already.
-	if ctx.Done() != r.guard.ctx.Done() {
-		defer context.AfterFunc(ctx, func() { r.guard.trip(engine.CauseContext) })()
-	}
+	defer r.guard.also(ctx)()
 	s := r.session
 	s.mu.Lock()
 	defer s.mu.Unlock()

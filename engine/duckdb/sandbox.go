@@ -121,11 +121,3 @@ func lockdown(c confines) string {
 	)
 	return strings.Join(sql, ";\n")
 }
-
-func quoteList(items []string) string {
-	quoted := make([]string, len(items))
-	for i, item := range items {
-		quoted[i] = engine.QuoteString(item)
-	}
-	return "[" + strings.Join(quoted, ", ") + "]"
-}

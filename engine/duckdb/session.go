@@ -66,8 +66,7 @@ func (s *session) Query(ctx context.Context, st engine.Statement) (engine.Result
 	if err != nil {
 		return nil, s.note(err)
 	}
-	g := newGuard(ctx, s.closing, st.Lease.Timeout, c.inst.conn)
-	g.ended = heap.lend(s.owner.defaults(st.Lease).Memory)
+	g := s.guard(ctx, st, c)
 	cur, err := c.start(st, g)
 	if err != nil {
 		g.end()
@@ -75,6 +74,12 @@ func (s *session) Query(ctx context.Context, st engine.Statement) (engine.Result
 	}
 	s.active = &result{session: s, guard: g, cursor: cur, schema: cur.schema, columns: cur.columns}
 	return s.active, nil
+}
+
+// guard watches a statement that runs on c.
+func (s *session) guard(ctx context.Context, st engine.Statement, c *cell) *guard {
+	ended := lend(s.owner.defaults(st.Lease).Memory)
+	return newGuard(ctx, s.closing, st.Lease.Timeout, c.inst, ended)
 }
 
 // ready reports why the session cannot take a statement.
@@ -132,7 +137,7 @@ func (s *session) Idle(ctx context.Context, keepBytes int64) error {
 		return internalError("session_busy", "a result of this session is still open")
 	}
 	for _, c := range s.cells {
-		g := newGuard(ctx, s.closing, 0, c.inst.conn)
+		g := newGuard(ctx, s.closing, 0, c.inst, nil)
 		err := g.judge(c.rest(keepBytes))
 		g.end()
 		if err != nil {

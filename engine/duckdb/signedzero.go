@@ -20,7 +20,7 @@ const negativeZero = "lakewarden: negative zero"
 
 // withoutNegativeZeros is sql that fails at a negative zero. It is sql itself when no
 // column can hold one.
-func (in *instance) withoutNegativeZeros(sql string) (string, error) {
+func withoutNegativeZeros(in *instance, sql string) (string, error) {
 	d, err := in.describe(sql)
 	if err != nil {
 		return "", err
@@ -28,7 +28,7 @@ func (in *instance) withoutNegativeZeros(sql string) (string, error) {
 	defer d.destroy()
 	items, names, found := make([]string, len(d.names)), make([]string, len(d.names)), false
 	for i, name := range d.names {
-		names[i] = columnName(i)
+		names[i] = "c" + strconv.Itoa(i)
 		items[i] = names[i]
 		if condition := hasNegativeZero(names[i], d.types[i], 0); condition != "" {
 			found = true
@@ -96,7 +96,7 @@ func childHasNegativeZero(value string, t duck.LogicalType, depth int) string {
 	return hasNegativeZero(value, t, depth)
 }
 
-// metNegativeZero reports whether a query of [instance.withoutNegativeZeros] failed
+// metNegativeZero reports whether a query of [withoutNegativeZeros] failed
 // because it has one. When one thread fails, the engine now and then reports that it
 // stopped another.
 func metNegativeZero(err error, step func() error) bool {

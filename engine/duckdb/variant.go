@@ -26,11 +26,8 @@ func variantValue(value, wrapped string) string {
 	return "system.main." + variantFunction + "(system.main.variant_to_parquet_variant(" + value + `)::STRUCT(metadata BLOB, "value" BLOB), ` + wrapped + ")"
 }
 
-// registerVariants registers [variantFunction] once.
-func (in *instance) registerVariants() error {
-	if in.variants {
-		return nil
-	}
+// registerVariants makes [variantFunction] known to an instance.
+func registerVariants(in *instance) error {
 	f := duck.CreateScalarFunction()
 	defer duck.DestroyScalarFunction(&f)
 	duck.ScalarFunctionSetName(f, variantFunction)
@@ -44,11 +41,7 @@ func (in *instance) registerVariants() error {
 	duck.ScalarFunctionSetReturnType(f, text)
 	duck.ScalarFunctionSetSpecialHandling(f)
 	duck.ScalarFunctionSetFunction(f, C.lakewardenVariantText)
-	if duck.RegisterScalarFunction(in.conn, f) != duck.StateSuccess {
-		return internalError("open", "function refused: "+variantFunction)
-	}
-	in.variants = true
-	return nil
+	return in.register(f, variantFunction)
 }
 
 // lakewardenVariantText computes [variantFunction] for a chunk of rows, whose columns are

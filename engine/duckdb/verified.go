@@ -16,17 +16,9 @@ type VerifiedFile struct {
 	Modified time.Time `json:"modified"`
 }
 
-// Verified returns the files that the engine loads. An engine of a child process
-// that gets them as [Options.Verified] does not check the signatures again,
-// which would cost it more time than everything else at its start.
-func (e *Engine) Verified() []VerifiedFile {
-	files := make([]VerifiedFile, len(e.extensions))
-	for i, x := range e.extensions {
-		files[i] = VerifiedFile{
-			Name: x.name, Path: x.path, SHA256: hex.EncodeToString(x.sum[:]), Size: x.info.Size(), Modified: x.info.ModTime(),
-		}
-	}
-	return files
+// verified is the description of x for another process.
+func (x extension) verified() VerifiedFile {
+	return VerifiedFile{Name: x.name, Path: x.path, SHA256: hex.EncodeToString(x.sum[:]), Size: x.info.Size(), Modified: x.info.ModTime()}
 }
 
 // trusted turns what was verified elsewhere into extensions of this engine, if

@@ -47,8 +47,7 @@ func (w writer) Write(ctx context.Context, st engine.WriteStatement) (_ []engine
 	if err != nil {
 		return nil, s.note(err)
 	}
-	g := newGuard(ctx, s.closing, st.Lease.Timeout, c.inst.conn)
-	g.ended = heap.lend(s.owner.defaults(st.Lease).Memory)
+	g := s.guard(ctx, st.Statement, c)
 	files, err := c.write(st, stage, g)
 	g.end()
 	if err != nil {
@@ -58,4 +57,12 @@ func (w writer) Write(ctx context.Context, st engine.WriteStatement) (_ []engine
 		return nil, writeFailure(err)
 	}
 	return files, nil
+}
+
+func fileNames(files []engine.DataFile) []string {
+	names := make([]string, len(files))
+	for i, f := range files {
+		names[i] = f.Name
+	}
+	return names
 }
