@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/lakewarden/lakewarden/engine/duckdb"
+	"github.com/lakewarden/lakewarden/engine/duckdb/extension"
 )
 
 // sessionExtensions are what the server loads into sessions: httpfs only where
@@ -42,7 +43,7 @@ func runExtensions(ctx context.Context, out io.Writer, args []string) error {
 	if len(names) == 0 {
 		names = sessionExtensions
 	}
-	if err := duckdb.Install(ctx, *dir, names); err != nil {
+	if err := extension.Install(ctx, *dir, names); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintln(out, "extensions are in", *dir)

@@ -14,14 +14,15 @@ import (
 
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/duckdb"
+	"github.com/lakewarden/lakewarden/engine/duckdb/extension"
 	"github.com/lakewarden/lakewarden/engine/worker"
 )
 
 // workerSetup is what a worker process makes its engine from. It travels through
 // the process's control socket.
 type workerSetup struct {
-	Extensions []duckdb.VerifiedFile `json:"extensions"`
-	Lease      engine.Lease          `json:"lease"`
+	Extensions []extension.Verified `json:"extensions"`
+	Lease      engine.Lease         `json:"lease"`
 }
 
 // workerOptions start this very program as `lakewarden worker`.

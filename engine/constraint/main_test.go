@@ -11,6 +11,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine/constraint"
 	"github.com/lakewarden/lakewarden/engine/delta"
 	"github.com/lakewarden/lakewarden/engine/duckdb"
+	"github.com/lakewarden/lakewarden/engine/duckdb/extension"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -21,7 +22,7 @@ var sharedParser = sync.OnceValue(duckdb.NewParser)
 // scope is one over a session of the server's engine.
 func scope(t *testing.T) constraint.Scope {
 	t.Helper()
-	e, err := duckdb.New(t.Context(), duckdb.Options{Verified: []duckdb.VerifiedFile{}, TempDir: t.TempDir()})
+	e, err := duckdb.New(t.Context(), duckdb.Options{Verified: []extension.Verified{}, TempDir: t.TempDir()})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, e.Close()) })
 	s, err := e.Open(t.Context(), engine.SessionOptions{Owner: "o", Roots: []string{t.TempDir()}})

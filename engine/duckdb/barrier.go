@@ -6,12 +6,13 @@ import (
 	"github.com/hashicorp/golang-lru/v2/simplelru"
 
 	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/duckdb/native"
 )
 
 // barriers are the filtered copies of an instance, the most recently used
 // first. Their names are content addresses, so an equal name is an equal copy.
 type barriers struct {
-	inst   *instance
+	inst   *native.Instance
 	byName *simplelru.LRU[string, *barrierCopy]
 }
 
@@ -22,7 +23,7 @@ type barrierCopy struct {
 	indexed map[string]bool
 }
 
-func newBarriers(in *instance) *barriers {
+func newBarriers(in *native.Instance) *barriers {
 	byName, _ := simplelru.NewLRU[string, *barrierCopy](math.MaxInt, nil) // fails at size 0 only
 	return &barriers{inst: in, byName: byName}
 }
@@ -54,7 +55,7 @@ func (b *barriers) make(want, missing []engine.Barrier, budget int64, step func(
 		inUse[w.Name] = true
 	}
 	if budget > 0 {
-		if err := b.shrink(budget, inUse); err != nil {
+		if err := b.Shrink(budget, inUse); err != nil {
 			return err
 		}
 	}
@@ -79,7 +80,7 @@ func (b *barriers) create(m engine.Barrier) error {
 	sql := "CREATE OR REPLACE TEMP TABLE " + engine.QuoteIdent(m.Name) + " AS (" + m.SQL + "\n)"
 	if err := b.fill(sql, m.Args); err != nil {
 		// A position would point into SQL that the caller has never seen.
-		if e := engineError(err); e != nil {
+		if e := native.AsError(err); e != nil {
 			e.Position = -1
 		}
 		return err
@@ -95,19 +96,19 @@ func (b *barriers) create(m engine.Barrier) error {
 // fill runs the one statement that makes a copy.
 func (b *barriers) fill(sql string, args engine.Args) error {
 	if len(args.Positional)+len(args.Named) == 0 {
-		return b.inst.execOne(sql)
+		return b.inst.ExecOne(sql)
 	}
-	c, err := b.inst.open(sql, args, creates, func() error { return nil })
+	c, err := b.inst.Open(sql, args, native.Creates, func() error { return nil })
 	if err != nil {
 		return err
 	}
-	defer c.close()
-	return c.each(func(rowReader) error { return nil })
+	defer c.Close()
+	return c.Each(func(native.Row) error { return nil })
 }
 
 // used is what in-memory tables and their indexes take, spilled or not.
 func (b *barriers) used() (int64, error) {
-	n, err := b.inst.int64s(`SELECT (memory_usage_bytes + temporary_storage_bytes)::BIGINT
+	n, err := b.inst.Int64s(`SELECT (memory_usage_bytes + temporary_storage_bytes)::BIGINT
 		FROM system.main.duckdb_memory() WHERE tag IN ('IN_MEMORY_TABLE', 'ART_INDEX')`)
 	if err != nil || len(n) == 0 {
 		return 0, err
@@ -128,9 +129,9 @@ func (b *barriers) bytes() int64 {
 	return sum
 }
 
-// shrink drops the least recently used copies until keep bytes remain, but none
+// Shrink drops the least recently used copies until keep bytes remain, but none
 // of those in use. Keeping nothing drops empty copies as well.
-func (b *barriers) shrink(keep int64, inUse map[string]bool) error {
+func (b *barriers) Shrink(keep int64, inUse map[string]bool) error {
 	sum := b.bytes()
 	for _, c := range b.byName.Values() { // the oldest first
 		if sum <= keep && keep > 0 {
@@ -139,7 +140,7 @@ func (b *barriers) shrink(keep int64, inUse map[string]bool) error {
 		if inUse[c.name] {
 			continue
 		}
-		if err := b.inst.exec("DROP TABLE temp.main." + engine.QuoteIdent(c.name)); err != nil {
+		if err := b.inst.Exec("DROP TABLE temp.main." + engine.QuoteIdent(c.name)); err != nil {
 			return err
 		}
 		sum -= c.bytes

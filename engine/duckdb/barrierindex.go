@@ -39,7 +39,7 @@ func (b *barriers) index(want []engine.Barrier, budget int64, step func() error)
 // indexBy tries once. A copy is read as well without an index, so one that cannot be
 // made is no error of the statement.
 func (b *barriers) indexBy(c *barrierCopy, column string, budget int64) error {
-	rows, err := b.inst.int64s("SELECT count(*) FROM temp.main." + engine.QuoteIdent(c.name))
+	rows, err := b.inst.Int64s("SELECT count(*) FROM temp.main." + engine.QuoteIdent(c.name))
 	if err != nil {
 		return err
 	}
@@ -51,7 +51,7 @@ func (b *barriers) indexBy(c *barrierCopy, column string, budget int64) error {
 	if err != nil {
 		return err
 	}
-	err = b.inst.execOne("CREATE INDEX " + engine.QuoteIdent(c.name+" "+column) + " ON temp.main." + engine.QuoteIdent(c.name) + " (" + engine.QuoteIdent(column) + ")")
+	err = b.inst.ExecOne("CREATE INDEX " + engine.QuoteIdent(c.name+" "+column) + " ON temp.main." + engine.QuoteIdent(c.name) + " (" + engine.QuoteIdent(column) + ")")
 	if errors.Is(err, engine.ErrInterrupted) || errors.Is(err, engine.ErrTimeout) {
 		delete(c.indexed, column) // nobody knows whether it could be made
 		return err

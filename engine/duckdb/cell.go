@@ -8,6 +8,11 @@ import (
 	"strings"
 
 	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/duckdb/extension"
+	"github.com/lakewarden/lakewarden/engine/duckdb/native"
+	"github.com/lakewarden/lakewarden/engine/duckdb/sandbox"
+	"github.com/lakewarden/lakewarden/engine/duckdb/scan"
+	"github.com/lakewarden/lakewarden/engine/duckdb/write"
 	"github.com/lakewarden/lakewarden/engine/workdir"
 )
 
@@ -15,7 +20,7 @@ import (
 type kind struct {
 	// log: some source comes without its list of files.
 	log bool
-	// remote: some source lies in a remote store.
+	// Remote: some source lies in a remote store.
 	remote bool
 }
 
@@ -25,7 +30,7 @@ func kindOf(st engine.Statement) kind {
 	add := func(src engine.Source) {
 		if !src.IsZero() {
 			k.log = k.log || src.Files == nil
-			k.remote = k.remote || isRemote(src.Location)
+			k.remote = k.remote || sandbox.IsRemote(src.Location)
 		}
 	}
 	for _, src := range st.Sources {
@@ -37,11 +42,11 @@ func kindOf(st engine.Statement) kind {
 	return k
 }
 
-// extensions are those that a cell of this kind holds.
-func (k kind) extensions(all []extension) []extension {
-	var out []extension
+// Extensions are those that a cell of this kind holds.
+func (k kind) extensions(all []extension.File) []extension.File {
+	var out []extension.File
 	for _, e := range all {
-		if e.name == extensionRemote && k.remote || e.name != extensionRemote && k.log {
+		if e.Name == extension.Remote && k.remote || e.Name != extension.Remote && k.log {
 			out = append(out, e)
 		}
 	}
@@ -53,14 +58,14 @@ func (k kind) extensions(all []extension) []extension {
 type cell struct {
 	owner    *Engine
 	kind     kind
-	confines confines
-	inst     *instance
+	confines sandbox.Confines
+	inst     *native.Instance
 	dir      string
 	applied  engine.Lease
-	attached *attachments
-	views    *fileViews
+	attached *scan.Attachments
+	views    *scan.Views
 	copies   *barriers
-	kept     *keptStatements
+	kept     *native.Statements
 }
 
 // openCell opens an instance of kind k for a session.
@@ -69,22 +74,22 @@ func openCell(s *session, k kind) (*cell, error) {
 	defer owner.turns.take()()
 	dir, err := owner.sessionDir()
 	if err != nil {
-		return nil, internalError("temp_dir", err.Error())
+		return nil, native.InternalError("temp_dir", err.Error())
 	}
-	c := confines{extensions: k.extensions(owner.extensions), roots: s.roots, temp: filepath.Join(dir, "spill")}
+	c := sandbox.Confines{Extensions: k.extensions(owner.extensions), Roots: s.roots, Temp: filepath.Join(dir, "spill")}
 	if s.scratch != "" {
-		c.temp = filepath.Join(s.scratch, workdir.Private, "spill-"+filepath.Base(dir))
-		if err := os.MkdirAll(filepath.Dir(c.temp), 0o750); err != nil {
+		c.Temp = filepath.Join(s.scratch, workdir.Private, "spill-"+filepath.Base(dir))
+		if err := os.MkdirAll(filepath.Dir(c.Temp), 0o750); err != nil {
 			_ = os.RemoveAll(dir)
-			return nil, internalError("temp_dir", err.Error())
+			return nil, native.InternalError("temp_dir", err.Error())
 		}
 	}
 	if k.remote {
-		c.remote = s.remote
+		c.Remote = s.remote
 	}
 	in, err := owner.spare.take()
 	if err == nil {
-		in, err = confine(in, c)
+		in, err = sandbox.Confine(in, c)
 	}
 	if err != nil {
 		_ = os.RemoveAll(dir)
@@ -92,18 +97,18 @@ func openCell(s *session, k kind) (*cell, error) {
 	}
 	return &cell{
 		owner: owner, kind: k, confines: c, inst: in, dir: dir,
-		attached: newAttachments(in, dir), views: newFileViews(in), copies: newBarriers(in),
-		kept: newKeptStatements(in),
+		attached: scan.NewAttachments(in, dir), views: scan.NewViews(in), copies: newBarriers(in),
+		kept: native.NewStatements(in),
 	}, nil
 }
 
 // start brings the cell into the state that st asks for and starts its SQL.
-func (c *cell) start(st engine.Statement, g *guard) (cur *cursor, err error) {
+func (c *cell) start(st engine.Statement, g *native.Guard) (cur *native.Cursor, err error) {
 	err = c.with(st, g, func() error {
 		if st.Analyze {
-			cur, err = c.inst.measure(st.SQL, st.Args, g.err)
+			cur, err = c.inst.Measure(st.SQL, st.Args, g.Err)
 		} else {
-			cur, err = c.kept.open(st.SQL, st.Args, g.err)
+			cur, err = c.kept.Open(st.SQL, st.Args, g.Err)
 		}
 		return err
 	})
@@ -112,13 +117,13 @@ func (c *cell) start(st engine.Statement, g *guard) (cur *cursor, err error) {
 
 // write brings the cell into the state that st asks for and writes its rows into
 // files of the directory dir.
-func (c *cell) write(st engine.WriteStatement, dir string, g *guard) (files []engine.DataFile, err error) {
+func (c *cell) write(st engine.WriteStatement, dir string, g *native.Guard) (files []engine.DataFile, err error) {
 	if l := st.Layout; l.Ordered && (l.FileBytes > 0 || len(l.PartitionBy) > 0) {
 		st.Lease.Threads = 1 // several threads keep the order in a single file only
 	}
 	err = c.with(st.Statement, g, func() error {
-		return unordered(c.inst, !st.Layout.Ordered, func() error {
-			files, err = writeFiles(c.inst, st.Statement, st.Layout, dir, g.err)
+		return write.Unordered(c.inst, !st.Layout.Ordered, func() error {
+			files, err = write.Files(c.inst, st.Statement, st.Layout, dir, g.Err)
 			return err
 		})
 	})
@@ -126,7 +131,7 @@ func (c *cell) write(st engine.WriteStatement, dir string, g *guard) (files []en
 }
 
 // with calls run in the state that st asks for.
-func (c *cell) with(st engine.Statement, g *guard, run func() error) error {
+func (c *cell) with(st engine.Statement, g *native.Guard, run func() error) error {
 	if err := c.apply(st.Lease); err != nil {
 		return err
 	}
@@ -140,7 +145,7 @@ func (c *cell) with(st engine.Statement, g *guard, run func() error) error {
 	if err := c.provide(sources, g); err != nil {
 		return err
 	}
-	err := c.copies.make(st.Barriers, missing, st.Lease.Memory/2, g.err)
+	err := c.copies.make(st.Barriers, missing, st.Lease.Memory/2, g.Err)
 	if err == nil {
 		err = run()
 	}
@@ -151,44 +156,44 @@ func (c *cell) with(st engine.Statement, g *guard, run func() error) error {
 }
 
 // provide makes every source there under its name, and lets go of old ones.
-func (c *cell) provide(sources []engine.Source, g *guard) error {
+func (c *cell) provide(sources []engine.Source, g *native.Guard) error {
 	inUse := make(map[string]bool, len(sources))
 	for _, src := range sources {
 		inUse[src.Database()] = true
-		if src.Files != nil && c.views.has(src) || src.Files == nil && c.attached.has(src) {
+		if src.Files != nil && c.views.Has(src) || src.Files == nil && c.attached.Has(src) {
 			continue
 		}
-		location, err := c.confines.locate(src.Location)
+		location, err := c.confines.Locate(src.Location)
 		if err != nil {
 			return err
 		}
-		if err := g.err(); err != nil {
+		if err := g.Err(); err != nil {
 			return err
 		}
-		add := c.attached.add
+		add := c.attached.Add
 		if src.Files != nil {
-			add = c.views.add
+			add = c.views.Add
 		}
 		if err := add(src, location); err != nil {
 			return err
 		}
 	}
-	if err := c.attached.trim(inUse); err != nil {
+	if err := c.attached.Trim(inUse); err != nil {
 		return err
 	}
-	return c.views.trim(inUse)
+	return c.views.Trim(inUse)
 }
 
 // forget drops the sources of a statement that could not read its files: an
 // attachment keeps the log as it first saw it, a view the columns. A mended
 // table needs new ones. What cannot be dropped costs memory only.
 func (c *cell) forget(sources []engine.Source, err error) {
-	if e := engineError(err); e == nil || e.Kind != engine.KindIO {
+	if e := native.AsError(err); e == nil || e.Kind != engine.KindIO {
 		return
 	}
 	for _, src := range sources {
 		name := src.Database()
-		if c.attached.drop(name) != nil || c.views.drop(name) != nil {
+		if c.attached.Drop(name) != nil || c.views.Drop(name) != nil {
 			return
 		}
 	}
@@ -212,7 +217,7 @@ func (c *cell) apply(lease engine.Lease) error {
 	if c.kind.remote {
 		each = remoteThreadMemory
 		if want.Threads > 1 {
-			want.Threads *= remoteThreads
+			want.Threads *= sandbox.RemoteThreads
 		}
 	}
 	// What a thread holds beside the limit adds up.
@@ -231,7 +236,7 @@ func (c *cell) apply(lease engine.Lease) error {
 		return nil
 	}
 	c.applied = engine.Lease{}
-	if err := c.inst.exec(strings.Join(set, ";")); err != nil {
+	if err := c.inst.Exec(strings.Join(set, ";")); err != nil {
 		return err
 	}
 	c.applied = want
@@ -244,11 +249,11 @@ const idleFloor = 16 << 20
 // rest gives memory and threads back, but for copies of keep bytes.
 func (c *cell) rest(keep int64) error {
 	defer c.owner.turns.take()()
-	c.kept.shrink(0)
-	if err := c.attached.clear(); err != nil {
+	c.kept.Shrink(0)
+	if err := c.attached.Clear(); err != nil {
 		return err
 	}
-	if err := c.copies.shrink(keep, nil); err != nil {
+	if err := c.copies.Shrink(keep, nil); err != nil {
 		return err
 	}
 	lease := c.applied
@@ -256,14 +261,14 @@ func (c *cell) rest(keep int64) error {
 	return c.apply(lease)
 }
 
-func (c *cell) close() error {
+func (c *cell) Close() error {
 	defer c.owner.trimmer.soon()
 	defer c.owner.turns.take()()
-	c.kept.shrink(0)
-	c.inst.close()
-	c.views.close()
-	if err := errors.Join(os.RemoveAll(c.confines.temp), os.RemoveAll(c.dir)); err != nil {
-		return internalError("temp_dir", err.Error())
+	c.kept.Shrink(0)
+	c.inst.Close()
+	c.views.Close()
+	if err := errors.Join(os.RemoveAll(c.confines.Temp), os.RemoveAll(c.dir)); err != nil {
+		return native.InternalError("temp_dir", err.Error())
 	}
 	return nil
 }

@@ -11,6 +11,9 @@ import (
 	duck "github.com/duckdb/duckdb-go-bindings"
 
 	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/duckdb/extension"
+	"github.com/lakewarden/lakewarden/engine/duckdb/native"
+	"github.com/lakewarden/lakewarden/engine/duckdb/sandbox"
 	"github.com/lakewarden/lakewarden/engine/workdir"
 )
 
@@ -27,7 +30,7 @@ type Options struct {
 	Extensions []string
 	// Verified are extension files that the engine of a parent process has
 	// verified; with them, ExtensionDirs and Extensions are not looked at.
-	Verified []VerifiedFile
+	Verified []extension.Verified
 	// TempDir receives one directory of this engine, in which sessions spill.
 	// What engines of ended processes left there is removed.
 	// Default: the system's.
@@ -46,7 +49,7 @@ func (o Options) extensionDirs() []string {
 
 func (o Options) extensions() []string {
 	if o.Extensions == nil {
-		return []string{extensionLog, extensionRemote}
+		return []string{extension.Log, extension.Remote}
 	}
 	return o.Extensions
 }
@@ -54,7 +57,7 @@ func (o Options) extensions() []string {
 // Engine runs sessions in this process. It is safe for concurrent use.
 type Engine struct {
 	lease      engine.Lease
-	extensions []extension
+	extensions []extension.File
 	temp       *workdir.Dir
 	turns      turns
 	trimmer    *trimmer
@@ -66,20 +69,20 @@ type Engine struct {
 }
 
 // New verifies the extension files and returns an engine without sessions. It
-// fails with ErrExtension when a file is missing or not to be trusted.
+// fails with extension.ErrUnusable when a file is missing or not to be trusted.
 func New(ctx context.Context, opts Options) (*Engine, error) {
 	e := &Engine{lease: withDefaults(opts.Lease), turns: newTurns(), sessions: map[*session]struct{}{}}
 	e.trimmer, e.spare = &trimmer{turns: e.turns}, &spare{turns: e.turns}
 	var err error
 	if opts.Verified != nil {
-		e.extensions, err = trusted(opts.Verified)
+		e.extensions, err = extension.Trust(opts.Verified)
 	} else {
-		e.extensions, err = verifyAll(ctx, opts.extensionDirs(), opts.extensions())
+		e.extensions, err = extension.VerifyAll(ctx, opts.extensionDirs(), opts.extensions())
 	}
 	if err != nil {
 		return nil, err
 	}
-	if e.temp, err = newTempDir(opts.TempDir); err != nil {
+	if e.temp, err = sandbox.NewTempDir(opts.TempDir); err != nil {
 		return nil, err
 	}
 	return e, nil
@@ -88,10 +91,10 @@ func New(ctx context.Context, opts Options) (*Engine, error) {
 // Verified returns the files that the engine loads. An engine of a child process
 // that gets them as [Options.Verified] does not check the signatures again, which
 // would take longer than the rest of its start.
-func (e *Engine) Verified() []VerifiedFile {
-	files := make([]VerifiedFile, len(e.extensions))
+func (e *Engine) Verified() []extension.Verified {
+	files := make([]extension.Verified, len(e.extensions))
 	for i, x := range e.extensions {
-		files[i] = x.verified()
+		files[i] = x.Verified()
 	}
 	return files
 }
@@ -101,7 +104,7 @@ func (e *Engine) Verified() []VerifiedFile {
 func Version() string { return duck.LibraryVersion() }
 
 // Probe locks every kind of instance down as it does for a caller and attacks
-// it from within. It returns ErrSandbox when one of the attacks succeeds, or
+// it from within. It returns sandbox.ErrBreached when one of the attacks succeeds, or
 // leaves a trace outside although it failed.
 func (e *Engine) Probe(ctx context.Context) error {
 	kinds := []kind{{}, {log: true}}
@@ -109,7 +112,7 @@ func (e *Engine) Probe(ctx context.Context) error {
 		kinds = append(kinds, kind{remote: true}, kind{log: true, remote: true})
 	}
 	for _, k := range kinds {
-		if err := probe(ctx, e.temp.Path(), k.extensions(e.extensions)); err != nil {
+		if err := sandbox.Probe(ctx, e.temp.Path(), k.extensions(e.extensions)); err != nil {
 			return err
 		}
 	}
@@ -157,30 +160,30 @@ func (e *Engine) Open(ctx context.Context, opts engine.SessionOptions) (engine.S
 
 // realRoot resolves the links of an absolute directory.
 func realRoot(dir string) (string, error) {
-	if err := checkText(dir); err != nil {
+	if err := native.CheckText(dir); err != nil {
 		return "", err
 	}
 	if !filepath.IsAbs(dir) {
-		return "", internalError("root", "not an absolute directory: "+dir)
+		return "", native.InternalError("root", "not an absolute directory: "+dir)
 	}
 	real, err := filepath.EvalSymlinks(dir)
 	if err != nil {
-		return "", &engine.Error{Kind: engine.KindIO, Class: "root", Position: -1, Text: clip(err.Error())}
+		return "", &engine.Error{Kind: engine.KindIO, Class: "root", Position: -1, Text: native.Clip(err.Error())}
 	}
 	return real, nil
 }
 
 // readsRemote reports whether sessions can read remote stores.
 func (e *Engine) readsRemote() bool {
-	return slices.ContainsFunc(e.extensions, func(x extension) bool { return x.name == extensionRemote })
+	return slices.ContainsFunc(e.extensions, func(x extension.File) bool { return x.Name == extension.Remote })
 }
 
 // admit checks that a session can read through r.
 func (e *Engine) admit(r *engine.Remote) error {
 	if !e.readsRemote() {
-		return &ExtensionError{Name: extensionRemote, Reason: "not among the engine's extensions"}
+		return &extension.Error{Name: extension.Remote, Reason: "not among the engine's extensions"}
 	}
-	return checkRemote(r)
+	return sandbox.CheckRemote(r)
 }
 
 // Close closes all sessions, waits for them and removes the engine's temporary

@@ -10,6 +10,7 @@ import (
 
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/duckdb"
+	"github.com/lakewarden/lakewarden/engine/duckdb/extension"
 	"github.com/lakewarden/lakewarden/engine/enginetest"
 	"github.com/lakewarden/lakewarden/engine/oracletest"
 )
@@ -18,7 +19,7 @@ import (
 func deltaExtension(t *testing.T) (content []byte, platform string) {
 	t.Helper()
 	newEngine(t)
-	platform, err := duckdb.Platform()
+	platform, err := extension.Platform()
 	require.NoError(t, err)
 	content, err = os.ReadFile(filepath.Join(oracletest.Extensions(t), duckdb.Version(), platform, "delta.duckdb_extension"))
 	require.NoError(t, err)
@@ -60,8 +61,8 @@ func TestBadExtensionFiles(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir, file := place(t, platform, content)
 			_, err := start(t, dir)
-			require.ErrorIs(t, err, duckdb.ErrExtension)
-			var e *duckdb.ExtensionError
+			require.ErrorIs(t, err, extension.ErrUnusable)
+			var e *extension.Error
 			require.ErrorAs(t, err, &e)
 			require.Equal(t, "delta", e.Name)
 			require.Equal(t, file, e.Path)
@@ -70,25 +71,25 @@ func TestBadExtensionFiles(t *testing.T) {
 	}
 	t.Run("missing", func(t *testing.T) {
 		_, err := start(t, t.TempDir(), t.TempDir())
-		require.ErrorIs(t, err, duckdb.ErrExtension)
+		require.ErrorIs(t, err, extension.ErrUnusable)
 		require.Contains(t, err.Error(), "lakewarden extensions install")
 	})
 	t.Run("a directory in its place", func(t *testing.T) {
 		dir := t.TempDir()
 		require.NoError(t, os.MkdirAll(filepath.Join(dir, duckdb.Version(), platform, "delta.duckdb_extension"), 0o755))
 		_, err := start(t, dir)
-		require.ErrorIs(t, err, duckdb.ErrExtension)
+		require.ErrorIs(t, err, extension.ErrUnusable)
 	})
 	t.Run("writable by everyone", func(t *testing.T) {
 		dir, file := place(t, platform, good)
 		require.NoError(t, os.Chmod(filepath.Dir(file), 0o777))
 		_, err := start(t, dir)
-		require.ErrorIs(t, err, duckdb.ErrExtension)
+		require.ErrorIs(t, err, extension.ErrUnusable)
 		require.Contains(t, err.Error(), "writable")
 		require.NoError(t, os.Chmod(filepath.Dir(file), 0o755))
 		require.NoError(t, os.Chmod(file, 0o666))
 		_, err = start(t, dir)
-		require.ErrorIs(t, err, duckdb.ErrExtension)
+		require.ErrorIs(t, err, extension.ErrUnusable)
 		require.NoError(t, os.Chmod(file, 0o644))
 		_, err = start(t, dir)
 		require.NoError(t, err)
@@ -103,7 +104,7 @@ func TestExtensionSearchOrder(t *testing.T) {
 	require.NoError(t, err)
 	// The first file found decides: a broken one is not passed over in silence.
 	_, err = start(t, second, first)
-	require.ErrorIs(t, err, duckdb.ErrExtension)
+	require.ErrorIs(t, err, extension.ErrUnusable)
 }
 
 func TestExtensionChangedAfterStart(t *testing.T) {
@@ -127,9 +128,9 @@ func TestExtensionChangedAfterStart(t *testing.T) {
 	require.NoError(t, os.Rename(file+".new", file))
 	late := open()
 	_, err = enginetest.TryRows(context.Background(), late, logged)
-	require.ErrorIs(t, err, duckdb.ErrExtension)
+	require.ErrorIs(t, err, extension.ErrUnusable)
 	require.Equal(t, []string{"1"}, enginetest.Rows(t, late, engine.Statement{SQL: "SELECT 1"}), "what needs no extension goes on")
 	require.Equal(t, []string{"3"}, enginetest.Rows(t, early, logged), "a session that runs is not touched")
 	_, err = start(t, dir)
-	require.ErrorIs(t, err, duckdb.ErrExtension)
+	require.ErrorIs(t, err, extension.ErrUnusable)
 }

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/duckdb/native"
 )
 
 var _ engine.Parser = (*Parser)(nil)
@@ -48,14 +49,14 @@ func (p *Parser) Serialize(ctx context.Context, sql string) ([]byte, error) {
 	if len(sql) > MaxSQL {
 		return nil, &engine.Error{Kind: engine.KindSyntax, Class: "too_long", Position: MaxSQL, Text: "longer than " + strconv.Itoa(MaxSQL) + " bytes"}
 	}
-	if err := checkText(sql); err != nil {
+	if err := native.CheckText(sql); err != nil {
 		return nil, err
 	}
 	var tree []byte
 	err := p.call(ctx, serializeSQL, sql, func(reply string) { tree = []byte(reply) })
 	if err != nil {
-		if e := engineError(err); e != nil && e.Kind == engine.KindSyntax {
-			e.Position = byteOffset(sql, e.Position)
+		if e := native.AsError(err); e != nil && e.Kind == engine.KindSyntax {
+			e.Position = native.ByteOffset(sql, e.Position)
 		}
 		return nil, err
 	}
@@ -69,13 +70,13 @@ func (p *Parser) Serialize(ctx context.Context, sql string) ([]byte, error) {
 // whoever built it.
 func (p *Parser) Deserialize(ctx context.Context, tree []byte) (string, error) {
 	text := string(tree)
-	if err := checkText(text); err != nil {
-		return "", internalError("tree", engineError(err).Text)
+	if err := native.CheckText(text); err != nil {
+		return "", native.InternalError("tree", native.AsError(err).Text)
 	}
 	var sql string
 	err := p.call(ctx, deserializeSQL, text, func(reply string) { sql = strings.Clone(reply) })
-	if e := engineError(err); e != nil && e.Kind != engine.KindInterrupted && e.Kind != engine.KindFatal {
-		return "", internalError("tree", e.Text)
+	if e := native.AsError(err); e != nil && e.Kind != engine.KindInterrupted && e.Kind != engine.KindFatal {
+		return "", native.InternalError("tree", e.Text)
 	}
 	return sql, err
 }
@@ -86,7 +87,7 @@ func (p *Parser) Close() error {
 		close(p.closing)
 		for range parserInstances {
 			if in := <-p.pool; in != nil {
-				in.close()
+				in.Close()
 			}
 		}
 	})
@@ -112,21 +113,21 @@ func (p *Parser) call(ctx context.Context, sql, arg string, take func(reply stri
 		}
 		in = opened
 	}
-	g := newGuard(ctx, p.closing, 0, in.instance, nil)
-	defer g.end()
-	c, err := in.statements.open(sql, engine.Args{Positional: []any{arg}}, g.err)
+	g := native.NewGuard(ctx, p.closing, 0, in.Instance, nil)
+	defer g.End()
+	c, err := in.statements.Open(sql, engine.Args{Positional: []any{arg}}, g.Err)
 	if err == nil {
-		err = c.each(func(r rowReader) error {
-			take(r.text(0))
+		err = c.Each(func(r native.Row) error {
+			take(r.Text(0))
 			return nil
 		})
-		c.close()
+		c.Close()
 	}
 	if err != nil {
-		err = g.judge(err)
-		if e := engineError(err); e != nil && e.Kind == engine.KindFatal {
-			g.end()
-			in.close()
+		err = g.Judge(err)
+		if e := native.AsError(err); e != nil && e.Kind == engine.KindFatal {
+			g.End()
+			in.Close()
 			in = nil
 		}
 		return err
@@ -137,27 +138,27 @@ func (p *Parser) call(ctx context.Context, sql, arg string, take func(reply stri
 // parserInstance is an instance that caches both statements: to prepare one costs as
 // much as to parse a small statement.
 type parserInstance struct {
-	*instance
-	statements *keptStatements
+	*native.Instance
+	statements *native.Statements
 }
 
 func openParser() (*parserInstance, error) {
-	config := baseConfig()
+	config := native.BaseConfig()
 	config["memory_limit"] = parserMemory
-	opened, err := openInstance(config)
+	opened, err := native.Open(config)
 	if err != nil {
 		return nil, err
 	}
-	if err := opened.exec("SET enable_external_access=false; SET lock_configuration=true"); err != nil {
-		opened.close()
+	if err := opened.Exec("SET enable_external_access=false; SET lock_configuration=true"); err != nil {
+		opened.Close()
 		return nil, err
 	}
-	return &parserInstance{opened, newKeptStatements(opened)}, nil
+	return &parserInstance{opened, native.NewStatements(opened)}, nil
 }
 
-func (in *parserInstance) close() {
-	in.statements.shrink(0)
-	in.instance.close()
+func (in *parserInstance) Close() {
+	in.statements.Shrink(0)
+	in.Instance.Close()
 }
 
 // refusal reads the reply that stands for an error. Trees are not decoded twice
@@ -172,14 +173,14 @@ func refusal(sql string, reply []byte) error {
 		Position string `json:"position"`
 	}
 	if err := json.Unmarshal(reply, &r); err != nil {
-		return internalError("tree", err.Error())
+		return native.InternalError("tree", err.Error())
 	}
-	out := &engine.Error{Kind: engine.KindSyntax, Class: "syntax", Position: -1, Text: clip(r.Message)}
+	out := &engine.Error{Kind: engine.KindSyntax, Class: "syntax", Position: -1, Text: native.Clip(r.Message)}
 	if r.Type == "not implemented" {
 		out.Kind, out.Class = engine.KindNotSelect, "not_select"
 	}
 	if n, err := strconv.Atoi(r.Position); err == nil {
-		out.Position = byteOffset(sql, n)
+		out.Position = native.ByteOffset(sql, n)
 	}
 	return out
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/duckdb/native"
 )
 
 var _ engine.Result = (*result)(nil)
@@ -14,8 +15,8 @@ var _ engine.Result = (*result)(nil)
 // fixed; everything native in it is touched under the session's mutex.
 type result struct {
 	session *session
-	guard   *guard
-	cursor  *cursor
+	guard   *native.Guard
+	cursor  *native.Cursor
 	schema  *arrow.Schema
 	columns []engine.Column
 	closed  bool
@@ -27,7 +28,7 @@ func (r *result) Schema() *arrow.Schema { return r.schema }
 func (r *result) Columns() []engine.Column { return r.columns }
 
 func (r *result) Next(ctx context.Context) (arrow.RecordBatch, error) {
-	defer r.guard.also(ctx)()
+	defer r.guard.Also(ctx)()
 	s := r.session
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -37,13 +38,13 @@ func (r *result) Next(ctx context.Context) (arrow.RecordBatch, error) {
 	if r.closed {
 		return nil, engine.Interrupted(engine.CauseClosed)
 	}
-	if err := r.guard.err(); err != nil {
+	if err := r.guard.Err(); err != nil {
 		r.err = err
 		return nil, err
 	}
-	batch, err := r.cursor.next()
+	batch, err := r.cursor.Next()
 	if err != nil {
-		r.err = s.note(r.guard.judge(err))
+		r.err = s.note(r.guard.Judge(err))
 		return nil, r.err
 	}
 	return batch, nil
@@ -51,7 +52,7 @@ func (r *result) Next(ctx context.Context) (arrow.RecordBatch, error) {
 
 func (r *result) Close() error {
 	// A statement that still runs is stopped, and not waited for.
-	r.guard.trip(engine.CauseClosed)
+	r.guard.Trip(engine.CauseClosed)
 	r.session.mu.Lock()
 	defer r.session.mu.Unlock()
 	r.release()
@@ -65,8 +66,8 @@ func (r *result) release() {
 		return
 	}
 	r.closed = true
-	r.guard.end()
-	r.cursor.close()
+	r.guard.End()
+	r.cursor.Close()
 	if r.session.active == r {
 		r.session.active = nil
 	}

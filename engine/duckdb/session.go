@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 
 	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/duckdb/heap"
+	"github.com/lakewarden/lakewarden/engine/duckdb/native"
 )
 
 var _ engine.Session = (*session)(nil)
@@ -48,7 +50,7 @@ func (s *session) Warm(ctx context.Context) error {
 	if len(s.cells) > 0 {
 		return nil
 	}
-	_, err := s.open(kind{remote: s.remote != nil && len(s.roots) == 0})
+	_, err := s.Open(kind{remote: s.remote != nil && len(s.roots) == 0})
 	return err
 }
 
@@ -69,17 +71,17 @@ func (s *session) Query(ctx context.Context, st engine.Statement) (engine.Result
 	g := s.guard(ctx, st, c)
 	cur, err := c.start(st, g)
 	if err != nil {
-		g.end()
-		return nil, s.note(g.judge(err))
+		g.End()
+		return nil, s.note(g.Judge(err))
 	}
-	s.active = &result{session: s, guard: g, cursor: cur, schema: cur.schema, columns: cur.columns}
+	s.active = &result{session: s, guard: g, cursor: cur, schema: cur.Schema, columns: cur.Columns}
 	return s.active, nil
 }
 
-// guard watches a statement that runs on c.
-func (s *session) guard(ctx context.Context, st engine.Statement, c *cell) *guard {
-	ended := lend(s.owner.defaults(st.Lease).Memory)
-	return newGuard(ctx, s.closing, st.Lease.Timeout, c.inst, ended)
+// Guard watches a statement that runs on c.
+func (s *session) guard(ctx context.Context, st engine.Statement, c *cell) *native.Guard {
+	ended := heap.Lend(s.owner.defaults(st.Lease).Memory)
+	return native.NewGuard(ctx, s.closing, st.Lease.Timeout, c.inst, ended)
 }
 
 // ready reports why the session cannot take a statement.
@@ -90,7 +92,7 @@ func (s *session) ready() error {
 	case s.broken.Load():
 		return &engine.Error{Kind: engine.KindFatal, Class: "session_broken", Position: -1}
 	case s.active != nil:
-		return internalError("session_busy", "a result of this session is still open")
+		return native.InternalError("session_busy", "a result of this session is still open")
 	}
 	return nil
 }
@@ -100,7 +102,7 @@ func (s *session) ready() error {
 func (s *session) cell(st engine.Statement) (*cell, error) {
 	k := kindOf(st)
 	if k.remote && s.remote == nil {
-		return nil, internalError("location", "the session reads no remote store")
+		return nil, native.InternalError("location", "the session reads no remote store")
 	}
 	for _, c := range s.cells {
 		if c.kind == k {
@@ -110,10 +112,10 @@ func (s *session) cell(st engine.Statement) (*cell, error) {
 			return nil, err
 		}
 	}
-	return s.open(k)
+	return s.Open(k)
 }
 
-func (s *session) open(k kind) (*cell, error) {
+func (s *session) Open(k kind) (*cell, error) {
 	for _, c := range s.cells {
 		if c.kind == k {
 			return c, nil
@@ -134,12 +136,12 @@ func (s *session) Idle(ctx context.Context, keepBytes int64) error {
 		return nil
 	}
 	if s.active != nil {
-		return internalError("session_busy", "a result of this session is still open")
+		return native.InternalError("session_busy", "a result of this session is still open")
 	}
 	for _, c := range s.cells {
-		g := newGuard(ctx, s.closing, 0, c.inst, nil)
-		err := g.judge(c.rest(keepBytes))
-		g.end()
+		g := native.NewGuard(ctx, s.closing, 0, c.inst, nil)
+		err := g.Judge(c.rest(keepBytes))
+		g.End()
 		if err != nil {
 			return s.note(err)
 		}
@@ -172,7 +174,7 @@ func (s *session) Close() error {
 	}
 	var errs []error
 	for _, c := range s.cells {
-		errs = append(errs, c.close())
+		errs = append(errs, c.Close())
 	}
 	s.cells = nil
 	s.owner.remove(s)
@@ -184,7 +186,7 @@ func (s *session) Close() error {
 // changed, so it would go on seeing the damage after a repair. Files of the
 // session's own are never repaired.
 func (s *session) note(err error) error {
-	if e := engineError(err); e != nil && (e.Kind == engine.KindFatal || e.Class == classDataFile && !s.readsOwn()) {
+	if e := native.AsError(err); e != nil && (e.Kind == engine.KindFatal || e.Class == native.ClassDataFile && !s.readsOwn()) {
 		s.broken.Store(true)
 	}
 	return err

@@ -1,6 +1,10 @@
 package duckdb
 
-import "sync"
+import (
+	"github.com/lakewarden/lakewarden/engine/duckdb/native"
+	"github.com/lakewarden/lakewarden/engine/duckdb/sandbox"
+	"sync"
+)
 
 // spare keeps one bare instance at hand: to open one takes some ten milliseconds,
 // most of what a new user's first statement takes. Nobody has used it before, so it
@@ -9,14 +13,14 @@ type spare struct {
 	turns turns
 
 	mu      sync.Mutex
-	ready   *instance
+	ready   *native.Instance
 	filling bool
 	stopped bool
 	work    sync.WaitGroup
 }
 
 // take returns a bare instance and has another one made. The caller has a turn.
-func (s *spare) take() (*instance, error) {
+func (s *spare) take() (*native.Instance, error) {
 	s.mu.Lock()
 	in := s.ready
 	s.ready = nil
@@ -29,21 +33,21 @@ func (s *spare) take() (*instance, error) {
 	if in != nil {
 		return in, nil
 	}
-	return openBare()
+	return sandbox.OpenBare()
 }
 
 // fill opens the next one. Where that fails, whoever needs one finds out why.
 func (s *spare) fill() {
 	defer s.work.Done()
 	defer s.turns.take()()
-	in, err := openBare()
+	in, err := sandbox.OpenBare()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.filling = false
 	switch {
 	case err != nil:
 	case s.stopped:
-		in.close()
+		in.Close()
 	default:
 		s.ready = in
 	}
@@ -57,7 +61,7 @@ func (s *spare) stop() {
 	s.ready = nil
 	s.mu.Unlock()
 	if in != nil {
-		in.close()
+		in.Close()
 	}
 	s.work.Wait()
 }

@@ -5,10 +5,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lakewarden/lakewarden/engine/duckdb/native"
 	"github.com/stretchr/testify/require"
 )
 
-func (s *spare) kept() *instance {
+func (s *spare) kept() *native.Instance {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.ready
@@ -20,11 +21,11 @@ func TestSpareIsUsedOnce(t *testing.T) {
 	defer s.stop()
 	first, err := s.take()
 	require.NoError(t, err)
-	defer first.close()
+	defer first.Close()
 	require.Eventually(t, func() bool { return s.kept() != nil }, 10*time.Second, time.Millisecond)
 	ahead := s.kept()
 	var mu sync.Mutex
-	taken := map[*instance]int{}
+	taken := map[*native.Instance]int{}
 	var all sync.WaitGroup
 	for range 20 {
 		all.Go(func() {
@@ -42,8 +43,8 @@ func TestSpareIsUsedOnce(t *testing.T) {
 	require.Len(t, taken, 20)
 	require.Equal(t, 1, taken[ahead])
 	for in := range taken {
-		require.NoError(t, in.exec("CREATE TABLE mine(i INT)"), "it has nothing of another's")
-		in.close()
+		require.NoError(t, in.Exec("CREATE TABLE mine(i INT)"), "it has nothing of another's")
+		in.Close()
 	}
 }
 
@@ -53,12 +54,12 @@ func TestSpareStops(t *testing.T) {
 		s := &spare{turns: newTurns()}
 		in, err := s.take()
 		require.NoError(t, err)
-		in.close()
+		in.Close()
 		s.stop() // while the next one is being made, or before
 		require.Nil(t, s.kept())
 		in, err = s.take()
 		require.NoError(t, err)
-		in.close()
+		in.Close()
 		s.stop()
 		require.Nil(t, s.kept())
 	}

@@ -1,6 +1,7 @@
 package duckdb
 
 import (
+	"github.com/lakewarden/lakewarden/engine/duckdb/heap"
 	"sync"
 	"time"
 )
@@ -30,16 +31,16 @@ func (t *trimmer) soon() {
 	}
 	t.armed = true
 	t.running.Add(1)
-	t.timer = time.AfterFunc(trimEvery, t.trim)
+	t.timer = time.AfterFunc(trimEvery, t.Trim)
 }
 
-func (t *trimmer) trim() {
+func (t *trimmer) Trim() {
 	defer t.running.Done()
 	t.mu.Lock()
 	t.armed = false
 	t.mu.Unlock()
 	defer t.turns.take()()
-	giveBack()
+	heap.GiveBack()
 }
 
 // stop ends it and waits for what is under way. It is idempotent.

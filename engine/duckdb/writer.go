@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 
 	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/duckdb/sandbox"
+	"github.com/lakewarden/lakewarden/engine/duckdb/write"
 	"github.com/lakewarden/lakewarden/engine/workdir"
 )
 
@@ -27,18 +29,18 @@ func (w writer) Write(ctx context.Context, st engine.WriteStatement) (_ []engine
 		return nil, err
 	}
 	if !filepath.IsLocal(st.Dir) && st.Dir != "" {
-		return nil, refusedLocation(st.Dir)
+		return nil, sandbox.RefusedLocation(st.Dir)
 	}
 	dir := filepath.Join(s.scratch, filepath.FromSlash(st.Dir))
 	private := filepath.Join(s.scratch, workdir.Private)
 	for _, d := range []string{dir, private} {
 		if err := os.MkdirAll(d, 0o750); err != nil {
-			return nil, writeFailure(err)
+			return nil, write.Failure(err)
 		}
 	}
 	stage, err := os.MkdirTemp(private, "files-")
 	if err != nil {
-		return nil, writeFailure(err)
+		return nil, write.Failure(err)
 	}
 	// What cannot be removed goes with the scratch directory.
 	defer func() { _ = os.RemoveAll(stage) }()
@@ -49,12 +51,12 @@ func (w writer) Write(ctx context.Context, st engine.WriteStatement) (_ []engine
 	}
 	g := s.guard(ctx, st.Statement, c)
 	files, err := c.write(st, stage, g)
-	g.end()
+	g.End()
 	if err != nil {
-		return nil, s.note(g.judge(err))
+		return nil, s.note(g.Judge(err))
 	}
 	if err := workdir.Move(fileNames(files), stage, dir); err != nil {
-		return nil, writeFailure(err)
+		return nil, write.Failure(err)
 	}
 	return files, nil
 }

@@ -1,0 +1,36 @@
+package extension
+
+import "errors"
+
+// ErrUnusable is matched by every [Error]: an extension file is
+// missing, unsafe, corrupt or has changed. The server does not start with it;
+// when it appears later it becomes 503, and only the operator can mend it.
+var ErrUnusable = errors.New("engine extension not usable")
+
+// Error says which extension cannot be used, why, and what to do.
+type Error struct {
+	Name string
+	// Path is the file at fault, empty when none was found.
+	Path   string
+	Reason string
+	// Remedy overrides the usual advice.
+	Remedy string
+}
+
+// Error is written for the operator; it holds no text of the engine.
+func (e *Error) Error() string {
+	text := "extension " + e.Name + ": " + e.Reason
+	if e.Path != "" {
+		text += " (" + e.Path + ")"
+	}
+	if e.Remedy != "" {
+		return text + ": " + e.Remedy
+	}
+	return text + ": run `lakewarden extensions install`"
+}
+
+// ProblemCode names what a client is told when a file fails a running server.
+func (e *Error) ProblemCode() string { return "engine_failed" }
+
+// Is matches ErrUnusable.
+func (e *Error) Is(target error) bool { return target == ErrUnusable }

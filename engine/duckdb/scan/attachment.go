@@ -1,0 +1,113 @@
+package scan
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/hashicorp/golang-lru/v2/simplelru"
+
+	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/duckdb/native"
+	"github.com/lakewarden/lakewarden/engine/duckdb/sandbox"
+)
+
+// maxAttachments is how many tables a session keeps attached between two
+// statements. Each one that was read holds some threads of the Delta kernel.
+const maxAttachments = 32
+
+// Attachments are the attached tables of an instance. One name stands for one
+// version of one table, so an attachment never has to be refreshed.
+//
+// Every local table is attached through a link with a plain name. From a path that
+// ends in a letter outside ASCII, the extension cuts that letter off when it
+// looks for data files, and so it would read those of another directory. DuckDB
+// follows the link before it checks the path against the roots. Remote tables
+// have no links, so such paths are refused there. So are percent signs anywhere:
+// the extension decodes them where it looks for the log, and not where it looks
+// for the data, and would mix two tables.
+type Attachments struct {
+	inst  *native.Instance
+	links string
+	names *simplelru.LRU[string, struct{}]
+}
+
+func NewAttachments(in *native.Instance, links string) *Attachments {
+	return &Attachments{inst: in, links: links, names: newRecent[struct{}]()}
+}
+
+// Has reports whether src is attached, and marks it as used.
+func (a *Attachments) Has(src engine.Source) bool {
+	_, ok := a.names.Get(src.Database())
+	return ok
+}
+
+// Add attaches src, whose checked location is given. The log is read when the
+// table is first used.
+func (a *Attachments) Add(src engine.Source, location string) error {
+	name := src.Database()
+	from := location
+	switch {
+	case sandbox.IsRemote(location) && !readableRemote(location), strings.Contains(location, "%"):
+		return &engine.Error{Kind: engine.KindIO, Class: "location", Position: -1, Text: "the extension would misread " + native.Clip(location)}
+	case !sandbox.IsRemote(location):
+		from = a.link(name)
+		if err := os.Symlink(location, from); err != nil {
+			return native.InternalError("temp_dir", err.Error())
+		}
+	}
+	sql := "ATTACH " + engine.QuoteString(from) + " AS " + engine.QuoteIdent(name) +
+		" (TYPE delta, READ_ONLY, VERSION " + strconv.FormatInt(src.Version, 10) +
+		", internal_table_name " + engine.QuoteString(engine.SourceTable) + ")"
+	if err := a.inst.Exec(sql); err != nil {
+		_ = os.Remove(a.link(name))
+		return err
+	}
+	a.names.Add(name, struct{}{})
+	return nil
+}
+
+// Trim detaches the least recently used tables beyond the limit.
+func (a *Attachments) Trim(inUse map[string]bool) error { return a.Shrink(maxAttachments, inUse) }
+
+// Clear detaches all tables, whose threads would stay otherwise.
+func (a *Attachments) Clear() error { return a.Shrink(0, nil) }
+
+func (a *Attachments) Shrink(limit int, inUse map[string]bool) error {
+	for _, name := range excess(a.names, limit, inUse) {
+		if err := a.Drop(name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Drop detaches a table if it is attached.
+func (a *Attachments) Drop(name string) error {
+	if !a.names.Contains(name) {
+		return nil
+	}
+	if err := a.inst.Exec("DETACH " + engine.QuoteIdent(name)); err != nil {
+		return err
+	}
+	a.names.Remove(name)
+	if err := os.Remove(a.link(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return native.InternalError("temp_dir", err.Error())
+	}
+	return nil
+}
+
+// readableRemote reports whether the extension reads the log and the data at
+// location, which it takes for an address: no query, no fragment, no control
+// character, and at the end nothing that it cuts off.
+func readableRemote(location string) bool {
+	return !strings.ContainsAny(location, "?#\x7f") && !strings.ContainsFunc(location, unicode.IsControl) &&
+		location[len(location)-1] < utf8.RuneSelf
+}
+
+func (a *Attachments) link(name string) string { return filepath.Join(a.links, name) }

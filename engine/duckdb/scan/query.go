@@ -1,0 +1,269 @@
+package scan
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/duckdb/native"
+)
+
+// fileQuery is the SELECT that reads a list of files as the table that they
+// are. It opens the first file.
+//
+// deleted is the number of the list's deleted rows, zero for a list without any;
+// whoever keeps the query drops them when it is gone.
+func (v *Views) fileQuery(l *engine.FileList, location string) (query string, deleted int64, err error) {
+	scan, err := newFileScan(l, location)
+	if err != nil {
+		return "", 0, err
+	}
+	if len(scan.paths) == 0 {
+		return emptyQuery(slices.Concat(l.Columns, positionColumns(l.Positions))), 0, nil
+	}
+	if err := v.bindFiles(scan); err != nil {
+		return "", 0, err
+	}
+	if values := scan.allValues(); values != "" {
+		if err := v.inst.ExecOne(values); err != nil {
+			return "", 0, err
+		}
+	}
+	if len(l.Deleted) == 0 {
+		return scan.query(), 0, nil
+	}
+	if deleted, err = v.deleted.add(v.inst, l.Deleted); err != nil {
+		return "", 0, err
+	}
+	return scan.query() + " WHERE " + notDeleted(deleted), deleted, nil
+}
+
+// emptyQuery has the columns and no row.
+func emptyQuery(columns []engine.Column) string {
+	items := make([]string, len(columns))
+	for i, c := range columns {
+		items[i] = "NULL::" + c.Type + " AS " + engine.QuoteIdent(c.Name)
+	}
+	return "SELECT " + strings.Join(items, ", ") + " WHERE false"
+}
+
+// fileScan is a list of files on its way to a query.
+type fileScan struct {
+	columns []engine.Column
+	uniform bool
+	groups  []fileGroup
+	// paths are those of all groups, in order.
+	paths []string
+	// inFile are the columns that files hold, the others are constants of
+	// their group. stored are the same as files hold them, and value how the one
+	// comes out of the other, where it is named.
+	inFile    []engine.Column
+	stored    []engine.Column
+	value     []string
+	positions engine.PositionColumns
+	// widened names the columns whose files may hold a narrower type.
+	widened []string
+	// ids are the field ids of the columns of stored in files, where those are not
+	// found by name.
+	ids []int
+	// parts are what the columns of stored hold, and literal the paths as they are,
+	// where files are looked into; inside then is what that came to, nil for columns
+	// without members.
+	parts   [][]engine.FieldID
+	literal []string
+	inside  []*part
+	// deletes says that some rows of the files are gone.
+	deletes bool
+	// options are the named arguments of read_parquet.
+	options string
+	// renamed says that the options name the columns in the order of inFile.
+	renamed bool
+}
+
+type fileGroup struct {
+	values map[string]*string
+	paths  []string
+}
+
+func newFileScan(l *engine.FileList, location string) (*fileScan, error) {
+	s := &fileScan{columns: l.Columns, uniform: l.Uniform, positions: l.Positions, widened: l.Widened, deletes: len(l.Deleted) > 0, options: ", hive_partitioning=false"}
+	constant := map[string]bool{}
+	for _, g := range l.Groups {
+		if len(g.Paths) == 0 {
+			continue
+		}
+		group := fileGroup{values: g.Partition, paths: make([]string, len(g.Paths))}
+		for i, p := range g.Paths {
+			path, err := filePath(location, p)
+			if err != nil {
+				return nil, err
+			}
+			group.paths[i] = path
+			s.literal = append(s.literal, location+"/"+p)
+		}
+		for name := range g.Partition {
+			constant[name] = true
+		}
+		s.groups = append(s.groups, group)
+		s.paths = append(s.paths, group.paths...)
+	}
+	if l.Stored != nil && len(l.Stored) != len(l.Columns) {
+		return nil, fileSchemaError("names of columns in files that are not those of the table")
+	}
+	if l.ColumnIDs != nil && (len(l.ColumnIDs) != len(l.Columns) || l.Stored == nil) {
+		return nil, fileSchemaError("ids of columns in files that are not those of the table")
+	}
+	if len(l.Parts) > len(l.Columns) || l.Parts != nil && l.Stored == nil {
+		return nil, fileSchemaError("parts of columns that are not those of the table")
+	}
+	for i, c := range l.Columns {
+		if constant[c.Name] {
+			continue
+		}
+		if i < len(l.Parts) {
+			s.parts = append(s.parts, l.Parts[i])
+		} else if l.Parts != nil {
+			s.parts = append(s.parts, nil)
+		}
+		s.inFile = append(s.inFile, c)
+		if l.Stored != nil {
+			c = l.Stored[i]
+		}
+		if l.ColumnIDs != nil {
+			s.ids = append(s.ids, l.ColumnIDs[i])
+		}
+		s.stored = append(s.stored, c)
+	}
+	s.renamed = l.Stored != nil
+	return s, s.check(len(constant))
+}
+
+// check refuses groups that do not all have values for the same columns, and names
+// that stand for two columns.
+func (s *fileScan) check(constants int) error {
+	for _, c := range positionColumns(s.positions) {
+		if hasColumn(s.columns, c.Name) || strings.EqualFold(s.positions.File, s.positions.Row) {
+			return fileSchemaError("a column with the name of a position")
+		}
+	}
+	if len(s.columns)-len(s.inFile) != constants {
+		return fileSchemaError("a partition column that the table does not have")
+	}
+	for _, g := range s.groups {
+		if len(g.values) != constants {
+			return fileSchemaError("groups of files with different partition columns")
+		}
+	}
+	return nil
+}
+
+// lookupFiles is how many files may find their partition values in a constant
+// list, which every access copies.
+const lookupFiles = 32
+
+// query reads the files in their order: it has no join, whose order of rows is
+// nobody's promise.
+func (s *fileScan) query() string {
+	items := make([]string, 0, len(s.columns)+2)
+	for _, c := range s.columns {
+		name := engine.QuoteIdent(c.Name)
+		switch at := slices.Index(s.inFile, c); {
+		case at < 0:
+			items = append(items, lookup(c, s.values(c), 0)+" AS "+name)
+		case s.renamed:
+			items = append(items, s.cast(c, s.value[at])+" AS "+name)
+		default:
+			items = append(items, s.cast(c, "f."+name)+" AS "+name)
+		}
+	}
+	if p := s.positions; p != (engine.PositionColumns{}) {
+		items = append(items, "f."+fileIndex+"::UINTEGER AS "+engine.QuoteIdent(p.File), "f."+fileRow+" AS "+engine.QuoteIdent(p.Row))
+	}
+	return "SELECT " + strings.Join(items, ", ") + " FROM " + ReadParquet(s.paths, s.options) + " AS f"
+}
+
+// cast returns the expression for a column's values in the table's type. For a widened
+// column the optimizer must not push comparisons into the reader, which would cast the
+// constant to the type of the file. The CASE prevents that.
+func (s *fileScan) cast(c engine.Column, value string) string {
+	if !slices.Contains(s.widened, c.Name) {
+		return value
+	}
+	return "CASE WHEN f." + fileIndex + " IS NULL THEN NULL ELSE " + value + " END"
+}
+
+// needsIndex reports whether the query reads the number of a row or of its file.
+func (s *fileScan) needsIndex() bool {
+	return s.deletes || len(s.widened) > 0 || s.positions != (engine.PositionColumns{}) || len(s.groups) > 1 && len(s.columns) > len(s.inFile)
+}
+
+// columnName is what the query calls a column of files, where the columns' own
+// names would hide something.
+func columnName(i int) string { return "c" + strconv.Itoa(i) }
+
+// positionColumns are those of p, if it asks for any.
+func positionColumns(p engine.PositionColumns) []engine.Column {
+	if p == (engine.PositionColumns{}) {
+		return nil
+	}
+	return []engine.Column{{Name: p.File, Type: "UINTEGER"}, {Name: p.Row, Type: "BIGINT"}}
+}
+
+// lookup is the value of a partition column by the number of the file, given
+// those of some files from number first on. Rows come from one file at a time, so
+// of the halves of a longer list only one is looked at.
+func lookup(c engine.Column, values []string, first int) string {
+	switch middle := len(values) / 2; {
+	case !slices.ContainsFunc(values, func(v string) bool { return v != values[0] }):
+		return values[0] + "::" + c.Type
+	case len(values) <= lookupFiles:
+		return "(" + typedList(c, values) + ")[f.file_index::BIGINT - " + strconv.Itoa(first-1) + "]"
+	default:
+		return "CASE WHEN f.file_index < " + strconv.Itoa(first+middle) + " THEN " + lookup(c, values[:middle], first) +
+			" ELSE " + lookup(c, values[middle:], first+middle) + " END"
+	}
+}
+
+// values are those of a partition column as literals, one for each file.
+func (s *fileScan) values(c engine.Column) []string {
+	values := make([]string, 0, len(s.paths))
+	for _, g := range s.groups {
+		for range g.paths {
+			values = append(values, Literal(g.values[c.Name]))
+		}
+	}
+	return values
+}
+
+// allValues casts the values of every group: one that is none of its type must
+// not become an error of whichever statement looks at it. Without any it is "".
+func (s *fileScan) allValues() string {
+	var items []string
+	for _, c := range s.columns {
+		if !slices.Contains(s.inFile, c) && c.Type != "VARCHAR" {
+			items = append(items, typedList(c, s.values(c)))
+		}
+	}
+	if len(items) == 0 {
+		return ""
+	}
+	return "SELECT " + strings.Join(items, ", ")
+}
+
+func typedList(c engine.Column, values []string) string {
+	return "[" + strings.Join(values, ", ") + "]::" + c.Type + "[]"
+}
+
+// Literal is a partition value, to be cast to the type of its column. The text of a
+// statement ends at a NUL, which a value can hold.
+func Literal(value *string) string {
+	if value == nil {
+		return "NULL"
+	}
+	return "(" + strings.ReplaceAll(engine.QuoteString(*value), "\x00", "' || chr(0) || '") + ")"
+}
+
+func ReadParquet(paths []string, options string) string {
+	return "system.main.read_parquet(" + native.QuoteList(paths) + options + ")"
+}

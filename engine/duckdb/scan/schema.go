@@ -1,0 +1,170 @@
+package scan
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/duckdb/native"
+)
+
+// bindFiles looks at the first file and completes the scan's options.
+//
+// Files that hold the table's columns as they are need no more: DuckDB takes
+// the columns of the first one and casts those of the others, by name. In all
+// other cases it is told the columns, and casts each file's to them; a column
+// that a file lacks is NULL.
+func (v *Views) bindFiles(s *fileScan) error {
+	// Writers of old leave texts unmarked, which DuckDB then takes for bytes. The parts of
+	// variants are bytes.
+	if types := typesOf(s.stored); !strings.Contains(types, "BLOB") && !strings.Contains(types, "VARIANT") {
+		s.options += ", binary_as_string=true"
+	}
+	first, err := v.inst.Describe("SELECT * FROM " + ReadParquet(s.paths[:1], s.options))
+	if err != nil {
+		return err
+	}
+	defer first.Destroy()
+	hidden := hides(first.Has) || hides(func(name string) bool { return hasColumn(s.inFile, name) })
+	s.renamed = s.renamed || s.needsIndex() && hidden
+	if (s.uniform || len(s.paths) == 1) && !s.renamed && first.Holds(s.inFile) {
+		return nil
+	}
+	if err := v.lookInside(s); err != nil {
+		return err
+	}
+	if err := v.fit(first, s); err != nil {
+		return err
+	}
+	// Without a look at a file DuckDB could only guess how many rows there are.
+	rows, err := v.inst.Int64s("SELECT num_rows::BIGINT FROM system.main.parquet_file_metadata(" + native.QuoteList(s.paths[:1]) + ")")
+	if err != nil {
+		return err
+	}
+	if len(s.inFile) > 0 || s.renamed {
+		s.options += ", schema=" + s.schema()
+	}
+	if len(rows) == 1 {
+		s.options += ", explicit_cardinality=" + strconv.FormatInt(rows[0]*int64(len(s.paths)), 10)
+	}
+	return nil
+}
+
+// fileIndex and fileRow are the names under which DuckDB gives the number of a
+// row's file and that of the row in it, unless a column that it reads has the name.
+const (
+	fileIndex = "file_index"
+	fileRow   = "file_row_number"
+)
+
+func hides(has func(name string) bool) bool { return has(fileIndex) || has(fileRow) }
+
+// fit checks that no column of the file would be changed by the cast to the type
+// that files should have, and finds how the table's columns come out of those.
+func (v *Views) fit(first *native.Description, s *fileScan) error {
+	if len(s.stored) == 0 {
+		return nil
+	}
+	stored, err := v.inst.Describe(emptyQuery(s.stored))
+	if err != nil {
+		return err
+	}
+	defer stored.Destroy()
+	names, err := v.storedNames(s)
+	if err != nil {
+		return err
+	}
+	for i, c := range s.stored {
+		if s.partOf(i) != nil { // every file was looked into
+			continue
+		}
+		for j, name := range first.Names {
+			if strings.EqualFold(name, names[i]) && !castable(first.Types[j], stored.Types[i]) {
+				return fileSchemaError("column " + c.Name + " is " + native.TypeName(first.Types[j]) + " in a file, and " + c.Type + " in the table")
+			}
+		}
+	}
+	if !s.renamed {
+		return nil
+	}
+	table, err := v.inst.Describe(emptyQuery(s.inFile))
+	if err != nil {
+		return err
+	}
+	defer table.Destroy()
+	s.value = make([]string, len(s.inFile))
+	for i := range s.inFile {
+		if p := s.partOf(i); p != nil {
+			s.value[i] = p.value("f."+columnName(i), 0)
+			continue
+		}
+		value, ok := rename("f."+columnName(i), stored.Types[i], table.Types[i], 0)
+		if !ok {
+			return fileSchemaError("column " + s.inFile[i].Name + " is " + s.stored[i].Type + " in files, and " + s.inFile[i].Type + " in the table")
+		}
+		s.value[i] = value
+	}
+	return nil
+}
+
+// storedNames are the names that the first file has for the columns, "" where it
+// has no such column.
+func (v *Views) storedNames(s *fileScan) ([]string, error) {
+	names := make([]string, len(s.stored))
+	if s.ids == nil {
+		for i, c := range s.stored {
+			names[i] = c.Name
+		}
+		return names, nil
+	}
+	sql := "SELECT field_id::BIGINT, name FROM system.main.parquet_schema(" + native.QuoteList(s.paths[:1]) + ") WHERE field_id IS NOT NULL"
+	err := v.inst.Each(sql, engine.Args{}, func(r native.Row) error {
+		if i := slices.Index(s.ids, int(r.Int64(0))); i >= 0 {
+			names[i] = strings.Clone(r.Text(1))
+		}
+		return nil
+	})
+	return names, err
+}
+
+// Schema tells DuckDB the columns.
+func (s *fileScan) schema() string {
+	items := make([]string, 0, len(s.stored)+1)
+	for i, c := range s.stored {
+		name := c.Name
+		if s.renamed {
+			name = columnName(i)
+		}
+		inFile := engine.QuoteString(c.Name)
+		if s.ids != nil {
+			inFile = strconv.Itoa(s.ids[i])
+		}
+		items = append(items, schemaItem(inFile, name, c.Type))
+	}
+	if len(items) == 0 { // no files without columns
+		items = append(items, schemaItem(engine.QuoteString("none"), columnName(0), "BOOLEAN"))
+	}
+	return "MAP {" + strings.Join(items, ", ") + "}"
+}
+
+func schemaItem(inFile, name, typ string) string {
+	return inFile + ": {'name': " + engine.QuoteString(name) + ", 'type': " + engine.QuoteString(typ) + ", 'default_value': NULL}"
+}
+
+func typesOf(columns []engine.Column) string {
+	var b strings.Builder
+	for _, c := range columns {
+		b.WriteString(c.Type + "\n")
+	}
+	return b.String()
+}
+
+func hasColumn(columns []engine.Column, name string) bool {
+	for _, c := range columns {
+		if strings.EqualFold(c.Name, name) {
+			return true
+		}
+	}
+	return false
+}

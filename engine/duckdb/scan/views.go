@@ -1,0 +1,156 @@
+package scan
+
+import (
+	"strings"
+
+	"github.com/hashicorp/golang-lru/v2/simplelru"
+
+	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/duckdb/native"
+	"github.com/lakewarden/lakewarden/engine/duckdb/sandbox"
+	"github.com/lakewarden/lakewarden/engine/duckdb/variant"
+)
+
+// maxViews is how many lists of files an instance keeps between two
+// statements. A list costs the memory of its view's text and no thread.
+const maxViews = 256
+
+// Views are the lists of files that an instance can read, each as a view.
+// Their names are content addresses, so an equal name is an equal list.
+type Views struct {
+	inst *native.Instance
+	// Names maps the name of a view to the number of its deleted rows, 0 for none.
+	names   *simplelru.LRU[string, int64]
+	deleted deletedLists
+	// variants reports whether [variantFunction] is registered.
+	variants bool
+}
+
+func NewViews(in *native.Instance) *Views {
+	return &Views{inst: in, names: newRecent[int64]()}
+}
+
+// Has reports whether the view of src exists, and marks it as used.
+func (v *Views) Has(src engine.Source) bool {
+	_, ok := v.names.Get(src.Database())
+	return ok
+}
+
+// Add makes the view of src, whose checked location is given.
+func (v *Views) Add(src engine.Source, location string) error {
+	query, deleted, err := v.fileQuery(src.Files, location)
+	if err != nil {
+		return fileFailure(err)
+	}
+	// A view that stands unremembered, after an interrupt, is made again.
+	if err := v.inst.ExecOne("CREATE OR REPLACE TEMP VIEW " + engine.QuoteIdent(src.Database()) + " AS " + query); err != nil {
+		v.deleted.drop(deleted)
+		return fileFailure(err)
+	}
+	v.names.Add(src.Database(), deleted)
+	return nil
+}
+
+// forget lets go of a view that is gone, or is made again before it is read.
+func (v *Views) forget(name string) {
+	if deleted, ok := v.names.Peek(name); ok {
+		v.deleted.drop(deleted)
+	}
+	v.names.Remove(name)
+}
+
+// Trim drops the least recently used views once there are too many, and then some
+// more: many at a time cost little more than one.
+func (v *Views) Trim(inUse map[string]bool) error {
+	if len(excess(v.names, maxViews, inUse)) == 0 {
+		return nil
+	}
+	var sql strings.Builder
+	for _, name := range excess(v.names, maxViews*3/4, inUse) {
+		// Forgotten before it is gone: one that stands unremembered is made again.
+		v.forget(name)
+		sql.WriteString("DROP VIEW IF EXISTS temp.main." + engine.QuoteIdent(name) + ";")
+	}
+	return v.inst.Exec(sql.String())
+}
+
+// Drop forgets a view if there is one.
+func (v *Views) Drop(name string) error {
+	if !v.names.Contains(name) {
+		return nil
+	}
+	if err := v.inst.Exec("DROP VIEW temp.main." + engine.QuoteIdent(name)); err != nil {
+		return err
+	}
+	v.forget(name)
+	return nil
+}
+
+// Close releases what the views hold. The instance is closed already.
+func (v *Views) Close() { v.deleted.close() }
+
+// registerVariants registers [variantFunction] once.
+func (v *Views) registerVariants() error {
+	if v.variants {
+		return nil
+	}
+	err := variant.Register(v.inst)
+	v.variants = err == nil
+	return err
+}
+
+// fileFailure is an error about SQL that the caller has never seen: it has no
+// position there, and names and types that do not resolve are the files' fault.
+func fileFailure(err error) error {
+	e := native.AsError(err)
+	if e == nil {
+		return err
+	}
+	e.Position = -1
+	switch e.Kind {
+	case engine.KindBind, engine.KindRuntime, engine.KindSyntax:
+		e.Kind, e.Class, e.Name = engine.KindIO, native.ClassFileSchema, ""
+	}
+	return e
+}
+
+func fileSchemaError(text string) *engine.Error {
+	return &engine.Error{Kind: engine.KindIO, Class: native.ClassFileSchema, Position: -1, Text: native.Clip(text)}
+}
+
+// filePath is the path of a file of a list as DuckDB takes it. It must stay
+// below the location, by name; what links do is the sandbox's matter.
+func filePath(location, path string) (string, error) {
+	if err := native.CheckText(path); err != nil {
+		return "", refusedPath(path)
+	}
+	if sandbox.IsRemote(location) {
+		if !sandbox.PlainRemote(location + "/" + path) {
+			return "", refusedPath(path)
+		}
+		return location + "/" + path, nil
+	}
+	for i, segment := range strings.Split(path, "/") {
+		if segment == ".." || segment == "" && i == 0 {
+			return "", refusedPath(path)
+		}
+	}
+	return GlobEscape(location + "/" + path)
+}
+
+var globPlain = strings.NewReplacer("*", "[*]", "?", "[?]", "[", "[[]")
+
+// GlobEscape makes DuckDB take path as it is: it would read all the files that
+// match it as a pattern. Inside brackets a character stands for itself. Nothing
+// makes a backslash do so in a pattern, and such a path is refused.
+func GlobEscape(path string) (string, error) {
+	plain := globPlain.Replace(path)
+	if plain != path && strings.Contains(path, `\`) {
+		return "", refusedPath(path)
+	}
+	return plain, nil
+}
+
+func refusedPath(path string) *engine.Error {
+	return &engine.Error{Kind: engine.KindIO, Class: "location", Position: -1, Text: "path of a data file: " + native.Clip(strings.ToValidUTF8(path, "?"))}
+}
