@@ -16,8 +16,8 @@ type arrowRows struct {
 }
 
 // readArrow stages the batches of a stream.
-func readArrow(in *meter, req Request, rows *rows) error {
-	s := &arrowStream{in: in, limits: req.Limits, sizes: map[int64]int64{}}
+func readArrow(in *meter, rows *rows) error {
+	s := &arrowStream{in: in, limits: rows.limits, sizes: map[int64]int64{}}
 	defer s.release()
 	a := &arrowRows{rows: rows}
 	var reader *ipc.Reader
@@ -53,31 +53,32 @@ func readArrow(in *meter, req Request, rows *rows) error {
 // columnsOf finds the columns that the stream's become.
 func (a *arrowRows) columnsOf(schema *arrow.Schema) error {
 	for _, f := range schema.Fields() {
-		i, reason := a.names.find([]byte(f.Name)), ""
+		i, reason := a.find([]byte(f.Name)), ""
 		switch {
 		case i < 0:
 			reason = unknownColumn
-		case a.shapes.has(i):
+		case !a.heading(i):
 			reason = namedTwice
 		default:
-			a.shapes.add(i)
-			reason = castable(ofArrow(f.Type), a.types[i])
+			reason = castable(ofArrow(f.Type), a.cell(i).typ)
 		}
 		if reason != "" {
-			a.problems.add(-1, shownName([]byte(f.Name)), reason)
+			a.columnProblem(shownName([]byte(f.Name)), reason)
 			i = -1
 		}
 		a.targets = append(a.targets, i)
 	}
-	_, err := a.shapes.id(-1) // also of a stream without batches
-	return err
+	return a.headed() // also of a stream without batches
 }
 
+// checkRows is after how many rows the context is checked.
+const checkRows = 16 << 10
+
 func (a *arrowRows) batchOf(in *meter, batch arrow.RecordBatch) error {
-	copies := a.bindAll(batch)
+	copies, generation := a.bindAll(batch), a.generation()
 	for row := range int(batch.NumRows()) {
-		if row%batchRows == 0 {
-			if err := in.ctx.Err(); err != nil {
+		if row%checkRows == 0 {
+			if err := in.interrupted(); err != nil {
 				return err
 			}
 		}
@@ -91,12 +92,11 @@ func (a *arrowRows) batchOf(in *meter, batch arrow.RecordBatch) error {
 				return err
 			}
 		}
-		before := a.batch
 		if err := a.end(); err != nil {
 			return err
 		}
-		if a.batch <= before {
-			copies = a.bindAll(batch) // the builders may be new ones
+		if a.generation() != generation {
+			copies, generation = a.bindAll(batch), a.generation()
 		}
 	}
 	return nil
@@ -106,7 +106,7 @@ func (a *arrowRows) bindAll(batch arrow.RecordBatch) []copier {
 	copies := make([]copier, len(a.targets))
 	for i, target := range a.targets {
 		if target >= 0 {
-			copies[i] = a.bind(a.cells[target], batch.Column(i))
+			copies[i] = a.bind(a.cell(target), batch.Column(i))
 		}
 	}
 	return copies

@@ -165,7 +165,7 @@ func (s *arrowStream) syntax(err error) error {
 	if errors.Is(err, ErrTooLarge) || errors.Is(err, ErrTooDeep) {
 		return err
 	}
-	return &SyntaxError{Format: Arrow, Offset: s.in.read, Text: err.Error()}
+	return &SyntaxError{Format: Arrow, Offset: s.in.offset(), Text: err.Error()}
 }
 
 // end wants nothing after the mark of the end.
@@ -176,7 +176,7 @@ func (s *arrowStream) end() error {
 	n, err := io.ReadFull(s.in, make([]byte, 1))
 	switch {
 	case n > 0:
-		return &SyntaxError{Format: Arrow, Offset: s.in.read - 1, Text: "bytes after the end of the stream"}
+		return &SyntaxError{Format: Arrow, Offset: s.in.offset() - 1, Text: "bytes after the end of the stream"}
 	case errors.Is(err, io.EOF):
 		return nil
 	}
@@ -200,7 +200,7 @@ func (s *arrowStream) Retain() {}
 func guarded(in *meter, step func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = &SyntaxError{Format: Arrow, Offset: in.read, Text: "a value lies outside of its array"}
+			err = &SyntaxError{Format: Arrow, Offset: in.offset(), Text: "a value lies outside of its array"}
 		}
 	}()
 	return step()

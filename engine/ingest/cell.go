@@ -66,6 +66,9 @@ func (c *cells) reserve(n int) {
 // null appends NULL.
 func (c *cells) null() { c.b.AppendNull() }
 
+// lastIsNull reports whether the value appended last is NULL.
+func (c *cells) lastIsNull() bool { return c.b.IsNull(c.b.Len() - 1) }
+
 // The appenders of one kind each. A kind that is not theirs is a defect.
 
 func (c *cells) integer(v int64) {
@@ -137,7 +140,33 @@ func (c *cells) entries() {
 	c.b.(*array.MapBuilder).Append(true)
 }
 
-func (c *cells) structure() { c.b.(*array.StructBuilder).Append(true) }
+// structure begins a struct.
+func (c *cells) structure() {
+	c.b.(*array.StructBuilder).Append(true)
+	c.turn++
+}
+
+// find returns the number of the member that a body calls name, or -1.
+func (c *cells) find(name []byte) int { return c.names.find(name) }
+
+// member returns the cells of a member of the struct at hand, or nil when the body has
+// named it before.
+func (c *cells) member(i int) *cells {
+	if c.named[i] == c.turn {
+		return nil
+	}
+	c.named[i] = c.turn
+	return c.parts[i]
+}
+
+// endStructure makes the members NULL that the body did not name.
+func (c *cells) endStructure() {
+	for i, part := range c.parts {
+		if c.named[i] != c.turn {
+			part.null()
+		}
+	}
+}
 
 const notUTF8 = "text is not UTF-8"
 

@@ -4,15 +4,15 @@ import (
 	"bytes"
 	"errors"
 	"io"
-
-	"github.com/go-json-experiment/json/jsontext"
 )
 
 // csvRows turns records into rows.
 type csvRows struct {
-	jsonRows // of values that are nested
-	scan     *csvScanner
-	null     []byte
+	*rows
+	scan *csvScanner
+	// nested appends values of nested types, which fields hold as JSON.
+	nested jsonValues
+	null   []byte
 	// targets are the columns of the fields, -1 for those that are left out.
 	targets []int
 	plain   []byte
@@ -21,8 +21,8 @@ type csvRows struct {
 }
 
 // readCSV stages records.
-func readCSV(in *meter, req Request, rows *rows) error {
-	dialect := req.CSV.withDefaults()
+func readCSV(in *meter, dialect Dialect, rows *rows) error {
+	dialect = dialect.withDefaults()
 	if !dialect.valid() {
 		return ErrDialect
 	}
@@ -31,9 +31,9 @@ func readCSV(in *meter, req Request, rows *rows) error {
 		return err
 	}
 	c := &csvRows{
-		jsonRows: jsonRows{rows: rows},
-		scan:     newCSVScanner(start, dialect, req.Limits.RowBytes),
-		null:     []byte(dialect.Null),
+		rows: rows, nested: newJSONValues(rows),
+		scan: newCSVScanner(start, dialect, rows.limits.RowBytes),
+		null: []byte(dialect.Null),
 	}
 	c.scan.offset = mark
 	if err := c.header(dialect.NoHeader); err != nil {
@@ -60,7 +60,7 @@ func (c *csvRows) header(none bool) error {
 		c.lengths = "has another number of fields than the table has columns"
 		for i := range c.columns {
 			c.targets = append(c.targets, i)
-			c.shapes.add(i)
+			c.heading(i)
 		}
 	} else {
 		fields, _, err := c.scan.next()
@@ -74,20 +74,17 @@ func (c *csvRows) header(none bool) error {
 			c.targets = append(c.targets, c.target(c.unquoted(f)))
 		}
 	}
-	_, err := c.shapes.id(-1) // also of a body without rows
-	return err
+	return c.headed() // also of a body without rows
 }
 
 func (c *csvRows) target(name []byte) int {
-	i := c.names.find(name)
+	i := c.find(name)
 	switch {
 	case i < 0:
-		c.problems.add(-1, shownName(name), unknownColumn)
-	case c.shapes.has(i):
-		c.problems.add(-1, c.columns[i].Name, namedTwice)
-		i = -1
-	default:
-		c.shapes.add(i)
+		c.columnProblem(shownName(name), unknownColumn)
+	case !c.heading(i):
+		c.columnProblem(c.columns[i].Name, namedTwice)
+		return -1
 	}
 	return i
 }
@@ -127,27 +124,13 @@ func (c *csvRows) take(cells *cells, f csvField) error {
 	}
 	text := c.unquoted(f)
 	if len(cells.parts) > 0 {
-		return c.nested(cells, text)
+		return c.nested.append(cells, text)
 	}
 	if message := cells.field(text); message != "" {
 		c.problem(cells.path, message)
 		cells.null()
 	}
 	return nil
-}
-
-// nested takes a field that holds JSON.
-func (c *csvRows) nested(cells *cells, text []byte) error {
-	value := jsontext.Value(text)
-	if !value.IsValid(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)) {
-		c.problem(cells.path, cells.typ.expects()+", as JSON")
-		cells.null()
-		return nil
-	}
-	if deeper(text, c.limits.Depth) {
-		return ErrTooDeep
-	}
-	return c.value(cells, &cursor{b: text})
 }
 
 // unquoted is the text of a field, valid until the next call.

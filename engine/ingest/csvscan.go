@@ -16,8 +16,8 @@ type Dialect struct {
 	// Null is text that means NULL in a field without quotes, beside nothing at
 	// all.
 	Null string
-	// NoHeader says that the first line is a row; fields stand in the order of
-	// [Request.Columns].
+	// NoHeader says that the first line is a row; fields stand in the order of the
+	// columns.
 	NoHeader bool
 }
 
@@ -96,7 +96,7 @@ func (s *csvScanner) next() ([]csvField, int64, error) {
 		case err != nil:
 			return nil, 0, err
 		case result == scannedRecord:
-			s.line += int64(bytes.Count(s.buf[s.start:s.start+n], newline))
+			s.line += int64(bytes.Count(s.buf[s.start:s.start+n], []byte{'\n'}))
 			s.start += n
 			s.offset += int64(n)
 			return s.fields, int64(n), nil
@@ -216,7 +216,7 @@ func (s *csvScanner) field(b []byte) (field csvField, n int, ok bool, err error)
 // cut is an end within quotes.
 func (s *csvScanner) cut() error {
 	rest := s.buf[s.start:s.end]
-	return &CutError{Line: s.line + int64(bytes.Count(rest, newline)), RowLine: s.line, Offset: s.offset + int64(len(rest))}
+	return &CutError{Line: s.line + int64(bytes.Count(rest, []byte{'\n'})), RowLine: s.line, Offset: s.offset + int64(len(rest))}
 }
 
 func (s *csvScanner) syntax(text string) error {

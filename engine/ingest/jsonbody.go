@@ -30,18 +30,21 @@ type jsonBody struct {
 	rowLimit *LimitError
 }
 
-func newJSONBody(in *meter, req Request) (*jsonBody, error) {
+func newJSONBody(in *meter, format Format, limits Limits) (*jsonBody, error) {
 	start, mark, err := skipMark(in)
 	if err != nil {
 		return nil, err
 	}
 	d := jsontext.NewDecoder(start, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
-	return &jsonBody{in: in, d: d, mark: mark, format: req.Format, limits: req.Limits, rowLimit: &LimitError{What: "row bytes", Limit: req.Limits.RowBytes}}, nil
+	return &jsonBody{
+		in: in, d: d, mark: mark, format: format, limits: limits,
+		rowLimit: &LimitError{What: "row bytes", Limit: limits.RowBytes},
+	}, nil
 }
 
 // readLines stages a sequence of values.
-func readLines(in *meter, req Request, rows *rows) error {
-	b, err := newJSONBody(in, req)
+func readLines(in *meter, rows *rows) error {
+	b, err := newJSONBody(in, NDJSON, rows.limits)
 	if err != nil {
 		return err
 	}
@@ -61,8 +64,8 @@ func readLines(in *meter, req Request, rows *rows) error {
 }
 
 // readEnvelope stages the member rows of an object, and returns the others.
-func readEnvelope(in *meter, req Request, rows *rows) (map[string]json.RawMessage, error) {
-	b, err := newJSONBody(in, req)
+func readEnvelope(in *meter, rows *rows) (map[string]json.RawMessage, error) {
+	b, err := newJSONBody(in, JSON, rows.limits)
 	if err != nil {
 		return nil, err
 	}
@@ -201,8 +204,8 @@ func (b *jsonBody) failure(err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case b.in.failed != nil:
-		return b.in.failed
+	case b.in.failure() != nil:
+		return b.in.failure()
 	case !errors.As(err, &syntactic):
 		return err
 	case errors.Is(err, io.ErrUnexpectedEOF):
@@ -219,6 +222,6 @@ func (b *jsonBody) syntax(text string) error { return b.syntaxAt(b.d.InputOffset
 func (b *jsonBody) syntaxAt(offset int64, text string) error {
 	unread := b.d.UnreadBuffer()
 	at := min(max(offset-b.d.InputOffset(), 0), int64(len(unread)))
-	line := b.in.lines - int64(strings.Count(string(unread[at:]), "\n")) + 1
+	line := b.in.line() - int64(strings.Count(string(unread[at:]), "\n"))
 	return &SyntaxError{Format: b.format, Line: line, Offset: b.mark + offset, Text: text}
 }

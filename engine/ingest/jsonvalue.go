@@ -1,9 +1,6 @@
 package ingest
 
-import (
-	"bytes"
-	"unicode/utf8"
-)
+import "github.com/go-json-experiment/json/jsontext"
 
 // jsonRows turns JSON values into rows.
 type jsonRows struct {
@@ -17,13 +14,23 @@ type jsonRows struct {
 	scratch, keyText []byte
 }
 
-const (
-	namedTwice    = "is named twice"
-	unknownColumn = "unknown column"
-	unknownMember = "unknown member"
-	nullKey       = "a key may not be NULL"
-	sameKey       = "a key is there twice"
-)
+// jsonValues appends JSON values that are part of bodies in another format.
+type jsonValues struct{ rows *jsonRows }
+
+func newJSONValues(rows *rows) jsonValues { return jsonValues{&jsonRows{rows: rows}} }
+
+// append appends the value in text, or NULL with a problem.
+func (v jsonValues) append(cells *cells, text []byte) error {
+	if !jsontext.Value(text).IsValid(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)) {
+		v.rows.problem(cells.path, cells.typ.expects()+", as JSON")
+		cells.null()
+		return nil
+	}
+	if deeper(text, v.rows.limits.Depth) {
+		return ErrTooDeep
+	}
+	return v.rows.value(cells, &cursor{b: text})
+}
 
 // row takes one checked value as a row.
 func (j *jsonRows) row(value []byte) error {
@@ -77,7 +84,7 @@ func (j *jsonRows) lookup(place int, quoted []byte, plain bool) int {
 		j.scratch, _ = unescape(j.scratch[:0], quoted)
 		name = j.scratch
 	}
-	i := j.names.find(name)
+	i := j.find(name)
 	if place < len(j.columns) {
 		if place == len(j.order) {
 			j.order = append(j.order, i)
@@ -197,7 +204,6 @@ func (j *jsonRows) elements(cells *cells, c *cursor) error {
 
 func (j *jsonRows) members(cells *cells, c *cursor) error {
 	cells.structure()
-	cells.turn++
 	for c.i++; c.peek() != '}'; {
 		quoted, plain := c.str()
 		name := quoted[1 : len(quoted)-1]
@@ -205,29 +211,25 @@ func (j *jsonRows) members(cells *cells, c *cursor) error {
 			j.scratch, _ = unescape(j.scratch[:0], quoted)
 			name = j.scratch
 		}
-		i := cells.names.find(name)
+		i := cells.find(name)
 		c.peek()
-		switch {
-		case i < 0:
+		if i < 0 {
 			j.problem(cells.path+"."+j.shown(quoted), unknownMember)
 			c.skip()
 			continue
-		case cells.named[i] == cells.turn:
+		}
+		member := cells.member(i)
+		if member == nil {
 			j.problem(cells.parts[i].path, namedTwice)
 			c.skip()
 			continue
 		}
-		cells.named[i] = cells.turn
-		if err := j.value(cells.parts[i], c); err != nil {
+		if err := j.value(member, c); err != nil {
 			return err
 		}
 	}
 	c.i++
-	for i, part := range cells.parts {
-		if cells.named[i] != cells.turn {
-			part.null()
-		}
-	}
+	cells.endStructure()
 	return nil
 }
 
@@ -328,14 +330,4 @@ func (j *jsonRows) entry(cells *cells, c *cursor) error {
 func (j *jsonRows) shown(quoted []byte) string {
 	name, _ := unescape(nil, quoted)
 	return shownName(name)
-}
-
-// maxShown bounds how much of a name of the body a problem repeats.
-const maxShown = 128
-
-func shownName(name []byte) string {
-	if len(name) > maxShown {
-		name = append(bytes.Clone(name[:maxShown]), "…"...)
-	}
-	return string(bytes.ToValidUTF8(name, []byte(string(utf8.RuneError))))
 }

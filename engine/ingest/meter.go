@@ -25,6 +25,11 @@ type meter struct {
 	failed error
 }
 
+// newMeter reads body within limit bytes; 0 means any number.
+func newMeter(ctx context.Context, body io.Reader, limit int64) *meter {
+	return &meter{ctx: ctx, r: body, limit: limit}
+}
+
 // allow lets the next bytes be read, plus what a buffer holds beyond them.
 func (m *meter) allow(limit *LimitError) {
 	m.ahead, m.stop = m.read+limit.Limit+readAhead, limit
@@ -32,6 +37,18 @@ func (m *meter) allow(limit *LimitError) {
 
 // readAhead is what decoders read beyond a value.
 const readAhead = 64 << 10
+
+// offset is the number of bytes read, line that of the line they end in, from 1.
+func (m *meter) offset() int64 { return m.read }
+
+func (m *meter) line() int64 { return m.lines + 1 }
+
+// failure is the first error of the body other than its end: decoders wrap it in
+// errors of their own.
+func (m *meter) failure() error { return m.failed }
+
+// interrupted is the error of the context.
+func (m *meter) interrupted() error { return m.ctx.Err() }
 
 // Read implements io.Reader.
 func (m *meter) Read(p []byte) (int, error) {
@@ -75,7 +92,7 @@ func (m *meter) cut(err error, format Format) error {
 	}
 	at := &CutError{Offset: m.read}
 	if format != Arrow && format != Parquet {
-		at.Line = m.lines + 1
+		at.Line = m.line()
 	}
 	return at
 }

@@ -101,7 +101,7 @@ func (p *parquetColumn) cast() string {
 // bad is the condition of values that the cast loses: on the way back they are not
 // what they were. JSON is text already, and may not be built in for the way back.
 func (p *parquetColumn) bad() string {
-	if p.from == p.to || p.from == sqlNames[kindNull] || p.from == sqlNames[kindJSON] {
+	if p.from == p.to || p.from == (&dataType{kind: kindNull}).sql() || p.from == (&dataType{kind: kindJSON}).sql() {
 		return ""
 	}
 	return "f." + p.name + " IS NOT NULL AND TRY_CAST(" + p.cast() + " AS " + p.from + ") IS DISTINCT FROM f." + p.name

@@ -35,16 +35,19 @@ type rows struct {
 
 	cells []*cells
 	ids   *array.Int32Builder
-	// n counts rows, batch those that are not written yet.
+	// n counts rows, batch those that are not written yet, builds calls of newBatch.
 	n, batch int64
+	builds   int
 	// size is what the row at hand costs, batchSize the rows of the batch.
 	size, batchSize int64
 }
 
-func newRows(req Request) (*rows, error) {
-	r := &rows{columns: req.Columns, limits: req.Limits, withID: req.ShapeColumn != "", shapes: newShapes(len(req.Columns))}
-	fields := make([]arrow.Field, len(req.Columns), len(req.Columns)+1)
-	for i, c := range req.Columns {
+// newRows stages rows of columns into a new file of dir. shapeColumn names one more
+// column (INTEGER), the number of the shape that a row has; empty means none.
+func newRows(columns []engine.Column, shapeColumn, dir string, limits Limits) (*rows, error) {
+	r := &rows{columns: columns, limits: limits, withID: shapeColumn != "", shapes: newShapes(len(columns))}
+	fields := make([]arrow.Field, len(columns), len(columns)+1)
+	for i, c := range columns {
 		typ, err := parseType(c.Type)
 		if err != nil {
 			return nil, fmt.Errorf("column %q of type %s: %w", c.Name, c.Type, ErrUnsupportedType)
@@ -56,13 +59,13 @@ func newRows(req Request) (*rows, error) {
 		r.types = append(r.types, typ)
 		fields[i] = arrow.Field{Name: c.Name, Type: staged, Nullable: true}
 	}
-	r.names = newNames(len(req.Columns), func(i int) string { return req.Columns[i].Name })
+	r.names = newNames(len(columns), func(i int) string { return columns[i].Name })
 	if r.withID {
-		fields = append(fields, arrow.Field{Name: req.ShapeColumn, Type: arrow.PrimitiveTypes.Int32})
+		fields = append(fields, arrow.Field{Name: shapeColumn, Type: arrow.PrimitiveTypes.Int32})
 	}
 	r.schema = arrow.NewSchema(fields, nil)
 	r.newBatch()
-	file, err := newStagedFile(req.Dir, r.schema, req.Limits.StagedBytes)
+	file, err := newStagedFile(dir, r.schema, limits.StagedBytes)
 	r.file = file
 	return r, err
 }
@@ -75,10 +78,42 @@ func (r *rows) newBatch() {
 	}
 	r.ids = array.NewInt32Builder(memory.DefaultAllocator)
 	r.batch, r.batchSize = 0, 0
+	r.builds++
 }
+
+// generation changes when the cells are replaced by new ones.
+func (r *rows) generation() int { return r.builds }
 
 // problem reports a value of the row at hand.
 func (r *rows) problem(path, message string) { r.problems.add(r.n, path, message) }
+
+// columnProblem reports a column of all rows.
+func (r *rows) columnProblem(column, message string) { r.problems.add(-1, column, message) }
+
+// problemCount is the number of problems so far.
+func (r *rows) problemCount() int64 { return r.problems.Total }
+
+// find returns the number of the column that a body calls name, or -1.
+func (r *rows) find(name []byte) int { return r.names.find(name) }
+
+// heading returns the column with the given number as one that the body names for all
+// rows, and reports whether it is the first to do so. The number may be -1.
+func (r *rows) heading(i int) (first bool) {
+	if i < 0 || r.shapes.has(i) {
+		return false
+	}
+	r.shapes.add(i)
+	return true
+}
+
+// headed ends the list of columns that a body names for all rows.
+func (r *rows) headed() error {
+	_, err := r.shapes.id(-1)
+	return err
+}
+
+// cell returns the cells of a column, which the row at hand need not name.
+func (r *rows) cell(i int) *cells { return r.cells[i] }
 
 // begin starts a row.
 func (r *rows) begin() {

@@ -24,7 +24,7 @@ const maxFooterBytes = 64 << 20
 // of the body's reader and those of writing; the directory then holds nothing of
 // this call.
 func Spool(ctx context.Context, body io.Reader, dir string, limits Limits) (*Staged, error) {
-	in := &meter{ctx: ctx, r: body, limit: limits.Bytes}
+	in := newMeter(ctx, body, limits.Bytes)
 	file, err := os.CreateTemp(dir, "body-*.parquet")
 	if err != nil {
 		return nil, fmt.Errorf("spooling a body: %w", err)
@@ -34,7 +34,7 @@ func Spool(ctx context.Context, body io.Reader, dir string, limits Limits) (*Sta
 		os.Remove(file.Name())
 		return nil, in.cut(err, Parquet)
 	}
-	return &Staged{File: filepath.Base(file.Name()), Rows: -1, Bytes: in.read}, nil
+	return &Staged{File: filepath.Base(file.Name()), Rows: -1, Bytes: in.offset()}, nil
 }
 
 func spool(in *meter, file *os.File) error {
@@ -45,7 +45,7 @@ func spool(in *meter, file *os.File) error {
 		}
 		return err
 	}
-	if err := checkFooter(file, in.read); err != nil {
+	if err := checkFooter(file, in.offset()); err != nil {
 		return err
 	}
 	return file.Close()

@@ -9,56 +9,6 @@ import (
 	"github.com/lakewarden/lakewarden/engine"
 )
 
-// Format is what a body is written in.
-type Format string
-
-// The formats that [Stage] reads. Parquet files go to [Spool].
-const (
-	// JSON is an object with a member "rows", a list of objects or arrays.
-	JSON Format = "JSON"
-	// NDJSON are JSON objects or arrays, one after the other.
-	NDJSON Format = "NDJSON"
-	// CSV is RFC 4180.
-	CSV Format = "CSV"
-	// Arrow is the Arrow IPC streaming format.
-	Arrow Format = "Arrow stream"
-	// Parquet is a Parquet file.
-	Parquet Format = "Parquet file"
-)
-
-// Limits bound what a body may cost. Zero means the default in brackets.
-type Limits struct {
-	// Rows is the number of rows (2,147,483,647).
-	Rows int64
-	// Bytes is the length of the body (no limit).
-	Bytes int64
-	// RowBytes is the size of one row, as it is sent and as it is staged (16 MiB).
-	RowBytes int64
-	// BatchBytes is the size of one Arrow batch, decompressed, and of all
-	// dictionaries together (128 MiB).
-	BatchBytes int64
-	// StagedBytes is the size of the staged file (no limit).
-	StagedBytes int64
-	// Depth is how deep values may be nested (64).
-	Depth int
-}
-
-func (l Limits) withDefaults() Limits {
-	if l.Rows == 0 {
-		l.Rows = 1<<31 - 1
-	}
-	if l.RowBytes == 0 {
-		l.RowBytes = 16 << 20
-	}
-	if l.BatchBytes == 0 {
-		l.BatchBytes = 128 << 20
-	}
-	if l.Depth == 0 {
-		l.Depth = 64
-	}
-	return l
-}
-
 // Request says what to stage, and for which columns.
 type Request struct {
 	Format Format
@@ -75,25 +25,6 @@ type Request struct {
 	Limits      Limits
 }
 
-// Staged are rows that were taken.
-type Staged struct {
-	// File is the name of the Parquet file in the directory.
-	File string
-	// Rows is the number of rows.
-	Rows int64
-	// Bytes is the length of the body.
-	Bytes int64
-	// Shapes are the different sets of columns that rows name, each in the order
-	// of the table. A column that a row does not name is NULL in the file. Without
-	// rows there is none, except in formats that name columns once for all rows.
-	Shapes [][]string
-	// FirstRows are the indexes of the first row of each of Shapes; -1 in formats
-	// that name columns once.
-	FirstRows []int64
-	// Members are the other members of a JSON body, as they were sent.
-	Members map[string]json.RawMessage
-}
-
 // Stage reads a body to its end and stages its rows.
 //
 // Errors are those of errors.go, the context's, those of the body's reader, and
@@ -101,8 +32,8 @@ type Staged struct {
 // body is read to the end also when rows have problems, so that all are counted.
 func Stage(ctx context.Context, body io.Reader, req Request) (*Staged, error) {
 	req.Limits = req.Limits.withDefaults()
-	in := &meter{ctx: ctx, r: body, limit: req.Limits.Bytes}
-	rows, err := newRows(req)
+	in := newMeter(ctx, body, req.Limits.Bytes)
+	rows, err := newRows(req.Columns, req.ShapeColumn, req.Dir, req.Limits)
 	if err != nil {
 		return nil, err
 	}
@@ -115,7 +46,7 @@ func Stage(ctx context.Context, body io.Reader, req Request) (*Staged, error) {
 	if err != nil {
 		return nil, err
 	}
-	staged.Bytes, staged.Members = in.read, members
+	staged.Bytes, staged.Members = in.offset(), members
 	return staged, nil
 }
 
@@ -123,13 +54,13 @@ func Stage(ctx context.Context, body io.Reader, req Request) (*Staged, error) {
 func decode(in *meter, req Request, rows *rows) (map[string]json.RawMessage, error) {
 	switch req.Format {
 	case JSON:
-		return readEnvelope(in, req, rows)
+		return readEnvelope(in, rows)
 	case NDJSON:
-		return nil, readLines(in, req, rows)
+		return nil, readLines(in, rows)
 	case CSV:
-		return nil, readCSV(in, req, rows)
+		return nil, readCSV(in, req.CSV, rows)
 	case Arrow:
-		return nil, readArrow(in, req, rows)
+		return nil, readArrow(in, rows)
 	}
 	return nil, fmt.Errorf("format %q is not staged", req.Format)
 }
