@@ -10,11 +10,11 @@ import (
 	"github.com/lakewarden/lakewarden/engine/objstore/file"
 )
 
-// TestAnApplicationCommitsOnce: a request that lost a race to others and to its own
-// twin is planned on a version that holds the twin's work.
+// TestAnApplicationCommitsOnce plans a request on a version that already contains
+// its duplicate, after losing races to the duplicate and to other commits.
 func TestAnApplicationCommitsOnce(t *testing.T) {
 	l := newLake(t)
-	l.fresh()
+	l.reset()
 	bucket, err := file.New(l.dir)
 	require.NoError(t, err)
 	for twin, text := range []string{`{"rows":[{"id":8,"v":"x"}]}`, `{"rows":[{"id":9,"v":"x"}]}`} {

@@ -12,15 +12,16 @@ import (
 	"github.com/lakewarden/lakewarden/engine/delta"
 )
 
-// Changes are rows of the table that a caller's own session has pointed at.
+// Changes are the rows of the table that a statement in the caller's session
+// selected.
 type Changes struct {
-	// List is the list of files that the positions are about.
+	// List is the list of files that the positions refer to.
 	List *engine.FileList
 	// File is a Parquet file in the scratch directory, with the columns
-	// [ChangeFile], [ChangeRow] and one of each of Set, in its order, named by
-	// [ChangeValue].
+	// [ChangeFile] and [ChangeRow] and, for each column of Set in order, its new
+	// values in [ChangeValue].
 	File string
-	// Count is the number of rows in it, each another row of the table.
+	// Count is the number of rows in File. No two of them have the same position.
 	Count int64
 	// Set are the columns that get new values.
 	Set []engine.Column
@@ -32,39 +33,41 @@ const (
 	ChangeRow  = "r"
 )
 
-// ChangeValue names the column with the new values of the n-th column that is set.
+// ChangeValue returns the name of the column with the new values of the nth column
+// that is set.
 func ChangeValue(n int) string { return "v" + strconv.Itoa(n) }
 
-// Delete removes the rows that were pointed at. Errors are those of [Insert]; a
-// conflict always asks for another plan.
+// Delete deletes the selected rows. Errors are those of [Insert]; after any
+// conflict the caller has to plan again.
 func Delete(ctx context.Context, t Table, o Options, c Changes) (Result, error) {
 	w, err := newWrite(ctx, t, o)
 	if err == nil {
-		err = w.changes()
+		err = w.checkMutable()
 	}
 	if err != nil || c.Count == 0 {
 		return Result{Snapshot: t.Snapshot}, err
 	}
-	hit, err := w.hit(ctx, c.List, w.pointed(c))
+	hits, err := w.affectedBy(ctx, c.List, w.targets(c))
 	if err != nil {
 		return Result{}, err
 	}
 	out := Result{Snapshot: w.Snapshot, Deleted: c.Count}
-	out.Snapshot, err = w.replace(ctx, hit, nil, plan{operation: "DELETE", before: typeDelete, metrics: map[string]int64{"numDeletedRows": c.Count}})
+	out.Snapshot, err = w.replace(ctx, hits, nil,
+		plan{operation: "DELETE", before: typeDelete, metrics: map[string]int64{"numDeletedRows": c.Count}})
 	return out, err
 }
 
-// Update gives the rows that were pointed at their new values.
+// Update gives the selected rows their new values. Errors are those of [Delete].
 func Update(ctx context.Context, t Table, o Options, c Changes) (Result, error) {
 	w, err := newWrite(ctx, t, o)
 	if err == nil {
-		err = w.changes()
+		err = w.checkMutable()
 	}
 	if err != nil || c.Count == 0 {
 		return Result{Snapshot: t.Snapshot}, err
 	}
-	pointed := w.pointed(c)
-	hit, err := w.hit(ctx, c.List, pointed)
+	targets := w.targets(c)
+	hits, err := w.affectedBy(ctx, c.List, targets)
 	if err != nil {
 		return Result{}, err
 	}
@@ -76,21 +79,25 @@ func Update(ctx context.Context, t Table, o Options, c Changes) (Result, error) 
 		}
 	}
 	items = append(items, w.idItems(w.idOf("o"))...)
-	sql := "SELECT " + strings.Join(items, ", ") + " FROM " + hit.table.from + " AS o JOIN " + hit.rows.from + " AS d ON " + w.same("o", "d")
-	names, _, err := w.spool(ctx, sql, hit.sources()...)
+	sql := "SELECT " + strings.Join(items, ", ") + " FROM " + hits.table.from + " AS o JOIN " + hits.rows.from + " AS d ON " +
+		w.samePosition("o", "d")
+	names, _, err := w.spool(ctx, sql, hits.sources()...)
 	if err != nil {
 		return Result{}, err
 	}
-	f := fresh{relation: w.scratchFiles(w.withID(w.Columns), names...), index: unnumbered, touches: func(columns []string) bool {
-		return slices.ContainsFunc(columns, func(name string) bool { return has(c.Set, name) })
-	}}
+	rows := newRows{relation: w.scratchFiles(w.withID(w.Columns), names...), requestRows: withoutRequestRow,
+		canChange: func(columns []string) bool {
+			return slices.ContainsFunc(columns, func(name string) bool { return hasColumn(c.Set, name) })
+		}}
 	out := Result{Snapshot: w.Snapshot, Updated: c.Count}
-	out.Snapshot, err = w.replaceJudged(ctx, hit, f, plan{operation: "UPDATE", before: typeBefore, metrics: map[string]int64{"numUpdatedRows": c.Count}})
+	out.Snapshot, err = w.checkAndReplace(ctx, hits, rows,
+		plan{operation: "UPDATE", before: typeBefore, metrics: map[string]int64{"numUpdatedRows": c.Count}})
 	return out, err
 }
 
-// unnumbered says that rows have no place in the request.
-func unnumbered(_ context.Context, rows []int64) (map[int64]int64, error) {
+// withoutRequestRow maps each row to -1: an update's rows have no index in the
+// request.
+func withoutRequestRow(_ context.Context, rows []int64) (map[int64]int64, error) {
 	places := make(map[int64]int64, len(rows))
 	for _, r := range rows {
 		places[r] = -1
@@ -98,65 +105,69 @@ func unnumbered(_ context.Context, rows []int64) (map[int64]int64, error) {
 	return places, nil
 }
 
-// hit are the files that hold rows which go, and these rows.
-type hit struct {
+// affected holds the rows to delete or replace, and the files that contain them.
+type affected struct {
 	files []delta.File
-	// table reads the files, with positions.
+	// table reads the files, with row positions.
 	table relation
-	// rows are the positions that go, with the columns of their source; atFile and
-	// atRow say where, in the numbers of table.
+	// rows holds the positions of the rows, as the file's number in table and the
+	// row's number in the file (atFile and atRow), and the columns of their source.
 	rows relation
 }
 
-func (h hit) sources() []engine.Source {
-	return append(slices.Clone(h.table.sources), h.rows.sources...)
+func (a affected) sources() []engine.Source {
+	return append(slices.Clone(a.table.sources), a.rows.sources...)
 }
 
-// pointed is the relation of [Changes.File].
-func (w *write) pointed(c Changes) relation {
+// targets returns the relation of [Changes.File].
+func (w *write) targets(c Changes) relation {
 	columns := []engine.Column{{Name: ChangeFile, Type: "UINTEGER"}, {Name: ChangeRow, Type: "BIGINT"}}
 	for i, set := range c.Set {
 		columns = append(columns, engine.Column{Name: ChangeValue(i), Type: set.Type})
 	}
 	r := w.scratchFiles(columns, c.File)
-	r.from = "(SELECT " + ChangeFile + " AS " + engine.QuoteIdent(w.names.atFile) + ", " + ChangeRow + " AS " + engine.QuoteIdent(w.names.atRow) +
-		", * FROM " + r.from + ")"
+	r.from = "(SELECT " + ChangeFile + " AS " + engine.QuoteIdent(w.names.atFile) + ", " +
+		ChangeRow + " AS " + engine.QuoteIdent(w.names.atRow) + ", * FROM " + r.from + ")"
 	return r
 }
 
-// hit finds the files behind positions in a list.
-func (w *write) hit(ctx context.Context, list *engine.FileList, rows relation) (hit, error) {
-	found, err := w.numbers(ctx, "SELECT DISTINCT "+engine.QuoteIdent(w.names.atFile)+"::BIGINT AS n FROM "+rows.from+" ORDER BY n", rows.sources...)
+// affectedBy returns the files that the positions in rows refer to. The file
+// numbers of rows are those of list.
+func (w *write) affectedBy(ctx context.Context, list *engine.FileList, rows relation) (affected, error) {
+	found, err := w.int64Rows(ctx, "SELECT DISTINCT "+engine.QuoteIdent(w.names.atFile)+"::BIGINT AS n FROM "+rows.from+" ORDER BY n",
+		rows.sources...)
 	if err != nil {
-		return hit{}, err
+		return affected{}, err
 	}
 	files := make([]int, len(found))
 	for i, n := range found {
 		files[i] = int(n[0])
 	}
-	return w.hitFiles(list, files, rows)
+	return w.affectedFiles(list, files, rows)
 }
 
-// hitFiles is hit where the numbers of the files in the list are known, in order.
-func (w *write) hitFiles(list *engine.FileList, numbers []int, rows relation) (hit, error) {
-	part := restrict(list, chosen(numbers)).WithPositions(w.positions())
-	h := hit{files: liveFiles(w.Snapshot, paths(part)), table: w.track(part), rows: w.renumbered(rows, numbers)}
-	if len(h.files) != len(numbers) {
-		return hit{}, ErrNotListed
+// affectedFiles is affectedBy for known file numbers, in ascending order.
+func (w *write) affectedFiles(list *engine.FileList, numbers []int, rows relation) (affected, error) {
+	part := restrict(list, hasNumber(numbers)).WithPositions(w.positions())
+	a := affected{files: liveFiles(w.Snapshot, paths(part)), table: w.readWithIDs(part), rows: w.renumbered(rows, numbers)}
+	if len(a.files) != len(numbers) {
+		return affected{}, ErrNotListed
 	}
-	return h, nil
+	return a, nil
 }
 
-// chosen passes some numbers of files, which are in order.
-func chosen(numbers []int) func(number int, _ string) bool {
+// hasNumber returns a filter for [restrict] that passes the files with the given
+// numbers, which are in ascending order.
+func hasNumber(numbers []int) func(number int, _ string) bool {
 	return func(number int, _ string) bool {
 		_, found := slices.BinarySearch(numbers, number)
 		return found
 	}
 }
 
-// renumbered are positions in a list by the numbers of a part of it, which has the files
-// of some numbers. Those in other files have no number.
+// renumbered converts the file numbers of rows, which are those of a list, to those
+// of the part of the list that consists of the given files. Rows in other files get
+// NULL.
 func (w *write) renumbered(rows relation, numbers []int) relation {
 	atFile := engine.QuoteIdent(w.names.atFile)
 	texts := make([]string, len(numbers))
@@ -167,94 +178,99 @@ func (w *write) renumbered(rows relation, numbers []int) relation {
 	return relation{sources: rows.sources, from: "(SELECT * REPLACE (" + renumbered + " AS " + atFile + ") FROM " + rows.from + ")"}
 }
 
-// same joins a row of the table with its position.
-func (w *write) same(table, rows string) string {
-	return column(table, w.names.file) + " = " + column(rows, w.names.atFile) + " AND " + column(table, w.names.row) + " = " + column(rows, w.names.atRow)
+// samePosition returns the SQL condition that a row of a table has a position of
+// rows.
+func (w *write) samePosition(table, rows string) string {
+	return column(table, w.names.file) + " = " + column(rows, w.names.atFile) + " AND " +
+		column(table, w.names.row) + " = " + column(rows, w.names.atRow)
 }
 
-// stays is what is left of the files that are hit.
-func (w *write) stays(h hit) relation {
-	return relation{from: "(" + w.left(columnList("o", w.Columns), h.table.from, h.rows.from) + ")", sources: h.sources()}
+// remaining returns the rows of the affected files that stay.
+func (w *write) remaining(a affected) relation {
+	return relation{from: "(" + w.exceptRows(columnList("o", w.Columns), a.table.from, a.rows.from) + ")", sources: a.sources()}
 }
 
-// left are items of the rows of a table, o, that are not among others, by position.
-func (w *write) left(items, table, rows string) string {
-	return "SELECT " + items + " FROM " + table + " AS o ANTI JOIN " + rows + " AS d ON " + w.same("o", "d")
+// exceptRows returns a query for items of the rows of table, aliased o, whose
+// position is not in rows.
+func (w *write) exceptRows(items, table, rows string) string {
+	return "SELECT " + items + " FROM " + table + " AS o ANTI JOIN " + rows + " AS d ON " + w.samePosition("o", "d")
 }
 
-// replaceJudged is replace for new rows that are judged first.
-func (w *write) replaceJudged(ctx context.Context, h hit, f fresh, p plan) (*delta.Snapshot, error) {
-	if err := w.judge(ctx, f); err != nil {
+// checkAndReplace checks the new rows, then calls replace.
+func (w *write) checkAndReplace(ctx context.Context, a affected, rows newRows, p plan) (*delta.Snapshot, error) {
+	if err := w.checkRows(ctx, rows); err != nil {
 		return nil, err
 	}
-	var stays *relation
-	gone := map[string]bool{}
-	if len(h.files) > 0 {
-		left := w.stays(h)
-		stays = &left
-		for _, file := range h.files {
-			gone[file.Name] = true
+	var remaining *relation
+	removed := map[string]bool{}
+	if len(a.files) > 0 {
+		others := w.remaining(a)
+		remaining = &others
+		for _, file := range a.files {
+			removed[file.Name] = true
 		}
 	}
-	if err := w.judgeKeys(ctx, f, w.Snapshot, func(path string) bool { return !gone[path] }, stays); err != nil {
+	if err := w.checkKeys(ctx, rows, w.Snapshot, func(path string) bool { return !removed[path] }, remaining); err != nil {
 		return nil, err
 	}
-	if err := w.judgeRepeats(ctx, f); err != nil {
+	if err := w.checkRepeated(ctx, rows); err != nil {
 		return nil, err
 	}
-	return w.replace(ctx, h, &f, p)
+	return w.replace(ctx, a, &rows, p)
 }
 
-// replace commits the table without the rows that go and with the new rows.
-func (w *write) replace(ctx context.Context, h hit, f *fresh, p plan) (*delta.Snapshot, error) {
-	hides := w.hides(h)
-	if len(h.files) > 0 && (f != nil || !hides) {
-		// Rows go from one file to another, changed or not.
+// replace commits the table without the affected rows and with the new rows. A nil
+// rows adds none.
+func (w *write) replace(ctx context.Context, a affected, rows *newRows, p plan) (*delta.Snapshot, error) {
+	useVectors := w.usesVectors(a)
+	if len(a.files) > 0 && (rows != nil || !useVectors) {
+		// Remaining and changed rows move to other files.
 		if err := delta.CheckRewritable(w.Snapshot); err != nil {
 			return nil, err
 		}
 	}
 	var err error
-	if !hides || f != nil {
-		p.adds, err = w.rewrite(ctx, h, f, hides)
+	if !useVectors || rows != nil {
+		p.adds, err = w.rewrite(ctx, a, rows, useVectors)
 	}
 	if err != nil || w.DryRun {
 		return w.Snapshot, err
 	}
-	if len(h.files) > 0 && w.Snapshot.ChangeFeed() {
-		p.changes, err = w.writeChanges(ctx, h, f, p.before)
+	if len(a.files) > 0 && w.Snapshot.ChangeFeed() {
+		p.changes, err = w.writeChanges(ctx, a, rows, p.before)
 	}
-	if err == nil && hides {
-		p.deletes, err = w.deletions(ctx, h)
+	if err == nil && useVectors {
+		p.deletes, err = w.deletions(ctx, a)
 	}
 	if err != nil {
 		return nil, errors.Join(err, datafile.WithdrawObjects(ctx, w.Snapshot.Bucket(), p.uploaded()))
 	}
 	p.reads = true
-	if !hides {
-		p.removes = h.files
+	if !useVectors {
+		p.removes = a.files
 	}
 	p.metrics["numRemovedFiles"], p.metrics["numAddedFiles"] = int64(len(p.removes)), int64(len(p.adds))
 	return w.commit(ctx, p, nil)
 }
 
-// rewrite writes the new rows and, unless deletion vectors hide the replaced rows, the
-// remaining rows of the files that are hit.
-func (w *write) rewrite(ctx context.Context, h hit, f *fresh, hides bool) ([]delta.AddFile, error) {
-	var o outcome
+// rewrite writes the new rows and, unless deletion vectors mark the affected rows,
+// the remaining rows of the affected files.
+func (w *write) rewrite(ctx context.Context, a affected, rows *newRows, useVectors bool) ([]delta.AddFile, error) {
+	var o rowQuery
 	var parts []string
-	if len(h.files) > 0 && !hides {
-		parts, o.sources = w.pieces(h), h.sources()
+	if len(a.files) > 0 && !useVectors {
+		parts, o.sources = w.remainingQueries(a), a.sources()
 	}
-	if f != nil {
-		parts, o.sources = append(parts, "SELECT "+columnList("", w.Columns)+w.changed()+" FROM "+f.from), append(o.sources, f.sources...)
+	if rows != nil {
+		parts, o.sources = append(parts, "SELECT "+columnList("", w.Columns)+w.updatedIDItems()+" FROM "+rows.from),
+			append(o.sources, rows.sources...)
 	}
-	o.sql, o.more, o.sources = strings.Join(parts, " UNION ALL "), w.hiddenColumns(), unique(o.sources)
-	if !hides && w.gathers(h) {
-		o.sql = "WITH " + w.names.gathered + " AS MATERIALIZED (" + o.sql + ") SELECT * FROM " + w.names.gathered
-		o.rowGroup = gatheredGroup
+	o.sql, o.extra, o.sources = strings.Join(parts, " UNION ALL "), w.storedIDColumns(), unique(o.sources)
+	if !useVectors && w.materializes(a) {
+		o.sql = "WITH " + w.names.materialized + " AS MATERIALIZED (" + o.sql + ") SELECT * FROM " + w.names.materialized
+		o.rowGroup = materializedRowGroup
 	}
-	adds, err := w.output(ctx, o)
+	adds, err := w.writeFiles(ctx, o)
 	tags := datafile.CurveTags(w.Snapshot)
 	for i := range adds {
 		adds[i].Tags = tags

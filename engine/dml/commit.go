@@ -13,23 +13,24 @@ import (
 	"github.com/lakewarden/lakewarden/engine/pruning"
 )
 
-// plan is what a commit does to the table.
+// plan holds what a commit does to the table.
 type plan struct {
 	operation string
 	adds      []delta.AddFile
 	removes   []delta.File
-	// deletes are rows that are hidden in files which stay.
+	// deletes are rows that deletion vectors mark in files that stay.
 	deletes []delta.RowDeletion
-	// changes tell the feed of changes of a table that has one; before is what it
-	// calls the rows that go.
+	// changes are the files of the change data feed. before is the change type of
+	// the affected rows.
 	changes []delta.ChangeFile
 	before  string
-	// reads says that the outcome depends on the rest of the table.
+	// reads reports that the outcome depends on the other rows of the table, so
+	// that any concurrent change of them is a conflict.
 	reads   bool
 	metrics map[string]int64
 }
 
-// uploaded are the objects that belong to nobody when the plan is not committed.
+// uploaded returns the names of the objects to delete if the plan is not committed.
 func (p plan) uploaded() []string {
 	var names []string
 	for _, a := range p.adds {
@@ -41,46 +42,48 @@ func (p plan) uploaded() []string {
 	return names
 }
 
-// attempts bounds the races that one insert loses.
-const attempts = 100
+// maxAttempts is the number of conflicts after which an insert gives up.
+const maxAttempts = 100
 
-// commit commits a plan. again, where it is given, judges the plan on a newer
-// version after a lost race; otherwise the conflict is returned. The uploaded
-// files are gone after an error, unless they may be part of the table.
-func (w *write) commit(ctx context.Context, p plan, again func(ctx context.Context, from, to *delta.Snapshot) error) (*delta.Snapshot, error) {
+// commit commits a plan. After a conflict it calls recheck, if not nil, to check
+// the plan against the newer version, and tries again; with a nil recheck it
+// returns the conflict. After an error the uploaded files are deleted, unless they
+// may be part of the table.
+func (w *write) commit(ctx context.Context, p plan,
+	recheck func(ctx context.Context, from, to *delta.Snapshot) error) (*delta.Snapshot, error) {
 	base := w.Snapshot
 	for n := 1; ; n++ {
-		snap, vectors, err := w.try(ctx, base, p)
+		snap, vectors, err := w.attempt(ctx, base, p)
 		if err == nil {
 			return snap, nil
 		}
 		unknown := errors.Is(err, delta.ErrCommitUnknown)
 		if vectors != "" && !unknown {
-			// Every try has its own.
+			// Each attempt writes its own.
 			err = errors.Join(err, datafile.WithdrawObjects(ctx, w.Snapshot.Bucket(), []string{vectors}))
 		}
-		if errors.Is(err, delta.ErrConflict) && again != nil && n < attempts {
+		if errors.Is(err, delta.ErrConflict) && recheck != nil && n < maxAttempts {
 			var next *delta.Snapshot
-			if next, err = w.next(ctx, base, n, err); err == nil {
-				if err = again(ctx, base, next); err == nil {
+			if next, err = w.refreshAfterConflict(ctx, base, n, err); err == nil {
+				if err = recheck(ctx, base, next); err == nil {
 					base = next
 					continue
 				}
 			}
 		}
 		if unknown {
-			return nil, err // nobody knows whether they are needed
+			return nil, err // the files may be part of the table
 		}
 		return nil, errors.Join(err, datafile.WithdrawObjects(ctx, w.Snapshot.Bucket(), p.uploaded()))
 	}
 }
 
-// try commits the plan on a version. vectors is a file of deletion vectors that was
-// written for it, often none.
-func (w *write) try(ctx context.Context, base *delta.Snapshot, p plan) (snap *delta.Snapshot, vectors string, err error) {
+// attempt commits the plan on top of base. vectors is the name of the deletion
+// vector file that was written for this attempt, or "".
+func (w *write) attempt(ctx context.Context, base *delta.Snapshot, p plan) (snap *delta.Snapshot, vectors string, err error) {
 	if w.Application != nil {
-		// A twin of this request can have won the race before: what is on the base
-		// already is no conflict for the log.
+		// A concurrent copy of this request may have committed already. The log reports
+		// no conflict for a transaction that is part of the base.
 		if _, done := base.SetTransaction(w.Application.ID); done {
 			return nil, "", delta.ErrConcurrentTransaction
 		}
@@ -133,9 +136,10 @@ func (w *write) try(ctx context.Context, base *delta.Snapshot, p plan) (snap *de
 	return snap, vectors, err
 }
 
-// next reads what won a race. A version with another schema, other properties or
-// another protocol needs another plan: conflict is returned.
-func (w *write) next(ctx context.Context, base *delta.Snapshot, n int, conflict error) (*delta.Snapshot, error) {
+// refreshAfterConflict waits a random time, growing with n, and returns the newest
+// version. It returns conflict if metadata or protocol differ from those of base,
+// because the write has to be planned again then.
+func (w *write) refreshAfterConflict(ctx context.Context, base *delta.Snapshot, n int, conflict error) (*delta.Snapshot, error) {
 	window := min(5*time.Millisecond<<min(n, 10), 500*time.Millisecond)
 	timer := time.NewTimer(rand.N(window))
 	defer timer.Stop()
@@ -154,7 +158,7 @@ func (w *write) next(ctx context.Context, base *delta.Snapshot, n int, conflict 
 	return next, pruning.Load(ctx, next)
 }
 
-// sameRules reports whether two versions ask the same of new rows.
+// sameRules reports whether two versions have the same metadata and protocol.
 func sameRules(a, b *delta.Snapshot) bool {
 	text := func(s *delta.Snapshot) string {
 		m, p := s.Metadata(), s.Protocol()
@@ -168,7 +172,7 @@ func sameRules(a, b *delta.Snapshot) bool {
 	return text(a) == text(b)
 }
 
-func bytesOf(adds []delta.AddFile) (n int64) {
+func totalBytes(adds []delta.AddFile) (n int64) {
 	for _, a := range adds {
 		n += a.Size
 	}

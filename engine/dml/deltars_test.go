@@ -14,7 +14,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine/oracletest"
 )
 
-// deltaRS is a process of delta-rs that answers one question a line.
+// deltaRS is a process of delta-rs that answers one request a line.
 type deltaRS struct {
 	in  io.Writer
 	out *bufio.Reader
@@ -53,7 +53,8 @@ os._exit(0)
 
 func startDeltaRS(t *testing.T) *deltaRS {
 	t.Helper()
-	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), oracletest.Python(t), "-B", "-c", deltaRSLoop) //nolint:gosec // the interpreter of the tests
+	//nolint:gosec // the interpreter of the tests
+	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), oracletest.Python(t), "-B", "-c", deltaRSLoop)
 	cmd.Env = append(os.Environ(), "TZ=UTC")
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()

@@ -1,29 +1,29 @@
-// Package dml changes the rows of a Delta table: insert, update, delete and
-// merge. Rows and decisions come in as Parquet files in a scratch directory; what
-// goes out is one commit, or nothing.
+// Package dml changes the rows of a Delta table: insert, update, delete and merge.
+// It reads new rows and the positions of existing rows from Parquet files in a
+// scratch directory, and writes one commit or none.
 //
-// A write runs in a service session: an engine session of one use, which reads the
-// table unfiltered and runs SQL of this package only. Which rows a caller's
-// condition means, and what its expressions give for them, is found out in the
-// caller's own session; here come only positions and values ([Changes]).
+// A write runs in a service session: an engine session that serves one write, reads
+// the table unfiltered and runs only SQL of this package. A caller's conditions and
+// expressions are evaluated in the caller's own session beforehand; this package
+// receives the resulting positions and values ([Changes]).
 //
-// The order of a write: find the rows and files that it is about; judge the new
-// rows (package rules: NOT NULL, CHECK, the writer's row filter, keys); write
-// files in scratch; upload them under new names; commit. After a lost race an
-// insert judges its keys again over the files that won; any other change is planned
-// again by the caller, from a newer version.
+// A write finds the affected rows and files, checks the new rows against the
+// table's constraints (NOT NULL, CHECK, keys) and the writer's row filter, writes
+// files to the scratch directory, uploads them under new names, and commits. After
+// a conflict, an insert checks its keys again against the files that were added
+// meanwhile. Any other change returns the conflict, and the caller plans it again
+// from a newer version.
 //
-// What a table asks for is done: names and field ids of column mapping; rows that go
-// behind deletion vectors, so that only new rows need files; files of changes for a
-// feed; ids and commit versions of rows that move, where rows are tracked. A file that
-// goes as a whole is removed.
+// Files follow the table's features: column mapping (names and field ids), deletion
+// vectors (rows are marked as deleted instead of being rewritten), the change data
+// feed, and row tracking (a row that moves keeps its id and commit version).
 //
-// What may not go in: who may write, SQL of users, HTTP, the catalog, cgo.
+// What may not go in: authorization, SQL of users, HTTP, the catalog, cgo.
 //
 // Invariants:
-//   - Nothing is committed that was not judged against the version before it.
-//   - A row that the writer does not see is neither changed nor read into a reply.
-//   - Files are uploaded under names of their own; a failure takes them away
-//     again, unless the outcome of the commit is unknown.
-//   - Values never become part of a file's name.
+//   - Every committed row was checked against the version before the commit.
+//   - A row that the writer does not see is neither changed nor returned.
+//   - Files are uploaded under unique names and deleted after a failure, unless the
+//     outcome of the commit is unknown.
+//   - File names contain no values of rows.
 package dml

@@ -7,48 +7,49 @@ import (
 )
 
 var (
-	// ErrHiddenMatch: a row of a merge has the key of a row that its writer does
+	// ErrHiddenMatch: a row of a merge has the key of a row that the writer does
 	// not see: 403 rls_violation. Not retried.
 	ErrHiddenMatch = errors.New("merge meets a hidden row")
-	// ErrNotListed: the table is one of which rows cannot be pointed at, so rows of
-	// it cannot be changed one by one: 409. Not retried.
+	// ErrNotListed: the table cannot be read as a list of files with row positions,
+	// so its rows cannot be changed one by one: 409. Not retried.
 	ErrNotListed = errors.New("rows of the table cannot be changed in place")
 )
 
-// Kind says what new rows break.
+// Kind classifies why new rows were refused.
 type Kind int
 
-// The kinds, in the order in which they are looked for.
+// The kinds, in the order in which they are checked.
 const (
-	// BrokenRule: NOT NULL or a CHECK: 422.
+	// BrokenRule: a row violates NOT NULL or a CHECK constraint: 422.
 	BrokenRule Kind = iota
-	// BrokenFilter: the writer would not see the row: 403.
+	// BrokenFilter: the writer would not see the new row: 403.
 	BrokenFilter
-	// KeyTaken: another row of the table has the key: 409.
+	// KeyTaken: another row of the table has the same key: 409.
 	KeyTaken
-	// KeyRepeated: two of the new rows have one key: 422.
+	// KeyRepeated: two new rows have the same key: 422.
 	KeyRepeated
 )
 
-// Breach is one new row that may not be written.
+// Breach is one new row that was refused.
 type Breach struct {
-	// Row is the index in the request's rows, or -1 when they are not numbered.
+	// Row is the row's index in the request, or -1 if the request does not number
+	// the affected rows.
 	Row int64
-	// Column is empty when the breach is about several columns or none.
+	// Column is empty if the breach concerns several columns or none.
 	Column string
-	// Message is in our own words and holds no value.
+	// Message is safe to return: it contains no values.
 	Message string
 }
 
-// RowsError are new rows that may not be written. Nothing was.
+// RowsError reports new rows that were refused. Nothing was written.
 type RowsError struct {
 	Kind Kind
-	// Total counts all breaches of the kind.
+	// Total is the number of all breaches of the kind.
 	Total int64
-	// Breaches are the first hundred.
+	// Breaches holds the first hundred.
 	Breaches []Breach
-	// Quiet leaves the breaches out of replies: they would tell of rows that the
-	// writer does not see.
+	// Quiet leaves the breaches out of replies because they would reveal rows that
+	// the writer does not see.
 	Quiet bool
 }
 
@@ -57,13 +58,13 @@ func (e *RowsError) Error() string {
 	return fmt.Sprintf("%d new rows may not be written (kind %d)", e.Total, e.Kind)
 }
 
-// ProblemCode names the line in the table of errors.
+// ProblemCode returns the error's code in the table of errors.
 func (e *RowsError) ProblemCode() string {
 	return [...]string{"rule_violation", "rls_violation", "key_conflict", "duplicate_key"}[e.Kind]
 }
 
-// FieldProblems names the rows. What is the same of several is said once: rows of
-// the table have no number.
+// FieldProblems yields the field and the message of each breach. Equal breaches, of
+// rows without an index, are yielded once.
 func (e *RowsError) FieldProblems() iter.Seq2[string, string] {
 	return func(yield func(string, string) bool) {
 		if e.Quiet {
@@ -82,7 +83,7 @@ func (e *RowsError) FieldProblems() iter.Seq2[string, string] {
 	}
 }
 
-// ProblemTotal is the number of all breaches, or 0 where it would tell of rows
+// ProblemTotal returns the number of all breaches, or 0 if it would reveal rows
 // that the writer does not see.
 func (e *RowsError) ProblemTotal() int64 {
 	if e.Quiet {

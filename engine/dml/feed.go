@@ -13,6 +13,8 @@ import (
 // changeColumn is the column of change files that says what became of a row, and
 // the values that it has (protocol, "Change Data Files").
 const (
+	// The column of change data files that holds the type of a change, and its
+	// values (protocol, "Change Data Files").
 	changeColumn = "_change_type"
 	typeInsert   = "insert"
 	typeDelete   = "delete"
@@ -20,27 +22,28 @@ const (
 	typeAfter    = "update_postimage"
 )
 
-// reservedByFeed reports the name of a column that readers of the feed add.
+// reservedByFeed reports whether readers of the change data feed add a column of
+// this name.
 func reservedByFeed(name string) bool {
 	return slices.Contains([]string{changeColumn, "_commit_version", "_commit_timestamp"}, strings.ToLower(name))
 }
 
-// writeChanges writes and uploads the files of the feed of changes: the rows that
-// go, as they were, and the new ones. A commit that only adds files or only removes
-// them tells its changes by that.
-func (w *write) writeChanges(ctx context.Context, h hit, f *fresh, before string) ([]delta.ChangeFile, error) {
+// writeChanges writes and uploads the change data files: the affected rows as they
+// were, and the new rows. Commits that only add or only remove files need none:
+// readers derive their changes from the files.
+func (w *write) writeChanges(ctx context.Context, a affected, rows *newRows, before string) ([]delta.ChangeFile, error) {
 	sql := "SELECT " + columnList("o", w.Columns) + ", " + engine.QuoteString(before) + " AS " + changeColumn +
-		" FROM " + h.table.from + " AS o JOIN " + h.rows.from + " AS d ON " + w.same("o", "d")
-	sources := h.sources()
-	if f != nil {
+		" FROM " + a.table.from + " AS o JOIN " + a.rows.from + " AS d ON " + w.samePosition("o", "d")
+	sources := a.sources()
+	if rows != nil {
 		after := engine.QuoteString(typeAfter)
-		if f.changed != "" {
-			after = "CASE WHEN " + engine.QuoteIdent(f.changed) + " THEN " + after + " ELSE " + engine.QuoteString(typeInsert) + " END"
+		if rows.changed != "" {
+			after = "CASE WHEN " + engine.QuoteIdent(rows.changed) + " THEN " + after + " ELSE " + engine.QuoteString(typeInsert) + " END"
 		}
-		sql += " UNION ALL SELECT " + columnList("", w.Columns) + ", " + after + " FROM " + f.from
-		sources = append(sources, f.sources...)
+		sql += " UNION ALL SELECT " + columnList("", w.Columns) + ", " + after + " FROM " + rows.from
+		sources = append(sources, rows.sources...)
 	}
-	dir, files, err := w.outputFiles(ctx, outcome{sql: sql, more: []string{changeColumn}, sources: unique(sources)})
+	dir, files, err := w.writeLocal(ctx, rowQuery{sql: sql, extra: []string{changeColumn}, sources: unique(sources)})
 	if err != nil {
 		return nil, err
 	}

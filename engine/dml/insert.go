@@ -6,9 +6,9 @@ import (
 	"github.com/lakewarden/lakewarden/engine/delta"
 )
 
-// Insert adds the rows of a request. Errors: *[RowsError], those of the session,
-// of the store, and of [delta.Txn.Commit]; after one of the family of
-// [delta.ErrConflict] it can be planned again from a newer version.
+// Insert adds the rows of a request. It returns *[RowsError], errors of the session
+// and the store, and those of [delta.Txn.Commit]. After an error that wraps
+// [delta.ErrConflict] the caller can plan the insert again from a newer version.
 func Insert(ctx context.Context, t Table, o Options, rows Rows) (Result, error) {
 	w, err := newWrite(ctx, t, o)
 	if err != nil || rows.Count == 0 {
@@ -18,17 +18,17 @@ func Insert(ctx context.Context, t Table, o Options, rows Rows) (Result, error) 
 	if err != nil {
 		return Result{}, err
 	}
-	f := fresh{relation: staged}
-	if err := w.judge(ctx, f); err != nil {
+	added := newRows{relation: staged}
+	if err := w.checkRows(ctx, added); err != nil {
 		return Result{}, err
 	}
-	if err := w.judgeKeys(ctx, f, w.Snapshot, func(string) bool { return true }, nil); err != nil {
+	if err := w.checkKeys(ctx, added, w.Snapshot, func(string) bool { return true }, nil); err != nil {
 		return Result{}, err
 	}
-	if err := w.judgeRepeats(ctx, f); err != nil {
+	if err := w.checkRepeated(ctx, added); err != nil {
 		return Result{}, err
 	}
-	adds, err := w.output(ctx, outcome{sql: "SELECT " + columnList("", w.Columns) + " FROM " + f.from, sources: f.sources})
+	adds, err := w.writeFiles(ctx, rowQuery{sql: "SELECT " + columnList("", w.Columns) + " FROM " + added.from, sources: added.sources})
 	if err != nil {
 		return Result{}, err
 	}
@@ -36,22 +36,23 @@ func Insert(ctx context.Context, t Table, o Options, rows Rows) (Result, error) 
 	if w.DryRun {
 		return out, nil
 	}
-	keyed := len(w.keys(f)) > 0
+	keyed := len(w.affectedKeys(added)) > 0
 	p := plan{operation: "WRITE", adds: adds, reads: keyed, metrics: map[string]int64{
-		"numFiles": int64(len(adds)), "numOutputRows": rows.Count, "numOutputBytes": bytesOf(adds),
+		"numFiles": int64(len(adds)), "numOutputRows": rows.Count, "numOutputBytes": totalBytes(adds),
 	}}
-	var again func(context.Context, *delta.Snapshot, *delta.Snapshot) error
+	var recheck func(context.Context, *delta.Snapshot, *delta.Snapshot) error
 	if keyed {
-		again = func(ctx context.Context, from, to *delta.Snapshot) error {
-			return w.judgeKeys(ctx, f, to, wonIn(from, to), nil)
+		recheck = func(ctx context.Context, from, to *delta.Snapshot) error {
+			return w.checkKeys(ctx, added, to, addedBetween(from, to), nil)
 		}
 	}
-	out.Snapshot, err = w.commit(ctx, p, again)
+	out.Snapshot, err = w.commit(ctx, p, recheck)
 	return out, err
 }
 
-// wonIn tells the files that came between two versions.
-func wonIn(from, to *delta.Snapshot) func(path string) bool {
+// addedBetween returns a filter that passes the files of version to that version
+// from does not have.
+func addedBetween(from, to *delta.Snapshot) func(path string) bool {
 	before := make(map[string]bool, from.NumFiles())
 	for f := range from.Files() {
 		before[f.Name] = true

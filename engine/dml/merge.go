@@ -11,7 +11,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine/delta"
 )
 
-// Matched is what a merge does with rows of the table that its rows meet.
+// Matched says what a merge does with existing rows that match rows of the request.
 type Matched string
 
 // The choices.
@@ -21,27 +21,27 @@ const (
 	MatchedDelete Matched = "delete"
 )
 
-// MergeRows is a merge. Rows meet where all columns of On are equal, NULL equal to
-// NULL.
+// MergeRows is a merge. Rows match if all columns of On are equal, where NULL
+// equals NULL.
 type MergeRows struct {
 	Rows
-	// On are columns of the table as it spells them.
+	// On are columns of the table, in the table's spelling.
 	On      []string
 	Matched Matched
-	// Insert adds the rows that meet none.
+	// Insert adds the rows that match no row of the table.
 	Insert bool
 }
 
-// Merge joins rows of a request with those of the table. An update changes the
-// columns that the row names, but those of On. Rows of the table that the writer
-// does not see are not met; where On is a key of the table and nothing beside it, meeting
-// one is [ErrHiddenMatch], because a row of this key could be neither changed nor
-// added. With more columns in On the answer would tell what the hidden row holds in
-// them. Errors are those of [Update].
+// Merge merges the rows of a request into the table. An update changes the columns
+// that the row names, except those of On. Rows that the writer does not see never
+// match. If the columns of On are exactly those of a key of the table, a row of the
+// request with the key of a hidden row is [ErrHiddenMatch], because it could be
+// neither updated nor inserted. With more columns in On that error would reveal
+// their values in the hidden row. Errors are those of [Update].
 func Merge(ctx context.Context, t Table, o Options, m MergeRows) (Result, error) {
 	w, err := newWrite(ctx, t, o)
 	if err == nil && m.Matched != MatchedIgnore {
-		err = w.changes()
+		err = w.checkMutable()
 	}
 	if err != nil || m.Count == 0 {
 		return Result{Snapshot: t.Snapshot}, err
@@ -51,8 +51,8 @@ func Merge(ctx context.Context, t Table, o Options, m MergeRows) (Result, error)
 		return Result{}, err
 	}
 	j := &merge{write: w, m: m, rows: staged, on: w.mergeKey(m.On)}
-	j.own = m.Matched != MatchedUpdate || j.replacesWhole()
-	if err := j.meet(ctx); err != nil {
+	j.asRequested = m.Matched != MatchedUpdate || j.replacesAllColumns()
+	if err := j.match(ctx); err != nil {
 		return Result{}, err
 	}
 	return j.run(ctx)
@@ -64,20 +64,21 @@ type merge struct {
 	m    MergeRows
 	rows relation
 	on   constraint.Key
-	// own says that the rows that come all are rows of the request as they stand.
-	own bool
-	// list are the files that can hold rows that are met, within is SQL that these
-	// fulfil, over the alias of package rules.
+	// asRequested reports that every row to write equals a row of the request.
+	asRequested bool
+	// list holds the files that can contain matching rows. within is an SQL
+	// condition that matching rows fulfil, with the alias of package constraint.
 	list   *engine.FileList
 	within string
-	// met holds one row for each pair of rows that meet: index, the position in
-	// list, and, unless own is true, the table's columns with the values that an
-	// update gives them.
-	met relation
-	// metCount is the number of pairs, metRows that of the request's rows in them, and
-	// metFiles are the numbers of their files in list.
-	metCount, metRows int64
-	metFiles          []int
+	// matches has one row for each pair of matching rows: index, the position in
+	// list, and, unless asRequested is true, the table's columns with their values
+	// after the update.
+	matches relation
+	// matchCount is the number of pairs, matchedRequestRows the number of different
+	// rows of the request in them, and matchedFiles are the numbers of their files
+	// in list.
+	matchCount, matchedRequestRows int64
+	matchedFiles                   []int
 }
 
 func (w *write) mergeKey(on []string) constraint.Key {
@@ -89,12 +90,13 @@ func (w *write) mergeKey(on []string) constraint.Key {
 	return key
 }
 
-// fewFiles are so few that to look closer at the keys costs more than it spares.
+// fewFiles is the number of files up to which reading them costs less than
+// excluding some by their keys.
 const fewFiles = 2
 
-// candidates lists the files that can hold rows that the request's rows meet. No
-// two of these meet each other.
-func (j *merge) candidates(ctx context.Context) (*engine.FileList, error) {
+// candidateFiles lists the files that can contain rows that match the request's
+// rows. It returns an error if two rows of the request match each other.
+func (j *merge) candidateFiles(ctx context.Context) (*engine.FileList, error) {
 	scope := j.scope(j.rows)
 	span, err := scope.KeySpan(ctx, j.on, j.rows.rules())
 	if err != nil {
@@ -103,7 +105,7 @@ func (j *merge) candidates(ctx context.Context) (*engine.FileList, error) {
 	if span.Repeated > 0 {
 		report, err := scope.Repeated(ctx, j.on, j.rows.rules())
 		if err == nil {
-			err = j.keyError(ctx, fresh{relation: j.rows}, j.on, KeyRepeated, report)
+			err = j.keyError(ctx, newRows{relation: j.rows}, j.on, KeyRepeated, report)
 		}
 		if err != nil {
 			return nil, err
@@ -124,18 +126,18 @@ func (j *merge) candidates(ctx context.Context) (*engine.FileList, error) {
 	return list, nil
 }
 
-// meet finds the rows of the table that the request's rows meet.
-func (j *merge) meet(ctx context.Context) error {
-	list, err := j.candidates(ctx)
+// match finds the rows of the table that match the request's rows.
+func (j *merge) match(ctx context.Context) error {
+	list, err := j.candidateFiles(ctx)
 	if err != nil {
 		return err
 	}
 	j.list = list.WithPositions(j.positions())
-	table := j.track(j.list)
+	table := j.readWithIDs(j.list)
 	r, s := engine.QuoteIdent(constraint.Alias), "s"
 	visible := "true"
 	if j.Filter != "" {
-		visible = "CASE WHEN coalesce(TRY((" + j.Filter + ")), false) THEN true WHEN " + j.blocks(s) + " THEN false END"
+		visible = "CASE WHEN coalesce(TRY((" + j.Filter + ")), false) THEN true WHEN " + j.blocksCondition(s) + " THEN false END"
 	}
 	items := []string{
 		column(s, j.rows.row) + " AS " + engine.QuoteIdent(j.names.index),
@@ -143,7 +145,7 @@ func (j *merge) meet(ctx context.Context) error {
 		visible + " AS " + engine.QuoteIdent(j.names.visible),
 	}
 	items = append(items, j.idItems(j.idOf(r))...)
-	if !j.own {
+	if !j.asRequested {
 		for _, c := range j.Columns {
 			items = append(items, j.updated(c, s, r)+" AS "+engine.QuoteIdent(c.Name))
 		}
@@ -152,29 +154,30 @@ func (j *merge) meet(ctx context.Context) error {
 	for _, name := range j.m.On {
 		equal = append(equal, column(s, name)+" IS NOT DISTINCT FROM "+column(r, name))
 	}
-	// The rows of the request may be many; the visible rows are told in the
-	// subquery, where the table alone has the alias of the filter.
-	sql := "SELECT " + strings.Join(items, ", ") + " FROM " + table.from + " AS " + r + " JOIN " + j.rows.from + " AS s ON " + strings.Join(equal, " AND ")
+	// The alias r is the one that qualifies the columns of the filter and of within.
+	sql := "SELECT " + strings.Join(items, ", ") + " FROM " + table.from + " AS " + r + " JOIN " + j.rows.from + " AS s ON " +
+		strings.Join(equal, " AND ")
 	names, _, err := j.spool(ctx, sql, append(slices.Clone(table.sources), j.rows.sources...)...)
 	if err != nil {
 		return err
 	}
 	columns := []engine.Column{
-		{Name: j.names.index, Type: "BIGINT"}, {Name: j.names.atFile, Type: "UINTEGER"}, {Name: j.names.atRow, Type: "BIGINT"}, {Name: j.names.visible, Type: "BOOLEAN"},
+		{Name: j.names.index, Type: "BIGINT"}, {Name: j.names.atFile, Type: "UINTEGER"}, {Name: j.names.atRow, Type: "BIGINT"},
+		{Name: j.names.visible, Type: "BOOLEAN"},
 	}
 	columns = j.withID(columns)
-	if !j.own {
+	if !j.asRequested {
 		columns = append(columns, j.Columns...)
 	}
-	j.met = j.scratchFiles(columns, names...)
-	return j.keepVisible(ctx)
+	j.matches = j.scratchFiles(columns, names...)
+	return j.dropHidden(ctx)
 }
 
-// blocks is the condition under which a hidden row is in the way of the one of the
-// request that meets it: they have the same key.
-func (j *merge) blocks(rows string) string {
+// blocksCondition returns the SQL condition under which a hidden row prevents a
+// matching row of the request from being written: both have the same key.
+func (j *merge) blocksCondition(rows string) string {
 	keys := j.Rules.AllKeys()
-	at := slices.IndexFunc(keys, j.metAll)
+	at := slices.IndexFunc(keys, j.onIsKey)
 	if at < 0 {
 		return "false"
 	}
@@ -187,13 +190,15 @@ func (j *merge) blocks(rows string) string {
 	return "(" + strings.Join(parts, " AND ") + ")"
 }
 
-// keepVisible leaves out what the writer does not see: visible is FALSE for a row
-// that is in the way, and NULL for one that is not.
-func (j *merge) keepVisible(ctx context.Context) error {
+// dropHidden removes rows that the writer does not see from the matches. Their
+// column visible is FALSE for a row that prevents the write, which is an error, and
+// NULL for any other.
+func (j *merge) dropHidden(ctx context.Context) error {
 	visible := engine.QuoteIdent(j.names.visible)
-	counts, err := j.numbers(ctx, "SELECT "+engine.QuoteIdent(j.names.atFile)+"::BIGINT, count(*) FILTER ("+visible+"), count(*) FILTER (NOT "+visible+"),"+
-		" (SELECT count(DISTINCT "+engine.QuoteIdent(j.names.index)+") FROM "+j.met.from+" WHERE "+visible+")"+
-		" FROM "+j.met.from+" GROUP BY 1 ORDER BY 1", j.met.sources...)
+	counts, err := j.int64Rows(ctx,
+		"SELECT "+engine.QuoteIdent(j.names.atFile)+"::BIGINT, count(*) FILTER ("+visible+"), count(*) FILTER (NOT "+visible+"),"+
+			" (SELECT count(DISTINCT "+engine.QuoteIdent(j.names.index)+") FROM "+j.matches.from+" WHERE "+visible+")"+
+			" FROM "+j.matches.from+" GROUP BY 1 ORDER BY 1", j.matches.sources...)
 	if err != nil {
 		return err
 	}
@@ -202,34 +207,36 @@ func (j *merge) keepVisible(ctx context.Context) error {
 			return ErrHiddenMatch
 		}
 		if c[1] > 0 {
-			j.metFiles = append(j.metFiles, int(c[0]))
+			j.matchedFiles = append(j.matchedFiles, int(c[0]))
 		}
-		j.metCount, j.metRows = j.metCount+c[1], c[3]
+		j.matchCount, j.matchedRequestRows = j.matchCount+c[1], c[3]
 	}
-	j.met.from = "(SELECT * FROM " + j.met.from + " WHERE " + visible + ")"
+	j.matches.from = "(SELECT * FROM " + j.matches.from + " WHERE " + visible + ")"
 	return nil
 }
 
-// replacesWhole reports whether an update leaves nothing of the row that it changes:
-// every row of the request names every column, and where values are equal they are
-// the same, which cannot be said of floats.
-func (j *merge) replacesWhole() bool {
+// replacesAllColumns reports whether an update keeps no value of the existing row:
+// every row of the request names every column, and equal values of On are
+// identical, which is not true of floats.
+func (j *merge) replacesAllColumns() bool {
 	for _, c := range j.Columns {
-		if !has(j.m.Columns, c.Name) || slices.ContainsFunc(j.m.Shapes, func(shape []string) bool { return !slices.Contains(shape, c.Name) }) {
+		if !hasColumn(j.m.Columns, c.Name) ||
+			slices.ContainsFunc(j.m.Shapes, func(shape []string) bool { return !slices.Contains(shape, c.Name) }) {
 			return false
 		}
 	}
 	return !slices.ContainsFunc(j.on.Columns, func(c constraint.KeyColumn) bool { return c.Type == delta.Float || c.Type == delta.Double })
 }
 
-// metAll reports whether On is a whole key and nothing beside it. A row with the key
-// of a new one was met then: a visible one is what the new row replaces, a hidden
-// one has ended the merge.
-func (j *merge) metAll(k constraint.Key) bool {
-	return len(k.Columns) == len(j.m.On) && !slices.ContainsFunc(keyColumns(k), func(name string) bool { return !slices.Contains(j.m.On, name) })
+// onIsKey reports whether On consists of exactly the columns of the key. Every
+// existing row with the key of a new row has matched then: a visible one is
+// replaced, and a hidden one has ended the merge.
+func (j *merge) onIsKey(k constraint.Key) bool {
+	return len(k.Columns) == len(j.m.On) &&
+		!slices.ContainsFunc(keyColumns(k), func(name string) bool { return !slices.Contains(j.m.On, name) })
 }
 
-// updated is the value of a column after an update: that of the request where the
+// updated returns SQL for a column's value after an update: the request's, if the
 // row names the column.
 func (j *merge) updated(c engine.Column, rows, table string) string {
 	naming, others := j.m.naming(c.Name, column(rows, j.m.ShapeColumn))
@@ -242,44 +249,46 @@ func (j *merge) updated(c engine.Column, rows, table string) string {
 	return "CASE WHEN " + naming + " THEN " + column(rows, c.Name) + " ELSE " + column(table, c.Name) + " END"
 }
 
-// run judges and writes what follows from the meetings.
+// run checks and writes the rows that the merge changes and adds.
 func (j *merge) run(ctx context.Context) (Result, error) {
 	out := Result{Snapshot: j.Snapshot}
-	var h hit
-	if j.metCount > 0 && j.m.Matched != MatchedIgnore {
+	var a affected
+	if j.matchCount > 0 && j.m.Matched != MatchedIgnore {
 		var err error
-		if h, err = j.hitFiles(j.list, j.metFiles, j.met); err != nil {
+		if a, err = j.affectedFiles(j.list, j.matchedFiles, j.matches); err != nil {
 			return Result{}, err
 		}
 		if j.m.Matched == MatchedDelete {
-			out.Deleted = j.metCount
+			out.Deleted = j.matchCount
 		} else {
-			out.Updated = j.metCount
+			out.Updated = j.matchCount
 		}
 	}
-	f, rows, err := j.fresh(ctx)
+	added, rows, err := j.rowsToWrite(ctx)
 	if err != nil {
 		return Result{}, err
 	}
 	out.Inserted = rows - out.Updated
 	p := plan{operation: "MERGE", before: typeBefore, metrics: map[string]int64{
-		"numSourceRows": j.m.Count, "numTargetRowsInserted": out.Inserted, "numTargetRowsUpdated": out.Updated, "numTargetRowsDeleted": out.Deleted,
+		"numSourceRows": j.m.Count, "numTargetRowsInserted": out.Inserted, "numTargetRowsUpdated": out.Updated,
+		"numTargetRowsDeleted": out.Deleted,
 	}}
 	if j.m.Matched == MatchedDelete {
 		p.before = typeDelete
 	}
 	switch {
 	case rows > 0:
-		out.Snapshot, err = j.replaceJudged(ctx, h, f, p)
-	case len(h.files) > 0:
-		out.Snapshot, err = j.replace(ctx, h, nil, p)
+		out.Snapshot, err = j.checkAndReplace(ctx, a, added, p)
+	case len(a.files) > 0:
+		out.Snapshot, err = j.replace(ctx, a, nil, p)
 	}
 	return out, err
 }
 
-// fresh are the rows that come, and their number. Where each is a row of the request
-// as it stands, and comes once, they are read where they are.
-func (j *merge) fresh(ctx context.Context) (fresh, int64, error) {
+// rowsToWrite returns the changed and added rows, and their number. Rows that equal
+// a row of the request, each written at most once, are read from the request's
+// file.
+func (j *merge) rowsToWrite(ctx context.Context) (newRows, int64, error) {
 	index, row := engine.QuoteIdent(j.names.index), column("s", j.rows.row)
 	items := func(columns, index, changed, id string) string {
 		all := append([]string{columns, index, changed + " AS " + engine.QuoteIdent(j.names.changed)}, j.idItems(id)...)
@@ -288,68 +297,65 @@ func (j *merge) fresh(ctx context.Context) (fresh, int64, error) {
 	staged := func(changed, id string) string {
 		return items(columnList("s", j.Columns), row+" AS "+index, changed, id) + " FROM " + j.rows.from + " AS s"
 	}
-	meets := " JOIN " + j.met.from + " AS d ON " + row + " = d." + index
-	met, others := staged("true", j.idOf("d"))+meets, staged("false", "NULL::BIGINT")+" ANTI"+meets
-	both := unique(append(slices.Clone(j.rows.sources), j.met.sources...))
-	if !j.own {
-		met = items(columnList("", j.Columns), index, "true", j.idOf("")) + " FROM " + j.met.from
+	joinMatches := " JOIN " + j.matches.from + " AS d ON " + row + " = d." + index
+	matched, unmatched := staged("true", j.idOf("d"))+joinMatches, staged("false", "NULL::BIGINT")+" ANTI"+joinMatches
+	both := unique(append(slices.Clone(j.rows.sources), j.matches.sources...))
+	if !j.asRequested {
+		matched = items(columnList("", j.Columns), index, "true", j.idOf("")) + " FROM " + j.matches.from
 	}
-	all := met + " UNION ALL " + others
-	updates, once := j.m.Matched == MatchedUpdate && j.metCount > 0, j.own && j.metRows == j.metCount
+	all := matched + " UNION ALL " + unmatched
+	updates, once := j.m.Matched == MatchedUpdate && j.matchCount > 0, j.asRequested && j.matchedRequestRows == j.matchCount
 	switch {
 	case !updates && !j.m.Insert:
-		return fresh{}, 0, nil
+		return newRows{}, 0, nil
 	case !updates:
-		return j.inPlace(others, both), j.m.Count - j.metRows, nil
+		return j.fromRequest(unmatched, both), j.m.Count - j.matchedRequestRows, nil
 	case once && !j.m.Insert:
-		return j.inPlace(met, both), j.metCount, nil
+		return j.fromRequest(matched, both), j.matchCount, nil
 	case once && (j.Snapshot.ChangeFeed() || j.ids != nil):
-		return j.inPlace(all, both), j.m.Count, nil
-	case once: // nobody asks which of them are changes
-		return j.inPlace(staged("NULL", ""), j.rows.sources), j.m.Count, nil
+		return j.fromRequest(all, both), j.m.Count, nil
+	case once: // nothing depends on which rows replace others
+		return j.fromRequest(staged("NULL", ""), j.rows.sources), j.m.Count, nil
 	case !j.m.Insert:
-		all = met
+		all = matched
 	}
 	names, rows, err := j.spool(ctx, all, both...)
 	return j.spooled(names), rows, err
 }
 
-// inPlace are rows of the request. No two of them meet in the columns of On: that
-// was judged before.
-func (j *merge) inPlace(sql string, sources []engine.Source) fresh {
-	return fresh{
+// fromRequest returns new rows that are rows of the request. No two of them have
+// equal columns of On: candidateFiles has checked that.
+func (j *merge) fromRequest(sql string, sources []engine.Source) newRows {
+	return newRows{
 		relation: relation{from: "(" + sql + ")", sources: sources, row: j.names.index},
-		changed:  j.names.changed, free: j.metAll, single: j.metAll,
-		index: func(_ context.Context, rows []int64) (map[int64]int64, error) {
-			places := make(map[int64]int64, len(rows))
-			for _, r := range rows {
-				places[r] = r
-			}
-			return places, nil
-		},
+		changed:  j.names.changed, knownFree: j.onIsKey, knownDistinct: j.onIsKey,
+		requestRows: sameRows,
 	}
 }
 
-// spooled are the rows of files, which know their place in the request.
-func (j *merge) spooled(names []string) fresh {
-	columns := append(slices.Clone(j.Columns), engine.Column{Name: j.names.index, Type: "BIGINT"}, engine.Column{Name: j.names.changed, Type: "BOOLEAN"})
+// spooled returns new rows that are read from files that have the rows' indexes in
+// the request.
+func (j *merge) spooled(names []string) newRows {
+	columns := append(slices.Clone(j.Columns), engine.Column{Name: j.names.index, Type: "BIGINT"},
+		engine.Column{Name: j.names.changed, Type: "BOOLEAN"})
 	r := j.scratchFiles(j.withID(columns), names...)
-	return fresh{relation: r, changed: j.names.changed, free: j.metAll, index: func(ctx context.Context, rows []int64) (map[int64]int64, error) {
-		texts := make([]string, len(rows))
-		for i, n := range rows {
-			texts[i] = strconv.FormatInt(n, 10)
-		}
-		found, err := j.numbers(ctx, "SELECT "+engine.QuoteIdent(r.row)+", "+engine.QuoteIdent(j.names.index)+" FROM "+r.from+
-			" WHERE "+engine.QuoteIdent(r.row)+" IN ("+strings.Join(texts, ", ")+")", r.sources...)
-		places := make(map[int64]int64, len(found))
-		for _, pair := range found {
-			places[pair[0]] = pair[1]
-		}
-		return places, err
-	}}
+	return newRows{relation: r, changed: j.names.changed, knownFree: j.onIsKey,
+		requestRows: func(ctx context.Context, rows []int64) (map[int64]int64, error) {
+			texts := make([]string, len(rows))
+			for i, n := range rows {
+				texts[i] = strconv.FormatInt(n, 10)
+			}
+			found, err := j.int64Rows(ctx, "SELECT "+engine.QuoteIdent(r.row)+", "+engine.QuoteIdent(j.names.index)+" FROM "+r.from+
+				" WHERE "+engine.QuoteIdent(r.row)+" IN ("+strings.Join(texts, ", ")+")", r.sources...)
+			places := make(map[int64]int64, len(found))
+			for _, pair := range found {
+				places[pair[0]] = pair[1]
+			}
+			return places, err
+		}}
 }
 
-// unique drops sources that stand twice.
+// unique removes duplicate sources.
 func unique(sources []engine.Source) []engine.Source {
 	var out []engine.Source
 	for _, s := range sources {

@@ -22,8 +22,8 @@ import (
 	"github.com/lakewarden/lakewarden/engine/objstore/file"
 )
 
-// mergeRow is a row by column, as JSON has its values. A missing column is one that
-// a request does not name; rows of the table have all.
+// mergeRow is a row by column, with JSON values. A missing key is a column that the
+// request does not name; rows of the table have all columns.
 type mergeRow map[string]string
 
 var mergeColumns = []engine.Column{
@@ -31,8 +31,8 @@ var mergeColumns = []engine.Column{
 	{Name: "f", Type: "DOUBLE", Nullable: true}, {Name: "v", Type: "VARCHAR", Nullable: true},
 }
 
-// text leaves the sign of a zero out: in a dictionary of the engine's files both
-// zeros are one value.
+// text ignores the sign of a zero: dictionaries of the engine's files hold one
+// value for both zeros.
 func (r mergeRow) text() string {
 	items := make([]string, len(mergeColumns))
 	for i, c := range mergeColumns {
@@ -41,8 +41,9 @@ func (r mergeRow) text() string {
 	return strings.Join(items, " ")
 }
 
-// same says that two rows meet: NULL equals NULL, and both zeros are one.
-func (r mergeRow) same(other mergeRow, on []string) bool {
+// matches reports whether two rows match: NULL equals NULL, and both zeros are
+// equal.
+func (r mergeRow) matches(other mergeRow, on []string) bool {
 	return !slices.ContainsFunc(on, func(c string) bool { return strings.TrimPrefix(r[c], "-") != strings.TrimPrefix(other[c], "-") })
 }
 
@@ -58,11 +59,12 @@ func drawRow(t *rapid.T, named []string) mergeRow {
 	return row
 }
 
-// merged is what a merge must make of a table, by the words of its description.
-func merged(table, request []mergeRow, on []string, matched dml.Matched, insert bool) (out []mergeRow, inserted, updated, deleted int64) {
+// mergeModel returns the rows of a table after a merge, by the documentation of
+// merges.
+func mergeModel(table, request []mergeRow, on []string, matched dml.Matched, insert bool) (out []mergeRow, inserted, updated, deleted int64) {
 	met := make([]bool, len(request))
 	for _, row := range table {
-		at := slices.IndexFunc(request, func(r mergeRow) bool { return row.same(r, on) })
+		at := slices.IndexFunc(request, func(r mergeRow) bool { return row.matches(r, on) })
 		if at < 0 {
 			out = append(out, row)
 			continue
@@ -104,7 +106,7 @@ func merged(table, request []mergeRow, on []string, matched dml.Matched, insert 
 
 func repeated(rows []mergeRow, on []string, nulls bool) bool {
 	for i, r := range rows {
-		if slices.ContainsFunc(rows[:i], func(o mergeRow) bool { return r.same(o, on) }) && (nulls || r[on[0]] != "null") {
+		if slices.ContainsFunc(rows[:i], func(o mergeRow) bool { return r.matches(o, on) }) && (nulls || r[on[0]] != "null") {
 			return true
 		}
 	}
@@ -120,9 +122,8 @@ func rowTexts(rows []mergeRow) []string {
 	return out
 }
 
-// Whatever rows meet, whichever columns they name and whatever is to be done with
-// them: the table then holds what the words of a merge say, or, where that would
-// break a key, what it held before.
+// TestAMergeDoesWhatItSays runs random merges. The table then holds the rows of the
+// model, or, if the merge would break a key, the rows from before.
 func TestAMergeDoesWhatItSays(t *testing.T) {
 	eng := newLake(t).eng
 	dir := t.TempDir()
@@ -148,7 +149,9 @@ func TestAMergeDoesWhatItSays(t *testing.T) {
 			}
 			return drawRow(t, named)
 		}), 1, 6).Draw(rt, "request")
-		matched := rapid.SampledFrom([]dml.Matched{dml.MatchedUpdate, dml.MatchedUpdate, dml.MatchedIgnore, dml.MatchedDelete}).Draw(rt, "matched")
+		matched := rapid.SampledFrom([]dml.Matched{
+			dml.MatchedUpdate, dml.MatchedUpdate, dml.MatchedIgnore, dml.MatchedDelete,
+		}).Draw(rt, "matched")
 		insert := matched == dml.MatchedIgnore || rapid.Bool().Draw(rt, "insert")
 
 		l := &mergeTable{T: t, eng: eng, dir: fmt.Sprintf("%s/%d", dir, n)}
@@ -161,7 +164,7 @@ func TestAMergeDoesWhatItSays(t *testing.T) {
 			require.NoError(rt, err)
 		}
 		require.Equal(rt, rowTexts(table), l.read())
-		want, inserted, updated, deleted := merged(table, request, on, matched, insert)
+		want, inserted, updated, deleted := mergeModel(table, request, on, matched, insert)
 		got, err := l.write(request, func(t dml.Table, o dml.Options, rows dml.Rows) (dml.Result, error) {
 			return dml.Merge(l.Context(), t, o, dml.MergeRows{Rows: rows, On: on, Matched: matched, Insert: insert})
 		})
@@ -202,7 +205,7 @@ func (l *mergeTable) create(keyed bool) {
 	require.NoError(l, err)
 }
 
-// write stages rows and lets one write take them.
+// write stages rows and runs one write with them.
 func (l *mergeTable) write(rows []mergeRow, do func(dml.Table, dml.Options, dml.Rows) (dml.Result, error)) (dml.Result, error) {
 	bucket, err := file.New(l.dir)
 	require.NoError(l, err)
@@ -223,7 +226,8 @@ func (l *mergeTable) write(rows []mergeRow, do func(dml.Table, dml.Options, dml.
 	}
 	text, err := json.Marshal(map[string]any{"rows": body})
 	require.NoError(l, err)
-	staged, err := ingest.Stage(l.Context(), strings.NewReader(string(text)), ingest.Request{Format: ingest.JSON, Columns: mergeColumns, Dir: scratch, ShapeColumn: "shape"})
+	staged, err := ingest.Stage(l.Context(), strings.NewReader(string(text)),
+		ingest.Request{Format: ingest.JSON, Columns: mergeColumns, Dir: scratch, ShapeColumn: "shape"})
 	require.NoError(l, err)
 	source := engine.Source{Location: l.dir, Version: snap.Version(), Incarnation: snap.Incarnation()}
 	more := lease
@@ -233,7 +237,7 @@ func (l *mergeTable) write(rows []mergeRow, do func(dml.Table, dml.Options, dml.
 		dml.Rows{File: staged.File, Columns: mergeColumns, Count: staged.Rows, ShapeColumn: "shape", Shapes: staged.Shapes})
 }
 
-// read gives the rows as JSON has their values.
+// read returns the rows with JSON values.
 func (l *mergeTable) read() []string {
 	bucket, err := file.New(l.dir)
 	require.NoError(l, err)
@@ -244,7 +248,8 @@ func (l *mergeTable) read() []string {
 	defer func() { require.NoError(l, session.Close()) }()
 	source := engine.Source{Location: l.dir, Version: snap.Version(), Incarnation: snap.Incarnation()}
 	result, err := session.Query(l.Context(), engine.Statement{
-		SQL:     `SELECT coalesce(a::VARCHAR, 'null') || ' ' || coalesce(n::VARCHAR, 'null') || ' ' || coalesce(ltrim(f::VARCHAR, '-'), 'null') || ' ' || coalesce('"' || v || '"', 'null') AS row FROM ` + source.Relation(),
+		SQL: `SELECT coalesce(a::VARCHAR, 'null') || ' ' || coalesce(n::VARCHAR, 'null') || ' ' ||
+			coalesce(ltrim(f::VARCHAR, '-'), 'null') || ' ' || coalesce('"' || v || '"', 'null') AS row FROM ` + source.Relation(),
 		Sources: []engine.Source{source}, Lease: lease,
 	})
 	require.NoError(l, err)

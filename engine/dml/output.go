@@ -12,14 +12,14 @@ import (
 	"github.com/lakewarden/lakewarden/engine/pruning"
 )
 
-// dir makes a new folder name in the scratch directory.
+// dir returns a new name for a folder in the scratch directory.
 func (w *write) dir() string {
 	w.dirs++
 	return "d" + strconv.Itoa(w.dirs)
 }
 
-// spool writes the rows of a query into the scratch directory, for queries that
-// follow. The files are named as the scratch directory knows them.
+// spool writes the rows of a query into files of the scratch directory, for later
+// queries. It returns their names relative to that directory.
 func (w *write) spool(ctx context.Context, sql string, sources ...engine.Source) (names []string, rows int64, err error) {
 	dir, layout := w.dir(), engine.ScratchLayout()
 	layout.Ordered = w.KeepOrder
@@ -32,37 +32,38 @@ func (w *write) spool(ctx context.Context, sql string, sources ...engine.Source)
 	return names, rows, err
 }
 
-// outcome is a query for rows of the table.
-type outcome struct {
-	// sql has the table's columns and then those of more.
+// rowQuery is a query for rows to write.
+type rowQuery struct {
+	// sql returns the table's columns, followed by those of extra.
 	sql     string
-	more    []string
+	extra   []string
 	sources []engine.Source
-	// rowGroup is the number of rows of a row group; 0 is the engine's default.
+	// rowGroup is the number of rows of a row group; 0 means the engine's default.
 	rowGroup int64
 }
 
-// output writes rows as data files of the table and, unless the run is dry, uploads them.
-// After an error it leaves none of them.
-func (w *write) output(ctx context.Context, o outcome) ([]delta.AddFile, error) {
-	dir, files, err := w.outputFiles(ctx, o)
+// writeFiles writes rows as data files of the table and, unless the run is dry,
+// uploads them. After an error it leaves none.
+func (w *write) writeFiles(ctx context.Context, o rowQuery) ([]delta.AddFile, error) {
+	dir, files, err := w.writeLocal(ctx, o)
 	if err != nil || w.DryRun {
 		return nil, err
 	}
 	return datafile.Upload(ctx, w.Snapshot, dir, files, nil)
 }
 
-// outputFiles writes rows into files as the table has them. They are in dir.
-func (w *write) outputFiles(ctx context.Context, o outcome) (dir string, files []engine.DataFile, err error) {
+// writeLocal writes rows into files with the table's layout, below dir.
+func (w *write) writeLocal(ctx context.Context, o rowQuery) (dir string, files []engine.DataFile, err error) {
 	dir = w.dir()
 	layout := datafile.Layout(w.Snapshot)
-	layout.PartitionBy, layout.FileBytes, layout.RowGroupRows, layout.Ordered = w.storedPartitions(), datafile.TargetBytes(w.Snapshot), o.rowGroup, w.KeepOrder
-	if w.KeepOrder && w.sizeOf(o.sources) <= layout.FileBytes {
-		layout.FileBytes = 0 // several threads keep the order of one file only
+	layout.PartitionBy, layout.FileBytes = w.storedPartitions(), datafile.TargetBytes(w.Snapshot)
+	layout.RowGroupRows, layout.Ordered = o.rowGroup, w.KeepOrder
+	if w.KeepOrder && w.totalSize(o.sources) <= layout.FileBytes {
+		layout.FileBytes = 0 // several threads keep the order only within one file
 	}
 	if w.Snapshot.Mapped() {
 		layout.FieldIDs = pruning.FieldIDs(w.Snapshot.FileColumns())
-		o.sql = w.underStoredNames(o.sql, o.more)
+		o.sql = w.withStoredNames(o.sql, o.extra)
 	} else {
 		o.sql = w.withoutVoid(o.sql)
 	}
@@ -70,9 +71,9 @@ func (w *write) outputFiles(ctx context.Context, o outcome) (dir string, files [
 	return filepath.Join(w.Scratch, dir), files, err
 }
 
-// sizeOf is how long the files of sources are together. One whose length nobody knows
-// counts as nothing: the files that follow from it become longer then.
-func (w *write) sizeOf(sources []engine.Source) (sum int64) {
+// totalSize returns the total size of the sources' files. Sources whose size is
+// unknown count as nothing, which makes the written files larger.
+func (w *write) totalSize(sources []engine.Source) (sum int64) {
 	for _, s := range sources {
 		if s.Files == nil {
 			continue

@@ -16,7 +16,7 @@ import (
 // a version nor a file, and that a dry run does not call Publish.
 func TestPublishDecidesOnTheCommit(t *testing.T) {
 	l := newLake(t)
-	l.fresh()
+	l.reset()
 	bucket, err := file.New(l.dir)
 	require.NoError(t, err)
 	refused := errors.New("refused")

@@ -6,9 +6,9 @@ import (
 	"github.com/lakewarden/lakewarden/engine"
 )
 
-// track is read for files whose rows may move: where they must keep their ids, the
-// relation has these too. The list has positions.
-func (w *write) track(list *engine.FileList) relation {
+// readWithIDs reads the files of a list, which has positions. If rows have to keep
+// their ids, the relation has the id columns too.
+func (w *write) readWithIDs(list *engine.FileList) relation {
 	if w.ids == nil {
 		return w.read(w.Snapshot, list)
 	}
@@ -16,8 +16,8 @@ func (w *write) track(list *engine.FileList) relation {
 	return relation{from: from, sources: sources}
 }
 
-// idItems select the id of a row that is changed, which is value in SQL: it stays the
-// same row. There is none where rows need not keep theirs.
+// idItems returns the select item for the id of a changed row, which stays the same
+// row. value is SQL. It returns none if the table does not track rows.
 func (w *write) idItems(value string) []string {
 	if w.ids == nil {
 		return nil
@@ -25,7 +25,7 @@ func (w *write) idItems(value string) []string {
 	return []string{value + " AS " + engine.QuoteIdent(w.ids.ID)}
 }
 
-// idOf is the id of a row in a relation that has it.
+// idOf returns SQL for the id of a row in a relation that has it, or "".
 func (w *write) idOf(alias string) string {
 	if w.ids == nil {
 		return ""
@@ -33,7 +33,8 @@ func (w *write) idOf(alias string) string {
 	return column(alias, w.ids.ID)
 }
 
-// withID are columns of spooled rows with that of the ids.
+// withID appends the id column to the columns of spooled rows, if the table tracks
+// rows.
 func (w *write) withID(columns []engine.Column) []engine.Column {
 	if w.ids == nil {
 		return columns
@@ -41,29 +42,31 @@ func (w *write) withID(columns []engine.Column) []engine.Column {
 	return append(slices.Clone(columns), engine.Column{Name: w.ids.ID, Type: "BIGINT"})
 }
 
-// hidden select the hidden columns of a new file, behind those of the table: the id
-// and the commit version of a row, as SQL. NULL is for what the file gives to the row
-// by itself, a new id or the version of its commit.
-func (w *write) hidden(id, version string) string {
+// storedIDItems returns the select items for the hidden columns of a new file,
+// which follow the table's columns: the id and the commit version of a row, both
+// SQL. NULL means the value that the file assigns: a new id, or the version of the
+// commit that adds the file.
+func (w *write) storedIDItems(id, version string) string {
 	if w.ids == nil {
 		return ""
 	}
-	return ", " + id + "::BIGINT AS " + engine.QuoteIdent(w.ids.Stored.ID) + ", " + version + "::BIGINT AS " + engine.QuoteIdent(w.ids.Stored.CommitVersion)
+	return ", " + id + "::BIGINT AS " + engine.QuoteIdent(w.ids.Stored.ID) +
+		", " + version + "::BIGINT AS " + engine.QuoteIdent(w.ids.Stored.CommitVersion)
 }
 
-// copied are the hidden columns of a row that moves as it is, changed those of one that
-// got new values.
-func (w *write) copied(alias string) string {
+// movedIDItems returns storedIDItems for rows that move unchanged.
+func (w *write) movedIDItems(alias string) string {
 	if w.ids == nil {
 		return ""
 	}
-	return w.hidden(w.idOf(alias), column(alias, w.ids.CommitVersion))
+	return w.storedIDItems(w.idOf(alias), column(alias, w.ids.CommitVersion))
 }
 
-func (w *write) changed() string { return w.hidden(w.idOf(""), "NULL") }
+// updatedIDItems returns storedIDItems for rows with new values.
+func (w *write) updatedIDItems() string { return w.storedIDItems(w.idOf(""), "NULL") }
 
-// hiddenColumns are those of new files.
-func (w *write) hiddenColumns() []string {
+// storedIDColumns returns the names of the hidden columns of new files.
+func (w *write) storedIDColumns() []string {
 	if w.ids == nil {
 		return nil
 	}

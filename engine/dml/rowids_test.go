@@ -14,9 +14,9 @@ import (
 	"github.com/lakewarden/lakewarden/engine/pruning"
 )
 
-// tracked is a table with deletion vectors whose rows have ids.
-func tracked(t *testing.T, properties string) *tableOf {
-	o := newTableOf(t, newTestEngine(t), kind{vectors: true}, t.TempDir)
+// tracked returns a table with deletion vectors and row tracking.
+func tracked(t *testing.T, properties string) *modelTable {
+	o := newModelTable(t, newTestEngine(t), tableKind{vectors: true}, t.TempDir)
 	name := filepath.Join(o.dir, "_delta_log", "00000000000000000000.json")
 	text, err := os.ReadFile(name)
 	require.NoError(t, err)
@@ -30,7 +30,7 @@ func tracked(t *testing.T, properties string) *tableOf {
 }
 
 // ids maps the first row id of each file to the version that its rows came with.
-func (o *tableOf) ids() map[int64]int64 {
+func (o *modelTable) ids() map[int64]int64 {
 	out := map[int64]int64{}
 	for f := range o.load().Files() {
 		out[*f.Add.BaseRowID] = *f.Add.DefaultRowCommitVersion
@@ -38,7 +38,8 @@ func (o *tableOf) ids() map[int64]int64 {
 	return out
 }
 
-// New files get ids of their own, and a file of which rows are hidden keeps its ids.
+// TestRowsOfWritesHaveIDs checks that new files get new ids, and that a file keeps
+// its ids when deletion vectors mark rows of it.
 func TestRowsOfWritesHaveIDs(t *testing.T) {
 	o := tracked(t, "")
 	require.NoError(t, o.delete("id = 2"))
@@ -50,22 +51,22 @@ func TestRowsOfWritesHaveIDs(t *testing.T) {
 	require.Equal(t, []string{"1|m|~|~|~", "3|x|~|~|~", "9|~|~|~|~"}, o.read(true))
 }
 
-// identities are what rows are known by, as somebody else reads it.
-type identities struct {
+// trackedRows holds the ids and commit versions of rows as delta-rs reads them.
+type trackedRows struct {
 	// Rows are triples: id, row id, row commit version.
 	Rows [][3]int64
-	// Mark is the highest row id that was given out, Moved how many rows bring theirs
-	// with them.
+	// Mark is the highest row id that was assigned, Moved the number of rows that
+	// have stored ids.
 	Mark, Moved int64
 }
 
-// checkIDs demands that rows which were there before the last write have the ids that
-// they had, and those that it left alone the commit versions, too.
-func (o *tableOf) checkIDs(t require.TestingT, rs *deltaRS, before map[int64]item) {
-	now, failed := ask[identities](t, rs, map[string]any{"do": "identities", "path": o.dir})
+// checkIDs checks that rows which existed before the last write kept their ids, and
+// that unchanged rows kept their commit versions.
+func (o *modelTable) checkIDs(t require.TestingT, rs *deltaRS, before map[int64]item) {
+	now, failed := ask[trackedRows](t, rs, map[string]any{"do": "identities", "path": o.dir})
 	require.Empty(t, failed)
 	was, version := map[int64][3]int64{}, o.load().Version()
-	for _, row := range o.known.Rows {
+	for _, row := range o.lastIDs.Rows {
 		was[row[0]] = row
 	}
 	taken := map[int64]bool{}
@@ -74,23 +75,24 @@ func (o *tableOf) checkIDs(t require.TestingT, rs *deltaRS, before map[int64]ite
 		old, stayed := was[row[0]]
 		switch {
 		case !stayed:
-			require.Greater(t, row[1], o.known.Mark, "a new row has an id that was given out before")
-			require.Equal(t, version, row[2], "a new row")
+			require.Greater(t, row[1], o.lastIDs.Mark, "a new row has an id that was assigned before")
+			require.Equal(t, version, row[2], "commit version of a new row")
 		case before[row[0]].text() == o.rows[row[0]].text():
-			require.Equal(t, old, row, "a row that nobody changed")
+			require.Equal(t, old, row, "an unchanged row")
 		default:
-			require.Equal(t, [3]int64{old[0], old[1], version}, row, "a row with new values")
+			require.Equal(t, [3]int64{old[0], old[1], version}, row, "an updated row")
 		}
 		require.LessOrEqual(t, row[1], now.Mark)
 		require.False(t, taken[row[1]], "two rows have the id %d", row[1])
 		taken[row[1]] = true
 	}
-	require.GreaterOrEqual(t, now.Mark, o.known.Mark)
-	o.known = now
+	require.GreaterOrEqual(t, now.Mark, o.lastIDs.Mark)
+	o.lastIDs = now
 }
 
-// A table that asks for ids and has no columns for them takes no rows that would
-// move, and nothing is written before it says so.
+// TestRowsWithoutColumnsForTheirIDsStay checks that a table with row tracking but
+// without names for the id columns refuses writes that would move rows, before
+// anything is written.
 func TestRowsWithoutColumnsForTheirIDsStay(t *testing.T) {
 	o := tracked(t, `,"delta.enableRowTracking":"true"`)
 	require.NoError(t, o.delete("id = 2"))
@@ -104,20 +106,21 @@ func TestRowsWithoutColumnsForTheirIDsStay(t *testing.T) {
 	require.Equal(t, []string{"1|~|~|~|~", "3|~|~|~|~", "9|~|~|~|~"}, o.read(true))
 }
 
-// Files hold the ids of rows that moved, and nobody who reads the table sees them.
+// TestIDsOfRowsAreNoColumns checks that readers of the table do not see the ids
+// stored in its files.
 func TestIDsOfRowsAreNoColumns(t *testing.T) {
 	rs := startDeltaRS(t)
-	o := newTableOf(t, newTestEngine(t), kind{tracked: true}, t.TempDir)
-	ids := func() identities {
-		got, failed := ask[identities](t, rs, map[string]any{"do": "identities", "path": o.dir})
+	o := newModelTable(t, newTestEngine(t), tableKind{tracked: true}, t.TempDir)
+	ids := func() trackedRows {
+		got, failed := ask[trackedRows](t, rs, map[string]any{"do": "identities", "path": o.dir})
 		require.Empty(t, failed)
 		slices.SortFunc(got.Rows, func(a, b [3]int64) int { return int(a[0] - b[0]) })
 		return got
 	}
 	require.NoError(t, o.insert(item{ID: 1}, item{ID: 2}, item{ID: 3}))
-	require.Equal(t, identities{Rows: [][3]int64{{1, 0, 1}, {2, 1, 1}, {3, 2, 1}}, Mark: 2}, ids())
+	require.Equal(t, trackedRows{Rows: [][3]int64{{1, 0, 1}, {2, 1, 1}, {3, 2, 1}}, Mark: 2}, ids())
 	require.NoError(t, o.update("id = 2", "'x'"))
-	require.Equal(t, identities{Rows: [][3]int64{{1, 0, 1}, {2, 1, 2}, {3, 2, 1}}, Mark: 5, Moved: 3}, ids())
+	require.Equal(t, trackedRows{Rows: [][3]int64{{1, 0, 1}, {2, 1, 2}, {3, 2, 1}}, Mark: 5, Moved: 3}, ids())
 	require.NoError(t, o.merge("update", item{ID: 3, V: ptr("m")}, item{ID: 4}))
 	got := ids()
 	require.Equal(t, [][3]int64{{1, 0, 1}, {2, 1, 2}, {3, 2, 3}}, got.Rows[:3])
@@ -131,7 +134,7 @@ func TestIDsOfRowsAreNoColumns(t *testing.T) {
 	listed.Files, _ = pruning.List(snap, o.columns, engine.Condition{})
 	for _, source := range []engine.Source{listed, o.source(snap)} {
 		sql := "SELECT string_agg(column_name, ' ') FROM (DESCRIBE SELECT * FROM " + source.Relation() + ")"
-		require.Equal(t, []string{"id v p"}, texts(t, o.eng, o.dir, sql, source))
+		require.Equal(t, []string{"id v p"}, queryTexts(t, o.eng, o.dir, sql, source))
 	}
 	names, kept := snap.RowColumns()
 	require.True(t, kept)

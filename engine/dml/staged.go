@@ -17,30 +17,31 @@ type Rows struct {
 	// File is the name of the file in the scratch directory. Row i of the request
 	// is row i of the file.
 	File string
-	// Columns are those of the file that are columns of the table, with their types.
+	// Columns are the columns of the file that are columns of the table, with their
+	// types.
 	Columns []engine.Column
 	// Count is the number of rows.
 	Count int64
-	// ShapeColumn is a column of the file: which of Shapes a row has. Empty means
-	// that every row names every column of the file.
+	// ShapeColumn names the column of the file that holds the index in Shapes of a
+	// row's shape. Empty means that every row names every column of the file.
 	ShapeColumn string
-	// Shapes are the sets of columns that rows name.
+	// Shapes are the different sets of columns that rows name.
 	Shapes [][]string
 }
 
-// relation is something with rows that SQL of ours reads.
+// relation is a source of rows for SQL of this package.
 type relation struct {
-	// from stands after FROM.
+	// from is the SQL that follows FROM.
 	from    string
 	sources []engine.Source
-	// row names the column that tells rows apart.
+	// row names the column that identifies rows.
 	row string
 }
 
 func (r relation) rules() constraint.Relation { return constraint.Relation{From: r.from, Row: r.row} }
 
-// scratchFiles is a relation over Parquet files in the scratch directory. Rows
-// are told apart where it is one file.
+// scratchFiles returns a relation over Parquet files in the scratch directory. Its
+// row column is unique only if there is one file.
 func (w *write) scratchFiles(columns []engine.Column, names ...string) relation {
 	var groups []engine.FileGroup
 	if len(names) > 0 {
@@ -88,7 +89,7 @@ func (w *write) staged(rows Rows, inserts bool) (relation, error) {
 // if no row does. others reports that some rows do not. shape is SQL for the shape of
 // a row.
 func (r Rows) naming(column, shape string) (condition string, others bool) {
-	if !has(r.Columns, column) {
+	if !hasColumn(r.Columns, column) {
 		return "", true
 	}
 	if r.ShapeColumn == "" {
@@ -119,29 +120,15 @@ func (w *write) defaultOf(c engine.Column) string {
 
 func nullOf(c engine.Column) string { return "NULL::" + c.Type }
 
-// storable is a value as the table can hold it: an empty text in a partition
-// column reads as NULL in every engine, so that is what is judged too.
+// storable returns SQL for value as the table stores it. Every engine reads an
+// empty string in a partition column as NULL, so checks must see NULL too.
 func (w *write) storable(c engine.Column, value string) string {
-	if c.Type == "VARCHAR" && w.partitions(c.Name) {
+	if c.Type == "VARCHAR" && slices.Contains(w.Snapshot.PartitionColumns(), c.Name) {
 		return "nullif(" + value + ", '')"
 	}
 	return value
 }
 
-func (w *write) partitions(name string) bool {
-	for _, p := range w.Snapshot.PartitionColumns() {
-		if p == name {
-			return true
-		}
-	}
-	return false
-}
-
-func has(columns []engine.Column, name string) bool {
-	for _, c := range columns {
-		if c.Name == name {
-			return true
-		}
-	}
-	return false
+func hasColumn(columns []engine.Column, name string) bool {
+	return slices.ContainsFunc(columns, func(c engine.Column) bool { return c.Name == name })
 }

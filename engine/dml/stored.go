@@ -9,8 +9,8 @@ import (
 	"github.com/lakewarden/lakewarden/engine/delta"
 )
 
-// storedPartitions are the partition columns by the names that files and the log
-// have for them.
+// storedPartitions returns the partition columns by their names in files and in the
+// log.
 func (w *write) storedPartitions() []string {
 	var out []string
 	for _, name := range w.Snapshot.PartitionColumns() {
@@ -20,18 +20,18 @@ func (w *write) storedPartitions() []string {
 	return out
 }
 
-// underStoredNames gives the columns of a query, and their members, the names that
-// files have for them; more are columns that keep theirs.
-func (w *write) underStoredNames(sql string, more []string) string {
+// withStoredNames renames the columns of a query, and their members, to the names
+// that they have in files. It keeps the names of the columns extra.
+func (w *write) withStoredNames(sql string, extra []string) string {
 	stored := w.Snapshot.StoredFields()
-	items := make([]string, 0, len(stored)+len(more))
+	items := make([]string, 0, len(stored)+len(extra))
 	for i, f := range w.Snapshot.Schema().Fields {
 		if f.Type == delta.Void {
 			continue
 		}
 		items = append(items, storedValue(column("q", f.Name), f.Type, stored[i].Type, 0)+" AS "+engine.QuoteIdent(stored[i].Name))
 	}
-	for _, name := range more {
+	for _, name := range extra {
 		items = append(items, column("q", name))
 	}
 	return "SELECT " + strings.Join(items, ", ") + " FROM (" + sql + ") AS q"
@@ -51,13 +51,13 @@ func (w *write) withoutVoid(sql string) string {
 	return "SELECT * EXCLUDE (" + strings.Join(void, ", ") + ") FROM (" + sql + ")"
 }
 
-// storedValue is SQL for a value with the names that files have for its members.
-// Both types have one shape; depth is that of the lambda around it.
+// storedValue returns SQL that converts a value to a type that differs only in the
+// names of its members. depth is the number of enclosing lambdas.
 func storedValue(value string, t, stored delta.DataType, depth int) string {
 	v := "v" + strconv.Itoa(depth)
 	switch t := t.(type) {
 	case delta.Struct:
-		to := stored.(delta.Struct) //nolint:forcetypeassert // of one shape
+		to := stored.(delta.Struct) //nolint:forcetypeassert // both types have the same shape
 		items := make([]string, len(t.Fields))
 		for i, f := range t.Fields {
 			member := "struct_extract(" + value + ", " + engine.QuoteString(f.Name) + ")"
@@ -65,12 +65,12 @@ func storedValue(value string, t, stored delta.DataType, depth int) string {
 		}
 		return unlessNull(value, "{"+strings.Join(items, ", ")+"}")
 	case delta.Array:
-		to := stored.(delta.Array) //nolint:forcetypeassert // of one shape
+		to := stored.(delta.Array) //nolint:forcetypeassert // both types have the same shape
 		if element := storedValue(v, t.Element, to.Element, depth+1); element != v {
 			return "list_transform(" + value + ", lambda " + v + ": " + element + ")"
 		}
 	case delta.Map:
-		to := stored.(delta.Map) //nolint:forcetypeassert // of one shape
+		to := stored.(delta.Map) //nolint:forcetypeassert // both types have the same shape
 		key, item := storedValue(v+".key", t.Key, to.Key, depth+1), storedValue(v+".value", t.Value, to.Value, depth+1)
 		if key != v+".key" || item != v+".value" {
 			entries := "list_transform(map_entries(" + value + "), lambda " + v + ": {'key': " + key + ", 'value': " + item + "})"
@@ -80,7 +80,8 @@ func storedValue(value string, t, stored delta.DataType, depth int) string {
 	return value
 }
 
-// unlessNull keeps a NULL one: its members would make a value.
+// unlessNull returns SQL for made, or NULL if value is NULL: without that test, a
+// struct or map made of its members would not be NULL.
 func unlessNull(value, made string) string {
 	return "CASE WHEN " + value + " IS NULL THEN NULL ELSE " + made + " END"
 }

@@ -20,32 +20,34 @@ type Session interface {
 	engine.Writer
 }
 
-// Table is what is written to, as one plan knows it.
+// Table is the table to write to.
 type Table struct {
-	// Snapshot is the version that the plan is made on.
+	// Snapshot is the version that the write is planned on.
 	Snapshot *delta.Snapshot
 	// Source names the version for the engine, without a list of files.
 	Source engine.Source
 	// Columns are all columns, with their SQL types.
 	Columns []engine.Column
-	// Rules are those of the version.
+	// Rules are the constraints of the version.
 	Rules *constraint.Set
-	// Filter is the predicate that the writer's rows satisfy, its columns
-	// qualified with [rules.Alias]; empty means that the writer sees every row.
+	// Filter is the predicate that every row the writer sees satisfies. Its columns
+	// are qualified with [constraint.Alias]; empty means that the writer sees every
+	// row.
 	Filter string
 	// Hidden are the columns that the writer does not see, Masked those of which
-	// something else is seen: no rule over one of them is named in a message.
+	// the writer sees masked values. Messages name no rule about any of them.
 	Hidden, Masked []string
-	// Restricted says that the writer may not learn which files hold which rows:
-	// whether the table can be changed then follows from its schema and protocol.
+	// Restricted says that the writer may not learn which files contain which rows.
+	// Whether the table can be changed then depends on its schema and protocol
+	// only.
 	Restricted bool
-	// KeepOrder says that rows stay in the order in which they lie. In a table of
-	// which some callers see only some rows, an order that follows from how many rows
-	// there are would tell these callers of the others.
+	// KeepOrder says that rows keep their order. If some callers see only some
+	// rows, an order that depends on the number of rows would reveal the number of
+	// hidden ones.
 	KeepOrder bool
 }
 
-// Options are what a write works with.
+// Options holds the session, the identity and the hooks of a write.
 type Options struct {
 	Session Session
 	Lease   engine.Lease
@@ -55,31 +57,32 @@ type Options struct {
 	UserID, UserName string
 	// Application is recorded with the commit; nil records none.
 	Application *Application
-	// DryRun does everything but upload and commit.
+	// DryRun runs everything except uploads and the commit.
 	DryRun bool
-	// KeyFiles is told how many data files of the table each check of a key reads;
-	// nil is told nothing.
+	// KeyFiles, if not nil, is called with the number of data files that each check
+	// of a key reads.
 	KeyFiles func(n int)
 	// Publish, if not nil, is called for each attempt to write to the log. It calls
 	// commit, or returns an error instead. Dry runs do not call it.
 	Publish func(ctx context.Context, commit func() (*delta.Snapshot, error)) (*delta.Snapshot, error)
 }
 
-// Application is a transaction of the protocol: see [delta.Txn.SetTransaction]. A
-// table that has one of its ID takes no other: [delta.ErrConcurrentTransaction].
+// Application identifies an application transaction, see
+// [delta.Txn.SetTransaction]. If the table has one with this ID already, the write
+// is refused with [delta.ErrConcurrentTransaction].
 type Application struct {
 	ID      string
 	Version int64
 }
 
-// ParameterKey is the operation parameter of a commit that holds the id of its
-// application, as JSON.
+// ParameterKey is the operation parameter of a commit that holds the application's
+// ID as JSON.
 const ParameterKey = "idempotencyKey"
 
-// Result says what a write did.
+// Result reports what a write did.
 type Result struct {
-	// Snapshot is the version that holds the change: the one that the plan was
-	// made on when there was nothing to change.
+	// Snapshot is the version that holds the change, or the version the write was
+	// planned on if nothing changed.
 	Snapshot                   *delta.Snapshot
 	Inserted, Updated, Deleted int64
 }
@@ -90,12 +93,14 @@ type write struct {
 	Options
 	names names
 	dirs  int
-	// ids reads what rows keep when they move; nil means that they need keep nothing.
+	// ids reads the ids that rows keep when they move; nil if the table does not
+	// track rows.
 	ids *datafile.RowIDs
 }
 
-// names are those of columns of ours, which no column of the table has.
-type names struct{ file, row, atFile, atRow, index, visible, changed, gathered string }
+// names holds the names of the columns that this package adds. No column of the
+// table has these names.
+type names struct{ file, row, atFile, atRow, index, visible, changed, materialized string }
 
 func newWrite(ctx context.Context, t Table, o Options) (*write, error) {
 	if err := delta.CheckWritable(t.Snapshot, t.Rules.Duties()...); err != nil {
@@ -104,20 +109,21 @@ func newWrite(ctx context.Context, t Table, o Options) (*write, error) {
 	if err := pruning.Load(ctx, t.Snapshot); err != nil {
 		return nil, err
 	}
-	own := "lw_" + strings.ReplaceAll(uuid.NewString(), "-", "") + "_"
+	prefix := "lw_" + strings.ReplaceAll(uuid.NewString(), "-", "") + "_"
 	return &write{Table: t, Options: o, ids: datafile.RowIDsOf(t.Snapshot), names: names{
-		own + "file", own + "row", own + "at_file", own + "at_row", own + "index", own + "visible", own + "changed", own + "gathered",
+		prefix + "file", prefix + "row", prefix + "at_file", prefix + "at_row", prefix + "index", prefix + "visible", prefix + "changed",
+		prefix + "materialized",
 	}}, nil
 }
 
-// changes refuses tables whose rows stay as they are, and those of which nobody
-// could tell the feed of changes from the rows.
-func (w *write) changes() error {
+// checkMutable refuses append-only tables, and tables with a change data feed of
+// which a column has a name that the feed reserves.
+func (w *write) checkMutable() error {
 	if w.Snapshot.AppendOnly() {
 		return &delta.FeatureError{Feature: "appendOnly", Write: true, Reason: "rows may only be added"}
 	}
 	if w.Snapshot.ChangeFeed() && slices.ContainsFunc(w.Columns, func(c engine.Column) bool { return reservedByFeed(c.Name) }) {
-		return &delta.FeatureError{Feature: "changeDataFeed", Write: true, Reason: "a column has the name of one of the feed's own"}
+		return &delta.FeatureError{Feature: "changeDataFeed", Write: true, Reason: "a column has a name that the feed reserves"}
 	}
 	return nil
 }
@@ -126,8 +132,9 @@ func (w *write) positions() engine.PositionColumns {
 	return engine.PositionColumns{File: w.names.file, Row: w.names.row}
 }
 
-// files lists the data files that can hold a row which fulfils the condition.
-// Whether a restricted list is made does not follow from the files that there are.
+// files lists the data files that can contain a row that fulfils the condition.
+// Whether a list can be made does not depend on the table's files if restricted is
+// true.
 func (t Table) files(snap *delta.Snapshot, condition engine.Condition, restricted bool) (*engine.FileList, bool) {
 	if restricted {
 		return pruning.ListRestricted(snap, t.Columns, condition)
@@ -135,11 +142,12 @@ func (t Table) files(snap *delta.Snapshot, condition engine.Condition, restricte
 	if list, ok := pruning.List(snap, t.Columns, condition); ok {
 		return list, true
 	}
-	// Many partition values make a long list, which is better than none.
+	// A list with many partition values is long, but better than none.
 	return pruning.ListRestricted(snap, t.Columns, condition)
 }
 
-// read is a version of the table, or the files of a list of it.
+// read returns a relation over the files of a list, or over a whole version if list
+// is nil.
 func (w *write) read(snap *delta.Snapshot, list *engine.FileList) relation {
 	s := w.source(snap, list)
 	return relation{from: s.Relation(), sources: []engine.Source{s}}
@@ -151,20 +159,21 @@ func (w *write) source(snap *delta.Snapshot, list *engine.FileList) engine.Sourc
 	return s
 }
 
-// restrict keeps the files of a list whose number and path pass.
+// restrict returns the part of a list whose files pass keep, which is called with
+// the number and path of each file.
 func restrict(list *engine.FileList, keep func(number int, path string) bool) *engine.FileList {
 	var groups []engine.FileGroup
 	number := 0
 	for _, g := range list.Groups {
-		kept := engine.FileGroup{Partition: g.Partition}
+		selected := engine.FileGroup{Partition: g.Partition}
 		for _, p := range g.Paths {
 			if keep(number, p) {
-				kept.Paths = append(kept.Paths, p)
+				selected.Paths = append(selected.Paths, p)
 			}
 			number++
 		}
-		if len(kept.Paths) > 0 {
-			groups = append(groups, kept)
+		if len(selected.Paths) > 0 {
+			groups = append(groups, selected)
 		}
 	}
 	out := engine.NewFileList(list.Columns, list.Uniform, groups)
@@ -180,8 +189,8 @@ func restrict(list *engine.FileList, keep func(number int, path string) bool) *e
 	if list.Widened != nil {
 		out = out.WithWidened(list.Widened)
 	}
-	if gone := restrictDeleted(list, keep); len(gone) > 0 {
-		out = out.WithDeleted(gone)
+	if deleted := restrictDeleted(list, keep); len(deleted) > 0 {
+		out = out.WithDeleted(deleted)
 	}
 	if list.Positions != (engine.PositionColumns{}) {
 		out = out.WithPositions(list.Positions)
@@ -189,8 +198,8 @@ func restrict(list *engine.FileList, keep func(number int, path string) bool) *e
 	return out
 }
 
-// restrictDeleted are the rows that are gone from the files that pass, by the new
-// numbers of these.
+// restrictDeleted returns the deleted rows in the files that pass keep, with the
+// numbers that these files have in the restricted list.
 func restrictDeleted(list *engine.FileList, keep func(number int, path string) bool) []engine.DeletedRows {
 	if len(list.Deleted) == 0 {
 		return nil
@@ -210,7 +219,7 @@ func restrictDeleted(list *engine.FileList, keep func(number int, path string) b
 	return out
 }
 
-// paths are the files of a list in its order.
+// paths returns the files of a list in its order.
 func paths(list *engine.FileList) []string {
 	var out []string
 	for _, g := range list.Groups {
@@ -219,7 +228,7 @@ func paths(list *engine.FileList) []string {
 	return out
 }
 
-// liveFiles finds files of a snapshot by name.
+// liveFiles returns the files of a snapshot that have one of the names.
 func liveFiles(snap *delta.Snapshot, names []string) []delta.File {
 	wanted := make(map[string]bool, len(names))
 	for _, n := range names {
@@ -234,7 +243,8 @@ func liveFiles(snap *delta.Snapshot, names []string) []delta.File {
 	return out
 }
 
-// columnList prints columns of a relation, or of none.
+// columnList returns a list of columns in SQL, qualified by alias unless it is
+// empty.
 func columnList(alias string, columns []engine.Column) string {
 	items := make([]string, len(columns))
 	for i, c := range columns {
@@ -250,20 +260,22 @@ func column(alias, name string) string {
 	return alias + "." + engine.QuoteIdent(name)
 }
 
-// statement is SQL of ours over sources.
+// statement returns a statement of this package over sources.
 func (w *write) statement(sql string, sources ...engine.Source) engine.Statement {
 	return engine.Statement{SQL: sql, Sources: sources, Lease: w.Lease}
 }
 
-// unseen reports whether the writer does not see one of the columns as it is.
-func (t Table) unseen(columns []string) bool {
+// hidesAny reports whether one of the columns is hidden from the writer or masked.
+func (t Table) hidesAny(columns []string) bool {
 	return slices.ContainsFunc(columns, func(name string) bool { return slices.Contains(t.Hidden, name) || slices.Contains(t.Masked, name) })
 }
 
-// whole reports whether the writer sees every value of the table as it is.
-func (t Table) whole() bool { return t.Filter == "" && len(t.Hidden) == 0 && len(t.Masked) == 0 }
+// seesEverything reports whether the writer sees every value of the table unmasked.
+func (t Table) seesEverything() bool {
+	return t.Filter == "" && len(t.Hidden) == 0 && len(t.Masked) == 0
+}
 
-// numbers runs a query whose columns are BIGINT.
-func (w *write) numbers(ctx context.Context, sql string, sources ...engine.Source) ([][]int64, error) {
-	return int64s(ctx, w.Session, w.statement(sql, sources...))
+// int64Rows runs a query whose columns are BIGINT; NULL is -1.
+func (w *write) int64Rows(ctx context.Context, sql string, sources ...engine.Source) ([][]int64, error) {
+	return queryInt64s(ctx, w.Session, w.statement(sql, sources...))
 }

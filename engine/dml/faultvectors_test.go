@@ -18,9 +18,9 @@ import (
 	"github.com/lakewarden/lakewarden/engine/objstore/file"
 )
 
-// unnamed are the files of a table that no version and no feed names. Everything
-// that is named must be there.
-func (o *tableOf) unnamed() []string {
+// unnamed returns the files of a table that neither a version nor the change data
+// feed names. It checks that every named file exists.
+func (o *modelTable) unnamed() []string {
 	named := map[string]bool{}
 	require.NoError(o.t, o.load().EachReferenced(o.t.(*testing.T).Context(), time.Time{}, func(name string) { named[name] = true }))
 	logs, err := filepath.Glob(filepath.Join(o.dir, "_delta_log", "*.json"))
@@ -49,29 +49,29 @@ func (o *tableOf) unnamed() []string {
 		delete(named, name)
 		return err
 	}))
-	require.Empty(o.t, named, "what is named is there")
+	require.Empty(o.t, named, "named files exist")
 	return out
 }
 
-// Whatever request of a write with deletion vectors and change files is cut: the
-// table holds all of the change or none, and a clean refusal leaves no file of data,
-// vectors or changes behind where the store still answers.
+// TestEveryCutOfAWriteWithVectorsLeavesAllOrNothing is
+// TestEveryCutOfAWriteLeavesAllOrNothing for deletion vectors and change data
+// files.
 func TestEveryCutOfAWriteWithVectorsLeavesAllOrNothing(t *testing.T) {
 	eng := newTestEngine(t)
-	template := newTableOf(t, eng, kind{mapping: "name", vectors: true, feed: true}, t.TempDir)
+	template := newModelTable(t, eng, tableKind{mapping: "name", vectors: true, feed: true}, t.TempDir)
 	var items []item
 	for id := range int64(600) {
 		items = append(items, item{ID: id, V: ptr("v")})
 	}
 	require.NoError(t, template.insert(items...))
-	// The vectors are too large for the log: they are a file of their own.
+	// The vectors are too large for the log and are written to a file.
 	require.NoError(t, template.delete("id % 5 = 0"))
 	before := template.read(true)
-	for name, write := range map[string]func(o *tableOf) error{
-		"delete": func(o *tableOf) error { return o.delete("id % 3 = 0") },
-		"update": func(o *tableOf) error { return o.update("id % 3 = 0", "'new'") },
+	for name, write := range map[string]func(o *modelTable) error{
+		"delete": func(o *modelTable) error { return o.delete("id % 3 = 0") },
+		"update": func(o *modelTable) error { return o.update("id % 3 = 0", "'new'") },
 	} {
-		fresh := func(cuts ...objstore.Cut) (*tableOf, *objstore.Faults) {
+		fresh := func(cuts ...objstore.Cut) (*modelTable, *objstore.Faults) {
 			o := *template
 			o.dir = t.TempDir()
 			require.NoError(t, os.CopyFS(o.dir, os.DirFS(template.dir)))
@@ -108,20 +108,20 @@ func TestEveryCutOfAWriteWithVectorsLeavesAllOrNothing(t *testing.T) {
 	}
 }
 
-// Of two writes that began with one version and hide rows or change them, the second
-// one is planned again, whichever rows it is about, and leaves nothing behind; rows
-// that are only added disturb nobody and are disturbed by nobody.
+// TestTwoWritersWithVectors runs two writes that began with the same version. If
+// both delete or update rows, the second one gets a conflict, whichever rows it
+// affects, and leaves no files. A write that only adds rows conflicts with none.
 func TestTwoWritersWithVectors(t *testing.T) {
 	eng := newTestEngine(t)
-	writes := map[string]func(o *tableOf) error{
-		"insert": func(o *tableOf) error { return o.insert(item{ID: 100, V: ptr("i")}) },
-		"delete": func(o *tableOf) error { return o.delete("id = 2") },
-		"update": func(o *tableOf) error { return o.update("id = 3", "'u'") },
-		"merge":  func(o *tableOf) error { return o.merge("update", item{ID: 1, V: ptr("m")}, item{ID: 50}) },
+	writes := map[string]func(o *modelTable) error{
+		"insert": func(o *modelTable) error { return o.insert(item{ID: 100, V: ptr("i")}) },
+		"delete": func(o *modelTable) error { return o.delete("id = 2") },
+		"update": func(o *modelTable) error { return o.update("id = 3", "'u'") },
+		"merge":  func(o *modelTable) error { return o.merge("update", item{ID: 1, V: ptr("m")}, item{ID: 50}) },
 	}
 	for first, one := range writes {
 		for second, two := range writes {
-			o := newTableOf(t, eng, kind{mapping: "id", vectors: true, feed: true}, t.TempDir)
+			o := newModelTable(t, eng, tableKind{mapping: "id", vectors: true, feed: true}, t.TempDir)
 			require.NoError(t, o.insert(item{ID: 1}, item{ID: 2}, item{ID: 3, V: ptr("c")}))
 			// The second writer sees the first one's commit only when it commits.
 			late := *o

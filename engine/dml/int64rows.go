@@ -13,17 +13,19 @@ import (
 	"github.com/lakewarden/lakewarden/engine"
 )
 
-// int64s reads the rows of a statement whose columns all are BIGINT; NULL is -1.
-func int64s(ctx context.Context, session engine.Session, st engine.Statement) (out [][]int64, err error) {
-	err = eachInt64s(ctx, session, st, func(cells []int64) error {
+// queryInt64s returns the rows of a statement whose columns all are BIGINT; NULL is
+// -1.
+func queryInt64s(ctx context.Context, session engine.Session, st engine.Statement) (out [][]int64, err error) {
+	err = forEachInt64Row(ctx, session, st, func(cells []int64) error {
 		out = append(out, slices.Clone(cells))
 		return nil
 	})
 	return out, err
 }
 
-// eachInt64s is int64s for many rows, one after the other; cells are used again.
-func eachInt64s(ctx context.Context, session engine.Session, st engine.Statement, each func(cells []int64) error) (err error) {
+// forEachInt64Row is queryInt64s for many rows: it calls each for one row after the
+// other. The slice is reused.
+func forEachInt64Row(ctx context.Context, session engine.Session, st engine.Statement, each func(cells []int64) error) (err error) {
 	result, err := session.Query(ctx, st)
 	if err != nil {
 		return err
@@ -50,7 +52,7 @@ func eachRow(batch arrow.RecordBatch, each func(cells []int64) error) error {
 	for i, c := range batch.Columns() {
 		values, ok := c.(*array.Int64)
 		if !ok {
-			return fmt.Errorf("a number of ours has type %s", c.DataType())
+			return fmt.Errorf("unexpected type %s for a row number", c.DataType())
 		}
 		columns[i] = values
 	}

@@ -26,11 +26,11 @@ import (
 
 var lease = engine.Lease{Memory: 256 << 20, Threads: 1, TempBytes: 1 << 30}
 
-// lake is a table of one key column in a directory, with an engine beside it.
+// lake is a table with one key column in a directory, and an engine that reads it.
 type lake struct {
 	t   *testing.T
 	dir string
-	// template is the table as it was made.
+	// template is the directory of the table in its initial state.
 	template string
 	eng      engine.Engine
 	columns  []engine.Column
@@ -41,11 +41,12 @@ func newLake(t *testing.T) *lake {
 	eng, err := duckdb.New(t.Context(), duckdb.Options{ExtensionDirs: []string{extensions}})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, eng.Close()) })
-	return &lake{t: t, eng: eng, columns: []engine.Column{{Name: "id", Type: "BIGINT", Nullable: true}, {Name: "v", Type: "VARCHAR", Nullable: true}}}
+	return &lake{t: t, eng: eng,
+		columns: []engine.Column{{Name: "id", Type: "BIGINT", Nullable: true}, {Name: "v", Type: "VARCHAR", Nullable: true}}}
 }
 
-// fresh gives the table the rows that every write begins with.
-func (l *lake) fresh() {
+// reset gives the table its initial rows.
+func (l *lake) reset() {
 	if l.template == "" {
 		l.make()
 		l.template = l.dir
@@ -54,12 +55,14 @@ func (l *lake) fresh() {
 	require.NoError(l.t, os.CopyFS(l.dir, os.DirFS(l.template)))
 }
 
-// make writes the table, with ids 1 to 3 in two files.
+// make creates the table, with ids 1 to 3 in two files.
 func (l *lake) make() {
 	l.dir = l.t.TempDir()
 	bucket, err := file.New(l.dir)
 	require.NoError(l.t, err)
-	schema := delta.Struct{Fields: []delta.Field{{Name: "id", Type: delta.Long, Nullable: true}, {Name: "v", Type: delta.String, Nullable: true}}}
+	schema := delta.Struct{Fields: []delta.Field{
+		{Name: "id", Type: delta.Long, Nullable: true}, {Name: "v", Type: delta.String, Nullable: true},
+	}}
 	schema, properties, err := constraint.Keys{Primary: []string{"id"}}.Write(schema, nil)
 	require.NoError(l.t, err)
 	_, err = delta.Create(l.t.Context(), bucket, delta.CreateOptions{Schema: schema, Properties: properties})
@@ -88,7 +91,8 @@ func (l *lake) begin(bucket objstore.Bucket) (dml.Table, dml.Options, func(), er
 }
 
 func (l *lake) stage(o dml.Options, text string) dml.Rows {
-	staged, err := ingest.Stage(l.t.Context(), strings.NewReader(text), ingest.Request{Format: ingest.JSON, Columns: l.columns, Dir: o.Scratch})
+	staged, err := ingest.Stage(l.t.Context(), strings.NewReader(text),
+		ingest.Request{Format: ingest.JSON, Columns: l.columns, Dir: o.Scratch})
 	require.NoError(l.t, err)
 	return dml.Rows{File: staged.File, Columns: l.columns, Count: staged.Rows}
 }
@@ -108,11 +112,12 @@ func (l *lake) merge(bucket objstore.Bucket, text string, matched dml.Matched) (
 		return dml.Result{}, err
 	}
 	defer end()
-	return dml.Merge(l.t.Context(), t, o, dml.MergeRows{Rows: l.stage(o, text), On: []string{"id"}, Matched: matched, Insert: matched != dml.MatchedDelete})
+	return dml.Merge(l.t.Context(), t,
+		o, dml.MergeRows{Rows: l.stage(o, text), On: []string{"id"}, Matched: matched, Insert: matched != dml.MatchedDelete})
 }
 
-// rows reads the table as a plain engine does, and checks that its log names
-// files that are there.
+// rows returns the rows that the engine reads, and checks that every file the log
+// names exists.
 func (l *lake) rows() string {
 	bucket, err := file.New(l.dir)
 	require.NoError(l.t, err)
@@ -126,7 +131,8 @@ func (l *lake) rows() string {
 	defer func() { require.NoError(l.t, session.Close()) }()
 	source := engine.Source{Location: l.dir, Version: snap.Version(), Incarnation: snap.Incarnation()}
 	result, err := session.Query(l.t.Context(), engine.Statement{
-		SQL: "SELECT coalesce(string_agg(id || v, ' ' ORDER BY id), '')::VARCHAR AS rows FROM " + source.Relation(), Sources: []engine.Source{source}, Lease: lease,
+		SQL:     "SELECT coalesce(string_agg(id || v, ' ' ORDER BY id), '')::VARCHAR AS rows FROM " + source.Relation(),
+		Sources: []engine.Source{source}, Lease: lease,
 	})
 	require.NoError(l.t, err)
 	defer func() { require.NoError(l.t, result.Close()) }()
@@ -139,7 +145,7 @@ func (l *lake) rows() string {
 	return strings.Clone(text)
 }
 
-// orphans are data files that no version names.
+// orphans returns the data files that no version names.
 func (l *lake) orphans() int {
 	bucket, err := file.New(l.dir)
 	require.NoError(l.t, err)
@@ -161,9 +167,10 @@ func (l *lake) orphans() int {
 	return n
 }
 
-// Whatever request of a write is cut, and however: the table holds all of the
-// change or none, an acknowledged change is there, a refused one is not, and a
-// clean refusal leaves no file behind where the store still answers.
+// TestEveryCutOfAWriteLeavesAllOrNothing interrupts each request of a write in
+// every way. The table then holds all of the change or none of it: an acknowledged
+// change is committed and a refused one is not. A write that failed cleanly leaves
+// no file behind if the store still answers.
 func TestEveryCutOfAWriteLeavesAllOrNothing(t *testing.T) {
 	l := newLake(t)
 	const before = "1a 2b 3c"
@@ -180,7 +187,7 @@ func TestEveryCutOfAWriteLeavesAllOrNothing(t *testing.T) {
 		}},
 	}
 	for _, w := range writes {
-		l.fresh()
+		l.reset()
 		bucket, err := file.New(l.dir)
 		require.NoError(t, err)
 		calm := objstore.NewFaults(bucket)
@@ -190,7 +197,7 @@ func TestEveryCutOfAWriteLeavesAllOrNothing(t *testing.T) {
 		for n := 1; n <= calm.Count(); n++ {
 			for _, cut := range []objstore.Cut{{Nth: n}, {Nth: n, After: true}, {Nth: n, Forever: true}} {
 				name := fmt.Sprintf("%s, request %d, after %v, forever %v", w.name, n, cut.After, cut.Forever)
-				l.fresh()
+				l.reset()
 				bucket, err := file.New(l.dir)
 				require.NoError(t, err)
 				_, err = w.do(objstore.NewFaults(bucket, cut))

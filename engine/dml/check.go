@@ -11,32 +11,33 @@ import (
 	"github.com/lakewarden/lakewarden/engine/pruning"
 )
 
-// fresh are the rows that a write adds to the table.
-type fresh struct {
+// newRows are the rows that a write adds to the table, including changed rows.
+type newRows struct {
 	relation
-	// index gives the place of each row in the request; nil means that it is the
-	// row's own number.
-	index func(ctx context.Context, rows []int64) (map[int64]int64, error)
-	// changed is the column that says whether a row takes the place of another one;
-	// empty means that every row does.
+	// requestRows maps numbers of rows to indexes in the request; nil means that
+	// they are equal.
+	requestRows func(ctx context.Context, rows []int64) (map[int64]int64, error)
+	// changed names the BOOLEAN column that reports whether a row replaces an
+	// existing row; if empty, every row does.
 	changed string
-	// touches reports whether the write can give a new value to one of the columns;
+	// canChange reports whether the write can give one of the columns a new value;
 	// nil means that it can.
-	touches func(columns []string) bool
-	// free reports whether it is known that no row which stays has the key of a new
-	// one; nil means that it is not known of any key.
-	free func(key constraint.Key) bool
-	// single reports whether it is known that no two new rows have one value of a
-	// key; nil means that it is not known of any key.
-	single func(key constraint.Key) bool
+	canChange func(columns []string) bool
+	// knownFree reports whether it is already known that no remaining row of the
+	// table has a new row's key; nil means never.
+	knownFree func(key constraint.Key) bool
+	// knownDistinct reports whether it is already known that no two new rows have
+	// the same key; nil means never.
+	knownDistinct func(key constraint.Key) bool
 }
 
 func (w *write) scope(r relation, more ...engine.Source) constraint.Scope {
 	return constraint.Scope{Session: w.Session, Sources: append(slices.Clone(r.sources), more...), Lease: w.Lease}
 }
 
-// judge holds new rows against the rules of single rows and the writer's filter.
-func (w *write) judge(ctx context.Context, f fresh) error {
+// checkRows checks the new rows against NOT NULL and CHECK constraints and the
+// writer's row filter.
+func (w *write) checkRows(ctx context.Context, f newRows) error {
 	all := w.Rules.Rows()
 	if w.Filter != "" {
 		all = append(all, constraint.RowFilter(w.Filter))
@@ -50,11 +51,11 @@ func (w *write) judge(ctx context.Context, f fresh) error {
 	for i, b := range report.Breaches {
 		rows[i] = b.Row
 	}
-	places, err := f.places(ctx, rows)
+	places, err := f.placesOf(ctx, rows)
 	if err != nil {
 		return err
 	}
-	broken.Quiet = w.tells(f, all, report)
+	broken.Quiet = w.revealsHidden(f, all, report)
 	for _, b := range report.Breaches {
 		rule := all[b.Rule]
 		breach := Breach{Row: places[b.Row], Column: rule.Column}
@@ -66,7 +67,7 @@ func (w *write) judge(ctx context.Context, f fresh) error {
 		case constraint.Filtered:
 			broken.Kind, breach.Column, breach.Message = BrokenFilter, "", "lies outside the caller's row filter"
 		}
-		if rule.Kind != constraint.Filtered && w.unseen(rule.Columns) {
+		if rule.Kind != constraint.Filtered && w.hidesAny(rule.Columns) {
 			breach.Column, breach.Message = "", "breaks a rule of the table"
 		}
 		broken.Breaches = append(broken.Breaches, breach)
@@ -74,26 +75,31 @@ func (w *write) judge(ctx context.Context, f fresh) error {
 	return broken
 }
 
-// tells reports whether the breaches, or the number of them, would tell which rows
-// of the table hold what in columns that the writer does not see.
-func (w *write) tells(f fresh, all []constraint.Rule, report constraint.Report) bool {
-	if f.index == nil {
-		return false // every value is the request's own
+// revealsHidden reports whether the breaches, or their number, depend on columns of
+// existing rows that the writer does not see.
+func (w *write) revealsHidden(f newRows, all []constraint.Rule, report constraint.Report) bool {
+	if f.requestRows == nil {
+		return false // every value comes from the request
 	}
 	about := func(rule constraint.Rule) bool {
 		if rule.Kind == constraint.Filtered {
 			return len(w.Hidden)+len(w.Masked) > 0 // a filter may read them
 		}
-		return w.unseen(rule.Columns)
+		return w.hidesAny(rule.Columns)
 	}
 	return slices.ContainsFunc(report.Breaches, func(b constraint.Breach) bool { return about(all[b.Rule]) }) ||
 		report.Total > int64(len(report.Breaches)) && slices.ContainsFunc(all, about)
 }
 
-func (f fresh) places(ctx context.Context, rows []int64) (map[int64]int64, error) {
-	if f.index != nil {
-		return f.index(ctx, rows)
+func (f newRows) placesOf(ctx context.Context, rows []int64) (map[int64]int64, error) {
+	if f.requestRows != nil {
+		return f.requestRows(ctx, rows)
 	}
+	return sameRows(ctx, rows)
+}
+
+// sameRows maps each row to itself.
+func sameRows(_ context.Context, rows []int64) (map[int64]int64, error) {
 	places := make(map[int64]int64, len(rows))
 	for _, r := range rows {
 		places[r] = r
@@ -101,10 +107,10 @@ func (f fresh) places(ctx context.Context, rows []int64) (map[int64]int64, error
 	return places, nil
 }
 
-// keys are those that the new rows can break.
-func (w *write) keys(f fresh) []constraint.Key {
+// affectedKeys returns the keys that the new rows can break.
+func (w *write) affectedKeys(f newRows) []constraint.Key {
 	return slices.DeleteFunc(w.Rules.AllKeys(), func(k constraint.Key) bool {
-		return f.touches != nil && !f.touches(keyColumns(k))
+		return f.canChange != nil && !f.canChange(keyColumns(k))
 	})
 }
 
@@ -116,11 +122,11 @@ func keyColumns(k constraint.Key) []string {
 	return out
 }
 
-// judgeKeys holds new rows against the keys of a version: against the files that
-// pass, against what stays of the touched files, and against each other.
-func (w *write) judgeKeys(ctx context.Context, f fresh, snap *delta.Snapshot, pass func(path string) bool, stays *relation) error {
-	for _, key := range w.keys(f) {
-		if f.free != nil && f.free(key) {
+// checkKeys checks that no other row of the version snap has a key of a new row. It
+// reads the files that pass, and remaining, which is nil if no rows are replaced.
+func (w *write) checkKeys(ctx context.Context, f newRows, snap *delta.Snapshot, pass func(path string) bool, remaining *relation) error {
+	for _, key := range w.affectedKeys(f) {
+		if f.knownFree != nil && f.knownFree(key) {
 			continue
 		}
 		condition, err := w.scope(f.relation).KeyCondition(ctx, key, f.rules())
@@ -128,22 +134,23 @@ func (w *write) judgeKeys(ctx context.Context, f fresh, snap *delta.Snapshot, pa
 			return err
 		}
 		others := []relation{}
-		// Where the whole table is read instead, the choice changes no answer.
-		restricted := stays != nil && (w.Restricted || w.unseen(keyColumns(key)))
+		// An insert may read the whole table instead, so its outcome does not depend on
+		// whether a list can be made.
+		restricted := remaining != nil && (w.Restricted || w.hidesAny(keyColumns(key)))
 		if list, ok := w.files(snap, condition, restricted); ok {
 			if list = restrict(list, func(_ int, path string) bool { return pass(path) }); list.Len() > 0 {
 				others = append(others, w.read(snap, list))
 			}
-		} else if stays == nil && pruning.ReadsLog(snap) {
+		} else if remaining == nil && pruning.ReadsLog(snap) {
 			others = append(others, w.read(snap, nil))
 		} else {
 			return ErrNotListed
 		}
-		if stays != nil {
-			others = append(others, *stays)
+		if remaining != nil {
+			others = append(others, *remaining)
 		}
 		for _, table := range others {
-			w.readsKeys(snap, table)
+			w.countKeyFiles(snap, table)
 			report, err := w.scope(f.relation, table.sources...).Taken(ctx, key, f.rules(), table.rules())
 			if err == nil {
 				err = w.keyError(ctx, f, key, KeyTaken, report)
@@ -156,9 +163,9 @@ func (w *write) judgeKeys(ctx context.Context, f fresh, snap *delta.Snapshot, pa
 	return nil
 }
 
-// readsKeys counts the files of the table behind a relation: those of its list,
-// or all.
-func (w *write) readsKeys(snap *delta.Snapshot, table relation) {
+// countKeyFiles reports how many files of the version a check of a key reads: those
+// of the relation's list, or all.
+func (w *write) countKeyFiles(snap *delta.Snapshot, table relation) {
 	n := snap.NumFiles()
 	if list := table.sources[0].Files; list != nil {
 		n = list.Len()
@@ -168,10 +175,10 @@ func (w *write) readsKeys(snap *delta.Snapshot, table relation) {
 	}
 }
 
-// judgeRepeats finds keys that two of the new rows have.
-func (w *write) judgeRepeats(ctx context.Context, f fresh) error {
-	for _, key := range w.keys(f) {
-		if f.single != nil && f.single(key) {
+// checkRepeated checks that no two new rows have the same key.
+func (w *write) checkRepeated(ctx context.Context, f newRows) error {
+	for _, key := range w.affectedKeys(f) {
+		if f.knownDistinct != nil && f.knownDistinct(key) {
 			continue
 		}
 		report, err := w.scope(f.relation).Repeated(ctx, key, f.rules())
@@ -185,7 +192,7 @@ func (w *write) judgeRepeats(ctx context.Context, f fresh) error {
 	return nil
 }
 
-func (w *write) keyError(ctx context.Context, f fresh, key constraint.Key, kind Kind, report constraint.KeyReport) error {
+func (w *write) keyError(ctx context.Context, f newRows, key constraint.Key, kind Kind, report constraint.KeyReport) error {
 	if report.Total == 0 {
 		return nil
 	}
@@ -193,12 +200,12 @@ func (w *write) keyError(ctx context.Context, f fresh, key constraint.Key, kind 
 	for i, b := range report.Breaches {
 		rows[i] = b.Row
 	}
-	places, err := f.places(ctx, rows)
+	places, err := f.placesOf(ctx, rows)
 	if err != nil {
 		return err
 	}
 	out := &RowsError{Kind: kind, Total: report.Total}
-	out.Quiet = kind == KeyTaken && !w.whole() || w.unseen(keyColumns(key))
+	out.Quiet = kind == KeyTaken && !w.seesEverything() || w.hidesAny(keyColumns(key))
 	column, message := keyMessage(key, kind)
 	for _, b := range report.Breaches {
 		out.Breaches = append(out.Breaches, Breach{Row: places[b.Row], Column: column, Message: message})
@@ -206,8 +213,8 @@ func (w *write) keyError(ctx context.Context, f fresh, key constraint.Key, kind 
 	return out
 }
 
-// keyMessage is what is said of a row that breaks a key. A key of one column is
-// told by the field that is at fault, one of several by their names.
+// keyMessage returns the column and the message for a row that breaks a key. The
+// column is empty for a key of several columns, which the message names.
 func keyMessage(key constraint.Key, kind Kind) (column, message string) {
 	names, which := keyColumns(key), ""
 	if len(names) == 1 {
