@@ -8,19 +8,19 @@ import (
 	"github.com/lakewarden/lakewarden/engine/delta"
 )
 
-// LayoutTag marks files with how an optimize laid them out, so that the same work is
-// not done again: the size that was asked for and, in quotes, the columns of the
-// Z-order curve by their names in files.
+// LayoutTag is the tag of files that records how an optimize laid them out, so that
+// the same work is not done again: the target size and the quoted columns of the
+// Z-order curve, by their names in files.
 const LayoutTag = "lakewarden.optimize"
 
-// curveTag marks files of rows that were read in the order of such curves: the
-// columns in quotes.
+// curveTag is the tag of files whose rows were read in the order of such curves:
+// the quoted columns.
 const curveTag = "lakewarden.curve"
 
-// LaidOutBy are the columns, by their names in files and sorted, along whose curves
-// live files of the table were laid out, or files that their rows were read from:
-// their order tells of these columns' values. What other writers rewrite has no
-// mark.
+// LaidOutBy returns the sorted columns, by their names in files, along whose curves
+// files of the version were laid out, or the files that their rows come from. The
+// order of these files reveals values of the columns. Files that other writers
+// rewrote have no tag.
 func LaidOutBy(snap *delta.Snapshot) (columns []string) {
 	seen := map[string]bool{}
 	note := func(mark *string, rest func(string) string) {
@@ -44,16 +44,16 @@ func quotedNames(text string) (names []string) {
 	for text != "" {
 		quoted, err := strconv.QuotedPrefix(text)
 		if err != nil {
-			break // not ours
+			break // of another writer
 		}
-		name, _ := strconv.Unquote(quoted) // a quoted prefix always can be
+		name, _ := strconv.Unquote(quoted) // a quoted prefix is valid
 		names, text = append(names, name), strings.TrimPrefix(text[len(quoted):], " ")
 	}
 	return names
 }
 
-// CurveTags are the tags of files into which rows of the table are rewritten: they
-// stay in the order that they have.
+// CurveTags returns the tags of files into which rows of the table are rewritten in
+// their existing order.
 func CurveTags(snap *delta.Snapshot) map[string]*string {
 	tags := map[string]*string{}
 	var quoted []string

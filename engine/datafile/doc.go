@@ -1,14 +1,15 @@
-// Package datafile brings Parquet files that a session has written into a Delta
-// table: their place below the table's folder, and what the log says of them. It
-// also knows what a table asks of new files: their compression, their size, and the
-// ids of rows that come from other files.
+// Package datafile puts Parquet files that a session has written into a Delta
+// table: it uploads them below the table's folder and describes them for the log.
+// It also determines the layout that a table's properties ask for (compression,
+// file size), and reads the ids of rows that move to another file.
 //
-// What may not go in: which rows are written, commits, and SQL but for what reads
-// those ids. A file that was uploaded is part of the table when a version names it,
-// which is the caller's business.
+// What may not go in: which rows are written, commits, and SQL other than that for
+// reading row ids. An uploaded file is part of the table once a version names it;
+// committing that version is the caller's task.
 //
 // Invariants:
-//   - A name says nothing of the rows and is used once.
-//   - After an error of [Upload] no file of that call is left, as far as the store
-//     lets it; what is left is no part of the table, and a vacuum removes it.
+//   - A file's name is unique and reveals nothing about its rows.
+//   - After an error of [Upload] the files of that call are deleted, as far as the
+//     store allows. No version names a file that could not be deleted, so a vacuum
+//     removes it.
 package datafile

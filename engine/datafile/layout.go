@@ -7,10 +7,11 @@ import (
 	"github.com/lakewarden/lakewarden/engine/delta"
 )
 
-// defaultTargetBytes is what delta-rs takes too.
+// defaultTargetBytes is also the default of delta-rs.
 const defaultTargetBytes = 100 << 20
 
-// TargetBytes is the size of files that a table asks for, or 100 MiB.
+// TargetBytes returns the file size that the table's properties ask for, or 100
+// MiB.
 func TargetBytes(snap *delta.Snapshot) int64 {
 	if n, ok := snap.TargetFileSize(); ok {
 		return n
@@ -18,8 +19,9 @@ func TargetBytes(snap *delta.Snapshot) int64 {
 	return defaultTargetBytes
 }
 
-// Codec is the compression that a table asks for, in the words of
-// engine.FileLayout; without a wish that we can fulfil it is zstd.
+// Codec returns the compression that the table's properties ask for, as
+// [engine.FileLayout] names it, or zstd if they name none or one that is not
+// supported.
 func Codec(snap *delta.Snapshot) string {
 	if codec, ok := snap.Codec(); ok {
 		return codec
@@ -27,8 +29,8 @@ func Codec(snap *delta.Snapshot) string {
 	return "zstd"
 }
 
-// Layout is how a table has the values in its files: without floating-point numbers
-// they may have the delta encodings of Parquet.
+// Layout returns the layout of the table's files. Delta encodings of Parquet are
+// allowed only if no column has floating-point numbers.
 func Layout(snap *delta.Snapshot) engine.FileLayout {
 	exact := !hasFloats(delta.Struct{Fields: snap.Schema().Fields})
 	return engine.FileLayout{Codec: Codec(snap), NoFloats: exact, DeltaEncoding: exact}
@@ -47,5 +49,5 @@ func hasFloats(t delta.DataType) bool {
 	case delta.Struct:
 		return slices.ContainsFunc(t.Fields, func(f delta.Field) bool { return hasFloats(f.Type) })
 	}
-	return true // nobody knows
+	return true // unknown
 }

@@ -19,7 +19,8 @@ func TestFloatingPointIsFoundWhereverItIs(t *testing.T) {
 	exact := of(delta.Long, delta.String, delta.Timestamp, delta.Decimal{Precision: 38, Scale: 2}, delta.Array{Element: delta.Date})
 	require.False(t, hasFloats(exact))
 	for _, inexact := range []delta.DataType{
-		delta.Double, delta.Float, delta.Array{Element: of(delta.Float)}, delta.Map{Key: delta.Double, Value: delta.Long}, delta.Map{Key: delta.Long, Value: of(delta.Long, delta.Double)},
+		delta.Double, delta.Float, delta.Array{Element: of(delta.Float)}, delta.Map{Key: delta.Double, Value: delta.Long},
+		delta.Map{Key: delta.Long, Value: of(delta.Long, delta.Double)},
 	} {
 		require.True(t, hasFloats(of(exact, inexact)), "%v", inexact)
 	}

@@ -13,70 +13,75 @@ import (
 	"github.com/lakewarden/lakewarden/engine/delta"
 )
 
-// RowIDs reads the ids and commit versions of rows that are about to move to
-// another file, where they must be kept (protocol, "Row Tracking").
+// RowIDs reads the ids and commit versions of rows that move to another file and
+// have to keep them (protocol, "Row Tracking").
 type RowIDs struct {
-	// ID and CommitVersion are the columns that [RowIDs.Relation] adds, of type
-	// BIGINT. No column of a table has these names. NULL is a row without any, which
-	// gets what the new file gives it.
+	// ID and CommitVersion are the BIGINT columns that [RowIDs.Relation] adds. No
+	// column of the table has these names. NULL means that the row has none yet and
+	// gets those that the new file assigns.
 	ID, CommitVersion string
-	// Stored are the columns of a new file that take them.
+	// Stored are the columns of new files that hold the ids and commit versions.
 	Stored delta.RowColumns
 
-	// files are those of the snapshot by name. They are gathered once, and only
-	// when rows move: a table can have many files, and be read in many lists.
+	// files returns the files of the snapshot by name. They are collected once,
+	// when rows move, because a table can have many files and be read in many
+	// lists.
 	files func() map[string]delta.File
-	// Columns of our own beside those of the table: what files hold, what the log says
-	// of each file, and where rows stand.
-	heldID, heldVersion, base, version string
-	at                                 engine.PositionColumns
+	// Names of columns that the relation adds to those of the table: the values
+	// stored in files, and those that the log has for each file.
+	fileID, fileVersion, baseID, addVersion string
+	// positions names the columns of row positions in the list of stored ids.
+	positions engine.PositionColumns
 }
 
-// RowIDsOf is nil for tables whose rows need not keep them. What it returns may be
-// used by several goroutines at once.
+// RowIDsOf returns nil if the table does not track rows. Several goroutines may use
+// the result at once.
 func RowIDsOf(snap *delta.Snapshot) *RowIDs {
-	stored, kept := snap.RowColumns()
-	if !kept {
+	stored, tracked := snap.RowColumns()
+	if !tracked {
 		return nil
 	}
-	own := "lw_" + strings.ReplaceAll(uuid.NewString(), "-", "") + "_"
+	prefix := "lw_" + strings.ReplaceAll(uuid.NewString(), "-", "") + "_"
 	return &RowIDs{
-		ID: own + "id", CommitVersion: own + "commit_version", Stored: stored, files: sync.OnceValue(func() map[string]delta.File { return byName(snap) }),
-		heldID: own + "held_id", heldVersion: own + "held_version", base: own + "base", version: own + "version",
-		at: engine.PositionColumns{File: own + "file", Row: own + "row"},
+		ID: prefix + "id", CommitVersion: prefix + "commit_version", Stored: stored,
+		files:  sync.OnceValue(func() map[string]delta.File { return byName(snap) }),
+		fileID: prefix + "file_id", fileVersion: prefix + "file_version", baseID: prefix + "base", addVersion: prefix + "version",
+		positions: engine.PositionColumns{File: prefix + "file", Row: prefix + "row"},
 	}
 }
 
-// Relation reads a list of files of the table, which has positions, with two more
-// columns. The first source is that of the files in the order of the list.
+// Relation returns SQL that reads a list of files of the table, which has
+// positions, with the columns ID and CommitVersion. The first source is that of the
+// files in the order of the list.
 func (r *RowIDs) Relation(list *engine.FileList, source func(*engine.FileList) engine.Source) (from string, sources []engine.Source) {
 	file, row := "t."+engine.QuoteIdent(list.Positions.File), "t."+engine.QuoteIdent(list.Positions.Row)
 	alias := "t."
 	if list.ColumnIDs == nil {
-		sources = []engine.Source{source(r.beside(list))}
+		sources = []engine.Source{source(r.withIDColumns(list))}
 		from = sources[0].Relation() + " AS t"
 	} else {
-		// The hidden columns have no field ids, also where all others are found by
-		// them: they are read by themselves.
+		// The stored id columns have no field ids. If the other columns are found by
+		// field id, they need a list of their own.
 		alias = "h."
-		sources = []engine.Source{source(list), source(r.alone(list))}
+		sources = []engine.Source{source(list), source(r.onlyIDColumns(list))}
 		from = sources[0].Relation() + " AS t JOIN " + sources[1].Relation() + " AS h ON " +
-			file + " = h." + engine.QuoteIdent(r.at.File) + " AND " + row + " = h." + engine.QuoteIdent(r.at.Row)
+			file + " = h." + engine.QuoteIdent(r.positions.File) + " AND " + row + " = h." + engine.QuoteIdent(r.positions.Row)
 	}
 	held := func(name string) string { return alias + engine.QuoteIdent(name) }
-	id := "coalesce(" + held(r.heldID) + ", " + held(r.base) + " + " + row + ") AS " + engine.QuoteIdent(r.ID)
-	version := "coalesce(" + held(r.heldVersion) + ", " + held(r.version) + ") AS " + engine.QuoteIdent(r.CommitVersion)
+	id := "coalesce(" + held(r.fileID) + ", " + held(r.baseID) + " + " + row + ") AS " + engine.QuoteIdent(r.ID)
+	version := "coalesce(" + held(r.fileVersion) + ", " + held(r.addVersion) + ") AS " + engine.QuoteIdent(r.CommitVersion)
 	return "(SELECT t.*, " + id + ", " + version + " FROM " + from + ")", sources
 }
 
-// beside is the list with the hidden columns, and what the log says of each file.
-func (r *RowIDs) beside(list *engine.FileList) *engine.FileList {
+// withIDColumns returns the list with the stored id columns, and with the log's
+// values for each file.
+func (r *RowIDs) withIDColumns(list *engine.FileList) *engine.FileList {
 	stored := list.Stored
 	if stored == nil {
 		stored = list.Columns
 	}
 	out := engine.NewFileList(slices.Concat(list.Columns, r.columns()), false, r.perFile(list, true)).
-		WithStored(slices.Concat(stored, r.inFiles())).WithPositions(list.Positions)
+		WithStored(slices.Concat(stored, r.storedColumns())).WithPositions(list.Positions)
 	if list.Parts != nil {
 		out = out.WithParts(list.Parts)
 	}
@@ -89,21 +94,23 @@ func (r *RowIDs) beside(list *engine.FileList) *engine.FileList {
 	return out
 }
 
-// alone is beside without the columns of the table, and with the rows that are gone.
-func (r *RowIDs) alone(list *engine.FileList) *engine.FileList {
-	return engine.NewFileList(r.columns(), false, r.perFile(list, false)).WithStored(r.inFiles()).WithPositions(r.at)
+// onlyIDColumns returns a list with the stored id columns and the log's values for
+// each file. It includes deleted rows.
+func (r *RowIDs) onlyIDColumns(list *engine.FileList) *engine.FileList {
+	return engine.NewFileList(r.columns(), false, r.perFile(list, false)).WithStored(r.storedColumns()).WithPositions(r.positions)
 }
 
 func (r *RowIDs) columns() []engine.Column {
-	return numbers(r.heldID, r.heldVersion, r.base, r.version)
+	return bigints(r.fileID, r.fileVersion, r.baseID, r.addVersion)
 }
 
-// inFiles are the names of columns in files; the last two are in none.
-func (r *RowIDs) inFiles() []engine.Column {
-	return numbers(r.Stored.ID, r.Stored.CommitVersion, r.base, r.version)
+// storedColumns returns the columns by their names in files. The last two are in no
+// file.
+func (r *RowIDs) storedColumns() []engine.Column {
+	return bigints(r.Stored.ID, r.Stored.CommitVersion, r.baseID, r.addVersion)
 }
 
-func numbers(names ...string) []engine.Column {
+func bigints(names ...string) []engine.Column {
 	out := make([]engine.Column, len(names))
 	for i, name := range names {
 		out[i] = engine.Column{Name: name, Type: "BIGINT", Nullable: true}
@@ -111,15 +118,15 @@ func numbers(names ...string) []engine.Column {
 	return out
 }
 
-// perFile makes a group of each file of a list: what the log says of its rows is a
-// value of every one of them, as that of a partition column is.
+// perFile returns a group for each file of a list. The log's values for the file
+// are partition values of the group.
 func (r *RowIDs) perFile(list *engine.FileList, partitions bool) []engine.FileGroup {
 	files := r.files()
 	var groups []engine.FileGroup
 	for _, g := range list.Groups {
 		for _, path := range g.Paths {
 			add := files[path].Add
-			values := map[string]*string{r.base: text(add.BaseRowID), r.version: text(add.DefaultRowCommitVersion)}
+			values := map[string]*string{r.baseID: formatID(add.BaseRowID), r.addVersion: formatID(add.DefaultRowCommitVersion)}
 			if partitions {
 				maps.Copy(values, g.Partition)
 			}
@@ -137,8 +144,8 @@ func byName(snap *delta.Snapshot) map[string]delta.File {
 	return files
 }
 
-// text is nil for nil, which is NULL.
-func text(n *int64) *string {
+// formatID returns nil, which means NULL, for nil.
+func formatID(n *int64) *string {
 	if n == nil {
 		return nil
 	}

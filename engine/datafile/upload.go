@@ -16,19 +16,19 @@ import (
 	"github.com/lakewarden/lakewarden/engine/objstore"
 )
 
-// uploads is how many files of one call go to the store at once.
-const uploads = 4
+// parallelUploads is the number of files that one call uploads at once.
+const parallelUploads = 4
 
-// Upload puts files of a local folder into the table's folder, takes them out of
-// the local one, and describes them for the log. Files without rows are left out.
-// amend, where it is given, completes a description; it is called before the file
-// is sent, from several goroutines. Errors are those of [Describe] and of the
-// bucket.
-func Upload(ctx context.Context, snap *delta.Snapshot, dir string, files []engine.DataFile, amend func(*delta.AddFile)) ([]delta.AddFile, error) {
+// Upload moves files from a local folder to the table's folder, and describes them
+// for the log. It leaves out files without rows. amend, if not nil, completes a
+// description before the upload; it is called from several goroutines. Errors are
+// those of [Describe] and of the bucket.
+func Upload(ctx context.Context, snap *delta.Snapshot, dir string, files []engine.DataFile,
+	amend func(*delta.AddFile)) ([]delta.AddFile, error) {
 	return upload(ctx, snap, dir, files, "part", amend)
 }
 
-// UploadChanges is [Upload] for files of changed rows, see [delta.ChangeFile].
+// UploadChanges is [Upload] for change data files, see [delta.ChangeFile].
 func UploadChanges(ctx context.Context, snap *delta.Snapshot, dir string, files []engine.DataFile) ([]delta.ChangeFile, error) {
 	adds, err := upload(ctx, snap, dir, files, "_change_data/cdc", nil)
 	changes := make([]delta.ChangeFile, len(adds))
@@ -39,10 +39,11 @@ func UploadChanges(ctx context.Context, snap *delta.Snapshot, dir string, files 
 }
 
 // upload is [Upload] for files whose names begin with prefix.
-func upload(ctx context.Context, snap *delta.Snapshot, dir string, files []engine.DataFile, prefix string, amend func(*delta.AddFile)) ([]delta.AddFile, error) {
+func upload(ctx context.Context, snap *delta.Snapshot, dir string, files []engine.DataFile, prefix string,
+	amend func(*delta.AddFile)) ([]delta.AddFile, error) {
 	adds := make([]delta.AddFile, len(files))
 	group, groupCtx := errgroup.WithContext(ctx)
-	group.SetLimit(uploads)
+	group.SetLimit(parallelUploads)
 	for i, f := range files {
 		if f.Rows == 0 {
 			continue
@@ -56,7 +57,7 @@ func upload(ctx context.Context, snap *delta.Snapshot, dir string, files []engin
 				amend(&add)
 			}
 			add.Name = fmt.Sprintf("%s-%05d-%s-c000.%s.parquet", prefix, i, uuid.NewString(), Codec(snap))
-			// Named before it is there: what fails halfway is withdrawn too.
+			// Recorded before the upload, so that a partial upload is withdrawn too.
 			adds[i] = add
 			from := filepath.Join(dir, filepath.FromSlash(f.Name))
 			if err := send(groupCtx, snap.Bucket(), add, from); err != nil {
@@ -80,19 +81,19 @@ func upload(ctx context.Context, snap *delta.Snapshot, dir string, files []engin
 
 // send puts a local file into the bucket.
 func send(ctx context.Context, bucket objstore.Bucket, add delta.AddFile, from string) error {
-	body, err := os.Open(from) //nolint:gosec // a file of the engine in our scratch directory
+	body, err := os.Open(from) //nolint:gosec // a file that the engine wrote to the scratch directory
 	if err != nil {
 		return fmt.Errorf("open data file: %w", err)
 	}
-	defer func() { _ = body.Close() }() // it was read only
+	defer func() { _ = body.Close() }() // opened for reading only
 	if err := bucket.Put(ctx, add.Name, body, add.Size); err != nil {
-		return fmt.Errorf("uploading a data file: %w", err)
+		return fmt.Errorf("upload data file: %w", err)
 	}
 	return nil
 }
 
-// Describe turns what the engine says of a file into what the log says of it, but
-// for its name. The engine knows columns by the names that files have.
+// Describe returns the log's description of a file, without its name. The engine's
+// description uses the names that columns have in files.
 func Describe(snap *delta.Snapshot, f engine.DataFile) (delta.AddFile, error) {
 	columns := make([]delta.ColumnStats, len(f.Columns))
 	for i, c := range f.Columns {
@@ -114,20 +115,20 @@ func Describe(snap *delta.Snapshot, f engine.DataFile) (delta.AddFile, error) {
 		}
 	}
 	if len(values) != len(f.Partition) {
-		return delta.AddFile{}, fmt.Errorf("a partition column that the table does not have: %w", delta.ErrInvalidSchema)
+		return delta.AddFile{}, fmt.Errorf("data file has a partition column that the table does not have: %w", delta.ErrInvalidSchema)
 	}
 	return delta.AddFile{PartitionValues: values, Size: f.Bytes, ModTime: time.Now(), Stats: stats}, nil
 }
 
 const (
-	// withdrawTime bounds the removal of files that no version names.
-	withdrawTime = 30 * time.Second
-	// withdrawals is how many of them are removed at once.
-	withdrawals = 16
+	// withdrawTimeout bounds the deletion of uploaded files.
+	withdrawTimeout = 30 * time.Second
+	// parallelDeletes is the number of files that are deleted at once.
+	parallelDeletes = 16
 )
 
-// Withdraw takes uploaded files away again, also after the caller is gone. What
-// it cannot take away, a vacuum does.
+// Withdraw deletes uploaded files, even if ctx is cancelled. A vacuum removes those
+// that it cannot delete.
 func Withdraw(ctx context.Context, bucket objstore.Bucket, adds []delta.AddFile) error {
 	names := make([]string, len(adds))
 	for i, add := range adds {
@@ -136,12 +137,12 @@ func Withdraw(ctx context.Context, bucket objstore.Bucket, adds []delta.AddFile)
 	return WithdrawObjects(ctx, bucket, names)
 }
 
-// WithdrawObjects is [Withdraw] by name.
+// WithdrawObjects is [Withdraw] for names of files.
 func WithdrawObjects(ctx context.Context, bucket objstore.Bucket, names []string) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), withdrawTime)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), withdrawTimeout)
 	defer cancel()
 	var group errgroup.Group
-	group.SetLimit(withdrawals)
+	group.SetLimit(parallelDeletes)
 	for _, name := range names {
 		group.Go(func() error { return bucket.Delete(ctx, name) })
 	}
