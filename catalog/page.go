@@ -28,6 +28,27 @@ type List[T any] struct {
 	Next string
 }
 
+// Each calls visit for every item of a list, page by page. It stops at the first
+// error.
+func Each[T any](list func(Page) (List[T], error), visit func(T) error) error {
+	page := Page{Size: MaxPageSize}
+	for {
+		items, err := list(page)
+		if err != nil {
+			return err
+		}
+		for _, item := range items.Items {
+			if err := visit(item); err != nil {
+				return err
+			}
+		}
+		if items.Next == "" {
+			return nil
+		}
+		page.Token = items.Next
+	}
+}
+
 // Cursor is the place after an item in the order of a list. It is for
 // implementations of [Store]; clients see it as an opaque token.
 type Cursor struct {

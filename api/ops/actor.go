@@ -2,7 +2,6 @@ package ops
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/lakewarden/lakewarden/auth"
 	"github.com/lakewarden/lakewarden/catalog"
@@ -39,9 +38,4 @@ func in(ctx context.Context, org catalog.OrgID) (Actor, error) {
 		return a, catalog.ErrNotFound
 	}
 	return a, nil
-}
-
-// invalid is one broken rule of a request.
-func invalid(field, format string, args ...any) error {
-	return catalog.FieldErrors{{Field: field, Message: fmt.Sprintf(format, args...)}}
 }

@@ -33,13 +33,13 @@ func (o TableRules) change(ctx context.Context, path TablePath, plan func(contex
 	if err != nil {
 		return AlteredTable{}, err
 	}
-	v, err := o.viewOf(ctx, r.actor, r.table, r.snap)
+	t, err := r.view.After(ctx, r.snap)
 	if err != nil && !errors.Is(err, policy.ErrPolicy) {
 		return AlteredTable{}, err
 	}
-	// A policy that came in between may close the table: the change stands, and
-	// shows no columns.
-	return AlteredTable{TableVersion: r.snap.Version(), Columns: v.tableColumns(r.snap), Mapped: r.snap.Mapped()}, nil
+	// A policy that was made meanwhile may close the table: the change is made, and the
+	// reply has no columns.
+	return AlteredTable{TableVersion: r.snap.Version(), Columns: t.Columns(), Mapped: r.snap.Mapped()}, nil
 }
 
 // AddColumn adds a column behind the others, which is NULL in the rows that are
@@ -62,7 +62,7 @@ func (o TableRules) AddColumn(ctx context.Context, path TablePath, column NewTab
 			return nil, err
 		}
 		if column.Default != "" {
-			if err := setDefault(ctx, o.Queries.Plans.parser, alter, f.Name, &column.Default); err != nil {
+			if err := setDefault(ctx, o.Parser, alter, f.Name, &column.Default); err != nil {
 				return nil, err
 			}
 		}
@@ -97,7 +97,7 @@ func (o TableRules) ChangeColumn(ctx context.Context, path TablePath, column str
 		to = t
 	}
 	return o.change(ctx, path, func(ctx context.Context, r ruled) (*alteration, error) {
-		f, ok := r.column(column)
+		f, ok := r.view.Column(column)
 		if !ok {
 			return nil, catalog.ErrNotFound
 		}
@@ -116,10 +116,10 @@ func (o TableRules) ChangeColumn(ctx context.Context, path TablePath, column str
 		}
 		if wanted.SetDefault {
 			// New rows that do not name the column would have a value that the caller chose.
-			if _, masked := r.view.Masks[f.Name]; masked {
-				return nil, invalid("default", masksColumn)
+			if r.view.Masks(f.Name) {
+				return nil, invalid("default", MaskedColumn)
 			}
-			if err := setDefault(ctx, o.Queries.Plans.parser, alter, f.Name, wanted.Default); err != nil {
+			if err := setDefault(ctx, o.Parser, alter, f.Name, wanted.Default); err != nil {
 				return nil, err
 			}
 		}
@@ -164,12 +164,12 @@ func (o TableRules) rename(ctx context.Context, r ruled, alter *delta.Alteration
 // catalog.FieldErrors for the last column, those of opening a table and of commits.
 func (o TableRules) DropColumn(ctx context.Context, path TablePath, column string) (AlteredTable, error) {
 	return o.change(ctx, path, func(ctx context.Context, r ruled) (*alteration, error) {
-		f, ok := r.column(column)
+		f, ok := r.view.Column(column)
 		if !ok {
 			return nil, catalog.ErrNotFound
 		}
-		if !r.view.whole() {
-			return nil, errRowsFiltered
+		if !r.view.Whole() {
+			return nil, ErrRowsFiltered
 		}
 		dependants, err := o.holding(ctx, r, f.Name)
 		if err = errors.Join(err, inUse(append(dependants, r.built(f.Name)...))); err != nil {
@@ -179,7 +179,7 @@ func (o TableRules) DropColumn(ctx context.Context, path TablePath, column strin
 		if err := orInvalid(alter.DropColumn([]string{f.Name}), "column", "must not be the last one, one that the table is clustered by, or one that another column's expression names"); err != nil {
 			return nil, err
 		}
-		if err := noteDropped(alter, droppedColumn{f.Name, fileName(r.snap, f)}); err != nil {
+		if err := NoteDropped(alter, r.snap, f); err != nil {
 			return nil, err
 		}
 		return r.columnChange(alter, "DROP COLUMNS", f.Name)
@@ -197,8 +197,8 @@ func (o TableRules) ChangeProperties(ctx context.Context, path TablePath, set ma
 		if err := r.mayKeep(alter); err != nil {
 			return nil, err
 		}
-		if !r.view.whole() && alter.Properties()[fileSize] != r.snap.Properties()[fileSize] {
-			return nil, errRowsFiltered
+		if !r.view.Whole() && alter.Properties()[fileSize] != r.snap.Properties()[fileSize] {
+			return nil, ErrRowsFiltered
 		}
 		a, err := r.outcome(alter)
 		if a != nil {
@@ -273,7 +273,7 @@ func settable(property string) bool {
 // in any case.
 func (r ruled) taken(name, but string) bool {
 	return slices.ContainsFunc(r.snap.Schema().Fields, func(f delta.Field) bool {
-		return f.Name != but && strings.EqualFold(f.Name, name) && !r.view.hides(f.Name)
+		return f.Name != but && strings.EqualFold(f.Name, name) && !r.view.Hides(f.Name)
 	})
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/dml"
 	"github.com/lakewarden/lakewarden/engine/ingest"
+	"github.com/lakewarden/lakewarden/sessions"
 )
 
 // RowFormat is what rows are written in.
@@ -53,13 +54,13 @@ type staged struct {
 // none of the table; masked ones have their own type.
 func (w *writing) stage(ctx context.Context, body RowsBody) (staged, error) {
 	if csv := body.CSV; body.Format == ingest.CSV && csv != (ingest.Dialect{Comma: ',', Quote: '"'}) {
-		key(w.asked).text("csv", string([]byte{csv.Comma, csv.Quote}), csv.Null, strconv.FormatBool(csv.NoHeader))
+		Digest(w.asked).Text("csv", string([]byte{csv.Comma, csv.Quote}), csv.Null, strconv.FormatBool(csv.NoHeader))
 	}
 	if body.Interrupt != nil {
-		defer onCancel(ctx, body.Interrupt)()
+		defer OnEnd(ctx, body.Interrupt)()
 	}
 	body.Reader = w.asked.body(unlessEnded{ctx, body.Reader})
-	columns := slices.DeleteFunc(columnsOf(w.used.snap), func(c engine.Column) bool { return w.view.hides(c.Name) })
+	columns := w.table.UnhiddenColumns()
 	limits := ingest.Limits{StagedBytes: w.StagedBytes, Rows: w.BodyRows}
 	if body.Format == ingest.Parquet {
 		limits.Bytes = w.StagedBytes
@@ -81,11 +82,11 @@ func (w *writing) stageParquet(ctx context.Context, body io.Reader, columns []en
 	if err != nil {
 		return staged{}, err
 	}
-	held, options, err := w.sessionOver(ctx, nil)
+	held, options, err := w.sessionFor(ctx, sessions.Key{Org: string(w.actor.Org), User: string(w.actor.User)})
 	if err != nil {
 		return staged{}, err
 	}
-	defer letGo(held)
+	defer releaseAsync(held)
 	file := filepath.Join(w.scratch, spooled.File)
 	have, counts, err := w.answers(ctx, options, ingest.ParquetDescription(file))
 	if err == nil && len(counts) != 1 {

@@ -12,12 +12,15 @@ import (
 	"github.com/lakewarden/lakewarden/auth"
 	"github.com/lakewarden/lakewarden/catalog"
 	"github.com/lakewarden/lakewarden/engine"
-	"github.com/lakewarden/lakewarden/engine/sqlguard"
+	"github.com/lakewarden/lakewarden/engine/delta"
 )
 
 // Browse pages through the rows of one table. All pages of a walk come from the
 // version of the first one.
-type Browse struct{ Queries *Queries }
+type Browse struct {
+	Tables  Tables
+	Queries *Queries
+}
 
 // BrowseInput says which rows.
 type BrowseInput struct {
@@ -84,15 +87,8 @@ func (o Browse) start(ctx context.Context, a Actor, in BrowseInput) (version, of
 		}
 		return version, offset, nil
 	}
-	t, err := in.Table.resolve(ctx, o.Queries.Store, a.Viewer)
-	if err != nil {
-		return 0, 0, err
-	}
-	_, snap, err := o.Queries.Tables.openWithin(ctx, t, in.MaxStaleness)
-	if err != nil {
-		return 0, 0, err
-	}
-	return snap.Version(), 0, nil
+	version, err = o.Tables.Version(ctx, a, in.Table, in.MaxStaleness)
+	return version, 0, err
 }
 
 // digest ties a token to the request that it was made for.
@@ -110,7 +106,7 @@ func (o Browse) compose(ctx context.Context, a Actor, in BrowseInput, version, o
 	c.named("select", "SELECT ", identifiers(in.Select, "*"))
 	c.ours("\n" + from + "\n")
 	if in.Where != "" {
-		if err := o.condition(ctx, a, in, from); err != nil {
+		if err := o.Queries.CheckCondition(ctx, a, Condition{Where: in.Where, From: from, Schema: in.Table.Schema, MaxStaleness: in.MaxStaleness}); err != nil {
 			return c, err
 		}
 		c.theirs("where", "WHERE (", in.Where, ")")
@@ -132,52 +128,18 @@ func (o Browse) compose(ctx context.Context, a Actor, in BrowseInput, version, o
 	return c, nil
 }
 
-// condition holds the condition against the table that it is about.
-func (o Browse) condition(ctx context.Context, a Actor, in BrowseInput, from string) error {
-	m, err := newMoment(ctx, o.Queries.Store)
-	if err != nil {
-		return err
-	}
-	reach, err := o.Queries.reach(ctx, a, m)
-	if err != nil {
-		return err
-	}
-	run := &Rows{}
-	ctx = o.Queries.watch(ctx, a, run)
-	defer run.watched.done()
-	err = o.Queries.condition(ctx, in.Where, rowsAsked{
-		key: sessionKey(a, reach), from: from, options: o.Queries.guardOptions(a, in.Table.Schema), names: namesOf,
-		relations: func(ctx context.Context, statement *sqlguard.Query) ([]sqlguard.Relation, error) {
-			relations, err := o.Queries.read(ctx, a, m, statement.Tables(), in.Table.Schema, in.MaxStaleness, run)
-			run.watched.judgeBy(run.basis.check(o.Queries.Revocations, a))
-			return relations, err
-		},
-	})
-	if err != nil {
-		return endedBy(ctx, err)
-	}
-	return nil
-}
-
 // tieBreakers orders rows that are equal in what the caller orders by: by all
 // columns that the caller sees, in the order of the table. Pages are statements of their own, and
 // without it equal rows could change places between two of them. Rows that are
 // equal in every column may.
 func (o Browse) tieBreakers(ctx context.Context, a Actor, in BrowseInput, version int64) (string, error) {
-	t, err := in.Table.resolve(ctx, o.Queries.Store, a.Viewer)
-	if err != nil {
-		return "", err
-	}
-	used, err := o.Queries.open(ctx, sqlguard.TableRef{AtVersion: &version}, t, nil)
-	if err != nil {
-		return "", err
-	}
-	v, err := o.Queries.Tables.viewAt(ctx, a, used)
+	at := delta.AtVersion(version)
+	t, err := o.Tables.Open(ctx, a, Ref{Path: in.Table, At: &at, Rows: true})
 	if err != nil {
 		return "", err
 	}
 	var b strings.Builder
-	for _, c := range v.columns {
+	for _, c := range t.VisibleColumns() {
 		b.WriteString(", " + engine.QuoteIdent(c.Name))
 	}
 	return b.String(), nil

@@ -34,7 +34,7 @@ func (o TableFiles) markDefaults(ctx context.Context, columns []NewTableColumn, 
 			continue
 		}
 		f := &options.Schema.Fields[i]
-		spark, err := sparkDefault(ctx, o.Queries.Plans.parser, fmt.Sprintf("columns[%d].default", i), f.Type, c.Default)
+		spark, err := sparkDefault(ctx, o.Parser, fmt.Sprintf("columns[%d].default", i), f.Type, c.Default)
 		var refused catalog.FieldErrors
 		switch {
 		case errors.As(err, &refused):
@@ -65,14 +65,4 @@ func setDefault(ctx context.Context, parser engine.Parser, alter *delta.Alterati
 		return alter.DropDefault(column)
 	}
 	return alter.SetDefault(column, spark)
-}
-
-// defaultText returns the default of a column as the log holds it, or "" for a masked
-// column, because rows that were added without the column hold this value.
-func (v view) defaultText(f delta.Field) string {
-	if _, masked := v.Masks[f.Name]; masked {
-		return ""
-	}
-	text, _, _ := f.Default()
-	return text
 }

@@ -21,7 +21,7 @@ type columnRename struct {
 }
 
 func (r ruled) renameOf(from, to string) columnRename {
-	columns := slices.Clone(columnsOf(r.snap))
+	columns := r.view.AllColumns()
 	for i := range columns {
 		if columns[i].Name == from {
 			columns[i].Name = to

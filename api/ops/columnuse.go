@@ -113,7 +113,7 @@ func dependantPolicy(p catalog.Policy, what string) catalog.FieldError {
 // they can be enabled at any time. Whoever changes the table is told of them.
 func (o TableRules) governing(ctx context.Context, r ruled) (out []catalog.Policy, err error) {
 	system := authz.System(ctx, "policies that name columns")
-	err = eachItem(func(page catalog.Page) (catalog.List[catalog.Policy], error) {
+	err = catalog.Each(func(page catalog.Page) (catalog.List[catalog.Policy], error) {
 		return o.Store.ListPolicies(system, r.actor.Org, catalog.PolicyFilter{}, page)
 	}, func(p catalog.Policy) error {
 		if p.Table == "" || p.Table == r.table.DeltaID {
@@ -132,7 +132,7 @@ func policyNames(p catalog.PolicySpec, column string) bool {
 	}
 	parsed, err := policy.Parse(p.Text)
 	if err != nil {
-		return mentions(p.Text, column)
+		return Mentions(p.Text, column)
 	}
 	return slices.ContainsFunc(parsed.Columns(), func(name string) bool { return strings.EqualFold(name, column) })
 }
@@ -158,7 +158,7 @@ func definitionNames(definition json.RawMessage, column string) bool {
 	}
 	d, err := policy.Decode(definition)
 	if err != nil {
-		return mentions(string(definition), column)
+		return Mentions(string(definition), column)
 	}
 	return conditionNames(d.Condition, column)
 }
@@ -178,9 +178,9 @@ func conditionNames(c *policy.Condition, column string) bool {
 func (o TableRules) constraintsNaming(ctx context.Context, r ruled, column string) (out catalog.FieldErrors, err error) {
 	note := func(name, expression string, check constraint.Check, err error) {
 		switch {
-		case !speaksOf(check, err, expression, column):
+		case !ConditionNames(check, err, expression, column):
 			return
-		case r.view.keepsBack(check, err, expression):
+		case r.view.Conceals(check, err, expression):
 			out = append(out, catalog.FieldError{Field: "constraints", Message: "a constraint names it"})
 		default:
 			out = append(out, catalog.FieldError{Field: "constraints", Message: "the constraint " + name + " names it"})
@@ -196,10 +196,10 @@ func (o TableRules) constraintsNaming(ctx context.Context, r ruled, column strin
 		return nil, err
 	}
 	for _, k := range kept {
-		if logged(ctx, o.Queries.Plans.parser, r.snap, k) {
+		if InLog(ctx, o.Parser, r.snap, k) {
 			continue
 		}
-		check, err := constraint.ParseCheck(ctx, o.Queries.Plans.parser, r.snap.Schema(), k.Expression)
+		check, err := constraint.ParseCheck(ctx, o.Parser, r.snap.Schema(), k.Expression)
 		if err != nil && !errors.Is(err, constraint.ErrInvalidCheck) {
 			return nil, err
 		}

@@ -64,21 +64,21 @@ func names(v view) []string {
 // version that called it otherwise, beside what that version's own names hide.
 func TestARenamingShakesOffNoPolicy(t *testing.T) {
 	older, head := renamedTable(t)
-	hidden := enforced{viewerPolicy(catalog.PolicyColumn, "ssn", "")}
-	viewer := subject{role: catalog.RoleViewer}
-	v, err := usedTable{snap: head, head: head}.view(hidden, viewer)
+	hidden := policySet{viewerPolicy(catalog.PolicyColumn, "ssn", "")}
+	viewer := Subject{Role: catalog.RoleViewer}
+	v, err := tableVersion{snap: head, head: head}.view(hidden, viewer)
 	require.NoError(t, err)
 	require.Equal(t, []string{"note", "day"}, names(v))
-	v, err = usedTable{snap: older, head: head}.view(hidden, viewer)
+	v, err = tableVersion{snap: older, head: head}.view(hidden, viewer)
 	require.NoError(t, err)
 	require.Equal(t, []string{"day"}, names(v))
-	v, err = usedTable{snap: older, head: head}.view(hidden, subject{role: catalog.RoleAdmin})
+	v, err = tableVersion{snap: older, head: head}.view(hidden, Subject{Role: catalog.RoleAdmin})
 	require.NoError(t, err)
 	require.Equal(t, []string{"tax", "ssn", "day"}, names(v))
 	require.True(t, v.whole())
 
-	masked := enforced{viewerPolicy(catalog.PolicyMask, "ssn", `@mask("last4") `)}
-	v, err = usedTable{snap: older, head: head}.view(masked, viewer)
+	masked := policySet{viewerPolicy(catalog.PolicyMask, "ssn", `@mask("last4") `)}
+	v, err = tableVersion{snap: older, head: head}.view(masked, viewer)
 	require.NoError(t, err)
 	require.Equal(t, map[string]string{"tax": "last4", "ssn": "last4"}, v.Masks)
 	require.Len(t, v.exprs, 2)
@@ -88,23 +88,24 @@ func TestARenamingShakesOffNoPolicy(t *testing.T) {
 // TestAViewTellsNothingOfHiddenColumns: properties, partition columns, policies.
 func TestAViewTellsNothingOfHiddenColumns(t *testing.T) {
 	_, head := renamedTable(t)
-	policies := enforced{viewerPolicy(catalog.PolicyColumn, "ssn", ""), viewerPolicy(catalog.PolicyColumn, "day", ""), viewerPolicy(catalog.PolicyMask, "note", ""),
+	policies := policySet{viewerPolicy(catalog.PolicyColumn, "ssn", ""), viewerPolicy(catalog.PolicyColumn, "day", ""), viewerPolicy(catalog.PolicyMask, "note", ""),
 		{PolicySpec: catalog.PolicySpec{Column: "SSN", Kind: catalog.PolicyRows, Text: `permit (principal, action, resource) when { resource.ssn == "a" };`}}}
-	v, err := usedTable{snap: head, head: head}.view(policies, subject{role: catalog.RoleViewer})
+	v, err := tableVersion{snap: head, head: head}.view(policies, Subject{Role: catalog.RoleViewer})
 	require.NoError(t, err)
 	require.Equal(t, []string{"note"}, names(v))
-	require.Empty(t, v.partitionColumns(head))
+	table := Table{tableVersion: tableVersion{snap: head, head: head}, policies: policies, seen: v}
+	require.Empty(t, table.partitionColumns())
 	require.True(t, v.sorted, "the order of files tells of days")
-	require.NotContains(t, v.properties(head), "delta.constraints.c")
-	require.Equal(t, "assn", v.properties(head)["note"], "another word")
-	require.Equal(t, []EffectivePolicy{{Kind: catalog.PolicyMask, Column: "note"}, {Kind: catalog.PolicyRows}}, v.effective(policies))
-	r := usedTable{snap: head, head: head}.relation(v, pruning.Exposure{}, QueryLimits{})
+	require.NotContains(t, table.properties(), "delta.constraints.c")
+	require.Equal(t, "assn", table.properties()["note"], "another word")
+	require.Equal(t, []EffectivePolicy{{Kind: catalog.PolicyMask, Column: "note"}, {Kind: catalog.PolicyRows}}, table.effectivePolicies())
+	r := tableVersion{snap: head, head: head}.relation(v, pruning.Exposure{}, false, 0)
 	require.True(t, r.Filtered && r.Sorted)
 	require.Equal(t, `"t"."ssn" = 'a'`, r.Predicate, "rows are decided by what is hidden")
 
-	open, err := usedTable{snap: head, head: head}.view(policies[:1], subject{role: catalog.RoleViewer})
+	open, err := tableVersion{snap: head, head: head}.view(policies[:1], Subject{Role: catalog.RoleViewer})
 	require.NoError(t, err)
-	r = usedTable{snap: head, head: head}.relation(open, pruning.Exposure{}, QueryLimits{})
+	r = tableVersion{snap: head, head: head}.relation(open, pruning.Exposure{}, false, 0)
 	require.False(t, r.Filtered, "what is hidden is not read: no copy is needed")
 }
 
@@ -112,11 +113,11 @@ func TestAViewTellsNothingOfHiddenColumns(t *testing.T) {
 // memory, and other rules have a memory of their own.
 func TestViewsAreRememberedByVersion(t *testing.T) {
 	older, head := renamedTable(t)
-	viewer := subject{role: catalog.RoleViewer}
-	for _, policies := range []enforced{{viewerPolicy(catalog.PolicyColumn, "ssn", "")}, {viewerPolicy(catalog.PolicyMask, "ssn", `@mask("last4") `)}, nil} {
-		held := heldRules{policies, viewer, newRecent[appliedView](maxViews)}
+	viewer := Subject{Role: catalog.RoleViewer}
+	for _, policies := range []policySet{{viewerPolicy(catalog.PolicyColumn, "ssn", "")}, {viewerPolicy(catalog.PolicyMask, "ssn", `@mask("last4") `)}, nil} {
+		held := rules{policies, viewer, NewCache[appliedView](maxViews)}
 		for range 2 {
-			for _, u := range []usedTable{{snap: head, head: head}, {snap: older, head: head}, {snap: older, head: older}} {
+			for _, u := range []tableVersion{{snap: head, head: head}, {snap: older, head: head}, {snap: older, head: older}} {
 				want, err := u.view(policies, viewer)
 				require.NoError(t, err)
 				got, err := held.viewOf(u)
@@ -125,6 +126,6 @@ func TestViewsAreRememberedByVersion(t *testing.T) {
 				require.Equal(t, u.applied(policies), got.policies)
 			}
 		}
-		require.Equal(t, 3, held.views.order.Len())
+		require.Equal(t, 3, held.views.Len())
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"strings"
+	"time"
 
 	"github.com/apache/arrow-go/v18/arrow/array"
 
@@ -80,6 +81,39 @@ func (o *Queries) condition(ctx context.Context, where string, about rowsAsked) 
 	return mustBeBoolean(name)
 }
 
+// Condition is a condition of a caller over one table.
+type Condition struct {
+	Where string
+	// From is the clause that names the table. Schema is that of names without one.
+	From, Schema string
+	// MaxStaleness is that of [Query].
+	MaxStaleness *time.Duration
+}
+
+// CheckCondition refuses what is not a condition, under the policies of the caller.
+func (o *Queries) CheckCondition(ctx context.Context, a Actor, c Condition) error {
+	v, err := NewEpochView(ctx, o.Store)
+	if err != nil {
+		return err
+	}
+	roots, err := o.Tables.VisibleRoots(ctx, a, v)
+	if err != nil {
+		return err
+	}
+	run := &Rows{}
+	ctx = o.watch(ctx, a, run)
+	defer run.work.Done()
+	err = o.condition(ctx, c.Where, rowsAsked{
+		key: roots.SessionKey(a), from: c.From, options: o.guardOptions(a, c.Schema), names: namesOf,
+		relations: func(ctx context.Context, statement *sqlguard.Query) ([]sqlguard.Relation, error) {
+			relations, err := o.read(ctx, a, v, statement.Tables(), c.Schema, c.MaxStaleness, run)
+			run.work.JudgeBy(o.Tables.CheckBasis(a, run.basis))
+			return relations, err
+		},
+	})
+	return EndedBy(ctx, err)
+}
+
 // typeQuestion is the statement that asks for the type of a condition.
 func typeQuestion(where, from string) composer {
 	var c composer
@@ -99,7 +133,7 @@ func mustBeBoolean(name string) error {
 const nullType = `"NULL"`
 
 // typeOf runs a statement that names a type.
-func (o *Queries) typeOf(ctx context.Context, sql string, about rowsAsked) (string, error) {
+func (o *Queries) typeOf(ctx context.Context, sql string, about rowsAsked) (name string, err error) {
 	statement, err := sqlguard.Parse(ctx, o.Plans.parser, sql, about.options)
 	if err != nil {
 		return "", err
@@ -112,16 +146,11 @@ func (o *Queries) typeOf(ctx context.Context, sql string, about rowsAsked) (stri
 	if p.plan, err = bindTypes(ctx, o.Plans.parser, statement, relations); err != nil {
 		return "", err
 	}
-	held, result, err := o.launch(ctx, about.key, p, o.Limits.DefaultTimeout)
-	if errors.Is(err, engine.ErrLost) {
-		held, result, err = o.launchApart(ctx, about.key, p, o.Limits.DefaultTimeout)
-	}
-	if err != nil {
-		return "", p.inOurWords(ctx, err)
-	}
-	defer held.Release()
-	name, err := onlyText(ctx, result)
-	return name, errors.Join(p.inOurWords(ctx, err), result.Close())
+	err = o.runOnce(ctx, about.key, p, o.Limits.DefaultTimeout, func(result engine.Result) (err error) {
+		name, err = onlyText(ctx, result)
+		return err
+	})
+	return name, err
 }
 
 // bindTypes plans a statement over a row of NULLs in the place of every table.

@@ -57,7 +57,7 @@ func (o TableRules) AddConstraints(ctx context.Context, path TablePath, constrai
 	if err := o.usable(ctx, r, constraints); err != nil {
 		return nil, err
 	}
-	if err := o.Store.AddConstraints(ctx, r.actor.Viewer, r.table.ID, constraints, r.actor.User); err != nil || !r.view.whole() {
+	if err := o.Store.AddConstraints(ctx, r.actor.Viewer, r.table.ID, constraints, r.actor.User); err != nil || !r.view.Whole() {
 		return nil, err
 	}
 	if async {
@@ -112,11 +112,11 @@ func (o TableRules) usable(ctx context.Context, r ruled, constraints []catalog.N
 func (o TableRules) parse(ctx context.Context, r ruled, text string) (check constraint.Check, message string, err error) {
 	visible := delta.Struct{}
 	for _, f := range r.snap.Schema().Fields {
-		if !r.view.hides(f.Name) {
+		if !r.view.Hides(f.Name) {
 			visible.Fields = append(visible.Fields, f)
 		}
 	}
-	check, err = constraint.ParseCheck(ctx, o.Queries.Plans.parser, visible, text)
+	check, err = constraint.ParseCheck(ctx, o.Parser, visible, text)
 	var refusal *constraint.CheckError
 	if errors.As(err, &refusal) {
 		if refusal.Position >= 0 {
@@ -128,7 +128,7 @@ func (o TableRules) parse(ctx context.Context, r ruled, text string) (check cons
 		return check, "", err
 	}
 	for _, name := range check.Columns() {
-		if _, masked := r.view.Masks[name]; masked {
+		if r.view.Masks(name) {
 			return check, fmt.Sprintf("the column %q is masked", name), nil
 		}
 	}
@@ -139,7 +139,7 @@ func (o TableRules) parse(ctx context.Context, r ruled, text string) (check cons
 // the tree does not tell, such as whether a pattern is one.
 func (o TableRules) evaluable(ctx context.Context, r ruled, checks []constraint.Rule) error {
 	return o.ask(ctx, r, func(ctx context.Context, scope constraint.Scope, _ constraint.Relation) error {
-		columns := columnsOf(r.snap)
+		columns := r.view.AllColumns()
 		items := make([]string, len(columns))
 		for i, c := range columns {
 			items[i] = "NULL::" + c.Type + " AS " + engine.QuoteIdent(c.Name)
@@ -168,8 +168,8 @@ func (o TableRules) promote(ctx context.Context, path TablePath, constraints []c
 	var last ruled
 	err = o.alter(ctx, path, func(ctx context.Context, r ruled) (*alteration, error) {
 		last, moved, broken = r, nil, map[string]int64{}
-		if !r.view.whole() {
-			return nil, errRowsFiltered
+		if !r.view.Whole() {
+			return nil, ErrRowsFiltered
 		}
 		alter := r.snap.Alter()
 		err := o.ask(ctx, r, func(ctx context.Context, scope constraint.Scope, rows constraint.Relation) error {
@@ -225,14 +225,10 @@ func (o TableRules) promotable(ctx context.Context, r ruled, scope constraint.Sc
 	return 0, true, alter.AddConstraint(c.Name, check.Spark())
 }
 
-// errRowsFiltered: who does not see all of a table learns nothing of whether all
-// of its rows satisfy a condition of theirs.
-var errRowsFiltered = &catalog.DeniedError{Reason: "rows_filtered"}
-
 // Constraints lists the constraints of a table by name, without those that name a
 // column which is hidden from the caller or masked.
 func (o TableRules) Constraints(ctx context.Context, path TablePath) ([]TableConstraint, error) {
-	r, err := o.seen(ctx, path)
+	r, err := o.open(ctx, Ref{Path: path})
 	if err != nil {
 		return nil, err
 	}
@@ -242,22 +238,11 @@ func (o TableRules) Constraints(ctx context.Context, path TablePath) ([]TableCon
 // Constraint is one of [TableRules.Constraints], by its name in any case. Errors:
 // catalog.ErrNotFound, those of opening a table.
 func (o TableRules) Constraint(ctx context.Context, path TablePath, name string) (TableConstraint, error) {
-	r, err := o.seen(ctx, path)
+	r, err := o.open(ctx, Ref{Path: path})
 	if err != nil {
 		return TableConstraint{}, err
 	}
 	return o.constraint(ctx, r, name)
-}
-
-// seen is a table as a caller who need not be allowed to change it sees it.
-func (o TableRules) seen(ctx context.Context, path TablePath) (ruled, error) {
-	a, t, snap, err := o.Tables.find(ctx, path)
-	if err != nil {
-		return ruled{}, err
-	}
-	r := ruled{actor: a, table: t, snap: snap}
-	r.view, err = o.viewOf(ctx, a, t, snap)
-	return r, err
 }
 
 func (o TableRules) constraints(ctx context.Context, r ruled) ([]TableConstraint, error) {
@@ -269,7 +254,7 @@ func (o TableRules) constraints(ctx context.Context, r ruled) ([]TableConstraint
 	out := []TableConstraint{}
 	for _, name := range slices.Sorted(maps.Keys(inLog)) {
 		check, err := constraint.ParseSpark(r.snap.Schema(), inLog[name])
-		if r.view.keepsBack(check, err, inLog[name]) {
+		if r.view.Conceals(check, err, inLog[name]) {
 			continue
 		}
 		c := TableConstraint{Name: name, Expression: inLog[name], Validated: true, Portable: true, Enforceable: true}
@@ -279,14 +264,14 @@ func (o TableRules) constraints(ctx context.Context, r ruled) ([]TableConstraint
 		out = append(out, c)
 	}
 	for _, k := range kept {
-		if logged(ctx, o.Queries.Plans.parser, r.snap, k) {
+		if InLog(ctx, o.Parser, r.snap, k) {
 			continue
 		}
-		check, err := constraint.ParseCheck(ctx, o.Queries.Plans.parser, r.snap.Schema(), k.Expression)
+		check, err := constraint.ParseCheck(ctx, o.Parser, r.snap.Schema(), k.Expression)
 		if err != nil && !errors.Is(err, constraint.ErrInvalidCheck) {
 			return nil, err
 		}
-		if r.view.keepsBack(check, err, k.Expression) {
+		if r.view.Conceals(check, err, k.Expression) {
 			continue
 		}
 		c := TableConstraint{Name: k.Name, Expression: k.Expression, Enforceable: true}
@@ -355,8 +340,8 @@ func (o TableRules) validateConstraint(ctx context.Context, path TablePath, name
 	switch {
 	case err != nil || c.Validated:
 		return c, err
-	case !r.view.whole():
-		return c, errRowsFiltered
+	case !r.view.Whole():
+		return c, ErrRowsFiltered
 	case !c.Enforceable:
 		return c, &delta.FeatureError{Feature: "CHECK constraint " + c.Name, Write: true, Reason: c.Reason}
 	}
@@ -371,42 +356,4 @@ func (o TableRules) validateConstraint(ctx context.Context, path TablePath, name
 		return c, err
 	}
 	return o.constraint(ctx, r, name)
-}
-
-// ruleSet is what new rows of a table must satisfy, at one version: the rules of
-// its log and those that the catalog keeps.
-func ruleSet(ctx context.Context, store catalog.Constraints, parser engine.Parser, org catalog.OrgID, snap *delta.Snapshot) (*constraint.Set, error) {
-	set, err := constraint.Of(snap)
-	if err != nil {
-		return nil, err
-	}
-	kept, err := store.Constraints(ctx, org, catalog.DeltaID(snap.TableID()))
-	if err != nil {
-		return nil, err
-	}
-	for _, c := range kept {
-		if logged(ctx, parser, snap, c) {
-			continue
-		}
-		if err := set.Add(ctx, parser, c.Name, c.Expression); err != nil {
-			return nil, err
-		}
-	}
-	return set, nil
-}
-
-// logged reports whether a constraint of the catalog was moved into the table's
-// log. One of the same name that says something else was put there by another
-// writer; then both hold.
-func logged(ctx context.Context, parser engine.Parser, snap *delta.Snapshot, c catalog.Constraint) bool {
-	text, ok := snap.Constraints()[strings.ToLower(c.Name)]
-	if !ok {
-		return false
-	}
-	check, err := constraint.ParseCheck(ctx, parser, snap.Schema(), c.Expression)
-	if err != nil {
-		return false
-	}
-	_, portable := check.Portable()
-	return portable && check.Spark() == text
 }

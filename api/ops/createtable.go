@@ -13,19 +13,16 @@ import (
 	"github.com/lakewarden/lakewarden/auth"
 	"github.com/lakewarden/lakewarden/catalog"
 	"github.com/lakewarden/lakewarden/catalog/authz"
+	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/delta"
 	"github.com/lakewarden/lakewarden/engine/objstore"
 )
 
-// Permissions answers whether a caller may work on the files of a configuration.
-type Permissions interface {
-	Permits(ctx context.Context, viewer catalog.Viewer, config catalog.ConfigID, anyOf ...auth.Scope) error
-}
-
 // TableFiles makes tables and takes them away, files included.
 type TableFiles struct {
-	Tables
-	Queries *Queries
+	Store  catalog.Store
+	Tables Tables
+	Parser engine.Parser
 }
 
 // NewTableColumn is a column of a table that is to be made.
@@ -83,7 +80,7 @@ func (o TableFiles) Create(ctx context.Context, n NewTable) (CreatedTable, error
 	if err != nil {
 		return CreatedTable{}, err
 	}
-	if err := o.Permissions.Permits(ctx, a.Viewer, config.ID, auth.ScopeTablesCreate); err != nil {
+	if err := o.Tables.Permissions.Permits(ctx, a.Viewer, config.ID, auth.ScopeTablesCreate); err != nil {
 		return CreatedTable{}, err
 	}
 	options, err := o.layout(ctx, a, n)
@@ -106,11 +103,11 @@ func noSuchPlace(field, message string) error {
 }
 
 func (o TableFiles) create(ctx context.Context, a Actor, config catalog.StorageConfig, name, path string, options delta.CreateOptions) (CreatedTable, error) {
-	bucket, err := o.Lake.table(ctx, config, path)
+	place, err := o.Tables.Place(ctx, config, path)
 	if err != nil {
 		return CreatedTable{}, err
 	}
-	snap, err := delta.Create(ctx, bucket, options)
+	snap, err := place.Create(ctx, options)
 	if err != nil {
 		return CreatedTable{}, err
 	}
@@ -118,7 +115,7 @@ func (o TableFiles) create(ctx context.Context, a Actor, config catalog.StorageC
 	if err != nil {
 		ctx, cancel := aftermath(ctx)
 		defer cancel()
-		return CreatedTable{}, errors.Join(err, unmake(ctx, bucket))
+		return CreatedTable{}, errors.Join(err, place.RemoveLog(ctx))
 	}
 	return CreatedTable{LocatedTable: catalog.LocatedTable{Table: t, StorageConfig: config}, TableVersion: snap.Version()}, nil
 }
@@ -142,25 +139,6 @@ func (o TableFiles) register(ctx context.Context, a Actor, config catalog.Storag
 	return renamed.Table, err
 }
 
-// unmake takes a log away that nobody heard of.
-func unmake(ctx context.Context, bucket objstore.Bucket) error {
-	var names []string
-	for object, err := range bucket.List(ctx, logDir, objstore.ListOptions{}) {
-		if err != nil {
-			return err
-		}
-		names = append(names, object.Name)
-	}
-	var errs []error
-	for _, name := range names {
-		errs = append(errs, bucket.Delete(ctx, name))
-	}
-	return errors.Join(errs...)
-}
-
-// logDir is where the log of a table lies.
-const logDir = "_delta_log/"
-
 // free refuses a name or a folder that is taken, or a folder within a table or
 // around one: discovery and vacuum take a table's folder for its own.
 func (o TableFiles) free(ctx context.Context, config catalog.StorageConfig, name, path string) error {
@@ -172,7 +150,7 @@ func (o TableFiles) free(ctx context.Context, config catalog.StorageConfig, name
 			return invalid("path", "must not have parts that begin with '_' or '.', or hold '='")
 		}
 	}
-	return eachItem(func(page catalog.Page) (catalog.List[catalog.LocatedTable], error) {
+	return catalog.Each(func(page catalog.Page) (catalog.List[catalog.LocatedTable], error) {
 		return o.Store.ListTables(authz.System(ctx, "table creation"), catalog.SystemViewer(config.Org), catalog.TableFilter{Config: config.ID}, page)
 	}, func(t catalog.LocatedTable) error {
 		switch {
@@ -192,7 +170,7 @@ func (o TableFiles) free(ctx context.Context, config catalog.StorageConfig, name
 func (o TableFiles) layout(ctx context.Context, a Actor, n NewTable) (delta.CreateOptions, error) {
 	out := delta.CreateOptions{
 		PartitionColumns: n.PartitionBy, Properties: map[string]string{propTxnRetention: txnRetention},
-		UserID: string(a.User), UserName: a.Email, Options: o.Lake.opts,
+		UserID: string(a.User), UserName: a.Email,
 	}
 	if err := ownProperties(n.Properties); err != nil {
 		return out, err

@@ -27,9 +27,15 @@ type DiscoveryProblem struct {
 	Err  error
 }
 
-// discover lists the root of a configuration and brings the catalog into line.
-func (o Tables) discover(ctx context.Context, viewer catalog.Viewer, config catalog.StorageConfig, includeDropped bool) (Discovered, error) {
-	bucket, err := o.Opener.Bucket(ctx, config)
+// Discovery registers the tables in storage.
+type Discovery struct {
+	Store catalog.Store
+	Lake  *Lake
+}
+
+// discover lists the root of a configuration and updates the catalog accordingly.
+func (o Discovery) discover(ctx context.Context, viewer catalog.Viewer, config catalog.StorageConfig, includeDropped bool) (Discovered, error) {
+	bucket, err := o.Lake.Root(ctx, config)
 	if err != nil {
 		return Discovered{}, err
 	}
@@ -41,7 +47,7 @@ func (o Tables) discover(ctx context.Context, viewer catalog.Viewer, config cata
 	if err != nil {
 		return Discovered{}, err
 	}
-	governed, err := o.orgWideRules(ctx, config.Org)
+	governed, err := Governs(ctx, o.Store, config.Org)
 	if err != nil {
 		return Discovered{}, err
 	}
@@ -79,24 +85,17 @@ func (o Tables) discover(ctx context.Context, viewer catalog.Viewer, config cata
 	return out, err
 }
 
-// orgWideRules reports whether a policy of every table is enforced. It governs
-// each table, so another table in the place of any must not pass unnoticed.
-func (o Tables) orgWideRules(ctx context.Context, org catalog.OrgID) (bool, error) {
-	policies, err := policiesFor(authz.System(ctx, "table identity"), o.Store, org, nil)
-	return len(policies) > 0, err
-}
-
-// DiscoverAll looks through every configuration of every organisation, for the
+// All looks through every configuration of every organisation, for the
 // server itself. It goes on after a configuration that fails and returns all
 // errors together.
-func (o Tables) DiscoverAll(ctx context.Context) error {
+func (o Discovery) All(ctx context.Context) error {
 	ctx = authz.System(ctx, "periodic discovery")
 	var errs []error
-	err := eachItem(func(page catalog.Page) (catalog.List[catalog.Organisation], error) {
+	err := catalog.Each(func(page catalog.Page) (catalog.List[catalog.Organisation], error) {
 		return o.Store.ListOrganisations(ctx, page)
 	}, func(org catalog.Organisation) error {
 		viewer := catalog.SystemViewer(org.ID)
-		return eachItem(func(page catalog.Page) (catalog.List[catalog.StorageConfig], error) {
+		return catalog.Each(func(page catalog.Page) (catalog.List[catalog.StorageConfig], error) {
 			return o.Store.ListStorageConfigs(ctx, viewer, page)
 		}, func(config catalog.StorageConfig) error {
 			if _, err := o.discover(ctx, viewer, config, false); err != nil {
@@ -110,7 +109,7 @@ func (o Tables) DiscoverAll(ctx context.Context) error {
 
 // identity reads the id of the table at a path. When its log cannot be read, a
 // table that is registered there keeps its id and the error is returned too.
-func (o Tables) identity(ctx context.Context, config catalog.StorageConfig, path string, known map[string]catalog.DeltaID) (catalog.DeltaID, error) {
+func (o Discovery) identity(ctx context.Context, config catalog.StorageConfig, path string, known map[string]catalog.DeltaID) (catalog.DeltaID, error) {
 	snap, err := o.Lake.Any(ctx, config, path)
 	if err != nil {
 		return known[path], err
@@ -119,10 +118,10 @@ func (o Tables) identity(ctx context.Context, config catalog.StorageConfig, path
 }
 
 // registered returns the ids of a configuration's tables that are not dropped.
-func (o Tables) registered(ctx context.Context, config catalog.StorageConfig) (map[string]catalog.DeltaID, error) {
+func (o Discovery) registered(ctx context.Context, config catalog.StorageConfig) (map[string]catalog.DeltaID, error) {
 	known := map[string]catalog.DeltaID{}
 	ctx = authz.System(ctx, "discovery")
-	err := eachItem(func(page catalog.Page) (catalog.List[catalog.LocatedTable], error) {
+	err := catalog.Each(func(page catalog.Page) (catalog.List[catalog.LocatedTable], error) {
 		return o.Store.ListTables(ctx, catalog.SystemViewer(config.Org), catalog.TableFilter{Config: config.ID}, page)
 	}, func(t catalog.LocatedTable) error {
 		known[t.Path] = t.DeltaID

@@ -10,18 +10,18 @@ import (
 )
 
 // propertyDropped is a table property: the columns that were dropped through this
-// server, as a JSON array of [droppedColumn]. Other writers keep unknown properties.
-// Policies of every table know by it what was theirs in former versions.
+// server, as a JSON array of [droppedColumn]. Other writers leave unknown properties as
+// they are. Policies of every table identify their columns in historical versions by it.
 const propertyDropped = "lakewarden.droppedColumns"
 
 type droppedColumn struct {
-	// Name is what the column was called last, File its name in files.
+	// Name is the last name of the column, File its name in files.
 	Name string `json:"name"`
 	File string `json:"file"`
 }
 
-// droppedColumns are those of a version that it does not have again, as it has after
-// a restore.
+// droppedColumns returns the dropped columns of a version, without those that a restore
+// brought back.
 func droppedColumns(snap *delta.Snapshot) []droppedColumn {
 	return slices.DeleteFunc(listDropped(snap.Properties()), func(d droppedColumn) bool {
 		return slices.ContainsFunc(snap.Schema().Fields, func(f delta.Field) bool { return fileName(snap, f) == d.File })
@@ -29,11 +29,21 @@ func droppedColumns(snap *delta.Snapshot) []droppedColumn {
 }
 
 func listDropped(properties map[string]string) (out []droppedColumn) {
-	_ = json.Unmarshal([]byte(properties[propertyDropped]), &out) // what is no list names nothing
+	_ = json.Unmarshal([]byte(properties[propertyDropped]), &out) // anything else names no column
 	return out
 }
 
-// noteDropped adds to the columns that were dropped.
+// NoteDropped records in alter that the column f of snap is dropped.
+func NoteDropped(alter *delta.Alteration, snap *delta.Snapshot, f delta.Field) error {
+	return noteDropped(alter, droppedColumn{f.Name, fileName(snap, f)})
+}
+
+// NoteDroppedBefore records in alter, which starts from another version, the columns
+// that snap lists as dropped.
+func NoteDroppedBefore(alter *delta.Alteration, snap *delta.Snapshot) error {
+	return noteDropped(alter, droppedColumns(snap)...)
+}
+
 func noteDropped(alter *delta.Alteration, more ...droppedColumn) error {
 	list := listDropped(alter.Properties())
 	for _, column := range more {
@@ -53,18 +63,18 @@ func noteDropped(alter *delta.Alteration, more ...droppedColumn) error {
 	return alter.Annotate(alter.Schema(), properties)
 }
 
-// dropped are the columns of the version that is read which were dropped since,
-// under the names that they had last.
-func (u usedTable) dropped() (out []engine.Column) {
-	list := droppedColumns(u.head)
-	if u.snap == u.head || len(list) == 0 {
+// dropped returns the columns of the historical version that were dropped later, under
+// their last names.
+func (v tableVersion) dropped() (out []engine.Column) {
+	list := droppedColumns(v.head)
+	if v.snap == v.head || len(list) == 0 {
 		return nil
 	}
-	names, former := u.fieldsThen(), columnsOf(u.snap)
+	names, historical := v.historicalFields(), columnsOf(v.snap)
 	for _, d := range list {
-		i := slices.IndexFunc(former, func(c engine.Column) bool { return c.Name == names[d.File] })
+		i := slices.IndexFunc(historical, func(c engine.Column) bool { return c.Name == names[d.File] })
 		if i >= 0 {
-			column := former[i]
+			column := historical[i]
 			column.Name = d.Name
 			out = append(out, column)
 		}

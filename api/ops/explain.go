@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -35,7 +36,7 @@ func (o *Queries) explain(ctx context.Context, statement *sqlguard.Query, relati
 // checkAnalyzed refuses EXPLAIN ANALYZE if anything is hidden from the caller, because
 // times and row counts depend on hidden rows.
 func (r *Rows) checkAnalyzed() error {
-	if r.partial || r.ofCatalog {
+	if r.basis.Lists() || slices.ContainsFunc(r.basis.Tables(), func(t Table) bool { return !t.Whole() }) {
 		return &sqlguard.Error{
 			Code: sqlguard.CodeStatement, Name: "EXPLAIN ANALYZE",
 			Message: "EXPLAIN ANALYZE needs tables of which the caller sees every row and every column unmasked",

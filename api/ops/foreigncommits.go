@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -15,7 +16,6 @@ import (
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/constraint"
 	"github.com/lakewarden/lakewarden/engine/delta"
-	"github.com/lakewarden/lakewarden/engine/pruning"
 	"github.com/lakewarden/lakewarden/sessions"
 )
 
@@ -27,7 +27,9 @@ import (
 // took. The outcome is a metric and a log line.
 type ForeignCommits struct {
 	Store   catalog.Constraints
-	Queries *Queries
+	Lake    *Lake
+	Parser  engine.Parser
+	Pool    *sessions.Pool
 	Metrics *ForeignMetrics
 	Logger  *slog.Logger
 
@@ -78,7 +80,7 @@ type foreignOrg struct {
 // lake is used.
 func (f *ForeignCommits) Watch() {
 	f.tables, f.orgs, f.wake = map[foreignKey]*foreignTable{}, map[catalog.OrgID]*foreignOrg{}, make(chan struct{}, 1)
-	f.Queries.Lake.foreign = f.seen
+	f.Lake.OnForeign = f.seen
 }
 
 // seen notes a commit of another writer. It does not wait for anything.
@@ -239,7 +241,7 @@ func (f *ForeignCommits) report(ctx context.Context, found foreignCheck) {
 	}
 	f.Metrics.checked.WithLabelValues("broken").Inc()
 	attrs := []any{"table_id", found.snap.TableID(), "version", found.snap.Version()}
-	for _, kind := range sortedKeys(found.broken) {
+	for _, kind := range slices.Sorted(maps.Keys(found.broken)) {
 		f.Metrics.violations.WithLabelValues(kind).Add(float64(found.broken[kind]))
 		attrs = append(attrs, kind, found.broken[kind])
 	}
@@ -249,7 +251,7 @@ func (f *ForeignCommits) report(ctx context.Context, found foreignCheck) {
 // look asks which of the rules that other writers do not know are broken: keys, and
 // the constraints that the catalog keeps.
 func (f *ForeignCommits) look(ctx context.Context, config catalog.StorageConfig, path string) (foreignCheck, error) {
-	snap, err := f.Queries.Lake.Any(ctx, config, path)
+	snap, err := f.Lake.Any(ctx, config, path)
 	if err != nil {
 		return foreignCheck{}, err
 	}
@@ -258,24 +260,21 @@ func (f *ForeignCommits) look(ctx context.Context, config catalog.StorageConfig,
 	if err != nil {
 		return out, err
 	}
-	kept = slices.DeleteFunc(kept, func(c catalog.Constraint) bool { return logged(ctx, f.Queries.Plans.parser, snap, c) })
+	kept = slices.DeleteFunc(kept, func(c catalog.Constraint) bool { return InLog(ctx, f.Parser, snap, c) })
 	if keys := constraint.KeysOf(snap.Schema(), snap.Properties()); len(kept)+len(keys.Primary)+len(keys.Unique) == 0 {
 		return out, nil
 	}
 	if err := checkRows(ctx, snap); err != nil {
 		return out, err
 	}
-	set, err := ruleSet(ctx, f.Store, f.Queries.Plans.parser, config.Org, snap)
+	set, err := RuleSet(ctx, f.Store, f.Parser, config.Org, snap)
 	if err != nil {
 		return out, err
 	}
 	checks := slices.DeleteFunc(set.Rows(), func(r constraint.Rule) bool {
 		return r.Kind != constraint.Checked || !slices.ContainsFunc(kept, func(c catalog.Constraint) bool { return c.Name == r.Name })
 	})
-	source := sourceOf(catalog.LocatedTable{Table: catalog.Table{Path: path}, StorageConfig: config}, snap)
-	if files, ok := pruning.List(snap, columnsOf(snap), engine.Condition{}); ok {
-		source.Files = files
-	}
+	source := wholeSource(catalog.LocatedTable{Table: catalog.Table{Path: path}, StorageConfig: config}, snap)
 	held, err := f.session(ctx, config)
 	if err != nil {
 		return out, err
@@ -306,14 +305,14 @@ func (f *ForeignCommits) look(ctx context.Context, config catalog.StorageConfig,
 
 // session waits until no statement waits for memory.
 func (f *ForeignCommits) session(ctx context.Context, config catalog.StorageConfig) (*sessions.Held, error) {
-	for f.Queries.Pool.Stats().Queued > 0 {
+	for f.Pool.Stats().Queued > 0 {
 		select {
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		case <-time.After(time.Second):
 		}
 	}
-	return openWhenFree(ctx, f.Queries.Pool, sessions.Key{Org: string(config.Org), Roots: []string{sessionRoot(config)}}, "")
+	return f.Pool.OpenWhenFree(ctx, sessions.Key{Org: string(config.Org), Roots: []string{sessionRoot(config)}}, "")
 }
 
 // kindOfKey names the kind of a key as replies and metrics do.

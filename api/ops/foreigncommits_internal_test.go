@@ -30,7 +30,7 @@ func commits(t *testing.T, b objstore.Bucket, engineInfo string, n int) *delta.S
 // often the table is loaded; those of our own releases are not.
 func TestForeignCommitsAreSeenOnce(t *testing.T) {
 	lake, bucket, config := lakeOf(t, 1)
-	f := &ForeignCommits{Queries: &Queries{Lake: lake}, Metrics: NewForeignMetrics(prometheus.NewRegistry())}
+	f := &ForeignCommits{Lake: lake, Metrics: NewForeignMetrics(prometheus.NewRegistry())}
 	f.Watch()
 	look := func() *delta.Snapshot {
 		t.Helper()
@@ -76,7 +76,7 @@ func TestForeignCommitsAreSeenOnce(t *testing.T) {
 func TestForeignCommitsAreBounded(t *testing.T) {
 	lake, _, config := lakeOf(t, 1)
 	registry := prometheus.NewRegistry()
-	f := &ForeignCommits{Queries: &Queries{Lake: lake}, Metrics: NewForeignMetrics(registry)}
+	f := &ForeignCommits{Lake: lake, Metrics: NewForeignMetrics(registry)}
 	f.Watch()
 	snap, err := lake.Any(t.Context(), config, "t0")
 	require.NoError(t, err)
@@ -97,7 +97,7 @@ func TestForeignCommitsAreBounded(t *testing.T) {
 func foreignFixture(t *testing.T) (*ForeignCommits, *prometheus.Registry, func(org, path string)) {
 	lake, _, config := lakeOf(t, 1)
 	registry := prometheus.NewRegistry()
-	f := &ForeignCommits{Queries: &Queries{Lake: lake}, Metrics: NewForeignMetrics(registry)}
+	f := &ForeignCommits{Lake: lake, Metrics: NewForeignMetrics(registry)}
 	f.Watch()
 	snap, err := lake.Any(t.Context(), config, "t0")
 	require.NoError(t, err)

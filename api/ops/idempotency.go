@@ -20,7 +20,7 @@ import (
 )
 
 // ErrKeyReused: an idempotency key came with another request before: 422.
-var ErrKeyReused error = &failure{"idempotency_key_reused", "idempotency key reused"}
+var ErrKeyReused = newFault("idempotency_key_reused", "idempotency key reused")
 
 // writeKeysKept is how long replies are kept, and how long tables of ours remember
 // the transactions.
@@ -31,7 +31,7 @@ const clocksApart = time.Hour
 
 // SweepKeys forgets the keys of old requests.
 func (o Writes) SweepKeys(ctx context.Context) error {
-	_, err := o.Queries.Store.ForgetWriteKeys(authz.System(ctx, "idempotency keys"), time.Now().Add(-writeKeysKept))
+	_, err := o.Store.ForgetWriteKeys(authz.System(ctx, "idempotency keys"), time.Now().Add(-writeKeysKept))
 	return err
 }
 
@@ -40,7 +40,7 @@ type asked struct{ hash.Hash }
 
 func newAsked(words ...string) asked {
 	a := asked{sha256.New()}
-	key(a).text(words...)
+	Digest(a).Text(words...)
 	return a
 }
 
@@ -49,8 +49,8 @@ func (a asked) body(r io.Reader) io.Reader { return io.TeeReader(r, a.Hash) }
 
 // key is the hash under which the catalog and the table know the key of a request.
 func (w *writing) key() string {
-	k := key{sha256.New()}
-	k.text("write", string(w.actor.Org), string(w.actor.User), w.options.Key)
+	k := NewDigest()
+	k.Text("write", string(w.actor.Org), string(w.actor.User), w.options.Key)
 	return hex.EncodeToString(k.Sum(nil)[:20])
 }
 
@@ -62,7 +62,7 @@ func (w *writing) claim(ctx context.Context, a asked) (*Written, error) {
 		return nil, nil
 	}
 	key, sum := w.key(), a.Sum(nil)
-	kept, err := w.Queries.Store.ClaimWriteKey(authz.System(ctx, "idempotency key"), w.actor.Org, key, hex.EncodeToString(sum))
+	kept, err := w.Store.ClaimWriteKey(authz.System(ctx, "idempotency key"), w.actor.Org, key, hex.EncodeToString(sum))
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +82,7 @@ func (w *writing) claim(ctx context.Context, a asked) (*Written, error) {
 // keys, by a setting of its own; then its history is asked back to the moment in
 // which the key came first. Where that is gone too nobody knows.
 func (w *writing) earlier(ctx context.Context, claimed time.Time) (*Written, error) {
-	version, done := w.used.snap.SetTransaction(w.application.ID)
+	version, done := w.table.Snapshot().SetTransaction(w.application.ID)
 	switch {
 	case done && version != w.application.Version:
 		return nil, ErrKeyReused
@@ -91,7 +91,7 @@ func (w *writing) earlier(ctx context.Context, claimed time.Time) (*Written, err
 	}
 	const page, most = 100, 10_000
 	for before, seen := int64(0), 0; seen < most; seen += page {
-		entries, err := w.used.snap.History(ctx, page, before)
+		entries, err := w.table.Snapshot().History(ctx, page, before)
 		if err != nil {
 			return nil, err
 		}
@@ -143,5 +143,5 @@ func (w *writing) settle(ctx context.Context, out Written) error {
 	}
 	ctx, cancel := aftermath(ctx)
 	defer cancel()
-	return w.Queries.Store.SettleWriteKey(authz.System(ctx, "idempotency key"), w.actor.Org, w.key(), reply)
+	return w.Store.SettleWriteKey(authz.System(ctx, "idempotency key"), w.actor.Org, w.key(), reply)
 }

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/lakewarden/lakewarden/catalog"
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/sqlguard"
@@ -41,7 +39,7 @@ func inInformationSchema(ref sqlguard.TableRef) bool {
 }
 
 // information answers a reference to one of the views.
-func (o *Queries) information(ctx context.Context, a Actor, m *moment, ref sqlguard.TableRef) (sqlguard.Relation, error) {
+func (o *Queries) information(ctx context.Context, a Actor, m *EpochView, ref sqlguard.TableRef) (sqlguard.Relation, error) {
 	if ref.AtVersion != nil || ref.AtTimestamp != nil {
 		return sqlguard.Relation{}, &StatementError{
 			Code: "version_not_found", Line: ref.Position.Line, Column: ref.Position.Column, Message: informationSchema + " has no versions",
@@ -49,7 +47,7 @@ func (o *Queries) information(ctx context.Context, a Actor, m *moment, ref sqlgu
 	}
 	views := map[string]struct {
 		columns []engine.Column
-		rows    func(context.Context, Actor, *moment) ([][]any, error)
+		rows    func(context.Context, Actor, *EpochView) ([][]any, error)
 	}{
 		"schemata": {schemataColumns, o.schemataRows},
 		"tables":   {tablesColumns, o.tablesRows},
@@ -69,9 +67,9 @@ func (o *Queries) information(ctx context.Context, a Actor, m *moment, ref sqlgu
 	return sqlguard.Relation{Columns: view.columns, Inline: sqlguard.NewInlineRows(view.columns, rows)}, nil
 }
 
-func (o *Queries) schemataRows(ctx context.Context, a Actor, _ *moment) ([][]any, error) {
+func (o *Queries) schemataRows(ctx context.Context, a Actor, _ *EpochView) ([][]any, error) {
 	rows := [][]any{{catalog.CatalogName, informationSchema, nil}}
-	err := eachItem(func(page catalog.Page) (catalog.List[catalog.StorageConfig], error) {
+	err := catalog.Each(func(page catalog.Page) (catalog.List[catalog.StorageConfig], error) {
 		return o.Store.ListStorageConfigs(ctx, a.Viewer, page)
 	}, func(config catalog.StorageConfig) error {
 		rows = append(rows, []any{catalog.CatalogName, config.Schema(), nil})
@@ -80,61 +78,31 @@ func (o *Queries) schemataRows(ctx context.Context, a Actor, _ *moment) ([][]any
 	return rows, err
 }
 
-func (o *Queries) tablesRows(ctx context.Context, a Actor, _ *moment) ([][]any, error) {
+func (o *Queries) tablesRows(ctx context.Context, a Actor, _ *EpochView) ([][]any, error) {
 	var rows [][]any
-	err := o.eachTable(ctx, a, func(t catalog.LocatedTable) {
+	err := o.Tables.EachVisible(ctx, a, func(t catalog.LocatedTable) {
 		rows = append(rows, []any{catalog.CatalogName, t.StorageConfig.Schema(), t.Name, "BASE TABLE", "NO"})
 	})
 	return rows, err
 }
 
-func (o *Queries) eachTable(ctx context.Context, a Actor, visit func(catalog.LocatedTable)) error {
-	return eachItem(func(page catalog.Page) (catalog.List[catalog.LocatedTable], error) {
-		return o.Store.ListTables(ctx, a.Viewer, catalog.TableFilter{}, page)
-	}, func(t catalog.LocatedTable) error {
-		visit(t)
-		return nil
-	})
-}
-
 // columnsRows lists the columns of every table that can be read now. One that
 // cannot has none: the statement that names it says why.
-func (o *Queries) columnsRows(ctx context.Context, a Actor, m *moment) ([][]any, error) {
+func (o *Queries) columnsRows(ctx context.Context, a Actor, m *EpochView) ([][]any, error) {
 	var located []catalog.LocatedTable
-	if err := o.eachTable(ctx, a, func(t catalog.LocatedTable) { located = append(located, t) }); err != nil {
+	if err := o.Tables.EachVisible(ctx, a, func(t catalog.LocatedTable) { located = append(located, t) }); err != nil {
 		return nil, err
 	}
-	used := make([]*usedTable, len(located))
-	group, groupCtx := errgroup.WithContext(ctx)
-	group.SetLimit(8)
-	for i, t := range located {
-		group.Go(func() error {
-			if snap, err := o.Lake.Snapshot(groupCtx, t); err == nil {
-				used[i] = &usedTable{located: t, snap: snap, head: snap}
-			}
-			return groupCtx.Err()
-		})
-	}
-	if err := group.Wait(); err != nil {
-		return nil, err
-	}
-	held, err := rulesFor(ctx, o.Store, a, m, located, nil)
+	tables, err := o.Tables.OpenReadable(ctx, a, m, located)
 	if err != nil {
 		return nil, err
 	}
 	var rows [][]any
-	for _, u := range used {
-		if u == nil {
-			continue
-		}
-		v, err := u.view(held.policies, held.subject)
-		if err != nil {
-			continue // a policy that cannot be understood closes its table
-		}
-		for i, c := range v.columns {
-			f, _ := u.snap.Schema().Field(c.Name)
+	for _, t := range tables {
+		for i, c := range t.VisibleColumns() {
 			rows = append(rows, []any{
-				catalog.CatalogName, u.located.StorageConfig.Schema(), u.located.Name, c.Name, int64(i + 1), orNil(v.defaultText(f)), yesNo(c.Nullable), c.Type,
+				catalog.CatalogName, t.Located().StorageConfig.Schema(), t.Located().Name, c.Name, int64(i + 1),
+				orNil(t.DefaultText(c.Name)), yesNo(c.Nullable), c.Type,
 			})
 		}
 	}

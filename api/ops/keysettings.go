@@ -32,7 +32,7 @@ func (o TableRules) SetColumn(ctx context.Context, path TablePath, column string
 
 func (o TableRules) setColumn(ctx context.Context, path TablePath, column string, wanted ColumnSettings) error {
 	return o.alter(ctx, path, func(ctx context.Context, r ruled) (*alteration, error) {
-		f, ok := r.column(column)
+		f, ok := r.view.Column(column)
 		if !ok {
 			return nil, catalog.ErrNotFound
 		}
@@ -42,7 +42,7 @@ func (o TableRules) setColumn(ctx context.Context, path TablePath, column string
 			return nil, err
 		}
 		if !r.mayChoose(keys, next) {
-			return nil, errRowsFiltered
+			return nil, ErrRowsFiltered
 		}
 		questions := r.newKeys(keys, next, "is_primary_key", "is_unique", false)
 		if wanted.IsNullable != nil && !*wanted.IsNullable && f.Nullable {
@@ -141,7 +141,7 @@ func (o TableRules) replacePrimaryKey(ctx context.Context, path TablePath, colum
 		}
 		next.Unique = slices.DeleteFunc(slices.Clone(keys.Unique), next.IsPrimary)
 		if !r.mayChoose(keys, next) {
-			return nil, errRowsFiltered
+			return nil, ErrRowsFiltered
 		}
 		questions := r.newKeys(keys, next, "columns", "columns", true)
 		if err := o.judge(ctx, r, questions); err != nil {
@@ -160,7 +160,7 @@ func (o TableRules) replacePrimaryKey(ctx context.Context, path TablePath, colum
 func (r ruled) primaryKey(columns []string) (keys constraint.Keys, err error) {
 	for i, name := range columns {
 		field := fmt.Sprintf("columns[%d]", i)
-		f, ok := r.column(name)
+		f, ok := r.view.Column(name)
 		switch {
 		case !ok:
 			return keys, invalid(field, "is not a column of the table")
@@ -208,7 +208,7 @@ func (r ruled) newKeys(keys, next constraint.Keys, primary, unique string, small
 // about values of a writer's choice, with each write after, so who does not see
 // all of them does not choose what is asked.
 func (r ruled) mayChoose(keys, next constraint.Keys) bool {
-	return r.view.whole() || len(r.newKeys(keys, next, "", "", true)) == 0
+	return r.view.Whole() || len(r.newKeys(keys, next, "", "", true)) == 0
 }
 
 // judge asks all questions, and lists those that rows stand against.

@@ -4,14 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/lakewarden/lakewarden/catalog"
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/delta"
-	"github.com/lakewarden/lakewarden/engine/gateway"
 	"github.com/lakewarden/lakewarden/engine/objstore"
 	"github.com/lakewarden/lakewarden/engine/pruning"
 )
@@ -30,9 +27,9 @@ type Lake struct {
 	kept   keptTables
 	// Announce, if set, tells other replicas of a commit.
 	Announce func(ctx context.Context, table catalog.CommittedTable) error
-	// foreign, if not nil, is called for commits of other writers, with the entry
+	// OnForeign, if set, is called for commits of other writers, with the entry
 	// locked.
-	foreign func(config catalog.StorageConfig, path string, snap *delta.Snapshot)
+	OnForeign func(config catalog.StorageConfig, path string, snap *delta.Snapshot)
 }
 
 // place is where a table lies. The location is part of it, so that a
@@ -60,12 +57,12 @@ const RemoteAge = time.Second
 // a remote log once a second. Callers that read rows must also call checkRows. Errors:
 // [ErrTableVanished], [ErrTableIdentity], those of delta.Load and delta.CheckReadable.
 func (l *Lake) Snapshot(ctx context.Context, t catalog.LocatedTable) (*delta.Snapshot, error) {
-	return l.recent(ctx, t, nil)
+	return l.Recent(ctx, t, nil)
 }
 
-// recent is Snapshot with another bound on how long ago a remote log was looked
-// at; nil means [RemoteAge].
-func (l *Lake) recent(ctx context.Context, t catalog.LocatedTable, age *time.Duration) (*delta.Snapshot, error) {
+// Recent is Snapshot with another bound on the age of what is known of a remote log; nil
+// means [RemoteAge].
+func (l *Lake) Recent(ctx context.Context, t catalog.LocatedTable, age *time.Duration) (*delta.Snapshot, error) {
 	if _, local := localRoot(t.StorageConfig); local {
 		return l.SnapshotWithin(ctx, t, 0)
 	}
@@ -137,7 +134,7 @@ func (l *Lake) look(ctx context.Context, config catalog.StorageConfig, path stri
 		// Someone replaced the table, or cleaned its log up below us: what is
 		// there now is read afresh.
 	}
-	bucket, err := l.table(ctx, config, path)
+	bucket, err := l.Folder(ctx, config, path)
 	if err != nil {
 		return nil, err
 	}
@@ -160,8 +157,8 @@ func (l *Lake) compare(config catalog.StorageConfig, path string, before, after 
 	if before != nil {
 		since = before.Version()
 	}
-	if l.foreign != nil && before != after && after.ForeignSince(since) {
-		l.foreign(config, path, after)
+	if l.OnForeign != nil && before != after && after.ForeignSince(since) {
+		l.OnForeign(config, path, after)
 	}
 }
 
@@ -169,7 +166,7 @@ func (l *Lake) compare(config catalog.StorageConfig, path string, before, after 
 // replaced table can be read: see [Tables.openReplaced]. Callers that read rows must
 // also call checkRows.
 func (l *Lake) At(ctx context.Context, t catalog.LocatedTable, at delta.At) (*delta.Snapshot, error) {
-	bucket, err := l.table(ctx, t.StorageConfig, t.Path)
+	bucket, err := l.Folder(ctx, t.StorageConfig, t.Path)
 	if err != nil {
 		return nil, err
 	}
@@ -197,8 +194,17 @@ func checkRows(ctx context.Context, snap *delta.Snapshot) error {
 	return pruning.Check(snap)
 }
 
-func (l *Lake) table(ctx context.Context, config catalog.StorageConfig, path string) (objstore.Bucket, error) {
-	bucket, err := l.opener.Bucket(ctx, config)
+// Root opens the bucket at the root of a configuration.
+func (l *Lake) Root(ctx context.Context, config catalog.StorageConfig) (objstore.Bucket, error) {
+	return l.opener.Bucket(ctx, config)
+}
+
+// Options returns the options with which the lake's tables are opened.
+func (l *Lake) Options() delta.Options { return l.opts }
+
+// Folder opens a folder below the root of a configuration.
+func (l *Lake) Folder(ctx context.Context, config catalog.StorageConfig, path string) (objstore.Bucket, error) {
+	bucket, err := l.Root(ctx, config)
 	if err != nil || path == "" {
 		return bucket, err
 	}
@@ -221,37 +227,4 @@ func columnsOf(snap *delta.Snapshot) []engine.Column {
 		columns[i] = engine.Column{Name: f.Name, Type: delta.DuckDBType(f.Type), Nullable: f.Nullable}
 	}
 	return columns
-}
-
-// localRoot is the directory of a local configuration.
-func localRoot(config catalog.StorageConfig) (string, bool) {
-	path, ok := strings.CutPrefix(string(config.Location), "file://")
-	return filepath.Clean(path), ok
-}
-
-// remoteBucket is the name by which sessions know a remote configuration.
-func remoteBucket(id catalog.ConfigID) string { return "cfg-" + string(id) }
-
-// RemoteConfig is the configuration that a bucket name of a session's root
-// stands for.
-func RemoteConfig(bucket string) (catalog.ConfigID, error) {
-	return catalog.ParseID[catalog.ConfigID](strings.TrimPrefix(bucket, "cfg-"))
-}
-
-// sessionRoot is what a session has to reach to read the tables of a
-// configuration.
-func sessionRoot(config catalog.StorageConfig) string {
-	if root, ok := localRoot(config); ok {
-		return root
-	}
-	return gateway.Root(remoteBucket(config.ID))
-}
-
-// sourceOf names a version of a table for the engine.
-func sourceOf(t catalog.LocatedTable, snap *delta.Snapshot) engine.Source {
-	location := strings.TrimSuffix(sessionRoot(t.StorageConfig)+t.Path, "/")
-	if root, ok := localRoot(t.StorageConfig); ok {
-		location = filepath.Join(root, filepath.FromSlash(t.Path))
-	}
-	return engine.Source{Location: location, Version: snap.Version(), Incarnation: snap.Incarnation()}
 }

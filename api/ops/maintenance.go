@@ -15,9 +15,9 @@ import (
 
 // Maintenance keeps tables small and quick to read.
 type Maintenance struct {
-	Tables
+	Tables     Tables
 	Operations Operations
-	Writes     WriteLeases
+	Leases     WriteLeases
 	Pool       *sessions.Pool
 	Plans      *Plans
 	// Temp is an existing absolute directory, where files are written before they
@@ -29,49 +29,27 @@ type Maintenance struct {
 
 // maintained is a table that the caller may maintain, at its newest version.
 type maintained struct {
+	Table
 	actor Actor
-	table catalog.LocatedTable
 	snap  *delta.Snapshot
-	view  view
-	// open: the caller sees the whole table, so that names, numbers and progress
-	// tell it nothing new.
-	open bool
-	// hidesRows: some callers see only some rows.
-	hidesRows bool
 }
 
-// find resolves a path for the caller, who must hold tables:modify where the
-// table is. A table whose identity is in doubt is not maintained.
+// find opens the newest version for a caller who must have tables:modify where the table
+// is. A table whose identity is in doubt is not maintained.
 func (o Maintenance) find(ctx context.Context, path TablePath) (maintained, error) {
-	a, t, snap, err := o.Tables.find(ctx, path)
-	m := maintained{actor: a, table: t, snap: snap}
+	a, err := ActorFrom(ctx)
 	if err != nil {
-		return m, err
+		return maintained{}, err
 	}
-	if err := o.Permissions.Permits(ctx, a.Viewer, t.Config, auth.ScopeTablesModify); err != nil {
-		return m, err
-	}
-	// What is known of a remote table may be a second old.
-	if m.snap, err = snap.Refresh(ctx); err != nil {
-		return m, err
-	}
-	if err := checkRows(ctx, m.snap); err != nil {
-		return m, o.refuseHead(ctx, t, m.snap, err)
-	}
-	if m.view, err = o.viewOf(ctx, a, t, m.snap); err != nil {
-		return m, err
-	}
-	m.open = m.view.whole()
-	policies, err := policiesFor(ctx, o.Store, a.Org, []catalog.LocatedTable{t})
-	m.hidesRows = usedTable{located: t, snap: m.snap, head: m.snap}.applied(policies).hideRows()
-	return m, err
+	t, err := o.Tables.Open(ctx, a, Ref{Path: path, Newest: true, Rows: true, Scope: auth.ScopeTablesModify})
+	return maintained{t, a, t.Snapshot()}, err
 }
 
 // progress is what hears of how many files are done; nothing is said of a table
 // that the caller does not see as a whole.
 func (m maintained) progress(t *Task) func(files int64) {
 	return func(files int64) {
-		if m.open {
+		if m.Whole() {
 			t.Progress(catalog.Progress{Done: files, Unit: "files"})
 		}
 	}
@@ -123,17 +101,17 @@ func (o Maintenance) finish(ctx context.Context, r maintenanceRun, m maintained,
 		attrs = append(attrs, slog.Any("error", err))
 	}
 	// So that the next request sees what was committed. One that fails looks again.
-	o.Lake.Changed(ctx, m.table)
+	m.Changed(ctx)
 	took := time.Since(r.began)
 	o.Metrics.seconds.WithLabelValues(string(r.op), outcome).Observe(took.Seconds())
-	attrs = append(attrs, slog.String("table_id", string(m.table.DeltaID)), slog.Float64("seconds", took.Seconds()), slog.String("outcome", outcome))
+	attrs = append(attrs, slog.String("table_id", string(m.Located().DeltaID)), slog.Float64("seconds", took.Seconds()), slog.String("outcome", outcome))
 	o.Logger.LogAttrs(ctx, level, string(r.op), attrs...)
 }
 
 // count leaves out what the caller is not told either: a caller who alone maintains a
 // table could read it off the sum.
 func (o Maintenance) count(op catalog.OperationKind, m maintained, change string, files, bytes int64) {
-	if !m.open {
+	if !m.Whole() {
 		return
 	}
 	o.Metrics.files.WithLabelValues(string(op), change).Add(float64(files))

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -14,7 +13,6 @@ import (
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/delta"
 	"github.com/lakewarden/lakewarden/engine/maintenance"
-	"github.com/lakewarden/lakewarden/sessions"
 )
 
 // Optimize asks for fewer, larger files, or for files along a Z-order curve.
@@ -65,9 +63,9 @@ func (o Maintenance) optimize(ctx context.Context, t *Task, path TablePath, in O
 	}
 	run := maintenanceRun{catalog.OperationOptimize, time.Now()}
 	opts := maintenance.OptimizeOptions{
-		TargetBytes: in.TargetBytes, ZOrderBy: in.ZOrderBy, Predicate: in.Where, DryRun: in.DryRun, KeepOrder: m.hidesRows, UserID: string(m.actor.User), UserName: m.actor.Email,
+		TargetBytes: in.TargetBytes, ZOrderBy: in.ZOrderBy, Predicate: in.Where, DryRun: in.DryRun, KeepOrder: m.HidesRows(), UserID: string(m.actor.User), UserName: m.actor.Email,
 		Source: func(snap *delta.Snapshot, list *engine.FileList) engine.Source {
-			source := sourceOf(m.table, snap)
+			source := m.SourceAt(snap)
 			source.Files = list
 			return source
 		},
@@ -85,7 +83,7 @@ func (o Maintenance) optimize(ctx context.Context, t *Task, path TablePath, in O
 	if errors.As(err, &unfit) {
 		err = invalid(fmt.Sprintf("zorder_by[%d]", unfit.At), "%s", unfit.Reason)
 	}
-	if m.open {
+	if m.Whole() {
 		out.FilesAdded, out.FilesRemoved = &done.FilesAdded, &done.FilesRemoved
 	}
 	if !in.DryRun {
@@ -100,7 +98,7 @@ func (o Maintenance) optimize(ctx context.Context, t *Task, path TablePath, in O
 // may refuses what would tell the caller of what it does not see: whether a version
 // comes of a size tells the sizes of files, and so how many rows are hidden.
 func (m maintained) may(in Optimize) error {
-	if in.TargetBytes != 0 && !m.open {
+	if in.TargetBytes != 0 && !m.Whole() {
 		return invalid("target_size", seesAll)
 	}
 	return m.mayOrderBy(in.ZOrderBy)
@@ -110,12 +108,8 @@ func (m maintained) may(in Optimize) error {
 // words for those that do not exist.
 func (m maintained) mayOrderBy(columns []string) error {
 	for i, name := range columns {
-		seen := false
-		for _, c := range m.view.columns {
-			_, masked := m.view.exprs[strings.ToLower(c.Name)]
-			seen = seen || c.Name == name && !masked
-		}
-		if !seen {
+		f, ok := m.Column(name)
+		if !ok || f.Name != name || m.Masks(name) {
 			return invalid(fmt.Sprintf("zorder_by[%d]", i), "is no column of the table")
 		}
 	}
@@ -131,39 +125,18 @@ func (o Maintenance) rewrite(ctx context.Context, m maintained, opts maintenance
 		return done, err
 	}
 	defer func() { _ = os.RemoveAll(opts.Scratch) }() // what stays goes at the next start
-	held, err := o.session(ctx, m, opts.Scratch)
+	// No client holds a connection for the work.
+	held, err := o.Pool.OpenWhenFree(ctx, m.ServiceKey(), opts.Scratch)
 	if err != nil {
 		return done, err
 	}
 	defer held.Release()
 	opts.Session, opts.Writer, opts.Lease = held.Session, held.Writer(), held.Lease
-	writing, end, err := o.Writes.Begin(ctx, m.table, catalog.WriteRows)
+	writing, end, err := o.Leases.Begin(ctx, m.Located(), catalog.WriteRows)
 	if err != nil {
 		return done, err
 	}
 	defer end()
 	done, err = maintenance.Optimize(writing, m.snap, opts)
 	return done, lost(writing, err)
-}
-
-// session waits for a turn as long as it takes: nobody holds a connection for
-// the work.
-func (o Maintenance) session(ctx context.Context, m maintained, scratch string) (*sessions.Held, error) {
-	key := sessions.Key{Org: string(m.actor.Org), User: string(m.actor.User), Roots: []string{sessionRoot(m.table.StorageConfig)}}
-	return openWhenFree(ctx, o.Pool, key, scratch)
-}
-
-func openWhenFree(ctx context.Context, pool *sessions.Pool, key sessions.Key, scratch string) (*sessions.Held, error) {
-	for {
-		held, err := pool.Open(ctx, key, scratch)
-		var busy *sessions.BusyError
-		if !errors.As(err, &busy) {
-			return held, err
-		}
-		select {
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		case <-time.After(max(busy.RetryAfter, 100*time.Millisecond)):
-		}
-	}
 }

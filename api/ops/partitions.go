@@ -13,7 +13,6 @@ import (
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/delta"
 	"github.com/lakewarden/lakewarden/engine/sqlguard"
-	"github.com/lakewarden/lakewarden/sessions"
 )
 
 // seesAll refuses a field to other callers.
@@ -27,7 +26,7 @@ const maxPartitions = 100_000
 // condition fails tells of values.
 func (o Maintenance) partitions(ctx context.Context, m maintained, where string) (func(map[string]*string) bool, error) {
 	switch {
-	case !m.open:
+	case !m.Whole():
 		return nil, invalid("where", seesAll)
 	case len(m.snap.PartitionColumns()) == 0:
 		return nil, invalid("where", "needs a table with partition columns")
@@ -144,7 +143,7 @@ func (o Maintenance) eachBatch(ctx context.Context, m maintained, c composer, co
 	if err != nil {
 		return c.pieces.blame(err)
 	}
-	held, err := o.Pool.Acquire(ctx, sessions.Key{Org: string(m.actor.Org), User: string(m.actor.User), Roots: []string{sessionRoot(m.table.StorageConfig)}})
+	held, err := o.Pool.Acquire(ctx, m.ServiceKey())
 	if err != nil {
 		return err
 	}

@@ -2,9 +2,6 @@ package ops
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/binary"
-	"hash"
 	"maps"
 	"slices"
 	"sync/atomic"
@@ -22,10 +19,10 @@ import (
 // [sqlguard.Relation.Narrow] for every run.
 type Plans struct {
 	parser     engine.Parser
-	statements *recent[*sqlguard.Query]
-	prepared   *recent[*keptPlan]
+	statements *Cache[*sqlguard.Query]
+	prepared   *Cache[*keptPlan]
 	// uses counts statements by the filtered copy that they could read.
-	uses *recent[*atomic.Int64]
+	uses *Cache[*atomic.Int64]
 }
 
 // keptPlan is a prepared statement.
@@ -53,15 +50,18 @@ const (
 
 // NewPlans returns an empty memory of plans over parser.
 func NewPlans(parser engine.Parser) *Plans {
-	return &Plans{parser: parser, statements: newRecent[*sqlguard.Query](maxPlans), prepared: newRecent[*keptPlan](maxPlans), uses: newRecent[*atomic.Int64](maxPlans)}
+	return &Plans{parser: parser, statements: NewCache[*sqlguard.Query](maxPlans), prepared: NewCache[*keptPlan](maxPlans), uses: NewCache[*atomic.Int64](maxPlans)}
 }
+
+// Parser returns the parser of the plans.
+func (p *Plans) Parser() engine.Parser { return p.parser }
 
 func (p *Plans) parse(ctx context.Context, sql string, opts sqlguard.Options) (*sqlguard.Query, error) {
 	parse := func() (*sqlguard.Query, error) { return sqlguard.Parse(ctx, p.parser, sql, opts) }
 	if len(sql) > maxPlanText {
 		return parse()
 	}
-	return p.statements.get(statementKey(sql, opts), parse)
+	return p.statements.Get(statementKey(sql, opts), parse)
 }
 
 // bind plans a statement that parse returned for the same text and options. Where
@@ -105,10 +105,10 @@ func (p *Plans) bind(
 // used counts one more statement that could read a filtered copy, and returns the
 // number so far. Statements that read the same columns of one table share a count.
 func (p *Plans) used(relations []sqlguard.Relation, made *sqlguard.Prepared) int64 {
-	k := key{sha256.New()}
-	k.text(relationsKey(relations))
-	k.text(made.ReadColumns()...)
-	count, _ := p.uses.get(k.sum(), func() (*atomic.Int64, error) { return new(atomic.Int64), nil })
+	k := NewDigest()
+	k.Text(relationsKey(relations))
+	k.Text(made.ReadColumns()...)
+	count, _ := p.uses.Get(k.String(), func() (*atomic.Int64, error) { return new(atomic.Int64), nil })
 	return count.Add(1)
 }
 
@@ -202,7 +202,7 @@ func (p *Plans) prepare(ctx context.Context, statement *sqlguard.Query, q Query,
 	if inline || len(q.SQL) > maxPlanText {
 		return prepare()
 	}
-	return p.prepared.get(planKey(statement, q, opts, relations), prepare)
+	return p.prepared.Get(planKey(statement, q, opts, relations), prepare)
 }
 
 func planKey(statement *sqlguard.Query, q Query, opts sqlguard.Options, relations []sqlguard.Relation) string {
@@ -210,68 +210,43 @@ func planKey(statement *sqlguard.Query, q Query, opts sqlguard.Options, relation
 }
 
 func statementKey(sql string, opts sqlguard.Options) string {
-	k := key{sha256.New()}
-	k.text(sql, opts.Catalog, opts.Schema, opts.User, opts.Version)
-	return k.sum()
+	k := NewDigest()
+	k.Text(sql, opts.Catalog, opts.Schema, opts.User, opts.Version)
+	return k.String()
 }
 
 func relationsKey(relations []sqlguard.Relation) string {
-	k := key{sha256.New()}
+	k := NewDigest()
 	for _, r := range relations {
-		k.text(r.Source.Location, r.Source.Incarnation, r.Predicate, r.Inline.Digest())
+		k.Text(r.Source.Location, r.Source.Incarnation, r.Predicate, r.Inline.Digest())
 		if r.Source.Files != nil {
-			k.text(r.Source.Files.Digest())
+			k.Text(r.Source.Files.Digest())
 		}
-		k.condition(r.Condition)
-		k.numbers(r.Source.Version, flag(r.Source.Files != nil), flag(r.Narrow != nil), int64(len(r.Columns)), int64(len(r.ColumnExpr)),
-			flag(r.Filtered), flag(r.KeepWhole), flag(r.Shielded), r.Bytes)
+		addCondition(k, r.Condition)
+		k.Numbers(r.Source.Version, r.Bytes, int64(len(r.Columns)), int64(len(r.ColumnExpr)), int64(len(r.Secrets)))
+		k.Flags(r.Source.Files != nil, r.Narrow != nil, r.Filtered, r.KeepWhole, r.Shielded, r.Sorted)
 		for _, c := range r.Columns {
-			k.text(c.Name, c.Type)
-			k.numbers(flag(c.Nullable))
+			k.Text(c.Name, c.Type)
+			k.Flags(c.Nullable)
 		}
 		for _, name := range slices.Sorted(maps.Keys(r.ColumnExpr)) {
-			k.text(name, r.ColumnExpr[name])
+			k.Text(name, r.ColumnExpr[name])
 		}
-		k.numbers(int64(len(r.Secrets)), flag(r.Sorted))
 		for _, name := range slices.Sorted(maps.Keys(r.Secrets)) {
-			k.text(name, r.Secrets[name])
+			k.Text(name, r.Secrets[name])
 		}
 	}
-	return k.sum()
+	return k.String()
 }
 
-// key hashes fields so that two different lists of fields never run together.
-type key struct{ hash.Hash }
-
-func (k key) text(fields ...string) {
-	for _, f := range fields {
-		k.numbers(int64(len(f)))
-		_, _ = k.Write([]byte(f)) // a hash takes everything
-	}
-}
-
-func (k key) numbers(fields ...int64) {
-	for _, f := range fields {
-		_, _ = k.Write(binary.LittleEndian.AppendUint64(nil, uint64(f)))
-	}
-}
-
-func (k key) condition(c engine.Condition) {
-	k.numbers(int64(c.Op), int64(len(c.Values)), int64(len(c.Children)))
-	k.text(c.Column)
+// addCondition adds a condition to a digest.
+func addCondition(k Digest, c engine.Condition) {
+	k.Numbers(int64(c.Op), int64(len(c.Values)), int64(len(c.Children)))
+	k.Text(c.Column)
 	for _, v := range c.Values {
-		k.text(string(v))
+		k.Text(string(v))
 	}
 	for _, child := range c.Children {
-		k.condition(child)
+		addCondition(k, child)
 	}
-}
-
-func (k key) sum() string { return string(k.Sum(nil)) }
-
-func flag(b bool) int64 {
-	if b {
-		return 1
-	}
-	return 0
 }

@@ -2,10 +2,8 @@ package ops
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"reflect"
-	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -83,31 +81,6 @@ func TestEveryFieldOfARelationIsInTheKey(t *testing.T) {
 func TestFieldsDoNotRunTogether(t *testing.T) {
 	require.NotEqual(t, statementKey("ab", sqlguard.Options{Catalog: "c"}), statementKey("a", sqlguard.Options{Catalog: "bc"}))
 	require.NotEqual(t, statementKey("a", sqlguard.Options{User: "u"}), statementKey("a", sqlguard.Options{Version: "u"}))
-}
-
-func TestRecentKeepsWhatWasUsedLast(t *testing.T) {
-	r := newRecent[string](3)
-	made := 0
-	get := func(key string) string {
-		v, err := r.get(key, func() (string, error) { made++; return "value of " + key, nil })
-		require.NoError(t, err)
-		return v
-	}
-	for i := range 3 {
-		get(strconv.Itoa(i))
-	}
-	require.Equal(t, "value of 0", get("0"))
-	require.Equal(t, 3, made)
-	get("3") // drops 1, the oldest in use
-	get("0")
-	get("2")
-	require.Equal(t, 4, made)
-	get("1")
-	require.Equal(t, 5, made)
-	_, err := r.get("failing", func() (string, error) { return "", errors.New("no") })
-	require.Error(t, err)
-	get("failing")
-	require.Equal(t, 6, made, "a failure is not kept")
 }
 
 // oneParameter is a parser that answers with the tree of SELECT $1.
@@ -206,4 +179,8 @@ func TestAPlanWithAnIndexIsACopy(t *testing.T) {
 	plan := &sqlguard.Plan{SQL: "SELECT 1", Barriers: []engine.Barrier{{Name: "flt"}}}
 	require.Equal(t, []engine.Barrier{{Name: "flt", Index: "id"}}, indexedBy(plan, "id").Barriers)
 	require.Empty(t, plan.Barriers[0].Index)
+}
+
+func TestCopiesFitAnEighthOfTheMemory(t *testing.T) {
+	require.Equal(t, int64(128<<20), CopyBytes(1024<<20))
 }

@@ -275,11 +275,11 @@ func (o Policies) target(ctx context.Context, a Actor, fqn, id string) (catalog.
 	var byName, byID catalog.LocatedTable
 	var err error
 	if fqn != "" {
-		name, ok := parseFQN(fqn)
+		name, ok := ParseFQN(fqn)
 		if !ok {
 			return "", byName, invalid("table_fqn", "must be catalog.schema.table")
 		}
-		if byName, err = resolveOne(ctx, o.Store, a.Viewer, name); errors.Is(err, catalog.ErrNotFound) {
+		if byName, err = ResolveName(ctx, o.Store, a.Viewer, name); errors.Is(err, catalog.ErrNotFound) {
 			return "", byName, invalid("table_fqn", "is not a table")
 		} else if err != nil {
 			return "", byName, err

@@ -19,10 +19,8 @@ import (
 // Queries runs statements of callers. It is the only way to the engine.
 type Queries struct {
 	Store   catalog.Store
-	Lake    *Lake
 	Tables  Tables
 	Plans   *Plans
-	Memory  *Memory
 	Pool    *sessions.Pool
 	Audit   *Auditor
 	Metrics *QueryMetrics
@@ -35,9 +33,6 @@ type Queries struct {
 	Confirmed func() error
 	// Revocations ends statements whose callers lose the right to them.
 	Revocations *Revocations
-	// ReadLog, if not nil, selects tables that the engine reads through their logs where
-	// it can, although they could be read as lists of files. It is for tests only.
-	ReadLog func(catalog.LocatedTable) bool
 }
 
 // QueryLimits bounds statements.
@@ -111,7 +106,7 @@ func (o *Queries) start(ctx context.Context, a Actor, q Query, run *Rows) error 
 	if err := o.prepare(ctx, a, q, timeout, run); err != nil {
 		err = timedOut(ctx, err)
 		cancel()
-		run.watched.done()
+		run.work.Done()
 		return err
 	}
 	return nil
@@ -119,15 +114,15 @@ func (o *Queries) start(ctx context.Context, a Actor, q Query, run *Rows) error 
 
 // prepare parses, resolves and plans a statement, and starts it.
 func (o *Queries) prepare(ctx context.Context, a Actor, q Query, timeout time.Duration, run *Rows) error {
-	m, err := newMoment(ctx, o.Store)
+	m, err := NewEpochView(ctx, o.Store)
 	if err != nil {
 		return err
 	}
-	reach, err := o.reach(ctx, a, m)
+	roots, err := o.Tables.VisibleRoots(ctx, a, m)
 	if err != nil {
 		return err
 	}
-	key := sessionKey(a, reach)
+	key := roots.SessionKey(a)
 	// While the statement is planned, the session of a caller without one opens.
 	o.Pool.Prepare(key)
 	lap := o.Metrics.start()
@@ -143,15 +138,15 @@ func (o *Queries) prepare(ctx context.Context, a Actor, q Query, timeout time.Du
 	}
 	defaultSchema := q.Schema
 	if defaultSchema == "" {
-		defaultSchema = reach.schema
+		defaultSchema = roots.Schema
 	}
 	relations, err := o.read(ctx, a, m, statement.Tables(), defaultSchema, q.MaxStaleness, run)
 	if err != nil {
 		return err
 	}
-	run.watched.judgeBy(run.basis.check(o.Revocations, a))
+	run.work.JudgeBy(o.Tables.CheckBasis(a, run.basis))
 	for i := range relations {
-		relations[i].KeepWhole = relations[i].KeepWhole || reach.keepWhole
+		relations[i].KeepWhole = relations[i].KeepWhole || roots.KeepWhole
 	}
 	lap.done(phaseResolve)
 	if statement.Analyzes() {
@@ -166,7 +161,7 @@ func (o *Queries) prepare(ctx context.Context, a Actor, q Query, timeout time.Du
 		return err
 	}
 	lap.done(phasePlan)
-	p := &prepared{statement: statement, plan: plan, inPlace: inPlace, args: q.Args, parser: o.Plans.parser, names: namesOf(statement, relations), pieces: q.pieces, former: run.former}
+	p := &prepared{statement: statement, plan: plan, inPlace: inPlace, args: q.Args, parser: o.Plans.parser, names: namesOf(statement, relations), pieces: q.pieces, historical: run.basis.Historical()}
 	if err := o.execute(ctx, key, p, timeout, run); err != nil || !statement.Analyzes() {
 		return err
 	}
@@ -181,8 +176,9 @@ func (o *Queries) guardOptions(a Actor, schema string) sqlguard.Options {
 	return sqlguard.Options{Limits: o.Limits.Guard, Catalog: catalog.CatalogName, Schema: schema, User: a.Email, EngineVersion: o.EngineVersion}
 }
 
-// read turns every reference of a statement into what the caller sees behind it.
-func (o *Queries) read(ctx context.Context, a Actor, m *moment, refs []sqlguard.TableRef, schema string, age *time.Duration, run *Rows) ([]sqlguard.Relation, error) {
+// read turns every reference of a statement into what the caller sees of it, and adds the
+// tables to the basis of run.
+func (o *Queries) read(ctx context.Context, a Actor, m *EpochView, refs []sqlguard.TableRef, schema string, age *time.Duration, run *Rows) ([]sqlguard.Relation, error) {
 	out := make([]sqlguard.Relation, len(refs))
 	var inLake []sqlguard.TableRef
 	var places []int
@@ -191,28 +187,29 @@ func (o *Queries) read(ctx context.Context, a Actor, m *moment, refs []sqlguard.
 			inLake, places = append(inLake, ref), append(places, i)
 			continue
 		}
-		run.ofCatalog = true
 		var err error
 		if out[i], err = o.information(ctx, a, m, ref); err != nil {
 			return nil, err
 		}
 	}
 	if len(inLake) < len(refs) {
-		if err := o.list(ctx, a, m, &run.basis); err != nil {
+		listed, err := o.Tables.ListBasis(ctx, a, m)
+		if err != nil {
 			return nil, err
 		}
+		run.basis = run.basis.With(listed)
 	}
 	tables, err := o.tables(ctx, a, m, inLake, schema, age)
 	if err != nil {
 		return nil, err
 	}
-	relations, err := o.relations(ctx, a, m, tables, run)
-	if err != nil {
-		return nil, err
+	for i, t := range tables {
+		if out[places[i]], err = t.Relation(o.Limits.CopyBytes); err != nil {
+			return nil, err
+		}
+		run.reads(t)
 	}
-	for i, r := range relations {
-		out[places[i]] = r
-	}
+	run.basis = run.basis.With(BasisOf(tables...))
 	return out, nil
 }
 
@@ -227,8 +224,8 @@ type prepared struct {
 	parser engine.Parser
 	names  visibleNames
 	pieces pieces
-	// former is that of [Rows].
-	former bool
+	// historical reports that a table is read at another version than its newest.
+	historical bool
 }
 
 func (o *Queries) timeout(wanted time.Duration) (time.Duration, error) {
@@ -257,7 +254,7 @@ func (o *Queries) execute(ctx context.Context, key sessions.Key, p *prepared, ti
 		run.again = &restart{wanted: p.again, launch: apart, recut: func() bool { return p.plan.Recut }}
 	}
 	explain := func(err error) error {
-		return p.inOurWords(ctx, o.Tables.refuseRun(ctx, run.basis.tables, timedOut(ctx, err)))
+		return p.translate(ctx, o.Tables.RefuseRun(ctx, run.basis, timedOut(ctx, err)))
 	}
 	if err != nil {
 		return explain(err)
@@ -333,32 +330,11 @@ func timedOut(ctx context.Context, err error) error {
 	if ctx.Err() != nil && errors.Is(context.Cause(ctx), engine.ErrTimeout) {
 		return engine.ErrTimeout
 	}
-	return endedBy(ctx, err)
+	return EndedBy(ctx, err)
 }
 
 // watch ends the statement when its caller loses the right to it.
 func (o *Queries) watch(ctx context.Context, a Actor, run *Rows) context.Context {
-	ctx, run.watched = o.Revocations.begin(ctx, a)
+	ctx, run.work = o.Revocations.Begin(ctx, a)
 	return ctx
-}
-
-// list adds the tables that the caller sees to the basis of an answer that names them.
-func (o *Queries) list(ctx context.Context, a Actor, m *moment, b *basis) error {
-	var listed []catalog.LocatedTable
-	if err := o.eachTable(ctx, a, func(t catalog.LocatedTable) {
-		if readable(t) {
-			listed = append(listed, t)
-		}
-	}); err != nil {
-		return err
-	}
-	held, err := rulesFor(ctx, o.Store, a, m, listed, nil)
-	b.listed, b.policies, b.subject = listed, held.policies, held.subject
-	return err
-}
-
-// sessionKey names the caller's session: what is visible is part of it, so that
-// no session is ever narrowed or widened.
-func sessionKey(a Actor, r reach) sessions.Key {
-	return sessions.Key{Org: string(a.Org), User: string(a.User), Roots: r.roots}
 }

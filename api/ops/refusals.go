@@ -5,10 +5,12 @@ import (
 	"errors"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/lakewarden/lakewarden/auth"
 	"github.com/lakewarden/lakewarden/catalog"
+	"github.com/lakewarden/lakewarden/catalog/authz"
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/delta"
 )
@@ -33,10 +35,10 @@ func (e *tableRefusal) Unwrap() error { return e.err }
 func (e *tableRefusal) DisclosedFile() string { return e.file }
 
 // refuse adds the table's place and, for a caller who may learn it, the file at fault to
-// a refusal of a table. It conceals columns as [Tables.concealed] does. The snapshots of
-// u are nil if they could not be opened. Other errors are returned unchanged.
-func (o Tables) refuse(ctx context.Context, u usedTable, err error) error {
-	err = o.concealed(ctx, u.located, err)
+// a refusal of a table. It conceals columns as [Tables.conceal] does. The snapshots of
+// v are nil if they could not be opened. Other errors are returned unchanged.
+func (o Tables) refuse(ctx context.Context, v tableVersion, err error) error {
+	err = o.conceal(ctx, v.located, err)
 	if known := (*tableRefusal)(nil); errors.As(err, &known) {
 		return err
 	}
@@ -44,20 +46,20 @@ func (o Tables) refuse(ctx context.Context, u usedTable, err error) error {
 	var feature *delta.FeatureError
 	switch {
 	case errors.As(err, &refusal):
-		out := &tableRefusal{err: err, place: placeOf(u.located)}
-		if refusal.Name != "" && o.seesFiles(ctx, u) {
+		out := &tableRefusal{err: err, place: placeOf(v.located)}
+		if refusal.Name != "" && o.seesFiles(ctx, v) {
 			out.file = refusal.Name
 		}
 		return out
 	case errors.As(err, &feature), errors.Is(err, delta.ErrPartitionValue):
-		return &tableRefusal{err: err, place: placeOf(u.located)}
+		return &tableRefusal{err: err, place: placeOf(v.located)}
 	}
 	return err
 }
 
 // refuseHead is [Tables.refuse] for the newest version.
 func (o Tables) refuseHead(ctx context.Context, t catalog.LocatedTable, head *delta.Snapshot, err error) error {
-	return o.refuse(ctx, usedTable{located: t, snap: head, head: head}, err)
+	return o.refuse(ctx, tableVersion{located: t, snap: head, head: head}, err)
 }
 
 // placeOf returns the full path of a table's folder.
@@ -69,37 +71,55 @@ func placeOf(t catalog.LocatedTable) string {
 // hold values of any row and column. The caller must see the whole table and have the
 // right to modify it. Without a snapshot, the columns of the table are unknown, so every
 // policy that could apply counts. On an error it returns false.
-func (o Tables) seesFiles(ctx context.Context, u usedTable) bool {
+func (o Tables) seesFiles(ctx context.Context, v tableVersion) bool {
 	a, err := ActorFrom(ctx)
-	if err != nil || o.Permissions.Permits(ctx, a.Viewer, u.located.Config, auth.ScopeTablesModify) != nil {
+	if err != nil || o.Permissions.Permits(ctx, a.Viewer, v.located.Config, auth.ScopeTablesModify) != nil {
 		return false
 	}
-	if u.snap == nil || u.head == nil {
-		policies, err := policiesFor(ctx, o.Store, a.Org, []catalog.LocatedTable{u.located})
+	if v.snap == nil || v.head == nil {
+		policies, err := policiesFor(ctx, o.Store, a.Org, []catalog.LocatedTable{v.located})
 		return err == nil && len(policies) == 0
 	}
-	v, err := o.viewAt(ctx, a, u)
-	return err == nil && v.whole()
+	t, err := o.seen(ctx, a, v)
+	return err == nil && t.Whole()
 }
 
-// refuseRun is [Tables.refuse] for a statement that failed because a data file is
-// missing. It takes the file's name from the versions that the statement reads, because
-// the engine's text can name anything.
-func (o Tables) refuseRun(ctx context.Context, tables []usedPolicies, err error) error {
+// RefuseRun is [Tables.refuse] for a statement over the tables of b that failed because a
+// data file is missing. It takes the file's name from the versions that the statement
+// reads, because the engine's text can name anything.
+func (o Tables) RefuseRun(ctx context.Context, b Basis, err error) error {
 	var failure *engine.Error
 	if !errors.As(err, &failure) || failure.Kind != engine.KindIO || failure.Class != engine.ClassMissing {
 		return err
 	}
-	for _, u := range tables {
-		name := missingFile(u.snap, failure.Text)
+	for _, t := range b.tables {
+		name := missingFile(t.snap, failure.Text)
 		if name == "" {
 			continue
 		}
-		out := &tableRefusal{err: err, place: placeOf(u.located)}
-		if o.seesFiles(ctx, u.usedTable) {
+		out := &tableRefusal{err: err, place: placeOf(t.located)}
+		if o.seesFiles(ctx, t.tableVersion) {
 			out.file = name
 		}
 		return out
+	}
+	return err
+}
+
+// conceal removes the name of the column from a delta.PartitionError if a policy hides
+// or masks columns of the table. It does not compare names, because the caller's view is
+// unknown here, and an older version may have another name for the policy's column.
+func (o Tables) conceal(ctx context.Context, t catalog.LocatedTable, err error) error {
+	var unreadable *delta.PartitionError
+	if !errors.As(err, &unreadable) {
+		return err
+	}
+	policies, failed := policiesFor(authz.System(ctx, "names of columns in errors"), o.Store, t.Org, []catalog.LocatedTable{t})
+	if failed != nil {
+		return failed
+	}
+	if slices.ContainsFunc(policies, func(p catalog.Policy) bool { return p.Kind != catalog.PolicyRows }) {
+		return unreadable.Unnamed()
 	}
 	return err
 }

@@ -19,24 +19,14 @@ import (
 
 // replaced reports whether the version that is read belongs to a table that was
 // replaced since.
-func (u usedTable) replaced() bool { return u.snap.TableID() != u.head.TableID() }
-
-// governed returns the table once for each table id whose policies govern the version.
-func (u usedTable) governed() []catalog.LocatedTable {
-	if !u.replaced() {
-		return []catalog.LocatedTable{u.located}
-	}
-	replaced := u.located
-	replaced.DeltaID = catalog.DeltaID(u.snap.TableID())
-	return []catalog.LocatedTable{u.located, replaced}
-}
+func (v tableVersion) replaced() bool { return v.snap.TableID() != v.head.TableID() }
 
 // openReplaced opens a version of a replaced table if the caller sees all of that table
 // and all of the current one, and returns other versions unchanged. held has the
 // policies of both tables. A version that is not opened has no view. Errors:
-// [errRowsFiltered], which does not depend on what the version holds; those of reading
+// [ErrRowsFiltered], which does not depend on what the version holds; those of reading
 // the log and of versions that cannot be read.
-func (o Tables) openReplaced(ctx context.Context, a Actor, m *moment, held heldRules, u usedTable) (usedTable, error) {
+func (o Tables) openReplaced(ctx context.Context, a Actor, v *EpochView, held rules, u tableVersion) (tableVersion, error) {
 	if !u.replaced() {
 		return u, nil
 	}
@@ -44,11 +34,11 @@ func (o Tables) openReplaced(ctx context.Context, a Actor, m *moment, held heldR
 		return u, err
 	}
 	ids := u.governed()
-	current, replaced := usedTable{located: ids[0], snap: u.head, head: u.head}, usedTable{located: ids[1], snap: u.snap, head: u.snap}
+	current, replaced := tableVersion{located: ids[0], snap: u.head, head: u.head}, tableVersion{located: ids[1], snap: u.snap, head: u.snap}
 	if !current.showsAll(held.policies, held.subject) {
-		return u, errRowsFiltered
+		return u, ErrRowsFiltered
 	}
-	deleted, err := answer(ctx, m, nil, nil, func() ([]catalog.PolicyRevision, error) {
+	deleted, err := ReadAt(ctx, v, nil, nil, func() ([]catalog.PolicyRevision, error) {
 		return o.Store.DeletedPolicies(ctx, a.Org, ids[1].DeltaID)
 	})
 	if err != nil {
@@ -66,10 +56,10 @@ func (o Tables) openReplaced(ctx context.Context, a Actor, m *moment, held heldR
 		return u, err
 	}
 	// The last version can have columns that this one lacks.
-	last := usedTable{located: replaced.located, snap: replaced.head, head: replaced.head}
-	for _, policies := range []enforced{governing, append(tombstones, governing...)} {
+	last := tableVersion{located: replaced.located, snap: replaced.head, head: replaced.head}
+	for _, policies := range []policySet{governing, append(tombstones, governing...)} {
 		if !replaced.showsAll(policies, held.subject) || !last.showsAll(policies, held.subject) {
-			return u, errRowsFiltered
+			return u, ErrRowsFiltered
 		}
 	}
 	u.opened = true
@@ -84,11 +74,11 @@ const replacementSkew = 5 * time.Minute
 // another table, after its replacement: they may only have looked unused. Policies for
 // which that was done earlier, and disabled ones, do not count, because that was a
 // decision about the table. last is the last version of the table.
-func (u usedTable) tombstones(ctx context.Context, last *delta.Snapshot, deleted []catalog.PolicyRevision) (out enforced, err error) {
+func (v tableVersion) tombstones(ctx context.Context, last *delta.Snapshot, deleted []catalog.PolicyRevision) (out policySet, err error) {
 	if len(deleted) == 0 {
 		return nil, nil
 	}
-	replacement, err := u.head.History(ctx, 1, last.Version()+2)
+	replacement, err := v.head.History(ctx, 1, last.Version()+2)
 	if err != nil {
 		return nil, err
 	}
@@ -101,26 +91,10 @@ func (u usedTable) tombstones(ctx context.Context, last *delta.Snapshot, deleted
 	return out, nil
 }
 
-// showsAll reports whether the policies show every row and column of the table to the
-// subject. It returns false for policies that cannot be compiled.
-func (u usedTable) showsAll(policies enforced, s subject) bool {
-	v, err := u.view(policies, s)
-	return err == nil && v.whole()
-}
-
-// own returns the policies about one table, without those for every table.
-func (e enforced) own(table catalog.DeltaID) enforced {
-	return slices.DeleteFunc(slices.Clone(e), func(p catalog.Policy) bool { return p.Table != table })
-}
-
-// of returns the policies about one table and those for every table.
-func (e enforced) of(table catalog.DeltaID) enforced {
-	return slices.DeleteFunc(slices.Clone(e), func(p catalog.Policy) bool { return p.Table != "" && p.Table != table })
-}
-
 // openVersions returns a function that reports, for the index of an entry of the history,
 // whether the caller may read its version. The caller must see all of the newest version.
-func (o Tables) openVersions(ctx context.Context, a Actor, t catalog.LocatedTable, head *delta.Snapshot, entries []TableVersion) (func(int) bool, error) {
+func (o Tables) openVersions(ctx context.Context, t Table, entries []TableVersion) (func(int) bool, error) {
+	head := t.snap
 	if err := identify(ctx, head, entries); err != nil {
 		return nil, err
 	}
@@ -129,9 +103,9 @@ func (o Tables) openVersions(ctx context.Context, a Actor, t catalog.LocatedTabl
 		if _, known := open[e.TableID]; known {
 			continue
 		}
-		past, err := o.Lake.At(ctx, t, delta.AtVersion(e.Version))
+		past, err := o.Lake.At(ctx, t.located, delta.AtVersion(e.Version))
 		if err == nil {
-			_, err = o.viewAt(ctx, a, usedTable{located: t, snap: past, head: head})
+			_, err = o.seen(ctx, t.caller, tableVersion{located: t.located, snap: past, head: head})
 		}
 		if errors.Is(err, objstore.ErrUnavailable) || ctx.Err() != nil {
 			return nil, err

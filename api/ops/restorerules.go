@@ -38,7 +38,7 @@ func (o TableRules) sameRules(ctx context.Context, now, then ruled) (none action
 		err = alter.Annotate(schema, properties)
 	}
 	if err == nil {
-		err = noteDropped(alter, droppedColumns(now.snap)...)
+		err = NoteDroppedBefore(alter, now.snap)
 	}
 	if err != nil {
 		return none, err
@@ -78,8 +78,8 @@ func (o TableRules) keptWithout(ctx context.Context, r ruled, snap *delta.Snapsh
 		return nil, err
 	}
 	for _, k := range kept {
-		_, now := constraint.ParseCheck(ctx, o.Queries.Plans.parser, r.snap.Schema(), k.Expression)
-		_, then := constraint.ParseCheck(ctx, o.Queries.Plans.parser, snap.Schema(), k.Expression)
+		_, now := constraint.ParseCheck(ctx, o.Parser, r.snap.Schema(), k.Expression)
+		_, then := constraint.ParseCheck(ctx, o.Parser, snap.Schema(), k.Expression)
 		switch {
 		case errors.Is(then, constraint.ErrInvalidCheck) && now == nil:
 			out = append(out, catalog.FieldError{Field: "constraints", Message: "the constraint " + k.Name + " has no meaning for the columns of that version"})

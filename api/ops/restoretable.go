@@ -8,6 +8,10 @@ import (
 	"github.com/lakewarden/lakewarden/engine/delta"
 )
 
+// ErrVacuumRunning: a vacuum is deleting files of the table, so no historical
+// version of it can be restored. Retry after the vacuum: 409.
+var ErrVacuumRunning = newFault("vacuum_running", "vacuum under way")
+
 // RestorePoint names a version of a table by exactly one of its members.
 type RestorePoint struct {
 	Version *int64
@@ -49,27 +53,22 @@ func (o TableRules) Restore(ctx context.Context, path TablePath, to RestorePoint
 		if r.table.DeltaID != held {
 			return nil, ErrTableIdentity
 		}
-		if !r.view.whole() {
-			return nil, errRowsFiltered
+		if !r.view.Whole() {
+			return nil, ErrRowsFiltered
 		}
-		target, err := o.Lake.At(ctx, r.table, at)
-		u := usedTable{located: r.table, snap: target, head: r.snap}
+		then, err := r.view.At(ctx, at)
 		if err != nil {
-			return nil, o.refuse(ctx, u, err)
+			return nil, err
 		}
+		target := then.Snapshot()
 		if target.Version() == r.snap.Version() {
 			return nil, nil
 		}
-		// What is wrong with the version is for callers who see all of it.
-		v, err := o.viewAt(ctx, r.actor, u)
-		if err != nil {
-			return nil, o.refuse(ctx, u, err)
+		if !then.Whole() {
+			return nil, ErrRowsFiltered
 		}
-		if !v.whole() {
-			return nil, errRowsFiltered
-		}
-		if err := checkRows(ctx, target); err != nil {
-			return nil, o.refuse(ctx, u, err)
+		if err := then.CheckRows(ctx); err != nil {
+			return nil, err
 		}
 		if err := r.mayKeep(target); err != nil {
 			return nil, err
@@ -81,7 +80,7 @@ func (o TableRules) Restore(ctx context.Context, path TablePath, to RestorePoint
 		if err := inUse(moved); err != nil {
 			return nil, err
 		}
-		as, err := o.sameRules(ctx, r, ruled{actor: r.actor, table: r.table, snap: target, view: v})
+		as, err := o.sameRules(ctx, r, ruledBy(then))
 		if err != nil {
 			return nil, err
 		}
@@ -96,11 +95,11 @@ func (o TableRules) Restore(ctx context.Context, path TablePath, to RestorePoint
 // nothing meanwhile, and beside one that has begun nothing is restored. Only then
 // is it any use to look whether the files are there.
 func (o TableRules) restoring(ctx context.Context, r ruled) (context.Context, func(), error) {
-	writing, done, err := o.Writes.Begin(ctx, r.table, catalog.WriteRestore)
+	writing, done, err := o.Leases.Begin(ctx, r.table, catalog.WriteRestore)
 	if err != nil {
 		return nil, nil, err
 	}
-	under, err := o.Writes.Vacuums(ctx, r.actor.Org, r.table.DeltaID)
+	under, err := o.Leases.Vacuums(ctx, r.actor.Org, r.table.DeltaID)
 	if err == nil && under {
 		err = ErrVacuumRunning
 	}

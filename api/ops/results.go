@@ -18,7 +18,7 @@ import (
 
 // ErrResultTooLarge is returned for rows that do not fit under the limit of what
 // is kept. Ask for less: 422.
-var ErrResultTooLarge error = &failure{"result_too_large", "result too large"}
+var ErrResultTooLarge = newFault("result_too_large", "result too large")
 
 // Results keeps the rows of finished queries, as Arrow streams, in a bucket that
 // all replicas share. Whose rows they are, and whether they may still be shown,

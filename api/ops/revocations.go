@@ -1,6 +1,7 @@
 package ops
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -10,6 +11,16 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/lakewarden/lakewarden/catalog"
+)
+
+var (
+	// ErrStale: this replica could not confirm the catalog's epoch for so long that it
+	// must not answer by it: 503, retry.
+	ErrStale = newFault("unavailable", "catalog not confirmed")
+	// ErrQueryCancelled: the caller lost the right to running work, or the policies
+	// that apply to it changed. Nothing was written. The server does not retry the
+	// work: 409.
+	ErrQueryCancelled = newFault("query_cancelled", "query cancelled")
 )
 
 // Defaults and limits of [Revocations].
@@ -41,29 +52,42 @@ type RevocationOptions struct {
 // safe for concurrent use. A nil *Revocations ends nothing.
 //
 // Invariants: work is judged by a state of the catalog that is newer than its
-// registration and newer than its last call of watched.judgeBy, so changes during
+// registration and newer than its last call of Work.JudgeBy, so changes during
 // planning are not missed. Work is judged again after the epoch has risen. Work is not
-// ended between hold and release.
+// ended between Hold and Release.
 type Revocations struct {
-	store  catalog.Store
-	memory *Memory
-	opts   RevocationOptions
-	wake   chan struct{}
+	store revocationStore
+	opts  RevocationOptions
+	// credentials caches states by the epoch at which they were read.
+	credentials *Cache[credential]
+	wake        chan struct{}
 
 	mu          sync.Mutex
-	running     map[*watched]struct{}
+	running     map[*Work]struct{}
 	epoch       uint64    // the highest confirmed one
 	confirmedAt time.Time // the time of the last confirmation
 }
 
+// revocationStore is what callers' rights are read from.
+type revocationStore interface {
+	catalog.Epochs
+	Membership(ctx context.Context, org catalog.OrgID, user catalog.UserID) (catalog.Membership, error)
+	APIKey(ctx context.Context, org catalog.OrgID, id catalog.KeyID) (catalog.APIKey, error)
+}
+
+// maxCredentials bounds the cached states of credentials.
+const maxCredentials = 1024
+
 // NewRevocations returns Revocations that judge nothing before [Revocations.Run].
-func NewRevocations(store catalog.Store, memory *Memory, opts RevocationOptions) *Revocations {
-	orDefault(&opts.Tick, revocationTick)
-	orDefault(&opts.Silence, revocationSilence)
+func NewRevocations(store revocationStore, opts RevocationOptions) *Revocations {
+	opts.Tick = cmp.Or(opts.Tick, revocationTick)
+	opts.Silence = cmp.Or(opts.Silence, revocationSilence)
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &Revocations{store: store, memory: memory, opts: opts, wake: make(chan struct{}, 1), running: map[*watched]struct{}{}}
+	return &Revocations{
+		store: store, opts: opts, credentials: NewCache[credential](maxCredentials), wake: make(chan struct{}, 1), running: map[*Work]struct{}{},
+	}
 }
 
 // Confirmed records that the catalog's epoch was read just now.
@@ -101,8 +125,8 @@ func (r *Revocations) Run(ctx context.Context) {
 
 // judgement is a piece of work to be judged.
 type judgement struct {
-	*watched
-	check check
+	*Work
+	check Check
 	turn  uint64
 }
 
@@ -133,7 +157,7 @@ func (r *Revocations) round(ctx context.Context, due []judgement) error {
 	ctx, cancel := context.WithTimeout(ctx, judgingTime)
 	defer cancel()
 	begun := time.Now()
-	first, err := newMoment(ctx, r.store)
+	first, err := NewEpochView(ctx, r.store)
 	if err != nil {
 		return err
 	}
@@ -141,19 +165,19 @@ func (r *Revocations) round(ctx context.Context, due []judgement) error {
 	group.SetLimit(judges)
 	for _, j := range due {
 		group.Go(func() error {
-			m := *first
-			expires, err := r.judge(ctx, &m, j)
-			if err != nil && !errors.Is(err, errRevoked) {
+			view := first.Clone()
+			expires, err := r.judge(ctx, view, j)
+			if err != nil && !errors.Is(err, ErrRevoked) {
 				return err
 			}
 			r.mu.Lock()
 			defer r.mu.Unlock()
 			switch {
-			case j.turn != j.watched.turn: // it has another check now
+			case j.turn != j.Work.turn: // it has another check now
 			case err != nil:
 				j.end(ErrQueryCancelled)
 			default:
-				j.judged, j.valid, j.expires = m.epoch, begun, expires
+				j.judged, j.valid, j.expires = view.Epoch(), begun, expires
 			}
 			return nil
 		})
@@ -161,41 +185,41 @@ func (r *Revocations) round(ctx context.Context, due []judgement) error {
 	return group.Wait()
 }
 
-// judge returns errRevoked for work that may not go on. For other work it returns
+// judge returns ErrRevoked for work that may not go on. For other work it returns
 // when the credential expires, or zero. After other errors the answer is unknown.
-func (r *Revocations) judge(ctx context.Context, m *moment, j judgement) (expires time.Time, err error) {
-	held, err := r.credential(ctx, m, j.actor)
+func (r *Revocations) judge(ctx context.Context, view *EpochView, j judgement) (expires time.Time, err error) {
+	held, err := r.credential(ctx, view, j.actor)
 	if err != nil {
 		return time.Time{}, err
 	}
 	if !held.allows(j.actor, time.Now()) {
-		return time.Time{}, errRevoked
+		return time.Time{}, ErrRevoked
 	}
 	if j.check == nil {
 		return held.expires, nil
 	}
-	return held.expires, j.check(ctx, m)
+	return held.expires, j.check(ctx, view)
 }
 
-// errRevoked is returned by a [check] for work that must not continue.
-var errRevoked = errors.New("revoked")
+// ErrRevoked is returned by a [Check] for work that must not continue.
+var ErrRevoked = errors.New("revoked")
 
-// check returns nil if work may continue, errRevoked if it must not, and any other
+// Check returns nil if work may continue, ErrRevoked if it must not, and any other
 // error if the answer is unknown.
-type check func(context.Context, *moment) error
+type Check func(context.Context, *EpochView) error
 
-// and returns a check that fails when c or other fails.
-func (c check) and(other check) check {
-	return func(ctx context.Context, m *moment) error {
-		if err := other(ctx, m); err != nil || c == nil {
+// And returns a check that fails when c or other fails.
+func (c Check) And(other Check) Check {
+	return func(ctx context.Context, view *EpochView) error {
+		if err := other(ctx, view); err != nil || c == nil {
 			return err
 		}
-		return c(ctx, m)
+		return c(ctx, view)
 	}
 }
 
-// watched is one piece of running work. The methods of a nil *watched do nothing.
-type watched struct {
+// Work is one piece of running work. The methods of a nil *Work do nothing.
+type Work struct {
 	of     *Revocations
 	actor  Actor
 	cancel context.CancelCauseFunc
@@ -204,7 +228,7 @@ type watched struct {
 
 	// check checks what the work needs in addition to the credential; nil means
 	// nothing.
-	check check
+	check Check
 	// turn is the number of the current check.
 	turn uint64
 	// judged is the epoch at which the work was last found valid, or 0.
@@ -217,31 +241,31 @@ type watched struct {
 	held bool
 }
 
-// begin registers work of a caller and returns the context under which it runs. The
+// Begin registers work of a caller and returns the context under which it runs. The
 // context ends with the cause [ErrQueryCancelled], or with [ErrStale] if the catalog
-// could not be read for too long. The caller calls done when the work has ended.
-func (r *Revocations) begin(ctx context.Context, a Actor) (context.Context, *watched) {
+// could not be read for too long. The caller calls Done when the work has ended.
+func (r *Revocations) Begin(ctx context.Context, a Actor) (context.Context, *Work) {
 	if r == nil {
 		return ctx, nil
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
-	return ctx, r.register(a, cancel)
+	return ctx, r.Register(a, cancel)
 }
 
-// register is like begin for work that already has a context. cancel must not block.
-func (r *Revocations) register(a Actor, cancel context.CancelCauseFunc) *watched {
+// Register is like Begin for work that already has a context. cancel must not block.
+func (r *Revocations) Register(a Actor, cancel context.CancelCauseFunc) *Work {
 	if r == nil {
 		return nil
 	}
-	w := &watched{of: r, actor: a, cancel: cancel, valid: time.Now()}
+	w := &Work{of: r, actor: a, cancel: cancel, valid: time.Now()}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.running[w] = struct{}{}
 	return w
 }
 
-// judgeBy sets the check of the work, which replaces an earlier one.
-func (w *watched) judgeBy(c check) {
+// JudgeBy sets the check of the work, which replaces an earlier one.
+func (w *Work) JudgeBy(c Check) {
 	if w == nil {
 		return
 	}
@@ -251,9 +275,9 @@ func (w *watched) judgeBy(c check) {
 	w.turn++
 }
 
-// hold prevents the work from being ended. If the work was ended before, hold returns
+// Hold prevents the work from being ended. If the work was ended before, Hold returns
 // the cause.
-func (w *watched) hold(ctx context.Context) error {
+func (w *Work) Hold(ctx context.Context) error {
 	if w == nil {
 		return nil
 	}
@@ -266,8 +290,8 @@ func (w *watched) hold(ctx context.Context) error {
 	return nil
 }
 
-// release undoes hold. The work is judged again.
-func (w *watched) release() {
+// Release undoes Hold. The work is judged again.
+func (w *Work) Release() {
 	if w == nil {
 		return
 	}
@@ -278,16 +302,16 @@ func (w *watched) release() {
 }
 
 // end cancels the work unless it is held. The caller holds mu.
-func (w *watched) end(cause error) {
+func (w *Work) end(cause error) {
 	if _, there := w.of.running[w]; there && !w.held {
 		delete(w.of.running, w)
 		w.cancel(cause)
 	}
 }
 
-// done removes the registration and ends the context that begin returned. It is
+// Done removes the registration and ends the context that Begin returned. It is
 // idempotent.
-func (w *watched) done() {
+func (w *Work) Done() {
 	if w == nil {
 		return
 	}
@@ -297,10 +321,20 @@ func (w *watched) done() {
 	w.cancel(nil)
 }
 
-// endedBy returns the cause of ctx if [Revocations] ended its work, and err otherwise.
-func endedBy(ctx context.Context, err error) error {
+// EndedBy returns the cause of ctx if [Revocations] ended its work, and err otherwise.
+func EndedBy(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); errors.Is(cause, ErrQueryCancelled) || errors.Is(cause, ErrStale) {
 		return cause
 	}
 	return err
+}
+
+// OnEnd calls f in a goroutine when the caller loses the right to the work of ctx.
+// stop is that of [context.AfterFunc].
+func OnEnd(ctx context.Context, f func()) (stop func() bool) {
+	return context.AfterFunc(ctx, func() {
+		if EndedBy(ctx, nil) != nil {
+			f()
+		}
+	})
 }

@@ -33,6 +33,7 @@ type revoking struct {
 	config catalog.StorageConfig
 	tables []catalog.Table
 	r      *Revocations
+	access Tables
 }
 
 // counting counts the reads of checks, and can make them fail.
@@ -94,7 +95,8 @@ func newRevoking(t *testing.T) *revoking {
 		require.NoError(t, err)
 		v.tables = append(v.tables, made)
 	}
-	v.r = NewRevocations(v.store, NewMemory(), RevocationOptions{Tick: 10 * time.Millisecond, Logger: slog.New(slog.DiscardHandler)})
+	v.access = Tables{Store: v.store, Permissions: v.store, Memory: NewMemory()}
+	v.r = NewRevocations(v.store, RevocationOptions{Tick: 10 * time.Millisecond, Logger: slog.New(slog.DiscardHandler)})
 	return v
 }
 
@@ -137,15 +139,14 @@ func (v *revoking) member(role catalog.Role) Actor {
 }
 
 // using returns a basis over one of the tables, as a statement planned now has.
-func (v *revoking) using(a Actor, table int) *basis {
+func (v *revoking) using(a Actor, table int) Basis {
 	v.Helper()
 	located, err := v.store.Table(v.system, a.Viewer, v.tables[table].ID)
 	require.NoError(v, err)
 	snap := twoColumns(v.T)
-	u := usedTable{located: located, snap: snap, head: snap}
-	held, err := readRules(v.system, v.store, a, []catalog.LocatedTable{located})
+	t, err := v.access.seen(v.system, a, tableVersion{located: located, snap: snap, head: snap})
 	require.NoError(v, err)
-	return &basis{subject: held.subject, tables: []usedPolicies{{u, u.applied(held.policies)}}}
+	return BasisOf(t)
 }
 
 func (v *revoking) policy(table int, column string) catalog.Policy {
@@ -227,10 +228,10 @@ func (v *revoking) attributes(a Actor, value string) {
 func (v *revoking) rounds(a Actor) {
 	v.Helper()
 	for range 3 {
-		ctx, w := v.r.begin(v.Context(), a)
-		w.judgeBy(func(context.Context, *moment) error { return errRevoked })
+		ctx, w := v.r.Begin(v.Context(), a)
+		w.JudgeBy(func(context.Context, *EpochView) error { return ErrRevoked })
 		_ = v.ends(ctx)
-		w.done()
+		w.Done()
 	}
 }
 
@@ -290,9 +291,9 @@ func TestWorkEndsWhenItsBasisChanges(t *testing.T) {
 				p = v.policy(0, "region")
 			}
 			v.run()
-			ctx, w := v.r.begin(t.Context(), a)
-			defer w.done()
-			w.judgeBy(v.using(a, 0).check(v.r, a))
+			ctx, w := v.r.Begin(t.Context(), a)
+			defer w.Done()
+			w.JudgeBy(v.access.CheckBasis(a, v.using(a, 0)))
 			v.judged()
 			require.NoError(t, ctx.Err())
 			c.change(v, a, p)
@@ -317,10 +318,10 @@ func TestChangeOfListedTableEndsWork(t *testing.T) {
 		for _, u := range b.tables {
 			b.listed = append(b.listed, u.located)
 		}
-		b.tables = nil
-		ctx, w := v.r.begin(t.Context(), a)
-		t.Cleanup(w.done)
-		w.judgeBy(b.check(v.r, a))
+		b.lists, b.tables = true, nil
+		ctx, w := v.r.Begin(t.Context(), a)
+		t.Cleanup(w.Done)
+		w.JudgeBy(v.access.CheckBasis(a, b))
 		return ctx
 	}
 	ctx := begin()
@@ -335,9 +336,9 @@ func TestChangeOfListedTableEndsWork(t *testing.T) {
 	for range manyTables {
 		many = append(many, v.using(a, 0).tables[0].located)
 	}
-	m, err := newMoment(v.system, v.store)
+	m, err := NewEpochView(v.system, v.store)
 	require.NoError(t, err)
-	seen, err := v.r.visible(v.system, m, a, many)
+	seen, err := v.access.visible(v.system, m, a, many)
 	require.NoError(t, err)
 	require.Contains(t, seen, v.tables[0].ID)
 	require.NotContains(t, seen, v.tables[1].ID)
@@ -351,7 +352,7 @@ func TestChangeDuringPlanningIsNotMissed(t *testing.T) {
 	v.run()
 	type piece struct {
 		ctx   context.Context
-		basis *basis
+		basis Basis
 		actor Actor
 	}
 	var mu sync.Mutex
@@ -367,11 +368,11 @@ func TestChangeDuringPlanningIsNotMissed(t *testing.T) {
 		})
 		all.Go(func() {
 			for range 30 {
-				ctx, w := v.r.begin(t.Context(), a)
+				ctx, w := v.r.Begin(t.Context(), a)
 				<-time.After(rand.N(time.Millisecond))
 				b := v.using(a, 0)
 				<-time.After(rand.N(time.Millisecond))
-				w.judgeBy(b.check(v.r, a))
+				w.JudgeBy(v.access.CheckBasis(a, b))
 				mu.Lock()
 				pieces = append(pieces, piece{ctx, b, a})
 				mu.Unlock()
@@ -383,7 +384,7 @@ func TestChangeDuringPlanningIsNotMissed(t *testing.T) {
 	ended := 0
 	for _, p := range pieces {
 		now := v.using(p.actor, 0)
-		if p.basis.subject.attributes["region"] == now.subject.attributes["region"] {
+		if p.basis.subject.Attributes["region"] == now.subject.Attributes["region"] {
 			require.NoError(t, p.ctx.Err())
 			continue
 		}
@@ -398,11 +399,11 @@ func TestChangeDuringPlanningIsNotMissed(t *testing.T) {
 func TestNewBasisIsJudgedAgain(t *testing.T) {
 	v := newRevoking(t)
 	a := v.member(catalog.RoleEditor)
-	ctx, w := v.r.begin(t.Context(), a)
-	defer w.done()
+	ctx, w := v.r.Begin(t.Context(), a)
+	defer w.Done()
 	var once sync.Once
 	swap := func() {
-		once.Do(func() { w.judgeBy(func(context.Context, *moment) error { return errRevoked }) })
+		once.Do(func() { w.JudgeBy(func(context.Context, *EpochView) error { return ErrRevoked }) })
 	}
 	v.store.before.Store(&swap) // in the middle of the first judgement
 	v.run()
@@ -414,17 +415,17 @@ func TestHeldWorkContinues(t *testing.T) {
 	v := newRevoking(t)
 	a := v.member(catalog.RoleEditor)
 	v.run()
-	ctx, w := v.r.begin(t.Context(), a)
-	defer w.done()
-	require.NoError(t, w.hold(ctx))
-	other, o := v.r.begin(t.Context(), a)
-	defer o.done()
+	ctx, w := v.r.Begin(t.Context(), a)
+	defer w.Done()
+	require.NoError(t, w.Hold(ctx))
+	other, o := v.r.Begin(t.Context(), a)
+	defer o.Done()
 	require.NoError(t, v.store.RemoveMember(v.system, v.org.ID, a.User))
 	require.ErrorIs(t, v.ends(other), ErrQueryCancelled)
-	require.ErrorIs(t, o.hold(other), ErrQueryCancelled, "what was ended is not held")
+	require.ErrorIs(t, o.Hold(other), ErrQueryCancelled, "what was ended is not held")
 	v.rounds(a)
 	require.NoError(t, ctx.Err())
-	w.release()
+	w.Release()
 	require.ErrorIs(t, v.ends(ctx), ErrQueryCancelled)
 }
 
@@ -432,8 +433,8 @@ func TestWorkEndsWithItsKey(t *testing.T) {
 	v := newRevoking(t)
 	a := v.member(catalog.RoleEditor)
 	v.run()
-	ctx, w := v.r.begin(t.Context(), a)
-	defer w.done()
+	ctx, w := v.r.Begin(t.Context(), a)
+	defer w.Done()
 	v.rotated(a, 300*time.Millisecond)
 	v.judged()
 	require.NoError(t, ctx.Err())
@@ -447,8 +448,8 @@ func TestWorkEndsWhenCatalogIsUnreadable(t *testing.T) {
 	v.r.opts.Silence = 300 * time.Millisecond
 	a := v.member(catalog.RoleEditor)
 	v.run()
-	ctx, w := v.r.begin(t.Context(), a)
-	defer w.done()
+	ctx, w := v.r.Begin(t.Context(), a)
+	defer w.Done()
 	for begun := time.Now(); time.Since(begun) < 3*v.r.opts.Silence; {
 		v.rounds(a)
 	}
@@ -467,8 +468,8 @@ func TestWorkEndsWithoutConfirmedEpoch(t *testing.T) {
 	var done sync.WaitGroup
 	done.Go(func() { v.r.Run(stopped) })
 	t.Cleanup(func() { stop(); done.Wait() })
-	ctx, w := v.r.begin(t.Context(), v.member(catalog.RoleEditor))
-	defer w.done()
+	ctx, w := v.r.Begin(t.Context(), v.member(catalog.RoleEditor))
+	defer w.Done()
 	require.ErrorIs(t, v.ends(ctx), ErrStale)
 }
 
@@ -479,9 +480,9 @@ func TestWorkEndsWhenAScopeIsLost(t *testing.T) {
 	a := v.member(catalog.RoleEditor)
 	v.run()
 	begin := func(s auth.Scope) context.Context {
-		ctx, w := v.r.begin(t.Context(), a)
-		t.Cleanup(w.done)
-		w.judgeBy(v.using(a, 0).check(v.r, a).and(hasScopes(v.store, a, v.config.ID, []auth.Scope{s})))
+		ctx, w := v.r.Begin(t.Context(), a)
+		t.Cleanup(w.Done)
+		w.JudgeBy(v.access.CheckBasis(a, v.using(a, 0)).And(v.access.CheckScopes(a, v.config.ID, []auth.Scope{s})))
 		return ctx
 	}
 	allowed, denied := begin(auth.ScopeRowsInsert), begin(auth.ScopeTablesModify)
@@ -497,9 +498,9 @@ func TestJudgingSharesReads(t *testing.T) {
 	a := v.member(catalog.RoleEditor)
 	v.run()
 	for range 500 {
-		_, w := v.r.begin(t.Context(), a)
-		t.Cleanup(w.done)
-		w.judgeBy(v.using(a, 0).check(v.r, a))
+		_, w := v.r.Begin(t.Context(), a)
+		t.Cleanup(w.Done)
+		w.JudgeBy(v.access.CheckBasis(a, v.using(a, 0)))
 	}
 	v.judged()
 	for range 3 {
@@ -529,11 +530,11 @@ func TestCommitAttemptIsNotEnded(t *testing.T) {
 			v := newRevoking(t)
 			a := v.member(catalog.RoleEditor)
 			v.run()
-			ctx, watched := v.r.begin(t.Context(), a)
-			defer watched.done()
-			other, o := v.r.begin(t.Context(), a)
-			defer o.done()
-			w := &writing{watched: watched}
+			ctx, watched := v.r.Begin(t.Context(), a)
+			defer watched.Done()
+			other, o := v.r.Begin(t.Context(), a)
+			defer o.Done()
+			w := &writing{work: watched}
 			_, err := w.publish(ctx, func() (*delta.Snapshot, error) {
 				require.NoError(t, v.store.RemoveMember(v.system, v.org.ID, a.User))
 				require.ErrorIs(t, v.ends(other), ErrQueryCancelled)
@@ -558,24 +559,24 @@ func TestCommitAttemptIsNotEnded(t *testing.T) {
 
 func TestNilRevocationsEndNothing(t *testing.T) {
 	var r *Revocations
-	ctx, w := r.begin(t.Context(), Actor{})
-	w.judgeBy(nil)
-	require.NoError(t, w.hold(ctx))
-	w.release()
-	w.done()
+	ctx, w := r.Begin(t.Context(), Actor{})
+	w.JudgeBy(nil)
+	require.NoError(t, w.Hold(ctx))
+	w.Release()
+	w.Done()
 	require.NoError(t, ctx.Err())
 }
 
 // BenchmarkWatched measures the cost of Revocations for one statement.
 func BenchmarkWatched(b *testing.B) {
-	r := NewRevocations(nil, NewMemory(), RevocationOptions{})
-	rests := &basis{tables: make([]usedPolicies, 1)}
+	r := NewRevocations(nil, RevocationOptions{})
+	rests := BasisOf(Table{})
 	b.ReportAllocs()
 	b.RunParallel(func(pb *testing.PB) {
 		for pb.Next() {
-			_, w := r.begin(b.Context(), Actor{})
-			w.judgeBy(rests.check(r, Actor{}))
-			w.done()
+			_, w := r.Begin(b.Context(), Actor{})
+			w.JudgeBy(Tables{}.CheckBasis(Actor{}, rests))
+			w.Done()
 		}
 	})
 }

@@ -41,21 +41,14 @@ type Rows struct {
 	// again starts the statement a second time; nil if that is no longer possible.
 	again *restart
 	// lost reports that the statement failed for a reason outside of it.
-	lost    bool
-	tables  []readTable
-	sources []storedTable
-	// watched ends the statement when its basis changes.
-	watched *watched
-	basis   basis
-	// former says that a table is read at another version than its newest.
-	former bool
-	// ofCatalog says that rows tell of the catalog itself, not only of tables.
-	ofCatalog bool
-	// partial says that the caller does not see every value of a table that is read.
-	partial bool
-	rows    int64
-	err     error
-	finish  sync.Once
+	lost   bool
+	tables []readTable
+	// work ends the statement when its basis changes.
+	work   *Work
+	basis  Basis
+	rows   int64
+	err    error
+	finish sync.Once
 }
 
 var _ engine.Result = (*Rows)(nil)
@@ -63,7 +56,7 @@ var _ engine.Result = (*Rows)(nil)
 // Next returns the next batch or io.EOF. Errors are in our own words. It ends
 // with the context of [Queries.Run], whatever context it is given.
 func (r *Rows) Next(context.Context) (arrow.RecordBatch, error) {
-	if err := endedBy(r.ctx, nil); err != nil {
+	if err := EndedBy(r.ctx, nil); err != nil {
 		r.err = err
 		return nil, err
 	}
@@ -147,18 +140,8 @@ func (r *Rows) Finish() error {
 // Close ends the statement. It is idempotent.
 func (r *Rows) Close() error {
 	err := r.Finish()
-	r.watched.done()
+	r.work.Done()
 	return err
-}
-
-// onCancel calls f in a goroutine when the caller loses the right to the work of ctx.
-// stop is that of [context.AfterFunc].
-func onCancel(ctx context.Context, f func()) (stop func() bool) {
-	return context.AfterFunc(ctx, func() {
-		if endedBy(ctx, nil) != nil {
-			f()
-		}
-	})
 }
 
 // Elapsed is the time since the statement was accepted.
@@ -172,15 +155,14 @@ type readTable struct {
 	Policies []string        `json:"policies"`
 }
 
-func (r *Rows) reads(u usedTable, applied []catalog.Policy) {
-	r.former = r.former || u.snap.Version() < u.head.Version()
-	r.basis.tables = append(r.basis.tables, usedPolicies{u, applied})
-	t := readTable{ID: u.located.DeltaID, Version: u.snap.Version(), Policies: make([]string, len(applied))}
-	for i, p := range applied {
+func (r *Rows) reads(table Table) {
+	policies := table.Policies()
+	t := readTable{ID: table.Located().DeltaID, Version: table.Snapshot().Version(), Policies: make([]string, len(policies))}
+	for i, p := range policies {
 		t.Policies[i] = fmt.Sprintf("%s@%d", p.ID, p.Version)
 	}
 	if !slices.ContainsFunc(r.tables, func(known readTable) bool { return known.ID == t.ID && known.Version == t.Version }) {
-		r.tables, r.sources = append(r.tables, t), append(r.sources, u.storedTable())
+		r.tables = append(r.tables, t)
 	}
 }
 

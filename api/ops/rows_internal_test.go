@@ -61,7 +61,7 @@ func TestAgainReportsWhyItFailed(t *testing.T) {
 	}
 	_, err = busy.Next(t.Context())
 	require.ErrorIs(t, err, engine.ErrLost)
-	again, err = patiently(t.Context(), busy.Again)
+	again, err = sessions.WhenFree(t.Context(), busy.Again)
 	require.NoError(t, err)
 	require.True(t, again, "it waits for its turn")
 	_, err = busy.Next(t.Context())

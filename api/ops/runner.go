@@ -1,6 +1,7 @@
 package ops
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -21,7 +22,7 @@ import (
 var (
 	// ErrOperationLost is how an operation ends whose replica ended before it:
 	// start it again.
-	ErrOperationLost error = &failure{"operation_lost", "operation lost"}
+	ErrOperationLost = newFault("operation_lost", "operation lost")
 	// errOperationCancelled is the cause of a context whose operation was cancelled.
 	errOperationCancelled = errors.New("operation cancelled")
 )
@@ -82,19 +83,19 @@ type Task struct {
 	actor  Actor
 	ctx    context.Context
 	cancel context.CancelCauseFunc
-	work   Work
+	work   OperationFunc
 	// after, if set, hears of how the work ended, once that is recorded.
 	after   func(error)
-	watched *watched
+	running *Work
 
 	mu       sync.Mutex
 	progress catalog.Progress
 	told     bool // progress is in the catalog
 }
 
-// Work is what an operation does, in the name of the principal of ctx, which
+// OperationFunc is what an operation does, in the name of the principal of ctx, which
 // ends when the operation is cancelled.
-type Work func(ctx context.Context, task *Task) (Done, error)
+type OperationFunc func(ctx context.Context, task *Task) (Done, error)
 
 // Done is what successful work leaves.
 type Done struct {
@@ -116,12 +117,12 @@ func (t *Task) Progress(p catalog.Progress) {
 // NewRunner starts a runner. system is the context under which records are
 // kept; it must outlive Close.
 func NewRunner(system context.Context, store catalog.Store, opts RunnerOptions) *Runner {
-	orDefault(&opts.Running, 16)
-	orDefault(&opts.Live, 100)
-	orDefault(&opts.Keep, 24*time.Hour)
-	orDefault(&opts.Poll, 200*time.Millisecond)
-	orDefault(&opts.Beat, 5*time.Second)
-	orDefault(&opts.Lost, 30*time.Second)
+	opts.Running = cmp.Or(opts.Running, 16)
+	opts.Live = cmp.Or(opts.Live, 100)
+	opts.Keep = cmp.Or(opts.Keep, 24*time.Hour)
+	opts.Poll = cmp.Or(opts.Poll, 200*time.Millisecond)
+	opts.Beat = cmp.Or(opts.Beat, 5*time.Second)
+	opts.Lost = cmp.Or(opts.Lost, 30*time.Second)
 	tending, stop := context.WithCancel(system)
 	r := &Runner{
 		store: store, system: system, opts: opts, stop: stop,
@@ -131,19 +132,12 @@ func NewRunner(system context.Context, store catalog.Store, opts RunnerOptions) 
 	return r
 }
 
-func orDefault[T comparable](field *T, value T) {
-	var zero T
-	if *field == zero {
-		*field = value
-	}
-}
-
 // Start queues work as an operation of the caller.
-func (r *Runner) Start(ctx context.Context, a Actor, kind catalog.OperationKind, work Work) (catalog.Operation, error) {
+func (r *Runner) Start(ctx context.Context, a Actor, kind catalog.OperationKind, work OperationFunc) (catalog.Operation, error) {
 	return r.start(ctx, a, kind, work, nil)
 }
 
-func (r *Runner) start(ctx context.Context, a Actor, kind catalog.OperationKind, work Work, after func(error)) (catalog.Operation, error) {
+func (r *Runner) start(ctx context.Context, a Actor, kind catalog.OperationKind, work OperationFunc, after func(error)) (catalog.Operation, error) {
 	detached, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	t := &Task{actor: a, ctx: detached, cancel: cancel, work: work, after: after}
 	if err := r.admit(ctx, t, kind, false); err != nil {
@@ -151,7 +145,7 @@ func (r *Runner) start(ctx context.Context, a Actor, kind catalog.OperationKind,
 		return catalog.Operation{}, err
 	}
 	if kind == catalog.OperationQuery {
-		t.watched = r.opts.Revocations.register(a, cancel)
+		t.running = r.opts.Revocations.Register(a, cancel)
 		context.AfterFunc(detached, func() { r.endWaiting(t) })
 	}
 	r.mu.Lock()

@@ -106,7 +106,7 @@ func (r *replicas) await(o catalog.Operation, state catalog.OperationState) cata
 }
 
 // until is work that goes on until it is let go or cancelled.
-func until(letGo <-chan struct{}) ops.Work {
+func until(letGo <-chan struct{}) ops.OperationFunc {
 	return func(ctx context.Context, _ *ops.Task) (ops.Done, error) {
 		select {
 		case <-letGo:

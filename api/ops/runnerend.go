@@ -24,7 +24,7 @@ func (r *Runner) end(t *Task, done Done, err error) {
 			r.discard(r.system, t.Operation)
 		}
 	}
-	t.watched.done()
+	t.running.Done()
 	t.cancel(nil)
 	r.mu.Lock()
 	delete(r.tasks, t.Operation.ID)
@@ -53,7 +53,7 @@ func (r *Runner) outcome(t *Task, done Done, err error) catalog.OperationOutcome
 	case errors.Is(cause, ErrOperationLost):
 		err = cause
 	default:
-		err = endedBy(t.ctx, err)
+		err = EndedBy(t.ctx, err)
 	}
 	problem := r.opts.Describe(err)
 	o.State, o.Problem = catalog.OperationFailed, &problem

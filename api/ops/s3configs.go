@@ -19,6 +19,10 @@ import (
 	"github.com/lakewarden/lakewarden/engine/storage"
 )
 
+// ErrNoStoredSecret: a delegated configuration stores no credential that could be
+// rotated: 422.
+var ErrNoStoredSecret = newFault("oauth_config_has_no_secret", "storage configuration holds no secret")
+
 // trialTime bounds a trial of a configuration, so that a store that answers
 // slowly is not waited for as long as a request may take.
 const trialTime = 30 * time.Second

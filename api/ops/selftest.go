@@ -11,7 +11,7 @@ import (
 
 // ErrSelfTest: the server's own attack on itself got through, so it must not
 // serve. Not retried.
-var ErrSelfTest error = &failure{"internal_error", "sandbox self-test failed"}
+var ErrSelfTest = newFault("internal_error", "sandbox self-test failed")
 
 // attacks are statements that the guard must refuse. Each of them does harm when
 // it reaches an engine in which the delta extension is loaded.

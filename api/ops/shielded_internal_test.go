@@ -45,9 +45,9 @@ func mixedTable(t *testing.T) *delta.Snapshot {
 // fit, and row groups of such files never. The sizes in the log decide that.
 func TestConditionsExcludeMixedFilesOfLargeTables(t *testing.T) {
 	snap := mixedTable(t)
-	u := usedTable{snap: snap, head: snap}
-	policies := enforced{{PolicySpec: catalog.PolicySpec{Column: "tenant", Kind: catalog.PolicyRows, Text: `permit (principal, action, resource) when { resource has tenant && resource.tenant == "a" };`}}}
-	v, err := u.view(policies, subject{role: catalog.RoleViewer})
+	u := tableVersion{snap: snap, head: snap}
+	policies := policySet{{PolicySpec: catalog.PolicySpec{Column: "tenant", Kind: catalog.PolicyRows, Text: `permit (principal, action, resource) when { resource has tenant && resource.tenant == "a" };`}}}
+	v, err := u.view(policies, Subject{Role: catalog.RoleViewer})
 	require.NoError(t, err)
 	e := u.exposure(v)
 	require.Equal(t, pruning.Exposure{Bytes: 150, Mixed: true, MixedBytes: 100}, e, "files that the policy leaves out do not count")
@@ -70,7 +70,7 @@ func TestConditionsExcludeMixedFilesOfLargeTables(t *testing.T) {
 		{99, id("15"), []string{"1.parquet"}},
 		{99, id("99"), nil},
 	} {
-		r := u.relation(v, e, QueryLimits{CopyBytes: c.copyBytes})
+		r := u.relation(v, e, false, c.copyBytes)
 		require.True(t, r.Shielded)
 		require.Equal(t, int64(150), r.Bytes)
 		var files []string
@@ -80,8 +80,7 @@ func TestConditionsExcludeMixedFilesOfLargeTables(t *testing.T) {
 		require.Equal(t, c.files, files, "%d %+v", c.copyBytes, c.asked)
 	}
 
-	all, err := u.view(nil, subject{role: catalog.RoleViewer})
+	all, err := u.view(nil, Subject{Role: catalog.RoleViewer})
 	require.NoError(t, err)
-	require.False(t, u.relation(all, u.exposure(all), QueryLimits{}).Shielded, "nothing is hidden")
-	require.Equal(t, int64(128<<20), CopyBytes(1024<<20))
+	require.False(t, u.relation(all, u.exposure(all), false, 0).Shielded, "nothing is hidden")
 }

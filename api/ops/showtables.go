@@ -10,11 +10,12 @@ import (
 
 // showTables answers SHOW TABLES from the catalog: what the caller sees and
 // nothing else. The engine is not asked.
-func (o *Queries) showTables(ctx context.Context, a Actor, m *moment, statement *sqlguard.Query, schema string, run *Rows) error {
-	if err := o.list(ctx, a, m, &run.basis); err != nil {
+func (o *Queries) showTables(ctx context.Context, a Actor, m *EpochView, statement *sqlguard.Query, schema string, run *Rows) error {
+	var err error
+	if run.basis, err = o.Tables.ListBasis(ctx, a, m); err != nil {
 		return err
 	}
-	run.watched.judgeBy(run.basis.check(o.Revocations, a))
+	run.work.JudgeBy(o.Tables.CheckBasis(a, run.basis))
 	inCatalog, from := statement.ShowSchema()
 	if inCatalog != "" && catalog.FoldName(inCatalog) != catalog.CatalogName {
 		return &StatementError{Code: "table_not_found", Message: "there is no catalog " + quoted(inCatalog)}
@@ -36,7 +37,7 @@ func (o *Queries) showTables(ctx context.Context, a Actor, m *moment, statement 
 		filter.Config = config.ID
 	}
 	names := newTextTable("table_catalog", "table_schema", "name")
-	err := eachItem(func(page catalog.Page) (catalog.List[catalog.LocatedTable], error) {
+	err = catalog.Each(func(page catalog.Page) (catalog.List[catalog.LocatedTable], error) {
 		return o.Store.ListTables(ctx, a.Viewer, filter, page)
 	}, func(t catalog.LocatedTable) error {
 		names.add(catalog.CatalogName, t.StorageConfig.Schema(), t.Name)

@@ -16,9 +16,8 @@ import (
 
 // StorageConfigs manages storage configurations.
 type StorageConfigs struct {
-	Store  catalog.Store
-	Opener Opener
-	Tables Tables
+	Store     catalog.Store
+	Discovery Discovery
 	// Remote makes clients of stores in the network.
 	Remote Remote
 	// Seal encrypts a credential for its place in the catalog.
@@ -109,7 +108,7 @@ func (o StorageConfigs) create(ctx context.Context, a Actor, n catalog.NewStorag
 	if err = ensure(); err == nil {
 		// A table that cannot be read does not stand against the configuration:
 		// POST …/discover reports it. A root that cannot be listed does.
-		_, err = o.Tables.discover(ctx, a.Viewer, config, false)
+		_, err = o.Discovery.discover(ctx, a.Viewer, config, false)
 	}
 	if err != nil {
 		undo := context.WithoutCancel(ctx)
@@ -277,7 +276,7 @@ func (o StorageConfigs) Validate(ctx context.Context, id catalog.ConfigID) (Prob
 	if err != nil {
 		return ProbeReport{}, err
 	}
-	bucket, err := o.Opener.Bucket(ctx, config)
+	bucket, err := o.Discovery.Lake.Root(ctx, config)
 	if err != nil {
 		return ProbeReport{}, err
 	}
@@ -292,5 +291,5 @@ func (o StorageConfigs) Discover(ctx context.Context, id catalog.ConfigID, inclu
 	if err != nil {
 		return Discovered{}, err
 	}
-	return o.Tables.discover(ctx, a.Viewer, config, includeDropped)
+	return o.Discovery.discover(ctx, a.Viewer, config, includeDropped)
 }

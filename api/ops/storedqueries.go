@@ -2,11 +2,8 @@ package ops
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"maps"
 	"slices"
 	"time"
 
@@ -21,12 +18,12 @@ import (
 
 var (
 	// ErrOperationRunning: the result is not there yet: 409.
-	ErrOperationRunning error = &failure{"operation_running", "operation has not ended"}
+	ErrOperationRunning = newFault("operation_running", "operation has not ended")
 	// ErrOperationFailed: there will be no result: 409.
-	ErrOperationFailed error = &failure{"operation_failed", "operation did not succeed"}
+	ErrOperationFailed = newFault("operation_failed", "operation did not succeed")
 	// ErrResultStale: a policy, the member's role or attributes, or a table have
 	// changed since. Run the query again: 409.
-	ErrResultStale error = &failure{"result_stale", "result is stale"}
+	ErrResultStale = newFault("result_stale", "result is stale")
 )
 
 // StoredQueries runs statements as operations and keeps their rows.
@@ -67,13 +64,17 @@ type storedTable struct {
 	Replaced catalog.DeltaID `json:"replaced,omitempty"`
 }
 
-// storedTable returns the table as a stored result records it.
-func (u usedTable) storedTable() storedTable {
-	k := storedTable{ID: u.located.ID, Delta: u.located.DeltaID}
-	if u.replaced() {
-		k.Replaced = catalog.DeltaID(u.snap.TableID())
+// storedTables returns the tables of a basis as a stored result records them, each
+// version of a table once.
+func storedTables(b Basis) []storedTable {
+	out := []storedTable{}
+	for _, t := range b.Tables() {
+		k := storedTable{ID: t.Located().ID, Delta: t.Located().DeltaID, Replaced: t.Replaced()}
+		if !slices.Contains(out, k) {
+			out = append(out, k)
+		}
 	}
-	return k
+	return out
 }
 
 // Start begins a statement and returns at once.
@@ -112,7 +113,7 @@ func (o StoredQueries) run(ctx context.Context, t *Task, q StoredQuery) (Done, e
 	stored, err := keep()
 	if err != nil {
 		// No client has seen any rows yet, so they may all come again.
-		again, failed := patiently(ctx, rows.Again)
+		again, failed := sessions.WhenFree(ctx, rows.Again)
 		switch {
 		case failed != nil:
 			err = failed
@@ -146,7 +147,7 @@ func (o StoredQueries) begin(ctx context.Context, q Query) (*Rows, resultRecord,
 		if err != nil {
 			return nil, resultRecord{}, err
 		}
-		rows, err := patiently(ctx, func() (*Rows, error) {
+		rows, err := sessions.WhenFree(ctx, func() (*Rows, error) {
 			if err := o.Queries.Pool.Room(string(a.Org), string(a.User)); err != nil {
 				return nil, err
 			}
@@ -159,8 +160,8 @@ func (o StoredQueries) begin(ctx context.Context, q Query) (*Rows, resultRecord,
 		after, epochErr := o.Queries.Store.Epoch(ctx)
 		switch {
 		case err == nil && epochErr == nil && after == before:
-			if rows.held == nil || rows.ofCatalog {
-				remembered.Epoch, remembered.Viewer = before, viewerFields(a.Viewer)
+			if rows.held == nil || rows.basis.Lists() {
+				remembered.Epoch, remembered.Viewer = before, ViewerFields(a.Viewer)
 			}
 			return rows, remembered, nil
 		case epochErr != nil || !errors.Is(err, ErrResultStale) && err != nil:
@@ -173,26 +174,8 @@ func (o StoredQueries) begin(ctx context.Context, q Query) (*Rows, resultRecord,
 	return nil, resultRecord{}, ErrStale
 }
 
-// patiently calls f again while it fails with a [sessions.BusyError]: an operation can
-// wait for its turn, because no client holds a connection for it.
-func patiently[T any](ctx context.Context, f func() (T, error)) (T, error) {
-	for {
-		got, err := f()
-		var busy *sessions.BusyError
-		if !errors.As(err, &busy) {
-			return got, err
-		}
-		select {
-		case <-ctx.Done():
-			var none T
-			return none, ctx.Err()
-		case <-time.After(max(busy.RetryAfter, 100*time.Millisecond)):
-		}
-	}
-}
-
 func (o StoredQueries) remember(ctx context.Context, a Actor, rows *Rows) (k resultRecord, err error) {
-	k.Tables = append([]storedTable{}, rows.sources...)
+	k.Tables = storedTables(rows.basis)
 	k.State, err = o.readState(ctx, a, k.Tables)
 	return k, err
 }
@@ -218,21 +201,7 @@ func (o StoredQueries) readState(ctx context.Context, a Actor, tables []storedTa
 			governed = append(governed, found)
 		}
 	}
-	held, err := readRules(ctx, o.Queries.Store, a, governed)
-	if err != nil {
-		return "", err
-	}
-	k := key{sha256.New()}
-	k.text(string(held.subject.user), string(held.subject.role))
-	k.numbers(int64(len(held.subject.attributes)), int64(len(held.policies)))
-	for _, name := range slices.Sorted(maps.Keys(held.subject.attributes)) {
-		k.text(name, held.subject.attributes[name])
-	}
-	for _, p := range held.policies {
-		k.text(string(p.ID))
-		k.numbers(p.Version)
-	}
-	return hex.EncodeToString(k.Sum(nil)), nil
+	return o.Queries.Tables.RulesDigest(ctx, a, governed)
 }
 
 // StoredRows is a kept result on its way to its owner.
@@ -249,7 +218,7 @@ type StoredRows struct {
 
 // Next returns the next batch or io.EOF.
 func (r *StoredRows) Next(ctx context.Context) (arrow.RecordBatch, error) {
-	if err := endedBy(r.ctx, nil); err != nil {
+	if err := EndedBy(r.ctx, nil); err != nil {
 		return nil, err
 	}
 	return r.Result.Next(ctx)
@@ -288,16 +257,16 @@ func (o StoredQueries) Result(ctx context.Context, id catalog.OperationID) (*Sto
 	if err != nil {
 		return nil, err
 	}
-	ctx, watched := o.Queries.Revocations.begin(ctx, a)
-	watched.judgeBy(o.check(a, remembered))
+	ctx, work := o.Queries.Revocations.Begin(ctx, a)
+	work.JudgeBy(o.check(a, remembered))
 	rows, err := o.open(ctx, a, operation, remembered)
 	if err != nil {
-		watched.done()
-		return nil, endedBy(ctx, err)
+		work.Done()
+		return nil, EndedBy(ctx, err)
 	}
 	read := &StoredRows{Result: rows, QueryID: remembered.QueryID, Truncated: remembered.Cut, started: started, ctx: ctx}
 	read.close = func() error {
-		watched.done()
+		work.Done()
 		o.Queries.Audit.Record(entryFor(a, "query.result", "operation/"+string(id), catalog.OutcomeAllow))
 		return rows.Close()
 	}
@@ -305,7 +274,7 @@ func (o StoredQueries) Result(ctx context.Context, id catalog.OperationID) (*Sto
 }
 
 func (o StoredQueries) open(ctx context.Context, a Actor, operation catalog.Operation, remembered resultRecord) (*keptRows, error) {
-	m, err := newMoment(ctx, o.Queries.Store)
+	m, err := NewEpochView(ctx, o.Queries.Store)
 	if err != nil {
 		return nil, err
 	}
@@ -315,12 +284,12 @@ func (o StoredQueries) open(ctx context.Context, a Actor, operation catalog.Oper
 	return o.Results.open(ctx, operation, remembered.Rows)
 }
 
-// check returns a [check] that fails if a result is no longer current.
-func (o StoredQueries) check(a Actor, k resultRecord) check {
-	return func(ctx context.Context, m *moment) error {
+// check returns a [Check] that fails if a result is no longer current.
+func (o StoredQueries) check(a Actor, k resultRecord) Check {
+	return func(ctx context.Context, m *EpochView) error {
 		err := o.current(authz.System(ctx, "stored result"), m, a, k)
 		if errors.Is(err, ErrResultStale) || errors.Is(err, catalog.ErrNotFound) {
-			return errRevoked
+			return ErrRevoked
 		}
 		return err
 	}
@@ -342,12 +311,12 @@ func resultOf(a Actor, operation catalog.Operation) (k resultRecord, err error) 
 
 // current returns nil when a statement that ran now would be held to the same
 // rules.
-func (o StoredQueries) current(ctx context.Context, m *moment, a Actor, k resultRecord) error {
-	state, err := answer(ctx, m, nil, nil, func() (string, error) { return o.readState(ctx, a, k.Tables) })
+func (o StoredQueries) current(ctx context.Context, m *EpochView, a Actor, k resultRecord) error {
+	state, err := ReadAt(ctx, m, nil, nil, func() (string, error) { return o.readState(ctx, a, k.Tables) })
 	switch {
 	case err != nil:
 		return err
-	case state != k.State, k.Epoch != 0 && (k.Epoch != m.epoch || !slices.Equal(k.Viewer, viewerFields(a.Viewer))):
+	case state != k.State, k.Epoch != 0 && (k.Epoch != m.Epoch() || !slices.Equal(k.Viewer, ViewerFields(a.Viewer))):
 		return ErrResultStale
 	}
 	return nil

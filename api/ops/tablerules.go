@@ -3,16 +3,13 @@ package ops
 import (
 	"context"
 	"errors"
-	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/lakewarden/lakewarden/auth"
 	"github.com/lakewarden/lakewarden/catalog"
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/constraint"
 	"github.com/lakewarden/lakewarden/engine/delta"
-	"github.com/lakewarden/lakewarden/engine/pruning"
 	"github.com/lakewarden/lakewarden/sessions"
 )
 
@@ -21,52 +18,47 @@ import (
 // caller who does not see all of them learns yes or no of NOT NULL and of the keys
 // that others made, makes no key, and proves no constraint.
 type TableRules struct {
-	Tables
-	Queries    *Queries
-	Writes     WriteLeases
-	Operations Operations
+	Store  catalog.Store
+	Tables Tables
+	Parser engine.Parser
+	Pool   *sessions.Pool
+	// Confirmed and Revocations are those of [Queries].
+	Confirmed   func() error
+	Revocations *Revocations
+	Leases      WriteLeases
+	Operations  Operations
 	// task is set where an operation does the work.
 	task *Task
 }
 
-// ruled is a table whose rules the caller may change, at its newest version.
+// ruled is a table whose rules the caller may see or change, at one version.
 type ruled struct {
 	actor Actor
 	table catalog.LocatedTable
 	snap  *delta.Snapshot
-	view  view
-	// basis is the basis of view.
-	basis basis
+	view  Table
 }
 
-// find resolves a path for the caller, who must hold tables:modify where the
-// table is.
-func (o TableRules) find(ctx context.Context, path TablePath) (r ruled, err error) {
-	if err := o.Queries.Confirmed(); err != nil {
-		return r, err
-	}
-	if r.actor, r.table, r.snap, err = o.Tables.find(ctx, path); err != nil {
-		return r, err
-	}
-	if err := o.Permissions.Permits(ctx, r.actor.Viewer, r.table.Config, auth.ScopeTablesModify); err != nil {
-		return r, err
-	}
-	r.view, r.basis, err = o.viewWithBasis(ctx, r.actor, usedTable{located: r.table, snap: r.snap, head: r.snap})
-	return r, err
+func ruledBy(t Table) ruled {
+	return ruled{actor: t.Caller(), table: t.Located(), snap: t.Snapshot(), view: t}
 }
 
-// column finds a column by its name, exactly or else in any case. A hidden one is
-// not told from one that does not exist.
-func (r ruled) column(name string) (delta.Field, bool) {
-	fields := r.snap.Schema().Fields
-	i := slices.IndexFunc(fields, func(f delta.Field) bool { return f.Name == name })
-	if i < 0 {
-		i = slices.IndexFunc(fields, func(f delta.Field) bool { return strings.EqualFold(f.Name, name) })
+// find opens the newest version for a caller who must have tables:modify where the table
+// is.
+func (o TableRules) find(ctx context.Context, path TablePath) (ruled, error) {
+	if err := o.Confirmed(); err != nil {
+		return ruled{}, err
 	}
-	if i < 0 || r.view.hides(fields[i].Name) {
-		return delta.Field{}, false
+	return o.open(ctx, Ref{Path: path, Scope: auth.ScopeTablesModify})
+}
+
+func (o TableRules) open(ctx context.Context, ref Ref) (ruled, error) {
+	a, err := ActorFrom(ctx)
+	if err != nil {
+		return ruled{}, err
 	}
-	return fields[i], true
+	t, err := o.Tables.Open(ctx, a, ref)
+	return ruledBy(t), err
 }
 
 // alteration is what a change comes to at one version of the table.
@@ -107,11 +99,11 @@ func (o TableRules) altered(ctx context.Context, path TablePath, plan func(conte
 			return r, err
 		}
 		snap, err := r.commit(ctx, *a)
-		err = o.concealed(ctx, r.table, err)
+		err = r.view.Conceal(ctx, err)
 		if err != nil && (attempt == alterAttempts || !errors.Is(err, delta.ErrConflict)) {
 			return r, err
 		}
-		o.refresh(ctx, r)
+		r.view.Changed(ctx)
 		if err == nil {
 			r.snap = snap
 			if a.after != nil {
@@ -120,12 +112,6 @@ func (o TableRules) altered(ctx context.Context, path TablePath, plan func(conte
 			return r, err
 		}
 	}
-}
-
-// refresh makes the next look at the table see this commit, or the one that won.
-// Where the log cannot be looked at now, that look will say so.
-func (o TableRules) refresh(ctx context.Context, r ruled) {
-	o.Lake.Changed(ctx, r.table)
 }
 
 func (r ruled) commit(ctx context.Context, a alteration) (*delta.Snapshot, error) {
@@ -143,35 +129,32 @@ func (r ruled) commit(ctx context.Context, a alteration) (*delta.Snapshot, error
 }
 
 // ask runs questions about all rows of the table, in a session that no statement
-// of anybody has seen or will see.
+// of anybody has used or will use.
 func (o TableRules) ask(ctx context.Context, r ruled, questions func(context.Context, constraint.Scope, constraint.Relation) error) error {
-	ctx, watched := o.Queries.Revocations.begin(ctx, r.actor)
-	defer watched.done()
-	watched.judgeBy(r.basis.check(o.Queries.Revocations, r.actor).and(hasScopes(o.Permissions, r.actor, r.table.Config, []auth.Scope{auth.ScopeTablesModify})))
+	ctx, work := o.Revocations.Begin(ctx, r.actor)
+	defer work.Done()
+	scopes := o.Tables.CheckScopes(r.actor, r.table.Config, []auth.Scope{auth.ScopeTablesModify})
+	work.JudgeBy(o.Tables.CheckBasis(r.actor, BasisOf(r.view)).And(scopes))
 	if err := o.answers(ctx, r, questions); err != nil {
-		return endedBy(ctx, err)
+		return EndedBy(ctx, err)
 	}
 	return nil
 }
 
 func (o TableRules) answers(ctx context.Context, r ruled, questions func(context.Context, constraint.Scope, constraint.Relation) error) error {
-	if err := checkRows(ctx, r.snap); err != nil {
-		return o.refuseHead(ctx, r.table, r.snap, err)
+	if err := r.view.CheckRows(ctx); err != nil {
+		return err
 	}
-	source := sourceOf(r.table, r.snap)
-	if files, ok := pruning.List(r.snap, columnsOf(r.snap), engine.Condition{}); ok {
-		source.Files = files
+	open := o.Pool.Open
+	if o.task != nil { // no client holds a connection for it
+		open = o.Pool.OpenWhenFree
 	}
-	key := sessions.Key{Org: string(r.actor.Org), User: string(r.actor.User), Roots: []string{sessionRoot(r.table.StorageConfig)}}
-	open := func() (*sessions.Held, error) { return o.Queries.Pool.Open(ctx, key, "") }
-	if o.task != nil { // nobody holds a connection for it
-		open = func() (*sessions.Held, error) { return openWhenFree(ctx, o.Queries.Pool, key, "") }
-	}
-	held, err := open()
+	held, err := open(ctx, r.view.ServiceKey(), "")
 	if err != nil {
 		return err
 	}
 	defer held.Release()
+	source := r.view.WholeSource()
 	scope := constraint.Scope{Session: held, Sources: []engine.Source{source}, Lease: held.Lease}
 	return questions(ctx, scope, constraint.Relation{From: source.Relation()})
 }
@@ -190,7 +173,7 @@ func (e *RowsError) Unwrap() error { return e.Problems }
 
 // against is a problem of one field. The count is for callers who see all rows.
 func (r ruled) against(field string, count int64, what string) catalog.FieldError {
-	if r.view.whole() {
+	if r.view.Whole() {
 		return catalog.FieldError{Field: field, Message: strconv.FormatInt(count, 10) + " " + what}
 	}
 	return catalog.FieldError{Field: field, Message: "there are " + what}

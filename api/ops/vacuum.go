@@ -95,7 +95,7 @@ func (o Maintenance) deleting(ctx context.Context, m maintained, v Vacuum) (cont
 	if v.DryRun {
 		return ctx, func() {}, nil
 	}
-	return o.Writes.Begin(ctx, m.table, catalog.WriteVacuum)
+	return o.Leases.Begin(ctx, m.Located(), catalog.WriteVacuum)
 }
 
 // vacuum does the work when its turn has come. The caller's rights and the table
@@ -110,7 +110,6 @@ func (o Maintenance) vacuum(ctx context.Context, t *Task, path TablePath, v Vacu
 	}
 	out = Vacuumed{DryRun: v.DryRun, Files: []string{}}
 	run, bytes := maintenanceRun{catalog.OperationVacuum, time.Now()}, int64(0)
-	_, local := localRoot(m.table.StorageConfig)
 	deleting, end, err := o.deleting(ctx, m, v)
 	if err != nil {
 		return out, err
@@ -119,12 +118,12 @@ func (o Maintenance) vacuum(ctx context.Context, t *Task, path TablePath, v Vacu
 	files, err := maintenance.Vacuum(deleting, m.snap, maintenance.VacuumOptions{
 		Mode: maintenance.VacuumMode(v.Mode), Retention: v.Retention, Insist: v.Insist, KeepVersions: v.KeepVersions, DryRun: v.DryRun,
 		OldestWrite: func(ctx context.Context) (time.Time, error) {
-			return o.Writes.Oldest(ctx, m.actor.Org, m.table.DeltaID)
+			return o.Leases.Oldest(ctx, m.actor.Org, m.Located().DeltaID)
 		},
 		Found: func(files []objstore.Object) {
 			for _, f := range files {
 				bytes += f.Size
-				if m.open && len(out.Files) < maxVacuumNames {
+				if m.Whole() && len(out.Files) < maxVacuumNames {
 					out.Files = append(out.Files, f.Name)
 				}
 			}
@@ -132,13 +131,13 @@ func (o Maintenance) vacuum(ctx context.Context, t *Task, path TablePath, v Vacu
 		Looked: m.progress(t),
 		// As other writers do: there is a commit to lose where clocks and lists are
 		// the store's.
-		LogCommits: local && !v.DryRun, UserID: string(m.actor.User), UserName: m.actor.Email,
+		LogCommits: m.Local() && !v.DryRun, UserID: string(m.actor.User), UserName: m.actor.Email,
 	})
 	err = lost(deleting, err)
 	if errors.Is(err, maintenance.ErrRetention) {
 		err = errShortRetention // the property has changed meanwhile
 	}
-	if m.open {
+	if m.Whole() {
 		out.Count = &files
 	}
 	if !v.DryRun {

@@ -32,7 +32,7 @@ func nothing(struct{}) any { return struct{}{} }
 // looked tells an operation that it has looked at n of all rules; callers who do
 // not see the whole table hear nothing.
 func (o TableRules) looked(r ruled, n, all int) {
-	if o.task != nil && r.view.whole() {
+	if o.task != nil && r.view.Whole() {
 		o.task.Progress(catalog.Progress{Done: int64(n), Total: int64(all), Unit: "rules"})
 	}
 }

@@ -29,18 +29,18 @@ func (o TableRules) Violations(ctx context.Context, path TablePath) ([]RuleState
 	if err != nil {
 		return nil, err
 	}
-	set, err := ruleSet(ctx, o.Store, o.Queries.Plans.parser, r.actor.Org, r.snap)
+	set, err := RuleSet(ctx, o.Store, o.Parser, r.actor.Org, r.snap)
 	if err != nil {
 		return nil, err
 	}
 	out := []RuleState{}
 	note := func(kind, name string, columns []string, count func() (int64, error)) error {
-		if slices.ContainsFunc(columns, r.view.hides) || kind == "check" && !r.view.whole() {
+		if slices.ContainsFunc(columns, r.view.Hides) || kind == "check" && !r.view.Whole() {
 			return nil
 		}
 		n, err := count()
 		state := RuleState{Kind: kind, Name: name, Columns: columns, Holds: n == 0}
-		if r.view.whole() {
+		if r.view.Whole() {
 			state.Violations = &n
 		}
 		out = append(out, state)

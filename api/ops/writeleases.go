@@ -1,6 +1,7 @@
 package ops
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -14,7 +15,7 @@ import (
 // ErrWriteLeaseLost: a write could not give signs of life for so long that a
 // vacuum may have taken its files for rubbish. It is the cause of the context of
 // such a write, which must not commit any more. Retry: 503.
-var ErrWriteLeaseLost error = &failure{"unavailable", "write lease lost"}
+var ErrWriteLeaseLost = newFault("unavailable", "write lease lost")
 
 // Bounds of write leases. A write whose last sign of life is older than
 // leaseLost stands in no vacuum's way; it gives up itself long before.
@@ -42,8 +43,7 @@ type WriteLeases struct {
 // be kept. done ends the lease, after the commit or after the files of a write
 // that failed are gone; it must be called, and may be called again.
 func (l WriteLeases) Begin(ctx context.Context, table catalog.LocatedTable, kind catalog.WriteKind) (writing context.Context, done func(), err error) {
-	orDefault(&l.Beat, leaseBeat)
-	orDefault(&l.Grace, leaseGrace)
+	l.Beat, l.Grace = cmp.Or(l.Beat, leaseBeat), cmp.Or(l.Grace, leaseGrace)
 	// What the lease needs of the catalog it needs also after a cancellation.
 	system := authz.System(context.WithoutCancel(ctx), "write lease")
 	begun := time.Now()

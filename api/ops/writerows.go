@@ -4,8 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"slices"
-	"strings"
 
 	"github.com/lakewarden/lakewarden/auth"
 	"github.com/lakewarden/lakewarden/catalog"
@@ -31,25 +31,21 @@ func (o Writes) Insert(ctx context.Context, path TablePath, body RowsBody, optio
 		if err != nil {
 			return dml.Result{}, err
 		}
-		defer letGo(held)
+		defer releaseAsync(held)
 		return dml.Insert(ctx, w.target, opts, rows.Rows)
 	})
 }
-
-// masksColumn refuses a value for a masked column. Under a mask that keeps equal
-// values equal, whoever chooses values finds out which of the others are the same.
-const masksColumn = "is masked for the caller"
 
 // writable refuses rows that name columns which the caller does not see as they
 // are at this moment: the body may have been read before a policy came.
 func (w *writing) writable(rows staged) error {
 	for _, shape := range rows.Shapes {
 		for _, name := range shape {
-			if w.view.hides(name) {
+			switch {
+			case w.table.Hides(name):
 				return invalid("rows."+name, "must be a column of the table")
-			}
-			if _, masked := w.view.Masks[name]; masked {
-				return invalid("rows."+name, masksColumn)
+			case w.table.Masks(name):
+				return invalid("rows."+name, MaskedColumn)
 			}
 		}
 	}
@@ -60,14 +56,14 @@ func (w *writing) writable(rows staged) error {
 // The error does not name a hidden column.
 func (w *writing) mustFill(rows staged) error {
 	columns := w.target.Rules.Unfilled()
-	if len(rows.Shapes) > 0 && slices.ContainsFunc(columns, w.view.hides) {
+	if len(rows.Shapes) > 0 && slices.ContainsFunc(columns, w.table.Hides) {
 		return invalid("rows", "cannot be added: the table has a default that cannot be evaluated here")
 	}
 	return rows.mustName(columns, "is required: the default of the column cannot be evaluated here")
 }
 
 func unknownMember(members map[string]json.RawMessage) error {
-	for _, name := range sortedKeys(members) {
+	for _, name := range slices.Sorted(maps.Keys(members)) {
 		return invalid(name, "is no field of this request")
 	}
 	return nil
@@ -109,14 +105,14 @@ func (o Writes) Merge(ctx context.Context, path TablePath, in MergeInput, option
 		if err != nil {
 			return dml.Result{}, err
 		}
-		defer letGo(held)
+		defer releaseAsync(held)
 		return dml.Merge(ctx, w.target, opts, merge)
 	})
 }
 
 // take reads the members that stand beside the rows.
 func (in *MergeInput) take(members map[string]json.RawMessage) error {
-	for _, name := range sortedKeys(members) {
+	for _, name := range slices.Sorted(maps.Keys(members)) {
 		var err error
 		switch name {
 		case "on":
@@ -197,12 +193,12 @@ func (w *writing) permitsMerge(ctx context.Context, in MergeInput) error {
 		scopes = append(scopes, auth.ScopeRowsDelete)
 	}
 	for _, s := range scopes {
-		if err := w.Permissions.Permits(ctx, w.actor.Viewer, w.located.Config, s); err != nil {
+		if err := w.Tables.Permissions.Permits(ctx, w.actor.Viewer, w.located.Config, s); err != nil {
 			return err
 		}
 	}
 	w.scopes = scopes
-	w.watchBasis()
+	w.judgeBasis()
 	return nil
 }
 
@@ -229,20 +225,18 @@ func (w *writing) merge(in MergeInput, rows staged) (dml.MergeRows, error) {
 		return out, invalid("on", "must name columns: the table has no primary key")
 	}
 	for _, name := range names {
-		column, ok := w.visibleColumn(name)
-		_, masked := w.view.Masks[column]
-		f, _ := w.used.snap.Schema().Field(column)
+		f, ok := w.table.Column(name)
 		switch {
 		case !ok:
 			return out, invalid("on", "must be columns of the table")
-		case masked:
+		case w.table.Masks(f.Name):
 			return out, invalid("on", "must not be columns that are masked for the caller")
-		case slices.Contains(out.On, column):
+		case slices.Contains(out.On, f.Name):
 			return out, invalid("on", "must not name a column twice")
 		case !constraint.Keyable(f.Type):
 			return out, invalid("on", "must be columns whose values can be compared")
 		}
-		out.On = append(out.On, column)
+		out.On = append(out.On, f.Name)
 	}
 	return out, rows.mustName(out.On, "is required: the merge is on it")
 }
@@ -263,19 +257,4 @@ func (s staged) mustName(columns []string, message string) error {
 		return nil
 	}
 	return missing
-}
-
-// visibleColumn finds a column that the caller sees: by its very name, or else in
-// any case.
-func (w *writing) visibleColumn(name string) (string, bool) {
-	found := ""
-	for _, c := range w.view.columns {
-		if c.Name == name {
-			return name, true
-		}
-		if strings.EqualFold(c.Name, name) {
-			found = c.Name
-		}
-	}
-	return found, found != ""
 }

@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"maps"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -14,6 +16,7 @@ import (
 	"github.com/lakewarden/lakewarden/auth"
 	"github.com/lakewarden/lakewarden/catalog"
 	"github.com/lakewarden/lakewarden/catalog/authz"
+	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/constraint"
 	"github.com/lakewarden/lakewarden/engine/delta"
 	"github.com/lakewarden/lakewarden/engine/dml"
@@ -23,8 +26,16 @@ import (
 // Writes changes the rows of tables on behalf of callers: all rows of a request,
 // or none, in one commit.
 type Writes struct {
-	Queries     *Queries
-	Permissions Permissions
+	Store  catalog.Store
+	Tables Tables
+	// Queries finds the rows that conditions of callers mean.
+	Queries *Queries
+	Parser  engine.Parser
+	Pool    *sessions.Pool
+	// Confirmed and Revocations are those of [Queries].
+	Confirmed   func() error
+	Revocations *Revocations
+	Audit       *Auditor
 	Leases      WriteLeases
 	Metrics     *WriteMetrics
 	Logger      *slog.Logger
@@ -69,17 +80,15 @@ type writing struct {
 	asked       asked
 	application *dml.Application
 	id          string
-	// kept counts the answers that were kept in scratch.
-	kept int
+	// plans counts the plans that needed rows of the table.
+	plans int
 	// scopes are the scopes that the write needs on the table.
-	scopes  []auth.Scope
-	watched *watched
+	scopes []auth.Scope
+	work   *Work
 
-	// What follows is read anew for every plan.
-	moment *moment
-	basis  basis
-	used   usedTable
-	view   view
+	// The fields below are set for every plan.
+	table  Table
+	basis  Basis
 	target dml.Table
 }
 
@@ -94,24 +103,24 @@ func (o Writes) run(ctx context.Context, path TablePath, action string, scopes [
 	if err != nil {
 		return Written{}, err
 	}
-	if err := o.Queries.Confirmed(); err != nil {
+	if err := o.Confirmed(); err != nil {
 		return Written{}, err
 	}
 	w := &writing{Writes: o, actor: a, action: action, options: options, id: uuid.NewString(), scopes: scopes}
-	if w.located, err = path.resolve(ctx, o.Queries.Store, a.Viewer); err != nil {
+	if w.located, err = path.Resolve(ctx, o.Store, a.Viewer); err != nil {
 		return Written{}, err
 	}
 	w.asked = newAsked(append([]string{action, string(w.located.ID)}, words...)...)
 	for _, scope := range scopes {
-		if err := o.Permissions.Permits(ctx, a.Viewer, w.located.Config, scope); err != nil {
+		if err := o.Tables.Permissions.Permits(ctx, a.Viewer, w.located.Config, scope); err != nil {
 			return Written{}, err
 		}
 	}
-	if err := o.Queries.Pool.Room(string(a.Org), string(a.User)); err != nil {
+	if err := o.Pool.Room(string(a.Org), string(a.User)); err != nil {
 		return Written{}, err
 	}
-	ctx, w.watched = o.Queries.Revocations.begin(ctx, a)
-	defer w.watched.done()
+	ctx, w.work = o.Revocations.Begin(ctx, a)
+	defer w.work.Done()
 	ctx, cancel := context.WithTimeout(ctx, o.Timeout)
 	defer cancel()
 	if w.scratch, err = os.MkdirTemp(o.Scratch, "write-"); err != nil {
@@ -120,7 +129,7 @@ func (o Writes) run(ctx context.Context, path TablePath, action string, scopes [
 	defer func() { _ = os.RemoveAll(w.scratch) }() // the next start sweeps the rest
 	begun := time.Now()
 	if out, err = w.committed(ctx, prepare, plan); err != nil {
-		err = endedBy(ctx, err)
+		err = EndedBy(ctx, err)
 	}
 	o.Metrics.ended(action, err)
 	w.record(action, out, time.Since(begun), err)
@@ -141,7 +150,7 @@ func (w *writing) committed(ctx context.Context, prepare func(context.Context, *
 		return Written{}, err
 	}
 	defer done()
-	schema := w.used.snap.Metadata().SchemaString
+	schema := w.table.Snapshot().Metadata().SchemaString
 	if err := prepare(ctx, w); err != nil {
 		return Written{}, err
 	}
@@ -152,7 +161,7 @@ func (w *writing) committed(ctx context.Context, prepare func(context.Context, *
 		result, err := plan(ctx, w)
 		if err == nil {
 			if !w.options.DryRun {
-				w.Queries.Lake.Committed(ctx, w.located, result.Snapshot)
+				w.table.Committed(ctx, result.Snapshot)
 			}
 			out := writtenOf(result)
 			return out, w.settle(ctx, out)
@@ -172,7 +181,7 @@ func (w *writing) committed(ctx context.Context, prepare func(context.Context, *
 				return orNothing(earlier), again
 			}
 		}
-		if w.used.snap.Metadata().SchemaString != schema {
+		if w.table.Snapshot().Metadata().SchemaString != schema {
 			return Written{}, err // the rows were read as those of another schema
 		}
 	}
@@ -204,42 +213,27 @@ func pause(ctx context.Context, n int) error {
 	}
 }
 
-// open reads the newest version, and what the caller may see and write of it, at
-// one moment.
-func (w *writing) open(ctx context.Context) error {
-	t, snap, err := w.Queries.Tables.openNewest(ctx, w.located)
-	if err == nil {
-		err = w.Queries.Tables.refuseHead(ctx, t, snap, checkRows(ctx, snap))
-	}
+// open opens the newest version as the caller may see and write it.
+func (w *writing) open(ctx context.Context) (err error) {
+	w.table, err = w.Tables.Open(ctx, w.actor, Ref{Table: &w.located, Newest: true, Rows: true})
 	if err != nil {
 		return err
 	}
-	w.located, w.used = t, usedTable{located: t, snap: snap, head: snap}
-	if w.moment, err = newMoment(ctx, w.Queries.Store); err != nil {
-		return err
-	}
-	held, err := rulesFor(ctx, w.Queries.Store, w.actor, w.moment, []catalog.LocatedTable{t}, nil)
+	w.located, w.basis = w.table.Located(), BasisOf(w.table)
+	w.judgeBasis()
+	filter, err := w.table.FilterOver(constraint.Alias)
 	if err != nil {
 		return err
 	}
-	w.basis = basis{subject: held.subject, tables: []usedPolicies{{w.used, w.used.applied(held.policies)}}}
-	w.watchBasis()
-	if w.view, err = w.used.view(held.policies, held.subject); err != nil {
-		return err
-	}
-	columns := columnsOf(snap)
-	filter, err := w.used.applied(held.policies).filterOver(held.subject, columns, constraint.Alias)
-	if err != nil {
-		return err
-	}
-	set, err := ruleSet(authz.System(ctx, "rules of a table"), w.Queries.Store, w.Queries.Plans.parser, w.actor.Org, snap)
+	snap := w.table.Snapshot()
+	set, err := RuleSet(authz.System(ctx, "rules of a table"), w.Store, w.Parser, w.actor.Org, snap)
 	if err != nil {
 		return err
 	}
 	w.target = dml.Table{
-		Snapshot: snap, Source: sourceOf(t, snap), Columns: columns, Rules: set, Filter: filter.Predicate, Hidden: filter.HiddenColumns,
-		Masked: sortedKeys(filter.Masks), Restricted: w.view.filtered(),
-		KeepOrder: w.used.applied(held.policies).hideRows(),
+		Snapshot: snap, Source: w.table.Source(), Columns: w.table.AllColumns(), Rules: set, Filter: filter.Predicate, Hidden: filter.HiddenColumns,
+		Masked: slices.Sorted(maps.Keys(filter.Masks)), Restricted: w.table.Filtered(),
+		KeepOrder: w.table.HidesRows(),
 	}
 	return nil
 }
@@ -247,11 +241,11 @@ func (w *writing) open(ctx context.Context) error {
 // session opens the service session of a plan. It reads the table's configuration
 // only, and unfiltered.
 func (w *writing) session(ctx context.Context) (*sessions.Held, dml.Options, error) {
-	return w.sessionOver(ctx, []string{sessionRoot(w.located.StorageConfig)})
+	return w.sessionFor(ctx, w.table.ServiceKey())
 }
 
-func (w *writing) sessionOver(ctx context.Context, roots []string) (*sessions.Held, dml.Options, error) {
-	held, err := w.Queries.Pool.Open(ctx, sessions.Key{Org: string(w.actor.Org), User: string(w.actor.User), Roots: roots}, w.scratch)
+func (w *writing) sessionFor(ctx context.Context, key sessions.Key) (*sessions.Held, dml.Options, error) {
+	held, err := w.Pool.Open(ctx, key, w.scratch)
 	if err != nil {
 		return nil, dml.Options{}, err
 	}
@@ -269,10 +263,9 @@ func (w *writing) sessionOver(ctx context.Context, roots []string) (*sessions.He
 	}, nil
 }
 
-// letGo ends a session of this write. Nobody waits for it but the pool, when that is
-// closed: it takes the engine as long as some writes do to give its memory back, and
-// the lease stays until then.
-func letGo(held *sessions.Held) { go held.Release() }
+// releaseAsync ends a session of this write. Only the closing pool waits for it: the engine
+// takes as long as some writes to free its memory, and the lease stays until then.
+func releaseAsync(held *sessions.Held) { go held.Release() }
 
 // record writes who changed what, without values.
 func (w *writing) record(action string, out Written, elapsed time.Duration, err error) {
@@ -289,5 +282,5 @@ func (w *writing) record(action string, out Written, elapsed time.Duration, err 
 		"table": w.located.DeltaID, "version": out.Version, "inserted": out.Inserted, "updated": out.Updated, "deleted": out.Deleted,
 		"dry_run": w.options.DryRun, "elapsed_ms": elapsed.Milliseconds(),
 	})
-	w.Queries.Audit.Record(entry)
+	w.Audit.Record(entry)
 }

@@ -70,7 +70,7 @@ func QueryRoutes(api huma.API, queries *ops.Queries, stored ops.StoredQueries, r
 	})
 	rows := route{method: "GET", path: tableBase + "/rows", id: "listRows", tag: "Query", scope: auth.ScopeTablesQuery,
 		summary: "Page through the rows of a table", description: "All pages of a walk come from the version of the first.", rows: reflect.TypeFor[rowPage]()}
-	browse := ops.Browse{Queries: queries}
+	browse := ops.Browse{Tables: queries.Tables, Queries: queries}
 	addStream(api, rows, room, func(ctx context.Context, in *rowsInput) (*streaming, error) { return startBrowse(ctx, browse, in) })
 }
 

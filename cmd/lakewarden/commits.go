@@ -31,7 +31,7 @@ func followCommits(ctx context.Context, store catalog.Commits, lake *ops.Lake, s
 // writers have committed to them.
 func checkForeignCommits(ctx context.Context, store catalog.Constraints, queries *ops.Queries, registry *prometheus.Registry, log *slog.Logger, s *service) {
 	checks := &ops.ForeignCommits{
-		Store: store, Queries: queries, Metrics: ops.NewForeignMetrics(registry), Logger: log,
+		Store: store, Lake: queries.Tables.Lake, Parser: queries.Plans.Parser(), Pool: queries.Pool, Metrics: ops.NewForeignMetrics(registry), Logger: log,
 	}
 	checks.Watch()
 	ctx, stop := context.WithCancel(ctx)

@@ -113,8 +113,8 @@ func makeDemo(ctx context.Context, config Config, path string) (demo, error) {
 		return d, err
 	}
 	opener := buckets{metrics: objstore.NewMetrics(prometheus.NewRegistry()), roots: roots}
-	tables := ops.Tables{Store: store, Opener: opener, Permissions: store, Lake: ops.NewLake(opener, delta.Options{})}
-	configs := ops.StorageConfigs{Store: store, Opener: opener, Tables: tables, LocalRoots: roots.of}
+	discovery := ops.Discovery{Store: store, Lake: ops.NewLake(opener, delta.Options{})}
+	configs := ops.StorageConfigs{Store: store, Discovery: discovery, LocalRoots: roots.of}
 	made, err := configs.Create(asAdmin, ops.NewStorageConfig{Name: demoConfig, Kind: "local", Workspace: boot.WorkspaceID, Root: root})
 	if err != nil {
 		return d, err
@@ -123,7 +123,7 @@ func makeDemo(ctx context.Context, config Config, path string) (demo, error) {
 	if err := makeDemoUsers(ctx, raw, &d); err != nil {
 		return d, err
 	}
-	if err := makeDemoPolicies(asAdmin, ops.Policies{Store: store, Lake: tables.Lake}, made); err != nil {
+	if err := makeDemoPolicies(asAdmin, ops.Policies{Store: store, Lake: discovery.Lake}, made); err != nil {
 		return d, err
 	}
 	text, err := json.MarshalIndent(d, "", "  ")

@@ -138,8 +138,7 @@ func newService(ctx context.Context, config Config, holder string, log *slog.Log
 	store := authz.New(raw)
 
 	background, stop := context.WithCancel(authz.System(context.WithoutCancel(ctx), "server"))
-	memory := ops.NewMemory()
-	watch, err := watchEpoch(background, raw, ops.NewRevocations(store, memory, ops.RevocationOptions{Logger: log}))
+	watch, err := watchEpoch(background, raw, ops.NewRevocations(store, ops.RevocationOptions{Logger: log}))
 	s.onClose(func(context.Context) error {
 		stop()
 		if watch != nil {
@@ -157,16 +156,17 @@ func newService(ctx context.Context, config Config, holder string, log *slog.Log
 	if err != nil {
 		return nil, err
 	}
-	queries, tables, opener, err := newQueries(ctx, config, store, memory, watch, auditor, registry, s)
+	queries, tables, opener, err := newQueries(ctx, config, store, watch, auditor, registry, s)
 	if err != nil {
 		return nil, err
 	}
 
 	checkForeignCommits(background, store, queries, registry, log, s)
+	discovery := ops.Discovery{Store: store, Lake: tables.Lake}
 	followCommits(background, store, tables.Lake, s)
 
 	s.every(background, config.DiscoveryEvery, func(ctx context.Context) {
-		if err := tables.DiscoverAll(ctx); err != nil && ctx.Err() == nil {
+		if err := discovery.All(ctx); err != nil && ctx.Err() == nil {
 			log.Warn("periodic discovery", "error", err)
 		}
 	})
@@ -204,11 +204,14 @@ func newService(ctx context.Context, config Config, holder string, log *slog.Log
 		Keys: ops.APIKeys{Store: store, Now: time.Now}, Organisations: ops.Organisations{Store: store}, Members: ops.Members{Store: store},
 		Workspaces: ops.Workspaces{Store: store}, Audit: ops.AuditLog{Store: store},
 		Storage: ops.StorageConfigs{
-			Store: store, Opener: opener, Tables: tables, LocalRoots: opener.roots.of, Remote: opener.s3, Seal: opener.s3.seal, Now: time.Now,
+			Discovery: discovery, Store: store, LocalRoots: opener.roots.of, Remote: opener.s3, Seal: opener.s3.seal, Now: time.Now,
 		},
-		TableRules: ops.TableRules{Tables: tables, Queries: queries, Writes: leases, Operations: operations},
-		Tables:     tables, TableFiles: ops.TableFiles{Tables: tables, Queries: queries}, Writes: writes,
-		Maintenance: maintenance, Policies: ops.Policies{Store: store, Lake: tables.Lake}, Simulation: ops.Simulation{Store: store, Queries: queries},
+		TableRules: ops.TableRules{
+			Store: store, Tables: tables, Parser: queries.Plans.Parser(), Pool: queries.Pool, Confirmed: watch.check, Revocations: watch.revocations,
+			Leases: leases, Operations: operations,
+		},
+		Tables: tables, TableFiles: ops.TableFiles{Store: store, Tables: tables, Parser: queries.Plans.Parser()}, Writes: writes,
+		Maintenance: maintenance, Policies: ops.Policies{Store: store, Lake: tables.Lake}, Simulation: ops.Simulation{Store: store, Tables: tables, Queries: queries},
 		Queries: queries, Operations: operations, Stored: stored, Spill: room, Limits: limitsOf(config), Auditor: auditor, Authenticator: authenticator, Health: health, Logger: log,
 		Metrics: registry, MetricsElsewhere: config.MetricsAddr != "",
 		Rate: middleware.Rate{PerMinute: config.RatePerMinute, Burst: config.RateBurst}, TrustedProxies: proxies, Version: version,
@@ -237,7 +240,7 @@ func newAuthenticator(config Config, log *slog.Logger, members principals, s *se
 }
 
 func newQueries(
-	ctx context.Context, config Config, store *authz.Store, memory *ops.Memory, watch *epochWatch, auditor *ops.Auditor,
+	ctx context.Context, config Config, store *authz.Store, watch *epochWatch, auditor *ops.Auditor,
 	registry *prometheus.Registry, s *service,
 ) (*ops.Queries, ops.Tables, buckets, error) {
 	remote, err := newS3Stores(ctx, config, store)
@@ -262,13 +265,15 @@ func newQueries(
 	if err != nil {
 		return nil, ops.Tables{}, opener, fmt.Errorf("key_file: %w", err)
 	}
-	tables := ops.Tables{Store: store, Opener: opener, Keys: masks, Permissions: store, Lake: ops.NewLake(opener, delta.Options{EngineInfo: "Lakewarden/" + version})}
+	tables := ops.Tables{
+		Store: store, Keys: masks, Permissions: store, Memory: ops.NewMemory(), ReadLog: config.readLog,
+		Lake: ops.NewLake(opener, delta.Options{EngineInfo: "Lakewarden/" + version}),
+	}
 	tables.Lake.Measure(registry)
 	queries := &ops.Queries{
-		Store: store, Tables: tables, Lake: tables.Lake, Plans: ops.NewPlans(parser), Memory: memory, Pool: pool, Audit: auditor, Confirmed: watch.check, Revocations: watch.revocations,
+		Store: store, Tables: tables, Plans: ops.NewPlans(parser), Pool: pool, Audit: auditor, Confirmed: watch.check, Revocations: watch.revocations,
 		Metrics:       ops.NewQueryMetrics(registry),
 		EngineVersion: duckdb.Version(),
-		ReadLog:       config.readLog,
 		Limits:        ops.QueryLimits{DefaultTimeout: config.QueryTimeout, MaxTimeout: config.MaxTimeout, CopyBytes: ops.CopyBytes(config.Lease * mib)},
 	}
 	return queries, tables, opener, nil

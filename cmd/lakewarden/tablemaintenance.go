@@ -43,7 +43,7 @@ func newMaintenance(config Config, store *authz.Store, queries *ops.Queries, lea
 		return ops.Maintenance{}, err
 	}
 	return ops.Maintenance{
-		Tables: queries.Tables, Operations: operations, Writes: leases, Pool: queries.Pool, Plans: queries.Plans, Temp: temp,
+		Tables: queries.Tables, Operations: operations, Leases: leases, Pool: queries.Pool, Plans: queries.Plans, Temp: temp,
 		Metrics: ops.NewMaintenanceMetrics(registry), Logger: log,
 	}, os.MkdirAll(temp, 0o700)
 }

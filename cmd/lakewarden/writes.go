@@ -35,7 +35,8 @@ func newWrites(background context.Context, config Config, store *authz.Store, qu
 		return ops.Writes{}, fmt.Errorf("data_dir: %w", err)
 	}
 	writes := ops.Writes{
-		Queries: queries, Permissions: store, Leases: leases, Metrics: ops.NewWriteMetrics(registry), Logger: log,
+		Store: store, Tables: queries.Tables, Queries: queries, Parser: queries.Plans.Parser(), Pool: queries.Pool,
+		Confirmed: queries.Confirmed, Revocations: queries.Revocations, Audit: queries.Audit, Leases: leases, Metrics: ops.NewWriteMetrics(registry), Logger: log,
 		Scratch: dir, StagedBytes: config.TempBytes * mib, BodyRows: config.BodyRows, Timeout: config.MaxTimeout,
 	}
 	s.every(background, forgetKeysEvery, func(ctx context.Context) {

@@ -5,9 +5,6 @@ import (
 	"errors"
 	"io"
 	"os"
-	"path/filepath"
-	"strconv"
-	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
@@ -17,28 +14,9 @@ import (
 
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/dml"
-	"github.com/lakewarden/lakewarden/sessions"
 )
 
-// keepPositions runs the statement that points at rows and keeps its answer in the
-// scratch directory. The caller's session is free again when it returns, so that
-// a write never holds two.
-func (w *writing) keepPositions(ctx context.Context, key sessions.Key, p *prepared, timeout time.Duration, names pointer) (string, int64, error) {
-	held, result, err := w.Queries.launch(ctx, key, p, timeout)
-	if errors.Is(err, engine.ErrLost) {
-		held, result, err = w.Queries.launchApart(ctx, key, p, timeout)
-	}
-	if err != nil {
-		return "", 0, p.inOurWords(ctx, err)
-	}
-	defer held.Release()
-	name := "positions-" + strconv.Itoa(w.kept) + ".parquet"
-	w.kept++
-	count, err := spoolResult(ctx, result, filepath.Join(w.scratch, name), len(names.set))
-	return name, count, errors.Join(p.inOurWords(ctx, err), result.Close())
-}
-
-// spoolResult writes the rows of a result as Parquet, under the names of
+// spoolResult writes positions of rows and values as Parquet, under the names of
 // [dml.Changes].
 func spoolResult(ctx context.Context, result engine.Result, path string, values int) (rows int64, err error) {
 	file, err := os.Create(path)

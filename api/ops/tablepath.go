@@ -7,8 +7,8 @@ import (
 	"github.com/lakewarden/lakewarden/catalog"
 )
 
-// parseFQN reads lake.schema.table or schema.table.
-func parseFQN(text string) (catalog.TableName, bool) {
+// ParseFQN parses lake.schema.table or schema.table.
+func ParseFQN(text string) (catalog.TableName, bool) {
 	parts := strings.Split(text, ".")
 	if len(parts) == 3 {
 		if catalog.FoldName(parts[0]) != catalog.CatalogName {
@@ -22,8 +22,8 @@ func parseFQN(text string) (catalog.TableName, bool) {
 	return catalog.TableName{Schema: parts[0], Table: parts[1]}, true
 }
 
-// resolveOne finds one table by name.
-func resolveOne(ctx context.Context, store catalog.Tables, viewer catalog.Viewer, name catalog.TableName) (catalog.LocatedTable, error) {
+// ResolveName returns the table that the viewer sees under a name.
+func ResolveName(ctx context.Context, store catalog.Tables, viewer catalog.Viewer, name catalog.TableName) (catalog.LocatedTable, error) {
 	found, err := store.ResolveTables(ctx, viewer, []catalog.TableName{name})
 	if err != nil {
 		return catalog.LocatedTable{}, err
@@ -34,9 +34,10 @@ func resolveOne(ctx context.Context, store catalog.Tables, viewer catalog.Viewer
 // TablePath addresses a table in a route: catalog, schema and table name.
 type TablePath struct{ Catalog, Schema, Table string }
 
-func (p TablePath) resolve(ctx context.Context, store catalog.Tables, viewer catalog.Viewer) (catalog.LocatedTable, error) {
+// Resolve returns the table that the viewer sees at the path.
+func (p TablePath) Resolve(ctx context.Context, store catalog.Tables, viewer catalog.Viewer) (catalog.LocatedTable, error) {
 	if catalog.FoldName(p.Catalog) != catalog.CatalogName {
 		return catalog.LocatedTable{}, catalog.ErrNotFound
 	}
-	return resolveOne(ctx, store, viewer, catalog.TableName{Schema: p.Schema, Table: p.Table})
+	return ResolveName(ctx, store, viewer, catalog.TableName{Schema: p.Schema, Table: p.Table})
 }

@@ -11,16 +11,16 @@ import (
 	"github.com/lakewarden/lakewarden/engine/sqlguard"
 )
 
-// inOurWords gives a failure of the engine its place in what the caller wrote. The
-// engine's text never passes: it can hold values of hidden rows, paths and
-// names that we generated. Binding depends on names and types alone, so it keeps its
+// translate replaces a failure of the engine by an error with the place in the caller's
+// text. The engine's own text is dropped: it can hold values of hidden rows, paths and
+// generated names. Binding depends on names and types alone, so it keeps its
 // place, and a name that the caller wrote; a run-time error keeps the field at most.
-func (p *prepared) inOurWords(ctx context.Context, err error) error {
+func (p *prepared) translate(ctx context.Context, err error) error {
 	var e *engine.Error
 	switch {
 	case !errors.As(err, &e):
 		return p.pieces.blame(err)
-	case e.Kind == engine.KindIO && e.Class == engine.ClassMissing && p.former:
+	case e.Kind == engine.KindIO && e.Class == engine.ClassMissing && p.historical:
 		return errVacuumed
 	case e.Kind == engine.KindRuntime && len(p.pieces) > 0:
 		field, _ := p.pieces.at(p.locate(ctx, e))

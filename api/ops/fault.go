@@ -10,42 +10,22 @@ import (
 	"github.com/lakewarden/lakewarden/engine/delta"
 )
 
-// failure is a sentinel of this package; it names its line in the table of
-// errors.
-type failure struct{ code, text string }
+// coded is an error that names its line in the table of errors.
+type coded struct{ code, text string }
 
 // Error implements error.
-func (f *failure) Error() string { return f.text }
+func (e *coded) Error() string { return e.text }
 
 // ProblemCode names the line in the table of errors.
-func (f *failure) ProblemCode() string { return f.code }
+func (e *coded) ProblemCode() string { return e.code }
 
-var (
-	// ErrTableVanished: the catalog has the table, its folder has no log any
-	// more. Restore the folder or drop the table: 409.
-	ErrTableVanished error = &failure{"table_vanished", "table vanished"}
-	// ErrTableIdentity: another Delta table lies where a governed one was. A
-	// holder of rls_policies:write decides: 409.
-	ErrTableIdentity error = &failure{"table_identity_changed", "table identity changed"}
-	// ErrTableAmbiguous: two live tables with one id are visible: 409.
-	ErrTableAmbiguous error = &failure{"table_id_ambiguous", "table id ambiguous"}
-	// ErrVacuumRunning: files of the table are being deleted, so that no former
-	// version of it is restored now. Retry after the vacuum: 409.
-	ErrVacuumRunning error = &failure{"vacuum_running", "vacuum under way"}
-	// ErrStorageKind: the storage is of a kind that does not fit, or that this
-	// server cannot read: 422.
-	ErrStorageKind error = &failure{"wrong_kind", "storage kind not supported"}
-	// ErrNoStoredSecret: a delegated configuration has no credential of its own
-	// that could be rotated: 422.
-	ErrNoStoredSecret error = &failure{"oauth_config_has_no_secret", "storage configuration holds no secret"}
-	// ErrStale: this replica could not confirm the catalog for too long to
-	// answer by it: 503, retry.
-	ErrStale error = &failure{"unavailable", "catalog not confirmed"}
-	// ErrQueryCancelled is returned when the caller lost the right to running work, or
-	// when the policies that apply to it changed. Nothing was written. The server does
-	// not retry the work: 409.
-	ErrQueryCancelled error = &failure{"query_cancelled", "query cancelled"}
-)
+// newFault returns a sentinel with its code in the table of errors.
+func newFault(code, text string) error { return &coded{code, text} }
+
+// invalid returns the error of one invalid field of a request.
+func invalid(field, format string, args ...any) error {
+	return catalog.FieldErrors{{Field: field, Message: fmt.Sprintf(format, args...)}}
+}
 
 // StatementError is a statement that cannot run, in our own words.
 type StatementError struct {
