@@ -64,7 +64,9 @@ func (o Browse) Run(ctx context.Context, in BrowseInput) (BrowsePage, error) {
 	if err != nil {
 		return BrowsePage{}, err
 	}
-	rows, err := o.Queries.Run(ctx, Query{SQL: c.sql.String(), Schema: in.Table.Schema, MaxStaleness: in.MaxStaleness, pieces: c.pieces})
+	query := c.Query()
+	query.Schema, query.MaxStaleness = in.Table.Schema, in.MaxStaleness
+	rows, err := o.Queries.Run(ctx, query)
 	if err != nil {
 		return BrowsePage{}, err
 	}
@@ -100,17 +102,17 @@ func (in BrowseInput) digest() string {
 // compose writes the statement. It is a statement of the caller like any other:
 // the guard reads every word of it. One row more than the page is asked for, to
 // know whether another page follows.
-func (o Browse) compose(ctx context.Context, a Actor, in BrowseInput, version, offset int64, size int) (composer, error) {
-	var c composer
+func (o Browse) compose(ctx context.Context, a Actor, in BrowseInput, version, offset int64, size int) (Composer, error) {
+	var c Composer
 	from := fmt.Sprintf("FROM %s.%s AT (VERSION => %d)", engine.QuoteIdent(in.Table.Schema), engine.QuoteIdent(in.Table.Table), version)
-	c.named("select", "SELECT ", identifiers(in.Select, "*"))
-	c.ours("\n" + from + "\n")
+	c.Names("select", "SELECT ", identifiers(in.Select, "*"))
+	c.Own("\n" + from + "\n")
 	if in.Where != "" {
 		if err := o.Queries.CheckCondition(ctx, a, Condition{Where: in.Where, From: from, Schema: in.Table.Schema, MaxStaleness: in.MaxStaleness}); err != nil {
 			return c, err
 		}
-		c.theirs("where", "WHERE (", in.Where, ")")
-		c.ours("\n")
+		c.Text("where", "WHERE (", in.Where, ")")
+		c.Own("\n")
 	}
 	if len(in.OrderBy) > 0 {
 		order, err := ordering(in.OrderBy)
@@ -121,10 +123,10 @@ func (o Browse) compose(ctx context.Context, a Actor, in BrowseInput, version, o
 		if err != nil {
 			return c, err
 		}
-		c.named("order_by", "ORDER BY ", order)
-		c.ours("\n" + rest + "\n")
+		c.Names("order_by", "ORDER BY ", order)
+		c.Own("\n" + rest + "\n")
 	}
-	c.ours(fmt.Sprintf("LIMIT %d OFFSET %d", size+1, offset))
+	c.Own(fmt.Sprintf("LIMIT %d OFFSET %d", size+1, offset))
 	return c, nil
 }
 

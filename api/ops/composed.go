@@ -9,53 +9,55 @@ import (
 	"github.com/lakewarden/lakewarden/engine/sqlguard"
 )
 
-// composer writes a statement of ours around texts of the caller, and notes where
-// each of them stands: what is wrong with the statement is told as a place in the
-// field that the text came from.
-type composer struct {
+// Composer writes a generated statement around texts of the caller, and records where
+// each text is, so that errors name a place in the field that the text came from.
+type Composer struct {
 	sql    strings.Builder
 	line   int // counts from 0
 	pieces pieces
 }
 
-// piece is what a field of the request became: the lines from first to last. Its
-// text begins at the line text, and ends where it ends.
+// piece is what a field of the request became: the lines from first to last. The text of
+// the field begins at the line text.
 type piece struct {
 	field             string
 	first, text, last int
-	// names says that the piece holds names that we quoted: they have no place.
+	// names reports that the piece holds names that were quoted: they have no place.
 	names bool
 }
 
-// pieces are those of one statement. None means that the caller wrote all of it.
+// pieces are the pieces of one statement. Without any, the caller wrote all of it.
 type pieces []piece
 
-// ours adds SQL of ours. It shares no line with a text.
-func (c *composer) ours(sql string) {
+// Own adds generated SQL. It shares no line with a text.
+func (c *Composer) Own(sql string) {
 	c.sql.WriteString(sql)
 	c.line += strings.Count(sql, "\n")
 }
 
-// theirs adds a text of the caller, on lines of its own between two pieces of ours.
-func (c *composer) theirs(field, before, text, after string) {
+// Text adds a text of the caller, on lines of its own, between generated SQL.
+func (c *Composer) Text(field, before, text, after string) {
 	p := piece{field: field, first: c.line}
-	c.ours(before + "\n")
+	c.Own(before + "\n")
 	p.text = c.line
-	c.ours(text + "\n" + after)
+	c.Own(text + "\n" + after)
 	p.last = c.line
 	c.pieces = append(c.pieces, p)
 }
 
-// named adds names of the caller that we quoted, on lines of their own.
-func (c *composer) named(field, before, names string) {
+// Names adds quoted names of the caller, on lines of their own.
+func (c *Composer) Names(field, before, names string) {
 	p := piece{field: field, first: c.line, names: true}
-	c.ours(before + names)
+	c.Own(before + names)
 	p.last = c.line
 	c.pieces = append(c.pieces, p)
 }
 
-// blame says of an error of the statement which field it is about, and where in it.
-// One that says so already stays as it is.
+// Query returns the statement.
+func (c *Composer) Query() Query { return Query{SQL: c.sql.String(), pieces: c.pieces} }
+
+// blame adds the field that an error of the statement is about, and the place in the
+// field, unless the error has them.
 func (p pieces) blame(err error) error {
 	var (
 		own     *StatementError
@@ -92,7 +94,7 @@ func (p pieces) blame(err error) error {
 	return err
 }
 
-// at turns a place in the statement into a field, and the place in its text.
+// at returns the field of a place in the statement, and the place in its text.
 func (p pieces) at(place sqlguard.Position) (string, sqlguard.Position) {
 	line := place.Line - 1
 	i := slices.IndexFunc(p, func(x piece) bool { return place.Line > 0 && x.first <= line && line <= x.last })
@@ -105,7 +107,7 @@ func (p pieces) at(place sqlguard.Position) (string, sqlguard.Position) {
 	return p[i].field, sqlguard.Position{Line: line - p[i].text + 1, Column: place.Column}
 }
 
-// only is the field of a failure that has no place: that of the only text, or the
+// only returns the field of a failure without a place: that of the only text, or the
 // request as a whole.
 func (p pieces) only() string {
 	texts := slices.DeleteFunc(slices.Clone(p), func(x piece) bool { return x.names })

@@ -20,8 +20,8 @@ import (
 func (p *Plans) expression(ctx context.Context, limits sqlguard.Limits, field, text string) (*sqlguard.Query, error) {
 	var read *sqlguard.Query
 	for _, form := range [][2]string{{"SELECT", ""}, {"SELECT (", ")"}} {
-		var c composer
-		c.theirs(field, form[0], text, form[1])
+		var c Composer
+		c.Text(field, form[0], text, form[1])
 		query, err := sqlguard.Parse(ctx, p.parser, c.sql.String(), sqlguard.Options{Limits: limits})
 		if err == nil {
 			err = query.RowByRow()
@@ -115,10 +115,10 @@ func (o *Queries) CheckCondition(ctx context.Context, a Actor, c Condition) erro
 }
 
 // typeQuestion is the statement that asks for the type of a condition.
-func typeQuestion(where, from string) composer {
-	var c composer
-	c.theirs("where", "SELECT typeof((", where, "))")
-	c.ours("\n" + from)
+func typeQuestion(where, from string) Composer {
+	var c Composer
+	c.Text("where", "SELECT typeof((", where, "))")
+	c.Own("\n" + from)
 	return c
 }
 

@@ -315,14 +315,6 @@ func (f *ForeignCommits) session(ctx context.Context, config catalog.StorageConf
 	return f.Pool.OpenWhenFree(ctx, sessions.Key{Org: string(config.Org), Roots: []string{sessionRoot(config)}}, "")
 }
 
-// kindOfKey names the kind of a key as replies and metrics do.
-func kindOfKey(key constraint.Key) string {
-	if key.NullsEqual {
-		return "primary_key"
-	}
-	return "unique"
-}
-
 // ForeignMetrics counts checks after commits of other writers. Their labels name no
 // table, and they count rules, not rows: who reads figures needs no credential.
 type ForeignMetrics struct{ checked, violations *prometheus.CounterVec }

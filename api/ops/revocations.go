@@ -329,6 +329,18 @@ func EndedBy(ctx context.Context, err error) error {
 	return err
 }
 
+// Settled reports whether all running work was judged at an epoch or later.
+func (r *Revocations) Settled(epoch uint64) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for w := range r.running {
+		if w.judged < epoch {
+			return false
+		}
+	}
+	return true
+}
+
 // OnEnd calls f in a goroutine when the caller loses the right to the work of ctx.
 // stop is that of [context.AfterFunc].
 func OnEnd(ctx context.Context, f func()) (stop func() bool) {

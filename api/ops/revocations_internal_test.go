@@ -72,7 +72,10 @@ func (c *counting) EnabledPolicies(ctx context.Context, org catalog.OrgID, table
 	return c.Store.EnabledPolicies(ctx, org, tables)
 }
 
-func newRevoking(t *testing.T) *revoking {
+func newRevoking(t *testing.T) *revoking { return newRevokingAfter(t, 0) }
+
+// newRevokingAfter is newRevoking with another time for which work continues unjudged.
+func newRevokingAfter(t *testing.T, silence time.Duration) *revoking {
 	t.Helper()
 	inner, err := sqlstore.Open(t.Context(), filepath.Join(t.TempDir(), "catalog.db"), sqlstore.Options{})
 	require.NoError(t, err)
@@ -96,7 +99,7 @@ func newRevoking(t *testing.T) *revoking {
 		v.tables = append(v.tables, made)
 	}
 	v.access = Tables{Store: v.store, Permissions: v.store, Memory: NewMemory()}
-	v.r = NewRevocations(v.store, RevocationOptions{Tick: 10 * time.Millisecond, Logger: slog.New(slog.DiscardHandler)})
+	v.r = NewRevocations(v.store, RevocationOptions{Tick: 10 * time.Millisecond, Silence: silence, Logger: slog.New(slog.DiscardHandler)})
 	return v
 }
 
@@ -177,14 +180,7 @@ func (v *revoking) judged() {
 	require.Eventually(v, func() bool {
 		epoch, err := v.store.Epoch(v.system)
 		require.NoError(v, err)
-		v.r.mu.Lock()
-		defer v.r.mu.Unlock()
-		for w := range v.r.running {
-			if w.judged < epoch {
-				return false
-			}
-		}
-		return true
+		return v.r.Settled(epoch)
 	}, 5*time.Second, time.Millisecond)
 }
 
@@ -444,13 +440,13 @@ func TestWorkEndsWithItsKey(t *testing.T) {
 // TestWorkEndsWhenCatalogIsUnreadable checks that work ends once a revocation could
 // have been missed, and continues while the catalog answers.
 func TestWorkEndsWhenCatalogIsUnreadable(t *testing.T) {
-	v := newRevoking(t)
-	v.r.opts.Silence = 300 * time.Millisecond
+	const silence = 300 * time.Millisecond
+	v := newRevokingAfter(t, silence)
 	a := v.member(catalog.RoleEditor)
 	v.run()
 	ctx, w := v.r.Begin(t.Context(), a)
 	defer w.Done()
-	for begun := time.Now(); time.Since(begun) < 3*v.r.opts.Silence; {
+	for begun := time.Now(); time.Since(begun) < 3*silence; {
 		v.rounds(a)
 	}
 	require.NoError(t, ctx.Err())
@@ -462,8 +458,8 @@ func TestWorkEndsWhenCatalogIsUnreadable(t *testing.T) {
 // TestWorkEndsWithoutConfirmedEpoch checks that work ends if the epoch is not
 // confirmed, because it may have risen.
 func TestWorkEndsWithoutConfirmedEpoch(t *testing.T) {
-	v := newRevoking(t)
-	v.r.opts.Silence = 300 * time.Millisecond
+	const silence = 300 * time.Millisecond
+	v := newRevokingAfter(t, silence)
 	stopped, stop := context.WithCancel(v.system)
 	var done sync.WaitGroup
 	done.Go(func() { v.r.Run(stopped) })
@@ -512,49 +508,6 @@ func TestJudgingSharesReads(t *testing.T) {
 	before := v.store.reads.Load()
 	v.rounds(a)
 	require.Equal(t, before, v.store.reads.Load(), "nothing is read while nothing changes")
-}
-
-// TestCommitAttemptIsNotEnded checks that an attempt to commit is not ended, and that
-// ended work makes no attempt.
-func TestCommitAttemptIsNotEnded(t *testing.T) {
-	for _, c := range []struct {
-		name   string
-		result error
-		goesOn bool
-	}{
-		{"committed", nil, true},
-		{"unknown", fmt.Errorf("attempt: %w", delta.ErrCommitUnknown), true},
-		{"lost", delta.ErrConflict, false},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			v := newRevoking(t)
-			a := v.member(catalog.RoleEditor)
-			v.run()
-			ctx, watched := v.r.Begin(t.Context(), a)
-			defer watched.Done()
-			other, o := v.r.Begin(t.Context(), a)
-			defer o.Done()
-			w := &writing{work: watched}
-			_, err := w.publish(ctx, func() (*delta.Snapshot, error) {
-				require.NoError(t, v.store.RemoveMember(v.system, v.org.ID, a.User))
-				require.ErrorIs(t, v.ends(other), ErrQueryCancelled)
-				require.NoError(t, ctx.Err())
-				return nil, c.result
-			})
-			require.Equal(t, c.result, err)
-			if c.goesOn {
-				v.rounds(a)
-				require.NoError(t, ctx.Err())
-				return
-			}
-			require.ErrorIs(t, v.ends(ctx), ErrQueryCancelled)
-			_, err = w.publish(ctx, func() (*delta.Snapshot, error) {
-				t.Error("an attempt of a write that was ended")
-				return nil, nil
-			})
-			require.ErrorIs(t, err, ErrQueryCancelled)
-		})
-	}
 }
 
 func TestNilRevocationsEndNothing(t *testing.T) {

@@ -151,8 +151,8 @@ func (o *Queries) compose(ctx context.Context, p *rowsQuery) error {
 	if _, taken := p.Table.Column(p.alias); taken {
 		p.alias = own + "_t" // a bare name must be the column
 	}
-	var c composer
-	c.ours("SELECT " + engine.QuoteIdent(p.positions.File) + ", " + engine.QuoteIdent(p.positions.Row) + "\n")
+	var c Composer
+	c.Own("SELECT " + engine.QuoteIdent(p.positions.File) + ", " + engine.QuoteIdent(p.positions.Row) + "\n")
 	columns := p.Table.AllColumns()
 	for _, name := range slices.Sorted(maps.Keys(p.Set)) {
 		f, ok := p.Table.Column(name)
@@ -169,12 +169,12 @@ func (o *Queries) compose(ctx context.Context, p *rowsQuery) error {
 		}
 		at := slices.IndexFunc(columns, func(c engine.Column) bool { return c.Name == f.Name })
 		value := engine.QuoteIdent(fmt.Sprintf("%s_v%d", own, len(p.set)))
-		c.theirs("set."+name, ", CAST((", p.Set[name], fmt.Sprintf(") AS %s) AS %s", columns[at].Type, value))
-		c.ours("\n")
+		c.Text("set."+name, ", CAST((", p.Set[name], fmt.Sprintf(") AS %s) AS %s", columns[at].Type, value))
+		c.Own("\n")
 		p.set = append(p.set, columns[at])
 	}
-	c.ours(p.from() + "\n")
-	c.theirs("where", "WHERE (", p.Where, ")")
+	c.Own(p.from() + "\n")
+	c.Text("where", "WHERE (", p.Where, ")")
 	p.sql, p.pieces = c.sql.String(), c.pieces
 	return nil
 }

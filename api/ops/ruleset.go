@@ -46,3 +46,11 @@ func InLog(ctx context.Context, parser engine.Parser, snap *delta.Snapshot, c ca
 	_, portable := check.Portable()
 	return portable && check.Spark() == text
 }
+
+// kindOfKey names the kind of a key in replies and metrics.
+func kindOfKey(key constraint.Key) string {
+	if key.NullsEqual {
+		return "primary_key"
+	}
+	return "unique"
+}

@@ -20,6 +20,8 @@ import (
 )
 
 var (
+	// ErrOperationFailed: there will be no result: 409.
+	ErrOperationFailed = newFault("operation_failed", "operation did not succeed")
 	// ErrOperationLost is how an operation ends whose replica ended before it:
 	// start it again.
 	ErrOperationLost = newFault("operation_lost", "operation lost")
@@ -156,6 +158,12 @@ func (r *Runner) start(ctx context.Context, a Actor, kind catalog.OperationKind,
 	r.waiting[a.Org] = append(r.waiting[a.Org], t)
 	r.dispatch()
 	return t.Operation, nil
+}
+
+// Reserve reserves room for the result of a running operation, within the limit of its
+// organisation. It returns false if there is not enough room.
+func (r *Runner) Reserve(ctx context.Context, id catalog.OperationID, bytes, orgBytes int64) (bool, error) {
+	return r.store.ReserveOperation(authz.System(ctx, "operations"), r.opts.Name, id, bytes, orgBytes)
 }
 
 // endWaiting ends a task whose context has ended while it waits for its turn.

@@ -19,8 +19,6 @@ import (
 var (
 	// ErrOperationRunning: the result is not there yet: 409.
 	ErrOperationRunning = newFault("operation_running", "operation has not ended")
-	// ErrOperationFailed: there will be no result: 409.
-	ErrOperationFailed = newFault("operation_failed", "operation did not succeed")
 	// ErrResultStale: a policy, the member's role or attributes, or a table have
 	// changed since. Run the query again: 409.
 	ErrResultStale = newFault("result_stale", "result is stale")
@@ -97,7 +95,7 @@ func (o StoredQueries) Start(ctx context.Context, q StoredQuery) (catalog.Operat
 
 func (o StoredQueries) run(ctx context.Context, t *Task, q StoredQuery) (Done, error) {
 	room := &room{most: o.Results.MaxBytes, reserve: func(bytes int64) (bool, error) {
-		return o.Runner.store.ReserveOperation(authz.System(ctx, "operations"), o.Runner.opts.Name, t.Operation.ID, bytes, o.OrgBytes)
+		return o.Runner.Reserve(ctx, t.Operation.ID, bytes, o.OrgBytes)
 	}}
 	if err := room.grow(1); err != nil { // before the work
 		return Done{}, err
