@@ -24,7 +24,7 @@ attacks='^(TestTwoWorlds.*|TestHostileStatements.*|TestResourceAttacksEndInTime)
 {
 	echo "# Suites of leaks and attacks"
 	echo
-	echo "Made by \`make suites\` on $(date -u +%F), DuckDB $(sed -n 's/^engine //p' engine/sqlguard/leakproof.txt | head -1), $(nproc) cores. One block a run: store, isolation, copies, reading."
+	echo "Made by \`make suites\` on $(date -u +%F), DuckDB $(sed -n 's/^engine //p' engine/sqlguard/leakproof/leakproof.txt | head -1), $(nproc) cores. One block a run: store, isolation, copies, reading."
 } >"$report"
 
 status=0

@@ -12,6 +12,7 @@ import (
 
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/sqlguard"
+	"github.com/lakewarden/lakewarden/engine/sqlguard/grammar"
 	"github.com/lakewarden/lakewarden/sessions"
 )
 
@@ -28,7 +29,7 @@ type Choice struct {
 // Choose calls visit with the index of each row that fulfils a condition. The condition can
 // read nothing but the rows.
 func (p *Plans) Choose(ctx context.Context, pool *sessions.Pool, key sessions.Key, choice Choice, visit func(row int)) error {
-	read, err := p.expression(ctx, sqlguard.Limits{}, choice.Field, choice.Where)
+	read, err := p.expression(ctx, grammar.Limits{}, choice.Field, choice.Where)
 	if err != nil {
 		return err
 	}

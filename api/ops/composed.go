@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/lakewarden/lakewarden/engine"
-	"github.com/lakewarden/lakewarden/engine/sqlguard"
+	"github.com/lakewarden/lakewarden/engine/sqlguard/refusal"
 )
 
 // Composer writes a generated statement around texts of the caller, and records where
@@ -61,8 +61,8 @@ func (c *Composer) Query() Query { return Query{SQL: c.sql.String(), pieces: c.p
 func (p pieces) blame(err error) error {
 	var (
 		own     *StatementError
-		placed  *sqlguard.PlacedError
-		refused *sqlguard.Error
+		placed  *refusal.Placed
+		refused *refusal.Error
 		failed  *engine.Error
 	)
 	switch {
@@ -73,7 +73,7 @@ func (p pieces) blame(err error) error {
 			return err
 		}
 		out := *own
-		at := sqlguard.Position{Line: own.Line, Column: own.Column}
+		at := refusal.Position{Line: own.Line, Column: own.Column}
 		out.Field, at = p.at(at)
 		out.Line, out.Column = at.Line, at.Column
 		return &out
@@ -85,26 +85,26 @@ func (p pieces) blame(err error) error {
 		out.Field, out.Position = p.at(placed.Position)
 		return &out
 	case errors.As(err, &refused):
-		field, at := p.at(sqlguard.Position{Line: refused.Line, Column: refused.Column})
-		return &sqlguard.PlacedError{Err: err, Field: field, Position: at, Near: refused.Near}
+		field, at := p.at(refusal.Position{Line: refused.Line, Column: refused.Column})
+		return &refusal.Placed{Err: err, Field: field, Position: at, Near: refused.Near}
 	case errors.As(err, &failed):
-		field, _ := p.at(sqlguard.Position{})
-		return &sqlguard.PlacedError{Err: err, Field: field}
+		field, _ := p.at(refusal.Position{})
+		return &refusal.Placed{Err: err, Field: field}
 	}
 	return err
 }
 
 // at returns the field of a place in the statement, and the place in its text.
-func (p pieces) at(place sqlguard.Position) (string, sqlguard.Position) {
+func (p pieces) at(place refusal.Position) (string, refusal.Position) {
 	line := place.Line - 1
 	i := slices.IndexFunc(p, func(x piece) bool { return place.Line > 0 && x.first <= line && line <= x.last })
 	switch {
 	case i < 0:
-		return p.only(), sqlguard.Position{}
+		return p.only(), refusal.Position{}
 	case p[i].names || line < p[i].text || line == p[i].last:
-		return p[i].field, sqlguard.Position{}
+		return p[i].field, refusal.Position{}
 	}
-	return p[i].field, sqlguard.Position{Line: line - p[i].text + 1, Column: place.Column}
+	return p[i].field, refusal.Position{Line: line - p[i].text + 1, Column: place.Column}
 }
 
 // only returns the field of a failure without a place: that of the only text, or the

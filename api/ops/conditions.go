@@ -11,13 +11,15 @@ import (
 
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/sqlguard"
+	"github.com/lakewarden/lakewarden/engine/sqlguard/grammar"
+	"github.com/lakewarden/lakewarden/engine/sqlguard/refusal"
 	"github.com/lakewarden/lakewarden/sessions"
 )
 
 // expression reads a text that must be one expression over one row, and one in
 // brackets: then it is one in a statement of ours too, whatever quotes or comments
 // it holds.
-func (p *Plans) expression(ctx context.Context, limits sqlguard.Limits, field, text string) (*sqlguard.Query, error) {
+func (p *Plans) expression(ctx context.Context, limits grammar.Limits, field, text string) (*sqlguard.Query, error) {
 	var read *sqlguard.Query
 	for _, form := range [][2]string{{"SELECT", ""}, {"SELECT (", ")"}} {
 		var c Composer
@@ -40,12 +42,12 @@ func (p *Plans) expression(ctx context.Context, limits sqlguard.Limits, field, t
 // notAnExpression says why a text is none that is served. What does not parse may
 // be anything, so the parser's place would mislead.
 func notAnExpression(p pieces, err error) error {
-	var refused *sqlguard.Error
+	var refused *refusal.Error
 	if !errors.As(err, &refused) {
 		return err
 	}
-	field, at := p.at(sqlguard.Position{Line: refused.Line, Column: refused.Column})
-	if refused.Code == sqlguard.CodeSyntax || refused.Code == sqlguard.CodeStatement {
+	field, at := p.at(refusal.Position{Line: refused.Line, Column: refused.Column})
+	if refused.Code == refusal.CodeSyntax || refused.Code == refusal.CodeStatement {
 		return invalid(field, "must be one SQL expression that is served")
 	}
 	placed := &StatementError{Line: at.Line, Column: at.Column, Message: refused.Message, Near: refused.Near}

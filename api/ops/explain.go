@@ -16,6 +16,7 @@ import (
 
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/sqlguard"
+	"github.com/lakewarden/lakewarden/engine/sqlguard/refusal"
 )
 
 // explain answers EXPLAIN with a plan text of our own, one operator a row. The
@@ -37,8 +38,8 @@ func (o *Queries) explain(ctx context.Context, statement *sqlguard.Query, relati
 // times and row counts depend on hidden rows.
 func (r *Rows) checkAnalyzed() error {
 	if r.basis.Lists() || slices.ContainsFunc(r.basis.Tables(), func(t Table) bool { return !t.Whole() }) {
-		return &sqlguard.Error{
-			Code: sqlguard.CodeStatement, Name: "EXPLAIN ANALYZE",
+		return &refusal.Error{
+			Code: refusal.CodeStatement, Name: "EXPLAIN ANALYZE",
 			Message: "EXPLAIN ANALYZE needs tables of which the caller sees every row and every column unmasked",
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/gateway"
 	"github.com/lakewarden/lakewarden/engine/sqlguard"
+	"github.com/lakewarden/lakewarden/engine/sqlguard/grammar"
 	"github.com/lakewarden/lakewarden/sessions"
 )
 
@@ -44,7 +45,7 @@ type QueryLimits struct {
 	// of statements exclude files by bounds of hidden rows, unless the organisation
 	// always wants copies. They never exclude row groups by them.
 	CopyBytes int64
-	Guard     sqlguard.Limits
+	Guard     grammar.Limits
 }
 
 // Query is one statement of a caller.

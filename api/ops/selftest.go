@@ -7,6 +7,7 @@ import (
 
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/sqlguard"
+	"github.com/lakewarden/lakewarden/engine/sqlguard/refusal"
 )
 
 // ErrSelfTest: the server's own attack on itself got through, so it must not
@@ -49,7 +50,7 @@ var attacks = []string{
 func SelfTest(ctx context.Context, parser engine.Parser) error {
 	for i, sql := range attacks {
 		statement, err := sqlguard.Parse(ctx, parser, sql, sqlguard.Options{})
-		var refusal *sqlguard.Error
+		var refusal *refusal.Error
 		switch {
 		case errors.As(err, &refusal):
 		case err != nil:

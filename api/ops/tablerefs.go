@@ -10,6 +10,7 @@ import (
 	"github.com/lakewarden/lakewarden/catalog"
 	"github.com/lakewarden/lakewarden/engine/delta"
 	"github.com/lakewarden/lakewarden/engine/sqlguard"
+	"github.com/lakewarden/lakewarden/engine/sqlguard/refusal"
 )
 
 // tables opens the tables of a statement, each at the version that its reference asks for.
@@ -109,7 +110,7 @@ func nearTables(name string, tables []catalog.LocatedTable) []string {
 	if len(elsewhere) > 0 {
 		return elsewhere[:min(3, len(elsewhere))]
 	}
-	return sqlguard.Near(name, names)
+	return refusal.Near(name, names)
 }
 
 // maxStatementTables bounds the table versions of one statement: each is a log

@@ -9,6 +9,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/delta"
 	"github.com/lakewarden/lakewarden/engine/sqlguard"
+	"github.com/lakewarden/lakewarden/engine/sqlguard/refusal"
 )
 
 // translate replaces a failure of the engine by an error with the place in the caller's
@@ -24,11 +25,11 @@ func (p *prepared) translate(ctx context.Context, err error) error {
 		return errVacuumed
 	case e.Kind == engine.KindRuntime && len(p.pieces) > 0:
 		field, _ := p.pieces.at(p.locate(ctx, e))
-		return &sqlguard.PlacedError{Err: err, Field: field}
+		return &refusal.Placed{Err: err, Field: field}
 	case e.Kind != engine.KindBind || strings.HasPrefix(e.Class, "parameter_"):
 		return p.pieces.blame(err) // the values of parameters are no part of the text
 	}
-	placed := &sqlguard.PlacedError{Err: err, Field: "sql", Position: p.locate(ctx, e)}
+	placed := &refusal.Placed{Err: err, Field: "sql", Position: p.locate(ctx, e)}
 	if e.Name != "" && p.statement.Wrote(e.Name) {
 		placed.Name, placed.Near = e.Name, p.names.near(e)
 		if placed.Position.Line == 0 {
@@ -38,7 +39,7 @@ func (p *prepared) translate(ctx context.Context, err error) error {
 	return p.pieces.blame(placed)
 }
 
-func (p *prepared) locate(ctx context.Context, e *engine.Error) sqlguard.Position {
+func (p *prepared) locate(ctx context.Context, e *engine.Error) refusal.Position {
 	return p.statement.Locate(ctx, p.parser, p.plan.SQL, e.Position)
 }
 
@@ -74,7 +75,7 @@ func (v visibleNames) near(e *engine.Error) []string {
 				found = append(found, n.column)
 			}
 		}
-		return sqlguard.Near(e.Name, found)
+		return refusal.Near(e.Name, found)
 	case "ambiguous_column":
 		for _, n := range v {
 			if full := n.table + "." + n.column; strings.EqualFold(n.column, e.Name) && !slices.Contains(found, full) {

@@ -14,7 +14,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine/ingest"
 	"github.com/lakewarden/lakewarden/engine/objstore"
 	"github.com/lakewarden/lakewarden/engine/policy"
-	"github.com/lakewarden/lakewarden/engine/sqlguard"
+	"github.com/lakewarden/lakewarden/engine/sqlguard/refusal"
 )
 
 // fieldsOf yields the fields that an error names. Every message is of our own
@@ -22,7 +22,7 @@ import (
 func fieldsOf(err error, camel bool) iter.Seq2[string, string] {
 	return func(yield func(string, string) bool) {
 		var (
-			refusal *Refusal
+			r       *Refusal
 			fields  fielder
 			broken  catalog.FieldErrors
 			exists  *catalog.ExistsError
@@ -31,7 +31,7 @@ func fieldsOf(err error, camel bool) iter.Seq2[string, string] {
 			scope   *auth.ScopeError
 			field   *policy.FieldError
 			text    *policy.TextError
-			guard   *sqlguard.Error
+			guard   *refusal.Error
 			failure *engine.Error
 			feature *delta.FeatureError
 			part    *delta.PartitionError
@@ -42,8 +42,8 @@ func fieldsOf(err error, camel bool) iter.Seq2[string, string] {
 		)
 		reason, refused := tableReason(err)
 		switch {
-		case errors.As(err, &refusal):
-			for _, d := range refusal.Details {
+		case errors.As(err, &r):
+			for _, d := range r.Details {
 				if !yield(d.Field, d.Message) {
 					return
 				}

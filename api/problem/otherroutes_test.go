@@ -13,6 +13,7 @@ import (
 	"github.com/lakewarden/lakewarden/api/problem"
 	"github.com/lakewarden/lakewarden/engine/duckdb"
 	"github.com/lakewarden/lakewarden/engine/sqlguard"
+	"github.com/lakewarden/lakewarden/engine/sqlguard/refusal"
 )
 
 // TestRefusedStatementsNameTheRouteThatDoesIt checks that a statement which is not
@@ -57,9 +58,9 @@ func TestRefusedStatementsNameTheRouteThatDoesIt(t *testing.T) {
 	} {
 		t.Run(sql, func(t *testing.T) {
 			_, err := sqlguard.Parse(t.Context(), parser, sql, sqlguard.Options{})
-			var refused *sqlguard.Error
+			var refused *refusal.Error
 			require.ErrorAs(t, err, &refused)
-			require.Equal(t, sqlguard.CodeStatement, refused.Code)
+			require.Equal(t, refusal.CodeStatement, refused.Code)
 			body := replyTo(t, err)
 			require.Equal(t, "statement_not_allowed", body.Code)
 			require.Len(t, body.Details, 1)

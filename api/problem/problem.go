@@ -14,7 +14,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine/ingest"
 	"github.com/lakewarden/lakewarden/engine/objstore"
 	"github.com/lakewarden/lakewarden/engine/policy"
-	"github.com/lakewarden/lakewarden/engine/sqlguard"
+	"github.com/lakewarden/lakewarden/engine/sqlguard/refusal"
 	"github.com/lakewarden/lakewarden/sessions"
 )
 
@@ -129,23 +129,23 @@ func total(err error) string {
 // codeOf finds the name of an error's line in the table; "" when none fits.
 func codeOf(err error) string {
 	var (
-		refusal *Refusal
-		own     coder
-		body    *http.MaxBytesError
-		guard   *sqlguard.Error
-		failure *engine.Error
-		denied  *catalog.DeniedError
-		field   *policy.FieldError
-		fields  fielder
-		unread  *ingest.SyntaxError
-		values  *ingest.RowsError
-		limit   *ingest.LimitError
-		store   *objstore.StoreError
+		refusalValue *Refusal
+		own          coder
+		body         *http.MaxBytesError
+		guard        *refusal.Error
+		failure      *engine.Error
+		denied       *catalog.DeniedError
+		field        *policy.FieldError
+		fields       fielder
+		unread       *ingest.SyntaxError
+		values       *ingest.RowsError
+		limit        *ingest.LimitError
+		store        *objstore.StoreError
 	)
 	reason, refused := tableReason(err)
 	switch {
-	case errors.As(err, &refusal):
-		return refusal.Code
+	case errors.As(err, &refusalValue):
+		return refusalValue.Code
 	case errors.As(err, &unread):
 		return "invalid_body"
 	case errors.As(err, &values):

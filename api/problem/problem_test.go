@@ -20,7 +20,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine/delta"
 	"github.com/lakewarden/lakewarden/engine/objstore"
 	"github.com/lakewarden/lakewarden/engine/policy"
-	"github.com/lakewarden/lakewarden/engine/sqlguard"
+	"github.com/lakewarden/lakewarden/engine/sqlguard/refusal"
 	"github.com/lakewarden/lakewarden/sessions"
 )
 
@@ -62,13 +62,13 @@ func TestFrom(t *testing.T) {
 		{"policy field", &policy.FieldError{Field: "definition.condition.op", Code: policy.CodeInvalid, Message: "is not an operator"}, 422, "invalid_policy", []detail{{"definition.condition.op", "is not an operator"}}},
 		{"policy type", &policy.FieldError{Field: "definition.condition.op", Code: policy.CodeTypeNotSupported, Message: "gt is not supported for text"}, 422, "type_not_supported", []detail{{"definition.condition.op", "gt is not supported for text"}}},
 		{"policy text", &policy.TextError{Line: 2, Column: 5, Message: "unexpected }"}, 422, "invalid_policy", []detail{{"policyText", "line 2, column 5: unexpected }"}}},
-		{"statement", &sqlguard.Error{Code: sqlguard.CodeFunction, Line: 1, Column: 8, Name: "read_csv", Message: "read_csv is not served", Near: []string{"a", "b"}}, 400, "function_not_allowed", []detail{{"sql", "line 1, column 8: read_csv is not served; near: a, b"}}},
-		{"statement too large", &sqlguard.Error{Code: sqlguard.CodeTooLarge, Message: "x"}, 422, "invalid_field", []detail{{"sql", "x"}}},
-		{"placed statement", &sqlguard.PlacedError{Err: &sqlguard.Error{Code: sqlguard.CodeFunction, Line: 9, Column: 9, Message: "x"}, Field: "where", Position: sqlguard.Position{Line: 1, Column: 2}}, 400, "function_not_allowed", []detail{{"where", "line 1, column 2: x"}}},
-		{"placed name", &sqlguard.PlacedError{Err: &engine.Error{Kind: engine.KindBind, Class: "column_not_found", Name: "inner"}, Field: "where", Position: sqlguard.Position{Line: 1, Column: 2}, Name: "salry", Near: []string{"salary"}}, 400, "column_not_found", []detail{{"where", `line 1, column 2: column not found: "salry"; near: salary`}}},
-		{"placed types", &sqlguard.PlacedError{Err: &engine.Error{Kind: engine.KindBind, Class: "ambiguous_function"}, Field: "sql", Position: sqlguard.Position{Line: 3, Column: 4}, Name: "+"}, 400, "type_mismatch", []detail{{"sql", `line 3, column 4: types do not fit: "+"; add a cast`}}},
-		{"placed value", &sqlguard.PlacedError{Err: &engine.Error{Kind: engine.KindRuntime, Class: "conversion", Text: "inner"}, Field: "set.a"}, 422, "value_error", []detail{{"set.a", "a value cannot be converted to the wanted type"}}},
-		{"placed parameter", &sqlguard.PlacedError{Err: &engine.Error{Kind: engine.KindBind, Class: "parameter_mix"}, Field: "sql"}, 400, "invalid_parameter", []detail{{"parameters", "names and positions of parameters do not go together"}}},
+		{"statement", &refusal.Error{Code: refusal.CodeFunction, Line: 1, Column: 8, Name: "read_csv", Message: "read_csv is not served", Near: []string{"a", "b"}}, 400, "function_not_allowed", []detail{{"sql", "line 1, column 8: read_csv is not served; near: a, b"}}},
+		{"statement too large", &refusal.Error{Code: refusal.CodeTooLarge, Message: "x"}, 422, "invalid_field", []detail{{"sql", "x"}}},
+		{"placed statement", &refusal.Placed{Err: &refusal.Error{Code: refusal.CodeFunction, Line: 9, Column: 9, Message: "x"}, Field: "where", Position: refusal.Position{Line: 1, Column: 2}}, 400, "function_not_allowed", []detail{{"where", "line 1, column 2: x"}}},
+		{"placed name", &refusal.Placed{Err: &engine.Error{Kind: engine.KindBind, Class: "column_not_found", Name: "inner"}, Field: "where", Position: refusal.Position{Line: 1, Column: 2}, Name: "salry", Near: []string{"salary"}}, 400, "column_not_found", []detail{{"where", `line 1, column 2: column not found: "salry"; near: salary`}}},
+		{"placed types", &refusal.Placed{Err: &engine.Error{Kind: engine.KindBind, Class: "ambiguous_function"}, Field: "sql", Position: refusal.Position{Line: 3, Column: 4}, Name: "+"}, 400, "type_mismatch", []detail{{"sql", `line 3, column 4: types do not fit: "+"; add a cast`}}},
+		{"placed value", &refusal.Placed{Err: &engine.Error{Kind: engine.KindRuntime, Class: "conversion", Text: "inner"}, Field: "set.a"}, 422, "value_error", []detail{{"set.a", "a value cannot be converted to the wanted type"}}},
+		{"placed parameter", &refusal.Placed{Err: &engine.Error{Kind: engine.KindBind, Class: "parameter_mix"}, Field: "sql"}, 400, "invalid_parameter", []detail{{"parameters", "names and positions of parameters do not go together"}}},
 		{"syntax", &engine.Error{Kind: engine.KindSyntax, Class: "syntax"}, 400, "syntax_error", nil},
 		{"column", &engine.Error{Kind: engine.KindBind, Class: "column_not_found", Name: "salry"}, 400, "column_not_found", []detail{{"sql", "column not found"}}},
 		{"parameter without a value", &engine.Error{Kind: engine.KindBind, Class: "parameter_missing", Name: "since"}, 400, "invalid_parameter", []detail{{"parameters", "no value for the parameter: since"}}},

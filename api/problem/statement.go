@@ -6,12 +6,12 @@ import (
 	"strings"
 
 	"github.com/lakewarden/lakewarden/engine"
-	"github.com/lakewarden/lakewarden/engine/sqlguard"
+	"github.com/lakewarden/lakewarden/engine/sqlguard/refusal"
 )
 
 // guardCode is the code of a refused statement: the guard's own, as it is.
-func guardCode(e *sqlguard.Error) string {
-	if e.Code == sqlguard.CodeTooLarge {
+func guardCode(e *refusal.Error) string {
+	if e.Code == refusal.CodeTooLarge {
 		return "invalid_field" // as where the limit of the field is met first
 	}
 	return string(e.Code)
@@ -20,17 +20,17 @@ func guardCode(e *sqlguard.Error) string {
 // statementFields say what the guard or the engine has against a statement, and
 // where, as far as anybody found out.
 func statementFields(err error, yield func(string, string) bool) {
-	var guard *sqlguard.Error
+	var guard *refusal.Error
 	var failure *engine.Error
-	at := &sqlguard.PlacedError{Field: "sql"}
+	at := &refusal.Placed{Field: "sql"}
 	placed := errors.As(err, &at)
 	switch {
 	case errors.As(err, &guard):
 		if !placed {
-			at.Position = sqlguard.Position{Line: guard.Line, Column: guard.Column}
+			at.Position = refusal.Position{Line: guard.Line, Column: guard.Column}
 		}
 		message := guard.Message
-		if hint := otherRoutes[guard.Name]; hint != "" && guard.Code == sqlguard.CodeStatement {
+		if hint := otherRoutes[guard.Name]; hint != "" && guard.Code == refusal.CodeStatement {
 			message += "; " + hint
 		}
 		yield(at.Field, placedMessage(at.Position, message, guard.Near))
@@ -40,7 +40,7 @@ func statementFields(err error, yield func(string, string) bool) {
 }
 
 // placedMessage puts the place before a message and the near names behind it.
-func placedMessage(at sqlguard.Position, message string, near []string) string {
+func placedMessage(at refusal.Position, message string, near []string) string {
 	var b strings.Builder
 	if at.Line > 0 {
 		fmt.Fprintf(&b, "line %d, column %d: ", at.Line, at.Column)
@@ -164,7 +164,7 @@ func parameterName(name string) string {
 // engineField tells the class of a failure, with the place and the name that
 // somebody found in what the caller wrote. Text, Name and Position of the error
 // stay out: they are the engine's, and about SQL that the client never saw.
-func engineField(e *engine.Error, at *sqlguard.PlacedError, yield func(string, string) bool) {
+func engineField(e *engine.Error, at *refusal.Placed, yield func(string, string) bool) {
 	switch e.Kind {
 	case engine.KindBind:
 		if message, ok := parameterMessages[e.Class]; ok {

@@ -16,7 +16,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/delta"
 	"github.com/lakewarden/lakewarden/engine/duckdb"
-	"github.com/lakewarden/lakewarden/engine/sqlguard"
+	"github.com/lakewarden/lakewarden/engine/sqlguard/functions"
 )
 
 // signature is one overload of a function that users may call.
@@ -62,8 +62,8 @@ func (o *oracle) signatures() []signature {
 		array_to_string(list_transform(parameter_types, lambda p: coalesce(p, 'ANY')), ';') || CASE WHEN varargs IS NULL THEN '' ELSE ';' || varargs || ';' || varargs END
 		FROM system.main.duckdb_functions() WHERE function_type IN ('scalar', 'aggregate', 'macro') ORDER BY ALL`},
 		func(row []string) {
-			f, ok := sqlguard.LookupFunction("scalar", row[0])
-			if !ok || f.Class == sqlguard.Deny || f.Class == sqlguard.Volatile || strings.Contains(row[0], "__") {
+			f, ok := functions.Lookup("scalar", row[0])
+			if !ok || f.Class == functions.Deny || f.Class == functions.Volatile || strings.Contains(row[0], "__") {
 				return
 			}
 			s := signature{name: row[0], kind: row[1]}

@@ -1,11 +1,10 @@
 package sqlguard
 
 import (
-	"maps"
-	"slices"
 	"strings"
 
 	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/sqlguard/pushdown"
 )
 
 // barrierAlias is the alias of the source inside a barrier; predicates and
@@ -15,7 +14,7 @@ const barrierAlias = "t"
 // makeBarrier builds the SELECT that fills a filtered copy. Everything in it is
 // ours, but the demands that came from the statement as checked constants. args
 // are their parameters; the secrets of columns are added.
-func makeBarrier(r Relation, columns []engine.Column, demands []demand, args boundArgs) engine.Barrier {
+func makeBarrier(r Relation, columns []engine.Column, demands []pushdown.Demand, args pushdown.Parameters) engine.Barrier {
 	var sql strings.Builder
 	sql.WriteString("SELECT ")
 	for i, c := range columns {
@@ -24,7 +23,7 @@ func makeBarrier(r Relation, columns []engine.Column, demands []demand, args bou
 		}
 		if expr, ok := r.ColumnExpr[strings.ToLower(c.Name)]; ok {
 			sql.WriteString("(" + expr + ") AS " + engine.QuoteIdent(c.Name))
-			args.use(expr, r.Secrets)
+			args.Use(expr, r.Secrets)
 		} else {
 			sql.WriteString(barrierColumn(c.Name) + " AS " + engine.QuoteIdent(c.Name))
 		}
@@ -35,7 +34,7 @@ func makeBarrier(r Relation, columns []engine.Column, demands []demand, args bou
 		where = append(where, "("+r.Predicate+")")
 	}
 	for _, d := range demands {
-		where = append(where, d.sql)
+		where = append(where, d.SQL)
 	}
 	if len(where) > 0 {
 		sql.WriteString(" WHERE " + strings.Join(where, " AND "))
@@ -44,29 +43,11 @@ func makeBarrier(r Relation, columns []engine.Column, demands []demand, args bou
 		sql.WriteString(" ORDER BY ALL")
 	}
 	text := sql.String()
-	barrier := engine.Barrier{Name: engine.BarrierName(r.Source, text+args.text()), SQL: text, Source: r.Source}
+	barrier := engine.Barrier{Name: engine.BarrierName(r.Source, text+args.Text()), SQL: text, Source: r.Source}
 	if len(args) > 0 {
 		barrier.Args.Named = args
 	}
 	return barrier
-}
-
-// use adds the secrets that an expression names.
-func (a boundArgs) use(expr string, secrets map[string]string) {
-	for name, value := range secrets {
-		if strings.Contains(expr, "$"+name) {
-			a[name] = value
-		}
-	}
-}
-
-// text tells sets of parameters apart.
-func (a boundArgs) text() string {
-	var out strings.Builder
-	for _, name := range slices.Sorted(maps.Keys(a)) {
-		out.WriteString("\x00" + name + "=" + a[name].(string))
-	}
-	return out.String()
 }
 
 func barrierColumn(name string) string {

@@ -7,6 +7,12 @@ import (
 	"strings"
 
 	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/sqlguard/constant"
+	"github.com/lakewarden/lakewarden/engine/sqlguard/limits"
+	"github.com/lakewarden/lakewarden/engine/sqlguard/printer"
+	"github.com/lakewarden/lakewarden/engine/sqlguard/pushdown"
+	"github.com/lakewarden/lakewarden/engine/sqlguard/refusal"
+	"github.com/lakewarden/lakewarden/engine/sqltree"
 )
 
 // Relation is what one TableRef reads, for one principal.
@@ -88,15 +94,15 @@ func (q *Query) Bind(ctx context.Context, parser engine.Parser, relations []Rela
 // for relations that are equal but for what Narrow closes over.
 func (q *Query) Prepare(ctx context.Context, parser engine.Parser, relations []Relation, args engine.Args) (*Prepared, error) {
 	if q.kind == KindShowTables || q.kind == KindShowAllTables {
-		return nil, refuse(CodeStatement, "SHOW TABLES", "SHOW TABLES reads no table")
+		return nil, refusal.New(refusal.CodeStatement, "SHOW TABLES", "SHOW TABLES reads no table")
 	}
 	if len(relations) != len(q.tables) {
 		return nil, fmt.Errorf("binding %d relations to %d tables", len(relations), len(q.tables))
 	}
-	if refusal := q.checkPlanSize(relations); refusal != nil {
+	if refusal := q.checkPlan(relations); refusal != nil {
 		return nil, refusal
 	}
-	if p, err := q.preparePlain(ctx, parser, relations, argumentsOf(args)); p != nil || err != nil {
+	if p, err := q.preparePlain(ctx, parser, relations, constant.ArgumentsOf(args)); p != nil || err != nil {
 		return p, err
 	}
 	b, stmt := q.binding()
@@ -110,9 +116,9 @@ func (q *Query) Prepare(ctx context.Context, parser engine.Parser, relations []R
 }
 
 // binding copies the statement for a plan.
-func (q *Query) binding() (*binding, *node) {
+func (q *Query) binding() (*binding, *sqltree.Node) {
 	b := &binding{
-		q: q, mark: "lw_" + strings.ToLower(rand.Text()), copies: map[*node]*node{},
+		q: q, mark: "lw_" + strings.ToLower(rand.Text()), copies: map[*sqltree.Node]*sqltree.Node{},
 		out: &Prepared{nondeterministic: q.volatile, vacancies: make([]vacancy, len(q.tables))},
 	}
 	for _, t := range q.tables {
@@ -121,17 +127,21 @@ func (q *Query) binding() (*binding, *node) {
 	for _, v := range q.values {
 		b.copies[v.node] = nil
 	}
-	return b, b.copy(q.root.list("statements")[0]).(*node)
+	return b, sqltree.StatementOf(q.root).CloneNoting(func(from, to *sqltree.Node) {
+		if _, changes := b.copies[from]; changes {
+			b.copies[from] = to
+		}
+	})
 }
 
 // finish prints the plan's statement and holds the print against the tree.
-func (b *binding) finish(ctx context.Context, parser engine.Parser, stmt *node, relations []Relation) (*Prepared, error) {
+func (b *binding) finish(ctx context.Context, parser engine.Parser, stmt *sqltree.Node, relations []Relation) (*Prepared, error) {
 	b.bareWords(relations)
-	sql, err := printTree(ctx, parser, stmt)
+	sql, err := printer.Print(ctx, parser, stmt)
 	if err != nil {
-		return nil, unprintable(ctx, err)
+		return nil, printer.Unprintable(ctx, err)
 	}
-	if err := verify(ctx, parser, stmt, sql); err != nil {
+	if err := printer.Verify(ctx, parser, stmt, sql); err != nil {
 		return nil, err
 	}
 	return b.out, b.cut(sql)
@@ -144,52 +154,27 @@ type binding struct {
 	// statement was written before it was drawn.
 	mark string
 	// copies maps the nodes that Bind changes to their copies.
-	copies map[*node]*node
-}
-
-// copy clones a tree and notes the copies of the nodes that will change.
-func (b *binding) copy(v any) any {
-	switch v := v.(type) {
-	case *node:
-		if v == nil {
-			return nil
-		}
-		out := &node{keys: v.keys, vals: make([]any, len(v.vals))}
-		if _, tracked := b.copies[v]; tracked {
-			b.copies[v] = out
-		}
-		for i, x := range v.vals {
-			out.vals[i] = b.copy(x)
-		}
-		return out
-	case []any:
-		out := make([]any, len(v))
-		for i, x := range v {
-			out[i] = b.copy(x)
-		}
-		return out
-	}
-	return v
+	copies map[*sqltree.Node]*sqltree.Node
 }
 
 // replace turns a table reference into a subquery of ours under the same alias.
-func (b *binding) replace(i int, t *tableUse, r Relation, conjuncts []conjunct) error {
+func (b *binding) replace(i int, t *tableUse, r Relation, conjuncts []pushdown.Conjunct) error {
 	ref := b.copies[t.node]
 	query, err := b.relation(i, t, r, conjuncts)
 	if err != nil {
 		return err
 	}
-	if sample := ref.child("sample"); sample != nil {
-		query.child("from_table").set("sample", sample)
+	if sample := ref.Child("sample"); sample != nil {
+		query.Child("from_table").Set("sample", sample)
 	}
 	b.stand(t, query)
 	return nil
 }
 
 // relation is the SELECT that stands for a table.
-func (b *binding) relation(i int, t *tableUse, r Relation, conjuncts []conjunct) (*node, error) {
+func (b *binding) relation(i int, t *tableUse, r Relation, conjuncts []pushdown.Conjunct) (*sqltree.Node, error) {
 	if len(r.Columns) == 0 {
-		return nil, refuse(CodeStatement, t.Name, "the table %s has no visible column", t.Name)
+		return nil, refusal.New(refusal.CodeStatement, t.Name, "the table %s has no visible column", t.Name)
 	}
 	at := &b.out.vacancies[i]
 	at.conjuncts = conjuncts
@@ -204,18 +189,18 @@ func (b *binding) relation(i int, t *tableUse, r Relation, conjuncts []conjunct)
 		at.read, at.copied = columns, columns
 		b.out.readsFiltered = true
 	}
-	return selectNode(columnList(columns), tableNode(b.marked(i))), nil
+	return sqltree.Select(columnList(columns), sqltree.Table(b.marked(i))), nil
 }
 
 func columnList(columns []engine.Column) []any {
 	out := make([]any, len(columns))
 	for i, c := range columns {
-		out[i] = columnNode(c.Name)
+		out[i] = sqltree.Column(c.Name)
 	}
 	return out
 }
 
-// bareWords replaces current_user and its like, unless a column may have that
+// BareWords replaces current_user and its like, unless a column may have that
 // name.
 func (b *binding) bareWords(relations []Relation) {
 	columns := map[string]bool{}
@@ -226,7 +211,7 @@ func (b *binding) bareWords(relations []Relation) {
 	}
 	for _, v := range b.q.values {
 		n := b.copies[v.node]
-		word := strings.ToLower(n.strings("column_names")[0])
+		word := strings.ToLower(n.Strings("column_names")[0])
 		if columns[word] || b.q.defined[word] {
 			continue
 		}
@@ -237,8 +222,37 @@ func (b *binding) bareWords(relations []Relation) {
 		case "schema":
 			text = b.q.opts.Schema
 		}
-		lit := textNode(text)
-		lit.set("alias", n.str("alias"))
-		n.become(lit)
+		lit := sqltree.Text(text)
+		lit.Set("alias", n.Str("alias"))
+		n.Become(lit)
 	}
+}
+
+// checkPlan bounds the plan over the columns of the relations.
+func (q *Query) checkPlan(relations []Relation) *refusal.Error {
+	tables := make(map[*sqltree.Node][]engine.Column, len(relations))
+	for i, r := range relations {
+		tables[q.tables[i].node] = r.Columns
+	}
+	return limits.CheckPlan(q.text, q.statement(), tables)
+}
+
+// conjuncts returns the conditions of the statement on each table that may take part
+// in choosing its rows.
+func (q *Query) conjuncts(relations []Relation) [][]pushdown.Conjunct {
+	tables, index := make([]pushdown.Table, len(q.tables)), map[*tableUse]int{}
+	for i, t := range q.tables {
+		r := relations[i]
+		index[t] = i
+		tables[i] = pushdown.Table{Node: t.node, Alias: t.Alias, Columns: r.Columns, Masked: r.ColumnExpr,
+			Whole: t.sampled || t.renamed || r.KeepWhole || r.Inline != nil}
+	}
+	selects := make([]pushdown.Select, len(q.selects))
+	for i, sel := range q.selects {
+		selects[i].Node = sel.node
+		for _, t := range sel.tables {
+			selects[i].Tables = append(selects[i].Tables, index[t])
+		}
+	}
+	return pushdown.Find(selects, tables)
 }

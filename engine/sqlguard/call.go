@@ -1,112 +1,94 @@
 package sqlguard
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/lakewarden/lakewarden/engine/sqlguard/functions"
+	"github.com/lakewarden/lakewarden/engine/sqlguard/grammar"
+	"github.com/lakewarden/lakewarden/engine/sqlguard/printer"
+	"github.com/lakewarden/lakewarden/engine/sqlguard/refusal"
+	"github.com/lakewarden/lakewarden/engine/sqltree"
+)
 
 // function visits a call in an expression (namespace scalar) or in FROM
 // (namespace table).
-func (a *analysis) function(n *node, namespace string, sc *scope) *Error {
-	if namespace == "scalar" {
-		a.method(n)
+func (a *analysis) function(n *sqltree.Node, namespace string, sc *scope) *refusal.Error {
+	if namespace == "scalar" && printer.MethodCall(n) {
+		a.rename()
 	}
 	if err := a.allowed(n, namespace); err != nil {
 		return err
 	}
-	if args := n.list("children"); len(args) > 0 && n.is("function_name", "unnest") {
-		a.unnested = args[0].(*node)
+	if args := n.List("children"); len(args) > 0 && n.Is("function_name", "unnest") {
+		a.bounds.Unnested = args[0].(*sqltree.Node)
 	}
-	if takesLambda(n) {
-		if err := a.lambdaCall(n, sc); err != nil {
+	if functions.TakesLambda(n) {
+		err := a.bounds.LambdaCall(n, func(arg *sqltree.Node) *refusal.Error {
+			if arg.Is("class", "LAMBDA") {
+				a.lambda = arg
+			}
+			return a.expr(arg, sc)
+		})
+		if err != nil {
 			return err
 		}
-	} else if err := a.fields(n, kExpr, sc); err != nil {
+	} else if err := a.Fields(n, grammar.Expr, sc); err != nil {
 		return err
 	}
-	if isInterval(n) {
+	if printer.IsInterval(n) {
 		a.rename()
 	}
-	f, _ := LookupFunction(namespace, n.str("function_name"))
+	f, _ := functions.Lookup(namespace, n.Str("function_name"))
 	switch f.Class {
-	case Volatile:
+	case functions.Volatile:
 		a.q.volatile = true
-	case Constant:
+	case functions.Constant:
 		return a.constantCall(n, f)
-	case Cap:
-		if err := argumentRules[f.Rule](a, n, namespace); err != nil {
-			err.Name = f.Name
-			return err.at(n)
-		}
+	case functions.Cap:
+		return a.bounds.Call(f, n, namespace)
 	}
 	return nil
 }
 
-// schemasOfFunctions holds the engine's own schemas. A column with such a name has no
-// methods.
-var schemasOfFunctions = set("main", "pg_catalog", "information_schema")
-
-// methodLocation marks the columns that [analysis.method] makes. The parser never gives
-// it as a position.
-const methodLocation = number("18446744073709551614")
-
-// method turns a call such as id.abs() or t.id.abs() into abs(id), as the engine does for
-// columns. The parser takes it for a call of a function in the schema id.
-func (a *analysis) method(n *node) {
-	schema, catalog := n.str("schema"), n.str("catalog")
-	if schema == "" || schemasOfFunctions[lower(schema)] || n.flag("is_operator") {
-		return
-	}
-	parts := []string{schema}
-	if catalog != "" {
-		parts = []string{catalog, schema}
-	}
-	column := columnNode(parts...)
-	column.set("query_location", methodLocation)
-	n.set("children", append([]any{column}, n.list("children")...))
-	n.set("schema", "")
-	n.set("catalog", "")
-	a.rename()
-}
-
 // allowed holds the name of a call against the list.
-func (a *analysis) allowed(n *node, namespace string) *Error {
-	name := strings.ToLower(n.str("function_name"))
+func (a *analysis) allowed(n *sqltree.Node, namespace string) *refusal.Error {
+	name := strings.ToLower(n.Str("function_name"))
 	a.mention(n, name)
-	schema, catalog := strings.ToLower(n.str("schema")), strings.ToLower(n.str("catalog"))
+	schema, catalog := strings.ToLower(n.Str("schema")), strings.ToLower(n.Str("catalog"))
 	if schema != "" && schema != "main" || catalog != "" && catalog != "system" {
-		return refuse(CodeFunction, name, "functions stand in no schema but main").at(n)
+		return refusal.New(refusal.CodeFunction, name, "functions stand in no schema but main").At(n)
 	}
-	f, ok := LookupFunction(namespace, name)
+	f, ok := functions.Lookup(namespace, name)
 	if !ok {
-		err := refuse(CodeFunctionUnknown, name, "there is no function %s here", name).at(n)
-		err.Near = Near(name, callable[namespace])
+		err := refusal.New(refusal.CodeFunctionUnknown, name, "there is no function %s here", name).At(n)
+		err.Near = refusal.Near(name, functions.Callable(namespace))
 		return err
 	}
-	if f.Class == Deny {
-		return refuse(CodeFunction, name, "the function %s is not allowed: %s", name, f.Rule).at(n)
+	if f.Class == functions.Deny {
+		return refusal.New(refusal.CodeFunction, name, "the function %s is not allowed: %s", name, f.Rule).At(n)
 	}
 	return nil
 }
 
 // constantCall replaces a function about the session by a value of ours.
-func (a *analysis) constantCall(n *node, f Function) *Error {
-	var value *node
+func (a *analysis) constantCall(n *sqltree.Node, f functions.Function) *refusal.Error {
+	var value *sqltree.Node
 	o := a.q.opts
 	switch f.Rule {
 	case "user":
-		value = textNode(o.User)
+		value = sqltree.Text(o.User)
 	case "catalog":
-		value = textNode(o.Catalog)
+		value = sqltree.Text(o.Catalog)
 	case "schema":
-		value = textNode(o.Schema)
+		value = sqltree.Text(o.Schema)
 	case "schemas":
-		value = callNode("list_value", false, textNode(o.Schema))
+		value = sqltree.Call("list_value", false, sqltree.Text(o.Schema))
 	default:
-		value = textNode(o.Version)
+		value = sqltree.Text(o.Version)
 	}
-	a.edit(func() {
-		value.set("alias", n.str("alias"))
-		n.become(value)
+	a.edits.Add(func() {
+		value.Set("alias", n.Str("alias"))
+		n.Become(value)
 	})
 	return nil
 }
-
-func lower(s string) string { return strings.ToLower(s) }

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lakewarden/lakewarden/engine/sqlguard"
+	"github.com/lakewarden/lakewarden/engine/sqlguard/refusal"
 )
 
 // TestResultColumnsAreNamedAsWritten: the engine names a column without alias by
@@ -34,7 +35,7 @@ func TestResultColumnsAreNamedAsWritten(t *testing.T) {
 		t.Run(s, func(t *testing.T) { w.compare(t, s) })
 	}
 	_, err := parse(t, "SELECT COLUMNS('^i.*') + (SELECT count(*) FROM orders) FROM customers")
-	require.Equal(t, sqlguard.CodeSyntaxNode, codeOf(err), "%v", err)
+	require.Equal(t, refusal.CodeSyntaxNode, codeOf(err), "%v", err)
 }
 
 // TestResultColumnsAreNamedAsPlainDuckDBNamesThem: the same text over plain tables

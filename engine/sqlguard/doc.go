@@ -21,7 +21,7 @@
 //     filtered copy, under a name that no user can write. CTEs are renamed, so
 //     that a mistake in name resolution ends in an error and not in a read.
 //   - A filtered table is read in place, and not as a copy, only by a statement
-//     whose every operation is listed in leakproof.txt, for the one build of the
+//     whose every operation is listed in leakproof/leakproof.txt, for the one build of the
 //     engine that the list is true of, and whose rows and their order follow from
 //     the visible rows whatever the engine's plan is. Rows of one table that pass
 //     one by one stay in the order of the files; their batches are cut anew. What
@@ -34,6 +34,9 @@
 //     condition of the statement skips no row group by its bounds and excludes only
 //     files without hidden rows.
 //
-// The package knows no catalog, policy or engine: it imports package engine
+// Subpackages hold one idea each and never import this one: refusal, grammar, functions,
+// limits, arguments, constant, pushdown, leakproof, printer, explain and sqltext.
+//
+// The guard knows no catalog, policy or engine: it imports packages engine and sqltree
 // only. It executes no SQL.
 package sqlguard

@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/lakewarden/lakewarden/engine/sqlguard"
+	"github.com/lakewarden/lakewarden/engine/sqlguard/functions"
 )
 
 const (
@@ -34,20 +34,20 @@ func TestDocumentation(t *testing.T) {
 
 func functionList() string {
 	groups := map[string][]string{}
-	for _, f := range sqlguard.Functions() {
+	for _, f := range functions.All() {
 		if f.Namespace == "pragma" {
 			continue
 		}
 		kind := map[string]string{"scalar": "In expressions", "table": "In FROM"}[f.Namespace]
 		var title string
 		switch f.Class {
-		case sqlguard.Allow:
+		case functions.Allow:
 			title = fmt.Sprintf("### %s: allowed", kind)
-		case sqlguard.Volatile:
+		case functions.Volatile:
 			title = fmt.Sprintf("### %s: allowed, the result differs from run to run", kind)
-		case sqlguard.Cap:
+		case functions.Cap:
 			title = fmt.Sprintf("### %s: allowed, arguments bounded", kind)
-		case sqlguard.Constant:
+		case functions.Constant:
 			title = fmt.Sprintf("### %s: answered by the service", kind)
 		default:
 			title = fmt.Sprintf("### %s: refused, because %s", kind, f.Rule)

@@ -13,6 +13,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine/duckdb"
 	"github.com/lakewarden/lakewarden/engine/oracletest"
 	"github.com/lakewarden/lakewarden/engine/sqlguard"
+	"github.com/lakewarden/lakewarden/engine/sqlguard/refusal"
 )
 
 // sharedParser is the parser that the server uses.
@@ -44,8 +45,8 @@ func parse(t testing.TB, text string) (*sqlguard.Query, error) {
 	return sqlguard.Parse(t.Context(), sharedParser(), text, sqlguard.Options{})
 }
 
-func codeOf(err error) sqlguard.Code {
-	var e *sqlguard.Error
+func codeOf(err error) refusal.Code {
+	var e *refusal.Error
 	if errors.As(err, &e) {
 		return e.Code
 	}

@@ -1,105 +1,48 @@
 package sqlguard
 
-import "strings"
+import (
+	"context"
+	"fmt"
 
-// explained reports whether a text begins with EXPLAIN, and whether with EXPLAIN
-// ANALYZE.
-type explained struct{ found, analyze bool }
+	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/sqlguard/explain"
+	"github.com/lakewarden/lakewarden/engine/sqltree"
+)
 
-// stripExplain blanks a leading EXPLAIN or EXPLAIN ANALYZE, so that the positions in
-// the remaining text do not change. DuckDB cannot serialise EXPLAIN itself. The
-// remaining text is checked like any statement, so an error here can only refuse more.
-func stripExplain(text string) (rest string, kind explained, refusal *Error) {
-	start := skipBlank(text, 0)
-	end, ok := skipWord(text, start, "explain")
-	if !ok {
-		return text, explained{}, nil
+// Explain returns the plan text of an EXPLAIN statement.
+//
+// It is made from the statement as the user wrote it and from the columns that
+// the user sees, in the order of Tables; it tells nothing of the tables' data,
+// files, versions and policies, and not which table is filtered. Errors are
+// those of the parser, or CodePrinter.
+func (q *Query) Explain(ctx context.Context, parser engine.Parser, relations []Relation) ([]string, error) {
+	if q.kind != KindExplain {
+		return nil, fmt.Errorf("the plan of a statement that is no EXPLAIN")
 	}
-	kind.found = true
-	next := skipBlank(text, end)
-	if after, ok := skipWord(text, next, "analyze"); ok {
-		kind.analyze, end = true, after
-		next = skipBlank(text, end)
+	if len(relations) != len(q.tables) {
+		return nil, fmt.Errorf("explaining %d relations for %d tables", len(relations), len(q.tables))
 	}
-	word := firstWord(text[next:])
-	if word == "(" && !parenthesised(text, next) || strings.EqualFold(word, "analyze") || strings.EqualFold(word, "explain") {
-		err := refuse(CodeStatement, "EXPLAIN", "only EXPLAIN and EXPLAIN ANALYZE of a query are served, without options")
-		err.pos = start + 1
-		return text, explained{}, err
-	}
-	return text[:start] + blankWords(text[start:end]) + text[end:], kind, nil
-}
-
-// skipWord returns the position after the whole word at position i.
-func skipWord(text string, i int, word string) (int, bool) {
-	end := i + len(word)
-	if end > len(text) || !strings.EqualFold(text[i:end], word) || end < len(text) && (isWord(text[end]) || text[end] >= 0x80) {
-		return i, false
-	}
-	return end, true
-}
-
-// blankWords replaces everything except line ends by spaces.
-func blankWords(text string) string {
-	out := []byte(text)
-	for i, c := range out {
-		if c != '\n' {
-			out[i] = ' '
-		}
-	}
-	return string(out)
-}
-
-// parenthesised tells a query in parentheses from options.
-func parenthesised(text string, i int) bool {
-	for i < len(text) && text[i] == '(' {
-		i = skipBlank(text, i+1)
-	}
-	switch strings.ToLower(firstWord(text[i:])) {
-	case "select", "with", "from", "values", "table", "pivot", "unpivot":
-		return true
-	}
-	return false
-}
-
-// skipBlank moves over white space and comments.
-func skipBlank(s string, i int) int {
-	for i < len(s) {
-		switch {
-		case strings.IndexByte(" \t\r\n\f\v", s[i]) >= 0:
-			i++
-		case strings.HasPrefix(s[i:], "--"):
-			n := strings.IndexByte(s[i:], '\n')
-			if n < 0 {
-				return len(s)
+	tables := map[*sqltree.Node]explain.Table{}
+	for i, t := range q.tables {
+		named := explain.Table{Name: q.fullName(t.TableRef), AtVersion: t.AtVersion, AtTimestamp: t.AtTimestamp}
+		if columns := relations[i].Columns; len(columns) > 0 {
+			for _, c := range q.neededColumns(t, columns) {
+				named.Columns = append(named.Columns, c.Name)
 			}
-			i += n + 1
-		case strings.HasPrefix(s[i:], "/*"):
-			i = skipComment(s, i)
-		default:
-			return i
 		}
+		tables[t.node] = named
 	}
-	return i
+	return q.written.Plan(ctx, parser, q.text, tables)
 }
 
-// skipComment returns the position after a comment that starts at i. Comments
-// nest.
-func skipComment(s string, i int) int {
-	depth := 0
-	for i < len(s) {
-		switch {
-		case strings.HasPrefix(s[i:], "/*"):
-			depth++
-			i += 2
-		case strings.HasPrefix(s[i:], "*/"):
-			i += 2
-			if depth--; depth == 0 {
-				return i
-			}
-		default:
-			i++
-		}
+func (q *Query) fullName(t TableRef) string {
+	catalog, schema := t.Catalog, t.Schema
+	if schema == "" && q.opts.Schema != defaultSchema {
+		schema = q.opts.Schema
 	}
-	return i
+	if schema == "" {
+		return t.Name
+	}
+	setDefault(&catalog, q.opts.Catalog)
+	return catalog + "." + schema + "." + t.Name
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lakewarden/lakewarden/engine/sqlguard"
+	"github.com/lakewarden/lakewarden/engine/sqlguard/refusal"
 )
 
 // explain returns the plan of a statement, for a caller who sees a part of every
@@ -120,19 +121,19 @@ func TestExplainOptions(t *testing.T) {
 		require.Equal(t, analyzes, q.Analyzes(), s)
 	}
 	_, err := parse(t, "EXPLAIN /* é */ ANALYZE\nSELECT nosuch(1)")
-	var refused *sqlguard.Error
+	var refused *refusal.Error
 	require.ErrorAs(t, err, &refused)
 	require.Equal(t, [2]int{2, 8}, [2]int{refused.Line, refused.Column})
 	for _, s := range []string{"EXPLAIN ANALYZE", "EXPLAIN ANALYZE ANALYZE SELECT 1", "EXPLAIN ANALYZE EXPLAIN SELECT 1", "EXPLAIN ANALYZE SHOW TABLES",
 		"EXPLAIN ANALYZE DELETE FROM t", "EXPLAIN ANALYZE (FORMAT json) SELECT 1", "EXPLAIN ANALYZE WITH x AS (SELECT 1) DELETE FROM t",
 	} {
 		_, err := parse(t, s)
-		require.Contains(t, []sqlguard.Code{sqlguard.CodeStatement, sqlguard.CodeSyntax}, codeOf(err), s)
+		require.Contains(t, []refusal.Code{refusal.CodeStatement, refusal.CodeSyntax}, codeOf(err), s)
 	}
 	for _, s := range []string{"EXPLAIN (ANALYZE) SELECT 1", "EXPLAIN (FORMAT json) SELECT 1", "EXPLAIN (",
 		"EXPLAIN EXPLAIN SELECT 1", "EXPLAIN ( /* x */ analyze, format html) (SELECT 1)", "EXPLAIN SHOW TABLES"} {
 		_, err := parse(t, s)
-		require.Equal(t, sqlguard.CodeStatement, codeOf(err), s)
+		require.Equal(t, refusal.CodeStatement, codeOf(err), s)
 	}
 	q, err := parse(t, "SELECT 1")
 	require.NoError(t, err)

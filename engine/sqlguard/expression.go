@@ -1,10 +1,19 @@
 package sqlguard
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/lakewarden/lakewarden/engine/sqlguard/arguments"
+	"github.com/lakewarden/lakewarden/engine/sqlguard/functions"
+	"github.com/lakewarden/lakewarden/engine/sqlguard/grammar"
+	"github.com/lakewarden/lakewarden/engine/sqlguard/printer"
+	"github.com/lakewarden/lakewarden/engine/sqlguard/refusal"
+	"github.com/lakewarden/lakewarden/engine/sqltree"
+)
 
 // expr visits one expression.
-func (a *analysis) expr(n *node, sc *scope) *Error {
-	switch n.str("class") {
+func (a *analysis) expr(n *sqltree.Node, sc *scope) *refusal.Error {
+	switch n.Str("class") {
 	case "FUNCTION":
 		return a.function(n, "scalar", sc)
 	case "WINDOW":
@@ -16,7 +25,7 @@ func (a *analysis) expr(n *node, sc *scope) *Error {
 	case "CONSTANT":
 		return a.constant(n)
 	case "PARAMETER":
-		a.params[n.str("identifier")] = true
+		a.params[n.Str("identifier")] = true
 		return nil
 	case "POSITIONAL_REFERENCE":
 		a.q.allNeeded = true // counts columns of FROM, so none may be left out
@@ -27,15 +36,15 @@ func (a *analysis) expr(n *node, sc *scope) *Error {
 		return a.subquery(n, sc)
 	case "LAMBDA":
 		if n != a.lambda {
-			if err := a.arrow(n); err != nil {
-				return err.at(n)
+			if err := a.bounds.Arrow(n); err != nil {
+				return err.At(n)
 			}
 		}
-		if isLambdaKeyword(n) {
+		if printer.IsLambdaKeyword(n) {
 			a.rename()
 		}
 	case "CAST":
-		if losesName(n, a.q.text) {
+		if printer.LosesName(n, a.q.text) {
 			a.rename()
 		}
 	case "CONJUNCTION":
@@ -43,47 +52,38 @@ func (a *analysis) expr(n *node, sc *scope) *Error {
 			return err
 		}
 	case "OPERATOR":
-		if n.is("type", "COMPARE_IN") || n.is("type", "COMPARE_NOT_IN") || n.is("type", "OPERATOR_COALESCE") {
+		if n.Is("type", "COMPARE_IN") || n.Is("type", "COMPARE_NOT_IN") || n.Is("type", "OPERATOR_COALESCE") {
 			break
 		}
-		if len(n.list("children")) > 4 && !n.is("type", "GROUPING_FUNCTION") && !n.is("type", "ARRAY_CONSTRUCTOR") {
-			return malformed("operands")
+		if len(n.List("children")) > 4 && !n.Is("type", "GROUPING_FUNCTION") && !n.Is("type", "ARRAY_CONSTRUCTOR") {
+			return refusal.Malformed("operands")
 		}
-		if n.is("type", "ARRAY_SLICE") {
+		if n.Is("type", "ARRAY_SLICE") {
 			return a.slice(n, sc)
 		}
 	}
-	return a.fields(n, kExpr, sc)
+	return a.Fields(n, grammar.Expr, sc)
 }
 
-func (a *analysis) window(n *node, sc *scope) *Error {
+func (a *analysis) window(n *sqltree.Node, sc *scope) *refusal.Error {
 	if err := a.allowed(n, "scalar"); err != nil {
 		return err
 	}
-	f, _ := LookupFunction("scalar", n.str("function_name"))
+	f, _ := functions.Lookup("scalar", n.Str("function_name"))
 	if f.Rule == "separator" {
-		if err := separatorRule(n, 1); err != nil {
-			return err.at(n)
+		if err := arguments.Separator(n, 1); err != nil {
+			return err.At(n)
 		}
-	} else if f.Class == Constant || f.Class == Cap {
-		return refuse(CodeFunction, f.Name, "%s cannot be used as a window function", f.Name).at(n)
+	} else if f.Class == functions.Constant || f.Class == functions.Cap {
+		return refusal.New(refusal.CodeFunction, f.Name, "%s cannot be used as a window function", f.Name).At(n)
 	}
-	return a.fields(n, kExpr, sc)
+	return a.Fields(n, grammar.Expr, sc)
 }
 
-// bareWords are the names that DuckDB calls as functions when no column of
-// that name exists.
-var bareWords = map[string]string{
-	"current_user": "user", "user": "user", "session_user": "user", "current_role": "user",
-	"current_catalog": "catalog", "current_schema": "schema",
-	"current_date": "volatile", "current_time": "volatile", "current_timestamp": "volatile",
-	"localtime": "volatile", "localtimestamp": "volatile",
-}
-
-func (a *analysis) column(n *node, sc *scope) *Error {
-	parts := n.strings("column_names")
+func (a *analysis) column(n *sqltree.Node, sc *scope) *refusal.Error {
+	parts := n.Strings("column_names")
 	if len(parts) == 0 {
-		return malformed("column without a name")
+		return refusal.Malformed("column without a name")
 	}
 	for _, p := range parts {
 		a.need(p)
@@ -96,7 +96,7 @@ func (a *analysis) column(n *node, sc *scope) *Error {
 	if len(parts) == 1 {
 		word := strings.ToLower(parts[0])
 		a.q.singles[word] = true
-		switch which := bareWords[word]; which {
+		switch which := functions.BareWords[word]; which {
 		case "":
 		case "volatile":
 			a.q.volatile = true
@@ -113,7 +113,7 @@ func (a *analysis) column(n *node, sc *scope) *Error {
 		for _, p := range parts[drop:] {
 			rest = append(rest, p)
 		}
-		a.edit(func() { n.set("column_names", rest) })
+		a.edits.Add(func() { n.Set("column_names", rest) })
 	}
 	return nil
 }
@@ -150,25 +150,25 @@ func (a *analysis) qualifier(parts []string, sc *scope) int {
 
 // star visits *, x.* and COLUMNS(…). Which columns they mean depends on the
 // table, so the table is read whole.
-func (a *analysis) star(n *node, sc *scope) *Error {
-	if rel := n.str("relation_name"); rel != "" {
+func (a *analysis) star(n *sqltree.Node, sc *scope) *refusal.Error {
+	if rel := n.Str("relation_name"); rel != "" {
 		a.q.rowStars[strings.ToLower(rel)] = true
 		a.need(rel) // it may be a struct
 		a.mention(n, rel)
-	} else if sel := nearestSelect(sc); sel != nil && !(sel.exists && plainStar(n)) {
+	} else if sel := nearestSelect(sc); sel != nil && !(sel.exists && sqltree.PlainStar(n)) {
 		sel.star = true
 	}
-	if e := n.child("expr"); e != nil && !n.flag("columns") && !e.is("class", "FUNCTION") {
-		return malformed("star")
+	if e := n.Child("expr"); e != nil && !n.Flag("columns") && !e.Is("class", "FUNCTION") {
+		return refusal.Malformed("star")
 	}
-	a.noteColumnNames(n.get("expr"))
-	for _, name := range n.strings("exclude_list") {
+	a.bounds.ColumnNames(n.Get("expr"))
+	for _, name := range n.Strings("exclude_list") {
 		a.mention(n, name)
 	}
-	for _, r := range n.list("rename_list") {
-		a.define([]string{r.(*node).str("value")})
+	for _, r := range n.List("rename_list") {
+		a.define([]string{r.(*sqltree.Node).Str("value")})
 	}
-	return a.fields(n, kExpr, sc)
+	return a.Fields(n, grammar.Expr, sc)
 }
 
 func nearestSelect(sc *scope) *selectUse {
@@ -180,38 +180,31 @@ func nearestSelect(sc *scope) *selectUse {
 	return nil
 }
 
-// plainStar reports whether n is * and nothing else.
-func plainStar(n *node) bool {
-	return n.is("class", "STAR") && n.str("relation_name") == "" && !n.flag("columns") && n.child("expr") == nil &&
-		len(n.list("exclude_list")) == 0 && len(n.list("replace_list")) == 0 &&
-		len(n.list("qualified_exclude_list")) == 0 && len(n.list("rename_list")) == 0
-}
-
 // constant replaces what the printer cannot print as it was: 1e6 would come
 // back as a DECIMAL.
-func (a *analysis) constant(n *node) *Error {
-	value := n.child("value")
+func (a *analysis) constant(n *sqltree.Node) *refusal.Error {
+	value := n.Child("value")
 	if value == nil {
-		return malformed("constant without a value")
+		return refusal.Malformed("constant without a value")
 	}
 	if isOpenBound(value) {
-		return malformed("constant expected").at(n) // only a slice has one
+		return refusal.Malformed("constant expected").At(n) // only a slice has one
 	}
-	if err := checkType(value.child("type")); err != nil {
-		return err.at(n)
+	if err := grammar.CheckType(value.Child("type")); err != nil {
+		return err.At(n)
 	}
-	if value.child("type").is("id", "BOOLEAN") {
+	if value.Child("type").Is("id", "BOOLEAN") {
 		a.rename() // true prints as true and parses as CAST('t' AS BOOLEAN)
 	}
-	switch num, isNumber := value.get("value").(number); {
+	switch num, isNumber := value.Get("value").(sqltree.Number); {
 	case !isNumber:
-	case value.child("type").is("id", "DOUBLE"):
-		a.replaceCall(n, func() *node { return castNode(textNode(string(num)), "DOUBLE") })
-	case value.child("type").child("type_info").get("scale") == number("0"):
+	case value.Child("type").Is("id", "DOUBLE"):
+		a.edits.Replace(n, func() *sqltree.Node { return sqltree.Cast(sqltree.Text(string(num)), "DOUBLE") })
+	case value.Child("type").Child("type_info").Get("scale") == sqltree.Number("0"):
 		// 5. is a DECIMAL, but prints as 5, which is an INTEGER.
-		a.replaceCall(n, func() *node {
-			cast := castNode(textNode(string(num)), "DECIMAL")
-			cast.set("cast_type", value.get("type"))
+		a.edits.Replace(n, func() *sqltree.Node {
+			cast := sqltree.Cast(sqltree.Text(string(num)), "DECIMAL")
+			cast.Set("cast_type", value.Get("type"))
 			return cast
 		})
 	}
@@ -220,15 +213,15 @@ func (a *analysis) constant(n *node) *Error {
 
 // isOpenBound reports whether a value represents the missing bound of a slice such as
 // x[2:]. The parser gives an empty list for it.
-func isOpenBound(value *node) bool {
-	return value.child("type").is("id", "LIST")
+func isOpenBound(value *sqltree.Node) bool {
+	return value.Child("type").Is("id", "LIST")
 }
 
 // slice visits x[from:to] and x[from:to:step], in which each bound may be missing.
-func (a *analysis) slice(n *node, sc *scope) *Error {
-	for i, child := range n.list("children") {
-		c := child.(*node)
-		if i > 0 && c.is("class", "CONSTANT") && isOpenBound(c.child("value")) {
+func (a *analysis) slice(n *sqltree.Node, sc *scope) *refusal.Error {
+	for i, child := range n.List("children") {
+		c := child.(*sqltree.Node)
+		if i > 0 && c.Is("class", "CONSTANT") && isOpenBound(c.Child("value")) {
 			continue
 		}
 		if err := a.expr(c, sc); err != nil {
@@ -239,17 +232,17 @@ func (a *analysis) slice(n *node, sc *scope) *Error {
 }
 
 // collations are those without a parameter; others are two-letter languages.
-var collations = set("nocase", "noaccent", "nfc", "binary", "c", "posix")
+var collations = sqltree.Set("nocase", "noaccent", "nfc", "binary", "c", "posix")
 
-func (a *analysis) collation(n *node, sc *scope) *Error {
-	a.mention(n.child("child"), n.str("collation")) // of the word itself there is no place
-	for _, part := range strings.Split(strings.ToLower(n.str("collation")), ".") {
+func (a *analysis) collation(n *sqltree.Node, sc *scope) *refusal.Error {
+	a.mention(n.Child("child"), n.Str("collation")) // of the word itself there is no place
+	for _, part := range strings.Split(strings.ToLower(n.Str("collation")), ".") {
 		lang, region, _ := strings.Cut(part, "_")
 		if !collations[part] && !(isLower(lang, 3) && (region == "" || isLower(region, 3))) {
-			return refuse(CodeSyntaxNode, n.str("collation"), "this collation is not served").at(n)
+			return refusal.New(refusal.CodeSyntaxNode, n.Str("collation"), "this collation is not served").At(n)
 		}
 	}
-	return a.fields(n, kExpr, sc)
+	return a.Fields(n, grammar.Expr, sc)
 }
 
 func isLower(s string, longest int) bool {
@@ -261,16 +254,16 @@ func isLower(s string, longest int) bool {
 	return len(s) >= 2 && len(s) <= longest
 }
 
-func (a *analysis) subquery(n *node, sc *scope) *Error {
-	if err := a.walk(n.get("child"), kExpr, sc); err != nil {
+func (a *analysis) subquery(n *sqltree.Node, sc *scope) *refusal.Error {
+	if err := a.walk(n.Get("child"), grammar.Expr, sc); err != nil {
 		return err
 	}
-	stmt := n.child("subquery")
+	stmt := n.Child("subquery")
 	if stmt == nil {
-		return malformed("empty subquery")
+		return refusal.Malformed("empty subquery")
 	}
-	if t := n.str("subquery_type"); t == "EXISTS" || t == "NOT_EXISTS" {
-		a.exists = stmt.child("node")
+	if t := n.Str("subquery_type"); t == "EXISTS" || t == "NOT_EXISTS" {
+		a.exists = stmt.Child("node")
 	}
-	return a.fields(stmt, kStatement, sc)
+	return a.Fields(stmt, grammar.Statement, sc)
 }

@@ -1,6 +1,12 @@
 package sqlguard
 
-import "fmt"
+import (
+	"strings"
+
+	"github.com/lakewarden/lakewarden/engine/sqlguard/functions"
+	"github.com/lakewarden/lakewarden/engine/sqlguard/refusal"
+	"github.com/lakewarden/lakewarden/engine/sqltree"
+)
 
 // What a caller's expression is good for, read off a statement that selects it and
 // nothing else.
@@ -13,25 +19,25 @@ func (q *Query) IsCondition() bool {
 }
 
 // likes are the operators behind LIKE, ILIKE and GLOB, which give BOOLEAN only.
-var likes = set("~~", "!~~", "~~*", "!~~*", "~~~")
+var likes = sqltree.Set("~~", "!~~", "~~*", "!~~*", "~~~")
 
 func isCondition(v any) bool {
-	n, _ := v.(*node)
-	switch n.str("class") {
+	n, _ := v.(*sqltree.Node)
+	switch n.Str("class") {
 	case "COMPARISON", "BETWEEN":
 		return true
 	case "CONSTANT":
-		return n.child("value").flag("is_null")
+		return n.Child("value").Flag("is_null")
 	case "CAST":
-		return n.child("cast_type").is("id", "BOOLEAN")
+		return n.Child("cast_type").Is("id", "BOOLEAN")
 	case "SUBQUERY":
-		return !n.is("subquery_type", "SCALAR")
+		return !n.Is("subquery_type", "SCALAR")
 	case "FUNCTION":
-		return n.flag("is_operator") && likes[n.str("function_name")]
+		return n.Flag("is_operator") && likes[n.Str("function_name")]
 	case "CONJUNCTION":
 		return allConditions(n)
 	case "OPERATOR":
-		switch n.str("type") {
+		switch n.Str("type") {
 		case "OPERATOR_NOT":
 			return allConditions(n)
 		case "OPERATOR_IS_NULL", "OPERATOR_IS_NOT_NULL", "COMPARE_IN", "COMPARE_NOT_IN":
@@ -41,8 +47,8 @@ func isCondition(v any) bool {
 	return false
 }
 
-func allConditions(n *node) bool {
-	for _, c := range n.list("children") {
+func allConditions(n *sqltree.Node) bool {
+	for _, c := range n.List("children") {
 		if !isCondition(c) {
 			return false
 		}
@@ -58,39 +64,33 @@ func (q *Query) RowByRow() error {
 	if call == nil {
 		return nil
 	}
-	err := refuse(CodeFunction, lower(call.str("function_name")), "").at(call)
-	err.Message = fmt.Sprintf("%s %s", err.Name, why)
-	p := place(q.text, err.pos-1)
-	err.Line, err.Column = p.Line, p.Column
+	name := strings.ToLower(call.Str("function_name"))
+	err := refusal.New(refusal.CodeFunction, name, "%s %s", name, why).At(call)
+	err.Locate(q.text)
 	return err
 }
 
 // manyRowCall finds a call that does not give one value for each row.
-func manyRowCall(v any) (call *node, why string) {
-	switch v := v.(type) {
-	case []any:
-		for _, x := range v {
-			if call, why = manyRowCall(x); call != nil {
-				return call, why
-			}
-		}
-	case *node:
+func manyRowCall(v any) (call *sqltree.Node, why string) {
+	sqltree.Walk(v, func(n *sqltree.Node) sqltree.Step {
 		switch {
-		case v == nil || v.is("class", "SUBQUERY"):
-			return nil, ""
-		case isWindow(v):
-			return v, "is a window function, which needs other rows: it can stand in a subquery only"
-		case isAggregate(v):
-			return v, "is an aggregate, which needs many rows: it can stand in a subquery only"
-		case v.is("class", "FUNCTION") && v.is("function_name", "unnest"):
-			return v, "makes several rows of one: it can stand in a subquery only"
+		case n.Is("class", "SUBQUERY"):
+			return sqltree.Over
+		case functions.IsWindow(n):
+			call, why = n, "is a window function, which needs other rows: it can stand in a subquery only"
+		case functions.IsAggregate(n):
+			call, why = n, "is an aggregate, which needs many rows: it can stand in a subquery only"
+		case n.Is("class", "FUNCTION") && n.Is("function_name", "unnest"):
+			call, why = n, "makes several rows of one: it can stand in a subquery only"
+		default:
+			return sqltree.Into
 		}
-		return manyRowCall(v.vals)
-	}
-	return nil, ""
+		return sqltree.Stop
+	})
+	return call, why
 }
 
 // results are the expressions of the select list.
 func (q *Query) results() []any {
-	return q.root.list("statements")[0].(*node).child("node").list("select_list")
+	return q.query().List("select_list")
 }

@@ -7,7 +7,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/lakewarden/lakewarden/engine/sqlguard"
+	"github.com/lakewarden/lakewarden/engine/sqlguard/functions"
+	"github.com/lakewarden/lakewarden/engine/sqlguard/limits"
+	"github.com/lakewarden/lakewarden/engine/sqlguard/refusal"
 )
 
 // TestEveryFunctionIsClassified compares the list with the functions of the
@@ -29,7 +31,7 @@ func TestEveryFunctionIsClassified(t *testing.T) {
 		namespace, ok := namespaces[kind]
 		require.True(t, ok, "kind of function %s", kind)
 		listed[namespace+" "+strings.ToLower(name)] = true
-		if _, ok := sqlguard.LookupFunction(namespace, name); !ok {
+		if _, ok := functions.Lookup(namespace, name); !ok {
 			unknown = append(unknown, namespace+" "+name)
 		}
 	}
@@ -39,8 +41,8 @@ func TestEveryFunctionIsClassified(t *testing.T) {
 	require.Empty(t, unknown, "classify these in functions.txt")
 
 	var gone []string
-	for _, f := range sqlguard.Functions() {
-		if !f.Syntax && f.Class != sqlguard.Deny && !listed[f.Namespace+" "+f.Name] {
+	for _, f := range functions.All() {
+		if !f.Syntax && f.Class != functions.Deny && !listed[f.Namespace+" "+f.Name] {
 			gone = append(gone, f.Namespace+" "+f.Name)
 		}
 	}
@@ -48,10 +50,10 @@ func TestEveryFunctionIsClassified(t *testing.T) {
 }
 
 func TestNear(t *testing.T) {
-	require.Equal(t, []string{"lower"}, sqlguard.Near("lowr", []string{"upper", "lower", "sum"}))
-	require.Equal(t, []string{"date_trunc"}, sqlguard.Near("date_trun", []string{"date_trunc", "substr"}))
-	require.Empty(t, sqlguard.Near("zzzzzz", []string{"upper", "lower"}))
-	require.Len(t, sqlguard.Near("co1", []string{"col", "con", "cos", "cot"}), 3)
+	require.Equal(t, []string{"lower"}, refusal.Near("lowr", []string{"upper", "lower", "sum"}))
+	require.Equal(t, []string{"date_trunc"}, refusal.Near("date_trun", []string{"date_trunc", "substr"}))
+	require.Empty(t, refusal.Near("zzzzzz", []string{"upper", "lower"}))
+	require.Len(t, refusal.Near("co1", []string{"col", "con", "cos", "cot"}), 3)
 }
 
 // TestMacroCopies compares the table of macros that repeat an argument with
@@ -68,8 +70,8 @@ func TestMacroCopies(t *testing.T) {
 		var name string
 		var copies int
 		require.NoError(t, rows.Scan(&name, &copies))
-		if f, ok := sqlguard.LookupFunction("scalar", name); ok && f.Class != sqlguard.Deny {
-			require.GreaterOrEqual(t, sqlguard.MacroCopies(name), copies, name)
+		if f, ok := functions.Lookup("scalar", name); ok && f.Class != functions.Deny {
+			require.GreaterOrEqual(t, limits.MacroCopies(name), copies, name)
 			checked++
 		}
 	}

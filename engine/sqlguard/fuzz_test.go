@@ -9,6 +9,7 @@ import (
 
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/sqlguard"
+	"github.com/lakewarden/lakewarden/engine/sqlguard/refusal"
 )
 
 // FuzzParse: no text makes the guard panic, and whatever it lets pass reads
@@ -46,7 +47,7 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		again, err := parse(t, plan.SQL)
-		if code := codeOf(err); code == sqlguard.CodeTooLarge || code == sqlguard.CodeTooComplex || code == sqlguard.CodeFunction && strings.Contains(plan.SQL, `"error"(`) {
+		if code := codeOf(err); code == refusal.CodeTooLarge || code == refusal.CodeTooComplex || code == refusal.CodeFunction && strings.Contains(plan.SQL, `"error"(`) {
 			return // our own guards and subqueries made it longer
 		}
 		require.NoError(t, err, plan.SQL)
@@ -67,7 +68,7 @@ func FuzzParse(f *testing.F) {
 // errors of the parser.
 func requireTyped(t *testing.T, err error) {
 	t.Helper()
-	var refusal *sqlguard.Error
+	var refusal *refusal.Error
 	var fault *engine.Error
 	require.True(t, errors.As(err, &refusal) || errors.As(err, &fault), "%T %v", err, err)
 	if refusal != nil {

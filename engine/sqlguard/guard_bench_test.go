@@ -12,7 +12,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine/sqlguard"
 )
 
-// statementOf returns an ordinary statement of about n bytes.
+// StatementOf returns an ordinary statement of about n bytes.
 func statementOf(n int) string {
 	var s strings.Builder
 	s.WriteString("SELECT id")

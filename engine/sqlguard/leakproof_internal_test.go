@@ -19,6 +19,8 @@ import (
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/duckdb"
 	"github.com/lakewarden/lakewarden/engine/oracletest"
+	"github.com/lakewarden/lakewarden/engine/sqlguard/constant"
+	"github.com/lakewarden/lakewarden/engine/sqlguard/leakproof"
 )
 
 var testParser = sync.OnceValue(duckdb.NewParser)
@@ -161,17 +163,17 @@ func (w *twoWorlds) relations(q *Query, world int) []Relation {
 
 func parseFor(t testing.TB, text string) *Query {
 	t.Helper()
-	q, err := Parse(t.Context(), testParser(), text, Options{EngineVersion: leakProof.engine})
+	q, err := Parse(t.Context(), testParser(), text, Options{EngineVersion: leakproof.Default.Engine})
 	require.NoError(t, err, text)
 	return q
 }
 
 // plain binds a statement by a list, or says why it may not be plain.
-func (w *twoWorlds) plain(t testing.TB, list *leakList, text string, world int) (*Plan, string) {
+func (w *twoWorlds) plain(t testing.TB, list *leakproof.List, text string, world int) (*Plan, string) {
 	t.Helper()
 	q := parseFor(t, text)
 	relations := w.relations(q, world)
-	pr, reason := q.proofBy(list, relations, argumentsOf(w.args))
+	pr, reason := q.proofBy(list, relations, constant.ArgumentsOf(w.args))
 	if reason != "" {
 		return nil, reason
 	}
@@ -234,7 +236,7 @@ func sorted(answer string) string {
 var batchStart = regexp.MustCompile(`\d+ rows \[`)
 
 // differ runs a plain statement in both worlds.
-func (w *twoWorlds) differ(t testing.TB, list *leakList, text string) (plain, differs bool, detail string) {
+func (w *twoWorlds) differ(t testing.TB, list *leakproof.List, text string) (plain, differs bool, detail string) {
 	t.Helper()
 	var got [2]string
 	w.turn++

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/lakewarden/lakewarden/engine/sqlguard/leakproof"
 )
 
 // TestBatchesTellNothing: how a long answer is cut into batches follows from the
@@ -33,7 +35,7 @@ func TestBatchesTellNothing(t *testing.T) {
 			"SELECT avg(v_dec), avg(v_i64), sum(v_dec) / sum(v_i8), min(v_ts), count(DISTINCT v_i64) FROM t",
 			"SELECT g, avg(v_dec), avg(x_dec), avg(v_wide) FROM t GROUP BY g",
 		} {
-			plain, differs, detail := w.differ(t, leakProof, text)
+			plain, differs, detail := w.differ(t, leakproof.Default, text)
 			require.True(t, plain, detail)
 			require.False(t, differs, detail)
 		}

@@ -1,9 +1,12 @@
 package sqlguard
 
 import (
+	"os"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/lakewarden/lakewarden/engine/sqlguard/leakproof"
 )
 
 // planted are entries that must never be made: the engine takes these functions
@@ -23,10 +26,11 @@ var planted = []string{
 // TestPlantedEntriesAreFound: the proof by two worlds can fail.
 func TestPlantedEntriesAreFound(t *testing.T) {
 	w := newTwoWorlds(t, 1)
+	leakProofText := listText(t)
 	for _, line := range planted {
-		list := mustReadLeakProof(leakProofText + "\n" + line + "\n")
+		list := leakproof.MustRead(leakProofText + "\n" + line + "\n")
 		var expressions []string
-		for _, signatures := range mustReadLeakProof("[function]\n" + line).functions {
+		for _, signatures := range leakproof.MustRead("[function]\n" + line).Functions {
 			for _, s := range signatures {
 				expressions = append(expressions, expressionsOf(s)...)
 			}
@@ -40,13 +44,13 @@ func TestPlantedEntriesAreFound(t *testing.T) {
 // that depend on the order of rows, the worlds differ.
 func TestPlantedOrderIsFound(t *testing.T) {
 	w := newTwoWorlds(t, 1)
-	answers := func(list *leakList, text string, keep bool) (out [2]string) {
+	answers := func(list *leakproof.List, text string, keep bool) (out [2]string) {
 		for i := range out {
 			q := parseFor(t, text)
 			pr, reason := q.proofBy(list, w.relations(q, i), nil)
 			require.Empty(t, reason, text)
 			if !keep {
-				pr = proof{}
+				pr = leakproof.Proof{}
 			}
 			prepared, err := q.bindPlain(t.Context(), testParser(), w.relations(q, i), pr)
 			require.NoError(t, err)
@@ -60,12 +64,20 @@ func TestPlantedOrderIsFound(t *testing.T) {
 		"SELECT b.id, count(*) FROM t a JOIN d b ON a.g = b.g GROUP BY b.id",
 		"SELECT DISTINCT a.g, b.v_i8 FROM t a JOIN d b ON a.g = b.g",
 	} {
-		got := answers(leakProof, text, true)
+		got := answers(leakproof.Default, text, true)
 		require.Equal(t, got[0], got[1], text)
-		got = answers(leakProof, text, false)
+		got = answers(leakproof.Default, text, false)
 		require.NotEqual(t, got[0], got[1], text)
 	}
-	list := mustReadLeakProof(leakProofText + "\n[aggregate]\nfirst any_value\n")
+	list := leakproof.MustRead(listText(t) + "\n[aggregate]\nfirst any_value\n")
 	got := answers(list, "SELECT a.g, first(a.id), any_value(b.id) FROM t a JOIN d b ON a.g = b.g GROUP BY a.g ORDER BY 1", true)
 	require.NotEqual(t, got[0], got[1])
+}
+
+// listText is the text of the list.
+func listText(t testing.TB) string {
+	t.Helper()
+	text, err := os.ReadFile("leakproof/leakproof.txt")
+	require.NoError(t, err)
+	return string(text)
 }

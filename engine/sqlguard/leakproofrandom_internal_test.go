@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/lakewarden/lakewarden/engine/sqlguard/leakproof"
 )
 
 // pieces writes random statements of leak-proof pieces over the tables t and d.
@@ -215,7 +217,7 @@ func TestLeakProofStatements(t *testing.T) {
 	reasons := map[string]int{}
 	for range n {
 		text := r.statement()
-		plain, differs, detail := w.differ(t, leakProof, text)
+		plain, differs, detail := w.differ(t, leakproof.Default, text)
 		if !plain {
 			reasons[detail]++
 			continue
@@ -240,7 +242,7 @@ func TestLeakProofStatements(t *testing.T) {
 // sameAsCopies compares a plain statement with the same over copies.
 func (w *twoWorlds) sameAsCopies(t *testing.T, text string) {
 	t.Helper()
-	plain, reason := w.plain(t, leakProof, text, 1)
+	plain, reason := w.plain(t, leakproof.Default, text, 1)
 	require.Empty(t, reason)
 	q, err := Parse(t.Context(), testParser(), text, Options{})
 	require.NoError(t, err)
@@ -256,7 +258,7 @@ func TestLeakProofStatementsInParallel(t *testing.T) {
 	w := newTwoWorlds(t, 2)
 	r := pieces{rand.New(rand.NewPCG(3, 4))}
 	for range randomStatements(120) / 2 {
-		_, differs, detail := w.differ(t, leakProof, r.statement())
+		_, differs, detail := w.differ(t, leakproof.Default, r.statement())
 		if differs {
 			t.Errorf("the worlds differ: %s", detail)
 		}

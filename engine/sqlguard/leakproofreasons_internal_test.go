@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lakewarden/lakewarden/engine/duckdb"
+	"github.com/lakewarden/lakewarden/engine/sqlguard/leakproof"
 )
 
 // TestPlainStatements lists statements that read filtered tables without copies.
@@ -135,5 +136,5 @@ func TestRelationsThatNeedCopies(t *testing.T) {
 		_, ok = q.LeakProof(relations, noArgs)
 		require.False(t, ok, name)
 	}
-	require.Equal(t, leakProof.engine, duckdb.Version(), "the list is not of the engine that is built in")
+	require.Equal(t, leakproof.Default.Engine, duckdb.Version(), "the list is not of the engine that is built in")
 }

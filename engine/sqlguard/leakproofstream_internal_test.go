@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/sqlguard/leakproof"
 )
 
 // streamConditions are conditions under which rows of one table pass one by one.
@@ -38,10 +39,10 @@ func TestStreamedStatements(t *testing.T) {
 		w := newTwoWorlds(t, threads)
 		for i, condition := range streamConditions() {
 			text := "SELECT " + streamResults[i%len(streamResults)] + " FROM t WHERE " + condition
-			plan, reason := w.plain(t, leakProof, text, 1)
+			plan, reason := w.plain(t, leakproof.Default, text, 1)
 			require.NotNil(t, plan, "%s: %s", text, reason)
 			require.True(t, plan.Recut)
-			_, differs, detail := w.differ(t, leakProof, text)
+			_, differs, detail := w.differ(t, leakproof.Default, text)
 			require.False(t, differs, detail)
 			q, err := Parse(t.Context(), testParser(), text, Options{})
 			require.NoError(t, err)
@@ -49,7 +50,7 @@ func TestStreamedStatements(t *testing.T) {
 			require.NoError(t, err)
 			require.NotEmpty(t, copies.Barriers)
 			copies.Recut = true
-			plan, _ = w.plain(t, leakProof, text, 1)
+			plan, _ = w.plain(t, leakproof.Default, text, 1)
 			require.Equal(t, w.answers(t, copies, 1), w.answers(t, plan, 1), text)
 		}
 	}
@@ -84,14 +85,14 @@ func TestStreamedStatementsHaveNoJoin(t *testing.T) {
 	allowed := []string{"PROJECTION", "FILTER", "READ_PARQUET", "READ_PARQUET ", "EMPTY_RESULT", "TABLE_SCAN"}
 	for i, condition := range streamConditions() {
 		for w.turn = range policies {
-			plan, _ := w.plain(t, leakProof, "SELECT "+streamResults[i%len(streamResults)]+" FROM t WHERE "+condition, 1)
+			plan, _ := w.plain(t, leakproof.Default, "SELECT "+streamResults[i%len(streamResults)]+" FROM t WHERE "+condition, 1)
 			for _, name := range operators(plan) {
 				require.Contains(t, allowed, strings.TrimSpace(name), plan.SQL)
 			}
 		}
 	}
 	// What is kept out would be a join.
-	plan, _ := w.plain(t, leakProof, "SELECT id FROM t WHERE id > 0", 1)
+	plan, _ := w.plain(t, leakproof.Default, "SELECT id FROM t WHERE id > 0", 1)
 	plan.SQL = strings.Replace(plan.SQL, "(id > 0)", "(id IN (1, 2, 3, 4, 5) OR v_f > 3)", 1)
 	plan.SQL = strings.Replace(plan.SQL, `"t".id`, `"t".id, "t".v_f`, 1)
 	plan.SQL = strings.Replace(plan.SQL, "SELECT t.id", "SELECT t.id, t.v_f", 1)
@@ -126,7 +127,7 @@ func TestStatementsThatDoNotStream(t *testing.T) {
 		require.Equal(t, "no order", reason, text)
 	}
 	q := parseFor(t, "SELECT id FROM t")
-	for items, plain := range map[int]bool{maxInRow: true, maxInRow + 1: false} {
+	for items, plain := range map[int]bool{leakproof.MaxInRow: true, leakproof.MaxInRow + 1: false} {
 		relations := w.relations(q, 0)
 		list := strings.TrimSuffix(strings.Repeat("'a', ", items), ", ")
 		relations[0].Predicate = fmt.Sprintf(`"t"."tenant" IN (%s)`, list)

@@ -1,5 +1,10 @@
 package sqlguard
 
+import (
+	"github.com/lakewarden/lakewarden/engine/sqlguard/refusal"
+	"github.com/lakewarden/lakewarden/engine/sqltree"
+)
+
 // The engine orders joins and splits disjunctions without looking for an
 // interrupt. Both take time that grows much faster than the statement.
 const (
@@ -9,18 +14,18 @@ const (
 )
 
 // countSource counts one item of FROM. A join counts by its sides.
-func (a *analysis) countSource(n *node, sc *scope) *Error {
-	if n == nil || n.is("type", "JOIN") || n.is("type", "EMPTY") {
+func (a *analysis) countSource(n *sqltree.Node, sc *scope) *refusal.Error {
+	if n == nil || n.Is("type", "JOIN") || n.Is("type", "EMPTY") {
 		return nil
 	}
 	a.sources++
 	if a.sources > maxSources {
-		return refuse(CodeTooComplex, "", "more than %d tables and subqueries in FROM in one statement", maxSources).at(n)
+		return refusal.New(refusal.CodeTooComplex, "", "more than %d tables and subqueries in FROM in one statement", maxSources).At(n)
 	}
 	if sel := nearestSelect(sc); sel != nil {
 		sel.sources++
 		if sel.sources > maxJoined {
-			return refuse(CodeTooComplex, "", "more than %d tables and subqueries in one FROM", maxJoined).at(n)
+			return refusal.New(refusal.CodeTooComplex, "", "more than %d tables and subqueries in one FROM", maxJoined).At(n)
 		}
 	}
 	return nil
@@ -28,17 +33,17 @@ func (a *analysis) countSource(n *node, sc *scope) *Error {
 
 // countAlternatives counts the disjuncts of an OR that hold a conjunction. NOT
 // of a disjunction is one too.
-func (a *analysis) countAlternatives(n *node) *Error {
-	if !n.is("type", "CONJUNCTION_OR") {
+func (a *analysis) countAlternatives(n *sqltree.Node) *refusal.Error {
+	if !n.Is("type", "CONJUNCTION_OR") {
 		return nil
 	}
-	for _, c := range n.list("children") {
-		if e := c.(*node); !e.is("type", "CONJUNCTION_OR") && contains(e, "CONJUNCTION") {
+	for _, c := range n.List("children") {
+		if e := c.(*sqltree.Node); !e.Is("type", "CONJUNCTION_OR") && sqltree.Contains(e, "CONJUNCTION") {
 			a.alternatives++
 		}
 	}
 	if a.alternatives > maxAlternatives {
-		return refuse(CodeTooComplex, "OR", "more than %d alternatives of several conditions", maxAlternatives).at(n)
+		return refusal.New(refusal.CodeTooComplex, "OR", "more than %d alternatives of several conditions", maxAlternatives).At(n)
 	}
 	return nil
 }

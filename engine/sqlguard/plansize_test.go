@@ -9,6 +9,7 @@ import (
 
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/sqlguard"
+	"github.com/lakewarden/lakewarden/engine/sqlguard/refusal"
 )
 
 // chain is a statement of n WITH queries, each made from the one before it: #p in
@@ -167,13 +168,13 @@ func TestGrowingStatements(t *testing.T) {
 			_, err := parse(t, g.make(g.served))
 			require.NoError(t, err)
 			_, err = parse(t, g.make(g.beyond))
-			var refusal *sqlguard.Error
-			require.ErrorAs(t, err, &refusal)
-			require.Equal(t, sqlguard.CodeTooComplex, refusal.Code)
-			require.NotContains(t, refusal.Message, "nested too deeply")
-			require.Contains(t, refusal.Message, "more than", "the bound of another class refused it")
-			if refusal.Name != "GROUP BY" { // found before there is a tree
-				require.Positive(t, refusal.Line, "no place")
+			var refused *refusal.Error
+			require.ErrorAs(t, err, &refused)
+			require.Equal(t, refusal.CodeTooComplex, refused.Code)
+			require.NotContains(t, refused.Message, "nested too deeply")
+			require.Contains(t, refused.Message, "more than", "the bound of another class refused it")
+			if refused.Name != "GROUP BY" { // found before there is a tree
+				require.Positive(t, refused.Line, "no place")
 			}
 		})
 	}
@@ -235,10 +236,10 @@ func TestColumnsOfTablesCount(t *testing.T) {
 		t.Run(text[:min(len(text), 70)], func(t *testing.T) {
 			require.NoError(t, bindWide(t, text, 20))
 			err := bindWide(t, text, 2000)
-			var refusal *sqlguard.Error
-			require.ErrorAs(t, err, &refusal)
-			require.Equal(t, sqlguard.CodeTooComplex, refusal.Code)
-			require.Positive(t, refusal.Line, "no place")
+			var refused *refusal.Error
+			require.ErrorAs(t, err, &refused)
+			require.Equal(t, refusal.CodeTooComplex, refused.Code)
+			require.Positive(t, refused.Line, "no place")
 		})
 	}
 }

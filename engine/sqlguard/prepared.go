@@ -6,6 +6,9 @@ import (
 	"strings"
 
 	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/sqlguard/constant"
+	"github.com/lakewarden/lakewarden/engine/sqlguard/pushdown"
+	"github.com/lakewarden/lakewarden/engine/sqlguard/refusal"
 )
 
 // Prepared is a printed statement with vacancies for the relations that it reads:
@@ -24,7 +27,7 @@ type Prepared struct {
 
 // vacancy is one table reference.
 type vacancy struct {
-	conjuncts []conjunct
+	conjuncts []pushdown.Conjunct
 	// read holds the columns that the statement may read of a filtered table.
 	read []engine.Column
 	// copied are the columns of a filtered copy; nil for a table that is read
@@ -63,8 +66,8 @@ func (p *Prepared) LookedUp() string {
 		return ""
 	}
 	for _, c := range p.vacancies[0].conjuncts {
-		if c.test.op == engine.ConditionEqual && !c.test.between && len(c.comparands) == 1 && indexed[c.column.Type] {
-			return c.column.Name
+		if column, ok := c.EqualColumn(); ok && indexed[column.Type] {
+			return column.Name
 		}
 	}
 	return ""
@@ -78,7 +81,7 @@ var indexed = map[string]bool{"SMALLINT": true, "INTEGER": true, "BIGINT": true,
 // those that Prepare was called with: see there.
 func (p *Prepared) Plan(relations []Relation, args engine.Args) *Plan {
 	plan := &Plan{Nondeterministic: p.nondeterministic, ReadsFiltered: p.readsFiltered, Recut: p.recut}
-	values := argumentsOf(args)
+	values := constant.ArgumentsOf(args)
 	names := make([]string, len(p.vacancies))
 	for i := range p.vacancies {
 		names[i] = p.vacancies[i].provide(plan, relations[i], values)
@@ -95,15 +98,15 @@ func (p *Prepared) Plan(relations []Relation, args engine.Args) *Plan {
 }
 
 // provide adds what stands in a place to the plan, and returns its name in SQL.
-func (v *vacancy) provide(plan *Plan, r Relation, values argValues) string {
+func (v *vacancy) provide(plan *Plan, r Relation, values constant.Arguments) string {
 	if v.rows != nil {
 		plan.barrier(*v.rows)
 		return v.rows.Relation()
 	}
-	bound := boundArgs{}
-	demands := demandsOf(v.conjuncts, values, bound, r.column)
+	bound := pushdown.Parameters{}
+	demands := pushdown.Demands(v.conjuncts, values, bound, r.column)
 	if r.Narrow != nil {
-		r.Source = r.Narrow(r.Condition, conditionOf(demands))
+		r.Source = r.Narrow(r.Condition, pushdown.Condition(demands))
 	}
 	plan.source(r.Source)
 	if v.copied == nil {
@@ -154,7 +157,7 @@ func (b *binding) cut(sql string) error {
 		number, after, found := strings.Cut(after, ".main."+engine.SourceTable)
 		place, err := strconv.Atoi(number)
 		if !found || err != nil || place < 0 || place >= len(b.out.vacancies) {
-			return refuse(CodePrinter, "", "the statement cannot be passed on unchanged")
+			return refusal.New(refusal.CodePrinter, "", "the statement cannot be passed on unchanged")
 		}
 		b.out.texts, b.out.named = append(b.out.texts, before), append(b.out.named, place)
 		rest = after

@@ -4,11 +4,20 @@ import (
 	"context"
 	"errors"
 	"regexp"
-	"sort"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/sqlguard/arguments"
+	"github.com/lakewarden/lakewarden/engine/sqlguard/constant"
+	"github.com/lakewarden/lakewarden/engine/sqlguard/explain"
+	"github.com/lakewarden/lakewarden/engine/sqlguard/grammar"
+	"github.com/lakewarden/lakewarden/engine/sqlguard/limits"
+	"github.com/lakewarden/lakewarden/engine/sqlguard/refusal"
+	"github.com/lakewarden/lakewarden/engine/sqlguard/sqltext"
+	"github.com/lakewarden/lakewarden/engine/sqltree"
 )
 
 // Kind is the kind of statement.
@@ -33,7 +42,7 @@ const (
 // Options says what a statement may be and what names stand for. The zero
 // value is usable.
 type Options struct {
-	Limits Limits
+	Limits grammar.Limits
 	// Catalog and Schema are what an unqualified name means; they decide which
 	// table a column written catalog.schema.table.column belongs to, and are
 	// the values of current_catalog and current_schema. Defaults: lake, main.
@@ -58,7 +67,7 @@ type TableRef struct {
 	// AtVersion and AtTimestamp hold the AT clause; at most one is set.
 	AtVersion   *int64
 	AtTimestamp *time.Time
-	Position    Position
+	Position    refusal.Position
 }
 
 // Parameters are the parameters of the statement: either Positional is the
@@ -76,8 +85,8 @@ type Query struct {
 	kind     Kind
 	analyze  bool
 	show     TableRef // catalog and schema of SHOW TABLES FROM
-	root     *node
-	written  asWrittenTree // of EXPLAIN
+	root     *sqltree.Node
+	written  explain.Written // of EXPLAIN
 	tables   []*tableUse
 	selects  []*selectUse
 	params   Parameters
@@ -95,7 +104,7 @@ type Query struct {
 // tableUse is one table reference with its node of the tree.
 type tableUse struct {
 	TableRef
-	node    *node
+	node    *sqltree.Node
 	sel     *selectUse // the SELECT whose FROM holds it
 	aliased bool
 	renamed bool // it has column aliases, which count its columns
@@ -105,29 +114,26 @@ type tableUse struct {
 // sqlValue is a bare word such as current_user: a column if one of that name
 // exists, else a constant.
 type sqlValue struct {
-	node *node
+	node *sqltree.Node
 	word string
 }
 
 // Parse checks sql and reports what it reads. Errors are *Error, or those of
 // the parser other than syntax errors.
 func Parse(ctx context.Context, parser engine.Parser, sql string, opts Options) (*Query, error) {
-	opts.Limits = opts.Limits.withDefaults()
+	opts.Limits = opts.Limits.WithDefaults()
 	setDefault(&opts.Catalog, "lake")
 	setDefault(&opts.Schema, defaultSchema)
 	setDefault(&opts.User, "user")
 	setDefault(&opts.Version, "Lakewarden")
 	if len(sql) > opts.Limits.Bytes {
-		return nil, refuse(CodeTooLarge, "", "the statement is longer than %d bytes", opts.Limits.Bytes)
+		return nil, refusal.New(refusal.CodeTooLarge, "", "the statement is longer than %d bytes", opts.Limits.Bytes)
 	}
 	q := &Query{text: sql, opts: opts}
 	if err := q.parse(ctx, parser); err != nil {
-		var e *Error
+		var e *refusal.Error
 		if errors.As(err, &e) {
-			if e.pos > 0 {
-				p := place(sql, e.pos-1)
-				e.Line, e.Column = p.Line, p.Column
-			}
+			e.Locate(sql)
 			return nil, e
 		}
 		return nil, err
@@ -146,70 +152,55 @@ func setDefault(s *string, def string) {
 }
 
 func (q *Query) parse(ctx context.Context, parser engine.Parser) error {
-	text, explain, refusal := stripExplain(q.text)
+	text, explains, refusal := stripExplain(q.text)
 	if refusal != nil {
 		return refusal
 	}
-	if explain.found {
+	if explains.found {
 		q.kind = KindExplain
 	}
-	q.analyze = explain.analyze
-	if refusal := checkAmplification(text); refusal != nil {
+	q.analyze = explains.analyze
+	if refusal := limits.CheckText(text); refusal != nil {
 		return refusal
 	}
 	raw, err := parser.Serialize(ctx, text)
 	if err != nil {
 		return parserError(err, text)
 	}
-	root, refusal := readTree(raw, q.opts.Limits)
+	root, refusal := grammar.Read(raw, q.opts.Limits)
 	if refusal != nil {
 		return refusal
 	}
 	q.root = root
-	if explain.found {
-		q.written = copyWritten(root)
+	if explains.found {
+		q.written = explain.CopyWritten(root)
 	}
-	if refusal := checkExpansion(root.list("statements")[0].(*node)); refusal != nil {
+	if refusal := limits.CheckExpansion(q.statement()); refusal != nil {
 		return refusal
 	}
-	a := &analysis{q: q}
-	if refusal := a.statement(root.list("statements")[0].(*node)); refusal != nil {
+	edits := &sqltree.Edits{}
+	a := &analysis{q: q, edits: edits, bounds: arguments.New(edits)}
+	if refusal := a.statement(q.statement()); refusal != nil {
 		return refusal
 	}
 	if err := a.finish(ctx, parser); err != nil {
 		return err
 	}
-	if refusal := q.checkPlanSize(nil); refusal != nil {
+	if refusal := limits.CheckPlan(q.text, q.statement(), nil); refusal != nil {
 		return refusal
 	}
 	return nil
 }
 
-// readTree decodes the parser's answer and holds it against the grammar.
-func readTree(raw []byte, limits Limits) (*node, *Error) {
-	root, err := decodeTree(raw, limits.Depth, false)
-	switch {
-	case errors.Is(err, errDepth):
-		return nil, refuse(CodeTooComplex, "", "the statement is nested too deeply")
-	case err != nil:
-		return nil, refuse(CodeSyntaxNode, "", "the statement holds text or numbers that cannot be passed on")
-	}
-	for _, key := range root.keys {
-		if key != "error" && key != "statements" {
-			return nil, malformed("unknown field " + key)
-		}
-	}
-	list := root.list("statements")
-	if root.flag("error") || len(list) != 1 {
-		return nil, refuse(CodeStatement, "", "send exactly one statement")
-	}
-	c := &shapeCheck{limits: limits}
-	return root, c.check(list[0], kStatement)
-}
-
 // pivotWord finds PIVOT in a statement that is not served; nothing but the hint
 // that it gets depends on it.
 var pivotWord = regexp.MustCompile(`(?i)\bPIVOT\b`)
+
+// statement returns the tree of the statement.
+func (q *Query) statement() *sqltree.Node { return sqltree.StatementOf(q.root) }
+
+// query returns the tree of the statement's query.
+func (q *Query) query() *sqltree.Node { return q.statement().Child("node") }
 
 // parserError puts the parser's error into our words.
 func parserError(err error, text string) error {
@@ -220,22 +211,19 @@ func parserError(err error, text string) error {
 	switch e.Kind {
 	case engine.KindNotSelect:
 		word, at := statementWord(text)
-		out := refuse(CodeStatement, strings.ToUpper(word), "only SELECT, DESCRIBE, SUMMARIZE, SHOW TABLES and EXPLAIN are served")
-		out.pos = at + 1
-		if pivotWord.MatchString(text) {
-			// The engine makes several statements of it.
-			out.Name, out.pos = "PIVOT", 0
-			out.Message = "PIVOT has to say which columns it makes: add IN (…) behind the column, with its values"
+		out := refusal.New(refusal.CodeStatement, strings.ToUpper(word), "only SELECT, DESCRIBE, SUMMARIZE, SHOW TABLES and EXPLAIN are served")
+		if pivotWord.MatchString(text) { // the engine makes several statements of it
+			return refusal.New(refusal.CodeStatement, "PIVOT", "PIVOT has to say which columns it makes: add IN (…) behind the column, with its values")
 		}
-		return out
+		return out.AtOffset(at)
 	case engine.KindSyntax:
 		if e.Class == "too_long" {
-			return refuse(CodeTooLarge, "", "the statement is too long")
+			return refusal.New(refusal.CodeTooLarge, "", "the statement is too long")
 		}
-		out := refuse(CodeSyntax, "", "the statement does not parse, or is nested too deeply")
+		out := refusal.New(refusal.CodeSyntax, "", "the statement does not parse, or is nested too deeply")
 		if e.Position >= 0 && e.Position <= len(text) {
-			out.pos = e.Position + 1
-			if w := firstWord(text[e.Position:]); w != "" {
+			out = out.AtOffset(e.Position)
+			if w := sqltext.FirstWord(text[e.Position:]); w != "" {
 				out.Name = w
 				out.Message = "syntax error near " + w
 			} else {
@@ -251,8 +239,8 @@ func parserError(err error, text string) error {
 // position: the first word or, after WITH, the first word outside of parentheses that
 // begins a statement.
 func statementWord(text string) (string, int) {
-	at := skipBlank(text, 0)
-	first := firstWord(text[at:])
+	at := sqltext.SkipBlank(text, 0)
+	first := sqltext.FirstWord(text[at:])
 	if !strings.EqualFold(first, "with") {
 		return first, at
 	}
@@ -260,18 +248,18 @@ func statementWord(text string) (string, int) {
 	for i := at; i < len(text); {
 		switch c := text[i]; {
 		case c == '\'' || c == '"':
-			i = skipQuoted(text, i, c, false)
-		case skipBlank(text, i) > i:
-			i = skipBlank(text, i)
-		case isWord(c):
-			word := firstWord(text[i:])
+			i = sqltext.SkipQuoted(text, i, c, false)
+		case sqltext.SkipBlank(text, i) > i:
+			i = sqltext.SkipBlank(text, i)
+		case sqltext.IsWord(c):
+			word := sqltext.FirstWord(text[i:])
 			switch strings.ToLower(word) {
 			case "insert", "update", "delete", "merge":
 				if depth == 0 {
 					return word, i
 				}
 			}
-			for i < len(text) && (isWord(text[i]) || text[i] >= 0x80) {
+			for i < len(text) && (sqltext.IsWord(text[i]) || text[i] >= 0x80) {
 				i++
 			}
 		default:
@@ -285,23 +273,6 @@ func statementWord(text string) (string, int) {
 		}
 	}
 	return first, at
-}
-
-// firstWord returns the first word or sign of s, at most 40 bytes.
-func firstWord(s string) string {
-	s = strings.TrimLeft(s, " \t\r\n")
-	end := 0
-	for end < len(s) && end < 40 && (isWord(s[end])) {
-		end++
-	}
-	if end == 0 && s != "" && s[0] < 0x80 {
-		end = 1
-	}
-	return s[:end]
-}
-
-func isWord(b byte) bool {
-	return b == '_' || b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || b >= '0' && b <= '9'
 }
 
 // Kind returns the kind of the statement.
@@ -335,12 +306,12 @@ func (q *Query) Nondeterministic() bool { return q.volatile }
 // Names maps every name of the statement (column, table or function, in lower
 // case) to the places where it stands, in order. It serves messages about a
 // name that the engine could not resolve.
-func (q *Query) Names() map[string][]Position {
-	out := make(map[string][]Position, len(q.names))
+func (q *Query) Names() map[string][]refusal.Position {
+	out := make(map[string][]refusal.Position, len(q.names))
 	for name, offsets := range q.names {
-		places := make([]Position, len(offsets))
+		places := make([]refusal.Position, len(offsets))
 		for i, off := range offsets {
-			places[i] = place(q.text, off)
+			places[i] = refusal.PositionIn(q.text, off)
 		}
 		out[name] = places
 	}
@@ -355,18 +326,19 @@ func (q *Query) Wrote(name string) bool {
 }
 
 // Position returns the first place of a name, or the zero Position.
-func (q *Query) Position(name string) Position {
+func (q *Query) Position(name string) refusal.Position {
 	if p := q.names[strings.ToLower(name)]; len(p) > 0 {
-		return place(q.text, p[0])
+		return refusal.PositionIn(q.text, p[0])
 	}
-	return Position{}
+	return refusal.Position{}
 }
 
-func sortedKeys(m map[string]bool) []string {
-	out := make([]string, 0, len(m))
-	for k := range m {
-		out = append(out, k)
+// ArgumentKinds tells apart the arguments that need plans of their own: see
+// [Query.Prepare]. It holds kinds of values and no value.
+func (q *Query) ArgumentKinds(args engine.Args) string {
+	parameters := slices.Clone(q.params.Named)
+	for i := range q.params.Positional {
+		parameters = append(parameters, strconv.Itoa(i+1))
 	}
-	sort.Strings(out)
-	return out
+	return constant.ArgumentsOf(args).Kinds(parameters)
 }

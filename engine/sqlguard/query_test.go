@@ -9,6 +9,8 @@ import (
 
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/sqlguard"
+	"github.com/lakewarden/lakewarden/engine/sqlguard/grammar"
+	"github.com/lakewarden/lakewarden/engine/sqlguard/refusal"
 )
 
 func TestTableReferences(t *testing.T) {
@@ -17,9 +19,9 @@ func TestTableReferences(t *testing.T) {
 	three := int64(3)
 	at := time.Date(2024, 1, 31, 10, 0, 0, 0, time.UTC)
 	require.Equal(t, []sqlguard.TableRef{
-		{Catalog: "lake", Schema: "s", Name: "t", Alias: "x", AtVersion: &three, Position: sqlguard.Position{Line: 2, Column: 6}},
-		{Schema: "é", Name: "u", Alias: "u", AtTimestamp: &at, Position: sqlguard.Position{Line: 3, Column: 8}},
-		{Name: "v", Alias: "v", Position: sqlguard.Position{Line: 3, Column: 76}},
+		{Catalog: "lake", Schema: "s", Name: "t", Alias: "x", AtVersion: &three, Position: refusal.Position{Line: 2, Column: 6}},
+		{Schema: "é", Name: "u", Alias: "u", AtTimestamp: &at, Position: refusal.Position{Line: 3, Column: 8}},
+		{Name: "v", Alias: "v", Position: refusal.Position{Line: 3, Column: 76}},
 	}, q.Tables())
 }
 
@@ -73,23 +75,23 @@ func TestKinds(t *testing.T) {
 	catalog, schema := q.ShowSchema()
 	require.Equal(t, []string{"lake", "s"}, []string{catalog, schema})
 	_, err = q.Bind(t.Context(), sharedParser(), nil)
-	require.Equal(t, sqlguard.CodeStatement, codeOf(err))
+	require.Equal(t, refusal.CodeStatement, codeOf(err))
 }
 
 func TestErrorsPointAtTheText(t *testing.T) {
-	for text, want := range map[string]sqlguard.Error{
-		"SELECT 'é',\n  lowr(x)":       {Code: sqlguard.CodeFunctionUnknown, Line: 2, Column: 3, Name: "lowr"},
-		"SELECT a,\n'é', FROM FROM t":  {Code: sqlguard.CodeSyntax, Line: 2, Column: 11, Name: "FROM"},
-		"EXPLAIN SELECT write_blob(x)": {Code: sqlguard.CodeFunction, Line: 1, Column: 16, Name: "write_blob"},
-		"SELECT x::BIGNUM":             {Code: sqlguard.CodeType, Line: 1, Column: 9, Name: "BIGNUM"},
+	for text, want := range map[string]refusal.Error{
+		"SELECT 'é',\n  lowr(x)":       {Code: refusal.CodeFunctionUnknown, Line: 2, Column: 3, Name: "lowr"},
+		"SELECT a,\n'é', FROM FROM t":  {Code: refusal.CodeSyntax, Line: 2, Column: 11, Name: "FROM"},
+		"EXPLAIN SELECT write_blob(x)": {Code: refusal.CodeFunction, Line: 1, Column: 16, Name: "write_blob"},
+		"SELECT x::BIGNUM":             {Code: refusal.CodeType, Line: 1, Column: 9, Name: "BIGNUM"},
 	} {
 		_, err := parse(t, text)
-		var got *sqlguard.Error
+		var got *refusal.Error
 		require.ErrorAs(t, err, &got, text)
 		require.Equal(t, []any{want.Code, want.Line, want.Column, want.Name}, []any{got.Code, got.Line, got.Column, got.Name}, "%s: %v", text, got)
 	}
 	_, err := parse(t, "SELECT lowr(x)")
-	var got *sqlguard.Error
+	var got *refusal.Error
 	require.ErrorAs(t, err, &got)
 	require.Contains(t, got.Near, "lower")
 	require.LessOrEqual(t, len(got.Near), 3)
@@ -99,12 +101,12 @@ func TestNames(t *testing.T) {
 	q, err := parse(t, "SELECT a,\n  t.b, A FROM t WHERE lower(c) = 'x'")
 	require.NoError(t, err)
 	names := q.Names()
-	require.Equal(t, []sqlguard.Position{{1, 8}, {2, 8}}, names["a"])
-	require.Equal(t, []sqlguard.Position{{2, 3}}, names["b"])
-	require.Equal(t, []sqlguard.Position{{2, 3}}, names["t.b"])
-	require.Equal(t, []sqlguard.Position{{2, 29}}, names["c"])
-	require.Equal(t, sqlguard.Position{Line: 2, Column: 3}, q.Position("B"))
-	require.Equal(t, sqlguard.Position{}, q.Position("nosuch"))
+	require.Equal(t, []refusal.Position{{Line: 1, Column: 8}, {Line: 2, Column: 8}}, names["a"])
+	require.Equal(t, []refusal.Position{{Line: 2, Column: 3}}, names["b"])
+	require.Equal(t, []refusal.Position{{Line: 2, Column: 3}}, names["t.b"])
+	require.Equal(t, []refusal.Position{{Line: 2, Column: 29}}, names["c"])
+	require.Equal(t, refusal.Position{Line: 2, Column: 3}, q.Position("B"))
+	require.Equal(t, refusal.Position{}, q.Position("nosuch"))
 }
 
 func TestConstantsOfTheSession(t *testing.T) {
@@ -168,20 +170,20 @@ func TestSamplesAreTakenRowByRow(t *testing.T) {
 
 // TestLimits checks each cap on both sides.
 func TestLimits(t *testing.T) {
-	try := func(limits sqlguard.Limits, text string) sqlguard.Code {
+	try := func(limits grammar.Limits, text string) refusal.Code {
 		_, err := sqlguard.Parse(t.Context(), sharedParser(), text, sqlguard.Options{Limits: limits})
 		return codeOf(err)
 	}
-	require.Empty(t, try(sqlguard.Limits{Bytes: 8}, "SELECT 1"))
-	require.Equal(t, sqlguard.CodeTooLarge, try(sqlguard.Limits{Bytes: 7}, "SELECT 1"))
-	require.Empty(t, try(sqlguard.Limits{ListItems: 4}, "SELECT 1 IN (1, 2, 3)"))
-	require.Equal(t, sqlguard.CodeTooComplex, try(sqlguard.Limits{ListItems: 3}, "SELECT 1 IN (1, 2, 3)"))
-	require.Empty(t, try(sqlguard.Limits{Identifier: 40}, `SELECT 1 AS "`+strings.Repeat("é", 20)+`"`))
-	require.Equal(t, sqlguard.CodeTooComplex, try(sqlguard.Limits{Identifier: 40}, `SELECT 1 AS "`+strings.Repeat("é", 20)+`x"`))
-	require.Empty(t, try(sqlguard.Limits{Depth: 60}, "SELECT "+strings.Repeat("abs(", 10)+"1"+strings.Repeat(")", 10)))
-	require.Equal(t, sqlguard.CodeTooComplex, try(sqlguard.Limits{Depth: 60}, "SELECT "+strings.Repeat("abs(", 40)+"1"+strings.Repeat(")", 40)))
-	require.Empty(t, try(sqlguard.Limits{Nodes: 100}, "SELECT 1"))
-	require.Equal(t, sqlguard.CodeTooComplex, try(sqlguard.Limits{Nodes: 100}, "SELECT "+strings.Repeat("1, ", 100)+"1"))
+	require.Empty(t, try(grammar.Limits{Bytes: 8}, "SELECT 1"))
+	require.Equal(t, refusal.CodeTooLarge, try(grammar.Limits{Bytes: 7}, "SELECT 1"))
+	require.Empty(t, try(grammar.Limits{ListItems: 4}, "SELECT 1 IN (1, 2, 3)"))
+	require.Equal(t, refusal.CodeTooComplex, try(grammar.Limits{ListItems: 3}, "SELECT 1 IN (1, 2, 3)"))
+	require.Empty(t, try(grammar.Limits{Identifier: 40}, `SELECT 1 AS "`+strings.Repeat("é", 20)+`"`))
+	require.Equal(t, refusal.CodeTooComplex, try(grammar.Limits{Identifier: 40}, `SELECT 1 AS "`+strings.Repeat("é", 20)+`x"`))
+	require.Empty(t, try(grammar.Limits{Depth: 60}, "SELECT "+strings.Repeat("abs(", 10)+"1"+strings.Repeat(")", 10)))
+	require.Equal(t, refusal.CodeTooComplex, try(grammar.Limits{Depth: 60}, "SELECT "+strings.Repeat("abs(", 40)+"1"+strings.Repeat(")", 40)))
+	require.Empty(t, try(grammar.Limits{Nodes: 100}, "SELECT 1"))
+	require.Equal(t, refusal.CodeTooComplex, try(grammar.Limits{Nodes: 100}, "SELECT "+strings.Repeat("1, ", 100)+"1"))
 }
 
 // TestBindIsRepeatable: a query is bound for several principals at once.

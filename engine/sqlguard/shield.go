@@ -1,6 +1,9 @@
 package sqlguard
 
-import "github.com/lakewarden/lakewarden/engine"
+import (
+	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/sqlguard/leakproof"
+)
 
 // shield wraps a column, given by its name in SQL, so that the engine cannot compare
 // it with the bounds of files and row groups. least with a single argument returns its
@@ -17,7 +20,7 @@ func (r Relation) column(c engine.Column) (string, bool) {
 	if !r.Shielded {
 		return name, true
 	}
-	if _, known := columnValueOf(c.Type); !known {
+	if !leakproof.Covers(c.Type) {
 		return "", false
 	}
 	return shield(name), true

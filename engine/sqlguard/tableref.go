@@ -4,106 +4,110 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/lakewarden/lakewarden/engine/sqlguard/grammar"
+	"github.com/lakewarden/lakewarden/engine/sqlguard/refusal"
+	"github.com/lakewarden/lakewarden/engine/sqltree"
 )
 
 // table visits one item of FROM.
-func (a *analysis) table(n *node, sc *scope) *Error {
+func (a *analysis) table(n *sqltree.Node, sc *scope) *refusal.Error {
 	a.sampling(n)
 	if err := a.countSource(n, sc); err != nil {
 		return err
 	}
-	switch n.str("type") {
+	switch n.Str("type") {
 	case "BASE_TABLE":
 		return a.baseTable(n, sc)
 	case "JOIN":
-		if n.is("ref_type", "NATURAL") || n.is("ref_type", "POSITIONAL") {
+		if n.Is("ref_type", "NATURAL") || n.Is("ref_type", "POSITIONAL") {
 			a.q.allNeeded = true
 		}
-		for _, c := range n.strings("using_columns") {
+		for _, c := range n.Strings("using_columns") {
 			a.need(c)
 			a.mention(n, c)
 		}
 		for _, side := range []string{"left", "right"} {
-			if err := a.table(n.child(side), sc); err != nil {
+			if err := a.table(n.Child(side), sc); err != nil {
 				return err
 			}
 		}
-		return a.walk(n.get("condition"), kExpr, sc)
+		return a.walk(n.Get("condition"), grammar.Expr, sc)
 	case "TABLE_FUNCTION":
-		a.define(n.strings("column_name_alias"))
-		f := n.child("function")
-		if !f.is("class", "FUNCTION") {
-			return malformed("table function")
+		a.define(n.Strings("column_name_alias"))
+		f := n.Child("function")
+		if !f.Is("class", "FUNCTION") {
+			return refusal.Malformed("table function")
 		}
 		return a.function(f, "table", sc)
 	case "PIVOT":
 		a.q.allNeeded = true // every column that is not named is a group
-		for _, p := range n.list("pivots") {
-			a.define(p.(*node).strings("unpivot_names"))
+		for _, p := range n.List("pivots") {
+			a.define(p.(*sqltree.Node).Strings("unpivot_names"))
 		}
-		a.define(n.strings("unpivot_names"))
+		a.define(n.Strings("unpivot_names"))
 	case "SHOW_REF":
-		if n.child("query") == nil || n.str("table_name") != "" || n.str("catalog_name") != "" || n.str("schema_name") != "" {
-			return refuse(CodeStatement, "SHOW", "this SHOW statement is not served here")
+		if n.Child("query") == nil || n.Str("table_name") != "" || n.Str("catalog_name") != "" || n.Str("schema_name") != "" {
+			return refusal.New(refusal.CodeStatement, "SHOW", "this SHOW statement is not served here")
 		}
-		if !n.is("show_type", "DESCRIBE") && !n.is("show_type", "SUMMARY") {
-			return refuse(CodeStatement, "SHOW", "this SHOW statement is not served here")
+		if !n.Is("show_type", "DESCRIBE") && !n.Is("show_type", "SUMMARY") {
+			return refusal.New(refusal.CodeStatement, "SHOW", "this SHOW statement is not served here")
 		}
 	case "SUBQUERY":
-		a.define(n.strings("column_name_alias"))
+		a.define(n.Strings("column_name_alias"))
 	case "EXPRESSION_LIST":
 		a.rename() // it becomes part of another SELECT
 	}
-	return a.fields(n, kTable, sc)
+	return a.Fields(n, grammar.Table, sc)
 }
 
 // sampling notes the sample of a table reference or SELECT. The method SYSTEM,
 // which is the default for percentages, takes whole row groups: over a filtered
 // copy their borders tell how many rows are hidden between the visible ones. It
 // becomes BERNOULLI, which decides row by row.
-func (a *analysis) sampling(n *node) {
-	sample := n.child("sample")
+func (a *analysis) sampling(n *sqltree.Node) {
+	sample := n.Child("sample")
 	if sample == nil {
 		return
 	}
 	a.q.volatile = true
-	if sample.is("method", "System") {
-		a.edit(func() { sample.set("method", "Bernoulli") })
+	if sample.Is("method", "System") {
+		a.edits.Add(func() { sample.Set("method", "Bernoulli") })
 	}
 }
 
-func (a *analysis) baseTable(n *node, sc *scope) *Error {
-	ref := TableRef{Catalog: n.str("catalog_name"), Schema: n.str("schema_name"), Name: n.str("table_name"), Alias: n.str("alias")}
+func (a *analysis) baseTable(n *sqltree.Node, sc *scope) *refusal.Error {
+	ref := TableRef{Catalog: n.Str("catalog_name"), Schema: n.Str("schema_name"), Name: n.Str("table_name"), Alias: n.Str("alias")}
 	if ref.Name == "" {
-		return malformed("table without a name")
+		return refusal.Malformed("table without a name")
 	}
-	if err := a.walk(n.get("sample"), kSample, sc); err != nil {
+	if err := a.walk(n.Get("sample"), grammar.Sample, sc); err != nil {
 		return err
 	}
-	aliases := n.strings("column_name_alias")
+	aliases := n.Strings("column_name_alias")
 	a.define(aliases)
 	if ref.Catalog == "" && ref.Schema == "" {
 		if def := sc.cte(ref.Name); def != nil {
-			if n.child("at_clause") != nil {
-				return refuse(CodeTimeTravel, ref.Name, "AT applies to tables, not to a WITH query").at(n)
+			if n.Child("at_clause") != nil {
+				return refusal.New(refusal.CodeTimeTravel, ref.Name, "AT applies to tables, not to a WITH query").At(n)
 			}
-			a.edit(func() {
-				n.set("table_name", def.rename)
+			a.edits.Add(func() {
+				n.Set("table_name", def.rename)
 				if ref.Alias == "" {
-					n.set("alias", ref.Name)
+					n.Set("alias", ref.Name)
 				}
 			})
 			return nil
 		}
 	}
-	use := &tableUse{TableRef: ref, node: n, aliased: ref.Alias != "", renamed: len(aliases) > 0, sampled: n.child("sample") != nil}
+	use := &tableUse{TableRef: ref, node: n, aliased: ref.Alias != "", renamed: len(aliases) > 0, sampled: n.Child("sample") != nil}
 	if !use.aliased {
 		use.Alias = ref.Name
 	}
-	use.Position = place(a.q.text, offset(n))
+	use.Position = refusal.PositionIn(a.q.text, sqltree.Offset(n))
 	a.mention(n, ref.Name)
-	if err := use.timeTravel(n.child("at_clause")); err != nil {
-		return err.at(n)
+	if err := use.timeTravel(n.Child("at_clause")); err != nil {
+		return err.At(n)
 	}
 	a.q.tables = append(a.q.tables, use)
 	a.rename() // a result column around it must not get the name of our relation
@@ -115,27 +119,27 @@ func (a *analysis) baseTable(n *node, sc *scope) *Error {
 }
 
 // timeTravel takes a constant version or timestamp out of an AT clause.
-func (t *tableUse) timeTravel(at *node) *Error {
+func (t *tableUse) timeTravel(at *sqltree.Node) *refusal.Error {
 	if at == nil {
 		return nil
 	}
-	bad := refuse(CodeTimeTravel, t.Name, "AT takes a constant: AT (VERSION => 3) or AT (TIMESTAMP => '2024-01-31 12:00:00')")
-	lit, ok := constantOf(at.child("expr"))
+	bad := refusal.New(refusal.CodeTimeTravel, t.Name, "AT takes a constant: AT (VERSION => 3) or AT (TIMESTAMP => '2024-01-31 12:00:00')")
+	lit, ok := sqltree.LiteralOf(at.Child("expr"))
 	if !ok {
 		return bad
 	}
-	if at.is("unit", "VERSION") {
-		v, err := strconv.ParseInt(lit.text, 10, 64)
-		if lit.family != litNumber || err != nil || v < 0 {
+	if at.Is("unit", "VERSION") {
+		v, err := strconv.ParseInt(lit.Text, 10, 64)
+		if lit.Family != sqltree.ExactNumber || err != nil || v < 0 {
 			return bad
 		}
 		t.AtVersion = &v
 		return nil
 	}
-	if lit.family != litText && lit.family != litDate && lit.family != litTimestamp && lit.family != litTimestampTZ {
+	if lit.Family != sqltree.TextLiteral && lit.Family != sqltree.Date && lit.Family != sqltree.Timestamp && lit.Family != sqltree.Instant {
 		return bad
 	}
-	ts, ok := parseInstant(lit.text)
+	ts, ok := parseInstant(lit.Text)
 	if !ok {
 		return bad
 	}

@@ -1,0 +1,202 @@
+package leakproof
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/lakewarden/lakewarden/engine/sqltree"
+)
+
+// The order of rows, and so what a LIMIT leaves, follows from the engine's plan
+// where the statement leaves it open, and the plan follows from the numbers of
+// rows, hidden ones included. A plain statement therefore sorts by what its rows
+// consist of, after what it sorts by itself: rows that are equal then may stand
+// in any order.
+
+// settleOrder returns the result columns by which the outermost query must sort
+// in addition.
+func (p *prover) settleOrder(sel *provenSelect) (Proof, error) {
+	if sel.single {
+		return Proof{}, p.ordered(sel, nil)
+	}
+	if !sel.aggregated && !sel.distinct && sel.orders() == nil {
+		return Proof{Recut: true}, unless(p.streams(sel), "no order")
+	}
+	covered := make([]bool, len(sel.columns))
+	if err := p.ordered(sel, covered); err != nil {
+		return Proof{}, err
+	}
+	if add, ok := sel.groupColumns(); ok {
+		return Proof{order: uncovered(add, covered)}, nil
+	}
+	all := make([]int, len(sel.columns))
+	for i, c := range sel.columns {
+		all[i] = i
+		if !c.known || !c.value.exact() {
+			return Proof{}, doubt("rows that cannot be told apart by sorting")
+		}
+	}
+	return Proof{order: uncovered(all, covered)}, nil
+}
+
+// streams says that the statement passes rows of one table through one by one: the
+// engine leaves them in the order of the files, as it does when it fills a copy,
+// whatever it knows of their number.
+func (p *prover) streams(sel *provenSelect) bool {
+	n := sel.node
+	if _, table := p.tables[n.Child("from_table")]; !table || len(n.List("modifiers")) > 0 || len(n.Child("cte_map").List("map")) > 0 {
+		return false
+	}
+	for _, part := range []any{n.Get("select_list"), n.Get("where_clause")} {
+		if sqltree.Contains(part, "SUBQUERY") || JoinsList(part) {
+			return false
+		}
+	}
+	return true
+}
+
+// MaxInRow is how many constants of IN the engine compares row by row: it joins
+// with more, and a join keeps no order.
+const MaxInRow = 4
+
+// JoinsList says that a tree holds an IN that may become a join.
+func JoinsList(v any) bool {
+	return sqltree.Walk(v, func(n *sqltree.Node) sqltree.Step {
+		if (n.Is("type", "COMPARE_IN") || n.Is("type", "COMPARE_NOT_IN")) && len(n.List("children")) > 1+MaxInRow {
+			return sqltree.Stop
+		}
+		return sqltree.Into
+	})
+}
+
+// uncovered turns columns that nothing sorts by yet into positions.
+func uncovered(columns []int, covered []bool) []int {
+	var out []int
+	for _, i := range columns {
+		if !covered[i] {
+			out = append(out, i+1)
+		}
+	}
+	return out
+}
+
+// groupColumns are the result columns that show every group key, by which the
+// rows of an aggregating query differ.
+func (s *provenSelect) groupColumns() ([]int, bool) {
+	var out []int
+	for _, g := range s.groups {
+		i := slices.Index(s.texts, bareText(g))
+		if i < 0 {
+			return nil, false
+		}
+		out = append(out, i)
+	}
+	return out, len(out) > 0 && !s.distinct
+}
+
+func (s *provenSelect) orders() []any {
+	for _, m := range s.node.List("modifiers") {
+		if m.(*sqltree.Node).Is("type", "ORDER_MODIFIER") {
+			return m.(*sqltree.Node).List("orders")
+		}
+	}
+	return nil
+}
+
+// ordered proves ORDER BY and LIMIT of the outermost query, and notes the result
+// columns by which it sorts.
+func (p *prover) ordered(sel *provenSelect, covered []bool) error {
+	for _, m := range sel.node.List("modifiers") {
+		limit := m.(*sqltree.Node)
+		for _, field := range []string{"limit", "offset"} {
+			if e := limit.Child(field); e != nil && !literalBetween(e, 0, 1<<62) {
+				return doubtf("%s is no constant", field)
+			}
+		}
+	}
+	for _, o := range sel.orders() {
+		e := o.(*sqltree.Node).Child("expression")
+		if i, ok := sel.resultColumn(e); ok {
+			if covered != nil {
+				covered[i] = true
+			}
+			continue
+		}
+		if e.Is("class", "CONSTANT") || sel.distinct || sel.namesResult(e) {
+			return doubt("an order by something that is no result")
+		}
+		at := spot{scope: sel.scope, aggregates: sel.aggregated, top: sel.aggregated, subqueries: false}
+		if _, err := p.total(e, at); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// resultColumn is the result column that an item of ORDER BY means.
+func (s *provenSelect) resultColumn(e *sqltree.Node) (int, bool) {
+	if e.Is("class", "CONSTANT") {
+		i, ok := position(e)
+		return i - 1, ok && i <= len(s.columns)
+	}
+	if parts := e.Strings("column_names"); e.Is("class", "COLUMN_REF") && len(parts) == 1 {
+		if alias := s.scope.aliases[strings.ToLower(parts[0])]; alias != nil {
+			if _, count := s.scope.own(parts); count > 0 && !isColumn(alias, parts[0]) {
+				return 0, false
+			}
+			i, ok := s.byAlias[strings.ToLower(parts[0])]
+			return i, ok
+		}
+	}
+	i := slices.Index(s.texts, bareText(e))
+	return i, i >= 0
+}
+
+// namesResult says that an expression holds a name that the query gives to a
+// result: whether it means that or a column is left open.
+func (s *provenSelect) namesResult(e *sqltree.Node) bool {
+	return sqltree.Walk(e, func(n *sqltree.Node) sqltree.Step {
+		parts := n.Strings("column_names")
+		if n.Is("class", "COLUMN_REF") && len(parts) == 1 && s.scope.aliases[strings.ToLower(parts[0])] != nil {
+			return sqltree.Stop
+		}
+		return sqltree.Into
+	})
+}
+
+// bareText is an expression without names and places in the text, so that equal ones
+// are equal.
+func bareText(n *sqltree.Node) string {
+	c := n.Clone()
+	sqltree.Walk(c, func(n *sqltree.Node) sqltree.Step {
+		n.Unset("alias")
+		n.Unset("query_location")
+		return sqltree.Into
+	})
+	return string(sqltree.Encode(nil, c))
+}
+
+// Settle adds the sort columns of a proof to the outermost query.
+func (pr Proof) Settle(query *sqltree.Node) {
+	if len(pr.order) == 0 {
+		return
+	}
+	add := make([]any, len(pr.order))
+	for i, position := range pr.order {
+		add[i] = sqltree.Object("type", "ORDER_DEFAULT", "null_order", "ORDER_DEFAULT", "expression", sqltree.Integer(int64(position)))
+	}
+	modifiers := query.List("modifiers")
+	for _, m := range modifiers {
+		if order := m.(*sqltree.Node); order.Is("type", "ORDER_MODIFIER") {
+			order.Set("orders", append(append([]any(nil), order.List("orders")...), add...))
+			return
+		}
+	}
+	// Between DISTINCT and LIMIT, as the parser would have it.
+	at := slices.IndexFunc(modifiers, func(m any) bool { return m.(*sqltree.Node).Is("type", "LIMIT_MODIFIER") })
+	if at < 0 {
+		at = len(modifiers)
+	}
+	order := sqltree.Object("type", "ORDER_MODIFIER", "orders", add)
+	query.Set("modifiers", slices.Insert(slices.Clone(modifiers), at, any(order)))
+}

@@ -1,0 +1,27 @@
+package sqltree
+
+// Edits are changes to a tree that wait until the tree was walked.
+type Edits struct{ list []func() }
+
+// Add adds a change.
+func (e *Edits) Add(change func()) { e.list = append(e.list, change) }
+
+// Replace replaces n by what build returns then, under the same alias.
+func (e *Edits) Replace(n *Node, build func() *Node) {
+	e.Add(func() {
+		alias := n.Str("alias")
+		replacement := build()
+		replacement.Set("alias", alias)
+		n.Become(replacement)
+	})
+}
+
+// Len returns the number of changes.
+func (e *Edits) Len() int { return len(e.list) }
+
+// Apply makes the changes in the order in which they were added.
+func (e *Edits) Apply() {
+	for _, change := range e.list {
+		change()
+	}
+}
