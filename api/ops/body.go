@@ -17,25 +17,28 @@ import (
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/dml"
 	"github.com/lakewarden/lakewarden/engine/ingest"
+	"github.com/lakewarden/lakewarden/engine/ingest/csvbody"
+	"github.com/lakewarden/lakewarden/engine/ingest/parquetbody"
+	"github.com/lakewarden/lakewarden/engine/ingest/staging"
 	"github.com/lakewarden/lakewarden/sessions"
 )
 
 // RowFormat is what rows are written in.
-type RowFormat = ingest.Format
+type RowFormat = staging.Format
 
 // The formats of rows.
 const (
-	RowsJSON    = ingest.JSON
-	RowsNDJSON  = ingest.NDJSON
-	RowsCSV     = ingest.CSV
-	RowsArrow   = ingest.Arrow
-	RowsParquet = ingest.Parquet
+	RowsJSON    = staging.JSON
+	RowsNDJSON  = staging.NDJSON
+	RowsCSV     = staging.CSV
+	RowsArrow   = staging.Arrow
+	RowsParquet = staging.Parquet
 )
 
 // RowsBody are the rows of a request.
 type RowsBody struct {
 	Format RowFormat
-	CSV    ingest.Dialect
+	CSV    csvbody.Dialect
 	Reader io.Reader
 	// Interrupt, if set, makes a blocked read of Reader fail soon.
 	Interrupt func()
@@ -53,7 +56,7 @@ type staged struct {
 // stage reads the rows of a request. Columns that are hidden from the caller are
 // none of the table; masked ones have their own type.
 func (w *writing) stage(ctx context.Context, body RowsBody) (staged, error) {
-	if csv := body.CSV; body.Format == ingest.CSV && csv != (ingest.Dialect{Comma: ',', Quote: '"'}) {
+	if csv := body.CSV; body.Format == staging.CSV && csv != (csvbody.Dialect{Comma: ',', Quote: '"'}) {
 		Digest(w.asked).Text("csv", string([]byte{csv.Comma, csv.Quote}), csv.Null, strconv.FormatBool(csv.NoHeader))
 	}
 	if body.Interrupt != nil {
@@ -61,8 +64,8 @@ func (w *writing) stage(ctx context.Context, body RowsBody) (staged, error) {
 	}
 	body.Reader = w.asked.body(unlessEnded{ctx, body.Reader})
 	columns := w.table.UnhiddenColumns()
-	limits := ingest.Limits{StagedBytes: w.StagedBytes, Rows: w.BodyRows}
-	if body.Format == ingest.Parquet {
+	limits := staging.Limits{StagedBytes: w.StagedBytes, Rows: w.BodyRows}
+	if body.Format == staging.Parquet {
 		limits.Bytes = w.StagedBytes
 		return w.stageParquet(ctx, body.Reader, columns, limits)
 	}
@@ -77,8 +80,8 @@ func (w *writing) stage(ctx context.Context, body RowsBody) (staged, error) {
 }
 
 // stageParquet has an engine that sees nothing else read the file.
-func (w *writing) stageParquet(ctx context.Context, body io.Reader, columns []engine.Column, limits ingest.Limits) (staged, error) {
-	spooled, err := ingest.Spool(ctx, body, w.scratch, limits)
+func (w *writing) stageParquet(ctx context.Context, body io.Reader, columns []engine.Column, limits staging.Limits) (staged, error) {
+	spooled, err := parquetbody.Spool(ctx, body, w.scratch, limits)
 	if err != nil {
 		return staged{}, err
 	}
@@ -88,7 +91,7 @@ func (w *writing) stageParquet(ctx context.Context, body io.Reader, columns []en
 	}
 	defer releaseAsync(held)
 	file := filepath.Join(w.scratch, spooled.File)
-	have, counts, err := w.answers(ctx, options, ingest.ParquetDescription(file))
+	have, counts, err := w.answers(ctx, options, parquetbody.Description(file))
 	if err == nil && len(counts) != 1 {
 		err = errors.New("the engine describes no file")
 	}
@@ -96,18 +99,18 @@ func (w *writing) stageParquet(ctx context.Context, body io.Reader, columns []en
 		return staged{}, unreadable(err)
 	}
 	if limits.Rows > 0 && counts[0][0] > limits.Rows { // a small file can have any number of rows
-		return staged{}, &ingest.LimitError{What: ingest.LimitedRows, Limit: limits.Rows}
+		return staged{}, &staging.LimitError{What: staging.LimitedRows, Limit: limits.Rows}
 	}
 	have = have[2:]
 	var nanos [][]int64
 	if slices.ContainsFunc(have, func(c engine.Column) bool { return strings.Contains(c.Type, "TIMESTAMP") }) {
-		if _, nanos, err = w.answers(ctx, options, ingest.ParquetNanos(file)); err != nil {
+		if _, nanos, err = w.answers(ctx, options, parquetbody.Nanos(file)); err != nil {
 			return staged{}, unreadable(err)
 		}
 	}
-	spool := ingest.ParquetBody{Path: file, Bytes: spooled.Bytes, Columns: have, Rows: counts[0][0], Groups: counts[0][1]}
+	spool := parquetbody.Body{Path: file, Bytes: spooled.Bytes, Columns: have, Rows: counts[0][0], Groups: counts[0][1]}
 	relation, serial := spool.Relation(options.Lease)
-	query, err := ingest.ParquetSelect(relation, ingest.ParquetPosition, have, slices.Concat(nanos...), columns)
+	query, err := parquetbody.Select(relation, parquetbody.Position, have, slices.Concat(nanos...), columns)
 	if err != nil {
 		return staged{}, err
 	}
@@ -129,19 +132,19 @@ func (w *writing) stageParquet(ctx context.Context, body io.Reader, columns []en
 		out.Rows.File, out.Rows.Count = "body/"+f.Name, out.Rows.Count+f.Rows
 	}
 	if limits.Rows > 0 && out.Rows.Count > limits.Rows { // the footer states a smaller number
-		return staged{}, &ingest.LimitError{What: ingest.LimitedRows, Limit: limits.Rows}
+		return staged{}, &staging.LimitError{What: staging.LimitedRows, Limit: limits.Rows}
 	}
 	named := slices.DeleteFunc(slices.Clone(columns), func(c engine.Column) bool { return !slices.Contains(query.Named, c.Name) })
 	out.Rows.Columns, out.Shapes = named, [][]string{query.Named}
 	return out, nil
 }
 
-func (w *writing) checkParquet(ctx context.Context, options dml.Options, query *ingest.ParquetQuery, columns []engine.Column) error {
+func (w *writing) checkParquet(ctx context.Context, options dml.Options, query *parquetbody.Query, columns []engine.Column) error {
 	_, rows, err := w.answers(ctx, options, `SELECT "row"::BIGINT, "column"::BIGINT, total::BIGINT FROM (`+query.Check+`)`)
 	if err != nil || len(rows) == 0 {
 		return unreadable(err)
 	}
-	problems := &ingest.RowsError{Total: rows[0][2]}
+	problems := &staging.RowsError{Total: rows[0][2]}
 	for _, r := range rows {
 		problems.Problems = append(problems.Problems, query.Problem(r[0], columns[r[1]]))
 	}
@@ -180,7 +183,7 @@ func (w *writing) answers(ctx context.Context, options dml.Options, sql string) 
 func unreadable(err error) error {
 	var e *engine.Error
 	if errors.As(err, &e) && (e.Kind == engine.KindIO || e.Kind == engine.KindRuntime || e.Kind == engine.KindBind || e.Kind == engine.KindInternal) {
-		return errors.Join(&ingest.SyntaxError{Format: ingest.Parquet, Offset: -1, Text: "the engine cannot read it"}, err)
+		return errors.Join(&staging.SyntaxError{Format: staging.Parquet, Offset: -1, Text: "the engine cannot read it"}, err)
 	}
 	return err
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/lakewarden/lakewarden/catalog"
 	"github.com/lakewarden/lakewarden/engine/constraint"
 	"github.com/lakewarden/lakewarden/engine/dml"
-	"github.com/lakewarden/lakewarden/engine/ingest"
+	"github.com/lakewarden/lakewarden/engine/ingest/staging"
 )
 
 // Insert adds rows to a table. Errors: *dml.RowsError and *ingest.RowsError name
@@ -248,7 +248,7 @@ func (s staged) mustName(columns []string, message string) error {
 	for i, shape := range s.Shapes {
 		for _, column := range columns {
 			if !slices.Contains(shape, column) {
-				place := ingest.Problem{Row: s.firsts[i], Column: column}
+				place := staging.Problem{Row: s.firsts[i], Column: column}
 				missing = append(missing, catalog.FieldError{Field: place.Field(), Message: message})
 			}
 		}

@@ -11,7 +11,7 @@ import (
 	"github.com/lakewarden/lakewarden/catalog"
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/delta"
-	"github.com/lakewarden/lakewarden/engine/ingest"
+	"github.com/lakewarden/lakewarden/engine/ingest/staging"
 	"github.com/lakewarden/lakewarden/engine/objstore"
 	"github.com/lakewarden/lakewarden/engine/policy"
 	"github.com/lakewarden/lakewarden/engine/sqlguard/refusal"
@@ -35,9 +35,9 @@ func fieldsOf(err error, camel bool) iter.Seq2[string, string] {
 			failure *engine.Error
 			feature *delta.FeatureError
 			part    *delta.PartitionError
-			unread  *ingest.SyntaxError
-			cut     *ingest.CutError
-			limit   *ingest.LimitError
+			unread  *staging.SyntaxError
+			cut     *staging.CutError
+			limit   *staging.LimitError
 			store   *objstore.StoreError
 		)
 		reason, refused := tableReason(err)
@@ -80,11 +80,11 @@ func fieldsOf(err error, camel bool) iter.Seq2[string, string] {
 			yield("body", unread.Error())
 		case errors.As(err, &cut):
 			yield("body", cut.Error())
-		case errors.As(err, &limit) && limit.What == ingest.LimitedRows:
+		case errors.As(err, &limit) && limit.What == staging.LimitedRows:
 			yield("rows", fmt.Sprintf("must be at most %d", limit.Limit))
-		case errors.Is(err, ingest.ErrTooDeep):
+		case errors.Is(err, staging.ErrTooDeep):
 			yield("body", "is nested too deep")
-		case errors.Is(err, ingest.ErrNoRows):
+		case errors.Is(err, staging.ErrNoRows):
 			yield("rows", "must be a list of rows")
 		case errors.As(err, &store):
 			detail := storeDetail(store, camel)

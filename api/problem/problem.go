@@ -11,7 +11,7 @@ import (
 	"github.com/lakewarden/lakewarden/auth"
 	"github.com/lakewarden/lakewarden/catalog"
 	"github.com/lakewarden/lakewarden/engine"
-	"github.com/lakewarden/lakewarden/engine/ingest"
+	"github.com/lakewarden/lakewarden/engine/ingest/staging"
 	"github.com/lakewarden/lakewarden/engine/objstore"
 	"github.com/lakewarden/lakewarden/engine/policy"
 	"github.com/lakewarden/lakewarden/engine/sqlguard/refusal"
@@ -129,28 +129,28 @@ func total(err error) string {
 // codeOf finds the name of an error's line in the table; "" when none fits.
 func codeOf(err error) string {
 	var (
-		refusalValue *Refusal
-		own          coder
-		body         *http.MaxBytesError
-		guard        *refusal.Error
-		failure      *engine.Error
-		denied       *catalog.DeniedError
-		field        *policy.FieldError
-		fields       fielder
-		unread       *ingest.SyntaxError
-		values       *ingest.RowsError
-		limit        *ingest.LimitError
-		store        *objstore.StoreError
+		rejected *Refusal
+		own      coder
+		body     *http.MaxBytesError
+		guard    *refusal.Error
+		failure  *engine.Error
+		denied   *catalog.DeniedError
+		field    *policy.FieldError
+		fields   fielder
+		unread   *staging.SyntaxError
+		values   *staging.RowsError
+		limit    *staging.LimitError
+		store    *objstore.StoreError
 	)
 	reason, refused := tableReason(err)
 	switch {
-	case errors.As(err, &refusalValue):
-		return refusalValue.Code
+	case errors.As(err, &rejected):
+		return rejected.Code
 	case errors.As(err, &unread):
 		return "invalid_body"
 	case errors.As(err, &values):
 		return "invalid_value"
-	case errors.As(err, &limit) && limit.What == ingest.LimitedRows:
+	case errors.As(err, &limit) && limit.What == staging.LimitedRows:
 		return "too_many_rows"
 	case errors.As(err, &own):
 		return own.ProblemCode()

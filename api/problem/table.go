@@ -13,7 +13,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine/delta/logpath"
 	"github.com/lakewarden/lakewarden/engine/dml"
 	"github.com/lakewarden/lakewarden/engine/gateway"
-	"github.com/lakewarden/lakewarden/engine/ingest"
+	"github.com/lakewarden/lakewarden/engine/ingest/staging"
 	"github.com/lakewarden/lakewarden/engine/maintenance"
 	"github.com/lakewarden/lakewarden/engine/objstore"
 	"github.com/lakewarden/lakewarden/engine/policy"
@@ -110,12 +110,12 @@ var rows = []row{
 	{"engine/dml.ErrHiddenMatch", dml.ErrHiddenMatch, "rls_violation"},
 	{"engine/dml.ErrNotListed", dml.ErrNotListed, unsupportedFeature},
 
-	{"engine/ingest.ErrTruncated", ingest.ErrTruncated, "invalid_body"},
-	{"engine/ingest.ErrTooDeep", ingest.ErrTooDeep, "invalid_body"},
-	{"engine/ingest.ErrTooLarge", ingest.ErrTooLarge, "payload_too_large"},
-	{"engine/ingest.ErrNoRows", ingest.ErrNoRows, "invalid_field"},
-	{"engine/ingest.ErrDialect", ingest.ErrDialect, "invalid_field"},
-	{"engine/ingest.ErrUnsupportedType", ingest.ErrUnsupportedType, unsupportedFeature},
+	{"engine/ingest/staging.ErrTruncated", staging.ErrTruncated, "invalid_body"},
+	{"engine/ingest/staging.ErrTooDeep", staging.ErrTooDeep, "invalid_body"},
+	{"engine/ingest/staging.ErrTooLarge", staging.ErrTooLarge, "payload_too_large"},
+	{"engine/ingest/staging.ErrNoRows", staging.ErrNoRows, "invalid_field"},
+	{"engine/ingest/staging.ErrDialect", staging.ErrDialect, "invalid_field"},
+	{"engine/ingest/staging.ErrUnsupportedType", staging.ErrUnsupportedType, unsupportedFeature},
 
 	// A store's own errors reach a client only where no package above gave them
 	// a meaning: a file that the log or the catalog says is there.

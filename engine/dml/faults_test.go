@@ -19,6 +19,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine/dml"
 	"github.com/lakewarden/lakewarden/engine/duckdb"
 	"github.com/lakewarden/lakewarden/engine/ingest"
+	"github.com/lakewarden/lakewarden/engine/ingest/staging"
 	"github.com/lakewarden/lakewarden/engine/objstore"
 	"github.com/lakewarden/lakewarden/engine/objstore/file"
 	"github.com/lakewarden/lakewarden/engine/oracletest"
@@ -92,7 +93,7 @@ func (l *lake) begin(bucket objstore.Bucket) (dml.Table, dml.Options, func(), er
 
 func (l *lake) stage(o dml.Options, text string) dml.Rows {
 	staged, err := ingest.Stage(l.t.Context(), strings.NewReader(text),
-		ingest.Request{Format: ingest.JSON, Columns: l.columns, Dir: o.Scratch})
+		ingest.Request{Format: staging.JSON, Columns: l.columns, Dir: o.Scratch})
 	require.NoError(l.t, err)
 	return dml.Rows{File: staged.File, Columns: l.columns, Count: staged.Rows}
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine/delta"
 	"github.com/lakewarden/lakewarden/engine/dml"
 	"github.com/lakewarden/lakewarden/engine/ingest"
+	"github.com/lakewarden/lakewarden/engine/ingest/staging"
 	"github.com/lakewarden/lakewarden/engine/objstore/file"
 )
 
@@ -227,7 +228,7 @@ func (l *mergeTable) write(rows []mergeRow, do func(dml.Table, dml.Options, dml.
 	text, err := json.Marshal(map[string]any{"rows": body})
 	require.NoError(l, err)
 	staged, err := ingest.Stage(l.Context(), strings.NewReader(string(text)),
-		ingest.Request{Format: ingest.JSON, Columns: mergeColumns, Dir: scratch, ShapeColumn: "shape"})
+		ingest.Request{Format: staging.JSON, Columns: mergeColumns, Dir: scratch, ShapeColumn: "shape"})
 	require.NoError(l, err)
 	source := engine.Source{Location: l.dir, Version: snap.Version(), Incarnation: snap.Incarnation()}
 	more := lease

@@ -19,6 +19,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine/dml"
 	"github.com/lakewarden/lakewarden/engine/duckdb"
 	"github.com/lakewarden/lakewarden/engine/ingest"
+	"github.com/lakewarden/lakewarden/engine/ingest/staging"
 	"github.com/lakewarden/lakewarden/engine/objstore"
 	"github.com/lakewarden/lakewarden/engine/objstore/file"
 	"github.com/lakewarden/lakewarden/engine/oracletest"
@@ -168,7 +169,7 @@ func (o *modelTable) stage(opts dml.Options, items []item) dml.Rows {
 	body, err := json.Marshal(map[string]any{"rows": items})
 	require.NoError(o.t, err)
 	staged, err := ingest.Stage(context.Background(), strings.NewReader(string(body)),
-		ingest.Request{Format: ingest.JSON, Columns: o.columns, Dir: opts.Scratch})
+		ingest.Request{Format: staging.JSON, Columns: o.columns, Dir: opts.Scratch})
 	require.NoError(o.t, err)
 	return dml.Rows{File: staged.File, Columns: o.columns, Count: staged.Rows}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lakewarden/lakewarden/engine/ingest"
+	"github.com/lakewarden/lakewarden/engine/ingest/staging"
 )
 
 // arrowBody writes batches as a stream.
@@ -98,7 +99,7 @@ func TestArrowCasts(t *testing.T) {
 			batch := jsonBatch(t, c.rows, nullable("V", c.from))
 			for _, opts := range [][]ipc.Option{nil, {ipc.WithZstd()}, {ipc.WithLZ4()}} {
 				body := arrowBody(t, []arrow.RecordBatch{batch}, opts...)
-				req := ingest.Request{Format: ingest.Arrow, Columns: columns("v", c.to)}
+				req := ingest.Request{Format: staging.Arrow, Columns: columns("v", c.to)}
 				if c.want == nil || c.bad > 0 {
 					_, err := stage(t, string(body), req)
 					require.Len(t, problems(t, err), max(c.bad, 1))

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lakewarden/lakewarden/engine/ingest"
+	"github.com/lakewarden/lakewarden/engine/ingest/staging"
 )
 
 // FuzzJSON: what is taken is JSON for another decoder too, with as many rows and
@@ -28,7 +29,7 @@ func FuzzJSON(f *testing.F) {
 	dir := f.TempDir()
 	f.Fuzz(func(t *testing.T, body []byte) {
 		staged, err := ingest.Stage(t.Context(), bytes.NewReader(body), ingest.Request{
-			Format: ingest.JSON, Columns: hostileTable, Dir: dir, Limits: ingest.Limits{Bytes: 1 << 16}})
+			Format: staging.JSON, Columns: hostileTable, Dir: dir, Limits: staging.Limits{Bytes: 1 << 16}})
 		if err != nil {
 			requireEmpty(t, dir)
 			requireOurs(t, err)
@@ -53,7 +54,7 @@ func FuzzNDJSON(f *testing.F) {
 	dir := f.TempDir()
 	f.Fuzz(func(t *testing.T, body []byte) {
 		staged, err := ingest.Stage(t.Context(), bytes.NewReader(body), ingest.Request{
-			Format: ingest.NDJSON, Columns: columns("b", "VARCHAR"), Dir: dir})
+			Format: staging.NDJSON, Columns: columns("b", "VARCHAR"), Dir: dir})
 		if err != nil {
 			requireEmpty(t, dir)
 			requireOurs(t, err)
@@ -89,7 +90,7 @@ func FuzzCSV(f *testing.F) {
 	dir := f.TempDir()
 	f.Fuzz(func(t *testing.T, body []byte) {
 		staged, err := ingest.Stage(t.Context(), bytes.NewReader(body), ingest.Request{
-			Format: ingest.CSV, Columns: columns("a", "VARCHAR", "b", "VARCHAR"), Dir: dir})
+			Format: staging.CSV, Columns: columns("a", "VARCHAR", "b", "VARCHAR"), Dir: dir})
 		if err != nil {
 			requireEmpty(t, dir)
 			requireOurs(t, err)
@@ -127,7 +128,7 @@ func FuzzArrow(f *testing.F) {
 	}
 	dir := f.TempDir()
 	f.Fuzz(func(t *testing.T, body []byte) {
-		if err := attempt(t, dir, ingest.Arrow, body); err != nil {
+		if err := attempt(t, dir, staging.Arrow, body); err != nil {
 			requireOurs(t, err)
 		}
 	})
@@ -136,9 +137,9 @@ func FuzzArrow(f *testing.F) {
 // requireOurs wants an error that callers can tell apart.
 func requireOurs(tb testing.TB, err error) {
 	tb.Helper()
-	var syntax *ingest.SyntaxError
-	var rows *ingest.RowsError
-	for _, is := range []error{ingest.ErrTruncated, ingest.ErrTooLarge, ingest.ErrTooDeep, ingest.ErrNoRows} {
+	var syntax *staging.SyntaxError
+	var rows *staging.RowsError
+	for _, is := range []error{staging.ErrTruncated, staging.ErrTooLarge, staging.ErrTooDeep, staging.ErrNoRows} {
 		if errors.Is(err, is) {
 			return
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lakewarden/lakewarden/engine/ingest"
+	"github.com/lakewarden/lakewarden/engine/ingest/staging"
 )
 
 // hostileTable takes what the bodies below hold.
@@ -43,12 +44,12 @@ func hostileSeeds(tb testing.TB) map[string][]byte {
 
 // attempt stages a hostile body: whatever comes of it, memory stays bounded and
 // the directory tells the truth.
-func attempt(tb testing.TB, dir string, format ingest.Format, body []byte) error {
+func attempt(tb testing.TB, dir string, format staging.Format, body []byte) error {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	staged, err := ingest.Stage(tb.Context(), bytes.NewReader(body), ingest.Request{
 		Format: format, Columns: hostileTable, Dir: dir,
-		Limits: ingest.Limits{BatchBytes: 1 << 20, RowBytes: 1 << 20, Rows: 10_000, Depth: 32},
+		Limits: staging.Limits{BatchBytes: 1 << 20, RowBytes: 1 << 20, Rows: 10_000, Depth: 32},
 	})
 	runtime.ReadMemStats(&after)
 	require.Less(tb, after.TotalAlloc-before.TotalAlloc, uint64(64<<20))
@@ -63,11 +64,11 @@ func attempt(tb testing.TB, dir string, format ingest.Format, body []byte) error
 func TestBytesOfArrowStreams(t *testing.T) {
 	dir := t.TempDir()
 	for name, seed := range hostileSeeds(t) {
-		require.NoError(t, attempt(t, dir, ingest.Arrow, seed), name)
+		require.NoError(t, attempt(t, dir, staging.Arrow, seed), name)
 		for at := 0; at < len(seed); at += 3 { // the fuzz target goes on from here
 			body := bytes.Clone(seed)
 			body[at] = [...]byte{0, 0xFF, 0x7F, seed[at] + 1}[at%4]
-			_ = attempt(t, dir, ingest.Arrow, body) // may be valid
+			_ = attempt(t, dir, staging.Arrow, body) // may be valid
 		}
 	}
 }
@@ -83,7 +84,7 @@ func TestOffsetsOfArrowSchemas(t *testing.T) {
 		for target := 8; target < length; target += 16 {
 			body := bytes.Clone(seed)
 			binary.LittleEndian.PutUint32(body[at:], uint32(target-at))
-			_ = attempt(t, dir, ingest.Arrow, body) // may be valid
+			_ = attempt(t, dir, staging.Arrow, body) // may be valid
 		}
 	}
 }
@@ -122,29 +123,29 @@ func TestArrowClaims(t *testing.T) {
 	}{
 		{"endless metadata", prefix(0xFFFFFFFF, 0x7FFFFFFF), nil},
 		{"negative metadata", prefix(0xFFFFFFFF, 0xFFFFFFF0), nil},
-		{"metadata that is not there", prefix(0xFFFFFFFF, 8<<20), ingest.ErrTruncated},
+		{"metadata that is not there", prefix(0xFFFFFFFF, 8<<20), staging.ErrTruncated},
 		{"metadata of zeros", append(prefix(0xFFFFFFFF, 64), make([]byte, 64)...), nil},
 		{"end without schema", prefix(0xFFFFFFFF, 0), nil},
 		{"bytes after the end", append(bytes.Clone(seeds["plain"]), 0), nil},
-		{"no mark of the end", seeds["plain"][:len(seeds["plain"])-8], ingest.ErrTruncated},
-		{"uncompressed size", claim(seeds["zstd"], 200, 1<<40), ingest.ErrTooLarge},
+		{"no mark of the end", seeds["plain"][:len(seeds["plain"])-8], staging.ErrTruncated},
+		{"uncompressed size", claim(seeds["zstd"], 200, 1<<40), staging.ErrTooLarge},
 		{"negative uncompressed size", claim(seeds["zstd"], 200, -2), nil},
-		{"LZ4 size", claim(seeds["lz4"], 200, 1<<40), ingest.ErrTooLarge},
-		{"Zstandard window", window, ingest.ErrTooLarge},
-		{"deep schema", arrowBody(t, []arrow.RecordBatch{deep}), ingest.ErrTooDeep},
+		{"LZ4 size", claim(seeds["lz4"], 200, 1<<40), staging.ErrTooLarge},
+		{"Zstandard window", window, staging.ErrTooLarge},
+		{"deep schema", arrowBody(t, []arrow.RecordBatch{deep}), staging.ErrTooDeep},
 		{"file format", append([]byte("ARROW1\x00\x00"), seeds["plain"]...), nil},
 		{"Parquet", []byte("PAR1aaaaPAR1"), nil},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			err := attempt(t, dir, ingest.Arrow, c.body)
+			err := attempt(t, dir, staging.Arrow, c.body)
 			if c.want != nil {
 				require.ErrorIs(t, err, c.want)
 				return
 			}
-			var syntax *ingest.SyntaxError
+			var syntax *staging.SyntaxError
 			require.ErrorAs(t, err, &syntax)
-			require.Equal(t, ingest.Arrow, syntax.Format)
+			require.Equal(t, staging.Arrow, syntax.Format)
 		})
 	}
 }
@@ -174,15 +175,15 @@ func TestArrowValuesOutside(t *testing.T) {
 			}
 			values := array.MakeFromData(data)
 			batch := array.NewRecordBatch(arrow.NewSchema([]arrow.Field{nullable("v", values.DataType())}, nil), []arrow.Array{values}, int64(values.Len()))
-			_, err := stage(t, string(arrowBody(t, []arrow.RecordBatch{batch})), ingest.Request{Format: ingest.Arrow, Columns: columns("v", typ)})
-			var syntax *ingest.SyntaxError
+			_, err := stage(t, string(arrowBody(t, []arrow.RecordBatch{batch})), ingest.Request{Format: staging.Arrow, Columns: columns("v", typ)})
+			var syntax *staging.SyntaxError
 			require.ErrorAs(t, err, &syntax)
 		})
 	}
 	binary := array.NewData(arrow.BinaryTypes.String, 1, []*memory.Buffer{nil, int32s(0, 1), memory.NewBufferBytes([]byte{0xFF})}, nil, 0, 0)
 	values := array.MakeFromData(binary)
 	batch := array.NewRecordBatch(arrow.NewSchema([]arrow.Field{nullable("v", values.DataType())}, nil), []arrow.Array{values}, 1)
-	_, err := stage(t, string(arrowBody(t, []arrow.RecordBatch{batch})), ingest.Request{Format: ingest.Arrow, Columns: columns("v", "VARCHAR")})
+	_, err := stage(t, string(arrowBody(t, []arrow.RecordBatch{batch})), ingest.Request{Format: staging.Arrow, Columns: columns("v", "VARCHAR")})
 	require.Equal(t, []string{"rows[0].v: text is not UTF-8"}, problems(t, err))
 }
 
@@ -195,12 +196,12 @@ func TestExpansion(t *testing.T) {
 		require.NoError(t, b.Field(0).(*array.BinaryDictionaryBuilder).AppendString(text))
 	}
 	body := arrowBody(t, []arrow.RecordBatch{b.NewRecordBatch()})
-	req := ingest.Request{Format: ingest.Arrow, Columns: columns("v", "VARCHAR"), Limits: ingest.Limits{RowBytes: 1<<20 - 1}}
+	req := ingest.Request{Format: staging.Arrow, Columns: columns("v", "VARCHAR"), Limits: staging.Limits{RowBytes: 1<<20 - 1}}
 	_, err := stage(t, string(body), req)
-	require.ErrorIs(t, err, ingest.ErrTooLarge)
-	req.Limits = ingest.Limits{StagedBytes: 1 << 20} // repeated text is staged compressed
+	require.ErrorIs(t, err, staging.ErrTooLarge)
+	req.Limits = staging.Limits{StagedBytes: 1 << 20} // repeated text is staged compressed
 	_, err = stage(t, string(body), req)
-	require.ErrorIs(t, err, ingest.ErrTooLarge)
+	require.ErrorIs(t, err, staging.ErrTooLarge)
 }
 
 // endless is a body that goes on until size bytes were read.
@@ -240,7 +241,7 @@ func TestMemory(t *testing.T) {
 	runtime.ReadMemStats(&before)
 	body := &endless{line: `{"order_id":123456,"price":12.5,"mode":"AIR","comment":"` + strings.Repeat("carefully ", 200) + `"}` + "\n", size: 200 << 20}
 	dir := t.TempDir()
-	_, err := ingest.Stage(t.Context(), body, ingest.Request{Format: ingest.NDJSON, Columns: benchColumns, Dir: dir})
+	_, err := ingest.Stage(t.Context(), body, ingest.Request{Format: staging.NDJSON, Columns: benchColumns, Dir: dir})
 	require.ErrorIs(t, err, context.Canceled)
 	requireEmpty(t, dir)
 	require.Less(t, body.peak-min(before.HeapAlloc, body.peak), uint64(96<<20))

@@ -14,6 +14,7 @@ import (
 
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/ingest"
+	"github.com/lakewarden/lakewarden/engine/ingest/staging"
 )
 
 // benchColumns are those of an order line.
@@ -27,18 +28,18 @@ const benchRows = 1_000_000
 
 // BenchmarkStage stages a million rows of nine columns.
 func BenchmarkStage(b *testing.B) {
-	bodies := map[ingest.Format]func() []byte{
-		ingest.NDJSON: func() []byte {
+	bodies := map[staging.Format]func() []byte{
+		staging.NDJSON: func() []byte {
 			return benchText("", `{"order_id":%d,"line":%d,"quantity":%d.%02d,"price":%g,"shipped":"1996-%02d-%02d",`+
 				`"changed":"2024-05-06T07:08:%02d.123456Z","mode":%q,"comment":%q,"returned":%v}`+"\n")
 		},
-		ingest.CSV: func() []byte {
+		staging.CSV: func() []byte {
 			return benchText("order_id,line,quantity,price,shipped,changed,mode,comment,returned\r\n",
 				"%d,%d,%d.%02d,%g,1996-%02d-%02d,2024-05-06T07:08:%02d.123456Z,%s,%s,%v\r\n")
 		},
-		ingest.Arrow: benchArrow,
+		staging.Arrow: benchArrow,
 	}
-	for _, format := range []ingest.Format{ingest.NDJSON, ingest.CSV, ingest.Arrow} {
+	for _, format := range []staging.Format{staging.NDJSON, staging.CSV, staging.Arrow} {
 		b.Run(string(format), func(b *testing.B) {
 			body := bodies[format]()
 			b.SetBytes(int64(len(body)))

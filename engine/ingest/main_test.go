@@ -16,11 +16,12 @@ import (
 
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/ingest"
+	"github.com/lakewarden/lakewarden/engine/ingest/staging"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// columns makes columns of alternating names and types.
+// Columns makes columns of alternating names and types.
 func columns(namesAndTypes ...string) []engine.Column {
 	var out []engine.Column
 	for i := 0; i < len(namesAndTypes); i += 2 {
@@ -30,7 +31,7 @@ func columns(namesAndTypes ...string) []engine.Column {
 }
 
 // stage stages a body into a new directory.
-func stage(tb testing.TB, body string, req ingest.Request) (*ingest.Staged, error) {
+func stage(tb testing.TB, body string, req ingest.Request) (*staging.Staged, error) {
 	tb.Helper()
 	if req.Dir == "" {
 		req.Dir = tb.TempDir()
@@ -146,7 +147,7 @@ func goValue(values arrow.Array, i int) any {
 // problems are the fields and messages of a RowsError.
 func problems(tb testing.TB, err error) []string {
 	tb.Helper()
-	var rows *ingest.RowsError
+	var rows *staging.RowsError
 	require.ErrorAs(tb, err, &rows)
 	var out []string
 	for field, message := range rows.FieldProblems() {

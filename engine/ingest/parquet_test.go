@@ -16,6 +16,8 @@ import (
 
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/ingest"
+	"github.com/lakewarden/lakewarden/engine/ingest/parquetbody"
+	"github.com/lakewarden/lakewarden/engine/ingest/staging"
 	"github.com/lakewarden/lakewarden/engine/oracletest"
 )
 
@@ -42,7 +44,7 @@ func TestOthersReadTheStagedFile(t *testing.T) {
 	row := `{"b":true,"i1":-1,"i2":2,"i4":3,"i8":4,"f4":0.5,"f8":0.25,"d":"12345678901234567890123456789012345.678","d2":-1.5,"s":"é","x":"AP8=",` +
 		`"day":"2024-05-06","at":"2024-05-06T07:08:09.5+02:00","local":"2024-05-06T07:08:09.000001","l":[1,null],"m":{"k":1},"st":{"a":1,"b c":["x",null]}}`
 	staged, err := ingest.Stage(t.Context(), strings.NewReader(strings.Repeat(row+"\n{}\n", 25_000)),
-		ingest.Request{Format: ingest.NDJSON, Columns: table, Dir: dir, ShapeColumn: "shape of row"})
+		ingest.Request{Format: staging.NDJSON, Columns: table, Dir: dir, ShapeColumn: "shape of row"})
 	require.NoError(t, err)
 	var got struct {
 		Types [][]string
@@ -74,7 +76,7 @@ func TestSpool(t *testing.T) {
 	good = append(good, 40, 0, 0, 0)
 	good = append(good, "PAR1"...)
 	dir := t.TempDir()
-	staged, err := ingest.Spool(t.Context(), iotest.HalfReader(bytes.NewReader(good)), dir, ingest.Limits{Bytes: int64(len(good))})
+	staged, err := parquetbody.Spool(t.Context(), iotest.HalfReader(bytes.NewReader(good)), dir, staging.Limits{Bytes: int64(len(good))})
 	require.NoError(t, err)
 	require.EqualValues(t, len(good), staged.Bytes)
 	kept, err := os.ReadFile(filepath.Join(dir, staged.File))
@@ -83,18 +85,18 @@ func TestSpool(t *testing.T) {
 
 	dir = t.TempDir()
 	for n := range len(good) {
-		_, err := ingest.Spool(t.Context(), bytes.NewReader(good[:n]), dir, ingest.Limits{})
-		require.ErrorIs(t, err, ingest.ErrTruncated, n)
+		_, err := parquetbody.Spool(t.Context(), bytes.NewReader(good[:n]), dir, staging.Limits{})
+		require.ErrorIs(t, err, staging.ErrTruncated, n)
 		requireEmpty(t, dir)
 	}
-	_, err = ingest.Spool(t.Context(), bytes.NewReader(good), dir, ingest.Limits{Bytes: int64(len(good)) - 1})
-	require.ErrorIs(t, err, ingest.ErrTooLarge)
+	_, err = parquetbody.Spool(t.Context(), bytes.NewReader(good), dir, staging.Limits{Bytes: int64(len(good)) - 1})
+	require.ErrorIs(t, err, staging.ErrTooLarge)
 	for _, bad := range []string{"PARE" + string(good[4:]), "{\"rows\":[]}", "PAR1\x29\x00\x00\x00PAR1", "PAR1\xff\xff\xff\xffPAR1", "PAR1\x00\x00\x00\x00PAR1"} {
-		_, err = ingest.Spool(t.Context(), strings.NewReader(bad), dir, ingest.Limits{})
-		var syntax *ingest.SyntaxError
+		_, err = parquetbody.Spool(t.Context(), strings.NewReader(bad), dir, staging.Limits{})
+		var syntax *staging.SyntaxError
 		require.ErrorAs(t, err, &syntax, bad)
 	}
-	_, err = ingest.Spool(t.Context(), iotest.ErrReader(os.ErrDeadlineExceeded), dir, ingest.Limits{})
+	_, err = parquetbody.Spool(t.Context(), iotest.ErrReader(os.ErrDeadlineExceeded), dir, staging.Limits{})
 	require.ErrorIs(t, err, os.ErrDeadlineExceeded)
 	requireEmpty(t, dir)
 }
@@ -132,7 +134,7 @@ func TestParquetSelect(t *testing.T) {
 	type job struct{ From, Values, Check, Select string }
 	var jobs []job
 	for _, c := range parquetCases {
-		q, err := ingest.ParquetSelect("r", "pos", columns("V", c.From), nil, columns("v", c.To, "w", "INTEGER[]"))
+		q, err := parquetbody.Select("r", "pos", columns("V", c.From), nil, columns("v", c.To, "w", "INTEGER[]"))
 		require.NoError(t, err, c.From)
 		require.Equal(t, []string{"v"}, q.Named)
 		jobs = append(jobs, job{c.From, c.Values, q.Check, q.Select})
@@ -189,21 +191,21 @@ func TestParquetColumns(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			_, err := ingest.ParquetSelect("r", "pos", c.have, nil, want)
+			_, err := parquetbody.Select("r", "pos", c.have, nil, want)
 			require.Equal(t, c.want, problems(t, err))
 		})
 	}
-	_, err := ingest.ParquetSelect("r", "pos", columns("x", "INTEGER", "C", "TIMESTAMP WITH TIME ZONE", "a", "INTEGER"), []int64{1}, want)
+	_, err := parquetbody.Select("r", "pos", columns("x", "INTEGER", "C", "TIMESTAMP WITH TIME ZONE", "a", "INTEGER"), []int64{1}, want)
 	require.Equal(t, []string{"rows.x: unknown column", "rows.c: has nanoseconds; write it with microseconds"}, problems(t, err))
 
-	q, err := ingest.ParquetSelect("r", "pos", columns("b", "VARCHAR", "A", "INTEGER"), nil, want)
+	q, err := parquetbody.Select("r", "pos", columns("b", "VARCHAR", "A", "INTEGER"), nil, want)
 	require.NoError(t, err)
 	require.Empty(t, q.Check)
 	require.Equal(t, []string{"a", "B"}, q.Named)
 	require.Equal(t, `SELECT f."A" AS "a", f."b" AS "B", NULL::TIMESTAMP WITH TIME ZONE AS "c" FROM r AS f`, q.Select)
 
-	_, err = ingest.ParquetSelect("r", "pos", columns("v", "INTEGER"), nil, columns("v", "VARIANT"))
-	require.ErrorIs(t, err, ingest.ErrUnsupportedType)
+	_, err = parquetbody.Select("r", "pos", columns("v", "INTEGER"), nil, columns("v", "VARIANT"))
+	require.ErrorIs(t, err, staging.ErrUnsupportedType)
 	require.Equal(t, "rows[7].a", q.Problem(7, want[0]).Field())
 }
 
@@ -228,7 +230,7 @@ table["naive"] = pa.array([t], pa.timestamp("ns"))
 table["time"] = pa.array([1], pa.time64("ns"))
 table["end"] = pa.array([value(ns)], pair(ns))
 pq.write_table(pa.table(table), sys.argv[1])
-print(json.dumps(duckdb.connect().execute(sys.argv[2]).fetchall()))`, path, ingest.ParquetNanos(path)+` ORDER BY "column"`)
+print(json.dumps(duckdb.connect().execute(sys.argv[2]).fetchall()))`, path, parquetbody.Nanos(path)+` ORDER BY "column"`)
 	require.Equal(t, [][]int64{{4}, {5}, {6}, {7}, {10}}, got)
 }
 
@@ -246,13 +248,13 @@ func TestParquetReadInStretches(t *testing.T) {
 	}
 	var reads []read
 	times := map[int]int{}
-	relation := func(b ingest.ParquetBody, l engine.Lease) string {
+	relation := func(b parquetbody.Body, l engine.Lease) string {
 		sql, serial := b.Relation(l)
 		reads = append(reads, read{b.Path, sql, serial})
 		return sql
 	}
-	body := func(path string, columns []engine.Column, rows, groups int64) ingest.ParquetBody {
-		return ingest.ParquetBody{Path: path, Bytes: 1 << 20, Columns: columns, Rows: rows, Groups: groups}
+	body := func(path string, columns []engine.Column, rows, groups int64) parquetbody.Body {
+		return parquetbody.Body{Path: path, Bytes: 1 << 20, Columns: columns, Rows: rows, Groups: groups}
 	}
 	lease := func(threads int) engine.Lease { return engine.Lease{Threads: threads, Memory: 1 << 30} }
 	for _, rows := range []int64{250_000, 100_000, math.MaxInt64, -1, 0} {
@@ -290,7 +292,7 @@ for r in json.loads(reads):
     wrong.append(c.execute('SELECT abs(count(*) - 250000) + count(*) FILTER ("' + first + '" <> file_row_number) FROM ' + copied).fetchone()[0])
 d = c.execute(description)
 print(json.dumps({"description": [r[:2] for r in d.fetchall()], "types": [str(x[1]) for x in d.description], "wrong": wrong}))`,
-		plain, odd, many, string(request), ingest.ParquetDescription(plain))
+		plain, odd, many, string(request), parquetbody.Description(plain))
 	require.Equal(t, make([]int, len(reads)), got.Wrong)
 	require.Equal(t, [][]int64{{250_000, 1}}, got.Description)
 	require.Len(t, got.Types, 2+len(have))

@@ -21,6 +21,7 @@ import (
 
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/ingest"
+	"github.com/lakewarden/lakewarden/engine/ingest/staging"
 )
 
 // sample is a type of the test's own: how it is named, what values it has, and how
@@ -318,7 +319,7 @@ func TestEveryFormatStagesTheSame(t *testing.T) {
 	})
 }
 
-func encodings(tb testing.TB, types []sample, fields []arrow.Field, rows [][]any) map[ingest.Format]string {
+func encodings(tb testing.TB, types []sample, fields []arrow.Field, rows [][]any) map[staging.Format]string {
 	var list, lines []string
 	var sheet strings.Builder
 	for i := range types {
@@ -343,11 +344,11 @@ func encodings(tb testing.TB, types []sample, fields []arrow.Field, rows [][]any
 	sheet.WriteString("\r\n")
 	batch := b.NewRecordBatch()
 	half := batch.NumRows() / 2
-	return map[ingest.Format]string{
-		ingest.JSON:   `{"rows":[` + strings.Join(list, ",") + `]}`,
-		ingest.NDJSON: strings.Join(lines, "\n"),
-		ingest.CSV:    sheet.String(),
-		ingest.Arrow: string(arrowBody(tb, []arrow.RecordBatch{batch.NewSlice(0, half), batch.NewSlice(half, batch.NumRows())},
+	return map[staging.Format]string{
+		staging.JSON:   `{"rows":[` + strings.Join(list, ",") + `]}`,
+		staging.NDJSON: strings.Join(lines, "\n"),
+		staging.CSV:    sheet.String(),
+		staging.Arrow: string(arrowBody(tb, []arrow.RecordBatch{batch.NewSlice(0, half), batch.NewSlice(half, batch.NumRows())},
 			ipc.WithZstd())),
 	}
 }

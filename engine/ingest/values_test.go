@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lakewarden/lakewarden/engine/ingest"
+	"github.com/lakewarden/lakewarden/engine/ingest/staging"
 )
 
 // decimalText prints unscaled × 10^-scale in full.
@@ -63,16 +64,16 @@ func TestGoodValues(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.typ+" "+c.json, func(t *testing.T) {
 			req := ingest.Request{Columns: columns("v", c.typ)}
-			req.Format = ingest.NDJSON
+			req.Format = staging.NDJSON
 			require.Equal(t, [][]any{{c.want}}, mustRead(t, `{"v": `+c.json+" }\n", req))
 			require.Equal(t, [][]any{{c.want}}, mustRead(t, `[`+c.json+`]`, req))
-			req.Format = ingest.JSON
+			req.Format = staging.JSON
 			require.Equal(t, [][]any{{c.want}, {c.want}}, mustRead(t, `{"rows" : [ {"v":`+c.json+`} , [ `+c.json+` ] ] }`, req))
-			req.Format = ingest.CSV
+			req.Format = staging.CSV
 			require.Equal(t, [][]any{{c.want}}, mustRead(t, "v\r\n"+csvOf(t, c.json)+"\r\n", req))
 		})
 	}
-	nan := mustRead(t, `{"v":"NaN"}`, ingest.Request{Format: ingest.NDJSON, Columns: columns("v", "DOUBLE")})
+	nan := mustRead(t, `{"v":"NaN"}`, ingest.Request{Format: staging.NDJSON, Columns: columns("v", "DOUBLE")})
 	require.True(t, math.IsNaN(nan[0][0].(float64)))
 }
 
@@ -156,13 +157,13 @@ func TestBadValues(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.typ+" "+c.json, func(t *testing.T) {
-			req := ingest.Request{Format: ingest.NDJSON, Columns: columns("k", "INTEGER", "v", c.typ)}
+			req := ingest.Request{Format: staging.NDJSON, Columns: columns("k", "INTEGER", "v", c.typ)}
 			_, err := stage(t, "{\"k\":1}\n{\"k\":2,\"v\":"+c.json+"}\n", req)
 			got := problems(t, err)
 			require.Len(t, got, 1)
 			require.Contains(t, got[0], "rows[1]."+c.field+": ")
 			require.Contains(t, got[0], c.message)
-			req.Format = ingest.JSON
+			req.Format = staging.JSON
 			_, err = stage(t, `{"rows":[[1,null],[2,`+c.json+`]]}`, req)
 			require.Equal(t, got, problems(t, err))
 		})
@@ -173,26 +174,26 @@ func TestBadRows(t *testing.T) {
 	req := ingest.Request{Columns: columns("a", "INTEGER", "B", "VARCHAR")}
 	cases := []struct {
 		name   string
-		format ingest.Format
+		format staging.Format
 		body   string
 		want   []string
 	}{
-		{"unknown column", ingest.NDJSON, `{"a":1,"c":{"d":[1]}}`, []string{"rows[0].c: unknown column"}},
-		{"column twice", ingest.NDJSON, `{"a":1,"a":[2]}`, []string{"rows[0].a: is named twice"}},
-		{"column twice in two cases", ingest.NDJSON, `{"B":"x","b":"y"}`, []string{"rows[0].B: is named twice"}},
-		{"no row", ingest.NDJSON, "7\n\"x\"\nnull", []string{
+		{"unknown column", staging.NDJSON, `{"a":1,"c":{"d":[1]}}`, []string{"rows[0].c: unknown column"}},
+		{"column twice", staging.NDJSON, `{"a":1,"a":[2]}`, []string{"rows[0].a: is named twice"}},
+		{"column twice in two cases", staging.NDJSON, `{"B":"x","b":"y"}`, []string{"rows[0].B: is named twice"}},
+		{"no row", staging.NDJSON, "7\n\"x\"\nnull", []string{
 			"rows[0]: expected an object, or a list of values", "rows[1]: expected an object, or a list of values", "rows[2]: expected an object, or a list of values"}},
-		{"short list", ingest.NDJSON, `[1]`, []string{"rows[0]: a list must have one value for each column of the table"}},
-		{"long list", ingest.NDJSON, `[1,"x",3]`, []string{"rows[0]: a list must have one value for each column of the table"}},
-		{"name that is no UTF-8", ingest.NDJSON, "{\"\xff\":1}", []string{"rows[0].\uFFFD: unknown column"}},
-		{"long name", ingest.NDJSON, `{"` + strings.Repeat("x", 200) + `":1}`, []string{"rows[0]." + strings.Repeat("x", 128) + "…: unknown column"}},
-		{"several", ingest.JSON, `{"rows":[{"a":"x","B":1},{"B":2}]}`, []string{
+		{"short list", staging.NDJSON, `[1]`, []string{"rows[0]: a list must have one value for each column of the table"}},
+		{"long list", staging.NDJSON, `[1,"x",3]`, []string{"rows[0]: a list must have one value for each column of the table"}},
+		{"name that is no UTF-8", staging.NDJSON, "{\"\xff\":1}", []string{"rows[0].\uFFFD: unknown column"}},
+		{"long name", staging.NDJSON, `{"` + strings.Repeat("x", 200) + `":1}`, []string{"rows[0]." + strings.Repeat("x", 128) + "…: unknown column"}},
+		{"several", staging.JSON, `{"rows":[{"a":"x","B":1},{"B":2}]}`, []string{
 			"rows[0].a: expected a whole number from -2147483648 to 2147483647", "rows[0].B: expected a string", "rows[1].B: expected a string"}},
-		{"unknown CSV column", ingest.CSV, "a,c\n1,2\n", []string{"rows.c: unknown column"}},
-		{"CSV column twice", ingest.CSV, "a,A\n1,2\n", []string{"rows.a: is named twice"}},
-		{"CSV fields", ingest.CSV, "a,B\n1\n2,x,y\n3,x", []string{
+		{"unknown CSV column", staging.CSV, "a,c\n1,2\n", []string{"rows.c: unknown column"}},
+		{"CSV column twice", staging.CSV, "a,A\n1,2\n", []string{"rows.a: is named twice"}},
+		{"CSV fields", staging.CSV, "a,B\n1\n2,x,y\n3,x", []string{
 			"rows[0]: has another number of fields than the header", "rows[1]: has another number of fields than the header"}},
-		{"CSV nested", ingest.CSV, "a,B\n\"\",\xff\n", []string{
+		{"CSV nested", staging.CSV, "a,B\n\"\",\xff\n", []string{
 			"rows[0].a: expected a whole number from -2147483648 to 2147483647", "rows[0].B: text is not UTF-8"}},
 	}
 	for _, c := range cases {
@@ -203,12 +204,12 @@ func TestBadRows(t *testing.T) {
 		})
 	}
 	t.Run("all are counted, the first hundred kept", func(t *testing.T) {
-		req.Format = ingest.NDJSON
+		req.Format = staging.NDJSON
 		_, err := stage(t, strings.Repeat("{\"a\":\"x\"}\n{\"a\":1}\n", 50_000), req)
-		var rows *ingest.RowsError
+		var rows *staging.RowsError
 		require.ErrorAs(t, err, &rows)
 		require.EqualValues(t, 50_000, rows.Total)
 		require.Len(t, rows.Problems, 100)
-		require.Equal(t, ingest.Problem{Row: 198, Column: "a", Message: rows.Problems[0].Message}, rows.Problems[99])
+		require.Equal(t, staging.Problem{Row: 198, Column: "a", Message: rows.Problems[0].Message}, rows.Problems[99])
 	})
 }

@@ -1,0 +1,225 @@
+package csvbody
+
+import (
+	"bytes"
+	"github.com/lakewarden/lakewarden/engine/ingest/staging"
+	"io"
+	"strconv"
+)
+
+// Dialect says how a CSV body is written. The zero value is RFC 4180 with a
+// header line.
+type Dialect struct {
+	// Comma separates fields: one byte below 128; 0 means a comma.
+	Comma byte
+	// Quote encloses fields, and is doubled within: 0 means a double quote.
+	Quote byte
+	// Null is text that means NULL in a field without quotes, beside nothing at
+	// all.
+	Null string
+	// NoHeader says that the first line is a row; fields stand in the order of the
+	// columns.
+	NoHeader bool
+}
+
+// valid reports a dialect whose characters can be told apart.
+func (d Dialect) valid() bool {
+	for _, b := range []byte{d.Comma, d.Quote} {
+		if b == '\n' || b == '\r' || b >= 0x80 {
+			return false
+		}
+	}
+	return d.Comma != d.Quote
+}
+
+func (d Dialect) WithDefaults() Dialect {
+	if d.Comma == 0 {
+		d.Comma = ','
+	}
+	if d.Quote == 0 {
+		d.Quote = '"'
+	}
+	return d
+}
+
+// textField is one field as it stands in the buffer.
+type textField struct {
+	text []byte
+	// Quoted fields are never NULL; doubled ones hold doubled quotes.
+	quoted, doubled bool
+}
+
+// scanner splits a body into records.
+type scanner struct {
+	r            io.Reader
+	comma, quote byte
+	limit        int64
+
+	buf        []byte
+	start, end int
+	eof        bool
+	fields     []textField
+	// ends marks the bytes that end a field without quotes, or must not be in one.
+	ends [256]bool
+	// Line is the line of the next record; offset its place in the body.
+	line, offset int64
+}
+
+const bufferBytes = 256 << 10
+
+// maxFields bounds the fields of a record, which cost much more memory than their
+// bytes. It is twice the largest number of columns.
+const maxFields = 20_000
+
+func newScanner(r io.Reader, d Dialect, limit int64) *scanner {
+	s := &scanner{r: r, comma: d.Comma, quote: d.Quote, limit: limit, buf: make([]byte, bufferBytes), line: 1}
+	for _, b := range []byte{d.Comma, d.Quote, '\n', '\r'} {
+		s.ends[b] = true
+	}
+	return s
+}
+
+// scanned is what came of looking for a record.
+type scanned int
+
+const (
+	scannedRecord scanned = iota
+	scannedPart           // more bytes are needed
+	scannedEnd
+)
+
+// next returns the next record, valid until the one after, and its length. It is
+// io.EOF at the end.
+func (s *scanner) next() ([]textField, int64, error) {
+	for {
+		result, n, err := s.record(s.buf[s.start:s.end])
+		switch {
+		case err != nil:
+			return nil, 0, err
+		case result == scannedRecord:
+			s.line += int64(bytes.Count(s.buf[s.start:s.start+n], []byte{'\n'}))
+			s.start += n
+			s.offset += int64(n)
+			return s.fields, int64(n), nil
+		case result == scannedEnd:
+			return nil, 0, io.EOF
+		case s.eof && int64(s.end-s.start) > s.limit:
+			return nil, 0, &staging.LimitError{What: "row bytes", Limit: s.limit}
+		case s.eof:
+			return nil, 0, s.Cut()
+		}
+		if err := s.fill(); err != nil {
+			return nil, 0, err
+		}
+	}
+}
+
+// fill makes room and reads until the buffer is full. An incomplete record is scanned
+// again only after the buffer has doubled.
+func (s *scanner) fill() error {
+	if s.start > 0 {
+		s.end = copy(s.buf, s.buf[s.start:s.end])
+		s.start = 0
+	}
+	if int64(s.end) > s.limit {
+		return &staging.LimitError{What: "row bytes", Limit: s.limit}
+	}
+	if s.end == len(s.buf) {
+		s.buf = append(s.buf, make([]byte, len(s.buf))...)
+	}
+	n, err := io.ReadFull(s.r, s.buf[s.end:])
+	s.end += n
+	if err == io.EOF || err == io.ErrUnexpectedEOF { // the end of the body; its other errors are wrapped
+		s.eof = true
+		return nil
+	}
+	return err
+}
+
+// record splits the record at the beginning of b and returns its length.
+func (s *scanner) record(b []byte) (scanned, int, error) {
+	s.fields = s.fields[:0]
+	if len(b) == 0 {
+		if s.eof {
+			return scannedEnd, 0, nil
+		}
+		return scannedPart, 0, nil
+	}
+	for i := 0; ; {
+		field, n, ok, err := s.Field(b[i:])
+		if err != nil {
+			return 0, 0, err
+		}
+		if !ok {
+			return scannedPart, 0, nil
+		}
+		if len(s.fields) == maxFields {
+			return 0, 0, s.syntax("a record has more than " + strconv.Itoa(maxFields) + " fields")
+		}
+		s.fields = append(s.fields, field)
+		i += n
+		switch {
+		case i == len(b):
+			if !s.eof {
+				return scannedPart, 0, nil
+			}
+			return scannedRecord, i, nil
+		case b[i] == s.comma:
+			i++
+		case b[i] == '\n':
+			return scannedRecord, i + 1, nil
+		case b[i] == '\r' && i+1 == len(b) && !s.eof:
+			return scannedPart, 0, nil
+		case b[i] == '\r' && i+1 < len(b) && b[i+1] == '\n':
+			return scannedRecord, i + 2, nil
+		case b[i] == '\r':
+			return 0, 0, s.syntax("a carriage return without line feed outside of quotes")
+		case field.quoted:
+			return 0, 0, s.syntax("text after the closing quote")
+		default:
+			return 0, 0, s.syntax("a quote in a field without quotes")
+		}
+	}
+}
+
+// Field takes one field and returns its length; without more bytes it may not
+// know its end.
+func (s *scanner) Field(b []byte) (field textField, n int, ok bool, err error) {
+	if len(b) == 0 {
+		return textField{}, 0, s.eof, nil
+	}
+	if b[0] != s.quote {
+		n := 0
+		for n < len(b) && !s.ends[b[n]] {
+			n++
+		}
+		return textField{text: b[:n]}, n, true, nil
+	}
+	field.quoted = true
+	for i := 1; ; {
+		end := bytes.IndexByte(b[i:], s.quote)
+		if end < 0 {
+			return field, 0, false, nil
+		}
+		i += end + 1
+		if i == len(b) && !s.eof {
+			return field, 0, false, nil
+		}
+		if i == len(b) || b[i] != s.quote {
+			field.text = b[1 : i-1]
+			return field, i, true, nil
+		}
+		field.doubled = true
+		i++
+	}
+}
+
+// Cut is an end within quotes.
+func (s *scanner) Cut() error {
+	rest := s.buf[s.start:s.end]
+	return &staging.CutError{Line: s.line + int64(bytes.Count(rest, []byte{'\n'})), RowLine: s.line, Offset: s.offset + int64(len(rest))}
+}
+
+func (s *scanner) syntax(text string) error {
+	return &staging.SyntaxError{Format: staging.CSV, Line: s.line, Offset: s.offset, Text: text}
+}

@@ -1,0 +1,133 @@
+package parquetbody
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/ingest/staging"
+)
+
+// Query is the SQL that makes a table's rows of a spooled file.
+type Query struct {
+	// Select has the table's columns, in their order and with their types. It
+	// may be run only when Check found nothing: it would make NULL of a value that
+	// does not fit.
+	Select string
+	// Check lists the values that the table cannot take, at most 100: "row" (BIGINT,
+	// as the position column says), "column" (INTEGER, its number in the table),
+	// "total" (BIGINT, of all). It is empty if no value can be one.
+	Check string
+	// Named are the columns of the table that the file has, in the table's order.
+	Named []string
+}
+
+// Problem is a line of what Check found.
+func (q *Query) Problem(row int64, column engine.Column) staging.Problem {
+	return staging.Problem{Row: row, Column: column.Name, Message: "the value does not become " + column.Type + " without loss"}
+}
+
+// Select writes SQL that reads a spooled file through a relation whose
+// columns are have, those of the file as an engine describes them, and position,
+// the number of the row. The result has the columns want. All text in it is
+// quoted or ours. Columns go by their very names first, else by their names in
+// another case. nanos are the numbers of those columns of the file that
+// [ParquetNanos] finds.
+//
+// The error is a [*RowsError] that names the columns that do not fit, or
+// [ErrUnsupportedType].
+func Select(relation, position string, have []engine.Column, nanos []int64, want []engine.Column) (*Query, error) {
+	find := staging.NewNames(len(want), func(i int) string { return want[i].Name })
+	sources := make([]*fileColumn, len(want))
+	var problems staging.RowsError
+	for n, c := range have {
+		i := find.Find([]byte(c.Name))
+		if i < 0 {
+			problems.Add(-1, staging.ShownName([]byte(c.Name)), staging.UnknownColumn)
+			continue
+		}
+		if sources[i] != nil {
+			problems.Add(-1, want[i].Name, staging.NamedTwice)
+			continue
+		}
+		column, reason, err := newFileColumn(c, want[i])
+		if err != nil {
+			return nil, err
+		}
+		if reason == "" && slices.Contains(nanos, int64(n)) {
+			reason = nanoseconds
+		}
+		if sources[i] = column; reason != "" {
+			problems.Add(-1, want[i].Name, reason)
+		}
+	}
+	if problems.Total > 0 {
+		return nil, &problems
+	}
+	return newQuery(relation, position, sources, want), nil
+}
+
+// fileColumn is a column of the file that becomes one of the table's.
+type fileColumn struct {
+	name string
+	// from and to are its types; equal ones need no cast.
+	from, to string
+}
+
+// newFileColumn returns a reason when the types do not go together.
+func newFileColumn(have, want engine.Column) (*fileColumn, string, error) {
+	to, err := staging.ParseType(want.Type)
+	if err != nil || to.ArrowType() == nil {
+		return nil, "", fmt.Errorf("column %q of type %s: %w", want.Name, want.Type, staging.ErrUnsupportedType)
+	}
+	column := &fileColumn{name: engine.QuoteIdent(have.Name), to: to.SQL()}
+	from, err := staging.ParseType(have.Type)
+	if err != nil {
+		return column, "the type of the file's column is not known", nil
+	}
+	column.from = from.SQL()
+	return column, staging.Castable(from, to), nil
+}
+
+// cast is the value as the table's type.
+func (p *fileColumn) cast() string {
+	if p.from == p.to {
+		return "f." + p.name
+	}
+	return "TRY_CAST(f." + p.name + " AS " + p.to + ")"
+}
+
+// bad is the condition of values that the cast loses: on the way back they are not
+// what they were. JSON is text already, and may not be built in for the way back.
+func (p *fileColumn) bad() string {
+	if p.from == p.to || p.from == (&staging.DataType{Kind: staging.KindNull}).SQL() || p.from == (&staging.DataType{Kind: staging.KindJSON}).SQL() {
+		return ""
+	}
+	return "f." + p.name + " IS NOT NULL AND TRY_CAST(" + p.cast() + " AS " + p.from + ") IS DISTINCT FROM f." + p.name
+}
+
+func newQuery(relation, position string, sources []*fileColumn, want []engine.Column) *Query {
+	q := &Query{}
+	items, checks := make([]string, len(want)), []string(nil)
+	for i, c := range want {
+		name := engine.QuoteIdent(c.Name)
+		if sources[i] == nil {
+			items[i] = "NULL::" + c.Type + " AS " + name
+			continue
+		}
+		q.Named = append(q.Named, c.Name)
+		items[i] = sources[i].cast() + " AS " + name
+		if bad := sources[i].bad(); bad != "" {
+			checks = append(checks, "CASE WHEN "+bad+" THEN "+strconv.Itoa(i)+" END")
+		}
+	}
+	q.Select = "SELECT " + strings.Join(items, ", ") + " FROM " + relation + " AS f"
+	if len(checks) > 0 {
+		q.Check = `SELECT p."row", p."column", count(*) OVER () AS total FROM (SELECT f.` + engine.QuoteIdent(position) +
+			` AS "row", unnest([` + strings.Join(checks, ", ") + `]) AS "column" FROM ` + relation + ` AS f) AS p` +
+			` WHERE p."column" IS NOT NULL ORDER BY p."row", p."column" LIMIT ` + strconv.Itoa(staging.MaxProblems)
+	}
+	return q
+}

@@ -1,0 +1,102 @@
+package staging
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// Meter reads a body within its limits and remembers how far it got.
+type Meter struct {
+	ctx context.Context
+	r   io.Reader
+	// limit is the length that the body may have; 0 means any.
+	limit int64
+	// read counts bytes, lines line feeds.
+	read, lines int64
+	// ahead is up to where may be read before the next call of allow, 0 anywhere:
+	// readers that keep a value in memory until it is whole need such a bound.
+	ahead int64
+	// what is said when ahead is passed.
+	stop *LimitError
+	// failed is the first error but the end: decoders wrap it in their own.
+	failed error
+}
+
+// NewMeter reads body within limit bytes; 0 means any number.
+func NewMeter(ctx context.Context, body io.Reader, limit int64) *Meter {
+	return &Meter{ctx: ctx, r: body, limit: limit}
+}
+
+// Allow lets the next bytes be read, plus what a buffer holds beyond them.
+func (m *Meter) Allow(limit *LimitError) {
+	m.ahead, m.stop = m.read+limit.Limit+readAhead, limit
+}
+
+// readAhead is what decoders read beyond a value.
+const readAhead = 64 << 10
+
+// Offset is the number of bytes read, line that of the line they end in, from 1.
+func (m *Meter) Offset() int64 { return m.read }
+
+func (m *Meter) Line() int64 { return m.lines + 1 }
+
+// Failure is the first error of the body other than its end: decoders wrap it in
+// errors of their own.
+func (m *Meter) Failure() error { return m.failed }
+
+// Interrupted is the error of the context.
+func (m *Meter) Interrupted() error { return m.ctx.Err() }
+
+// Read implements io.Reader.
+func (m *Meter) Read(p []byte) (int, error) {
+	n, err := m.next(p)
+	if err != nil && !errors.Is(err, io.EOF) && m.failed == nil {
+		m.failed = err
+	}
+	return n, err
+}
+
+func (m *Meter) next(p []byte) (int, error) {
+	if err := m.ctx.Err(); err != nil {
+		return 0, err
+	}
+	if m.ahead > 0 && m.read >= m.ahead {
+		return 0, m.stop
+	}
+	if m.limit > 0 {
+		if m.read > m.limit {
+			return 0, m.tooLong()
+		}
+		p = p[:min(int64(len(p)), m.limit-m.read+1)] // one more tells a body that is too long
+	}
+	n, err := m.r.Read(p)
+	m.read += int64(n)
+	m.lines += int64(bytes.Count(p[:n], newline))
+	switch {
+	case m.limit > 0 && m.read > m.limit:
+		return 0, m.tooLong()
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		err = fmt.Errorf("%w: %w", ErrTruncated, err)
+	}
+	return n, err
+}
+
+// Cut says where a body ends that is cut off, unless err does; other errors stay.
+func (m *Meter) Cut(err error, format Format) error {
+	var told *CutError
+	if !errors.Is(err, ErrTruncated) || errors.As(err, &told) {
+		return err
+	}
+	at := &CutError{Offset: m.read}
+	if format != Arrow && format != Parquet {
+		at.Line = m.Line()
+	}
+	return at
+}
+
+var newline = []byte{'\n'}
+
+func (m *Meter) tooLong() error { return &LimitError{What: "body bytes", Limit: m.limit} }
