@@ -13,7 +13,7 @@ import (
 	"github.com/lakewarden/lakewarden/catalog"
 	"github.com/lakewarden/lakewarden/engine/delta"
 	"github.com/lakewarden/lakewarden/engine/delta/action"
-	"github.com/lakewarden/lakewarden/engine/policy"
+	"github.com/lakewarden/lakewarden/engine/policy/sqlfilter"
 )
 
 // AlteredTable is a table after a change, as the caller sees it.
@@ -34,7 +34,7 @@ func (o TableRules) change(ctx context.Context, path TablePath, plan func(contex
 		return AlteredTable{}, err
 	}
 	t, err := r.view.After(ctx, r.snap)
-	if err != nil && !errors.Is(err, policy.ErrPolicy) {
+	if err != nil && !errors.Is(err, sqlfilter.ErrPolicy) {
 		return AlteredTable{}, err
 	}
 	// A policy that was made meanwhile may close the table: the change is made, and the

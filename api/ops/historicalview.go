@@ -7,6 +7,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/delta"
 	"github.com/lakewarden/lakewarden/engine/policy"
+	"github.com/lakewarden/lakewarden/engine/policy/sqlfilter"
 )
 
 // historicalFilter compiles the policies for a version that is not the newest one. A
@@ -14,19 +15,19 @@ import (
 // therefore identified by its name in files: it decides rows under any name, and is
 // hidden or masked as it is now. A column that had the name of a hidden or masked column
 // in the historical version is hidden or masked too, but decides no row.
-func (v tableVersion) historicalFilter(policies policySet, who Subject) (policy.Filter, error) {
+func (v tableVersion) historicalFilter(policies policySet, who Subject) (sqlfilter.Filter, error) {
 	columns := v.applied(policies).ofRows(false)
 	then, err := columns.filter(who, columnsOf(v.snap))
 	if err != nil {
-		return policy.Filter{}, err
+		return sqlfilter.Filter{}, err
 	}
 	now, err := columns.filter(who, append(columnsOf(v.head), v.dropped()...))
 	if err != nil {
-		return policy.Filter{}, err
+		return sqlfilter.Filter{}, err
 	}
 	request := v.historicalRows(policies).request(who, nil, tableAlias, v.uncertain())
 	request.Columns, request.ReadAs = v.currentColumns()
-	rows, err := policy.Compile(request)
+	rows, err := sqlfilter.Compile(request)
 	return rows.Stricter(then.HiddenColumns, then.Masks).Stricter(v.historicalNames(now)), err
 }
 
@@ -78,7 +79,7 @@ func (v tableVersion) uncertain() uncertainty {
 
 // historicalNames returns the columns that the newest version hides and masks, or would
 // if they had not been dropped, by their historical names.
-func (v tableVersion) historicalNames(newest policy.Filter) (hidden []string, masks map[string]string) {
+func (v tableVersion) historicalNames(newest sqlfilter.Filter) (hidden []string, masks map[string]string) {
 	names := v.historicalFields()
 	known := droppedColumns(v.head)
 	for _, f := range v.head.Schema().Fields {

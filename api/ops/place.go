@@ -9,6 +9,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine/delta"
 	"github.com/lakewarden/lakewarden/engine/objstore"
 	"github.com/lakewarden/lakewarden/engine/policy"
+	"github.com/lakewarden/lakewarden/engine/policy/sqlfilter"
 )
 
 // Place is a folder in which a table can be created.
@@ -98,7 +99,7 @@ func (o Tables) checkLeftovers(ctx context.Context, a Actor, t catalog.LocatedTa
 			columns = append(columns, engine.Column{Name: p.Column, Type: "VARCHAR", Nullable: true})
 		}
 	}
-	filter, err := policy.Compile(held.policies.request(held.subject, columns, tableAlias, func(catalog.Policy, string) bool { return true }))
+	filter, err := sqlfilter.Compile(held.policies.request(held.subject, columns, tableAlias, func(catalog.Policy, string) bool { return true }))
 	if err == nil && !(view{Filter: filter}).whole() {
 		err = ErrRowsFiltered
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/lakewarden/lakewarden/catalog"
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/policy"
+	"github.com/lakewarden/lakewarden/engine/policy/sqlfilter"
 )
 
 // Policies manages the policies of the caller's organisation.
@@ -232,12 +233,15 @@ func (o Policies) withText(spec catalog.PolicySpec, input PolicyInput, columns [
 		if err != nil {
 			return spec, err
 		}
+		if err := sqlfilter.Check(parsed); err != nil {
+			return spec, err
+		}
 		kind := policy.Kind(spec.Kind)
 		if err := parsed.Suits(kind, spec.Column, columns); err != nil {
 			return spec, err
 		}
 		spec.Text = input.Text
-		if d, ok := policy.Derive(parsed, kind, columns); ok {
+		if d, ok := sqlfilter.Derive(parsed, kind, columns); ok {
 			if !knownRole(d) {
 				return spec, invalid("policyText", "names a role that does not exist")
 			}

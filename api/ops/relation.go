@@ -5,7 +5,7 @@ import (
 
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/gateway"
-	"github.com/lakewarden/lakewarden/engine/policy"
+	"github.com/lakewarden/lakewarden/engine/policy/sqlfilter"
 	"github.com/lakewarden/lakewarden/engine/pruning"
 	"github.com/lakewarden/lakewarden/engine/sqlguard"
 )
@@ -159,6 +159,6 @@ func (t Table) withSecrets(r sqlguard.Relation) (sqlguard.Relation, error) {
 	if err != nil {
 		return sqlguard.Relation{}, err
 	}
-	r.Secrets = policy.HashKeys(key)
+	r.Secrets = sqlfilter.HashKeys(key)
 	return r, nil
 }

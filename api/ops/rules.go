@@ -10,6 +10,7 @@ import (
 	"github.com/lakewarden/lakewarden/catalog"
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/policy"
+	"github.com/lakewarden/lakewarden/engine/policy/sqlfilter"
 )
 
 // Subject is the member that policies are compiled for.
@@ -140,7 +141,7 @@ func (s policySet) equal(other policySet) bool {
 func (s policySet) checkColumns(table catalog.DeltaID, columns []engine.Column) error {
 	for _, p := range s {
 		if p.Table == table && p.Kind != catalog.PolicyRows && !policy.HasColumn(columns, p.Column) {
-			return fmt.Errorf("%w: %s version %d: the table has no column %q", policy.ErrPolicy, p.ID, p.Version, p.Column)
+			return fmt.Errorf("%w: %s version %d: the table has no column %q", sqlfilter.ErrPolicy, p.ID, p.Version, p.Column)
 		}
 	}
 	return nil
@@ -157,13 +158,13 @@ const tableAlias = "t"
 
 // filter compiles the policies, all of which apply, for one subject over the
 // columns of a table's newest version.
-func (s policySet) filter(who Subject, columns []engine.Column) (policy.Filter, error) {
+func (s policySet) filter(who Subject, columns []engine.Column) (sqlfilter.Filter, error) {
 	return s.filterOver(who, columns, tableAlias)
 }
 
 // filterOver is filter with another alias for the table.
-func (s policySet) filterOver(who Subject, columns []engine.Column, alias string) (policy.Filter, error) {
-	return policy.Compile(s.request(who, columns, alias, lostFrom(columns)))
+func (s policySet) filterOver(who Subject, columns []engine.Column, alias string) (sqlfilter.Filter, error) {
+	return sqlfilter.Compile(s.request(who, columns, alias, lostFrom(columns)))
 }
 
 // uncertainty reports whether a row policy cannot rely on the absence of a column
@@ -179,15 +180,15 @@ func lostFrom(newest []engine.Column) uncertainty {
 	}
 }
 
-func (s policySet) request(who Subject, columns []engine.Column, alias string, uncertain uncertainty) policy.Request {
-	request := policy.Request{
-		Policies:  make([]policy.Policy, len(s)),
-		Principal: policy.Principal{UserID: string(who.User), Role: string(who.Role), Attributes: who.Attributes},
+func (s policySet) request(who Subject, columns []engine.Column, alias string, uncertain uncertainty) sqlfilter.Request {
+	request := sqlfilter.Request{
+		Policies:  make([]sqlfilter.Policy, len(s)),
+		Principal: sqlfilter.Principal{UserID: string(who.User), Role: string(who.Role), Attributes: who.Attributes},
 		Columns:   columns,
 		Alias:     alias,
 	}
 	for i, p := range s {
-		request.Policies[i] = policy.Policy{
+		request.Policies[i] = sqlfilter.Policy{
 			ID: string(p.ID), Version: p.Version, Kind: policy.Kind(p.Kind), Text: p.Text, ColumnName: p.Column,
 			Uncertain: func(column string) bool { return uncertain(p, column) },
 		}

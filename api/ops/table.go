@@ -10,6 +10,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine/constraint"
 	"github.com/lakewarden/lakewarden/engine/delta"
 	"github.com/lakewarden/lakewarden/engine/policy"
+	"github.com/lakewarden/lakewarden/engine/policy/sqlfilter"
 	"github.com/lakewarden/lakewarden/engine/pruning"
 	"github.com/lakewarden/lakewarden/sessions"
 )
@@ -53,10 +54,10 @@ func (t Table) Replaced() catalog.DeltaID {
 func (t Table) Policies() []catalog.Policy { return t.policies }
 
 // Filter returns the row filter, masks and hidden columns.
-func (t Table) Filter() policy.Filter { return t.seen.Filter }
+func (t Table) Filter() sqlfilter.Filter { return t.seen.Filter }
 
 // FilterOver returns the filter with another alias for the table.
-func (t Table) FilterOver(alias string) (policy.Filter, error) {
+func (t Table) FilterOver(alias string) (sqlfilter.Filter, error) {
 	return t.policies.filterOver(t.own, t.AllColumns(), alias)
 }
 

@@ -5,7 +5,7 @@ import (
 
 	"github.com/lakewarden/lakewarden/catalog"
 	"github.com/lakewarden/lakewarden/engine/delta"
-	"github.com/lakewarden/lakewarden/engine/policy"
+	"github.com/lakewarden/lakewarden/engine/policy/sqlfilter"
 )
 
 // tableVersion is a version of a table that is read, without what any caller sees of it.
@@ -46,7 +46,7 @@ func (v tableVersion) view(policies policySet, who Subject) (view, error) {
 	return newView(filter, v.snap), nil
 }
 
-func (v tableVersion) headFilter(policies policySet, who Subject) (policy.Filter, error) {
+func (v tableVersion) headFilter(policies policySet, who Subject) (sqlfilter.Filter, error) {
 	return v.applied(policies).filter(who, columnsOf(v.snap))
 }
 

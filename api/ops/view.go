@@ -9,13 +9,14 @@ import (
 	"github.com/lakewarden/lakewarden/engine/datafile"
 	"github.com/lakewarden/lakewarden/engine/delta"
 	"github.com/lakewarden/lakewarden/engine/policy"
+	"github.com/lakewarden/lakewarden/engine/policy/sqlfilter"
 	"github.com/lakewarden/lakewarden/engine/pruning"
 )
 
 // view is what one subject sees of a table at one version: the rows of the filter, and
 // the columns that are not hidden, masked or as they are.
 type view struct {
-	policy.Filter
+	sqlfilter.Filter
 	// columns are the visible columns, with their types after masking.
 	columns []engine.Column
 	// exprs are the masks in SQL, by the columns' names in lower case.
@@ -25,14 +26,14 @@ type view struct {
 	sorted bool
 }
 
-func newView(filter policy.Filter, snap *delta.Snapshot) view {
+func newView(filter sqlfilter.Filter, snap *delta.Snapshot) view {
 	v := view{Filter: filter, exprs: map[string]string{}}
 	for _, c := range columnsOf(snap) {
 		if slices.Contains(filter.HiddenColumns, c.Name) {
 			continue
 		}
 		if mask, ok := filter.Masks[c.Name]; ok {
-			c, v.exprs[strings.ToLower(c.Name)] = policy.Masked(c, mask, tableAlias)
+			c, v.exprs[strings.ToLower(c.Name)] = sqlfilter.Masked(c, mask, tableAlias)
 		}
 		v.columns = append(v.columns, c)
 	}
@@ -46,7 +47,7 @@ func newView(filter policy.Filter, snap *delta.Snapshot) view {
 
 // laidOut reports whether the order of files follows from what the subject does not see:
 // a column, or hidden rows, since their values shape a curve through any column.
-func laidOut(filter policy.Filter, snap *delta.Snapshot) bool {
+func laidOut(filter sqlfilter.Filter, snap *delta.Snapshot) bool {
 	if !filter.Restricted && len(filter.HiddenColumns) == 0 && len(filter.Masks) == 0 {
 		return false
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine/maintenance"
 	"github.com/lakewarden/lakewarden/engine/objstore"
 	"github.com/lakewarden/lakewarden/engine/policy"
+	"github.com/lakewarden/lakewarden/engine/policy/sqlfilter"
 	"github.com/lakewarden/lakewarden/engine/storage"
 	"github.com/lakewarden/lakewarden/sessions"
 )
@@ -77,7 +78,7 @@ var rows = []row{
 
 	{"engine/policy.ErrDefinition", policy.ErrDefinition, "invalid_policy"},
 	{"engine/policy.ErrText", policy.ErrText, "invalid_policy"},
-	{"engine/policy.ErrPolicy", policy.ErrPolicy, "policy_not_usable"},
+	{"engine/policy/sqlfilter.ErrPolicy", sqlfilter.ErrPolicy, "policy_not_usable"},
 
 	{"engine/delta.ErrTableNotFound", delta.ErrTableNotFound, "not_found"},
 	{"engine/delta.ErrVersionNotFound", delta.ErrVersionNotFound, "version_not_found"},

@@ -10,105 +10,106 @@ import (
 	"github.com/lakewarden/lakewarden/engine"
 )
 
-// class is a family of column types with common operators.
-type class int
+// Class is a family of column types that have the same operators.
+type Class int
 
+// The classes.
 const (
 	// classOther has no comparable values: only presence can be tested.
-	classOther class = iota
+	classOther Class = iota
 	classBoolean
-	classText
+	ClassText
 	classInteger
 	classDecimal
-	classDate
+	ClassDate
 	// classTimestamp covers both timestamp types; one without a zone is read
 	// as UTC.
 	classTimestamp
 )
 
-var classNames = map[class]string{
-	classOther: "this type", classBoolean: "boolean", classText: "text", classInteger: "integer",
-	classDecimal: "decimal", classDate: "date", classTimestamp: "timestamp",
+var classNames = map[Class]string{
+	classOther: "this type", classBoolean: "boolean", ClassText: "text", classInteger: "integer",
+	classDecimal: "decimal", ClassDate: "date", classTimestamp: "timestamp",
 }
 
-// columnType is a column's type as far as policies care.
-type columnType struct {
-	class class
-	// sql is the type's name for a cast.
-	sql string
+// ColumnType holds the properties of a column's type that policies depend on.
+type ColumnType struct {
+	Class Class
+	// SQL is the type's name for a cast.
+	SQL string
 	// min and max bound an integer.
 	min, max int64
 	// precision and scale describe a decimal.
 	precision, scale int
-	// zoned marks a timestamp with time zone.
-	zoned bool
+	// Zoned marks a timestamp with time zone.
+	Zoned bool
 }
 
-var integerTypes = map[string]columnType{
-	"TINYINT":   {class: classInteger, sql: "TINYINT", min: math.MinInt8, max: math.MaxInt8},
-	"SMALLINT":  {class: classInteger, sql: "SMALLINT", min: math.MinInt16, max: math.MaxInt16},
-	"INTEGER":   {class: classInteger, sql: "INTEGER", min: math.MinInt32, max: math.MaxInt32},
-	"BIGINT":    {class: classInteger, sql: "BIGINT", min: math.MinInt64, max: math.MaxInt64},
-	"UTINYINT":  {class: classInteger, sql: "UTINYINT", max: math.MaxUint8},
-	"USMALLINT": {class: classInteger, sql: "USMALLINT", max: math.MaxUint16},
-	"UINTEGER":  {class: classInteger, sql: "UINTEGER", max: math.MaxUint32},
+var integerTypes = map[string]ColumnType{
+	"TINYINT":   {Class: classInteger, SQL: "TINYINT", min: math.MinInt8, max: math.MaxInt8},
+	"SMALLINT":  {Class: classInteger, SQL: "SMALLINT", min: math.MinInt16, max: math.MaxInt16},
+	"INTEGER":   {Class: classInteger, SQL: "INTEGER", min: math.MinInt32, max: math.MaxInt32},
+	"BIGINT":    {Class: classInteger, SQL: "BIGINT", min: math.MinInt64, max: math.MaxInt64},
+	"UTINYINT":  {Class: classInteger, SQL: "UTINYINT", max: math.MaxUint8},
+	"USMALLINT": {Class: classInteger, SQL: "USMALLINT", max: math.MaxUint16},
+	"UINTEGER":  {Class: classInteger, SQL: "UINTEGER", max: math.MaxUint32},
 }
 
-// parseType reads a type as DuckDB prints it. Types that are not listed, and
-// decimals beyond Cedar's four fractional digits, are classOther.
-func parseType(name string) columnType {
+// ParseType reads a type as DuckDB prints it. The class of a type without comparable
+// values, and of decimals beyond Cedar's four fractional digits, is classOther.
+func ParseType(name string) ColumnType {
 	name = strings.ToUpper(strings.TrimSpace(name))
 	if t, ok := integerTypes[name]; ok {
 		return t
 	}
 	switch name {
 	case "BOOLEAN":
-		return columnType{class: classBoolean, sql: name}
+		return ColumnType{Class: classBoolean, SQL: name}
 	case "VARCHAR":
-		return columnType{class: classText, sql: name}
+		return ColumnType{Class: ClassText, SQL: name}
 	case "DATE":
-		return columnType{class: classDate, sql: name}
+		return ColumnType{Class: ClassDate, SQL: name}
 	case "TIMESTAMP":
-		return columnType{class: classTimestamp, sql: name}
+		return ColumnType{Class: classTimestamp, SQL: name}
 	case "TIMESTAMP WITH TIME ZONE":
-		return columnType{class: classTimestamp, sql: name, zoned: true}
+		return ColumnType{Class: classTimestamp, SQL: name, Zoned: true}
 	}
 	if inner, ok := strings.CutPrefix(name, "DECIMAL("); ok && strings.HasSuffix(inner, ")") {
 		p, s, _ := strings.Cut(strings.TrimSuffix(inner, ")"), ",")
 		precision, err1 := strconv.Atoi(strings.TrimSpace(p))
 		scale, err2 := strconv.Atoi(strings.TrimSpace(s))
 		if err1 == nil && err2 == nil && precision > 0 && precision <= 38 && scale >= 0 && scale <= 4 && scale <= precision {
-			return columnType{class: classDecimal, sql: fmt.Sprintf("DECIMAL(%d,%d)", precision, scale), precision: precision, scale: scale}
+			return ColumnType{Class: classDecimal, SQL: fmt.Sprintf("DECIMAL(%d,%d)", precision, scale), precision: precision, scale: scale}
 		}
 	}
-	return columnType{}
+	return ColumnType{}
 }
 
-// supports reports whether values of the class have the operator.
-func (c class) supports(op Op) bool {
+// Supports reports whether values of the class have the operator.
+func (c Class) Supports(op Op) bool {
 	switch {
-	case !op.needsOperand():
+	case !op.NeedsOperand():
 		return true
 	case c == classOther:
 		return false
 	case op.pattern():
-		return c == classText
+		return c == ClassText
 	case op.ordered():
-		return c != classText && c != classBoolean
+		return c != ClassText && c != classBoolean
 	}
 	return true
 }
 
-// findColumn looks a column up as DuckDB does: ASCII case does not matter. An
-// exact name wins; a name that fits several columns fits none.
-func findColumn(columns []engine.Column, name string) (engine.Column, bool) {
+// FindColumn returns the column that DuckDB finds under a name, in any ASCII case. An
+// exact name wins. A name that fits several columns finds none.
+func FindColumn(columns []engine.Column, name string) (engine.Column, bool) {
 	var found engine.Column
 	n := 0
 	for _, c := range columns {
 		if c.Name == name {
 			return c, true
 		}
-		if foldASCII(c.Name) == foldASCII(name) {
+		if FoldName(c.Name) == FoldName(name) {
 			found = c
 			n++
 		}
@@ -116,14 +117,15 @@ func findColumn(columns []engine.Column, name string) (engine.Column, bool) {
 	return found, n == 1
 }
 
-// HasColumn reports whether a policy's column names any of columns; ASCII case
-// does not matter. A name that fits several is there too: a policy about it
-// applies, and decides nothing.
+// HasColumn reports whether name is the name of any of columns, in any ASCII case. It
+// is true for a name that fits several: a policy about it applies, although it cannot be
+// decided.
 func HasColumn(columns []engine.Column, name string) bool {
-	return slices.ContainsFunc(columns, func(c engine.Column) bool { return foldASCII(c.Name) == foldASCII(name) })
+	return slices.ContainsFunc(columns, func(c engine.Column) bool { return FoldName(c.Name) == FoldName(name) })
 }
 
-func foldASCII(s string) string {
+// FoldName returns a name with its ASCII letters in lower case.
+func FoldName(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r >= 'A' && r <= 'Z' {
 			return r + 'a' - 'A'

@@ -89,9 +89,9 @@ func construct(n ast.IsNode) (name string, run []string) {
 			of, run = string(v.Name), []string{string(v.Name)}
 		}
 		if isIdent(string(n.Value)) {
-			return of + clip(access(string(n.Value))), append(run, ".", string(n.Value))
+			return of + clip(MemberText(string(n.Value))), append(run, ".", string(n.Value))
 		}
-		return of + clip(access(string(n.Value))), append(run, "[", string(n.Value.MarshalCedar()))
+		return of + clip(MemberText(string(n.Value))), append(run, "[", string(n.Value.MarshalCedar()))
 	case ast.NodeTypeSet:
 		return "a list", []string{"["}
 	case ast.NodeTypeRecord:

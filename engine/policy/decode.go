@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -192,9 +193,10 @@ func asObject(path string, tree any, allowed ...string) (object, error) {
 	if !ok {
 		return object{}, invalid(path, "must be an object")
 	}
-	for _, name := range sortedKeys(m) {
+	for _, name := range slices.Sorted(maps.Keys(m)) {
 		if !slices.Contains(allowed, name) {
-			return object{}, &FieldError{path + "." + clip(name), CodeUnknownField, "is not a known member; known are " + strings.Join(allowed, ", ")}
+			return object{}, &FieldError{path + "." + clip(name), CodeUnknownField, "is not a known member; known are " +
+				strings.Join(allowed, ", ")}
 		}
 	}
 	return object{path, m}, nil
@@ -213,21 +215,12 @@ func (o object) str(name string) (*string, error) {
 	return &s, nil
 }
 
-// clip keeps a name sent by a client short enough for a message.
+// clip shortens a name sent by a client for a message.
 func clip(name string) string {
 	if len(name) > 64 {
 		return strings.ToValidUTF8(name[:64], "") + "…"
 	}
 	return name
-}
-
-func sortedKeys[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
 }
 
 // errMalformed is syntax that encoding/json does not accept.

@@ -2,7 +2,7 @@ package policy
 
 import "encoding/json"
 
-// Kind is what a policy governs.
+// Kind is the kind of thing that a policy governs.
 type Kind string
 
 // The kinds.
@@ -18,7 +18,7 @@ const (
 // Valid reports whether k is one of the kinds.
 func (k Kind) Valid() bool { return k == KindRLS || k == KindCLS || k == KindMask }
 
-// Effect is what a policy does for the rows it matches.
+// Effect is whether a policy shows or hides the rows that it matches.
 type Effect string
 
 // The effects.
@@ -90,7 +90,7 @@ type Subject struct {
 	Role      *string `json:"role"`
 	Attribute *string `json:"attribute"`
 	Op        *Op     `json:"op"`
-	// Value is what the attribute is compared with. Without it the subject is
+	// Value is the value to compare the attribute with. Without it the subject is
 	// a row filter: the policy's column compared with the attribute.
 	// It holds nil, bool, string, json.Number, or a slice of the last three.
 	Value any `json:"value"`
@@ -123,8 +123,8 @@ func (d *Definition) UnmarshalJSON(raw []byte) error {
 
 var _ json.Unmarshaler = (*Definition)(nil)
 
-// needsOperand reports whether op compares with something.
-func (op Op) needsOperand() bool { return op != OpIsNull && op != OpIsNotNull }
+// NeedsOperand reports whether op compares with something.
+func (op Op) NeedsOperand() bool { return op != OpIsNull && op != OpIsNotNull }
 
 // list reports whether op compares with a list.
 func (op Op) list() bool { return op == OpIn || op == OpNotIn }
@@ -143,8 +143,15 @@ func (op Op) valid() bool {
 	return op.list() || op.ordered() || op.pattern()
 }
 
-// opposite maps an operator to the one that is true where it is false.
+// Opposite returns the operator that is true where op is false, or "" if there is none.
+func (op Op) Opposite() Op { return opposite[op] }
+
 var opposite = map[Op]Op{
 	OpEq: OpNeq, OpNeq: OpEq, OpLt: OpGte, OpGte: OpLt, OpGt: OpLte, OpLte: OpGt,
 	OpIn: OpNotIn, OpNotIn: OpIn, OpIsNull: OpIsNotNull, OpIsNotNull: OpIsNull,
 }
+
+// Mirrored returns the comparison that holds with the sides exchanged where op holds.
+func (op Op) Mirrored() Op { return mirrored[op] }
+
+var mirrored = map[Op]Op{OpEq: OpEq, OpNeq: OpNeq, OpLt: OpGt, OpGt: OpLt, OpLte: OpGte, OpGte: OpLte}

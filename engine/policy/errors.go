@@ -28,9 +28,6 @@ var (
 	// ErrText is wrapped by every [TextError]: the client's Cedar text is
 	// wrong, 422.
 	ErrText = errors.New("policy text not valid")
-	// ErrPolicy is returned by [Compile] for a stored policy that cannot be
-	// used. Callers refuse the statement: nothing may be read.
-	ErrPolicy = errors.New("policy not usable")
 )
 
 // FieldError says which field of a definition is wrong, and why.

@@ -4,18 +4,15 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 
 	"github.com/cedar-policy/cedar-go/types"
-
-	"github.com/lakewarden/lakewarden/engine"
 )
 
-// piece is a part of a pattern: text, or any run of characters.
-type piece struct {
-	any  bool
-	text string
+// Piece is a part of a pattern: a text or, if Any is set, any run of characters.
+type Piece struct {
+	Any  bool
+	Text string
 }
 
 var errPercent = errors.New(`must write * for any characters, and \% for a percent sign`)
@@ -23,8 +20,8 @@ var errPercent = errors.New(`must write * for any characters, and \% for a perce
 // likePieces reads the value of the operator like: * stands for any
 // characters, and \ makes the next character plain. A bare % is refused,
 // because whoever writes one expects a wildcard.
-func likePieces(s string) ([]piece, error) {
-	var out []piece
+func likePieces(s string) ([]Piece, error) {
+	var out []Piece
 	escaped := false
 	for _, r := range s {
 		switch {
@@ -60,11 +57,11 @@ var (
 )
 
 // checkPattern refuses patterns beyond the limits.
-func checkPattern(pieces []piece) error {
+func checkPattern(pieces []Piece) error {
 	wildcards, size := 0, 0
 	for _, p := range pieces {
-		size += len(p.text)
-		if p.any {
+		size += len(p.Text)
+		if p.Any {
 			wildcards++
 		}
 	}
@@ -79,10 +76,10 @@ func checkPattern(pieces []piece) error {
 
 // plainPattern reports whether a pattern is at most one text, optionally with a
 // wildcard on either side.
-func plainPattern(pieces []piece) bool {
+func plainPattern(pieces []Piece) bool {
 	texts := 0
 	for _, p := range pieces {
-		if !p.any {
+		if !p.Any {
 			texts++
 		}
 	}
@@ -90,46 +87,46 @@ func plainPattern(pieces []piece) bool {
 }
 
 // opPieces returns the pattern that a text operator stands for.
-func opPieces(op Op, s string) ([]piece, error) {
+func opPieces(op Op, s string) ([]Piece, error) {
 	switch op {
 	case OpStartsWith:
-		return []piece{{text: s}, {any: true}}, nil
+		return []Piece{{Text: s}, {Any: true}}, nil
 	case OpContains:
-		return []piece{{any: true}, {text: s}, {any: true}}, nil
+		return []Piece{{Any: true}, {Text: s}, {Any: true}}, nil
 	}
 	return likePieces(s)
 }
 
-func appendText(p []piece, s string) []piece {
-	if n := len(p); n > 0 && !p[n-1].any {
-		p[n-1].text += s
+func appendText(p []Piece, s string) []Piece {
+	if n := len(p); n > 0 && !p[n-1].Any {
+		p[n-1].Text += s
 		return p
 	}
-	return append(p, piece{text: s})
+	return append(p, Piece{Text: s})
 }
 
-func appendAny(p []piece) []piece {
-	if n := len(p); n > 0 && p[n-1].any {
+func appendAny(p []Piece) []Piece {
+	if n := len(p); n > 0 && p[n-1].Any {
 		return p
 	}
-	return append(p, piece{any: true})
+	return append(p, Piece{Any: true})
 }
 
-// cedarPattern converts pieces to Cedar's pattern.
-func cedarPattern(pieces []piece) types.Pattern {
+// CedarPattern converts pieces to a pattern of Cedar.
+func CedarPattern(pieces []Piece) types.Pattern {
 	parts := make([]any, len(pieces))
 	for i, p := range pieces {
-		parts[i] = p.text
-		if p.any {
+		parts[i] = p.Text
+		if p.Any {
 			parts[i] = types.Wildcard{}
 		}
 	}
 	return types.NewPattern(parts...)
 }
 
-// patternPieces converts Cedar's pattern to pieces. It returns false for a form of cedar-go
-// that it does not know.
-func patternPieces(p types.Pattern) (pieces []piece, ok bool) {
+// PatternPieces converts a pattern of Cedar to pieces. It returns false for an unknown
+// form of cedar-go's pattern.
+func PatternPieces(p types.Pattern) (pieces []Piece, ok bool) {
 	var parts []any
 	encoded, err := p.MarshalJSON() // only the JSON form of a pattern exposes its parts
 	if err != nil || json.Unmarshal(encoded, &parts) != nil {
@@ -150,15 +147,15 @@ func patternPieces(p types.Pattern) (pieces []piece, ok bool) {
 	return pieces, true
 }
 
-// likeText prints pieces as a value of the operator like.
-func likeText(pieces []piece) string {
+// LikeText returns pieces as a value of the operator like.
+func LikeText(pieces []Piece) string {
 	var b strings.Builder
 	for _, p := range pieces {
-		if p.any {
+		if p.Any {
 			b.WriteByte('*')
 			continue
 		}
-		for _, r := range p.text {
+		for _, r := range p.Text {
 			if strings.ContainsRune(`\*%`, r) {
 				b.WriteByte('\\')
 			}
@@ -168,81 +165,5 @@ func likeText(pieces []piece) string {
 	return b.String()
 }
 
-// matchesAll reports whether every text fits the pieces.
-func matchesAll(pieces []piece) bool { return len(pieces) == 1 && pieces[0].any }
-
-// sqlMatch prints the test of a column against pieces that do not match all.
-// It is NULL for NULL. The forms with a function of their own need no escape,
-// and a prefix can skip files.
-func sqlMatch(column string, pieces []piece) (string, bool) {
-	for _, p := range pieces {
-		if !storable(p.text) {
-			return "", false
-		}
-	}
-	text := func(i int) string { return engine.QuoteString(pieces[i].text) }
-	switch {
-	case len(pieces) == 0:
-		return column + " = ''", true
-	case len(pieces) == 1 && !pieces[0].any:
-		return column + " = " + text(0), true
-	case len(pieces) == 2 && pieces[1].any:
-		return "system.main.prefix(" + column + ", " + text(0) + ")", true
-	case len(pieces) == 2:
-		return "system.main.suffix(" + column + ", " + text(1) + ")", true
-	case len(pieces) == 3 && pieces[0].any && pieces[2].any:
-		return "system.main.contains(" + column + ", " + text(1) + ")", true
-	}
-	if retries(pieces) > 1 {
-		// The engine's LIKE with ESCAPE backtracks at every wildcard, so its time
-		// grows exponentially with their number.
-		return onePass(column, pieces), true
-	}
-	var like strings.Builder
-	for _, p := range pieces {
-		if p.any {
-			like.WriteByte('%')
-			continue
-		}
-		for _, r := range p.text {
-			if strings.ContainsRune(`\%_`, r) {
-				like.WriteByte('\\')
-			}
-			like.WriteRune(r)
-		}
-	}
-	return "system.main.like_escape(" + column + ", " + engine.QuoteString(like.String()) + `, '\')`, true
-}
-
-// retries counts the wildcards at which a match can backtrack: those before other
-// pieces.
-func retries(pieces []piece) (n int) {
-	for i, p := range pieces {
-		if p.any && i+1 < len(pieces) {
-			n++
-		}
-	}
-	return n
-}
-
-// onePass returns SQL for a match that reads a value once. The engine's regular
-// expressions always do so. Its LIKE without ESCAPE does so if the pattern is constant
-// and needs no escapes.
-func onePass(column string, pieces []piece) string {
-	var like, expression strings.Builder
-	escapes := false
-	for _, p := range pieces {
-		if p.any {
-			like.WriteByte('%')
-			expression.WriteString(".*")
-			continue
-		}
-		escapes = escapes || strings.ContainsAny(p.text, `%_`)
-		like.WriteString(p.text)
-		expression.WriteString(regexp.QuoteMeta(p.text))
-	}
-	if escapes {
-		return "system.main.regexp_full_match(" + column + ", " + engine.QuoteString(expression.String()) + ", 's')"
-	}
-	return "system.main.\"~~\"(" + column + ", " + engine.QuoteString(like.String()) + ")"
-}
+// MatchesAll reports whether every text matches the pieces.
+func MatchesAll(pieces []Piece) bool { return len(pieces) == 1 && pieces[0].Any }

@@ -19,12 +19,12 @@ const MaxTextBytes = 64 << 10
 // as written and take the type of each table's column when compiled. Render
 // validates first; errors are of type [*FieldError].
 //
-// In the text a negation sits on single tests only, and each test stands behind
-// guards that decide it when something is missing: false in a permit, true in a
-// forbid. No part of it can be an error for Cedar.
+// The text negates single tests only, and each test follows guards that decide it if an
+// operand is missing: false in a permit, true in a forbid. No part of it can be an error
+// for Cedar.
 //
 // A policy of kind cls or mask is about the action "unmask" on one column: a
-// permit says who sees it clear, a forbid who does not. Its mask is an
+// permit selects who sees it clear, a forbid who does not. Its mask is an
 // annotation, @mask("hash").
 func Render(d Definition, columnName string, kind Kind, columns []engine.Column) (string, error) {
 	if err := d.Validate(kind, columnName, columns); err != nil {
@@ -35,8 +35,8 @@ func Render(d Definition, columnName string, kind Kind, columns []engine.Column)
 	principal := "principal"
 	switch s := d.Subject; {
 	case s.Role != nil:
-		principal += " in " + roleUID(*s.Role).String()
-	case s.Attribute != nil && s.Op.needsOperand() && s.Value == nil:
+		principal += " in " + RoleUID(*s.Role).String()
+	case s.Attribute != nil && s.Op.NeedsOperand() && s.Value == nil:
 		parts = append(parts, r.test(Condition{Op: *s.Op, Attribute: s.Attribute}, false))
 	case s.Attribute != nil:
 		parts = append(parts, r.attribute(*s.Attribute, *s.Op, s.Value))
@@ -68,7 +68,8 @@ const maskAnnotation = "mask"
 
 // The entities of a policy text.
 const (
-	userType   = types.EntityType("User")
+	// UserType is the type of the entity of a user.
+	UserType   = types.EntityType("User")
 	roleType   = types.EntityType("Role")
 	actionType = types.EntityType("Action")
 	columnEnt  = types.EntityType("Column")
@@ -76,11 +77,14 @@ const (
 )
 
 var (
-	readUID   = types.NewEntityUID(actionType, "read")
+	// ReadUID is the action of row policies.
+	ReadUID   = types.NewEntityUID(actionType, "read")
 	unmaskUID = types.NewEntityUID(actionType, "unmask")
 )
 
-func roleUID(role string) types.EntityUID   { return types.NewEntityUID(roleType, types.String(role)) }
+// RoleUID returns the entity of a role.
+func RoleUID(role string) types.EntityUID { return types.NewEntityUID(roleType, types.String(role)) }
+
 func columnUID(name string) types.EntityUID { return types.NewEntityUID(columnEnt, types.String(name)) }
 
 type renderer struct {
@@ -129,25 +133,25 @@ func (r renderer) test(c Condition, not bool) string {
 	if c.Column != nil {
 		name = *c.Column
 	}
-	t, known := columnType{}, false
+	t, known := ColumnType{}, false
 	if r.columns != nil {
-		column, ok := findColumn(r.columns, name)
+		column, ok := FindColumn(r.columns, name)
 		if ok {
-			name, t, known = column.Name, parseType(column.Type), true
+			name, t, known = column.Name, ParseType(column.Type), true
 		}
 	}
 	op := c.Op
-	if opp, ok := opposite[op]; ok && not {
-		op, not = opp, false
+	if opposite := op.Opposite(); opposite != "" && not {
+		op, not = opposite, false
 	}
-	left := "resource" + access(name)
+	left := "resource" + MemberText(name)
 	guards := []string{"resource" + has(name)}
-	if !op.needsOperand() {
+	if !op.NeedsOperand() {
 		return presence(guards[0], op)
 	}
 	if c.Attribute != nil {
 		guards = append([]string{"principal" + has(*c.Attribute)}, guards...)
-		return r.guarded(guards, compareText(left, op, "principal"+access(*c.Attribute), t.class == classDecimal))
+		return r.guarded(guards, compareText(left, op, "principal"+MemberText(*c.Attribute), t.Class == classDecimal))
 	}
 	if op.pattern() {
 		return r.guarded(guards, r.matchText(left, op, c.Value, not))
@@ -157,18 +161,18 @@ func (r renderer) test(c Condition, not bool) string {
 
 // attribute renders a test of a user's attribute against a value.
 func (r renderer) attribute(name string, op Op, value any) string {
-	left, guard := "principal"+access(name), "principal"+has(name)
+	left, guard := "principal"+MemberText(name), "principal"+has(name)
 	switch {
-	case !op.needsOperand():
+	case !op.NeedsOperand():
 		return presence(guard, op)
 	case op.pattern():
 		return r.guarded([]string{guard}, r.matchText(left, op, value, false))
 	}
-	t, known := columnType{}, false
+	t, known := ColumnType{}, false
 	if op.ordered() {
 		if _, isString := value.(string); isString {
 			// Validation let it pass as a point in time.
-			t, known = columnType{class: classTimestamp}, true
+			t, known = ColumnType{Class: classTimestamp}, true
 		}
 	}
 	return r.guarded([]string{guard}, literalTest(left, op, value, t, known))
@@ -199,7 +203,7 @@ func (r renderer) matchText(left string, op Op, value any, not bool) string {
 		// Validated before.
 		return "false"
 	}
-	test := left + " like " + string(cedarPattern(pieces).MarshalCedar())
+	test := left + " like " + string(CedarPattern(pieces).MarshalCedar())
 	if not {
 		return "!(" + test + ")"
 	}
@@ -207,7 +211,7 @@ func (r renderer) matchText(left string, op Op, value any, not bool) string {
 }
 
 // literalTest renders a comparison with a value or a list of values.
-func literalTest(left string, op Op, value any, t columnType, known bool) string {
+func literalTest(left string, op Op, value any, t ColumnType, known bool) string {
 	items, isList := value.([]any)
 	if !isList {
 		items = []any{value}
@@ -217,7 +221,7 @@ func literalTest(left string, op Op, value any, t columnType, known bool) string
 	for i, item := range items {
 		v, _ := fromJSON(item)
 		if known {
-			v, _ = t.coerce(v)
+			v, _ = t.Coerce(v)
 		}
 		_, isDecimal := v.(types.Decimal)
 		decimals = decimals || isDecimal
@@ -259,8 +263,8 @@ func compareText(left string, op Op, right string, decimals bool) string {
 	return left + " " + cedarCompare[op][0] + " " + right
 }
 
-func literalText(v types.Value, t columnType) string {
-	if d, ok := v.(types.Datetime); ok && t.class == classDate {
+func literalText(v types.Value, t ColumnType) string {
+	if d, ok := v.(types.Datetime); ok && t.Class == ClassDate {
 		return `datetime("` + d.Time().UTC().Format("2006-01-02") + `")`
 	}
 	return string(v.MarshalCedar())
@@ -272,7 +276,8 @@ var reserved = []string{"true", "false", "if", "then", "else", "in", "like", "ha
 
 func isIdent(s string) bool { return plainIdent.MatchString(s) && !slices.Contains(reserved, s) }
 
-func access(name string) string {
+// MemberText returns the Cedar text that selects a member of principal or resource.
+func MemberText(name string) string {
 	if isIdent(name) {
 		return "." + name
 	}

@@ -55,7 +55,7 @@ func (s *subset) scopes(p *ast.Policy) error {
 	switch scope := p.Principal.(type) {
 	case ast.ScopeTypeAll:
 	case ast.ScopeTypeEq:
-		if scope.Entity.Type != userType {
+		if scope.Entity.Type != UserType {
 			return s.principal().errorf(`principal == needs User::"…"`)
 		}
 	case ast.ScopeTypeIn:
@@ -63,11 +63,11 @@ func (s *subset) scopes(p *ast.Policy) error {
 			return s.principal().errorf(`principal in needs Role::"…"`)
 		}
 	case ast.ScopeTypeIs:
-		if scope.Type != userType {
+		if scope.Type != UserType {
 			return s.principal().errorf("principal is needs User")
 		}
 	case ast.ScopeTypeIsIn:
-		if scope.Type != userType || scope.Entity.Type != roleType {
+		if scope.Type != UserType || scope.Entity.Type != roleType {
 			return s.principal().errorf(`principal is … in needs User and Role::"…"`)
 		}
 	default:
@@ -76,7 +76,7 @@ func (s *subset) scopes(p *ast.Policy) error {
 	switch scope := p.Action.(type) {
 	case ast.ScopeTypeAll:
 	case ast.ScopeTypeEq:
-		if scope.Entity != readUID && scope.Entity != unmaskUID {
+		if scope.Entity != ReadUID && scope.Entity != unmaskUID {
 			return s.action().errorf(`the actions are Action::"read" and Action::"unmask"`)
 		}
 	default:
@@ -141,7 +141,7 @@ func (s *subset) expression(n ast.IsNode) (sort, error) {
 	case ast.NodeTypeExtensionCall:
 		return s.call(n)
 	}
-	if _, sides, ok := comparison(n); ok {
+	if _, sides, ok := ReadComparison(n); ok {
 		return sortCondition, s.comparison(n, sides)
 	}
 	return s.operand(n)
@@ -172,7 +172,7 @@ func (s *subset) comparison(n ast.IsNode, sides ast.BinaryNode) error {
 		default:
 			return s.place(n).errorf("principal has no order")
 		}
-		if uid, ok := entity(sides.Right); !ok || uid.Type != userType {
+		if uid, ok := entity(sides.Right); !ok || uid.Type != UserType {
 			return s.place(n).errorf(`principal is compared with User::"…"`)
 		}
 		return nil
@@ -212,7 +212,7 @@ func (s *subset) like(n ast.NodeTypeLike) error {
 	if sort != sortColumn && sort != sortAttribute {
 		return s.place(n).errorf("like is for resource.<column> and principal.<attribute>")
 	}
-	pieces, ok := patternPieces(n.Value)
+	pieces, ok := PatternPieces(n.Value)
 	if !ok {
 		return s.place(n).errorf("the pattern is not supported")
 	}
@@ -235,14 +235,10 @@ func (s *subset) contains(n ast.NodeTypeContains) error {
 	case list == sortSet && (element == sortColumn || element == sortAttribute):
 	case list == sortAttribute && (element == sortColumn || element.literal()):
 	default:
-		return s.place(n).errorf("contains is for [ … ].contains(resource.<column> or principal.<attribute>) and principal.<attribute>.contains(resource.<column> or a literal)")
+		return s.place(n).errorf("contains is for [ … ].contains(resource.<column> or principal.<attribute>) and " +
+			"principal.<attribute>.contains(resource.<column> or a literal)")
 	}
 	return s.test(n)
-}
-
-// decimalMethods maps Cedar's methods that compare decimals to operators.
-var decimalMethods = map[string]Op{
-	"lessThan": OpLt, "lessThanOrEqual": OpLte, "greaterThan": OpGt, "greaterThanOrEqual": OpGte,
 }
 
 // call checks decimal("1.5"), datetime("2024-01-31") and the methods that compare
@@ -252,7 +248,7 @@ func (s *subset) call(n ast.NodeTypeExtensionCall) (sort, error) {
 		if len(n.Args) != 2 {
 			return 0, s.place(n).errorf(string(n.Name) + " needs one argument")
 		}
-		if err := s.sides(n, binary(n.Args[0], n.Args[1])); err != nil {
+		if err := s.sides(n, ast.BinaryNode{Left: n.Args[0], Right: n.Args[1]}); err != nil {
 			return 0, err
 		}
 		return sortCondition, s.test(n)
@@ -315,8 +311,6 @@ func (s *subset) operand(n ast.IsNode) (sort, error) {
 	}
 	return 0, s.place(n).errorf(describe(n) + " is not supported")
 }
-
-func binary(l, r ast.IsNode) ast.BinaryNode { return ast.BinaryNode{Left: l, Right: r} }
 
 func isPrincipal(n ast.IsNode) bool {
 	v, ok := n.(ast.NodeTypeVariable)

@@ -12,7 +12,7 @@ import (
 	"github.com/cedar-policy/cedar-go/x/exp/ast"
 )
 
-// The limits of a text written by hand. A rendered text keeps them too.
+// The limits of a text written by hand. Rendered texts are within them.
 const (
 	// maxTests bounds the tests of a text: three for every test of a
 	// definition, for its guards, and some for the subject.
@@ -26,13 +26,15 @@ const (
 
 // Parsed is a policy text that can be compiled. It is immutable.
 type Parsed struct {
-	policy *ast.Policy
-	text   source
+	// Tree is Cedar's tree of the policy, within the subset that [Parse] describes. It
+	// must not be modified.
+	Tree *ast.Policy
+	text source
 }
 
-// Effect returns what the policy does.
+// Effect returns the effect of the policy.
 func (p Parsed) Effect() Effect {
-	if p.policy.Effect == ast.EffectPermit {
+	if p.Tree.Effect == ast.EffectPermit {
 		return Permit
 	}
 	return Forbid
@@ -72,10 +74,7 @@ func Parse(text string) (Parsed, error) {
 	if err := (&subset{source: source(text)}).policy(policy); err != nil {
 		return Parsed{}, err
 	}
-	if _, _, err := symbolicTruth(policy); err != nil {
-		return Parsed{}, start.errorf(err.Error())
-	}
-	return Parsed{policy: policy, text: source(text)}, nil
+	return Parsed{Tree: policy, text: source(text)}, nil
 }
 
 // source is the text of a policy. It finds the positions that Cedar's tree lacks. It does
@@ -151,7 +150,7 @@ func (s source) find(conditions bool, run []string, index int) position {
 }
 
 // principal, action and resource return the positions of the parts of the scope, and
-// mask that of @mask.
+// mask returns that of @mask.
 func (s source) principal() position { return s.scope("(", "principal") }
 func (s source) action() position    { return s.scope(",", "action") }
 func (s source) resource() position  { return s.scope(",", "resource") }

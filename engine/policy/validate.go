@@ -32,7 +32,7 @@ func (d Definition) Validate(kind Kind, columnName string, columns []engine.Colu
 			return err
 		}
 	}
-	if err := v.mask(kind, d.Mask, columnName); err != nil {
+	if err := v.Mask(kind, d.Mask, columnName); err != nil {
 		return err
 	}
 	if err := v.subject(kind, d.Subject); err != nil {
@@ -59,7 +59,7 @@ type validator struct {
 	leaves     int
 }
 
-func (v *validator) mask(kind Kind, mask *string, column string) error {
+func (v *validator) Mask(kind Kind, mask *string, column string) error {
 	const path = root + ".mask"
 	switch {
 	case mask == nil:
@@ -108,7 +108,7 @@ func (v *validator) subject(kind Kind, s Subject) error {
 	if err := checkOp(path+".op", op); err != nil {
 		return err
 	}
-	if op.needsOperand() && s.Value == nil {
+	if op.NeedsOperand() && s.Value == nil {
 		if kind != KindRLS {
 			return &FieldError{path + ".value", CodeRequired, "is required for policies of kind cls and mask"}
 		}
@@ -130,7 +130,7 @@ func checkSubjectOrder(path string, op Op, value any) error {
 	v, _ := fromJSON(value)
 	if s, ok := v.(types.String); ok {
 		if _, ok := asDatetime(s); !ok {
-			return notSupported(path+".op", op, classText)
+			return notSupported(path+".op", op, ClassText)
 		}
 	}
 	return nil
@@ -144,7 +144,8 @@ func (v *validator) condition(path string, c Condition, depth int) error {
 		return v.test(path, c)
 	}
 	forms := 0
-	for _, set := range []bool{c.And != nil, c.Or != nil, c.Not != nil, c.Op != "" || c.Column != nil || c.Value != nil || c.Attribute != nil} {
+	for _, set := range []bool{c.And != nil, c.Or != nil, c.Not != nil, c.Op != "" || c.Column != nil || c.Value != nil ||
+		c.Attribute != nil} {
 		if set {
 			forms++
 		}
@@ -188,7 +189,7 @@ func (v *validator) test(path string, c Condition) error {
 		if c.Value != nil {
 			return invalid(path, "must have value or attribute, not both")
 		}
-		if !c.Op.needsOperand() {
+		if !c.Op.NeedsOperand() {
 			return invalid(path+".attribute", "does not go with %s", c.Op)
 		}
 		if err := checkName(path+".attribute", *c.Attribute); err != nil {
@@ -234,10 +235,10 @@ func (v *validator) fits(path, column string, op Op, value any) error {
 	if v.columns == nil {
 		return nil
 	}
-	c, _ := findColumn(v.columns, column)
-	t := parseType(c.Type)
-	if !t.class.supports(op) {
-		return notSupported(path+".op", op, t.class)
+	c, _ := FindColumn(v.columns, column)
+	t := ParseType(c.Type)
+	if !t.Class.Supports(op) {
+		return notSupported(path+".op", op, t.Class)
 	}
 	if op.pattern() || value == nil {
 		return nil
@@ -254,18 +255,18 @@ func (v *validator) fits(path, column string, op Op, value any) error {
 	return nil
 }
 
-func (v *validator) fitsOne(path string, t columnType, value any) error {
+func (v *validator) fitsOne(path string, t ColumnType, value any) error {
 	datum, ok := fromJSON(value)
 	if ok {
-		_, ok = t.coerce(datum)
+		_, ok = t.Coerce(datum)
 	}
 	if !ok {
-		return invalid(path, "is not a value of type %s", strings.ToLower(t.sql))
+		return invalid(path, "is not a value of type %s", strings.ToLower(t.SQL))
 	}
 	return nil
 }
 
-func notSupported(field string, op Op, c class) error {
+func notSupported(field string, op Op, c Class) error {
 	return &FieldError{field, CodeTypeNotSupported, fmt.Sprintf("%s is not supported for %s", op, classNames[c])}
 }
 
@@ -282,7 +283,7 @@ func checkName(field, name string) error {
 		return invalid(field, "must not be empty")
 	case len(name) > maxName:
 		return invalid(field, "must have at most %d bytes", maxName)
-	case !storable(name):
+	case !Storable(name):
 		return invalid(field, "must be valid UTF-8 without NUL")
 	}
 	return nil
@@ -293,7 +294,7 @@ func checkValue(path string, op Op, value any) error {
 	field := path + ".value"
 	list, isList := value.([]any)
 	switch {
-	case !op.needsOperand():
+	case !op.NeedsOperand():
 		if value != nil {
 			return invalid(field, "does not go with %s", op)
 		}
@@ -335,7 +336,7 @@ func checkScalar(field string, op Op, value any) error {
 	if isString && len(s) > MaxStringBytes {
 		return &FieldError{field, CodeTooLarge, fmt.Sprintf("has more than %d bytes", MaxStringBytes)}
 	}
-	if isString && !storable(string(s)) {
+	if isString && !Storable(string(s)) {
 		return invalid(field, "must be valid UTF-8 without NUL")
 	}
 	if !op.pattern() {

@@ -1,17 +1,15 @@
 package policy
 
 import (
+	"bytes"
 	"encoding/json"
-	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"github.com/cedar-policy/cedar-go/types"
-
-	"github.com/lakewarden/lakewarden/engine"
 )
 
 // Values travel as Cedar values: Long, Decimal, String, Boolean, Datetime. What
@@ -110,16 +108,48 @@ func fromJSON(v any) (types.Value, bool) {
 	return nil, false
 }
 
-// storable reports whether SQL text can carry s.
-func storable(s string) bool { return utf8.ValidString(s) && strings.IndexByte(s, 0) < 0 }
+// JSONValue converts a Cedar value to a value of a definition.
+func JSONValue(v types.Value) (any, bool) {
+	switch v := v.(type) {
+	case types.Boolean:
+		return bool(v), true
+	case types.String:
+		return string(v), true
+	case types.Long:
+		return json.Number(v.String()), true
+	case types.Decimal:
+		return json.Number(strings.TrimSuffix(v.String(), ".0")), true
+	case types.Datetime:
+		if v.Milliseconds()%millisPerDay == 0 {
+			return v.Time().UTC().Format("2006-01-02"), true
+		}
+		return v.String(), true
+	case types.Set:
+		items := v.Slice()
+		slices.SortFunc(items, func(a, b types.Value) int { return bytes.Compare(a.MarshalCedar(), b.MarshalCedar()) })
+		out := []any{}
+		for _, item := range items {
+			item, ok := JSONValue(item)
+			if !ok {
+				return nil, false
+			}
+			out = append(out, item)
+		}
+		return out, true
+	}
+	return nil, false
+}
 
-// coerce converts v exactly to a value of the column's type, or fails. Strings
-// are read as attributes are: as the notation of the type.
-func (t columnType) coerce(v types.Value) (types.Value, bool) {
-	switch t.class {
-	case classText:
+// Storable reports whether SQL text can carry s.
+func Storable(s string) bool { return utf8.ValidString(s) && strings.IndexByte(s, 0) < 0 }
+
+// Coerce converts v exactly to a value of the column's type, or returns false. Like
+// user attributes, strings are read in the notation of the type.
+func (t ColumnType) Coerce(v types.Value) (types.Value, bool) {
+	switch t.Class {
+	case ClassText:
 		s, ok := v.(types.String)
-		return s, ok && storable(string(s))
+		return s, ok && Storable(string(s))
 	case classBoolean:
 		return asBoolean(v)
 	case classInteger:
@@ -128,7 +158,7 @@ func (t columnType) coerce(v types.Value) (types.Value, bool) {
 	case classDecimal:
 		d, ok := asDecimal(v)
 		return d, ok && t.holds(d)
-	case classDate:
+	case ClassDate:
 		d, ok := asDatetime(v)
 		return d, ok && d.Milliseconds()%millisPerDay == 0
 	case classTimestamp:
@@ -138,7 +168,7 @@ func (t columnType) coerce(v types.Value) (types.Value, bool) {
 }
 
 // holds reports whether the decimal type has the digits that d needs.
-func (t columnType) holds(d types.Decimal) bool {
+func (t ColumnType) holds(d types.Decimal) bool {
 	whole, fraction, _ := strings.Cut(strings.TrimPrefix(d.String(), "-"), ".")
 	return len(strings.TrimLeft(whole, "0")) <= t.precision-t.scale && len(strings.TrimRight(fraction, "0")) <= t.scale
 }
@@ -178,6 +208,23 @@ func asBoolean(v types.Value) (types.Boolean, bool) {
 	return false, false
 }
 
+// AsTypeOf converts a string to a value of the type that like has.
+func AsTypeOf(s, like types.Value) (types.Value, bool) {
+	switch like.(type) {
+	case types.String:
+		return s, true
+	case types.Long:
+		return asLong(s)
+	case types.Decimal:
+		return asDecimal(s)
+	case types.Boolean:
+		return asBoolean(s)
+	case types.Datetime:
+		return asDatetime(s)
+	}
+	return nil, false
+}
+
 const millisPerDay = 24 * 60 * 60 * 1000
 
 // Datetimes outside these years have other notations in SQL, and none are data.
@@ -212,33 +259,6 @@ func asDatetime(v types.Value) (types.Datetime, bool) {
 	}
 	ms := d.Milliseconds()
 	return d, ms >= minDatetime.Milliseconds() && ms <= maxDatetime.Milliseconds()
-}
-
-// sqlLiteral prints a value that coerce returned, typed as the column is.
-func (t columnType) sqlLiteral(v types.Value) string {
-	switch v := v.(type) {
-	case types.String:
-		return engine.QuoteString(string(v))
-	case types.Boolean:
-		if v {
-			return "TRUE"
-		}
-		return "FALSE"
-	case types.Long:
-		return fmt.Sprintf("CAST(%d AS %s)", int64(v), t.sql)
-	case types.Decimal:
-		return fmt.Sprintf("CAST('%s' AS %s)", v, t.sql)
-	case types.Datetime:
-		at := v.Time().UTC()
-		switch {
-		case t.class == classDate:
-			return "DATE " + engine.QuoteString(at.Format(time.DateOnly))
-		case t.zoned:
-			return "TIMESTAMPTZ " + engine.QuoteString(at.Format("2006-01-02 15:04:05.000")+"+00")
-		}
-		return "TIMESTAMP " + engine.QuoteString(at.Format("2006-01-02 15:04:05.000"))
-	}
-	return "NULL"
 }
 
 // splitList reads an attribute used as a list: a JSON array of scalars, or
@@ -281,4 +301,21 @@ func splitList(s string) ([]types.String, bool) {
 		out = append(out, types.String(part))
 	}
 	return out, true
+}
+
+// ListItems returns the elements of a Cedar set, or of a user attribute that is read as
+// a list. It returns false for other values and for lists beyond [MaxListValues].
+func ListItems(v types.Value) ([]types.Value, bool) {
+	switch v := v.(type) {
+	case types.Set:
+		return v.Slice(), v.Len() <= MaxListValues
+	case types.String:
+		parts, ok := splitList(string(v))
+		out := make([]types.Value, len(parts))
+		for i, p := range parts {
+			out[i] = p
+		}
+		return out, ok
+	}
+	return nil, false
 }

@@ -1,4 +1,4 @@
-package policy_test
+package sqlfilter_test
 
 import (
 	"math/big"
@@ -128,9 +128,11 @@ func TestConditionOfPlainTestsIsExact(t *testing.T) {
 		seen := 0
 		for i, r := range all {
 			visible := w.visible(defs, r)
-			require.Equal(rt, visible, fulfils(columns, f.Condition, r), "row %d %v\n%s\npredicate %s\ncondition %+v", i, r, texts, f.Predicate, f.Condition)
+			require.Equal(rt, visible, fulfils(columns, f.Condition, r), "row %d %v\n%s\npredicate %s\ncondition %+v", i, r, texts, f.Predicate,
+				f.Condition)
 			if f.Restricted {
-				require.Equal(rt, visible, fulfils(columns, f.Assured, r), "row %d %v\n%s\npredicate %s\nassured %+v", i, r, texts, f.Predicate, f.Assured)
+				require.Equal(rt, visible, fulfils(columns, f.Assured, r), "row %d %v\n%s\npredicate %s\nassured %+v", i, r, texts, f.Predicate,
+					f.Assured)
 			}
 			if visible {
 				seen++

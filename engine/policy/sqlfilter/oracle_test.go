@@ -1,4 +1,4 @@
-package policy_test
+package sqlfilter_test
 
 import (
 	"encoding/json"
@@ -350,7 +350,8 @@ func instant(s string) (time.Time, bool) {
 	if !timeForm.MatchString(s) {
 		return time.Time{}, false
 	}
-	for _, layout := range []string{"2006-01-02T15:04:05Z", "2006-01-02T15:04:05.000Z", "2006-01-02T15:04:05-0700", "2006-01-02T15:04:05.000-0700"} {
+	for _, layout := range []string{"2006-01-02T15:04:05Z", "2006-01-02T15:04:05.000Z", "2006-01-02T15:04:05-0700",
+		"2006-01-02T15:04:05.000-0700"} {
 		if t, err := time.Parse(layout, s); err == nil {
 			t = t.UTC()
 			return t, t.Year() >= 1 && t.Year() <= 9999

@@ -1,4 +1,4 @@
-package policy
+package sqlfilter
 
 import (
 	"slices"
@@ -8,10 +8,11 @@ import (
 	"github.com/cedar-policy/cedar-go/x/exp/ast"
 
 	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/policy"
 )
 
-// sqlTerms turns tests of columns against constants into SQL. All that depends
-// on the user was folded before; what is left of it fails.
+// sqlTerms turns tests of columns against constants into SQL. Tests of the user were
+// folded before, so any that remain are failures.
 type sqlTerms struct {
 	columns []engine.Column
 	alias   string
@@ -23,14 +24,14 @@ type sqlTerms struct {
 
 var _ terms = (*sqlTerms)(nil)
 
-// column finds a column and prints it qualified. Its key is its exact name in the
+// column finds a column and returns its qualified SQL name. Its key is its exact name in the
 // relation that is read.
 func (t *sqlTerms) column(name string) (engine.Column, string, bool) {
-	c, ok := findColumn(t.columns, name)
+	c, ok := policy.FindColumn(t.columns, name)
 	if other, renamed := t.readAs[c.Name]; ok && renamed {
 		c.Name = other
 	}
-	if !ok || !storable(c.Name) {
+	if !ok || !policy.Storable(c.Name) {
 		return c, "", false
 	}
 	return c, engine.QuoteIdent(t.alias) + "." + engine.QuoteIdent(c.Name), true
@@ -51,7 +52,7 @@ func (t *sqlTerms) has(principal bool, name string) truth {
 	c, sql, ok := t.column(name)
 	switch {
 	case ok:
-	case HasColumn(t.columns, name), t.uncertain != nil && t.uncertain(name):
+	case policy.HasColumn(t.columns, name), t.uncertain != nil && t.uncertain(name):
 		return lacking
 	default:
 		return constant(false)
@@ -59,49 +60,50 @@ func (t *sqlTerms) has(principal bool, name string) truth {
 	return truth{yes: notNull(c.Name, sql), no: isNull(c.Name, sql)}
 }
 
-var sqlOperators = map[Op]string{OpEq: " = ", OpNeq: " <> ", OpLt: " < ", OpLte: " <= ", OpGt: " > ", OpGte: " >= "}
+var sqlOperators = map[policy.Op]string{policy.OpEq: " = ", policy.OpNeq: " <> ", policy.OpLt: " < ", policy.OpLte: " <= ",
+	policy.OpGt: " > ", policy.OpGte: " >= "}
 
-func (t *sqlTerms) compare(op Op, l, r operand) truth {
-	if l.column == "" || r.value == nil {
+func (t *sqlTerms) compare(op policy.Op, l, r policy.Operand) truth {
+	if l.Column == "" || r.Value == nil {
 		return failure
 	}
-	c, sql, ok := t.column(l.column)
+	c, sql, ok := t.column(l.Column)
 	if !ok {
-		return t.missing(l.column)
+		return t.missing(l.Column)
 	}
-	typ := parseType(c.Type)
-	v, ok := typ.coerce(r.value)
-	if !ok || !typ.class.supports(op) {
+	typ := policy.ParseType(c.Type)
+	v, ok := typ.Coerce(r.Value)
+	if !ok || !typ.Class.Supports(op) {
 		return unknownOf(c.Name)
 	}
 	if b, ok := v.(types.Boolean); ok {
 		// Equality with either constant, never inequality: it can skip files.
 		is := func(b types.Boolean) *predicate {
-			return testOf(sql+" = "+typ.sqlLiteral(b), c.Name).prunedBy(typ.comparison(OpEq, c.Name, b), true)
+			return testOf(sql+" = "+sqlLiteral(typ, b), c.Name).prunedBy(comparisonOf(typ, policy.OpEq, c.Name, b), true)
 		}
-		return truth{yes: is(b == (op == OpEq)), no: is(b != (op == OpEq)), errs: map[string]bool{c.Name: true}}
+		return truth{yes: is(b == (op == policy.OpEq)), no: is(b != (op == policy.OpEq)), errs: map[string]bool{c.Name: true}}
 	}
-	literal := typ.sqlLiteral(v)
-	exact := typ.hasConditionValues(v)
+	literal := sqlLiteral(typ, v)
+	exact := hasConditionValues(typ, v)
 	return truth{
-		yes:  testOf(sql+sqlOperators[op]+literal, c.Name).prunedBy(typ.comparison(op, c.Name, v), exact),
-		no:   testOf(sql+sqlOperators[opposite[op]]+literal, c.Name).prunedBy(typ.comparison(opposite[op], c.Name, v), exact),
+		yes:  testOf(sql+sqlOperators[op]+literal, c.Name).prunedBy(comparisonOf(typ, op, c.Name, v), exact),
+		no:   testOf(sql+sqlOperators[op.Opposite()]+literal, c.Name).prunedBy(comparisonOf(typ, op.Opposite(), c.Name, v), exact),
 		errs: map[string]bool{c.Name: true},
 	}
 }
 
-func (t *sqlTerms) match(l operand, pieces []piece) truth {
-	if l.column == "" {
+func (t *sqlTerms) match(l policy.Operand, pieces []policy.Piece) truth {
+	if l.Column == "" {
 		return failure
 	}
-	c, sql, ok := t.column(l.column)
+	c, sql, ok := t.column(l.Column)
 	switch {
 	case !ok:
-		return t.missing(l.column)
-	case parseType(c.Type).class != classText:
+		return t.missing(l.Column)
+	case policy.ParseType(c.Type).Class != policy.ClassText:
 		return unknownOf(c.Name)
 	}
-	if matchesAll(pieces) {
+	if policy.MatchesAll(pieces) {
 		return truth{yes: notNull(c.Name, sql), no: never, errs: map[string]bool{c.Name: true}}
 	}
 	test, ok := sqlMatch(sql, pieces)
@@ -115,30 +117,30 @@ func (t *sqlTerms) match(l operand, pieces []piece) truth {
 	}
 }
 
-func (t *sqlTerms) member(list, element operand) truth {
-	if element.column == "" || list.value == nil {
+func (t *sqlTerms) member(list, element policy.Operand) truth {
+	if element.Column == "" || list.Value == nil {
 		return failure
 	}
-	c, sql, ok := t.column(element.column)
+	c, sql, ok := t.column(element.Column)
 	if !ok {
-		return t.missing(element.column)
+		return t.missing(element.Column)
 	}
-	items, ok := listItems(list.value)
+	items, ok := policy.ListItems(list.Value)
 	if !ok {
 		return unknownOf(c.Name)
 	}
-	typ := parseType(c.Type)
-	if !typ.class.supports(OpIn) {
+	typ := policy.ParseType(c.Type)
+	if !typ.Class.Supports(policy.OpIn) {
 		return unknownOf(c.Name)
 	}
 	var literals []string
 	var values []types.Value
 	for _, item := range items {
-		v, ok := typ.coerce(item)
+		v, ok := typ.Coerce(item)
 		if !ok {
 			return unknownOf(c.Name)
 		}
-		literals, values = append(literals, typ.sqlLiteral(v)), append(values, v)
+		literals, values = append(literals, sqlLiteral(typ, v)), append(values, v)
 	}
 	slices.Sort(literals)
 	literals = slices.Compact(literals)
@@ -153,9 +155,9 @@ func (t *sqlTerms) member(list, element operand) truth {
 		out.yes, out.no = testOf(sql+" IN "+set, c.Name), testOf(sql+" NOT IN "+set, c.Name)
 	}
 	if len(literals) > 0 {
-		exact := typ.hasConditionValues(values...)
-		out.yes.prunedBy(typ.membership(c.Name, values), exact)
-		out.no.prunedBy(typ.exclusion(c.Name, values), exact)
+		exact := hasConditionValues(typ, values...)
+		out.yes.prunedBy(membershipOf(typ, c.Name, values), exact)
+		out.no.prunedBy(exclusionOf(typ, c.Name, values), exact)
 	}
 	return out
 }
@@ -166,20 +168,3 @@ func (t *sqlTerms) user(ast.IsNode) truth { return failure }
 const maxPredicate = 2 << 20
 
 func (t *sqlTerms) limit() int { return maxPredicate }
-
-// listItems returns the elements of a Cedar set, or of an attribute read as a
-// list.
-func listItems(v types.Value) ([]types.Value, bool) {
-	switch v := v.(type) {
-	case types.Set:
-		return v.Slice(), v.Len() <= MaxListValues
-	case types.String:
-		parts, ok := splitList(string(v))
-		out := make([]types.Value, len(parts))
-		for i, p := range parts {
-			out[i] = p
-		}
-		return out, ok
-	}
-	return nil, false
-}

@@ -1,4 +1,4 @@
-package policy
+package sqlfilter
 
 import (
 	"errors"
@@ -7,16 +7,18 @@ import (
 	"github.com/cedar-policy/cedar-go/types"
 	"github.com/cedar-policy/cedar-go/x/exp/ast"
 	"github.com/cedar-policy/cedar-go/x/exp/eval"
+
+	"github.com/lakewarden/lakewarden/engine/policy"
 )
 
-// truth is what an expression can come to, as two predicates: where it is true
-// and where it is false. Where neither holds it is unknown or, in Cedar's
-// terms, an error. Keeping both makes negation a swap, so that SQL never needs
-// a NOT around something that can be NULL.
+// truth is the value of an expression as two predicates: where it is true and where it
+// is false. Where neither holds, the expression is unknown or, in Cedar's terms, an
+// error. With both, negation is a swap, so SQL never needs a NOT around an expression
+// that can be NULL.
 type truth struct {
 	yes, no *predicate
-	// errs holds the columns whose NULL makes Cedar's evaluation an error. What
-	// is unknown for other reasons is ours, not an error of Cedar, and follows
+	// errs holds the columns whose NULL makes Cedar's evaluation an error. A test
+	// that is unknown for other reasons is no error in Cedar, and follows
 	// three-valued logic.
 	errs map[string]bool
 	// fails reports that evaluation can fail for reasons other than a NULL.
@@ -56,8 +58,8 @@ func (t truth) not() truth {
 // clean reports that Cedar never fails on t.
 func (t truth) clean() bool { return !t.fails && len(t.errs) == 0 }
 
-// and is Cedar's &&: the right side counts where the left one is true. Where
-// the left one cannot fail, plain three-valued logic says the same in less.
+// and is Cedar's &&, which evaluates the right side where the left one is true. If the
+// left one cannot fail, three-valued logic gives the same result in a shorter text.
 func (t truth) and(r truth) truth {
 	// An unknown left side may be true, so the right side is evaluated unless the left
 	// one is false for every row.
@@ -94,22 +96,15 @@ type terms interface {
 	// has tests presence of a column (principal false) or an attribute.
 	has(principal bool, name string) truth
 	// compare tests two operands.
-	compare(op Op, l, r operand) truth
+	compare(op policy.Op, l, r policy.Operand) truth
 	// match tests an operand against a pattern.
-	match(l operand, pieces []piece) truth
+	match(l policy.Operand, pieces []policy.Piece) truth
 	// member tests whether a list holds an element.
-	member(list, element operand) truth
+	member(list, element policy.Operand) truth
 	// user tests what depends on the user only.
 	user(n ast.IsNode) truth
 	// limit bounds the text of a truth in bytes.
 	limit() int
-}
-
-// operand is one side of a test: a column, an attribute, or a constant.
-type operand struct {
-	column    string
-	attribute string
-	value     types.Value
 }
 
 var errComplex = errors.New("the policy is too complex")
@@ -117,13 +112,12 @@ var errComplex = errors.New("the policy is too complex")
 // walker turns expressions into truths.
 type walker struct {
 	terms
-	// kleene takes errors for unknowns that stay where they are, instead of ones
-	// that undo the whole policy. The error of a column that the table lacks
-	// undoes it nevertheless.
+	// kleene treats errors as unknown tests, where otherwise an error undoes the
+	// whole policy. The error of a column that the table lacks undoes it in any case.
 	kleene bool
 }
 
-// walk returns the truth of an expression. What it does not know fails.
+// walk returns the truth of an expression. An unknown construct is a failure.
 func (t walker) walk(n ast.IsNode) (truth, error) {
 	out, err := t.walkNode(n)
 	if err == nil && len(out.yes.sql)+len(out.no.sql) > t.limit() {
@@ -157,13 +151,13 @@ func (t walker) walkNode(n ast.IsNode) (truth, error) {
 		return t.has(v.Name == "principal", string(n.Value)), nil
 	case ast.NodeTypeAccess:
 		// A column of type boolean standing alone.
-		if l, ok := asOperand(n); ok && l.column != "" {
-			return t.compare(OpEq, l, operand{value: types.True}), nil
+		if l, ok := policy.ReadOperand(n); ok && l.Column != "" {
+			return t.compare(policy.OpEq, l, policy.Operand{Value: types.True}), nil
 		}
 		return failure, nil
 	case ast.NodeTypeLike:
-		pieces, ok := patternPieces(n.Value)
-		l, ok2 := asOperand(n.Arg)
+		pieces, ok := policy.PatternPieces(n.Value)
+		l, ok2 := policy.ReadOperand(n.Arg)
 		if !ok || !ok2 {
 			return failure, nil
 		}
@@ -173,13 +167,11 @@ func (t walker) walkNode(n ast.IsNode) (truth, error) {
 	case ast.NodeTypeIn:
 		return t.user(n), nil
 	case ast.NodeTypeExtensionCall:
-		op, ok := decimalMethods[string(n.Name)]
-		if _, failed := eval.ToPartialError(n); failed || !ok || len(n.Args) != 2 {
+		if _, failed := eval.ToPartialError(n); failed {
 			return failure, nil
 		}
-		return walkTest(binary(n.Args[0], n.Args[1]), comparing(t, op)), nil
 	}
-	if op, b, ok := comparison(n); ok {
+	if op, b, ok := policy.ReadComparison(n); ok {
 		if v, ok := b.Left.(ast.NodeTypeVariable); ok && v.Name == "principal" {
 			return t.user(n), nil
 		}
@@ -200,9 +192,9 @@ func (t walker) walkBinary(b ast.BinaryNode, join func(l, r truth) truth) (truth
 	return join(l, r), nil
 }
 
-func walkTest(b ast.BinaryNode, test func(l, r operand) truth) truth {
-	l, ok := asOperand(b.Left)
-	r, ok2 := asOperand(b.Right)
+func walkTest(b ast.BinaryNode, test func(l, r policy.Operand) truth) truth {
+	l, ok := policy.ReadOperand(b.Left)
+	r, ok2 := policy.ReadOperand(b.Right)
 	if !ok || !ok2 {
 		return failure
 	}
@@ -210,64 +202,17 @@ func walkTest(b ast.BinaryNode, test func(l, r operand) truth) truth {
 }
 
 // comparing returns a test that has its constant on the right.
-func comparing(t terms, op Op) func(l, r operand) truth {
-	return func(l, r operand) truth {
-		if l.value != nil || l.attribute != "" && r.column != "" {
-			return t.compare(mirrored[op], r, l)
+func comparing(t terms, op policy.Op) func(l, r policy.Operand) truth {
+	return func(l, r policy.Operand) truth {
+		if l.Value != nil || l.Attribute != "" && r.Column != "" {
+			return t.compare(op.Mirrored(), r, l)
 		}
 		return t.compare(op, l, r)
 	}
 }
 
-// mirrored maps an operator to the one that holds with the sides exchanged.
-var mirrored = map[Op]Op{OpEq: OpEq, OpNeq: OpNeq, OpLt: OpGt, OpGt: OpLt, OpLte: OpGte, OpGte: OpLte}
-
-func comparison(n ast.IsNode) (Op, ast.BinaryNode, bool) {
-	switch n := n.(type) {
-	case ast.NodeTypeEquals:
-		return OpEq, n.BinaryNode, true
-	case ast.NodeTypeNotEquals:
-		return OpNeq, n.BinaryNode, true
-	case ast.NodeTypeLessThan:
-		return OpLt, n.BinaryNode, true
-	case ast.NodeTypeLessThanOrEqual:
-		return OpLte, n.BinaryNode, true
-	case ast.NodeTypeGreaterThan:
-		return OpGt, n.BinaryNode, true
-	case ast.NodeTypeGreaterThanOrEqual:
-		return OpGte, n.BinaryNode, true
-	}
-	return "", ast.BinaryNode{}, false
-}
-
-// asOperand reads a column, an attribute or a constant.
-func asOperand(n ast.IsNode) (operand, bool) {
-	if a, ok := n.(ast.NodeTypeAccess); ok {
-		v, ok := a.Arg.(ast.NodeTypeVariable)
-		switch {
-		case ok && v.Name == "resource":
-			return operand{column: string(a.Value)}, true
-		case ok && v.Name == "principal":
-			return operand{attribute: string(a.Value)}, true
-		}
-		return operand{}, false
-	}
-	v, ok := asConstant(n)
-	return operand{value: v}, ok
-}
-
-// asConstant folds literals, calls of decimal and datetime, and lists of them.
-func asConstant(n ast.IsNode) (types.Value, bool) {
-	switch n.(type) {
-	case ast.NodeValue, ast.NodeTypeExtensionCall, ast.NodeTypeSet:
-		v, err := eval.Eval(n, eval.Env{})
-		return v, err == nil && v != nil
-	}
-	return nil, false
-}
-
-// bodyTruth joins the conditions of a policy. A permit follows Cedar's errors;
-// a forbid hides all that three-valued logic does not make false, and all for
+// bodyTruth joins the conditions of a policy. A permit follows Cedar's errors. A forbid
+// hides the rows for which three-valued logic does not make it false, and those for
 // which Cedar reads a column that the table lacks.
 func bodyTruth(p *ast.Policy, t terms) (truth, error) {
 	return conditionTruth(p, walker{terms: t, kleene: p.Effect == ast.EffectForbid})

@@ -1,4 +1,4 @@
-package policy_test
+package sqlfilter_test
 
 import (
 	"encoding/json"
@@ -43,9 +43,11 @@ var times = []string{
 }
 
 // wrong are attribute values that look like something.
-var wrong = []string{"1e3", " 5", "5 ", "+5", "0x5", "NaN", "Infinity", "1_000", "9223372036854775808", "--5", "5.", ".5", "TRUE", "a\x00b", "\xff"}
+var wrong = []string{"1e3", " 5", "5 ", "+5", "0x5", "NaN", "Infinity", "1_000", "9223372036854775808", "--5", "5.", ".5", "TRUE", "a\x00b",
+	"\xff"}
 
-var lists = []string{"EU,US", " EU , US ", "EU,,US", "", ",", "1,5,127", "1,x", `["EU","US"]`, `["a,b", 5, true]`, "[]", "[1, 5]", "[1.50]", "[null]", "[[1]]", "[1", "2024-02-29,1969-12-31", `["EU"] x`}
+var lists = []string{"EU,US", " EU , US ", "EU,,US", "", ",", "1,5,127", "1,x", `["EU","US"]`, `["a,b", 5, true]`, "[]", "[1, 5]", "[1.50]",
+	"[null]", "[[1]]", "[1", "2024-02-29,1969-12-31", `["EU"] x`}
 
 func anyText(t *rapid.T) string {
 	return rapid.OneOf(rapid.SampledFrom(texts), rapid.SampledFrom(numbers), rapid.SampledFrom(times), rapid.StringN(0, 6, 12)).Draw(t, "text")
@@ -84,7 +86,8 @@ var ops = []policy.Op{
 	policy.OpLike, policy.OpStartsWith, policy.OpContains, policy.OpIsNull, policy.OpIsNotNull,
 }
 
-var columnNames = []string{"Region", "region", "REGION", "level", "LEVEL", "tiny", "amount", "active", "born", "at", "seen", "score", `in "odd" näme`, "missing"}
+var columnNames = []string{"Region", "region", "REGION", "level", "LEVEL", "tiny", "amount", "active", "born", "at", "seen", "score",
+	`in "odd" näme`, "missing"}
 
 var attributeNames = []string{"region", "level", "list", "odd name", "absent", "in"}
 
@@ -100,7 +103,8 @@ func value(t *rapid.T, op policy.Op, column string) any {
 		}
 		return out
 	case policy.OpLike:
-		return rapid.SampledFrom([]string{"EU*", "*b", "a*b", "a_b", `100\%`, `\*`, "*", "*U*", `a\*b`, "**", "*'*", `back\\*`, "E*-*t", "ü*", "*日*"}).Draw(t, "pattern")
+		return rapid.SampledFrom([]string{"EU*", "*b", "a*b", "a_b", `100\%`, `\*`, "*", "*U*", `a\*b`, "**", "*'*", `back\\*`, "E*-*t", "ü*",
+			"*日*"}).Draw(t, "pattern")
 	case policy.OpStartsWith, policy.OpContains:
 		return anyText(t)
 	}
@@ -192,7 +196,8 @@ func rows() []row {
 		set("amount", 6, n([]string{"0", "1.5", "1.25", "-0.5", "99999999.99", "-99999999.99", "5"}[i%7]))
 		set("active", 4, i%3 == 0)
 		set("born", 6, at([]string{"2024-02-29", "1969-12-31", "0001-01-01", "9999-12-31"}[i%4]))
-		set("at", 5, at([]string{"2024-02-29T00:00:00Z", "2024-02-29T10:30:00Z", "2024-02-29T10:30:00.001Z", "1969-12-31T00:00:00Z", "0001-01-01T00:00:00Z"}[i%5]))
+		set("at", 5, at([]string{"2024-02-29T00:00:00Z", "2024-02-29T10:30:00Z", "2024-02-29T10:30:00.001Z", "1969-12-31T00:00:00Z",
+			"0001-01-01T00:00:00Z"}[i%5]))
 		set("seen", 5, at([]string{"2024-02-29T00:00:00Z", "2024-02-29T10:30:00Z", "9999-12-31T23:59:59.999Z", "1969-12-31T00:00:00Z"}[i%4]))
 		set("score", 3, n("1.5"))
 		out = append(out, r)

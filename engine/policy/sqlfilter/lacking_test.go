@@ -1,4 +1,4 @@
-package policy_test
+package sqlfilter_test
 
 import (
 	"fmt"
@@ -13,6 +13,7 @@ import (
 
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/policy"
+	"github.com/lakewarden/lakewarden/engine/policy/sqlfilter"
 )
 
 // literals are constants of the columns' types, as Cedar writes them.
@@ -60,11 +61,14 @@ func drawAtom(t *rapid.T) string {
 	case kind == 3 && (column == "Region" || column == "never was" || column == "principal.region"):
 		return access + ` like "` + rapid.SampledFrom(wildcards).Draw(t, "pattern") + `"`
 	case kind == 4 && column == "Region":
-		return rapid.SampledFrom([]string{"principal.region == " + access, access + " != principal.region", "principal.regions.contains(" + access + ")"}).Draw(t, "by user")
+		return rapid.SampledFrom([]string{"principal.region == " + access, access + " != principal.region", "principal.regions.contains(" +
+			access + ")"}).Draw(t, "by user")
 	case kind == 4 && column == "level":
-		return rapid.SampledFrom([]string{access + " <= principal.level", "principal.level < " + access, "principal.levels.contains(" + access + ")"}).Draw(t, "by user")
+		return rapid.SampledFrom([]string{access + " <= principal.level", "principal.level < " + access, "principal.levels.contains(" + access +
+			")"}).Draw(t, "by user")
 	case kind < 6 && strings.Contains(literal, "decimal"):
-		return access + "." + rapid.SampledFrom([]string{"lessThan", "lessThanOrEqual", "greaterThan", "greaterThanOrEqual"}).Draw(t, "method") + "(" + literal + ")"
+		return access + "." + rapid.SampledFrom([]string{"lessThan", "lessThanOrEqual", "greaterThan", "greaterThanOrEqual"}).Draw(t, "method") +
+			"(" + literal + ")"
 	case kind < 6 && !strings.HasPrefix(literal, `"`) && literal != "true" && literal != "false":
 		op := rapid.SampledFrom([]string{"<", "<=", ">", ">="}).Draw(t, "order")
 		if rapid.Bool().Draw(t, "turned") {
@@ -149,14 +153,15 @@ func TestHandWrittenTextsOverTablesThatLackColumns(t *testing.T) {
 				w.columns = append(w.columns, c)
 			}
 		}
-		request := policy.Request{
-			Policies:  []policy.Policy{{ID: "p", Kind: policy.KindRLS, Text: text}},
-			Principal: policy.Principal{UserID: "u1", Role: w.role, Attributes: w.attrs}, Columns: w.columns, Alias: "t",
+		request := sqlfilter.Request{
+			Policies:  []sqlfilter.Policy{{ID: "p", Kind: policy.KindRLS, Text: text}},
+			Principal: sqlfilter.Principal{UserID: "u1", Role: w.role, Attributes: w.attrs}, Columns: w.columns, Alias: "t",
 		}
 		if effect == "forbid" {
-			request.Policies = append(request.Policies, policy.Policy{ID: "all", Kind: policy.KindRLS, Text: "permit (principal, action, resource);"})
+			request.Policies = append(request.Policies, sqlfilter.Policy{ID: "all", Kind: policy.KindRLS,
+				Text: "permit (principal, action, resource);"})
 		}
-		f, err := policy.Compile(request)
+		f, err := sqlfilter.Compile(request)
 		require.NoError(rt, err, text)
 		got, err := query(db, f)
 		require.NoError(rt, err, f.Predicate)
@@ -213,19 +218,24 @@ func names(columns []engine.Column) (out []string) {
 func TestUncertainColumns(t *testing.T) {
 	const all = "permit (principal, action, resource);"
 	for text, want := range map[string]string{
-		`permit (principal, action, resource) when { !(resource has nope) };`:                                         "FALSE",
-		`permit (principal, action, resource) when { !(resource has nope) || resource.level == 1 };`:                  "FALSE",
-		`permit (principal, action, resource) when { resource.level == 1 || !(resource has nope) };`:                  `"t"."level" = CAST(1 AS BIGINT)`,
-		`forbid (principal, action, resource) when { resource has nope && resource.nope == 1 };`:                      "FALSE",
-		`forbid (principal, action, resource) when { resource.level == 1 && resource has nope };`:                     `"t"."level" <> CAST(1 AS BIGINT)`,
-		`permit (principal, action, resource) when { !(resource has other) && resource.level == 1 };`:                 `"t"."level" = CAST(1 AS BIGINT)`,
-		`forbid (principal, action, resource) when { resource has other || resource has level && resource.level==1};`: `("t"."level" IS NULL OR "t"."level" <> CAST(1 AS BIGINT))`,
+		`permit (principal, action, resource) when { !(resource has nope) };`:                        "FALSE",
+		`permit (principal, action, resource) when { !(resource has nope) || resource.level == 1 };`: "FALSE",
+		`permit (principal, action, resource) when { resource.level == 1 || !(resource has nope) };`: `"t"."level" = CAST(1 ` +
+			`AS BIGINT)`,
+		`forbid (principal, action, resource) when { resource has nope && resource.nope == 1 };`: "FALSE",
+		`forbid (principal, action, resource) when { resource.level == 1 && resource has nope };`: `"t"."level" <> CAST(1 ` +
+			`AS BIGINT)`,
+		`permit (principal, action, resource) when { !(resource has other) && resource.level == 1 };`: `"t"."level" = CAST(1 ` +
+			`AS BIGINT)`,
+		`forbid (principal, action, resource) when { resource has other || resource has level && resource.level==1};`: `("t"."level" IS NULL ` +
+			`OR "t"."level" <> CAST(1 AS BIGINT))`,
 	} {
-		policies := []policy.Policy{{ID: "p", Kind: policy.KindRLS, Text: text, Uncertain: func(column string) bool { return column == "nope" }}}
+		policies := []sqlfilter.Policy{{ID: "p", Kind: policy.KindRLS, Text: text,
+			Uncertain: func(column string) bool { return column == "nope" }}}
 		if strings.HasPrefix(text, "forbid") {
-			policies = append(policies, policy.Policy{ID: "q", Kind: policy.KindRLS, Text: all})
+			policies = append(policies, sqlfilter.Policy{ID: "q", Kind: policy.KindRLS, Text: all})
 		}
-		f, err := policy.Compile(policy.Request{Policies: policies, Columns: columns, Alias: "t"})
+		f, err := sqlfilter.Compile(sqlfilter.Request{Policies: policies, Columns: columns, Alias: "t"})
 		require.NoError(t, err)
 		require.Equal(t, want, f.Predicate, text)
 	}

@@ -1,4 +1,4 @@
-package policy_test
+package sqlfilter_test
 
 import (
 	"path/filepath"

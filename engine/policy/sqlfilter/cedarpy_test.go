@@ -1,4 +1,4 @@
-package policy_test
+package sqlfilter_test
 
 import (
 	"bytes"
@@ -22,7 +22,8 @@ const judgeScript = `
 import json, sys, cedarpy
 out = []
 for case in json.load(sys.stdin):
-    requests = [{"principal": 'User::"u1"', "action": 'Action::"read"', "resource": 'Row::"%d"' % i, "context": {}} for i in range(case["rows"])]
+    requests = [{"principal": 'User::"u1"', "action": 'Action::"read"', "resource": 'Row::"%d"' % i, "context": {}}
+                for i in range(case["rows"])]
     results = cedarpy.is_authorized_batch(requests, case["policies"], case["entities"])
     out.append([[r.decision.value, len(r.diagnostics.errors)] for r in results])
 json.dump(out, sys.stdout)

@@ -1,20 +1,27 @@
-package policy
+package sqlfilter
 
 import (
+	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/cedar-policy/cedar-go/x/exp/ast"
 
 	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/policy"
 )
+
+// ErrPolicy is returned by [Compile] for a stored policy that cannot be used. Callers
+// refuse the statement: nothing may be read.
+var ErrPolicy = errors.New("policy not usable")
 
 // Policy is a stored policy that is enabled and applies to the table.
 type Policy struct {
 	ID      string
 	Version int64
-	Kind    Kind
+	Kind    policy.Kind
 	// Text is the Cedar text.
 	Text string
 	// ColumnName is the column that kinds cls and mask are about.
@@ -26,14 +33,14 @@ type Policy struct {
 	Uncertain func(column string) bool
 }
 
-// Principal is the user for whom rows are filtered.
+// Principal is the user to whom the table is shown.
 type Principal struct {
 	UserID     string
 	Role       string
 	Attributes map[string]string
 }
 
-// Request is what [Compile] needs to know.
+// Request holds the arguments of [Compile].
 type Request struct {
 	Policies  []Policy
 	Principal Principal
@@ -47,7 +54,7 @@ type Request struct {
 	ReadAs map[string]string
 }
 
-// Filter is what a user may see of a table.
+// Filter describes which part of a table a user may see.
 type Filter struct {
 	// Restricted reports that some row may be hidden. When it is false the
 	// table may be read as it is.
@@ -58,8 +65,8 @@ type Filter struct {
 	// and NULL hide it. It is empty when Restricted is false, and FALSE with
 	// Deny. Equal meaning for two users usually gives equal text.
 	Predicate string
-	// Condition is what pruning understands of Predicate: every visible
-	// row fulfils it. It says nothing when Restricted is false.
+	// Condition is the part of Predicate that pruning understands: every visible
+	// row fulfils it. It is meaningless if Restricted is false.
 	Condition engine.Condition
 	// Assured is the opposite bound: every row that fulfils it is visible. It is
 	// meaningless if Restricted is false.
@@ -75,7 +82,7 @@ type Filter struct {
 	Masks map[string]string
 }
 
-// Compile turns the policies of one table into what one user may see of it.
+// Compile turns the policies of one table into the filter of one user.
 // Order and number of equal policies do not matter. An error wraps [ErrPolicy];
 // it means that a policy cannot be understood, and the table must not be read.
 func Compile(req Request) (Filter, error) {
@@ -84,7 +91,7 @@ func Compile(req Request) (Filter, error) {
 	c := compiler{req: req, terms: &sqlTerms{columns: req.Columns, alias: req.Alias, readAs: req.ReadAs}, shown: map[string]disclosure{}}
 	for _, p := range policies {
 		if err := c.add(p); err != nil {
-			// By text only: the error of a text is for who writes policies.
+			// The text error is not wrapped: only authors of policies may see its position.
 			return Filter{}, fmt.Errorf("%w: %s version %d: %s", ErrPolicy, p.ID, p.Version, err.Error())
 		}
 	}
@@ -96,33 +103,36 @@ func Compile(req Request) (Filter, error) {
 	return out, nil
 }
 
-// compiler gathers what the policies of one table say.
+// compiler gathers the decisions of the policies of one table.
 type compiler struct {
 	req              Request
 	terms            *sqlTerms
 	permits, forbids []*predicate
-	// shown is how much of each column the user sees; absent means all.
+	// shown is how much the user sees of each column; a missing column is shown clear.
 	shown map[string]disclosure
 }
 
 func (c *compiler) add(p Policy) error {
-	parsed, err := Parse(p.Text)
+	parsed, err := policy.Parse(p.Text)
 	if err != nil {
+		return err
+	}
+	if err := Check(parsed); err != nil {
 		return err
 	}
 	if err := parsed.Suits(p.Kind, p.ColumnName, nil); err != nil {
 		return err
 	}
-	if p.Kind != KindRLS {
+	if p.Kind != policy.KindRLS {
 		return c.column(p, parsed)
 	}
 	terms := *c.terms
 	terms.uncertain = p.Uncertain
-	body, err := rowTruth(parsed.policy, c.req.Principal, &terms)
+	body, err := rowTruth(parsed.Tree, c.req.Principal, &terms)
 	if err != nil {
 		return err
 	}
-	if parsed.Effect() == Permit {
+	if parsed.Effect() == policy.Permit {
 		c.permits = append(c.permits, body.yes)
 	} else {
 		c.forbids = append(c.forbids, body.no)
@@ -149,22 +159,15 @@ func rowFilter(visible *predicate) (Filter, error) {
 	}
 	used := map[string]bool{}
 	visible.columns(used)
-	return Filter{Restricted: true, Predicate: visible.sql, Condition: visible.condition(), Assured: visible.assured(), Columns: sortedKeys(used)}, nil
+	return Filter{Restricted: true, Predicate: visible.sql, Condition: visible.condition(), Assured: visible.assured(),
+		Columns: slices.Sorted(maps.Keys(used))}, nil
 }
 
-// rowTruth is where a policy's scope and conditions hold for one user.
+// rowTruth returns where a policy's scope and conditions hold for one user.
 func rowTruth(p *ast.Policy, user Principal, t terms) (truth, error) {
 	rest, keep := residual(p, user)
 	if !keep {
 		return constant(false), nil
 	}
 	return bodyTruth(rest, t)
-}
-
-// rowScope reports whether a policy's action and resource are those of reading
-// rows.
-func rowScope(p *ast.Policy) bool {
-	_, about := p.Resource.(ast.ScopeTypeEq)
-	action, named := p.Action.(ast.ScopeTypeEq)
-	return !about && (!named || action.Entity == readUID)
 }

@@ -1,4 +1,4 @@
-package policy
+package sqlfilter
 
 import (
 	"cmp"
@@ -6,18 +6,20 @@ import (
 	"github.com/cedar-policy/cedar-go/types"
 	"github.com/cedar-policy/cedar-go/x/exp/ast"
 	"github.com/cedar-policy/cedar-go/x/exp/eval"
+
+	"github.com/lakewarden/lakewarden/engine/policy"
 )
 
 // unknownColumn is a name that no policy can contain, because it is not valid UTF-8.
 const unknownColumn = "\xffunknown"
 
-// unknownNode stands for a test that cannot be decided.
+// unknownNode replaces a test that cannot be decided.
 var unknownNode ast.IsNode = ast.NodeTypeAccess{StrOpNode: ast.StrOpNode{
 	Arg: ast.NodeTypeVariable{Name: "resource"}, Value: unknownColumn,
 }}
 
-// residual folds a policy for one user. What is left depends on the row only;
-// keep is false when the policy cannot apply to any row.
+// residual folds a policy for one user. The result depends on the row only; keep is
+// false if the policy cannot apply to any row.
 func residual(p *ast.Policy, user Principal) (out *ast.Policy, keep bool) {
 	b := binder{user.Attributes, p.Effect == ast.EffectForbid}
 	bound := *p
@@ -25,14 +27,14 @@ func residual(p *ast.Policy, user Principal) (out *ast.Policy, keep bool) {
 	if body := joinConditions(p); body != nil {
 		bound.Conditions = []ast.ConditionType{{Condition: ast.ConditionWhen, Body: b.bind(body)}}
 	}
-	uid := types.NewEntityUID(userType, types.String(user.UserID))
+	uid := types.NewEntityUID(policy.UserType, types.String(user.UserID))
 	attributes := types.RecordMap{}
 	for name, value := range user.Attributes {
 		attributes[types.String(name)] = types.String(value)
 	}
 	roles := types.NewEntityUIDSet()
 	if user.Role != "" {
-		roles = types.NewEntityUIDSet(roleUID(user.Role))
+		roles = types.NewEntityUIDSet(policy.RoleUID(user.Role))
 	}
 	entities := types.EntityMap{uid: {UID: uid, Parents: roles, Attributes: types.NewRecord(attributes)}}
 	// The resource is a row: nothing but its type is known.
@@ -43,7 +45,7 @@ func residual(p *ast.Policy, user Principal) (out *ast.Policy, keep bool) {
 	return eval.PartialPolicy(eval.Env{
 		Entities:  entities,
 		Principal: uid,
-		Action:    readUID,
+		Action:    policy.ReadUID,
 		Resource:  eval.Variable("resource"),
 		Context:   types.NewRecord(nil),
 	}, &bound)
@@ -60,7 +62,7 @@ func joinConditions(p *ast.Policy) ast.IsNode {
 			body = ast.NodeTypeNot{UnaryNode: ast.UnaryNode{Arg: body}}
 		}
 		if out != nil {
-			body = ast.NodeTypeAnd{BinaryNode: binary(out, body)}
+			body = ast.NodeTypeAnd{BinaryNode: ast.BinaryNode{Left: out, Right: body}}
 		}
 		out = body
 	}
@@ -76,12 +78,12 @@ type binder struct {
 	kleene bool
 }
 
-// value returns the attribute that an operand names. When it is missing, the
-// node to use for test n is returned instead.
-func (b binder) value(o operand, n ast.IsNode) (raw string, instead ast.IsNode) {
-	raw, present := b.attributes[o.attribute]
+// value returns the attribute that an operand names. If the attribute is missing, it
+// returns the node to use in place of test n.
+func (b binder) value(o policy.Operand, n ast.IsNode) (raw string, instead ast.IsNode) {
+	raw, present := b.attributes[o.Attribute]
 	switch {
-	case present && storable(raw):
+	case present && policy.Storable(raw):
 		return raw, nil
 	case present || b.kleene:
 		return "", unknownNode
@@ -94,55 +96,50 @@ func (b binder) bind(n ast.IsNode) ast.IsNode {
 	case ast.NodeTypeNot:
 		return ast.NodeTypeNot{UnaryNode: ast.UnaryNode{Arg: b.bind(n.Arg)}}
 	case ast.NodeTypeAnd:
-		return ast.NodeTypeAnd{BinaryNode: binary(b.bind(n.Left), b.bind(n.Right))}
+		return ast.NodeTypeAnd{BinaryNode: ast.BinaryNode{Left: b.bind(n.Left), Right: b.bind(n.Right)}}
 	case ast.NodeTypeOr:
-		return ast.NodeTypeOr{BinaryNode: binary(b.bind(n.Left), b.bind(n.Right))}
+		return ast.NodeTypeOr{BinaryNode: ast.BinaryNode{Left: b.bind(n.Left), Right: b.bind(n.Right)}}
 	case ast.NodeTypeContains:
 		return b.contains(n)
 	case ast.NodeTypeLike:
-		if o, ok := asOperand(n.Arg); ok && o.attribute != "" {
+		if o, ok := policy.ReadOperand(n.Arg); ok && o.Attribute != "" {
 			if _, instead := b.value(o, n); instead != nil {
 				return instead
 			}
 		}
 		return n
-	case ast.NodeTypeExtensionCall:
-		if op, ok := decimalMethods[string(n.Name)]; ok && len(n.Args) == 2 {
-			return b.comparison(n, op, binary(n.Args[0], n.Args[1]))
-		}
-		return n
 	}
-	if op, sides, ok := comparison(n); ok {
+	if op, sides, ok := policy.ReadComparison(n); ok {
 		return b.comparison(n, op, sides)
 	}
 	return n
 }
 
-func (b binder) comparison(n ast.IsNode, op Op, sides ast.BinaryNode) ast.IsNode {
-	l, lok := asOperand(sides.Left)
-	r, rok := asOperand(sides.Right)
+func (b binder) comparison(n ast.IsNode, op policy.Op, sides ast.BinaryNode) ast.IsNode {
+	l, lok := policy.ReadOperand(sides.Left)
+	r, rok := policy.ReadOperand(sides.Right)
 	if !lok || !rok {
 		return n
 	}
-	if l.attribute == "" {
-		l, r, op = r, l, mirrored[op]
+	if l.Attribute == "" {
+		l, r, op = r, l, op.Mirrored()
 	}
-	if l.attribute == "" {
+	if l.Attribute == "" {
 		return n
 	}
 	raw, instead := b.value(l, n)
 	switch {
 	case instead != nil:
 		return instead
-	case r.value == nil:
-		// The column will type it.
+	case r.Value == nil:
+		// The column gives it a type.
 		return n
 	}
-	v, ok := asKind(types.String(raw), r.value)
+	v, ok := policy.AsTypeOf(types.String(raw), r.Value)
 	if !ok {
 		return unknownNode
 	}
-	holds, ok := compareValues(op, v, r.value)
+	holds, ok := compareValues(op, v, r.Value)
 	if !ok {
 		return n
 	}
@@ -150,43 +147,43 @@ func (b binder) comparison(n ast.IsNode, op Op, sides ast.BinaryNode) ast.IsNode
 }
 
 func (b binder) contains(n ast.NodeTypeContains) ast.IsNode {
-	list, lok := asOperand(n.Left)
-	element, eok := asOperand(n.Right)
+	list, lok := policy.ReadOperand(n.Left)
+	element, eok := policy.ReadOperand(n.Right)
 	if !lok || !eok {
 		return n
 	}
 	var elements, items []types.Value
 	switch {
-	case element.attribute != "":
+	case element.Attribute != "":
 		raw, instead := b.value(element, n)
 		if instead != nil {
 			return instead
 		}
-		set, ok := list.value.(types.Set)
+		set, ok := list.Value.(types.Set)
 		if !ok {
 			return n
 		}
 		elements, items = []types.Value{types.String(raw)}, set.Slice()
-	case list.attribute != "":
+	case list.Attribute != "":
 		raw, instead := b.value(list, n)
 		switch {
 		case instead != nil:
 			return instead
-		case element.value == nil:
+		case element.Value == nil:
 			return n
 		}
-		parts, ok := listItems(types.String(raw))
+		parts, ok := policy.ListItems(types.String(raw))
 		if !ok {
 			return unknownNode
 		}
-		elements, items = parts, []types.Value{element.value}
+		elements, items = parts, []types.Value{element.Value}
 	default:
 		return n
 	}
 	found := false
 	for _, item := range items {
 		for _, e := range elements {
-			v, ok := asKind(e, item)
+			v, ok := policy.AsTypeOf(e, item)
 			if !ok {
 				return unknownNode
 			}
@@ -196,30 +193,13 @@ func (b binder) contains(n ast.NodeTypeContains) ast.IsNode {
 	return ast.NodeValue{Value: types.Boolean(found)}
 }
 
-// asKind reads a string as a value of the type that like has.
-func asKind(s, like types.Value) (types.Value, bool) {
-	switch like.(type) {
-	case types.String:
-		return s, true
-	case types.Long:
-		return asLong(s)
-	case types.Decimal:
-		return asDecimal(s)
-	case types.Boolean:
-		return asBoolean(s)
-	case types.Datetime:
-		return asDatetime(s)
-	}
-	return nil, false
-}
-
 // compareValues compares two values of one type. Types without an order leave
 // an order to Cedar, which fails on it.
-func compareValues(op Op, l, r types.Value) (holds, ok bool) {
+func compareValues(op policy.Op, l, r types.Value) (holds, ok bool) {
 	switch op {
-	case OpEq:
+	case policy.OpEq:
 		return l.Equal(r), true
-	case OpNeq:
+	case policy.OpNeq:
 		return !l.Equal(r), true
 	}
 	order := 0
@@ -234,11 +214,11 @@ func compareValues(op Op, l, r types.Value) (holds, ok bool) {
 		return false, false
 	}
 	switch op {
-	case OpLt:
+	case policy.OpLt:
 		return order < 0, true
-	case OpLte:
+	case policy.OpLte:
 		return order <= 0, true
-	case OpGt:
+	case policy.OpGt:
 		return order > 0, true
 	}
 	return order >= 0, true

@@ -1,4 +1,4 @@
-package policy_test
+package sqlfilter_test
 
 import (
 	"encoding/json"
@@ -16,6 +16,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/oracletest"
 	"github.com/lakewarden/lakewarden/engine/policy"
+	"github.com/lakewarden/lakewarden/engine/policy/sqlfilter"
 )
 
 // columnRule is a policy of kind cls or mask, as a definition.
@@ -93,18 +94,19 @@ func columnScenario(t *rapid.T) ([]columnRule, world) {
 	return rules, world{columns: columns, role: role, attrs: attributes(t)}
 }
 
-func compileRules(rules []columnRule, w world) (policy.Filter, []string, error) {
-	request := policy.Request{Columns: w.columns, Alias: "t", Principal: policy.Principal{UserID: "u1", Role: w.role, Attributes: w.attrs}}
+func compileRules(rules []columnRule, w world) (sqlfilter.Filter, []string, error) {
+	request := sqlfilter.Request{Columns: w.columns, Alias: "t", Principal: sqlfilter.Principal{UserID: "u1", Role: w.role,
+		Attributes: w.attrs}}
 	var texts []string
 	for i, r := range rules {
 		text, err := policy.Render(r.def, r.column, r.kind, nil)
 		if err != nil {
-			return policy.Filter{}, nil, err
+			return sqlfilter.Filter{}, nil, err
 		}
 		texts = append(texts, text)
-		request.Policies = append(request.Policies, policy.Policy{ID: fmt.Sprint(i), Kind: r.kind, Text: text, ColumnName: r.column})
+		request.Policies = append(request.Policies, sqlfilter.Policy{ID: fmt.Sprint(i), Kind: r.kind, Text: text, ColumnName: r.column})
 	}
-	f, err := policy.Compile(request)
+	f, err := sqlfilter.Compile(request)
 	return f, texts, err
 }
 
@@ -131,7 +133,7 @@ func TestColumnPoliciesMatchOracle(t *testing.T) {
 			for i, r := range rules {
 				parsed, err := policy.Parse(texts[i])
 				require.NoError(rt, err)
-				back, ok := policy.Derive(parsed, r.kind, nil)
+				back, ok := sqlfilter.Derive(parsed, r.kind, nil)
 				require.True(rt, ok, texts[i])
 				rules[i].def = back
 			}
@@ -170,7 +172,8 @@ func TestReferenceCedarSeesColumnsAlike(t *testing.T) {
 		text, err := policy.Render(r.def, r.column, r.kind, nil)
 		require.NoError(rt, err)
 		c, _ := findColumn(r.column)
-		out := ruleCase{Policies: text, Column: types.NewEntityUID("Column", types.String(r.column)).String(), want: w.shows([]columnRule{r}, c) == ""}
+		out := ruleCase{Policies: text, Column: types.NewEntityUID("Column", types.String(r.column)).String(),
+			want: w.shows([]columnRule{r}, c) == ""}
 		if r.def.Effect == policy.Forbid {
 			out.Policies += "\npermit (principal, action, resource);"
 		}
@@ -222,19 +225,20 @@ func findColumn(name string) (engine.Column, bool) {
 
 // A name that differs in case only is the same name to statements.
 func TestColumnPoliciesByCase(t *testing.T) {
-	two := []engine.Column{{Name: "Pay", Type: "BIGINT"}, {Name: "pay", Type: "VARCHAR"}, {Name: "payment", Type: "BIGINT"}, {Name: "É", Type: "BIGINT"}, {Name: "é", Type: "BIGINT"}}
+	two := []engine.Column{{Name: "Pay", Type: "BIGINT"}, {Name: "pay", Type: "VARCHAR"}, {Name: "payment", Type: "BIGINT"},
+		{Name: "É", Type: "BIGINT"}, {Name: "é", Type: "BIGINT"}}
 	const text = `forbid (principal, action == Action::"unmask", resource == Column::"PAY");`
-	f, err := policy.Compile(policy.Request{Columns: two, Policies: []policy.Policy{
+	f, err := sqlfilter.Compile(sqlfilter.Request{Columns: two, Policies: []sqlfilter.Policy{
 		{ID: "1", Kind: policy.KindCLS, ColumnName: "PAY", Text: text},
 		{ID: "2", Kind: policy.KindMask, ColumnName: "É", Text: strings.ReplaceAll(text, "PAY", "É")},
 	}})
 	require.NoError(t, err)
-	require.Empty(t, cmp.Diff(policy.Filter{HiddenColumns: []string{"Pay", "pay"}, Masks: map[string]string{"É": "null"}}, f))
+	require.Empty(t, cmp.Diff(sqlfilter.Filter{HiddenColumns: []string{"Pay", "pay"}, Masks: map[string]string{"É": "null"}}, f))
 }
 
 // Row policies read columns that are hidden.
 func TestRowsAndColumnsTogether(t *testing.T) {
-	f, err := policy.Compile(policy.Request{Columns: columns, Alias: "t", Policies: []policy.Policy{
+	f, err := sqlfilter.Compile(sqlfilter.Request{Columns: columns, Alias: "t", Policies: []sqlfilter.Policy{
 		{ID: "1", Kind: policy.KindCLS, ColumnName: "level", Text: `forbid (principal, action, resource == Column::"level");`},
 		{ID: "2", Kind: policy.KindRLS, Text: `permit (principal, action, resource) when { resource.level == 1 };`},
 		{ID: "3", Kind: policy.KindMask, ColumnName: "Region", Text: `@mask("last4") forbid (principal, action, resource == Column::"Region");`},
@@ -247,9 +251,10 @@ func TestRowsAndColumnsTogether(t *testing.T) {
 }
 
 func TestStricterKeepsWhatEitherHides(t *testing.T) {
-	f := policy.Filter{Restricted: true, Predicate: "x", HiddenColumns: []string{"a"}, Masks: map[string]string{"b": "year", "c": "null", "d": "hash"}}
+	f := sqlfilter.Filter{Restricted: true, Predicate: "x", HiddenColumns: []string{"a"},
+		Masks: map[string]string{"b": "year", "c": "null", "d": "hash"}}
 	got := f.Stricter([]string{"b"}, map[string]string{"a": "null", "c": "year", "d": "null", "e": "last4"})
-	require.Empty(t, cmp.Diff(policy.Filter{
+	require.Empty(t, cmp.Diff(sqlfilter.Filter{
 		Restricted: true, Predicate: "x", HiddenColumns: []string{"a", "b"}, Masks: map[string]string{"c": "null", "d": "null", "e": "last4"},
 	}, got))
 }

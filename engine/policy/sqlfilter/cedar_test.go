@@ -1,4 +1,4 @@
-package policy_test
+package sqlfilter_test
 
 import (
 	"fmt"
@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/lakewarden/lakewarden/engine/policy"
+	"github.com/lakewarden/lakewarden/engine/policy/sqlfilter"
 )
 
 // Cedar types an attribute once, we type it where it is used. cedarCase draws
@@ -21,11 +22,13 @@ import (
 
 // typedAttributes says how each attribute is used in cedarCase.
 var typedAttributes = map[string]string{
-	"region": "VARCHAR", "level": "BIGINT", "born": "DATE", "regions": "VARCHAR[]", "levels": "BIGINT[]", "flag": "BOOLEAN", "cap": "DECIMAL(10,2)",
+	"region": "VARCHAR", "level": "BIGINT", "born": "DATE", "regions": "VARCHAR[]", "levels": "BIGINT[]", "flag": "BOOLEAN",
+	"cap": "DECIMAL(10,2)",
 }
 
 // comparedWith says which column an attribute is compared with.
-var comparedWith = map[string]string{"region": "Region", "level": "level", "born": "born", "regions": "Region", "levels": "level", "flag": "active", "cap": "amount"}
+var comparedWith = map[string]string{"region": "Region", "level": "level", "born": "born", "regions": "Region", "levels": "level",
+	"flag": "active", "cap": "amount"}
 
 var cedarColumns = []string{"Region", "level", "tiny", "amount", "active", "born", "at", "seen", `in "odd" näme`}
 
@@ -280,14 +283,15 @@ func TestHandWrittenTextMatchesCedar(t *testing.T) {
 				delete(w.attrs, name)
 			}
 		}
-		request := policy.Request{
-			Policies:  []policy.Policy{{ID: "p", Kind: policy.KindRLS, Text: text}},
-			Principal: policy.Principal{UserID: "u1", Role: w.role, Attributes: w.attrs}, Columns: columns, Alias: "t",
+		request := sqlfilter.Request{
+			Policies:  []sqlfilter.Policy{{ID: "p", Kind: policy.KindRLS, Text: text}},
+			Principal: sqlfilter.Principal{UserID: "u1", Role: w.role, Attributes: w.attrs}, Columns: columns, Alias: "t",
 		}
 		if effect == "forbid" {
-			request.Policies = append(request.Policies, policy.Policy{ID: "all", Kind: policy.KindRLS, Text: "permit (principal, action, resource);"})
+			request.Policies = append(request.Policies, sqlfilter.Policy{ID: "all", Kind: policy.KindRLS,
+				Text: "permit (principal, action, resource);"})
 		}
-		f, err := policy.Compile(request)
+		f, err := sqlfilter.Compile(request)
 		require.NoError(rt, err, text)
 		got, err := query(db, f)
 		require.NoError(rt, err, f.Predicate)

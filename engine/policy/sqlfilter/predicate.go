@@ -1,4 +1,4 @@
-package policy
+package sqlfilter
 
 import (
 	"maps"
@@ -8,15 +8,14 @@ import (
 	"github.com/lakewarden/lakewarden/engine"
 )
 
-// predicate is SQL built from tests by AND and OR only. A test is true, or not:
-// false and NULL mean the same, and since nothing negates a predicate the same
-// holds for the whole.
+// predicate is SQL built from tests by AND and OR only. False and NULL of a test mean
+// the same, and because no predicate is negated, this holds for the whole as well.
 type predicate struct {
 	kind predicateKind
 	kids []*predicate
-	// sql is the text, and also what tells two predicates apart.
+	// sql is the text. Predicates of equal text are equal.
 	sql string
-	// column is what a presence test looks at, in the form of a column key.
+	// column is the key of the column of a presence test.
 	column string
 	// rejects holds the columns that are not NULL where the predicate is true.
 	rejects map[string]bool
@@ -67,7 +66,7 @@ func notNull(column, sql string) *predicate {
 	return &predicate{kind: predicateNotNull, sql: sql + " IS NOT NULL", column: column, rejects: map[string]bool{column: true}}
 }
 
-// and joins predicates and drops what the others imply.
+// and joins predicates and drops those that the others imply.
 func and(parts ...*predicate) *predicate {
 	kids := flatten(predicateAnd, parts)
 	rejects := map[string]bool{}
@@ -93,7 +92,7 @@ func and(parts ...*predicate) *predicate {
 	return joined(predicateAnd, kids, always, rejects)
 }
 
-// or joins predicates; what holds for each holds for the whole.
+// or joins predicates. A column that each of them rejects is rejected by the whole.
 func or(parts ...*predicate) *predicate {
 	kids := flatten(predicateOr, parts)
 	kids = slices.DeleteFunc(kids, func(k *predicate) bool { return k.kind == predicateFalse })

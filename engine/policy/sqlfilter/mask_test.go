@@ -1,4 +1,4 @@
-package policy_test
+package sqlfilter_test
 
 import (
 	"crypto/hmac"
@@ -14,6 +14,7 @@ import (
 
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/policy"
+	"github.com/lakewarden/lakewarden/engine/policy/sqlfilter"
 )
 
 // maskCase is a value of a type, with what the masks show of it; "" is NULL.
@@ -68,12 +69,13 @@ var maskCases = []maskCase{
 // show runs a mask over one value and returns what it shows.
 func show(t *testing.T, db *sql.DB, key []byte, mask, typ, value string) (shown sql.NullString) {
 	t.Helper()
-	seen, expr := policy.Masked(engine.Column{Name: `va"l`, Type: typ}, mask, "t")
-	for name, secret := range policy.HashKeys(key) {
+	seen, expr := sqlfilter.Masked(engine.Column{Name: `va"l`, Type: typ}, mask, "t")
+	for name, secret := range sqlfilter.HashKeys(key) {
 		expr = strings.ReplaceAll(expr, "$"+name, "'"+secret+"'")
 	}
 	var got string
-	row := db.QueryRow(fmt.Sprintf(`SELECT CAST(m AS VARCHAR), typeof(m) FROM (SELECT %s AS m FROM (SELECT CAST(%s AS %s) AS "va""l") t)`, expr, value, typ))
+	row := db.QueryRow(fmt.Sprintf(`SELECT CAST(m AS VARCHAR), typeof(m) FROM (SELECT %s AS m FROM (SELECT CAST(%s AS %s) AS "va""l") t)`,
+		expr, value, typ))
 	require.NoError(t, row.Scan(&shown, &got), "%s of %s %s", mask, typ, value)
 	require.Equal(t, seen.Type, got, "%s of %s", mask, typ)
 	return shown

@@ -1,4 +1,4 @@
-package policy_test
+package sqlfilter_test
 
 import (
 	"database/sql"
@@ -14,6 +14,7 @@ import (
 
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/policy"
+	"github.com/lakewarden/lakewarden/engine/policy/sqlfilter"
 )
 
 // openRows makes a DuckDB table that holds rows() with a row number.
@@ -55,7 +56,7 @@ func sqlValue(v any, typ string) string {
 }
 
 // query returns the numbers of the rows that a filter lets through.
-func query(db *sql.DB, f policy.Filter) ([]int, error) {
+func query(db *sql.DB, f sqlfilter.Filter) ([]int, error) {
 	where := ""
 	if f.Restricted {
 		where = " WHERE " + f.Predicate
@@ -77,13 +78,13 @@ func query(db *sql.DB, f policy.Filter) ([]int, error) {
 }
 
 // compileAll renders and compiles definitions; typed renders with columns.
-func compileAll(defs []bound, w world, typed bool) (policy.Filter, []string, error) {
-	var policies []policy.Policy
+func compileAll(defs []bound, w world, typed bool) (sqlfilter.Filter, []string, error) {
+	var policies []sqlfilter.Policy
 	var texts []string
 	for i, d := range defs {
 		text, err := policy.Render(d.def, d.column, policy.KindRLS, nil)
 		if err != nil {
-			return policy.Filter{}, nil, err
+			return sqlfilter.Filter{}, nil, err
 		}
 		if typed {
 			if exact, err := policy.Render(d.def, d.column, policy.KindRLS, w.columns); err == nil {
@@ -91,11 +92,11 @@ func compileAll(defs []bound, w world, typed bool) (policy.Filter, []string, err
 			}
 		}
 		texts = append(texts, text)
-		policies = append(policies, policy.Policy{ID: fmt.Sprint(i), Kind: policy.KindRLS, Text: text})
+		policies = append(policies, sqlfilter.Policy{ID: fmt.Sprint(i), Kind: policy.KindRLS, Text: text})
 	}
-	f, err := policy.Compile(policy.Request{
+	f, err := sqlfilter.Compile(sqlfilter.Request{
 		Policies: policies, Columns: w.columns, Alias: "t",
-		Principal: policy.Principal{UserID: "u1", Role: w.role, Attributes: w.attrs},
+		Principal: sqlfilter.Principal{UserID: "u1", Role: w.role, Attributes: w.attrs},
 	})
 	return f, texts, err
 }
@@ -143,7 +144,8 @@ func TestSQLMatchesOracle(t *testing.T) {
 				require.Equal(rt, want, got, "texts %s\nattributes %v role %q\npredicate %s", texts, w.attrs, w.role, f.Predicate)
 				require.Equal(rt, f.Deny, f.Predicate == "FALSE")
 				for _, i := range want {
-					require.True(rt, fulfils(w.columns, f.Condition, all[i]), "row %d %v\npredicate %s\ncondition %+v", i, all[i], f.Predicate, f.Condition)
+					require.True(rt, fulfils(w.columns, f.Condition, all[i]), "row %d %v\npredicate %s\ncondition %+v", i, all[i], f.Predicate,
+						f.Condition)
 				}
 				for i, r := range all {
 					if f.Restricted && fulfils(w.columns, f.Assured, r) {

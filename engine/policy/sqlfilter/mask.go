@@ -1,68 +1,41 @@
-package policy
+package sqlfilter
 
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"strings"
 
 	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/policy"
 )
 
 // The parameters of the SQL of [MaskHash]: the two keys of HMAC in hexadecimal
-// digits, as [HashKeys] returns them. They are secrets, and so no part of SQL.
+// digits, as [HashKeys] returns them. They are secrets, so SQL text must not hold them.
 const (
 	hashInner = "lw_mask_inner"
 	hashOuter = "lw_mask_outer"
 )
 
-// hashable maps the types that can be hashed to what their canonical bytes are:
-// equal values have equal ones. Decimals are added by [hashBytes].
-var hashable = map[string]func(value string) string{
-	"VARCHAR": func(v string) string { return "system.main.encode(" + v + ")" },
-	"BLOB":    func(v string) string { return v },
-	"BOOLEAN": textBytes, "DATE": textBytes, "TIMESTAMP": textBytes,
-	"TINYINT": textBytes, "SMALLINT": textBytes, "INTEGER": textBytes, "BIGINT": textBytes,
-	"UTINYINT": textBytes, "USMALLINT": textBytes, "UINTEGER": textBytes, "UBIGINT": textBytes, "HUGEINT": textBytes,
-	"FLOAT": floatBytes("FLOAT"), "DOUBLE": floatBytes("DOUBLE"),
-	"TIMESTAMP WITH TIME ZONE": func(v string) string { return textBytes(utc(v)) },
-}
-
 func textBytes(value string) string { return "system.main.encode(CAST(" + value + " AS VARCHAR))" }
 
-// floatBytes: the two zeros are equal.
-func floatBytes(typ string) func(string) string {
-	return func(v string) string {
-		return textBytes("CASE WHEN " + v + " = 0 THEN CAST(0 AS " + typ + ") ELSE " + v + " END")
+// hashBytes returns SQL for the canonical bytes of a value of a type that [MaskHash]
+// fits: equal values have equal bytes.
+func hashBytes(typ, value string) string {
+	switch typ {
+	case "VARCHAR":
+		return "system.main.encode(" + value + ")"
+	case "BLOB":
+		return value
+	case "FLOAT", "DOUBLE": // the two zeros are equal
+		return textBytes("CASE WHEN " + value + " = 0 THEN CAST(0 AS " + typ + ") ELSE " + value + " END")
+	case "TIMESTAMP WITH TIME ZONE":
+		return textBytes(utc(value))
 	}
+	return textBytes(value)
 }
 
-// utc is an instant as a timestamp, whatever the session's time zone.
+// utc converts an instant to a timestamp in UTC, independent of the session's time zone.
 func utc(value string) string {
 	return "system.main.make_timestamp(system.main.epoch_us(" + value + "))"
-}
-
-func hashBytes(typ string) (func(string) string, bool) {
-	if strings.HasPrefix(typ, "DECIMAL(") && strings.Count(typ, "(") == 1 && strings.HasSuffix(typ, ")") {
-		return textBytes, true
-	}
-	of, ok := hashable[typ]
-	return of, ok
-}
-
-// MaskFits reports whether columns of a type can be shown under a mask.
-func MaskFits(mask, typ string) bool {
-	switch mask {
-	case MaskNull:
-		return true
-	case MaskHash:
-		_, ok := hashBytes(typ)
-		return ok
-	case MaskLast4:
-		return typ == "VARCHAR"
-	case MaskYear:
-		return typ == "DATE" || typ == "TIMESTAMP" || typ == "TIMESTAMP WITH TIME ZONE"
-	}
-	return false
 }
 
 // Masked returns a column as it is shown under a mask, and the SQL over the
@@ -72,19 +45,19 @@ func MaskFits(mask, typ string) bool {
 // masked. That of [MaskHash] has the parameters that [HashKeys] gives.
 func Masked(c engine.Column, mask, alias string) (engine.Column, string) {
 	value := engine.QuoteIdent(alias) + "." + engine.QuoteIdent(c.Name)
-	if !MaskFits(mask, c.Type) {
-		mask = MaskNull
+	if !policy.MaskFits(mask, c.Type) {
+		mask = policy.MaskNull
 	}
 	switch mask {
-	case MaskHash:
-		of, _ := hashBytes(c.Type)
+	case policy.MaskHash:
+		bytes := hashBytes(c.Type, value)
 		c.Type = "VARCHAR"
-		return c, hmacSQL(of(value))
-	case MaskLast4:
-		// Of short texts, and of the length of long ones, nothing is shown.
+		return c, hmacSQL(bytes)
+	case policy.MaskLast4:
+		// Neither short texts nor the length of long ones are shown.
 		return c, "CASE WHEN system.main.length(" + value + ") > 4 THEN '****' || system.main.right(" + value + ", 4) WHEN " +
 			value + " IS NOT NULL THEN '****' END"
-	case MaskYear:
+	case policy.MaskYear:
 		c.Nullable = true // years beyond four digits
 		return c, yearSQL(c.Type, value)
 	}

@@ -1,6 +1,7 @@
-package policy
+package sqlfilter
 
 import (
+	"fmt"
 	"slices"
 	"time"
 	"unicode/utf8"
@@ -8,9 +9,10 @@ import (
 	"github.com/cedar-policy/cedar-go/types"
 
 	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/policy"
 )
 
-// condition says what pruning may use of a predicate.
+// condition returns the part of a predicate that pruning may use.
 func (p *predicate) condition() engine.Condition {
 	parts := make([]engine.Condition, len(p.kids))
 	for i, k := range p.kids {
@@ -55,25 +57,25 @@ func (p *predicate) assured() engine.Condition {
 	return engine.Condition{Op: engine.ConditionNever}
 }
 
-var conditionOps = map[Op]engine.ConditionOp{
-	OpEq: engine.ConditionEqual, OpNeq: engine.ConditionNotEqual, OpLt: engine.ConditionLess,
-	OpLte: engine.ConditionLessOrEqual, OpGt: engine.ConditionGreater, OpGte: engine.ConditionGreaterOrEqual,
+var conditionOps = map[policy.Op]engine.ConditionOp{
+	policy.OpEq: engine.ConditionEqual, policy.OpNeq: engine.ConditionNotEqual, policy.OpLt: engine.ConditionLess,
+	policy.OpLte: engine.ConditionLessOrEqual, policy.OpGt: engine.ConditionGreater, policy.OpGte: engine.ConditionGreaterOrEqual,
 }
 
-// comparison compares a column with a value that coerce returned.
-func (t columnType) comparison(op Op, column string, v types.Value) engine.Condition {
-	value, ok := t.conditionValue(v)
+// comparisonOf compares a column of type t with a value of that type.
+func comparisonOf(t policy.ColumnType, op policy.Op, column string, v types.Value) engine.Condition {
+	value, ok := conditionValue(t, v)
 	if !ok {
 		return present(column)
 	}
 	return engine.Condition{Op: conditionOps[op], Column: column, Values: []engine.ConditionValue{value}}
 }
 
-// membership is fulfilled by the values that coerce returned.
-func (t columnType) membership(column string, values []types.Value) engine.Condition {
+// membershipOf returns the condition that only the given values of t fulfil.
+func membershipOf(t policy.ColumnType, column string, values []types.Value) engine.Condition {
 	c := engine.Condition{Op: engine.ConditionIn, Column: column}
 	for _, v := range values {
-		value, ok := t.conditionValue(v)
+		value, ok := conditionValue(t, v)
 		if !ok {
 			return present(column)
 		}
@@ -86,36 +88,38 @@ func (t columnType) membership(column string, values []types.Value) engine.Condi
 	return c
 }
 
-// exclusion is fulfilled by all other values.
-func (t columnType) exclusion(column string, values []types.Value) engine.Condition {
+// exclusionOf returns the condition that all values but the given ones fulfil.
+func exclusionOf(t policy.ColumnType, column string, values []types.Value) engine.Condition {
 	parts := make([]engine.Condition, len(values))
 	for i, v := range values {
-		parts[i] = t.comparison(OpNeq, column, v)
+		parts[i] = comparisonOf(t, policy.OpNeq, column, v)
 	}
 	return engine.AllOf(parts...)
 }
 
 // patternCondition is the range of the texts that begin as the pattern does.
-func patternCondition(column string, pieces []piece) engine.Condition {
-	text := columnType{class: classText}
+func patternCondition(column string, pieces []policy.Piece) engine.Condition {
+	text := policy.ColumnType{Class: policy.ClassText}
 	switch {
 	case len(pieces) == 0:
-		return text.comparison(OpEq, column, types.String(""))
-	case pieces[0].any || pieces[0].text == "":
+		return comparisonOf(text, policy.OpEq, column, types.String(""))
+	case pieces[0].Any || pieces[0].Text == "":
 		return present(column)
 	case len(pieces) == 1:
-		return text.comparison(OpEq, column, types.String(pieces[0].text))
+		return comparisonOf(text, policy.OpEq, column, types.String(pieces[0].Text))
 	}
-	from := text.comparison(OpGte, column, types.String(pieces[0].text))
-	after, ok := successor(pieces[0].text)
+	from := comparisonOf(text, policy.OpGte, column, types.String(pieces[0].Text))
+	after, ok := successor(pieces[0].Text)
 	if !ok {
 		return from
 	}
-	return engine.AllOf(from, text.comparison(OpLt, column, types.String(after)))
+	return engine.AllOf(from, comparisonOf(text, policy.OpLt, column, types.String(after)))
 }
 
 // isText reports whether the pattern matches exactly one text.
-func isText(pieces []piece) bool { return len(pieces) == 0 || len(pieces) == 1 && !pieces[0].any }
+func isText(pieces []policy.Piece) bool {
+	return len(pieces) == 0 || len(pieces) == 1 && !pieces[0].Any
+}
 
 // successor is the least text above every text that begins with prefix, in the
 // order of code points, which is that of the bytes of UTF-8.
@@ -137,18 +141,16 @@ func present(column string) engine.Condition {
 	return engine.Condition{Op: engine.ConditionIsNotNull, Column: column}
 }
 
-// hasConditionValues reports whether pruning understands values that coerce
-// returned.
-func (t columnType) hasConditionValues(values ...types.Value) bool {
+// hasConditionValues reports whether pruning understands all of the values of t.
+func hasConditionValues(t policy.ColumnType, values ...types.Value) bool {
 	return !slices.ContainsFunc(values, func(v types.Value) bool {
-		_, ok := t.conditionValue(v)
+		_, ok := conditionValue(t, v)
 		return !ok
 	})
 }
 
-// conditionValue prints a value that coerce returned, as engine.ConditionValue
-// says.
-func (t columnType) conditionValue(v types.Value) (engine.ConditionValue, bool) {
+// conditionValue formats a value of type t as [engine.ConditionValue] defines.
+func conditionValue(t policy.ColumnType, v types.Value) (engine.ConditionValue, bool) {
 	switch v := v.(type) {
 	case types.String:
 		return engine.ConditionValue(v), true
@@ -156,10 +158,37 @@ func (t columnType) conditionValue(v types.Value) (engine.ConditionValue, bool) 
 		return engine.ConditionValue(v.String()), true
 	case types.Datetime:
 		layout := "2006-01-02 15:04:05.000"
-		if t.class == classDate {
+		if t.Class == policy.ClassDate {
 			layout = time.DateOnly
 		}
 		return engine.ConditionValue(v.Time().UTC().Format(layout)), true
 	}
 	return "", false
+}
+
+// sqlLiteral returns the SQL literal of a value of type t.
+func sqlLiteral(t policy.ColumnType, v types.Value) string {
+	switch v := v.(type) {
+	case types.String:
+		return engine.QuoteString(string(v))
+	case types.Boolean:
+		if v {
+			return "TRUE"
+		}
+		return "FALSE"
+	case types.Long:
+		return fmt.Sprintf("CAST(%d AS %s)", int64(v), t.SQL)
+	case types.Decimal:
+		return fmt.Sprintf("CAST('%s' AS %s)", v, t.SQL)
+	case types.Datetime:
+		at := v.Time().UTC()
+		switch {
+		case t.Class == policy.ClassDate:
+			return "DATE " + engine.QuoteString(at.Format(time.DateOnly))
+		case t.Zoned:
+			return "TIMESTAMPTZ " + engine.QuoteString(at.Format("2006-01-02 15:04:05.000")+"+00")
+		}
+		return "TIMESTAMP " + engine.QuoteString(at.Format("2006-01-02 15:04:05.000"))
+	}
+	return "NULL"
 }

@@ -1,0 +1,124 @@
+package policy
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/cedar-policy/cedar-go/x/exp/ast"
+
+	"github.com/lakewarden/lakewarden/engine"
+)
+
+// Suits reports whether a text can be a policy of this kind and columnName. For
+// kinds cls and mask the scope must name that column, and conditions may test the user
+// only, because a column is shown or not for all rows alike. With columns, a mask must fit the column's type. Errors are of
+// type [*TextError] or [*FieldError].
+func (p Parsed) Suits(kind Kind, columnName string, columns []engine.Column) error {
+	if kind != KindMask && p.annotation() != "" {
+		return p.text.mask().errorf("@mask is for policies of kind mask only")
+	}
+	if kind == KindRLS {
+		if !rowScope(p.Tree) {
+			return p.text.action().errorf("a policy of kind rls is about rows: the scope is (principal, action, resource)")
+		}
+		return nil
+	}
+	switch column, ok := ColumnScope(p.Tree); {
+	case !kind.Valid():
+		return invalid("kind", "must be rls, cls or mask")
+	case columnName == "":
+		return &FieldError{"columnName", CodeRequired, "is required for policies of kind cls and mask"}
+	case !ok || FoldName(column) != FoldName(columnName):
+		return p.text.resource().errorf("a policy of kind " + string(kind) + " is about its column: write resource == Column::" +
+			strconv.Quote(columnName))
+	case readsRow(p.Tree):
+		return p.text.condition("resource").errorf("a policy of kind " + string(kind) +
+			" decides for all rows alike: its conditions cannot look at resource")
+	}
+	if kind != KindMask {
+		return nil
+	}
+	return maskFits("policyText", p.Mask(), columnName, columns)
+}
+
+// ColumnScope returns the column that a policy's scope is about.
+func ColumnScope(p *ast.Policy) (string, bool) {
+	column, ok := p.Resource.(ast.ScopeTypeEq)
+	action, named := p.Action.(ast.ScopeTypeEq)
+	return string(column.Entity.ID), ok && column.Entity.Type == columnEnt && (!named || action.Entity == unmaskUID)
+}
+
+// rowScope reports whether a policy's action and resource are those of reading
+// rows.
+func rowScope(p *ast.Policy) bool {
+	_, about := p.Resource.(ast.ScopeTypeEq)
+	action, named := p.Action.(ast.ScopeTypeEq)
+	return !about && (!named || action.Entity == ReadUID)
+}
+
+// Mask returns the mask under which a policy of kind mask shows its column.
+func (p Parsed) Mask() string {
+	if mask := p.annotation(); mask != "" {
+		return mask
+	}
+	return MaskNull
+}
+
+// annotation returns the value of @mask, or "" if the policy has none.
+func (p Parsed) annotation() string {
+	for _, a := range p.Tree.Annotations {
+		if a.Key == maskAnnotation {
+			return string(a.Value)
+		}
+	}
+	return ""
+}
+
+// readsRow reports whether a condition of the policy reads a column of the row.
+func readsRow(p *ast.Policy) bool {
+	reads := false
+	for _, c := range p.Conditions {
+		ast.Inspect(ast.NewNode(c.Body), func(n ast.IsNode) bool {
+			v, ok := n.(ast.NodeTypeVariable)
+			reads = reads || ok && v.Name == "resource"
+			return !reads
+		})
+	}
+	return reads
+}
+
+func maskFits(field, mask, column string, columns []engine.Column) error {
+	c, ok := FindColumn(columns, column)
+	if !ok || MaskFits(mask, c.Type) {
+		return nil
+	}
+	return &FieldError{field, CodeTypeNotSupported, fmt.Sprintf("%s does not mask columns of type %s", mask, c.Type)}
+}
+
+func validMask(mask string) bool {
+	return slices.Contains([]string{MaskNull, MaskHash, MaskLast4, MaskYear}, mask)
+}
+
+// hashable are the types that [MaskHash] fits, in addition to decimals.
+var hashable = []string{
+	"VARCHAR", "BLOB", "BOOLEAN", "DATE", "TIMESTAMP", "TIMESTAMP WITH TIME ZONE", "FLOAT", "DOUBLE",
+	"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT",
+}
+
+// MaskFits reports whether columns of a type can be shown under a mask.
+func MaskFits(mask, typ string) bool {
+	switch mask {
+	case MaskNull:
+		return true
+	case MaskHash:
+		return slices.Contains(hashable, typ) ||
+			strings.HasPrefix(typ, "DECIMAL(") && strings.Count(typ, "(") == 1 && strings.HasSuffix(typ, ")")
+	case MaskLast4:
+		return typ == "VARCHAR"
+	case MaskYear:
+		return typ == "DATE" || typ == "TIMESTAMP" || typ == "TIMESTAMP WITH TIME ZONE"
+	}
+	return false
+}
