@@ -1,9 +1,11 @@
 package archtest_test
 
 import (
+	"fmt"
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -20,7 +22,7 @@ func TestTree(t *testing.T) {
 	tree, err := readTree(os.DirFS(root))
 	require.NoError(t, err)
 	require.NotEmpty(t, tree)
-	for _, line := range check(tree) {
+	for _, line := range append(check(tree), checkExceptions(tree)...) {
 		t.Error(line)
 	}
 }
@@ -86,10 +88,6 @@ func TestRulesCatchText(t *testing.T) {
 	t.Run("no doc.go", func(t *testing.T) {
 		requireReports(t, fstest.MapFS{"auth/auth.go": {Data: []byte("// Package auth is.\npackage auth\n")}}, "no doc.go")
 	})
-	t.Run("long file", func(t *testing.T) {
-		long := "// Package auth is.\npackage auth\n" + strings.Repeat("\n", maxLines)
-		requireReports(t, fstest.MapFS{"auth/doc.go": {Data: []byte(long)}}, "split it")
-	})
 	t.Run("child that its parent imports", func(t *testing.T) {
 		requireReports(t, fstest.MapFS{
 			"engine/delta/doc.go":            {Data: []byte("// Package delta is.\npackage delta\nimport _ \"" + module + "/engine/delta/action\"\n")},
@@ -98,6 +96,54 @@ func TestRulesCatchText(t *testing.T) {
 			"engine/delta/testdata/wrong.go": {Data: []byte("package wrong\n")},
 		}, "engine/delta/action/doc.go: imports engine/delta: not an allowed arrow")
 	})
+}
+
+// TestLimitsCatch plants a breach of each limit, and files that the limits leave out.
+func TestLimitsCatch(t *testing.T) {
+	file := func(lines int) *fstest.MapFile {
+		text := "// Package auth is.\npackage auth\n"
+		return &fstest.MapFile{Data: []byte(text + strings.Repeat("\n", lines-strings.Count(text, "\n")))}
+	}
+	packageOf := func(dir string, files, lines int) fstest.MapFS {
+		out := fstest.MapFS{dir + "/doc.go": file(lines/files + lines%files)}
+		for i := range files - 1 {
+			out[fmt.Sprintf("%s/f%d.go", dir, i)] = file(lines / files)
+		}
+		return out
+	}
+	// comment returns a file of comments of a length, one more than the folder may have.
+	comment := func(length int) *fstest.MapFile {
+		line := "//" + strings.Repeat("é", length-2) + "\n"
+		return &fstest.MapFile{Data: []byte("// Package auth is.\npackage auth\n" + strings.Repeat(line, longLineCeilings["auth"]+1))}
+	}
+	cases := map[string]struct {
+		files fstest.MapFS
+		want  string
+	}{
+		"long file":          {fstest.MapFS{"auth/doc.go": file(maxFileLines + 1)}, "auth/doc.go: 401 lines"},
+		"file at the limit":  {fstest.MapFS{"auth/doc.go": file(maxFileLines)}, ""},
+		"test file":          {fstest.MapFS{"auth/doc.go": file(2), "auth/a_test.go": file(maxTestLines)}, ""},
+		"long test file":     {fstest.MapFS{"auth/doc.go": file(2), "auth/a_test.go": file(maxTestLines + 1)}, "auth/a_test.go: 601"},
+		"lines of a package": {packageOf("auth", 9, 9*389), "auth: 3501 lines in 9 files"},
+		"files of a package": {packageOf("auth", maxPackageFiles+1, 100), "auth: 100 lines in 36 files"},
+		"largest package":    {packageOf("auth", maxPackageFiles, maxPackageLines), ""},
+		"test package":       {packageOf("auth/authtest", 50, 9000), ""},
+		"bench":              {packageOf("bench", 50, 9000), ""},
+		"listed package":     {packageOf("engine/delta", 60, 9000), ""},
+		"beyond its ceiling": {packageOf("engine/delta", 60, 9900), "engine/delta: 9900 lines in 60 files"},
+		"long lines":         {fstest.MapFS{"auth/doc.go": comment(maxLine + 1)}, "lines of more than 140 characters, one of them in auth/doc.go"},
+		"lines at the limit": {fstest.MapFS{"auth/doc.go": comment(maxLine)}, ""},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) { requireReports(t, c.files, c.want) })
+	}
+
+	for lines, want := range map[int]bool{maxPackageLines: true, maxPackageLines + 1: false} {
+		tree, err := readTree(packageOf("engine/delta", 10, lines))
+		require.NoError(t, err)
+		report := "engine/delta: is no exception: remove it from largePackages"
+		require.Equal(t, want, slices.Contains(checkExceptions(tree), report), "%d lines", lines)
+	}
 }
 
 func requireReports(t *testing.T, files fstest.MapFS, want string) {

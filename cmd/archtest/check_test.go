@@ -2,6 +2,7 @@ package archtest_test
 
 import (
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -15,10 +16,8 @@ func check(tree []folder) []string {
 	graph := arrows(tree)
 	for _, f := range tree {
 		checkFolder(f, report)
+		checkSize(f, report)
 		for _, file := range f.files {
-			if file.lines > maxLines {
-				report("%s: %d lines, more than %d: split it by idea", file.name, file.lines, maxLines)
-			}
 			for _, imported := range file.imports {
 				if target, ok := ours(imported); ok {
 					checkArrow(graph, f.path, file, target, report)
@@ -28,6 +27,7 @@ func check(tree []folder) []string {
 			}
 		}
 	}
+	checkLongLines(tree, report)
 	return found
 }
 
@@ -74,6 +74,82 @@ func checkFolder(f folder, report func(string, ...any)) {
 	}
 	if code && !docFile {
 		report("%s: no doc.go", f.path)
+	}
+}
+
+// counted returns the files of a package that the limits of size count.
+func counted(f folder) []sourceFile {
+	if testPackage(f.path) || within(f.path, "bench") {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(f.files), func(file sourceFile) bool { return file.test })
+}
+
+// checkSize compares a package and its files with their limits.
+func checkSize(f folder, report func(string, ...any)) {
+	for _, file := range f.files {
+		limit := maxTestLines
+		if slices.ContainsFunc(counted(f), func(c sourceFile) bool { return c.name == file.name }) {
+			limit = max(maxFileLines, largeFiles[file.name])
+		}
+		if file.lines > limit {
+			report("%s: %d lines, more than %d: split it by idea", file.name, file.lines, limit)
+		}
+	}
+	large := largePackages[f.path]
+	if lines, files := size(f); lines > max(maxPackageLines, large.lines) || files > max(maxPackageFiles, large.files) {
+		report("%s: %d lines in %d files: split it by idea", f.path, lines, files)
+	}
+}
+
+func size(f folder) (lines, files int) {
+	for _, file := range counted(f) {
+		lines += file.lines
+	}
+	return lines, len(counted(f))
+}
+
+// checkExceptions returns the exceptions from the limits of size that the tree no longer
+// needs, one line each.
+func checkExceptions(tree []folder) []string {
+	needed := map[string]bool{}
+	for _, f := range tree {
+		lines, files := size(f)
+		needed[f.path] = lines > maxPackageLines || files > maxPackageFiles
+		for _, file := range counted(f) {
+			needed[file.name] = file.lines > maxFileLines
+		}
+	}
+	var found []string
+	for _, name := range slices.Sorted(maps.Keys(largePackages)) {
+		if !needed[name] {
+			found = append(found, name+": is no exception: remove it from largePackages")
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(largeFiles)) {
+		if !needed[name] {
+			found = append(found, name+": is no exception: remove it from largeFiles")
+		}
+	}
+	return found
+}
+
+// checkLongLines compares the number of long lines below each top-level folder with its
+// ceiling.
+func checkLongLines(tree []folder, report func(string, ...any)) {
+	long, last := map[string]int{}, map[string]string{}
+	for _, f := range tree {
+		top, _, _ := strings.Cut(f.path, "/")
+		for _, file := range f.files {
+			if long[top] += file.long; file.long > 0 {
+				last[top] = file.name
+			}
+		}
+	}
+	for _, top := range slices.Sorted(maps.Keys(long)) {
+		if long[top] > longLineCeilings[top] {
+			report("%s: %d lines of more than %d characters, one of them in %s: break them", top, long[top], maxLine, last[top])
+		}
 	}
 }
 

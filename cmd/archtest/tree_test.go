@@ -11,6 +11,7 @@ import (
 	"sort"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // module is the prefix that makes an import path one of ours.
@@ -22,6 +23,7 @@ type sourceFile struct {
 	pkg     string // package clause
 	test    bool   // a _test.go file
 	lines   int
+	long    int    // lines of more than maxLine characters
 	doc     string // package comment, if this file has it
 	imports []string
 }
@@ -95,6 +97,7 @@ func readFile(root fs.FS, name string) (sourceFile, error) {
 		pkg:   parsed.Name.Name,
 		test:  strings.HasSuffix(name, "_test.go"),
 		lines: bytes.Count(text, []byte("\n")),
+		long:  longLines(text),
 		doc:   docText(parsed.Doc),
 	}
 	for _, spec := range parsed.Imports {
@@ -105,6 +108,15 @@ func readFile(root fs.FS, name string) (sourceFile, error) {
 		file.imports = append(file.imports, imported)
 	}
 	return file, nil
+}
+
+func longLines(text []byte) (n int) {
+	for line := range bytes.Lines(text) {
+		if utf8.RuneCount(bytes.TrimRight(line, "\n")) > maxLine {
+			n++
+		}
+	}
+	return n
 }
 
 func docText(group *ast.CommentGroup) string {
