@@ -104,8 +104,8 @@ func identitiesOf(ctx context.Context, store configLists, org catalog.OrgID) (id
 }
 
 // currentBucket opens a configuration anew for every operation: a session that
-// lives on after its credential was rotated reads with the new one, and reads
-// nothing once the configuration is gone.
+// outlives the rotation of its credential reads with the new one, and reads
+// nothing once the configuration is deleted.
 type currentBucket struct {
 	org    catalog.OrgID
 	id     catalog.ConfigID
@@ -188,13 +188,4 @@ func (b currentBucket) Delete(ctx context.Context, name string) error {
 		return err
 	}
 	return bucket.Delete(ctx, name)
-}
-
-// Uploads implements objstore.Bucket.
-func (b currentBucket) Uploads(ctx context.Context, prefix string) iter.Seq2[objstore.Upload, error] {
-	bucket, err := b.open(ctx)
-	if err != nil {
-		return func(yield func(objstore.Upload, error) bool) { yield(objstore.Upload{}, err) }
-	}
-	return bucket.Uploads(ctx, prefix)
 }

@@ -50,7 +50,7 @@ func Purge(ctx context.Context, bucket objstore.Bucket) error {
 	if err := g.Wait(); err != nil {
 		return err
 	}
-	for upload, err := range bucket.Uploads(ctx, "") {
+	for upload, err := range objstore.Uploads(ctx, bucket, "") {
 		if err != nil {
 			return err
 		}

@@ -9,12 +9,11 @@ import (
 	"github.com/lakewarden/lakewarden/engine/objstore"
 )
 
-// uploads removes what writes of processes that died left half-written, in the
-// table's own folders and its log. An upload belongs to no version, so that its
-// age alone decides.
+// uploads removes the unfinished uploads of processes that died, in the table's own
+// folders and its log. An upload belongs to no version, so its age alone decides.
 func (v *vacuum) uploads(ctx context.Context) error {
 	batch := make([]objstore.Upload, 0, parallel)
-	for upload, err := range v.bucket.Uploads(ctx, "") {
+	for upload, err := range objstore.Uploads(ctx, v.bucket, "") {
 		if err != nil {
 			return err
 		}

@@ -42,7 +42,8 @@ func TestFaultsWithoutCutsConformance(t *testing.T) {
 	}, objstoretest.Config{})
 }
 
-// TestWrappedConformance: all of them around a store that tells of uploads.
+// TestWrappedConformance runs the suite over all wrappers around a store that lists
+// uploads.
 func TestWrappedConformance(t *testing.T) {
 	metrics := objstore.NewMetrics(prometheus.NewPedanticRegistry())
 	objstoretest.Run(t, func(t *testing.T) objstore.Bucket {

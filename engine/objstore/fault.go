@@ -41,7 +41,10 @@ type Faults struct {
 	count map[Op]int
 }
 
-var _ Bucket = (*Faults)(nil)
+var (
+	_ Bucket       = (*Faults)(nil)
+	_ UploadLister = (*Faults)(nil)
+)
 
 // NewFaults wraps bucket with the given cuts, each counting by itself.
 func NewFaults(bucket Bucket, cuts ...Cut) *Faults {
@@ -175,10 +178,10 @@ func (f *Faults) Delete(ctx context.Context, name string) error {
 	return f.write(OpDelete, name, func() error { return f.inner.Delete(ctx, name) })
 }
 
-// Uploads implements Bucket.
+// Uploads implements UploadLister.
 func (f *Faults) Uploads(ctx context.Context, prefix string) iter.Seq2[Upload, error] {
 	return func(yield func(Upload, error) bool) {
-		for upload, err := range faultyList(f, OpUploads, prefix, f.inner.Uploads(ctx, prefix)) {
+		for upload, err := range faultyList(f, OpUploads, prefix, Uploads(ctx, f.inner, prefix)) {
 			discard := upload.Discard
 			upload.Discard = func(ctx context.Context) error {
 				return f.write(OpDiscard, upload.Name, func() error { return discard(ctx) })

@@ -47,7 +47,10 @@ type measured struct {
 	metrics *Metrics
 }
 
-var _ Bucket = (*measured)(nil)
+var (
+	_ Bucket       = (*measured)(nil)
+	_ UploadLister = (*measured)(nil)
+)
 
 func (b *measured) done(op Op, took time.Duration, err error) {
 	b.metrics.requests.WithLabelValues(b.store, string(op), outcome(err)).Inc()
@@ -107,10 +110,10 @@ func (b *measured) List(ctx context.Context, prefix string, opts ListOptions) it
 	return measuredList(b, OpList, b.inner.List(ctx, prefix, opts))
 }
 
-// Uploads implements Bucket.
+// Uploads implements UploadLister.
 func (b *measured) Uploads(ctx context.Context, prefix string) iter.Seq2[Upload, error] {
 	return func(yield func(Upload, error) bool) {
-		for upload, err := range measuredList(b, OpUploads, b.inner.Uploads(ctx, prefix)) {
+		for upload, err := range measuredList(b, OpUploads, Uploads(ctx, b.inner, prefix)) {
 			discard := upload.Discard
 			upload.Discard = func(ctx context.Context) error {
 				start := time.Now()

@@ -44,7 +44,10 @@ type named struct {
 	name  string
 }
 
-var _ Bucket = (*named)(nil)
+var (
+	_ Bucket       = (*named)(nil)
+	_ UploadLister = (*named)(nil)
+)
 
 func (b *named) err(op Op, err error) error {
 	if errors.Is(err, ErrUnavailable) || errors.Is(err, ErrDenied) {
@@ -120,10 +123,10 @@ func (b *named) Delete(ctx context.Context, name string) error {
 	return b.err(OpDelete, b.inner.Delete(ctx, name))
 }
 
-// Uploads implements Bucket.
+// Uploads implements UploadLister.
 func (b *named) Uploads(ctx context.Context, prefix string) iter.Seq2[Upload, error] {
 	return func(yield func(Upload, error) bool) {
-		for upload, err := range b.inner.Uploads(ctx, prefix) {
+		for upload, err := range Uploads(ctx, b.inner, prefix) {
 			discard := upload.Discard
 			upload.Discard = func(ctx context.Context) error { return b.err(OpDiscard, discard(ctx)) }
 			if !yield(upload, b.err(OpUploads, err)) {

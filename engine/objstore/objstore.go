@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Object is what a listing says of one object.
+// Object describes one object of a store.
 type Object struct {
 	Name    string
 	Size    int64
@@ -17,7 +17,7 @@ type Object struct {
 // ListOptions narrows a listing.
 type ListOptions struct {
 	// StartAfter skips names up to and including it, in byte order and as they
-	// are returned: a Shallow listing compares "a/", not what lies in it.
+	// are returned: a Shallow listing compares "a/", not the names below it.
 	StartAfter string
 	// Shallow stops at the next slash after the prefix: deeper names are
 	// returned once, as a name that ends in "/" with zero size.
@@ -26,7 +26,8 @@ type ListOptions struct {
 
 // Bucket is an object store below one root. Implementations are safe for
 // concurrent use, honour ctx, and wrap the errors of this package. A context
-// error that is not also ErrUnknown means that nothing was written.
+// error that is not also ErrUnknown means that nothing was written. A Bucket may
+// also be an [UploadLister].
 type Bucket interface {
 	// Get opens an object from its start. ErrNotFound.
 	Get(ctx context.Context, name string) (io.ReadCloser, error)
@@ -49,10 +50,6 @@ type Bucket interface {
 	PutIfAbsent(ctx context.Context, name string, body []byte) error
 	// Delete removes an object; a missing one is not an error.
 	Delete(ctx context.Context, name string) error
-	// Uploads yields the writes that began and did not end below a folder, in no
-	// order: the prefix is empty or ends in a slash. A store that does not tell of
-	// them, or not this caller, yields nothing. The first error ends the sequence.
-	Uploads(ctx context.Context, prefix string) iter.Seq2[Upload, error]
 }
 
 // Op names an operation of a Bucket, for metrics and faults.

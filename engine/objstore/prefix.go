@@ -24,7 +24,10 @@ type prefixed struct {
 	dir   string // ends in a slash
 }
 
-var _ Bucket = (*prefixed)(nil)
+var (
+	_ Bucket       = (*prefixed)(nil)
+	_ UploadLister = (*prefixed)(nil)
+)
 
 func (b *prefixed) full(name string) (string, error) {
 	if err := ValidName(name); err != nil {
@@ -116,14 +119,14 @@ func (b *prefixed) Delete(ctx context.Context, name string) error {
 	return b.inner.Delete(ctx, full)
 }
 
-// Uploads implements Bucket.
+// Uploads implements UploadLister.
 func (b *prefixed) Uploads(ctx context.Context, prefix string) iter.Seq2[Upload, error] {
 	return func(yield func(Upload, error) bool) {
 		if err := errors.Join(ValidPrefix(prefix), ValidPrefix(b.dir+prefix)); err != nil {
 			yield(Upload{}, err)
 			return
 		}
-		for upload, err := range b.inner.Uploads(ctx, b.dir+prefix) {
+		for upload, err := range Uploads(ctx, b.inner, b.dir+prefix) {
 			upload.Name = strings.TrimPrefix(upload.Name, b.dir)
 			if !yield(upload, err) {
 				return

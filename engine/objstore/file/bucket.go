@@ -21,7 +21,10 @@ type Bucket struct {
 	dir string
 }
 
-var _ objstore.Bucket = (*Bucket)(nil)
+var (
+	_ objstore.Bucket       = (*Bucket)(nil)
+	_ objstore.UploadLister = (*Bucket)(nil)
+)
 
 // New opens the existing directory root.
 func New(root string) (*Bucket, error) {

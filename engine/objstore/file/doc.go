@@ -20,7 +20,7 @@
 //     swaps one in, cannot lead outside the root.
 //   - A visible name is always a complete object.
 //   - A crash leaves at most temporary files, which no listing shows, no name
-//     can address and Uploads tells of.
+//     can address and Uploads lists.
 //
 // It runs on systems with POSIX file names.
 package file

@@ -12,7 +12,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine/objstore"
 )
 
-// Uploads implements objstore.Bucket: temporary files, by their own names. Links
+// Uploads implements objstore.UploadLister: temporary files, by their own names. Links
 // are not followed. Folders that refuse access are passed over.
 func (b *Bucket) Uploads(ctx context.Context, prefix string) iter.Seq2[objstore.Upload, error] {
 	return func(yield func(objstore.Upload, error) bool) {

@@ -54,11 +54,6 @@ func (b *Bucket) Stat(ctx context.Context, name string) (objstore.Object, error)
 	return found.describe(name), nil
 }
 
-// Uploads implements objstore.Bucket. A write here is over at once.
-func (b *Bucket) Uploads(context.Context, string) iter.Seq2[objstore.Upload, error] {
-	return func(func(objstore.Upload, error) bool) {}
-}
-
 // List implements objstore.Bucket. It sees the bucket as it was at the start.
 func (b *Bucket) List(ctx context.Context, prefix string, opts objstore.ListOptions) iter.Seq2[objstore.Object, error] {
 	return func(yield func(objstore.Object, error) bool) {

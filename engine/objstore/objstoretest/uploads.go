@@ -28,7 +28,7 @@ func slowPut(t *testing.T, bucket objstore.Bucket, name string, size int64) (bod
 
 func uploads(t *testing.T, bucket objstore.Bucket, prefix string) (found []objstore.Upload) {
 	t.Helper()
-	for upload, err := range bucket.Uploads(t.Context(), prefix) {
+	for upload, err := range objstore.Uploads(t.Context(), bucket, prefix) {
 		require.NoError(t, err)
 		found = append(found, upload)
 	}
@@ -38,7 +38,7 @@ func uploads(t *testing.T, bucket objstore.Bucket, prefix string) (found []objst
 // testUploads: a write under way is told of below its folders only, can be
 // discarded, and leaves nothing when it ends, however it ends.
 func testUploads(t *testing.T, bucket objstore.Bucket, config Config) {
-	for _, err := range bucket.Uploads(t.Context(), "/x") {
+	for _, err := range objstore.Uploads(t.Context(), bucket, "/x") {
 		require.ErrorIs(t, err, objstore.ErrInvalidName)
 	}
 	MustPut(t, bucket, "d/e/whole", "x")

@@ -24,7 +24,10 @@ type Bucket struct {
 	limits    Limits
 }
 
-var _ objstore.Bucket = (*Bucket)(nil)
+var (
+	_ objstore.Bucket       = (*Bucket)(nil)
+	_ objstore.UploadLister = (*Bucket)(nil)
+)
 
 // New makes a client of one bucket. It sends nothing. [OptionError].
 func New(o Options) (*Bucket, error) {

@@ -16,7 +16,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine/objstore"
 )
 
-// Uploads implements objstore.Bucket: multipart uploads, whose ModTime is when
+// Uploads implements objstore.UploadLister: multipart uploads, whose ModTime is when
 // they began. Stores tell the owner of a bucket only, and some tell nobody.
 func (b *Bucket) Uploads(ctx context.Context, prefix string) iter.Seq2[objstore.Upload, error] {
 	return func(yield func(objstore.Upload, error) bool) {
