@@ -9,24 +9,24 @@ import (
 	"github.com/lakewarden/lakewarden/engine/delta"
 )
 
-// bin are files of one partition that are replaced together.
+// bin holds files of one partition that are replaced together.
 type bin struct {
-	// values are the partition's, by the names of the schema.
+	// values are the partition's values by column name.
 	values map[string]*string
 	key    string
 	files  []delta.File
 	bytes  int64
 }
 
-// layout is what files are to become.
+// layout describes the files that an optimize writes.
 type layout struct {
 	targetBytes int64
-	// zOrder are columns by their names in files.
+	// zOrder are the columns of the Z-order curve by their names in files.
 	zOrder []string
 }
 
-// mark is the layout as a tag says it.
-func (l layout) mark() string {
+// tag returns the layout as the tag of a file records it.
+func (l layout) tag() string {
 	mark := strconv.FormatInt(l.targetBytes, 10)
 	for _, column := range l.zOrder {
 		mark += " " + strconv.Quote(column)
@@ -34,9 +34,9 @@ func (l layout) mark() string {
 	return mark
 }
 
-// plan puts the files that are worth another layout into bins, partition by
-// partition, in the order in which they were written: rows that came together
-// stay together. skip leaves files out.
+// plan puts the files worth rewriting into bins, partition by partition and in the
+// order in which they were written, so that rows written together stay together. It
+// leaves out files that skip reports true for.
 func (l layout) plan(snap *delta.Snapshot, partition func(map[string]*string) bool, skip func(delta.File) bool) []bin {
 	var order []string
 	parts := map[string]*bin{}
@@ -58,13 +58,13 @@ func (l layout) plan(snap *delta.Snapshot, partition func(map[string]*string) bo
 	var bins []bin
 	for _, key := range order {
 		if part := parts[key]; part != nil {
-			bins = append(bins, l.fill(*part)...)
+			bins = append(bins, l.binPack(*part)...)
 		}
 	}
 	return bins
 }
 
-// partitionKey tells partitions apart.
+// partitionKey returns a string that identifies a partition.
 func partitionKey(columns []string, values map[string]*string) string {
 	var key strings.Builder
 	for _, column := range columns {
@@ -76,10 +76,10 @@ func partitionKey(columns []string, values map[string]*string) string {
 	return key.String()
 }
 
-// fill makes bins of one partition.
-func (l layout) fill(part bin) []bin {
+// binPack divides the files of one partition into bins.
+func (l layout) binPack(part bin) []bin {
 	if len(l.zOrder) > 0 {
-		if l.done(part.files) {
+		if l.matchesAll(part.files) {
 			return nil
 		}
 		for _, f := range part.files {
@@ -91,7 +91,7 @@ func (l layout) fill(part bin) []bin {
 	var bins []bin
 	next := bin{values: part.values, key: part.key}
 	flush := func() {
-		if next.worth(l) {
+		if next.worthRewriting(l) {
 			bins = append(bins, next)
 		}
 		next = bin{values: part.values, key: part.key}
@@ -109,20 +109,20 @@ func (l layout) fill(part bin) []bin {
 	return bins
 }
 
-// worth reports whether other files would be better than these.
-func (b *bin) worth(l layout) bool {
-	return len(b.files) > 1 && !l.done(b.files) || slices.ContainsFunc(b.files, hidesRows)
+// worthRewriting reports whether rewriting the files of a bin improves the layout.
+func (b *bin) worthRewriting(l layout) bool {
+	return len(b.files) > 1 && !l.matchesAll(b.files) || slices.ContainsFunc(b.files, hidesRows)
 }
 
-// done reports that all files are what this layout makes.
-func (l layout) done(files []delta.File) bool {
-	mark := l.mark()
+// matchesAll reports whether all files already have this layout.
+func (l layout) matchesAll(files []delta.File) bool {
+	mark := l.tag()
 	return !slices.ContainsFunc(files, func(f delta.File) bool {
 		made := f.Add.Tags[datafile.LayoutTag]
 		return made == nil || *made != mark || f.Add.DeletionVector != nil
 	})
 }
 
-// hidesRows reports whether a deletion vector hides rows of a file. Rewriting the file
-// removes them.
+// hidesRows reports whether a file has a deletion vector. Rewriting the file
+// removes the rows it marks.
 func hidesRows(f delta.File) bool { return f.Add.DeletionVector != nil }

@@ -8,24 +8,26 @@ import (
 	"github.com/lakewarden/lakewarden/engine/pruning"
 )
 
-// columns are those of a table's data files, by the names in the files.
+// columns are the columns of a table's data files, by their names in the files.
 type columns struct {
 	list     []engine.Column
 	fieldIDs []engine.FieldID
-	// ids are the field ids by which the columns are found; nil where it is by name.
-	ids []int
-	// parts are what the columns hold, where files must be looked into: members are
-	// found by field id, or a file may have none of those that a struct has now.
+	// foundByID are the field ids by which readers find the columns; nil means that
+	// they find them by name.
+	foundByID []int
+	// parts are the members of the columns. It is set if readers have to inspect
+	// files: members are found by field id, or a file may have none of a struct's
+	// current members.
 	parts [][]engine.FieldID
-	// uniform says that every file holds all columns, and as they are.
+	// uniform says that every file has all columns, with their current types.
 	uniform bool
 }
 
-// of is a list of data files, without their partition values.
-func (c columns) of(files engine.FileGroup) *engine.FileList {
+// listOf returns a list of data files without their partition values.
+func (c columns) listOf(files engine.FileGroup) *engine.FileList {
 	list := engine.NewFileList(c.list, c.uniform, []engine.FileGroup{files})
-	if c.ids != nil {
-		list = list.WithStored(c.list).WithColumnIDs(c.ids)
+	if c.foundByID != nil {
+		list = list.WithStored(c.list).WithColumnIDs(c.foundByID)
 	}
 	if c.parts != nil {
 		list = list.WithStored(c.list).WithParts(c.parts)
@@ -33,9 +35,8 @@ func (c columns) of(files engine.FileGroup) *engine.FileList {
 	return list
 }
 
-// fileColumns describes the data files of a table that can be rewritten. The
-// error is a [delta.FeatureError]: a table is refused whose files may hold
-// something else than their reader would take them for.
+// fileColumns returns the columns of a table's data files. The error is a
+// [delta.FeatureError] if the engine could misread files of the table.
 func fileColumns(snap *delta.Snapshot) (columns, error) {
 	refuse := func(feature, reason string) (columns, error) {
 		return columns{}, &delta.FeatureError{Feature: feature, Write: true, Reason: reason}
@@ -57,11 +58,11 @@ func fileColumns(snap *delta.Snapshot) (columns, error) {
 		}
 		t, name := f.Type, f.Name
 		if snap.Mapped() {
-			t, name = inFiles(f.Type), f.PhysicalName()
+			t, name = typeInFiles(f.Type), f.PhysicalName()
 		}
 		out.list = append(out.list, engine.Column{Name: name, Type: delta.DuckDBType(t), Nullable: true})
 		if ids != nil {
-			out.ids = append(out.ids, ids[i])
+			out.foundByID = append(out.foundByID, ids[i])
 		}
 	}
 	if snap.Mapped() {
@@ -75,28 +76,29 @@ func fileColumns(snap *delta.Snapshot) (columns, error) {
 	return out, nil
 }
 
-// inFiles is a type with the names that mapped files use.
-func inFiles(t delta.DataType) delta.DataType {
+// typeInFiles returns a type with the names that files of a table with column
+// mapping use.
+func typeInFiles(t delta.DataType) delta.DataType {
 	switch t := t.(type) {
 	case delta.Array:
-		t.Element = inFiles(t.Element)
+		t.Element = typeInFiles(t.Element)
 		return t
 	case delta.Map:
-		t.Key, t.Value = inFiles(t.Key), inFiles(t.Value)
+		t.Key, t.Value = typeInFiles(t.Key), typeInFiles(t.Value)
 		return t
 	case delta.Struct:
 		fields := make([]delta.Field, len(t.Fields))
 		for i, f := range t.Fields {
 			fields[i] = f
-			fields[i].Name, fields[i].Type = f.PhysicalName(), inFiles(f.Type)
+			fields[i].Name, fields[i].Type = f.PhysicalName(), typeInFiles(f.Type)
 		}
 		return delta.Struct{Fields: fields}
 	}
 	return t
 }
 
-// names are the columns in SQL.
-func (c columns) names() string {
+// sqlList returns the columns as a list in SQL.
+func (c columns) sqlList() string {
 	quoted := make([]string, len(c.list))
 	for i, column := range c.list {
 		quoted[i] = engine.QuoteIdent(column.Name)

@@ -16,9 +16,9 @@ import (
 	"github.com/lakewarden/lakewarden/engine"
 )
 
-// without reads a bin without the rows that deletion vectors hide. Their
-// positions are staged as a file: there can be millions.
-func (r *rewriter) without(ctx context.Context, b bin, at engine.PositionColumns, in input) (input, error) {
+// withoutDeleted reads a bin without the rows that deletion vectors mark. Their
+// positions are staged as a file because there can be millions.
+func (r *rewriter) withoutDeleted(ctx context.Context, b bin, at engine.PositionColumns, in input) (input, error) {
 	name := "deleted-" + uuid.NewString() + ".parquet"
 	hidden, err := r.stageDeleted(ctx, b, filepath.Join(r.opts.Scratch, name))
 	if err != nil {
@@ -27,25 +27,27 @@ func (r *rewriter) without(ctx context.Context, b bin, at engine.PositionColumns
 	if in.rows >= 0 {
 		in.rows -= hidden
 	}
-	gone := engine.Source{
+	deleted := engine.Source{
 		Location: r.opts.Scratch, Incarnation: "staged:" + uuid.NewString(),
-		Files: engine.NewFileList([]engine.Column{{Name: "file", Type: "UINTEGER"}, {Name: "row", Type: "BIGINT"}}, true, []engine.FileGroup{{Paths: []string{name}}}),
+		Files: engine.NewFileList([]engine.Column{{Name: "file", Type: "UINTEGER"}, {Name: "row", Type: "BIGINT"}}, true,
+			[]engine.FileGroup{{Paths: []string{name}}}),
 	}
-	in.sources = append(in.sources, gone)
+	in.sources = append(in.sources, deleted)
 	in.from = fmt.Sprintf("(SELECT t.* FROM %s AS t ANTI JOIN %s AS gone ON t.%s = gone.file AND t.%s = gone.row)",
-		in.from, gone.Relation(), engine.QuoteIdent(at.File), engine.QuoteIdent(at.Row))
+		in.from, deleted.Relation(), engine.QuoteIdent(at.File), engine.QuoteIdent(at.Row))
 	return in, nil
 }
 
-// stagedRows is how many positions are written at a time.
-const stagedRows = 64 << 10
+// stagedBatch is the number of positions that are written at a time.
+const stagedBatch = 64 << 10
 
-// stageDeleted writes the positions of a bin's deleted rows and counts them.
+// stageDeleted writes the positions of a bin's deleted rows to a file, and returns
+// their number.
 func (r *rewriter) stageDeleted(ctx context.Context, b bin, path string) (count int64, err error) {
 	schema := arrow.NewSchema([]arrow.Field{
 		{Name: "file", Type: arrow.PrimitiveTypes.Uint32}, {Name: "row", Type: arrow.PrimitiveTypes.Int64},
 	}, nil)
-	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600) //nolint:gosec // in our scratch directory
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600) //nolint:gosec // in the scratch directory
 	if err != nil {
 		return 0, fmt.Errorf("stage deleted rows: %w", err)
 	}
@@ -70,7 +72,7 @@ func (r *rewriter) stageDeleted(ctx context.Context, b bin, path string) (count 
 		for row := range deleted.All() {
 			rows.Field(0).(*array.Uint32Builder).Append(uint32(i)) //nolint:gosec // the number of a file in a bin
 			rows.Field(1).(*array.Int64Builder).Append(row)
-			if count++; count%stagedRows == 0 {
+			if count++; count%stagedBatch == 0 {
 				if err := flush(); err != nil {
 					_ = w.Close()
 					return 0, fmt.Errorf("stage deleted rows: %w", err)

@@ -1,19 +1,19 @@
-// Package maintenance keeps a Delta table small and quick to read: [Vacuum]
-// deletes files that no version needs, [Optimize] rewrites many small files as
-// few larger ones.
+// Package maintenance keeps a Delta table small and fast to read: [Vacuum] deletes
+// files that no version needs, and [Optimize] rewrites many small files into fewer
+// larger ones.
 //
-// What may not go in: who may ask for it, HTTP, the catalog, and SQL of users.
-// The table is an open [delta.Snapshot]; what protects writes under way, and who
-// hears of progress, comes in as functions.
+// What may not go in: authorization, HTTP, the catalog, and SQL of users. The table
+// is an open [delta.Snapshot]; functions in the options report writes under way and
+// receive progress.
 //
 // Invariants:
-//   - No file is deleted that a version within the retention needs, that a write
-//     under way may have made, or that belongs to another table below this one,
-//     and no upload discarded of such a write or table. What cannot be told is
-//     kept.
-//   - Whether a file is needed is judged by a version that is read after the file
-//     was listed, and after the writes under way were asked for: a write that has
-//     ended by then is in that version.
+//   - Vacuum deletes no file that a version within the retention needs, that a
+//     write under way may have written, or that belongs to another table below this
+//     one's folder, and discards no upload of such a write or table. In doubt it
+//     keeps the file.
+//   - Vacuum first lists a file, then asks for writes under way, then reads the
+//     newest version, and decides by that version. A write that ended before the
+//     question is part of it.
 //   - Optimize replaces files in one commit that changes no row, or not at all.
-//   - Both can be stopped at any moment and run again.
+//   - Both can be stopped at any time and run again.
 package maintenance

@@ -6,21 +6,21 @@ import (
 )
 
 var (
-	// ErrRetention: a vacuum asks for less retention than the table promises, and
-	// does not insist. 422 with field retention_hours.
+	// ErrRetention: a vacuum was asked for a retention shorter than the table's,
+	// without Insist. 422 with field retention_hours.
 	ErrRetention = errors.New("retention is shorter than the table's")
 	// ErrZOrder: see [ZOrderError]. 422 with field zorder_by.
 	ErrZOrder = errors.New("column cannot be z-ordered")
-	// ErrRowsDiffer: the files that were written do not hold as many rows as the
-	// log counts in those that they replace. Nothing was committed. 409: the log is
-	// wrong.
-	ErrRowsDiffer = errors.New("rewritten files have another number of rows")
+	// ErrRowsDiffer: the written files have a different number of rows than the log
+	// reports for the files that they replace. Nothing was committed. 409: the log
+	// is wrong.
+	ErrRowsDiffer = errors.New("rewritten files have a different number of rows")
 )
 
-// ZOrderError says which of the columns cannot be ordered by. It matches
+// ZOrderError says which column cannot be part of the Z-order. It matches
 // [ErrZOrder].
 type ZOrderError struct {
-	// At is the position in the list of columns.
+	// At is the column's index in the list of columns.
 	At int
 	// Reason completes a sentence about the column.
 	Reason string

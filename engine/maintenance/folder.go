@@ -13,12 +13,12 @@ import (
 	"github.com/lakewarden/lakewarden/engine/objstore"
 )
 
-// logFolder holds a table's log.
+// logFolder is the folder of a table's log.
 const logFolder = "_delta_log"
 
-// folder tells a table's own files from what other tools keep beside them.
+// folder distinguishes a table's own files from other files in its folder.
 type folder struct {
-	// partitions begin the names of the folders of partitions: "column=".
+	// partitions are the prefixes of the names of partition folders: "column=".
 	partitions []string
 }
 
@@ -30,8 +30,8 @@ func newFolder(partitionColumns []string) folder {
 	return f
 }
 
-// partitionNames are the partition columns by their names now and by those in
-// files, which folders have that were made before a column was renamed.
+// partitionNames returns the partition columns by their current names and by those
+// in files, which folders have if they were created before a column was renamed.
 func partitionNames(snap *delta.Snapshot) []string {
 	names := slices.Clone(snap.PartitionColumns())
 	for i, f := range snap.Schema().Fields {
@@ -42,8 +42,8 @@ func partitionNames(snap *delta.Snapshot) []string {
 	return names
 }
 
-// owns reports whether a vacuum may touch the file: no part of its name is
-// hidden, but for the folders that the protocol and partitions give names to.
+// owns reports whether a vacuum may delete the file: no part of its name is hidden,
+// except for the folders that the protocol and partition columns name.
 func (f folder) owns(name string) bool {
 	for part := range strings.SplitSeq(name, "/") {
 		if part == logFolder || f.hidden(part) {
@@ -68,12 +68,12 @@ func (f folder) hidden(part string) bool {
 	return true
 }
 
-// longLog is how many files of the log are passed over one by one: a listing that
-// begins anew costs more than they do.
-const longLog = 1000
+// maxSkipped is the number of files in the log that a listing skips one by one.
+// Beyond it, a new listing that starts behind the log costs less.
+const maxSkipped = 1000
 
-// listed yields what the table's folder holds and a vacuum may touch.
-func (v *vacuum) listed(ctx context.Context) iter.Seq2[objstore.Object, error] {
+// listFolder yields the files in the table's folder that a vacuum may delete.
+func (v *vacuum) listFolder(ctx context.Context) iter.Seq2[objstore.Object, error] {
 	const pastLog = logFolder + "/\U0010FFFF"
 	return func(yield func(objstore.Object, error) bool) {
 		passed, after, more := 0, "", true
@@ -81,7 +81,7 @@ func (v *vacuum) listed(ctx context.Context) iter.Seq2[objstore.Object, error] {
 			more = false
 			for object, err := range v.bucket.List(ctx, "", objstore.ListOptions{StartAfter: after}) {
 				if err == nil && after == "" && strings.HasPrefix(object.Name, logFolder+"/") {
-					if passed++; passed > longLog {
+					if passed++; passed > maxSkipped {
 						after, more = pastLog, true
 						break
 					}
@@ -95,35 +95,35 @@ func (v *vacuum) listed(ctx context.Context) iter.Seq2[objstore.Object, error] {
 	}
 }
 
-// nested knows which folders belong to other tables.
-type nested struct {
+// nestedTables finds the folders that belong to other tables.
+type nestedTables struct {
 	bucket objstore.Bucket
 
 	mu sync.Mutex
-	// tables says of folders whether they hold a log. It has those of the last
-	// batch only: a listing comes back to none but those.
+	// tables reports for folders whether they contain a log. It has the folders of
+	// the last batch only, because a listing does not return to earlier ones.
 	tables map[string]bool
 }
 
-// without leaves out the files of tables below this one.
-func (n *nested) without(ctx context.Context, files []objstore.Object) ([]objstore.Object, error) {
-	if err := n.learn(ctx, files); err != nil {
+// exclude removes the files of tables below this one.
+func (n *nestedTables) exclude(ctx context.Context, files []objstore.Object) ([]objstore.Object, error) {
+	if err := n.load(ctx, files); err != nil {
 		return nil, err
 	}
-	return slices.DeleteFunc(files, func(f objstore.Object) bool { return n.covers(f.Name) }), nil
+	return slices.DeleteFunc(files, func(f objstore.Object) bool { return n.contains(f.Name) }), nil
 }
 
-// learn asks about the folders that files lie in.
-func (n *nested) learn(ctx context.Context, files []objstore.Object) error {
+// load determines which of the files' folders are tables.
+func (n *nestedTables) load(ctx context.Context, files []objstore.Object) error {
 	known := n.tables
 	n.tables = make(map[string]bool, len(known))
 	g, gctx := errgroup.WithContext(ctx)
-	g.SetLimit(parallel)
+	g.SetLimit(parallelRequests)
 	asked := map[string]bool{}
 	for _, f := range files {
 		for dir := range parents(f.Name) {
 			if asked[dir] {
-				break // and so are those above
+				break // and its parents too
 			}
 			asked[dir] = true
 			if is, ok := known[dir]; ok {
@@ -140,13 +140,13 @@ func (n *nested) learn(ctx context.Context, files []objstore.Object) error {
 	return g.Wait()
 }
 
-func (n *nested) set(dir string, is bool) {
+func (n *nestedTables) set(dir string, is bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.tables[dir] = is
 }
 
-func (n *nested) covers(name string) bool {
+func (n *nestedTables) contains(name string) bool {
 	for dir := range parents(name) {
 		if n.tables[dir] {
 			return true
@@ -155,15 +155,14 @@ func (n *nested) covers(name string) bool {
 	return false
 }
 
-func (n *nested) isTable(ctx context.Context, dir string) (bool, error) {
+func (n *nestedTables) isTable(ctx context.Context, dir string) (bool, error) {
 	for _, err := range n.bucket.List(ctx, dir+"/"+logFolder+"/", objstore.ListOptions{}) {
 		return err == nil, err
 	}
 	return false, nil
 }
 
-// parents yields the folders that a file lies in, the nearest first, without the
-// root.
+// parents yields the folders of a file, innermost first, without the root.
 func parents(name string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for i := strings.LastIndexByte(name, '/'); i > 0; i = strings.LastIndexByte(name[:i], '/') {

@@ -20,7 +20,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine/objstore/mem"
 )
 
-// dated is a bucket whose objects are as old as they should be.
+// dated is a bucket that reports set modification times.
 type dated struct {
 	*mem.Bucket
 	times map[string]time.Time
@@ -48,26 +48,26 @@ func (d *dated) List(ctx context.Context, prefix string, opts objstore.ListOptio
 	}
 }
 
-// past is a table with a history that was made up: files hold nothing, times are
-// the history's own.
-type past struct {
+// history is a table with an artificial history: its files are empty, and its clock
+// is set by the test.
+type history struct {
 	t      *rapid.T
 	bucket *dated
 	snap   *delta.Snapshot
 	now    time.Time
 	names  int
-	// versions says from when on which files were live.
-	versions []pastVersion
+	// versions holds the live files of each version.
+	versions []historyVersion
 }
 
-type pastVersion struct {
+type historyVersion struct {
 	at    time.Time
 	files []string
 }
 
-func newPast(t *rapid.T, partitioned bool, properties map[string]string) *past {
+func newHistory(t *rapid.T, partitioned bool, properties map[string]string) *history {
 	bucket := &dated{Bucket: mem.New(), times: map[string]time.Time{}}
-	p := &past{t: t, bucket: bucket, now: time.Now().Add(-60 * 24 * time.Hour).Truncate(time.Second)}
+	p := &history{t: t, bucket: bucket, now: time.Now().Add(-60 * 24 * time.Hour).Truncate(time.Second)}
 	c := delta.CreateOptions{Schema: twoColumns, Properties: properties, Options: delta.Options{Clock: func() time.Time { return p.now }}}
 	if partitioned {
 		c.PartitionColumns = []string{"p"}
@@ -79,29 +79,29 @@ func newPast(t *rapid.T, partitioned bool, properties map[string]string) *past {
 	return p
 }
 
-func (p *past) remember() {
-	v := pastVersion{at: p.now}
+func (p *history) remember() {
+	v := historyVersion{at: p.now}
 	for f := range p.snap.Files() {
 		v.files = append(v.files, f.Name)
 	}
 	p.versions = append(p.versions, v)
 }
 
-// put makes a file of the given age.
-func (p *past) put(name string) {
+// put creates a file with the current time of the history.
+func (p *history) put(name string) {
 	require.NoError(p.t, p.bucket.Put(context.Background(), name, strings.NewReader("x"), 1))
 	p.bucket.times[name] = p.now
 }
 
 var folders = []string{"", "p=a b%2F/", "p=é/", "x/y/", "p=__HIVE_DEFAULT_PARTITION__/"}
 
-func (p *past) fileName() string {
+func (p *history) fileName() string {
 	p.names++
 	return fmt.Sprintf("%spart-%05d #%%41.parquet", rapid.SampledFrom(folders).Draw(p.t, "folder"), p.names)
 }
 
-// step does one thing to the table, later than the last.
-func (p *past) step() {
+// step advances the clock and makes one random change.
+func (p *history) step() {
 	p.now = p.now.Add(time.Duration(rapid.IntRange(1, 5*24*60).Draw(p.t, "minutes")) * time.Minute)
 	live := slices.Collect(p.snap.Files())
 	var gone []delta.File
@@ -127,7 +127,7 @@ func (p *past) step() {
 	}
 }
 
-func (p *past) commit(gone []delta.File, files int) {
+func (p *history) commit(gone []delta.File, files int) {
 	txn := p.snap.Begin(delta.Operation{Name: "WRITE"})
 	require.NoError(p.t, txn.Remove(false, gone...))
 	for range files {
@@ -145,9 +145,8 @@ func (p *past) commit(gone []delta.File, files int) {
 	p.remember()
 }
 
-// needed are the files of the versions that were the newest one at since or
-// later.
-func (p *past) needed(since time.Time) []string {
+// needed returns the files of the versions that were the newest at since or later.
+func (p *history) needed(since time.Time) []string {
 	all := map[string]bool{}
 	for i, v := range p.versions {
 		if i+1 < len(p.versions) && p.versions[i+1].at.Before(since) {
@@ -160,14 +159,14 @@ func (p *past) needed(since time.Time) []string {
 	return slices.Sorted(maps.Keys(all))
 }
 
-// hours draws a retention that ends near some version.
-func (p *past) hours() int {
+// hours draws a retention that ends near a version.
+func (p *history) hours() int {
 	v := rapid.SampledFrom(p.versions).Draw(p.t, "version")
 	return max(0, int(time.Since(v.at).Hours())+rapid.IntRange(-30, 30).Draw(p.t, "hours"))
 }
 
-// present are the files below the table's folder, but for its log.
-func (p *past) present() []string {
+// present returns the files below the table's folder, except its log.
+func (p *history) present() []string {
 	var names []string
 	for o, err := range p.bucket.List(context.Background(), "", objstore.ListOptions{}) {
 		require.NoError(p.t, err)
@@ -178,8 +177,8 @@ func (p *past) present() []string {
 	return names
 }
 
-// copyTo writes everything below a directory.
-func (p *past) copyTo(dir string) {
+// copyTo writes the bucket's objects below a directory.
+func (p *history) copyTo(dir string) {
 	for o, err := range p.bucket.List(context.Background(), "", objstore.ListOptions{}) {
 		require.NoError(p.t, err)
 		body, err := p.bucket.Get(context.Background(), o.Name)

@@ -25,7 +25,7 @@ var twoColumns = delta.Struct{Fields: []delta.Field{
 	{Name: "p", Type: delta.String, Nullable: true},
 }}
 
-// deltaRS is a process of delta-rs that answers one question a line.
+// deltaRS is a process of delta-rs that answers one request a line.
 type deltaRS struct {
 	in  io.Writer
 	out *bufio.Reader
@@ -46,9 +46,12 @@ def rows(path):
 def write(path, first, n, p, partitioned=False, vectors=False):
     ids = list(range(first, first + n))
     t = pa.table({"id": pa.array(ids, pa.int64()), "p": pa.array([p] * n, pa.string()), "x": pa.array([i / 7 for i in ids]),
-        "l": pa.array([[i] for i in ids], pa.list_(pa.int32())), "d": pa.array([decimal.Decimal(i).scaleb(-2) for i in ids], pa.decimal128(38, 2)),
-        "t": pa.array([datetime.datetime(2024, 1, 1, tzinfo=datetime.timezone.utc) + datetime.timedelta(microseconds=i) for i in ids], pa.timestamp("us", "UTC"))})
-    write_deltalake(path, t, mode="append", partition_by=["p"] if partitioned else None, configuration={"delta.enableDeletionVectors": "true"} if vectors else None)
+        "l": pa.array([[i] for i in ids], pa.list_(pa.int32())),
+        "d": pa.array([decimal.Decimal(i).scaleb(-2) for i in ids], pa.decimal128(38, 2)),
+        "t": pa.array([datetime.datetime(2024, 1, 1, tzinfo=datetime.timezone.utc) + datetime.timedelta(microseconds=i)
+            for i in ids], pa.timestamp("us", "UTC"))})
+    write_deltalake(path, t, mode="append", partition_by=["p"] if partitioned else None,
+        configuration={"delta.enableDeletionVectors": "true"} if vectors else None)
     return DeltaTable(path).version()
 def members(path):
     def piece(ids, **columns):

@@ -15,57 +15,56 @@ import (
 	"github.com/lakewarden/lakewarden/engine/objstore"
 )
 
-// OptimizeOptions says what an optimize does, and with what.
+// OptimizeOptions says what an optimize does, and provides the session for it.
 type OptimizeOptions struct {
-	// TargetBytes is the size of the files to make; zero means the table's
+	// TargetBytes is the size of the files to write; zero means the table's
 	// property delta.targetFileSize, or 100 MiB.
 	TargetBytes int64
-	// ZOrderBy are columns whose near values are to come near to each other in
-	// files. Without any, small files become larger ones.
+	// ZOrderBy are columns by whose values rows are clustered in files. If empty,
+	// small files are merged into larger ones.
 	ZOrderBy []string
-	// Partition, if set, chooses partitions by their values, which it gets by the
-	// names of the schema in the log's form. Predicate says the same for the
-	// table's history.
+	// Partition, if not nil, selects partitions by their values, which have the
+	// form of the log, by column name. Predicate describes the same selection for
+	// the table's history.
 	Partition func(values map[string]*string) bool
 	Predicate string
 	DryRun    bool
-	// KeepOrder says that rows that become part of larger files stay in the order in
-	// which they lie, see dml.Table.KeepOrder. That along a curve is another.
+	// KeepOrder says that rows keep their order when files are merged, see
+	// dml.Table.KeepOrder. It does not apply to a Z-order.
 	KeepOrder bool
 
-	// Session reads the table and its scratch directory Scratch, absolute, within
-	// Lease, and Writer is its way to write there. A dry run needs none of them.
+	// Session reads the table and its scratch directory Scratch, an absolute path,
+	// within Lease. Writer writes to that directory. A dry run needs none of them.
 	Session engine.Session
 	Writer  engine.Writer
 	Scratch string
 	Lease   engine.Lease
-	// Source is the list of files of the table at a version, for the session.
+	// Source returns the session's source for a list of files of a version.
 	Source func(*delta.Snapshot, *engine.FileList) engine.Source
 
-	// Rewritten hears of how many files more are done. It is called from several
-	// goroutines. Default: nobody does.
+	// Rewritten, if not nil, is called from several goroutines with the number of
+	// files that were rewritten since the last call.
 	Rewritten        func(files int64)
 	UserID, UserName string
 	Clock            func() time.Time
 }
 
-// Optimized is what an optimize did, or would do.
+// Optimized reports what an optimize did, or would do in a dry run.
 type Optimized struct {
 	FilesAdded, FilesRemoved int64
 	BytesAdded, BytesRemoved int64
 }
 
-// rounds bounds how often bins are planned again because somebody else removed
-// their files.
-const rounds = 10
+// maxRounds is the number of times that bins are planned because another commit
+// removed their files.
+const maxRounds = 10
 
-// Optimize replaces files of a table by fewer, larger ones, or by ones that are
-// laid out along a Z-order curve, in one commit that changes no row. Rows that
-// deletion vectors hide are left out for good. Rows that others add meanwhile
-// stay; where others remove files that were rewritten, those bins are planned
-// again, and only those. A second run finds nothing to do and writes no version. After
-// an error the files of this run are deleted, unless the outcome of the commit is
-// unknown.
+// Optimize replaces files of a table by fewer, larger ones, or by files along a
+// Z-order curve, in one commit that changes no row. It removes rows that deletion
+// vectors mark. Rows that other writers add meanwhile stay unaffected; if other
+// writers remove files that were rewritten, the bins of these files are planned
+// again. A second run finds nothing to do and writes no version. After an error the
+// files of this run are deleted, unless the outcome of the commit is unknown.
 //
 // Errors: [ErrZOrder], [ErrRowsDiffer], delta.FeatureError, those of
 // delta.Txn.Commit, of the engine and of the bucket.
@@ -76,11 +75,11 @@ func Optimize(ctx context.Context, snap *delta.Snapshot, opts OptimizeOptions) (
 	if opts.Rewritten == nil {
 		opts.Rewritten = func(int64) {}
 	}
-	curve, err := zColumns(snap, opts.ZOrderBy)
+	curve, err := curveColumns(snap, opts.ZOrderBy)
 	if err != nil {
 		return Optimized{}, fmt.Errorf("optimize: %w", err)
 	}
-	l := layout{targetBytes: opts.TargetBytes, zOrder: names(curve)}
+	l := layout{targetBytes: opts.TargetBytes, zOrder: columnNames(curve)}
 	if l.targetBytes <= 0 {
 		l.targetBytes = datafile.TargetBytes(snap)
 	}
@@ -96,7 +95,7 @@ type optimize struct {
 	opts   OptimizeOptions
 	layout layout
 	bucket objstore.Bucket
-	// done are the bins that are written.
+	// done are the bins whose new files are uploaded.
 	done []rewritten
 }
 
@@ -109,7 +108,7 @@ func (o *optimize) run(ctx context.Context, snap *delta.Snapshot) (Optimized, er
 		}
 		bins := o.plan(snap)
 		if o.opts.DryRun {
-			return o.foreseen(bins), nil
+			return o.estimate(bins), nil
 		}
 		written, err := r.rewriteAll(ctx, bins)
 		o.done = append(o.done, written...)
@@ -126,18 +125,18 @@ func (o *optimize) run(ctx context.Context, snap *delta.Snapshot) (Optimized, er
 			return o.result(), nil
 		case errors.Is(err, delta.ErrCommitUnknown):
 			return Optimized{}, err
-		case !errors.Is(err, delta.ErrConflict) || round == rounds:
+		case !errors.Is(err, delta.ErrConflict) || round == maxRounds:
 			o.discard(ctx, o.done)
 			return Optimized{}, err
 		}
-		if snap, err = o.follow(ctx, snap); err != nil {
+		if snap, err = o.refresh(ctx, snap); err != nil {
 			o.discard(ctx, o.done)
 			return Optimized{}, err
 		}
 	}
 }
 
-// plan makes bins of the files that are in none yet.
+// plan returns bins of the files that are not part of a rewritten bin.
 func (o *optimize) plan(snap *delta.Snapshot) []bin {
 	taken, parts := map[string]bool{}, map[string]bool{}
 	for _, r := range o.done {
@@ -150,13 +149,13 @@ func (o *optimize) plan(snap *delta.Snapshot) []bin {
 	if len(o.opts.ZOrderBy) == 0 {
 		return bins
 	}
-	// A partition that is laid out already takes no more files in this run.
+	// A partition that was rewritten takes no more files in this run.
 	return slices.DeleteFunc(bins, func(b bin) bool { return parts[b.key] })
 }
 
-// follow goes on from the newest version: bins whose files are still there stay
-// as they are, the files of the others are dropped.
-func (o *optimize) follow(ctx context.Context, before *delta.Snapshot) (*delta.Snapshot, error) {
+// refresh returns the newest version. It keeps the bins whose files are unchanged
+// in it, and deletes the new files of the others.
+func (o *optimize) refresh(ctx context.Context, before *delta.Snapshot) (*delta.Snapshot, error) {
 	snap, err := before.Refresh(ctx)
 	if err != nil {
 		return nil, err
@@ -165,24 +164,25 @@ func (o *optimize) follow(ctx context.Context, before *delta.Snapshot) (*delta.S
 	for f := range snap.Files() {
 		live[f.Name] = f.Add.DeletionVector.UniqueID()
 	}
-	same := snap.Metadata().SchemaString == before.Metadata().SchemaString && slices.Equal(snap.PartitionColumns(), before.PartitionColumns()) &&
+	same := snap.Metadata().SchemaString == before.Metadata().SchemaString &&
+		slices.Equal(snap.PartitionColumns(), before.PartitionColumns()) &&
 		snap.Mapped() == before.Mapped() && rowColumns(snap) == rowColumns(before)
-	var lost []rewritten
+	var changed []rewritten
 	o.done = slices.DeleteFunc(o.done, func(r rewritten) bool {
-		stays := same && !slices.ContainsFunc(r.bin.files, func(f delta.File) bool {
+		unchanged := same && !slices.ContainsFunc(r.bin.files, func(f delta.File) bool {
 			vector, ok := live[f.Name]
 			return !ok || vector != f.Add.DeletionVector.UniqueID()
 		})
-		if !stays {
-			lost = append(lost, r)
+		if !unchanged {
+			changed = append(changed, r)
 		}
-		return !stays
+		return !unchanged
 	})
-	o.discard(ctx, lost)
+	o.discard(ctx, changed)
 	return snap, nil
 }
 
-// rowColumns are the columns that rows take their ids along in, often none.
+// rowColumns returns the columns that store row ids in files, if there are any.
 func rowColumns(snap *delta.Snapshot) delta.RowColumns {
 	columns, _ := snap.RowColumns()
 	return columns
@@ -223,7 +223,7 @@ func jsonList(list []string) string {
 	if list == nil {
 		list = []string{}
 	}
-	text, _ := json.Marshal(list) // strings always can be
+	text, _ := json.Marshal(list) // cannot fail for strings
 	return string(text)
 }
 
@@ -241,8 +241,8 @@ func (o *optimize) result() (sum Optimized) {
 	return sum
 }
 
-// foreseen is about what the bins would become.
-func (o *optimize) foreseen(bins []bin) (sum Optimized) {
+// estimate returns the expected result for bins.
+func (o *optimize) estimate(bins []bin) (sum Optimized) {
 	for _, b := range bins {
 		sum.FilesRemoved += int64(len(b.files))
 		sum.FilesAdded++
@@ -256,7 +256,8 @@ func (o *optimize) foreseen(bins []bin) (sum Optimized) {
 	return sum
 }
 
-// discard deletes files that no version names. What stays is for a vacuum.
+// discard deletes files that no version names. A vacuum finds those that it cannot
+// delete.
 func (o *optimize) discard(ctx context.Context, list []rewritten) {
 	var adds []delta.AddFile
 	for _, r := range list {

@@ -21,8 +21,8 @@ import (
 	"github.com/lakewarden/lakewarden/engine/oracletest"
 )
 
-// bench is a table on disk, written and read by delta-rs, and an engine.
-type workshop struct {
+// deltaRSTable is a local table that delta-rs writes and reads, and an engine.
+type deltaRSTable struct {
 	*testing.T
 	dir    string
 	bucket *file.Bucket
@@ -30,26 +30,26 @@ type workshop struct {
 	rs     *deltaRS
 }
 
-func newWorkshop(t *testing.T) *workshop {
+func newDeltaRSTable(t *testing.T) *deltaRSTable {
 	t.Helper()
 	extensions := oracletest.Extensions(t)
 	eng, err := duckdb.New(context.Background(), duckdb.Options{ExtensionDirs: []string{extensions}})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, eng.Close()) })
-	w := &workshop{T: t, dir: t.TempDir(), eng: eng, rs: startDeltaRS(t)}
+	w := &deltaRSTable{T: t, dir: t.TempDir(), eng: eng, rs: startDeltaRS(t)}
 	w.bucket, err = file.New(w.dir)
 	require.NoError(t, err)
 	return w
 }
 
-func (w *workshop) load() *delta.Snapshot {
+func (w *deltaRSTable) load() *delta.Snapshot {
 	w.Helper()
 	snap, err := delta.Load(w.Context(), w.bucket, delta.Options{})
 	require.NoError(w, err)
 	return snap
 }
 
-func (w *workshop) options() maintenance.OptimizeOptions {
+func (w *deltaRSTable) options() maintenance.OptimizeOptions {
 	w.Helper()
 	scratch := w.TempDir()
 	session, err := w.eng.Open(w.Context(), engine.SessionOptions{Roots: []string{w.dir}, Scratch: scratch})
@@ -64,7 +64,7 @@ func (w *workshop) options() maintenance.OptimizeOptions {
 	}
 }
 
-func (w *workshop) optimize(change func(*maintenance.OptimizeOptions)) maintenance.Optimized {
+func (w *deltaRSTable) optimize(change func(*maintenance.OptimizeOptions)) maintenance.Optimized {
 	w.Helper()
 	opts := w.options()
 	if change != nil {
@@ -75,19 +75,19 @@ func (w *workshop) optimize(change func(*maintenance.OptimizeOptions)) maintenan
 	return done
 }
 
-// rows are those of the table as delta-rs reads them.
-func (w *workshop) rows() []string {
+// rows returns the table's rows as delta-rs reads them.
+func (w *deltaRSTable) rows() []string {
 	w.Helper()
 	return ask[[]string](w, w.rs, map[string]any{"do": "rows", "path": w.dir})
 }
 
-// write has delta-rs append n rows from first on.
-func (w *workshop) write(first, n int, p any, partitioned bool) {
+// write lets delta-rs append n rows, starting at first.
+func (w *deltaRSTable) write(first, n int, p any, partitioned bool) {
 	w.Helper()
 	ask[int](w, w.rs, map[string]any{"do": "write", "path": w.dir, "first": first, "n": n, "p": p, "partitioned": partitioned})
 }
 
-func (w *workshop) files() []string {
+func (w *deltaRSTable) files() []string {
 	w.Helper()
 	var list []string
 	for f := range w.load().Files() {
@@ -96,8 +96,8 @@ func (w *workshop) files() []string {
 	return list
 }
 
-// dataFiles are the Parquet files in the table's folder.
-func (w *workshop) dataFiles() []string {
+// dataFiles returns the Parquet files in the table's folder.
+func (w *deltaRSTable) dataFiles() []string {
 	w.Helper()
 	var list []string
 	for o, err := range w.bucket.List(w.Context(), "", objstore.ListOptions{}) {
@@ -112,7 +112,7 @@ func (w *workshop) dataFiles() []string {
 func TestOptimizeCompacts(t *testing.T) {
 	for _, partitioned := range []bool{false, true} {
 		t.Run(fmt.Sprintf("partitioned=%v", partitioned), func(t *testing.T) {
-			w := newWorkshop(t)
+			w := newDeltaRSTable(t)
 			values := []any{"a b/c=d%e", "é:\\?", nil}
 			for i := range 9 {
 				w.write(i*100, 100, values[i%3], partitioned)
@@ -141,7 +141,7 @@ func TestOptimizeCompacts(t *testing.T) {
 			require.Equal(t, maintenance.Optimized{}, w.optimize(nil), "a second run has nothing to do")
 			require.Equal(t, version+1, w.load().Version())
 
-			// Others write on, and their rows are taken in by the next run.
+			// The next run includes rows of later writes.
 			w.write(900, 10, values[0], partitioned)
 			done = w.optimize(nil)
 			require.Equal(t, [2]int64{1, 2}, [2]int64{done.FilesAdded, done.FilesRemoved})
@@ -151,7 +151,7 @@ func TestOptimizeCompacts(t *testing.T) {
 }
 
 func TestOptimizeOnePartition(t *testing.T) {
-	w := newWorkshop(t)
+	w := newDeltaRSTable(t)
 	for i := range 6 {
 		w.write(i*10, 10, []any{"x", "y"}[i%2], true)
 	}
@@ -168,7 +168,7 @@ func TestOptimizeOnePartition(t *testing.T) {
 }
 
 func TestOptimizeTargetSize(t *testing.T) {
-	w := newWorkshop(t)
+	w := newDeltaRSTable(t)
 	for i := range 8 {
 		w.write(i*1000, 1000, "x", false)
 	}
@@ -181,11 +181,11 @@ func TestOptimizeTargetSize(t *testing.T) {
 	done := w.optimize(compact)
 	require.Equal(t, [2]int64{4, 8}, [2]int64{done.FilesAdded, done.FilesRemoved})
 	require.Equal(t, before, w.rows())
-	require.Equal(t, maintenance.Optimized{}, w.optimize(compact), "also where files have shrunk below the size")
+	require.Equal(t, maintenance.Optimized{}, w.optimize(compact), "files that became smaller are not rewritten again")
 }
 
 func TestOptimizePurgesDeletedRows(t *testing.T) {
-	w := newWorkshop(t)
+	w := newDeltaRSTable(t)
 	ask[int](t, w.rs, map[string]any{"do": "write", "path": w.dir, "first": 0, "n": 100, "p": "x", "vectors": true})
 	w.write(100, 100, "x", false)
 	snap := w.load()
@@ -226,7 +226,7 @@ func TestOptimizePurgesDeletedRows(t *testing.T) {
 }
 
 func TestOptimizeAlongACurve(t *testing.T) {
-	w := newWorkshop(t)
+	w := newDeltaRSTable(t)
 	ask[int](t, w.rs, map[string]any{"do": "grid", "path": w.dir, "side": 300, "files": 6})
 	before := w.rows()
 	var size int64
@@ -269,7 +269,7 @@ func TestOptimizeAlongACurve(t *testing.T) {
 }
 
 func TestOptimizeMappedColumns(t *testing.T) {
-	w := newWorkshop(t)
+	w := newDeltaRSTable(t)
 	schema := delta.Struct{Fields: []delta.Field{
 		{Name: "id", Type: delta.Long, Nullable: true}, {Name: "p", Type: delta.String, Nullable: true},
 		{Name: "s t", Type: delta.Struct{Fields: []delta.Field{{Name: "in ner", Type: delta.Long, Nullable: true}}}, Nullable: true},
@@ -289,7 +289,8 @@ func TestOptimizeMappedColumns(t *testing.T) {
 		require.NoError(t, os.Rename(filepath.Join(opts.Scratch, files[0].Name), filepath.Join(w.dir, name)))
 		txn := snap.Begin(delta.Operation{Name: "WRITE"})
 		value := "x"
-		require.NoError(t, txn.Add(delta.AddFile{Name: name, Size: files[0].Bytes, PartitionValues: map[string]*string{"p": &value}, Stats: `{"numRecords":1}`}))
+		require.NoError(t, txn.Add(delta.AddFile{Name: name, Size: files[0].Bytes, PartitionValues: map[string]*string{"p": &value},
+			Stats: `{"numRecords":1}`}))
 		snap, err = txn.Commit(t.Context())
 		require.NoError(t, err)
 	}

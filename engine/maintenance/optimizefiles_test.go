@@ -17,8 +17,8 @@ import (
 	"github.com/lakewarden/lakewarden/engine/pruning"
 )
 
-// append adds the rows of a query as a file, with the field ids that it is given.
-func (w *workshop) append(snap *delta.Snapshot, sql string, ids []engine.FieldID) *delta.Snapshot {
+// append adds the rows of a query as a file with the given field ids.
+func (w *deltaRSTable) append(snap *delta.Snapshot, sql string, ids []engine.FieldID) *delta.Snapshot {
 	w.Helper()
 	opts := w.options()
 	files, err := opts.Writer.Write(w.Context(), engine.WriteStatement{
@@ -34,7 +34,7 @@ func (w *workshop) append(snap *delta.Snapshot, sql string, ids []engine.FieldID
 	return snap
 }
 
-func (w *workshop) alter(snap *delta.Snapshot, a *delta.Alteration) *delta.Snapshot {
+func (w *deltaRSTable) alter(snap *delta.Snapshot, a *delta.Alteration) *delta.Snapshot {
 	w.Helper()
 	change, err := a.Change()
 	require.NoError(w, err)
@@ -45,29 +45,29 @@ func (w *workshop) alter(snap *delta.Snapshot, a *delta.Alteration) *delta.Snaps
 	return snap
 }
 
-// texts are the values of a query over the table t as the engine reads it.
-func (w *workshop) texts(sql string, columns []engine.Column) (out []string) {
+// texts returns the values of a query over the table t as the engine reads it.
+func (w *deltaRSTable) texts(sql string, columns []engine.Column) (out []string) {
 	w.Helper()
 	snap, opts := w.load(), w.options()
 	list, ok := pruning.List(snap, columns, engine.Condition{})
 	require.True(w, ok)
 	source := opts.Source(snap, list)
-	result, err := opts.Session.Query(w.Context(), engine.Statement{SQL: fmt.Sprintf(sql, source.Relation()), Sources: []engine.Source{source}, Lease: opts.Lease})
+	result, err := opts.Session.Query(w.Context(),
+		engine.Statement{SQL: fmt.Sprintf(sql, source.Relation()), Sources: []engine.Source{source}, Lease: opts.Lease})
 	require.NoError(w, err)
 	batch, err := result.Next(w.Context())
 	require.NoError(w, err)
 	values := batch.Column(0).(*array.String)
 	for i := range values.Len() {
-		out = append(out, strings.Clone(values.Value(i))) // the batch goes
+		out = append(out, strings.Clone(values.Value(i))) // the batch is released
 	}
 	batch.Release()
 	require.NoError(w, result.Close())
 	return out
 }
 
-// inFile are the values of a query over the only file of the table, whoever may
-// have written it.
-func (w *workshop) inFile(sql string) []string {
+// inFile returns the values of a query over the only file of the table.
+func (w *deltaRSTable) inFile(sql string) []string {
 	w.Helper()
 	files := w.files()
 	require.Len(w, files, 1)
@@ -75,7 +75,7 @@ func (w *workshop) inFile(sql string) []string {
 }
 
 func TestOptimizeWidenedColumns(t *testing.T) {
-	w := newWorkshop(t)
+	w := newDeltaRSTable(t)
 	snap, err := delta.Create(t.Context(), w.bucket, delta.CreateOptions{Schema: delta.Struct{Fields: []delta.Field{
 		{Name: "id", Type: delta.Integer, Nullable: true}, {Name: "d", Type: delta.Decimal{Precision: 5, Scale: 2}, Nullable: true},
 	}}})
@@ -93,10 +93,11 @@ func TestOptimizeWidenedColumns(t *testing.T) {
 	done := w.optimize(nil)
 	require.Equal(t, [2]int64{1, 2}, [2]int64{done.FilesAdded, done.FilesRemoved})
 	require.Equal(t, want, w.texts(rows, columns))
-	require.Equal(t, append(want, "BIGINT DECIMAL(12,4)"), w.inFile("SELECT id || ' ' || d FROM '%[1]s' UNION ALL SELECT any_value(typeof(id) || ' ' || typeof(d)) FROM '%[1]s' ORDER BY 1"))
+	require.Equal(t, append(want, "BIGINT DECIMAL(12,4)"),
+		w.inFile("SELECT id || ' ' || d FROM '%[1]s' UNION ALL SELECT any_value(typeof(id) || ' ' || typeof(d)) FROM '%[1]s' ORDER BY 1"))
 
 	t.Run("inside of a list", func(t *testing.T) {
-		w := newWorkshop(t)
+		w := newDeltaRSTable(t)
 		snap, err := delta.Create(t.Context(), w.bucket, delta.CreateOptions{Schema: delta.Struct{Fields: []delta.Field{
 			{Name: "l", Type: delta.Array{Element: delta.Integer, ContainsNull: true}, Nullable: true},
 		}}})
@@ -110,15 +111,17 @@ func TestOptimizeWidenedColumns(t *testing.T) {
 }
 
 func TestOptimizeColumnsFoundByID(t *testing.T) {
-	w := newWorkshop(t)
+	w := newDeltaRSTable(t)
 	snap, err := delta.Create(t.Context(), w.bucket, delta.CreateOptions{
-		Schema:     delta.Struct{Fields: []delta.Field{{Name: "a", Type: delta.Long, Nullable: true}, {Name: "b", Type: delta.String, Nullable: true}}},
+		Schema: delta.Struct{Fields: []delta.Field{
+			{Name: "a", Type: delta.Long, Nullable: true}, {Name: "b", Type: delta.String, Nullable: true},
+		}},
 		Properties: map[string]string{"delta.columnMapping.mode": "id"},
 	})
 	require.NoError(t, err)
 	ids := snap.FileColumns()
 	name := func(i int) string { return engine.QuoteIdent(ids[i].FileName) }
-	// Names lie: in the second file each column has the other one's.
+	// In the second file, each column has the name of the other.
 	snap = w.append(snap, "SELECT 1::BIGINT AS "+name(0)+", 'one' AS "+name(1),
 		[]engine.FieldID{{Column: ids[0].FileName, ID: ids[0].ID}, {Column: ids[1].FileName, ID: ids[1].ID}})
 	w.append(snap, "SELECT 2::BIGINT AS "+name(1)+", 'two' AS "+name(0),
@@ -132,13 +135,17 @@ func TestOptimizeColumnsFoundByID(t *testing.T) {
 	require.Equal(t, [2]int64{1, 2}, [2]int64{done.FilesAdded, done.FilesRemoved})
 	require.Equal(t, want, w.texts(rows, columns))
 	require.Equal(t, want, w.inFile("SELECT "+name(0)+" || ' ' || "+name(1)+" FROM '%s' ORDER BY 1"))
-	found := w.inFile("SELECT name || ' ' || field_id FROM parquet_schema('%s') WHERE field_id IS NOT NULL AND type IS NOT NULL ORDER BY field_id")
-	require.Equal(t, []string{fmt.Sprint(ids[0].FileName, " ", ids[0].ID), fmt.Sprint(ids[1].FileName, " ", ids[1].ID)}, found)
+	found := w.inFile("SELECT name || ' ' || field_id FROM parquet_schema('%s') " +
+		"WHERE field_id IS NOT NULL AND type IS NOT NULL ORDER BY field_id")
+	require.Equal(t, []string{
+		fmt.Sprint(ids[0].FileName, " ", ids[0].ID), fmt.Sprint(ids[1].FileName, " ", ids[1].ID),
+	}, found)
 }
 
-// TestOptimizeMembersFoundByID: names of members lie as those of columns do.
+// TestOptimizeMembersFoundByID finds members by field id although names are
+// misleading.
 func TestOptimizeMembersFoundByID(t *testing.T) {
-	w := newWorkshop(t)
+	w := newDeltaRSTable(t)
 	long := func(name string) delta.Field { return delta.Field{Name: name, Type: delta.Long, Nullable: true} }
 	pair := delta.Struct{Fields: []delta.Field{long("x"), long("y")}}
 	snap, err := delta.Create(t.Context(), w.bucket, delta.CreateOptions{
@@ -165,9 +172,11 @@ func TestOptimizeMembersFoundByID(t *testing.T) {
 		}
 		alone, aloneIDs := member(s.Children, first, first+1)
 		listed, listedIDs := member(l.Children[0].Children, first+2, first+3)
-		snap = w.append(snap, "SELECT "+alone+" AS "+engine.QuoteIdent(s.FileName)+", ["+listed+"] AS "+engine.QuoteIdent(l.FileName), []engine.FieldID{
-			{Column: s.FileName, ID: s.ID, Children: aloneIDs}, {Column: l.FileName, ID: l.ID, Children: []engine.FieldID{{Column: "element", ID: 1000, Children: listedIDs}}},
-		})
+		snap = w.append(snap, "SELECT "+alone+" AS "+engine.QuoteIdent(s.FileName)+", ["+listed+"] AS "+engine.QuoteIdent(l.FileName),
+			[]engine.FieldID{
+				{Column: s.FileName, ID: s.ID, Children: aloneIDs},
+				{Column: l.FileName, ID: l.ID, Children: []engine.FieldID{{Column: "element", ID: 1000, Children: listedIDs}}},
+			})
 	}
 	table := []engine.Column{{Name: "s", Type: "STRUCT(x BIGINT, y BIGINT)"}, {Name: "l", Type: "STRUCT(x BIGINT, y BIGINT)[]"}}
 	want := []string{"{'x': 1, 'y': 2} [{'x': 3, 'y': 4}]", "{'x': 5, 'y': 6} [{'x': 7, 'y': 8}]"}
@@ -177,12 +186,14 @@ func TestOptimizeMembersFoundByID(t *testing.T) {
 	require.Equal(t, [2]int64{1, 2}, [2]int64{done.FilesAdded, done.FilesRemoved})
 	require.Equal(t, want, w.texts(rows, table))
 	require.Equal(t, []string{"1 2", "5 6"}, w.inFile("SELECT "+
-		"struct_extract("+engine.QuoteIdent(s.FileName)+", '"+s.Children[0].FileName+"') || ' ' || struct_extract("+engine.QuoteIdent(s.FileName)+", '"+s.Children[1].FileName+"') FROM '%s' ORDER BY 1"))
+		"struct_extract("+engine.QuoteIdent(s.FileName)+", '"+s.Children[0].FileName+"') || ' ' || struct_extract("+
+		engine.QuoteIdent(s.FileName)+", '"+s.Children[1].FileName+"') FROM '%s' ORDER BY 1"))
 }
 
-// TestOptimizeStructsOfOtherWriters: their files need not have every member.
+// TestOptimizeStructsOfOtherWriters reads files of other writers, which may lack
+// members.
 func TestOptimizeStructsOfOtherWriters(t *testing.T) {
-	w := newWorkshop(t)
+	w := newDeltaRSTable(t)
 	ask[int](t, w.rs, map[string]any{"do": "members", "path": w.dir})
 	want := w.rows()
 	require.Len(t, want, 5)
@@ -192,11 +203,12 @@ func TestOptimizeStructsOfOtherWriters(t *testing.T) {
 	require.Equal(t, want, w.rows())
 }
 
-// TestOptimizeReplacedMembers: a file has none of the members that its struct has now.
+// TestOptimizeReplacedMembers reads a file that has none of its struct's current
+// members.
 func TestOptimizeReplacedMembers(t *testing.T) {
 	for _, mode := range []string{"name", "id"} {
 		t.Run(mode, func(t *testing.T) {
-			w := newWorkshop(t)
+			w := newDeltaRSTable(t)
 			snap, err := delta.Create(t.Context(), w.bucket, delta.CreateOptions{
 				Schema: delta.Struct{Fields: []delta.Field{
 					{Name: "n", Type: delta.Long, Nullable: true},

@@ -15,8 +15,8 @@ import (
 	"github.com/lakewarden/lakewarden/engine/objstore"
 )
 
-// interrupted lets somebody else do something after each file was written, by
-// the number of the call from 1 on.
+// interrupted calls after following each write of files, with the number of the
+// call, starting at 1.
 type interrupted struct {
 	engine.Writer
 	calls int
@@ -31,7 +31,7 @@ func (i *interrupted) Write(ctx context.Context, st engine.WriteStatement) ([]en
 	return files, err
 }
 
-func (w *workshop) optimizeWhile(after func(call int) error) (maintenance.Optimized, int, error) {
+func (w *deltaRSTable) optimizeWhile(after func(call int) error) (maintenance.Optimized, int, error) {
 	w.Helper()
 	opts := w.options()
 	writer := &interrupted{Writer: opts.Writer, after: after}
@@ -40,10 +40,10 @@ func (w *workshop) optimizeWhile(after func(call int) error) (maintenance.Optimi
 	return done, writer.calls, err
 }
 
-// TestOptimizeBesideOthers: what delta-rs commits meanwhile stays, and costs no
-// more work than the files that it took away.
+// TestOptimizeBesideOthers commits with delta-rs during an optimize. The commits
+// stay, and only bins of which files were removed are rewritten again.
 func TestOptimizeBesideOthers(t *testing.T) {
-	w := newWorkshop(t)
+	w := newDeltaRSTable(t)
 	for i := range 6 {
 		w.write(i*10, 10, []any{"x", "y"}[i%2], true)
 	}
@@ -62,7 +62,7 @@ func TestOptimizeBesideOthers(t *testing.T) {
 	require.Equal(t, before, w.rows())
 	require.Len(t, w.files(), 3)
 
-	// A deletion rewrites a file of one partition: that one alone is done again.
+	// A deletion rewrites a file of one partition: only its bin is written again.
 	for i := range 4 {
 		w.write(100+i*10, 10, []any{"x", "y"}[i%2], true)
 	}
@@ -74,15 +74,14 @@ func TestOptimizeBesideOthers(t *testing.T) {
 		return nil
 	})
 	require.NoError(t, err)
-	require.Equal(t, 3, calls, "two bins, and one of them again")
+	require.Equal(t, 3, calls, "two bins, one of them twice")
 	require.Len(t, before, 104)
 	require.Equal(t, before, w.rows())
 	require.Len(t, w.files(), 2)
 	require.Equal(t, int64(2), done.FilesAdded)
 	require.Equal(t, maintenance.Optimized{}, w.optimize(nil))
 
-	// What was written in vain is gone: the live files and those of old versions
-	// are all there is.
+	// Only the live files and those of old versions remain.
 	nothing := vacuum(t, w.load(), maintenance.VacuumOptions{DryRun: true})
 	require.Empty(t, nothing)
 	all := map[string]bool{}
@@ -92,10 +91,10 @@ func TestOptimizeBesideOthers(t *testing.T) {
 	}
 }
 
-// TestOptimizeStopsClean: an error, or a cancellation, leaves the table and its
-// folder as they were.
+// TestOptimizeStopsClean checks that an error or a cancellation leaves the table
+// and its folder unchanged.
 func TestOptimizeStopsClean(t *testing.T) {
-	w := newWorkshop(t)
+	w := newDeltaRSTable(t)
 	for i := range 4 {
 		w.write(i*10, 10, []any{"x", "y"}[i%2], true)
 	}
@@ -125,11 +124,11 @@ func TestOptimizeStopsClean(t *testing.T) {
 	require.Equal(t, version, w.load().Version())
 }
 
-// TestOptimizeCutAnywhere fails every request to the store in turn, without and
-// with effect: the table stays readable with the very same rows, and another run
-// brings the work to its end.
+// TestOptimizeCutAnywhere fails each request to the store in turn, with and without
+// effect. The table stays readable with the same rows, and another run completes
+// the work.
 func TestOptimizeCutAnywhere(t *testing.T) {
-	w := newWorkshop(t)
+	w := newDeltaRSTable(t)
 	for i := range 4 {
 		w.write(i*10, 10, []any{"x", "y"}[i%2], true)
 	}
@@ -147,8 +146,8 @@ func TestOptimizeCutAnywhere(t *testing.T) {
 		_, err = maintenance.Optimize(t.Context(), snap, o)
 		return err
 	}
-	// The session reads below the table's own folder only, so that is where each
-	// run takes place, on a fresh copy.
+	// The session reads only below the table's folder, so each run uses that folder,
+	// with a fresh copy of the table.
 	copyDir := filepath.Join(t.TempDir(), "copy")
 	require.NoError(t, os.CopyFS(copyDir, os.DirFS(original)))
 	restore := func() {

@@ -12,21 +12,21 @@ import (
 	"github.com/lakewarden/lakewarden/engine/maintenance"
 )
 
-// identities are what rows are known by: id, row id, row commit version.
-type identities struct {
+// rowIDs holds the id, row id and row commit version of rows.
+type rowIDs struct {
 	Rows        [][3]int64
 	Mark, Moved int64
 }
 
-func (w *workshop) identities() identities {
+func (w *deltaRSTable) identities() rowIDs {
 	w.Helper()
-	got := ask[identities](w, w.rs, map[string]any{"do": "identities", "path": w.dir})
+	got := ask[rowIDs](w, w.rs, map[string]any{"do": "identities", "path": w.dir})
 	slices.SortFunc(got.Rows, func(a, b [3]int64) int { return int(a[0] - b[0]) })
 	return got
 }
 
-// hide puts rows of every file behind deletion vectors.
-func (w *workshop) hide(rows ...int64) {
+// hide marks rows of every file in deletion vectors.
+func (w *deltaRSTable) hide(rows ...int64) {
 	w.Helper()
 	snap := w.load()
 	txn := snap.Begin(delta.Operation{Name: "DELETE"})
@@ -40,16 +40,19 @@ func (w *workshop) hide(rows ...int64) {
 	require.NoError(w, err)
 }
 
-// Rows have the ids and commit versions that they had, wherever an optimize puts
-// them, and once more wherever another one does.
+// TestOptimizeKeepsRowIDs checks that rows keep their ids and commit versions
+// through two optimizes.
 func TestOptimizeKeepsRowIDs(t *testing.T) {
 	for _, mapping := range []string{"none", "name", "id"} {
 		for _, vectors := range []bool{false, true} {
 			t.Run(fmt.Sprint(mapping, " ", vectors), func(t *testing.T) {
-				w := newWorkshop(t)
+				w := newDeltaRSTable(t)
 				snap, err := delta.Create(t.Context(), w.bucket, delta.CreateOptions{
-					Schema:     delta.Struct{Fields: []delta.Field{{Name: "id", Type: delta.Long, Nullable: true}, {Name: "x", Type: delta.Double, Nullable: true}}},
-					Properties: map[string]string{"delta.columnMapping.mode": mapping, "delta.enableRowTracking": "true", "delta.enableDeletionVectors": fmt.Sprint(vectors)},
+					Schema: delta.Struct{Fields: []delta.Field{
+						{Name: "id", Type: delta.Long, Nullable: true}, {Name: "x", Type: delta.Double, Nullable: true},
+					}},
+					Properties: map[string]string{"delta.columnMapping.mode": mapping, "delta.enableRowTracking": "true",
+						"delta.enableDeletionVectors": fmt.Sprint(vectors)},
 				})
 				require.NoError(t, err)
 				var ids []engine.FieldID
@@ -93,10 +96,12 @@ func TestOptimizeKeepsRowIDs(t *testing.T) {
 	}
 }
 
-// Where rows could not take their ids along, no file is written.
+// TestOptimizeWithoutRowColumns checks that nothing is written if files have no
+// columns for row ids.
 func TestOptimizeWithoutRowColumns(t *testing.T) {
-	w := newWorkshop(t)
-	snap, err := delta.Create(t.Context(), w.bucket, delta.CreateOptions{Schema: twoColumns, Properties: map[string]string{"delta.enableRowTracking": "true"}})
+	w := newDeltaRSTable(t)
+	snap, err := delta.Create(t.Context(), w.bucket,
+		delta.CreateOptions{Schema: twoColumns, Properties: map[string]string{"delta.enableRowTracking": "true"}})
 	require.NoError(t, err)
 	m := snap.Metadata()
 	delete(m.Configuration, "delta.rowTracking.materializedRowIdColumnName")
@@ -115,10 +120,10 @@ func TestOptimizeWithoutRowColumns(t *testing.T) {
 	require.Equal(t, files, w.dataFiles())
 }
 
-// A bin of which a row was hidden meanwhile is planned again, and what others added is
-// numbered beside it.
+// TestOptimizeKeepsRowIDsBesideOthers deletes a row and adds others during an
+// optimize: the bin is planned again, and new rows get new ids.
 func TestOptimizeKeepsRowIDsBesideOthers(t *testing.T) {
-	w := newWorkshop(t)
+	w := newDeltaRSTable(t)
 	snap, err := delta.Create(t.Context(), w.bucket, delta.CreateOptions{Schema: twoColumns, Properties: map[string]string{
 		"delta.enableRowTracking": "true", "delta.enableDeletionVectors": "true",
 	}})
@@ -127,7 +132,7 @@ func TestOptimizeKeepsRowIDsBesideOthers(t *testing.T) {
 	for first := range 3 {
 		snap = w.append(snap, fmt.Sprintf(rows, first*10, first*10+10), nil)
 	}
-	var before identities
+	var before rowIDs
 	_, calls, err := w.optimizeWhile(func(call int) error {
 		if call == 1 {
 			w.hide(4)

@@ -10,14 +10,14 @@ import (
 	"github.com/lakewarden/lakewarden/engine/objstore"
 )
 
-// Purge deletes what lies in a table's folder, uploads under way too, but for tables
-// that lie below it. The log goes before the data, so that no version names what is not there, and
-// of the log the newest commit first: what is left of it is a version of the
-// table, or none. A run that ended early is simply run again. Errors are those of
-// the bucket.
+// Purge deletes everything in a table's folder, including unfinished uploads,
+// except tables below it. It deletes the log before the data, so that no version
+// names missing files, and the newest commit first, so that the log is that of an
+// older version of the table at any time. A run that was interrupted can be run
+// again. Errors are those of the bucket.
 func Purge(ctx context.Context, bucket objstore.Bucket) error {
 	var log, data []string
-	below := nested{tables: map[string]bool{}}
+	below := nestedTables{tables: map[string]bool{}}
 	for object, err := range bucket.List(ctx, "", objstore.ListOptions{}) {
 		if err != nil {
 			return err
@@ -33,7 +33,7 @@ func Purge(ctx context.Context, bucket objstore.Bucket) error {
 	}
 	slices.Reverse(log)
 	for _, name := range log {
-		if below.covers(name) {
+		if below.contains(name) {
 			continue
 		}
 		if err := bucket.Delete(ctx, name); err != nil {
@@ -41,9 +41,9 @@ func Purge(ctx context.Context, bucket objstore.Bucket) error {
 		}
 	}
 	g, gctx := errgroup.WithContext(ctx)
-	g.SetLimit(parallel)
+	g.SetLimit(parallelRequests)
 	for _, name := range data {
-		if !below.covers(name) {
+		if !below.contains(name) {
 			g.Go(func() error { return bucket.Delete(gctx, name) })
 		}
 	}
@@ -54,7 +54,7 @@ func Purge(ctx context.Context, bucket objstore.Bucket) error {
 		if err != nil {
 			return err
 		}
-		if below.covers(upload.Name) {
+		if below.contains(upload.Name) {
 			continue
 		}
 		if err := upload.Discard(ctx); err != nil && !objstore.Withheld(err) {

@@ -12,12 +12,11 @@ import (
 	"github.com/lakewarden/lakewarden/engine/objstore"
 )
 
-// removed yields the files that are still there although the log tells of their
-// removal. Those that a version needs are left out at once, so that no question
-// is asked about them.
-func (v *vacuum) removed(ctx context.Context) iter.Seq2[objstore.Object, error] {
+// listRemoved yields the existing files that the log has removed and no version
+// needs.
+func (v *vacuum) listRemoved(ctx context.Context) iter.Seq2[objstore.Object, error] {
 	return func(yield func(objstore.Object, error) bool) {
-		if err := v.look(ctx); err != nil {
+		if err := v.refresh(ctx); err != nil {
 			yield(objstore.Object{}, err)
 			return
 		}
@@ -32,7 +31,7 @@ func (v *vacuum) removed(ctx context.Context) iter.Seq2[objstore.Object, error] 
 			return
 		}
 		for some := range slices.Chunk(slices.Sorted(maps.Keys(names)), batchFiles) {
-			objects, err := v.present(ctx, some)
+			objects, err := v.existing(ctx, some)
 			if err != nil {
 				yield(objstore.Object{}, err)
 				return
@@ -46,11 +45,12 @@ func (v *vacuum) removed(ctx context.Context) iter.Seq2[objstore.Object, error] 
 	}
 }
 
-// present describes those of some files that exist and a vacuum may touch.
-func (v *vacuum) present(ctx context.Context, names []string) ([]objstore.Object, error) {
+// existing returns those of the named files that exist and that a vacuum may
+// delete.
+func (v *vacuum) existing(ctx context.Context, names []string) ([]objstore.Object, error) {
 	found := make([]objstore.Object, len(names))
 	g, gctx := errgroup.WithContext(ctx)
-	g.SetLimit(parallel)
+	g.SetLimit(parallelRequests)
 	for i, name := range names {
 		if !v.folder.owns(name) {
 			continue

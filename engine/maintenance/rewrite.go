@@ -15,14 +15,14 @@ import (
 	"github.com/lakewarden/lakewarden/engine/delta"
 )
 
-// rewriter writes the files that take the place of bins.
+// rewriter writes the files that replace those of bins.
 type rewriter struct {
 	opts     OptimizeOptions
 	layout   layout
 	snap     *delta.Snapshot
 	columns  columns
 	zColumns []engine.Column
-	// ids reads what rows keep, where they must.
+	// ids reads the ids that rows keep; nil if the table does not track rows.
 	ids *datafile.RowIDs
 }
 
@@ -38,26 +38,25 @@ func newRewriter(snap *delta.Snapshot, opts OptimizeOptions, l layout) (*rewrite
 	if r.columns, err = fileColumns(snap); err != nil {
 		return nil, err
 	}
-	r.zColumns, err = zColumns(snap, opts.ZOrderBy)
+	r.zColumns, err = curveColumns(snap, opts.ZOrderBy)
 	return r, err
 }
 
-// rewritten is a bin with the files that hold its rows now. They are in place.
+// rewritten is a bin with the uploaded files that contain its rows.
 type rewritten struct {
 	bin   bin
 	files []delta.AddFile
 }
 
-// uploads is how many bins may be on their way to the store while the next one
-// is being written. It bounds what lies in the scratch directory.
-const uploads = 2
+// parallelBins is the number of bins that are uploaded while the next one is
+// written. It bounds the size of the scratch directory.
+const parallelBins = 2
 
-// rewriteAll writes bins, and returns those that are complete also after an
-// error.
+// rewriteAll rewrites bins. It returns those that are complete even after an error.
 func (r *rewriter) rewriteAll(ctx context.Context, bins []bin) (done []rewritten, err error) {
 	done = make([]rewritten, len(bins))
 	g, gctx := errgroup.WithContext(ctx)
-	g.SetLimit(uploads)
+	g.SetLimit(parallelBins)
 	for i, b := range bins {
 		done[i].bin = b
 		dir := "bin-" + uuid.NewString()
@@ -73,18 +72,18 @@ func (r *rewriter) rewriteAll(ctx context.Context, bins []bin) (done []rewritten
 			return err
 		})
 	}
-	// The first failure is the cause; what follows it was stopped for it.
+	// The group's error is the cause; an error of write may follow from its cancellation.
 	if uploadErr := g.Wait(); uploadErr != nil {
 		err = uploadErr
 	}
 	return done, err
 }
 
-// input is what the rows of a bin are read from.
+// input is the relation that the rows of a bin are read from.
 type input struct {
 	from    string // a relation in SQL
 	sources []engine.Source
-	// rows is how many there are by the log, -1 when it does not say.
+	// rows is the number of rows according to the log, or -1 if unknown.
 	rows int64
 }
 
@@ -99,21 +98,22 @@ func (r *rewriter) input(ctx context.Context, b bin) (input, error) {
 			in.rows = -1
 		}
 	}
-	hides := slices.ContainsFunc(b.files, func(f delta.File) bool { return f.Add.DeletionVector != nil })
+	hasDeleted := slices.ContainsFunc(b.files, func(f delta.File) bool { return f.Add.DeletionVector != nil })
 	var at engine.PositionColumns
-	if hides || r.ids != nil {
-		own := uuid.NewString()
-		at = engine.PositionColumns{File: "file " + own, Row: "row " + own}
+	if hasDeleted || r.ids != nil {
+		suffix := uuid.NewString()
+		at = engine.PositionColumns{File: "file " + suffix, Row: "row " + suffix}
 	}
-	in.from, in.sources = r.read(r.columns.of(group).WithPositions(at))
-	if !hides {
+	in.from, in.sources = r.readWithIDs(r.columns.listOf(group).WithPositions(at))
+	if !hasDeleted {
 		return in, nil
 	}
-	return r.without(ctx, b, at, in)
+	return r.withoutDeleted(ctx, b, at, in)
 }
 
-// read is a relation over files, with the ids of their rows where these must be kept.
-func (r *rewriter) read(list *engine.FileList) (from string, sources []engine.Source) {
+// readWithIDs returns a relation over files, with the ids of their rows if the
+// table tracks rows.
+func (r *rewriter) readWithIDs(list *engine.FileList) (from string, sources []engine.Source) {
 	if r.ids != nil {
 		return r.ids.Relation(list, func(list *engine.FileList) engine.Source { return r.opts.Source(r.snap, list) })
 	}
@@ -121,16 +121,16 @@ func (r *rewriter) read(list *engine.FileList) (from string, sources []engine.So
 	return source.Relation(), []engine.Source{source}
 }
 
-// items are the columns of the new files, out of such a relation.
-func (r *rewriter) items() string {
+// selectList returns the columns of the new files, in terms of that relation.
+func (r *rewriter) selectList() string {
 	if r.ids == nil {
-		return r.columns.names()
+		return r.columns.sqlList()
 	}
-	return r.columns.names() + ", " + engine.QuoteIdent(r.ids.ID) + " AS " + engine.QuoteIdent(r.ids.Stored.ID) +
+	return r.columns.sqlList() + ", " + engine.QuoteIdent(r.ids.ID) + " AS " + engine.QuoteIdent(r.ids.Stored.ID) +
 		", " + engine.QuoteIdent(r.ids.CommitVersion) + " AS " + engine.QuoteIdent(r.ids.Stored.CommitVersion)
 }
 
-// write makes the files of a bin in a folder of the scratch directory.
+// write writes the new files of a bin to a folder of the scratch directory.
 func (r *rewriter) write(ctx context.Context, b bin, dir string) ([]engine.DataFile, error) {
 	in, err := r.input(ctx, b)
 	if err != nil {
@@ -138,15 +138,15 @@ func (r *rewriter) write(ctx context.Context, b bin, dir string) ([]engine.DataF
 	}
 	layout := datafile.Layout(r.snap)
 	layout.FieldIDs, layout.Ordered = r.columns.fieldIDs, r.opts.KeepOrder && len(r.zColumns) == 0
-	sql := "SELECT " + r.items() + " FROM " + in.from
+	sql := "SELECT " + r.selectList() + " FROM " + in.from
 	if len(r.zColumns) > 0 {
 		layout.FileBytes, layout.RowGroupRows = r.layout.targetBytes, r.layout.rowGroup(b, in.rows)
-		order, err := r.order(ctx, in, layout.RowGroupRows)
+		order, err := r.orderBy(ctx, in, layout.RowGroupRows)
 		if err != nil {
 			return nil, err
 		}
-		// Threads take stretches of the curve in turn, and each makes row groups of
-		// its own: to have them in their exact order would take one thread.
+		// Threads take sections of the curve in turn, and each writes its own row groups.
+		// The exact order of row groups would require a single thread.
 		sql += " ORDER BY " + order
 	}
 	files, err := r.opts.Writer.Write(ctx, engine.WriteStatement{
@@ -169,23 +169,25 @@ func (r *rewriter) write(ctx context.Context, b bin, dir string) ([]engine.DataF
 // A file ends with a row group. So that files have about the size that is asked
 // for, one holds some row groups; engines read them in units of vectorRows.
 const (
-	groupsInFile = 4
-	vectorRows   = 2048
-	usualGroup   = 60 * vectorRows
+	// Files end at the end of a row group. To have about the target size, a file
+	// must have several row groups. Engines read row groups in units of vectorRows.
+	minRowGroups    = 4
+	vectorRows      = 2048
+	defaultRowGroup = 60 * vectorRows
 )
 
 func (l layout) rowGroup(b bin, rows int64) int64 {
 	if rows <= 0 || b.bytes <= 0 {
-		return usualGroup
+		return defaultRowGroup
 	}
 	inFile := float64(rows) * float64(l.targetBytes) / float64(b.bytes)
-	vectors := int64(min(inFile/groupsInFile/vectorRows, usualGroup/vectorRows))
+	vectors := int64(min(inFile/minRowGroups/vectorRows, defaultRowGroup/vectorRows))
 	return max(1, vectors) * vectorRows
 }
 
-// upload puts the files of a bin into the table's folder.
+// upload uploads the new files of a bin.
 func (r *rewriter) upload(ctx context.Context, b bin, dir string, files []engine.DataFile) ([]delta.AddFile, error) {
-	mark, tags := r.layout.mark(), datafile.CurveTags(r.snap)
+	mark, tags := r.layout.tag(), datafile.CurveTags(r.snap)
 	tags[datafile.LayoutTag] = &mark
 	return datafile.Upload(ctx, r.snap, filepath.Join(r.opts.Scratch, dir), files, func(add *delta.AddFile) {
 		add.PartitionValues, add.ModTime = maps.Clone(b.values), r.opts.Clock()

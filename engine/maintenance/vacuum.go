@@ -11,92 +11,95 @@ import (
 	"github.com/lakewarden/lakewarden/engine/objstore"
 )
 
-// VacuumMode is where a vacuum looks for files.
+// VacuumMode says how a vacuum finds files.
 type VacuumMode string
 
 // The modes.
 const (
-	// VacuumFull lists the table's folder, and the uploads that did not end there.
+	// VacuumFull lists the table's folder and its unfinished uploads.
 	VacuumFull VacuumMode = "full"
-	// VacuumLite takes the removals that the log tells of, and lists nothing:
-	// files of writes that failed stay.
+	// VacuumLite checks the files that the log has removed, and lists nothing. It
+	// does not find files of failed writes.
 	VacuumLite VacuumMode = "lite"
 )
 
-// VacuumOptions says what a vacuum does. The zero value is a full vacuum with
-// the table's own retention.
+// VacuumOptions says what a vacuum does. The zero value is a full vacuum with the
+// table's own retention.
 type VacuumOptions struct {
 	Mode VacuumMode
-	// Retention is for how long after its removal a file stays, and how old a
-	// file without any version must be; nil means the table's own. Less than that
-	// is [ErrRetention] unless Insist is set.
+	// Retention is how long a file is kept after its removal, and the minimum age
+	// of a file that no version names; nil means the table's own. A shorter one is
+	// [ErrRetention] unless Insist is set.
 	Retention *time.Duration
 	Insist    bool
-	// KeepVersions keeps what any version needs that can still be rebuilt.
+	// KeepVersions keeps all files of every version that can still be
+	// reconstructed.
 	KeepVersions bool
 	DryRun       bool
-	// OldestWrite is when the oldest write to the table that is under way began,
-	// or the zero time. Default: there is none.
+	// OldestWrite returns when the oldest write under way to the table began, or
+	// the zero time if there is none. Nil means that there never is one.
 	OldestWrite func(context.Context) (time.Time, error)
-	// Found hears of files that were deleted, or would be in a dry run, a batch at
-	// a time. Default: nobody does.
+	// Found, if not nil, is called with each batch of files that were deleted, or
+	// would be in a dry run.
 	Found func(files []objstore.Object)
-	// Looked hears of how many files were looked at so far. Default: nobody does.
+	// Looked, if not nil, is called with the number of files that were checked so
+	// far.
 	Looked func(n int64)
-	// LogCommits writes what is done into the table's history.
+	// LogCommits records the vacuum in the table's history.
 	LogCommits bool
 	UserID     string
 	UserName   string
 	Clock      func() time.Time
 }
 
-// clockSkew is how far the clocks of a store and of us may be apart. It matters
-// for files of writes under way, whose lease and whose files are dated by
-// different clocks.
+// clockSkew is the maximum difference between the clocks of a store and of the
+// server. It matters for files of writes under way: the server dates their lease,
+// the store dates the files.
 const clockSkew = 5 * time.Minute
 
-// batchFiles is how many files are judged by one version, and what a vacuum
-// holds in memory of a listing.
+// batchFiles is the number of files that are checked against one version. It bounds
+// the memory for a listing.
 const batchFiles = 10_000
 
-// parallel bounds requests to the store at a time.
-const parallel = 16
+// parallelRequests bounds the concurrent requests to the store.
+const parallelRequests = 16
 
-// Vacuum deletes files below the table's folder that no version needs, and
-// counts them. It is safe beside readers and writers of the table, of any
-// engine, as long as they last no longer than the retention; writes of ours may
-// last longer, see [VacuumOptions.OldestWrite]. A run that ended early is simply
-// run again.
+// Vacuum deletes files below the table's folder that no version needs, and returns
+// their number. It is safe while other engines read and write the table, as long as
+// no read or write lasts longer than the retention. Writes of this server may last
+// longer, see [VacuumOptions.OldestWrite]. A run that was interrupted can be run
+// again.
 //
-// Errors: [ErrRetention], delta.FeatureError for a table that we may not write,
-// those of delta's reading, and of the bucket.
+// Errors: [ErrRetention], delta.FeatureError for a table that cannot be written,
+// those of reading the log, and of the bucket.
 func Vacuum(ctx context.Context, snap *delta.Snapshot, opts VacuumOptions) (files int64, err error) {
 	v, err := newVacuum(snap, opts)
 	if err != nil {
 		return 0, err
 	}
 	if err := v.run(ctx); err != nil {
-		return v.found, fmt.Errorf("vacuum: %w", err)
+		return v.deletedFiles, fmt.Errorf("vacuum: %w", err)
 	}
-	return v.found, nil
+	return v.deletedFiles, nil
 }
 
+// vacuum runs a vacuum and returns the sorted names of the files it found.
 type vacuum struct {
-	opts   VacuumOptions
-	bucket objstore.Bucket
-	snap   *delta.Snapshot
-	folder folder
-	nested nested
-	// cutoff: what was written or removed from then on stays.
+	opts        VacuumOptions
+	bucket      objstore.Bucket
+	snap        *delta.Snapshot
+	folder      folder
+	tablesBelow nestedTables
+	// cutoff is the time since which files must have been written or removed to be
+	// kept.
 	cutoff time.Time
-	// needed holds the names that the versions of snap need; nil before they are
-	// known.
+	// needed holds the names of the files that the versions of snap need; nil
+	// before they are loaded.
 	needed map[string]struct{}
-	// oldest is when the oldest write under way began, by the last question.
-	oldest        time.Time
-	looked, found int64
-	bytes         int64
-	announced     bool
+	// oldestWrite is the last answer of OldestWrite.
+	oldestWrite           time.Time
+	checked, deletedFiles int64
+	startLogged           bool
 }
 
 func newVacuum(snap *delta.Snapshot, opts VacuumOptions) (*vacuum, error) {
@@ -112,8 +115,8 @@ func newVacuum(snap *delta.Snapshot, opts VacuumOptions) (*vacuum, error) {
 	if opts.Looked == nil {
 		opts.Looked = func(int64) {}
 	}
-	// The protocol lets nobody delete files who may not write (feature
-	// vacuumProtocolCheck), and no vacuum adds rows.
+	// Only a writer that supports the table's features may delete files (feature
+	// vacuumProtocolCheck). A vacuum adds no rows.
 	if err := delta.CheckWritable(snap, noNewRows...); err != nil {
 		return nil, err
 	}
@@ -126,14 +129,14 @@ func newVacuum(snap *delta.Snapshot, opts VacuumOptions) (*vacuum, error) {
 	}
 	return &vacuum{
 		opts: opts, bucket: snap.Bucket(), snap: snap, folder: newFolder(partitionNames(snap)),
-		nested: nested{bucket: snap.Bucket()}, cutoff: opts.Clock().Add(-retention),
+		tablesBelow: nestedTables{bucket: snap.Bucket()}, cutoff: opts.Clock().Add(-retention),
 	}, nil
 }
 
 func (v *vacuum) run(ctx context.Context) error {
-	candidates := v.listed
+	candidates := v.listFolder
 	if v.opts.Mode == VacuumLite {
-		candidates = v.removed
+		candidates = v.listRemoved
 	}
 	batch := make([]objstore.Object, 0, batchFiles)
 	for object, err := range candidates(ctx) {
@@ -141,13 +144,13 @@ func (v *vacuum) run(ctx context.Context) error {
 			return err
 		}
 		if batch = append(batch, object); len(batch) == batchFiles {
-			if err := v.judge(ctx, batch); err != nil {
+			if err := v.deleteUnneeded(ctx, batch); err != nil {
 				return err
 			}
 			batch = batch[:0]
 		}
 	}
-	if err := v.judge(ctx, batch); err != nil {
+	if err := v.deleteUnneeded(ctx, batch); err != nil {
 		return err
 	}
 	if v.opts.Mode != VacuumLite {
@@ -155,41 +158,41 @@ func (v *vacuum) run(ctx context.Context) error {
 			return err
 		}
 	}
-	return v.closeLog(ctx)
+	return v.logEnd(ctx)
 }
 
-// judge deletes the files of a batch that nobody needs. The order matters, see
-// the package.
-func (v *vacuum) judge(ctx context.Context, batch []objstore.Object) (err error) {
+// deleteUnneeded deletes the files of a batch that nothing needs. The order of its
+// steps matters, see the package's invariants.
+func (v *vacuum) deleteUnneeded(ctx context.Context, batch []objstore.Object) (err error) {
 	if len(batch) == 0 {
 		return nil
 	}
-	if v.oldest, err = v.opts.OldestWrite(ctx); err != nil {
+	if v.oldestWrite, err = v.opts.OldestWrite(ctx); err != nil {
 		return err
 	}
-	if err := v.look(ctx); err != nil {
+	if err := v.refresh(ctx); err != nil {
 		return err
 	}
-	var rubbish []objstore.Object
+	var unneeded []objstore.Object
 	for _, object := range batch {
 		if _, needed := v.needed[object.Name]; !needed && v.old(object) {
-			rubbish = append(rubbish, object)
+			unneeded = append(unneeded, object)
 		}
 	}
-	if rubbish, err = v.nested.without(ctx, rubbish); err != nil {
+	if unneeded, err = v.tablesBelow.exclude(ctx, unneeded); err != nil {
 		return err
 	}
-	err = v.remove(ctx, rubbish, func(ctx context.Context, i int) (bool, error) { return true, v.bucket.Delete(ctx, rubbish[i].Name) })
+	err = v.remove(ctx, unneeded, func(ctx context.Context, i int) (bool, error) { return true, v.bucket.Delete(ctx, unneeded[i].Name) })
 	if err != nil {
 		return err
 	}
-	v.looked += int64(len(batch))
-	v.opts.Looked(v.looked)
+	v.checked += int64(len(batch))
+	v.opts.Looked(v.checked)
 	return nil
 }
 
-// look learns what the versions need, by the newest one.
-func (v *vacuum) look(ctx context.Context) error {
+// refresh loads the newest version and the files that versions need.
+func (v *vacuum) refresh(ctx context.Context) error {
 	snap, err := v.snap.Refresh(ctx)
 	if err != nil {
 		return err
@@ -209,45 +212,44 @@ func (v *vacuum) look(ctx context.Context) error {
 	return nil
 }
 
-// old reports whether a file was written long enough ago.
+// old reports whether a file is older than the retention and than every write under
+// way.
 func (v *vacuum) old(object objstore.Object) bool {
-	return object.ModTime.Before(v.cutoff) && (v.oldest.IsZero() || object.ModTime.Before(v.oldest.Add(-clockSkew)))
+	return object.ModTime.Before(v.cutoff) && (v.oldestWrite.IsZero() || object.ModTime.Before(v.oldestWrite.Add(-clockSkew)))
 }
 
-// remove calls deleteOne for each of the files, several at a time, unless nothing
-// is to be deleted, and counts those that are gone.
-func (v *vacuum) remove(ctx context.Context, files []objstore.Object, deleteOne func(ctx context.Context, i int) (gone bool, err error)) error {
+// remove calls deleteOne for each file, several at a time, unless the run is dry,
+// and counts the deleted files.
+func (v *vacuum) remove(ctx context.Context, files []objstore.Object,
+	deleteOne func(ctx context.Context, i int) (deleted bool, err error)) error {
 	if len(files) == 0 {
 		return nil
 	}
 	if !v.opts.DryRun {
-		if err := v.openLog(ctx); err != nil {
+		if err := v.logStart(ctx); err != nil {
 			return err
 		}
-		gone := make([]bool, len(files))
+		deleted := make([]bool, len(files))
 		g, gctx := errgroup.WithContext(ctx)
-		g.SetLimit(parallel)
+		g.SetLimit(parallelRequests)
 		for i := range files {
 			g.Go(func() (err error) {
-				gone[i], err = deleteOne(gctx, i)
+				deleted[i], err = deleteOne(gctx, i)
 				return err
 			})
 		}
 		if err := g.Wait(); err != nil {
 			return err
 		}
-		files = among(files, gone)
+		files = selectFiles(files, deleted)
 	}
-	for _, f := range files {
-		v.bytes += f.Size
-	}
-	v.found += int64(len(files))
+	v.deletedFiles += int64(len(files))
 	v.opts.Found(files)
 	return nil
 }
 
-// among are the files that are chosen.
-func among(files []objstore.Object, chosen []bool) (out []objstore.Object) {
+// selectFiles returns the selected files.
+func selectFiles(files []objstore.Object, chosen []bool) (out []objstore.Object) {
 	for i, f := range files {
 		if chosen[i] {
 			out = append(out, f)

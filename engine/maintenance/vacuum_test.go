@@ -30,20 +30,20 @@ func vacuum(t require.TestingT, snap *delta.Snapshot, opts maintenance.VacuumOpt
 	return names
 }
 
-// TestVacuumAgreesWithDeltaRS makes up histories, and asks delta-rs what it would
-// delete. What versions within the retention need is known from the history.
+// TestVacuumAgreesWithDeltaRS compares vacuums of random histories with what
+// delta-rs would delete. Files of versions within the retention are known from the
+// history.
 func TestVacuumAgreesWithDeltaRS(t *testing.T) {
 	oracle, root := startDeltaRS(t), t.TempDir()
 	rapid.Check(t, func(t *rapid.T) {
 		dir, err := os.MkdirTemp(root, "")
 		require.NoError(t, err)
-		p := newPast(t, rapid.Bool().Draw(t, "partitioned"), map[string]string{"delta.deletedFileRetentionDuration": "interval 60 days"})
+		p := newHistory(t, rapid.Bool().Draw(t, "partitioned"), map[string]string{"delta.deletedFileRetentionDuration": "interval 60 days"})
 		for range rapid.IntRange(3, 20).Draw(t, "steps") {
 			p.step()
 		}
 		p.now = time.Now()
-		// Not a moment that a step happened at: the two programs ask the clock one
-		// after the other.
+		// The time of no step: the two programs read the clock one after the other.
 		hours := p.hours()
 		retention := time.Duration(hours)*time.Hour + 30*time.Second
 		since := p.now.Add(-retention)
@@ -63,18 +63,18 @@ func TestVacuumAgreesWithDeltaRS(t *testing.T) {
 		opts.DryRun = false
 		before := p.present()
 		require.Equal(t, dry, vacuum(t, p.snap, opts))
-		require.Empty(t, vacuum(t, p.snap, opts), "nothing is left for a second run")
+		require.Empty(t, vacuum(t, p.snap, opts), "a second run finds nothing")
 		after := p.present()
 		require.Subset(t, after, needed)
 		require.Len(t, after, len(before)-len(dry))
 	})
 }
 
-// TestVacuumKeepsVersions: what any version needs that can be rebuilt stays,
-// however old it is, also when the log starts at a checkpoint.
+// TestVacuumKeepsVersions keeps the files of every version that can be
+// reconstructed, however old, also if the log starts at a checkpoint.
 func TestVacuumKeepsVersions(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		p := newPast(t, false, map[string]string{
+		p := newHistory(t, false, map[string]string{
 			"delta.deletedFileRetentionDuration": "interval 1 days", "delta.checkpointInterval": "3",
 		})
 		for range rapid.IntRange(3, 20).Draw(t, "steps") {
@@ -94,11 +94,11 @@ func TestVacuumKeepsVersions(t *testing.T) {
 	})
 }
 
-// TestLongRetentionAfterCheckpoints: a retention above the table's own cannot
-// rely on removals, which checkpoints forget.
+// TestLongRetentionAfterCheckpoints uses a retention longer than the table's own,
+// for which checkpoints lack removals.
 func TestLongRetentionAfterCheckpoints(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		p := newPast(t, false, map[string]string{
+		p := newHistory(t, false, map[string]string{
 			"delta.deletedFileRetentionDuration": "interval 1 days", "delta.checkpointInterval": "1",
 		})
 		for range rapid.IntRange(8, 24).Draw(t, "steps") {
@@ -113,11 +113,11 @@ func TestLongRetentionAfterCheckpoints(t *testing.T) {
 	})
 }
 
-// TestLiteFindsWhatTheLogTells: a lite vacuum deletes what a full one does, but
-// for files that no commit ever named.
+// TestLiteFindsWhatTheLogTells checks that a lite vacuum deletes the same files as
+// a full one, except those that no commit has named.
 func TestLiteFindsWhatTheLogTells(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		p := newPast(t, rapid.Bool().Draw(t, "partitioned"), nil)
+		p := newHistory(t, rapid.Bool().Draw(t, "partitioned"), nil)
 		for range rapid.IntRange(3, 20).Draw(t, "steps") {
 			p.step()
 		}

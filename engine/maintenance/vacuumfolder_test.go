@@ -21,11 +21,11 @@ import (
 )
 
 var (
-	nothing = time.Duration(0)
-	// now deletes what no version needs at once: a second later, because times in
-	// the log have milliseconds.
-	now = maintenance.VacuumOptions{
-		Retention: &nothing, Insist: true, Clock: func() time.Time { return time.Now().Add(time.Second) },
+	zero = time.Duration(0)
+	// expired has no retention. Its clock is one second ahead because times in the
+	// log are in milliseconds.
+	expired = maintenance.VacuumOptions{
+		Retention: &zero, Insist: true, Clock: func() time.Time { return time.Now().Add(time.Second) },
 	}
 )
 
@@ -57,7 +57,7 @@ func create(t *testing.T, b objstore.Bucket, partitionBy ...string) *delta.Snaps
 	return snap
 }
 
-// add commits files, of which removed are taken out again.
+// add commits files and then removes those named removed.
 func add(t *testing.T, snap *delta.Snapshot, files ...delta.AddFile) *delta.Snapshot {
 	t.Helper()
 	txn := snap.Begin(delta.Operation{Name: "WRITE"})
@@ -83,17 +83,17 @@ func TestVacuumLeavesWhatIsNotTheTables(t *testing.T) {
 		"nested/_delta_log/00000000000000000000.json", "nested/A", "nested/z/deep", "_p=v/nested/a", "_p=v/nested/_delta_log/0",
 	}
 	put(t, b, kept...)
-	rubbish := []string{"_change_data/cdc", "_delta_index/x", "_p=v/a", "_p=w/a", "d/a", "nested-not/a", "nested.parquet", "x"}
-	put(t, b, rubbish...)
-	dry := now
+	unneeded := []string{"_change_data/cdc", "_delta_index/x", "_p=v/a", "_p=w/a", "d/a", "nested-not/a", "nested.parquet", "x"}
+	put(t, b, unneeded...)
+	dry := expired
 	dry.DryRun = true
-	require.Equal(t, rubbish, vacuum(t, snap, dry))
-	require.Equal(t, rubbish, vacuum(t, snap, now))
+	require.Equal(t, unneeded, vacuum(t, snap, dry))
+	require.Equal(t, unneeded, vacuum(t, snap, expired))
 	require.ElementsMatch(t, kept, namesIn(t, b))
 }
 
-// TestVacuumAfterAPartitionColumnWasRenamed: its folders keep the name that they
-// were made with.
+// TestVacuumAfterAPartitionColumnWasRenamed finds folders that have the column's
+// old name.
 func TestVacuumAfterAPartitionColumnWasRenamed(t *testing.T) {
 	b := mem.New()
 	snap := create(t, b, "_p")
@@ -108,26 +108,26 @@ func TestVacuumAfterAPartitionColumnWasRenamed(t *testing.T) {
 	snap, err = txn.Commit(t.Context())
 	require.NoError(t, err)
 	put(t, b, "_p=v/live", "_p=v/a", "_q=v/a", "_r=v/a")
-	require.Equal(t, []string{"_p=v/a", "_q=v/a"}, vacuum(t, snap, now))
+	require.Equal(t, []string{"_p=v/a", "_q=v/a"}, vacuum(t, snap, expired))
 }
 
-// TestVacuumNeedsToWrite: who may not write a table deletes none of its files
-// either (protocol, "VACUUM Protocol Check").
+// TestVacuumNeedsToWrite refuses to vacuum a table that cannot be written
+// (protocol, "VACUUM Protocol Check").
 func TestVacuumNeedsToWrite(t *testing.T) {
 	b := mem.New()
-	put(t, b, "rubbish")
+	put(t, b, "unneeded")
 	commit := `{"protocol":{"minReaderVersion":1,"minWriterVersion":7,"writerFeatures":["novelty"]}}
-{"metaData":{"id":"a","format":{"provider":"parquet","options":{}},"schemaString":"{\"type\":\"struct\",\"fields\":[]}","partitionColumns":[],"configuration":{}}}`
+{"metaData":{"id":"a","format":{"provider":"parquet","options":{}},"partitionColumns":[],"configuration":{},` +
+		`"schemaString":"{\"type\":\"struct\",\"fields\":[]}"}}`
 	require.NoError(t, b.Put(t.Context(), "_delta_log/00000000000000000000.json", strings.NewReader(commit), int64(len(commit))))
 	snap, err := delta.Load(t.Context(), b, delta.Options{})
 	require.NoError(t, err)
-	_, err = maintenance.Vacuum(t.Context(), snap, now)
+	_, err = maintenance.Vacuum(t.Context(), snap, expired)
 	require.ErrorIs(t, err, delta.ErrUnsupportedFeature)
-	require.Equal(t, []string{"rubbish"}, namesIn(t, b))
+	require.Equal(t, []string{"unneeded"}, namesIn(t, b))
 }
 
-// TestVacuumPassesALongLog: however many files the log has, what sorts behind it
-// is found, once.
+// TestVacuumPassesALongLog finds files that sort behind a long log, each once.
 func TestVacuumPassesALongLog(t *testing.T) {
 	b := mem.New()
 	snap := create(t, b)
@@ -135,23 +135,25 @@ func TestVacuumPassesALongLog(t *testing.T) {
 		put(t, b, fmt.Sprintf("_delta_log/%020d.x", i))
 	}
 	put(t, b, "A", "_delta_log-not/x", "_delta_log/\U0010FFFE", "z")
-	require.Equal(t, []string{"A", "z"}, vacuum(t, snap, now))
+	require.Equal(t, []string{"A", "z"}, vacuum(t, snap, expired))
 }
 
 func TestVacuumKnowsDeletionVectors(t *testing.T) {
 	b := mem.New()
-	snap, err := delta.Create(t.Context(), b, delta.CreateOptions{Schema: twoColumns, Properties: map[string]string{"delta.enableDeletionVectors": "true"}})
+	snap, err := delta.Create(t.Context(),
+		b, delta.CreateOptions{Schema: twoColumns, Properties: map[string]string{"delta.enableDeletionVectors": "true"}})
 	require.NoError(t, err)
-	// The name in the log and the name of the file, as the protocol's example
-	// has them.
+	// The names in the log and of the file are those of the protocol's example.
 	offset := int32(1)
-	vector := &action.DeletionVector{StorageType: "u", PathOrInlineDV: "ab^-aqEH.-t@S}K{vb[*k^", Offset: &offset, SizeInBytes: 36, Cardinality: 2}
+	vector := &action.DeletionVector{StorageType: "u", PathOrInlineDV: "ab^-aqEH.-t@S}K{vb[*k^", Offset: &offset, SizeInBytes: 36,
+		Cardinality: 2}
 	const vectorFile = "ab/deletion_vector_d2c639aa-8816-431a-aaf6-d3fe2512ff61.bin"
-	inline := &action.DeletionVector{StorageType: "i", PathOrInlineDV: "wi5b=000010000siXQKl0rr91000f55c8Xg0@@D72lkbi5=-{L", SizeInBytes: 40, Cardinality: 6}
+	inline := &action.DeletionVector{StorageType: "i", PathOrInlineDV: "wi5b=000010000siXQKl0rr91000f55c8Xg0@@D72lkbi5=-{L", SizeInBytes: 40,
+		Cardinality: 6}
 	snap = add(t, snap, delta.AddFile{Name: "a", DeletionVector: vector}, delta.AddFile{Name: "b", DeletionVector: inline})
 	other := strings.Replace(vectorFile, "d2c6", "d2c7", 1)
 	put(t, b, "a", "b", vectorFile, other)
-	require.Equal(t, []string{other}, vacuum(t, snap, now))
+	require.Equal(t, []string{other}, vacuum(t, snap, expired))
 
 	txn := snap.Begin(delta.Operation{Name: "DELETE"})
 	for f := range snap.Files() {
@@ -160,21 +162,21 @@ func TestVacuumKnowsDeletionVectors(t *testing.T) {
 	snap, err = txn.Commit(t.Context())
 	require.NoError(t, err)
 	require.Empty(t, vacuum(t, snap, maintenance.VacuumOptions{}), "within the retention")
-	lite := now
+	lite := expired
 	lite.Mode = maintenance.VacuumLite
 	require.Equal(t, []string{"a", vectorFile, "b"}, vacuum(t, snap, lite))
 	require.Empty(t, vacuum(t, snap, lite))
 }
 
-// TestVacuumSeesWritesUnderWay: a file that a write has made and not committed
-// yet stays, whatever the retention; once committed it stays for that.
+// TestVacuumSeesWritesUnderWay keeps files of a write that has not committed yet,
+// whatever the retention, and files of a write that commits during the vacuum.
 func TestVacuumSeesWritesUnderWay(t *testing.T) {
 	b := mem.New()
 	snap := create(t, b)
 	put(t, b, "orphan")
 	begun := time.Now()
 	put(t, b, "written")
-	opts := now
+	opts := expired
 	opts.OldestWrite = func(context.Context) (time.Time, error) { return begun, nil }
 	require.Empty(t, vacuum(t, snap, opts), "clocks may differ by minutes")
 	opts.OldestWrite = func(context.Context) (time.Time, error) { return begun.Add(time.Hour), nil }
@@ -184,8 +186,8 @@ func TestVacuumSeesWritesUnderWay(t *testing.T) {
 	opts.Clock = func() time.Time { return begun.Add(2 * time.Hour) }
 	require.Equal(t, []string{"orphan"}, vacuum(t, loaded, opts))
 
-	// The write ends while the vacuum asks: its commit must be seen.
-	opts = now
+	// The write ends during the question: the vacuum must read its commit.
+	opts = expired
 	opts.OldestWrite = func(context.Context) (time.Time, error) {
 		add(t, snap, delta.AddFile{Name: "written"})
 		return time.Time{}, nil
@@ -195,12 +197,13 @@ func TestVacuumSeesWritesUnderWay(t *testing.T) {
 	failed := errors.New("catalog is down")
 	opts.OldestWrite = func(context.Context) (time.Time, error) { return time.Time{}, failed }
 	_, err = maintenance.Vacuum(t.Context(), snap, opts)
-	require.ErrorIs(t, err, failed, "not knowing is not nobody")
+	require.ErrorIs(t, err, failed, "an unknown answer is an error")
 }
 
 func TestVacuumGuardsTheRetention(t *testing.T) {
 	b := mem.New()
-	snap, err := delta.Create(t.Context(), b, delta.CreateOptions{Schema: twoColumns, Properties: map[string]string{"delta.deletedFileRetentionDuration": "interval 2 days"}})
+	snap, err := delta.Create(t.Context(),
+		b, delta.CreateOptions{Schema: twoColumns, Properties: map[string]string{"delta.deletedFileRetentionDuration": "interval 2 days"}})
 	require.NoError(t, err)
 	for hours, ok := range map[int]bool{0: false, 47: false, 48: true, 100: true, -1: false} {
 		retention := time.Duration(hours) * time.Hour
@@ -211,19 +214,19 @@ func TestVacuumGuardsTheRetention(t *testing.T) {
 	}
 }
 
-// TestVacuumOfALocalFolder: empty folders go, links are not followed.
+// TestVacuumOfALocalFolder removes empty folders and does not follow links.
 func TestVacuumOfALocalFolder(t *testing.T) {
 	dir, outside := t.TempDir(), t.TempDir()
 	b, err := file.New(dir)
 	require.NoError(t, err)
 	snap := create(t, b)
-	put(t, b, "a/b/rubbish", "a/c/live")
+	put(t, b, "a/b/unneeded", "a/c/live")
 	snap = add(t, snap, delta.AddFile{Name: "a/c/live"})
 	precious := filepath.Join(outside, "precious")
 	require.NoError(t, os.WriteFile(precious, nil, 0o644))
 	require.NoError(t, os.Symlink(outside, filepath.Join(dir, "folder")))
 	require.NoError(t, os.Symlink(precious, filepath.Join(dir, "file")))
-	require.Equal(t, []string{"a/b/rubbish"}, vacuum(t, snap, now))
+	require.Equal(t, []string{"a/b/unneeded"}, vacuum(t, snap, expired))
 	require.FileExists(t, precious)
 	require.NoDirExists(t, filepath.Join(dir, "a", "b"))
 	require.FileExists(t, filepath.Join(dir, "a", "c", "live"))
@@ -232,7 +235,7 @@ func TestVacuumOfALocalFolder(t *testing.T) {
 func TestVacuumInTheHistory(t *testing.T) {
 	b := mem.New()
 	snap := create(t, b)
-	opts := now
+	opts := expired
 	opts.LogCommits, opts.UserName = true, "somebody"
 	require.Empty(t, vacuum(t, snap, opts))
 	put(t, b, "x", "y")
@@ -241,15 +244,15 @@ func TestVacuumInTheHistory(t *testing.T) {
 	require.NoError(t, err)
 	history, err := snap.History(t.Context(), 10, 0)
 	require.NoError(t, err)
-	require.Len(t, history, 3, "nothing was said of a vacuum that found nothing")
+	require.Len(t, history, 3, "a vacuum that found nothing is not recorded")
 	require.Equal(t, "VACUUM END", history[0].Operation)
 	require.Equal(t, "2", history[0].OperationMetrics["numDeletedFiles"])
 	require.Equal(t, "VACUUM START", history[1].Operation)
 	require.Equal(t, "somebody", history[1].UserName)
 }
 
-// TestVacuumCutAnywhere fails every request to the store in turn: no file that a
-// version needs is ever gone, and another run finishes the work.
+// TestVacuumCutAnywhere fails each request to the store in turn: no file that a
+// version needs is deleted, and another run completes the work.
 func TestVacuumCutAnywhere(t *testing.T) {
 	build := func() (*mem.Bucket, []string) {
 		b := mem.New()
@@ -263,7 +266,7 @@ func TestVacuumCutAnywhere(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		opts := now
+		opts := expired
 		opts.LogCommits = true
 		_, err = maintenance.Vacuum(t.Context(), snap, opts)
 		return err

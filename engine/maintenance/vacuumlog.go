@@ -8,11 +8,11 @@ import (
 	"github.com/lakewarden/lakewarden/engine/delta"
 )
 
-// openLog writes into the table's history that files are about to be deleted, in
-// the words of the reference writer. A table that cannot be committed to is left
-// as it is.
-func (v *vacuum) openLog(ctx context.Context) error {
-	if !v.opts.LogCommits || v.announced {
+// logStart records in the table's history that files are about to be deleted, in
+// the form of the reference implementation. If it cannot commit, nothing is
+// deleted.
+func (v *vacuum) logStart(ctx context.Context) error {
+	if !v.opts.LogCommits || v.startLogged {
 		return nil
 	}
 	parameters := map[string]string{"retentionCheckEnabled": strconv.FormatBool(!v.opts.Insist)}
@@ -22,24 +22,24 @@ func (v *vacuum) openLog(ctx context.Context) error {
 		millis("specifiedRetentionMillis", v.opts.Retention.Milliseconds())
 	}
 	err := v.commit(ctx, delta.Operation{Name: "VACUUM START", Parameters: parameters})
-	v.announced = err == nil
+	v.startLogged = err == nil
 	return err
 }
 
-// closeLog writes that the vacuum has come to its end.
-func (v *vacuum) closeLog(ctx context.Context) error {
-	if !v.announced {
+// logEnd records the end of the vacuum.
+func (v *vacuum) logEnd(ctx context.Context) error {
+	if !v.startLogged {
 		return nil
 	}
 	return v.commit(ctx, delta.Operation{
 		Name: "VACUUM END", Parameters: map[string]string{"status": `"COMPLETED"`},
-		Metrics: map[string]string{"numDeletedFiles": strconv.FormatInt(v.found, 10)},
+		Metrics: map[string]string{"numDeletedFiles": strconv.FormatInt(v.deletedFiles, 10)},
 	})
 }
 
-// commitTries bounds how often a commit that changes nothing starts again
-// because the table's metadata changed.
-const commitTries = 5
+// maxCommitTries bounds the attempts of a commit that changes nothing, which
+// conflicts only with changes of metadata.
+const maxCommitTries = 5
 
 // commit writes a version that changes nothing.
 func (v *vacuum) commit(ctx context.Context, op delta.Operation) error {
@@ -50,11 +50,11 @@ func (v *vacuum) commit(ctx context.Context, op delta.Operation) error {
 			return err
 		}
 		_, err = snap.Begin(op).Commit(ctx)
-		if !errors.Is(err, delta.ErrConflict) || try == commitTries {
+		if !errors.Is(err, delta.ErrConflict) || try == maxCommitTries {
 			return err
 		}
 	}
 }
 
-// noNewRows are the duties of a writer that adds no rows.
+// noNewRows are the duties that a writer which adds no rows fulfils.
 var noNewRows = []delta.Duty{delta.EvaluatesChecks, delta.EvaluatesInvariants, delta.FillsDefaults, delta.FillsGenerated}

@@ -9,10 +9,10 @@ import (
 	"github.com/lakewarden/lakewarden/engine/objstore"
 )
 
-// uploads removes the unfinished uploads of processes that died, in the table's own
-// folders and its log. An upload belongs to no version, so its age alone decides.
+// uploads discards unfinished uploads of dead processes in the table's folders and
+// its log. No version needs an upload, so only its age matters.
 func (v *vacuum) uploads(ctx context.Context) error {
-	batch := make([]objstore.Upload, 0, parallel)
+	batch := make([]objstore.Upload, 0, parallelRequests)
 	for upload, err := range objstore.Uploads(ctx, v.bucket, "") {
 		if err != nil {
 			return err
@@ -30,8 +30,8 @@ func (v *vacuum) uploads(ctx context.Context) error {
 	return v.discard(ctx, batch)
 }
 
-// ownsUpload reports whether an upload lies where the table's files do. A name of
-// the store's own says nothing.
+// ownsUpload reports whether an upload belongs to the table. If the store chose the
+// upload's name, only its folder matters.
 func (f folder) ownsUpload(u objstore.Upload) bool {
 	dir := path.Dir(u.Name)
 	if !u.Own && f.hidden(path.Base(u.Name)) {
@@ -40,21 +40,21 @@ func (f folder) ownsUpload(u objstore.Upload) bool {
 	return dir == "." || dir == logFolder || strings.HasPrefix(dir, logFolder+"/") || f.owns(dir)
 }
 
-// discard removes the uploads of a batch that are old enough. As with files, what
-// is under way is asked after they were listed.
+// discard discards the uploads of a batch that are old enough. It asks for writes
+// under way after the uploads were listed.
 func (v *vacuum) discard(ctx context.Context, batch []objstore.Upload) (err error) {
 	if len(batch) == 0 {
 		return nil
 	}
-	if v.oldest, err = v.opts.OldestWrite(ctx); err != nil {
+	if v.oldestWrite, err = v.opts.OldestWrite(ctx); err != nil {
 		return err
 	}
 	own := slices.DeleteFunc(slices.Clone(batch), func(u objstore.Upload) bool { return !v.abandoned(u) })
-	if err := v.nested.learn(ctx, described(own)); err != nil {
+	if err := v.tablesBelow.load(ctx, asObjects(own)); err != nil {
 		return err
 	}
-	own = slices.DeleteFunc(own, func(u objstore.Upload) bool { return v.nested.covers(u.Name) })
-	return v.remove(ctx, described(own), func(ctx context.Context, i int) (bool, error) {
+	own = slices.DeleteFunc(own, func(u objstore.Upload) bool { return v.tablesBelow.contains(u.Name) })
+	return v.remove(ctx, asObjects(own), func(ctx context.Context, i int) (bool, error) {
 		err := own[i].Discard(ctx)
 		if objstore.Withheld(err) {
 			return false, nil
@@ -63,15 +63,15 @@ func (v *vacuum) discard(ctx context.Context, batch []objstore.Upload) (err erro
 	})
 }
 
-// abandoned reports whether an upload is so old that its write has ended. What goes
-// into the log is written without a lease too, whatever the retention is: it takes
-// seconds.
+// abandoned reports whether an upload is so old that its write has ended. Uploads
+// to the log take seconds and may have no lease, so they are kept for clockSkew
+// whatever the retention is.
 func (v *vacuum) abandoned(u objstore.Upload) bool {
 	inLog := strings.HasPrefix(u.Name, logFolder+"/")
 	return v.old(objstore.Object{ModTime: u.ModTime}) && !(inLog && u.ModTime.After(v.opts.Clock().Add(-clockSkew)))
 }
 
-func described(uploads []objstore.Upload) []objstore.Object {
+func asObjects(uploads []objstore.Upload) []objstore.Object {
 	objects := make([]objstore.Object, len(uploads))
 	for i, u := range uploads {
 		objects[i] = objstore.Object{Name: u.Name, Size: u.Size, ModTime: u.ModTime}

@@ -16,9 +16,9 @@ import (
 	"github.com/lakewarden/lakewarden/engine/objstore/mem"
 )
 
-// leftBehind makes what a write to a local folder leaves when its process dies,
-// last written to so long ago.
-func leftBehind(t *testing.T, root, folder string, ago time.Duration) string {
+// staleUpload creates the temporary file of an interrupted write, last modified the
+// given time ago.
+func staleUpload(t *testing.T, root, folder string, ago time.Duration) string {
 	t.Helper()
 	name := filepath.Join(root, folder, ".lakewarden-tmp-0123456789abcdef")
 	require.NoError(t, os.MkdirAll(filepath.Dir(name), 0o755))
@@ -28,19 +28,19 @@ func leftBehind(t *testing.T, root, folder string, ago time.Duration) string {
 	return name
 }
 
-// TestVacuumRemovesUploadsThatDied: those in the table's own folders and its log,
-// once they are older than the retention and than every write under way; never
-// those of a table below, or of other tools' folders.
+// TestVacuumRemovesUploadsThatDied removes unfinished uploads of the table and its
+// log once they are older than the retention and than every write under way, but
+// none of tables below or of other tools.
 func TestVacuumRemovesUploadsThatDied(t *testing.T) {
 	root := t.TempDir()
 	b, err := file.New(root)
 	require.NoError(t, err)
 	snap := create(t, b)
 	const hour = time.Hour
-	old := []string{leftBehind(t, root, "", 48*hour), leftBehind(t, root, "p=1", 48*hour), leftBehind(t, root, "_delta_log", 48*hour)}
+	old := []string{staleUpload(t, root, "", 48*hour), staleUpload(t, root, "p=1", 48*hour), staleUpload(t, root, "_delta_log", 48*hour)}
 	kept := []string{
-		leftBehind(t, root, "young", hour), leftBehind(t, root, "_staging", 48*hour), leftBehind(t, root, ".spark", 48*hour),
-		leftBehind(t, root, "nested/x", 48*hour), leftBehind(t, root, "nested/_delta_log", 48*hour),
+		staleUpload(t, root, "young", hour), staleUpload(t, root, "_staging", 48*hour), staleUpload(t, root, ".spark", 48*hour),
+		staleUpload(t, root, "nested/x", 48*hour), staleUpload(t, root, "nested/_delta_log", 48*hour),
 	}
 	put(t, b, "nested/_delta_log/00000000000000000000.json")
 	day := 24 * hour
@@ -94,32 +94,32 @@ func TestVacuumRemovesUploadsThatDied(t *testing.T) {
 	}
 }
 
-// TestVacuumLeavesYoungUploadsOfTheLog: a commit may be under way without a lease,
-// also where nothing is to be retained.
+// TestVacuumLeavesYoungUploadsOfTheLog keeps recent uploads of the log even with
+// retention 0, because commits may run without a lease.
 func TestVacuumLeavesYoungUploadsOfTheLog(t *testing.T) {
 	root := t.TempDir()
 	b, err := file.New(root)
 	require.NoError(t, err)
 	snap := create(t, b)
-	young, data := leftBehind(t, root, "_delta_log", time.Minute), leftBehind(t, root, "", time.Minute)
-	files, err := maintenance.Vacuum(t.Context(), snap, now)
+	young, data := staleUpload(t, root, "_delta_log", time.Minute), staleUpload(t, root, "", time.Minute)
+	files, err := maintenance.Vacuum(t.Context(), snap, expired)
 	require.NoError(t, err)
 	require.EqualValues(t, 1, files)
 	require.FileExists(t, young)
 	require.NoFileExists(t, data)
 }
 
-// TestVacuumAsksForWritesAfterItListedTheirUploads: a write that has begun by then
-// is known, whatever its upload looks like.
+// TestVacuumAsksForWritesAfterItListedTheirUploads checks the order of the two
+// steps.
 func TestVacuumAsksForWritesAfterItListedTheirUploads(t *testing.T) {
 	root := t.TempDir()
 	b, err := file.New(root)
 	require.NoError(t, err)
 	snap := create(t, b)
-	old, late := leftBehind(t, root, "", time.Hour), ""
-	opts := now
+	old, late := staleUpload(t, root, "", time.Hour), ""
+	opts := expired
 	opts.OldestWrite = func(context.Context) (time.Time, error) {
-		late = leftBehind(t, root, "late", time.Hour)
+		late = staleUpload(t, root, "late", time.Hour)
 		return time.Time{}, nil
 	}
 	files, err := maintenance.Vacuum(t.Context(), snap, opts)
@@ -129,7 +129,7 @@ func TestVacuumAsksForWritesAfterItListedTheirUploads(t *testing.T) {
 	require.FileExists(t, late)
 }
 
-// hiddenUploads are uploads of a store that tells the names of objects.
+// hiddenUploads are uploads of a store that reports the names of their objects.
 type hiddenUploads struct {
 	objstore.Bucket
 	discarded chan string
@@ -152,14 +152,14 @@ func (h hiddenUploads) Uploads(context.Context, string) iter.Seq2[objstore.Uploa
 	}
 }
 
-// TestVacuumLeavesUploadsThatAreNotTheTables: where the name is that of the object,
-// it counts as the object's would.
+// TestVacuumLeavesUploadsThatAreNotTheTables applies the rules for files to uploads
+// that have an object's name.
 func TestVacuumLeavesUploadsThatAreNotTheTables(t *testing.T) {
 	bucket := hiddenUploads{mem.New(), make(chan string, 10)}
 	snap := create(t, bucket)
-	files, err := maintenance.Vacuum(t.Context(), snap, now)
+	files, err := maintenance.Vacuum(t.Context(), snap, expired)
 	require.NoError(t, err)
-	require.EqualValues(t, 3, files, "one that the store keeps is not gone, and no reason to fail")
+	require.EqualValues(t, 3, files, "an upload that the store withholds is not counted and is no error")
 	close(bucket.discarded)
 	var discarded []string
 	for name := range bucket.discarded {

@@ -19,39 +19,43 @@ import (
 // found in a sample. A row's place on the curve has the bits of the numbers of
 // its ranges in turn.
 const (
+	// The values of each column are divided into ranges with about equal numbers of
+	// rows, which are estimated from a sample. A row's place on the curve
+	// interleaves the bits of its range numbers.
 	rangeBits  = 8
 	placeBits  = 62 // of a BIGINT
 	sampleRows = 200_000
-	// cellBits of each column are finer than what a row group holds of the curve:
-	// where one ends in the middle of a cell, little is out of place. More would
-	// cost time, and nobody reads less than a row group.
-	cellBits = 3
+	// extraBits of each column are finer than the part of the curve that a row
+	// group holds, so that few rows are out of place where a row group ends. More
+	// bits would cost time without a benefit, because readers read whole row
+	// groups.
+	extraBits = 3
 )
 
-// bitsOf is how many bits of each of n columns a place has, when the rows make so
-// many row groups.
-func bitsOf(n int, groups int64) int {
+// bitsPerColumn returns how many bits of each of n columns a place has if the rows
+// make the given number of row groups.
+func bitsPerColumn(n int, groups int64) int {
 	perColumn := (bits.Len64(uint64(max(groups, 1))) + n - 1) / n //nolint:gosec // not negative
-	return min(perColumn+cellBits, rangeBits, placeBits/n)
+	return min(perColumn+extraBits, rangeBits, placeBits/n)
 }
 
-// MaxZOrder is how many columns a curve may go through: a place has room for two
-// bits of each.
+// MaxZOrder is the maximum number of columns of a curve: a place has two bits for
+// each of them then.
 const MaxZOrder = placeBits / 2
 
-// zColumns are the columns of a curve by their names in files. Errors:
+// curveColumns returns the columns of a curve by their names in files. Errors:
 // [ErrZOrder].
-func zColumns(snap *delta.Snapshot, wanted []string) ([]engine.Column, error) {
+func curveColumns(snap *delta.Snapshot, wanted []string) ([]engine.Column, error) {
 	var out []engine.Column
 	for i, name := range wanted {
 		f, ok := snap.Schema().Field(name)
 		switch {
 		case !ok:
-			return nil, &ZOrderError{At: i, Reason: "is no column of the table"}
+			return nil, &ZOrderError{At: i, Reason: "does not exist in the table"}
 		case slices.Contains(snap.PartitionColumns(), name):
-			return nil, &ZOrderError{At: i, Reason: "is a partition column: files are apart by it already"}
-		case !ordered(f.Type):
-			return nil, &ZOrderError{At: i, Reason: "has a type without an order that files can be found by"}
+			return nil, &ZOrderError{At: i, Reason: "is a partition column, which divides the files already"}
+		case !hasBounds(f.Type):
+			return nil, &ZOrderError{At: i, Reason: "has a type without bounds in file statistics"}
 		case slices.Contains(wanted[:i], name):
 			return nil, &ZOrderError{At: i, Reason: "is named twice"}
 		}
@@ -66,7 +70,7 @@ func zColumns(snap *delta.Snapshot, wanted []string) ([]engine.Column, error) {
 	return out, nil
 }
 
-func names(columns []engine.Column) []string {
+func columnNames(columns []engine.Column) []string {
 	var list []string
 	for _, c := range columns {
 		list = append(list, c.Name)
@@ -74,8 +78,8 @@ func names(columns []engine.Column) []string {
 	return list
 }
 
-// ordered reports a type whose values have bounds in the statistics.
-func ordered(t delta.DataType) bool {
+// hasBounds reports whether statistics have bounds for values of the type.
+func hasBounds(t delta.DataType) bool {
 	switch t := t.(type) {
 	case delta.Decimal:
 		return true
@@ -85,9 +89,9 @@ func ordered(t delta.DataType) bool {
 	return false
 }
 
-// place is the SQL of a row's place on the curve, given the bounds of each
-// column's ranges, which have numbers of width bits.
-func place(columns []engine.Column, bounds [][]string, width int) string {
+// curvePlace returns SQL for a row's place on the curve, given the bounds of each
+// column's ranges, whose numbers have width bits.
+func curvePlace(columns []engine.Column, bounds [][]string, width int) string {
 	terms := make([]string, len(columns))
 	for i, c := range columns {
 		spread := func(n int) string {
@@ -97,40 +101,42 @@ func place(columns []engine.Column, bounds [][]string, width int) string {
 			}
 			return strconv.FormatInt(v, 10)
 		}
-		terms[i] = rangeOf(c, bounds[i], 0, spread) + "::BIGINT"
+		terms[i] = rangeNumber(c, bounds[i], 0, spread) + "::BIGINT"
 	}
 	return strings.Join(terms, " + ")
 }
 
-// rangeOf is a search tree over the bounds: a value is in the range first + n
-// when n bounds are at most the value. NULL is in the first one.
-func rangeOf(c engine.Column, bounds []string, first int, number func(int) string) string {
+// rangeNumber returns SQL for a search tree over the bounds: a value is in the
+// range first + n if n bounds are at most the value. NULL is in the first range.
+func rangeNumber(c engine.Column, bounds []string, first int, number func(int) string) string {
 	if len(bounds) == 0 {
 		return number(first)
 	}
 	middle := len(bounds) / 2
 	return "CASE WHEN " + engine.QuoteIdent(c.Name) + " >= " + bounds[middle] +
-		" THEN " + rangeOf(c, bounds[middle+1:], first+middle+1, number) +
-		" ELSE " + rangeOf(c, bounds[:middle], first, number) + " END"
+		" THEN " + rangeNumber(c, bounds[middle+1:], first+middle+1, number) +
+		" ELSE " + rangeNumber(c, bounds[:middle], first, number) + " END"
 }
 
-// order is the SQL of the order of a bin's rows. One column is its own curve.
-func (r *rewriter) order(ctx context.Context, in input, rowGroup int64) (string, error) {
+// orderBy returns the SQL of the order of a bin's rows. With one column it is that
+// column.
+func (r *rewriter) orderBy(ctx context.Context, in input, rowGroup int64) (string, error) {
 	if len(r.zColumns) == 1 {
 		return engine.QuoteIdent(r.zColumns[0].Name), nil
 	}
-	width := bitsOf(len(r.zColumns), math.MaxInt64)
+	width := bitsPerColumn(len(r.zColumns), math.MaxInt64)
 	if in.rows >= 0 {
-		width = bitsOf(len(r.zColumns), in.rows/rowGroup)
+		width = bitsPerColumn(len(r.zColumns), in.rows/rowGroup)
 	}
 	bounds, err := r.bounds(ctx, in, 1<<width)
 	if err != nil {
 		return "", err
 	}
-	return place(r.zColumns, bounds, width), nil
+	return curvePlace(r.zColumns, bounds, width), nil
 }
 
-// bounds finds the bounds of so many ranges of a bin's columns, as SQL.
+// bounds returns, as SQL, the bounds that divide the values of each column into the
+// given number of ranges.
 func (r *rewriter) bounds(ctx context.Context, in input, ranges int) ([][]string, error) {
 	var sampled, items []string
 	for i, c := range r.zColumns {
@@ -154,7 +160,7 @@ func (r *rewriter) bounds(ctx context.Context, in input, ranges int) ([][]string
 	for i, c := range r.zColumns {
 		list, ok := batch.Column(i).(*array.List)
 		if !ok || list.IsNull(0) {
-			continue // no value at all
+			continue // all values are NULL
 		}
 		start, end := list.ValueOffsets(0)
 		values := array.NewSlice(list.ListValues(), start, end)
