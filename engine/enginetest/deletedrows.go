@@ -23,8 +23,8 @@ func bitmap(t *testing.T, rows ...int64) []byte {
 	return bytes
 }
 
-// deletedRows reads files of which some rows are gone: no path of a statement
-// meets one of them, and the others keep their order and their places.
+// deletedRows reads files with deleted rows: no statement reads them, and the other
+// rows keep their order and positions.
 func (s suite) deletedRows(t *testing.T) {
 	root := t.TempDir()
 	var all []string
@@ -35,11 +35,14 @@ func (s suite) deletedRows(t *testing.T) {
 			rows = append(rows, fmt.Sprintf(`{"id": %d, "text": "%d"}`, i*10000+n, n))
 		}
 		all = append(all, "["+strings.Join(rows, ",")+"]")
-		require.NoError(t, os.WriteFile(filepath.Join(root, name), parquetFile(t, all[i], int64Column("id"), field("text", arrow.BinaryTypes.String)), 0o600))
+		require.NoError(t, os.WriteFile(filepath.Join(root, name),
+			parquetFile(t, all[i], int64Column("id"), field("text", arrow.BinaryTypes.String)), 0o600))
 	}
-	columns := []engine.Column{{Name: "id", Type: "BIGINT", Nullable: true}, {Name: "text", Type: "VARCHAR", Nullable: true}, {Name: "p", Type: "INTEGER", Nullable: true}}
+	columns := []engine.Column{{Name: "id", Type: "BIGINT", Nullable: true}, {Name: "text", Type: "VARCHAR", Nullable: true},
+		{Name: "p", Type: "INTEGER", Nullable: true}}
 	one, two := "1", "2"
-	groups := []engine.FileGroup{{Partition: map[string]*string{"p": &one}, Paths: files[:2]}, {Partition: map[string]*string{"p": &two}, Paths: files[2:]}}
+	groups := []engine.FileGroup{{Partition: map[string]*string{"p": &one}, Paths: files[:2]},
+		{Partition: map[string]*string{"p": &two}, Paths: files[2:]}}
 	gone := func(file, row int) bool { return file == 0 && row%2 == 1 || file == 2 && (row < 2500 || row == 2999) }
 	var wantRows []string
 	sets := make([][]int64, len(files))
@@ -59,14 +62,15 @@ func (s suite) deletedRows(t *testing.T) {
 	query := func(sql string) []string {
 		return Rows(t, session, engine.Statement{SQL: strings.ReplaceAll(sql, "FROM T", "FROM "+src.Relation()), Sources: []engine.Source{src}})
 	}
-	for range 2 { // the view is made, and is there
+	for range 2 { // the view is created, then reused
 		require.Equal(t, wantRows, query("SELECT id, text, p, f, r FROM T"))
 	}
 	require.Equal(t, []string{"4999"}, query("SELECT count(*) FROM T"))
 	require.Equal(t, []string{"0"}, query("SELECT count(*) FROM T WHERE id = 1 OR id = 20000 OR id = 22999"))
 	require.Equal(t, []string{"20|22998"}, query("SELECT min(p) * 10 + min(p) * 10, max(id) FROM T WHERE p <= 2"))
-	// What fails on a deleted row alone does not fail.
-	require.Equal(t, []string{"4999"}, query("SELECT count(*) FROM T WHERE CASE WHEN id < 3000 AND id % 2 = 1 THEN error('row is gone') ELSE 'x' END = 'x'"))
+	// An expression that fails only on deleted rows does not fail.
+	require.Equal(t, []string{"4999"},
+		query("SELECT count(*) FROM T WHERE CASE WHEN id < 3000 AND id % 2 = 1 THEN error('row is gone') ELSE 'x' END = 'x'"))
 	require.Equal(t, []string{"1499"}, query("SELECT count(*) FROM T WHERE f = 0 AND 10 // ((id + 1) % 2) > 0 AND r > 0"))
 
 	whole := engine.NewFileList(columns, true, groups)

@@ -20,8 +20,8 @@ import (
 //go:embed deltars.py
 var deltaRS string
 
-// writeForeign lets delta-rs write its tables below root, with random rows, and
-// returns their names.
+// writeForeign lets delta-rs write tables with random rows below root, and returns
+// their names.
 func writeForeign(t *testing.T, root string) []string {
 	t.Helper()
 	python := oracletest.Python(t)
@@ -38,21 +38,21 @@ func writeForeign(t *testing.T, root string) []string {
 	return names
 }
 
-// logged is what the JSON log of a table says.
-type logged struct {
+// loggedTable holds the content of a table's JSON log.
+type loggedTable struct {
 	version   int64
 	partition []string
 	groups    []engine.FileGroup
 }
 
-// readLog replays the log of the table at dir. It knows nothing of checkpoints,
-// deletion vectors and column mapping.
-func readLog(t *testing.T, dir string) logged {
+// readLog replays the log of the table at dir. It ignores checkpoints, deletion
+// vectors and column mapping.
+func readLog(t *testing.T, dir string) loggedTable {
 	t.Helper()
 	names, err := filepath.Glob(filepath.Join(dir, "_delta_log", "*.json"))
 	require.NoError(t, err)
 	slices.Sort(names)
-	l := logged{version: int64(len(names)) - 1}
+	l := loggedTable{version: int64(len(names)) - 1}
 	values := map[string]map[string]*string{}
 	var order []string
 	for _, name := range names {
@@ -87,8 +87,8 @@ func readLog(t *testing.T, dir string) logged {
 	return l
 }
 
-// add puts a file into a group of its own: an engine may find equal ones.
-func (l *logged) add(t *testing.T, encoded string, values map[string]*string) {
+// add puts a file into a new group. Engines may merge equal groups.
+func (l *loggedTable) add(t *testing.T, encoded string, values map[string]*string) {
 	t.Helper()
 	path, err := url.PathUnescape(encoded)
 	require.NoError(t, err)

@@ -53,15 +53,15 @@ func (s suite) listBarrier(t *testing.T) {
 	read := engine.Statement{SQL: "SELECT * FROM " + b.Relation(), Barriers: []engine.Barrier{b}}
 	first := Rows(t, session, read)
 	require.Len(t, first, 1)
-	require.Equal(t, first, Rows(t, session, read), "made again though it was there")
+	require.Equal(t, first, Rows(t, session, read), "the copy is reused")
 	// Both kinds of sources in one statement.
 	both := read
 	both.SQL = "SELECT (SELECT count(*) FROM " + b.Relation() + "), (SELECT count(*) FROM " + table.Latest().Relation() + ")"
 	both.Sources = []engine.Source{table.Latest()}
 	require.Equal(t, []string{"1|10"}, Rows(t, session, both))
-	require.Equal(t, first, Rows(t, session, read), "made again though it was there")
+	require.Equal(t, first, Rows(t, session, read), "the copy is reused")
 	require.NoError(t, session.Idle(context.Background(), 0))
-	require.NotEqual(t, first, Rows(t, session, read), "kept though it must go")
+	require.NotEqual(t, first, Rows(t, session, read), "the copy is dropped")
 }
 
 func (s suite) listFilesGone(t *testing.T) {
@@ -75,7 +75,7 @@ func (s suite) listFilesGone(t *testing.T) {
 		content, err := os.ReadFile(path)
 		require.NoError(t, err)
 		for _, when := range []string{"before", "after"} {
-			t.Run(name+" vanished "+when+" the first look", func(t *testing.T) {
+			t.Run(name+" vanished "+when+" the first read", func(t *testing.T) {
 				session := s.open(t, root)
 				if when == "after" {
 					require.Equal(t, []string{"190"}, Rows(t, session, st))
@@ -95,8 +95,8 @@ func (s suite) listFilesGone(t *testing.T) {
 			require.NoError(t, os.WriteFile(path, content[:len(content)-7], 0o644))
 			_, err = TryRows(context.Background(), session, st)
 			require.NoError(t, os.WriteFile(path, content, 0o644))
-			require.Equal(t, engine.KindIO, failure(t, err).Kind, "%v", explained(err))
-			require.True(t, session.Broken(), "%v", explained(err))
+			require.Equal(t, engine.KindIO, failure(t, err).Kind, "%v", withText(err))
+			require.True(t, session.Broken(), "%v", withText(err))
 		})
 	}
 }

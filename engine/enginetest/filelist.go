@@ -11,7 +11,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine"
 )
 
-// Listed is the table at its latest version with its list of files.
+// Listed returns the table's latest version with its list of files.
 func (t *Table) Listed() engine.Source {
 	src := t.Latest()
 	src.Files = engine.NewFileList([]engine.Column{
@@ -50,22 +50,22 @@ func (s suite) equalsTheLog(t *testing.T) {
 			plain := engine.Source{Location: dir, Version: log.version, Incarnation: name}
 			columns := columnsOf(t, session, plain)
 			want := readAll(t, session, plain)
-			// A list that claims nothing, one that claims all there is to claim,
-			// and one whose files stand the other way round.
+			// Lists without guarantees, with all possible guarantees, and with the
+			// files in reverse order.
 			reversed := slices.Clone(log.groups)
 			slices.Reverse(reversed)
 			for i, list := range []*engine.FileList{
 				engine.NewFileList(columns, false, log.groups),
 				engine.NewFileList(columns, name[:2] != "gr", log.groups),
 				engine.NewFileList(columns, false, reversed),
-				engine.NewFileList(columns, false, grouped(log.groups)),
+				engine.NewFileList(columns, false, groupByPartition(log.groups)),
 			} {
 				src := plain
 				src.Files = list
 				require.Equal(t, columns, columnsOf(t, session, src))
 				require.Equal(t, want, readAll(t, session, src))
 				for _, c := range columns {
-					ask := questions(c)[i]
+					ask := queriesFor(c)[i]
 					require.Equal(t, answer(t, session, plain, ask), answer(t, session, src, ask), ask)
 				}
 			}
@@ -73,9 +73,9 @@ func (s suite) equalsTheLog(t *testing.T) {
 	}
 }
 
-// questions are statements about one column whose plans differ, one for each of
-// the lists.
-func questions(c engine.Column) [4]string {
+// queriesFor returns statements about one column with different plans, one for each
+// of the lists.
+func queriesFor(c engine.Column) [4]string {
 	name := engine.QuoteIdent(c.Name)
 	return [4]string{
 		"SELECT count(*) FROM t WHERE " + name + " IS NULL",
@@ -90,8 +90,8 @@ func answer(t *testing.T, session engine.Session, src engine.Source, ask string)
 	return Rows(t, session, engine.Statement{SQL: "WITH t AS (FROM " + src.Relation() + ") " + ask, Sources: []engine.Source{src}})
 }
 
-// grouped puts files with equal values together.
-func grouped(files []engine.FileGroup) []engine.FileGroup {
+// groupByPartition puts files with equal partition values into one group.
+func groupByPartition(files []engine.FileGroup) []engine.FileGroup {
 	var out []engine.FileGroup
 	for _, f := range files {
 		i := slices.IndexFunc(out, func(g engine.FileGroup) bool {
@@ -109,13 +109,14 @@ func grouped(files []engine.FileGroup) []engine.FileGroup {
 
 func columnsOf(t *testing.T, session engine.Session, src engine.Source) []engine.Column {
 	t.Helper()
-	r, err := session.Query(context.Background(), engine.Statement{SQL: "SELECT * FROM " + src.Relation() + " LIMIT 0", Sources: []engine.Source{src}})
-	require.NoError(t, explained(err))
+	r, err := session.Query(context.Background(),
+		engine.Statement{SQL: "SELECT * FROM " + src.Relation() + " LIMIT 0", Sources: []engine.Source{src}})
+	require.NoError(t, withText(err))
 	defer r.Close()
 	return r.Columns()
 }
 
-// readAll is every row, sorted.
+// readAll returns all rows, sorted.
 func readAll(t *testing.T, session engine.Session, src engine.Source) []string {
 	t.Helper()
 	return Rows(t, session, engine.Statement{SQL: "SELECT * FROM " + src.Relation() + " ORDER BY ALL", Sources: []engine.Source{src}})

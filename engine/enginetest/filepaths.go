@@ -14,13 +14,14 @@ import (
 	"github.com/lakewarden/lakewarden/engine"
 )
 
-// numbered are files below one directory, each with one row: its number.
-type numbered struct {
+// numberedFiles are files below one directory, each with one row that holds its
+// number.
+type numberedFiles struct {
 	dir   string
 	paths []string
 }
 
-func (n *numbered) put(t *testing.T, path string) {
+func (n *numberedFiles) put(t *testing.T, path string) {
 	t.Helper()
 	content := parquetFile(t, `[{"id": `+strconv.Itoa(len(n.paths))+`}]`, int64Column("id"))
 	file := filepath.Join(n.dir, filepath.FromSlash(path))
@@ -29,25 +30,27 @@ func (n *numbered) put(t *testing.T, path string) {
 	n.paths = append(n.paths, path)
 }
 
-func (n *numbered) list(paths ...string) engine.Source {
+func (n *numberedFiles) list(paths ...string) engine.Source {
 	return engine.Source{Location: n.dir, Incarnation: "numbered", Files: engine.NewFileList(
 		[]engine.Column{{Name: "id", Type: "BIGINT", Nullable: true}}, true, []engine.FileGroup{{Paths: paths}})}
 }
 
-// oddPaths reads files whose names mean something else to a reader that takes
-// them for patterns, for encoded text or for SQL. An engine may refuse a path
-// that has a backslash beside what makes a pattern, and a remote one with a control
-// character; it must not read another file.
+// oddPaths reads files whose names look like patterns, encoded text or SQL. An
+// engine may refuse a path that contains a backslash in addition to characters of a
+// pattern, and a remote one may refuse control characters; it must not read another
+// file.
 func (s suite) oddPaths(t *testing.T) {
 	for _, dir := range []string{"t", "it's", "[t]", "t?", "t*", "50%", "t t", "销售"} {
 		t.Run(dir, func(t *testing.T) {
 			root := t.TempDir()
-			n := &numbered{dir: filepath.Join(root, dir)}
+			n := &numberedFiles{dir: filepath.Join(root, dir)}
 			for _, path := range []string{
 				"a.parquet", "b.parquet", "[ab].parquet", "?.parquet", "*.parquet", "**.parquet", "**/a.parquet", "[!a].parquet",
 				"a b.parquet", "%41.parquet", "A.parquet", "it's.parquet", `say "x".parquet`, `b\c.parquet`, "é.parquet", "销售.parquet",
-				"p=a%2Fb/a.parquet", "p=a/b=c/a.parquet", "a;b.parquet", "$1.parquet", "~/a.parquet", "no suffix", "a.csv", "a.parquet.gz", "{a,b}.parquet",
-				"id=77/a.parquet", "..a/b..c/....parquet", ".hidden", "_x/a.parquet", "a#b.parquet", "a\nb.parquet", "a\tb\x7f.parquet", "]", `c\*.parquet`, `c\[d`,
+				"p=a%2Fb/a.parquet", "p=a/b=c/a.parquet", "a;b.parquet", "$1.parquet", "~/a.parquet", "no suffix", "a.csv", "a.parquet.gz",
+				"{a,b}.parquet",
+				"id=77/a.parquet", "..a/b..c/....parquet", ".hidden", "_x/a.parquet", "a#b.parquet", "a\nb.parquet", "a\tb\x7f.parquet", "]",
+				`c\*.parquet`, `c\[d`,
 			} {
 				n.put(t, path)
 			}
@@ -64,7 +67,7 @@ func (s suite) oddPaths(t *testing.T) {
 					require.Equal(t, engine.KindIO, failure(t, err).Kind, path)
 					continue
 				}
-				require.NoError(t, explained(err), path)
+				require.NoError(t, withText(err), path)
 				require.Equal(t, []string{strconv.Itoa(i)}, got, path)
 				read = append(read, path)
 			}
@@ -76,11 +79,11 @@ func (s suite) oddPaths(t *testing.T) {
 // pathsOutside names files that the session must not see.
 func (s suite) pathsOutside(t *testing.T) {
 	root, outside := t.TempDir(), t.TempDir()
-	n := &numbered{dir: filepath.Join(root, "t")}
+	n := &numberedFiles{dir: filepath.Join(root, "t")}
 	n.put(t, "a.parquet")
-	other := &numbered{dir: outside, paths: make([]string, 99)}
+	other := &numberedFiles{dir: outside, paths: make([]string, 99)}
 	other.put(t, "a.parquet")
-	sibling := &numbered{dir: filepath.Join(root, "sibling"), paths: make([]string, 98)}
+	sibling := &numberedFiles{dir: filepath.Join(root, "sibling"), paths: make([]string, 98)}
 	sibling.put(t, "a.parquet")
 	require.NoError(t, os.Symlink(outside, filepath.Join(n.dir, "link")))
 	require.NoError(t, os.Symlink(filepath.Join(outside, "a.parquet"), filepath.Join(n.dir, "link.parquet")))
@@ -94,7 +97,7 @@ func (s suite) pathsOutside(t *testing.T) {
 		_, err := TryRows(context.Background(), session, engine.Statement{
 			SQL: "SELECT * FROM " + n.list(path).Relation(), Sources: []engine.Source{n.list(path)}})
 		require.Error(t, err, path)
-		require.Equal(t, engine.KindIO, failure(t, err).Kind, "%q: %v", path, explained(err))
+		require.Equal(t, engine.KindIO, failure(t, err).Kind, "%q: %v", path, withText(err))
 		require.Equal(t, []string{"0"}, readAll(t, session, n.list("a.parquet")))
 	}
 	for _, location := range []string{outside, n.dir + "/../../" + filepath.Base(outside), filepath.Join(n.dir, "link"), "t", ""} {
@@ -106,10 +109,11 @@ func (s suite) pathsOutside(t *testing.T) {
 	alive(t, session)
 }
 
-// partitions gives files the same column as a constant, well and badly.
+// partitions gives files a constant as the same column, with valid and invalid
+// values.
 func (s suite) partitions(t *testing.T) {
 	root := t.TempDir()
-	n := &numbered{dir: root}
+	n := &numberedFiles{dir: root}
 	for i := range 3 {
 		n.put(t, strconv.Itoa(i)+".parquet")
 	}
@@ -125,15 +129,15 @@ func (s suite) partitions(t *testing.T) {
 	}
 	null := engine.FileGroup{Partition: map[string]*string{"p": nil}, Paths: []string{"2.parquet"}}
 	got, err := ask("*", group("7", "0.parquet"), group("-1", "1.parquet"), null, group("9"))
-	require.NoError(t, explained(err))
+	require.NoError(t, withText(err))
 	require.Equal(t, []string{"7|0", "-1|1", "(null)|2"}, got)
-	// The value of a file in the place of the file's own column.
+	// The partition value replaces the column in the file.
 	got, err = ask("sum(p)::BIGINT, sum(id)::BIGINT", group("7", "0.parquet", "1.parquet", "2.parquet"))
-	require.NoError(t, explained(err))
+	require.NoError(t, withText(err))
 	require.Equal(t, []string{"21|3"}, got)
 	columns[0].Type = "VARCHAR"
 	got, err = ask("id, hex(p)", group("\x00a'\x00", "0.parquet"), group("'\x00", "1.parquet"), null)
-	require.NoError(t, explained(err))
+	require.NoError(t, withText(err))
 	require.Equal(t, []string{"0|00612700", "1|2700", "2|(null)"}, got)
 	columns[0].Type = "INTEGER"
 	for name, groups := range map[string][]engine.FileGroup{
@@ -144,7 +148,7 @@ func (s suite) partitions(t *testing.T) {
 		"unknown column":  {{Partition: map[string]*string{"q": nil}, Paths: []string{"0.parquet"}}},
 		"unequal columns": {group("1", "0.parquet"), {Paths: []string{"1.parquet"}}},
 	} {
-		// Even for a statement that does not look at the column.
+		// Even for a statement that does not use the column.
 		_, err := ask("count(*)", groups...)
 		require.Error(t, err, name)
 		e := failure(t, err)

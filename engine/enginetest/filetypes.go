@@ -20,8 +20,8 @@ import (
 	"github.com/lakewarden/lakewarden/engine"
 )
 
-// parquetFile has the rows of a JSON text. Timestamps in nanoseconds become
-// INT96.
+// parquetFile returns a file with the rows of a JSON text. Timestamps in
+// nanoseconds become INT96.
 func parquetFile(tb testing.TB, rows string, fields ...arrow.Field) []byte {
 	tb.Helper()
 	s := arrow.NewSchema(fields, nil)
@@ -42,8 +42,8 @@ func field(name string, t arrow.DataType) arrow.Field {
 	return arrow.Field{Name: name, Type: t, Nullable: true}
 }
 
-// physicalTypes reads column v, alone and beside a file that has the table's own
-// type, from files that store it in another way.
+// physicalTypes reads column v from files that store it with another type, alone
+// and together with a file of the table's type.
 func (s suite) physicalTypes(t *testing.T) {
 	naive := &arrow.TimestampType{Unit: arrow.Microsecond}
 	point := arrow.StructOf(int64Column("x"))
@@ -54,7 +54,8 @@ func (s suite) physicalTypes(t *testing.T) {
 		want  string // type
 		text  string // "" means that the file is refused
 	}{
-		{"INT96", arrow.FixedWidthTypes.Timestamp_ns, `"2024-02-29 12:00:00.123456"`, "TIMESTAMP WITH TIME ZONE", "2024-02-29 12:00:00.123456+00"},
+		{"INT96", arrow.FixedWidthTypes.Timestamp_ns, `"2024-02-29 12:00:00.123456"`, "TIMESTAMP WITH TIME ZONE",
+			"2024-02-29 12:00:00.123456+00"},
 		{"no zone", naive, `"2024-02-29 12:00:00.5"`, "TIMESTAMP WITH TIME ZONE", "2024-02-29 12:00:00.5+00"},
 		{"milliseconds", &arrow.TimestampType{Unit: arrow.Millisecond}, `"2024-02-29 12:00:00.5"`, "TIMESTAMP", "2024-02-29 12:00:00.5"},
 		{"zone", arrow.FixedWidthTypes.Timestamp_us, `"2024-02-29 12:00:00.5"`, "TIMESTAMP", "2024-02-29 12:00:00.5"},
@@ -100,23 +101,23 @@ func (s suite) physicalTypes(t *testing.T) {
 			got, err := ask("v.parquet")
 			if c.text == "" {
 				e := failure(t, err)
-				require.Equal(t, engine.KindIO, e.Kind, "%v", explained(err))
-				require.Equal(t, "file_schema", e.Class, "%v", explained(err))
+				require.Equal(t, engine.KindIO, e.Kind, "%v", withText(err))
+				require.Equal(t, "file_schema", e.Class, "%v", withText(err))
 				return
 			}
-			require.NoError(t, explained(err))
+			require.NoError(t, withText(err))
 			require.Equal(t, []string{row}, got)
 			got, err = ask("less.parquet", "v.parquet")
-			require.NoError(t, explained(err))
+			require.NoError(t, withText(err))
 			require.Equal(t, []string{row, missing}, got)
 			got, err = ask("v.parquet", "less.parquet")
-			require.NoError(t, explained(err))
+			require.NoError(t, withText(err))
 			require.Equal(t, []string{row, missing}, got)
 		})
 	}
 }
 
-// legacyLists reads [1, 2] as writers of old lay a list out.
+// legacyLists reads [1, 2] in the list layouts of old writers.
 func (s suite) legacyLists(t *testing.T) {
 	element := schema.NewInt32Node("array", parquet.Repetitions.Optional, -1)
 	for _, c := range []struct {

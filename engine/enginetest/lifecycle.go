@@ -15,7 +15,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine"
 )
 
-// cycles is how often sessions come and go in the leak test.
+// cycles is the number of sessions that the leak test opens and closes.
 const cycles = 200
 
 func (s suite) lifecycle(t *testing.T) {
@@ -27,7 +27,7 @@ func (s suite) lifecycle(t *testing.T) {
 	t.Run("OneStatementAtATime", func(t *testing.T) {
 		session := s.open(t)
 		r, err := session.Query(context.Background(), engine.Statement{SQL: "SELECT range FROM range(1000000)"})
-		require.NoError(t, explained(err))
+		require.NoError(t, withText(err))
 		_, err = session.Query(context.Background(), engine.Statement{SQL: "SELECT 1"})
 		require.Error(t, err)
 		require.NoError(t, r.Close())
@@ -66,11 +66,11 @@ func (s suite) nothingLeaks(t *testing.T) {
 		b := engine.Barrier{Name: "flt_" + strconv.Itoa(i), SQL: "SELECT id FROM " + src.Relation(), Source: src}
 		r, err := session.Query(context.Background(), engine.Statement{
 			SQL: "SELECT x.range FROM " + b.Relation() + ", range(100000) x", Barriers: []engine.Barrier{b}})
-		require.NoError(t, explained(err))
+		require.NoError(t, withText(err))
 		batch, err := r.Next(context.Background())
-		require.NoError(t, explained(err))
+		require.NoError(t, withText(err))
 		batch.Release()
-		// The three ways to go: result first, session first, session alone.
+		// The three orders of closing: result first, session first, session alone.
 		switch i % 3 {
 		case 0:
 			require.NoError(t, r.Close())
@@ -85,25 +85,25 @@ func (s suite) nothingLeaks(t *testing.T) {
 	for i := range 10 {
 		cycle(i)
 	}
-	before := census(t)
+	before := countResources(t)
 	for i := range cycles {
 		cycle(i)
 	}
 	require.Eventually(t, func() bool {
-		now := census(t)
-		// Two goroutines are Eventually's own.
+		now := countResources(t)
+		// Eventually itself uses two goroutines.
 		return now.goroutines <= before.goroutines+2 && now.files <= before.files && now.threads <= before.threads+4
-	}, 10*time.Second, 20*time.Millisecond, "before %+v, now %+v", before, census(t))
+	}, 10*time.Second, 20*time.Millisecond, "before %+v, now %+v", before, countResources(t))
 	require.NoError(t, e.Close())
 	left, err := os.ReadDir(temp)
 	require.NoError(t, err)
-	require.Empty(t, left, "temporary files stayed")
+	require.Empty(t, left, "temporary files remain")
 }
 
 type counts struct{ goroutines, files, threads int }
 
-// census counts what a leak would leave behind in this process.
-func census(t *testing.T) counts {
+// countResources counts the resources of this process that a leak would keep.
+func countResources(t *testing.T) counts {
 	c := counts{goroutines: runtime.NumGoroutine()}
 	if runtime.GOOS != "linux" {
 		return c
@@ -141,7 +141,7 @@ func (s suite) manySessions(t *testing.T) {
 						Lease:   engine.Lease{Memory: 128 << 20, Threads: 1 + i%2},
 					})
 					if err != nil {
-						return explained(err)
+						return withText(err)
 					}
 					if len(got) != 1 || got[0] != strconv.Itoa(i*100) {
 						return fmt.Errorf("session %d read %v", i, got)
@@ -165,11 +165,11 @@ func (s suite) closeWhileRunning(t *testing.T) {
 		_, err := TryRows(context.Background(), session, engine.Statement{SQL: endless})
 		result <- err
 	}()
-	// Wherever the statement is by now, Close must stop it.
+	// Close stops the statement in any state.
 	time.AfterFunc(100*time.Millisecond, func() { session.Close() })
 	select {
 	case err := <-result:
-		require.ErrorIs(t, err, engine.ErrInterrupted, "%v", explained(err))
+		require.ErrorIs(t, err, engine.ErrInterrupted, "%v", withText(err))
 	case <-time.After(100*time.Millisecond + 4*prompt):
 		t.Fatal("the statement outlived its session")
 	}
@@ -180,7 +180,7 @@ func (s suite) closeWhileReading(t *testing.T) {
 	for range 5 {
 		session := s.open(t)
 		r, err := session.Query(context.Background(), engine.Statement{SQL: "SELECT range FROM range(1000000000000)"})
-		require.NoError(t, explained(err))
+		require.NoError(t, withText(err))
 		done := make(chan error, 1)
 		started := make(chan struct{})
 		go func() {
@@ -220,6 +220,6 @@ func (s suite) engineClose(t *testing.T) {
 	wg.Wait()
 	require.Less(t, time.Since(start), 4*prompt)
 	for _, err := range errs {
-		require.ErrorIs(t, err, engine.ErrInterrupted, "%v", explained(err))
+		require.ErrorIs(t, err, engine.ErrInterrupted, "%v", withText(err))
 	}
 }

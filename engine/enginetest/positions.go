@@ -16,13 +16,13 @@ import (
 	"github.com/lakewarden/lakewarden/engine"
 )
 
-// positioned is a random list of files with what has to come out of it.
-type positioned struct {
+// drawnList is a random list of files with the expected rows.
+type drawnList struct {
 	list *engine.FileList
-	rows []string // columns of the table, number of the file, number of the row
+	rows []string // values of the table's columns, the file's number and the row's number
 }
 
-// positions reads lists of every shape with the positions of their rows.
+// positions reads random lists with the positions of their rows.
 func (s suite) positions(t *testing.T) {
 	root := t.TempDir()
 	session := s.open(t, root)
@@ -31,7 +31,7 @@ func (s suite) positions(t *testing.T) {
 		n++
 		dir := filepath.Join(root, strconv.Itoa(n))
 		require.NoError(t, os.Mkdir(dir, 0o755))
-		p := drawPositioned(rt, t, dir)
+		p := drawList(rt, t, dir)
 		src := engine.Source{Location: dir, Incarnation: "positions", Files: p.list}
 		one := engine.Lease{Threads: 1}
 		all := Rows(t, session, engine.Statement{SQL: "FROM " + src.Relation(), Sources: []engine.Source{src}, Lease: one})
@@ -58,14 +58,15 @@ func (s suite) positions(t *testing.T) {
 	})
 }
 
-// odd are names that mean something to an engine, and one that does not.
-var odd = []string{"file_index", "FILE_ROW_NUMBER", "c0", "x"}
+// specialNames are names that mean something to an engine, and an ordinary one.
+var specialNames = []string{"file_index", "FILE_ROW_NUMBER", "c0", "x"}
 
-func drawPositioned(rt *rapid.T, t *testing.T, dir string) positioned {
-	names := append([]string{"id"}, rapid.SliceOfNDistinct(rapid.SampledFrom(odd), 0, 3, rapid.ID).Draw(rt, "columns")...)
+func drawList(rt *rapid.T, t *testing.T, dir string) drawnList {
+	names := append([]string{"id"}, rapid.SliceOfNDistinct(rapid.SampledFrom(specialNames), 0, 3, rapid.ID).Draw(rt, "columns")...)
 	uniform := rapid.Bool().Draw(rt, "uniform")
 	partitioned := rapid.Bool().Draw(rt, "partitioned")
-	// A column of files that the table does not have. Names are equal in any case.
+	// A column of files that the table does not have. Names are compared
+	// case-insensitively.
 	extra := rapid.Bool().Draw(rt, "extra") && !slices.Contains(names, "FILE_ROW_NUMBER")
 	var columns []engine.Column
 	for _, name := range names {
@@ -74,7 +75,7 @@ func drawPositioned(rt *rapid.T, t *testing.T, dir string) positioned {
 	if partitioned {
 		columns = slices.Insert(columns, 1, engine.Column{Name: "p", Type: "BIGINT", Nullable: true})
 	}
-	var p positioned
+	var p drawnList
 	var groups []engine.FileGroup
 	files := rapid.IntRange(0, 6).Draw(rt, "files")
 	if rapid.IntRange(0, 7).Draw(rt, "many") == 7 {

@@ -10,11 +10,11 @@ import (
 	"github.com/lakewarden/lakewarden/engine"
 )
 
-// Serve returns a fresh engine and the root, s3://bucket/, under which its
+// Serve returns a fresh engine, and the root, s3://bucket/, under which its
 // sessions see the directory dir. The suite closes the engine.
 type Serve func(tb testing.TB, dir string) (e engine.Engine, root string)
 
-// RunRemote runs what the suite says of tables, over a remote store.
+// RunRemote runs the suite's tests of tables over a remote store.
 func RunRemote(t *testing.T, serve Serve) {
 	s := suite{serve: serve}
 	t.Run("Barrier", s.barrier)
@@ -36,8 +36,8 @@ func RunRemote(t *testing.T, serve Serve) {
 	t.Run("Write", s.writeSources)
 }
 
-// openRemote is openWith for a suite over a remote store: the session takes
-// locations below the root of opts for what they are there.
+// openRemote is openWith for a remote store: the session maps locations below the
+// root of opts to the store.
 func (s suite) openRemote(t *testing.T, opts engine.SessionOptions) engine.Session {
 	t.Helper()
 	dir := opts.Roots[0]
@@ -47,39 +47,39 @@ func (s suite) openRemote(t *testing.T, opts engine.SessionOptions) engine.Sessi
 	inner, err := e.Open(context.Background(), opts)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, inner.Close()) })
-	m := &moved{Session: inner, from: dir, to: strings.TrimSuffix(root, "/")}
+	m := &relocated{Session: inner, from: dir, to: strings.TrimSuffix(root, "/")}
 	if w, writes := inner.(engine.Writer); writes {
-		return movedWriter{m, w}
+		return relocatedWriter{m, w}
 	}
 	return m
 }
 
-// moved is a session to which tables below the directory from lie below to.
-type moved struct {
+// relocated is a session that finds tables below the directory from at to.
+type relocated struct {
 	engine.Session
 	from, to string
 }
 
-// movedWriter is one that writes.
-type movedWriter struct {
-	*moved
+// relocatedWriter is a relocated session that writes.
+type relocatedWriter struct {
+	*relocated
 	inner engine.Writer
 }
 
-// Write moves the sources of st.
-func (m movedWriter) Write(ctx context.Context, st engine.WriteStatement) ([]engine.DataFile, error) {
-	st.Statement = m.move(st.Statement)
+// Write relocates the sources of st.
+func (m relocatedWriter) Write(ctx context.Context, st engine.WriteStatement) ([]engine.DataFile, error) {
+	st.Statement = m.relocate(st.Statement)
 	return m.inner.Write(ctx, st)
 }
 
-// Query moves the sources of st.
-func (m *moved) Query(ctx context.Context, st engine.Statement) (engine.Result, error) {
-	return m.Session.Query(ctx, m.move(st))
+// Query relocates the sources of st.
+func (m *relocated) Query(ctx context.Context, st engine.Statement) (engine.Result, error) {
+	return m.Session.Query(ctx, m.relocate(st))
 }
 
-// move moves the sources of st. Their names depend on where they lie, so those in
-// the statement's SQL move along.
-func (m *moved) move(st engine.Statement) engine.Statement {
+// relocate relocates the sources of st. Their names depend on their locations, so
+// it also changes the statement's SQL.
+func (m *relocated) relocate(st engine.Statement) engine.Statement {
 	var names []string
 	move := func(src engine.Source) engine.Source {
 		rest, below := strings.CutPrefix(src.Location, m.from)
@@ -107,33 +107,36 @@ func (m *moved) move(st engine.Statement) engine.Statement {
 	return st
 }
 
-// remoteOutside names objects and places that the session must not see.
+// remoteOutside names objects and locations that the session must not see.
 func (s suite) remoteOutside(t *testing.T) {
 	root := t.TempDir()
-	n := &numbered{dir: root + "/t"}
+	n := &numberedFiles{dir: root + "/t"}
 	n.put(t, "a.parquet")
-	sibling := &numbered{dir: root + "/sibling", paths: make([]string, 98)}
+	sibling := &numberedFiles{dir: root + "/sibling", paths: make([]string, 98)}
 	sibling.put(t, "a.parquet")
-	session := s.openRemote(t, engine.SessionOptions{Roots: []string{root}}).(*moved)
+	session := s.openRemote(t, engine.SessionOptions{Roots: []string{root}}).(*relocated)
 	for _, path := range []string{
 		"../sibling/a.parquet", "x/../../sibling/a.parquet", "..", "../", "./a.parquet", "x//a.parquet", "//a.parquet", "", "a.parquet/",
-		"%2e%2e/sibling/a.parquet", "..%2fsibling/a.parquet", "*.parquet", "**", "a.parquet?s3_endpoint=127.0.0.1:1", "a.parquet\x00", "a.parquet\xff",
+		"%2e%2e/sibling/a.parquet", "..%2fsibling/a.parquet", "*.parquet", "**", "a.parquet?s3_endpoint=127.0.0.1:1", "a.parquet\x00",
+		"a.parquet\xff",
 		"a.parquet'], filename=true) UNION ALL SELECT 1 -- ", "a.parquet#", "a.parquet?",
 	} {
 		src := n.list(path)
 		_, err := TryRows(context.Background(), session, engine.Statement{SQL: "SELECT * FROM " + src.Relation(), Sources: []engine.Source{src}})
 		require.Error(t, err, path)
-		require.Equal(t, engine.KindIO, failure(t, err).Kind, "%q: %v", path, explained(err))
+		require.Equal(t, engine.KindIO, failure(t, err).Kind, "%q: %v", path, withText(err))
 		require.Equal(t, []string{"0"}, readAll(t, session, n.list("a.parquet")))
 	}
 	beyond := session.to[:len(session.to)-1]
 	for _, location := range []string{
 		beyond, beyond + "/t", session.to + "2/t", session.to + "/../x/t", session.to + "/t/..", session.to + "//t", session.to + "/./t",
-		"s3://", "s3:///t", "s3://elsewhere/t", "S3" + session.to[2:] + "/t", "s3a" + session.to[2:] + "/t", "http://127.0.0.1:1/t", n.dir, "t", "",
+		"s3://", "s3:///t", "s3://elsewhere/t", "S3" + session.to[2:] + "/t", "s3a" + session.to[2:] + "/t", "http://127.0.0.1:1/t", n.dir,
+		"t", "",
 	} {
 		for _, src := range []engine.Source{n.list("a.parquet"), {Location: "x", Incarnation: "x"}} {
 			src.Location = location
-			_, err := TryRows(context.Background(), session.Session, engine.Statement{SQL: "SELECT * FROM " + src.Relation(), Sources: []engine.Source{src}})
+			_, err := TryRows(context.Background(), session.Session,
+				engine.Statement{SQL: "SELECT * FROM " + src.Relation(), Sources: []engine.Source{src}})
 			require.Error(t, err, location)
 			require.NotEqual(t, engine.KindFatal, failure(t, err).Kind, location)
 		}

@@ -10,8 +10,8 @@ import (
 	"github.com/lakewarden/lakewarden/engine"
 )
 
-// repeated runs statements of one text again and again: an engine may keep what it
-// made of the text, and each run still is a statement of its own.
+// repeated runs statements of the same text several times: an engine may cache what
+// it derives from the text, but each run is a separate statement.
 func (s suite) repeated(t *testing.T) {
 	root := t.TempDir()
 	table := NewTable(t, root, "t")
@@ -49,7 +49,7 @@ func (s suite) repeated(t *testing.T) {
 	})
 	t.Run("Time", func(t *testing.T) {
 		const sql = "SELECT epoch_us(now())"
-		require.NotEqual(t, answer(sql), answer(sql), "the time of the first run is that of all")
+		require.NotEqual(t, answer(sql), answer(sql), "each run has its own time")
 	})
 	t.Run("AfterFailure", func(t *testing.T) {
 		const sql = "SELECT CAST($1 AS INTEGER)"
@@ -74,7 +74,7 @@ func (s suite) repeated(t *testing.T) {
 		require.Len(t, Rows(t, session, engine.Statement{SQL: sql}), 1_000_000)
 	})
 	t.Run("OtherCopies", func(t *testing.T) {
-		// Something comes and goes in the catalog between two runs.
+		// The catalog changes between two runs.
 		const sql = "SELECT count(*) FROM "
 		for range 3 {
 			require.Equal(t, []string{"50"}, answer(sql+barrier.Relation()))

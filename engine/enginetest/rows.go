@@ -13,11 +13,11 @@ import (
 	"github.com/lakewarden/lakewarden/engine"
 )
 
-// Rows runs st and returns every row as text, values separated by "|".
+// Rows runs st and returns every row as text, with its values separated by "|".
 func Rows(tb testing.TB, s engine.Session, st engine.Statement) []string {
 	tb.Helper()
 	rows, err := TryRows(context.Background(), s, st)
-	require.NoError(tb, explained(err))
+	require.NoError(tb, withText(err))
 	return rows
 }
 
@@ -54,8 +54,8 @@ func texts(batch arrow.RecordBatch) []string {
 	return rows
 }
 
-// count drains r and returns its number of rows and the error that ended it,
-// which is io.EOF for a whole result.
+// count drains r. It returns the number of rows and the error that ended it, which
+// is io.EOF for a complete result.
 func count(ctx context.Context, r engine.Result) (int64, error) {
 	var n int64
 	for {
@@ -68,8 +68,8 @@ func count(ctx context.Context, r engine.Result) (int64, error) {
 	}
 }
 
-// explained adds the engine's own text, which an engine error does not print.
-func explained(err error) error {
+// withText adds the engine's own text, which [engine.Error] does not print.
+func withText(err error) error {
 	var e *engine.Error
 	if errors.As(err, &e) {
 		return errors.New(e.Error() + ": " + e.Text)

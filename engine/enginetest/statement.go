@@ -50,12 +50,12 @@ func (s suite) columns(t *testing.T) {
 	} {
 		t.Run(c.expr, func(t *testing.T) {
 			r, err := session.Query(context.Background(), engine.Statement{SQL: "SELECT " + c.expr + ` AS "v ü"`})
-			require.NoError(t, explained(err))
+			require.NoError(t, withText(err))
 			defer r.Close()
 			require.Equal(t, []engine.Column{{Name: "v ü", Type: c.sqlType, Nullable: true}}, r.Columns())
 			require.Equal(t, "v ü", r.Schema().Field(0).Name)
 			batch, err := r.Next(context.Background())
-			require.NoError(t, explained(err))
+			require.NoError(t, withText(err))
 			defer batch.Release()
 			require.True(t, r.Schema().Equal(batch.Schema()))
 			if c.value != "" {
@@ -81,7 +81,8 @@ func (s suite) args(t *testing.T) {
 		{"long text", `SELECT length($1)`, engine.Args{Positional: []any{string(make([]byte, 1<<20))}}, "1048576"},
 		{"text as date", `SELECT $1::DATE + 1`, engine.Args{Positional: []any{"2024-02-28"}}, "2024-02-29"},
 		{"exact integer", `SELECT $1`, engine.Args{Positional: []any{json.Number("9007199254740993")}}, "9007199254740993"},
-		{"beyond BIGINT", `SELECT $1::VARCHAR`, engine.Args{Positional: []any{json.Number("-170141183460469231731687303715884105")}}, "-170141183460469231731687303715884105"},
+		{"beyond BIGINT", `SELECT $1::VARCHAR`, engine.Args{Positional: []any{json.Number("-170141183460469231731687303715884105")}},
+			"-170141183460469231731687303715884105"},
 		{"exact decimal", `SELECT $1::VARCHAR`, engine.Args{Positional: []any{json.Number("-0.10")}}, "-0.10"},
 		{"exponent", `SELECT $1`, engine.Args{Positional: []any{json.Number("1e300")}}, "1e+300"},
 		{"list of integers", `SELECT list_sum($1)::BIGINT`, engine.Args{Positional: []any{[]int64{1, 2, 3}}}, "6"},
@@ -145,8 +146,10 @@ func (s suite) errors(t *testing.T) {
 		{"argument types", `SELECT sum('x')`, engine.KindBind, "type_mismatch", "sum", 7},
 		{"ambiguous", `SELECT id FROM ` + src.Relation() + ` x, ` + src.Relation() + ` y`, engine.KindBind, "ambiguous_column", "id", 7},
 		{"grouping", `SELECT id FROM ` + src.Relation() + ` GROUP BY name`, engine.KindBind, "not_grouped", "id", 7},
-		{"join column", `SELECT 1 FROM ` + src.Relation() + ` x JOIN ` + src.Relation() + ` y USING (nope)`, engine.KindBind, "column_not_found", "nope", -1},
-		{"two tables of one name", `SELECT * FROM ` + src.Relation() + ` x NATURAL JOIN ` + src.Relation() + ` x`, engine.KindBind, "ambiguous_table", "", -1},
+		{"join column", `SELECT 1 FROM ` + src.Relation() + ` x JOIN ` + src.Relation() + ` y USING (nope)`, engine.KindBind,
+			"column_not_found", "nope", -1},
+		{"two tables of one name", `SELECT * FROM ` + src.Relation() + ` x NATURAL JOIN ` + src.Relation() + ` x`, engine.KindBind,
+			"ambiguous_table", "", -1},
 		{"comparison", `SELECT 'é' FROM ` + src.Relation() + ` x WHERE name > 1`, engine.KindBind, "type_mismatch", "", -2},
 		{"aggregate of rows", `SELECT 1 WHERE sum(1) > 1`, engine.KindBind, "aggregate_misplaced", "", 15},
 		{"window of rows", `SELECT 1 WHERE row_number() OVER () > 1`, engine.KindBind, "window_misplaced", "", 15},
@@ -202,7 +205,7 @@ func (s suite) onlyOneSelect(t *testing.T) {
 		t.Run(sql, func(t *testing.T) {
 			for _, analyze := range []bool{false, true} {
 				_, err := TryRows(context.Background(), session, engine.Statement{SQL: sql, Sources: []engine.Source{table.Latest()}, Analyze: analyze})
-				require.Equal(t, engine.KindNotSelect, failure(t, err).Kind, "%v", explained(err))
+				require.Equal(t, engine.KindNotSelect, failure(t, err).Kind, "%v", withText(err))
 			}
 		})
 	}
@@ -216,11 +219,13 @@ func (s suite) onlyOneSelect(t *testing.T) {
 func (s suite) measurements(t *testing.T) {
 	session := s.open(t, t.TempDir())
 	for range 2 {
-		rows := Rows(t, session, engine.Statement{SQL: "SELECT i FROM range(1000) t(i) WHERE i >= ?", Args: engine.Args{Positional: []any{int64(990)}}, Analyze: true})
+		rows := Rows(t, session, engine.Statement{
+			SQL: "SELECT i FROM range(1000) t(i) WHERE i >= ?", Args: engine.Args{Positional: []any{int64(990)}}, Analyze: true,
+		})
 		require.Len(t, rows, 1)
 		require.Contains(t, rows[0], `"operator_cardinality": 10`)
 		require.Len(t, Rows(t, session, engine.Statement{SQL: "SELECT i FROM range(3) t(i)"}), 3)
 	}
 	_, err := TryRows(context.Background(), session, engine.Statement{SQL: "SELECT CAST('x' AS INT)", Analyze: true})
-	require.Equal(t, engine.KindRuntime, failure(t, err).Kind, "%v", explained(err))
+	require.Equal(t, engine.KindRuntime, failure(t, err).Kind, "%v", withText(err))
 }

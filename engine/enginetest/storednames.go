@@ -12,20 +12,23 @@ import (
 	"github.com/lakewarden/lakewarden/engine"
 )
 
-// storedNames reads files that have other names for columns and members, also
-// names that belong to other columns of the table.
+// storedNames reads files with different names for columns and members, including
+// names of other columns of the table.
 func (s suite) storedNames(t *testing.T) {
 	root := t.TempDir()
 	inner := arrow.StructOf(int64Column("p1"), field("p2", arrow.StructOf(int64Column("p3"))))
-	older := parquetFile(t, `[{"b": 1, "a": 10, "gone": 5, "s": {"p1": 1, "p2": {"p3": 2}}, "l": [{"p1": 3, "p2": null}, null], "m": [{"key": "k", "value": {"p1": 4, "p2": null}}]},
+	older := parquetFile(t, `[{"b": 1, "a": 10, "gone": 5, "s": {"p1": 1, "p2": {"p3": 2}},
+		"l": [{"p1": 3, "p2": null}, null], "m": [{"key": "k", "value": {"p1": 4, "p2": null}}]},
 		{"b": 2, "a": null, "gone": 5, "s": null, "l": null, "m": null}]`,
-		int64Column("b"), int64Column("a"), int64Column("gone"), field("s", inner), field("l", arrow.ListOf(inner)), field("m", arrow.MapOf(arrow.BinaryTypes.String, inner)))
+		int64Column("b"), int64Column("a"), int64Column("gone"), field("s", inner), field("l", arrow.ListOf(inner)),
+		field("m", arrow.MapOf(arrow.BinaryTypes.String, inner)))
 	newer := parquetFile(t, `[{"col-new": "x", "b": 3, "l": [], "s": {"p1": 7}}]`,
-		field("col-new", arrow.BinaryTypes.String), int64Column("b"), field("l", arrow.ListOf(arrow.StructOf(int64Column("p1")))), field("s", arrow.StructOf(int64Column("p1"))))
+		field("col-new", arrow.BinaryTypes.String), int64Column("b"), field("l", arrow.ListOf(arrow.StructOf(int64Column("p1")))),
+		field("s", arrow.StructOf(int64Column("p1"))))
 	for name, content := range map[string][]byte{"older": older, "newer": newer} {
 		require.NoError(t, os.WriteFile(filepath.Join(root, name), content, 0o600))
 	}
-	// The column a is stored as b and the other way round: both were renamed.
+	// The columns a and b are stored under each other's name: both were renamed.
 	columns := []engine.Column{
 		{Name: "a", Type: "BIGINT", Nullable: true}, {Name: "p", Type: "VARCHAR", Nullable: true}, {Name: "b", Type: "BIGINT", Nullable: true},
 		{Name: "s", Type: `STRUCT(x BIGINT, "it's" STRUCT(z BIGINT))`, Nullable: true},
@@ -59,9 +62,10 @@ func (s suite) storedNames(t *testing.T) {
 		require.Equal(t, []string{"1"}, Rows(t, session, engine.Statement{SQL: sql, Sources: []engine.Source{src}}))
 	}
 	for name, stored := range map[string][]engine.Column{
-		"too few":       stored[:3],
-		"another type":  append([]engine.Column{{Name: "b", Type: "VARCHAR"}}, stored[1:]...),
-		"other members": append(append([]engine.Column{}, stored[:3]...), engine.Column{Name: "s", Type: "STRUCT(p1 BIGINT)"}, stored[4], stored[5], stored[6]),
+		"too few":      stored[:3],
+		"another type": append([]engine.Column{{Name: "b", Type: "VARCHAR"}}, stored[1:]...),
+		"other members": append(append([]engine.Column{}, stored[:3]...), engine.Column{Name: "s", Type: "STRUCT(p1 BIGINT)"}, stored[4],
+			stored[5], stored[6]),
 	} {
 		src := engine.Source{Location: root, Incarnation: name, Files: list.WithStored(stored)}
 		_, err := TryRows(t.Context(), session, engine.Statement{SQL: "FROM " + src.Relation(), Sources: []engine.Source{src}})

@@ -11,18 +11,18 @@ import (
 	"github.com/lakewarden/lakewarden/engine"
 )
 
-// prompt is how long a stop may take to be felt.
+// prompt is the maximum time until an interrupt takes effect.
 const prompt = 500 * time.Millisecond
 
 func (s suite) stream(t *testing.T) {
 	t.Run("FirstBatchBeforeTheEnd", func(t *testing.T) {
 		session := s.open(t)
 		r, err := session.Query(context.Background(), engine.Statement{SQL: "SELECT range FROM range(1000000000000)"})
-		require.NoError(t, explained(err))
+		require.NoError(t, withText(err))
 		var n int64
 		for n < 1_000_000 {
 			batch, err := r.Next(context.Background())
-			require.NoError(t, explained(err))
+			require.NoError(t, withText(err))
 			n += batch.NumRows()
 			batch.Release()
 		}
@@ -32,24 +32,24 @@ func (s suite) stream(t *testing.T) {
 		require.NoError(t, r.Close(), "closing twice")
 		_, err = r.Next(context.Background())
 		require.Error(t, err)
-		require.NotErrorIs(t, err, io.EOF, "a result given up is not a result that ended")
+		require.NotErrorIs(t, err, io.EOF, "a closed result does not report its end")
 		alive(t, session)
 	})
 	t.Run("Whole", func(t *testing.T) {
 		session := s.open(t)
 		r, err := session.Query(context.Background(), engine.Statement{SQL: "SELECT range FROM range(300000)"})
-		require.NoError(t, explained(err))
+		require.NoError(t, withText(err))
 		defer r.Close()
 		n, err := count(context.Background(), r)
 		require.ErrorIs(t, err, io.EOF)
 		require.EqualValues(t, 300000, n)
 		_, err = r.Next(context.Background())
-		require.ErrorIs(t, err, io.EOF, "the end stays the end")
+		require.ErrorIs(t, err, io.EOF, "the end is reported again")
 	})
 	t.Run("NoRows", func(t *testing.T) {
 		session := s.open(t)
 		r, err := session.Query(context.Background(), engine.Statement{SQL: "SELECT 1 AS a WHERE false"})
-		require.NoError(t, explained(err))
+		require.NoError(t, withText(err))
 		defer r.Close()
 		require.Len(t, r.Schema().Fields(), 1)
 		n, err := count(context.Background(), r)
@@ -60,29 +60,29 @@ func (s suite) stream(t *testing.T) {
 		session := s.open(t)
 		r, err := session.Query(context.Background(), engine.Statement{SQL: `SELECT CAST(CASE WHEN range < 900000 THEN range::VARCHAR
 			ELSE 'hidden' || range END AS BIGINT) FROM range(1000000)`, Lease: engine.Lease{Threads: 1}})
-		require.NoError(t, explained(err))
+		require.NoError(t, withText(err))
 		defer r.Close()
 		n, err := count(context.Background(), r)
 		require.Equal(t, "conversion", failure(t, err).Class)
 		require.Positive(t, n)
 		require.Less(t, n, int64(1000000))
 		_, again := r.Next(context.Background())
-		require.Equal(t, "conversion", failure(t, again).Class, "a failure stays a failure")
+		require.Equal(t, "conversion", failure(t, again).Class, "the failure is reported again")
 		require.NoError(t, r.Close())
 		alive(t, session)
 	})
 	t.Run("BeyondTheLease", func(t *testing.T) {
 		session := s.open(t)
-		// 2 GB in all, under a limit that would not hold them: it ends only if
-		// rows leave while they are made.
+		// 2 GB in total under a smaller limit: the statement ends only if rows are
+		// sent while it runs.
 		r, err := session.Query(context.Background(), engine.Statement{
 			SQL:   "SELECT repeat('x', 1000) AS s FROM range(2000000)",
 			Lease: engine.Lease{Memory: 128 << 20, Threads: 2, TempBytes: 1 << 20},
 		})
-		require.NoError(t, explained(err))
+		require.NoError(t, withText(err))
 		defer r.Close()
 		n, err := count(context.Background(), r)
-		require.ErrorIs(t, err, io.EOF, "%v", explained(err))
+		require.ErrorIs(t, err, io.EOF, "%v", withText(err))
 		require.EqualValues(t, 2000000, n)
 	})
 }
@@ -92,7 +92,7 @@ func (s suite) stop(t *testing.T) {
 		t.Helper()
 		start := time.Now()
 		err := run()
-		require.ErrorIs(t, err, want, "%v", explained(err))
+		require.ErrorIs(t, err, want, "%v", withText(err))
 		require.Less(t, time.Since(start), 200*time.Millisecond+prompt)
 		alive(t, session)
 	}
@@ -108,10 +108,10 @@ func (s suite) stop(t *testing.T) {
 	t.Run("CancelOfNextAlone", func(t *testing.T) {
 		session := s.open(t)
 		r, err := session.Query(context.Background(), engine.Statement{
-			// Some megabytes at once, and then nothing for a long time.
+			// A few megabytes at once, then nothing for a long time.
 			SQL:   "SELECT range FROM range(1000000000000) WHERE range < 500000 OR hash(range) = 7",
 			Lease: engine.Lease{Threads: 1}})
-		require.NoError(t, explained(err))
+		require.NoError(t, withText(err))
 		stopped(t, session, engine.ErrInterrupted, func() error {
 			defer r.Close()
 			ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)
@@ -125,9 +125,9 @@ func (s suite) stop(t *testing.T) {
 		ctx, cancel := context.WithCancel(context.Background())
 		defer cancel()
 		r, err := session.Query(ctx, engine.Statement{SQL: "SELECT range FROM range(1000000000)"})
-		require.NoError(t, explained(err))
+		require.NoError(t, withText(err))
 		batch, err := r.Next(context.Background())
-		require.NoError(t, explained(err))
+		require.NoError(t, withText(err))
 		batch.Release()
 		stopped(t, session, engine.ErrInterrupted, func() error {
 			defer r.Close()

@@ -9,7 +9,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine"
 )
 
-// Run runs the suite. newEngine returns a fresh engine for every test; the suite
+// Run runs the suite. newEngine returns a fresh engine for each test; the suite
 // closes it.
 func Run(t *testing.T, newEngine func(testing.TB) engine.Engine) {
 	s := suite{newEngine: newEngine}
@@ -26,13 +26,13 @@ func Run(t *testing.T, newEngine func(testing.TB) engine.Engine) {
 	t.Run("Lifecycle", s.lifecycle)
 }
 
-// suite has one of the two ways to an engine.
+// suite holds one of the two ways to open an engine.
 type suite struct {
 	newEngine func(testing.TB) engine.Engine
 	serve     Serve
 }
 
-// open starts an engine with one session over roots.
+// open starts an engine and opens a session over roots.
 func (s suite) open(t *testing.T, roots ...string) engine.Session {
 	t.Helper()
 	return s.openWith(t, engine.SessionOptions{Roots: roots})
@@ -52,7 +52,7 @@ func (s suite) openWith(t *testing.T, opts engine.SessionOptions) engine.Session
 	return session
 }
 
-// alive checks that the session still answers.
+// alive checks that the session still runs statements.
 func alive(t *testing.T, s engine.Session) {
 	t.Helper()
 	require.Equal(t, []string{"42"}, Rows(t, s, engine.Statement{SQL: "SELECT 42"}))

@@ -18,8 +18,9 @@ import (
 	"github.com/lakewarden/lakewarden/engine"
 )
 
-// Table is a Delta table under test: columns id BIGINT and name VARCHAR, where
-// the name of row i is "n" followed by i modulo 7. Version n holds n appends.
+// Table is a Delta table under test with the columns id BIGINT and name VARCHAR.
+// The name of row i is "n" followed by i modulo 7. Version n is the result of n
+// appends.
 type Table struct {
 	// Dir is the table's root.
 	Dir string
@@ -44,7 +45,7 @@ func NewTable(tb testing.TB, root, name string) *Table {
 	return t
 }
 
-// MetaData is the action that gives a table its schema.
+// MetaData returns the action that sets the schema of a table.
 func MetaData(schema string) map[string]any {
 	return map[string]any{"metaData": map[string]any{
 		"id":               tableID,
@@ -56,7 +57,7 @@ func MetaData(schema string) map[string]any {
 	}}
 }
 
-// Append commits the rows with the ids from up to but not including to.
+// Append commits the rows with the ids from up to, but not including, to.
 func (t *Table) Append(tb testing.TB, from, to int64) {
 	tb.Helper()
 	schema := arrow.NewSchema([]arrow.Field{
@@ -79,7 +80,7 @@ func (t *Table) Append(tb testing.TB, from, to int64) {
 	t.AddFile(tb, file.Bytes())
 }
 
-// Name is the name of row i.
+// Name returns the name of row i.
 func Name(i int64) string { return "n" + strconv.FormatInt(i%7, 10) }
 
 // AddFile commits one data file with the given Parquet content.
@@ -107,10 +108,10 @@ func (t *Table) Commit(tb testing.TB, actions ...map[string]any) {
 	require.NoError(tb, os.WriteFile(filepath.Join(t.Dir, "_delta_log", name), out.Bytes(), 0o644))
 }
 
-// At is the table at a version.
+// At returns the table at a version.
 func (t *Table) At(version int64) engine.Source {
 	return engine.Source{Location: t.Dir, Version: version, Incarnation: tableID}
 }
 
-// Latest is the table at its latest version.
+// Latest returns the table at its latest version.
 func (t *Table) Latest() engine.Source { return t.At(t.Version) }

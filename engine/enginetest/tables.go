@@ -45,15 +45,17 @@ func (s suite) barrier(t *testing.T) {
 	})
 	t.Run("Indexed", func(t *testing.T) {
 		session := s.open(t, root)
-		// Two rows of each number that lie far apart, many of one text, one of a number
-		// in quotes, and none of some.
-		b := barrier(`SELECT id, id % 500 AS "n ""o"" 'q'", CASE WHEN id < 900 THEN 'many' ELSE name END AS name FROM ` + src.Relation() + " ORDER BY hash(id)")
+		// Each number has two rows that are far apart. One text is frequent, one
+		// number is in quotes, and some rows have NULL.
+		b := barrier(`SELECT id, id % 500 AS "n ""o"" 'q'", CASE WHEN id < 900 THEN 'many' ELSE name END AS name FROM ` + src.Relation() +
+			" ORDER BY hash(id)")
 		asked := func(column, where string) engine.Statement {
 			by := b
 			by.Index = column
 			return engine.Statement{SQL: "SELECT id FROM " + b.Relation() + " WHERE " + where, Barriers: []engine.Barrier{by}}
 		}
-		wheres := []string{`"n ""o"" 'q'" = 7`, `"n ""o"" 'q'" = 499`, `"n ""o"" 'q'" = 5000`, `"n ""o"" 'q'" IS NULL`, "name = 'many'", "name = 'n950'", "name = ''"}
+		wheres := []string{`"n ""o"" 'q'" = 7`, `"n ""o"" 'q'" = 499`, `"n ""o"" 'q'" = 5000`, `"n ""o"" 'q'" IS NULL`, "name = 'many'",
+			"name = 'n950'", "name = ''"}
 		var plain [][]string
 		for _, where := range wheres {
 			plain = append(plain, Rows(t, session, asked("", where)))
@@ -65,7 +67,7 @@ func (s suite) barrier(t *testing.T) {
 			}
 		}
 		require.NoError(t, session.Idle(context.Background(), 0))
-		require.Equal(t, plain[0], Rows(t, session, asked("name", wheres[0])), "made anew, with its index")
+		require.Equal(t, plain[0], Rows(t, session, asked("name", wheres[0])), "created again, with its index")
 	})
 	t.Run("OneAmongSources", func(t *testing.T) {
 		session := s.open(t, root)
@@ -77,14 +79,14 @@ func (s suite) barrier(t *testing.T) {
 	})
 	t.Run("KeptUntilIdleDropsIt", func(t *testing.T) {
 		session := s.open(t, root)
-		// Its content differs each time that it is made.
+		// Its content differs each time it is created.
 		b := barrier("SELECT id, random() AS r FROM " + src.Relation())
 		first := Rows(t, session, read(b))
-		require.Equal(t, first, Rows(t, session, read(b)), "made again though it was there")
+		require.Equal(t, first, Rows(t, session, read(b)), "the copy is reused")
 		require.NoError(t, session.Idle(context.Background(), 1<<30))
-		require.Equal(t, first, Rows(t, session, read(b)), "dropped though it may be kept")
+		require.Equal(t, first, Rows(t, session, read(b)), "the copy fits and is kept")
 		require.NoError(t, session.Idle(context.Background(), 0))
-		require.NotEqual(t, first, Rows(t, session, read(b)), "kept though it must go")
+		require.NotEqual(t, first, Rows(t, session, read(b)), "the copy is dropped")
 	})
 	t.Run("GoneWhenNotAskedFor", func(t *testing.T) {
 		session := s.open(t, root)
@@ -97,14 +99,15 @@ func (s suite) barrier(t *testing.T) {
 	t.Run("LeastRecentlyUsedGoesFirst", func(t *testing.T) {
 		session := s.open(t, root)
 		big := func(i int) engine.Barrier {
-			return barrier("SELECT " + strconv.Itoa(i) + " AS n, random() AS r, x.range AS id FROM range(400000) x, (SELECT 1 FROM " + src.Relation() + " LIMIT 1)")
+			return barrier("SELECT " + strconv.Itoa(i) + " AS n, random() AS r, x.range AS id FROM range(400000) x, (SELECT 1 FROM " +
+				src.Relation() + " LIMIT 1)")
 		}
 		sum := func(b engine.Barrier) []string {
 			return Rows(t, session, engine.Statement{SQL: "SELECT max(r) FROM " + b.Relation(), Barriers: []engine.Barrier{b}})
 		}
 		one, two := sum(big(1)), sum(big(2))
 		require.Equal(t, one, sum(big(1)))
-		// About 12 MB each: there is room for one.
+		// About 12 MB each: there is room for only one.
 		require.NoError(t, session.Idle(context.Background(), 16<<20))
 		require.Equal(t, one, sum(big(1)))
 		require.NotEqual(t, two, sum(big(2)))
@@ -115,7 +118,7 @@ func (s suite) barrier(t *testing.T) {
 		_, err := TryRows(context.Background(), session, read(b))
 		e := failure(t, err)
 		require.Equal(t, "conversion", e.Class)
-		require.Equal(t, -1, e.Position, "a position in SQL that nobody sent")
+		require.Equal(t, -1, e.Position, "positions refer to the user's SQL only")
 		_, err = TryRows(context.Background(), session, engine.Statement{SQL: "SELECT * FROM " + b.Relation()})
 		require.Equal(t, "table_not_found", failure(t, err).Class)
 	})
@@ -136,7 +139,8 @@ func (s suite) version(t *testing.T) {
 		session := s.open(t, root)
 		total := func(v int64) string {
 			src := table.At(v)
-			return Rows(t, session, engine.Statement{SQL: "SELECT count(*), sum(id)::BIGINT FROM " + src.Relation(), Sources: []engine.Source{src}})[0]
+			return Rows(t, session, engine.Statement{SQL: "SELECT count(*), sum(id)::BIGINT FROM " + src.Relation(),
+				Sources: []engine.Source{src}})[0]
 		}
 		want := []string{"0|(null)"}
 		for v := int64(1); v <= 5; v++ {
@@ -144,8 +148,8 @@ func (s suite) version(t *testing.T) {
 			n := v * 10
 			want = append(want, strconv.FormatInt(n, 10)+"|"+strconv.FormatInt(n*(n-1)/2, 10))
 			require.Equal(t, want[v], total(v))
-			require.Equal(t, want[v-1], total(v-1), "an older version moved")
-			require.Equal(t, want[0], total(0), "the first version moved")
+			require.Equal(t, want[v-1], total(v-1), "an older version changed")
+			require.Equal(t, want[0], total(0), "the first version changed")
 		}
 	})
 	t.Run("TwoVersionsInOneStatement", func(t *testing.T) {
@@ -191,8 +195,8 @@ func (s suite) version(t *testing.T) {
 	t.Run("OddNames", func(t *testing.T) {
 		root := t.TempDir()
 		session := s.open(t, root)
-		// Several become another one's name when they are trimmed or cut; all
-		// tables have files of the same names. As addresses some may be refused.
+		// Some become equal to another name when trimmed or cut. All tables have
+		// files of the same names. A remote engine may refuse some of them.
 		refusable := []string{`té`, `été`, `销售`, `a?b#c`}
 		for i, name := range []string{`t`, `té`, `t `, `été`, `销售`, `a b`, `it's "q"`, `a?b#c`} {
 			table := NewTable(t, root, name)
@@ -204,7 +208,7 @@ func (s suite) version(t *testing.T) {
 				require.Equal(t, "location", failure(t, err).Class, name)
 				continue
 			}
-			require.NoError(t, explained(err), name)
+			require.NoError(t, withText(err), name)
 			require.Equal(t, []string{strconv.Itoa(i)}, got, name)
 		}
 	})
@@ -219,7 +223,7 @@ func (s suite) version(t *testing.T) {
 		for range 7 {
 			table.Append(t, 0, 1)
 		}
-		require.Equal(t, []string{"7"}, Rows(t, session, st), "a failed look at the log was remembered")
+		require.Equal(t, []string{"7"}, Rows(t, session, st), "a failed load of the log is not cached")
 	})
 	t.Run("VanishedFile", func(t *testing.T) {
 		root := t.TempDir()
@@ -247,14 +251,15 @@ func (s suite) version(t *testing.T) {
 		session := s.open(t, root)
 		src := table.At(1)
 		_, err := TryRows(context.Background(), session, engine.Statement{SQL: "SELECT * FROM " + src.Relation(), Sources: []engine.Source{src}})
-		require.Equal(t, engine.KindIO, failure(t, err).Kind, "%v", explained(err))
+		require.Equal(t, engine.KindIO, failure(t, err).Kind, "%v", withText(err))
 		alive(t, session)
 	})
 }
 
 func (s suite) lease(t *testing.T) {
 	session := s.open(t)
-	sorted := engine.Statement{SQL: "SELECT * FROM (SELECT hash(range) AS h, range::VARCHAR || 'padding padding padding' AS p FROM range(3000000)) ORDER BY h DESC"}
+	sorted := engine.Statement{SQL: "SELECT * FROM (" +
+		"SELECT hash(range) AS h, range::VARCHAR || 'padding padding padding' AS p FROM range(3000000)) ORDER BY h DESC"}
 	t.Run("TooSmall", func(t *testing.T) {
 		st := sorted
 		st.Lease = engine.Lease{Memory: 32 << 20, Threads: 2, TempBytes: 1 << 20}
@@ -263,27 +268,27 @@ func (s suite) lease(t *testing.T) {
 			_, err = count(context.Background(), r)
 			require.NoError(t, r.Close())
 		}
-		require.ErrorIs(t, err, engine.ErrOutOfMemory, "%v", explained(err))
+		require.ErrorIs(t, err, engine.ErrOutOfMemory, "%v", withText(err))
 		alive(t, session)
 	})
 	t.Run("SpillsWithinTheCap", func(t *testing.T) {
 		st := sorted
 		st.Lease = engine.Lease{Memory: 64 << 20, Threads: 2, TempBytes: 1 << 30}
 		r, err := session.Query(context.Background(), st)
-		require.NoError(t, explained(err))
+		require.NoError(t, withText(err))
 		n, err := count(context.Background(), r)
 		require.NoError(t, r.Close())
-		require.EqualValues(t, 3000000, n, "%v", explained(err))
+		require.EqualValues(t, 3000000, n, "%v", withText(err))
 	})
 	t.Run("LargerAfterIdle", func(t *testing.T) {
 		require.NoError(t, session.Idle(context.Background(), 0))
 		st := sorted
 		st.Lease = engine.Lease{Memory: 512 << 20, Threads: 1, TempBytes: 1 << 30}
 		r, err := session.Query(context.Background(), st)
-		require.NoError(t, explained(err))
+		require.NoError(t, withText(err))
 		n, err := count(context.Background(), r)
 		require.NoError(t, r.Close())
-		require.EqualValues(t, 3000000, n, "%v", explained(err))
+		require.EqualValues(t, 3000000, n, "%v", withText(err))
 	})
 }
 
@@ -298,7 +303,8 @@ func (s suite) isolation(t *testing.T) {
 	good := engine.Statement{SQL: "SELECT count(*) FROM " + src.Relation(), Sources: []engine.Source{src}}
 	refused := func(t *testing.T, src engine.Source) {
 		t.Helper()
-		_, err := TryRows(context.Background(), session, engine.Statement{SQL: "SELECT count(*) FROM " + src.Relation(), Sources: []engine.Source{src}})
+		_, err := TryRows(context.Background(), session,
+			engine.Statement{SQL: "SELECT count(*) FROM " + src.Relation(), Sources: []engine.Source{src}})
 		require.Error(t, err)
 		require.Equal(t, []string{"3"}, Rows(t, session, good))
 	}
@@ -317,7 +323,7 @@ func (s suite) isolation(t *testing.T) {
 		refused(t, sibling.Latest())
 	})
 	t.Run("PercentSign", func(t *testing.T) {
-		// A reader that decodes it ends up in another directory.
+		// A reader that decodes the name ends up in another directory.
 		for _, name := range []string{"50%", "own%20", "x%2F..%2Fown", "%2E%2E"} {
 			table := NewTable(t, mine, name)
 			table.Append(t, 0, 5)

@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// timerSlack is how late a timer is on a machine that does nothing else.
+// timerSlack is the usual delay of a timer on an idle machine.
 const timerSlack = 2 * time.Millisecond
 
-// WatchStalls measures how much longer than it asked for a goroutine sleeps that
-// does nothing else: what the machine takes from everybody here. It begins after
-// the given time, and the function returned ends it.
+// WatchStalls measures how long a sleeping goroutine is delayed beyond its sleep,
+// which shows how much the machine delays everything. It begins after the given
+// time. The returned function ends it and returns the longest delay.
 func WatchStalls(after time.Duration) func() time.Duration {
 	const step = 10 * time.Millisecond
 	stop, slept := make(chan struct{}), make(chan time.Duration)
@@ -36,13 +36,13 @@ func WatchStalls(after time.Duration) func() time.Duration {
 	}
 }
 
-// BytesBelow is how long the files below a directory are together. Files that go
-// away meanwhile count for nothing.
+// BytesBelow returns the total size of the files below a directory. Files that are
+// removed meanwhile count as 0.
 func BytesBelow(dir string) int64 {
 	var sum int64
 	_ = filepath.WalkDir(dir, func(_ string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
-			return nil // it is gone, or counts by what lies in it
+			return nil // removed, or a directory
 		}
 		if info, err := entry.Info(); err == nil {
 			sum += info.Size()

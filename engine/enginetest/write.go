@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/apache/arrow-go/v18/parquet/file"
 	"github.com/apache/arrow-go/v18/parquet/schema"
@@ -32,7 +31,7 @@ func (s suite) write(t *testing.T) {
 	t.Run("Confined", s.writeConfined)
 }
 
-// scratch is a session that writes, with its directory.
+// scratch is a session that writes, and its directory.
 type scratch struct {
 	engine.Session
 	dir string
@@ -50,7 +49,7 @@ func (s suite) openScratch(t *testing.T, roots ...string) scratch {
 func (s scratch) write(t *testing.T, sql string, layout engine.FileLayout) []engine.DataFile {
 	t.Helper()
 	files, err := s.try(t.Context(), engine.WriteStatement{Statement: engine.Statement{SQL: sql}, Layout: layout})
-	require.NoError(t, explained(err))
+	require.NoError(t, withText(err))
 	return files
 }
 
@@ -58,7 +57,7 @@ func (s scratch) try(ctx context.Context, st engine.WriteStatement) ([]engine.Da
 	return s.Session.(engine.Writer).Write(ctx, st)
 }
 
-// read is a source of files of the scratch directory.
+// read returns a source of files in the scratch directory.
 func (s scratch) read(columns []engine.Column, partition bool, files ...engine.DataFile) engine.Source {
 	groups := make([]engine.FileGroup, len(files))
 	for i, f := range files {
@@ -70,8 +69,9 @@ func (s scratch) read(columns []engine.Column, partition bool, files ...engine.D
 	return engine.Source{Location: s.dir, Incarnation: "staged", Files: engine.NewFileList(columns, true, groups)}
 }
 
-// left are the files of the scratch directory, the engine's own included.
-func (s scratch) left(t *testing.T) []string {
+// remainingFiles returns the files in the scratch directory, including the engine's
+// own.
+func (s scratch) remainingFiles(t *testing.T) []string {
 	t.Helper()
 	var out []string
 	require.NoError(t, filepath.WalkDir(s.dir, func(path string, d os.DirEntry, err error) error {
@@ -96,13 +96,13 @@ func (s suite) writeSources(t *testing.T) {
 			Args:    engine.Args{Named: map[string]any{"low": int64(i * 40), "high": int64(i*40 + 40)}},
 			Sources: []engine.Source{src},
 		}})
-		require.NoError(t, explained(err))
+		require.NoError(t, withText(err))
 		require.Len(t, files, 1)
 		require.Equal(t, int64(40), files[0].Rows)
 		kept = append(kept, files...)
 	}
-	require.ElementsMatch(t, []string{"sub/folder/" + kept[0].Name, "sub/folder/" + kept[1].Name}, session.left(t))
-	// What was written is read by a list, beside the table itself.
+	require.ElementsMatch(t, []string{"sub/folder/" + kept[0].Name, "sub/folder/" + kept[1].Name}, session.remainingFiles(t))
+	// Written files are read by a list, together with the table.
 	staged := session.read(table.Listed().Files.Columns, false, kept...)
 	staged.Location = filepath.Join(session.dir, "sub", "folder")
 	sql := "SELECT id, name FROM " + staged.Relation() + " EXCEPT ALL SELECT id, name FROM " + table.Listed().Relation() + " WHERE id < 80"
@@ -110,8 +110,9 @@ func (s suite) writeSources(t *testing.T) {
 	src := table.Listed()
 	b := engine.Barrier{SQL: "SELECT id FROM " + src.Relation() + " WHERE id % 10 = 3", Source: src}
 	b.Name = engine.BarrierName(src, b.SQL)
-	files, err := session.try(t.Context(), engine.WriteStatement{Statement: engine.Statement{SQL: "FROM " + b.Relation(), Barriers: []engine.Barrier{b}}})
-	require.NoError(t, explained(err))
+	files, err := session.try(t.Context(),
+		engine.WriteStatement{Statement: engine.Statement{SQL: "FROM " + b.Relation(), Barriers: []engine.Barrier{b}}})
+	require.NoError(t, withText(err))
 	require.Equal(t, int64(10), files[0].Rows)
 }
 
@@ -135,7 +136,7 @@ func (s suite) writeDescribes(t *testing.T) {
 }
 
 // writePartitions writes more partitions than an engine keeps open, with values
-// that are no names of files.
+// that are not valid names of files.
 func (s suite) writePartitions(t *testing.T) {
 	session := s.openScratch(t)
 	const query = `SELECT i AS id, CASE i % 250 WHEN 0 THEN NULL WHEN 1 THEN '' WHEN 2 THEN 'a/b=c %' WHEN 3 THEN repeat('x', 2000)
@@ -146,14 +147,15 @@ func (s suite) writePartitions(t *testing.T) {
 	src := session.read(columns, true, files...)
 	sql := "SELECT count(*), count(DISTINCT id) FROM (FROM " + src.Relation() + " INTERSECT ALL " + query + ")"
 	require.Equal(t, []string{"600000|600000"}, Rows(t, session, engine.Statement{SQL: sql, Sources: []engine.Source{src}}))
-	require.Len(t, session.left(t), 250)
+	require.Len(t, session.remainingFiles(t), 250)
 }
 
 func (s suite) writeSizes(t *testing.T) {
 	session := s.openScratch(t)
 	const size = 500_000
 	for name, by := range map[string][]string{"plain": nil, "partitioned": {"p"}} {
-		files := session.write(t, "SELECT i AS id, random() AS r, i % 2 AS p FROM range(200000) t(i)", engine.FileLayout{FileBytes: size, RowGroupRows: 10000, PartitionBy: by})
+		files := session.write(t, "SELECT i AS id, random() AS r, i % 2 AS p FROM range(200000) t(i)",
+			engine.FileLayout{FileBytes: size, RowGroupRows: 10000, PartitionBy: by})
 		var rows int64
 		for _, f := range files {
 			rows += f.Rows
@@ -201,11 +203,16 @@ func (s suite) writeProperties(t *testing.T) {
 	const query = `SELECT i AS "it's", {'a b': i, 'l': [i]} AS s, MAP {i: {'z': 1}} AS m, i % 2 AS p FROM range(30000) t(i)`
 	ids := []engine.FieldID{
 		{Column: "it's", ID: 7},
-		{Column: "s", ID: 8, Children: []engine.FieldID{{Column: "a b", ID: 9}, {Column: "l", ID: 10, Children: []engine.FieldID{{Column: "element", ID: 11}}}}},
-		{Column: "m", ID: 12, Children: []engine.FieldID{{Column: "key", ID: 13}, {Column: "value", ID: 14, Children: []engine.FieldID{{Column: "z", ID: 15}}}}},
+		{Column: "s", ID: 8, Children: []engine.FieldID{
+			{Column: "a b", ID: 9}, {Column: "l", ID: 10, Children: []engine.FieldID{{Column: "element", ID: 11}}},
+		}},
+		{Column: "m", ID: 12, Children: []engine.FieldID{
+			{Column: "key", ID: 13}, {Column: "value", ID: 14, Children: []engine.FieldID{{Column: "z", ID: 15}}},
+		}},
 		{Column: "p", ID: 16},
 	}
-	for codec, want := range map[string]string{"": "ZSTD", "zstd": "ZSTD", "snappy": "SNAPPY", "gzip": "GZIP", "lz4_raw": "LZ4_RAW", "uncompressed": "UNCOMPRESSED"} {
+	for codec, want := range map[string]string{"": "ZSTD", "zstd": "ZSTD", "snappy": "SNAPPY", "gzip": "GZIP", "lz4_raw": "LZ4_RAW",
+		"uncompressed": "UNCOMPRESSED"} {
 		for _, by := range [][]string{nil, {"p"}} {
 			files := session.write(t, query, engine.FileLayout{Codec: codec, RowGroupRows: 4096, FieldIDs: ids, PartitionBy: by})
 			r, err := file.OpenParquetFile(filepath.Join(session.dir, files[0].Name), false)
@@ -216,7 +223,8 @@ func (s suite) writeProperties(t *testing.T) {
 			require.Equal(t, want, chunk.Compression().String())
 			found := map[string]int32{}
 			collectIDs(r.MetaData().Schema.Root(), "", found)
-			want := map[string]int32{"it's": 7, "s": 8, "s.a b": 9, "s.l": 10, "s.l.element": 11, "m": 12, "m.key": 13, "m.value": 14, "m.value.z": 15}
+			want := map[string]int32{"it's": 7, "s": 8, "s.a b": 9, "s.l": 10, "s.l.element": 11, "m": 12, "m.key": 13, "m.value": 14,
+				"m.value.z": 15}
 			if by == nil {
 				want["p"] = 16
 			}
@@ -225,11 +233,13 @@ func (s suite) writeProperties(t *testing.T) {
 		}
 	}
 	s.writeEncodings(t, session)
-	_, err := session.try(t.Context(), engine.WriteStatement{Statement: engine.Statement{SQL: "SELECT 1"}, Layout: engine.FileLayout{Codec: "zstd, ROW_GROUP_SIZE 1"}})
+	_, err := session.try(t.Context(),
+		engine.WriteStatement{Statement: engine.Statement{SQL: "SELECT 1"}, Layout: engine.FileLayout{Codec: "zstd, ROW_GROUP_SIZE 1"}})
 	require.Equal(t, engine.KindInternal, failure(t, err).Kind)
 }
 
-// writeEncodings looks at the encodings of a number, a text and what repeats.
+// writeEncodings checks the encodings of a number, of a text and of repeated
+// values.
 func (s suite) writeEncodings(t *testing.T, session scratch) {
 	const delta = "DELTA_BINARY_PACKED DELTA_LENGTH_BYTE_ARRAY RLE_DICTIONARY"
 	for want, layout := range map[string]engine.FileLayout{"PLAIN PLAIN PLAIN_DICTIONARY": {}, delta: {DeltaEncoding: true}} {
@@ -247,7 +257,7 @@ func (s suite) writeEncodings(t *testing.T, session scratch) {
 	}
 }
 
-// writeSignedZeros: rows keep the sign of their zeros, wherever they stand.
+// writeSignedZeros checks that rows keep the sign of zeros.
 func (s suite) writeSignedZeros(t *testing.T) {
 	session := s.openScratch(t)
 	zero := "CASE WHEN i %% 3 = 0 THEN '-0.0' WHEN i %% 3 = 1 THEN '0.0' END::%[1]s"
@@ -271,13 +281,13 @@ func (s suite) writeSignedZeros(t *testing.T) {
 			require.Equal(t, want, got, "%s %v", name, layout)
 		}
 	}
-	// What only seems to be one is written with dictionaries.
+	// A range of integers is written with dictionaries.
 	files := session.write(t, "SELECT [0.0, -1.5, NULL][1 + i % 3]::DOUBLE AS v FROM range(30000) r(i)", engine.FileLayout{})
 	require.Less(t, files[0].Bytes, int64(30000))
 }
 
-// collectIDs finds the field ids, without the groups that Parquet puts into lists
-// and maps.
+// collectIDs collects the field ids, without those of the groups that Parquet adds
+// to lists and maps.
 func collectIDs(n schema.Node, path string, into map[string]int32) {
 	if id := n.FieldID(); id >= 0 && path != "" {
 		into[path] = id
@@ -293,127 +303,5 @@ func collectIDs(n schema.Node, path string, into map[string]int32) {
 		default:
 			collectIDs(g.Field(i), path+"."+name, into)
 		}
-	}
-}
-
-func (s suite) writeNothing(t *testing.T) {
-	session := s.openScratch(t)
-	for _, layout := range []engine.FileLayout{{}, {FileBytes: 1000}, {PartitionBy: []string{"p"}}, {PartitionBy: []string{"p"}, FileBytes: 1000, Ordered: true}} {
-		require.Empty(t, session.write(t, "SELECT i AS id, i AS p FROM range(0) t(i)", layout))
-		require.Empty(t, session.left(t))
-	}
-}
-
-func (s suite) writeFailures(t *testing.T) {
-	session := s.openScratch(t)
-	outside := filepath.Join(t.TempDir(), "secret.parquet")
-	require.NoError(t, os.WriteFile(outside, parquetFile(t, `[{"id": 1}]`, int64Column("id")), 0o600))
-	target := engine.QuoteString(filepath.Join(t.TempDir(), "x.csv"))
-	const sql = `SELECT CAST(CASE WHEN i = 190000 THEN 'x' ELSE '1' END AS INTEGER) AS i, i % 3 AS p FROM range(200000) t(i)`
-	for name, st := range map[string]engine.WriteStatement{
-		"a value late":                {Statement: engine.Statement{SQL: sql}},
-		"a value late, sizes":         {Statement: engine.Statement{SQL: sql}, Layout: engine.FileLayout{FileBytes: 10000, RowGroupRows: 5000}},
-		"a value late, partitions":    {Statement: engine.Statement{SQL: sql}, Layout: engine.FileLayout{PartitionBy: []string{"p"}}},
-		"a file it was not given":     {Statement: engine.Statement{SQL: "FROM read_parquet(" + engine.QuoteString(outside) + ")"}},
-		"no query":                    {Statement: engine.Statement{SQL: "CREATE TABLE x AS SELECT 1"}},
-		"two statements":              {Statement: engine.Statement{SQL: "SELECT 1; SELECT 2"}},
-		"no statement":                {Statement: engine.Statement{SQL: ""}},
-		"another COPY":                {Statement: engine.Statement{SQL: "SELECT 1) TO " + target + " (FORMAT csv) --"}},
-		"a COPY":                      {Statement: engine.Statement{SQL: "COPY (SELECT 1) TO " + target}},
-		"no such column to split by":  {Statement: engine.Statement{SQL: "SELECT 1 AS a"}, Layout: engine.FileLayout{PartitionBy: []string{"b"}}},
-		"no such column with an id":   {Statement: engine.Statement{SQL: "SELECT 1 AS a"}, Layout: engine.FileLayout{FieldIDs: []engine.FieldID{{Column: "b", ID: 1}}}},
-		"a folder outside":            {Statement: engine.Statement{SQL: "SELECT 1 AS a"}, Dir: "../x"},
-		"an absolute folder":          {Statement: engine.Statement{SQL: "SELECT 1 AS a"}, Dir: "/tmp"},
-		"not enough memory for a row": {Statement: engine.Statement{SQL: "SELECT list(i) FROM range(100000000) t(i)", Lease: engine.Lease{Memory: 64 << 20, TempBytes: 1 << 20}}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			_, err := session.try(t.Context(), st)
-			require.NotNil(t, failure(t, err))
-			require.Empty(t, session.left(t))
-			require.NoFileExists(t, strings.Trim(target, "'"))
-		})
-	}
-	require.False(t, session.Broken())
-	require.Len(t, session.write(t, "SELECT 1 AS a", engine.FileLayout{}), 1, "the session goes on")
-}
-
-func (s suite) writeStopped(t *testing.T) {
-	const rows = "SELECT a.range AS i, b.range AS j FROM range(10000000) a, range(10000000) b"
-	// Each way stops a statement that has written something.
-	written := func(t *testing.T, session scratch) {
-		require.Eventually(t, func() bool { return len(session.left(t)) > 0 }, 30*time.Second, 5*time.Millisecond)
-	}
-	layout := engine.FileLayout{FileBytes: 100_000, RowGroupRows: 10_000}
-	t.Run("Cancelled", func(t *testing.T) {
-		session := s.openScratch(t)
-		ctx, cancel := context.WithCancel(t.Context())
-		defer cancel()
-		done := make(chan error, 1)
-		go func() {
-			_, err := session.try(ctx, engine.WriteStatement{Statement: engine.Statement{SQL: rows}, Layout: layout})
-			done <- err
-		}()
-		written(t, session)
-		cancel()
-		require.ErrorIs(t, <-done, engine.ErrInterrupted)
-		require.Empty(t, session.left(t))
-		require.Len(t, session.write(t, "SELECT 1 AS a", engine.FileLayout{}), 1)
-	})
-	t.Run("TimedOut", func(t *testing.T) {
-		session := s.openScratch(t)
-		_, err := session.try(t.Context(), engine.WriteStatement{Statement: engine.Statement{SQL: rows, Lease: engine.Lease{Timeout: 300 * time.Millisecond}}, Layout: layout})
-		require.ErrorIs(t, err, engine.ErrTimeout)
-		require.Empty(t, session.left(t))
-	})
-	t.Run("Closed", func(t *testing.T) {
-		session := s.openScratch(t)
-		done := make(chan error, 1)
-		go func() {
-			_, err := session.try(t.Context(), engine.WriteStatement{Statement: engine.Statement{SQL: rows}, Layout: layout})
-			done <- err
-		}()
-		written(t, session)
-		require.NoError(t, session.Close())
-		require.ErrorIs(t, <-done, engine.ErrInterrupted)
-		require.Empty(t, session.left(t))
-		_, err := session.try(t.Context(), engine.WriteStatement{Statement: engine.Statement{SQL: "SELECT 1"}})
-		require.ErrorIs(t, err, engine.ErrInterrupted)
-	})
-}
-
-// writeConfined: what one session writes is its own.
-func (s suite) writeConfined(t *testing.T) {
-	e := s.newEngine(t)
-	t.Cleanup(func() { require.NoError(t, e.Close()) })
-	open := func(opts engine.SessionOptions) engine.Session {
-		session, err := e.Open(t.Context(), opts)
-		require.NoError(t, err)
-		t.Cleanup(func() { require.NoError(t, session.Close()) })
-		return session
-	}
-	mine := scratch{open(engine.SessionOptions{Owner: "a", Scratch: t.TempDir()}), ""}
-	plain := open(engine.SessionOptions{Owner: "a"})
-	_, writes := plain.(engine.Writer)
-	require.False(t, writes, "a session without a scratch directory")
-	theirs := scratch{dir: t.TempDir()}
-	theirs.Session = open(engine.SessionOptions{Owner: "a", Scratch: theirs.dir})
-	src := theirs.read([]engine.Column{{Name: "a", Type: "INTEGER"}}, false, theirs.write(t, "SELECT 1 AS a", engine.FileLayout{})...)
-	read := engine.Statement{SQL: "FROM " + src.Relation(), Sources: []engine.Source{src}}
-	require.Equal(t, []string{"1"}, Rows(t, theirs, read))
-	for _, other := range []engine.Session{mine, plain} {
-		_, err := TryRows(t.Context(), other, read)
-		require.NotNil(t, failure(t, err))
-		_, err = TryRows(t.Context(), other, engine.Statement{SQL: "FROM read_parquet(" + engine.QuoteString(filepath.Join(theirs.dir, "*.parquet")) + ")"})
-		require.NotNil(t, failure(t, err))
-	}
-	_, err := TryRows(t.Context(), theirs, engine.Statement{SQL: "COPY (SELECT 1) TO " + engine.QuoteString(filepath.Join(theirs.dir, "x"))})
-	require.Equal(t, engine.KindNotSelect, failure(t, err).Kind)
-	for _, dir := range []string{"relative", filepath.Join(theirs.dir, "missing")} {
-		session, err := e.Open(t.Context(), engine.SessionOptions{Scratch: dir})
-		if err == nil { // some engines look later
-			_, err = scratch{session, dir}.try(t.Context(), engine.WriteStatement{Statement: engine.Statement{SQL: "SELECT 1"}})
-			require.NoError(t, session.Close())
-		}
-		require.Error(t, err, dir)
 	}
 }

@@ -8,19 +8,20 @@ import (
 	"testing"
 )
 
-// Python is the path of the interpreter.
+// Python returns the path of the interpreter.
 func Python(tb testing.TB) string {
 	tb.Helper()
 	return must(tb)(Path("LAKEWARDEN_TEST_PYTHON", "venv/bin/python"))
 }
 
-// Extensions is the path of the folder with DuckDB's extensions.
+// Extensions returns the path of the folder with DuckDB's extensions.
 func Extensions(tb testing.TB) string {
 	tb.Helper()
 	return must(tb)(Path("LAKEWARDEN_EXTENSION_DIR", "extensions"))
 }
 
-// Extension is the path of one extension, of the newest engine that has it there.
+// Extension returns the path of an extension, for the newest engine version that it
+// was fetched for.
 func Extension(tb testing.TB, name string) string {
 	tb.Helper()
 	files, err := filepath.Glob(filepath.Join(Extensions(tb), "v*", "*", name+".duckdb_extension"))
@@ -31,8 +32,8 @@ func Extension(tb testing.TB, name string) string {
 	return files[len(files)-1]
 }
 
-// Path is the absolute path of a part, which must be there: the one that a variable
-// names, or a name below the folder bin of the repository.
+// Path returns the absolute path of an existing program or folder: the one that the
+// environment variable names, or a name below the repository's folder bin.
 func Path(variable, name string) (string, error) {
 	path := os.Getenv(variable)
 	if path == "" {
@@ -49,15 +50,15 @@ func Path(variable, name string) (string, error) {
 	return path, err
 }
 
-// Need ends a test that lacks a part. A nil error lets it go on.
+// Need skips or fails a test that lacks a program. It does nothing if err is nil.
 func Need(tb testing.TB, err error) {
 	tb.Helper()
 	switch {
 	case err == nil:
 	case os.Getenv("CI") != "":
-		tb.Fatalf("a part of this test is missing, which `make test-deps` gets: %v", err)
+		tb.Fatalf("this test needs a program that `make test-deps` fetches: %v", err)
 	default:
-		tb.Skipf("a part of this test is missing, which `make test-deps` gets: %v", err)
+		tb.Skipf("this test needs a program that `make test-deps` fetches: %v", err)
 	}
 }
 
@@ -70,9 +71,9 @@ func must(tb testing.TB) func(string, error) string {
 	}
 }
 
-var errOutside = errors.New("not below the repository")
+var errOutside = errors.New("not inside the repository")
 
-// repository is the folder of the module, above that of the test.
+// repository returns the module's folder, which is a parent of the test's.
 func repository() (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {

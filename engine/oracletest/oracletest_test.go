@@ -47,7 +47,8 @@ func TestExtension(t *testing.T) {
 	require.Equal(t, path, oracletest.Extension(t, "delta"))
 }
 
-// TestNeedNeverSkipsWhereTestsMustBeComplete: a gap is no pass there.
+// TestNeedNeverSkipsWhereTestsMustBeComplete checks that a missing program fails a
+// test with CI set.
 func TestNeedNeverSkipsWhereTestsMustBeComplete(t *testing.T) {
 	for ci, want := range map[string]string{"": "skipped", "true": "failed", "1": "failed"} {
 		t.Setenv("CI", ci)
@@ -60,7 +61,7 @@ func TestNeedNeverSkipsWhereTestsMustBeComplete(t *testing.T) {
 	}
 }
 
-// outcome remembers how a test would have ended.
+// outcome records how a test would have ended.
 type outcome struct {
 	testing.TB
 	how string
