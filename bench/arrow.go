@@ -16,7 +16,7 @@ import (
 
 const arrowStream = "application/vnd.apache.arrow.stream"
 
-// maxTries bounds how often a throttled request is sent again.
+// maxTries is the number of attempts of a throttled request.
 const maxTries = 5
 
 // askArrow sends a request and reads its whole answer as an Arrow stream. The
@@ -31,7 +31,7 @@ func askArrow(ctx context.Context, client *http.Client, method, url string, head
 	return answer, err
 }
 
-// throttled calls ask until it asks for no further wait, or too often.
+// throttled calls ask again after each wait that it returns, up to maxTries times.
 func throttled(ctx context.Context, ask func() (time.Duration, error)) error {
 	for try := 1; ; try++ {
 		wait, err := ask()
@@ -46,7 +46,8 @@ func throttled(ctx context.Context, ask func() (time.Duration, error)) error {
 	}
 }
 
-func askArrowOnce(ctx context.Context, client *http.Client, method, url string, header http.Header, body []byte) (Answer, time.Duration, error) {
+func askArrowOnce(ctx context.Context, client *http.Client, method, url string, header http.Header,
+	body []byte) (Answer, time.Duration, error) {
 	request, err := http.NewRequestWithContext(ctx, method, url, bytes.NewReader(body))
 	if err != nil {
 		return Answer{}, 0, fmt.Errorf("build request: %w", err)
@@ -72,8 +73,8 @@ func askArrowOnce(ctx context.Context, client *http.Client, method, url string, 
 	return Answer{Total: time.Since(start), First: stream.first, Rows: rows, Bytes: stream.bytes}, 0, nil
 }
 
-// countRows reads a stream to its end. A cut stream is an error: the format
-// marks its end.
+// countRows reads a stream to its end and returns the number of rows. A truncated
+// stream is an error: the format marks its end.
 func countRows(stream io.Reader) (int64, error) {
 	reader, err := ipc.NewReader(stream)
 	if err != nil {
@@ -91,7 +92,7 @@ func countRows(stream io.Reader) (int64, error) {
 	return rows, err
 }
 
-// countingReader notes when the first byte came and how many there were.
+// countingReader records when the first byte arrived, and counts the bytes.
 type countingReader struct {
 	reader io.Reader
 	start  time.Time
@@ -108,7 +109,7 @@ func (r *countingReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// retryAfter returns how long the server asks to wait, zero when it does not.
+// retryAfter returns how long the server asks to wait, or zero.
 func retryAfter(response *http.Response) time.Duration {
 	if response.StatusCode != http.StatusTooManyRequests && response.StatusCode != http.StatusServiceUnavailable {
 		return 0
@@ -126,17 +127,16 @@ type StatusError struct {
 	Body   string
 }
 
-// Error shows the status and the beginning of the body.
+// Error returns the status and the beginning of the body.
 func (e *StatusError) Error() string { return fmt.Sprintf("status %d: %s", e.Status, e.Body) }
 
-// Code is the stable name that the server gives the error, empty when the body
-// has none.
+// Code returns the error's stable code, or "" if the body has none.
 func (e *StatusError) Code() string {
 	var body struct {
 		Code string `json:"code"`
 	}
 	if json.Unmarshal([]byte(e.Body), &body) != nil {
-		return "" // not an error of the server's own, or one that is too long
+		return "" // truncated, or not an error of the server's API
 	}
 	return body.Code
 }

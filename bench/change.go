@@ -5,23 +5,23 @@ import (
 	"strings"
 )
 
-// Tolerance is how much worse a figure may become before it is flagged.
+// Tolerance is the relative change for the worse above which a metric is flagged.
 const Tolerance = 0.15
 
-// Change is one figure that both of two reports have.
+// Change is one metric that both of two reports have.
 type Change struct {
 	Workload, Metric string
 	Unit             string
 	Before, After    float64
-	// Worse is the relative change for the worse: 0.2 is 20 % slower, less
-	// than zero is better.
+	// Worse is the relative change for the worse: 0.2 is 20 % slower, a negative
+	// number is an improvement.
 	Worse float64
-	// Flagged marks what is worse by more than the tolerance.
+	// Flagged reports whether the change is above the tolerance.
 	Flagged bool
 }
 
-// Compare returns the changes between two reports. Relative figures always
-// compare; absolute ones only when both were taken on the same kind of machine.
+// Compare returns the changes between two reports. Relative metrics are always
+// compared, absolute ones only if both reports are from the same kind of machine.
 func Compare(before, after Report) []Change {
 	same := before.Machine.CPU == after.Machine.CPU && before.Machine.Cores == after.Machine.Cores &&
 		before.Scale == after.Scale
@@ -45,15 +45,15 @@ func Compare(before, after Report) []Change {
 			changes = append(changes, Change{
 				Workload: o.Workload, Metric: m.Name, Unit: m.Unit,
 				Before: earlier.Value, After: m.Value, Worse: worse,
-				Flagged: worse > Tolerance && ours(m.Name),
+				Flagged: worse > Tolerance && aboutServer(m.Name),
 			})
 		}
 	}
 	return changes
 }
 
-// worsening is the relative change for the worse. Figures at or below zero
-// (differences of two times) have none.
+// worsening returns the relative change for the worse. It reports false for metrics
+// at or below zero, which are differences of two times.
 func worsening(before, after float64, higherIsBetter bool) (float64, bool) {
 	if before <= 0 || after <= 0 {
 		return 0, false
@@ -64,20 +64,20 @@ func worsening(before, after float64, higherIsBetter bool) (float64, bool) {
 	return after/before - 1, true
 }
 
-// ours reports whether a figure is about the server: a peer that becomes
-// slower is not our slowdown.
-func ours(metric string) bool {
+// aboutServer reports whether a metric is about the server: a slower peer is no
+// regression.
+func aboutServer(metric string) bool {
 	return !strings.HasPrefix(metric, "total."+peerDuckDB) && !strings.HasPrefix(metric, "total."+peerRoapi) &&
 		!strings.HasPrefix(metric, "p50."+peerDuckDB) && !strings.HasPrefix(metric, "p95."+peerDuckDB)
 }
 
 func markdownChanges(b *strings.Builder, changes []Change) {
-	b.WriteString("\n## Against the report before\n\n")
+	b.WriteString("\n## Compared with the previous report\n\n")
 	if len(changes) == 0 {
 		b.WriteString("Nothing that compares.\n")
 		return
 	}
-	b.WriteString("| workload | figure | before | now | change for the worse | |\n|---|---|---:|---:|---:|---|\n")
+	b.WriteString("| workload | metric | before | now | change for the worse | |\n|---|---|---:|---:|---:|---|\n")
 	for _, c := range changes {
 		flag := ""
 		if c.Flagged {

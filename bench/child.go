@@ -12,11 +12,11 @@ import (
 	"time"
 )
 
-// child is a process that we started and that ends with us.
+// child is a process that was started by, and ends with, this one.
 type child struct {
 	cmd  *exec.Cmd
 	done chan struct{}
-	err  error // of Wait, readable once done is closed
+	err  error // of Wait, valid once done is closed
 }
 
 // startChild runs a program with its output in a log file.
@@ -26,7 +26,7 @@ func startChild(name string, args, env []string, logFile string) (*child, error)
 		return nil, fmt.Errorf("create log: %w", err)
 	}
 	defer log.Close()
-	// Without a context: Stop ends it, and a context would kill without warning.
+	// No context: it would kill the process without a chance to end by itself.
 	cmd := exec.Command(name, args...) //nolint:noctx // its end is Stop's business
 	cmd.Env = env
 	cmd.Stdout, cmd.Stderr = log, log
@@ -44,7 +44,7 @@ func startChild(name string, args, env []string, logFile string) (*child, error)
 // PID is the process id.
 func (c *child) PID() int { return c.cmd.Process.Pid }
 
-// Stop asks the process to end and kills it when it does not within ten seconds.
+// Stop asks the process to end, and kills it after ten seconds.
 func (c *child) Stop() error {
 	select {
 	case <-c.done:
@@ -99,7 +99,7 @@ func ready(ctx context.Context, url string) bool {
 	return response.StatusCode == http.StatusOK
 }
 
-// freeAddress returns a loopback address that nobody listens on right now.
+// freeAddress returns a loopback address with an unused port.
 func freeAddress(ctx context.Context) (string, error) {
 	var config net.ListenConfig
 	listener, err := config.Listen(ctx, "tcp", "127.0.0.1:0")

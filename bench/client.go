@@ -15,7 +15,7 @@ import (
 
 const mediaJSON = "application/json"
 
-// client calls the server as one user, on connections of its own.
+// client calls the server as one user, with its own connections.
 type client struct {
 	base   string
 	header http.Header
@@ -34,7 +34,7 @@ func newClient(base, key string) *client {
 	}
 }
 
-// in returns a client whose statements name tables of schema without it.
+// in returns a client whose statements use schema by default.
 func (c *client) in(schema string) *client {
 	other := *c
 	other.schema = schema
@@ -53,8 +53,7 @@ func (c *client) Ask(ctx context.Context, st Statement) (Answer, error) {
 	return askArrow(ctx, c.http, http.MethodPost, c.base+"/v1/query", c.header, body)
 }
 
-// try is Ask without a second try: a server that is busy is an answer, with
-// the time that it asks to wait.
+// try is Ask without a retry. If the server is busy it returns the time to wait.
 func (c *client) try(ctx context.Context, st Statement) (Answer, time.Duration, error) {
 	body, err := c.body(st)
 	if err != nil {
@@ -78,7 +77,8 @@ func (c *client) body(st Statement) ([]byte, error) {
 	return body, nil
 }
 
-// status posts a body and returns the status and how long the whole answer took.
+// status posts a body and returns the status and the time until the whole response
+// has arrived.
 func (c *client) status(ctx context.Context, path, media string, body []byte) (status int, elapsed time.Duration, err error) {
 	err = throttled(ctx, func() (wait time.Duration, err error) {
 		status, elapsed, wait, err = c.statusOnce(ctx, path, media, body)
@@ -106,7 +106,8 @@ func (c *client) statusOnce(ctx context.Context, path, media string, body []byte
 	return response.StatusCode, time.Since(start), retryAfter(response), nil
 }
 
-// call sends a JSON request and decodes the answer into reply, unless nil.
+// call sends a JSON request and decodes the response into reply, unless reply is
+// nil.
 func (c *client) call(ctx context.Context, method, path string, body, reply any) error {
 	text, err := json.Marshal(body)
 	if err != nil {
@@ -134,7 +135,7 @@ func (c *client) call(ctx context.Context, method, path string, body, reply any)
 	return nil
 }
 
-// withStderr adds what a failed program wrote to its standard error.
+// withStderr adds the standard error output of a failed program to its error.
 func withStderr(err error) error {
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {

@@ -11,9 +11,8 @@ import (
 	"time"
 )
 
-// delayProxy stands before an HTTP server and holds every request back for a
-// fixed time, as a network does. It takes nothing from the throughput, and
-// requests do not wait for each other.
+// delayProxy delays every request to an HTTP server by a fixed time, as a network
+// does. It does not limit the throughput, and requests do not wait for each other.
 type delayProxy struct {
 	url       string
 	server    *http.Server
@@ -34,25 +33,25 @@ func startDelay(ctx context.Context, target string, delay time.Duration) (*delay
 	}
 	p := &delayProxy{
 		url: "http://" + listener.Addr().String(),
-		// Nothing may be added to a signed request, and a reader with many
-		// connections gets as many.
+		// A signed request must not be changed, and a reader with many connections
+		// gets as many.
 		transport: &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 256},
 		done:      make(chan struct{}),
 	}
-	// Requests that their reader gave up are no news.
+	// Requests that their reader cancelled are not logged.
 	quiet := slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
 	forward := &httputil.ReverseProxy{
 		Transport: p.transport,
 		ErrorLog:  quiet,
 		Rewrite: func(r *httputil.ProxyRequest) {
 			r.SetURL(upstream)
-			r.Out.Host = r.In.Host // it is part of what was signed
+			r.Out.Host = r.In.Host // part of the signed request
 		},
 	}
 	p.server = &http.Server{Handler: held(forward, delay), ErrorLog: quiet, ReadHeaderTimeout: time.Minute}
 	go func() {
 		defer close(p.done)
-		_ = p.server.Serve(listener) // it ends with Close only
+		_ = p.server.Serve(listener) // returns only after Close
 	}()
 	return p, nil
 }

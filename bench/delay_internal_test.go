@@ -38,13 +38,13 @@ func TestDelay(t *testing.T) {
 		return string(text), time.Since(start)
 	}
 
-	// What was signed arrives as it was.
+	// The proxy does not change a signed request.
 	want := "PUT " + strings.TrimPrefix(proxy.url, "http://") + " /a%2Fb?list-type=2&x=  body"
 	text, elapsed := ask()
 	require.Equal(t, want, text)
 	require.GreaterOrEqual(t, elapsed, delay)
 
-	// Requests are held back side by side.
+	// Requests are delayed concurrently.
 	const many = 50
 	start := time.Now()
 	var group sync.WaitGroup

@@ -22,15 +22,15 @@ import (
 	"github.com/lakewarden/lakewarden/bench"
 )
 
-// fakeVariable makes the test program play the server's binary, so that the
-// runner is tested with real processes, files and HTTP.
+// fakeVariable makes the test program act as the server, so that the runner is
+// tested with real processes, files and HTTP.
 const fakeVariable = "BENCH_TEST_PLAYS_SERVER"
 
-// throttleVariable makes that server refuse its first statement, as one that
-// is over a limit ("limit") or has a full queue ("queue").
+// throttleVariable makes that server refuse its first statement because of a limit
+// ("limit") or a full queue ("queue").
 const throttleVariable = "BENCH_TEST_THROTTLES"
 
-// settingVariable names a variable that the server must have been started with.
+// settingVariable names a variable that the server must be started with.
 const settingVariable = "BENCH_TEST_NEEDS"
 
 func TestMain(m *testing.M) {
@@ -56,7 +56,8 @@ func playServer(args []string) error {
 		if len(args) > 3 && args[2] == "rows" {
 			return os.WriteFile(args[3], []byte("ten rows"), 0o600)
 		}
-		fmt.Println(`{"seconds":0.5,"files":6,"removed":6,"grown":1048576,"cpu":0.25,"inserted":1,"updated":9}`) //nolint:forbidigo // it plays a command
+		//nolint:forbidigo // this is the output of a command
+		fmt.Println(`{"seconds":0.5,"files":6,"removed":6,"grown":1048576,"cpu":0.25,"inserted":1,"updated":9}`)
 	case "--port": // the S3 server's first argument
 		return serveUntilEnd(args[1], http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	default:
@@ -94,12 +95,14 @@ func serveFake() error {
 	mux.HandleFunc("PUT /v1/tables/lake/cfg_c/t/primary-key", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, `{}`) })
 	mux.HandleFunc("POST /v1/tables/lake/cfg_c/t/rows", func(w http.ResponseWriter, _ *http.Request) {
 		if os.Getenv("LAKEWARDEN_LOG_LEVEL") == "debug" {
-			fmt.Fprintln(os.Stderr, "no entry\n"+`{"msg":"other","files":7}`+"\n"+`{"level":"DEBUG","msg":"keys checked","op":"rows.insert","files":2}`)
+			fmt.Fprintln(os.Stderr, "no entry\n"+`{"msg":"other","files":7}`+"\n"+
+				`{"level":"DEBUG","msg":"keys checked","op":"rows.insert","files":2}`)
 		}
 		_, _ = io.WriteString(w, `{"version":2,"inserted":10,"updated":0,"deleted":0}`)
 	})
 	mux.HandleFunc("POST /v1/tables/lake/cfg_c/t/rows/merge", func(w http.ResponseWriter, r *http.Request) {
-		if body, err := io.ReadAll(r.Body); err != nil || string(body) != "ten rows" || !strings.HasSuffix(r.Header.Get("Content-Type"), "parquet") {
+		if body, err := io.ReadAll(r.Body); err != nil || string(body) != "ten rows" ||
+			!strings.HasSuffix(r.Header.Get("Content-Type"), "parquet") {
 			w.WriteHeader(http.StatusUnprocessableEntity)
 			return
 		}
@@ -142,8 +145,8 @@ func refuseFake(w http.ResponseWriter, limit string) {
 	w.WriteHeader(http.StatusTooManyRequests)
 }
 
-// answerFake answers "rows N" with N rows, "cut" with a stream that ends in the
-// middle, and refuses everything else.
+// answerFake answers "rows N" with N rows and "cut" with a truncated stream. It
+// refuses everything else.
 func answerFake(w http.ResponseWriter, r *http.Request) {
 	var body struct {
 		SQL    string `json:"sql"`

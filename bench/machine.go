@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// Machine is what a reader must know before comparing absolute figures.
+// Machine describes the machine of a report. Absolute metrics are comparable only
+// between equal machines.
 type Machine struct {
 	OS     string `json:"os"`
 	Kernel string `json:"kernel"`
@@ -16,7 +17,7 @@ type Machine struct {
 	Go     string `json:"go"`
 }
 
-// ThisMachine reads the facts; what the system does not tell stays empty.
+// ThisMachine describes this machine. Unknown fields stay empty.
 func ThisMachine() Machine {
 	return Machine{
 		OS:     runtime.GOOS + "/" + runtime.GOARCH,

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// What reads the S3 server of a run uses. The key opens nothing else: the
-// server listens on loopback and ends with the run.
+// The credentials of a run's S3 server, which listens on loopback and ends with the
+// run.
 const (
 	s3Region = "eu-central-1"
 	s3Bucket = "bench"
@@ -19,16 +19,17 @@ const (
 	s3Secret = "bench-secret"
 )
 
-// objectStore is an S3 server on loopback with one bucket, whose objects are
-// the files of a data folder.
+// objectStore is an S3 server on loopback with one bucket, whose objects are the
+// files of a data folder.
 type objectStore struct {
 	proc     *child
 	dir      string
 	proxy    *delayProxy // nil without a delay
-	endpoint string      // http://…, of the proxy if there is one
+	endpoint string      // URL of the server, or of the proxy if there is one
 }
 
-// openStore starts what a remote workload reads from; nil for others.
+// openStore starts the object store of a remote workload; it returns nil for other
+// workloads.
 func openStore(ctx context.Context, cfg Config, w Workload) (*objectStore, error) {
 	if w.Remote == nil {
 		return nil, nil
@@ -66,7 +67,8 @@ func (s *objectStore) start(ctx context.Context, cfg Config, folder string) erro
 	}
 	s.endpoint = "http://" + address
 	const health = "/health"
-	// Files that it did not write have no ETag unless told; ours never change.
+	// The server derives ETags of files that it did not write from metadata only
+	// with this option. The files never change.
 	args := []string{
 		"--port", address, "--quiet", "--keep-alive", "--iam-dir", users, "--health", health,
 		"posix", "--default-etag", "unchanged", buckets,
@@ -93,7 +95,7 @@ func (s *objectStore) Close() error {
 	return errors.Join(append(errs, os.RemoveAll(s.dir))...)
 }
 
-// linkTree makes a second name for every file of a folder, which costs no space.
+// linkTree creates a hard link for every file of a folder.
 func linkTree(from, to string) error {
 	err := filepath.WalkDir(from, func(name string, entry fs.DirEntry, err error) error {
 		if err != nil {

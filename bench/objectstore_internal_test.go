@@ -46,7 +46,8 @@ func TestRemoteCommits(t *testing.T) {
 		require.NoError(t, err)
 		answer := ask(store.endpoint)
 		require.Equal(t, want, answer.Rows)
-		// The files at least are read after the log: two requests in a row.
+		// Files are read after the log, so there are at least two sequential
+		// requests.
 		require.Greater(t, answer.Total, 2*time.Duration(delay)*time.Millisecond)
 		require.NoError(t, store.Close())
 	}

@@ -5,41 +5,41 @@ import (
 	"time"
 )
 
-// Outcome is what a workload measured. It is what the JSON report holds.
+// Outcome holds what a workload measured, as the JSON report does.
 type Outcome struct {
 	Workload string `json:"workload"`
 	Title    string `json:"title"`
-	// Metrics are the figures, in the order in which they are reported.
+	// Metrics are the measured values, in the order of the report.
 	Metrics []Metric `json:"metrics"`
-	// Lines are the medians of each statement, for workloads that compare.
+	// Lines are the medians of each statement, for workloads that compare subjects.
 	Subjects []string `json:"subjects,omitempty"`
 	Lines    []Line   `json:"lines,omitempty"`
 	Checks   []Check  `json:"checks"`
 	Notes    []string `json:"notes,omitempty"`
-	// Error is set when the workload could not be measured to its end.
+	// Error is set if the measurement could not be completed.
 	Error string `json:"error,omitempty"`
 }
 
-// Metric is one figure of a workload.
+// Metric is one measured value of a workload.
 type Metric struct {
 	Name  string  `json:"name"`
 	Value float64 `json:"value"`
 	Unit  string  `json:"unit"`
-	// Relative figures compare two things of one run and carry over to another
-	// machine; absolute ones do not.
+	// Relative metrics compare two measurements of the same run and are comparable
+	// across machines.
 	Relative bool `json:"relative,omitempty"`
-	// HigherIsBetter turns the comparison around.
+	// HigherIsBetter says that a smaller value is worse.
 	HigherIsBetter bool `json:"higher_is_better,omitempty"`
 }
 
-// Line is one statement's medians, in the order of Outcome.Subjects.
+// Line holds the medians of one statement, in the order of Outcome.Subjects.
 type Line struct {
 	Statement string    `json:"statement"`
 	Millis    []float64 `json:"millis"`
 	Rows      int64     `json:"rows"`
 }
 
-// Check is one target with what was measured.
+// Check is a target with the measured value.
 type Check struct {
 	Target
 	Value float64 `json:"value"`
@@ -58,7 +58,7 @@ func (o *Outcome) note(format string, args ...any) {
 	o.Notes = append(o.Notes, fmt.Sprintf(format, args...))
 }
 
-// metric finds a figure by name.
+// metric returns a metric by name.
 func (o *Outcome) metric(name string) (Metric, bool) {
 	for _, m := range o.Metrics {
 		if m.Name == name {
@@ -68,8 +68,7 @@ func (o *Outcome) metric(name string) (Metric, bool) {
 	return Metric{}, false
 }
 
-// judge compares the figures with the targets. A target whose figure is
-// missing counts as missed.
+// judge compares the metrics with the targets. A target without a metric is missed.
 func (o *Outcome) judge(targets []Target) {
 	for _, t := range targets {
 		m, found := o.metric(t.Metric)

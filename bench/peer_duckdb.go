@@ -19,15 +19,15 @@ import (
 //go:embed data/plain.py
 var plainScript string
 
-// How plain DuckDB reaches a table; see data/plain.py.
+// How plain DuckDB reads a table; see data/plain.py.
 const (
 	modeScan     = "scan"
 	modeAttached = "attached"
 	modeCopied   = "copied"
 )
 
-// plainDuckDB is DuckDB in a Python process, one statement at a time. The times
-// are taken inside that process: no pipe is counted.
+// plainDuckDB is DuckDB in a Python process, which runs one statement at a time.
+// Times are measured inside that process and do not include the pipe.
 type plainDuckDB struct {
 	cmd   *exec.Cmd
 	in    io.WriteCloser
@@ -45,12 +45,12 @@ type plainReply struct {
 	Error   string  `json:"error"`
 }
 
-// plainTables is what plain DuckDB reads, and how.
+// plainTables says which tables plain DuckDB reads, and how.
 type plainTables struct {
 	folder   string // below the data folder, or in the bucket
 	mode     string
 	filters  []Filter
-	endpoint string // URL of the S3 server with the bucket; empty means on disk
+	endpoint string // URL of the S3 server with the bucket; empty means that the tables are on disk
 }
 
 // startDuckDB opens plain DuckDB over the tables of a folder.
@@ -117,7 +117,7 @@ func (p *plainDuckDB) start() error {
 // Name is the peer's name in reports.
 func (p *plainDuckDB) Name() string { return peerDuckDB }
 
-// Ask runs a statement to its last Arrow batch.
+// Ask runs a statement up to its last Arrow batch.
 func (p *plainDuckDB) Ask(_ context.Context, st Statement) (Answer, error) {
 	line, err := json.Marshal(map[string]any{"sql": st.SQL, "args": st.Args})
 	if err != nil {
@@ -162,7 +162,7 @@ func (p *plainDuckDB) Close() error {
 	return p.cmd.Wait()
 }
 
-// tableFolders maps table names to their folders.
+// tableFolders returns the folders of tables by table name.
 func tableFolders(root string) (map[string]string, error) {
 	logs, err := filepath.Glob(filepath.Join(root, "*", "_delta_log"))
 	if err != nil || len(logs) == 0 {

@@ -21,8 +21,8 @@ func peerConfig(t *testing.T) Config {
 	}
 }
 
-// TestPlainDuckDB makes a small data set and asks all TPC-H statements of plain
-// DuckDB in its three modes: they differ in cost, never in what they answer.
+// TestPlainDuckDB creates a small data set and runs all TPC-H statements with plain
+// DuckDB in its three modes, which must return the same rows.
 func TestPlainDuckDB(t *testing.T) {
 	cfg := peerConfig(t)
 	require.NoError(t, Prepare(t.Context(), cfg, []Workload{{Kind: KindCompare}}))
@@ -59,7 +59,7 @@ func TestPlainDuckDB(t *testing.T) {
 		require.NoError(t, peer.Close())
 	}
 
-	// The predicates are in force: without them there is more.
+	// Without the filters there are more rows.
 	count := Statement{SQL: "SELECT * FROM region"}
 	open, err := startDuckDB(t.Context(), cfg, plainTables{folder: folderTPCH, mode: modeScan})
 	require.NoError(t, err)

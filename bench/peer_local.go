@@ -6,8 +6,8 @@ import (
 	"fmt"
 )
 
-// localServer is a second server, whose tables are on disk while those of the
-// workload's are remote: neither shares a cache or a session with the other.
+// localServer is a second server over the same tables on disk, for a workload with
+// remote tables. The servers share neither caches nor sessions.
 type localServer struct {
 	Subject
 	server *server

@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 )
 
-// roapi is the peer server on the same tables, read from disk as ours are.
+// roapi is the peer server. It reads the same tables from disk.
 type roapi struct {
 	proc *child
 	dir  string
@@ -47,7 +47,7 @@ func (r *roapi) start(ctx context.Context, cfg Config, tables map[string]string)
 			"option": map[string]any{"format": "delta", "use_memory_table": false},
 		})
 	}
-	// Its configuration is YAML, of which JSON is a part.
+	// The configuration is YAML, a superset of JSON.
 	config, err := json.Marshal(map[string]any{"addr": map[string]any{"http": address}, "tables": entries})
 	if err != nil {
 		return fmt.Errorf("encode configuration: %w", err)

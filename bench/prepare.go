@@ -17,17 +17,16 @@ var dataScript string
 //go:embed data/commits.py
 var commitsScript string
 
-// commits is how many commits the table of folderCommits has.
+// commits is the number of commits of the table in folderCommits.
 const commits = 500
 
-// Prepare makes the tables and statements of workloads, unless they are there
-// already.
+// Prepare creates the tables and statements of workloads if they do not exist.
 func Prepare(ctx context.Context, cfg Config, workloads []Workload) error {
 	if err := os.MkdirAll(cfg.Data, 0o755); err != nil {
 		return fmt.Errorf("make data folder: %w", err)
 	}
 	if !slices.ContainsFunc(workloads, Workload.prepared) {
-		return nil // each makes its own
+		return nil // each run creates its own
 	}
 	if err := script(ctx, cfg, dataScript, cfg.Data, cfg.Scale, cfg.Extensions); err != nil {
 		return err
@@ -38,7 +37,7 @@ func Prepare(ctx context.Context, cfg Config, workloads []Workload) error {
 	return makeCommits(ctx, cfg, commits)
 }
 
-// makeCommits makes a table of that many commits.
+// makeCommits creates a table with that many commits.
 func makeCommits(ctx context.Context, cfg Config, commits int) error {
 	return script(ctx, cfg, commitsScript, filepath.Join(cfg.Data, folderCommits), strconv.Itoa(commits))
 }

@@ -12,17 +12,17 @@ import (
 	"time"
 )
 
-// Usage is what a process and its descendants hold.
+// Usage is the resource usage of a process and its descendants.
 type Usage struct {
 	RSS     int64 // bytes
 	Threads int
-	// CPU is what they have taken of the processors so far, in user and system
-	// time, with what the processes took that they have started and that ended.
+	// CPU is the user and system time that they have used so far, including that of
+	// descendants that have ended.
 	CPU time.Duration
 }
 
-// usage adds up a process tree from /proc. A process that ends meanwhile
-// counts as nothing.
+// usage adds up a process tree from /proc. A process that ends meanwhile counts as
+// nothing.
 func usage(root int) (Usage, error) {
 	if _, ok := statusOf(root); !ok {
 		return Usage{}, fmt.Errorf("process %d is gone", root)
@@ -31,7 +31,7 @@ func usage(root int) (Usage, error) {
 	return usageOf(family), err
 }
 
-// descendants are a process and those that it has started, and so on.
+// descendants returns a process and its descendants.
 func descendants(root int) ([]int, error) {
 	tree := []int{root}
 	for i := 0; i < len(tree); i++ {
@@ -44,9 +44,8 @@ func descendants(root int) ([]int, error) {
 	return tree, nil
 }
 
-// childrenOf are the processes that the threads of one have started. To look through
-// the table of all processes instead takes from the processor that the watched ones
-// work on.
+// childrenOf returns the processes that the threads of a process have started.
+// Reading the table of all processes instead would disturb the measured processes.
 func childrenOf(pid int) ([]int, error) {
 	lists, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/[0-9]*/children", pid))
 	if err != nil {
@@ -62,7 +61,7 @@ func childrenOf(pid int) ([]int, error) {
 	for _, list := range lists {
 		text, err := os.ReadFile(list) //nolint:gosec // a list of the kernel
 		if err != nil {
-			continue // the thread has ended; another is the parent now
+			continue // the thread has ended; its children have another parent now
 		}
 		for field := range strings.FieldsSeq(string(text)) {
 			child, err := strconv.Atoi(field)
@@ -86,11 +85,11 @@ func usageOf(processes []int) (sum Usage) {
 	return sum
 }
 
-// restStep is how long a server must have done nothing to be at rest.
+// restStep is how long a server must have been idle to be at rest.
 const restStep = 250 * time.Millisecond
 
-// rested waits until the server and its children take nothing of the processors any
-// more, but for what a look at a clock takes, at most ten seconds.
+// rested waits, at most ten seconds, until the server and its children use no
+// processor time except for timers.
 func (s *server) rested(ctx context.Context) error {
 	last, err := usage(s.proc.PID())
 	for range int(10 * time.Second / restStep) {
@@ -111,13 +110,13 @@ func (s *server) rested(ctx context.Context) error {
 	return nil
 }
 
-// clockTick is the unit of times in /proc, on every Linux that we run on.
+// clockTick is the unit of times in /proc on all supported systems.
 const clockTick = 10 * time.Millisecond
 
-// cpuOf reads the processor time of a process and its ended children.
+// cpuOf returns the processor time of a process and its ended children.
 func cpuOf(pid int) time.Duration { return cpuFields(pid, 4) }
 
-// ownCPUOf reads the processor time of a process alone.
+// ownCPUOf returns the processor time of a process alone.
 func ownCPUOf(pid int) time.Duration { return cpuFields(pid, 2) }
 
 // cpuFields adds up the first n times of a process.
@@ -136,20 +135,20 @@ func cpuFields(pid, n int) (sum time.Duration) {
 	return sum
 }
 
-// memoryOf reads the resident size of a process alone, in bytes, now and at its
-// highest since resetPeak.
+// memoryOf returns the resident size of a process, without children, in bytes: the
+// current one and the maximum since resetPeak.
 func memoryOf(pid int) (now, peak int64) {
 	status, _ := statusOf(pid)
 	return status["VmRSS"] << 10, status["VmHWM"] << 10
 }
 
-// resetPeak has the kernel forget the highest resident size of a process.
+// resetPeak resets the maximum resident size of a process.
 func resetPeak(pid int) error {
 	const peak = "5" // see proc(5), clear_refs
 	return os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", pid), []byte(peak), 0)
 }
 
-// statusOf reads the numeric lines of a process's status file.
+// statusOf returns the numeric lines of a process's status file.
 func statusOf(pid int) (map[string]int64, bool) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
@@ -169,12 +168,12 @@ func statusOf(pid int) (map[string]int64, bool) {
 	return values, true
 }
 
-// familyStep is how often watch looks for new processes: more seldom than at memory,
-// since whoever looks takes from the processor that the watched ones work on.
+// familyStep is the interval at which watch searches for new processes. It is
+// longer than that for memory, because the search disturbs the measured processes.
 const familyStep = 200 * time.Millisecond
 
-// watch samples a process tree until the returned function is called, which
-// answers the highest memory seen.
+// watch samples a process tree until the returned function is called, which returns
+// the highest memory seen.
 func watch(ctx context.Context, pid int, every time.Duration) func() (peak int64) {
 	ctx, cancel := context.WithCancel(ctx)
 	var (

@@ -8,15 +8,15 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestDescendants: a process knows those that it has started, and those of these,
-// for as long as they live.
+// TestDescendants checks that a process's children and their children are found as
+// long as they live.
 func TestDescendants(t *testing.T) {
 	cmd := exec.Command("sh", "-c", "sleep 60 & echo $!; wait")
 	out, err := cmd.StdoutPipe()
 	require.NoError(t, err)
 	require.NoError(t, cmd.Start())
 	var line [16]byte
-	_, err = out.Read(line[:]) // the second process is there
+	_, err = out.Read(line[:]) // the second process has started
 	require.NoError(t, err)
 
 	family, err := descendants(os.Getpid())

@@ -8,9 +8,10 @@ import (
 	"os/exec"
 )
 
-// runPython runs a script in a process of its own and decodes what it prints.
+// runPython runs a script in a Python process and decodes its output.
 func (r *runner) runPython(ctx context.Context, into any, script string, args ...string) error {
-	cmd := exec.CommandContext(ctx, r.cfg.Python, append([]string{"-c", script}, args...)...) //nolint:gosec // the programs of the run's configuration
+	//nolint:gosec // a program of the run's configuration
+	cmd := exec.CommandContext(ctx, r.cfg.Python, append([]string{"-c", script}, args...)...)
 	cmd.Env, cmd.Stderr = r.cfg.Env, os.Stderr
 	text, err := cmd.Output()
 	if err != nil {

@@ -20,14 +20,14 @@ type Report struct {
 	Outcomes []Outcome `json:"outcomes"`
 }
 
-// Files of a report's folder.
+// Files in a report's folder.
 const (
 	reportJSON = "report.json"
 	reportText = "report.md"
 )
 
-// ReadReport reads a report from its folder, or from a JSON file. It is
-// fs.ErrNotExist when there is none.
+// ReadReport reads a report from its folder, or from a JSON file. The error is
+// fs.ErrNotExist if there is none.
 func ReadReport(name string) (Report, error) {
 	if info, err := os.Stat(name); err == nil && info.IsDir() {
 		name = filepath.Join(name, reportJSON)
@@ -43,8 +43,8 @@ func ReadReport(name string) (Report, error) {
 	return report, nil
 }
 
-// Write puts the report into a folder: JSON for comparisons, Markdown for
-// people. Changes against an earlier report, if any, become a part of the text.
+// Write writes the report to a folder, as JSON for comparisons and as Markdown. The
+// text includes the changes from an earlier report, if any.
 func (r Report) Write(folder string, changes []Change) error {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return fmt.Errorf("make report folder: %w", err)
@@ -62,7 +62,7 @@ func (r Report) Write(folder string, changes []Change) error {
 	return nil
 }
 
-// Previous reads the report that a folder holds; none is no error.
+// Previous reads the report in a folder. It reports false if there is none.
 func Previous(folder string) (Report, bool, error) {
 	report, err := ReadReport(folder)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -77,11 +77,11 @@ func (r Report) Markdown(changes []Change) string {
 	fmt.Fprintf(&b, "# Measurements\n\n")
 	fmt.Fprintf(&b, "Version %s, %s, TPC-H scale factor %s. Medians; subjects take turns statement by statement.\n",
 		r.Version, r.Taken.UTC().Format("2006-01-02 15:04 UTC"), r.Scale)
-	fmt.Fprintf(&b, "Ratios carry over to other machines, absolute figures do not.\n\n")
+	fmt.Fprintf(&b, "Ratios are comparable across machines, absolute values are not.\n\n")
 	fmt.Fprintf(&b, "Machine: %s, %d cores, %s, %s %s, %s.\n\n",
 		r.Machine.CPU, r.Machine.Cores, r.Machine.Memory, r.Machine.OS, r.Machine.Kernel, r.Machine.Go)
 
-	b.WriteString("| workload | figure | measured | target | |\n|---|---|---:|---:|---|\n")
+	b.WriteString("| workload | metric | measured | target | |\n|---|---|---:|---:|---|\n")
 	for _, o := range r.Outcomes {
 		for _, c := range o.Checks {
 			fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", o.Workload, c.Metric, o.measured(c), c.bound(), verdict(o, c))
@@ -128,7 +128,7 @@ func (o *Outcome) markdown(b *strings.Builder) {
 		fmt.Fprintf(b, "Not measured: %s\n\n", strings.ReplaceAll(o.Error, "\n", " "))
 	}
 	if len(o.Metrics) > 0 {
-		b.WriteString("| figure | value |\n|---|---:|\n")
+		b.WriteString("| metric | value |\n|---|---:|\n")
 		for _, m := range o.Metrics {
 			fmt.Fprintf(b, "| %s | %s |\n", m.Name, strings.TrimSpace(number(m.Value)+" "+m.Unit))
 		}
@@ -161,7 +161,7 @@ func suffixed(words []string, suffix string) []string {
 	return out
 }
 
-// number prints three significant digits and never an exponent.
+// number formats a value with three significant digits and without an exponent.
 func number(v float64) string {
 	switch abs := max(v, -v); {
 	case abs >= 100 || v == float64(int64(v)):

@@ -20,7 +20,8 @@ func report(cpu string, metrics ...bench.Metric) bench.Report {
 			Workload: "w", Title: "A title", Metrics: metrics,
 			Subjects: []string{"lakewarden", "duckdb"},
 			Lines:    []bench.Line{{Statement: "q01", Millis: []float64{11.5, 10}, Rows: 4}},
-			Checks:   []bench.Check{{Target: bench.Target{Metric: metrics[0].Name, AtMost: &limit}, Value: metrics[0].Value, OK: metrics[0].Value <= limit}},
+			Checks: []bench.Check{{Target: bench.Target{Metric: metrics[0].Name, AtMost: &limit}, Value: metrics[0].Value,
+				OK: metrics[0].Value <= limit}},
 		}},
 	}
 }
@@ -88,13 +89,13 @@ func TestCompareFlags(t *testing.T) {
 		{"absolute, other machine", report("a", total("lakewarden", 10)), report("b", total("lakewarden", 20)), ""},
 		{"ratio, other machine", report("a", ratio(1)), report("b", ratio(2)), "ratio.duckdb!"},
 		{"slower peer", report("a", total("duckdb", 10)), report("a", total("duckdb", 20)), "total.duckdb"},
-		{"new figure", report("a", ratio(1)), report("a", total("lakewarden", 20)), ""},
+		{"new metric", report("a", ratio(1)), report("a", total("lakewarden", 20)), ""},
 		{"no longer positive", report("a", total("lakewarden", 10)), report("a", total("lakewarden", -1)), ""},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			require.Equal(t, c.want, flags(c.before, c.after))
-			require.Contains(t, c.after.Markdown(bench.Compare(c.before, c.after)), "## Against the report before")
+			require.Contains(t, c.after.Markdown(bench.Compare(c.before, c.after)), "## Compared with the previous report")
 		})
 	}
 }

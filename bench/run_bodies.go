@@ -9,19 +9,18 @@ import (
 	"strings"
 )
 
-// Bodies describes request bodies of one length. The first is a valid one, with
-// which the others are compared.
+// Bodies describes request bodies of one length. The first one is valid and is the
+// base of the comparison.
 type Bodies struct {
 	Size int `json:"size"`
-	// Burst is how many of a shape are sent one after the other for one sample: the
-	// clock of the processor is too coarse for one.
+	// Burst is the number of equal bodies sent in a row for one sample, because the
+	// processor's clock is too coarse for one.
 	Burst  int    `json:"burst"`
 	Shapes []Body `json:"shapes"`
 }
 
-// Body is a body that consists of Begin, then Item as often as it fits, with
-// Separator between, then Close as often, then End. "%x" in an Item stands for its
-// number, in the other texts nothing does.
+// Body describes a body: Begin, as many Items as fit, with Separator between them,
+// as many times Close, and End. "%x" in Item is replaced by the item's number.
 type Body struct {
 	Name string `json:"name"`
 	// Path defaults to /v1/query; "$table" is a table of the columns id and name.
@@ -55,16 +54,16 @@ func (b Body) Text(size int) []byte {
 	return []byte(text.String())
 }
 
-// bodyCost is what the bodies of one shape took and what they were answered.
+// bodyCost holds the costs of, and the answers to, the bodies of one shape.
 type bodyCost struct {
 	status     int
 	cpu, wall  Samples // of one body, ms
-	rss        Samples // by how much the process grew in a burst, MB
+	rss        Samples // growth of the process during a burst, in MB
 	rssHighest int64
 }
 
 // bodies sends the shapes in turn and measures the server's own process, without
-// those of the engine.
+// engine processes.
 func (r *runner) bodies(ctx context.Context) error {
 	work := *r.workload.Bodies
 	err := r.server.admin.call(ctx, http.MethodPost, "/v1/tables", map[string]any{
@@ -89,7 +88,7 @@ func (r *runner) bodies(ctx context.Context) error {
 	for round := range r.workload.Warmup + r.workload.Runs {
 		r.cfg.Progress("%s: round %d", r.workload.Name, round+1)
 		for i, shape := range work.Shapes {
-			if round == r.workload.Warmup { // memory counts from the first body on
+			if round == r.workload.Warmup { // memory is measured from the first counted body
 				costs[i] = bodyCost{rssHighest: costs[i].rssHighest}
 			}
 			if err := r.burst(ctx, shape, &costs[i]); err != nil {
@@ -101,7 +100,7 @@ func (r *runner) bodies(ctx context.Context) error {
 	return nil
 }
 
-// burst sends a body a few times and adds a sample to its cost.
+// burst sends a body several times and adds a sample to its cost.
 func (r *runner) burst(ctx context.Context, shape Body, cost *bodyCost) error {
 	text := shape.Text(r.workload.Bodies.Size)
 	path := strings.ReplaceAll(shape.Path, "$table", "/v1/tables/lake/"+r.schema+"/t")
@@ -128,7 +127,7 @@ func (r *runner) burst(ctx context.Context, shape Body, cost *bodyCost) error {
 	return nil
 }
 
-// reportBodies reports each shape, and the worst of all but the valid one.
+// reportBodies reports each shape, and the worst of the invalid ones.
 func (r *runner) reportBodies(costs []bodyCost, base int64) {
 	var cpu, wall, rss float64
 	highest := costs[0].rssHighest
@@ -140,7 +139,7 @@ func (r *runner) reportBodies(costs []bodyCost, base int64) {
 		if i > 0 {
 			cpu, rss, highest = max(cpu, cost.cpu.Median()), max(rss, cost.rss.Median()), max(highest, cost.rssHighest)
 		}
-		if cost.status >= http.StatusBadRequest { // others wait for the engine
+		if cost.status >= http.StatusBadRequest { // valid ones wait for the engine
 			wall = max(wall, cost.wall.Median())
 		}
 	}

@@ -15,13 +15,13 @@ import (
 const (
 	// patience is how long the users of a budget workload go on altogether.
 	patience = 5 * time.Minute
-	// codeBusy is the server's name for a full queue, and the one error that a
-	// budget workload allows: a 503 for an engine that died is a failure.
+	// codeBusy is the code of a full queue, the only error that a budget workload
+	// allows: a 503 because an engine died is a failure.
 	codeBusy = "server_busy"
 )
 
-// budget lets many users ask at once, each a few statements drawn from the
-// workload's, while the memory of the server and its processes is watched.
+// budget runs statements of many users at once, each a few drawn from the
+// workload's, and measures the memory of the server and its processes.
 func (r *runner) budget(ctx context.Context) error {
 	users := make([]*client, r.workload.Users)
 	for i := range users {
@@ -67,18 +67,19 @@ func (r *runner) budget(ctx context.Context) error {
 	return nil
 }
 
-// tally is what the users of a budget workload met. Its fields are guarded by
-// mu.
+// tally counts the answers to the users of a budget workload. Its fields are
+// guarded by mu.
 type tally struct {
 	mu           sync.Mutex
 	taken        Samples
 	rows         map[string]int64 // by statement
 	busy, failed int
-	failures     map[string]int // by what they say
+	failures     map[string]int // by message
 }
 
-// ask asks until the server is not busy, waiting as long as it says, or until
-// the context ends: that leaves a statement without an answer.
+// ask repeats a statement until the server is not busy, waiting as long as the
+// server asks, or until the context ends, which leaves the statement without an
+// answer.
 func (t *tally) ask(ctx context.Context, user *client, st Statement) {
 	for {
 		answer, wait, err := user.try(ctx, st)
@@ -96,7 +97,7 @@ func (t *tally) ask(ctx context.Context, user *client, st Statement) {
 	}
 }
 
-// note counts one answer and reports whether the statement is to be asked again.
+// note counts one answer and reports whether the statement has to be repeated.
 func (t *tally) note(st Statement, answer Answer, err error) (again bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -105,7 +106,7 @@ func (t *tally) note(st Statement, answer Answer, err error) (again bool) {
 			t.busy++
 			return true
 		}
-		// Without the body, which has a name for every request.
+		// Without the body, which has the request's id.
 		err = errors.New(strings.TrimSpace(fmt.Sprintf("status %d %s", status.Status, status.Code())))
 	}
 	rows, known := t.rows[st.Name]

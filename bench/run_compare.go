@@ -8,12 +8,12 @@ import (
 )
 
 // compare runs every statement on the server and on each peer in turn, so that
-// whatever disturbs the machine disturbs all of them.
+// disturbances of the machine affect all of them.
 func (r *runner) compare(ctx context.Context) error {
 	subjects, closers, err := r.subjects(ctx)
 	defer func() {
 		for _, c := range closers {
-			_ = c.Close() // the figures are taken already
+			_ = c.Close() // the measurements are complete
 		}
 	}()
 	if err != nil {
@@ -36,7 +36,7 @@ func (r *runner) compare(ctx context.Context) error {
 				if err != nil {
 					return fmt.Errorf("%s on %s: %w", st.Name, s.Name(), err)
 				}
-				// A fast wrong answer is no measurement.
+				// A wrong result invalidates the measurement.
 				if known, ok := rows[st.Name]; ok && known != answer.Rows {
 					return fmt.Errorf("%s on %s: %d rows, others %d", st.Name, s.Name(), answer.Rows, known)
 				}
@@ -71,8 +71,8 @@ func (r *runner) compare(ctx context.Context) error {
 	return nil
 }
 
-// subjects starts the workload's peers; the server comes first. The closers
-// hold what was started, also after an error.
+// subjects starts the workload's peers and returns all subjects, the server first.
+// The closers close what was started, even after an error.
 func (r *runner) subjects(ctx context.Context) ([]Subject, []io.Closer, error) {
 	subjects := []Subject{r.user}
 	var closers []io.Closer
@@ -101,7 +101,7 @@ func (r *runner) peer(ctx context.Context, name string) (Subject, error) {
 	return nil, fmt.Errorf("unknown peer %q", name)
 }
 
-// plain is what plain DuckDB must know to read what the server reads.
+// plain returns the tables that plain DuckDB reads, which are those of the server.
 func (r *runner) plain(mode string) plainTables {
 	tables := plainTables{folder: r.workload.folder(), mode: mode, filters: r.filters}
 	if r.store != nil {

@@ -12,14 +12,14 @@ import (
 	"time"
 )
 
-// Flood is a number of clients that show wrong keys at a rate, all together. The
-// rate is fixed, so that the background load is the same on every machine.
+// Flood describes clients that together send wrong keys at a fixed rate, so that
+// the background load is the same on every machine.
 type Flood struct {
 	Clients   int `json:"clients"`
 	PerSecond int `json:"per_second"`
 }
 
-// flood measures statements of one user alternately alone and during the flood.
+// flood measures statements of one user, alternately alone and during the flood.
 func (r *runner) flood(ctx context.Context) error {
 	var (
 		calm, flooded Samples
@@ -54,8 +54,8 @@ func (r *runner) flood(ctx context.Context) error {
 	return nil
 }
 
-// admitted asks the statements of a round, and counts those that are refused for
-// the key or the rate.
+// admitted runs the statements of a round, and counts those that are refused
+// because of the key or the rate.
 func (r *runner) admitted(ctx context.Context, refused *int) (taken Samples, err error) {
 	for _, st := range r.statements {
 		for range max(1, st.Repeat) {
@@ -78,8 +78,8 @@ func isRefusal(status int) bool {
 	return status == http.StatusUnauthorized || status == http.StatusTooManyRequests
 }
 
-// wrongKeys shows wrong keys until the context ends, and counts those that are
-// answered with 429.
+// wrongKeys sends wrong keys until the context ends, and counts the answers with
+// status 429.
 func (r *runner) wrongKeys(ctx context.Context, limited *atomic.Int64) error {
 	flood := r.workload.Flood
 	failures := make([]error, flood.Clients)
@@ -109,8 +109,8 @@ func (r *runner) wrongKeys(ctx context.Context, limited *atomic.Int64) error {
 	return errors.Join(failures...)
 }
 
-// wrongKey returns a credential in the right form of a key that does not exist.
-// Half of them begin as the valid one does.
+// wrongKey returns a well-formed key that does not exist. Half of them begin like
+// the valid one.
 func wrongKey(valid string) string {
 	const digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 	const scheme, visible = "Bearer ", len("lw_") + 8

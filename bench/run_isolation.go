@@ -5,14 +5,14 @@ import (
 	"fmt"
 )
 
-// Where the engine runs, by the names of the server's setting.
+// Values of the server's isolation setting.
 const (
 	isolationProcess = "process"
 	isolationNone    = "none"
 )
 
-// isolation asks the same of two servers in turn: the workload's own, whose
-// engine runs in processes of its own, and one whose engine does not.
+// isolation compares two servers: the workload's, whose engine runs in separate
+// processes, and one whose engine runs in the server's process.
 func (r *runner) isolation(ctx context.Context) (err error) {
 	other, err := startServer(ctx, r.cfg, []string{"LAKEWARDEN_ISOLATION=" + isolationNone})
 	if err != nil {

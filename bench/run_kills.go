@@ -9,18 +9,18 @@ import (
 	"time"
 )
 
-// killPause lets a new process take up its statement before it is killed;
-// killTime bounds all kills together.
+// killPause lets a new process start its statement before it is killed; killTime
+// bounds all kills together.
 const (
 	killPause = 5 * time.Millisecond
 	killTime  = 15 * time.Minute
 )
 
-// victimSQL keeps the processors busy for longer than a process lives here.
+// victimSQL keeps the processors busy for longer than its process lives.
 const victimSQL = "SELECT sum(i) FROM range(400000000) t(i)"
 
-// kills measures one organisation's statements while another's run undisturbed,
-// and again while the process of the other is killed over and over.
+// kills measures one organisation's statements while those of another run
+// undisturbed, and again while the other's process is killed repeatedly.
 func (r *runner) kills(ctx context.Context) error {
 	who, err := r.server.command(ctx, "bootstrap", "--org", "victim", "--email", "victim@bench.example", "--json")
 	if err != nil {
@@ -86,7 +86,7 @@ func under(ctx context.Context, load func(context.Context), work func(context.Co
 	return err
 }
 
-// insist asks the same again and again, and counts the answers that failed.
+// insist repeats a statement until the context ends, and counts the failures.
 func insist(ctx context.Context, c *client) (failed int) {
 	for ctx.Err() == nil {
 		if _, err := c.Ask(ctx, Statement{SQL: victimSQL}); err != nil && ctx.Err() == nil {
@@ -96,7 +96,7 @@ func insist(ctx context.Context, c *client) (failed int) {
 	return failed
 }
 
-// sample asks a statement n times; none may fail.
+// sample runs a statement n times, without failures.
 func (r *runner) sample(ctx context.Context, st Statement, n int) (Samples, error) {
 	var taken Samples
 	for range n {
@@ -109,16 +109,16 @@ func (r *runner) sample(ctx context.Context, st Statement, n int) (Samples, erro
 	return taken, nil
 }
 
-// workers are the server's child processes.
+// workers returns the server's child processes.
 func (r *runner) workers() ([]int, error) { return childrenOf(r.server.proc.PID()) }
 
-// kill ends every process that is not spared, as often as the workload says.
+// kill kills child processes that are not spared, as often as the workload says.
 func (r *runner) kill(ctx context.Context, spared []int) error {
 	ctx, cancel := context.WithTimeout(ctx, killTime)
 	defer cancel()
 	pause := time.NewTicker(killPause)
 	defer pause.Stop()
-	killed := map[int]bool{} // one that has ended is a child until the server has seen it
+	killed := map[int]bool{} // an ended process stays a child until the server waits for it
 	for len(killed) < r.workload.Kills {
 		select {
 		case <-ctx.Done():

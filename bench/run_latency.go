@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// keyArgument stands for a drawn value in a statement's arguments.
+// keyArgument is replaced by a drawn value in a statement's arguments.
 const keyArgument = "$key"
 
-// point compares one short statement on a warm session with the same in
-// process, in each of the workload's modes.
+// point compares one short statement on a warm session with the same statement in
+// plain DuckDB, in each of the workload's modes.
 func (r *runner) point(ctx context.Context) error {
 	subjects := []Subject{r.user}
 	names := []string{subjectServer}
@@ -55,7 +55,7 @@ func (r *runner) point(ctx context.Context) error {
 	return nil
 }
 
-// draw fills in the drawn arguments of a statement.
+// draw returns a statement with drawn arguments.
 func draw(st Statement, random *rand.Rand) Statement {
 	args := make([]any, len(st.Args))
 	for i, arg := range st.Args {
@@ -68,9 +68,9 @@ func draw(st Statement, random *rand.Rand) Statement {
 	return st
 }
 
-// first lets users who never asked anything ask once each.
+// first runs the first statement of each of several new users.
 func (r *runner) first(ctx context.Context) error {
-	// The process itself is warm: only the user is new.
+	// The process is warm; only the user is new.
 	if _, err := r.user.Ask(ctx, r.statements[0]); err != nil {
 		return err
 	}
@@ -91,12 +91,12 @@ func (r *runner) first(ctx context.Context) error {
 	return nil
 }
 
-// unknownFunction ends the statements of refuse: what comes before it must be
-// read and checked before the statement can be refused for it.
+// unknownFunction is at the end of the statements of refuse, so that the whole
+// statement is parsed and checked before it is refused.
 const unknownFunction = "bench_no_such_function(r_name)"
 
-// refuse measures statements that are refused for their last expression, less
-// what a request costs that is refused for its form.
+// refuse measures statements that are refused because of their last expression,
+// minus the cost of a request that is refused because of its form.
 func (r *runner) refuse(ctx context.Context) error {
 	floor, _, err := r.refusals(ctx, []byte(`{"sql": 0}`))
 	if err != nil {
@@ -139,8 +139,8 @@ func (r *runner) refusals(ctx context.Context, body []byte) (Samples, int, error
 	return taken, last, nil
 }
 
-// statementOf returns a statement of about size bytes that is correct up to
-// its last term.
+// statementOf returns a statement of about size bytes that is valid except for its
+// last term.
 func statementOf(size int) string {
 	const head, term = "SELECT count(*) FROM region WHERE ", "(r_name = 'EUROPE' AND length(r_comment) > %d) OR "
 	var sql strings.Builder

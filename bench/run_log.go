@@ -27,22 +27,22 @@ const peerDeltaRS = "deltars"
 // Log describes the table of a log workload.
 type Log struct {
 	Commits int `json:"commits"`
-	// Files is how many each commit adds.
+	// Files is the number of files that each commit adds.
 	Files int `json:"files"`
-	// Checkpoint is whether the last version has one.
+	// Checkpoint says that the last version has a checkpoint.
 	Checkpoint bool `json:"checkpoint"`
 }
 
-// LogLoad is what a process says of the snapshot that it loaded.
+// LogLoad is what a process reports of the snapshot that it loaded.
 type LogLoad struct {
 	Seconds float64 `json:"seconds"`
 	Files   int     `json:"files"`
-	// Grown is by how many bytes the process grew at its peak.
+	// Grown is the growth of the process at its peak, in bytes.
 	Grown int64 `json:"grown"`
 }
 
-// logLoads loads a table's snapshot in fresh processes, ours and the peer's in
-// turn: nothing is warm but the files in the system's cache.
+// logLoads loads a table's snapshot in fresh processes, alternately with package
+// delta and delta-rs. Only the system's file cache is warm.
 func logLoads(ctx context.Context, cfg Config, w Workload, out *Outcome) error {
 	table := filepath.Join(cfg.Data, w.Name)
 	if err := makeLog(ctx, cfg, *w.Log, table); err != nil {
@@ -63,7 +63,7 @@ func logLoads(ctx context.Context, cfg Config, w Workload, out *Outcome) error {
 			if err != nil {
 				return fmt.Errorf("%s: %w", s.name, err)
 			}
-			// A fast wrong answer is no measurement.
+			// A wrong result invalidates the measurement.
 			if want := w.Log.Commits * w.Log.Files; loaded.Files != want {
 				return fmt.Errorf("%s: %d files of %d", s.name, loaded.Files, want)
 			}

@@ -14,17 +14,17 @@ import (
 //go:embed data/maintained.py
 var maintainedScript string
 
-// Maintenance describes what a maintain workload does, and to what.
+// Maintenance describes the work of a maintain workload.
 type Maintenance struct {
 	// Operation is compact, zorder or vacuum, which is a dry run.
 	Operation string `json:"operation"`
-	// Table is lineitem, in Files small files, or orphans: a small table with
-	// Files old files that no version names.
+	// Table is lineitem, in Files small files, or orphans: a small table with Files
+	// old files that no version names.
 	Table string `json:"table"`
 	Files int    `json:"files"`
 }
 
-// body is what the server is asked.
+// body returns the path and body of the request.
 func (m Maintenance) body() (path string, body map[string]any) {
 	switch m.Operation {
 	case "compact":
@@ -35,23 +35,24 @@ func (m Maintenance) body() (path string, body map[string]any) {
 	return "vacuum", map[string]any{"dry_run": true}
 }
 
-// maintained is what one run of the work took and did.
+// maintained holds the costs and the result of one run.
 type maintained struct {
 	Seconds float64 `json:"seconds"`
 	Added   int64   `json:"added"`
 	Removed int64   `json:"removed"`
 	Grown   int64   `json:"grown"`
-	// CPU is the processor time in seconds, of all processes.
+	// CPU is the processor time of all processes, in seconds.
 	CPU float64 `json:"cpu"`
 }
 
-// maintain lets the server and delta-rs do the same work on copies of one table,
-// in turn. Memory is by how much the server's processes grow at their peak, and
-// the peer's fresh process.
+// maintain alternates between the server and delta-rs, which do the same work on
+// copies of one table. Memory is the growth of the server's processes at their
+// peak, and that of the peer's fresh process.
 func (r *runner) maintain(ctx context.Context) error {
 	m := *r.workload.Maintenance
 	template := filepath.Join(r.cfg.Data, "maintained", m.Table+"-"+strconv.Itoa(m.Files))
-	if err := script(ctx, r.cfg, maintainedScript, "make", template, m.Table, strconv.Itoa(m.Files), filepath.Join(r.cfg.Data, folderTPCH, "lineitem")); err != nil {
+	if err := script(ctx, r.cfg, maintainedScript, "make", template, m.Table, strconv.Itoa(m.Files),
+		filepath.Join(r.cfg.Data, folderTPCH, "lineitem")); err != nil {
 		return err
 	}
 	dir, err := os.MkdirTemp(r.cfg.Data, "copies-")
@@ -75,7 +76,7 @@ func (r *runner) maintain(ctx context.Context) error {
 			if err != nil {
 				return fmt.Errorf("%s: %w", s.name, err)
 			}
-			// Less work is no measurement.
+			// An incomplete result invalidates the measurement.
 			if done.Removed != int64(m.Files) {
 				return fmt.Errorf("%s: %d files of %d", s.name, done.Removed, m.Files)
 			}
@@ -96,12 +97,12 @@ func (r *runner) maintain(ctx context.Context) error {
 	}
 	r.out.addRelative("ratio."+peerDeltaRS, taken[0].Median()/taken[1].Median(), false)
 	r.out.addRelative("memory_ratio."+peerDeltaRS, grown[0].Median()/grown[1].Median(), false)
-	// Tells more than the time where other work shares the machine.
+	// More meaningful than the time if other work shares the machine.
 	r.out.addRelative("cpu_ratio."+peerDeltaRS, worked[0].Median()/worked[1].Median(), false)
 	return nil
 }
 
-// maintainServer has the server do the work on the table below a folder.
+// maintainServer lets the server maintain the table below a folder.
 func (r *runner) maintainServer(ctx context.Context, root string, m Maintenance) (maintained, error) {
 	relative, err := filepath.Rel(r.cfg.Data, root)
 	if err != nil {
@@ -125,11 +126,11 @@ func (r *runner) maintainServer(ctx context.Context, root string, m Maintenance)
 		return maintained{}, err
 	}
 	after, err := usage(r.server.proc.PID())
-	return maintained{CPU: (after.CPU - before.CPU).Seconds(), Seconds: took.Seconds(), Added: reply.FilesAdded, Removed: reply.FilesRemoved + reply.Count, Grown: peak - before.RSS}, err
+	return maintained{CPU: (after.CPU - before.CPU).Seconds(), Seconds: took.Seconds(), Added: reply.FilesAdded,
+		Removed: reply.FilesRemoved + reply.Count, Grown: peak - before.RSS}, err
 }
 
-// maintenanceReply is the answer, of work that was waited for, or the operation
-// that it has become.
+// maintenanceReply is the result of completed work, or the operation that runs it.
 type maintenanceReply struct {
 	FilesAdded   int64  `json:"filesAdded"`
 	FilesRemoved int64  `json:"filesRemoved"`
@@ -137,10 +138,10 @@ type maintenanceReply struct {
 	ID           string `json:"id"`
 }
 
-// operationStep is how often an operation is looked at.
+// operationStep is the interval at which an operation is polled.
 const operationStep = 50 * time.Millisecond
 
-// maintain asks for work and waits for it.
+// maintain starts maintenance and waits for its end.
 func (s *server) maintain(ctx context.Context, path string, body map[string]any) (reply maintenanceReply, err error) {
 	if err := s.admin.call(ctx, http.MethodPost, path, body, &reply); err != nil || reply.ID == "" {
 		return reply, err
@@ -168,7 +169,7 @@ func (s *server) maintain(ctx context.Context, path string, body map[string]any)
 	}
 }
 
-// maintainPeer has delta-rs do the work in a process of its own.
+// maintainPeer lets delta-rs do the work in a separate process.
 func (r *runner) maintainPeer(ctx context.Context, root string, m Maintenance) (done maintained, err error) {
 	err = r.runPython(ctx, &done, maintainedScript, "run", filepath.Join(root, "t"), m.Operation)
 	return done, err

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// stream reads a large result while the server's memory is watched. Its base
-// is the server after a first small statement of the same user: the session
-// exists, the result does not.
+// stream reads a large result and measures the server's memory. The base is the
+// server after a first small statement of the same user, so that the session exists
+// already.
 func (r *runner) stream(ctx context.Context) error {
 	if _, err := r.user.Ask(ctx, Statement{SQL: "SELECT count(*) FROM region"}); err != nil {
 		return err
@@ -45,9 +45,9 @@ func (r *runner) stream(ctx context.Context) error {
 	return nil
 }
 
-// How long the server has to give up what it keeps warm (a session for a minute,
-// then its process for another), how long idle waits at most, how often it looks,
-// and what change in memory does not count.
+// idleWarm is how long the server may keep a session warm (a minute), then its
+// process (another). The others bound how long idle waits, how often it checks, and
+// which changes of memory it ignores.
 const (
 	idleWarm   = 2*time.Minute + 10*time.Second
 	idleWait   = 5 * time.Minute
@@ -55,9 +55,9 @@ const (
 	idleSteady = 1 << 20
 )
 
-// idle lets many users ask one statement each and then nothing, and measures
-// what stays behind. A tenth of the users comes first and is the base, so that
-// what the server keeps once for all does not count.
+// idle lets many users run one statement each, and measures the memory that remains
+// afterwards. A tenth of the users is measured first as the base, so that what all
+// users share does not count.
 func (r *runner) idle(ctx context.Context) error {
 	schema, err := r.server.storage(ctx, folderMany)
 	if err != nil {
@@ -103,8 +103,8 @@ func (r *runner) visit(ctx context.Context, schema string, from, to int) error {
 	return nil
 }
 
-// settled waits until the users count as idle and then until memory and threads
-// have stopped to fall, and returns their lowest.
+// settled waits until the users count as idle, then until memory and threads no
+// longer fall, and returns their minimum.
 func (r *runner) settled(ctx context.Context) (Usage, error) {
 	least := Usage{RSS: math.MaxInt64, Threads: math.MaxInt}
 	deadline := time.Now().Add(idleWait)

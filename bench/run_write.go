@@ -17,27 +17,27 @@ import (
 //go:embed data/written.py
 var writtenScript string
 
-// Write describes what a write workload does to lineitem, sorted by its key,
-// which the server enforces.
+// Write describes the work of a write workload on lineitem, which is sorted by its
+// key. The server enforces the key.
 type Write struct {
 	// Operation is merge, which delta-rs does too, or insert.
 	Operation string `json:"operation"`
-	// Files is how many the table has, Rows how many the request has. The middle of
-	// the table lies within a file when their number is odd.
+	// Files is the table's number of files, Rows the request's number of rows. The
+	// middle of the table is inside a file if the number of files is odd.
 	Files int `json:"files"`
 	Rows  int `json:"rows"`
-	// Spread takes rows from all files; otherwise they are neighbours.
+	// Spread takes rows from all files; otherwise they are adjacent.
 	Spread bool `json:"spread"`
 }
 
-// written is what one write took and did.
+// written holds the costs and the result of one write.
 type written struct {
 	Seconds  float64 `json:"seconds"`
 	Inserted int     `json:"inserted"`
 	Updated  int     `json:"updated"`
 }
 
-// did checks that all of the work was done: less is no measurement.
+// did returns an error if not all rows were written.
 func (w Write) did(done written) error {
 	updated := 0
 	if w.Operation == "merge" {
@@ -49,12 +49,13 @@ func (w Write) did(done written) error {
 	return nil
 }
 
-// write lets the server and, for a merge, delta-rs write the same rows to copies
-// of one table, in turn.
+// write lets the server and, for a merge, delta-rs write the same rows to copies of
+// one table, in turn.
 func (r *runner) write(ctx context.Context) error {
 	w := *r.workload.Write
 	template := filepath.Join(r.cfg.Data, "written", "lineitem-"+strconv.Itoa(w.Files))
-	if err := script(ctx, r.cfg, writtenScript, "make", template, strconv.Itoa(w.Files), filepath.Join(r.cfg.Data, folderTPCH, "lineitem")); err != nil {
+	if err := script(ctx, r.cfg, writtenScript, "make", template, strconv.Itoa(w.Files),
+		filepath.Join(r.cfg.Data, folderTPCH, "lineitem")); err != nil {
 		return err
 	}
 	dir, err := os.MkdirTemp(r.cfg.Data, "copies-")
@@ -63,7 +64,8 @@ func (r *runner) write(ctx context.Context) error {
 	}
 	defer func() { _ = os.RemoveAll(dir) }() // copies
 	rows := filepath.Join(dir, "rows.parquet")
-	if err := script(ctx, r.cfg, writtenScript, "rows", rows, template, w.Operation, strconv.FormatBool(w.Spread), strconv.Itoa(w.Rows)); err != nil {
+	if err := script(ctx, r.cfg, writtenScript, "rows", rows, template, w.Operation, strconv.FormatBool(w.Spread),
+		strconv.Itoa(w.Rows)); err != nil {
 		return err
 	}
 	subjects := []writer{{subjectServer, r.writeServer}}
@@ -91,7 +93,7 @@ func (r *runner) write(ctx context.Context) error {
 		r.out.addRelative("ratio."+peerDeltaRS, taken[0].Median()/taken[1].Median(), false)
 	}
 	if w.Operation == "merge" {
-		return nil // on the key: the join is its check
+		return nil // a merge on the key: its join is the check
 	}
 	read, err := r.server.keyFiles()
 	if err != nil {
@@ -101,13 +103,13 @@ func (r *runner) write(ctx context.Context) error {
 	return nil
 }
 
-// writer is one that writes the rows of a file to the table below a folder.
+// writer writes the rows of a file to the table below a folder.
 type writer struct {
 	name string
 	run  func(ctx context.Context, root, rows string) (written, error)
 }
 
-// writeCopy has one write to a copy of the table, which is gone afterwards.
+// writeCopy runs one write on a copy of the table, which it removes afterwards.
 func (r *runner) writeCopy(ctx context.Context, s writer, template, root, rows string) (done written, err error) {
 	if err := script(ctx, r.cfg, maintainedScript, "copy", template, filepath.Join(root, "t")); err != nil {
 		return done, err
@@ -121,7 +123,7 @@ func (r *runner) writeCopy(ctx context.Context, s writer, template, root, rows s
 	return done, os.RemoveAll(root)
 }
 
-// writeServer has the server write; the key is declared before the clock runs.
+// writeServer lets the server write. The key is declared before the measurement.
 func (r *runner) writeServer(ctx context.Context, root, rows string) (done written, err error) {
 	relative, err := filepath.Rel(r.cfg.Data, root)
 	if err != nil {
@@ -136,7 +138,7 @@ func (r *runner) writeServer(ctx context.Context, root, rows string) (done writt
 	if err := r.server.admin.call(ctx, http.MethodPut, table+"/primary-key", key, nil); err != nil {
 		return done, err
 	}
-	// To declare the key is to check it: the server gives back what that took.
+	// Declaring the key checks it; the server releases the memory for that.
 	if err := r.server.rested(ctx); err != nil {
 		return done, err
 	}
@@ -150,13 +152,13 @@ func (r *runner) writeServer(ctx context.Context, root, rows string) (done writt
 	return done, err
 }
 
-// send posts a file and decodes the answer.
+// send posts a file and decodes the response.
 func (c *client) send(ctx context.Context, path, media, file string, reply any) error {
 	body, err := os.Open(file)
 	if err != nil {
 		return fmt.Errorf("open body: %w", err)
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, c.base+path, body) // which closes it
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, c.base+path, body) // which closes body
 	if err != nil {
 		return fmt.Errorf("build request: %w", err)
 	}
@@ -176,8 +178,8 @@ func (c *client) send(ctx context.Context, path, media, file string, reply any) 
 	return nil
 }
 
-// keyFiles is how many data files checks of keys have read so far, by the log:
-// figures that everybody can read do not tell.
+// keyFiles returns the number of data files that checks of keys have read so far.
+// It reads the server's log because metrics do not reveal it.
 func (s *server) keyFiles() (sum float64, err error) {
 	text, err := os.ReadFile(filepath.Join(s.dir, logName))
 	if err != nil {
@@ -195,12 +197,12 @@ func (s *server) keyFiles() (sum float64, err error) {
 		sum, found = sum+entry.Files, true
 	}
 	if !found {
-		return 0, errors.New("the server's log tells of no check of keys")
+		return 0, errors.New("the server's log has no check of keys")
 	}
 	return sum, nil
 }
 
-// writePeer has delta-rs merge in a process of its own.
+// writePeer lets delta-rs merge in a separate process.
 func (r *runner) writePeer(ctx context.Context, root, rows string) (done written, err error) {
 	err = r.runPython(ctx, &done, writtenScript, "merge", filepath.Join(root, "t"), rows)
 	return done, err

@@ -8,8 +8,8 @@ import (
 	"slices"
 )
 
-// Run measures one workload on a server of its own. A failure is part of the
-// outcome, so that one workload does not take the others' figures along.
+// Run measures one workload on a new server. A failure is part of the outcome, so
+// that other workloads are still measured.
 func Run(ctx context.Context, cfg Config, w Workload) Outcome {
 	outcome := Outcome{Workload: w.Name, Title: w.Title}
 	if err := run(ctx, cfg, w, &outcome); err != nil {
@@ -82,7 +82,7 @@ type runner struct {
 	cfg        Config
 	workload   Workload
 	server     *server
-	store      *objectStore // of a remote workload, else nil
+	store      *objectStore // nil unless the workload is remote
 	user       *client      // a viewer, with the workload's tables as default schema
 	schema     string
 	filters    []Filter // those in force
@@ -90,14 +90,14 @@ type runner struct {
 	out        *Outcome
 }
 
-// The folders of tables that Prepare makes.
+// The folders of the tables that Prepare creates.
 const (
 	folderTPCH    = "tpch"
 	folderMany    = "many"
 	folderCommits = "commits"
 )
 
-// prepare reads filters and statements, and makes the server ready for them.
+// prepare reads filters and statements and sets up the server for them.
 func (r *runner) prepare(ctx context.Context) (err error) {
 	if r.workload.Filtered {
 		if r.filters, err = filtersOf(filepath.Join(r.cfg.Data, r.workload.folder())); err != nil {
@@ -122,10 +122,10 @@ func (r *runner) prepare(ctx context.Context) (err error) {
 	return nil
 }
 
-// analyst registers the tables on a server, sets the filters and adds a user
-// who, unlike the administrator, is what the policies are about. The tables are
-// those of the store, or on disk when it is nil; a workload without prepared tables
-// gets an empty folder.
+// analyst registers the tables with a server, sets the filters and adds a user to
+// whom the policies apply, unlike to the administrator. The tables are those of the
+// store, or on disk if it is nil. A workload without prepared tables gets an empty
+// folder.
 func (r *runner) analyst(ctx context.Context, s *server, store *objectStore) (*client, error) {
 	schema, err := r.register(ctx, s, store)
 	if err != nil {

@@ -20,7 +20,7 @@ func fakeConfig(t *testing.T) bench.Config {
 		Lakewarden: self, Loader: self, Python: self,
 		Data:   t.TempDir(),
 		Settle: time.Millisecond,
-		// With the race detector a program otherwise lingers for a second.
+		// With the race detector, programs otherwise exit a second later.
 		Env:      append(os.Environ(), fakeVariable+"=1", "GORACE=atexit_sleep_ms=0"),
 		Progress: t.Logf,
 	}
@@ -68,8 +68,10 @@ func TestRunKinds(t *testing.T) {
 			[]string{"p50.lakewarden", "memory.lakewarden", "p50.deltars", "memory.deltars", "ratio.deltars", "memory_ratio.deltars"},
 		},
 		{
-			bench.Workload{Kind: bench.KindMaintain, Maintenance: &bench.Maintenance{Operation: "compact", Table: "lineitem", Files: 6}, Warmup: 1, Runs: 2},
-			[]string{"p50.lakewarden", "memory.lakewarden", "cpu.lakewarden", "p50.deltars", "memory.deltars", "cpu.deltars", "ratio.deltars", "memory_ratio.deltars", "cpu_ratio.deltars"},
+			bench.Workload{Kind: bench.KindMaintain, Maintenance: &bench.Maintenance{Operation: "compact", Table: "lineitem", Files: 6},
+				Warmup: 1, Runs: 2},
+			[]string{"p50.lakewarden", "memory.lakewarden", "cpu.lakewarden", "p50.deltars", "memory.deltars", "cpu.deltars", "ratio.deltars",
+				"memory_ratio.deltars", "cpu_ratio.deltars"},
 		},
 		{
 			bench.Workload{Kind: bench.KindWrite, Write: &bench.Write{Operation: "merge", Files: 2, Rows: 10}, Warmup: 1, Runs: 2},
@@ -102,7 +104,7 @@ func TestRunKinds(t *testing.T) {
 			require.Equal(t, c.want, names)
 			require.Len(t, outcome.Checks, 2)
 			require.True(t, outcome.Checks[0].OK)
-			require.False(t, outcome.Checks[1].OK, "a target without its figure is missed")
+			require.False(t, outcome.Checks[1].OK, "a target without its metric is missed")
 
 			left, err := os.ReadDir(cfg.Data)
 			require.NoError(t, err)
@@ -126,7 +128,8 @@ func TestRunOfBodies(t *testing.T) {
 }
 
 func TestFloodCountsRefusals(t *testing.T) {
-	flood := bench.Workload{Kind: bench.KindFlood, Flood: &bench.Flood{Clients: 1, PerSecond: 100}, Runs: 1, Statements: []bench.Statement{{Name: "q", SQL: "rows 1", Repeat: 10}}}
+	flood := bench.Workload{Kind: bench.KindFlood, Flood: &bench.Flood{Clients: 1, PerSecond: 100}, Runs: 1,
+		Statements: []bench.Statement{{Name: "q", SQL: "rows 1", Repeat: 10}}}
 	cfg := fakeConfig(t)
 	cfg.Env = append(cfg.Env, throttleVariable+"=limit")
 	outcome := bench.Run(t.Context(), cfg, flood)
@@ -138,12 +141,14 @@ func TestFloodCountsRefusals(t *testing.T) {
 }
 
 func TestRunOfWrites(t *testing.T) {
-	outcome := bench.Run(t.Context(), fakeConfig(t), bench.Workload{Kind: bench.KindWrite, Write: &bench.Write{Operation: "insert", Files: 2, Rows: 10}, Runs: 3})
+	outcome := bench.Run(t.Context(), fakeConfig(t),
+		bench.Workload{Kind: bench.KindWrite, Write: &bench.Write{Operation: "insert", Files: 2, Rows: 10}, Runs: 3})
 	require.Empty(t, outcome.Error)
 	require.InDelta(t, 2, metrics(outcome)["key_files"], 0, "two files in each of three writes")
 
-	outcome = bench.Run(t.Context(), fakeConfig(t), bench.Workload{Kind: bench.KindWrite, Write: &bench.Write{Operation: "merge", Files: 2, Rows: 20}, Runs: 1})
-	require.Contains(t, outcome.Error, "9 rows updated and 1 inserted of 20", "less work is no measurement")
+	outcome = bench.Run(t.Context(), fakeConfig(t),
+		bench.Workload{Kind: bench.KindWrite, Write: &bench.Write{Operation: "merge", Files: 2, Rows: 20}, Runs: 1})
+	require.Contains(t, outcome.Error, "9 rows updated and 1 inserted of 20", "an incomplete result invalidates the measurement")
 }
 
 func TestRunCountsRows(t *testing.T) {
@@ -218,8 +223,8 @@ func TestIsolationOfBothServers(t *testing.T) {
 		Kind: bench.KindIsolation, Runs: 1, Statements: []bench.Statement{{Name: "q", SQL: "rows 1"}},
 	}
 	for setting, want := range map[string]string{
-		"none":    "start server",        // the workload's own has a process
-		"process": "start second server", // the other has none
+		"none":    "start server",        // the workload's server has processes
+		"process": "start second server", // the other one has none
 	} {
 		cfg := fakeConfig(t)
 		cfg.Env = append(cfg.Env, settingVariable+"=LAKEWARDEN_ISOLATION="+setting)
@@ -252,7 +257,8 @@ func TestRunReportsFailures(t *testing.T) {
 	})
 }
 
-// One that reads another number of files is wrong, however fast.
+// TestRunCountsFiles checks that a loader which reads a wrong number of files is an
+// error.
 func TestRunCountsFiles(t *testing.T) {
 	outcome := bench.Run(t.Context(), fakeConfig(t), bench.Workload{Kind: bench.KindLog, Log: &bench.Log{Commits: 3, Files: 3}, Runs: 1})
 	require.Contains(t, outcome.Error, "6 files of 9")

@@ -5,10 +5,11 @@ import (
 	"slices"
 )
 
-// Samples are repeated measurements of one thing.
+// Samples are repeated measurements of one value.
 type Samples []float64
 
-// Quantile returns the nearest-rank quantile, q in (0, 1], and NaN of nothing.
+// Quantile returns the nearest-rank quantile for q in (0, 1], and NaN if there are
+// no samples.
 func (s Samples) Quantile(q float64) float64 {
 	if len(s) == 0 {
 		return math.NaN()
@@ -18,8 +19,8 @@ func (s Samples) Quantile(q float64) float64 {
 	return sorted[max(0, rank)]
 }
 
-// Median returns the middle value, the mean of the two middle ones of an even
-// count, and NaN of nothing.
+// Median returns the middle value, or the mean of the two middle ones, and NaN if
+// there are no samples.
 func (s Samples) Median() float64 {
 	if len(s) == 0 {
 		return math.NaN()

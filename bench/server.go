@@ -11,35 +11,35 @@ import (
 	"time"
 )
 
-// Config says where the programs and the data of a run are.
+// Config names the programs and the data of a run.
 type Config struct {
-	// Lakewarden is the server's binary; Python has duckdb and deltalake, Roapi
-	// is the peer's binary, Versitygw is an S3 server.
+	// Lakewarden is the server's binary, Python has duckdb and deltalake, Roapi is
+	// the peer's binary, Versitygw is an S3 server.
 	Lakewarden, Python, Roapi, Versitygw string
 	// Loader is the program that loads the snapshots of log workloads.
 	Loader string
 	// Extensions is DuckDB's extension directory.
 	Extensions string
-	// Data is where the tables are made and kept, and where a run keeps its
-	// temporary files.
+	// Data is the folder of the tables and of a run's temporary files.
 	Data string
 	// Scale is TPC-H's scale factor.
 	Scale string
-	// Threads is what plain DuckDB may use; the server uses what it finds.
+	// Threads is the number of threads of plain DuckDB. The server uses all
+	// processors.
 	Threads int
-	// Settle is the time between two looks at a server that calms down; 5 s
-	// when zero.
+	// Settle is the interval at which the memory of an idle server is read; zero
+	// means 5 s.
 	Settle time.Duration
 	// Env is the environment of every process that is started.
 	Env []string
-	// Progress gets a line for each step.
+	// Progress is called with a line for each step.
 	Progress func(format string, args ...any)
 }
 
-// logName is the file in a server's directory that has its output.
+// logName is the file in a server's directory that holds its output.
 const logName = "server.log"
 
-// server is one running Lakewarden with a fresh catalog and one organisation.
+// server is a running Lakewarden with a fresh catalog and one organisation.
 type server struct {
 	cfg  Config
 	dir  string // data directory, logs
@@ -51,7 +51,7 @@ type server struct {
 	admin                   *client
 }
 
-// identity is what the bootstrap and user commands print.
+// identity is the output of the bootstrap and user commands.
 type identity struct {
 	OrganisationID string `json:"organisation_id"`
 	WorkspaceID    string `json:"workspace_id"`
@@ -59,8 +59,8 @@ type identity struct {
 	APIKey         string `json:"api_key"`
 }
 
-// startServer starts a server over an empty data directory, with settings as
-// in an environment. The caller stops it.
+// startServer starts a server with an empty data directory and the given
+// environment variables. The caller stops it.
 func startServer(ctx context.Context, cfg Config, settings []string) (*server, error) {
 	dir, err := os.MkdirTemp(cfg.Data, "run-")
 	if err != nil {
@@ -84,7 +84,7 @@ func (s *server) start(ctx context.Context, settings []string) error {
 		"LAKEWARDEN_DATA_DIR="+filepath.Join(s.dir, "data"),
 		"LAKEWARDEN_LOCAL_ROOTS="+s.cfg.Data,
 		"LAKEWARDEN_EXTENSION_DIR="+s.cfg.Extensions,
-		// Limits on requests are not what is measured.
+		// Rate limits are not measured.
 		"LAKEWARDEN_RATE_PER_MINUTE=1000000", "LAKEWARDEN_RATE_BURST=100000",
 	)
 	s.env = append(s.env, settings...)
@@ -100,13 +100,13 @@ func (s *server) start(ctx context.Context, settings []string) error {
 		return err
 	}
 	if err := s.proc.awaitHTTP(ctx, s.base+"/readyz"); err != nil {
-		_ = s.proc.Stop() // the first error says why
+		_ = s.proc.Stop() // the first error is the cause
 		return err
 	}
 	return nil
 }
 
-// command runs one of the binary's commands that print an identity as JSON.
+// command runs a command of the binary that prints an identity as JSON.
 func (s *server) command(ctx context.Context, args ...string) (identity, error) {
 	cmd := exec.CommandContext(ctx, s.cfg.Lakewarden, args...)
 	cmd.Env = s.env
@@ -130,8 +130,8 @@ func (s *server) addUser(ctx context.Context, email string) (*client, error) {
 	return newClient(s.base, who.APIKey), nil
 }
 
-// storage registers a folder of Delta tables for everyone in the organisation
-// and returns the SQL schema in which they appear.
+// storage registers a folder of Delta tables for everyone in the organisation, and
+// returns the SQL schema of its tables.
 func (s *server) storage(ctx context.Context, name string) (string, error) {
 	return s.register(ctx, map[string]any{
 		"configName": name, "kind": "local", "root": filepath.Join(s.cfg.Data, name),
@@ -159,7 +159,7 @@ func (s *server) register(ctx context.Context, settings map[string]any) (string,
 	return config.Schema, err
 }
 
-// filter adds one enabled row policy that lets everyone see what f leaves.
+// filter adds an enabled row policy with which everyone sees the rows that match f.
 func (s *server) filter(ctx context.Context, schema string, f Filter) error {
 	return s.admin.call(ctx, http.MethodPost, "/v1/organisations/"+s.organisation+"/policies", map[string]any{
 		"tableFqn":   "lake." + schema + "." + f.Table,
@@ -174,7 +174,7 @@ func (s *server) filter(ctx context.Context, schema string, f Filter) error {
 	}, nil)
 }
 
-// stop ends the server and removes its data; the log stays when keep is set.
+// stop ends the server and removes its data. It keeps the log if keep is set.
 func (s *server) stop(keep bool) error {
 	err := s.proc.Stop()
 	if keep {

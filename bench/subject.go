@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// The subjects, by the names that workloads and reports use.
+// The names of the subjects in workloads and reports.
 const (
 	subjectServer = "lakewarden"
 	peerDuckDB    = "duckdb"
@@ -13,23 +13,23 @@ const (
 	peerLocal     = "local"
 )
 
-// Answer is what one statement cost on one subject.
+// Answer holds the cost of one statement on one subject.
 type Answer struct {
-	// Total is the time until the last row has arrived, First until the first
-	// byte of the answer.
+	// Total is the time until the last row arrived, First until the first byte of
+	// the response.
 	Total, First time.Duration
 	Rows         int64
 	Bytes        int64
 }
 
-// Subject answers statements: the server or a peer. A subject is used by one
-// goroutine at a time.
+// Subject runs statements: the server or a peer. A subject is used by one goroutine
+// at a time.
 type Subject interface {
 	Name() string
 	Ask(ctx context.Context, st Statement) (Answer, error)
 }
 
-// renamed is a subject under another name.
+// renamed is a subject with another name in reports.
 type renamed struct {
 	Subject
 	name string

@@ -21,32 +21,34 @@ type Kind string
 const (
 	// KindCompare runs the same statements on the server and on peers.
 	KindCompare Kind = "compare"
-	// KindPoint measures what the server adds to one short statement.
+	// KindPoint measures the server's overhead for one short statement.
 	KindPoint Kind = "point"
-	// KindFirst measures the first statement of users never seen before.
+	// KindFirst measures the first statement of new users.
 	KindFirst Kind = "first"
-	// KindValidate measures how long a statement takes to be refused.
+	// KindValidate measures the time until a statement is refused.
 	KindValidate Kind = "validate"
-	// KindStream measures memory and first byte of a large result.
+	// KindStream measures memory and the time of the first byte for a large result.
 	KindStream Kind = "stream"
-	// KindIdle measures what users leave behind when they do nothing.
+	// KindIdle measures the memory of idle users.
 	KindIdle Kind = "idle"
-	// KindIsolation compares a server whose engine runs in processes of its own
-	// with one whose engine does not.
+	// KindIsolation compares a server whose engine runs in separate processes with
+	// one whose engine does not.
 	KindIsolation Kind = "isolation"
-	// KindBudget lets many users work at once within one budget of memory.
+	// KindBudget runs statements of many users at once within one memory budget.
 	KindBudget Kind = "budget"
 	// KindKills measures one organisation while the process of another is killed.
 	KindKills Kind = "kills"
-	// KindLog compares how the snapshot of a table is loaded with delta-rs.
+	// KindLog compares loading the snapshot of a table with delta-rs.
 	KindLog Kind = "log"
 	// KindMaintain compares maintenance of a table with delta-rs.
 	KindMaintain Kind = "maintain"
-	// KindWrite writes rows to a table with a key, merges in turn with delta-rs.
+	// KindWrite writes rows to a table with a key, and alternates merges with
+	// delta-rs.
 	KindWrite Kind = "write"
-	// KindBodies measures what request bodies cost the server without its engine.
+	// KindBodies measures the cost of request bodies for the server, without its
+	// engine.
 	KindBodies Kind = "bodies"
-	// KindFlood measures one user during a flood of wrong keys.
+	// KindFlood measures one user while others send wrong keys.
 	KindFlood Kind = "flood"
 )
 
@@ -56,9 +58,9 @@ type Workload struct {
 	Title string   `json:"title"`
 	Kind  Kind     `json:"kind"`
 	Tags  []string `json:"tags"`
-	// Folder holds the tables, below the data folder. Default tpch.
+	// Folder is the folder of the tables, below the data folder. Default tpch.
 	Folder string `json:"folder"`
-	// Remote puts the tables into an S3 server on loopback.
+	// Remote reads the tables from an S3 server on loopback.
 	Remote *Remote `json:"remote"`
 	// Log is the table of a log workload.
 	Log *Log `json:"log"`
@@ -75,41 +77,42 @@ type Workload struct {
 	// Peers are the subjects other than the server: duckdb, roapi, and local, which
 	// is another server over the same tables on disk.
 	Peers []string `json:"peers"`
-	// Modes are how plain DuckDB reaches the table of a point workload.
+	// Modes are the ways in which plain DuckDB reads the table of a point workload.
 	Modes []string `json:"modes"`
-	// Queries names a file of statements in the data folder; Statements are
-	// given here. A workload has one of them.
+	// Queries names a file of statements in the data folder; Statements lists them
+	// directly. A workload has one of the two.
 	Queries    string      `json:"queries"`
 	Statements []Statement `json:"statements"`
 	Warmup     int         `json:"warmup"`
 	Runs       int         `json:"runs"`
-	// Users is how many users a first, idle or budget workload creates.
+	// Users is the number of users of a first, idle or budget workload.
 	Users int `json:"users"`
 	// BudgetMiB is the memory that the statements of a budget workload share.
 	BudgetMiB int `json:"budget_mib"`
-	// Kills is how often a kills workload kills a process.
+	// Kills is the number of processes that a kills workload kills.
 	Kills int `json:"kills"`
 	// Sizes are the statement lengths of a validate workload, in bytes.
 	Sizes []int `json:"sizes"`
-	// Seed fixes the order of statements and the values drawn for them.
+	// Seed determines the order of statements and the drawn values.
 	Seed    uint64   `json:"seed"`
 	Targets []Target `json:"targets"`
 }
 
-// Remote says how far away the S3 server is.
+// Remote describes the S3 server.
 type Remote struct {
-	// DelayMillis is added to every request.
+	// DelayMillis is the delay of every request.
 	DelayMillis int `json:"delay_ms"`
 }
 
-// Statement is one query of a workload. An argument "$key" stands for a value
+// Statement is a query of a workload. The argument "$key" is replaced by a value
 // drawn between 1 and Keys.
 type Statement struct {
 	Name string `json:"name"`
 	SQL  string `json:"sql"`
 	Args []any  `json:"args"`
 	Keys int    `json:"keys"`
-	// Repeat is how often an isolation or flood workload asks it in a round. Default 1.
+	// Repeat is how often an isolation or flood workload runs the statement in a
+	// round. Default 1.
 	Repeat int `json:"repeat"`
 }
 
@@ -120,13 +123,13 @@ type Target struct {
 	AtLeast *float64 `json:"at_least"`
 }
 
-// Met reports whether value keeps the bound.
+// Met reports whether value is within the bound.
 func (t Target) Met(value float64) bool {
 	return (t.AtMost == nil || value <= *t.AtMost) && (t.AtLeast == nil || value >= *t.AtLeast)
 }
 
-// Filter is a row filter in both its forms: the policy condition the server
-// gets, and the predicate a person would write by hand.
+// Filter is a row filter in two forms: the policy condition for the server, and the
+// equivalent hand-written predicate.
 type Filter struct {
 	Table  string `json:"table"`
 	Column string `json:"column"`
@@ -158,7 +161,8 @@ func Workloads() ([]Workload, error) {
 	return all, nil
 }
 
-// Select returns the workloads with one of the names or tags; "all" is every.
+// Select returns the workloads with one of the comma-separated names or tags; "all"
+// selects all.
 func Select(all []Workload, choice string) ([]Workload, error) {
 	if choice == "" || choice == "all" {
 		return all, nil
@@ -198,7 +202,8 @@ func decodeFile(name string, into any) error {
 }
 
 func (w Workload) validate() error {
-	kinds := []Kind{KindCompare, KindPoint, KindFirst, KindValidate, KindStream, KindIdle, KindIsolation, KindBudget, KindKills, KindLog, KindMaintain, KindWrite, KindBodies, KindFlood}
+	kinds := []Kind{KindCompare, KindPoint, KindFirst, KindValidate, KindStream, KindIdle, KindIsolation, KindBudget, KindKills, KindLog,
+		KindMaintain, KindWrite, KindBodies, KindFlood}
 	switch {
 	case w.Name == "" || w.Title == "":
 		return errors.New("a workload needs a name and a title")
@@ -206,7 +211,8 @@ func (w Workload) validate() error {
 		return fmt.Errorf("unknown kind %q", w.Kind)
 	case w.Runs < 1:
 		return errors.New("runs must be positive")
-	case (w.Queries != "") == (len(w.Statements) > 0) && !slices.Contains([]Kind{KindValidate, KindLog, KindMaintain, KindWrite, KindBodies}, w.Kind):
+	case (w.Queries != "") == (len(w.Statements) > 0) &&
+		!slices.Contains([]Kind{KindValidate, KindLog, KindMaintain, KindWrite, KindBodies}, w.Kind):
 		return errors.New("exactly one of queries and statements")
 	case (w.Kind == KindLog) != (w.Log != nil):
 		return errors.New("a log workload, and no other, describes a log")
@@ -245,12 +251,12 @@ func (w Workload) validate() error {
 	return nil
 }
 
-// prepared reports whether the workload reads the tables that Prepare makes.
+// prepared reports whether the workload reads tables that Prepare creates.
 func (w Workload) prepared() bool {
 	return w.Kind != KindLog && w.Kind != KindBodies && w.Kind != KindFlood
 }
 
-// folder is where the workload's tables are, below the data folder.
+// folder returns the folder of the workload's tables, below the data folder.
 func (w Workload) folder() string {
 	if w.Folder == "" {
 		return folderTPCH
@@ -258,7 +264,8 @@ func (w Workload) folder() string {
 	return w.Folder
 }
 
-// settings are those of the server beyond what every run has.
+// settings returns the server's settings for the workload, in addition to those of
+// every run.
 func (w Workload) settings() []string {
 	var settings []string
 	if w.Remote != nil {
@@ -268,7 +275,7 @@ func (w Workload) settings() []string {
 		settings = append(settings, "LAKEWARDEN_ISOLATION="+isolationProcess)
 	}
 	if w.Write != nil && w.Write.Operation == "insert" {
-		settings = append(settings, "LAKEWARDEN_LOG_LEVEL=debug") // tells the files of each check of keys
+		settings = append(settings, "LAKEWARDEN_LOG_LEVEL=debug") // logs the number of files of each check of keys
 	}
 	if w.BudgetMiB > 0 {
 		settings = append(settings, fmt.Sprintf("LAKEWARDEN_MEMORY_MIB=%d", w.BudgetMiB))
@@ -276,7 +283,8 @@ func (w Workload) settings() []string {
 	return settings
 }
 
-// ParseQueries splits a file of statements, each after a line "-- name: NAME".
+// ParseQueries splits a file of statements, each of which follows a line "-- name:
+// NAME".
 func ParseQueries(text string) ([]Statement, error) {
 	const mark = "-- name:"
 	var statements []Statement

@@ -1,4 +1,4 @@
 // Command bench measures a Lakewarden binary against plain DuckDB and roapi,
-// and compares two reports. It is flags around package bench, and the program that
-// loads snapshots for it.
+// and compares two reports. It provides the flags of package bench, and loads
+// snapshots for it in processes of their own.
 package main

@@ -15,7 +15,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine/objstore/file"
 )
 
-// load loads a snapshot once, in this process alone.
+// load loads a snapshot once and prints what it cost this process.
 func load(ctx context.Context, args []string, out io.Writer) error {
 	if len(args) != 1 {
 		return errors.New("load takes the directory of a table")
@@ -42,7 +42,7 @@ func load(ctx context.Context, args []string, out io.Writer) error {
 	return json.NewEncoder(out).Encode(loaded)
 }
 
-// memoryOf reads a figure of this process, in bytes.
+// memoryOf reads a value of the status of this process, in bytes.
 func memoryOf(figure string) (int64, error) {
 	text, err := os.ReadFile("/proc/self/status")
 	if err != nil {

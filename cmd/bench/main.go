@@ -21,7 +21,7 @@ import (
 const usage = `usage: bench COMMAND
 
   run      measure and write a report (bench run -h lists its flags)
-  compare  OLD NEW: flag figures that became more than 15 % worse
+  compare  OLD NEW: flag metrics that became more than 15 % worse
   list     the workloads
   load     DIRECTORY: what loading the snapshot of a Delta table takes`
 
@@ -57,14 +57,15 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("run", flag.ExitOnError)
 	var (
 		choice = flags.String("workload", "all", "names or tags, separated by commas")
-		report = flags.String("report", "docs/bench", "folder of the report; the one in it is compared with")
-		strict = flags.Bool("strict", false, "fail when a target is missed or a figure became slower")
+		report = flags.String("report", "docs/bench", "folder of the report; compared with the report that it holds")
+		strict = flags.Bool("strict", false, "fail when a target is missed or a metric became slower")
 		cfg    = bench.Config{Env: os.Environ(), Threads: runtime.NumCPU()}
 	)
 	flags.StringVar(&cfg.Lakewarden, "lakewarden", "bin/lakewarden", "the server's binary")
 	flags.StringVar(&cfg.Python, "python", or(os.Getenv("LAKEWARDEN_TEST_PYTHON"), "bin/venv/bin/python"), "Python with duckdb and deltalake")
 	flags.StringVar(&cfg.Roapi, "roapi", "", "roapi's binary (default: next to Python)")
-	flags.StringVar(&cfg.Versitygw, "versitygw", or(os.Getenv("LAKEWARDEN_TEST_VERSITYGW"), "bin/versitygw"), "the S3 server of remote workloads")
+	flags.StringVar(&cfg.Versitygw, "versitygw", or(os.Getenv("LAKEWARDEN_TEST_VERSITYGW"), "bin/versitygw"),
+		"the S3 server of remote workloads")
 	flags.StringVar(&cfg.Extensions, "extensions", or(os.Getenv("LAKEWARDEN_EXTENSION_DIR"), "bin/extensions"), "DuckDB's extension directory")
 	flags.StringVar(&cfg.Data, "data", "bin/bench-data", "folder of the tables")
 	flags.StringVar(&cfg.Scale, "scale", "1", "TPC-H scale factor")
@@ -133,8 +134,8 @@ func measure(ctx context.Context, cfg bench.Config, choice, folder string, stric
 	return judge(report, changes, strict)
 }
 
-// judge turns a report into the command's result. What could not be measured
-// always fails; what is slow fails when asked to.
+// judge returns an error for a report with failed measurements and, if strict, with
+// missed targets or slower metrics.
 func judge(report bench.Report, changes []bench.Change, strict bool) error {
 	var problems []error
 	for _, o := range report.Outcomes {

@@ -118,7 +118,8 @@ func (s suite) writeSources(t *testing.T) {
 
 func (s suite) writeDescribes(t *testing.T) {
 	session := s.openScratch(t)
-	files := session.write(t, `SELECT i AS id, CASE WHEN i % 2 = 0 THEN NULL ELSE 'v' || i END AS "a.""b", {'x': i} AS st, i % 3 AS p FROM range(30) t(i)`,
+	files := session.write(t, `SELECT i AS id, CASE WHEN i % 2 = 0 THEN NULL ELSE 'v' || i END AS "a.""b", {'x': i} AS st, i % 3 AS p
+		FROM range(30) t(i)`,
 		engine.FileLayout{PartitionBy: []string{"p"}})
 	require.Len(t, files, 3)
 	for _, f := range files {
