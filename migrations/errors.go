@@ -3,9 +3,9 @@ package migrations
 import "errors"
 
 var (
-	// ErrUnknownSchema is returned by [Apply] and [Check] when the database
-	// has a migration that this binary does not know: a newer release was
-	// here. The server must not start; install that release.
+	// ErrUnknownSchema is returned by [Apply] and [Check] if the database has a
+	// migration that this binary does not know, because a newer release has
+	// migrated it. The server must not start; install that release.
 	ErrUnknownSchema = errors.New("database schema is newer than this program")
 	// ErrPending is returned by [Check] when migrations are missing. Run
 	// [Apply], then check again.

@@ -1,4 +1,4 @@
 package migrations
 
-// Lock is the lock that Apply takes.
+// Lock is the lock that Apply holds.
 var Lock = lock

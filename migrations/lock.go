@@ -13,12 +13,12 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// advisoryKey identifies our lock among the advisory locks of a Postgres
-// database. Any fixed number does.
+// advisoryKey identifies the lock among the advisory locks of a Postgres database.
+// Its value is arbitrary.
 const advisoryKey = 0x6c616b65
 
-// lock waits for the right to change the schema. The returned function gives
-// it back; a process that dies gives it back too.
+// lock waits for the exclusive right to change the schema. The returned function
+// releases it, and so does the end of the process.
 func lock(ctx context.Context, dialect Dialect, db *sql.DB) (release func(), err error) {
 	if dialect == SQLite {
 		return lockFile(ctx, db)
@@ -31,8 +31,8 @@ func lock(ctx context.Context, dialect Dialect, db *sql.DB) (release func(), err
 		return nil, errors.Join(err, conn.Close())
 	}
 	return func() {
-		// A lock that cannot be given back ends with its connection, which
-		// therefore must not return to the pool.
+		// If the unlock fails, the lock ends with the connection, which must not
+		// return to the pool.
 		if _, err := conn.ExecContext(context.WithoutCancel(ctx), "SELECT pg_advisory_unlock($1)", advisoryKey); err != nil {
 			_ = conn.Raw(func(any) error { return driver.ErrBadConn })
 		}
@@ -40,14 +40,14 @@ func lock(ctx context.Context, dialect Dialect, db *sql.DB) (release func(), err
 	}, nil
 }
 
-// lockFile locks a second SQLite file beside the database: the database's own
-// lock is needed by the migrations themselves, one transaction after another.
+// lockFile locks a second SQLite file next to the database, because the migrations
+// themselves lock the database, one transaction after another.
 func lockFile(ctx context.Context, db *sql.DB) (release func(), err error) {
 	var path string
 	if err := db.QueryRowContext(ctx, "SELECT file FROM pragma_database_list WHERE name = 'main'").Scan(&path); err != nil {
 		return nil, err
 	}
-	if path == "" { // in memory: nobody else can be there
+	if path == "" { // in memory: no other process has access
 		return func() {}, nil
 	}
 	dsn := (&url.URL{Scheme: "file", OmitHost: true, Path: path + ".migrate.lock"}).String()

@@ -13,7 +13,7 @@ import (
 //go:embed sqlite/*.sql postgres/*.sql
 var files embed.FS
 
-// Dialect names a database; it is also the folder of its files.
+// Dialect names a database and the folder of its files.
 type Dialect string
 
 // The databases.
@@ -25,18 +25,18 @@ const (
 // Files returns the migrations of one database.
 func Files(dialect Dialect) (fs.FS, error) { return fs.Sub(files, string(dialect)) }
 
-// Status is where a database stands.
+// Status reports which migrations a database has.
 type Status struct {
-	// Current is the number of the last migration applied, 0 for none.
+	// Current is the number of the last applied migration, or 0.
 	Current int64
-	// Latest is the last number that this program knows.
+	// Latest is the highest number that this program knows.
 	Latest int64
 }
 
-// Apply brings the database to the latest schema and returns where it stands.
-// It waits for another Apply on the same database and then finds nothing left
-// to do. Each file runs in a transaction of its own, so a failed one leaves
-// the schema of the file before it. db needs two connections for Postgres.
+// Apply migrates the database to the latest schema and returns its status. If
+// another Apply runs on the same database it waits, and then finds nothing to do.
+// Each file runs in its own transaction, so a failed one leaves the schema of the
+// file before it. db needs two connections for Postgres.
 func Apply(ctx context.Context, dialect Dialect, db *sql.DB) (Status, error) {
 	provider, err := newProvider(dialect, db)
 	if err != nil {
@@ -47,31 +47,32 @@ func Apply(ctx context.Context, dialect Dialect, db *sql.DB) (Status, error) {
 		return Status{}, fmt.Errorf("lock the schema: %w", err)
 	}
 	defer release()
-	if status, err := standing(ctx, provider); err != nil || status.Current == status.Latest {
+	if status, err := readStatus(ctx, provider); err != nil || status.Current == status.Latest {
 		return status, err
 	}
 	if _, err := provider.Up(ctx); err != nil {
 		return Status{}, fmt.Errorf("apply migrations: %w", err)
 	}
-	return standing(ctx, provider)
+	return readStatus(ctx, provider)
 }
 
-// Check returns nil when the database has exactly the latest schema, else
+// Check returns nil if the database has exactly the latest schema, otherwise
 // [ErrPending] or [ErrUnknownSchema]. It changes no data.
 func Check(ctx context.Context, dialect Dialect, db *sql.DB) (Status, error) {
 	provider, err := newProvider(dialect, db)
 	if err != nil {
 		return Status{}, err
 	}
-	status, err := standing(ctx, provider)
+	status, err := readStatus(ctx, provider)
 	if err == nil && status.Current < status.Latest {
 		err = fmt.Errorf("%w: %d of %d", ErrPending, status.Current, status.Latest)
 	}
 	return status, err
 }
 
-// Rollback takes back every migration above a number. It is for tests and for
-// an operator who goes back to an older release; data of later tables is lost.
+// Rollback reverts every migration above a number. It is for tests, and for
+// operators who return to an older release. The data of tables that it drops is
+// lost.
 func Rollback(ctx context.Context, dialect Dialect, db *sql.DB, to int64) error {
 	provider, err := newProvider(dialect, db)
 	if err != nil {
@@ -104,9 +105,9 @@ func newProvider(dialect Dialect, db *sql.DB) (*goose.Provider, error) {
 	return provider, nil
 }
 
-// standing compares the database with the files by number. Files are
-// append-only, so the highest number says all.
-func standing(ctx context.Context, provider *goose.Provider) (Status, error) {
+// readStatus compares the database with the files by number. Files are append-only, so
+// the highest number is sufficient.
+func readStatus(ctx context.Context, provider *goose.Provider) (Status, error) {
 	sources := provider.ListSources()
 	status := Status{Latest: sources[len(sources)-1].Version}
 	current, err := provider.GetDBVersion(ctx)

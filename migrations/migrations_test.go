@@ -22,8 +22,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// database makes an empty database and returns a function that opens pools on
-// it.
+// database creates an empty database and returns a function that opens pools on it.
 func database(t *testing.T, dialect migrations.Dialect) (open func() *sql.DB) {
 	driver, source := "pgx", ""
 	if dialect == migrations.SQLite {
@@ -46,7 +45,7 @@ func each(t *testing.T, test func(t *testing.T, dialect migrations.Dialect, open
 	}
 }
 
-// shape describes the schema as the database sees it.
+// shape returns a description of the schema as the database reports it.
 func shape(t *testing.T, dialect migrations.Dialect, db *sql.DB) string {
 	t.Helper()
 	query := `SELECT type || ' ' || name || ' ' || COALESCE(sql, '') FROM sqlite_master WHERE name NOT LIKE 'goose%' AND name NOT LIKE 'sqlite%' ORDER BY 1`
@@ -103,7 +102,7 @@ func TestUpDownUp(t *testing.T) {
 			_, err = migrations.Check(t.Context(), dialect, db)
 			require.ErrorIs(t, err, migrations.ErrPending)
 		}
-		require.Empty(t, shape(t, dialect, db), "nothing is left behind")
+		require.Empty(t, shape(t, dialect, db), "the tables are dropped")
 		_, err = migrations.Apply(t.Context(), dialect, db)
 		require.NoError(t, err)
 		require.Equal(t, first, shape(t, dialect, db))
@@ -150,8 +149,8 @@ func TestUnknownSchemaIsRefused(t *testing.T) {
 	})
 }
 
-// TestWaitingEndsWithContext holds the lock from a second pool, as a process
-// that hangs in its migration would.
+// TestWaitingEndsWithContext holds the lock with a second pool, like a process that
+// hangs during a migration.
 func TestWaitingEndsWithContext(t *testing.T) {
 	each(t, func(t *testing.T, dialect migrations.Dialect, open func() *sql.DB) {
 		release, err := migrations.Lock(t.Context(), dialect, open())
@@ -163,7 +162,7 @@ func TestWaitingEndsWithContext(t *testing.T) {
 		require.Error(t, err)
 		require.ErrorIs(t, ctx.Err(), context.DeadlineExceeded)
 		_, err = migrations.Check(t.Context(), dialect, db)
-		require.ErrorIs(t, err, migrations.ErrPending, "nothing was applied without the lock")
+		require.ErrorIs(t, err, migrations.ErrPending, "nothing is applied without the lock")
 		release()
 		_, err = migrations.Apply(t.Context(), dialect, db)
 		require.NoError(t, err)

@@ -9,8 +9,8 @@ import (
 	"github.com/lakewarden/lakewarden/migrations"
 )
 
-// TestStorageSecretsMove: a sealed credential survives the way into a table of
-// its own, and back.
+// TestStorageSecretsMove checks that a sealed credential keeps its value when it
+// moves to a separate table and back.
 func TestStorageSecretsMove(t *testing.T) {
 	each(t, func(t *testing.T, dialect migrations.Dialect, open func() *sql.DB) {
 		db := open()
