@@ -48,7 +48,8 @@ func each(t *testing.T, test func(t *testing.T, dialect migrations.Dialect, open
 // shape returns a description of the schema as the database reports it.
 func shape(t *testing.T, dialect migrations.Dialect, db *sql.DB) string {
 	t.Helper()
-	query := `SELECT type || ' ' || name || ' ' || COALESCE(sql, '') FROM sqlite_master WHERE name NOT LIKE 'goose%' AND name NOT LIKE 'sqlite%' ORDER BY 1`
+	query := `SELECT type || ' ' || name || ' ' || COALESCE(sql, '') FROM sqlite_master
+		WHERE name NOT LIKE 'goose%' AND name NOT LIKE 'sqlite%' ORDER BY 1`
 	if dialect == migrations.Postgres {
 		query = `SELECT table_name || '.' || column_name || ' ' || data_type || ' ' || is_nullable || ' ' || COALESCE(collation_name, '')
 			FROM information_schema.columns WHERE table_schema = 'public' AND table_name NOT LIKE 'goose%'

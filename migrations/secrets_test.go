@@ -24,7 +24,8 @@ func TestStorageSecretsMove(t *testing.T) {
 		for _, statement := range []string{
 			`INSERT INTO users VALUES ('u', 'u@example.com', 'u', 1, 1, 1)`,
 			`INSERT INTO organisations VALUES ('o', 'o', 'u', '{}', 1, 1, 1, NULL)`,
-			`INSERT INTO storage_configs (id, org_id, name, slug, kind, owner_user_id, location, settings, auth_mode, sealed_secret, version, created_at, updated_at)
+			`INSERT INTO storage_configs (id, org_id, name, slug, kind, owner_user_id, location, settings, auth_mode, sealed_secret,
+					version, created_at, updated_at)
 				VALUES ('with', 'o', 'n', 'n', 's3', 'u', 's3://e/b/', '{}', 'access_key', ` + sealed + `, 1, 1, 1),
 				('without', 'o', 'n', 'n', 'local', 'u', 'file:///x/', '{}', '', NULL, 1, 1, 1)`,
 		} {

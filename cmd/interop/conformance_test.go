@@ -26,7 +26,7 @@ func TestConformance(t *testing.T) {
 			made = append(made, s)
 		}
 	}
-	w := &world{}
+	w := &testServer{}
 	local := filepath.Join(w.serve(t), "storage", "main")
 	for _, s := range made {
 		writeTable(t, filepath.Join(local, s.Table), s.text(t))
@@ -34,22 +34,23 @@ func TestConformance(t *testing.T) {
 	w.tryAll(t, local, made, "conformance.md")
 }
 
-// lanes is the number of tables that are tested at once.
-const lanes = 2
+// parallelTables is the number of tables that are tested at once.
+const parallelTables = 2
 
-// tryAll opens the folder of the tables to the server, tries each of them, and
-// compares the numbers with a report.
-func (w *world) tryAll(t *testing.T, local string, made []specimen, report string, more ...judge) {
+// tryAll makes the folder of the tables available to the server, tests each of
+// them, and compares the numbers with a report.
+func (w *testServer) tryAll(t *testing.T, local string, made []specimen, report string, more ...judge) {
 	t.Helper()
-	config := w.send(t, "POST", "/v1/storages/configs", object{"configName": "main", "kind": "local", "root": "main", "workspaceId": w.workspace})
+	config := w.send(t, "POST", "/v1/storages/configs",
+		object{"configName": "main", "kind": "local", "root": "main", "workspaceId": w.workspace})
 	in := place{name: "local", uri: local, folder: local, schema: config["schema"].(string)}
 	found := w.send(t, "POST", "/v1/storages/configs/"+config["configId"].(string)+"/discover", nil)
 	problems := map[string]object{}
 	for _, p := range found["problems"].([]any) {
 		problems[p.(object)["path"].(string)] = p.(object)
 	}
-	free := make(chan *world, lanes)
-	for range lanes {
+	free := make(chan *testServer, parallelTables)
+	for range parallelTables {
 		lane := *w
 		none := object{"endpoint": "http://127.0.0.1:1", "key": "none", "secret": "none", "region": "none"}
 		lane.server = startProcess(t, "engines.py", object{"extensions": oracletest.Extensions(t), "s3": none})
@@ -64,7 +65,7 @@ func (w *world) tryAll(t *testing.T, local string, made []specimen, report strin
 				lane := <-free
 				defer func() { free <- lane }()
 				at := &table{t: t, w: lane, in: in, name: s.Table, path: "/v1/tables/lake/" + in.schema + "/" + s.Table}
-				c := &trial{table: at, specimen: s, problem: problems[s.Table]}
+				c := &corpusTest{table: at, specimen: s, problem: problems[s.Table]}
 				c.run()
 				counts.add(s, c.count)
 			})
@@ -73,8 +74,8 @@ func (w *world) tryAll(t *testing.T, local string, made []specimen, report strin
 	counts.check(t, report)
 }
 
-// trial is the test of one table of the corpus.
-type trial struct {
+// corpusTest is the test of one table of the corpus.
+type corpusTest struct {
 	*table
 	specimen
 	// problem is the problem that discovery reports if it does not register the table.
@@ -84,13 +85,13 @@ type trial struct {
 	count count
 }
 
-func (c *trial) run() {
+func (c *corpusTest) run() {
 	t := c.t
 	t.Helper()
 	if c.specimen.Refused != nil {
 		c.refuses("", *c.specimen.Refused)
 	}
-	if c.specimen.Refused != nil && len(c.Versions) > 0 { // versions that are read stay open
+	if c.specimen.Refused != nil && len(c.Versions) > 0 { // versions stay readable as long as the log allows
 		for _, path := range []string{"/details", "/history"} {
 			c.w.send(t, "GET", c.path+path, nil)
 		}
@@ -127,7 +128,7 @@ func (c *trial) run() {
 }
 
 // servedAt returns the rows of a version as the server reads them.
-func (c *trial) servedAt(version int64) contents {
+func (c *corpusTest) servedAt(version int64) contents {
 	c.t.Helper()
 	r := c.request(reading)
 	r.Engine, r.Name = "server", fmt.Sprintf("%s AT (VERSION => %d)", r.Name, version)
@@ -145,13 +146,13 @@ func (s specimen) writes() []write {
 }
 
 // query reads all rows.
-func (c *trial) query(at string) (int, []byte) {
+func (c *corpusTest) query(at string) (int, []byte) {
 	c.t.Helper()
 	return c.w.call(c.t, "POST", "/v1/query", object{"sql": "SELECT * FROM " + c.in.schema + "." + c.name + at, "max_staleness_ms": 0})
 }
 
 // reads requires that the server returns the rows in JSON.
-func (c *trial) reads(at string, want []any) {
+func (c *corpusTest) reads(at string, want []any) {
 	c.t.Helper()
 	status, body := c.query(at)
 	require.Equal(c.t, 200, status, "%s: %s", at, body)
@@ -164,7 +165,7 @@ func (c *trial) reads(at string, want []any) {
 }
 
 // pages requires the same rows page by page.
-func (c *trial) pages(want []any) {
+func (c *corpusTest) pages(want []any) {
 	c.t.Helper()
 	rows, token := []any{}, ""
 	for {
@@ -199,7 +200,7 @@ func lines(t *testing.T, rows []any) []string {
 
 // refuses requires the error of a statement, or that of discovery if the table is not
 // registered.
-func (c *trial) refuses(at string, want refusal) {
+func (c *corpusTest) refuses(at string, want refusal) {
 	c.t.Helper()
 	c.count.refused++
 	if want.Status == 0 {
@@ -213,7 +214,7 @@ func (c *trial) refuses(at string, want refusal) {
 	c.refused("reading"+at, status, body, want)
 }
 
-func (c *trial) refused(what string, status int, body []byte, want refusal) {
+func (c *corpusTest) refused(what string, status int, body []byte, want refusal) {
 	c.t.Helper()
 	require.Equal(c.t, want.Status, status, "%s: %s", what, body)
 	var got struct {
@@ -227,7 +228,7 @@ func (c *trial) refused(what string, status int, body []byte, want refusal) {
 }
 
 // judged requires that the other engines read the same rows.
-func (c *trial) judged(want contents) {
+func (c *corpusTest) judged(want contents) {
 	c.t.Helper()
 	for _, j := range c.w.judges {
 		a := j.ask(c.t, c.request(reading))
@@ -248,7 +249,7 @@ func (c *trial) judged(want contents) {
 	}
 }
 
-func (c *trial) limitOf(engine string) (readLimit, bool) {
+func (c *corpusTest) limitOf(engine string) (readLimit, bool) {
 	for _, l := range c.Limits {
 		begun := l.From == "" || slices.Contains(c.done, l.From)
 		if l.Engine == engine && begun && (l.Until == "" || !slices.Contains(c.done, l.Until)) {
@@ -258,9 +259,9 @@ func (c *trial) limitOf(engine string) (readLimit, bool) {
 	return readLimit{}, false
 }
 
-// filtered compares the results of conditions on each column with those of plain DuckDB
-// over all rows of the table.
-func (c *trial) filtered() {
+// filtered compares the results of conditions on each column with those of plain
+// DuckDB over all rows of the table.
+func (c *corpusTest) filtered() {
 	c.t.Helper()
 	if c.NoFilters {
 		return
@@ -273,8 +274,8 @@ func (c *trial) filtered() {
 	c.count.conditions += a.Status
 }
 
-// timed requires that each time in the history selects its version.
-func (c *trial) timed() {
+// timed requires that each timestamp of the history selects its version.
+func (c *corpusTest) timed() {
 	c.t.Helper()
 	if !slices.Contains(c.Features, "time travel") {
 		return

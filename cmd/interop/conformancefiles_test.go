@@ -47,7 +47,7 @@ func sections(text string) []section {
 func writeTable(t *testing.T, folder, text string) {
 	t.Helper()
 	all := sections(text)
-	// Files that actions name come before the actions.
+	// Files that actions name are written before the actions.
 	slices.SortStableFunc(all, func(a, b section) int { return rank(a.name) - rank(b.name) })
 	sizes := map[string]int{}
 	for _, s := range all {
@@ -78,7 +78,7 @@ func writeTable(t *testing.T, folder, text string) {
 func commitTime(content []byte) int64 {
 	line, _, _ := bytes.Cut(content, []byte("\n"))
 	var first struct{ CommitInfo struct{ Timestamp int64 } }
-	_ = json.Unmarshal(line, &first) // other files have none
+	_ = json.Unmarshal(line, &first) // other files have no commitInfo
 	return first.CommitInfo.Timestamp
 }
 
@@ -97,7 +97,7 @@ func withSizes(actions []byte, sizes map[string]int) []byte {
 	var out bytes.Buffer
 	for line := range bytes.Lines(actions) {
 		var a map[string]struct{ Path string }
-		_ = json.Unmarshal(line, &a) // lines of damaged logs have no size
+		_ = json.Unmarshal(line, &a) // lines of damaged logs may be invalid
 		for _, member := range a {
 			name, err := url.PathUnescape(member.Path)
 			size, known := sizes[name]
@@ -118,20 +118,32 @@ func withSizes(actions []byte, sizes map[string]int) []byte {
 // checkpointSchema is the schema of classic checkpoints and of the Parquet files of V2
 // checkpoints.
 const checkpointSchema = `{"type":"struct","fields":[
-{"name":"txn","type":{"type":"struct","fields":[{"name":"appId","type":"string"},{"name":"version","type":"long"},{"name":"lastUpdated","type":"long"}]}},
-{"name":"add","type":{"type":"struct","fields":[{"name":"path","type":"string"},{"name":"partitionValues","type":{"type":"map","keyType":"string","valueType":"string"}},
- {"name":"size","type":"long"},{"name":"modificationTime","type":"long"},{"name":"dataChange","type":"boolean"},{"name":"stats","type":"string"},
- {"name":"deletionVector","type":{"type":"struct","fields":[{"name":"storageType","type":"string"},{"name":"pathOrInlineDv","type":"string"},{"name":"offset","type":"integer"},{"name":"sizeInBytes","type":"integer"},{"name":"cardinality","type":"long"}]}},
+{"name":"txn","type":{"type":"struct","fields":[{"name":"appId","type":"string"},{"name":"version","type":"long"},
+  {"name":"lastUpdated","type":"long"}]}},
+{"name":"add","type":{"type":"struct","fields":[{"name":"path","type":"string"},
+  {"name":"partitionValues","type":{"type":"map","keyType":"string","valueType":"string"}},
+ {"name":"size","type":"long"},{"name":"modificationTime","type":"long"},{"name":"dataChange","type":"boolean"},
+  {"name":"stats","type":"string"},
+ {"name":"deletionVector","type":{"type":"struct","fields":[{"name":"storageType","type":"string"},
+  {"name":"pathOrInlineDv","type":"string"},{"name":"offset","type":"integer"},{"name":"sizeInBytes","type":"integer"},
+  {"name":"cardinality","type":"long"}]}},
  {"name":"baseRowId","type":"long"},{"name":"defaultRowCommitVersion","type":"long"}]}},
-{"name":"remove","type":{"type":"struct","fields":[{"name":"path","type":"string"},{"name":"deletionTimestamp","type":"long"},{"name":"dataChange","type":"boolean"}]}},
-{"name":"metaData","type":{"type":"struct","fields":[{"name":"id","type":"string"},{"name":"name","type":"string"},{"name":"description","type":"string"},
- {"name":"format","type":{"type":"struct","fields":[{"name":"provider","type":"string"},{"name":"options","type":{"type":"map","keyType":"string","valueType":"string"}}]}},
+{"name":"remove","type":{"type":"struct","fields":[{"name":"path","type":"string"},{"name":"deletionTimestamp","type":"long"},
+  {"name":"dataChange","type":"boolean"}]}},
+{"name":"metaData","type":{"type":"struct","fields":[{"name":"id","type":"string"},{"name":"name","type":"string"},
+  {"name":"description","type":"string"},
+ {"name":"format","type":{"type":"struct","fields":[{"name":"provider","type":"string"},
+  {"name":"options","type":{"type":"map","keyType":"string","valueType":"string"}}]}},
  {"name":"schemaString","type":"string"},{"name":"partitionColumns","type":{"type":"array","elementType":"string"}},
  {"name":"configuration","type":{"type":"map","keyType":"string","valueType":"string"}},{"name":"createdTime","type":"long"}]}},
-{"name":"protocol","type":{"type":"struct","fields":[{"name":"minReaderVersion","type":"integer"},{"name":"minWriterVersion","type":"integer"},
- {"name":"readerFeatures","type":{"type":"array","elementType":"string"}},{"name":"writerFeatures","type":{"type":"array","elementType":"string"}}]}},
-{"name":"domainMetadata","type":{"type":"struct","fields":[{"name":"domain","type":"string"},{"name":"configuration","type":"string"},{"name":"removed","type":"boolean"}]}},
-{"name":"sidecar","type":{"type":"struct","fields":[{"name":"path","type":"string"},{"name":"sizeInBytes","type":"long"},{"name":"modificationTime","type":"long"}]}},
+{"name":"protocol","type":{"type":"struct","fields":[{"name":"minReaderVersion","type":"integer"},
+  {"name":"minWriterVersion","type":"integer"},
+ {"name":"readerFeatures","type":{"type":"array","elementType":"string"}},
+  {"name":"writerFeatures","type":{"type":"array","elementType":"string"}}]}},
+{"name":"domainMetadata","type":{"type":"struct","fields":[{"name":"domain","type":"string"},
+  {"name":"configuration","type":"string"},{"name":"removed","type":"boolean"}]}},
+{"name":"sidecar","type":{"type":"struct","fields":[{"name":"path","type":"string"},{"name":"sizeInBytes","type":"long"},
+  {"name":"modificationTime","type":"long"}]}},
 {"name":"checkpointMetadata","type":{"type":"struct","fields":[{"name":"version","type":"long"}]}}]}`
 
 // parquetOf writes a file from lines of JSON: the schema, in the form of the log's
@@ -223,7 +235,7 @@ var arrowTypes = map[string]arrow.DataType{
 	"double": arrow.PrimitiveTypes.Float64, "string": arrow.BinaryTypes.String, "binary": arrow.BinaryTypes.Binary,
 	"date": arrow.FixedWidthTypes.Date32, "timestamp": arrow.FixedWidthTypes.Timestamp_us,
 	"timestamp_ntz": &arrow.TimestampType{Unit: arrow.Microsecond},
-	// No schema of a log has this type. Old writers store timestamps in it.
+	// No schema of a log has this type. Old writers store timestamps as INT96.
 	"int96": arrow.FixedWidthTypes.Timestamp_ns,
 }
 

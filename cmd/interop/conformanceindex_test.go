@@ -42,7 +42,7 @@ type specimen struct {
 	// SQL lets Spark make the table, whose rows are then those that Spark reads.
 	SQL []string `json:"sql"`
 
-	foreign map[int64]contents // what Spark reads of a table that it made, by version
+	foreign map[int64]contents // the rows of each version of a table made by Spark, as Spark reads them
 }
 
 // edition is a version of a specimen.
@@ -89,18 +89,22 @@ const (
 // versions that imply features, and other properties of tables.
 var features = []string{
 	"reader version 1", "reader version 2", "reader version 3", "reader version 4",
-	"writer version 1", "writer version 2", "writer version 3", "writer version 4", "writer version 5", "writer version 6", "writer version 7", "writer version 8",
+	"writer version 1", "writer version 2", "writer version 3", "writer version 4", "writer version 5", "writer version 6",
+	"writer version 7", "writer version 8",
 	"appendOnly", "invariants", "checkConstraints", "changeDataFeed", "generatedColumns", "identityColumns", "allowColumnDefaults",
 	"columnMapping name", "columnMapping id", "deletionVectors", "timestampNtz", "typeWidening", "typeWidening-preview", "v2Checkpoint",
-	"vacuumProtocolCheck", "rowTracking", "domainMetadata", "inCommitTimestamp", "inCommitTimestamp-preview", "icebergCompatV1", "icebergCompatV2", "icebergCompatV3",
-	"clustering", "variantType", "variantType-preview", "variantShredding", "variantShredding-preview", "collations-preview", "catalogManaged", "catalogOwned-preview",
-	"coordinatedCommits-preview", "checkpointProtection", "materializePartitionColumns", "redirectReaderWriter-preview", "geospatial", "unknown feature",
+	"vacuumProtocolCheck", "rowTracking", "domainMetadata", "inCommitTimestamp", "inCommitTimestamp-preview", "icebergCompatV1",
+	"icebergCompatV2", "icebergCompatV3",
+	"clustering", "variantType", "variantType-preview", "variantShredding", "variantShredding-preview", "collations-preview",
+	"catalogManaged", "catalogOwned-preview",
+	"coordinatedCommits-preview", "checkpointProtection", "materializePartitionColumns", "redirectReaderWriter-preview", "geospatial",
+	"unknown feature",
 	"data types", "partition types", "nested types", "void", "INT96", "statistics",
 	"classic checkpoint", "multi-part checkpoint", "checkpoint damaged", "compacted log", "checksum file", "last checkpoint hint",
 	"path encoding", "absolute path", "shallow clone", "replaced table", "time travel", "unknown action", "damaged log", "schema evolution",
 }
 
-// corpus reads the index.
+// corpus returns the tables of the index.
 func corpus(t *testing.T) []specimen {
 	t.Helper()
 	text, err := os.ReadFile(filepath.FromSlash(corpusIndex))

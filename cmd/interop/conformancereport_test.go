@@ -55,7 +55,8 @@ func (y *tally) add(s specimen, c count) {
 	for _, f := range append([]string{everything}, s.Features...) {
 		y.tables[f]++
 		sum := y.counts[f]
-		sum.read, sum.refused, sum.conditions, sum.written = sum.read+c.read, sum.refused+c.refused, sum.conditions+c.conditions, sum.written+c.written
+		sum.read, sum.refused, sum.conditions, sum.written = sum.read+c.read, sum.refused+c.refused, sum.conditions+c.conditions,
+			sum.written+c.written
 		for engine, n := range c.by {
 			sum.by[engine] += n
 		}
@@ -87,7 +88,8 @@ func (y *tally) text() string {
 	engines := []string{"delta-rs", "duckdb"}
 	if y.counts[everything].by["spark"] > 0 {
 		engines = append(engines, "spark")
-		b.WriteString("Made by `make interop`, with Spark as a judge and with further tables that Spark makes; conformance.md has the numbers without Spark.\n")
+		b.WriteString("Made by `make interop`, with Spark as a judge and with further tables that Spark makes; " +
+			"conformance.md has the numbers without Spark.\n")
 	} else {
 		b.WriteString("Made by `make conformance`; every run of the tests compares the numbers. `make interop` also lets Spark judge.\n")
 	}

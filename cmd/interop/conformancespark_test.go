@@ -18,7 +18,7 @@ import (
 func TestConformanceWithSpark(t *testing.T) {
 	store := s3test.Start(t)
 	judges := spark(t, store)
-	w := &world{}
+	w := &testServer{}
 	local := filepath.Join(w.serve(t), "storage", "main")
 	all := corpus(t)
 	for i, s := range all {
@@ -29,7 +29,7 @@ func TestConformanceWithSpark(t *testing.T) {
 		}
 		t.Run("made/"+s.Table, func(t *testing.T) { all[i].foreign = sparkMakes(t, judges[0], s, folder) })
 	}
-	all = slices.DeleteFunc(all, func(s specimen) bool { return len(s.SQL) > 0 && s.foreign == nil }) // have failed
+	all = slices.DeleteFunc(all, func(s specimen) bool { return len(s.SQL) > 0 && s.foreign == nil }) // those that Spark failed to make
 	w.tryAll(t, local, all, "conformance-spark.md", judges...)
 }
 

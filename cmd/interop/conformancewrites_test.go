@@ -15,7 +15,7 @@ import (
 )
 
 // change makes a write and returns the expected rows after it.
-func (c *trial) change(step write, want contents) contents {
+func (c *corpusTest) change(step write, want contents) contents {
 	c.t.Helper()
 	what, argument, _ := strings.Cut(step.Do, " ")
 	id, next := c.ids(want)
@@ -31,7 +31,8 @@ func (c *trial) change(step write, want contents) contents {
 		status, body = a.Status, []byte(a.Body)
 		want = want.with(withID(c.t, old, strconv.FormatInt(next, 10)))
 	case updating:
-		status, body = c.w.call(c.t, "POST", c.path+"/rows/update", object{"where": fmt.Sprintf("id = %d", id), "set": object{"id": strconv.FormatInt(next, 10)}})
+		status, body = c.w.call(c.t, "POST", c.path+"/rows/update",
+			object{"where": fmt.Sprintf("id = %d", id), "set": object{"id": strconv.FormatInt(next, 10)}})
 		want = want.without(old).with(withID(c.t, old, strconv.FormatInt(next, 10)))
 	case deleting:
 		status, body = c.w.call(c.t, "POST", c.path+"/rows/delete", object{"where": fmt.Sprintf("id = %d", id)})
@@ -69,7 +70,7 @@ func (c *trial) change(step write, want contents) contents {
 }
 
 // altered returns the expected rows after a change of columns or a restore.
-func (c *trial) altered(what, argument string, want, got contents) contents {
+func (c *corpusTest) altered(what, argument string, want, got contents) contents {
 	c.t.Helper()
 	switch what {
 	case "rename":
@@ -93,7 +94,7 @@ func (c *trial) altered(what, argument string, want, got contents) contents {
 }
 
 // leaves requires the protocol with which the log ends.
-func (c *trial) leaves() {
+func (c *corpusTest) leaves() {
 	c.t.Helper()
 	if c.Leaves == nil {
 		return
@@ -122,7 +123,7 @@ func commits(t *testing.T, folder string) []string {
 }
 
 // ids returns the least id of the rows, and an id that no row has.
-func (c *trial) ids(in contents) (least, next int64) {
+func (c *corpusTest) ids(in contents) (least, next int64) {
 	c.t.Helper()
 	least, next = 1<<62, 100
 	for _, row := range in.Rows {
@@ -133,7 +134,7 @@ func (c *trial) ids(in contents) (least, next int64) {
 	return least, next
 }
 
-func (c *trial) rowOf(in contents, id int64) string {
+func (c *corpusTest) rowOf(in contents, id int64) string {
 	c.t.Helper()
 	for _, row := range in.Rows {
 		if idOf(c.t, row) == strconv.FormatInt(id, 10) {

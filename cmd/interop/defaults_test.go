@@ -6,27 +6,30 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// ofDefaults are engines that write to no table with defaults.
-var ofDefaults = []limit{
+// defaultLimits are the engines that cannot write to a table with defaults.
+var defaultLimits = []limit{
 	{engine: "delta-rs", action: appending, why: "does not write tables with defaults of columns"},
 	{engine: "delta-rs", action: merging, why: "does not write tables with defaults of columns"},
 	{engine: "delta-rs", action: deleting, why: "does not write tables with defaults of columns"},
 	{engine: "duckdb", action: appending, why: "does not write tables with defaults of columns"},
 }
 
-// defaultLives are tables whose columns have defaults, which the server fills in.
-// Spark fills in those that the server has written, and the server those of Spark.
-func defaultLives() []life {
-	return []life{
-		{name: "with defaults", columns: list{column("id", "long"), column("state", "string", "default", "'new'"), column("price", "decimal(6,2)", "default", "-9.5")},
-			limits: ofDefaults, steps: []step{
+// defaultScenarios are tables whose columns have defaults, which the server fills
+// in. Spark fills in defaults that the server has set, and the server those that
+// Spark has set.
+func defaultScenarios() []scenario {
+	return []scenario{
+		{name: "with defaults", columns: list{column("id", "long"), column("state", "string", "default", "'new'"),
+			column("price", "decimal(6,2)", "default", "-9.5")},
+			limits: defaultLimits, steps: []step{
 				{"insert of what is left out", func(t *table) {
 					t.write("/rows", rows(object{"id": 1}, object{"id": 2, "state": nil, "price": nil}, object{"id": 3, "state": "old"}))
 					t.reads(`["1", "new", "-9.50"]`, `["2", null, null]`, `["3", "old", "-9.50"]`)
 				}},
 				{"column added with a default", func(t *table) {
 					for _, c := range []object{
-						column("day", "date", "default", "'2024-02-29'"), column("seen", "timestamp", "default", "'2024-02-29 12:00:00+00:00'"), column("ok", "boolean", "default", "true"),
+						column("day", "date", "default", "'2024-02-29'"), column("seen", "timestamp", "default", "'2024-02-29 12:00:00+00:00'"),
+						column("ok", "boolean", "default", "true"),
 						column("ratio", "double", "default", "0.1"), column("f", "float", "default", "0.1"), column("n", "long", "default", "7"),
 					} {
 						t.post("/columns", c)
@@ -57,7 +60,7 @@ func defaultLives() []life {
 	}
 }
 
-// spark runs a statement where Spark is among the judges, and reports whether it is.
+// spark runs a statement if Spark is one of the engines, and reports whether it is.
 func (t *table) spark(sql string) bool {
 	t.t.Helper()
 	at := slices.IndexFunc(t.w.judges, func(j judge) bool { return j.name == "spark" })

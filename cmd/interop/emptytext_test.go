@@ -2,14 +2,15 @@ package interop
 
 import "github.com/stretchr/testify/require"
 
-// emptyTextLives are tables whose partitions get empty strings, which the log
-// cannot tell from NULL: everybody reads NULL.
-func emptyTextLives() []life {
-	return []life{
+// emptyTextScenarios are tables with empty strings as partition values. The log
+// cannot distinguish them from NULL, so every engine reads NULL.
+func emptyTextScenarios() []scenario {
+	return []scenario{
 		{name: "partitioned by empty strings", columns: list{column("id", "long"), column("p", "string"), column("v", "string")},
-			more: object{"partition_by": list{"p"}}, limits: []limit{ofDuckDBsPartitions}, steps: []step{
+			more: object{"partition_by": list{"p"}}, limits: []limit{duckdbPartitionLimit}, steps: []step{
 				{"insert into partitions of empty strings", func(t *table) {
-					t.write("/rows", rows(object{"id": 1, "p": "", "v": "a"}, object{"id": 2, "v": "b"}, object{"id": 3, "p": "x", "v": ""}, object{"id": 4, "p": "y", "v": "d"}))
+					t.write("/rows", rows(object{"id": 1, "p": "", "v": "a"}, object{"id": 2, "v": "b"}, object{"id": 3, "p": "x", "v": ""},
+						object{"id": 4, "p": "y", "v": "d"}))
 					t.reads(`["1", null, "a"]`, `["2", null, "b"]`, `["3", "x", ""]`, `["4", "y", "d"]`)
 				}},
 				{"update into partitions of empty strings", func(t *table) {
@@ -31,7 +32,7 @@ func emptyTextLives() []life {
 	}
 }
 
-// reads demands that the server reads these rows, among others.
+// reads requires that the server's result includes these rows.
 func (t *table) reads(rows ...string) {
 	t.t.Helper()
 	require.Subset(t.t, t.served().Rows, rows)

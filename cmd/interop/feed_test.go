@@ -8,12 +8,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// feeding is the reading of the changes that a step made.
+// feeding is the action of reading the changes that a step made.
 const feeding = "changes"
 
-// feedLives are tables that keep a feed of their changed rows. With the steps of
-// each life files are rewritten, emptied and only marked.
-func feedLives() []life {
+// feedScenarios are tables with a change data feed. The steps rewrite files, remove
+// files and add deletion vectors.
+func feedScenarios() []scenario {
 	plain := list{column("id", "long"), column("name", "string"), column("price", "decimal(10,2)")}
 	feed := func(more object) object {
 		more["properties"] = object{"delta.enableChangeDataFeed": "true"}
@@ -21,14 +21,18 @@ func feedLives() []life {
 	}
 	marked := feed(object{})
 	marked["properties"].(object)["delta.enableDeletionVectors"] = "true"
-	return []life{
+	return []scenario{
 		{name: "with a change feed", feed: true, columns: plain, more: feed(object{}), steps: changedSteps("of changes"), limits: noFeed},
-		{name: "with a change feed and deletion vectors", feed: true, atLast: true, columns: plain, more: marked, steps: changedSteps("of changes beside deletion vectors"), limits: noFeed},
-		{name: "with a change feed and partitions", feed: true, limits: append(slices.Clone(noFeed), ofDuckDBsPartitions),
-			columns: list{column("id", "long"), column("p", "string"), column("n", "decimal(10,2)"), column("v", "string")}, more: feed(object{"partition_by": list{"p", "n"}}), steps: partedChanges()},
-		{name: "with a change feed and renamed columns", feed: true, atLast: true, columns: list{column("id", "long"), column("a", "string"), column("b", "integer")}, more: feed(object{}),
-			limits: append(slices.Clone(noFeed), ofDuckDBsMapping,
-				limit{from: "rename beside a change feed", engine: "delta-rs", action: feeding, says: "Column mapping", why: "does not read the change feed of a table with column mapping"}), steps: mappedChanges()},
+		{name: "with a change feed and deletion vectors", feed: true, atLast: true, columns: plain, more: marked,
+			steps: changedSteps("of changes beside deletion vectors"), limits: noFeed},
+		{name: "with a change feed and partitions", feed: true, limits: append(slices.Clone(noFeed), duckdbPartitionLimit),
+			columns: list{column("id", "long"), column("p", "string"), column("n", "decimal(10,2)"), column("v", "string")},
+			more:    feed(object{"partition_by": list{"p", "n"}}), steps: partedChanges()},
+		{name: "with a change feed and renamed columns", feed: true, atLast: true,
+			columns: list{column("id", "long"), column("a", "string"), column("b", "integer")}, more: feed(object{}),
+			limits: append(slices.Clone(noFeed), duckdbMappingLimit,
+				limit{from: "rename beside a change feed", engine: "delta-rs", action: feeding, says: "Column mapping",
+					why: "does not read the change feed of a table with column mapping"}), steps: mappedChanges()},
 	}
 }
 
@@ -36,19 +40,24 @@ var noFeed = []limit{
 	{engine: "duckdb", action: feeding, says: "no function", why: "has no function that reads a change feed"},
 }
 
-// changedSteps change rows in every way that leaves changes in the feed, or none.
+// changedSteps change rows in every way that adds changes to the feed, or none.
 func changedSteps(of string) []step {
 	var optimized float64
 	return []step{
 		{"insert " + of, func(t *table) {
-			t.write("/rows", rows(object{"id": 1, "name": "a", "price": "1.50"}, object{"id": 2}, object{"id": 3, "name": "", "price": "-0.01"}, object{"id": 4, "name": "d"}, object{"id": 5, "name": "e"}))
+			t.write("/rows", rows(object{"id": 1, "name": "a", "price": "1.50"}, object{"id": 2}, object{"id": 3, "name": "", "price": "-0.01"},
+				object{"id": 4, "name": "d"}, object{"id": 5, "name": "e"}))
 		}},
 		{"update " + of, func(t *table) {
-			t.write("/rows/update", object{"where": "id IN (2, 3)", "set": object{"price": "coalesce(price, 0) + 1", "name": "coalesce(name, 'é') || '!'"}})
+			t.write("/rows/update", object{
+				"where": "id IN (2, 3)", "set": object{"price": "coalesce(price, 0) + 1", "name": "coalesce(name, 'é') || '!'"},
+			})
 		}},
 		{"delete " + of, func(t *table) { t.write("/rows/delete", object{"where": "id = 4"}) }},
 		{"merge " + of + ": update and insert", func(t *table) {
-			t.write("/rows/merge", object{"on": list{"id"}, "rows": list{object{"id": 1, "price": "9.99"}, object{"id": 3, "name": nil}, object{"id": 6, "name": "new"}}})
+			t.write("/rows/merge", object{
+				"on": list{"id"}, "rows": list{object{"id": 1, "price": "9.99"}, object{"id": 3, "name": nil}, object{"id": 6, "name": "new"}},
+			})
 		}},
 		{"merge " + of + ": delete", func(t *table) {
 			t.write("/rows/merge", object{"on": list{"id"}, "rows": list{object{"id": 5}}, "when_matched": "delete", "when_not_matched": "ignore"})
@@ -62,26 +71,32 @@ func changedSteps(of string) []step {
 	}
 }
 
-// partedChanges move rows between partitions, one of which has no value.
+// partedChanges move rows between partitions, one of which is NULL.
 func partedChanges() []step {
 	return []step{
 		{"insert of changes in partitions", func(t *table) {
-			t.write("/rows", rows(object{"id": 1, "p": "a/b", "n": "12.50", "v": "x"}, object{"id": 2, "v": "y"}, object{"id": 3, "p": "c=%25", "n": "0.00"}, object{"id": 4, "p": "c=%25", "n": "0.00", "v": "z"}))
+			t.write("/rows", rows(object{"id": 1, "p": "a/b", "n": "12.50", "v": "x"}, object{"id": 2, "v": "y"},
+				object{"id": 3, "p": "c=%25", "n": "0.00"}, object{"id": 4, "p": "c=%25", "n": "0.00", "v": "z"}))
 		}},
 		{"update of changes between partitions", func(t *table) {
-			t.write("/rows/update", object{"where": "id IN (1, 2, 3)", "set": object{"p": "CASE id WHEN 2 THEN 'é d' WHEN 1 THEN NULL ELSE p END", "v": "'moved'"}})
+			t.write("/rows/update", object{
+				"where": "id IN (1, 2, 3)", "set": object{"p": "CASE id WHEN 2 THEN 'é d' WHEN 1 THEN NULL ELSE p END", "v": "'moved'"},
+			})
 		}},
 		{"merge of changes between partitions", func(t *table) {
-			t.write("/rows/merge", object{"on": list{"id"}, "rows": list{object{"id": 3, "n": "1.00"}, object{"id": 4, "v": "stays"}, object{"id": 50, "p": "new"}}})
+			t.write("/rows/merge", object{
+				"on": list{"id"}, "rows": list{object{"id": 3, "n": "1.00"}, object{"id": 4, "v": "stays"}, object{"id": 50, "p": "new"}},
+			})
 		}},
 		{"delete of changes in partitions", func(t *table) { t.write("/rows/delete", object{"where": "id IN (1, 50)"}) }},
 	}
 }
 
-// mappedChanges change rows under names that differ from those in the files.
+// mappedChanges change rows of columns whose names differ from those in files.
 func mappedChanges() []step {
 	return []step{
-		{"insert of changes before a rename", func(t *table) { t.write("/rows", rows(object{"id": 1, "a": "x", "b": 1}, object{"id": 2, "a": "y"})) }},
+		{"insert of changes before a rename",
+			func(t *table) { t.write("/rows", rows(object{"id": 1, "a": "x", "b": 1}, object{"id": 2, "a": "y"})) }},
 		{"rename beside a change feed", func(t *table) {
 			t.patch("/columns/a", object{"name": "The A"})
 			t.delete("/columns/b")
@@ -94,12 +109,12 @@ func mappedChanges() []step {
 	}
 }
 
-// walk makes one step. Where the table keeps a feed, every engine that reads feeds
-// has to find there what became of the rows, and nothing else.
-func (c *court) walk(i int, s step) {
+// walk runs one step. If the table has a change data feed, every engine that reads
+// feeds has to find exactly the changes of the step.
+func (c *tableTest) walk(i int, s step) {
 	c.t.Helper()
 	c.at = i
-	if !c.life.feed {
+	if !c.scenario.feed {
 		s.do(c.table)
 		return
 	}
@@ -107,7 +122,7 @@ func (c *court) walk(i int, s step) {
 	s.do(c.table)
 	after, to := c.served(), c.version()
 	if !slices.Equal(before.Columns, after.Columns) {
-		return // no row changes, and no feed is read across such a version
+		return // no row changes, and engines do not read the feed across such a version
 	}
 	want := changed(c.t, before, after, to)
 	for _, j := range c.w.judges {
@@ -115,8 +130,8 @@ func (c *court) walk(i int, s step) {
 	}
 }
 
-// findsChanges demands these changes of an engine, or its refusal.
-func (c *court) findsChanges(step string, j judge, from, to float64, want []string) {
+// findsChanges requires that an engine reads these changes, or refuses as listed.
+func (c *tableTest) findsChanges(step string, j judge, from, to float64, want []string) {
 	c.t.Helper()
 	r := c.request(feeding)
 	r.From, r.To = int64(from), int64(to)
@@ -128,9 +143,8 @@ func (c *court) findsChanges(step string, j judge, from, to float64, want []stri
 	c.note(step, j, feeding, limit{})
 }
 
-// changed is what the feed of a version has to say of the rows before and after
-// it, which are told apart by their ids: version, kind in the words of the
-// protocol, and row.
+// changed returns the expected changes of a version, from the rows before and after
+// it, which are identified by their ids: version, change type and row.
 func changed(t *testing.T, before, after contents, version float64) (all []string) {
 	t.Helper()
 	olds, news := byID(t, before), byID(t, after)

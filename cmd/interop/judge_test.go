@@ -16,7 +16,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine/oracletest"
 )
 
-// request is one line for a process that asks engines.
+// request is one request, a line, to a process that runs engines.
 type request struct {
 	Engine string `json:"engine,omitempty"`
 	Do     string `json:"do"`
@@ -28,36 +28,36 @@ type request struct {
 	Old    *int64 `json:"old"`
 	New    int64  `json:"new,omitempty"`
 	SQL    string `json:"sql,omitempty"`
-	// Versions of which changes are read.
+	// Range of versions of which changes are read.
 	From int64 `json:"from,omitempty"`
 	To   int64 `json:"to,omitempty"`
 }
 
-// answer is what came back. Refused is the engine's own error.
+// answer is the response. Refused is the engine's own error.
 type answer struct {
 	Refused string   `json:"refused"`
 	Version string   `json:"version"`
 	Columns []string `json:"columns"`
 	Rows    []string `json:"rows"`
-	// Status and Body are the server's reply to a write. For conditions, Status is the
-	// number of those that were tried.
+	// Status and Body are the server's response to a write. For conditions, Status
+	// is the number of conditions that were tried.
 	Status int    `json:"status"`
 	Body   string `json:"body"`
 }
 
-// contents are the rows of a table in their canonical form.
+// contents holds the rows of a table in canonical form.
 type contents struct {
 	Columns, Rows []string
 }
 
 func (a answer) contents() contents { return contents{a.Columns, a.Rows} }
 
-// longest is how long one statement of an engine may take on a busy machine.
-const longest = 4 * time.Minute
+// statementTimeout bounds one statement of an engine on a busy machine.
+const statementTimeout = 4 * time.Minute
 
 // process answers requests line by line.
 type process struct {
-	mu      sync.Mutex // held from a request to its answer
+	mu      sync.Mutex // held from a request until its answer
 	name    string
 	in      *json.Encoder
 	out     *bufio.Reader
@@ -97,7 +97,7 @@ func (p *process) ask(t *testing.T, r request) answer {
 	t.Helper()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	limit := time.AfterFunc(longest, func() { _ = p.command.Process.Kill() })
+	limit := time.AfterFunc(statementTimeout, func() { _ = p.command.Process.Kill() })
 	defer limit.Stop()
 	require.NoError(t, p.in.Encode(r), "%s", p.name)
 	line, err := p.out.ReadBytes('\n')
@@ -110,7 +110,7 @@ func (p *process) ask(t *testing.T, r request) answer {
 	return a
 }
 
-// judge is an engine that reads and writes tables by itself.
+// judge is an engine that reads and writes tables without the server.
 type judge struct {
 	name    string
 	process *process
@@ -123,8 +123,8 @@ func (j judge) ask(t *testing.T, r request) answer {
 	return j.process.ask(t, r)
 }
 
-// prepare makes the settings of a life.
-func (j judge) prepare(t *testing.T, l life) {
+// prepare applies the settings of a scenario.
+func (j judge) prepare(t *testing.T, l scenario) {
 	t.Helper()
 	if j.name != "spark" {
 		return

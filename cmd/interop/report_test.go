@@ -11,34 +11,34 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// created is the kind of the first write to every table.
+// created is the kind of the first step of every table.
 const created = "table created"
 
-// reportVariable names the file that a run writes its outcome to.
+// reportVariable names the file for a run's report.
 const reportVariable = "LAKEWARDEN_TEST_INTEROP_REPORT"
 
-// report is what every engine did after every kind of write.
+// report holds what every engine did after every kind of write.
 type report struct {
 	judges []judge
-	kinds  []string            // "life: kind", in their order
+	kinds  []string            // "scenario: kind", in order
 	where  map[string][]string // kind to places
 	did    map[string][]string // kind and engine to actions
 	limits []limit
 	limit  map[string][]int // kind and engine to numbers of limits, from 1
-	failed []string         // lives and places of which nothing is told
+	failed []string         // failed scenarios and places, which are not in the table
 }
 
-// act is one action that was done, or refused by a limit.
+// act is one action that an engine performed, or refused because of a limit.
 type act struct {
 	kind, place, engine, action string
 	limit                       limit
 }
 
-func newReport(w *world) *report {
+func newReport(w *testServer) *report {
 	return &report{judges: w.judges, where: map[string][]string{}, did: map[string][]string{}, limit: map[string][]int{}}
 }
 
-// note takes what happened in one place over.
+// note adds the actions of one place.
 func (r *report) note(acts []act) {
 	for _, a := range acts {
 		if !slices.Contains(r.kinds, a.kind) {
@@ -60,7 +60,7 @@ func (r *report) note(acts []act) {
 	}
 }
 
-// number is the number of a limit, the same wherever it begins.
+// number returns the number of a limit, which does not depend on its first step.
 func (r *report) number(l limit) int {
 	same := func(known limit) bool { return known.engine == l.engine && known.why == l.why }
 	if n := slices.IndexFunc(r.limits, same); n >= 0 {
@@ -70,7 +70,7 @@ func (r *report) number(l limit) int {
 	return len(r.limits)
 }
 
-// write puts the report where the run was asked to.
+// write writes the report to the file that the run names, if any.
 func (r *report) write(t *testing.T) {
 	t.Helper()
 	path := os.Getenv(reportVariable)
@@ -88,12 +88,12 @@ func (r *report) text() string {
 	}
 	b.WriteString(`.
 
-After every write through the REST interface of a real server each engine reads the table and has to find exactly the rows, names and
-types that the server reads. Then it appends a copy of a row of ours, merges (rewriting a row of ours) and deletes; the server has to
-read each of these writes, and the others all of them. A number is a limit of the engine: there it has to refuse, or, where it does not,
-to be seen spoiling a copy of the table. Where others write after the last step of a table only, the steps before have reads alone.
-Of a table with a change feed each engine also reads the changes of every step of ours, which have to be what became of the rows
-between two readings of the server, no more and no less.
+After every write through the REST interface of a real server, each engine reads the table and has to find exactly the rows, names and
+types that the server reads. Then it appends a copy of a row of the server, merges (which rewrites a row of the server) and deletes. The
+server has to read each of these writes, and the other engines all of them. A number is a limit of the engine: it has to refuse the
+action or, if it does not, to be seen corrupting a copy of the table. If other engines write only after the last step of a table, the
+earlier steps list reads alone. Of a table with a change data feed, each engine also reads the changes of every write of the server,
+which have to be exactly the differences between the rows before and after it.
 `)
 	if len(r.failed) > 0 {
 		b.WriteString("\nFAILED, and not in the table: " + strings.Join(r.failed, ", ") + ".\n")

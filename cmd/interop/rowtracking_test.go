@@ -1,8 +1,8 @@
 package interop
 
-// trackedLives are tables whose rows have ids that others read. What moves them from
-// file to file is written, by copy and beside deletion vectors.
-func trackedLives() []life {
+// trackedScenarios are tables with row tracking. Their steps move rows between
+// files, also with deletion vectors.
+func trackedScenarios() []scenario {
 	columns := list{column("id", "long"), column("name", "string"), column("n", "integer")}
 	steps := func(of string) []step {
 		return []step{
@@ -27,9 +27,10 @@ func trackedLives() []life {
 		}
 		return object{"properties": p}
 	}
-	return []life{
+	return []scenario{
 		{name: "with row tracking", columns: columns, more: properties(), steps: steps("of tracked rows"), limits: noTracking},
-		{name: "with row tracking and deletion vectors", atLast: true, columns: columns, more: properties("delta.enableDeletionVectors"), steps: steps("of tracked rows beside deletion vectors"), limits: noTracking},
+		{name: "with row tracking and deletion vectors", atLast: true, columns: columns, more: properties("delta.enableDeletionVectors"),
+			steps: steps("of tracked rows beside deletion vectors"), limits: noTracking},
 	}
 }
 

@@ -26,33 +26,36 @@ type (
 // place is a storage configuration of the server.
 type place struct {
 	name, schema string
-	// uri is the folder of its tables for other engines.
+	// uri is the folder of its tables as other engines address it.
 	uri string
-	// folder is where its objects are files.
+	// folder is the local folder of its objects.
 	folder string
 }
 
-// world is a running server with tables on disk and in S3, and who judges them.
-type world struct {
+// testServer is a running server with tables on disk and in S3, and the engines
+// that read them.
+type testServer struct {
 	url, key, workspace string
 	places              []place
 	server              *process
 	judges              []judge
 }
 
-// storeOptions tell other engines of the S3 server.
+// storeOptions returns the options with which other engines reach the S3 server.
 func storeOptions(store s3test.Server) object {
 	return object{"endpoint": store.Endpoint, "key": s3test.AccessKeyID, "secret": s3test.SecretAccessKey, "region": s3test.Region}
 }
 
-// newWorld starts everything but Spark.
-func newWorld(t *testing.T) *world {
+// newTestServer starts everything except Spark.
+func newTestServer(t *testing.T) *testServer {
 	t.Helper()
 	store := s3test.Start(t)
-	w := &world{}
+	w := &testServer{}
 	dir := w.serve(t)
 	local := filepath.Join(dir, "storage", "main")
-	w.places = append(w.places, place{name: "local", uri: local, folder: local, schema: w.configure(t, object{"configName": "main", "kind": "local", "root": "main"})})
+	w.places = append(w.places, place{
+		name: "local", uri: local, folder: local, schema: w.configure(t, object{"configName": "main", "kind": "local", "root": "main"}),
+	})
 	bucket := store.Bucket(t)
 	w.places = append(w.places, place{name: "s3", uri: "s3://" + bucket, folder: store.Folder(bucket), schema: w.configure(t, object{
 		"configName": "remote", "kind": "s3", "bucket": bucket, "region": s3test.Region, "endpoint": store.Endpoint,
@@ -72,9 +75,8 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// serve starts the server with an organisation of its own and returns its data
-// directory.
-func (w *world) serve(t *testing.T) string {
+// serve starts the server with a new organisation and returns its data directory.
+func (w *testServer) serve(t *testing.T) string {
 	t.Helper()
 	program, err := oracletest.Path("LAKEWARDEN_TEST_SERVER", "lakewarden")
 	oracletest.Need(t, err)
@@ -84,7 +86,8 @@ func (w *world) serve(t *testing.T) string {
 	dir := t.TempDir()
 	env := append(os.Environ(), "LAKEWARDEN_DATA_DIR="+dir, "LAKEWARDEN_LISTEN="+l.Addr().String(), "LAKEWARDEN_ALLOW_PRIVATE_ENDPOINTS=true",
 		"LAKEWARDEN_EXTENSION_DIR="+oracletest.Extensions(t),
-		"LAKEWARDEN_LOG_LEVEL=warn", "LAKEWARDEN_MEMORY_MIB=1024", "LAKEWARDEN_STATEMENT_MEMORY_MIB=256", "LAKEWARDEN_RATE_PER_MINUTE=1000000", "LAKEWARDEN_RATE_BURST=100000")
+		"LAKEWARDEN_LOG_LEVEL=warn", "LAKEWARDEN_MEMORY_MIB=1024", "LAKEWARDEN_STATEMENT_MEMORY_MIB=256", "LAKEWARDEN_RATE_PER_MINUTE=1000000",
+		"LAKEWARDEN_RATE_BURST=100000")
 	made := exec.Command(program, "bootstrap", "--org", "Acme", "--email", "admin@acme.example", "--json")
 	made.Env = env
 	text, err := made.Output()
@@ -103,7 +106,7 @@ func (w *world) serve(t *testing.T) string {
 		_ = server.Process.Signal(os.Interrupt)
 		_ = server.Wait()
 		if t.Failed() {
-			t.Logf("the server's last words: %s", log.Bytes()[max(0, log.Len()-4000):])
+			t.Logf("end of the server's log: %s", log.Bytes()[max(0, log.Len()-4000):])
 		}
 	})
 	require.Eventually(t, func() bool {
@@ -112,20 +115,20 @@ func (w *world) serve(t *testing.T) string {
 			_ = r.Body.Close()
 		}
 		return err == nil && r.StatusCode == http.StatusOK
-	}, time.Minute, 20*time.Millisecond, "the server does not come up")
+	}, time.Minute, 20*time.Millisecond, "the server does not start")
 	return dir
 }
 
-// configure makes a storage configuration and returns its schema.
-func (w *world) configure(t *testing.T, body object) string {
+// configure creates a storage configuration and returns its schema.
+func (w *testServer) configure(t *testing.T, body object) string {
 	t.Helper()
 	body["workspaceId"] = w.workspace
 	return w.send(t, "POST", "/v1/storages/configs", body)["schema"].(string)
 }
 
-// send makes a request that must succeed. A body that is a string is sent as it
-// is; header has names and values by turns.
-func (w *world) send(t *testing.T, method, path string, body any, header ...string) object {
+// send sends a request that must succeed. A string body is sent unchanged; header
+// alternates names and values.
+func (w *testServer) send(t *testing.T, method, path string, body any, header ...string) object {
 	t.Helper()
 	status, text := w.call(t, method, path, body, header...)
 	require.Less(t, status, 300, "%s %s: %s", method, path, text)
@@ -134,7 +137,7 @@ func (w *world) send(t *testing.T, method, path string, body any, header ...stri
 	return out
 }
 
-func (w *world) call(t *testing.T, method, path string, body any, header ...string) (int, []byte) {
+func (w *testServer) call(t *testing.T, method, path string, body any, header ...string) (int, []byte) {
 	t.Helper()
 	text, isText := body.(string)
 	if !isText && body != nil {

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// keyedSteps are the writes of rows and the maintenance of a plain table.
+// keyedSteps change rows of, and maintain, a table without special features.
 func keyedSteps() []step {
 	const table500 = 500
 	return []step{
@@ -55,7 +55,7 @@ func keyedSteps() []step {
 	}
 }
 
-// partedSteps change rows of partitions that are hard to write into a path.
+// partedSteps change rows of partitions whose values are hard to write into a path.
 func partedSteps() []step {
 	return []step{
 		{"insert into odd partitions", func(t *table) { t.write("/rows", rows(oddParts(1)...)) }},
@@ -63,7 +63,9 @@ func partedSteps() []step {
 			t.write("/rows/update", object{"where": "id IN (1, 2)", "set": object{"p": "'moved to/' || p", "n": "0.01"}})
 		}},
 		{"merge across partitions", func(t *table) {
-			t.write("/rows/merge", object{"on": list{"id"}, "rows": list{object{"id": 3, "v": 33}, object{"id": 4, "p": "%25"}, object{"id": 50, "p": "a b+c"}}})
+			t.write("/rows/merge", object{
+				"on": list{"id"}, "rows": list{object{"id": 3, "v": 33}, object{"id": 4, "p": "%25"}, object{"id": 50, "p": "a b+c"}},
+			})
 		}},
 		{"delete across partitions", func(t *table) { t.write("/rows/delete", object{"where": "id IN (5, 50) OR p = 'a\\b'"}) }},
 		{"optimize of partitions", func(t *table) {

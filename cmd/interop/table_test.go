@@ -11,17 +11,17 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// table is one table of a place in the middle of its life.
+// table is one table of a place during its scenario.
 type table struct {
 	t    *testing.T
-	w    *world
+	w    *testServer
 	in   place
 	name string
-	path string // of its resource
+	path string // the path of its resource
 }
 
-// create makes the table of a life.
-func (w *world) create(t *testing.T, in place, l life) *table {
+// create creates the table of a scenario.
+func (w *testServer) create(t *testing.T, in place, l scenario) *table {
 	t.Helper()
 	name := strings.ReplaceAll(l.name, " ", "_")
 	body := object{"catalog": "lake", "schema": in.schema, "name": name, "columns": l.columns}
@@ -43,20 +43,20 @@ func (t *table) patch(to string, body any) { t.t.Helper(); t.w.send(t.t, "PATCH"
 
 func (t *table) delete(to string) { t.t.Helper(); t.w.send(t.t, "DELETE", t.path+to, nil) }
 
-// write is a change of rows that must change something.
+// write changes rows. At least one row must change.
 func (t *table) write(to string, body any) {
 	t.t.Helper()
 	got := t.post(to, body)
 	require.NotZero(t.t, got["inserted"].(float64)+got["updated"].(float64)+got["deleted"].(float64), "%s changes nothing", to)
 }
 
-// text inserts rows of a body that is no JSON.
+// text inserts rows from a body that is not JSON.
 func (t *table) text(contentType, body string) {
 	t.t.Helper()
 	require.NotZero(t.t, t.post("/rows", body, "Content-Type", contentType)["inserted"])
 }
 
-// file inserts rows that pyarrow wrote as a file, with two ids from first on.
+// file inserts rows from a file that pyarrow wrote, with two ids starting at first.
 func (t *table) file(contentType, format string, first int64) {
 	t.t.Helper()
 	path := filepath.Join(t.t.TempDir(), "rows")
@@ -72,8 +72,8 @@ func (t *table) version() float64 {
 	return t.w.send(t.t, "GET", t.path, nil)["version"].(float64)
 }
 
-// toCheckpoint writes until the last version has a checkpoint, and takes the
-// commits before it away, so that whoever reads the table reads the checkpoint.
+// toCheckpoint writes until the last version has a checkpoint, and deletes the
+// commits before it, so that readers have to use the checkpoint.
 func (t *table) toCheckpoint() {
 	t.t.Helper()
 	log := filepath.Join(t.in.folder, t.name, "_delta_log")
@@ -103,12 +103,12 @@ func (t *table) toCheckpoint() {
 	t.t.Fatal("no checkpoint in eleven versions")
 }
 
-// request is a question about this table.
+// request returns a request about this table.
 func (t *table) request(do string) request {
 	return request{Do: do, Table: t.in.uri + "/" + t.name, Name: t.in.schema + "." + t.name, URL: t.w.url, Key: t.w.key}
 }
 
-// served is what the server reads.
+// served returns the rows that the server reads.
 func (t *table) served() contents {
 	t.t.Helper()
 	r := t.request(reading)
@@ -118,7 +118,7 @@ func (t *table) served() contents {
 	return a.contents()
 }
 
-// idOf is the first value of a row in its canonical form.
+// idOf returns the first value of a row in canonical form.
 func idOf(t *testing.T, row string) (id string) {
 	t.Helper()
 	var values []json.RawMessage
@@ -127,7 +127,7 @@ func idOf(t *testing.T, row string) (id string) {
 	return id
 }
 
-// withID is the row as it is with another id.
+// withID returns a row with another id.
 func withID(t *testing.T, row, id string) string {
 	t.Helper()
 	return strings.Replace(row, `["`+idOf(t, row)+`"`, `["`+id+`"`, 1)
