@@ -7,7 +7,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/lakewarden/lakewarden/api/middleware"
-	"github.com/lakewarden/lakewarden/api/ops"
+	"github.com/lakewarden/lakewarden/api/ops/caller"
 	"github.com/lakewarden/lakewarden/api/problem"
 	"github.com/lakewarden/lakewarden/auth"
 	"github.com/lakewarden/lakewarden/catalog"
@@ -17,7 +17,7 @@ import (
 // path, and how it ended. It sits around all operations, so that a new one
 // cannot be forgotten. Statements that ran write an entry of their own, with
 // more in it, when their rows are through.
-func audit(auditor *ops.Auditor) func(huma.Context, func(huma.Context)) {
+func audit(auditor *caller.Auditor) func(huma.Context, func(huma.Context)) {
 	return func(ctx huma.Context, next func(huma.Context)) {
 		finished := false
 		defer func() {
@@ -55,7 +55,7 @@ func entryOf(ctx huma.Context, status int) catalog.AuditEntry {
 // The entry holds the claimed prefix and nothing else of the credential. It names no
 // organisation, because anybody who knows a prefix can claim it. An entry that lists
 // kinds of names stands for all refusals of those names within a minute.
-func auditRefusal(auditor *ops.Auditor) func(*http.Request, *auth.Refusal, []string) {
+func auditRefusal(auditor *caller.Auditor) func(*http.Request, *auth.Refusal, []string) {
 	return func(r *http.Request, refusal *auth.Refusal, limited []string) {
 		entry := catalog.AuditEntry{
 			Action: "authenticate", Outcome: catalog.OutcomeDeny, RequestID: problem.RequestID(r.Context()), Remote: middleware.Remote(r),

@@ -14,7 +14,14 @@ import (
 
 	"github.com/lakewarden/lakewarden/api/docs"
 	"github.com/lakewarden/lakewarden/api/middleware"
-	"github.com/lakewarden/lakewarden/api/ops"
+	"github.com/lakewarden/lakewarden/api/ops/access"
+	"github.com/lakewarden/lakewarden/api/ops/admin"
+	"github.com/lakewarden/lakewarden/api/ops/caller"
+	"github.com/lakewarden/lakewarden/api/ops/maintain"
+	"github.com/lakewarden/lakewarden/api/ops/operation"
+	"github.com/lakewarden/lakewarden/api/ops/query"
+	"github.com/lakewarden/lakewarden/api/ops/table"
+	"github.com/lakewarden/lakewarden/api/ops/write"
 	"github.com/lakewarden/lakewarden/api/problem"
 	"github.com/lakewarden/lakewarden/api/spill"
 	v1 "github.com/lakewarden/lakewarden/api/v1"
@@ -23,28 +30,28 @@ import (
 
 // Deps is what the routes need.
 type Deps struct {
-	Keys          ops.APIKeys
-	Organisations ops.Organisations
-	Members       ops.Members
-	Workspaces    ops.Workspaces
-	Audit         ops.AuditLog
-	Storage       ops.StorageConfigs
-	Tables        ops.Tables
-	TableFiles    ops.TableFiles
-	Writes        ops.Writes
-	Maintenance   ops.Maintenance
-	TableRules    ops.TableRules
-	Policies      ops.Policies
-	Simulation    ops.Simulation
-	Queries       *ops.Queries
-	Operations    ops.Operations
-	Stored        ops.StoredQueries
+	Keys          admin.APIKeys
+	Organisations admin.Organisations
+	Members       admin.Members
+	Workspaces    admin.Workspaces
+	Audit         admin.AuditLog
+	Storage       admin.StorageConfigs
+	Tables        access.Tables
+	TableFiles    table.Files
+	Writes        write.Service
+	Maintenance   maintain.Service
+	TableRules    table.Rules
+	Policies      admin.Policies
+	Simulation    admin.Simulation
+	Queries       *query.Service
+	Operations    operation.Service
+	Stored        query.Stored
 	Limits        v1.Limits
 	// Spill buffers on disk what clients have not read of responses.
 	Spill *spill.Store
 
 	Authenticator auth.Authenticator
-	Auditor       *ops.Auditor
+	Auditor       *caller.Auditor
 	Health        *Health
 	Logger        *slog.Logger
 	// Metrics are served at /metrics and receive those of the routes.

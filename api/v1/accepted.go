@@ -9,7 +9,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/lakewarden/lakewarden/api/ops"
+	"github.com/lakewarden/lakewarden/api/ops/query"
 	"github.com/lakewarden/lakewarden/catalog"
 )
 
@@ -52,12 +52,12 @@ func acceptedResponse(api huma.API) *huma.Response {
 }
 
 // startStored starts a query whose rows are kept.
-func startStored(ctx context.Context, stored ops.StoredQueries, body queryBody) (*streaming, error) {
-	query, err := body.query()
+func startStored(ctx context.Context, stored query.Stored, body queryBody) (*streaming, error) {
+	q, err := body.query()
 	if err != nil {
 		return nil, err
 	}
-	started, err := stored.Start(ctx, ops.StoredQuery{Query: query, Rows: body.RowLimit, Bytes: body.ByteLimit})
+	started, err := stored.Start(ctx, query.StoredStatement{Statement: q, Rows: body.RowLimit, Bytes: body.ByteLimit})
 	if err != nil {
 		return nil, err
 	}

@@ -5,7 +5,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/lakewarden/lakewarden/api/ops"
+	"github.com/lakewarden/lakewarden/api/ops/table"
 	"github.com/lakewarden/lakewarden/auth"
 )
 
@@ -15,7 +15,7 @@ type alteredTable struct {
 	Mapped  bool     `json:"columnsMapped" doc:"Columns have other names in files: not every reader opens such a table"`
 }
 
-func alteredOf(t ops.AlteredTable) alteredTable {
+func alteredOf(t table.Altered) alteredTable {
 	return alteredTable{Version: t.TableVersion, Columns: convert(t.Columns, columnOf), Mapped: t.Mapped}
 }
 
@@ -64,14 +64,14 @@ type restoreInput struct {
 
 // AlterTableRoutes registers the routes that change columns and properties of a
 // table, and bring a former version back.
-func AlterTableRoutes(api huma.API, tables ops.TableRules) {
+func AlterTableRoutes(api huma.API, tables table.Rules) {
 	modify := route{tag: "Tables", scope: auth.ScopeTablesModify, camel: true, local: true}
 	const one = tableBase + "/columns/{column}"
 
 	add(api, modify.with("POST", tableBase+"/columns", "addColumn", "Add a column").because("It is NULL in the rows that are there."),
 		func(ctx context.Context, in *addColumnInput) (alteredTable, error) {
 			b := in.Body
-			t, err := tables.AddColumn(ctx, in.path(), ops.NewTableColumn{
+			t, err := tables.AddColumn(ctx, in.path(), table.ColumnDefinition{
 				Name: b.Name, Type: b.Type, Nullable: b.Nullable == nil || *b.Nullable, Comment: b.Comment, Default: b.Default,
 			})
 			return alteredOf(t), err
@@ -80,7 +80,7 @@ func AlterTableRoutes(api huma.API, tables ops.TableRules) {
 		because("In one commit that rewrites no rows. Policies of the table follow a new name. A column cannot be renamed while a constraint or a policy of every table names it, and its type cannot change while any policy names it."),
 		func(ctx context.Context, in *changeColumnInput) (alteredTable, error) {
 			b := in.Body
-			wanted := ops.ColumnChange{Name: b.Name, Type: b.Type, Comment: b.Comment, SetDefault: b.Default.Sent}
+			wanted := table.ColumnChange{Name: b.Name, Type: b.Type, Comment: b.Comment, SetDefault: b.Default.Sent}
 			if !b.Default.Null {
 				wanted.Default = &b.Default.Value
 			}
@@ -102,7 +102,7 @@ func AlterTableRoutes(api huma.API, tables ops.TableRules) {
 	add(api, modify.with("POST", tableBase+"/restore", "restoreTable", "Restore a former version of a table").
 		because("Rows, columns and properties become what they were, in a new version; the table's id and policies stay. The version may be one of a table that this one replaced. Not for callers whose rows are filtered."),
 		func(ctx context.Context, in *restoreInput) (alteredTable, error) {
-			t, err := tables.Restore(ctx, in.path(), ops.RestorePoint{Version: in.Body.Version, Timestamp: in.Body.Timestamp.time()})
+			t, err := tables.Restore(ctx, in.path(), table.RestorePoint{Version: in.Body.Version, Timestamp: in.Body.Timestamp.time()})
 			return alteredOf(t), err
 		})
 }

@@ -6,7 +6,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/lakewarden/lakewarden/api/ops"
+	"github.com/lakewarden/lakewarden/api/ops/admin"
 	"github.com/lakewarden/lakewarden/catalog"
 )
 
@@ -75,7 +75,7 @@ type keyList struct {
 func keyID(text string) (catalog.KeyID, error) { return catalog.ParseID[catalog.KeyID](text) }
 
 // APIKeyRoutes registers the routes of API keys.
-func APIKeyRoutes(api huma.API, keys ops.APIKeys) {
+func APIKeyRoutes(api huma.API, keys admin.APIKeys) {
 	add(api, route{method: "POST", path: "/v1/api-keys", id: "createApiKey", tag: "API keys", created: true,
 		summary: "Create an API key", description: "A key has no more scopes than its creator and does not outlive it. A key may create keys only with apikeys:create."},
 		func(ctx context.Context, in *createKeyInput) (keyReply, error) {
@@ -83,7 +83,7 @@ func APIKeyRoutes(api huma.API, keys ops.APIKeys) {
 			if in.Body.WorkspaceID != nil {
 				workspace = *in.Body.WorkspaceID
 			}
-			key, rec, err := keys.Create(ctx, ops.NewKey{Name: in.Body.Name, Scopes: in.Body.Scopes,
+			key, rec, err := keys.Create(ctx, admin.NewKey{Name: in.Body.Name, Scopes: in.Body.Scopes,
 				ExpiresIn: in.Body.ExpiresIn, ExpiresAt: in.Body.ExpiresAt, Workspace: workspace, AllWorkspaces: in.Body.All})
 			if err != nil {
 				return keyReply{}, err

@@ -7,7 +7,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/lakewarden/lakewarden/api/ops"
+	"github.com/lakewarden/lakewarden/api/ops/admin"
 	"github.com/lakewarden/lakewarden/auth"
 	"github.com/lakewarden/lakewarden/catalog"
 )
@@ -51,7 +51,7 @@ func auditEntryOf(a catalog.AuditEntry) auditEntry {
 }
 
 // AuditRoutes registers the route of the audit log.
-func AuditRoutes(api huma.API, log ops.AuditLog) {
+func AuditRoutes(api huma.API, log admin.AuditLog) {
 	add(api, route{method: "GET", path: "/v1/organisations/{org_id}/audit", id: "listAudit", tag: "Organisations", scope: auth.ScopeOrgUpdate, camel: true,
 		summary: "Read the audit log", description: "Newest first. Every allow, deny and write; never values of rows."},
 		func(ctx context.Context, in *auditInput) (auditList, error) {

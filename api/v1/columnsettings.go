@@ -5,7 +5,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/lakewarden/lakewarden/api/ops"
+	"github.com/lakewarden/lakewarden/api/ops/table"
 	"github.com/lakewarden/lakewarden/auth"
 	"github.com/lakewarden/lakewarden/catalog"
 )
@@ -30,13 +30,13 @@ type primaryKeyInput struct {
 }
 
 // TableKeyRoutes registers the routes of nullability and keys.
-func TableKeyRoutes(api huma.API, tables ops.TableRules) {
+func TableKeyRoutes(api huma.API, tables table.Rules) {
 	modify := route{tag: "Tables", scope: auth.ScopeTablesModify, camel: true, local: true}
 
 	addPatient(api, modify.with("PUT", tableBase+"/columns/{column}/settings", "updateColumnSettings", "Update column settings").
 		because("Refused when rows of the table stand against it. Taking a setting away is always accepted. A long look at the rows is an operation, with Prefer: respond-async at once."),
 		func(ctx context.Context, in *columnSettingsInput) (empty, *catalog.Operation, error) {
-			goesOn, err := tables.SetColumn(ctx, in.path(), in.Column, ops.ColumnSettings{
+			goesOn, err := tables.SetColumn(ctx, in.path(), in.Column, table.ColumnSettings{
 				IsUnique: in.Body.IsUnique, IsPrimaryKey: in.Body.IsPrimaryKey, IsNullable: in.Body.IsNullable,
 			}, in.Prefer.async())
 			return empty{}, goesOn, err

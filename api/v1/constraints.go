@@ -5,7 +5,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/lakewarden/lakewarden/api/ops"
+	"github.com/lakewarden/lakewarden/api/ops/table"
 	"github.com/lakewarden/lakewarden/auth"
 	"github.com/lakewarden/lakewarden/catalog"
 )
@@ -48,7 +48,7 @@ type validateConstraintInput struct {
 }
 
 // ConstraintRoutes registers the routes of CHECK constraints.
-func ConstraintRoutes(api huma.API, tables ops.TableRules) {
+func ConstraintRoutes(api huma.API, tables table.Rules) {
 	read := route{tag: "Tables", scope: auth.ScopeTablesRead, camel: true}
 	modify := route{tag: "Tables", scope: auth.ScopeTablesModify, camel: true, local: true}
 	const one = tableBase + "/constraints/{name}"
@@ -75,12 +75,12 @@ func ConstraintRoutes(api huma.API, tables ops.TableRules) {
 	addPatient(api, modify.with("POST", one+"/validate", "validateConstraint", "Validate a table constraint").
 		because("Looks at all rows, and moves the constraint into the table's log when they satisfy it and other writers can evaluate it. Not for callers whose rows are filtered. A long look is an operation, with Prefer: respond-async at once."),
 		func(ctx context.Context, in *validateConstraintInput) (constraint, *catalog.Operation, error) {
-			c, goesOn, err := tables.ValidateConstraint(ctx, in.path(), in.Name, in.Prefer.async(), func(c ops.TableConstraint) any { return constraintOf(c) })
+			c, goesOn, err := tables.ValidateConstraint(ctx, in.path(), in.Name, in.Prefer.async(), func(c table.Constraint) any { return constraintOf(c) })
 			return constraintOf(c), goesOn, err
 		})
 }
 
-func constraintOf(c ops.TableConstraint) constraint {
+func constraintOf(c table.Constraint) constraint {
 	return constraint{
 		Name: c.Name, Expr: c.Expression, Validated: c.Validated, Portable: c.Portable, Enforced: c.Enforceable, Reason: pointer(c.Reason),
 	}

@@ -3,7 +3,7 @@ package v1
 import (
 	"strings"
 
-	"github.com/lakewarden/lakewarden/api/ops"
+	"github.com/lakewarden/lakewarden/api/ops/write"
 	"github.com/lakewarden/lakewarden/api/problem"
 )
 
@@ -26,8 +26,8 @@ func (q CSVQuery) given() string {
 }
 
 // over gives a CSV body its dialect. header is the parameter of its Content-Type.
-func (q CSVQuery) over(body *ops.RowsBody, header string) error {
-	if field := q.given(); body.Format != ops.RowsCSV && field != "" {
+func (q CSVQuery) over(body *write.Body, header string) error {
+	if field := q.given(); body.Format != write.CSV && field != "" {
 		return invalidField(field, "is for text/csv only")
 	}
 	if q.Header != "" && header != "" && q.Header != header {

@@ -6,7 +6,8 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/lakewarden/lakewarden/api/ops"
+	"github.com/lakewarden/lakewarden/api/ops/maintain"
+	longwork "github.com/lakewarden/lakewarden/api/ops/operation"
 	"github.com/lakewarden/lakewarden/auth"
 	"github.com/lakewarden/lakewarden/catalog"
 )
@@ -46,39 +47,39 @@ type optimized struct {
 }
 
 // MaintenanceRoutes registers the routes that keep tables small and quick.
-func MaintenanceRoutes(api huma.API, tables ops.Maintenance) {
+func MaintenanceRoutes(api huma.API, tables maintain.Service) {
 	// The members of these requests are in snake_case, and so are their errors.
 	modify := route{tag: "Tables", scope: auth.ScopeTablesModify, local: true}
 
 	addPatient(api, modify.with("POST", tableBase+"/vacuum", "vacuumTable", "Vacuum a table").
 		because("Deletes files below the table's folder that no version within the retention needs. It goes on when the client goes away; a long one is an operation, with Prefer: respond-async at once."),
 		func(ctx context.Context, in *vacuumInput) (vacuumed, *catalog.Operation, error) {
-			v, goesOn, err := tables.Vacuum(ctx, in.path(), in.vacuum(), patience(tables.Operations, in.Prefer), func(v ops.Vacuumed) any { return vacuumedOf(v) })
+			v, goesOn, err := tables.Vacuum(ctx, in.path(), in.vacuum(), patience(tables.Operations, in.Prefer), func(v maintain.Vacuumed) any { return vacuumedOf(v) })
 			return vacuumedOf(v), goesOn, err
 		})
 	addPatient(api, modify.with("POST", tableBase+"/optimize", "optimizeTable", "Optimize a table").
 		because("Rewrites small files into larger ones in one commit that changes no row. It goes on when the client goes away; a long one is an operation, with Prefer: respond-async at once."),
 		func(ctx context.Context, in *optimizeInput) (optimized, *catalog.Operation, error) {
-			o, goesOn, err := tables.Optimize(ctx, in.path(), in.optimize(), patience(tables.Operations, in.Prefer), func(o ops.Optimized) any { return optimizedOf(o) })
+			o, goesOn, err := tables.Optimize(ctx, in.path(), in.optimize(), patience(tables.Operations, in.Prefer), func(o maintain.Optimized) any { return optimizedOf(o) })
 			return optimizedOf(o), goesOn, err
 		})
 }
 
 // patience is how long a request waits for work that can go on without it.
-func patience(o ops.Operations, prefer Prefer) time.Duration {
+func patience(o longwork.Service, prefer Prefer) time.Duration {
 	if prefer.async() {
 		return 0
 	}
 	return o.Patience
 }
 
-func (in *vacuumInput) vacuum() ops.Vacuum {
-	var v ops.Vacuum
+func (in *vacuumInput) vacuum() maintain.Vacuum {
+	var v maintain.Vacuum
 	b := in.Body
 	if b == nil {
 		return v
 	}
-	v = ops.Vacuum{Mode: b.Mode, DryRun: b.DryRun, Insist: b.Enforce != nil && !*b.Enforce, KeepVersions: b.KeepVersions}
+	v = maintain.Vacuum{Mode: b.Mode, DryRun: b.DryRun, Insist: b.Enforce != nil && !*b.Enforce, KeepVersions: b.KeepVersions}
 	if b.RetentionHours != nil {
 		retention := time.Duration(*b.RetentionHours) * time.Hour
 		v.Retention = &retention
@@ -86,18 +87,18 @@ func (in *vacuumInput) vacuum() ops.Vacuum {
 	return v
 }
 
-func vacuumedOf(v ops.Vacuumed) vacuumed {
+func vacuumedOf(v maintain.Vacuumed) vacuumed {
 	return vacuumed{DryRun: v.DryRun, FilesDeleted: v.Files, Count: v.Count}
 }
 
-func (in *optimizeInput) optimize() ops.Optimize {
+func (in *optimizeInput) optimize() maintain.Optimize {
 	if in.Body == nil {
-		return ops.Optimize{}
+		return maintain.Optimize{}
 	}
 	b := in.Body
-	return ops.Optimize{TargetBytes: b.TargetSize, Where: b.Where, ZOrderBy: b.ZOrderBy, DryRun: b.DryRun}
+	return maintain.Optimize{TargetBytes: b.TargetSize, Where: b.Where, ZOrderBy: b.ZOrderBy, DryRun: b.DryRun}
 }
 
-func optimizedOf(o ops.Optimized) optimized {
+func optimizedOf(o maintain.Optimized) optimized {
 	return optimized{FilesAdded: o.FilesAdded, FilesRemoved: o.FilesRemoved}
 }

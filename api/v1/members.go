@@ -5,7 +5,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/lakewarden/lakewarden/api/ops"
+	"github.com/lakewarden/lakewarden/api/ops/admin"
 	"github.com/lakewarden/lakewarden/auth"
 	"github.com/lakewarden/lakewarden/catalog"
 )
@@ -79,7 +79,7 @@ func seesAttributes(ctx context.Context) bool {
 
 // MemberRoutes registers the routes of an organisation's users and of the
 // caller itself.
-func MemberRoutes(api huma.API, members ops.Members) {
+func MemberRoutes(api huma.API, members admin.Members) {
 	add(api, route{method: "GET", path: "/v1/organisations/{org_id}/users", id: "listUsers", tag: "Users", scope: auth.ScopeOrgRead, camel: true, summary: "List the members of an organisation"},
 		func(ctx context.Context, in *listMembersInput) (memberList, error) {
 			org, err := orgID(in.OrgID)
@@ -135,7 +135,7 @@ type self struct {
 	Scopes         []string `json:"scopes"`
 }
 
-func selfRoutes(api huma.API, members ops.Members) {
+func selfRoutes(api huma.API, members admin.Members) {
 	add(api, route{method: "GET", path: "/v1/me", id: "getMe", tag: "Users", camel: true, summary: "Who the caller is and what it may do"},
 		func(ctx context.Context, _ *noInput) (self, error) {
 			p, err := auth.PrincipalFrom(ctx)

@@ -7,7 +7,8 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/lakewarden/lakewarden/api/ops"
+	longwork "github.com/lakewarden/lakewarden/api/ops/operation"
+	"github.com/lakewarden/lakewarden/api/ops/query"
 	"github.com/lakewarden/lakewarden/api/spill"
 	"github.com/lakewarden/lakewarden/auth"
 	"github.com/lakewarden/lakewarden/catalog"
@@ -94,7 +95,7 @@ type operationResultInput struct {
 type startQueryInput struct{ Body queryBody }
 
 // OperationRoutes registers the routes of long work.
-func OperationRoutes(api huma.API, operations ops.Operations, stored ops.StoredQueries, room *spill.Store) {
+func OperationRoutes(api huma.API, operations longwork.Service, stored query.Stored, room *spill.Store) {
 	rt := route{tag: "Operations", camel: true}
 	add(api, rt.with("GET", operationsBase, "listOperations", "List operations").because("Those of the caller, newest first."),
 		func(ctx context.Context, in *listOperationsInput) (operationList, error) {
@@ -127,7 +128,7 @@ func OperationRoutes(api huma.API, operations ops.Operations, stored ops.StoredQ
 	})
 }
 
-func readStored(ctx context.Context, stored ops.StoredQueries, in *operationResultInput) (*streaming, error) {
+func readStored(ctx context.Context, stored query.Stored, in *operationResultInput) (*streaming, error) {
 	f, err := format(in.Accept)
 	if err != nil {
 		return nil, err

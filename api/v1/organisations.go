@@ -5,7 +5,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/lakewarden/lakewarden/api/ops"
+	"github.com/lakewarden/lakewarden/api/ops/admin"
 	"github.com/lakewarden/lakewarden/auth"
 	"github.com/lakewarden/lakewarden/catalog"
 )
@@ -71,7 +71,7 @@ type patchConfigInput struct {
 func orgID(text string) (catalog.OrgID, error) { return catalog.ParseID[catalog.OrgID](text) }
 
 // OrganisationRoutes registers the routes of organisations.
-func OrganisationRoutes(api huma.API, orgs ops.Organisations) {
+func OrganisationRoutes(api huma.API, orgs admin.Organisations) {
 	add(api, route{method: "GET", path: "/v1/organisations/{organisation_id}", id: "getOrganisation", tag: "Organisations",
 		scope: auth.ScopeOrgRead, camel: true, summary: "Get an organisation"},
 		func(ctx context.Context, in *OrganisationPath) (organisation, error) {
@@ -98,8 +98,8 @@ func OrganisationRoutes(api huma.API, orgs ops.Organisations) {
 		})
 }
 
-func (in *patchConfigInput) patch() (ops.ConfigPatch, error) {
-	patch := ops.ConfigPatch{Features: map[string]bool{}, SetConstraints: in.Body.TableConstraints.Sent}
+func (in *patchConfigInput) patch() (admin.ConfigPatch, error) {
+	patch := admin.ConfigPatch{Features: map[string]bool{}, SetConstraints: in.Body.TableConstraints.Sent}
 	if in.Body.SandboxEnabled != nil {
 		patch.Features[catalog.FeatureSandbox] = *in.Body.SandboxEnabled
 	}

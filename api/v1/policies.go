@@ -8,7 +8,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/lakewarden/lakewarden/api/ops"
+	"github.com/lakewarden/lakewarden/api/ops/admin"
 	"github.com/lakewarden/lakewarden/auth"
 	"github.com/lakewarden/lakewarden/catalog"
 )
@@ -27,7 +27,7 @@ type policy struct {
 	UpdatedAt  *string                    `json:"updatedAt"`
 }
 
-func policyOf(v ops.PolicyView) policy {
+func policyOf(v admin.PolicyView) policy {
 	return policy{
 		ID: string(v.ID), TableFqn: pointer(v.TableFQN), TableID: pointer(v.Table), ColumnName: pointer(v.Column), Kind: string(v.Kind),
 		PolicyText: v.Text, Definition: definitionOf(v.Definition), Enabled: v.Enabled, Version: v.Version,
@@ -52,8 +52,8 @@ type PolicyBody struct {
 	Enabled    *bool           `json:"enabled,omitempty" doc:"Default: true"`
 }
 
-func (b PolicyBody) input() ops.PolicyInput {
-	return ops.PolicyInput{
+func (b PolicyBody) input() admin.PolicyInput {
+	return admin.PolicyInput{
 		TableFQN: text(b.TableFqn), TableID: text(b.TableID), ColumnName: text(b.ColumnName), Kind: b.Kind,
 		Text: text(b.PolicyText), Definition: notNull(b.Definition), Enabled: b.Enabled == nil || *b.Enabled,
 	}
@@ -141,9 +141,9 @@ type patchPolicyInput struct {
 }
 
 // patch refuses to clear a field: that needs the whole content.
-func (in *patchPolicyInput) patch() (ops.PolicyPatch, error) {
+func (in *patchPolicyInput) patch() (admin.PolicyPatch, error) {
 	b := in.Body
-	p := ops.PolicyPatch{Kind: b.Kind, Definition: notNull(b.Definition), Enabled: b.Enabled}
+	p := admin.PolicyPatch{Kind: b.Kind, Definition: notNull(b.Definition), Enabled: b.Enabled}
 	if len(b.Definition) > 0 && p.Definition == nil {
 		return p, fieldError("definition", "must not be null")
 	}
@@ -179,7 +179,7 @@ type listPoliciesInput struct {
 }
 
 // PolicyRoutes registers the routes of policies.
-func PolicyRoutes(api huma.API, policies ops.Policies, simulation ops.Simulation) {
+func PolicyRoutes(api huma.API, policies admin.Policies, simulation admin.Simulation) {
 	const base = "/v1/organisations/{org_id}/policies"
 	read := route{tag: "Policies", scope: auth.ScopePoliciesRead, camel: true}
 	write := route{tag: "Policies", scope: auth.ScopePoliciesWrite, camel: true}

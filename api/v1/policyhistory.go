@@ -5,7 +5,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/lakewarden/lakewarden/api/ops"
+	"github.com/lakewarden/lakewarden/api/ops/admin"
 	"github.com/lakewarden/lakewarden/catalog"
 )
 
@@ -39,7 +39,7 @@ func policyRevisionOf(r catalog.PolicyRevision) policyRevision {
 	}
 }
 
-func policyHistoryRoute(api huma.API, read route, policies ops.Policies) {
+func policyHistoryRoute(api huma.API, read route, policies admin.Policies) {
 	add(api, read.with("GET", "/v1/organisations/{org_id}/policies/{id}/history", "listPolicyHistory", "List the revisions of a policy"),
 		func(ctx context.Context, in *policyHistoryInput) (policyHistory, error) {
 			org, id, err := in.ids()

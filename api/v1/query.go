@@ -12,7 +12,8 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/lakewarden/lakewarden/api/ops"
+	"github.com/lakewarden/lakewarden/api/ops/query"
+	"github.com/lakewarden/lakewarden/api/ops/table"
 	"github.com/lakewarden/lakewarden/api/result"
 	"github.com/lakewarden/lakewarden/api/spill"
 	"github.com/lakewarden/lakewarden/auth"
@@ -36,9 +37,9 @@ type queryBody struct {
 	Integers   string          `json:"integers,omitempty" enum:"number,string" doc:"How JSON shows integers"`
 }
 
-func (b queryBody) query() (ops.Query, error) {
+func (b queryBody) query() (query.Statement, error) {
 	args, err := parameters(b.Parameters)
-	q := ops.Query{SQL: b.SQL, Args: args, Schema: b.Schema, Timeout: milliseconds(b.TimeoutMS)}
+	q := query.Statement{SQL: b.SQL, Args: args, Schema: b.Schema, Timeout: milliseconds(b.TimeoutMS)}
 	if b.Staleness != nil {
 		age := milliseconds(*b.Staleness)
 		q.MaxStaleness = &age
@@ -59,7 +60,7 @@ type rowsInput struct {
 }
 
 // QueryRoutes registers the routes that return rows.
-func QueryRoutes(api huma.API, queries *ops.Queries, stored ops.StoredQueries, room *spill.Store) {
+func QueryRoutes(api huma.API, queries *query.Service, stored query.Stored, room *spill.Store) {
 	query := route{method: "POST", path: "/v1/query", id: "query", tag: "Query", scope: auth.ScopeTablesQuery,
 		summary: "Run a statement", description: "Streams rows as JSON, NDJSON, CSV, Arrow or Parquet, as Accept asks. Only JSON has a limit by default.", rows: reflect.TypeFor[QueryResult]()}
 	addStream(api, query.orAccepted(), room, func(ctx context.Context, in *queryInput) (*streaming, error) {
@@ -70,7 +71,7 @@ func QueryRoutes(api huma.API, queries *ops.Queries, stored ops.StoredQueries, r
 	})
 	rows := route{method: "GET", path: tableBase + "/rows", id: "listRows", tag: "Query", scope: auth.ScopeTablesQuery,
 		summary: "Page through the rows of a table", description: "All pages of a walk come from the version of the first.", rows: reflect.TypeFor[rowPage]()}
-	browse := ops.Browse{Tables: queries.Tables, Queries: queries}
+	browse := table.Browser{Tables: queries.Tables, Queries: queries}
 	addStream(api, rows, room, func(ctx context.Context, in *rowsInput) (*streaming, error) { return startBrowse(ctx, browse, in) })
 }
 
@@ -90,7 +91,7 @@ func register[I any](api huma.API, rt route, op huma.Operation, room *spill.Stor
 	})
 }
 
-func startQuery(ctx context.Context, queries *ops.Queries, in *queryInput) (*streaming, error) {
+func startQuery(ctx context.Context, queries *query.Service, in *queryInput) (*streaming, error) {
 	f, err := format(in.Accept)
 	if err != nil {
 		return nil, err
@@ -124,13 +125,13 @@ func capped(wanted, limit int64) int64 {
 	return min(wanted, limit)
 }
 
-func startBrowse(ctx context.Context, browse ops.Browse, in *rowsInput) (*streaming, error) {
+func startBrowse(ctx context.Context, browse table.Browser, in *rowsInput) (*streaming, error) {
 	f, err := format(in.Accept)
 	if err != nil {
 		return nil, err
 	}
 	age := milliseconds(in.Staleness)
-	page, err := browse.Run(ctx, ops.BrowseInput{
+	page, err := browse.Run(ctx, table.BrowseInput{
 		Table: in.path(), Select: listed(in.Select), Where: in.Where, OrderBy: listed(in.OrderBy), MaxStaleness: &age, Page: in.page(),
 	})
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/lakewarden/lakewarden/api/ops"
+	"github.com/lakewarden/lakewarden/api/ops/write"
 	"github.com/lakewarden/lakewarden/auth"
 )
 
@@ -18,7 +18,7 @@ type written struct {
 	Deleted  int64 `json:"deleted"`
 }
 
-func writtenOf(w ops.Written) written {
+func writtenOf(w write.Result) written {
 	return written{Version: w.Version, Inserted: w.Inserted, Updated: w.Updated, Deleted: w.Deleted}
 }
 
@@ -29,8 +29,8 @@ type WriteQuery struct {
 	Key    string `header:"Idempotency-Key" maxLength:"255" doc:"A request that comes again under its key is answered as the first time, and done once"`
 }
 
-func (q WriteQuery) options() ops.WriteOptions {
-	return ops.WriteOptions{DryRun: q.DryRun, Key: q.Key}
+func (q WriteQuery) options() write.Options {
+	return write.Options{DryRun: q.DryRun, Key: q.Key}
 }
 
 type insertInput struct {
@@ -62,38 +62,38 @@ type updateRowsInput struct {
 }
 
 // RowRoutes registers the routes that change rows.
-func RowRoutes(api huma.API, writes ops.Writes) {
+func RowRoutes(api huma.API, writes write.Service) {
 	route := func(id, path, summary, description string, scope auth.Scope) route {
 		return route{method: "POST", path: tableBase + path, id: id, tag: "Rows", scope: scope, local: true, summary: summary, description: description}
 	}
 	insert := route("insertRows", "/rows", "Insert rows", "All of them in one commit, or none. The body is JSON {\"rows\": […]}, NDJSON, CSV, an Arrow stream or a Parquet file; docs/rows.md says how values are written.", auth.ScopeRowsInsert)
-	addWrite(api, insert, rowsRequest(nil), func(ctx context.Context, in *insertInput) (ops.Written, error) {
+	addWrite(api, insert, rowsRequest(nil), func(ctx context.Context, in *insertInput) (write.Result, error) {
 		body, err := in.rows()
 		if err != nil {
-			return ops.Written{}, err
+			return write.Result{}, err
 		}
 		return writes.Insert(ctx, in.path(), body, in.options())
 	})
 	merge := route("mergeRows", "/rows/merge", "Merge rows", "Rows that meet a row of the table change it, the others are inserted; all in one commit, or nothing. Asks for rows:insert, rows:update and rows:delete as far as the merge can do it.", "")
-	addWrite(api, merge, rowsRequest(mergeMembers()), func(ctx context.Context, in *mergeInput) (ops.Written, error) {
+	addWrite(api, merge, rowsRequest(mergeMembers()), func(ctx context.Context, in *mergeInput) (write.Result, error) {
 		body, err := in.rows()
 		if err != nil {
-			return ops.Written{}, err
+			return write.Result{}, err
 		}
-		return writes.Merge(ctx, in.path(), ops.MergeInput{RowsBody: body, On: listed(in.On), WhenMatched: in.WhenMatched, WhenNotMatched: in.WhenNotMatched}, in.options())
+		return writes.Merge(ctx, in.path(), write.MergeInput{Body: body, On: listed(in.On), WhenMatched: in.WhenMatched, WhenNotMatched: in.WhenNotMatched}, in.options())
 	})
 	update := route("updateRows", "/rows/update", "Update rows", "Those that the caller sees and that fulfil a condition, in one commit.", auth.ScopeRowsUpdate)
-	addWrite(api, update, nil, func(ctx context.Context, in *updateRowsInput) (ops.Written, error) {
+	addWrite(api, update, nil, func(ctx context.Context, in *updateRowsInput) (write.Result, error) {
 		return writes.Update(ctx, in.path(), in.Body.Where, in.Body.Set, in.options())
 	})
 	remove := route("deleteRows", "/rows/delete", "Delete rows", "Those that the caller sees and that fulfil a condition, in one commit.", auth.ScopeRowsDelete)
-	addWrite(api, remove, nil, func(ctx context.Context, in *deleteRowsInput) (ops.Written, error) {
+	addWrite(api, remove, nil, func(ctx context.Context, in *deleteRowsInput) (write.Result, error) {
 		return writes.Delete(ctx, in.path(), in.Body.Where, in.options())
 	})
 }
 
 // addWrite registers a change of rows, which is bounded by its own time.
-func addWrite[I any](api huma.API, rt route, body *huma.RequestBody, handler func(context.Context, *I) (ops.Written, error)) {
+func addWrite[I any](api huma.API, rt route, body *huma.RequestBody, handler func(context.Context, *I) (write.Result, error)) {
 	op := rt.operation(api)
 	schema := api.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[written](), true, "Written")
 	op.Responses["200"] = &huma.Response{Description: http.StatusText(http.StatusOK), Content: map[string]*huma.MediaType{"application/json": {Schema: schema}}}

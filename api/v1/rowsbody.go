@@ -10,7 +10,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/lakewarden/lakewarden/api/ops"
+	"github.com/lakewarden/lakewarden/api/ops/write"
 	"github.com/lakewarden/lakewarden/api/problem"
 )
 
@@ -32,35 +32,35 @@ func (b *RowsBody) Resolve(ctx huma.Context) []error {
 var _ huma.Resolver = (*RowsBody)(nil)
 
 // rowFormatsIn are the formats of rows by media type.
-var rowFormatsIn = map[string]ops.RowFormat{
-	"application/json": ops.RowsJSON, "application/x-ndjson": ops.RowsNDJSON, "application/jsonl": ops.RowsNDJSON, "text/csv": ops.RowsCSV,
-	"application/vnd.apache.arrow.stream": ops.RowsArrow, "application/vnd.apache.parquet": ops.RowsParquet,
+var rowFormatsIn = map[string]write.Format{
+	"application/json": write.JSON, "application/x-ndjson": write.NDJSON, "application/jsonl": write.NDJSON, "text/csv": write.CSV,
+	"application/vnd.apache.arrow.stream": write.Arrow, "application/vnd.apache.parquet": write.Parquet,
 }
 
 // rows is the body in the format that Content-Type names.
-func (b *RowsBody) rows() (ops.RowsBody, error) {
+func (b *RowsBody) rows() (write.Body, error) {
 	media, parameters, err := mime.ParseMediaType(b.contentType)
 	format, known := rowFormatsIn[media]
 	if err != nil || !known {
-		return ops.RowsBody{}, badMedia("Content-Type", "must be "+formatList)
+		return write.Body{}, badMedia("Content-Type", "must be "+formatList)
 	}
 	header := parameters["header"]
 	switch charset := parameters["charset"]; {
 	case charset != "" && !strings.EqualFold(charset, "utf-8"):
-		return ops.RowsBody{}, badMedia("charset", "must be utf-8")
+		return write.Body{}, badMedia("charset", "must be utf-8")
 	case hasOther(parameters, format):
-		return ops.RowsBody{}, badMedia("Content-Type", "has a parameter that is not taken: text/csv has charset and header, the other formats charset")
+		return write.Body{}, badMedia("Content-Type", "has a parameter that is not taken: text/csv has charset and header, the other formats charset")
 	case header != "" && header != "absent" && header != "present":
-		return ops.RowsBody{}, badMedia("Content-Type", "header must be absent or present")
+		return write.Body{}, badMedia("Content-Type", "header must be absent or present")
 	}
-	body := ops.RowsBody{Format: format, Reader: b.reader, Interrupt: b.interrupt}
+	body := write.Body{Format: format, Reader: b.reader, Interrupt: b.interrupt}
 	return body, b.over(&body, header)
 }
 
 // hasOther reports parameters of a media type that would be ignored.
-func hasOther(parameters map[string]string, format ops.RowFormat) bool {
+func hasOther(parameters map[string]string, format write.Format) bool {
 	for name := range parameters {
-		if name != "charset" && (name != "header" || format != ops.RowsCSV) {
+		if name != "charset" && (name != "header" || format != write.CSV) {
 			return true
 		}
 	}
@@ -80,7 +80,7 @@ func IsStream(r *http.Request) bool {
 	}
 	media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	format, known := rowFormatsIn[media]
-	return err == nil && known && format != ops.RowsJSON
+	return err == nil && known && format != write.JSON
 }
 
 // rowsRequest describes a body of rows. In JSON the body may also have members.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/lakewarden/lakewarden/api/ops"
+	"github.com/lakewarden/lakewarden/api/ops/admin"
 	"github.com/lakewarden/lakewarden/catalog"
 )
 
@@ -47,7 +47,7 @@ type userPoliciesInput struct {
 	TableFqn string `query:"tableFqn" required:"true" maxLength:"1024"`
 }
 
-func simulationOf(s ops.Simulated) simulation {
+func simulationOf(s admin.Simulated) simulation {
 	masked := []maskedColumn{}
 	for _, name := range slices.Sorted(maps.Keys(s.Masks)) {
 		masked = append(masked, maskedColumn{name, s.Masks[name]})
@@ -59,14 +59,14 @@ func simulationOf(s ops.Simulated) simulation {
 		})}
 }
 
-func simulationRoutes(api huma.API, write route, sim ops.Simulation) {
+func simulationRoutes(api huma.API, write route, sim admin.Simulation) {
 	add(api, write.with("POST", "/v1/organisations/{org_id}/policies/simulate", "simulatePolicies", "See a table as somebody else would"),
 		func(ctx context.Context, in *simulateInput) (simulation, error) {
 			org, err := orgID(in.OrgID)
 			if err != nil {
 				return simulation{}, err
 			}
-			s, err := sim.Run(ctx, org, ops.SimulationInput{TableFQN: in.Body.TableFqn, User: text(in.Body.UserID), Role: text(in.Body.Role), Attributes: in.Body.Attributes})
+			s, err := sim.Run(ctx, org, admin.SimulationInput{TableFQN: in.Body.TableFqn, User: text(in.Body.UserID), Role: text(in.Body.Role), Attributes: in.Body.Attributes})
 			return simulationOf(s), err
 		})
 	add(api, write.with("GET", "/v1/organisations/{org_id}/users/{user_id}/effective-policies", "listUserEffectivePolicies", "The policies that apply to a member on a table"),
@@ -75,7 +75,7 @@ func simulationRoutes(api huma.API, write route, sim ops.Simulation) {
 			if err != nil {
 				return simulation{}, err
 			}
-			s, err := sim.Run(ctx, org, ops.SimulationInput{TableFQN: in.TableFqn, User: string(user)})
+			s, err := sim.Run(ctx, org, admin.SimulationInput{TableFQN: in.TableFqn, User: string(user)})
 			return simulationOf(s), err
 		})
 }

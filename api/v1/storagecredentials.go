@@ -5,7 +5,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/lakewarden/lakewarden/api/ops"
+	"github.com/lakewarden/lakewarden/api/ops/admin"
 	"github.com/lakewarden/lakewarden/auth"
 )
 
@@ -19,8 +19,8 @@ type rotateS3Input struct {
 	} // may be left out: the reply then names the missing fields
 }
 
-func (in *rotateS3Input) rotation() ops.S3Rotation {
-	r := ops.S3Rotation{DryRun: in.DryRun}
+func (in *rotateS3Input) rotation() admin.S3Rotation {
+	r := admin.S3Rotation{DryRun: in.DryRun}
 	if in.Body != nil {
 		r.Credential, r.ExpiresAt = in.Body.credential(), in.Body.ExpiresAt.time()
 		r.DryRun = r.DryRun || in.Body.DryRun
@@ -39,7 +39,7 @@ type rotated struct {
 }
 
 // CredentialRoutes registers the rotation of stored credentials.
-func CredentialRoutes(api huma.API, configs ops.StorageConfigs) {
+func CredentialRoutes(api huma.API, configs admin.StorageConfigs) {
 	rotate := route{tag: "Storage", scope: auth.ScopeStorageConfigure, camel: true, local: true}
 	add(api, rotate.with("PUT", "/v1/storages/configs/{config_id}/credentials/s3", "rotateS3Credential", "Rotate the credential of an s3 configuration").
 		because("The new credential is tried out first, as by validate; one that the store refuses changes nothing. "+

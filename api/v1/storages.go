@@ -6,7 +6,8 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/lakewarden/lakewarden/api/ops"
+	"github.com/lakewarden/lakewarden/api/ops/admin"
+	longwork "github.com/lakewarden/lakewarden/api/ops/operation"
 	"github.com/lakewarden/lakewarden/api/problem"
 	"github.com/lakewarden/lakewarden/auth"
 	"github.com/lakewarden/lakewarden/catalog"
@@ -76,15 +77,15 @@ type S3Secret struct {
 	RoleARN         string `json:"roleArn,omitempty" maxLength:"1024" doc:"kind s3: a role to take on with the key"`
 }
 
-func (s S3Secret) credential() ops.S3Credential {
-	return ops.S3Credential{AccessKeyID: s.AccessKeyID, SecretAccessKey: s.SecretAccessKey, SessionToken: s.SessionToken, RoleARN: s.RoleARN}
+func (s S3Secret) credential() admin.S3Credential {
+	return admin.S3Credential{AccessKeyID: s.AccessKeyID, SecretAccessKey: s.SecretAccessKey, SessionToken: s.SessionToken, RoleARN: s.RoleARN}
 }
 
-func (in *createStorageInput) config() ops.NewStorageConfig {
+func (in *createStorageInput) config() admin.NewStorageConfig {
 	b := in.Body
-	n := ops.NewStorageConfig{Name: b.ConfigName, Kind: b.Kind, Workspace: text(b.WorkspaceID), Root: b.Root, Credential: b.credential()}
-	settings := ops.S3Settings{Bucket: b.Bucket, Prefix: b.Prefix, Region: b.Region, Endpoint: b.Endpoint}
-	if b.PathStyle != nil || settings != (ops.S3Settings{}) {
+	n := admin.NewStorageConfig{Name: b.ConfigName, Kind: b.Kind, Workspace: text(b.WorkspaceID), Root: b.Root, Credential: b.credential()}
+	settings := admin.S3Settings{Bucket: b.Bucket, Prefix: b.Prefix, Region: b.Region, Endpoint: b.Endpoint}
+	if b.PathStyle != nil || settings != (admin.S3Settings{}) {
 		settings.PathStyle = b.Endpoint != ""
 		if b.PathStyle != nil {
 			settings.PathStyle = *b.PathStyle
@@ -150,7 +151,7 @@ type storageCheck struct {
 }
 
 // StorageRoutes registers the routes of storage configurations.
-func StorageRoutes(api huma.API, configs ops.StorageConfigs, operations ops.Operations) {
+func StorageRoutes(api huma.API, configs admin.StorageConfigs, operations longwork.Service) {
 	const base = "/v1/storages/configs"
 	read := route{tag: "Storage", scope: auth.ScopeStorageRead, camel: true}
 	write := route{tag: "Storage", scope: auth.ScopeStorageConfigure, camel: true, local: true}
@@ -178,7 +179,7 @@ func StorageRoutes(api huma.API, configs ops.StorageConfigs, operations ops.Oper
 		if err != nil {
 			return storageConfig{}, err
 		}
-		c, err := configs.Update(ctx, id, ops.StorageConfigEdit{Name: in.Body.ConfigName, PathStyle: in.Body.PathStyle})
+		c, err := configs.Update(ctx, id, admin.StorageConfigEdit{Name: in.Body.ConfigName, PathStyle: in.Body.PathStyle})
 		return storageConfigOf(ctx, c), err
 	})
 	add(api, write.with("DELETE", base+"/{config_id}", "deleteStorageConfig", "Delete a storage configuration").because("Takes it out of the catalog; data stays where it is."),
@@ -212,24 +213,24 @@ func StorageRoutes(api huma.API, configs ops.StorageConfigs, operations ops.Oper
 			if in.Prefer.async() {
 				patience = 0
 			}
-			d, goesOn, err := ops.Within(ctx, operations, catalog.OperationDiscover, patience, func(ctx context.Context) (ops.Discovered, error) {
+			d, goesOn, err := longwork.RunWithin(ctx, operations, catalog.OperationDiscover, patience, func(ctx context.Context) (admin.Discovered, error) {
 				return configs.Discover(ctx, id, in.Body != nil && in.Body.IncludeDropped)
-			}, func(d ops.Discovered) any { return discoveryOf(d) })
+			}, func(d admin.Discovered) any { return discoveryOf(d) })
 			return discoveryOf(d), goesOn, err
 		})
 }
 
-func validationOf(report ops.ProbeReport) validation {
-	return validation{Valid: report.OK(), Checks: convert(report.Checks, func(c ops.ProbeCheck) storageCheck {
+func validationOf(report admin.ProbeReport) validation {
+	return validation{Valid: report.OK(), Checks: convert(report.Checks, func(c admin.ProbeCheck) storageCheck {
 		return storageCheck{Name: c.Name, OK: c.OK, Millis: c.Millis, Reason: pointer(c.Reason)}
 	})}
 }
 
-func discoveryOf(d ops.Discovered) discovery {
+func discoveryOf(d admin.Discovered) discovery {
 	return discovery{
 		State: "done", TablesFound: d.Found, TablesAdded: len(d.Added), TablesReturned: len(d.Returned), TablesVanished: len(d.Vanished),
 		TablesChanged: len(d.Changed), Truncated: d.Truncated,
-		Problems: convert(d.Problems, func(p ops.DiscoveryProblem) discoveryProblem {
+		Problems: convert(d.Problems, func(p admin.DiscoveryProblem) discoveryProblem {
 			told := problem.From(p.Err)
 			return discoveryProblem{Path: p.Path, Code: told.Name, Message: told.Message, Details: told.Details}
 		}),

@@ -5,7 +5,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/lakewarden/lakewarden/api/ops"
+	"github.com/lakewarden/lakewarden/api/ops/table"
 	"github.com/lakewarden/lakewarden/auth"
 	"github.com/lakewarden/lakewarden/catalog"
 )
@@ -46,7 +46,7 @@ type dropTableInput struct {
 }
 
 // TableFileRoutes registers the routes that make tables and take them away.
-func TableFileRoutes(api huma.API, tables ops.TableFiles) {
+func TableFileRoutes(api huma.API, tables table.Files) {
 	create := route{tag: "Tables", scope: auth.ScopeTablesCreate, camel: true, local: true}
 	modify := route{tag: "Tables", scope: auth.ScopeTablesModify, camel: true, local: true}
 
@@ -65,12 +65,12 @@ func TableFileRoutes(api huma.API, tables ops.TableFiles) {
 		})
 }
 
-func (in *createTableInput) table() ops.NewTable {
+func (in *createTableInput) table() table.Definition {
 	b := in.Body
-	return ops.NewTable{
+	return table.Definition{
 		Catalog: b.Catalog, Schema: b.Schema, Name: b.Name, PartitionBy: b.PartitionBy, Path: b.Path, Properties: b.Properties,
-		Columns: convert(b.Columns, func(c newColumn) ops.NewTableColumn {
-			return ops.NewTableColumn{
+		Columns: convert(b.Columns, func(c newColumn) table.ColumnDefinition {
+			return table.ColumnDefinition{
 				Name: c.Name, Type: c.Type, Nullable: c.Nullable == nil || *c.Nullable,
 				PrimaryKey: c.IsPrimaryKey, Unique: c.IsUnique, Comment: c.Comment, Default: c.Default,
 			}

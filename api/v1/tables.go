@@ -5,7 +5,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/lakewarden/lakewarden/api/ops"
+	"github.com/lakewarden/lakewarden/api/ops/access"
 	"github.com/lakewarden/lakewarden/auth"
 	"github.com/lakewarden/lakewarden/catalog"
 )
@@ -87,8 +87,8 @@ type TablePath struct {
 	TableName string `path:"table_name" maxLength:"255"`
 }
 
-func (p TablePath) path() ops.TablePath {
-	return ops.TablePath{Catalog: p.Catalog, Schema: p.Schema, Table: p.TableName}
+func (p TablePath) path() access.Path {
+	return access.Path{Catalog: p.Catalog, Schema: p.Schema, Table: p.TableName}
 }
 
 type listTablesInput struct {
@@ -145,7 +145,7 @@ type effectivePolicies struct {
 const tableBase = "/v1/tables/{catalog}/{schema}/{table_name}"
 
 // TableRoutes registers the routes that describe and name tables.
-func TableRoutes(api huma.API, tables ops.Tables) {
+func TableRoutes(api huma.API, tables access.Tables) {
 	read := route{tag: "Tables", scope: auth.ScopeTablesRead, camel: true}
 	modify := route{tag: "Tables", scope: auth.ScopeTablesModify, camel: true, local: true}
 
@@ -172,7 +172,7 @@ func TableRoutes(api huma.API, tables ops.Tables) {
 	})
 	add(api, read.with("GET", tableBase+"/effective-policies", "listEffectivePolicies", "Which policies apply to the caller"), func(ctx context.Context, in *TablePath) (effectivePolicies, error) {
 		restricted, list, err := tables.EffectivePolicies(ctx, in.path())
-		return effectivePolicies{Restricted: restricted, Policies: convert(list, func(p ops.EffectivePolicy) effectivePolicy {
+		return effectivePolicies{Restricted: restricted, Policies: convert(list, func(p access.EffectivePolicy) effectivePolicy {
 			return effectivePolicy{Kind: string(p.Kind), ColumnName: pointer(p.Column)}
 		})}, err
 	})
@@ -194,11 +194,11 @@ func TableRoutes(api huma.API, tables ops.Tables) {
 		})
 }
 
-func columnOf(c ops.Column) column {
+func columnOf(c access.Column) column {
 	return column{Name: c.Name, Type: c.Type, Nullable: c.Nullable, Comment: pointer(c.Comment), IsPartition: c.IsPartition, IsPrimaryKey: c.IsPrimaryKey, IsUnique: c.IsUnique, Default: pointer(c.Default)}
 }
 
-func tableDetailsOf(d ops.TableDetails) tableDetails {
+func tableDetailsOf(d access.Details) tableDetails {
 	out := tableDetails{
 		Table: tableOf(d.LocatedTable), Version: d.TableVersion, VersionAt: timestamp(d.TableTimestamp), Description: d.Description,
 		PartitionColumns: d.PartitionColumns, Properties: d.Properties, Columns: convert(d.Columns, columnOf),
@@ -214,7 +214,7 @@ func tableDetailsOf(d ops.TableDetails) tableDetails {
 }
 
 // listVersions pages by version: the token is the last version of the page.
-func listVersions(ctx context.Context, tables ops.Tables, in *historyInput) (history, error) {
+func listVersions(ctx context.Context, tables access.Tables, in *historyInput) (history, error) {
 	var before int64
 	if in.PageToken != "" {
 		cursor, ok, err := in.page().Cursor("versions")
@@ -236,7 +236,7 @@ func listVersions(ctx context.Context, tables ops.Tables, in *historyInput) (his
 	return out, nil
 }
 
-func versionOf(e ops.TableVersion) version {
+func versionOf(e access.HistoryEntry) version {
 	return version{
 		Version: e.Version, Timestamp: timestamp(e.Timestamp), Operation: e.Operation, OperationParameters: e.OperationParameters,
 		OperationMetrics: e.OperationMetrics, UserName: pointer(e.UserName), ReadVersion: e.ReadVersion, IsBlindAppend: e.IsBlindAppend,

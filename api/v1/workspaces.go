@@ -5,7 +5,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/lakewarden/lakewarden/api/ops"
+	"github.com/lakewarden/lakewarden/api/ops/admin"
 	"github.com/lakewarden/lakewarden/auth"
 	"github.com/lakewarden/lakewarden/catalog"
 )
@@ -95,7 +95,7 @@ type putWorkspaceMemberInput struct {
 }
 
 // WorkspaceRoutes registers the routes of workspaces.
-func WorkspaceRoutes(api huma.API, workspaces ops.Workspaces) {
+func WorkspaceRoutes(api huma.API, workspaces admin.Workspaces) {
 	const base = "/v1/organisations/{org_id}/workspaces"
 	read := route{tag: "Workspaces", scope: auth.ScopeOrgRead, camel: true}
 	write := route{tag: "Workspaces", camel: true}
@@ -142,7 +142,7 @@ func WorkspaceRoutes(api huma.API, workspaces ops.Workspaces) {
 	workspaceMemberRoutes(api, base, read, write, workspaces)
 }
 
-func workspaceMemberRoutes(api huma.API, base string, read, write route, workspaces ops.Workspaces) {
+func workspaceMemberRoutes(api huma.API, base string, read, write route, workspaces admin.Workspaces) {
 	add(api, read.with("GET", base+"/{id}/members", "listWorkspaceMembers", "List the members of a workspace"), func(ctx context.Context, in *workspaceMembersInput) (workspaceMemberList, error) {
 		org, id, err := in.ids()
 		if err != nil {

@@ -15,13 +15,13 @@ import (
 	"github.com/lakewarden/lakewarden/catalog"
 )
 
-// access is what an operation asks of its caller, written down here and not
+// accessNeeds is what an operation asks of its caller, written down here and not
 // read from the description, and a body that passes the framework's checks.
 // Paths name things that do not exist, so that an allowed caller gets a 404 or
 // a harmless 2xx.
-type access struct{ scope, body string }
+type accessNeeds struct{ scope, body string }
 
-var operationAccess = map[string]access{
+var operationAccess = map[string]accessNeeds{
 	"createApiKey": {"apikeys:create", `{"name":"x","scopes":["%s"]}`},
 	"listApiKeys":  {"apikeys:create", ""},
 	"getApiKey":    {"apikeys:create", ""},

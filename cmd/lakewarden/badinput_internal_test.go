@@ -19,7 +19,8 @@ import (
 
 	"github.com/lakewarden/lakewarden/api"
 	"github.com/lakewarden/lakewarden/api/middleware"
-	"github.com/lakewarden/lakewarden/api/ops"
+	"github.com/lakewarden/lakewarden/api/ops/caller"
+	"github.com/lakewarden/lakewarden/api/ops/query"
 	"github.com/lakewarden/lakewarden/auth"
 	"github.com/lakewarden/lakewarden/catalog"
 )
@@ -309,10 +310,10 @@ func TestOversizeRequestsGetAnEmpty413(t *testing.T) {
 // TestAPanicIsA500AndTheServerLives sends a request through the whole chain into
 // a handler without a store behind it.
 func TestAPanicIsA500AndTheServerLives(t *testing.T) {
-	auditor := ops.NewAuditor(context.Background(), noAudit{}, slog.New(slog.DiscardHandler))
+	auditor := caller.NewAuditor(context.Background(), noAudit{}, slog.New(slog.DiscardHandler))
 	defer auditor.Close()
 	handler, _ := api.NewRouter(api.Deps{
-		Queries: &ops.Queries{}, Metrics: prometheus.NewRegistry(), Health: &api.Health{}, Authenticator: everybody{},
+		Queries: &query.Service{}, Metrics: prometheus.NewRegistry(), Health: &api.Health{}, Authenticator: everybody{},
 		Auditor: auditor, Logger: slog.New(slog.DiscardHandler), Rate: middleware.Rate{PerMinute: 6000, Burst: 200},
 	})
 	server := httptest.NewServer(handler)

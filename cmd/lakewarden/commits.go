@@ -6,13 +6,15 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/lakewarden/lakewarden/api/ops"
+	"github.com/lakewarden/lakewarden/api/ops/lake"
+	"github.com/lakewarden/lakewarden/api/ops/maintain"
+	"github.com/lakewarden/lakewarden/api/ops/query"
 	"github.com/lakewarden/lakewarden/catalog"
 )
 
 // followCommits lets the lakes of replicas tell each other of commits to remote
 // tables, which each would otherwise look for once a second.
-func followCommits(ctx context.Context, store catalog.Commits, lake *ops.Lake, s *service) {
+func followCommits(ctx context.Context, store catalog.Commits, lake *lake.Lake, s *service) {
 	ctx, stop := context.WithCancel(ctx)
 	lake.Announce = store.AnnounceCommit
 	done := make(chan struct{})
@@ -29,9 +31,9 @@ func followCommits(ctx context.Context, store catalog.Commits, lake *ops.Lake, s
 
 // checkForeignCommits checks the rules of tables in the background when other
 // writers have committed to them.
-func checkForeignCommits(ctx context.Context, store catalog.Constraints, queries *ops.Queries, registry *prometheus.Registry, log *slog.Logger, s *service) {
-	checks := &ops.ForeignCommits{
-		Store: store, Lake: queries.Tables.Lake, Parser: queries.Plans.Parser(), Pool: queries.Pool, Metrics: ops.NewForeignMetrics(registry), Logger: log,
+func checkForeignCommits(ctx context.Context, store catalog.Constraints, queries *query.Service, registry *prometheus.Registry, log *slog.Logger, s *service) {
+	checks := &maintain.ForeignCommits{
+		Store: store, Lake: queries.Tables.Lake, Parser: queries.Plans.Parser(), Pool: queries.Pool, Metrics: maintain.NewForeignMetrics(registry), Logger: log,
 	}
 	checks.Watch()
 	ctx, stop := context.WithCancel(ctx)

@@ -14,7 +14,9 @@ import (
 	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/lakewarden/lakewarden/api/ops"
+	"github.com/lakewarden/lakewarden/api/ops/admin"
+	"github.com/lakewarden/lakewarden/api/ops/lake"
+	"github.com/lakewarden/lakewarden/api/ops/write"
 	"github.com/lakewarden/lakewarden/auth"
 	"github.com/lakewarden/lakewarden/catalog"
 	"github.com/lakewarden/lakewarden/catalog/authz"
@@ -95,11 +97,11 @@ func makeDemo(ctx context.Context, config Config, path string) (demo, error) {
 		return demo{}, err
 	}
 	d := demo{OrganisationID: boot.OrganisationID, Admin: userDemo{boot.UserID, boot.APIKey}}
-	admin, err := principalOf(boot)
+	administrator, err := principalOf(boot)
 	if err != nil {
 		return d, err
 	}
-	asAdmin := auth.WithPrincipal(ctx, admin)
+	asAdmin := auth.WithPrincipal(ctx, administrator)
 	roots := localRoots{configured: config.LocalRoots, store: store}
 	allowed, err := roots.of(ctx, catalog.OrgID(boot.OrganisationID))
 	if err != nil {
@@ -113,9 +115,9 @@ func makeDemo(ctx context.Context, config Config, path string) (demo, error) {
 		return d, err
 	}
 	opener := buckets{metrics: objstore.NewMetrics(prometheus.NewRegistry()), roots: roots}
-	discovery := ops.Discovery{Store: store, Lake: ops.NewLake(opener, delta.Options{})}
-	configs := ops.StorageConfigs{Store: store, Discovery: discovery, LocalRoots: roots.of}
-	made, err := configs.Create(asAdmin, ops.NewStorageConfig{Name: demoConfig, Kind: "local", Workspace: boot.WorkspaceID, Root: root})
+	discovery := admin.Discovery{Store: store, Lake: lake.New(opener, delta.Options{})}
+	configs := admin.StorageConfigs{Store: store, Discovery: discovery, LocalRoots: roots.of}
+	made, err := configs.Create(asAdmin, admin.NewStorageConfig{Name: demoConfig, Kind: "local", Workspace: boot.WorkspaceID, Root: root})
 	if err != nil {
 		return d, err
 	}
@@ -123,7 +125,7 @@ func makeDemo(ctx context.Context, config Config, path string) (demo, error) {
 	if err := makeDemoUsers(ctx, raw, &d); err != nil {
 		return d, err
 	}
-	if err := makeDemoPolicies(asAdmin, ops.Policies{Store: store, Lake: discovery.Lake}, made); err != nil {
+	if err := makeDemoPolicies(asAdmin, admin.Policies{Store: store, Lake: discovery.Lake}, made); err != nil {
 		return d, err
 	}
 	text, err := json.MarshalIndent(d, "", "  ")
@@ -188,7 +190,7 @@ func writeDemoTables(ctx context.Context, root string) error {
 		if err != nil {
 			return err
 		}
-		_, err = ops.ImportRows(ctx, eng, []string{temp}, ops.ImportedTable{
+		_, err = write.Import(ctx, eng, []string{temp}, write.Imported{
 			Schema: schema, PartitionBy: demodata.PartitionBy[name], Bucket: objstore.Prefix(bucket, name), Scratch: temp,
 			Rows: engine.Statement{SQL: "SELECT * FROM read_parquet(" + engine.QuoteString(source) + ", hive_partitioning=false)"},
 		}, delta.Options{EngineInfo: "Lakewarden/" + version})
@@ -234,7 +236,7 @@ func makeDemoUsers(ctx context.Context, store catalog.Store, d *demo) error {
 
 // makeDemoPolicies lets everybody see the flights that their attributes name,
 // and administrators all of them.
-func makeDemoPolicies(ctx context.Context, policies ops.Policies, config catalog.StorageConfig) error {
+func makeDemoPolicies(ctx context.Context, policies admin.Policies, config catalog.StorageConfig) error {
 	p, err := auth.PrincipalFrom(ctx)
 	if err != nil {
 		return err
@@ -244,7 +246,7 @@ func makeDemoPolicies(ctx context.Context, policies ops.Policies, config catalog
 		{"origin", `{"effect":"permit","subject":{"attribute":"airport","op":"eq"},"condition":null}`},
 		{"", `{"effect":"permit","subject":{"role":"admin"},"condition":null}`},
 	} {
-		_, err := policies.Create(ctx, catalog.OrgID(p.OrgID.String()), ops.PolicyInput{
+		_, err := policies.Create(ctx, catalog.OrgID(p.OrgID.String()), admin.PolicyInput{
 			TableFQN: "lake." + config.Schema() + ".flights", ColumnName: def.column, Kind: "rls",
 			Definition: json.RawMessage(def.definition), Enabled: true,
 		})

@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/lakewarden/lakewarden/api/ops"
+	"github.com/lakewarden/lakewarden/api/ops/revocation"
 	"github.com/lakewarden/lakewarden/catalog"
 )
 
@@ -17,13 +17,13 @@ const maxUnconfirmed = 5 * time.Second
 // epochWatch knows when the catalog's epoch was last confirmed.
 type epochWatch struct {
 	confirmed   atomic.Int64 // unix nanoseconds
-	revocations *ops.Revocations
+	revocations *revocation.Watcher
 	done        sync.WaitGroup
 }
 
 // watchEpoch starts following the epoch, and judging the work that revocations tracks.
 // Both end with ctx.
-func watchEpoch(ctx context.Context, store catalog.Epochs, revocations *ops.Revocations) (*epochWatch, error) {
+func watchEpoch(ctx context.Context, store catalog.Epochs, revocations *revocation.Watcher) (*epochWatch, error) {
 	if _, err := store.Epoch(ctx); err != nil {
 		return nil, err
 	}
@@ -44,7 +44,7 @@ func (w *epochWatch) confirm() { w.confirmed.Store(time.Now().UnixNano()) }
 // check returns ops.ErrStale when the catalog was silent for too long.
 func (w *epochWatch) check() error {
 	if time.Since(time.Unix(0, w.confirmed.Load())) > maxUnconfirmed {
-		return ops.ErrStale
+		return revocation.ErrStale
 	}
 	return nil
 }

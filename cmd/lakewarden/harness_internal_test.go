@@ -16,7 +16,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/lakewarden/lakewarden/api/ops"
+	"github.com/lakewarden/lakewarden/api/ops/write"
 	"github.com/lakewarden/lakewarden/catalog"
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/delta"
@@ -164,7 +164,7 @@ func writeTable(t testing.TB, dir, sql string, partitionBy []string, columns ...
 		require.NoError(t, err)
 		schema.Fields = append(schema.Fields, delta.Field{Name: c.name, Type: typ, Nullable: true})
 	}
-	_, err = ops.ImportRows(ctx, fileEngine(t), nil, ops.ImportedTable{
+	_, err = write.Import(ctx, fileEngine(t), nil, write.Imported{
 		Schema: schema, PartitionBy: partitionBy, Rows: engine.Statement{SQL: sql}, Bucket: bucket, Scratch: t.TempDir(),
 	}, delta.Options{})
 	require.NoError(t, err)

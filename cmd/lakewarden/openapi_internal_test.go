@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lakewarden/lakewarden/api"
-	"github.com/lakewarden/lakewarden/api/ops"
+	"github.com/lakewarden/lakewarden/api/ops/query"
 )
 
 var update = flag.Bool("update", false, "write docs/openapi.json anew")
@@ -27,7 +27,7 @@ const openAPIFile = "../../docs/openapi.json"
 // describedRouter is the router of the server without anything behind it.
 func describedRouter(t testing.TB) (chi.Routes, *huma.OpenAPI) {
 	t.Helper()
-	handler, spec := api.NewRouter(api.Deps{Queries: &ops.Queries{}, Metrics: prometheus.NewRegistry(), Health: &api.Health{}, Version: "1"})
+	handler, spec := api.NewRouter(api.Deps{Queries: &query.Service{}, Metrics: prometheus.NewRegistry(), Health: &api.Health{}, Version: "1"})
 	return handler.(chi.Routes), spec
 }
 

@@ -10,7 +10,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/lakewarden/lakewarden/api/ops"
+	longwork "github.com/lakewarden/lakewarden/api/ops/operation"
+	"github.com/lakewarden/lakewarden/api/ops/query"
 	"github.com/lakewarden/lakewarden/api/problem"
 	"github.com/lakewarden/lakewarden/catalog"
 	"github.com/lakewarden/lakewarden/catalog/authz"
@@ -23,18 +24,18 @@ const operationPatience = 30 * time.Second
 
 // newOperations starts the runner of long work. It ends before what the work
 // uses.
-func newOperations(background context.Context, config Config, store *authz.Store, queries *ops.Queries, metrics *objstore.Metrics, log *slog.Logger, s *service) (ops.Operations, ops.StoredQueries, error) {
+func newOperations(background context.Context, config Config, store *authz.Store, queries *query.Service, metrics *objstore.Metrics, log *slog.Logger, s *service) (longwork.Service, query.Stored, error) {
 	bucket, closer, err := openResults(background, config, log)
 	if err != nil {
-		return ops.Operations{}, ops.StoredQueries{}, err
+		return longwork.Service{}, query.Stored{}, err
 	}
 	s.onClose(func(context.Context) error { return closer.Close() })
-	stored := ops.StoredQueries{
+	stored := query.Stored{
 		Queries: queries, OrgBytes: config.ResultsOrgBytes * mib,
-		Results: ops.Results{Bucket: metrics.Wrap(bucket, "results"), Temp: filepath.Join(config.DataDir, "tmp"), MaxBytes: config.ResultBytes * mib},
+		Results: query.Results{Bucket: metrics.Wrap(bucket, "results"), Temp: filepath.Join(config.DataDir, "tmp"), MaxBytes: config.ResultBytes * mib},
 	}
 	// Half of the turns, so that who waits for an answer finds one.
-	stored.Runner = ops.NewRunner(background, store, ops.RunnerOptions{
+	stored.Runner = longwork.NewRunner(background, store, longwork.Options{
 		Name: replicaName(), Running: max(1, config.MaxRunning/2), Keep: config.ResultsKeep, Describe: described, Discard: stored.Results.Discard,
 		Revocations: queries.Revocations, Audit: queries.Audit, Logger: log,
 	})
@@ -45,7 +46,7 @@ func newOperations(background context.Context, config Config, store *authz.Store
 		return nil
 	}
 	s.onClose(s.endWorkOnce)
-	return ops.Operations{Store: store, Runner: stored.Runner, Patience: operationPatience}, stored, nil
+	return longwork.Service{Store: store, Runner: stored.Runner, Patience: operationPatience}, stored, nil
 }
 
 // replicaName is another one after each start: what an earlier process left is

@@ -11,7 +11,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/lakewarden/lakewarden/api/ops"
+	"github.com/lakewarden/lakewarden/api/ops/lake"
 	"github.com/lakewarden/lakewarden/catalog"
 	"github.com/lakewarden/lakewarden/catalog/authz"
 	"github.com/lakewarden/lakewarden/engine"
@@ -21,7 +21,7 @@ import (
 
 // readRemotely lets the sessions of an engine read remote stores through a
 // gateway, which is closed with the service.
-func readRemotely(ctx context.Context, config Config, inner engine.Engine, store configLists, opener ops.Opener, registry prometheus.Registerer, s *service) (engine.Engine, error) {
+func readRemotely(ctx context.Context, config Config, inner engine.Engine, store configLists, opener lake.Opener, registry prometheus.Registerer, s *service) (engine.Engine, error) {
 	dir := filepath.Join(config.DataDir, "cache")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
@@ -34,7 +34,7 @@ func readRemotely(ctx context.Context, config Config, inner engine.Engine, store
 	}
 	s.onClose(func(context.Context) error { return g.Close() })
 	remotely := gateway.NewEngine(inner, g, func(ctx context.Context, owner, bucket string) (gateway.Location, error) {
-		id, err := ops.RemoteConfig(bucket)
+		id, err := lake.RemoteConfig(bucket)
 		if err != nil {
 			return gateway.Location{}, err
 		}
@@ -110,7 +110,7 @@ type currentBucket struct {
 	org    catalog.OrgID
 	id     catalog.ConfigID
 	store  catalog.StorageConfigs
-	opener ops.Opener
+	opener lake.Opener
 }
 
 var _ objstore.Bucket = currentBucket{}

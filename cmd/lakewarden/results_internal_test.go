@@ -13,7 +13,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/lakewarden/lakewarden/api/ops"
+	longwork "github.com/lakewarden/lakewarden/api/ops/operation"
+	"github.com/lakewarden/lakewarden/api/ops/query"
 	"github.com/lakewarden/lakewarden/catalog"
 	"github.com/lakewarden/lakewarden/catalog/authz"
 	"github.com/lakewarden/lakewarden/catalog/catalogtest/pgtest"
@@ -88,8 +89,8 @@ func TestResultsInABucketAreReadOnAnyReplica(t *testing.T) {
 	name := s.boot.OrganisationID + "/" + string(old.ID) + ".arrow"
 	require.NoError(t, opened.Put(t.Context(), name, bytes.NewReader([]byte("rows")), 4))
 	require.NoError(t, cat.FinishOperation(system, runner, old.ID, catalog.OperationOutcome{State: catalog.OperationSucceeded, StoredBytes: 4, ExpiresAt: time.Now().Add(-time.Second)}))
-	tending := ops.NewRunner(system, authz.New(cat), ops.RunnerOptions{
-		Name: runner, Describe: described, Discard: ops.Results{Bucket: opened}.Discard, Logger: slog.New(slog.DiscardHandler),
+	tending := longwork.NewRunner(system, authz.New(cat), longwork.Options{
+		Name: runner, Describe: described, Discard: query.Results{Bucket: opened}.Discard, Logger: slog.New(slog.DiscardHandler),
 	})
 	require.NoError(t, tending.Sweep(system))
 	require.NoError(t, tending.Close(system))

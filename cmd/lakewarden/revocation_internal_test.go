@@ -137,9 +137,9 @@ func endless(from string) (rows, work string) {
 
 const salesRows = `SELECT i AS id, 'r' || (i % 4) AS region FROM range(1000) t(i)`
 
-// revocation is a change after which a member loses, or sees differently, what a
+// revocationCase is a change after which a member loses, or sees differently, what a
 // statement on the table sales of a configuration reads.
-type revocation struct {
+type revocationCase struct {
 	name string
 	role string
 	do   func(*revoked)
@@ -172,7 +172,7 @@ func (w *revoked) policyOn(fqn any, column string) {
 	})
 }
 
-var revocations = []revocation{
+var revocations = []revocationCase{
 	{"the key is revoked", "viewer", func(w *revoked) { w.admin.ok("DELETE", "/v1/api-keys/"+string(w.key), nil) }},
 	{"the key is rotated out", "builder", func(w *revoked) {
 		w.member.ok("POST", "/v1/api-keys/"+string(w.key)+"/rotate", map[string]any{})
@@ -259,7 +259,7 @@ func TestRevocationsEndRunningWork(t *testing.T) {
 
 // endsWhatRuns starts work of the member through a client of some replica, makes
 // the change and waits for the work to end.
-func (w *revoked) endsWhatRuns(t *testing.T, c revocation, there *client) {
+func (w *revoked) endsWhatRuns(t *testing.T, c revocationCase, there *client) {
 	rows, work := endless(w.config.Schema() + ".sales")
 	operation := there.start(rows)
 	there.inState(operation, "running")
@@ -342,7 +342,7 @@ func TestOtherChangesInterruptNothing(t *testing.T) {
 	require.Equal(t, 200, second.query("SELECT 1").status)
 	w.admin.ok("DELETE", "/v1/api-keys/"+record["id"].(string), nil)
 	for _, name := range []string{"the key is revoked", "the role is lowered", "the attributes change", "the user leaves the workspace", "the configuration is deleted"} {
-		i := slices.IndexFunc(revocations, func(c revocation) bool { return c.name == name })
+		i := slices.IndexFunc(revocations, func(c revocationCase) bool { return c.name == name })
 		revocations[i].do(other)
 	}
 	pause(t.Context(), 700*time.Millisecond)

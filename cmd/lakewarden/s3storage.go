@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/lakewarden/lakewarden/api/ops"
+	"github.com/lakewarden/lakewarden/api/ops/admin"
 	"github.com/lakewarden/lakewarden/catalog"
 	"github.com/lakewarden/lakewarden/catalog/authz"
 	"github.com/lakewarden/lakewarden/catalog/secret"
@@ -40,7 +40,7 @@ type openS3 struct {
 	root    objstore.Bucket
 }
 
-var _ ops.Remote = (*s3Stores)(nil)
+var _ admin.Remote = (*s3Stores)(nil)
 
 // maxClients bounds the clients that are kept.
 const maxClients = 1024
@@ -120,7 +120,7 @@ func (s *s3Stores) seal(org catalog.OrgID, config catalog.ConfigID, plain []byte
 	return s.keys.Seal(credentialOf(org, config), plain)
 }
 
-func (s *s3Stores) options(settings ops.S3Settings, c ops.S3Credential) s3.Options {
+func (s *s3Stores) options(settings admin.S3Settings, c admin.S3Credential) s3.Options {
 	return s3.Options{
 		Bucket: settings.Bucket, Region: settings.Region, Endpoint: settings.Endpoint, PathStyle: settings.PathStyle,
 		Credential: s3.Credential{AccessKeyID: c.AccessKeyID, SecretAccessKey: c.SecretAccessKey, SessionToken: c.SessionToken, RoleARN: c.RoleARN},
@@ -129,7 +129,7 @@ func (s *s3Stores) options(settings ops.S3Settings, c ops.S3Credential) s3.Optio
 }
 
 // CheckS3 implements ops.Remote.
-func (s *s3Stores) CheckS3(ctx context.Context, settings ops.S3Settings, credential ops.S3Credential) error {
+func (s *s3Stores) CheckS3(ctx context.Context, settings admin.S3Settings, credential admin.S3Credential) error {
 	var refused *s3.OptionError
 	if err := s.options(settings, credential).Check(); errors.As(err, &refused) {
 		return catalog.FieldErrors{{Field: refused.Option, Message: refused.Reason}}
@@ -152,7 +152,7 @@ func (s *s3Stores) CheckS3(ctx context.Context, settings ops.S3Settings, credent
 }
 
 // OpenS3 implements ops.Remote.
-func (s *s3Stores) OpenS3(settings ops.S3Settings, credential ops.S3Credential) (objstore.Bucket, io.Closer, error) {
+func (s *s3Stores) OpenS3(settings admin.S3Settings, credential admin.S3Credential) (objstore.Bucket, io.Closer, error) {
 	bucket, err := s3.New(s.options(settings, credential))
 	if err != nil {
 		return nil, nil, err
@@ -168,7 +168,7 @@ func (s *s3Stores) of(ctx context.Context, config catalog.StorageConfig) (objsto
 	if ok && kept.version >= config.Version {
 		return kept.root, nil
 	}
-	settings, err := ops.S3SettingsOf(config)
+	settings, err := admin.S3SettingsOf(config)
 	if err != nil {
 		return nil, err
 	}
@@ -184,8 +184,8 @@ func (s *s3Stores) of(ctx context.Context, config catalog.StorageConfig) (objsto
 }
 
 // credential opens the stored secret of a configuration.
-func (s *s3Stores) credential(ctx context.Context, config catalog.StorageConfig) (ops.S3Credential, error) {
-	var c ops.S3Credential
+func (s *s3Stores) credential(ctx context.Context, config catalog.StorageConfig) (admin.S3Credential, error) {
+	var c admin.S3Credential
 	stored, err := s.secrets.StorageSecret(authz.System(ctx, "open storage"), config.Org, config.ID)
 	if err != nil {
 		return c, err

@@ -17,7 +17,13 @@ import (
 
 	"github.com/lakewarden/lakewarden/api"
 	"github.com/lakewarden/lakewarden/api/middleware"
-	"github.com/lakewarden/lakewarden/api/ops"
+	"github.com/lakewarden/lakewarden/api/ops/access"
+	"github.com/lakewarden/lakewarden/api/ops/admin"
+	"github.com/lakewarden/lakewarden/api/ops/caller"
+	"github.com/lakewarden/lakewarden/api/ops/lake"
+	"github.com/lakewarden/lakewarden/api/ops/query"
+	"github.com/lakewarden/lakewarden/api/ops/revocation"
+	"github.com/lakewarden/lakewarden/api/ops/table"
 	v1 "github.com/lakewarden/lakewarden/api/v1"
 	"github.com/lakewarden/lakewarden/auth"
 	"github.com/lakewarden/lakewarden/auth/apikey"
@@ -138,7 +144,7 @@ func newService(ctx context.Context, config Config, holder string, log *slog.Log
 	store := authz.New(raw)
 
 	background, stop := context.WithCancel(authz.System(context.WithoutCancel(ctx), "server"))
-	watch, err := watchEpoch(background, raw, ops.NewRevocations(store, ops.RevocationOptions{Logger: log}))
+	watch, err := watchEpoch(background, raw, revocation.New(store, revocation.Options{Logger: log}))
 	s.onClose(func(context.Context) error {
 		stop()
 		if watch != nil {
@@ -150,7 +156,7 @@ func newService(ctx context.Context, config Config, holder string, log *slog.Log
 		return nil, err
 	}
 
-	auditor := ops.NewAuditor(background, store, log)
+	auditor := caller.NewAuditor(background, store, log)
 	s.onClose(func(context.Context) error { auditor.Close(); return nil })
 	authenticator, err := newAuthenticator(config, log, principals{store}, s)
 	if err != nil {
@@ -162,7 +168,7 @@ func newService(ctx context.Context, config Config, holder string, log *slog.Log
 	}
 
 	checkForeignCommits(background, store, queries, registry, log, s)
-	discovery := ops.Discovery{Store: store, Lake: tables.Lake}
+	discovery := admin.Discovery{Store: store, Lake: tables.Lake}
 	followCommits(background, store, tables.Lake, s)
 
 	s.every(background, config.DiscoveryEvery, func(ctx context.Context) {
@@ -201,17 +207,17 @@ func newService(ctx context.Context, config Config, holder string, log *slog.Log
 		return nil, err
 	}
 	router, _ := api.NewRouter(api.Deps{
-		Keys: ops.APIKeys{Store: store, Now: time.Now}, Organisations: ops.Organisations{Store: store}, Members: ops.Members{Store: store},
-		Workspaces: ops.Workspaces{Store: store}, Audit: ops.AuditLog{Store: store},
-		Storage: ops.StorageConfigs{
+		Keys: admin.APIKeys{Store: store, Now: time.Now}, Organisations: admin.Organisations{Store: store}, Members: admin.Members{Store: store},
+		Workspaces: admin.Workspaces{Store: store}, Audit: admin.AuditLog{Store: store},
+		Storage: admin.StorageConfigs{
 			Discovery: discovery, Store: store, LocalRoots: opener.roots.of, Remote: opener.s3, Seal: opener.s3.seal, Now: time.Now,
 		},
-		TableRules: ops.TableRules{
+		TableRules: table.Rules{
 			Store: store, Tables: tables, Parser: queries.Plans.Parser(), Pool: queries.Pool, Confirmed: watch.check, Revocations: watch.revocations,
 			Leases: leases, Operations: operations,
 		},
-		Tables: tables, TableFiles: ops.TableFiles{Store: store, Tables: tables, Parser: queries.Plans.Parser()}, Writes: writes,
-		Maintenance: maintenance, Policies: ops.Policies{Store: store, Lake: tables.Lake}, Simulation: ops.Simulation{Store: store, Tables: tables, Queries: queries},
+		Tables: tables, TableFiles: table.Files{Store: store, Tables: tables, Parser: queries.Plans.Parser()}, Writes: writes,
+		Maintenance: maintenance, Policies: admin.Policies{Store: store, Lake: tables.Lake}, Simulation: admin.Simulation{Store: store, Tables: tables, Queries: queries},
 		Queries: queries, Operations: operations, Stored: stored, Spill: room, Limits: limitsOf(config), Auditor: auditor, Authenticator: authenticator, Health: health, Logger: log,
 		Metrics: registry, MetricsElsewhere: config.MetricsAddr != "",
 		Rate: middleware.Rate{PerMinute: config.RatePerMinute, Burst: config.RateBurst}, TrustedProxies: proxies, Version: version,
@@ -240,12 +246,12 @@ func newAuthenticator(config Config, log *slog.Logger, members principals, s *se
 }
 
 func newQueries(
-	ctx context.Context, config Config, store *authz.Store, watch *epochWatch, auditor *ops.Auditor,
+	ctx context.Context, config Config, store *authz.Store, watch *epochWatch, auditor *caller.Auditor,
 	registry *prometheus.Registry, s *service,
-) (*ops.Queries, ops.Tables, buckets, error) {
+) (*query.Service, access.Tables, buckets, error) {
 	remote, err := newS3Stores(ctx, config, store)
 	if err != nil {
-		return nil, ops.Tables{}, buckets{}, err
+		return nil, access.Tables{}, buckets{}, err
 	}
 	s.onClose(func(context.Context) error { remote.close(); return nil })
 	opener := buckets{metrics: objstore.NewMetrics(registry), roots: localRoots{configured: config.LocalRoots, store: store}, s3: remote}
@@ -253,28 +259,28 @@ func newQueries(
 	s.onClose(func(context.Context) error { return parser.Close() })
 	eng, err := newEngine(ctx, config, parser, registry, s)
 	if err != nil {
-		return nil, ops.Tables{}, opener, err
+		return nil, access.Tables{}, opener, err
 	}
 	remotely, err := readRemotely(ctx, config, eng, store, opener, registry, s)
 	if err != nil {
-		return nil, ops.Tables{}, opener, err
+		return nil, access.Tables{}, opener, err
 	}
 	pool := newPool(config, remotely, eng, registry)
 	s.onClose(pool.Close)
 	masks, err := secret.LoadMaskKeys(config.KeyFile)
 	if err != nil {
-		return nil, ops.Tables{}, opener, fmt.Errorf("key_file: %w", err)
+		return nil, access.Tables{}, opener, fmt.Errorf("key_file: %w", err)
 	}
-	tables := ops.Tables{
-		Store: store, Keys: masks, Permissions: store, Memory: ops.NewMemory(), ReadLog: config.readLog,
-		Lake: ops.NewLake(opener, delta.Options{EngineInfo: "Lakewarden/" + version}),
+	tables := access.Tables{
+		Store: store, Keys: masks, Permissions: store, Memory: access.NewMemory(), ReadLog: config.readLog,
+		Lake: lake.New(opener, delta.Options{EngineInfo: "Lakewarden/" + version}),
 	}
 	tables.Lake.Measure(registry)
-	queries := &ops.Queries{
-		Store: store, Tables: tables, Plans: ops.NewPlans(parser), Pool: pool, Audit: auditor, Confirmed: watch.check, Revocations: watch.revocations,
-		Metrics:       ops.NewQueryMetrics(registry),
+	queries := &query.Service{
+		Store: store, Tables: tables, Plans: query.NewPlans(parser), Pool: pool, Audit: auditor, Confirmed: watch.check, Revocations: watch.revocations,
+		Metrics:       query.NewMetrics(registry),
 		EngineVersion: duckdb.Version(),
-		Limits:        ops.QueryLimits{DefaultTimeout: config.QueryTimeout, MaxTimeout: config.MaxTimeout, CopyBytes: ops.CopyBytes(config.Lease * mib)},
+		Limits:        query.Limits{DefaultTimeout: config.QueryTimeout, MaxTimeout: config.MaxTimeout, CopyBytes: query.CopyBytes(config.Lease * mib)},
 	}
 	return queries, tables, opener, nil
 }

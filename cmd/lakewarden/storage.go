@@ -4,7 +4,7 @@ import (
 	"context"
 	"strings"
 
-	"github.com/lakewarden/lakewarden/api/ops"
+	"github.com/lakewarden/lakewarden/api/ops/lake"
 	"github.com/lakewarden/lakewarden/catalog"
 	"github.com/lakewarden/lakewarden/catalog/authz"
 	"github.com/lakewarden/lakewarden/engine/objstore"
@@ -20,7 +20,7 @@ type buckets struct {
 	s3 *s3Stores
 }
 
-var _ ops.Opener = buckets{}
+var _ lake.Opener = buckets{}
 
 // Bucket implements ops.Opener.
 func (b buckets) Bucket(ctx context.Context, config catalog.StorageConfig) (bucket objstore.Bucket, err error) {
@@ -30,7 +30,7 @@ func (b buckets) Bucket(ctx context.Context, config catalog.StorageConfig) (buck
 	case config.Kind == catalog.KindS3 && b.s3 != nil:
 		bucket, err = b.s3.of(ctx, config)
 	default:
-		err = ops.ErrStorageKind
+		err = lake.ErrStorageKind
 	}
 	if err != nil {
 		return nil, err
@@ -43,7 +43,7 @@ func (b buckets) Bucket(ctx context.Context, config catalog.StorageConfig) (buck
 func (b buckets) local(ctx context.Context, config catalog.StorageConfig) (objstore.Bucket, error) {
 	path, ok := strings.CutPrefix(string(config.Location), "file://")
 	if !ok {
-		return nil, ops.ErrStorageKind
+		return nil, lake.ErrStorageKind
 	}
 	allowed, err := b.roots.of(ctx, config.Org)
 	if err != nil {

@@ -10,7 +10,10 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/lakewarden/lakewarden/api/ops"
+	"github.com/lakewarden/lakewarden/api/ops/maintain"
+	longwork "github.com/lakewarden/lakewarden/api/ops/operation"
+	"github.com/lakewarden/lakewarden/api/ops/query"
+	"github.com/lakewarden/lakewarden/api/ops/write"
 	"github.com/lakewarden/lakewarden/catalog/authz"
 )
 
@@ -20,8 +23,8 @@ const forgetWritesEvery = 10 * time.Minute
 
 // newWriteLeases ends what a killed process of this data directory has left of
 // its writes, so that nothing waits for them.
-func newWriteLeases(background context.Context, holder string, store *authz.Store, log *slog.Logger, s *service) (ops.WriteLeases, error) {
-	leases := ops.WriteLeases{Store: store, Logger: log, Holder: holder}
+func newWriteLeases(background context.Context, holder string, store *authz.Store, log *slog.Logger, s *service) (write.Leases, error) {
+	leases := write.Leases{Store: store, Logger: log, Holder: holder}
 	ended, err := leases.EndFormer(background)
 	if err != nil {
 		return leases, fmt.Errorf("write leases of a former process: %w", err)
@@ -37,13 +40,13 @@ func newWriteLeases(background context.Context, holder string, store *authz.Stor
 	return leases, nil
 }
 
-func newMaintenance(config Config, store *authz.Store, queries *ops.Queries, leases ops.WriteLeases, operations ops.Operations, registry *prometheus.Registry, log *slog.Logger) (ops.Maintenance, error) {
+func newMaintenance(config Config, store *authz.Store, queries *query.Service, leases write.Leases, operations longwork.Service, registry *prometheus.Registry, log *slog.Logger) (maintain.Service, error) {
 	temp, err := filepath.Abs(filepath.Join(config.DataDir, "tmp"))
 	if err != nil {
-		return ops.Maintenance{}, err
+		return maintain.Service{}, err
 	}
-	return ops.Maintenance{
+	return maintain.Service{
 		Tables: queries.Tables, Operations: operations, Leases: leases, Pool: queries.Pool, Plans: queries.Plans, Temp: temp,
-		Metrics: ops.NewMaintenanceMetrics(registry), Logger: log,
+		Metrics: maintain.NewMetrics(registry), Logger: log,
 	}, os.MkdirAll(temp, 0o700)
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/apache/arrow-go/v18/parquet/file"
 	"github.com/stretchr/testify/require"
 
-	"github.com/lakewarden/lakewarden/api/ops"
+	"github.com/lakewarden/lakewarden/api/ops/query"
 )
 
 // What a statement reads must not depend on the values of hidden rows. These tests
@@ -74,7 +74,7 @@ func newBoundWorld(t *testing.T, store, reading string) *boundWorld {
 		require.NoError(t, os.Remove(gone[0]))
 
 		names = append(names, files.name)
-		for kind, pad := range map[string]int64{"groups": 0, "large": ops.CopyBytes(s.config.Lease * mib)} {
+		for kind, pad := range map[string]int64{"groups": 0, "large": query.CopyBytes(s.config.Lease * mib)} {
 			groups := worldTable{
 				name: fmt.Sprint(kind, k), columns: boundColumns,
 				commits: [][]worldFile{{{sql: boundRows(0, boundParts), rowGroup: boundPartRows, pad: pad}}},

@@ -10,7 +10,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/lakewarden/lakewarden/api/ops"
+	"github.com/lakewarden/lakewarden/api/ops/query"
+	"github.com/lakewarden/lakewarden/api/ops/write"
 	"github.com/lakewarden/lakewarden/catalog/authz"
 )
 
@@ -20,7 +21,7 @@ const forgetKeysEvery = time.Hour
 // newWrites makes the directory in which rows wait for their commit, one of this
 // process. What an earlier process left there is nobody's any more: a data
 // directory is for one server.
-func newWrites(background context.Context, config Config, store *authz.Store, queries *ops.Queries, leases ops.WriteLeases, registry *prometheus.Registry, log *slog.Logger, s *service) (ops.Writes, error) {
+func newWrites(background context.Context, config Config, store *authz.Store, queries *query.Service, leases write.Leases, registry *prometheus.Registry, log *slog.Logger, s *service) (write.Service, error) {
 	dir, err := filepath.Abs(filepath.Join(config.DataDir, "writes"))
 	if err == nil {
 		err = os.RemoveAll(dir)
@@ -32,11 +33,11 @@ func newWrites(background context.Context, config Config, store *authz.Store, qu
 		dir, err = filepath.EvalSymlinks(dir)
 	}
 	if err != nil {
-		return ops.Writes{}, fmt.Errorf("data_dir: %w", err)
+		return write.Service{}, fmt.Errorf("data_dir: %w", err)
 	}
-	writes := ops.Writes{
+	writes := write.Service{
 		Store: store, Tables: queries.Tables, Queries: queries, Parser: queries.Plans.Parser(), Pool: queries.Pool,
-		Confirmed: queries.Confirmed, Revocations: queries.Revocations, Audit: queries.Audit, Leases: leases, Metrics: ops.NewWriteMetrics(registry), Logger: log,
+		Confirmed: queries.Confirmed, Revocations: queries.Revocations, Audit: queries.Audit, Leases: leases, Metrics: write.NewMetrics(registry), Logger: log,
 		Scratch: dir, StagedBytes: config.TempBytes * mib, BodyRows: config.BodyRows, Timeout: config.MaxTimeout,
 	}
 	s.every(background, forgetKeysEvery, func(ctx context.Context) {

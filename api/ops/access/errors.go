@@ -1,0 +1,17 @@
+package access
+
+import (
+	"github.com/lakewarden/lakewarden/api/ops/fault"
+	"github.com/lakewarden/lakewarden/api/ops/lake"
+	"github.com/lakewarden/lakewarden/catalog"
+)
+
+var (
+	// ErrTableAmbiguous: the caller sees two live tables with one id: 409.
+	ErrTableAmbiguous = fault.New("table_id_ambiguous", "table id ambiguous")
+	// ErrTableIdentity is [lake.ErrTableIdentity].
+	ErrTableIdentity = lake.ErrTableIdentity
+	// ErrRowsFiltered: the operation is for callers who see all of the table, because it
+	// would reveal hidden values to others: 403.
+	ErrRowsFiltered error = &catalog.DeniedError{Reason: "rows_filtered"}
+)

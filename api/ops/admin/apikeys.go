@@ -1,0 +1,188 @@
+package admin
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/lakewarden/lakewarden/api/ops/caller"
+	"github.com/lakewarden/lakewarden/api/ops/fault"
+	"github.com/lakewarden/lakewarden/auth"
+	"github.com/lakewarden/lakewarden/auth/apikey"
+	"github.com/lakewarden/lakewarden/catalog"
+	"github.com/lakewarden/lakewarden/catalog/authz"
+)
+
+// APIKeys manages the keys of the caller, and for administrators those of the
+// organisation.
+type APIKeys struct {
+	Store catalog.Store
+	Now   func() time.Time
+}
+
+// NewKey is the input of [APIKeys.Create]. At most one of ExpiresIn and
+// ExpiresAt is set.
+type NewKey struct {
+	Name      string
+	Scopes    []string
+	ExpiresIn *string
+	ExpiresAt *string
+	Workspace string
+	// AllWorkspaces asks for a key that reaches every workspace of the caller.
+	AllWorkspaces bool
+}
+
+// Create makes a key for the caller and returns it in clear, once. A key never
+// holds more than its creator, auth.ErrScopeEscalation, outlives it,
+// auth.ErrExpiryEscalation, or reaches further, auth.ErrWorkspaceEscalation.
+func (o APIKeys) Create(ctx context.Context, in NewKey) (apikey.Key, catalog.APIKey, error) {
+	a, err := caller.From(ctx)
+	if err != nil {
+		return apikey.Key{}, catalog.APIKey{}, err
+	}
+	if !a.MayManageOwnKeys() {
+		return apikey.Key{}, catalog.APIKey{}, &auth.ScopeError{Scope: auth.ScopeAPIKeysCreate}
+	}
+	scopes, err := auth.ExpandScopes(in.Scopes)
+	if err != nil {
+		return apikey.Key{}, catalog.APIKey{}, err
+	}
+	if err := a.CheckGrant(scopes); err != nil {
+		return apikey.Key{}, catalog.APIKey{}, err
+	}
+	expires, err := apikey.Expiry(o.Now(), in.ExpiresIn, in.ExpiresAt)
+	if err != nil {
+		return apikey.Key{}, catalog.APIKey{}, err
+	}
+	if in.ExpiresIn == nil && in.ExpiresAt == nil {
+		expires = a.LongestExpiry(expires)
+	}
+	workspace, err := o.workspace(ctx, a, in)
+	if err != nil {
+		return apikey.Key{}, catalog.APIKey{}, err
+	}
+	return create(func(key apikey.Key) (catalog.APIKey, error) {
+		rec, err := o.Store.CreateAPIKey(ctx, catalog.NewAPIKey{
+			Org: a.Org, User: a.User, Name: in.Name, Prefix: key.Prefix(), Hash: key.Hash(),
+			Scopes: scopes.Strings(), Workspace: workspace, AllWorkspaces: in.AllWorkspaces, ExpiresAt: expires,
+		})
+		if errors.Is(err, catalog.ErrNotFound) {
+			return rec, fault.Invalid("workspace_id", "is not a workspace of the caller")
+		}
+		return rec, err
+	})
+}
+
+// workspace reads the wanted workspace. Without one the key gets the caller's
+// own limit, else the default workspace.
+func (o APIKeys) workspace(ctx context.Context, a caller.Identity, in NewKey) (catalog.WorkspaceID, error) {
+	text := in.Workspace
+	if text == "" && !in.AllWorkspaces && a.Viewer.Workspace != "" {
+		return a.Viewer.Workspace, nil
+	}
+	if text == "" {
+		w, err := o.Store.DefaultWorkspace(authz.System(ctx, "default workspace"), a.Org)
+		return w.ID, err
+	}
+	id, err := catalog.ParseID[catalog.WorkspaceID](text)
+	if err != nil {
+		return "", fault.Invalid("workspace_id", "is not a workspace of the caller")
+	}
+	return id, nil
+}
+
+// create repeats a store call with another key as long as the visible prefix
+// happens to be taken.
+func create(store func(apikey.Key) (catalog.APIKey, error)) (apikey.Key, catalog.APIKey, error) {
+	const attempts = 5
+	for attempt := 1; ; attempt++ {
+		key := apikey.Generate()
+		rec, err := store(key)
+		var exists *catalog.ExistsError
+		if attempt < attempts && errors.As(err, &exists) && exists.Field == "key_prefix" {
+			continue
+		}
+		return key, rec, err
+	}
+}
+
+// List lists the caller's keys; with all, those of the organisation, which
+// needs users:write.
+func (o APIKeys) List(ctx context.Context, all bool, page catalog.Page) (catalog.List[catalog.APIKey], error) {
+	a, err := caller.From(ctx)
+	if err != nil {
+		return catalog.List[catalog.APIKey]{}, err
+	}
+	filter := catalog.APIKeyFilter{User: a.User}
+	if all {
+		if err := a.Require(auth.ScopeUsersWrite); err != nil {
+			return catalog.List[catalog.APIKey]{}, err
+		}
+		filter.User = ""
+	}
+	return o.Store.ListAPIKeys(ctx, a.Org, filter, page)
+}
+
+// Get returns a key of the caller, or any of the organisation to a holder of
+// users:write. Other keys look missing.
+func (o APIKeys) Get(ctx context.Context, id catalog.KeyID) (catalog.APIKey, error) {
+	_, rec, err := o.own(ctx, id)
+	return rec, err
+}
+
+func (o APIKeys) own(ctx context.Context, id catalog.KeyID) (caller.Identity, catalog.APIKey, error) {
+	a, err := caller.From(ctx)
+	if err != nil {
+		return a, catalog.APIKey{}, err
+	}
+	rec, err := o.Store.APIKey(ctx, a.Org, id)
+	if err != nil {
+		return a, catalog.APIKey{}, err
+	}
+	if rec.User != a.User && !a.Scopes.Has(auth.ScopeUsersWrite) {
+		return a, catalog.APIKey{}, catalog.ErrNotFound
+	}
+	return a, rec, nil
+}
+
+// Revoke ends a key at once, on every replica within a second. Idempotent.
+func (o APIKeys) Revoke(ctx context.Context, id catalog.KeyID) (catalog.APIKey, error) {
+	a, rec, err := o.own(ctx, id)
+	if err != nil {
+		return catalog.APIKey{}, err
+	}
+	if !a.MayManageOwnKeys() && !a.Scopes.Has(auth.ScopeUsersWrite) {
+		return catalog.APIKey{}, &auth.ScopeError{Scope: auth.ScopeAPIKeysCreate}
+	}
+	return o.Store.RevokeAPIKey(ctx, a.Org, rec.ID)
+}
+
+// Rotate replaces a key of the caller by a successor with the same name, scopes
+// and reach; the old key works on for grace, if it does not expire before. The
+// successor ends when the old key would have, or with the key in use, whichever
+// is earlier. A caller cannot rotate a key that holds more or reaches further than
+// itself, because it gets to know the successor.
+func (o APIKeys) Rotate(ctx context.Context, id catalog.KeyID, grace time.Duration) (apikey.Key, catalog.APIKey, error) {
+	a, rec, err := o.own(ctx, id)
+	if err != nil {
+		return apikey.Key{}, catalog.APIKey{}, err
+	}
+	if rec.User != a.User {
+		return apikey.Key{}, catalog.APIKey{}, catalog.ErrNotFound
+	}
+	if !a.MayManageOwnKeys() {
+		return apikey.Key{}, catalog.APIKey{}, &auth.ScopeError{Scope: auth.ScopeAPIKeysCreate}
+	}
+	if err := a.CheckGrant(auth.StoredScopes(rec.Scopes)); err != nil {
+		return apikey.Key{}, catalog.APIKey{}, err
+	}
+	if grace < 0 || grace > catalog.MaxRotationGrace {
+		return apikey.Key{}, catalog.APIKey{}, fault.Invalid("grace_seconds", "must be between 0 and %d", int(catalog.MaxRotationGrace.Seconds()))
+	}
+	return create(func(key apikey.Key) (catalog.APIKey, error) {
+		return o.Store.RotateAPIKey(ctx, a.Org, rec.ID, catalog.NewAPIKey{
+			Org: rec.Org, User: rec.User, Name: rec.Name, Prefix: key.Prefix(), Hash: key.Hash(),
+			Scopes: rec.Scopes, Workspace: rec.Workspace, ExpiresAt: a.LongestExpiry(rec.ExpiresAt),
+		}, grace)
+	})
+}

@@ -1,0 +1,159 @@
+package caller
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/lakewarden/lakewarden/catalog"
+)
+
+// Auditor writes audit entries in batches, so that a statement does not wait
+// for the catalog. What is buffered for longer than auditFlush can be lost when
+// the process is killed. While the catalog is out of reach entries are kept, and
+// a full buffer makes callers wait.
+type Auditor struct {
+	store   catalog.Audit
+	log     *slog.Logger
+	entries chan catalog.AuditEntry
+	closing chan struct{}
+	done    sync.WaitGroup
+
+	mu     sync.RWMutex // held for reading by whoever records
+	closed bool
+}
+
+// Bounds of the buffer. Entries are small; 4096 of them are about 2 MiB.
+const (
+	auditBuffer = 4096
+	auditBatch  = 256
+	auditFlush  = 500 * time.Millisecond
+
+	maxAuditResource = 1000
+)
+
+// NewAuditor starts the writer. system is the context under which entries are
+// written; it must outlive Close.
+func NewAuditor(system context.Context, store catalog.Audit, log *slog.Logger) *Auditor {
+	a := &Auditor{store: store, log: log, entries: make(chan catalog.AuditEntry, auditBuffer), closing: make(chan struct{})}
+	a.done.Add(1)
+	go a.run(system)
+	return a
+}
+
+// Record queues an entry. The time is set here, so that entries keep the order
+// of events. After Close entries go to the log.
+func (a *Auditor) Record(entry catalog.AuditEntry) {
+	if entry.At.IsZero() {
+		entry.At = time.Now().UTC()
+	}
+	entry = storable(entry)
+	a.mu.RLock()
+	defer a.mu.RUnlock()
+	if a.closed {
+		a.unstored(entry, errors.New("audit log closed"))
+		return
+	}
+	select {
+	case a.entries <- entry:
+	case <-a.closing:
+		a.unstored(entry, errors.New("audit log closing"))
+	}
+}
+
+// NewEntry is an entry about what a caller did.
+func NewEntry(a Identity, action, resource string, outcome catalog.Outcome) catalog.AuditEntry {
+	entry := catalog.AuditEntry{Org: a.Org, User: a.User, Action: action, Resource: resource, Outcome: outcome, RequestID: a.RequestID, Remote: a.Remote}
+	if a.KeyID != nil {
+		entry.Key = catalog.KeyID(a.KeyID.String())
+	}
+	return entry
+}
+
+// storable mends what a caller can make of a path or a statement, so that the
+// catalog takes the entry: a call must not get around the log by being odd.
+func storable(entry catalog.AuditEntry) catalog.AuditEntry {
+	entry.Resource = strings.ReplaceAll(strings.ToValidUTF8(entry.Resource, "\uFFFD"), "\x00", "\uFFFD")
+	if len(entry.Resource) > maxAuditResource {
+		entry.Resource = strings.ToValidUTF8(entry.Resource[:maxAuditResource], "")
+	}
+	if entry.Validate() != nil {
+		entry.Details = json.RawMessage(`{"details":"too large"}`)
+	}
+	return entry
+}
+
+// Close writes what is buffered: to the catalog, and where that fails to the log.
+// It must be called once.
+func (a *Auditor) Close() {
+	close(a.closing)
+	a.mu.Lock()
+	a.closed = true
+	close(a.entries)
+	a.mu.Unlock()
+	a.done.Wait()
+}
+
+func (a *Auditor) run(ctx context.Context) {
+	defer a.done.Done()
+	tick := time.NewTicker(auditFlush)
+	defer tick.Stop()
+	batch := make([]catalog.AuditEntry, 0, auditBatch)
+	for {
+		entries, closing := a.entries, (chan struct{})(nil)
+		if len(batch) == auditBatch { // the catalog does not answer
+			entries, closing = nil, a.closing
+		}
+		select {
+		case e, open := <-entries:
+			if !open {
+				a.oneByOne(ctx, a.flush(ctx, batch))
+				return
+			}
+			if batch = append(batch, e); len(batch) == auditBatch {
+				batch = a.flush(ctx, batch)
+			}
+		case <-closing:
+			a.oneByOne(ctx, batch)
+			batch = batch[:0]
+		case <-tick.C:
+			batch = a.flush(ctx, batch)
+		}
+	}
+}
+
+// flush stores a batch and returns what is left of it: all of it when the
+// catalog does not answer.
+func (a *Auditor) flush(ctx context.Context, batch []catalog.AuditEntry) []catalog.AuditEntry {
+	if len(batch) == 0 {
+		return batch
+	}
+	err := a.store.AppendAudit(ctx, batch...)
+	switch {
+	case err == nil:
+		return batch[:0]
+	case errors.Is(err, catalog.ErrInvalid):
+		a.oneByOne(ctx, batch)
+		return batch[:0]
+	}
+	a.log.Warn("audit entries wait for the catalog", "entries", len(batch), "error", err)
+	return batch
+}
+
+// oneByOne stores what can be stored and writes the rest to the log.
+func (a *Auditor) oneByOne(ctx context.Context, batch []catalog.AuditEntry) {
+	for _, e := range batch {
+		if err := a.store.AppendAudit(ctx, e); err != nil {
+			a.unstored(e, err)
+		}
+	}
+}
+
+func (a *Auditor) unstored(e catalog.AuditEntry, err error) {
+	a.log.Error("audit entry not stored", "action", e.Action, "resource", e.Resource,
+		"outcome", e.Outcome, "user", e.User, "request_id", e.RequestID, "at", e.At, "error", err)
+}

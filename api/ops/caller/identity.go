@@ -1,0 +1,41 @@
+package caller
+
+import (
+	"context"
+
+	"github.com/lakewarden/lakewarden/auth"
+	"github.com/lakewarden/lakewarden/catalog"
+	"github.com/lakewarden/lakewarden/catalog/authz"
+)
+
+// Identity is the caller of an operation in the catalog's terms.
+type Identity struct {
+	auth.Principal
+	Org    catalog.OrgID
+	User   catalog.UserID
+	Viewer catalog.Viewer
+}
+
+// From returns the caller of ctx, or auth.ErrNoPrincipal.
+func From(ctx context.Context) (Identity, error) {
+	p, err := auth.PrincipalFrom(ctx)
+	if err != nil {
+		return Identity{}, err
+	}
+	viewer := authz.ViewerOf(p)
+	a := Identity{Principal: p, Org: viewer.Org, User: viewer.User, Viewer: viewer}
+	return a, nil
+}
+
+// In returns the caller if it acts in org. Another organisation is not told
+// from one that does not exist.
+func In(ctx context.Context, org catalog.OrgID) (Identity, error) {
+	a, err := From(ctx)
+	if err != nil {
+		return a, err
+	}
+	if a.Org != org {
+		return a, catalog.ErrNotFound
+	}
+	return a, nil
+}

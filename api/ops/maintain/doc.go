@@ -1,0 +1,9 @@
+// Package maintain keeps tables small and quick to read: optimize, vacuum, and the checks of
+// rules after commits of other writers.
+//
+// What may not go in here: changes of rows.
+//
+// Invariants:
+//   - Maintenance changes no row, and reveals nothing of rows that its caller does not see.
+//   - A vacuum deletes no file that a running write or restore needs.
+package maintain

@@ -1,0 +1,146 @@
+package maintain
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"sync/atomic"
+	"time"
+
+	"github.com/lakewarden/lakewarden/api/ops/access"
+	"github.com/lakewarden/lakewarden/api/ops/fault"
+	"github.com/lakewarden/lakewarden/api/ops/operation"
+	"github.com/lakewarden/lakewarden/api/ops/write"
+	"github.com/lakewarden/lakewarden/catalog"
+	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/delta"
+	"github.com/lakewarden/lakewarden/engine/maintenance"
+)
+
+// Optimize asks for fewer, larger files, or for files along a Z-order curve.
+type Optimize struct {
+	// TargetBytes is the size of the files to make; 0 is the table's own.
+	TargetBytes int64
+	// Where chooses partitions: a condition over partition columns.
+	Where    string
+	ZOrderBy []string
+	DryRun   bool
+}
+
+// Optimized is how many files came and went; both are nil for a caller who does
+// not see the whole table.
+type Optimized struct{ FilesAdded, FilesRemoved *int64 }
+
+// Optimize rewrites files of a table in one commit that changes no row. It goes
+// on when the caller goes away; what takes longer than patience is an operation.
+// Errors: catalog.FieldErrors, catalog.DeniedError, those of opening a table, of
+// the engine and of a commit.
+func (o Service) Optimize(ctx context.Context, path access.Path, in Optimize, patience time.Duration, result func(Optimized) any) (none Optimized, _ *catalog.Operation, err error) {
+	m, err := o.find(ctx, path)
+	if err != nil {
+		return none, nil, err
+	}
+	if err := m.may(in); err != nil {
+		return none, nil, err
+	}
+	if in.Where != "" {
+		if _, err := o.partitions(ctx, m, in.Where); err != nil {
+			return none, nil, err
+		}
+	}
+	return operation.StartAndWait(ctx, o.Operations, m.actor, catalog.OperationOptimize, patience, func(ctx context.Context, t *operation.Task) (Optimized, error) {
+		return o.optimize(ctx, t, path, in)
+	}, result)
+}
+
+// optimize does the work when its turn has come. The caller's rights and the
+// table are looked at again.
+func (o Service) optimize(ctx context.Context, t *operation.Task, path access.Path, in Optimize) (out Optimized, err error) {
+	m, err := o.find(ctx, path)
+	if err != nil {
+		return out, err
+	}
+	if err := m.may(in); err != nil {
+		return out, err
+	}
+	run := maintenanceRun{catalog.OperationOptimize, time.Now()}
+	opts := maintenance.OptimizeOptions{
+		TargetBytes: in.TargetBytes, ZOrderBy: in.ZOrderBy, Predicate: in.Where, DryRun: in.DryRun, KeepOrder: m.HidesRows(), UserID: string(m.actor.User), UserName: m.actor.Email,
+		Source: func(snap *delta.Snapshot, list *engine.FileList) engine.Source {
+			source := m.SourceAt(snap)
+			source.Files = list
+			return source
+		},
+	}
+	var files atomic.Int64
+	progress := m.progress(t)
+	opts.Rewritten = func(n int64) { progress(files.Add(n)) }
+	if in.Where != "" {
+		if opts.Partition, err = o.partitions(ctx, m, in.Where); err != nil {
+			return out, err
+		}
+	}
+	done, err := o.rewrite(ctx, m, opts)
+	var unfit *maintenance.ZOrderError
+	if errors.As(err, &unfit) {
+		err = fault.Invalid(fmt.Sprintf("zorder_by[%d]", unfit.At), "%s", unfit.Reason)
+	}
+	if m.Whole() {
+		out.FilesAdded, out.FilesRemoved = &done.FilesAdded, &done.FilesRemoved
+	}
+	if !in.DryRun {
+		o.count(run.op, m, changeAdded, done.FilesAdded, done.BytesAdded)
+		o.count(run.op, m, changeRemoved, done.FilesRemoved, done.BytesRemoved)
+	}
+	o.finish(ctx, run, m, err, slog.Bool("dry_run", in.DryRun), slog.Int64("files_added", done.FilesAdded), slog.Int64("files_removed", done.FilesRemoved),
+		slog.Int64("bytes_added", done.BytesAdded), slog.Int64("bytes_removed", done.BytesRemoved))
+	return out, err
+}
+
+// may refuses what would tell the caller of what it does not see: whether a version
+// comes of a size tells the sizes of files, and so how many rows are hidden.
+func (m maintained) may(in Optimize) error {
+	if in.TargetBytes != 0 && !m.Whole() {
+		return fault.Invalid("target_size", seesAll)
+	}
+	return m.mayOrderBy(in.ZOrderBy)
+}
+
+// mayOrderBy refuses columns that the caller does not see as they are, in the
+// words for those that do not exist.
+func (m maintained) mayOrderBy(columns []string) error {
+	for i, name := range columns {
+		f, ok := m.Column(name)
+		if !ok || f.Name != name || m.Masks(name) {
+			return fault.Invalid(fmt.Sprintf("zorder_by[%d]", i), "is no column of the table")
+		}
+	}
+	return nil
+}
+
+// rewrite runs an optimize in a session of its own, on behalf of the caller.
+func (o Service) rewrite(ctx context.Context, m maintained, opts maintenance.OptimizeOptions) (done maintenance.Optimized, err error) {
+	if opts.DryRun {
+		return maintenance.Optimize(ctx, m.snap, opts)
+	}
+	if opts.Scratch, err = os.MkdirTemp(o.Temp, "optimize-"); err != nil {
+		return done, err
+	}
+	defer func() { _ = os.RemoveAll(opts.Scratch) }() // what stays goes at the next start
+	// No client holds a connection for the work.
+	held, err := o.Pool.OpenWhenFree(ctx, m.ServiceKey(), opts.Scratch)
+	if err != nil {
+		return done, err
+	}
+	defer held.Release()
+	opts.Session, opts.Writer, opts.Lease = held.Session, held.Writer(), held.Lease
+	writing, end, err := o.Leases.Begin(ctx, m.Located(), catalog.WriteRows)
+	if err != nil {
+		return done, err
+	}
+	defer end()
+	done, err = maintenance.Optimize(writing, m.snap, opts)
+	return done, write.LeaseError(writing, err)
+}

@@ -1,0 +1,124 @@
+package maintain
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/lakewarden/lakewarden/api/ops/access"
+	"github.com/lakewarden/lakewarden/api/ops/caller"
+	"github.com/lakewarden/lakewarden/api/ops/operation"
+	"github.com/lakewarden/lakewarden/api/ops/query"
+	"github.com/lakewarden/lakewarden/api/ops/write"
+	"github.com/lakewarden/lakewarden/auth"
+	"github.com/lakewarden/lakewarden/catalog"
+	"github.com/lakewarden/lakewarden/engine/delta"
+	"github.com/lakewarden/lakewarden/sessions"
+)
+
+// Service keeps tables small and quick to read.
+type Service struct {
+	Tables     access.Tables
+	Operations operation.Service
+	Leases     write.Leases
+	Pool       *sessions.Pool
+	Plans      *query.Plans
+	// Temp is an existing absolute directory, where files are written before they
+	// are uploaded.
+	Temp    string
+	Metrics *Metrics
+	Logger  *slog.Logger
+}
+
+// maintained is a table that the caller may maintain, at its newest version.
+type maintained struct {
+	access.Table
+	actor caller.Identity
+	snap  *delta.Snapshot
+}
+
+// find opens the newest version for a caller who must have tables:modify where the table
+// is. A table whose identity is in doubt is not maintained.
+func (o Service) find(ctx context.Context, path access.Path) (maintained, error) {
+	a, err := caller.From(ctx)
+	if err != nil {
+		return maintained{}, err
+	}
+	t, err := o.Tables.Open(ctx, a, access.Ref{Path: path, Newest: true, Rows: true, Scope: auth.ScopeTablesModify})
+	return maintained{t, a, t.Snapshot()}, err
+}
+
+// progress is what hears of how many files are done; nothing is said of a table
+// that the caller does not see as a whole.
+func (m maintained) progress(t *operation.Task) func(files int64) {
+	return func(files int64) {
+		if m.Whole() {
+			t.Progress(catalog.Progress{Done: files, Unit: "files"})
+		}
+	}
+}
+
+// Metrics counts what maintenance does.
+type Metrics struct {
+	files, bytes *prometheus.CounterVec
+	seconds      *prometheus.HistogramVec
+}
+
+// NewMetrics registers lakewarden_maintenance_files_total{op,change},
+// lakewarden_maintenance_bytes_total{op,change} and
+// lakewarden_maintenance_seconds{op,outcome}.
+func NewMetrics(registerer prometheus.Registerer) *Metrics {
+	m := &Metrics{
+		files: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "lakewarden_maintenance_files_total", Help: "Files of tables that maintenance added and removed.",
+		}, []string{"op", "change"}),
+		bytes: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "lakewarden_maintenance_bytes_total", Help: "Their bytes.",
+		}, []string{"op", "change"}),
+		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "lakewarden_maintenance_seconds", Help: "Time of maintenance, dry runs included.",
+			Buckets: prometheus.ExponentialBuckets(0.01, 4, 10),
+		}, []string{"op", "outcome"}),
+	}
+	registerer.MustRegister(m.files, m.bytes, m.seconds)
+	return m
+}
+
+// The values of label change.
+const (
+	changeAdded   = "added"
+	changeRemoved = "removed"
+)
+
+// maintenanceRun is one piece of maintenance to be counted.
+type maintenanceRun struct {
+	op    catalog.OperationKind
+	began time.Time
+}
+
+// finish ends a run: it is counted, and what it did is written to the log.
+func (o Service) finish(ctx context.Context, r maintenanceRun, m maintained, err error, attrs ...slog.Attr) {
+	outcome, level := "ok", slog.LevelInfo
+	if err != nil {
+		outcome, level = "failed", slog.LevelWarn
+		attrs = append(attrs, slog.Any("error", err))
+	}
+	// So that the next request sees what was committed. One that fails looks again.
+	m.Changed(ctx)
+	took := time.Since(r.began)
+	o.Metrics.seconds.WithLabelValues(string(r.op), outcome).Observe(took.Seconds())
+	attrs = append(attrs, slog.String("table_id", string(m.Located().DeltaID)), slog.Float64("seconds", took.Seconds()), slog.String("outcome", outcome))
+	o.Logger.LogAttrs(ctx, level, string(r.op), attrs...)
+}
+
+// count leaves out what the caller is not told either: a caller who alone maintains a
+// table could read it off the sum.
+func (o Service) count(op catalog.OperationKind, m maintained, change string, files, bytes int64) {
+	if !m.Whole() {
+		return
+	}
+	o.Metrics.files.WithLabelValues(string(op), change).Add(float64(files))
+	o.Metrics.bytes.WithLabelValues(string(op), change).Add(float64(bytes))
+}

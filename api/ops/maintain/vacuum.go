@@ -1,0 +1,152 @@
+package maintain
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/lakewarden/lakewarden/api/ops/access"
+	"github.com/lakewarden/lakewarden/api/ops/fault"
+	"github.com/lakewarden/lakewarden/api/ops/operation"
+	"github.com/lakewarden/lakewarden/api/ops/write"
+	"github.com/lakewarden/lakewarden/auth"
+	"github.com/lakewarden/lakewarden/catalog"
+	"github.com/lakewarden/lakewarden/engine/maintenance"
+	"github.com/lakewarden/lakewarden/engine/objstore"
+)
+
+// Vacuum asks for the deletion of files that no version of a table needs.
+type Vacuum struct {
+	// Mode is "full", also for "", or "lite".
+	Mode   string
+	DryRun bool
+	// Retention is nil for the table's own. Less than that needs Insist and an
+	// administrator.
+	Retention    *time.Duration
+	Insist       bool
+	KeepVersions bool
+}
+
+// Vacuumed is what a vacuum deleted, or would delete.
+type Vacuumed struct {
+	DryRun bool
+	// Files are names below the table's folder, at most maxVacuumNames of them.
+	Files []string
+	// Count counts all; nil for a caller who does not see the whole table.
+	Count *int64
+}
+
+// Bounds of the names in an answer, and of their bytes in the record of an
+// operation.
+const (
+	maxVacuumNames = 100_000
+	maxRecordNames = 900 << 10
+)
+
+// Recorded is the part of the answer that fits the record of an operation: the
+// first names only when there are very many.
+func (v Vacuumed) Recorded() Vacuumed {
+	room := maxRecordNames
+	for i, name := range v.Files {
+		// Six bytes is the longest form of a character in JSON, for one byte of text.
+		if room -= 6*len(name) + 3; room < 0 {
+			v.Files = v.Files[:i]
+			break
+		}
+	}
+	return v
+}
+
+// Vacuum deletes files that no version of a table needs. It goes on when the
+// caller goes away; what takes longer than patience is an operation. Errors:
+// catalog.FieldErrors, catalog.DeniedError, those of opening a table.
+func (o Service) Vacuum(ctx context.Context, path access.Path, v Vacuum, patience time.Duration, result func(Vacuumed) any) (Vacuumed, *catalog.Operation, error) {
+	m, err := o.find(ctx, path)
+	if err != nil {
+		return Vacuumed{}, nil, err
+	}
+	if v.Mode != "" && v.Mode != string(maintenance.VacuumFull) && v.Mode != string(maintenance.VacuumLite) {
+		return Vacuumed{}, nil, fault.Invalid("mode", "must be full or lite")
+	}
+	if err := v.guard(m); err != nil {
+		return Vacuumed{}, nil, err
+	}
+	return operation.StartAndWait(ctx, o.Operations, m.actor, catalog.OperationVacuum, patience, func(ctx context.Context, t *operation.Task) (Vacuumed, error) {
+		return o.vacuum(ctx, t, path, v)
+	}, func(v Vacuumed) any { return result(v.Recorded()) })
+}
+
+// guard keeps what the table promises to readers of its older versions.
+func (v Vacuum) guard(m maintained) error {
+	switch {
+	case v.Retention == nil || *v.Retention >= m.snap.DeletedFileRetention():
+		return nil
+	case !v.Insist:
+		return errShortRetention
+	case m.actor.Role != auth.RoleAdmin:
+		return &catalog.DeniedError{Reason: "short_retention_needs_admin"}
+	}
+	return nil
+}
+
+var errShortRetention = fault.Invalid("retention_hours", "is less than the table promises; an administrator can insist with enforce_retention_duration false")
+
+// deleting lets restores on every replica know of a vacuum, before it looks for
+// theirs: they wait until it has ended, and it leaves all files alone until they
+// have. A dry run stands in nobody's way.
+func (o Service) deleting(ctx context.Context, m maintained, v Vacuum) (context.Context, func(), error) {
+	if v.DryRun {
+		return ctx, func() {}, nil
+	}
+	return o.Leases.Begin(ctx, m.Located(), catalog.WriteVacuum)
+}
+
+// vacuum does the work when its turn has come. The caller's rights and the table
+// are looked at again.
+func (o Service) vacuum(ctx context.Context, t *operation.Task, path access.Path, v Vacuum) (out Vacuumed, err error) {
+	m, err := o.find(ctx, path)
+	if err != nil {
+		return out, err
+	}
+	if err := v.guard(m); err != nil {
+		return out, err
+	}
+	out = Vacuumed{DryRun: v.DryRun, Files: []string{}}
+	run, bytes := maintenanceRun{catalog.OperationVacuum, time.Now()}, int64(0)
+	deleting, end, err := o.deleting(ctx, m, v)
+	if err != nil {
+		return out, err
+	}
+	defer end()
+	files, err := maintenance.Vacuum(deleting, m.snap, maintenance.VacuumOptions{
+		Mode: maintenance.VacuumMode(v.Mode), Retention: v.Retention, Insist: v.Insist, KeepVersions: v.KeepVersions, DryRun: v.DryRun,
+		OldestWrite: func(ctx context.Context) (time.Time, error) {
+			return o.Leases.Oldest(ctx, m.actor.Org, m.Located().DeltaID)
+		},
+		Found: func(files []objstore.Object) {
+			for _, f := range files {
+				bytes += f.Size
+				if m.Whole() && len(out.Files) < maxVacuumNames {
+					out.Files = append(out.Files, f.Name)
+				}
+			}
+		},
+		Looked: m.progress(t),
+		// As other writers do: there is a commit to lose where clocks and lists are
+		// the store's.
+		LogCommits: m.Local() && !v.DryRun, UserID: string(m.actor.User), UserName: m.actor.Email,
+	})
+	err = write.LeaseError(deleting, err)
+	if errors.Is(err, maintenance.ErrRetention) {
+		err = errShortRetention // the property has changed meanwhile
+	}
+	if m.Whole() {
+		out.Count = &files
+	}
+	if !v.DryRun {
+		o.count(run.op, m, changeRemoved, files, bytes)
+	}
+	o.finish(ctx, run, m, err, slog.Bool("dry_run", v.DryRun), slog.Int64("files_removed", files), slog.Int64("bytes_removed", bytes))
+	return out, err
+}

@@ -1,0 +1,117 @@
+package operation
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/lakewarden/lakewarden/api/ops/caller"
+	"github.com/lakewarden/lakewarden/auth"
+	"github.com/lakewarden/lakewarden/catalog"
+)
+
+// Service shows and ends long work.
+type Service struct {
+	Store  catalog.Store
+	Runner *Runner
+	// Patience is how long a request waits for work that can go on as an
+	// operation.
+	Patience time.Duration
+}
+
+// List lists the caller's operations, newest first; with all, those of the
+// organisation, which needs org:update.
+func (o Service) List(ctx context.Context, all bool, filter catalog.OperationFilter, page catalog.Page) (catalog.List[catalog.Operation], error) {
+	a, err := caller.From(ctx)
+	if err != nil {
+		return catalog.List[catalog.Operation]{}, err
+	}
+	filter.User = a.User
+	if all {
+		if err := a.Require(auth.ScopeOrgUpdate); err != nil {
+			return catalog.List[catalog.Operation]{}, err
+		}
+		filter.User = ""
+	}
+	return o.Store.ListOperations(ctx, a.Org, filter, page)
+}
+
+// Get returns an operation of the caller, or any of the organisation to a holder
+// of org:update. Other ones look missing.
+func (o Service) Get(ctx context.Context, id catalog.OperationID) (catalog.Operation, error) {
+	a, err := caller.From(ctx)
+	if err != nil {
+		return catalog.Operation{}, err
+	}
+	return o.Store.Operation(ctx, a.Org, id)
+}
+
+// Cancel stops an operation that has not ended, and removes what one that has
+// ended keeps. The record stays until its time is over. Idempotent.
+func (o Service) Cancel(ctx context.Context, id catalog.OperationID) (catalog.Operation, error) {
+	found, err := o.Get(ctx, id)
+	if err != nil {
+		return found, err
+	}
+	if !found.State.Ended() {
+		found, err = o.Store.CancelOperation(ctx, found.Org, id)
+		o.Runner.Cancel(id)
+		return found, err
+	}
+	if err := o.Runner.opts.Discard(ctx, found); err != nil {
+		return found, err
+	}
+	return o.Store.ForgetOperation(ctx, found.Org, id)
+}
+
+// RunWithin runs work of the caller and waits for it. What takes longer than
+// patience goes on as an operation, which is returned instead; result says what
+// of the work's answer is the operation's result. Work that is waited for ends
+// with its request.
+func RunWithin[T any](ctx context.Context, o Service, kind catalog.OperationKind, patience time.Duration, work func(context.Context) (T, error), result func(T) any) (answer T, goesOn *catalog.Operation, err error) {
+	a, err := caller.From(ctx)
+	if err != nil {
+		return answer, nil, err
+	}
+	type end struct {
+		answer T
+		err    error
+	}
+	detached, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	ended := make(chan end, 1)
+	go func() {
+		var e end
+		e.err = recovered(func() (err error) {
+			e.answer, err = work(detached)
+			return err
+		})
+		ended <- e
+	}()
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	select {
+	case e := <-ended:
+		cancel(nil)
+		return e.answer, nil, e.err
+	case <-ctx.Done():
+		cancel(ctx.Err())
+		e := <-ended
+		return e.answer, nil, e.err
+	case <-timer.C:
+	}
+	t := &Task{actor: a, ctx: detached, cancel: cancel}
+	if err := o.Runner.admit(ctx, t, kind, true); err != nil {
+		cancel(err)
+		<-ended
+		return answer, nil, err
+	}
+	go func() {
+		e := <-ended
+		var done Done
+		if e.err == nil {
+			done.Result, e.err = json.Marshal(result(e.answer))
+		}
+		o.Runner.end(t, done, e.err)
+	}()
+	return answer, &t.Operation, nil
+}

@@ -1,0 +1,115 @@
+package operation
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/lakewarden/lakewarden/catalog"
+)
+
+// sweepBatch is how many expired operations go at a time.
+const sweepBatch = 100
+
+// tendTasks does what has to be done regularly until ctx ends. What fails is
+// done at the next time; only news of it goes to the log.
+func (r *Runner) tendTasks(ctx context.Context) {
+	poll, beat, sweep := time.NewTicker(r.opts.Poll), time.NewTicker(r.opts.Beat), time.NewTicker(r.opts.Lost)
+	defer poll.Stop()
+	defer beat.Stop()
+	defer sweep.Stop()
+	// At once: a server that ends again and again before it sweeps would have the
+	// operations of its former lives count as live ones.
+	err := r.Sweep(ctx)
+	for {
+		if err != nil && ctx.Err() == nil {
+			r.opts.Logger.Warn("operations not tended", "error", err)
+		}
+		err = nil
+		select {
+		case <-ctx.Done():
+			return
+		case <-poll.C:
+			err = errors.Join(r.pollCancelled(ctx), r.report(ctx))
+		case <-beat.C:
+			if r.busy() {
+				err = r.store.BeatOperations(ctx, r.opts.Name)
+			}
+		case <-sweep.C:
+			err = r.Sweep(ctx)
+		}
+	}
+}
+
+func (r *Runner) busy() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.tasks) > 0
+}
+
+// pollCancelled stops operations that were cancelled through another replica.
+func (r *Runner) pollCancelled(ctx context.Context) error {
+	if !r.busy() {
+		return nil
+	}
+	ids, err := r.store.CancelledOperations(ctx, r.opts.Name)
+	for _, id := range ids {
+		r.Cancel(id)
+	}
+	return err
+}
+
+// report writes progress that the catalog does not have yet.
+func (r *Runner) report(ctx context.Context) error {
+	var errs []error
+	for _, t := range r.all() {
+		if progress, news := t.news(); news {
+			err := r.store.ReportOperation(ctx, r.opts.Name, t.Operation.ID, progress)
+			if err != nil && !errors.Is(err, catalog.ErrNotFound) { // else it has just ended
+				t.untold()
+				errs = append(errs, err)
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (t *Task) news() (catalog.Progress, bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	news := !t.told && t.progress != catalog.Progress{}
+	t.told = true
+	return t.progress, news
+}
+
+// untold has the progress written at the next time.
+func (t *Task) untold() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.told = false
+}
+
+// Sweep ends the operations of replicas that are silent and removes those whose
+// time is over, with what they keep.
+func (r *Runner) Sweep(ctx context.Context) error {
+	lost := r.opts.Describe(ErrLost)
+	_, err := r.store.LoseOperations(ctx, time.Now().Add(-r.opts.Lost), catalog.OperationOutcome{
+		State: catalog.OperationFailed, Problem: &lost, ExpiresAt: time.Now().Add(r.opts.Keep),
+	})
+	if err != nil {
+		return err
+	}
+	expired, err := r.store.ExpiredOperations(ctx, sweepBatch)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, o := range expired {
+		if err := r.opts.Discard(ctx, o); err != nil {
+			errs = append(errs, err)
+			continue // the record is what leads to it
+		}
+		errs = append(errs, r.store.DeleteOperation(ctx, o.Org, o.ID))
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,346 @@
+package query
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/lakewarden/lakewarden/api/ops/access"
+	"github.com/lakewarden/lakewarden/api/ops/caller"
+	"github.com/lakewarden/lakewarden/api/ops/fault"
+	"github.com/lakewarden/lakewarden/api/ops/memo"
+	"github.com/lakewarden/lakewarden/api/ops/revocation"
+	"github.com/lakewarden/lakewarden/auth"
+	"github.com/lakewarden/lakewarden/catalog"
+	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/gateway"
+	"github.com/lakewarden/lakewarden/engine/sqlguard"
+	"github.com/lakewarden/lakewarden/engine/sqlguard/grammar"
+	"github.com/lakewarden/lakewarden/sessions"
+)
+
+// Service runs statements of callers. It is the only way to the engine.
+type Service struct {
+	Store   catalog.Store
+	Tables  access.Tables
+	Plans   *Plans
+	Pool    *sessions.Pool
+	Audit   *caller.Auditor
+	Metrics *Metrics
+	Limits  Limits
+	// EngineVersion is the build of the engine that runs the statements: see
+	// sqlguard.Options.
+	EngineVersion string
+	// Confirmed returns nil while this replica knows the catalog's state of the
+	// last seconds.
+	Confirmed func() error
+	// Watcher ends statements whose callers lose the right to them.
+	Revocations *revocation.Watcher
+}
+
+// Limits bounds statements.
+type Limits struct {
+	DefaultTimeout, MaxTimeout time.Duration
+	// CopyBytes is the largest size of a table's relevant files, those that the row
+	// filter needs and that are not proved to hold visible rows only, for which a copy
+	// of the visible rows fits the memory of a statement. In a larger table, conditions
+	// of statements exclude files by bounds of hidden rows, unless the organisation
+	// always wants copies. They never exclude row groups by them.
+	CopyBytes int64
+	Guard     grammar.Limits
+}
+
+// Statement is one statement of a caller.
+type Statement struct {
+	SQL  string
+	Args engine.Args
+	// Schema resolves table names without a schema; empty means the only
+	// visible one.
+	Schema string
+	// Timeout is capped; zero means the default.
+	Timeout time.Duration
+	// MaxStaleness is how long ago the logs of remote tables may have been looked
+	// at; nil means [RemoteAge], and so does more where policies are. Local ones are
+	// looked at in any case.
+	MaxStaleness *time.Duration
+
+	// pieces are what the caller wrote of SQL; without any, all of it.
+	pieces pieces
+}
+
+// Run starts a statement. The caller closes the result. Errors:
+// *[StatementError], *sqlguard.Error, *sqlguard.PlacedError, the sentinels of this package, and those
+// of sessions, delta and the catalog.
+func (o *Service) Run(ctx context.Context, q Statement) (*Rows, error) {
+	a, err := caller.From(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := a.Require(auth.ScopeTablesQuery); err != nil {
+		return nil, err
+	}
+	run := &Rows{ID: uuid.NewString(), audit: o.Audit, actor: a, sql: q.SQL, started: time.Now()}
+	if err := o.start(ctx, a, q, run); err != nil {
+		err = q.pieces.blame(err)
+		run.failed(err)
+		return nil, err
+	}
+	return run, nil
+}
+
+func (o *Service) start(ctx context.Context, a caller.Identity, q Statement, run *Rows) error {
+	if err := o.Confirmed(); err != nil {
+		return err
+	}
+	// Before any work is spent on a statement that would be turned away.
+	if err := o.Pool.Room(string(a.Org), string(a.User)); err != nil {
+		return err
+	}
+	timeout, err := o.timeout(q.Timeout)
+	if err != nil {
+		return err
+	}
+	// One clock for everything: the caller's deadline counts from the moment
+	// the statement came in. It does not end what was read in time.
+	ctx = o.watch(ctx, a, run)
+	run.alive = ctx
+	ctx, cancel := context.WithTimeoutCause(ctx, timeout, engine.ErrTimeout)
+	run.cancel = cancel
+	if err := o.prepare(ctx, a, q, timeout, run); err != nil {
+		err = timedOut(ctx, err)
+		cancel()
+		run.work.Done()
+		return err
+	}
+	return nil
+}
+
+// prepare parses, resolves and plans a statement, and starts it.
+func (o *Service) prepare(ctx context.Context, a caller.Identity, q Statement, timeout time.Duration, run *Rows) error {
+	m, err := memo.NewEpochView(ctx, o.Store)
+	if err != nil {
+		return err
+	}
+	roots, err := o.Tables.VisibleRoots(ctx, a, m)
+	if err != nil {
+		return err
+	}
+	key := roots.SessionKey(a)
+	// While the statement is planned, the session of a caller without one opens.
+	o.Pool.Prepare(key)
+	lap := o.Metrics.start()
+	opts := o.guardOptions(a, q.Schema)
+	statement, err := o.Plans.parse(ctx, q.SQL, opts)
+	if err != nil {
+		return err
+	}
+	lap.done(phaseGuard)
+	switch statement.Kind() {
+	case sqlguard.KindShowTables, sqlguard.KindShowAllTables:
+		return o.showTables(ctx, a, m, statement, q.Schema, run)
+	}
+	defaultSchema := q.Schema
+	if defaultSchema == "" {
+		defaultSchema = roots.Schema
+	}
+	relations, err := o.read(ctx, a, m, statement.Tables(), defaultSchema, q.MaxStaleness, run)
+	if err != nil {
+		return err
+	}
+	run.work.JudgeBy(o.Tables.CheckBasis(a, run.basis))
+	for i := range relations {
+		relations[i].KeepWhole = relations[i].KeepWhole || roots.KeepWhole
+	}
+	lap.done(phaseResolve)
+	if statement.Analyzes() {
+		if err := run.checkAnalyzed(); err != nil {
+			return err
+		}
+	} else if statement.Kind() == sqlguard.KindExplain {
+		return o.explain(ctx, statement, relations, run)
+	}
+	plan, inPlace, err := o.Plans.bind(ctx, statement, q, opts, relations, o.Limits.CopyBytes)
+	if err != nil {
+		return err
+	}
+	lap.done(phasePlan)
+	p := &prepared{statement: statement, plan: plan, inPlace: inPlace, args: q.Args, parser: o.Plans.parser, names: namesOf(statement, relations), pieces: q.pieces, historical: run.basis.Historical()}
+	if err := o.execute(ctx, key, p, timeout, run); err != nil || !statement.Analyzes() {
+		return err
+	}
+	// The engine's own text of a measurement never leaves, so it is not started again
+	// behind newMeasured.
+	run.Result, run.again = newMeasured(run.Result), nil
+	return nil
+}
+
+// guardOptions is what names mean in a statement of a caller.
+func (o *Service) guardOptions(a caller.Identity, schema string) sqlguard.Options {
+	return sqlguard.Options{Limits: o.Limits.Guard, Catalog: catalog.CatalogName, Schema: schema, User: a.Email, EngineVersion: o.EngineVersion}
+}
+
+// read turns every reference of a statement into what the caller sees of it, and adds the
+// tables to the basis of run.
+func (o *Service) read(ctx context.Context, a caller.Identity, m *memo.EpochView, refs []sqlguard.TableRef, schema string, age *time.Duration, run *Rows) ([]sqlguard.Relation, error) {
+	out := make([]sqlguard.Relation, len(refs))
+	var inLake []sqlguard.TableRef
+	var places []int
+	for i, ref := range refs {
+		if !inInformationSchema(ref) {
+			inLake, places = append(inLake, ref), append(places, i)
+			continue
+		}
+		var err error
+		if out[i], err = o.information(ctx, a, m, ref); err != nil {
+			return nil, err
+		}
+	}
+	if len(inLake) < len(refs) {
+		listed, err := o.Tables.ListBasis(ctx, a, m)
+		if err != nil {
+			return nil, err
+		}
+		run.basis = run.basis.With(listed)
+	}
+	tables, err := o.tables(ctx, a, m, inLake, schema, age)
+	if err != nil {
+		return nil, err
+	}
+	for i, t := range tables {
+		if out[places[i]], err = t.Relation(o.Limits.CopyBytes); err != nil {
+			return nil, err
+		}
+		run.reads(t)
+	}
+	run.basis = run.basis.With(access.BasisOf(tables...))
+	return out, nil
+}
+
+// prepared is a statement that may run.
+type prepared struct {
+	statement *sqlguard.Query
+	plan      *sqlguard.Plan
+	// inPlace, where it is not nil, plans the same without a copy.
+	inPlace func() *sqlguard.Plan
+	args    engine.Args
+	// What follows serves what is told of a failure.
+	parser engine.Parser
+	names  visibleNames
+	pieces pieces
+	// historical reports that a table is read at another version than its newest.
+	historical bool
+}
+
+func (o *Service) timeout(wanted time.Duration) (time.Duration, error) {
+	switch {
+	case wanted == 0:
+		return o.Limits.DefaultTimeout, nil
+	case wanted < time.Millisecond || wanted > o.Limits.MaxTimeout:
+		return 0, fault.Invalid("timeout_ms", "must be between 1 and %d", o.Limits.MaxTimeout.Milliseconds())
+	}
+	return wanted, nil
+}
+
+// execute takes a session and starts the plan.
+func (o *Service) execute(ctx context.Context, key sessions.Key, p *prepared, timeout time.Duration, run *Rows) error {
+	held, result, err := o.launch(ctx, key, p, timeout)
+	if p.inPlace != nil && errors.Is(err, engine.ErrOutOfMemory) {
+		// There is no room for the copy: that must not be what is answered, since
+		// hidden rows have a part in whether one is made.
+		p.plan, p.inPlace = p.inPlace(), nil
+		held, result, err = o.launch(ctx, key, p, timeout)
+	}
+	apart := func() (*sessions.Held, engine.Result, error) { return o.launchApart(ctx, key, p, timeout) }
+	if p.again(err) {
+		held, result, err = apart()
+	} else {
+		run.again = &restart{wanted: p.again, launch: apart, recut: func() bool { return p.plan.Recut }}
+	}
+	explain := func(err error) error {
+		return p.translate(ctx, o.Tables.RefuseRun(ctx, run.basis, timedOut(ctx, err)))
+	}
+	if err != nil {
+		return explain(err)
+	}
+	if p.plan.Recut {
+		result = engine.Recut(result)
+	}
+	run.Result, run.held, run.ctx = result, held, ctx
+	run.metrics = o.Metrics
+	run.explain = explain
+	run.Queued = held.Queued
+	return nil
+}
+
+// again reports whether a statement that was not answered with anything gets one
+// more try. One whose process ended while others ran in it does, and so does one
+// whose process was killed from outside: most likely neither was its doing. A
+// statement that was alone when its process broke down does not, but in another
+// form: a copy that breaks its process must not be what is answered; and where the
+// engine reads the log of a remote table, because there it breaks by itself.
+func (p *prepared) again(err error) bool {
+	crashed := errors.Is(err, engine.ErrCrashed)
+	if p.inPlace != nil && (crashed || errors.Is(err, engine.ErrLost)) {
+		p.plan, p.inPlace = p.inPlace(), nil
+		return true
+	}
+	if crashed {
+		return p.readsRemoteLog()
+	}
+	return errors.Is(err, engine.ErrLost)
+}
+
+func (p *prepared) readsRemoteLog() bool {
+	return slices.ContainsFunc(p.plan.Sources, gateway.ReadsRemoteLog) ||
+		slices.ContainsFunc(p.plan.Barriers, func(b engine.Barrier) bool { return gateway.ReadsRemoteLog(b.Source) })
+}
+
+// launch takes a session and starts the plan in it, once.
+func (o *Service) launch(ctx context.Context, key sessions.Key, p *prepared, timeout time.Duration) (*sessions.Held, engine.Result, error) {
+	return o.launchIn(ctx, p, timeout, func() (*sessions.Held, error) { return o.Pool.Acquire(ctx, key) })
+}
+
+// launchApart is launch in a process that serves nobody else: a statement that may
+// have ended its process takes no other one with it.
+func (o *Service) launchApart(ctx context.Context, key sessions.Key, p *prepared, timeout time.Duration) (*sessions.Held, engine.Result, error) {
+	return o.launchIn(ctx, p, timeout, func() (*sessions.Held, error) { return o.Pool.OpenApart(ctx, key) })
+}
+
+func (o *Service) launchIn(ctx context.Context, p *prepared, timeout time.Duration, acquire func() (*sessions.Held, error)) (*sessions.Held, engine.Result, error) {
+	lap := o.Metrics.start()
+	held, err := acquire()
+	if err != nil {
+		return nil, nil, err
+	}
+	lap.done(phaseQueue)
+	lease := held.Lease
+	lease.Timeout = timeout
+	result, err := held.Query(ctx, engine.Statement{
+		SQL: p.plan.SQL, Args: p.args, Sources: p.plan.Sources, Barriers: p.plan.Barriers, Lease: lease,
+		Analyze: p.statement.Analyzes(),
+	})
+	if err != nil {
+		held.Release()
+		return nil, nil, err
+	}
+	lap.done(phaseStart)
+	return held, result, nil
+}
+
+// timedOut distinguishes the statement's own deadline, and cancellation by
+// [Revocations], from a client that went away.
+func timedOut(ctx context.Context, err error) error {
+	if ctx.Err() != nil && errors.Is(context.Cause(ctx), engine.ErrTimeout) {
+		return engine.ErrTimeout
+	}
+	return revocation.EndedBy(ctx, err)
+}
+
+// watch ends the statement when its caller loses the right to it.
+func (o *Service) watch(ctx context.Context, a caller.Identity, run *Rows) context.Context {
+	ctx, run.work = o.Revocations.Begin(ctx, a)
+	return ctx
+}

@@ -1,0 +1,327 @@
+package query
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/apache/arrow-go/v18/arrow"
+
+	"github.com/lakewarden/lakewarden/api/ops/access"
+	"github.com/lakewarden/lakewarden/api/ops/caller"
+	"github.com/lakewarden/lakewarden/api/ops/fault"
+	"github.com/lakewarden/lakewarden/api/ops/memo"
+	"github.com/lakewarden/lakewarden/api/ops/operation"
+	"github.com/lakewarden/lakewarden/api/ops/revocation"
+	"github.com/lakewarden/lakewarden/auth"
+	"github.com/lakewarden/lakewarden/catalog"
+	"github.com/lakewarden/lakewarden/catalog/authz"
+	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/sessions"
+)
+
+var (
+	// ErrRunning: the result is not there yet: 409.
+	ErrRunning = fault.New("operation_running", "operation has not ended")
+	// ErrResultStale: a policy, the member's role or attributes, or a table have
+	// changed since. Run the query again: 409.
+	ErrResultStale = fault.New("result_stale", "result is stale")
+)
+
+// Stored runs statements as operations and keeps their rows.
+type Stored struct {
+	Queries *Service
+	Runner  *operation.Runner
+	Results Results
+	// OrgBytes is the most that an organisation's results may take together.
+	OrgBytes int64
+}
+
+// StoredStatement is a statement whose rows are kept.
+type StoredStatement struct {
+	Statement
+	// Rows and Bytes cut the result; zero means no limit.
+	Rows, Bytes int64
+}
+
+// resultRecord is the record of a stored result in its operation.
+type resultRecord struct {
+	QueryID string        `json:"query_id"`
+	Rows    int64         `json:"rows"`
+	Cut     bool          `json:"cut"`
+	Tables  []storedTable `json:"tables"`
+	// State is what the rows were made under; see readState.
+	State string `json:"state"`
+	// Epoch and Viewer are set for what was answered from the catalog itself: any
+	// change of it can change the answer, and so can another credential.
+	Epoch  uint64   `json:"epoch,omitempty"`
+	Viewer []string `json:"viewer,omitempty"`
+}
+
+// storedTable identifies a table that a stored result was read from.
+type storedTable struct {
+	ID    catalog.TableID `json:"id"`
+	Delta catalog.DeltaID `json:"delta"`
+	// Replaced is the id of the replaced table that the version belongs to, if any.
+	Replaced catalog.DeltaID `json:"replaced,omitempty"`
+}
+
+// storedTables returns the tables of a basis as a stored result records them, each
+// version of a table once.
+func storedTables(b access.Basis) []storedTable {
+	out := []storedTable{}
+	for _, t := range b.Tables() {
+		k := storedTable{ID: t.Located().ID, Delta: t.Located().DeltaID, Replaced: t.Replaced()}
+		if !slices.Contains(out, k) {
+			out = append(out, k)
+		}
+	}
+	return out
+}
+
+// Start begins a statement and returns at once.
+func (o Stored) Start(ctx context.Context, q StoredStatement) (catalog.Operation, error) {
+	a, err := caller.From(ctx)
+	if err != nil {
+		return catalog.Operation{}, err
+	}
+	if err := a.Require(auth.ScopeTablesQuery); err != nil {
+		return catalog.Operation{}, err
+	}
+	if err := o.Queries.Confirmed(); err != nil {
+		return catalog.Operation{}, err
+	}
+	if _, err := o.Queries.timeout(q.Timeout); err != nil {
+		return catalog.Operation{}, err
+	}
+	return o.Runner.Start(ctx, a, catalog.OperationQuery, func(ctx context.Context, t *operation.Task) (operation.Done, error) { return o.run(ctx, t, q) })
+}
+
+func (o Stored) run(ctx context.Context, t *operation.Task, q StoredStatement) (operation.Done, error) {
+	room := &room{most: o.Results.MaxBytes, reserve: func(bytes int64) (bool, error) {
+		return o.Runner.Reserve(ctx, t.Operation.ID, bytes, o.OrgBytes)
+	}}
+	if err := room.grow(1); err != nil { // before the work
+		return operation.Done{}, err
+	}
+	rows, remembered, err := o.begin(ctx, q.Statement)
+	if err != nil {
+		return operation.Done{}, err
+	}
+	defer func() { _ = rows.Close() }()
+	keep := func() (storedRows, error) {
+		return o.Results.keep(ctx, t.Operation, rows, room, q.Rows, q.Bytes, func(n int64) { t.Progress(catalog.Progress{Done: n, Unit: "rows"}) })
+	}
+	stored, err := keep()
+	if err != nil {
+		// No client has seen any rows yet, so they may all come again.
+		again, failed := sessions.WhenFree(ctx, rows.Again)
+		switch {
+		case failed != nil:
+			err = failed
+		case again:
+			stored, err = keep()
+		}
+	}
+	if err != nil {
+		return operation.Done{}, err
+	}
+	remembered.QueryID, remembered.Rows, remembered.Cut = rows.ID, stored.rows, stored.truncated
+	private, err := json.Marshal(remembered)
+	if err != nil {
+		return operation.Done{}, err
+	}
+	result, err := json.Marshal(map[string]any{"queryId": rows.ID, "rowCount": stored.rows, "bytes": stored.bytes, "truncated": stored.truncated})
+	return operation.Done{Result: result, Private: private, StoredBytes: stored.bytes}, err
+}
+
+// begin starts the statement when its turn comes, and says under which rules: a
+// change of the catalog while it starts leads to another start, because it would
+// not be known on which side of the change the rows are.
+func (o Stored) begin(ctx context.Context, q Statement) (*Rows, resultRecord, error) {
+	a, err := caller.From(ctx)
+	if err != nil {
+		return nil, resultRecord{}, err
+	}
+	const attempts = 20
+	for range attempts {
+		before, err := o.Queries.Store.Epoch(ctx)
+		if err != nil {
+			return nil, resultRecord{}, err
+		}
+		rows, err := sessions.WhenFree(ctx, func() (*Rows, error) {
+			if err := o.Queries.Pool.Room(string(a.Org), string(a.User)); err != nil {
+				return nil, err
+			}
+			return o.Queries.Run(ctx, q)
+		})
+		if err != nil {
+			return nil, resultRecord{}, err
+		}
+		remembered, err := o.remember(ctx, a, rows)
+		after, epochErr := o.Queries.Store.Epoch(ctx)
+		switch {
+		case err == nil && epochErr == nil && after == before:
+			if rows.held == nil || rows.basis.Lists() {
+				remembered.Epoch, remembered.Viewer = before, access.ViewerFields(a.Viewer)
+			}
+			return rows, remembered, nil
+		case epochErr != nil || !errors.Is(err, ErrResultStale) && err != nil:
+			return nil, resultRecord{}, errors.Join(err, epochErr, rows.Close())
+		}
+		if err := rows.Close(); err != nil {
+			return nil, resultRecord{}, err
+		}
+	}
+	return nil, resultRecord{}, revocation.ErrStale
+}
+
+func (o Stored) remember(ctx context.Context, a caller.Identity, rows *Rows) (k resultRecord, err error) {
+	k.Tables = storedTables(rows.basis)
+	k.State, err = o.readState(ctx, a, k.Tables)
+	return k, err
+}
+
+// readState digests what decides which rows of some tables a caller sees: that
+// it sees the tables and they are still the same, its role and attributes, and
+// the policies. ErrResultStale when a table is not there any more.
+func (o Stored) readState(ctx context.Context, a caller.Identity, tables []storedTable) (string, error) {
+	var governed []catalog.LocatedTable
+	for _, t := range tables {
+		found, err := o.Queries.Store.Table(ctx, a.Viewer, t.ID)
+		switch {
+		case errors.Is(err, catalog.ErrNotFound):
+			return "", ErrResultStale
+		case err != nil:
+			return "", err
+		case found.State != catalog.TableLive || found.DeltaID != t.Delta:
+			return "", ErrResultStale
+		}
+		governed = append(governed, found)
+		if t.Replaced != "" {
+			found.DeltaID = t.Replaced
+			governed = append(governed, found)
+		}
+	}
+	return o.Queries.Tables.RulesDigest(ctx, a, governed)
+}
+
+// StoredRows is a kept result on its way to its owner.
+type StoredRows struct {
+	engine.Result
+	// QueryID names the statement; Truncated: it was cut when it was kept.
+	QueryID   string
+	Truncated bool
+
+	started time.Time
+	close   func() error
+	ctx     context.Context // ends when the caller loses the right to the rows
+}
+
+// Next returns the next batch or io.EOF.
+func (r *StoredRows) Next(ctx context.Context) (arrow.RecordBatch, error) {
+	if err := revocation.EndedBy(r.ctx, nil); err != nil {
+		return nil, err
+	}
+	return r.Result.Next(ctx)
+}
+
+// Context returns a context that ends when the rows may no longer be shown to the
+// caller.
+func (r *StoredRows) Context() context.Context { return r.ctx }
+
+// Elapsed is the time since the result was asked for.
+func (r *StoredRows) Elapsed() time.Duration { return time.Since(r.started) }
+
+// Close ends the reading.
+func (r *StoredRows) Close() error { return r.close() }
+
+// Result opens the rows of an operation, for its owner only: they are what the
+// owner's policies left. Errors: [ErrOperationRunning], [ErrOperationFailed],
+// [ErrResultStale], catalog.ErrNotFound when nothing is kept.
+func (o Stored) Result(ctx context.Context, id catalog.OperationID) (*StoredRows, error) {
+	started := time.Now()
+	a, err := caller.From(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := a.Require(auth.ScopeTablesQuery); err != nil {
+		return nil, err
+	}
+	if err := o.Queries.Confirmed(); err != nil {
+		return nil, err
+	}
+	operation, err := o.Queries.Store.Operation(ctx, a.Org, id)
+	if err != nil {
+		return nil, err
+	}
+	remembered, err := resultOf(a, operation)
+	if err != nil {
+		return nil, err
+	}
+	ctx, work := o.Queries.Revocations.Begin(ctx, a)
+	work.JudgeBy(o.check(a, remembered))
+	rows, err := o.open(ctx, a, operation, remembered)
+	if err != nil {
+		work.Done()
+		return nil, revocation.EndedBy(ctx, err)
+	}
+	read := &StoredRows{Result: rows, QueryID: remembered.QueryID, Truncated: remembered.Cut, started: started, ctx: ctx}
+	read.close = func() error {
+		work.Done()
+		o.Queries.Audit.Record(caller.NewEntry(a, "query.result", "operation/"+string(id), catalog.OutcomeAllow))
+		return rows.Close()
+	}
+	return read, nil
+}
+
+func (o Stored) open(ctx context.Context, a caller.Identity, operation catalog.Operation, remembered resultRecord) (*keptRows, error) {
+	m, err := memo.NewEpochView(ctx, o.Queries.Store)
+	if err != nil {
+		return nil, err
+	}
+	if err := o.current(ctx, m, a, remembered); err != nil {
+		return nil, err
+	}
+	return o.Results.open(ctx, operation, remembered.Rows)
+}
+
+// check returns a [Check] that fails if a result is no longer current.
+func (o Stored) check(a caller.Identity, k resultRecord) revocation.Check {
+	return func(ctx context.Context, m *memo.EpochView) error {
+		err := o.current(authz.System(ctx, "stored result"), m, a, k)
+		if errors.Is(err, ErrResultStale) || errors.Is(err, catalog.ErrNotFound) {
+			return revocation.ErrRevoked
+		}
+		return err
+	}
+}
+
+func resultOf(a caller.Identity, op catalog.Operation) (k resultRecord, err error) {
+	switch {
+	case op.User != a.User:
+		return k, &catalog.DeniedError{Reason: "not_owner"}
+	case !op.State.Ended():
+		return k, ErrRunning
+	case op.State != catalog.OperationSucceeded:
+		return k, operation.ErrFailed
+	case op.Kind != catalog.OperationQuery, len(op.Private) == 0, time.Now().After(op.ExpiresAt):
+		return k, catalog.ErrNotFound
+	}
+	return k, json.Unmarshal(op.Private, &k)
+}
+
+// current returns nil when a statement that ran now would be held to the same
+// rules.
+func (o Stored) current(ctx context.Context, m *memo.EpochView, a caller.Identity, k resultRecord) error {
+	state, err := memo.ReadAt(ctx, m, nil, nil, func() (string, error) { return o.readState(ctx, a, k.Tables) })
+	switch {
+	case err != nil:
+		return err
+	case state != k.State, k.Epoch != 0 && (k.Epoch != m.Epoch() || !slices.Equal(k.Viewer, access.ViewerFields(a.Viewer))):
+		return ErrResultStale
+	}
+	return nil
+}

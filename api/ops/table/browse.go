@@ -1,0 +1,181 @@
+package table
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/lakewarden/lakewarden/api/ops/access"
+	"github.com/lakewarden/lakewarden/api/ops/caller"
+	"github.com/lakewarden/lakewarden/api/ops/fault"
+	"github.com/lakewarden/lakewarden/api/ops/query"
+	"github.com/lakewarden/lakewarden/auth"
+	"github.com/lakewarden/lakewarden/catalog"
+	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/delta"
+)
+
+// Browser pages through the rows of one table. All pages of a walk come from the
+// version of the first one.
+type Browser struct {
+	Tables  access.Tables
+	Queries *query.Service
+}
+
+// BrowseInput says which rows.
+type BrowseInput struct {
+	Table access.Path
+	// Select holds column names; empty means all.
+	Select []string
+	// Where is an SQL condition of the caller; empty means all rows.
+	Where string
+	// OrderBy holds column names, each with " asc" or " desc" behind it or not.
+	OrderBy []string
+	// MaxStaleness is that of [Query].
+	MaxStaleness *time.Duration
+	Page         catalog.Page
+}
+
+// BrowsePage is a running page. Next makes the token of the page that follows;
+// use it when the result was cut at Size rows.
+type BrowsePage struct {
+	*query.Rows
+	Size int
+	Next string
+}
+
+const browseList = "rows"
+
+// Run starts a page. Errors are those of [Queries.Run].
+func (o Browser) Run(ctx context.Context, in BrowseInput) (BrowsePage, error) {
+	a, err := caller.From(ctx)
+	if err != nil {
+		return BrowsePage{}, err
+	}
+	if err := a.Require(auth.ScopeTablesQuery); err != nil {
+		return BrowsePage{}, err
+	}
+	version, offset, err := o.start(ctx, a, in)
+	if err != nil {
+		return BrowsePage{}, err
+	}
+	size := in.Page.Limit()
+	c, err := o.compose(ctx, a, in, version, offset, size)
+	if err != nil {
+		return BrowsePage{}, err
+	}
+	query := c.Query()
+	query.Schema, query.MaxStaleness = in.Table.Schema, in.MaxStaleness
+	rows, err := o.Queries.Run(ctx, query)
+	if err != nil {
+		return BrowsePage{}, err
+	}
+	next := catalog.Cursor{List: browseList, Key: fmt.Sprintf("%d/%d", version, offset+int64(size)), ID: in.digest()}
+	return BrowsePage{Rows: rows, Size: size, Next: next.Token()}, nil
+}
+
+// start reads the token, or pins the newest version.
+func (o Browser) start(ctx context.Context, a caller.Identity, in BrowseInput) (version, offset int64, err error) {
+	cursor, ok, err := in.Page.Cursor(browseList)
+	if err != nil {
+		return 0, 0, err
+	}
+	if ok {
+		v, off, _ := strings.Cut(cursor.Key, "/")
+		version, err1 := strconv.ParseInt(v, 10, 64)
+		offset, err2 := strconv.ParseInt(off, 10, 64)
+		if err1 != nil || err2 != nil || version < 0 || offset < 0 || cursor.ID != in.digest() {
+			return 0, 0, fault.Invalid("page_token", "must be the token of a reply to the same request")
+		}
+		return version, offset, nil
+	}
+	version, err = o.Tables.Version(ctx, a, in.Table, in.MaxStaleness)
+	return version, 0, err
+}
+
+// digest ties a token to the request that it was made for.
+func (in BrowseInput) digest() string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %q", in.Table, in.Select, in.Where, in.OrderBy))
+	return hex.EncodeToString(sum[:8])
+}
+
+// compose writes the statement. It is a statement of the caller like any other:
+// the guard reads every word of it. One row more than the page is asked for, to
+// know whether another page follows.
+func (o Browser) compose(ctx context.Context, a caller.Identity, in BrowseInput, version, offset int64, size int) (query.Composer, error) {
+	var c query.Composer
+	from := fmt.Sprintf("FROM %s.%s AT (VERSION => %d)", engine.QuoteIdent(in.Table.Schema), engine.QuoteIdent(in.Table.Table), version)
+	c.Names("select", "SELECT ", identifiers(in.Select, "*"))
+	c.Own("\n" + from + "\n")
+	if in.Where != "" {
+		if err := o.Queries.CheckCondition(ctx, a, query.Condition{Where: in.Where, From: from, Schema: in.Table.Schema, MaxStaleness: in.MaxStaleness}); err != nil {
+			return c, err
+		}
+		c.Text("where", "WHERE (", in.Where, ")")
+		c.Own("\n")
+	}
+	if len(in.OrderBy) > 0 {
+		order, err := ordering(in.OrderBy)
+		if err != nil {
+			return c, err
+		}
+		rest, err := o.tieBreakers(ctx, a, in, version)
+		if err != nil {
+			return c, err
+		}
+		c.Names("order_by", "ORDER BY ", order)
+		c.Own("\n" + rest + "\n")
+	}
+	c.Own(fmt.Sprintf("LIMIT %d OFFSET %d", size+1, offset))
+	return c, nil
+}
+
+// tieBreakers orders rows that are equal in what the caller orders by: by all
+// columns that the caller sees, in the order of the table. Pages are statements of their own, and
+// without it equal rows could change places between two of them. Rows that are
+// equal in every column may.
+func (o Browser) tieBreakers(ctx context.Context, a caller.Identity, in BrowseInput, version int64) (string, error) {
+	at := delta.AtVersion(version)
+	t, err := o.Tables.Open(ctx, a, access.Ref{Path: in.Table, At: &at, Rows: true})
+	if err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	for _, c := range t.VisibleColumns() {
+		b.WriteString(", " + engine.QuoteIdent(c.Name))
+	}
+	return b.String(), nil
+}
+
+func identifiers(names []string, all string) string {
+	if len(names) == 0 {
+		return all
+	}
+	quoted := make([]string, len(names))
+	for i, n := range names {
+		quoted[i] = engine.QuoteIdent(strings.TrimSpace(n))
+	}
+	return strings.Join(quoted, ", ")
+}
+
+func ordering(terms []string) (string, error) {
+	out := make([]string, len(terms))
+	for i, term := range terms {
+		name, direction := strings.TrimSpace(term), ""
+		if cut := strings.LastIndexByte(name, ' '); cut >= 0 {
+			switch word := strings.ToLower(name[cut+1:]); word {
+			case "asc", "desc":
+				name, direction = strings.TrimSpace(name[:cut]), " "+word
+			}
+		}
+		if name == "" {
+			return "", fault.Invalid("order_by", "must be column names, each followed by asc or desc or not")
+		}
+		out[i] = engine.QuoteIdent(name) + direction
+	}
+	return strings.Join(out, ", "), nil
+}

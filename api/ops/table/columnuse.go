@@ -1,0 +1,263 @@
+package table
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/lakewarden/lakewarden/api/ops/access"
+	"github.com/lakewarden/lakewarden/api/ops/write"
+	"github.com/lakewarden/lakewarden/catalog"
+	"github.com/lakewarden/lakewarden/catalog/authz"
+	"github.com/lakewarden/lakewarden/engine/constraint"
+	"github.com/lakewarden/lakewarden/engine/delta"
+	"github.com/lakewarden/lakewarden/engine/policy"
+)
+
+// ColumnInUseError says what depends on a column: 409.
+type ColumnInUseError struct{ Dependants catalog.FieldErrors }
+
+// Error implements error.
+func (e *ColumnInUseError) Error() string { return "column in use: " + e.Dependants.Error() }
+
+// ProblemCode names the line in the table of errors.
+func (e *ColumnInUseError) ProblemCode() string { return "column_in_use" }
+
+// Unwrap returns the dependants as fields.
+func (e *ColumnInUseError) Unwrap() error { return e.Dependants }
+
+// inUse is nil when nothing depends on the column.
+func inUse(dependants catalog.FieldErrors) error {
+	if len(dependants) == 0 {
+		return nil
+	}
+	return &ColumnInUseError{dependants}
+}
+
+// named are what knows a column by its name: policies and constraints. While
+// there is one, the column keeps name and type, so that no policy loses what it
+// protects.
+func (o Rules) named(ctx context.Context, r ruled, column string) (catalog.FieldErrors, error) {
+	policies, err := o.policiesNaming(ctx, r, column)
+	if err != nil {
+		return nil, err
+	}
+	constraints, err := o.constraintsNaming(ctx, r, column)
+	return append(dependent(policies), constraints...), err
+}
+
+// holding are those of [TableRules.named] that a column cannot be dropped beside.
+func (o Rules) holding(ctx context.Context, r ruled, column string) (catalog.FieldErrors, error) {
+	policies, err := o.policiesNaming(ctx, r, column)
+	if err != nil {
+		return nil, err
+	}
+	constraints, err := o.constraintsNaming(ctx, r, column)
+	return append(dependent(slices.DeleteFunc(policies, outlasts)), constraints...), err
+}
+
+// outlasts reports a policy that loses nothing with its column and shows nothing when
+// it comes back: one of every table that hides or masks, in former versions too.
+func outlasts(p catalog.Policy) bool { return p.Table == "" && p.Kind != catalog.PolicyRows }
+
+// free is nil for a name that a column other than but can take. One that a policy
+// is about would bring the policy into force on this table, and a permit shows
+// rows that nobody is to see here; so whoever may change tables must not choose
+// that name. The columns that are hidden from the caller are among those, and are
+// not told from columns of other tables.
+func (o Rules) free(ctx context.Context, r ruled, name, but string) error {
+	if r.taken(name, but) {
+		return &catalog.ExistsError{Field: "name"}
+	}
+	policies, err := o.policiesNaming(ctx, r, name)
+	return errors.Join(err, inUse(dependent(policies)))
+}
+
+// decided returns a [ColumnInUseError] while a policy of the table names a column that
+// the table lacks. The column may have a new name that the policy does not have yet:
+// another rename, or a new column of the old name, would give the policy another column.
+func (o Rules) decided(ctx context.Context, r ruled) error {
+	policies, err := o.governing(ctx, r)
+	lacks := func(name string) bool {
+		return !slices.ContainsFunc(r.snap.Schema().Fields, func(f delta.Field) bool { return strings.EqualFold(f.Name, name) })
+	}
+	policies = slices.DeleteFunc(policies, func(p catalog.Policy) bool {
+		return p.Table == "" || !slices.ContainsFunc(policyColumns(p.PolicySpec), lacks)
+	})
+	var dependants catalog.FieldErrors
+	for _, p := range policies {
+		dependants = append(dependants, dependantPolicy(p, "names a column that the table does not have"))
+	}
+	return errors.Join(err, inUse(dependants))
+}
+
+func (o Rules) policiesNaming(ctx context.Context, r ruled, column string) ([]catalog.Policy, error) {
+	policies, err := o.governing(ctx, r)
+	return slices.DeleteFunc(policies, func(p catalog.Policy) bool { return !policyNames(p.PolicySpec, column) }), err
+}
+
+func dependent(policies []catalog.Policy) (out catalog.FieldErrors) {
+	for _, p := range policies {
+		out = append(out, dependantPolicy(p, "names it"))
+	}
+	return out
+}
+
+func dependantPolicy(p catalog.Policy, what string) catalog.FieldError {
+	return catalog.FieldError{Field: "policies", Message: fmt.Sprintf("the policy %s of kind %s %s", p.ID, p.Kind, what)}
+}
+
+// governing are the policies that can concern the table, the disabled ones too:
+// they can be enabled at any time. Whoever changes the table is told of them.
+func (o Rules) governing(ctx context.Context, r ruled) (out []catalog.Policy, err error) {
+	system := authz.System(ctx, "policies that name columns")
+	err = catalog.Each(func(page catalog.Page) (catalog.List[catalog.Policy], error) {
+		return o.Store.ListPolicies(system, r.actor.Org, catalog.PolicyFilter{}, page)
+	}, func(p catalog.Policy) error {
+		if p.Table == "" || p.Table == r.table.DeltaID {
+			out = append(out, p)
+		}
+		return nil
+	})
+	return out, err
+}
+
+// policyNames reports whether a policy is about a column, or decides by it. A text
+// or definition that cannot be read names all of its words.
+func policyNames(p catalog.PolicySpec, column string) bool {
+	if strings.EqualFold(p.Column, column) || definitionNames(p.Definition, column) {
+		return true
+	}
+	parsed, err := policy.Parse(p.Text)
+	if err != nil {
+		return access.Mentions(p.Text, column)
+	}
+	return slices.ContainsFunc(parsed.Columns(), func(name string) bool { return strings.EqualFold(name, column) })
+}
+
+// policyColumns are the columns that a policy is about or decides by, as far as its text
+// can be read.
+func policyColumns(p catalog.PolicySpec) []string {
+	var names []string
+	if p.Column != "" {
+		names = append(names, p.Column)
+	}
+	if parsed, err := policy.Parse(p.Text); err == nil {
+		names = append(names, parsed.Columns()...)
+	}
+	return names
+}
+
+// definitionNames reports whether a definition, of which the text can be made
+// again, decides by a column.
+func definitionNames(definition json.RawMessage, column string) bool {
+	if len(definition) == 0 {
+		return false
+	}
+	d, err := policy.Decode(definition)
+	if err != nil {
+		return access.Mentions(string(definition), column)
+	}
+	return conditionNames(d.Condition, column)
+}
+
+func conditionNames(c *policy.Condition, column string) bool {
+	if c == nil {
+		return false
+	}
+	names := func(part policy.Condition) bool { return conditionNames(&part, column) }
+	return c.Column != nil && strings.EqualFold(*c.Column, column) || conditionNames(c.Not, column) ||
+		slices.ContainsFunc(c.And, names) || slices.ContainsFunc(c.Or, names)
+}
+
+// constraintsNaming are the constraints of the log and of the catalog whose
+// expressions name a column. Those that name a column which the caller does not
+// see as it is are not told by name.
+func (o Rules) constraintsNaming(ctx context.Context, r ruled, column string) (out catalog.FieldErrors, err error) {
+	note := func(name, expression string, check constraint.Check, err error) {
+		switch {
+		case !access.ConditionNames(check, err, expression, column):
+			return
+		case r.view.Conceals(check, err, expression):
+			out = append(out, catalog.FieldError{Field: "constraints", Message: "a constraint names it"})
+		default:
+			out = append(out, catalog.FieldError{Field: "constraints", Message: "the constraint " + name + " names it"})
+		}
+	}
+	inLog := r.snap.Constraints()
+	for _, name := range slices.Sorted(maps.Keys(inLog)) {
+		check, err := constraint.ParseSpark(r.snap.Schema(), inLog[name])
+		note(name, inLog[name], check, err)
+	}
+	kept, err := o.Store.Constraints(ctx, r.actor.Org, r.table.DeltaID)
+	if err != nil {
+		return nil, err
+	}
+	for _, k := range kept {
+		if write.InLog(ctx, o.Parser, r.snap, k) {
+			continue
+		}
+		check, err := constraint.ParseCheck(ctx, o.Parser, r.snap.Schema(), k.Expression)
+		if err != nil && !errors.Is(err, constraint.ErrInvalidCheck) {
+			return nil, err
+		}
+		note(k.Name, k.Expression, check, err)
+	}
+	return out, nil
+}
+
+// built are what of the table itself stands on a column and cannot do without it.
+func (r ruled) built(column string) (out catalog.FieldErrors) {
+	note := func(field, message string) { out = append(out, catalog.FieldError{Field: field, Message: message}) }
+	keys := constraint.KeysOf(r.snap.Schema(), r.snap.Properties())
+	switch {
+	case keys.IsPrimary(column):
+		note("primary_key", "the column is part of the primary key")
+	case keys.IsUnique(column):
+		note("is_unique", "the column is unique")
+	}
+	if slices.Contains(r.snap.PartitionColumns(), column) {
+		note("partition_columns", "the table is partitioned by the column")
+	}
+	return out
+}
+
+// moved are the columns that a policy names and that would not be the same
+// columns at another version of the table: it would govern something else there,
+// or nothing, or begin to govern a column that the table does not have now.
+func (o Rules) moved(ctx context.Context, r ruled, target *delta.Snapshot) (out catalog.FieldErrors, err error) {
+	policies, err := o.governing(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	then := map[string]delta.Field{}
+	for _, f := range target.Schema().Fields {
+		then[strings.ToLower(f.Name)] = f
+	}
+	for _, now := range r.snap.Schema().Fields {
+		f, ok := then[strings.ToLower(now.Name)]
+		if ok && f.PhysicalName() == now.PhysicalName() && delta.EqualTypes(f.Type, now.Type) {
+			continue
+		}
+		for _, p := range policies {
+			if policyNames(p.PolicySpec, now.Name) {
+				out = append(out, dependantPolicy(p, "names the column "+now.Name+", which is not the same there"))
+			}
+		}
+	}
+	for _, f := range target.Schema().Fields {
+		if slices.ContainsFunc(r.snap.Schema().Fields, func(now delta.Field) bool { return strings.EqualFold(now.Name, f.Name) }) {
+			continue
+		}
+		for _, p := range policies {
+			if policyNames(p.PolicySpec, f.Name) && !outlasts(p) {
+				out = append(out, dependantPolicy(p, "names the column "+f.Name+", which only that version has"))
+			}
+		}
+	}
+	return out, nil
+}

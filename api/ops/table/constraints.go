@@ -1,0 +1,362 @@
+package table
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/lakewarden/lakewarden/api/ops/access"
+	"github.com/lakewarden/lakewarden/api/ops/fault"
+	"github.com/lakewarden/lakewarden/api/ops/write"
+	"github.com/lakewarden/lakewarden/catalog"
+	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/constraint"
+	"github.com/lakewarden/lakewarden/engine/delta"
+	"github.com/lakewarden/lakewarden/engine/delta/action"
+)
+
+// Constraint is a CHECK constraint as a caller may see it.
+type Constraint struct {
+	Name string
+	// Expression is Spark's SQL for a constraint of the log, else the author's.
+	Expression string
+	// Validated says that it stands in the table's log: every row satisfies it and
+	// every writer enforces it. Others bind the writes through this server.
+	Validated bool
+	// Portable says that it can stand there.
+	Portable bool
+	// Reason says why it is not portable, or why rows cannot be written.
+	Reason string
+	// Enforceable is false for a constraint that this server cannot evaluate; the
+	// table cannot be written to then.
+	Enforceable bool
+}
+
+// promotionTime bounds the look at all rows that adding a constraint takes. The
+// constraint holds for new rows however that ends.
+const promotionTime = 20 * time.Second
+
+// AddConstraints adds all of them or none; from then on new rows must satisfy
+// them. Those that other writers can evaluate too, and that every row satisfies,
+// go into the table's log, if the caller sees all of the table; the others are
+// kept in the catalog. With async the look at the rows is an operation, which
+// takes its time. Errors: catalog.FieldErrors, catalog.ErrExists, those of opening
+// a table.
+func (o Rules) AddConstraints(ctx context.Context, path access.Path, constraints []catalog.NewConstraint, async bool) (*catalog.Operation, error) {
+	r, err := o.find(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	if err := catalog.ValidateConstraints(constraints); err != nil {
+		return nil, err
+	}
+	if err := r.unused(constraints); err != nil {
+		return nil, err
+	}
+	if err := o.usable(ctx, r, constraints); err != nil {
+		return nil, err
+	}
+	if err := o.Store.AddConstraints(ctx, r.actor.Viewer, r.table.ID, constraints, r.actor.User); err != nil || !r.view.Whole() {
+		return nil, err
+	}
+	if async {
+		_, goesOn, err := validated(ctx, o, path, true, func(ctx context.Context, o Rules) (struct{}, error) {
+			_, err := o.promote(ctx, path, constraints)
+			return struct{}{}, err
+		}, nothing)
+		return goesOn, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, promotionTime)
+	defer cancel()
+	// Rows that break one, a lost race or too little time leave it in the catalog,
+	// where it holds for new rows all the same.
+	_, _ = o.promote(ctx, path, constraints)
+	return nil, nil
+}
+
+// unused refuses names of constraints that the table's log has.
+func (r ruled) unused(constraints []catalog.NewConstraint) error {
+	inLog := r.snap.Constraints()
+	for i, c := range constraints {
+		if _, ok := inLog[strings.ToLower(c.Name)]; ok {
+			return &catalog.ExistsError{Field: fmt.Sprintf("constraints[%d].name", i)}
+		}
+	}
+	return nil
+}
+
+// usable refuses what is no condition over the columns that the caller sees, and
+// sees as they are: a constraint on masked values would tell of them.
+func (o Rules) usable(ctx context.Context, r ruled, constraints []catalog.NewConstraint) error {
+	var problems catalog.FieldErrors
+	var checks []constraint.Rule
+	for i, c := range constraints {
+		check, message, err := o.parse(ctx, r, c.Expression)
+		if err != nil {
+			return err
+		}
+		if message != "" {
+			problems = append(problems, catalog.FieldError{Field: fmt.Sprintf("constraints[%d].expr", i), Message: message})
+			continue
+		}
+		checks = append(checks, constraint.CheckRule(c.Name, check))
+	}
+	if len(problems) > 0 {
+		return problems
+	}
+	return o.evaluable(ctx, r, checks)
+}
+
+// parse reads an expression of the caller; message says what is wrong with it.
+func (o Rules) parse(ctx context.Context, r ruled, text string) (check constraint.Check, message string, err error) {
+	visible := delta.Struct{}
+	for _, f := range r.snap.Schema().Fields {
+		if !r.view.Hides(f.Name) {
+			visible.Fields = append(visible.Fields, f)
+		}
+	}
+	check, err = constraint.ParseCheck(ctx, o.Parser, visible, text)
+	var refusal *constraint.CheckError
+	if errors.As(err, &refusal) {
+		if refusal.Position >= 0 {
+			return check, fmt.Sprintf("byte %d: %s", refusal.Position+1, refusal.Message), nil
+		}
+		return check, refusal.Message, nil
+	}
+	if err != nil {
+		return check, "", err
+	}
+	for _, name := range check.Columns() {
+		if r.view.Masks(name) {
+			return check, fmt.Sprintf("the column %q is masked", name), nil
+		}
+	}
+	return check, "", nil
+}
+
+// evaluable lets the engine look at the conditions over no rows: it knows what
+// the tree does not tell, such as whether a pattern is one.
+func (o Rules) evaluable(ctx context.Context, r ruled, checks []constraint.Rule) error {
+	return o.ask(ctx, r, func(ctx context.Context, scope constraint.Scope, _ constraint.Relation) error {
+		columns := r.view.AllColumns()
+		items := make([]string, len(columns))
+		for i, c := range columns {
+			items[i] = "NULL::" + c.Type + " AS " + engine.QuoteIdent(c.Name)
+		}
+		scope.Sources = nil
+		nothing := constraint.Relation{From: "(SELECT " + strings.Join(items, ", ") + " WHERE false)"}
+		for i, check := range checks {
+			_, err := scope.CountBroken(ctx, check, nothing)
+			var failure *engine.Error
+			if errors.As(err, &failure) && (failure.Kind == engine.KindBind || failure.Kind == engine.KindRuntime) {
+				return fault.Invalid(fmt.Sprintf("constraints[%d].expr", i), "cannot be evaluated over these columns")
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// promote moves constraints of the catalog into the table's log, those of which
+// that is possible, in one commit. It returns how many rows break each of the
+// portable ones that were not moved.
+func (o Rules) promote(ctx context.Context, path access.Path, constraints []catalog.NewConstraint) (broken map[string]int64, err error) {
+	var moved []string
+	var last ruled
+	err = o.alter(ctx, path, func(ctx context.Context, r ruled) (*alteration, error) {
+		last, moved, broken = r, nil, map[string]int64{}
+		if !r.view.Whole() {
+			return nil, access.ErrRowsFiltered
+		}
+		alter := r.snap.Alter()
+		err := o.ask(ctx, r, func(ctx context.Context, scope constraint.Scope, rows constraint.Relation) error {
+			for i, c := range constraints {
+				o.looked(r, i, len(constraints))
+				n, ok, err := o.promotable(ctx, r, scope, rows, c, alter)
+				if err != nil {
+					return err
+				}
+				if broken[c.Name] = n; ok {
+					moved = append(moved, c.Name)
+				}
+			}
+			return nil
+		})
+		if err != nil || len(moved) == 0 {
+			return nil, err
+		}
+		change, err := alter.Change()
+		return &alteration{
+			change: change, operation: "ADD CONSTRAINT", everyRow: true,
+			parameters: map[string]string{"name": action.JSONText(strings.Join(moved, ","))},
+		}, err
+	})
+	if err != nil {
+		return broken, err
+	}
+	for _, name := range moved {
+		if err := o.Store.DeleteConstraint(ctx, last.actor.Viewer, last.table.ID, name); err != nil && !errors.Is(err, catalog.ErrNotFound) {
+			return broken, err
+		}
+	}
+	return broken, nil
+}
+
+// promotable counts the rows that break a constraint, and adds it to the
+// alteration when none does and other writers can say it.
+func (o Rules) promotable(ctx context.Context, r ruled, scope constraint.Scope, rows constraint.Relation, c catalog.NewConstraint, alter *delta.Alteration) (int64, bool, error) {
+	check, message, err := o.parse(ctx, r, c.Expression)
+	if err != nil || message != "" {
+		return 0, false, err
+	}
+	n, err := scope.CountBroken(ctx, constraint.CheckRule(c.Name, check), rows)
+	if err != nil || n > 0 {
+		return n, false, err
+	}
+	if _, portable := check.Portable(); !portable {
+		return 0, false, nil
+	}
+	if _, there := r.snap.Constraints()[strings.ToLower(c.Name)]; there {
+		return 0, false, nil
+	}
+	return 0, true, alter.AddConstraint(c.Name, check.Spark())
+}
+
+// Constraints lists the constraints of a table by name, without those that name a
+// column which is hidden from the caller or masked.
+func (o Rules) Constraints(ctx context.Context, path access.Path) ([]Constraint, error) {
+	r, err := o.open(ctx, access.Ref{Path: path})
+	if err != nil {
+		return nil, err
+	}
+	return o.constraints(ctx, r)
+}
+
+// Constraint is one of [TableRules.Constraints], by its name in any case. Errors:
+// catalog.ErrNotFound, those of opening a table.
+func (o Rules) Constraint(ctx context.Context, path access.Path, name string) (Constraint, error) {
+	r, err := o.open(ctx, access.Ref{Path: path})
+	if err != nil {
+		return Constraint{}, err
+	}
+	return o.constraint(ctx, r, name)
+}
+
+func (o Rules) constraints(ctx context.Context, r ruled) ([]Constraint, error) {
+	kept, err := o.Store.Constraints(ctx, r.actor.Org, r.table.DeltaID)
+	if err != nil {
+		return nil, err
+	}
+	inLog := r.snap.Constraints()
+	out := []Constraint{}
+	for _, name := range slices.Sorted(maps.Keys(inLog)) {
+		check, err := constraint.ParseSpark(r.snap.Schema(), inLog[name])
+		if r.view.Conceals(check, err, inLog[name]) {
+			continue
+		}
+		c := Constraint{Name: name, Expression: inLog[name], Validated: true, Portable: true, Enforceable: true}
+		if err != nil {
+			c.Enforceable, c.Reason = false, "its expression has no certain meaning here"
+		}
+		out = append(out, c)
+	}
+	for _, k := range kept {
+		if write.InLog(ctx, o.Parser, r.snap, k) {
+			continue
+		}
+		check, err := constraint.ParseCheck(ctx, o.Parser, r.snap.Schema(), k.Expression)
+		if err != nil && !errors.Is(err, constraint.ErrInvalidCheck) {
+			return nil, err
+		}
+		if r.view.Conceals(check, err, k.Expression) {
+			continue
+		}
+		c := Constraint{Name: k.Name, Expression: k.Expression, Enforceable: true}
+		if err != nil {
+			c.Enforceable, c.Reason = false, "it does not fit the table's columns any more"
+		} else {
+			c.Reason, c.Portable = check.Portable()
+		}
+		out = append(out, c)
+	}
+	return out, nil
+}
+
+// constraint finds one that the caller may see by its name in any case.
+func (o Rules) constraint(ctx context.Context, r ruled, name string) (Constraint, error) {
+	list, err := o.constraints(ctx, r)
+	i := slices.IndexFunc(list, func(c Constraint) bool { return strings.EqualFold(c.Name, name) })
+	if err == nil && i < 0 {
+		err = catalog.ErrNotFound
+	}
+	if err != nil {
+		return Constraint{}, err
+	}
+	return list[i], nil
+}
+
+// DropConstraint takes a constraint away, wherever it is kept.
+func (o Rules) DropConstraint(ctx context.Context, path access.Path, name string) error {
+	r, err := o.find(ctx, path)
+	if err != nil {
+		return err
+	}
+	if _, err := o.constraint(ctx, r, name); err != nil {
+		return err
+	}
+	if err := o.Store.DeleteConstraint(ctx, r.actor.Viewer, r.table.ID, name); err != nil && !errors.Is(err, catalog.ErrNotFound) {
+		return err
+	}
+	return o.alter(ctx, path, func(_ context.Context, r ruled) (*alteration, error) {
+		alter := r.snap.Alter()
+		if !alter.DropConstraint(name) {
+			return nil, nil
+		}
+		change, err := alter.Change()
+		return &alteration{change: change, operation: "DROP CONSTRAINT", parameters: map[string]string{"name": action.JSONText(name)}}, err
+	})
+}
+
+// ValidateConstraint looks whether every row satisfies a constraint, and moves it
+// into the table's log when other writers can evaluate it too. Errors:
+// [RowsError], catalog.ErrDenied for a caller who does not see all of the table,
+// those of opening a table and of commits. A look at very many rows is an
+// operation, of which result says the outcome; with async it always is.
+func (o Rules) ValidateConstraint(ctx context.Context, path access.Path, name string, async bool, result func(Constraint) any) (Constraint, *catalog.Operation, error) {
+	return validated(ctx, o, path, async, func(ctx context.Context, o Rules) (Constraint, error) {
+		return o.validateConstraint(ctx, path, name)
+	}, result)
+}
+
+func (o Rules) validateConstraint(ctx context.Context, path access.Path, name string) (Constraint, error) {
+	r, err := o.find(ctx, path)
+	if err != nil {
+		return Constraint{}, err
+	}
+	c, err := o.constraint(ctx, r, name)
+	switch {
+	case err != nil || c.Validated:
+		return c, err
+	case !r.view.Whole():
+		return c, access.ErrRowsFiltered
+	case !c.Enforceable:
+		return c, &delta.FeatureError{Feature: "CHECK constraint " + c.Name, Write: true, Reason: c.Reason}
+	}
+	broken, err := o.promote(ctx, path, []catalog.NewConstraint{{Name: c.Name, Expression: c.Expression}})
+	if err != nil {
+		return c, err
+	}
+	if n := broken[c.Name]; n > 0 {
+		return c, &RowsError{catalog.FieldErrors{r.against("expr", n, "rows that do not satisfy it")}}
+	}
+	if r, err = o.find(ctx, path); err != nil {
+		return c, err
+	}
+	return o.constraint(ctx, r, name)
+}

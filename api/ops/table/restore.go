@@ -1,0 +1,114 @@
+package table
+
+import (
+	"context"
+	"time"
+
+	"github.com/lakewarden/lakewarden/api/ops/access"
+	"github.com/lakewarden/lakewarden/api/ops/fault"
+	"github.com/lakewarden/lakewarden/api/ops/write"
+	"github.com/lakewarden/lakewarden/catalog"
+	"github.com/lakewarden/lakewarden/engine/delta"
+)
+
+// ErrVacuumRunning: a vacuum is deleting files of the table, so no historical
+// version of it can be restored. Retry after the vacuum: 409.
+var ErrVacuumRunning = fault.New("vacuum_running", "vacuum under way")
+
+// RestorePoint names a version of a table by exactly one of its members.
+type RestorePoint struct {
+	Version *int64
+	// Timestamp means the last version that was committed by then.
+	Timestamp *time.Time
+}
+
+// Restore makes a table what it was: rows, columns and properties, in one commit.
+// Rows that came since are taken away. What is set of a table rather than of a
+// version stays as it is: the identity, policies, keys and constraints. The version may
+// belong to a table that this one replaced; the rules of that table do not come back
+// with it. The error is a [ColumnInUseError] if a policy would govern another column
+// than it does now, or one where it governs none, or if a key or constraint would lack
+// its columns; it is a [RowsError] if restored rows violate a key or constraint. Others:
+// catalog.DeniedError for a caller who does not see all of the table, and for one who is
+// not an administrator if the version has a shorter retention of older versions;
+// delta.ErrVersionNotFound, [ErrVacuumRunning], those of opening a table and of commits.
+func (o Rules) Restore(ctx context.Context, path access.Path, to RestorePoint) (Altered, error) {
+	var at delta.At
+	switch {
+	case (to.Version == nil) == (to.Timestamp == nil):
+		return Altered{}, fault.Invalid("version", "exactly one of version and timestamp is required")
+	case to.Version != nil:
+		at = delta.AtVersion(*to.Version)
+	default:
+		at = delta.AtTimestamp(*to.Timestamp)
+	}
+	r, err := o.find(ctx, path)
+	if err != nil {
+		return Altered{}, err
+	}
+	restoring, done, err := o.restoring(ctx, r)
+	if err != nil {
+		return Altered{}, err
+	}
+	defer done()
+	held := r.table.DeltaID
+	out, err := o.change(restoring, path, func(ctx context.Context, r ruled) (*alteration, error) {
+		if r.table.DeltaID != held {
+			return nil, access.ErrTableIdentity
+		}
+		if !r.view.Whole() {
+			return nil, access.ErrRowsFiltered
+		}
+		then, err := r.view.At(ctx, at)
+		if err != nil {
+			return nil, err
+		}
+		target := then.Snapshot()
+		if target.Version() == r.snap.Version() {
+			return nil, nil
+		}
+		if !then.Whole() {
+			return nil, access.ErrRowsFiltered
+		}
+		if err := then.CheckRows(ctx); err != nil {
+			return nil, err
+		}
+		if err := r.mayKeep(target); err != nil {
+			return nil, err
+		}
+		moved, err := o.moved(ctx, r, target)
+		if err != nil {
+			return nil, err
+		}
+		if err := inUse(moved); err != nil {
+			return nil, err
+		}
+		as, err := o.sameRules(ctx, r, ruledBy(then))
+		if err != nil {
+			return nil, err
+		}
+		txn, _, err := r.snap.RestoreAs(ctx, target, as, delta.Operation{UserID: string(r.actor.User), UserName: r.actor.Email})
+		return &alteration{txn: txn}, err
+	})
+	return out, write.LeaseError(restoring, err)
+}
+
+// restoring keeps vacuums, on every replica, away from the files of a table that a
+// former version needs and the newest one does not: one that begins later deletes
+// nothing meanwhile, and beside one that has begun nothing is restored. Only then
+// is it any use to look whether the files are there.
+func (o Rules) restoring(ctx context.Context, r ruled) (context.Context, func(), error) {
+	writing, done, err := o.Leases.Begin(ctx, r.table, catalog.WriteRestore)
+	if err != nil {
+		return nil, nil, err
+	}
+	under, err := o.Leases.Vacuums(ctx, r.actor.Org, r.table.DeltaID)
+	if err == nil && under {
+		err = ErrVacuumRunning
+	}
+	if err != nil {
+		done()
+		return nil, nil, err
+	}
+	return writing, done, nil
+}

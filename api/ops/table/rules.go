@@ -1,0 +1,185 @@
+package table
+
+import (
+	"context"
+	"errors"
+	"strconv"
+
+	"github.com/lakewarden/lakewarden/api/ops/access"
+	"github.com/lakewarden/lakewarden/api/ops/caller"
+	"github.com/lakewarden/lakewarden/api/ops/operation"
+	"github.com/lakewarden/lakewarden/api/ops/revocation"
+	"github.com/lakewarden/lakewarden/api/ops/write"
+	"github.com/lakewarden/lakewarden/auth"
+	"github.com/lakewarden/lakewarden/catalog"
+	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/constraint"
+	"github.com/lakewarden/lakewarden/engine/delta"
+	"github.com/lakewarden/lakewarden/sessions"
+)
+
+// Rules sets what the rows of a table must satisfy: nullability, keys and
+// CHECK constraints. What is set is checked against all rows, whoever asks; a
+// caller who does not see all of them learns yes or no of NOT NULL and of the keys
+// that others made, makes no key, and proves no constraint.
+type Rules struct {
+	Store  catalog.Store
+	Tables access.Tables
+	Parser engine.Parser
+	Pool   *sessions.Pool
+	// Confirmed and Revocations are those of [Queries].
+	Confirmed   func() error
+	Revocations *revocation.Watcher
+	Leases      write.Leases
+	Operations  operation.Service
+	// task is set where an operation does the work.
+	task *operation.Task
+}
+
+// ruled is a table whose rules the caller may see or change, at one version.
+type ruled struct {
+	actor caller.Identity
+	table catalog.LocatedTable
+	snap  *delta.Snapshot
+	view  access.Table
+}
+
+func ruledBy(t access.Table) ruled {
+	return ruled{actor: t.Caller(), table: t.Located(), snap: t.Snapshot(), view: t}
+}
+
+// find opens the newest version for a caller who must have tables:modify where the table
+// is.
+func (o Rules) find(ctx context.Context, path access.Path) (ruled, error) {
+	if err := o.Confirmed(); err != nil {
+		return ruled{}, err
+	}
+	return o.open(ctx, access.Ref{Path: path, Scope: auth.ScopeTablesModify})
+}
+
+func (o Rules) open(ctx context.Context, ref access.Ref) (ruled, error) {
+	a, err := caller.From(ctx)
+	if err != nil {
+		return ruled{}, err
+	}
+	t, err := o.Tables.Open(ctx, a, ref)
+	return ruledBy(t), err
+}
+
+// alteration is what a change comes to at one version of the table.
+type alteration struct {
+	// change is the new metadata, unless txn carries all there is to commit.
+	change delta.Change
+	txn    *delta.Txn
+	// operation and parameters describe it in the log.
+	operation  string
+	parameters map[string]string
+	// everyRow says that the change was judged by the table's rows.
+	everyRow bool
+	// after, if not nil, runs after the commit.
+	after func(ctx context.Context) error
+}
+
+const alterAttempts = 10
+
+// alter changes the table's metadata in one commit. plan judges the change at the
+// newest version, and again at the next one when another commit came between; a
+// nil alteration changes nothing. Errors: those of plan, of opening a table and
+// of commits.
+func (o Rules) alter(ctx context.Context, path access.Path, plan func(context.Context, ruled) (*alteration, error)) error {
+	_, err := o.altered(ctx, path, plan)
+	return err
+}
+
+// altered is alter that returns the table at the version it made, or at the one
+// that plan left as it was. The view is the one before.
+func (o Rules) altered(ctx context.Context, path access.Path, plan func(context.Context, ruled) (*alteration, error)) (ruled, error) {
+	for attempt := 1; ; attempt++ {
+		r, err := o.find(ctx, path)
+		if err != nil {
+			return r, err
+		}
+		a, err := plan(ctx, r)
+		if err != nil || a == nil {
+			return r, err
+		}
+		snap, err := r.commit(ctx, *a)
+		err = r.view.Conceal(ctx, err)
+		if err != nil && (attempt == alterAttempts || !errors.Is(err, delta.ErrConflict)) {
+			return r, err
+		}
+		r.view.Changed(ctx)
+		if err == nil {
+			r.snap = snap
+			if a.after != nil {
+				err = a.after(ctx)
+			}
+			return r, err
+		}
+	}
+}
+
+func (r ruled) commit(ctx context.Context, a alteration) (*delta.Snapshot, error) {
+	if a.txn != nil {
+		return a.txn.Commit(ctx)
+	}
+	txn := r.snap.Begin(delta.Operation{
+		Name: a.operation, Parameters: a.parameters, UserID: string(r.actor.User), UserName: r.actor.Email,
+	})
+	txn.Alter(a.change)
+	if a.everyRow {
+		txn.ReadWholeTable()
+	}
+	return txn.Commit(ctx)
+}
+
+// ask runs questions about all rows of the table, in a session that no statement
+// of anybody has used or will use.
+func (o Rules) ask(ctx context.Context, r ruled, questions func(context.Context, constraint.Scope, constraint.Relation) error) error {
+	ctx, work := o.Revocations.Begin(ctx, r.actor)
+	defer work.Done()
+	scopes := o.Tables.CheckScopes(r.actor, r.table.Config, []auth.Scope{auth.ScopeTablesModify})
+	work.JudgeBy(o.Tables.CheckBasis(r.actor, access.BasisOf(r.view)).And(scopes))
+	if err := o.answers(ctx, r, questions); err != nil {
+		return revocation.EndedBy(ctx, err)
+	}
+	return nil
+}
+
+func (o Rules) answers(ctx context.Context, r ruled, questions func(context.Context, constraint.Scope, constraint.Relation) error) error {
+	if err := r.view.CheckRows(ctx); err != nil {
+		return err
+	}
+	open := o.Pool.Open
+	if o.task != nil { // no client holds a connection for it
+		open = o.Pool.OpenWhenFree
+	}
+	held, err := open(ctx, r.view.ServiceKey(), "")
+	if err != nil {
+		return err
+	}
+	defer held.Release()
+	source := r.view.WholeSource()
+	scope := constraint.Scope{Session: held, Sources: []engine.Source{source}, Lease: held.Lease}
+	return questions(ctx, scope, constraint.Relation{From: source.Relation()})
+}
+
+// RowsError says that rows of the table stand against a rule: 409.
+type RowsError struct{ Problems catalog.FieldErrors }
+
+// Error implements error.
+func (e *RowsError) Error() string { return "rows stand against it: " + e.Problems.Error() }
+
+// ProblemCode names the line in the table of errors.
+func (e *RowsError) ProblemCode() string { return "constraint_violation" }
+
+// Unwrap returns the fields.
+func (e *RowsError) Unwrap() error { return e.Problems }
+
+// against is a problem of one field. The count is for callers who see all rows.
+func (r ruled) against(field string, count int64, what string) catalog.FieldError {
+	if r.view.Whole() {
+		return catalog.FieldError{Field: field, Message: strconv.FormatInt(count, 10) + " " + what}
+	}
+	return catalog.FieldError{Field: field, Message: "there are " + what}
+}

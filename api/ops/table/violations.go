@@ -1,0 +1,69 @@
+package table
+
+import (
+	"context"
+	"slices"
+
+	"github.com/lakewarden/lakewarden/api/ops/access"
+	"github.com/lakewarden/lakewarden/api/ops/write"
+	"github.com/lakewarden/lakewarden/engine/constraint"
+)
+
+// RuleState is a rule of a table and whether its rows satisfy it now. Other
+// writers do not know our keys, nor the constraints that the catalog keeps.
+type RuleState struct {
+	// Kind is "primary_key", "unique", "not_null" or "check".
+	Kind string
+	// Name is the constraint's, or the column's path.
+	Name    string
+	Columns []string
+	Holds   bool
+	// Violations counts rows, of keys the combinations that stand more than once;
+	// nil for callers who do not see all of the table.
+	Violations *int64
+}
+
+// Violations looks at all rows. To a caller who does not see all of the table it
+// tells of keys and NOT NULL, yes or no, and nothing of conditions: they can be
+// of the caller's own choice. Errors: those of opening a table and of sessions.
+func (o Rules) Violations(ctx context.Context, path access.Path) ([]RuleState, error) {
+	r, err := o.find(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	set, err := write.RuleSet(ctx, o.Store, o.Parser, r.actor.Org, r.snap)
+	if err != nil {
+		return nil, err
+	}
+	out := []RuleState{}
+	note := func(kind, name string, columns []string, count func() (int64, error)) error {
+		if slices.ContainsFunc(columns, r.view.Hides) || kind == "check" && !r.view.Whole() {
+			return nil
+		}
+		n, err := count()
+		state := RuleState{Kind: kind, Name: name, Columns: columns, Holds: n == 0}
+		if r.view.Whole() {
+			state.Violations = &n
+		}
+		out = append(out, state)
+		return err
+	}
+	err = o.ask(ctx, r, func(ctx context.Context, scope constraint.Scope, rows constraint.Relation) error {
+		for _, key := range set.AllKeys() {
+			if err := note(write.KeyKind(key), key.Name, key.ColumnNames(), func() (int64, error) { return scope.CountRepeated(ctx, key, rows) }); err != nil {
+				return err
+			}
+		}
+		for _, rule := range set.Rows() {
+			kind := "check"
+			if rule.Kind == constraint.NotNull {
+				kind = "not_null"
+			}
+			if err := note(kind, rule.Name, rule.Columns, func() (int64, error) { return scope.CountBroken(ctx, rule, rows) }); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return out, err
+}

@@ -1,0 +1,89 @@
+package write_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lakewarden/lakewarden/api/ops/write"
+	"github.com/lakewarden/lakewarden/catalog"
+)
+
+// leases is a catalog of one write lease that fails on demand.
+type leases struct {
+	catalog.WriteLeases
+	mu      sync.Mutex
+	live    bool
+	err     error
+	renewed chan struct{}
+}
+
+func (l *leases) BeginWrite(context.Context, catalog.NewWrite) (catalog.WriteLeaseID, error) {
+	l.live = true
+	return "lease", nil
+}
+
+func (l *leases) RenewWrite(context.Context, catalog.WriteLeaseID) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	select {
+	case l.renewed <- struct{}{}:
+	default:
+	}
+	return l.err
+}
+
+func (l *leases) EndWrite(ctx context.Context, _ catalog.WriteLeaseID) error {
+	l.live = false
+	return ctx.Err()
+}
+
+func (l *leases) fail(err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.err = err
+}
+
+func TestAWriteKeepsItsLease(t *testing.T) {
+	store := &leases{renewed: make(chan struct{})}
+	ctx, cancel := context.WithCancel(t.Context())
+	writing, done, err := write.Leases{Store: store, Logger: slog.New(slog.DiscardHandler), Beat: time.Millisecond}.Begin(ctx, catalog.LocatedTable{}, catalog.WriteRows)
+	require.NoError(t, err)
+	<-store.renewed
+	store.fail(errors.New("for a moment"))
+	<-store.renewed
+	require.NoError(t, writing.Err(), "one failure is not silence")
+	cancel()
+	<-writing.Done()
+	<-store.renewed // the files of a cancelled write are there until they are deleted
+	require.True(t, store.live)
+	done()
+	done()
+	require.False(t, store.live)
+}
+
+func TestAWriteWithoutALeaseEnds(t *testing.T) {
+	for name, c := range map[string]struct {
+		err   error
+		grace time.Duration
+	}{
+		"forgotten": {err: catalog.ErrNotFound, grace: time.Hour},
+		"silent":    {err: catalog.ErrUnavailable, grace: time.Nanosecond},
+	} {
+		t.Run(name, func(t *testing.T) {
+			store := &leases{}
+			store.fail(c.err)
+			l := write.Leases{Store: store, Logger: slog.New(slog.DiscardHandler), Beat: time.Millisecond, Grace: c.grace}
+			writing, done, err := l.Begin(t.Context(), catalog.LocatedTable{}, catalog.WriteRows)
+			require.NoError(t, err)
+			defer done()
+			<-writing.Done()
+			require.ErrorIs(t, context.Cause(writing), write.ErrLeaseLost)
+		})
+	}
+}

@@ -1,0 +1,290 @@
+package write
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/lakewarden/lakewarden/api/ops/access"
+	"github.com/lakewarden/lakewarden/api/ops/caller"
+	"github.com/lakewarden/lakewarden/api/ops/query"
+	"github.com/lakewarden/lakewarden/api/ops/revocation"
+	"github.com/lakewarden/lakewarden/auth"
+	"github.com/lakewarden/lakewarden/catalog"
+	"github.com/lakewarden/lakewarden/catalog/authz"
+	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/constraint"
+	"github.com/lakewarden/lakewarden/engine/delta"
+	"github.com/lakewarden/lakewarden/engine/dml"
+	"github.com/lakewarden/lakewarden/sessions"
+)
+
+// Service changes the rows of tables on behalf of callers: all rows of a request,
+// or none, in one commit.
+type Service struct {
+	Store  catalog.Store
+	Tables access.Tables
+	// Service finds the rows that conditions of callers mean.
+	Queries *query.Service
+	Parser  engine.Parser
+	Pool    *sessions.Pool
+	// Confirmed and Revocations are those of [Queries].
+	Confirmed   func() error
+	Revocations *revocation.Watcher
+	Audit       *caller.Auditor
+	Leases      Leases
+	Metrics     *Metrics
+	Logger      *slog.Logger
+	// Scratch is the directory for files that are on their way.
+	Scratch string
+	// StagedBytes bounds the rows of one request as they are kept on the way.
+	StagedBytes int64
+	// BodyRows bounds the number of rows in one request; 0 means the limit of files.
+	BodyRows int64
+	// Timeout bounds one write.
+	Timeout time.Duration
+}
+
+// Result is what a write did.
+type Result struct {
+	// Version is the one that holds the change; without one, that which was read.
+	Version                    int64
+	Inserted, Updated, Deleted int64
+}
+
+// Options are what every write takes.
+type Options struct {
+	// DryRun judges everything and changes nothing.
+	DryRun bool
+	// Key is the idempotency key; empty means none.
+	Key string
+}
+
+// replans is how often a change that lost a race is planned again.
+const replans = 10
+
+// writing is one write in progress. It belongs to one goroutine.
+type writing struct {
+	Service
+	actor   caller.Identity
+	located catalog.LocatedTable
+	options Options
+	// action names the write in figures and in the audit log.
+	action  string
+	scratch string
+	// asked is what the request asks for, complete when its body was read.
+	asked       asked
+	application *dml.Application
+	id          string
+	// plans counts the plans that needed rows of the table.
+	plans int
+	// scopes are the scopes that the write needs on the table.
+	scopes []auth.Scope
+	work   *revocation.Work
+
+	// The fields below are set for every plan.
+	table  access.Table
+	basis  access.Basis
+	target dml.Table
+}
+
+// run resolves a table for a caller who holds a scope where the table is, and
+// makes plans until one is committed. prepare runs once, on the first version;
+// plan runs on the newest one, again after each lost race. words are what the
+// request asks for beside its body.
+func (o Service) run(ctx context.Context, path access.Path, action string, scopes []auth.Scope, words []string, options Options,
+	prepare func(context.Context, *writing) error, plan func(context.Context, *writing) (dml.Result, error),
+) (out Result, err error) {
+	a, err := caller.From(ctx)
+	if err != nil {
+		return Result{}, err
+	}
+	if err := o.Confirmed(); err != nil {
+		return Result{}, err
+	}
+	w := &writing{Service: o, actor: a, action: action, options: options, id: uuid.NewString(), scopes: scopes}
+	if w.located, err = path.Resolve(ctx, o.Store, a.Viewer); err != nil {
+		return Result{}, err
+	}
+	w.asked = newAsked(append([]string{action, string(w.located.ID)}, words...)...)
+	for _, scope := range scopes {
+		if err := o.Tables.Permissions.Permits(ctx, a.Viewer, w.located.Config, scope); err != nil {
+			return Result{}, err
+		}
+	}
+	if err := o.Pool.Room(string(a.Org), string(a.User)); err != nil {
+		return Result{}, err
+	}
+	ctx, w.work = o.Revocations.Begin(ctx, a)
+	defer w.work.Done()
+	ctx, cancel := context.WithTimeout(ctx, o.Timeout)
+	defer cancel()
+	if w.scratch, err = os.MkdirTemp(o.Scratch, "write-"); err != nil {
+		return Result{}, err
+	}
+	defer func() { _ = os.RemoveAll(w.scratch) }() // the next start sweeps the rest
+	begun := time.Now()
+	if out, err = w.committed(ctx, prepare, plan); err != nil {
+		err = revocation.EndedBy(ctx, err)
+	}
+	o.Metrics.ended(action, err)
+	w.record(action, out, time.Since(begun), err)
+	return out, err
+}
+
+func writtenOf(r dml.Result) Result {
+	return Result{Version: r.Snapshot.Version(), Inserted: r.Inserted, Updated: r.Updated, Deleted: r.Deleted}
+}
+
+func (w *writing) committed(ctx context.Context, prepare func(context.Context, *writing) error, plan func(context.Context, *writing) (dml.Result, error)) (Result, error) {
+	if err := w.open(ctx); err != nil {
+		return Result{}, err
+	}
+	// A vacuum leaves the files of this write alone until it has ended.
+	ctx, done, err := w.Leases.Begin(ctx, w.located, catalog.WriteRows)
+	if err != nil {
+		return Result{}, err
+	}
+	defer done()
+	schema := w.table.Snapshot().Metadata().SchemaString
+	if err := prepare(ctx, w); err != nil {
+		return Result{}, err
+	}
+	if earlier, err := w.claim(ctx, w.asked); err != nil || earlier != nil {
+		return orNothing(earlier), err
+	}
+	for n := 1; ; n++ {
+		result, err := plan(ctx, w)
+		if err == nil {
+			if !w.options.DryRun {
+				w.table.Committed(ctx, result.Snapshot)
+			}
+			out := writtenOf(result)
+			return out, w.settle(ctx, out)
+		}
+		twin := errors.Is(err, delta.ErrConcurrentTransaction) && w.application != nil
+		if !twin && !errors.Is(err, delta.ErrConflict) || n == replans || pause(ctx, n) != nil {
+			return Result{}, withCause(ctx, err)
+		}
+		if again := w.open(ctx); again != nil {
+			return Result{}, again
+		}
+		// Another request with the key can have been quicker, whichever race was lost:
+		// planned on top of it, this one would be done twice.
+		if w.application != nil {
+			earlier, again := w.earlier(ctx, time.Time{})
+			if again != nil || earlier != nil {
+				return orNothing(earlier), again
+			}
+		}
+		if w.table.Snapshot().Metadata().SchemaString != schema {
+			return Result{}, err // the rows were read as those of another schema
+		}
+	}
+}
+
+func orNothing(w *Result) Result {
+	if w == nil {
+		return Result{}
+	}
+	return *w
+}
+
+// withCause prefers why a context ended.
+func withCause(ctx context.Context, err error) error {
+	if cause := context.Cause(ctx); cause != nil && errors.Is(err, ctx.Err()) {
+		return errors.Join(cause, err)
+	}
+	return err
+}
+
+func pause(ctx context.Context, n int) error {
+	timer := time.NewTimer(rand.N(min(10*time.Millisecond<<n, time.Second)))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// open opens the newest version as the caller may see and write it.
+func (w *writing) open(ctx context.Context) (err error) {
+	w.table, err = w.Tables.Open(ctx, w.actor, access.Ref{Table: &w.located, Newest: true, Rows: true})
+	if err != nil {
+		return err
+	}
+	w.located, w.basis = w.table.Located(), access.BasisOf(w.table)
+	w.judgeBasis()
+	filter, err := w.table.FilterOver(constraint.Alias)
+	if err != nil {
+		return err
+	}
+	snap := w.table.Snapshot()
+	set, err := RuleSet(authz.System(ctx, "rules of a table"), w.Store, w.Parser, w.actor.Org, snap)
+	if err != nil {
+		return err
+	}
+	w.target = dml.Table{
+		Snapshot: snap, Source: w.table.Source(), Columns: w.table.AllColumns(), Rules: set, Filter: filter.Predicate, Hidden: filter.HiddenColumns,
+		Masked: slices.Sorted(maps.Keys(filter.Masks)), Restricted: w.table.Filtered(),
+		KeepOrder: w.table.HidesRows(),
+	}
+	return nil
+}
+
+// session opens the service session of a plan. It reads the table's configuration
+// only, and unfiltered.
+func (w *writing) session(ctx context.Context) (*sessions.Held, dml.Options, error) {
+	return w.sessionFor(ctx, w.table.ServiceKey())
+}
+
+func (w *writing) sessionFor(ctx context.Context, key sessions.Key) (*sessions.Held, dml.Options, error) {
+	held, err := w.Pool.Open(ctx, key, w.scratch)
+	if err != nil {
+		return nil, dml.Options{}, err
+	}
+	service, ok := held.Session.(dml.Session)
+	if !ok {
+		held.Release()
+		return nil, dml.Options{}, errors.New("the engine's sessions do not write files")
+	}
+	return held, dml.Options{
+		Session: service, Lease: held.Lease, Scratch: w.scratch, UserID: string(w.actor.User), UserName: w.actor.Email, DryRun: w.options.DryRun,
+		KeyFiles: func(n int) {
+			w.Logger.Debug("keys checked", "op", w.action, "table_id", string(w.located.DeltaID), "files", n)
+		},
+		Application: w.application, Publish: w.publish,
+	}, nil
+}
+
+// releaseAsync ends a session of this write. Only the closing pool waits for it: the engine
+// takes as long as some writes to free its memory, and the lease stays until then.
+func releaseAsync(held *sessions.Held) { go held.Release() }
+
+// record writes who changed what, without values.
+func (w *writing) record(action string, out Result, elapsed time.Duration, err error) {
+	outcome := catalog.OutcomeAllow
+	var denied *dml.RowsError
+	switch {
+	case errors.Is(err, dml.ErrHiddenMatch), errors.As(err, &denied) && denied.Kind == dml.BrokenFilter:
+		outcome = catalog.OutcomeDeny
+	case err != nil:
+		outcome = catalog.OutcomeError
+	}
+	entry := caller.NewEntry(w.actor, action, "write/"+w.id, outcome)
+	entry.Details, _ = json.Marshal(map[string]any{ // numbers and names: cannot fail
+		"table": w.located.DeltaID, "version": out.Version, "inserted": out.Inserted, "updated": out.Updated, "deleted": out.Deleted,
+		"dry_run": w.options.DryRun, "elapsed_ms": elapsed.Milliseconds(),
+	})
+	w.Audit.Record(entry)
+}
