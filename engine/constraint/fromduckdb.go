@@ -2,12 +2,13 @@ package constraint
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/delta"
+	"github.com/lakewarden/lakewarden/engine/sqltree"
 )
 
 // prefix stands before a user's expression when it is parsed.
@@ -51,96 +52,61 @@ func syntaxError(err error) error {
 	return e
 }
 
-// tree is a node as DuckDB writes it. It has the fields of all classes that we
-// read; a node that has others is not of such a class.
-type tree struct {
-	Class         string   `json:"class"`
-	Type          string   `json:"type"`
-	Alias         string   `json:"alias"`
-	QueryLocation uint64   `json:"query_location"`
-	ColumnNames   []string `json:"column_names"`
-	Value         *value   `json:"value"`
-	Left          *tree    `json:"left"`
-	Right         *tree    `json:"right"`
-	Children      []*tree  `json:"children"`
-	Input         *tree    `json:"input"`
-	Lower         *tree    `json:"lower"`
-	Upper         *tree    `json:"upper"`
-	CaseChecks    []struct {
-		When *tree `json:"when_expr"`
-		Then *tree `json:"then_expr"`
-	} `json:"case_checks"`
-	Else         *tree           `json:"else_expr"`
-	Child        *tree           `json:"child"`
-	CastType     *typeNode       `json:"cast_type"`
-	TryCast      bool            `json:"try_cast"`
-	FunctionName string          `json:"function_name"`
-	Schema       string          `json:"schema"`
-	Catalog      string          `json:"catalog"`
-	Distinct     bool            `json:"distinct"`
-	IsOperator   bool            `json:"is_operator"`
-	ExportState  bool            `json:"export_state"`
-	Filter       json.RawMessage `json:"filter"`
-	OrderBys     *struct {
-		Type   string            `json:"type"`
-		Orders []json.RawMessage `json:"orders"`
-	} `json:"order_bys"`
+// maxTreeDepth is far more nesting than an expression of maxDepth has: a level of the
+// expression is an object of the tree, most often in a list.
+const maxTreeDepth = 10 * maxDepth
+
+// onlyExpression returns the one expression of SELECT (…), and refuses a text that
+// became more than that.
+func onlyExpression(raw []byte) (*sqltree.Node, error) {
+	root, err := sqltree.Decode(raw, maxTreeDepth, false)
+	if errors.Is(err, sqltree.ErrDepth) {
+		return nil, invalid("it is nested deeper than %d", maxDepth)
+	}
+	query := sqltree.StatementOf(root).Child("node")
+	list := query.List("select_list")
+	if err != nil || len(root.List("statements")) != 1 || len(list) != 1 || !sqltree.Equal(query, sqltree.Select(list, sqltree.EmptyFrom())) {
+		return nil, invalid("it is not one expression over the table's columns")
+	}
+	e := query.Nodes("select_list")[0]
+	if !served(e) {
+		return nil, errUnserved
+	}
+	return e, nil
 }
 
-type value struct {
-	Type   typeNode        `json:"type"`
-	IsNull bool            `json:"is_null"`
-	Value  json.RawMessage `json:"value"`
+var errUnserved = invalid("it has a part that is not served in constraints")
+
+// fieldsOf maps the classes of expressions that constraints may hold to their fields,
+// and "" to the fields of the objects that are parts of expressions. A field that is not
+// listed would stay unread, so it is refused.
+var fieldsOf = map[string][]string{
+	"COLUMN_REF":  {"column_names"},
+	"CONSTANT":    {"value"},
+	"COMPARISON":  {"left", "right"},
+	"CONJUNCTION": {"children"},
+	"BETWEEN":     {"input", "lower", "upper"},
+	"CASE":        {"case_checks", "else_expr"},
+	"CAST":        {"child", "cast_type", "try_cast"},
+	"OPERATOR":    {"children"},
+	"FUNCTION": {"function_name", "schema", "catalog", "children", "filter", "order_bys", "distinct", "is_operator",
+		"export_state"},
+	"": {"when_expr", "then_expr", "is_null", "value", "id", "type_info", "extension_info", "width", "scale", "orders"},
 }
 
-type typeNode struct {
-	ID   string `json:"id"`
-	Info *struct {
-		Type      string          `json:"type"`
-		Alias     string          `json:"alias"`
-		Extension json.RawMessage `json:"extension_info"`
-		Width     int             `json:"width"`
-		Scale     int             `json:"scale"`
-	} `json:"type_info"`
-}
-
-// onlyExpression takes the one expression out of SELECT (…), and refuses
-// everything else that the text may have made of it.
-func onlyExpression(raw []byte) (*tree, error) {
-	var reply struct {
-		Statements []struct {
-			Node map[string]json.RawMessage `json:"node"`
-		} `json:"statements"`
-	}
-	only := invalid("it is not one expression over the table's columns")
-	if json.Unmarshal(raw, &reply) != nil || len(reply.Statements) != 1 {
-		return nil, only
-	}
-	node := reply.Statements[0].Node
-	var list []json.RawMessage
-	if json.Unmarshal(node["select_list"], &list) != nil || len(list) != 1 {
-		return nil, only
-	}
-	for field, text := range node {
-		if expected, known := plainSelect[field]; field != "select_list" && (!known || !strings.HasPrefix(string(text), expected)) {
-			return nil, only
+// served reports whether an expression consists of listed classes and fields.
+func served(e *sqltree.Node) bool {
+	return e != nil && !sqltree.Walk(e, func(n *sqltree.Node) sqltree.Step {
+		own, ok := fieldsOf[n.Str("class")]
+		for field := range n.Fields() {
+			common := field == "class" || field == "type" || field == "alias" || field == "query_location"
+			ok = ok && (common || slices.Contains(own, field))
 		}
-	}
-	decoder := json.NewDecoder(strings.NewReader(string(list[0])))
-	decoder.DisallowUnknownFields()
-	var n tree
-	if err := decoder.Decode(&n); err != nil {
-		return nil, invalid("it has a part that is not served in constraints")
-	}
-	return &n, nil
-}
-
-// plainSelect has the fields of a SELECT of one expression and nothing else, with
-// the beginning of their values.
-var plainSelect = map[string]string{
-	"type": `"SELECT_NODE"`, "modifiers": "[]", "cte_map": `{"map":[]}`, "from_table": `{"type":"EMPTY"`, "where_clause": "null",
-	"group_expressions": "[]", "group_sets": "[]", "aggregate_handling": `"STANDARD_HANDLING"`, "having": "null",
-	"sample": "null", "qualify": "null",
+		if !ok || n.Str("alias") != "" {
+			return sqltree.Stop
+		}
+		return sqltree.Into
+	})
 }
 
 var comparisons = map[string]string{
@@ -149,33 +115,29 @@ var comparisons = map[string]string{
 	"COMPARE_DISTINCT_FROM": "IS DISTINCT FROM", "COMPARE_NOT_DISTINCT_FROM": "IS NOT DISTINCT FROM",
 }
 
-// tree reads a node. What a class does not use must be absent; fields that stay
-// unread would be a hole, so every class names what it takes.
-func (b builder) tree(n *tree, depth int) (*expr, error) {
-	switch {
-	case depth > maxDepth:
+// tree reads an expression.
+func (b builder) tree(n *sqltree.Node, depth int) (*expr, error) {
+	if depth > maxDepth {
 		return nil, invalid("it is nested deeper than %d", maxDepth)
-	case n == nil || n.Alias != "":
-		return nil, invalid("it has a part that is not served in constraints")
 	}
-	switch n.Class {
+	switch n.Str("class") {
 	case "COLUMN_REF":
-		return b.column(n.ColumnNames)
+		return b.column(n.Strings("column_names"))
 	case "CONSTANT":
-		return b.constant(n.Value)
+		return b.constant(n.Child("value"))
 	case "COMPARISON":
 		return b.comparison(n, depth)
 	case "CONJUNCTION":
-		args, err := b.trees(n.Children, depth)
+		args, err := b.trees(n.Nodes("children"), depth)
 		if err != nil {
 			return nil, err
 		}
-		if n.Type == "CONJUNCTION_AND" {
+		if n.Is("type", "CONJUNCTION_AND") {
 			return b.logic(opAnd, args...)
 		}
 		return b.logic(opOr, args...)
 	case "BETWEEN":
-		args, err := b.trees([]*tree{n.Input, n.Lower, n.Upper}, depth)
+		args, err := b.trees([]*sqltree.Node{n.Child("input"), n.Child("lower"), n.Child("upper")}, depth)
 		if err != nil {
 			return nil, err
 		}
@@ -189,10 +151,10 @@ func (b builder) tree(n *tree, depth int) (*expr, error) {
 	case "FUNCTION":
 		return b.function(n, depth)
 	}
-	return nil, invalid("%s is not served in constraints", strings.ToLower(n.Class))
+	return nil, errUnserved
 }
 
-func (b builder) trees(nodes []*tree, depth int) ([]*expr, error) {
+func (b builder) trees(nodes []*sqltree.Node, depth int) ([]*expr, error) {
 	out := make([]*expr, len(nodes))
 	for i, n := range nodes {
 		e, err := b.tree(n, depth+1)
@@ -204,25 +166,25 @@ func (b builder) trees(nodes []*tree, depth int) ([]*expr, error) {
 	return out, nil
 }
 
-func (b builder) comparison(n *tree, depth int) (*expr, error) {
-	text, ok := comparisons[n.Type]
+func (b builder) comparison(n *sqltree.Node, depth int) (*expr, error) {
+	text, ok := comparisons[n.Str("type")]
 	if !ok {
-		return nil, invalid("%s is not served in constraints", strings.ToLower(n.Type))
+		return nil, invalid("%s is not served in constraints", strings.ToLower(n.Str("type")))
 	}
-	args, err := b.trees([]*tree{n.Left, n.Right}, depth)
+	args, err := b.trees([]*sqltree.Node{n.Child("left"), n.Child("right")}, depth)
 	if err != nil {
 		return nil, err
 	}
 	return b.compare(text, args[0], args[1])
 }
 
-func (b builder) caseOf(n *tree, depth int) (*expr, error) {
-	var nodes []*tree
-	for _, c := range n.CaseChecks {
-		nodes = append(nodes, c.When, c.Then)
+func (b builder) caseOf(n *sqltree.Node, depth int) (*expr, error) {
+	var nodes []*sqltree.Node
+	for c := range n.Each("case_checks") {
+		nodes = append(nodes, c.Child("when_expr"), c.Child("then_expr"))
 	}
-	if n.Else != nil {
-		nodes = append(nodes, n.Else)
+	if otherwise := n.Child("else_expr"); otherwise != nil {
+		nodes = append(nodes, otherwise)
 	}
 	args, err := b.trees(nodes, depth)
 	if err != nil {
@@ -231,72 +193,71 @@ func (b builder) caseOf(n *tree, depth int) (*expr, error) {
 	return b.choose(args)
 }
 
-func (b builder) castOf(n *tree, depth int) (*expr, error) {
-	t, ok := n.CastType.delta()
-	if n.TryCast || !ok {
+func (b builder) castOf(n *sqltree.Node, depth int) (*expr, error) {
+	t, ok := castType(n.Child("cast_type"))
+	if n.Flag("try_cast") || !ok {
 		return nil, invalid("this cast is not served in constraints")
 	}
-	args, err := b.trees([]*tree{n.Child}, depth)
+	args, err := b.trees([]*sqltree.Node{n.Child("child")}, depth)
 	if err != nil {
 		return nil, err
 	}
 	return b.cast(args[0], t)
 }
 
-// delta is the type of a cast; only types without members and modifiers.
-func (t *typeNode) delta() (delta.DataType, bool) {
-	if t == nil {
-		return nil, false
+// castType returns the type of a cast; only types without members and modifiers.
+func castType(n *sqltree.Node) (delta.DataType, bool) {
+	id := n.Str("id")
+	if info := n.Child("type_info"); info != nil {
+		t := delta.Decimal{Precision: sqltree.IndexOf(info.Get("width")), Scale: sqltree.IndexOf(info.Get("scale"))}
+		return t, id == "DECIMAL" && info.Is("type", "DECIMAL_TYPE_INFO") && info.Str("alias") == "" && t.Precision >= 0 && t.Scale >= 0
 	}
-	if t.Info != nil {
-		return delta.Decimal{Precision: t.Info.Width, Scale: t.Info.Scale}, t.ID == "DECIMAL" && t.Info.Type == "DECIMAL_TYPE_INFO"
-	}
-	switch t.ID {
+	switch id {
 	case "BOOLEAN", "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "FLOAT", "DOUBLE", "VARCHAR", "DATE", "TIMESTAMP", "TIMESTAMP WITH TIME ZONE":
-		parsed, err := delta.ParseType(t.ID)
+		parsed, err := delta.ParseType(id)
 		return parsed, err == nil
 	}
 	return nil, false
 }
 
-func (b builder) operator(n *tree, depth int) (*expr, error) {
-	args, err := b.trees(n.Children, depth)
+func (b builder) operator(n *sqltree.Node, depth int) (*expr, error) {
+	args, err := b.trees(n.Nodes("children"), depth)
 	if err != nil {
 		return nil, err
 	}
-	switch {
+	switch typ := n.Str("type"); {
 	case len(args) == 0:
-	case n.Type == "OPERATOR_NOT":
+	case typ == "OPERATOR_NOT":
 		return b.not(args[0])
-	case n.Type == "OPERATOR_IS_NULL":
+	case typ == "OPERATOR_IS_NULL":
 		return b.isNull(args[0]), nil
-	case n.Type == "OPERATOR_IS_NOT_NULL":
+	case typ == "OPERATOR_IS_NOT_NULL":
 		return b.not(b.isNull(args[0]))
-	case n.Type == "COMPARE_IN":
+	case typ == "COMPARE_IN":
 		return b.in(args[0], args[1:])
-	case n.Type == "COMPARE_NOT_IN":
+	case typ == "COMPARE_NOT_IN":
 		in, err := b.in(args[0], args[1:])
 		if err != nil {
 			return nil, err
 		}
 		return b.not(in)
-	case n.Type == "OPERATOR_COALESCE":
+	case typ == "OPERATOR_COALESCE":
 		return b.call("coalesce", args)
 	}
-	return nil, invalid("%s is not served in constraints", strings.ToLower(n.Type))
+	return nil, invalid("%s is not served in constraints", strings.ToLower(n.Str("type")))
 }
 
-func (b builder) function(n *tree, depth int) (*expr, error) {
-	plainOrder := n.OrderBys == nil || len(n.OrderBys.Orders) == 0
-	plainFilter := len(n.Filter) == 0 || string(n.Filter) == "null"
-	if n.Catalog != "" || n.Schema != "" && n.Schema != "main" || n.Distinct || n.ExportState || !plainOrder || !plainFilter {
-		return nil, invalid("this way of calling %.50q is not served in constraints", n.FunctionName)
+func (b builder) function(n *sqltree.Node, depth int) (*expr, error) {
+	name, schema := n.Str("function_name"), n.Str("schema")
+	plain := n.Str("catalog") == "" && (schema == "" || schema == "main") && n.Get("filter") == nil && len(n.Child("order_bys").List("orders")) == 0
+	if !plain || n.Flag("distinct") || n.Flag("export_state") {
+		return nil, invalid("this way of calling %.50q is not served in constraints", name)
 	}
-	args, err := b.trees(n.Children, depth)
+	args, err := b.trees(n.Nodes("children"), depth)
 	if err != nil {
 		return nil, err
 	}
-	switch name := n.FunctionName; {
+	switch {
 	case (name == "year" || name == "date_part") && len(args) == 2 && args[0].op == opLiteral && familyOf(args[0].typ) == famText:
 		return b.part(args[0].text, args[1])
 	case len(args) == 1 && name == "-":
@@ -318,7 +279,7 @@ func (b builder) function(n *tree, depth int) (*expr, error) {
 		}
 		return b.not(like)
 	}
-	return b.call(n.FunctionName, args)
+	return b.call(name, args)
 }
 
 func (b builder) negated(negated bool, args []*expr) (*expr, error) {
@@ -333,37 +294,21 @@ func (b builder) negated(negated bool, args []*expr) (*expr, error) {
 	return b.not(like)
 }
 
-func (b builder) constant(v *value) (*expr, error) {
-	var text string
-	switch {
-	case v == nil:
-	case v.IsNull:
+func (b builder) constant(v *sqltree.Node) (*expr, error) {
+	if v.Flag("is_null") {
 		return b.null(), nil
-	case v.Type.ID == "VARCHAR" && json.Unmarshal(v.Value, &text) == nil:
-		return b.text(text)
-	case v.Type.ID == "BOOLEAN":
-		return b.boolean(string(v.Value) == "true"), nil
-	case v.Type.ID == "DOUBLE":
-		return b.double(string(v.Value))
-	case v.Type.ID == "DECIMAL" && v.Type.Info != nil:
-		return b.number(scaled(string(v.Value), v.Type.Info.Scale))
-	case v.Type.ID == "INTEGER" || v.Type.ID == "BIGINT" || v.Type.ID == "HUGEINT" && len(v.Value) > 0 && v.Value[0] != '{':
-		return b.number(string(v.Value))
+	}
+	if lit, ok := sqltree.LiteralValue(v); ok {
+		switch lit.Family {
+		case sqltree.TextLiteral:
+			return b.text(lit.Text)
+		case sqltree.Boolean:
+			return b.boolean(lit.Text == "true"), nil
+		case sqltree.Float:
+			return b.double(lit.Text)
+		case sqltree.ExactNumber:
+			return b.number(lit.Text)
+		}
 	}
 	return nil, invalid("a constant of this type is not served in constraints")
-}
-
-// scaled puts the point into a decimal that is stored as an integer.
-func scaled(digits string, scale int) string {
-	sign := ""
-	if strings.HasPrefix(digits, "-") {
-		sign, digits = "-", digits[1:]
-	}
-	if scale <= 0 || scale > maxDigits {
-		return sign + digits
-	}
-	for len(digits) <= scale {
-		digits = "0" + digits
-	}
-	return sign + digits[:len(digits)-scale] + "." + digits[len(digits)-scale:]
 }

@@ -1,6 +1,7 @@
 package constraint
 
 import (
+	"math"
 	"math/big"
 	"strconv"
 	"strings"
@@ -73,7 +74,7 @@ func allDigits(s string) bool {
 // double is a constant of type DOUBLE.
 func (b builder) double(text string) (*expr, error) {
 	v, err := strconv.ParseFloat(text, 64)
-	if err != nil {
+	if err != nil || math.IsInf(v, 0) {
 		return nil, invalid("the number %.50s", text)
 	}
 	return &expr{op: opLiteral, typ: delta.Double, text: strconv.FormatFloat(v, 'g', -1, 64)}, nil

@@ -77,7 +77,7 @@ func (n *Node) Strings(key string) []string {
 func (n *Node) Each(key string) iter.Seq[*Node] {
 	return func(yield func(*Node) bool) {
 		for _, v := range n.List(key) {
-			if c, ok := v.(*Node); ok && !yield(c) {
+			if c, _ := v.(*Node); !yield(c) {
 				return
 			}
 		}
