@@ -249,8 +249,9 @@ func (b builder) operator(n *sqltree.Node, depth int) (*expr, error) {
 
 func (b builder) function(n *sqltree.Node, depth int) (*expr, error) {
 	name, schema := n.Str("function_name"), n.Str("schema")
-	plain := n.Str("catalog") == "" && (schema == "" || schema == "main") && n.Get("filter") == nil && len(n.Child("order_bys").List("orders")) == 0
-	if !plain || n.Flag("distinct") || n.Flag("export_state") {
+	ownSchema := n.Str("catalog") == "" && (schema == "" || schema == "main")
+	ordered := len(n.Child("order_bys").List("orders")) > 0
+	if !ownSchema || ordered || n.Get("filter") != nil || n.Flag("distinct") || n.Flag("export_state") {
 		return nil, invalid("this way of calling %.50q is not served in constraints", name)
 	}
 	args, err := b.trees(n.Nodes("children"), depth)

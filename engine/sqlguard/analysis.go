@@ -15,31 +15,30 @@ import (
 	"github.com/lakewarden/lakewarden/engine/sqltree"
 )
 
-// analysis walks a tree of known shape once. It resolves CTE names, collects
-// tables, columns and parameters, and holds functions, casts and constants
-// against the lists. Changes to the tree wait in edits until the walk is over,
-// so that names of result columns can be printed from the tree as the user
-// wrote it.
+// analysis walks a tree of known shape once. It resolves names of CTEs, collects tables,
+// columns and parameters, and checks functions, casts and constants against the lists.
+// Changes to the tree are made after the walk, so that names of result columns can be
+// printed from the tree as the user wrote it.
 type analysis struct {
 	q      *Query
 	edits  *sqltree.Edits
 	bounds *arguments.Bounds
-	// unnamed are result expressions without alias that an edit will change.
+	// unnamed holds the result expressions without alias that an edit will change.
 	unnamed []*sqltree.Node
 	ctes    int
 	params  map[string]bool
-	// exists is the SELECT directly inside EXISTS: its star needs no column.
+	// exists is the SELECT directly inside EXISTS, whose star needs no column.
 	exists *sqltree.Node
-	// lambda is the lambda that is entered; other arrows are those of JSON.
+	// lambda is the lambda that is visited next. Other arrows are those of JSON.
 	lambda *sqltree.Node
-	// sources counts the items of FROM in the statement, alternatives the
-	// disjuncts that are conjunctions.
+	// sources counts the relations in FROM, alternatives the disjuncts that contain
+	// conjunctions.
 	sources, alternatives int
 	// recursive maps the node of a recursive CTE to its name.
 	recursive map[*sqltree.Node]*cte
 }
 
-// scope is what names mean inside one query node.
+// scope resolves names inside one query node.
 type scope struct {
 	parent *scope
 	ctes   []*cte
@@ -49,16 +48,15 @@ type scope struct {
 // cte is one common table expression under its new name.
 type cte struct{ name, rename string }
 
-// selectUse is one SELECT with the tables that its FROM holds directly.
+// selectUse is a SELECT with the tables that are direct members of its FROM.
 type selectUse struct {
 	node   *sqltree.Node
 	tables []*tableUse
-	// sources counts the items of its FROM.
+	// sources counts the relations of its FROM.
 	sources int
-	// exists says that the SELECT stands in EXISTS and is so plain that only its
-	// number of rows counts.
+	// exists reports that the SELECT is inside EXISTS and only its number of rows matters.
 	exists bool
-	// star says that every column of every table in FROM may be read.
+	// star reports that every column of every table in FROM may be read.
 	star bool
 }
 
@@ -76,7 +74,8 @@ func (a *analysis) statement(stmt *sqltree.Node) *refusal.Error {
 	return a.parameters(stmt)
 }
 
-// show recognises SHOW TABLES, which is a SELECT from a special reference.
+// show reports whether the statement is SHOW TABLES, which is a SELECT from a special
+// reference.
 func (a *analysis) show(n *sqltree.Node) (bool, *refusal.Error) {
 	ref := n.Child("from_table")
 	if !ref.Is("type", "SHOW_REF") || ref.Child("query") != nil {
@@ -164,13 +163,11 @@ func (a *analysis) query(n *sqltree.Node, sc *scope) *refusal.Error {
 	return a.walk(n.Get("modifiers"), grammar.Modifiers, inner)
 }
 
-// commonTables visits WITH: each body sees the CTEs before it, and itself only
-// when it is recursive. All are renamed to names that users cannot write as
-// tables, so that a reference which DuckDB would resolve differently than we
-// did finds nothing.
+// commonTables visits WITH. Each query sees the ones before it, and itself only if it is
+// recursive. All are renamed to names that users cannot write, so that a reference which
+// DuckDB would resolve differently finds nothing.
 func (a *analysis) commonTables(m *sqltree.Node, sc *scope) *refusal.Error {
-	for _, e := range m.List("map") {
-		entry := e.(*sqltree.Node)
+	for entry := range m.Each("map") {
 		a.ctes++
 		def := &cte{name: entry.Str("key"), rename: "lw_cte_" + strconv.Itoa(a.ctes)}
 		body := entry.Child("value")
@@ -215,15 +212,18 @@ func (a *analysis) selectNode(n *sqltree.Node, sc *scope, exists bool) *refusal.
 	if err := a.walk(n.Get("from_table"), grammar.Table, sc); err != nil {
 		return err
 	}
-	for _, e := range n.List("select_list") {
-		if err := a.resultColumn(e.(*sqltree.Node), sc); err != nil {
+	for e := range n.Each("select_list") {
+		if err := a.resultColumn(e, sc); err != nil {
 			return err
 		}
 	}
 	for _, f := range []struct {
 		name string
 		kind grammar.Kind
-	}{{"where_clause", grammar.Expr}, {"group_expressions", grammar.Exprs}, {"having", grammar.Expr}, {"qualify", grammar.Expr}, {"sample", grammar.Sample}, {"modifiers", grammar.Modifiers}} {
+	}{
+		{"where_clause", grammar.Expr}, {"group_expressions", grammar.Exprs}, {"having", grammar.Expr},
+		{"qualify", grammar.Expr}, {"sample", grammar.Sample}, {"modifiers", grammar.Modifiers},
+	} {
 		if err := a.walk(n.Get(f.name), f.kind, sc); err != nil {
 			return err
 		}
@@ -232,9 +232,8 @@ func (a *analysis) selectNode(n *sqltree.Node, sc *scope, exists bool) *refusal.
 	return nil
 }
 
-// resultColumn visits one expression of a select list. DuckDB names an unnamed
-// expression by its text; where an edit changes the text the old one becomes
-// the alias.
+// resultColumn visits one expression of a select list. DuckDB names an expression without
+// alias by its text. If an edit changes the text, the old text becomes the alias.
 func (a *analysis) resultColumn(e *sqltree.Node, sc *scope) *refusal.Error {
 	before, tables := a.edits.Len(), len(a.q.tables)
 	if err := a.expr(e, sc); err != nil {
@@ -260,8 +259,8 @@ func (a *analysis) resultColumn(e *sqltree.Node, sc *scope) *refusal.Error {
 	return nil
 }
 
-// rename notes an expression that DuckDB would name in another way after it was
-// printed and parsed again, though it means the same.
+// rename records that DuckDB names the current expression differently after it was printed
+// and parsed again.
 func (a *analysis) rename() { a.edits.Add(func() {}) }
 
 func (a *analysis) define(names []string) {
@@ -281,7 +280,7 @@ func (a *analysis) mention(n *sqltree.Node, name string) {
 
 func (a *analysis) need(name string) { a.q.needed[strings.ToLower(name)] = true }
 
-// parameters checks the map of parameters against the ones that were seen.
+// parameters collects the parameters and checks the map of parameters against them.
 func (a *analysis) parameters(stmt *sqltree.Node) *refusal.Error {
 	named := map[string]bool{}
 	for p := range a.params {
@@ -298,8 +297,8 @@ func (a *analysis) parameters(stmt *sqltree.Node) *refusal.Error {
 	}
 	a.q.params.Named = slices.AppendSeq([]string{}, maps.Keys(named))
 	slices.Sort(a.q.params.Named)
-	for _, e := range stmt.List("named_param_map") {
-		if !a.params[e.(*sqltree.Node).Str("key")] {
+	for e := range stmt.Each("named_param_map") {
+		if !a.params[e.Str("key")] {
 			return refusal.Malformed("unused parameter")
 		}
 	}

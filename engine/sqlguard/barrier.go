@@ -7,13 +7,13 @@ import (
 	"github.com/lakewarden/lakewarden/engine/sqlguard/pushdown"
 )
 
-// barrierAlias is the alias of the source inside a barrier; predicates and
-// column expressions use it.
+// barrierAlias is the alias of the source inside a barrier. Predicates and column
+// expressions use it.
 const barrierAlias = "t"
 
-// makeBarrier builds the SELECT that fills a filtered copy. Everything in it is
-// ours, but the demands that came from the statement as checked constants. args
-// are their parameters; the secrets of columns are added.
+// makeBarrier returns the SELECT that fills a filtered copy. All of it is generated; of the
+// statement it contains only demands, which are checked constants. args are their
+// parameters, to which the secrets of columns are added.
 func makeBarrier(r Relation, columns []engine.Column, demands []pushdown.Demand, args pushdown.Parameters) engine.Barrier {
 	var sql strings.Builder
 	sql.WriteString("SELECT ")
@@ -54,9 +54,9 @@ func barrierColumn(name string) string {
 	return engine.QuoteIdent(barrierAlias) + "." + engine.QuoteIdent(name)
 }
 
-// neededColumns are the visible columns that the statement may read from t:
-// those whose name occurs anywhere in it as part of a column name. When it reads
-// none, as count(*) does, the cheapest stays.
+// neededColumns returns the visible columns of t that the statement may read: those whose
+// name occurs anywhere in it as part of a column name. If there are none, as for count(*),
+// it returns the cheapest column.
 func (q *Query) neededColumns(t *tableUse, columns []engine.Column) []engine.Column {
 	if q.readsWhole(t) {
 		return columns

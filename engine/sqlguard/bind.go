@@ -15,48 +15,43 @@ import (
 	"github.com/lakewarden/lakewarden/engine/sqltree"
 )
 
-// Relation is what one TableRef reads, for one principal.
+// Relation is the content of one table reference for one principal.
 type Relation struct {
 	// Columns are the columns that the caller sees, in order.
 	Columns []engine.Column
 	// Source is the table at its version.
 	Source engine.Source
-	// Narrow, if not nil, returns a source without files that cannot hold a needed
-	// row. Needed are the rows that fulfil both conditions: visible is the relation's,
-	// asked the statement's. A condition that says nothing needs every row. Narrow may
-	// keep any other rows. It is called once for every reference, also of unfiltered
-	// tables; nil means Source.
+	// Narrow, if not nil, returns a source without files that cannot hold a needed row. A
+	// row is needed if it fulfils both conditions: visible is that of the relation, asked
+	// that of the statement. An empty condition is fulfilled by every row. Narrow is called
+	// once for every reference, also of unfiltered tables; nil means Source.
 	Narrow func(visible, asked engine.Condition) engine.Source
-	// Filtered says that the caller sees a part of the table: the statement
-	// then reads a copy made by a barrier.
+	// Filtered reports that the caller sees only a part of the table. The statement then
+	// reads a copy that a barrier makes.
 	Filtered bool
-	// Predicate says which rows the caller sees: SQL of ours over the alias
-	// "t". Empty means all rows.
+	// Predicate is generated SQL over the alias "t" that selects the rows that the caller
+	// sees. Empty means all rows.
 	Predicate string
-	// Condition is what Predicate tells pruning: every row for which
-	// Predicate is TRUE fulfils it.
+	// Condition is Predicate for pruning: every row for which Predicate is TRUE fulfils it.
 	Condition engine.Condition
-	// ColumnExpr replaces columns (in lower case) by SQL of ours over the alias
-	// "t": masks. It implies Filtered.
+	// ColumnExpr maps columns, in lower case, to generated SQL over the alias "t" that
+	// replaces them: masks. It implies Filtered.
 	ColumnExpr map[string]string
-	// Secrets are the named parameters of ColumnExpr: texts that stand in no SQL.
+	// Secrets holds the named parameters of ColumnExpr, whose values never appear in SQL.
 	Secrets map[string]string
 	// Shielded reports that bounds in the files reveal hidden rows. The statement's
-	// conditions then reach the engine's file reader in a form by which it cannot skip
-	// row groups.
+	// conditions then have a form by which the engine cannot skip row groups.
 	Shielded bool
-	// Sorted puts the rows of the copy in the order of their visible values, for
-	// a table whose files are laid out by values that the caller does not see.
-	// It implies Filtered.
+	// Sorted sorts the rows of the copy by their visible values, for a table whose files
+	// are laid out by values that the caller does not see. It implies Filtered.
 	Sorted bool
-	// KeepWhole leaves conditions of the statement out of the copy and out of
-	// what Narrow is asked for, so that the time a copy takes tells nothing about
-	// hidden rows.
+	// KeepWhole excludes conditions of the statement from the copy and from Narrow, so that
+	// the time that a copy takes reveals nothing about hidden rows.
 	KeepWhole bool
 	// Bytes is the total size of the files that can hold a visible row; zero if it was
 	// not determined.
 	Bytes int64
-	// Inline answers instead of a source, with the columns of Columns.
+	// Inline replaces the source by rows with the columns of Columns.
 	Inline *InlineRows
 }
 
@@ -67,16 +62,15 @@ type Plan struct {
 	Barriers []engine.Barrier
 	// Nondeterministic: see Query.Nondeterministic.
 	Nondeterministic bool
-	// ReadsFiltered says that at least one table is a filtered one, so that
-	// engine errors must not be shown in detail.
+	// ReadsFiltered reports that at least one table is filtered, so that engine errors must
+	// not be shown in detail.
 	ReadsFiltered bool
-	// Recut says that the caller must not see where the engine ends its batches:
-	// see engine.Recut.
+	// Recut reports that the caller must not see where the engine ends its batches: see
+	// engine.Recut.
 	Recut bool
 }
 
-// Bind is [Query.Prepare] and [Prepared.Plan] for a statement of whose arguments
-// nothing is known.
+// Bind is [Query.Prepare] and [Prepared.Plan] without arguments.
 func (q *Query) Bind(ctx context.Context, parser engine.Parser, relations []Relation) (*Plan, error) {
 	p, err := q.Prepare(ctx, parser, relations, engine.Args{})
 	if err != nil {
@@ -85,13 +79,12 @@ func (q *Query) Bind(ctx context.Context, parser engine.Parser, relations []Rela
 	return p.Plan(relations, engine.Args{}), nil
 }
 
-// Prepare puts vacancies for relations where the statement's tables are, in the
-// order of Tables, and prints the result. It refuses with CodePrinter if the
-// printed SQL does not parse back to the very same tree. Other errors are those
-// of the parser.
+// Prepare replaces the statement's tables with placeholders for relations, in the order of
+// Tables, and prints the result. It refuses with CodePrinter if the printed SQL does not
+// parse back to the same tree. Other errors are those of the parser.
 //
-// What it returns holds for all arguments with the same [Query.ArgumentKinds], and
-// for relations that are equal but for what Narrow closes over.
+// The result is valid for all arguments with the same [Query.ArgumentKinds], and for
+// relations that differ only in what Narrow captures.
 func (q *Query) Prepare(ctx context.Context, parser engine.Parser, relations []Relation, args engine.Args) (*Prepared, error) {
 	if q.kind == KindShowTables || q.kind == KindShowAllTables {
 		return nil, refusal.New(refusal.CodeStatement, "SHOW TABLES", "SHOW TABLES reads no table")
@@ -134,7 +127,7 @@ func (q *Query) binding() (*binding, *sqltree.Node) {
 	})
 }
 
-// finish prints the plan's statement and holds the print against the tree.
+// finish prints the plan's statement and verifies the result.
 func (b *binding) finish(ctx context.Context, parser engine.Parser, stmt *sqltree.Node, relations []Relation) (*Prepared, error) {
 	b.bareWords(relations)
 	sql, err := printer.Print(ctx, parser, stmt)
@@ -150,14 +143,14 @@ func (b *binding) finish(ctx context.Context, parser engine.Parser, stmt *sqltre
 type binding struct {
 	q   *Query
 	out *Prepared
-	// mark begins the names that stand for relations. Nobody can guess it, and the
-	// statement was written before it was drawn.
+	// mark begins the names that stand for relations. It is random and drawn after the
+	// statement was written, so nobody can guess it.
 	mark string
-	// copies maps the nodes that Bind changes to their copies.
+	// copies maps the nodes that a plan changes to their copies.
 	copies map[*sqltree.Node]*sqltree.Node
 }
 
-// replace turns a table reference into a subquery of ours under the same alias.
+// replace replaces a table reference with a generated subquery under the same alias.
 func (b *binding) replace(i int, t *tableUse, r Relation, conjuncts []pushdown.Conjunct) error {
 	ref := b.copies[t.node]
 	query, err := b.relation(i, t, r, conjuncts)
@@ -171,7 +164,7 @@ func (b *binding) replace(i int, t *tableUse, r Relation, conjuncts []pushdown.C
 	return nil
 }
 
-// relation is the SELECT that stands for a table.
+// relation returns the SELECT that replaces a table.
 func (b *binding) relation(i int, t *tableUse, r Relation, conjuncts []pushdown.Conjunct) (*sqltree.Node, error) {
 	if len(r.Columns) == 0 {
 		return nil, refusal.New(refusal.CodeStatement, t.Name, "the table %s has no visible column", t.Name)
@@ -200,8 +193,7 @@ func columnList(columns []engine.Column) []any {
 	return out
 }
 
-// BareWords replaces current_user and its like, unless a column may have that
-// name.
+// bareWords replaces words such as current_user, unless a column may have that name.
 func (b *binding) bareWords(relations []Relation) {
 	columns := map[string]bool{}
 	for _, r := range relations {

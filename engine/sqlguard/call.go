@@ -50,9 +50,9 @@ func (a *analysis) function(n *sqltree.Node, namespace string, sc *scope) *refus
 	return nil
 }
 
-// allowed holds the name of a call against the list.
+// allowed checks the name of a call against the list.
 func (a *analysis) allowed(n *sqltree.Node, namespace string) *refusal.Error {
-	name := strings.ToLower(n.Str("function_name"))
+	name := n.Function()
 	a.mention(n, name)
 	schema, catalog := strings.ToLower(n.Str("schema")), strings.ToLower(n.Str("catalog"))
 	if schema != "" && schema != "main" || catalog != "" && catalog != "system" {
@@ -70,7 +70,7 @@ func (a *analysis) allowed(n *sqltree.Node, namespace string) *refusal.Error {
 	return nil
 }
 
-// constantCall replaces a function about the session by a value of ours.
+// constantCall replaces a function about the session by a constant.
 func (a *analysis) constantCall(n *sqltree.Node, f functions.Function) *refusal.Error {
 	var value *sqltree.Node
 	o := a.q.opts

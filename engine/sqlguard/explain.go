@@ -11,10 +11,10 @@ import (
 
 // Explain returns the plan text of an EXPLAIN statement.
 //
-// It is made from the statement as the user wrote it and from the columns that
-// the user sees, in the order of Tables; it tells nothing of the tables' data,
-// files, versions and policies, and not which table is filtered. Errors are
-// those of the parser, or CodePrinter.
+// The text is made from the statement as the user wrote it and from the columns that the
+// user sees, in the order of Tables. It reveals nothing of the tables' data, files,
+// versions and policies, and not which table is filtered. Errors are those of the parser,
+// or CodePrinter.
 func (q *Query) Explain(ctx context.Context, parser engine.Parser, relations []Relation) ([]string, error) {
 	if q.kind != KindExplain {
 		return nil, fmt.Errorf("the plan of a statement that is no EXPLAIN")

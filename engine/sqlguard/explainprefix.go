@@ -45,7 +45,7 @@ func blankWords(text string) string {
 	return string(out)
 }
 
-// parenthesised tells a query in parentheses from options.
+// parenthesised reports whether the parenthesis at i begins a query and not options.
 func parenthesised(text string, i int) bool {
 	for i < len(text) && text[i] == '(' {
 		i = sqltext.SkipBlank(text, i+1)

@@ -118,8 +118,8 @@ func (a *analysis) column(n *sqltree.Node, sc *scope) *refusal.Error {
 	return nil
 }
 
-// qualifier returns how many leading parts of a column name are catalog and
-// schema of a table in scope. Our subqueries answer to the table's name only.
+// qualifier returns the number of leading parts of a column name that are the catalog and
+// schema of a table in scope. The generated subqueries have the table's name only.
 func (a *analysis) qualifier(parts []string, sc *scope) int {
 	for ; sc != nil; sc = sc.parent {
 		if sc.sel == nil {
@@ -148,8 +148,8 @@ func (a *analysis) qualifier(parts []string, sc *scope) int {
 	return 0
 }
 
-// star visits *, x.* and COLUMNS(…). Which columns they mean depends on the
-// table, so the table is read whole.
+// star visits *, x.* and COLUMNS(…). Their columns depend on the table, so the whole table
+// is read.
 func (a *analysis) star(n *sqltree.Node, sc *scope) *refusal.Error {
 	if rel := n.Str("relation_name"); rel != "" {
 		a.q.rowStars[strings.ToLower(rel)] = true
@@ -165,8 +165,8 @@ func (a *analysis) star(n *sqltree.Node, sc *scope) *refusal.Error {
 	for _, name := range n.Strings("exclude_list") {
 		a.mention(n, name)
 	}
-	for _, r := range n.List("rename_list") {
-		a.define([]string{r.(*sqltree.Node).Str("value")})
+	for r := range n.Each("rename_list") {
+		a.define([]string{r.Str("value")})
 	}
 	return a.Fields(n, grammar.Expr, sc)
 }
@@ -180,8 +180,7 @@ func nearestSelect(sc *scope) *selectUse {
 	return nil
 }
 
-// constant replaces what the printer cannot print as it was: 1e6 would come
-// back as a DECIMAL.
+// constant replaces constants that the printer changes: 1e6 would come back as a DECIMAL.
 func (a *analysis) constant(n *sqltree.Node) *refusal.Error {
 	value := n.Child("value")
 	if value == nil {
@@ -231,7 +230,7 @@ func (a *analysis) slice(n *sqltree.Node, sc *scope) *refusal.Error {
 	return nil
 }
 
-// collations are those without a parameter; others are two-letter languages.
+// collations holds the collations without a parameter; others are two-letter languages.
 var collations = sqltree.Set("nocase", "noaccent", "nfc", "binary", "c", "posix")
 
 func (a *analysis) collation(n *sqltree.Node, sc *scope) *refusal.Error {

@@ -1,24 +1,21 @@
 package sqlguard
 
 import (
-	"strings"
-
 	"github.com/lakewarden/lakewarden/engine/sqlguard/functions"
 	"github.com/lakewarden/lakewarden/engine/sqlguard/refusal"
 	"github.com/lakewarden/lakewarden/engine/sqltree"
 )
 
-// What a caller's expression is good for, read off a statement that selects it and
-// nothing else.
+// Properties of a caller's expression, read off a statement that selects nothing else.
 
-// IsCondition reports that the only result column is BOOLEAN or NULL whatever the
-// types of columns are. Where it is not, the engine has to be asked.
+// IsCondition reports whether the only result column is certainly BOOLEAN or NULL,
+// independent of the types of columns. False is inconclusive.
 func (q *Query) IsCondition() bool {
 	columns := q.results()
 	return len(columns) == 1 && isCondition(columns[0])
 }
 
-// likes are the operators behind LIKE, ILIKE and GLOB, which give BOOLEAN only.
+// likes holds the operators of LIKE, ILIKE and GLOB, whose result is BOOLEAN.
 var likes = sqltree.Set("~~", "!~~", "~~*", "!~~*", "~~~")
 
 func isCondition(v any) bool {
@@ -56,21 +53,21 @@ func allConditions(n *sqltree.Node) bool {
 	return true
 }
 
-// RowByRow returns nil when the result columns give one value for each row. Else it
-// is an *Error at what does not: an aggregate, a window function or unnest. What
-// subqueries hold does not count.
+// RowByRow returns nil if the result columns have one value for each row. Otherwise it
+// returns an *Error at the first aggregate, window function or unnest. Subqueries are
+// ignored.
 func (q *Query) RowByRow() error {
 	call, why := manyRowCall(q.results())
 	if call == nil {
 		return nil
 	}
-	name := strings.ToLower(call.Str("function_name"))
+	name := call.Function()
 	err := refusal.New(refusal.CodeFunction, name, "%s %s", name, why).At(call)
 	err.Locate(q.text)
 	return err
 }
 
-// manyRowCall finds a call that does not give one value for each row.
+// manyRowCall returns the first call that does not return one value for each row.
 func manyRowCall(v any) (call *sqltree.Node, why string) {
 	sqltree.Walk(v, func(n *sqltree.Node) sqltree.Step {
 		switch {
@@ -90,7 +87,7 @@ func manyRowCall(v any) (call *sqltree.Node, why string) {
 	return call, why
 }
 
-// results are the expressions of the select list.
+// results returns the expressions of the select list.
 func (q *Query) results() []any {
 	return q.query().List("select_list")
 }

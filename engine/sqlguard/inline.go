@@ -12,21 +12,21 @@ import (
 	"github.com/lakewarden/lakewarden/engine"
 )
 
-// InlineRows are rows of ours that answer in the place of a table: those of
-// information_schema. They are immutable and safe for concurrent use, so that
-// one list can serve many statements.
+// InlineRows are generated rows that replace a table, such as those of information_schema.
+// They are immutable and safe for concurrent use, so that one list can serve many
+// statements.
 //
-// They reach the engine as one text a column, which it reads fifteen times
-// faster than VALUES of as many rows.
+// The engine receives them as one text a column, which it reads fifteen times faster than
+// VALUES of as many rows.
 type InlineRows struct {
 	columns []engine.Column
 	lists   []string
 	digest  string
 }
 
-// NewInlineRows takes rows with the values of columns in their order: nil, bool,
-// int64 or string. It panics on others and on rows of another length: they are
-// defects of ours.
+// NewInlineRows returns rows with the values of columns in their order: nil, bool, int64 or
+// string. It panics on other values and on rows of another length, which are programming
+// errors.
 func NewInlineRows(columns []engine.Column, rows [][]any) *InlineRows {
 	out := &InlineRows{columns: columns, lists: make([]string, len(columns))}
 	h := sha256.New()
@@ -53,8 +53,8 @@ func NewInlineRows(columns []engine.Column, rows [][]any) *InlineRows {
 	return out
 }
 
-// NoValues is one row of NULLs with the columns of a table: what a statement is
-// asked over that is about types alone.
+// NoValues returns one row of NULLs with the columns of a table, for statements of which
+// only the types matter.
 func NoValues(columns []engine.Column) *InlineRows {
 	out := &InlineRows{columns: columns, lists: make([]string, len(columns))}
 	for i, c := range columns {
@@ -81,10 +81,10 @@ func appendInline(b []byte, v any) []byte {
 	panic(fmt.Sprintf("sqlguard: a value of type %T in inline rows", v))
 }
 
-// Columns are the columns of the rows.
+// Columns returns the columns of the rows.
 func (r *InlineRows) Columns() []engine.Column { return r.columns }
 
-// Digest is the content address of the rows; that of nil is empty.
+// Digest returns a digest of the rows; that of nil is empty.
 func (r *InlineRows) Digest() string {
 	if r == nil {
 		return ""
@@ -92,7 +92,7 @@ func (r *InlineRows) Digest() string {
 	return r.digest
 }
 
-// barrier is the temporary table of the rows, with some of their columns.
+// barrier returns the temporary table of the rows, with some of their columns.
 func (r *InlineRows) barrier(columns []engine.Column) engine.Barrier {
 	wanted := map[string]bool{}
 	for _, c := range columns {

@@ -16,15 +16,14 @@ import (
 	"github.com/lakewarden/lakewarden/engine/sqltree"
 )
 
-// maxPlainPredicates bounds the predicates, in bytes altogether, that become part
-// of a statement: they are printed and read again with it.
+// maxPlainPredicates bounds the total bytes of the predicates that become part of a
+// statement, because they are printed and parsed with it.
 const maxPlainPredicates = 32 << 10
 
-// LeakProof reports whether the statement may read its filtered tables by a
-// plain condition on their rows instead of by copies, and if not, why. It may
-// when nothing tells of hidden rows: no operation of the statement can fail on a
-// row that the caller does not see, and rows, values and their order follow from
-// the visible rows alone, whatever plan the engine makes.
+// LeakProof reports whether the statement may read its filtered tables in place, with a
+// condition on their rows, instead of copies. It may if nothing reveals hidden rows: no
+// operation of the statement can fail on a row that the caller does not see, and rows,
+// values and their order follow from the visible rows alone, under any plan of the engine.
 //
 // The reason is for tests and our own log. It names parts of the statement.
 func (q *Query) LeakProof(relations []Relation, args engine.Args) (reason string, ok bool) {
@@ -54,7 +53,7 @@ func (q *Query) proofBy(list *leakproof.List, relations []Relation, args constan
 	return list.Prove(q.query(), tables, args)
 }
 
-// plainRelation says why a relation must be copied.
+// plainRelation returns why a relation must be copied, or an empty string.
 func plainRelation(r Relation) string {
 	switch {
 	case r.Inline != nil, len(r.Columns) == 0:
@@ -70,10 +69,10 @@ func plainRelation(r Relation) string {
 	return ""
 }
 
-// filtered says that the caller sees a part of the table.
+// filtered reports whether the caller sees only a part of the table.
 func (r Relation) filtered() bool { return r.Filtered || len(r.ColumnExpr) > 0 || r.Predicate != "" }
 
-// parseSelects parses SELECTs of ours in one go.
+// parseSelects parses generated SELECTs together.
 func (b *binding) parseSelects(ctx context.Context, parser engine.Parser, texts []string) ([]*sqltree.Node, error) {
 	raw, err := parser.Serialize(ctx, "SELECT EXISTS("+strings.Join(texts, "), EXISTS(")+")")
 	if err != nil {
@@ -98,8 +97,8 @@ func (b *binding) parseSelects(ctx context.Context, parser engine.Parser, texts 
 	return out, nil
 }
 
-// filteredSelect is the SELECT that stands for a filtered table in a statement
-// that is leak-proof: the needed columns of the rows that fulfil the predicate.
+// filteredSelect returns the SELECT that replaces a filtered table in a leak-proof
+// statement: the needed columns of the rows that fulfil the predicate.
 func (b *binding) filteredSelect(place int, r Relation, columns []engine.Column) string {
 	names := make([]string, len(columns))
 	for i, c := range columns {
@@ -117,8 +116,8 @@ func (b *binding) filteredSelect(place int, r Relation, columns []engine.Column)
 	return sql
 }
 
-// preparePlain prepares a statement over filtered tables that is leak-proof, or
-// returns nil: then it reads copies.
+// preparePlain prepares a leak-proof statement over filtered tables. It returns nil if the
+// statement has to read copies.
 func (q *Query) preparePlain(ctx context.Context, parser engine.Parser, relations []Relation, args constant.Arguments) (*Prepared, error) {
 	if !slices.ContainsFunc(relations, Relation.filtered) {
 		return nil, nil
@@ -135,9 +134,9 @@ func (q *Query) preparePlain(ctx context.Context, parser engine.Parser, relation
 	return out, err
 }
 
-// bindPlain prepares a leak-proof statement: filtered tables are read where they
-// stand, and the outermost query sorts by what the proof says. It returns nil when
-// the filters do not allow that.
+// bindPlain prepares a statement with a proof: it reads filtered tables in place, and its
+// outermost query sorts by the columns of the proof. It returns nil if the filters do not
+// allow that.
 func (q *Query) bindPlain(ctx context.Context, parser engine.Parser, relations []Relation, pr leakproof.Proof) (*Prepared, error) {
 	b, stmt := q.binding()
 	b.out.readsFiltered = true

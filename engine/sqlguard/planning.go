@@ -5,15 +5,15 @@ import (
 	"github.com/lakewarden/lakewarden/engine/sqltree"
 )
 
-// The engine orders joins and splits disjunctions without looking for an
-// interrupt. Both take time that grows much faster than the statement.
+// The engine orders joins and splits disjunctions without checking for an interrupt. Both
+// take time that grows much faster than the statement.
 const (
 	maxJoined       = 32  // items of one FROM
 	maxSources      = 64  // items of FROM in one statement
 	maxAlternatives = 500 // disjuncts that are conjunctions, in one statement
 )
 
-// countSource counts one item of FROM. A join counts by its sides.
+// countSource counts one relation in FROM. A join counts by its sides.
 func (a *analysis) countSource(n *sqltree.Node, sc *scope) *refusal.Error {
 	if n == nil || n.Is("type", "JOIN") || n.Is("type", "EMPTY") {
 		return nil
@@ -31,14 +31,14 @@ func (a *analysis) countSource(n *sqltree.Node, sc *scope) *refusal.Error {
 	return nil
 }
 
-// countAlternatives counts the disjuncts of an OR that hold a conjunction. NOT
-// of a disjunction is one too.
+// countAlternatives counts the disjuncts of an OR that contain a conjunction. NOT of a
+// disjunction is one too.
 func (a *analysis) countAlternatives(n *sqltree.Node) *refusal.Error {
 	if !n.Is("type", "CONJUNCTION_OR") {
 		return nil
 	}
-	for _, c := range n.List("children") {
-		if e := c.(*sqltree.Node); !e.Is("type", "CONJUNCTION_OR") && sqltree.Contains(e, "CONJUNCTION") {
+	for c := range n.Each("children") {
+		if e := c; !e.Is("type", "CONJUNCTION_OR") && sqltree.Contains(e, "CONJUNCTION") {
 			a.alternatives++
 		}
 	}

@@ -11,13 +11,13 @@ import (
 	"github.com/lakewarden/lakewarden/engine/sqlguard/refusal"
 )
 
-// Prepared is a printed statement with vacancies for the relations that it reads:
-// what is left to do for each run is to ask which files the arguments need, and
-// to name them. It is immutable and safe for concurrent use, and holds nothing of
-// the relations that it was made for but their columns.
+// Prepared is a printed statement with placeholders for the relations that it reads. Each
+// run only chooses the files that the arguments need, and names them. A Prepared is
+// immutable and safe for concurrent use, and keeps nothing of the relations but their
+// columns.
 type Prepared struct {
-	// texts are the statement, cut where relations are named: the one of
-	// named[i] stands between texts[i] and texts[i+1].
+	// texts is the statement, cut where relations are named: the name of relation named[i]
+	// goes between texts[i] and texts[i+1].
 	texts     []string
 	named     []int
 	vacancies []vacancy
@@ -28,21 +28,20 @@ type Prepared struct {
 // vacancy is one table reference.
 type vacancy struct {
 	conjuncts []pushdown.Conjunct
-	// read holds the columns that the statement may read of a filtered table.
+	// read holds the columns of a filtered table that the statement may read.
 	read []engine.Column
-	// copied are the columns of a filtered copy; nil for a table that is read
-	// where it stands.
+	// copied holds the columns of a filtered copy; it is nil for a table that is read in
+	// place.
 	copied []engine.Column
-	// rows answer instead of a table.
+	// rows replaces the table, if not nil.
 	rows *engine.Barrier
 }
 
-// PassesRows reports that the statement is proved to pass the rows of its table one
-// by one: they keep their order, and nothing fails on any.
+// PassesRows reports whether the statement is proved to pass the rows of its table one by
+// one: they keep their order, and nothing fails on any of them.
 func (p *Prepared) PassesRows() bool { return p.recut }
 
-// Asks reports whether the statement has conditions of its own that can exclude rows
-// of its tables.
+// Asks reports whether the statement has conditions that can exclude rows of its tables.
 func (p *Prepared) Asks() bool {
 	return slices.ContainsFunc(p.vacancies, func(v vacancy) bool { return len(v.conjuncts) > 0 })
 }
@@ -59,8 +58,8 @@ func (p *Prepared) ReadColumns() []string {
 	return out
 }
 
-// LookedUp is a column of the only table that the statement reads whose value has
-// to equal a constant or an argument, or "".
+// LookedUp returns a column of the statement's only table that must equal a constant or an
+// argument, or "".
 func (p *Prepared) LookedUp() string {
 	if len(p.vacancies) != 1 {
 		return ""
@@ -73,12 +72,12 @@ func (p *Prepared) LookedUp() string {
 	return ""
 }
 
-// indexed are the types of columns that are worth an index: many values, each
-// compared as it is.
+// indexed holds the types of columns that are worth an index: many values, each compared
+// unchanged.
 var indexed = map[string]bool{"SMALLINT": true, "INTEGER": true, "BIGINT": true, "DATE": true, "VARCHAR": true}
 
-// Plan names the relations for one run. They and the kinds of the arguments are
-// those that Prepare was called with: see there.
+// Plan names the relations for one run. The relations and the kinds of the arguments must
+// be those of [Query.Prepare].
 func (p *Prepared) Plan(relations []Relation, args engine.Args) *Plan {
 	plan := &Plan{Nondeterministic: p.nondeterministic, ReadsFiltered: p.readsFiltered, Recut: p.recut}
 	values := constant.ArgumentsOf(args)
@@ -97,7 +96,7 @@ func (p *Prepared) Plan(relations []Relation, args engine.Args) *Plan {
 	return plan
 }
 
-// provide adds what stands in a place to the plan, and returns its name in SQL.
+// provide adds the relation of a placeholder to the plan, and returns its name in SQL.
 func (v *vacancy) provide(plan *Plan, r Relation, values constant.Arguments) string {
 	if v.rows != nil {
 		plan.barrier(*v.rows)
@@ -117,8 +116,7 @@ func (v *vacancy) provide(plan *Plan, r Relation, values constant.Arguments) str
 	return copied.Relation()
 }
 
-// source notes a source once: sources of equal content are equal, however they
-// were made.
+// source adds a source once: sources of equal content are equal, however they were made.
 func (p *Plan) source(s engine.Source) {
 	name := s.Database()
 	for _, have := range p.Sources {
@@ -138,14 +136,14 @@ func (p *Plan) barrier(add engine.Barrier) {
 	p.Barriers = append(p.Barriers, add)
 }
 
-// marked is the name that stands for the relation of a place.
+// marked returns the name that stands for a relation.
 func (b *binding) marked(place int) (database, schema, table string) {
 	return b.mark + "_" + strconv.Itoa(place), "main", engine.SourceTable
 }
 
-// cut takes the printed statement apart at the marks. It was verified with them,
-// and any other name in the place of one leaves the rest of it what it is. A mark
-// in a form that is not expected is left alone: it names nothing.
+// cut splits the printed statement at the marks. It was verified with them, and replacing
+// one by another name does not change the rest. A mark in an unexpected form is left alone:
+// it names nothing.
 func (b *binding) cut(sql string) error {
 	b.out.texts, b.out.named = nil, nil
 	for rest := sql; ; {

@@ -39,30 +39,30 @@ const (
 	KindShowAllTables
 )
 
-// Options says what a statement may be and what names stand for. The zero
-// value is usable.
+// Options configures the checks of a statement and the meaning of names. The zero value is
+// usable.
 type Options struct {
 	Limits grammar.Limits
-	// Catalog and Schema are what an unqualified name means; they decide which
-	// table a column written catalog.schema.table.column belongs to, and are
-	// the values of current_catalog and current_schema. Defaults: lake, main.
+	// Catalog and Schema qualify unqualified names. They decide which table a column
+	// written catalog.schema.table.column belongs to, and are the values of current_catalog
+	// and current_schema. Defaults: lake, main.
 	Catalog, Schema string
 	// User is the value of current_user. Default: user.
 	User string
 	// Version is the value of version(). Default: Lakewarden.
 	Version string
-	// EngineVersion is the build of the engine that will run the statement. Only
-	// one build is known well enough to read filtered tables without copies;
-	// empty means none.
+	// EngineVersion is the build of the engine that will run the statement. Filtered tables
+	// are read without copies only on the build of the list of leak-proof operations; empty
+	// means no build.
 	EngineVersion string
 }
 
-// TableRef is one reference of the statement to a table of the lake. CTEs and
-// table functions are none.
+// TableRef is a reference of the statement to a table of the lake, which excludes CTEs and
+// table functions.
 type TableRef struct {
-	// Catalog and Schema are empty where the user wrote none.
+	// Catalog and Schema are empty if the user wrote none.
 	Catalog, Schema, Name string
-	// Alias is how the statement calls the table: the user's alias, or Name.
+	// Alias is the name of the table in the statement: the user's alias, or Name.
 	Alias string
 	// AtVersion and AtTimestamp hold the AT clause; at most one is set.
 	AtVersion   *int64
@@ -101,7 +101,7 @@ type Query struct {
 	values    []*sqlValue
 }
 
-// tableUse is one table reference with its node of the tree.
+// tableUse is a table reference with its node of the tree.
 type tableUse struct {
 	TableRef
 	node    *sqltree.Node
@@ -111,15 +111,15 @@ type tableUse struct {
 	sampled bool
 }
 
-// sqlValue is a bare word such as current_user: a column if one of that name
-// exists, else a constant.
+// sqlValue is a bare word such as current_user: a column if one of that name exists,
+// otherwise a constant.
 type sqlValue struct {
 	node *sqltree.Node
 	word string
 }
 
-// Parse checks sql and reports what it reads. Errors are *Error, or those of
-// the parser other than syntax errors.
+// Parse checks sql and returns it with the tables that it reads. Errors are
+// [refusal.Error], or those of the parser other than syntax errors.
 func Parse(ctx context.Context, parser engine.Parser, sql string, opts Options) (*Query, error) {
 	opts.Limits = opts.Limits.WithDefaults()
 	setDefault(&opts.Catalog, "lake")
@@ -141,8 +141,8 @@ func Parse(ctx context.Context, parser engine.Parser, sql string, opts Options) 
 	return q, nil
 }
 
-// defaultSchema is what a name without schema means where nobody said. No table
-// of the lake lies in it.
+// defaultSchema is the schema of unqualified names by default. No table of the lake lies in
+// it.
 const defaultSchema = "main"
 
 func setDefault(s *string, def string) {
@@ -192,8 +192,7 @@ func (q *Query) parse(ctx context.Context, parser engine.Parser) error {
 	return nil
 }
 
-// pivotWord finds PIVOT in a statement that is not served; nothing but the hint
-// that it gets depends on it.
+// pivotWord finds PIVOT in a refused statement. Only the hint in the message depends on it.
 var pivotWord = regexp.MustCompile(`(?i)\bPIVOT\b`)
 
 // statement returns the tree of the statement.
@@ -202,7 +201,7 @@ func (q *Query) statement() *sqltree.Node { return sqltree.StatementOf(q.root) }
 // query returns the tree of the statement's query.
 func (q *Query) query() *sqltree.Node { return q.statement().Child("node") }
 
-// parserError puts the parser's error into our words.
+// parserError converts an error of the parser into a refusal.
 func parserError(err error, text string) error {
 	var e *engine.Error
 	if !errors.As(err, &e) {
@@ -213,7 +212,8 @@ func parserError(err error, text string) error {
 		word, at := statementWord(text)
 		out := refusal.New(refusal.CodeStatement, strings.ToUpper(word), "only SELECT, DESCRIBE, SUMMARIZE, SHOW TABLES and EXPLAIN are served")
 		if pivotWord.MatchString(text) { // the engine makes several statements of it
-			return refusal.New(refusal.CodeStatement, "PIVOT", "PIVOT has to say which columns it makes: add IN (…) behind the column, with its values")
+			return refusal.New(refusal.CodeStatement, "PIVOT",
+				"PIVOT has to say which columns it makes: add IN (…) behind the column, with its values")
 		}
 		return out.AtOffset(at)
 	case engine.KindSyntax:
@@ -303,9 +303,8 @@ func (q *Query) Parameters() Parameters { return q.params }
 // the statement's own doing: random, now, sampling.
 func (q *Query) Nondeterministic() bool { return q.volatile }
 
-// Names maps every name of the statement (column, table or function, in lower
-// case) to the places where it stands, in order. It serves messages about a
-// name that the engine could not resolve.
+// Names maps every name of the statement (column, table or function, in lower case) to its
+// positions, in order, for messages about a name that the engine could not resolve.
 func (q *Query) Names() map[string][]refusal.Position {
 	out := make(map[string][]refusal.Position, len(q.names))
 	for name, offsets := range q.names {
@@ -318,8 +317,7 @@ func (q *Query) Names() map[string][]refusal.Position {
 	return out
 }
 
-// Wrote reports whether a name (column, table, function or collation) stands in the
-// text.
+// Wrote reports whether a name (column, table, function or collation) occurs in the text.
 func (q *Query) Wrote(name string) bool {
 	_, ok := q.names[strings.ToLower(name)]
 	return ok
@@ -333,8 +331,8 @@ func (q *Query) Position(name string) refusal.Position {
 	return refusal.Position{}
 }
 
-// ArgumentKinds tells apart the arguments that need plans of their own: see
-// [Query.Prepare]. It holds kinds of values and no value.
+// ArgumentKinds returns a text that is equal for arguments that share a plan: see
+// [Query.Prepare]. It contains kinds of values and no value.
 func (q *Query) ArgumentKinds(args engine.Args) string {
 	parameters := slices.Clone(q.params.Named)
 	for i := range q.params.Positional {

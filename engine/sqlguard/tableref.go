@@ -42,8 +42,8 @@ func (a *analysis) table(n *sqltree.Node, sc *scope) *refusal.Error {
 		return a.function(f, "table", sc)
 	case "PIVOT":
 		a.q.allNeeded = true // every column that is not named is a group
-		for _, p := range n.List("pivots") {
-			a.define(p.(*sqltree.Node).Strings("unpivot_names"))
+		for p := range n.Each("pivots") {
+			a.define(p.Strings("unpivot_names"))
 		}
 		a.define(n.Strings("unpivot_names"))
 	case "SHOW_REF":
@@ -61,10 +61,10 @@ func (a *analysis) table(n *sqltree.Node, sc *scope) *refusal.Error {
 	return a.Fields(n, grammar.Table, sc)
 }
 
-// sampling notes the sample of a table reference or SELECT. The method SYSTEM,
-// which is the default for percentages, takes whole row groups: over a filtered
-// copy their borders tell how many rows are hidden between the visible ones. It
-// becomes BERNOULLI, which decides row by row.
+// sampling visits the sample of a table reference or SELECT. The method SYSTEM, which is
+// the default for percentages, selects whole row groups: over a filtered copy their borders
+// would reveal how many rows are hidden between the visible ones. It is replaced by
+// BERNOULLI, which decides row by row.
 func (a *analysis) sampling(n *sqltree.Node) {
 	sample := n.Child("sample")
 	if sample == nil {
@@ -118,7 +118,7 @@ func (a *analysis) baseTable(n *sqltree.Node, sc *scope) *refusal.Error {
 	return nil
 }
 
-// timeTravel takes a constant version or timestamp out of an AT clause.
+// timeTravel reads the constant version or timestamp of an AT clause.
 func (t *tableUse) timeTravel(at *sqltree.Node) *refusal.Error {
 	if at == nil {
 		return nil
@@ -147,7 +147,7 @@ func (t *tableUse) timeTravel(at *sqltree.Node) *refusal.Error {
 	return nil
 }
 
-// parseInstant reads a timestamp; without an offset it is UTC.
+// parseInstant returns a timestamp; without an offset it is in UTC.
 func parseInstant(s string) (time.Time, bool) {
 	s = strings.TrimSpace(s)
 	if len(s) > 10 && s[10] == 'T' {

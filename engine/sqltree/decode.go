@@ -14,14 +14,13 @@ var (
 	errMalformed = errors.New("malformed tree")
 )
 
-// Decode reads the output of the parser. Duplicate fields, trailing text
-// and invalid UTF-8 are errors. Fields that are null are left out, which means
-// the same to DuckDB; with lean, also those with another default and positions,
-// for a tree that is only compared.
+// Decode reads the output of the parser. Duplicate fields, trailing text and invalid UTF-8
+// are errors. Fields that are null are left out, which DuckDB reads as null. With lean,
+// positions and fields with another default are left out too, for a tree that is only
+// compared.
 //
-// The output is megabytes for a long statement and read twice, so this is a
-// reader of its own for exactly what DuckDB writes; a fuzz test holds it
-// against a general one.
+// The output is megabytes for a long statement and read twice, so this reader accepts
+// exactly what DuckDB writes. A fuzz test compares it with encoding/json.
 func Decode(text []byte, maxDepth int, lean bool) (*Node, error) {
 	if !utf8.Valid(text) {
 		return nil, errMalformed
@@ -41,8 +40,8 @@ func Decode(text []byte, maxDepth int, lean bool) (*Node, error) {
 type decoder struct {
 	text []byte
 	at   int
-	// texts and numbers hold the short ones that came last, in the form in which
-	// the tree keeps them: nearly every one comes again and again.
+	// texts and numbers cache short texts and numbers in their boxed form, because nearly
+	// all of them recur.
 	texts, numbers [knownSlots]known
 	// shapes holds lists of field names: nodes of one kind share theirs.
 	shapes [knownSlots][]string
@@ -65,7 +64,7 @@ type known struct {
 	any  any
 }
 
-// slot is where a short text is kept. A text in the same slot takes its place.
+// slot returns the cache slot of a short text. A text replaces the one in the same slot.
 func slot(b []byte) int {
 	n := len(b)
 	if n == 0 {
@@ -80,7 +79,7 @@ func (d *decoder) space() {
 	}
 }
 
-// next moves over white space and returns the byte after it, or 0.
+// next skips white space and returns the byte after it, or 0.
 func (d *decoder) next() byte {
 	d.space()
 	if d.at >= len(d.text) {
@@ -125,8 +124,8 @@ func (d *decoder) word(w string) bool {
 	return true
 }
 
-// Number takes the characters of a number; whether they form one is checked by
-// the general reader, as numbers are few and short.
+// number reads the characters of a number. Whether they form one is checked by jsontext, as
+// numbers are few and short.
 func (d *decoder) number() (any, error) {
 	start := d.at
 	for d.at < len(d.text) && isNumeric(d.text[d.at]) {
@@ -149,8 +148,7 @@ func isNumeric(c byte) bool {
 	return c >= '0' && c <= '9' || c == '-' || c == '+' || c == '.' || c == 'e' || c == 'E'
 }
 
-// isPlain recognises the numbers that positions are: digits without a leading
-// zero.
+// isPlain reports whether raw consists of digits without a leading zero, as positions do.
 func isPlain(raw []byte) bool {
 	for _, c := range raw {
 		if c < '0' || c > '9' {
@@ -160,7 +158,7 @@ func isPlain(raw []byte) bool {
 	return len(raw) > 0 && raw[0] != '0'
 }
 
-// quoted reads a text, and returns it boxed too.
+// quoted reads a text and also returns it boxed.
 func (d *decoder) quoted() (string, any, error) {
 	start := d.at
 	escaped := false
@@ -200,7 +198,7 @@ func (d *decoder) keep(b []byte) (string, any) {
 	return k.text, k.any
 }
 
-// separator moves over a comma, or over the closing byte, and says which.
+// separator skips a comma or the closing byte, and reports whether it was the latter.
 func (d *decoder) separator(closing byte) (done bool, err error) {
 	c := d.next()
 	d.at++
@@ -272,8 +270,8 @@ func (d *decoder) object(depth int) (any, error) {
 	return n, nil
 }
 
-// shape returns the same list for the same names. Nobody may change it: setting
-// a further field of a node makes a list of its own.
+// shape returns the same list for the same names. The list is read-only: adding a field to
+// a node makes a new list.
 func (d *decoder) shape(names []string) []string {
 	at := len(names) * 31
 	for _, name := range names {

@@ -1,12 +1,12 @@
 package sqltree
 
-// Edits are changes to a tree that wait until the tree was walked.
+// Edits are changes to a tree that are made after the tree has been walked.
 type Edits struct{ list []func() }
 
 // Add adds a change.
 func (e *Edits) Add(change func()) { e.list = append(e.list, change) }
 
-// Replace replaces n by what build returns then, under the same alias.
+// Replace adds a change that replaces n with the result of build, under the alias of n.
 func (e *Edits) Replace(n *Node, build func() *Node) {
 	e.Add(func() {
 		alias := n.Str("alias")

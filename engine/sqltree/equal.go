@@ -2,8 +2,8 @@ package sqltree
 
 import "strconv"
 
-// Equal compares two trees. Positions do not count, and an absent field equals
-// its default.
+// Equal reports whether two trees are equal. Positions are ignored, and an absent field
+// equals its default.
 func Equal(a, b any) bool {
 	switch x := a.(type) {
 	case *Node:
@@ -44,10 +44,10 @@ func Equal(a, b any) bool {
 	return a == b || IsDefault(a) && IsDefault(b)
 }
 
-// trueByDefault are the flags that mean true when they are left out.
+// trueByDefault holds the flags that are true if absent.
 var trueByDefault = Set("setop_all", "union_all")
 
-// IsDefault reports the values that a field has when it is left out.
+// IsDefault reports whether v is the value of an absent field.
 func IsDefault(v any) bool {
 	switch v := v.(type) {
 	case nil:
@@ -64,8 +64,8 @@ func IsDefault(v any) bool {
 	return false
 }
 
-// isEmptyNode reports an object that holds defaults only, as an empty WITH or
-// an empty ORDER BY of an aggregate does.
+// isEmptyNode reports whether n holds defaults only, as an empty WITH or an empty ORDER BY
+// of an aggregate does.
 func isEmptyNode(n *Node) bool {
 	for i, k := range n.keys {
 		if k == "type" && n.vals[i] == "ORDER_MODIFIER" {
@@ -78,6 +78,7 @@ func isEmptyNode(n *Node) bool {
 	return true
 }
 
+// IndexOf returns v, a [Number], as an int, or -1 if it is not a small index.
 func IndexOf(v any) int {
 	num, _ := v.(Number)
 	n := -1
@@ -90,4 +91,5 @@ func IndexOf(v any) int {
 	return n
 }
 
+// NumberOf returns an integer as a [Number].
 func NumberOf(i int) Number { return Number(strconv.Itoa(i)) }

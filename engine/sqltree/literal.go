@@ -4,10 +4,12 @@ import (
 	"math/big"
 )
 
+// Family is the type family of a literal.
 type Family int
 
+// The families.
 const (
-	ExactNumber Family = iota // exact: an integer or a decimal
+	ExactNumber Family = iota // an integer or a decimal
 	Float
 	TextLiteral
 	Boolean
@@ -22,9 +24,9 @@ type Literal struct {
 	Text   string
 }
 
-// LiteralOf reads a constant, or a constant under one cast to a date, a
-// timestamp, DOUBLE or BOOLEAN: the forms that literals take in the tree. NULL
-// is none.
+// LiteralOf returns the literal that n is: a constant, or a constant below one cast to a
+// date, a timestamp, DOUBLE or BOOLEAN, which are the forms of literals in the tree. It
+// returns false for NULL and for anything else.
 func LiteralOf(n *Node) (Literal, bool) {
 	switch {
 	case n.Is("class", "CONSTANT"):
@@ -54,6 +56,8 @@ func LiteralOf(n *Node) (Literal, bool) {
 	return Literal{}, false
 }
 
+// LiteralValue returns the literal in the value of a constant, or false for NULL and
+// for types without literals.
 func LiteralValue(v *Node) (Literal, bool) {
 	if v == nil || v.Flag("is_null") {
 		return Literal{}, false
@@ -82,7 +86,7 @@ func LiteralValue(v *Node) (Literal, bool) {
 	return Literal{}, false
 }
 
-// Scaled writes a decimal's stored integer with its point.
+// Scaled returns a decimal, given its unscaled integer and its scale, with a decimal point.
 func Scaled(digits, scale string) (string, bool) {
 	n, ok := new(big.Int).SetString(digits, 10)
 	s := 0

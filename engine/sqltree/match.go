@@ -2,8 +2,8 @@ package sqltree
 
 import "bytes"
 
-// Matches reports whether text is a tree equal to want, without building it.
-// A no says nothing: the trees may still be equal after both are made canonical.
+// Matches reports whether text is a tree equal to want, without building it. False is
+// inconclusive: the trees may still be equal in their canonical forms.
 func Matches(text []byte, want *Node) bool {
 	m := matcher{decoder{text: text, depth: 1 << 20, lean: true}}
 	ok := m.value(want)
@@ -13,7 +13,7 @@ func Matches(text []byte, want *Node) bool {
 
 type matcher struct{ decoder }
 
-// value moves over one value and compares it.
+// value reads one value and compares it.
 func (m *matcher) value(want any) bool {
 	switch c := m.next(); c {
 	case '{':
@@ -21,7 +21,7 @@ func (m *matcher) value(want any) bool {
 		if n == nil {
 			return m.slow(want)
 		}
-		return m.Fields(n)
+		return m.fields(n)
 	case '[':
 		list, _ := want.([]any)
 		if len(list) == 0 {
@@ -41,7 +41,7 @@ func (m *matcher) value(want any) bool {
 	return m.slow(want)
 }
 
-// slow decodes the value and compares it like any other.
+// slow decodes a value and compares it with [Equal].
 func (m *matcher) slow(want any) bool {
 	got, err := m.decoder.value(0)
 	return err == nil && Equal(want, got)
@@ -63,7 +63,7 @@ func (m *matcher) items(want []any) bool {
 	}
 }
 
-func (m *matcher) Fields(want *Node) bool {
+func (m *matcher) fields(want *Node) bool {
 	m.at++
 	if m.next() == '}' {
 		m.at++
@@ -113,8 +113,8 @@ func (m *matcher) Fields(want *Node) bool {
 	return true
 }
 
-// index finds a field, looking first where it is expected. Nodes have fewer
-// than 64 fields.
+// index returns the position of a field, which is tried at the expected position first.
+// Nodes have fewer than 64 fields.
 func (n *Node) index(key string, at int) int {
 	if at < len(n.keys) && n.keys[at] == key {
 		return at

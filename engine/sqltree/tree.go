@@ -4,12 +4,14 @@ import (
 	"iter"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Node is one JSON object of DuckDB's tree. Values are *node, []any, string,
-// number, bool or nil. Order of fields is kept, so that printing is stable.
+// Node is one JSON object of DuckDB's tree. Its values are *Node, []any, string, [Number],
+// bool or nil. The order of fields is preserved. All methods that read accept a nil Node,
+// which has no fields.
 //
 // Nodes share their lists of keys, which are never written to.
 type Node struct {
@@ -17,10 +19,11 @@ type Node struct {
 	vals []any
 }
 
-// Number is a JSON number as exact text. Positions reach 2^64-1, which a
-// float64 would change into something that DuckDB does not read back.
+// Number is a JSON number as exact text. Positions reach 2^64-1, which a float64 would
+// change into a number that DuckDB does not accept.
 type Number string
 
+// Object returns a node with the given fields, as name and value in turn.
 func Object(pairs ...any) *Node {
 	n := &Node{}
 	for i := 0; i < len(pairs); i += 2 {
@@ -43,6 +46,7 @@ func (n *Node) Get(key string) any {
 	return nil
 }
 
+// Set changes or adds a field.
 func (n *Node) Set(key string, v any) {
 	for i, k := range n.keys {
 		if k == key {
@@ -54,15 +58,25 @@ func (n *Node) Set(key string, v any) {
 	n.vals = append(n.vals, v)
 }
 
-func (n *Node) Str(key string) string     { s, _ := n.Get(key).(string); return s }
-func (n *Node) Flag(key string) bool      { b, _ := n.Get(key).(bool); return b }
-func (n *Node) Child(key string) *Node    { c, _ := n.Get(key).(*Node); return c }
-func (n *Node) List(key string) []any     { l, _ := n.Get(key).([]any); return l }
-func (n *Node) Is(field, val string) bool { return n != nil && n.Str(field) == val }
+// Str returns a field's text, or an empty string.
+func (n *Node) Str(key string) string { s, _ := n.Get(key).(string); return s }
 
-// Become replaces n's content, for everyone who holds n.
+// Flag returns a field's flag, or false.
+func (n *Node) Flag(key string) bool { b, _ := n.Get(key).(bool); return b }
+
+// Child returns a field's node, or nil.
+func (n *Node) Child(key string) *Node { c, _ := n.Get(key).(*Node); return c }
+
+// List returns a field's list, or nil.
+func (n *Node) List(key string) []any { l, _ := n.Get(key).([]any); return l }
+
+// Is reports whether a field has the given text.
+func (n *Node) Is(field, text string) bool { return n != nil && n.Str(field) == text }
+
+// Become replaces the content of n with that of o.
 func (n *Node) Become(o *Node) { n.keys, n.vals = o.keys, o.vals }
 
+// Strings returns the texts of a list.
 func (n *Node) Strings(key string) []string {
 	list := n.List(key)
 	out := make([]string, 0, len(list))
@@ -73,7 +87,7 @@ func (n *Node) Strings(key string) []string {
 	return out
 }
 
-// Each returns the nodes of a list.
+// Each iterates over the nodes of a list. An item that is not a node is nil.
 func (n *Node) Each(key string) iter.Seq[*Node] {
 	return func(yield func(*Node) bool) {
 		for _, v := range n.List(key) {
@@ -84,8 +98,11 @@ func (n *Node) Each(key string) iter.Seq[*Node] {
 	}
 }
 
-// Nodes returns the nodes of a list.
+// Nodes returns the nodes of a list, as [Node.Each].
 func (n *Node) Nodes(key string) []*Node { return slices.Collect(n.Each(key)) }
+
+// Function returns the name of the function that n calls, in lower case.
+func (n *Node) Function() string { return strings.ToLower(n.Str("function_name")) }
 
 // Argument returns the i-th child of n, or nil.
 func (n *Node) Argument(i int) *Node {
@@ -122,8 +139,8 @@ func (n *Node) Convert(f func(key string, v any) any) *Node {
 // Clone returns a deep copy of n.
 func (n *Node) Clone() *Node { return n.CloneNoting(func(from, to *Node) {}) }
 
-// CloneNoting returns a deep copy of n and calls note with every node below n, and n
-// itself, and its finished copy.
+// CloneNoting returns a deep copy of n. It calls note with every node and its finished
+// copy, children first.
 func (n *Node) CloneNoting(note func(from, to *Node)) *Node {
 	if n == nil {
 		return nil
@@ -150,7 +167,7 @@ func cloneValue(v any, note func(from, to *Node)) any {
 	return v
 }
 
-// Encode appends the JSON of v.
+// Encode appends the JSON of v, which must consist of the types of a tree.
 func Encode(b []byte, v any) []byte {
 	switch v := v.(type) {
 	case nil:
@@ -192,7 +209,7 @@ func Encode(b []byte, v any) []byte {
 	panic("sqlguard: value outside the tree's types")
 }
 
-// Offset is the byte offset that the parser gave n, or -1.
+// Offset returns the byte offset in the text that the parser gave n, or -1.
 func Offset(n *Node) int {
 	v, ok := n.Get("query_location").(Number)
 	if !ok {

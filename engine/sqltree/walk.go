@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Step is what a visitor makes of a node.
+// Step tells [Walk] how to continue after a node.
 type Step int
 
 // The steps.
@@ -18,8 +18,8 @@ const (
 	Stop
 )
 
-// Walk visits the nodes of v, each before the nodes below it, and reports whether a
-// visit ended the walk. It visits the content that a node has after its own visit.
+// Walk visits the nodes of v, each before the nodes below it, and reports whether a visit
+// returned [Stop]. A visit may change the node; Walk continues with its new content.
 func Walk(v any, visit func(*Node) Step) (stopped bool) {
 	switch v := v.(type) {
 	case *Node:
@@ -43,8 +43,7 @@ func Walk(v any, visit func(*Node) Step) (stopped bool) {
 	return false
 }
 
-// Contains reports whether an expression of a class stands in v itself, and not
-// in a subquery of it.
+// Contains reports whether v contains an expression of a class outside its subqueries.
 func Contains(v any, class string) bool {
 	return Walk(v, func(n *Node) Step {
 		switch {
@@ -57,7 +56,7 @@ func Contains(v any, class string) bool {
 	})
 }
 
-// Conjuncts splits a condition at its top-level ANDs.
+// Conjuncts returns the conditions that the top-level ANDs of e connect.
 func Conjuncts(e *Node) []*Node {
 	if e == nil {
 		return nil

@@ -11,9 +11,8 @@ import (
 	"github.com/lakewarden/lakewarden/engine/sqltree"
 )
 
-// The bounds of arguments. The engine neither limits the memory of long texts
-// nor interrupts the quadratic functions, so a value of a vector of 2,048 rows
-// must stay small.
+// The bounds of arguments. The engine neither limits the memory of long texts nor
+// interrupts quadratic functions, so every value of a vector of 2,048 rows must be small.
 const (
 	maxPad        = 10_000    // result of lpad and rpad, characters
 	maxRepeat     = 10_000    // result of repeat over computed arguments, bytes
@@ -50,13 +49,13 @@ type Bounds struct {
 	patterns, searches int64
 	// reduces counts the calls of list_reduce.
 	reduces int
-	// lambdas is the number of lambdas around the walk; nested says that the lambda
-	// that it left last contained another.
+	// lambdas is the number of lambdas around the current expression. nested reports
+	// whether the lambda that was visited last contains another one.
 	lambdas int
 	nested  bool
 	// Unnested is the argument of the unnest that was seen last.
 	Unnested *sqltree.Node
-	// columnNames holds the calls inside COLUMNS(…), which see names of columns.
+	// columnNames holds the calls inside COLUMNS(…), whose arguments are names of columns.
 	columnNames map[*sqltree.Node]bool
 }
 
@@ -104,9 +103,8 @@ func init() {
 	}
 }
 
-// distanceRule bounds the lengths of texts that are compared in time quadratic
-// in them: an interrupt waits for the whole vector, and for all distances that
-// stand in one operator.
+// distanceRule bounds the lengths of texts that are compared in quadratic time: an
+// interrupt waits for the whole vector, and for all distances in one operator.
 func distanceRule(b *Bounds, n *sqltree.Node, _ string) *refusal.Error {
 	b.distances++
 	if b.distances > maxDistances {
@@ -136,7 +134,8 @@ func reduceRule(b *Bounds, n *sqltree.Node, _ string) *refusal.Error {
 	}
 	if lambda := n.Argument(1); limits.MakesLonger(lambda) {
 		if !limits.GrowsByElements(lambda) {
-			return refusal.New(refusal.CodeArgument, "", "a lambda that makes its first argument longer in every step may use its arguments and %d bytes of constants", limits.MaxGrownBy)
+			return refusal.New(refusal.CodeArgument, "",
+				"a lambda that makes its first argument longer in every step may use its arguments and %d bytes of constants", limits.MaxGrownBy)
 		}
 		return b.Bound(n, 0, measureText, maxGrown)
 	}
@@ -148,8 +147,8 @@ func reduceRule(b *Bounds, n *sqltree.Node, _ string) *refusal.Error {
 	})
 }
 
-// samplesRule bounds what reservoir_quantile keeps: it is allocated at once, and
-// where it cannot be the engine breaks.
+// samplesRule bounds the sample of reservoir_quantile. The engine allocates it at once and
+// fails fatally if it cannot.
 func samplesRule(_ *Bounds, n *sqltree.Node, _ string) *refusal.Error {
 	size := n.Argument(2)
 	if size == nil {
@@ -161,9 +160,8 @@ func samplesRule(_ *Bounds, n *sqltree.Node, _ string) *refusal.Error {
 	return nil
 }
 
-// bitRangeRule bounds the bits that bitstring_agg sets up for every group. Without
-// a range it takes the engine's statistics of the column, which may be those of
-// hidden rows.
+// bitRangeRule bounds the bits that bitstring_agg allocates for every group. Without a
+// range the engine uses its statistics of the column, which may come from hidden rows.
 func bitRangeRule(_ *Bounds, n *sqltree.Node, _ string) *refusal.Error {
 	low, okLow := constantInt(n.Argument(1))
 	high, okHigh := constantInt(n.Argument(2))
@@ -173,15 +171,15 @@ func bitRangeRule(_ *Bounds, n *sqltree.Node, _ string) *refusal.Error {
 	return nil
 }
 
-// constantInt reads a constant integer of less than 61 bits, so that two may be
-// subtracted.
+// constantInt returns a constant integer of less than 61 bits, so that the difference of
+// two fits int64.
 func constantInt(n *sqltree.Node) (int64, bool) {
 	lit, ok := sqltree.LiteralOf(n)
 	v, err := strconv.ParseInt(lit.Text, 10, 61)
 	return v, ok && err == nil && lit.Family == sqltree.ExactNumber
 }
 
-// formatRule takes constant formats with small widths only.
+// formatRule allows only constant formats with small widths.
 func formatRule(_ *Bounds, n *sqltree.Node, _ string) *refusal.Error {
 	lit, ok := sqltree.LiteralOf(n.Argument(0))
 	if !ok || lit.Family != sqltree.TextLiteral {
@@ -214,8 +212,7 @@ func formatRule(_ *Bounds, n *sqltree.Node, _ string) *refusal.Error {
 	}
 }
 
-// Separator takes constant separators only, which is what the engine does
-// too.
+// Separator allows only constant separators, as the engine does.
 func Separator(n *sqltree.Node, i int) *refusal.Error {
 	sep := n.Argument(i)
 	if sep == nil {
@@ -231,8 +228,8 @@ func Separator(n *sqltree.Node, i int) *refusal.Error {
 	return nil
 }
 
-// constantSize is the length of a constant text, of chr(…), or of several of
-// these joined.
+// constantSize returns the length of a constant text, of chr(…), or of a concatenation of
+// these.
 func constantSize(n *sqltree.Node) (int, bool) {
 	if lit, ok := sqltree.LiteralOf(n); ok {
 		return len(lit.Text), lit.Family == sqltree.TextLiteral
@@ -255,8 +252,7 @@ func constantSize(n *sqltree.Node) (int, bool) {
 	return 0, false
 }
 
-// aggregateRule holds the aggregate that list_aggregate names against the list
-// of functions.
+// aggregateRule checks the aggregate that list_aggregate names like a call of it.
 func aggregateRule(_ *Bounds, n *sqltree.Node, _ string) *refusal.Error {
 	lit, ok := sqltree.LiteralOf(n.Argument(1))
 	if !ok || lit.Family != sqltree.TextLiteral {
@@ -272,8 +268,8 @@ func aggregateRule(_ *Bounds, n *sqltree.Node, _ string) *refusal.Error {
 	return nil
 }
 
-// nestingRule bounds JSON that the engine walks by recursion: its stack ends,
-// and with it the process, at some ten thousand levels.
+// nestingRule bounds JSON that the engine walks recursively: its stack overflows at some
+// ten thousand levels, which ends the process.
 func nestingRule(b *Bounds, n *sqltree.Node, _ string) *refusal.Error {
 	for i := range n.List("children") {
 		if err := b.Bound(n, i, "strlen", maxNested); err != nil {
@@ -283,8 +279,7 @@ func nestingRule(b *Bounds, n *sqltree.Node, _ string) *refusal.Error {
 	return nil
 }
 
-// jsonTypeRule keeps type names that a cast may not use out of the structure
-// that from_json takes.
+// jsonTypeRule refuses type names in the structure of from_json that a cast may not use.
 func jsonTypeRule(_ *Bounds, n *sqltree.Node, _ string) *refusal.Error {
 	lit, ok := sqltree.LiteralOf(n.Argument(1))
 	if !ok || lit.Family != sqltree.TextLiteral {

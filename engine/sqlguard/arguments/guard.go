@@ -10,7 +10,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine/sqltree"
 )
 
-// guardArg is the lambda's parameter in our guards.
+// guardArg is the parameter of the lambdas in guards.
 const guardArg = "lw_arg"
 
 func guardError() *sqltree.Node {
@@ -23,10 +23,9 @@ type operand struct {
 	expr *sqltree.Node
 }
 
-// guard builds an expression over operands that evaluates each of them once,
-// although body names it several times: plain columns stand for themselves,
-// anything else becomes the parameter of a lambda, which is the one expression
-// of SQL that can name a value.
+// guard returns an expression over operands that evaluates each operand once, although body
+// may use it several times. Plain columns are repeated; anything else becomes the parameter
+// of a lambda, which is the only way in SQL to name a value inside an expression.
 func guard(operands []operand, body func(use func(name string) *sqltree.Node) *sqltree.Node) *sqltree.Node {
 	if use, ok := plainOperands(operands); ok {
 		return body(use)
@@ -49,8 +48,8 @@ func guard(operands []operand, body func(use func(name string) *sqltree.Node) *s
 	return sqltree.Call("list_extract", false, list, sqltree.Integer(1))
 }
 
-// plainOperands serves operands that may be repeated as they are. A bare word
-// such as current_user is none: it is replaced later, in one place.
+// plainOperands returns copies of operands that may be repeated. A bare word such as
+// current_user may not, because it is replaced later in one place.
 func plainOperands(operands []operand) (func(string) *sqltree.Node, bool) {
 	byName := map[string]*sqltree.Node{}
 	for _, o := range operands {
@@ -68,7 +67,7 @@ func plainOperands(operands []operand) (func(string) *sqltree.Node, bool) {
 	}, true
 }
 
-// typed gives a parameter the type that the function would have given it.
+// typed casts a parameter to the type that the function would have given it.
 func typed(n *sqltree.Node, typ string) *sqltree.Node {
 	if n.Is("class", "PARAMETER") {
 		return sqltree.Cast(n, typ)
@@ -76,17 +75,17 @@ func typed(n *sqltree.Node, typ string) *sqltree.Node {
 	return n
 }
 
-// measureText measures a value of any type by the text that it casts to.
+// measureText measures a value of any type by its text.
 const measureText = "text"
 
-// Bound limits an argument: its value when measure is empty, else what the
-// function of that name says about it.
+// Bound limits the i-th argument. If measure is empty, the value itself is limited,
+// otherwise the result of the function that measure names.
 func (b *Bounds) Bound(n *sqltree.Node, i int, measure string, limit int64) *refusal.Error {
 	return b.boundLater(n, i, measure, limit, func() int64 { return limit })
 }
 
-// boundLater is bound for a limit that is known when the whole statement was
-// seen; most is the largest that it can be.
+// boundLater is Bound with a limit that is known after the whole statement was walked. most
+// is the largest possible limit.
 func (b *Bounds) boundLater(n *sqltree.Node, i int, measure string, most int64, limit func() int64) *refusal.Error {
 	arg := n.Argument(i)
 	if arg == nil {
@@ -131,7 +130,7 @@ func (b *Bounds) boundLater(n *sqltree.Node, i int, measure string, most int64, 
 	return nil
 }
 
-// repeatRule bounds the product of length and count.
+// repeatRule bounds the product of the length and the count.
 func repeatRule(b *Bounds, n *sqltree.Node, _ string) *refusal.Error {
 	text, count := n.Argument(0), n.Argument(1)
 	if text == nil || count == nil || n.Argument(2) != nil {
@@ -157,10 +156,10 @@ func repeatRule(b *Bounds, n *sqltree.Node, _ string) *refusal.Error {
 	return nil
 }
 
-// replaceRule bounds how much longer a text can become by replacements, which
-// the engine's memory limit does not see.
+// replaceRule bounds how much longer a text becomes by replacements, which the engine's
+// memory limit does not cover.
 func replaceRule(b *Bounds, n *sqltree.Node, _ string) *refusal.Error {
-	name := strings.ToLower(n.Str("function_name"))
+	name := n.Function()
 	if count := len(n.List("children")); count < 3 || count > 4 {
 		return nil // not a call that exists
 	}

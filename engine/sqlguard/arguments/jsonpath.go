@@ -7,16 +7,15 @@ import (
 	"github.com/lakewarden/lakewarden/engine/sqltree"
 )
 
-// A step .. of a JSON path looks at every value below; a second one does so for
-// each value that the first one found. The engine follows the path of one row
-// without looking for an interrupt, so that a few kilobytes of nested JSON and
-// three such steps hold it for minutes. One step is linear.
+// A step ".." of a JSON path visits every value below; a second one does so for each value
+// that the first one found. The engine does not check for an interrupt while it follows the
+// path in one row, so a few kilobytes of nested JSON and three such steps take minutes. One
+// step is linear.
 
 const (
-	// everyLevel is what such a step looks like. A key that holds it in quotes
-	// counts as well.
+	// everyLevel is that step. A quoted key that contains it is counted too.
 	everyLevel = ".."
-	// pathStart begins a path; other texts are a key or have no such steps.
+	// pathStart begins a path; other texts are keys or have no such steps.
 	pathStart = "$"
 )
 
@@ -35,15 +34,13 @@ func pathsRule(b *Bounds, n *sqltree.Node, _ string) *refusal.Error {
 	return nil
 }
 
-// Arrow bounds the path of json -> path, which the parser cannot tell from a
-// lambda.
+// Arrow bounds the path of json -> path. In the tree it has the form of a lambda.
 func (b *Bounds) Arrow(n *sqltree.Node) *refusal.Error {
 	return b.path(n.Child("expr"), func(guarded *sqltree.Node) { n.Set("expr", guarded) })
 }
 
-// path checks a constant path. What is computed, or is a parameter, may search
-// no level at all: the engine takes such a path only where it can compute it
-// before the statement runs.
+// path checks a constant path. A computed path or a parameter may not contain everyLevel:
+// the engine accepts it only where it can compute the path before the statement runs.
 func (b *Bounds) path(arg *sqltree.Node, put func(guarded *sqltree.Node)) *refusal.Error {
 	if paths, ok := constantPaths(arg); ok {
 		for _, p := range paths {
@@ -74,7 +71,7 @@ func (b *Bounds) path(arg *sqltree.Node, put func(guarded *sqltree.Node)) *refus
 	return nil
 }
 
-// constantPaths are the texts of a constant or of a list of constants.
+// constantPaths returns the texts of a constant or of a list of constants.
 func constantPaths(arg *sqltree.Node) ([]string, bool) {
 	if arg.Is("class", "CONSTANT") && arg.Child("value").Flag("is_null") {
 		return nil, true
@@ -86,8 +83,8 @@ func constantPaths(arg *sqltree.Node) ([]string, bool) {
 		return nil, false
 	}
 	var out []string
-	for _, item := range arg.List("children") {
-		lit, ok := sqltree.LiteralOf(item.(*sqltree.Node))
+	for item := range arg.Each("children") {
+		lit, ok := sqltree.LiteralOf(item)
 		if !ok {
 			return nil, false
 		}

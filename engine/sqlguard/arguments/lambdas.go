@@ -16,8 +16,8 @@ const (
 	maxLambdas    = 2   // depth of lambdas in lambdas
 )
 
-// LambdaCall visits the arguments of a call that takes a lambda, and bounds the list
-// that it walks.
+// LambdaCall visits the arguments of a call with a lambda, and bounds the list that it
+// iterates over.
 func (b *Bounds) LambdaCall(n *sqltree.Node, visit func(arg *sqltree.Node) *refusal.Error) *refusal.Error {
 	if b.lambdas >= maxLambdas {
 		return refusal.New(refusal.CodeTooComplex, n.Str("function_name"), "lambdas are nested deeper than %d", maxLambdas).At(n)

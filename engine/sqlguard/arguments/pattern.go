@@ -7,9 +7,9 @@ import (
 	"github.com/lakewarden/lakewarden/engine/sqltree"
 )
 
-// The engine matches LIKE and GLOB by trying again behind every wildcard, and
-// finds a text in a text by trying every place. Neither looks for an interrupt,
-// so that the work of one row must stay small.
+// The engine matches LIKE and GLOB by backtracking at every wildcard, and finds a text in a
+// text by trying every position. Neither checks for an interrupt, so the work of one row
+// must be small.
 const (
 	maxMatched   = 20_000     // text that regular expressions are counted in, bytes
 	maxNeedle    = 1_000      // constant text to be found in any other, bytes
@@ -34,7 +34,7 @@ func patternRule(b *Bounds, n *sqltree.Node, _ string) *refusal.Error {
 	if text == nil || pattern == nil {
 		return nil // not a call that exists
 	}
-	name := strings.ToLower(n.Str("function_name"))
+	name := n.Function()
 	if b.columnNames[n] || text.Is("class", "STAR") && !text.Flag("columns") { // * LIKE chooses columns
 		return columnPattern(pattern)
 	}
@@ -83,8 +83,8 @@ func patternRule(b *Bounds, n *sqltree.Node, _ string) *refusal.Error {
 	return nil
 }
 
-// columnPattern takes the patterns of COLUMNS(…). They are matched with names,
-// which are short, in a place where no guard can stand.
+// columnPattern checks a pattern of COLUMNS(…). It is matched with names, which are short,
+// and cannot be guarded.
 func columnPattern(pattern *sqltree.Node) *refusal.Error {
 	lit, ok := sqltree.LiteralOf(pattern)
 	if !ok || lit.Family != sqltree.TextLiteral {
@@ -96,7 +96,7 @@ func columnPattern(pattern *sqltree.Node) *refusal.Error {
 	return nil
 }
 
-// ColumnNames notes the calls below v, which is the expression of COLUMNS(…).
+// ColumnNames records the calls below v, the expression of COLUMNS(…).
 func (b *Bounds) ColumnNames(v any) {
 	sqltree.Walk(v, func(n *sqltree.Node) sqltree.Step {
 		if n.Is("class", "FUNCTION") {
@@ -106,8 +106,8 @@ func (b *Bounds) ColumnNames(v any) {
 	})
 }
 
-// wildcardRuns counts the wildcards behind which matching tries again: several
-// in a row are one, and behind the last sign there is nothing to try.
+// wildcardRuns counts the wildcards at which matching backtracks: consecutive ones count
+// once, and one at the end does not count.
 func wildcardRuns(pattern string, wild byte) int {
 	runs := 0
 	for i := range len(pattern) {
@@ -129,7 +129,7 @@ func longestText(runs, pattern int, steps int64) int64 {
 	return int64(runs)
 }
 
-// stepsOf returns the most steps that matching a text of the given length takes.
+// stepsOf returns the maximum number of steps for matching a text of the given length.
 func stepsOf(runs, pattern int, text int64) int64 {
 	steps := int64(pattern/runs + 1)
 	for i := range int64(runs) {
@@ -151,7 +151,7 @@ func root(n int64, exponent int) int64 {
 	}
 }
 
-// computedPattern bounds a pattern that is known while rows flow.
+// computedPattern bounds a pattern that is known only while rows flow.
 func (b *Bounds) computedPattern(n *sqltree.Node, name, wild string) {
 	b.patterns++
 	b.edits.Replace(n, func() *sqltree.Node {
@@ -179,7 +179,7 @@ func (b *Bounds) computedPattern(n *sqltree.Node, name, wild string) {
 	})
 }
 
-// needleRule bounds the functions that look for a text in a text.
+// needleRule bounds the functions that search for a text in a text.
 func needleRule(b *Bounds, n *sqltree.Node, _ string) *refusal.Error {
 	if n.Argument(1) == nil {
 		return nil // not a call that exists
@@ -187,7 +187,7 @@ func needleRule(b *Bounds, n *sqltree.Node, _ string) *refusal.Error {
 	if lit, ok := sqltree.LiteralOf(n.Argument(1)); ok && (lit.Family != sqltree.TextLiteral || len(lit.Text) <= maxNeedle) {
 		return nil
 	}
-	b.searched(n, strings.ToLower(n.Str("function_name")))
+	b.searched(n, n.Function())
 	return nil
 }
 
@@ -202,7 +202,7 @@ func (b *Bounds) searched(n *sqltree.Node, name string) {
 	})
 }
 
-// operandsOf names the first arguments of a call a, b, ….
+// operandsOf returns the first arguments of a call, named a, b and so on.
 func operandsOf(n *sqltree.Node, count int) []operand {
 	out := make([]operand, count)
 	for i := range out {
@@ -215,7 +215,7 @@ func operandsOf(n *sqltree.Node, count int) []operand {
 	return out
 }
 
-// rebuilt is the call over the operands, with its further arguments as they were.
+// rebuilt returns the call over the operands and its further arguments.
 func rebuilt(n *sqltree.Node, name string, use func(string) *sqltree.Node) *sqltree.Node {
 	args := []any{use("a"), use("b")}
 	if rest := n.List("children"); len(rest) > 2 {
@@ -224,8 +224,8 @@ func rebuilt(n *sqltree.Node, name string, use func(string) *sqltree.Node) *sqlt
 	return sqltree.Call(name, n.Flag("is_operator"), args...)
 }
 
-// sizeOf is the length of a value as text, in bytes: some of these functions
-// take lists too.
+// sizeOf returns an expression for the length in bytes of a value as text, because some of
+// these functions also accept lists.
 func sizeOf(n *sqltree.Node) *sqltree.Node {
 	return sqltree.Call("strlen", false, sqltree.Cast(n, "VARCHAR"))
 }

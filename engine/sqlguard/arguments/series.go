@@ -7,9 +7,9 @@ import (
 	"github.com/lakewarden/lakewarden/engine/sqltree"
 )
 
-// seriesRule bounds range and generate_series. As a list, every row of a vector
-// may hold one, which the engine's memory limit does not bound; as rows it is a
-// stream that can be interrupted.
+// seriesRule bounds range and generate_series. As a list, a series is held for every row of
+// a vector, which the engine's memory limit does not cover. As a table function it is a
+// stream, which can be interrupted.
 func seriesRule(b *Bounds, n *sqltree.Node, namespace string) *refusal.Error {
 	args := n.List("children")
 	if len(args) == 0 || len(args) > 3 {
@@ -37,7 +37,7 @@ func seriesRule(b *Bounds, n *sqltree.Node, namespace string) *refusal.Error {
 	return nil
 }
 
-// constantCount is the number of elements of a series of constant integers.
+// constantCount returns the number of elements of a series of constant integers.
 func constantCount(n *sqltree.Node) (*big.Int, bool) {
 	var v [3]*big.Int
 	args := n.List("children")
@@ -66,8 +66,8 @@ func constantCount(n *sqltree.Node) (*big.Int, bool) {
 	return count.Div(count, step), true
 }
 
-// guardedSeries fails when the element after the limit would still lie before
-// the end. The comparison holds for numbers, dates and timestamps alike.
+// guardedSeries returns a series that fails if the element after the limit is still before
+// the end. The comparison is valid for numbers, dates and timestamps.
 func guardedSeries(n *sqltree.Node, limit int64) *sqltree.Node {
 	name := n.Str("function_name")
 	names := []string{"a", "b", "c"}

@@ -10,26 +10,24 @@ import (
 	"github.com/lakewarden/lakewarden/engine/sqltree"
 )
 
-// Argument is the value of a parameter as far as plans look at it. The zero value
-// knows nothing.
+// Argument is what plans know of the value of a parameter. The zero value knows nothing.
 type Argument struct {
-	// Null says that the value is NULL.
+	// Null reports whether the value is NULL.
 	Null bool
-	// Literal is the value as a literal would say it, if HasLiteral.
+	// Literal is the value as a literal, if HasLiteral.
 	Literal    sqltree.Literal
 	HasLiteral bool
-	// Precision and Scale are those of a DECIMAL; an integer has none.
+	// Precision and Scale are those of a DECIMAL; both are zero for an integer.
 	Precision, Scale int
-	// Kind tells apart the arguments for which a statement is proved in different
-	// ways; it says nothing else of the value.
+	// kind identifies arguments that share a plan. It reveals nothing else of the value.
 	kind string
 }
 
-// Arguments are those of a statement by the name of the parameter, in lower case.
+// Arguments maps the parameters of a statement, in lower case, to their arguments.
 type Arguments map[string]Argument
 
-// ArgumentsOf leaves out what the engine will refuse: names that differ in case
-// only, and values of both sorts.
+// ArgumentsOf returns the arguments of a statement, except those that the engine will
+// refuse: names that differ only in case, and named together with positional arguments.
 func ArgumentsOf(args engine.Args) Arguments {
 	out := Arguments{}
 	if len(args.Positional) > 0 && len(args.Named) > 0 {
@@ -53,12 +51,12 @@ func ArgumentsOf(args engine.Args) Arguments {
 	return out
 }
 
-// Of is the argument of a parameter of the tree; the zero value knows nothing.
+// Of returns the argument of a parameter of the tree.
 func (a Arguments) Of(parameter *sqltree.Node) Argument {
 	return a[strings.ToLower(parameter.Str("identifier"))]
 }
 
-// argumentOf follows what the engine makes of bound values.
+// argumentOf types a value as the engine types bound values.
 func argumentOf(v any) Argument {
 	switch v := v.(type) {
 	case nil:
@@ -84,7 +82,8 @@ func literalArgument(kind string, family sqltree.Family, text string) Argument {
 // maxDecimal is the engine's largest width of a DECIMAL.
 const maxDecimal = 38
 
-// numberArgument is a number without exponent: others are doubles.
+// numberArgument returns the argument of a number without exponent. Other numbers are
+// doubles.
 func numberArgument(text string) Argument {
 	if v, err := strconv.ParseInt(text, 10, 64); err == nil {
 		return argumentOf(v)
@@ -105,7 +104,7 @@ func numberArgument(text string) Argument {
 	return out
 }
 
-// timeForm says which dates and times a text can stand for.
+// timeForm returns which kinds of date or time a text can represent.
 func timeForm(text string) string {
 	if IsDate(text) {
 		return "date"
@@ -119,8 +118,8 @@ func timeForm(text string) string {
 	return ""
 }
 
-// Kinds tells apart the arguments of the given parameters that need plans of their
-// own. It holds kinds of values and no value.
+// Kinds returns a text that is equal for arguments that share a plan. It contains kinds of
+// values and no value.
 func (a Arguments) Kinds(parameters []string) string {
 	var out strings.Builder
 	for _, p := range parameters {

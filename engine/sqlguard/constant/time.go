@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// IsDate accepts exactly yyyy-mm-dd of the proleptic calendar.
+// IsDate reports whether s is yyyy-mm-dd of the proleptic Gregorian calendar.
 func IsDate(s string) bool {
 	if len(s) != 10 || s < "0001" {
 		return false
@@ -14,8 +14,8 @@ func IsDate(s string) bool {
 	return err == nil
 }
 
-// AsTimestamp accepts yyyy-mm-dd, also with hh:mm:ss and up to six
-// fractional digits, and returns it in the one form that we print.
+// AsTimestamp returns yyyy-mm-dd, optionally with hh:mm:ss and up to six fractional digits,
+// in the canonical form of timestamps.
 func AsTimestamp(s string) (string, bool) {
 	if IsDate(s) {
 		return s + " 00:00:00", true
@@ -35,8 +35,7 @@ func AsTimestamp(s string) (string, bool) {
 	return s, true
 }
 
-// strictInstant accepts a strict timestamp with an offset (Z, +hh or +hh:mm),
-// and returns it in UTC.
+// strictInstant returns a timestamp with an offset (Z, +hh or +hh:mm) in UTC.
 func strictInstant(s string) (string, bool) {
 	i := strings.LastIndexAny(s, "Z+-")
 	if i < 19 {

@@ -13,14 +13,14 @@ import (
 type Value struct {
 	// SQL is the constant as a literal.
 	SQL string
-	// Text is the constant for pruning; types without one lack it.
+	// Text is the constant for pruning, if HasText.
 	Text    engine.ConditionValue
 	HasText bool
-	// instant says that text is a time in UTC, which it does not say itself.
+	// instant reports whether Text is in UTC without saying so.
 	instant bool
 }
 
-// Bound is the constant as a text that casts to the column's type.
+// Bound returns the constant as a text that casts to the column's type.
 func (v Value) Bound() string {
 	if v.instant {
 		return string(v.Text) + "+00"
@@ -32,14 +32,14 @@ func valueOf(sql, text string) Value {
 	return Value{SQL: sql, Text: engine.ConditionValue(text), HasText: true}
 }
 
-// intBits gives the range of the integer types; unsigned ones are negative.
+// intBits maps the integer types to their bits without sign; those of unsigned types are
+// negative.
 var intBits = map[string]int{
 	"TINYINT": 7, "SMALLINT": 15, "INTEGER": 31, "BIGINT": 63,
 	"UTINYINT": -8, "USMALLINT": -16, "UINTEGER": -32, "UBIGINT": -64,
 }
 
-// For reads e as a constant of exactly the column's type, or reports
-// that it is none.
+// For returns e as a constant of exactly the column's type, or false if it is not one.
 func For(col engine.Column, e *sqltree.Node) (Value, bool) {
 	lit, ok := sqltree.LiteralOf(e)
 	if !ok {
@@ -48,7 +48,7 @@ func For(col engine.Column, e *sqltree.Node) (Value, bool) {
 	return literalFor(col, lit, e.Is("class", "CONSTANT"))
 }
 
-// literalFor is For of a literal; bare says that no cast stands over it.
+// literalFor is [For] for a literal. bare reports that the literal has no cast.
 func literalFor(col engine.Column, lit sqltree.Literal, bare bool) (Value, bool) {
 	typ := col.Type
 	switch {
@@ -83,8 +83,8 @@ func literalFor(col engine.Column, lit sqltree.Literal, bare bool) (Value, bool)
 	return Value{}, false
 }
 
-// instantValue is a point in time. Without an offset it means what it means in
-// the statement: a time of the session's zone, which is UTC in every session.
+// instantValue returns a point in time. Without an offset it is a time of the session's
+// zone, which is UTC in every session.
 func instantValue(lit sqltree.Literal, bare bool) (Value, bool) {
 	switch {
 	case lit.Family == sqltree.Date && !IsDate(lit.Text):
@@ -100,6 +100,8 @@ func instantValue(lit sqltree.Literal, bare bool) (Value, bool) {
 	return valueOf("CAST('"+text+"' AS TIMESTAMP WITH TIME ZONE)", strings.TrimSuffix(text, "+00")), ok
 }
 
+// InRange reports whether v fits an integer type with the given bits without sign;
+// bits of unsigned types are negative.
 func InRange(v *big.Int, bits int) bool {
 	if bits < 0 {
 		return v.Sign() >= 0 && v.BitLen() <= -bits
@@ -110,7 +112,7 @@ func InRange(v *big.Int, bits int) bool {
 	return v.BitLen() <= bits
 }
 
-// decimalValue is a number that a DECIMAL(p,s) holds exactly.
+// decimalValue returns a number that typ, a DECIMAL(p,s), holds exactly.
 func decimalValue(typ string, lit sqltree.Literal) (Value, bool) {
 	width, scale, ok := strings.Cut(strings.TrimSuffix(strings.TrimPrefix(typ, "DECIMAL("), ")"), ",")
 	p, errP := strconv.Atoi(strings.TrimSpace(width))
@@ -126,9 +128,9 @@ func decimalValue(typ string, lit sqltree.Literal) (Value, bool) {
 	return valueOf("CAST('"+lit.Text+"' AS "+typ+")", lit.Text), true
 }
 
-// For reads the argument as a constant of exactly the column's type. Of
-// doubles the engine rounds a text in another way than a number.
-func (a Argument) ConstantFor(col engine.Column) (Value, bool) {
+// For returns the argument as a constant of exactly the column's type. For DOUBLE it
+// returns false, because the engine rounds a text in another way than a number.
+func (a Argument) For(col engine.Column) (Value, bool) {
 	if !a.HasLiteral || col.Type == "DOUBLE" {
 		return Value{}, false
 	}

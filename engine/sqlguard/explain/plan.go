@@ -11,21 +11,21 @@ import (
 	"github.com/lakewarden/lakewarden/engine/sqltree"
 )
 
-// Table is what the plan says of a table of the statement.
+// Table describes a table of the statement.
 type Table struct {
 	// Name is the full name of the table.
 	Name string
 	// AtVersion and AtTimestamp hold the AT clause; at most one is set.
 	AtVersion   *int64
 	AtTimestamp *time.Time
-	// Columns are those that the statement may need.
+	// Columns are the columns that the statement may need.
 	Columns []string
 }
 
 // Plan returns the plan text of a statement: one operator a line, the last one of the
-// execution first, each below and further right than the one that reads it. tables has
-// the table references of the document that w is a copy of; text is its text, in which
-// no mark of ours occurs. The errors are those of the parser and the printer.
+// execution first, each below and further right than the operator that reads it. tables
+// describes the table references of the document from which w was copied, and text is the
+// text of the statement. The errors are those of the parser and the printer.
 func (w Written) Plan(ctx context.Context, parser engine.Parser, text string, tables map[*sqltree.Node]Table) ([]string, error) {
 	p := &planner{tables: map[*sqltree.Node]Table{}, subqueries: map[*sqltree.Node]string{}}
 	for n, t := range tables {
@@ -41,7 +41,7 @@ func (w Written) Plan(ctx context.Context, parser engine.Parser, text string, ta
 	return lines, nil
 }
 
-// Written is a copy of a statement before the guards went into it.
+// Written is a copy of a statement from before guards were inserted.
 type Written struct {
 	root *sqltree.Node
 	of   map[*sqltree.Node]*sqltree.Node // the copies of its table references
@@ -61,8 +61,7 @@ func CopyWritten(root *sqltree.Node) Written {
 	return out
 }
 
-// planner turns a tree into operators. Expressions are collected and printed
-// together.
+// planner turns a tree into operators. Expressions are collected and printed together.
 type planner struct {
 	tables     map[*sqltree.Node]Table
 	exprs      []*sqltree.Node
@@ -75,8 +74,8 @@ type operator struct {
 	inputs []*operator
 }
 
-// piece is a text, or where expr is not zero the expression of that number,
-// counted from one; closed expressions keep their parentheses.
+// piece is a text, or the expression with number expr if that is not zero. Expressions are
+// numbered from one. A closed expression keeps its parentheses.
 type piece struct {
 	text   string
 	expr   int
@@ -91,7 +90,7 @@ func op(text string, inputs ...*operator) *operator {
 	return o
 }
 
-// reads adds an input; nil is none.
+// reads adds an input, unless it is nil.
 func (o *operator) reads(in *operator) *operator {
 	if in != nil {
 		o.inputs = append(o.inputs, in)
@@ -106,13 +105,13 @@ func (o *operator) write(text string) *operator {
 	return o
 }
 
-// style is how an expression is written.
+// style controls how an expression is written.
 type style struct {
-	// closed keeps the parentheses around it, named its alias.
+	// closed keeps the parentheses around the expression, named its alias.
 	closed, named bool
 }
 
-// Expression writes an expression with its subqueries as further inputs.
+// expression writes an expression. Its subqueries become inputs of o.
 func (p *planner) expression(o *operator, e *sqltree.Node, s style) {
 	e = p.detach(o, e).(*sqltree.Node)
 	if !s.named {
@@ -135,8 +134,8 @@ func (p *planner) List(o *operator, before string, exprs []*sqltree.Node, s styl
 	return o
 }
 
-// detach copies an expression without its subqueries: a name stands for each,
-// and its plan becomes an input of o.
+// detach copies an expression and replaces its subqueries with names. Their plans become
+// inputs of o.
 func (p *planner) detach(o *operator, v any) any {
 	switch v := v.(type) {
 	case []any:
@@ -159,7 +158,7 @@ func (p *planner) detach(o *operator, v any) any {
 	return v
 }
 
-// starCount writes count(*) as users do.
+// starCount returns count(*) as users write it.
 func starCount(n *sqltree.Node) *sqltree.Node {
 	out := n.Convert(func(_ string, v any) any { return v })
 	out.Set("function_name", "count")
@@ -168,8 +167,8 @@ func starCount(n *sqltree.Node) *sqltree.Node {
 	return out
 }
 
-// subquery names a subquery. One that stands in two operators is planned below
-// the one that runs first.
+// subquery returns the name of a subquery. A subquery of two operators is planned below the
+// one that runs first.
 func (p *planner) subquery(o *operator, n *sqltree.Node) string {
 	if name, ok := p.subqueries[n]; ok {
 		return name
@@ -180,7 +179,7 @@ func (p *planner) subquery(o *operator, n *sqltree.Node) string {
 	return name
 }
 
-// query is the plan of a query with its WITH and its modifiers.
+// query returns the plan of a query with its WITH and its modifiers.
 func (p *planner) query(n *sqltree.Node) *operator {
 	var with *operator
 	if ctes := n.Child("cte_map").List("map"); len(ctes) > 0 {
@@ -210,8 +209,8 @@ func (p *planner) query(n *sqltree.Node) *operator {
 		}
 		out = op(name, p.query(n.Child("left")), p.query(n.Child("right")))
 	}
-	for _, m := range n.List("modifiers") {
-		out = p.modifier(m.(*sqltree.Node), out)
+	for m := range n.Each("modifiers") {
+		out = p.modifier(m, out)
 	}
 	if with != nil {
 		return with.reads(out)

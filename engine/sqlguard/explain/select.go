@@ -8,7 +8,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine/sqltree"
 )
 
-// selectPlan is the plan of one SELECT, from its FROM upwards.
+// selectPlan returns the plan of one SELECT, from its FROM upwards.
 func (p *planner) selectPlan(n *sqltree.Node) *operator {
 	out := p.from(n.Child("from_table"))
 	out = p.filter("FILTER", n.Child("where_clause"), out)
@@ -25,8 +25,8 @@ func (p *planner) selectPlan(n *sqltree.Node) *operator {
 	return p.List(op("PROJECT", out), " ", list, style{named: true})
 }
 
-// results are the expressions beside the select list that may hold aggregates
-// and window functions.
+// results returns the expressions outside the select list that may contain aggregates and
+// window functions.
 func results(n *sqltree.Node) []*sqltree.Node {
 	var out []*sqltree.Node
 	for _, e := range []*sqltree.Node{n.Child("having"), n.Child("qualify")} {
@@ -42,7 +42,7 @@ func results(n *sqltree.Node) []*sqltree.Node {
 	return out
 }
 
-// filter writes a condition with its top-level ANDs.
+// filter returns an operator for a condition.
 func (p *planner) filter(name string, condition *sqltree.Node, in *operator) *operator {
 	if condition == nil {
 		return in
@@ -61,8 +61,8 @@ func (p *planner) condition(o *operator, condition *sqltree.Node) *operator {
 	return o
 }
 
-// calls finds the outermost expressions of a sort, each once, and leaves
-// subqueries out.
+// calls returns the outermost expressions for which wanted is true, each once and without
+// those in subqueries.
 func calls(exprs []*sqltree.Node, wanted func(*sqltree.Node) bool) []*sqltree.Node {
 	var out []*sqltree.Node
 	seen := map[string]bool{}
@@ -85,8 +85,7 @@ func calls(exprs []*sqltree.Node, wanted func(*sqltree.Node) bool) []*sqltree.No
 	return out
 }
 
-// withoutPlace returns an expression as text, without its alias and the places in the
-// statement.
+// withoutPlace returns an expression as text, without its alias and positions.
 func withoutPlace(n *sqltree.Node) string {
 	same := n.Clone()
 	same.Unset("alias")
@@ -129,7 +128,7 @@ func (p *planner) aggregate(n *sqltree.Node, results []*sqltree.Node, in *operat
 	return o
 }
 
-// sampleText is the size of a sample.
+// sampleText returns the size of a sample.
 func sampleText(s *sqltree.Node) string {
 	lit, _ := sqltree.LiteralValue(s.Child("sample_size"))
 	if s.Flag("is_percentage") {
@@ -138,7 +137,7 @@ func sampleText(s *sqltree.Node) string {
 	return lit.Text + " ROWS"
 }
 
-// from is the plan of an item of FROM; nil where there is none.
+// from returns the plan of an item of FROM, or nil.
 func (p *planner) from(ref *sqltree.Node) *operator {
 	var out *operator
 	switch ref.Str("type") {
@@ -185,8 +184,8 @@ func aliasText(ref *sqltree.Node) string {
 	return ""
 }
 
-// scan names the table as far as its name is known, with the columns that the
-// statement may need.
+// scan returns the operator that reads a table, with the columns that the statement may
+// need.
 func (p *planner) scan(ref *sqltree.Node) *operator {
 	t, ok := p.tables[ref]
 	if !ok {

@@ -12,7 +12,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine/sqltree"
 )
 
-// lines appends the operator and its inputs.
+// lines appends the lines of the operator and its inputs.
 func (o *operator) lines(texts []string, depth int, out *[]string) {
 	if o == nil {
 		return
@@ -35,8 +35,8 @@ func (o *operator) lines(texts []string, depth int, out *[]string) {
 	}
 }
 
-// printPieces prints each expression, with its alias. All are printed as one select list with a mark between them that
-// occurs nowhere in the statement.
+// printPieces prints each expression with its alias. All are printed as one select list,
+// separated by a mark that does not occur in the statement.
 func printPieces(ctx context.Context, parser engine.Parser, exprs []*sqltree.Node, text string) ([]string, error) {
 	if len(exprs) == 0 {
 		return nil, nil
@@ -65,7 +65,7 @@ func printPieces(ctx context.Context, parser engine.Parser, exprs []*sqltree.Nod
 	return out, nil
 }
 
-// unwrap takes the parentheses off that enclose a whole expression.
+// unwrap removes parentheses that enclose the whole expression.
 func unwrap(s string) string {
 	if len(s) < 2 || s[0] != '(' || s[len(s)-1] != ')' {
 		return s

@@ -15,21 +15,24 @@ var aggregates = sqltree.Set(strings.Fields(`any_value approx_count_distinct app
 	regr_avgx regr_avgy regr_count regr_intercept regr_r2 regr_slope regr_sxx regr_sxy regr_syy reservoir_quantile sem
 	skewness stddev stddev_pop stddev_samp string_agg sum sum_no_overflow sumkahan var_pop var_samp variance wavg weighted_avg`)...)
 
+// IsAggregate reports whether n is a call of an aggregate.
 func IsAggregate(n *sqltree.Node) bool {
-	return n.Is("class", "FUNCTION") && !n.Flag("is_operator") && aggregates[strings.ToLower(n.Str("function_name"))]
+	return n.Is("class", "FUNCTION") && !n.Flag("is_operator") && aggregates[n.Function()]
 }
 
+// IsWindow reports whether n is a window function.
 func IsWindow(n *sqltree.Node) bool { return n.Is("class", "WINDOW") }
 
 var lambdaFunctions = sqltree.Set("list_transform", "list_apply", "array_transform", "array_apply", "apply",
 	"list_filter", "array_filter", "filter", "list_reduce", "array_reduce", "reduce")
 
+// TakesLambda reports whether n is a call of a list function with a lambda.
 func TakesLambda(n *sqltree.Node) bool {
-	if !lambdaFunctions[strings.ToLower(n.Str("function_name"))] {
+	if !lambdaFunctions[n.Function()] {
 		return false
 	}
-	for _, c := range n.List("children") {
-		if c.(*sqltree.Node).Is("class", "LAMBDA") {
+	for c := range n.Each("children") {
+		if c.Is("class", "LAMBDA") {
 			return true
 		}
 	}

@@ -12,7 +12,7 @@ import (
 //go:embed functions.txt
 var functionsText string
 
-// Class says what users may do with a function.
+// Class is the permission of users to call a function.
 type Class string
 
 // The classes.
@@ -23,7 +23,7 @@ const (
 	Volatile Class = "volatile"
 	// Cap: callable with bounded arguments; Rule names the bound.
 	Cap Class = "cap"
-	// Constant: replaced by a constant of ours; Rule names it.
+	// Constant: replaced by a constant; Rule names it.
 	Constant Class = "constant"
 	// Deny: refused; Rule is the reason.
 	Deny Class = "deny"
@@ -31,8 +31,7 @@ const (
 
 // Function is one classified function.
 type Function struct {
-	// Namespace is scalar (everything that stands in an expression), table or
-	// pragma.
+	// Namespace is scalar (for everything inside expressions), table or pragma.
 	Namespace string
 	Name      string
 	Class     Class

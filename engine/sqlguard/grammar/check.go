@@ -7,7 +7,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine/sqltree"
 )
 
-// Limits cap what one statement may be. The zero value means the defaults.
+// Limits caps the size of a statement. The zero value means the defaults.
 type Limits struct {
 	// Bytes is the length of the text. Default 256 KiB.
 	Bytes int
@@ -22,6 +22,7 @@ type Limits struct {
 	Identifier int
 }
 
+// WithDefaults returns l with defaults in place of zero and negative limits.
 func (l Limits) WithDefaults() Limits {
 	for _, f := range []struct {
 		v *int
@@ -34,9 +35,8 @@ func (l Limits) WithDefaults() Limits {
 	return l
 }
 
-// shapeCheck holds a tree against the grammar: afterwards every node is of a
-// listed type and every field of the type the grammar says. It knows nothing
-// of names and functions.
+// shapeCheck checks a tree against the grammar. Afterwards every node is of a listed type
+// and every field of the type that the grammar names. It ignores names and functions.
 type shapeCheck struct {
 	limits Limits
 	nodes  int
@@ -48,9 +48,9 @@ func (c *shapeCheck) check(v any, k Kind) *refusal.Error {
 	}
 	switch {
 	case k == kExprRows:
-		return c.Each(v, Exprs)
+		return c.each(v, Exprs)
 	case k&kListOf != 0:
-		return c.Each(v, k&^kListOf)
+		return c.each(v, k&^kListOf)
 	case k >= kExprType:
 		if s, ok := v.(string); !ok || !enums[k][s] {
 			return refusal.New(refusal.CodeSyntaxNode, s, "this form of the statement is not allowed")
@@ -67,7 +67,7 @@ func isNilNode(v any) bool {
 	return ok && n == nil
 }
 
-func (c *shapeCheck) Each(v any, k Kind) *refusal.Error {
+func (c *shapeCheck) each(v any, k Kind) *refusal.Error {
 	list, ok := v.([]any)
 	if !ok {
 		return refusal.Malformed("list expected")
@@ -202,8 +202,8 @@ func (c *shapeCheck) sets(v any) *refusal.Error {
 	return nil
 }
 
-// scalar takes the payloads that literals of the parser have: text, numbers, the two
-// halves of a HUGEINT, and the empty list for the missing bound of a slice.
+// scalar checks the payload of a constant: a text, a number, the two halves of a HUGEINT,
+// or the empty list for the missing bound of a slice.
 func (c *shapeCheck) scalar(v any) *refusal.Error {
 	n, ok := v.(*sqltree.Node)
 	if !ok {
@@ -226,7 +226,7 @@ func (c *shapeCheck) scalar(v any) *refusal.Error {
 	return nil
 }
 
-// inWords names a node type for people.
+// inWords returns a readable name of a node type.
 func inWords(tag string) string {
 	switch tag {
 	case "":

@@ -2,7 +2,7 @@ package grammar
 
 import "github.com/lakewarden/lakewarden/engine/sqltree"
 
-// Kind says what a field of the tree may hold.
+// Kind is the kind of values that a field of the tree may have.
 type Kind uint8
 
 const (
@@ -14,7 +14,7 @@ const (
 	kSets    // list of lists of numbers
 	kScalar  // the payload of a constant
 
-	// Objects; families says which fields each may have.
+	// Objects; families lists the fields of each.
 	Statement
 	Query
 	kModifier
@@ -81,12 +81,11 @@ const (
 	kLambda
 )
 
-// shape maps the fields of one node to what they may hold. A field that is not
-// listed is refused; one that is absent has its default.
+// shape maps the fields of a node to their kinds. A field that is not listed is refused; an
+// absent field has its default.
 type shape map[string]Kind
 
-// Family is a kind of object: its shapes, by the value of the field that tells
-// them apart.
+// family holds the shapes of a kind of object by the value of the tag field.
 type family struct {
 	tag    string
 	shapes map[string]shape
@@ -94,7 +93,7 @@ type family struct {
 
 func only(s shape) family { return family{shapes: map[string]shape{"": s}} }
 
-// with merges the fields that all members of a family share.
+// with adds the fields that all members of a family have.
 func with(common shape, shapes map[string]shape) map[string]shape {
 	for _, s := range shapes {
 		for k, v := range common {

@@ -7,7 +7,8 @@ import (
 	"github.com/lakewarden/lakewarden/engine/sqltree"
 )
 
-// Read decodes the parser's answer and holds it against the grammar.
+// Read decodes the parser's answer, which must be one statement, and checks it against the
+// grammar.
 func Read(raw []byte, limits Limits) (*sqltree.Node, *refusal.Error) {
 	root, err := sqltree.Decode(raw, limits.Depth, false)
 	switch {
@@ -29,7 +30,8 @@ func Read(raw []byte, limits Limits) (*sqltree.Node, *refusal.Error) {
 	return root, c.check(list[0], Statement)
 }
 
-// Each calls visit with every object of kind k, or of its items' kind, that v holds.
+// Each calls visit with every object in v, a value of kind k: the object itself or the
+// items of a list.
 func Each(v any, k Kind, visit func(n *sqltree.Node, k Kind) *refusal.Error) *refusal.Error {
 	switch {
 	case v == nil || isNilNode(v) || k >= kExprType:

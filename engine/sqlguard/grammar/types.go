@@ -7,16 +7,16 @@ import (
 	"github.com/lakewarden/lakewarden/engine/sqltree"
 )
 
-// castTypes are the types that a cast may name. BIGNUM is missing because its
-// conversion cannot be interrupted, VARIANT and GEOMETRY because they are not
-// served, ENUM because it needs a catalog entry.
+// castTypes holds the types that a cast may name. BIGNUM is missing because its conversion
+// cannot be interrupted, VARIANT and GEOMETRY because they are not supported, and ENUM
+// because it needs a catalog entry.
 var castTypes = sqltree.Set("BOOLEAN", "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER",
 	"UBIGINT", "UHUGEINT", "FLOAT", "DOUBLE", "DECIMAL", "VARCHAR", "CHAR", "BLOB", "BIT", "DATE", "TIME", "TIME_NS",
 	"TIME WITH TIME ZONE", "TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS", "TIMESTAMP WITH TIME ZONE",
 	"INTERVAL", "UUID", "NULL", "LIST", "ARRAY", "STRUCT", "MAP", "UNION")
 
-// unservedType refuses a type whose parameters the grammar does not have: the
-// parser gives those that it cannot make sense of a form of their own.
+// unservedType refuses a type with parameters that the grammar lacks. The parser represents
+// types that it does not recognise in this way.
 func unservedType(info *sqltree.Node) *refusal.Error {
 	name := info.Str("name") + info.Str("alias") // one of them is empty
 	switch strings.ToUpper(name) {
@@ -48,8 +48,8 @@ func CheckType(t *sqltree.Node) *refusal.Error {
 	if err := CheckType(info.Child("child_type")); err != nil {
 		return err
 	}
-	for _, f := range info.List("child_types") {
-		if err := CheckType(f.(*sqltree.Node).Child("second")); err != nil {
+	for f := range info.Each("child_types") {
+		if err := CheckType(f.Child("second")); err != nil {
 			return err
 		}
 	}

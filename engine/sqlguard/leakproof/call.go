@@ -8,15 +8,15 @@ import (
 	"github.com/lakewarden/lakewarden/engine/sqltree"
 )
 
-// call proves a function: an aggregate, an operator on numbers, or one of the
-// list with arguments of its kinds.
-func (p *prover) call(n *sqltree.Node, at spot) (provenValue, error) {
-	name := strings.ToLower(n.Str("function_name"))
+// call proves a call: of an aggregate, of an operator on numbers, or of a listed function
+// with arguments of its kinds.
+func (p *prover) call(n *sqltree.Node, at spot) (value, error) {
+	name := n.Function()
 	if p.list.has("aggregate", name) {
 		return p.aggregate(name, n, at)
 	}
 	if n.Child("filter") != nil || n.Flag("distinct") || len(n.Child("order_bys").List("orders")) > 0 || n.Flag("export_state") {
-		return provenValue{}, doubtf("%s is no aggregate of the list", name)
+		return value{}, doubtf("%s is no aggregate of the list", name)
 	}
 	args := n.List("children")
 	if p.list.has("arithmetic", name) && len(args) == 2 {
@@ -34,10 +34,10 @@ func (p *prover) call(n *sqltree.Node, at spot) (provenValue, error) {
 	return p.listed(name, args, at)
 }
 
-// listed finds a signature that fits.
-func (p *prover) listed(name string, args []any, at spot) (provenValue, error) {
-	values := make([]provenValue, len(args))
-	out := provenValue{}
+// listed proves a call that matches a signature of the list.
+func (p *prover) listed(name string, args []any, at spot) (value, error) {
+	values := make([]value, len(args))
+	out := value{}
 	for i, a := range args {
 		v, err := p.expr(a.(*sqltree.Node), at)
 		if err != nil {
@@ -57,7 +57,7 @@ func (p *prover) listed(name string, args []any, at spot) (provenValue, error) {
 		case "same":
 			out = integerValue(values[0].bits)
 		default:
-			out.kind = valueKind(s.result)
+			out.kind = kind(s.result)
 		}
 		out.fallible = fallible
 		return out, nil
@@ -65,7 +65,7 @@ func (p *prover) listed(name string, args []any, at spot) (provenValue, error) {
 	return out, doubtf("%s is not listed with these arguments", name)
 }
 
-func fits(s Signature, args []any, values []provenValue) bool {
+func fits(s Signature, args []any, values []value) bool {
 	if len(s.Arguments) != len(args) {
 		return false
 	}
@@ -86,11 +86,12 @@ func fits(s Signature, args []any, values []provenValue) bool {
 				return false
 			}
 		case "part":
-			if lit, ok := sqltree.LiteralOf(arg); !constant || !ok || !slices.Contains([]string{"year", "month", "day", "quarter"}, strings.ToLower(lit.Text)) {
+			lit, ok := sqltree.LiteralOf(arg)
+			if !constant || !ok || !slices.Contains([]string{"year", "month", "day", "quarter"}, strings.ToLower(lit.Text)) {
 				return false
 			}
 		default:
-			if values[i].kind != valueKind(want) || values[i].bits > 64 {
+			if values[i].kind != kind(want) || values[i].bits > 64 {
 				return false
 			}
 		}
@@ -98,35 +99,34 @@ func fits(s Signature, args []any, values []provenValue) bool {
 	return true
 }
 
-// literalBetween reads an integer of the statement.
+// literalBetween reports whether n is an integer literal between least and most.
 func literalBetween(n *sqltree.Node, least, most int64) bool {
 	lit, ok := sqltree.LiteralOf(n)
 	v, isInt := new(big.Int).SetString(lit.Text, 10)
 	return ok && lit.Family == sqltree.ExactNumber && isInt && v.IsInt64() && v.Int64() >= least && v.Int64() <= most
 }
 
-// aggregate proves an aggregate whose result does not depend on the order of
-// its rows.
-func (p *prover) aggregate(name string, n *sqltree.Node, at spot) (provenValue, error) {
+// aggregate proves an aggregate whose result does not depend on the order of its rows.
+func (p *prover) aggregate(name string, n *sqltree.Node, at spot) (value, error) {
 	args := n.List("children")
 	switch {
 	case !at.aggregates:
-		return provenValue{}, doubtf("%s in this place", name)
+		return value{}, doubtf("%s in this place", name)
 	case len(n.Child("order_bys").List("orders")) > 0, n.Flag("export_state"):
-		return provenValue{}, doubtf("%s with an order", name)
+		return value{}, doubtf("%s with an order", name)
 	}
 	inner := at
 	inner.aggregates, inner.inside, inner.subqueries = false, true, false
 	if filter := n.Child("filter"); filter != nil {
 		if err := p.condition(filter, inner); err != nil {
-			return provenValue{}, err
+			return value{}, err
 		}
 	}
 	if len(args) == 0 && (name == "count_star" || name == "count") {
 		return integerValue(64), nil
 	}
 	if len(args) != 1 || name == "count_star" {
-		return provenValue{}, doubtf("arguments of %s", name)
+		return value{}, doubtf("arguments of %s", name)
 	}
 	prove := p.total
 	if at.top {
@@ -143,30 +143,29 @@ func (p *prover) aggregate(name string, n *sqltree.Node, at spot) (provenValue, 
 	return out, unless(reason == "", reason)
 }
 
-// subquery proves a subquery in an expression. One that stands for a value must
-// have exactly one row.
-func (p *prover) subquery(n *sqltree.Node, at spot) (provenValue, error) {
+// subquery proves a subquery in an expression. A scalar subquery must have exactly one row.
+func (p *prover) subquery(n *sqltree.Node, at spot) (value, error) {
 	if !at.subqueries {
-		return provenValue{}, doubt("a subquery in this place")
+		return value{}, doubt("a subquery in this place")
 	}
 	sel, err := p.selectNode(n.Child("subquery").Child("node"), at.scope, false)
 	if err != nil {
-		return provenValue{}, err
+		return value{}, err
 	}
 	if err := certain(sel.columns); err != nil {
-		return provenValue{}, err
+		return value{}, err
 	}
 	switch n.Str("subquery_type") {
 	case "EXISTS", "NOT_EXISTS":
-		return provenValue{kind: kindBoolean}, nil
+		return value{kind: kindBoolean}, nil
 	case "SCALAR":
 		if !sel.single || len(sel.columns) != 1 || !sel.columns[0].known {
-			return provenValue{}, doubt("a subquery of any number of rows as a value")
+			return value{}, doubt("a subquery of any number of rows as a value")
 		}
 		return sel.columns[0].value, nil
 	case "ANY":
 		if !n.Is("comparison_type", "COMPARE_EQUAL") || len(sel.columns) != 1 || !sel.columns[0].known {
-			return provenValue{}, doubt("a comparison with any row of a subquery")
+			return value{}, doubt("a comparison with any row of a subquery")
 		}
 		v, err := p.total(n.Child("child"), at)
 		if err != nil {
@@ -175,7 +174,7 @@ func (p *prover) subquery(n *sqltree.Node, at spot) (provenValue, error) {
 		if _, ok := common(v, sel.columns[0].value); !ok {
 			return v, doubtf("comparing %s and %s", v.kind, sel.columns[0].value.kind)
 		}
-		return provenValue{kind: kindBoolean}, nil
+		return value{kind: kindBoolean}, nil
 	}
-	return provenValue{}, doubt("a subquery of this kind")
+	return value{}, doubt("a subquery of this kind")
 }

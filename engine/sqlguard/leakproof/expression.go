@@ -3,28 +3,29 @@ package leakproof
 import (
 	"math/big"
 	"strconv"
-	"strings"
 
 	"github.com/lakewarden/lakewarden/engine/sqlguard/constant"
 	"github.com/lakewarden/lakewarden/engine/sqltree"
 )
 
-// spot is where an expression stands.
+// spot is the place of an expression.
 type spot struct {
-	scope *provenScope
-	// aggregates may stand here.
+	scope *scope
+	// aggregates reports whether aggregates are allowed.
 	aggregates bool
-	// top is the outermost SELECT when it aggregates: all its rows are computed,
-	// so an argument may fail that does so on any plan.
+	// top reports that the expression belongs to the outermost SELECT and that this one
+	// aggregates. All its rows are computed, so an argument may fail if it does so under
+	// any plan.
 	top bool
-	// inside an aggregate only columns of its own SELECT may be named.
+	// inside reports that the expression is the argument of an aggregate, which may use
+	// only columns of its own SELECT.
 	inside bool
-	// subqueries may stand here.
+	// subqueries reports whether subqueries are allowed.
 	subqueries bool
 }
 
 // total proves that an expression cannot fail at all.
-func (p *prover) total(n *sqltree.Node, at spot) (provenValue, error) {
+func (p *prover) total(n *sqltree.Node, at spot) (value, error) {
 	v, err := p.expr(n, at)
 	if err == nil && v.fallible {
 		err = doubtf("%s may fail", form(n))
@@ -34,15 +35,15 @@ func (p *prover) total(n *sqltree.Node, at spot) (provenValue, error) {
 
 func form(n *sqltree.Node) string {
 	if n.Is("class", "FUNCTION") {
-		return strings.ToLower(n.Str("function_name"))
+		return n.Function()
 	}
 	return n.Str("type")
 }
 
 // expr proves that an expression cannot fail on hidden rows.
-func (p *prover) expr(n *sqltree.Node, at spot) (provenValue, error) {
+func (p *prover) expr(n *sqltree.Node, at spot) (value, error) {
 	if !p.list.has("form", n.Str("type")) {
-		return provenValue{}, doubtf("%s is not listed", n.Str("type"))
+		return value{}, doubtf("%s is not listed", n.Str("type"))
 	}
 	switch n.Str("class") {
 	case "COLUMN_REF":
@@ -63,12 +64,12 @@ func (p *prover) expr(n *sqltree.Node, at spot) (provenValue, error) {
 	case "BETWEEN":
 		return p.comparison(at, n.Child("input"), n.Child("lower"), n.Child("upper"))
 	case "CONJUNCTION":
-		for _, c := range n.List("children") {
-			if err := p.condition(c.(*sqltree.Node), at); err != nil {
-				return provenValue{}, err
+		for c := range n.Each("children") {
+			if err := p.condition(c, at); err != nil {
+				return value{}, err
 			}
 		}
-		return provenValue{kind: kindBoolean}, nil
+		return value{kind: kindBoolean}, nil
 	case "OPERATOR":
 		return p.operator(n, at)
 	case "CASE":
@@ -78,10 +79,10 @@ func (p *prover) expr(n *sqltree.Node, at spot) (provenValue, error) {
 	case "SUBQUERY":
 		return p.subquery(n, at)
 	}
-	return provenValue{}, doubtf("%s is not listed", n.Str("class"))
+	return value{}, doubtf("%s is not listed", n.Str("class"))
 }
 
-// condition proves a part of a condition.
+// condition proves an operand of a condition.
 func (p *prover) condition(n *sqltree.Node, at spot) error {
 	v, err := p.total(n, at)
 	if err == nil && v.kind != kindBoolean && v.kind != kindNull {
@@ -90,37 +91,37 @@ func (p *prover) condition(n *sqltree.Node, at spot) error {
 	return err
 }
 
-func constantValue(n *sqltree.Node) (provenValue, error) {
+func constantValue(n *sqltree.Node) (value, error) {
 	v := n.Child("value")
 	if v.Flag("is_null") {
-		return provenValue{kind: kindNull}, nil
+		return value{kind: kindNull}, nil
 	}
 	lit, ok := sqltree.LiteralValue(v)
 	if !ok {
-		return provenValue{}, doubtf("a constant of type %s", v.Child("type").Str("id"))
+		return value{}, doubtf("a constant of type %s", v.Child("type").Str("id"))
 	}
 	switch lit.Family {
 	case sqltree.TextLiteral:
-		return provenValue{kind: kindText}, nil
+		return value{kind: kindText}, nil
 	case sqltree.Boolean:
-		return provenValue{kind: kindBoolean}, nil
+		return value{kind: kindBoolean}, nil
 	case sqltree.ExactNumber:
 		return numberValue(v)
 	}
-	return provenValue{}, doubt("a constant of floating point")
+	return value{}, doubt("a constant of floating point")
 }
 
-// argumentValue is the value of a parameter, as the engine types it.
-func argumentValue(a constant.Argument) (v provenValue, known bool) {
+// argumentValue returns what the engine's type of a parameter allows to know of its value.
+func argumentValue(a constant.Argument) (v value, known bool) {
 	switch {
 	case a.Null:
-		return provenValue{kind: kindNull}, true
+		return value{kind: kindNull}, true
 	case !a.HasLiteral:
-		return provenValue{}, false
+		return value{}, false
 	case a.Literal.Family == sqltree.Boolean:
-		return provenValue{kind: kindBoolean}, true
+		return value{kind: kindBoolean}, true
 	case a.Literal.Family == sqltree.TextLiteral:
-		return provenValue{kind: kindText}, true
+		return value{kind: kindText}, true
 	case a.Precision > 0:
 		return decimalOf(a.Precision, a.Scale, power10(a.Precision)), true
 	}
@@ -129,28 +130,28 @@ func argumentValue(a constant.Argument) (v provenValue, known bool) {
 
 var integerBits = map[string]int{"TINYINT": 8, "SMALLINT": 16, "INTEGER": 32, "BIGINT": 64}
 
-func numberValue(v *sqltree.Node) (provenValue, error) {
+func numberValue(v *sqltree.Node) (value, error) {
 	digits, _ := v.Get("value").(sqltree.Number)
 	n, ok := new(big.Int).SetString(string(digits), 10)
 	typ := v.Child("type")
 	if !ok {
-		return provenValue{}, doubt("a constant number")
+		return value{}, doubt("a constant number")
 	}
 	if bits := integerBits[typ.Str("id")]; bits != 0 {
 		least := leastBits(n)
-		return provenValue{kind: kindInteger, bits: bits, bound: n.Abs(n), literal: true, least: least}, nil
+		return value{kind: kindInteger, bits: bits, bound: n.Abs(n), literal: true, least: least}, nil
 	}
 	width, okWidth := smallNumber(typ.Child("type_info").Get("width"))
 	scale, okScale := smallNumber(typ.Child("type_info").Get("scale"))
 	if !typ.Is("id", "DECIMAL") || !okWidth || !okScale {
-		return provenValue{}, doubtf("a constant of type %s", typ.Str("id"))
+		return value{}, doubtf("a constant of type %s", typ.Str("id"))
 	}
 	out := decimalOf(width, scale, n.Abs(n))
 	out.literal = true
 	return out, nil
 }
 
-// leastBits is the size of the smallest integer type that holds n.
+// leastBits returns the size of the smallest integer type that holds n.
 func leastBits(n *big.Int) int {
 	for bits := 8; bits < 64; bits *= 2 {
 		if constant.InRange(n, bits-1) {
@@ -166,14 +167,14 @@ func smallNumber(v any) (int, bool) {
 	return n, err == nil && n >= 0 && n <= widest
 }
 
-// cast allows the casts of the list, and constants of date and time.
-func (p *prover) cast(n *sqltree.Node, at spot) (provenValue, error) {
+// cast proves the listed casts, and constants of date and time.
+func (p *prover) cast(n *sqltree.Node, at spot) (value, error) {
 	if lit, ok := sqltree.LiteralOf(n); ok && (lit.Family == sqltree.Date || lit.Family == sqltree.Timestamp) {
 		if lit.Family == sqltree.Date {
-			return provenValue{kind: kindDate}, unless(constant.IsDate(lit.Text), "a date in another form")
+			return value{kind: kindDate}, unless(constant.IsDate(lit.Text), "a date in another form")
 		}
 		_, strict := constant.AsTimestamp(lit.Text)
-		return provenValue{kind: kindTimestamp}, unless(strict, "a timestamp in another form")
+		return value{kind: kindTimestamp}, unless(strict, "a timestamp in another form")
 	}
 	from, err := p.expr(n.Child("child"), at)
 	if err != nil {
@@ -200,10 +201,10 @@ func unless(ok bool, reason string) error {
 	return doubt(reason)
 }
 
-// comparison proves that values have a common type, to which they go without
-// fail. A constant text stands for a date or time beside one.
-func (p *prover) comparison(at spot, nodes ...*sqltree.Node) (provenValue, error) {
-	all := provenValue{kind: kindNull}
+// comparison proves that values have a common type to which they convert without failure. A
+// constant text next to a date or time must be a literal of that type.
+func (p *prover) comparison(at spot, nodes ...*sqltree.Node) (value, error) {
+	all := value{kind: kindNull}
 	for _, n := range nodes {
 		v, err := p.expr(n, at)
 		if err != nil {
@@ -221,26 +222,26 @@ func (p *prover) comparison(at spot, nodes ...*sqltree.Node) (provenValue, error
 		}
 		all = both
 	}
-	return provenValue{kind: kindBoolean, fallible: all.fallible}, nil
+	return value{kind: kindBoolean, fallible: all.fallible}, nil
 }
 
-// constant says that the engine finds the type of n from what it stands beside.
+// constant reports whether the engine derives the type of n from its neighbours.
 func (p *prover) constant(n *sqltree.Node) bool {
 	return n.Is("class", "CONSTANT") || n.Is("class", "PARAMETER")
 }
 
-// standsFor says that a constant text is one of the values beside it. Of an
-// argument that follows from its kind.
-func (p *prover) standsFor(n *sqltree.Node, beside provenValue) bool {
+// standsFor reports whether a constant text is a literal of the type of neighbour. For a
+// parameter this follows from the kind of its argument.
+func (p *prover) standsFor(n *sqltree.Node, beside value) bool {
 	if n.Is("class", "PARAMETER") {
-		_, ok := p.args.Of(n).ConstantFor(beside.engineColumn())
+		_, ok := p.args.Of(n).For(beside.engineColumn())
 		return ok
 	}
 	_, ok := constant.For(beside.engineColumn(), n)
 	return ok
 }
 
-func (p *prover) operator(n *sqltree.Node, at spot) (provenValue, error) {
+func (p *prover) operator(n *sqltree.Node, at spot) (value, error) {
 	children := n.List("children")
 	args := make([]*sqltree.Node, len(children))
 	for i, c := range children {
@@ -248,29 +249,28 @@ func (p *prover) operator(n *sqltree.Node, at spot) (provenValue, error) {
 	}
 	switch n.Str("type") {
 	case "OPERATOR_NOT":
-		return provenValue{kind: kindBoolean}, p.condition(args[0], at)
+		return value{kind: kindBoolean}, p.condition(args[0], at)
 	case "OPERATOR_IS_NULL", "OPERATOR_IS_NOT_NULL":
 		v, err := p.expr(args[0], at)
-		return provenValue{kind: kindBoolean, fallible: v.fallible}, err
+		return value{kind: kindBoolean, fallible: v.fallible}, err
 	case "COMPARE_IN", "COMPARE_NOT_IN":
 		for _, a := range args[1:] {
 			if _, constant := sqltree.LiteralOf(a); !constant && !a.Is("class", "PARAMETER") {
-				return provenValue{}, doubt("IN of something that is no constant")
+				return value{}, doubt("IN of something that is no constant")
 			}
 		}
 		return p.comparison(at, args...)
 	case "OPERATOR_COALESCE":
 		return p.unified(at, args...)
 	}
-	return provenValue{}, doubtf("%s is not listed", n.Str("type"))
+	return value{}, doubtf("%s is not listed", n.Str("type"))
 }
 
-func (p *prover) alternatives(n *sqltree.Node, at spot) (provenValue, error) {
-	// The engine finds the common type from ELSE on, which matters to literals.
+func (p *prover) alternatives(n *sqltree.Node, at spot) (value, error) {
+	// The engine derives the common type beginning with ELSE, which matters for literals.
 	results := []*sqltree.Node{n.Child("else_expr")}
 	fallible := false
-	for _, c := range n.List("case_checks") {
-		check := c.(*sqltree.Node)
+	for check := range n.Each("case_checks") {
 		when, err := p.expr(check.Child("when_expr"), at)
 		if err != nil {
 			return when, err
@@ -286,9 +286,9 @@ func (p *prover) alternatives(n *sqltree.Node, at spot) (provenValue, error) {
 	return v, err
 }
 
-// unified is the common type of alternatives.
-func (p *prover) unified(at spot, nodes ...*sqltree.Node) (provenValue, error) {
-	all := provenValue{kind: kindNull}
+// unified returns the common type of alternatives.
+func (p *prover) unified(at spot, nodes ...*sqltree.Node) (value, error) {
+	all := value{kind: kindNull}
 	for _, n := range nodes {
 		v, err := p.expr(n, at)
 		if err != nil {

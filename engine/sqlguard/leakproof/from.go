@@ -6,9 +6,9 @@ import (
 	"github.com/lakewarden/lakewarden/engine/sqltree"
 )
 
-// from proves an item of FROM and returns what can be named of it. alone says
-// that columns may be doubtful, if it is a query.
-func (p *prover) from(n *sqltree.Node, sc *provenScope, alone bool) ([]provenItem, error) {
+// from proves an item of FROM and returns the relations that it makes visible. alone allows
+// a derived table to have fallible columns.
+func (p *prover) from(n *sqltree.Node, sc *scope, alone bool) ([]item, error) {
 	if n.Child("sample") != nil {
 		return nil, doubt("a sample")
 	}
@@ -28,27 +28,27 @@ func (p *prover) from(n *sqltree.Node, sc *provenScope, alone bool) ([]provenIte
 	return nil, doubtf("%s in FROM", n.Str("type"))
 }
 
-func (p *prover) tableItem(n *sqltree.Node) ([]provenItem, error) {
+func (p *prover) tableItem(n *sqltree.Node) ([]item, error) {
 	t, ok := p.tables[n]
 	if !ok {
 		columns, ok := p.ctes[n.Str("table_name")]
-		return []provenItem{newItem(n.Str("alias"), columns)}, unless(ok, "a table that is not known")
+		return []item{newItem(n.Str("alias"), columns)}, unless(ok, "a table that is not known")
 	}
-	return []provenItem{itemOf(t)}, nil
+	return []item{itemOf(t)}, nil
 }
 
-func itemOf(t Table) provenItem {
-	var columns []provenColumn
+func itemOf(t Table) item {
+	var columns []column
 	for _, c := range t.Columns {
 		v, known := columnValueOf(c.Type)
-		columns = append(columns, provenColumn{name: c.Name, value: v, known: known})
+		columns = append(columns, column{name: c.Name, value: v, known: known})
 	}
 	return newItem(t.Alias, columns)
 }
 
-// derived proves a query in FROM. It sees nothing of what surrounds it: one that
-// names a column of its neighbours is doubted.
-func (p *prover) derived(n *sqltree.Node, alone bool) ([]provenItem, error) {
+// derived proves a derived table. It has no outer scope, so one that names a column of its
+// neighbours is doubted.
+func (p *prover) derived(n *sqltree.Node, alone bool) ([]item, error) {
 	sel, err := p.selectNode(n.Child("subquery").Child("node"), nil, false)
 	if err != nil {
 		return nil, err
@@ -59,23 +59,23 @@ func (p *prover) derived(n *sqltree.Node, alone bool) ([]provenItem, error) {
 		}
 	}
 	columns, err := renamed(sel.columns, n.Strings("column_name_alias"))
-	return []provenItem{newItem(n.Str("alias"), columns)}, err
+	return []item{newItem(n.Str("alias"), columns)}, err
 }
 
-// renamed are columns of which the first have got other names.
-func renamed(columns []provenColumn, names []string) ([]provenColumn, error) {
+// renamed returns the columns with new names for the first of them.
+func renamed(columns []column, names []string) ([]column, error) {
 	if len(names) > len(columns) {
 		return nil, doubt("more names than columns")
 	}
-	out := append([]provenColumn(nil), columns...)
+	out := append([]column(nil), columns...)
 	for i, name := range names {
 		out[i].name = name
 	}
 	return out, nil
 }
 
-// certain doubts columns whose values may fail to be computed.
-func certain(columns []provenColumn) error {
+// certain doubts columns that may fail to be computed.
+func certain(columns []column) error {
 	for _, c := range columns {
 		if c.value.fallible {
 			return doubtf("%s may fail below the outermost query", c.name)
@@ -84,7 +84,7 @@ func certain(columns []provenColumn) error {
 	return nil
 }
 
-func (p *prover) join(n *sqltree.Node, sc *provenScope) ([]provenItem, error) {
+func (p *prover) join(n *sqltree.Node, sc *scope) ([]item, error) {
 	if !n.Is("ref_type", "REGULAR") && !n.Is("ref_type", "CROSS") {
 		return nil, doubtf("a join of type %s", n.Str("ref_type"))
 	}
@@ -96,12 +96,12 @@ func (p *prover) join(n *sqltree.Node, sc *provenScope) ([]provenItem, error) {
 	if err != nil {
 		return nil, err
 	}
-	both := append(append([]provenItem(nil), left...), right...)
+	both := append(append([]item(nil), left...), right...)
 	if err := p.using(n, sc, left, right); err != nil {
 		return nil, err
 	}
 	if on := n.Child("condition"); on != nil {
-		inner := &provenScope{parent: sc.parent, items: both, merged: sc.merged}
+		inner := &scope{parent: sc.parent, items: both, merged: sc.merged}
 		if err := p.condition(on, spot{scope: inner}); err != nil {
 			return nil, err
 		}
@@ -112,11 +112,12 @@ func (p *prover) join(n *sqltree.Node, sc *provenScope) ([]provenItem, error) {
 	return both, nil
 }
 
-// using notes columns that stand for one of each side: both of one exact type.
-func (p *prover) using(n *sqltree.Node, sc *provenScope, left, right []provenItem) error {
+// using records the columns of USING, each of which represents a column of either side.
+// Both must have the same exact type.
+func (p *prover) using(n *sqltree.Node, sc *scope, left, right []item) error {
 	for _, name := range n.Strings("using_columns") {
-		l, countL := (&provenScope{items: left, merged: sc.merged}).own([]string{name})
-		r, countR := (&provenScope{items: right, merged: sc.merged}).own([]string{name})
+		l, countL := (&scope{items: left, merged: sc.merged}).own([]string{name})
+		r, countR := (&scope{items: right, merged: sc.merged}).own([]string{name})
 		if countL != 1 || countR != 1 || !l.known || !r.known || l.value.sqlType() != r.value.sqlType() || !l.value.exact() {
 			return doubtf("USING %s", name)
 		}
@@ -125,11 +126,10 @@ func (p *prover) using(n *sqltree.Node, sc *provenScope, left, right []provenIte
 	return nil
 }
 
-// commonTables proves the queries of WITH, each seeing those before it. Their
-// names are ours by now, so they cannot hide one another.
+// commonTables proves the queries of WITH, each with those before it in scope. All have
+// unique names at this point, so none hides another.
 func (p *prover) commonTables(m *sqltree.Node) error {
-	for _, e := range m.List("map") {
-		entry := e.(*sqltree.Node)
+	for entry := range m.Each("map") {
 		body := entry.Child("value")
 		sel, err := p.selectNode(body.Child("query").Child("node"), nil, false)
 		if err != nil {

@@ -9,20 +9,19 @@ import (
 //go:embed leakproof.txt
 var defaultText string
 
-// Default is read-only after the package is initialised.
+// Default is the list of the supported build of the engine. It is never written to.
 var Default = MustRead(defaultText)
 
-// List is the set of operations that may see hidden rows, for one build of
-// the engine.
+// List holds the operations that may see hidden rows, for one build of the engine.
 type List struct {
 	Engine string
-	// names holds forms, arithmetic, aggregates and casts: "section name".
+	// names holds the forms, arithmetic operators, aggregates and casts as "section name".
 	names map[string]bool
 	// Functions maps a name to its signatures.
 	Functions map[string][]Signature
 }
 
-// Signature is what a function of the list takes and returns.
+// Signature is the signature of a listed function.
 type Signature struct {
 	Name      string
 	Arguments []string
@@ -31,6 +30,7 @@ type Signature struct {
 
 func (l *List) has(section, name string) bool { return l.names[section+" "+name] }
 
+// MustRead parses a list in the format of leakproof.txt. It panics if the text is invalid.
 func MustRead(text string) *List {
 	l := &List{names: map[string]bool{}, Functions: map[string][]Signature{}}
 	section := ""

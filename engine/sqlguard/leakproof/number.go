@@ -2,8 +2,8 @@ package leakproof
 
 import "math/big"
 
-// maxRows bounds how many values one aggregate may take in: more than the
-// engine can compute in days.
+// maxRows bounds the number of values of one aggregate: more than the engine can process in
+// days.
 var maxRows = power10(14)
 
 // maxHuge is the range of the engine's sums.
@@ -12,16 +12,16 @@ var maxHuge = new(big.Int).Lsh(big.NewInt(1), 127)
 // maxDouble is far inside the range of DOUBLE.
 var maxDouble = power10(290)
 
-// arithmetic is the value of an operator on two numbers, with the result type
-// that the engine gives it.
-func arithmetic(op string, a, b provenValue) (provenValue, bool) {
-	var out provenValue
+// arithmetic returns the value of an operator on two numbers, with the result type of the
+// engine.
+func arithmetic(op string, a, b value) (value, bool) {
+	var out value
 	switch {
 	case !a.number() || !b.number():
 		return out, false
 	case op == "/":
-		// Doubtful for its range only: division by zero is NULL.
-		return provenValue{kind: kindDouble, fallible: true}, true
+		// Only the range may be exceeded: division by zero is NULL.
+		return value{kind: kindDouble, fallible: true}, true
 	case a.kind == kindDouble || b.kind == kindDouble:
 		return doubleArithmetic(op, a, b)
 	case a.kind == kindInteger && b.kind == kindInteger:
@@ -38,8 +38,8 @@ func arithmetic(op string, a, b provenValue) (provenValue, bool) {
 	return out, true
 }
 
-func doubleArithmetic(op string, a, b provenValue) (provenValue, bool) {
-	out := provenValue{kind: kindDouble, fallible: a.fallible || b.fallible}
+func doubleArithmetic(op string, a, b value) (value, bool) {
+	out := value{kind: kindDouble, fallible: a.fallible || b.fallible}
 	if a.bound == nil || b.bound == nil {
 		out.fallible = true
 		return out, true
@@ -56,7 +56,7 @@ func doubleArithmetic(op string, a, b provenValue) (provenValue, bool) {
 	return out, true
 }
 
-func integerArithmetic(op string, a, b provenValue) provenValue {
+func integerArithmetic(op string, a, b value) value {
 	bound := new(big.Int).Add(a.bound, b.bound)
 	if op == "*" {
 		bound = new(big.Int).Mul(a.bound, b.bound)
@@ -72,7 +72,7 @@ func integerArithmetic(op string, a, b provenValue) provenValue {
 
 // decimalArithmetic follows the engine's rules of result types: a result that
 // needs more than 64 bits gets them only if an argument has them already.
-func decimalArithmetic(op string, a, b provenValue) provenValue {
+func decimalArithmetic(op string, a, b value) value {
 	wide := max(a.width, b.width) > maxNarrow
 	scale, width := max(a.scale, b.scale), 0
 	var bound *big.Int
@@ -93,10 +93,10 @@ func decimalArithmetic(op string, a, b provenValue) provenValue {
 	return out
 }
 
-// aggregated is the value of an aggregate over values v. The aggregates of the
-// list do not depend on the order of rows: sums are of integers, and so small
-// that no part of them can pass the range.
-func aggregated(name string, v provenValue) (provenValue, string) {
+// aggregated returns the value of an aggregate over values v. The listed aggregates do not
+// depend on the order of rows: they sum only integers and decimals, within bounds that no
+// partial sum can exceed.
+func aggregated(name string, v value) (value, string) {
 	v.literal, v.fallible = false, false
 	switch name {
 	case "count":
@@ -116,7 +116,7 @@ func aggregated(name string, v provenValue) (provenValue, string) {
 	}
 	switch {
 	case name == "avg":
-		return provenValue{kind: kindDouble, bound: v.bound}, ""
+		return value{kind: kindDouble, bound: v.bound}, ""
 	case v.kind == kindInteger:
 		out := integerValue(128)
 		out.bound = total

@@ -7,15 +7,15 @@ import (
 	"github.com/lakewarden/lakewarden/engine/sqltree"
 )
 
-// The order of rows, and so what a LIMIT leaves, follows from the engine's plan
-// where the statement leaves it open, and the plan follows from the numbers of
-// rows, hidden ones included. A plain statement therefore sorts by what its rows
-// consist of, after what it sorts by itself: rows that are equal then may stand
-// in any order.
+// If the statement leaves the order of its rows open, the order, and thereby the rows that
+// a LIMIT selects, follows from the engine's plan. The plan depends on the number of rows,
+// hidden ones included. A statement that reads filtered tables in place therefore sorts by
+// all parts of its rows after its own ORDER BY. Rows that are equal then may be in any
+// order.
 
-// settleOrder returns the result columns by which the outermost query must sort
-// in addition.
-func (p *prover) settleOrder(sel *provenSelect) (Proof, error) {
+// settleOrder returns the result columns by which the outermost query must sort in
+// addition.
+func (p *prover) settleOrder(sel *selection) (Proof, error) {
 	if sel.single {
 		return Proof{}, p.ordered(sel, nil)
 	}
@@ -39,10 +39,10 @@ func (p *prover) settleOrder(sel *provenSelect) (Proof, error) {
 	return Proof{order: uncovered(all, covered)}, nil
 }
 
-// streams says that the statement passes rows of one table through one by one: the
-// engine leaves them in the order of the files, as it does when it fills a copy,
-// whatever it knows of their number.
-func (p *prover) streams(sel *provenSelect) bool {
+// streams reports whether the statement passes the rows of one table through one by one.
+// The engine leaves these in the order of the files, as it does when it fills a copy,
+// whatever their number.
+func (p *prover) streams(sel *selection) bool {
 	n := sel.node
 	if _, table := p.tables[n.Child("from_table")]; !table || len(n.List("modifiers")) > 0 || len(n.Child("cte_map").List("map")) > 0 {
 		return false
@@ -55,11 +55,11 @@ func (p *prover) streams(sel *provenSelect) bool {
 	return true
 }
 
-// MaxInRow is how many constants of IN the engine compares row by row: it joins
-// with more, and a join keeps no order.
+// MaxInRow is the number of constants of an IN that the engine compares row by row. It uses
+// a join for more, which does not preserve the order.
 const MaxInRow = 4
 
-// JoinsList says that a tree holds an IN that may become a join.
+// JoinsList reports whether v contains an IN that may become a join.
 func JoinsList(v any) bool {
 	return sqltree.Walk(v, func(n *sqltree.Node) sqltree.Step {
 		if (n.Is("type", "COMPARE_IN") || n.Is("type", "COMPARE_NOT_IN")) && len(n.List("children")) > 1+MaxInRow {
@@ -69,7 +69,7 @@ func JoinsList(v any) bool {
 	})
 }
 
-// uncovered turns columns that nothing sorts by yet into positions.
+// uncovered returns the positions of columns that nothing sorts by yet.
 func uncovered(columns []int, covered []bool) []int {
 	var out []int
 	for _, i := range columns {
@@ -80,9 +80,9 @@ func uncovered(columns []int, covered []bool) []int {
 	return out
 }
 
-// groupColumns are the result columns that show every group key, by which the
-// rows of an aggregating query differ.
-func (s *provenSelect) groupColumns() ([]int, bool) {
+// groupColumns returns the result columns that show every group key. The rows of an
+// aggregating query differ in these.
+func (s *selection) groupColumns() ([]int, bool) {
 	var out []int
 	for _, g := range s.groups {
 		i := slices.Index(s.texts, bareText(g))
@@ -94,20 +94,19 @@ func (s *provenSelect) groupColumns() ([]int, bool) {
 	return out, len(out) > 0 && !s.distinct
 }
 
-func (s *provenSelect) orders() []any {
-	for _, m := range s.node.List("modifiers") {
-		if m.(*sqltree.Node).Is("type", "ORDER_MODIFIER") {
-			return m.(*sqltree.Node).List("orders")
+func (s *selection) orders() []any {
+	for m := range s.node.Each("modifiers") {
+		if m.Is("type", "ORDER_MODIFIER") {
+			return m.List("orders")
 		}
 	}
 	return nil
 }
 
-// ordered proves ORDER BY and LIMIT of the outermost query, and notes the result
-// columns by which it sorts.
-func (p *prover) ordered(sel *provenSelect, covered []bool) error {
-	for _, m := range sel.node.List("modifiers") {
-		limit := m.(*sqltree.Node)
+// ordered proves ORDER BY and LIMIT of the outermost query, and marks the result columns by
+// which it sorts.
+func (p *prover) ordered(sel *selection, covered []bool) error {
+	for limit := range sel.node.Each("modifiers") {
 		for _, field := range []string{"limit", "offset"} {
 			if e := limit.Child(field); e != nil && !literalBetween(e, 0, 1<<62) {
 				return doubtf("%s is no constant", field)
@@ -133,8 +132,8 @@ func (p *prover) ordered(sel *provenSelect, covered []bool) error {
 	return nil
 }
 
-// resultColumn is the result column that an item of ORDER BY means.
-func (s *provenSelect) resultColumn(e *sqltree.Node) (int, bool) {
+// resultColumn returns the result column that an item of ORDER BY refers to.
+func (s *selection) resultColumn(e *sqltree.Node) (int, bool) {
 	if e.Is("class", "CONSTANT") {
 		i, ok := position(e)
 		return i - 1, ok && i <= len(s.columns)
@@ -152,9 +151,9 @@ func (s *provenSelect) resultColumn(e *sqltree.Node) (int, bool) {
 	return i, i >= 0
 }
 
-// namesResult says that an expression holds a name that the query gives to a
-// result: whether it means that or a column is left open.
-func (s *provenSelect) namesResult(e *sqltree.Node) bool {
+// namesResult reports whether an expression contains a name of a result: whether it refers
+// to the result or to a column is not decided.
+func (s *selection) namesResult(e *sqltree.Node) bool {
 	return sqltree.Walk(e, func(n *sqltree.Node) sqltree.Step {
 		parts := n.Strings("column_names")
 		if n.Is("class", "COLUMN_REF") && len(parts) == 1 && s.scope.aliases[strings.ToLower(parts[0])] != nil {
@@ -164,8 +163,8 @@ func (s *provenSelect) namesResult(e *sqltree.Node) bool {
 	})
 }
 
-// bareText is an expression without names and places in the text, so that equal ones
-// are equal.
+// bareText returns the text of an expression without aliases and positions, so that equal
+// expressions have equal texts.
 func bareText(n *sqltree.Node) string {
 	c := n.Clone()
 	sqltree.Walk(c, func(n *sqltree.Node) sqltree.Step {
@@ -176,7 +175,7 @@ func bareText(n *sqltree.Node) string {
 	return string(sqltree.Encode(nil, c))
 }
 
-// Settle adds the sort columns of a proof to the outermost query.
+// Settle adds the sort columns of the proof to the outermost query.
 func (pr Proof) Settle(query *sqltree.Node) {
 	if len(pr.order) == 0 {
 		return

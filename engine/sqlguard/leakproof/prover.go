@@ -9,28 +9,27 @@ import (
 	"github.com/lakewarden/lakewarden/engine/sqltree"
 )
 
-// Proof is what has to be done for a plain statement.
+// Proof is the result of a successful proof: what the statement needs to be run in place.
 type Proof struct {
-	// order are positions of result columns to sort by in addition, so that the
-	// order of rows is settled.
+	// order holds positions of result columns to sort by in addition, so that the order of
+	// rows is determined.
 	order []int
-	// Recut says that rows stand in the order of the table, and that the engine
-	// ends its batches where hidden rows may have it end them.
+	// Recut reports that rows have the order of the table, and that hidden rows may
+	// determine where the engine ends its batches.
 	Recut bool
 }
 
 // Table is a table reference of the statement.
 type Table struct {
 	Alias string
-	// Columns are those that the caller sees.
+	// Columns are the columns that the caller sees.
 	Columns []engine.Column
 }
 
-// Prove holds a query against the list and says what has to be done for it to be run
-// as it stands, or why it must not be. tables has its table references, args the values
-// of its parameters.
+// Prove proves that a query may read its tables in place, or returns the reason why it may
+// not. tables has the table references of the query, args the values of its parameters.
 func (l *List) Prove(query *sqltree.Node, tables map[*sqltree.Node]Table, args constant.Arguments) (out Proof, reason string) {
-	p := &prover{list: l, args: args, tables: tables, ctes: map[string][]provenColumn{}}
+	p := &prover{list: l, args: args, tables: tables, ctes: map[string][]column{}}
 	out, err := p.statement(query)
 	if err != nil {
 		return Proof{}, err.Error()
@@ -39,44 +38,44 @@ func (l *List) Prove(query *sqltree.Node, tables map[*sqltree.Node]Table, args c
 }
 
 // Expression proves an expression over the columns of t. typ is the engine's name of its
-// type, or empty; fallible says that it may fail on rows that the caller sees.
+// type, or empty. fallible reports whether it may fail on rows that the caller sees.
 func (l *List) Expression(e *sqltree.Node, t Table, args constant.Arguments) (typ string, fallible bool, err error) {
 	p := &prover{list: l, args: args}
-	v, err := p.expr(e, spot{scope: &provenScope{items: []provenItem{itemOf(t)}}})
+	v, err := p.expr(e, spot{scope: &scope{items: []item{itemOf(t)}}})
 	return v.sqlType(), v.fallible, err
 }
 
-// doubt is why a statement is not proved.
+// doubt is the reason why a statement is not proved.
 type doubt string
 
 func (d doubt) Error() string { return string(d) }
 
 func doubtf(format string, args ...any) error { return doubt(fmt.Sprintf(format, args...)) }
 
-// prover holds a statement against the list. What it does not know it doubts.
+// prover checks a statement against the list. It doubts everything that it does not know.
 type prover struct {
 	list   *List
 	args   constant.Arguments
 	tables map[*sqltree.Node]Table
-	ctes   map[string][]provenColumn
+	ctes   map[string][]column
 }
 
-// provenColumn is a column of something in FROM, or of a result.
-type provenColumn struct {
+// column is a column of a relation in FROM or of a result.
+type column struct {
 	name  string
-	value provenValue
+	value value
 	known bool // that its type takes part in proofs
 }
 
-// provenItem is something in FROM.
-type provenItem struct {
+// item is a relation in FROM.
+type item struct {
 	alias   string
-	columns []provenColumn
+	columns []column
 	byName  map[string]int // index in columns, or -1 if several have the name
 }
 
-func newItem(alias string, columns []provenColumn) provenItem {
-	item := provenItem{alias: alias, columns: columns, byName: make(map[string]int, len(columns))}
+func newItem(alias string, columns []column) item {
+	item := item{alias: alias, columns: columns, byName: make(map[string]int, len(columns))}
 	for i, c := range columns {
 		name := strings.ToLower(c.name)
 		if _, twice := item.byName[name]; twice {
@@ -87,18 +86,18 @@ func newItem(alias string, columns []provenColumn) provenItem {
 	return item
 }
 
-// provenScope is what names mean in the expressions of one SELECT.
-type provenScope struct {
-	parent *provenScope
-	items  []provenItem
+// scope resolves names in the expressions of one SELECT.
+type scope struct {
+	parent *scope
+	items  []item
 	merged map[string]bool // columns of USING, which stand for one of each side
-	// aliases are the names that the SELECT gives its results.
+	// aliases holds the names that the SELECT gives its results.
 	aliases map[string]*sqltree.Node
 }
 
-// own finds a column in the SELECT's own FROM and counts those of the name.
-func (sc *provenScope) own(parts []string) (provenColumn, int) {
-	var found provenColumn
+// own returns a column in the SELECT's own FROM and the number of columns with its name.
+func (sc *scope) own(parts []string) (column, int) {
+	var found column
 	count := 0
 	name := strings.ToLower(parts[len(parts)-1])
 	for _, item := range sc.items {
@@ -120,8 +119,8 @@ func (sc *provenScope) own(parts []string) (provenColumn, int) {
 	return found, count
 }
 
-// names says that the name stands for an item of FROM.
-func (sc *provenScope) names(name string) bool {
+// names reports whether name is the alias of a relation in FROM.
+func (sc *scope) names(name string) bool {
 	for _, item := range sc.items {
 		if strings.EqualFold(item.alias, name) {
 			return true
@@ -130,33 +129,33 @@ func (sc *provenScope) names(name string) bool {
 	return false
 }
 
-// column resolves a name. depth counts the SELECTs between it and its table.
-func (sc *provenScope) column(n *sqltree.Node) (provenValue, int, error) {
+// column resolves a name. depth is the number of SELECTs between it and its table.
+func (sc *scope) column(n *sqltree.Node) (value, int, error) {
 	parts := n.Strings("column_names")
 	if len(parts) > 2 {
-		return provenValue{}, 0, doubt("a name of three parts")
+		return value{}, 0, doubt("a name of three parts")
 	}
 	for depth := 0; sc != nil; sc, depth = sc.parent, depth+1 {
 		c, count := sc.own(parts)
 		if _, fields := sc.own(parts[:1]); len(parts) == 2 && fields > 0 {
-			return provenValue{}, 0, doubtf("%s may be a column with fields", parts[0])
+			return value{}, 0, doubtf("%s may be a column with fields", parts[0])
 		}
 		alias := len(parts) == 1 && sc.aliases[strings.ToLower(parts[0])] != nil
 		switch {
 		case count > 1, count == 1 && alias && !isColumn(sc.aliases[strings.ToLower(parts[0])], parts[0]):
-			return provenValue{}, 0, doubtf("%s may mean several things", parts[len(parts)-1])
+			return value{}, 0, doubtf("%s may mean several things", parts[len(parts)-1])
 		case count == 1 && !c.known:
-			return provenValue{}, 0, doubtf("the type of %s", c.name)
+			return value{}, 0, doubtf("the type of %s", c.name)
 		case count == 1:
 			return c.value, depth, nil
 		case alias, sc.names(parts[0]):
-			return provenValue{}, 0, doubtf("%s is no column", parts[0])
+			return value{}, 0, doubtf("%s is no column", parts[0])
 		}
 	}
-	return provenValue{}, 0, doubtf("%s is not found", parts[len(parts)-1])
+	return value{}, 0, doubtf("%s is not found", parts[len(parts)-1])
 }
 
-// isColumn says that e is a column of a name.
+// isColumn reports whether e is a column with the given name.
 func isColumn(e *sqltree.Node, name string) bool {
 	parts := e.Strings("column_names")
 	return e.Is("class", "COLUMN_REF") && len(parts) > 0 && strings.EqualFold(parts[len(parts)-1], name)

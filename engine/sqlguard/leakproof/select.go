@@ -7,16 +7,16 @@ import (
 	"github.com/lakewarden/lakewarden/engine/sqltree"
 )
 
-// provenSelect is a SELECT that was proved.
-type provenSelect struct {
+// selection is a SELECT that was proved.
+type selection struct {
 	node    *sqltree.Node
-	columns []provenColumn
-	// texts are its result expressions without their names, empty for columns of
-	// a star; byAlias are the results that have names of their own.
+	columns []column
+	// texts holds the result expressions without their names, empty for columns of a star.
+	// byAlias holds the indexes of results that have names of their own.
 	texts   []string
 	byAlias map[string]int
-	scope   *provenScope
-	// aggregated: its rows are groups. single: it has exactly one row.
+	scope   *scope
+	// aggregated reports that its rows are groups, single that it has exactly one row.
 	aggregated, single bool
 	groups             []*sqltree.Node
 	distinct           bool
@@ -31,32 +31,32 @@ func (p *prover) statement(n *sqltree.Node) (Proof, error) {
 	return p.settleOrder(sel)
 }
 
-// Select proves a SELECT. Below the outermost nothing may fail, because
-// whether the engine gets there at all depends on its plan.
-func (p *prover) selectNode(n *sqltree.Node, parent *provenScope, top bool) (*provenSelect, error) {
+// selectNode proves a SELECT. Below the outermost one nothing may fail, because it
+// depends on the engine's plan whether it is computed at all.
+func (p *prover) selectNode(n *sqltree.Node, parent *scope, top bool) (*selection, error) {
 	if !n.Is("type", "SELECT_NODE") || n.Child("qualify") != nil || n.Child("sample") != nil {
 		return nil, doubtf("a query of type %s with these clauses", n.Str("type"))
 	}
-	sel := &provenSelect{node: n, byAlias: map[string]int{}}
+	sel := &selection{node: n, byAlias: map[string]int{}}
 	if err := p.commonTables(n.Child("cte_map")); err != nil {
 		return nil, err
 	}
 	if err := sel.modifiers(top); err != nil {
 		return nil, err
 	}
-	sel.scope = &provenScope{parent: parent, merged: map[string]bool{}, aliases: map[string]*sqltree.Node{}}
-	for _, e := range n.List("select_list") {
-		alias := strings.ToLower(e.(*sqltree.Node).Str("alias"))
+	sel.scope = &scope{parent: parent, merged: map[string]bool{}, aliases: map[string]*sqltree.Node{}}
+	for e := range n.Each("select_list") {
+		alias := strings.ToLower(e.Str("alias"))
 		if alias != "" && sel.scope.aliases[alias] != nil {
 			return nil, doubtf("two results named %s", alias)
 		}
 		if alias != "" {
-			sel.scope.aliases[alias] = e.(*sqltree.Node)
+			sel.scope.aliases[alias] = e
 		}
 	}
 	sel.aggregated = len(n.List("group_expressions")) > 0 || groupsAll(n) || n.Child("having") != nil || p.aggregates(n.List("select_list"))
-	// Doubtful columns of a query in FROM are computed for all rows only if
-	// nothing else stands beside or above it.
+	// Fallible columns of a derived table are computed for all rows only if it is the only
+	// relation and nothing filters it.
 	alone := top && sel.aggregated && n.Child("where_clause") == nil
 	items, err := p.from(n.Child("from_table"), sel.scope, alone)
 	if err != nil {
@@ -66,7 +66,7 @@ func (p *prover) selectNode(n *sqltree.Node, parent *provenScope, top bool) (*pr
 	return sel, p.clauses(sel, top)
 }
 
-func (s *provenSelect) modifiers(top bool) error {
+func (s *selection) modifiers(top bool) error {
 	for _, m := range s.node.List("modifiers") {
 		switch m := m.(*sqltree.Node); {
 		case m.Is("type", "DISTINCT_MODIFIER") && len(m.List("distinct_on_targets")) == 0:
@@ -79,20 +79,20 @@ func (s *provenSelect) modifiers(top bool) error {
 	return nil
 }
 
-// aggregates says that a select list holds an aggregate of its own.
+// aggregates reports whether a select list contains an aggregate outside its subqueries.
 func (p *prover) aggregates(v any) bool {
 	return sqltree.Walk(v, func(n *sqltree.Node) sqltree.Step {
 		switch {
 		case n.Is("class", "SUBQUERY"):
 			return sqltree.Over
-		case n.Is("class", "FUNCTION") && p.list.has("aggregate", strings.ToLower(n.Str("function_name"))):
+		case n.Is("class", "FUNCTION") && p.list.has("aggregate", n.Function()):
 			return sqltree.Stop
 		}
 		return sqltree.Into
 	})
 }
 
-func (p *prover) clauses(sel *provenSelect, top bool) error {
+func (p *prover) clauses(sel *selection, top bool) error {
 	n := sel.node
 	rows := spot{scope: sel.scope, subqueries: true}
 	if where := n.Child("where_clause"); where != nil {
@@ -117,8 +117,8 @@ func (p *prover) clauses(sel *provenSelect, top bool) error {
 	return nil
 }
 
-// grouping proves GROUP BY: plain columns and expressions of exact types.
-func (p *prover) grouping(sel *provenSelect) error {
+// grouping proves GROUP BY: columns and expressions of exact types.
+func (p *prover) grouping(sel *selection) error {
 	groups := sel.node.List("group_expressions")
 	if sets := sel.node.List("group_sets"); len(sets) > 1 || len(sets) == 1 && len(sets[0].([]any)) != len(groups) {
 		return doubt("several sets of groups")
@@ -143,10 +143,11 @@ func (p *prover) grouping(sel *provenSelect) error {
 	return nil
 }
 
-// groupsAll says that GROUP BY ALL stands in a SELECT.
+// groupsAll reports whether a SELECT has GROUP BY ALL.
 func groupsAll(n *sqltree.Node) bool { return n.Is("aggregate_handling", "FORCE_AGGREGATES") }
 
-// plainResults are the results without aggregates: the groups of GROUP BY ALL.
+// plainResults returns the results without aggregates, which are the groups of GROUP BY
+// ALL.
 func (p *prover) plainResults(list []any) []any {
 	var out []any
 	for _, e := range list {
@@ -157,9 +158,9 @@ func (p *prover) plainResults(list []any) []any {
 	return out
 }
 
-// meant is the expression that an item of GROUP BY means: a position, a column
-// of FROM, or the name of a result.
-func (s *provenSelect) meant(e *sqltree.Node) (*sqltree.Node, error) {
+// meant returns the expression that an item of GROUP BY refers to: by a position, as a
+// column of FROM, or by the name of a result.
+func (s *selection) meant(e *sqltree.Node) (*sqltree.Node, error) {
 	list := s.node.List("select_list")
 	if e.Is("class", "CONSTANT") {
 		i, ok := position(e)
@@ -178,7 +179,7 @@ func (s *provenSelect) meant(e *sqltree.Node) (*sqltree.Node, error) {
 	return e, nil
 }
 
-// position reads a constant that counts result columns.
+// position returns a constant that is the position of a result column.
 func position(e *sqltree.Node) (int, bool) {
 	lit, ok := sqltree.LiteralOf(e)
 	i, err := strconv.Atoi(lit.Text)
@@ -194,11 +195,10 @@ func hasStar(list []any) bool {
 	return false
 }
 
-// results proves the select list. Doubtful results are passed on only by a plain
-// query in FROM, and shown only by the outermost one when it aggregates.
-func (p *prover) results(sel *provenSelect, at spot, top bool) error {
-	for _, item := range sel.node.List("select_list") {
-		e := item.(*sqltree.Node)
+// results proves the select list. Fallible results are allowed in a plain derived table,
+// which passes them on, and in the outermost query if it aggregates.
+func (p *prover) results(sel *selection, at spot, top bool) error {
+	for e := range sel.node.Each("select_list") {
 		if e.Is("class", "STAR") {
 			if err := sel.star(e); err != nil {
 				return err
@@ -220,8 +220,8 @@ func (p *prover) results(sel *provenSelect, at spot, top bool) error {
 	return nil
 }
 
-// add notes a result. Only those of the outermost query are looked for later.
-func (s *provenSelect) add(e *sqltree.Node, v provenValue, top bool) {
+// add records a result. The text is needed only for results of the outermost query.
+func (s *selection) add(e *sqltree.Node, v value, top bool) {
 	name, text := e.Str("alias"), ""
 	if name != "" {
 		s.byAlias[strings.ToLower(name)] = len(s.columns)
@@ -232,13 +232,13 @@ func (s *provenSelect) add(e *sqltree.Node, v provenValue, top bool) {
 	if top {
 		text = bareText(e)
 	}
-	s.columns = append(s.columns, provenColumn{name: name, value: v, known: true})
+	s.columns = append(s.columns, column{name: name, value: v, known: true})
 	s.texts = append(s.texts, text)
 }
 
-func (s *provenSelect) limited() bool {
-	for _, m := range s.node.List("modifiers") {
-		if m.(*sqltree.Node).Is("type", "LIMIT_MODIFIER") {
+func (s *selection) limited() bool {
+	for m := range s.node.Each("modifiers") {
+		if m.Is("type", "LIMIT_MODIFIER") {
 			return true
 		}
 	}
@@ -246,7 +246,7 @@ func (s *provenSelect) limited() bool {
 }
 
 // star adds the columns of a plain star.
-func (s *provenSelect) star(e *sqltree.Node) error {
+func (s *selection) star(e *sqltree.Node) error {
 	if !sqltree.PlainStar(e) || s.aggregated || len(s.scope.merged) > 0 {
 		return doubt("a star of this kind")
 	}

@@ -9,59 +9,59 @@ import (
 	"github.com/lakewarden/lakewarden/engine"
 )
 
-// valueKind is a family of types that the proof tells apart. A type of no kind
-// takes no part in it.
-type valueKind string
+// kind is a family of types that proofs distinguish. A type without a kind takes no part in
+// proofs.
+type kind string
 
 const (
-	kindNull      valueKind = "null"
-	kindBoolean   valueKind = "boolean"
-	kindInteger   valueKind = "integer"
-	kindDecimal   valueKind = "decimal"
-	kindDouble    valueKind = "double"
-	kindText      valueKind = "text"
-	kindBinary    valueKind = "binary"
-	kindDate      valueKind = "date"
-	kindTimestamp valueKind = "timestamp"
-	kindInstant   valueKind = "instant"
+	kindNull      kind = "null"
+	kindBoolean   kind = "boolean"
+	kindInteger   kind = "integer"
+	kindDecimal   kind = "decimal"
+	kindDouble    kind = "double"
+	kindText      kind = "text"
+	kindBinary    kind = "binary"
+	kindDate      kind = "date"
+	kindTimestamp kind = "timestamp"
+	kindInstant   kind = "instant"
 )
 
-// provenValue is what the proof knows of an expression's values.
-type provenValue struct {
-	kind valueKind
-	// bits is the size of an integer, sign included.
+// value is what is known of the values of an expression.
+type value struct {
+	kind kind
+	// bits is the size of an integer, including the sign.
 	bits int
 	// width and scale are those of a DECIMAL.
 	width, scale int
-	// Bound is the largest magnitude: of a DECIMAL without its point. A DOUBLE
-	// without one may be anything.
+	// bound is the largest magnitude, for a DECIMAL that of the unscaled integer. A DOUBLE
+	// without a bound may have any value.
 	bound *big.Int
-	// Literal says that it is a number of the statement, least the size of the
+	// literal reports that the value is a number of the statement. least is the size of the
 	// smallest integer type that holds it.
 	literal bool
 	least   int
-	// fallible says that computing it may fail on rows that the caller sees. The
-	// engine knows that, and does not compute it for others.
+	// fallible reports that computing the value may fail on rows that the caller sees. The
+	// engine knows this too, and does not compute it for other rows.
 	fallible bool
 }
 
-// exact says that equal values are the same bytes. Of doubles that does not
-// hold, because of negative zero.
-func (v provenValue) exact() bool { return v.kind != kindDouble }
+// exact reports whether equal values are the same bytes. For doubles they are not, because
+// of negative zero.
+func (v value) exact() bool { return v.kind != kindDouble }
 
-func (v provenValue) number() bool {
+func (v value) number() bool {
 	return v.kind == kindInteger || v.kind == kindDecimal || v.kind == kindDouble
 }
 
-var columnKinds = map[string]provenValue{
+var columnKinds = map[string]value{
 	"BOOLEAN": {kind: kindBoolean}, "VARCHAR": {kind: kindText}, "BLOB": {kind: kindBinary}, "DATE": {kind: kindDate},
 	"TIMESTAMP": {kind: kindTimestamp}, "TIMESTAMP WITH TIME ZONE": {kind: kindInstant}, "DOUBLE": {kind: kindDouble},
 	"TINYINT": integerValue(8), "SMALLINT": integerValue(16), "INTEGER": integerValue(32), "BIGINT": integerValue(64),
 }
 
-// columnValueOf is what is known of a column of a type. The others are left to
-// copies: FLOAT, HUGEINT, intervals and everything nested.
-func columnValueOf(typ string) (provenValue, bool) {
+// columnValueOf returns what is known of a column of a type. FLOAT, HUGEINT, intervals and
+// nested types are unknown, so that statements over them read copies.
+func columnValueOf(typ string) (value, bool) {
 	if v, ok := columnKinds[typ]; ok {
 		return v, true
 	}
@@ -69,7 +69,7 @@ func columnValueOf(typ string) (provenValue, bool) {
 	if n, err := fmt.Sscanf(strings.ReplaceAll(typ, " ", ""), "DECIMAL(%d,%d)", &width, &scale); err == nil && n == 2 {
 		return decimalOf(width, scale, power10(width)), true
 	}
-	return provenValue{}, false
+	return value{}, false
 }
 
 // Covers reports whether a proof can cover operations on columns of a type.
@@ -78,8 +78,8 @@ func Covers(typ string) bool {
 	return known
 }
 
-// sqlType is the engine's name of the type, or empty.
-func (v provenValue) sqlType() string {
+// sqlType returns the engine's name of the type, or an empty string.
+func (v value) sqlType() string {
 	switch v.kind {
 	case kindInteger:
 		return map[int]string{8: "TINYINT", 16: "SMALLINT", 32: "INTEGER", 64: "BIGINT", 128: "HUGEINT"}[v.bits]
@@ -94,12 +94,12 @@ func (v provenValue) sqlType() string {
 	return ""
 }
 
-func integerValue(bits int) provenValue {
-	return provenValue{kind: kindInteger, bits: bits, bound: new(big.Int).Lsh(big.NewInt(1), uint(bits-1))} //nolint:gosec // bits is small
+func integerValue(bits int) value {
+	return value{kind: kindInteger, bits: bits, bound: new(big.Int).Lsh(big.NewInt(1), uint(bits-1))} //nolint:gosec // bits is small
 }
 
-func decimalOf(width, scale int, bound *big.Int) provenValue {
-	return provenValue{kind: kindDecimal, width: width, scale: scale, bound: smaller(bound, power10(width))}
+func decimalOf(width, scale int, bound *big.Int) value {
+	return value{kind: kindDecimal, width: width, scale: scale, bound: smaller(bound, power10(width))}
 }
 
 func power10(n int) *big.Int { return new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(n)), nil) }
@@ -118,15 +118,15 @@ func larger(a, b *big.Int) *big.Int {
 	return b
 }
 
-// The engine's largest width of a DECIMAL, and the largest that it keeps in 64 bits.
+// The engine's largest width of a DECIMAL, and its largest width of a DECIMAL in 64 bits.
 const (
 	widest    = 38
 	maxNarrow = 18
 )
 
-// asDecimal reads an integer as the DECIMAL that the engine makes of it beside
-// a DECIMAL.
-func (v provenValue) asDecimal() (provenValue, bool) {
+// asDecimal returns a number as the DECIMAL to which the engine converts it next to a
+// DECIMAL.
+func (v value) asDecimal() (value, bool) {
 	switch {
 	case v.kind == kindDecimal:
 		return v, true
@@ -135,13 +135,12 @@ func (v provenValue) asDecimal() (provenValue, bool) {
 		out.kind, out.width, out.scale = kindDecimal, map[int]int{8: 3, 16: 5, 32: 10, 64: 19}[v.bits], 0
 		return out, true
 	}
-	return provenValue{}, false
+	return value{}, false
 }
 
-// common is the type that both of two values are taken to when they are
-// compared or are alternatives of one expression. It is known only where every
-// value of both types has a place in it.
-func common(a, b provenValue) (provenValue, bool) {
+// common returns the type to which two values are converted in a comparison or as
+// alternatives of one expression. It is known only if that type holds every value of both.
+func common(a, b value) (value, bool) {
 	out := a
 	out.literal, out.fallible = false, a.fallible || b.fallible
 	switch {
@@ -167,7 +166,7 @@ func common(a, b provenValue) (provenValue, bool) {
 	scale := max(x.scale, y.scale)
 	width := max(x.width-x.scale, y.width-y.scale) + scale
 	if !okX || !okY || width > widest {
-		return provenValue{}, false
+		return value{}, false
 	}
 	bound := larger(rescaled(x, scale), rescaled(y, scale))
 	both := decimalOf(width, scale, bound)
@@ -175,9 +174,9 @@ func common(a, b provenValue) (provenValue, bool) {
 	return both, true
 }
 
-// integerBitsOf is the size of the integers that two are taken to: the larger
-// one, but a literal beside something else takes the type of that if it fits.
-func integerBitsOf(a, b provenValue) int {
+// integerBitsOf returns the size of the integers to which two integers are converted: the
+// larger size, but a literal takes the type of the other value if it fits.
+func integerBitsOf(a, b value) int {
 	if b.literal {
 		a, b = b, a
 	}
@@ -187,9 +186,9 @@ func integerBitsOf(a, b provenValue) int {
 	return max(a.bits, b.bits)
 }
 
-func rescaled(v provenValue, scale int) *big.Int {
+func rescaled(v value, scale int) *big.Int {
 	return new(big.Int).Mul(v.bound, power10(scale-v.scale))
 }
 
-// engineColumn is a column of the value's type, for reading constants.
-func (v provenValue) engineColumn() engine.Column { return engine.Column{Type: v.sqlType()} }
+// engineColumn returns a column of the value's type, for reading constants.
+func (v value) engineColumn() engine.Column { return engine.Column{Type: v.sqlType()} }

@@ -8,13 +8,12 @@ import (
 	"github.com/lakewarden/lakewarden/engine/sqltree"
 )
 
-// The engine's planner replaces the name of an earlier result column by its
-// expression, and a macro by its body, which may name an argument several
-// times. Planning cannot be interrupted, so what a statement grows to is
-// computed first.
+// The engine's planner replaces the name of an earlier result column by its expression, and
+// a macro by its body, which may use an argument several times. Planning cannot be
+// interrupted, so the size of the result is computed first.
 
 const (
-	// maxExpanded caps by how many nodes a statement may grow in planning
+	// maxExpanded caps the number of nodes by which a statement may grow in planning
 	// (16,000 take two seconds).
 	maxExpanded = 6_000
 	// maxPivoted caps the columns that one PIVOT makes.
@@ -22,8 +21,8 @@ const (
 	saturated  = 1 << 40
 )
 
-// macroCopies says how often a macro of the engine names its arguments at most;
-// those that name each once are left out.
+// macroCopies maps macros of the engine to the largest number of uses of one of their
+// arguments. Macros that use each argument once are left out.
 var macroCopies = map[string]int{
 	"array_pop_back": 2, "array_to_string": 2, "array_to_string_comma_default": 2, "fmod": 2, "json_group_array": 2,
 	"json_group_object": 2, "map_contains_entry": 2, "nullif": 2, "round_even": 3, "roundbankers": 3,
@@ -48,8 +47,8 @@ type expander struct {
 	pivot *refusal.Error
 }
 
-// size is the number of nodes below v after expansion; aliases maps names of
-// result columns to the size of their expression.
+// size returns the number of nodes below v after expansion. aliases maps names of result
+// columns to the size of their expression.
 func (e *expander) size(v any, aliases map[string]int) int {
 	switch v := v.(type) {
 	case []any:
@@ -94,8 +93,7 @@ func (e *expander) selectSize(n *sqltree.Node, outer map[string]int) int {
 		aliases[k] = v
 	}
 	total := 1
-	for _, x := range n.List("select_list") {
-		item := x.(*sqltree.Node)
+	for item := range n.Each("select_list") {
 		size := e.size(item, aliases)
 		if alias := item.Str("alias"); alias != "" {
 			aliases[strings.ToLower(alias)] = max(aliases[strings.ToLower(alias)], size)
@@ -110,11 +108,11 @@ func (e *expander) selectSize(n *sqltree.Node, outer map[string]int) int {
 	return total
 }
 
-// checkPivot multiplies the values of every ON and the aggregates.
+// checkPivot multiplies the number of values of every ON and of aggregates.
 func (e *expander) checkPivot(n *sqltree.Node) {
 	columns := big.NewInt(int64(max(1, len(n.List("aggregates")))))
-	for _, p := range n.List("pivots") {
-		columns.Mul(columns, big.NewInt(int64(max(1, len(p.(*sqltree.Node).List("entries"))))))
+	for p := range n.Each("pivots") {
+		columns.Mul(columns, big.NewInt(int64(max(1, len(p.List("entries"))))))
 	}
 	if columns.Cmp(big.NewInt(maxPivoted)) > 0 {
 		e.pivot = refusal.New(refusal.CodeTooComplex, "PIVOT", "PIVOT makes more than %d columns", maxPivoted)

@@ -10,13 +10,13 @@ import (
 
 // filter visits a condition. The engine moves it towards the relations of its columns,
 // and replaces the columns by their expressions on the way.
-func (p *planSize) filter(n *sqltree.Node, sc *planScope) {
+func (p *plan) filter(n *sqltree.Node, sc *scope) {
 	if n == nil || p.err != nil {
 		return
 	}
 	if n.Is("type", "CONJUNCTION_AND") {
-		for _, c := range n.List("children") {
-			p.filter(c.(*sqltree.Node), sc)
+		for c := range n.Each("children") {
+			p.filter(c, sc)
 		}
 		return
 	}
@@ -31,18 +31,19 @@ func (p *planSize) filter(n *sqltree.Node, sc *planScope) {
 	})
 }
 
-func (p *planSize) countFilter(terms int64) {
-	p.count(&p.filterTerms, terms, maxFilterTerms, "the conditions expand to more than %d terms: result columns or functions build on each other too often")
+func (p *plan) countFilter(terms int64) {
+	p.count(&p.filterTerms, terms, maxFilterTerms,
+		"the conditions expand to more than %d terms: result columns or functions build on each other too often")
 }
 
 // expressions visits an expression that may expand to several, and returns their number.
-func (p *planSize) expressions(n *sqltree.Node, sc *planScope) int64 {
+func (p *plan) expressions(n *sqltree.Node, sc *scope) int64 {
 	return p.eachStar(n, sc, func() { p.expression(n, sc) })
 }
 
 // eachStar calls visit for every column that the COLUMNS(…) of an expression expands
 // to, or once if there is none.
-func (p *planSize) eachStar(n *sqltree.Node, sc *planScope, visit func()) int64 {
+func (p *plan) eachStar(n *sqltree.Node, sc *scope, visit func()) int64 {
 	star := repeatedStar(n)
 	if star == nil {
 		visit()
@@ -78,34 +79,38 @@ func repeatedStar(e *sqltree.Node) (star *sqltree.Node) {
 }
 
 // starColumns returns at least the columns that a star expands to.
-func (p *planSize) starColumns(star *sqltree.Node, sc *planScope) []planColumn {
+func (p *plan) starColumns(star *sqltree.Node, sc *scope) []column {
 	relation := strings.ToLower(star.Str("relation_name"))
-	if !p.countVisited(int64(len(star.List("exclude_list")) + len(star.List("qualified_exclude_list")) + len(star.List("replace_list")) + len(star.List("rename_list")))) {
+	parts := 0
+	for _, list := range []string{"exclude_list", "qualified_exclude_list", "replace_list", "rename_list"} {
+		parts += len(star.List(list))
+	}
+	if !p.countVisited(int64(parts)) {
 		return nil
 	}
 	excluded := map[string]bool{}
 	for _, name := range star.Strings("exclude_list") {
 		excluded[strings.ToLower(name)] = true
 	}
-	for _, q := range star.List("qualified_exclude_list") {
-		if relation != "" || q.(*sqltree.Node).Str("table") == "" {
-			excluded[strings.ToLower(q.(*sqltree.Node).Str("column"))] = true
+	for q := range star.Each("qualified_exclude_list") {
+		if relation != "" || q.Str("table") == "" {
+			excluded[strings.ToLower(q.Str("column"))] = true
 		}
 	}
-	replaced := map[string]planColumn{}
-	for _, r := range star.List("replace_list") {
-		v := p.expression(r.(*sqltree.Node).Child("value"), sc)
-		v.name = strings.ToLower(r.(*sqltree.Node).Str("key"))
+	replaced := map[string]column{}
+	for r := range star.Each("replace_list") {
+		v := p.expression(r.Child("value"), sc)
+		v.name = strings.ToLower(r.Str("key"))
 		replaced[v.name] = v
 	}
 	named := map[string]string{}
-	for _, r := range star.List("rename_list") {
-		named[strings.ToLower(r.(*sqltree.Node).Child("key").Str("column"))] = strings.ToLower(r.(*sqltree.Node).Str("value"))
+	for r := range star.Each("rename_list") {
+		named[strings.ToLower(r.Child("key").Str("column"))] = strings.ToLower(r.Str("value"))
 	}
 	if e := star.Child("expr"); e != nil && e.Is("class", "FUNCTION") {
 		p.expression(e, sc)
 	}
-	var out []planColumn
+	var out []column
 	for s := sc; s != nil; s = s.parent {
 		sources := s.sources
 		if relation != "" {
@@ -148,29 +153,29 @@ func (p *planSize) starColumns(star *sqltree.Node, sc *planScope) []planColumn {
 }
 
 // membersOf returns the members of a value as columns.
-func (p *planSize) membersOf(c planColumn) []planColumn {
+func (p *plan) membersOf(c column) []column {
 	if !p.countVisited(c.typ.members) {
 		return nil
 	}
-	out := make([]planColumn, 0, c.typ.members)
+	out := make([]column, 0, c.typ.members)
 	for name, t := range c.typ.fields {
-		out = append(out, planColumn{name: name, terms: sum(c.terms, 1), typ: t, class: c.class})
+		out = append(out, column{name: name, terms: sum(c.terms, 1), typ: t, class: c.class})
 	}
 	if len(out) == 0 {
 		for range c.typ.members {
-			out = append(out, planColumn{terms: sum(c.terms, 1), typ: scalarType, class: c.class})
+			out = append(out, column{terms: sum(c.terms, 1), typ: scalarType, class: c.class})
 		}
 	}
 	return out
 }
 
 // item visits one expression of a select list and returns the columns that it makes.
-func (p *planSize) item(n *sqltree.Node, sc *planScope) []planColumn {
+func (p *plan) item(n *sqltree.Node, sc *scope) []column {
 	if n.Is("class", "STAR") && !n.Flag("columns") {
 		p.visit(n)
 		return p.starColumns(n, sc)
 	}
-	var out []planColumn
+	var out []column
 	p.eachStar(n, sc, func() {
 		c := p.expression(n, sc)
 		c.class = c.classOf(n)
@@ -194,8 +199,8 @@ func (p *planSize) item(n *sqltree.Node, sc *planScope) []planColumn {
 	return out
 }
 
-// Unnested returns the columns that unnest makes of its arguments.
-func (p *planSize) unnested(n *sqltree.Node, arguments planColumn) []planColumn {
+// unnested returns the columns that unnest makes of its arguments.
+func (p *plan) unnested(n *sqltree.Node, arguments column) []column {
 	args := n.List("children")
 	of := arguments
 	of.terms = 1 // no condition moves below it
@@ -212,14 +217,14 @@ func (p *planSize) unnested(n *sqltree.Node, arguments planColumn) []planColumn 
 		of.typ = of.typ.element
 	}
 	of.name = strings.ToLower(n.Str("alias"))
-	return []planColumn{of}
+	return []column{of}
 }
 
 const tooManyTerms = "the statement expands to more than %d terms: COLUMNS or subqueries inside expressions are nested or repeated too much"
 
-// Expression visits one expression and returns its size and type.
-func (p *planSize) expression(n *sqltree.Node, sc *planScope) planColumn {
-	out := planColumn{terms: 1, typ: scalarType}
+// expression visits one expression and returns its size and type.
+func (p *plan) expression(n *sqltree.Node, sc *scope) column {
+	out := column{terms: 1, typ: scalarType}
 	if n == nil || p.err != nil {
 		return out
 	}
@@ -231,7 +236,7 @@ func (p *planSize) expression(n *sqltree.Node, sc *planScope) planColumn {
 	case "COLUMN_REF":
 		return p.column(n.Strings("column_names"), sc)
 	case "POSITIONAL_REFERENCE":
-		return planColumn{terms: sc.widest.terms, typ: sc.widest.typ, class: sc.widest.class}
+		return column{terms: sc.widest.terms, typ: sc.widest.typ, class: sc.widest.class}
 	case "STAR":
 		return p.starValue(n, sc)
 	case "SUBQUERY":
@@ -264,8 +269,8 @@ func (p *planSize) expression(n *sqltree.Node, sc *planScope) planColumn {
 }
 
 // operands visits the expressions below n in the order of the tree, lambdas last.
-func (p *planSize) operands(n *sqltree.Node, sc *planScope) []planColumn {
-	var out []planColumn
+func (p *plan) operands(n *sqltree.Node, sc *scope) []column {
+	var out []column
 	var lambdas []*sqltree.Node
 	later := &lambdas
 	if !n.Is("class", "FUNCTION") || !functions.TakesLambda(n) {
@@ -277,7 +282,7 @@ func (p *planSize) operands(n *sqltree.Node, sc *planScope) []planColumn {
 	if len(lambdas) == 0 {
 		return out
 	}
-	inner := newPlanScope(sc, sc.binds)
+	inner := newScope(sc, sc.binds)
 	inner.star, inner.query = sc.star, sc.query
 	value := unknownColumn() // a parameter may hold anything that the other operands hold
 	for _, v := range out {
@@ -298,7 +303,7 @@ func (p *planSize) operands(n *sqltree.Node, sc *planScope) []planColumn {
 }
 
 // operand appends the operands that a value of the tree holds.
-func (p *planSize) operand(out []planColumn, v any, sc *planScope, lambdas *[]*sqltree.Node) []planColumn {
+func (p *plan) operand(out []column, v any, sc *scope, lambdas *[]*sqltree.Node) []column {
 	switch v := v.(type) {
 	case []any:
 		out = slices.Grow(out, len(v))
@@ -330,7 +335,7 @@ func (p *planSize) operand(out []planColumn, v any, sc *planScope, lambdas *[]*s
 }
 
 // unpacked returns the columns of a star that are arguments of one call.
-func (p *planSize) unpacked(n *sqltree.Node, sc *planScope) []planColumn {
+func (p *plan) unpacked(n *sqltree.Node, sc *scope) []column {
 	star := n
 	if !n.Is("class", "STAR") {
 		star = firstStar(n)
@@ -342,8 +347,8 @@ func (p *planSize) unpacked(n *sqltree.Node, sc *planScope) []planColumn {
 }
 
 func firstStar(n *sqltree.Node) *sqltree.Node {
-	for _, c := range n.List("children") {
-		if e := c.(*sqltree.Node); e.Is("class", "STAR") {
+	for c := range n.Each("children") {
+		if e := c; e.Is("class", "STAR") {
 			return e
 		} else if star := firstStar(e); star != nil {
 			return star
@@ -352,12 +357,12 @@ func firstStar(n *sqltree.Node) *sqltree.Node {
 	return nil
 }
 
-// starValue returns the column that a star inside an expression currently stands for.
-func (p *planSize) starValue(n *sqltree.Node, sc *planScope) planColumn {
+// starValue returns the column that a star inside an expression currently represents.
+func (p *plan) starValue(n *sqltree.Node, sc *scope) column {
 	if sc.star != nil {
 		return *sc.star
 	}
-	out := planColumn{terms: 1, typ: scalarType}
+	out := column{terms: 1, typ: scalarType}
 	for _, c := range p.starColumns(n, sc) {
 		out.terms = sum(out.terms, c.terms)
 		out.class = joinClasses(out.class, c.class)
@@ -366,10 +371,10 @@ func (p *planSize) starValue(n *sqltree.Node, sc *planScope) planColumn {
 	return out
 }
 
-// subqueryValue visits a subquery in an expression. Conditions hold its result like a
+// subqueryValue visits a subquery in an expression. In a condition its result counts like a
 // column.
-func (p *planSize) subqueryValue(n *sqltree.Node, sc *planScope) planColumn {
-	out := planColumn{terms: 1, typ: scalarType, class: &columnClass{}}
+func (p *plan) subqueryValue(n *sqltree.Node, sc *scope) column {
+	out := column{terms: 1, typ: scalarType, class: &columnClass{}}
 	if child := n.Child("child"); child != nil {
 		v := p.expression(child, sc)
 		out.terms = sum(v.terms, 1)
@@ -377,7 +382,7 @@ func (p *planSize) subqueryValue(n *sqltree.Node, sc *planScope) planColumn {
 	q := p.query(n.Child("subquery").Child("node"), sc, product(sc.binds, bindsAgain))
 	p.countRelations(sc.query, q.relations)
 	if n.Is("subquery_type", "SCALAR") {
-		var types []*planType
+		var types []*dataType
 		for _, c := range q.columns {
 			types = append(types, c.typ)
 		}

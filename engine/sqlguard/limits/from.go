@@ -8,7 +8,7 @@ import (
 
 // from visits an item of FROM, makes its columns visible and returns the number of
 // relations that it expands to.
-func (p *planSize) from(n *sqltree.Node, sc *planScope) int64 {
+func (p *plan) from(n *sqltree.Node, sc *scope) int64 {
 	if n == nil || p.err != nil {
 		return 0
 	}
@@ -20,7 +20,7 @@ func (p *planSize) from(n *sqltree.Node, sc *planScope) int64 {
 		return p.joinOf(n, sc)
 	}
 	columns, relations := p.relation(n, sc)
-	source := &plannedSource{alias: strings.ToLower(n.Str("alias")), columns: aliased(columns, n.Strings("column_name_alias"))}
+	source := &source{alias: strings.ToLower(n.Str("alias")), columns: aliased(columns, n.Strings("column_name_alias"))}
 	if source.alias == "" {
 		source.alias = strings.ToLower(n.Str("table_name"))
 	}
@@ -30,7 +30,7 @@ func (p *planSize) from(n *sqltree.Node, sc *planScope) int64 {
 }
 
 // relation returns the columns of an item of FROM that is not a join.
-func (p *planSize) relation(n *sqltree.Node, sc *planScope) (columns []planColumn, relations int64) {
+func (p *plan) relation(n *sqltree.Node, sc *scope) (columns []column, relations int64) {
 	switch n.Str("type") {
 	case "BASE_TABLE":
 		return p.baseTable(n, sc)
@@ -57,15 +57,15 @@ func (p *planSize) relation(n *sqltree.Node, sc *planScope) (columns []planColum
 // summaryAggregates is the number of values that SUMMARIZE computes for each column.
 const summaryAggregates = 12
 
-func manyColumns(n int64) []planColumn {
-	out := make([]planColumn, n)
+func manyColumns(n int64) []column {
+	out := make([]column, n)
 	for i := range out {
 		out[i] = unknownColumn()
 	}
 	return out
 }
 
-func (p *planSize) baseTable(n *sqltree.Node, sc *planScope) ([]planColumn, int64) {
+func (p *plan) baseTable(n *sqltree.Node, sc *scope) ([]column, int64) {
 	if n.Str("schema_name") == "" && n.Str("catalog_name") == "" {
 		for s := sc; s != nil; s = s.parent {
 			if cte := s.ctes[strings.ToLower(n.Str("table_name"))]; cte != nil {
@@ -79,14 +79,14 @@ func (p *planSize) baseTable(n *sqltree.Node, sc *planScope) ([]planColumn, int6
 		sc.unknown = true
 		return manyColumns(1), 0
 	}
-	out := make([]planColumn, len(columns))
+	out := make([]column, len(columns))
 	for i, c := range columns {
-		out[i] = planColumn{name: strings.ToLower(c.Name), terms: 1, typ: typeOfColumn(c), class: &columnClass{}}
+		out[i] = column{name: strings.ToLower(c.Name), terms: 1, typ: typeOfColumn(c), class: &columnClass{}}
 	}
 	return out, 0
 }
 
-func (p *planSize) joinOf(n *sqltree.Node, sc *planScope) int64 {
+func (p *plan) joinOf(n *sqltree.Node, sc *scope) int64 {
 	first := len(sc.sources)
 	relations := p.from(n.Child("left"), sc)
 	middle := len(sc.sources)
@@ -97,7 +97,7 @@ func (p *planSize) joinOf(n *sqltree.Node, sc *planScope) int64 {
 		shared[strings.ToLower(c)] = true
 	}
 	widths := [2]int64{}
-	for i, side := range [][]*plannedSource{left, right} {
+	for i, side := range [][]*source{left, right} {
 		for _, s := range side {
 			widths[i] += int64(len(s.columns))
 			if i == 0 && n.Is("ref_type", "NATURAL") && p.countVisited(int64(len(s.columns))) {
@@ -136,8 +136,8 @@ func (p *planSize) joinOf(n *sqltree.Node, sc *planScope) int64 {
 }
 
 // valuesOf returns the columns of VALUES.
-func (p *planSize) valuesOf(n *sqltree.Node, sc *planScope) []planColumn {
-	var out []planColumn
+func (p *plan) valuesOf(n *sqltree.Node, sc *scope) []column {
+	var out []column
 	for _, row := range n.List("values") {
 		list, _ := row.([]any)
 		for i, e := range list {
@@ -157,11 +157,11 @@ func (p *planSize) valuesOf(n *sqltree.Node, sc *planScope) []planColumn {
 // fixedColumns exceeds the number of columns that any table function makes by itself.
 const fixedColumns = 10
 
-func (p *planSize) tableFunction(n *sqltree.Node, sc *planScope) []planColumn {
+func (p *plan) tableFunction(n *sqltree.Node, sc *scope) []column {
 	f := n.Child("function")
 	arguments := p.expression(f, sc)
 	out := manyColumns(1)
-	switch strings.ToLower(f.Str("function_name")) {
+	switch f.Function() {
 	case "unnest":
 		out = p.unnested(f, arguments)
 	case "json_each", "json_tree":
@@ -171,18 +171,18 @@ func (p *planSize) tableFunction(n *sqltree.Node, sc *planScope) []planColumn {
 		out = append(out, unknownColumn())
 	}
 	if len(out) == 1 && out[0].name == "" {
-		out[0].name = strings.ToLower(f.Str("function_name"))
+		out[0].name = f.Function()
 	}
 	return out
 }
 
 // pivotOf returns the columns of PIVOT and UNPIVOT. Their names are ignored.
-func (p *planSize) pivotOf(n *sqltree.Node, sc *planScope) ([]planColumn, int64) {
-	inner := newPlanScope(sc, sc.binds)
+func (p *plan) pivotOf(n *sqltree.Node, sc *scope) ([]column, int64) {
+	inner := newScope(sc, sc.binds)
 	inner.query = sc.query
 	relations := p.from(n.Child("source"), inner)
-	var types []*planType
-	var out []planColumn
+	var types []*dataType
+	var out []column
 	for _, s := range inner.sources {
 		for _, c := range s.columns {
 			types = append(types, c.typ)
@@ -191,17 +191,16 @@ func (p *planSize) pivotOf(n *sqltree.Node, sc *planScope) ([]planColumn, int64)
 		}
 	}
 	made := max(1, int64(len(n.List("aggregates"))))
-	for _, a := range n.List("aggregates") {
-		p.expression(a.(*sqltree.Node), inner)
+	for a := range n.Each("aggregates") {
+		p.expression(a, inner)
 	}
-	for _, c := range n.List("pivots") {
-		pivot := c.(*sqltree.Node)
-		for _, e := range pivot.List("pivot_expressions") {
-			p.expressions(e.(*sqltree.Node), inner)
+	for pivot := range n.Each("pivots") {
+		for e := range pivot.Each("pivot_expressions") {
+			p.expressions(e, inner)
 		}
 		made = product(made, max(1, int64(len(pivot.List("entries")))))
-		for _, e := range pivot.List("entries") {
-			if star := e.(*sqltree.Node).Child("star_expr"); star != nil {
+		for e := range pivot.Each("entries") {
+			if star := e.Child("star_expr"); star != nil {
 				p.expressions(star, inner)
 			}
 		}

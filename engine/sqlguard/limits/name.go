@@ -2,23 +2,23 @@ package limits
 
 import "strings"
 
-// planColumns finds the columns of relations by name.
-type planColumns struct {
-	sources []*plannedSource
+// columnIndex finds the columns of relations by name.
+type columnIndex struct {
+	sources []*source
 	// byName holds the columns of the first indexed sources.
-	byName  map[string][]*planColumn
+	byName  map[string][]*column
 	indexed int
 }
 
 // find returns the columns of a name, in the order of the relations.
-func (x *planColumns) find(name string) []*planColumn {
+func (x *columnIndex) find(name string) []*column {
 	if x == nil {
 		return nil
 	}
 	for ; x.indexed < len(x.sources); x.indexed++ {
 		columns := x.sources[x.indexed].columns
 		if x.byName == nil {
-			x.byName = make(map[string][]*planColumn, len(columns))
+			x.byName = make(map[string][]*column, len(columns))
 		}
 		for i := range columns {
 			if c := &columns[i]; c.name != "" {
@@ -30,7 +30,7 @@ func (x *planColumns) find(name string) []*planColumn {
 }
 
 // column resolves a name with its qualifiers.
-func (p *planSize) column(parts []string, sc *planScope) planColumn {
+func (p *plan) column(parts []string, sc *scope) column {
 	for i, part := range parts {
 		parts[i] = strings.ToLower(part)
 	}
@@ -43,14 +43,14 @@ func (p *planSize) column(parts []string, sc *planScope) planColumn {
 	}
 	widest := unknownColumn()
 	for s := sc; s != nil && !unknown; s = s.parent {
-		widest = largerColumn(widest, planColumn{terms: s.widest.terms, typ: s.widest.typ, class: s.widest.class})
+		widest = largerColumn(widest, column{terms: s.widest.terms, typ: s.widest.typ, class: s.widest.class})
 	}
 	return widest
 }
 
 // own resolves a name in one scope. At most two leading qualifiers are those of a
 // table.
-func (p *planSize) own(names []string, sc *planScope) (planColumn, bool) {
+func (p *plan) own(names []string, sc *scope) (column, bool) {
 	for skip := 0; skip < min(3, len(names)-1); skip++ {
 		if found := sc.byAlias[names[skip]].find(names[skip+1]); len(found) > 0 {
 			return found[0].member(names[skip+2:]), true
@@ -74,11 +74,11 @@ func (p *planSize) own(names []string, sc *planScope) (planColumn, bool) {
 	if same := sc.byAlias[names[0]]; same != nil {
 		return p.row(same.sources[0], sc).member(names[1:]), true
 	}
-	return planColumn{}, false
+	return column{}, false
 }
 
 // member returns a member of a column's type.
-func (c planColumn) member(names []string) planColumn {
+func (c column) member(names []string) column {
 	for _, name := range names {
 		c.typ = c.typ.field(name)
 		c.terms = sum(c.terms, 1)
@@ -88,7 +88,7 @@ func (c planColumn) member(names []string) planColumn {
 
 // row returns the whole row of a relation as one value. The engine names each of its
 // columns.
-func (p *planSize) row(s *plannedSource, sc *planScope) planColumn {
+func (p *plan) row(s *source, sc *scope) column {
 	if !p.bind(int64(len(s.columns)), sc) {
 		return unknownColumn()
 	}
@@ -100,10 +100,10 @@ func (p *planSize) row(s *plannedSource, sc *planScope) planColumn {
 	return out
 }
 
-func wholeRow(columns []planColumn) *planColumn {
-	out := &planColumn{terms: 1}
-	fields := make(map[string]*planType, len(columns))
-	types := make([]*planType, 0, len(columns)+1)
+func wholeRow(columns []column) *column {
+	out := &column{terms: 1}
+	fields := make(map[string]*dataType, len(columns))
+	types := make([]*dataType, 0, len(columns)+1)
 	for _, c := range columns {
 		out.terms = sum(out.terms, c.terms)
 		fields[c.name] = c.typ

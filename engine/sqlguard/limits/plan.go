@@ -9,10 +9,10 @@ import (
 )
 
 // Planning cannot be interrupted, and a short text can describe a plan that is
-// exponentially larger: a WITH query that joins the one before it to itself
-// doubles its columns in every step. A planSize computes what the engine's planner
-// would have to handle, with saturating arithmetic and without building it. Every
-// bound is what the engine plans within about a second.
+// exponentially larger: a WITH query that joins its predecessor to itself doubles its
+// columns. A plan computes what the engine's planner would have to handle, with saturating
+// arithmetic and without building it. The engine plans within about a second what every
+// bound allows.
 const (
 	// maxRelations caps the tables and subqueries of the statement, where every
 	// reference to a WITH query counts the relations of that query again.
@@ -27,7 +27,7 @@ const (
 	// subquery of an expression up to four times, and so one nested in it 16 times.
 	maxBoundTerms = 1_000_000
 	bindsAgain    = 4
-	// maxVisited caps the expressions, columns and members that the planSize itself
+	// maxVisited caps the expressions, columns and members that the plan itself
 	// visits or copies, so that its own time and memory stay small: it runs in the
 	// server, outside the engine's limits. A text of the greatest length has fewer
 	// expressions.
@@ -42,12 +42,12 @@ const (
 	maxGroupingSets = 4096
 )
 
-// planSize accumulates what a statement expands to.
-type planSize struct {
+// plan accumulates the sizes to which a statement expands.
+type plan struct {
 	// tables maps table references to the columns that the caller sees. The columns of
 	// a table that is not in the map are unknown.
 	tables map[*sqltree.Node][]engine.Column
-	// At is the last visited node that has a position in the text.
+	// at is the last visited node that has a position in the text.
 	at  *sqltree.Node
 	err *refusal.Error
 
@@ -55,14 +55,14 @@ type planSize struct {
 	equalities                                                []*columnClass
 	// casts caches the types that casts name, because COLUMNS repeats a cast for each
 	// column.
-	casts map[*sqltree.Node]*planType
+	casts map[*sqltree.Node]*dataType
 }
 
 // CheckPlan refuses statements that expand to more than the engine can plan in time.
 // tables maps the table references to the columns that the caller sees; without it,
 // only the columns that the statement itself makes are known. text is that of stmt.
 func CheckPlan(text string, stmt *sqltree.Node, tables map[*sqltree.Node][]engine.Column) *refusal.Error {
-	p := &planSize{tables: tables, casts: map[*sqltree.Node]*planType{}}
+	p := &plan{tables: tables, casts: map[*sqltree.Node]*dataType{}}
 	p.query(stmt.Child("node"), nil, 1)
 	p.equated()
 	if p.err != nil {
@@ -72,7 +72,7 @@ func CheckPlan(text string, stmt *sqltree.Node, tables map[*sqltree.Node][]engin
 }
 
 // count adds n to a total and refuses the statement when that exceeds its limit.
-func (p *planSize) count(total *int64, n, limit int64, message string) {
+func (p *plan) count(total *int64, n, limit int64, message string) {
 	*total = sum(*total, n)
 	if *total > limit && p.err == nil {
 		p.err = refusal.New(refusal.CodeTooComplex, "", message, limit)
@@ -82,30 +82,30 @@ func (p *planSize) count(total *int64, n, limit int64, message string) {
 	}
 }
 
-func (p *planSize) countColumns(columns []planColumn) {
+func (p *plan) countColumns(columns []column) {
 	for i := range columns {
 		p.count(&p.columns, columns[i].typ.size(), maxColumns, "the statement expands to more than %d columns")
 	}
 }
 
-func (p *planSize) countCompared(n int64) {
+func (p *plan) countCompared(n int64) {
 	p.count(&p.compared, n, maxCompared, "the statement compares more than %d pairs of columns or expressions")
 }
 
 // countVisited counts work that is about to be done, and reports whether it is allowed.
-func (p *planSize) countVisited(n int64) bool {
+func (p *plan) countVisited(n int64) bool {
 	p.count(&p.visited, n, maxVisited, "the statement expands to more than %d expressions, columns and members of them")
 	return p.err == nil
 }
 
 // bind counts n terms that the engine binds in a scope, and reports whether the
 // statement is still small enough.
-func (p *planSize) bind(n int64, sc *planScope) bool {
+func (p *plan) bind(n int64, sc *scope) bool {
 	p.count(&p.boundTerms, product(sc.binds, n), maxBoundTerms, tooManyTerms)
 	return p.countVisited(n)
 }
 
-func (p *planSize) visit(n *sqltree.Node) {
+func (p *plan) visit(n *sqltree.Node) {
 	if sqltree.Offset(n) >= 0 {
 		p.at = n
 	}
@@ -120,24 +120,24 @@ func product(a, b int64) int64 {
 	return a * b
 }
 
-// planColumn is one column of a relation or result.
-type planColumn struct {
+// column is one column of a relation or result.
+type column struct {
 	name string // in lower case; empty if the engine chooses it
 	// terms is the size of the expression that the engine may put in its place.
 	terms int64
-	typ   *planType
+	typ   *dataType
 	class *columnClass
 }
 
 // unknownColumn returns a column about which nothing is known.
-func unknownColumn() planColumn { return planColumn{terms: 1, typ: scalarType, class: &columnClass{}} }
+func unknownColumn() column { return column{terms: 1, typ: scalarType, class: &columnClass{}} }
 
 // aliased renames columns by a list of column aliases.
-func aliased(columns []planColumn, names []string) []planColumn {
+func aliased(columns []column, names []string) []column {
 	if len(names) == 0 {
 		return columns
 	}
-	out := append([]planColumn(nil), columns...)
+	out := append([]column(nil), columns...)
 	for i, name := range names[:min(len(names), len(out))] {
 		out[i].name = strings.ToLower(name)
 	}
@@ -177,7 +177,7 @@ func (c *columnClass) join(other *columnClass) *columnClass {
 // classOf returns the class of a column that an expression makes. The column is a new
 // member of the class of the columns in the expression, unless it is one of them. The
 // result is nil for a constant.
-func (c planColumn) classOf(n *sqltree.Node) *columnClass {
+func (c column) classOf(n *sqltree.Node) *columnClass {
 	if c.class == nil || n.Is("class", "COLUMN_REF") {
 		return c.class
 	}
@@ -185,7 +185,7 @@ func (c planColumn) classOf(n *sqltree.Node) *columnClass {
 }
 
 // equate records a condition of the form left = right.
-func (p *planSize) equate(left, right *columnClass) {
+func (p *plan) equate(left, right *columnClass) {
 	if left == nil || right == nil {
 		return // a constant
 	}
@@ -195,7 +195,7 @@ func (p *planSize) equate(left, right *columnClass) {
 }
 
 // equated counts the equalities that follow from those of each class.
-func (p *planSize) equated() {
+func (p *plan) equated() {
 	seen := map[*columnClass]bool{}
 	var total int64
 	for _, c := range p.equalities {

@@ -6,64 +6,63 @@ import (
 	"github.com/lakewarden/lakewarden/engine/sqltree"
 )
 
-// planScope resolves names inside one query node.
-type planScope struct {
-	parent *planScope
-	ctes   map[string]*plannedQuery
-	// planColumns holds the columns of all relations, and byAlias those of the relations
+// scope resolves names inside one query node.
+type scope struct {
+	parent *scope
+	ctes   map[string]*query
+	// columnIndex holds the columns of all relations, and byAlias those of the relations
 	// of one name.
-	planColumns
-	byAlias map[string]*planColumns
+	columnIndex
+	byAlias map[string]*columnIndex
 	// named holds results and parameters of lambdas that later expressions may name.
-	named map[string]planColumn
+	named map[string]column
 	// larger holds those of them that are as large as the columns of the same name.
 	larger map[string]bool
 	// widest represents a name that is not found: nothing that it can mean is larger.
 	// unknown reports whether it may be a column of an unknown table.
-	widest  planColumn
+	widest  column
 	unknown bool
 	// binds is how often the engine may bind an expression of the scope.
 	binds int64
-	// star is the column that COLUMNS(…) stands for, while its expression is visited.
-	star *planColumn
-	// query accumulates what the query node expands to.
-	query *plannedQuery
+	// star is the column that COLUMNS(…) represents while its expression is visited.
+	star *column
+	// query accumulates the sizes to which the query node expands.
+	query *query
 	// aggregates and windows count those of the SELECT.
 	aggregates, windows int64
 }
 
-func newPlanScope(parent *planScope, binds int64) *planScope {
-	return &planScope{parent: parent, ctes: map[string]*plannedQuery{}, named: map[string]planColumn{}, widest: unknownColumn(), binds: binds}
+func newScope(parent *scope, binds int64) *scope {
+	return &scope{parent: parent, ctes: map[string]*query{}, named: map[string]column{}, widest: unknownColumn(), binds: binds}
 }
 
-// plannedQuery is a query with all that it expands to.
-type plannedQuery struct {
-	columns   []planColumn
+// query is a query with all that it expands to.
+type query struct {
+	columns   []column
 	relations int64
 	used      bool // some FROM names the WITH query
 }
 
-// plannedSource is one relation of a FROM.
-type plannedSource struct {
+// source is one relation of a FROM.
+type source struct {
 	alias   string
-	columns []planColumn
+	columns []column
 	// whole is the whole row as one value; nil until it is needed.
-	whole *planColumn
+	whole *column
 	// merged holds the columns that USING or NATURAL takes from another relation.
 	merged map[string]bool
 	hidden bool // it is the side of a SEMI or ANTI JOIN that has no columns in the result
 }
 
 // query visits a query node.
-func (p *planSize) query(n *sqltree.Node, parent *planScope, binds int64) *plannedQuery {
-	out := &plannedQuery{}
+func (p *plan) query(n *sqltree.Node, parent *scope, binds int64) *query {
+	out := &query{}
 	if n == nil || p.err != nil {
 		return out
 	}
-	sc := newPlanScope(parent, binds)
+	sc := newScope(parent, binds)
 	sc.query = out
-	for _, e := range n.Child("cte_map").List("map") {
-		entry := e.(*sqltree.Node)
+	for entry := range n.Child("cte_map").Each("map") {
 		body := entry.Child("value")
 		cte := p.query(body.Child("query").Child("node"), sc, binds)
 		cte.columns = aliased(cte.columns, body.Strings("aliases"))
@@ -84,7 +83,7 @@ func (p *planSize) query(n *sqltree.Node, parent *planScope, binds int64) *plann
 		p.setOperation(n, sc, out)
 	case "RECURSIVE_CTE_NODE":
 		left := p.query(n.Child("left"), sc, binds)
-		own := &plannedQuery{columns: aliased(left.columns, n.Strings("aliases")), relations: 1}
+		own := &query{columns: aliased(left.columns, n.Strings("aliases")), relations: 1}
 		for i := range own.columns {
 			own.columns[i].terms = 1 // no condition moves into a recursion
 		}
@@ -97,11 +96,11 @@ func (p *planSize) query(n *sqltree.Node, parent *planScope, binds int64) *plann
 	return out
 }
 
-func (p *planSize) countRelations(q *plannedQuery, n int64) {
+func (p *plan) countRelations(q *query, n int64) {
 	p.count(&q.relations, n, maxRelations, "the statement expands to more than %d tables and subqueries")
 }
 
-func (p *planSize) setOperation(n *sqltree.Node, sc *planScope, out *plannedQuery) {
+func (p *plan) setOperation(n *sqltree.Node, sc *scope, out *query) {
 	sides := n.List("children")
 	if len(sides) == 0 {
 		sides = []any{n.Get("left"), n.Get("right")}
@@ -139,15 +138,15 @@ func (p *planSize) setOperation(n *sqltree.Node, sc *planScope, out *plannedQuer
 	p.countColumns(out.columns)
 }
 
-func (p *planSize) selectNode(n *sqltree.Node, sc *planScope, out *plannedQuery) {
+func (p *plan) selectNode(n *sqltree.Node, sc *scope, out *query) {
 	if from := n.Child("from_table"); from != nil {
 		p.countRelations(out, p.from(from, sc))
 	}
-	for _, e := range n.List("select_list") {
+	for e := range n.Each("select_list") {
 		if p.err != nil {
 			return
 		}
-		item := e.(*sqltree.Node)
+		item := e
 		columns := p.item(item, sc)
 		p.countColumns(columns)
 		out.columns = append(out.columns, columns...)
@@ -157,8 +156,8 @@ func (p *planSize) selectNode(n *sqltree.Node, sc *planScope, out *plannedQuery)
 	}
 	p.filter(n.Child("where_clause"), sc)
 	groups := int64(0)
-	for _, g := range n.List("group_expressions") {
-		groups = sum(groups, p.expressions(g.(*sqltree.Node), sc))
+	for g := range n.Each("group_expressions") {
+		groups = sum(groups, p.expressions(g, sc))
 	}
 	sets := int64(len(n.List("group_sets")))
 	p.count(&p.sets, sets, maxGroupingSets, "the statement has more than %d grouping sets")
@@ -181,9 +180,8 @@ const (
 	windowPairs    = 8
 )
 
-func (p *planSize) modifiers(n *sqltree.Node, sc *planScope, columns []planColumn) {
-	for _, m := range n.List("modifiers") {
-		modifier := m.(*sqltree.Node)
+func (p *plan) modifiers(n *sqltree.Node, sc *scope, columns []column) {
+	for modifier := range n.Each("modifiers") {
 		if modifier.Is("type", "DISTINCT_MODIFIER") {
 			width := int64(len(columns))
 			if targets := modifier.List("distinct_on_targets"); len(targets) > 0 {
@@ -195,8 +193,8 @@ func (p *planSize) modifiers(n *sqltree.Node, sc *planScope, columns []planColum
 			p.countCompared(product(width, width))
 			continue
 		}
-		for _, o := range modifier.List("orders") {
-			p.expressions(o.(*sqltree.Node).Child("expression"), sc)
+		for o := range modifier.Each("orders") {
+			p.expressions(o.Child("expression"), sc)
 		}
 		for _, name := range []string{"limit", "offset"} {
 			if e := modifier.Child(name); e != nil {
@@ -217,7 +215,7 @@ func joinClasses(a, b *columnClass) *columnClass {
 }
 
 // largerColumn returns a column that is at least as large as both.
-func largerColumn(a, b planColumn) planColumn {
+func largerColumn(a, b column) column {
 	if a.typ == nil {
 		return b
 	}
@@ -231,13 +229,13 @@ func largerColumn(a, b planColumn) planColumn {
 }
 
 // add makes a relation visible.
-func (sc *planScope) add(s *plannedSource) {
+func (sc *scope) add(s *source) {
 	sc.sources = append(sc.sources, s)
 	if sc.byAlias == nil {
-		sc.byAlias = map[string]*planColumns{}
+		sc.byAlias = map[string]*columnIndex{}
 	}
 	if sc.byAlias[s.alias] == nil {
-		sc.byAlias[s.alias] = &planColumns{}
+		sc.byAlias[s.alias] = &columnIndex{}
 	}
 	same := sc.byAlias[s.alias]
 	same.sources = append(same.sources, s)

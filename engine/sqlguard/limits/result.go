@@ -1,8 +1,6 @@
 package limits
 
 import (
-	"strings"
-
 	"github.com/lakewarden/lakewarden/engine/sqltree"
 )
 
@@ -16,20 +14,20 @@ var mergingCalls = sqltree.Set("||", "list_concat", "list_cat", "array_concat", 
 
 // scalarCalls holds the functions that return a number or a text, whatever their
 // arguments are.
-var scalarCalls = sqltree.Set("count", "count_star", "count_if", "countif", "approx_count_distinct", "hash", "len", "length", "array_length",
-	"cardinality", "to_json", "row_to_json", "array_to_json", "json_object", "json_array", "typeof", "list_contains", "array_contains",
+var scalarCalls = sqltree.Set("count", "count_star", "count_if", "countif", "approx_count_distinct", "hash", "len", "length",
+	"array_length", "cardinality", "to_json", "row_to_json", "array_to_json", "json_object", "json_array", "typeof", "list_contains", "array_contains",
 	"list_has", "array_has", "contains", "list_sum", "sum", "avg", "md5", "concat", "concat_ws", "string_agg", "listagg", "group_concat")
 
 // typeOfResult returns the type of an expression with the given operands, or a larger
 // one.
-func (p *planSize) typeOfResult(n *sqltree.Node, parts []planColumn) *planType {
-	types := make([]*planType, len(parts))
+func (p *plan) typeOfResult(n *sqltree.Node, parts []column) *dataType {
+	types := make([]*dataType, len(parts))
 	scalar := true
 	for i := range parts {
 		types[i] = parts[i].typ
 		scalar = scalar && types[i].scalar()
 	}
-	name := strings.ToLower(n.Str("function_name"))
+	name := n.Function()
 	switch class := n.Str("class"); {
 	case class == "COMPARISON", class == "CONJUNCTION", class == "BETWEEN", class == "CONSTANT", class == "PARAMETER":
 		return scalarType
@@ -69,10 +67,10 @@ func (p *planSize) typeOfResult(n *sqltree.Node, parts []planColumn) *planType {
 }
 
 // madeFromScalars holds the functions that build a nested type of any arguments.
-var madeFromScalars = sqltree.Set("map", "map_from_entries", "list_zip", "array_zip", "struct_insert", "struct_concat", "map_concat", "union_value",
-	"histogram", "histogram_exact", "unpivot_list", "from_json", "from_json_strict", "json_transform", "json_transform_strict")
+var madeFromScalars = sqltree.Set("map", "map_from_entries", "list_zip", "array_zip", "struct_insert", "struct_concat", "map_concat",
+	"union_value", "histogram", "histogram_exact", "unpivot_list", "from_json", "from_json_strict", "json_transform", "json_transform_strict")
 
-func (p *planSize) commonType(types []*planType) *planType {
+func (p *plan) commonType(types []*dataType) *dataType {
 	out := scalarType
 	for _, t := range types {
 		out = p.common(out, t)
@@ -81,8 +79,8 @@ func (p *planSize) commonType(types []*planType) *planType {
 }
 
 // packed returns the STRUCT of the given members.
-func packed(parts []planColumn) *planType {
-	fields := make(map[string]*planType, len(parts))
+func packed(parts []column) *dataType {
+	fields := make(map[string]*dataType, len(parts))
 	members := int64(2)
 	for _, c := range parts {
 		fields[c.name] = c.typ
@@ -95,7 +93,7 @@ func packed(parts []planColumn) *planType {
 }
 
 // extracted returns the type of an element of a list, or of a member of a STRUCT.
-func extracted(n *sqltree.Node, types []*planType) *planType {
+func extracted(n *sqltree.Node, types []*dataType) *dataType {
 	if len(types) == 0 {
 		return scalarType
 	}

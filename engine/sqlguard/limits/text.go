@@ -5,15 +5,15 @@ import (
 	"github.com/lakewarden/lakewarden/engine/sqlguard/sqltext"
 )
 
-// DuckDB's parser copies pieces of the text into its tree several times: the
-// operand of CASE once for every WHEN, a named window once for every OVER.
-// Nested, a few hundred bytes become gigabytes before we see any tree. So the
-// size that the tree will have is estimated from the words of the text first.
+// DuckDB's parser copies parts of the text into its tree several times: the operand of CASE
+// once for every WHEN, a named window once for every OVER. Nested, a few hundred bytes
+// become gigabytes before the tree is available. So the size of the tree is estimated
+// first, from the words of the text.
 
-// maxWords caps that estimate. The longest text has about 130,000 words.
+// maxWords caps the estimated words. The longest text has about 130,000 words.
 const maxWords = 300_000
 
-// maxGroups caps the items of one GROUP BY: the parser compares each with all.
+// maxGroups caps the items of one GROUP BY: the parser compares each with all others.
 const maxGroups = 2_500
 
 // CheckText refuses texts whose tree would be much larger than the text, or

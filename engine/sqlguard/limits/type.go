@@ -9,23 +9,23 @@ import (
 	"github.com/lakewarden/lakewarden/engine/sqltree"
 )
 
-// planType holds the number of members of a type and those that have names. It is
+// dataType holds the number of members of a type and those that have names. It is
 // immutable.
-type planType struct {
+type dataType struct {
 	// members counts the type itself and everything nested in it.
 	members int64
-	fields  map[string]*planType // of a STRUCT, in lower case
-	element *planType            // of a list
+	fields  map[string]*dataType // of a STRUCT, in lower case
+	element *dataType            // of a list
 }
 
-var scalarType = &planType{members: 1}
+var scalarType = &dataType{members: 1}
 
-func (t *planType) size() int64 { return t.members }
+func (t *dataType) size() int64 { return t.members }
 
-func (t *planType) scalar() bool { return t.members == 1 }
+func (t *dataType) scalar() bool { return t.members == 1 }
 
 // nested reports whether some member of the type has members.
-func (t *planType) nested() bool {
+func (t *dataType) nested() bool {
 	if t.fields == nil {
 		return !t.scalar()
 	}
@@ -37,20 +37,20 @@ func (t *planType) nested() bool {
 	return false
 }
 
-func listType(element *planType) *planType {
-	return &planType{members: sum(1, element.members), element: element}
+func listType(element *dataType) *dataType {
+	return &dataType{members: sum(1, element.members), element: element}
 }
 
 // opaqueType returns a type with members of unknown names.
-func opaqueType(members int64) *planType {
+func opaqueType(members int64) *dataType {
 	if members <= 1 {
 		return scalarType
 	}
-	return &planType{members: members}
+	return &dataType{members: members}
 }
 
 // field returns the type of a member, or the whole type if the member is unknown.
-func (t *planType) field(name string) *planType {
+func (t *dataType) field(name string) *dataType {
 	if f := t.fields[strings.ToLower(name)]; f != nil {
 		return f
 	}
@@ -58,7 +58,7 @@ func (t *planType) field(name string) *planType {
 }
 
 // common returns the type to which values of both types are cast.
-func (p *planSize) common(t, other *planType) *planType {
+func (p *plan) common(t, other *dataType) *dataType {
 	switch {
 	case t == other || other.scalar():
 		return t
@@ -78,11 +78,11 @@ func (p *planSize) common(t, other *planType) *planType {
 
 // commonFields returns the STRUCT with the members of both. If t has them all, it
 // returns t itself and copies nothing.
-func (p *planSize) commonFields(t, other *planType) *planType {
+func (p *plan) commonFields(t, other *dataType) *dataType {
 	if !p.countVisited(int64(len(other.fields))) {
 		return t
 	}
-	var fields map[string]*planType
+	var fields map[string]*dataType
 	for name, f := range other.fields {
 		mine := t.fields[name]
 		if mine != nil {
@@ -95,7 +95,7 @@ func (p *planSize) commonFields(t, other *planType) *planType {
 			if !p.countVisited(int64(len(t.fields))) {
 				return t
 			}
-			fields = make(map[string]*planType, len(t.fields)+len(other.fields))
+			fields = make(map[string]*dataType, len(t.fields)+len(other.fields))
 			maps.Copy(fields, t.fields)
 		}
 		fields[name] = f
@@ -106,8 +106,8 @@ func (p *planSize) commonFields(t, other *planType) *planType {
 	return structType(fields)
 }
 
-func structType(fields map[string]*planType) *planType {
-	t := &planType{members: 1, fields: fields}
+func structType(fields map[string]*dataType) *dataType {
+	t := &dataType{members: 1, fields: fields}
 	for _, f := range fields {
 		t.members = sum(t.members, f.members)
 	}
@@ -115,7 +115,7 @@ func structType(fields map[string]*planType) *planType {
 }
 
 // joined returns a type that holds all given types.
-func joined(types []*planType) *planType {
+func joined(types []*dataType) *dataType {
 	out, nested := int64(1), false
 	for _, t := range types {
 		out = sum(out, t.members)
@@ -128,7 +128,7 @@ func joined(types []*planType) *planType {
 }
 
 // typeOfCast returns the type of a cast.
-func (p *planSize) typeOfCast(n *sqltree.Node) *planType {
+func (p *plan) typeOfCast(n *sqltree.Node) *dataType {
 	t := p.casts[n]
 	if t == nil {
 		t = typeOfCast(n.Child("cast_type"))
@@ -138,7 +138,7 @@ func (p *planSize) typeOfCast(n *sqltree.Node) *planType {
 }
 
 // typeOfCast returns the type that a node of the tree names.
-func typeOfCast(n *sqltree.Node) *planType {
+func typeOfCast(n *sqltree.Node) *dataType {
 	info := n.Child("type_info")
 	if child := info.Child("child_type"); child != nil {
 		return listType(typeOfCast(child))
@@ -147,7 +147,7 @@ func typeOfCast(n *sqltree.Node) *planType {
 	if len(list) == 0 {
 		return scalarType
 	}
-	fields := map[string]*planType{}
+	fields := map[string]*dataType{}
 	for _, f := range list {
 		fields[strings.ToLower(f.(*sqltree.Node).Str("first"))] = typeOfCast(f.(*sqltree.Node).Child("second"))
 	}
@@ -156,7 +156,7 @@ func typeOfCast(n *sqltree.Node) *planType {
 
 // typeOfColumn parses a type as the engine prints it. In a type of another form, the
 // commas count the members.
-func typeOfColumn(c engine.Column) *planType {
+func typeOfColumn(c engine.Column) *dataType {
 	if !strings.ContainsAny(c.Type, "([") {
 		return scalarType
 	}
@@ -175,7 +175,7 @@ type typeReader struct {
 }
 
 // read parses one type and the brackets after it.
-func (r *typeReader) read() *planType {
+func (r *typeReader) read() *dataType {
 	t := r.plain()
 	for !r.failed && r.at < len(r.text) && r.text[r.at] == '[' {
 		end := strings.IndexByte(r.text[r.at:], ']')
@@ -189,12 +189,12 @@ func (r *typeReader) read() *planType {
 	return t
 }
 
-func (r *typeReader) plain() *planType {
+func (r *typeReader) plain() *dataType {
 	rest := r.text[r.at:]
 	switch {
 	case strings.HasPrefix(rest, "STRUCT("):
 		r.at += len("STRUCT(")
-		return r.Fields()
+		return r.fields()
 	case strings.HasPrefix(rest, "MAP("):
 		r.at += len("MAP(")
 		key := r.read()
@@ -225,8 +225,8 @@ func (r *typeReader) plain() *planType {
 	return scalarType
 }
 
-func (r *typeReader) Fields() *planType {
-	fields := map[string]*planType{}
+func (r *typeReader) fields() *dataType {
+	fields := map[string]*dataType{}
 	for !r.failed {
 		name := r.name()
 		fields[strings.ToLower(name)] = r.read()
@@ -239,7 +239,7 @@ func (r *typeReader) Fields() *planType {
 	return structType(fields)
 }
 
-// Name parses the name of a field and the blank after it.
+// name parses the name of a field and the blank after it.
 func (r *typeReader) name() string {
 	start := r.at
 	if r.at < len(r.text) && r.text[r.at] == '"' {

@@ -10,13 +10,13 @@ import (
 )
 
 // The engine names a result column without an alias by the text of its expression. The
-// serialised tree lacks some of what this text depends on: whether the user wrote a
-// type ("DATE") or the parser chose it (DOUBLE, in the casts that INTERVAL 3 DAY
-// becomes), the numbers after a type, and whether a lambda was written with the
-// keyword or the arrow. The namer restores these, from the user's text where the tree
-// has lost them. An error of the namer affects only a name.
+// serialised tree lacks some parts of that text: whether the user wrote a type (DATE) or
+// the parser inserted it (DOUBLE, in the casts that INTERVAL 3 DAY becomes), the numbers
+// after a type, and whether a lambda was written with the keyword or the arrow. The namer
+// restores these, if necessary from the user's text. An error of the namer affects only a
+// name.
 
-// IsInterval recognises what INTERVAL <number> <unit> becomes.
+// IsInterval reports whether n is the form that INTERVAL <number> <unit> has in the tree.
 func IsInterval(n *sqltree.Node) bool {
 	if !strings.HasPrefix(n.Str("function_name"), "to_") {
 		return false
@@ -152,10 +152,9 @@ func isDateCall(n *sqltree.Node, text string) bool {
 // modifierText matches a type name and the numbers after it.
 var modifierText = regexp.MustCompile(`^\s*"?[A-Za-z_]\w*"?(?:\s+(?i:precision|varying))?\s*(?:\(\s*([0-9]+(?:\s*,\s*[0-9]+)*)\s*\))?`)
 
-// castModifiers returns the numbers that the user wrote after the innermost type of a
-// cast. The tree does not hold them as written: VARCHAR(10) becomes VARCHAR, and
-// DECIMAL becomes DECIMAL(18,3). found is false if the position of the type is
-// unknown.
+// castModifiers returns the numbers that the user wrote after the innermost type of a cast.
+// The tree does not hold them as written: VARCHAR(10) becomes VARCHAR, and DECIMAL becomes
+// DECIMAL(18,3). found is false if the position of the type is unknown.
 func castModifiers(n *sqltree.Node, text string) (modifiers []string, found bool) {
 	at := sqltree.Offset(n)
 	if at < 0 || at >= len(text) {
@@ -288,13 +287,13 @@ func writtenType(t *sqltree.Node, written []string, found bool) *sqltree.Node {
 // methods.
 var schemasOfFunctions = sqltree.Set("main", "pg_catalog", "information_schema")
 
-// methodLocation marks the columns that [MethodCall] makes. The parser never gives
-// it as a position.
+// methodLocation is the position of the columns that [MethodCall] makes. The parser never
+// uses it.
 const methodLocation = sqltree.Number("18446744073709551614")
 
-// MethodCall turns a call such as id.abs() or t.id.abs() into abs(id), as the engine does for
-// columns, and reports whether n was one. The parser takes it for a call of a function
-// in the schema id.
+// MethodCall converts a method call such as id.abs() or t.id.abs() into abs(id), as the
+// engine does for columns, and reports whether n was one. In the parser's tree it is a call
+// of a function in the schema id.
 func MethodCall(n *sqltree.Node) bool {
 	schema, catalog := n.Str("schema"), n.Str("catalog")
 	if schema == "" || schemasOfFunctions[strings.ToLower(schema)] || n.Flag("is_operator") {

@@ -11,13 +11,13 @@ import (
 	"github.com/lakewarden/lakewarden/engine/sqltree"
 )
 
-// Print turns a statement into SQL.
+// Print returns a statement as SQL.
 func Print(ctx context.Context, parser engine.Parser, stmt *sqltree.Node) (string, error) {
 	return parser.Deserialize(ctx, sqltree.Encode(nil, sqltree.Document(stmt)))
 }
 
-// Names prints each expression as DuckDB names it. All are printed
-// as one select list with aliases that occur nowhere in the statement.
+// Names returns the name that DuckDB gives to each expression as a result column. All are
+// printed as one select list with aliases that do not occur in the statement.
 func Names(ctx context.Context, parser engine.Parser, exprs []*sqltree.Node, text string) ([]string, error) {
 	mark := "lw_mark"
 	for strings.Contains(strings.ToLower(text), mark) {
@@ -49,7 +49,8 @@ func Names(ctx context.Context, parser engine.Parser, exprs []*sqltree.Node, tex
 	return out, nil
 }
 
-// Unprintable maps the parser's refusal to print a tree.
+// Unprintable converts an error of the parser or printer into a refusal. Interrupts and
+// fatal errors are returned unchanged.
 func Unprintable(ctx context.Context, err error) error {
 	if ctx.Err() != nil || errors.Is(err, engine.ErrInterrupted) || errors.Is(err, engine.ErrFatal) {
 		return err

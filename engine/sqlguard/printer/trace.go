@@ -8,8 +8,7 @@ import (
 )
 
 // Source returns the byte offset in the text of stmt from which a byte offset of sql, a
-// print of stmt, comes; -1 if it comes from nothing there, or sql is of another
-// statement.
+// print of stmt, comes. It returns -1 if there is none or if sql is another statement.
 func Source(ctx context.Context, parser engine.Parser, stmt *sqltree.Node, sql string, off int) int {
 	if off < 0 {
 		return -1
@@ -27,14 +26,14 @@ func Source(ctx context.Context, parser engine.Parser, stmt *sqltree.Node, sql s
 	return l.found
 }
 
-// locator walks a printed tree along the one that it was printed from.
+// locator walks a printed tree and the one from which it was printed.
 type locator struct {
 	wanted int // offset in the printed text
 	found  int // offset in the caller's text, or -1
 }
 
-// walk compares what belongs together. near is the offset of the closest part
-// around it that the caller wrote.
+// walk compares corresponding parts of the trees. near is the offset of the closest
+// enclosing part that the caller wrote.
 func (l *locator) walk(written, printed any, near int) {
 	switch p := printed.(type) {
 	case *sqltree.Node:

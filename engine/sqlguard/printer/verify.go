@@ -10,8 +10,8 @@ import (
 	"github.com/lakewarden/lakewarden/engine/sqltree"
 )
 
-// Verify parses sql and compares the tree with the one it was printed from, so
-// that a defect of the printer cannot change what runs.
+// Verify parses sql and compares its tree with want, from which it was printed, so that a
+// defect of the printer cannot change what runs.
 func Verify(ctx context.Context, parser engine.Parser, want *sqltree.Node, sql string) error {
 	raw, err := parser.Serialize(ctx, sql)
 	if err != nil {
@@ -30,8 +30,8 @@ func Verify(ctx context.Context, parser engine.Parser, want *sqltree.Node, sql s
 	return nil
 }
 
-// canonical rewrites the few things that the printer writes in another way with
-// the same meaning. It changes its argument.
+// canonical replaces forms that the printer writes in another way with the same meaning. It
+// changes its argument.
 func canonical(v *sqltree.Node) *sqltree.Node {
 	var all []*sqltree.Node
 	sqltree.Walk(v, func(n *sqltree.Node) sqltree.Step {
@@ -46,7 +46,8 @@ func canonical(v *sqltree.Node) *sqltree.Node {
 	return v
 }
 
-// collapseValues: VALUES prints as (SELECT * FROM (VALUES …)).
+// collapseValues removes a SELECT around VALUES: VALUES prints as (SELECT * FROM (VALUES
+// …)).
 func collapseValues(n *sqltree.Node) {
 	if !n.Is("type", "SUBQUERY") || n.Get("class") != nil || len(n.List("column_name_alias")) > 0 || n.Child("sample") != nil {
 		return
@@ -72,7 +73,8 @@ func collapseValues(n *sqltree.Node) {
 	n.Become(from)
 }
 
-// booleanConstant: a BOOLEAN prints as true, which parses as CAST('t' AS BOOLEAN).
+// booleanConstant replaces a BOOLEAN, which prints as true, by CAST('t' AS BOOLEAN), as
+// which that parses.
 func booleanConstant(n *sqltree.Node) {
 	if !n.Is("class", "CONSTANT") || !n.Child("value").Child("type").Is("id", "BOOLEAN") || n.Child("value").Flag("is_null") {
 		return
@@ -86,8 +88,8 @@ func booleanConstant(n *sqltree.Node) {
 	n.Become(cast)
 }
 
-// groupOrder numbers the expressions of GROUP BY in the order in which the
-// grouping sets name them, as the parser does.
+// groupOrder numbers the expressions of GROUP BY in the order in which the grouping sets
+// use them, as the parser does.
 func groupOrder(n *sqltree.Node) {
 	sets, exprs := n.List("group_sets"), n.List("group_expressions")
 	if !n.Is("type", "SELECT_NODE") || len(sets) == 0 {

@@ -7,18 +7,18 @@ import (
 	"github.com/lakewarden/lakewarden/engine/sqltree"
 )
 
-// maxPushed caps the constants of an IN list that moves into a barrier.
+// maxPushed caps the constants of an IN that moves.
 const maxPushed = 1000
 
 // Table is a table reference of the statement.
 type Table struct {
 	Node  *sqltree.Node
 	Alias string
-	// Columns are those that the caller sees.
+	// Columns are the columns that the caller sees.
 	Columns []engine.Column
 	// Masked holds the columns, in lower case, whose values are replaced.
 	Masked map[string]string
-	// Whole says that no condition may move to the table.
+	// Whole forbids moving conditions to the table.
 	Whole bool
 }
 
@@ -29,16 +29,15 @@ type Select struct {
 	Tables []int
 }
 
-// Find finds, for every table reference, the conditions of the statement
-// that may also be evaluated while its filtered copy is made, and by which files
-// of the table may be left out. The statement keeps them, so leaving one out is
-// always right, and so is a table that still holds rows which do not fulfil them.
+// Find returns, for every table, the conditions of the statement that may also be evaluated
+// while its filtered copy is made, and by which files of the table may be excluded. The
+// statement keeps these conditions. So it is always correct to ignore one, and to read more
+// rows than fulfil them.
 //
-// A condition moves when it compares a bare column with constants of that
-// column's type, stands in the top-level AND of WHERE or ON, and belongs to the
-// table without doubt. It may then drop rows only that the statement drops
-// anyway; outer joins therefore take part only with conditions that NULL does
-// not fulfil.
+// A condition moves if it compares a bare column with constants of that column's type, is
+// part of the top-level AND of WHERE or ON, and belongs to the table unambiguously. It may
+// drop only rows that the statement drops anyway; outer joins therefore take part only with
+// conditions that NULL does not fulfil.
 func Find(selects []Select, tables []Table) [][]Conjunct {
 	out := make([][]Conjunct, len(tables))
 	for _, sel := range selects {
@@ -63,11 +62,11 @@ type pusher struct {
 	ambiguous map[string]bool       // names that may be something else than a column
 }
 
-// aliases collects the names of the SELECT's own results: WHERE may mean these.
+// aliases collects the names of the SELECT's results, to which WHERE may refer.
 func (p *pusher) aliases() {
 	p.ambiguous = map[string]bool{}
-	for _, e := range p.sel.Node.List("select_list") {
-		p.ambiguous[strings.ToLower(e.(*sqltree.Node).Str("alias"))] = true
+	for e := range p.sel.Node.Each("select_list") {
+		p.ambiguous[strings.ToLower(e.Str("alias"))] = true
 	}
 	p.usingNames(p.sel.Node.Child("from_table"))
 }
@@ -83,8 +82,8 @@ func (p *pusher) usingNames(ref *sqltree.Node) {
 	p.usingNames(ref.Child("right"))
 }
 
-// visit carries conditions down the joins to the tables. nullable says that the
-// join above may put NULLs in the place of this side.
+// visit moves conditions down the joins to the tables. nullable reports whether the join
+// above may replace the rows of this side by NULLs.
 func (p *pusher) visit(ref *sqltree.Node, conds []*sqltree.Node, nullable bool) {
 	switch {
 	case ref.Is("type", "BASE_TABLE"):
@@ -137,7 +136,7 @@ func (p *pusher) table(i int, conds []*sqltree.Node, nullable bool) {
 	}
 }
 
-// column returns the column of t that e names without doubt.
+// column returns the column of t that e refers to unambiguously.
 func (p *pusher) column(t Table, e *sqltree.Node) (engine.Column, bool) {
 	if !e.Is("class", "COLUMN_REF") {
 		return engine.Column{}, false
@@ -167,7 +166,7 @@ func (p *pusher) column(t Table, e *sqltree.Node) (engine.Column, bool) {
 	return engine.Column{}, false
 }
 
-// owners counts the tables of this FROM that have a column.
+// owners returns the number of tables in this FROM that have a column.
 func (p *pusher) owners(column string) int {
 	n := 0
 	for _, i := range p.sel.Tables {
@@ -180,7 +179,7 @@ func (p *pusher) owners(column string) int {
 	return n
 }
 
-// named counts the items of this FROM that answer to an alias.
+// named returns the number of relations in this FROM with an alias.
 func (p *pusher) named(alias string) int { return countAlias(p.sel.Node.Child("from_table"), alias) }
 
 func countAlias(ref *sqltree.Node, alias string) int {
@@ -197,7 +196,7 @@ func countAlias(ref *sqltree.Node, alias string) int {
 	return 0
 }
 
-// comparisons are the operators of conjuncts by the types of nodes.
+// comparisons maps types of nodes to operators.
 var comparisons = map[string]engine.ConditionOp{
 	"COMPARE_EQUAL": engine.ConditionEqual, "COMPARE_LESSTHAN": engine.ConditionLess, "COMPARE_GREATERTHAN": engine.ConditionGreater,
 	"COMPARE_LESSTHANOREQUALTO": engine.ConditionLessOrEqual, "COMPARE_GREATERTHANOREQUALTO": engine.ConditionGreaterOrEqual,
@@ -208,7 +207,7 @@ var flipped = map[string]string{
 	"COMPARE_LESSTHANOREQUALTO": "COMPARE_GREATERTHANOREQUALTO", "COMPARE_GREATERTHANOREQUALTO": "COMPARE_LESSTHANOREQUALTO",
 }
 
-// condition returns the conjunct that e is, if it may move.
+// condition returns e as a conjunct, if it may move.
 func (p *pusher) condition(t Table, e *sqltree.Node, nullable bool) (Conjunct, bool) {
 	switch e.Str("class") {
 	case "COMPARISON":

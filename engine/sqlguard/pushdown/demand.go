@@ -8,29 +8,30 @@ import (
 	"github.com/lakewarden/lakewarden/engine/sqltree"
 )
 
-// Conjunct is one condition of the statement on one table: a column compared
-// with constants of its type, some of which may be known with the arguments only.
+// Conjunct is a condition of the statement on one table: it compares a column with
+// constants of its type. Some constants may be parameters, which are known with the
+// arguments.
 type Conjunct struct {
 	column     engine.Column
 	test       test
 	comparands []comparand
 }
 
-// test is how a conjunct compares.
+// test is the comparison of a conjunct.
 type test struct {
 	op engine.ConditionOp
-	// between stands for two comparisons, with a lower and an upper bound.
+	// between means two comparisons, with a lower and an upper bound.
 	between bool
 }
 
-// comparand is a constant, or the parameter that one will be given for.
+// comparand is a constant, or a parameter that an argument replaces.
 type comparand struct {
 	value     constant.Value
 	parameter *sqltree.Node
 }
 
-// newConjunct is false when something is neither a parameter nor a constant of
-// the column's type.
+// newConjunct returns false if a node is neither a parameter nor a constant of the column's
+// type.
 func newConjunct(col engine.Column, is test, nodes ...*sqltree.Node) (Conjunct, bool) {
 	c := Conjunct{column: col, test: is, comparands: make([]comparand, len(nodes))}
 	for i, n := range nodes {
@@ -47,19 +48,18 @@ func newConjunct(col engine.Column, is test, nodes ...*sqltree.Node) (Conjunct, 
 	return c, true
 }
 
-// Demand is a conjunct whose constants are all known, in two forms.
+// Demand is a conjunct with all constants, in two forms.
 type Demand struct {
-	// SQL is the condition over the barrier's alias, with the parameters args.
+	// SQL is the condition over the alias of barriers, with parameters.
 	SQL string
-	// condition is what pruning may know of it: it says nothing where a
-	// constant has no text that every reader understands.
+	// condition is the form for pruning. It is empty if a constant has no text that every
+	// reader understands.
 	condition engine.Condition
 }
 
-// Demands fills arguments into conjuncts. It omits a conjunct whose argument is not
-// a constant of the column's type, as it does for such a literal. The values are added
-// to bound and never appear in the SQL. named returns a column in SQL, or false if the
-// engine must not compare the column.
+// Demands fills arguments into conjuncts. It omits a conjunct whose argument is not a
+// constant of the column's type. The values are added to bound and never appear in the SQL.
+// named returns a column in SQL, or false if the engine must not compare the column.
 func Demands(conjuncts []Conjunct, values constant.Arguments, bound Parameters, named func(engine.Column) (string, bool)) []Demand {
 	var out []Demand
 	for _, c := range conjuncts {
@@ -74,7 +74,7 @@ func Demands(conjuncts []Conjunct, values constant.Arguments, bound Parameters, 
 	return out
 }
 
-// Condition is what all of the demands ask of a row.
+// Condition returns the conjunction of the demands for pruning.
 func Condition(demands []Demand) engine.Condition {
 	parts := make([]engine.Condition, len(demands))
 	for i, d := range demands {
@@ -91,7 +91,7 @@ func (c Conjunct) with(name string, values constant.Arguments, bound Parameters)
 		if o.parameter == nil {
 			continue
 		}
-		v, ok := values.Of(o.parameter).ConstantFor(c.column)
+		v, ok := values.Of(o.parameter).For(c.column)
 		if !ok {
 			return Demand{}, false
 		}
@@ -110,7 +110,7 @@ var signs = map[engine.ConditionOp]string{
 	engine.ConditionLessOrEqual: "<=", engine.ConditionGreaterOrEqual: ">=",
 }
 
-// Of puts constants in.
+// Of returns the conjunct with its constants.
 func (c Conjunct) Of(name string, constants []constant.Value) Demand {
 	switch {
 	case c.test.between:
@@ -134,7 +134,7 @@ func (c Conjunct) Of(name string, constants []constant.Value) Demand {
 	return Demand{name + " " + signs[c.test.op] + " " + constants[0].SQL, valuesCondition(c.test.op, c.column, constants[0])}
 }
 
-// valuesCondition says nothing when one of the values has no text.
+// valuesCondition returns an empty condition if one of the values has no text.
 func valuesCondition(op engine.ConditionOp, col engine.Column, values ...constant.Value) engine.Condition {
 	texts := make([]engine.ConditionValue, len(values))
 	for i, v := range values {
@@ -146,7 +146,8 @@ func valuesCondition(op engine.ConditionOp, col engine.Column, values ...constan
 	return engine.Condition{Op: op, Column: col.Name, Values: texts}
 }
 
-// EqualColumn returns the column that has to equal one constant or argument.
+// EqualColumn returns the column that must equal one constant or argument, if the conjunct
+// demands this.
 func (c Conjunct) EqualColumn() (engine.Column, bool) {
 	return c.column, c.test.op == engine.ConditionEqual && !c.test.between && len(c.comparands) == 1
 }

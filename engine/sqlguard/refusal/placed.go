@@ -1,7 +1,7 @@
 package refusal
 
-// Placed is what the guard or the engine has against a statement, with the
-// place in what the caller wrote.
+// Placed is an error of the guard or the engine about a statement, with its place in the
+// caller's request.
 type Placed struct {
 	// Err is an *Error or an *engine.Error.
 	Err error
@@ -9,13 +9,13 @@ type Placed struct {
 	Field string
 	// Position is the place in that field; zero if unknown.
 	Position Position
-	// Name is the name at fault, as the caller wrote it, or "".
+	// Name is the name at fault as the caller wrote it, or "".
 	Name string
 	// Near holds up to three names that the caller may have meant.
 	Near []string
 }
 
-// Error is that of Err.
+// Error returns the text of Err.
 func (e *Placed) Error() string { return e.Err.Error() }
 
 // Unwrap returns Err.

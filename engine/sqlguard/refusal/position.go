@@ -4,11 +4,12 @@ import (
 	"unicode/utf8"
 )
 
-// Position is a place in the user's text. Line and Column count from 1, Column
-// in characters.
+// Position is a place in the user's text. Line and Column count from 1, Column in
+// characters. The zero Position is unknown.
 type Position struct{ Line, Column int }
 
-// PositionIn turns a byte offset of text into line and column.
+// PositionIn returns the position of a byte offset in text, or the zero Position if it lies
+// outside.
 func PositionIn(text string, off int) Position {
 	if off < 0 || off > len(text) {
 		return Position{}

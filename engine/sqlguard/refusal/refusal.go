@@ -6,7 +6,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine/sqltree"
 )
 
-// Code is the stable name of a refusal. It goes to the client as it is.
+// Code is the stable name of a refusal. It is sent to the client unchanged.
 type Code string
 
 // The codes, with the status each becomes.
@@ -26,7 +26,7 @@ const (
 	CodeFunction Code = "function_not_allowed"
 	// CodeFunctionUnknown: no function of that name: 400.
 	CodeFunctionUnknown Code = "function_not_found"
-	// CodeArgument: an argument that an allowed function does not take here: 400.
+	// CodeArgument: an argument that an allowed function may not have: 400.
 	CodeArgument Code = "argument_not_allowed"
 	// CodeType: a cast to a type that is not served: 400.
 	CodeType Code = "type_not_allowed"
@@ -37,7 +37,7 @@ const (
 	CodePrinter Code = "statement_not_printable"
 )
 
-// Error is a refusal, in our own words. It never holds text of the engine.
+// Error is a refusal in our own words. It never contains text of the engine.
 type Error struct {
 	Code Code
 	// Line and Column are the place in the user's text, from 1; 0 if unknown.
@@ -52,7 +52,7 @@ type Error struct {
 	pos int // byte offset + 1 in the text, 0 if unknown
 }
 
-// At sets the place to that of n, unless the parser gave n none.
+// At sets the place to that of n, if it has one.
 func (e *Error) At(n *sqltree.Node) *Error {
 	if p := sqltree.Offset(n); p >= 0 {
 		e.pos = p + 1
@@ -90,11 +90,12 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s at %d:%d: %s", e.Code, e.Line, e.Column, e.Message)
 }
 
-// New builds an Error without a place; located adds it.
+// New returns an Error without a place.
 func New(code Code, name, format string, args ...any) *Error {
 	return &Error{Code: code, Name: name, Message: fmt.Sprintf(format, args...)}
 }
 
+// Malformed returns the refusal of a tree in an unexpected form. what is for developers.
 func Malformed(what string) *Error {
 	return New(CodeSyntaxNode, "", "this form of the statement is not allowed (%s)", what)
 }

@@ -2,7 +2,8 @@ package sqltext
 
 import "strings"
 
-// SkipWord returns the position after the whole word at position i.
+// SkipWord returns the position after the whole word that starts at i, and whether it
+// starts there.
 func SkipWord(text string, i int, word string) (int, bool) {
 	end := i + len(word)
 	if end > len(text) || !strings.EqualFold(text[i:end], word) || end < len(text) && (IsWord(text[end]) || text[end] >= 0x80) {
@@ -11,7 +12,7 @@ func SkipWord(text string, i int, word string) (int, bool) {
 	return end, true
 }
 
-// SkipBlank moves over white space and comments.
+// SkipBlank returns the position after the white space and comments that start at i.
 func SkipBlank(s string, i int) int {
 	for i < len(s) {
 		switch {
@@ -69,7 +70,7 @@ func SkipQuoted(s string, i int, quote byte, escapes bool) int {
 	return len(s)
 }
 
-// DollarTag returns the opening tag of a dollar-quoted text, or nothing.
+// DollarTag returns the opening tag of a dollar-quoted text, or an empty string.
 func DollarTag(s string) string {
 	for i := 1; i < len(s); i++ {
 		switch {
@@ -82,8 +83,8 @@ func DollarTag(s string) string {
 	return ""
 }
 
-// EachWord calls f with every word of the text, in lower case, and with every
-// other sign. Quoted text counts as the word "?", comments as nothing.
+// EachWord calls f with every word of the text in lower case, and with every other
+// character. Quoted text counts as the word "?", and comments are left out.
 func EachWord(text string, f func(string)) {
 	for i := 0; i < len(text); {
 		i = SkipBlank(text, i)
@@ -121,7 +122,8 @@ func EachWord(text string, f func(string)) {
 	}
 }
 
-// FirstWord returns the first word or sign of s, at most 40 bytes.
+// FirstWord returns the first word or ASCII character of s after white space, at most 40
+// bytes.
 func FirstWord(s string) string {
 	s = strings.TrimLeft(s, " \t\r\n")
 	end := 0
@@ -134,6 +136,7 @@ func FirstWord(s string) string {
 	return s[:end]
 }
 
+// IsWord reports whether b is an ASCII letter, digit or underscore.
 func IsWord(b byte) bool {
 	return b == '_' || b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || b >= '0' && b <= '9'
 }
