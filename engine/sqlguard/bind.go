@@ -112,7 +112,7 @@ func (q *Query) Prepare(ctx context.Context, parser engine.Parser, relations []R
 func (q *Query) binding() (*binding, *sqltree.Node) {
 	b := &binding{
 		q: q, mark: "lw_" + strings.ToLower(rand.Text()), copies: map[*sqltree.Node]*sqltree.Node{},
-		out: &Prepared{nondeterministic: q.volatile, vacancies: make([]vacancy, len(q.tables))},
+		out: &Prepared{nondeterministic: q.volatile, placeholders: make([]placeholder, len(q.tables))},
 	}
 	for _, t := range q.tables {
 		b.copies[t.node] = nil
@@ -160,7 +160,7 @@ func (b *binding) replace(i int, t *tableUse, r Relation, conjuncts []pushdown.C
 	if sample := ref.Child("sample"); sample != nil {
 		query.Child("from_table").Set("sample", sample)
 	}
-	b.stand(t, query)
+	b.substitute(t, query)
 	return nil
 }
 
@@ -169,7 +169,7 @@ func (b *binding) relation(i int, t *tableUse, r Relation, conjuncts []pushdown.
 	if len(r.Columns) == 0 {
 		return nil, refusal.New(refusal.CodeStatement, t.Name, "the table %s has no visible column", t.Name)
 	}
-	at := &b.out.vacancies[i]
+	at := &b.out.placeholders[i]
 	at.conjuncts = conjuncts
 	columns := r.Columns
 	switch {
@@ -182,7 +182,7 @@ func (b *binding) relation(i int, t *tableUse, r Relation, conjuncts []pushdown.
 		at.read, at.copied = columns, columns
 		b.out.readsFiltered = true
 	}
-	return sqltree.Select(columnList(columns), sqltree.Table(b.marked(i))), nil
+	return sqltree.Select(columnList(columns), sqltree.Table(b.nameOf(i))), nil
 }
 
 func columnList(columns []engine.Column) []any {

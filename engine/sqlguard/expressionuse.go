@@ -57,7 +57,7 @@ func allConditions(n *sqltree.Node) bool {
 // returns an *Error at the first aggregate, window function or unnest. Subqueries are
 // ignored.
 func (q *Query) RowByRow() error {
-	call, why := manyRowCall(q.results())
+	call, why := firstManyRowCall(q.results())
 	if call == nil {
 		return nil
 	}
@@ -67,8 +67,8 @@ func (q *Query) RowByRow() error {
 	return err
 }
 
-// manyRowCall returns the first call that does not return one value for each row.
-func manyRowCall(v any) (call *sqltree.Node, why string) {
+// firstManyRowCall returns the first call that does not return one value for each row.
+func firstManyRowCall(v any) (call *sqltree.Node, why string) {
 	sqltree.Walk(v, func(n *sqltree.Node) sqltree.Step {
 		switch {
 		case n.Is("class", "SUBQUERY"):

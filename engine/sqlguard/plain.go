@@ -50,7 +50,11 @@ func (q *Query) proofBy(list *leakproof.List, relations []Relation, args constan
 		}
 		tables[t.node] = leakproof.Table{Alias: t.Alias, Columns: r.Columns}
 	}
-	return list.Prove(q.query(), tables, args)
+	out, err := list.Prove(q.query(), tables, args)
+	if err != nil {
+		return leakproof.Proof{}, err.Error()
+	}
+	return out, ""
 }
 
 // plainRelation returns why a relation must be copied, or an empty string.
@@ -108,7 +112,7 @@ func (b *binding) filteredSelect(place int, r Relation, columns []engine.Column)
 			names[i] = name + " AS " + engine.QuoteIdent(c.Name)
 		}
 	}
-	database, schema, table := b.marked(place)
+	database, schema, table := b.nameOf(place)
 	sql := "SELECT " + strings.Join(names, ", ") + " FROM " + database + "." + schema + "." + table + " AS " + engine.QuoteIdent(barrierAlias)
 	if r.Predicate != "" {
 		sql += " WHERE " + r.Predicate
@@ -152,7 +156,7 @@ func (q *Query) bindPlain(ctx context.Context, parser engine.Parser, relations [
 			continue
 		}
 		needed := q.neededColumns(t, r.Columns)
-		b.out.vacancies[i].conjuncts, b.out.vacancies[i].read = push[i], needed
+		b.out.placeholders[i].conjuncts, b.out.placeholders[i].read = push[i], needed
 		filtered, texts = append(filtered, t), append(texts, b.filteredSelect(i, r, needed))
 	}
 	queries, err := b.parseSelects(ctx, parser, texts)
@@ -163,15 +167,15 @@ func (q *Query) bindPlain(ctx context.Context, parser engine.Parser, relations [
 		if pr.Recut && leakproof.JoinsList(queries[i]) {
 			return nil, nil // the filter alone changes the order
 		}
-		b.stand(t, queries[i])
+		b.substitute(t, queries[i])
 	}
 	pr.Settle(stmt.Child("node"))
 	b.out.recut = pr.Recut
 	return b.finish(ctx, parser, stmt, relations)
 }
 
-// stand puts a query in the place of a table.
-func (b *binding) stand(t *tableUse, query *sqltree.Node) {
+// substitute puts a query in the place of a table.
+func (b *binding) substitute(t *tableUse, query *sqltree.Node) {
 	ref := b.copies[t.node]
 	ref.Become(sqltree.Object("type", "SUBQUERY", "alias", t.Alias, "sample", nil,
 		"subquery", sqltree.Statement(query), "column_name_alias", ref.List("column_name_alias")))

@@ -18,15 +18,15 @@ import (
 type Prepared struct {
 	// texts is the statement, cut where relations are named: the name of relation named[i]
 	// goes between texts[i] and texts[i+1].
-	texts     []string
-	named     []int
-	vacancies []vacancy
+	texts        []string
+	named        []int
+	placeholders []placeholder
 
 	nondeterministic, readsFiltered, recut bool
 }
 
-// vacancy is one table reference.
-type vacancy struct {
+// placeholder is one table reference.
+type placeholder struct {
 	conjuncts []pushdown.Conjunct
 	// read holds the columns of a filtered table that the statement may read.
 	read []engine.Column
@@ -43,14 +43,14 @@ func (p *Prepared) PassesRows() bool { return p.recut }
 
 // Asks reports whether the statement has conditions that can exclude rows of its tables.
 func (p *Prepared) Asks() bool {
-	return slices.ContainsFunc(p.vacancies, func(v vacancy) bool { return len(v.conjuncts) > 0 })
+	return slices.ContainsFunc(p.placeholders, func(v placeholder) bool { return len(v.conjuncts) > 0 })
 }
 
 // ReadColumns returns the names of the columns that the statement reads, in the order
 // of its tables. Unfiltered tables contribute none.
 func (p *Prepared) ReadColumns() []string {
 	var out []string
-	for _, v := range p.vacancies {
+	for _, v := range p.placeholders {
 		for _, c := range v.read {
 			out = append(out, c.Name)
 		}
@@ -61,10 +61,10 @@ func (p *Prepared) ReadColumns() []string {
 // LookedUp returns a column of the statement's only table that must equal a constant or an
 // argument, or "".
 func (p *Prepared) LookedUp() string {
-	if len(p.vacancies) != 1 {
+	if len(p.placeholders) != 1 {
 		return ""
 	}
-	for _, c := range p.vacancies[0].conjuncts {
+	for _, c := range p.placeholders[0].conjuncts {
 		if column, ok := c.EqualColumn(); ok && indexed[column.Type] {
 			return column.Name
 		}
@@ -81,9 +81,9 @@ var indexed = map[string]bool{"SMALLINT": true, "INTEGER": true, "BIGINT": true,
 func (p *Prepared) Plan(relations []Relation, args engine.Args) *Plan {
 	plan := &Plan{Nondeterministic: p.nondeterministic, ReadsFiltered: p.readsFiltered, Recut: p.recut}
 	values := constant.ArgumentsOf(args)
-	names := make([]string, len(p.vacancies))
-	for i := range p.vacancies {
-		names[i] = p.vacancies[i].provide(plan, relations[i], values)
+	names := make([]string, len(p.placeholders))
+	for i := range p.placeholders {
+		names[i] = p.placeholders[i].provide(plan, relations[i], values)
 	}
 	var sql strings.Builder
 	for i, text := range p.texts {
@@ -97,7 +97,7 @@ func (p *Prepared) Plan(relations []Relation, args engine.Args) *Plan {
 }
 
 // provide adds the relation of a placeholder to the plan, and returns its name in SQL.
-func (v *vacancy) provide(plan *Plan, r Relation, values constant.Arguments) string {
+func (v *placeholder) provide(plan *Plan, r Relation, values constant.Arguments) string {
 	if v.rows != nil {
 		plan.barrier(*v.rows)
 		return v.rows.Relation()
@@ -136,8 +136,8 @@ func (p *Plan) barrier(add engine.Barrier) {
 	p.Barriers = append(p.Barriers, add)
 }
 
-// marked returns the name that stands for a relation.
-func (b *binding) marked(place int) (database, schema, table string) {
+// nameOf returns the name that stands for a relation.
+func (b *binding) nameOf(place int) (database, schema, table string) {
 	return b.mark + "_" + strconv.Itoa(place), "main", engine.SourceTable
 }
 
@@ -154,7 +154,7 @@ func (b *binding) cut(sql string) error {
 		}
 		number, after, found := strings.Cut(after, ".main."+engine.SourceTable)
 		place, err := strconv.Atoi(number)
-		if !found || err != nil || place < 0 || place >= len(b.out.vacancies) {
+		if !found || err != nil || place < 0 || place >= len(b.out.placeholders) {
 			return refusal.New(refusal.CodePrinter, "", "the statement cannot be passed on unchanged")
 		}
 		b.out.texts, b.out.named = append(b.out.texts, before), append(b.out.named, place)

@@ -9,10 +9,10 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-var (
-	ErrDepth     = errors.New("tree too deep")
-	errMalformed = errors.New("malformed tree")
-)
+// ErrDepth is returned by [Decode] for a tree that is nested too deeply.
+var ErrDepth = errors.New("tree too deep")
+
+var errMalformed = errors.New("malformed tree")
 
 // Decode reads the output of the parser. Duplicate fields, trailing text and invalid UTF-8
 // are errors. Fields that are null are left out, which DuckDB reads as null. With lean,

@@ -5,6 +5,7 @@ import "github.com/lakewarden/lakewarden/engine/sqltree"
 // Kind is the kind of values that a field of the tree may have.
 type Kind uint8
 
+// The kinds.
 const (
 	kString Kind = iota
 	kBool
@@ -15,6 +16,7 @@ const (
 	kScalar  // the payload of a constant
 
 	// Objects; families lists the fields of each.
+
 	Statement
 	Query
 	kModifier
@@ -39,10 +41,10 @@ const (
 	kNamedParam
 )
 
-// Lists of an object kind carry this bit; lists of lists of expressions are a
-// kind of their own.
+// kListOf marks a list of an object kind.
 const kListOf Kind = 1 << 6
 
+// The lists. A list of lists of expressions is a kind of its own.
 const (
 	Exprs         = kListOf | Expr
 	Modifiers     = kListOf | kModifier

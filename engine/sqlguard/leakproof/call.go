@@ -10,39 +10,31 @@ import (
 
 // call proves a call: of an aggregate, of an operator on numbers, or of a listed function
 // with arguments of its kinds.
-func (p *prover) call(n *sqltree.Node, at spot) (value, error) {
+func (p *prover) call(n *sqltree.Node, at spot) value {
 	name := n.Function()
 	if p.list.has("aggregate", name) {
 		return p.aggregate(name, n, at)
 	}
 	if n.Child("filter") != nil || n.Flag("distinct") || len(n.Child("order_bys").List("orders")) > 0 || n.Flag("export_state") {
-		return value{}, doubtf("%s is no aggregate of the list", name)
+		panic(doubtf("%s is no aggregate of the list", name))
 	}
 	args := n.List("children")
 	if p.list.has("arithmetic", name) && len(args) == 2 {
-		a, err := p.expr(args[0].(*sqltree.Node), at)
-		if err != nil {
-			return a, err
-		}
-		b, err := p.expr(args[1].(*sqltree.Node), at)
-		if err != nil {
-			return b, err
-		}
+		a := p.expr(n.Argument(0), at)
+		b := p.expr(n.Argument(1), at)
 		v, ok := arithmetic(name, a, b)
-		return v, unless(ok, name+" of "+string(a.kind)+" and "+string(b.kind))
+		doubtIf(!ok, "%s of %s and %s", name, a.kind, b.kind)
+		return v
 	}
 	return p.listed(name, args, at)
 }
 
 // listed proves a call that matches a signature of the list.
-func (p *prover) listed(name string, args []any, at spot) (value, error) {
+func (p *prover) listed(name string, args []any, at spot) value {
 	values := make([]value, len(args))
 	out := value{}
 	for i, a := range args {
-		v, err := p.expr(a.(*sqltree.Node), at)
-		if err != nil {
-			return v, err
-		}
+		v := p.expr(a.(*sqltree.Node), at)
 		values[i] = v
 		out.fallible = out.fallible || v.fallible
 	}
@@ -60,9 +52,9 @@ func (p *prover) listed(name string, args []any, at spot) (value, error) {
 			out.kind = kind(s.result)
 		}
 		out.fallible = fallible
-		return out, nil
+		return out
 	}
-	return out, doubtf("%s is not listed with these arguments", name)
+	panic(doubtf("%s is not listed with these arguments", name))
 }
 
 func fits(s Signature, args []any, values []value) bool {
@@ -107,74 +99,54 @@ func literalBetween(n *sqltree.Node, least, most int64) bool {
 }
 
 // aggregate proves an aggregate whose result does not depend on the order of its rows.
-func (p *prover) aggregate(name string, n *sqltree.Node, at spot) (value, error) {
+func (p *prover) aggregate(name string, n *sqltree.Node, at spot) value {
 	args := n.List("children")
 	switch {
 	case !at.aggregates:
-		return value{}, doubtf("%s in this place", name)
+		panic(doubtf("%s in this place", name))
 	case len(n.Child("order_bys").List("orders")) > 0, n.Flag("export_state"):
-		return value{}, doubtf("%s with an order", name)
+		panic(doubtf("%s with an order", name))
 	}
 	inner := at
 	inner.aggregates, inner.inside, inner.subqueries = false, true, false
 	if filter := n.Child("filter"); filter != nil {
-		if err := p.condition(filter, inner); err != nil {
-			return value{}, err
-		}
+		p.condition(filter, inner)
 	}
 	if len(args) == 0 && (name == "count_star" || name == "count") {
-		return integerValue(64), nil
+		return integerValue(64)
 	}
-	if len(args) != 1 || name == "count_star" {
-		return value{}, doubtf("arguments of %s", name)
-	}
+	doubtIf(len(args) != 1 || name == "count_star", "arguments of %s", name)
 	prove := p.total
 	if at.top {
 		prove = p.expr
 	}
-	v, err := prove(args[0].(*sqltree.Node), inner)
-	if err != nil {
-		return v, err
-	}
-	if n.Flag("distinct") && !v.exact() {
-		return v, doubt("which of equal doubles is taken depends on their order")
-	}
+	v := prove(n.Argument(0), inner)
+	doubtIf(n.Flag("distinct") && !v.exact(), "which of equal doubles is taken depends on their order")
 	out, reason := aggregated(name, v)
-	return out, unless(reason == "", reason)
+	doubtIf(reason != "", "%s", reason)
+	return out
 }
 
 // subquery proves a subquery in an expression. A scalar subquery must have exactly one row.
-func (p *prover) subquery(n *sqltree.Node, at spot) (value, error) {
-	if !at.subqueries {
-		return value{}, doubt("a subquery in this place")
-	}
-	sel, err := p.selectNode(n.Child("subquery").Child("node"), at.scope, false)
-	if err != nil {
-		return value{}, err
-	}
-	if err := certain(sel.columns); err != nil {
-		return value{}, err
-	}
+func (p *prover) subquery(n *sqltree.Node, at spot) value {
+	doubtIf(!at.subqueries, "a subquery in this place")
+	sel := p.selectNode(n.Child("subquery").Child("node"), at.scope, false)
+	certain(sel.columns)
 	switch n.Str("subquery_type") {
 	case "EXISTS", "NOT_EXISTS":
-		return value{kind: kindBoolean}, nil
+		return value{kind: kindBoolean}
 	case "SCALAR":
-		if !sel.single || len(sel.columns) != 1 || !sel.columns[0].known {
-			return value{}, doubt("a subquery of any number of rows as a value")
-		}
-		return sel.columns[0].value, nil
+		doubtIf(!sel.single || len(sel.columns) != 1 || !sel.columns[0].known, "a subquery of any number of rows as a value")
+		return sel.columns[0].value
 	case "ANY":
 		if !n.Is("comparison_type", "COMPARE_EQUAL") || len(sel.columns) != 1 || !sel.columns[0].known {
-			return value{}, doubt("a comparison with any row of a subquery")
+			panic(doubt("a comparison with any row of a subquery"))
 		}
-		v, err := p.total(n.Child("child"), at)
-		if err != nil {
-			return v, err
-		}
+		v := p.total(n.Child("child"), at)
 		if _, ok := common(v, sel.columns[0].value); !ok {
-			return v, doubtf("comparing %s and %s", v.kind, sel.columns[0].value.kind)
+			panic(doubtf("comparing %s and %s", v.kind, sel.columns[0].value.kind))
 		}
-		return value{kind: kindBoolean}, nil
+		return value{kind: kindBoolean}
 	}
-	return value{}, doubt("a subquery of this kind")
+	panic(doubt("a subquery of this kind"))
 }

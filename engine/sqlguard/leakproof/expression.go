@@ -25,12 +25,10 @@ type spot struct {
 }
 
 // total proves that an expression cannot fail at all.
-func (p *prover) total(n *sqltree.Node, at spot) (value, error) {
-	v, err := p.expr(n, at)
-	if err == nil && v.fallible {
-		err = doubtf("%s may fail", form(n))
-	}
-	return v, err
+func (p *prover) total(n *sqltree.Node, at spot) value {
+	v := p.expr(n, at)
+	doubtIf(v.fallible, "%s may fail", form(n))
+	return v
 }
 
 func form(n *sqltree.Node) string {
@@ -41,22 +39,19 @@ func form(n *sqltree.Node) string {
 }
 
 // expr proves that an expression cannot fail on hidden rows.
-func (p *prover) expr(n *sqltree.Node, at spot) (value, error) {
-	if !p.list.has("form", n.Str("type")) {
-		return value{}, doubtf("%s is not listed", n.Str("type"))
-	}
+func (p *prover) expr(n *sqltree.Node, at spot) value {
+	doubtIf(!p.list.has("form", n.Str("type")), "%s is not listed", n.Str("type"))
 	switch n.Str("class") {
 	case "COLUMN_REF":
-		v, depth, err := at.scope.column(n)
-		if err == nil && at.inside && depth > 0 {
-			err = doubt("an aggregate of an outer column")
-		}
-		return v, err
+		v, depth := at.scope.column(n)
+		doubtIf(at.inside && depth > 0, "an aggregate of an outer column")
+		return v
 	case "CONSTANT":
 		return constantValue(n)
 	case "PARAMETER":
 		v, known := argumentValue(p.args.Of(n))
-		return v, unless(known, "a parameter of a type that is not known")
+		doubtIf(!known, "a parameter of a type that is not known")
+		return v
 	case "CAST":
 		return p.cast(n, at)
 	case "COMPARISON":
@@ -65,11 +60,9 @@ func (p *prover) expr(n *sqltree.Node, at spot) (value, error) {
 		return p.comparison(at, n.Child("input"), n.Child("lower"), n.Child("upper"))
 	case "CONJUNCTION":
 		for c := range n.Each("children") {
-			if err := p.condition(c, at); err != nil {
-				return value{}, err
-			}
+			p.condition(c, at)
 		}
-		return value{kind: kindBoolean}, nil
+		return value{kind: kindBoolean}
 	case "OPERATOR":
 		return p.operator(n, at)
 	case "CASE":
@@ -79,36 +72,32 @@ func (p *prover) expr(n *sqltree.Node, at spot) (value, error) {
 	case "SUBQUERY":
 		return p.subquery(n, at)
 	}
-	return value{}, doubtf("%s is not listed", n.Str("class"))
+	panic(doubtf("%s is not listed", n.Str("class")))
 }
 
 // condition proves an operand of a condition.
-func (p *prover) condition(n *sqltree.Node, at spot) error {
-	v, err := p.total(n, at)
-	if err == nil && v.kind != kindBoolean && v.kind != kindNull {
-		err = doubtf("%s as a condition", v.kind)
+func (p *prover) condition(n *sqltree.Node, at spot) {
+	if v := p.total(n, at); v.kind != kindBoolean && v.kind != kindNull {
+		panic(doubtf("%s as a condition", v.kind))
 	}
-	return err
 }
 
-func constantValue(n *sqltree.Node) (value, error) {
+func constantValue(n *sqltree.Node) value {
 	v := n.Child("value")
 	if v.Flag("is_null") {
-		return value{kind: kindNull}, nil
+		return value{kind: kindNull}
 	}
 	lit, ok := sqltree.LiteralValue(v)
-	if !ok {
-		return value{}, doubtf("a constant of type %s", v.Child("type").Str("id"))
-	}
+	doubtIf(!ok, "a constant of type %s", v.Child("type").Str("id"))
 	switch lit.Family {
 	case sqltree.TextLiteral:
-		return value{kind: kindText}, nil
+		return value{kind: kindText}
 	case sqltree.Boolean:
-		return value{kind: kindBoolean}, nil
+		return value{kind: kindBoolean}
 	case sqltree.ExactNumber:
 		return numberValue(v)
 	}
-	return value{}, doubt("a constant of floating point")
+	panic(doubt("a constant of floating point"))
 }
 
 // argumentValue returns what the engine's type of a parameter allows to know of its value.
@@ -130,25 +119,21 @@ func argumentValue(a constant.Argument) (v value, known bool) {
 
 var integerBits = map[string]int{"TINYINT": 8, "SMALLINT": 16, "INTEGER": 32, "BIGINT": 64}
 
-func numberValue(v *sqltree.Node) (value, error) {
+func numberValue(v *sqltree.Node) value {
 	digits, _ := v.Get("value").(sqltree.Number)
 	n, ok := new(big.Int).SetString(string(digits), 10)
 	typ := v.Child("type")
-	if !ok {
-		return value{}, doubt("a constant number")
-	}
+	doubtIf(!ok, "a constant number")
 	if bits := integerBits[typ.Str("id")]; bits != 0 {
 		least := leastBits(n)
-		return value{kind: kindInteger, bits: bits, bound: n.Abs(n), literal: true, least: least}, nil
+		return value{kind: kindInteger, bits: bits, bound: n.Abs(n), literal: true, least: least}
 	}
 	width, okWidth := smallNumber(typ.Child("type_info").Get("width"))
 	scale, okScale := smallNumber(typ.Child("type_info").Get("scale"))
-	if !typ.Is("id", "DECIMAL") || !okWidth || !okScale {
-		return value{}, doubtf("a constant of type %s", typ.Str("id"))
-	}
+	doubtIf(!typ.Is("id", "DECIMAL") || !okWidth || !okScale, "a constant of type %s", typ.Str("id"))
 	out := decimalOf(width, scale, n.Abs(n))
 	out.literal = true
-	return out, nil
+	return out
 }
 
 // leastBits returns the size of the smallest integer type that holds n.
@@ -168,61 +153,44 @@ func smallNumber(v any) (int, bool) {
 }
 
 // cast proves the listed casts, and constants of date and time.
-func (p *prover) cast(n *sqltree.Node, at spot) (value, error) {
+func (p *prover) cast(n *sqltree.Node, at spot) value {
 	if lit, ok := sqltree.LiteralOf(n); ok && (lit.Family == sqltree.Date || lit.Family == sqltree.Timestamp) {
 		if lit.Family == sqltree.Date {
-			return value{kind: kindDate}, unless(constant.IsDate(lit.Text), "a date in another form")
+			doubtIf(!constant.IsDate(lit.Text), "a date in another form")
+			return value{kind: kindDate}
 		}
 		_, strict := constant.AsTimestamp(lit.Text)
-		return value{kind: kindTimestamp}, unless(strict, "a timestamp in another form")
+		doubtIf(!strict, "a timestamp in another form")
+		return value{kind: kindTimestamp}
 	}
-	from, err := p.expr(n.Child("child"), at)
-	if err != nil {
-		return from, err
-	}
+	from := p.expr(n.Child("child"), at)
 	to, known := columnValueOf(n.Child("cast_type").Str("id"))
 	if n.Flag("try_cast") || !known || !p.list.has("cast", string(from.kind)+" "+string(to.kind)) {
-		return to, doubtf("a cast to %s", n.Child("cast_type").Str("id"))
+		panic(doubtf("a cast to %s", n.Child("cast_type").Str("id")))
 	}
-	if to.kind == kindInteger && from.bits > to.bits {
-		return to, doubt("a cast to a narrower integer")
-	}
+	doubtIf(to.kind == kindInteger && from.bits > to.bits, "a cast to a narrower integer")
 	if to.number() {
 		to.bound = from.bound
 	}
 	to.fallible = from.fallible
-	return to, nil
-}
-
-func unless(ok bool, reason string) error {
-	if ok {
-		return nil
-	}
-	return doubt(reason)
+	return to
 }
 
 // comparison proves that values have a common type to which they convert without failure. A
 // constant text next to a date or time must be a literal of that type.
-func (p *prover) comparison(at spot, nodes ...*sqltree.Node) (value, error) {
+func (p *prover) comparison(at spot, nodes ...*sqltree.Node) value {
 	all := value{kind: kindNull}
 	for _, n := range nodes {
-		v, err := p.expr(n, at)
-		if err != nil {
-			return v, err
-		}
+		v := p.expr(n, at)
 		if v.kind == kindText && p.constant(n) && all.kind != kindNull && all.kind != kindText {
-			if !p.standsFor(n, all) {
-				return v, doubtf("a text beside a %s", all.kind)
-			}
+			doubtIf(!p.standsFor(n, all), "a text beside a %s", all.kind)
 			continue
 		}
 		both, ok := common(all, v)
-		if !ok {
-			return v, doubtf("comparing %s and %s", all.kind, v.kind)
-		}
+		doubtIf(!ok, "comparing %s and %s", all.kind, v.kind)
 		all = both
 	}
-	return value{kind: kindBoolean, fallible: all.fallible}, nil
+	return value{kind: kindBoolean, fallible: all.fallible}
 }
 
 // constant reports whether the engine derives the type of n from its neighbours.
@@ -241,7 +209,7 @@ func (p *prover) standsFor(n *sqltree.Node, beside value) bool {
 	return ok
 }
 
-func (p *prover) operator(n *sqltree.Node, at spot) (value, error) {
+func (p *prover) operator(n *sqltree.Node, at spot) value {
 	children := n.List("children")
 	args := make([]*sqltree.Node, len(children))
 	for i, c := range children {
@@ -249,56 +217,46 @@ func (p *prover) operator(n *sqltree.Node, at spot) (value, error) {
 	}
 	switch n.Str("type") {
 	case "OPERATOR_NOT":
-		return value{kind: kindBoolean}, p.condition(args[0], at)
+		p.condition(args[0], at)
+		return value{kind: kindBoolean}
 	case "OPERATOR_IS_NULL", "OPERATOR_IS_NOT_NULL":
-		v, err := p.expr(args[0], at)
-		return value{kind: kindBoolean, fallible: v.fallible}, err
+		return value{kind: kindBoolean, fallible: p.expr(args[0], at).fallible}
 	case "COMPARE_IN", "COMPARE_NOT_IN":
 		for _, a := range args[1:] {
 			if _, constant := sqltree.LiteralOf(a); !constant && !a.Is("class", "PARAMETER") {
-				return value{}, doubt("IN of something that is no constant")
+				panic(doubt("IN of something that is no constant"))
 			}
 		}
 		return p.comparison(at, args...)
 	case "OPERATOR_COALESCE":
 		return p.unified(at, args...)
 	}
-	return value{}, doubtf("%s is not listed", n.Str("type"))
+	panic(doubtf("%s is not listed", n.Str("type")))
 }
 
-func (p *prover) alternatives(n *sqltree.Node, at spot) (value, error) {
+func (p *prover) alternatives(n *sqltree.Node, at spot) value {
 	// The engine derives the common type beginning with ELSE, which matters for literals.
 	results := []*sqltree.Node{n.Child("else_expr")}
 	fallible := false
 	for check := range n.Each("case_checks") {
-		when, err := p.expr(check.Child("when_expr"), at)
-		if err != nil {
-			return when, err
-		}
-		if when.kind != kindBoolean {
-			return when, doubtf("%s as a condition", when.kind)
-		}
+		when := p.expr(check.Child("when_expr"), at)
+		doubtIf(when.kind != kindBoolean, "%s as a condition", when.kind)
 		fallible = fallible || when.fallible
 		results = append(results, check.Child("then_expr"))
 	}
-	v, err := p.unified(at, results...)
+	v := p.unified(at, results...)
 	v.fallible = v.fallible || fallible
-	return v, err
+	return v
 }
 
 // unified returns the common type of alternatives.
-func (p *prover) unified(at spot, nodes ...*sqltree.Node) (value, error) {
+func (p *prover) unified(at spot, nodes ...*sqltree.Node) value {
 	all := value{kind: kindNull}
 	for _, n := range nodes {
-		v, err := p.expr(n, at)
-		if err != nil {
-			return v, err
-		}
+		v := p.expr(n, at)
 		both, ok := common(all, v)
-		if !ok {
-			return v, doubtf("%s and %s as alternatives", all.kind, v.kind)
-		}
+		doubtIf(!ok, "%s and %s as alternatives", all.kind, v.kind)
 		all = both
 	}
-	return all, nil
+	return all
 }

@@ -15,28 +15,26 @@ import (
 
 // settleOrder returns the result columns by which the outermost query must sort in
 // addition.
-func (p *prover) settleOrder(sel *selection) (Proof, error) {
+func (p *prover) settleOrder(sel *selection) Proof {
 	if sel.single {
-		return Proof{}, p.ordered(sel, nil)
+		p.ordered(sel, nil)
+		return Proof{}
 	}
 	if !sel.aggregated && !sel.distinct && sel.orders() == nil {
-		return Proof{Recut: true}, unless(p.streams(sel), "no order")
+		doubtIf(!p.streams(sel), "no order")
+		return Proof{Recut: true}
 	}
 	covered := make([]bool, len(sel.columns))
-	if err := p.ordered(sel, covered); err != nil {
-		return Proof{}, err
-	}
+	p.ordered(sel, covered)
 	if add, ok := sel.groupColumns(); ok {
-		return Proof{order: uncovered(add, covered)}, nil
+		return Proof{order: uncovered(add, covered)}
 	}
 	all := make([]int, len(sel.columns))
 	for i, c := range sel.columns {
 		all[i] = i
-		if !c.known || !c.value.exact() {
-			return Proof{}, doubt("rows that cannot be told apart by sorting")
-		}
+		doubtIf(!c.known || !c.value.exact(), "rows that cannot be told apart by sorting")
 	}
-	return Proof{order: uncovered(all, covered)}, nil
+	return Proof{order: uncovered(all, covered)}
 }
 
 // streams reports whether the statement passes the rows of one table through one by one.
@@ -105,11 +103,11 @@ func (s *selection) orders() []any {
 
 // ordered proves ORDER BY and LIMIT of the outermost query, and marks the result columns by
 // which it sorts.
-func (p *prover) ordered(sel *selection, covered []bool) error {
+func (p *prover) ordered(sel *selection, covered []bool) {
 	for limit := range sel.node.Each("modifiers") {
 		for _, field := range []string{"limit", "offset"} {
 			if e := limit.Child(field); e != nil && !literalBetween(e, 0, 1<<62) {
-				return doubtf("%s is no constant", field)
+				panic(doubtf("%s is no constant", field))
 			}
 		}
 	}
@@ -121,15 +119,10 @@ func (p *prover) ordered(sel *selection, covered []bool) error {
 			}
 			continue
 		}
-		if e.Is("class", "CONSTANT") || sel.distinct || sel.namesResult(e) {
-			return doubt("an order by something that is no result")
-		}
+		doubtIf(e.Is("class", "CONSTANT") || sel.distinct || sel.namesResult(e), "an order by something that is no result")
 		at := spot{scope: sel.scope, aggregates: sel.aggregated, top: sel.aggregated, subqueries: false}
-		if _, err := p.total(e, at); err != nil {
-			return err
-		}
+		p.total(e, at)
 	}
-	return nil
 }
 
 // resultColumn returns the result column that an item of ORDER BY refers to.

@@ -26,31 +26,50 @@ type Table struct {
 	Columns []engine.Column
 }
 
-// Prove proves that a query may read its tables in place, or returns the reason why it may
-// not. tables has the table references of the query, args the values of its parameters.
-func (l *List) Prove(query *sqltree.Node, tables map[*sqltree.Node]Table, args constant.Arguments) (out Proof, reason string) {
+// Prove proves that a query may read its tables in place, or returns the reason why it
+// may not. tables has the table references of the query, args the values of its
+// parameters.
+func (l *List) Prove(query *sqltree.Node, tables map[*sqltree.Node]Table, args constant.Arguments) (out Proof, reason error) {
+	defer recoverDoubt(&reason)
 	p := &prover{list: l, args: args, tables: tables, ctes: map[string][]column{}}
-	out, err := p.statement(query)
-	if err != nil {
-		return Proof{}, err.Error()
-	}
-	return out, ""
+	return p.statement(query), nil
 }
 
 // Expression proves an expression over the columns of t. typ is the engine's name of its
 // type, or empty. fallible reports whether it may fail on rows that the caller sees.
-func (l *List) Expression(e *sqltree.Node, t Table, args constant.Arguments) (typ string, fallible bool, err error) {
+func (l *List) Expression(e *sqltree.Node, t Table, args constant.Arguments) (typ string, fallible bool, reason error) {
+	defer recoverDoubt(&reason)
 	p := &prover{list: l, args: args}
-	v, err := p.expr(e, spot{scope: &scope{items: []item{itemOf(t)}}})
-	return v.sqlType(), v.fallible, err
+	v := p.expr(e, spot{scope: &scope{items: []item{itemOf(t)}}})
+	return v.sqlType(), v.fallible, nil
 }
 
-// doubt is the reason why a statement is not proved.
+// doubt is the reason why a statement is not proved. It is raised by a panic, because the
+// first doubt at any depth ends the proof; no caller can forget to check for it.
 type doubt string
 
+// Error returns the reason.
 func (d doubt) Error() string { return string(d) }
 
-func doubtf(format string, args ...any) error { return doubt(fmt.Sprintf(format, args...)) }
+func doubtf(format string, args ...any) doubt { return doubt(fmt.Sprintf(format, args...)) }
+
+// doubtIf raises a doubt if the condition holds.
+func doubtIf(condition bool, format string, args ...any) {
+	if condition {
+		panic(doubtf(format, args...))
+	}
+}
+
+// recoverDoubt ends a proof that raised a doubt.
+func recoverDoubt(reason *error) {
+	switch r := recover().(type) {
+	case nil:
+	case doubt:
+		*reason = r
+	default:
+		panic(r)
+	}
+}
 
 // prover checks a statement against the list. It doubts everything that it does not know.
 type prover struct {
@@ -130,29 +149,27 @@ func (sc *scope) names(name string) bool {
 }
 
 // column resolves a name. depth is the number of SELECTs between it and its table.
-func (sc *scope) column(n *sqltree.Node) (value, int, error) {
+func (sc *scope) column(n *sqltree.Node) (value, int) {
 	parts := n.Strings("column_names")
-	if len(parts) > 2 {
-		return value{}, 0, doubt("a name of three parts")
-	}
+	doubtIf(len(parts) > 2, "a name of three parts")
 	for depth := 0; sc != nil; sc, depth = sc.parent, depth+1 {
 		c, count := sc.own(parts)
 		if _, fields := sc.own(parts[:1]); len(parts) == 2 && fields > 0 {
-			return value{}, 0, doubtf("%s may be a column with fields", parts[0])
+			panic(doubtf("%s may be a column with fields", parts[0]))
 		}
 		alias := len(parts) == 1 && sc.aliases[strings.ToLower(parts[0])] != nil
 		switch {
 		case count > 1, count == 1 && alias && !isColumn(sc.aliases[strings.ToLower(parts[0])], parts[0]):
-			return value{}, 0, doubtf("%s may mean several things", parts[len(parts)-1])
+			panic(doubtf("%s may mean several things", parts[len(parts)-1]))
 		case count == 1 && !c.known:
-			return value{}, 0, doubtf("the type of %s", c.name)
+			panic(doubtf("the type of %s", c.name))
 		case count == 1:
-			return c.value, depth, nil
+			return c.value, depth
 		case alias, sc.names(parts[0]):
-			return value{}, 0, doubtf("%s is no column", parts[0])
+			panic(doubtf("%s is no column", parts[0]))
 		}
 	}
-	return value{}, 0, doubtf("%s is not found", parts[len(parts)-1])
+	panic(doubtf("%s is not found", parts[len(parts)-1]))
 }
 
 // isColumn reports whether e is a column with the given name.

@@ -23,33 +23,24 @@ type selection struct {
 }
 
 // statement proves the outermost query.
-func (p *prover) statement(n *sqltree.Node) (Proof, error) {
-	sel, err := p.selectNode(n, nil, true)
-	if err != nil {
-		return Proof{}, err
-	}
+func (p *prover) statement(n *sqltree.Node) Proof {
+	sel := p.selectNode(n, nil, true)
 	return p.settleOrder(sel)
 }
 
 // selectNode proves a SELECT. Below the outermost one nothing may fail, because it
 // depends on the engine's plan whether it is computed at all.
-func (p *prover) selectNode(n *sqltree.Node, parent *scope, top bool) (*selection, error) {
+func (p *prover) selectNode(n *sqltree.Node, parent *scope, top bool) *selection {
 	if !n.Is("type", "SELECT_NODE") || n.Child("qualify") != nil || n.Child("sample") != nil {
-		return nil, doubtf("a query of type %s with these clauses", n.Str("type"))
+		panic(doubtf("a query of type %s with these clauses", n.Str("type")))
 	}
 	sel := &selection{node: n, byAlias: map[string]int{}}
-	if err := p.commonTables(n.Child("cte_map")); err != nil {
-		return nil, err
-	}
-	if err := sel.modifiers(top); err != nil {
-		return nil, err
-	}
+	p.commonTables(n.Child("cte_map"))
+	sel.modifiers(top)
 	sel.scope = &scope{parent: parent, merged: map[string]bool{}, aliases: map[string]*sqltree.Node{}}
 	for e := range n.Each("select_list") {
 		alias := strings.ToLower(e.Str("alias"))
-		if alias != "" && sel.scope.aliases[alias] != nil {
-			return nil, doubtf("two results named %s", alias)
-		}
+		doubtIf(alias != "" && sel.scope.aliases[alias] != nil, "two results named %s", alias)
 		if alias != "" {
 			sel.scope.aliases[alias] = e
 		}
@@ -58,25 +49,22 @@ func (p *prover) selectNode(n *sqltree.Node, parent *scope, top bool) (*selectio
 	// Fallible columns of a derived table are computed for all rows only if it is the only
 	// relation and nothing filters it.
 	alone := top && sel.aggregated && n.Child("where_clause") == nil
-	items, err := p.from(n.Child("from_table"), sel.scope, alone)
-	if err != nil {
-		return nil, err
-	}
+	items := p.from(n.Child("from_table"), sel.scope, alone)
 	sel.scope.items = items
-	return sel, p.clauses(sel, top)
+	p.clauses(sel, top)
+	return sel
 }
 
-func (s *selection) modifiers(top bool) error {
+func (s *selection) modifiers(top bool) {
 	for _, m := range s.node.List("modifiers") {
 		switch m := m.(*sqltree.Node); {
 		case m.Is("type", "DISTINCT_MODIFIER") && len(m.List("distinct_on_targets")) == 0:
 			s.distinct = true
 		case top && m.Is("type", "ORDER_MODIFIER"), top && m.Is("type", "LIMIT_MODIFIER"):
 		default:
-			return doubtf("%s in this place", m.Str("type"))
+			panic(doubtf("%s in this place", m.Str("type")))
 		}
 	}
-	return nil
 }
 
 // aggregates reports whether a select list contains an aggregate outside its subqueries.
@@ -92,55 +80,37 @@ func (p *prover) aggregates(v any) bool {
 	})
 }
 
-func (p *prover) clauses(sel *selection, top bool) error {
+func (p *prover) clauses(sel *selection, top bool) {
 	n := sel.node
 	rows := spot{scope: sel.scope, subqueries: true}
 	if where := n.Child("where_clause"); where != nil {
-		if err := p.condition(where, rows); err != nil {
-			return err
-		}
+		p.condition(where, rows)
 	}
-	if err := p.grouping(sel); err != nil {
-		return err
-	}
+	p.grouping(sel)
 	results := rows
 	results.aggregates, results.top = sel.aggregated, top && sel.aggregated
 	if having := n.Child("having"); having != nil {
-		if err := p.condition(having, results); err != nil {
-			return err
-		}
+		p.condition(having, results)
 	}
-	if err := p.results(sel, results, top); err != nil {
-		return err
-	}
+	p.results(sel, results, top)
 	sel.single = sel.aggregated && len(sel.groups) == 0 && n.Child("having") == nil
-	return nil
 }
 
 // grouping proves GROUP BY: columns and expressions of exact types.
-func (p *prover) grouping(sel *selection) error {
+func (p *prover) grouping(sel *selection) {
 	groups := sel.node.List("group_expressions")
 	if sets := sel.node.List("group_sets"); len(sets) > 1 || len(sets) == 1 && len(sets[0].([]any)) != len(groups) {
-		return doubt("several sets of groups")
+		panic(doubt("several sets of groups"))
 	}
 	if groupsAll(sel.node) {
 		groups = p.plainResults(sel.node.List("select_list"))
 	}
 	for _, g := range groups {
-		e, err := sel.meant(g.(*sqltree.Node))
-		if err != nil {
-			return err
-		}
-		v, err := p.total(e, spot{scope: sel.scope})
-		if err != nil {
-			return err
-		}
-		if !v.exact() {
-			return doubt("which of equal doubles stands for a group depends on their order")
-		}
+		e := sel.meant(g.(*sqltree.Node))
+		v := p.total(e, spot{scope: sel.scope})
+		doubtIf(!v.exact(), "which of equal doubles stands for a group depends on their order")
 		sel.groups = append(sel.groups, e)
 	}
-	return nil
 }
 
 // groupsAll reports whether a SELECT has GROUP BY ALL.
@@ -160,23 +130,21 @@ func (p *prover) plainResults(list []any) []any {
 
 // meant returns the expression that an item of GROUP BY refers to: by a position, as a
 // column of FROM, or by the name of a result.
-func (s *selection) meant(e *sqltree.Node) (*sqltree.Node, error) {
+func (s *selection) meant(e *sqltree.Node) *sqltree.Node {
 	list := s.node.List("select_list")
 	if e.Is("class", "CONSTANT") {
 		i, ok := position(e)
-		if !ok || i > len(list) || hasStar(list) || groupsAll(s.node) {
-			return nil, doubt("a group that is a constant")
-		}
-		return list[i-1].(*sqltree.Node), nil
+		doubtIf(!ok || i > len(list) || hasStar(list) || groupsAll(s.node), "a group that is a constant")
+		return list[i-1].(*sqltree.Node)
 	}
 	if parts := e.Strings("column_names"); e.Is("class", "COLUMN_REF") && len(parts) == 1 {
 		if _, count := s.scope.own(parts); count == 0 {
 			if target := s.scope.aliases[strings.ToLower(parts[0])]; target != nil {
-				return target, nil
+				return target
 			}
 		}
 	}
-	return e, nil
+	return e
 }
 
 // position returns a constant that is the position of a result column.
@@ -197,27 +165,19 @@ func hasStar(list []any) bool {
 
 // results proves the select list. Fallible results are allowed in a plain derived table,
 // which passes them on, and in the outermost query if it aggregates.
-func (p *prover) results(sel *selection, at spot, top bool) error {
+func (p *prover) results(sel *selection, at spot, top bool) {
 	for e := range sel.node.Each("select_list") {
 		if e.Is("class", "STAR") {
-			if err := sel.star(e); err != nil {
-				return err
-			}
+			sel.star(e)
 			continue
 		}
-		v, err := p.expr(e, at)
-		if err != nil {
-			return err
-		}
+		v := p.expr(e, at)
 		if v.fallible && top && (!sel.aggregated || sel.limited()) || v.fallible && !top && (sel.aggregated || sel.distinct) {
-			return doubtf("%s may fail", form(e))
+			panic(doubtf("%s may fail", form(e)))
 		}
-		if sel.distinct && !v.exact() {
-			return doubt("which of equal doubles is taken depends on their order")
-		}
+		doubtIf(sel.distinct && !v.exact(), "which of equal doubles is taken depends on their order")
 		sel.add(e, v, top)
 	}
-	return nil
 }
 
 // add records a result. The text is needed only for results of the outermost query.
@@ -246,18 +206,13 @@ func (s *selection) limited() bool {
 }
 
 // star adds the columns of a plain star.
-func (s *selection) star(e *sqltree.Node) error {
-	if !sqltree.PlainStar(e) || s.aggregated || len(s.scope.merged) > 0 {
-		return doubt("a star of this kind")
-	}
+func (s *selection) star(e *sqltree.Node) {
+	doubtIf(!sqltree.PlainStar(e) || s.aggregated || len(s.scope.merged) > 0, "a star of this kind")
 	for _, item := range s.scope.items {
 		for _, c := range item.columns {
-			if s.distinct && (!c.known || !c.value.exact()) {
-				return doubtf("the type of %s", c.name)
-			}
+			doubtIf(s.distinct && (!c.known || !c.value.exact()), "the type of %s", c.name)
 			s.columns = append(s.columns, c)
 			s.texts = append(s.texts, "")
 		}
 	}
-	return nil
 }
