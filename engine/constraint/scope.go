@@ -2,9 +2,7 @@ package constraint
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"strconv"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -48,26 +46,12 @@ func (r Relation) row(alias string) string {
 
 // query runs a SELECT whose columns all are BIGINT, VARCHAR or BOOLEAN, and gives
 // each row to take.
-func (s Scope) query(ctx context.Context, sql string, take func(cells []cell)) (err error) {
+func (s Scope) query(ctx context.Context, sql string, take func(cells []cell)) error {
 	result, err := s.Session.Query(ctx, engine.Statement{SQL: sql, Sources: s.Sources, Lease: s.Lease})
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, result.Close()) }()
-	for {
-		batch, err := result.Next(ctx)
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		err = eachRow(batch, take)
-		batch.Release()
-		if err != nil {
-			return err
-		}
-	}
+	return engine.EachBatch(ctx, result, func(batch arrow.RecordBatch) error { return eachRow(batch, take) })
 }
 
 // cell is one value; null has neither.

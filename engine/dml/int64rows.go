@@ -2,9 +2,7 @@ package dml
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -25,26 +23,12 @@ func queryInt64s(ctx context.Context, session engine.Session, st engine.Statemen
 
 // forEachInt64Row is queryInt64s for many rows: it calls each for one row after the
 // other. The slice is reused.
-func forEachInt64Row(ctx context.Context, session engine.Session, st engine.Statement, each func(cells []int64) error) (err error) {
+func forEachInt64Row(ctx context.Context, session engine.Session, st engine.Statement, each func(cells []int64) error) error {
 	result, err := session.Query(ctx, st)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, result.Close()) }()
-	for {
-		batch, err := result.Next(ctx)
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		err = eachRow(batch, each)
-		batch.Release()
-		if err != nil {
-			return err
-		}
-	}
+	return engine.EachBatch(ctx, result, func(batch arrow.RecordBatch) error { return eachRow(batch, each) })
 }
 
 func eachRow(batch arrow.RecordBatch, each func(cells []int64) error) error {

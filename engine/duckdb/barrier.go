@@ -103,7 +103,7 @@ func (b *barriers) fill(sql string, args engine.Args) error {
 		return err
 	}
 	defer c.Close()
-	return c.Each(func(native.Row) error { return nil })
+	return c.Each(func(engine.Row) error { return nil })
 }
 
 // used is what in-memory tables and their indexes take, spilled or not.

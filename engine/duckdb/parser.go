@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"strconv"
-	"strings"
 	"sync"
 
 	"github.com/lakewarden/lakewarden/engine"
@@ -74,7 +73,7 @@ func (p *Parser) Deserialize(ctx context.Context, tree []byte) (string, error) {
 		return "", native.InternalError("tree", native.AsError(err).Text)
 	}
 	var sql string
-	err := p.call(ctx, deserializeSQL, text, func(reply string) { sql = strings.Clone(reply) })
+	err := p.call(ctx, deserializeSQL, text, func(reply string) { sql = reply })
 	if e := native.AsError(err); e != nil && e.Kind != engine.KindInterrupted && e.Kind != engine.KindFatal {
 		return "", native.InternalError("tree", e.Text)
 	}
@@ -94,8 +93,7 @@ func (p *Parser) Close() error {
 	return nil
 }
 
-// call runs one of the two functions on a free instance. take copies the reply:
-// it lies in the engine's memory.
+// call runs one of the two functions on a free instance.
 func (p *Parser) call(ctx context.Context, sql, arg string, take func(reply string)) error {
 	var in *parserInstance
 	select {
@@ -117,7 +115,7 @@ func (p *Parser) call(ctx context.Context, sql, arg string, take func(reply stri
 	defer g.End()
 	c, err := in.statements.Open(sql, engine.Args{Positional: []any{arg}}, g.Err)
 	if err == nil {
-		err = c.Each(func(r native.Row) error {
+		err = c.Each(func(r engine.Row) error {
 			take(r.Text(0))
 			return nil
 		})

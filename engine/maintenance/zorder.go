@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 
 	"github.com/lakewarden/lakewarden/engine"
@@ -150,26 +151,29 @@ func (r *rewriter) bounds(ctx context.Context, in input, ranges int) ([][]string
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = result.Close() }() // the row is read
-	batch, err := result.Next(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer batch.Release()
 	out := make([][]string, len(r.zColumns))
-	for i, c := range r.zColumns {
-		list, ok := batch.Column(i).(*array.List)
-		if !ok || list.IsNull(0) {
-			continue // all values are NULL
+	err = engine.EachBatch(ctx, result, func(batch arrow.RecordBatch) error { // of one row
+		for i, c := range r.zColumns {
+			out[i] = distinctBounds(batch.Column(i), c.Type)
 		}
-		start, end := list.ValueOffsets(0)
-		values := array.NewSlice(list.ListValues(), start, end)
-		for j := range values.Len() {
-			if bound := engine.QuoteString(values.ValueStr(j)) + "::" + c.Type; len(out[i]) == 0 || out[i][len(out[i])-1] != bound {
-				out[i] = append(out[i], bound)
-			}
-		}
-		values.Release()
+		return nil
+	})
+	return out, err
+}
+
+// distinctBounds returns the values of the list in the first row as SQL of the given
+// type, each once; there are none if the list is NULL. The list is sorted.
+func distinctBounds(column arrow.Array, sqlType string) []string {
+	list, ok := column.(*array.List)
+	if !ok || list.IsNull(0) {
+		return nil
 	}
-	return out, nil
+	start, end := list.ValueOffsets(0)
+	values := array.NewSlice(list.ListValues(), start, end)
+	defer values.Release()
+	var bounds []string
+	for j := range values.Len() {
+		bounds = append(bounds, engine.QuoteString(values.ValueStr(j))+"::"+sqlType)
+	}
+	return slices.Compact(bounds)
 }

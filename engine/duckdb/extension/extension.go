@@ -45,8 +45,8 @@ func Platform() (string, error) {
 	}
 	defer in.Close()
 	var out string
-	err = in.Each(`SELECT platform FROM pragma_platform()`, engine.Args{}, func(r native.Row) error {
-		out = strings.Clone(r.Text(0))
+	err = in.Each(`SELECT platform FROM pragma_platform()`, engine.Args{}, func(r engine.Row) error {
+		out = r.Text(0)
 		return nil
 	})
 	return out, err

@@ -105,7 +105,7 @@ func (in *Instance) OnlyOne(sql string) error {
 // Int64s returns the first column of a small result, NULL as 0.
 func (in *Instance) Int64s(sql string) ([]int64, error) {
 	var out []int64
-	err := in.Each(sql, engine.Args{}, func(r Row) error {
+	err := in.Each(sql, engine.Args{}, func(r engine.Row) error {
 		out = append(out, r.Int64(0))
 		return nil
 	})

@@ -23,8 +23,8 @@ func isKeyword(word string) bool {
 		}
 		defer in.Close()
 		// Without the list some field names go unquoted, which only looks odd.
-		_ = in.Each(`SELECT keyword_name FROM duckdb_keywords()`, engine.Args{}, func(r Row) error {
-			keywordSet.words[strings.Clone(r.Text(0))] = true
+		_ = in.Each(`SELECT keyword_name FROM duckdb_keywords()`, engine.Args{}, func(r engine.Row) error {
+			keywordSet.words[r.Text(0)] = true
 			return nil
 		})
 	})

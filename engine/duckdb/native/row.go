@@ -4,37 +4,11 @@ import (
 	"errors"
 	"io"
 
-	"github.com/apache/arrow-go/v18/arrow"
-	"github.com/apache/arrow-go/v18/arrow/array"
-
 	"github.com/lakewarden/lakewarden/engine"
 )
 
-// Row reads one row of a small result of ours.
-type Row struct {
-	Batch arrow.RecordBatch
-	Row   int
-}
-
-// Int64 reads a BIGINT; NULL is 0.
-func (r Row) Int64(col int) int64 {
-	if c, ok := r.Batch.Column(col).(*array.Int64); ok && !c.IsNull(r.Row) {
-		return c.Value(r.Row)
-	}
-	return 0
-}
-
-// Text reads a VARCHAR; NULL is "".
-func (r Row) Text(col int) string {
-	if c, ok := r.Batch.Column(col).(*array.String); ok && !c.IsNull(r.Row) {
-		return c.Value(r.Row)
-	}
-	return ""
-}
-
-// Each runs a SELECT of ours and calls f for every row. Text must be copied by f
-// if it keeps it: it lies in the batch.
-func (in *Instance) Each(sql string, args engine.Args, f func(Row) error) error {
+// Each runs a SELECT and calls f for every row of its small result.
+func (in *Instance) Each(sql string, args engine.Args, f func(engine.Row) error) error {
 	c, err := in.Open(sql, args, selects, func() error { return nil })
 	if err != nil {
 		return err
@@ -43,7 +17,8 @@ func (in *Instance) Each(sql string, args engine.Args, f func(Row) error) error 
 	return c.Each(f)
 }
 
-func (c *Cursor) Each(f func(Row) error) error {
+// Each calls f for every row that remains.
+func (c *Cursor) Each(f func(engine.Row) error) error {
 	for {
 		batch, err := c.Next()
 		if errors.Is(err, io.EOF) {
@@ -53,7 +28,7 @@ func (c *Cursor) Each(f func(Row) error) error {
 			return err
 		}
 		for row := range int(batch.NumRows()) {
-			if err := f(Row{batch, row}); err != nil {
+			if err := f(engine.Row{Batch: batch, Index: row}); err != nil {
 				batch.Release()
 				return err
 			}

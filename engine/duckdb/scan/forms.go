@@ -38,9 +38,9 @@ func (v *Views) formsOf(s *fileScan) ([]fileForm, error) {
 	texts := map[string]*strings.Builder{}
 	const sql = "SELECT file_name, name, CASE WHEN field_id IS NULL THEN '' ELSE field_id::VARCHAR END, repetition_type, coalesce(num_children, 0)::BIGINT, " +
 		"concat_ws(' ', type, converted_type, duckdb_type) FROM system.main.parquet_schema("
-	err := v.inst.Each(sql+native.QuoteList(s.paths)+") ORDER BY file_name, column_id", engine.Args{}, func(r native.Row) error {
-		file := strings.Clone(r.Text(0))
-		row := schemaRow{fileNode{name: strings.Clone(r.Text(1)), repeated: r.Text(3) == "REPEATED"}, int(r.Int64(4))}
+	err := v.inst.Each(sql+native.QuoteList(s.paths)+") ORDER BY file_name, column_id", engine.Args{}, func(r engine.Row) error {
+		file := r.Text(0)
+		row := schemaRow{fileNode{name: r.Text(1), repeated: r.Text(3) == "REPEATED"}, int(r.Int64(4))}
 		if id, err := strconv.Atoi(r.Text(2)); err == nil {
 			row.id, row.hasID = id, true
 		}

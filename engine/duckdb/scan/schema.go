@@ -119,9 +119,9 @@ func (v *Views) storedNames(s *fileScan) ([]string, error) {
 		return names, nil
 	}
 	sql := "SELECT field_id::BIGINT, name FROM system.main.parquet_schema(" + native.QuoteList(s.paths[:1]) + ") WHERE field_id IS NOT NULL"
-	err := v.inst.Each(sql, engine.Args{}, func(r native.Row) error {
+	err := v.inst.Each(sql, engine.Args{}, func(r engine.Row) error {
 		if i := slices.Index(s.ids, int(r.Int64(0))); i >= 0 {
-			names[i] = strings.Clone(r.Text(1))
+			names[i] = r.Text(1)
 		}
 		return nil
 	})

@@ -78,7 +78,7 @@ func copyOnce(in *native.Instance, st engine.Statement, layout engine.FileLayout
 	}
 	defer c.Close()
 	var files []engine.DataFile
-	err = c.Each(func(r native.Row) error {
+	err = c.Each(func(r engine.Row) error {
 		if f := dataFile(r); f.Rows > 0 {
 			files = append(files, f)
 		}

@@ -8,23 +8,22 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 
 	"github.com/lakewarden/lakewarden/engine"
-	"github.com/lakewarden/lakewarden/engine/duckdb/native"
 )
 
 // dataFile reads one row of what COPY with RETURN_STATS reports.
-func dataFile(r native.Row) engine.DataFile {
+func dataFile(r engine.Row) engine.DataFile {
 	f := engine.DataFile{
-		Name:      filepath.Base(strings.Clone(r.Text(0))),
-		Rows:      int64(r.Batch.Column(1).(*array.Uint64).Value(r.Row)),
-		Bytes:     int64(r.Batch.Column(2).(*array.Uint64).Value(r.Row)),
+		Name:      filepath.Base(r.Text(0)),
+		Rows:      int64(r.Batch.Column(1).(*array.Uint64).Value(r.Index)),
+		Bytes:     int64(r.Batch.Column(2).(*array.Uint64).Value(r.Index)),
 		Partition: map[string]*string{},
 	}
 	statistics := r.Batch.Column(4).(*array.Map)
-	eachEntry(statistics, r.Row, func(key string, at int) {
+	eachEntry(statistics, r.Index, func(key string, at int) {
 		f.Columns = append(f.Columns, columnStats(key, statistics.Items().(*array.Map), at))
 	})
 	keys := r.Batch.Column(5).(*array.Map)
-	eachEntry(keys, r.Row, func(key string, at int) { f.Partition[key] = textAt(keys.Items().(*array.String), at) })
+	eachEntry(keys, r.Index, func(key string, at int) { f.Partition[key] = textAt(keys.Items().(*array.String), at) })
 	return f
 }
 

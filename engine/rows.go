@@ -1,0 +1,74 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strings"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+)
+
+// Row is one row of a batch. It is valid as long as the batch.
+type Row struct {
+	Batch arrow.RecordBatch
+	Index int
+}
+
+// Int64 returns a BIGINT. It is 0 for NULL and for a column of another type.
+func (r Row) Int64(column int) int64 {
+	if values, ok := r.Batch.Column(column).(*array.Int64); ok && values.IsValid(r.Index) {
+		return values.Value(r.Index)
+	}
+	return 0
+}
+
+// Text returns a copy of a VARCHAR. It is "" for NULL and for a column of another type.
+func (r Row) Text(column int) string {
+	if values, ok := r.Batch.Column(column).(*array.String); ok && values.IsValid(r.Index) {
+		return strings.Clone(values.Value(r.Index))
+	}
+	return ""
+}
+
+// EachBatch passes the remaining batches of result to take, which must not keep them.
+// It closes result, also after an error. Errors are those of result and of take.
+func EachBatch(ctx context.Context, result Result, take func(arrow.RecordBatch) error) (err error) {
+	defer func() {
+		if closing := result.Close(); closing != nil {
+			err = errors.Join(err, closing)
+		}
+	}()
+	for {
+		batch, err := result.Next(ctx)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		err = take(batch)
+		batch.Release()
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// Collect returns what read makes of the remaining rows of result, which is small, and
+// closes it. read must not keep a row. Errors are those of [EachBatch].
+func Collect[T any](ctx context.Context, result Result, read func(Row) (T, error)) ([]T, error) {
+	var values []T
+	err := EachBatch(ctx, result, func(batch arrow.RecordBatch) error {
+		for row := range int(batch.NumRows()) {
+			value, err := read(Row{batch, row})
+			if err != nil {
+				return err
+			}
+			values = append(values, value)
+		}
+		return nil
+	})
+	return values, err
+}
