@@ -3,7 +3,6 @@ package query
 import (
 	"context"
 	"errors"
-	"io"
 	"strings"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -97,18 +96,7 @@ func (p *Plans) eachBatch(
 	if err != nil {
 		return unusable(field, err)
 	}
-	defer func() { _ = result.Close() }() // before the session is free
-	for {
-		batch, err := result.Next(ctx)
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return unusable(field, err)
-		}
-		visit(batch)
-		batch.Release()
-	}
+	return unusable(field, engine.EachBatch(ctx, result, func(batch arrow.RecordBatch) error { visit(batch); return nil }))
 }
 
 // unusable returns the error of an invalid condition for an error of the engine that the

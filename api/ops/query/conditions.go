@@ -7,8 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/apache/arrow-go/v18/arrow/array"
-
 	"github.com/lakewarden/lakewarden/api/ops/caller"
 	"github.com/lakewarden/lakewarden/api/ops/fault"
 	"github.com/lakewarden/lakewarden/api/ops/memo"
@@ -170,17 +168,9 @@ func bindTypes(ctx context.Context, parser engine.Parser, statement *sqlguard.Qu
 
 // onlyText is the value of a result of one text.
 func onlyText(ctx context.Context, result engine.Result) (string, error) {
-	batch, err := result.Next(ctx)
-	if err != nil {
-		if errors.Is(err, io.EOF) {
-			err = io.ErrUnexpectedEOF
-		}
-		return "", err
+	texts, err := engine.Collect(ctx, result, func(r engine.Row) (string, error) { return r.Text(0), nil })
+	if err == nil && len(texts) != 1 {
+		err = io.ErrUnexpectedEOF
 	}
-	defer batch.Release()
-	texts, ok := batch.Column(0).(*array.String)
-	if !ok || texts.Len() != 1 {
-		return "", io.ErrUnexpectedEOF
-	}
-	return strings.Clone(texts.Value(0)), nil // the batch goes
+	return strings.Join(texts, ""), err
 }

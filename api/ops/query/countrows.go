@@ -2,16 +2,14 @@ package query
 
 import (
 	"context"
-	"errors"
 	"io"
 	"time"
-
-	"github.com/apache/arrow-go/v18/arrow/array"
 
 	"github.com/lakewarden/lakewarden/api/ops/access"
 	"github.com/lakewarden/lakewarden/api/ops/caller"
 	"github.com/lakewarden/lakewarden/api/ops/memo"
 	"github.com/lakewarden/lakewarden/api/ops/revocation"
+	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/sqlguard"
 )
 
@@ -52,14 +50,12 @@ func (o *Service) count(ctx context.Context, a caller.Identity, r sqlguard.Relat
 	if err := o.execute(ctx, roots.SessionKey(a), p, o.Limits.DefaultTimeout, run); err != nil {
 		return 0, err
 	}
-	defer func() { _ = run.Close() }()
-	batch, err := run.Next(ctx)
-	if errors.Is(err, io.EOF) {
-		return 0, io.ErrUnexpectedEOF
+	counts, err := engine.Collect(ctx, run, func(r engine.Row) (int64, error) { return r.Int64(0), nil })
+	if err == nil && len(counts) != 1 {
+		err = io.ErrUnexpectedEOF
 	}
 	if err != nil {
 		return 0, err
 	}
-	defer batch.Release()
-	return batch.Column(0).(*array.Int64).Value(0), nil
+	return counts[0], nil
 }

@@ -3,16 +3,13 @@ package query
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/apache/arrow-go/v18/arrow"
-	"github.com/apache/arrow-go/v18/arrow/array"
 
 	"github.com/lakewarden/lakewarden/api/ops/access"
 	"github.com/lakewarden/lakewarden/engine"
@@ -84,28 +81,14 @@ func (m *measured) Next(ctx context.Context) (arrow.RecordBatch, error) {
 	for _, child := range root.Children {
 		child.lines(0, m.plan)
 	}
-	if err := m.Result.Close(); err != nil {
-		return nil, err
-	}
 	m.Result, m.done = m.plan.result(), true
 	return m.Result.Next(ctx)
 }
 
 // text returns the last column of a result of one row.
-func (m *measured) text(ctx context.Context) (text string, err error) {
-	for {
-		batch, err := m.Result.Next(ctx)
-		if errors.Is(err, io.EOF) {
-			return text, nil
-		}
-		if err != nil {
-			return "", err
-		}
-		if values, ok := batch.Column(int(batch.NumCols()) - 1).(*array.String); ok && values.Len() > 0 {
-			text = strings.Clone(values.Value(0))
-		}
-		batch.Release()
-	}
+func (m *measured) text(ctx context.Context) (string, error) {
+	texts, err := engine.Collect(ctx, m.Result, func(r engine.Row) (string, error) { return r.Text(int(r.Batch.NumCols()) - 1), nil })
+	return strings.Join(texts, ""), err
 }
 
 // measuredOperator holds the engine's measurements that are shown.

@@ -159,26 +159,16 @@ func (w *writing) answers(ctx context.Context, options dml.Options, sql string) 
 	if err != nil {
 		return nil, nil, err
 	}
-	defer func() { err = errors.Join(err, result.Close()) }()
-	for {
-		batch, err := result.Next(ctx)
-		if errors.Is(err, io.EOF) {
-			return result.Columns(), rows, nil
-		}
-		if err != nil {
-			return nil, nil, err
-		}
-		for row := range int(batch.NumRows()) {
-			cells := make([]int64, 0, batch.NumCols())
-			for _, c := range batch.Columns() {
-				if numbers, ok := c.(*array.Int64); ok {
-					cells = append(cells, numbers.Value(row))
-				}
+	rows, err = engine.Collect(ctx, result, func(r engine.Row) ([]int64, error) {
+		cells := make([]int64, 0, r.Batch.NumCols())
+		for i, c := range r.Batch.Columns() {
+			if _, ok := c.(*array.Int64); ok {
+				cells = append(cells, r.Int64(i))
 			}
-			rows = append(rows, cells)
 		}
-		batch.Release()
-	}
+		return cells, nil
+	})
+	return result.Columns(), rows, err
 }
 
 // unreadable tells a file that the engine cannot read from an engine that failed.
