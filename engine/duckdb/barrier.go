@@ -55,7 +55,7 @@ func (b *barriers) make(want, missing []engine.Barrier, budget int64, step func(
 		inUse[w.Name] = true
 	}
 	if budget > 0 {
-		if err := b.Shrink(budget, inUse); err != nil {
+		if err := b.shrink(budget, inUse); err != nil {
 			return err
 		}
 	}
@@ -129,9 +129,9 @@ func (b *barriers) bytes() int64 {
 	return sum
 }
 
-// Shrink drops the least recently used copies until keep bytes remain, but none
+// shrink drops the least recently used copies until keep bytes remain, but none
 // of those in use. Keeping nothing drops empty copies as well.
-func (b *barriers) Shrink(keep int64, inUse map[string]bool) error {
+func (b *barriers) shrink(keep int64, inUse map[string]bool) error {
 	sum := b.bytes()
 	for _, c := range b.byName.Values() { // the oldest first
 		if sum <= keep && keep > 0 {

@@ -253,7 +253,7 @@ func (c *cell) rest(keep int64) error {
 	if err := c.attached.Clear(); err != nil {
 		return err
 	}
-	if err := c.copies.Shrink(keep, nil); err != nil {
+	if err := c.copies.shrink(keep, nil); err != nil {
 		return err
 	}
 	lease := c.applied
@@ -261,7 +261,7 @@ func (c *cell) rest(keep int64) error {
 	return c.apply(lease)
 }
 
-func (c *cell) Close() error {
+func (c *cell) close() error {
 	defer c.owner.trimmer.soon()
 	defer c.owner.turns.take()()
 	c.kept.Shrink(0)

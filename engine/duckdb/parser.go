@@ -86,7 +86,7 @@ func (p *Parser) Close() error {
 		close(p.closing)
 		for range parserInstances {
 			if in := <-p.pool; in != nil {
-				in.Close()
+				in.close()
 			}
 		}
 	})
@@ -125,7 +125,7 @@ func (p *Parser) call(ctx context.Context, sql, arg string, take func(reply stri
 		err = g.Judge(err)
 		if e := native.AsError(err); e != nil && e.Kind == engine.KindFatal {
 			g.End()
-			in.Close()
+			in.close()
 			in = nil
 		}
 		return err
@@ -154,7 +154,7 @@ func openParser() (*parserInstance, error) {
 	return &parserInstance{opened, native.NewStatements(opened)}, nil
 }
 
-func (in *parserInstance) Close() {
+func (in *parserInstance) close() {
 	in.statements.Shrink(0)
 	in.Instance.Close()
 }

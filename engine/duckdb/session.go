@@ -50,7 +50,7 @@ func (s *session) Warm(ctx context.Context) error {
 	if len(s.cells) > 0 {
 		return nil
 	}
-	_, err := s.Open(kind{remote: s.remote != nil && len(s.roots) == 0})
+	_, err := s.open(kind{remote: s.remote != nil && len(s.roots) == 0})
 	return err
 }
 
@@ -112,10 +112,10 @@ func (s *session) cell(st engine.Statement) (*cell, error) {
 			return nil, err
 		}
 	}
-	return s.Open(k)
+	return s.open(k)
 }
 
-func (s *session) Open(k kind) (*cell, error) {
+func (s *session) open(k kind) (*cell, error) {
 	for _, c := range s.cells {
 		if c.kind == k {
 			return c, nil
@@ -174,7 +174,7 @@ func (s *session) Close() error {
 	}
 	var errs []error
 	for _, c := range s.cells {
-		errs = append(errs, c.Close())
+		errs = append(errs, c.close())
 	}
 	s.cells = nil
 	s.owner.remove(s)

@@ -31,10 +31,10 @@ func (t *trimmer) soon() {
 	}
 	t.armed = true
 	t.running.Add(1)
-	t.timer = time.AfterFunc(trimEvery, t.Trim)
+	t.timer = time.AfterFunc(trimEvery, t.trim)
 }
 
-func (t *trimmer) Trim() {
+func (t *trimmer) trim() {
 	defer t.running.Done()
 	t.mu.Lock()
 	t.armed = false

@@ -103,8 +103,8 @@ func (d *decoy) take() []string {
 	return asked
 }
 
-// Close ends all connections.
-func (d *decoy) Close() {
+// close ends all connections.
+func (d *decoy) close() {
 	_ = d.listener.Close()
 	d.accepting.Wait()
 	d.mu.Lock()

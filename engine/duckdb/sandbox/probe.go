@@ -131,7 +131,7 @@ func newRange(ctx context.Context, temp string) (attackRange, error) {
 
 // remove comes after the end of every instance that reads from the decoy.
 func (r attackRange) remove() {
-	r.decoy.Close()
+	r.decoy.close()
 	_ = os.RemoveAll(r.dir)
 }
 

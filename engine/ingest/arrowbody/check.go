@@ -47,30 +47,20 @@ type ipcMessage struct {
 }
 
 func readMessage(meta []byte) (ipcMessage, error) {
-	root, err := flatRoot(meta)
-	if err != nil {
-		return ipcMessage{}, err
+	root := flatRoot(meta)
+	header, ok := root.table(messageHeader)
+	m := ipcMessage{kind: root.byteField(messageType), body: root.int64Field(messageBody), header: header}
+	if !ok || m.body < 0 {
+		return m, errMessage
 	}
-	kind, err := root.byteField(messageType)
-	if err != nil {
-		return ipcMessage{}, err
-	}
-	body, err := root.int64Field(messageBody)
-	if err != nil {
-		return ipcMessage{}, err
-	}
-	header, ok, err := root.table(messageHeader)
-	if err == nil && (!ok || body < 0) {
-		err = errMessage
-	}
-	return ipcMessage{kind: kind, body: body, header: header}, err
+	return m, nil
 }
 
 // demand is what the library takes from a batch, in this order and without a look
 // at how much there is.
 type demand struct{ nodes, buffers, views int }
 
-func (d *demand) Add(o demand) {
+func (d *demand) add(o demand) {
 	d.nodes += o.nodes
 	d.buffers += o.buffers
 	d.views += o.views
@@ -94,14 +84,10 @@ type schemaCheck struct {
 
 // checkSchema returns the demands of batches and dictionaries.
 func checkSchema(header flatTable, maxDepth int) (demand, map[int64]demand, error) {
-	order, err := header.int16Field(schemaEndianness)
-	if err != nil {
-		return demand{}, nil, err
-	}
-	if order != 0 {
+	if header.int16Field(schemaEndianness) != 0 {
 		return demand{}, nil, errBigEndian
 	}
-	c := &schemaCheck{budget: len(header.b), depth: maxDepth, dictionaries: map[int64]demand{}}
+	c := &schemaCheck{budget: len(header.Bytes), depth: maxDepth, dictionaries: map[int64]demand{}}
 	batch, err := c.fields(header, schemaFields, 0)
 	if err != nil {
 		return demand{}, nil, err
@@ -116,32 +102,15 @@ func (c *schemaCheck) spend(n int) error {
 	return nil
 }
 
-// Text accounts for a string.
-func (c *schemaCheck) Text(t flatTable, field int) error {
-	v, err := t.vector(field, 1)
-	if err != nil {
-		return err
-	}
-	return c.spend(v.n)
-}
+// text accounts for a string.
+func (c *schemaCheck) text(t flatTable, field int) error { return c.spend(t.vector(field, 1).n) }
 
 func (c *schemaCheck) metadata(t flatTable, field int) error {
-	pairs, err := t.vector(field, 4)
-	if err != nil {
-		return err
-	}
+	pairs := t.vector(field, 4)
 	for i := range pairs.n {
-		pair, err := pairs.table(i)
-		if err != nil {
+		pair := pairs.tableAt(i)
+		if err := c.spend(8 + pair.vector(0, 1).n + pair.vector(1, 1).n); err != nil {
 			return err
-		}
-		if err := c.spend(8); err != nil {
-			return err
-		}
-		for part := range 2 {
-			if err := c.Text(pair, part); err != nil {
-				return err
-			}
 		}
 	}
 	return nil
@@ -153,29 +122,22 @@ func (c *schemaCheck) fields(t flatTable, field, depth int) (sum demand, err err
 	if depth > c.depth {
 		return sum, staging.ErrTooDeep
 	}
-	children, err := t.vector(field, 4)
-	if err != nil {
-		return sum, err
-	}
+	children := t.vector(field, 4)
 	for i := range children.n {
-		child, err := children.table(i)
+		d, err := c.field(children.tableAt(i), depth)
 		if err != nil {
 			return sum, err
 		}
-		d, err := c.Field(child, depth)
-		if err != nil {
-			return sum, err
-		}
-		sum.Add(d)
+		sum.add(d)
 	}
 	return sum, nil
 }
 
-func (c *schemaCheck) Field(t flatTable, depth int) (d demand, err error) {
+func (c *schemaCheck) field(t flatTable, depth int) (d demand, err error) {
 	if err := c.spend(8); err != nil {
 		return d, err
 	}
-	if err := c.Text(t, fieldName); err != nil {
+	if err := c.text(t, fieldName); err != nil {
 		return d, err
 	}
 	kind, err := c.kind(t)
@@ -192,65 +154,47 @@ func (c *schemaCheck) Field(t flatTable, depth int) (d demand, err error) {
 	if kind == binaryViewType || kind == stringViewType {
 		own.views = 1
 	}
-	d.Add(own)
-	return c.encoded(t, d)
+	d.add(own)
+	return c.encoded(t, d), nil
 }
 
 // Kind is the kind of a field's type.
 func (c *schemaCheck) kind(t flatTable) (byte, error) {
-	kind, err := t.byteField(fieldTypeKind)
-	if err != nil {
-		return 0, err
-	}
-	typ, ok, err := t.table(fieldType)
+	kind := t.byteField(fieldTypeKind)
+	typ, ok := t.table(fieldType)
 	switch {
-	case err != nil:
-		return 0, err
 	case !ok || kind == 0 || kind > lastType:
 		return 0, errMessage
 	case kind == unionType:
 		return 0, errUnion
 	case kind == timestampType:
-		err = c.Text(typ, 1) // the time zone
+		return kind, c.text(typ, 1) // the time zone
 	}
-	return kind, err
+	return kind, nil
 }
 
 // encoded is the demand of a field that may have a dictionary, given that of its
 // type.
-func (c *schemaCheck) encoded(t flatTable, d demand) (demand, error) {
-	dictionary, ok, err := t.table(fieldDictionary)
-	if err != nil || !ok {
-		return d, err
+func (c *schemaCheck) encoded(t flatTable, d demand) demand {
+	dictionary, ok := t.table(fieldDictionary)
+	if !ok {
+		return d
 	}
-	id, err := dictionary.int64Field(dictionaryID)
+	id := dictionary.int64Field(dictionaryID)
 	have := c.dictionaries[id]
 	c.dictionaries[id] = demand{max(have.nodes, d.nodes), max(have.buffers, d.buffers), max(have.views, d.views)}
-	return demand{nodes: 1, buffers: 2}, err
+	return demand{nodes: 1, buffers: 2}
 }
 
 // checkDictionary returns the dictionary's number and its size in memory.
 func checkDictionary(header flatTable, body []byte, demands map[int64]demand, limit int64) (int64, int64, error) {
-	delta, err := header.byteField(dictionaryIsDelta)
-	if err != nil {
-		return 0, 0, err
-	}
-	if delta != 0 {
+	if header.byteField(dictionaryIsDelta) != 0 {
 		return 0, 0, errDelta
 	}
-	id, err := header.int64Field(dictionaryID)
-	if err != nil {
-		return 0, 0, err
-	}
-	data, ok, err := header.table(dictionaryData)
-	if err == nil && !ok {
-		err = errMessage
-	}
-	if err != nil {
-		return 0, 0, err
-	}
-	wanted, ok := demands[id]
-	if !ok {
+	id := header.int64Field(dictionaryID)
+	data, ok := header.table(dictionaryData)
+	wanted, known := demands[id]
+	if !ok || !known {
 		return 0, 0, errMessage
 	}
 	size, err := checkBatch(data, body, wanted, limit)
@@ -260,14 +204,7 @@ func checkDictionary(header flatTable, body []byte, demands map[int64]demand, li
 // checkBatch checks the nodes and buffers of a batch and returns its size in
 // memory.
 func checkBatch(header flatTable, body []byte, wanted demand, limit int64) (int64, error) {
-	rows, err := header.int64Field(batchLength)
-	if err != nil {
-		return 0, err
-	}
-	nodes, err := header.vector(batchNodes, 16)
-	if err != nil {
-		return 0, err
-	}
+	rows, nodes := header.int64Field(batchLength), header.vector(batchNodes, 16)
 	if rows < 0 || rows > maxLength || nodes.n < wanted.nodes {
 		return 0, errMessage
 	}
@@ -276,14 +213,7 @@ func checkBatch(header flatTable, body []byte, wanted demand, limit int64) (int6
 			return 0, errMessage
 		}
 	}
-	buffers, err := header.vector(batchBuffers, 16)
-	if err != nil {
-		return 0, err
-	}
-	views, err := header.vector(batchVariadic, 8)
-	if err != nil {
-		return 0, err
-	}
+	buffers, views := header.vector(batchBuffers, 16), header.vector(batchVariadic, 8)
 	if views.n < wanted.views || wanted.buffers > buffers.n {
 		return 0, errMessage
 	}
@@ -302,15 +232,10 @@ func checkBatch(header flatTable, body []byte, wanted demand, limit int64) (int6
 const maxLength = 1 << 40
 
 func checkBuffers(header flatTable, buffers flatVector, body []byte, limit int64) (int64, error) {
-	compression, compressed, err := header.table(batchCompression)
-	if err != nil {
-		return 0, err
-	}
+	compression, compressed := header.table(batchCompression)
 	var codec byte
 	if compressed {
-		if codec, err = compression.byteField(0); err != nil {
-			return 0, err
-		}
+		codec = compression.byteField(0)
 	}
 	total := int64(len(body))
 	for i := range buffers.n {

@@ -43,7 +43,7 @@ func Read(in *staging.Meter, rows *staging.Rows) error {
 			return a.batchOf(in, batch)
 		})
 		if errors.Is(err, io.EOF) {
-			return s.End()
+			return s.end()
 		}
 		if err != nil {
 			return err

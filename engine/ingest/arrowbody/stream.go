@@ -47,8 +47,8 @@ func (s *stream) next() (*ipc.Message, error) {
 	if err != nil {
 		return nil, err
 	}
-	m, err := readMessage(meta)
-	if err != nil {
+	var m ipcMessage
+	if err := metadata(func() (err error) { m, err = readMessage(meta); return err }); err != nil {
 		return nil, s.syntax(err)
 	}
 	if m.body > s.limits.BatchBytes {
@@ -58,7 +58,7 @@ func (s *stream) next() (*ipc.Message, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.check(m, body); err != nil {
+	if err := metadata(func() error { return s.check(m, body) }); err != nil {
 		return nil, s.syntax(err)
 	}
 	s.release()
@@ -169,8 +169,8 @@ func (s *stream) syntax(err error) error {
 	return &staging.SyntaxError{Format: staging.Arrow, Offset: s.in.Offset(), Text: err.Error()}
 }
 
-// End wants nothing after the mark of the end.
-func (s *stream) End() error {
+// end wants nothing after the mark of the end.
+func (s *stream) end() error {
 	if !s.ended {
 		return s.syntax(errMessage)
 	}

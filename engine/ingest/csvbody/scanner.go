@@ -106,7 +106,7 @@ func (s *scanner) next() ([]textField, int64, error) {
 		case s.eof && int64(s.end-s.start) > s.limit:
 			return nil, 0, &staging.LimitError{What: "row bytes", Limit: s.limit}
 		case s.eof:
-			return nil, 0, s.Cut()
+			return nil, 0, s.cut()
 		}
 		if err := s.fill(); err != nil {
 			return nil, 0, err
@@ -146,7 +146,7 @@ func (s *scanner) record(b []byte) (scanned, int, error) {
 		return scannedPart, 0, nil
 	}
 	for i := 0; ; {
-		field, n, ok, err := s.Field(b[i:])
+		field, n, ok, err := s.field(b[i:])
 		if err != nil {
 			return 0, 0, err
 		}
@@ -182,9 +182,9 @@ func (s *scanner) record(b []byte) (scanned, int, error) {
 	}
 }
 
-// Field takes one field and returns its length; without more bytes it may not
+// field takes one field and returns its length; without more bytes it may not
 // know its end.
-func (s *scanner) Field(b []byte) (field textField, n int, ok bool, err error) {
+func (s *scanner) field(b []byte) (field textField, n int, ok bool, err error) {
 	if len(b) == 0 {
 		return textField{}, 0, s.eof, nil
 	}
@@ -214,8 +214,8 @@ func (s *scanner) Field(b []byte) (field textField, n int, ok bool, err error) {
 	}
 }
 
-// Cut is an end within quotes.
-func (s *scanner) Cut() error {
+// cut is an end within quotes.
+func (s *scanner) cut() error {
 	rest := s.buf[s.start:s.end]
 	return &staging.CutError{Line: s.line + int64(bytes.Count(rest, []byte{'\n'})), RowLine: s.line, Offset: s.offset + int64(len(rest))}
 }

@@ -97,7 +97,7 @@ func ReadEnvelope(in *staging.Meter, rows *staging.Rows) (map[string]json.RawMes
 		}
 		value, err := b.value(memberLimit(memberBytes - kept))
 		if err != nil {
-			return nil, b.Cut(err)
+			return nil, b.cut(err)
 		}
 		if deeper(value, b.limits.Depth) {
 			return nil, staging.ErrTooDeep
@@ -113,7 +113,7 @@ func ReadEnvelope(in *staging.Meter, rows *staging.Rows) (map[string]json.RawMes
 		if err == nil {
 			return nil, b.syntax("text after the end")
 		}
-		return nil, b.Failure(err)
+		return nil, b.failure(err)
 	}
 	if !found {
 		return nil, staging.ErrNoRows
@@ -134,11 +134,11 @@ func (b *reader) rows(j *decoder) error {
 		b.in.Allow(b.rowLimit)
 		if b.d.PeekKind() == ']' {
 			_, err := b.d.ReadToken()
-			return b.Cut(b.Failure(err))
+			return b.cut(b.failure(err))
 		}
 		value, err := b.value(b.rowLimit)
 		if err != nil {
-			return b.Cut(err)
+			return b.cut(err)
 		}
 		if err := j.row(value); err != nil {
 			return err
@@ -151,7 +151,7 @@ func (b *reader) enter(bracket jsontext.Kind, otherwise string) error {
 	b.in.Allow(b.rowLimit)
 	token, err := b.d.ReadToken()
 	if err != nil {
-		return b.Cut(b.Failure(err))
+		return b.cut(b.failure(err))
 	}
 	if token.Kind() != bracket {
 		return b.syntax(otherwise)
@@ -164,7 +164,7 @@ func (b *reader) name(limit int64) (string, bool, error) {
 	b.in.Allow(memberLimit(limit))
 	token, err := b.d.ReadToken()
 	if err != nil {
-		return "", false, b.Cut(b.Failure(err))
+		return "", false, b.cut(b.failure(err))
 	}
 	if token.Kind() == '}' {
 		return "", false, nil
@@ -178,7 +178,7 @@ func (b *reader) value(limit *staging.LimitError) (jsontext.Value, error) {
 	b.in.Allow(limit)
 	value, err := b.d.ReadValue()
 	if err != nil {
-		return nil, b.Failure(err)
+		return nil, b.failure(err)
 	}
 	if int64(len(value)) > limit.Limit {
 		return nil, limit
@@ -191,16 +191,16 @@ func memberLimit(bytes int64) *staging.LimitError {
 	return &staging.LimitError{What: "member bytes", Limit: max(bytes, 0)}
 }
 
-// Cut is an error inside of a value, where an end is none.
-func (b *reader) Cut(err error) error {
+// cut is an error inside of a value, where an end is none.
+func (b *reader) cut(err error) error {
 	if errors.Is(err, io.EOF) {
 		return staging.ErrTruncated
 	}
 	return err
 }
 
-// Failure turns an error of the decoder into ours. Those of the reader stay.
-func (b *reader) Failure(err error) error {
+// failure turns an error of the decoder into ours. Those of the reader stay.
+func (b *reader) failure(err error) error {
 	var syntactic *jsontext.SyntacticError
 	switch {
 	case err == nil:

@@ -157,7 +157,7 @@ func (j *decoder) value(cells *staging.Cells, c *cursor) error {
 		case staging.KindArray:
 			return j.elements(cells, c)
 		case staging.KindMap:
-			return j.Entries(cells, c)
+			return j.entries(cells, c)
 		}
 		message = cells.Typ.Expects()
 		c.skip()
@@ -269,8 +269,8 @@ func (j *decoder) key(key *staging.Cells, quoted []byte) string {
 	return key.Quoted(text)
 }
 
-// Entries takes a map that is written as a list of objects with key and value.
-func (j *decoder) Entries(cells *staging.Cells, c *cursor) error {
+// entries takes a map that is written as a list of objects with key and value.
+func (j *decoder) entries(cells *staging.Cells, c *cursor) error {
 	cells.Entries()
 	key, value := cells.Parts[0], cells.Parts[1]
 	for c.i++; c.peek() != ']'; {

@@ -20,7 +20,7 @@ type Cells struct {
 	// Parts are the element, the key and the value, or the members.
 	Parts []*Cells
 	// names find the members of a struct.
-	names names
+	names Names
 	// named says in which turn a member was given last; turn counts structs.
 	named []uint32
 	turn  uint32

@@ -2,14 +2,14 @@ package staging
 
 import "strings"
 
-// names finds columns, or members of a struct, by what a body calls them: by the
+// Names finds columns, or members of a struct, by what a body calls them: by the
 // very name first, and else by the name in another case.
-type names struct {
+type Names struct {
 	exact, folded map[string]int
 }
 
-func NewNames(n int, name func(int) string) names {
-	x := names{exact: make(map[string]int, n), folded: make(map[string]int, n)}
+func NewNames(n int, name func(int) string) Names {
+	x := Names{exact: make(map[string]int, n), folded: make(map[string]int, n)}
 	for i := range n {
 		x.exact[name(i)] = i
 		x.folded[strings.ToLower(name(i))] = i
@@ -18,7 +18,7 @@ func NewNames(n int, name func(int) string) names {
 }
 
 // Find returns the number of a column, or -1.
-func (x names) Find(name []byte) int {
+func (x Names) Find(name []byte) int {
 	if i, ok := x.exact[string(name)]; ok {
 		return i
 	}

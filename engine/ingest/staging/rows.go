@@ -27,7 +27,7 @@ type Rows struct {
 	types    []*DataType
 	Limits   Limits
 	schema   *arrow.Schema
-	names    names
+	names    Names
 	shapes   *shapes
 	withID   bool
 	problems RowsError
@@ -102,7 +102,7 @@ func (r *Rows) Heading(i int) (first bool) {
 	if i < 0 || r.shapes.has(i) {
 		return false
 	}
-	r.shapes.Add(i)
+	r.shapes.add(i)
 	return true
 }
 
@@ -117,7 +117,7 @@ func (r *Rows) Cell(i int) *Cells { return r.cells[i] }
 
 // Begin starts a row.
 func (r *Rows) Begin() {
-	r.shapes.Begin()
+	r.shapes.begin()
 	r.size = 0
 }
 
@@ -127,7 +127,7 @@ func (r *Rows) Column(i int) *Cells {
 	if r.shapes.has(i) {
 		return nil
 	}
-	r.shapes.Add(i)
+	r.shapes.add(i)
 	return r.cells[i]
 }
 
@@ -218,4 +218,4 @@ func (r *Rows) Finish() (*Staged, error) {
 }
 
 // Discard removes the file unless it is complete.
-func (r *Rows) Discard() { r.file.Discard() }
+func (r *Rows) Discard() { r.file.discard() }

@@ -19,8 +19,8 @@ func newShapes(columns int) *shapes {
 	return &shapes{columns: columns, ids: map[string]int32{}, current: make([]byte, (columns+7)/8)}
 }
 
-func (s *shapes) Begin()         { clear(s.current) }
-func (s *shapes) Add(i int)      { s.current[i/8] |= 1 << (i % 8) }
+func (s *shapes) begin()         { clear(s.current) }
+func (s *shapes) add(i int)      { s.current[i/8] |= 1 << (i % 8) }
 func (s *shapes) has(i int) bool { return s.current[i/8]&(1<<(i%8)) != 0 }
 
 // id is the number of the current set, which a row names, or -1: what names those of

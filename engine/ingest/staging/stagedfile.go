@@ -50,7 +50,7 @@ func newStagedFile(dir string, schema *arrow.Schema, limit int64) (*stagedFile, 
 	)
 	f.w, err = pqarrow.NewFileWriter(schema, f, properties, pqarrow.DefaultWriterProps())
 	if err != nil {
-		f.Discard()
+		f.discard()
 		return nil, fmt.Errorf("staging rows: %w", err)
 	}
 	return f, nil
@@ -83,11 +83,11 @@ func (f *stagedFile) write(batch arrow.RecordBatch, size int64) error {
 	f.rows += batch.NumRows()
 	f.total += batch.NumRows()
 	f.bytes += size
-	return f.Failure(err)
+	return f.failure(err)
 }
 
-// Failure is what went wrong first.
-func (f *stagedFile) Failure(err error) error {
+// failure is what went wrong first.
+func (f *stagedFile) failure(err error) error {
 	if f.err == nil {
 		f.err = err
 	}
@@ -103,23 +103,23 @@ func (f *stagedFile) Failure(err error) error {
 
 // close writes the footer, and checks that it says what was written.
 func (f *stagedFile) close() error {
-	err := f.Failure(f.w.Close())
+	err := f.failure(f.w.Close())
 	if err == nil {
 		footer, problem := f.w.FileMetadata()
 		if problem == nil && footer.NumRows != f.total {
 			problem = errIncomplete
 		}
-		err = f.Failure(problem)
+		err = f.failure(problem)
 	}
 	if err == nil {
-		err = f.Failure(f.file.Close())
+		err = f.failure(f.file.Close())
 	}
 	f.done = err == nil
 	return err
 }
 
-// Discard removes the file unless it was closed complete. It may be called twice.
-func (f *stagedFile) Discard() {
+// discard removes the file unless it was closed complete. It may be called twice.
+func (f *stagedFile) discard() {
 	if f == nil || f.done {
 		return
 	}

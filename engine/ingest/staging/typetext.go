@@ -59,7 +59,7 @@ func (p *typeText) parse(depth int) (*DataType, error) {
 func (p *typeText) base(depth int) (*DataType, error) {
 	switch {
 	case p.eat("STRUCT("):
-		return p.Structure(depth)
+		return p.structure(depth)
 	case p.eat("MAP("):
 		return p.mapping(depth)
 	case p.eat("DECIMAL("):
@@ -121,7 +121,7 @@ func (p *typeText) mapping(depth int) (*DataType, error) {
 	return &DataType{Kind: KindMap, fields: []member{{name: "key", typ: key}, {name: "value", typ: value}}}, nil
 }
 
-func (p *typeText) Structure(depth int) (*DataType, error) {
+func (p *typeText) structure(depth int) (*DataType, error) {
 	t := &DataType{Kind: KindStruct}
 	if p.eat(")") {
 		return t, nil
@@ -151,7 +151,7 @@ func (p *typeText) Structure(depth int) (*DataType, error) {
 // ident takes the name of a member, quoted or not.
 func (p *typeText) ident() (string, error) {
 	if strings.HasPrefix(p.rest, `"`) {
-		return p.Quoted('"')
+		return p.quoted('"')
 	}
 	n := strings.IndexAny(p.rest, " ,()[]\"")
 	if n <= 0 {
@@ -162,8 +162,8 @@ func (p *typeText) ident() (string, error) {
 	return name, nil
 }
 
-// Quoted takes a text between quotes, in which quotes are doubled.
-func (p *typeText) Quoted(quote byte) (string, error) {
+// quoted takes a text between quotes, in which quotes are doubled.
+func (p *typeText) quoted(quote byte) (string, error) {
 	var b strings.Builder
 	for i := 1; i < len(p.rest); i++ {
 		if p.rest[i] == quote {
@@ -181,7 +181,7 @@ func (p *typeText) Quoted(quote byte) (string, error) {
 func (p *typeText) enum() (*DataType, error) {
 	before := p.rest
 	for strings.HasPrefix(p.rest, "'") {
-		if _, err := p.Quoted('\''); err != nil {
+		if _, err := p.quoted('\''); err != nil {
 			return nil, err
 		}
 		values := before[:len(before)-len(p.rest)]
