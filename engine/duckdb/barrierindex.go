@@ -51,7 +51,8 @@ func (b *barriers) indexBy(c *barrierCopy, column string, budget int64) error {
 	if err != nil {
 		return err
 	}
-	err = b.inst.ExecOne("CREATE INDEX " + engine.QuoteIdent(c.name+" "+column) + " ON temp.main." + engine.QuoteIdent(c.name) + " (" + engine.QuoteIdent(column) + ")")
+	err = b.inst.ExecOne("CREATE INDEX " + engine.QuoteIdent(c.name+" "+column) + " ON temp.main." +
+		engine.QuoteIdent(c.name) + " (" + engine.QuoteIdent(column) + ")")
 	if errors.Is(err, engine.ErrInterrupted) || errors.Is(err, engine.ErrTimeout) {
 		delete(c.indexed, column) // nobody knows whether it could be made
 		return err

@@ -69,7 +69,8 @@ func TestDamageInScratchBreaksNoSession(t *testing.T) {
 	read := func(location, name string) error {
 		list := engine.NewFileList([]engine.Column{{Name: "n", Type: "VARCHAR"}}, false, []engine.FileGroup{{Paths: []string{name}}})
 		src := engine.Source{Location: location, Incarnation: location + name, Files: list}
-		_, err := enginetest.TryRows(t.Context(), session, engine.Statement{SQL: "SELECT max(n) FROM " + src.Relation(), Sources: []engine.Source{src}})
+		_, err := enginetest.TryRows(t.Context(), session,
+			engine.Statement{SQL: "SELECT max(n) FROM " + src.Relation(), Sources: []engine.Source{src}})
 		return err
 	}
 	require.NoError(t, os.WriteFile(filepath.Join(scratch, "damaged.parquet"), content, 0o600))

@@ -221,7 +221,8 @@ func (w *mappedWorld) source() engine.Source {
 
 // read is what the session makes of a source, sorted.
 func (w *mappedWorld) read(t testing.TB, src engine.Source, where string) []string {
-	rows := enginetest.Rows(t, w.session, engine.Statement{SQL: "SELECT " + w.items() + " FROM " + src.Relation() + where, Sources: []engine.Source{src}})
+	rows := enginetest.Rows(t, w.session, engine.Statement{SQL: "SELECT " + w.items() + " FROM " + src.Relation() + where,
+		Sources: []engine.Source{src}})
 	slices.Sort(rows)
 	return rows
 }
@@ -259,7 +260,8 @@ func TestMappedTablesAreReadByTheirFiles(t *testing.T) {
 		if column == "st" {
 			return
 		}
-		if list, ok = pruning.List(w.snap, w.columns(), engine.Condition{Op: engine.ConditionLess, Column: column, Values: []engine.ConditionValue{engine.ConditionValue(value)}}); ok {
+		if list, ok = pruning.List(w.snap, w.columns(),
+			engine.Condition{Op: engine.ConditionLess, Column: column, Values: []engine.ConditionValue{engine.ConditionValue(value)}}); ok {
 			src.Files = list
 			at := slices.IndexFunc(w.columns(), func(c engine.Column) bool { return c.Name == column })
 			stored := w.snap.StoredFields()[at].Name

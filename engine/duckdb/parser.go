@@ -46,7 +46,8 @@ func NewParser() *Parser {
 // Serialize parses sql into DuckDB's JSON tree.
 func (p *Parser) Serialize(ctx context.Context, sql string) ([]byte, error) {
 	if len(sql) > MaxSQL {
-		return nil, &engine.Error{Kind: engine.KindSyntax, Class: "too_long", Position: MaxSQL, Text: "longer than " + strconv.Itoa(MaxSQL) + " bytes"}
+		return nil, &engine.Error{Kind: engine.KindSyntax, Class: "too_long", Position: MaxSQL, Text: "longer than " +
+			strconv.Itoa(MaxSQL) + " bytes"}
 	}
 	if err := native.CheckText(sql); err != nil {
 		return nil, err

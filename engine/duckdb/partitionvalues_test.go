@@ -27,25 +27,38 @@ var partitionCases = map[string][]struct {
 	kernel    bool
 }{
 	"double": {
-		{"NaN", "'NaN'::DOUBLE", true}, {"Infinity", "'inf'::DOUBLE", true}, {"-Infinity", "'-inf'::DOUBLE", true}, {"-0.0", "-0.0::DOUBLE", true}, {"0.0", "0::DOUBLE", true},
-		{"1.0E10", "1e10::DOUBLE", true}, {"4.9E-324", "5e-324::DOUBLE", true}, {"1.7976931348623157E308", "1.7976931348623157e308::DOUBLE", true}, {"0.1", "0.1::DOUBLE", true}, {" 2.5d", "2.5::DOUBLE", false},
+		{"NaN", "'NaN'::DOUBLE", true}, {"Infinity", "'inf'::DOUBLE", true}, {"-Infinity", "'-inf'::DOUBLE", true},
+		{"-0.0", "-0.0::DOUBLE", true}, {"0.0", "0::DOUBLE", true},
+		{"1.0E10", "1e10::DOUBLE", true}, {"4.9E-324", "5e-324::DOUBLE", true},
+		{"1.7976931348623157E308", "1.7976931348623157e308::DOUBLE", true}, {"0.1", "0.1::DOUBLE", true}, {" 2.5d", "2.5::DOUBLE", false},
 	},
-	"float":  {{"NaN", "'NaN'::FLOAT", true}, {"0.1", "0.1::FLOAT", true}, {"16777217", "16777216::FLOAT", true}, {"-Infinity", "'-inf'::FLOAT", true}, {"3.5E38", "'inf'::FLOAT", true}, {"1.0E-45", "1e-45::FLOAT", true}},
-	"binary": {{"abc", "'abc'::BLOB", true}, {"\x00\x01b", `'\x00\x01b'::BLOB`, true}, {"ÿ", `'\xC3\xBF'::BLOB`, true}, {`a\x41'`, `'a\x5Cx41\x27'::BLOB`, true}},
+	"float": {{"NaN", "'NaN'::FLOAT", true}, {"0.1", "0.1::FLOAT", true}, {"16777217", "16777216::FLOAT", true},
+		{"-Infinity", "'-inf'::FLOAT", true}, {"3.5E38", "'inf'::FLOAT", true}, {"1.0E-45", "1e-45::FLOAT", true}},
+	"binary": {{"abc", "'abc'::BLOB", true}, {"\x00\x01b", `'\x00\x01b'::BLOB`, true}, {"ÿ", `'\xC3\xBF'::BLOB`, true},
+		{`a\x41'`, `'a\x5Cx41\x27'::BLOB`, true}},
 	"date": {
-		{"2024-02-29", "make_date(2024, 2, 29)", true}, {"0001-01-01", "make_date(1, 1, 1)", true}, {"9999-12-31", "make_date(9999, 12, 31)", true}, {"+12345-06-07", "make_date(12345, 6, 7)", true}, {"12345-06-08", "make_date(12345, 6, 8)", false},
+		{"2024-02-29", "make_date(2024, 2, 29)", true}, {"0001-01-01", "make_date(1, 1, 1)", true},
+		{"9999-12-31", "make_date(9999, 12, 31)", true}, {"+12345-06-07", "make_date(12345, 6, 7)", true},
+		{"12345-06-08", "make_date(12345, 6, 8)", false},
 		{"-0043-03-15", "make_date(-43, 3, 15)", true}, {"2024-3-1", "make_date(2024, 3, 1)", true},
 	},
 	"timestamp": {
-		{"2024-01-02 03:04:05.678901", "make_timestamptz(1704164645678901)", true}, {"2024-01-03T03:04:05.500000Z", "make_timestamptz(1704251045500000)", true}, {"2024-01-04T03:04:05+02:00", "make_timestamptz(1704330245000000)", true},
-		{"0001-01-01 00:00:00", "make_timestamptz(-62135596800000000)", true}, {"+12345-01-01 00:00:00.5", "make_timestamptz(327403382400500000)", true}, {"2024-01-05", "make_timestamptz(1704412800000000)", false},
+		{"2024-01-02 03:04:05.678901", "make_timestamptz(1704164645678901)", true},
+		{"2024-01-03T03:04:05.500000Z", "make_timestamptz(1704251045500000)", true},
+		{"2024-01-04T03:04:05+02:00", "make_timestamptz(1704330245000000)", true},
+		{"0001-01-01 00:00:00", "make_timestamptz(-62135596800000000)", true},
+		{"+12345-01-01 00:00:00.5", "make_timestamptz(327403382400500000)", true}, {"2024-01-05", "make_timestamptz(1704412800000000)", false},
 		{"-0043-03-15 01:02:03.000001", "make_timestamptz(-63517820276999999)", true},
 	},
 	"timestamp_ntz": {
-		{"2024-01-02 03:04:05.678901", "make_timestamp(1704164645678901)", true}, {"2024-01-03T03:04:05.5", "make_timestamp(1704251045500000)", false}, {"2024-01-04T03:04:05+02:00", "make_timestamp(1704337445000000)", false},
-		{"0001-01-01 00:00:00", "make_timestamp(-62135596800000000)", true}, {"+12345-01-01 00:00:00.5", "make_timestamp(327403382400500000)", true},
+		{"2024-01-02 03:04:05.678901", "make_timestamp(1704164645678901)", true},
+		{"2024-01-03T03:04:05.5", "make_timestamp(1704251045500000)", false},
+		{"2024-01-04T03:04:05+02:00", "make_timestamp(1704337445000000)", false},
+		{"0001-01-01 00:00:00", "make_timestamp(-62135596800000000)", true},
+		{"+12345-01-01 00:00:00.5", "make_timestamp(327403382400500000)", true},
 	},
-	"decimal(10,2)": {{"5", "5.00::DECIMAL(10,2)", false}, {"-5.10", "-5.10::DECIMAL(10,2)", false}, {"5.10", "5.10::DECIMAL(10,2)", true}, {"1E+2", "100::DECIMAL(10,2)", false}, {"1.255", "1.26::DECIMAL(10,2)", false}},
+	"decimal(10,2)": {{"5", "5.00::DECIMAL(10,2)", false}, {"-5.10", "-5.10::DECIMAL(10,2)", false},
+		{"5.10", "5.10::DECIMAL(10,2)", true}, {"1E+2", "100::DECIMAL(10,2)", false}, {"1.255", "1.26::DECIMAL(10,2)", false}},
 	"decimal(38,0)": {{strings.Repeat("9", 38), strings.Repeat("9", 38) + "::DECIMAL(38,0)", true}, {"0E-7", "0::DECIMAL(38,0)", false}},
 	"boolean":       {{"true", "true", true}, {"F", "false", false}},
 	"long":          {{"9223372036854775807", "9223372036854775807::BIGINT", true}, {"+5", "5::BIGINT", true}, {"6.9", "6::BIGINT", false}},
@@ -82,12 +95,14 @@ func partitionTable(t *testing.T, dir, content, typ string, mapped bool, texts [
 	}
 	protocol := map[string]any{"minReaderVersion": 1, "minWriterVersion": 2}
 	if reader != nil {
-		protocol = map[string]any{"minReaderVersion": 3, "minWriterVersion": 7, "readerFeatures": reader, "writerFeatures": append(properties, reader...)}
+		protocol = map[string]any{"minReaderVersion": 3, "minWriterVersion": 7, "readerFeatures": reader,
+			"writerFeatures": append(properties, reader...)}
 	}
 	lines := []string{
 		text(map[string]any{"protocol": protocol}),
 		text(map[string]any{"metaData": map[string]any{
-			"id": "p-" + typ, "format": map[string]any{"provider": "parquet", "options": map[string]any{}}, "partitionColumns": []string{"p"}, "configuration": configuration,
+			"id": "p-" + typ, "format": map[string]any{"provider": "parquet", "options": map[string]any{}},
+			"partitionColumns": []string{"p"}, "configuration": configuration,
 			"schemaString": text(map[string]any{"type": "struct", "fields": []any{field("id", "long", 1), field("p", typ, 2)}}),
 		}}),
 	}
@@ -97,7 +112,8 @@ func partitionTable(t *testing.T, dir, content, typ string, mapped bool, texts [
 		require.NoError(t, err)
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), body, 0o600))
 		lines = append(lines, text(map[string]any{"add": map[string]any{
-			"path": name, "partitionValues": map[string]any{stored: value}, "size": len(body), "modificationTime": 1, "dataChange": true, "stats": `{"numRecords":1}`,
+			"path": name, "partitionValues": map[string]any{stored: value}, "size": len(body), "modificationTime": 1,
+			"dataChange": true, "stats": `{"numRecords":1}`,
 		}}))
 	}
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "_delta_log", fmt.Sprintf("%020d.json", 0)), []byte(strings.Join(lines, "\n")), 0o600))
@@ -117,7 +133,8 @@ func partitionContent(t *testing.T, session scratchSession) string {
 		into := filepath.Join(dir, strconv.FormatBool(mapped))
 		require.NoError(t, os.MkdirAll(into, 0o755))
 		for i := range 16 {
-			files, err := session.Session.(engine.Writer).Write(t.Context(), engine.WriteStatement{Statement: engine.Statement{SQL: fmt.Sprintf("SELECT %d::BIGINT AS %s", i, name)}})
+			files, err := session.Session.(engine.Writer).Write(t.Context(),
+				engine.WriteStatement{Statement: engine.Statement{SQL: fmt.Sprintf("SELECT %d::BIGINT AS %s", i, name)}})
 			require.NoError(t, err)
 			require.NoError(t, os.Rename(filepath.Join(session.dir, files[0].Name), filepath.Join(into, fmt.Sprintf("%d.parquet", i))))
 		}
@@ -195,7 +212,8 @@ func TestPartitionValuesAreThoseOfSpark(t *testing.T) {
 					t.Helper()
 					src := source
 					src.Files = list
-					return enginetest.Rows(t, session, engine.Statement{SQL: "WITH t AS (FROM " + src.Relation() + ") " + sql, Sources: []engine.Source{src}})
+					return enginetest.Rows(t, session, engine.Statement{SQL: "WITH t AS (FROM " + src.Relation() + ") " + sql,
+						Sources: []engine.Source{src}})
 				}
 				whole, ok := pruning.List(snap, columns, engine.Condition{})
 				require.True(t, ok)
@@ -204,7 +222,8 @@ func TestPartitionValuesAreThoseOfSpark(t *testing.T) {
 					same = "(p IS NOT DISTINCT FROM (%[1]s) AND signbit(p) = signbit(%[1]s))"
 				}
 				for i, c := range cases {
-					require.Equal(t, []string{"true"}, ask(t, whole, fmt.Sprintf("SELECT "+same+"::VARCHAR FROM t WHERE id = %d", c.sql, i)), "%q as a value", c.text)
+					require.Equal(t, []string{"true"}, ask(t, whole,
+						fmt.Sprintf("SELECT "+same+"::VARCHAR FROM t WHERE id = %d", c.sql, i)), "%q as a value", c.text)
 					require.Contains(t, ask(t, whole, "SELECT id FROM t WHERE p = ("+c.sql+")"), strconv.Itoa(i), "%q in a filter", c.text)
 				}
 				null := strconv.Itoa(len(cases))

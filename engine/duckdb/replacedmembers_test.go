@@ -52,7 +52,8 @@ func TestStructsOfOtherMembers(t *testing.T) {
 			return versions
 		}).Example(0)
 		for i, w := range versions {
-			for _, make := range []func(*delta.Snapshot, []engine.Column, engine.Condition) (*engine.FileList, bool){pruning.List, pruning.ListRestricted} {
+			for _, make := range []func(*delta.Snapshot, []engine.Column, engine.Condition) (*engine.FileList, bool){pruning.List,
+				pruning.ListRestricted} {
 				list, ok := make(w.snap, w.columns(), engine.Condition{})
 				require.True(t, ok, i)
 				require.Equal(t, mode == "id" || i == len(changes)-1, list.Parts != nil, i)

@@ -97,7 +97,8 @@ func (f variantForm) write(t *testing.T, name string) int64 {
 	for _, d := range variantDocuments {
 		ids.Append(d.id)
 	}
-	schema := arrow.NewSchema([]arrow.Field{{Name: "id", Type: arrow.BinaryTypes.String, Nullable: true}, inner, {Name: "s", Type: s.DataType(), Nullable: true}}, nil)
+	schema := arrow.NewSchema([]arrow.Field{{Name: "id", Type: arrow.BinaryTypes.String, Nullable: true}, inner,
+		{Name: "s", Type: s.DataType(), Nullable: true}}, nil)
 	var body bytes.Buffer
 	w, err := pqarrow.NewFileWriter(schema, &body, nil, pqarrow.DefaultWriterProps())
 	require.NoError(t, err)
@@ -126,15 +127,19 @@ func TestVariantsAreJSONText(t *testing.T) {
 			features := `["variantType"]`
 			schema := `{\"type\":\"struct\",\"fields\":[{\"name\":\"id\",\"type\":\"string\",\"nullable\":true,\"metadata\":{}},` +
 				`{\"name\":\"v\",\"type\":\"variant\",\"nullable\":true,\"metadata\":{}},` +
-				`{\"name\":\"s\",\"type\":{\"type\":\"struct\",\"fields\":[{\"name\":\"v\",\"type\":\"variant\",\"nullable\":true,\"metadata\":{}}]},\"nullable\":true,\"metadata\":{}}]}`
-			log := `{"protocol":{"minReaderVersion":3,"minWriterVersion":7,"readerFeatures":` + features + `,"writerFeatures":` + features + `}}` + "\n" +
-				`{"metaData":{"id":"v","format":{"provider":"parquet","options":{}},"partitionColumns":[],"configuration":{},"schemaString":"` + schema + `"}}` + "\n"
+				`{\"name\":\"s\",\"type\":{\"type\":\"struct\",\"fields\":[{\"name\":\"v\",\"type\":\"variant\",\"nullable\":true,` +
+				`\"metadata\":{}}]},\"nullable\":true,\"metadata\":{}}]}`
+			log := `{"protocol":{"minReaderVersion":3,"minWriterVersion":7,"readerFeatures":` + features + `,"writerFeatures":` +
+				features + `}}` + "\n" +
+				`{"metaData":{"id":"v","format":{"provider":"parquet","options":{}},"partitionColumns":[],"configuration":{},` +
+				`"schemaString":"` + schema + `"}}` + "\n"
 			var want []string
 			for i, f := range forms {
 				path := fmt.Sprintf("%d-%s.parquet", i, f.name)
 				bytes := f.write(t, filepath.Join(dir, path))
 				// A JSON null is not NULL in the file.
-				log += fmt.Sprintf(`{"add":{"path":%q,"partitionValues":{},"size":%d,"modificationTime":1,"dataChange":true,"stats":"{\"numRecords\":8,\"nullCount\":{\"id\":0,\"v\":1}}"}}`+"\n", path, bytes)
+				log += fmt.Sprintf(`{"add":{"path":%q,"partitionValues":{},"size":%d,"modificationTime":1,"dataChange":true,`+
+					`"stats":"{\"numRecords\":8,\"nullCount\":{\"id\":0,\"v\":1}}"}}`+"\n", path, bytes)
 				for _, d := range variantDocuments {
 					text := d.want
 					if text == "" {
@@ -157,12 +162,14 @@ func TestVariantsAreJSONText(t *testing.T) {
 				list, ok := pruning.List(snap, columns, condition)
 				require.True(t, ok)
 				src := engine.Source{Location: dir, Version: snap.Version(), Incarnation: name, Files: list}
-				return enginetest.Rows(t, session, engine.Statement{SQL: "WITH t AS (FROM " + src.Relation() + ") " + sql, Sources: []engine.Source{src}})
+				return enginetest.Rows(t, session, engine.Statement{SQL: "WITH t AS (FROM " + src.Relation() + ") " + sql,
+					Sources: []engine.Source{src}})
 			}
 			everything := engine.Condition{}
 			require.Equal(t, want, ask(everything, "SELECT id, v, s.v FROM t"))
 			require.Equal(t, []string{"VARCHAR|STRUCT(v VARCHAR)"}, ask(everything, "SELECT typeof(v), typeof(s) FROM t LIMIT 1"))
-			require.Equal(t, []string{"0|" + fmt.Sprint(8*len(forms))}, ask(everything, "SELECT count(*) FILTER (NOT json_valid(v)), count(*) FROM t"))
+			require.Equal(t, []string{"0|" + fmt.Sprint(8*len(forms))},
+				ask(everything, "SELECT count(*) FILTER (NOT json_valid(v)), count(*) FROM t"))
 			require.Equal(t, []string{fmt.Sprint(len(forms))}, ask(everything, "SELECT count(*) FROM t WHERE v->>'$.c[2].a' = 'x'"))
 			isNull := engine.Condition{Op: engine.ConditionIsNull, Column: "v"}
 			require.Equal(t, []string{fmt.Sprint(2 * len(forms))}, ask(isNull, "SELECT count(*) FROM t WHERE v IS NULL"))

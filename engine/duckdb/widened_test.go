@@ -31,7 +31,8 @@ var widenings = []struct {
 	{"float", "double", []string{"1.5", "-0.25", "NULL"}, []string{"1e300", "0.1", "2.5"}},
 	{"integer", "double", []string{"-2147483648", "7", "2147483647"}, []string{"0.5", "NULL", "7"}},
 	{"short", "double", []string{"1", "2", "NULL"}, []string{"1.25", "2", "3"}},
-	{"date", "timestamp_ntz", []string{"'2024-02-29'", "'1969-12-31'", "NULL"}, []string{"'2024-02-29 00:00:00.000001'", "'1970-01-01 12:00:00'", "NULL"}},
+	{"date", "timestamp_ntz", []string{"'2024-02-29'", "'1969-12-31'", "NULL"},
+		[]string{"'2024-02-29 00:00:00.000001'", "'1970-01-01 12:00:00'", "NULL"}},
 	{"decimal(5,2)", "decimal(10,2)", []string{"-999.99", "1.10", "NULL"}, []string{"99999999.99", "1.10", "0"}},
 	{"decimal(5,2)", "decimal(12,4)", []string{"999.99", "1.10", "NULL"}, []string{"1.1001", "1.1", "-0.0001"}},
 	{"integer", "decimal(12,2)", []string{"2147483647", "1", "NULL"}, []string{"1.01", "1", "-1.5"}},
@@ -60,7 +61,8 @@ func TestWidenedTablesAreReadByTheirFiles(t *testing.T) {
 	ask := func(src engine.Source, sql string) []string {
 		return enginetest.Rows(t, session, engine.Statement{SQL: "WITH t AS (FROM " + src.Relation() + ") " + sql, Sources: []engine.Source{src}})
 	}
-	for _, list := range []func(*delta.Snapshot, []engine.Column, engine.Condition) (*engine.FileList, bool){pruning.List, pruning.ListRestricted} {
+	for _, list := range []func(*delta.Snapshot, []engine.Column, engine.Condition) (*engine.FileList, bool){pruning.List,
+		pruning.ListRestricted} {
 		files, ok := list(snap, columns, engine.Condition{})
 		require.True(t, ok)
 		listed := plain
@@ -137,7 +139,8 @@ func TestComparisonsOfWidenedColumnsAreOfTheWiderType(t *testing.T) {
 			for _, op := range []string{"=", "<>", "<", "<=", ">", ">=", "IS DISTINCT FROM"} {
 				tails = append(tails, "WHERE "+c.Name+" "+op+" "+v+" ORDER BY ALL")
 			}
-			tails = append(tails, "WHERE "+c.Name+" IN ("+v+", CAST("+constants[0]+" AS "+c.Type+")) ORDER BY ALL", "WHERE "+c.Name+" IN (SELECT "+v+") ORDER BY ALL")
+			tails = append(tails, "WHERE "+c.Name+" IN ("+v+", CAST("+constants[0]+" AS "+c.Type+")) ORDER BY ALL",
+				"WHERE "+c.Name+" IN (SELECT "+v+") ORDER BY ALL")
 		}
 		for n, tail := range tails {
 			sql := "SELECT " + c.Name + "::VARCHAR FROM t " + tail
@@ -186,9 +189,12 @@ func (l *widenedLog) write(column func(i int) (typ string, values []string), cha
 			return strings.Replace(metadata, `"fromType"`, `"fieldPath":"`+path+`","fromType"`, 1)
 		}
 		fields = append(fields,
-			fmt.Sprintf(`{"name":"s%d","type":{"type":"struct","fields":[{"name":"a","type":%q,"nullable":true,"metadata":%s}]},"nullable":true,"metadata":{}}`, i, typ, metadata),
-			fmt.Sprintf(`{"name":"l%d","type":{"type":"array","elementType":%q,"containsNull":true},"nullable":true,"metadata":%s}`, i, typ, inside("element")),
-			fmt.Sprintf(`{"name":"m%d","type":{"type":"map","keyType":"string","valueType":%q,"valueContainsNull":true},"nullable":true,"metadata":%s}`, i, typ, inside("value")))
+			fmt.Sprintf(`{"name":"s%d","type":{"type":"struct","fields":[{"name":"a","type":%q,"nullable":true,"metadata":%s}]},`+
+				`"nullable":true,"metadata":{}}`, i, typ, metadata),
+			fmt.Sprintf(`{"name":"l%d","type":{"type":"array","elementType":%q,"containsNull":true},"nullable":true,"metadata":%s}`,
+				i, typ, inside("element")),
+			fmt.Sprintf(`{"name":"m%d","type":{"type":"map","keyType":"string","valueType":%q,"valueContainsNull":true},"nullable":true,`+
+				`"metadata":%s}`, i, typ, inside("value")))
 		for r, v := range values {
 			v = fmt.Sprintf("CAST(%s AS %s)", v, delta.DuckDBType(parsed))
 			rows[r] = append(rows[r], fmt.Sprintf("{'a': %s} AS s%d, [%s] AS l%d, MAP {'k': %s} AS m%d", v, i, v, i, v, i))
@@ -198,7 +204,8 @@ func (l *widenedLog) write(column func(i int) (typ string, values []string), cha
 	for _, items := range rows {
 		selects = append(selects, "SELECT "+strings.Join(items, ", "))
 	}
-	files, err := l.session.Session.(engine.Writer).Write(l.t.Context(), engine.WriteStatement{Statement: engine.Statement{SQL: strings.Join(selects, " UNION ALL ")}})
+	files, err := l.session.Session.(engine.Writer).Write(l.t.Context(),
+		engine.WriteStatement{Statement: engine.Statement{SQL: strings.Join(selects, " UNION ALL ")}})
 	require.NoError(l.t, err)
 	require.NoError(l.t, os.MkdirAll(filepath.Join(l.dir, "_delta_log"), 0o755))
 	require.NoError(l.t, os.Rename(filepath.Join(l.session.dir, files[0].Name), filepath.Join(l.dir, files[0].Name)))
@@ -220,13 +227,16 @@ func (l *widenedLog) write(column func(i int) (typ string, values []string), cha
 		return string(b)
 	}
 	lines := []string{
-		`{"metaData":{"id":"w","format":{"provider":"parquet","options":{}},"partitionColumns":[],"configuration":{"delta.enableTypeWidening":"true"},"schemaString":` +
+		`{"metaData":{"id":"w","format":{"provider":"parquet","options":{}},"partitionColumns":[],` +
+			`"configuration":{"delta.enableTypeWidening":"true"},"schemaString":` +
 			text(`{"type":"struct","fields":[`+strings.Join(fields, ",")+`]}`) + `}}`,
-		`{"add":{"path":` + text(files[0].Name) + `,"partitionValues":{},"size":` + text(files[0].Bytes) + `,"modificationTime":1,"dataChange":true,"stats":` + text(string(stats)) + `}}`,
+		`{"add":{"path":` + text(files[0].Name) + `,"partitionValues":{},"size":` + text(files[0].Bytes) +
+			`,"modificationTime":1,"dataChange":true,"stats":` + text(string(stats)) + `}}`,
 	}
 	if l.version == 0 {
 		features := `["timestampNtz","typeWidening"]`
-		lines = append([]string{`{"protocol":{"minReaderVersion":3,"minWriterVersion":7,"readerFeatures":` + features + `,"writerFeatures":` + features + `}}`}, lines...)
+		lines = append([]string{`{"protocol":{"minReaderVersion":3,"minWriterVersion":7,"readerFeatures":` + features +
+			`,"writerFeatures":` + features + `}}`}, lines...)
 	}
 	name := filepath.Join(l.dir, "_delta_log", fmt.Sprintf("%020d.json", l.version))
 	require.NoError(l.t, os.WriteFile(name, []byte(strings.Join(lines, "\n")+"\n"), 0o600))

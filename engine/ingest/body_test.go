@@ -140,7 +140,8 @@ func TestBrokenBodies(t *testing.T) {
 		{"many rows", staging.NDJSON, "{}{}{}", staging.Limits{Rows: 2}, staging.ErrTooLarge},
 		{"long row", staging.NDJSON, `{"b":"` + long + `"}`, staging.Limits{RowBytes: 1000}, staging.ErrTooLarge},
 		{"endless row", staging.JSON, `{"rows":["` + strings.Repeat(long, 1000), staging.Limits{RowBytes: 1000}, staging.ErrTooLarge},
-		{"endless blanks", staging.JSON, `{"rows":[` + strings.Repeat(" ", 1_000_000) + "]}", staging.Limits{RowBytes: 1000}, staging.ErrTooLarge},
+		{"endless blanks", staging.JSON, `{"rows":[` + strings.Repeat(" ", 1_000_000) + "]}", staging.Limits{RowBytes: 1000},
+			staging.ErrTooLarge},
 		{"endless name", staging.JSON, `{"` + strings.Repeat(long, 3000), staging.Limits{}, staging.ErrTooLarge},
 		{"endless member", staging.JSON, `{"on":"` + strings.Repeat(long, 3000), staging.Limits{}, staging.ErrTooLarge},
 		{"many members", staging.JSON, manyMembers(), staging.Limits{}, staging.ErrTooLarge},
@@ -152,7 +153,8 @@ func TestBrokenBodies(t *testing.T) {
 		{"abyss", staging.NDJSON, abyss, staging.Limits{}, staging.ErrTooDeep},
 		{"abyss in a member", staging.JSON, `{"on":` + abyss, staging.Limits{Bytes: 5 << 20}, staging.ErrTooDeep},
 		{"deep CSV field", staging.CSV, "l\n\"" + deep + "\"\n", staging.Limits{}, staging.ErrTooDeep},
-		{"bomb of empty structs", staging.NDJSON, `{"l":[` + strings.TrimSuffix(strings.Repeat("{},", 1_000_000), ",") + "]}", staging.Limits{}, staging.ErrTooLarge},
+		{"bomb of empty structs", staging.NDJSON, `{"l":[` + strings.TrimSuffix(strings.Repeat("{},", 1_000_000), ",") + "]}",
+			staging.Limits{}, staging.ErrTooLarge},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -269,11 +271,13 @@ func TestReaderErrors(t *testing.T) {
 		require.ErrorIs(t, err, context.Canceled, format)
 		requireEmpty(t, req.Dir)
 	}
-	for _, typ := range []string{"VARIANT", `"NULL"`, "STRUCT()", "MAP(INTEGER[], VARCHAR)", "DECIMAL(39,1)", "INTERVAL", "", "BIGINT[", "STRUCT(a)"} {
+	for _, typ := range []string{"VARIANT", `"NULL"`, "STRUCT()", "MAP(INTEGER[], VARCHAR)", "DECIMAL(39,1)", "INTERVAL", "",
+		"BIGINT[", "STRUCT(a)"} {
 		_, err := stage(t, "{}", ingest.Request{Format: staging.NDJSON, Columns: columns("v", typ)})
 		require.ErrorIs(t, err, staging.ErrUnsupportedType, typ)
 	}
-	_, err := ingest.Stage(t.Context(), strings.NewReader("{}"), ingest.Request{Format: staging.NDJSON, Columns: twoColumns, Dir: filepath.Join(t.TempDir(), "missing")})
+	_, err := ingest.Stage(t.Context(), strings.NewReader("{}"),
+		ingest.Request{Format: staging.NDJSON, Columns: twoColumns, Dir: filepath.Join(t.TempDir(), "missing")})
 	require.ErrorIs(t, err, os.ErrNotExist)
 }
 

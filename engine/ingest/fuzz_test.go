@@ -48,7 +48,8 @@ func FuzzJSON(f *testing.F) {
 
 // FuzzNDJSON: texts come out as another decoder reads them.
 func FuzzNDJSON(f *testing.F) {
-	for _, seed := range []string{`{"b":"x"}` + "\n" + `{"b":null}`, `["\ud83d\ude00"]`, `{"B":"\\\""} {"b":""}`, `{"b":"x","b":"y"}`, `{"c":1}`, `{`} {
+	for _, seed := range []string{`{"b":"x"}` + "\n" + `{"b":null}`, `["\ud83d\ude00"]`, `{"B":"\\\""} {"b":""}`,
+		`{"b":"x","b":"y"}`, `{"c":1}`, `{`} {
 		f.Add([]byte(seed))
 	}
 	dir := f.TempDir()

@@ -21,7 +21,8 @@ import (
 )
 
 // hostileTable takes what the bodies below hold.
-var hostileTable = columns("a", "INTEGER", "b", "VARCHAR", "l", "STRUCT(x VARCHAR, y DOUBLE)[]", "m", "MAP(VARCHAR, BIGINT)", "d", "DECIMAL(10,2)", "v", "VARCHAR")
+var hostileTable = columns("a", "INTEGER", "b", "VARCHAR", "l", "STRUCT(x VARCHAR, y DOUBLE)[]", "m",
+	"MAP(VARCHAR, BIGINT)", "d", "DECIMAL(10,2)", "v", "VARCHAR")
 
 // hostileSeeds are small streams with every layout that is decoded.
 func hostileSeeds(tb testing.TB) map[string][]byte {
@@ -159,7 +160,8 @@ func TestArrowValuesOutside(t *testing.T) {
 	words := array.NewData(arrow.BinaryTypes.String, 1, []*memory.Buffer{nil, int32s(0, 1), memory.NewBufferBytes([]byte("x"))}, nil, 0, 0)
 	dictionary := &arrow.DictionaryType{IndexType: arrow.PrimitiveTypes.Int32, ValueType: arrow.BinaryTypes.String}
 	cases := map[string]*array.Data{
-		"text beyond its bytes": array.NewData(arrow.BinaryTypes.String, 2, []*memory.Buffer{nil, int32s(0, 100, 1), memory.NewBufferBytes([]byte("x"))}, nil, 0, 0),
+		"text beyond its bytes": array.NewData(arrow.BinaryTypes.String, 2,
+			[]*memory.Buffer{nil, int32s(0, 100, 1), memory.NewBufferBytes([]byte("x"))}, nil, 0, 0),
 		"text that ends before it begins": array.NewData(arrow.BinaryTypes.String, 2,
 			[]*memory.Buffer{nil, int32s(0, -1, 1), memory.NewBufferBytes([]byte("x"))}, nil, 0, 0),
 		"list beyond its elements":        array.NewData(list, 2, []*memory.Buffer{nil, int32s(0, 100, 1)}, []arrow.ArrayData{numbers}, 0, 0),
@@ -174,7 +176,8 @@ func TestArrowValuesOutside(t *testing.T) {
 				typ = "INTEGER[]"
 			}
 			values := array.MakeFromData(data)
-			batch := array.NewRecordBatch(arrow.NewSchema([]arrow.Field{nullable("v", values.DataType())}, nil), []arrow.Array{values}, int64(values.Len()))
+			batch := array.NewRecordBatch(arrow.NewSchema([]arrow.Field{nullable("v", values.DataType())}, nil),
+				[]arrow.Array{values}, int64(values.Len()))
 			_, err := stage(t, string(arrowBody(t, []arrow.RecordBatch{batch})), ingest.Request{Format: staging.Arrow, Columns: columns("v", typ)})
 			var syntax *staging.SyntaxError
 			require.ErrorAs(t, err, &syntax)
@@ -183,7 +186,8 @@ func TestArrowValuesOutside(t *testing.T) {
 	binary := array.NewData(arrow.BinaryTypes.String, 1, []*memory.Buffer{nil, int32s(0, 1), memory.NewBufferBytes([]byte{0xFF})}, nil, 0, 0)
 	values := array.MakeFromData(binary)
 	batch := array.NewRecordBatch(arrow.NewSchema([]arrow.Field{nullable("v", values.DataType())}, nil), []arrow.Array{values}, 1)
-	_, err := stage(t, string(arrowBody(t, []arrow.RecordBatch{batch})), ingest.Request{Format: staging.Arrow, Columns: columns("v", "VARCHAR")})
+	_, err := stage(t, string(arrowBody(t, []arrow.RecordBatch{batch})),
+		ingest.Request{Format: staging.Arrow, Columns: columns("v", "VARCHAR")})
 	require.Equal(t, []string{"rows[0].v: text is not UTF-8"}, problems(t, err))
 }
 
@@ -239,7 +243,8 @@ func TestMemory(t *testing.T) {
 	var before runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
-	body := &endless{line: `{"order_id":123456,"price":12.5,"mode":"AIR","comment":"` + strings.Repeat("carefully ", 200) + `"}` + "\n", size: 200 << 20}
+	body := &endless{line: `{"order_id":123456,"price":12.5,"mode":"AIR","comment":"` + strings.Repeat("carefully ", 200) +
+		`"}` + "\n", size: 200 << 20}
 	dir := t.TempDir()
 	_, err := ingest.Stage(t.Context(), body, ingest.Request{Format: staging.NDJSON, Columns: benchColumns, Dir: dir})
 	require.ErrorIs(t, err, context.Canceled)

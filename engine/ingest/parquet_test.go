@@ -39,10 +39,13 @@ func python(tb testing.TB, into any, program string, args ...string) {
 func TestOthersReadTheStagedFile(t *testing.T) {
 	dir := t.TempDir()
 	table := columns("b", "BOOLEAN", "i1", "TINYINT", "i2", "SMALLINT", "i4", "INTEGER", "i8", "BIGINT", "f4", "FLOAT", "f8", "DOUBLE",
-		"d", "DECIMAL(38,3)", "d2", "DECIMAL(7,2)", "s", "VARCHAR", "x", "BLOB", "day", "DATE", "at", "TIMESTAMP WITH TIME ZONE", "local", "TIMESTAMP",
+		"d", "DECIMAL(38,3)", "d2", "DECIMAL(7,2)", "s", "VARCHAR", "x", "BLOB", "day", "DATE", "at", "TIMESTAMP WITH TIME ZONE",
+		"local", "TIMESTAMP",
 		"l", "INTEGER[]", "m", "MAP(VARCHAR, BIGINT)", "st", "STRUCT(a INTEGER, \"b c\" VARCHAR[])")
-	row := `{"b":true,"i1":-1,"i2":2,"i4":3,"i8":4,"f4":0.5,"f8":0.25,"d":"12345678901234567890123456789012345.678","d2":-1.5,"s":"é","x":"AP8=",` +
-		`"day":"2024-05-06","at":"2024-05-06T07:08:09.5+02:00","local":"2024-05-06T07:08:09.000001","l":[1,null],"m":{"k":1},"st":{"a":1,"b c":["x",null]}}`
+	row := `{"b":true,"i1":-1,"i2":2,"i4":3,"i8":4,"f4":0.5,"f8":0.25,"d":"12345678901234567890123456789012345.678","d2":-1.5,` +
+		`"s":"é","x":"AP8=",` +
+		`"day":"2024-05-06","at":"2024-05-06T07:08:09.5+02:00","local":"2024-05-06T07:08:09.000001","l":[1,null],"m":{"k":1},` +
+		`"st":{"a":1,"b c":["x",null]}}`
 	staged, err := ingest.Stage(t.Context(), strings.NewReader(strings.Repeat(row+"\n{}\n", 25_000)),
 		ingest.Request{Format: staging.NDJSON, Columns: table, Dir: dir, ShapeColumn: "shape of row"})
 	require.NoError(t, err)
@@ -59,14 +62,16 @@ t = c.from_parquet(sys.argv[1])
 print(json.dumps({
   "types": [[n, str(x)] for n, x in zip(t.columns, t.types)],
   "rows": c.execute("SELECT " + ", ".join('CAST("%s" AS VARCHAR)' % n for n in t.columns) + " FROM t LIMIT 2").fetchall(),
-  "odd": c.execute("SELECT count(*) FROM read_parquet(?, file_row_number = true) WHERE (file_row_number % 2 = 1) = (b IS NULL)", [sys.argv[1]]).fetchone()[0],
+  "odd": c.execute("SELECT count(*) FROM read_parquet(?, file_row_number = true) WHERE (file_row_number % 2 = 1) = (b IS NULL)",
+    [sys.argv[1]]).fetchone()[0],
 }))`, filepath.Join(dir, staged.File))
 	for i, c := range table {
 		require.Equal(t, []string{c.Name, c.Type}, got.Types[i])
 	}
 	require.Equal(t, []string{"shape of row", "INTEGER"}, got.Types[len(table)])
 	require.Equal(t, []string{"true", "-1", "2", "3", "4", "0.5", "0.25", "12345678901234567890123456789012345.678", "-1.50", "é", `\x00\xFF`,
-		"2024-05-06", "2024-05-06 05:08:09.5+00", "2024-05-06 07:08:09.000001", "[1, NULL]", "{k=1}", "{'a': 1, 'b c': [x, NULL]}", "0"}, got.Rows[0])
+		"2024-05-06", "2024-05-06 05:08:09.5+00", "2024-05-06 07:08:09.000001", "[1, NULL]", "{k=1}",
+		"{'a': 1, 'b c': [x, NULL]}", "0"}, got.Rows[0])
 	require.Equal(t, append(make([]string, len(table)), "1"), got.Rows[1])
 	require.EqualValues(t, 50_000, got.Odd)
 }
@@ -91,7 +96,8 @@ func TestSpool(t *testing.T) {
 	}
 	_, err = parquetbody.Spool(t.Context(), bytes.NewReader(good), dir, staging.Limits{Bytes: int64(len(good)) - 1})
 	require.ErrorIs(t, err, staging.ErrTooLarge)
-	for _, bad := range []string{"PARE" + string(good[4:]), "{\"rows\":[]}", "PAR1\x29\x00\x00\x00PAR1", "PAR1\xff\xff\xff\xffPAR1", "PAR1\x00\x00\x00\x00PAR1"} {
+	for _, bad := range []string{"PARE" + string(good[4:]), "{\"rows\":[]}", "PAR1\x29\x00\x00\x00PAR1",
+		"PAR1\xff\xff\xff\xffPAR1", "PAR1\x00\x00\x00\x00PAR1"} {
 		_, err = parquetbody.Spool(t.Context(), strings.NewReader(bad), dir, staging.Limits{})
 		var syntax *staging.SyntaxError
 		require.ErrorAs(t, err, &syntax, bad)
@@ -125,8 +131,10 @@ var parquetCases = []parquetCase{
 	{"JSON", `('{"a": [1,  2]}'), (NULL)`, "VARCHAR", []string{`{"a": [1,  2]}`, ""}, nil},
 	{"BIGINT[]", "([1, 127]), ([]), ([300]), (NULL)", "TINYINT[]", nil, []int64{2}},
 	{"MAP(VARCHAR, DECIMAL(4,2))", "(MAP {'k': 1.50}), (MAP {'k': 1.55})", "MAP(VARCHAR, DECIMAL(4,1))", nil, []int64{1}},
-	{"STRUCT(B BIGINT, a VARCHAR)", "({'B': 1, 'a': 'x'}), (NULL)", "STRUCT(a VARCHAR, b INTEGER, c DATE)", []string{"{'a': x, 'b': 1, 'c': NULL}", ""}, nil},
-	{"STRUCT(B BIGINT, a VARCHAR)", "({'B': 1, 'a': 'x'}), ({'B': 5000000000, 'a': 'x'})", "STRUCT(a VARCHAR, b INTEGER, c DATE)", nil, []int64{1}},
+	{"STRUCT(B BIGINT, a VARCHAR)", "({'B': 1, 'a': 'x'}), (NULL)", "STRUCT(a VARCHAR, b INTEGER, c DATE)",
+		[]string{"{'a': x, 'b': 1, 'c': NULL}", ""}, nil},
+	{"STRUCT(B BIGINT, a VARCHAR)", "({'B': 1, 'a': 'x'}), ({'B': 5000000000, 'a': 'x'})",
+		"STRUCT(a VARCHAR, b INTEGER, c DATE)", nil, []int64{1}},
 }
 
 // TestParquetSelect: plain DuckDB runs the SQL over files that it wrote.
@@ -154,7 +162,8 @@ for i, j in enumerate(json.loads(sys.argv[1])):
     f = sys.argv[2] + "/%d.parquet" % i
     c.execute("CREATE TABLE src AS SELECT v::%s AS \"V\" FROM (VALUES %s) AS s(v)" % (j["From"], j["Values"]))
     c.execute("COPY src TO '%s' (FORMAT parquet)" % f)
-    c.execute("CREATE VIEW r AS SELECT \"V\"::%s AS \"V\", file_row_number AS pos FROM read_parquet('%s', file_row_number = true)" % (j["From"], f))
+    c.execute("CREATE VIEW r AS SELECT \"V\"::%s AS \"V\", file_row_number AS pos FROM read_parquet('%s', file_row_number = true)"
+        % (j["From"], f))
     bad = c.execute(j["Check"]).fetchall() if j["Check"] else []
     rel = c.sql(j["Select"])
     rows = [] if bad else ["" if v[0] is None else v[0] for v in c.execute("SELECT v::VARCHAR FROM (" + j["Select"] + ")").fetchall()]
@@ -266,7 +275,8 @@ func TestParquetReadInStretches(t *testing.T) {
 	require.Equal(t, map[int]int{1: 2*4 + 3*2, 3: 3 * 2}, times)
 	require.NotContains(t, relation(body(many, have, 250_000, 9), lease(4)), "CASE")
 	require.NotContains(t, relation(body(odd, named, 250_000, 1), lease(4)), "CASE")
-	require.NotContains(t, relation(body(plain, have, 250_000, 1), engine.Lease{Threads: 4, Memory: 16 << 20}), "CASE", "of memory there is enough for one")
+	require.NotContains(t, relation(body(plain, have, 250_000, 1), engine.Lease{Threads: 4, Memory: 16 << 20}), "CASE",
+		"of memory there is enough for one")
 	require.False(t, reads[len(reads)-3].Serial, "of many row groups several threads read some")
 	request, err := json.Marshal(reads)
 	require.NoError(t, err)
@@ -286,10 +296,12 @@ c.sql("SELECT range AS File_Index FROM range(250000)").write_parquet(odd, row_gr
 wrong = []
 for r in json.loads(reads):
     c.execute("SET preserve_insertion_order = " + str(not r["Serial"]))
-    c.execute("COPY (SELECT * EXCLUDE (file_row_number) FROM " + r["SQL"] + ") TO '" + sys.argv[2] + "-copy' (FORMAT parquet, ROW_GROUP_SIZE 32768)")
+    c.execute("COPY (SELECT * EXCLUDE (file_row_number) FROM " + r["SQL"]
+        + ") TO '" + sys.argv[2] + "-copy' (FORMAT parquet, ROW_GROUP_SIZE 32768)")
     copied = "read_parquet('" + odd + "-copy', file_row_number = true)"
     first = c.sql("SELECT * FROM " + copied + " LIMIT 0").columns[0]
-    wrong.append(c.execute('SELECT abs(count(*) - 250000) + count(*) FILTER ("' + first + '" <> file_row_number) FROM ' + copied).fetchone()[0])
+    wrong.append(c.execute('SELECT abs(count(*) - 250000) + count(*) FILTER ("' + first + '" <> file_row_number) FROM '
+        + copied).fetchone()[0])
 d = c.execute(description)
 print(json.dumps({"description": [r[:2] for r in d.fetchall()], "types": [str(x[1]) for x in d.description], "wrong": wrong}))`,
 		plain, odd, many, string(request), parquetbody.Description(plain))

@@ -73,7 +73,8 @@ func Find(dirs []string, platform, name string) (string, error) {
 			return "", &Error{Name: name, Path: abs, Reason: "cannot be read"}
 		}
 	}
-	return "", &Error{Name: name, Reason: "not found in " + strings.Join(dirs, ", ") + " for DuckDB " + duck.LibraryVersion() + " on " + platform}
+	return "", &Error{Name: name, Reason: "not found in " + strings.Join(dirs, ", ") + " for DuckDB " + duck.LibraryVersion() +
+		" on " + platform}
 }
 
 // Verify loads the file once with DuckDB's signature check on and

@@ -110,7 +110,8 @@ func fromPackage(ctx context.Context, name, temp string) (string, error) {
 		return "", err
 	}
 	wheels := filepath.Join(temp, "wheels")
-	if err := run(ctx, python, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps", "--only-binary", ":all:", "--dest", wheels, requirement); err != nil {
+	if err := run(ctx, python, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps", "--only-binary",
+		":all:", "--dest", wheels, requirement); err != nil {
 		return "", err
 	}
 	found, err := filepath.Glob(filepath.Join(wheels, "*.whl"))

@@ -46,10 +46,14 @@ func TestNullsCarryNothing(t *testing.T) {
 	defer in.Close()
 	// Values that disappear leave their bytes in the vector.
 	c, err := in.Open(`SELECT
-		CASE WHEN i % 3 = 0 THEN NULL ELSE i END AS big, nullif(i, 7)::INT AS word, TRY_CAST(CASE WHEN i % 2 = 0 THEN 'x' ELSE i::VARCHAR END AS DOUBLE) AS d,
-		CASE WHEN i % 5 = 0 THEN NULL ELSE i % 2 = 0 END AS flag, nullif(i::HUGEINT, 9) AS huge, nullif(DATE '2020-01-01' + i::INT, DATE '2020-01-08') AS day,
-		[nullif(i, 3), i] AS list, {'a': nullif(i, 4), 'b': CASE WHEN i = 2 THEN NULL ELSE 's' || i END} AS st, CASE WHEN i % 2 = 0 THEN NULL ELSE {'a': i} END AS none,
-		array_value(nullif(i, 3), nullif(i, 5)) AS arr, nullif(INTERVAL (i) DAY, INTERVAL 6 DAY) AS iv, min(i) FILTER (WHERE i < 0) OVER () AS nothing
+		CASE WHEN i % 3 = 0 THEN NULL ELSE i END AS big, nullif(i, 7)::INT AS word,
+		TRY_CAST(CASE WHEN i % 2 = 0 THEN 'x' ELSE i::VARCHAR END AS DOUBLE) AS d,
+		CASE WHEN i % 5 = 0 THEN NULL ELSE i % 2 = 0 END AS flag, nullif(i::HUGEINT, 9) AS huge,
+		nullif(DATE '2020-01-01' + i::INT, DATE '2020-01-08') AS day,
+		[nullif(i, 3), i] AS list, {'a': nullif(i, 4), 'b': CASE WHEN i = 2 THEN NULL ELSE 's' || i END} AS st,
+		CASE WHEN i % 2 = 0 THEN NULL ELSE {'a': i} END AS none,
+		array_value(nullif(i, 3), nullif(i, 5)) AS arr, nullif(INTERVAL (i) DAY, INTERVAL 6 DAY) AS iv,
+		min(i) FILTER (WHERE i < 0) OVER () AS nothing
 		FROM range(5000) r(i)`, engine.Args{}, selects, func() error { return nil })
 	require.NoError(t, err)
 	defer c.Close()

@@ -86,7 +86,8 @@ func remoteLockdown(r *engine.Remote) []string {
 }
 
 func remoteSecret(name string, r *engine.Remote, key, secret string, scope []string) string {
-	return "CREATE SECRET " + name + " (TYPE s3, PROVIDER config, KEY_ID " + engine.QuoteString(key) + ", SECRET " + engine.QuoteString(secret) +
+	return "CREATE SECRET " + name + " (TYPE s3, PROVIDER config, KEY_ID " + engine.QuoteString(key) + ", SECRET " +
+		engine.QuoteString(secret) +
 		", REGION " + engine.QuoteString(r.Region) + ", ENDPOINT " + engine.QuoteString(r.Endpoint) +
 		", URL_STYLE 'path', USE_SSL false, URL_COMPATIBILITY_MODE true, SCOPE " + native.QuoteList(scope) + ")"
 }

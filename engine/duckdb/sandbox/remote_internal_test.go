@@ -29,7 +29,8 @@ func mustExtensions(t *testing.T) []extension.File {
 // given, signed with its key.
 func TestRemoteTakesNothingFromTheEnvironment(t *testing.T) {
 	extensions := mustExtensions(t)
-	for _, name := range []string{"HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy", "AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3", "AWS_EC2_METADATA_SERVICE_ENDPOINT", "AWS_METADATA_ENDPOINT"} {
+	for _, name := range []string{"HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy", "AWS_ENDPOINT_URL",
+		"AWS_ENDPOINT_URL_S3", "AWS_EC2_METADATA_SERVICE_ENDPOINT", "AWS_METADATA_ENDPOINT"} {
 		t.Setenv(name, "http://127.0.0.1:1")
 	}
 	t.Setenv("NO_PROXY", "127.0.0.1")
@@ -72,7 +73,8 @@ func TestProbeSeesAProxyInTheWay(t *testing.T) {
 func TestRemoteIsChecked(t *testing.T) {
 	good := engine.Remote{Endpoint: "127.0.0.1:9", Region: "r", AccessKey: "a", SecretKey: "s", Prefixes: []string{"s3://b/", "s3://b/p/q/"}}
 	require.NoError(t, CheckRemote(&good))
-	for _, prefix := range []string{"", "s3://", "s3:///", "s3://b", "s3://b/p", "s3://b//", "s3://b/../c/", "s3://b/./", "/b/", "S3://b/", "s3://b/\x00/"} {
+	for _, prefix := range []string{"", "s3://", "s3:///", "s3://b", "s3://b/p", "s3://b//", "s3://b/../c/", "s3://b/./",
+		"/b/", "S3://b/", "s3://b/\x00/"} {
 		bad := good
 		bad.Prefixes = []string{prefix}
 		require.Error(t, CheckRemote(&bad), "%q", prefix)

@@ -36,7 +36,8 @@ type schemaRow struct {
 func (v *Views) formsOf(s *fileScan) ([]fileForm, error) {
 	rows := map[string][]schemaRow{}
 	texts := map[string]*strings.Builder{}
-	const sql = "SELECT file_name, name, CASE WHEN field_id IS NULL THEN '' ELSE field_id::VARCHAR END, repetition_type, coalesce(num_children, 0)::BIGINT, " +
+	const sql = "SELECT file_name, name, CASE WHEN field_id IS NULL THEN '' ELSE field_id::VARCHAR END, repetition_type, " +
+		"coalesce(num_children, 0)::BIGINT, " +
 		"concat_ws(' ', type, converted_type, duckdb_type) FROM system.main.parquet_schema("
 	err := v.inst.Each(sql+native.QuoteList(s.paths)+") ORDER BY file_name, column_id", engine.Args{}, func(r engine.Row) error {
 		file := r.Text(0)

@@ -134,7 +134,8 @@ func (v *Views) lookAt(s *fileScan, form fileForm) error {
 			return s.ids != nil && n.hasID && n.id == s.ids[i] || s.ids == nil && strings.EqualFold(n.name, s.stored[i].Name)
 		})
 		if at >= 0 && !p.meet(form.root.children[at], d.Types[at], form.files, s.ids != nil) {
-			return fileSchemaError("column " + s.inFile[i].Name + " is " + native.TypeName(d.Types[at]) + " in a file, and " + s.inFile[i].Type + " in the table")
+			return fileSchemaError("column " + s.inFile[i].Name + " is " + native.TypeName(d.Types[at]) + " in a file, and " +
+				s.inFile[i].Type + " in the table")
 		}
 	}
 	return nil
@@ -183,7 +184,8 @@ func newPart(stored, table duck.LogicalType, ids []engine.FieldID) (*part, bool)
 	case duck.TypeList:
 		return p, child(duck.ListTypeChildType(stored), duck.ListTypeChildType(table))
 	case duck.TypeMap:
-		return p, child(duck.MapTypeKeyType(stored), duck.MapTypeKeyType(table)) && child(duck.MapTypeValueType(stored), duck.MapTypeValueType(table))
+		return p, child(duck.MapTypeKeyType(stored), duck.MapTypeKeyType(table)) &&
+			child(duck.MapTypeValueType(stored), duck.MapTypeValueType(table))
 	}
 	p.scalar = native.TypeName(stored)
 	if p.kind == duck.TypeDecimal {
@@ -194,7 +196,8 @@ func newPart(stored, table duck.LogicalType, ids []engine.FieldID) (*part, bool)
 
 // isPlain reports whether the values that the engine reads need no conversion.
 func (p *part) isPlain() bool {
-	return p.kind != duck.TypeStruct && p.kind != duck.TypeVariant && !slices.ContainsFunc(p.children, func(c *part) bool { return !c.isPlain() })
+	return p.kind != duck.TypeStruct && p.kind != duck.TypeVariant &&
+		!slices.ContainsFunc(p.children, func(c *part) bool { return !c.isPlain() })
 }
 
 // hasVariants reports whether the part is a variant or contains one.

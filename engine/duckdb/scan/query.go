@@ -87,7 +87,8 @@ type fileGroup struct {
 }
 
 func newFileScan(l *engine.FileList, location string) (*fileScan, error) {
-	s := &fileScan{columns: l.Columns, uniform: l.Uniform, positions: l.Positions, widened: l.Widened, deletes: len(l.Deleted) > 0, options: ", hive_partitioning=false"}
+	s := &fileScan{columns: l.Columns, uniform: l.Uniform, positions: l.Positions, widened: l.Widened,
+		deletes: len(l.Deleted) > 0, options: ", hive_partitioning=false"}
 	constant := map[string]bool{}
 	for _, g := range l.Groups {
 		if len(g.Paths) == 0 {

@@ -152,5 +152,6 @@ func GlobEscape(path string) (string, error) {
 }
 
 func refusedPath(path string) *engine.Error {
-	return &engine.Error{Kind: engine.KindIO, Class: "location", Position: -1, Text: "path of a data file: " + native.Clip(strings.ToValidUTF8(path, "?"))}
+	return &engine.Error{Kind: engine.KindIO, Class: "location", Position: -1, Text: "path of a data file: " +
+		native.Clip(strings.ToValidUTF8(path, "?"))}
 }

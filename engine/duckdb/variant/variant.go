@@ -25,7 +25,8 @@ const variantFunction = "lakewarden_variant_text"
 // SQL returns SQL for a variant as text. wrapped is the function's second
 // argument in SQL.
 func SQL(value, wrapped string) string {
-	return "system.main." + variantFunction + "(system.main.variant_to_parquet_variant(" + value + `)::STRUCT(metadata BLOB, "value" BLOB), ` + wrapped + ")"
+	return "system.main." + variantFunction + "(system.main.variant_to_parquet_variant(" + value +
+		`)::STRUCT(metadata BLOB, "value" BLOB), ` + wrapped + ")"
 }
 
 // Register makes [variantFunction] known to an instance.
@@ -33,7 +34,8 @@ func Register(in *native.Instance) error {
 	f := duck.CreateScalarFunction()
 	defer duck.DestroyScalarFunction(&f)
 	duck.ScalarFunctionSetName(f, variantFunction)
-	blob, boolean, text := duck.CreateLogicalType(duck.TypeBlob), duck.CreateLogicalType(duck.TypeBoolean), duck.CreateLogicalType(duck.TypeVarchar)
+	blob, boolean, text := duck.CreateLogicalType(duck.TypeBlob), duck.CreateLogicalType(duck.TypeBoolean),
+		duck.CreateLogicalType(duck.TypeVarchar)
 	parts := duck.CreateStructType([]duck.LogicalType{blob, blob}, []string{"metadata", "value"})
 	for _, t := range []*duck.LogicalType{&blob, &boolean, &text, &parts} {
 		defer duck.DestroyLogicalType(t)

@@ -67,7 +67,8 @@ func copyOut(in *native.Instance, st engine.Statement, layout engine.FileLayout,
 }
 
 // copyOnce is copyOut with dictionaries or without any.
-func copyOnce(in *native.Instance, st engine.Statement, layout engine.FileLayout, dir string, dictionaries bool, step func() error) ([]engine.DataFile, error) {
+func copyOnce(in *native.Instance, st engine.Statement, layout engine.FileLayout, dir string, dictionaries bool,
+	step func() error) ([]engine.DataFile, error) {
 	sql, err := copySQL(st.SQL, layout, dir, dictionaries)
 	if err != nil {
 		return nil, err
@@ -99,7 +100,8 @@ func hidden(err error) error {
 // resize makes one file, or files of the size that is asked for, of those of one
 // partition. The engine ends a partition's file when it has too many open, and
 // never by size.
-func resize(in *native.Instance, part []engine.DataFile, layout engine.FileLayout, dir string, step func() error) ([]engine.DataFile, error) {
+func resize(in *native.Instance, part []engine.DataFile, layout engine.FileLayout, dir string,
+	step func() error) ([]engine.DataFile, error) {
 	if len(part) == 1 && (layout.FileBytes <= 0 || part[0].Bytes <= layout.FileBytes+layout.FileBytes/2) {
 		return part, nil
 	}
@@ -112,7 +114,8 @@ func resize(in *native.Instance, part []engine.DataFile, layout engine.FileLayou
 		paths[i] = path
 	}
 	layout.PartitionBy = nil
-	files, err := copyOut(in, engine.Statement{SQL: "SELECT * FROM " + scan.ReadParquet(paths, ", hive_partitioning=false")}, layout, dir, step)
+	files, err := copyOut(in, engine.Statement{SQL: "SELECT * FROM " + scan.ReadParquet(paths, ", hive_partitioning=false")},
+		layout, dir, step)
 	if err != nil {
 		return nil, err
 	}
@@ -181,7 +184,8 @@ func copySQL(query string, layout engine.FileLayout, dir string, dictionaries bo
 		options = append(options, "PARTITION_BY ("+strings.Join(columns, ", ")+")", "WRITE_PARTITION_COLUMNS false",
 			"HIVE_FILE_PATTERN false", "OVERWRITE_OR_IGNORE", "FILENAME_PATTERN 'part-{uuid}'")
 	case layout.FileBytes > 0:
-		options = append(options, "FILE_SIZE_BYTES "+strconv.FormatInt(layout.FileBytes, 10), "OVERWRITE_OR_IGNORE", "FILENAME_PATTERN 'part-{uuid}'")
+		options = append(options, "FILE_SIZE_BYTES "+strconv.FormatInt(layout.FileBytes, 10), "OVERWRITE_OR_IGNORE",
+			"FILENAME_PATTERN 'part-{uuid}'")
 	default:
 		target = filepath.Join(dir, "part-"+uuid.NewString()+".parquet")
 	}

@@ -66,7 +66,8 @@ func hasNegativeZero(value string, t duck.LogicalType, depth int) string {
 	case duck.TypeMap:
 		var parts []string
 		for _, part := range []string{
-			anyNegativeZero("map_keys("+value+")", duck.MapTypeKeyType(t), depth), anyNegativeZero("map_values("+value+")", duck.MapTypeValueType(t), depth),
+			anyNegativeZero("map_keys("+value+")", duck.MapTypeKeyType(t), depth),
+			anyNegativeZero("map_values("+value+")", duck.MapTypeValueType(t), depth),
 		} {
 			if part != "" {
 				parts = append(parts, part)

@@ -46,7 +46,8 @@ func (b Body) Relation(lease engine.Lease) (sql string, serial bool) {
 		fmt.Fprintf(&cases, " WHEN %d THEN %s >= %d AND %[2]s < %[4]d", i, Position, rows/stretches*i, rows/stretches*(i+1))
 	}
 	last := Position + " >= " + strconv.FormatInt(rows/stretches*(stretches-1), 10)
-	return "(SELECT * FROM " + readParquet("["+strings.Join(paths, ", ")+"]") + " WHERE CASE " + fileIndex + cases.String() + " ELSE " + last + " END)", false
+	return "(SELECT * FROM " + readParquet("["+strings.Join(paths, ", ")+"]") + " WHERE CASE " + fileIndex + cases.String() +
+		" ELSE " + last + " END)", false
 }
 
 // To decode a file takes about a quarter of the time of staging it: more stretches
@@ -66,6 +67,7 @@ func readParquet(paths string) string {
 // in the first two, as the footer tells them.
 func Description(path string) string {
 	file := engine.QuoteString(path)
-	return "SELECT m.num_rows::BIGINT, m.num_row_groups::BIGINT, f.* FROM parquet_file_metadata(" + file + ") AS m LEFT JOIN (SELECT * EXCLUDE (" +
+	return "SELECT m.num_rows::BIGINT, m.num_row_groups::BIGINT, f.* FROM parquet_file_metadata(" + file +
+		") AS m LEFT JOIN (SELECT * EXCLUDE (" +
 		Position + ") FROM " + readParquet(file) + " LIMIT 0) AS f ON true"
 }

@@ -102,7 +102,8 @@ func (p *fileColumn) cast() string {
 // bad is the condition of values that the cast loses: on the way back they are not
 // what they were. JSON is text already, and may not be built in for the way back.
 func (p *fileColumn) bad() string {
-	if p.from == p.to || p.from == (&staging.DataType{Kind: staging.KindNull}).SQL() || p.from == (&staging.DataType{Kind: staging.KindJSON}).SQL() {
+	if p.from == p.to || p.from == (&staging.DataType{Kind: staging.KindNull}).SQL() ||
+		p.from == (&staging.DataType{Kind: staging.KindJSON}).SQL() {
 		return ""
 	}
 	return "f." + p.name + " IS NOT NULL AND TRY_CAST(" + p.cast() + " AS " + p.from + ") IS DISTINCT FROM f." + p.name
