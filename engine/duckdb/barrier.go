@@ -9,8 +9,8 @@ import (
 	"github.com/lakewarden/lakewarden/engine/duckdb/native"
 )
 
-// barriers are the filtered copies of an instance, the most recently used
-// first. Their names are content addresses, so an equal name is an equal copy.
+// barriers are the filtered copies of an instance, by content address: equal names mean equal
+// copies.
 type barriers struct {
 	inst   *native.Instance
 	byName *simplelru.LRU[string, *barrierCopy]
@@ -19,7 +19,7 @@ type barriers struct {
 type barrierCopy struct {
 	name  string
 	bytes int64
-	// indexed are the columns of which an index was asked for, made or not.
+	// indexed holds the columns for which an index was requested, created or not.
 	indexed map[string]bool
 }
 
@@ -28,7 +28,7 @@ func newBarriers(in *native.Instance) *barriers {
 	return &barriers{inst: in, byName: byName}
 }
 
-// missing returns the copies that have to be made, and marks the others as used.
+// missing returns the copies that do not exist yet, and marks the others as used.
 func (b *barriers) missing(want []engine.Barrier) []engine.Barrier {
 	var out []engine.Barrier
 	seen := map[string]bool{}
@@ -44,8 +44,8 @@ func (b *barriers) missing(want []engine.Barrier) []engine.Barrier {
 	return out
 }
 
-// make creates the missing copies of a statement, after dropping old ones that
-// would leave it less than budget bytes. step is asked before each one.
+// make creates the missing copies of a statement, after dropping old copies that would leave
+// it less than budget bytes. step is called before each copy; its error ends the work.
 func (b *barriers) make(want, missing []engine.Barrier, budget int64, step func() error) error {
 	if len(missing) == 0 {
 		return b.index(want, budget, step)
@@ -70,13 +70,13 @@ func (b *barriers) make(want, missing []engine.Barrier, budget int64, step func(
 	return b.index(want, budget, step)
 }
 
-// create fills one copy. The SQL stands in parentheses, where only a query can.
+// create fills one copy. The SQL is in parentheses, where only a query parses.
 func (b *barriers) create(m engine.Barrier) error {
 	before, err := b.used()
 	if err != nil {
 		return err
 	}
-	// A copy that an interrupt left behind unmeasured is made again.
+	// A copy that an interrupt left behind unmeasured is replaced.
 	sql := "CREATE OR REPLACE TEMP TABLE " + engine.QuoteIdent(m.Name) + " AS (" + m.SQL + "\n)"
 	if err := b.fill(sql, m.Args); err != nil {
 		// A position would point into SQL that the caller has never seen.
@@ -106,7 +106,7 @@ func (b *barriers) fill(sql string, args engine.Args) error {
 	return c.Each(func(engine.Row) error { return nil })
 }
 
-// used is what in-memory tables and their indexes take, spilled or not.
+// used returns the bytes that in-memory tables and their indexes take, spilled or not.
 func (b *barriers) used() (int64, error) {
 	n, err := b.inst.Int64s(`SELECT (memory_usage_bytes + temporary_storage_bytes)::BIGINT
 		FROM system.main.duckdb_memory() WHERE tag IN ('IN_MEMORY_TABLE', 'ART_INDEX')`)
@@ -129,8 +129,8 @@ func (b *barriers) bytes() int64 {
 	return sum
 }
 
-// shrink drops the least recently used copies until keep bytes remain, but none
-// of those in use. Keeping nothing drops empty copies as well.
+// shrink drops the least recently used copies until keep bytes remain, except those in use. A
+// keep of 0 drops empty copies too.
 func (b *barriers) shrink(keep int64, inUse map[string]bool) error {
 	sum := b.bytes()
 	for _, c := range b.byName.Values() { // the oldest first

@@ -7,16 +7,17 @@ import (
 )
 
 const (
-	// maxIndexed bounds the rows of a copy that gets an index: more take longer to
-	// index than many statements take without.
+	// maxIndexed bounds the rows of a copy with an index: a larger index takes longer to
+	// create than many statements take without it.
 	maxIndexed = 4_000_000
-	// indexedRow is more than an index takes for a row, in bytes, but for long texts.
+	// indexedRow is an upper bound of the bytes that an index takes for a row, except for long
+	// texts.
 	indexedRow = 64
 )
 
-// index makes the indexes that the copies of a statement lack, as far as copies and
-// indexes stay within budget bytes. DuckDB looks rows up in one where it finds few,
-// and gives them in the order of the copy all the same.
+// index creates the missing indexes of the copies of a statement, as long as copies and
+// indexes stay within budget bytes. DuckDB uses an index if it finds few rows, and returns
+// them in the order of the copy all the same.
 func (b *barriers) index(want []engine.Barrier, budget int64, step func() error) error {
 	for _, w := range want {
 		c, ok := b.byName.Peek(w.Name)
@@ -36,8 +37,8 @@ func (b *barriers) index(want []engine.Barrier, budget int64, step func() error)
 	return nil
 }
 
-// indexBy tries once. A copy is read as well without an index, so one that cannot be
-// made is no error of the statement.
+// indexBy tries once. A copy can be read without an index, so a failure to create one is not
+// an error of the statement.
 func (b *barriers) indexBy(c *barrierCopy, column string, budget int64) error {
 	rows, err := b.inst.Int64s("SELECT count(*) FROM temp.main." + engine.QuoteIdent(c.name))
 	if err != nil {

@@ -24,19 +24,17 @@ var _ engine.Engine = (*Engine)(nil)
 type Options struct {
 	// ExtensionDirs are searched in order for <version>/<platform>/<name>.duckdb_extension.
 	ExtensionDirs []string
-	// Extensions are what sessions may hold: httpfs where they read remote
-	// stores, the others where they read the logs of tables. Default: delta and
-	// httpfs.
+	// Extensions are those that sessions may load: httpfs reads remote stores, the others read
+	// the logs of tables. Default: delta and httpfs.
 	Extensions []string
-	// Verified are extension files that the engine of a parent process has
-	// verified; with them, ExtensionDirs and Extensions are not looked at.
+	// Verified are extension files that the engine of a parent process has verified. If it is
+	// set, ExtensionDirs and Extensions are ignored.
 	Verified []extension.Verified
-	// TempDir receives one directory of this engine, in which sessions spill.
-	// What engines of ended processes left there is removed.
-	// Default: the system's.
+	// TempDir receives one directory of this engine, in which sessions spill. Directories that
+	// engines of ended processes left there are removed. Default: the system's.
 	TempDir string
-	// Lease fills the fields that a statement's lease leaves zero. Default:
-	// 1 GiB, all processors, 10 GiB of spill.
+	// Lease has the defaults for fields that a statement's lease leaves zero. Default: 1 GiB,
+	// all processors, 10 GiB of spill.
 	Lease engine.Lease
 }
 
@@ -68,8 +66,8 @@ type Engine struct {
 	sessions map[*session]struct{}
 }
 
-// New verifies the extension files and returns an engine without sessions. It
-// fails with extension.ErrUnusable when a file is missing or not to be trusted.
+// New verifies the extension files and returns an engine without sessions. It fails with
+// [extension.ErrUnusable] if a file is missing or cannot be trusted.
 func New(ctx context.Context, opts Options) (*Engine, error) {
 	e := &Engine{lease: withDefaults(opts.Lease), turns: newTurns(), sessions: map[*session]struct{}{}}
 	e.trimmer, e.spare = &trimmer{turns: e.turns}, &spare{turns: e.turns}
@@ -88,9 +86,9 @@ func New(ctx context.Context, opts Options) (*Engine, error) {
 	return e, nil
 }
 
-// Verified returns the files that the engine loads. An engine of a child process
-// that gets them as [Options.Verified] does not check the signatures again, which
-// would take longer than the rest of its start.
+// Verified returns the files that the engine loads. An engine of a child process that gets
+// them as [Options.Verified] does not check the signatures again, which would take longer than
+// the rest of its start.
 func (e *Engine) Verified() []extension.Verified {
 	files := make([]extension.Verified, len(e.extensions))
 	for i, x := range e.extensions {
@@ -103,9 +101,8 @@ func (e *Engine) Verified() []extension.Verified {
 // it: v1.5.5.
 func Version() string { return duck.LibraryVersion() }
 
-// Probe locks every kind of instance down as it does for a caller and attacks
-// it from within. It returns sandbox.ErrBreached when one of the attacks succeeds, or
-// leaves a trace outside although it failed.
+// Probe locks every kind of instance down as for a caller and attacks it from within. It
+// returns [sandbox.ErrBreached] if an attack succeeds, or fails but leaves a trace outside.
 func (e *Engine) Probe(ctx context.Context) error {
 	kinds := []kind{{}, {log: true}}
 	if e.readsRemote() {
@@ -119,7 +116,7 @@ func (e *Engine) Probe(ctx context.Context) error {
 	return nil
 }
 
-// Open starts a session. Its instances are made by the statements that need them.
+// Open starts a session. Statements open its instances as needed.
 func (e *Engine) Open(ctx context.Context, opts engine.SessionOptions) (engine.Session, error) {
 	if ctx.Err() != nil {
 		return nil, engine.Interrupted(engine.CauseContext)
@@ -178,7 +175,7 @@ func (e *Engine) readsRemote() bool {
 	return slices.ContainsFunc(e.extensions, func(x extension.File) bool { return x.Name == extension.Remote })
 }
 
-// admit checks that a session can read through r.
+// admit checks that sessions can read through r.
 func (e *Engine) admit(r *engine.Remote) error {
 	if !e.readsRemote() {
 		return &extension.Error{Name: extension.Remote, Reason: "not among the engine's extensions"}

@@ -19,16 +19,16 @@ const MaxSQL = 256 << 10
 const (
 	parserInstances = 2
 	parserMemory    = "512MB"
-	// Names are qualified and the text is bound, so that nothing in it can
-	// stand in for the function that judges it.
+	// Names are qualified and the text is bound, so that nothing in the text can replace the
+	// function that parses it.
 	serializeSQL   = `SELECT system.main.json_serialize_sql($1::VARCHAR)`
 	deserializeSQL = `SELECT system.main.json_deserialize_sql($1::VARCHAR)`
 )
 
-// Parser parses and prints SQL on instances of its own: empty, without
-// extensions and without access to files. It is safe for concurrent use.
+// Parser parses and prints SQL on instances of its own, without tables, extensions and access
+// to files. It is safe for concurrent use.
 type Parser struct {
-	// pool holds the instances that are not in use; nil is one yet to be opened.
+	// pool holds the instances that are not in use; nil is one that is not open yet.
 	pool    chan *parserInstance
 	closing chan struct{}
 	close1  sync.Once
@@ -66,8 +66,8 @@ func (p *Parser) Serialize(ctx context.Context, sql string) ([]byte, error) {
 	return tree, nil
 }
 
-// Deserialize prints tree as SQL. A tree that does not print is a defect of
-// whoever built it.
+// Deserialize prints tree as SQL. A tree that cannot be printed is a defect of the code that
+// built it.
 func (p *Parser) Deserialize(ctx context.Context, tree []byte) (string, error) {
 	text := string(tree)
 	if err := native.CheckText(text); err != nil {
@@ -160,8 +160,8 @@ func (in *parserInstance) close() {
 	in.Instance.Close()
 }
 
-// refusal reads the reply that stands for an error. Trees are not decoded twice
-// for it: only a reply that begins like a refusal is looked into.
+// refusal returns the error that a reply describes, if any. Only a reply that begins like an
+// error is decoded.
 func refusal(sql string, reply []byte) error {
 	if !bytes.HasPrefix(reply, []byte(`{"error":true`)) {
 		return nil

@@ -14,10 +14,9 @@ import (
 
 var _ engine.Session = (*session)(nil)
 
-// session is up to four locked-down instances, one for each kind of statement,
-// each opened by the first that needs it. A bare one serves statements over lists
-// of local files; the others hold the extensions that their kind cannot do
-// without.
+// session is up to four locked-down instances, one for each kind of statement, each opened
+// when first needed. An instance without extensions runs statements over lists of local files;
+// the others load the extensions that their kind requires.
 type session struct {
 	owner   *Engine
 	roots   []string
@@ -27,12 +26,12 @@ type session struct {
 	closed1 sync.Once
 	broken  atomic.Bool
 
-	// mu guards everything below and every native call on the instances.
-	mu     sync.Mutex
-	closed bool
-	cells  []*cell
-	active *result
-	// last are the sources of the statement that runs, or did.
+	// mu guards the fields below and every native call on the instances.
+	mu        sync.Mutex
+	closed    bool
+	instances []*instance
+	active    *result
+	// last are the sources of the current or previous statement.
 	last []engine.Source
 }
 
@@ -47,7 +46,7 @@ func (s *session) Warm(ctx context.Context) error {
 	if err := s.ready(); err != nil {
 		return err
 	}
-	if len(s.cells) > 0 {
+	if len(s.instances) > 0 {
 		return nil
 	}
 	_, err := s.open(kind{remote: s.remote != nil && len(s.roots) == 0})
@@ -64,7 +63,7 @@ func (s *session) Query(ctx context.Context, st engine.Statement) (engine.Result
 		return nil, err
 	}
 	s.last = st.Sources
-	c, err := s.cell(st)
+	c, err := s.instance(st)
 	if err != nil {
 		return nil, s.note(err)
 	}
@@ -78,13 +77,13 @@ func (s *session) Query(ctx context.Context, st engine.Statement) (engine.Result
 	return s.active, nil
 }
 
-// Guard watches a statement that runs on c.
-func (s *session) guard(ctx context.Context, st engine.Statement, c *cell) *native.Guard {
+// guard watches a statement that runs on c.
+func (s *session) guard(ctx context.Context, st engine.Statement, c *instance) *native.Guard {
 	ended := heap.Lend(s.owner.defaults(st.Lease).Memory)
 	return native.NewGuard(ctx, s.closing, st.Lease.Timeout, c.inst, ended)
 }
 
-// ready reports why the session cannot take a statement.
+// ready returns the reason why the session cannot take a statement, if any.
 func (s *session) ready() error {
 	switch {
 	case s.closed:
@@ -97,14 +96,13 @@ func (s *session) ready() error {
 	return nil
 }
 
-// cell returns the instance for st, and lets the others rest: a lease is for one
-// of them.
-func (s *session) cell(st engine.Statement) (*cell, error) {
+// instance returns the instance for st, and idles the others: a lease is for one of them.
+func (s *session) instance(st engine.Statement) (*instance, error) {
 	k := kindOf(st)
 	if k.remote && s.remote == nil {
 		return nil, native.InternalError("location", "the session reads no remote store")
 	}
-	for _, c := range s.cells {
+	for _, c := range s.instances {
 		if c.kind == k {
 			continue
 		}
@@ -115,17 +113,17 @@ func (s *session) cell(st engine.Statement) (*cell, error) {
 	return s.open(k)
 }
 
-func (s *session) open(k kind) (*cell, error) {
-	for _, c := range s.cells {
+func (s *session) open(k kind) (*instance, error) {
+	for _, c := range s.instances {
 		if c.kind == k {
 			return c, nil
 		}
 	}
-	c, err := openCell(s, k)
+	c, err := openInstance(s, k)
 	if err != nil {
 		return nil, err
 	}
-	s.cells = append(s.cells, c)
+	s.instances = append(s.instances, c)
 	return c, nil
 }
 
@@ -138,7 +136,7 @@ func (s *session) Idle(ctx context.Context, keepBytes int64) error {
 	if s.active != nil {
 		return native.InternalError("session_busy", "a result of this session is still open")
 	}
-	for _, c := range s.cells {
+	for _, c := range s.instances {
 		g := native.NewGuard(ctx, s.closing, 0, c.inst, nil)
 		err := g.Judge(c.rest(keepBytes))
 		g.End()
@@ -150,12 +148,12 @@ func (s *session) Idle(ctx context.Context, keepBytes int64) error {
 	return nil
 }
 
-// Kept is what the session's copies hold, in bytes.
+// Kept returns the bytes of the session's copies.
 func (s *session) Kept() int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var sum int64
-	for _, c := range s.cells {
+	for _, c := range s.instances {
 		sum += c.copies.bytes()
 	}
 	return sum
@@ -173,18 +171,17 @@ func (s *session) Close() error {
 		s.active.release()
 	}
 	var errs []error
-	for _, c := range s.cells {
+	for _, c := range s.instances {
 		errs = append(errs, c.close())
 	}
-	s.cells = nil
+	s.instances = nil
 	s.owner.remove(s)
 	return errors.Join(errs...)
 }
 
-// note marks the session when err says that its instance is lost, or that it
-// read a damaged data file: the instance caches files as if they never
-// changed, so it would go on seeing the damage after a repair. Files of the
-// session's own are never repaired.
+// note marks the session as broken if err says that its instance is lost, or that it read a
+// damaged data file: the instance caches files as unchanging, so it would still see the damage
+// after a repair. Files in the scratch directory are never repaired.
 func (s *session) note(err error) error {
 	if e := native.AsError(err); e != nil && (e.Kind == engine.KindFatal || e.Class == native.ClassDataFile && !s.readsOwn()) {
 		s.broken.Store(true)
@@ -192,8 +189,8 @@ func (s *session) note(err error) error {
 	return err
 }
 
-// readsOwn reports whether the last statement reads files of the scratch directory
-// only. The caller holds mu.
+// readsOwn reports whether the last statement reads files of the scratch directory only. The
+// caller holds mu.
 func (s *session) readsOwn() bool {
 	for _, src := range s.last {
 		if real, err := filepath.EvalSymlinks(src.Location); err != nil || real != s.scratch {

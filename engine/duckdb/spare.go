@@ -6,9 +6,9 @@ import (
 	"sync"
 )
 
-// spare keeps one bare instance at hand: to open one takes some ten milliseconds,
-// most of what a new user's first statement takes. Nobody has used it before, so it
-// is as good as a new one. It holds about three megabytes and no thread.
+// spare holds one open instance that nobody has used: opening one takes some ten milliseconds,
+// most of the time of a new user's first statement. It holds about three megabytes and no
+// thread.
 type spare struct {
 	turns turns
 
@@ -19,7 +19,7 @@ type spare struct {
 	work    sync.WaitGroup
 }
 
-// take returns a bare instance and has another one made. The caller has a turn.
+// take returns an unconfined instance and starts to open the next one. The caller has a turn.
 func (s *spare) take() (*native.Instance, error) {
 	s.mu.Lock()
 	in := s.ready
@@ -36,7 +36,7 @@ func (s *spare) take() (*native.Instance, error) {
 	return sandbox.OpenBare()
 }
 
-// fill opens the next one. Where that fails, whoever needs one finds out why.
+// fill opens the next instance. If that fails, the next caller of take gets the error.
 func (s *spare) fill() {
 	defer s.work.Done()
 	defer s.turns.take()()
@@ -53,7 +53,7 @@ func (s *spare) fill() {
 	}
 }
 
-// stop closes what is kept, and waits for what is under way. It is idempotent.
+// stop closes the spare instance and waits for work in progress. It is idempotent.
 func (s *spare) stop() {
 	s.mu.Lock()
 	s.stopped = true

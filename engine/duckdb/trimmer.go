@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// trimEvery is how often free memory is given back at most.
+// trimEvery is the least time between two returns of free memory.
 const trimEvery = time.Second
 
-// trimmer gives the memory of closed instances back to the system. The
-// allocator would keep what many instances at once have scattered over its
-// arenas: of 500 that came and went, 0.2 MB each against 0.03.
+// trimmer returns the memory of closed instances to the system. The allocator would retain
+// what many simultaneous instances have scattered over its arenas: after 500 instances, 0.2 MB
+// each instead of 0.03.
 type trimmer struct {
 	turns turns
 
@@ -22,7 +22,7 @@ type trimmer struct {
 	running sync.WaitGroup
 }
 
-// soon has it done within trimEvery, once for all who ask meanwhile.
+// soon schedules a return within trimEvery, one for all calls in the meantime.
 func (t *trimmer) soon() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -43,7 +43,7 @@ func (t *trimmer) trim() {
 	heap.GiveBack()
 }
 
-// stop ends it and waits for what is under way. It is idempotent.
+// stop ends the trimmer and waits for work in progress. It is idempotent.
 func (t *trimmer) stop() {
 	t.mu.Lock()
 	t.stopped = true

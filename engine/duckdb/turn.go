@@ -2,16 +2,15 @@ package duckdb
 
 import "runtime"
 
-// turns bound how many instances are opened, closed or put to rest at once. The
-// runtime makes an operating system thread for each native call that blocks,
-// and never ends it: a crowd of users who leave together would leave as many
-// threads behind.
+// turns bounds how many instances are opened, closed or idled at once. The Go runtime creates
+// a thread for each native call that blocks, and never ends it: many users who leave together
+// would leave as many threads behind.
 type turns chan struct{}
 
 func newTurns() turns { return make(turns, runtime.NumCPU()+2) }
 
-// take waits for a turn, and returns the function that gives it back. Nobody
-// takes a second one meanwhile.
+// take waits for a turn, and returns the function that releases it. A caller must not take a
+// second turn before.
 func (t turns) take() func() {
 	t <- struct{}{}
 	return func() { <-t }

@@ -16,8 +16,8 @@ var _ engine.Writer = writer{}
 // writer is a session with a scratch directory.
 type writer struct{ *session }
 
-// Write implements engine.Writer. Files are made in a folder of the engine's own
-// and moved when all of them are complete.
+// Write implements [engine.Writer]. Files are written to a private folder and moved when all
+// of them are complete.
 func (w writer) Write(ctx context.Context, st engine.WriteStatement) (_ []engine.DataFile, err error) {
 	if ctx.Err() != nil {
 		return nil, engine.Interrupted(engine.CauseContext)
@@ -42,10 +42,10 @@ func (w writer) Write(ctx context.Context, st engine.WriteStatement) (_ []engine
 	if err != nil {
 		return nil, write.Failure(err)
 	}
-	// What cannot be removed goes with the scratch directory.
+	// A folder that cannot be removed is removed with the scratch directory.
 	defer func() { _ = os.RemoveAll(stage) }()
 	s.last = st.Sources
-	c, err := s.cell(st.Statement)
+	c, err := s.instance(st.Statement)
 	if err != nil {
 		return nil, s.note(err)
 	}

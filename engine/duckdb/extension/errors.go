@@ -2,12 +2,12 @@ package extension
 
 import "errors"
 
-// ErrUnusable is matched by every [Error]: an extension file is
-// missing, unsafe, corrupt or has changed. The server does not start with it;
-// when it appears later it becomes 503, and only the operator can mend it.
+// ErrUnusable matches every [Error]: an extension file is missing, unsafe, corrupt or has
+// changed. The server does not start with it; in a running server it becomes 503, and only the
+// operator can repair it.
 var ErrUnusable = errors.New("engine extension not usable")
 
-// Error says which extension cannot be used, why, and what to do.
+// Error describes which extension cannot be used, why, and the remedy.
 type Error struct {
 	Name string
 	// Path is the file at fault, empty when none was found.
@@ -17,7 +17,7 @@ type Error struct {
 	Remedy string
 }
 
-// Error is written for the operator; it holds no text of the engine.
+// Error is written for the operator; it holds no text of DuckDB.
 func (e *Error) Error() string {
 	text := "extension " + e.Name + ": " + e.Reason
 	if e.Path != "" {
@@ -29,7 +29,7 @@ func (e *Error) Error() string {
 	return text + ": run `lakewarden extensions install`"
 }
 
-// ProblemCode names what a client is told when a file fails a running server.
+// ProblemCode is the code of the reply when a file fails in a running server.
 func (e *Error) ProblemCode() string { return "engine_failed" }
 
 // Is matches ErrUnusable.

@@ -26,14 +26,15 @@ type File struct {
 	info fs.FileInfo
 }
 
-// Remote reads the S3 protocol, Log the log of Delta tables.
+// Remote is the extension that reads the S3 protocol, Log the one that reads the log of Delta
+// tables.
 const (
 	Remote = "httpfs"
 	Log    = "delta"
 )
 
-// checked remembers the checked files of this process by their paths, so that
-// a second engine does not check the same 80 MB again.
+// checked holds the verified files of this process by their paths, so that a second engine
+// does not check the same 80 MB again.
 var checked sync.Map
 
 // Platform is DuckDB's name for this system, as extension directories use it:
@@ -52,7 +53,7 @@ func Platform() (string, error) {
 	return out, err
 }
 
-// location is where a directory of extensions keeps one.
+// location returns the path of an extension in a directory of extensions.
 func location(dir, platform, name string) string {
 	return filepath.Join(dir, duck.LibraryVersion(), platform, name+".duckdb_extension")
 }
@@ -77,8 +78,7 @@ func Find(dirs []string, platform, name string) (string, error) {
 		" on " + platform}
 }
 
-// Verify loads the file once with DuckDB's signature check on and
-// remembers what was checked.
+// Verify loads the file once with DuckDB's signature check and records its fingerprint.
 func Verify(name, path string) (File, error) {
 	bad := func(reason string) (File, error) {
 		return File{}, &Error{Name: name, Path: path, Reason: reason}
@@ -115,7 +115,7 @@ func Verify(name, path string) (File, error) {
 }
 
 // VerifyAll finds the named extension files in dirs and verifies them. Errors match
-// ErrUnusable.
+// [ErrUnusable].
 func VerifyAll(ctx context.Context, dirs, names []string) ([]File, error) {
 	platform, err := Platform()
 	if err != nil {
@@ -168,9 +168,9 @@ func fingerprint(name, path string) (File, error) {
 	return e, nil
 }
 
-// writableByOthers returns the first of path and its parents that everyone may
-// write to, or "". A sticky directory protects the entries in it, but not the
-// one that holds the file, where everyone could still add names.
+// writableByOthers returns the first of path and its parents that everyone may write to, or
+// "". A sticky directory protects its entries, but not the directory that holds the file,
+// where everyone could add names.
 func writableByOthers(path string) string {
 	const others = 0o002
 	for p, depth := path, 0; ; p, depth = filepath.Dir(p), depth+1 {

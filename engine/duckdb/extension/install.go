@@ -18,15 +18,13 @@ import (
 	"github.com/lakewarden/lakewarden/engine/duckdb/native"
 )
 
-// installTime bounds DuckDB's own download: where its repository cannot be
-// reached, the packages are tried next.
+// installTime bounds DuckDB's own download; after it the Python packages are tried.
 const installTime = 20 * time.Second
 
-// Install puts the named extensions of this DuckDB version below dir, laid out
-// as DuckDB expects. Files that are there and accepted stay. Each is taken from
-// DuckDB's own repository, or else from the Python package that carries the same
-// signed file; it is placed only after DuckDB accepted its signature. Errors
-// match ErrUnusable.
+// Install installs the named extensions of this DuckDB version below dir, laid out as DuckDB
+// expects. Files that exist and are accepted stay. Each file comes from DuckDB's repository,
+// or else from the Python package with the same signed file; it is installed only after DuckDB
+// accepted its signature. Errors match [ErrUnusable].
 func Install(ctx context.Context, dir string, names []string) error {
 	platform, err := Platform()
 	if err != nil {
@@ -85,7 +83,7 @@ func accepted(path string) bool {
 	return in.Exec("LOAD "+engine.QuoteString(path)) == nil
 }
 
-// fromRepository lets DuckDB download into a directory of its own.
+// fromRepository downloads with DuckDB into a private directory.
 func fromRepository(ctx context.Context, name, temp string) (string, error) {
 	config := native.BaseConfig()
 	config["extension_directory"] = filepath.Join(temp, "repository")
@@ -102,7 +100,7 @@ func fromRepository(ctx context.Context, name, temp string) (string, error) {
 	return findFile(config["extension_directory"], name+".duckdb_extension")
 }
 
-// fromPackage takes the file out of the Python package of the same version.
+// fromPackage extracts the file from the Python package of the same version.
 func fromPackage(ctx context.Context, name, temp string) (string, error) {
 	requirement := "duckdb-extension-" + name + "==" + strings.TrimPrefix(duck.LibraryVersion(), "v")
 	python, err := withPip(ctx, temp)
@@ -121,8 +119,8 @@ func fromPackage(ctx context.Context, name, temp string) (string, error) {
 	return unpack(found[0], name+".duckdb_extension", temp)
 }
 
-// withPip returns a Python that has pip: the system's, or one in a virtual
-// environment where the system keeps pip apart.
+// withPip returns a Python that has pip: the system's, or one in a virtual environment if the
+// system packages pip separately.
 func withPip(ctx context.Context, temp string) (string, error) {
 	const system = "python3"
 	if run(ctx, system, "-m", "pip", "--version") == nil {
@@ -132,7 +130,7 @@ func withPip(ctx context.Context, temp string) (string, error) {
 	return filepath.Join(venv, "bin", "python"), run(ctx, system, "-m", "venv", venv)
 }
 
-// run runs a program of the system and returns what it said when it failed.
+// run runs a program; its error includes the output.
 func run(ctx context.Context, program string, args ...string) error {
 	if out, err := exec.CommandContext(ctx, program, args...).CombinedOutput(); err != nil {
 		return fmt.Errorf("%s %s: %w: %s", program, args[1], err, native.Clip(strings.TrimSpace(string(out))))
@@ -143,7 +141,7 @@ func run(ctx context.Context, program string, args ...string) error {
 // maxExtension bounds the size of an unpacked file.
 const maxExtension = 1 << 30
 
-// unpack writes the one member of that base name into dir.
+// unpack writes the member with the base name into dir.
 func unpack(archive, base, dir string) (string, error) {
 	r, err := zip.OpenReader(archive)
 	if err != nil {

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Verified is an extension file that passed the signature check, as another
-// process of this server can be told.
+// Verified describes an extension file that passed the signature check, for another
+// process of this server.
 type Verified struct {
 	Name     string    `json:"name"`
 	Path     string    `json:"path"`
@@ -16,13 +16,12 @@ type Verified struct {
 	Modified time.Time `json:"modified"`
 }
 
-// Verified is the description of x for another process.
+// Verified returns the description of x for another process.
 func (x File) Verified() Verified {
 	return Verified{Name: x.Name, Path: x.Path, SHA256: hex.EncodeToString(x.sum[:]), Size: x.info.Size(), Modified: x.info.ModTime()}
 }
 
-// Trust turns what was verified elsewhere into extensions of this engine, if
-// the files are still those.
+// Trust returns the files that another process verified, if they have not changed since.
 func Trust(files []Verified) ([]File, error) {
 	out := make([]File, len(files))
 	for i, f := range files {

@@ -5,33 +5,32 @@ import (
 	"time"
 )
 
-// The engine's allocator keeps free pages for a second. Without them each buffer
-// costs the system's work for fresh pages, which is a sixth of the time of a large
-// write. With them a sort that spills some hundred megabytes holds these beside what
-// its limit counts. So they are kept while there is room, and given back where the
-// statements come near their limits.
+// DuckDB's allocator retains free pages for a second. Without them each buffer needs fresh
+// pages from the system, which is a sixth of the time of a large write. With them a sort that
+// spills some hundred megabytes takes these in addition to its limit. So free pages are
+// retained while there is room, and returned when the statements come near their limits.
 const (
-	// freeShare is how much of their limits statements fill before nothing free is kept.
+	// freeShare is the share of their limits at which running statements lose all free pages.
 	freeShare = 0.75
-	// freeKept is what may stay free from one statement to the next, freeIdle how long
-	// it may where none comes.
+	// freeKept is how many bytes may stay free from one statement to the next, freeIdle how
+	// long they may without a statement.
 	freeKept = 64 << 20
 	freeIdle = time.Second
-	// freeSoon is when more than that goes. To give back what a large write took is
-	// work that its caller need not wait for.
+	// freeSoon is when more than freeKept is returned. No caller waits for the work of
+	// returning what a large write took.
 	freeSoon = 20 * time.Millisecond
-	// growth is how many bytes a second statements can take, by measurement.
+	// growth is how many bytes a second statements can take, as measured.
 	growth = 4 << 30
-	// How often the heap is looked at.
+	// The bounds of the time between two checks of the heap.
 	nearLimit, farFromLimit = time.Millisecond, 20 * time.Millisecond
 )
 
-// keeper keeps the free pages of this process's allocator within bounds.
+// keeper bounds the free pages of the allocator.
 type keeper struct {
 	resident func() int64
 	purge    func()
-	// wake has the heap looked at after a while, and not at the time before.
-	wake func(after time.Duration)
+	// schedule schedules a check of the heap and replaces the one scheduled before.
+	schedule func(after time.Duration)
 
 	mu      sync.Mutex
 	running int
@@ -40,34 +39,34 @@ type keeper struct {
 	since   time.Time
 }
 
-// process keeps the heap of this process, whose engines share one allocator.
+// process is the keeper of this process, whose engines share one allocator.
 var process = newKeeper()
 
-// Lend counts a statement that may take limit bytes, until the function returned is
-// called. It is safe for concurrent use.
+// Lend counts a statement that may take limit bytes as running until back is called. It
+// is safe for concurrent use.
 func Lend(limit int64) (back func()) { return process.lend(limit) }
 
 func newKeeper() *keeper {
 	k := &keeper{resident: residentBytes, purge: purgeHeap}
 	timer := time.AfterFunc(time.Hour, k.watch)
 	timer.Stop()
-	k.wake = func(after time.Duration) { timer.Reset(after) }
+	k.schedule = func(after time.Duration) { timer.Reset(after) }
 	return k
 }
 
-// Lend counts a statement in that may take limit bytes, until the function returned is called.
+// lend is [Lend] for one keeper.
 func (k *keeper) lend(limit int64) (back func()) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.running == 0 {
-		if k.leavesMuch() {
+		if k.muchIsFree() {
 			k.purge()
 		}
 		k.floor = k.resident()
 	}
 	k.running++
 	k.limits += limit
-	k.wake(nearLimit)
+	k.schedule(nearLimit)
 	return func() { k.back(limit) }
 }
 
@@ -78,29 +77,29 @@ func (k *keeper) back(limit int64) {
 	k.limits -= limit
 	k.since = time.Now()
 	if k.running == 0 {
-		k.wake(freeSoon)
+		k.schedule(freeSoon)
 	}
 }
 
-// leavesMuch reports whether the statements that ended left more than may stay.
-func (k *keeper) leavesMuch() bool { return k.resident() > k.floor+freeKept }
+// muchIsFree reports whether the statements that ended left more than may stay free.
+func (k *keeper) muchIsFree() bool { return k.resident() > k.floor+freeKept }
 
-// watch looks again and again until no statement has run for a while. Nothing is
-// free then.
+// watch checks the heap repeatedly until no statement has run for freeIdle; nothing is free
+// then.
 func (k *keeper) watch() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if wait := k.look(); wait > 0 {
-		k.wake(wait)
+	if wait := k.check(); wait > 0 {
+		k.schedule(wait)
 	}
 }
 
-// look gives back what has to be, and says how long nobody needs to look; 0 is for
-// ever. The caller holds mu.
-func (k *keeper) look() time.Duration {
+// check returns free pages as necessary. It returns the time until the next check, 0 if none
+// is necessary. The caller holds mu.
+func (k *keeper) check() time.Duration {
 	if k.running == 0 {
 		wait := freeIdle
-		if k.leavesMuch() {
+		if k.muchIsFree() {
 			wait = freeSoon
 		}
 		if rest := wait - time.Since(k.since); rest > 0 {

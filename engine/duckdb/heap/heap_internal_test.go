@@ -10,13 +10,13 @@ import (
 // fakeHeap is memory of which some is free.
 type fakeHeap struct {
 	used, free int64
-	woken      time.Duration
+	scheduled  time.Duration
 }
 
 func (f *fakeHeap) keeper() *keeper {
 	return &keeper{
 		resident: func() int64 { return f.used + f.free }, purge: func() { f.free = 0 },
-		wake: func(after time.Duration) { f.woken = after }, // the test looks
+		schedule: func(after time.Duration) { f.scheduled = after }, // the test looks
 	}
 }
 
@@ -27,22 +27,22 @@ func TestFreePagesAreKeptWhileThereIsRoom(t *testing.T) {
 	k := f.keeper()
 	back := k.lend(400 << 20)
 	f.used, f.free = 200<<20, 190<<20
-	require.InDelta(t, 2.5*float64(time.Millisecond), k.look(), float64(time.Millisecond), "ten megabytes of room are gone by then")
+	require.InDelta(t, 2.5*float64(time.Millisecond), k.check(), float64(time.Millisecond), "ten megabytes of room are gone by then")
 	require.Equal(t, int64(190<<20), f.free)
 	f.free = 210 << 20
-	require.Equal(t, nearLimit, k.look())
+	require.Equal(t, nearLimit, k.check())
 	require.Zero(t, f.free)
-	require.Equal(t, farFromLimit, k.look(), "there is room again")
+	require.Equal(t, farFromLimit, k.check(), "there is room again")
 	f.used, f.free = 450<<20, 1<<20
-	require.Equal(t, nearLimit, k.look())
+	require.Equal(t, nearLimit, k.check())
 	require.Zero(t, f.free, "nothing is kept above three quarters")
 
 	second := k.lend(400 << 20)
 	f.used, f.free = 450<<20, 100<<20
-	require.Equal(t, farFromLimit, k.look(), "the limits add up, and the floor stays")
+	require.Equal(t, farFromLimit, k.check(), "the limits add up, and the floor stays")
 	require.Equal(t, int64(100<<20), f.free)
 	second()
-	k.look()
+	k.check()
 	require.Zero(t, f.free, "that of one that ended counts no more")
 	back()
 }
@@ -55,17 +55,17 @@ func TestFreePagesGoWhenNothingRuns(t *testing.T) {
 	f.free = freeKept + 1
 	back()
 	require.Positive(t, f.free, "nobody waits for it")
-	require.Equal(t, freeSoon, f.woken, "but it goes soon")
-	require.InDelta(t, freeSoon, k.look(), float64(freeSoon)/2)
+	require.Equal(t, freeSoon, f.scheduled, "but it goes soon")
+	require.InDelta(t, freeSoon, k.check(), float64(freeSoon)/2)
 	k.since = time.Now().Add(-2 * freeSoon)
-	require.Zero(t, k.look())
+	require.Zero(t, k.check())
 	require.Zero(t, f.free)
 
 	back = k.lend(1 << 30)
 	f.free = freeKept + 1
 	back()
 	back = k.lend(1 << 30)
-	require.Equal(t, nearLimit, f.woken, "whatever the time before was")
+	require.Equal(t, nearLimit, f.scheduled, "whatever the time before was")
 	require.Zero(t, f.free, "no statement begins with more")
 	require.Equal(t, f.used, k.floor)
 	back()
@@ -74,14 +74,14 @@ func TestFreePagesGoWhenNothingRuns(t *testing.T) {
 	f.used, f.free = 90<<20, freeKept
 	back()
 	require.Positive(t, f.free)
-	require.InDelta(t, freeIdle, k.look(), float64(freeIdle)/2)
+	require.InDelta(t, freeIdle, k.check(), float64(freeIdle)/2)
 	require.Positive(t, f.free)
 	back = k.lend(1 << 30)
 	k.since = time.Now().Add(-2 * freeIdle)
-	require.Equal(t, farFromLimit, k.look(), "a statement runs")
+	require.Equal(t, farFromLimit, k.check(), "a statement runs")
 	require.Positive(t, f.free)
 	back()
 	k.since = time.Now().Add(-2 * freeIdle)
-	require.Zero(t, k.look())
+	require.Zero(t, k.check())
 	require.Zero(t, f.free)
 }

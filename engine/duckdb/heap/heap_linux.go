@@ -33,16 +33,16 @@ func GiveBack() {
 	purgeHeap()
 }
 
-// purgeHeap returns those of the engine's allocator.
+// purgeHeap returns free pages of DuckDB's allocator to the system.
 func purgeHeap() { C.purge() }
 
-// statm is what the system says of the memory of this process, in pages.
+// statm is the file with the memory use of this process, in pages.
 var statm = sync.OnceValue(func() *os.File {
 	f, _ := os.Open("/proc/self/statm")
 	return f
 })
 
-// residentBytes is the memory of this process. It is 0 when it cannot be told.
+// residentBytes returns the resident memory of this process, 0 if it is unknown.
 func residentBytes() int64 {
 	var b [128]byte
 	n, _ := statm().ReadAt(b[:], 0)

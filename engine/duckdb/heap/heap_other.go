@@ -1,11 +1,11 @@
 //go:build !linux
 
-package duckdb
+package heap
 
-// giveBack does nothing where the system's allocator needs no telling.
-func giveBack() {}
+// GiveBack does nothing.
+func GiveBack() {}
 
-// purgeHeap does nothing, nor does anybody ask for it: no memory is told.
+// purgeHeap does nothing; residentBytes never reports memory to free.
 func purgeHeap() {}
 
 func residentBytes() int64 { return 0 }

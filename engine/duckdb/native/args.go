@@ -110,8 +110,8 @@ func newValue(v any) (duck.Value, error) {
 	return newList(items)
 }
 
-// newNumber keeps the number exact: BIGINT, HUGEINT or DECIMAL by what it needs,
-// DOUBLE only with an exponent or beyond 38 digits.
+// newNumber keeps the number exact: it is a BIGINT, HUGEINT or DECIMAL as its digits require,
+// and a DOUBLE only with an exponent or beyond 38 digits.
 func newNumber(n json.Number) (duck.Value, error) {
 	text := n.String()
 	if i, err := strconv.ParseInt(text, 10, 64); err == nil {

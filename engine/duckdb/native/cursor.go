@@ -12,8 +12,8 @@ import (
 	"github.com/lakewarden/lakewarden/engine"
 )
 
-// Cursor is one running statement on a connection. Its methods block until the
-// engine answers; stopping it early is the guard's work.
+// Cursor is one running statement on a connection. Its methods block until DuckDB answers; a
+// [Guard] stops it early.
 type Cursor struct {
 	conn     duck.Connection
 	prepared duck.PreparedStatement
@@ -23,7 +23,7 @@ type Cursor struct {
 	Columns  []engine.Column
 	// keep, if set, takes the prepared statement over once it ran to its end.
 	keep func()
-	// live says that the engine still holds the statement's tasks and buffers.
+	// live reports whether DuckDB holds tasks and buffers of the statement.
 	live bool
 	err  error
 }
@@ -41,8 +41,8 @@ func Writes(t duck.StatementType) bool { return t == duck.StatementTypeCopy }
 // Creates admits CREATE TABLE AS, for filtered copies.
 func Creates(t duck.StatementType) bool { return t == duck.StatementTypeCreate }
 
-// Open prepares the one statement in sql, binds args and starts it. step is
-// asked between the phases whether to go on.
+// Open prepares the one statement in sql, binds args and starts it. step is called between the
+// phases; its error ends the statement.
 func (in *Instance) Open(sql string, args engine.Args, allowed func(duck.StatementType) bool, step func() error) (*Cursor, error) {
 	if err := CheckText(sql); err != nil {
 		return nil, err
@@ -131,9 +131,9 @@ func (c *Cursor) execute() error {
 	return nil
 }
 
-// work does tasks of a statement until its result can be read, or it has failed.
-// While others do the last of them it waits, at most waitShare of how long it has
-// waited already: the engine's own loop asks all the time, which takes a processor.
+// work runs tasks of a statement until its result can be read or it has failed. While other
+// threads run the last tasks it waits, at most waitShare of the time that it has waited
+// already: DuckDB's own loop polls, which takes a whole processor.
 func work(pending duck.PendingResult) {
 	var since time.Time
 	for {
@@ -190,8 +190,8 @@ func (c *Cursor) Describe() error {
 	return nil
 }
 
-// Next returns the next batch or io.EOF. The engine gives the same answer, no
-// chunk, for the end and for a failure; only the result's error tells them apart.
+// Next returns the next batch or io.EOF. DuckDB returns no chunk both at the end and after a
+// failure; only the result's error distinguishes them.
 func (c *Cursor) Next() (arrow.RecordBatch, error) {
 	if c.err != nil {
 		return nil, c.err

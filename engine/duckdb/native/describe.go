@@ -14,7 +14,7 @@ type Description struct {
 	Types []duck.LogicalType
 }
 
-// Describe binds a query of ours.
+// Describe returns the columns of a query without running it.
 func (in *Instance) Describe(sql string) (*Description, error) {
 	if err := CheckText(sql); err != nil {
 		return nil, err
@@ -48,7 +48,7 @@ func (d *Description) Has(name string) bool {
 	return false
 }
 
-// Holds reports whether every column is there, with its very name and type.
+// Holds reports whether every column is present, with its exact name and type.
 func (d *Description) Holds(columns []engine.Column) bool {
 	types := make(map[string]duck.LogicalType, len(d.Names))
 	for i, name := range d.Names {

@@ -134,8 +134,8 @@ var entries = map[string]string{
 	"Macro Function":     "function_not_found",
 }
 
-// translate turns DuckDB's error text into an engine error. It never fails: a
-// text of unknown form is an internal error that carries it.
+// translate turns DuckDB's error text into an engine error. It never fails: a text of unknown
+// form is an internal error that carries it.
 func translate(text string) *engine.Error {
 	f, ok := decodeFailure(text)
 	if !ok {
@@ -172,8 +172,7 @@ func translate(text string) *engine.Error {
 	return out
 }
 
-// decodeFailure finds the JSON in text. Parser errors wear a prefix that names
-// their family, the others do not.
+// decodeFailure finds the JSON in text. Parser errors have a prefix that names their family.
 func decodeFailure(text string) (failure, bool) {
 	var f failure
 	start := strings.IndexByte(text, '{')

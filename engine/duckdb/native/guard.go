@@ -119,13 +119,12 @@ func (g *Guard) Err() error {
 	return engine.Interrupted(c)
 }
 
-// Judge replaces the engine's word for an interrupt by the reason for it. A read
-// of a remote store fails where its statement is stopped. Other errors, which
-// came first, stay.
+// Judge replaces DuckDB's error for an interrupt by the reason for it. A read of a remote
+// store fails when its statement is stopped. Other errors, which came first, are returned
+// unchanged.
 //
-// When one thread of a statement fails, the engine stops the others, and now and
-// then reports one of those instead. Nobody asked for that interrupt: what went
-// wrong is a value that it does not name.
+// When one thread of a statement fails, DuckDB stops the others, and sometimes reports one of
+// those. Nothing requested that interrupt: the cause is a value that the error does not name.
 func (g *Guard) Judge(err error) error {
 	e := AsError(err)
 	if e == nil || e.Kind != engine.KindInterrupted && e.Kind != engine.KindIO {
@@ -140,5 +139,5 @@ func (g *Guard) Judge(err error) error {
 	return err
 }
 
-// classUnnamed is the class of a failure that the engine did not name.
+// classUnnamed is the class of a failure that DuckDB does not name.
 const classUnnamed = "unnamed"

@@ -17,7 +17,7 @@ type Instance struct {
 	conn duck.Connection
 }
 
-// BaseConfig holds for every instance, whatever it is for.
+// BaseConfig returns the settings of every instance, whatever its purpose.
 func BaseConfig() map[string]string {
 	return map[string]string{
 		"autoload_known_extensions":    "false",
@@ -62,7 +62,7 @@ func (in *Instance) Close() {
 	duck.Close(&in.db)
 }
 
-// Exec runs statements of ours whose results do not matter.
+// Exec runs statements of the server whose results are irrelevant.
 func (in *Instance) Exec(sql string) error {
 	if err := CheckText(sql); err != nil {
 		return err
@@ -75,8 +75,8 @@ func (in *Instance) Exec(sql string) error {
 	return nil
 }
 
-// ExecOne runs one statement that holds text of somebody else's making, and
-// refuses to run any of it if that text turns out to be more than one.
+// ExecOne runs one statement that contains text from elsewhere. It runs nothing if the text
+// turns out to be several statements.
 func (in *Instance) ExecOne(sql string) error {
 	if err := in.OnlyOne(sql); err != nil {
 		return err

@@ -12,8 +12,8 @@ var keywordSet struct {
 	words map[string]bool
 }
 
-// isKeyword reports whether DuckDB quotes the word when it prints it as an
-// identifier. The engine itself is asked, once per process.
+// isKeyword reports whether DuckDB quotes the word when it prints it as an identifier. DuckDB
+// itself is the source, once per process.
 func isKeyword(word string) bool {
 	keywordSet.once.Do(func() {
 		keywordSet.words = map[string]bool{}
@@ -22,7 +22,7 @@ func isKeyword(word string) bool {
 			return
 		}
 		defer in.Close()
-		// Without the list some field names go unquoted, which only looks odd.
+		// Without the list some field names are not quoted, which only changes how they look.
 		_ = in.Each(`SELECT keyword_name FROM duckdb_keywords()`, engine.Args{}, func(r engine.Row) error {
 			keywordSet.words[r.Text(0)] = true
 			return nil

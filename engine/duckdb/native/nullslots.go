@@ -6,11 +6,10 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 )
 
-// clearNulls zeroes the value slots of NULLs. The engine copies its vectors into
-// a batch without regard to validity, so the slot of a NULL holds whatever lay in
-// that memory: values of other rows or statements, and addresses. A reader
-// ignores the slot, but the bytes travel in the Arrow stream. The batch must not
-// be shared with anybody yet.
+// clearNulls zeroes the value slots of NULLs. DuckDB copies its vectors into a batch
+// regardless of validity, so the slot of a NULL holds arbitrary memory: values of other rows
+// or statements, and addresses. Readers ignore the slot, but the bytes travel in the Arrow
+// stream. The batch must not be shared yet.
 func clearNulls(batch arrow.RecordBatch) {
 	for _, column := range batch.Columns() {
 		clearNullSlots(column.Data())

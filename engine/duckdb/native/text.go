@@ -7,8 +7,8 @@ import (
 	"github.com/lakewarden/lakewarden/engine"
 )
 
-// maxFailureText bounds what a failure carries into the log: an internal error
-// of DuckDB brings its stack along.
+// maxFailureText bounds the text of a failure in the log: an internal error of DuckDB includes
+// its stack.
 const maxFailureText = 4 << 10
 
 // QuoteList returns a SQL list of string literals.
@@ -35,8 +35,8 @@ func ByteOffset(sql string, position int) int {
 	return len(sql)
 }
 
-// CheckText refuses what cannot be handed to C: a NUL would cut the text short
-// unseen, and invalid UTF-8 makes DuckDB throw where nobody catches.
+// CheckText refuses text that cannot be passed to C: a NUL would cut it short unnoticed, and
+// invalid UTF-8 makes DuckDB throw an exception that crosses into Go.
 func CheckText(s string) error {
 	if i := strings.IndexByte(s, 0); i >= 0 {
 		return &engine.Error{Kind: engine.KindSyntax, Class: "invalid_character", Position: i, Text: "NUL byte"}

@@ -9,13 +9,12 @@ import (
 // session's roots. Its SQL names files below OUTSIDE, and the server HOST.
 type attack struct {
 	sql string
-	// harmless says that this statement fails on an open instance as well, for
-	// want of a network or a second extension; it is tried all the same.
+	// harmless marks a statement that also fails on an open instance, because it needs a
+	// network or a second extension.
 	harmless bool
 }
 
-// settingsStop lists the attacks that a session's locked settings must stop by
-// themselves, whatever stands before them.
+// settingsStop lists the attacks that a session's locked settings must stop by themselves.
 var settingsStop = []attack{
 	{sql: `SELECT * FROM read_text('OUTSIDE/file.csv')`},
 	{sql: `SELECT * FROM read_blob('OUTSIDE/file.csv')`},
@@ -86,8 +85,8 @@ var remoteStop = []attack{
 	{sql: `SET validate_external_file_cache='VALIDATE_ALL'`},
 }
 
-// guardStops lists attacks that no setting stops: the delta extension works past
-// the sandbox. They must never reach a session.
+// guardStops lists attacks that no setting stops, because the delta extension works past the
+// sandbox. They must never reach a session.
 var guardStops = []string{
 	`SELECT write_blob('OUTSIDE/blob', 'x'::BLOB)`,
 	`SELECT system.main.write_blob('OUTSIDE/blob', 'x'::BLOB)`,
@@ -122,10 +121,9 @@ var guardStops = []string{
 	`DROP SECRET session`,
 }
 
-// Attacks returns every statement of the sandbox's self-test, those that Probe
-// runs on a session and those that only the first wall can stop. They are for
-// that wall: it must refuse all of them. outside is a directory that no session
-// may see.
+// Attacks returns every statement of the self-test, those that Probe runs on a session and
+// those that only the guard of user SQL can stop. That guard must refuse all of them. outside
+// is a directory that no session may read.
 func Attacks(outside string) []string {
 	var out []string
 	const nobody = "127.0.0.1:1"

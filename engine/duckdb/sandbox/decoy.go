@@ -11,8 +11,8 @@ import (
 	"github.com/lakewarden/lakewarden/engine"
 )
 
-// decoy stands for every place in the network during a probe: an endpoint that
-// has an object under every name, and remembers what it was asked for.
+// decoy is an endpoint that answers for every address during a probe: it has an object under
+// every name and records the requests.
 type decoy struct {
 	listener  net.Listener
 	accepting sync.WaitGroup
@@ -51,7 +51,7 @@ func newDecoy(ctx context.Context) (*decoy, error) {
 	return d, nil
 }
 
-// Remote lets a session read decoyPrefix.
+// remote lets a session read decoyPrefix.
 func (d *decoy) remote() *engine.Remote {
 	return &engine.Remote{
 		Endpoint: d.listener.Addr().String(), Region: "probe",
@@ -83,7 +83,7 @@ func (d *decoy) serve(conn net.Conn) {
 	}
 }
 
-// remember keeps a request as its name and its key.
+// remember records a request as its name and its key.
 func (d *decoy) remember(line, authorization string) {
 	name := strings.TrimSuffix(line, " HTTP/1.1")
 	_, name, _ = strings.Cut(name, " ")
@@ -94,7 +94,7 @@ func (d *decoy) remember(line, authorization string) {
 	d.asked = append(d.asked, name+" "+key)
 }
 
-// take returns what was asked for since the last call.
+// take returns the requests since the last call.
 func (d *decoy) take() []string {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -14,12 +14,13 @@ import (
 	"github.com/lakewarden/lakewarden/engine/duckdb/native"
 )
 
-// ErrBreached is returned when an attack on the engine's sandbox got
-// through. The server must not serve. Not retried.
+// ErrBreached is returned when an attack on the sandbox succeeded. The server must not serve.
+// Do not retry.
 var ErrBreached = errors.New("engine sandbox does not hold")
 
-// Probe locks an instance with the given extensions down as for a caller and attacks it
-// from within. It works in a new directory below temp.
+// Probe locks an instance with the given extensions down as for a caller and attacks it from
+// within. It works in a new directory below temp. It returns ErrBreached when an attack
+// succeeds, or fails but leaves a trace outside.
 func Probe(ctx context.Context, temp string, extensions []extension.File) error {
 	r, err := newRange(ctx, temp)
 	if err != nil {
@@ -66,7 +67,7 @@ func Probe(ctx context.Context, temp string, extensions []extension.File) error 
 	if err := r.probeReading(in); err != nil || !holds(extension.Log) {
 		return err
 	}
-	// There is no table, but the extension must have looked for it.
+	// There is no table, but the extension must have requested its log.
 	_ = in.Exec("FROM delta_scan(" + engine.QuoteString(decoyPrefix+"t") + ")")
 	if len(r.decoy.take()) == 0 {
 		return fmt.Errorf("%w: requests to 127.0.0.1 go elsewhere: is it missing in NO_PROXY?", ErrBreached)
@@ -94,11 +95,11 @@ func (r attackRange) probeReading(in *native.Instance) error {
 	return nil
 }
 
-// targets are the files that attacks may look for outside.
+// targets are the files outside that attacks try to read.
 var targets = map[string]string{"file.csv": "secret,1\n", "file.json": `{"secret": 1}`}
 
-// attackRange is a directory with a root that a session sees and one beside it
-// that it must not see, and the same in the network.
+// attackRange is a directory with a root that a session sees and a sibling that it must not
+// see, and the same in the network.
 type attackRange struct {
 	dir, root, outside string
 	decoy              *decoy
@@ -129,19 +130,18 @@ func newRange(ctx context.Context, temp string) (attackRange, error) {
 	return r, nil
 }
 
-// remove comes after the end of every instance that reads from the decoy.
+// remove deletes the directory and closes the decoy, after every instance that reads from it.
 func (r attackRange) remove() {
 	r.decoy.close()
 	_ = os.RemoveAll(r.dir)
 }
 
-// at is the statement of an attack in this range.
+// at returns the statement of an attack in this range.
 func (r attackRange) at(sql string) string {
 	return at(sql, r.root, r.outside, r.decoy.remote().Endpoint)
 }
 
-// trace names what is new, gone or changed outside, and what was asked for in
-// the network.
+// trace names new, missing and changed files outside, and the requests to the decoy.
 func (r attackRange) trace() (string, error) {
 	entries, err := os.ReadDir(r.outside)
 	if err != nil {

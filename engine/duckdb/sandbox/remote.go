@@ -18,7 +18,7 @@ func IsRemote(location string) bool { return strings.HasPrefix(location, remoteS
 // come in one order.
 const RemoteThreads = 4
 
-// CheckRemote refuses what could not confine a session.
+// CheckRemote refuses a Remote that could not confine a session.
 func CheckRemote(r *engine.Remote) error {
 	for _, text := range append([]string{r.Endpoint, r.Region, r.AccessKey, r.SecretKey}, r.Prefixes...) {
 		if text == "" || native.CheckText(text) != nil {
@@ -33,8 +33,8 @@ func CheckRemote(r *engine.Remote) error {
 	return nil
 }
 
-// withinRemote checks that location is one of the prefixes or lies below one.
-// Names are compared as they are, so none may have a second spelling.
+// withinRemote checks that location is one of the prefixes or below one. Names are compared as
+// they are, so none may have a second spelling.
 func withinRemote(prefixes []string, location string) (string, error) {
 	location = strings.TrimSuffix(location, "/")
 	if native.CheckText(location) == nil && PlainRemote(location) {
@@ -47,40 +47,39 @@ func withinRemote(prefixes []string, location string) (string, error) {
 	return "", RefusedLocation(location)
 }
 
-// PlainRemote reports whether location is s3://bucket with a path that every
-// reader takes as it is: no empty segment, no . and no .. in it.
+// PlainRemote reports whether location is s3://bucket with a path that every reader takes
+// literally: without empty segments, . and .. segments.
 func PlainRemote(location string) bool {
 	rest, found := strings.CutPrefix(location, remoteScheme)
 	return found && rest != "" && path.Clean("/"+rest) == "/"+rest
 }
 
-// remoteLockdown is the SQL that lets an instance read through r. It comes
-// before the lock.
+// remoteLockdown returns the SQL that lets an instance read through r. It runs before the
+// lock.
 func remoteLockdown(r *engine.Remote) []string {
 	sql := []string{
-		// A name is a name: no pattern and no query in it.
+		// An object's name is neither a pattern nor a query.
 		"SET s3_url_compatibility_mode=true",
-		// Objects that are read never change, so what is cached is not asked for
-		// again.
+		// Objects that are read never change, so the cache needs no validation.
 		"SET enable_external_file_cache=true",
 		"SET validate_external_file_cache='NO_VALIDATION'",
 		"SET enable_http_metadata_cache=true",
-		// The endpoint has tried what can be tried, and ends every request with
-		// its statement: until then patience is right.
+		// The endpoint itself retries, and ends every request with its statement; the client
+		// waits for it.
 		"SET http_retries=1",
 		"SET http_retry_wait_ms=1",
 		"SET http_timeout=3600",
 	}
-	// What the extension took from the environment when it was loaded.
+	// Settings that the extension took from the environment when it was loaded.
 	for _, name := range []string{"http_proxy", "s3_access_key_id", "s3_secret_access_key", "s3_session_token", "s3_region", "s3_endpoint"} {
 		sql = append(sql, "SET "+name+"=''")
 	}
 	return append(sql,
 		remoteSecret("session", r, r.AccessKey, r.SecretKey, r.Prefixes),
-		// Every other address leads to the endpoint as well, with a key that it
-		// refuses. Without a secret, the delta extension would ask this machine's
-		// metadata service for credentials and take the name to where it leads. So
-		// it does with s3a://, for which it looks at no secret; httpfs does.
+		// Every other address leads to the endpoint too, with a key that it refuses. Without a
+		// secret, the delta extension would request credentials from this machine's metadata
+		// service and resolve the address itself. It does so for s3a://, for which it uses no
+		// secret; httpfs uses one.
 		remoteSecret("elsewhere", r, "none", "none", []string{remoteScheme, "s3a://", "s3n://"}),
 	)
 }

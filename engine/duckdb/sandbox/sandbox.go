@@ -12,11 +12,11 @@ import (
 	"github.com/lakewarden/lakewarden/engine/duckdb/native"
 )
 
-// leaseSettings are what a session may still change after it is locked down: what
-// a statement may use, and whether the rows that it writes keep their order.
+// leaseSettings are the settings that a session may change after it is locked down: what a
+// statement may use, and whether the rows that it writes keep their order.
 var leaseSettings = []string{"memory_limit", "threads", "max_temp_directory_size", "preserve_insertion_order"}
 
-// Confines are what an instance holds and may reach.
+// Confines are the extensions of an instance and the places that it may read.
 type Confines struct {
 	Extensions []extension.File
 	// Roots are directories, real ones.
@@ -27,7 +27,7 @@ type Confines struct {
 	Temp string
 }
 
-// Locate resolves location and checks that it lies within reach.
+// Locate resolves location and checks that the instance may read it.
 func (c Confines) Locate(location string) (string, error) {
 	if c.Remote != nil && IsRemote(location) {
 		return withinRemote(c.Remote.Prefixes, location)
@@ -72,8 +72,8 @@ func open(c Confines) (*native.Instance, error) {
 	return Confine(in, c)
 }
 
-// OpenBare opens an instance that is not confined yet. It has read nothing, and all
-// of them are alike.
+// OpenBare opens an instance that is not confined yet. It has read nothing, and all of them
+// are alike.
 func OpenBare() (*native.Instance, error) {
 	config := native.BaseConfig()
 	// The files are those whose signatures were checked at start.
@@ -96,8 +96,8 @@ func Confine(in *native.Instance, c Confines) (*native.Instance, error) {
 	return in, nil
 }
 
-// lockdown is the SQL that turns a fresh instance into a sandbox. Its order
-// matters: extensions need file access, and the lock comes last.
+// lockdown returns the SQL that turns a fresh instance into a sandbox. Its order matters:
+// extensions need file access, and the lock comes last.
 func lockdown(c Confines) string {
 	var sql []string
 	for _, e := range c.Extensions {
@@ -112,8 +112,8 @@ func lockdown(c Confines) string {
 		"SET TimeZone='UTC'",
 		// Data files never change: their footers are read once.
 		"SET parquet_metadata_cache=true",
-		// What a plan or the order of groups owes to statistics of a whole file
-		// would tell of rows that are hidden.
+		// Plans and the order of groups that follow from statistics of a whole file would
+		// reveal hidden rows.
 		"SET disabled_optimizers='statistics_propagation'",
 		"SET temp_directory="+engine.QuoteString(c.Temp),
 		"SET allowed_directories="+native.QuoteList(reach),

@@ -17,20 +17,19 @@ import (
 	"github.com/lakewarden/lakewarden/engine/duckdb/sandbox"
 )
 
-// maxAttachments is how many tables a session keeps attached between two
-// statements. Each one that was read holds some threads of the Delta kernel.
+// maxAttachments is how many tables an instance keeps attached between two statements. Each
+// table that was read holds some threads of the Delta kernel.
 const maxAttachments = 32
 
-// Attachments are the attached tables of an instance. One name stands for one
-// version of one table, so an attachment never has to be refreshed.
+// Attachments are the attached tables of an instance. One name stands for one version of one
+// table, so an attachment never needs a refresh.
 //
-// Every local table is attached through a link with a plain name. From a path that
-// ends in a letter outside ASCII, the extension cuts that letter off when it
-// looks for data files, and so it would read those of another directory. DuckDB
-// follows the link before it checks the path against the roots. Remote tables
-// have no links, so such paths are refused there. So are percent signs anywhere:
-// the extension decodes them where it looks for the log, and not where it looks
-// for the data, and would mix two tables.
+// A local table is attached through a link with a plain name. From a path that ends in a
+// letter outside ASCII, the extension cuts that letter off when it lists data files, and so
+// would read those of another directory. DuckDB follows the link before it checks the path
+// against the roots. Remote tables have no links, so such paths are refused there. Percent
+// signs are refused everywhere: the extension decodes them in the path of the log but not in
+// the paths of the data, and would mix two tables.
 type Attachments struct {
 	inst  *native.Instance
 	links string
@@ -47,8 +46,7 @@ func (a *Attachments) Has(src engine.Source) bool {
 	return ok
 }
 
-// Add attaches src, whose checked location is given. The log is read when the
-// table is first used.
+// Add attaches src, whose location was checked. The log is read when the table is first used.
 func (a *Attachments) Add(src engine.Source, location string) error {
 	name := src.Database()
 	from := location
@@ -75,7 +73,7 @@ func (a *Attachments) Add(src engine.Source, location string) error {
 // Trim detaches the least recently used tables beyond the limit.
 func (a *Attachments) Trim(inUse map[string]bool) error { return a.Shrink(maxAttachments, inUse) }
 
-// Clear detaches all tables, whose threads would stay otherwise.
+// Clear detaches all tables, which also ends their threads.
 func (a *Attachments) Clear() error { return a.Shrink(0, nil) }
 
 func (a *Attachments) Shrink(limit int, inUse map[string]bool) error {
@@ -102,9 +100,9 @@ func (a *Attachments) Drop(name string) error {
 	return nil
 }
 
-// readableRemote reports whether the extension reads the log and the data at
-// location, which it takes for an address: no query, no fragment, no control
-// character, and at the end nothing that it cuts off.
+// readableRemote reports whether the extension, which parses location as an address, reads the
+// log and the data there: location has no query, fragment or control character, and does not
+// end in a character that the extension cuts off.
 func readableRemote(location string) bool {
 	return !strings.ContainsAny(location, "?#\x7f") && !strings.ContainsFunc(location, unicode.IsControl) &&
 		location[len(location)-1] < utf8.RuneSelf

@@ -6,10 +6,9 @@ import (
 	duck "github.com/duckdb/duckdb-go-bindings"
 )
 
-// castable reports whether a file's column may be read as the table's type: the
-// cast keeps every value or fails. It lets in what the Delta protocol calls type
-// widening and the spellings that writers have for one type. Fields of structs
-// are matched by name, a missing one is NULL.
+// castable reports whether a file's column may be read as the table's type: the cast keeps
+// every value or fails. It allows type widening of the Delta protocol and the different types
+// that writers use for one. Fields of structs are matched by name; a missing one is NULL.
 func castable(have, want duck.LogicalType) bool {
 	from, to := duck.GetTypeId(have), duck.GetTypeId(want)
 	switch from {
@@ -37,7 +36,7 @@ func castableScalar(from, to duck.Type) bool {
 	case from == duck.TypeDate:
 		return to == duck.TypeTimestamp
 	case isTimestamp(from):
-		// Those without a zone are in UTC, as the session is.
+		// Timestamps without a zone are in UTC, as the session is.
 		return to == duck.TypeTimestamp || to == duck.TypeTimestampTZ
 	}
 	return false
@@ -62,7 +61,7 @@ func isTimestamp(t duck.Type) bool {
 	return false
 }
 
-// castableFields wants at least one field in common, as the cast does.
+// castableFields requires at least one field in common, as the cast does.
 func castableFields(have, want duck.LogicalType) bool {
 	common := false
 	for i := range duck.StructTypeChildCount(want) {

@@ -19,14 +19,13 @@ import (
 	"github.com/lakewarden/lakewarden/engine/duckdb/native"
 )
 
-// isDeleted is the function that views of lists ask whether a row is gone, by the
-// number of the list, that of the file in it, and that of the row in the file. A
-// join with positions would promise no order of rows. The grammar of users'
-// statements does not know it.
+// isDeleted is the SQL function by which views exclude deleted rows. Its arguments are the
+// number of the list, of the file in the list and of the row in the file. A join with the
+// positions would not keep the order of rows. User statements cannot call it.
 const isDeleted = "lakewarden_is_deleted"
 
-// deletedLists are the deleted rows of the lists that an instance reads, under
-// numbers of its own. Threads of the engine look into it.
+// deletedLists holds the deleted rows of the lists that an instance reads, by numbers that it
+// assigns. DuckDB's threads read it.
 type deletedLists struct {
 	handle cgo.Handle // zero until the engine knows the function
 
@@ -35,10 +34,10 @@ type deletedLists struct {
 	rows map[int64]map[uint32]*deletion.Rows
 }
 
-// maxFileNumber is the greatest number that a file of a list can have.
+// maxFileNumber is the greatest number of a file in a list.
 const maxFileNumber = 1<<31 - 1
 
-// add decodes the deleted rows of a list and numbers them.
+// add decodes the deleted rows of a list and returns its number.
 func (d *deletedLists) add(in *native.Instance, deleted []engine.DeletedRows) (int64, error) {
 	files := make(map[uint32]*deletion.Rows, len(deleted))
 	for _, rows := range deleted {
@@ -48,7 +47,7 @@ func (d *deletedLists) add(in *native.Instance, deleted []engine.DeletedRows) (i
 		}
 		files[uint32(rows.File)] = set
 	}
-	// Few instances read such tables: the others do without the function.
+	// Few instances read such tables; the function is registered on first use.
 	if d.handle == 0 {
 		if err := d.register(in); err != nil {
 			return 0, err
@@ -77,7 +76,7 @@ func (d *deletedLists) of(list int64) (files map[uint32]*deletion.Rows, ok bool)
 	return files, ok
 }
 
-// close forgets everything. The instance is closed already.
+// close releases the handle. The instance is closed already.
 func (d *deletedLists) close() {
 	if d.handle != 0 {
 		d.handle.Delete()
@@ -85,7 +84,7 @@ func (d *deletedLists) close() {
 	}
 }
 
-// register makes the function known to the engine.
+// register registers the function.
 func (d *deletedLists) register(in *native.Instance) error {
 	f := duck.CreateScalarFunction()
 	defer duck.DestroyScalarFunction(&f)
@@ -99,7 +98,7 @@ func (d *deletedLists) register(in *native.Instance) error {
 	defer duck.DestroyLogicalType(&result)
 	duck.ScalarFunctionSetReturnType(f, result)
 	handle := cgo.NewHandle(d)
-	// The engine keeps a pointer to C memory, which it frees with the function.
+	// DuckDB holds a pointer to C memory, which it frees with the function.
 	kept := C.malloc(C.size_t(unsafe.Sizeof(handle)))
 	*(*cgo.Handle)(kept) = handle
 	duck.ScalarFunctionSetExtraInfo(f, kept, C.free)
@@ -112,13 +111,13 @@ func (d *deletedLists) register(in *native.Instance) error {
 	return nil
 }
 
-// notDeleted is the condition on the rows of a scan.
+// notDeleted returns the SQL condition that a row of the scan is not deleted.
 func notDeleted(list int64) string {
 	return "NOT system.main." + isDeleted + "(" + strconv.FormatInt(list, 10) + "::BIGINT, f." + fileIndex + "::UINTEGER, f." + fileRow + ")"
 }
 
-// lakewardenIsDeleted answers for a chunk of rows, whose columns are flat. A list
-// that is not known any more is an error: its rows must not come back.
+// lakewardenIsDeleted computes [isDeleted] for a chunk of rows, whose columns are flat. A list
+// that was dropped is an error: its deleted rows must not reappear.
 //
 //export lakewardenIsDeleted
 func lakewardenIsDeleted(info, input, output unsafe.Pointer) {

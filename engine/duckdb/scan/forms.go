@@ -9,10 +9,10 @@ import (
 	"github.com/lakewarden/lakewarden/engine/duckdb/native"
 )
 
-// fileForm is a schema that some files of a list have.
+// fileForm is a schema that some files of a list share.
 type fileForm struct {
 	root *fileNode
-	// files are their numbers in the list.
+	// files are the numbers of the files in the list.
 	files []int
 }
 
@@ -25,14 +25,13 @@ type fileNode struct {
 	children []*fileNode
 }
 
-// schemaRow is a row of what the engine says of a schema, which stands there depth
-// first.
+// schemaRow is a row of DuckDB's description of a schema, which lists elements depth first.
 type schemaRow struct {
 	fileNode
 	parts int
 }
 
-// formsOf are the schemas of the scan's files.
+// formsOf returns the different schemas of the scan's files.
 func (v *Views) formsOf(s *fileScan) ([]fileForm, error) {
 	rows := map[string][]schemaRow{}
 	texts := map[string]*strings.Builder{}
@@ -83,7 +82,8 @@ func (v *Views) formsOf(s *fileScan) ([]fileForm, error) {
 	return slices.Clip(forms), nil
 }
 
-// tree takes the first element with all below it, nil where rows are missing.
+// tree builds the first element with everything below it, and returns the rows that follow;
+// nil if rows are missing.
 func tree(rows []schemaRow) (*fileNode, []schemaRow) {
 	if len(rows) == 0 {
 		return nil, nil
@@ -99,7 +99,7 @@ func tree(rows []schemaRow) (*fileNode, []schemaRow) {
 	return &node, rest
 }
 
-// element is the element of a list as the engine takes it, nil for none: a repeated
+// element returns the element of a list as DuckDB reads it, nil if there is none: a repeated
 // group of one child is that child.
 func (n *fileNode) element() *fileNode {
 	if !n.repeated {
@@ -114,7 +114,7 @@ func (n *fileNode) element() *fileNode {
 	return n
 }
 
-// entry are key and value of a map, nil for none.
+// entry returns key and value of a map, nil if there are none.
 func (n *fileNode) entry() (key, value *fileNode) {
 	if !n.repeated {
 		if len(n.children) != 1 {

@@ -2,47 +2,44 @@ package scan
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 
 	duck "github.com/duckdb/duckdb-go-bindings"
 
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/duckdb/native"
-	"github.com/lakewarden/lakewarden/engine/duckdb/variant"
 )
 
-// The engine finds columns by field id, and members of structs by name only; and it
-// reads no file that has none of a struct's members. So where files may have members
-// under other names, or other ones, they are looked into, and the engine is told a
-// type of the column that has whatever name a member goes by in some file. The values
-// of the table's members are taken out of that.
+// DuckDB finds columns by field id but members of structs only by name, and it cannot read a
+// file that has none of a struct's members. So if files may have members under other names, or
+// different members, the schema of every file is inspected, and DuckDB is given a column type
+// with every name that a member has in some file. The values of the table's members are
+// extracted from that.
 //
-// A variant is a group in a file, which may be marked as a variant or not. The engine
-// reads an unmarked group as a struct, and makes a variant of that struct if it is told
-// that the column is a variant. So the files are looked into for variants too.
+// A variant is a group in a file, which may be marked as a variant or not. DuckDB reads an
+// unmarked group as a struct, and as a variant of that struct if the column's type is VARIANT.
+// So files are inspected for variants too.
 
-// part is a nested column, or a part of one, with what the files have for it.
+// part is a nested column, or a part of one, with the forms it has in files.
 type part struct {
 	kind duck.Type
-	// scalar is the SQL type of what has no parts, scale that of a decimal.
+	// scalar is the SQL type of a part without children; scale is that of a decimal.
 	scalar string
 	scale  uint8
-	// stored and name are the names of a member by the log and in the table.
+	// stored and name are the names of a member in the log and in the table.
 	stored, name string
 	id           int
 	// children are members, the element, or key and value.
 	children []*part
-	// called are the names that a member has in files, with the files.
+	// called holds the names that a member has in files, with the files.
 	called []fileName
-	// others are members of files that are none of the table's, one for each file
-	// that has nothing but such.
+	// others holds, for each file without any of the table's members, one of its members.
 	others []string
-	// taken says which member a name of a file's member stands for, by its lower case:
-	// -1 is none of the table's. ambiguous are those that stand for several.
+	// taken maps the name of a file's member, in lower case, to the member of the table that
+	// it is, -1 for none. ambiguous holds the names of several members.
 	taken     map[string]int
 	ambiguous map[string]bool
-	// foreign are the types under names of members that are none of the table's.
+	// foreign holds the types of members that the table does not have, by name.
 	foreign map[string][]string
 	// void reports that the part is NULL, whatever files hold.
 	void bool
@@ -55,9 +52,9 @@ type fileName struct {
 	files []int
 }
 
-// lookInside makes the scan read the nested columns of all its files, whose members
-// may have several names, if it is to.
-func (v *Views) lookInside(s *fileScan) error {
+// inspect prepares the scan of nested columns whose members may have several names, by the
+// schemas of all files, if the list asks for it.
+func (v *Views) inspect(s *fileScan) error {
 	if s.parts == nil {
 		return nil
 	}
@@ -91,7 +88,7 @@ func (v *Views) lookInside(s *fileScan) error {
 		return err
 	}
 	for _, form := range forms {
-		if err := v.lookAt(s, form); err != nil {
+		if err := v.inspectForm(s, form); err != nil {
 			return err
 		}
 	}
@@ -108,7 +105,7 @@ func (v *Views) lookInside(s *fileScan) error {
 	return nil
 }
 
-// partOf is what is known of the inside of a column, nil without.
+// partOf returns the nested column with the given number, nil if it was not inspected.
 func (s *fileScan) partOf(i int) *part {
 	if s.inside == nil {
 		return nil
@@ -116,8 +113,8 @@ func (s *fileScan) partOf(i int) *part {
 	return s.inside[i]
 }
 
-// lookAt takes in what files of one form have.
-func (v *Views) lookAt(s *fileScan, form fileForm) error {
+// inspectForm records the members in files of one form.
+func (v *Views) inspectForm(s *fileScan, form fileForm) error {
 	d, err := v.inst.Describe("SELECT * FROM " + ReadParquet(s.paths[form.files[0]:form.files[0]+1], s.options))
 	if err != nil {
 		return err
@@ -133,7 +130,7 @@ func (v *Views) lookAt(s *fileScan, form fileForm) error {
 		at := slices.IndexFunc(form.root.children, func(n *fileNode) bool {
 			return s.ids != nil && n.hasID && n.id == s.ids[i] || s.ids == nil && strings.EqualFold(n.name, s.stored[i].Name)
 		})
-		if at >= 0 && !p.meet(form.root.children[at], d.Types[at], form.files, s.ids != nil) {
+		if at >= 0 && !p.accept(form.root.children[at], d.Types[at], form.files, s.ids != nil) {
 			return fileSchemaError("column " + s.inFile[i].Name + " is " + native.TypeName(d.Types[at]) + " in a file, and " +
 				s.inFile[i].Type + " in the table")
 		}
@@ -141,8 +138,8 @@ func (v *Views) lookAt(s *fileScan, form fileForm) error {
 	return nil
 }
 
-// newPart has the shape of a column's type in the log and in the table, which differ
-// in the names of members.
+// newPart returns the shape of a column from its types in the log and in the table, which
+// differ only in the names of members; false if they differ in more.
 func newPart(stored, table duck.LogicalType, ids []engine.FieldID) (*part, bool) {
 	p := &part{kind: duck.GetTypeId(stored), taken: map[string]int{}, ambiguous: map[string]bool{}, foreign: map[string][]string{}}
 	switch p.kind {
@@ -194,7 +191,7 @@ func newPart(stored, table duck.LogicalType, ids []engine.FieldID) (*part, bool)
 	return p, p.scalar == native.TypeName(table)
 }
 
-// isPlain reports whether the values that the engine reads need no conversion.
+// isPlain reports whether the values that DuckDB reads need no conversion.
 func (p *part) isPlain() bool {
 	return p.kind != duck.TypeStruct && p.kind != duck.TypeVariant &&
 		!slices.ContainsFunc(p.children, func(c *part) bool { return !c.isPlain() })
@@ -205,9 +202,9 @@ func (p *part) hasVariants() bool {
 	return p.kind == duck.TypeVariant || slices.ContainsFunc(p.children, (*part).hasVariants)
 }
 
-// meet takes in what some files have for the part: a node of their schema, which the
-// engine reads as a type. It is false where that cannot be read as the table's.
-func (p *part) meet(node *fileNode, have duck.LogicalType, files []int, byID bool) bool {
+// accept records the form of the part in some files: a node of their schema, which DuckDB
+// reads with type have. It returns false if that cannot be read as the table's type.
+func (p *part) accept(node *fileNode, have duck.LogicalType, files []int, byID bool) bool {
 	if p.kind == duck.TypeVariant && slices.Contains(wrappedVariants, native.TypeName(have)) {
 		p.wrapped = append(p.wrapped, files...)
 		return true
@@ -220,17 +217,17 @@ func (p *part) meet(node *fileNode, have duck.LogicalType, files []int, byID boo
 	}
 	switch p.kind {
 	case duck.TypeList:
-		return p.children[0].meetChild(node.element(), duck.ListTypeChildType(have), files, byID)
+		return p.children[0].acceptChild(node.element(), duck.ListTypeChildType(have), files, byID)
 	case duck.TypeMap:
 		key, value := node.entry()
-		return p.children[0].meetChild(key, duck.MapTypeKeyType(have), files, byID) &&
-			p.children[1].meetChild(value, duck.MapTypeValueType(have), files, byID)
+		return p.children[0].acceptChild(key, duck.MapTypeKeyType(have), files, byID) &&
+			p.children[1].acceptChild(value, duck.MapTypeValueType(have), files, byID)
 	}
-	return p.meetMembers(node, have, files, byID)
+	return p.acceptMembers(node, have, files, byID)
 }
 
-// wrappedVariants are the types that the engine reads for a variant from a file that
-// does not mark it as one.
+// wrappedVariants are the types with which DuckDB reads a variant from a file that does not
+// mark it.
 var wrappedVariants = []string{`STRUCT(metadata BLOB, "value" BLOB)`, `STRUCT("value" BLOB, metadata BLOB)`}
 
 // takes is [castable] for a scalar.
@@ -242,13 +239,13 @@ func (p *part) takes(have duck.LogicalType) bool {
 	return p.kind == from || castableScalar(from, p.kind)
 }
 
-// meetChild is [part.meet] for types that it destroys.
-func (p *part) meetChild(node *fileNode, have duck.LogicalType, files []int, byID bool) bool {
+// acceptChild is [part.accept] for a type that it destroys.
+func (p *part) acceptChild(node *fileNode, have duck.LogicalType, files []int, byID bool) bool {
 	defer duck.DestroyLogicalType(&have)
-	return node != nil && p.meet(node, have, files, byID)
+	return node != nil && p.accept(node, have, files, byID)
 }
 
-func (p *part) meetMembers(node *fileNode, have duck.LogicalType, files []int, byID bool) bool {
+func (p *part) acceptMembers(node *fileNode, have duck.LogicalType, files []int, byID bool) bool {
 	if int(duck.StructTypeChildCount(have)) != len(node.children) || len(node.children) == 0 {
 		return false
 	}
@@ -270,10 +267,10 @@ func (p *part) meetMembers(node *fileNode, have duck.LogicalType, files []int, b
 			continue
 		}
 		found = true
-		if !p.children[at].meetChild(n, duck.StructTypeChildType(have, duck.IdxT(i)), files, byID) {
+		if !p.children[at].acceptChild(n, duck.StructTypeChildType(have, duck.IdxT(i)), files, byID) {
 			return false
 		}
-		p.children[at].isCalled(name, files)
+		p.children[at].addName(name, files)
 	}
 	if !found {
 		p.others = append(p.others, duck.StructTypeChildName(have, 0))
@@ -281,142 +278,12 @@ func (p *part) meetMembers(node *fileNode, have duck.LogicalType, files []int, b
 	return true
 }
 
-// isCalled notes the name of a member in some files.
-func (p *part) isCalled(name string, files []int) {
+// addName records the name of a member in some files.
+func (p *part) addName(name string, files []int) {
 	at := slices.IndexFunc(p.called, func(f fileName) bool { return strings.EqualFold(f.name, name) })
 	if at < 0 {
 		p.called = append(p.called, fileName{name, slices.Clone(files)})
 		return
 	}
 	p.called[at].files = append(p.called[at].files, files...)
-}
-
-// typeText is the type that the engine is told: that of every name which stands for a
-// member in some file. It is false where one name would need two types.
-func (p *part) typeText() (string, bool) {
-	texts := make([]string, len(p.children))
-	for i, c := range p.children {
-		text, ok := c.typeText()
-		if !ok {
-			return "", false
-		}
-		texts[i] = text
-	}
-	switch p.kind {
-	case duck.TypeList:
-		return texts[0] + "[]", true
-	case duck.TypeMap:
-		return "MAP(" + texts[0] + ", " + texts[1] + ")", true
-	case duck.TypeStruct:
-		return p.structText(texts)
-	}
-	return p.scalar, true
-}
-
-func (p *part) structText(texts []string) (string, bool) {
-	var items []string
-	types := map[string]string{}
-	add := func(name, typ string) bool {
-		lower := strings.ToLower(name)
-		if have, known := types[lower]; known {
-			return have == typ
-		}
-		types[lower] = typ
-		items = append(items, engine.QuoteIdent(name)+" "+typ)
-		return true
-	}
-	for i, c := range p.children {
-		for _, f := range c.called {
-			other := func(typ string) bool { return typ != texts[i] }
-			if !add(f.name, texts[i]) || slices.ContainsFunc(p.foreign[strings.ToLower(f.name)], other) {
-				return "", false
-			}
-		}
-	}
-	// One member is enough for the engine to read a file, and every value has a text.
-	for _, name := range p.others {
-		if _, known := types[strings.ToLower(name)]; !known {
-			add(name, "VARCHAR")
-		}
-	}
-	if len(items) == 0 { // no file has the column
-		for i, c := range p.children {
-			add(c.stored, texts[i])
-		}
-	}
-	return "STRUCT(" + strings.Join(items, ", ") + ")", true
-}
-
-// value is SQL for the table's value, given what the engine reads. depth is that of
-// the lambda around it.
-func (p *part) value(read string, depth int) string {
-	if p.isPlain() {
-		return read
-	}
-	v := "v" + strconv.Itoa(depth)
-	switch p.kind {
-	case duck.TypeVariant:
-		return variant.SQL(read, inFiles(p.wrapped))
-	case duck.TypeList:
-		return "list_transform(" + read + ", lambda " + v + ": " + p.children[0].value(v, depth+1) + ")"
-	case duck.TypeMap:
-		entry := "{'key': " + p.children[0].value(v+".key", depth+1) + ", 'value': " + p.children[1].value(v+".value", depth+1) + "}"
-		return unlessNull(read, "map_from_entries(list_transform(map_entries("+read+"), lambda "+v+": "+entry+"))")
-	}
-	items := make([]string, len(p.children))
-	for i, c := range p.children {
-		items[i] = engine.QuoteString(c.name) + ": " + p.member(c, read, depth)
-	}
-	return unlessNull(read, "{"+strings.Join(items, ", ")+"}")
-}
-
-// member is the value of a member of a struct. Where its name alone does not say which
-// one it is, the file does.
-func (p *part) member(c *part, read string, depth int) string {
-	extract := func(name string) string {
-		return c.value("struct_extract("+read+", "+engine.QuoteString(name)+")", depth)
-	}
-	if len(c.called) == 0 {
-		return "NULL::" + c.tableType()
-	}
-	if only := c.called[0].name; len(c.called) == 1 && !p.ambiguous[strings.ToLower(only)] {
-		return extract(only)
-	}
-	var b strings.Builder
-	b.WriteString("CASE")
-	for _, f := range c.called {
-		b.WriteString(" WHEN " + inFiles(f.files) + " THEN " + extract(f.name))
-	}
-	return b.String() + " ELSE NULL END"
-}
-
-// inFiles returns SQL for the condition that a row is in one of the files.
-func inFiles(files []int) string {
-	if len(files) == 0 {
-		return "false"
-	}
-	numbers := make([]string, len(files))
-	for i, n := range files {
-		numbers[i] = strconv.Itoa(n)
-	}
-	return "f." + fileIndex + "::BIGINT IN (" + strings.Join(numbers, ", ") + ")"
-}
-
-// tableType is the type of the part in the table.
-func (p *part) tableType() string {
-	switch p.kind {
-	case duck.TypeList:
-		return p.children[0].tableType() + "[]"
-	case duck.TypeMap:
-		return "MAP(" + p.children[0].tableType() + ", " + p.children[1].tableType() + ")"
-	case duck.TypeStruct:
-		items := make([]string, len(p.children))
-		for i, c := range p.children {
-			items[i] = engine.QuoteIdent(c.name) + " " + c.tableType()
-		}
-		return "STRUCT(" + strings.Join(items, ", ") + ")"
-	case duck.TypeVariant:
-		return "VARCHAR"
-	}
-	return p.scalar
 }

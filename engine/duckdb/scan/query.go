@@ -9,11 +9,11 @@ import (
 	"github.com/lakewarden/lakewarden/engine/duckdb/native"
 )
 
-// fileQuery is the SELECT that reads a list of files as the table that they
-// are. It opens the first file.
+// fileQuery returns the SELECT that reads a list of files as the table they belong to. It
+// opens the first file.
 //
-// deleted is the number of the list's deleted rows, zero for a list without any;
-// whoever keeps the query drops them when it is gone.
+// deleted is the number of the list of deleted rows, zero for none; the caller drops that list
+// together with the query.
 func (v *Views) fileQuery(l *engine.FileList, location string) (query string, deleted int64, err error) {
 	scan, err := newFileScan(l, location)
 	if err != nil {
@@ -39,7 +39,7 @@ func (v *Views) fileQuery(l *engine.FileList, location string) (query string, de
 	return scan.query() + " WHERE " + notDeleted(deleted), deleted, nil
 }
 
-// emptyQuery has the columns and no row.
+// emptyQuery returns a query with the given columns and no row.
 func emptyQuery(columns []engine.Column) string {
 	items := make([]string, len(columns))
 	for i, c := range columns {
@@ -48,36 +48,34 @@ func emptyQuery(columns []engine.Column) string {
 	return "SELECT " + strings.Join(items, ", ") + " WHERE false"
 }
 
-// fileScan is a list of files on its way to a query.
+// fileScan is a list of files that becomes a query.
 type fileScan struct {
 	columns []engine.Column
 	uniform bool
 	groups  []fileGroup
-	// paths are those of all groups, in order.
+	// paths are the paths of all groups, in order.
 	paths []string
-	// inFile are the columns that files hold, the others are constants of
-	// their group. stored are the same as files hold them, and value how the one
-	// comes out of the other, where it is named.
+	// inFile are the columns that files hold; the others are constants of their group. stored
+	// are the same columns as they are in files. value, if renamed is true, is SQL for the
+	// table's value of each.
 	inFile    []engine.Column
 	stored    []engine.Column
 	value     []string
 	positions engine.PositionColumns
 	// widened names the columns whose files may hold a narrower type.
 	widened []string
-	// ids are the field ids of the columns of stored in files, where those are not
-	// found by name.
+	// ids are the field ids of stored, if columns are found by id.
 	ids []int
-	// parts are what the columns of stored hold, and literal the paths as they are,
-	// where files are looked into; inside then is what that came to, nil for columns
-	// without members.
+	// parts are the members of stored, and literal the unescaped paths, if files are to be
+	// inspected. inside is the result, nil for columns without members.
 	parts   [][]engine.FieldID
 	literal []string
 	inside  []*part
-	// deletes says that some rows of the files are gone.
+	// deletes reports whether the list has deleted rows.
 	deletes bool
 	// options are the named arguments of read_parquet.
 	options string
-	// renamed says that the options name the columns in the order of inFile.
+	// renamed reports whether the options name the columns in the order of inFile.
 	renamed bool
 }
 
@@ -140,8 +138,8 @@ func newFileScan(l *engine.FileList, location string) (*fileScan, error) {
 	return s, s.check(len(constant))
 }
 
-// check refuses groups that do not all have values for the same columns, and names
-// that stand for two columns.
+// check refuses groups with values for different columns, and names that stand for two
+// columns.
 func (s *fileScan) check(constants int) error {
 	for _, c := range positionColumns(s.positions) {
 		if hasColumn(s.columns, c.Name) || strings.EqualFold(s.positions.File, s.positions.Row) {
@@ -159,12 +157,12 @@ func (s *fileScan) check(constants int) error {
 	return nil
 }
 
-// lookupFiles is how many files may find their partition values in a constant
-// list, which every access copies.
+// lookupFiles is the largest number of files whose partition values are a constant list. Every
+// access copies the list.
 const lookupFiles = 32
 
-// query reads the files in their order: it has no join, whose order of rows is
-// nobody's promise.
+// query returns SQL that reads the files in their order. It has no join, which would not keep
+// that order.
 func (s *fileScan) query() string {
 	items := make([]string, 0, len(s.columns)+2)
 	for _, c := range s.columns {
@@ -199,11 +197,11 @@ func (s *fileScan) needsIndex() bool {
 	return s.deletes || len(s.widened) > 0 || s.positions != (engine.PositionColumns{}) || len(s.groups) > 1 && len(s.columns) > len(s.inFile)
 }
 
-// columnName is what the query calls a column of files, where the columns' own
-// names would hide something.
+// columnName is the query's own name for a column, used if the column's name would hide a
+// position column.
 func columnName(i int) string { return "c" + strconv.Itoa(i) }
 
-// positionColumns are those of p, if it asks for any.
+// positionColumns returns the columns of p, nil if p is zero.
 func positionColumns(p engine.PositionColumns) []engine.Column {
 	if p == (engine.PositionColumns{}) {
 		return nil
@@ -211,9 +209,9 @@ func positionColumns(p engine.PositionColumns) []engine.Column {
 	return []engine.Column{{Name: p.File, Type: "UINTEGER"}, {Name: p.Row, Type: "BIGINT"}}
 }
 
-// lookup is the value of a partition column by the number of the file, given
-// those of some files from number first on. Rows come from one file at a time, so
-// of the halves of a longer list only one is looked at.
+// lookup returns SQL for a partition column by the number of the file. values are those of the
+// files from number first on. Rows come from one file at a time, so a long list is searched by
+// halves.
 func lookup(c engine.Column, values []string, first int) string {
 	switch middle := len(values) / 2; {
 	case !slices.ContainsFunc(values, func(v string) bool { return v != values[0] }):
@@ -226,7 +224,7 @@ func lookup(c engine.Column, values []string, first int) string {
 	}
 }
 
-// values are those of a partition column as literals, one for each file.
+// values returns the values of a partition column as literals, one for each file.
 func (s *fileScan) values(c engine.Column) []string {
 	values := make([]string, 0, len(s.paths))
 	for _, g := range s.groups {
@@ -237,8 +235,8 @@ func (s *fileScan) values(c engine.Column) []string {
 	return values
 }
 
-// allValues casts the values of every group: one that is none of its type must
-// not become an error of whichever statement looks at it. Without any it is "".
+// allValues returns a SELECT that casts the partition values of all groups, "" if there are
+// none. A value that is not of its column's type must fail here and not in a later statement.
 func (s *fileScan) allValues() string {
 	var items []string
 	for _, c := range s.columns {
@@ -256,8 +254,8 @@ func typedList(c engine.Column, values []string) string {
 	return "[" + strings.Join(values, ", ") + "]::" + c.Type + "[]"
 }
 
-// Literal is a partition value, to be cast to the type of its column. The text of a
-// statement ends at a NUL, which a value can hold.
+// Literal returns a partition value as SQL text, to be cast to its column's type. A NUL, which
+// would end the statement's text, is written as chr(0).
 func Literal(value *string) string {
 	if value == nil {
 		return "NULL"

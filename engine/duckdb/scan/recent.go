@@ -6,8 +6,8 @@ import (
 	"github.com/hashicorp/golang-lru/v2/simplelru"
 )
 
-// newRecent returns a map that knows in which order its entries were last used. Its
-// owner removes them.
+// newRecent returns a map that records the order of use of its entries. Its owner removes
+// them.
 func newRecent[V any]() *simplelru.LRU[string, V] {
 	recent, _ := simplelru.NewLRU[string, V](math.MaxInt, nil) // fails at size 0 only
 	return recent

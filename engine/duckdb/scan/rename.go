@@ -10,9 +10,9 @@ import (
 	"github.com/lakewarden/lakewarden/engine/duckdb/native"
 )
 
-// rename is SQL that gives the members of value, which is of type have, the names
-// that they have in type want. It is value itself when no name differs, and false
-// when something else does. depth is that of the lambda around it.
+// rename returns SQL that gives the members of value, of type have, the names that they have
+// in type want; it is value itself if no name differs. It returns false if the types differ in
+// more than names. depth is that of the enclosing lambda.
 func rename(value string, have, want duck.LogicalType, depth int) (string, bool) {
 	if native.TypeName(have) == native.TypeName(want) {
 		return value, true
@@ -60,7 +60,7 @@ func renameChild(value string, have, want duck.LogicalType, depth int) (string, 
 	return rename(value, have, want, depth)
 }
 
-// unlessNull keeps a NULL one: its members would make a value.
+// unlessNull returns SQL that is NULL if value is: a value made of its members would not be.
 func unlessNull(value, made string) string {
 	return "CASE WHEN " + value + " IS NULL THEN NULL ELSE " + made + " END"
 }

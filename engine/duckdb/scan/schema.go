@@ -9,15 +9,14 @@ import (
 	"github.com/lakewarden/lakewarden/engine/duckdb/native"
 )
 
-// bindFiles looks at the first file and completes the scan's options.
+// bindFiles inspects the first file and completes the scan's options.
 //
-// Files that hold the table's columns as they are need no more: DuckDB takes
-// the columns of the first one and casts those of the others, by name. In all
-// other cases it is told the columns, and casts each file's to them; a column
-// that a file lacks is NULL.
+// If the files hold the table's columns unchanged, DuckDB takes the columns of the first file
+// and casts those of the others, by name. Otherwise it is given the columns, and casts each
+// file's to them; a column that a file lacks is NULL.
 func (v *Views) bindFiles(s *fileScan) error {
-	// Writers of old leave texts unmarked, which DuckDB then takes for bytes. The parts of
-	// variants are bytes.
+	// Old writers do not mark texts, which DuckDB then reads as bytes. The parts of variants
+	// are bytes.
 	if types := typesOf(s.stored); !strings.Contains(types, "BLOB") && !strings.Contains(types, "VARIANT") {
 		s.options += ", binary_as_string=true"
 	}
@@ -31,13 +30,13 @@ func (v *Views) bindFiles(s *fileScan) error {
 	if (s.uniform || len(s.paths) == 1) && !s.renamed && first.Holds(s.inFile) {
 		return nil
 	}
-	if err := v.lookInside(s); err != nil {
+	if err := v.inspect(s); err != nil {
 		return err
 	}
 	if err := v.fit(first, s); err != nil {
 		return err
 	}
-	// Without a look at a file DuckDB could only guess how many rows there are.
+	// Without the number of rows of a file DuckDB would guess the cardinality.
 	rows, err := v.inst.Int64s("SELECT num_rows::BIGINT FROM system.main.parquet_file_metadata(" + native.QuoteList(s.paths[:1]) + ")")
 	if err != nil {
 		return err
@@ -51,8 +50,8 @@ func (v *Views) bindFiles(s *fileScan) error {
 	return nil
 }
 
-// fileIndex and fileRow are the names under which DuckDB gives the number of a
-// row's file and that of the row in it, unless a column that it reads has the name.
+// fileIndex and fileRow are DuckDB's names for the number of a row's file and of the row in
+// it, unless a column that it reads has the name.
 const (
 	fileIndex = "file_index"
 	fileRow   = "file_row_number"
@@ -60,8 +59,8 @@ const (
 
 func hides(has func(name string) bool) bool { return has(fileIndex) || has(fileRow) }
 
-// fit checks that no column of the file would be changed by the cast to the type
-// that files should have, and finds how the table's columns come out of those.
+// fit checks that the cast to the types in files would change no column of the first file, and
+// sets the SQL by which the table's columns follow from those.
 func (v *Views) fit(first *native.Description, s *fileScan) error {
 	if len(s.stored) == 0 {
 		return nil
@@ -108,8 +107,8 @@ func (v *Views) fit(first *native.Description, s *fileScan) error {
 	return nil
 }
 
-// storedNames are the names that the first file has for the columns, "" where it
-// has no such column.
+// storedNames returns the names of the columns in the first file, "" for a column that it
+// lacks.
 func (v *Views) storedNames(s *fileScan) ([]string, error) {
 	names := make([]string, len(s.stored))
 	if s.ids == nil {
@@ -128,7 +127,7 @@ func (v *Views) storedNames(s *fileScan) ([]string, error) {
 	return names, err
 }
 
-// Schema tells DuckDB the columns.
+// schema returns the columns as an option of read_parquet.
 func (s *fileScan) schema() string {
 	items := make([]string, 0, len(s.stored)+1)
 	for i, c := range s.stored {

@@ -11,18 +11,18 @@ import (
 	"github.com/lakewarden/lakewarden/engine/duckdb/variant"
 )
 
-// maxViews is how many lists of files an instance keeps between two
-// statements. A list costs the memory of its view's text and no thread.
+// maxViews is how many lists of files an instance keeps between two statements. A list costs
+// the memory of its view's text and no thread.
 const maxViews = 256
 
-// Views are the lists of files that an instance can read, each as a view.
-// Their names are content addresses, so an equal name is an equal list.
+// Views are the lists of files that an instance can read, each as a view. Their names are
+// content addresses, so equal names mean equal lists.
 type Views struct {
 	inst *native.Instance
-	// Names maps the name of a view to the number of its deleted rows, 0 for none.
+	// names maps the name of a view to the number of its deleted rows, 0 for none.
 	names   *simplelru.LRU[string, int64]
 	deleted deletedLists
-	// variants reports whether [variantFunction] is registered.
+	// variants reports whether the function for variants is registered.
 	variants bool
 }
 
@@ -36,13 +36,13 @@ func (v *Views) Has(src engine.Source) bool {
 	return ok
 }
 
-// Add makes the view of src, whose checked location is given.
+// Add creates the view of src, whose location was checked.
 func (v *Views) Add(src engine.Source, location string) error {
 	query, deleted, err := v.fileQuery(src.Files, location)
 	if err != nil {
 		return fileFailure(err)
 	}
-	// A view that stands unremembered, after an interrupt, is made again.
+	// An interrupt can leave a view behind that names does not hold.
 	if err := v.inst.ExecOne("CREATE OR REPLACE TEMP VIEW " + engine.QuoteIdent(src.Database()) + " AS " + query); err != nil {
 		v.deleted.drop(deleted)
 		return fileFailure(err)
@@ -51,7 +51,7 @@ func (v *Views) Add(src engine.Source, location string) error {
 	return nil
 }
 
-// forget lets go of a view that is gone, or is made again before it is read.
+// forget removes a view from names. The view was dropped, or is replaced before it is read.
 func (v *Views) forget(name string) {
 	if deleted, ok := v.names.Peek(name); ok {
 		v.deleted.drop(deleted)
@@ -59,22 +59,23 @@ func (v *Views) forget(name string) {
 	v.names.Remove(name)
 }
 
-// Trim drops the least recently used views once there are too many, and then some
-// more: many at a time cost little more than one.
+// Trim drops the least recently used views if there are too many, more than necessary:
+// dropping many at once costs little more than dropping one.
 func (v *Views) Trim(inUse map[string]bool) error {
 	if len(excess(v.names, maxViews, inUse)) == 0 {
 		return nil
 	}
 	var sql strings.Builder
 	for _, name := range excess(v.names, maxViews*3/4, inUse) {
-		// Forgotten before it is gone: one that stands unremembered is made again.
+		// A view that is forgotten and still exists is replaced; the reverse would be an
+		// error.
 		v.forget(name)
 		sql.WriteString("DROP VIEW IF EXISTS temp.main." + engine.QuoteIdent(name) + ";")
 	}
 	return v.inst.Exec(sql.String())
 }
 
-// Drop forgets a view if there is one.
+// Drop drops the view with the given name if it exists.
 func (v *Views) Drop(name string) error {
 	if !v.names.Contains(name) {
 		return nil
@@ -89,7 +90,7 @@ func (v *Views) Drop(name string) error {
 // Close releases what the views hold. The instance is closed already.
 func (v *Views) Close() { v.deleted.close() }
 
-// registerVariants registers [variantFunction] once.
+// registerVariants registers the function for variants once.
 func (v *Views) registerVariants() error {
 	if v.variants {
 		return nil
@@ -99,8 +100,8 @@ func (v *Views) registerVariants() error {
 	return err
 }
 
-// fileFailure is an error about SQL that the caller has never seen: it has no
-// position there, and names and types that do not resolve are the files' fault.
+// fileFailure returns err as an error about data files: the caller never saw the SQL, so it
+// has no position in it, and names and types that do not resolve are the fault of the files.
 func fileFailure(err error) error {
 	e := native.AsError(err)
 	if e == nil {
@@ -118,8 +119,8 @@ func fileSchemaError(text string) *engine.Error {
 	return &engine.Error{Kind: engine.KindIO, Class: native.ClassFileSchema, Position: -1, Text: native.Clip(text)}
 }
 
-// filePath is the path of a file of a list as DuckDB takes it. It must stay
-// below the location, by name; what links do is the sandbox's matter.
+// filePath returns the path of a file of a list for DuckDB. By name it must stay below
+// location; the sandbox checks where links lead.
 func filePath(location, path string) (string, error) {
 	if err := native.CheckText(path); err != nil {
 		return "", refusedPath(path)
@@ -140,9 +141,9 @@ func filePath(location, path string) (string, error) {
 
 var globPlain = strings.NewReplacer("*", "[*]", "?", "[?]", "[", "[[]")
 
-// GlobEscape makes DuckDB take path as it is: it would read all the files that
-// match it as a pattern. Inside brackets a character stands for itself. Nothing
-// makes a backslash do so in a pattern, and such a path is refused.
+// GlobEscape escapes path for DuckDB, which would read all files that match it as a pattern.
+// Inside brackets a character stands for itself. A backslash in a pattern cannot be escaped,
+// so such a path is refused.
 func GlobEscape(path string) (string, error) {
 	plain := globPlain.Replace(path)
 	if plain != path && strings.Contains(path, `\`) {

@@ -13,9 +13,9 @@ import (
 	"github.com/lakewarden/lakewarden/engine/duckdb/native"
 )
 
-// variantFunction is the SQL function that returns a variant as JSON text. DuckDB's own
-// casts write small decimals, NaN and the infinities in forms that are not JSON, and
-// bytes as they look in SQL. User statements cannot call the function.
+// variantFunction is the SQL function that returns a variant as JSON text. DuckDB's own casts
+// write small decimals, NaN and the infinities in forms that are not JSON, and bytes as SQL
+// literals. User statements cannot call the function.
 //
 // Its arguments are the variant in the encoding of Parquet, and whether that variant is
 // an object that holds the encoding of the actual value: see [variantText.unwrap]. A JSON

@@ -15,9 +15,8 @@ import (
 	"github.com/lakewarden/lakewarden/engine/duckdb/scan"
 )
 
-// Files writes the rows of st into new files of the directory dir, and makes
-// of them what the layout asks for. Files of no row are not among them. After an
-// error some files may be left in dir.
+// Files writes the rows of st into new files of the directory dir, as the layout requests.
+// Files without rows are not returned. After an error some files may remain in dir.
 func Files(in *native.Instance, st engine.Statement, layout engine.FileLayout, dir string, step func() error) ([]engine.DataFile, error) {
 	if err := in.OnlyOne(st.SQL); err != nil {
 		return nil, err
@@ -36,9 +35,9 @@ func Files(in *native.Instance, st engine.Statement, layout engine.FileLayout, d
 	return out, nil
 }
 
-// Unordered runs f while rows may be written in any order, if any is true: to keep
-// them in order a file holds back what its threads have ready too early, which
-// takes a multiple of the memory.
+// Unordered runs f while rows may be written in any order, if anyOrder is true: to keep their
+// order a file buffers the rows that its threads have ready early, which takes a multiple of
+// the memory.
 func Unordered(in *native.Instance, anyOrder bool, f func() error) (err error) {
 	if !anyOrder {
 		return f()
@@ -66,7 +65,7 @@ func copyOut(in *native.Instance, st engine.Statement, layout engine.FileLayout,
 	return files, err
 }
 
-// copyOnce is copyOut with dictionaries or without any.
+// copyOnce is copyOut with or without dictionaries.
 func copyOnce(in *native.Instance, st engine.Statement, layout engine.FileLayout, dir string, dictionaries bool,
 	step func() error) ([]engine.DataFile, error) {
 	sql, err := copySQL(st.SQL, layout, dir, dictionaries)
@@ -88,8 +87,7 @@ func copyOnce(in *native.Instance, st engine.Statement, layout engine.FileLayout
 	return files, hidden(err)
 }
 
-// hidden takes the position out of an error about SQL that the caller has never
-// seen.
+// hidden removes the position from an error about SQL that the caller has never seen.
 func hidden(err error) error {
 	if e := native.AsError(err); e != nil {
 		e.Position = -1
@@ -97,9 +95,8 @@ func hidden(err error) error {
 	return err
 }
 
-// resize makes one file, or files of the size that is asked for, of those of one
-// partition. The engine ends a partition's file when it has too many open, and
-// never by size.
+// resize turns the files of one partition into one file, or files of the requested size.
+// DuckDB ends a partition's file when too many are open, never by its size.
 func resize(in *native.Instance, part []engine.DataFile, layout engine.FileLayout, dir string,
 	step func() error) ([]engine.DataFile, error) {
 	if len(part) == 1 && (layout.FileBytes <= 0 || part[0].Bytes <= layout.FileBytes+layout.FileBytes/2) {
@@ -130,8 +127,7 @@ func resize(in *native.Instance, part []engine.DataFile, layout engine.FileLayou
 	return files, nil
 }
 
-// byPartition puts files with equal values together, in the order in which they
-// first come.
+// byPartition groups files with equal values, in the order of their first file.
 func byPartition(files []engine.DataFile, columns []string) [][]engine.DataFile {
 	var out [][]engine.DataFile
 	at := map[string]int{}
@@ -151,18 +147,18 @@ func byPartition(files []engine.DataFile, columns []string) [][]engine.DataFile 
 	return out
 }
 
-// deltaDictionary is up to how many values of a column in a row group make a
-// dictionary beside delta encodings: what repeats less is smaller without one, and
-// looking for repetitions costs more than writing.
+// deltaDictionary is the largest number of values of a column in a row group that make a
+// dictionary next to delta encodings: columns with fewer repetitions are smaller without one,
+// and searching for repetitions costs more than writing.
 const deltaDictionary = 1024
 
-// codecs are what the engine calls the codecs of a layout.
+// codecs maps the codecs of a layout to DuckDB's names.
 var codecs = map[string]string{
 	"": "zstd", "zstd": "zstd", "snappy": "snappy", "gzip": "gzip", "lz4_raw": "lz4_raw", "uncompressed": "uncompressed",
 }
 
-// copySQL writes a query into files of the directory dir. The query stands in
-// parentheses, where only a query can.
+// copySQL returns SQL that writes a query into files of the directory dir. The query is in
+// parentheses, where only a query parses.
 func copySQL(query string, layout engine.FileLayout, dir string, dictionaries bool) (string, error) {
 	codec, ok := codecs[layout.Codec]
 	if !ok {
@@ -178,7 +174,7 @@ func copySQL(query string, layout engine.FileLayout, dir string, dictionaries bo
 			texts[i] = columns[i] + "::VARCHAR AS " + columns[i]
 		}
 		if !layout.NoFloats {
-			// Only texts tell 0.0 and -0.0 apart.
+			// Only as texts do 0.0 and -0.0 differ.
 			query = "SELECT * REPLACE (" + strings.Join(texts, ", ") + ") FROM (" + query + "\n)"
 		}
 		options = append(options, "PARTITION_BY ("+strings.Join(columns, ", ")+")", "WRITE_PARTITION_COLUMNS false",
@@ -207,7 +203,7 @@ func copySQL(query string, layout engine.FileLayout, dir string, dictionaries bo
 	return "COPY (" + query + "\n) TO " + engine.QuoteString(target) + " (" + strings.Join(options, ", ") + ")", nil
 }
 
-// fieldIDs are those of the columns that end up in files, "" for none.
+// fieldIDs returns the ids of the columns in files, "" for none.
 func fieldIDs(layout engine.FileLayout) string {
 	var columns []engine.FieldID
 	for _, f := range layout.FieldIDs {

@@ -10,17 +10,16 @@ import (
 	"github.com/lakewarden/lakewarden/engine/duckdb/native"
 )
 
-// The engine's dictionaries know numbers by what compares equal: of 0.0 and -0.0 in
-// one column, all rows would get the one that came first. So a query with
-// floating-point columns is written with dictionaries only while it has no negative
-// zero, which is rare: one that has some ends with an error of ours, and is written
-// again without dictionaries.
+// DuckDB's dictionaries identify numbers that compare equal: if a column has 0.0 and -0.0, all
+// those rows get the one that came first. So a query with floating-point columns is written
+// with dictionaries only while it has no negative zero. A query that has one, which is rare,
+// ends with the error below and is written again without dictionaries.
 
 // negativeZero is the text of that error.
 const negativeZero = "lakewarden: negative zero"
 
-// withoutNegativeZeros is sql that fails at a negative zero. It is sql itself when no
-// column can hold one.
+// withoutNegativeZeros returns sql made to fail at a negative zero, or sql itself if no column
+// can hold one.
 func withoutNegativeZeros(in *native.Instance, sql string) (string, error) {
 	d, err := in.Describe(sql)
 	if err != nil {
@@ -43,8 +42,8 @@ func withoutNegativeZeros(in *native.Instance, sql string) (string, error) {
 	return "SELECT " + strings.Join(items, ", ") + " FROM (" + sql + "\n) AS q(" + strings.Join(names, ", ") + ")", nil
 }
 
-// hasNegativeZero is the condition that a value of the type is a negative zero or
-// holds one; "" when none can. depth is that of the lambda around it.
+// hasNegativeZero returns the condition that a value of the type is or contains a negative
+// zero, "" if none can. depth is that of the enclosing lambda.
 func hasNegativeZero(value string, t duck.LogicalType, depth int) string {
 	switch duck.GetTypeId(t) {
 	case duck.TypeFloat, duck.TypeDouble:
@@ -98,9 +97,8 @@ func childHasNegativeZero(value string, t duck.LogicalType, depth int) string {
 	return hasNegativeZero(value, t, depth)
 }
 
-// metNegativeZero reports whether a query of [withoutNegativeZeros] failed
-// because it has one. When one thread fails, the engine now and then reports that it
-// stopped another.
+// metNegativeZero reports whether a query of [withoutNegativeZeros] failed because of a
+// negative zero. When one thread fails, DuckDB sometimes reports that it stopped another.
 func metNegativeZero(err error, step func() error) bool {
 	e := native.AsError(err)
 	return e != nil && (strings.Contains(e.Text, negativeZero) || e.Kind == engine.KindInterrupted && step() == nil)

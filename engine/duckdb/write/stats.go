@@ -10,7 +10,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine"
 )
 
-// dataFile reads one row of what COPY with RETURN_STATS reports.
+// dataFile reads one row of the result of COPY with RETURN_STATS.
 func dataFile(r engine.Row) engine.DataFile {
 	f := engine.DataFile{
 		Name:      filepath.Base(r.Text(0)),
@@ -70,7 +70,7 @@ func textAt(column *array.String, row int) *string {
 	return &text
 }
 
-// splitQuoted reads "a"."b""c" as the path a, b"c.
+// splitQuoted parses "a"."b""c" as the path a, b"c.
 func splitQuoted(text string) []string {
 	var path []string
 	for text != "" {

@@ -158,7 +158,7 @@ func (c *schemaCheck) field(t flatTable, depth int) (d demand, err error) {
 	return c.encoded(t, d), nil
 }
 
-// Kind is the kind of a field's type.
+// kind is the kind of a field's type.
 func (c *schemaCheck) kind(t flatTable) (byte, error) {
 	kind := t.byteField(fieldTypeKind)
 	typ, ok := t.table(fieldType)

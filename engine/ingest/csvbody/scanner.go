@@ -45,7 +45,7 @@ func (d Dialect) WithDefaults() Dialect {
 // textField is one field as it stands in the buffer.
 type textField struct {
 	text []byte
-	// Quoted fields are never NULL; doubled ones hold doubled quotes.
+	// quoted fields are never NULL; doubled ones hold doubled quotes.
 	quoted, doubled bool
 }
 
@@ -61,7 +61,7 @@ type scanner struct {
 	fields     []textField
 	// ends marks the bytes that end a field without quotes, or must not be in one.
 	ends [256]bool
-	// Line is the line of the next record; offset its place in the body.
+	// line is the line of the next record; offset its place in the body.
 	line, offset int64
 }
 

@@ -121,7 +121,7 @@ func ReadEnvelope(in *staging.Meter, rows *staging.Rows) (map[string]json.RawMes
 	return members, nil
 }
 
-// Rows reads a list value by value.
+// rows reads a list value by value.
 func (b *reader) rows(j *decoder) error {
 	b.in.Allow(b.rowLimit)
 	if kind := b.d.PeekKind(); kind != '[' && kind != jsontext.KindInvalid {

@@ -10,7 +10,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine"
 )
 
-// Kind is the family of a type.
+// kind is the family of a type.
 type kind uint8
 
 // The kinds that tables have, and below them those that only bodies have.
@@ -66,7 +66,7 @@ type DataType struct {
 	expected string
 }
 
-// Member is a named part of a type.
+// member is a named part of a type.
 type member struct {
 	name string
 	typ  *DataType

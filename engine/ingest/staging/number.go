@@ -15,7 +15,7 @@ const maxDigits = 38
 // number is a decimal text as it stands, without rounding: 0.digits × 10^point.
 type number struct {
 	negative bool
-	// Digits neither begin nor end with a zero; zero itself has none.
+	// digits neither begin nor end with a zero; zero itself has none.
 	digits [maxDigits]byte
 	n      int
 	// point is where the decimal point stands, counted from before the digits.

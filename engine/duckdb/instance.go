@@ -16,15 +16,15 @@ import (
 	"github.com/lakewarden/lakewarden/engine/workdir"
 )
 
-// kind says for which statements a cell is.
+// kind describes the statements that an instance can run.
 type kind struct {
-	// log: some source comes without its list of files.
+	// log reports whether some source comes without its list of files.
 	log bool
-	// Remote: some source lies in a remote store.
+	// remote reports whether some source is in a remote store.
 	remote bool
 }
 
-// kindOf is the kind of cell that st needs.
+// kindOf returns the kind of instance that st needs.
 func kindOf(st engine.Statement) kind {
 	var k kind
 	add := func(src engine.Source) {
@@ -42,7 +42,7 @@ func kindOf(st engine.Statement) kind {
 	return k
 }
 
-// Extensions are those that a cell of this kind holds.
+// extensions returns those that an instance of this kind loads.
 func (k kind) extensions(all []extension.File) []extension.File {
 	var out []extension.File
 	for _, e := range all {
@@ -53,23 +53,22 @@ func (k kind) extensions(all []extension.File) []extension.File {
 	return out
 }
 
-// cell is one locked-down instance of a session, with what it keeps between
-// statements.
-type cell struct {
-	owner    *Engine
-	kind     kind
-	confines sandbox.Confines
-	inst     *native.Instance
-	dir      string
-	applied  engine.Lease
-	attached *scan.Attachments
-	views    *scan.Views
-	copies   *barriers
-	kept     *native.Statements
+// instance is one locked-down DuckDB instance of a session, with its state between statements.
+type instance struct {
+	owner      *Engine
+	kind       kind
+	confines   sandbox.Confines
+	inst       *native.Instance
+	dir        string
+	applied    engine.Lease
+	attached   *scan.Attachments
+	views      *scan.Views
+	copies     *barriers
+	statements *native.Statements
 }
 
-// openCell opens an instance of kind k for a session.
-func openCell(s *session, k kind) (*cell, error) {
+// openInstance opens an instance of kind k for a session.
+func openInstance(s *session, k kind) (*instance, error) {
 	owner := s.owner
 	defer owner.turns.take()()
 	dir, err := owner.sessionDir()
@@ -95,29 +94,28 @@ func openCell(s *session, k kind) (*cell, error) {
 		_ = os.RemoveAll(dir)
 		return nil, err
 	}
-	return &cell{
+	return &instance{
 		owner: owner, kind: k, confines: c, inst: in, dir: dir,
 		attached: scan.NewAttachments(in, dir), views: scan.NewViews(in), copies: newBarriers(in),
-		kept: native.NewStatements(in),
+		statements: native.NewStatements(in),
 	}, nil
 }
 
-// start brings the cell into the state that st asks for and starts its SQL.
-func (c *cell) start(st engine.Statement, g *native.Guard) (cur *native.Cursor, err error) {
+// start prepares the instance for st and starts its SQL.
+func (c *instance) start(st engine.Statement, g *native.Guard) (cur *native.Cursor, err error) {
 	err = c.with(st, g, func() error {
 		if st.Analyze {
 			cur, err = c.inst.Measure(st.SQL, st.Args, g.Err)
 		} else {
-			cur, err = c.kept.Open(st.SQL, st.Args, g.Err)
+			cur, err = c.statements.Open(st.SQL, st.Args, g.Err)
 		}
 		return err
 	})
 	return cur, err
 }
 
-// write brings the cell into the state that st asks for and writes its rows into
-// files of the directory dir.
-func (c *cell) write(st engine.WriteStatement, dir string, g *native.Guard) (files []engine.DataFile, err error) {
+// write prepares the instance for st and writes its rows into files of the directory dir.
+func (c *instance) write(st engine.WriteStatement, dir string, g *native.Guard) (files []engine.DataFile, err error) {
 	if l := st.Layout; l.Ordered && (l.FileBytes > 0 || len(l.PartitionBy) > 0) {
 		st.Lease.Threads = 1 // several threads keep the order in a single file only
 	}
@@ -130,8 +128,8 @@ func (c *cell) write(st engine.WriteStatement, dir string, g *native.Guard) (fil
 	return files, err
 }
 
-// with calls run in the state that st asks for.
-func (c *cell) with(st engine.Statement, g *native.Guard, run func() error) error {
+// with calls run once the instance has the lease, sources and copies of st.
+func (c *instance) with(st engine.Statement, g *native.Guard, run func() error) error {
 	if err := c.apply(st.Lease); err != nil {
 		return err
 	}
@@ -155,8 +153,8 @@ func (c *cell) with(st engine.Statement, g *native.Guard, run func() error) erro
 	return err
 }
 
-// provide makes every source there under its name, and lets go of old ones.
-func (c *cell) provide(sources []engine.Source, g *native.Guard) error {
+// provide makes every source readable under its name, and drops old ones.
+func (c *instance) provide(sources []engine.Source, g *native.Guard) error {
 	inUse := make(map[string]bool, len(sources))
 	for _, src := range sources {
 		inUse[src.Database()] = true
@@ -184,10 +182,10 @@ func (c *cell) provide(sources []engine.Source, g *native.Guard) error {
 	return c.views.Trim(inUse)
 }
 
-// forget drops the sources of a statement that could not read its files: an
-// attachment keeps the log as it first saw it, a view the columns. A mended
-// table needs new ones. What cannot be dropped costs memory only.
-func (c *cell) forget(sources []engine.Source, err error) {
+// forget drops the sources of a statement that could not read its files: an attachment retains
+// the log as it was first read, a view the columns, so a repaired table needs new ones. A
+// failure to drop costs memory only.
+func (c *instance) forget(sources []engine.Source, err error) {
 	if e := native.AsError(err); e == nil || e.Kind != engine.KindIO {
 		return
 	}
@@ -199,20 +197,20 @@ func (c *cell) forget(sources []engine.Source, err error) {
 	}
 }
 
-// spillReserve is what the limit of what is spilled leaves out: the engine was seen
-// to write a block of 32 KiB beyond it.
+// spillReserve is subtracted from the limit of spilled bytes: DuckDB was seen to exceed it by
+// a block of 32 KiB.
 const spillReserve = 1 << 20
 
-// threadMemory is how much of a lease there has to be for each thread, and
-// remoteThreadMemory for each that reads from a remote store: what an answer of the store
-// takes up lies outside of the engine's limit until it is there whole.
+// threadMemory is the memory that a lease must have for each thread, remoteThreadMemory for
+// each thread that reads a remote store: the buffers of a reply of the store are not counted
+// in DuckDB's limit until it is complete.
 const (
 	threadMemory       = 24 << 20
 	remoteThreadMemory = 48 << 20
 )
 
-// apply sets what the lease grants. Unset fields keep the engine's defaults.
-func (c *cell) apply(lease engine.Lease) error {
+// apply sets what the lease grants. Zero fields keep the defaults of the engine.
+func (c *instance) apply(lease engine.Lease) error {
 	want, each := c.owner.defaults(lease), int64(threadMemory)
 	if c.kind.remote {
 		each = remoteThreadMemory
@@ -220,7 +218,7 @@ func (c *cell) apply(lease engine.Lease) error {
 			want.Threads *= sandbox.RemoteThreads
 		}
 	}
-	// What a thread holds beside the limit adds up.
+	// The memory that threads hold outside of the limit adds up.
 	want.Threads = min(want.Threads, max(1, int(want.Memory/each)))
 	var set []string
 	if want.Memory != c.applied.Memory {
@@ -243,13 +241,13 @@ func (c *cell) apply(lease engine.Lease) error {
 	return nil
 }
 
-// idleFloor is the memory an idle instance may hold beside the kept copies.
+// idleFloor is the memory that an idle instance may hold in addition to its copies.
 const idleFloor = 16 << 20
 
-// rest gives memory and threads back, but for copies of keep bytes.
-func (c *cell) rest(keep int64) error {
+// rest releases memory and threads, except copies of keep bytes.
+func (c *instance) rest(keep int64) error {
 	defer c.owner.turns.take()()
-	c.kept.Shrink(0)
+	c.statements.Shrink(0)
 	if err := c.attached.Clear(); err != nil {
 		return err
 	}
@@ -261,10 +259,10 @@ func (c *cell) rest(keep int64) error {
 	return c.apply(lease)
 }
 
-func (c *cell) close() error {
+func (c *instance) close() error {
 	defer c.owner.trimmer.soon()
 	defer c.owner.turns.take()()
-	c.kept.Shrink(0)
+	c.statements.Shrink(0)
 	c.inst.Close()
 	c.views.Close()
 	if err := errors.Join(os.RemoveAll(c.confines.Temp), os.RemoveAll(c.dir)); err != nil {
