@@ -21,7 +21,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// Columns makes columns of alternating names and types.
+// columns makes columns of alternating names and types.
 func columns(namesAndTypes ...string) []engine.Column {
 	var out []engine.Column
 	for i := 0; i < len(namesAndTypes); i += 2 {

@@ -13,27 +13,27 @@ import (
 	"github.com/lakewarden/lakewarden/engine/ingest/staging"
 )
 
-// Request says what to stage, and for which columns.
+// Request describes what to stage, and for which columns.
 type Request struct {
 	Format staging.Format
 	// CSV is the dialect of a CSV body.
 	CSV csvbody.Dialect
-	// Columns are those that the body may name, with DuckDB's types, in the order
-	// in which rows that are arrays, and CSV without header, have them.
+	// Columns are the columns that the body may name, with DuckDB's types, in the order of
+	// rows that are arrays and of CSV without header.
 	Columns []engine.Column
-	// Dir is where the staged file goes.
+	// Dir is the directory of the staged file.
 	Dir string
-	// ShapeColumn names one more column (INTEGER) of the staged file: which of
-	// [Staged.Shapes] a row has. Empty means none. No column has this name.
+	// ShapeColumn names one more column (INTEGER) of the staged file: the number of the shape
+	// in [staging.Staged] that a row has. Empty means none. No column has this name.
 	ShapeColumn string
 	Limits      staging.Limits
 }
 
 // Stage reads a body to its end and stages its rows.
 //
-// Errors are those of errors.go, the context's, those of the body's reader, and
-// those of writing the file; the directory then holds nothing of this call. The
-// body is read to the end also when rows have problems, so that all are counted.
+// Errors are those of package staging, of the context, of the body and of writing the file;
+// the directory then holds nothing of this call. The body is read to the end even if rows have
+// problems, so that all are counted.
 func Stage(ctx context.Context, body io.Reader, req Request) (*staging.Staged, error) {
 	req.Limits = req.Limits.WithDefaults()
 	in := staging.NewMeter(ctx, body, req.Limits.Bytes)
@@ -54,7 +54,7 @@ func Stage(ctx context.Context, body io.Reader, req Request) (*staging.Staged, e
 	return staged, nil
 }
 
-// decode reads the rows of a body, and what else it holds.
+// decode stages the rows of a body, and returns its other members.
 func decode(in *staging.Meter, req Request, rows *staging.Rows) (map[string]json.RawMessage, error) {
 	switch req.Format {
 	case staging.JSON:

@@ -6,10 +6,10 @@ import (
 	"github.com/lakewarden/lakewarden/engine/ingest/staging"
 )
 
-// The library that decodes Arrow messages believes them: it allocates what they
-// claim, follows their offsets without end and copies what they share as often as
-// they say. What it does with a wrong value ends in a panic, which is caught; what
-// ends in a lack of memory is not. So messages are checked here before.
+// The Arrow library trusts messages: it allocates what they claim, follows their offsets
+// without end and expands shared parts as often as they occur. A wrong value that ends in a
+// panic is recovered; one that exhausts memory cannot be. So messages are checked before the
+// library reads them.
 
 var (
 	errMessage     = errors.New("a message is not what its header says")
@@ -21,7 +21,7 @@ var (
 	errCompression = errors.New("compressed data is not valid")
 )
 
-// The fields of the tables, by their numbers in the format's schema files.
+// The numbers of the tables' fields in the format's schema files.
 const (
 	messageType, messageHeader, messageBody         = 1, 2, 3
 	schemaEndianness, schemaFields, schemaMetadata  = 0, 1, 2
@@ -32,14 +32,14 @@ const (
 	batchCompression, batchVariadic                 = 3, 4
 )
 
-// The kinds of message, and those of types that are looked at.
+// The kinds of messages, and of types that the check distinguishes.
 const (
 	schemaMessage, dictionaryMessage, batchMessage = 1, 2, 3
 	timestampType, unionType                       = 10, 14
 	binaryViewType, stringViewType, lastType       = 23, 24, 26
 )
 
-// ipcMessage is what the header of a message says.
+// ipcMessage is the header of a message.
 type ipcMessage struct {
 	kind   byte
 	body   int64
@@ -56,8 +56,8 @@ func readMessage(meta []byte) (ipcMessage, error) {
 	return m, nil
 }
 
-// demand is what the library takes from a batch, in this order and without a look
-// at how much there is.
+// demand is the number of nodes, buffers and view counts that the library takes from a batch
+// without checking how many there are.
 type demand struct{ nodes, buffers, views int }
 
 func (d *demand) add(o demand) {
@@ -66,19 +66,18 @@ func (d *demand) add(o demand) {
 	d.views += o.views
 }
 
-// ownBuffers are those of the types by their kinds in the format, without those of
-// their parts.
+// ownBuffers maps the kind of a type to its number of buffers, without those of its children.
 var ownBuffers = [lastType + 1]int{
 	2: 2, 3: 2, 4: 3, 5: 3, 6: 2, 7: 2, 8: 2, 9: 2, timestampType: 2, 11: 2, 12: 2, 13: 1, 15: 2, 16: 1, 17: 2, 18: 2,
 	19: 3, 20: 3, 21: 2, binaryViewType: 2, stringViewType: 2, 25: 3, 26: 3,
 }
 
-// schemaCheck walks over a schema. What a walk may visit is bounded by the length
-// of the message: no honest one shares what it points to.
+// schemaCheck walks over a schema. The length of the message bounds what it may visit: valid
+// messages do not share parts.
 type schemaCheck struct {
 	budget int
 	depth  int
-	// dictionaries are the demands of dictionaries, by their numbers.
+	// dictionaries are the demands of dictionaries, by their ids.
 	dictionaries map[int64]demand
 }
 
@@ -102,7 +101,7 @@ func (c *schemaCheck) spend(n int) error {
 	return nil
 }
 
-// text accounts for a string.
+// text spends the length of a string.
 func (c *schemaCheck) text(t flatTable, field int) error { return c.spend(t.vector(field, 1).n) }
 
 func (c *schemaCheck) metadata(t flatTable, field int) error {
@@ -116,8 +115,8 @@ func (c *schemaCheck) metadata(t flatTable, field int) error {
 	return nil
 }
 
-// fields checks the children of a field, or of the schema, and adds up what they
-// demand.
+// fields checks the children of a field, or of the schema, and returns the sum of their
+// demands.
 func (c *schemaCheck) fields(t flatTable, field, depth int) (sum demand, err error) {
 	if depth > c.depth {
 		return sum, staging.ErrTooDeep
@@ -158,7 +157,7 @@ func (c *schemaCheck) field(t flatTable, depth int) (d demand, err error) {
 	return c.encoded(t, d), nil
 }
 
-// kind is the kind of a field's type.
+// kind returns the kind of a field's type.
 func (c *schemaCheck) kind(t flatTable) (byte, error) {
 	kind := t.byteField(fieldTypeKind)
 	typ, ok := t.table(fieldType)
@@ -173,7 +172,7 @@ func (c *schemaCheck) kind(t flatTable) (byte, error) {
 	return kind, nil
 }
 
-// encoded is the demand of a field that may have a dictionary, given that of its
+// encoded returns the demand of a field that may have a dictionary. d is the demand of its
 // type.
 func (c *schemaCheck) encoded(t flatTable, d demand) demand {
 	dictionary, ok := t.table(fieldDictionary)
@@ -186,7 +185,7 @@ func (c *schemaCheck) encoded(t flatTable, d demand) demand {
 	return demand{nodes: 1, buffers: 2}
 }
 
-// checkDictionary returns the dictionary's number and its size in memory.
+// checkDictionary returns the dictionary's id and its size in memory.
 func checkDictionary(header flatTable, body []byte, demands map[int64]demand, limit int64) (int64, int64, error) {
 	if header.byteField(dictionaryIsDelta) != 0 {
 		return 0, 0, errDelta
@@ -228,7 +227,7 @@ func checkBatch(header flatTable, body []byte, wanted demand, limit int64) (int6
 	return checkBuffers(header, buffers, body, limit)
 }
 
-// maxLength is above what any array has.
+// maxLength exceeds the length of any array.
 const maxLength = 1 << 40
 
 func checkBuffers(header flatTable, buffers flatVector, body []byte, limit int64) (int64, error) {
@@ -260,8 +259,8 @@ func checkBuffers(header flatTable, buffers flatVector, body []byte, limit int64
 // The codecs of compressed bodies.
 const codecLZ4, codecZstd = 0, 1
 
-// checkCompressed returns what a compressed buffer takes in memory: its data, and
-// what decoding takes.
+// checkCompressed returns the memory that a compressed buffer takes, for its data and for
+// decoding.
 func checkCompressed(b []byte, codec byte, limit int64) (int64, error) {
 	if len(b) < 8 || codec > codecZstd {
 		return 0, errCompression

@@ -11,13 +11,13 @@ import (
 	"github.com/lakewarden/lakewarden/engine/ingest/staging"
 )
 
-// copier appends one value of an array to cells, or NULL with a problem. Values
-// that the array's own metadata cannot mean make it panic: see guarded.
+// copier appends one value of an array to cells, or NULL with a problem. It panics at a value
+// that contradicts the array's metadata: see guarded.
 type copier func(i int) error
 
 var errOutside = errors.New("a value lies outside of its array")
 
-// bind makes a copier of an array whose type is castable.
+// bind returns a copier of an array whose type is castable.
 func (a *decoder) bind(c *staging.Cells, values arrow.Array) copier {
 	value := a.bindValue(c, values)
 	if values.NullN() == 0 {
@@ -67,7 +67,7 @@ func (a *decoder) bindValue(c *staging.Cells, values arrow.Array) copier {
 	}
 }
 
-// indirect copies values that stand in another array.
+// indirect returns a copier of values in another array.
 func (a *decoder) indirect(c *staging.Cells, values arrow.Array, index func(int) int) copier {
 	value := a.bind(c, values)
 	return func(i int) error {
@@ -79,7 +79,7 @@ func (a *decoder) indirect(c *staging.Cells, values arrow.Array, index func(int)
 	}
 }
 
-// span is the place of a list's elements.
+// span returns the place of a list's elements.
 func span(values arrow.Array, start, end int64) (int, int) {
 	if start < 0 || end < start || end > int64(values.Len()) {
 		panic(errOutside)
@@ -151,13 +151,13 @@ func (a *decoder) bindStruct(c *staging.Cells, v *array.Struct) copier {
 	}
 }
 
-// lossyValue stands for the message of a value that would be changed.
+// lossyValue stands for the message of a value that would change.
 const lossyValue = "lossy"
 
-// scalarCopier appends one value. With a message nothing is appended.
+// scalarCopier appends one value. If it returns a message, nothing is appended.
 type scalarCopier func(i int) (message string, err error)
 
-// checked is a scalarCopier of values that fit or not.
+// checked returns a scalarCopier of values that fit or not.
 func checked(take func(i int) bool) scalarCopier {
 	return func(i int) (string, error) {
 		if !take(i) {
@@ -209,7 +209,7 @@ func (a *decoder) bindScalar(c *staging.Cells, values arrow.Array) scalarCopier 
 	return checked(bindNumber(c, values))
 }
 
-// inMicros changes the unit of a timestamp, unless that would change its value.
+// inMicros converts a timestamp to microseconds, unless that would change its value.
 func inMicros(v int64, unit arrow.TimeUnit) (int64, bool) {
 	factor := int64(1)
 	switch unit {
@@ -223,7 +223,7 @@ func inMicros(v int64, unit arrow.TimeUnit) (int64, bool) {
 	return v * factor, v <= math.MaxInt64/factor && v >= math.MinInt64/factor
 }
 
-// bytesOf reads texts and binary values of every layout.
+// bytesOf returns a reader of texts and binary values of any layout.
 func bytesOf(values arrow.Array) func(i int) []byte {
 	switch v := values.(type) {
 	case *array.String:
@@ -244,7 +244,7 @@ func bytesOf(values arrow.Array) func(i int) []byte {
 	return nil
 }
 
-// bytesIn are the bytes of a string, to be read only.
+// bytesIn returns the bytes of a string, which must not be changed.
 func bytesIn(s string) []byte { return unsafe.Slice(unsafe.StringData(s), len(s)) }
 
 func bindNumber(c *staging.Cells, values arrow.Array) func(i int) bool {

@@ -12,11 +12,11 @@ import (
 // decoder copies the values of batches into rows.
 type decoder struct {
 	*staging.Rows
-	// targets are the columns of the stream's, -1 for those that do not fit.
+	// targets are the table's columns for those of the stream, -1 for those that do not fit.
 	targets []int
 }
 
-// Read stages the batches of a stream.
+// Read stages the batches of a body.
 func Read(in *staging.Meter, rows *staging.Rows) error {
 	s := &stream{in: in, limits: rows.Limits, sizes: map[int64]int64{}}
 	defer s.release()
@@ -51,7 +51,7 @@ func Read(in *staging.Meter, rows *staging.Rows) error {
 	}
 }
 
-// columnsOf finds the columns that the stream's become.
+// columnsOf finds the table's columns for those of the stream.
 func (a *decoder) columnsOf(schema *arrow.Schema) error {
 	for _, f := range schema.Fields() {
 		i, reason := a.Find([]byte(f.Name)), ""
@@ -72,7 +72,7 @@ func (a *decoder) columnsOf(schema *arrow.Schema) error {
 	return a.Headed() // also of a stream without batches
 }
 
-// checkRows is after how many rows the context is checked.
+// checkRows is the number of rows between two checks of the context.
 const checkRows = 16 << 10
 
 func (a *decoder) batchOf(in *staging.Meter, batch arrow.RecordBatch) error {

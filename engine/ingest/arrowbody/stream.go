@@ -13,27 +13,27 @@ import (
 // maxMetaBytes bounds the metadata of a message.
 const maxMetaBytes = 16 << 20
 
-// stream hands the messages of a body to the library, checked. It implements
+// stream passes the checked messages of a body to the library. It implements
 // [ipc.MessageReader].
 type stream struct {
 	in     *staging.Meter
 	limits staging.Limits
-	// missing are the dictionaries that must come before the first batch.
+	// missing is the number of dictionaries that must come before the first batch.
 	missing int
 	schema  bool
-	// batch and dictionaries are what the library takes from each.
+	// batch and dictionaries are the demands of the schema.
 	batch        demand
 	dictionaries map[int64]demand
-	// sizes are those of the dictionaries that the library holds.
+	// sizes are the sizes of the dictionaries that the library holds.
 	sizes map[int64]int64
 	msg   *ipc.Message
 	ended bool
-	// failed is why no message came.
+	// failed is the error of the last call of Message.
 	failed error
 }
 
-// Message implements [ipc.MessageReader]. At the end of the stream it is io.EOF;
-// other errors are ours or the body's.
+// Message implements [ipc.MessageReader]. At the end of the stream it returns io.EOF; other
+// errors are those of this package or of the body.
 func (s *stream) Message() (*ipc.Message, error) {
 	msg, err := s.next()
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -66,8 +66,8 @@ func (s *stream) next() (*ipc.Message, error) {
 	return s.msg, nil
 }
 
-// meta reads the metadata of the next message. An end without the mark for it is
-// a body that was cut off.
+// meta reads the metadata of the next message. A body that ends without the end-of-stream mark
+// is truncated.
 func (s *stream) meta() ([]byte, error) {
 	length, err := s.length()
 	if err != nil {
@@ -96,7 +96,7 @@ func (s *stream) length() (uint32, error) {
 	return binary.LittleEndian.Uint32(b[:]), nil
 }
 
-// bytes reads n bytes. What is not there is not allocated.
+// bytes reads n bytes. It allocates no more than a multiple of what the body has.
 func (s *stream) bytes(n int64) ([]byte, error) {
 	const step = 1 << 20
 	b := make([]byte, 0, min(n, step))
@@ -121,7 +121,7 @@ func cutOff(err error) error {
 	return err
 }
 
-// check looks at a message before the library does.
+// check checks a message before the library reads it.
 func (s *stream) check(m ipcMessage, body []byte) error {
 	switch m.kind {
 	case schemaMessage:
@@ -151,7 +151,7 @@ func (s *stream) check(m ipcMessage, body []byte) error {
 		}
 		return nil
 	case batchMessage:
-		// The library takes a batch in the place of a dictionary for one.
+		// The library would read a batch in the place of a missing dictionary.
 		if !s.schema || s.missing > 0 {
 			return errMessage
 		}
@@ -161,7 +161,7 @@ func (s *stream) check(m ipcMessage, body []byte) error {
 	return errMessage
 }
 
-// syntax says what is wrong with the body; limits stay what they are.
+// syntax returns err as an error of the body; limits are returned unchanged.
 func (s *stream) syntax(err error) error {
 	if errors.Is(err, staging.ErrTooLarge) || errors.Is(err, staging.ErrTooDeep) {
 		return err
@@ -169,7 +169,7 @@ func (s *stream) syntax(err error) error {
 	return &staging.SyntaxError{Format: staging.Arrow, Offset: s.in.Offset(), Text: err.Error()}
 }
 
-// end wants nothing after the mark of the end.
+// end checks that nothing follows the end-of-stream mark.
 func (s *stream) end() error {
 	if !s.ended {
 		return s.syntax(errMessage)
@@ -191,13 +191,13 @@ func (s *stream) release() {
 	}
 }
 
-// Release implements [ipc.MessageReader]. The stream lives as long as its reader.
+// Release implements [ipc.MessageReader]. The stream has the lifetime of its reader.
 func (s *stream) Release() {}
 
 // Retain implements [ipc.MessageReader].
 func (s *stream) Retain() {}
 
-// guarded runs a step of the library, whose panics are its answer to wrong values.
+// guarded runs a step of the library, which panics at wrong values.
 func guarded(in *staging.Meter, step func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -207,8 +207,8 @@ func guarded(in *staging.Meter, step func() error) (err error) {
 	return step()
 }
 
-// cause is the error behind one of the library's: ours and those of the body as
-// they are, its own ones as a body that is not valid.
+// cause returns the error behind one of the library: errors of this package and of the body
+// unchanged, others as a body that is not valid.
 func (s *stream) cause(err error) error {
 	var syntax *staging.SyntaxError
 	var limit *staging.LimitError

@@ -5,13 +5,12 @@ import (
 	"github.com/lakewarden/lakewarden/engine/ingest/staging"
 )
 
-// maxZstdWindow is the largest window that the standard levels use, those beyond
-// 19 left out.
+// maxZstdWindow is the largest window of the standard levels up to 19.
 const maxZstdWindow = 8 << 20
 
-// checkZstd walks over a Zstandard frame, RFC 8878, without decoding it. A decoder
-// allocates the window that a frame claims; a second frame would be a second
-// claim.
+// checkZstd walks over a Zstandard frame, RFC 8878, without decoding it. A decoder allocates
+// the window that a frame claims, for each frame; so there may be one frame with a bounded
+// window.
 func checkZstd(b []byte, limit int64) error {
 	if len(b) < 5 || binary.LittleEndian.Uint32(b) != 0xFD2FB528 {
 		return errCompression
@@ -53,7 +52,7 @@ func checkZstd(b []byte, limit int64) error {
 	return checkZstdBlocks(b, at, descriptor&(1<<2) != 0)
 }
 
-// checkZstdBlocks wants the blocks to end where the data does.
+// checkZstdBlocks checks that the blocks end where the data does.
 func checkZstdBlocks(b []byte, at int, checksum bool) error {
 	for last := false; !last; {
 		if len(b) < at+3 {

@@ -8,21 +8,21 @@ import (
 	"io"
 )
 
-// decoder turns records into rows.
+// decoder stages records as rows.
 type decoder struct {
 	*staging.Rows
 	scan *scanner
 	// nested appends values of nested types, which fields hold as JSON.
 	nested jsonbody.Values
 	null   []byte
-	// targets are the columns of the fields, -1 for those that are left out.
+	// targets are the columns of the fields, -1 for those that are ignored.
 	targets []int
 	plain   []byte
-	// lengths is what is said of a record with more or fewer fields.
+	// lengths is the message for a record with more or fewer fields.
 	lengths string
 }
 
-// Read stages records.
+// Read stages the records of a body.
 func Read(in *staging.Meter, dialect Dialect, rows *staging.Rows) error {
 	dialect = dialect.WithDefaults()
 	if !dialect.valid() {
@@ -135,7 +135,7 @@ func (c *decoder) take(cells *staging.Cells, f textField) error {
 	return nil
 }
 
-// unquoted is the text of a field, valid until the next call.
+// unquoted returns the text of a field, valid until the next call.
 func (c *decoder) unquoted(f textField) []byte {
 	if !f.doubled {
 		return f.text

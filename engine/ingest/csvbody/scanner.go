@@ -7,22 +7,19 @@ import (
 	"strconv"
 )
 
-// Dialect says how a CSV body is written. The zero value is RFC 4180 with a
-// header line.
+// Dialect describes how a CSV body is written. The zero value is RFC 4180 with a header line.
 type Dialect struct {
 	// Comma separates fields: one byte below 128; 0 means a comma.
 	Comma byte
 	// Quote encloses fields, and is doubled within: 0 means a double quote.
 	Quote byte
-	// Null is text that means NULL in a field without quotes, beside nothing at
-	// all.
+	// Null is a text that means NULL in a field without quotes, in addition to the empty text.
 	Null string
-	// NoHeader says that the first line is a row; fields stand in the order of the
-	// columns.
+	// NoHeader reports that the first line is a row; fields are in the order of the columns.
 	NoHeader bool
 }
 
-// valid reports a dialect whose characters can be told apart.
+// valid reports whether the characters of the dialect are distinct.
 func (d Dialect) valid() bool {
 	for _, b := range []byte{d.Comma, d.Quote} {
 		if b == '\n' || b == '\r' || b >= 0x80 {
@@ -42,7 +39,7 @@ func (d Dialect) WithDefaults() Dialect {
 	return d
 }
 
-// textField is one field as it stands in the buffer.
+// textField is one field in the buffer.
 type textField struct {
 	text []byte
 	// quoted fields are never NULL; doubled ones hold doubled quotes.
@@ -59,9 +56,9 @@ type scanner struct {
 	start, end int
 	eof        bool
 	fields     []textField
-	// ends marks the bytes that end a field without quotes, or must not be in one.
+	// ends marks the bytes that end a field without quotes, or that it must not contain.
 	ends [256]bool
-	// line is the line of the next record; offset its place in the body.
+	// line is the line of the next record, offset its place in the body.
 	line, offset int64
 }
 
@@ -79,7 +76,7 @@ func newScanner(r io.Reader, d Dialect, limit int64) *scanner {
 	return s
 }
 
-// scanned is what came of looking for a record.
+// scanned is the result of scanning for a record.
 type scanned int
 
 const (
@@ -88,8 +85,8 @@ const (
 	scannedEnd
 )
 
-// next returns the next record, valid until the one after, and its length. It is
-// io.EOF at the end.
+// next returns the next record, valid until the next call, and its length. At the end it
+// returns io.EOF.
 func (s *scanner) next() ([]textField, int64, error) {
 	for {
 		result, n, err := s.record(s.buf[s.start:s.end])
@@ -182,8 +179,8 @@ func (s *scanner) record(b []byte) (scanned, int, error) {
 	}
 }
 
-// field takes one field and returns its length; without more bytes it may not
-// know its end.
+// field scans one field and returns its length. ok is false if the end of the field is unknown
+// without more bytes.
 func (s *scanner) field(b []byte) (field textField, n int, ok bool, err error) {
 	if len(b) == 0 {
 		return textField{}, 0, s.eof, nil
@@ -214,7 +211,7 @@ func (s *scanner) field(b []byte) (field textField, n int, ok bool, err error) {
 	}
 }
 
-// cut is an end within quotes.
+// cut returns the error of an end within quotes.
 func (s *scanner) cut() error {
 	rest := s.buf[s.start:s.end]
 	return &staging.CutError{Line: s.line + int64(bytes.Count(rest, []byte{'\n'})), RowLine: s.line, Offset: s.offset + int64(len(rest))}

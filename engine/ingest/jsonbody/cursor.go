@@ -6,14 +6,13 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// cursor walks over one JSON value whose grammar was checked before, so that it
-// need not expect anything else.
+// cursor walks over one JSON value whose grammar was checked before, so it checks nothing.
 type cursor struct {
 	b []byte
 	i int
 }
 
-// peek is the first byte of the next value, or what ends a list or object.
+// peek returns the first byte of the next value, or the byte that ends a list or object.
 func (c *cursor) peek() byte {
 	for {
 		switch b := c.b[c.i]; b {
@@ -25,7 +24,7 @@ func (c *cursor) peek() byte {
 	}
 }
 
-// str takes a string with its quotes and reports whether it is free of escapes.
+// str returns a string with its quotes and reports whether it is free of escapes.
 func (c *cursor) str() ([]byte, bool) {
 	start, plain := c.i, true
 	for i := start + 1; ; {
@@ -40,7 +39,7 @@ func (c *cursor) str() ([]byte, bool) {
 	}
 }
 
-// word takes a number or a literal.
+// word returns a number or a literal.
 func (c *cursor) word() []byte {
 	start := c.i
 	for c.i < len(c.b) {
@@ -53,7 +52,7 @@ func (c *cursor) word() []byte {
 	return c.b[start:]
 }
 
-// skip takes any value.
+// skip passes over any value.
 func (c *cursor) skip() {
 	depth := 0
 	for {
@@ -75,7 +74,7 @@ func (c *cursor) skip() {
 	}
 }
 
-// deeper reports a value that is nested deeper than limit.
+// deeper reports whether a value is nested deeper than limit.
 func deeper(value []byte, limit int) bool {
 	if bytes.Count(value, []byte{'{'})+bytes.Count(value, []byte{'['}) <= limit {
 		return false // which is what almost every row is, and quick to know
@@ -98,8 +97,8 @@ func deeper(value []byte, limit int) bool {
 	return false
 }
 
-// unescape appends what a string with quotes says. It reports false for text
-// that is no UTF-8, or half a surrogate pair.
+// unescape appends the content of a quoted string. It returns false for text that is not
+// UTF-8, and for half a surrogate pair.
 func unescape(dst, quoted []byte) ([]byte, bool) {
 	dst, err := jsontext.AppendUnquote(dst, quoted)
 	return dst, err == nil

@@ -10,20 +10,19 @@ import (
 	"github.com/lakewarden/lakewarden/engine/ingest/staging"
 )
 
-// memberBytes bounds the total size of the other members of a JSON body. maxMembers
-// bounds their number.
+// memberBytes bounds the total size of the members other than the rows, maxMembers their
+// number.
 const (
 	memberBytes = 128 << 10
 	maxMembers  = 100
 )
 
-// reader reads values from a body whose grammar is checked on the way. Names
-// that come twice and text that is not UTF-8 are left to whoever takes a value,
-// who can say where they stand.
+// reader reads values from a body and checks its grammar. Duplicate names and text that is not
+// UTF-8 are left to the code that reads a value, which knows their place.
 type reader struct {
 	in *staging.Meter
 	d  *jsontext.Decoder
-	// mark is what stands before the decoder's first byte.
+	// mark is the number of bytes before the decoder's first byte.
 	mark   int64
 	format staging.Format
 	limits staging.Limits
@@ -121,7 +120,7 @@ func ReadEnvelope(in *staging.Meter, rows *staging.Rows) (map[string]json.RawMes
 	return members, nil
 }
 
-// rows reads a list value by value.
+// rows stages the values of a list.
 func (b *reader) rows(j *decoder) error {
 	b.in.Allow(b.rowLimit)
 	if kind := b.d.PeekKind(); kind != '[' && kind != jsontext.KindInvalid {
@@ -146,7 +145,7 @@ func (b *reader) rows(j *decoder) error {
 	}
 }
 
-// enter takes the bracket that opens an object or a list.
+// enter reads the bracket that opens an object or a list.
 func (b *reader) enter(bracket jsontext.Kind, otherwise string) error {
 	b.in.Allow(b.rowLimit)
 	token, err := b.d.ReadToken()
@@ -172,8 +171,8 @@ func (b *reader) name(limit int64) (string, bool, error) {
 	return token.String(), true, nil
 }
 
-// value reads one value. It is valid until the next call. At the end of a
-// sequence the error is io.EOF.
+// value reads one value, valid until the next call. At the end of a sequence it returns
+// io.EOF.
 func (b *reader) value(limit *staging.LimitError) (jsontext.Value, error) {
 	b.in.Allow(limit)
 	value, err := b.d.ReadValue()
@@ -191,7 +190,7 @@ func memberLimit(bytes int64) *staging.LimitError {
 	return &staging.LimitError{What: "member bytes", Limit: max(bytes, 0)}
 }
 
-// cut is an error inside of a value, where an end is none.
+// cut returns an error inside of a value, where an end is a truncated body.
 func (b *reader) cut(err error) error {
 	if errors.Is(err, io.EOF) {
 		return staging.ErrTruncated
@@ -199,7 +198,7 @@ func (b *reader) cut(err error) error {
 	return err
 }
 
-// failure turns an error of the decoder into ours. Those of the reader stay.
+// failure converts an error of the decoder. Errors of the body are returned unchanged.
 func (b *reader) failure(err error) error {
 	var syntactic *jsontext.SyntacticError
 	switch {
@@ -219,7 +218,7 @@ func (b *reader) failure(err error) error {
 
 func (b *reader) syntax(text string) error { return b.syntaxAt(b.d.InputOffset(), text) }
 
-// syntaxAt finds the line of an offset that was read but not passed yet.
+// syntaxAt returns a syntax error with the line of an offset that the decoder has buffered.
 func (b *reader) syntaxAt(offset int64, text string) error {
 	unread := b.d.UnreadBuffer()
 	at := min(max(offset-b.d.InputOffset(), 0), int64(len(unread)))

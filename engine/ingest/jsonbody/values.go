@@ -5,15 +5,15 @@ import (
 	"github.com/lakewarden/lakewarden/engine/ingest/staging"
 )
 
-// decoder turns JSON values into rows.
+// decoder stages JSON values as rows.
 type decoder struct {
 	*staging.Rows
-	// order is the column that stood at each place of the row before: most bodies
-	// repeat themselves.
+	// order holds the column at each place of the previous row, because most bodies repeat the
+	// order.
 	order []int
-	// cursor walks over the row at hand.
+	// cursor walks over the current row.
 	cursor cursor
-	// scratch and keyText hold strings without their escapes.
+	// scratch and keyText hold unescaped strings.
 	scratch, keyText []byte
 }
 
@@ -35,7 +35,7 @@ func (v Values) Append(cells *staging.Cells, text []byte) error {
 	return v.rows.value(cells, &cursor{b: text})
 }
 
-// row takes one checked value as a row.
+// row stages one value as a row. Its grammar was checked.
 func (j *decoder) row(value []byte) error {
 	j.Begin()
 	if err := j.Grow(int64(len(value))); err != nil {
@@ -75,7 +75,7 @@ func (j *decoder) object(c *cursor) error {
 	return nil
 }
 
-// lookup finds the column that a name means.
+// lookup returns the number of the column with a name, or -1.
 func (j *decoder) lookup(place int, quoted []byte, plain bool) int {
 	name := quoted[1 : len(quoted)-1]
 	if plain && place < len(j.order) {
@@ -97,7 +97,7 @@ func (j *decoder) lookup(place int, quoted []byte, plain bool) int {
 	return i
 }
 
-// named takes the value of a column.
+// named appends the value of a column.
 func (j *decoder) named(i int, quoted []byte, c *cursor) error {
 	if i < 0 {
 		j.Problem(j.shown(quoted), staging.UnknownColumn)
@@ -113,7 +113,7 @@ func (j *decoder) named(i int, quoted []byte, c *cursor) error {
 	return j.value(cells, c)
 }
 
-// positions takes a row that is a list: one value for each column.
+// positions stages a row that is a list: one value for each column.
 func (j *decoder) positions(c *cursor) error {
 	c.i++
 	n := 0
@@ -236,7 +236,7 @@ func (j *decoder) members(cells *staging.Cells, c *cursor) error {
 	return nil
 }
 
-// keyed takes a map that is written as an object: keys are texts of their type.
+// keyed appends a map that is written as an object: keys are texts of their type.
 func (j *decoder) keyed(cells *staging.Cells, c *cursor) error {
 	cells.Entries()
 	key, value := cells.Parts[0], cells.Parts[1]
@@ -269,7 +269,7 @@ func (j *decoder) key(key *staging.Cells, quoted []byte) string {
 	return key.Quoted(text)
 }
 
-// entries takes a map that is written as a list of objects with key and value.
+// entries appends a map that is written as a list of objects with key and value.
 func (j *decoder) entries(cells *staging.Cells, c *cursor) error {
 	cells.Entries()
 	key, value := cells.Parts[0], cells.Parts[1]
@@ -329,7 +329,7 @@ func (j *decoder) entry(cells *staging.Cells, c *cursor) error {
 	return nil
 }
 
-// shown is a name of the body in a problem.
+// shown returns a name of the body as problems show it.
 func (j *decoder) shown(quoted []byte) string {
 	name, _ := unescape(nil, quoted)
 	return staging.ShownName(name)

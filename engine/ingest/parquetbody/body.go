@@ -9,30 +9,29 @@ import (
 	"github.com/lakewarden/lakewarden/engine"
 )
 
-// Position is the column of [ParquetBody.Relation] with the number of a row.
+// Position is the column of [Body.Relation] with the number of a row.
 const Position = "file_row_number"
 
-// fileIndex is the engine's own name for the place of a file among those that are
-// read, unless a file has a column of this name.
+// fileIndex is DuckDB's name for the number of a file among those that are read, unless a file
+// has a column of this name.
 const fileIndex = "file_index"
 
-// Body is what is known of a spooled file.
+// Body describes a spooled file.
 type Body struct {
-	// Path is one of the engine's, Bytes the length of the file.
+	// Path is the path of the file as the engine reads it, Bytes its length.
 	Path  string
 	Bytes int64
-	// Columns are those of the file, as the engine describes them.
+	// Columns are the columns of the file, as the engine describes them.
 	Columns []engine.Column
-	// Rows and Groups are how many rows and row groups its footer tells of, right or
-	// wrong.
+	// Rows and Groups are the numbers of rows and row groups in its footer, correct or not.
 	Rows, Groups int64
 }
 
-// Relation has the rows of the file in their order. One thread reads a row group,
-// and writes what it has read: where each group has several threads, and the memory is
-// enough, the file is read several times at once, each time for another stretch of its
-// rows. Where the footer is wrong these are of unequal length. Serial
-// says that one thread reads the whole file, and so keeps the order by itself.
+// Relation returns SQL for the rows of the file in their order. One thread reads a row group
+// and writes what it has read. If there are several threads for each group, and enough memory,
+// the file is read several times at once, each time for another range of its rows; with a
+// wrong footer the ranges are of unequal length. serial reports that one thread reads the
+// whole file, and so keeps the order by itself.
 func (b Body) Relation(lease engine.Lease) (sql string, serial bool) {
 	rows, path := b.Rows, engine.QuoteString(b.Path)
 	most := min(int64(lease.Threads)/max(b.Groups, 1), rows/stretchRows, lease.Memory/2/engine.Expansion/max(b.Bytes, 1))
@@ -50,9 +49,9 @@ func (b Body) Relation(lease engine.Lease) (sql string, serial bool) {
 		" ELSE " + last + " END)", false
 }
 
-// To decode a file takes about a quarter of the time of staging it: more stretches
-// read more than they share. To keep the rows of two in order takes as long as the
-// second thread spares, and three times the memory; and short ones are not worth it.
+// Decoding a file takes about a quarter of the time of staging it, so more ranges read more
+// than they share. To keep the rows of two ranges in order takes as long as the second thread
+// saves, and three times the memory; short ranges do not pay.
 const (
 	stretches   = 3
 	stretchRows = 16 * 2048
@@ -62,9 +61,8 @@ func readParquet(paths string) string {
 	return "read_parquet(" + paths + ", " + Position + "=true, hive_partitioning=false)"
 }
 
-// Description is SQL whose columns are, after two of type BIGINT, those of a
-// spooled file. It has one row, with the numbers of its rows and of its row groups
-// in the first two, as the footer tells them.
+// Description returns SQL that describes a spooled file. It has one row: the numbers of rows
+// and of row groups in the footer (BIGINT), then the columns of the file.
 func Description(path string) string {
 	file := engine.QuoteString(path)
 	return "SELECT m.num_rows::BIGINT, m.num_row_groups::BIGINT, f.* FROM parquet_file_metadata(" + file +

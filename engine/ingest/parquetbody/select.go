@@ -10,34 +10,32 @@ import (
 	"github.com/lakewarden/lakewarden/engine/ingest/staging"
 )
 
-// Query is the SQL that makes a table's rows of a spooled file.
+// Query is the SQL that turns a spooled file into a table's rows.
 type Query struct {
-	// Select has the table's columns, in their order and with their types. It
-	// may be run only when Check found nothing: it would make NULL of a value that
-	// does not fit.
+	// Select has the table's columns, in their order and with their types. It may run only if
+	// Check found nothing: it would turn a value that does not fit into NULL.
 	Select string
-	// Check lists the values that the table cannot take, at most 100: "row" (BIGINT,
-	// as the position column says), "column" (INTEGER, its number in the table),
-	// "total" (BIGINT, of all). It is empty if no value can be one.
+	// Check lists the values that the table cannot hold, at most 100: "row" (BIGINT, as in the
+	// position column), "column" (INTEGER, its number in the table), "total" (BIGINT, of all).
+	// It is empty if every value fits.
 	Check string
 	// Named are the columns of the table that the file has, in the table's order.
 	Named []string
 }
 
-// Problem is a line of what Check found.
+// Problem returns the problem of a row of Check.
 func (q *Query) Problem(row int64, column engine.Column) staging.Problem {
 	return staging.Problem{Row: row, Column: column.Name, Message: "the value does not become " + column.Type + " without loss"}
 }
 
-// Select writes SQL that reads a spooled file through a relation whose
-// columns are have, those of the file as an engine describes them, and position,
-// the number of the row. The result has the columns want. All text in it is
-// quoted or ours. Columns go by their very names first, else by their names in
-// another case. nanos are the numbers of those columns of the file that
-// [ParquetNanos] finds.
+// Select returns SQL that reads a spooled file through a relation with the columns have, those
+// of the file as an engine describes them, and position, the number of the row. The result has
+// the columns want. All foreign text in it is quoted. Columns are matched by their exact names
+// first, else regardless of case. nanos are the numbers of the columns of the file that
+// [Nanos] finds.
 //
-// The error is a [*RowsError] that names the columns that do not fit, or
-// [ErrUnsupportedType].
+// The error is a [*staging.RowsError] with the columns that do not fit, or
+// [staging.ErrUnsupportedType].
 func Select(relation, position string, have []engine.Column, nanos []int64, want []engine.Column) (*Query, error) {
 	find := staging.NewNames(len(want), func(i int) string { return want[i].Name })
 	sources := make([]*fileColumn, len(want))
@@ -76,7 +74,7 @@ type fileColumn struct {
 	from, to string
 }
 
-// newFileColumn returns a reason when the types do not go together.
+// newFileColumn returns a reason if the types do not fit.
 func newFileColumn(have, want engine.Column) (*fileColumn, string, error) {
 	to, err := staging.ParseType(want.Type)
 	if err != nil || to.ArrowType() == nil {
@@ -91,7 +89,7 @@ func newFileColumn(have, want engine.Column) (*fileColumn, string, error) {
 	return column, staging.Castable(from, to), nil
 }
 
-// cast is the value as the table's type.
+// cast returns SQL for the value as the table's type.
 func (p *fileColumn) cast() string {
 	if p.from == p.to {
 		return "f." + p.name
@@ -99,8 +97,8 @@ func (p *fileColumn) cast() string {
 	return "TRY_CAST(f." + p.name + " AS " + p.to + ")"
 }
 
-// bad is the condition of values that the cast loses: on the way back they are not
-// what they were. JSON is text already, and may not be built in for the way back.
+// bad returns the condition of values that the cast changes: cast back they differ. JSON is
+// text already, and the cast back may not exist.
 func (p *fileColumn) bad() string {
 	if p.from == p.to || p.from == (&staging.DataType{Kind: staging.KindNull}).SQL() ||
 		p.from == (&staging.DataType{Kind: staging.KindJSON}).SQL() {

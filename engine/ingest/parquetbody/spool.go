@@ -17,13 +17,12 @@ const mark = "PAR1"
 // maxFooterBytes bounds the metadata of a Parquet file.
 const maxFooterBytes = 64 << 20
 
-// Spool keeps a Parquet body in a directory as it is, so that a sandboxed engine
-// can read it: see [ParquetSelect]. Of the file only the marks and the length of
-// its footer are looked at. Members, shapes and the number of rows are not known.
+// Spool stores a Parquet body in a directory unchanged, so that a sandboxed engine can read
+// it: see [Select]. It reads only the marks and the length of the footer. Members, shapes and
+// the number of rows are unknown.
 //
-// Errors are [ErrTruncated], [ErrTooLarge], [*SyntaxError], the context's, those
-// of the body's reader and those of writing; the directory then holds nothing of
-// this call.
+// Errors are [staging.ErrTruncated], [staging.ErrTooLarge], [*staging.SyntaxError], those of
+// the context, of the body and of writing; the directory then holds nothing of this call.
 func Spool(ctx context.Context, body io.Reader, dir string, limits staging.Limits) (*staging.Staged, error) {
 	in := staging.NewMeter(ctx, body, limits.Bytes)
 	file, err := os.CreateTemp(dir, "body-*.parquet")
@@ -52,7 +51,7 @@ func spool(in *staging.Meter, file *os.File) error {
 	return file.Close()
 }
 
-// checkFooter looks at the ends of a file.
+// checkFooter checks the two ends of a file.
 func checkFooter(file io.ReaderAt, size int64) error {
 	var head [len(mark)]byte
 	var tail [4 + len(mark)]byte

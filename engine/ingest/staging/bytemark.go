@@ -8,8 +8,8 @@ import (
 
 var byteOrderMark = []byte("\uFEFF")
 
-// SkipMark leaves out the byte order mark that some writers put before UTF-8, and
-// returns its length.
+// SkipMark returns in without the byte order mark that some writers put before UTF-8, and the
+// length of that mark.
 func SkipMark(in io.Reader) (io.Reader, int64, error) {
 	head := make([]byte, len(byteOrderMark))
 	n, err := io.ReadFull(in, head)

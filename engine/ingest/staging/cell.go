@@ -13,7 +13,7 @@ import (
 // Cells builds the values of a column, or of a part of one.
 type Cells struct {
 	Typ *DataType
-	// Path is where the values stand, for problems: address.city, tags[].
+	// Path is the place of the values in problems: address.city, tags[].
 	Path string
 	// b is the builder of the type.
 	b array.Builder
@@ -21,14 +21,14 @@ type Cells struct {
 	Parts []*Cells
 	// names find the members of a struct.
 	names Names
-	// named says in which turn a member was given last; turn counts structs.
+	// named holds the turn in which each member was named last; turn counts structs.
 	named []uint32
 	turn  uint32
-	// seen are the keys of the map at hand, for cells of keys only; twice says that
-	// one was there before.
+	// seen are the keys of the current map, for cells of keys only; twice reports that a key
+	// occurred again.
 	seen  map[any]bool
 	twice bool
-	// Width is what one value costs in memory beyond its text.
+	// Width is the memory that one value costs in addition to its text.
 	Width int64
 }
 
@@ -56,7 +56,7 @@ func newCells(typ *DataType, path string, b array.Builder) *Cells {
 	return c
 }
 
-// reserve makes room for values of a column that is no nested one.
+// reserve makes room for n values of a column that is not nested.
 func (c *Cells) reserve(n int) {
 	if len(c.Parts) == 0 {
 		c.b.Reserve(n)
@@ -69,7 +69,7 @@ func (c *Cells) Null() { c.b.AppendNull() }
 // LastIsNull reports whether the value appended last is NULL.
 func (c *Cells) LastIsNull() bool { return c.b.IsNull(c.b.Len() - 1) }
 
-// The appenders of one kind each. A kind that is not theirs is a defect.
+// One appender for each kind. A call for a value of another kind is a defect.
 
 func (c *Cells) integer(v int64) {
 	if c.seen != nil {
@@ -149,8 +149,8 @@ func (c *Cells) Structure() {
 // Find returns the number of the member that a body calls name, or -1.
 func (c *Cells) Find(name []byte) int { return c.names.Find(name) }
 
-// Member returns the cells of a member of the struct at hand, or nil when the body has
-// named it before.
+// Member returns the cells of a member of the current struct, nil if the body has named it
+// before.
 func (c *Cells) Member(i int) *Cells {
 	if c.named[i] == c.turn {
 		return nil
@@ -182,8 +182,7 @@ func (c *Cells) Text(v []byte) (message string) {
 	return ""
 }
 
-// Digits appends the value that a number's text says. Nothing is appended when
-// there is a message.
+// Digits appends the value of a number's text. If it returns a message, nothing is appended.
 func (c *Cells) Digits(text []byte) (message string) {
 	switch c.Typ.Kind {
 	case kindByte, kindShort, kindInteger, kindLong:
@@ -210,8 +209,7 @@ func (c *Cells) Digits(text []byte) (message string) {
 	return c.Typ.Expects()
 }
 
-// Quoted appends the value that the text of a string says. Nothing is appended
-// when there is a message.
+// Quoted appends the value of a string's text. If it returns a message, nothing is appended.
 func (c *Cells) Quoted(text []byte) (message string) {
 	switch c.Typ.Kind {
 	case KindString:
@@ -242,8 +240,8 @@ func (c *Cells) Quoted(text []byte) (message string) {
 	return c.Typ.Expects()
 }
 
-// Field appends the value that a text without quotes or type says: a CSV field,
-// a key of an object. Nothing is appended when there is a message.
+// Field appends the value of text without quotes or type: a CSV field, a key of an object. If
+// it returns a message, nothing is appended.
 func (c *Cells) Field(text []byte) (message string) {
 	switch c.Typ.Kind {
 	case KindBoolean:

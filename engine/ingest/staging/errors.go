@@ -5,33 +5,34 @@ import (
 	"fmt"
 )
 
-// Sentinels of [Stage] and [Spool]; test with errors.Is. None of them is worth a
-// retry with the same body.
+// Errors of a body; test with errors.Is. A retry with the same body cannot succeed.
 var (
-	// ErrTruncated: the body ends in the middle; a [CutError] says where. 400.
+	// ErrTruncated is returned for a body that ends in the middle; a [CutError] has the place.
+	// 400.
 	ErrTruncated = errors.New("body is cut off")
-	// ErrTooLarge: the body, a row, a batch or the staged file is above its limit;
-	// a [LimitError] says which. 413.
+	// ErrTooLarge is returned if the body, a row, a batch or the staged file exceeds its
+	// limit; a [LimitError] has the limit. 413.
 	ErrTooLarge = errors.New("body is too large")
-	// ErrTooDeep: a value is nested deeper than the limit. 400.
+	// ErrTooDeep is returned for a value that is nested deeper than the limit. 400.
 	ErrTooDeep = errors.New("body is nested too deep")
-	// ErrNoRows: the body has no list of rows at all. 422, field rows.
+	// ErrNoRows is returned for a body without a list of rows. 422, field rows.
 	ErrNoRows = errors.New("body has no list of rows")
-	// ErrUnsupportedType: a table's column has a type that bodies cannot fill. 409.
+	// ErrUnsupportedType is returned for a table with a column whose type bodies cannot fill.
+	// 409.
 	ErrUnsupportedType = errors.New("column type cannot be written")
-	// ErrDialect: the separators of the CSV dialect cannot be told apart. 422.
+	// ErrDialect is returned for a CSV dialect whose separators are not distinct. 422.
 	ErrDialect = errors.New("separators of the CSV dialect cannot be told apart")
 )
 
 // LimitedRows is the What of a [LimitError] about the number of rows.
 const LimitedRows = "rows"
 
-// LimitError is an [ErrTooLarge].
+// LimitError matches [ErrTooLarge].
 type LimitError struct {
 	// What is counted: "body bytes", "rows", "row bytes", "batch bytes",
 	// "staged bytes", "member bytes", "members", "column sets".
 	What string
-	// Limit is what is allowed.
+	// Limit is the largest number allowed.
 	Limit int64
 }
 
@@ -43,14 +44,13 @@ func (e *LimitError) Error() string {
 // Is matches [ErrTooLarge].
 func (e *LimitError) Is(target error) bool { return target == ErrTooLarge }
 
-// CutError is an [ErrTruncated].
+// CutError matches [ErrTruncated].
 type CutError struct {
 	// Line is the line in which the body ends, from 1; 0 for formats without lines.
 	Line int64
-	// RowLine is the line in which the row begins that is not whole, 0 when that is
-	// not known.
+	// RowLine is the line in which the incomplete row begins, 0 if it is unknown.
 	RowLine int64
-	// Offset is how many bytes there are.
+	// Offset is the length of the body in bytes.
 	Offset int64
 }
 
@@ -70,15 +70,14 @@ func (e *CutError) Error() string {
 // Is matches [ErrTruncated].
 func (e *CutError) Is(target error) bool { return target == ErrTruncated }
 
-// SyntaxError is a body that is not what its format says: 400. Its text holds
-// nothing of the body.
+// SyntaxError is a body that violates its format: 400. Its text repeats nothing of the body.
 type SyntaxError struct {
 	Format Format
 	// Line counts from 1; it is 0 for formats without lines.
 	Line int64
 	// Offset is the number of bytes before the place, -1 when it is not known.
 	Offset int64
-	// Text says what is wrong.
+	// Text describes the violation.
 	Text string
 }
 

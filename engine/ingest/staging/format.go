@@ -2,14 +2,14 @@ package staging
 
 import "encoding/json"
 
-// Format is what a body is written in.
+// Format is the format of a body.
 type Format string
 
-// The formats that [Stage] reads. Parquet files go to [Spool].
+// The formats of bodies.
 const (
 	// JSON is an object with a member "rows", a list of objects or arrays.
 	JSON Format = "JSON"
-	// NDJSON are JSON objects or arrays, one after the other.
+	// NDJSON is a sequence of JSON objects or arrays.
 	NDJSON Format = "NDJSON"
 	// CSV is RFC 4180.
 	CSV Format = "CSV"
@@ -25,14 +25,14 @@ type Limits struct {
 	Rows int64
 	// Bytes is the length of the body (no limit).
 	Bytes int64
-	// RowBytes is the size of one row, as it is sent and as it is staged (16 MiB).
+	// RowBytes is the size of one row, as sent and as staged (16 MiB).
 	RowBytes int64
 	// BatchBytes is the size of one Arrow batch, decompressed, and of all
 	// dictionaries together (128 MiB).
 	BatchBytes int64
 	// StagedBytes is the size of the staged file (no limit).
 	StagedBytes int64
-	// Depth is how deep values may be nested (64).
+	// Depth is how deeply values may be nested (64).
 	Depth int
 }
 
@@ -52,7 +52,7 @@ func (l Limits) WithDefaults() Limits {
 	return l
 }
 
-// Staged are rows that were taken.
+// Staged describes rows that were staged.
 type Staged struct {
 	// File is the name of the Parquet file in the directory.
 	File string
@@ -60,13 +60,13 @@ type Staged struct {
 	Rows int64
 	// Bytes is the length of the body.
 	Bytes int64
-	// Shapes are the different sets of columns that rows name, each in the order
-	// of the table. A column that a row does not name is NULL in the file. Without
-	// rows there is none, except in formats that name columns once for all rows.
+	// Shapes are the different sets of columns that rows name, each in the order of the table.
+	// A column that a row does not name is NULL in the file. Without rows there are no shapes,
+	// except in formats that name columns once for all rows.
 	Shapes [][]string
-	// FirstRows are the indexes of the first row of each of Shapes; -1 in formats
-	// that name columns once.
+	// FirstRows are the indexes of the first row of each shape, -1 in formats that name
+	// columns once.
 	FirstRows []int64
-	// Members are the other members of a JSON body, as they were sent.
+	// Members are the other members of a JSON body, as sent.
 	Members map[string]json.RawMessage
 }

@@ -2,9 +2,9 @@ package staging
 
 import "math"
 
-// The keys of a map are remembered until it is whole: a key may be there once.
+// The keys of a map are recorded until it is complete, because a key may occur once only.
 
-// asKey makes cells remember what is appended to them.
+// asKey makes the cells record the keys that are appended.
 func (c *Cells) asKey() *Cells {
 	c.seen = map[any]bool{}
 	return c
@@ -19,7 +19,7 @@ func (c *Cells) forget() {
 	c.twice = false
 }
 
-// remember notes a value that is appended to cells of keys.
+// remember records a key.
 func (c *Cells) remember(v any) {
 	if c.seen[v] {
 		c.twice = true
@@ -27,14 +27,14 @@ func (c *Cells) remember(v any) {
 	c.seen[v] = true
 }
 
-// Distinct reports a problem when a key of the map at hand was there before.
+// Distinct reports a problem if the current map has a key twice.
 func (r *Rows) Distinct(key *Cells) {
 	if key.twice {
 		r.Problem(key.Path, sameKey)
 	}
 }
 
-// floatKey makes all NaN one, and both zeros.
+// floatKey returns equal keys for all NaN and for both zeros.
 func floatKey(v float64) uint64 {
 	if math.IsNaN(v) {
 		return math.Float64bits(math.NaN())

@@ -8,46 +8,47 @@ import (
 	"io"
 )
 
-// Meter reads a body within its limits and remembers how far it got.
+// Meter reads a body within its limits and counts what it has read.
 type Meter struct {
 	ctx context.Context
 	r   io.Reader
-	// limit is the length that the body may have; 0 means any.
+	// limit is the largest length of the body, 0 for any.
 	limit int64
 	// read counts bytes, lines line feeds.
 	read, lines int64
-	// ahead is up to where may be read before the next call of allow, 0 anywhere:
-	// readers that keep a value in memory until it is whole need such a bound.
+	// ahead is the position up to which the body may be read before the next call of Allow, 0
+	// for any: readers that hold a value in memory until it is complete need such a bound.
 	ahead int64
-	// what is said when ahead is passed.
+	// stop is the error at ahead.
 	stop *LimitError
-	// failed is the first error but the end: decoders wrap it in their own.
+	// failed is the first error other than the end.
 	failed error
 }
 
-// NewMeter reads body within limit bytes; 0 means any number.
+// NewMeter returns a meter that reads at most limit bytes of body; 0 means any number.
 func NewMeter(ctx context.Context, body io.Reader, limit int64) *Meter {
 	return &Meter{ctx: ctx, r: body, limit: limit}
 }
 
-// Allow lets the next bytes be read, plus what a buffer holds beyond them.
+// Allow permits reading the number of bytes of the limit from here, plus what a buffer holds
+// beyond them.
 func (m *Meter) Allow(limit *LimitError) {
 	m.ahead, m.stop = m.read+limit.Limit+readAhead, limit
 }
 
-// readAhead is what decoders read beyond a value.
+// readAhead is how many bytes decoders read beyond a value.
 const readAhead = 64 << 10
 
-// Offset is the number of bytes read, line that of the line they end in, from 1.
+// Offset returns the number of bytes read.
 func (m *Meter) Offset() int64 { return m.read }
 
 func (m *Meter) Line() int64 { return m.lines + 1 }
 
-// Failure is the first error of the body other than its end: decoders wrap it in
-// errors of their own.
+// Failure returns the first error of the body other than its end. Decoders wrap it in errors
+// of their own.
 func (m *Meter) Failure() error { return m.failed }
 
-// Interrupted is the error of the context.
+// Interrupted returns the error of the context.
 func (m *Meter) Interrupted() error { return m.ctx.Err() }
 
 // Read implements io.Reader.
@@ -84,7 +85,8 @@ func (m *Meter) next(p []byte) (int, error) {
 	return n, err
 }
 
-// Cut says where a body ends that is cut off, unless err does; other errors stay.
+// Cut returns a [CutError] for an error about a truncated body that is none yet, and other
+// errors unchanged.
 func (m *Meter) Cut(err error, format Format) error {
 	var told *CutError
 	if !errors.Is(err, ErrTruncated) || errors.As(err, &told) {

@@ -2,8 +2,8 @@ package staging
 
 import "strings"
 
-// Names finds columns, or members of a struct, by what a body calls them: by the
-// very name first, and else by the name in another case.
+// Names finds columns, or members of a struct, by the names in a body: by the exact name
+// first, else regardless of case.
 type Names struct {
 	exact, folded map[string]int
 }

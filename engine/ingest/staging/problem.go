@@ -7,10 +7,10 @@ import (
 	"unicode/utf8"
 )
 
-// MaxProblems is how many problems are kept; all are counted.
+// MaxProblems is how many problems are described; all are counted.
 const MaxProblems = 100
 
-// Problem is one value that a table cannot take as it is.
+// Problem is a value that the table cannot hold unchanged.
 type Problem struct {
 	// Row is the index of the row in the body, or -1 for a problem of a whole
 	// column.
@@ -18,11 +18,11 @@ type Problem struct {
 	// Column is the column, with the path to the value inside of it: address.city,
 	// tags[]. Empty means the row itself.
 	Column string
-	// Message says what was expected. It holds no value of the body.
+	// Message describes what was expected. It repeats no value of the body.
 	Message string
 }
 
-// Field is how replies name the place: rows[3].address.city.
+// Field returns the place as replies name it: rows[3].address.city.
 func (p Problem) Field() string {
 	field := "rows"
 	if p.Row >= 0 {
@@ -34,7 +34,7 @@ func (p Problem) Field() string {
 	return field
 }
 
-// RowsError are rows that the table cannot take: 422. Nothing was staged.
+// RowsError describes rows that the table cannot hold: 422. Nothing was staged.
 type RowsError struct {
 	// Total counts all problems.
 	Total int64
@@ -47,7 +47,7 @@ func (e *RowsError) Error() string {
 	return fmt.Sprintf("rows do not fit the table: %d problems", e.Total)
 }
 
-// FieldProblems yields the field and the message of each kept problem.
+// FieldProblems yields the field and the message of each described problem.
 func (e *RowsError) FieldProblems() iter.Seq2[string, string] {
 	return func(yield func(string, string) bool) {
 		for _, p := range e.Problems {
@@ -58,10 +58,10 @@ func (e *RowsError) FieldProblems() iter.Seq2[string, string] {
 	}
 }
 
-// ProblemTotal is the number of all problems.
+// ProblemTotal returns the number of all problems.
 func (e *RowsError) ProblemTotal() int64 { return e.Total }
 
-// Add counts a problem and keeps it if there is room.
+// Add counts a problem and describes it if there is room.
 func (e *RowsError) Add(row int64, column, message string) {
 	e.Total++
 	if len(e.Problems) < MaxProblems {
@@ -78,7 +78,7 @@ const (
 	sameKey       = "a key is there twice"
 )
 
-// maxShown bounds how much of a name of the body a problem repeats.
+// maxShown bounds the length of a name of the body in a problem.
 const maxShown = 128
 
 func ShownName(name []byte) string {

@@ -16,12 +16,12 @@ const (
 	batchBytes = 4 << 20
 )
 
-// Rows takes rows value by value and stages them. A decoder calls begin, then
-// for each column that the row names column and one append to the cells that it
-// gets, then end.
+// Rows stages rows value by value. For each row a decoder calls Begin, then Column and one
+// append to the returned cells for each column that the row names, then End. It is not safe
+// for concurrent use.
 //
-// After the first problem nothing is written any more; values are appended all
-// the same, so that the others are found.
+// After the first problem nothing is written; values are still appended, so that all problems
+// are found.
 type Rows struct {
 	Columns  []engine.Column
 	types    []*DataType
@@ -35,10 +35,10 @@ type Rows struct {
 
 	cells []*Cells
 	ids   *array.Int32Builder
-	// n counts rows, batch those that are not written yet, builds calls of newBatch.
+	// n counts rows, batch those not written yet, builds the calls of newBatch.
 	n, batch int64
 	builds   int
-	// size is what the row at hand costs, batchSize the rows of the batch.
+	// size is the cost of the current row, batchSize that of the batch.
 	size, batchSize int64
 }
 
@@ -81,23 +81,23 @@ func (r *Rows) newBatch() {
 	r.builds++
 }
 
-// Generation changes when the cells are replaced by new ones.
+// Generation returns a number that changes when the cells are replaced by new ones.
 func (r *Rows) Generation() int { return r.builds }
 
-// Problem reports a value of the row at hand.
+// Problem reports a value of the current row.
 func (r *Rows) Problem(path, message string) { r.problems.Add(r.n, path, message) }
 
 // ColumnProblem reports a column of all rows.
 func (r *Rows) ColumnProblem(column, message string) { r.problems.Add(-1, column, message) }
 
-// ProblemCount is the number of problems so far.
+// ProblemCount returns the number of problems so far.
 func (r *Rows) ProblemCount() int64 { return r.problems.Total }
 
 // Find returns the number of the column that a body calls name, or -1.
 func (r *Rows) Find(name []byte) int { return r.names.Find(name) }
 
-// Heading returns the column with the given number as one that the body names for all
-// rows, and reports whether it is the first to do so. The number may be -1.
+// Heading records that the body names the column with number i for all rows. It returns false
+// if i is negative or was named before.
 func (r *Rows) Heading(i int) (first bool) {
 	if i < 0 || r.shapes.has(i) {
 		return false
@@ -112,7 +112,7 @@ func (r *Rows) Headed() error {
 	return err
 }
 
-// Cell returns the cells of a column, which the row at hand need not name.
+// Cell returns the cells of a column without naming it.
 func (r *Rows) Cell(i int) *Cells { return r.cells[i] }
 
 // Begin starts a row.
@@ -121,8 +121,7 @@ func (r *Rows) Begin() {
 	r.size = 0
 }
 
-// Column returns the cells of a column that the row names, or nil when it has
-// named it before.
+// Column returns the cells of a column that the row names, nil if the row has named it before.
 func (r *Rows) Column(i int) *Cells {
 	if r.shapes.has(i) {
 		return nil
@@ -131,7 +130,8 @@ func (r *Rows) Column(i int) *Cells {
 	return r.cells[i]
 }
 
-// Grow accounts for a value before it is appended. Its error ends the body.
+// Grow adds a value of n bytes to the current row before it is appended. Its error ends the
+// body.
 func (r *Rows) Grow(n int64) error {
 	if r.size += n; r.size > r.Limits.RowBytes {
 		return &LimitError{What: "row bytes", Limit: r.Limits.RowBytes}
@@ -139,7 +139,7 @@ func (r *Rows) Grow(n int64) error {
 	return nil
 }
 
-// End completes a row: columns that it does not name are NULL.
+// End completes a row; columns that it does not name are NULL.
 func (r *Rows) End() error {
 	for i, c := range r.cells {
 		if !r.shapes.has(i) {
@@ -169,7 +169,8 @@ func (r *Rows) End() error {
 // flush writes the batch, or drops it after a problem.
 func (r *Rows) flush() error {
 	if r.problems.Total > 0 {
-		// Builders may hold what makes no array, such as a key that is NULL.
+		// After a problem the builders may hold values that form no array, such as a key that
+		// is NULL.
 		rows := int(r.batch)
 		r.newBatch()
 		r.reserve(rows)
@@ -200,7 +201,7 @@ func (r *Rows) reserve(n int) {
 	r.ids.Reserve(n)
 }
 
-// Finish writes what is left and closes the file.
+// Finish writes the remaining rows and closes the file.
 func (r *Rows) Finish() (*Staged, error) {
 	if err := r.flush(); err != nil {
 		return nil, err

@@ -1,6 +1,6 @@
 package staging
 
-// maxShapes bounds how many different sets of columns the rows of a body name.
+// maxShapes bounds the number of different sets of columns that the rows of a body name.
 const maxShapes = 4096
 
 // shapes numbers the sets of columns that rows name.
@@ -8,9 +8,9 @@ type shapes struct {
 	columns int
 	ids     map[string]int32
 	sets    []string
-	// first are the rows that named the sets first, -1 for what named those of all.
+	// first holds the first row of each set, -1 for a set that is named for all rows.
 	first []int64
-	// current is the set of the row at hand, a bit for each column.
+	// current is the set of the current row, a bit for each column.
 	current []byte
 	last    int32
 }
@@ -23,8 +23,8 @@ func (s *shapes) begin()         { clear(s.current) }
 func (s *shapes) add(i int)      { s.current[i/8] |= 1 << (i % 8) }
 func (s *shapes) has(i int) bool { return s.current[i/8]&(1<<(i%8)) != 0 }
 
-// id is the number of the current set, which a row names, or -1: what names those of
-// all rows.
+// id returns the number of the current set. row is the row that names it, -1 if it is named
+// for all rows.
 func (s *shapes) id(row int64) (int32, error) {
 	if len(s.sets) > 0 && s.sets[s.last] == string(s.current) {
 		return s.last, nil
@@ -43,7 +43,7 @@ func (s *shapes) id(row int64) (int32, error) {
 	return id, nil
 }
 
-// lists are the sets by name.
+// lists returns the sets as names.
 func (s *shapes) lists(name func(int) string) [][]string {
 	out := make([][]string, len(s.sets))
 	for n, set := range s.sets {

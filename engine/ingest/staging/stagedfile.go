@@ -13,23 +13,22 @@ import (
 	"github.com/apache/arrow-go/v18/parquet/pqarrow"
 )
 
-// The bounds of a row group, which is kept in memory until it is whole.
+// The bounds of a row group, which is in memory until it is complete.
 const (
 	groupRows  = 120 << 10
 	groupBytes = 16 << 20
 )
 
-// stagedFile is a Parquet file that is being written. It exists complete or, after
-// discard, not at all.
+// stagedFile is a Parquet file that is being written. It ends complete or, after discard,
+// removed.
 type stagedFile struct {
 	file  *os.File
 	w     *pqarrow.FileWriter
 	limit int64
-	// written counts bytes of the file, total its rows; rows and bytes are those of
-	// the row group.
+	// written counts bytes of the file, total its rows; rows and bytes those of the row group.
 	written, total, rows, bytes int64
-	// err is the first failure. The library writes a footer after some failures
-	// and forgets others: neither may look like an end.
+	// err is the first failure. The library writes a footer after some failures and forgets
+	// others; none of them may look like a complete file.
 	err  error
 	done bool
 }
@@ -86,7 +85,7 @@ func (f *stagedFile) write(batch arrow.RecordBatch, size int64) error {
 	return f.failure(err)
 }
 
-// failure is what went wrong first.
+// failure returns the first failure.
 func (f *stagedFile) failure(err error) error {
 	if f.err == nil {
 		f.err = err
@@ -101,7 +100,7 @@ func (f *stagedFile) failure(err error) error {
 	return fmt.Errorf("staging rows: %w", f.err)
 }
 
-// close writes the footer, and checks that it says what was written.
+// close writes the footer, and checks that it has the number of rows that were written.
 func (f *stagedFile) close() error {
 	err := f.failure(f.w.Close())
 	if err == nil {
