@@ -1,9 +1,10 @@
 package duckdb
 
 import (
+	"sync"
+
 	"github.com/lakewarden/lakewarden/engine/duckdb/native"
 	"github.com/lakewarden/lakewarden/engine/duckdb/sandbox"
-	"sync"
 )
 
 // spare holds one open instance that nobody has used: opening one takes some ten milliseconds,

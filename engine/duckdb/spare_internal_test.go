@@ -5,8 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lakewarden/lakewarden/engine/duckdb/native"
 	"github.com/stretchr/testify/require"
+
+	"github.com/lakewarden/lakewarden/engine/duckdb/native"
 )
 
 func (s *spare) kept() *native.Instance {

@@ -1,9 +1,10 @@
 package duckdb
 
 import (
-	"github.com/lakewarden/lakewarden/engine/duckdb/heap"
 	"sync"
 	"time"
+
+	"github.com/lakewarden/lakewarden/engine/duckdb/heap"
 )
 
 // trimEvery is the least time between two returns of free memory.

@@ -10,9 +10,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/google/uuid"
-
 	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/google/uuid"
 
 	"github.com/lakewarden/lakewarden/api/ops/memo"
 	"github.com/lakewarden/lakewarden/api/ops/revocation"

@@ -33,12 +33,14 @@ func (in *Instance) Describe(sql string) (*Description, error) {
 	return d, nil
 }
 
+// Destroy frees the types.
 func (d *Description) Destroy() {
 	for i := range d.Types {
 		duck.DestroyLogicalType(&d.Types[i])
 	}
 }
 
+// Has reports whether there is a column with the name, regardless of case.
 func (d *Description) Has(name string) bool {
 	for _, n := range d.Names {
 		if strings.EqualFold(n, name) {

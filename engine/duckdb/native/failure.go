@@ -200,6 +200,7 @@ func AsError(err error) *engine.Error {
 	return nil
 }
 
+// InternalError returns an error that is a defect of the server, or of its machine.
 func InternalError(class, text string) *engine.Error {
 	return &engine.Error{Kind: engine.KindInternal, Class: class, Position: -1, Text: Clip(text)}
 }

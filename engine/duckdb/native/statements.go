@@ -24,6 +24,7 @@ type Statements struct {
 	held *simplelru.LRU[string, duck.PreparedStatement]
 }
 
+// NewStatements returns an empty cache of an instance.
 func NewStatements(in *Instance) *Statements {
 	held, _ := simplelru.NewLRU[string, duck.PreparedStatement](maxStatements+1, nil) // fails at size 0 only
 	return &Statements{inst: in, held: held}

@@ -58,6 +58,7 @@ func invalidAt(s string) int {
 	return -1
 }
 
+// Clip bounds a text for the log.
 func Clip(text string) string {
 	if len(text) <= maxFailureText {
 		return text

@@ -89,6 +89,7 @@ func TypeName(t duck.LogicalType) string {
 	return "UNKNOWN"
 }
 
+// ChildTypeName is [TypeName] for a type that it destroys.
 func ChildTypeName(t duck.LogicalType) string {
 	defer duck.DestroyLogicalType(&t)
 	return TypeName(t)

@@ -11,6 +11,7 @@ import (
 // remoteScheme begins the locations that are read through a session's Remote.
 const remoteScheme = "s3://"
 
+// IsRemote reports whether location is in a remote store.
 func IsRemote(location string) bool { return strings.HasPrefix(location, remoteScheme) }
 
 // RemoteThreads multiplies the threads of a statement that reads a remote

@@ -58,6 +58,7 @@ func within(roots []string, location string) (string, error) {
 	return "", RefusedLocation(location)
 }
 
+// RefusedLocation returns the error for a location outside of what the session may read.
 func RefusedLocation(location string) *engine.Error {
 	return native.InternalError("location", "outside of what the session may read: "+strings.ToValidUTF8(location, "?"))
 }

@@ -36,6 +36,7 @@ type Attachments struct {
 	names *simplelru.LRU[string, struct{}]
 }
 
+// NewAttachments returns the attachments of an instance, with their links in the directory links.
 func NewAttachments(in *native.Instance, links string) *Attachments {
 	return &Attachments{inst: in, links: links, names: newRecent[struct{}]()}
 }
@@ -71,12 +72,12 @@ func (a *Attachments) Add(src engine.Source, location string) error {
 }
 
 // Trim detaches the least recently used tables beyond the limit.
-func (a *Attachments) Trim(inUse map[string]bool) error { return a.Shrink(maxAttachments, inUse) }
+func (a *Attachments) Trim(inUse map[string]bool) error { return a.shrink(maxAttachments, inUse) }
 
 // Clear detaches all tables, which also ends their threads.
-func (a *Attachments) Clear() error { return a.Shrink(0, nil) }
+func (a *Attachments) Clear() error { return a.shrink(0, nil) }
 
-func (a *Attachments) Shrink(limit int, inUse map[string]bool) error {
+func (a *Attachments) shrink(limit int, inUse map[string]bool) error {
 	for _, name := range excess(a.names, limit, inUse) {
 		if err := a.Drop(name); err != nil {
 			return err

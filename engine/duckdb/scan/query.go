@@ -263,6 +263,7 @@ func Literal(value *string) string {
 	return "(" + strings.ReplaceAll(engine.QuoteString(*value), "\x00", "' || chr(0) || '") + ")"
 }
 
+// ReadParquet returns the table function that reads files; paths are escaped, and options begin with a comma.
 func ReadParquet(paths []string, options string) string {
 	return "system.main.read_parquet(" + native.QuoteList(paths) + options + ")"
 }

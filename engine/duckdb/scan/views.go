@@ -26,6 +26,7 @@ type Views struct {
 	variants bool
 }
 
+// NewViews returns the views of an instance.
 func NewViews(in *native.Instance) *Views {
 	return &Views{inst: in, names: newRecent[int64]()}
 }

@@ -234,6 +234,7 @@ func fieldItems(fields []engine.FieldID) []string {
 	return items
 }
 
+// Failure returns an error of the file system as one of the engine.
 func Failure(err error) *engine.Error {
 	return &engine.Error{Kind: engine.KindIO, Class: "write", Position: -1, Text: native.Clip(err.Error())}
 }

@@ -3,6 +3,7 @@ package arrowbody
 import (
 	"encoding/binary"
 	"errors"
+
 	"github.com/lakewarden/lakewarden/engine/ingest/staging"
 )
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/ipc"
+
 	"github.com/lakewarden/lakewarden/engine/ingest/staging"
 )
 

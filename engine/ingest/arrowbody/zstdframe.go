@@ -2,6 +2,7 @@ package arrowbody
 
 import (
 	"encoding/binary"
+
 	"github.com/lakewarden/lakewarden/engine/ingest/staging"
 )
 

@@ -3,9 +3,10 @@ package csvbody
 import (
 	"bytes"
 	"errors"
+	"io"
+
 	"github.com/lakewarden/lakewarden/engine/ingest/jsonbody"
 	"github.com/lakewarden/lakewarden/engine/ingest/staging"
-	"io"
 )
 
 // decoder stages records as rows.
@@ -24,7 +25,7 @@ type decoder struct {
 
 // Read stages the records of a body.
 func Read(in *staging.Meter, dialect Dialect, rows *staging.Rows) error {
-	dialect = dialect.WithDefaults()
+	dialect = dialect.withDefaults()
 	if !dialect.valid() {
 		return staging.ErrDialect
 	}

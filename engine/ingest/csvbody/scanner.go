@@ -2,9 +2,10 @@ package csvbody
 
 import (
 	"bytes"
-	"github.com/lakewarden/lakewarden/engine/ingest/staging"
 	"io"
 	"strconv"
+
+	"github.com/lakewarden/lakewarden/engine/ingest/staging"
 )
 
 // Dialect describes how a CSV body is written. The zero value is RFC 4180 with a header line.
@@ -29,7 +30,7 @@ func (d Dialect) valid() bool {
 	return d.Comma != d.Quote
 }
 
-func (d Dialect) WithDefaults() Dialect {
+func (d Dialect) withDefaults() Dialect {
 	if d.Comma == 0 {
 		d.Comma = ','
 	}

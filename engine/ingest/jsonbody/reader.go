@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/lakewarden/lakewarden/engine/ingest/staging"
 )
 

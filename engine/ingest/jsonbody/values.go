@@ -2,6 +2,7 @@ package jsonbody
 
 import (
 	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/lakewarden/lakewarden/engine/ingest/staging"
 )
 
@@ -20,6 +21,7 @@ type decoder struct {
 // Values appends JSON values that are part of bodies in another format.
 type Values struct{ rows *decoder }
 
+// NewValues returns Values whose problems are those of rows.
 func NewValues(rows *staging.Rows) Values { return Values{&decoder{Rows: rows}} }
 
 // Append appends the value in text, or NULL with a problem.

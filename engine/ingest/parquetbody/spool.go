@@ -5,10 +5,11 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"github.com/lakewarden/lakewarden/engine/ingest/staging"
 	"io"
 	"os"
 	"path/filepath"
+
+	"github.com/lakewarden/lakewarden/engine/ingest/staging"
 )
 
 // mark begins and ends every Parquet file whose footer is not encrypted.

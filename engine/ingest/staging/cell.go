@@ -98,6 +98,7 @@ func (c *Cells) float(v float64) {
 	c.b.(*array.Float32Builder).Append(float32(v))
 }
 
+// Boolean appends a BOOLEAN.
 func (c *Cells) Boolean(v bool) {
 	if c.seen != nil {
 		c.remember(v)
@@ -112,6 +113,7 @@ func (c *Cells) decimal(v decimal128.Num) {
 	c.b.(*array.Decimal128Builder).Append(v)
 }
 
+// Date appends a DATE, in days since 1970-01-01.
 func (c *Cells) Date(days int32) {
 	if c.seen != nil {
 		c.remember(days)
@@ -119,6 +121,7 @@ func (c *Cells) Date(days int32) {
 	c.b.(*array.Date32Builder).Append(arrow.Date32(days))
 }
 
+// Timestamp appends a timestamp, in microseconds since 1970-01-01.
 func (c *Cells) Timestamp(micros int64) {
 	if c.seen != nil {
 		c.remember(micros)
@@ -126,6 +129,7 @@ func (c *Cells) Timestamp(micros int64) {
 	c.b.(*array.TimestampBuilder).Append(arrow.Timestamp(micros))
 }
 
+// Binary appends a copy of a BLOB.
 func (c *Cells) Binary(v []byte) {
 	if c.seen != nil {
 		c.remember(string(v))
@@ -133,8 +137,10 @@ func (c *Cells) Binary(v []byte) {
 	c.b.(*array.BinaryBuilder).Append(v)
 }
 
+// List begins a list.
 func (c *Cells) List() { c.b.(*array.ListBuilder).Append(true) }
 
+// Entries begins a map.
 func (c *Cells) Entries() {
 	c.Parts[0].forget()
 	c.b.(*array.MapBuilder).Append(true)
@@ -168,6 +174,7 @@ func (c *Cells) EndStructure() {
 	}
 }
 
+// NotUTF8 is the message for text with another encoding.
 const NotUTF8 = "text is not UTF-8"
 
 // Text appends a string as it is.

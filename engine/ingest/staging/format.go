@@ -36,6 +36,7 @@ type Limits struct {
 	Depth int
 }
 
+// WithDefaults returns l with its zero fields set to their defaults.
 func (l Limits) WithDefaults() Limits {
 	if l.Rows == 0 {
 		l.Rows = 1<<31 - 1

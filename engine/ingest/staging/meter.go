@@ -42,6 +42,7 @@ const readAhead = 64 << 10
 // Offset returns the number of bytes read.
 func (m *Meter) Offset() int64 { return m.read }
 
+// Line returns the line in which the bytes read end, from 1.
 func (m *Meter) Line() int64 { return m.lines + 1 }
 
 // Failure returns the first error of the body other than its end. Decoders wrap it in errors

@@ -8,6 +8,7 @@ type Names struct {
 	exact, folded map[string]int
 }
 
+// NewNames returns the index of n names.
 func NewNames(n int, name func(int) string) Names {
 	x := Names{exact: make(map[string]int, n), folded: make(map[string]int, n)}
 	for i := range n {

@@ -81,6 +81,7 @@ const (
 // maxShown bounds the length of a name of the body in a problem.
 const maxShown = 128
 
+// ShownName returns a name of the body as a problem shows it: as valid UTF-8, and cut if it is long.
 func ShownName(name []byte) string {
 	if len(name) > maxShown {
 		name = append(bytes.Clone(name[:maxShown]), "…"...)
