@@ -147,6 +147,8 @@ var owners = []owner{
 		reason: "identity providers are talked to in auth only"},
 	{imported: "github.com/cedar-policy/cedar-go", by: []string{"engine/policy/..."},
 		reason: "the packages of policies decide what a policy text means"},
+	{imported: "github.com/fxamacker/cbor", by: []string{"engine/worker"},
+		reason: "the messages between parent and worker are of one package"},
 	{imported: "github.com/jackc/pgx", by: []string{"catalog/sqlstore", "auth/sqlstore", "migrations", "cmd/...", "*test"},
 		reason: "database drivers are translated at their edge"},
 	{imported: "modernc.org/sqlite", by: []string{"catalog/sqlstore", "auth/sqlstore", "migrations", "cmd/...", "*test"},

@@ -25,25 +25,29 @@ func attacks() map[string]string {
 		"levenshtein":         "SELECT levenshtein(repeat('a', 150000 + range::INT), repeat('b', 150000)) FROM range(1)",
 		"damerau_levenshtein": "SELECT damerau_levenshtein(repeat('a', 9000 + range::INT), repeat('b', 9000)) FROM range(64)",
 		"list_reduce":         "SELECT list_reduce(range(50000000 + range), lambda a, b: a + b) FROM range(1)",
-		"list_reduce of text": "SELECT length(list_reduce(list_transform(range(200000 + range), lambda x: 'abcdefgh'), lambda a, b: a || b)) FROM range(1)",
-		"bignum":              "SELECT repeat('9', 3000000 + range::INT)::BIGNUM FROM range(1)",
-		"bignum product":      "SELECT length((x * x)::VARCHAR) FROM (SELECT repeat('9', 60000 + range::INT)::BIGNUM AS x FROM range(4))",
-		"jaro":                "SELECT jaro_similarity(repeat('ab', 1000000 + range::INT), repeat('ba', 1000000)) FROM range(1)",
-		"like":                "SELECT repeat('a', 4000000 + range::INT) LIKE '%a_%a_%a_b' FROM range(1)",
-		"regular expression":  "SELECT len(regexp_extract_all(repeat('a', 9000000 + range::INT), 'a.*b|a')) FROM range(1)",
-		"replacements":        "SELECT length(regexp_replace(repeat('a', 40000000 + range::INT), 'a', 'bbbbbbbbbb', 'g')) FROM range(1)",
-		"json of many levels": "SELECT len(json_extract(repeat('{\"a\":', 4000 + range::INT) || '1' || repeat('}', 4000 + range::INT), '$..a..a..z')) FROM range(1)",
+		"list_reduce of text": "SELECT length(list_reduce(list_transform(range(200000 + range), lambda x: 'abcdefgh'), lambda a, b: a || b)) " +
+			"FROM range(1)",
+		"bignum":             "SELECT repeat('9', 3000000 + range::INT)::BIGNUM FROM range(1)",
+		"bignum product":     "SELECT length((x * x)::VARCHAR) FROM (SELECT repeat('9', 60000 + range::INT)::BIGNUM AS x FROM range(4))",
+		"jaro":               "SELECT jaro_similarity(repeat('ab', 1000000 + range::INT), repeat('ba', 1000000)) FROM range(1)",
+		"like":               "SELECT repeat('a', 4000000 + range::INT) LIKE '%a_%a_%a_b' FROM range(1)",
+		"regular expression": "SELECT len(regexp_extract_all(repeat('a', 9000000 + range::INT), 'a.*b|a')) FROM range(1)",
+		"replacements":       "SELECT length(regexp_replace(repeat('a', 40000000 + range::INT), 'a', 'bbbbbbbbbb', 'g')) FROM range(1)",
+		"json of many levels": "SELECT len(json_extract(repeat('{\"a\":', 4000 + range::INT) || '1' || repeat('}', 4000 + range::INT), " +
+			"'$..a..a..z')) FROM range(1)",
 		// Texts, lists and states that lie outside the engine's memory limit.
-		"repeat":           "SELECT length(repeat('a', 4000000000 + range)) FROM range(1)",
-		"lpad":             "SELECT length(lpad('a', (1900000000 + range)::INT, 'x')) FROM range(4)",
-		"rpad":             "SELECT length(rpad('a', (1900000000 + range)::INT, 'x')) FROM range(4)",
-		"printf":           "SELECT length(printf('%1000000000d', range)) FROM range(2)",
-		"format":           "SELECT length(format('{:1000000000d}', range)) FROM range(2)",
-		"hex":              "SELECT length(hex(hex(hex(repeat('a', 200000000 + range::INT))))) FROM range(1)",
-		"split":            "SELECT len(string_split(repeat('a,', 150000000 + range::INT), ',')) FROM range(1)",
-		"range":            "SELECT len(range(3000000000 + range)) FROM range(1)",
-		"nested lists":     "SELECT len(list_transform(range(30000 + range), lambda x: list_transform(range(30000), lambda y: [x, y]))) FROM range(1)",
-		"doubled text":     "WITH RECURSIVE r AS (SELECT 'abcdefgh' AS x, 0 AS n UNION ALL SELECT x || x, n + 1 FROM r WHERE n < 40) SELECT max(length(x)) FROM r",
+		"repeat": "SELECT length(repeat('a', 4000000000 + range)) FROM range(1)",
+		"lpad":   "SELECT length(lpad('a', (1900000000 + range)::INT, 'x')) FROM range(4)",
+		"rpad":   "SELECT length(rpad('a', (1900000000 + range)::INT, 'x')) FROM range(4)",
+		"printf": "SELECT length(printf('%1000000000d', range)) FROM range(2)",
+		"format": "SELECT length(format('{:1000000000d}', range)) FROM range(2)",
+		"hex":    "SELECT length(hex(hex(hex(repeat('a', 200000000 + range::INT))))) FROM range(1)",
+		"split":  "SELECT len(string_split(repeat('a,', 150000000 + range::INT), ',')) FROM range(1)",
+		"range":  "SELECT len(range(3000000000 + range)) FROM range(1)",
+		"nested lists": "SELECT len(list_transform(range(30000 + range), lambda x: list_transform(range(30000), lambda y: [x, y]))) FROM " +
+			"range(1)",
+		"doubled text": "WITH RECURSIVE r AS (SELECT 'abcdefgh' AS x, 0 AS n UNION ALL SELECT x || x, n + 1 FROM r WHERE n < 40) SELECT " +
+			"max(length(x)) FROM r",
 		"in list":          "SELECT count(*) FROM range(10) WHERE range IN (" + repeated("1000000007", 1500000) + ")",
 		"in list of texts": "SELECT count(*) FROM range(900000000) WHERE range::VARCHAR IN (" + repeated("'1000000007'", 200000) + ")",
 		"list":             "SELECT len(list(range)) FROM range(1000000000)",
@@ -62,17 +66,25 @@ func attacks() map[string]string {
 		"growing recursion": "WITH RECURSIVE r AS (SELECT 1 AS x UNION ALL SELECT x + 1 FROM r, range(50)) SELECT count(*) FROM r",
 		"sleep":             "SELECT sleep_ms(100000 + range) FROM range(2)",
 		"doubling":          doubling(),
-		"sort":              "SELECT * FROM (SELECT hash(range) AS h, range::VARCHAR AS t FROM range(900000000)) ORDER BY h LIMIT 1 OFFSET 100000000",
-		"join":              "SELECT count(*) FROM (SELECT hash(range) AS h, range::VARCHAR AS t FROM range(900000000)) a JOIN (SELECT hash(range + 1) AS h, range::VARCHAR AS t FROM range(900000000)) b USING (h) WHERE a.t < b.t",
-		"range join":        "SELECT count(*) FROM range(30000000) a, range(30000000) b WHERE hash(a.range) < hash(b.range) AND hash(a.range + 1) > hash(b.range + 1)",
-		"groups":            "SELECT count(*) FROM (SELECT range::VARCHAR AS k, count(*) FROM range(900000000) GROUP BY k)",
-		"window":            "SELECT max(s) FROM (SELECT sum(range) OVER (ORDER BY hash(range) ROWS 1000000 PRECEDING) AS s FROM range(100000000))",
-		"cube":              "SELECT count(*) FROM (SELECT 1 FROM range(3000000) r(i) GROUP BY CUBE (i, i+1, i+2, i+3, i+4, i+5, i+6, i+7, i+8, i+9, i+10, i+11))",
-		"pivot":             "SELECT count(*) FROM (SELECT * FROM (SELECT range % 100000 AS g, range % 20000 AS k FROM range(20000000)) PIVOT (sum(g) FOR k IN (" + numbers(20000) + ") GROUP BY g))",
-		"wide rows":         "SELECT max(columns(*)) FROM (SELECT " + repeated("repeat('x', 100 + (range % 9)::INT)", 3000) + " FROM range(100000000))",
-		"wide sort":         "SELECT * FROM (SELECT hash(range) AS h, " + repeated("repeat('x', 100 + (range % 9)::INT)", 500) + " FROM range(100000000)) ORDER BY h",
-		"joins to order":    "SELECT count(*) FROM range(9) t0" + chained(60),
-		"nested brackets":   "SELECT " + strings.Repeat("(1 + ", 900) + "1" + strings.Repeat(")", 900) + " FROM range(1000000000000)",
+		"sort": "SELECT * FROM (SELECT hash(range) AS h, range::VARCHAR AS t FROM range(900000000)) ORDER BY h LIMIT 1 OFFSET " +
+			"100000000",
+		"join": "SELECT count(*) FROM (SELECT hash(range) AS h, range::VARCHAR AS t FROM range(900000000)) a JOIN (SELECT " +
+			"hash(range + 1) AS h, range::VARCHAR AS t FROM range(900000000)) b USING (h) WHERE a.t < b.t",
+		"range join": "SELECT count(*) FROM range(30000000) a, range(30000000) b WHERE hash(a.range) < hash(b.range) AND hash(a.range + " +
+			"1) > hash(b.range + 1)",
+		"groups": "SELECT count(*) FROM (SELECT range::VARCHAR AS k, count(*) FROM range(900000000) GROUP BY k)",
+		"window": "SELECT max(s) FROM (SELECT sum(range) OVER (ORDER BY hash(range) ROWS 1000000 PRECEDING) AS s FROM " +
+			"range(100000000))",
+		"cube": "SELECT count(*) FROM (SELECT 1 FROM range(3000000) r(i) GROUP BY CUBE (i, i+1, i+2, i+3, i+4, i+5, i+6, i+7, i+8," +
+			" i+9, i+10, i+11))",
+		"pivot": "SELECT count(*) FROM (SELECT * FROM (SELECT range % 100000 AS g, range % 20000 AS k FROM range(20000000)) PIVOT " +
+			"(sum(g) FOR k IN (" + numbers(20000) + ") GROUP BY g))",
+		"wide rows": "SELECT max(columns(*)) FROM (SELECT " + repeated("repeat('x', 100 + (range % 9)::INT)", 3000) +
+			" FROM range(100000000))",
+		"wide sort": "SELECT * FROM (SELECT hash(range) AS h, " + repeated("repeat('x', 100 + (range % 9)::INT)", 500) +
+			" FROM range(100000000)) ORDER BY h",
+		"joins to order":  "SELECT count(*) FROM range(9) t0" + chained(60),
+		"nested brackets": "SELECT " + strings.Repeat("(1 + ", 900) + "1" + strings.Repeat(")", 900) + " FROM range(1000000000000)",
 	}
 }
 
@@ -129,7 +141,8 @@ func TestAttacksStayWithinTheirLease(t *testing.T) {
 				SQL: sql, Lease: engine.Lease{Memory: lease, Threads: 2, TempBytes: spill, Timeout: deadline},
 			})
 			saw := watch()
-			t.Logf("%.200v after %v (stalls of %v), from %d to %d MB, %d MB spilled", err, saw.took.Round(time.Millisecond), saw.stalls.Round(time.Millisecond), before>>20, saw.memory>>20, saw.spilled>>20)
+			t.Logf("%.200v after %v (stalls of %v), from %d to %d MB, %d MB spilled", err, saw.took.Round(time.Millisecond),
+				saw.stalls.Round(time.Millisecond), before>>20, saw.memory>>20, saw.spilled>>20)
 			require.Error(t, err)
 			require.LessOrEqual(t, saw.took-saw.stalls, deadline+time.Second)
 			require.LessOrEqual(t, saw.memory, (before+lease)/100*115)
@@ -189,7 +202,8 @@ func TestSpillStaysWithinItsBytes(t *testing.T) {
 // than what it held before and their leases, with 15 %.
 func TestAttacksTogether(t *testing.T) {
 	const lease, sessions, deadline = 384 << 20, 3, time.Second
-	for _, names := range [][sessions]string{{"quantile", "histogram", "list"}, {"nested lists", "sort", "list_reduce"}, {"range", "range", "range"}, {"bits by group", "samples by group", "wide sort"}} {
+	for _, names := range [][sessions]string{{"quantile", "histogram", "list"}, {"nested lists", "sort", "list_reduce"},
+		{"range", "range", "range"}, {"bits by group", "samples by group", "wide sort"}} {
 		t.Run(strings.Join(names[:], ", "), func(t *testing.T) {
 			opts := bareOptions()
 			opts.Grace, opts.TempDir = 500*time.Millisecond, t.TempDir()
@@ -214,7 +228,8 @@ func TestAttacksTogether(t *testing.T) {
 			}
 			running.Wait()
 			saw := watch()
-			t.Logf("%.200v after %v (stalls of %v), from %d to %d MB", errs, saw.took.Round(time.Millisecond), saw.stalls.Round(time.Millisecond), before>>20, saw.memory>>20)
+			t.Logf("%.200v after %v (stalls of %v), from %d to %d MB", errs, saw.took.Round(time.Millisecond), saw.stalls.Round(time.Millisecond),
+				before>>20, saw.memory>>20)
 			require.LessOrEqual(t, saw.took-saw.stalls, deadline+time.Second)
 			require.LessOrEqual(t, saw.memory, (before+sessions*lease)/100*115)
 			require.LessOrEqual(t, saw.spilled, int64(sessions*64<<20))

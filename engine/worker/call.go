@@ -126,16 +126,14 @@ func (c *call) receive() (f frame, done bool, err error) {
 		return f, true, nil
 	case f.kind == kindFailed:
 		c.finish()
-		d := decoder{b: f.head}
-		broken := d.bool()
-		err := d.failure()
-		if d.done() != nil {
-			return f, false, c.lose(errWire)
+		var failure failureMessage
+		if err := decode(f.head, &failure); err != nil {
+			return f, false, c.lose(err)
 		}
-		if broken {
+		if failure.Broken {
 			c.link.broken = true
 		}
-		return f, false, c.judge(err)
+		return f, false, c.judge(failure.err())
 	}
 	return f, false, nil
 }

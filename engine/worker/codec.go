@@ -1,175 +1,189 @@
 package worker
 
 import (
-	"encoding/binary"
+	"encoding/json"
 	"errors"
-	"math"
+	"reflect"
+
+	"github.com/fxamacker/cbor/v2"
+
+	"github.com/lakewarden/lakewarden/engine"
 )
 
-// errWire is a message that does not decode.
+// errWire is returned for a message that does not decode.
 var errWire = errors.New("worker: malformed message")
 
-// encoder appends values to a message. Texts keep their exact bytes, valid UTF-8
-// or not: a path that changed on its way would be another path.
-type encoder struct {
-	b []byte
-	// sent, in a message of a link that keeps sources, is what it keeps.
-	sent *sentSources
-}
+// The types of argument values that CBOR's own types do not tell apart. Each has a tag.
+type (
+	bools   []bool
+	ints    []int64
+	floats  []float64
+	texts   []string
+	numbers []json.Number
+	// unbindable replaces a value of a type that the contract does not have. The
+	// engine refuses it and names its parameter, as it would have refused the original.
+	unbindable struct{}
+)
 
-func (e *encoder) uint(v uint64)      { e.b = binary.AppendUvarint(e.b, v) }
-func (e *encoder) int(v int64)        { e.b = binary.AppendVarint(e.b, v) }
-func (e *encoder) length(n int)       { e.uint(uint64(n)) }
-func (e *encoder) float(v float64)    { e.b = binary.LittleEndian.AppendUint64(e.b, math.Float64bits(v)) }
-func (e *encoder) tag(t byte)         { e.b = append(e.b, t) }
-func (e *encoder) text(s string)      { e.length(len(s)); e.b = append(e.b, s...) }
-func (e *encoder) bytes(b []byte)     { e.length(len(b)); e.b = append(e.b, b...) }
-func (e *encoder) texts(all []string) { list(e, all, e.text) }
+// firstTag is the tag of the first type of values. The tags follow the order of a list.
+const firstTag = 40000
 
-func (e *encoder) bool(v bool) {
-	if v {
-		e.tag(1)
-	} else {
-		e.tag(0)
+var encoding, decoding = func() (cbor.EncMode, cbor.DecMode) {
+	tags := cbor.NewTagSet()
+	opts := cbor.TagOptions{EncTag: cbor.EncTagRequired, DecTag: cbor.DecTagRequired}
+	for i, v := range []any{json.Number(""), bools{}, ints{}, floats{}, texts{}, numbers{}, unbindable{}} {
+		must(0, tags.Add(opts, reflect.TypeOf(v), firstTag+uint64(i)))
 	}
-}
+	// Texts keep their exact bytes, valid UTF-8 or not: a changed path would be another
+	// path. Before it allocates, the decoder checks that the message has as many items
+	// as it announces.
+	return must(cbor.EncOptions{NaNConvert: cbor.NaNConvertNone, InfConvert: cbor.InfConvertNone}.EncModeWithTags(tags)),
+		must(cbor.DecOptions{UTF8: cbor.UTF8DecodeInvalid, IntDec: cbor.IntDecConvertSignedOrFail,
+			MaxArrayElements: maxItems, MaxMapPairs: maxItems, MaxNestedLevels: maxNesting}.DecModeWithTags(tags))
+}()
 
-// optional is a text that may be missing.
-func (e *encoder) optional(s *string) {
-	e.bool(s != nil)
-	if s != nil {
-		e.text(*s)
+const (
+	// maxItems bounds one list or dictionary of a message.
+	maxItems = 1 << 24
+	// maxNesting bounds the nesting of a message: columns have members at any depth.
+	maxNesting = 1024
+)
+
+// must returns v. It panics on an error, which only a change of this package can cause.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
 	}
+	return v
 }
 
-func list[T any](e *encoder, items []T, each func(T)) {
-	e.length(len(items))
-	for _, item := range items {
-		each(item)
-	}
-}
+// encode returns the message of a value of one of this package's messages.
+func encode(v any) []byte { return must(encoding.Marshal(v)) }
 
-func dictionary[T any](e *encoder, items map[string]T, each func(T)) {
-	e.length(len(items))
-	for key, item := range items {
-		e.text(key)
-		each(item)
-	}
-}
-
-// decoder reads what encoder wrote. After the first failure it reads zeros, and
-// done reports it.
-type decoder struct {
-	b      []byte
-	failed bool
-	// held are the sources that the link keeps, or nil.
-	held *heldSources
-}
-
-// done returns errWire unless the whole message was read.
-func (d *decoder) done() error {
-	if d.failed || len(d.b) > 0 {
+// decode reads a message that encode wrote into v, a pointer.
+func decode(message []byte, v any) error {
+	if decoding.Unmarshal(message, v) != nil {
 		return errWire
 	}
 	return nil
 }
 
-func (d *decoder) fail() { d.b, d.failed = nil, true }
-
-func (d *decoder) uint() uint64 {
-	v, n := binary.Uvarint(d.b)
-	if n <= 0 {
-		d.fail()
-		return 0
-	}
-	d.b = d.b[n:]
-	return v
+// setupMessage is the first message to a child.
+type setupMessage struct {
+	Protocol uint64
+	Setup    []byte
 }
 
-func (d *decoder) int() int64 {
-	v, n := binary.Varint(d.b)
-	if n <= 0 {
-		d.fail()
-		return 0
-	}
-	d.b = d.b[n:]
-	return v
+// columnsMessage announces a result: its schema as an IPC message, and its columns.
+type columnsMessage struct {
+	Schema  []byte
+	Columns []engine.Column
 }
 
-// length is a number of items of at least one byte each: what follows bounds it.
-func (d *decoder) length() int {
-	n := d.uint()
-	if n > uint64(len(d.b)) {
-		d.fail()
-		return 0
-	}
-	return int(n)
+// failureMessage ends a request that failed. One of Engine and Coded is set.
+type failureMessage struct {
+	// Broken reports that the session is of no further use.
+	Broken bool
+	Engine *engine.Error
+	Coded  *codedError
 }
 
-func (d *decoder) raw(n int) []byte {
-	if n > len(d.b) {
-		d.fail()
-		return nil
+// codedError is a failure of the engine that is not an [engine.Error] and has a code of
+// its own in the table of problems.
+type codedError struct{ Text, Code string }
+
+func (e *codedError) Error() string { return e.Text }
+
+// ProblemCode returns the code of the failure in the table of problems.
+func (e *codedError) ProblemCode() string { return e.Code }
+
+// newFailure returns the message for any error.
+func newFailure(broken bool, err error) failureMessage {
+	m := failureMessage{Broken: broken}
+	var coded interface{ ProblemCode() string }
+	switch {
+	case errors.As(err, &m.Engine):
+	case errors.As(err, &coded):
+		m.Coded = &codedError{Text: err.Error(), Code: coded.ProblemCode()}
+	default:
+		m.Engine = &engine.Error{Kind: engine.KindInternal, Class: "engine", Position: -1, Text: err.Error()}
 	}
-	out := d.b[:n]
-	d.b = d.b[n:]
-	return out
+	return m
 }
 
-func (d *decoder) float() float64 {
-	if b := d.raw(8); b != nil {
-		return math.Float64frombits(binary.LittleEndian.Uint64(b))
+// err returns the error that the message holds.
+func (m failureMessage) err() error {
+	switch {
+	case m.Engine != nil:
+		return m.Engine
+	case m.Coded != nil:
+		return m.Coded
 	}
-	return 0
+	return errWire
 }
 
-func (d *decoder) tag() byte {
-	if b := d.raw(1); b != nil {
-		return b[0]
-	}
-	return 0
-}
-
-func (d *decoder) bool() bool      { return d.tag() == 1 }
-func (d *decoder) text() string    { return string(d.raw(d.length())) }
-func (d *decoder) bytes() []byte   { return append([]byte(nil), d.raw(d.length())...) }
-func (d *decoder) texts() []string { return items(d, d.text) }
-
-func (d *decoder) optional() *string {
-	if !d.bool() {
-		return nil
-	}
-	s := d.text()
-	return &s
-}
-
-func items[T any](d *decoder, each func() T) []T {
-	n := d.length()
-	if n == 0 {
-		return nil
-	}
-	out := make([]T, 0, min(n, 1024)) // grows with what is there, not with what is said
-	for range n {
-		out = append(out, each())
-		if d.failed {
-			return nil
+// mapArgs returns the arguments with each value, and those of lists, replaced by f.
+func mapArgs(a engine.Args, f func(any) any) engine.Args {
+	out := engine.Args{Positional: mapValues(a.Positional, f)}
+	if a.Named != nil {
+		out.Named = make(map[string]any, len(a.Named))
+		for name, v := range a.Named {
+			out.Named[name] = mapValue(v, f)
 		}
 	}
 	return out
 }
 
-func entries[T any](d *decoder, each func() T) map[string]T {
-	n := d.length()
-	if n == 0 {
+func mapValues(values []any, f func(any) any) []any {
+	if values == nil {
 		return nil
 	}
-	out := map[string]T{}
-	for range n {
-		key := d.text()
-		out[key] = each()
-		if d.failed {
-			return nil
-		}
+	out := make([]any, len(values))
+	for i, v := range values {
+		out[i] = mapValue(v, f)
 	}
 	return out
+}
+
+func mapValue(v any, f func(any) any) any {
+	if list, ok := v.([]any); ok {
+		return mapValues(list, f)
+	}
+	return f(v)
+}
+
+// tagged converts a value of the contract to one that a message tells apart.
+func tagged(v any) any {
+	switch v := v.(type) {
+	case nil, bool, int64, float64, string, json.Number:
+		return v
+	case []bool:
+		return bools(v)
+	case []int64:
+		return ints(v)
+	case []float64:
+		return floats(v)
+	case []string:
+		return texts(v)
+	case []json.Number:
+		return numbers(v)
+	}
+	return unbindable{}
+}
+
+// untagged is the inverse of tagged.
+func untagged(v any) any {
+	switch v := v.(type) {
+	case bools:
+		return []bool(v)
+	case ints:
+		return []int64(v)
+	case floats:
+		return []float64(v)
+	case texts:
+		return []string(v)
+	case numbers:
+		return []json.Number(v)
+	}
+	return v
 }

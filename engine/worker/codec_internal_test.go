@@ -1,10 +1,12 @@
 package worker
 
 import (
+	"encoding/binary"
 	"encoding/json"
-	"errors"
 	"math"
 	"reflect"
+	"runtime"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -103,36 +105,49 @@ func argument(depth int) *rapid.Generator[any] {
 
 // roundTrip checks that every value of T arrives as it was sent, and that no part
 // of its message is taken for the whole.
-func roundTrip[T any](t *testing.T, write func(*encoder, T), read func(*decoder) T) {
+func roundTrip[T any](t *testing.T, write func(T) []byte, read func([]byte) (T, error)) {
 	t.Run(reflect.TypeFor[T]().String(), rapid.MakeCheck(func(t *rapid.T) {
 		want := anything(t, reflect.TypeFor[T]()).Interface().(T)
-		var e encoder
-		write(&e, want)
-		d := decoder{b: e.b}
-		got := read(&d)
-		require.NoError(t, d.done())
+		message := write(want)
+		got, err := read(message)
+		require.NoError(t, err)
 		require.Empty(t, cmp.Diff(want, got, exact))
-		if len(e.b) > 0 {
-			cut := decoder{b: e.b[:rapid.IntRange(0, len(e.b)-1).Draw(t, "cut")]}
-			read(&cut)
-			require.ErrorIs(t, cut.done(), errWire)
-		}
+		_, err = read(message[:rapid.IntRange(0, len(message)-1).Draw(t, "cut")])
+		require.ErrorIs(t, err, errWire)
 	}))
 }
 
+// plain reads a message that holds a T and nothing else.
+func plain[T any](message []byte) (out T, err error) {
+	err = decode(message, &out)
+	return out, err
+}
+
 func TestMessagesArriveAsSent(t *testing.T) {
-	roundTrip(t, (*encoder).statement, (*decoder).statement)
-	roundTrip(t, (*encoder).sessionOptions, (*decoder).sessionOptions)
-	roundTrip(t, (*encoder).columns, (*decoder).columns)
-	roundTrip(t, (*encoder).writeStatement, (*decoder).writeStatement)
-	roundTrip(t, (*encoder).dataFiles, (*decoder).dataFiles)
-	roundTrip(t, func(e *encoder, v engine.Error) { e.failure(&v) }, func(d *decoder) engine.Error {
-		var own *engine.Error
-		if errors.As(d.failure(), &own) {
-			return *own
+	roundTrip(t, (*sentSources)(nil).statement, new(heldSources).statement)
+	roundTrip(t, func(o engine.SessionOptions) []byte { return encode(o) }, plain[engine.SessionOptions])
+	roundTrip(t, func(m columnsMessage) []byte { return encode(m) }, plain[columnsMessage])
+	roundTrip(t, func(files []engine.DataFile) []byte { return encode(files) }, plain[[]engine.DataFile])
+	roundTrip(t, func(v engine.Error) []byte { return encode(newFailure(false, &v)) }, func(message []byte) (engine.Error, error) {
+		m, err := plain[failureMessage](message)
+		if err != nil {
+			return engine.Error{}, err
 		}
-		return engine.Error{}
+		return *m.Engine, nil
 	})
+}
+
+func TestValuesOutsideTheContractStayUnbindable(t *testing.T) {
+	for _, v := range []any{uint8(1), map[string]any{}, struct{}{}, []uint16{1}, []any{int64(1), int32(2)}} {
+		message := (*sentSources)(nil).statement(engine.WriteStatement{Statement: engine.Statement{Args: engine.Args{Positional: []any{v}}}})
+		got, err := new(heldSources).statement(message)
+		require.NoError(t, err)
+		value := got.Args.Positional[0]
+		if list, ok := value.([]any); ok {
+			value = list[1]
+		}
+		require.Equal(t, unbindable{}, value)
+	}
 }
 
 func TestFileListKeepsItsAddress(t *testing.T) {
@@ -141,32 +156,78 @@ func TestFileListKeepsItsAddress(t *testing.T) {
 		[]engine.FileGroup{{Partition: map[string]*string{"p": &value, "q": nil}, Paths: []string{"x", "\xff"}}})
 	for _, l := range []*engine.FileList{list, list.WithPositions(engine.PositionColumns{File: "f", Row: "r"})} {
 		src := engine.Source{Location: "/t", Version: 7, Incarnation: "i", Files: l}
-		var e encoder
-		e.source(src)
-		d := decoder{b: e.b}
-		require.Equal(t, src.Database(), d.source().Database())
-		require.NoError(t, d.done())
+		st := engine.WriteStatement{Statement: engine.Statement{Sources: []engine.Source{src}}}
+		got, err := new(heldSources).statement((*sentSources)(nil).statement(st))
+		require.NoError(t, err)
+		require.Equal(t, src.Database(), got.Sources[0].Database())
 	}
 }
 
-// TestMalformedMessages: whatever a child sends, the parent reads an error.
+// readers read the messages of parents and children.
+var readers = []func([]byte) error{
+	func(b []byte) error { _, err := new(heldSources).statement(b); return err },
+	func(b []byte) error { _, err := plain[engine.SessionOptions](b); return err },
+	func(b []byte) error { _, err := plain[columnsMessage](b); return err },
+	func(b []byte) error { _, err := plain[[]engine.DataFile](b); return err },
+	func(b []byte) error { _, err := plain[int64](b); return err },
+	func(b []byte) error {
+		m, err := plain[failureMessage](b)
+		_ = m.err()
+		return err
+	},
+}
+
+// TestMalformedMessages reads messages of any bytes: none makes a reader panic.
 func TestMalformedMessages(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		b := rapid.SliceOfN(rapid.Byte(), 0, 64).Draw(t, "bytes")
-		for _, read := range []func(*decoder){
-			func(d *decoder) { d.statement() }, func(d *decoder) { d.dataFiles() }, func(d *decoder) { _ = d.failure() },
-			func(d *decoder) { d.columns() }, func(d *decoder) { d.sessionOptions() }, func(d *decoder) { d.writeStatement() },
-		} {
-			read(&decoder{b: b})
+		for _, read := range readers {
+			_ = read(b)
 		}
 	})
 }
 
+// TestHostileMessagesTakeBoundedMemory reads messages that announce or cause as much memory
+// as they can.
+func TestHostileMessagesTakeBoundedMemory(t *testing.T) {
+	const size = 1 << 20
+	array := func(n int, item string) string {
+		return string(binary.BigEndian.AppendUint32([]byte{0x9a}, uint32(n))) + strings.Repeat(item, n)
+	}
+	for name, text := range map[string]string{
+		"announced list":       "\x9b\x00\x00\x00\x00\xff\xff\xff\xff",
+		"announced text":       "\x7b\x00\x00\x00\x00\xff\xff\xff\xff",
+		"announced dictionary": "\xbb\x00\x00\x00\x00\xff\xff\xff\xff",
+		"announced in members": "\xa1\x67Columns\x9b\x00\x00\x00\x00\xff\xff\xff\xff",
+		"nulls":                array(size, "\xf6"),
+		"empty dictionaries":   array(size, "\xa0"),
+		"null columns":         "\xa1\x67Columns" + array(size, "\xf6"),
+		"empty columns":        "\xa1\x67Columns" + array(size, "\xa0"),
+		"statistics":           "\x81\xa1\x67Columns" + array(size, "\xa0"),
+		"paths":                "\x81\xa1\x67Columns\x81\xa1\x64Path" + array(size, "\xf6"),
+		"nested":               strings.Repeat("\x81", size) + "\x01",
+		"endless":              strings.Repeat("\x9f", size),
+	} {
+		t.Run(name, func(t *testing.T) {
+			for i, read := range readers {
+				var before, after runtime.MemStats
+				runtime.GC()
+				runtime.ReadMemStats(&before)
+				_ = read([]byte(text))
+				runtime.ReadMemStats(&after)
+				taken := after.TotalAlloc - before.TotalAlloc
+				require.LessOrEqual(t, taken, uint64(64<<10+128*len(text)), "reader %d", i)
+			}
+		})
+	}
+}
+
 func TestErrorsWithACodeOfTheirOwn(t *testing.T) {
-	var e encoder
-	e.failure(&codedError{text: "extension gone", code: "engine_failed"})
-	d := decoder{b: e.b}
+	m, err := plain[failureMessage](encode(newFailure(true, &codedError{Text: "extension gone", Code: "engine_failed"})))
+	require.NoError(t, err)
+	require.True(t, m.Broken)
 	var coded interface{ ProblemCode() string }
-	require.ErrorAs(t, d.failure(), &coded)
+	require.ErrorAs(t, m.err(), &coded)
 	require.Equal(t, "engine_failed", coded.ProblemCode())
+	require.ErrorIs(t, failureMessage{}.err(), errWire)
 }

@@ -68,7 +68,8 @@ func TestWhatAChildHas(t *testing.T) {
 		}
 		require.NotEqual(t, secret, target)
 		// Go's runtime watches the limits of its control group, the engine its own memory.
-		inside := strings.HasPrefix(target, dir) || target == "/dev/null" || strings.HasPrefix(target, "/sys/fs/cgroup/") || target == proc+"statm"
+		inside := strings.HasPrefix(target, dir) || target == "/dev/null" || strings.HasPrefix(target, "/sys/fs/cgroup/") || target == proc+
+			"statm"
 		require.True(t, inside || strings.Contains(target, ":["), "%s is %s", f.Name(), target)
 	}
 	require.NoError(t, e.Close())

@@ -24,7 +24,8 @@ const parentArg = "be-parent"
 // actAsParent starts a worker with a running statement, prints its process
 // number, and waits to be killed.
 func actAsParent(extensions string) {
-	e, err := worker.New(worker.Options{Command: []string{os.Args[0], childArg}, Setup: []byte(extensions), TempDir: os.Getenv("WORKER_TEST_TEMP")})
+	e, err := worker.New(worker.Options{Command: []string{os.Args[0], childArg}, Setup: []byte(extensions),
+		TempDir: os.Getenv("WORKER_TEST_TEMP")})
 	if err != nil {
 		_, _ = fmt.Fprintln(os.Stdout, err)
 		os.Exit(1)

@@ -54,7 +54,8 @@ type process struct {
 
 // startProcess starts a child for an owner and waits until it can open sessions.
 func (e *Engine) startProcess(owner string) (*process, error) {
-	p := &process{opts: &e.opts, owner: owner, metrics: e.metrics, gone: make(chan struct{}), started: time.Now(), limitDraining: e.limitDraining}
+	p := &process{opts: &e.opts, owner: owner, metrics: e.metrics, gone: make(chan struct{}), started: time.Now(),
+		limitDraining: e.limitDraining}
 	dir, err := e.temp.Make("worker-")
 	if err != nil {
 		return nil, err
@@ -115,10 +116,7 @@ func (p *process) greet() error {
 	if err := p.control.conn.SetDeadline(time.Now().Add(p.opts.StartTimeout)); err != nil {
 		return err
 	}
-	var e encoder
-	e.uint(protocol)
-	e.bytes(p.opts.Setup)
-	if err := p.control.send(kindSetup, 0, e.b); err != nil {
+	if err := p.control.send(kindSetup, 0, encode(setupMessage{protocol, p.opts.Setup})); err != nil {
 		return err
 	}
 	f, err := p.control.receive()
@@ -126,9 +124,11 @@ func (p *process) greet() error {
 		return err
 	}
 	if f.kind == kindFailed {
-		d := decoder{b: f.head}
-		d.bool()
-		return d.failure()
+		var failure failureMessage
+		if err := decode(f.head, &failure); err != nil {
+			return err
+		}
+		return failure.err()
 	}
 	if f.kind != kindDone {
 		return errWire
@@ -156,7 +156,8 @@ func (p *process) reap() {
 	if why == reasonIdle || why == reasonClosed {
 		p.opts.Logger.Debug("worker ended", "organisation", p.owner, "pid", p.cmd.Process.Pid, "reason", why)
 	} else {
-		p.opts.Logger.Warn("worker ended", "organisation", p.owner, "pid", p.cmd.Process.Pid, "reason", why, "state", state.String(), "crash", crash,
+		p.opts.Logger.Warn("worker ended", "organisation", p.owner, "pid", p.cmd.Process.Pid, "reason", why, "state", state.String(), "crash",
+			crash,
 			"statements", p.company, "age", time.Since(p.started).String())
 	}
 }

@@ -27,13 +27,12 @@ type result struct {
 
 // newResult reads the frame that announces the rows.
 func newResult(s *session, c *call, f frame) (*result, error) {
-	d := decoder{b: f.head}
-	schema, columns := d.bytes(), d.columns()
-	if d.done() != nil || f.body != 0 {
+	var m columnsMessage
+	if decode(f.head, &m) != nil || f.body != 0 {
 		return nil, c.lose(errWire)
 	}
-	r := &result{session: s, call: c, columns: columns, most: s.link.account.leased + s.owner.opts.BaseMemory}
-	rows, err := newRowReader(c.link.wire, frame{kind: kindRows, head: schema}, r.frame)
+	r := &result{session: s, call: c, columns: m.Columns, most: s.link.account.leased + s.owner.opts.BaseMemory}
+	rows, err := newRowReader(c.link.wire, frame{kind: kindRows, head: m.Schema}, r.frame)
 	if err != nil {
 		return nil, c.lose(err)
 	}

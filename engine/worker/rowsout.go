@@ -14,10 +14,7 @@ import (
 func holdColumns(w *wire, seq uint32, r engine.Result) {
 	schema := ipc.GetSchemaPayload(r.Schema(), memory.DefaultAllocator)
 	defer schema.Release()
-	var e encoder
-	e.bytes(schema.Meta().Bytes())
-	e.columns(r.Columns())
-	w.hold(kindColumns, seq, e.b)
+	w.hold(kindColumns, seq, encode(columnsMessage{schema.Meta().Bytes(), r.Columns()}))
 }
 
 // rowWriter sends record batches.

@@ -48,16 +48,15 @@ func prepare(ctx context.Context, w *wire, build func(context.Context, []byte, s
 		if err != nil {
 			return nil, err
 		}
-		d := decoder{b: f.head}
-		version, setup := d.uint(), d.bytes()
-		if f.kind != kindSetup || version != protocol || d.done() != nil {
+		var m setupMessage
+		if decode(f.head, &m) != nil || f.kind != kindSetup || m.Protocol != protocol {
 			return nil, internalError("worker_protocol", "parent and child are of different builds")
 		}
 		temp, err := os.Getwd()
 		if err != nil {
 			return nil, err
 		}
-		return build(ctx, setup, temp)
+		return build(ctx, m.Setup, temp)
 	}()
 	if err != nil {
 		return eng, errors.Join(err, answer(w, 0, false, err))
@@ -67,10 +66,7 @@ func prepare(ctx context.Context, w *wire, build func(context.Context, []byte, s
 
 // answer ends a request that failed.
 func answer(w *wire, seq uint32, broken bool, err error) error {
-	var e encoder
-	e.bool(broken)
-	e.failure(err)
-	return w.send(kindFailed, seq, e.b)
+	return w.send(kindFailed, seq, encode(newFailure(broken, err)))
 }
 
 // server serves the links of one child.

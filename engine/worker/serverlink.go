@@ -90,10 +90,9 @@ func serveLink(w *wire, eng engine.Engine) {
 
 // serveSession answers the requests of one session.
 func serveSession(w *wire, eng engine.Engine, first request, requests <-chan request) {
-	d := decoder{b: first.head}
-	opts := d.sessionOptions()
-	err := d.done()
+	var opts engine.SessionOptions
 	var s engine.Session
+	err := decode(first.head, &opts)
 	if err == nil {
 		s, err = eng.Open(first.ctx, opts)
 	}
@@ -119,24 +118,23 @@ func serveSession(w *wire, eng engine.Engine, first request, requests <-chan req
 func serveRequest(w *wire, s engine.Session, r request, held *heldSources) (lost bool) {
 	var err error
 	var reply []byte
-	d := decoder{b: r.head, held: held}
 	switch r.kind {
 	case kindWarm:
 		err = s.Warm(r.ctx)
 	case kindIdle:
 		*held = heldSources{}
-		keep := d.int()
-		if err = d.done(); err == nil {
+		var keep int64
+		if err = decode(r.head, &keep); err == nil {
 			reply, err = serveIdle(s, r, keep)
 		}
 	case kindQuery:
-		st := d.statement()
-		if err = d.done(); err == nil {
-			lost, err = serveQuery(w, s, r, st)
+		var st engine.WriteStatement
+		if st, err = held.statement(r.head); err == nil {
+			lost, err = serveQuery(w, s, r, st.Statement)
 		}
 	case kindWrite:
-		st := d.writeStatement()
-		if err = d.done(); err == nil {
+		var st engine.WriteStatement
+		if st, err = held.statement(r.head); err == nil {
 			reply, err = serveWrite(s, r, st)
 		}
 	default:
@@ -162,9 +160,7 @@ func serveIdle(s engine.Session, r request, keep int64) ([]byte, error) {
 	if k, knows := s.(keeper); knows {
 		keep = k.Kept()
 	}
-	var e encoder
-	e.int(keep)
-	return e.b, nil
+	return encode(keep), nil
 }
 
 // serveWrite runs a statement that writes files and describes them.
@@ -177,9 +173,7 @@ func serveWrite(s engine.Session, r request, st engine.WriteStatement) ([]byte, 
 	if err != nil {
 		return nil, err
 	}
-	var e encoder
-	e.dataFiles(files)
-	return e.b, nil
+	return encode(files), nil
 }
 
 // serveQuery sends the columns and rows of a statement.

@@ -76,9 +76,7 @@ func (s *session) reconnect(ctx context.Context) (lost bool, err error) {
 		return isLost(err), err
 	}
 	s.link = l
-	var e encoder
-	e.sessionOptions(s.opts)
-	if _, err = s.do(ctx, kindOpen, e.b); err != nil {
+	if _, err = s.do(ctx, kindOpen, encode(s.opts)); err != nil {
 		lost = l.lost && ctx.Err() == nil
 		s.disconnect()
 		return lost, err
@@ -154,12 +152,11 @@ func (s *session) Query(ctx context.Context, st engine.Statement) (engine.Result
 	st.Lease.Timeout = 0
 	lease := leased(st.Lease)
 	st.Lease.Memory = engineLimit(lease)
-	e := encoder{sent: &s.link.sources}
-	e.statement(st)
-	if err := s.admit(e.b, lease); err != nil {
+	message := s.link.sources.statement(engine.WriteStatement{Statement: st})
+	if err := s.admit(message, lease); err != nil {
 		return nil, err
 	}
-	r, err := s.query(ctx, e.b, timeout)
+	r, err := s.query(ctx, message, timeout)
 	if err != nil {
 		s.current.Store(nil)
 		s.link.proc.finish(&s.link.account)
@@ -214,16 +211,13 @@ func (s *session) Idle(ctx context.Context, keepBytes int64) error {
 		return nil // nothing is held any more
 	}
 	s.link.sources.forget() // as the child does
-	var e encoder
-	e.int(keepBytes)
-	f, err := s.do(ctx, kindIdle, e.b)
+	f, err := s.do(ctx, kindIdle, encode(keepBytes))
 	if err != nil {
 		return s.note(err)
 	}
 	// What it says that it keeps is believed up to what it may keep.
-	d := decoder{b: f.head}
-	kept := d.int()
-	if d.done() != nil || kept < 0 || kept > keepBytes {
+	var kept int64
+	if decode(f.head, &kept) != nil || kept < 0 || kept > keepBytes {
 		kept = keepBytes
 	}
 	s.link.proc.settle(&s.link.account, kept+idleFloor)

@@ -1,112 +1,136 @@
 package worker
 
 import (
+	"slices"
+
+	"github.com/fxamacker/cbor/v2"
+
 	"github.com/lakewarden/lakewarden/engine"
 )
 
-// A program sends one statement over the same tables again and again, and a list
-// of their files can be most of its message. So a link keeps the lists that it
-// carried last: the next message names one by its place, which spares both ends
-// to write, read and hash it. The parent alone decides what stands where.
+// A program sends one statement over the same tables again and again, and a list of
+// their files can be most of its message. So both ends of a link cache the sources that
+// it carried last: the next message names one by its slot, which spares both ends to
+// write, read and hash it. The parent alone decides which slot holds which source.
 
 const (
-	// keptSources is the number of places of a link.
-	keptSources = 8
-	// keptSourceBytes bounds the message of a source that is kept.
-	keptSourceBytes = 256 << 10
+	// cachedSources is the number of slots of a link.
+	cachedSources = 8
+	// cachedSourceBytes bounds the message of a source that is cached.
+	cachedSourceBytes = 256 << 10
 )
 
-// sentSources are what the parent knows of the places of its link. The zero value
-// knows nothing to be there.
+// sentSources holds the addresses of the sources in the slots of a link, for the parent.
+// The zero value is for empty slots.
 type sentSources struct {
-	places [keptSources]string // by the content address of the source
-	next   int
+	slots [cachedSources]string
+	next  int // the slot that was filled first
 }
 
-// place returns where a source is, if it is there.
-func (s *sentSources) place(address string) (int, bool) {
-	for i, have := range s.places {
-		if have == address {
-			return i, true
-		}
-	}
-	return 0, false
-}
-
-// take gives a source the place that was given away longest ago.
-func (s *sentSources) take(address string) int {
-	at := s.next
-	s.places[at], s.next = address, (at+1)%keptSources
-	return at
-}
-
-// forget makes the next messages carry everything anew.
+// forget makes the next messages carry their sources again.
 func (s *sentSources) forget() { *s = sentSources{} }
 
-// heldSources are the places in the child.
-type heldSources [keptSources]*engine.Source
+// heldSources are the slots in the child.
+type heldSources [cachedSources]*engine.Source
 
-// How a source stands in a message: as it is, as it is and to be kept, or by its
-// place alone.
-const (
-	sourcePlain byte = iota
-	sourceKeep
-	sourceKept
-)
+// noSlot is the slot of a source that is not cached.
+const noSlot = -1
 
-// source writes a source, by its place where the encoder is one of a link that
-// carried it before.
-func (e *encoder) source(s engine.Source) {
-	if e.sent == nil || s.Files == nil {
-		e.tag(sourcePlain)
-		e.plainSource(s)
-		return
-	}
-	address := s.Database()
-	if at, ok := e.sent.place(address); ok {
-		e.tag(sourceKept)
-		e.length(at)
-		return
-	}
-	start := len(e.b)
-	e.tag(sourceKeep)
-	e.length(e.sent.next)
-	e.plainSource(s)
-	if len(e.b)-start > keptSourceBytes {
-		e.b = append(e.b[:start], sourcePlain)
-		e.plainSource(s)
-		return
-	}
-	e.sent.take(address)
+// sentSource is a source in a message. Without Source it is the one of the slot; with
+// both, the slot holds Source from now on.
+type sentSource struct {
+	Slot   int
+	Source cbor.RawMessage
 }
 
-func (d *decoder) source() engine.Source {
-	switch d.tag() {
-	case sourcePlain:
-		return d.plainSource()
-	case sourceKeep:
-		at := d.place()
-		s := d.plainSource()
-		if !d.failed {
-			d.held[at] = &s
-		}
-		return s
-	case sourceKept:
-		if at := d.place(); !d.failed && d.held[at] != nil {
-			return *d.held[at]
-		}
-	}
-	d.fail()
-	return engine.Source{}
+// heldSource is a sentSource as the child reads it.
+type heldSource struct {
+	Slot   int
+	Source *engine.Source
 }
 
-// place reads the number of a place; a message that has one where nothing is kept
-// is malformed.
-func (d *decoder) place() int {
-	at := d.uint()
-	if d.held == nil || at >= keptSources {
-		d.fail()
-		return 0
+// statementMessage is a statement for the child. Sources are those of the statement and
+// of its barriers, in this order, which are left out of Statement.
+type statementMessage[Source any] struct {
+	Statement engine.WriteStatement
+	Sources   []Source
+}
+
+// statement returns the message of a statement. A nil s caches no sources.
+func (s *sentSources) statement(st engine.WriteStatement) []byte {
+	m := statementMessage[sentSource]{Statement: st}
+	for _, source := range st.Sources {
+		m.Sources = append(m.Sources, s.source(source))
 	}
-	return int(at)
+	m.Statement.Sources, m.Statement.Barriers = nil, slices.Clone(st.Barriers)
+	m.Statement.Args = mapArgs(st.Args, tagged)
+	for i, b := range st.Barriers {
+		m.Sources = append(m.Sources, s.source(b.Source))
+		m.Statement.Barriers[i].Source = engine.Source{}
+		m.Statement.Barriers[i].Args = mapArgs(b.Args, tagged)
+	}
+	return encode(m)
+}
+
+func (s *sentSources) source(source engine.Source) sentSource {
+	if s == nil || source.Files == nil {
+		return sentSource{Slot: noSlot, Source: encode(source)}
+	}
+	address := source.Database()
+	if at := slices.Index(s.slots[:], address); at >= 0 {
+		return sentSource{Slot: at}
+	}
+	out := sentSource{Slot: noSlot, Source: encode(source)}
+	if len(out.Source) <= cachedSourceBytes {
+		out.Slot = s.next
+		s.slots[s.next], s.next = address, (s.next+1)%cachedSources
+	}
+	return out
+}
+
+// statement reads a message of a statement.
+func (h *heldSources) statement(message []byte) (engine.WriteStatement, error) {
+	var m statementMessage[heldSource]
+	if err := decode(message, &m); err != nil {
+		return engine.WriteStatement{}, err
+	}
+	st, barriers := m.Statement, m.Statement.Barriers
+	if len(m.Sources) < len(barriers) {
+		return engine.WriteStatement{}, errWire
+	}
+	for i, sent := range m.Sources {
+		source, err := h.source(sent)
+		if err != nil {
+			return engine.WriteStatement{}, err
+		}
+		if n := len(m.Sources) - len(barriers); i < n {
+			st.Sources = append(st.Sources, source)
+		} else {
+			barriers[i-n].Source = source
+		}
+	}
+	st.Args = mapArgs(st.Args, untagged)
+	for i := range barriers {
+		barriers[i].Args = mapArgs(barriers[i].Args, untagged)
+	}
+	return st, nil
+}
+
+// source returns the source of a message. A slot that does not exist or is empty makes
+// the message malformed.
+func (h *heldSources) source(sent heldSource) (engine.Source, error) {
+	if s := sent.Source; s != nil && s.Files != nil {
+		s.Files = s.Files.WithDeleted(s.Files.Deleted) // computes the address of the list
+	}
+	switch {
+	case sent.Slot == noSlot && sent.Source != nil:
+		return *sent.Source, nil
+	case sent.Slot < 0 || sent.Slot >= cachedSources:
+		return engine.Source{}, errWire
+	case sent.Source != nil:
+		h[sent.Slot] = sent.Source
+	case h[sent.Slot] == nil:
+		return engine.Source{}, errWire
+	}
+	return *h[sent.Slot], nil
 }

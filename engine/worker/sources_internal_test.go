@@ -17,10 +17,10 @@ func listed(name string) engine.Source {
 		Files: engine.NewFileList([]engine.Column{{Name: "a", Type: "BIGINT"}}, true, []engine.FileGroup{{Paths: []string{name}}})}
 }
 
-// TestALinkKeepsSources: in whatever order statements name sources, come and go to
-// rest, each arrives as it was sent.
-func TestALinkKeepsSources(t *testing.T) {
-	large := listed(strings.Repeat("x", keptSourceBytes))
+// TestALinkCachesSources sends sources in any order, with rests between: each arrives as
+// it was sent.
+func TestALinkCachesSources(t *testing.T) {
+	large := listed(strings.Repeat("x", cachedSourceBytes))
 	rapid.Check(t, func(t *rapid.T) {
 		var sent sentSources
 		var held heldSources
@@ -29,9 +29,9 @@ func TestALinkKeepsSources(t *testing.T) {
 				sent.forget()
 				held = heldSources{}
 			}
-			var st engine.Statement
+			var st engine.WriteStatement
 			source := func() engine.Source {
-				switch n := rapid.IntRange(-2, 2*keptSources).Draw(t, "source"); n {
+				switch n := rapid.IntRange(-2, 2*cachedSources).Draw(t, "source"); n {
 				case -2:
 					return large
 				case -1:
@@ -44,11 +44,8 @@ func TestALinkKeepsSources(t *testing.T) {
 				st.Sources = append(st.Sources, source())
 			}
 			st.Barriers = append(st.Barriers, engine.Barrier{Name: "flt", SQL: "SELECT 1", Source: source(), Index: rapid.String().Draw(t, "index")})
-			e := encoder{sent: &sent}
-			e.statement(st)
-			d := decoder{b: e.b, held: &held}
-			got := d.statement()
-			require.NoError(t, d.done())
+			got, err := held.statement(sent.statement(st))
+			require.NoError(t, err)
 			require.Empty(t, cmp.Diff(st, got, exact))
 			for i, s := range st.Sources {
 				require.Equal(t, s.Database(), got.Sources[i].Database())
@@ -63,26 +60,53 @@ func TestARepeatedStatementIsShort(t *testing.T) {
 		paths = append(paths, fmt.Sprintf("part-%05d.parquet", i))
 	}
 	source := engine.Source{Location: "/t", Files: engine.NewFileList(nil, true, []engine.FileGroup{{Paths: paths}})}
-	st := engine.Statement{SQL: "SELECT 1", Sources: []engine.Source{source}, Barriers: []engine.Barrier{{Name: "flt", Source: source}}}
+	st := engine.WriteStatement{Statement: engine.Statement{
+		SQL: "SELECT 1", Sources: []engine.Source{source}, Barriers: []engine.Barrier{{Name: "flt", Source: source}}}}
 	var sent sentSources
-	first := encoder{sent: &sent}
-	first.statement(st)
-	again := encoder{sent: &sent}
-	again.statement(st)
-	require.Greater(t, len(first.b), 500*len(paths[0]))
-	require.Less(t, len(again.b), 200)
+	require.Greater(t, len(sent.statement(st)), 500*len(paths[0]))
+	require.Less(t, len(sent.statement(st)), 600)
 }
 
-// TestNothingIsReadFromAnEmptyPlace: neither where a link keeps nothing, nor where
-// it keeps something else.
-func TestNothingIsReadFromAnEmptyPlace(t *testing.T) {
-	for _, at := range []byte{0, 1, keptSources, 200} {
-		for _, tag := range []byte{sourceKept, sourceKeep, 3} {
-			for _, held := range []*heldSources{nil, {}} {
-				d := decoder{b: []byte{tag, at}, held: held}
-				d.source()
-				require.ErrorIs(t, d.done(), errWire)
+// TestNothingIsReadFromAnEmptySlot sends slots that do not exist or hold no source.
+func TestNothingIsReadFromAnEmptySlot(t *testing.T) {
+	for _, sent := range []sentSource{{Slot: 0}, {Slot: 1}, {Slot: noSlot}, {Slot: -2}, {Slot: cachedSources},
+		{Slot: cachedSources, Source: encode(engine.Source{})}, {Slot: -2, Source: encode(engine.Source{})}} {
+		_, err := new(heldSources).statement(encode(statementMessage[sentSource]{Sources: []sentSource{sent}}))
+		require.ErrorIs(t, err, errWire)
+	}
+}
+
+func TestBarriersNeedSources(t *testing.T) {
+	st := engine.WriteStatement{Statement: engine.Statement{Barriers: []engine.Barrier{{Name: "flt"}}}}
+	_, err := new(heldSources).statement(encode(statementMessage[sentSource]{Statement: st}))
+	require.ErrorIs(t, err, errWire)
+}
+
+// BenchmarkStatementMessage is the cost of one statement's message at both ends: the first
+// one over a table of a thousand files, and one that names a cached source.
+func BenchmarkStatementMessage(b *testing.B) {
+	var paths []string
+	for i := range 1000 {
+		paths = append(paths, fmt.Sprintf("part-%05d-c000.snappy.parquet", i))
+	}
+	columns := make([]engine.Column, 20)
+	for i := range columns {
+		columns[i] = engine.Column{Name: fmt.Sprintf("column_%d", i), Type: "BIGINT", Nullable: true}
+	}
+	source := engine.Source{Location: "/t", Files: engine.NewFileList(columns, true, []engine.FileGroup{{Paths: paths}})}
+	st := engine.WriteStatement{Statement: engine.Statement{SQL: "SELECT $1", Args: engine.Args{Positional: []any{int64(1), "text"}},
+		Sources: []engine.Source{source}, Barriers: []engine.Barrier{{Name: "flt", SQL: "SELECT 1", Source: source}}}}
+	for name, cached := range map[string]bool{"first": false, "cached": true} {
+		b.Run(name, func(b *testing.B) {
+			var sent sentSources
+			var held heldSources
+			for b.Loop() {
+				if !cached {
+					sent.forget()
+				}
+				_, err := held.statement(sent.statement(st))
+				require.NoError(b, err)
 			}
-		}
+		})
 	}
 }

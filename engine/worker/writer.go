@@ -62,13 +62,12 @@ func (s *session) write(ctx context.Context, st engine.WriteStatement) ([]engine
 	timeout, st.Lease.Timeout = st.Lease.Timeout, 0
 	lease := leased(st.Lease)
 	st.Lease.Memory = engineLimit(lease)
-	var out encoder
-	out.writeStatement(st)
-	if err := s.admit(out.b, lease); err != nil {
+	message := (*sentSources)(nil).statement(st)
+	if err := s.admit(message, lease); err != nil {
 		return nil, err
 	}
 	defer s.link.proc.finish(&s.link.account)
-	c, err := s.begin(ctx, kindWrite, out.b, timeout)
+	c, err := s.begin(ctx, kindWrite, message, timeout)
 	if err != nil {
 		return nil, err
 	}
@@ -77,10 +76,9 @@ func (s *session) write(ctx context.Context, st engine.WriteStatement) ([]engine
 	if err != nil {
 		return nil, err
 	}
-	d := decoder{b: f.head}
-	files := d.dataFiles()
-	if d.done() != nil {
-		return nil, c.lose(errWire)
+	var files []engine.DataFile
+	if err := decode(f.head, &files); err != nil {
+		return nil, c.lose(err)
 	}
 	return files, nil
 }

@@ -95,7 +95,8 @@ func TestSortsThatWriteStayWithinTheirLease(t *testing.T) {
 	for range 3 {
 		files, err := s.(engine.Writer).Write(t.Context(), engine.WriteStatement{
 			Statement: engine.Statement{
-				SQL:   "SELECT hash(range) AS h, hash(range + 1) AS i, hash(range + 2) AS j, 'some text, the same for all, and then ' || range AS t FROM range(6000000) ORDER BY h",
+				SQL: "SELECT hash(range) AS h, hash(range + 1) AS i, hash(range + 2) AS j, 'some text, the same for all, and then ' || range AS t " +
+					"FROM range(6000000) ORDER BY h",
 				Lease: engine.Lease{Memory: lease, Threads: 2, TempBytes: 4 << 30},
 			},
 			Layout: engine.FileLayout{FileBytes: 64 << 20},
