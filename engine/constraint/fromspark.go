@@ -1,14 +1,13 @@
 package constraint
 
 import (
-	"strings"
-
+	"github.com/lakewarden/lakewarden/engine/constraint/sparktoken"
 	"github.com/lakewarden/lakewarden/engine/delta"
 )
 
-// fromSpark reads an expression of the log: the part of Spark's SQL whose meaning
-// is certain, and what delta-rs prints in its place. What Spark and delta-rs
-// would take differently is an error.
+// fromSpark reads an expression of the log: the part of Spark's SQL whose meaning is
+// certain, and the forms that delta-rs prints instead. An expression that Spark and
+// delta-rs read differently is an error.
 func (b builder) fromSpark(text string) (*expr, error) {
 	e, err := b.readSpark(text)
 	if err != nil {
@@ -22,9 +21,9 @@ func (b builder) readSpark(text string) (*expr, error) {
 	if len(text) > maxText {
 		return nil, invalid("it is longer than %d bytes", maxText)
 	}
-	tokens, err := sparkTokens(text)
+	tokens, err := sparktoken.Scan(text)
 	if err != nil {
-		return nil, err
+		return nil, invalid("%s", err)
 	}
 	b.spark = true
 	p := &sparkParser{b: b, tokens: tokens}
@@ -32,7 +31,7 @@ func (b builder) readSpark(text string) (*expr, error) {
 	if err != nil {
 		return nil, err
 	}
-	if p.peek().kind != tokEnd {
+	if p.peek().Kind != sparktoken.End {
 		return nil, invalid("text after its end")
 	}
 	return e, nil
@@ -40,17 +39,17 @@ func (b builder) readSpark(text string) (*expr, error) {
 
 type sparkParser struct {
 	b      builder
-	tokens []token
+	tokens []sparktoken.Token
 	at     int
 	depth  int
 }
 
-func (p *sparkParser) peek() token { return p.tokens[p.at] }
+func (p *sparkParser) peek() sparktoken.Token { return p.tokens[p.at] }
 
-// next takes a token; the end stays.
-func (p *sparkParser) next() token {
+// next consumes a token, except the end.
+func (p *sparkParser) next() sparktoken.Token {
 	t := p.tokens[p.at]
-	if t.kind != tokEnd {
+	if t.Kind != sparktoken.End {
 		p.at++
 	}
 	return t
@@ -59,7 +58,7 @@ func (p *sparkParser) next() token {
 // word takes the words if they come next.
 func (p *sparkParser) word(words ...string) bool {
 	for i, w := range words {
-		if p.at+i >= len(p.tokens) || p.tokens[p.at+i].kind != tokWord || p.tokens[p.at+i].text != w {
+		if p.at+i >= len(p.tokens) || p.tokens[p.at+i].Kind != sparktoken.Word || p.tokens[p.at+i].Text != w {
 			return false
 		}
 	}
@@ -70,7 +69,7 @@ func (p *sparkParser) word(words ...string) bool {
 func (p *sparkParser) symbol(texts ...string) (string, bool) {
 	t := p.peek()
 	for _, text := range texts {
-		if t.kind == tokSymbol && t.text == text {
+		if t.Kind == sparktoken.Symbol && t.Text == text {
 			p.at++
 			return text, true
 		}
@@ -288,197 +287,4 @@ func (p *sparkParser) unary() (*expr, error) {
 		}
 	}
 	return e, err
-}
-
-func (p *sparkParser) primary() (*expr, error) {
-	switch t := p.next(); t.kind {
-	case tokText:
-		return p.b.text(t.text)
-	case tokNumber:
-		return p.number(t.text)
-	case tokName:
-		return p.column(t.text)
-	case tokQuoted:
-		// delta-rs quotes names that have other than small letters.
-		if _, ok := p.b.schema.Field(t.text); !ok || strings.Trim(t.text, "abcdefghijklmnopqrstuvwxyz0123456789_") == "" {
-			return nil, invalid("a text in double quotes")
-		}
-		return p.column(t.text)
-	case tokWord:
-		return p.named(t)
-	case tokSymbol:
-		if t.text == "(" {
-			e, err := p.or()
-			if err != nil {
-				return nil, err
-			}
-			return e, p.need(")")
-		}
-		return nil, invalid("%q where a value is needed", t.text)
-	}
-	return nil, invalid("its end where a value is needed")
-}
-
-// named reads what begins with a word.
-func (p *sparkParser) named(t token) (*expr, error) {
-	switch t.text {
-	case "null":
-		return p.b.null(), nil
-	case "true", "false":
-		return p.b.boolean(t.text == "true"), nil
-	case "case":
-		return p.caseWhen()
-	case "date", "timestamp", "timestamp_ntz":
-		if p.peek().kind == tokText {
-			text, err := p.b.text(p.next().text)
-			if err != nil {
-				return nil, err
-			}
-			return p.b.reread(text, delta.Primitive(t.text))
-		}
-	case "cast":
-		return p.castAs()
-	case "extract":
-		return p.extract()
-	}
-	if _, ok := p.symbol("("); !ok {
-		return p.column(t.name)
-	}
-	if _, ok := p.symbol(")"); ok {
-		return nil, invalid("the function %.50q is not served here", t.text)
-	}
-	args, err := p.list()
-	if err != nil {
-		return nil, err
-	}
-	return p.b.call(t.text, args)
-}
-
-func (p *sparkParser) column(first string) (*expr, error) {
-	path := []string{first}
-	for {
-		if _, ok := p.symbol("."); !ok {
-			return p.b.column(path)
-		}
-		t := p.next()
-		if t.kind != tokWord && t.kind != tokName {
-			return nil, invalid("a name after the point is missing")
-		}
-		path = append(path, t.name)
-	}
-}
-
-// number reads a constant; only suffixes that say what it is anyway are taken.
-func (p *sparkParser) number(text string) (*expr, error) {
-	if digits, ok := strings.CutSuffix(strings.ToUpper(text), "L"); ok && allDigits(digits) {
-		e, err := p.b.number(digits)
-		if err == nil && familyOf(e.typ) == famInt {
-			e.typ = delta.Long
-		}
-		return e, err
-	}
-	if strings.ContainsAny(text, "eE") && allDigits(strings.NewReplacer("e", "", "E", "", ".", "", "-", "", "+", "").Replace(text)) {
-		return p.b.double(text)
-	}
-	if !allDigits(strings.Replace(text, ".", "", 1)) {
-		return nil, invalid("the number %.50s", text)
-	}
-	return p.b.number(text)
-}
-
-func (p *sparkParser) caseWhen() (*expr, error) {
-	var args []*expr
-	for p.word("when") {
-		when, err := p.or()
-		if err != nil {
-			return nil, err
-		}
-		if !p.word("then") {
-			return nil, invalid("WHEN without THEN")
-		}
-		then, err := p.or()
-		if err != nil {
-			return nil, err
-		}
-		args = append(args, when, then)
-	}
-	if len(args) == 0 {
-		return nil, invalid("CASE without WHEN")
-	}
-	if p.word("else") {
-		last, err := p.or()
-		if err != nil {
-			return nil, err
-		}
-		args = append(args, last)
-	}
-	if !p.word("end") {
-		return nil, invalid("CASE without END")
-	}
-	return p.b.choose(args)
-}
-
-func (p *sparkParser) castAs() (*expr, error) {
-	if err := p.need("("); err != nil {
-		return nil, err
-	}
-	e, err := p.or()
-	if err != nil {
-		return nil, err
-	}
-	if !p.word("as") {
-		return nil, invalid("CAST without AS")
-	}
-	t, err := p.typeName()
-	if err != nil {
-		return nil, err
-	}
-	if err := p.need(")"); err != nil {
-		return nil, err
-	}
-	return p.b.cast(e, t)
-}
-
-func (p *sparkParser) extract() (*expr, error) {
-	if err := p.need("("); err != nil {
-		return nil, err
-	}
-	part := p.next().text
-	if !p.word("from") {
-		return nil, invalid("EXTRACT without FROM")
-	}
-	e, err := p.sum()
-	if err != nil {
-		return nil, err
-	}
-	if err := p.need(")"); err != nil {
-		return nil, err
-	}
-	return p.b.part(part, e)
-}
-
-// typeName reads the name of a type that a cast may have.
-func (p *sparkParser) typeName() (delta.DataType, error) {
-	name := p.next().text
-	if name == "decimal" {
-		text := name
-		for _, part := range []string{"(", "", ",", "", ")"} {
-			t := p.next()
-			if part != "" && (t.kind != tokSymbol || t.text != part) || part == "" && t.kind != tokNumber {
-				return nil, invalid("DECIMAL without digits")
-			}
-			text += t.text
-		}
-		t, err := delta.ParseType(text)
-		if err != nil {
-			return nil, invalid("the type %.50s", text)
-		}
-		return t, nil
-	}
-	for t, spark := range sparkNames {
-		if strings.EqualFold(name, spark) || name == string(t) {
-			return t, nil
-		}
-	}
-	return nil, invalid("the type %.50q", name)
 }

@@ -24,8 +24,9 @@
 //     became idle since, and the leases of its statements, with 15 %; or it is killed.
 //   - A statement that ran alone in a child that crashed by itself fails with
 //     [engine.ErrCrashed]; other statements with [engine.ErrLost] may be tried again.
-//   - The caller of an interrupted statement has an answer within [Options.Grace]. If the statement has not stopped by then, its process accepts
-//     no more statements and is killed when the others have ended.
+//   - The caller of an interrupted statement has an answer within [Options.Grace]. If the
+//     statement has not stopped by then, its process accepts no more statements and is
+//     killed when the others have ended.
 //   - The memory of an unresponsive statement stays accounted, in addition to the
 //     leases, until its process ends.
 //   - No child outlives its parent, however the parent ends.
