@@ -2,6 +2,7 @@ package archtest_test
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -79,6 +80,26 @@ func TestRulesCatch(t *testing.T) {
 			requireReports(t, files, c.want)
 		})
 	}
+}
+
+// TestLakeAloneLoadsSnapshots checks that no other package of the server loads a table's
+// log: a snapshot that does not come through package access is one that no policy filters.
+func TestLakeAloneLoadsSnapshots(t *testing.T) {
+	root := os.DirFS(filepath.Join("..", ".."))
+	callers := map[string]bool{}
+	for _, top := range []string{"api", "auth", "catalog", "cmd/lakewarden", "sessions"} {
+		require.NoError(t, fs.WalkDir(root, top, func(name string, entry fs.DirEntry, err error) error {
+			if err != nil || entry.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
+				return err
+			}
+			text, err := fs.ReadFile(root, name)
+			if strings.Contains(string(text), "delta.Load(") {
+				callers[path.Dir(name)] = true
+			}
+			return err
+		}))
+	}
+	require.Equal(t, map[string]bool{"api/ops/lake": true}, callers)
 }
 
 func TestRulesCatchText(t *testing.T) {

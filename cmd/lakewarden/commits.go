@@ -31,9 +31,9 @@ func followCommits(ctx context.Context, store catalog.Commits, lake *lake.Lake, 
 
 // checkForeignCommits checks the rules of tables in the background when other
 // writers have committed to them.
-func checkForeignCommits(ctx context.Context, store catalog.Constraints, queries *query.Service, registry *prometheus.Registry, log *slog.Logger, s *service) {
+func checkForeignCommits(ctx context.Context, store catalog.Constraints, data *lake.Lake, queries *query.Service, registry *prometheus.Registry, log *slog.Logger, s *service) {
 	checks := &maintain.ForeignCommits{
-		Store: store, Lake: queries.Tables.Lake, Parser: queries.Plans.Parser(), Pool: queries.Pool, Metrics: maintain.NewForeignMetrics(registry), Logger: log,
+		Store: store, Lake: data, Parser: queries.Plans.Parser(), Pool: queries.Pool, Metrics: maintain.NewForeignMetrics(registry), Logger: log,
 	}
 	checks.Watch()
 	ctx, stop := context.WithCancel(ctx)

@@ -74,7 +74,7 @@ type Config struct {
 	// Isolation says where the engine runs: process or none.
 	Isolation string `koanf:"isolation"`
 
-	// readLog is that of [access.Tables], for tests.
+	// readLog is that of [access.Options], for tests.
 	readLog func(catalog.LocatedTable) bool
 }
 

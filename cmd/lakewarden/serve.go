@@ -162,14 +162,14 @@ func newService(ctx context.Context, config Config, holder string, log *slog.Log
 	if err != nil {
 		return nil, err
 	}
-	queries, tables, opener, err := newQueries(ctx, config, store, watch, auditor, registry, s)
+	queries, data, opener, err := newQueries(ctx, config, store, watch, auditor, registry, s)
 	if err != nil {
 		return nil, err
 	}
 
-	checkForeignCommits(background, store, queries, registry, log, s)
-	discovery := admin.Discovery{Store: store, Lake: tables.Lake}
-	followCommits(background, store, tables.Lake, s)
+	checkForeignCommits(background, store, data, queries, registry, log, s)
+	tables, discovery := queries.Tables, admin.Discovery{Store: store, Lake: data}
+	followCommits(background, store, data, s)
 
 	s.every(background, config.DiscoveryEvery, func(ctx context.Context) {
 		if err := discovery.All(ctx); err != nil && ctx.Err() == nil {
@@ -217,7 +217,7 @@ func newService(ctx context.Context, config Config, holder string, log *slog.Log
 			Leases: leases, Operations: operations,
 		},
 		Tables: tables, TableFiles: table.Files{Store: store, Tables: tables, Parser: queries.Plans.Parser()}, Writes: writes,
-		Maintenance: maintenance, Policies: admin.Policies{Store: store, Lake: tables.Lake}, Simulation: admin.Simulation{Store: store, Tables: tables, Queries: queries},
+		Maintenance: maintenance, Policies: admin.Policies{Store: store, Lake: data}, Simulation: admin.Simulation{Store: store, Tables: tables, Queries: queries},
 		Queries: queries, Operations: operations, Stored: stored, Spill: room, Limits: limitsOf(config), Auditor: auditor, Authenticator: authenticator, Health: health, Logger: log,
 		Metrics: registry, MetricsElsewhere: config.MetricsAddr != "",
 		Rate: middleware.Rate{PerMinute: config.RatePerMinute, Burst: config.RateBurst}, TrustedProxies: proxies, Version: version,
@@ -248,10 +248,10 @@ func newAuthenticator(config Config, log *slog.Logger, members principals, s *se
 func newQueries(
 	ctx context.Context, config Config, store *authz.Store, watch *epochWatch, auditor *caller.Auditor,
 	registry *prometheus.Registry, s *service,
-) (*query.Service, access.Tables, buckets, error) {
+) (*query.Service, *lake.Lake, buckets, error) {
 	remote, err := newS3Stores(ctx, config, store)
 	if err != nil {
-		return nil, access.Tables{}, buckets{}, err
+		return nil, nil, buckets{}, err
 	}
 	s.onClose(func(context.Context) error { remote.close(); return nil })
 	opener := buckets{metrics: objstore.NewMetrics(registry), roots: localRoots{configured: config.LocalRoots, store: store}, s3: remote}
@@ -259,30 +259,28 @@ func newQueries(
 	s.onClose(func(context.Context) error { return parser.Close() })
 	eng, err := newEngine(ctx, config, parser, registry, s)
 	if err != nil {
-		return nil, access.Tables{}, opener, err
+		return nil, nil, opener, err
 	}
 	remotely, err := readRemotely(ctx, config, eng, store, opener, registry, s)
 	if err != nil {
-		return nil, access.Tables{}, opener, err
+		return nil, nil, opener, err
 	}
 	pool := newPool(config, remotely, eng, registry)
 	s.onClose(pool.Close)
 	masks, err := secret.LoadMaskKeys(config.KeyFile)
 	if err != nil {
-		return nil, access.Tables{}, opener, fmt.Errorf("key_file: %w", err)
+		return nil, nil, opener, fmt.Errorf("key_file: %w", err)
 	}
-	tables := access.Tables{
-		Store: store, Keys: masks, Permissions: store, Memory: access.NewMemory(), ReadLog: config.readLog,
-		Lake: lake.New(opener, delta.Options{EngineInfo: "Lakewarden/" + version}),
-	}
-	tables.Lake.Measure(registry)
+	data := lake.New(opener, delta.Options{EngineInfo: "Lakewarden/" + version})
+	data.Measure(registry)
+	tables := access.New(store, data, access.Options{Keys: masks, Permissions: store, ReadLog: config.readLog})
 	queries := &query.Service{
 		Store: store, Tables: tables, Plans: query.NewPlans(parser), Pool: pool, Audit: auditor, Confirmed: watch.check, Revocations: watch.revocations,
 		Metrics:       query.NewMetrics(registry),
 		EngineVersion: duckdb.Version(),
 		Limits:        query.Limits{DefaultTimeout: config.QueryTimeout, MaxTimeout: config.MaxTimeout, CopyBytes: query.CopyBytes(config.Lease * mib)},
 	}
-	return queries, tables, opener, nil
+	return queries, data, opener, nil
 }
 
 func newPool(config Config, eng, inner engine.Engine, registry *prometheus.Registry) *sessions.Pool {

@@ -45,7 +45,7 @@ func (o Tables) ListBasis(ctx context.Context, a caller.Identity, v *memo.EpochV
 	}); err != nil {
 		return Basis{}, err
 	}
-	held, err := rulesAt(ctx, o.Store, a, v, listed, nil)
+	held, err := rulesAt(ctx, o.store, a, v, listed, nil)
 	return Basis{subject: held.subject, lists: true, listed: listed, policies: held.policies}, err
 }
 
@@ -108,7 +108,7 @@ func (o Tables) CheckBasis(a caller.Identity, b Basis) revocation.Check {
 			}
 		}
 		ctx = authz.System(ctx, "policies of running work")
-		now, err := rulesAt(ctx, o.Store, a, v, b.governed(), o.Memory.rules)
+		now, err := rulesAt(ctx, o.store, a, v, b.governed(), o.memory.rules)
 		switch {
 		case errors.Is(err, catalog.ErrNotFound): // the member
 			return revocation.ErrRevoked
@@ -154,7 +154,7 @@ func (o Tables) visible(ctx context.Context, v *memo.EpochView, a caller.Identit
 	for _, t := range tables {
 		fields = append(fields, string(t.ID))
 	}
-	return memo.ReadAt(ctx, v, o.Memory.visible, fields, func() (map[catalog.TableID]catalog.DeltaID, error) {
+	return memo.ReadAt(ctx, v, o.memory.visible, fields, func() (map[catalog.TableID]catalog.DeltaID, error) {
 		system := authz.System(ctx, "tables of running work")
 		seen := map[catalog.TableID]catalog.DeltaID{}
 		note := func(t catalog.LocatedTable) error {
@@ -165,11 +165,11 @@ func (o Tables) visible(ctx context.Context, v *memo.EpochView, a caller.Identit
 		}
 		if len(tables) >= manyTables {
 			return seen, catalog.Each(func(page catalog.Page) (catalog.List[catalog.LocatedTable], error) {
-				return o.Store.ListTables(system, a.Viewer, catalog.TableFilter{}, page)
+				return o.store.ListTables(system, a.Viewer, catalog.TableFilter{}, page)
 			}, note)
 		}
 		for _, t := range tables {
-			found, err := o.Store.Table(system, a.Viewer, t.ID)
+			found, err := o.store.Table(system, a.Viewer, t.ID)
 			if err != nil && !errors.Is(err, catalog.ErrNotFound) {
 				return nil, err
 			}
@@ -187,7 +187,7 @@ func (o Tables) CheckScopes(a caller.Identity, config catalog.ConfigID, scopes [
 	return func(ctx context.Context, _ *memo.EpochView) error {
 		ctx = auth.WithPrincipal(ctx, a.Principal)
 		for _, s := range scopes {
-			err := o.Permissions.Permits(ctx, a.Viewer, config, s)
+			err := o.permissions.Permits(ctx, a.Viewer, config, s)
 			if errors.Is(err, auth.ErrForbidden) || errors.Is(err, catalog.ErrDenied) || errors.Is(err, catalog.ErrNotFound) {
 				return revocation.ErrRevoked
 			}

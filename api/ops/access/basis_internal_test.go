@@ -101,7 +101,7 @@ func newRevokingAfter(t *testing.T, silence time.Duration) *revoking {
 		require.NoError(t, err)
 		v.tables = append(v.tables, made)
 	}
-	v.access = Tables{Store: v.store, Permissions: v.store, Memory: NewMemory()}
+	v.access = New(v.store, nil, Options{Permissions: v.store})
 	v.r = revocation.New(v.store, revocation.Options{Tick: 10 * time.Millisecond, Silence: silence, Logger: slog.New(slog.DiscardHandler)})
 	return v
 }

@@ -56,19 +56,19 @@ func (o Tables) List(ctx context.Context, schema string, page catalog.Page) (cat
 	}
 	var filter catalog.TableFilter
 	if schema != "" {
-		config, err := o.Store.StorageConfigBySchema(ctx, a.Viewer, schema)
+		config, err := o.store.StorageConfigBySchema(ctx, a.Viewer, schema)
 		if err != nil {
 			return catalog.List[catalog.LocatedTable]{}, err
 		}
 		filter.Config = config.ID
 	}
-	return o.Store.ListTables(ctx, a.Viewer, filter, page)
+	return o.store.ListTables(ctx, a.Viewer, filter, page)
 }
 
 // EachVisible visits the tables that the caller sees.
 func (o Tables) EachVisible(ctx context.Context, a caller.Identity, visit func(catalog.LocatedTable)) error {
 	return catalog.Each(func(page catalog.Page) (catalog.List[catalog.LocatedTable], error) {
-		return o.Store.ListTables(ctx, a.Viewer, catalog.TableFilter{}, page)
+		return o.store.ListTables(ctx, a.Viewer, catalog.TableFilter{}, page)
 	}, func(t catalog.LocatedTable) error {
 		visit(t)
 		return nil
@@ -81,8 +81,8 @@ func (o Tables) ResolveNames(ctx context.Context, a caller.Identity, v *memo.Epo
 	for _, n := range names {
 		fields = append(fields, n.Schema, n.Table)
 	}
-	return memo.ReadAt(ctx, v, o.Memory.tables, fields, func() ([]catalog.Resolved, error) {
-		return o.Store.ResolveTables(ctx, a.Viewer, names)
+	return memo.ReadAt(ctx, v, o.memory.tables, fields, func() ([]catalog.Resolved, error) {
+		return o.store.ResolveTables(ctx, a.Viewer, names)
 	})
 }
 
@@ -232,7 +232,7 @@ func (o Tables) Resolve(ctx context.Context, id catalog.DeltaID) (catalog.Locate
 	if err != nil {
 		return catalog.LocatedTable{}, err
 	}
-	t, err := o.Store.ResolveDelta(ctx, a.Viewer, id)
+	t, err := o.store.ResolveDelta(ctx, a.Viewer, id)
 	if errors.Is(err, catalog.ErrAmbiguous) {
 		return t, ErrTableAmbiguous
 	}
@@ -245,11 +245,11 @@ func (o Tables) Rename(ctx context.Context, path Path, name string) (catalog.Loc
 	if err != nil {
 		return catalog.LocatedTable{}, err
 	}
-	t, err := path.Resolve(ctx, o.Store, a.Viewer)
+	t, err := path.Resolve(ctx, o.store, a.Viewer)
 	if err != nil {
 		return t, err
 	}
-	return o.Store.RenameTable(ctx, a.Viewer, t.ID, catalog.AnyVersion, name)
+	return o.store.RenameTable(ctx, a.Viewer, t.ID, catalog.AnyVersion, name)
 }
 
 // Drop takes a table out of the catalog; its files stay, and discovery leaves
@@ -259,11 +259,11 @@ func (o Tables) Drop(ctx context.Context, path Path) error {
 	if err != nil {
 		return err
 	}
-	t, err := path.Resolve(ctx, o.Store, a.Viewer)
+	t, err := path.Resolve(ctx, o.store, a.Viewer)
 	if err != nil {
 		return err
 	}
-	return o.Store.DropTable(ctx, a.Viewer, t.ID, catalog.AnyVersion)
+	return o.store.DropTable(ctx, a.Viewer, t.ID, catalog.AnyVersion)
 }
 
 // AdoptIdentity accepts the table that stands where another one stood.
@@ -272,9 +272,9 @@ func (o Tables) AdoptIdentity(ctx context.Context, path Path, keepRules bool) (c
 	if err != nil {
 		return catalog.LocatedTable{}, err
 	}
-	t, err := path.Resolve(ctx, o.Store, a.Viewer)
+	t, err := path.Resolve(ctx, o.store, a.Viewer)
 	if err != nil {
 		return t, err
 	}
-	return o.Store.AdoptIdentity(ctx, a.Viewer, t.ID, catalog.AnyVersion, keepRules, a.User)
+	return o.store.AdoptIdentity(ctx, a.Viewer, t.ID, catalog.AnyVersion, keepRules, a.User)
 }

@@ -20,14 +20,26 @@ import (
 // Tables opens tables for callers. It is the only way to a table's snapshot, except for
 // the server's own work on tables. Its operations describe tables.
 type Tables struct {
-	Store       catalog.Store
-	Lake        *lake.Lake
+	store       catalog.Store
+	lake        *lake.Lake
+	memory      memory
+	keys        MaskKeys
+	permissions Permissions
+	readLog     func(catalog.LocatedTable) bool
+}
+
+// Options are what [New] needs in addition to the catalog and the lake.
+type Options struct {
 	Keys        MaskKeys
 	Permissions Permissions
-	Memory      Memory
 	// ReadLog, if not nil, selects tables that the engine reads through their logs where
 	// it can, although they could be read as lists of files. It is for tests only.
 	ReadLog func(catalog.LocatedTable) bool
+}
+
+// New returns the tables of a catalog, whose logs are in data.
+func New(store catalog.Store, data *lake.Lake, options Options) Tables {
+	return Tables{store: store, lake: data, memory: newMemory(), keys: options.Keys, permissions: options.Permissions, readLog: options.ReadLog}
 }
 
 // MaskKeys returns the secret by which values of a table's columns are hashed. It is the
@@ -77,6 +89,11 @@ func (o Tables) Open(ctx context.Context, a caller.Identity, ref Ref) (Table, er
 	return t, t.CheckRows(ctx)
 }
 
+// Permit returns an error unless the caller has a scope where a configuration is.
+func (o Tables) Permit(ctx context.Context, a caller.Identity, config catalog.ConfigID, scope auth.Scope) error {
+	return o.permissions.Permits(ctx, a.Viewer, config, scope)
+}
+
 // Version returns the newest version of a table.
 func (o Tables) Version(ctx context.Context, a caller.Identity, path Path, maxAge *time.Duration) (int64, error) {
 	v, err := o.openRef(ctx, a, Ref{Path: path, MaxAge: maxAge})
@@ -121,7 +138,7 @@ func (o Tables) OpenAll(ctx context.Context, a caller.Identity, v *memo.EpochVie
 	for _, version := range versions {
 		governed = append(governed, version.governed()...)
 	}
-	held, err := rulesAt(ctx, o.Store, a, v, governed, o.Memory.rules)
+	held, err := rulesAt(ctx, o.store, a, v, governed, o.memory.rules)
 	if err != nil {
 		return nil, err
 	}
@@ -161,7 +178,7 @@ func (o Tables) OpenReadable(ctx context.Context, a caller.Identity, v *memo.Epo
 	group.SetLimit(8)
 	for i, t := range located {
 		group.Go(func() error {
-			if snap, err := o.Lake.Snapshot(groupCtx, t); err == nil {
+			if snap, err := o.lake.Snapshot(groupCtx, t); err == nil {
 				versions[i] = &tableVersion{located: t, snap: snap, head: snap}
 			}
 			return groupCtx.Err()
@@ -170,7 +187,7 @@ func (o Tables) OpenReadable(ctx context.Context, a caller.Identity, v *memo.Epo
 	if err := group.Wait(); err != nil {
 		return nil, err
 	}
-	held, err := rulesAt(ctx, o.Store, a, v, located, nil)
+	held, err := rulesAt(ctx, o.store, a, v, located, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -200,7 +217,7 @@ func (o Tables) boundAge(ctx context.Context, a caller.Identity, v *memo.EpochVi
 	for i, r := range refs {
 		located[i] = *r.Table
 	}
-	held, err := rulesAt(ctx, o.Store, a, v, located, o.Memory.rules)
+	held, err := rulesAt(ctx, o.store, a, v, located, o.memory.rules)
 	if err != nil || len(held.policies) == 0 {
 		return err
 	}
@@ -213,7 +230,7 @@ func (o Tables) boundAge(ctx context.Context, a caller.Identity, v *memo.EpochVi
 // openRef opens the version that ref names. It leaves versions of replaced tables to
 // [Tables.openReplaced].
 func (o Tables) openRef(ctx context.Context, a caller.Identity, ref Ref) (tableVersion, error) {
-	located, err := ref.locate(ctx, o.Store, a)
+	located, err := ref.locate(ctx, o.store, a)
 	if err != nil {
 		return tableVersion{}, err
 	}
@@ -227,12 +244,12 @@ func (o Tables) openRef(ctx context.Context, a caller.Identity, ref Ref) (tableV
 		return v, err
 	}
 	if ref.Scope != "" {
-		if err := o.Permissions.Permits(ctx, a.Viewer, located.Config, ref.Scope); err != nil {
+		if err := o.Permit(ctx, a, located.Config, ref.Scope); err != nil {
 			return v, err
 		}
 	}
 	if ref.At != nil {
-		v.snap, err = o.Lake.At(ctx, located, *ref.At)
+		v.snap, err = o.lake.At(ctx, located, *ref.At)
 	}
 	if err == nil && ref.Rows && !v.replaced() {
 		err = lake.CheckRows(ctx, v.snap)
@@ -251,25 +268,25 @@ func (r Ref) locate(ctx context.Context, store catalog.Tables, a caller.Identity
 // the catalog is told: a table without rules takes the new identity, a governed one stays
 // closed.
 func (o Tables) openHead(ctx context.Context, t catalog.LocatedTable, maxAge *time.Duration) (catalog.LocatedTable, *delta.Snapshot, error) {
-	snap, err := o.Lake.Recent(ctx, t, maxAge)
+	snap, err := o.lake.Recent(ctx, t, maxAge)
 	if !errors.Is(err, lake.ErrTableIdentity) || t.State == catalog.TableIdentityChanged {
 		return t, snap, o.refuseHead(ctx, t, snap, err)
 	}
 	caller := ctx
 	// The identity of the table in the folder does not depend on the caller.
 	ctx, system := authz.System(ctx, "table identity"), catalog.SystemViewer(t.Org)
-	governed, err := Governs(ctx, o.Store, t.Org)
+	governed, err := Governs(ctx, o.store, t.Org)
 	if err != nil {
 		return t, nil, err
 	}
 	seen := catalog.Discovery{Found: []catalog.FoundTable{{Path: t.Path, DeltaID: catalog.DeltaID(snap.TableID()), Governed: governed}}}
-	if _, err := o.Store.SyncTables(ctx, system, t.Config, seen); err != nil {
+	if _, err := o.store.SyncTables(ctx, system, t.Config, seen); err != nil {
 		return t, nil, err
 	}
-	if t, err = o.Store.Table(ctx, system, t.ID); err != nil {
+	if t, err = o.store.Table(ctx, system, t.ID); err != nil {
 		return t, nil, err
 	}
-	snap, err = o.Lake.Recent(ctx, t, maxAge)
+	snap, err = o.lake.Recent(ctx, t, maxAge)
 	return t, snap, o.refuseHead(caller, t, snap, err)
 }
 
@@ -287,11 +304,11 @@ func (o Tables) seen(ctx context.Context, a caller.Identity, version tableVersio
 
 // seenAs is seen for another subject, unless subject is nil.
 func (o Tables) seenAs(ctx context.Context, a caller.Identity, version tableVersion, subject *Subject) (Table, error) {
-	v, err := memo.NewEpochView(ctx, o.Store)
+	v, err := memo.NewEpochView(ctx, o.store)
 	if err != nil {
 		return Table{}, err
 	}
-	held, err := rulesAt(ctx, o.Store, a, v, version.governed(), nil)
+	held, err := rulesAt(ctx, o.store, a, v, version.governed(), nil)
 	if err != nil {
 		return Table{}, err
 	}

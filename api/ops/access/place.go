@@ -23,8 +23,8 @@ type Place struct {
 
 // Place returns the folder at a path below the root of a configuration.
 func (o Tables) Place(ctx context.Context, config catalog.StorageConfig, path string) (Place, error) {
-	bucket, err := o.Lake.Folder(ctx, config, path)
-	return Place{bucket: bucket, opts: o.Lake.Options()}, err
+	bucket, err := o.lake.Folder(ctx, config, path)
+	return Place{bucket: bucket, opts: o.lake.Options()}, err
 }
 
 // Create writes the log of a new table. Errors: delta.ErrTableExists, those of the store.
@@ -61,7 +61,7 @@ func (o Tables) FolderToPurge(ctx context.Context, a caller.Identity, located ca
 	if located.State == catalog.TableIdentityChanged {
 		return nil, lake.ErrTableIdentity
 	}
-	bucket, err := o.Lake.Folder(ctx, located.StorageConfig, located.Path)
+	bucket, err := o.lake.Folder(ctx, located.StorageConfig, located.Path)
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +69,7 @@ func (o Tables) FolderToPurge(ctx context.Context, a caller.Identity, located ca
 		if err != nil {
 			return nil, err
 		}
-		snap, err := o.Lake.Any(ctx, located.StorageConfig, located.Path)
+		snap, err := o.lake.Any(ctx, located.StorageConfig, located.Path)
 		switch {
 		case err != nil:
 			return nil, err
@@ -88,11 +88,11 @@ func (o Tables) FolderToPurge(ctx context.Context, a caller.Identity, located ca
 // checkLeftovers judges a table without its log, so without its columns: the table may
 // have had every column that a policy names.
 func (o Tables) checkLeftovers(ctx context.Context, a caller.Identity, t catalog.LocatedTable) error {
-	v, err := memo.NewEpochView(ctx, o.Store)
+	v, err := memo.NewEpochView(ctx, o.store)
 	if err != nil {
 		return err
 	}
-	held, err := rulesAt(ctx, o.Store, a, v, []catalog.LocatedTable{t}, nil)
+	held, err := rulesAt(ctx, o.store, a, v, []catalog.LocatedTable{t}, nil)
 	if err != nil {
 		return err
 	}

@@ -74,11 +74,11 @@ func placeOf(t catalog.LocatedTable) string {
 // policy that could apply counts. On an error it returns false.
 func (o Tables) seesFiles(ctx context.Context, v tableVersion) bool {
 	a, err := caller.From(ctx)
-	if err != nil || o.Permissions.Permits(ctx, a.Viewer, v.located.Config, auth.ScopeTablesModify) != nil {
+	if err != nil || o.permissions.Permits(ctx, a.Viewer, v.located.Config, auth.ScopeTablesModify) != nil {
 		return false
 	}
 	if v.snap == nil || v.head == nil {
-		policies, err := policiesFor(ctx, o.Store, a.Org, []catalog.LocatedTable{v.located})
+		policies, err := policiesFor(ctx, o.store, a.Org, []catalog.LocatedTable{v.located})
 		return err == nil && len(policies) == 0
 	}
 	t, err := o.seen(ctx, a, v)
@@ -115,7 +115,7 @@ func (o Tables) conceal(ctx context.Context, t catalog.LocatedTable, err error) 
 	if !errors.As(err, &unreadable) {
 		return err
 	}
-	policies, failed := policiesFor(authz.System(ctx, "names of columns in errors"), o.Store, t.Org, []catalog.LocatedTable{t})
+	policies, failed := policiesFor(authz.System(ctx, "names of columns in errors"), o.store, t.Org, []catalog.LocatedTable{t})
 	if failed != nil {
 		return failed
 	}

@@ -147,9 +147,9 @@ func (t Table) exposed() pruning.Exposure {
 }
 
 // readsLog reports whether the engine reads the version through its log: see
-// [Tables.ReadLog].
+// [Options.ReadLog].
 func (t Table) readsLog() bool {
-	return t.tables.ReadLog != nil && t.tables.ReadLog(t.located) && pruning.ReadsLog(t.snap)
+	return t.tables.readLog != nil && t.tables.readLog(t.located) && pruning.ReadsLog(t.snap)
 }
 
 // withSecrets gives a relation the parameters of its masks.
@@ -157,7 +157,7 @@ func (t Table) withSecrets(r sqlguard.Relation) (sqlguard.Relation, error) {
 	if !t.seen.hashes() {
 		return r, nil
 	}
-	key, err := t.tables.Keys.MaskKey(t.located.Org, t.located.DeltaID)
+	key, err := t.tables.keys.MaskKey(t.located.Org, t.located.DeltaID)
 	if err != nil {
 		return sqlguard.Relation{}, err
 	}

@@ -41,7 +41,7 @@ func (o Tables) openReplaced(ctx context.Context, a caller.Identity, v *memo.Epo
 		return u, ErrRowsFiltered
 	}
 	deleted, err := memo.ReadAt(ctx, v, nil, nil, func() ([]catalog.PolicyRevision, error) {
-		return o.Store.DeletedPolicies(ctx, a.Org, ids[1].DeltaID)
+		return o.store.DeletedPolicies(ctx, a.Org, ids[1].DeltaID)
 	})
 	if err != nil {
 		return u, err
@@ -105,7 +105,7 @@ func (o Tables) openVersions(ctx context.Context, t Table, entries []HistoryEntr
 		if _, known := open[e.TableID]; known {
 			continue
 		}
-		past, err := o.Lake.At(ctx, t.located, delta.AtVersion(e.Version))
+		past, err := o.lake.At(ctx, t.located, delta.AtVersion(e.Version))
 		if err == nil {
 			_, err = o.seen(ctx, t.caller, tableVersion{located: t.located, snap: past, head: head})
 		}

@@ -79,7 +79,7 @@ func readRules(ctx context.Context, store rulesStore, a caller.Identity, tables 
 // RulesDigest returns a digest of what decides which rows of the tables the caller sees:
 // its role and attributes, and the policies.
 func (o Tables) RulesDigest(ctx context.Context, a caller.Identity, tables []catalog.LocatedTable) (string, error) {
-	held, err := readRules(ctx, o.Store, a, tables)
+	held, err := readRules(ctx, o.store, a, tables)
 	if err != nil {
 		return "", err
 	}

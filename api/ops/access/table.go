@@ -168,17 +168,17 @@ func (t Table) Conceal(ctx context.Context, err error) error {
 // Committed announces a version that a commit has made: the next statement of anybody
 // sees it, on every replica.
 func (t Table) Committed(ctx context.Context, snap *delta.Snapshot) {
-	t.tables.Lake.Committed(ctx, t.located, snap)
+	t.tables.lake.Committed(ctx, t.located, snap)
 }
 
 // Changed has the next statement of anybody, on every replica, refresh the table's log.
-func (t Table) Changed(ctx context.Context) { t.tables.Lake.Changed(ctx, t.located) }
+func (t Table) Changed(ctx context.Context) { t.tables.lake.Changed(ctx, t.located) }
 
 // At returns an older version of the table for the same caller, without checking that its
 // rows can be read. Errors: delta.ErrVersionNotFound, [ErrRowsFiltered], those of opening
 // a table.
 func (t Table) At(ctx context.Context, at delta.At) (Table, error) {
-	snap, err := t.tables.Lake.At(ctx, t.located, at)
+	snap, err := t.tables.lake.At(ctx, t.located, at)
 	v := tableVersion{located: t.located, snap: snap, head: t.head}
 	if err != nil {
 		return Table{}, t.tables.refuse(ctx, v, err)

@@ -31,13 +31,13 @@ func (r VisibleRoots) SessionKey(a caller.Identity) sessions.Key {
 
 // VisibleRoots returns what the caller's statements can read at v.
 func (o Tables) VisibleRoots(ctx context.Context, a caller.Identity, v *memo.EpochView) (VisibleRoots, error) {
-	return memo.ReadAt(ctx, v, o.Memory.roots, ViewerFields(a.Viewer), func() (VisibleRoots, error) { return o.readRoots(ctx, a) })
+	return memo.ReadAt(ctx, v, o.memory.roots, ViewerFields(a.Viewer), func() (VisibleRoots, error) { return o.readRoots(ctx, a) })
 }
 
 func (o Tables) readRoots(ctx context.Context, a caller.Identity) (VisibleRoots, error) {
 	var r VisibleRoots
 	err := catalog.Each(func(page catalog.Page) (catalog.List[catalog.StorageConfig], error) {
-		return o.Store.ListStorageConfigs(ctx, a.Viewer, page)
+		return o.store.ListStorageConfigs(ctx, a.Viewer, page)
 	}, func(config catalog.StorageConfig) error {
 		r.roots = append(r.roots, lake.SessionRoot(config))
 		r.Schema = config.Schema()
@@ -50,7 +50,7 @@ func (o Tables) readRoots(ctx context.Context, a caller.Identity) (VisibleRoots,
 		r.Schema = ""
 	}
 	// The organisation's setting applies whatever the caller may read.
-	org, err := o.Store.Organisation(authz.System(ctx, "barrier setting"), a.Org)
+	org, err := o.store.Organisation(authz.System(ctx, "barrier setting"), a.Org)
 	r.KeepWhole = org.Config.Enabled(catalog.FeatureRowFilterBarrierAlways)
 	return r, err
 }

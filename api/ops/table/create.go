@@ -83,7 +83,7 @@ func (o Files) Create(ctx context.Context, n Definition) (Created, error) {
 	if err != nil {
 		return Created{}, err
 	}
-	if err := o.Tables.Permissions.Permits(ctx, a.Viewer, config.ID, auth.ScopeTablesCreate); err != nil {
+	if err := o.Tables.Permit(ctx, a, config.ID, auth.ScopeTablesCreate); err != nil {
 		return Created{}, err
 	}
 	options, err := o.layout(ctx, a, n)

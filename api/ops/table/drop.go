@@ -27,7 +27,7 @@ func (o Files) Drop(ctx context.Context, path access.Path, purge bool) error {
 	if err != nil {
 		return err
 	}
-	if err := o.Tables.Permissions.Permits(ctx, a.Viewer, t.Config, auth.ScopeTablesModify); err != nil {
+	if err := o.Tables.Permit(ctx, a, t.Config, auth.ScopeTablesModify); err != nil {
 		return err
 	}
 	bucket, err := o.Tables.FolderToPurge(ctx, a, t)

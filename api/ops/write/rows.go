@@ -196,7 +196,7 @@ func (w *writing) permitsMerge(ctx context.Context, in MergeInput) error {
 		scopes = append(scopes, auth.ScopeRowsDelete)
 	}
 	for _, s := range scopes {
-		if err := w.Tables.Permissions.Permits(ctx, w.actor.Viewer, w.located.Config, s); err != nil {
+		if err := w.Tables.Permit(ctx, w.actor, w.located.Config, s); err != nil {
 			return err
 		}
 	}

@@ -116,7 +116,7 @@ func (o Service) run(ctx context.Context, path access.Path, action string, scope
 	}
 	w.asked = newAsked(append([]string{action, string(w.located.ID)}, words...)...)
 	for _, scope := range scopes {
-		if err := o.Tables.Permissions.Permits(ctx, a.Viewer, w.located.Config, scope); err != nil {
+		if err := o.Tables.Permit(ctx, a, w.located.Config, scope); err != nil {
 			return Result{}, err
 		}
 	}
