@@ -110,6 +110,8 @@ var allowed = map[string][]string{
 	"api/ops/admin": {"api/ops/fault", "api/ops/caller", "api/ops/lake", "api/ops/access", "api/ops/query",
 		"auth", "auth/apikey", "catalog", "catalog/authz", "engine/...", "sessions"},
 
+	"api/ops/opstest": {"api/ops/...", "auth", "catalog/...", "engine/...", "sessions"},
+
 	"bench": {},
 }
 

@@ -75,7 +75,7 @@ type Ref struct {
 
 // Open returns a version of a table as the caller may see it. Errors: catalog.ErrNotFound
 // for a table that does not exist or is not visible, [ErrTableVanished],
-// [ErrTableIdentity], auth.ErrForbidden, delta.ErrVersionNotFound, those of versions that
+// [ErrTableIdentity], catalog.ErrDenied, delta.ErrVersionNotFound, those of versions that
 // cannot be read, and [ErrRowsFiltered] for versions of a replaced table.
 func (o Tables) Open(ctx context.Context, a caller.Identity, ref Ref) (Table, error) {
 	v, err := o.openRef(ctx, a, ref)
