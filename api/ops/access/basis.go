@@ -149,7 +149,9 @@ const manyTables = 32
 
 // visible returns the identities of readable tables that a caller sees. It includes at
 // least those among tables.
-func (o Tables) visible(ctx context.Context, v *memo.EpochView, a caller.Identity, tables []catalog.LocatedTable) (map[catalog.TableID]catalog.DeltaID, error) {
+func (o Tables) visible(
+	ctx context.Context, v *memo.EpochView, a caller.Identity, tables []catalog.LocatedTable,
+) (map[catalog.TableID]catalog.DeltaID, error) {
 	fields := ViewerFields(a.Viewer)
 	for _, t := range tables {
 		fields = append(fields, string(t.ID))

@@ -252,18 +252,23 @@ func TestWorkEndsWhenItsBasisChanges(t *testing.T) {
 			require.NoError(v, err)
 		}},
 		{name: "key rotated out", change: func(v *revoking, a caller.Identity, _ catalog.Policy) { v.rotated(a, 0) }},
-		{name: "key rotated with a grace", change: func(v *revoking, a caller.Identity, _ catalog.Policy) { v.rotated(a, time.Hour) }, goesOn: true},
+		{name: "key rotated with a grace", change: func(v *revoking, a caller.Identity, _ catalog.Policy) { v.rotated(a, time.Hour) },
+			goesOn: true},
 		{name: "member removed", change: func(v *revoking, a caller.Identity, _ catalog.Policy) {
 			require.NoError(v, v.store.RemoveMember(v.system, v.org.ID, a.User))
 		}},
 		{name: "role lowered", change: func(v *revoking, a caller.Identity, _ catalog.Policy) { v.role(a, catalog.RoleViewer) }},
 		{name: "role raised", change: func(v *revoking, a caller.Identity, _ catalog.Policy) { v.role(a, catalog.RoleAdmin) }, goesOn: true},
-		{name: "role raised under a policy", governed: true, change: func(v *revoking, a caller.Identity, _ catalog.Policy) { v.role(a, catalog.RoleAdmin) }},
+		{name: "role raised under a policy", governed: true,
+			change: func(v *revoking, a caller.Identity, _ catalog.Policy) { v.role(a, catalog.RoleAdmin) }},
 		{name: "attributes changed", change: func(v *revoking, a caller.Identity, _ catalog.Policy) { v.attributes(a, "eu") }},
 		{name: "policy made", change: func(v *revoking, _ caller.Identity, _ catalog.Policy) { v.policy(0, "region") }},
-		{name: "policy made on another table", change: func(v *revoking, _ caller.Identity, _ catalog.Policy) { v.policy(1, "region") }, goesOn: true},
-		{name: "policy made on all tables with a column", change: func(v *revoking, _ caller.Identity, _ catalog.Policy) { v.policy(-1, "REGION") }},
-		{name: "policy made on all tables with another column", change: func(v *revoking, _ caller.Identity, _ catalog.Policy) { v.policy(-1, "area") }, goesOn: true},
+		{name: "policy made on another table", change: func(v *revoking, _ caller.Identity, _ catalog.Policy) { v.policy(1, "region") },
+			goesOn: true},
+		{name: "policy made on all tables with a column",
+			change: func(v *revoking, _ caller.Identity, _ catalog.Policy) { v.policy(-1, "REGION") }},
+		{name: "policy made on all tables with another column",
+			change: func(v *revoking, _ caller.Identity, _ catalog.Policy) { v.policy(-1, "area") }, goesOn: true},
 		{name: "policy made on all tables", change: func(v *revoking, _ caller.Identity, _ catalog.Policy) { v.policy(-1, "") }},
 		{name: "policy changed", governed: true, change: func(v *revoking, _ caller.Identity, p catalog.Policy) {
 			p.Text = "forbid (principal, action, resource);"

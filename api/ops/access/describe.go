@@ -76,7 +76,9 @@ func (o Tables) EachVisible(ctx context.Context, a caller.Identity, visit func(c
 }
 
 // ResolveNames returns what the caller sees under each of the names.
-func (o Tables) ResolveNames(ctx context.Context, a caller.Identity, v *memo.EpochView, names []catalog.TableName) ([]catalog.Resolved, error) {
+func (o Tables) ResolveNames(
+	ctx context.Context, a caller.Identity, v *memo.EpochView, names []catalog.TableName,
+) ([]catalog.Resolved, error) {
 	fields := ViewerFields(a.Viewer)
 	for _, n := range names {
 		fields = append(fields, n.Schema, n.Table)

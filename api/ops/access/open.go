@@ -39,7 +39,9 @@ type Options struct {
 
 // New returns the tables of a catalog, whose logs are in data.
 func New(store catalog.Store, data *lake.Lake, options Options) Tables {
-	return Tables{store: store, lake: data, memory: newMemory(), keys: options.Keys, permissions: options.Permissions, readLog: options.ReadLog}
+	return Tables{
+		store: store, lake: data, memory: newMemory(), keys: options.Keys, permissions: options.Permissions, readLog: options.ReadLog,
+	}
 }
 
 // MaskKeys returns the secret by which values of a table's columns are hashed. It is the
@@ -200,7 +202,8 @@ func (o Tables) OpenReadable(ctx context.Context, a caller.Identity, v *memo.Epo
 		if err != nil {
 			continue // a policy that cannot be compiled closes its table
 		}
-		out = append(out, Table{tableVersion: *version, tables: o, caller: a, own: held.subject, policies: version.applied(held.policies), seen: seen})
+		out = append(out, Table{tableVersion: *version, tables: o, caller: a, own: held.subject, policies: version.applied(held.policies),
+			seen: seen})
 	}
 	return out, nil
 }
@@ -267,7 +270,9 @@ func (r Ref) locate(ctx context.Context, store catalog.Tables, a caller.Identity
 // openHead opens a table at its newest version. If another table is found in its place,
 // the catalog is told: a table without rules takes the new identity, a governed one stays
 // closed.
-func (o Tables) openHead(ctx context.Context, t catalog.LocatedTable, maxAge *time.Duration) (catalog.LocatedTable, *delta.Snapshot, error) {
+func (o Tables) openHead(
+	ctx context.Context, t catalog.LocatedTable, maxAge *time.Duration,
+) (catalog.LocatedTable, *delta.Snapshot, error) {
 	snap, err := o.lake.Recent(ctx, t, maxAge)
 	if !errors.Is(err, lake.ErrTableIdentity) || t.State == catalog.TableIdentityChanged {
 		return t, snap, o.refuseHead(ctx, t, snap, err)

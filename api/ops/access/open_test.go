@@ -26,7 +26,8 @@ func people(t *testing.T) (*opstest.Lake, table.Created) {
 	t.Helper()
 	l := opstest.New(t)
 	made := l.Create("people", column("id", "long"), column("region", "string"), column("phone", "string"), column("secret", "string"))
-	l.Insert("people", `[{"id": 1, "region": "eu", "phone": "5550001", "secret": "a"}, {"id": 2, "region": "us", "phone": "5550002", "secret": "b"}]`)
+	l.Insert("people", `[{"id": 1, "region": "eu", "phone": "5550001", "secret": "a"},
+		{"id": 2, "region": "us", "phone": "5550002", "secret": "b"}]`)
 	return l, made
 }
 
@@ -111,7 +112,8 @@ func TestOpenAllReadsAllTablesAtOneEpoch(t *testing.T) {
 	names := []catalog.TableName{{Schema: l.Config.Schema(), Table: "people"}, {Schema: l.Config.Schema(), Table: "others"}}
 	found, err := l.Store.ResolveTables(viewer, who.Viewer, names)
 	require.NoError(t, err)
-	opened, err := l.Tables.OpenAll(viewer, who, epochView(t, viewer, l), []access.Ref{{Table: &found[0].Table, Rows: true}, {Table: &found[1].Table, Rows: true}})
+	opened, err := l.Tables.OpenAll(viewer, who, epochView(t, viewer, l),
+		[]access.Ref{{Table: &found[0].Table, Rows: true}, {Table: &found[1].Table, Rows: true}})
 	require.NoError(t, err)
 	require.False(t, opened[0].Whole())
 	require.True(t, opened[1].Whole())

@@ -74,7 +74,9 @@ func shieldsFiles(e pruning.Exposure, copyBytes int64) bool {
 // of the table, because the row filter may read hidden ones. If restricted is true, the
 // list does not reveal files with hidden rows. If shielded is true, it does not reveal
 // their bounds.
-func (v tableVersion) narrow(source engine.Source, seen view, fromLog, restricted, shielded bool) func(visible, asked engine.Condition) engine.Source {
+func (v tableVersion) narrow(
+	source engine.Source, seen view, fromLog, restricted, shielded bool,
+) func(visible, asked engine.Condition) engine.Source {
 	columns := lake.Columns(v.snap)
 	return func(visible, asked engine.Condition) engine.Source {
 		var files *engine.FileList

@@ -46,7 +46,8 @@ func mixedTable(t *testing.T) *delta.Snapshot {
 func TestConditionsExcludeMixedFilesOfLargeTables(t *testing.T) {
 	snap := mixedTable(t)
 	u := tableVersion{snap: snap, head: snap}
-	policies := policySet{{PolicySpec: catalog.PolicySpec{Column: "tenant", Kind: catalog.PolicyRows, Text: `permit (principal, action, resource) when { resource has tenant && resource.tenant == "a" };`}}}
+	policies := policySet{{PolicySpec: catalog.PolicySpec{Column: "tenant", Kind: catalog.PolicyRows,
+		Text: `permit (principal, action, resource) when { resource has tenant && resource.tenant == "a" };`}}}
 	v, err := u.view(policies, Subject{Role: catalog.RoleViewer})
 	require.NoError(t, err)
 	e := u.exposure(v)

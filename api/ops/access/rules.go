@@ -59,7 +59,9 @@ type rulesStore interface {
 // rulesAt reads policies and member as they were at one epoch. If one were older than
 // the other, a statement could combine an attribute with a policy that was narrowed
 // before the attribute was given, and see rows that were never visible to anybody.
-func rulesAt(ctx context.Context, store rulesStore, a caller.Identity, v *memo.EpochView, tables []catalog.LocatedTable, cache *memo.Cache[rules]) (rules, error) {
+func rulesAt(
+	ctx context.Context, store rulesStore, a caller.Identity, v *memo.EpochView, tables []catalog.LocatedTable, cache *memo.Cache[rules],
+) (rules, error) {
 	fields := []string{string(a.Org), string(a.User)}
 	for _, t := range tables {
 		fields = append(fields, string(t.DeltaID))

@@ -31,7 +31,9 @@ func renamedTable(t *testing.T) (older, head *delta.Snapshot) {
 			text += `{"protocol":{"minReaderVersion":2,"minWriterVersion":5}}` + "\n"
 		}
 		text += `{"metaData":{"id":"b0a31b0f-0f8b-4f0e-9d3f-3c3f0a3f7a11","format":{"provider":"parquet","options":{}},"schemaString":"{\"type\":\"struct\",\"fields\":[` +
-			strings.Join(fields, ",") + `]}","partitionColumns":["` + names[2] + `"],"configuration":{"delta.columnMapping.mode":"name","delta.columnMapping.maxColumnId":"3","delta.constraints.c":"(` + "`SSN`" + ` > 'a')","note":"assn"}}}` + "\n"
+			strings.Join(fields, ",") + `]}","partitionColumns":["` + names[2] +
+			`"],"configuration":{"delta.columnMapping.mode":"name","delta.columnMapping.maxColumnId":"3","delta.constraints.c":"(` + "`SSN`" +
+			` > 'a')","note":"assn"}}}` + "\n"
 		path := filepath.Join(dir, "_delta_log", fmt.Sprintf("%020d.json", version))
 		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o750))
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
@@ -89,8 +91,10 @@ func TestARenamingShakesOffNoPolicy(t *testing.T) {
 // TestAViewTellsNothingOfHiddenColumns: properties, partition columns, policies.
 func TestAViewTellsNothingOfHiddenColumns(t *testing.T) {
 	_, head := renamedTable(t)
-	policies := policySet{viewerPolicy(catalog.PolicyColumn, "ssn", ""), viewerPolicy(catalog.PolicyColumn, "day", ""), viewerPolicy(catalog.PolicyMask, "note", ""),
-		{PolicySpec: catalog.PolicySpec{Column: "SSN", Kind: catalog.PolicyRows, Text: `permit (principal, action, resource) when { resource.ssn == "a" };`}}}
+	policies := policySet{viewerPolicy(catalog.PolicyColumn, "ssn", ""), viewerPolicy(catalog.PolicyColumn, "day", ""),
+		viewerPolicy(catalog.PolicyMask, "note", ""),
+		{PolicySpec: catalog.PolicySpec{Column: "SSN", Kind: catalog.PolicyRows,
+			Text: `permit (principal, action, resource) when { resource.ssn == "a" };`}}}
 	v, err := tableVersion{snap: head, head: head}.view(policies, Subject{Role: catalog.RoleViewer})
 	require.NoError(t, err)
 	require.Equal(t, []string{"note"}, names(v))
@@ -115,7 +119,8 @@ func TestAViewTellsNothingOfHiddenColumns(t *testing.T) {
 func TestViewsAreRememberedByVersion(t *testing.T) {
 	older, head := renamedTable(t)
 	viewer := Subject{Role: catalog.RoleViewer}
-	for _, policies := range []policySet{{viewerPolicy(catalog.PolicyColumn, "ssn", "")}, {viewerPolicy(catalog.PolicyMask, "ssn", `@mask("last4") `)}, nil} {
+	for _, policies := range []policySet{{viewerPolicy(catalog.PolicyColumn, "ssn", "")},
+		{viewerPolicy(catalog.PolicyMask, "ssn", `@mask("last4") `)}, nil} {
 		held := rules{policies, viewer, memo.NewCache[appliedView](maxViews)}
 		for range 2 {
 			for _, u := range []tableVersion{{snap: head, head: head}, {snap: older, head: head}, {snap: older, head: older}} {

@@ -11,7 +11,9 @@ import (
 type AuditLog struct{ Store catalog.Store }
 
 // List lists entries, newest first.
-func (o AuditLog) List(ctx context.Context, org catalog.OrgID, filter catalog.AuditFilter, page catalog.Page) (catalog.List[catalog.AuditEntry], error) {
+func (o AuditLog) List(
+	ctx context.Context, org catalog.OrgID, filter catalog.AuditFilter, page catalog.Page,
+) (catalog.List[catalog.AuditEntry], error) {
 	if _, err := caller.In(ctx, org); err != nil {
 		return catalog.List[catalog.AuditEntry]{}, err
 	}

@@ -36,7 +36,9 @@ type Discovery struct {
 }
 
 // discover lists the root of a configuration and updates the catalog accordingly.
-func (o Discovery) discover(ctx context.Context, viewer catalog.Viewer, config catalog.StorageConfig, includeDropped bool) (Discovered, error) {
+func (o Discovery) discover(
+	ctx context.Context, viewer catalog.Viewer, config catalog.StorageConfig, includeDropped bool,
+) (Discovered, error) {
 	bucket, err := o.Lake.Root(ctx, config)
 	if err != nil {
 		return Discovered{}, err
@@ -111,7 +113,9 @@ func (o Discovery) All(ctx context.Context) error {
 
 // identity reads the id of the table at a path. When its log cannot be read, a
 // table that is registered there keeps its id and the error is returned too.
-func (o Discovery) identity(ctx context.Context, config catalog.StorageConfig, path string, known map[string]catalog.DeltaID) (catalog.DeltaID, error) {
+func (o Discovery) identity(
+	ctx context.Context, config catalog.StorageConfig, path string, known map[string]catalog.DeltaID,
+) (catalog.DeltaID, error) {
 	snap, err := o.Lake.Any(ctx, config, path)
 	if err != nil {
 		return known[path], err

@@ -74,7 +74,9 @@ func (o Policies) Get(ctx context.Context, org catalog.OrgID, id catalog.PolicyI
 }
 
 // List lists policies, oldest first; with a table, those of that table only.
-func (o Policies) List(ctx context.Context, org catalog.OrgID, tableFQN, tableID string, page catalog.Page) (catalog.List[PolicyView], error) {
+func (o Policies) List(
+	ctx context.Context, org catalog.OrgID, tableFQN, tableID string, page catalog.Page,
+) (catalog.List[PolicyView], error) {
 	a, err := caller.In(ctx, org)
 	if err != nil {
 		return catalog.List[PolicyView]{}, err
@@ -99,7 +101,9 @@ func (o Policies) List(ctx context.Context, org catalog.OrgID, tableFQN, tableID
 }
 
 // Replace changes the whole content of a policy.
-func (o Policies) Replace(ctx context.Context, org catalog.OrgID, id catalog.PolicyID, expected int64, input PolicyInput) (PolicyView, error) {
+func (o Policies) Replace(
+	ctx context.Context, org catalog.OrgID, id catalog.PolicyID, expected int64, input PolicyInput,
+) (PolicyView, error) {
 	a, err := caller.In(ctx, org)
 	if err != nil {
 		return PolicyView{}, err
@@ -114,7 +118,9 @@ func (o Policies) Replace(ctx context.Context, org catalog.OrgID, id catalog.Pol
 
 // Patch changes some fields. A policy that was made from a definition has its
 // text made again when its kind or column changes.
-func (o Policies) Patch(ctx context.Context, org catalog.OrgID, id catalog.PolicyID, expected int64, patch PolicyPatch) (PolicyView, error) {
+func (o Policies) Patch(
+	ctx context.Context, org catalog.OrgID, id catalog.PolicyID, expected int64, patch PolicyPatch,
+) (PolicyView, error) {
 	a, err := caller.In(ctx, org)
 	if err != nil {
 		return PolicyView{}, err
@@ -141,7 +147,8 @@ func (o Policies) patched(ctx context.Context, a caller.Identity, old catalog.Po
 	if patch.Enabled != nil {
 		spec.Enabled = *patch.Enabled
 	}
-	if patch.TableFQN == nil && patch.TableID == nil && patch.ColumnName == nil && patch.Kind == nil && patch.Text == nil && patch.Definition == nil {
+	if patch.TableFQN == nil && patch.TableID == nil && patch.ColumnName == nil && patch.Kind == nil && patch.Text == nil &&
+		patch.Definition == nil {
 		return spec, nil
 	}
 	input := PolicyInput{ColumnName: old.Column, Kind: string(old.Kind), TableID: string(old.Table), Enabled: spec.Enabled}
@@ -180,7 +187,9 @@ func (o Policies) Delete(ctx context.Context, org catalog.OrgID, id catalog.Poli
 }
 
 // History lists the revisions of a policy, newest first.
-func (o Policies) History(ctx context.Context, org catalog.OrgID, id catalog.PolicyID, page catalog.Page) (catalog.List[catalog.PolicyRevision], error) {
+func (o Policies) History(
+	ctx context.Context, org catalog.OrgID, id catalog.PolicyID, page catalog.Page,
+) (catalog.List[catalog.PolicyRevision], error) {
 	if _, err := caller.In(ctx, org); err != nil {
 		return catalog.List[catalog.PolicyRevision]{}, err
 	}

@@ -87,7 +87,9 @@ func S3SettingsOf(config catalog.StorageConfig) (S3Settings, error) {
 	return s, json.Unmarshal(config.Settings, &s)
 }
 
-func (o StorageConfigs) createS3(ctx context.Context, a caller.Identity, n catalog.NewStorageConfig, settings S3Settings, credential S3Credential) (none catalog.StorageConfig, err error) {
+func (o StorageConfigs) createS3(
+	ctx context.Context, a caller.Identity, n catalog.NewStorageConfig, settings S3Settings, credential S3Credential,
+) (none catalog.StorageConfig, err error) {
 	settings.Prefix = strings.Trim(settings.Prefix, "/")
 	if err := o.Remote.CheckS3(ctx, settings, credential); err != nil {
 		return none, err

@@ -76,7 +76,9 @@ func (o StorageConfigs) Create(ctx context.Context, in NewStorageConfig) (catalo
 	return o.createS3(ctx, a, n, *in.S3, in.Credential)
 }
 
-func (o StorageConfigs) createLocal(ctx context.Context, a caller.Identity, n catalog.NewStorageConfig, asked string) (none catalog.StorageConfig, err error) {
+func (o StorageConfigs) createLocal(
+	ctx context.Context, a caller.Identity, n catalog.NewStorageConfig, asked string,
+) (none catalog.StorageConfig, err error) {
 	root, err := o.localRoot(ctx, a, asked)
 	if err != nil {
 		return none, err
@@ -96,7 +98,9 @@ func (o StorageConfigs) createLocal(ctx context.Context, a caller.Identity, n ca
 // create stores a configuration, makes sure of what it points to, and discovers
 // its tables. When that fails nothing of it stays. at is the field of the request
 // that says where.
-func (o StorageConfigs) create(ctx context.Context, a caller.Identity, n catalog.NewStorageConfig, at string, ensure func() error) (catalog.StorageConfig, error) {
+func (o StorageConfigs) create(
+	ctx context.Context, a caller.Identity, n catalog.NewStorageConfig, at string, ensure func() error,
+) (catalog.StorageConfig, error) {
 	config, err := o.Store.CreateStorageConfig(ctx, n)
 	switch {
 	case errors.Is(err, catalog.ErrNotFound):
@@ -170,7 +174,8 @@ func (o StorageConfigs) localRoot(ctx context.Context, a caller.Identity, root s
 		return "", err
 	}
 	if len(allowed) == 0 {
-		return "", fault.Invalid("root", "local storage is not available to this organisation: no folder of LAKEWARDEN_LOCAL_ROOTS has {org} in it")
+		return "", fault.Invalid("root",
+			"local storage is not available to this organisation: no folder of LAKEWARDEN_LOCAL_ROOTS has {org} in it")
 	}
 	if !filepath.IsAbs(root) {
 		root = filepath.Join(allowed[0], root)
@@ -246,7 +251,9 @@ func (o StorageConfigs) Delete(ctx context.Context, id catalog.ConfigID) error {
 // configurable returns a configuration in which the caller may work: with
 // storage:configure by the role where the configuration is, and with the scopes
 // of shared where that is a workspace.
-func (o StorageConfigs) configurable(ctx context.Context, id catalog.ConfigID, shared ...auth.Scope) (caller.Identity, catalog.StorageConfig, error) {
+func (o StorageConfigs) configurable(
+	ctx context.Context, id catalog.ConfigID, shared ...auth.Scope,
+) (caller.Identity, catalog.StorageConfig, error) {
 	a, err := caller.From(ctx)
 	if err != nil {
 		return a, catalog.StorageConfig{}, err

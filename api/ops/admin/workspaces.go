@@ -58,7 +58,9 @@ func (o Workspaces) Delete(ctx context.Context, org catalog.OrgID, id catalog.Wo
 }
 
 // Members lists the members of a workspace.
-func (o Workspaces) Members(ctx context.Context, org catalog.OrgID, id catalog.WorkspaceID, page catalog.Page) (catalog.List[catalog.WorkspaceMember], error) {
+func (o Workspaces) Members(
+	ctx context.Context, org catalog.OrgID, id catalog.WorkspaceID, page catalog.Page,
+) (catalog.List[catalog.WorkspaceMember], error) {
 	if _, err := caller.In(ctx, org); err != nil {
 		return catalog.List[catalog.WorkspaceMember]{}, err
 	}
@@ -66,7 +68,9 @@ func (o Workspaces) Members(ctx context.Context, org catalog.OrgID, id catalog.W
 }
 
 // SetMember adds a member of the organisation, or changes its role.
-func (o Workspaces) SetMember(ctx context.Context, org catalog.OrgID, id catalog.WorkspaceID, user catalog.UserID, role catalog.Role) error {
+func (o Workspaces) SetMember(
+	ctx context.Context, org catalog.OrgID, id catalog.WorkspaceID, user catalog.UserID, role catalog.Role,
+) error {
 	if _, err := caller.In(ctx, org); err != nil {
 		return err
 	}

@@ -13,9 +13,9 @@ import (
 )
 
 // Auditor writes audit entries in batches, so that a statement does not wait
-// for the catalog. What is buffered for longer than auditFlush can be lost when
-// the process is killed. While the catalog is out of reach entries are kept, and
-// a full buffer makes callers wait.
+// for the catalog. Entries of the last auditFlush can be lost when the process is killed.
+// While the catalog is unreachable, entries stay in the buffer, and a full buffer blocks
+// callers.
 type Auditor struct {
 	store   catalog.Audit
 	log     *slog.Logger
@@ -67,15 +67,16 @@ func (a *Auditor) Record(entry catalog.AuditEntry) {
 
 // NewEntry is an entry about what a caller did.
 func NewEntry(a Identity, action, resource string, outcome catalog.Outcome) catalog.AuditEntry {
-	entry := catalog.AuditEntry{Org: a.Org, User: a.User, Action: action, Resource: resource, Outcome: outcome, RequestID: a.RequestID, Remote: a.Remote}
+	entry := catalog.AuditEntry{Org: a.Org, User: a.User, Action: action, Resource: resource, Outcome: outcome, RequestID: a.RequestID,
+		Remote: a.Remote}
 	if a.KeyID != nil {
 		entry.Key = catalog.KeyID(a.KeyID.String())
 	}
 	return entry
 }
 
-// storable mends what a caller can make of a path or a statement, so that the
-// catalog takes the entry: a call must not get around the log by being odd.
+// storable replaces what the catalog would refuse in an entry: no call may avoid the log by
+// an unusual path.
 func storable(entry catalog.AuditEntry) catalog.AuditEntry {
 	entry.Resource = strings.ReplaceAll(strings.ToValidUTF8(entry.Resource, "\uFFFD"), "\x00", "\uFFFD")
 	if len(entry.Resource) > maxAuditResource {
@@ -87,8 +88,8 @@ func storable(entry catalog.AuditEntry) catalog.AuditEntry {
 	return entry
 }
 
-// Close writes what is buffered: to the catalog, and where that fails to the log.
-// It must be called once.
+// Close writes the buffered entries to the catalog, or to the log if that fails. It must be
+// called once.
 func (a *Auditor) Close() {
 	close(a.closing)
 	a.mu.Lock()
@@ -126,7 +127,7 @@ func (a *Auditor) run(ctx context.Context) {
 	}
 }
 
-// flush stores a batch and returns what is left of it: all of it when the
+// flush stores a batch and returns the entries that are not stored: all of them if the
 // catalog does not answer.
 func (a *Auditor) flush(ctx context.Context, batch []catalog.AuditEntry) []catalog.AuditEntry {
 	if len(batch) == 0 {
@@ -144,7 +145,7 @@ func (a *Auditor) flush(ctx context.Context, batch []catalog.AuditEntry) []catal
 	return batch
 }
 
-// oneByOne stores what can be stored and writes the rest to the log.
+// oneByOne stores entries one by one, and writes those that fail to the log.
 func (a *Auditor) oneByOne(ctx context.Context, batch []catalog.AuditEntry) {
 	for _, e := range batch {
 		if err := a.store.AppendAudit(ctx, e); err != nil {

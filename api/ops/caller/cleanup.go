@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// aftermathTime bounds what is put right after a failure.
-const aftermathTime = 15 * time.Second
+// cleanupTime bounds the work after a failure.
+const cleanupTime = 15 * time.Second
 
-// CleanupContext is the context in which something is put right after a failure, which
-// may be that the caller went away.
+// CleanupContext returns a context for work after a failure. It does not end with ctx: the
+// failure may be that the caller went away.
 func CleanupContext(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(context.WithoutCancel(ctx), aftermathTime)
+	return context.WithTimeout(context.WithoutCancel(ctx), cleanupTime)
 }

@@ -12,51 +12,50 @@ import (
 )
 
 const (
-	// maxKept and maxKeptBytes bound the snapshots in memory. The table that
-	// was asked for last is kept however large it is.
-	maxKept      = 4096
-	maxKeptBytes = 512 << 20
+	// maxCached and maxCachedBytes bound the cached snapshots. The last one is cached
+	// however large it is.
+	maxCached      = 4096
+	maxCachedBytes = 512 << 20
 )
 
-// keptTables are the newest snapshots by place. What was not asked for longest
-// goes first; a snapshot that is needed again is loaded again.
+// cachedTables holds the newest snapshots by place. The least recently used one is evicted
+// first; a snapshot that is needed again is loaded again.
 //
-// Invariants: bytes is the sum of what the entries of places weigh; an entry
-// that is no longer in places weighs nothing, and those who still hold it use it
-// up by themselves.
-type keptTables struct {
+// Invariants: bytes is the sum of the sizes of the entries in places; the size of an
+// evicted entry is zero, although callers may still use its snapshot.
+type cachedTables struct {
 	most int64
 
 	mu     sync.Mutex
-	places map[place]*keptTable
+	places map[place]*cachedTable
 	bytes  int64
 	clock  int64 // counts the calls of at
 
 	loads, advances, unchanged, evictions atomic.Int64
 }
 
-// keptTable is the snapshot of a place. Whoever holds the turn looks at the log;
-// the others wait, as long as their callers do.
-type keptTable struct {
+// cachedTable is the snapshot of a place. The holder of the turn refreshes it; others wait
+// for the turn as long as their contexts allow.
+type cachedTable struct {
 	turn chan struct{} // of one
 	snap *delta.Snapshot
-	// seen is when the last look at the log began that gave snap.
+	// seen is when the refresh that returned snap began.
 	seen time.Time
-	// behind is set when another replica says that there is a newer version.
+	// behind is set when another replica announces a newer version.
 	behind atomic.Bool
 
-	// Those of keptTables.
+	// The fields below are guarded by cachedTables.mu.
 	bytes, used int64
 }
 
-// at returns the entry of a place and makes room when there are too many.
-func (k *keptTables) at(p place) *keptTable {
+// at returns the entry of a place, and evicts others if there are too many.
+func (k *cachedTables) at(p place) *cachedTable {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.clock++
 	t := k.places[p]
 	if t == nil {
-		t = &keptTable{turn: make(chan struct{}, 1)}
+		t = &cachedTable{turn: make(chan struct{}, 1)}
 		k.places[p] = t
 	}
 	t.used = k.clock
@@ -64,9 +63,8 @@ func (k *keptTables) at(p place) *keptTable {
 	return t
 }
 
-// weigh takes note of what the entry of a place holds now. The caller has the
-// entry's turn.
-func (k *keptTables) weigh(p place, t *keptTable) {
+// weigh records the size of an entry. The caller has the entry's turn.
+func (k *cachedTables) weigh(p place, t *cachedTable) {
 	bytes := int64(0)
 	if t.snap != nil {
 		bytes = t.snap.MemoryBytes()
@@ -81,10 +79,10 @@ func (k *keptTables) weigh(p place, t *keptTable) {
 	k.shrink(t)
 }
 
-// shrink evicts until the bounds hold; never the entry in use.
-func (k *keptTables) shrink(inUse *keptTable) {
-	for len(k.places) > maxKept || k.bytes > k.most {
-		var oldest *keptTable
+// shrink evicts until the bounds hold, but never the entry in use.
+func (k *cachedTables) shrink(inUse *cachedTable) {
+	for len(k.places) > maxCached || k.bytes > k.most {
+		var oldest *cachedTable
 		var where place
 		for p, t := range k.places {
 			if t != inUse && (oldest == nil || t.used < oldest.used) {
@@ -101,9 +99,9 @@ func (k *keptTables) shrink(inUse *keptTable) {
 	}
 }
 
-// outdate has the next call look at the logs of the tables at a path, or of all
-// when config is empty, however little time has passed.
-func (k *keptTables) outdate(config catalog.ConfigID, path string) {
+// outdate has the next call refresh the tables at a path, or all tables if config is
+// empty, however recent their snapshots are.
+func (k *cachedTables) outdate(config catalog.ConfigID, path string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for p, t := range k.places {
@@ -113,8 +111,8 @@ func (k *keptTables) outdate(config catalog.ConfigID, path string) {
 	}
 }
 
-// count notes what a look at the log found: before is nil for a load.
-func (k *keptTables) count(before, after *delta.Snapshot) {
+// count counts the outcome of a refresh: before is nil for a load.
+func (k *cachedTables) count(before, after *delta.Snapshot) {
 	switch {
 	case before == nil:
 		k.loads.Add(1)
@@ -129,7 +127,7 @@ func (k *keptTables) count(before, after *delta.Snapshot) {
 // lakewarden_snapshots_looks_total{result} and
 // lakewarden_snapshots_evictions_total.
 func (l *Lake) Measure(registerer prometheus.Registerer) {
-	k := &l.kept
+	k := &l.cache
 	gauge := func(name, help string, value func() float64) {
 		registerer.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, value))
 	}
@@ -146,7 +144,8 @@ func (l *Lake) Measure(registerer prometheus.Registerer) {
 		registerer.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help, ConstLabels: labels},
 			func() float64 { return float64(n.Load()) }))
 	}
-	const looks, looksHelp = "lakewarden_snapshots_looks_total", "Looks at a table's log: loaded whole, advanced by commits, or found unchanged."
+	const looks, looksHelp = "lakewarden_snapshots_looks_total",
+		"Looks at a table's log: loaded whole, advanced by commits, or found unchanged."
 	counter(looks, looksHelp, prometheus.Labels{"result": "loaded"}, &k.loads)
 	counter(looks, looksHelp, prometheus.Labels{"result": "advanced"}, &k.advances)
 	counter(looks, looksHelp, prometheus.Labels{"result": "unchanged"}, &k.unchanged)

@@ -9,36 +9,35 @@ import (
 	"github.com/lakewarden/lakewarden/engine/delta"
 )
 
-// Committed tells the lake of a version that a commit of ours has made, so that
-// the next statement of anybody sees it, also where the log is looked at only
-// once a second. Other replicas are told.
+// Committed stores a version that this server has committed, so that the next statement of
+// anybody sees it, also in remote storage, and announces it to other replicas.
 func (l *Lake) Committed(ctx context.Context, t catalog.LocatedTable, snap *delta.Snapshot) {
 	defer l.announce(ctx, t)
 	where := place{t.StorageConfig.ID, t.StorageConfig.Version, t.StorageConfig.Location, t.Path}
-	kept := l.kept.at(where)
+	cached := l.cache.at(where)
 	select {
-	case kept.turn <- struct{}{}:
-		defer func() { <-kept.turn }()
+	case cached.turn <- struct{}{}:
+		defer func() { <-cached.turn }()
 	case <-ctx.Done():
-		return // it is found by looking
+		return // the next refresh finds it
 	}
-	if kept.snap == nil || kept.snap.TableID() == snap.TableID() && kept.snap.Version() < snap.Version() {
-		l.compare(t.StorageConfig, t.Path, kept.snap, snap)
-		kept.snap, kept.seen = snap, time.Now()
-		l.kept.weigh(where, kept)
+	if cached.snap == nil || cached.snap.TableID() == snap.TableID() && cached.snap.Version() < snap.Version() {
+		l.compare(t.StorageConfig, t.Path, cached.snap, snap)
+		cached.snap, cached.seen = snap, time.Now()
+		l.cache.weigh(where, cached)
 	}
 }
 
-// Changed has the lake look at a table that something of ours has changed, so
-// that the next statement of anybody sees it. Where the log cannot be looked at
-// now, that statement will say so. Other replicas are told.
+// Changed refreshes a table that this server has changed, so that the next statement of
+// anybody sees the change, and announces it to other replicas. If the refresh fails, the
+// next statement reports it.
 func (l *Lake) Changed(ctx context.Context, t catalog.LocatedTable) {
 	_, _ = l.SnapshotWithin(ctx, t, 0)
 	l.announce(ctx, t)
 }
 
-// announce tells other replicas, which look at local logs anyway. Without it they
-// see the commit when they look next.
+// announce tells other replicas of a commit, except to local tables, whose logs they refresh
+// for every statement. Without it they see the commit with their next refresh.
 func (l *Lake) announce(ctx context.Context, t catalog.LocatedTable) {
 	if _, local := LocalRoot(t.StorageConfig); local || l.Announce == nil {
 		return
@@ -46,9 +45,9 @@ func (l *Lake) announce(ctx context.Context, t catalog.LocatedTable) {
 	_ = l.Announce(authz.System(context.WithoutCancel(ctx), "commit"), catalog.CommittedTable{Config: t.StorageConfig.ID, Path: t.Path})
 }
 
-// Follow hears of the commits of other replicas until the channel is closed.
+// Follow reads the announcements of other replicas until the channel is closed.
 func (l *Lake) Follow(commits <-chan catalog.CommittedTable) {
 	for c := range commits {
-		l.kept.outdate(c.Config, c.Path)
+		l.cache.outdate(c.Config, c.Path)
 	}
 }

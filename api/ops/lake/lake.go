@@ -18,13 +18,12 @@ type Opener interface {
 	Bucket(ctx context.Context, config catalog.StorageConfig) (objstore.Bucket, error)
 }
 
-// Lake opens tables and keeps their newest snapshots for all callers. Who may
-// see a table is not its question: callers hand in tables that the catalog has
-// resolved for somebody.
+// Lake opens tables and caches their newest snapshots for all callers. It does not check
+// who may see a table: callers pass tables that the catalog has resolved for somebody.
 type Lake struct {
 	opener Opener
 	opts   delta.Options
-	kept   keptTables
+	cache  cachedTables
 	// Announce, if set, tells other replicas of a commit.
 	Announce func(ctx context.Context, table catalog.CommittedTable) error
 	// OnForeign, if set, is called for commits of other writers, with the entry
@@ -32,10 +31,9 @@ type Lake struct {
 	OnForeign func(config catalog.StorageConfig, path string, snap *delta.Snapshot)
 }
 
-// place is where a table lies. The location is part of it, so that a
-// configuration that points elsewhere never meets an old snapshot; the version,
-// because a snapshot keeps the bucket that it was read from, and with it the
-// credential.
+// place identifies the folder of a table. The location is part of it, so that a
+// configuration that points elsewhere never has an old snapshot; the version, because a
+// snapshot holds the bucket that it was read from, and with it the credential.
 type place struct {
 	config   catalog.ConfigID
 	version  int64
@@ -45,11 +43,11 @@ type place struct {
 
 // New returns a lake without snapshots.
 func New(opener Opener, opts delta.Options) *Lake {
-	return &Lake{opener: opener, opts: opts, kept: keptTables{most: maxKeptBytes, places: map[place]*keptTable{}}}
+	return &Lake{opener: opener, opts: opts, cache: cachedTables{most: maxCachedBytes, places: map[place]*cachedTable{}}}
 }
 
-// RemoteAge is how old what is known of a remote table may be, unless a
-// statement asks for less or allows more: a look costs a request.
+// RemoteAge is the age up to which a snapshot of a remote table is not refreshed, unless a
+// statement sets another bound: a refresh costs a request.
 const RemoteAge = time.Second
 
 // Snapshot returns the newest version of a table. It refreshes a local log in every
@@ -72,8 +70,7 @@ func (l *Lake) Recent(ctx context.Context, t catalog.LocatedTable, age *time.Dur
 	return l.SnapshotWithin(ctx, t, *age)
 }
 
-// SnapshotWithin is Snapshot with another bound on how long ago the log was
-// looked at.
+// SnapshotWithin is Snapshot with another bound on the age of the snapshot.
 func (l *Lake) SnapshotWithin(ctx context.Context, t catalog.LocatedTable, age time.Duration) (*delta.Snapshot, error) {
 	snap, err := l.within(ctx, t.StorageConfig, t.Path, age)
 	if errors.Is(err, delta.ErrTableNotFound) {
@@ -95,44 +92,47 @@ func (l *Lake) Any(ctx context.Context, config catalog.StorageConfig, path strin
 
 func (l *Lake) within(ctx context.Context, config catalog.StorageConfig, path string, age time.Duration) (*delta.Snapshot, error) {
 	where := place{config.ID, config.Version, config.Location, path}
-	kept := l.kept.at(where)
+	cached := l.cache.at(where)
 	select {
-	case kept.turn <- struct{}{}:
-		defer func() { <-kept.turn }()
+	case cached.turn <- struct{}{}:
+		defer func() { <-cached.turn }()
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
 	begun := time.Now()
-	// Taken back before the look: what is announced during it may have come late.
-	behind := kept.behind.Swap(false)
-	if kept.snap != nil && !behind && age > 0 && begun.Sub(kept.seen) < age {
-		return kept.snap, nil
+	// Cleared before the refresh, which may miss a commit that is announced during it.
+	behind := cached.behind.Swap(false)
+	if cached.snap != nil && !behind && age > 0 && begun.Sub(cached.seen) < age {
+		return cached.snap, nil
 	}
-	snap, err := l.look(ctx, config, path, where, kept, begun)
+	snap, err := l.refresh(ctx, config, path, where, cached, begun)
 	if err != nil && behind {
-		kept.behind.Store(true)
+		cached.behind.Store(true)
 	}
 	return snap, err
 }
 
-// look looks at a table's log. The caller has the entry's turn.
-func (l *Lake) look(ctx context.Context, config catalog.StorageConfig, path string, where place, kept *keptTable, begun time.Time) (*delta.Snapshot, error) {
-	if kept.snap != nil {
-		snap, err := kept.snap.Refresh(ctx)
+// refresh refreshes the entry of a table, or loads the table. The caller has the entry's
+// turn.
+func (l *Lake) refresh(
+	ctx context.Context, config catalog.StorageConfig, path string, where place, cached *cachedTable, begun time.Time,
+) (*delta.Snapshot, error) {
+	if cached.snap != nil {
+		snap, err := cached.snap.Refresh(ctx)
 		if err == nil {
-			l.kept.count(kept.snap, snap)
-			l.compare(config, path, kept.snap, snap)
-			kept.snap, kept.seen = snap, begun
-			l.kept.weigh(where, kept)
+			l.cache.count(cached.snap, snap)
+			l.compare(config, path, cached.snap, snap)
+			cached.snap, cached.seen = snap, begun
+			l.cache.weigh(where, cached)
 			return snap, nil
 		}
 		if !errors.Is(err, delta.ErrIdentityChanged) && !errors.Is(err, delta.ErrLogBroken) && !errors.Is(err, delta.ErrTableNotFound) {
 			return nil, err
 		}
-		kept.snap = nil
-		l.kept.weigh(where, kept)
-		// Someone replaced the table, or cleaned its log up below us: what is
-		// there now is read afresh.
+		cached.snap = nil
+		l.cache.weigh(where, cached)
+		// Another writer replaced the table or cleaned its log up: the table is loaded
+		// again.
 	}
 	bucket, err := l.Folder(ctx, config, path)
 	if err != nil {
@@ -142,10 +142,10 @@ func (l *Lake) look(ctx context.Context, config catalog.StorageConfig, path stri
 	if err != nil {
 		return nil, err
 	}
-	l.kept.count(nil, snap)
+	l.cache.count(nil, snap)
 	l.compare(config, path, nil, snap)
-	kept.snap, kept.seen = snap, begun
-	l.kept.weigh(where, kept)
+	cached.snap, cached.seen = snap, begun
+	l.cache.weigh(where, cached)
 	return snap, nil
 }
 

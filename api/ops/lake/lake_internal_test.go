@@ -97,10 +97,10 @@ func TestSnapshotsAreBounded(t *testing.T) {
 		return s
 	}
 	one := ask(0).MemoryBytes()
-	l.kept.most = 3*one + one/2
+	l.cache.most = 3*one + one/2
 	for i := range tables {
 		ask(i)
-		require.LessOrEqual(t, l.kept.bytes, l.kept.most)
+		require.LessOrEqual(t, l.cache.bytes, l.cache.most)
 	}
 	ask(3)
 	ask(0) // loaded anew; the one that was not asked for longest, 4, makes room
@@ -112,9 +112,9 @@ func TestSnapshotsAreBounded(t *testing.T) {
 	ask(4)
 	require.Equal(t, loaded+1, looks(t, registry)["lakewarden_snapshots_looks_total loaded"])
 
-	l.kept.most = one / 2
+	l.cache.most = one / 2
 	require.NotNil(t, ask(2))
-	require.Len(t, l.kept.places, 1, "one that is larger than the bound stays alone")
+	require.Len(t, l.cache.places, 1, "one that is larger than the bound stays alone")
 }
 
 // Tables vanish, grow and are evicted under their readers; the sum stays right.
@@ -123,7 +123,7 @@ func TestSnapshotsAreWeighedWhileInUse(t *testing.T) {
 	l, _, config := lakeOf(t, tables)
 	first, err := l.Any(t.Context(), config, "t0")
 	require.NoError(t, err)
-	l.kept.most = 2*first.MemoryBytes() + 1
+	l.cache.most = 2*first.MemoryBytes() + 1
 	var all sync.WaitGroup
 	for w := range 4 {
 		all.Go(func() {
@@ -145,10 +145,10 @@ func TestSnapshotsAreWeighedWhileInUse(t *testing.T) {
 	}
 	all.Wait()
 	sum := int64(0)
-	for _, kept := range l.kept.places {
-		sum += kept.bytes
+	for _, cached := range l.cache.places {
+		sum += cached.bytes
 	}
-	require.Equal(t, sum, l.kept.bytes)
+	require.Equal(t, sum, l.cache.bytes)
 }
 
 // What another replica announces is looked for at the next call, whatever age
@@ -184,8 +184,8 @@ func TestAnnouncedCommitsAreLookedFor(t *testing.T) {
 	require.Equal(t, int64(2), at("t0"))
 	require.Equal(t, int64(1), at("t1"))
 
-	l.kept.outdate("", "")
-	require.True(t, l.kept.places[place{config.ID, config.Version, config.Location, "t1"}].behind.Load(), "any table")
+	l.cache.outdate("", "")
+	require.True(t, l.cache.places[place{config.ID, config.Version, config.Location, "t1"}].behind.Load(), "any table")
 
 	var announced []catalog.CommittedTable
 	l.Announce = func(_ context.Context, c catalog.CommittedTable) error { announced = append(announced, c); return nil }

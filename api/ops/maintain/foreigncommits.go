@@ -78,21 +78,20 @@ type foreignOrg struct {
 	turn int64
 }
 
-// Watch has the checks follow what the lake sees. It is called once, before the
-// lake is used.
+// Watch registers the checks with the lake. It must be called once, before the lake is used.
 func (f *ForeignCommits) Watch() {
 	f.tables, f.orgs, f.wake = map[foreignKey]*foreignTable{}, map[catalog.OrgID]*foreignOrg{}, make(chan struct{}, 1)
 	f.Lake.OnForeign = f.seen
 }
 
-// seen notes a commit of another writer. It does not wait for anything.
+// seen notes a commit of another writer. It does not block.
 func (f *ForeignCommits) seen(config catalog.StorageConfig, path string, snap *delta.Snapshot) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	k := foreignKey{config.ID, path}
 	t := f.tables[k]
 	if t != nil && t.id == snap.TableID() && !snap.ForeignSince(t.checked) {
-		return // was evicted from memory, and loaded again
+		return // the table was evicted and loaded again
 	}
 	if t == nil || !t.pending {
 		org := f.orgs[config.Org]
@@ -196,7 +195,7 @@ func (f *ForeignCommits) before(a, b *foreignTable) bool {
 	return a.due.Before(b.due)
 }
 
-// foreignCheck is what a check found.
+// foreignCheck is the outcome of a check.
 type foreignCheck struct {
 	snap *delta.Snapshot
 	// asked counts the rules, broken those that some row breaks, by their kinds.
@@ -250,8 +249,8 @@ func (f *ForeignCommits) report(ctx context.Context, found foreignCheck) {
 	f.Logger.WarnContext(ctx, "another writer broke rules of a table", attrs...)
 }
 
-// look asks which of the rules that other writers do not know are broken: keys, and
-// the constraints that the catalog keeps.
+// look counts the broken rules that other writers do not know: keys, and the constraints of
+// the catalog.
 func (f *ForeignCommits) look(ctx context.Context, config catalog.StorageConfig, path string) (foreignCheck, error) {
 	snap, err := f.Lake.Any(ctx, config, path)
 	if err != nil {
@@ -317,8 +316,8 @@ func (f *ForeignCommits) session(ctx context.Context, config catalog.StorageConf
 	return f.Pool.OpenWhenFree(ctx, sessions.Key{Org: string(config.Org), Roots: []string{lake.SessionRoot(config)}}, "")
 }
 
-// ForeignMetrics counts checks after commits of other writers. Their labels name no
-// table, and they count rules, not rows: who reads figures needs no credential.
+// ForeignMetrics counts checks after commits of other writers. Their labels name no table,
+// and they count rules, not rows: reading metrics needs no credential.
 type ForeignMetrics struct{ checked, violations *prometheus.CounterVec }
 
 // NewForeignMetrics registers lakewarden_foreign_commits_checked_total{outcome} and

@@ -29,15 +29,17 @@ type Optimize struct {
 	DryRun   bool
 }
 
-// Optimized is how many files came and went; both are nil for a caller who does
-// not see the whole table.
+// Optimized holds the numbers of files that were added and removed; both are nil for a
+// caller who does not see the whole table.
 type Optimized struct{ FilesAdded, FilesRemoved *int64 }
 
-// Optimize rewrites files of a table in one commit that changes no row. It goes
-// on when the caller goes away; what takes longer than patience is an operation.
+// Optimize rewrites files of a table in one commit that changes no row. It continues when the
+// caller goes away; if it takes longer than patience, the operation is returned.
 // Errors: catalog.FieldErrors, catalog.DeniedError, those of opening a table, of
 // the engine and of a commit.
-func (o Service) Optimize(ctx context.Context, path access.Path, in Optimize, patience time.Duration, result func(Optimized) any) (none Optimized, _ *catalog.Operation, err error) {
+func (o Service) Optimize(
+	ctx context.Context, path access.Path, in Optimize, patience time.Duration, result func(Optimized) any,
+) (none Optimized, _ *catalog.Operation, err error) {
 	m, err := o.find(ctx, path)
 	if err != nil {
 		return none, nil, err
@@ -50,13 +52,14 @@ func (o Service) Optimize(ctx context.Context, path access.Path, in Optimize, pa
 			return none, nil, err
 		}
 	}
-	return operation.StartAndWait(ctx, o.Operations, m.actor, catalog.OperationOptimize, patience, func(ctx context.Context, t *operation.Task) (Optimized, error) {
-		return o.optimize(ctx, t, path, in)
-	}, result)
+	return operation.StartAndWait(ctx, o.Operations, m.actor, catalog.OperationOptimize, patience,
+		func(ctx context.Context, t *operation.Task) (Optimized, error) {
+			return o.optimize(ctx, t, path, in)
+		}, result)
 }
 
-// optimize does the work when its turn has come. The caller's rights and the
-// table are looked at again.
+// optimize does the work when its turn has come. It checks the caller's rights and the
+// table again.
 func (o Service) optimize(ctx context.Context, t *operation.Task, path access.Path, in Optimize) (out Optimized, err error) {
 	m, err := o.find(ctx, path)
 	if err != nil {
@@ -67,7 +70,8 @@ func (o Service) optimize(ctx context.Context, t *operation.Task, path access.Pa
 	}
 	run := maintenanceRun{catalog.OperationOptimize, time.Now()}
 	opts := maintenance.OptimizeOptions{
-		TargetBytes: in.TargetBytes, ZOrderBy: in.ZOrderBy, Predicate: in.Where, DryRun: in.DryRun, KeepOrder: m.HidesRows(), UserID: string(m.actor.User), UserName: m.actor.Email,
+		TargetBytes: in.TargetBytes, ZOrderBy: in.ZOrderBy, Predicate: in.Where, DryRun: in.DryRun, KeepOrder: m.HidesRows(),
+		UserID: string(m.actor.User), UserName: m.actor.Email,
 		Source: func(snap *delta.Snapshot, list *engine.FileList) engine.Source {
 			source := m.SourceAt(snap)
 			source.Files = list
@@ -94,13 +98,14 @@ func (o Service) optimize(ctx context.Context, t *operation.Task, path access.Pa
 		o.count(run.op, m, changeAdded, done.FilesAdded, done.BytesAdded)
 		o.count(run.op, m, changeRemoved, done.FilesRemoved, done.BytesRemoved)
 	}
-	o.finish(ctx, run, m, err, slog.Bool("dry_run", in.DryRun), slog.Int64("files_added", done.FilesAdded), slog.Int64("files_removed", done.FilesRemoved),
+	o.finish(ctx, run, m, err, slog.Bool("dry_run", in.DryRun), slog.Int64("files_added", done.FilesAdded),
+		slog.Int64("files_removed", done.FilesRemoved),
 		slog.Int64("bytes_added", done.BytesAdded), slog.Int64("bytes_removed", done.BytesRemoved))
 	return out, err
 }
 
-// may refuses what would tell the caller of what it does not see: whether a version
-// comes of a size tells the sizes of files, and so how many rows are hidden.
+// may refuses what would reveal hidden rows: whether an optimize to a chosen size makes a
+// version reveals the sizes of files, and so the number of hidden rows.
 func (m maintained) may(in Optimize) error {
 	if in.TargetBytes != 0 && !m.Whole() {
 		return fault.Invalid("target_size", seesAll)
@@ -108,8 +113,8 @@ func (m maintained) may(in Optimize) error {
 	return m.mayOrderBy(in.ZOrderBy)
 }
 
-// mayOrderBy refuses columns that the caller does not see as they are, in the
-// words for those that do not exist.
+// mayOrderBy refuses hidden and masked columns with the error for columns that do not
+// exist.
 func (m maintained) mayOrderBy(columns []string) error {
 	for i, name := range columns {
 		f, ok := m.Column(name)
@@ -128,7 +133,7 @@ func (o Service) rewrite(ctx context.Context, m maintained, opts maintenance.Opt
 	if opts.Scratch, err = os.MkdirTemp(o.Temp, "optimize-"); err != nil {
 		return done, err
 	}
-	defer func() { _ = os.RemoveAll(opts.Scratch) }() // what stays goes at the next start
+	defer func() { _ = os.RemoveAll(opts.Scratch) }() // the next start removes the rest
 	// No client holds a connection for the work.
 	held, err := o.Pool.OpenWhenFree(ctx, m.ServiceKey(), opts.Scratch)
 	if err != nil {

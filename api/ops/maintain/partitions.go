@@ -38,7 +38,8 @@ func (o Service) partitions(ctx context.Context, m maintained, where string) (fu
 		columns = append(columns, engine.Column{Name: name, Type: delta.DuckDBType(f.Type), Nullable: true})
 	}
 	chosen := map[string]bool{}
-	err = o.Plans.Choose(ctx, o.Pool, m.ServiceKey(), query.Choice{Field: "where", Where: where, From: "partitions", Columns: columns, Rows: rows}, func(row int) {
+	err = o.Plans.Choose(ctx, o.Pool, m.ServiceKey(), query.Choice{Field: "where", Where: where, From: "partitions", Columns: columns,
+		Rows: rows}, func(row int) {
 		chosen[list[row]] = true
 	})
 	if err != nil {

@@ -50,8 +50,8 @@ func (o Service) find(ctx context.Context, path access.Path) (maintained, error)
 	return maintained{t, a, t.Snapshot()}, err
 }
 
-// progress is what hears of how many files are done; nothing is said of a table
-// that the caller does not see as a whole.
+// progress returns the function that reports how many files are done, if the caller sees the
+// whole table.
 func (m maintained) progress(t *operation.Task) func(files int64) {
 	return func(files int64) {
 		if m.Whole() {
@@ -98,23 +98,24 @@ type maintenanceRun struct {
 	began time.Time
 }
 
-// finish ends a run: it is counted, and what it did is written to the log.
+// finish counts a run and logs what it did.
 func (o Service) finish(ctx context.Context, r maintenanceRun, m maintained, err error, attrs ...slog.Attr) {
 	outcome, level := "ok", slog.LevelInfo
 	if err != nil {
 		outcome, level = "failed", slog.LevelWarn
 		attrs = append(attrs, slog.Any("error", err))
 	}
-	// So that the next request sees what was committed. One that fails looks again.
+	// The next request sees the commit.
 	m.Changed(ctx)
 	took := time.Since(r.began)
 	o.Metrics.seconds.WithLabelValues(string(r.op), outcome).Observe(took.Seconds())
-	attrs = append(attrs, slog.String("table_id", string(m.Located().DeltaID)), slog.Float64("seconds", took.Seconds()), slog.String("outcome", outcome))
+	attrs = append(attrs, slog.String("table_id", string(m.Located().DeltaID)), slog.Float64("seconds", took.Seconds()),
+		slog.String("outcome", outcome))
 	o.Logger.LogAttrs(ctx, level, string(r.op), attrs...)
 }
 
-// count leaves out what the caller is not told either: a caller who alone maintains a
-// table could read it off the sum.
+// count counts files and bytes only if the caller may know them: a caller who alone
+// maintains a table could derive them from the sum.
 func (o Service) count(op catalog.OperationKind, m maintained, change string, files, bytes int64) {
 	if !m.Whole() {
 		return

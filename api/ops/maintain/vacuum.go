@@ -58,10 +58,12 @@ func (v Vacuumed) Recorded() Vacuumed {
 	return v
 }
 
-// Vacuum deletes files that no version of a table needs. It goes on when the
-// caller goes away; what takes longer than patience is an operation. Errors:
+// Vacuum deletes files that no version of a table needs. It continues when the caller goes
+// away; if it takes longer than patience, the operation is returned. Errors:
 // catalog.FieldErrors, catalog.DeniedError, those of opening a table.
-func (o Service) Vacuum(ctx context.Context, path access.Path, v Vacuum, patience time.Duration, result func(Vacuumed) any) (Vacuumed, *catalog.Operation, error) {
+func (o Service) Vacuum(
+	ctx context.Context, path access.Path, v Vacuum, patience time.Duration, result func(Vacuumed) any,
+) (Vacuumed, *catalog.Operation, error) {
 	m, err := o.find(ctx, path)
 	if err != nil {
 		return Vacuumed{}, nil, err
@@ -72,12 +74,13 @@ func (o Service) Vacuum(ctx context.Context, path access.Path, v Vacuum, patienc
 	if err := v.guard(m); err != nil {
 		return Vacuumed{}, nil, err
 	}
-	return operation.StartAndWait(ctx, o.Operations, m.actor, catalog.OperationVacuum, patience, func(ctx context.Context, t *operation.Task) (Vacuumed, error) {
-		return o.vacuum(ctx, t, path, v)
-	}, func(v Vacuumed) any { return result(v.Recorded()) })
+	return operation.StartAndWait(ctx, o.Operations, m.actor, catalog.OperationVacuum, patience,
+		func(ctx context.Context, t *operation.Task) (Vacuumed, error) {
+			return o.vacuum(ctx, t, path, v)
+		}, func(v Vacuumed) any { return result(v.Recorded()) })
 }
 
-// guard keeps what the table promises to readers of its older versions.
+// guard enforces the retention that the table promises to readers of older versions.
 func (v Vacuum) guard(m maintained) error {
 	switch {
 	case v.Retention == nil || *v.Retention >= m.snap.DeletedFileRetention():
@@ -90,11 +93,12 @@ func (v Vacuum) guard(m maintained) error {
 	return nil
 }
 
-var errShortRetention = fault.Invalid("retention_hours", "is less than the table promises; an administrator can insist with enforce_retention_duration false")
+var errShortRetention = fault.Invalid("retention_hours",
+	"is less than the table promises; an administrator can insist with enforce_retention_duration false")
 
-// deleting lets restores on every replica know of a vacuum, before it looks for
-// theirs: they wait until it has ended, and it leaves all files alone until they
-// have. A dry run stands in nobody's way.
+// deleting announces a vacuum to restores on every replica, before it reads theirs: they are
+// refused until it has ended, and it deletes nothing until they have. A dry run needs no
+// announcement.
 func (o Service) deleting(ctx context.Context, m maintained, v Vacuum) (context.Context, func(), error) {
 	if v.DryRun {
 		return ctx, func() {}, nil
@@ -102,8 +106,8 @@ func (o Service) deleting(ctx context.Context, m maintained, v Vacuum) (context.
 	return o.Leases.Begin(ctx, m.Located(), catalog.WriteVacuum)
 }
 
-// vacuum does the work when its turn has come. The caller's rights and the table
-// are looked at again.
+// vacuum does the work when its turn has come. It checks the caller's rights and the table
+// again.
 func (o Service) vacuum(ctx context.Context, t *operation.Task, path access.Path, v Vacuum) (out Vacuumed, err error) {
 	m, err := o.find(ctx, path)
 	if err != nil {
@@ -133,13 +137,12 @@ func (o Service) vacuum(ctx context.Context, t *operation.Task, path access.Path
 			}
 		},
 		Looked: m.progress(t),
-		// As other writers do: there is a commit to lose where clocks and lists are
-		// the store's.
+		// Other writers also log vacuums of local tables only.
 		LogCommits: m.Local() && !v.DryRun, UserID: string(m.actor.User), UserName: m.actor.Email,
 	})
 	err = write.LeaseError(deleting, err)
 	if errors.Is(err, maintenance.ErrRetention) {
-		err = errShortRetention // the property has changed meanwhile
+		err = errShortRetention // the property has changed
 	}
 	if m.Whole() {
 		out.Count = &files

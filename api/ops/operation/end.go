@@ -11,18 +11,18 @@ import (
 	"github.com/lakewarden/lakewarden/catalog"
 )
 
-// end records how a task ended and lets go of it.
+// end records how a task ended and removes the task.
 func (r *Runner) end(t *Task, done Done, err error) {
 	defer r.work.Done()
 	outcome := r.outcome(t, done, err)
 	if invalid := outcome.Validate(); invalid != nil {
-		// A result too large for a record, say. It is no fault of the caller's, so
-		// not the family of the error.
+		// For example, a result too large for a record. The caller is not at fault, so the
+		// error is not wrapped.
 		outcome = r.outcome(t, Done{}, errors.New("outcome of an operation: "+invalid.Error()))
 	}
 	if recordErr := r.record(t, outcome); recordErr != nil {
 		r.opts.Logger.Warn("operation not recorded", "operation", t.Operation.ID, "error", recordErr)
-		if err == nil { // nobody will ever ask for it
+		if err == nil { // no record leads to the result
 			r.discard(r.system, t.Operation)
 		}
 	}
@@ -67,7 +67,7 @@ func (r *Runner) outcome(t *Task, done Done, err error) catalog.OperationOutcome
 	return o
 }
 
-// record keeps trying while the operation can still be ours.
+// record tries again while the operation can still belong to this replica.
 func (r *Runner) record(t *Task, outcome catalog.OperationOutcome) error {
 	ctx, cancel := context.WithTimeout(r.system, r.opts.Lost)
 	defer cancel()
@@ -96,6 +96,7 @@ func (r *Runner) audit(t *Task, outcome catalog.OperationOutcome) {
 		how = catalog.OutcomeError
 	}
 	entry := caller.NewEntry(t.actor, "operation.end", "operation/"+string(t.Operation.ID), how)
-	entry.Details, _ = json.Marshal(map[string]string{"kind": string(t.Operation.Kind), "state": string(outcome.State)}) // strings: cannot fail
+	// Marshalling strings cannot fail.
+	entry.Details, _ = json.Marshal(map[string]string{"kind": string(t.Operation.Kind), "state": string(outcome.State)})
 	r.opts.Audit.Record(entry)
 }

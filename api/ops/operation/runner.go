@@ -25,8 +25,7 @@ import (
 var (
 	// ErrFailed: there will be no result: 409.
 	ErrFailed = fault.New("operation_failed", "operation did not succeed")
-	// ErrLost is how an operation ends whose replica ended before it:
-	// start it again.
+	// ErrLost is how an operation ends whose replica ended first. Start it again.
 	ErrLost = fault.New("operation_lost", "operation lost")
 	// errOperationCancelled is the cause of a context whose operation was cancelled.
 	errOperationCancelled = errors.New("operation cancelled")
@@ -34,23 +33,23 @@ var (
 
 // Options tunes a [Runner].
 type Options struct {
-	// Name tells this replica from the others and from its own earlier lives.
+	// Name distinguishes this replica from others and from its own earlier processes.
 	Name string
 	// Running caps operations that run at once, Live those of one organisation
 	// that have not ended, on all replicas. Defaults 16 and 100.
 	Running, Live int
 	// Keep is how long an ended operation stays. Default 24 h.
 	Keep time.Duration
-	// Poll is how often cancellations that came to other replicas are looked
-	// for, Beat how often a sign of life is given, Lost how long a silent
-	// replica keeps its operations. Defaults 200 ms, 5 s, 30 s.
+	// Poll is the interval of reading cancellations by other replicas, Beat that of signs
+	// of life, Lost the time after which a silent replica loses its operations. Defaults
+	// 200 ms, 5 s, 30 s.
 	Poll, Beat, Lost time.Duration
 	// Watcher ends queries, including waiting ones, whose owners lose the right to
 	// them. Other work that has started continues.
 	Revocations *revocation.Watcher
-	// Describe says an error as its owner may see it.
+	// Describe returns an error as its owner may see it.
 	Describe func(error) catalog.OperationProblem
-	// Discard removes what an operation keeps outside the catalog. Idempotent.
+	// Discard removes what an operation stores outside the catalog. It is idempotent.
 	Discard func(context.Context, catalog.Operation) error
 	Audit   *caller.Auditor
 	Logger  *slog.Logger
@@ -59,10 +58,10 @@ type Options struct {
 // Runner runs operations, fairly by organisation. It is safe for concurrent
 // use.
 //
-// Invariants: a task is in tasks from its record's creation until its record has
-// ended or was lost to another replica; waiting holds those of them that have no
-// turn yet, in the order they came; turns holds each organisation of waiting
-// once, the next one first.
+// Invariants: a task is in tasks from the creation of its record until the record has
+// ended or was lost to another replica; waiting holds the tasks without a turn, in the
+// order of their arrival; turns holds each organisation of waiting once, the next one
+// first.
 type Runner struct {
 	store  catalog.Store
 	system context.Context
@@ -72,7 +71,7 @@ type Runner struct {
 	work   sync.WaitGroup // the tasks
 
 	mu sync.Mutex
-	// closed: no task comes in. abandoned: those that are here have to end.
+	// closed refuses new tasks. abandoned ends the others.
 	closed, abandoned bool
 	running           int
 	tasks             map[catalog.OperationID]*Task
@@ -89,7 +88,7 @@ type Task struct {
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 	work   Func
-	// after, if set, hears of how the work ended, once that is recorded.
+	// after, if set, is called with the error of the work once the end is recorded.
 	after   func(error)
 	running *revocation.Work
 
@@ -102,15 +101,15 @@ type Task struct {
 // ends when the operation is cancelled.
 type Func func(ctx context.Context, task *Task) (Done, error)
 
-// Done is what successful work leaves.
+// Done is the outcome of successful work.
 type Done struct {
-	// Result is for the owner, Private for the server. Both are JSON objects.
+	// Result is for the owner, Private for the server. Both are JSON objects, or empty.
 	Result, Private json.RawMessage
 	// StoredBytes is the size of what [RunnerOptions.Discard] removes.
 	StoredBytes int64
 }
 
-// Progress records how far the work is. It is cheap.
+// Progress records the progress of the work. It is cheap.
 func (t *Task) Progress(p catalog.Progress) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -119,8 +118,8 @@ func (t *Task) Progress(p catalog.Progress) {
 	}
 }
 
-// NewRunner starts a runner. system is the context under which records are
-// kept; it must outlive Close.
+// NewRunner starts a runner. system is the context under which records are written; it
+// must outlive Close.
 func NewRunner(system context.Context, store catalog.Store, opts Options) *Runner {
 	opts.Running = cmp.Or(opts.Running, 16)
 	opts.Live = cmp.Or(opts.Live, 100)
@@ -142,7 +141,9 @@ func (r *Runner) Start(ctx context.Context, a caller.Identity, kind catalog.Oper
 	return r.start(ctx, a, kind, work, nil)
 }
 
-func (r *Runner) start(ctx context.Context, a caller.Identity, kind catalog.OperationKind, work Func, after func(error)) (catalog.Operation, error) {
+func (r *Runner) start(
+	ctx context.Context, a caller.Identity, kind catalog.OperationKind, work Func, after func(error),
+) (catalog.Operation, error) {
 	detached, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	t := &Task{actor: a, ctx: detached, cancel: cancel, work: work, after: after}
 	if err := r.admit(ctx, t, kind, false); err != nil {
@@ -176,7 +177,7 @@ func (r *Runner) endWaiting(t *Task) {
 	}
 }
 
-// admit makes the record of a task and takes the task in.
+// admit creates the record of a task and adds the task.
 func (r *Runner) admit(ctx context.Context, t *Task, kind catalog.OperationKind, running bool) error {
 	system := authz.System(ctx, "operations")
 	usage, err := r.store.OperationUsage(system, t.actor.Org)
@@ -186,7 +187,7 @@ func (r *Runner) admit(ctx context.Context, t *Task, kind catalog.OperationKind,
 	if usage.Live >= int64(r.opts.Live) {
 		return &sessions.BusyError{Scope: "organisation", RetryAfter: 5 * time.Second}
 	}
-	// Closing waits for tasks, so one must not slip in behind it.
+	// Close waits for tasks, so none may be added after it.
 	r.mu.Lock()
 	closed := r.closed
 	if !closed {
@@ -213,7 +214,7 @@ func (r *Runner) admit(ctx context.Context, t *Task, kind catalog.OperationKind,
 	return nil
 }
 
-// dispatch gives turns while there are free ones. The caller holds mu.
+// dispatch starts waiting tasks while there are free turns. The caller holds mu.
 func (r *Runner) dispatch() {
 	for r.running < r.opts.Running && len(r.turns) > 0 {
 		org := r.turns[0]
@@ -266,8 +267,8 @@ func recovered(do func() error) (err error) {
 	return do()
 }
 
-// renewed is the caller as the catalog has it now: a task may have waited for
-// long, and what was revoked meanwhile is not used any more.
+// renewed returns the caller with its current rights: a task may have waited for long, and
+// rights that were revoked meanwhile must not be used.
 func (r *Runner) renewed(ctx context.Context, a caller.Identity) (caller.Identity, error) {
 	system := authz.System(ctx, "credential of an operation")
 	member, err := r.store.Membership(system, a.Org, a.User)
@@ -293,8 +294,8 @@ func (r *Runner) renewed(ctx context.Context, a caller.Identity) (caller.Identit
 	return a, nil
 }
 
-// Cancel stops a task of this replica at once. Those of others learn of it from
-// the catalog.
+// Cancel stops a task of this replica at once. Other replicas read cancellations from the
+// catalog.
 func (r *Runner) Cancel(id catalog.OperationID) {
 	r.mu.Lock()
 	t := r.tasks[id]
@@ -304,7 +305,7 @@ func (r *Runner) Cancel(id catalog.OperationID) {
 	}
 }
 
-// cancelTask ends a task's context, and takes one that waits out of the queue.
+// cancelTask ends a task's context, and removes a waiting task from the queue.
 func (r *Runner) cancelTask(t *Task) {
 	t.cancel(errOperationCancelled)
 	if r.unqueue(t) {
@@ -328,8 +329,8 @@ func (r *Runner) unqueue(t *Task) bool {
 	return true
 }
 
-// Close takes no more work, waits for what runs until ctx ends, then stops it
-// and records it as lost. It must be called once.
+// Close refuses further work, waits for running tasks until ctx ends, then stops them and
+// records them as lost. It must be called once.
 func (r *Runner) Close(ctx context.Context) error {
 	r.mu.Lock()
 	r.closed = true

@@ -358,14 +358,17 @@ func TestWithin(t *testing.T) {
 	o := operation.Service{Store: r.store, Runner: runner}
 	result := func(n int) any { return map[string]int{"n": n} }
 
-	n, later, err := operation.RunWithin(ctx, o, catalog.OperationDiscover, time.Minute, func(context.Context) (int, error) { return 3, nil }, result)
+	n, later, err := operation.RunWithin(ctx, o, catalog.OperationDiscover, time.Minute, func(context.Context) (int, error) { return 3, nil },
+		result)
 	require.NoError(t, err)
 	require.Nil(t, later)
 	require.Equal(t, 3, n)
 	boom := errors.New("boom")
-	_, _, err = operation.RunWithin(ctx, o, catalog.OperationDiscover, time.Minute, func(context.Context) (int, error) { return 0, boom }, result)
+	_, _, err = operation.RunWithin(ctx, o, catalog.OperationDiscover, time.Minute, func(context.Context) (int, error) { return 0, boom },
+		result)
 	require.ErrorIs(t, err, boom)
-	_, _, err = operation.RunWithin(ctx, o, catalog.OperationDiscover, time.Minute, func(context.Context) (int, error) { panic("defect") }, result)
+	_, _, err = operation.RunWithin(ctx, o, catalog.OperationDiscover, time.Minute, func(context.Context) (int, error) { panic("defect") },
+		result)
 	require.Error(t, err)
 
 	letGo := make(chan struct{})

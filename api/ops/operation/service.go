@@ -14,14 +14,16 @@ import (
 type Service struct {
 	Store  catalog.Store
 	Runner *Runner
-	// Patience is how long a request waits for work that can go on as an
+	// Patience is how long a request waits for work that can continue as an
 	// operation.
 	Patience time.Duration
 }
 
 // List lists the caller's operations, newest first; with all, those of the
 // organisation, which needs org:update.
-func (o Service) List(ctx context.Context, all bool, filter catalog.OperationFilter, page catalog.Page) (catalog.List[catalog.Operation], error) {
+func (o Service) List(
+	ctx context.Context, all bool, filter catalog.OperationFilter, page catalog.Page,
+) (catalog.List[catalog.Operation], error) {
 	a, err := caller.From(ctx)
 	if err != nil {
 		return catalog.List[catalog.Operation]{}, err
@@ -36,8 +38,8 @@ func (o Service) List(ctx context.Context, all bool, filter catalog.OperationFil
 	return o.Store.ListOperations(ctx, a.Org, filter, page)
 }
 
-// Get returns an operation of the caller, or any of the organisation to a holder
-// of org:update. Other ones look missing.
+// Get returns an operation of the caller, or any of the organisation to a holder of
+// org:update. Others look like operations that do not exist.
 func (o Service) Get(ctx context.Context, id catalog.OperationID) (catalog.Operation, error) {
 	a, err := caller.From(ctx)
 	if err != nil {
@@ -46,8 +48,8 @@ func (o Service) Get(ctx context.Context, id catalog.OperationID) (catalog.Opera
 	return o.Store.Operation(ctx, a.Org, id)
 }
 
-// Cancel stops an operation that has not ended, and removes what one that has
-// ended keeps. The record stays until its time is over. Idempotent.
+// Cancel stops a running operation, or removes the result of an ended one. The record stays
+// until it expires. Cancel is idempotent.
 func (o Service) Cancel(ctx context.Context, id catalog.OperationID) (catalog.Operation, error) {
 	found, err := o.Get(ctx, id)
 	if err != nil {
@@ -64,11 +66,13 @@ func (o Service) Cancel(ctx context.Context, id catalog.OperationID) (catalog.Op
 	return o.Store.ForgetOperation(ctx, found.Org, id)
 }
 
-// RunWithin runs work of the caller and waits for it. What takes longer than
-// patience goes on as an operation, which is returned instead; result says what
-// of the work's answer is the operation's result. Work that is waited for ends
-// with its request.
-func RunWithin[T any](ctx context.Context, o Service, kind catalog.OperationKind, patience time.Duration, work func(context.Context) (T, error), result func(T) any) (answer T, goesOn *catalog.Operation, err error) {
+// RunWithin runs work of the caller and waits for it. Work that takes longer than patience
+// continues as an operation, which is returned instead; result makes the operation's result
+// of the work's answer. Work that is waited for ends with its request.
+func RunWithin[T any](
+	ctx context.Context, o Service, kind catalog.OperationKind, patience time.Duration, work func(context.Context) (T, error),
+	result func(T) any,
+) (answer T, goesOn *catalog.Operation, err error) {
 	a, err := caller.From(ctx)
 	if err != nil {
 		return answer, nil, err

@@ -11,15 +11,15 @@ import (
 // sweepBatch is how many expired operations go at a time.
 const sweepBatch = 100
 
-// tendTasks does what has to be done regularly until ctx ends. What fails is
-// done at the next time; only news of it goes to the log.
+// tendTasks does the regular work of the runner until ctx ends. Failures are logged, and the
+// work is tried again at its next time.
 func (r *Runner) tendTasks(ctx context.Context) {
 	poll, beat, sweep := time.NewTicker(r.opts.Poll), time.NewTicker(r.opts.Beat), time.NewTicker(r.opts.Lost)
 	defer poll.Stop()
 	defer beat.Stop()
 	defer sweep.Stop()
-	// At once: a server that ends again and again before it sweeps would have the
-	// operations of its former lives count as live ones.
+	// At once: otherwise the operations of a server that restarts again and again would
+	// count as live ones.
 	err := r.Sweep(ctx)
 	for {
 		if err != nil && ctx.Err() == nil {
@@ -59,7 +59,7 @@ func (r *Runner) pollCancelled(ctx context.Context) error {
 	return err
 }
 
-// report writes progress that the catalog does not have yet.
+// report writes new progress to the catalog.
 func (r *Runner) report(ctx context.Context) error {
 	var errs []error
 	for _, t := range r.all() {
@@ -82,15 +82,15 @@ func (t *Task) news() (catalog.Progress, bool) {
 	return t.progress, news
 }
 
-// untold has the progress written at the next time.
+// untold has the next report write the progress again.
 func (t *Task) untold() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.told = false
 }
 
-// Sweep ends the operations of replicas that are silent and removes those whose
-// time is over, with what they keep.
+// Sweep ends the operations of silent replicas, and removes expired operations with their
+// results.
 func (r *Runner) Sweep(ctx context.Context) error {
 	lost := r.opts.Describe(ErrLost)
 	_, err := r.store.LoseOperations(ctx, time.Now().Add(-r.opts.Lost), catalog.OperationOutcome{
@@ -107,7 +107,7 @@ func (r *Runner) Sweep(ctx context.Context) error {
 	for _, o := range expired {
 		if err := r.opts.Discard(ctx, o); err != nil {
 			errs = append(errs, err)
-			continue // the record is what leads to it
+			continue // only the record leads to the result
 		}
 		errs = append(errs, r.store.DeleteOperation(ctx, o.Org, o.ID))
 	}

@@ -63,7 +63,8 @@ func New(tb testing.TB) *Lake {
 	workspace, err := l.Store.DefaultWorkspace(l.system, l.Org.ID)
 	require.NoError(tb, err)
 	l.Config, err = l.Store.CreateStorageConfig(l.system, catalog.NewStorageConfig{
-		Org: l.Org.ID, Owner: owner.ID, Workspace: workspace.ID, Name: "lake", Kind: catalog.KindLocal, Location: catalog.NewLocation("file", dir),
+		Org: l.Org.ID, Owner: owner.ID, Workspace: workspace.ID, Name: "lake", Kind: catalog.KindLocal, Location: catalog.NewLocation("file",
+			dir),
 	})
 	require.NoError(tb, err)
 	l.wire()
@@ -76,7 +77,8 @@ func (l *Lake) wire() {
 	l.tb.Cleanup(func() { require.NoError(l.tb, engine.Close()) })
 	parser := duckdb.NewParser()
 	l.tb.Cleanup(func() { require.NoError(l.tb, parser.Close()) })
-	pool := sessions.New(engine, sessions.Options{Budget: 2 << 30, Lease: 256 << 20, MaxRunning: 4, MaxQueued: 4, Threads: 2, TempBytes: 1 << 30, Registerer: prometheus.NewRegistry()})
+	pool := sessions.New(engine, sessions.Options{Budget: 2 << 30, Lease: 256 << 20, MaxRunning: 4, MaxQueued: 4, Threads: 2,
+		TempBytes: 1 << 30, Registerer: prometheus.NewRegistry()})
 	l.tb.Cleanup(func() { require.NoError(l.tb, pool.Close(context.Background())) })
 
 	log := slog.New(slog.DiscardHandler)
@@ -88,7 +90,8 @@ func (l *Lake) wire() {
 	l.Tables = access.New(l.Store, l.Data, access.Options{Keys: constantKeys{}, Permissions: l.Store})
 	l.Queries = &query.Service{
 		Store: l.Store, Tables: l.Tables, Plans: query.NewPlans(parser), Pool: pool, Audit: auditor, Metrics: query.NewMetrics(prometheus.NewRegistry()),
-		Limits: query.Limits{DefaultTimeout: time.Minute, MaxTimeout: time.Minute, CopyBytes: 32 << 20}, EngineVersion: duckdb.Version(), Confirmed: confirmed,
+		Limits: query.Limits{DefaultTimeout: time.Minute, MaxTimeout: time.Minute,
+			CopyBytes: 32 << 20}, EngineVersion: duckdb.Version(), Confirmed: confirmed,
 	}
 	l.Writes = write.Service{
 		Store: l.Store, Tables: l.Tables, Queries: l.Queries, Parser: parser, Pool: pool, Confirmed: confirmed, Audit: auditor, Leases: leases,
@@ -143,7 +146,8 @@ func (l *Lake) Path(name string) access.Path {
 // Create makes a table as an administrator.
 func (l *Lake) Create(name string, columns ...table.ColumnDefinition) table.Created {
 	l.tb.Helper()
-	made, err := l.Files.Create(l.Member(catalog.RoleAdmin), table.Definition{Catalog: catalog.CatalogName, Schema: l.Config.Schema(), Name: name, Columns: columns})
+	made, err := l.Files.Create(l.Member(catalog.RoleAdmin),
+		table.Definition{Catalog: catalog.CatalogName, Schema: l.Config.Schema(), Name: name, Columns: columns})
 	require.NoError(l.tb, err)
 	return made
 }

@@ -158,7 +158,9 @@ func (o *Service) typeOf(ctx context.Context, sql string, about rowsAsked) (name
 }
 
 // bindTypes plans a statement over a row of NULLs in the place of every table.
-func bindTypes(ctx context.Context, parser engine.Parser, statement *sqlguard.Query, relations []sqlguard.Relation) (*sqlguard.Plan, error) {
+func bindTypes(
+	ctx context.Context, parser engine.Parser, statement *sqlguard.Query, relations []sqlguard.Relation,
+) (*sqlguard.Plan, error) {
 	empty := make([]sqlguard.Relation, len(relations))
 	for i, r := range relations {
 		empty[i] = sqlguard.Relation{Columns: r.Columns, Inline: sqlguard.NoValues(r.Columns)}

@@ -51,7 +51,8 @@ const (
 
 // NewPlans returns an empty memory of plans over parser.
 func NewPlans(parser engine.Parser) *Plans {
-	return &Plans{parser: parser, statements: memo.NewCache[*sqlguard.Query](maxPlans), prepared: memo.NewCache[*keptPlan](maxPlans), uses: memo.NewCache[*atomic.Int64](maxPlans)}
+	return &Plans{parser: parser, statements: memo.NewCache[*sqlguard.Query](maxPlans), prepared: memo.NewCache[*keptPlan](maxPlans),
+		uses: memo.NewCache[*atomic.Int64](maxPlans)}
 }
 
 // Parser returns the parser of the plans.
@@ -193,7 +194,9 @@ type sqlPlan interface {
 	Asks() bool
 }
 
-func (p *Plans) prepare(ctx context.Context, statement *sqlguard.Query, q Statement, opts sqlguard.Options, relations []sqlguard.Relation) (*keptPlan, error) {
+func (p *Plans) prepare(
+	ctx context.Context, statement *sqlguard.Query, q Statement, opts sqlguard.Options, relations []sqlguard.Relation,
+) (*keptPlan, error) {
 	prepare := func() (*keptPlan, error) {
 		made, err := statement.Prepare(ctx, p.parser, relations, q.Args)
 		return &keptPlan{Prepared: made}, err

@@ -17,10 +17,12 @@ import (
 func TestEveryFieldOfARelationIsInTheKey(t *testing.T) {
 	base := sqlguard.Relation{
 		Columns: []engine.Column{{Name: "a", Type: "BIGINT"}}, Source: engine.Source{Location: "/t", Version: 1, Incarnation: "i"},
-		Condition: engine.Condition{Column: "a", Values: []engine.ConditionValue{"1"}, Children: []engine.Condition{{Column: "b", Values: []engine.ConditionValue{"2"}, Children: []engine.Condition{{}}}}},
+		Condition: engine.Condition{Column: "a", Values: []engine.ConditionValue{"1"},
+			Children: []engine.Condition{{Column: "b", Values: []engine.ConditionValue{"2"}, Children: []engine.Condition{{}}}}},
 		Predicate: "p", ColumnExpr: map[string]string{"a": "e"}, Secrets: map[string]string{"a": "s"},
 	}
-	seen := map[string]string{relationsKey([]sqlguard.Relation{base}): "base", relationsKey(nil): "nothing", relationsKey([]sqlguard.Relation{base, base}): "twice"}
+	seen := map[string]string{relationsKey([]sqlguard.Relation{base}): "base", relationsKey(nil): "nothing",
+		relationsKey([]sqlguard.Relation{base, base}): "twice"}
 	var walk func(path string, v reflect.Value, relation func() sqlguard.Relation)
 	check := func(path string, changed sqlguard.Relation) {
 		key := relationsKey([]sqlguard.Relation{changed})

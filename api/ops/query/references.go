@@ -18,7 +18,9 @@ import (
 )
 
 // tables opens the tables of a statement, each at the version that its reference asks for.
-func (o *Service) tables(ctx context.Context, a caller.Identity, v *memo.EpochView, refs []sqlguard.TableRef, schema string, age *time.Duration) ([]access.Table, error) {
+func (o *Service) tables(
+	ctx context.Context, a caller.Identity, v *memo.EpochView, refs []sqlguard.TableRef, schema string, age *time.Duration,
+) ([]access.Table, error) {
 	if len(refs) == 0 {
 		return nil, nil
 	}

@@ -53,7 +53,9 @@ const columnsKey = "lakewarden.columns"
 // keep reads rows to their end, or to a limit, and keeps them, as far as there is
 // room. limitRows and limitBytes cut; zero means no limit. progress hears of the
 // rows so far.
-func (s Results) keep(ctx context.Context, o catalog.Operation, rows engine.Result, room *room, limitRows, limitBytes int64, progress func(int64)) (kept storedRows, err error) {
+func (s Results) keep(
+	ctx context.Context, o catalog.Operation, rows engine.Result, room *room, limitRows, limitBytes int64, progress func(int64),
+) (kept storedRows, err error) {
 	file, err := os.CreateTemp(s.Temp, "result-*")
 	if err != nil {
 		return kept, err

@@ -167,7 +167,8 @@ func (o *Service) prepare(ctx context.Context, a caller.Identity, q Statement, t
 		return err
 	}
 	lap.done(phasePlan)
-	p := &prepared{statement: statement, plan: plan, inPlace: inPlace, args: q.Args, parser: o.Plans.parser, names: namesOf(statement, relations), pieces: q.pieces, historical: run.basis.Historical()}
+	p := &prepared{statement: statement, plan: plan, inPlace: inPlace, args: q.Args, parser: o.Plans.parser,
+		names: namesOf(statement, relations), pieces: q.pieces, historical: run.basis.Historical()}
 	if err := o.execute(ctx, key, p, timeout, run); err != nil || !statement.Analyzes() {
 		return err
 	}
@@ -179,12 +180,15 @@ func (o *Service) prepare(ctx context.Context, a caller.Identity, q Statement, t
 
 // guardOptions is what names mean in a statement of a caller.
 func (o *Service) guardOptions(a caller.Identity, schema string) sqlguard.Options {
-	return sqlguard.Options{Limits: o.Limits.Guard, Catalog: catalog.CatalogName, Schema: schema, User: a.Email, EngineVersion: o.EngineVersion}
+	return sqlguard.Options{Limits: o.Limits.Guard, Catalog: catalog.CatalogName, Schema: schema, User: a.Email,
+		EngineVersion: o.EngineVersion}
 }
 
 // read turns every reference of a statement into what the caller sees of it, and adds the
 // tables to the basis of run.
-func (o *Service) read(ctx context.Context, a caller.Identity, m *memo.EpochView, refs []sqlguard.TableRef, schema string, age *time.Duration, run *Rows) ([]sqlguard.Relation, error) {
+func (o *Service) read(
+	ctx context.Context, a caller.Identity, m *memo.EpochView, refs []sqlguard.TableRef, schema string, age *time.Duration, run *Rows,
+) ([]sqlguard.Relation, error) {
 	out := make([]sqlguard.Relation, len(refs))
 	var inLake []sqlguard.TableRef
 	var places []int
@@ -305,11 +309,15 @@ func (o *Service) launch(ctx context.Context, key sessions.Key, p *prepared, tim
 
 // launchApart is launch in a process that serves nobody else: a statement that may
 // have ended its process takes no other one with it.
-func (o *Service) launchApart(ctx context.Context, key sessions.Key, p *prepared, timeout time.Duration) (*sessions.Held, engine.Result, error) {
+func (o *Service) launchApart(
+	ctx context.Context, key sessions.Key, p *prepared, timeout time.Duration,
+) (*sessions.Held, engine.Result, error) {
 	return o.launchIn(ctx, p, timeout, func() (*sessions.Held, error) { return o.Pool.OpenApart(ctx, key) })
 }
 
-func (o *Service) launchIn(ctx context.Context, p *prepared, timeout time.Duration, acquire func() (*sessions.Held, error)) (*sessions.Held, engine.Result, error) {
+func (o *Service) launchIn(
+	ctx context.Context, p *prepared, timeout time.Duration, acquire func() (*sessions.Held, error),
+) (*sessions.Held, engine.Result, error) {
 	lap := o.Metrics.start()
 	held, err := acquire()
 	if err != nil {

@@ -13,7 +13,9 @@ import (
 
 // showTables answers SHOW TABLES from the catalog: what the caller sees and
 // nothing else. The engine is not asked.
-func (o *Service) showTables(ctx context.Context, a caller.Identity, m *memo.EpochView, statement *sqlguard.Query, schema string, run *Rows) error {
+func (o *Service) showTables(
+	ctx context.Context, a caller.Identity, m *memo.EpochView, statement *sqlguard.Query, schema string, run *Rows,
+) error {
 	var err error
 	if run.basis, err = o.Tables.ListBasis(ctx, a, m); err != nil {
 		return err

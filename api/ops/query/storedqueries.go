@@ -96,7 +96,8 @@ func (o Stored) Start(ctx context.Context, q StoredStatement) (catalog.Operation
 	if _, err := o.Queries.timeout(q.Timeout); err != nil {
 		return catalog.Operation{}, err
 	}
-	return o.Runner.Start(ctx, a, catalog.OperationQuery, func(ctx context.Context, t *operation.Task) (operation.Done, error) { return o.run(ctx, t, q) })
+	return o.Runner.Start(ctx, a, catalog.OperationQuery,
+		func(ctx context.Context, t *operation.Task) (operation.Done, error) { return o.run(ctx, t, q) })
 }
 
 func (o Stored) run(ctx context.Context, t *operation.Task, q StoredStatement) (operation.Done, error) {
@@ -112,7 +113,8 @@ func (o Stored) run(ctx context.Context, t *operation.Task, q StoredStatement) (
 	}
 	defer func() { _ = rows.Close() }()
 	keep := func() (storedRows, error) {
-		return o.Results.keep(ctx, t.Operation, rows, room, q.Rows, q.Bytes, func(n int64) { t.Progress(catalog.Progress{Done: n, Unit: "rows"}) })
+		return o.Results.keep(ctx, t.Operation, rows, room, q.Rows, q.Bytes,
+			func(n int64) { t.Progress(catalog.Progress{Done: n, Unit: "rows"}) })
 	}
 	stored, err := keep()
 	if err != nil {
@@ -133,7 +135,8 @@ func (o Stored) run(ctx context.Context, t *operation.Task, q StoredStatement) (
 	if err != nil {
 		return operation.Done{}, err
 	}
-	result, err := json.Marshal(map[string]any{"queryId": rows.ID, "rowCount": stored.rows, "bytes": stored.bytes, "truncated": stored.truncated})
+	result, err := json.Marshal(map[string]any{"queryId": rows.ID, "rowCount": stored.rows, "bytes": stored.bytes,
+		"truncated": stored.truncated})
 	return operation.Done{Result: result, Private: private, StoredBytes: stored.bytes}, err
 }
 

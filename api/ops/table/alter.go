@@ -113,7 +113,8 @@ func (o Rules) ChangeColumn(ctx context.Context, path access.Path, column string
 		}
 		alter := r.snap.Alter()
 		if widened {
-			if err := orInvalid(alter.WidenColumn([]string{f.Name}, to), "type", "must hold every value of the type that the column has"); err != nil {
+			if err := orInvalid(alter.WidenColumn([]string{f.Name}, to), "type",
+				"must hold every value of the type that the column has"); err != nil {
 				return nil, err
 			}
 		}
@@ -179,7 +180,8 @@ func (o Rules) DropColumn(ctx context.Context, path access.Path, column string) 
 			return nil, err
 		}
 		alter := r.snap.Alter()
-		if err := orInvalid(alter.DropColumn([]string{f.Name}), "column", "must not be the last one, one that the table is clustered by, or one that another column's expression names"); err != nil {
+		if err := orInvalid(alter.DropColumn([]string{f.Name}), "column",
+			"must not be the last one, one that the table is clustered by, or one that another column's expression names"); err != nil {
 			return nil, err
 		}
 		if err := access.NoteDropped(alter, r.snap, f); err != nil {
@@ -206,7 +208,8 @@ func (o Rules) ChangeProperties(ctx context.Context, path access.Path, set map[s
 		a, err := r.outcome(alter)
 		if a != nil {
 			a.operation = "SET TBLPROPERTIES"
-			a.parameters = map[string]string{"properties": action.JSONText(strings.Join(slices.Sorted(maps.Keys(set)), ",")), "unset": action.JSONText(strings.Join(unset, ","))}
+			a.parameters = map[string]string{"properties": action.JSONText(strings.Join(slices.Sorted(maps.Keys(set)), ",")),
+				"unset": action.JSONText(strings.Join(unset, ","))}
 		}
 		return a, err
 	})

@@ -112,7 +112,8 @@ func (o Browser) compose(ctx context.Context, a caller.Identity, in BrowseInput,
 	c.Names("select", "SELECT ", identifiers(in.Select, "*"))
 	c.Own("\n" + from + "\n")
 	if in.Where != "" {
-		if err := o.Queries.CheckCondition(ctx, a, query.Condition{Where: in.Where, From: from, Schema: in.Table.Schema, MaxStaleness: in.MaxStaleness}); err != nil {
+		if err := o.Queries.CheckCondition(ctx, a, query.Condition{Where: in.Where, From: from, Schema: in.Table.Schema,
+			MaxStaleness: in.MaxStaleness}); err != nil {
 			return c, err
 		}
 		c.Text("where", "WHERE (", in.Where, ")")

@@ -19,7 +19,8 @@ func sparkDefault(ctx context.Context, parser engine.Parser, field string, t del
 	var refused *constraint.CheckError
 	switch {
 	case errors.As(err, &refused):
-		return "", catalog.FieldErrors{{Field: field, Message: "must be a constant in SQL that the column's type holds exactly: " + refused.Message}}
+		return "", catalog.FieldErrors{{Field: field, Message: "must be a constant in SQL that the column's type holds exactly: " +
+			refused.Message}}
 	case err != nil || d.IsNull():
 		return "", err
 	}

@@ -46,7 +46,9 @@ const promotionTime = 20 * time.Second
 // kept in the catalog. With async the look at the rows is an operation, which
 // takes its time. Errors: catalog.FieldErrors, catalog.ErrExists, those of opening
 // a table.
-func (o Rules) AddConstraints(ctx context.Context, path access.Path, constraints []catalog.NewConstraint, async bool) (*catalog.Operation, error) {
+func (o Rules) AddConstraints(
+	ctx context.Context, path access.Path, constraints []catalog.NewConstraint, async bool,
+) (*catalog.Operation, error) {
 	r, err := o.find(ctx, path)
 	if err != nil {
 		return nil, err
@@ -210,7 +212,9 @@ func (o Rules) promote(ctx context.Context, path access.Path, constraints []cata
 
 // promotable counts the rows that break a constraint, and adds it to the
 // alteration when none does and other writers can say it.
-func (o Rules) promotable(ctx context.Context, r ruled, scope constraint.Scope, rows constraint.Relation, c catalog.NewConstraint, alter *delta.Alteration) (int64, bool, error) {
+func (o Rules) promotable(
+	ctx context.Context, r ruled, scope constraint.Scope, rows constraint.Relation, c catalog.NewConstraint, alter *delta.Alteration,
+) (int64, bool, error) {
 	check, message, err := o.parse(ctx, r, c.Expression)
 	if err != nil || message != "" {
 		return 0, false, err
@@ -328,7 +332,9 @@ func (o Rules) DropConstraint(ctx context.Context, path access.Path, name string
 // [RowsError], catalog.ErrDenied for a caller who does not see all of the table,
 // those of opening a table and of commits. A look at very many rows is an
 // operation, of which result says the outcome; with async it always is.
-func (o Rules) ValidateConstraint(ctx context.Context, path access.Path, name string, async bool, result func(Constraint) any) (Constraint, *catalog.Operation, error) {
+func (o Rules) ValidateConstraint(
+	ctx context.Context, path access.Path, name string, async bool, result func(Constraint) any,
+) (Constraint, *catalog.Operation, error) {
 	return validated(ctx, o, path, async, func(ctx context.Context, o Rules) (Constraint, error) {
 		return o.validateConstraint(ctx, path, name)
 	}, result)

@@ -105,7 +105,9 @@ func noSuchPlace(field, message string) error {
 	return &fault.MemberError{Code: "not_found", Problems: catalog.FieldErrors{{Field: field, Message: message}}}
 }
 
-func (o Files) create(ctx context.Context, a caller.Identity, config catalog.StorageConfig, name, path string, options delta.CreateOptions) (Created, error) {
+func (o Files) create(
+	ctx context.Context, a caller.Identity, config catalog.StorageConfig, name, path string, options delta.CreateOptions,
+) (Created, error) {
 	place, err := o.Tables.Place(ctx, config, path)
 	if err != nil {
 		return Created{}, err
@@ -125,13 +127,16 @@ func (o Files) create(ctx context.Context, a caller.Identity, config catalog.Sto
 
 // register names a table whose log exists. A discovery can have found it in the
 // meantime, under the name that its folder gives.
-func (o Files) register(ctx context.Context, a caller.Identity, config catalog.StorageConfig, name, path string, id catalog.DeltaID) (catalog.Table, error) {
+func (o Files) register(
+	ctx context.Context, a caller.Identity, config catalog.StorageConfig, name, path string, id catalog.DeltaID,
+) (catalog.Table, error) {
 	t, err := o.Store.RegisterTable(ctx, a.Viewer, catalog.NewTable{Config: config.ID, DeltaID: id, Path: path, Name: name})
 	var taken *catalog.ExistsError
 	if err == nil || !errors.As(err, &taken) || taken.Field != "path" {
 		return t, err
 	}
-	found, listErr := o.Store.ListTables(authz.System(ctx, "table creation"), catalog.SystemViewer(config.Org), catalog.TableFilter{Config: config.ID, DeltaID: id}, catalog.Page{})
+	found, listErr := o.Store.ListTables(authz.System(ctx, "table creation"), catalog.SystemViewer(config.Org),
+		catalog.TableFilter{Config: config.ID, DeltaID: id}, catalog.Page{})
 	if listErr != nil || len(found.Items) != 1 || found.Items[0].Path != path {
 		return t, err
 	}
@@ -149,12 +154,14 @@ func (o Files) free(ctx context.Context, config catalog.StorageConfig, name, pat
 		return err
 	}
 	for segment := range strings.SplitSeq(path, "/") {
-		if strings.HasPrefix(segment, "_") || strings.HasPrefix(segment, ".") || objstore.ValidName(segment) != nil || strings.Contains(segment, "=") {
+		if strings.HasPrefix(segment, "_") || strings.HasPrefix(segment, ".") || objstore.ValidName(segment) != nil ||
+			strings.Contains(segment, "=") {
 			return fault.Invalid("path", "must not have parts that begin with '_' or '.', or hold '='")
 		}
 	}
 	return catalog.Each(func(page catalog.Page) (catalog.List[catalog.LocatedTable], error) {
-		return o.Store.ListTables(authz.System(ctx, "table creation"), catalog.SystemViewer(config.Org), catalog.TableFilter{Config: config.ID}, page)
+		return o.Store.ListTables(authz.System(ctx, "table creation"), catalog.SystemViewer(config.Org), catalog.TableFilter{Config: config.ID},
+			page)
 	}, func(t catalog.LocatedTable) error {
 		switch {
 		case catalog.FoldName(t.Name) == catalog.FoldName(name):

@@ -25,7 +25,9 @@ type ColumnSettings struct{ IsUnique, IsPrimaryKey, IsNullable *bool }
 // callers who see all of the table. Errors: [RowsError], catalog.FieldErrors,
 // catalog.ErrDenied, those of opening a table and of commits. A look at very many
 // rows is an operation; with async it always is.
-func (o Rules) SetColumn(ctx context.Context, path access.Path, column string, wanted ColumnSettings, async bool) (*catalog.Operation, error) {
+func (o Rules) SetColumn(
+	ctx context.Context, path access.Path, column string, wanted ColumnSettings, async bool,
+) (*catalog.Operation, error) {
 	_, goesOn, err := validated(ctx, o, path, async, func(ctx context.Context, o Rules) (struct{}, error) {
 		return struct{}{}, o.setColumn(ctx, path, column, wanted)
 	}, nothing)

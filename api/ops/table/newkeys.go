@@ -23,9 +23,11 @@ func markKeys(columns []ColumnDefinition, out *delta.CreateOptions) error {
 			keys.Unique = append(keys.Unique, c.Name)
 		}
 		if c.Unique != nil && *c.Unique != keys.IsUnique(c.Name) {
-			return fault.Invalid(fmt.Sprintf("columns[%d].is_unique", i), "follows from the primary key: true where it has one column, false where it has several")
+			return fault.Invalid(fmt.Sprintf("columns[%d].is_unique", i),
+				"follows from the primary key: true where it has one column, false where it has several")
 		}
-		if err := keyable(out.Schema, keys, c.Name, fmt.Sprintf("columns[%d].is_unique", i), fmt.Sprintf("columns[%d].is_primary_key", i)); err != nil {
+		if err := keyable(out.Schema, keys, c.Name, fmt.Sprintf("columns[%d].is_unique", i),
+			fmt.Sprintf("columns[%d].is_primary_key", i)); err != nil {
 			return err
 		}
 	}

@@ -60,7 +60,8 @@ func (r ruled) keysAt(snap *delta.Snapshot) (out constraint.Keys, missing catalo
 			f, _ := r.snap.Schema().Field(column)
 			name, ok := names[f.PhysicalName()]
 			if !ok {
-				missing = append(missing, catalog.FieldError{Field: field, Message: "names the column " + column + ", which that version does not have"})
+				missing = append(missing, catalog.FieldError{Field: field,
+					Message: "names the column " + column + ", which that version does not have"})
 			}
 			list = append(list, name)
 		}
@@ -83,7 +84,8 @@ func (o Rules) keptWithout(ctx context.Context, r ruled, snap *delta.Snapshot) (
 		_, then := constraint.ParseCheck(ctx, o.Parser, snap.Schema(), k.Expression)
 		switch {
 		case errors.Is(then, constraint.ErrInvalidCheck) && now == nil:
-			out = append(out, catalog.FieldError{Field: "constraints", Message: "the constraint " + k.Name + " has no meaning for the columns of that version"})
+			out = append(out, catalog.FieldError{Field: "constraints",
+				Message: "the constraint " + k.Name + " has no meaning for the columns of that version"})
 		case then != nil && now == nil:
 			return nil, then
 		}
@@ -108,7 +110,8 @@ func (r ruled) constraintsAt(snap *delta.Snapshot, alter *delta.Alteration) (out
 		check, err := constraint.ParseSpark(snap.Schema(), now[name])
 		if err != nil {
 			if _, here := constraint.ParseSpark(r.snap.Schema(), now[name]); here == nil {
-				return nil, inUse(catalog.FieldErrors{{Field: "constraints", Message: "the constraint " + name + " has no meaning for the columns of that version"}})
+				return nil, inUse(catalog.FieldErrors{{Field: "constraints",
+					Message: "the constraint " + name + " has no meaning for the columns of that version"}})
 			}
 			return nil, &delta.FeatureError{Feature: "CHECK constraint " + name, Write: true, Reason: "its expression has no certain meaning here"}
 		}

@@ -55,7 +55,8 @@ func TestAColumnThatAPolicyNamesStays(t *testing.T) {
 func TestConstraintsAreJudgedByAllRows(t *testing.T) {
 	l, _ := items(t)
 	builder := l.Member(catalog.RoleBuilder)
-	_, err := l.Rules.AddConstraints(builder, l.Path("items"), []catalog.NewConstraint{{Name: "small", Expression: "size < 10"}, {Name: "tiny", Expression: "size < 5"}}, false)
+	_, err := l.Rules.AddConstraints(builder, l.Path("items"),
+		[]catalog.NewConstraint{{Name: "small", Expression: "size < 10"}, {Name: "tiny", Expression: "size < 5"}}, false)
 	require.NoError(t, err)
 	list, err := l.Rules.Constraints(builder, l.Path("items"))
 	require.NoError(t, err)

@@ -13,19 +13,23 @@ import (
 // says how many rules it has looked at. Otherwise the caller waits, and what takes
 // longer than patience goes on as an operation. The path is resolved first, so
 // that a caller who may not do it hears so at once.
-func validated[T any](ctx context.Context, o Rules, path access.Path, async bool, work func(context.Context, Rules) (T, error), result func(T) any) (none T, _ *catalog.Operation, err error) {
+func validated[T any](
+	ctx context.Context, o Rules, path access.Path, async bool, work func(context.Context, Rules) (T, error), result func(T) any,
+) (none T, _ *catalog.Operation, err error) {
 	r, err := o.find(ctx, path)
 	if err != nil {
 		return none, nil, err
 	}
 	if !async {
-		return operation.RunWithin(ctx, o.Operations, catalog.OperationValidate, o.Operations.Patience, func(ctx context.Context) (T, error) { return work(ctx, o) }, result)
+		return operation.RunWithin(ctx, o.Operations, catalog.OperationValidate, o.Operations.Patience,
+			func(ctx context.Context) (T, error) { return work(ctx, o) }, result)
 	}
-	return operation.StartAndWait(ctx, o.Operations, r.actor, catalog.OperationValidate, 0, func(ctx context.Context, t *operation.Task) (T, error) {
-		tasked := o
-		tasked.task = t
-		return work(ctx, tasked)
-	}, result)
+	return operation.StartAndWait(ctx, o.Operations, r.actor, catalog.OperationValidate, 0,
+		func(ctx context.Context, t *operation.Task) (T, error) {
+			tasked := o
+			tasked.task = t
+			return work(ctx, tasked)
+		}, result)
 }
 
 // nothing is the result of work that answers with an empty object.

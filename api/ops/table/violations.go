@@ -50,7 +50,8 @@ func (o Rules) Violations(ctx context.Context, path access.Path) ([]RuleState, e
 	}
 	err = o.ask(ctx, r, func(ctx context.Context, scope constraint.Scope, rows constraint.Relation) error {
 		for _, key := range set.AllKeys() {
-			if err := note(write.KeyKind(key), key.Name, key.ColumnNames(), func() (int64, error) { return scope.CountRepeated(ctx, key, rows) }); err != nil {
+			if err := note(write.KeyKind(key), key.Name, key.ColumnNames(),
+				func() (int64, error) { return scope.CountRepeated(ctx, key, rows) }); err != nil {
 				return err
 			}
 		}

@@ -77,7 +77,8 @@ func (w *writing) stage(ctx context.Context, body Body) (staged, error) {
 	if err != nil {
 		return staged{}, err
 	}
-	return staged{members: taken.Members, firsts: taken.FirstRows, Rows: dml.Rows{File: taken.File, Columns: columns, Count: taken.Rows, ShapeColumn: shape, Shapes: taken.Shapes}}, nil
+	return staged{members: taken.Members, firsts: taken.FirstRows,
+		Rows: dml.Rows{File: taken.File, Columns: columns, Count: taken.Rows, ShapeColumn: shape, Shapes: taken.Shapes}}, nil
 }
 
 // stageParquet has an engine that sees nothing else read the file.
@@ -173,7 +174,8 @@ func (w *writing) answers(ctx context.Context, options dml.Options, sql string) 
 // unreadable tells a file that the engine cannot read from an engine that failed.
 func unreadable(err error) error {
 	var e *engine.Error
-	if errors.As(err, &e) && (e.Kind == engine.KindIO || e.Kind == engine.KindRuntime || e.Kind == engine.KindBind || e.Kind == engine.KindInternal) {
+	if errors.As(err, &e) && (e.Kind == engine.KindIO || e.Kind == engine.KindRuntime || e.Kind == engine.KindBind ||
+		e.Kind == engine.KindInternal) {
 		return errors.Join(&staging.SyntaxError{Format: staging.Parquet, Offset: -1, Text: "the engine cannot read it"}, err)
 	}
 	return err

@@ -30,7 +30,8 @@ func (o Service) Update(ctx context.Context, path access.Path, where string, set
 	return o.change(ctx, path, "rows.update", auth.ScopeRowsUpdate, where, set, options, dml.Update)
 }
 
-func (o Service) change(ctx context.Context, path access.Path, action string, scope auth.Scope, where string, set map[string]string, options Options,
+func (o Service) change(ctx context.Context, path access.Path, action string, scope auth.Scope, where string, set map[string]string,
+	options Options,
 	apply func(context.Context, dml.Table, dml.Options, dml.Changes) (dml.Result, error),
 ) (Result, error) {
 	words := []string{where}

@@ -128,7 +128,8 @@ func writtenBy(e delta.HistoryEntry) Result {
 		}
 		return n
 	}
-	out := Result{Version: e.Version, Updated: number("numUpdatedRows", "numTargetRowsUpdated"), Deleted: number("numDeletedRows", "numTargetRowsDeleted")}
+	out := Result{Version: e.Version, Updated: number("numUpdatedRows", "numTargetRowsUpdated"),
+		Deleted: number("numDeletedRows", "numTargetRowsDeleted")}
 	if out.Inserted = number("numTargetRowsInserted"); strings.EqualFold(e.Operation, "WRITE") {
 		out.Inserted = number("numOutputRows")
 	}

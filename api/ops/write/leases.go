@@ -43,7 +43,9 @@ type Leases struct {
 // returned, which ends with the cause [ErrWriteLeaseLost] when the lease cannot
 // be kept. done ends the lease, after the commit or after the files of a write
 // that failed are gone; it must be called, and may be called again.
-func (l Leases) Begin(ctx context.Context, table catalog.LocatedTable, kind catalog.WriteKind) (writing context.Context, done func(), err error) {
+func (l Leases) Begin(
+	ctx context.Context, table catalog.LocatedTable, kind catalog.WriteKind,
+) (writing context.Context, done func(), err error) {
 	l.Beat, l.Grace = cmp.Or(l.Beat, leaseBeat), cmp.Or(l.Grace, leaseGrace)
 	// What the lease needs of the catalog it needs also after a cancellation.
 	system := authz.System(context.WithoutCancel(ctx), "write lease")

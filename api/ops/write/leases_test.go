@@ -52,7 +52,8 @@ func (l *leases) fail(err error) {
 func TestAWriteKeepsItsLease(t *testing.T) {
 	store := &leases{renewed: make(chan struct{})}
 	ctx, cancel := context.WithCancel(t.Context())
-	writing, done, err := write.Leases{Store: store, Logger: slog.New(slog.DiscardHandler), Beat: time.Millisecond}.Begin(ctx, catalog.LocatedTable{}, catalog.WriteRows)
+	writing, done, err := write.Leases{Store: store, Logger: slog.New(slog.DiscardHandler), Beat: time.Millisecond}.Begin(ctx,
+		catalog.LocatedTable{}, catalog.WriteRows)
 	require.NoError(t, err)
 	<-store.renewed
 	store.fail(errors.New("for a moment"))

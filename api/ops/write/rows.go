@@ -21,22 +21,23 @@ import (
 // rows; those of ingest, delta, sessions and the store.
 func (o Service) Insert(ctx context.Context, path access.Path, body Body, options Options) (Result, error) {
 	var rows staged
-	return o.run(ctx, path, "rows.insert", []auth.Scope{auth.ScopeRowsInsert}, nil, options, func(ctx context.Context, w *writing) (err error) {
-		if rows, err = w.stage(ctx, body); err == nil && len(rows.members) > 0 {
-			err = unknownMember(rows.members)
-		}
-		return err
-	}, func(ctx context.Context, w *writing) (dml.Result, error) {
-		if err := errors.Join(w.writable(rows), w.mustFill(rows)); err != nil {
-			return dml.Result{}, err
-		}
-		held, opts, err := w.session(ctx)
-		if err != nil {
-			return dml.Result{}, err
-		}
-		defer releaseAsync(held)
-		return dml.Insert(ctx, w.target, opts, rows.Rows)
-	})
+	return o.run(ctx, path, "rows.insert", []auth.Scope{auth.ScopeRowsInsert}, nil, options,
+		func(ctx context.Context, w *writing) (err error) {
+			if rows, err = w.stage(ctx, body); err == nil && len(rows.members) > 0 {
+				err = unknownMember(rows.members)
+			}
+			return err
+		}, func(ctx context.Context, w *writing) (dml.Result, error) {
+			if err := errors.Join(w.writable(rows), w.mustFill(rows)); err != nil {
+				return dml.Result{}, err
+			}
+			held, opts, err := w.session(ctx)
+			if err != nil {
+				return dml.Result{}, err
+			}
+			defer releaseAsync(held)
+			return dml.Insert(ctx, w.target, opts, rows.Rows)
+		})
 }
 
 // writable refuses rows that name columns which the caller does not see as they
@@ -86,31 +87,32 @@ type MergeInput struct {
 // do. Errors are those of [Writes.Insert], and dml.ErrHiddenMatch.
 func (o Service) Merge(ctx context.Context, path access.Path, in MergeInput, options Options) (Result, error) {
 	var rows staged
-	return o.run(ctx, path, "rows.merge", nil, append([]string{in.WhenMatched, in.WhenNotMatched}, in.On...), options, func(ctx context.Context, w *writing) (err error) {
-		// What the caller may do at all is asked before the body is read; what the
-		// body asks for, when it is known.
-		if err := w.permitsMerge(ctx, in); err != nil {
-			return err
-		}
-		if rows, err = w.stage(ctx, in.Body); err != nil {
-			return err
-		}
-		if err := in.take(rows.members); err != nil {
-			return err
-		}
-		return w.permitsMerge(ctx, in)
-	}, func(ctx context.Context, w *writing) (dml.Result, error) {
-		merge, err := w.merge(in, rows)
-		if err != nil {
-			return dml.Result{}, err
-		}
-		held, opts, err := w.session(ctx)
-		if err != nil {
-			return dml.Result{}, err
-		}
-		defer releaseAsync(held)
-		return dml.Merge(ctx, w.target, opts, merge)
-	})
+	return o.run(ctx, path, "rows.merge", nil, append([]string{in.WhenMatched, in.WhenNotMatched}, in.On...), options,
+		func(ctx context.Context, w *writing) (err error) {
+			// What the caller may do at all is asked before the body is read; what the
+			// body asks for, when it is known.
+			if err := w.permitsMerge(ctx, in); err != nil {
+				return err
+			}
+			if rows, err = w.stage(ctx, in.Body); err != nil {
+				return err
+			}
+			if err := in.take(rows.members); err != nil {
+				return err
+			}
+			return w.permitsMerge(ctx, in)
+		}, func(ctx context.Context, w *writing) (dml.Result, error) {
+			merge, err := w.merge(in, rows)
+			if err != nil {
+				return dml.Result{}, err
+			}
+			held, opts, err := w.session(ctx)
+			if err != nil {
+				return dml.Result{}, err
+			}
+			defer releaseAsync(held)
+			return dml.Merge(ctx, w.target, opts, merge)
+		})
 }
 
 // take reads the members that stand beside the rows.

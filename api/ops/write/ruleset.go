@@ -12,7 +12,9 @@ import (
 
 // RuleSet returns what new rows of a version of a table must satisfy: the rules of its
 // log and those of the catalog.
-func RuleSet(ctx context.Context, store catalog.Constraints, parser engine.Parser, org catalog.OrgID, snap *delta.Snapshot) (*constraint.Set, error) {
+func RuleSet(
+	ctx context.Context, store catalog.Constraints, parser engine.Parser, org catalog.OrgID, snap *delta.Snapshot,
+) (*constraint.Set, error) {
 	set, err := constraint.Of(snap)
 	if err != nil {
 		return nil, err

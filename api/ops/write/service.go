@@ -144,7 +144,9 @@ func writtenOf(r dml.Result) Result {
 	return Result{Version: r.Snapshot.Version(), Inserted: r.Inserted, Updated: r.Updated, Deleted: r.Deleted}
 }
 
-func (w *writing) committed(ctx context.Context, prepare func(context.Context, *writing) error, plan func(context.Context, *writing) (dml.Result, error)) (Result, error) {
+func (w *writing) committed(
+	ctx context.Context, prepare func(context.Context, *writing) error, plan func(context.Context, *writing) (dml.Result, error),
+) (Result, error) {
 	if err := w.open(ctx); err != nil {
 		return Result{}, err
 	}

@@ -21,7 +21,8 @@ func orders(t *testing.T) *opstest.Lake {
 		table.ColumnDefinition{Name: "region", Type: "string", Nullable: true},
 		table.ColumnDefinition{Name: "total", Type: "long", Nullable: true})
 	l.Insert("orders", `[{"id": 1, "region": "eu", "total": 10}, {"id": 2, "region": "us", "total": 20}]`)
-	l.Policy(made, catalog.PolicyRows, "", `permit (principal in Role::"editor", action, resource) when { resource has region && resource.region == "eu" };`)
+	l.Policy(made, catalog.PolicyRows, "", `permit (principal in Role::"editor", action, resource)
+		when { resource has region && resource.region == "eu" };`)
 	l.Policy(made, catalog.PolicyRows, "", `permit (principal in Role::"admin", action, resource);`)
 	return l
 }
