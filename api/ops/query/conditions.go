@@ -18,9 +18,9 @@ import (
 	"github.com/lakewarden/lakewarden/sessions"
 )
 
-// expression reads a text that must be one expression over one row, and one in
-// brackets: then it is one in a statement of ours too, whatever quotes or comments
-// it holds.
+// expression parses a text that must be one expression over one row, and also one in
+// brackets: then it is one expression in a generated statement too, whatever quotes or
+// comments it holds.
 func (p *Plans) expression(ctx context.Context, limits grammar.Limits, field, text string) (*sqlguard.Query, error) {
 	var read *sqlguard.Query
 	for _, form := range [][2]string{{"SELECT", ""}, {"SELECT (", ")"}} {
@@ -41,8 +41,8 @@ func (p *Plans) expression(ctx context.Context, limits grammar.Limits, field, te
 	return read, nil
 }
 
-// notAnExpression says why a text is none that is served. What does not parse may
-// be anything, so the parser's place would mislead.
+// notAnExpression returns the error for a text that is not an expression. A text that does not
+// parse may be anything, so the parser's place would mislead.
 func notAnExpression(p pieces, err error) error {
 	var refused *refusal.Error
 	if !errors.As(err, &refused) {
@@ -56,7 +56,7 @@ func notAnExpression(p pieces, err error) error {
 	return fault.Invalid(field, "%s", placed.Error())
 }
 
-// rowsAsked is what a condition is about.
+// rowsAsked is the table of a condition.
 type rowsAsked struct {
 	key     sessions.Key
 	options sqlguard.Options
@@ -64,14 +64,13 @@ type rowsAsked struct {
 	from string
 	// relations resolves the tables of a statement over it.
 	relations func(context.Context, *sqlguard.Query) ([]sqlguard.Relation, error)
-	// names are what may be suggested.
+	// names returns the names that a message may suggest.
 	names func(*sqlguard.Query, []sqlguard.Relation) visibleNames
 }
 
-// condition refuses a text that is no expression, or none of type BOOLEAN: WHERE
-// would take any value that casts to one, so that a number means every row but
-// those with a zero. Where the form does not tell, the engine is asked, with types
-// of columns and without rows.
+// condition refuses a text that is not an expression of type BOOLEAN: WHERE accepts any value
+// that casts to BOOLEAN, so a number would mean all rows where it is not zero. If the form of
+// the expression does not tell its type, the engine binds it, without rows.
 func (o *Service) condition(ctx context.Context, where string, about rowsAsked) error {
 	read, err := o.Plans.expression(ctx, o.Limits.Guard, "where", where)
 	if err != nil || read.IsCondition() {
@@ -118,7 +117,7 @@ func (o *Service) CheckCondition(ctx context.Context, a caller.Identity, c Condi
 	return revocation.EndedBy(ctx, err)
 }
 
-// typeQuestion is the statement that asks for the type of a condition.
+// typeQuestion returns the statement that returns the type of a condition.
 func typeQuestion(where, from string) Composer {
 	var c Composer
 	c.Text("where", "SELECT typeof((", where, "))")
@@ -133,10 +132,10 @@ func mustBeBoolean(name string) error {
 	return fault.Invalid("where", "must be a condition; this is %s", name)
 }
 
-// nullType is what the engine calls the type of a bare NULL, which hits no row.
+// nullType is the engine's name for the type of a bare NULL, which selects no row.
 const nullType = `"NULL"`
 
-// typeOf runs a statement that names a type.
+// typeOf runs a statement that returns the name of a type.
 func (o *Service) typeOf(ctx context.Context, sql string, about rowsAsked) (name string, err error) {
 	statement, err := sqlguard.Parse(ctx, o.Plans.parser, sql, about.options)
 	if err != nil {
@@ -168,7 +167,7 @@ func bindTypes(
 	return statement.Bind(ctx, parser, empty)
 }
 
-// onlyText is the value of a result of one text.
+// onlyText returns the value of a result with one text.
 func onlyText(ctx context.Context, result engine.Result) (string, error) {
 	texts, err := engine.Collect(ctx, result, func(r engine.Row) (string, error) { return r.Text(0), nil })
 	if err == nil && len(texts) != 1 {

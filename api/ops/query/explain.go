@@ -17,8 +17,8 @@ import (
 	"github.com/lakewarden/lakewarden/engine/sqlguard/refusal"
 )
 
-// explain answers EXPLAIN with a plan text of our own, one operator a row. The
-// engine is not asked: its plans tell of files, estimates and row filters.
+// explain answers EXPLAIN with its own plan text, one operator a row. The engine's plans
+// would reveal files, estimates and row filters.
 func (o *Service) explain(ctx context.Context, statement *sqlguard.Query, relations []sqlguard.Relation, run *Rows) error {
 	lines, err := statement.Explain(ctx, o.Plans.parser, relations)
 	if err != nil {
@@ -44,7 +44,7 @@ func (r *Rows) checkAnalyzed() error {
 	return nil
 }
 
-// measured replaces the engine's measurements by a plan text of our own, with one line
+// measured replaces the engine's measurements by its own plan text, with one line
 // per operator: its kind, the number of rows that it returned, and its time.
 // Everything else is dropped, because the engine's texts name files and print SQL that
 // the caller did not write.

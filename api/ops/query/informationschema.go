@@ -14,8 +14,8 @@ import (
 	"github.com/lakewarden/lakewarden/engine/sqlguard"
 )
 
-// informationSchema is the schema of the standard's views of the catalog. They
-// are answered by us, with what the caller sees and nothing else.
+// informationSchema is the schema of the standard's views of the catalog. They are answered
+// without the engine, and list only what the caller sees.
 const informationSchema = "information_schema"
 
 func varchars(names ...string) []engine.Column {
@@ -89,8 +89,8 @@ func (o *Service) tablesRows(ctx context.Context, a caller.Identity, _ *memo.Epo
 	return rows, err
 }
 
-// columnsRows lists the columns of every table that can be read now. One that
-// cannot has none: the statement that names it says why.
+// columnsRows lists the columns of every table that can be read. Other tables have no columns
+// here: a statement that names one gets the reason.
 func (o *Service) columnsRows(ctx context.Context, a caller.Identity, m *memo.EpochView) ([][]any, error) {
 	var located []catalog.LocatedTable
 	if err := o.Tables.EachVisible(ctx, a, func(t catalog.LocatedTable) { located = append(located, t) }); err != nil {

@@ -11,31 +11,29 @@ import (
 	"github.com/lakewarden/lakewarden/engine/sqlguard"
 )
 
-// Plans parses and binds statements, and remembers those of the last ones: a
-// program sends the same texts again and again, often with other arguments. What
-// is remembered depends on nothing but its key: the text, what names stand for,
-// every relation with its version, columns and predicate, and the kinds of the
-// arguments. A changed policy, attribute or table makes another key. The values of
-// the arguments are no part of it; which files they need is asked of
-// [sqlguard.Relation.Narrow] for every run.
+// Plans parses and binds statements, and caches the last ones: a program sends the same texts
+// again and again, often with other arguments. A cached plan depends on nothing but its key:
+// the text, the meaning of names, every relation with its version, columns and predicate, and
+// the kinds of the arguments. A changed policy, attribute or table makes another key. The
+// values of the arguments are not part of it: [sqlguard.Relation.Narrow] chooses the files
+// that they need for every run.
 type Plans struct {
 	parser     engine.Parser
 	statements *memo.Cache[*sqlguard.Query]
-	prepared   *memo.Cache[*keptPlan]
+	prepared   *memo.Cache[*cachedPlan]
 	// uses counts statements by the filtered copy that they could read.
 	uses *memo.Cache[*atomic.Int64]
 }
 
-// keptPlan is a prepared statement.
-type keptPlan struct {
+// cachedPlan is a prepared statement.
+type cachedPlan struct {
 	*sqlguard.Prepared
 	// copied is the same statement over a copy of all visible rows, once made.
 	copied atomic.Pointer[copiedForm]
 }
 
-// copiedForm is a statement over copies of all visible rows. No argument chooses
-// anything in its plan, so the plan is one for all runs; it is nil where its lists of
-// files are too long to keep.
+// copiedForm is a statement over copies of all visible rows. Its plan does not depend on
+// arguments, so all runs share it; it is nil if its lists of files are too long to cache.
 type copiedForm struct {
 	*sqlguard.Prepared
 	plan *sqlguard.Plan
@@ -43,15 +41,15 @@ type copiedForm struct {
 
 const (
 	maxPlans = 512
-	// maxPlanText bounds what one entry can weigh.
+	// maxPlanText bounds the size of one entry.
 	maxPlanText = 16 << 10
-	// maxPlanFiles is how many files may be named in one.
+	// maxPlanFiles bounds the number of files that one entry names.
 	maxPlanFiles = 4096
 )
 
-// NewPlans returns an empty memory of plans over parser.
+// NewPlans returns plans over parser.
 func NewPlans(parser engine.Parser) *Plans {
-	return &Plans{parser: parser, statements: memo.NewCache[*sqlguard.Query](maxPlans), prepared: memo.NewCache[*keptPlan](maxPlans),
+	return &Plans{parser: parser, statements: memo.NewCache[*sqlguard.Query](maxPlans), prepared: memo.NewCache[*cachedPlan](maxPlans),
 		uses: memo.NewCache[*atomic.Int64](maxPlans)}
 }
 
@@ -67,20 +65,20 @@ func (p *Plans) parse(ctx context.Context, sql string, opts sqlguard.Options) (*
 }
 
 // bind plans a statement that parse returned for the same text and options. Where
-// it is one that reads a kept copy, inPlace plans the same without it. copyBytes is
+// it is one that reads a cached copy, inPlace plans the same without it. copyBytes is
 // that of [QueryLimits].
 func (p *Plans) bind(
 	ctx context.Context, statement *sqlguard.Query, q Statement, opts sqlguard.Options, relations []sqlguard.Relation, copyBytes int64,
 ) (plan *sqlguard.Plan, inPlace func() *sqlguard.Plan, err error) {
-	kept, err := p.prepare(ctx, statement, q, opts, relations)
+	cached, err := p.prepare(ctx, statement, q, opts, relations)
 	if err != nil {
 		return nil, nil, err
 	}
-	here := func() *sqlguard.Plan { return kept.Plan(relations, q.Args) }
-	if !copyPays(relations, kept.Prepared, q.Args, copyBytes) {
+	here := func() *sqlguard.Plan { return cached.Plan(relations, q.Args) }
+	if !copyPays(relations, cached.Prepared, q.Args, copyBytes) {
 		return here(), nil, nil
 	}
-	runs := p.used(relations, kept.Prepared)
+	runs := p.used(relations, cached.Prepared)
 	if runs < repeatedRuns {
 		return here(), nil, nil
 	}
@@ -88,17 +86,17 @@ func (p *Plans) bind(
 	for i := range whole {
 		whole[i].KeepWhole = true
 	}
-	copied := kept.copied.Load()
+	copied := cached.copied.Load()
 	if copied == nil {
 		made, err := statement.Prepare(ctx, p.parser, whole, q.Args)
 		if err != nil {
 			return nil, nil, err
 		}
 		copied = newCopiedForm(made, whole, q.Args)
-		kept.copied.Store(copied)
+		cached.copied.Store(copied)
 	}
 	plan = copied.run(whole, q.Args)
-	if column := kept.LookedUp(); column != "" && runs >= indexedRuns {
+	if column := cached.LookedUp(); column != "" && runs >= indexedRuns {
 		plan = indexedBy(plan, column)
 	}
 	return plan, here, nil
@@ -124,8 +122,7 @@ func indexedBy(plan *sqlguard.Plan, column string) *sqlguard.Plan {
 	return &by
 }
 
-// newCopiedForm keeps the plan of a statement over copies, if its lists are short
-// enough.
+// newCopiedForm returns the form with its plan, if its lists of files are short enough.
 func newCopiedForm(made *sqlguard.Prepared, whole []sqlguard.Relation, args engine.Args) *copiedForm {
 	c := &copiedForm{Prepared: made}
 	if plan := c.run(whole, args); listedFiles(plan) <= maxPlanFiles {
@@ -144,7 +141,7 @@ func (c *copiedForm) run(whole []sqlguard.Relation, args engine.Args) *sqlguard.
 	return plan
 }
 
-// listedFiles is how many files the lists of a plan name.
+// listedFiles returns the number of files in the lists of a plan.
 func listedFiles(plan *sqlguard.Plan) int {
 	n := 0
 	for _, s := range plan.Sources {
@@ -196,12 +193,12 @@ type sqlPlan interface {
 
 func (p *Plans) prepare(
 	ctx context.Context, statement *sqlguard.Query, q Statement, opts sqlguard.Options, relations []sqlguard.Relation,
-) (*keptPlan, error) {
-	prepare := func() (*keptPlan, error) {
+) (*cachedPlan, error) {
+	prepare := func() (*cachedPlan, error) {
 		made, err := statement.Prepare(ctx, p.parser, relations, q.Args)
-		return &keptPlan{Prepared: made}, err
+		return &cachedPlan{Prepared: made}, err
 	}
-	// Rows of ours stand in the plan: it can be of any size.
+	// The plan holds generated rows, so it can be of any size.
 	inline := slices.ContainsFunc(relations, func(r sqlguard.Relation) bool { return r.Inline != nil })
 	if inline || len(q.SQL) > maxPlanText {
 		return prepare()

@@ -2,21 +2,21 @@ package query
 
 import "io"
 
-// room is what one result may take: no more than most, and no more than is left
-// to its organisation on all replicas. It is reserved before it is used, in steps
-// that grow with the result, so that few are needed for a large one and a small
-// one keeps little from others. It is not safe for concurrent use.
+// room is the space of one result: at most most bytes, and at most what its organisation has
+// left on all replicas. Space is reserved before it is used, in steps that grow with the
+// result: a large result needs few of them, and a small one reserves little. It is not safe
+// for concurrent use.
 type room struct {
 	most int64
-	// reserve makes bytes the size of the reservation and reports whether they
-	// were to be had.
+	// reserve sets the size of the reservation, and reports whether there was enough
+	// space.
 	reserve func(bytes int64) (bool, error)
 	held    int64
 }
 
 const leastStep, largestStep = int64(256 << 10), int64(16 << 20)
 
-// grow makes sure that there is room for so many bytes. [ErrResultTooLarge].
+// grow reserves space for need bytes. The error is [ErrResultTooLarge] if there is not enough.
 func (r *room) grow(need int64) error {
 	if need <= r.held {
 		return nil
@@ -38,8 +38,8 @@ func (r *room) grow(need int64) error {
 	return ErrResultTooLarge
 }
 
-// roomyWriter writes while there is room. It remembers the error that ended it,
-// which encoders above it may not.
+// roomyWriter writes while there is room. It holds the error that ended it, which encoders may
+// drop.
 type roomyWriter struct {
 	dst     io.Writer
 	room    *room

@@ -22,8 +22,8 @@ import (
 	"github.com/lakewarden/lakewarden/sessions"
 )
 
-// Rows is a running statement: an engine.Result that gives its session back and
-// writes one line of audit when it is closed.
+// Rows is a running statement: an engine.Result that releases its session and writes an audit
+// entry when it is closed.
 type Rows struct {
 	engine.Result
 	// ID names the statement in replies, logs and the audit log.
@@ -56,7 +56,7 @@ type Rows struct {
 
 var _ engine.Result = (*Rows)(nil)
 
-// Next returns the next batch or io.EOF. Errors are in our own words. It ends
+// Next returns the next batch or io.EOF. Errors hold no text of the engine. It ends
 // with the context of [Queries.Run], whatever context it is given.
 func (r *Rows) Next(context.Context) (arrow.RecordBatch, error) {
 	if err := revocation.EndedBy(r.ctx, nil); err != nil {
@@ -95,7 +95,7 @@ func (r *Rows) Again() (bool, error) {
 	}
 	again := r.again
 	r.again, r.lost = nil, false
-	_ = r.Result.Close() // it failed already
+	_ = r.Result.Close() // it has failed already
 	if r.held != nil {
 		r.held.Release()
 	}
@@ -126,7 +126,7 @@ func (r *Rows) Finish() error {
 	var err error
 	r.finish.Do(func() {
 		err = r.Result.Close()
-		r.record(r.err) // before the session is free: the server may be waiting for that to end
+		r.record(r.err) // before the session is free, for which a stopping server may wait
 		if r.held != nil {
 			r.held.Release()
 		}
@@ -172,7 +172,7 @@ func (r *Rows) reads(table access.Table) {
 // failed records a statement that never started.
 func (r *Rows) failed(err error) { r.record(err) }
 
-// record writes who ran what; the statement's text and values stay out of it.
+// record writes an audit entry, without the statement's text and values.
 func (r *Rows) record(err error) {
 	outcome := catalog.OutcomeAllow
 	if err != nil {

@@ -11,12 +11,11 @@ import (
 	"github.com/lakewarden/lakewarden/engine/sqlguard/refusal"
 )
 
-// ErrSelfTest: the server's own attack on itself got through, so it must not
-// serve. Not retried.
+// ErrSelfTest: the server's attack on itself succeeded, so it must not serve. Not retried.
 var ErrSelfTest = fault.New("internal_error", "sandbox self-test failed")
 
-// attacks are statements that the guard must refuse. Each of them does harm when
-// it reaches an engine in which the delta extension is loaded.
+// attacks are statements that the guard must refuse. Each does harm if it reaches an engine
+// with the delta extension.
 var attacks = []string{
 	`SELECT write_blob('/tmp/lakewarden-self-test', 'x'::BLOB)`,
 	`SELECT system.main.write_blob('/tmp/lakewarden-self-test', 'x'::BLOB)`,
@@ -45,9 +44,8 @@ var attacks = []string{
 	`SELECT 1; SELECT 2`,
 }
 
-// SelfTest sends every attack through the guard. An attack counts as stopped
-// when the guard refuses it, or when all it names are tables, which resolve
-// through the catalog or not at all.
+// SelfTest passes every attack to the guard. An attack is stopped if the guard refuses it, or
+// if it only names tables, which resolve through the catalog or not at all.
 func SelfTest(ctx context.Context, parser engine.Parser) error {
 	for i, sql := range attacks {
 		statement, err := sqlguard.Parse(ctx, parser, sql, sqlguard.Options{})

@@ -62,12 +62,11 @@ type Statement struct {
 	Schema string
 	// Timeout is capped; zero means the default.
 	Timeout time.Duration
-	// MaxStaleness is how long ago the logs of remote tables may have been looked
-	// at; nil means [RemoteAge], and so does more where policies are. Local ones are
-	// looked at in any case.
+	// MaxStaleness bounds the age of the snapshots of remote tables; nil means one second,
+	// and so does more if policies apply. Local tables are always refreshed.
 	MaxStaleness *time.Duration
 
-	// pieces are what the caller wrote of SQL; without any, all of it.
+	// pieces are the texts of the caller in SQL; without any, the caller wrote all of it.
 	pieces pieces
 }
 
@@ -95,7 +94,7 @@ func (o *Service) start(ctx context.Context, a caller.Identity, q Statement, run
 	if err := o.Confirmed(); err != nil {
 		return err
 	}
-	// Before any work is spent on a statement that would be turned away.
+	// Before any work is done for a statement that would be refused.
 	if err := o.Pool.Room(string(a.Org), string(a.User)); err != nil {
 		return err
 	}
@@ -103,8 +102,8 @@ func (o *Service) start(ctx context.Context, a caller.Identity, q Statement, run
 	if err != nil {
 		return err
 	}
-	// One clock for everything: the caller's deadline counts from the moment
-	// the statement came in. It does not end what was read in time.
+	// The deadline counts from the arrival of the statement. It does not end the delivery of
+	// rows that were read in time.
 	ctx = o.watch(ctx, a, run)
 	run.alive = ctx
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, engine.ErrTimeout)
@@ -129,7 +128,7 @@ func (o *Service) prepare(ctx context.Context, a caller.Identity, q Statement, t
 		return err
 	}
 	key := roots.SessionKey(a)
-	// While the statement is planned, the session of a caller without one opens.
+	// The session of a caller without one opens while the statement is planned.
 	o.Pool.Prepare(key)
 	lap := o.Metrics.start()
 	opts := o.guardOptions(a, q.Schema)
@@ -172,13 +171,13 @@ func (o *Service) prepare(ctx context.Context, a caller.Identity, q Statement, t
 	if err := o.execute(ctx, key, p, timeout, run); err != nil || !statement.Analyzes() {
 		return err
 	}
-	// The engine's own text of a measurement never leaves, so it is not started again
-	// behind newMeasured.
+	// The engine's own text of a measurement must not reach the caller, so the statement is
+	// not started again behind newMeasured.
 	run.Result, run.again = newMeasured(run.Result), nil
 	return nil
 }
 
-// guardOptions is what names mean in a statement of a caller.
+// guardOptions returns how names resolve in a statement of a caller.
 func (o *Service) guardOptions(a caller.Identity, schema string) sqlguard.Options {
 	return sqlguard.Options{Limits: o.Limits.Guard, Catalog: catalog.CatalogName, Schema: schema, User: a.Email,
 		EngineVersion: o.EngineVersion}
@@ -227,10 +226,10 @@ func (o *Service) read(
 type prepared struct {
 	statement *sqlguard.Query
 	plan      *sqlguard.Plan
-	// inPlace, where it is not nil, plans the same without a copy.
+	// inPlace, if not nil, plans the same without a copy.
 	inPlace func() *sqlguard.Plan
 	args    engine.Args
-	// What follows serves what is told of a failure.
+	// The fields below serve the messages of failures.
 	parser engine.Parser
 	names  visibleNames
 	pieces pieces
@@ -252,8 +251,8 @@ func (o *Service) timeout(wanted time.Duration) (time.Duration, error) {
 func (o *Service) execute(ctx context.Context, key sessions.Key, p *prepared, timeout time.Duration, run *Rows) error {
 	held, result, err := o.launch(ctx, key, p, timeout)
 	if p.inPlace != nil && errors.Is(err, engine.ErrOutOfMemory) {
-		// There is no room for the copy: that must not be what is answered, since
-		// hidden rows have a part in whether one is made.
+		// There is no room for the copy. This must not be the answer, because hidden rows
+		// influence whether a copy is made.
 		p.plan, p.inPlace = p.inPlace(), nil
 		held, result, err = o.launch(ctx, key, p, timeout)
 	}
@@ -279,12 +278,11 @@ func (o *Service) execute(ctx context.Context, key sessions.Key, p *prepared, ti
 	return nil
 }
 
-// again reports whether a statement that was not answered with anything gets one
-// more try. One whose process ended while others ran in it does, and so does one
-// whose process was killed from outside: most likely neither was its doing. A
-// statement that was alone when its process broke down does not, but in another
-// form: a copy that breaks its process must not be what is answered; and where the
-// engine reads the log of a remote table, because there it breaks by itself.
+// again reports whether a statement without any answer yet is started again. It is if its
+// process ended while others ran in it, or was killed from outside: most likely the
+// statement was not the cause. A statement that was alone in a crashed process is started
+// again only without its copy, because a failed copy must not be the answer, or if the
+// engine reads the log of a remote table, where it can crash by itself.
 func (p *prepared) again(err error) bool {
 	crashed := errors.Is(err, engine.ErrCrashed)
 	if p.inPlace != nil && (crashed || errors.Is(err, engine.ErrLost)) {
@@ -307,8 +305,8 @@ func (o *Service) launch(ctx context.Context, key sessions.Key, p *prepared, tim
 	return o.launchIn(ctx, p, timeout, func() (*sessions.Held, error) { return o.Pool.Acquire(ctx, key) })
 }
 
-// launchApart is launch in a process that serves nobody else: a statement that may
-// have ended its process takes no other one with it.
+// launchApart is launch in a process of its own, so that a statement that may have ended its
+// process ends no other statement.
 func (o *Service) launchApart(
 	ctx context.Context, key sessions.Key, p *prepared, timeout time.Duration,
 ) (*sessions.Held, engine.Result, error) {
@@ -347,7 +345,7 @@ func timedOut(ctx context.Context, err error) error {
 	return revocation.EndedBy(ctx, err)
 }
 
-// watch ends the statement when its caller loses the right to it.
+// watch registers the statement, which ends when its caller loses the right to it.
 func (o *Service) watch(ctx context.Context, a caller.Identity, run *Rows) context.Context {
 	ctx, run.work = o.Revocations.Begin(ctx, a)
 	return ctx

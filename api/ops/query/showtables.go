@@ -11,8 +11,8 @@ import (
 	"github.com/lakewarden/lakewarden/engine/sqlguard"
 )
 
-// showTables answers SHOW TABLES from the catalog: what the caller sees and
-// nothing else. The engine is not asked.
+// showTables answers SHOW TABLES from the catalog, without the engine: it lists only what the
+// caller sees.
 func (o *Service) showTables(
 	ctx context.Context, a caller.Identity, m *memo.EpochView, statement *sqlguard.Query, schema string, run *Rows,
 ) error {

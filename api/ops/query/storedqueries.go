@@ -23,19 +23,19 @@ import (
 )
 
 var (
-	// ErrRunning: the result is not there yet: 409.
+	// ErrRunning: the operation has no result yet: 409.
 	ErrRunning = fault.New("operation_running", "operation has not ended")
 	// ErrResultStale: a policy, the member's role or attributes, or a table have
 	// changed since. Run the query again: 409.
 	ErrResultStale = fault.New("result_stale", "result is stale")
 )
 
-// Stored runs statements as operations and keeps their rows.
+// Stored runs statements as operations and stores their rows.
 type Stored struct {
 	Queries *Service
 	Runner  *operation.Runner
 	Results Results
-	// OrgBytes is the most that an organisation's results may take together.
+	// OrgBytes bounds the total size of an organisation's results.
 	OrgBytes int64
 }
 
@@ -52,10 +52,10 @@ type resultRecord struct {
 	Rows    int64         `json:"rows"`
 	Cut     bool          `json:"cut"`
 	Tables  []storedTable `json:"tables"`
-	// State is what the rows were made under; see readState.
+	// State is a digest of what decided which rows the statement returned: see readState.
 	State string `json:"state"`
-	// Epoch and Viewer are set for what was answered from the catalog itself: any
-	// change of it can change the answer, and so can another credential.
+	// Epoch and Viewer are set for answers from the catalog itself: any change of the
+	// catalog can change them, and so can another credential.
 	Epoch  uint64   `json:"epoch,omitempty"`
 	Viewer []string `json:"viewer,omitempty"`
 }
@@ -140,9 +140,9 @@ func (o Stored) run(ctx context.Context, t *operation.Task, q StoredStatement) (
 	return operation.Done{Result: result, Private: private, StoredBytes: stored.bytes}, err
 }
 
-// begin starts the statement when its turn comes, and says under which rules: a
-// change of the catalog while it starts leads to another start, because it would
-// not be known on which side of the change the rows are.
+// begin starts the statement when its turn comes, and returns the rules that applied. A change
+// of the catalog while the statement starts leads to another start, because the rows could
+// be from before or after it.
 func (o Stored) begin(ctx context.Context, q Statement) (*Rows, resultRecord, error) {
 	a, err := caller.From(ctx)
 	if err != nil {
@@ -187,9 +187,9 @@ func (o Stored) remember(ctx context.Context, a caller.Identity, rows *Rows) (k 
 	return k, err
 }
 
-// readState digests what decides which rows of some tables a caller sees: that
-// it sees the tables and they are still the same, its role and attributes, and
-// the policies. ErrResultStale when a table is not there any more.
+// readState returns a digest of what decides which rows of some tables a caller sees: its role
+// and attributes, and the policies. It returns [ErrResultStale] if the caller no longer sees
+// one of the tables, or if another table has replaced it.
 func (o Stored) readState(ctx context.Context, a caller.Identity, tables []storedTable) (string, error) {
 	var governed []catalog.LocatedTable
 	for _, t := range tables {
@@ -211,10 +211,10 @@ func (o Stored) readState(ctx context.Context, a caller.Identity, tables []store
 	return o.Queries.Tables.RulesDigest(ctx, a, governed)
 }
 
-// StoredRows is a kept result on its way to its owner.
+// StoredRows is a stored result that its owner reads.
 type StoredRows struct {
 	engine.Result
-	// QueryID names the statement; Truncated: it was cut when it was kept.
+	// QueryID identifies the statement. Truncated reports that its rows were cut.
 	QueryID   string
 	Truncated bool
 
@@ -241,8 +241,8 @@ func (r *StoredRows) Elapsed() time.Duration { return time.Since(r.started) }
 // Close ends the reading.
 func (r *StoredRows) Close() error { return r.close() }
 
-// Result opens the rows of an operation, for its owner only: they are what the
-// owner's policies left. Errors: [ErrOperationRunning], [ErrOperationFailed],
+// Result opens the rows of an operation, for its owner only, because the owner's policies
+// decided which rows it has. Errors: [ErrOperationRunning], [ErrOperationFailed],
 // [ErrResultStale], catalog.ErrNotFound when nothing is kept.
 func (o Stored) Result(ctx context.Context, id catalog.OperationID) (*StoredRows, error) {
 	started := time.Now()
@@ -280,7 +280,7 @@ func (o Stored) Result(ctx context.Context, id catalog.OperationID) (*StoredRows
 	return read, nil
 }
 
-func (o Stored) open(ctx context.Context, a caller.Identity, operation catalog.Operation, remembered resultRecord) (*keptRows, error) {
+func (o Stored) open(ctx context.Context, a caller.Identity, operation catalog.Operation, remembered resultRecord) (*resultReader, error) {
 	m, err := memo.NewEpochView(ctx, o.Queries.Store)
 	if err != nil {
 		return nil, err
@@ -316,8 +316,7 @@ func resultOf(a caller.Identity, op catalog.Operation) (k resultRecord, err erro
 	return k, json.Unmarshal(op.Private, &k)
 }
 
-// current returns nil when a statement that ran now would be held to the same
-// rules.
+// current returns nil if the same rules would apply to the statement now.
 func (o Stored) current(ctx context.Context, m *memo.EpochView, a caller.Identity, k resultRecord) error {
 	state, err := memo.ReadAt(ctx, m, nil, nil, func() (string, error) { return o.readState(ctx, a, k.Tables) })
 	switch {

@@ -28,7 +28,7 @@ func (p *prepared) translate(ctx context.Context, err error) error {
 		field, _ := p.pieces.at(p.locate(ctx, e))
 		return &refusal.Placed{Err: err, Field: field}
 	case e.Kind != engine.KindBind || strings.HasPrefix(e.Class, "parameter_"):
-		return p.pieces.blame(err) // the values of parameters are no part of the text
+		return p.pieces.blame(err) // the values of parameters are not in the text
 	}
 	placed := &refusal.Placed{Err: err, Field: "sql", Position: p.locate(ctx, e)}
 	if e.Name != "" && p.statement.Wrote(e.Name) {
@@ -44,14 +44,15 @@ func (p *prepared) locate(ctx context.Context, e *engine.Error) refusal.Position
 	return p.statement.Locate(ctx, p.parser, p.plan.SQL, e.Position)
 }
 
-// errVacuumed: a file of an older version is missing, which needs no repair.
+// errVacuumed is the error for a missing file of an older version, which needs no repair.
 var errVacuumed = &fault.StatementError{
-	Code: "data_file_missing", Message: "a file of this older version is missing, most likely because a vacuum deleted it: read a newer version",
-	Reason: delta.ReasonFileMissing,
+	Code:    "data_file_missing",
+	Message: "a file of this older version is missing, most likely because a vacuum deleted it: read a newer version",
+	Reason:  delta.ReasonFileMissing,
 }
 
-// visibleNames are the columns that a message may suggest, each with what the
-// statement calls its table.
+// visibleNames are the columns that a message may suggest, each with the statement's name of
+// its table.
 type visibleNames []visibleName
 
 type visibleName struct{ table, column string }
@@ -66,7 +67,7 @@ func namesOf(statement *sqlguard.Query, relations []sqlguard.Relation) visibleNa
 	return names
 }
 
-// near returns up to three names that may be meant.
+// near returns up to three names that the caller may mean.
 func (v visibleNames) near(e *engine.Error) []string {
 	var found []string
 	switch e.Class {
