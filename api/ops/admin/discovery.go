@@ -13,11 +13,11 @@ import (
 	"github.com/lakewarden/lakewarden/engine/storage"
 )
 
-// Discovered says what a discovery found and changed.
+// Discovered is the outcome of a discovery.
 type Discovered struct {
 	catalog.DiscoveryResult
-	// Problems are folders that hold a log which cannot be read. Tables that
-	// were registered there stay registered.
+	// Problems are folders whose log cannot be read. Tables that are registered there stay
+	// registered.
 	Problems []DiscoveryProblem
 	// Truncated: a limit was reached, so nothing was marked as vanished.
 	Truncated bool
@@ -69,15 +69,15 @@ func (o Discovery) discover(
 			sync.Found = append(sync.Found, catalog.FoundTable{Path: path, DeltaID: id, Governed: governed})
 		}
 	}
-	// A table inside another one's partition folders is not listed; one that is
-	// registered and still there must not be taken for vanished.
+	// A table inside the partition folders of another table is not listed; a registered one
+	// that still exists must not be marked as vanished.
 	for path, id := range known {
 		if slices.Contains(found.Tables, path) {
 			continue
 		}
 		there, err := storage.IsTable(ctx, bucket, path)
 		if err != nil {
-			// Not knowing is not having vanished.
+			// An unknown state does not mean that the table has vanished.
 			sync.Complete = false
 			out.Problems = append(out.Problems, DiscoveryProblem{Path: path, Err: err})
 		}
@@ -89,9 +89,8 @@ func (o Discovery) discover(
 	return out, err
 }
 
-// All looks through every configuration of every organisation, for the
-// server itself. It goes on after a configuration that fails and returns all
-// errors together.
+// All discovers the tables of every configuration of every organisation, for the server itself.
+// It continues after a configuration that fails, and returns all errors together.
 func (o Discovery) All(ctx context.Context) error {
 	ctx = authz.System(ctx, "periodic discovery")
 	var errs []error

@@ -95,9 +95,8 @@ func (o StorageConfigs) createLocal(
 	})
 }
 
-// create stores a configuration, makes sure of what it points to, and discovers
-// its tables. When that fails nothing of it stays. at is the field of the request
-// that says where.
+// create stores a configuration, calls ensure for its location, and discovers its tables. After a
+// failure the configuration is removed. at is the field of the request with the location.
 func (o StorageConfigs) create(
 	ctx context.Context, a caller.Identity, n catalog.NewStorageConfig, at string, ensure func() error,
 ) (catalog.StorageConfig, error) {
@@ -112,8 +111,8 @@ func (o StorageConfigs) create(
 		return config, err
 	}
 	if err = ensure(); err == nil {
-		// A table that cannot be read does not stand against the configuration:
-		// POST …/discover reports it. A root that cannot be listed does.
+		// A table that cannot be read does not prevent the configuration: POST …/discover
+		// reports it. A root that cannot be listed does.
 		_, err = o.Discovery.discover(ctx, a.Viewer, config, false)
 	}
 	if err != nil {
@@ -294,7 +293,7 @@ func (o StorageConfigs) Validate(ctx context.Context, id catalog.ConfigID) (Prob
 	return storage.Probe(ctx, bucket), nil
 }
 
-// Discover registers what is new below the root and marks what has vanished.
+// Discover registers new tables below the root and marks vanished ones.
 func (o StorageConfigs) Discover(ctx context.Context, id catalog.ConfigID, includeDropped bool) (Discovered, error) {
 	a, config, err := o.configurable(ctx, id)
 	if err != nil {

@@ -25,12 +25,11 @@ type Altered struct {
 	// way already.
 	TableVersion int64
 	Columns      []access.Column
-	// Mapped says that columns have other names in files than in the table; rows
-	// are not written to such a table here.
+	// Mapped reports that columns have other names in files than in the table.
 	Mapped bool
 }
 
-// change is alter that shows the outcome.
+// change is alter that returns the table after the change.
 func (o Rules) change(ctx context.Context, path access.Path, plan func(context.Context, ruled) (*alteration, error)) (Altered, error) {
 	r, err := o.altered(ctx, path, plan)
 	if err != nil {
@@ -45,9 +44,8 @@ func (o Rules) change(ctx context.Context, path access.Path, plan func(context.C
 	return Altered{TableVersion: r.snap.Version(), Columns: t.Columns(), Mapped: r.snap.Mapped()}, nil
 }
 
-// AddColumn adds a column behind the others, which is NULL in the rows that are
-// there. Errors: catalog.FieldErrors, catalog.ErrExists, [ColumnInUseError] where a
-// policy is about a column of that name, those of opening a table and of commits.
+// AddColumn adds a column after the others, which is NULL in existing rows. Errors: catalog.FieldErrors, catalog.ErrExists, [ColumnInUseError] if a
+// policy names a column of that name, those of opening a table and of commits.
 func (o Rules) AddColumn(ctx context.Context, path access.Path, column ColumnDefinition) (Altered, error) {
 	f, err := column.field()
 	if err != nil {
@@ -73,10 +71,10 @@ func (o Rules) AddColumn(ctx context.Context, path access.Path, column ColumnDef
 	})
 }
 
-// ColumnChange is what a caller wants of a column; nil keeps what is.
+// ColumnChange is a change of a column; nil leaves a part unchanged.
 type ColumnChange struct {
 	Name *string
-	// Type is one that holds every value of the present one.
+	// Type is a type that holds every value of the current one.
 	Type    *string
 	Comment *string
 	// Default is a constant in SQL for rows that are added later and do not name the
@@ -162,9 +160,8 @@ func (o Rules) rename(ctx context.Context, r ruled, alter *delta.Alteration, col
 	return newColumn(alter.RenameColumn([]string{column}, name))
 }
 
-// DropColumn takes a column away; files keep what they have. Errors:
-// [ColumnInUseError], catalog.ErrNotFound, catalog.DeniedError for a caller who
-// does not see all of the table and so would take away values of others,
+// DropColumn removes a column; files do not change. Errors: [ColumnInUseError],
+// catalog.ErrNotFound, catalog.DeniedError for a caller who does not see all of the table,
 // catalog.FieldErrors for the last column, those of opening a table and of commits.
 func (o Rules) DropColumn(ctx context.Context, path access.Path, column string) (Altered, error) {
 	return o.change(ctx, path, func(ctx context.Context, r ruled) (*alteration, error) {
@@ -215,7 +212,7 @@ func (o Rules) ChangeProperties(ctx context.Context, path access.Path, set map[s
 	})
 }
 
-// changeProperties notes all that cannot be set or removed.
+// changeProperties changes properties. The error lists all that cannot be set or removed.
 func changeProperties(alter *delta.Alteration, set map[string]string, unset []string) error {
 	var broken catalog.FieldErrors
 	note := func(field, property string, err error) error {
@@ -249,15 +246,14 @@ func changeProperties(alter *delta.Alteration, set map[string]string, unset []st
 	return nil
 }
 
-// retaining says how long former versions of a table stay readable.
+// retaining is how long historical versions of a table stay readable.
 type retaining interface {
 	DeletedFileRetention() time.Duration
 	LogRetention() time.Duration
 }
 
-// mayKeep leaves it to administrators to have a table keep its former versions
-// for a shorter time, as it does for a vacuum that keeps less than the table
-// promises.
+// mayKeep lets only administrators shorten the time for which historical versions stay readable,
+// as for a vacuum with less than the table's retention.
 func (r ruled) mayKeep(then retaining) error {
 	if r.actor.Role == auth.RoleAdmin ||
 		then.DeletedFileRetention() >= r.snap.DeletedFileRetention() && then.LogRetention() >= r.snap.LogRetention() {
@@ -266,11 +262,11 @@ func (r ruled) mayKeep(then retaining) error {
 	return &catalog.DeniedError{Reason: "short_retention_needs_admin"}
 }
 
-// fileSize is for callers who see the whole table: whether an optimize finds work
-// tells of a chosen size how large the files are.
+// fileSize is for callers who see the whole table: whether an optimize to a chosen size finds
+// work reveals the sizes of files.
 const fileSize = "delta.targetFileSize"
 
-// settable keeps what other operations judge out of reach: keys and constraints.
+// settable excludes properties that other operations set: keys and constraints.
 func settable(property string) bool {
 	return strings.HasPrefix(property, "delta.") && !strings.HasPrefix(strings.ToLower(property), "delta.constraints.")
 }
@@ -283,7 +279,7 @@ func (r ruled) taken(name, but string) bool {
 	})
 }
 
-// columnChange describes an alteration of one column; nil when nothing changes.
+// columnChange returns an alteration of one column, or nil if nothing changes.
 func (r ruled) columnChange(alter *delta.Alteration, operation, column string) (*alteration, error) {
 	a, err := r.outcome(alter)
 	if a != nil {
@@ -294,7 +290,7 @@ func (r ruled) columnChange(alter *delta.Alteration, operation, column string) (
 
 func notATableType() error { return fault.Invalid("type", "must be a type that tables can hold") }
 
-// newColumn says what it is that makes a column impossible.
+// newColumn returns the field that makes a column impossible.
 func newColumn(err error) error {
 	var unfit *delta.SchemaError
 	switch {
@@ -306,7 +302,7 @@ func newColumn(err error) error {
 	return fault.Invalid("name", "%s", unfit.Reason)
 }
 
-// orInvalid says of a schema that is not possible which field makes it so.
+// orInvalid returns the error of a field for an impossible schema, and err otherwise.
 func orInvalid(err error, field, message string) error {
 	if errors.Is(err, delta.ErrInvalidSchema) {
 		return catalog.FieldErrors{{Field: field, Message: message}}

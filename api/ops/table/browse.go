@@ -26,22 +26,22 @@ type Browser struct {
 	Queries *query.Service
 }
 
-// BrowseInput says which rows.
+// BrowseInput is a request for a page of rows.
 type BrowseInput struct {
 	Table access.Path
 	// Select holds column names; empty means all.
 	Select []string
 	// Where is an SQL condition of the caller; empty means all rows.
 	Where string
-	// OrderBy holds column names, each with " asc" or " desc" behind it or not.
+	// OrderBy holds column names, each with an optional " asc" or " desc".
 	OrderBy []string
 	// MaxStaleness is that of [Query].
 	MaxStaleness *time.Duration
 	Page         catalog.Page
 }
 
-// BrowsePage is a running page. Next makes the token of the page that follows;
-// use it when the result was cut at Size rows.
+// BrowsePage is a running page. Next is the token of the next page; it is valid if the result was
+// cut at Size rows.
 type BrowsePage struct {
 	*query.Rows
 	Size int
@@ -97,15 +97,14 @@ func (o Browser) start(ctx context.Context, a caller.Identity, in BrowseInput) (
 	return version, 0, err
 }
 
-// digest ties a token to the request that it was made for.
+// digest returns what ties a token to its request.
 func (in BrowseInput) digest() string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %q", in.Table, in.Select, in.Where, in.OrderBy))
 	return hex.EncodeToString(sum[:8])
 }
 
-// compose writes the statement. It is a statement of the caller like any other:
-// the guard reads every word of it. One row more than the page is asked for, to
-// know whether another page follows.
+// compose writes the statement. It is a statement of the caller like any other, and the guard
+// checks all of it. It reads one row more than the page, to know whether another page follows.
 func (o Browser) compose(ctx context.Context, a caller.Identity, in BrowseInput, version, offset int64, size int) (query.Composer, error) {
 	var c query.Composer
 	from := fmt.Sprintf("FROM %s.%s AT (VERSION => %d)", engine.QuoteIdent(in.Table.Schema), engine.QuoteIdent(in.Table.Table), version)
@@ -135,10 +134,8 @@ func (o Browser) compose(ctx context.Context, a caller.Identity, in BrowseInput,
 	return c, nil
 }
 
-// tieBreakers orders rows that are equal in what the caller orders by: by all
-// columns that the caller sees, in the order of the table. Pages are statements of their own, and
-// without it equal rows could change places between two of them. Rows that are
-// equal in every column may.
+// tieBreakers orders rows that are equal in the caller's order by all visible columns. Each page
+// is a statement of its own, and otherwise equal rows could change places between two pages.
 func (o Browser) tieBreakers(ctx context.Context, a caller.Identity, in BrowseInput, version int64) (string, error) {
 	at := delta.AtVersion(version)
 	t, err := o.Tables.Open(ctx, a, access.Ref{Path: in.Table, At: &at, Rows: true})

@@ -18,7 +18,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine/policy"
 )
 
-// ColumnInUseError says what depends on a column: 409.
+// ColumnInUseError: policies, constraints, keys or partitions depend on a column: 409.
 type ColumnInUseError struct{ Dependants catalog.FieldErrors }
 
 // Error implements error.
@@ -30,7 +30,7 @@ func (e *ColumnInUseError) ProblemCode() string { return "column_in_use" }
 // Unwrap returns the dependants as fields.
 func (e *ColumnInUseError) Unwrap() error { return e.Dependants }
 
-// inUse is nil when nothing depends on the column.
+// inUse returns a [ColumnInUseError] if there are dependants.
 func inUse(dependants catalog.FieldErrors) error {
 	if len(dependants) == 0 {
 		return nil
@@ -38,9 +38,8 @@ func inUse(dependants catalog.FieldErrors) error {
 	return &ColumnInUseError{dependants}
 }
 
-// named are what knows a column by its name: policies and constraints. While
-// there is one, the column keeps name and type, so that no policy loses what it
-// protects.
+// named returns the policies and constraints that name a column. While there is one, the type
+// of the column does not change, so that no policy loses what it protects.
 func (o Rules) named(ctx context.Context, r ruled, column string) (catalog.FieldErrors, error) {
 	policies, err := o.policiesNaming(ctx, r, column)
 	if err != nil {
@@ -60,15 +59,14 @@ func (o Rules) holding(ctx context.Context, r ruled, column string) (catalog.Fie
 	return append(dependent(slices.DeleteFunc(policies, outlasts)), constraints...), err
 }
 
-// outlasts reports a policy that loses nothing with its column and shows nothing when
-// it comes back: one of every table that hides or masks, in former versions too.
+// outlasts reports whether a policy may lose its column: a policy of every table that hides or
+// masks, which also applies to historical versions.
 func outlasts(p catalog.Policy) bool { return p.Table == "" && p.Kind != catalog.PolicyRows }
 
-// free is nil for a name that a column other than but can take. One that a policy
-// is about would bring the policy into force on this table, and a permit shows
-// rows that nobody is to see here; so whoever may change tables must not choose
-// that name. The columns that are hidden from the caller are among those, and are
-// not told from columns of other tables.
+// free returns nil for a name that a column other than but can take. A name that a policy names
+// would bring the policy into force on this table, and a permit could show rows that nobody may
+// see here, so callers who change tables must not choose it. Hidden columns are among these,
+// and look like columns of other tables.
 func (o Rules) free(ctx context.Context, r ruled, name, but string) error {
 	if r.taken(name, but) {
 		return &catalog.ExistsError{Field: "name"}
@@ -111,8 +109,8 @@ func dependantPolicy(p catalog.Policy, what string) catalog.FieldError {
 	return catalog.FieldError{Field: "policies", Message: fmt.Sprintf("the policy %s of kind %s %s", p.ID, p.Kind, what)}
 }
 
-// governing are the policies that can concern the table, the disabled ones too:
-// they can be enabled at any time. Whoever changes the table is told of them.
+// governing returns the policies that can concern the table, including disabled ones, which can
+// be enabled at any time. Callers who change the table learn of them.
 func (o Rules) governing(ctx context.Context, r ruled) (out []catalog.Policy, err error) {
 	system := authz.System(ctx, "policies that name columns")
 	err = catalog.Each(func(page catalog.Page) (catalog.List[catalog.Policy], error) {
@@ -126,8 +124,8 @@ func (o Rules) governing(ctx context.Context, r ruled) (out []catalog.Policy, er
 	return out, err
 }
 
-// policyNames reports whether a policy is about a column, or decides by it. A text
-// or definition that cannot be read names all of its words.
+// policyNames reports whether a policy is about a column, or decides by it. A text or definition
+// that does not parse names all of its words.
 func policyNames(p catalog.PolicySpec, column string) bool {
 	if strings.EqualFold(p.Column, column) || definitionNames(p.Definition, column) {
 		return true
@@ -139,8 +137,8 @@ func policyNames(p catalog.PolicySpec, column string) bool {
 	return slices.ContainsFunc(parsed.Columns(), func(name string) bool { return strings.EqualFold(name, column) })
 }
 
-// policyColumns are the columns that a policy is about or decides by, as far as its text
-// can be read.
+// policyColumns returns the columns that a policy is about or decides by, as far as its text
+// parses.
 func policyColumns(p catalog.PolicySpec) []string {
 	var names []string
 	if p.Column != "" {
@@ -152,8 +150,8 @@ func policyColumns(p catalog.PolicySpec) []string {
 	return names
 }
 
-// definitionNames reports whether a definition, of which the text can be made
-// again, decides by a column.
+// definitionNames reports whether a definition, from which the text can be rendered again,
+// decides by a column.
 func definitionNames(definition json.RawMessage, column string) bool {
 	if len(definition) == 0 {
 		return false
@@ -174,9 +172,8 @@ func conditionNames(c *policy.Condition, column string) bool {
 		slices.ContainsFunc(c.And, names) || slices.ContainsFunc(c.Or, names)
 }
 
-// constraintsNaming are the constraints of the log and of the catalog whose
-// expressions name a column. Those that name a column which the caller does not
-// see as it is are not told by name.
+// constraintsNaming returns the constraints of the log and of the catalog whose expressions name
+// a column. Constraints that also name a hidden or masked column stay anonymous.
 func (o Rules) constraintsNaming(ctx context.Context, r ruled, column string) (out catalog.FieldErrors, err error) {
 	note := func(name, expression string, check constraint.Check, err error) {
 		switch {
@@ -210,7 +207,7 @@ func (o Rules) constraintsNaming(ctx context.Context, r ruled, column string) (o
 	return out, nil
 }
 
-// built are what of the table itself stands on a column and cannot do without it.
+// built returns the parts of the table that need a column: keys and partitions.
 func (r ruled) built(column string) (out catalog.FieldErrors) {
 	note := func(field, message string) { out = append(out, catalog.FieldError{Field: field, Message: message}) }
 	keys := constraint.KeysOf(r.snap.Schema(), r.snap.Properties())
@@ -226,9 +223,9 @@ func (r ruled) built(column string) (out catalog.FieldErrors) {
 	return out
 }
 
-// moved are the columns that a policy names and that would not be the same
-// columns at another version of the table: it would govern something else there,
-// or nothing, or begin to govern a column that the table does not have now.
+// moved returns the columns that a policy names and that are other columns at another version of
+// the table: the policy would govern another column there, or none, or one that the table does
+// not have now.
 func (o Rules) moved(ctx context.Context, r ruled, target *delta.Snapshot) (out catalog.FieldErrors, err error) {
 	policies, err := o.governing(ctx, r)
 	if err != nil {

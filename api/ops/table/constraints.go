@@ -24,27 +24,26 @@ type Constraint struct {
 	Name string
 	// Expression is Spark's SQL for a constraint of the log, else the author's.
 	Expression string
-	// Validated says that it stands in the table's log: every row satisfies it and
-	// every writer enforces it. Others bind the writes through this server.
+	// Validated reports that the constraint is in the table's log: every row satisfies it
+	// and every writer enforces it. Other constraints bind writes through this server.
 	Validated bool
-	// Portable says that it can stand there.
+	// Portable reports that the constraint can be in the log.
 	Portable bool
-	// Reason says why it is not portable, or why rows cannot be written.
+	// Reason is the reason why it is not portable, or why rows cannot be written.
 	Reason string
 	// Enforceable is false for a constraint that this server cannot evaluate; the
 	// table cannot be written to then.
 	Enforceable bool
 }
 
-// promotionTime bounds the look at all rows that adding a constraint takes. The
-// constraint holds for new rows however that ends.
+// promotionTime bounds the check of all rows when a constraint is added. The constraint binds
+// new rows whatever the outcome.
 const promotionTime = 20 * time.Second
 
 // AddConstraints adds all of them or none; from then on new rows must satisfy
-// them. Those that other writers can evaluate too, and that every row satisfies,
-// go into the table's log, if the caller sees all of the table; the others are
-// kept in the catalog. With async the look at the rows is an operation, which
-// takes its time. Errors: catalog.FieldErrors, catalog.ErrExists, those of opening
+// them. If the caller sees all of the table, the constraints that other writers can
+// evaluate too, and that every row satisfies, are moved to the table's log; the others stay in
+// the catalog. With async the check of the rows is an operation. Errors: catalog.FieldErrors, catalog.ErrExists, those of opening
 // a table.
 func (o Rules) AddConstraints(
 	ctx context.Context, path access.Path, constraints []catalog.NewConstraint, async bool,
@@ -74,8 +73,8 @@ func (o Rules) AddConstraints(
 	}
 	ctx, cancel := context.WithTimeout(ctx, promotionTime)
 	defer cancel()
-	// Rows that break one, a lost race or too little time leave it in the catalog,
-	// where it holds for new rows all the same.
+	// After a violation, a lost race or a timeout the constraint stays in the catalog, where
+	// it binds new rows.
 	_, _ = o.promote(ctx, path, constraints)
 	return nil, nil
 }
@@ -91,8 +90,8 @@ func (r ruled) unused(constraints []catalog.NewConstraint) error {
 	return nil
 }
 
-// usable refuses what is no condition over the columns that the caller sees, and
-// sees as they are: a constraint on masked values would tell of them.
+// usable refuses what is not a condition over columns that the caller sees unmasked: a
+// constraint on masked values would reveal them.
 func (o Rules) usable(ctx context.Context, r ruled, constraints []catalog.NewConstraint) error {
 	var problems catalog.FieldErrors
 	var checks []constraint.Rule
@@ -113,7 +112,7 @@ func (o Rules) usable(ctx context.Context, r ruled, constraints []catalog.NewCon
 	return o.evaluable(ctx, r, checks)
 }
 
-// parse reads an expression of the caller; message says what is wrong with it.
+// parse parses an expression of the caller; message is what is wrong with it.
 func (o Rules) parse(ctx context.Context, r ruled, text string) (check constraint.Check, message string, err error) {
 	visible := delta.Struct{}
 	for _, f := range r.snap.Schema().Fields {
@@ -140,8 +139,8 @@ func (o Rules) parse(ctx context.Context, r ruled, text string) (check constrain
 	return check, "", nil
 }
 
-// evaluable lets the engine look at the conditions over no rows: it knows what
-// the tree does not tell, such as whether a pattern is one.
+// evaluable has the engine evaluate the conditions over no rows, which finds errors that the
+// tree does not show, such as an invalid pattern.
 func (o Rules) evaluable(ctx context.Context, r ruled, checks []constraint.Rule) error {
 	return o.ask(ctx, r, func(ctx context.Context, scope constraint.Scope, _ constraint.Relation) error {
 		columns := r.view.AllColumns()
@@ -165,9 +164,8 @@ func (o Rules) evaluable(ctx context.Context, r ruled, checks []constraint.Rule)
 	})
 }
 
-// promote moves constraints of the catalog into the table's log, those of which
-// that is possible, in one commit. It returns how many rows break each of the
-// portable ones that were not moved.
+// promote moves constraints from the catalog to the table's log, if that is possible, in one
+// commit. It returns how many rows violate each of the portable ones that were not moved.
 func (o Rules) promote(ctx context.Context, path access.Path, constraints []catalog.NewConstraint) (broken map[string]int64, err error) {
 	var moved []string
 	var last ruled
@@ -210,8 +208,8 @@ func (o Rules) promote(ctx context.Context, path access.Path, constraints []cata
 	return broken, nil
 }
 
-// promotable counts the rows that break a constraint, and adds it to the
-// alteration when none does and other writers can say it.
+// promotable counts the rows that violate a constraint. If none does and other writers can
+// evaluate the constraint, promotable adds it to the alteration.
 func (o Rules) promotable(
 	ctx context.Context, r ruled, scope constraint.Scope, rows constraint.Relation, c catalog.NewConstraint, alter *delta.Alteration,
 ) (int64, bool, error) {
@@ -292,7 +290,7 @@ func (o Rules) constraints(ctx context.Context, r ruled) ([]Constraint, error) {
 	return out, nil
 }
 
-// constraint finds one that the caller may see by its name in any case.
+// constraint finds a constraint that the caller may see by its name in any case.
 func (o Rules) constraint(ctx context.Context, r ruled, name string) (Constraint, error) {
 	list, err := o.constraints(ctx, r)
 	i := slices.IndexFunc(list, func(c Constraint) bool { return strings.EqualFold(c.Name, name) })
@@ -305,7 +303,7 @@ func (o Rules) constraint(ctx context.Context, r ruled, name string) (Constraint
 	return list[i], nil
 }
 
-// DropConstraint takes a constraint away, wherever it is kept.
+// DropConstraint removes a constraint from the log or the catalog.
 func (o Rules) DropConstraint(ctx context.Context, path access.Path, name string) error {
 	r, err := o.find(ctx, path)
 	if err != nil {
@@ -327,11 +325,11 @@ func (o Rules) DropConstraint(ctx context.Context, path access.Path, name string
 	})
 }
 
-// ValidateConstraint looks whether every row satisfies a constraint, and moves it
-// into the table's log when other writers can evaluate it too. Errors:
+// ValidateConstraint checks whether every row satisfies a constraint, and moves it to the
+// table's log if other writers can evaluate it too. Errors:
 // [RowsError], catalog.ErrDenied for a caller who does not see all of the table,
-// those of opening a table and of commits. A look at very many rows is an
-// operation, of which result says the outcome; with async it always is.
+// those of opening a table and of commits. A long check continues as an operation, whose
+// result is made by result; with async it always is one.
 func (o Rules) ValidateConstraint(
 	ctx context.Context, path access.Path, name string, async bool, result func(Constraint) any,
 ) (Constraint, *catalog.Operation, error) {

@@ -21,21 +21,21 @@ import (
 	"github.com/lakewarden/lakewarden/engine/objstore"
 )
 
-// Files makes tables and takes them away, files included.
+// Files creates tables and drops them, files included.
 type Files struct {
 	Store  catalog.Store
 	Tables access.Tables
 	Parser engine.Parser
 }
 
-// ColumnDefinition is a column of a table that is to be made.
+// ColumnDefinition is a column of a new table.
 type ColumnDefinition struct {
 	Name string
-	// Type is a name of Delta's or of DuckDB's.
+	// Type is a name of Delta or of DuckDB.
 	Type       string
 	Nullable   bool
 	PrimaryKey bool
-	// Unique is nil where the request does not say it.
+	// Unique is nil if the request does not set it.
 	Unique  *bool
 	Comment string
 	// Default is a constant in SQL for rows that do not name the column; empty means
@@ -43,7 +43,7 @@ type ColumnDefinition struct {
 	Default string
 }
 
-// Definition describes a table that is to be made.
+// Definition describes a new table.
 type Definition struct {
 	Catalog, Schema, Name string
 	Columns               []ColumnDefinition
@@ -59,14 +59,13 @@ type Created struct {
 	TableVersion int64
 }
 
-// txnRetention is how long tables of ours remember the keys of requests.
+// txnRetention is how long tables of this server hold the keys of requests.
 const (
 	propTxnRetention = "delta.setTransactionRetentionDuration"
 	txnRetention     = "interval 7 days"
 )
 
-// Create makes a table: its log first, then its registration. A failure takes
-// the log away again. Errors: catalog.FieldErrors, [MemberError],
+// Create makes a table: its log first, then its registration. A failure removes the log. Errors: catalog.FieldErrors, [MemberError],
 // delta.ErrTableExists, catalog.ErrExists, and those of the store.
 func (o Files) Create(ctx context.Context, n Definition) (Created, error) {
 	a, err := caller.From(ctx)
@@ -100,7 +99,7 @@ func (o Files) Create(ctx context.Context, n Definition) (Created, error) {
 	return o.create(ctx, a, config, n.Name, path, options)
 }
 
-// noSuchPlace is a part of a name that nothing has which the caller sees.
+// noSuchPlace is the error for a catalog or schema that the caller does not see.
 func noSuchPlace(field, message string) error {
 	return &fault.MemberError{Code: "not_found", Problems: catalog.FieldErrors{{Field: field, Message: message}}}
 }
@@ -125,8 +124,8 @@ func (o Files) create(
 	return Created{LocatedTable: catalog.LocatedTable{Table: t, StorageConfig: config}, TableVersion: snap.Version()}, nil
 }
 
-// register names a table whose log exists. A discovery can have found it in the
-// meantime, under the name that its folder gives.
+// register registers a table whose log exists. A discovery can have registered it meanwhile,
+// under the name of its folder.
 func (o Files) register(
 	ctx context.Context, a caller.Identity, config catalog.StorageConfig, name, path string, id catalog.DeltaID,
 ) (catalog.Table, error) {
@@ -147,8 +146,8 @@ func (o Files) register(
 	return renamed.Table, err
 }
 
-// free refuses a name or a folder that is taken, or a folder within a table or
-// around one: discovery and vacuum take a table's folder for its own.
+// free refuses a name or folder that is taken, and a folder inside another table's folder or
+// around one, because discovery and vacuum assume that all of a table's folder is its own.
 func (o Files) free(ctx context.Context, config catalog.StorageConfig, name, path string) error {
 	if err := (catalog.NewTable{Config: config.ID, DeltaID: "new", Path: path, Name: name}).Validate(); err != nil {
 		return err
@@ -175,8 +174,8 @@ func (o Files) free(ctx context.Context, config catalog.StorageConfig, name, pat
 	})
 }
 
-// layout turns the request into what the log says, and applies the
-// organisation's rules for new tables.
+// layout returns the metadata of the new table, and applies the organisation's rules for new
+// tables.
 func (o Files) layout(ctx context.Context, a caller.Identity, n Definition) (delta.CreateOptions, error) {
 	out := delta.CreateOptions{
 		PartitionColumns: n.PartitionBy, Properties: map[string]string{propTxnRetention: txnRetention},

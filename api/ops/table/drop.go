@@ -10,11 +10,10 @@ import (
 	"github.com/lakewarden/lakewarden/engine/maintenance"
 )
 
-// Drop takes a table out of the catalog. Its files stay, and discovery leaves it
-// alone until asked to bring it back. With purge the files go first, the log
-// before the data, so that no version names what is not there; a purge that
-// failed can be asked for again. It takes a caller who sees all of the table:
-// rows of others are not theirs to destroy.
+// Drop removes a table from the catalog. Its files stay, and discovery ignores it until it is
+// asked to include dropped tables. With purge the files are deleted first, the log before the
+// data, so that no version names a missing file; a failed purge can be repeated. A purge needs a
+// caller who sees all of the table, because it destroys all rows.
 func (o Files) Drop(ctx context.Context, path access.Path, purge bool) error {
 	if !purge {
 		return o.Tables.Drop(ctx, path)

@@ -12,8 +12,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine/delta"
 )
 
-// newTableError tells what package delta says against a table in the words of the
-// request.
+// newTableError translates an error of package delta into the fields of the request.
 func newTableError(err error) error {
 	var properties *delta.PropertyError
 	var schema *delta.SchemaError
@@ -44,7 +43,7 @@ func newTableField(e *delta.SchemaError) string {
 	return fmt.Sprintf("%s[%d]%s", list, e.Index, member)
 }
 
-// ownProperties refuses properties that other operations judge.
+// ownProperties refuses properties that other operations set.
 func ownProperties(properties map[string]string) error {
 	e := &fault.MemberError{Code: "invalid_field"}
 	for _, name := range slices.Sorted(maps.Keys(properties)) {

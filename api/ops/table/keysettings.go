@@ -16,15 +16,14 @@ import (
 	"github.com/lakewarden/lakewarden/engine/delta/action"
 )
 
-// ColumnSettings are what a caller wants of a column; nil keeps what is.
+// ColumnSettings are changes of a column's settings; nil leaves a setting unchanged.
 type ColumnSettings struct{ IsUnique, IsPrimaryKey, IsNullable *bool }
 
-// SetColumn changes the settings of a column, in one commit. A setting that is
-// taken away is accepted whatever the rows are; one that is made is refused when
-// rows stand against it. A new key, which what is left of one is too, is made by
-// callers who see all of the table. Errors: [RowsError], catalog.FieldErrors,
-// catalog.ErrDenied, those of opening a table and of commits. A look at very many
-// rows is an operation; with async it always is.
+// SetColumn changes the settings of a column, in one commit. Removing a setting is always
+// possible; making one is refused if existing rows violate it. Only callers who see all of the
+// table can make a new key, which the rest of a reduced key is too. Errors: [RowsError], catalog.FieldErrors,
+// catalog.ErrDenied, those of opening a table and of commits. A long
+// check continues as an operation; with async it always is one.
 func (o Rules) SetColumn(
 	ctx context.Context, path access.Path, column string, wanted ColumnSettings, async bool,
 ) (*catalog.Operation, error) {
@@ -73,7 +72,7 @@ func (o Rules) setColumn(ctx context.Context, path access.Path, column string, w
 	})
 }
 
-// keys are the keys after the change. The flag isUnique of a key column follows
+// keys returns the keys after the change. The flag isUnique of a key column follows
 // from the key, so it can be sent for one only together with a change of the key.
 func (s ColumnSettings) keys(schema delta.Struct, column string, keys constraint.Keys) (constraint.Keys, error) {
 	next := constraint.Keys{Primary: slices.Clone(keys.Primary), Unique: slices.Clone(keys.Unique)}
@@ -160,7 +159,7 @@ func (o Rules) replacePrimaryKey(ctx context.Context, path access.Path, columns 
 	})
 }
 
-// primaryKey spells the columns of a key as the schema does.
+// primaryKey returns a key with the names of columns as in the schema.
 func (r ruled) primaryKey(columns []string) (keys constraint.Keys, err error) {
 	for i, name := range columns {
 		field := fmt.Sprintf("columns[%d]", i)
@@ -179,8 +178,7 @@ func (r ruled) primaryKey(columns []string) (keys constraint.Keys, err error) {
 	return keys, nil
 }
 
-// question is one about all rows, with the field to name when they stand against
-// it.
+// question is a check of all rows, with the field to name if they violate it.
 type question struct {
 	field, what string
 	// key, or a column that is required, or a condition.
@@ -189,9 +187,9 @@ type question struct {
 	rule     *constraint.Rule
 }
 
-// newKeys asks about the keys that were not there before. A part of the former
-// primary key is asked about when smaller is set; otherwise it just binds the
-// rows to come, because taking a column out of the key is always accepted.
+// newKeys returns the checks of new keys. A part of the previous primary key is checked only if
+// smaller is true; otherwise it binds later rows, because removing a column from the key is
+// always possible.
 func (r ruled) newKeys(keys, next constraint.Keys, primary, unique string, smaller bool) []question {
 	var out []question
 	same := slices.Equal(slices.Sorted(slices.Values(keys.Primary)), slices.Sorted(slices.Values(next.Primary)))
@@ -208,14 +206,14 @@ func (r ruled) newKeys(keys, next constraint.Keys, primary, unique string, small
 	return out
 }
 
-// mayChoose reports whether the caller may have these keys: a key asks all rows
-// about values of a writer's choice, with each write after, so who does not see
-// all of them does not choose what is asked.
+// mayChoose reports whether the caller may make these keys. With each later write, a key
+// compares values of the writer's choice with all rows, so callers who do not see all rows make
+// no new keys.
 func (r ruled) mayChoose(keys, next constraint.Keys) bool {
 	return r.view.Whole() || len(r.newKeys(keys, next, "", "", true)) == 0
 }
 
-// judge asks all questions, and lists those that rows stand against.
+// judge runs all checks, and returns a [RowsError] with those that rows violate.
 func (o Rules) judge(ctx context.Context, r ruled, questions []question) error {
 	if len(questions) == 0 {
 		return nil
@@ -249,8 +247,7 @@ func (o Rules) judge(ctx context.Context, r ruled, questions []question) error {
 	return err
 }
 
-// rewrite is the alteration to other keys and what edit does; nil when nothing
-// changes.
+// rewrite returns the alteration to other keys and what edit does, or nil if nothing changes.
 func (r ruled) rewrite(keys constraint.Keys, edit func(*delta.Alteration) error) (*alteration, error) {
 	alter := r.snap.Alter()
 	if err := edit(alter); err != nil {
@@ -269,7 +266,7 @@ func (r ruled) rewrite(keys constraint.Keys, edit func(*delta.Alteration) error)
 	return r.outcome(alter)
 }
 
-// outcome is what an alteration comes to; nil when nothing changes.
+// outcome returns the alteration to commit, or nil if nothing changes.
 func (r ruled) outcome(alter *delta.Alteration) (*alteration, error) {
 	change, err := alter.Change()
 	if err != nil {

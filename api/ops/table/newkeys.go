@@ -8,9 +8,8 @@ import (
 	"github.com/lakewarden/lakewarden/engine/delta"
 )
 
-// markKeys writes the keys of a new table where its metadata keeps them. Whether a
-// key column is unique follows from the key: a request may say it, and not
-// otherwise.
+// markKeys writes the keys of a new table into its metadata. Whether a key column is unique
+// follows from the key, so a request may only repeat it.
 func markKeys(columns []ColumnDefinition, out *delta.CreateOptions) error {
 	var keys constraint.Keys
 	for _, c := range columns {

@@ -22,9 +22,9 @@ type RestorePoint struct {
 	Timestamp *time.Time
 }
 
-// Restore makes a table what it was: rows, columns and properties, in one commit.
-// Rows that came since are taken away. What is set of a table rather than of a
-// version stays as it is: the identity, policies, keys and constraints. The version may
+// Restore restores the rows, columns and properties of a version, in one commit. Later rows are
+// removed. The identity, policies, keys and constraints belong to the table, not to a version,
+// and stay as they are. The version may
 // belong to a table that this one replaced; the rules of that table do not come back
 // with it. The error is a [ColumnInUseError] if a policy would govern another column
 // than it does now, or one where it governs none, or if a key or constraint would lack
@@ -93,10 +93,9 @@ func (o Rules) Restore(ctx context.Context, path access.Path, to RestorePoint) (
 	return out, write.LeaseError(restoring, err)
 }
 
-// restoring keeps vacuums, on every replica, away from the files of a table that a
-// former version needs and the newest one does not: one that begins later deletes
-// nothing meanwhile, and beside one that has begun nothing is restored. Only then
-// is it any use to look whether the files are there.
+// restoring takes a lease that keeps vacuums, on every replica, from deleting files that a
+// historical version needs: a vacuum that begins later deletes nothing meanwhile, and during one
+// that has begun nothing is restored. Only then does a check for the files prove anything.
 func (o Rules) restoring(ctx context.Context, r ruled) (context.Context, func(), error) {
 	writing, done, err := o.Leases.Begin(ctx, r.table, catalog.WriteRestore)
 	if err != nil {

@@ -13,12 +13,11 @@ import (
 	"github.com/lakewarden/lakewarden/engine/delta/action"
 )
 
-// sameRules are the metadata of a former version with the keys and constraints of
-// now in place of those of then. Which of them stand in the log, and so in a
-// version, was for nobody to choose.
+// sameRules returns the metadata of a historical version with the current keys and constraints in
+// place of the historical ones.
 func (o Rules) sameRules(ctx context.Context, now, then ruled) (none action.Metadata, err error) {
 	keys, missing := now.keysAt(then.snap)
-	kept, err := o.keptWithout(ctx, now, then.snap)
+	kept, err := o.unusableAt(ctx, now, then.snap)
 	if err != nil {
 		return none, err
 	}
@@ -48,8 +47,8 @@ func (o Rules) sameRules(ctx context.Context, now, then ruled) (none action.Meta
 	return change.Metadata, err
 }
 
-// keysAt are the keys by the names that their columns have at another version, and
-// the keys of which it lacks a column.
+// keysAt returns the keys by the names of their columns at another version, and the keys of which
+// that version lacks a column.
 func (r ruled) keysAt(snap *delta.Snapshot) (out constraint.Keys, missing catalog.FieldErrors) {
 	names := map[string]string{}
 	for _, f := range snap.Schema().Fields {
@@ -72,9 +71,9 @@ func (r ruled) keysAt(snap *delta.Snapshot) (out constraint.Keys, missing catalo
 	return out, missing
 }
 
-// keptWithout are the constraints of the catalog that mean nothing at another
-// version: rows could not be written to it.
-func (o Rules) keptWithout(ctx context.Context, r ruled, snap *delta.Snapshot) (out catalog.FieldErrors, err error) {
+// unusableAt returns the constraints of the catalog that cannot be evaluated at another version:
+// rows could not be written to it.
+func (o Rules) unusableAt(ctx context.Context, r ruled, snap *delta.Snapshot) (out catalog.FieldErrors, err error) {
 	kept, err := o.Store.Constraints(ctx, r.actor.Org, r.table.DeltaID)
 	if err != nil {
 		return nil, err
@@ -93,9 +92,9 @@ func (o Rules) keptWithout(ctx context.Context, r ruled, snap *delta.Snapshot) (
 	return out, nil
 }
 
-// constraintsAt puts the constraints of the log into that of another version, and
-// asks about those that it did not have. One that cannot be judged is not put
-// upon rows that it was not made for.
+// constraintsAt puts the constraints of the log into the metadata of another version, and returns
+// checks for those that it did not have. A constraint that cannot be evaluated prevents the
+// restore.
 func (r ruled) constraintsAt(snap *delta.Snapshot, alter *delta.Alteration) (out []question, err error) {
 	now, then := r.snap.Constraints(), snap.Constraints()
 	for name := range then {

@@ -18,10 +18,10 @@ import (
 	"github.com/lakewarden/lakewarden/sessions"
 )
 
-// Rules sets what the rows of a table must satisfy: nullability, keys and
-// CHECK constraints. What is set is checked against all rows, whoever asks; a
-// caller who does not see all of them learns yes or no of NOT NULL and of the keys
-// that others made, makes no key, and proves no constraint.
+// Rules changes the columns of a table, and what its rows must satisfy: nullability, keys and
+// CHECK constraints. A new rule is checked against all rows, whoever asks. A caller who does
+// not see all rows learns only whether they satisfy NOT NULL and the keys that others made,
+// and can neither make a key nor have a constraint validated.
 type Rules struct {
 	Store  catalog.Store
 	Tables access.Tables
@@ -32,7 +32,7 @@ type Rules struct {
 	Revocations *revocation.Watcher
 	Leases      write.Leases
 	Operations  operation.Service
-	// task is set where an operation does the work.
+	// task is set if an operation does the work.
 	task *operation.Task
 }
 
@@ -66,15 +66,15 @@ func (o Rules) open(ctx context.Context, ref access.Ref) (ruled, error) {
 	return ruledBy(t), err
 }
 
-// alteration is what a change comes to at one version of the table.
+// alteration is a change of the table at one version.
 type alteration struct {
-	// change is the new metadata, unless txn carries all there is to commit.
+	// change is the new metadata, unless txn has everything to commit.
 	change delta.Change
 	txn    *delta.Txn
 	// operation and parameters describe it in the log.
 	operation  string
 	parameters map[string]string
-	// everyRow says that the change was judged by the table's rows.
+	// everyRow reports that the change was checked against all rows of the table.
 	everyRow bool
 	// after, if not nil, runs after the commit.
 	after func(ctx context.Context) error
@@ -82,17 +82,16 @@ type alteration struct {
 
 const alterAttempts = 10
 
-// alter changes the table's metadata in one commit. plan judges the change at the
-// newest version, and again at the next one when another commit came between; a
-// nil alteration changes nothing. Errors: those of plan, of opening a table and
+// alter changes the table's metadata in one commit. plan plans the change at the newest
+// version, and again after a lost race; a nil alteration changes nothing. Errors: those of plan, of opening a table and
 // of commits.
 func (o Rules) alter(ctx context.Context, path access.Path, plan func(context.Context, ruled) (*alteration, error)) error {
 	_, err := o.altered(ctx, path, plan)
 	return err
 }
 
-// altered is alter that returns the table at the version it made, or at the one
-// that plan left as it was. The view is the one before.
+// altered is alter that returns the table at the version that it made, or at the unchanged
+// one. The view is that before the change.
 func (o Rules) altered(ctx context.Context, path access.Path, plan func(context.Context, ruled) (*alteration, error)) (ruled, error) {
 	for attempt := 1; ; attempt++ {
 		r, err := o.find(ctx, path)
@@ -164,11 +163,11 @@ func (o Rules) answers(ctx context.Context, r ruled, questions func(context.Cont
 	return questions(ctx, scope, constraint.Relation{From: source.Relation()})
 }
 
-// RowsError says that rows of the table stand against a rule: 409.
+// RowsError: existing rows violate a rule: 409.
 type RowsError struct{ Problems catalog.FieldErrors }
 
 // Error implements error.
-func (e *RowsError) Error() string { return "rows stand against it: " + e.Problems.Error() }
+func (e *RowsError) Error() string { return "existing rows violate the rule: " + e.Problems.Error() }
 
 // ProblemCode names the line in the table of errors.
 func (e *RowsError) ProblemCode() string { return "constraint_violation" }
@@ -176,7 +175,7 @@ func (e *RowsError) ProblemCode() string { return "constraint_violation" }
 // Unwrap returns the fields.
 func (e *RowsError) Unwrap() error { return e.Problems }
 
-// against is a problem of one field. The count is for callers who see all rows.
+// against returns the problem of one field. The count is for callers who see all rows.
 func (r ruled) against(field string, count int64, what string) catalog.FieldError {
 	if r.view.Whole() {
 		return catalog.FieldError{Field: field, Message: strconv.FormatInt(count, 10) + " " + what}

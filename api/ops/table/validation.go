@@ -8,11 +8,11 @@ import (
 	"github.com/lakewarden/lakewarden/catalog"
 )
 
-// validated runs work that may look at all rows of a table. With async it is an
-// operation from its beginning, which waits for its turn as long as it takes and
-// says how many rules it has looked at. Otherwise the caller waits, and what takes
-// longer than patience goes on as an operation. The path is resolved first, so
-// that a caller who may not do it hears so at once.
+// validated runs work that may read all rows of a table. With async it is an operation from
+// its beginning, which waits for its turn and reports how many rules it has checked.
+// Otherwise the caller waits, and work that takes longer than patience continues as an
+// operation. The path is resolved first, so that a caller without the right to the work gets
+// the error at once.
 func validated[T any](
 	ctx context.Context, o Rules, path access.Path, async bool, work func(context.Context, Rules) (T, error), result func(T) any,
 ) (none T, _ *catalog.Operation, err error) {
@@ -32,11 +32,10 @@ func validated[T any](
 		}, result)
 }
 
-// nothing is the result of work that answers with an empty object.
+// nothing is the result of work without an answer.
 func nothing(struct{}) any { return struct{}{} }
 
-// looked tells an operation that it has looked at n of all rules; callers who do
-// not see the whole table hear nothing.
+// looked reports the progress of an operation, to callers who see the whole table.
 func (o Rules) looked(r ruled, n, all int) {
 	if o.task != nil && r.view.Whole() {
 		o.task.Progress(catalog.Progress{Done: int64(n), Total: int64(all), Unit: "rules"})

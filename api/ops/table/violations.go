@@ -18,14 +18,13 @@ type RuleState struct {
 	Name    string
 	Columns []string
 	Holds   bool
-	// Violations counts rows, of keys the combinations that stand more than once;
-	// nil for callers who do not see all of the table.
+	// Violations counts rows, or for keys the combinations that more than one row has; nil
+	// for callers who do not see all of the table.
 	Violations *int64
 }
 
-// Violations looks at all rows. To a caller who does not see all of the table it
-// tells of keys and NOT NULL, yes or no, and nothing of conditions: they can be
-// of the caller's own choice. Errors: those of opening a table and of sessions.
+// Violations checks all rows. A caller who does not see all of the table learns only whether
+// keys and NOT NULL hold, and nothing about conditions, which the caller may have chosen. Errors: those of opening a table and of sessions.
 func (o Rules) Violations(ctx context.Context, path access.Path) ([]RuleState, error) {
 	r, err := o.find(ctx, path)
 	if err != nil {

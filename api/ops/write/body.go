@@ -45,17 +45,17 @@ type Body struct {
 	Interrupt func()
 }
 
-// staged are rows of a request in the scratch directory of a write.
+// staged holds rows of a request in the scratch directory of a write.
 type staged struct {
 	dml.Rows
 	// firsts are the first rows of the shapes, -1 where all rows have one.
 	firsts []int64
-	// members are what a JSON body holds beside the rows.
+	// members are the members of a JSON body other than the rows.
 	members map[string]json.RawMessage
 }
 
-// stage reads the rows of a request. Columns that are hidden from the caller are
-// none of the table; masked ones have their own type.
+// stage reads the rows of a request. Hidden columns count as missing; masked columns have
+// their own type.
 func (w *writing) stage(ctx context.Context, body Body) (staged, error) {
 	if csv := body.CSV; body.Format == staging.CSV && csv != (csvbody.Dialect{Comma: ',', Quote: '"'}) {
 		memo.Digest(w.asked).Text("csv", string([]byte{csv.Comma, csv.Quote}), csv.Null, strconv.FormatBool(csv.NoHeader))
@@ -81,7 +81,7 @@ func (w *writing) stage(ctx context.Context, body Body) (staged, error) {
 		Rows: dml.Rows{File: taken.File, Columns: columns, Count: taken.Rows, ShapeColumn: shape, Shapes: taken.Shapes}}, nil
 }
 
-// stageParquet has an engine that sees nothing else read the file.
+// stageParquet has an engine read the file that can read nothing else.
 func (w *writing) stageParquet(ctx context.Context, body io.Reader, columns []engine.Column, limits staging.Limits) (staged, error) {
 	spooled, err := parquetbody.Spool(ctx, body, w.scratch, limits)
 	if err != nil {
@@ -122,7 +122,7 @@ func (w *writing) stageParquet(ctx context.Context, body io.Reader, columns []en
 		}
 	}
 	layout := engine.ScratchLayout()
-	layout.Ordered = !serial // a row is told by its place, which one thread keeps by itself
+	layout.Ordered = !serial // rows are identified by their order, which one thread preserves anyway
 	files, err := options.Session.Write(ctx, engine.WriteStatement{
 		Statement: engine.Statement{SQL: query.Select, Lease: options.Lease}, Dir: "body", Layout: layout,
 	})
@@ -153,7 +153,7 @@ func (w *writing) checkParquet(ctx context.Context, options dml.Options, query *
 	return problems
 }
 
-// answers reads columns and, where they are BIGINT, the rows of a statement.
+// answers returns the columns of a statement and, if they are BIGINT, its rows.
 func (w *writing) answers(ctx context.Context, options dml.Options, sql string) (columns []engine.Column, rows [][]int64, err error) {
 	result, err := options.Session.Query(ctx, engine.Statement{SQL: sql, Lease: options.Lease})
 	if err != nil {
@@ -171,7 +171,7 @@ func (w *writing) answers(ctx context.Context, options dml.Options, sql string) 
 	return result.Columns(), rows, err
 }
 
-// unreadable tells a file that the engine cannot read from an engine that failed.
+// unreadable returns an staging.SyntaxError if the file, not the engine, is at fault.
 func unreadable(err error) error {
 	var e *engine.Error
 	if errors.As(err, &e) && (e.Kind == engine.KindIO || e.Kind == engine.KindRuntime || e.Kind == engine.KindBind ||

@@ -15,14 +15,12 @@ import (
 	"github.com/lakewarden/lakewarden/engine/dml"
 )
 
-// Delete removes the rows that the caller sees and that fulfil a condition, which
-// is SQL of the caller. Errors: those of a statement, and those of [Writes.Insert].
+// Delete removes the visible rows that fulfil a condition, which is SQL of the caller. Errors: those of a statement, and those of [Writes.Insert].
 func (o Service) Delete(ctx context.Context, path access.Path, where string, options Options) (Result, error) {
 	return o.change(ctx, path, "rows.delete", auth.ScopeRowsDelete, where, nil, options, dml.Delete)
 }
 
-// Update gives columns new values, in the rows that the caller sees and that fulfil
-// a condition. set holds SQL expressions over the old values by column.
+// Update gives columns new values in the visible rows that fulfil a condition. set holds SQL expressions over the old values by column.
 func (o Service) Update(ctx context.Context, path access.Path, where string, set map[string]string, options Options) (Result, error) {
 	if len(set) == 0 {
 		return Result{}, fault.Invalid("set", "must name a column")

@@ -25,20 +25,20 @@ import (
 // ErrKeyReused: an idempotency key came with another request before: 422.
 var ErrKeyReused = fault.New("idempotency_key_reused", "idempotency key reused")
 
-// writeKeysKept is how long replies are kept, and how long tables of ours remember
-// the transactions.
+// writeKeysKept is how long replies are stored, and how long tables that this server creates
+// hold the transactions.
 const writeKeysKept = 7 * 24 * time.Hour
 
 // clocksApart bounds how far the clocks of a catalog and of commits may differ.
 const clocksApart = time.Hour
 
-// SweepKeys forgets the keys of old requests.
+// SweepKeys deletes the keys of old requests.
 func (o Service) SweepKeys(ctx context.Context) error {
 	_, err := o.Store.ForgetWriteKeys(authz.System(ctx, "idempotency keys"), time.Now().Add(-writeKeysKept))
 	return err
 }
 
-// asked gathers what a request asks for.
+// asked is a digest of a request.
 type asked struct{ hash.Hash }
 
 func newAsked(words ...string) asked {
@@ -47,19 +47,19 @@ func newAsked(words ...string) asked {
 	return a
 }
 
-// body passes a body on and makes it part of what is asked for.
+// body returns r as a reader that adds what it reads to the digest.
 func (a asked) body(r io.Reader) io.Reader { return io.TeeReader(r, a.Hash) }
 
-// key is the hash under which the catalog and the table know the key of a request.
+// key returns the name of the request's key in the catalog and in the table.
 func (w *writing) key() string {
 	k := memo.NewDigest()
 	k.Text("write", string(w.actor.Org), string(w.actor.User), w.options.Key)
 	return hex.EncodeToString(k.Sum(nil)[:20])
 }
 
-// claim settles whether a request with an idempotency key has been done before.
-// Then it returns what it came to. Otherwise the key is claimed, and the commit
-// will say so: of two requests with one key only one is committed.
+// claim returns the result of an earlier request with the same idempotency key, if there is
+// one. Otherwise it claims the key, and the commit will name it: of two requests with one key
+// only one is committed.
 func (w *writing) claim(ctx context.Context, a asked) (*Result, error) {
 	if w.options.Key == "" || w.options.DryRun {
 		return nil, nil
@@ -80,10 +80,10 @@ func (w *writing) claim(ctx context.Context, a asked) (*Result, error) {
 	return w.earlier(ctx, kept.ClaimedAt)
 }
 
-// earlier finds the commit of a request whose reply was never kept: the server
-// ended in between. A table may forget transactions sooner than the catalog forgets
-// keys, by a setting of its own; then its history is asked back to the moment in
-// which the key came first. Where that is gone too nobody knows.
+// earlier finds the commit of a request whose reply was never stored, because the server ended
+// in between. A table can have a setting by which it drops transactions sooner than the catalog
+// drops keys; then its history is read back to the time of the claim. If that part of the
+// history is gone too, the outcome is unknown.
 func (w *writing) earlier(ctx context.Context, claimed time.Time) (*Result, error) {
 	version, done := w.table.Snapshot().SetTransaction(w.application.ID)
 	switch {
@@ -115,10 +115,10 @@ func (w *writing) earlier(ctx context.Context, claimed time.Time) (*Result, erro
 	if !done {
 		return nil, fmt.Errorf("idempotency key of %s: the history is gone: %w", claimed.Format(time.RFC3339), delta.ErrCommitUnknown)
 	}
-	return nil, delta.ErrConcurrentTransaction // the work is done; its numbers are gone with the log
+	return nil, delta.ErrConcurrentTransaction // the work is done, but its numbers are gone with the log
 }
 
-// writtenBy reads what a commit of ours did.
+// writtenBy returns what a commit of this server did.
 func writtenBy(e delta.HistoryEntry) Result {
 	number := func(names ...string) (n int64) {
 		for _, name := range names {
@@ -136,7 +136,7 @@ func writtenBy(e delta.HistoryEntry) Result {
 	return out
 }
 
-// settle keeps the reply of a request with a key.
+// settle stores the reply of a request with a key.
 func (w *writing) settle(ctx context.Context, out Result) error {
 	if w.application == nil || w.options.DryRun {
 		return nil

@@ -13,13 +13,13 @@ import (
 	"github.com/lakewarden/lakewarden/engine/objstore"
 )
 
-// Imported describes a table that is to be made from the rows of a query.
+// Imported describes a table that is made from the rows of a query.
 type Imported struct {
 	// Schema are the table's columns; the rows have columns of these names.
 	Schema      delta.Struct
 	PartitionBy []string
 	Description string
-	// Rows is a SELECT of ours, whose values are cast to the types of the schema.
+	// Rows is a generated SELECT, whose values are cast to the types of the schema.
 	Rows engine.Statement
 	// Bucket is the table's folder.
 	Bucket objstore.Bucket
@@ -42,7 +42,7 @@ func Import(ctx context.Context, eng engine.Engine, roots []string, t Imported, 
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = session.Close() }() // what it leaves in the scratch directory is the caller's
+	defer func() { _ = session.Close() }() // the caller removes the scratch directory
 	writer, ok := session.(engine.Writer)
 	if !ok {
 		return nil, fmt.Errorf("%w: the engine does not write", errors.ErrUnsupported)
@@ -73,8 +73,7 @@ func addFiles(ctx context.Context, snap *delta.Snapshot, adds []delta.AddFile) (
 	return txn.Commit(ctx)
 }
 
-// importSQL casts every column to the table's type, so that the files hold what
-// the schema says.
+// importSQL casts every column to the type that the table's schema has.
 func importSQL(schema delta.Struct, rows string) string {
 	items := make([]string, len(schema.Fields))
 	for i, f := range schema.Fields {

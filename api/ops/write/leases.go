@@ -13,13 +13,12 @@ import (
 	"github.com/lakewarden/lakewarden/catalog/authz"
 )
 
-// ErrLeaseLost: a write could not give signs of life for so long that a
-// vacuum may have taken its files for rubbish. It is the cause of the context of
-// such a write, which must not commit any more. Retry: 503.
+// ErrLeaseLost: a write could not renew its lease for so long that a vacuum may have deleted
+// its files. It is the cause of the write's context; the write must not commit. Retry: 503.
 var ErrLeaseLost = fault.New("unavailable", "write lease lost")
 
-// Bounds of write leases. A write whose last sign of life is older than
-// leaseLost stands in no vacuum's way; it gives up itself long before.
+// Bounds of write leases. A vacuum ignores a lease that was not renewed for leaseLost; the
+// write itself gives up long before.
 const (
 	leaseBeat  = 10 * time.Second
 	leaseGrace = time.Minute
@@ -31,8 +30,8 @@ const (
 type Leases struct {
 	Store  catalog.WriteLeases
 	Logger *slog.Logger
-	// Holder is a name that no two processes have at once: when this one has it, all
-	// that had it before are gone. Empty where nobody can tell.
+	// Holder is a name that no two processes have at once: when this process has it, all
+	// processes that had it have ended. It is empty if there is no such name.
 	Holder string
 	// Beat and Grace are for tests; zero means the usual.
 	Beat, Grace time.Duration
@@ -47,13 +46,13 @@ func (l Leases) Begin(
 	ctx context.Context, table catalog.LocatedTable, kind catalog.WriteKind,
 ) (writing context.Context, done func(), err error) {
 	l.Beat, l.Grace = cmp.Or(l.Beat, leaseBeat), cmp.Or(l.Grace, leaseGrace)
-	// What the lease needs of the catalog it needs also after a cancellation.
+	// The lease needs the catalog also after a cancellation.
 	system := authz.System(context.WithoutCancel(ctx), "write lease")
 	begun := time.Now()
 	write := catalog.NewWrite{Org: table.Org, Table: table.DeltaID, Kind: kind}
 	if table.StorageConfig.Kind == catalog.KindLocal {
-		// A store may still do what a process has asked for that is gone; a file
-		// system does nothing more.
+		// A remote store may still execute requests of an ended process; a file system does
+		// not.
 		write.Holder = l.Holder
 	}
 	id, err := l.Store.BeginWrite(authz.System(ctx, "write lease"), write)
@@ -71,12 +70,12 @@ func (l Leases) Begin(
 		ending, release := context.WithTimeout(system, l.Beat)
 		defer release()
 		if err := l.Store.EndWrite(ending, id); err != nil {
-			l.Logger.Warn("write lease not ended", "error", err) // it ends by itself
+			l.Logger.Warn("write lease not ended", "error", err) // it expires
 		}
 	}), nil
 }
 
-// renew gives signs of life until ctx ends, or withdraws the write.
+// renew renews the lease until ctx ends, or withdraws the write.
 func (l Leases) renew(ctx context.Context, id catalog.WriteLeaseID, alive time.Time, withdraw context.CancelCauseFunc) {
 	ticker := time.NewTicker(l.Beat)
 	defer ticker.Stop()
@@ -100,7 +99,8 @@ func (l Leases) renew(ctx context.Context, id catalog.WriteLeaseID, alive time.T
 	}
 }
 
-// LeaseError tells the end of a lease from other errors of a write under it.
+// LeaseError returns [ErrLeaseLost] if an error of a write follows from the loss of its
+// lease, and err otherwise.
 func LeaseError(writing context.Context, err error) error {
 	if err != nil && errors.Is(context.Cause(writing), ErrLeaseLost) {
 		return ErrLeaseLost
@@ -113,8 +113,8 @@ func (l Leases) Vacuums(ctx context.Context, org catalog.OrgID, table catalog.De
 	return l.Store.VacuumUnderWay(authz.System(ctx, "write lease"), org, table, time.Now().Add(-leaseLost))
 }
 
-// Oldest is from when on files of a table are protected by writes that are under
-// way, or the zero time.
+// Oldest returns the time from which on files of a table are protected by running writes, or
+// the zero time.
 func (l Leases) Oldest(ctx context.Context, org catalog.OrgID, table catalog.DeltaID) (time.Time, error) {
 	return l.Store.OldestWrite(authz.System(ctx, "write lease"), org, table, time.Now().Add(-leaseLost))
 }
@@ -128,7 +128,7 @@ func (l Leases) EndFormer(ctx context.Context) (int64, error) {
 	return l.Store.EndWritesOf(authz.System(ctx, "write lease"), l.Holder)
 }
 
-// Sweep forgets the leases of writes that ended with their replica.
+// Sweep deletes the leases of writes that ended with their replica.
 func (l Leases) Sweep(ctx context.Context) error {
 	_, err := l.Store.ForgetWrites(authz.System(ctx, "write lease"), time.Now().Add(-leaseLost))
 	return err

@@ -9,9 +9,9 @@ import (
 	"github.com/lakewarden/lakewarden/engine/dml"
 )
 
-// Metrics counts what writes come to, by what their callers learn anyway:
-// who reads figures needs no credential, so none depends on hidden rows beyond
-// that. How many files a check of keys reads does.
+// Metrics counts the outcomes of writes as their callers learn them. Reading metrics needs no
+// credential, so no metric depends on hidden rows otherwise. The number of files that a check
+// of keys reads does, so it is not a metric.
 type Metrics struct {
 	commits *prometheus.CounterVec
 	denials *prometheus.CounterVec
@@ -32,8 +32,7 @@ func NewMetrics(registerer prometheus.Registerer) *Metrics {
 	return m
 }
 
-// ended counts a write. Rows that may not be written are the caller's matter, and
-// no failure.
+// ended counts a write. Rows that the caller may not write are no failure of the server.
 func (m *Metrics) ended(op string, err error) {
 	var rows *dml.RowsError
 	outcome := "failed"

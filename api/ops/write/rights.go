@@ -31,8 +31,8 @@ func (r unlessEnded) Read(p []byte) (int, error) {
 	return r.Reader.Read(p)
 }
 
-// publish makes one attempt to commit, unless the write was ended before. An attempt
-// that has begun is not ended. After a failed attempt the write is judged again.
+// publish makes one attempt to commit, unless the write was ended before. An attempt that has
+// begun is not ended. After a failed attempt the write is judged again.
 func (w *writing) publish(ctx context.Context, commit func() (*delta.Snapshot, error)) (*delta.Snapshot, error) {
 	if err := w.work.Hold(ctx); err != nil {
 		return nil, err

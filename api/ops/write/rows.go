@@ -40,8 +40,8 @@ func (o Service) Insert(ctx context.Context, path access.Path, body Body, option
 		})
 }
 
-// writable refuses rows that name columns which the caller does not see as they
-// are at this moment: the body may have been read before a policy came.
+// writable refuses rows that name columns which are now hidden from the caller or masked: the
+// body may have been read before a policy was made.
 func (w *writing) writable(rows staged) error {
 	for _, shape := range rows.Shapes {
 		for _, name := range shape {
@@ -73,7 +73,7 @@ func unknownMember(members map[string]json.RawMessage) error {
 	return nil
 }
 
-// MergeInput is a merge. Where the body is JSON its members take precedence.
+// MergeInput is a merge. Members of a JSON body take precedence.
 type MergeInput struct {
 	Body
 	// On are column names; empty means the primary key.
@@ -115,7 +115,7 @@ func (o Service) Merge(ctx context.Context, path access.Path, in MergeInput, opt
 		})
 }
 
-// take reads the members that stand beside the rows.
+// take reads the members of the body in addition to the rows.
 func (in *MergeInput) take(members map[string]json.RawMessage) error {
 	for _, name := range slices.Sorted(maps.Keys(members)) {
 		var err error
@@ -157,7 +157,7 @@ func chosen(raw json.RawMessage, to *string) error {
 // maxMergeColumns bounds the columns that a merge is on.
 const maxMergeColumns = 100
 
-// actions are what the merge does.
+// actions returns what the merge does.
 func (in MergeInput) actions() (matched dml.Matched, insert bool, err error) {
 	switch in.WhenMatched {
 	case "", "update":
@@ -246,8 +246,8 @@ func (w *writing) merge(in MergeInput, rows staged) (dml.MergeRows, error) {
 	return out, rows.mustName(out.On, "is required: the merge is on it")
 }
 
-// mustName refuses rows that do not name columns, and tells the first row of each set
-// of columns that lacks one.
+// mustName refuses rows that do not name columns. The error has the first row of each set of
+// columns that lacks one.
 func (s staged) mustName(columns []string, message string) error {
 	var missing catalog.FieldErrors
 	for i, shape := range s.Shapes {

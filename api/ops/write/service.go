@@ -43,9 +43,9 @@ type Service struct {
 	Leases      Leases
 	Metrics     *Metrics
 	Logger      *slog.Logger
-	// Scratch is the directory for files that are on their way.
+	// Scratch is the directory of files before they are uploaded.
 	Scratch string
-	// StagedBytes bounds the rows of one request as they are kept on the way.
+	// StagedBytes bounds the size of the staged rows of one request.
 	StagedBytes int64
 	// BodyRows bounds the number of rows in one request; 0 means the limit of files.
 	BodyRows int64
@@ -55,20 +55,20 @@ type Service struct {
 
 // Result is what a write did.
 type Result struct {
-	// Version is the one that holds the change; without one, that which was read.
+	// Version is the version that the write made; if it changed nothing, the one it read.
 	Version                    int64
 	Inserted, Updated, Deleted int64
 }
 
-// Options are what every write takes.
+// Options are the options of every write.
 type Options struct {
-	// DryRun judges everything and changes nothing.
+	// DryRun checks everything and changes nothing.
 	DryRun bool
 	// Key is the idempotency key; empty means none.
 	Key string
 }
 
-// replans is how often a change that lost a race is planned again.
+// replans bounds how often a change that lost a race is planned again.
 const replans = 10
 
 // writing is one write in progress. It belongs to one goroutine.
@@ -77,10 +77,10 @@ type writing struct {
 	actor   caller.Identity
 	located catalog.LocatedTable
 	options Options
-	// action names the write in figures and in the audit log.
+	// action names the write in metrics and in the audit log.
 	action  string
 	scratch string
-	// asked is what the request asks for, complete when its body was read.
+	// asked is a digest of the request, complete when its body was read.
 	asked       asked
 	application *dml.Application
 	id          string
@@ -98,8 +98,8 @@ type writing struct {
 
 // run resolves a table for a caller who holds a scope where the table is, and
 // makes plans until one is committed. prepare runs once, on the first version;
-// plan runs on the newest one, again after each lost race. words are what the
-// request asks for beside its body.
+// plan runs on the newest one, again after each lost race. words are the parts of the
+// request in addition to its body.
 func (o Service) run(ctx context.Context, path access.Path, action string, scopes []auth.Scope, words []string, options Options,
 	prepare func(context.Context, *writing) error, plan func(context.Context, *writing) (dml.Result, error),
 ) (out Result, err error) {
@@ -130,7 +130,7 @@ func (o Service) run(ctx context.Context, path access.Path, action string, scope
 	if w.scratch, err = os.MkdirTemp(o.Scratch, "write-"); err != nil {
 		return Result{}, err
 	}
-	defer func() { _ = os.RemoveAll(w.scratch) }() // the next start sweeps the rest
+	defer func() { _ = os.RemoveAll(w.scratch) }() // the next start removes the rest
 	begun := time.Now()
 	if out, err = w.committed(ctx, prepare, plan); err != nil {
 		err = revocation.EndedBy(ctx, err)
@@ -150,7 +150,7 @@ func (w *writing) committed(
 	if err := w.open(ctx); err != nil {
 		return Result{}, err
 	}
-	// A vacuum leaves the files of this write alone until it has ended.
+	// A vacuum deletes no files of this write until the lease ends.
 	ctx, done, err := w.Leases.Begin(ctx, w.located, catalog.WriteRows)
 	if err != nil {
 		return Result{}, err
@@ -179,8 +179,8 @@ func (w *writing) committed(
 		if again := w.open(ctx); again != nil {
 			return Result{}, again
 		}
-		// Another request with the key can have been quicker, whichever race was lost:
-		// planned on top of it, this one would be done twice.
+		// Another request with the key can have been faster. This one must not be planned on
+		// top of it, or it would be done twice.
 		if w.application != nil {
 			earlier, again := w.earlier(ctx, time.Time{})
 			if again != nil || earlier != nil {
@@ -188,7 +188,7 @@ func (w *writing) committed(
 			}
 		}
 		if w.table.Snapshot().Metadata().SchemaString != schema {
-			return Result{}, err // the rows were read as those of another schema
+			return Result{}, err // the rows were staged under another schema
 		}
 	}
 }
@@ -200,7 +200,7 @@ func orNothing(w *Result) Result {
 	return *w
 }
 
-// withCause prefers why a context ended.
+// withCause adds the cause of a context that has ended.
 func withCause(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil && errors.Is(err, ctx.Err()) {
 		return errors.Join(cause, err)
@@ -237,7 +237,8 @@ func (w *writing) open(ctx context.Context) (err error) {
 		return err
 	}
 	w.target = dml.Table{
-		Snapshot: snap, Source: w.table.Source(), Columns: w.table.AllColumns(), Rules: set, Filter: filter.Predicate, Hidden: filter.HiddenColumns,
+		Snapshot: snap, Source: w.table.Source(), Columns: w.table.AllColumns(), Rules: set,
+		Filter: filter.Predicate, Hidden: filter.HiddenColumns,
 		Masked: slices.Sorted(maps.Keys(filter.Masks)), Restricted: w.table.Filtered(),
 		KeepOrder: w.table.HidesRows(),
 	}
@@ -273,7 +274,7 @@ func (w *writing) sessionFor(ctx context.Context, key sessions.Key) (*sessions.H
 // takes as long as some writes to free its memory, and the lease stays until then.
 func releaseAsync(held *sessions.Held) { go held.Release() }
 
-// record writes who changed what, without values.
+// record writes an audit entry, without values.
 func (w *writing) record(action string, out Result, elapsed time.Duration, err error) {
 	outcome := catalog.OutcomeAllow
 	var denied *dml.RowsError
