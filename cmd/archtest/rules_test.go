@@ -37,8 +37,9 @@ var allowed = map[string][]string{
 	"engine/sqlguard/leakproof": {"engine", "engine/sqltree", "engine/sqlguard/constant"},
 	"engine/sqlguard/explain":   {"engine", "engine/sqltree", "engine/sqlguard/sqltext", "engine/sqlguard/functions", "engine/sqlguard/printer", "engine/sqlguard/refusal"},
 	// engine/delta: rules stand in the schema and the properties of a table.
-	"engine/constraint": {"engine", "engine/sqltree", "engine/delta"},
-	"engine/ingest":     {"engine", "engine/ingest/..."}, "engine/llm": {"engine"},
+	"engine/constraint":            {"engine", "engine/constraint/sparktoken", "engine/sqltree", "engine/delta"},
+	"engine/constraint/sparktoken": {},
+	"engine/ingest":                {"engine", "engine/ingest/..."}, "engine/llm": {"engine"},
 	"engine/ingest/staging":     {"engine"},
 	"engine/ingest/jsonbody":    {"engine/ingest/staging"},
 	"engine/ingest/csvbody":     {"engine/ingest/jsonbody", "engine/ingest/staging"},
@@ -211,16 +212,11 @@ var largePackages = map[string]struct {
 }{
 	"engine/delta": {9800, 64, "one idea: the snapshot, the transaction and the rules between them"},
 
-	"api/v1":            {3700, 36, toSplit},
-	"engine/constraint": {3600, 22, toSplit},
-	"engine/worker":     {3700, 27, toSplit},
+	"api/v1": {3700, 36, toSplit},
 }
 
 // largeFiles are the files beyond maxFileLines, with their ceilings.
-var largeFiles = map[string]int{
-	"engine/constraint/fromspark.go": 484,
-	"engine/duckdb/scan/parts.go":    420,
-}
+var largeFiles = map[string]int{}
 
 // longLineCeilings bounds the lines beyond maxLine below a folder.
 var longLineCeilings = map[string]int{

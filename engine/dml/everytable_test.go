@@ -17,6 +17,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/delta"
 	"github.com/lakewarden/lakewarden/engine/dml"
+	"github.com/lakewarden/lakewarden/engine/oracletest"
 )
 
 // changes returns the differences between two states of the model in the form of
@@ -44,7 +45,7 @@ func changes(before, after map[int64]item) []string {
 // engine, by both ways of reading, and delta-rs return the model's rows, the change
 // data feed holds exactly the differences, and delta-rs can continue to write.
 func TestEveryTableIsWritten(t *testing.T) {
-	eng, rs := newTestEngine(t), startDeltaRS(t)
+	eng, rs := newTestEngine(t), oracletest.StartProcess(t, deltaRSScript)
 	base := t.TempDir()
 	scratch := func() string {
 		dir := base + "/" + uuid.NewString()
@@ -78,7 +79,7 @@ func TestEveryTableIsWritten(t *testing.T) {
 }
 
 // step runs one random write and checks the table.
-func (o *modelTable) step(roll drawFunc, rs *deltaRS, next *int) {
+func (o *modelTable) step(roll drawFunc, rs *oracletest.Process, next *int) {
 	before, version := maps.Clone(o.rows), o.load().Version()
 	ids := slices.Sorted(maps.Keys(o.rows))
 	switch op := []string{"insert", "merge", "merge delete", "update", "update", "delete", "delete"}[roll(7)]; op {
@@ -134,7 +135,7 @@ func (o *modelTable) step(roll drawFunc, rs *deltaRS, next *int) {
 	if roll(6) == 0 && o.mapping == "" && !o.keyed && !o.nested && !o.tracked {
 		*next++
 		i := item{ID: int64(1000 + *next), V: ptr("rs"), P: ptr("a")}
-		_, failed := ask[int](o.t, rs, map[string]any{"do": "append", "path": o.dir, "id": i.ID, "v": "rs", "p": "a"})
+		_, failed := oracletest.Ask[int](o.t, rs, map[string]any{"do": "append", "path": o.dir, "id": i.ID, "v": "rs", "p": "a"})
 		require.Empty(o.t, failed)
 		o.rows[i.ID] = i
 		require.Equal(o.t, o.wantRows(), o.read(true))
@@ -142,13 +143,13 @@ func (o *modelTable) step(roll drawFunc, rs *deltaRS, next *int) {
 }
 
 // check compares what each reader returns with the model.
-func (o *modelTable) check(t require.TestingT, rs *deltaRS, before map[int64]item, version int64) {
+func (o *modelTable) check(t require.TestingT, rs *oracletest.Process, before map[int64]item, version int64) {
 	want := o.wantRows()
 	require.Equal(t, want, o.read(true), "by list")
 	if o.mapping == "" || !o.partitioned {
 		require.Equal(t, want, o.read(false), "through the log")
 	}
-	got, failed := ask[[]string](t, rs, map[string]any{"do": "rows", "path": o.dir})
+	got, failed := oracletest.Ask[[]string](t, rs, map[string]any{"do": "rows", "path": o.dir})
 	require.Empty(t, failed)
 	require.Equal(t, want, got, "delta-rs")
 	if o.tracked {
@@ -158,7 +159,7 @@ func (o *modelTable) check(t require.TestingT, rs *deltaRS, before map[int64]ite
 		return
 	}
 	if o.mapping == "" {
-		got, failed = ask[[]string](t, rs, map[string]any{"do": "feed", "path": o.dir, "version": version + 1})
+		got, failed = oracletest.Ask[[]string](t, rs, map[string]any{"do": "feed", "path": o.dir, "version": version + 1})
 		require.Empty(t, failed)
 		require.Equal(t, changes(before, o.rows), got, "feed")
 	} else if got, told := o.readFeed(version + 1); told { // delta-rs refuses

@@ -62,7 +62,8 @@ func drawRow(t *rapid.T, named []string) mergeRow {
 
 // mergeModel returns the rows of a table after a merge, by the documentation of
 // merges.
-func mergeModel(table, request []mergeRow, on []string, matched dml.Matched, insert bool) (out []mergeRow, inserted, updated, deleted int64) {
+func mergeModel(table, request []mergeRow, on []string, matched dml.Matched,
+	insert bool) (out []mergeRow, inserted, updated, deleted int64) {
 	met := make([]bool, len(request))
 	for _, row := range table {
 		at := slices.IndexFunc(request, func(r mergeRow) bool { return row.matches(r, on) })

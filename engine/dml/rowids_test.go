@@ -11,6 +11,7 @@ import (
 
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/delta"
+	"github.com/lakewarden/lakewarden/engine/oracletest"
 	"github.com/lakewarden/lakewarden/engine/pruning"
 )
 
@@ -62,8 +63,8 @@ type trackedRows struct {
 
 // checkIDs checks that rows which existed before the last write kept their ids, and
 // that unchanged rows kept their commit versions.
-func (o *modelTable) checkIDs(t require.TestingT, rs *deltaRS, before map[int64]item) {
-	now, failed := ask[trackedRows](t, rs, map[string]any{"do": "identities", "path": o.dir})
+func (o *modelTable) checkIDs(t require.TestingT, rs *oracletest.Process, before map[int64]item) {
+	now, failed := oracletest.Ask[trackedRows](t, rs, map[string]any{"do": "identities", "path": o.dir})
 	require.Empty(t, failed)
 	was, version := map[int64][3]int64{}, o.load().Version()
 	for _, row := range o.lastIDs.Rows {
@@ -109,10 +110,10 @@ func TestRowsWithoutColumnsForTheirIDsStay(t *testing.T) {
 // TestIDsOfRowsAreNoColumns checks that readers of the table do not see the ids
 // stored in its files.
 func TestIDsOfRowsAreNoColumns(t *testing.T) {
-	rs := startDeltaRS(t)
+	rs := oracletest.StartProcess(t, deltaRSScript)
 	o := newModelTable(t, newTestEngine(t), tableKind{tracked: true}, t.TempDir)
 	ids := func() trackedRows {
-		got, failed := ask[trackedRows](t, rs, map[string]any{"do": "identities", "path": o.dir})
+		got, failed := oracletest.Ask[trackedRows](t, rs, map[string]any{"do": "identities", "path": o.dir})
 		require.Empty(t, failed)
 		slices.SortFunc(got.Rows, func(a, b [3]int64) int { return int(a[0] - b[0]) })
 		return got

@@ -7,7 +7,7 @@ import (
 
 var (
 	// ErrRetention: a vacuum was asked for a retention shorter than the table's,
-	// without Insist. 422 with field retention_hours.
+	// without AllowShortRetention. 422 with field retention_hours.
 	ErrRetention = errors.New("retention is shorter than the table's")
 	// ErrZOrder: see [ZOrderError]. 422 with field zorder_by.
 	ErrZOrder = errors.New("column cannot be z-ordered")

@@ -1,12 +1,6 @@
 package maintenance_test
 
 import (
-	"bufio"
-	"context"
-	"encoding/json"
-	"io"
-	"os"
-	"os/exec"
 	"slices"
 	"testing"
 
@@ -25,13 +19,8 @@ var twoColumns = delta.Struct{Fields: []delta.Field{
 	{Name: "p", Type: delta.String, Nullable: true},
 }}
 
-// deltaRS is a process of delta-rs that answers one request a line.
-type deltaRS struct {
-	in  io.Writer
-	out *bufio.Reader
-}
-
-const deltaRSLoop = `
+// deltaRSScript has the functions that delta-rs answers requests with.
+const deltaRSScript = `
 import datetime, decimal, json, os, random, sys
 from deltalake import DeltaTable, QueryBuilder, write_deltalake
 import pyarrow as pa
@@ -76,48 +65,13 @@ def grid(path, side, files):
     return 0
 sys.path.append(os.path.join("..", "datafile", "testdata"))
 from identities import identities
-for line in sys.stdin:
-    question = json.loads(line)
-    try:
-        answer = globals()[question.pop("do")](**question)
-        print(json.dumps({"ok": answer}, default=str), flush=True)
-    except Exception as e:
-        print(json.dumps({"error": repr(e)}), flush=True)
-os._exit(0)
 `
 
-func startDeltaRS(t *testing.T) *deltaRS {
-	t.Helper()
-	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), oracletest.Python(t), "-B", "-c", deltaRSLoop)
-	cmd.Env = append(os.Environ(), "TZ=UTC")
-	cmd.Stderr = os.Stderr
-	in, err := cmd.StdinPipe()
-	require.NoError(t, err)
-	out, err := cmd.StdoutPipe()
-	require.NoError(t, err)
-	require.NoError(t, cmd.Start())
-	t.Cleanup(func() {
-		require.NoError(t, in.Close())
-		require.NoError(t, cmd.Wait())
-	})
-	return &deltaRS{in: in, out: bufio.NewReader(out)}
-}
-
 // ask returns the answer of delta-rs, or fails the test.
-func ask[T any](tb require.TestingT, d *deltaRS, question map[string]any) T {
-	line, err := json.Marshal(question)
-	require.NoError(tb, err)
-	_, err = d.in.Write(append(line, '\n'))
-	require.NoError(tb, err)
-	answer, err := d.out.ReadBytes('\n')
-	require.NoError(tb, err)
-	var got struct {
-		OK    T
-		Error string
-	}
-	require.NoError(tb, json.Unmarshal(answer, &got), "%s", answer)
-	require.Empty(tb, got.Error)
-	return got.OK
+func ask[T any](tb require.TestingT, p *oracletest.Process, request map[string]any) T {
+	answer, failed := oracletest.Ask[T](tb, p, request)
+	require.Empty(tb, failed)
+	return answer
 }
 
 // deletedOf is a set of rows.

@@ -27,7 +27,7 @@ type deltaRSTable struct {
 	dir    string
 	bucket *file.Bucket
 	eng    engine.Engine
-	rs     *deltaRS
+	rs     *oracletest.Process
 }
 
 func newDeltaRSTable(t *testing.T) *deltaRSTable {
@@ -36,7 +36,7 @@ func newDeltaRSTable(t *testing.T) *deltaRSTable {
 	eng, err := duckdb.New(context.Background(), duckdb.Options{ExtensionDirs: []string{extensions}})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, eng.Close()) })
-	w := &deltaRSTable{T: t, dir: t.TempDir(), eng: eng, rs: startDeltaRS(t)}
+	w := &deltaRSTable{T: t, dir: t.TempDir(), eng: eng, rs: oracletest.StartProcess(t, deltaRSScript)}
 	w.bucket, err = file.New(w.dir)
 	require.NoError(t, err)
 	return w

@@ -29,9 +29,9 @@ type VacuumOptions struct {
 	Mode VacuumMode
 	// Retention is how long a file is kept after its removal, and the minimum age
 	// of a file that no version names; nil means the table's own. A shorter one is
-	// [ErrRetention] unless Insist is set.
-	Retention *time.Duration
-	Insist    bool
+	// [ErrRetention] unless AllowShortRetention is set.
+	Retention           *time.Duration
+	AllowShortRetention bool
 	// KeepVersions keeps all files of every version that can still be
 	// reconstructed.
 	KeepVersions bool
@@ -39,12 +39,12 @@ type VacuumOptions struct {
 	// OldestWrite returns when the oldest write under way to the table began, or
 	// the zero time if there is none. Nil means that there never is one.
 	OldestWrite func(context.Context) (time.Time, error)
-	// Found, if not nil, is called with each batch of files that were deleted, or
+	// Deleted, if not nil, is called with each batch of files that were deleted, or
 	// would be in a dry run.
-	Found func(files []objstore.Object)
-	// Looked, if not nil, is called with the number of files that were checked so
+	Deleted func(files []objstore.Object)
+	// Checked, if not nil, is called with the number of files that were checked so
 	// far.
-	Looked func(n int64)
+	Checked func(n int64)
 	// LogCommits records the vacuum in the table's history.
 	LogCommits bool
 	UserID     string
@@ -109,11 +109,11 @@ func newVacuum(snap *delta.Snapshot, opts VacuumOptions) (*vacuum, error) {
 	if opts.OldestWrite == nil {
 		opts.OldestWrite = func(context.Context) (time.Time, error) { return time.Time{}, nil }
 	}
-	if opts.Found == nil {
-		opts.Found = func([]objstore.Object) {}
+	if opts.Deleted == nil {
+		opts.Deleted = func([]objstore.Object) {}
 	}
-	if opts.Looked == nil {
-		opts.Looked = func(int64) {}
+	if opts.Checked == nil {
+		opts.Checked = func(int64) {}
 	}
 	// Only a writer that supports the table's features may delete files (feature
 	// vacuumProtocolCheck). A vacuum adds no rows.
@@ -122,7 +122,7 @@ func newVacuum(snap *delta.Snapshot, opts VacuumOptions) (*vacuum, error) {
 	}
 	retention := snap.DeletedFileRetention()
 	if opts.Retention != nil {
-		if *opts.Retention < 0 || *opts.Retention < retention && !opts.Insist {
+		if *opts.Retention < 0 || *opts.Retention < retention && !opts.AllowShortRetention {
 			return nil, ErrRetention
 		}
 		retention = *opts.Retention
@@ -187,7 +187,7 @@ func (v *vacuum) deleteUnneeded(ctx context.Context, batch []objstore.Object) (e
 		return err
 	}
 	v.checked += int64(len(batch))
-	v.opts.Looked(v.checked)
+	v.opts.Checked(v.checked)
 	return nil
 }
 
@@ -244,7 +244,7 @@ func (v *vacuum) remove(ctx context.Context, files []objstore.Object,
 		files = selectFiles(files, deleted)
 	}
 	v.deletedFiles += int64(len(files))
-	v.opts.Found(files)
+	v.opts.Deleted(files)
 	return nil
 }
 

@@ -13,12 +13,13 @@ import (
 	"github.com/lakewarden/lakewarden/engine/delta"
 	"github.com/lakewarden/lakewarden/engine/maintenance"
 	"github.com/lakewarden/lakewarden/engine/objstore"
+	"github.com/lakewarden/lakewarden/engine/oracletest"
 )
 
 // vacuum runs one and returns the names of what it found, sorted.
 func vacuum(t require.TestingT, snap *delta.Snapshot, opts maintenance.VacuumOptions) []string {
 	names := []string{}
-	opts.Found = func(files []objstore.Object) {
+	opts.Deleted = func(files []objstore.Object) {
 		for _, f := range files {
 			names = append(names, f.Name)
 		}
@@ -34,7 +35,7 @@ func vacuum(t require.TestingT, snap *delta.Snapshot, opts maintenance.VacuumOpt
 // delta-rs would delete. Files of versions within the retention are known from the
 // history.
 func TestVacuumAgreesWithDeltaRS(t *testing.T) {
-	oracle, root := startDeltaRS(t), t.TempDir()
+	oracle, root := oracletest.StartProcess(t, deltaRSScript), t.TempDir()
 	rapid.Check(t, func(t *rapid.T) {
 		dir, err := os.MkdirTemp(root, "")
 		require.NoError(t, err)
@@ -53,7 +54,7 @@ func TestVacuumAgreesWithDeltaRS(t *testing.T) {
 			}
 		}
 		needed := p.needed(since)
-		opts := maintenance.VacuumOptions{Retention: &retention, Insist: true, DryRun: true}
+		opts := maintenance.VacuumOptions{Retention: &retention, AllowShortRetention: true, DryRun: true}
 		dry := vacuum(t, p.snap, opts)
 		require.Subset(t, p.present(), append(needed, dry...), "a dry run deletes nothing")
 		p.copyTo(dir)
@@ -82,7 +83,7 @@ func TestVacuumKeepsVersions(t *testing.T) {
 		}
 		p.now = time.Now()
 		none := time.Duration(0)
-		opts := maintenance.VacuumOptions{Retention: &none, Insist: true, KeepVersions: true}
+		opts := maintenance.VacuumOptions{Retention: &none, AllowShortRetention: true, KeepVersions: true}
 		if rapid.Bool().Draw(t, "lite") {
 			opts.Mode = maintenance.VacuumLite
 		}
@@ -123,7 +124,7 @@ func TestLiteFindsWhatTheLogTells(t *testing.T) {
 		}
 		p.now = time.Now()
 		none := time.Duration(0)
-		opts := maintenance.VacuumOptions{Retention: &none, Insist: true, DryRun: true}
+		opts := maintenance.VacuumOptions{Retention: &none, AllowShortRetention: true, DryRun: true}
 		full := vacuum(t, p.snap, opts)
 		opts.Mode = maintenance.VacuumLite
 		lite := vacuum(t, p.snap, opts)

@@ -25,7 +25,7 @@ var (
 	// expired has no retention. Its clock is one second ahead because times in the
 	// log are in milliseconds.
 	expired = maintenance.VacuumOptions{
-		Retention: &zero, Insist: true, Clock: func() time.Time { return time.Now().Add(time.Second) },
+		Retention: &zero, AllowShortRetention: true, Clock: func() time.Time { return time.Now().Add(time.Second) },
 	}
 )
 
@@ -209,7 +209,7 @@ func TestVacuumGuardsTheRetention(t *testing.T) {
 		retention := time.Duration(hours) * time.Hour
 		_, err = maintenance.Vacuum(t.Context(), snap, maintenance.VacuumOptions{Retention: &retention})
 		require.Equal(t, ok, err == nil, "%d hours: %v", hours, err)
-		_, err = maintenance.Vacuum(t.Context(), snap, maintenance.VacuumOptions{Retention: &retention, Insist: true})
+		_, err = maintenance.Vacuum(t.Context(), snap, maintenance.VacuumOptions{Retention: &retention, AllowShortRetention: true})
 		require.Equal(t, hours >= 0, err == nil, "%d hours, insisting: %v", hours, err)
 	}
 }

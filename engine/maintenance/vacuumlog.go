@@ -15,7 +15,7 @@ func (v *vacuum) logStart(ctx context.Context) error {
 	if !v.opts.LogCommits || v.startLogged {
 		return nil
 	}
-	parameters := map[string]string{"retentionCheckEnabled": strconv.FormatBool(!v.opts.Insist)}
+	parameters := map[string]string{"retentionCheckEnabled": strconv.FormatBool(!v.opts.AllowShortRetention)}
 	millis := func(name string, n int64) { parameters[name] = strconv.FormatInt(n, 10) }
 	millis("defaultRetentionMillis", v.snap.DeletedFileRetention().Milliseconds())
 	if v.opts.Retention != nil {

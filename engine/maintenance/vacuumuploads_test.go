@@ -44,9 +44,9 @@ func TestVacuumRemovesUploadsThatDied(t *testing.T) {
 	}
 	put(t, b, "nested/_delta_log/00000000000000000000.json")
 	day := 24 * hour
-	opts := maintenance.VacuumOptions{Retention: &day, Insist: true}
+	opts := maintenance.VacuumOptions{Retention: &day, AllowShortRetention: true}
 	run := func(opts maintenance.VacuumOptions) (names []string, files int64) {
-		opts.Found = func(found []objstore.Object) {
+		opts.Deleted = func(found []objstore.Object) {
 			for _, o := range found {
 				require.EqualValues(t, len("half a file"), o.Size)
 				names = append(names, filepath.Join(root, o.Name))

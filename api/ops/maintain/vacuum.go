@@ -124,11 +124,12 @@ func (o Service) vacuum(ctx context.Context, t *operation.Task, path access.Path
 	}
 	defer end()
 	files, err := maintenance.Vacuum(deleting, m.snap, maintenance.VacuumOptions{
-		Mode: maintenance.VacuumMode(v.Mode), Retention: v.Retention, Insist: v.Insist, KeepVersions: v.KeepVersions, DryRun: v.DryRun,
+		Mode: maintenance.VacuumMode(v.Mode), Retention: v.Retention, AllowShortRetention: v.Insist, KeepVersions: v.KeepVersions,
+		DryRun: v.DryRun,
 		OldestWrite: func(ctx context.Context) (time.Time, error) {
 			return o.Leases.Oldest(ctx, m.actor.Org, m.Located().DeltaID)
 		},
-		Found: func(files []objstore.Object) {
+		Deleted: func(files []objstore.Object) {
 			for _, f := range files {
 				bytes += f.Size
 				if m.Whole() && len(out.Files) < maxVacuumNames {
@@ -136,7 +137,7 @@ func (o Service) vacuum(ctx context.Context, t *operation.Task, path access.Path
 				}
 			}
 		},
-		Looked: m.progress(t),
+		Checked: m.progress(t),
 		// Other writers also log vacuums of local tables only.
 		LogCommits: m.Local() && !v.DryRun, UserID: string(m.actor.User), UserName: m.actor.Email,
 	})
