@@ -22,7 +22,7 @@ func defaultScenarios() []scenario {
 		{name: "with defaults", columns: list{column("id", "long"), column("state", "string", "default", "'new'"),
 			column("price", "decimal(6,2)", "default", "-9.5")},
 			limits: defaultLimits, steps: []step{
-				{"insert of what is left out", func(t *table) {
+				{"insert of omitted columns", func(t *table) {
 					t.write("/rows", rows(object{"id": 1}, object{"id": 2, "state": nil, "price": nil}, object{"id": 3, "state": "old"}))
 					t.reads(`["1", "new", "-9.50"]`, `["2", null, null]`, `["3", "old", "-9.50"]`)
 				}},
@@ -38,21 +38,21 @@ func defaultScenarios() []scenario {
 					t.write("/rows", rows(object{"id": 4}))
 					t.reads(`["4", "new", "-9.50", "19782", "1709208000000000", true, "0x1.999999999999ap-4", "0x1.99999a0000000p-4", "7"]`)
 				}},
-				{"merge of what is left out", func(t *table) {
+				{"merge of omitted columns", func(t *table) {
 					t.write("/rows/merge", object{"on": list{"id"}, "rows": list{object{"id": 1, "state": "met"}, object{"id": 5, "n": nil}}})
 				}},
-				{"insert by Spark, where it judges", func(t *table) {
+				{"insert by Spark", func(t *table) {
 					if t.spark("INSERT INTO {table} (id, n) VALUES (6, 1)") {
 						t.reads(`["6", "new", "-9.50", "19782", "1709208000000000", true, "0x1.999999999999ap-4", "0x1.99999a0000000p-4", "1"]`)
 					}
 				}},
-				{"default of Spark, where it judges", func(t *table) {
+				{"default set by Spark", func(t *table) {
 					if t.spark("ALTER TABLE {table} ALTER COLUMN state SET DEFAULT 'of spark'") {
 						t.write("/rows", rows(object{"id": 8, "n": 2}))
 						t.reads(`["8", "of spark", "-9.50", "19782", "1709208000000000", true, "0x1.999999999999ap-4", "0x1.99999a0000000p-4", "2"]`)
 					}
 				}},
-				{"default taken away", func(t *table) {
+				{"default removed", func(t *table) {
 					t.patch("/columns/price", object{"default": nil})
 					t.write("/rows", rows(object{"id": 7}))
 				}},

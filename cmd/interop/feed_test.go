@@ -24,14 +24,14 @@ func feedScenarios() []scenario {
 	return []scenario{
 		{name: "with a change feed", feed: true, columns: plain, more: feed(object{}), steps: changedSteps("of changes"), limits: noFeed},
 		{name: "with a change feed and deletion vectors", feed: true, atLast: true, columns: plain, more: marked,
-			steps: changedSteps("of changes beside deletion vectors"), limits: noFeed},
+			steps: changedSteps("of changes with deletion vectors"), limits: noFeed},
 		{name: "with a change feed and partitions", feed: true, limits: append(slices.Clone(noFeed), duckdbPartitionLimit),
 			columns: list{column("id", "long"), column("p", "string"), column("n", "decimal(10,2)"), column("v", "string")},
 			more:    feed(object{"partition_by": list{"p", "n"}}), steps: partedChanges()},
 		{name: "with a change feed and renamed columns", feed: true, atLast: true,
 			columns: list{column("id", "long"), column("a", "string"), column("b", "integer")}, more: feed(object{}),
 			limits: append(slices.Clone(noFeed), duckdbMappingLimit,
-				limit{from: "rename beside a change feed", engine: "delta-rs", action: feeding, says: "Column mapping",
+				limit{from: "rename with a change feed", engine: "delta-rs", action: feeding, says: "Column mapping",
 					why: "does not read the change feed of a table with column mapping"}), steps: mappedChanges()},
 	}
 }
@@ -97,7 +97,7 @@ func mappedChanges() []step {
 	return []step{
 		{"insert of changes before a rename",
 			func(t *table) { t.write("/rows", rows(object{"id": 1, "a": "x", "b": 1}, object{"id": 2, "a": "y"})) }},
-		{"rename beside a change feed", func(t *table) {
+		{"rename with a change feed", func(t *table) {
 			t.patch("/columns/a", object{"name": "The A"})
 			t.delete("/columns/b")
 			t.post("/columns", object{"name": "b", "type": "string"})

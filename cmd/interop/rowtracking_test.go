@@ -30,7 +30,7 @@ func trackedScenarios() []scenario {
 	return []scenario{
 		{name: "with row tracking", columns: columns, more: properties(), steps: steps("of tracked rows"), limits: noTracking},
 		{name: "with row tracking and deletion vectors", atLast: true, columns: columns, more: properties("delta.enableDeletionVectors"),
-			steps: steps("of tracked rows beside deletion vectors"), limits: noTracking},
+			steps: steps("of tracked rows with deletion vectors"), limits: noTracking},
 	}
 }
 

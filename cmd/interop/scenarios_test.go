@@ -151,7 +151,7 @@ func generalScenarios() []scenario {
 			{"update of every row", func(t *table) {
 				t.write("/rows/update", object{"where": "id < 5", "set": object{"st": "concat(coalesce(st, ''), '!')", "sh": "1"}})
 			}},
-			{"delete beside nested values", func(t *table) { t.write("/rows/delete", object{"where": "id = 4"}) }},
+			{"delete with nested values", func(t *table) { t.write("/rows/delete", object{"where": "id = 4"}) }},
 			{"optimize of every type", func(t *table) { t.post("/optimize", object{}) }},
 		}},
 		{name: "partitioned", columns: list{column("id", "long"), column("p", "string"), column("d", "date"), column("n", "decimal(10,2)"),
@@ -216,7 +216,7 @@ func generalScenarios() []scenario {
 			}},
 		{name: "with deletion vectors", columns: list{column("id", "long"), column("v", "string")},
 			more: object{"properties": object{"delta.enableDeletionVectors": "true"}}, steps: []step{
-				{"insert beside deletion vectors", func(t *table) {
+				{"insert with deletion vectors", func(t *table) {
 					t.write("/rows", rows(object{"id": 1, "v": "a"}, object{"id": 2, "v": "b"}, object{"id": 3}))
 				}},
 				{"optimize of deletion vectors", func(t *table) { t.post("/optimize", object{}) }},
