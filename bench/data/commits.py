@@ -1,4 +1,4 @@
-"""Makes a table that grew by many small commits, one data file each.
+"""Creates a table by many small commits, one data file each.
 
 usage: commits.py DIRECTORY COMMITS
 

@@ -1,4 +1,4 @@
-"""Makes the log of a table, without its data files: a snapshot needs none.
+"""Creates the log of a table without its data files, which loading a snapshot does not need.
 
 usage: logtable.py DIRECTORY COMMITS FILES CHECKPOINT
 

@@ -47,7 +47,7 @@ def make(directory: str, kind: str, files: str, lineitem: str) -> None:
 
 
 def copy(template: str, directory: str) -> None:
-    """Data files are never changed, so links to them will do."""
+    """Copies a table with links to its data files, which never change."""
     shutil.copytree(template, directory, copy_function=os.link)
 
 

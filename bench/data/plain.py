@@ -20,7 +20,7 @@ import duckdb
 
 def connect(config: dict) -> duckdb.DuckDBPyConnection:
     con = duckdb.connect(config={"extension_directory": config["extensions"], "threads": config["threads"]})
-    # A progress bar would be drawn between the answers. Loading can take long enough for one.
+    # A progress bar would be printed between the answers.
     con.execute("SET enable_progress_bar = false")
     con.execute("SET enable_progress_bar_print = false")
     con.execute("LOAD delta")

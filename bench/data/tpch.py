@@ -1,4 +1,4 @@
-"""Makes the data of the benchmarks: TPC-H as Delta tables, and many small tables.
+"""Creates the data of the benchmarks: TPC-H as Delta tables, and many small tables.
 
 usage: tpch.py DIRECTORY SCALE EXTENSION_DIRECTORY
 

@@ -28,7 +28,7 @@ ZSTD = WriterProperties(compression="ZSTD", compression_level=3)
 
 
 def stamped(target: pathlib.Path, facts: dict) -> bool:
-    """Says whether target was made as facts tell."""
+    """Reports whether target was made from the same facts."""
     stamp = target.with_suffix(".json")
     return stamp.exists() and json.loads(stamp.read_text()) == facts
 
@@ -51,7 +51,7 @@ def make(directory: str, files: str, lineitem: str) -> None:
 
 
 def rows(file: str, table: str, operation: str, spread: str, count: str) -> None:
-    """Orders take 8 of each 32 numbers, so that new orders fit between them."""
+    """Orders use 8 of every 32 numbers, so that new orders fit between them."""
     con = duckdb.connect()
     con.execute("SET enable_progress_bar = false")
     con.read_parquet(DeltaTable(table).file_uris()).create_view("lineitem")
@@ -77,7 +77,7 @@ def merged(directory: str, file: str) -> dict:
             source_alias="s",
             target_alias="t",
             writer_properties=ZSTD,
-            streamed_exec=False,  # lets it leave files out by what the rows hold
+            streamed_exec=False,  # lets it prune files by the rows' values
         )
         .when_matched_update_all()
         .when_not_matched_insert_all()

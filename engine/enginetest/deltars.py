@@ -17,7 +17,7 @@ text = lambda: rnd.choice(TEXTS)
 moment = lambda: EPOCH + dt.timedelta(microseconds=rnd.randrange(-10**15, 4 * 10**15))
 number = lambda bits: rnd.choice([0, 1, -1, 2**(bits - 1) - 1, -2**(bits - 1), rnd.randrange(-100, 100)])
 real = lambda: rnd.choice([0.0, -0.0, 1.5, math.nan, math.inf, -math.inf, 1e-30, rnd.uniform(-9, 9)])
-# delta-rs garbles statistics of negative decimals with a fraction.
+# delta-rs writes wrong statistics of negative decimals with a fraction.
 dec = lambda p, s: rnd.choice([decimal.Decimal(rnd.randrange(10**p)).scaleb(-s), -decimal.Decimal(rnd.randrange(10**(p - s)))])
 UTC = pa.timestamp("us", tz="UTC")
 point = pa.struct([("x", pa.int32()), ("label it", pa.string())])
@@ -54,7 +54,7 @@ for _ in range(3):
     write("all types", rows(every))
     write("one file", rows(every), mode="overwrite")
 
-# Texts that a directory's name can take only in disguise, and NULL.
+# Texts that the name of a directory can contain only encoded, and NULL.
 cut = pa.table({"s": pa.array(TEXTS[1:] + [None]), "n": pa.array(range(len(TEXTS)), pa.int64())})
 write("by text", cut, partition_by=["s"])
 write("few by text", cut.slice(0, 5), partition_by=["s"])
@@ -64,7 +64,7 @@ for kind in ["b", "i8", "i64", "dec9", "day", "at", "naive"]:
 write("by two", rows(["i32", "b", "day"]), partition_by=["b", "day"])
 write("by two", rows(["i32", "b", "day"]), partition_by=["b", "day"])
 
-# Columns that came later, top-level and inside a struct.
+# Columns that were added later, at the top level and inside a struct.
 for name, by in [("grown", None), ("grown parts", ["b"])]:
     write(name, rows(["i32", "b"]), partition_by=by)
     write(name, rows(["i32", "b", "s", "st"]), schema_mode="merge", partition_by=by)
@@ -74,7 +74,7 @@ write("empty", rows(every).slice(0, 0))
 write("emptied", rows(["i32", "b"]), partition_by=["b"])
 DeltaTable(os.path.join(root, "emptied")).delete()
 
-# Names that a reader of files has a meaning for.
+# Names that have a meaning to readers of files.
 for name, n in [("one odd", 1), ("odd names", 3)]:
     for _ in range(n):
         t = pa.table({"FileName": column("s"), "file_row_number": column("i32"), "file_index": column("i32"),

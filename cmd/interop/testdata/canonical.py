@@ -1,4 +1,4 @@
-"""The form in which rows of different engines are compared.
+"""The canonical form in which rows of different engines are compared.
 
 Every engine hands out an Arrow table. It becomes a header with each column's
 name and Delta type, and one line of JSON a row, sorted, in which each value is
@@ -44,7 +44,7 @@ def type_name(t):
 
 
 def value(s):
-    """One Arrow scalar as something that JSON keeps exactly."""
+    """An Arrow scalar as a value that JSON represents exactly."""
     if not s.is_valid:
         return None
     t = s.type
@@ -77,7 +77,7 @@ def canonical(table):
 
 
 def changes(feed, columns):
-    """Version, kind and row of every row of a change feed; the rows with the table's columns alone."""
+    """Version, kind and row of every row of a change feed; the rows have the table's columns only."""
     columns = [[value(v) for v in feed[name]] for name in columns]
     kinds = zip(feed["_commit_version"].to_pylist(), feed["_change_type"].to_pylist())
     return {"rows": [f"{version} {kind} {json.dumps([c[i] for c in columns], ensure_ascii=True)}" for i, (version, kind) in enumerate(kinds)]}
@@ -89,7 +89,7 @@ def serve(handle):
     What an engine says to a request that it cannot do is an answer, too.
     """
     answers = sys.stdout
-    sys.stdout = sys.stderr  # for whatever libraries print
+    sys.stdout = sys.stderr  # so that output of libraries does not mix with answers
     for line in sys.stdin:
         try:
             answer = handle(json.loads(line))

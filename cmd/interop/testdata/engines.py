@@ -26,9 +26,9 @@ storage = {
 
 
 class Server:
-    """What a caller of the interface gets."""
+    """The server, through its interface."""
 
-    plain = None  # DuckDB without any table of Delta
+    plain = None  # DuckDB without Delta tables
 
     def read(self, request):
         body = json.dumps({"sql": f"SELECT * FROM {request['name']}", "max_staleness_ms": 0}).encode()
@@ -47,7 +47,7 @@ class Server:
             return pa.ipc.open_stream(reply.read()).read_all()
 
     def insert(self, request):
-        """Sends the row with one id back, with another one."""
+        """Sends a copy of the row with one id, with another id."""
         row = self.rows(request, f"SELECT * FROM {request['name']} WHERE id = {request['old']}")
         row = row.set_column(0, row.schema.field(0), pa.array([request["new"]], row.schema.field(0).type))
         sink = pa.BufferOutputStream()
@@ -61,7 +61,7 @@ class Server:
             return {"status": e.code, "body": e.read().decode()}
 
     def filters(self, request):
-        """The conditions for which the server finds other rows than plain DuckDB does."""
+        """The conditions for which the server returns other rows than plain DuckDB."""
         plain = self.plain = self.plain or DuckDB().connect()
         whole = self.rows(request, f"SELECT * FROM {request['name']}")
         plain.execute("CREATE OR REPLACE TABLE t AS FROM whole")
@@ -78,7 +78,7 @@ class Server:
 
 
 def conditions_on(plain, name, kind):
-    """Conditions on a column, with values that it has and values between these."""
+    """Conditions on a column, with its values and values between them."""
     column = '"' + name.replace('"', '""') + '"'
     yield f"{column} IS NULL"
     values = [row[0] for row in plain.execute(f"SELECT DISTINCT {column}::VARCHAR FROM t WHERE {column} IS NOT NULL ORDER BY 1").fetchall()]
@@ -138,7 +138,7 @@ class DeltaRs:
                 out.write_table(rows)
 
     def rewrite(self, request):
-        """All files anew, in pages of its own."""
+        """Rewrites all files."""
         self.open(request).optimize.z_order(["id"])
 
     def append(self, request):
@@ -157,7 +157,7 @@ class DeltaRs:
 
 
 class DuckDB:
-    """DuckDB with its extension; attached for each request, so that nothing is remembered."""
+    """DuckDB with its extension; attached for each request, so that nothing is cached."""
 
     connection = None
 

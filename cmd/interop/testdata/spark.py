@@ -19,19 +19,19 @@ settings = {
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
     "spark.driver.memory": "2g", "spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false",
     "spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1",
-    # The tables are tiny: what helps large ones takes nearly all of the time here.
+    # The tables are tiny: optimizations for large tables would take nearly all of the time.
     "spark.sql.shuffle.partitions": "1", "spark.databricks.delta.snapshotPartitions": "1",
     "spark.sql.sources.parallelPartitionDiscovery.parallelism": "1",
     "spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN", "spark.sql.adaptive.enabled": "false",
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     "spark.sql.session.timeZone": "UTC", "spark.sql.warehouse.dir": os.path.join(options["scratch"], "warehouse"),
-    # Times before 1900 as they are, not as calendars of old writers had them.
+    # Times before 1900 are written without conversion to the calendar of old writers.
     "spark.sql.parquet.int96RebaseModeInWrite": "CORRECTED", "spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED",
     "spark.hadoop.fs.s3a.endpoint": options["s3"]["endpoint"], "spark.hadoop.fs.s3a.endpoint.region": options["s3"]["region"],
     "spark.hadoop.fs.s3a.access.key": options["s3"]["key"], "spark.hadoop.fs.s3a.secret.key": options["s3"]["secret"],
     "spark.hadoop.fs.s3a.attempts.maximum": "2", "spark.hadoop.fs.s3a.retry.limit": "2",
     "spark.hadoop.fs.s3a.path.style.access": "true", "spark.hadoop.fs.s3a.connection.ssl.enabled": "false",
-    # Both need a library that is not here, and that nothing else needs.
+    # Both need a library that is not installed and that nothing else needs.
     "spark.hadoop.fs.s3a.input.stream.type": "classic", "spark.hadoop.fs.s3a.audit.enabled": "false",
 }
 builder = SparkSession.builder.master("local[1]")
@@ -52,7 +52,7 @@ def frame(table, version=None):
 
 
 def copy(table, old, new):
-    """The row with one id, as it would be with another."""
+    """The row with one id, with another id."""
     names = ["`" + n.replace("`", "``") + "`" for n in frame(table).columns]
     row = f"SELECT CAST({new} AS BIGINT) AS id"
     if old is None:
@@ -77,14 +77,14 @@ def handle(request):
         return canonical.changes(feed.toArrow(), frame(table).columns)
     if action == "append":
         spark.sql(f"INSERT INTO delta.`{table}` {copy(table, old, new)}")
-    if action == "merge":  # keeps the old row, in a file of its own, and moves the new one on
+    if action == "merge":  # rewrites the old row to another file and changes the id of the new one
         ids = ([old] if old is not None else []) + [new, new + 1]
         rows = " UNION ALL ".join(copy(table, old, id) for id in ids)
         spark.sql(f"""MERGE INTO delta.`{table}` t USING ({rows}) s ON t.id = s.id WHEN MATCHED AND t.id = {new} THEN DELETE
                       WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *""")
     if action == "delete":
         spark.sql(f"DELETE FROM delta.`{table}` WHERE id = {new}")
-    if action == "rewrite":  # all files anew, in pages of its own
+    if action == "rewrite":  # rewrites all files
         spark.sql(f"OPTIMIZE delta.`{table}` ZORDER BY (id)").collect()
     if action == "sql":
         spark.sql(request["sql"].replace("{table}", f"delta.`{table}`")).collect()

@@ -1,5 +1,5 @@
 """Row ids and commit versions by the protocol's section "Row Tracking", read with
-pyarrow from the log and the data files; only deletion vectors are delta-rs's work."""
+pyarrow from the log and the data files. delta-rs reads deletion vectors only."""
 import json
 import os
 from urllib.parse import unquote
@@ -19,7 +19,7 @@ def actions(path):
 
 
 def kept(path):
-    """Which rows of a file deletion vectors leave."""
+    """The numbers of the rows of a file that no deletion vector marks."""
     table = pa.table(DeltaTable(path).deletion_vectors().read_all()).to_pydict()
     files, kept = table.values()
     return {unquote(unquote(f)).rsplit("/", 1)[-1]: rows for f, rows in zip(files, kept)}
