@@ -24,8 +24,10 @@ def schema() -> str:
 def add(i: int) -> dict:
     stats = {
         "numRecords": 1000,
-        "minValues": {"l_orderkey": i * 1000, "l_partkey": i % 7919, "l_quantity": 1.0, "l_shipdate": "1992-01-02", "l_comment": f" about the {i}"},
-        "maxValues": {"l_orderkey": i * 1000 + 999, "l_partkey": 200000 - i % 7919, "l_quantity": 50.0, "l_shipdate": "1998-12-01", "l_comment": f"zzle blithely {i}"},
+        "minValues": {"l_orderkey": i * 1000, "l_partkey": i % 7919, "l_quantity": 1.0,
+                      "l_shipdate": "1992-01-02", "l_comment": f" about the {i}"},
+        "maxValues": {"l_orderkey": i * 1000 + 999, "l_partkey": 200000 - i % 7919, "l_quantity": 50.0,
+                      "l_shipdate": "1998-12-01", "l_comment": f"zzle blithely {i}"},
         "nullCount": {name: 0 for name, _ in COLUMNS},
     }
     path = f"part-{i % 100000:05d}-3a0d65cd-4056-49b8-937b-{i * 2654435761 % (1 << 48):012x}-c000.snappy.parquet"
@@ -36,7 +38,8 @@ def add(i: int) -> dict:
 
 
 def commit(version: int, files: int) -> str:
-    lines = [{"commitInfo": {"timestamp": 1700000000000 + version, "operation": "WRITE", "operationParameters": {"mode": "Append"}, "isBlindAppend": True}}]
+    lines = [{"commitInfo": {"timestamp": 1700000000000 + version, "operation": "WRITE",
+                             "operationParameters": {"mode": "Append"}, "isBlindAppend": True}}]
     if version == 0:
         lines.append({"protocol": {"minReaderVersion": 1, "minWriterVersion": 2}})
         lines.append({"metaData": {

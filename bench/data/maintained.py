@@ -71,7 +71,8 @@ def run(directory: str, operation: str) -> None:
     seconds = time.perf_counter() - start
     worked = time.process_time() - worked
     print(json.dumps({
-        "seconds": seconds, "added": done["numFilesAdded"], "removed": done["numFilesRemoved"], "grown": status("VmHWM") - before, "cpu": worked,
+        "seconds": seconds, "added": done["numFilesAdded"], "removed": done["numFilesRemoved"],
+        "grown": status("VmHWM") - before, "cpu": worked,
     }), flush=True)
     os._exit(0)  # the extension's threads may abort an orderly exit
 

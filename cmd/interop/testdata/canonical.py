@@ -80,7 +80,8 @@ def changes(feed, columns):
     """Version, kind and row of every row of a change feed; the rows have the table's columns only."""
     columns = [[value(v) for v in feed[name]] for name in columns]
     kinds = zip(feed["_commit_version"].to_pylist(), feed["_change_type"].to_pylist())
-    return {"rows": [f"{version} {kind} {json.dumps([c[i] for c in columns], ensure_ascii=True)}" for i, (version, kind) in enumerate(kinds)]}
+    return {"rows": [f"{version} {kind} {json.dumps([c[i] for c in columns], ensure_ascii=True)}"
+                     for i, (version, kind) in enumerate(kinds)]}
 
 
 def serve(handle):

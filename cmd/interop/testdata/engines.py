@@ -32,7 +32,8 @@ class Server:
 
     def read(self, request):
         body = json.dumps({"sql": f"SELECT * FROM {request['name']}", "max_staleness_ms": 0}).encode()
-        headers = {"Authorization": "Bearer " + request["key"], "Content-Type": "application/json", "Accept": "application/vnd.apache.arrow.stream"}
+        headers = {"Authorization": "Bearer " + request["key"], "Content-Type": "application/json",
+                   "Accept": "application/vnd.apache.arrow.stream"}
         try:
             with urllib.request.urlopen(urllib.request.Request(request["url"] + "/v1/query", body, headers)) as reply:
                 return canonical.canonical(pa.ipc.open_stream(reply.read()).read_all())
@@ -42,7 +43,8 @@ class Server:
 
     def rows(self, request, sql):
         body = json.dumps({"sql": sql, "max_staleness_ms": 0}).encode()
-        headers = {"Authorization": "Bearer " + request["key"], "Content-Type": "application/json", "Accept": "application/vnd.apache.arrow.stream"}
+        headers = {"Authorization": "Bearer " + request["key"], "Content-Type": "application/json",
+                   "Accept": "application/vnd.apache.arrow.stream"}
         with urllib.request.urlopen(urllib.request.Request(request["url"] + "/v1/query", body, headers)) as reply:
             return pa.ipc.open_stream(reply.read()).read_all()
 
@@ -55,7 +57,8 @@ class Server:
             out.write_table(row)
         headers = {"Authorization": "Bearer " + request["key"], "Content-Type": "application/vnd.apache.arrow.stream"}
         try:
-            with urllib.request.urlopen(urllib.request.Request(request["url"] + request["path"] + "/rows", sink.getvalue().to_pybytes(), headers)) as reply:
+            post = urllib.request.Request(request["url"] + request["path"] + "/rows", sink.getvalue().to_pybytes(), headers)
+            with urllib.request.urlopen(post) as reply:
                 return {"status": reply.status, "body": reply.read().decode()}
         except urllib.error.HTTPError as e:
             return {"status": e.code, "body": e.read().decode()}
@@ -82,7 +85,8 @@ def conditions_on(plain, name, kind):
     column = '"' + name.replace('"', '""') + '"'
     yield f"{column} IS NULL"
     values = [row[0] for row in plain.execute(f"SELECT DISTINCT {column}::VARCHAR FROM t WHERE {column} IS NOT NULL ORDER BY 1").fetchall()]
-    plainly = kind.split("(")[0] in ("BOOLEAN", "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "FLOAT", "DOUBLE", "DECIMAL", "VARCHAR", "DATE", "TIMESTAMP", "TIMESTAMP WITH TIME ZONE")
+    plainly = kind.split("(")[0] in ("BOOLEAN", "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "FLOAT", "DOUBLE", "DECIMAL",
+                                      "VARCHAR", "DATE", "TIMESTAMP", "TIMESTAMP WITH TIME ZONE")
     if not plainly:
         yield f"{column} IS NOT NULL"
         return
@@ -162,7 +166,8 @@ class DuckDB:
     connection = None
 
     def connect(self):
-        c = duckdb.connect(config={"extension_directory": options["extensions"], "autoinstall_known_extensions": False, "allow_unsigned_extensions": True})
+        c = duckdb.connect(config={"extension_directory": options["extensions"], "autoinstall_known_extensions": False,
+                                   "allow_unsigned_extensions": True})
         c.execute("LOAD delta; LOAD httpfs; SET timezone = 'UTC'")
         c.execute(f"""CREATE SECRET (TYPE s3, KEY_ID '{s3['key']}', SECRET '{s3['secret']}', REGION '{s3['region']}',
                       ENDPOINT '{s3['endpoint'].removeprefix('http://')}', URL_STYLE 'path', USE_SSL false)""")
@@ -194,7 +199,8 @@ class DuckDB:
         old, new = request["old"], request["new"]
         made = f"UPDATE temp.row SET id = {new}" if old is not None else f"INSERT INTO temp.row (id) VALUES ({new})"
         where = f"id = {old}" if old is not None else "false"
-        self.run(request, "READ_WRITE", f"CREATE TEMP TABLE row AS SELECT * FROM t WHERE {where}", made, "INSERT INTO t SELECT * FROM temp.row")
+        self.run(request, "READ_WRITE", f"CREATE TEMP TABLE row AS SELECT * FROM t WHERE {where}", made,
+                 "INSERT INTO t SELECT * FROM temp.row")
 
     def merge(self, request):
         self.run(request, "READ_WRITE", f"MERGE INTO t USING (SELECT {request['new']} AS id) s ON t.id = s.id WHEN MATCHED THEN DELETE")
@@ -211,7 +217,8 @@ def handle(request):
         extension = duckdb.connect(config={"extension_directory": options["extensions"], "allow_unsigned_extensions": True})
         extension.execute("LOAD delta")
         build = extension.execute("SELECT extension_version FROM duckdb_extensions() WHERE extension_name = 'delta'").fetchone()[0]
-        return {"version": {"delta-rs": f"deltalake {deltalake.__version__}", "duckdb": f"DuckDB {duckdb.__version__}, delta {build}"}[request["engine"]]}
+        versions = {"delta-rs": f"deltalake {deltalake.__version__}", "duckdb": f"DuckDB {duckdb.__version__}, delta {build}"}
+        return {"version": versions[request["engine"]]}
     return getattr(engines[request["engine"]], request["do"])(request)
 
 
