@@ -60,7 +60,7 @@ test: test-deps ## Run every test, with the race detector where no C code is lin
 
 .PHONY: suites
 suites: test-deps ## Run the suites of leaks and attacks in every way of reading; the report goes to docs
-	@CI=true .ci/scripts/suites.sh docs/suites.md
+	@CI=true .ci/scripts/suites.sh docs/reports/suites.md
 
 .PHONY: conformance
 conformance: test-deps ## Read and write the tables of the corpus; the numbers go to docs/reports
@@ -69,7 +69,7 @@ conformance: test-deps ## Read and write the tables of the corpus; the numbers g
 
 .PHONY: interop
 interop: test-deps ## Let Spark, delta-rs and DuckDB judge what we write (Java, Maven); the report goes to docs
-	@.ci/scripts/interop.sh $(BIN) docs/interop.md $(TESTFLAGS)
+	@.ci/scripts/interop.sh $(BIN) docs/reports/interop.md $(TESTFLAGS)
 
 .PHONY: soak
 soak: test-deps ## Kill the server KILLS times (200) in the middle of writes
@@ -84,10 +84,10 @@ lint: ## Check format, layers, vet and style of Go and shell files
 	@.ci/scripts/lint.sh
 
 .PHONY: bench
-bench: test-deps ## Measure against plain DuckDB and roapi; the report goes to docs/bench
+bench: test-deps ## Measure against plain DuckDB and roapi; the report goes to docs/reports/bench
 	@.ci/scripts/python.sh $(VENV) .ci/requirements/bench.txt
 	$(GOBUILD) -o $(BIN)/bench ./cmd/bench
-	$(BIN)/bench run --workload $(BENCHMARK) --report docs/bench
+	$(BIN)/bench run --workload $(BENCHMARK) --report docs/reports/bench
 
 .PHONY: docker
 docker: ## Build the container image lakewarden:VERSION

@@ -57,7 +57,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("run", flag.ExitOnError)
 	var (
 		choice = flags.String("workload", "all", "names or tags, separated by commas")
-		report = flags.String("report", "docs/bench", "folder of the report; compared with the report that it holds")
+		report = flags.String("report", "docs/reports/bench", "folder of the report; compared with the report that it holds")
 		strict = flags.Bool("strict", false, "fail when a target is missed or a metric became slower")
 		cfg    = bench.Config{Env: os.Environ(), Threads: runtime.NumCPU()}
 	)
