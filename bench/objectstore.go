@@ -67,8 +67,8 @@ func (s *objectStore) start(ctx context.Context, cfg Config, folder string) erro
 	}
 	s.endpoint = "http://" + address
 	const health = "/health"
-	// The server derives ETags of files that it did not write from metadata only
-	// with this option. The files never change.
+	// Files that the server did not write have an ETag only with --default-etag. They
+	// never change.
 	args := []string{
 		"--port", address, "--quiet", "--keep-alive", "--iam-dir", users, "--health", health,
 		"posix", "--default-etag", "unchanged", buckets,

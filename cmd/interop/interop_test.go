@@ -158,8 +158,8 @@ func (c *tableTest) writes(step string, j judge, want contents) contents {
 	return want
 }
 
-// corrupts lets an engine write to a copy of the table. It reports whether the
-// write fails or another engine then does not read the expected rows. Whether it
+// corrupts lets an engine write to a copy of the table. It records whether
+// the write fails, or another engine then does not read the expected rows. Whether it
 // does depends on the written row, so it is enough that one row of a scenario does.
 func (c *tableTest) corrupts(step string, j judge, r request, want contents, l limit) {
 	c.t.Helper()

@@ -188,8 +188,8 @@ func generalScenarios() []scenario {
 			}},
 			{"primary key", func(t *table) { t.put("/primary-key", object{"columns": list{"id"}}) }},
 			{"constraint", func(t *table) {
-				// Rows without a price, written by engines that cannot delete them,
-				// would hide it from the log's statistics.
+				// Rows without a price, written by engines that cannot delete them, would
+				// violate the constraint and keep it out of the log.
 				t.post("/rows/delete", object{"where": "price IS NULL"})
 				t.post("/constraints", object{"constraints": list{object{"name": "positive", "expr": "price > 0 AND name <> 'x'"}}})
 			}},

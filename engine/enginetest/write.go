@@ -282,7 +282,7 @@ func (s suite) writeSignedZeros(t *testing.T) {
 			require.Equal(t, want, got, "%s %v", name, layout)
 		}
 	}
-	// A range of integers is written with dictionaries.
+	// A column without negative zeros is written with dictionaries.
 	files := session.write(t, "SELECT [0.0, -1.5, NULL][1 + i % 3]::DOUBLE AS v FROM range(30000) r(i)", engine.FileLayout{})
 	require.Less(t, files[0].Bytes, int64(30000))
 }
