@@ -198,9 +198,6 @@ func (w *write) exceptRows(items, table, rows string) string {
 
 // checkAndReplace checks the new rows, then calls replace.
 func (w *write) checkAndReplace(ctx context.Context, a affected, rows newRows, p plan) (*delta.Snapshot, error) {
-	if err := w.checkRows(ctx, rows); err != nil {
-		return nil, err
-	}
 	var remaining *relation
 	removed := map[string]bool{}
 	if len(a.files) > 0 {
@@ -210,10 +207,7 @@ func (w *write) checkAndReplace(ctx context.Context, a affected, rows newRows, p
 			removed[file.Name] = true
 		}
 	}
-	if err := w.checkKeys(ctx, rows, w.Snapshot, func(path string) bool { return !removed[path] }, remaining); err != nil {
-		return nil, err
-	}
-	if err := w.checkRepeated(ctx, rows); err != nil {
+	if err := w.check(ctx, rows, func(path string) bool { return !removed[path] }, remaining); err != nil {
 		return nil, err
 	}
 	return w.replace(ctx, a, &rows, p)

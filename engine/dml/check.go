@@ -35,6 +35,19 @@ func (w *write) scope(r relation, more ...engine.Source) constraint.Scope {
 	return constraint.Scope{Session: w.Session, Sources: append(slices.Clone(r.sources), more...), Lease: w.Lease}
 }
 
+// check checks the new rows against all rules of the version that the write was
+// planned on. Keys are checked against the files that pass, and remaining, which is
+// nil if no rows are replaced.
+func (w *write) check(ctx context.Context, f newRows, pass func(path string) bool, remaining *relation) error {
+	if err := w.checkRows(ctx, f); err != nil {
+		return err
+	}
+	if err := w.checkKeys(ctx, f, w.Snapshot, pass, remaining); err != nil {
+		return err
+	}
+	return w.checkRepeated(ctx, f)
+}
+
 // checkRows checks the new rows against NOT NULL and CHECK constraints and the
 // writer's row filter.
 func (w *write) checkRows(ctx context.Context, f newRows) error {

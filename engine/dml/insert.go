@@ -19,13 +19,7 @@ func Insert(ctx context.Context, t Table, o Options, rows Rows) (Result, error) 
 		return Result{}, err
 	}
 	added := newRows{relation: staged}
-	if err := w.checkRows(ctx, added); err != nil {
-		return Result{}, err
-	}
-	if err := w.checkKeys(ctx, added, w.Snapshot, func(string) bool { return true }, nil); err != nil {
-		return Result{}, err
-	}
-	if err := w.checkRepeated(ctx, added); err != nil {
+	if err := w.check(ctx, added, func(string) bool { return true }, nil); err != nil {
 		return Result{}, err
 	}
 	adds, err := w.writeFiles(ctx, rowQuery{sql: "SELECT " + columnList("", w.Columns) + " FROM " + added.from, sources: added.sources})

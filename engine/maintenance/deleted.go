@@ -2,6 +2,7 @@ package maintenance
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -56,6 +57,14 @@ func (r *rewriter) stageDeleted(ctx context.Context, b bin, path string) (count 
 		_ = file.Close()
 		return 0, fmt.Errorf("stage deleted rows: %w", err)
 	}
+	count, err = r.writeDeleted(ctx, b, w, schema)
+	if err = errors.Join(err, w.Close()); err != nil {
+		return 0, fmt.Errorf("stage deleted rows: %w", err)
+	}
+	return count, nil
+}
+
+func (r *rewriter) writeDeleted(ctx context.Context, b bin, w *pqarrow.FileWriter, schema *arrow.Schema) (count int64, err error) {
 	rows := array.NewRecordBuilder(memory.DefaultAllocator, schema)
 	defer rows.Release()
 	flush := func() error {
@@ -66,7 +75,6 @@ func (r *rewriter) stageDeleted(ctx context.Context, b bin, path string) (count 
 	for i, f := range b.files {
 		deleted, err := r.snap.DeletedRows(ctx, f)
 		if err != nil {
-			_ = w.Close()
 			return 0, err
 		}
 		for row := range deleted.All() {
@@ -74,18 +82,10 @@ func (r *rewriter) stageDeleted(ctx context.Context, b bin, path string) (count 
 			rows.Field(1).(*array.Int64Builder).Append(row)
 			if count++; count%stagedBatch == 0 {
 				if err := flush(); err != nil {
-					_ = w.Close()
-					return 0, fmt.Errorf("stage deleted rows: %w", err)
+					return 0, err
 				}
 			}
 		}
 	}
-	if err := flush(); err != nil {
-		_ = w.Close()
-		return 0, fmt.Errorf("stage deleted rows: %w", err)
-	}
-	if err := w.Close(); err != nil {
-		return 0, fmt.Errorf("stage deleted rows: %w", err)
-	}
-	return count, nil
+	return count, flush()
 }

@@ -99,11 +99,17 @@ type optimize struct {
 	done []rewritten
 }
 
-func (o *optimize) run(ctx context.Context, snap *delta.Snapshot) (Optimized, error) {
+// run returns what the optimize did. After an error it deletes the new files, unless
+// they may be part of the table.
+func (o *optimize) run(ctx context.Context, snap *delta.Snapshot) (_ Optimized, err error) {
+	defer func() {
+		if err != nil && !errors.Is(err, delta.ErrCommitUnknown) {
+			o.discard(ctx, o.done)
+		}
+	}()
 	for round := 1; ; round++ {
 		r, err := newRewriter(snap, o.opts, o.layout)
 		if err != nil {
-			o.discard(ctx, o.done)
 			return Optimized{}, err
 		}
 		bins := o.plan(snap)
@@ -112,25 +118,16 @@ func (o *optimize) run(ctx context.Context, snap *delta.Snapshot) (Optimized, er
 		}
 		written, err := r.rewriteAll(ctx, bins)
 		o.done = append(o.done, written...)
-		if err != nil {
-			o.discard(ctx, o.done)
+		if err != nil || len(o.done) == 0 {
 			return Optimized{}, err
 		}
-		if len(o.done) == 0 {
-			return Optimized{}, nil
-		}
-		_, err = o.commit(ctx, snap)
-		switch {
-		case err == nil:
+		if _, err = o.commit(ctx, snap); err == nil {
 			return o.result(), nil
-		case errors.Is(err, delta.ErrCommitUnknown):
-			return Optimized{}, err
-		case !errors.Is(err, delta.ErrConflict) || round == maxRounds:
-			o.discard(ctx, o.done)
+		}
+		if errors.Is(err, delta.ErrCommitUnknown) || !errors.Is(err, delta.ErrConflict) || round == maxRounds {
 			return Optimized{}, err
 		}
 		if snap, err = o.refresh(ctx, snap); err != nil {
-			o.discard(ctx, o.done)
 			return Optimized{}, err
 		}
 	}
