@@ -7,6 +7,7 @@ import (
 
 	"github.com/lakewarden/lakewarden/engine/duckdb/sandbox"
 	"github.com/lakewarden/lakewarden/engine/sqlguard"
+	"github.com/lakewarden/lakewarden/engine/sqlguard/refusal"
 )
 
 // TestAttacksOnTheSandbox: the guard refuses every attack on the engine's sandbox, or
@@ -19,8 +20,8 @@ func TestAttacksOnTheSandbox(t *testing.T) {
 				require.NotEmpty(t, query.Tables())
 				return
 			}
-			var refusal *sqlguard.Error
-			require.ErrorAs(t, err, &refusal)
+			var refused *refusal.Error
+			require.ErrorAs(t, err, &refused)
 		})
 	}
 }
