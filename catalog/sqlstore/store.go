@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/url"
+	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -81,6 +82,9 @@ func openSQLite(ctx context.Context, path string, options Options) (*Store, erro
 	if err != nil {
 		return nil, fmt.Errorf("open catalog: %w", err)
 	}
+	if err := createPrivate(path); err != nil {
+		return nil, fmt.Errorf("open catalog: %w", err)
+	}
 	writes, err := sql.Open("sqlite", sqliteDSN(path, "journal_mode(WAL)"))
 	if err != nil {
 		return nil, fmt.Errorf("open catalog: %w", err)
@@ -97,6 +101,20 @@ func openSQLite(ctx context.Context, path string, options Options) (*Store, erro
 		options.WatchInterval = 200 * time.Millisecond
 	}
 	return newStore(ctx, dialect{migrations: migrations.SQLite, failure: sqliteFailure}, reads, writes, options)
+}
+
+// createPrivate creates an empty file, and its directory, for the user of this
+// process only, unless they exist. SQLite gives the mode of the database to the
+// files that it creates next to it.
+func createPrivate(path string) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	return f.Close()
 }
 
 // sqliteDSN sets what must hold on every connection: references are checked,

@@ -49,7 +49,12 @@ func TestRulesCatch(t *testing.T) {
 		{"nobody imports cmd", map[string][]string{"cmd/lakewarden/x.go": {module + "/cmd/bench"}}, "nobody imports cmd"},
 		{"nobody imports bench", map[string][]string{"api/x_test.go": {module + "/bench"}}, "nobody imports cmd or bench"},
 		{"bench command", map[string][]string{"cmd/bench/x.go": {module + "/bench"}}, ""},
-		{"part of a command", map[string][]string{"cmd/lakewarden/x.go": {module + "/cmd/lakewarden/demodata"}}, ""},
+		{"main imports the wiring", map[string][]string{"cmd/lakewarden/x.go": {module + "/cmd/lakewarden/app"}}, ""},
+		{"a command imports the wiring", map[string][]string{"cmd/bench/x.go": {module + "/cmd/lakewarden/app"}}, "nobody imports cmd"},
+		{"the harness imports the wiring", map[string][]string{"cmd/e2e/harness/x.go": {module + "/cmd/lakewarden/app"}}, ""},
+		{"an end-to-end test imports the wiring", map[string][]string{"cmd/e2e/query/x_test.go": {module + "/cmd/lakewarden/app"}}, "nobody imports cmd"},
+		{"an end-to-end test imports the harness", map[string][]string{"cmd/e2e/query/x_test.go": {module + "/cmd/e2e/harness"}}, ""},
+		{"a test library in the harness", map[string][]string{"cmd/e2e/harness/x.go": {"github.com/stretchr/testify/require"}}, ""},
 		{"unknown package", map[string][]string{"engine/novel/x.go": {module + "/catalog"}}, "not in the table"},
 		{"parent of an unknown package", map[string][]string{"engine/novel/x.go": {module + "/engine"}}, ""},
 		{"test package in code", map[string][]string{"catalog/sqlstore/x.go": {module + "/catalog/catalogtest"}}, "test packages are for tests"},
@@ -185,7 +190,7 @@ func requireReports(t *testing.T, files fstest.MapFS, want string) {
 
 // packageName is what the package of a file is called.
 func packageName(name string) string {
-	if strings.HasPrefix(name, "cmd/") {
+	if strings.Count(name, "/") == 2 && strings.HasPrefix(name, "cmd/") {
 		return "main"
 	}
 	return path.Base(path.Dir(name))

@@ -158,12 +158,12 @@ func checkArrow(graph map[string]map[string]bool, from string, file sourceFile, 
 	case target == from:
 		return // the external test package of a folder
 	case within(target, "cmd") || within(target, "bench"):
-		if !within(target, from) && (from != "cmd/bench" || target != "bench") {
+		if !matchAny(target, commands[from]) && (!within(from, "cmd/e2e") || !matchAny(target, endToEnd)) {
 			report("%s: imports %s: nobody imports cmd or bench", file.name, target)
 		}
 		return
 	case file.test || within(from, "cmd"):
-		if !file.test && testPackage(target) {
+		if !file.test && testPackage(target) && !testPackage(from) {
 			report("%s: imports %s: test packages are for tests", file.name, target)
 		}
 		return

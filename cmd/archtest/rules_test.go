@@ -13,9 +13,11 @@ var allowed = map[string][]string{
 	"auth/oauth": {"auth"}, "auth/sso": {"auth"}, "auth/provider": {"auth"}, "auth/mail": {"auth"},
 	"auth/sqlstore": {"auth", "migrations"},
 
-	"catalog":             {},
-	"catalog/authz":       {"catalog", "auth"},
-	"catalog/secret":      {"catalog"},
+	"catalog":        {},
+	"catalog/authz":  {"catalog", "auth"},
+	"catalog/secret": {"catalog"},
+	// auth/apikey, auth/jwt: their stores are implemented over the catalog.
+	"catalog/principal":   {"catalog", "catalog/authz", "auth", "auth/apikey", "auth/jwt"},
 	"catalog/sqlstore":    {"catalog", "migrations"},
 	"catalog/catalogtest": {"catalog"},
 
@@ -115,6 +117,21 @@ var allowed = map[string][]string{
 
 	"bench": {},
 }
+
+// commands says which commands' packages may import which packages of cmd and bench.
+// The wiring is for the program and for the harness of the end-to-end tests alone.
+var commands = map[string][]string{
+	"cmd/bench":                       {"bench"},
+	"cmd/lakewarden":                  {"cmd/lakewarden/app", "cmd/lakewarden/command", "cmd/lakewarden/config"},
+	"cmd/lakewarden/app":              {"cmd/lakewarden/command", "cmd/lakewarden/config"},
+	"cmd/lakewarden/command":          {"cmd/lakewarden/command/demodata", "cmd/lakewarden/config"},
+	"cmd/lakewarden/command/demodata": {},
+	"cmd/lakewarden/config":           {},
+	"cmd/e2e/harness":                 {"cmd/lakewarden/app", "cmd/lakewarden/command", "cmd/lakewarden/config"},
+}
+
+// endToEnd is what the end-to-end tests may import of cmd.
+var endToEnd = []string{"cmd/e2e/harness", "cmd/lakewarden/config"}
 
 // except takes out of allowed what a "/..." there would let in.
 var except = map[string][]string{

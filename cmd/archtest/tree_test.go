@@ -140,4 +140,4 @@ func within(p, prefix string) bool {
 }
 
 // testPackage reports whether a folder holds code for tests only.
-func testPackage(p string) bool { return strings.HasSuffix(p, "test") }
+func testPackage(p string) bool { return strings.HasSuffix(p, "test") || within(p, "cmd/e2e") }

@@ -14,7 +14,7 @@ import (
 
 // storedAt returns the URI by which other programs name the folder of a table.
 func (s *testServer) storedAt(dir string) string {
-	if inS3(s.t) {
+	if s.config.Store == "s3" {
 		return "s3a://" + filepath.Base(s.root) + "/" + filepath.Base(dir)
 	}
 	return "file://" + dir
@@ -45,8 +45,7 @@ func absoluteTable(s *testServer, name, base string) string {
 func TestTablesWithAbsolutePathsAreReadAndChanged(t *testing.T) {
 	for _, store := range []string{"local", "s3"} {
 		t.Run(store, func(t *testing.T) {
-			t.Setenv(variantStore, store)
-			s := startServer(t, nil)
+			s := startServer(t, func(c *settings) { c.Store = store })
 			dir := filepath.Join(s.root, "t")
 			absoluteTable(s, "t", s.storedAt(dir))
 			absoluteTable(s, "t2", s.storedAt(dir)) // the files of t2 lie in t

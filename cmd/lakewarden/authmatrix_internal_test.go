@@ -1,7 +1,6 @@
 package main
 
 import (
-	"log/slog"
 	"net/http"
 	"slices"
 	"strings"
@@ -206,7 +205,7 @@ func TestEveryOperationAsksForItsScope(t *testing.T) {
 
 func TestCredentialsThatProveNothing(t *testing.T) {
 	s := startServer(t, nil)
-	store, err := openCatalog(t.Context(), s.config, slog.New(slog.DiscardHandler))
+	store, err := s.openCatalog(t.Context())
 	require.NoError(t, err)
 	defer func() { require.NoError(t, store.Close()) }()
 	revoked, record := s.admin.newKey(map[string]any{"scopes": []string{"admin"}})

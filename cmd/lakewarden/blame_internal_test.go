@@ -1,8 +1,6 @@
 package main
 
 import (
-	"context"
-	"log/slog"
 	"os"
 	"slices"
 	"strconv"
@@ -12,9 +10,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/lakewarden/lakewarden/catalog"
-	"github.com/lakewarden/lakewarden/catalog/authz"
 )
 
 // slowly is a statement that runs for a while before it answers.
@@ -25,7 +20,7 @@ const slowly = "SELECT count(*) AS n FROM range(40000) a, range(10000) b WHERE a
 // are, each in a process of its own.
 func TestAStatementThatBrokeItsProcessIsNotRepeated(t *testing.T) {
 	before := workerProcesses(t)
-	s := startServer(t, func(c *Config) { c.Threads = 1 })
+	s := startServer(t, func(c *settings) { c.Threads = 1 })
 	workers := func() []string {
 		return slices.DeleteFunc(workerProcesses(t), func(pid string) bool { return slices.Contains(before, pid) })
 	}
@@ -77,30 +72,4 @@ func processorTicks(t *testing.T, pid string) int {
 	ticks, err := strconv.Atoi(strings.Fields(after)[11])
 	require.NoError(t, err)
 	return ticks
-}
-
-// TestCachedBlocksAreThoseOfConfigurationsThatExist: what is asked to be kept
-// follows the catalog.
-func TestCachedBlocksAreThoseOfConfigurationsThatExist(t *testing.T) {
-	s := startServer(t, nil)
-	s.table("t", "SELECT 1::BIGINT AS id", nil, column{"id", "long"})
-	store, err := openCatalog(context.Background(), s.config, slog.New(slog.DiscardHandler))
-	require.NoError(t, err)
-	defer func() { require.NoError(t, store.Close()) }()
-	kept := func() (identities []string) {
-		require.NoError(t, forgetBlocks(context.Background(), func(all []string) { identities = all }, authz.New(store)))
-		return identities
-	}
-	configs, err := authz.New(store).ListStorageConfigs(authz.System(context.Background(), "test"), catalog.SystemViewer(catalog.OrgID(s.boot.OrganisationID)), catalog.Page{Size: 10})
-	require.NoError(t, err)
-	require.NotEmpty(t, configs.Items)
-	var want []string
-	for _, c := range configs.Items {
-		want = append(want, identityOf(c))
-	}
-	require.ElementsMatch(t, want, kept())
-	gone := configs.Items[0]
-	require.Equal(t, 200, s.admin.call("DELETE", configsPath+"/"+string(gone.ID), nil).status)
-	require.NotContains(t, kept(), identityOf(gone))
-	require.Len(t, kept(), len(want)-1)
 }

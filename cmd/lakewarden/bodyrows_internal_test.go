@@ -18,7 +18,7 @@ for name, n in (("most", 1000), ("more", 1001), ("many", 30_000_000)):
 `
 
 func TestRowsOfABodyAreBounded(t *testing.T) {
-	s := startServer(t, func(c *Config) { c.BodyRows = 1000 })
+	s := startServer(t, func(c *settings) { c.BodyRows = 1000 })
 	path := s.create("t", nil, col("id", "long"))
 	dir := t.TempDir()
 	python(t, manyRows, dir)

@@ -25,6 +25,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lakewarden/lakewarden/catalog/catalogtest/pgtest"
+	"github.com/lakewarden/lakewarden/cmd/lakewarden/app"
+	"github.com/lakewarden/lakewarden/cmd/lakewarden/config"
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/duckdb"
 	"github.com/lakewarden/lakewarden/engine/enginetest"
@@ -113,13 +115,13 @@ func TestNoSecretReachesAWorker(t *testing.T) {
 	keptKey, keptSecret := user("the credential of kept results")
 	issuer := newSigner(t)
 	bucket, kept := store.Bucket(t), store.Bucket(t)
-	s := startServer(t, func(c *Config) {
+	s := startServer(t, func(c *settings) {
 		keepInS3(store, kept)(c)
 		c.ResultsAccessKeyID, c.ResultsSecretAccessKey = keptKey, keptSecret
 		c.AllowPrivateEndpoints, c.DatabaseURL, c.LogLevel = true, database.String(), "debug"
-		c.Issuers = []IssuerEntry{{URL: "https://issuer.example", JWKSFile: issuer.file}}
+		c.Issuers = []config.Issuer{{URL: "https://issuer.example", JWKSFile: issuer.file}}
 		c.Lease, c.Memory = 512, 2048
-		c.readLog = readLogOf("unlisted")
+		c.ReadLog = readLogOf("unlisted")
 	})
 	secrets.keyFile(t, s.config.KeyFile, s.boot.OrganisationID)
 	secrets.text("a key of the API", s.admin.key[strings.LastIndex(s.admin.key, "_")+1:])
@@ -263,7 +265,7 @@ func TestASessionTellsNoSecret(t *testing.T) {
 	require.NoError(t, err)
 	here, err := duckdb.New(t.Context(), duckdb.Options{ExtensionDirs: []string{oracletest.Extensions(t)}})
 	require.NoError(t, err)
-	opts, err := workerOptions(workerSetup{Extensions: here.Verified()})
+	opts, err := app.WorkerOptions(app.WorkerSetup{Extensions: here.Verified()})
 	require.NoError(t, err)
 	there, err := worker.New(opts)
 	require.NoError(t, err)
@@ -271,7 +273,7 @@ func TestASessionTellsNoSecret(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, g.Close()) })
 	key := regexp.MustCompile(`\bLW[A-Z2-7]{26}\b`)
-	for where, inner := range map[string]engine.Engine{isolationNone: here, isolationProcess: there} {
+	for where, inner := range map[string]engine.Engine{config.IsolationNone: here, config.IsolationProcess: there} {
 		e := gateway.NewEngine(inner, g, func(_ context.Context, _, name string) (gateway.Location, error) {
 			return gateway.Location{Bucket: name, Identity: name, Store: bucket, Prefixes: []string{""}}, nil
 		})

@@ -9,7 +9,7 @@ import (
 )
 
 func TestTheCatalogIsForTheServersUserOnly(t *testing.T) {
-	s := startServer(t, func(c *Config) { require.NoError(t, os.Chmod(c.DataDir, 0o755)) })
+	s := startServer(t, func(c *settings) { require.NoError(t, os.Chmod(c.DataDir, 0o755)) })
 	for _, name := range []string{"catalog.db", "catalog.db-wal", "catalog.db-shm"} {
 		info, err := os.Stat(filepath.Join(s.config.DataDir, name))
 		require.NoError(t, err)

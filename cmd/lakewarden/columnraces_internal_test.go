@@ -18,7 +18,7 @@ import (
 // a column while statements run: an answer fits a state that was in force while
 // its statement ran, and the statement after a change fits the new one.
 func TestColumnPoliciesChangeBetweenStatements(t *testing.T) {
-	s := startServer(t, func(c *Config) { c.MaxRunning, c.Memory, c.Lease, c.Threads = 6, 1536, 256, 1 })
+	s := startServer(t, func(c *settings) { c.MaxRunning, c.Memory, c.Lease, c.Threads = 6, 1536, 256, 1 })
 	s.table("people", `SELECT i AS id, 'SECRET-' || lpad(i::VARCHAR, 4, '0') AS ssn FROM range(500) t(i)`, nil, column{"id", "long"}, column{"ssn", "string"})
 	ana, ben := s.member("ana@acme.example", "viewer", nil), s.member("ben@acme.example", "editor", nil)
 	// The switches: hidden, masked. A bit of a state each.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"io"
-	"log/slog"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -26,24 +25,10 @@ func TestADataDirectoryIsForOneServer(t *testing.T) {
 	second.env = append(second.env, "LAKEWARDEN_DATA_DIR="+filepath.Join(first.dir, "data"))
 	_, stderr, err := second.run("serve")
 	require.Error(t, err)
-	require.Contains(t, stderr, errHeld.Error())
+	require.Contains(t, stderr, "another server has this data directory")
 	require.NoError(t, server.Process.Kill())
 	require.Error(t, server.Wait())
 	second.serve()
-}
-
-func TestNamesOfDataDirectories(t *testing.T) {
-	dir := t.TempDir()
-	name, err := holdDataDir(dir)
-	require.NoError(t, err)
-	require.NotEmpty(t, name)
-	_, err = holdDataDir(dir)
-	require.ErrorIs(t, err, errHeld)
-	other := filepath.Join(t.TempDir(), "copy")
-	require.NoError(t, os.CopyFS(other, os.DirFS(dir)))
-	copied, err := holdDataDir(other)
-	require.NoError(t, err)
-	require.NotEqual(t, name, copied, "a copy is another directory")
 }
 
 // TestWritesOfAKilledServer: the next server of the same data directory knows that
@@ -111,7 +96,7 @@ func (k *killed) openCatalog(t *testing.T) catalog.Store {
 	t.Helper()
 	config := testConfig(t)
 	config.DataDir = filepath.Join(k.dir, "data")
-	store, err := openCatalog(t.Context(), config, slog.New(slog.DiscardHandler))
+	store, err := openCatalogOf(t.Context(), config)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, store.Close()) })
 	return store

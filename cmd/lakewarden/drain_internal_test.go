@@ -105,7 +105,7 @@ func TestStreamsOutliveUnresponsiveStatements(t *testing.T) {
 // TestLostStatementRestartsBeforeFirstByte checks that a statement whose worker is
 // lost before its result was sent runs again and returns all its rows.
 func TestLostStatementRestartsBeforeFirstByte(t *testing.T) {
-	s := startServer(t, func(c *Config) { c.Threads = 1 })
+	s := startServer(t, func(c *settings) { c.Threads = 1 })
 	c := s.member("ana@acme.example", "viewer", nil)
 	c.rows("SELECT 1")
 	// The first rows come at once, and a Parquet file holds them back for its first
@@ -144,7 +144,7 @@ func killWorkers(t *testing.T) {
 // TestLostOperationsRestart checks that a query that runs as an operation runs again when
 // its worker is lost, even after rows were stored, and stores every row once.
 func TestLostOperationsRestart(t *testing.T) {
-	s := startServer(t, func(c *Config) { c.Threads = 1 })
+	s := startServer(t, func(c *settings) { c.Threads = 1 })
 	c := s.member("ana@acme.example", "viewer", nil)
 	c.rows("SELECT 1")
 	const sql = "SELECT range AS id FROM range(300000) UNION ALL SELECT a.range FROM range(40000) a, range(10000) b WHERE a.range * b.range = 7"

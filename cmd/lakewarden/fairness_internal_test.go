@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"path/filepath"
 	"slices"
@@ -16,16 +15,18 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/lakewarden/lakewarden/cmd/lakewarden/command"
 )
 
 // otherOrganisation makes a second organisation with an administrator and a
 // table of ten rows, and returns the administrator and a statement.
 func (s *testServer) otherOrganisation() (*client, string) {
 	s.t.Helper()
-	store, err := openCatalog(context.Background(), s.config, slog.New(slog.DiscardHandler))
+	store, err := s.openCatalog(context.Background())
 	require.NoError(s.t, err)
 	defer func() { require.NoError(s.t, store.Close()) }()
-	boot, err := bootstrap(context.Background(), store, "Globex", "admin@globex.example")
+	boot, err := command.Bootstrap(context.Background(), store, "Globex", "admin@globex.example")
 	require.NoError(s.t, err)
 	admin := s.client(boot.APIKey, boot.UserID)
 	root := strings.ReplaceAll(s.config.LocalRoots[1], "{org}", boot.OrganisationID)
@@ -37,7 +38,7 @@ func (s *testServer) otherOrganisation() (*client, string) {
 
 // TestOneUserDoesNotStarveAnotherOrganisation floods the server from one user.
 func TestOneUserDoesNotStarveAnotherOrganisation(t *testing.T) {
-	s, users := newSoak(t, func(c *Config) {
+	s, users := newSoak(t, func(c *settings) {
 		c.MaxRunning, c.MaxQueued, c.Memory, c.Lease, c.Threads = 4, 60, 1024, 256, 1
 		c.LocalRoots = append(c.LocalRoots, filepath.Join(c.DataDir, "orgs", "{org}"))
 	})

@@ -91,7 +91,7 @@ func TestReplicasTellEachOtherOfCommits(t *testing.T) {
 	store := s3test.Start(t)
 	bucket, database := store.Bucket(t), pgtest.URL(t)
 	writeRemote(t, store, "s3://"+bucket+"/orders")
-	s := startServer(t, func(c *Config) { c.DatabaseURL, c.AllowPrivateEndpoints = database, true })
+	s := startServer(t, func(c *settings) { c.DatabaseURL, c.AllowPrivateEndpoints = database, true })
 	twin := &testServer{t: t, config: s.config, log: s.log, logged: s.logged}
 	twin.config.DataDir = t.TempDir() // its own files, the same keys
 	twin.start()

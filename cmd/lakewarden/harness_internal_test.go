@@ -18,22 +18,34 @@ import (
 
 	"github.com/lakewarden/lakewarden/api/ops/write"
 	"github.com/lakewarden/lakewarden/catalog"
+	"github.com/lakewarden/lakewarden/catalog/sqlstore"
+	"github.com/lakewarden/lakewarden/cmd/lakewarden/app"
+	"github.com/lakewarden/lakewarden/cmd/lakewarden/command"
+	"github.com/lakewarden/lakewarden/cmd/lakewarden/config"
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/delta"
 	"github.com/lakewarden/lakewarden/engine/objstore/file"
 	"github.com/lakewarden/lakewarden/engine/oracletest"
 )
 
-// testServer is the whole server, as serve builds it, on a free loopback port.
+// settings are those of a test server.
+type settings struct {
+	config.Settings
+	Variant
+	// ReadLog selects the tables that the engine reads through their logs.
+	ReadLog func(catalog.LocatedTable) bool
+}
+
+// testServer is the whole server on a free loopback port, with one organisation.
 type testServer struct {
 	t      testing.TB
-	config Config
+	config settings
 	url    string
 	log    *bytes.Buffer
 	// logged counts the bytes of log.
 	logged *atomic.Int64
 	stop   func()
-	boot   bootstrapReply
+	boot   command.Bootstrapped
 	admin  *client
 	// schema is the shared configuration's; tables are made below its root.
 	schema string
@@ -57,16 +69,16 @@ type reply struct {
 
 // startServer builds an organisation with an administrator and one empty shared
 // storage configuration, and serves it. change may alter the configuration.
-func startServer(t testing.TB, change func(*Config)) *testServer {
+func startServer(t testing.TB, change func(*settings)) *testServer {
 	t.Helper()
-	s := &testServer{t: t, config: testConfig(t), log: &bytes.Buffer{}, logged: new(atomic.Int64)}
+	s := &testServer{t: t, config: settings{Settings: testConfig(t), Variant: variantOfEnvironment(t)}, log: &bytes.Buffer{}, logged: new(atomic.Int64)}
 	if change != nil {
 		change(&s.config)
 	}
-	vary(t, &s.config)
-	store, err := openCatalog(context.Background(), s.config, slog.New(slog.DiscardHandler))
+	s.config.vary(t)
+	store, err := s.openCatalog(context.Background())
 	require.NoError(t, err)
-	s.boot, err = bootstrap(context.Background(), store, "Acme", "admin@acme.example")
+	s.boot, err = command.Bootstrap(context.Background(), store, "Acme", "admin@acme.example")
 	require.NoError(t, err)
 	require.NoError(t, store.Close())
 	s.start()
@@ -75,13 +87,20 @@ func startServer(t testing.TB, change func(*Config)) *testServer {
 	return s
 }
 
-func testConfig(t testing.TB) Config {
+// openCatalog opens the server's catalog next to it. The caller closes it.
+func (s *testServer) openCatalog(ctx context.Context) (*sqlstore.Store, error) {
+	return openCatalogOf(ctx, s.config.Settings)
+}
+
+func openCatalogOf(ctx context.Context, config config.Settings) (*sqlstore.Store, error) {
+	return sqlstore.Open(ctx, config.CatalogURL(), sqlstore.Options{Logger: slog.New(slog.DiscardHandler)})
+}
+
+func testConfig(t testing.TB) config.Settings {
 	t.Helper()
-	dir := t.TempDir()
-	extensions := oracletest.Extensions(t)
-	t.Setenv("LAKEWARDEN_EXTENSION_DIR", extensions)
-	config, err := loadConfig(flag.NewFlagSet("test", flag.ContinueOnError), []string{"--data-dir", dir, "--listen", "127.0.0.1:0"})
+	config, err := config.Load(flag.NewFlagSet("test", flag.ContinueOnError), []string{"--data-dir", t.TempDir(), "--listen", "127.0.0.1:0"})
 	require.NoError(t, err)
+	config.ExtensionDir = oracletest.Extensions(t)
 	config.LogLevel = "info"
 	config.RatePerMinute, config.RateBurst = 1_000_000, 100_000
 	config.Memory = 2048
@@ -92,16 +111,16 @@ func testConfig(t testing.TB) Config {
 func (s *testServer) start() {
 	s.t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
-	level, err := s.config.level()
+	level, err := s.config.Level()
 	require.NoError(s.t, err)
 	log := slog.New(slog.NewJSONHandler(&lockedWriter{w: s.log, n: s.logged}, &slog.HandlerOptions{Level: level}))
-	svc, err := newService(ctx, s.config, "", log)
+	svc, err := app.New(ctx, s.config.Settings, log, app.Options{Version: "test", ReadLog: s.config.ReadLog})
 	require.NoError(s.t, err)
 	l, err := net.Listen("tcp", s.config.Listen)
 	require.NoError(s.t, err)
 	s.url = "http://" + l.Addr().String()
 	done := make(chan error, 1)
-	go func() { done <- svc.server.Serve(ctx, l) }()
+	go func() { done <- svc.Server.Serve(ctx, l) }()
 	stopped := false
 	s.stop = func() {
 		if stopped {
@@ -110,7 +129,7 @@ func (s *testServer) start() {
 		stopped = true
 		cancel()
 		require.NoError(s.t, <-done)
-		require.NoError(s.t, svc.close(10*time.Second))
+		require.NoError(s.t, svc.Close(10*time.Second))
 	}
 	s.t.Cleanup(s.stop)
 }
@@ -122,10 +141,10 @@ func (s *testServer) client(key, user string) *client {
 // member adds a user to the organisation.
 func (s *testServer) member(email, role string, attributes map[string]string) *client {
 	s.t.Helper()
-	store, err := openCatalog(context.Background(), s.config, slog.New(slog.DiscardHandler))
+	store, err := s.openCatalog(context.Background())
 	require.NoError(s.t, err)
 	defer func() { require.NoError(s.t, store.Close()) }()
-	made, err := addUser(context.Background(), store, s.boot.OrganisationID, email, role)
+	made, err := command.AddUser(context.Background(), store, s.boot.OrganisationID, email, role)
 	require.NoError(s.t, err)
 	if attributes != nil {
 		_, err = store.ReplaceAttributes(context.Background(), catalog.OrgID(s.boot.OrganisationID), catalog.UserID(made.UserID), attributes)

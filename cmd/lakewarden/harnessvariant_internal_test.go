@@ -11,41 +11,41 @@ import (
 	"github.com/lakewarden/lakewarden/engine/objstore/s3test"
 )
 
-// The suites of leaks and attacks run in every way in which a table can be read.
-// These variables choose one; without them it is what a new server does.
-const (
-	// variantStore "s3" puts the tables of the shared configuration into a bucket
-	// of a real S3 server, read through the endpoint.
-	variantStore = "LAKEWARDEN_TEST_STORE"
-	// variantIsolation is the setting isolation.
-	variantIsolation = "LAKEWARDEN_TEST_ISOLATION"
-	// variantCopies "always" makes every statement over filtered rows read a copy.
-	variantCopies = "LAKEWARDEN_TEST_COPIES"
-	// variantReading "log" makes the engine read tables through their logs, where it can,
+// Variant is a way in which a table can be read. The suites of leaks and attacks run
+// in each; the zero value is that of a new server.
+type Variant struct {
+	// Store "s3" puts the tables of the shared configuration into a bucket of a real
+	// S3 server, read through the endpoint.
+	Store string
+	// Copies "always" makes every statement over filtered rows read a copy.
+	Copies string
+	// Reading "log" makes the engine read tables through their logs, where it can,
 	// instead of the server's lists of files.
-	variantReading = "LAKEWARDEN_TEST_READING"
-)
-
-// vary changes the settings of a test server to those of the variant.
-func vary(t testing.TB, c *Config) {
-	t.Helper()
-	if isolation := os.Getenv(variantIsolation); isolation != "" {
-		c.Isolation = isolation
-	}
-	if inS3(t) {
-		c.AllowPrivateEndpoints = true
-	}
-	if os.Getenv(variantReading) == "log" {
-		c.readLog = func(catalog.LocatedTable) bool { return true }
-	}
-	require.NoError(t, c.Verify())
+	Reading string
 }
 
-func inS3(t testing.TB) bool {
+// variantOfEnvironment returns the variant that the environment selects. The setting
+// isolation is a part of it and applied by vary.
+func variantOfEnvironment(t testing.TB) Variant {
 	t.Helper()
-	store := os.Getenv(variantStore)
-	require.Contains(t, []string{"", "local", "s3"}, store, variantStore)
-	return store == "s3"
+	v := Variant{Store: os.Getenv("LAKEWARDEN_TEST_STORE"), Copies: os.Getenv("LAKEWARDEN_TEST_COPIES"), Reading: os.Getenv("LAKEWARDEN_TEST_READING")}
+	require.Contains(t, []string{"", "local", "s3"}, v.Store, "LAKEWARDEN_TEST_STORE")
+	return v
+}
+
+// vary adapts the settings to the variant.
+func (c *settings) vary(t testing.TB) {
+	t.Helper()
+	if isolation := os.Getenv("LAKEWARDEN_TEST_ISOLATION"); isolation != "" {
+		c.Isolation = isolation
+	}
+	if c.Store == "s3" {
+		c.AllowPrivateEndpoints = true
+	}
+	if c.Reading == "log" {
+		c.ReadLog = func(catalog.LocatedTable) bool { return true }
+	}
+	require.NoError(t, c.Verify())
 }
 
 // shareStorage makes the shared configuration. Its folder is where tests write
@@ -54,14 +54,14 @@ func (s *testServer) shareStorage() {
 	s.t.Helper()
 	body := map[string]any{"configName": "main data", "kind": "local", "root": "main", "workspaceId": s.boot.WorkspaceID}
 	s.root = filepath.Join(s.config.LocalRoots[0], "main")
-	if inS3(s.t) {
+	if s.config.Store == "s3" {
 		store := s3test.Start(s.t)
 		bucket := store.Bucket(s.t)
 		s.root = store.Folder(bucket)
 		body = s3Body(store, bucket, map[string]any{"configName": "main data", "workspaceId": s.boot.WorkspaceID})
 	}
 	s.schema = s.admin.ok("POST", configsPath, body)["schema"].(string)
-	if os.Getenv(variantCopies) == "always" {
+	if s.config.Copies == "always" {
 		s.admin.ok("PATCH", "/v1/organisations/"+s.boot.OrganisationID+"/config",
 			map[string]any{"features": []any{map[string]any{"key": "row_filter_barrier_always", "enabled": true}}})
 	}

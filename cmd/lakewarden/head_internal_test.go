@@ -10,7 +10,7 @@ import (
 
 // TestProbesMayAskWithHead: many load balancers and monitors do.
 func TestProbesMayAskWithHead(t *testing.T) {
-	s := startServer(t, func(c *Config) { c.MetricsAddr = "127.0.0.1:0" })
+	s := startServer(t, func(c *settings) { c.MetricsAddr = "127.0.0.1:0" })
 	apart := startServer(t, nil)
 	for _, path := range []string{"/healthz", "/readyz", "/docs/", "/docs/app.js", "/v1/openapi.json", "/v1/me"} {
 		got, head := s.admin.call("GET", path, nil), s.admin.call("HEAD", path, nil)

@@ -21,7 +21,7 @@ import (
 var engineWords = regexp.MustCompile(`(?i)(binder|catalog|parser|conversion|invalid input|out of range|internal|io|permission) error|duckdb|candidate|LINE \d+:|_delta_log|\.parquet|(flt|src)_[0-9a-f]{12}|goroutine|lw_(arg|cte)`)
 
 // newHostile serves a table of 50 rows of the caller and 950 of others.
-func newHostile(t *testing.T, change func(*Config)) (s *testServer, attacker, other *client) {
+func newHostile(t *testing.T, change func(*settings)) (s *testServer, attacker, other *client) {
 	s = startServer(t, change)
 	s.table("t", `SELECT i AS id, CASE WHEN i < 50 THEN 'a' ELSE 'b' END AS tenant, CASE WHEN i < 50 THEN 'mine-' ELSE '`+canary+`' END || i AS secret,
 		{'a': i::INT, 'b': CASE WHEN i < 50 THEN 'x' ELSE '`+canary+`' END} AS st FROM range(1000) r(i)`, nil,
@@ -72,7 +72,7 @@ func (s *testServer) judge(t *testing.T, c hostileCase, sql string, r reply) {
 
 // TestHostileStatementsFailSafely sends every attack through the front door.
 func TestHostileStatementsFailSafely(t *testing.T) {
-	s, attacker, other := newHostile(t, func(c *Config) { c.Lease = 512 })
+	s, attacker, other := newHostile(t, func(c *settings) { c.Lease = 512 })
 	cases := append(hostileCases(), planningCases()...)
 	require.GreaterOrEqual(t, len(cases), 150)
 	names := map[string]bool{}
@@ -100,7 +100,7 @@ var unaccounted = map[string]bool{"exact quantile": true, "histogram": true, "mo
 // deadline, within its memory and its part of the disk, while others are served.
 func TestResourceAttacksEndInTime(t *testing.T) {
 	const deadline, spill = 2 * time.Second, 256
-	s, attacker, other := newHostile(t, func(c *Config) {
+	s, attacker, other := newHostile(t, func(c *settings) {
 		c.Lease, c.Memory, c.Threads, c.TempBytes = 512, 1024, 2, spill
 	})
 	other.rows("SELECT count(*) FROM " + s.schema + ".t")
@@ -209,7 +209,7 @@ func workerProcesses(t testing.TB) []string {
 // TestHostileStatementsOnReplacedTables runs the hostile statements on a closed version of
 // a replaced table: they all get the same error.
 func TestHostileStatementsOnReplacedTables(t *testing.T) {
-	s, attacker, _ := newHostile(t, func(c *Config) { c.Lease = 512 })
+	s, attacker, _ := newHostile(t, func(c *settings) { c.Lease = 512 })
 	replaceTable(t, filepath.Join(s.root, "t"), "", "SELECT i AS id, 'now' AS secret FROM range(3) r(i)", column{"id", "long"}, column{"secret", "string"})
 	s.adopt("t", false)
 	require.Equal(t, 3.0, attacker.count(s.schema+".t"))

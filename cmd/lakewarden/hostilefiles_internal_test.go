@@ -23,7 +23,7 @@ const mutations = 60
 // bytes changed. Parquet has no checksums here, so an answer can be anything; but
 // it is one in time, in our words, and everything else goes on.
 func TestMutatedFilesHurtNobodyElse(t *testing.T) {
-	s := startServer(t, func(c *Config) { c.Lease, c.Memory = 256, 1024 })
+	s := startServer(t, func(c *settings) { c.Lease, c.Memory = 256, 1024 })
 	s.table("well", `SELECT i AS id FROM range(3) r(i)`, nil, column{"id", "long"})
 	columns := []column{{"id", "long"}, {"name", "string"}, {"d", "date"}, {"amount", "decimal(12,2)"}, {"tags", "array<string>"}, {"st", "struct<a:integer,b:string>"}}
 	whole := writeTable(t, filepath.Join(t.TempDir(), "whole"), `SELECT i AS id, 'name ' || (i % 90) AS name, DATE '2024-01-01' + (i % 300)::INT AS d, (i * 1.25)::DECIMAL(12,2) AS amount,
@@ -70,7 +70,7 @@ func mutate(random *rand.Rand, source []byte, n int) []byte {
 // with less memory than that.
 func TestAFileThatUnpacksToMuchMore(t *testing.T) {
 	const lease = 128
-	s := startServer(t, func(c *Config) { c.Lease, c.Memory = lease, 1024 })
+	s := startServer(t, func(c *settings) { c.Lease, c.Memory = lease, 1024 })
 	dir := s.table("bomb", `SELECT 1 AS id, repeat('x', 180000000) AS bomb`, nil, column{"id", "long"}, column{"bomb", "string"})
 	s.table("well", `SELECT i AS id FROM range(3) r(i)`, nil, column{"id", "long"})
 	info, err := os.Stat(dataFiles(t, dir)[0])

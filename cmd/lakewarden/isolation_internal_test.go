@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/lakewarden/lakewarden/cmd/lakewarden/config"
 	"github.com/lakewarden/lakewarden/engine/objstore/s3test"
 )
 
@@ -16,9 +17,9 @@ func TestAServerWithoutWorkersReadsNoRemoteLog(t *testing.T) {
 	bucket := store.Bucket(t)
 	writeTable(t, filepath.Join(store.Folder(bucket), "flat"), `SELECT 1 AS id`, nil, column{"id", "long"})
 	writeTable(t, filepath.Join(store.Folder(bucket), "unlisted"), `SELECT 1 AS id, [1] AS l`, nil, column{"id", "long"}, column{"l", "array<integer>"})
-	for _, isolation := range []string{isolationNone, isolationProcess} {
-		s := startServer(t, func(c *Config) {
-			c.AllowPrivateEndpoints, c.Isolation, c.readLog = true, isolation, readLogOf("unlisted")
+	for _, isolation := range []string{config.IsolationNone, config.IsolationProcess} {
+		s := startServer(t, func(c *settings) {
+			c.AllowPrivateEndpoints, c.Isolation, c.ReadLog = true, isolation, readLogOf("unlisted")
 		})
 		schema := s.admin.ok("POST", configsPath, s3Body(store, bucket, map[string]any{"workspaceId": s.boot.WorkspaceID}))["schema"].(string)
 		s.admin.ok("POST", "/v1/organisations/"+s.boot.OrganisationID+"/policies", map[string]any{
@@ -29,7 +30,7 @@ func TestAServerWithoutWorkersReadsNoRemoteLog(t *testing.T) {
 			"a query": s.admin.query("SELECT id FROM " + schema + ".unlisted LIMIT 1"),
 			"a write": s.admin.call("POST", "/v1/tables/lake/"+schema+"/flat/rows/delete?dry_run=true", map[string]any{"where": "id IN (SELECT id FROM " + schema + ".unlisted)"}),
 		} {
-			if isolation == isolationProcess {
+			if isolation == config.IsolationProcess {
 				require.Equal(t, 200, answered.status, "%s: %s", what, answered.body)
 				continue
 			}

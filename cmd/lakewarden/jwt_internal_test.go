@@ -12,6 +12,8 @@ import (
 	"github.com/go-jose/go-jose/v4"
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
+
+	"github.com/lakewarden/lakewarden/cmd/lakewarden/config"
 )
 
 // signer makes tokens as an issuer does and keeps its keys in a file.
@@ -46,8 +48,8 @@ func (s signer) token(claims map[string]any) string {
 
 func TestTokensOfAConfiguredIssuer(t *testing.T) {
 	issuer, foreign, stranger := newSigner(t), newSigner(t), newSigner(t)
-	s := startServer(t, func(c *Config) {
-		c.Issuers = []IssuerEntry{
+	s := startServer(t, func(c *settings) {
+		c.Issuers = []config.Issuer{
 			{URL: "https://issuer.example", JWKSFile: issuer.file},
 			{URL: "https://foreign.example", JWKSFile: foreign.file, EmailSubjects: true, Scopes: []string{"read"}},
 		}

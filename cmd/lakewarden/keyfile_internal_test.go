@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lakewarden/lakewarden/catalog"
+	"github.com/lakewarden/lakewarden/cmd/lakewarden/app"
 )
 
 // TestALostKeyFileIsNotReplaced: beside credentials that only it opens, a new one
@@ -21,7 +22,7 @@ func TestALostKeyFileIsNotReplaced(t *testing.T) {
 	s.stop()
 	require.FileExists(t, s.config.KeyFile, "without credentials a new one does")
 
-	store, err := openCatalog(t.Context(), s.config, slog.New(slog.DiscardHandler))
+	store, err := s.openCatalog(t.Context())
 	require.NoError(t, err)
 	_, err = store.CreateStorageConfig(t.Context(), catalog.NewStorageConfig{
 		Org: catalog.OrgID(s.boot.OrganisationID), Name: "remote", Kind: catalog.KindS3, Owner: catalog.UserID(s.boot.UserID),
@@ -32,7 +33,7 @@ func TestALostKeyFileIsNotReplaced(t *testing.T) {
 	s.start()
 	s.stop()
 	require.NoError(t, os.Remove(s.config.KeyFile))
-	_, err = newService(t.Context(), s.config, "", slog.New(slog.DiscardHandler))
+	_, err = app.New(t.Context(), s.config.Settings, slog.New(slog.DiscardHandler), app.Options{})
 	require.ErrorContains(t, err, "key_file")
 	require.NoFileExists(t, s.config.KeyFile)
 }

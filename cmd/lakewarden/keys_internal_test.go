@@ -303,7 +303,7 @@ func TestChangesCountFromTheNextStatementOn(t *testing.T) {
 		}
 		return r.json(t)["rows"].([]any)[0].([]any)[0]
 	}
-	other, err := openCatalog(t.Context(), s.config, newLogger(s.config))
+	other, err := s.openCatalog(t.Context())
 	require.NoError(t, err)
 	defer func() { require.NoError(t, other.Close()) }()
 	soon := func(want any, c *client) {

@@ -88,7 +88,7 @@ func TestRenamedColumnOfAPolicyClosesTheTable(t *testing.T) {
 // closes the table. Nobody for whom the column is masked ever sees a value of it.
 func TestRenamesRacePolicies(t *testing.T) {
 	url := pgtest.URL(t)
-	s := startServer(t, func(c *Config) { c.DatabaseURL = url })
+	s := startServer(t, func(c *settings) { c.DatabaseURL = url })
 	s.table("people", `SELECT i AS id, 'SECRET-' || i AS c0 FROM range(3) t(i)`, nil, column{"id", "long"}, column{"c0", "string"})
 	twin := &testServer{t: t, config: s.config, log: s.log, logged: s.logged}
 	twin.config.DataDir = filepath.Join(t.TempDir(), "twin")

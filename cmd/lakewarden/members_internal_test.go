@@ -1,7 +1,6 @@
 package main
 
 import (
-	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -121,7 +120,7 @@ func TestWorkspaces(t *testing.T) {
 	require.Len(t, ana.ok("GET", base, nil)["workspaces"], 1)
 	require.Equal(t, map[string]any{}, s.admin.ok("PUT", path+"/members/"+ana.user, map[string]string{"role": "editor"}))
 	require.Equal(t, "Crew", ana.ok("GET", path, nil)["name"], "her key reaches every workspace")
-	store, err := openCatalog(t.Context(), s.config, slog.New(slog.DiscardHandler))
+	store, err := s.openCatalog(t.Context())
 	require.NoError(t, err)
 	defer func() { require.NoError(t, store.Close()) }()
 	plain, err := makeKeyIn(t.Context(), store, s.boot.OrganisationID, ana.user, s.boot.WorkspaceID)

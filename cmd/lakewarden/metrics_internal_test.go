@@ -13,7 +13,7 @@ import (
 func TestMetricsHaveAnAddressOfTheirOwnOnRequest(t *testing.T) {
 	require.Equal(t, 200, startServer(t, nil).admin.call("GET", "/metrics", nil).status)
 
-	s := startServer(t, func(c *Config) { c.MetricsAddr = "127.0.0.1:0" })
+	s := startServer(t, func(c *settings) { c.MetricsAddr = "127.0.0.1:0" })
 	s.admin.call("GET", "/metrics", nil).problem(t, 404)
 	address := ""
 	for line := range strings.Lines(s.log.String()) {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -129,7 +128,7 @@ func TestAQueryAsAnOperation(t *testing.T) {
 }
 
 func TestOperationsThatFail(t *testing.T) {
-	s := startServer(t, func(c *Config) { c.ResultBytes, c.ResultsOrgBytes = 1, 2 })
+	s := startServer(t, func(c *settings) { c.ResultBytes, c.ResultsOrgBytes = 1, 2 })
 	o := s.admin.await(s.admin.start("SELECT nope"))
 	require.Equal(t, "failed", o["state"])
 	direct := s.admin.query("SELECT nope").json(t)
@@ -165,7 +164,7 @@ func TestOperationsThatFail(t *testing.T) {
 // TestManyResultsAtOnceStayBelowTheirCap: room that one result is about to take is
 // not given to another one meanwhile.
 func TestManyResultsAtOnceStayBelowTheirCap(t *testing.T) {
-	s := startServer(t, func(c *Config) { c.ResultBytes, c.ResultsOrgBytes, c.MaxRunning = 1, 2, 16 })
+	s := startServer(t, func(c *settings) { c.ResultBytes, c.ResultsOrgBytes, c.MaxRunning = 1, 2, 16 })
 	started := make([]map[string]any, 8)
 	for i := range started {
 		started[i] = s.admin.start("SELECT md5(i::VARCHAR) AS word FROM range(20000) t(i)")
@@ -350,7 +349,7 @@ func TestDiscoveryGoesOnAsAnOperation(t *testing.T) {
 func TestOperationsOutliveReplicas(t *testing.T) {
 	url := pgtest.URL(t)
 	shared := t.TempDir()
-	s := startServer(t, func(c *Config) { c.DatabaseURL, c.ResultsURL, c.DrainTimeout = url, "file://"+shared, time.Second })
+	s := startServer(t, func(c *settings) { c.DatabaseURL, c.ResultsURL, c.DrainTimeout = url, "file://"+shared, time.Second })
 	twin := &testServer{t: t, config: s.config, log: s.log, logged: s.logged}
 	twin.config.DataDir = t.TempDir()
 	twin.start()
@@ -373,7 +372,7 @@ func TestOperationsOutliveReplicas(t *testing.T) {
 	require.Equal(t, "operation_lost", o["error"].(map[string]any)["code"])
 
 	// One that died without a word.
-	store, err := openCatalog(context.Background(), twin.config, slog.New(slog.DiscardHandler))
+	store, err := twin.openCatalog(context.Background())
 	require.NoError(t, err)
 	defer func() { require.NoError(t, store.Close()) }()
 	silent, err := store.CreateOperation(t.Context(), catalog.NewOperation{

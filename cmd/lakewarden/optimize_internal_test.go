@@ -128,8 +128,7 @@ func TestACurveThroughAHiddenColumnDoesNotOrderRows(t *testing.T) {
 // TestMaintenanceInS3 is the same work on a store without folders: read through
 // the endpoint, written by the store's client.
 func TestMaintenanceInS3(t *testing.T) {
-	t.Setenv(variantStore, "s3")
-	s := startServer(t, nil)
+	s := startServer(t, func(c *settings) { c.Store = "s3" })
 	dir := s.smallFiles("t", 6)
 	rows := "SELECT * FROM " + s.schema + ".t ORDER BY id"
 	var before []any

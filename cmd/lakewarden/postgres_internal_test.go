@@ -15,7 +15,7 @@ import (
 // a second server beside the first: what one changes holds on the other.
 func TestTwoServersOnOnePostgres(t *testing.T) {
 	url := pgtest.URL(t)
-	s := startServer(t, func(c *Config) {
+	s := startServer(t, func(c *settings) {
 		c.DatabaseURL = url
 		c.DataDir = filepath.Join(t.TempDir(), "new") // nothing but the server makes it
 		c.KeyFile = filepath.Join(c.DataDir, "keys.json")

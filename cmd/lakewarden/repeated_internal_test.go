@@ -13,7 +13,7 @@ import (
 // needs, and so how a statement is read from its third run on. Nothing but time
 // may tell how: every run gives the same bytes.
 func TestRepeatedStatementsTellNothing(t *testing.T) {
-	s := startServer(t, func(c *Config) { c.Threads = 1 })
+	s := startServer(t, func(c *settings) { c.Threads = 1 })
 	columns := []column{{"id", "long"}, {"name", "string"}, {"tenant", "string"}}
 	for table, hidden := range map[string]int{"mild": 5432, "wild": 777} {
 		dir := s.table(table, `SELECT 29 AS id, 'x9' AS name, 'a' AS tenant`, nil, columns...)

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"log/slog"
 	"sync"
 	"testing"
 
@@ -117,7 +116,7 @@ func TestRestoreAndVacuumKeepOutOfEachOthersWay(t *testing.T) {
 	s.admin.write(path+"/rows", rowsOf(object{"id": 1}))
 	former := s.admin.version(path)
 	s.admin.write(path+"/rows/delete", object{"where": "id = 1"})
-	store, err := openCatalog(t.Context(), s.config, slog.New(slog.DiscardHandler))
+	store, err := s.openCatalog(t.Context())
 	require.NoError(t, err)
 	defer func() { require.NoError(t, store.Close()) }()
 	org, table := catalog.OrgID(s.boot.OrganisationID), catalog.DeltaID(s.admin.ok("GET", path, nil)["tableId"].(string))

@@ -18,12 +18,14 @@ import (
 	"github.com/lakewarden/lakewarden/catalog"
 	"github.com/lakewarden/lakewarden/catalog/authz"
 	"github.com/lakewarden/lakewarden/catalog/catalogtest/pgtest"
+	"github.com/lakewarden/lakewarden/engine/objstore"
+	"github.com/lakewarden/lakewarden/engine/objstore/s3"
 	"github.com/lakewarden/lakewarden/engine/objstore/s3test"
 )
 
 // keepInS3 has a server keep results in a bucket.
-func keepInS3(store s3test.Server, bucket string) func(*Config) {
-	return func(c *Config) {
+func keepInS3(store s3test.Server, bucket string) func(*settings) {
+	return func(c *settings) {
 		c.ResultsURL = "s3://" + bucket + "/kept/rows?path_style=true&region=" + s3test.Region + "&endpoint=" + url.QueryEscape(store.Endpoint)
 		c.ResultsAccessKeyID, c.ResultsSecretAccessKey = s3test.AccessKeyID, s3test.SecretAccessKey
 		c.StoreTimeout = time.Second
@@ -47,7 +49,7 @@ func objects(t *testing.T, store s3test.Server, bucket string) []string {
 func TestResultsInABucketAreReadOnAnyReplica(t *testing.T) {
 	store := s3test.Start(t)
 	bucket, database := store.Bucket(t), pgtest.URL(t)
-	s := startServer(t, func(c *Config) {
+	s := startServer(t, func(c *settings) {
 		c.DatabaseURL = database
 		keepInS3(store, bucket)(c)
 	})
@@ -74,12 +76,15 @@ func TestResultsInABucketAreReadOnAnyReplica(t *testing.T) {
 	require.Len(t, objects(t, store, bucket), 1, "the rows go with the operation")
 
 	// The retention is over: whichever replica tends next removes the rows.
-	cat, err := openCatalog(t.Context(), s.config, slog.New(slog.DiscardHandler))
+	cat, err := s.openCatalog(t.Context())
 	require.NoError(t, err)
 	defer func() { require.NoError(t, cat.Close()) }()
-	opened, closer, err := openResults(t.Context(), s.config, slog.New(slog.DiscardHandler))
+	place, err := s.config.Results()
 	require.NoError(t, err)
-	defer func() { require.NoError(t, closer.Close()) }()
+	client, err := s3.New(place.Bucket)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, client.Close()) }()
+	opened := objstore.Prefix(client, place.Prefix)
 	system := authz.System(context.WithoutCancel(t.Context()), "test")
 	const runner = "a replica without patience"
 	old, err := cat.CreateOperation(system, catalog.NewOperation{
@@ -90,7 +95,7 @@ func TestResultsInABucketAreReadOnAnyReplica(t *testing.T) {
 	require.NoError(t, opened.Put(t.Context(), name, bytes.NewReader([]byte("rows")), 4))
 	require.NoError(t, cat.FinishOperation(system, runner, old.ID, catalog.OperationOutcome{State: catalog.OperationSucceeded, StoredBytes: 4, ExpiresAt: time.Now().Add(-time.Second)}))
 	tending := longwork.NewRunner(system, authz.New(cat), longwork.Options{
-		Name: runner, Describe: described, Discard: query.Results{Bucket: opened}.Discard, Logger: slog.New(slog.DiscardHandler),
+		Name: runner, Describe: func(err error) catalog.OperationProblem { return catalog.OperationProblem{Message: err.Error()} }, Discard: query.Results{Bucket: opened}.Discard, Logger: slog.New(slog.DiscardHandler),
 	})
 	require.NoError(t, tending.Sweep(system))
 	require.NoError(t, tending.Close(system))
@@ -114,62 +119,4 @@ func TestAStoreOfResultsThatIsAwayFailsOperationsOnly(t *testing.T) {
 	require.Equal(t, 200, s.admin.query("SELECT 1").status)
 	proxy.Heal()
 	require.Eventually(t, func() bool { return s.admin.result(kept).status == 200 }, 10*time.Second, 50*time.Millisecond)
-}
-
-func TestAServerDoesNotStartWithAPlaceOfResultsThatItMayNotUse(t *testing.T) {
-	store := s3test.Start(t)
-	config := testConfig(t)
-	for name, change := range map[string]func(*Config){
-		"no such bucket": keepInS3(store, "nobody-made-this"),
-		"another's": func(c *Config) {
-			bucket := store.Bucket(t)
-			keepInS3(store, bucket)(c)
-			c.ResultsSecretAccessKey = "not the secret at all"
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			c := config
-			change(&c)
-			_, _, err := openResults(t.Context(), c, slog.New(slog.DiscardHandler))
-			require.ErrorContains(t, err, "results_url: ")
-			require.NotContains(t, err.Error(), c.ResultsSecretAccessKey)
-		})
-	}
-}
-
-func TestSettingsOfResults(t *testing.T) {
-	for text, want := range map[string]string{
-		"s3://lake/kept?region=eu-central-1":                                             "",
-		"s3://lake?region=eu-central-1&endpoint=http%3A%2F%2Fstore:9000&path_style=true": "",
-		"s3://lake/kept":                                "results_url: region",
-		"s3://L/kept?region=eu-central-1":               "results_url: bucket",
-		"s3://lake/a//b?region=eu-central-1":            "results_url: prefix",
-		"s3://lake/../b?region=eu-central-1":            "results_url: prefix",
-		"s3://lake?region=eu-central-1&secret=hush":     "results_url: takes",
-		"s3://lake?region=eu-central-1&region=x":        "results_url: takes",
-		"s3://lake?region=eu-central-1&path_style=1":    "results_url: takes",
-		"s3://id:hush@lake/kept?region=eu-central-1":    "results_url: must be",
-		"s3://lake?region=eu-central-1&endpoint=ftp://": "results_url: endpoint",
-		"gs://lake":        "results_url: must be",
-		"file://host/dir":  "results_url: must be",
-		"file:///a?b=hush": "results_url: must be",
-		"://hush":          "results_url: must be",
-	} {
-		c := testConfig(t)
-		c.ResultsURL, c.ResultsAccessKeyID, c.ResultsSecretAccessKey = text, "id", "hush"
-		err := c.Verify()
-		if want == "" {
-			require.NoError(t, err, text)
-			continue
-		}
-		require.ErrorContains(t, err, want, text)
-		require.NotContains(t, err.Error(), "hush")
-	}
-	c := testConfig(t)
-	c.ResultsSecretAccessKey = "hush"
-	require.ErrorContains(t, c.Verify(), "are for a results_url of s3://")
-	c.ResultsURL = "s3://lake?region=eu-central-1"
-	require.ErrorContains(t, c.Verify(), "results_access_key_id: must not be empty")
-	c.ResultsAccessKeyID, c.ResultsRoleARN = "id", "nobody"
-	require.ErrorContains(t, c.Verify(), "results_role_arn: must be")
 }

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"log/slog"
 	"net/http"
 	"path/filepath"
 	"slices"
@@ -122,7 +121,7 @@ func (s *liveStream) broken(t testing.TB, since time.Time) {
 // store opens the catalog beside the server, as the command line does.
 func (s *testServer) store() catalog.Store {
 	s.t.Helper()
-	store, err := openCatalog(context.Background(), s.config, slog.New(slog.DiscardHandler))
+	store, err := s.openCatalog(context.Background())
 	require.NoError(s.t, err)
 	s.t.Cleanup(func() { require.NoError(s.t, store.Close()) })
 	return store
@@ -247,7 +246,7 @@ func (s *testServer) keyIn(store catalog.Store, workspace catalog.Workspace, use
 // that is read, a stream whose client has stopped reading, a statement before its
 // first row, a page of rows, and an asynchronous query.
 func TestRevocationsEndRunningWork(t *testing.T) {
-	s := startServer(t, func(c *Config) { c.MaxRunning, c.Threads, c.Memory, c.Lease = 8, 1, 2048, 128 })
+	s := startServer(t, func(c *settings) { c.MaxRunning, c.Threads, c.Memory, c.Lease = 8, 1, 2048, 128 })
 	store := s.store()
 	for _, c := range revocations {
 		t.Run(c.name, func(t *testing.T) {
@@ -300,7 +299,7 @@ func (w *revoked) running(t testing.TB, there *client) int {
 
 // TestRevocationsBreakEveryFormat checks that no cut-off response looks complete.
 func TestRevocationsBreakEveryFormat(t *testing.T) {
-	s := startServer(t, func(c *Config) { c.MaxRunning, c.Threads, c.Memory, c.Lease = 8, 1, 2048, 128 })
+	s := startServer(t, func(c *settings) { c.MaxRunning, c.Threads, c.Memory, c.Lease = 8, 1, 2048, 128 })
 	w := s.prepared(t, s.store(), "formats", "viewer")
 	rows, _ := endless(w.config.Schema() + ".sales")
 	ends := map[string]chan error{}
@@ -375,7 +374,7 @@ func TestKeysEndWhatRunsWhenTheyExpire(t *testing.T) {
 // in Postgres, where the change is made on another server.
 func TestRevocationsReachOtherReplicas(t *testing.T) {
 	url := pgtest.URL(t)
-	s := startServer(t, func(c *Config) {
+	s := startServer(t, func(c *settings) {
 		c.DatabaseURL, c.MaxRunning, c.Threads, c.Memory, c.Lease = url, 8, 1, 2048, 128
 	})
 	twin := &testServer{t: t, config: s.config, log: s.log, logged: s.logged}
@@ -393,7 +392,7 @@ func TestRevocationsReachOtherReplicas(t *testing.T) {
 // TestEveryPathThatRunsStatementsEnds revokes requests of every such path while they
 // wait for the only turn, which another statement holds.
 func TestEveryPathThatRunsStatementsEnds(t *testing.T) {
-	s := startServer(t, func(c *Config) { c.MaxRunning, c.Threads = 1, 1 })
+	s := startServer(t, func(c *settings) { c.MaxRunning, c.Threads = 1, 1 })
 	w := s.prepared(t, s.store(), "paths", "admin")
 	table := "/v1/tables/lake/" + w.config.Schema() + "/sales"
 	// This server alone can evaluate it, so it is never known to hold for every row.
@@ -461,7 +460,7 @@ func (w *revoked) version(t testing.TB, table string) any {
 // TestRevocationsEndWrites revokes a write that looks for its rows and a write whose
 // body is still arriving, and checks that nothing is written.
 func TestRevocationsEndWrites(t *testing.T) {
-	s := startServer(t, func(c *Config) { c.Threads = 1 })
+	s := startServer(t, func(c *settings) { c.Threads = 1 })
 	w := s.prepared(t, s.store(), "writes", "editor")
 	table := "/v1/tables/lake/" + w.config.Schema() + "/sales"
 	from := w.config.Schema() + ".sales"

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -196,7 +195,7 @@ func TestRulesHoldForEveryWrite(t *testing.T) {
 }
 
 func TestKeysAreCheckedInTheFilesThatCanHoldThem(t *testing.T) {
-	s := startServer(t, func(c *Config) { c.LogLevel = "debug" })
+	s := startServer(t, func(c *settings) { c.LogLevel = "debug" })
 	path := s.create("t", nil, col("id", "long", "isPrimaryKey", true))
 	for _, first := range []int{0, 10, 20} { // no file can hold one of these keys
 		s.admin.write(path+"/rows", rowsOf(object{"id": first}, object{"id": first + 5}))
@@ -382,7 +381,7 @@ func TestARepeatedRequestIsDoneOnce(t *testing.T) {
 	}
 	repeat()
 	// A server that ended between a commit and its reply left the commit only.
-	store, err := openCatalog(context.Background(), s.config, slog.New(slog.DiscardHandler))
+	store, err := s.openCatalog(context.Background())
 	require.NoError(t, err)
 	forgotten, err := store.ForgetWriteKeys(context.Background(), time.Now().Add(time.Hour))
 	require.NoError(t, err)

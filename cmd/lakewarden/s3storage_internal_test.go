@@ -2,7 +2,6 @@ package main
 
 import (
 	"io"
-	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -21,7 +20,7 @@ import (
 
 // startS3Server serves with leave to reach loopback, where the store is.
 func startS3Server(t *testing.T) *testServer {
-	return startServer(t, func(c *Config) {
+	return startServer(t, func(c *settings) {
 		c.AllowPrivateEndpoints = true
 		c.StoreTimeout = time.Second
 	})
@@ -260,7 +259,7 @@ func TestS3RotationIsForThoseWhoConfigure(t *testing.T) {
 // delegated makes a configuration without a stored credential.
 func (s *testServer) delegated(name string) catalog.ConfigID {
 	s.t.Helper()
-	store, err := openCatalog(s.t.Context(), s.config, slog.New(slog.DiscardHandler))
+	store, err := s.openCatalog(s.t.Context())
 	require.NoError(s.t, err)
 	defer func() { require.NoError(s.t, store.Close()) }()
 	made, err := store.CreateStorageConfig(s.t.Context(), catalog.NewStorageConfig{

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"log/slog"
 	"math/rand/v2"
 	"net/http"
 	"os"
@@ -243,7 +242,7 @@ func (k *killed) judge(t *testing.T, writers []*batchWriter, store s3test.Server
 	// stand in no vacuum's way any more.
 	config := testConfig(t)
 	config.DataDir = filepath.Join(k.dir, "data")
-	catalog, err := openCatalog(t.Context(), config, slog.New(slog.DiscardHandler))
+	catalog, err := openCatalogOf(t.Context(), config)
 	require.NoError(t, err)
 	_, err = catalog.ForgetWrites(t.Context(), time.Now().Add(time.Hour))
 	require.NoError(t, err)

@@ -80,7 +80,7 @@ func (s *testServer) spilled(t testing.TB) (streams, bytes float64) {
 // read nothing delay another user by only a few turns, and that each gets its whole
 // result when it reads.
 func TestStalledReadersGiveTheirSessionsBack(t *testing.T) {
-	s := startServer(t, func(c *Config) { c.MaxRunning, c.Threads = 12, 1 })
+	s := startServer(t, func(c *settings) { c.MaxRunning, c.Threads = 12, 1 })
 	sql := s.wide()
 	greedy, small := s.member("greedy@acme.example", "admin", nil), s.member("small@acme.example", "admin", nil)
 	arrow := []string{"Accept", "application/vnd.apache.arrow.stream"}
@@ -138,7 +138,7 @@ func (s *testServer) stalled(t testing.TB, body map[string]any, format string) *
 // TestStalledReaderGetsSameBytes checks every format, including a truncated result and
 // a late failure, and that the statement makes no more rows than the reply has.
 func TestStalledReaderGetsSameBytes(t *testing.T) {
-	s := startServer(t, func(c *Config) { c.Threads = 1 }) // so that rows fail in their order
+	s := startServer(t, func(c *settings) { c.Threads = 1 }) // so that rows fail in their order
 	sql := s.wide()
 	plain := func(text []byte) string { return varying.ReplaceAllString(string(text), "$1") }
 	for _, format := range []string{"application/json", "application/x-ndjson", "text/csv", "application/vnd.apache.arrow.stream", "application/vnd.apache.parquet"} {
@@ -209,7 +209,7 @@ func TestFileOfDepartedReaderIsRemoved(t *testing.T) {
 
 // TestStalledReaderWithoutRoomIsCutOff also checks that the session is released.
 func TestStalledReaderWithoutRoomIsCutOff(t *testing.T) {
-	s := startServer(t, func(c *Config) { c.SpillOrgBytes = 1 })
+	s := startServer(t, func(c *settings) { c.SpillOrgBytes = 1 })
 	r := s.admin.send(t, "POST", "/v1/query", map[string]any{"sql": s.wide()}, "Accept", "text/csv")
 	require.Eventually(t, func() bool { return s.metric(t, `lakewarden_streams_aborted_total{reason="full"}`) == 1 }, 30*time.Second, 20*time.Millisecond)
 	s.quiet(t)

@@ -24,7 +24,7 @@ import (
 )
 
 // newSoak serves 200,000 rows of four regions to four users, one each.
-func newSoak(t *testing.T, change func(*Config)) (*testServer, []*client) {
+func newSoak(t *testing.T, change func(*settings)) (*testServer, []*client) {
 	s := startServer(t, change)
 	s.table("sales", `SELECT i AS id, 'r' || (i % 4) AS region, i * 1.5 AS amount, repeat('x', (i % 50)::INT) AS note FROM range(200000) t(i)`, nil,
 		column{"id", "long"}, column{"region", "string"}, column{"amount", "double"}, column{"note", "string"})
@@ -142,7 +142,7 @@ func (s *testServer) footprint(t testing.TB) footprint {
 
 // TestClientsThatGoAwayLeaveNothing breaks 1,000 requests off.
 func TestClientsThatGoAwayLeaveNothing(t *testing.T) {
-	s, users := newSoak(t, func(c *Config) { c.MaxRunning, c.Memory, c.Lease, c.Threads = 4, 1024, 256, 2 })
+	s, users := newSoak(t, func(c *settings) { c.MaxRunning, c.Memory, c.Lease, c.Threads = 4, 1024, 256, 2 })
 	transport := &http.Transport{MaxIdleConnsPerHost: 16}
 	var mu sync.Mutex
 	endings := map[string]int{}
@@ -216,7 +216,7 @@ func (r ruleState) row() string {
 // statements: an answer fits one state that was valid while it ran, and after a
 // change has returned no answer fits an older one.
 func TestRulesChangeBetweenStatements(t *testing.T) {
-	s, users := newSoak(t, func(c *Config) { c.MaxRunning, c.Memory, c.Lease, c.Threads = 6, 1536, 256, 1 })
+	s, users := newSoak(t, func(c *settings) { c.MaxRunning, c.Memory, c.Lease, c.Threads = 6, 1536, 256, 1 })
 	ana, ben := users[0], users[1]
 	forbid := s.policy("sales", "id", `{"effect":"forbid","subject":{"everyone":true},"condition":{"column":"id","op":"gte","value":100000}}`)
 	path := "/v1/organisations/" + s.boot.OrganisationID + "/policies/" + forbid["id"].(string)

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"log/slog"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -10,17 +9,19 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
+
+	"github.com/lakewarden/lakewarden/cmd/lakewarden/command"
 )
 
 const configsPath = "/v1/storages/configs"
 
 // organisation makes another organisation on the same server.
-func (s *testServer) organisation(name string) (*client, bootstrapReply) {
+func (s *testServer) organisation(name string) (*client, command.Bootstrapped) {
 	s.t.Helper()
-	store, err := openCatalog(s.t.Context(), s.config, slog.New(slog.DiscardHandler))
+	store, err := s.openCatalog(s.t.Context())
 	require.NoError(s.t, err)
 	defer func() { require.NoError(s.t, store.Close()) }()
-	boot, err := bootstrap(s.t.Context(), store, name, "admin@"+name+".example")
+	boot, err := command.Bootstrap(s.t.Context(), store, name, "admin@"+name+".example")
 	require.NoError(s.t, err)
 	return s.client(boot.APIKey, boot.UserID), boot
 }
@@ -31,7 +32,7 @@ func local(name, root string) map[string]any {
 
 func TestLocalStorageLiesBelowTheAllowedRoots(t *testing.T) {
 	second := t.TempDir()
-	s := startServer(t, func(c *Config) { c.LocalRoots = append(c.LocalRoots, second) })
+	s := startServer(t, func(c *settings) { c.LocalRoots = append(c.LocalRoots, second) })
 	root := s.config.LocalRoots[0]
 	outside := t.TempDir()
 	require.NoError(t, os.Symlink(outside, filepath.Join(root, "way-out")))
@@ -96,10 +97,10 @@ func TestOnlyAdministratorsNameDirectories(t *testing.T) {
 // operator's, and is named to whoever has to ask for it.
 func TestASecondOrganisationLearnsWhatLocalStorageTakes(t *testing.T) {
 	s := startServer(t, nil)
-	store, err := openCatalog(t.Context(), s.config, slog.New(slog.DiscardHandler))
+	store, err := s.openCatalog(t.Context())
 	require.NoError(t, err)
 	defer func() { require.NoError(t, store.Close()) }()
-	other, err := bootstrap(t.Context(), store, "Other", "admin@other.example")
+	other, err := command.Bootstrap(t.Context(), store, "Other", "admin@other.example")
 	require.NoError(t, err)
 	r := s.client(other.APIKey, other.UserID).call("POST", configsPath, local("x", "x"))
 	_, fields := r.problem(t, 422)
@@ -173,7 +174,7 @@ func TestAmbiguousSlugsNeedTheId(t *testing.T) {
 }
 
 func TestOrganisationsDoNotShareDirectories(t *testing.T) {
-	s := startServer(t, func(c *Config) { c.LocalRoots = append(c.LocalRoots, filepath.Join(c.DataDir, "tenants", "{org}")) })
+	s := startServer(t, func(c *settings) { c.LocalRoots = append(c.LocalRoots, filepath.Join(c.DataDir, "tenants", "{org}")) })
 	s.table("t", `SELECT 1 AS id`, nil, column{"id", "long"})
 	other, boot := s.organisation("globex")
 	tenants := filepath.Join(s.config.DataDir, "tenants")
@@ -216,7 +217,7 @@ func TestPersonalAndWorkspaceConfigsAreVisibleToTheirPeopleOnly(t *testing.T) {
 	joe := s.member("joe@acme.example", "viewer", nil)
 	s.admin.ok("PUT", org+"/workspaces/"+team+"/members/"+joe.user, map[string]string{"role": "viewer"})
 	keyIn := func(c *client, workspace string) *client { // keys made by the command line reach every workspace
-		store, err := openCatalog(t.Context(), s.config, slog.New(slog.DiscardHandler))
+		store, err := s.openCatalog(t.Context())
 		require.NoError(t, err)
 		defer func() { require.NoError(t, store.Close()) }()
 		key, err := makeKeyIn(t.Context(), store, s.boot.OrganisationID, c.user, workspace)
@@ -273,7 +274,7 @@ func TestARoleInAWorkspaceCountsThere(t *testing.T) {
 	config := configsPath + "/" + inTeam.ok("POST", configsPath, body)["configId"].(string)
 	joe := s.member("joe@acme.example", "viewer", nil)
 	s.admin.ok("PUT", org+"/workspaces/"+team+"/members/"+joe.user, map[string]string{"role": "builder"})
-	store, err := openCatalog(t.Context(), s.config, slog.New(slog.DiscardHandler))
+	store, err := s.openCatalog(t.Context())
 	require.NoError(t, err)
 	defer func() { require.NoError(t, store.Close()) }()
 	key, err := makeKeyIn(t.Context(), store, s.boot.OrganisationID, joe.user, team)

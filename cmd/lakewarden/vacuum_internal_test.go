@@ -1,7 +1,6 @@
 package main
 
 import (
-	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -51,7 +50,7 @@ func TestVacuum(t *testing.T) {
 	s.admin.call("POST", s.tablePath("none")+"/vacuum", nil).problem(t, 404)
 
 	// A write of ours under way keeps its files, whatever the retention.
-	store, err := openCatalog(t.Context(), s.config, slog.New(slog.DiscardHandler))
+	store, err := s.openCatalog(t.Context())
 	require.NoError(t, err)
 	defer func() { require.NoError(t, store.Close()) }()
 	details := s.admin.ok("GET", s.tablePath("t"), nil)

@@ -57,9 +57,7 @@ type boundWorld struct {
 
 func newBoundWorld(t *testing.T, store, reading string) *boundWorld {
 	t.Helper()
-	t.Setenv(variantStore, store)
-	t.Setenv(variantReading, reading)
-	s := startServer(t, func(c *Config) { c.Threads, c.Lease = 1, 128 })
+	s := startServer(t, func(c *settings) { c.Store, c.Reading, c.Threads, c.Lease = store, reading, 1, 128 })
 	w := &boundWorld{server: s}
 	var names []string
 	for k := range boundParts {
@@ -74,7 +72,7 @@ func newBoundWorld(t *testing.T, store, reading string) *boundWorld {
 		require.NoError(t, os.Remove(gone[0]))
 
 		names = append(names, files.name)
-		for kind, pad := range map[string]int64{"groups": 0, "large": query.CopyBytes(s.config.Lease * mib)} {
+		for kind, pad := range map[string]int64{"groups": 0, "large": query.CopyBytes(s.config.Lease * (1 << 20))} {
 			groups := worldTable{
 				name: fmt.Sprint(kind, k), columns: boundColumns,
 				commits: [][]worldFile{{{sql: boundRows(0, boundParts), rowGroup: boundPartRows, pad: pad}}},
@@ -150,8 +148,8 @@ var boundStatements = []string{
 // values of hidden rows, however a table is read.
 func TestTwoWorldsReadAlike(t *testing.T) {
 	variants := []string{"local/list", "s3/list", "local/log"}
-	if store := os.Getenv(variantStore); store != "" {
-		variants = []string{store + "/" + cmp.Or(os.Getenv(variantReading), "list")}
+	if v := variantOfEnvironment(t); v.Store != "" {
+		variants = []string{v.Store + "/" + cmp.Or(v.Reading, "list")}
 	}
 	for _, variant := range variants {
 		t.Run(variant, func(t *testing.T) {
@@ -220,8 +218,7 @@ func without(parts []int, part int) []int {
 // TestTwoWorldsFetchAlike checks that the engine fetches the same bytes of a remote
 // table for a value of hidden rows as for a value of no row.
 func TestTwoWorldsFetchAlike(t *testing.T) {
-	t.Setenv(variantStore, "s3")
-	s := startServer(t, func(c *Config) { c.Threads = 1 })
+	s := startServer(t, func(c *settings) { c.Store, c.Threads = "s3", 1 })
 	timingTable("t").write(t, s.root)
 	timingTable("clear").write(t, s.root)
 	s.discover()

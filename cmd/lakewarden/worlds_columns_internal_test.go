@@ -120,7 +120,7 @@ func (w *worlds) columnAsks(statements []probe) []ask {
 // one thread, byte by byte.
 func TestTwoWorldsOfColumnsAnswerAlike(t *testing.T) {
 	w := newColumnWorlds(t, 1)
-	o := newOracle(t, w.server.config)
+	o := newOracle(t, w.server.config.Settings)
 	asks := w.columnAsks(o.worldProbes(o.signatures(), worldStatements(800)))
 	var answers, clear [2][]answer
 	for i, wild := range []bool{false, true} {
@@ -157,7 +157,7 @@ func TestTwoWorldsOfColumnsAnswerAlike(t *testing.T) {
 // rows without ORDER BY is not defined, everything else is.
 func TestTwoWorldsOfColumnsAnswerAlikeInParallel(t *testing.T) {
 	w := newColumnWorlds(t, 2)
-	o := newOracle(t, w.server.config)
+	o := newOracle(t, w.server.config.Settings)
 	n := worldStatements(800) / 5
 	statements := slices.Concat(leakFamilies(), probes(o.expressions(o.signatures(), 2, n), n))
 	var asks []ask

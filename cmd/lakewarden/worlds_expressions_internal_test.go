@@ -13,6 +13,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/stretchr/testify/require"
 
+	"github.com/lakewarden/lakewarden/cmd/lakewarden/config"
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/delta"
 	"github.com/lakewarden/lakewarden/engine/duckdb"
@@ -32,9 +33,9 @@ type oracle struct {
 	empty   string
 }
 
-func newOracle(t testing.TB, config Config) *oracle {
+func newOracle(t testing.TB, config config.Settings) *oracle {
 	t.Helper()
-	eng, err := duckdb.New(t.Context(), duckdb.Options{ExtensionDirs: config.extensionDirs(), TempDir: t.TempDir()})
+	eng, err := duckdb.New(t.Context(), duckdb.Options{ExtensionDirs: config.ExtensionDirs(), TempDir: t.TempDir()})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, eng.Close()) })
 	session, err := eng.Open(t.Context(), engine.SessionOptions{})

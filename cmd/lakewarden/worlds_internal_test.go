@@ -59,7 +59,7 @@ func newWorlds(t *testing.T, threads int) *worlds {
 
 // openWorlds serves the mild world, for the policies to be made.
 func openWorlds(t *testing.T, threads int, tables func(wild bool) []worldTable) *worlds {
-	s := startServer(t, func(c *Config) {
+	s := startServer(t, func(c *settings) {
 		c.Threads, c.DiscoveryEvery, c.Lease, c.Memory = threads, time.Hour, 256, 2048
 	})
 	w := &worlds{t: t, server: s, tables: tables}
@@ -271,7 +271,7 @@ func worldStatements(fallback int) int {
 // TestTwoWorldsAnswerAlike is the judge of row filters: one thread, byte by byte.
 func TestTwoWorldsAnswerAlike(t *testing.T) {
 	w := newWorlds(t, 1)
-	o := newOracle(t, w.server.config)
+	o := newOracle(t, w.server.config.Settings)
 	all := o.signatures()
 	statements := o.worldProbes(all, worldStatements(2500))
 	asks := w.asks(statements)
@@ -300,7 +300,7 @@ func TestTwoWorldsAnswerAlike(t *testing.T) {
 // without ORDER BY is not defined, everything else is.
 func TestTwoWorldsAnswerAlikeInParallel(t *testing.T) {
 	w := newWorlds(t, 2)
-	o := newOracle(t, w.server.config)
+	o := newOracle(t, w.server.config.Settings)
 	n := worldStatements(2500) / 5
 	statements := slices.Concat(leakFamilies(), probes(o.expressions(o.signatures(), 2, n), n))
 	asks := w.asks(statements)
@@ -401,7 +401,7 @@ func (w *worlds) judgeRun(asks []ask, answers []answer, all []signature, stateme
 // that filters and nothing else, and returns what each answers.
 func unprotected(t *testing.T, w *worlds, statements []probe) []string {
 	t.Helper()
-	eng, err := duckdb.New(t.Context(), duckdb.Options{ExtensionDirs: w.server.config.extensionDirs(), TempDir: t.TempDir(), Lease: engine.Lease{Threads: 1, Memory: 512 << 20}})
+	eng, err := duckdb.New(t.Context(), duckdb.Options{ExtensionDirs: w.server.config.ExtensionDirs(), TempDir: t.TempDir(), Lease: engine.Lease{Threads: 1, Memory: 512 << 20}})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, eng.Close()) }()
 	session, err := eng.Open(t.Context(), engine.SessionOptions{Roots: []string{w.server.root}})

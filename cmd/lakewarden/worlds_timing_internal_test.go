@@ -59,7 +59,7 @@ func TestTwoWorldsTimeAlike(t *testing.T) {
 	if os.Getenv(variantTiming) == "" {
 		t.Skipf("times are measured by make suites, which sets %s", variantTiming)
 	}
-	s := startServer(t, func(c *Config) { c.Threads = 1 })
+	s := startServer(t, func(c *settings) { c.Threads = 1 })
 	timingTable("t").write(t, s.root)
 	timingTable("clear").write(t, s.root)
 	s.discover()

@@ -1,0 +1,114 @@
+package principal
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/lakewarden/lakewarden/auth"
+	"github.com/lakewarden/lakewarden/auth/apikey"
+	"github.com/lakewarden/lakewarden/auth/jwt"
+	"github.com/lakewarden/lakewarden/catalog"
+	"github.com/lakewarden/lakewarden/catalog/authz"
+)
+
+// Source implements the stores of the authenticators. It is safe for concurrent use.
+type Source struct{ store catalog.Store }
+
+// New returns a source that reads store.
+func New(store catalog.Store) Source { return Source{store} }
+
+var (
+	_ apikey.Store = Source{}
+	_ jwt.Members  = Source{}
+)
+
+const authenticating = "authentication"
+
+// KeyByPrefix implements apikey.Store.
+func (s Source) KeyByPrefix(ctx context.Context, prefix string) (apikey.Record, bool, error) {
+	ctx = authz.System(ctx, authenticating)
+	key, err := s.store.APIKeyByPrefix(ctx, prefix)
+	if err != nil {
+		return missing[apikey.Record](err)
+	}
+	rec := apikey.Record{
+		Hash: key.Hash[:], Scopes: key.Scopes, ExpiresAt: key.ExpiresAt, Revoked: key.Revoked(), LastUsedAt: key.LastUsedAt,
+		AllWorkspaces: key.AllWorkspaces,
+	}
+	var ids ids
+	rec.ID, rec.OrgID, rec.UserID = ids.parse(string(key.ID)), ids.parse(string(key.Org)), ids.parse(string(key.User))
+	if key.Workspace != "" {
+		workspace := ids.parse(string(key.Workspace))
+		rec.WorkspaceID = &workspace
+	}
+	if ids.err != nil {
+		return apikey.Record{}, false, ids.err
+	}
+	return rec, true, nil
+}
+
+// Owner implements apikey.Store.
+func (s Source) Owner(ctx context.Context, org, user uuid.UUID) (apikey.Owner, error) {
+	m, found, err := s.MemberByID(ctx, org, user)
+	if err != nil || !found {
+		return apikey.Owner{}, err
+	}
+	return apikey.Owner{Email: m.Email, Role: m.Role}, nil
+}
+
+// Epoch returns the epoch of the catalog.
+func (s Source) Epoch(ctx context.Context) (uint64, error) {
+	return s.store.Epoch(authz.System(ctx, authenticating))
+}
+
+// TouchKey implements apikey.Store.
+func (s Source) TouchKey(ctx context.Context, id uuid.UUID, at time.Time) error {
+	return s.store.TouchAPIKey(authz.System(ctx, authenticating), catalog.KeyID(id.String()), at)
+}
+
+// MemberByID implements jwt.Members.
+func (s Source) MemberByID(ctx context.Context, org, user uuid.UUID) (jwt.Member, bool, error) {
+	ctx = authz.System(ctx, authenticating)
+	m, err := s.store.Membership(ctx, catalog.OrgID(org.String()), catalog.UserID(user.String()))
+	if err != nil {
+		return missing[jwt.Member](err)
+	}
+	return jwt.Member{UserID: user, Email: m.Email, Role: auth.Role(m.Role)}, true, nil
+}
+
+// MemberByEmail implements jwt.Members.
+func (s Source) MemberByEmail(ctx context.Context, org uuid.UUID, email string) (jwt.Member, bool, error) {
+	u, err := s.store.UserByEmail(authz.System(ctx, authenticating), email)
+	if err != nil {
+		return missing[jwt.Member](err)
+	}
+	var ids ids
+	id := ids.parse(string(u.ID))
+	if ids.err != nil {
+		return jwt.Member{}, false, ids.err
+	}
+	return s.MemberByID(ctx, org, id)
+}
+
+// missing returns false without an error if err is [catalog.ErrNotFound].
+func missing[T any](err error) (T, bool, error) {
+	var none T
+	if errors.Is(err, catalog.ErrNotFound) {
+		err = nil
+	}
+	return none, false, err
+}
+
+// ids parses the identifiers of one record and keeps the first error.
+type ids struct{ err error }
+
+func (i *ids) parse(text string) uuid.UUID {
+	id, err := uuid.Parse(text)
+	if i.err == nil {
+		i.err = err
+	}
+	return id
+}

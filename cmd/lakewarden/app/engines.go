@@ -1,0 +1,47 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/lakewarden/lakewarden/cmd/lakewarden/config"
+	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/duckdb"
+	"github.com/lakewarden/lakewarden/engine/worker"
+)
+
+// newEngine verifies the engine's files, attacks both walls, and returns what
+// sessions are opened in: child processes, one for each organisation, or this
+// process.
+func newEngine(ctx context.Context, settings config.Settings, parser *duckdb.Parser, registry prometheus.Registerer, s *Service) (engine.Engine, error) {
+	temp := filepath.Join(settings.DataDir, "tmp")
+	if err := os.MkdirAll(temp, 0o700); err != nil {
+		return nil, err
+	}
+	here, err := duckdb.New(ctx, duckdb.Options{ExtensionDirs: settings.ExtensionDirs(), TempDir: temp})
+	if err != nil {
+		return nil, err
+	}
+	if err := probeSandbox(ctx, here, parser); err != nil {
+		return nil, errors.Join(err, here.Close())
+	}
+	if settings.Isolation == config.IsolationNone {
+		s.onClose(func(context.Context) error { return here.Close() })
+		return here, nil
+	}
+	opts, err := WorkerOptions(WorkerSetup{Extensions: here.Verified()})
+	if err = errors.Join(err, here.Close()); err != nil {
+		return nil, err
+	}
+	opts.TempDir, opts.Logger, opts.Registerer = temp, s.log, registry
+	there, err := worker.New(opts)
+	if err != nil {
+		return nil, err
+	}
+	s.onClose(func(context.Context) error { return there.Close() })
+	return there, nil
+}

@@ -1,0 +1,42 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/lakewarden/lakewarden/api"
+)
+
+// serveMetrics answers /metrics on an address of its own, if there is one. It
+// ends with the service, after the drain, which is then still seen.
+func serveMetrics(ctx context.Context, address string, registry *prometheus.Registry, s *Service) error {
+	if address == "" {
+		return nil
+	}
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
+	if err != nil {
+		return fmt.Errorf("metrics_addr: %w", err)
+	}
+	server := &http.Server{
+		Handler: api.MetricsHandler(registry), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: time.Minute, IdleTimeout: 2 * time.Minute,
+		MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = server.Serve(l) // says that it was closed
+	}()
+	s.onClose(func(context.Context) error {
+		err := server.Close()
+		<-done
+		return err
+	})
+	s.log.Info("serving metrics", "address", l.Addr().String())
+	return nil
+}

@@ -1,0 +1,68 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/google/uuid"
+
+	longwork "github.com/lakewarden/lakewarden/api/ops/operation"
+	"github.com/lakewarden/lakewarden/api/ops/query"
+	"github.com/lakewarden/lakewarden/api/problem"
+	"github.com/lakewarden/lakewarden/catalog"
+	"github.com/lakewarden/lakewarden/catalog/authz"
+	"github.com/lakewarden/lakewarden/cmd/lakewarden/config"
+	"github.com/lakewarden/lakewarden/engine/objstore"
+)
+
+// operationPatience is how long a request waits before its work goes on as an
+// operation.
+const operationPatience = 30 * time.Second
+
+// newOperations starts the runner of long work. It ends before what the work
+// uses.
+func newOperations(background context.Context, settings config.Settings, store *authz.Store, queries *query.Service, metrics *objstore.Metrics, log *slog.Logger, s *Service) (longwork.Service, query.Stored, error) {
+	bucket, closer, err := openResults(background, settings, log)
+	if err != nil {
+		return longwork.Service{}, query.Stored{}, err
+	}
+	s.onClose(func(context.Context) error { return closer.Close() })
+	stored := query.Stored{
+		Queries: queries, OrgBytes: settings.ResultsOrgBytes * mib,
+		Results: query.Results{Bucket: metrics.Wrap(bucket, "results"), Temp: filepath.Join(settings.DataDir, "tmp"), MaxBytes: settings.ResultBytes * mib},
+	}
+	// Half of the turns, so that who waits for an answer finds one.
+	stored.Runner = longwork.NewRunner(background, store, longwork.Options{
+		Name: replicaName(), Running: max(1, settings.MaxRunning/2), Keep: settings.ResultsKeep, Describe: described, Discard: stored.Results.Discard,
+		Revocations: queries.Revocations, Audit: queries.Audit, Logger: log,
+	})
+	s.endWork = func(ctx context.Context) error {
+		if stored.Runner.Close(ctx) != nil {
+			log.Warn("operations did not end in time and are lost")
+		}
+		return nil
+	}
+	s.onClose(s.endWorkOnce)
+	return longwork.Service{Store: store, Runner: stored.Runner, Patience: operationPatience}, stored, nil
+}
+
+// replicaName is another one after each start: what an earlier process left is
+// not taken for our own.
+func replicaName() string {
+	host, _ := os.Hostname() // only for people
+	return fmt.Sprintf("%.100s/%d/%s", host, os.Getpid(), uuid.NewString())
+}
+
+// described says an error in the words that a request would have got.
+func described(err error) catalog.OperationProblem {
+	told := problem.From(err)
+	p := catalog.OperationProblem{Code: told.Name, Message: told.Message}
+	for _, d := range told.Details {
+		p.Details = append(p.Details, catalog.FieldError{Field: d.Field, Message: d.Message})
+	}
+	return p
+}

@@ -1,0 +1,88 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/lakewarden/lakewarden/api/ops/lake"
+	"github.com/lakewarden/lakewarden/catalog"
+	"github.com/lakewarden/lakewarden/catalog/authz"
+	"github.com/lakewarden/lakewarden/cmd/lakewarden/config"
+	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/gateway"
+	"github.com/lakewarden/lakewarden/engine/objstore"
+)
+
+// readRemotely lets the sessions of an engine read remote stores through a
+// gateway, which is closed with the service.
+func readRemotely(ctx context.Context, settings config.Settings, inner engine.Engine, store configLists, opener lake.Opener, registry prometheus.Registerer, s *Service) (engine.Engine, error) {
+	dir := filepath.Join(settings.DataDir, "cache")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	g, err := gateway.New(gateway.Options{
+		MemoryBytes: settings.CacheMemory * mib, DiskBytes: settings.CacheDisk * mib, Dir: dir, Registerer: registry, Logger: s.log,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("data_dir: %w", err)
+	}
+	s.onClose(func(context.Context) error { return g.Close() })
+	remotely := gateway.NewEngine(inner, g, func(ctx context.Context, owner, bucket string) (gateway.Location, error) {
+		id, err := lake.RemoteConfig(bucket)
+		if err != nil {
+			return gateway.Location{}, err
+		}
+		current := func(ctx context.Context) (catalog.StorageConfig, error) {
+			return store.StorageConfig(authz.System(ctx, "read remote storage"), catalog.SystemViewer(catalog.OrgID(owner)), id)
+		}
+		// A session that outlives a rotation reads with the new credential, and one
+		// that outlives the configuration reads nothing.
+		reopened := objstore.Reopen(func(ctx context.Context) (objstore.Bucket, error) {
+			c, err := current(ctx)
+			if err != nil {
+				return nil, err
+			}
+			return opener.Bucket(ctx, c)
+		})
+		c, err := current(ctx)
+		return gateway.Location{Bucket: bucket, Identity: identityOf(c), Store: reopened, Prefixes: []string{""}}, err
+	})
+	remotely.RefuseLogs = settings.Isolation == config.IsolationNone
+	s.every(context.WithoutCancel(ctx), forgetBlocksEvery, func(ctx context.Context) {
+		if err := forgetBlocks(ctx, g.Retain, store); err != nil && ctx.Err() == nil {
+			s.log.Warn("blocks of deleted storage not dropped", "error", err)
+		}
+	})
+	return remotely, nil
+}
+
+// forgetBlocksEvery is the interval in which blocks of deleted configurations are
+// dropped. Nobody can read them any more; they only take up space on disk.
+const forgetBlocksEvery = 5 * time.Minute
+
+// configLists are the parts of the catalog that list all configurations.
+type configLists interface {
+	catalog.StorageConfigs
+	catalog.Organisations
+}
+
+// identityOf names the location of a configuration in the cache.
+func identityOf(c catalog.StorageConfig) string { return string(c.ID) + " " + string(c.Location) }
+
+// forgetBlocks makes a cache retain only the blocks of existing configurations.
+func forgetBlocks(ctx context.Context, retain func(identities []string), store configLists) error {
+	var identities []string
+	for c, err := range catalog.AllStorageConfigs(authz.System(ctx, "cached blocks"), store) {
+		if err != nil {
+			return err
+		}
+		identities = append(identities, identityOf(c))
+	}
+	retain(identities)
+	return nil
+}

@@ -1,0 +1,44 @@
+package app
+
+import (
+	"log/slog"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lakewarden/lakewarden/catalog"
+	"github.com/lakewarden/lakewarden/catalog/authz"
+	"github.com/lakewarden/lakewarden/catalog/sqlstore"
+)
+
+// TestCachedBlocksAreThoseOfConfigurationsThatExist checks that the blocks to retain
+// are those of the configurations of all organisations.
+func TestCachedBlocksAreThoseOfConfigurationsThatExist(t *testing.T) {
+	store, err := sqlstore.Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "catalog.db"), sqlstore.Options{Logger: slog.New(slog.DiscardHandler)})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, store.Close()) }()
+	retained := func() (identities []string) {
+		require.NoError(t, forgetBlocks(t.Context(), func(all []string) { identities = all }, authz.New(store)))
+		return identities
+	}
+	require.Empty(t, retained())
+	user, err := store.CreateUser(t.Context(), catalog.NewUser{Email: "admin@acme.example"})
+	require.NoError(t, err)
+	var configs []catalog.StorageConfig
+	var want []string
+	for _, name := range []string{"Acme", "Globex"} {
+		org, err := store.CreateOrganisation(t.Context(), catalog.NewOrganisation{Name: name, Owner: user.ID})
+		require.NoError(t, err)
+		for _, bucket := range []string{"one", "two"} {
+			c, err := store.CreateStorageConfig(t.Context(), catalog.NewStorageConfig{
+				Org: org.ID, Name: bucket, Kind: catalog.KindLocal, Owner: user.ID, Location: catalog.NewLocation("file", name, bucket),
+			})
+			require.NoError(t, err)
+			configs, want = append(configs, c), append(want, identityOf(c))
+		}
+	}
+	require.ElementsMatch(t, want, retained())
+	require.NoError(t, store.DeleteStorageConfig(t.Context(), catalog.SystemViewer(configs[0].Org), configs[0].ID, catalog.AnyVersion))
+	require.ElementsMatch(t, want[1:], retained())
+}

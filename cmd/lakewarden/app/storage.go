@@ -1,0 +1,91 @@
+package app
+
+import (
+	"context"
+	"strings"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/lakewarden/lakewarden/api/ops/lake"
+	"github.com/lakewarden/lakewarden/catalog"
+	"github.com/lakewarden/lakewarden/catalog/authz"
+	"github.com/lakewarden/lakewarden/cmd/lakewarden/config"
+	"github.com/lakewarden/lakewarden/engine/objstore"
+	"github.com/lakewarden/lakewarden/engine/objstore/file"
+	"github.com/lakewarden/lakewarden/engine/storage"
+)
+
+// buckets opens storage configurations with the providers that are compiled in.
+type buckets struct {
+	metrics *objstore.Metrics
+	roots   localRoots
+	// s3 is nil in commands that work on local storage only.
+	s3 *s3Stores
+}
+
+var _ lake.Opener = buckets{}
+
+// Local returns how local storage is opened, and the local roots of an organisation.
+func Local(settings config.Settings, store *authz.Store) (lake.Opener, func(context.Context, catalog.OrgID) ([]string, error)) {
+	b := buckets{metrics: objstore.NewMetrics(prometheus.NewRegistry()), roots: localRoots{configured: settings.LocalRoots, store: store}}
+	return b, b.roots.of
+}
+
+// Bucket implements lake.Opener.
+func (b buckets) Bucket(ctx context.Context, config catalog.StorageConfig) (bucket objstore.Bucket, err error) {
+	switch {
+	case config.Kind == catalog.KindLocal:
+		bucket, err = b.local(ctx, config)
+	case config.Kind == catalog.KindS3 && b.s3 != nil:
+		bucket, err = b.s3.of(ctx, config)
+	default:
+		err = lake.ErrStorageKind
+	}
+	if err != nil {
+		return nil, err
+	}
+	return objstore.Named(b.metrics.Wrap(bucket, string(config.Kind)), config.Name), nil
+}
+
+// local opens a local root. It is resolved anew each time: a link may have been
+// put in its way since the configuration was made.
+func (b buckets) local(ctx context.Context, config catalog.StorageConfig) (objstore.Bucket, error) {
+	path, ok := strings.CutPrefix(string(config.Location), "file://")
+	if !ok {
+		return nil, lake.ErrStorageKind
+	}
+	allowed, err := b.roots.of(ctx, config.Org)
+	if err != nil {
+		return nil, err
+	}
+	if path, err = (storage.LocalRoots{Allowed: allowed}).Resolve(path, string(config.Org)); err != nil {
+		return nil, err
+	}
+	return file.New(path)
+}
+
+// localRoots are the operator's directories for local storage. One that holds
+// {org} serves every organisation, each below a directory of its own; one that
+// does not serves the first organisation only, so that two tenants never share
+// a directory by accident.
+type localRoots struct {
+	configured []string
+	store      catalog.Organisations
+}
+
+func (l localRoots) of(ctx context.Context, org catalog.OrgID) ([]string, error) {
+	first, err := l.store.ListOrganisations(authz.System(ctx, "local roots"), catalog.Page{Size: 1})
+	if err != nil {
+		return nil, err
+	}
+	isFirst := len(first.Items) == 1 && first.Items[0].ID == org
+	var allowed []string
+	for _, root := range l.configured {
+		if strings.Contains(root, "{org}") {
+			allowed = append(allowed, strings.ReplaceAll(root, "{org}", string(org)))
+		} else if isFirst {
+			allowed = append(allowed, root)
+		}
+	}
+	return allowed, nil
+}

@@ -1,0 +1,62 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"runtime"
+	"syscall"
+
+	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/duckdb"
+	"github.com/lakewarden/lakewarden/engine/duckdb/extension"
+	"github.com/lakewarden/lakewarden/engine/worker"
+)
+
+// WorkerSetup is what a worker process makes its engine from. It travels through
+// the process's control socket.
+type WorkerSetup struct {
+	Extensions []extension.Verified `json:"extensions"`
+	Lease      engine.Lease         `json:"lease"`
+}
+
+// WorkerOptions start this very program as `lakewarden worker`.
+func WorkerOptions(setup WorkerSetup) (worker.Options, error) {
+	program, err := selfProgram()
+	if err != nil {
+		return worker.Options{}, err
+	}
+	text, err := json.Marshal(setup)
+	return worker.Options{Command: []string{program, "worker"}, Setup: text}, err
+}
+
+// selfProgram is the file of the running program: also when an upgrade has put
+// another one in its place, whose messages this one would not understand.
+func selfProgram() (string, error) {
+	if runtime.GOOS == "linux" {
+		return "/proc/self/exe", nil
+	}
+	return os.Executable()
+}
+
+// Work is the child's end of an engine in processes, until the server lets it go.
+// It is for a process that the server has started.
+func Work(ctx context.Context) error {
+	// Service managers signal all processes of a service at once. The server then
+	// drains, and ends its workers afterwards.
+	signal.Ignore(os.Interrupt, syscall.SIGTERM)
+	control := os.NewFile(worker.ControlFD, "control")
+	if info, err := control.Stat(); err != nil || info.Mode()&os.ModeSocket == 0 {
+		return errors.New("worker: started by the server only")
+	}
+	return worker.Serve(ctx, control, func(ctx context.Context, text []byte, temp string) (engine.Engine, error) {
+		var setup WorkerSetup
+		if err := json.Unmarshal(text, &setup); err != nil {
+			return nil, fmt.Errorf("setup: %w", err)
+		}
+		return duckdb.New(ctx, duckdb.Options{Verified: setup.Extensions, TempDir: temp, Lease: setup.Lease})
+	})
+}

@@ -1,0 +1,50 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/lakewarden/lakewarden/api/ops/query"
+	"github.com/lakewarden/lakewarden/api/ops/write"
+	"github.com/lakewarden/lakewarden/catalog/authz"
+	"github.com/lakewarden/lakewarden/cmd/lakewarden/config"
+)
+
+// forgetKeysEvery is how often the keys of old requests are removed.
+const forgetKeysEvery = time.Hour
+
+// newWrites makes the directory in which rows wait for their commit, one of this
+// process. What an earlier process left there is nobody's any more: a data
+// directory is for one server.
+func newWrites(background context.Context, settings config.Settings, store *authz.Store, queries *query.Service, leases write.Leases, registry *prometheus.Registry, log *slog.Logger, s *Service) (write.Service, error) {
+	dir, err := filepath.Abs(filepath.Join(settings.DataDir, "writes"))
+	if err == nil {
+		err = os.RemoveAll(dir)
+	}
+	if err == nil {
+		err = os.MkdirAll(dir, 0o700)
+	}
+	if err == nil {
+		dir, err = filepath.EvalSymlinks(dir)
+	}
+	if err != nil {
+		return write.Service{}, fmt.Errorf("data_dir: %w", err)
+	}
+	writes := write.Service{
+		Store: store, Tables: queries.Tables, Queries: queries, Parser: queries.Plans.Parser(), Pool: queries.Pool,
+		Confirmed: queries.Confirmed, Revocations: queries.Revocations, Audit: queries.Audit, Leases: leases, Metrics: write.NewMetrics(registry), Logger: log,
+		Scratch: dir, StagedBytes: settings.TempBytes * mib, BodyRows: settings.BodyRows, Timeout: settings.MaxTimeout,
+	}
+	s.every(background, forgetKeysEvery, func(ctx context.Context) {
+		if err := writes.SweepKeys(ctx); err != nil && ctx.Err() == nil {
+			log.Warn("idempotency keys not swept", "error", err)
+		}
+	})
+	return writes, nil
+}

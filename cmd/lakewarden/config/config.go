@@ -1,0 +1,238 @@
+package config
+
+import (
+	"flag"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/knadh/koanf/parsers/yaml"
+	"github.com/knadh/koanf/providers/confmap"
+	"github.com/knadh/koanf/providers/env/v2"
+	"github.com/knadh/koanf/providers/file"
+	"github.com/knadh/koanf/v2"
+)
+
+const envPrefix = "LAKEWARDEN_"
+
+// Settings is every setting of the server. The tag is the key in the YAML file;
+// in upper case with LAKEWARDEN_ in front it is the environment variable.
+type Settings struct {
+	Listen string `koanf:"listen"`
+	// MetricsAddr, if set, is a listener of its own for /metrics.
+	MetricsAddr string `koanf:"metrics_addr"`
+	// TrustedProxies are the addresses and networks (CIDR) of trusted proxies.
+	TrustedProxies []string `koanf:"trusted_proxies"`
+	DataDir        string   `koanf:"data_dir"`
+	DatabaseURL    string   `koanf:"database_url"`
+	ExtensionDir   string   `koanf:"extension_dir"`
+	LocalRoots     []string `koanf:"local_roots"`
+	LogLevel       string   `koanf:"log_level"`
+	Memory         int64    `koanf:"memory_mib"`
+	Lease          int64    `koanf:"statement_memory_mib"`
+	Threads        int      `koanf:"threads"`
+	TempBytes      int64    `koanf:"temp_mib"`
+	// SpillBytes and SpillOrgBytes bound, in MiB, the disk space for what clients have
+	// not read of responses: of all organisations, and of one.
+	SpillBytes     int64         `koanf:"spill_mib"`
+	SpillOrgBytes  int64         `koanf:"spill_org_mib"`
+	MaxRunning     int           `koanf:"max_running"`
+	MaxQueued      int           `koanf:"max_queued"`
+	QueryTimeout   time.Duration `koanf:"query_timeout"`
+	MaxTimeout     time.Duration `koanf:"max_query_timeout"`
+	RatePerMinute  int           `koanf:"rate_per_minute"`
+	RateBurst      int           `koanf:"rate_burst"`
+	DiscoveryEvery time.Duration `koanf:"discovery_interval"`
+	DrainTimeout   time.Duration `koanf:"drain_timeout"`
+	DrainNotice    time.Duration `koanf:"drain_notice"`
+	// ResultsURL is where rows of operations are kept, for all replicas.
+	ResultsURL string `koanf:"results_url"`
+	// The credential of a results_url of s3://.
+	ResultsAccessKeyID     string        `koanf:"results_access_key_id"`
+	ResultsSecretAccessKey string        `koanf:"results_secret_access_key"`
+	ResultsRoleARN         string        `koanf:"results_role_arn"`
+	ResultBytes            int64         `koanf:"result_mib"`
+	ResultsOrgBytes        int64         `koanf:"results_org_mib"`
+	ResultsKeep            time.Duration `koanf:"results_keep"`
+	Issuers                []Issuer      `koanf:"issuers"`
+	// KeyFile opens the credentials that the catalog holds.
+	KeyFile               string        `koanf:"key_file"`
+	AllowPrivateEndpoints bool          `koanf:"allow_private_endpoints"`
+	StoreTimeout          time.Duration `koanf:"store_timeout"`
+	// CacheMemory and CacheDisk bound what is kept of remote stores, in MiB.
+	CacheMemory int64 `koanf:"cache_memory_mib"`
+	CacheDisk   int64 `koanf:"cache_disk_mib"`
+	// BodyRows bounds the rows of one write request.
+	BodyRows int64 `koanf:"body_rows"`
+	// Isolation says where the engine runs: process or none.
+	Isolation string `koanf:"isolation"`
+}
+
+// Issuer is an issuer of JWTs that the server accepts.
+type Issuer struct {
+	URL           string   `koanf:"url"`
+	JWKSURL       string   `koanf:"jwks_url"`
+	JWKSFile      string   `koanf:"jwks_file"`
+	Algorithms    []string `koanf:"algorithms"`
+	Organisations []string `koanf:"organisations"`
+	EmailSubjects bool     `koanf:"email_subjects"`
+	Scopes        []string `koanf:"default_scopes"`
+}
+
+func defaults() map[string]any {
+	return map[string]any{
+		"listen": "127.0.0.1:8080", "data_dir": "./data", "log_level": "info",
+		"memory_mib": defaultMemoryMiB(), "statement_memory_mib": 1024, "temp_mib": 10240, "spill_mib": 10240, "spill_org_mib": 5120,
+		"threads": runtime.NumCPU(), "max_running": 8 * runtime.NumCPU(), "max_queued": 512,
+		"query_timeout": "60s", "max_query_timeout": "10m", "rate_per_minute": 6000, "rate_burst": 200,
+		"discovery_interval": "5m", "drain_timeout": "30s", "drain_notice": "0s", "allow_private_endpoints": false, "store_timeout": "10s",
+		"cache_memory_mib": 256, "cache_disk_mib": 4096,
+		"isolation":  defaultIsolation(),
+		"body_rows":  10_000_000,
+		"result_mib": 1024, "results_org_mib": 10240, "results_keep": "24h",
+	}
+}
+
+// defaultIsolation is a process for each organisation where they can be watched.
+func defaultIsolation() string {
+	if runtime.GOOS == "linux" {
+		return IsolationProcess
+	}
+	return IsolationNone
+}
+
+// ExtensionsInstall is the command whose flags are followed by names.
+const ExtensionsInstall = "extensions install"
+
+// Load reads, later wins: defaults, the YAML file, the environment, flags.
+func Load(fs *flag.FlagSet, args []string) (Settings, error) {
+	k := koanf.New(".")
+	flags := map[string]*string{}
+	for key, text := range map[string]string{
+		"listen": "address to listen on", "data_dir": "directory for the catalog and local storage",
+		"database_url": "postgres:// URL of the catalog; empty means SQLite in the data directory",
+		"log_level":    "debug, info, warn or error",
+	} {
+		flags[key] = fs.String(strings.ReplaceAll(key, "_", "-"), "", text+" ("+variable(key)+")")
+	}
+	fs.Usage = func() { flagUsage(fs) }
+	path := fs.String("config", os.Getenv(envPrefix+"CONFIG"), "YAML file with settings ("+envPrefix+"CONFIG)")
+	if err := fs.Parse(args); err != nil {
+		return Settings{}, err
+	}
+	if fs.NArg() > 0 && fs.Name() != ExtensionsInstall { // flags behind it would be ignored
+		return Settings{}, fmt.Errorf("%s: unexpected argument %q", fs.Name(), fs.Arg(0))
+	}
+	if err := k.Load(confmap.Provider(defaults(), "."), nil); err != nil {
+		return Settings{}, err
+	}
+	if *path != "" {
+		if err := k.Load(file.Provider(*path), yaml.Parser()); err != nil {
+			return Settings{}, fmt.Errorf("read %s: %w", *path, err)
+		}
+	}
+	if err := k.Load(env.Provider(".", env.Opt{Prefix: envPrefix, TransformFunc: fromEnvironment}), nil); err != nil {
+		return Settings{}, err
+	}
+	for key, value := range flags {
+		if *value != "" {
+			if err := k.Set(key, *value); err != nil {
+				return Settings{}, err
+			}
+		}
+	}
+	if err := unknownKeys(k); err != nil {
+		return Settings{}, err
+	}
+	var c Settings
+	if err := k.Unmarshal("", &c); err != nil {
+		return Settings{}, fmt.Errorf("settings: %s", strings.Join(strings.Fields(err.Error()), " ")) // of several lines
+	}
+	return c, c.finish()
+}
+
+// fromEnvironment maps LAKEWARDEN_DATA_DIR to data_dir. Variables that are not
+// settings (of tests, say) are left out.
+func fromEnvironment(key, value string) (string, any) {
+	key = strings.ToLower(strings.TrimPrefix(key, envPrefix))
+	switch {
+	case key == "config" || strings.HasPrefix(key, "test_") || key == "bench" || strings.HasPrefix(key, "bench_"):
+		return "", nil
+	case key == "local_roots":
+		return key, filepath.SplitList(value)
+	case key == "trusted_proxies": // addresses contain colons
+		return key, strings.FieldsFunc(value, func(c rune) bool { return c == ',' || c == ' ' })
+	}
+	return key, value
+}
+
+func unknownKeys(k *koanf.Koanf) error {
+	known := settingKeys()
+	for _, key := range k.Keys() {
+		top, _, _ := strings.Cut(key, ".")
+		if !slices.Contains(known, top) {
+			return fmt.Errorf("unknown setting %q (in the file, or %s in the environment)", top, variable(top))
+		}
+	}
+	return nil
+}
+
+// finish makes paths absolute and checks every value.
+func (c *Settings) finish() error {
+	abs, err := filepath.Abs(c.DataDir)
+	if err != nil {
+		return fmt.Errorf("data_dir: %w", err)
+	}
+	c.DataDir = abs
+	if len(c.LocalRoots) == 0 {
+		c.LocalRoots = []string{filepath.Join(c.DataDir, "storage")}
+	}
+	if c.KeyFile == "" {
+		c.KeyFile = filepath.Join(c.DataDir, "keys.json")
+	}
+	if c.KeyFile, err = filepath.Abs(c.KeyFile); err != nil {
+		return fmt.Errorf("key_file: %w", err)
+	}
+	if c.ResultsURL == "" {
+		c.ResultsURL = (&url.URL{Scheme: "file", Path: filepath.ToSlash(filepath.Join(c.DataDir, "results"))}).String()
+	}
+	for i, root := range c.LocalRoots {
+		if c.LocalRoots[i], err = filepath.Abs(root); err != nil {
+			return fmt.Errorf("local_roots: %w", err)
+		}
+	}
+	return c.Verify()
+}
+
+// CatalogURL returns the URL of the catalog: database_url, or SQLite in the data
+// directory.
+func (c *Settings) CatalogURL() string {
+	if c.DatabaseURL != "" {
+		return c.DatabaseURL
+	}
+	return "sqlite:" + filepath.Join(c.DataDir, "catalog.db")
+}
+
+// Isolations: where the engine runs.
+const (
+	IsolationProcess = "process"
+	IsolationNone    = "none"
+)
+
+// ExtensionDirs returns the directories that may hold DuckDB extensions, in the
+// order in which they are searched.
+func (c *Settings) ExtensionDirs() []string {
+	dirs := []string{filepath.Join(c.DataDir, "extensions"), "/usr/lib/lakewarden/extensions"}
+	if exe, err := os.Executable(); err == nil {
+		dirs = append([]string{filepath.Join(filepath.Dir(exe), "extensions")}, dirs...)
+	}
+	if c.ExtensionDir != "" {
+		dirs = append([]string{c.ExtensionDir}, dirs...)
+	}
+	return dirs
+}

@@ -1,0 +1,138 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"strings"
+	"time"
+
+	"github.com/lakewarden/lakewarden/api/middleware"
+)
+
+// Verify returns an error that names the first invalid setting in the order of
+// [Config]. The order is fixed, so that equal settings always give the same error.
+func (c *Settings) Verify() error {
+	for _, check := range []func() error{
+		c.verifyAddresses, c.verifyStatements, c.verifyServing, c.verifyResults, c.verifyIssuers, c.verifyStores, c.verifyTimeouts,
+	} {
+		if err := check(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *Settings) verifyAddresses() error {
+	if _, _, err := net.SplitHostPort(c.Listen); err != nil {
+		return fmt.Errorf("listen: must be host:port, is %q", c.Listen)
+	}
+	if c.MetricsAddr != "" {
+		if _, _, err := net.SplitHostPort(c.MetricsAddr); err != nil {
+			return fmt.Errorf("metrics_addr: must be host:port, is %q", c.MetricsAddr)
+		}
+	}
+	if _, err := c.Proxies(); err != nil {
+		return err
+	}
+	if c.DatabaseURL != "" && !strings.HasPrefix(c.DatabaseURL, "postgres://") && !strings.HasPrefix(c.DatabaseURL, "postgresql://") {
+		return errors.New("database_url: must begin with postgres://")
+	}
+	_, err := c.Level()
+	return err
+}
+
+// Proxies parses trusted_proxies. An address becomes a network of one address.
+func (c *Settings) Proxies() (middleware.TrustedProxies, error) {
+	networks := make(middleware.TrustedProxies, len(c.TrustedProxies))
+	for i, text := range c.TrustedProxies {
+		network, err := netip.ParsePrefix(text)
+		if address, single := netip.ParseAddr(text); single == nil && address.Zone() == "" {
+			address = address.Unmap()
+			network, err = netip.PrefixFrom(address, address.BitLen()), nil
+		}
+		if err != nil || network.Addr().Is4In6() {
+			return nil, fmt.Errorf("trusted_proxies[%d]: must be an address or a network such as 10.0.0.0/8, is %q", i, text)
+		}
+		networks[i] = network
+	}
+	return networks, nil
+}
+
+func (c *Settings) verifyStatements() error {
+	return firstError(
+		atLeast("memory_mib", c.Memory, 128), atLeast("statement_memory_mib", c.Lease, 128),
+		atLeast("threads", c.Threads, 1), atLeast("temp_mib", c.TempBytes, 1),
+		atLeast("spill_mib", c.SpillBytes, 1), atLeast("spill_org_mib", c.SpillOrgBytes, 1),
+		atLeast("max_running", c.MaxRunning, 1), atLeast("max_queued", c.MaxQueued, 1),
+		positive("query_timeout", c.QueryTimeout), positive("max_query_timeout", c.MaxTimeout),
+	)
+}
+
+func (c *Settings) verifyServing() error {
+	var notice error
+	if c.DrainNotice < 0 {
+		notice = errors.New("drain_notice: must not be negative")
+	}
+	return firstError(
+		atLeast("rate_per_minute", c.RatePerMinute, 1), atLeast("rate_burst", c.RateBurst, 1),
+		positive("discovery_interval", c.DiscoveryEvery), positive("drain_timeout", c.DrainTimeout), notice,
+	)
+}
+
+func (c *Settings) verifyResults() error {
+	_, err := c.Results()
+	return firstError(err,
+		atLeast("result_mib", c.ResultBytes, 1), atLeast("results_org_mib", c.ResultsOrgBytes, 1), positive("results_keep", c.ResultsKeep))
+}
+
+func (c *Settings) verifyIssuers() error {
+	for i, issuer := range c.Issuers {
+		if issuer.URL == "" || (issuer.JWKSURL == "") == (issuer.JWKSFile == "") {
+			return fmt.Errorf("issuers[%d]: needs url and exactly one of jwks_url and jwks_file", i)
+		}
+	}
+	return nil
+}
+
+func (c *Settings) verifyStores() error {
+	var isolation error
+	if c.Isolation != IsolationProcess && c.Isolation != IsolationNone {
+		isolation = fmt.Errorf("isolation: must be %s or %s, is %q", IsolationProcess, IsolationNone, c.Isolation)
+	}
+	return firstError(positive("store_timeout", c.StoreTimeout),
+		atLeast("cache_memory_mib", c.CacheMemory, 1), atLeast("cache_disk_mib", c.CacheDisk, 1), atLeast("body_rows", c.BodyRows, 1), isolation)
+}
+
+// verifyTimeouts compares settings that are valid individually.
+func (c *Settings) verifyTimeouts() error {
+	if c.QueryTimeout > c.MaxTimeout {
+		return errors.New("query_timeout: must not exceed max_query_timeout")
+	}
+	return nil
+}
+
+func atLeast[N int | int64](key string, value, least N) error {
+	if value < least {
+		return fmt.Errorf("%s: must be at least %d, is %d", key, least, value)
+	}
+	return nil
+}
+
+func positive(key string, value time.Duration) error {
+	if value <= 0 {
+		return fmt.Errorf("%s: must be a positive duration, is %s", key, value)
+	}
+	return nil
+}
+
+// firstError returns the first error that is not nil.
+func firstError(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,96 @@
+package config
+
+import (
+	"flag"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// faults sets one setting each to a value that the server refuses.
+var faults = map[string]func(*Settings){
+	"listen":               func(c *Settings) { c.Listen = "nowhere" },
+	"metrics_addr":         func(c *Settings) { c.MetricsAddr = "nowhere" },
+	"trusted_proxies":      func(c *Settings) { c.TrustedProxies = []string{"10.0.0.0/8", "everybody"} },
+	"database_url":         func(c *Settings) { c.DatabaseURL = "mysql://db" },
+	"log_level":            func(c *Settings) { c.LogLevel = "loud" },
+	"memory_mib":           func(c *Settings) { c.Memory = 127 },
+	"statement_memory_mib": func(c *Settings) { c.Lease = 127 },
+	"threads":              func(c *Settings) { c.Threads = 0 },
+	"temp_mib":             func(c *Settings) { c.TempBytes = 0 },
+	"spill_mib":            func(c *Settings) { c.SpillBytes = 0 },
+	"spill_org_mib":        func(c *Settings) { c.SpillOrgBytes = 0 },
+	"max_running":          func(c *Settings) { c.MaxRunning = -1 },
+	"max_queued":           func(c *Settings) { c.MaxQueued = 0 },
+	"query_timeout":        func(c *Settings) { c.QueryTimeout = -1 },
+	"max_query_timeout":    func(c *Settings) { c.MaxTimeout = 0 },
+	"rate_per_minute":      func(c *Settings) { c.RatePerMinute = 0 },
+	"rate_burst":           func(c *Settings) { c.RateBurst = 0 },
+	"discovery_interval":   func(c *Settings) { c.DiscoveryEvery = 0 },
+	"drain_timeout":        func(c *Settings) { c.DrainTimeout = 0 },
+	"drain_notice":         func(c *Settings) { c.DrainNotice = -1 },
+	"results_url":          func(c *Settings) { c.ResultsURL = "ftp://results" },
+	"result_mib":           func(c *Settings) { c.ResultBytes = 0 },
+	"results_org_mib":      func(c *Settings) { c.ResultsOrgBytes = 0 },
+	"results_keep":         func(c *Settings) { c.ResultsKeep = 0 },
+	"issuers":              func(c *Settings) { c.Issuers = []Issuer{{}} },
+	"store_timeout":        func(c *Settings) { c.StoreTimeout = 0 },
+	"cache_memory_mib":     func(c *Settings) { c.CacheMemory = 0 },
+	"cache_disk_mib":       func(c *Settings) { c.CacheDisk = 0 },
+	"body_rows":            func(c *Settings) { c.BodyRows = 0 },
+	"isolation":            func(c *Settings) { c.Isolation = "hope" },
+}
+
+// TestVerifyNamesTheFirstSettingAtFault breaks all settings, then repairs them
+// one by one: what Verify names is always the first broken one in the order of
+// Config, whichever way a map is walked.
+func TestVerifyNamesTheFirstSettingAtFault(t *testing.T) {
+	var order []string
+	for _, key := range settingKeys() {
+		if faults[key] != nil {
+			order = append(order, key)
+		}
+	}
+	require.Len(t, order, len(faults), "every fault is of a setting")
+	sound := loaded(t)
+	require.NoError(t, sound.Verify())
+	for len(order) > 0 {
+		broken := sound
+		for _, key := range order {
+			faults[key](&broken)
+		}
+		for range 30 {
+			require.Equal(t, order[0], named(broken.Verify()))
+		}
+		alone := sound
+		faults[order[0]](&alone)
+		require.Equal(t, order[0], named(alone.Verify()))
+		order = slices.Delete(order, 0, 1)
+	}
+}
+
+func TestVerifyComparesTheTwoTimeouts(t *testing.T) {
+	c := loaded(t)
+	c.QueryTimeout = c.MaxTimeout + 1
+	require.EqualError(t, c.Verify(), "query_timeout: must not exceed max_query_timeout")
+}
+
+// loaded returns the default settings with a data directory of the test.
+func loaded(t testing.TB) Settings {
+	t.Helper()
+	config, err := Load(flag.NewFlagSet("test", flag.ContinueOnError), []string{"--data-dir", t.TempDir()})
+	require.NoError(t, err)
+	return config
+}
+
+// named is the setting that an error names.
+func named(err error) string {
+	if err == nil {
+		return ""
+	}
+	key, _, _ := strings.Cut(err.Error(), ":")
+	key, _, _ = strings.Cut(key, "[")
+	return key
+}
