@@ -73,7 +73,7 @@ interop: test-deps ## Let Spark, delta-rs and DuckDB judge what we write (Java, 
 
 .PHONY: soak
 soak: test-deps ## Kill the server KILLS times (200) in the middle of writes
-	@CI=true LAKEWARDEN_TEST_KILLS=$(KILLS) .ci/scripts/test.sh ./cmd/lakewarden -count 1 -v -run TestKillsOfTheServerLoseNothing
+	@CI=true LAKEWARDEN_TEST_KILLS=$(KILLS) .ci/scripts/test.sh ./cmd/e2e/kill -count 1 -v -run TestKillsOfTheServerLoseNothing
 
 .PHONY: fuzz
 fuzz: extensions ## Run every fuzz target for FUZZTIME each (60s)

@@ -18,7 +18,7 @@ while read -r program links; do
 	package=${program%.test}
 	[ "$package" != "$program" ] || continue # a command, not its test
 	case "$package" in
-	*/cmd/lakewarden | */engine/sqlguard)
+	*/cmd/e2e/* | */engine/sqlguard)
 		alone+=("$package")
 		continue
 		;;

@@ -122,7 +122,7 @@ var allowed = map[string][]string{
 // The wiring is for the program and for the harness of the end-to-end tests alone.
 var commands = map[string][]string{
 	"cmd/bench":                       {"bench"},
-	"cmd/lakewarden":                  {"cmd/lakewarden/app", "cmd/lakewarden/command", "cmd/lakewarden/config"},
+	"cmd/lakewarden":                  {"cmd/lakewarden/app"},
 	"cmd/lakewarden/app":              {"cmd/lakewarden/command", "cmd/lakewarden/config"},
 	"cmd/lakewarden/command":          {"cmd/lakewarden/command/demodata", "cmd/lakewarden/config"},
 	"cmd/lakewarden/command/demodata": {},

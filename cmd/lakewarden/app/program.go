@@ -2,13 +2,29 @@ package app
 
 import (
 	"context"
+	"errors"
+	"flag"
+	"fmt"
 	"os"
+	"os/signal"
+	"syscall"
 
 	"github.com/lakewarden/lakewarden/cmd/lakewarden/command"
 )
 
-// Main runs the command that the arguments of the process name.
-func Main(ctx context.Context, version string) error {
-	program := command.Program{Version: version, Serve: Serve, Work: Work, Local: Local}
-	return program.Run(ctx, os.Stdout, os.Args[1:])
+// Main runs the command that the arguments of the process name, until it ends or the
+// process is told to stop. It returns the exit code.
+func Main(version string) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	err := exceptLoopback()
+	if err == nil {
+		program := command.Program{Version: version, Serve: Serve, Work: Work, Local: Local}
+		err = program.Run(ctx, os.Stdout, os.Args[1:])
+	}
+	if err != nil && !errors.Is(err, flag.ErrHelp) {
+		fmt.Fprintln(os.Stderr, "lakewarden:", err)
+		return 1
+	}
+	return 0
 }

@@ -1,0 +1,152 @@
+package harness
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+)
+
+var RequestID = regexp.MustCompile(`"request_id":"[^"]*"`)
+
+// MissingID is the id of nothing.
+var MissingID = uuid.NewString()
+
+// Refused checks the shape of an error that a hostile client gets: one of the
+// nine statuses that have the body, exactly its members, nothing of ours in it.
+func Refused(t testing.TB, r Reply, status int) []string {
+	t.Helper()
+	require.Less(t, r.Status, 500, "%s", r.Body)
+	_, fields := r.Problem(t, status)
+	require.Equal(t, "application/json", r.Header.Get("Content-Type"))
+	require.NotNil(t, r.JSON(t)["details"])
+	for _, ours := range []string{"goroutine", "duckdb", "DuckDB", "sqlite", "/tmp", "/work", ".go:", "panic", "read_parquet", "delta_scan", "json:", "unmarshal"} {
+		require.NotContains(t, string(r.Body), ours)
+	}
+	return fields
+}
+
+// startsWith reports whether a field or something in it is named.
+func NamesField(fields []string, field string) bool {
+	return slices.ContainsFunc(fields, func(f string) bool {
+		return f == field || strings.HasPrefix(f, field+".") || strings.HasPrefix(f, field+"[")
+	})
+}
+
+// Details are the fields at fault with their messages.
+func (r Reply) Details(t testing.TB) map[string]string {
+	t.Helper()
+	out := map[string]string{}
+	for _, d := range r.JSON(t)["details"].([]any) {
+		out[d.(object)["field"].(string)] = d.(object)["message"].(string)
+	}
+	return out
+}
+
+// Cancelled reports whether a statement ended because its caller's rules changed,
+// before its first byte or after.
+func Cancelled(err error) bool {
+	return errors.Is(err, io.ErrUnexpectedEOF) || err != nil && strings.Contains(err.Error(), `"query_cancelled"`)
+}
+
+// Client is one caller.
+type Client struct {
+	T    testing.TB
+	URL  string
+	Key  string
+	User string
+}
+
+// Reply is what a caller got.
+type Reply struct {
+	Status int
+	Header http.Header
+	Body   []byte
+}
+
+// Call makes a request; a nil body sends none, a string is sent as it is.
+func (c *Client) Call(method, path string, body any, header ...string) Reply {
+	c.T.Helper()
+	var reader io.Reader
+	switch b := body.(type) {
+	case nil:
+	case string:
+		reader = bytes.NewReader([]byte(b))
+	default:
+		raw, err := json.Marshal(b)
+		require.NoError(c.T, err)
+		reader = bytes.NewReader(raw)
+	}
+	req, err := http.NewRequest(method, c.URL+path, reader)
+	require.NoError(c.T, err)
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	if c.Key != "" {
+		req.Header.Set("Authorization", "Bearer "+c.Key)
+	}
+	for i := 0; i+1 < len(header); i += 2 {
+		req.Header.Set(header[i], header[i+1])
+	}
+	resp, err := http.DefaultClient.Do(req)
+	require.NoError(c.T, err)
+	defer func() { _ = resp.Body.Close() }()
+	text, err := io.ReadAll(resp.Body)
+	require.NoError(c.T, err)
+	return Reply{Status: resp.StatusCode, Header: resp.Header, Body: text}
+}
+
+// Ok makes a request that must succeed and returns its JSON object.
+func (c *Client) OK(method, path string, body any) map[string]any {
+	c.T.Helper()
+	r := c.Call(method, path, body)
+	require.Less(c.T, r.Status, 300, "%s %s: %s", method, path, r.Body)
+	return r.JSON(c.T)
+}
+
+// Query runs a statement and returns the JSON reply, whatever the status.
+func (c *Client) Query(sql string, parameters ...any) Reply {
+	c.T.Helper()
+	body := map[string]any{"sql": sql}
+	if len(parameters) > 0 {
+		body["parameters"] = parameters
+	}
+	return c.Call("POST", "/v1/query", body)
+}
+
+// Rows runs a statement that must succeed.
+func (c *Client) Rows(sql string, parameters ...any) []any {
+	c.T.Helper()
+	r := c.Query(sql, parameters...)
+	require.Equal(c.T, http.StatusOK, r.Status, "%s: %s", sql, r.Body)
+	return r.JSON(c.T)["rows"].([]any)
+}
+
+func (r Reply) JSON(t testing.TB) map[string]any {
+	t.Helper()
+	var out map[string]any
+	require.NoError(t, json.Unmarshal(r.Body, &out), "%s", r.Body)
+	return out
+}
+
+// Problem checks the shape of an error and returns code and fields.
+func (r Reply) Problem(t testing.TB, status int) (code string, fields []string) {
+	t.Helper()
+	require.Equal(t, status, r.Status, "%s", r.Body)
+	body := r.JSON(t)
+	require.Len(t, body, 4, "%s", r.Body)
+	require.NotEmpty(t, body["message"])
+	require.Equal(t, r.Header.Get("X-Request-Id"), body["request_id"])
+	for _, d := range body["details"].([]any) {
+		fields = append(fields, d.(map[string]any)["field"].(string))
+	}
+	return body["code"].(string), fields
+}

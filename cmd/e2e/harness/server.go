@@ -1,0 +1,174 @@
+package harness
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"io"
+	"log/slog"
+	"net"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lakewarden/lakewarden/catalog"
+	"github.com/lakewarden/lakewarden/catalog/sqlstore"
+	"github.com/lakewarden/lakewarden/cmd/lakewarden/app"
+	"github.com/lakewarden/lakewarden/cmd/lakewarden/command"
+	"github.com/lakewarden/lakewarden/cmd/lakewarden/config"
+	"github.com/lakewarden/lakewarden/engine/oracletest"
+)
+
+// Settings are those of a test server.
+type Settings struct {
+	config.Settings
+	Variant
+	// ReadLog selects the tables that the engine reads through their logs.
+	ReadLog func(catalog.LocatedTable) bool
+}
+
+// Server is the whole server on a free loopback port, with one organisation.
+type Server struct {
+	T      testing.TB
+	Config Settings
+	URL    string
+	Log    *bytes.Buffer
+	// Logged counts the bytes of log.
+	Logged *atomic.Int64
+	Stop   func()
+	Boot   command.Bootstrapped
+	Admin  *Client
+	// Schema is the shared configuration's; tables are made below its root.
+	Schema string
+	Root   string
+}
+
+// Start builds an organisation with an administrator and one empty shared
+// storage configuration, and serves it. change may alter the configuration.
+func Start(t testing.TB, change func(*Settings)) *Server {
+	t.Helper()
+	s := &Server{T: t, Config: Settings{Settings: DefaultSettings(t), Variant: EnvironmentVariant(t)}, Log: &bytes.Buffer{}, Logged: new(atomic.Int64)}
+	if change != nil {
+		change(&s.Config)
+	}
+	s.Config.vary(t)
+	store, err := s.OpenCatalog(context.Background())
+	require.NoError(t, err)
+	s.Boot, err = command.Bootstrap(context.Background(), store, "Acme", "admin@acme.example")
+	require.NoError(t, err)
+	require.NoError(t, store.Close())
+	s.Start()
+	s.Admin = s.Client(s.Boot.APIKey, s.Boot.UserID)
+	s.shareStorage()
+	return s
+}
+
+// OpenCatalog opens the server's catalog next to it. The caller closes it.
+func (s *Server) OpenCatalog(ctx context.Context) (*sqlstore.Store, error) {
+	return OpenCatalog(ctx, s.Config.Settings)
+}
+
+// OpenCatalog opens the catalog of a server with these settings. The caller closes it.
+func OpenCatalog(ctx context.Context, settings config.Settings) (*sqlstore.Store, error) {
+	return sqlstore.Open(ctx, settings.CatalogURL(), sqlstore.Options{Logger: slog.New(slog.DiscardHandler)})
+}
+
+// DefaultSettings returns the settings of a server on a free port with an empty data
+// directory.
+func DefaultSettings(t testing.TB) config.Settings {
+	t.Helper()
+	settings, err := config.Load(flag.NewFlagSet("test", flag.ContinueOnError), []string{"--data-dir", t.TempDir(), "--listen", "127.0.0.1:0"})
+	require.NoError(t, err)
+	settings.ExtensionDir = oracletest.Extensions(t)
+	settings.LogLevel = "info"
+	settings.RatePerMinute, settings.RateBurst = 1_000_000, 100_000
+	settings.Memory = 2048
+	return settings
+}
+
+// Start serves; the server ends with the test or with stop, whatever is first.
+func (s *Server) Start() {
+	s.T.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	level, err := s.Config.Level()
+	require.NoError(s.T, err)
+	log := slog.New(slog.NewJSONHandler(&lockedWriter{w: s.Log, n: s.Logged}, &slog.HandlerOptions{Level: level}))
+	svc, err := app.New(ctx, s.Config.Settings, log, app.Options{Version: "test", ReadLog: s.Config.ReadLog})
+	require.NoError(s.T, err)
+	l, err := net.Listen("tcp", s.Config.Listen)
+	require.NoError(s.T, err)
+	s.URL = "http://" + l.Addr().String()
+	done := make(chan error, 1)
+	go func() { done <- svc.Server.Serve(ctx, l) }()
+	stopped := false
+	s.Stop = func() {
+		if stopped {
+			return
+		}
+		stopped = true
+		cancel()
+		require.NoError(s.T, <-done)
+		require.NoError(s.T, svc.Close(10*time.Second))
+	}
+	s.T.Cleanup(s.Stop)
+}
+
+// Refuses tries to build the server with its settings and returns the error.
+func (s *Server) Refuses() error {
+	s.T.Helper()
+	svc, err := app.New(context.Background(), s.Config.Settings, slog.New(slog.DiscardHandler), app.Options{Version: "test"})
+	if err == nil {
+		require.NoError(s.T, svc.Close(10*time.Second))
+	}
+	return err
+}
+
+// Client returns a caller with a key of the server.
+func (s *Server) Client(key, user string) *Client {
+	return &Client{T: s.T, URL: s.URL, Key: key, User: user}
+}
+
+// Member adds a user to the organisation.
+func (s *Server) Member(email, role string, attributes map[string]string) *Client {
+	s.T.Helper()
+	store, err := s.OpenCatalog(context.Background())
+	require.NoError(s.T, err)
+	defer func() { require.NoError(s.T, store.Close()) }()
+	made, err := command.AddUser(context.Background(), store, s.Boot.OrganisationID, email, role)
+	require.NoError(s.T, err)
+	if attributes != nil {
+		_, err = store.ReplaceAttributes(context.Background(), catalog.OrgID(s.Boot.OrganisationID), catalog.UserID(made.UserID), attributes)
+		require.NoError(s.T, err)
+	}
+	return s.Client(made.APIKey, made.UserID)
+}
+
+// Restart stops the server and serves the same data again. Clients of the
+// server's own keep working.
+func (s *Server) Restart() {
+	s.T.Helper()
+	s.Stop()
+	s.Start()
+	s.Admin = s.Client(s.Admin.Key, s.Admin.User)
+}
+
+// lockedWriter lets the server log while a test reads what was logged.
+type lockedWriter struct {
+	mu sync.Mutex
+	w  io.Writer
+	// n, when not nil, counts what was written.
+	n *atomic.Int64
+}
+
+// Write implements io.Writer.
+func (l *lockedWriter) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.n != nil {
+		l.n.Add(int64(len(p)))
+	}
+	return l.w.Write(p)
+}

@@ -1,0 +1,43 @@
+package harness
+
+import (
+	"crypto/ed25519"
+	"crypto/rand"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/go-jose/go-jose/v4"
+	"github.com/stretchr/testify/require"
+)
+
+// signer makes tokens as an issuer does and keeps its keys in a file.
+type signer struct {
+	t    *testing.T
+	key  ed25519.PrivateKey
+	File string
+}
+
+func NewSigner(t *testing.T) signer {
+	public, private, err := ed25519.GenerateKey(rand.Reader)
+	require.NoError(t, err)
+	set, err := json.Marshal(jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: public, KeyID: "k1", Use: "sig", Algorithm: "EdDSA"}}})
+	require.NoError(t, err)
+	file := filepath.Join(t.TempDir(), "jwks.json")
+	require.NoError(t, os.WriteFile(file, set, 0o600))
+	return signer{t, private, file}
+}
+
+func (s signer) Token(claims map[string]any) string {
+	s.t.Helper()
+	sig, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.EdDSA, Key: jose.JSONWebKey{Key: s.key, KeyID: "k1"}}, (&jose.SignerOptions{}).WithType("JWT"))
+	require.NoError(s.t, err)
+	raw, err := json.Marshal(claims)
+	require.NoError(s.t, err)
+	signed, err := sig.Sign(raw)
+	require.NoError(s.t, err)
+	text, err := signed.CompactSerialize()
+	require.NoError(s.t, err)
+	return text
+}

@@ -1,0 +1,113 @@
+package operation_test
+
+import (
+	"bytes"
+	"context"
+	"io/fs"
+	"log/slog"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	longwork "github.com/lakewarden/lakewarden/api/ops/operation"
+	"github.com/lakewarden/lakewarden/api/ops/query"
+	"github.com/lakewarden/lakewarden/catalog"
+	"github.com/lakewarden/lakewarden/catalog/authz"
+	"github.com/lakewarden/lakewarden/catalog/catalogtest/pgtest"
+	"github.com/lakewarden/lakewarden/cmd/e2e/harness"
+	"github.com/lakewarden/lakewarden/engine/objstore"
+	"github.com/lakewarden/lakewarden/engine/objstore/s3"
+	"github.com/lakewarden/lakewarden/engine/objstore/s3test"
+)
+
+// objects are the names of what a bucket holds.
+func objects(t *testing.T, store s3test.Server, bucket string) []string {
+	t.Helper()
+	var names []string
+	require.NoError(t, filepath.WalkDir(store.Folder(bucket), func(path string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			name, _ := filepath.Rel(store.Folder(bucket), path)
+			names = append(names, filepath.ToSlash(name))
+		}
+		return err
+	}))
+	return names
+}
+
+func TestResultsInABucketAreReadOnAnyReplica(t *testing.T) {
+	store := s3test.Start(t)
+	bucket, database := store.Bucket(t), pgtest.URL(t)
+	s := harness.Start(t, func(c *harness.Settings) {
+		c.DatabaseURL = database
+		harness.KeepInS3(store, bucket)(c)
+	})
+	twin := &harness.Server{T: t, Config: s.Config, Log: s.Log, Logged: s.Logged}
+	twin.Config.DataDir = t.TempDir()
+	twin.Start()
+	there := twin.Client(s.Admin.Key, s.Admin.User)
+	require.Empty(t, objects(t, store, bucket), "the trial at start leaves nothing")
+
+	s.Table("numbers", `SELECT i AS id, i % 7 AS rest FROM range(100000) t(i)`, nil, column{"id", "long"}, column{"rest", "long"})
+	const sql = `SELECT id, rest, md5(id::VARCHAR) AS word FROM %s ORDER BY id`
+	first := s.Admin.Await(s.Admin.Start(strings.ReplaceAll(sql, "%s", s.Schema+".numbers")))
+	require.Equal(t, "succeeded", first["state"], "%v", first)
+	second := there.Await(there.Start("SELECT 42 AS answer"))
+	direct := s.Admin.Call("POST", "/v1/query", map[string]any{"sql": strings.ReplaceAll(sql, "%s", s.Schema+".numbers")}, "Accept", harness.CSVType)
+	require.Equal(t, direct.Body, there.Result(first, "Accept", harness.CSVType).Body)
+	require.Equal(t, []any{[]any{42.0}}, s.Admin.Result(second).JSON(t)["rows"])
+	require.ElementsMatch(t, []string{
+		"kept/rows/" + s.Boot.OrganisationID + "/" + first["id"].(string) + ".arrow", "kept/rows/" + s.Boot.OrganisationID + "/" + second["id"].(string) + ".arrow",
+	}, objects(t, store, bucket))
+
+	there.OK("DELETE", "/v1/operations/"+first["id"].(string), nil)
+	s.Admin.Result(first).Problem(t, 404)
+	require.Len(t, objects(t, store, bucket), 1, "the rows go with the operation")
+
+	// The retention is over: whichever replica tends next removes the rows.
+	cat, err := s.OpenCatalog(t.Context())
+	require.NoError(t, err)
+	defer func() { require.NoError(t, cat.Close()) }()
+	place, err := s.Config.Results()
+	require.NoError(t, err)
+	client, err := s3.New(place.Bucket)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, client.Close()) }()
+	opened := objstore.Prefix(client, place.Prefix)
+	system := authz.System(context.WithoutCancel(t.Context()), "test")
+	const runner = "a replica without patience"
+	old, err := cat.CreateOperation(system, catalog.NewOperation{
+		Org: catalog.OrgID(s.Boot.OrganisationID), User: catalog.UserID(s.Boot.UserID), Kind: catalog.OperationQuery, Runner: runner, Running: true,
+	})
+	require.NoError(t, err)
+	name := s.Boot.OrganisationID + "/" + string(old.ID) + ".arrow"
+	require.NoError(t, opened.Put(t.Context(), name, bytes.NewReader([]byte("rows")), 4))
+	require.NoError(t, cat.FinishOperation(system, runner, old.ID, catalog.OperationOutcome{State: catalog.OperationSucceeded, StoredBytes: 4, ExpiresAt: time.Now().Add(-time.Second)}))
+	tending := longwork.NewRunner(system, authz.New(cat), longwork.Options{
+		Name: runner, Describe: func(err error) catalog.OperationProblem { return catalog.OperationProblem{Message: err.Error()} }, Discard: query.Results{Bucket: opened}.Discard, Logger: slog.New(slog.DiscardHandler),
+	})
+	require.NoError(t, tending.Sweep(system))
+	require.NoError(t, tending.Close(system))
+	require.Equal(t, []string{"kept/rows/" + s.Boot.OrganisationID + "/" + second["id"].(string) + ".arrow"}, objects(t, store, bucket))
+	require.Empty(t, harness.Leaked(t, s, s3test.SecretAccessKey))
+}
+
+func TestAStoreOfResultsThatIsAwayFailsOperationsOnly(t *testing.T) {
+	store := s3test.Start(t)
+	bucket := store.Bucket(t)
+	proxy := store.Proxy(t)
+	s := harness.Start(t, harness.KeepInS3(proxy.Server, bucket))
+	kept := s.Admin.Await(s.Admin.Start("SELECT 1"))
+	require.Equal(t, "succeeded", kept["state"])
+	proxy.Disturb("reset_peer", false, map[string]any{"timeout": 0})
+	o := s.Admin.Await(s.Admin.Start("SELECT 2"))
+	require.Equal(t, "failed", o["state"])
+	require.Equal(t, "storage_unavailable", o["error"].(map[string]any)["code"])
+	code, _ := s.Admin.Result(kept).Problem(t, 503)
+	require.Equal(t, "storage_unavailable", code)
+	require.Equal(t, 200, s.Admin.Query("SELECT 1").Status)
+	proxy.Heal()
+	require.Eventually(t, func() bool { return s.Admin.Result(kept).Status == 200 }, 10*time.Second, 50*time.Millisecond)
+}

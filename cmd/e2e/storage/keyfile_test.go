@@ -1,0 +1,37 @@
+package storage_test
+
+import (
+	"encoding/json"
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lakewarden/lakewarden/catalog"
+	"github.com/lakewarden/lakewarden/cmd/e2e/harness"
+)
+
+// TestALostKeyFileIsNotReplaced: beside credentials that only it opens, a new one
+// would hide the loss until it is too late.
+func TestALostKeyFileIsNotReplaced(t *testing.T) {
+	s := harness.Start(t, nil)
+	s.Stop()
+	require.NoError(t, os.Remove(s.Config.KeyFile))
+	s.Start()
+	s.Stop()
+	require.FileExists(t, s.Config.KeyFile, "without credentials a new one does")
+
+	store, err := s.OpenCatalog(t.Context())
+	require.NoError(t, err)
+	_, err = store.CreateStorageConfig(t.Context(), catalog.NewStorageConfig{
+		Org: catalog.OrgID(s.Boot.OrganisationID), Name: "remote", Kind: catalog.KindS3, Owner: catalog.UserID(s.Boot.UserID),
+		Location: catalog.NewLocation("s3", "endpoint", "bucket"), Settings: json.RawMessage(`{}`), AuthMode: "access_key",
+	})
+	require.NoError(t, err)
+	require.NoError(t, store.Close())
+	s.Start()
+	s.Stop()
+	require.NoError(t, os.Remove(s.Config.KeyFile))
+	require.ErrorContains(t, s.Refuses(), "key_file")
+	require.NoFileExists(t, s.Config.KeyFile)
+}

@@ -1,0 +1,98 @@
+package worlds_test
+
+import (
+	"fmt"
+	"regexp"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lakewarden/lakewarden/cmd/e2e/harness"
+)
+
+// crowded makes a table of 60 rows that members of tenant a see, among others.
+func crowded(s *harness.Server, name string, hidden int) (dir string) {
+	s.T.Helper()
+	dir = s.Table(name, fmt.Sprintf(`SELECT i AS id, (i * 37) %% 60 AS x, (i * 17) %% 60 AS y, 'a' AS tenant FROM range(60) t(i)
+		UNION ALL SELECT 1000 + i, i %% 7, i %% 5, 'b' FROM range(%d) t(i)`, hidden), nil,
+		column{"id", "long"}, column{"x", "long"}, column{"y", "long"}, column{"tenant", "string"})
+	s.Policy(name, "tenant", `{"effect":"permit","subject":{"attribute":"tenant","op":"eq"},"condition":null}`)
+	s.Policy(name, "", `{"effect":"permit","subject":{"role":"admin"},"condition":null}`)
+	return dir
+}
+
+// TestACurveOrdersNoRowsByHiddenOnes: the ranges of a curve follow from all rows, so
+// those who see some of them read these in an order of their own.
+func TestACurveOrdersNoRowsByHiddenOnes(t *testing.T) {
+	s := harness.Start(t, nil)
+	ben := s.Member("ben@acme.example", "builder", map[string]string{"tenant": "a"})
+	seen := map[string]map[string][]any{}
+	for name, hidden := range map[string]int{"quiet": 0, "loud": 500} {
+		crowded(s, name, hidden)
+		path, orders := s.TablePath(name), map[string][]any{}
+		look := func(step string) {
+			for _, statement := range []string{"SELECT id FROM %s", "SELECT x, id FROM %s", "SELECT * FROM %s", "SELECT id FROM %s WHERE y < 50 LIMIT 20"} {
+				orders[step] = append(orders[step], ben.Rows(fmt.Sprintf(statement, s.Schema+"."+name)))
+			}
+			orders[step] = append(orders[step], ben.OK("GET", path+"/rows", nil)["rows"])
+		}
+		s.Admin.OK("POST", path+"/optimize", object{"zorder_by": list{"x", "y"}})
+		look("laid out")
+		s.Admin.OK("POST", path+"/rows/update", object{"where": "true", "set": object{"x": "x + 1"}})
+		look("rewritten")
+		s.Admin.OK("POST", path+"/rows", harness.RowsOf(object{"id": 5000, "tenant": "a"}))
+		s.Admin.OK("POST", path+"/optimize", object{"target_size": 1 << 30})
+		look("put together")
+		seen[name] = orders
+	}
+	for step, orders := range seen["quiet"] {
+		require.Equal(t, fmt.Sprint(orders), fmt.Sprint(seen["loud"][step]), step)
+	}
+	require.NotEqual(t, s.Admin.Rows("SELECT id FROM "+s.Schema+".quiet"), s.Admin.Rows("SELECT id FROM "+s.Schema+".loud WHERE tenant = 'a'"),
+		"the files have another order")
+}
+
+// TestNoSizeOfFilesIsTriedOut: whether an optimize of a chosen size makes a version
+// tells how large the files are, and so how much is hidden in them.
+func TestNoSizeOfFilesIsTriedOut(t *testing.T) {
+	s := harness.Start(t, nil)
+	ben := s.Member("ben@acme.example", "builder", map[string]string{"tenant": "a"})
+	path := s.TablePath("t")
+	crowded(s, "t", 500)
+	for _, body := range []object{{"target_size": 4096}, {"target_size": 4096, "dry_run": true}, {"target_size": 4096, "zorder_by": list{"x"}}} {
+		_, fields := ben.Call("POST", path+"/optimize", body).Problem(t, 422)
+		require.Equal(t, []string{"target_size"}, fields)
+	}
+	size := object{"delta.targetFileSize": "4kb"}
+	require.Equal(t, 403, ben.Call("PATCH", path+"/properties", object{"set": size}).Status)
+	s.Admin.OK("PATCH", path+"/properties", object{"set": size})
+	require.Equal(t, 403, ben.Call("PATCH", path+"/properties", object{"unset": list{"delta.targetFileSize"}}).Status)
+	ben.OK("PATCH", path+"/properties", object{"set": object{"delta.appendOnly": "false"}})
+	ben.OK("POST", path+"/optimize", nil)
+	s.Admin.OK("POST", path+"/optimize", object{"target_size": 1 << 30})
+}
+
+var maintained = regexp.MustCompile(`(?m)^lakewarden_maintenance_(files|bytes)_total.*$`)
+
+// TestMetricsCountNoFilesOfFilteredCallers: what the answer keeps from a caller is
+// not in the metrics, which anybody may read.
+func TestMetricsCountNoFilesOfFilteredCallers(t *testing.T) {
+	s := harness.Start(t, nil)
+	ben := s.Member("ben@acme.example", "builder", map[string]string{"tenant": "a"})
+	counted := func() []string {
+		return maintained.FindAllString(string(s.Admin.Call("GET", "/metrics", nil).Body), -1)
+	}
+	dir, path := crowded(s, "t", 500), s.TablePath("t")
+	harness.AppendRows(t, dir, "SELECT 2000 AS id, 0 AS x, 0 AS y, 'b' AS tenant")
+	harness.Aged(t, dir, "orphan.parquet", 200)
+	before, version := counted(), s.Admin.Version(path)
+	ben.OK("POST", path+"/optimize", nil)
+	require.Greater(t, s.Admin.Version(path), version, "there was something to do")
+	ben.OK("POST", path+"/vacuum", nil)
+	require.NoFileExists(t, dir+"/orphan.parquet")
+	require.Equal(t, before, counted())
+
+	harness.AppendRows(t, dir, "SELECT 2001 AS id, 0 AS x, 0 AS y, 'b' AS tenant")
+	s.Admin.OK("POST", path+"/optimize", nil)
+	require.NotEqual(t, before, counted(), "those of others are counted")
+}

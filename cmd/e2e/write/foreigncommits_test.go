@@ -1,0 +1,96 @@
+package write_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lakewarden/lakewarden/cmd/e2e/harness"
+)
+
+// addAgain commits the files of the table's first commit that has files again, under
+// other names and with that engineInfo, as a writer does that knows no keys. The rows
+// count as new if changed is true.
+func addAgain(t *testing.T, dir, engineInfo string, changed bool) {
+	t.Helper()
+	logs, err := filepath.Glob(filepath.Join(dir, "_delta_log", "*.json"))
+	require.NoError(t, err)
+	slices.Sort(logs)
+	next := fmt.Sprintf("%020d.json", len(logs))
+	actions := []string{fmt.Sprintf(`{"commitInfo":{"timestamp":1,"operation":"WRITE","engineInfo":%q}}`, engineInfo)}
+	for _, name := range logs {
+		text, err := os.ReadFile(name)
+		require.NoError(t, err)
+		for line := range strings.Lines(string(text)) {
+			var entry struct{ Add object }
+			require.NoError(t, json.Unmarshal([]byte(line), &entry))
+			if entry.Add == nil || len(actions) > 1 {
+				continue
+			}
+			path := entry.Add["path"].(string)
+			data, err := os.ReadFile(filepath.Join(dir, path))
+			require.NoError(t, err)
+			entry.Add["path"], entry.Add["dataChange"] = "again-"+next+".parquet", changed
+			require.NoError(t, os.WriteFile(filepath.Join(dir, entry.Add["path"].(string)), data, 0o600))
+			raw, err := json.Marshal(object{"add": entry.Add})
+			require.NoError(t, err)
+			actions = append(actions, string(raw))
+		}
+	}
+	require.Len(t, actions, 2)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "_delta_log", next), []byte(strings.Join(actions, "\n")+"\n"), 0o600))
+}
+
+// TestForeignCommitsAreChecked checks that violations of keys and constraints by
+// another writer are found without a request.
+func TestForeignCommitsAreChecked(t *testing.T) {
+	s := harness.Start(t, nil)
+	const rows = `SELECT i AS id, 'n' || i AS name FROM range(3) t(i)`
+	columns := []column{{"id", "long"}, {"name", "string"}}
+	keyed, plain := s.Table("keyed", rows, nil, columns...), s.Table("plain", rows, nil, columns...)
+	s.Admin.OK("PUT", s.TablePath("keyed")+"/primary-key", object{"columns": list{"id"}})
+	s.Admin.OK("PUT", s.TablePath("keyed")+"/columns/name/settings", object{"isUnique": true})
+	checked := func(outcome string) float64 {
+		return s.Metric(t, `lakewarden_foreign_commits_checked_total{outcome="`+outcome+`"}`)
+	}
+	broken := func(kind string) float64 { return s.Metric(t, `lakewarden_foreign_violations_total{kind="`+kind+`"}`) }
+	for _, outcome := range []string{"held", "broken", "failed", "dropped"} {
+		require.Zero(t, checked(outcome), "the commits of the table itself were made by this server's kind of writer")
+	}
+	count := func(table string) any { return s.Admin.Count(s.Schema + "." + table) }
+
+	// Rows that only lie elsewhere break nothing, nor do those of our own writers,
+	// and a table without rules is not looked at.
+	addAgain(t, plain, "Apache-Spark/4.0.0", true)
+	require.Equal(t, 6.0, count("plain"))
+	addAgain(t, keyed, "Lakewarden/0.0.1", true)
+	require.Equal(t, 6.0, count("keyed"))
+	addAgain(t, keyed, "Apache-Spark/4.0.0", false)
+	require.Equal(t, 9.0, count("keyed"))
+
+	addAgain(t, keyed, "Apache-Spark/4.0.0", true)
+	require.Equal(t, 12.0, count("keyed"), "the statement that sees it does not wait")
+	require.Eventually(t, func() bool { return checked("broken") == 1 }, 30*time.Second, 20*time.Millisecond)
+	require.Equal(t, []float64{1, 1, 0}, []float64{broken("primary_key"), broken("unique"), broken("check")})
+	require.Equal(t, []float64{0, 0, 0}, []float64{checked("held"), checked("failed"), checked("dropped")})
+	id := s.Admin.OK("GET", s.TablePath("keyed"), nil)["tableId"].(string)
+	require.Regexp(t, `"msg":"another writer broke rules of a table","table_id":"`+id+`"`, s.Log.String())
+	for _, name := range []string{"keyed", id} {
+		require.NotContains(t, string(s.Admin.Call("GET", "/metrics", nil).Body), name)
+	}
+
+	// A table that keeps its rules is checked too.
+	fine := s.Table("fine", rows, nil, columns...)
+	s.Admin.OK("POST", s.TablePath("fine")+"/constraints", object{"constraints": list{object{"name": "shape", "expr": "regexp_matches(name, '^n')"}}})
+	addAgain(t, fine, "Apache-Spark/4.0.0", true)
+	require.Equal(t, 6.0, count("fine"))
+	require.Eventually(t, func() bool { return checked("held") == 1 }, 30*time.Second, 20*time.Millisecond)
+	require.Equal(t, []float64{1, 0, 0}, []float64{checked("broken"), checked("failed"), checked("dropped")})
+}
