@@ -1,7 +1,11 @@
 package secret
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"sync"
 
 	"github.com/tink-crypto/tink-go/v2/aead"
@@ -53,6 +57,26 @@ func Load(path string) (*Keyring, error) {
 		return nil, err
 	}
 	return &Keyring{path: path, keys: keys}, nil
+}
+
+// LoadFor is Load for the key file of a catalog. It returns an error if the file is
+// missing while the catalog holds credentials that only that file opens: with a new
+// file, credentials sealed from then on would be lost once the old one is restored.
+func LoadFor(ctx context.Context, path string, store interface {
+	catalog.Organisations
+	catalog.StorageConfigs
+}) (*Keyring, error) {
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) { // Load reports any other error
+		for c, err := range catalog.AllStorageConfigs(ctx, store) {
+			if err != nil {
+				return nil, err
+			}
+			if c.AuthMode != "" {
+				return nil, fmt.Errorf("%w: %s is missing, and the catalog holds credentials that only it opens: restore it", ErrKeyFile, path)
+			}
+		}
+	}
+	return Load(path)
 }
 
 // envelope makes data keys that the keys of the file encrypt.

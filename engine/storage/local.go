@@ -18,6 +18,21 @@ type LocalRoots struct {
 	Allowed []string
 }
 
+// RootsOf returns those of the configured roots that serve an organisation: the roots
+// that contain {org}, replaced by its id, and, for the first organisation, also the
+// others. Two organisations thereby never share a directory by accident.
+func RootsOf(configured []string, orgID string, first bool) []string {
+	var roots []string
+	for _, root := range configured {
+		if strings.Contains(root, orgPlaceholder) {
+			roots = append(roots, strings.ReplaceAll(root, orgPlaceholder, orgID))
+		} else if first {
+			roots = append(roots, root)
+		}
+	}
+	return roots
+}
+
 // Resolve returns the real, absolute path of a local root: {org} replaced by
 // the organisation's id, symbolic links resolved as far as the path exists. It
 // must equal or lie below an allowed root, itself resolved. The directory need

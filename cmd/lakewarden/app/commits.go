@@ -15,18 +15,8 @@ import (
 // followCommits lets the lakes of replicas tell each other of commits to remote
 // tables, which each would otherwise look for once a second.
 func followCommits(ctx context.Context, store catalog.Commits, lake *lake.Lake, s *Service) {
-	ctx, stop := context.WithCancel(ctx)
 	lake.Announce = store.AnnounceCommit
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		lake.Follow(store.WatchCommits(ctx))
-	}()
-	s.onClose(func(context.Context) error {
-		stop()
-		<-done
-		return nil
-	})
+	s.background(ctx, func(ctx context.Context) { lake.Follow(store.WatchCommits(ctx)) })
 }
 
 // checkForeignCommits checks the rules of tables in the background when other
@@ -38,15 +28,5 @@ func checkForeignCommits(
 		Store: store, Lake: data, Parser: queries.Plans.Parser(), Pool: queries.Pool, Metrics: maintain.NewForeignMetrics(registry), Logger: log,
 	}
 	checks.Watch()
-	ctx, stop := context.WithCancel(ctx)
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		checks.Run(ctx)
-	}()
-	s.onClose(func(context.Context) error {
-		stop()
-		<-done
-		return nil
-	})
+	s.background(ctx, checks.Run)
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/lakewarden/lakewarden/api/ops/query"
 	"github.com/lakewarden/lakewarden/cmd/lakewarden/config"
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/duckdb"
@@ -26,7 +27,12 @@ func newEngine(ctx context.Context, settings config.Settings, parser *duckdb.Par
 	if err != nil {
 		return nil, err
 	}
-	if err := probeSandbox(ctx, here, parser); err != nil {
+	// The server does not open unless both walls hold: the guard against statements,
+	// the engine's own sandbox against settings and files.
+	if err = query.SelfTest(ctx, parser); err == nil {
+		err = here.Probe(ctx)
+	}
+	if err != nil {
 		return nil, errors.Join(err, here.Close())
 	}
 	if settings.Isolation == config.IsolationNone {

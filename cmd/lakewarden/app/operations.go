@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -40,13 +41,16 @@ func newOperations(background context.Context, settings config.Settings, store *
 		Name: replicaName(), Running: max(1, settings.MaxRunning/2), Keep: settings.ResultsKeep, Describe: described, Discard: stored.Results.Discard,
 		Revocations: queries.Revocations, Audit: queries.Audit, Logger: log,
 	})
+	var ended sync.Once
 	s.endWork = func(ctx context.Context) error {
-		if stored.Runner.Close(ctx) != nil {
-			log.Warn("operations did not end in time and are lost")
-		}
+		ended.Do(func() {
+			if stored.Runner.Close(ctx) != nil {
+				log.Warn("operations did not end in time and are lost")
+			}
+		})
 		return nil
 	}
-	s.onClose(s.endWorkOnce)
+	s.onClose(s.endWork)
 	return longwork.Service{Store: store, Runner: stored.Runner, Patience: operationPatience}, stored, nil
 }
 

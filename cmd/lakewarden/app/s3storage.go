@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
 	"time"
 
 	"github.com/lakewarden/lakewarden/api/ops/admin"
@@ -38,10 +36,7 @@ const resolveTime = 5 * time.Second
 
 // newS3Stores loads the key file, which is made at the first start.
 func newS3Stores(ctx context.Context, settings config.Settings, store catalog.Store) (*s3Stores, error) {
-	if err := keyFileNotLost(ctx, settings.KeyFile, store); err != nil {
-		return nil, err
-	}
-	keys, err := secret.Load(settings.KeyFile)
+	keys, err := secret.LoadFor(authz.System(ctx, "key file"), settings.KeyFile, store)
 	if err != nil {
 		return nil, fmt.Errorf("key_file: %w", err)
 	}
@@ -49,24 +44,6 @@ func newS3Stores(ctx context.Context, settings config.Settings, store catalog.St
 		secrets: store, keys: keys, egress: storage.Egress{AllowPrivate: settings.AllowPrivateEndpoints},
 		limits: s3.Limits{Connect: min(settings.StoreTimeout, 5*time.Second), Idle: settings.StoreTimeout},
 	}, nil
-}
-
-// keyFileNotLost returns an error if the key file is missing while the catalog
-// holds credentials that only that file opens. With a new key file, credentials
-// sealed from then on would be lost once the old file is restored.
-func keyFileNotLost(ctx context.Context, path string, store catalog.Store) error {
-	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
-		return nil // loading the file reports any other error
-	}
-	for c, err := range catalog.AllStorageConfigs(authz.System(ctx, "key file"), store) {
-		if err != nil {
-			return err
-		}
-		if c.AuthMode != "" {
-			return fmt.Errorf("key_file: %s is missing, and the catalog holds credentials that only it opens: restore it", path)
-		}
-	}
-	return nil
 }
 
 // credentialOf is where the credential of a configuration belongs.

@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"net"
 	"os"
-	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -36,6 +35,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine/delta"
 	"github.com/lakewarden/lakewarden/engine/duckdb"
 	"github.com/lakewarden/lakewarden/engine/objstore"
+	"github.com/lakewarden/lakewarden/engine/workdir"
 	"github.com/lakewarden/lakewarden/engine/worker"
 	"github.com/lakewarden/lakewarden/sessions"
 )
@@ -46,7 +46,7 @@ const mib = int64(1) << 20
 type Options struct {
 	// Version of the program; it names the writer of commits.
 	Version string
-	// Holder is the name of the data directory by [holdDataDir], or empty.
+	// Holder is the name of the data directory by [workdir.Hold], or empty.
 	Holder string
 	// ReadLog selects the tables that the engine reads through their logs, for tests.
 	ReadLog func(catalog.LocatedTable) bool
@@ -61,7 +61,7 @@ func Serve(ctx context.Context, settings config.Settings, version string) error 
 		return fmt.Errorf("listen: %w", err)
 	}
 	defer func() { _ = l.Close() }()
-	holder, err := holdDataDir(settings.DataDir)
+	holder, err := workdir.Hold(settings.DataDir)
 	if err != nil {
 		return fmt.Errorf("data_dir: %w", err)
 	}
@@ -81,23 +81,30 @@ type Service struct {
 	closers []func(context.Context) error
 	// endWork ends the operations. It begins with the drain of requests, and what
 	// they need is closed after it.
+	// Only the first call has an effect.
 	endWork func(context.Context) error
-	ended   sync.Once
-}
-
-func (s *Service) endWorkOnce(ctx context.Context) (err error) {
-	s.ended.Do(func() { err = s.endWork(ctx) })
-	return err
 }
 
 func (s *Service) onClose(f func(context.Context) error) { s.closers = append(s.closers, f) }
 
-// every runs f in intervals until ctx ends. close waits for it.
-func (s *Service) every(ctx context.Context, interval time.Duration, f func(context.Context)) {
+// background runs f until its context ends, at the latest when the service closes.
+func (s *Service) background(ctx context.Context, f func(context.Context)) {
 	ctx, stop := context.WithCancel(ctx)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
+		f(ctx)
+	}()
+	s.onClose(func(context.Context) error {
+		stop()
+		<-done
+		return nil
+	})
+}
+
+// every runs f in intervals until ctx ends or the service closes.
+func (s *Service) every(ctx context.Context, interval time.Duration, f func(context.Context)) {
+	s.background(ctx, func(ctx context.Context) {
 		tick := time.NewTicker(interval)
 		defer tick.Stop()
 		for {
@@ -108,11 +115,6 @@ func (s *Service) every(ctx context.Context, interval time.Duration, f func(cont
 				f(ctx)
 			}
 		}
-	}()
-	s.onClose(func(context.Context) error {
-		stop()
-		<-done
-		return nil
 	})
 }
 
@@ -231,7 +233,7 @@ func New(ctx context.Context, settings config.Settings, log *slog.Logger, opts O
 	if err := serveMetrics(ctx, settings.MetricsAddr, registry, s); err != nil {
 		return nil, err
 	}
-	s.Server = api.Server{Handler: router, Health: health, Logger: log, Notice: settings.DrainNotice, Drain: settings.DrainTimeout, Beside: s.endWorkOnce}
+	s.Server = api.Server{Handler: router, Health: health, Logger: log, Notice: settings.DrainNotice, Drain: settings.DrainTimeout, Beside: s.endWork}
 	return s, nil
 }
 

@@ -2,7 +2,6 @@ package app
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -16,11 +15,7 @@ import (
 // a name only for a moment.
 func newSpill(settings config.Settings, registry prometheus.Registerer) (*spill.Store, error) {
 	dir := filepath.Join(settings.DataDir, "spill")
-	err := os.RemoveAll(dir)
-	if err == nil {
-		err = os.MkdirAll(dir, 0o700)
-	}
-	if err != nil {
+	if err := recreate(dir); err != nil {
 		return nil, fmt.Errorf("data_dir: %w", err)
 	}
 	return spill.New(spill.Options{

@@ -78,14 +78,5 @@ func (l localRoots) of(ctx context.Context, org catalog.OrgID) ([]string, error)
 	if err != nil {
 		return nil, err
 	}
-	isFirst := len(first.Items) == 1 && first.Items[0].ID == org
-	var allowed []string
-	for _, root := range l.configured {
-		if strings.Contains(root, "{org}") {
-			allowed = append(allowed, strings.ReplaceAll(root, "{org}", string(org)))
-		} else if isFirst {
-			allowed = append(allowed, root)
-		}
-	}
-	return allowed, nil
+	return storage.RootsOf(l.configured, string(org), len(first.Items) == 1 && first.Items[0].ID == org), nil
 }

@@ -25,10 +25,7 @@ const forgetKeysEvery = time.Hour
 func newWrites(background context.Context, settings config.Settings, store *authz.Store, queries *query.Service, leases write.Leases, registry *prometheus.Registry, log *slog.Logger, s *Service) (write.Service, error) {
 	dir, err := filepath.Abs(filepath.Join(settings.DataDir, "writes"))
 	if err == nil {
-		err = os.RemoveAll(dir)
-	}
-	if err == nil {
-		err = os.MkdirAll(dir, 0o700)
+		err = recreate(dir)
 	}
 	if err == nil {
 		dir, err = filepath.EvalSymlinks(dir)
@@ -47,4 +44,12 @@ func newWrites(background context.Context, settings config.Settings, store *auth
 		}
 	})
 	return writes, nil
+}
+
+// recreate makes dir an empty directory for this user only.
+func recreate(dir string) error {
+	if err := os.RemoveAll(dir); err != nil {
+		return err
+	}
+	return os.MkdirAll(dir, 0o700)
 }

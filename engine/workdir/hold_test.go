@@ -1,4 +1,4 @@
-package app
+package workdir_test
 
 import (
 	"os"
@@ -6,18 +6,20 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/lakewarden/lakewarden/engine/workdir"
 )
 
 func TestNamesOfDataDirectories(t *testing.T) {
 	dir := t.TempDir()
-	name, err := holdDataDir(dir)
+	name, err := workdir.Hold(dir)
 	require.NoError(t, err)
 	require.NotEmpty(t, name)
-	_, err = holdDataDir(dir)
-	require.ErrorIs(t, err, errHeld)
+	_, err = workdir.Hold(dir)
+	require.ErrorIs(t, err, workdir.ErrHeld)
 	other := filepath.Join(t.TempDir(), "copy")
 	require.NoError(t, os.CopyFS(other, os.DirFS(dir)))
-	copied, err := holdDataDir(other)
+	copied, err := workdir.Hold(other)
 	require.NoError(t, err)
 	require.NotEqual(t, name, copied, "a copy is another directory")
 }

@@ -1,4 +1,4 @@
-package app
+package workdir
 
 import (
 	"errors"
@@ -9,23 +9,23 @@ import (
 	"syscall"
 )
 
-// dirLock is the file in the data directory whose lock the server holds.
+// dirLock is the file in a data directory whose lock the server holds.
 const dirLock = "server.lock"
 
-// holdDataDir makes a data directory, if need be, and takes its lock for as long
-// as this process lives: nothing gives it back, so that whoever gets it next knows
-// that the process is gone, whatever it was doing at its end.
+// Hold creates the data directory dir, if it does not exist, and locks it for the
+// life of this process. Nothing releases the lock earlier, so the next process that
+// gets it knows that this one has ended. ErrHeld.
 //
-// The name is that of the file for the running kernel: two processes with the
-// same name have held the lock of the same file, one after the other. A copy of the
-// directory, another host and the next boot have other names. It is empty where
-// the kernel does not say which boot this is.
-func holdDataDir(dir string) (name string, err error) {
+// The returned name identifies the directory's lock file within one boot of the
+// system: two processes with the same name have held the same lock, one after the
+// other. A copy of the directory, another host and the next boot have other names.
+// The name is empty if the system does not identify its boot.
+func Hold(dir string) (name string, err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", err
 	}
 	path := filepath.Join(dir, dirLock)
-	// Not an os.File: that one gives its lock up when nobody refers to it any more.
+	// An os.File would release its lock when it is garbage collected.
 	fd, err := syscall.Open(path, syscall.O_RDWR|syscall.O_CREAT|syscall.O_CLOEXEC, 0o600)
 	if err != nil {
 		return "", fmt.Errorf("open %s: %w", path, err)
@@ -36,13 +36,13 @@ func holdDataDir(dir string) (name string, err error) {
 	return name, nil
 }
 
-// errHeld: one data directory is for one server.
-var errHeld = errors.New("another server has this data directory")
+// ErrHeld: Hold found that another server holds the directory. Not retried.
+var ErrHeld = errors.New("another server has this data directory")
 
 func lockedName(fd int) (string, error) {
 	err := syscall.Flock(fd, syscall.LOCK_EX|syscall.LOCK_NB)
 	if errors.Is(err, syscall.EWOULDBLOCK) {
-		return "", errHeld
+		return "", ErrHeld
 	}
 	var file syscall.Stat_t
 	if err == nil {
