@@ -13,6 +13,9 @@ FUZZTIME   ?= 60s
 # Which fuzz targets run: a pattern over lines "FOLDER TARGET".
 FUZZ       ?= .*
 BENCHMARK  ?= all
+# Where the report of the suites goes, and the ways of reading; none means all.
+REPORT ?= docs/reports/suites.md
+RUNS   ?=
 # How often the server is killed in a soak.
 KILLS ?= 200
 # Which part of the tests a run takes is decided by their packages alone, so
@@ -54,13 +57,17 @@ test-deps: extensions ## Get what the tests need: Python oracles, PostgreSQL, an
 	@.ci/scripts/postgres.sh
 	@.ci/scripts/s3.sh $(BIN)
 
+.PHONY: check
+check: lint test-deps ## Run the linters, the rules of the structure and the unit tests
+	@.ci/scripts/test.sh -unit ./...
+
 .PHONY: test
 test: test-deps ## Run every test, with the race detector where no C code is linked
 	@.ci/scripts/test.sh $(PACKAGES) $(TESTFLAGS)
 
 .PHONY: suites
 suites: test-deps ## Run the suites of leaks and attacks in every way of reading; the report goes to docs
-	@CI=true .ci/scripts/suites.sh docs/reports/suites.md
+	@CI=true .ci/scripts/suites.sh $(REPORT) $(RUNS)
 
 .PHONY: conformance
 conformance: test-deps ## Read and write the tables of the corpus; the numbers go to docs/reports

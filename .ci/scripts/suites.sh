@@ -11,10 +11,12 @@ set -euo pipefail
 : "${TAGS:?}"
 report=$1
 shift
-program=$(mktemp)
+programs=$(mktemp -d)
 log=$(mktemp)
-trap 'rm -f "$program" "$log"' EXIT
-go test -tags "$TAGS" -c -o "$program" ./cmd/lakewarden
+trap 'rm -rf "$programs" "$log"' EXIT
+for package in hostile operation worlds; do
+	go test -tags "$TAGS" -c -o "$programs/$package" "./cmd/e2e/$package"
+done
 
 # Without workers nothing bounds the aggregates that the engine does not account,
 # so the attacks on resources run where there are some.
@@ -28,10 +30,13 @@ attacks='^(TestTwoWorlds.*|TestHostileStatements.*|TestResourceAttacksEndInTime)
 } >"$report"
 
 status=0
-run() { # store isolation copies reading tests
-	local verdict=passed began=$SECONDS
-	(cd cmd/lakewarden && LAKEWARDEN_TEST_STORE=$1 LAKEWARDEN_TEST_ISOLATION=$2 LAKEWARDEN_TEST_COPIES=$3 LAKEWARDEN_TEST_READING=$4 LAKEWARDEN_TEST_TIMING=1 \
-		"$program" -test.v -test.timeout 30m -test.run "$5") >"$log" 2>&1 || verdict=FAILED
+run() { # store isolation copies reading tests package...
+	local verdict=passed began=$SECONDS package
+	: >"$log"
+	for package in "${@:6}"; do
+		(cd "cmd/e2e/$package" && LAKEWARDEN_TEST_STORE=$1 LAKEWARDEN_TEST_ISOLATION=$2 LAKEWARDEN_TEST_COPIES=$3 LAKEWARDEN_TEST_READING=$4 LAKEWARDEN_TEST_TIMING=1 \
+			"$programs/$package" -test.v -test.timeout 30m -test.run "$5") >>"$log" 2>&1 || verdict=FAILED
+	done
 	echo "suites: $1 $2 $3 $4: $verdict, $((SECONDS - began)) s"
 	[ "$verdict" = passed ] || { status=1 && grep -v '^=== ' "$log" | tail -60; }
 	{
@@ -51,7 +56,7 @@ for wanted in "$@"; do
 	IFS=/ read -r store isolation copies reading <<<"$wanted"
 	tests=$leaks
 	[ "$isolation/$copies/$reading" != process/never/list ] || tests=$attacks
-	run "$store" "$isolation" "$copies" "$reading" "$tests"
+	run "$store" "$isolation" "$copies" "$reading" "$tests" hostile worlds
 done
-LAKEWARDEN_TEST_API_EXAMPLES=150 run local process never list '^TestFuzzedRequestsAreAnsweredAsDescribed$'
+LAKEWARDEN_TEST_API_EXAMPLES=150 run local process never list '^TestFuzzedRequestsAreAnsweredAsDescribed$' operation
 exit $status

@@ -1,10 +1,16 @@
 #!/usr/bin/env bash
-# test.sh PACKAGES [GO TEST FLAGS]: every test once. Test programs that link
-# DuckDB, or the SQLite that was translated from C, run without the race
-# detector: there it multiplies build and run time and sees none of that code.
+# test.sh [-unit] PACKAGES [GO TEST FLAGS]: every test once, or with -unit those that
+# need no running server. Test programs that link DuckDB, or the SQLite that was
+# translated from C, run without the race detector: there it multiplies build and
+# run time and sees none of that code.
 set -euo pipefail
 
 : "${TAGS:?}"
+unit=
+if [ "${1:-}" = -unit ]; then
+	unit=yes
+	shift
+fi
 pattern=${1:-./...}
 shift || true
 
@@ -12,13 +18,17 @@ shift || true
 programs=$(go list -tags "$TAGS" -test -f \
 	'{{if eq .Name "main"}}{{.ImportPath}} {{join .Deps " "}}{{end}}' "$pattern")
 
-# Tests that say how long an answer may take run one package at a time.
+# Tests that measure how long an answer takes, or use both cores, run one package at
+# a time. The other packages run side by side.
 plain=() raced=() alone=()
 while read -r program links; do
 	package=${program%.test}
 	[ "$package" != "$program" ] || continue # a command, not its test
 	case "$package" in
-	*/cmd/e2e/* | */engine/sqlguard)
+	*/cmd/e2e/* | */cmd/interop) [ -z "$unit" ] || continue ;;
+	esac
+	case "$package" in
+	*/cmd/e2e/hostile | */cmd/e2e/kill | */engine/sqlguard)
 		alone+=("$package")
 		continue
 		;;
@@ -38,9 +48,9 @@ if [ ${#raced[@]} -gt 0 ]; then
 	go test -tags "$TAGS" -timeout 15m -race "$@" "${raced[@]}" || status=1
 fi
 if [ ${#plain[@]} -gt 0 ]; then
-	go test -tags "$TAGS" -timeout 15m "$@" "${plain[@]}" || status=1
+	go test -tags "$TAGS" -timeout 15m -p 2 "$@" "${plain[@]}" || status=1
 fi
 if [ ${#alone[@]} -gt 0 ]; then
-	go test -tags "$TAGS" -timeout 20m -p 1 "$@" "${alone[@]}" || status=1
+	go test -tags "$TAGS" -timeout 15m -p 1 "$@" "${alone[@]}" || status=1
 fi
 exit $status

@@ -34,7 +34,7 @@ func Refused(t testing.TB, r Reply, status int) []string {
 	return fields
 }
 
-// startsWith reports whether a field or something in it is named.
+// NamesField reports whether the fields at fault contain field or a part of it.
 func NamesField(fields []string, field string) bool {
 	return slices.ContainsFunc(fields, func(f string) bool {
 		return f == field || strings.HasPrefix(f, field+".") || strings.HasPrefix(f, field+"[")
@@ -104,7 +104,7 @@ func (c *Client) Call(method, path string, body any, header ...string) Reply {
 	return Reply{Status: resp.StatusCode, Header: resp.Header, Body: text}
 }
 
-// Ok makes a request that must succeed and returns its JSON object.
+// OK makes a request that must succeed and returns its JSON object.
 func (c *Client) OK(method, path string, body any) map[string]any {
 	c.T.Helper()
 	r := c.Call(method, path, body)
@@ -130,6 +130,7 @@ func (c *Client) Rows(sql string, parameters ...any) []any {
 	return r.JSON(c.T)["rows"].([]any)
 }
 
+// JSON returns the body, which must be a JSON object.
 func (r Reply) JSON(t testing.TB) map[string]any {
 	t.Helper()
 	var out map[string]any

@@ -13,11 +13,11 @@ import (
 
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/delta"
-	"github.com/lakewarden/lakewarden/engine/duckdb"
 	"github.com/lakewarden/lakewarden/engine/objstore/file"
 	"github.com/lakewarden/lakewarden/engine/workdir"
 )
 
+// FirstCommit is the name of the first commit below a table.
 const FirstCommit = "_delta_log/00000000000000000000.json"
 
 // DataFiles lists the data files of a table's folder.
@@ -75,6 +75,7 @@ func AppendCommit(t testing.TB, dir string, lines ...string) {
 	require.NoError(t, os.WriteFile(name, []byte(strings.Join(lines, "\n")+"\n"), 0o600))
 }
 
+// AddOf returns an action that adds the file path.
 func AddOf(path string) string {
 	return fmt.Sprintf(`{"add":{"path":%q,"partitionValues":{},"size":1,"modificationTime":0,"dataChange":true}}`, path)
 }
@@ -146,13 +147,10 @@ func AppendRows(t testing.TB, dir, sql string) {
 	require.NoError(t, err)
 }
 
-// FileEngine is an engine that reads no table.
+// FileEngine returns the engine of the tests of a package that reads no table.
 func FileEngine(t testing.TB) engine.Engine {
 	t.Helper()
-	e, err := duckdb.New(t.Context(), duckdb.Options{Extensions: []string{}, TempDir: t.TempDir()})
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, e.Close()) })
-	return e
+	return process.fileEngine(t)
 }
 
 // WriteFiles writes the rows of a query into new files of the folder dir.

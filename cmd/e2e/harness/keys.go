@@ -26,6 +26,7 @@ func (c *Client) NewKey(body map[string]any) (*Client, map[string]any) {
 	return &Client{T: c.T, URL: c.URL, Key: made["key"].(string), User: c.User}, made["api_key"].(map[string]any)
 }
 
+// ScopesOf returns the scopes of a key's record.
 func ScopesOf(t testing.TB, record map[string]any) []string {
 	t.Helper()
 	var out []string
@@ -35,6 +36,7 @@ func ScopesOf(t testing.TB, record map[string]any) []string {
 	return out
 }
 
+// Scopes of each role.
 var (
 	ViewerScopes  = []string{"org:read", "tables:read", "tables:query", "domains:read", "storage:read"}
 	EditorScopes  = append(append([]string{}, ViewerScopes...), "rows:insert", "rows:update", "rows:delete")

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// Media types of results.
 const (
 	Ndjson    = "application/x-ndjson"
 	CSVType   = "text/csv"
@@ -27,6 +28,7 @@ func (c *Client) Start(sql string, more ...any) map[string]any {
 	return o
 }
 
+// Operation returns the present state of an operation.
 func (c *Client) Operation(o map[string]any) map[string]any {
 	c.T.Helper()
 	return c.OK("GET", "/v1/operations/"+o["id"].(string), nil)
@@ -42,11 +44,13 @@ func (c *Client) Await(o map[string]any) map[string]any {
 	return o
 }
 
+// InState waits until an operation has a state.
 func (c *Client) InState(o map[string]any, state string) {
 	c.T.Helper()
 	require.Eventually(c.T, func() bool { return c.Operation(o)["state"] == state }, 10*time.Second, 5*time.Millisecond)
 }
 
+// Result asks for the rows of an operation.
 func (c *Client) Result(o map[string]any, header ...string) Reply {
 	c.T.Helper()
 	return c.Call("GET", "/v1/operations/"+o["id"].(string)+"/result", nil, header...)

@@ -9,6 +9,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine/oracletest"
 )
 
+// ParquetType is the media type of Parquet bodies.
 const ParquetType = "application/vnd.apache.parquet"
 
 // Python runs a program with pyarrow and DuckDB, which read what we write.

@@ -25,6 +25,7 @@ func (s *Server) Rule(kind, table, column, definition string) map[string]any {
 	return s.Admin.OK("POST", "/v1/organisations/"+s.Boot.OrganisationID+"/policies", body)
 }
 
+// Definitions of policies, and the rows of tables that they are about.
 const (
 	AdminsSee  = `{"effect":"permit","subject":{"role":"admin"}}`
 	ViewersNot = `{"effect":"forbid","subject":{"role":"viewer"}}`
@@ -33,13 +34,16 @@ const (
 	TwinRows = `SELECT i AS id, 'n' || (i % 5) AS name, i * 10.5 AS pay FROM range(20) t(i)`
 )
 
+// Count returns the number of rows that the caller sees of a table.
 func (c *Client) Count(from string) float64 {
 	c.T.Helper()
 	return c.Rows("SELECT count(*) FROM " + from)[0].([]any)[0].(float64)
 }
 
+// Definition returns the definition of a policy as a part of a JSON body.
 func Definition(text string) json.RawMessage { return json.RawMessage(text) }
 
+// Everyone is the definition of a policy that permits all rows.
 const Everyone = `{"effect":"permit","subject":{"everyone":true},"condition":null}`
 
 // NewSoak serves 200,000 rows of four regions to four users, one each.

@@ -27,6 +27,7 @@ func ProcessorTicks(t *testing.T, pid string) int {
 	return ticks
 }
 
+// Pause waits for d, or until ctx ends.
 func Pause(ctx context.Context, d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -99,6 +100,7 @@ func (s *Server) Metric(t testing.TB, sample string) float64 {
 	return 0
 }
 
+// Quiet waits until the server runs no statement and none is queued.
 func (s *Server) Quiet(t testing.TB) {
 	t.Helper()
 	require.Eventually(t, func() bool {

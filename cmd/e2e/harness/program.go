@@ -24,15 +24,6 @@ import (
 // asProgram makes the test binary behave as the program itself.
 const asProgram = "LAKEWARDEN_TEST_AS_PROGRAM"
 
-// Main runs the tests of a package, or the program itself where a test has started
-// it. A server starts this very program as its workers, without an environment.
-func Main(m *testing.M) {
-	if os.Getenv(asProgram) == "1" || len(os.Args) == 2 && os.Args[1] == "worker" {
-		os.Exit(app.Main("test"))
-	}
-	os.Exit(m.Run())
-}
-
 // WorkerOptions returns the options of an engine in processes that start this program
 // and have the files of eng.
 func WorkerOptions(t testing.TB, eng *duckdb.Engine) worker.Options {

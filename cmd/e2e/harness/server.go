@@ -50,20 +50,42 @@ type Server struct {
 // storage configuration, and serves it. change may alter the configuration.
 func Start(t testing.TB, change func(*Settings)) *Server {
 	t.Helper()
-	s := &Server{T: t, Config: Settings{Settings: DefaultSettings(t), Variant: EnvironmentVariant(t)}, Log: &bytes.Buffer{}, Logged: new(atomic.Int64)}
+	settings := Settings{Settings: DefaultSettings(t), Variant: EnvironmentVariant(t)}
 	if change != nil {
-		change(&s.Config)
+		change(&settings)
 	}
-	s.Config.vary(t)
-	store, err := s.OpenCatalog(context.Background())
-	require.NoError(t, err)
-	s.Boot, err = command.Bootstrap(context.Background(), store, "Acme", "admin@acme.example")
-	require.NoError(t, err)
-	require.NoError(t, store.Close())
+	settings.vary(t)
+	s := newServer(t, settings)
+	s.bootstrap()
 	s.Start()
+	s.join()
+	return s
+}
+
+func newServer(t testing.TB, settings Settings) *Server {
+	return &Server{T: t, Config: settings, Log: &bytes.Buffer{}, Logged: new(atomic.Int64)}
+}
+
+// users is held while a user is made, who may exist in another organisation.
+var users sync.Mutex
+
+// bootstrap makes the organisation.
+func (s *Server) bootstrap() {
+	s.T.Helper()
+	users.Lock()
+	defer users.Unlock()
+	store, err := s.OpenCatalog(context.Background())
+	require.NoError(s.T, err)
+	s.Boot, err = command.Bootstrap(context.Background(), store, "Acme", "admin@acme.example")
+	require.NoError(s.T, err)
+	require.NoError(s.T, store.Close())
+}
+
+// join makes the organisation's shared storage configuration on the running server.
+func (s *Server) join() {
+	s.T.Helper()
 	s.Admin = s.Client(s.Boot.APIKey, s.Boot.UserID)
 	s.shareStorage()
-	return s
 }
 
 // OpenCatalog opens the server's catalog next to it. The caller closes it.
@@ -92,6 +114,7 @@ func DefaultSettings(t testing.TB) config.Settings {
 // Start serves; the server ends with the test or with stop, whatever is first.
 func (s *Server) Start() {
 	s.T.Helper()
+	require.NotNil(s.T, s.Log, "the server is shared")
 	ctx, cancel := context.WithCancel(context.Background())
 	level, err := s.Config.Level()
 	require.NoError(s.T, err)
@@ -134,6 +157,8 @@ func (s *Server) Client(key, user string) *Client {
 // Member adds a user to the organisation.
 func (s *Server) Member(email, role string, attributes map[string]string) *Client {
 	s.T.Helper()
+	users.Lock()
+	defer users.Unlock()
 	store, err := s.OpenCatalog(context.Background())
 	require.NoError(s.T, err)
 	defer func() { require.NoError(s.T, store.Close()) }()

@@ -15,8 +15,10 @@ import (
 	"github.com/lakewarden/lakewarden/engine/objstore/s3test"
 )
 
+// RemoteBucket is the name of a bucket as sessions of an engine know it.
 const RemoteBucket = "cfg-remote"
 
+// SumOf returns a statement that reads the whole column id of a table.
 func SumOf(src engine.Source) engine.Statement {
 	return engine.Statement{SQL: "SELECT sum(id)::BIGINT FROM " + src.Relation(), Sources: []engine.Source{src}}
 }
@@ -87,11 +89,14 @@ func Leaked(t *testing.T, s *Server, secret string) []string {
 	return found
 }
 
+// ConfigsPath is the path of the storage configurations.
 const ConfigsPath = "/v1/storages/configs"
 
 // Organisation makes another organisation on the same server.
 func (s *Server) Organisation(name string) (*Client, command.Bootstrapped) {
 	s.T.Helper()
+	users.Lock()
+	defer users.Unlock()
 	store, err := s.OpenCatalog(s.T.Context())
 	require.NoError(s.T, err)
 	defer func() { require.NoError(s.T, store.Close()) }()
@@ -100,6 +105,7 @@ func (s *Server) Organisation(name string) (*Client, command.Bootstrapped) {
 	return s.Client(boot.APIKey, boot.UserID), boot
 }
 
+// LocalConfig is the body of a request for a configuration of local storage.
 func LocalConfig(name, root string) map[string]any {
 	return map[string]any{"configName": name, "kind": "local", "root": root}
 }

@@ -30,6 +30,7 @@ func (s *Server) NewTable(schema, name string, more map[string]any, columns ...m
 	return body
 }
 
+// Col is a column in the body of a request, with more members in pairs.
 func Col(name, typ string, more ...any) map[string]any {
 	c := map[string]any{"name": name, "type": typ}
 	for i := 0; i+1 < len(more); i += 2 {
@@ -53,10 +54,9 @@ func (c *Client) Write(path string, body any) (inserted, updated, deleted float6
 	return got["inserted"].(float64), got["updated"].(float64), got["deleted"].(float64)
 }
 
-type list = []any
-
 type object = map[string]any
 
+// RowsOf is the body of a request that writes rows.
 func RowsOf(rows ...any) object { return object{"rows": rows} }
 
 // Flags are the settings of a column as GET shows them.
@@ -71,18 +71,22 @@ func (c *Client) Flags(path, name string) (primary, unique, nullable bool) {
 	return false, false, false
 }
 
+// Version returns the version of the table at path.
 func (c *Client) Version(path string) float64 {
 	c.T.Helper()
 	return c.OK("GET", path, nil)["version"].(float64)
 }
 
+// PeopleRows are the rows of a table with [PeopleColumns].
 const PeopleRows = `SELECT i AS id, i // 2 AS a, i % 2 AS b, CASE WHEN i < 8 THEN 'n' || i END AS name, 'same' AS kind,
 	CASE WHEN i <> 3 THEN i END AS gap, [i] AS list FROM range(10) t(i)`
 
+// PeopleColumns are columns of several types, one of them with NULLs.
 var PeopleColumns = []Column{
 	{"id", "long"}, {"a", "long"}, {"b", "long"}, {"name", "string"}, {"kind", "string"}, {"gap", "long"}, {"list", "array<long>"},
 }
 
+// TablePath returns the path of a table of the shared configuration.
 func (s *Server) TablePath(name string) string { return "/v1/tables/lake/" + s.Schema + "/" + name }
 
 // Column is a column of a test table: its name, and its type as Delta names it.
@@ -97,6 +101,7 @@ func (s *Server) Table(name, sql string, partitionBy []string, columns ...Column
 	return dir
 }
 
+// Discover looks for tables below the shared configuration and returns the reply.
 func (s *Server) Discover() map[string]any {
 	s.T.Helper()
 	configs := s.Admin.OK("GET", "/v1/storages/configs", nil)["configs"].([]any)
@@ -104,6 +109,8 @@ func (s *Server) Discover() map[string]any {
 	return s.Admin.OK("POST", "/v1/storages/configs/"+id+"/discover", nil)
 }
 
+// WriteTable writes a Delta table with our own log code into the folder dir, which it
+// returns.
 func WriteTable(t testing.TB, dir, sql string, partitionBy []string, columns ...Column) string {
 	t.Helper()
 	ctx := context.Background()

@@ -12,24 +12,25 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// signer makes tokens as an issuer does and keeps its keys in a file.
-type signer struct {
+// Signer makes tokens as an issuer does and keeps its keys in a file.
+type Signer struct {
 	t    *testing.T
 	key  ed25519.PrivateKey
 	File string
 }
 
-func NewSigner(t *testing.T) signer {
+// NewSigner returns a signer with a new key, and writes its public key to a file.
+func NewSigner(t *testing.T) Signer {
 	public, private, err := ed25519.GenerateKey(rand.Reader)
 	require.NoError(t, err)
 	set, err := json.Marshal(jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: public, KeyID: "k1", Use: "sig", Algorithm: "EdDSA"}}})
 	require.NoError(t, err)
 	file := filepath.Join(t.TempDir(), "jwks.json")
 	require.NoError(t, os.WriteFile(file, set, 0o600))
-	return signer{t, private, file}
+	return Signer{t, private, file}
 }
 
-func (s signer) Token(claims map[string]any) string {
+func (s Signer) Token(claims map[string]any) string {
 	s.t.Helper()
 	sig, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.EdDSA, Key: jose.JSONWebKey{Key: s.key, KeyID: "k1"}}, (&jose.SignerOptions{}).WithType("JWT"))
 	require.NoError(s.t, err)

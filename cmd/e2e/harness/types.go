@@ -14,6 +14,7 @@ const EveryType = `SELECT * FROM (VALUES
 	(4, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL))
 	t(id, l, i, s, b, f, d, bool, str, bin, dat, ts, ntz, dec, arr, map, st)`
 
+// EveryColumn are the columns of [EveryType].
 var EveryColumn = []Column{
 	{"id", "long"}, {"l", "long"}, {"i", "integer"}, {"s", "short"}, {"b", "byte"}, {"f", "float"}, {"d", "double"}, {"bool", "boolean"}, {"str", "string"},
 	{"bin", "binary"}, {"dat", "date"}, {"ts", "timestamp"}, {"ntz", "timestamp_ntz"}, {"dec", "decimal(38,9)"},

@@ -73,6 +73,7 @@ func judge(s *harness.Server, t *testing.T, c hostileCase, sql string, r harness
 
 // TestHostileStatementsFailSafely sends every attack through the front door.
 func TestHostileStatementsFailSafely(t *testing.T) {
+	t.Parallel()
 	s, attacker, other := newHostile(t, func(c *harness.Settings) { c.Lease = 512 })
 	cases := append(hostileCases(), planningCases()...)
 	require.GreaterOrEqual(t, len(cases), 150)
@@ -164,6 +165,7 @@ func TestResourceAttacksEndInTime(t *testing.T) {
 // TestHostileStatementsOnReplacedTables runs the hostile statements on a closed version of
 // a replaced table: they all get the same error.
 func TestHostileStatementsOnReplacedTables(t *testing.T) {
+	t.Parallel()
 	s, attacker, _ := newHostile(t, func(c *harness.Settings) { c.Lease = 512 })
 	harness.ReplaceTable(t, filepath.Join(s.Root, "t"), "", "SELECT i AS id, 'now' AS secret FROM range(3) r(i)", column{"id", "long"}, column{"secret", "string"})
 	s.Adopt("t", false)

@@ -24,6 +24,7 @@ const mutations = 60
 // bytes changed. Parquet has no checksums here, so an answer can be anything; but
 // it is one in time, in our words, and everything else goes on.
 func TestMutatedFilesHurtNobodyElse(t *testing.T) {
+	t.Parallel()
 	s := harness.Start(t, func(c *harness.Settings) { c.Lease, c.Memory = 256, 1024 })
 	s.Table("well", `SELECT i AS id FROM range(3) r(i)`, nil, column{"id", "long"})
 	columns := []column{{"id", "long"}, {"name", "string"}, {"d", "date"}, {"amount", "decimal(12,2)"}, {"tags", "array<string>"}, {"st", "struct<a:integer,b:string>"}}
@@ -107,6 +108,7 @@ func TestAFileThatUnpacksToMuchMore(t *testing.T) {
 // TestADisturbedStoreGivesTheRightAnswerOrNone puts every disturbance between the
 // server and a store, and asks about files that nothing has cached.
 func TestADisturbedStoreGivesTheRightAnswerOrNone(t *testing.T) {
+	t.Parallel()
 	store := s3test.Start(t)
 	bucket := store.Bucket(t)
 	disturbances := []struct {
@@ -151,6 +153,7 @@ func TestADisturbedStoreGivesTheRightAnswerOrNone(t *testing.T) {
 // TestACredentialThatExpiresInTheMiddle ends the key of a storage configuration
 // while a statement reads with it, and rotates to another.
 func TestACredentialThatExpiresInTheMiddle(t *testing.T) {
+	t.Parallel()
 	store := s3test.Start(t)
 	bucket := store.Bucket(t)
 	harness.WriteTable(t, filepath.Join(store.Folder(bucket), "t"), `SELECT i AS id, i % 64 AS p, hash(i)::VARCHAR || hash(-i)::VARCHAR AS noise FROM range(160000) r(i)`, // more files than are read at once

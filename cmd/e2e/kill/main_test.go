@@ -12,5 +12,4 @@ func TestMain(m *testing.M) { harness.Main(m) }
 type (
 	object = map[string]any
 	list   = []any
-	column = harness.Column
 )

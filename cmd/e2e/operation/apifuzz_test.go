@@ -36,10 +36,11 @@ expected-statuses = [400, 401, 403, 404, 405, 409, 413, 422, 429]
 // server's own description and send requests that follow it and requests that
 // violate it.
 func TestFuzzedRequestsAreAnsweredAsDescribed(t *testing.T) {
+	t.Parallel()
 	fuzzer := filepath.Join(filepath.Dir(oracletest.Python(t)), "schemathesis")
 	_, err := os.Stat(fuzzer)
 	oracletest.Need(t, err)
-	s := harness.Start(t, nil)
+	s := harness.Shared(t)
 	dir := t.TempDir()
 	spec := filepath.Join(dir, "openapi.json")
 	described := fuzzTargets(s).narrow(t, s.Admin.OK(http.MethodGet, "/v1/openapi.json", nil))

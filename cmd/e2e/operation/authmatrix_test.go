@@ -201,6 +201,7 @@ func TestEveryOperationAsksForItsScope(t *testing.T) {
 }
 
 func TestCredentialsThatProveNothing(t *testing.T) {
+	t.Parallel()
 	s := harness.Start(t, nil)
 	store, err := s.OpenCatalog(t.Context())
 	require.NoError(t, err)
@@ -259,7 +260,8 @@ func TestCredentialsThatProveNothing(t *testing.T) {
 // what an administrator of another organisation gets for things that exist with
 // what it gets for things that do not: byte for byte the same.
 func TestAnotherOrganisationLooksLikeNone(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	s.Table("t", `SELECT 1 AS id`, nil, column{"id", "long"})
 	policy := s.Policy("t", "id", harness.Everyone)["id"].(string)
 	config := s.Admin.OK("GET", harness.ConfigsPath, nil)["configs"].([]any)[0].(map[string]any)["configId"].(string)

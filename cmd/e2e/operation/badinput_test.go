@@ -161,7 +161,8 @@ func badParameters(t *testing.T, c *harness.Client, op operation, hasBody bool) 
 // TestBadPageTokensAreRefused uses paths of things that exist: a token is read
 // when its list is.
 func TestBadPageTokensAreRefused(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	s.Table("t", `SELECT i AS id FROM range(10) t(i)`, nil, column{"id", "long"})
 	org := "/v1/organisations/" + s.Boot.OrganisationID
 	policy := s.Policy("t", "id", `{"effect":"permit","subject":{"everyone":true}}`)
@@ -188,7 +189,8 @@ func TestBadPageTokensAreRefused(t *testing.T) {
 }
 
 func TestEveryPathRefusesOtherMethodsWithoutABody(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	d := readDescription(t)
 	for path, methods := range d.Paths {
 		var op operation
@@ -238,7 +240,8 @@ func takenBy(d description, target, method string) (string, bool) {
 }
 
 func TestRequestsThatNoRouteTakes(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	for _, path := range []string{"/", "/v1", "/v1/", "/v2/query", "/v1/nothing", "/v1/query/", "/v1//query", "/v1/tables/lake", "/v1/organisations", "/%00", "/v1/../etc/passwd", "/docs/nothing.js"} {
 		r := s.Admin.Call("GET", path, nil)
 		if r.Status == 405 { // a path that exists for another method only
@@ -256,6 +259,7 @@ func TestRequestsThatNoRouteTakes(t *testing.T) {
 }
 
 func TestOversizeRequestsGetAnEmpty413(t *testing.T) {
+	t.Parallel()
 	s := harness.Start(t, nil)
 	empty := func(r harness.Reply) {
 		t.Helper()
@@ -290,6 +294,7 @@ func TestOversizeRequestsGetAnEmpty413(t *testing.T) {
 // TestAPanicIsA500AndTheServerLives sends a request through the whole chain into
 // a handler without a store behind it.
 func TestAPanicIsA500AndTheServerLives(t *testing.T) {
+	t.Parallel()
 	auditor := caller.NewAuditor(context.Background(), noAudit{}, slog.New(slog.DiscardHandler))
 	defer auditor.Close()
 	handler, _ := api.NewRouter(api.Deps{

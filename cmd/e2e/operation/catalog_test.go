@@ -11,6 +11,7 @@ import (
 )
 
 func TestTheCatalogIsForTheServersUserOnly(t *testing.T) {
+	t.Parallel()
 	s := harness.Start(t, func(c *harness.Settings) { require.NoError(t, os.Chmod(c.DataDir, 0o755)) })
 	for _, name := range []string{"catalog.db", "catalog.db-wal", "catalog.db-shm"} {
 		info, err := os.Stat(filepath.Join(s.Config.DataDir, name))

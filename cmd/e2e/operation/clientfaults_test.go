@@ -27,7 +27,8 @@ var nested = map[string]func(depth int) string{
 // Results pass as Arrow, which has a bound of its own on how deep types nest. A
 // value that is as deep but is no result of its own is none of that.
 func TestDeepResultsAreRefusedByName(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	s.Create("t", nil, harness.Col("id", "long"))
 	for kind, value := range nested {
 		for depth, works := range map[int]bool{2: true, 58: true, 62: false, 64: false, 66: false, 150: false} {
@@ -86,7 +87,8 @@ var brokenChunks = map[string]string{
 }
 
 func TestMalformedChunksAreTheClientsFault(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	s.Create("t", nil, harness.Col("id", "long"))
 	d := readDescription(t)
 	for _, op := range d.operations() {
@@ -153,6 +155,7 @@ func (d description) oddBodies(base any, s schema, text string, put func(any) an
 // TestOddTextsAreNeverTheServersFault puts texts with control characters and the
 // like into every member, parameter and header that takes a text.
 func TestOddTextsAreNeverTheServersFault(t *testing.T) {
+	t.Parallel()
 	s := harness.Start(t, nil)
 	s.Create("t", nil, harness.Col("id", "long"), harness.Col("name", "string"))
 	d := readDescription(t)

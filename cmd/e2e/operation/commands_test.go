@@ -186,6 +186,7 @@ func readiness(p *harness.Program, t *testing.T) int {
 
 // TestAWrongExtensionFileStopsTheStart: the error names the file and what to do.
 func TestAWrongExtensionFileStopsTheStart(t *testing.T) {
+	t.Parallel()
 	p := harness.NewProgram(t)
 	good := ""
 	for _, entry := range p.Env {
@@ -220,6 +221,7 @@ func TestAWrongExtensionFileStopsTheStart(t *testing.T) {
 }
 
 func TestWrongSettingsStopTheStartAndAreNamed(t *testing.T) {
+	t.Parallel()
 	for setting, value := range map[string]string{
 		"LISTEN": "nonsense", "LOG_LEVEL": "loud", "MEMORY_MIB": "12", "THREADS": "0", "QUERY_TIMEOUT": "-1s", "DATABASE_URL": "mysql://x", "NO_SUCH": "1",
 		"QUERY_TIMEOUT_": "1s", "CONFIG": "/nowhere/lakewarden.yaml", "MAX_RUNNING": "many",
@@ -241,6 +243,7 @@ func TestWrongSettingsStopTheStartAndAreNamed(t *testing.T) {
 // TestHelpOfCommandsNamesTheSettings checks that the help of a command lists its required
 // flags and refers to the settings.
 func TestHelpOfCommandsNamesTheSettings(t *testing.T) {
+	t.Parallel()
 	p := harness.NewProgram(t)
 	for _, args := range [][]string{{"bootstrap", "--help"}, {"user", "add", "--help"}, {"user", "key", "--help"}} {
 		stdout, stderr, err := p.Run(args...)
@@ -252,6 +255,7 @@ func TestHelpOfCommandsNamesTheSettings(t *testing.T) {
 
 // TestAMemberIsAddedOnce: the second time says who and where.
 func TestAMemberIsAddedOnce(t *testing.T) {
+	t.Parallel()
 	p := harness.NewProgram(t)
 	org := p.JSON("bootstrap", "--org", "Acme", "--email", "ada@acme.example", "--json")["organisation_id"].(string)
 	_, stderr, err := p.Run("user", "add", "--org", org, "--email", "ada@acme.example")

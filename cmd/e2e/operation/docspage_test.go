@@ -13,6 +13,7 @@ import (
 
 // TestThePageOfTheDescriptionNeedsNoOtherServer reads all that a browser would.
 func TestThePageOfTheDescriptionNeedsNoOtherServer(t *testing.T) {
+	t.Parallel()
 	s := harness.Start(t, nil)
 	anyone := s.Client("", "")
 	external := regexp.MustCompile(`(?i)(https?:)?//[a-z0-9]`)
@@ -49,6 +50,7 @@ func TestThePageOfTheDescriptionNeedsNoOtherServer(t *testing.T) {
 }
 
 func TestProbesMetricsAndLimits(t *testing.T) {
+	t.Parallel()
 	s := harness.Start(t, nil)
 	anyone := s.Client("", "")
 	require.Equal(t, "ok", anyone.OK("GET", "/healthz", nil)["status"])

@@ -12,6 +12,7 @@ import (
 
 // TestProbesMayAskWithHead: many load balancers and monitors do.
 func TestProbesMayAskWithHead(t *testing.T) {
+	t.Parallel()
 	s := harness.Start(t, func(c *harness.Settings) { c.MetricsAddr = "127.0.0.1:0" })
 	apart := harness.Start(t, nil)
 	for _, path := range []string{"/healthz", "/readyz", "/docs/", "/docs/app.js", "/v1/openapi.json", "/v1/me"} {
@@ -30,7 +31,8 @@ func TestProbesMayAskWithHead(t *testing.T) {
 
 // TestHeadRunsNoStatement: rows are made to be read.
 func TestHeadRunsNoStatement(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	s.Table("t", "SELECT i AS id FROM range(10) t(i)", nil, column{"id", "long"})
 	o := s.Admin.Await(s.Admin.Start("SELECT 1"))
 	for _, path := range []string{s.TablePath("t") + "/rows", s.TablePath("t") + "/violations", "/v1/operations/" + o["id"].(string) + "/result"} {

@@ -14,6 +14,7 @@ import (
 // TestAServerWithoutWorkersReadsNoRemoteLog: the engine's reader of remote logs
 // can end its process, so only a process of its own may hold it.
 func TestAServerWithoutWorkersReadsNoRemoteLog(t *testing.T) {
+	t.Parallel()
 	store := s3test.Start(t)
 	bucket := store.Bucket(t)
 	harness.WriteTable(t, filepath.Join(store.Folder(bucket), "flat"), `SELECT 1 AS id`, nil, column{"id", "long"})

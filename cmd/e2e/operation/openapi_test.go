@@ -132,7 +132,7 @@ func TestOpenAPIFileIsWhatTheServerSays(t *testing.T) {
 	}
 	file, err := os.ReadFile(openAPIFile)
 	require.NoError(t, err)
-	require.Empty(t, cmp.Diff(string(file), text.String()), "write it anew with: go test -tags duckdb_arrow ./cmd/lakewarden -run OpenAPI -update")
+	require.Empty(t, cmp.Diff(string(file), text.String()), "write it anew with: go test -tags duckdb_arrow ./cmd/e2e/operation -run OpenAPI -update")
 }
 
 func TestOpenAPIHasEveryRouteBelowV1AndNoOther(t *testing.T) {

@@ -140,7 +140,8 @@ var elsewhere = []string{"adoptIdentity", "rotateS3Credential"}
 // TestRepliesAreWhatTheDescriptionSays has every operation succeed, and some of
 // them in more than one way.
 func TestRepliesAreWhatTheDescriptionSays(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	c := newDescribedCalls(t)
 	org := s.Boot.OrganisationID
 	member := s.Member("ana@acme.example", "viewer", map[string]string{"team": "a"})

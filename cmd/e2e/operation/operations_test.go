@@ -30,7 +30,8 @@ func keptFiles(s *harness.Server) []string {
 }
 
 func TestAQueryAsAnOperation(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	s.Table("types", harness.EveryType, nil, harness.EveryColumn...)
 	sql := "SELECT * FROM " + s.Schema + ".types ORDER BY id"
 	o := s.Admin.Await(s.Admin.Start(sql))
@@ -84,6 +85,7 @@ func TestAQueryAsAnOperation(t *testing.T) {
 }
 
 func TestOperationsThatFail(t *testing.T) {
+	t.Parallel()
 	s := harness.Start(t, func(c *harness.Settings) { c.ResultBytes, c.ResultsOrgBytes = 1, 2 })
 	o := s.Admin.Await(s.Admin.Start("SELECT nope"))
 	require.Equal(t, "failed", o["state"])
@@ -149,6 +151,7 @@ func temporary(t *testing.T, s *harness.Server) []string {
 }
 
 func TestOperationsAreTheirOwners(t *testing.T) {
+	t.Parallel()
 	s := harness.Start(t, nil)
 	ana, bob := s.Member("ana@acme.example", "editor", nil), s.Member("bob@acme.example", "editor", nil)
 	o := ana.Await(ana.Start("SELECT 1"))
@@ -180,7 +183,7 @@ func TestOperationsAreTheirOwners(t *testing.T) {
 }
 
 func TestCancelledOperations(t *testing.T) {
-	s := harness.Start(t, nil)
+	s := harness.Shared(t)
 	o := s.Admin.Start(slowQuery)
 	s.Admin.InState(o, "running")
 	code, _ := s.Admin.Result(o).Problem(t, 409)
@@ -209,7 +212,8 @@ func TestCancelledOperations(t *testing.T) {
 // TestResultsFollowTheRules: rows that were kept are shown only while a query
 // that ran now would be held to the same rules.
 func TestResultsFollowTheRules(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	s.Table("sales", `SELECT i AS id, 'r' || (i % 4) AS region FROM range(100) t(i)`, nil, column{"id", "long"}, column{"region", "string"})
 	s.Table("other", `SELECT 1 AS id`, nil, column{"id", "long"})
 	org := "/v1/organisations/" + s.Boot.OrganisationID
@@ -283,7 +287,8 @@ func TestResultsFollowTheRules(t *testing.T) {
 }
 
 func TestDiscoveryGoesOnAsAnOperation(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	harness.WriteTable(t, filepath.Join(s.Root, "late"), "SELECT 1 AS id", nil, column{"id", "long"})
 	id := s.Admin.OK("GET", harness.ConfigsPath, nil)["configs"].([]any)[0].(map[string]any)["configId"].(string)
 	r := s.Admin.Call("POST", harness.ConfigsPath+"/"+id+"/discover", nil, "Prefer", "respond-async")
@@ -343,6 +348,7 @@ func TestOperationsOutliveReplicas(t *testing.T) {
 // TestAKeptResultThatBrokeOffIsNoResult: a file that lost its end must not be
 // taken for a shorter result.
 func TestAKeptResultThatBrokeOffIsNoResult(t *testing.T) {
+	t.Parallel()
 	s := harness.Start(t, nil)
 	o := s.Admin.Await(s.Admin.Start("SELECT i FROM range(20000) t(i)"))
 	file := keptFiles(s)[0]

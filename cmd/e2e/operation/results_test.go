@@ -38,6 +38,7 @@ func objects(t *testing.T, store s3test.Server, bucket string) []string {
 }
 
 func TestResultsInABucketAreReadOnAnyReplica(t *testing.T) {
+	t.Parallel()
 	store := s3test.Start(t)
 	bucket, database := store.Bucket(t), pgtest.URL(t)
 	s := harness.Start(t, func(c *harness.Settings) {
@@ -95,6 +96,7 @@ func TestResultsInABucketAreReadOnAnyReplica(t *testing.T) {
 }
 
 func TestAStoreOfResultsThatIsAwayFailsOperationsOnly(t *testing.T) {
+	t.Parallel()
 	store := s3test.Start(t)
 	bucket := store.Bucket(t)
 	proxy := store.Proxy(t)

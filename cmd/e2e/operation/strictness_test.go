@@ -16,7 +16,8 @@ import (
 // TestAmbiguousQueryStringsAreRefused sends every parameter of every operation in
 // forms that readers of the API description could interpret differently.
 func TestAmbiguousQueryStringsAreRefused(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	for _, op := range readDescription(t).operations() {
 		var body any
 		if text := operationAccess[op.OperationID].body; text != "" {
@@ -59,7 +60,8 @@ func TestAmbiguousQueryStringsAreRefused(t *testing.T) {
 
 // TestFixedPathsAreNotParameters checks that simulate is not taken for a policy id.
 func TestFixedPathsAreNotParameters(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	path := "/v1/organisations/" + s.Boot.OrganisationID + "/policies/simulate"
 	for _, method := range []string{"GET", "PUT", "PATCH", "DELETE", "OPTIONS", "HEAD", "BREW"} {
 		r := s.Admin.Call(method, path, nil)
@@ -84,7 +86,8 @@ func (d description) mayBeNull(s schema) bool {
 // TestBodiesOutsideTheDescriptionAreRefused sends bodies that violate the API
 // description in one place each.
 func TestBodiesOutsideTheDescriptionAreRefused(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	s.Create("t", nil, harness.Col("id", "long"), harness.Col("name", "string"))
 	d := readDescription(t)
 	for _, op := range d.operations() {
@@ -132,6 +135,7 @@ func TestBodiesOutsideTheDescriptionAreRefused(t *testing.T) {
 
 // TestViewersSeeNoPathsOfTheServer reads all that a viewer can.
 func TestViewersSeeNoPathsOfTheServer(t *testing.T) {
+	t.Parallel()
 	s := harness.Start(t, nil)
 	path := s.Create("t", object{"path": "deep/t"}, harness.Col("id", "long"))
 	s.Admin.Write(path+"/rows", harness.RowsOf(object{"id": 1}))
@@ -165,7 +169,8 @@ func TestViewersSeeNoPathsOfTheServer(t *testing.T) {
 // TestScopesComeBeforeBodies checks that a caller without the scope of a route gets
 // that error, whatever else is wrong with the request.
 func TestScopesComeBeforeBodies(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	stranger, _ := s.Admin.NewKey(object{"scopes": []string{"org:read"}})
 	asked := 0
 	for _, op := range readDescription(t).operations() {

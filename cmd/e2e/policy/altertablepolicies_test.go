@@ -21,7 +21,7 @@ func answersAlike(c *harness.Client, method, path, other, below string, body any
 // hiding makes two tables of which ben, a builder, sees one row: the other rows
 // are hidden, and other ones in each table.
 func hiding(t *testing.T) (s *harness.Server, ben *harness.Client, path, other string) {
-	s = harness.Start(t, nil)
+	s = harness.Shared(t)
 	columns := []column{{"id", "long"}, {"tenant", "string"}, {"note", "string"}}
 	const mine = `SELECT 1 AS id, 'a' AS tenant, 'mine' AS note UNION ALL `
 	s.Table("loans", mine+`SELECT 2, 'b', 'SECRET-b'`, nil, columns...)
@@ -36,6 +36,7 @@ func hiding(t *testing.T) (s *harness.Server, ben *harness.Client, path, other s
 // TestNoNewNameBringsAPermitIntoForce: a permit about a column that a table lacks
 // allows nothing there, and whoever may change tables cannot make it allow.
 func TestNoNewNameBringsAPermitIntoForce(t *testing.T) {
+	t.Parallel()
 	s, ben, path, other := hiding(t)
 	mine := list{list{1.0, "a", "mine"}}
 	s.Policy("", "", `{"effect":"permit","subject":{"everyone":true},"condition":{"or":[{"not":{"column":"Shared","op":"is_null"}},{"column":"open","op":"eq","value":"yes"}]}}`)
@@ -81,7 +82,8 @@ func TestNoNewNameBringsAPermitIntoForce(t *testing.T) {
 // TestNoRestoreBringsAPermitIntoForce: nor does a column that only a former
 // version has.
 func TestNoRestoreBringsAPermitIntoForce(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	s.Table("loans", `SELECT i AS id, 'x' AS shared FROM range(3) t(i)`, nil, column{"id", "long"}, column{"shared", "string"})
 	path := s.TablePath("loans")
 	former := s.Admin.Version(path)

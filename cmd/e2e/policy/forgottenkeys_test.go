@@ -15,6 +15,7 @@ import (
 // TestAForgottenTransactionIsNotDoneAgain: a server ended before it kept its reply,
 // and the table has forgotten the transaction since, as its properties ask.
 func TestAForgottenTransactionIsNotDoneAgain(t *testing.T) {
+	t.Parallel()
 	s := harness.Start(t, nil)
 	path := s.Create("t", object{"properties": object{
 		"delta.setTransactionRetentionDuration": "interval 0 seconds", "delta.checkpointInterval": "1",

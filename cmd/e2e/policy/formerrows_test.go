@@ -40,7 +40,8 @@ func idsAt(c *harness.Client, from string, version float64) (out list) {
 // decides the rows of every version, whatever it was called then, and what was
 // called region then decides none.
 func TestARowPolicyFollowsItsColumnIntoFormerVersions(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	path, from := s.Regional("sw"), s.Schema+".sw"
 	first := s.Admin.Version(path)
 	viewer := s.Member("v@acme.example", "viewer", map[string]string{"region": "a"})
@@ -65,7 +66,8 @@ func TestARowPolicyFollowsItsColumnIntoFormerVersions(t *testing.T) {
 // TestNoOtherColumnOfTheNameDecidesFormerRows: a version without the column that a
 // policy decides by shows no row, also where another column had its name.
 func TestNoOtherColumnOfTheNameDecidesFormerRows(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	path, from := s.Regional("again"), s.Schema+".again"
 	first := s.Admin.Version(path)
 	s.Admin.OK("DELETE", path+"/columns/region", nil)
@@ -84,7 +86,8 @@ func TestNoOtherColumnOfTheNameDecidesFormerRows(t *testing.T) {
 // column is not in force where the newest version lacks it, and so shows no row of
 // a former version that has it.
 func TestAFormerColumnBringsNoPermitIntoForce(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	path, from := s.Regional("loans"), s.Schema+".loans"
 	first := s.Admin.Version(path)
 	s.Admin.OK("DELETE", path+"/columns/tenant", nil)
@@ -99,7 +102,8 @@ func TestAFormerColumnBringsNoPermitIntoForce(t *testing.T) {
 // TestAPolicyOfAFormerColumnHides: where the newest version has no other row policy,
 // one of every table about a column that only a former version has hides its rows.
 func TestAPolicyOfAFormerColumnHides(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	path, from := s.Regional("open"), s.Schema+".open"
 	first := s.Admin.Version(path)
 	s.Policy("", "tenant", `{"effect":"permit","subject":{"role":"admin"},"condition":null}`)
@@ -138,7 +142,8 @@ func withTextPolicy(s *harness.Server, table, text string, f func()) {
 // a table that never had it, show what Cedar decides for an absent attribute. On an
 // error a permit does not allow the row, and a forbid hides it.
 func TestConditionsWhereTheColumnIsAbsent(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	s.Table("late", `SELECT * FROM (VALUES (1), (2), (3)) t(id)`, nil, column{"id", "long"})
 	s.Table("never", `SELECT * FROM (VALUES (1), (2), (3)) t(id)`, nil, column{"id", "long"})
 	path, from, never := s.TablePath("late"), s.Schema+".late", s.TablePath("never")

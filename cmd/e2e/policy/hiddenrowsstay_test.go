@@ -13,6 +13,7 @@ import (
 // TestHiddenRowsAreNotDestroyed: who does not see all of a table takes away
 // neither its files nor the values of a column.
 func TestHiddenRowsAreNotDestroyed(t *testing.T) {
+	t.Parallel()
 	s, ben, path, other := hiding(t)
 	for _, below := range []string{"?purge=true", "/columns/note"} {
 		code, _ := answersAlike(ben, "DELETE", path, other, below, nil).Problem(t, 403)
@@ -53,7 +54,8 @@ func TestHiddenRowsAreNotDestroyed(t *testing.T) {
 
 // TestRetentionIsAnAdministratorsToShorten: also that of the log, and by a restore.
 func TestRetentionIsAnAdministratorsToShorten(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	ben := s.Member("ben@acme.example", "builder", nil)
 	for property, usual := range map[string]string{"delta.logRetentionDuration": "interval 30 days", "delta.deletedFileRetentionDuration": "interval 7 days"} {
 		name := property[len("delta."):]

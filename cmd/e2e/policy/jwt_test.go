@@ -12,6 +12,7 @@ import (
 )
 
 func TestTokensOfAConfiguredIssuer(t *testing.T) {
+	t.Parallel()
 	issuer, foreign, stranger := harness.NewSigner(t), harness.NewSigner(t), harness.NewSigner(t)
 	s := harness.Start(t, func(c *harness.Settings) {
 		c.Issuers = []config.Issuer{

@@ -20,7 +20,8 @@ func ends(t testing.TB, record map[string]any) time.Time {
 // TestNoKeyOutlivesItsCreator checks that every key that a key makes or rotates
 // expires no later than it, over any number of generations.
 func TestNoKeyOutlivesItsCreator(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	brief, record := s.Admin.NewKey(map[string]any{"scopes": []string{"admin"}, "expires_in": "10m"})
 	limit := ends(t, record)
 	for _, later := range []map[string]any{
@@ -50,6 +51,7 @@ func TestNoKeyOutlivesItsCreator(t *testing.T) {
 // TestCommandLineMakesAnotherKey checks the command that an organisation needs when
 // its keys expire, since no key can make a longer one.
 func TestCommandLineMakesAnotherKey(t *testing.T) {
+	t.Parallel()
 	s := harness.Start(t, nil)
 	vic := s.Member("vic@acme.example", "viewer", nil)
 	p := harness.NewProgram(t)
@@ -68,7 +70,8 @@ func TestCommandLineMakesAnotherKey(t *testing.T) {
 }
 
 func TestRotationDoesNotExtendAKey(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	rotate := func(who *harness.Client, record map[string]any, grace int) (*harness.Client, map[string]any) {
 		t.Helper()
 		reply := who.OK("POST", "/v1/api-keys/"+record["id"].(string)+"/rotate", map[string]any{"grace_seconds": grace})

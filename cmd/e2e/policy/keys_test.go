@@ -15,6 +15,7 @@ import (
 )
 
 func TestKeysAreCreatedWithPresetsAndGranularScopes(t *testing.T) {
+	t.Parallel()
 	s := harness.Start(t, nil)
 	for _, c := range []struct {
 		name  string
@@ -57,7 +58,8 @@ func TestKeysAreCreatedWithPresetsAndGranularScopes(t *testing.T) {
 }
 
 func TestKeysAreRefusedWithTheFieldAtFault(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	now := time.Now()
 	for _, c := range []struct {
 		name  string
@@ -94,7 +96,8 @@ func TestKeysAreRefusedWithTheFieldAtFault(t *testing.T) {
 }
 
 func TestKeysExpireAsAsked(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	day := 24 * time.Hour
 	for text, life := range map[string]time.Duration{"": 90 * day, "72h": 72 * time.Hour, "30d": 30 * day, "2w": 14 * day, "P7D": 7 * day, "PT12H": 12 * time.Hour, "366d": 366 * day, "5m1s": 301 * time.Second} {
 		body := map[string]any{"name": "k", "expires_at": nil}
@@ -115,7 +118,8 @@ func TestKeysExpireAsAsked(t *testing.T) {
 // TestKeysGrantNoMoreThanTheirCreator: neither a role nor a key can make
 // itself wider.
 func TestKeysGrantNoMoreThanTheirCreator(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	builder := s.Member("bob@acme.example", "builder", nil)
 	viewer := s.Member("vic@acme.example", "viewer", nil)
 
@@ -141,6 +145,7 @@ func TestKeysGrantNoMoreThanTheirCreator(t *testing.T) {
 }
 
 func TestKeysOfOthersLookMissing(t *testing.T) {
+	t.Parallel()
 	s := harness.Start(t, nil)
 	bob := s.Member("bob@acme.example", "builder", nil)
 	eve := s.Member("eve@acme.example", "builder", nil)
@@ -165,6 +170,7 @@ func TestKeysOfOthersLookMissing(t *testing.T) {
 }
 
 func TestKeyRevocationAndRotation(t *testing.T) {
+	t.Parallel()
 	s := harness.Start(t, nil)
 	key, record := s.Admin.NewKey(map[string]any{"name": "old", "scopes": []string{"read", "apikeys:create"}, "expires_in": "30d"})
 	path := "/v1/api-keys/" + record["id"].(string)
@@ -212,7 +218,8 @@ func TestKeyRevocationAndRotation(t *testing.T) {
 }
 
 func TestAKeyLimitedToAWorkspaceReachesItAndTheDefaultOne(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	s.Table("shared", `SELECT 1 AS id`, nil, column{"id", "long"})
 	org := "/v1/organisations/" + s.Boot.OrganisationID
 	first := s.Admin.OK("POST", org+"/workspaces", map[string]any{"name": "first"})["id"].(string)
@@ -263,6 +270,7 @@ func TestAKeyLimitedToAWorkspaceReachesItAndTheDefaultOne(t *testing.T) {
 // TestChangesCountFromTheNextStatementOn makes each kind of change through this
 // server, and through another process's store beside it, where a second may pass.
 func TestChangesCountFromTheNextStatementOn(t *testing.T) {
+	t.Parallel()
 	s := harness.Start(t, nil)
 	s.Table("t", `SELECT i AS id, 'r' || (i % 2) AS region FROM range(10) t(i)`, nil, column{"id", "long"}, column{"region", "string"})
 	org := "/v1/organisations/" + s.Boot.OrganisationID

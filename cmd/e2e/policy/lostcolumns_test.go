@@ -16,7 +16,8 @@ import (
 // TestRenamedColumnOfAPolicyClosesTheTable: another writer renames a column that a
 // policy hides or masks. What the policy protects is shown under no name.
 func TestRenamedColumnOfAPolicyClosesTheTable(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	columns := []column{{"id", "long"}, {"ssn", "string"}, {"part", "string"}}
 	const rows = `SELECT i AS id, 'SECRET-' || i AS ssn, 'p' AS part FROM range(3) t(i)`
 	org := "/v1/organisations/" + s.Boot.OrganisationID
@@ -68,6 +69,7 @@ func TestRenamedColumnOfAPolicyClosesTheTable(t *testing.T) {
 // stored on another, over and over: the mask is refused, follows the column, or
 // closes the table. Nobody for whom the column is masked ever sees a value of it.
 func TestRenamesRacePolicies(t *testing.T) {
+	t.Parallel()
 	url := pgtest.URL(t)
 	s := harness.Start(t, func(c *harness.Settings) { c.DatabaseURL = url })
 	s.Table("people", `SELECT i AS id, 'SECRET-' || i AS c0 FROM range(3) t(i)`, nil, column{"id", "long"}, column{"c0", "string"})

@@ -25,7 +25,8 @@ var pageToken = regexp.MustCompile(`"next_page_token":"[^"]*"`)
 // TestAHiddenColumnIsAMissingColumn compares a table of which two columns are
 // hidden with a twin that never had them: nothing tells them apart.
 func TestAHiddenColumnIsAMissingColumn(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	s.Table("wide", harness.MaskedRows, nil, column{"id", "long"}, column{"name", "string"}, column{"ssn", "string"}, column{"pay", "double"},
 		column{"home", "struct<city:string,zip:integer>"})
 	s.Table("twin", harness.TwinRows, nil, column{"id", "long"}, column{"name", "string"}, column{"pay", "double"})
@@ -129,7 +130,8 @@ func hashOf(s *harness.Server, table, value string) string {
 
 // TestMasksOnEveryPath: what is masked is masked before anything looks at it.
 func TestMasksOnEveryPath(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	s.Table("people", `SELECT i AS id, 'SECRET-' || lpad(i::VARCHAR, 4, '0') AS ssn, 'SECRET-' || lpad(i::VARCHAR, 4, '0') AS card, DATE '2020-01-31' + (i * 100)::INT AS born,
 		TIMESTAMP '2021-03-04 05:06:07' + INTERVAL (i) DAY AS seen, i * 10 AS pay FROM range(10) t(i)`, nil,
 		column{"id", "long"}, column{"ssn", "string"}, column{"card", "string"}, column{"born", "date"}, column{"seen", "timestamp"}, column{"pay", "long"})
@@ -210,7 +212,8 @@ func TestMasksOnEveryPath(t *testing.T) {
 
 // TestTheStrictestPolicyWins, and policies for every table.
 func TestTheStrictestPolicyWins(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	columns := []column{{"id", "long"}, {"Born", "date"}}
 	s.Table("a", `SELECT i AS id, DATE '2020-05-06' AS Born FROM range(3) t(i)`, nil, columns...)
 	s.Table("b", `SELECT i AS id, 'text' AS born FROM range(3) t(i)`, nil, column{"id", "long"}, column{"born", "string"})
@@ -268,6 +271,7 @@ func TestTheStrictestPolicyWins(t *testing.T) {
 
 // TestColumnPoliciesByText: text and definition mean the same.
 func TestColumnPoliciesByText(t *testing.T) {
+	t.Parallel()
 	s, base, fqn := policyWorld(t)
 	for _, c := range []struct{ kind, column, definition string }{
 		{"cls", "pay", harness.AdminsSee}, {"cls", "pay", harness.ViewersNot}, {"mask", "region", `{"effect":"forbid","subject":{"everyone":true},"mask":"hash"}`},

@@ -12,7 +12,8 @@ import (
 )
 
 func TestMembersTheirRolesAndAttributes(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	org := "/v1/organisations/" + s.Boot.OrganisationID
 	ana := s.Member("ana@acme.example", "viewer", map[string]string{"region": "r1"})
 	bob := s.Member("bob@acme.example", "builder", nil)
@@ -58,7 +59,8 @@ func TestMembersTheirRolesAndAttributes(t *testing.T) {
 }
 
 func TestOrganisationConfig(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	path := "/v1/organisations/" + s.Boot.OrganisationID
 	feature := func(o map[string]any, key string) map[string]any {
 		for _, f := range o["config"].(map[string]any)["features"].([]any) {
@@ -97,7 +99,8 @@ func TestOrganisationConfig(t *testing.T) {
 }
 
 func TestWorkspaces(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	base := "/v1/organisations/" + s.Boot.OrganisationID + "/workspaces"
 	ana := s.Member("ana@acme.example", "viewer", nil)
 	list := s.Admin.OK("GET", base, nil)["workspaces"].([]any)
@@ -159,6 +162,7 @@ func TestWorkspaces(t *testing.T) {
 // TestTheAuditLogHasEveryAllowDenyAndWrite makes one call of each outcome and
 // finds it again by every filter.
 func TestTheAuditLogHasEveryAllowDenyAndWrite(t *testing.T) {
+	t.Parallel()
 	s := harness.Start(t, nil)
 	s.Table("t", `SELECT 'hidden value' AS word`, nil, column{"word", "string"})
 	ana := s.Member("ana@acme.example", "viewer", nil)

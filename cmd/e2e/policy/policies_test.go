@@ -17,7 +17,7 @@ import (
 
 // policyWorld is a server with one table whose rows tell who sees them.
 func policyWorld(t *testing.T) (s *harness.Server, base, fqn string) {
-	s = harness.Start(t, nil)
+	s = harness.Shared(t)
 	s.Table("people", `SELECT i AS id, 'r' || (i % 3) AS region, i * 1.5 AS pay, DATE '2024-01-01' + i::INTEGER AS joined FROM range(12) t(i)`, nil,
 		column{"id", "long"}, column{"region", "string"}, column{"pay", "double"}, column{"joined", "date"})
 	s.Table("other", `SELECT i AS id, 'r' || (i % 3) AS region FROM range(6) t(i)`, nil, column{"id", "long"}, column{"region", "string"})
@@ -26,6 +26,7 @@ func policyWorld(t *testing.T) (s *harness.Server, base, fqn string) {
 }
 
 func TestPoliciesByDefinition(t *testing.T) {
+	t.Parallel()
 	s, base, fqn := policyWorld(t)
 	people := s.Schema + ".people"
 	ana := s.Member("ana@acme.example", "viewer", map[string]string{"region": "r1", "regions": "r0,r2", "list": `["r1","r2"]`, "limit": "5", "since": "2024-01-07"})
@@ -116,6 +117,7 @@ func TestPoliciesByText(t *testing.T) {
 }
 
 func TestPoliciesAreRefusedWithTheFieldAtFault(t *testing.T) {
+	t.Parallel()
 	s, base, fqn := policyWorld(t)
 	tableID := s.Admin.OK("GET", "/v1/tables/lake/"+s.Schema+"/people", nil)["tableId"]
 	otherID := s.Admin.OK("GET", "/v1/tables/lake/"+s.Schema+"/other", nil)["tableId"]
@@ -176,6 +178,7 @@ func TestPoliciesAreRefusedWithTheFieldAtFault(t *testing.T) {
 }
 
 func TestPolicyVersions(t *testing.T) {
+	t.Parallel()
 	s, base, fqn := policyWorld(t)
 	p := s.Policy("people", "region", `{"effect":"permit","subject":{"attribute":"region","op":"eq"}}`)
 	path := base + "/" + p["id"].(string)
@@ -227,6 +230,7 @@ func TestPolicyVersions(t *testing.T) {
 }
 
 func TestPolicyPatchAndPut(t *testing.T) {
+	t.Parallel()
 	s, base, fqn := policyWorld(t)
 	p := s.Policy("people", "region", `{"effect":"permit","subject":{"attribute":"region","op":"eq"}}`)
 	path := base + "/" + p["id"].(string)
@@ -293,6 +297,7 @@ func TestOrganisationWidePolicies(t *testing.T) {
 }
 
 func TestManyParallelPatchesWithOneVersionHaveOneWinner(t *testing.T) {
+	t.Parallel()
 	s, base, _ := policyWorld(t)
 	p := s.Policy("people", "", harness.Everyone)
 	path := base + "/" + p["id"].(string)
@@ -323,6 +328,7 @@ func TestManyParallelPatchesWithOneVersionHaveOneWinner(t *testing.T) {
 }
 
 func TestSimulationAndEffectivePolicies(t *testing.T) {
+	t.Parallel()
 	s, base, fqn := policyWorld(t)
 	org := "/v1/organisations/" + s.Boot.OrganisationID
 	ana := s.Member("ana@acme.example", "builder", map[string]string{"region": "r1"})
@@ -395,6 +401,7 @@ func TestFilteredCallersLearnNothingFromDescriptions(t *testing.T) {
 // TestDefinitionsComeBackInFullShape: every member that the interface names is in
 // every reply, null where it is not set, and what comes back can be sent again.
 func TestDefinitionsComeBackInFullShape(t *testing.T) {
+	t.Parallel()
 	s, base, fqn := policyWorld(t)
 	subject := func(name string, value any) object {
 		out := object{"everyone": nil, "role": nil, "attribute": nil, "op": nil, "value": nil}

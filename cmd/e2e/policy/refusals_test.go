@@ -25,6 +25,7 @@ func refusalOf(r harness.Reply, t testing.TB, status int) (code string, details 
 // reason; a caller who sees all of the table and may modify it also gets the file at
 // fault. The server's log has the full path.
 func TestRefusalsNameTheirReason(t *testing.T) {
+	t.Parallel()
 	s := harness.Start(t, nil)
 	viewer := s.Member("vera@acme.example", "viewer", nil)
 	builder := s.Member("bob@acme.example", "builder", nil)
@@ -102,7 +103,8 @@ func TestRefusalsNameTheirReason(t *testing.T) {
 // TestInvalidBinaryParametersAreExplained compares texts with bytes. The error for a text
 // that is not a binary value says how bytes are written.
 func TestInvalidBinaryParametersAreExplained(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	columns := []column{{"id", "long"}, {"b", "binary"}}
 	s.Table("t", `SELECT i AS id, from_base64('w6Q=') AS b FROM range(3) t(i)`, nil, columns...)
 	s.Table("filtered", `SELECT i AS id, from_base64('w6Q=') AS b FROM range(3) t(i)`, nil, columns...)
@@ -122,6 +124,7 @@ func TestInvalidBinaryParametersAreExplained(t *testing.T) {
 // TestMissingDeletionVectorsCloseOnlyVersionsThatNeedThem checks that history,
 // descriptions and older versions stay open, and that an older version can be restored.
 func TestMissingDeletionVectorsCloseOnlyVersionsThatNeedThem(t *testing.T) {
+	t.Parallel()
 	s := harness.Start(t, nil)
 	path := s.Create("t", object{"properties": object{"delta.enableDeletionVectors": "true"}}, harness.Col("id", "long"))
 	var rows list
@@ -176,6 +179,7 @@ func TestMissingDeletionVectorsCloseOnlyVersionsThatNeedThem(t *testing.T) {
 // read and written as before, and that a table whose log the engine reads itself is
 // refused with the reason.
 func TestTablesWithDamagedCheckpointsStayOpen(t *testing.T) {
+	t.Parallel()
 	s := harness.Start(t, nil)
 	path := s.Create("t", object{"properties": object{"delta.checkpointInterval": "2"}}, harness.Col("id", "long"))
 	for id := range 4 {
@@ -212,6 +216,7 @@ func TestTablesWithDamagedCheckpointsStayOpen(t *testing.T) {
 // TestADamagedCheckpointIsReadByNoEngine: a table of many partitions, of which statements
 // read all, is read through its log otherwise.
 func TestADamagedCheckpointIsReadByNoEngine(t *testing.T) {
+	t.Parallel()
 	s := harness.Start(t, nil)
 	dir := s.Table("t", "SELECT i AS id, i AS p FROM range(70) t(i)", []string{"p"}, column{"id", "long"}, column{"p", "long"})
 	require.NoError(t, os.WriteFile(filepath.Join(dir, logpath.CheckpointName(1)), []byte("PAR1 no checkpoint PAR1"), 0o600))

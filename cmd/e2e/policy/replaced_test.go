@@ -34,7 +34,8 @@ func replaceWithWords(s *harness.Server, name string) {
 // TestVersionsOfAReplacedTableAreRead reads versions of a replaced table if no policies
 // apply to either table.
 func TestVersionsOfAReplacedTableAreRead(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	replacedTable(s, "t")
 	viewer, path := s.Member("v@acme.example", "viewer", nil), s.TablePath("t")
 	from := s.Schema + ".t"
@@ -83,7 +84,8 @@ assert table.num_rows == 10, table
 // TestReplacementsOfDeltaRSAreRecognised repeats the test above with a replacement by
 // delta-rs.
 func TestReplacementsOfDeltaRSAreRecognised(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	replacedTable(s, "t")
 	former := s.Admin.OK("GET", s.TablePath("t"), nil)["tableId"]
 	harness.DeltaPython(t)(`
@@ -129,7 +131,8 @@ func readingReplaced(s *harness.Server, c *harness.Client, name, token string) m
 // the versions to callers to whom it does not show everything, on every path and with
 // the same error.
 func TestRulesCloseVersionsOfAReplacedTable(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	policies := "/v1/organisations/" + s.Boot.OrganisationID + "/policies"
 	remove := func(p object) {
 		require.Less(t, s.Admin.Call("DELETE", fmt.Sprintf("%s/%s?expectedVersion=%v", policies, p["id"], p["version"]), nil).Status, 300)
@@ -254,7 +257,8 @@ func TestRulesCloseVersionsOfAReplacedTable(t *testing.T) {
 // TestResultsOfAReplacedTableFollowItsPolicies checks that a stored result of a version of
 // a replaced table is shown only while no policy about that table hides anything.
 func TestResultsOfAReplacedTableFollowItsPolicies(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	policies := "/v1/organisations/" + s.Boot.OrganisationID + "/policies/"
 	replacedTable(s, "t")
 	viewer := s.Member("v@acme.example", "viewer", nil)
@@ -273,7 +277,8 @@ func TestResultsOfAReplacedTableFollowItsPolicies(t *testing.T) {
 // applies to the column that had its name last in the replaced table, in older versions
 // too.
 func TestPoliciesHoldForEarlierNamesInAReplacedTable(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	dir := replacedTable(s, "t")
 	viewer := s.Member("v@acme.example", "viewer", nil)
 	harness.RenameElsewhere(t, dir, "ssn", "number")
@@ -291,7 +296,8 @@ func TestPoliciesHoldForEarlierNamesInAReplacedTable(t *testing.T) {
 // TestPoliciesDeletedBeforeTheReplacementCloseNothing checks that only policies that were
 // deleted after the replacement, or up to five minutes before it, close versions.
 func TestPoliciesDeletedBeforeTheReplacementCloseNothing(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	dir := replacedTable(s, "t")
 	viewer := s.Member("v@acme.example", "viewer", nil)
 	p := s.Rule("cls", "t", "ssn", harness.ViewersNot)
@@ -306,7 +312,8 @@ func TestPoliciesDeletedBeforeTheReplacementCloseNothing(t *testing.T) {
 // TestFaultsOfClosedVersionsAreNotRevealed checks that only callers who may read a version
 // learn why it cannot be read.
 func TestFaultsOfClosedVersionsAreNotRevealed(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	dir := replacedTable(s, "t")
 	viewer := s.Member("v@acme.example", "viewer", nil)
 	s.Rule("cls", "t", "ssn", harness.ViewersNot)
@@ -331,7 +338,8 @@ func TestFaultsOfClosedVersionsAreNotRevealed(t *testing.T) {
 // TestRestoreOfAReplacedTableKeepsTheCurrentRules checks that keys, constraints and
 // policies of the current table stay, and that the restored rows must fulfil them.
 func TestRestoreOfAReplacedTableKeepsTheCurrentRules(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	dir, path := s.Table("t", `SELECT i // 2 AS id, i AS age FROM range(4) t(i)`, nil, column{"id", "long"}, column{"age", "long"}), s.TablePath("t")
 	harness.AppendRows(t, dir, `SELECT 9 AS id, 100 AS age`)
 	harness.ReplaceTable(t, dir, "", `SELECT i AS id, i AS age, 'x' || i AS more FROM range(4) t(i)`, column{"id", "long"}, column{"age", "long"}, column{"more", "string"})
@@ -367,7 +375,8 @@ func TestRestoreOfAReplacedTableKeepsTheCurrentRules(t *testing.T) {
 // TestAPolicyOnALaterColumnClosesEveryReplacedVersion checks that a policy about a column
 // closes also the versions of a replaced table that lack the column.
 func TestAPolicyOnALaterColumnClosesEveryReplacedVersion(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	replacedTable(s, "t")
 	viewer := s.Member("v@acme.example", "viewer", nil)
 	s.Admin.OK("POST", s.TablePath("t")+"/columns", object{"name": "pay", "type": "long"})

@@ -328,7 +328,8 @@ func TestRevocationsBreakEveryFormat(t *testing.T) {
 // TestOtherChangesInterruptNothing checks that streams complete while everything else
 // in the organisation changes.
 func TestOtherChangesInterruptNothing(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	store := openCatalog(s)
 	w := prepared(s, t, store, "mine", "viewer")
 	s.Policy("", "", `{"effect":"permit","subject":{"everyone":true}}`)
@@ -361,7 +362,8 @@ func TestOtherChangesInterruptNothing(t *testing.T) {
 // TestKeysEndWhatRunsWhenTheyExpire checks that work ends at the key's expiry,
 // although nothing changes in the catalog then.
 func TestKeysEndWhatRunsWhenTheyExpire(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	w := prepared(s, t, openCatalog(s), "expiry", "builder")
 	rows, _ := endless(w.config.Schema() + ".sales")
 	live := startStream(w.member, rows, 0)
@@ -510,7 +512,8 @@ func TestRevocationsEndWrites(t *testing.T) {
 // TestRevocationsEndStreamsOfStoredRows revokes a stored result while it is being
 // read.
 func TestRevocationsEndStreamsOfStoredRows(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	store := openCatalog(s)
 	for _, c := range revocations {
 		if c.name != "the key is revoked" && c.name != "the attributes change" && c.name != "a policy on the table is made" {
@@ -531,6 +534,7 @@ func TestRevocationsEndStreamsOfStoredRows(t *testing.T) {
 // TestRevocationsEndSpilledStreams revokes a stream whose statement has ended, while
 // the unread rows are on disk.
 func TestRevocationsEndSpilledStreams(t *testing.T) {
+	t.Parallel()
 	s := harness.Start(t, nil)
 	w := prepared(s, t, openCatalog(s), "spilled", "viewer")
 	from := w.config.Schema() + ".sales"

@@ -15,7 +15,8 @@ import (
 
 // TestNoSpellingTellsOfAHiddenColumn: names have other spellings in SQL and in JSON.
 func TestNoSpellingTellsOfAHiddenColumn(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	odd := []string{"P&L", `a"b`, "x`y", "naïve <b>"}
 	columns, values := []column{{"id", "long"}, {"P", "string"}}, "SELECT i AS id, 'p' || i AS P"
 	for i := range odd {
@@ -67,7 +68,8 @@ func constraintNames(c *harness.Client, path string) (out []string) {
 // TestAnUnreadableConstraintTellsNothing: one of another writer that has no certain
 // meaning here is about all that its text mentions.
 func TestAnUnreadableConstraintTellsNothing(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	dir := s.Table("t", "SELECT i AS id, i AS c FROM range(3) t(i)", nil, column{"id", "long"}, column{"c", "long"})
 	path := s.TablePath("t")
 	s.Admin.OK("PATCH", path+"/columns/c", object{"name": "a`b"})
@@ -93,7 +95,8 @@ func TestAnUnreadableConstraintTellsNothing(t *testing.T) {
 // TestConstraintsAreNoDictionaryOfMaskedValues: what stands in a constraint over a
 // masked column can be held against its hashes.
 func TestConstraintsAreNoDictionaryOfMaskedValues(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	s.Table("t", "SELECT i AS id, 'grade-' || i AS grade FROM range(3) t(i)", nil, column{"id", "long"}, column{"grade", "string"})
 	path := s.TablePath("t")
 	s.Admin.OK("POST", path+"/constraints", object{"constraints": list{

@@ -44,7 +44,8 @@ func reaches(c *harness.Client, s space) bool {
 // TestKeysOfTheCommandLineReachEveryWorkspace creates a workspace as administrator,
 // uses it and adds existing members, all with keys that the command line made.
 func TestKeysOfTheCommandLineReachEveryWorkspace(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	bob := s.Member("bob@acme.example", "builder", nil)
 	org := "/v1/organisations/" + s.Boot.OrganisationID
 	one := newWorkspace(s, "one")
@@ -87,7 +88,8 @@ func TestKeysOfTheCommandLineReachEveryWorkspace(t *testing.T) {
 // TestKeyReachesItsWorkspaces checks keys for one more workspace, and keys for all
 // workspaces, including later ones.
 func TestKeyReachesItsWorkspaces(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	one, two := newWorkspace(s, "one"), newWorkspace(s, "two")
 	made := func(body map[string]any) (*harness.Client, map[string]any) {
 		body["scopes"] = []string{"admin"}
@@ -139,7 +141,8 @@ func TestKeyReachesItsWorkspaces(t *testing.T) {
 // TestNoKeyReachesFurtherThanItsCreator tries to widen a key by creating and rotating
 // keys with any scopes.
 func TestNoKeyReachesFurtherThanItsCreator(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	one, two := newWorkspace(s, "one"), newWorkspace(s, "two")
 	limited, record := s.Admin.NewKey(map[string]any{"scopes": []string{"admin"}, "workspace_id": one.id})
 	plain, _ := s.Admin.NewKey(map[string]any{"scopes": []string{"admin"}})

@@ -16,6 +16,7 @@ import (
 // TestWrongKeysDoNotLockOutValidOnes sends many wrong keys from one client, also with
 // the prefix of a valid key, and checks that holders of valid keys are not affected.
 func TestWrongKeysDoNotLockOutValidOnes(t *testing.T) {
+	t.Parallel()
 	s := harness.Start(t, nil)
 	guess := s.Admin.Key[:len(apikey.Prefix)+8] + apikey.Generate().Reveal()[len(apikey.Prefix)+8:]
 	for name, wrong := range map[string]*harness.Client{
@@ -44,6 +45,7 @@ func TestWrongKeysDoNotLockOutValidOnes(t *testing.T) {
 // TestTheClientBehindAProxy checks that a client is counted, logged and audited by its
 // own address only if its proxy is trusted.
 func TestTheClientBehindAProxy(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		trusted []string
 		want    string

@@ -21,6 +21,7 @@ const secondCommit = "_delta_log/00000000000000000001.json"
 // TestABrokenLogIsAClearErrorAndTheOthersGoOn breaks the log of a governed table
 // in every way that a crash, a copy or a bad tool does.
 func TestABrokenLogIsAClearErrorAndTheOthersGoOn(t *testing.T) {
+	t.Parallel()
 	s := harness.Start(t, nil)
 	s.Table("well", `SELECT i AS id FROM range(3) t(i)`, nil, column{"id", "long"})
 	commit := func(text string) func(string) error {
@@ -98,7 +99,8 @@ func TestABrokenLogIsAClearErrorAndTheOthersGoOn(t *testing.T) {
 // TestANewBrokenTableIsReportedAndNotRegistered: discovery tells of folders
 // that it cannot register.
 func TestANewBrokenTableIsReportedAndNotRegistered(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	dir := harness.WriteTable(t, filepath.Join(s.Root, "broken"), `SELECT 1 AS id`, nil, column{"id", "long"})
 	require.NoError(t, os.Truncate(filepath.Join(dir, harness.FirstCommit), 20))
 	s.Table("well", `SELECT 1 AS id`, nil, column{"id", "long"})
@@ -114,7 +116,8 @@ func TestANewBrokenTableIsReportedAndNotRegistered(t *testing.T) {
 // TestDamagedDataIsAClearErrorAndTheSessionLives takes the data away below the
 // engine, and puts it back.
 func TestDamagedDataIsAClearErrorAndTheSessionLives(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	dir := s.Table("t", `SELECT i AS id, 'word ' || i AS word FROM range(10000) t(i)`, nil, column{"id", "long"}, column{"word", "string"})
 	s.Table("filtered", `SELECT i AS id FROM range(1000) t(i)`, nil, column{"id", "long"})
 	s.Policy("filtered", "id", `{"effect":"permit","subject":{"everyone":true},"condition":{"op":"lt","value":4}}`)

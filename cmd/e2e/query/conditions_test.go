@@ -11,7 +11,7 @@ import (
 
 // conditioned is a table whose values could pass for conditions.
 func conditioned(t *testing.T) (*harness.Server, string) {
-	s := harness.Start(t, nil)
+	s := harness.Shared(t)
 	path := s.Create("t", object{"partition_by": list{"p"}},
 		harness.Col("id", "long"), harness.Col("b", "byte"), harness.Col("flag", "boolean"), harness.Col("word", "string"), harness.Col("nested", "struct<x:integer>"), harness.Col("p", "integer"))
 	s.Admin.Write(path+"/rows", harness.RowsOf(
@@ -21,6 +21,7 @@ func conditioned(t *testing.T) (*harness.Server, string) {
 }
 
 func TestAConditionIsABoolean(t *testing.T) {
+	t.Parallel()
 	s, path := conditioned(t)
 	get := func(where string) harness.Reply {
 		return s.Admin.Call("GET", path+"/rows?where="+url.QueryEscape(where), nil)
@@ -63,6 +64,7 @@ func TestAConditionIsABoolean(t *testing.T) {
 }
 
 func TestErrorsOfChangesNameTheirField(t *testing.T) {
+	t.Parallel()
 	s, path := conditioned(t)
 	update := func(where string, set object) harness.Reply {
 		return s.Admin.Call("POST", path+"/rows/update", object{"where": where, "set": set})

@@ -13,7 +13,8 @@ import (
 // see all rows and for those who see some, whichever way a statement is run: in place,
 // from a copy, by position, as older version, or failing on values.
 func TestNoStatementSeesDeletedRows(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	ana := s.Member("ana@acme.example", "viewer", map[string]string{"region": "r2"})
 	writer := s.Member("wil@acme.example", "editor", map[string]string{"region": "r2"})
 	for _, mapping := range []string{"none", "name", "id"} {

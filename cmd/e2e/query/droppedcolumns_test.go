@@ -12,7 +12,8 @@ import (
 // TestADroppedColumnStaysHiddenInFormerVersions: a policy of every table that hides or
 // masks a column goes on without it, whatever the column was called before.
 func TestADroppedColumnStaysHiddenInFormerVersions(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	for _, kind := range []string{"cls", "mask"} {
 		s.Table(kind, `SELECT i AS id, 'SECRET-' || i AS tax FROM range(3) t(i)`, nil, column{"id", "long"}, column{"tax", "string"})
 		path, from, name := s.TablePath(kind), s.Schema+"."+kind, "number_"+kind
@@ -65,7 +66,8 @@ func TestADroppedColumnStaysHiddenInFormerVersions(t *testing.T) {
 // TestARowPolicyHoldsItsColumn: a column that decides rows is not dropped, whoever the
 // policy is for.
 func TestARowPolicyHoldsItsColumn(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	path := s.Regional("t")
 	s.Policy("", "tenant", `{"effect":"permit","subject":{"everyone":true},"condition":{"op":"eq","value":"a"}}`)
 	s.Policy("t", "", `{"effect":"permit","subject":{"role":"admin"},"condition":null}`)

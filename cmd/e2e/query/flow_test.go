@@ -11,7 +11,8 @@ import (
 
 // TestEachUserSeesTheRowsThatPoliciesAllow is the main job from end to end.
 func TestEachUserSeesTheRowsThatPoliciesAllow(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	s.Table("sales", `SELECT i AS id, 'r' || (i % 4) AS region, i * 1.5 AS amount FROM range(1000) t(i)`, []string{"region"},
 		column{"id", "long"}, column{"region", "string"}, column{"amount", "double"})
 	ana := s.Member("ana@acme.example", "viewer", map[string]string{"region": "r1"})

@@ -201,7 +201,8 @@ func like(a, b any) bool {
 }
 
 func TestAllFormatsSayTheSame(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	s.Table("types", harness.EveryType, nil, harness.EveryColumn...)
 	got := everyFormat(s.Admin, "SELECT * FROM "+s.Schema+".types ORDER BY id")
 	require.Len(t, got.json, 4)
@@ -242,7 +243,8 @@ func TestAllFormatsSayTheSame(t *testing.T) {
 }
 
 func TestTheFormatIsNegotiated(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	for accept, want := range map[string]string{
 		"": "application/json", "*/*": "application/json", "text/*": "text/csv", "text/html, text/csv;q=0.9, */*;q=0.1": "text/csv",
 		"application/vnd.apache.arrow.stream;q=0.2, application/x-ndjson;q=0.3": "application/x-ndjson",
@@ -261,7 +263,8 @@ func TestTheFormatIsNegotiated(t *testing.T) {
 }
 
 func TestEmptyResultsKeepTheirColumns(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	sql := "SELECT 1 AS a, 'x' AS b WHERE false"
 	require.Contains(t, string(s.Admin.Query(sql).Body), `"columns":[{"name":"a","type":"INTEGER"},{"name":"b","type":"VARCHAR"}],"rows":[]`)
 	r := s.Admin.Call("POST", "/v1/query", map[string]any{"sql": sql}, "Accept", "text/csv")
@@ -295,7 +298,8 @@ func trailers(c *harness.Client, accept string, body map[string]any) (http.Heade
 }
 
 func TestLimitsCutAndSaySo(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	big := "SELECT i, 'row ' || i AS word FROM range(150000) t(i)"
 	r := s.Admin.Query(big).JSON(t)
 	require.Equal(t, true, r["truncated"])

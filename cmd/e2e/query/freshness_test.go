@@ -14,6 +14,7 @@ import (
 )
 
 func TestAStatementSaysHowOldItsViewOfRemoteLogsMayBe(t *testing.T) {
+	t.Parallel()
 	store := s3test.Start(t)
 	bucket := store.Bucket(t)
 	harness.WriteRemote(t, store, "s3://"+bucket+"/orders")
@@ -62,6 +63,7 @@ func TestAStatementSaysHowOldItsViewOfRemoteLogsMayBe(t *testing.T) {
 // name, given by another writer, does not uncover the old one to whoever asks for an
 // old view of the table.
 func TestPoliciesAreNotAskedAboutOldColumns(t *testing.T) {
+	t.Parallel()
 	store := s3test.Start(t)
 	bucket := store.Bucket(t)
 	harness.WriteRemote(t, store, "s3://"+bucket+"/orders")
@@ -89,6 +91,7 @@ deltalake.write_deltalake(uri, pa.table({"area": pa.array(["now"]), "id": pa.arr
 // TestReplicasTellEachOtherOfCommits: what one server has committed to a remote
 // table the other sees without looking for it every time.
 func TestReplicasTellEachOtherOfCommits(t *testing.T) {
+	t.Parallel()
 	store := s3test.Start(t)
 	bucket, database := store.Bucket(t), pgtest.URL(t)
 	harness.WriteRemote(t, store, "s3://"+bucket+"/orders")

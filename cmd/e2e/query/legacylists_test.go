@@ -20,7 +20,8 @@ import (
 // them out, on which the engine may fail one of its own assertions. The
 // statement may fail; the next one works, for everybody.
 func TestAFileThatKillsTheEngineCostsOneStatement(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	dir := s.Table("old", `SELECT [1::BIGINT] AS list`, nil, column{"list", "array<long>"})
 	s.Table("well", `SELECT i AS id FROM range(3) t(i)`, nil, column{"id", "long"})
 	name := writeLegacyLists(t, dir)

@@ -58,7 +58,8 @@ func mappedTable(s *harness.Server, name string, properties map[string]string) {
 // TestMappedAndPartitionedTables: readers of all rows and of some get the values of
 // partition columns, which the engine's own reader of the log would lose.
 func TestMappedAndPartitionedTables(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	mappedTable(s, "mapped", map[string]string{})
 	mappedTable(s, "vectors", map[string]string{"delta.enableDeletionVectors": "true"})
 	s.Discover()
@@ -82,7 +83,8 @@ func TestMappedAndPartitionedTables(t *testing.T) {
 // TestRowsOfMappedTablesAreWritten writes to tables whose files have other names for
 // columns, some of which hide deleted rows and keep a feed of changes.
 func TestRowsOfMappedTablesAreWritten(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	for name, properties := range map[string]object{
 		"byname": {"delta.columnMapping.mode": "name"},
 		"byid":   {"delta.columnMapping.mode": "id", "delta.enableDeletionVectors": "true"},
@@ -108,7 +110,8 @@ func TestRowsOfMappedTablesAreWritten(t *testing.T) {
 // arrays and nested arrays, and writes to it in every way: elements, keys and values
 // have no field id of their own.
 func TestMappedTablesOfNestedColumnsAreWritten(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	path := s.Create("nested", nil, map[string]any{"name": "id", "type": "long"},
 		map[string]any{"name": "m", "type": "map<string,long>"}, map[string]any{"name": "a", "type": "array<long>"},
 		map[string]any{"name": "b", "type": "array<string>"}, map[string]any{"name": "aa", "type": "array<array<map<string,struct<x:long>>>>"})

@@ -53,7 +53,8 @@ func usable(t *testing.T, s *harness.Server, table, column, value string, by *ha
 }
 
 func TestColumnsWithOddNamesWorkOrAreRefused(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	mapped := object{"properties": object{"delta.columnMapping.mode": "name"}}
 	var taken []string
 	for i, name := range oddNames {
@@ -78,7 +79,8 @@ func TestColumnsWithOddNamesWorkOrAreRefused(t *testing.T) {
 
 // A name or a depth inside of a type is judged like that of a column.
 func TestTypesOfNewColumnsWorkOrAreRefused(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	deep := func(n int) string { return strings.Repeat("array<", n) + "long" + strings.Repeat(">", n) }
 	for i, c := range []struct{ typ, value string }{
 		{deep(15), strings.Repeat("[", 15) + "1" + strings.Repeat("]", 15)}, {deep(17), ""}, {deep(64), ""},

@@ -47,7 +47,8 @@ assert left == right, (left, right)
 `
 
 func TestParquetIsReadBackEqual(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	s.Table("types", harness.EveryType, nil, harness.EveryColumn...)
 	for name, sql := range map[string]string{
 		"types of Delta": "SELECT * FROM " + s.Schema + ".types ORDER BY id",
@@ -71,7 +72,8 @@ func TestParquetIsReadBackEqual(t *testing.T) {
 }
 
 func TestParquetRefusesTypesThatItWouldChange(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	for _, sql := range []string{"SELECT INTERVAL 3 DAY AS x", "SELECT [INTERVAL 3 DAY] AS x", "SELECT '101'::BIT AS x", "SELECT 1::UHUGEINT AS x", "SELECT '12:00:00+02'::TIMETZ AS x"} {
 		code, fields := s.Admin.Call("POST", "/v1/query", map[string]any{"sql": sql}, "Accept", harness.ParquetType).Problem(t, 422)
 		require.Equal(t, "type_not_supported", code, sql)

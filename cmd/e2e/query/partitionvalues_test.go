@@ -66,7 +66,8 @@ var partitionedBy = map[string]struct{ texts, want []string }{
 // renames their columns, and checks that each partition value stays the one that Spark
 // reads.
 func TestTablesPartitionedByAnyType(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	names := map[string]string{}
 	for typ, c := range partitionedBy {
 		names[typ] = "by_" + strings.Trim(strings.NewReplacer("(", "_", ",", "_", ")", "").Replace(typ), "_")
@@ -147,7 +148,8 @@ var movedTo = map[string]struct{ sql, text string }{
 // TestRowPoliciesOverPartitionsOfAnyType checks that a reader sees the rows that a policy
 // on the partition column shows, for every type.
 func TestRowPoliciesOverPartitionsOfAnyType(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	foreignPartitions(s, "number", "double", map[string]string{}, "1.5", "NaN", "-0.0", "1.0E10")
 	foreignPartitions(s, "amount", "decimal(10,2)", map[string]string{}, "5", "1E+2", "7.5", "5.99")
 	foreignPartitions(s, "day", "date", map[string]string{}, "+12345-06-07", "2024-01-02", "0001-01-01", "2024-6-1")
@@ -187,6 +189,7 @@ func TestRowPoliciesOverPartitionsOfAnyType(t *testing.T) {
 // column and the reason on every path that needs rows, but never the value, and not the
 // column if a policy hides a column.
 func TestUnreadablePartitionValuesRefuseTheTableByColumn(t *testing.T) {
+	t.Parallel()
 	s := harness.Start(t, nil)
 	const secret = "secret-value-31"
 	foreignPartitions(s, "t", "date", map[string]string{}, "2024-01-02")
@@ -248,7 +251,8 @@ func TestUnreadablePartitionValuesRefuseTheTableByColumn(t *testing.T) {
 // TestZeroAndNegativeZeroAreDifferentPartitions checks that rows of 0.0 and -0.0 are
 // written to different files, although the engine compares the values as equal.
 func TestZeroAndNegativeZeroAreDifferentPartitions(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	foreignPartitions(s, "t", "double", map[string]string{}, "1.5", "2.5", "3.5")
 	s.Discover()
 	path := s.TablePath("t")

@@ -39,6 +39,7 @@ func mustRemote(tb testing.TB, store objstore.Bucket, opts gateway.Options) engi
 }
 
 func TestRemoteConformance(t *testing.T) {
+	t.Parallel()
 	enginetest.RunRemote(t, func(tb testing.TB, dir string) (engine.Engine, string) {
 		store, err := file.New(dir)
 		require.NoError(tb, err)

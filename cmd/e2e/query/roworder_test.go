@@ -13,7 +13,8 @@ import (
 // rows come in an order that does not follow from how many hidden ones there are. A
 // file of many rows has several row groups, which threads write.
 func TestOrderOfRowsTellsNothing(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	eva := s.Member("eva@acme.example", "editor", map[string]string{"tenant": "a"})
 	worlds := []struct {
 		name          string

@@ -53,6 +53,7 @@ func TestS3TablesAreQueriedUnderTheSameRules(t *testing.T) {
 }
 
 func TestAStoreThatHangsIsA503AndOthersGoOn(t *testing.T) {
+	t.Parallel()
 	store := s3test.Start(t)
 	bucket := store.Bucket(t)
 	harness.WriteRemote(t, store, "s3://"+bucket+"/orders")

@@ -15,7 +15,8 @@ import (
 // condition of the statement next to it, lets the reader skip. A statement that
 // opened one of them would fail.
 func TestFilesOutsideTheFilterAreNotRead(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	columns := []column{{"id", "long"}, {"region", "string"}, {"day", "date"}}
 	sql := `SELECT i AS id, 'r' || (i // 1000) AS region, DATE '2020-01-01' + (i // 1000)::INTEGER AS day FROM range(4000) t(i)`
 	folders := map[string]string{

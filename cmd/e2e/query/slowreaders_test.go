@@ -198,6 +198,7 @@ func rowsRead(s *harness.Server, id string) float64 {
 // TestFileOfDepartedReaderIsRemoved checks that the file is removed when its client
 // leaves.
 func TestFileOfDepartedReaderIsRemoved(t *testing.T) {
+	t.Parallel()
 	s := harness.Start(t, nil)
 	r := stalled(s, t, map[string]any{"sql": wide(s)}, "text/csv")
 	_, size := spilled(s, t)
@@ -211,6 +212,7 @@ func TestFileOfDepartedReaderIsRemoved(t *testing.T) {
 
 // TestStalledReaderWithoutRoomIsCutOff also checks that the session is released.
 func TestStalledReaderWithoutRoomIsCutOff(t *testing.T) {
+	t.Parallel()
 	s := harness.Start(t, func(c *harness.Settings) { c.SpillOrgBytes = 1 })
 	r := send(s.Admin, t, "POST", "/v1/query", map[string]any{"sql": wide(s)}, "Accept", "text/csv")
 	require.Eventually(t, func() bool { return s.Metric(t, `lakewarden_streams_aborted_total{reason="full"}`) == 1 }, 30*time.Second, 20*time.Millisecond)

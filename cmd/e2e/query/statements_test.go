@@ -15,7 +15,8 @@ import (
 )
 
 func TestParameters(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	run := func(sql, parameters string) harness.Reply {
 		return s.Admin.Call("POST", "/v1/query", fmt.Sprintf(`{"sql":%q,"parameters":%s}`, sql, parameters))
 	}
@@ -68,7 +69,8 @@ func TestParameters(t *testing.T) {
 }
 
 func TestNamesWithoutASchema(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	s.Table("t", `SELECT 1 AS id`, nil, column{"id", "long"})
 	require.Equal(t, 1.0, s.Admin.Count("t"), "the only schema needs no name")
 	require.Equal(t, 1.0, s.Admin.Count("lake.main_data.t"))
@@ -85,7 +87,8 @@ func TestNamesWithoutASchema(t *testing.T) {
 }
 
 func TestTimeTravel(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	dir := s.Table("t", `SELECT i AS id FROM range(10) t(i)`, nil, column{"id", "long"})
 	for range 3 {
 		harness.AppendRows(t, dir, `SELECT i + 100 AS id FROM range(10) t(i)`)
@@ -116,7 +119,8 @@ func TestTimeTravel(t *testing.T) {
 }
 
 func TestShowDescribeSummarize(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	s.Table("b", `SELECT 1 AS id, 'x' AS word`, nil, column{"id", "long"}, column{"word", "string"})
 	s.Table("a", `SELECT 1 AS id`, nil, column{"id", "long"})
 	for _, sql := range []string{"SHOW TABLES", "SHOW TABLES FROM " + s.Schema, "SHOW ALL TABLES"} {
@@ -133,7 +137,8 @@ func TestShowDescribeSummarize(t *testing.T) {
 }
 
 func TestAPlanTellsNothingOfRules(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	dir := s.Table("orders", `SELECT i AS id, 'secret ' || i AS customer FROM range(5) t(i)`, nil, column{"id", "long"}, column{"customer", "string"})
 	sql := "EXPLAIN SELECT customer, count(*) FROM " + s.Schema + ".orders WHERE id > 2 GROUP BY customer"
 	before := s.Admin.Query(sql)
@@ -149,7 +154,8 @@ func TestAPlanTellsNothingOfRules(t *testing.T) {
 // TestExplainAnalyzeNeedsFullVisibility checks that EXPLAIN ANALYZE returns operators,
 // rows and times, and that it is refused if anything is hidden from the caller.
 func TestExplainAnalyzeNeedsFullVisibility(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	dir := s.Table("orders", `SELECT i AS id, 'secret ' || i AS customer FROM range(5000) t(i)`, nil, column{"id", "long"}, column{"customer", "string"})
 	for _, name := range []string{"rows_hidden", "column_hidden", "masked"} {
 		s.Table(name, `SELECT i AS id, 'secret ' || i AS customer FROM range(50) t(i)`, nil, column{"id", "long"}, column{"customer", "string"})
@@ -197,7 +203,8 @@ func lines(rows []any) string {
 }
 
 func TestErrorsOfStatementsSayWhere(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	s.Table("orders", `SELECT 1 AS id, 'x' AS customer`, nil, column{"id", "long"}, column{"customer", "string"})
 	for _, c := range []struct{ sql, code, message string }{
 		{"SELEC 1", "syntax_error", `line 1, column 1`},
@@ -258,7 +265,7 @@ func TestErrorsOfStatementsSayWhere(t *testing.T) {
 }
 
 func TestASlowStatementEndsAtItsTime(t *testing.T) {
-	s := harness.Start(t, nil)
+	s := harness.Shared(t)
 	started := time.Now()
 	r := s.Admin.Call("POST", "/v1/query", map[string]any{"sql": "SELECT count(*) FROM range(100000000) a(i), range(100000) b(j) WHERE i * j % 7 = 3", "timeout_ms": 200})
 	code, _ := r.Problem(t, 422)
@@ -272,7 +279,8 @@ func TestASlowStatementEndsAtItsTime(t *testing.T) {
 // TestPagesOfRowsAreCompleteAndStable walks a table while another engine
 // appends to it.
 func TestPagesOfRowsAreCompleteAndStable(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	dir := s.Table("t", `SELECT i AS id, i % 7 AS part, 'w' || i AS word FROM range(1050) t(i)`, []string{"part"}, column{"id", "long"}, column{"part", "long"}, column{"word", "string"})
 	s.Policy("t", "id", `{"effect":"permit","subject":{"everyone":true},"condition":{"op":"gte","value":50}}`)
 	path := s.TablePath("t") + "/rows"
@@ -334,8 +342,9 @@ func TestPagesOfRowsAreCompleteAndStable(t *testing.T) {
 
 // TestACommitOfAnotherEngineIsSeenByTheNextStatement appends with delta-rs.
 func TestACommitOfAnotherEngineIsSeenByTheNextStatement(t *testing.T) {
+	t.Parallel()
 	python := harness.DeltaPython(t)
-	s := harness.Start(t, nil)
+	s := harness.Shared(t)
 	s.Table("t", `SELECT i AS id, 'w' || i AS word FROM range(10) t(i)`, nil, column{"id", "long"}, column{"word", "string"})
 	require.Equal(t, 10.0, s.Admin.Count(s.Schema+".t"))
 	for i := 1; i <= 3; i++ {
@@ -354,7 +363,8 @@ DeltaTable(sys.argv[1]).delete("id >= 100")`, filepath.Join(s.Root, "t"))
 }
 
 func TestTheInformationSchemaShowsWhatTheCallerSees(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	s.Table("b", `SELECT 1 AS id, 'x' AS word`, nil, column{"id", "long"}, column{"word", "string"})
 	s.Table("a", `SELECT 1 AS id`, nil, column{"id", "long"})
 	tables := "SELECT table_schema, table_name, table_type FROM information_schema.tables ORDER BY ALL"
@@ -377,7 +387,8 @@ func TestTheInformationSchemaShowsWhatTheCallerSees(t *testing.T) {
 }
 
 func TestALongStatementIsRefusedWithItsLimit(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	for _, letter := range []string{"a", "€"} {
 		r := s.Admin.Query("SELECT '" + strings.Repeat(letter, 262_000) + strings.Repeat(" ", 200) + "'" + strings.Repeat(" ", 100))
 		code, fields := r.Problem(t, 422)

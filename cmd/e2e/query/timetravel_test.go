@@ -23,7 +23,8 @@ import (
 // TestAnOldVersionDoesNotShakeOffAPolicy adds a column and then filters every
 // table by it: the version before has no such column, and so nothing to show.
 func TestAnOldVersionDoesNotShakeOffAPolicy(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	dir := s.Table("notes", `SELECT i AS id FROM range(10) t(i)`, nil, column{"id", "long"})
 	bucket, err := file.New(dir)
 	require.NoError(t, err)
@@ -51,7 +52,8 @@ func TestAnOldVersionDoesNotShakeOffAPolicy(t *testing.T) {
 
 // TestNothingOfAPolicyIsClearedByAccident: what only PUT can clear stays.
 func TestNothingOfAPolicyIsClearedByAccident(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	s.Table("sales", `SELECT i AS id FROM range(3) t(i)`, nil, column{"id", "long"})
 	p := s.Policy("sales", "id", `{"effect":"permit","subject":{"everyone":true},"condition":{"op":"gt","value":1}}`)
 	path := "/v1/organisations/" + s.Boot.OrganisationID + "/policies/" + p["id"].(string)
@@ -74,6 +76,7 @@ func TestNothingOfAPolicyIsClearedByAccident(t *testing.T) {
 // TestTheLastLineSaysWhatBrokeAResultOff reads over a real connection: the line
 // must not die in a buffer when the connection is cut.
 func TestTheLastLineSaysWhatBrokeAResultOff(t *testing.T) {
+	t.Parallel()
 	s := harness.Start(t, nil)
 	body := `{"sql":"SELECT i, CAST(CASE WHEN i = 900000 THEN 'x' ELSE '1' END AS INTEGER) AS c, repeat('y', 50) AS pad FROM range(1000000) t(i)"}`
 	req, err := http.NewRequest(http.MethodPost, s.URL+"/v1/query", strings.NewReader(body))
@@ -99,7 +102,8 @@ func TestTheLastLineSaysWhatBrokeAResultOff(t *testing.T) {
 // TestAVacuumedVersionIsNoBrokenTable: who reads a former version is told why its
 // files are gone; one of the newest version that is gone is a defect.
 func TestAVacuumedVersionIsNoBrokenTable(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	path := s.Create("t", nil, harness.Col("id", "long"))
 	s.Admin.Write(path+"/rows", harness.RowsOf(object{"id": 1}))
 	former := s.Admin.Version(path)
@@ -128,7 +132,8 @@ func TestAVacuumedVersionIsNoBrokenTable(t *testing.T) {
 // same version in SQL, in a restore and in the details of a table, also if the store's
 // clock goes back and forth and in-commit timestamps begin at a later version.
 func TestTimeTravelUsesTheTimesOfTheHistory(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	path := s.Create("t", nil, harness.Col("id", "long"))
 	for i := range 3 {
 		s.Admin.Write(path+"/rows", harness.RowsOf(object{"id": i}))

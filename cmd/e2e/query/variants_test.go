@@ -30,7 +30,8 @@ func variantTable(s *harness.Server, name string) string {
 // TestVariantsAreShownAsJSONText reads variants on every path, with and without policies
 // for rows and columns.
 func TestVariantsAreShownAsJSONText(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	for _, name := range []string{"plain", "rowed", "hidden", "masked"} {
 		variantTable(s, name)
 	}
@@ -93,7 +94,8 @@ func TestVariantsAreShownAsJSONText(t *testing.T) {
 // TestTablesWithVariantsAreNotWritten checks that every write of rows is refused, so that
 // no text is written back in place of a variant.
 func TestTablesWithVariantsAreNotWritten(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	dir := variantTable(s, "t")
 	s.Discover()
 	path := s.TablePath("t")

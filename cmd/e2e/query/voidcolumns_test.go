@@ -23,7 +23,8 @@ func voidTable(s *harness.Server, name string, features []string, properties str
 
 // TestVoidColumnsAreNULL reads and writes tables with a void column.
 func TestVoidColumnsAreNULL(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	vectors, feed := []string{"deletionVectors"}, `"delta.enableDeletionVectors":"true"`
 	for name, dir := range map[string]string{
 		"rewritten": voidTable(s, "rewritten", nil, ""),
@@ -87,7 +88,8 @@ func TestVoidColumnsAreNULL(t *testing.T) {
 // TestVoidMembersAreNULL checks that void members of structs, which files lack, are read as
 // NULL, and that writes of rows to such tables are refused.
 func TestVoidMembersAreNULL(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	member := `{"type":"struct","fields":[` + harness.SchemaField("a", "long") + `,` + harness.SchemaField("n", "void") + `]}`
 	harness.ForeignTable(t, filepath.Join(s.Root, "t"), "SELECT i AS id, CASE WHEN i > 0 THEN {'a': i} END AS s FROM range(2) t(i)", []string{harness.SchemaField("id", "long"), harness.SchemaField("s", member)}, nil, "")
 	// A file of another writer may hold a value of the member nevertheless.

@@ -12,7 +12,8 @@ import (
 // TestWidenedColumnsAreComparedInTheirType writes rows, widens their columns and
 // compares on every path with constants that only the wider type can say.
 func TestWidenedColumnsAreComparedInTheirType(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	path := s.Create("w", nil, map[string]any{"name": "i", "type": "integer"}, map[string]any{"name": "d", "type": "date"},
 		map[string]any{"name": "x", "type": "decimal(5,1)"}, map[string]any{"name": "n", "type": "long"})
 	s.Admin.Write(path+"/rows", `{"rows":[{"i":2,"d":"2024-09-09","x":2.5,"n":1}]}`)

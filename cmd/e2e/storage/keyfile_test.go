@@ -14,6 +14,7 @@ import (
 // TestALostKeyFileIsNotReplaced: beside credentials that only it opens, a new one
 // would hide the loss until it is too late.
 func TestALostKeyFileIsNotReplaced(t *testing.T) {
+	t.Parallel()
 	s := harness.Start(t, nil)
 	s.Stop()
 	require.NoError(t, os.Remove(s.Config.KeyFile))

@@ -10,7 +10,5 @@ func TestMain(m *testing.M) { harness.Main(m) }
 
 // Short names of what JSON bodies and tables consist of.
 type (
-	object = map[string]any
-	list   = []any
 	column = harness.Column
 )

@@ -38,6 +38,7 @@ func withoutWrites(t *testing.T, store s3test.Server) (endpoint string, deny *at
 }
 
 func TestACredentialThatMayReadOnly(t *testing.T) {
+	t.Parallel()
 	store := s3test.Start(t)
 	bucket := store.Bucket(t)
 	harness.WriteRemote(t, store, "s3://"+bucket+"/orders")
@@ -96,6 +97,7 @@ func TestACredentialThatMayReadOnly(t *testing.T) {
 }
 
 func TestAStoreThatFailsIsNamed(t *testing.T) {
+	t.Parallel()
 	store := s3test.Start(t)
 	bucket := store.Bucket(t)
 	harness.WriteRemote(t, store, "s3://"+bucket+"/orders")
@@ -130,6 +132,7 @@ func TestAStoreThatFailsIsNamed(t *testing.T) {
 }
 
 func TestATakenLocationNamesItsField(t *testing.T) {
+	t.Parallel()
 	store := s3test.Start(t)
 	bucket := store.Bucket(t)
 	s := harness.StartS3Server(t)

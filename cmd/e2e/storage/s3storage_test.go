@@ -29,6 +29,7 @@ func tableNames(c *harness.Client, schema string) []string {
 }
 
 func TestS3TablesAreDiscoveredAndDescribed(t *testing.T) {
+	t.Parallel()
 	store := s3test.Start(t)
 	bucket := store.Bucket(t)
 	harness.WriteRemote(t, store, "s3://"+bucket+"/lake/sales/orders")
@@ -77,6 +78,7 @@ func TestS3TablesAreDiscoveredAndDescribed(t *testing.T) {
 }
 
 func TestS3CredentialsRotate(t *testing.T) {
+	t.Parallel()
 	store := s3test.Start(t)
 	bucket := store.Bucket(t)
 	harness.WriteRemote(t, store, "s3://"+bucket+"/orders")
@@ -174,6 +176,7 @@ func TestS3CredentialsRotate(t *testing.T) {
 }
 
 func TestS3RotationIsForThoseWhoConfigure(t *testing.T) {
+	t.Parallel()
 	store := s3test.Start(t)
 	s := harness.StartS3Server(t)
 	shared := s.Admin.OK("POST", harness.ConfigsPath, harness.S3Body(store, store.Bucket(t), map[string]any{"workspaceId": s.Boot.WorkspaceID}))
@@ -215,6 +218,7 @@ func delegated(s *harness.Server, name string) catalog.ConfigID {
 }
 
 func TestS3ConfigurationsThatAreRefused(t *testing.T) {
+	t.Parallel()
 	store := s3test.Start(t)
 	bucket := store.Bucket(t)
 	s := harness.StartS3Server(t)
@@ -273,6 +277,7 @@ func TestS3ConfigurationsThatAreRefused(t *testing.T) {
 // TestEndpointsAreGuarded: without leave the server does not talk to its own
 // network, whatever the name.
 func TestEndpointsAreGuarded(t *testing.T) {
+	t.Parallel()
 	asked := make(chan string, 100)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)

@@ -14,6 +14,7 @@ import (
 )
 
 func TestLocalStorageLiesBelowTheAllowedRoots(t *testing.T) {
+	t.Parallel()
 	second := t.TempDir()
 	s := harness.Start(t, func(c *harness.Settings) { c.LocalRoots = append(c.LocalRoots, second) })
 	root := s.Config.LocalRoots[0]
@@ -68,7 +69,8 @@ func TestLocalStorageLiesBelowTheAllowedRoots(t *testing.T) {
 }
 
 func TestOnlyAdministratorsNameDirectories(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	for _, role := range []string{"viewer", "editor", "builder"} {
 		code, _ := s.Member(role+"@acme.example", role, nil).Call("POST", harness.ConfigsPath, harness.LocalConfig("x", "x")).Problem(t, 403)
 		require.Contains(t, []string{"forbidden", "insufficient_scope"}, code)
@@ -79,6 +81,7 @@ func TestOnlyAdministratorsNameDirectories(t *testing.T) {
 // TestASecondOrganisationLearnsWhatLocalStorageTakes: the setting is the
 // operator's, and is named to whoever has to ask for it.
 func TestASecondOrganisationLearnsWhatLocalStorageTakes(t *testing.T) {
+	t.Parallel()
 	s := harness.Start(t, nil)
 	other, _ := s.Organisation("other")
 	r := other.Call("POST", harness.ConfigsPath, harness.LocalConfig("x", "x"))
@@ -89,7 +92,8 @@ func TestASecondOrganisationLearnsWhatLocalStorageTakes(t *testing.T) {
 }
 
 func TestStorageConfigsAreReadRenamedTriedAndRemoved(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	s.Table("t", `SELECT 1 AS id`, nil, column{"id", "long"})
 	list := s.Admin.OK("GET", harness.ConfigsPath, nil)["configs"].([]any)
 	require.Len(t, list, 1)
@@ -138,7 +142,8 @@ func TestStorageConfigsAreReadRenamedTriedAndRemoved(t *testing.T) {
 }
 
 func TestAmbiguousSlugsNeedTheId(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	s.Table("t", `SELECT 1 AS id`, nil, column{"id", "long"})
 	harness.WriteTable(t, filepath.Join(s.Config.LocalRoots[0], "two/t"), `SELECT 1 AS id`, nil, column{"id", "long"})
 	two := s.Admin.OK("POST", harness.ConfigsPath, harness.LocalConfig("Main  data", "two"))
@@ -153,6 +158,7 @@ func TestAmbiguousSlugsNeedTheId(t *testing.T) {
 }
 
 func TestOrganisationsDoNotShareDirectories(t *testing.T) {
+	t.Parallel()
 	s := harness.Start(t, func(c *harness.Settings) {
 		c.LocalRoots = append(c.LocalRoots, filepath.Join(c.DataDir, "tenants", "{org}"))
 	})
@@ -174,6 +180,7 @@ func TestOrganisationsDoNotShareDirectories(t *testing.T) {
 }
 
 func TestTheSecondOrganisationHasNoLocalStorageByDefault(t *testing.T) {
+	t.Parallel()
 	s := harness.Start(t, nil)
 	other, _ := s.Organisation("globex")
 	_, fields := other.Call("POST", harness.ConfigsPath, harness.LocalConfig("x", "main")).Problem(t, 422)
@@ -181,7 +188,8 @@ func TestTheSecondOrganisationHasNoLocalStorageByDefault(t *testing.T) {
 }
 
 func TestPersonalAndWorkspaceConfigsAreVisibleToTheirPeopleOnly(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	root := s.Config.LocalRoots[0]
 	org := "/v1/organisations/" + s.Boot.OrganisationID
 	for _, name := range []string{"personal", "team"} {
@@ -244,7 +252,8 @@ func TestPersonalAndWorkspaceConfigsAreVisibleToTheirPeopleOnly(t *testing.T) {
 // TestARoleInAWorkspaceCountsThere: a viewer of the organisation who is a
 // builder of a workspace builds there and nowhere else.
 func TestARoleInAWorkspaceCountsThere(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	s.Table("t", `SELECT 1 AS id`, nil, column{"id", "long"})
 	org := "/v1/organisations/" + s.Boot.OrganisationID
 	team := s.Admin.OK("POST", org+"/workspaces", map[string]any{"name": "team"})["id"].(string)

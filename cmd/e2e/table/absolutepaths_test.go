@@ -44,6 +44,7 @@ func absoluteTable(s *harness.Server, name, base string) string {
 // absolute paths into the table's folder, and checks that other absolute paths are
 // refused.
 func TestTablesWithAbsolutePathsAreReadAndChanged(t *testing.T) {
+	t.Parallel()
 	for _, store := range []string{"local", "s3"} {
 		t.Run(store, func(t *testing.T) {
 			s := harness.Start(t, func(c *harness.Settings) { c.Store = store })
@@ -91,7 +92,8 @@ func TestTablesWithAbsolutePathsAreReadAndChanged(t *testing.T) {
 // TestAbsolutePathsThatLeaveTheTableAreRefused checks that no file outside the table's
 // own folder is read, in whatever way an absolute path leads there.
 func TestAbsolutePathsThatLeaveTheTableAreRefused(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	dir := absoluteTable(s, "t", storedAt(s, filepath.Join(s.Root, "t")))
 	s.Discover()
 	other := s.Table("other", "SELECT 1 AS id", nil, column{"id", "long"})

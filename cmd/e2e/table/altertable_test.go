@@ -10,7 +10,8 @@ import (
 )
 
 func TestColumnsAreAddedChangedAndDropped(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	dir := s.Table("people", harness.PeopleRows, nil, harness.PeopleColumns...)
 	path, from := s.TablePath("people"), " FROM "+s.Schema+".people"
 	refused := func(status int, code, field, method, below string, body any) {
@@ -93,7 +94,8 @@ assert len(rows) == 12 and rows[8]["half of id"] == 4 and rows[11]["half of id"]
 }
 
 func TestWidenedColumnsAreReadRight(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	s.Table("n", `SELECT i::INT AS i, (i * 1.5)::FLOAT AS f, 'x' AS s FROM range(100) t(i)`, nil, column{"i", "integer"}, column{"f", "float"}, column{"s", "string"})
 	path, from := s.TablePath("n"), " FROM "+s.Schema+".n"
 	got := s.Admin.OK("PATCH", path+"/columns/i", object{"type": "long"})
@@ -109,7 +111,8 @@ func TestWidenedColumnsAreReadRight(t *testing.T) {
 // TestNoChangeShakesAPolicyOff: a column that a policy names stays, whoever the policy
 // is for and whether it is enabled or not.
 func TestNoChangeShakesAPolicyOff(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	s.Table("wide", harness.MaskedRows, nil, column{"id", "long"}, column{"name", "string"}, column{"ssn", "string"}, column{"pay", "double"},
 		column{"home", "struct<city:string,zip:integer>"})
 	path := s.TablePath("wide")
@@ -145,7 +148,8 @@ func TestNoChangeShakesAPolicyOff(t *testing.T) {
 }
 
 func TestRestoreBringsRowsAndColumnsBack(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	path, from := s.Create("people", nil, harness.Col("id", "long"), harness.Col("name", "string")), " FROM "+s.Schema+".people"
 	dir := filepath.Join(s.Root, "people")
 	var rows list
@@ -182,7 +186,8 @@ assert dt.history(1)[0]["operation"] == "RESTORE"
 }
 
 func TestPropertiesAreSetAndRemoved(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	s.Table("people", harness.PeopleRows, nil, harness.PeopleColumns...)
 	path := s.TablePath("people")
 	s.Admin.OK("PUT", path+"/columns/id/settings", object{"isPrimaryKey": true})

@@ -13,7 +13,8 @@ import (
 // TestPoliciesFollowARenamedColumn renames a column that policies of its table use to
 // filter, hide or mask, and checks that everybody sees the same as before.
 func TestPoliciesFollowARenamedColumn(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	s.Table("people", `SELECT i AS id, ['a', 'b'][i % 2 + 1] AS tenant, 'SECRET-' || i AS ssn, 'name ' || i AS label, i % 3 AS level FROM range(8) t(i)`, nil,
 		column{"id", "long"}, column{"tenant", "string"}, column{"ssn", "string"}, column{"label", "string"}, column{"level", "long"})
 	path, from := s.TablePath("people"), " FROM "+s.Schema+".people"
@@ -94,7 +95,8 @@ func columnNames(c *harness.Client, path string) []string {
 // follow it the table lacks the column of a policy. A second rename, or a new column of
 // the old name, would give the policy another column.
 func TestNoColumnMovesBesideAPolicyThatLostItsOwn(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	dir := s.Table("loans", `SELECT 1 AS id, 'secret' AS a, 'x' AS note`, nil, column{"id", "long"}, column{"a", "string"}, column{"note", "string"})
 	path := s.TablePath("loans")
 	s.Policy("loans", "", `{"effect":"permit","subject":{"everyone":true},"condition":{"column":"a","op":"is_null"}}`)
@@ -123,6 +125,7 @@ func TestNoColumnMovesBesideAPolicyThatLostItsOwn(t *testing.T) {
 // everybody sees when no policy followed a renamed column, and that nobody sees more in
 // between.
 func TestPoliciesAreCorrectedAfterARename(t *testing.T) {
+	t.Parallel()
 	s := harness.Start(t, nil)
 	dir := s.Table("people", `SELECT i AS id, ['a', 'b'][i % 2 + 1] AS tenant, 'SECRET-' || i AS ssn FROM range(8) t(i)`, nil,
 		column{"id", "long"}, column{"tenant", "string"}, column{"ssn", "string"})

@@ -12,7 +12,8 @@ import (
 )
 
 func TestTablesAreCreatedAndOthersReadThem(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	python := harness.DeltaPython(t)
 	made := s.Admin.Call("POST", "/v1/tables", s.NewTable(s.Schema, "orders", map[string]any{
 		"partition_by": []string{"region"}, "path": "sales/orders", "properties": map[string]any{"delta.appendOnly": "true", "team": "a"},
@@ -54,7 +55,8 @@ deltalake.write_deltalake(path, rows, mode="append")
 }
 
 func TestPurgeDeletesTheTableAndNothingElse(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	for _, name := range []string{"gone", "gone2"} {
 		require.Equal(t, 201, s.Admin.Call("POST", "/v1/tables", s.NewTable(s.Schema, name, nil, harness.Col("id", "long"))).Status)
 	}
@@ -77,7 +79,8 @@ func TestPurgeDeletesTheTableAndNothingElse(t *testing.T) {
 }
 
 func TestTablesThatCannotBeCreatedLeaveNothing(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	require.Equal(t, 201, s.Admin.Call("POST", "/v1/tables", s.NewTable(s.Schema, "taken", map[string]any{"path": "a/taken"}, harness.Col("id", "long"))).Status)
 	id := harness.Col("id", "long")
 	cases := []struct {
@@ -144,7 +147,8 @@ func TestTablesThatCannotBeCreatedLeaveNothing(t *testing.T) {
 // TestWhatFollowsFromAKeyMayBeSaid: a request may say of key columns what the key
 // makes of them.
 func TestWhatFollowsFromAKeyMayBeSaid(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	one := s.Create("one", nil, harness.Col("id", "long", "isPrimaryKey", true, "isUnique", true), harness.Col("u", "long", "isUnique", true), harness.Col("v", "long", "isUnique", false))
 	for column, unique := range map[string]bool{"id": true, "u": true, "v": false} {
 		_, got, _ := s.Admin.Flags(one, column)
@@ -161,7 +165,8 @@ func TestWhatFollowsFromAKeyMayBeSaid(t *testing.T) {
 // TestMappedTablesHaveAnyNames: files have other names, so columns may have any,
 // also those that tables are partitioned by.
 func TestMappedTablesHaveAnyNames(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	path := s.Create("odd", object{"properties": object{"delta.columnMapping.mode": "name"}, "partition_by": list{"a b"}}, harness.Col("id, really", "long"), harness.Col("a b", "string"))
 	s.Admin.Write(path+"/rows", harness.RowsOf(object{"id, really": 1, "a b": "x=y"}, object{"id, really": 2}))
 	require.Equal(t, list{list{1.0, "x=y"}, list{2.0, nil}}, s.Admin.Rows(`SELECT "id, really", "a b" FROM `+s.Schema+".odd ORDER BY 1"))
@@ -173,6 +178,7 @@ assert [f.name for f in dt.schema().fields] == ["id, really", "a b"] and dt.meta
 }
 
 func TestTablesAreCreatedInS3(t *testing.T) {
+	t.Parallel()
 	store := s3test.Start(t)
 	bucket := store.Bucket(t)
 	s := harness.StartS3Server(t)

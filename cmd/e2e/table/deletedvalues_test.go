@@ -21,7 +21,8 @@ import (
 // no data file, file of changes or deletion vector, and in no statistic of the current
 // version or of a later checkpoint.
 func TestDeletedValuesAreGone(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	for name, properties := range map[string]object{
 		"rewritten": {},
 		"mapped":    {"delta.columnMapping.mode": "name"},

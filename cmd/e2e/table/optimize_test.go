@@ -28,6 +28,7 @@ func filesMoved(added, removed any) map[string]any {
 }
 
 func TestOptimize(t *testing.T) {
+	t.Parallel()
 	s := harness.Start(t, nil)
 	dir := smallFiles(s, "t", 8)
 	path := s.TablePath("t") + "/optimize"
@@ -94,7 +95,8 @@ t.optimize.compact()
 // rows that the caller does not see, and a curve along a hidden column would
 // bring them into an order that tells of it.
 func TestOptimizeTellsNothingOfHiddenRows(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	smallFiles(s, "t", 4)
 	s.Policy("t", "", `{"effect":"permit","subject":{"everyone":true},"condition":{"column":"p","op":"eq","value":"x"}}`)
 	builder := s.Member("builder@acme.example", "builder", nil)
@@ -113,7 +115,8 @@ func TestOptimizeTellsNothingOfHiddenRows(t *testing.T) {
 // by a column come in an order that tells of it, so those who do not see the
 // column read them in the order of what they see.
 func TestACurveThroughAHiddenColumnDoesNotOrderRows(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	s.Table("t", "SELECT i AS id, (i * 37) % 100 AS pay FROM range(100) t(i)", nil, column{"id", "long"}, column{"pay", "long"})
 	s.Rule("cls", "t", "pay", harness.AdminsSee)
 	builder := s.Member("builder@acme.example", "builder", nil)
@@ -130,6 +133,7 @@ func TestACurveThroughAHiddenColumnDoesNotOrderRows(t *testing.T) {
 // TestMaintenanceInS3 is the same work on a store without folders: read through
 // the endpoint, written by the store's client.
 func TestMaintenanceInS3(t *testing.T) {
+	t.Parallel()
 	s := harness.Start(t, func(c *harness.Settings) { c.Store = "s3" })
 	dir := smallFiles(s, "t", 6)
 	rows := "SELECT * FROM " + s.Schema + ".t ORDER BY id"

@@ -15,7 +15,8 @@ import (
 )
 
 func TestTablesAreListedDescribedAndResolved(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	s.Table("sales/2024/orders", `SELECT i AS id, 'p' || (i % 2) AS part, i::DECIMAL(12,2) AS amount, [i, i] AS list FROM range(10) t(i)`, []string{"part"},
 		column{"id", "long"}, column{"part", "string"}, column{"amount", "decimal(12,2)"}, column{"list", "array<long>"})
 	s.Table("a b", `SELECT 1 AS id`, nil, column{"id", "long"})
@@ -99,7 +100,8 @@ func TestTablesAreListedDescribedAndResolved(t *testing.T) {
 }
 
 func TestTwoTablesWithOneIdAreAmbiguousOnlyToWhomSeesBoth(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	dir := s.Table("t", `SELECT 1 AS id`, nil, column{"id", "long"})
 	id := s.Admin.OK("GET", s.TablePath("t"), nil)["tableId"].(string)
 	require.NoError(t, os.CopyFS(filepath.Join(s.Config.LocalRoots[0], "copy/t"), os.DirFS(dir)))
@@ -111,7 +113,8 @@ func TestTwoTablesWithOneIdAreAmbiguousOnlyToWhomSeesBoth(t *testing.T) {
 }
 
 func TestARenamedTableKeepsItsIdAndItsRules(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	s.Table("t", `SELECT i AS id FROM range(10) t(i)`, nil, column{"id", "long"})
 	s.Table("u", `SELECT i AS id FROM range(3) t(i)`, nil, column{"id", "long"})
 	p := s.Policy("t", "id", `{"effect":"permit","subject":{"everyone":true},"condition":{"op":"lt","value":4}}`)
@@ -140,7 +143,8 @@ func TestARenamedTableKeepsItsIdAndItsRules(t *testing.T) {
 }
 
 func TestADroppedTableStaysAwayUntilAskedFor(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	s.Table("t", `SELECT i AS id FROM range(10) t(i)`, nil, column{"id", "long"})
 	s.Policy("t", "id", `{"effect":"permit","subject":{"everyone":true},"condition":{"op":"lt","value":4}}`)
 	require.Empty(t, s.Admin.OK("DELETE", s.TablePath("t"), nil))
@@ -161,7 +165,8 @@ func TestADroppedTableStaysAwayUntilAskedFor(t *testing.T) {
 }
 
 func TestATableThatVanishesIsSaidToHaveVanished(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	dir := s.Table("t", `SELECT i AS id FROM range(10) t(i)`, nil, column{"id", "long"})
 	s.Table("u", `SELECT i AS id FROM range(3) t(i)`, nil, column{"id", "long"})
 	s.Policy("t", "id", `{"effect":"permit","subject":{"everyone":true},"condition":{"op":"lt","value":4}}`)
@@ -193,7 +198,8 @@ func replace(s *harness.Server, name, sql string, columns ...column) {
 }
 
 func TestAnotherTableInAGovernedPlaceStaysClosed(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	for _, keep := range []bool{true, false} {
 		name := fmt.Sprintf("t_%v", keep)
 		s.Table(name, `SELECT i AS id FROM range(10) t(i)`, nil, column{"id", "long"})
@@ -236,7 +242,8 @@ func TestAnotherTableInAGovernedPlaceStaysClosed(t *testing.T) {
 }
 
 func TestAnotherTableInAnUngovernedPlaceJustWorks(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	s.Table("t", `SELECT i AS id FROM range(10) t(i)`, nil, column{"id", "long"})
 	require.Equal(t, 10.0, s.Admin.Count(s.Schema+".t"))
 	old := s.Admin.OK("GET", s.TablePath("t"), nil)["tableId"]

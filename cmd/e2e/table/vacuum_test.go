@@ -12,6 +12,7 @@ import (
 )
 
 func TestVacuum(t *testing.T) {
+	t.Parallel()
 	s := harness.Start(t, nil)
 	dir := s.Table("t", "SELECT i AS id FROM range(10) t(i)", nil, column{"id", "long"})
 	harness.Aged(t, dir, "old/orphan.parquet", 200)
@@ -71,7 +72,8 @@ func TestVacuum(t *testing.T) {
 // TestVacuumTellsNothingOfHiddenRows: names and numbers of files follow from rows
 // that the caller does not see.
 func TestVacuumTellsNothingOfHiddenRows(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	dir := s.Table("t", "SELECT i AS id FROM range(10) t(i)", nil, column{"id", "long"})
 	s.Policy("t", "", `{"effect":"permit","subject":{"everyone":true},"condition":{"column":"id","op":"lt","value":3}}`)
 	harness.Aged(t, dir, "region=secret/x.parquet", 200)

@@ -24,7 +24,8 @@ func crowded(s *harness.Server, name string, hidden int) (dir string) {
 // TestACurveOrdersNoRowsByHiddenOnes: the ranges of a curve follow from all rows, so
 // those who see some of them read these in an order of their own.
 func TestACurveOrdersNoRowsByHiddenOnes(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	ben := s.Member("ben@acme.example", "builder", map[string]string{"tenant": "a"})
 	seen := map[string]map[string][]any{}
 	for name, hidden := range map[string]int{"quiet": 0, "loud": 500} {
@@ -55,7 +56,8 @@ func TestACurveOrdersNoRowsByHiddenOnes(t *testing.T) {
 // TestNoSizeOfFilesIsTriedOut: whether an optimize of a chosen size makes a version
 // tells how large the files are, and so how much is hidden in them.
 func TestNoSizeOfFilesIsTriedOut(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	ben := s.Member("ben@acme.example", "builder", map[string]string{"tenant": "a"})
 	path := s.TablePath("t")
 	crowded(s, "t", 500)
@@ -77,6 +79,7 @@ var maintained = regexp.MustCompile(`(?m)^lakewarden_maintenance_(files|bytes)_t
 // TestMetricsCountNoFilesOfFilteredCallers: what the answer keeps from a caller is
 // not in the metrics, which anybody may read.
 func TestMetricsCountNoFilesOfFilteredCallers(t *testing.T) {
+	t.Parallel()
 	s := harness.Start(t, nil)
 	ben := s.Member("ben@acme.example", "builder", map[string]string{"tenant": "a"})
 	counted := func() []string {

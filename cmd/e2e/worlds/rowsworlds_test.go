@@ -61,7 +61,8 @@ func people() []object {
 
 // A guess of a hidden row's other values is not answered.
 func TestAMergeOnMoreThanAKeyDoesNotReadHiddenRows(t *testing.T) {
-	w := newWriteWorlds(t, harness.Start(t, nil), nil, people(), list{object{"id": 1, "region": "eu", "name": "Ann", "mail": "a"}},
+	t.Parallel()
+	w := newWriteWorlds(t, harness.Shared(t), nil, people(), list{object{"id": 1, "region": "eu", "name": "Ann", "mail": "a"}},
 		list{object{"id": 100, "region": "us", "name": "Bob"}}, list{object{"id": 100, "region": "us", "name": "Eve"}})
 	for _, on := range []list{{"id", "name"}, {"name", "id"}, {"id", "region", "name"}} {
 		for _, matched := range []string{"update", "delete"} {
@@ -83,6 +84,7 @@ func TestAMergeOnMoreThanAKeyDoesNotReadHiddenRows(t *testing.T) {
 // Whether a table can be changed by a filtered caller is the same whatever rows
 // and files there are.
 func TestHiddenPartitionsDoNotDecideWhetherAMergeIsMade(t *testing.T) {
+	t.Parallel()
 	tame, wild := list{}, list{}
 	for i := range 70 {
 		tame = append(tame, object{"id": 100 + i, "region": "us", "p": i, "n": 1000 + i})
@@ -93,7 +95,7 @@ func TestHiddenPartitionsDoNotDecideWhetherAMergeIsMade(t *testing.T) {
 		asked = append(asked, object{"n": i, "tags": list{"x"}})
 	}
 	columns := []object{harness.Col("id", "long", "isPrimaryKey", true), harness.Col("region", "string"), harness.Col("p", "integer"), harness.Col("n", "integer"), harness.Col("tags", "array<string>")}
-	w := newWriteWorlds(t, harness.Start(t, nil), object{"partition_by": list{"p"}}, columns, list{object{"id": 1, "region": "eu", "p": 0, "n": 5000}}, tame, wild)
+	w := newWriteWorlds(t, harness.Shared(t), object{"partition_by": list{"p"}}, columns, list{object{"id": 1, "region": "eu", "p": 0, "n": 5000}}, tame, wild)
 	status, code, text := w.same("/rows/merge", object{"on": list{"n"}, "rows": asked, "when_not_matched": "ignore"})
 	require.Equal(t, []any{200, ""}, []any{status, code}, text)
 	require.Contains(t, text, `"updated":0`, "the rows that it names are hidden")
@@ -113,9 +115,10 @@ func TestHiddenPartitionsDoNotDecideWhetherAMergeIsMade(t *testing.T) {
 // row of a partitioned table: whoever writes such a row would take the table from all
 // others.
 func TestHiddenPartitionValuesDoNotDecideWhetherRowsAreChanged(t *testing.T) {
+	t.Parallel()
 	for value := range strings.SplitSeq("\x00|a\x00'b|a*?[c]#%|a\\*| |../x", "|") {
 		columns := []object{harness.Col("id", "long"), harness.Col("region", "string"), harness.Col("p", "string")}
-		w := newWriteWorlds(t, harness.Start(t, nil), object{"partition_by": list{"region", "p"}}, columns, list{object{"id": 1, "region": "eu", "p": "x"}},
+		w := newWriteWorlds(t, harness.Shared(t), object{"partition_by": list{"region", "p"}}, columns, list{object{"id": 1, "region": "eu", "p": "x"}},
 			list{object{"id": 2, "region": "us", "p": "x"}}, list{object{"id": 2, "region": "us", "p": value}})
 		status, _, text := w.same("/rows/update", object{"where": "id < 9", "set": object{"id": "id + 10"}})
 		require.Equal(t, 200, status, "%q: %s", value, text)
@@ -128,7 +131,8 @@ func TestHiddenPartitionValuesDoNotDecideWhetherRowsAreChanged(t *testing.T) {
 // Callers for whom a column is masked neither learn which values it has nor
 // choose the values that its mask shows.
 func TestMaskedColumnsAreNeitherWrittenNorGuessed(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	path := s.Create("t", nil, harness.Col("id", "long", "isPrimaryKey", true), harness.Col("ssn", "string", "isUnique", true), harness.Col("n", "integer"))
 	s.Admin.Write(path+"/rows", harness.RowsOf(object{"id": 1, "ssn": "s1", "n": 1}, object{"id": 2, "ssn": "s2", "n": 2}))
 	s.Rule("mask", "t", "ssn", `{"effect":"permit","subject":{"role":"admin"},"mask":"hash"}`)
@@ -163,7 +167,8 @@ func TestMaskedColumnsAreNeitherWrittenNorGuessed(t *testing.T) {
 // A rule over a column that the caller does not see tells yes or no: neither its
 // name, nor which rows of the table break it, nor how many.
 func TestRulesOverUnseenColumnsTellYesOrNo(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	for _, kind := range []string{"cls", "mask"} {
 		var first []string
 		for world, pays := range [][]int{{5, 5, 50}, {5, 50, 50}} {

@@ -148,6 +148,7 @@ var boundStatements = []string{
 // TestTwoWorldsReadAlike checks that what a statement reads does not depend on the
 // values of hidden rows, however a table is read.
 func TestTwoWorldsReadAlike(t *testing.T) {
+	t.Parallel()
 	variants := []string{"local/list", "s3/list", "local/log"}
 	if v := harness.EnvironmentVariant(t); v.Store != "" {
 		variants = []string{v.Store + "/" + cmp.Or(v.Reading, "list")}
@@ -219,6 +220,7 @@ func without(parts []int, part int) []int {
 // TestTwoWorldsFetchAlike checks that the engine fetches the same bytes of a remote
 // table for a value of hidden rows as for a value of no row.
 func TestTwoWorldsFetchAlike(t *testing.T) {
+	t.Parallel()
 	s := harness.Start(t, func(c *harness.Settings) { c.Store, c.Threads = "s3", 1 })
 	timingTable("t").Write(t, s.Root)
 	timingTable("clear").Write(t, s.Root)

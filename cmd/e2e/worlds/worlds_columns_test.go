@@ -120,6 +120,7 @@ func (w *worlds) columnAsks(statements []probe) []harness.Ask {
 // TestTwoWorldsOfColumnsAnswerAlike is the judge of hidden and masked columns:
 // one thread, byte by byte.
 func TestTwoWorldsOfColumnsAnswerAlike(t *testing.T) {
+	t.Parallel()
 	w := newColumnWorlds(t, 1)
 	o := newOracle(t, w.server.Config.Settings)
 	asks := w.columnAsks(o.worldProbes(o.signatures(), worldStatements(800)))
@@ -157,6 +158,7 @@ func TestTwoWorldsOfColumnsAnswerAlike(t *testing.T) {
 // TestTwoWorldsOfColumnsAnswerAlikeInParallel: with several threads the order of
 // rows without ORDER BY is not defined, everything else is.
 func TestTwoWorldsOfColumnsAnswerAlikeInParallel(t *testing.T) {
+	t.Parallel()
 	w := newColumnWorlds(t, 2)
 	o := newOracle(t, w.server.Config.Settings)
 	n := worldStatements(800) / 5
@@ -188,6 +190,7 @@ func digests(body string) string {
 // TestTwoWorldsOfHashesAnswerAlike: hashes tell which values are equal and
 // nothing else.
 func TestTwoWorldsOfHashesAnswerAlike(t *testing.T) {
+	t.Parallel()
 	w := newColumnWorlds(t, 1)
 	var asks []harness.Ask
 	for _, sql := range []string{

@@ -63,6 +63,7 @@ var worldDamages = map[string]func(t *testing.T, dir string, wild bool){
 // holds one of their values. Filtered callers, even those who may modify the table, must
 // get the same answers in both worlds.
 func TestTwoWorldsAreRefusedAlike(t *testing.T) {
+	t.Parallel()
 	w := openWorlds(t, 1, refusedTables)
 	s := w.server
 	for name := range worldDamages {

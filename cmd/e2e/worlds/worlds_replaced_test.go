@@ -93,6 +93,7 @@ func (w replacedWorld) asks(worlds *worlds) []harness.Ask {
 // replaced. Callers to whom a policy about it or about the current table does not show
 // everything must get the same answers, names and errors included.
 func TestTwoWorldsOfReplacedTables(t *testing.T) {
+	t.Parallel()
 	replaced := false
 	w := openWorlds(t, 1, func(wild bool) (out []worldTable) {
 		for _, table := range replacedWorlds(wild) {

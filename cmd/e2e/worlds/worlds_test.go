@@ -181,6 +181,7 @@ func worldStatements(fallback int) int {
 
 // TestTwoWorldsAnswerAlike is the judge of row filters: one thread, byte by byte.
 func TestTwoWorldsAnswerAlike(t *testing.T) {
+	t.Parallel()
 	w := newWorlds(t, 1)
 	o := newOracle(t, w.server.Config.Settings)
 	all := o.signatures()
@@ -210,6 +211,7 @@ func TestTwoWorldsAnswerAlike(t *testing.T) {
 // TestTwoWorldsAnswerAlikeInParallel: with several threads the order of rows
 // without ORDER BY is not defined, everything else is.
 func TestTwoWorldsAnswerAlikeInParallel(t *testing.T) {
+	t.Parallel()
 	w := newWorlds(t, 2)
 	o := newOracle(t, w.server.Config.Settings)
 	n := worldStatements(2500) / 5

@@ -20,6 +20,7 @@ for name, n in (("most", 1000), ("more", 1001), ("many", 30_000_000)):
 `
 
 func TestRowsOfABodyAreBounded(t *testing.T) {
+	t.Parallel()
 	s := harness.Start(t, func(c *harness.Settings) { c.BodyRows = 1000 })
 	path := s.Create("t", nil, harness.Col("id", "long"))
 	dir := t.TempDir()

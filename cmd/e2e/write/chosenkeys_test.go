@@ -12,7 +12,8 @@ import (
 // A key of one's own choice asks all rows about values of one's own choice, with
 // each write after. Two tables that differ in a hidden row only answer alike.
 func TestFilteredCallersChooseNoKeys(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	type on = map[string]any
 	builder := s.Member("b@acme.example", "builder", nil)
 	mine := s.Member("m@acme.example", "builder", map[string]string{"masked": "yes"})

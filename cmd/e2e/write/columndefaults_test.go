@@ -37,7 +37,8 @@ func lastLog(t testing.TB, dir string) (text string, version int) {
 }
 
 func TestColumnsHaveDefaults(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	path := s.Create("orders", nil, harness.Col("id", "long", "isPrimaryKey", true), harness.Col("state", "string", "nullable", false, "default", "'new'"), harness.Col("note", "string"))
 	from := " FROM " + s.Schema + ".orders"
 	require.Equal(t, "'new'", columnOf(s.Admin, path, "state")["default"])
@@ -100,7 +101,8 @@ func TestColumnsHaveDefaults(t *testing.T) {
 }
 
 func TestDefaultsAreConstantsOfTheColumn(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	path := s.Create("t", nil, harness.Col("id", "long"), harness.Col("n", "integer"))
 	before := s.Admin.Version(path)
 	for _, c := range []struct{ typ, text string }{
@@ -124,7 +126,8 @@ func TestDefaultsAreConstantsOfTheColumn(t *testing.T) {
 // TestRulesJudgeRowsAfterDefaults: constraints, keys and the row filter see the values
 // that are stored.
 func TestRulesJudgeRowsAfterDefaults(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	path := s.Create("t", object{"partition_by": list{"region"}}, harness.Col("id", "long", "default", "1", "isPrimaryKey", true), harness.Col("region", "string", "default", "'eu'"),
 		harness.Col("pay", "integer", "default", "5"), harness.Col("secret", "string", "default", "'hidden'"))
 	s.Admin.OK("POST", path+"/constraints", object{"constraints": list{object{"name": "small", "expr": "pay < 100"}}})
@@ -156,7 +159,8 @@ func TestRulesJudgeRowsAfterDefaults(t *testing.T) {
 // TestForeignDefaultsBlockOnlyRowsThatNeedThem checks that a default which cannot be
 // evaluated does not affect rows that name the column.
 func TestForeignDefaultsBlockOnlyRowsThatNeedThem(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	path := s.Create("t", nil, harness.Col("id", "long", "isPrimaryKey", true), harness.Col("day", "date", "default", "'2024-01-01'"), harness.Col("kind", "string", "default", "'a'"), harness.Col("hid", "date"))
 	foreignDefaults(s, "t", map[string]string{"day": "current_date()", "kind": "CAST('b' AS STRING)"})
 	from := " FROM " + s.Schema + ".t"
@@ -231,7 +235,8 @@ func foreignDefaults(s *harness.Server, table string, defaults map[string]string
 // TestMaskedColumnsTakeNoDefault: a default chosen by a caller who sees a column under a
 // hash would tell which rows have the same value.
 func TestMaskedColumnsTakeNoDefault(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	path := s.Create("people", nil, harness.Col("id", "long"), harness.Col("ssn", "string"), harness.Col("note", "string"))
 	s.Admin.Write(path+"/rows", object{"rows": []any{object{"id": 1, "ssn": "123"}}})
 	s.Rule("mask", "people", "ssn", `{"effect":"permit","subject":{"role":"admin"},"mask":"hash"}`)

@@ -12,7 +12,8 @@ import (
 // TestHiddenFilesDoNotMoveRows: two tables with the same visible rows, one with
 // more files of hidden rows than a list has room for otherwise.
 func TestHiddenFilesDoNotMoveRows(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	columns := []column{{"k", "long"}, {"p", "long"}, {"tenant", "string"}}
 	for _, table := range []string{"few", "many"} {
 		// The log reads the newest commit first, a list the smallest partition.

@@ -51,6 +51,7 @@ func addAgain(t *testing.T, dir, engineInfo string, changed bool) {
 // TestForeignCommitsAreChecked checks that violations of keys and constraints by
 // another writer are found without a request.
 func TestForeignCommitsAreChecked(t *testing.T) {
+	t.Parallel()
 	s := harness.Start(t, nil)
 	const rows = `SELECT i AS id, 'n' || i AS name FROM range(3) t(i)`
 	columns := []column{{"id", "long"}, {"name", "string"}}

@@ -13,7 +13,8 @@ import (
 // TestRestoreKeepsKeysAndConstraints: they are of the table, wherever they stand.
 // Rows of then that stand against one are not brought back.
 func TestRestoreKeepsKeysAndConstraints(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	path := s.Create("people", nil, harness.Col("id", "long"), harness.Col("name", "string"), harness.Col("age", "long"))
 	s.Admin.Write(path+"/rows", harness.RowsOf(object{"id": 1, "name": "a", "age": 3}, object{"id": 2, "name": "b", "age": 4}))
 	first := s.Admin.Version(path)
@@ -94,7 +95,8 @@ assert table.num_rows == 2, table
 // TestAnEqualNameHidesNoConstraint: a constraint that another writer put into the
 // log under the name of one that this server keeps takes nothing away from it.
 func TestAnEqualNameHidesNoConstraint(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	path := s.Create("people", nil, harness.Col("id", "long"), harness.Col("age", "long"))
 	s.Admin.Write(path+"/rows", harness.RowsOf(object{"id": 1, "age": 3}))
 	s.Admin.OK("POST", path+"/constraints", object{"constraints": list{object{"name": "shape", "expr": "age / 2 < 100"}}})
@@ -114,7 +116,8 @@ deltalake.DeltaTable(sys.argv[1]).alter.add_constraint({"shape": "id > 0"})
 // TestRestoreAndVacuumKeepOutOfEachOthersWay: what one of any replica has begun,
 // the other knows.
 func TestRestoreAndVacuumKeepOutOfEachOthersWay(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	path := s.Create("people", nil, harness.Col("id", "long"))
 	s.Admin.Write(path+"/rows", harness.RowsOf(object{"id": 1}))
 	former := s.Admin.Version(path)
@@ -147,7 +150,8 @@ func TestRestoreAndVacuumKeepOutOfEachOthersWay(t *testing.T) {
 // TestRestoresRaceVacuums: whichever is first, the table can be read afterwards,
 // and has the rows of its version.
 func TestRestoresRaceVacuums(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	path := s.Create("people", nil, harness.Col("id", "long"))
 	outcomes := map[int]int{}
 	for i := range 40 {

@@ -46,7 +46,8 @@ pq.write_table(pa.table({
 `
 
 func TestNanosecondsOfParquetAreNotCut(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	path := s.Create("t", nil, harness.Col("id", "long"), harness.Col("at", "timestamp"), harness.Col("times", "array<timestamp>"), harness.Col("deep", "struct<n: int, inner: struct<at: timestamp>>"),
 		harness.Col("marks", "map<string, timestamp>"), harness.Col("local", "timestamp_ntz"), harness.Col("locals", "array<timestamp_ntz>"))
 	dir := t.TempDir()
@@ -72,7 +73,8 @@ func TestNanosecondsOfParquetAreNotCut(t *testing.T) {
 }
 
 func TestProblemsOfRowsAreCounted(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	path := s.Create("t", nil, harness.Col("id", "long"), harness.Col("n", "integer"))
 	require.Equal(t, 200, s.Admin.Call("POST", path+"/constraints", object{"constraints": list{
 		object{"name": "pos", "expr": "n > 0"}, object{"name": "small", "expr": "n > -10"},
@@ -107,7 +109,8 @@ func TestProblemsOfRowsAreCounted(t *testing.T) {
 }
 
 func TestProblemsOfKeysNameTheirColumns(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	path := s.Create("t", nil, harness.Col("region", "string", "isPrimaryKey", true), harness.Col("id", "long", "isPrimaryKey", true), harness.Col("n", "integer"))
 	one := object{"region": "eu", "id": 1}
 	s.Admin.Write(path+"/rows", harness.RowsOf(one))
@@ -134,7 +137,8 @@ func TestProblemsOfKeysNameTheirColumns(t *testing.T) {
 }
 
 func TestBodiesThatAreCutOffSayWhere(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	path := s.Create("t", nil, harness.Col("id", "long"), harness.Col("name", "string"))
 	dir := t.TempDir()
 	harness.Python(t, `
@@ -166,7 +170,8 @@ with pa.OSFile(sys.argv[1] + "/arrow", "wb") as f, pa.ipc.new_stream(f, rows.sch
 }
 
 func TestDialectsOfCSVAreAskedFor(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	path := s.Create("t", nil, harness.Col("id", "long"), harness.Col("name", "string"))
 	send := func(query, media, body string) harness.Reply {
 		return s.Admin.Call("POST", path+"/rows"+query, body, "Content-Type", media)
@@ -240,7 +245,8 @@ func TestDialectsOfCSVAreAskedFor(t *testing.T) {
 }
 
 func TestFormatsThatAreTakenAreListed(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	path := s.Create("t", nil, harness.Col("id", "long"))
 	for _, media := range []string{"text/plain", "application/xml", "", ";"} {
 		r := s.Admin.Call("POST", path+"/rows", `{"rows":[]}`, "Content-Type", media)
@@ -261,7 +267,8 @@ func TestFormatsThatAreTakenAreListed(t *testing.T) {
 }
 
 func TestTheSchemaOfANewTableMustExist(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	table := s.NewTable(s.Schema, "t", nil, harness.Col("id", "long"))
 	table["schema"] = "no_such"
 	details, _ := told(s.Admin.Call("POST", "/v1/tables", table), t, 404)
@@ -274,7 +281,8 @@ func TestTheSchemaOfANewTableMustExist(t *testing.T) {
 // TestInfiniteInstantsHideNoKey: a body may have the two instants that engines take
 // for infinite. Beside them, keys are met as ever.
 func TestInfiniteInstantsHideNoKey(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	path := s.Create("t", nil, harness.Col("at", "timestamp"), harness.Col("n", "long"))
 	require.Equal(t, 200, s.Admin.Call("PUT", path+"/primary-key", object{"columns": list{"at"}}).Status)
 	require.Equal(t, 200, s.Admin.Call("POST", path+"/rows", object{"rows": list{object{"at": "2026-01-01T00:00:00Z", "n": 1}, object{"at": "2026-01-02T00:00:00Z", "n": 1}}}).Status)

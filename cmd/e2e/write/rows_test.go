@@ -20,7 +20,8 @@ import (
 )
 
 func TestRowsAreInsertedChangedAndReadByOthers(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	orders := s.Create("orders", object{"partition_by": list{"region"}},
 		harness.Col("id", "long", "isPrimaryKey", true, "nullable", false), harness.Col("region", "string"), harness.Col("amount", "decimal(12,2)"), harness.Col("seen", "timestamp"), harness.Col("tags", "array<string>"))
 	read := func() list {
@@ -68,6 +69,7 @@ deltalake.write_deltalake(path, pa.table({"id": [9], "region": ["eu"], "amount":
 }
 
 func TestBadBodiesOfRows(t *testing.T) {
+	t.Parallel()
 	s := harness.Start(t, nil)
 	path := s.Create("t", nil, harness.Col("id", "long", "isPrimaryKey", true), harness.Col("n", "integer"), harness.Col("price", "decimal(5,2)"), harness.Col("day", "date"))
 	send := func(to, body string, header ...string) harness.Reply {
@@ -103,7 +105,8 @@ func TestBadBodiesOfRows(t *testing.T) {
 }
 
 func TestEveryFormatOfRowsIsTaken(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	path := s.Create("t", nil, harness.Col("id", "long", "isPrimaryKey", true), harness.Col("name", "string"), harness.Col("price", "decimal(10,2)"))
 	dir := t.TempDir()
 	harness.DeltaPython(t)(`
@@ -138,7 +141,8 @@ with pa.OSFile(sys.argv[1] + "/rows.arrow", "wb") as f, pa.ipc.new_stream(f, row
 }
 
 func TestRulesHoldForEveryWrite(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	path := s.Create("t", nil, harness.Col("id", "long", "isPrimaryKey", true), harness.Col("mail", "string", "isUnique", true), harness.Col("n", "integer", "nullable", false))
 	post := func(to string, body any, status int, code string) []string {
 		t.Helper()
@@ -173,6 +177,7 @@ func TestRulesHoldForEveryWrite(t *testing.T) {
 }
 
 func TestKeysAreCheckedInTheFilesThatCanHoldThem(t *testing.T) {
+	t.Parallel()
 	s := harness.Start(t, func(c *harness.Settings) { c.LogLevel = "debug" })
 	path := s.Create("t", nil, harness.Col("id", "long", "isPrimaryKey", true))
 	for _, first := range []int{0, 10, 20} { // no file can hold one of these keys
@@ -201,7 +206,8 @@ func TestKeysAreCheckedInTheFilesThatCanHoldThem(t *testing.T) {
 }
 
 func TestWritesKeepToTheRowFilter(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	path := s.Create("t", nil, harness.Col("id", "long", "isPrimaryKey", true), harness.Col("region", "string"), harness.Col("secret", "string"), harness.Col("n", "integer"))
 	s.Admin.Write(path+"/rows", harness.RowsOf(object{"id": 1, "region": "eu", "secret": "s1", "n": 1}, object{"id": 2, "region": "us", "secret": "s2", "n": 2}, object{"id": 3, "region": "eu", "n": 3}))
 	s.Policy("t", "region", `{"effect":"permit","subject":{"role":"admin"},"condition":null}`)
@@ -252,7 +258,8 @@ func TestWritesKeepToTheRowFilter(t *testing.T) {
 }
 
 func TestOneOfManyInsertsOfAKeyWins(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	path := s.Create("t", nil, harness.Col("id", "long", "isPrimaryKey", true), harness.Col("by", "integer"))
 	const writers = 50
 	status := make(chan int, writers)
@@ -280,7 +287,8 @@ func TestOneOfManyInsertsOfAKeyWins(t *testing.T) {
 }
 
 func TestChangesThatRaceAreAllMade(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	path := s.Create("t", nil, harness.Col("id", "long", "isPrimaryKey", true), harness.Col("n", "integer"))
 	s.Admin.Write(path+"/rows", harness.RowsOf(object{"id": 1, "n": 0}))
 	var group sync.WaitGroup
@@ -296,7 +304,8 @@ func TestChangesThatRaceAreAllMade(t *testing.T) {
 }
 
 func TestTablesThatWritesRefuse(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	appendOnly := s.Create("a", object{"properties": object{"delta.appendOnly": "true"}}, harness.Col("id", "long"))
 	s.Admin.Write(appendOnly+"/rows", harness.RowsOf(object{"id": 1}))
 	for to, body := range map[string]any{
@@ -310,6 +319,7 @@ func TestTablesThatWritesRefuse(t *testing.T) {
 }
 
 func TestRowsAreWrittenToS3(t *testing.T) {
+	t.Parallel()
 	store := s3test.Start(t)
 	bucket := store.Bucket(t)
 	s := harness.StartS3Server(t)
@@ -328,6 +338,7 @@ func TestRowsAreWrittenToS3(t *testing.T) {
 }
 
 func TestARepeatedRequestIsDoneOnce(t *testing.T) {
+	t.Parallel()
 	s := harness.Start(t, nil)
 	path := s.Create("t", nil, harness.Col("id", "long"), harness.Col("n", "integer"))
 	other := s.Create("other", nil, harness.Col("id", "long"), harness.Col("n", "integer"))
@@ -390,7 +401,8 @@ func TestARepeatedRequestIsDoneOnce(t *testing.T) {
 // TestTwinRequestsAmongOthersAreDoneOnce sends every change twice at the same time,
 // under one key, while others change the table too.
 func TestTwinRequestsAmongOthersAreDoneOnce(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	path := s.Create("t", nil, harness.Col("id", "long"), harness.Col("n", "integer"))
 	s.Admin.Write(path+"/rows", harness.RowsOf(object{"id": 1, "n": 0}, object{"id": 2, "n": 0}))
 	const rounds = 4

@@ -21,6 +21,7 @@ import (
 // with its own code, that nothing is written, that staged data is removed, and that no
 // session is held meanwhile.
 func TestSlowBodyEndsRequest(t *testing.T) {
+	t.Parallel()
 	s := harness.Start(t, nil)
 	s.Table("notes", "SELECT i AS id FROM range(3) t(i)", nil, column{"id", "long"})
 	rows := "/v1/tables/lake/" + s.Schema + "/notes/rows"

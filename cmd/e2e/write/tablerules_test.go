@@ -13,7 +13,8 @@ import (
 )
 
 func TestColumnSettingsAreHeldAgainstTheRows(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	dir := s.Table("people", harness.PeopleRows, nil, harness.PeopleColumns...)
 	path := "/v1/tables/lake/" + s.Schema + "/people"
 	set := func(column string, settings map[string]any) harness.Reply {
@@ -100,7 +101,8 @@ assert failed == (row["id"] is None), row
 }
 
 func TestThePrimaryKeyIsReplacedAsAWhole(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	s.Table("people", harness.PeopleRows, nil, harness.PeopleColumns...)
 	path := "/v1/tables/lake/" + s.Schema + "/people"
 	put := func(columns ...string) harness.Reply {
@@ -159,7 +161,8 @@ func TestThePrimaryKeyIsReplacedAsAWhole(t *testing.T) {
 }
 
 func TestConstraintsGoIntoTheLogWhenEveryWriterCanHoldThem(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	dir := s.Table("people", harness.PeopleRows, nil, harness.PeopleColumns...)
 	path := "/v1/tables/lake/" + s.Schema + "/people"
 	add := func(c *harness.Client, pairs ...string) harness.Reply {
@@ -273,7 +276,8 @@ deltalake.write_deltalake(sys.argv[1], pa.Table.from_pylist([row], schema=schema
 // TestAConstraintGoesWhereItWasReadFrom: what the list shows is taken by another
 // table, and by the same one again.
 func TestAConstraintGoesWhereItWasReadFrom(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	columns := []map[string]any{harness.Col("id", "long"), harness.Col("kind", "string"), harness.Col("day", "date")}
 	from, to := s.Create("a", nil, columns...), s.Create("b", nil, columns...)
 	put := func(path, name, expr string) harness.Reply {
@@ -304,7 +308,8 @@ func TestAConstraintGoesWhereItWasReadFrom(t *testing.T) {
 // Who does not see all of a table learns nothing of the rest by asking rules of
 // it: yes or no about keys and NULL, nothing about conditions.
 func TestRulesTellFilteredCallersNoMoreThanYesOrNo(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	s.Table("people", harness.PeopleRows, nil, harness.PeopleColumns...)
 	path := "/v1/tables/lake/" + s.Schema + "/people"
 	builder := s.Member("b@acme.example", "builder", map[string]string{"most": "2"})
@@ -355,6 +360,7 @@ func TestRulesTellFilteredCallersNoMoreThanYesOrNo(t *testing.T) {
 }
 
 func TestRulesOfRemoteTables(t *testing.T) {
+	t.Parallel()
 	store := s3test.Start(t)
 	bucket := store.Bucket(t)
 	harness.WriteRemote(t, store, "s3://"+bucket+"/orders")

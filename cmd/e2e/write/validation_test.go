@@ -11,7 +11,8 @@ import (
 // TestRulesAreJudgedAsOperations: a look at all rows can be work that goes on
 // without its request, and says what it came to.
 func TestRulesAreJudgedAsOperations(t *testing.T) {
-	s := harness.Start(t, nil)
+	t.Parallel()
+	s := harness.Shared(t)
 	s.Table("people", `SELECT i AS id, i % 10 AS a FROM range(200000) t(i)`, nil, column{"id", "long"}, column{"a", "long"})
 	path := s.TablePath("people")
 	start := func(c *harness.Client, method, below string, body any) object {

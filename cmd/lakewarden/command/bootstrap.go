@@ -20,6 +20,7 @@ import (
 // possible one, because no key outlives the key that made it.
 const commandKeyLife = catalog.MaxKeyLife
 
+// Bootstrapped is a new organisation with its first administrator.
 type Bootstrapped struct {
 	OrganisationID string `json:"organisation_id"`
 	WorkspaceID    string `json:"workspace_id"`

@@ -12,7 +12,8 @@ import (
 	"github.com/lakewarden/lakewarden/cmd/lakewarden/config"
 )
 
-type userReply struct {
+// User is a user with a new API key.
+type User struct {
 	UserID string `json:"user_id"`
 	APIKey string `json:"api_key"`
 }
@@ -47,7 +48,7 @@ func runUser(ctx context.Context, out io.Writer, args []string) error {
 		return err
 	}
 	defer func() { _ = store.Close() }()
-	reply, err := userReply{}, error(nil)
+	reply, err := User{}, error(nil)
 	if args[0] == "add" {
 		reply, err = AddUser(ctx, store, *org, *email, *role)
 	} else {
@@ -59,37 +60,38 @@ func runUser(ctx context.Context, out io.Writer, args []string) error {
 	return printReply(out, *asJSON, reply, fmt.Sprintf("user    %s\nAPI key %s\n", reply.UserID, reply.APIKey))
 }
 
-func AddUser(ctx context.Context, store catalog.Store, org, email, role string) (userReply, error) {
+// AddUser adds a user, who may exist in another organisation, as a member.
+func AddUser(ctx context.Context, store catalog.Store, org, email, role string) (User, error) {
 	id, err := organisationOf(ctx, store, org)
 	if err != nil {
-		return userReply{}, err
+		return User{}, err
 	}
 	parsed, err := auth.ParseRole(role)
 	if err != nil {
-		return userReply{}, err
+		return User{}, err
 	}
 	user, err := userByEmail(ctx, store, email)
 	if err != nil {
-		return userReply{}, err
+		return User{}, err
 	}
 	if _, err := store.AddMember(ctx, id, user, catalog.Role(parsed)); errors.Is(err, catalog.ErrExists) {
-		return userReply{}, fmt.Errorf("%s is already a member of the organisation %s", email, org)
+		return User{}, fmt.Errorf("%s is already a member of the organisation %s", email, org)
 	} else if err != nil {
-		return userReply{}, err
+		return User{}, err
 	}
 	key, err := makeKey(ctx, store, id, user, parsed, "command line")
 	if err != nil {
-		return userReply{}, err
+		return User{}, err
 	}
 	err = record(ctx, store, id, "command.user_add", user)
-	return userReply{UserID: string(user), APIKey: key}, err
+	return User{UserID: string(user), APIKey: key}, err
 }
 
 // keyOfUser makes a key for a member with every scope that the member's role allows.
-func keyOfUser(ctx context.Context, store catalog.Store, org, email string) (userReply, error) {
+func keyOfUser(ctx context.Context, store catalog.Store, org, email string) (User, error) {
 	id, err := organisationOf(ctx, store, org)
 	if err != nil {
-		return userReply{}, err
+		return User{}, err
 	}
 	user, err := store.UserByEmail(ctx, email)
 	var member catalog.Membership
@@ -97,17 +99,17 @@ func keyOfUser(ctx context.Context, store catalog.Store, org, email string) (use
 		member, err = store.Membership(ctx, id, user.ID)
 	}
 	if errors.Is(err, catalog.ErrNotFound) {
-		return userReply{}, fmt.Errorf("%s is not a member of the organisation %s", email, org)
+		return User{}, fmt.Errorf("%s is not a member of the organisation %s", email, org)
 	}
 	if err != nil {
-		return userReply{}, err
+		return User{}, err
 	}
 	key, err := makeKey(ctx, store, id, user.ID, auth.Role(member.Role), "command line")
 	if err != nil {
-		return userReply{}, err
+		return User{}, err
 	}
 	err = record(ctx, store, id, "command.user_key", user.ID)
-	return userReply{UserID: string(user.ID), APIKey: key}, err
+	return User{UserID: string(user.ID), APIKey: key}, err
 }
 
 func organisationOf(ctx context.Context, store catalog.Store, text string) (catalog.OrgID, error) {
