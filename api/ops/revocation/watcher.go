@@ -89,8 +89,8 @@ func New(store revocationStore, opts Options) *Watcher {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
 	return &Watcher{
-		store: store, opts: opts, credentials: memo.NewCache[credential](maxCredentials), wake: make(chan struct{},
-			1), running: map[*Work]struct{}{},
+		store: store, opts: opts, credentials: memo.NewCache[credential](maxCredentials), wake: make(chan struct{}, 1),
+		running: map[*Work]struct{}{},
 	}
 }
 

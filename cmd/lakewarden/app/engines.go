@@ -18,7 +18,9 @@ import (
 // newEngine verifies the engine's files, attacks both walls, and returns what
 // sessions are opened in: child processes, one for each organisation, or this
 // process.
-func newEngine(ctx context.Context, settings config.Settings, parser *duckdb.Parser, registry prometheus.Registerer, s *Service) (engine.Engine, error) {
+func newEngine(
+	ctx context.Context, settings config.Settings, parser *duckdb.Parser, registry prometheus.Registerer, s *Service,
+) (engine.Engine, error) {
 	temp := filepath.Join(settings.DataDir, "tmp")
 	if err := os.MkdirAll(temp, 0o700); err != nil {
 		return nil, err

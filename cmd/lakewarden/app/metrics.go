@@ -24,7 +24,8 @@ func serveMetrics(ctx context.Context, address string, registry *prometheus.Regi
 		return fmt.Errorf("metrics_addr: %w", err)
 	}
 	server := &http.Server{
-		Handler: api.MetricsHandler(registry), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: time.Minute, IdleTimeout: 2 * time.Minute,
+		Handler: api.MetricsHandler(registry), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 10 * time.Second,
+		WriteTimeout: time.Minute, IdleTimeout: 2 * time.Minute,
 		MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 	}
 	done := make(chan struct{})

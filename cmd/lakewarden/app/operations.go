@@ -26,7 +26,10 @@ const operationPatience = 30 * time.Second
 
 // newOperations starts the runner of long work. It ends before what the work
 // uses.
-func newOperations(background context.Context, settings config.Settings, store *authz.Store, queries *query.Service, metrics *objstore.Metrics, log *slog.Logger, s *Service) (longwork.Service, query.Stored, error) {
+func newOperations(
+	background context.Context, settings config.Settings, store *authz.Store, queries *query.Service,
+	metrics *objstore.Metrics, log *slog.Logger, s *Service,
+) (longwork.Service, query.Stored, error) {
 	bucket, closer, err := openResults(background, settings, log)
 	if err != nil {
 		return longwork.Service{}, query.Stored{}, err
@@ -34,12 +37,14 @@ func newOperations(background context.Context, settings config.Settings, store *
 	s.onClose(func(context.Context) error { return closer.Close() })
 	stored := query.Stored{
 		Queries: queries, OrgBytes: settings.ResultsOrgBytes * mib,
-		Results: query.Results{Bucket: metrics.Wrap(bucket, "results"), Temp: filepath.Join(settings.DataDir, "tmp"), MaxBytes: settings.ResultBytes * mib},
+		Results: query.Results{
+			Bucket: metrics.Wrap(bucket, "results"), Temp: filepath.Join(settings.DataDir, "tmp"), MaxBytes: settings.ResultBytes * mib,
+		},
 	}
 	// Half of the turns, so that who waits for an answer finds one.
 	stored.Runner = longwork.NewRunner(background, store, longwork.Options{
-		Name: replicaName(), Running: max(1, settings.MaxRunning/2), Keep: settings.ResultsKeep, Describe: described, Discard: stored.Results.Discard,
-		Revocations: queries.Revocations, Audit: queries.Audit, Logger: log,
+		Name: replicaName(), Running: max(1, settings.MaxRunning/2), Keep: settings.ResultsKeep, Describe: described,
+		Discard: stored.Results.Discard, Revocations: queries.Revocations, Audit: queries.Audit, Logger: log,
 	})
 	var ended sync.Once
 	s.endWork = func(ctx context.Context) error {

@@ -20,7 +20,10 @@ import (
 
 // readRemotely lets the sessions of an engine read remote stores through a
 // gateway, which is closed with the service.
-func readRemotely(ctx context.Context, settings config.Settings, inner engine.Engine, store configLists, opener lake.Opener, registry prometheus.Registerer, s *Service) (engine.Engine, error) {
+func readRemotely(
+	ctx context.Context, settings config.Settings, inner engine.Engine, store configLists, opener lake.Opener,
+	registry prometheus.Registerer, s *Service,
+) (engine.Engine, error) {
 	dir := filepath.Join(settings.DataDir, "cache")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err

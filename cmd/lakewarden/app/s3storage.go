@@ -59,8 +59,10 @@ func (s *s3Stores) seal(org catalog.OrgID, config catalog.ConfigID, plain []byte
 func (s *s3Stores) options(settings admin.S3Settings, c admin.S3Credential) s3.Options {
 	return s3.Options{
 		Bucket: settings.Bucket, Region: settings.Region, Endpoint: settings.Endpoint, PathStyle: settings.PathStyle,
-		Credential: s3.Credential{AccessKeyID: c.AccessKeyID, SecretAccessKey: c.SecretAccessKey, SessionToken: c.SessionToken, RoleARN: c.RoleARN},
-		Dial:       s.egress.DialContext, Limits: s.limits,
+		Credential: s3.Credential{
+			AccessKeyID: c.AccessKeyID, SecretAccessKey: c.SecretAccessKey, SessionToken: c.SessionToken, RoleARN: c.RoleARN,
+		},
+		Dial: s.egress.DialContext, Limits: s.limits,
 	}
 }
 

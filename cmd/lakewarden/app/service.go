@@ -18,6 +18,7 @@ import (
 	"github.com/lakewarden/lakewarden/api/ops/admin"
 	"github.com/lakewarden/lakewarden/api/ops/caller"
 	"github.com/lakewarden/lakewarden/api/ops/lake"
+	"github.com/lakewarden/lakewarden/api/ops/maintain"
 	"github.com/lakewarden/lakewarden/api/ops/query"
 	"github.com/lakewarden/lakewarden/api/ops/revocation"
 	"github.com/lakewarden/lakewarden/api/ops/table"
@@ -152,11 +153,12 @@ func New(ctx context.Context, settings config.Settings, log *slog.Logger, opts O
 	store := authz.New(raw)
 
 	background, stop := context.WithCancel(authz.System(context.WithoutCancel(ctx), "server"))
-	watch, err := watchEpoch(background, raw, revocation.New(store, revocation.Options{Logger: log}))
+	revocations := revocation.New(store, revocation.Options{Logger: log})
+	epochs, err := revocation.Follow(background, raw, revocations)
 	s.onClose(func(context.Context) error {
 		stop()
-		if watch != nil {
-			watch.done.Wait()
+		if epochs != nil {
+			epochs.Wait()
 		}
 		return nil
 	})
@@ -170,14 +172,23 @@ func New(ctx context.Context, settings config.Settings, log *slog.Logger, opts O
 	if err != nil {
 		return nil, err
 	}
-	queries, data, opener, err := newQueries(ctx, settings, opts, store, watch, auditor, registry, s)
+	queries, data, opener, err := newQueries(ctx, settings, opts, store, epochs, revocations, auditor, registry, s)
 	if err != nil {
 		return nil, err
 	}
 
-	checkForeignCommits(background, store, data, queries, registry, log, s)
+	// Other writers' commits are checked against the rules of their tables.
+	foreign := &maintain.ForeignCommits{
+		Store: store, Lake: data, Parser: queries.Plans.Parser(), Pool: queries.Pool,
+		Metrics: maintain.NewForeignMetrics(registry), Logger: log,
+	}
+	foreign.Watch()
+	s.background(background, foreign.Run)
 	tables, discovery := queries.Tables, admin.Discovery{Store: store, Lake: data}
-	followCommits(background, store, data, s)
+	// Replicas announce their commits to remote tables, so that others do not have to
+	// refresh once a second.
+	data.Announce = store.AnnounceCommit
+	s.background(background, func(ctx context.Context) { data.Follow(store.WatchCommits(ctx)) })
 
 	s.every(background, settings.DiscoveryEvery, func(ctx context.Context) {
 		if err := discovery.All(ctx); err != nil && ctx.Err() == nil {
@@ -208,7 +219,7 @@ func New(ctx context.Context, settings config.Settings, log *slog.Logger, opts O
 		return nil, err
 	}
 	health := &api.Health{Checks: map[string]func(context.Context) error{
-		"catalog": func(context.Context) error { return watch.check() },
+		"catalog": func(context.Context) error { return epochs.Check() },
 	}}
 	proxies, err := settings.Proxies()
 	if err != nil {
@@ -221,19 +232,23 @@ func New(ctx context.Context, settings config.Settings, log *slog.Logger, opts O
 			Discovery: discovery, Store: store, LocalRoots: opener.roots.of, Remote: opener.s3, Seal: opener.s3.seal, Now: time.Now,
 		},
 		TableRules: table.Rules{
-			Store: store, Tables: tables, Parser: queries.Plans.Parser(), Pool: queries.Pool, Confirmed: watch.check, Revocations: watch.revocations,
+			Store: store, Tables: tables, Parser: queries.Plans.Parser(), Pool: queries.Pool, Confirmed: epochs.Check, Revocations: revocations,
 			Leases: leases, Operations: operations,
 		},
 		Tables: tables, TableFiles: table.Files{Store: store, Tables: tables, Parser: queries.Plans.Parser()}, Writes: writes,
-		Maintenance: maintenance, Policies: admin.Policies{Store: store, Lake: data}, Simulation: admin.Simulation{Store: store, Tables: tables, Queries: queries},
-		Queries: queries, Operations: operations, Stored: stored, Spill: room, Limits: limitsOf(settings), Auditor: auditor, Authenticator: authenticator,
-		Health: health, Logger: log, Metrics: registry, MetricsElsewhere: settings.MetricsAddr != "",
+		Maintenance: maintenance, Policies: admin.Policies{Store: store, Lake: data},
+		Simulation: admin.Simulation{Store: store, Tables: tables, Queries: queries},
+		Queries:    queries, Operations: operations, Stored: stored, Spill: room, Limits: limitsOf(settings),
+		Auditor: auditor, Authenticator: authenticator, Health: health, Logger: log,
+		Metrics: registry, MetricsElsewhere: settings.MetricsAddr != "",
 		Rate: middleware.Rate{PerMinute: settings.RatePerMinute, Burst: settings.RateBurst}, TrustedProxies: proxies, Version: opts.Version,
 	})
 	if err := serveMetrics(ctx, settings.MetricsAddr, registry, s); err != nil {
 		return nil, err
 	}
-	s.Server = api.Server{Handler: router, Health: health, Logger: log, Notice: settings.DrainNotice, Drain: settings.DrainTimeout, Beside: s.endWork}
+	s.Server = api.Server{
+		Handler: router, Health: health, Logger: log, Notice: settings.DrainNotice, Drain: settings.DrainTimeout, Beside: s.endWork,
+	}
 	return s, nil
 }
 
@@ -254,8 +269,8 @@ func newAuthenticator(settings config.Settings, log *slog.Logger, members princi
 }
 
 func newQueries(
-	ctx context.Context, settings config.Settings, opts Options, store *authz.Store, watch *epochWatch, auditor *caller.Auditor,
-	registry *prometheus.Registry, s *Service,
+	ctx context.Context, settings config.Settings, opts Options, store *authz.Store,
+	epochs *revocation.Epochs, revocations *revocation.Watcher, auditor *caller.Auditor, registry *prometheus.Registry, s *Service,
 ) (*query.Service, *lake.Lake, buckets, error) {
 	remote, err := newS3Stores(ctx, settings, store)
 	if err != nil {
@@ -283,10 +298,13 @@ func newQueries(
 	data.Measure(registry)
 	tables := access.New(store, data, access.Options{Keys: masks, Permissions: store, ReadLog: opts.ReadLog})
 	queries := &query.Service{
-		Store: store, Tables: tables, Plans: query.NewPlans(parser), Pool: pool, Audit: auditor, Confirmed: watch.check, Revocations: watch.revocations,
+		Store: store, Tables: tables, Plans: query.NewPlans(parser), Pool: pool, Audit: auditor,
+		Confirmed: epochs.Check, Revocations: revocations,
 		Metrics:       query.NewMetrics(registry),
 		EngineVersion: duckdb.Version(),
-		Limits:        query.Limits{DefaultTimeout: settings.QueryTimeout, MaxTimeout: settings.MaxTimeout, CopyBytes: query.CopyBytes(settings.Lease * mib)},
+		Limits: query.Limits{
+			DefaultTimeout: settings.QueryTimeout, MaxTimeout: settings.MaxTimeout, CopyBytes: query.CopyBytes(settings.Lease * mib),
+		},
 	}
 	return queries, data, opener, nil
 }
@@ -315,8 +333,10 @@ func newPool(settings config.Settings, eng, inner engine.Engine, registry *prome
 
 func limitsOf(settings config.Settings) v1.Limits {
 	return v1.Limits{
-		BodyBytes: middleware.DefaultMaxBody, BodyRows: settings.BodyRows, SQLBytes: duckdb.MaxSQL, RequestsPerMinute: settings.RatePerMinute, RequestBurst: settings.RateBurst,
+		BodyBytes: middleware.DefaultMaxBody, BodyRows: settings.BodyRows, SQLBytes: duckdb.MaxSQL,
+		RequestsPerMinute: settings.RatePerMinute, RequestBurst: settings.RateBurst,
 		QueryTimeoutMS: settings.QueryTimeout.Milliseconds(), MaxQueryTimeoutMS: settings.MaxTimeout.Milliseconds(),
-		StatementMemoryBytes: settings.Lease * mib, StatementTempBytes: settings.TempBytes * mib, StatementThreads: settings.Threads, StoredResultBytes: settings.ResultBytes * mib, PageSize: 1000,
+		StatementMemoryBytes: settings.Lease * mib, StatementTempBytes: settings.TempBytes * mib, StatementThreads: settings.Threads,
+		StoredResultBytes: settings.ResultBytes * mib, PageSize: 1000,
 	}
 }

@@ -41,7 +41,10 @@ func newWriteLeases(background context.Context, holder string, store *authz.Stor
 	return leases, nil
 }
 
-func newMaintenance(settings config.Settings, store *authz.Store, queries *query.Service, leases write.Leases, operations longwork.Service, registry *prometheus.Registry, log *slog.Logger) (maintain.Service, error) {
+func newMaintenance(
+	settings config.Settings, store *authz.Store, queries *query.Service, leases write.Leases,
+	operations longwork.Service, registry *prometheus.Registry, log *slog.Logger,
+) (maintain.Service, error) {
 	temp, err := filepath.Abs(filepath.Join(settings.DataDir, "tmp"))
 	if err != nil {
 		return maintain.Service{}, err

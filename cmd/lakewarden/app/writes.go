@@ -22,7 +22,10 @@ const forgetKeysEvery = time.Hour
 // newWrites makes the directory in which rows wait for their commit, one of this
 // process. What an earlier process left there is nobody's any more: a data
 // directory is for one server.
-func newWrites(background context.Context, settings config.Settings, store *authz.Store, queries *query.Service, leases write.Leases, registry *prometheus.Registry, log *slog.Logger, s *Service) (write.Service, error) {
+func newWrites(
+	background context.Context, settings config.Settings, store *authz.Store, queries *query.Service, leases write.Leases,
+	registry *prometheus.Registry, log *slog.Logger, s *Service,
+) (write.Service, error) {
 	dir, err := filepath.Abs(filepath.Join(settings.DataDir, "writes"))
 	if err == nil {
 		err = recreate(dir)
@@ -35,7 +38,8 @@ func newWrites(background context.Context, settings config.Settings, store *auth
 	}
 	writes := write.Service{
 		Store: store, Tables: queries.Tables, Queries: queries, Parser: queries.Plans.Parser(), Pool: queries.Pool,
-		Confirmed: queries.Confirmed, Revocations: queries.Revocations, Audit: queries.Audit, Leases: leases, Metrics: write.NewMetrics(registry), Logger: log,
+		Confirmed: queries.Confirmed, Revocations: queries.Revocations, Audit: queries.Audit,
+		Leases: leases, Metrics: write.NewMetrics(registry), Logger: log,
 		Scratch: dir, StagedBytes: settings.TempBytes * mib, BodyRows: settings.BodyRows, Timeout: settings.MaxTimeout,
 	}
 	s.every(background, forgetKeysEvery, func(ctx context.Context) {

@@ -90,7 +90,9 @@ func userByEmail(ctx context.Context, store catalog.Store, email string) (catalo
 }
 
 // makeKey makes a key for all workspaces with every scope that the role allows.
-func makeKey(ctx context.Context, store catalog.Store, org catalog.OrgID, user catalog.UserID, role auth.Role, name string) (string, error) {
+func makeKey(
+	ctx context.Context, store catalog.Store, org catalog.OrgID, user catalog.UserID, role auth.Role, name string,
+) (string, error) {
 	key := apikey.Generate()
 	_, err := store.CreateAPIKey(ctx, catalog.NewAPIKey{
 		Org: org, User: user, AllWorkspaces: true, Name: name, Prefix: key.Prefix(), Hash: key.Hash(), Scopes: role.Scopes().Strings(),

@@ -72,7 +72,8 @@ func (p Program) usage(w io.Writer) {
 			fmt.Fprintf(w, "  %-12s %s\n", c.name, c.summary)
 		}
 	}
-	fmt.Fprintln(w, "\n\"lakewarden <command> --help\" lists the flags of a command. Every setting can\nalso come from the environment (LAKEWARDEN_…) or a YAML file (LAKEWARDEN_CONFIG).")
+	fmt.Fprintln(w, "\n\"lakewarden <command> --help\" lists the flags of a command. Every setting can\n"+
+		"also come from the environment (LAKEWARDEN_…) or a YAML file (LAKEWARDEN_CONFIG).")
 }
 
 func (p Program) serve(ctx context.Context, _ io.Writer, args []string) error {

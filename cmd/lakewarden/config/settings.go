@@ -38,7 +38,8 @@ func variable(key string) string { return envPrefix + strings.ToUpper(key) }
 
 // printSettings lists every setting with what it is when nobody sets it.
 func printSettings(w io.Writer) {
-	fmt.Fprintln(w, "\nSettings, by environment variable; in lower case without LAKEWARDEN_ they are the keys\nof the YAML file. README.md, \"Configuration\", says what each means.")
+	fmt.Fprintln(w, "\nSettings, by environment variable; in lower case without LAKEWARDEN_ they are the keys\n"+
+		"of the YAML file. README.md, \"Configuration\", says what each means.")
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	values := defaults()
 	for _, key := range settingKeys() {
