@@ -4,11 +4,9 @@ import (
 	"bytes"
 	"context"
 	"flag"
-	"io"
 	"log/slog"
 	"net"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -35,12 +33,11 @@ type Server struct {
 	T      testing.TB
 	Config Settings
 	URL    string
-	Log    *bytes.Buffer
-	// Logged counts the bytes of log.
-	Logged *atomic.Int64
-	Stop   func()
-	Boot   command.Bootstrapped
-	Admin  *Client
+	// Log is nil if the server is shared.
+	Log   *Log
+	Stop  func()
+	Boot  command.Bootstrapped
+	Admin *Client
 	// Schema is the shared configuration's; tables are made below its root.
 	Schema string
 	Root   string
@@ -63,7 +60,7 @@ func Start(t testing.TB, change func(*Settings)) *Server {
 }
 
 func newServer(t testing.TB, settings Settings) *Server {
-	return &Server{T: t, Config: settings, Log: &bytes.Buffer{}, Logged: new(atomic.Int64)}
+	return &Server{T: t, Config: settings, Log: &Log{}}
 }
 
 // users is held while a user is made, who may exist in another organisation.
@@ -118,7 +115,7 @@ func (s *Server) Start() {
 	ctx, cancel := context.WithCancel(context.Background())
 	level, err := s.Config.Level()
 	require.NoError(s.T, err)
-	log := slog.New(slog.NewJSONHandler(&lockedWriter{w: s.Log, n: s.Logged}, &slog.HandlerOptions{Level: level}))
+	log := slog.New(slog.NewJSONHandler(s.Log, &slog.HandlerOptions{Level: level}))
 	svc, err := app.New(ctx, s.Config.Settings, log, app.Options{Version: "test", ReadLog: s.Config.ReadLog})
 	require.NoError(s.T, err)
 	l, err := net.Listen("tcp", s.Config.Listen)
@@ -180,20 +177,30 @@ func (s *Server) Restart() {
 	s.Admin = s.Client(s.Admin.Key, s.Admin.User)
 }
 
-// lockedWriter lets the server log while a test reads what was logged.
-type lockedWriter struct {
-	mu sync.Mutex
-	w  io.Writer
-	// n, when not nil, counts what was written.
-	n *atomic.Int64
+// Log holds what a server has logged. It is safe for concurrent use. Reading the nil
+// log of a shared server panics, so that no test takes it for an empty one.
+type Log struct {
+	mu   sync.Mutex
+	text bytes.Buffer
 }
 
 // Write implements io.Writer.
-func (l *lockedWriter) Write(p []byte) (int, error) {
+func (l *Log) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.n != nil {
-		l.n.Add(int64(len(p)))
-	}
-	return l.w.Write(p)
+	return l.text.Write(p)
+}
+
+// String returns the lines logged so far.
+func (l *Log) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
+// Len returns the number of bytes logged so far.
+func (l *Log) Len() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Len()
 }

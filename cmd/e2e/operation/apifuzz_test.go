@@ -40,7 +40,7 @@ func TestFuzzedRequestsAreAnsweredAsDescribed(t *testing.T) {
 	fuzzer := filepath.Join(filepath.Dir(oracletest.Python(t)), "schemathesis")
 	_, err := os.Stat(fuzzer)
 	oracletest.Need(t, err)
-	s := harness.Shared(t)
+	s := harness.Start(t, nil)
 	dir := t.TempDir()
 	spec := filepath.Join(dir, "openapi.json")
 	described := fuzzTargets(s).narrow(t, s.Admin.OK(http.MethodGet, "/v1/openapi.json", nil))

@@ -170,7 +170,7 @@ type costs struct {
 func (m *costs) of(c *harness.Client, name, method, path, contentType, body string) uint64 {
 	m.t.Helper()
 	var before, after runtime.MemStats
-	logged := m.s.Logged.Load()
+	logged := m.s.Log.Len()
 	runtime.ReadMemStats(&before)
 	begun := time.Now()
 	r := c.Call(method, path, body, "Content-Type", contentType)
@@ -182,8 +182,8 @@ func (m *costs) of(c *harness.Client, name, method, path, contentType, body stri
 		_, fields := r.Problem(m.t, r.Status)
 		require.LessOrEqual(m.t, len(fields), 100, name)
 	}
-	require.Eventually(m.t, func() bool { return m.s.Logged.Load() > logged }, 10*time.Second, time.Millisecond, "no line in the log")
-	require.Less(m.t, m.s.Logged.Load()-logged, int64(16<<10), "%s: the log repeats the body", name)
+	require.Eventually(m.t, func() bool { return m.s.Log.Len() > logged }, 10*time.Second, time.Millisecond, "no line in the log")
+	require.Less(m.t, m.s.Log.Len()-logged, 16<<10, "%s: the log repeats the body", name)
 	took := after.TotalAlloc - before.TotalAlloc
 	if len(body) > costlyBody/2 {
 		if took > m.bytes {

@@ -313,7 +313,7 @@ func TestOperationsOutliveReplicas(t *testing.T) {
 	s := harness.Start(t, func(c *harness.Settings) {
 		c.DatabaseURL, c.ResultsURL, c.DrainTimeout = url, "file://"+shared, time.Second
 	})
-	twin := &harness.Server{T: t, Config: s.Config, Log: s.Log, Logged: s.Logged}
+	twin := &harness.Server{T: t, Config: s.Config, Log: s.Log}
 	twin.Config.DataDir = t.TempDir()
 	twin.Start()
 	there := twin.Client(s.Admin.Key, s.Admin.User)

@@ -22,7 +22,7 @@ func TestTwoServersOnOnePostgres(t *testing.T) {
 		c.KeyFile = filepath.Join(c.DataDir, "keys.json")
 	})
 	s.Table("sales", `SELECT i AS id, 'r' || (i % 4) AS region FROM range(1000) t(i)`, []string{"region"}, column{"id", "long"}, column{"region", "string"})
-	twin := &harness.Server{T: t, Config: s.Config, Log: s.Log, Logged: s.Logged}
+	twin := &harness.Server{T: t, Config: s.Config, Log: s.Log}
 	twin.Config.DataDir = t.TempDir() // its own files; the tables are shared
 	twin.Start()
 

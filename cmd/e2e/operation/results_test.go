@@ -45,7 +45,7 @@ func TestResultsInABucketAreReadOnAnyReplica(t *testing.T) {
 		c.DatabaseURL = database
 		harness.KeepInS3(store, bucket)(c)
 	})
-	twin := &harness.Server{T: t, Config: s.Config, Log: s.Log, Logged: s.Logged}
+	twin := &harness.Server{T: t, Config: s.Config, Log: s.Log}
 	twin.Config.DataDir = t.TempDir()
 	twin.Start()
 	there := twin.Client(s.Admin.Key, s.Admin.User)

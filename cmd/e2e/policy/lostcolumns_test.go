@@ -73,7 +73,7 @@ func TestRenamesRacePolicies(t *testing.T) {
 	url := pgtest.URL(t)
 	s := harness.Start(t, func(c *harness.Settings) { c.DatabaseURL = url })
 	s.Table("people", `SELECT i AS id, 'SECRET-' || i AS c0 FROM range(3) t(i)`, nil, column{"id", "long"}, column{"c0", "string"})
-	twin := &harness.Server{T: t, Config: s.Config, Log: s.Log, Logged: s.Logged}
+	twin := &harness.Server{T: t, Config: s.Config, Log: s.Log}
 	twin.Config.DataDir = filepath.Join(t.TempDir(), "twin")
 	twin.Start()
 	vic := s.Member("vic@acme.example", "viewer", nil)

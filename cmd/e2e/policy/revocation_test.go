@@ -380,7 +380,7 @@ func TestRevocationsReachOtherReplicas(t *testing.T) {
 	s := harness.Start(t, func(c *harness.Settings) {
 		c.DatabaseURL, c.MaxRunning, c.Threads, c.Memory, c.Lease = url, 8, 1, 2048, 128
 	})
-	twin := &harness.Server{T: t, Config: s.Config, Log: s.Log, Logged: s.Logged}
+	twin := &harness.Server{T: t, Config: s.Config, Log: s.Log}
 	twin.Config.DataDir = t.TempDir() // its own files; the tables are shared
 	twin.Start()
 	store := openCatalog(s)

@@ -96,7 +96,7 @@ func TestReplicasTellEachOtherOfCommits(t *testing.T) {
 	bucket, database := store.Bucket(t), pgtest.URL(t)
 	harness.WriteRemote(t, store, "s3://"+bucket+"/orders")
 	s := harness.Start(t, func(c *harness.Settings) { c.DatabaseURL, c.AllowPrivateEndpoints = database, true })
-	twin := &harness.Server{T: t, Config: s.Config, Log: s.Log, Logged: s.Logged}
+	twin := &harness.Server{T: t, Config: s.Config, Log: s.Log}
 	twin.Config.DataDir = t.TempDir() // its own files, the same keys
 	twin.Start()
 	there := twin.Client(s.Admin.Key, s.Admin.User)
