@@ -268,7 +268,7 @@ func (o Tables) Drop(ctx context.Context, path Path) error {
 	return o.store.DropTable(ctx, a.Viewer, t.ID, catalog.AnyVersion)
 }
 
-// AdoptIdentity accepts the table that stands where another one stood.
+// AdoptIdentity accepts the table that replaced another one in its folder.
 func (o Tables) AdoptIdentity(ctx context.Context, path Path, keepRules bool) (catalog.LocatedTable, error) {
 	a, err := caller.From(ctx)
 	if err != nil {

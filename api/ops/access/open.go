@@ -65,7 +65,7 @@ type Ref struct {
 	Table *catalog.LocatedTable
 	// At is the version; nil means the newest one.
 	At *delta.At
-	// MaxAge bounds the age of what is known of a remote log; nil means [RemoteAge].
+	// MaxAge bounds the age of what is known of a remote log; nil means [lake.RemoteAge].
 	MaxAge *time.Duration
 	// Newest reads the log now: it is a MaxAge of zero.
 	Newest bool
@@ -169,7 +169,8 @@ func (o Tables) applied(ctx context.Context, a caller.Identity, v *memo.EpochVie
 		return Table{}, err
 	}
 	return Table{
-		tableVersion: version, tables: o, caller: a, own: held.subject, policies: applied.policies, seen: applied.view, exposure: &applied.exposure,
+		tableVersion: version, tables: o, caller: a, own: held.subject, policies: applied.policies,
+		seen: applied.view, exposure: &applied.exposure,
 	}, nil
 }
 
@@ -208,7 +209,7 @@ func (o Tables) OpenReadable(ctx context.Context, a caller.Identity, v *memo.Epo
 	return out, nil
 }
 
-// boundAge drops bounds above [RemoteAge] if policies apply to any of the tables. Policies
+// boundAge drops bounds above [lake.RemoteAge] if policies apply to any of the tables. Policies
 // name columns: one that was made for the current names would not find its column in a log
 // that was read before another writer renamed it, so what a statement may read under
 // policies is never older than usual.

@@ -112,7 +112,7 @@ func TestOpenAllReadsAllTablesAtOneEpoch(t *testing.T) {
 	names := []catalog.TableName{{Schema: l.Config.Schema(), Table: "people"}, {Schema: l.Config.Schema(), Table: "others"}}
 	found, err := l.Store.ResolveTables(viewer, who.Viewer, names)
 	require.NoError(t, err)
-	opened, err := l.Tables.OpenAll(viewer, who, epochView(t, viewer, l),
+	opened, err := l.Tables.OpenAll(viewer, who, epochView(viewer, t, l),
 		[]access.Ref{{Table: &found[0].Table, Rows: true}, {Table: &found[1].Table, Rows: true}})
 	require.NoError(t, err)
 	require.False(t, opened[0].Whole())
@@ -120,12 +120,12 @@ func TestOpenAllReadsAllTablesAtOneEpoch(t *testing.T) {
 	basis := access.BasisOf(opened...)
 	require.Len(t, basis.Tables(), 2)
 	check := l.Tables.CheckBasis(who, basis)
-	require.NoError(t, check(viewer, epochView(t, viewer, l)))
+	require.NoError(t, check(viewer, epochView(viewer, t, l)))
 	l.Policy(made, catalog.PolicyRows, "region", ownRegion)
-	require.Error(t, check(viewer, epochView(t, viewer, l)), "another policy applies now")
+	require.Error(t, check(viewer, epochView(viewer, t, l)), "another policy applies now")
 }
 
-func epochView(t *testing.T, ctx context.Context, l *opstest.Lake) *memo.EpochView {
+func epochView(ctx context.Context, t *testing.T, l *opstest.Lake) *memo.EpochView {
 	t.Helper()
 	v, err := memo.NewEpochView(ctx, l.Store)
 	require.NoError(t, err)

@@ -176,7 +176,7 @@ func (o StorageConfigs) tryS3(ctx context.Context, settings S3Settings, credenti
 	return storage.Probe(ctx, bucket), nil
 }
 
-// verdict says why a trial stands against using a store with a credential.
+// verdict returns the reason of a trial not to use a store with a credential, or nil.
 func verdict(report ProbeReport) error {
 	err := report.Err()
 	switch {

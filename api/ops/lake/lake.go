@@ -220,6 +220,7 @@ func (l *Lake) Columns(ctx context.Context, t catalog.LocatedTable) ([]engine.Co
 	return Columns(snap), nil
 }
 
+// Columns returns the columns of a version as the engine names their types.
 func Columns(snap *delta.Snapshot) []engine.Column {
 	fields := snap.Schema().Fields
 	columns := make([]engine.Column, len(fields))

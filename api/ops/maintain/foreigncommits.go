@@ -210,7 +210,7 @@ func (f *ForeignCommits) check(ctx context.Context, t *foreignTable) {
 	f.mu.Unlock()
 	bounded, cancel := context.WithTimeout(authz.System(ctx, "commits of other writers"), foreignCheckTime)
 	defer cancel()
-	found, err := f.look(bounded, config, t.path)
+	found, err := f.countBroken(bounded, config, t.path)
 	if ctx.Err() != nil {
 		return
 	}
@@ -249,20 +249,20 @@ func (f *ForeignCommits) report(ctx context.Context, found foreignCheck) {
 	f.Logger.WarnContext(ctx, "another writer broke rules of a table", attrs...)
 }
 
-// look counts the broken rules that other writers do not know: keys, and the constraints of
+// countBroken counts the broken rules that other writers do not know: keys, and the constraints of
 // the catalog.
-func (f *ForeignCommits) look(ctx context.Context, config catalog.StorageConfig, path string) (foreignCheck, error) {
+func (f *ForeignCommits) countBroken(ctx context.Context, config catalog.StorageConfig, path string) (foreignCheck, error) {
 	snap, err := f.Lake.Any(ctx, config, path)
 	if err != nil {
 		return foreignCheck{}, err
 	}
 	out := foreignCheck{snap: snap, broken: map[string]int{}}
-	kept, err := f.Store.Constraints(ctx, config.Org, catalog.DeltaID(snap.TableID()))
+	stored, err := f.Store.Constraints(ctx, config.Org, catalog.DeltaID(snap.TableID()))
 	if err != nil {
 		return out, err
 	}
-	kept = slices.DeleteFunc(kept, func(c catalog.Constraint) bool { return write.InLog(ctx, f.Parser, snap, c) })
-	if keys := constraint.KeysOf(snap.Schema(), snap.Properties()); len(kept)+len(keys.Primary)+len(keys.Unique) == 0 {
+	stored = slices.DeleteFunc(stored, func(c catalog.Constraint) bool { return write.InLog(ctx, f.Parser, snap, c) })
+	if keys := constraint.KeysOf(snap.Schema(), snap.Properties()); len(stored)+len(keys.Primary)+len(keys.Unique) == 0 {
 		return out, nil
 	}
 	if err := lake.CheckRows(ctx, snap); err != nil {
@@ -273,7 +273,7 @@ func (f *ForeignCommits) look(ctx context.Context, config catalog.StorageConfig,
 		return out, err
 	}
 	checks := slices.DeleteFunc(set.Rows(), func(r constraint.Rule) bool {
-		return r.Kind != constraint.Checked || !slices.ContainsFunc(kept, func(c catalog.Constraint) bool { return c.Name == r.Name })
+		return r.Kind != constraint.Checked || !slices.ContainsFunc(stored, func(c catalog.Constraint) bool { return c.Name == r.Name })
 	})
 	source := lake.WholeSource(catalog.LocatedTable{Table: catalog.Table{Path: path}, StorageConfig: config}, snap)
 	held, err := f.session(ctx, config)

@@ -55,7 +55,7 @@ func (c *Composer) Names(field, before, names string) {
 }
 
 // Statement returns the statement.
-func (c *Composer) Query() Statement { return Statement{SQL: c.sql.String(), pieces: c.pieces} }
+func (c *Composer) Statement() Statement { return Statement{SQL: c.sql.String(), pieces: c.pieces} }
 
 // blame adds the field that an error of the statement is about, and the place in the
 // field, unless the error has them.

@@ -89,7 +89,7 @@ type Condition struct {
 	Where string
 	// From is the clause that names the table. Schema is that of names without one.
 	From, Schema string
-	// MaxStaleness is that of [Query].
+	// MaxStaleness is that of [Statement].
 	MaxStaleness *time.Duration
 }
 

@@ -66,7 +66,7 @@ func (p *Plans) parse(ctx context.Context, sql string, opts sqlguard.Options) (*
 
 // bind plans a statement that parse returned for the same text and options. Where
 // it is one that reads a cached copy, inPlace plans the same without it. copyBytes is
-// that of [QueryLimits].
+// that of [Limits].
 func (p *Plans) bind(
 	ctx context.Context, statement *sqlguard.Query, q Statement, opts sqlguard.Options, relations []sqlguard.Relation, copyBytes int64,
 ) (plan *sqlguard.Plan, inPlace func() *sqlguard.Plan, err error) {
@@ -164,7 +164,7 @@ const (
 	copyShare = 8
 )
 
-// CopyBytes returns [QueryLimits.CopyBytes] for statements with that much memory.
+// CopyBytes returns [Limits.CopyBytes] for statements with that much memory.
 func CopyBytes(memory int64) int64 { return memory / copyShare }
 
 // copyPays reports whether a repeated statement reads faster from a copy of all

@@ -57,7 +57,7 @@ type Rows struct {
 var _ engine.Result = (*Rows)(nil)
 
 // Next returns the next batch or io.EOF. Errors hold no text of the engine. It ends
-// with the context of [Queries.Run], whatever context it is given.
+// with the context of [Service.Run], whatever context it is given.
 func (r *Rows) Next(context.Context) (arrow.RecordBatch, error) {
 	if err := revocation.EndedBy(r.ctx, nil); err != nil {
 		r.err = err

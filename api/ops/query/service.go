@@ -337,7 +337,7 @@ func (o *Service) launchIn(
 }
 
 // timedOut distinguishes the statement's own deadline, and cancellation by
-// [Revocations], from a client that went away.
+// [revocation.Watcher], from a client that went away.
 func timedOut(ctx context.Context, err error) error {
 	if ctx.Err() != nil && errors.Is(context.Cause(ctx), engine.ErrTimeout) {
 		return engine.ErrTimeout

@@ -39,7 +39,7 @@ type Stored struct {
 	OrgBytes int64
 }
 
-// StoredStatement is a statement whose rows are kept.
+// StoredStatement is a statement whose rows are stored.
 type StoredStatement struct {
 	Statement
 	// Rows and Bytes cut the result; zero means no limit.
@@ -243,7 +243,7 @@ func (r *StoredRows) Close() error { return r.close() }
 
 // Result opens the rows of an operation, for its owner only, because the owner's policies
 // decided which rows it has. Errors: [ErrOperationRunning], [ErrOperationFailed],
-// [ErrResultStale], catalog.ErrNotFound when nothing is kept.
+// [ErrResultStale], catalog.ErrNotFound if no result is stored.
 func (o Stored) Result(ctx context.Context, id catalog.OperationID) (*StoredRows, error) {
 	started := time.Now()
 	a, err := caller.From(ctx)

@@ -26,7 +26,7 @@ var (
 	ErrQueryCancelled = fault.New("query_cancelled", "query cancelled")
 )
 
-// Defaults and limits of [Revocations].
+// Defaults and limits of [Watcher].
 const (
 	// revocationTick is the interval at which new work is checked and expired keys are
 	// found.
@@ -39,7 +39,7 @@ const (
 	judges      = 4
 )
 
-// Options configures [Revocations]. The zero value uses the defaults.
+// Options configures [Watcher]. The zero value uses the defaults.
 type Options struct {
 	// Tick is the interval at which new work is checked; default 200 ms.
 	Tick time.Duration
@@ -81,7 +81,7 @@ type revocationStore interface {
 // maxCredentials bounds the cached states of credentials.
 const maxCredentials = 1024
 
-// New returns Revocations that judge nothing before [Revocations.Run].
+// New returns a Watcher that judges nothing before [Watcher.Run].
 func New(store revocationStore, opts Options) *Watcher {
 	opts.Tick = cmp.Or(opts.Tick, revocationTick)
 	opts.Silence = cmp.Or(opts.Silence, revocationSilence)
@@ -325,7 +325,7 @@ func (w *Work) Done() {
 	w.cancel(nil)
 }
 
-// EndedBy returns the cause of ctx if [Revocations] ended its work, and err otherwise.
+// EndedBy returns the cause of ctx if [Watcher] ended its work, and err otherwise.
 func EndedBy(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); errors.Is(cause, ErrQueryCancelled) || errors.Is(cause, ErrStale) {
 		return cause

@@ -44,7 +44,8 @@ func (o Rules) change(ctx context.Context, path access.Path, plan func(context.C
 	return Altered{TableVersion: r.snap.Version(), Columns: t.Columns(), Mapped: r.snap.Mapped()}, nil
 }
 
-// AddColumn adds a column after the others, which is NULL in existing rows. Errors: catalog.FieldErrors, catalog.ErrExists, [ColumnInUseError] if a
+// AddColumn adds a column after the others, which is NULL in existing rows. Errors:
+// catalog.FieldErrors, catalog.ErrExists, [ColumnInUseError] if a
 // policy names a column of that name, those of opening a table and of commits.
 func (o Rules) AddColumn(ctx context.Context, path access.Path, column ColumnDefinition) (Altered, error) {
 	f, err := column.field()
@@ -87,7 +88,7 @@ type ColumnChange struct {
 // table follow a new name. A column that a constraint or a policy of every table names
 // keeps its name, and a column that any policy names keeps its type. A column does not
 // take a name that a policy already names. Errors:
-// [ColumnInUseError], catalog.ErrNotFound, those of [TableRules.AddColumn].
+// [ColumnInUseError], catalog.ErrNotFound, those of [Rules.AddColumn].
 func (o Rules) ChangeColumn(ctx context.Context, path access.Path, column string, wanted ColumnChange) (Altered, error) {
 	var to delta.DataType
 	if wanted.Type != nil {

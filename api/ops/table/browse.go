@@ -35,7 +35,7 @@ type BrowseInput struct {
 	Where string
 	// OrderBy holds column names, each with an optional " asc" or " desc".
 	OrderBy []string
-	// MaxStaleness is that of [Query].
+	// MaxStaleness is that of [query.Statement].
 	MaxStaleness *time.Duration
 	Page         catalog.Page
 }
@@ -50,7 +50,7 @@ type BrowsePage struct {
 
 const browseList = "rows"
 
-// Run starts a page. Errors are those of [Queries.Run].
+// Run starts a page. Errors are those of [query.Service.Run].
 func (o Browser) Run(ctx context.Context, in BrowseInput) (BrowsePage, error) {
 	a, err := caller.From(ctx)
 	if err != nil {
@@ -68,7 +68,7 @@ func (o Browser) Run(ctx context.Context, in BrowseInput) (BrowsePage, error) {
 	if err != nil {
 		return BrowsePage{}, err
 	}
-	query := c.Query()
+	query := c.Statement()
 	query.Schema, query.MaxStaleness = in.Table.Schema, in.MaxStaleness
 	rows, err := o.Queries.Run(ctx, query)
 	if err != nil {

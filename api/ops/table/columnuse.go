@@ -49,7 +49,7 @@ func (o Rules) named(ctx context.Context, r ruled, column string) (catalog.Field
 	return append(dependent(policies), constraints...), err
 }
 
-// holding are those of [TableRules.named] that a column cannot be dropped beside.
+// holding are those of [Rules.named] that a column cannot be dropped beside.
 func (o Rules) holding(ctx context.Context, r ruled, column string) (catalog.FieldErrors, error) {
 	policies, err := o.policiesNaming(ctx, r, column)
 	if err != nil {
@@ -190,11 +190,11 @@ func (o Rules) constraintsNaming(ctx context.Context, r ruled, column string) (o
 		check, err := constraint.ParseSpark(r.snap.Schema(), inLog[name])
 		note(name, inLog[name], check, err)
 	}
-	kept, err := o.Store.Constraints(ctx, r.actor.Org, r.table.DeltaID)
+	stored, err := o.Store.Constraints(ctx, r.actor.Org, r.table.DeltaID)
 	if err != nil {
 		return nil, err
 	}
-	for _, k := range kept {
+	for _, k := range stored {
 		if write.InLog(ctx, o.Parser, r.snap, k) {
 			continue
 		}

@@ -240,7 +240,7 @@ func (o Rules) Constraints(ctx context.Context, path access.Path) ([]Constraint,
 	return o.constraints(ctx, r)
 }
 
-// Constraint is one of [TableRules.Constraints], by its name in any case. Errors:
+// Constraint is one of [Rules.Constraints], by its name in any case. Errors:
 // catalog.ErrNotFound, those of opening a table.
 func (o Rules) Constraint(ctx context.Context, path access.Path, name string) (Constraint, error) {
 	r, err := o.open(ctx, access.Ref{Path: path})
@@ -251,7 +251,7 @@ func (o Rules) Constraint(ctx context.Context, path access.Path, name string) (C
 }
 
 func (o Rules) constraints(ctx context.Context, r ruled) ([]Constraint, error) {
-	kept, err := o.Store.Constraints(ctx, r.actor.Org, r.table.DeltaID)
+	stored, err := o.Store.Constraints(ctx, r.actor.Org, r.table.DeltaID)
 	if err != nil {
 		return nil, err
 	}
@@ -268,7 +268,7 @@ func (o Rules) constraints(ctx context.Context, r ruled) ([]Constraint, error) {
 		}
 		out = append(out, c)
 	}
-	for _, k := range kept {
+	for _, k := range stored {
 		if write.InLog(ctx, o.Parser, r.snap, k) {
 			continue
 		}

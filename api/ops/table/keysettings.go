@@ -127,7 +127,7 @@ func keyable(schema delta.Struct, keys constraint.Keys, column, unique, primary 
 
 // ReplacePrimaryKey makes the columns, in their order, the primary key; without
 // any there is none. Columns that leave the key are not unique by themselves any
-// more. It is one commit. Errors and operations: as of [TableRules.SetColumn].
+// more. It is one commit. Errors and operations: as of [Rules.SetColumn].
 func (o Rules) ReplacePrimaryKey(ctx context.Context, path access.Path, columns []string, async bool) (*catalog.Operation, error) {
 	_, goesOn, err := validated(ctx, o, path, async, func(ctx context.Context, o Rules) (struct{}, error) {
 		return struct{}{}, o.replacePrimaryKey(ctx, path, columns)

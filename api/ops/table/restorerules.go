@@ -17,11 +17,11 @@ import (
 // place of the historical ones.
 func (o Rules) sameRules(ctx context.Context, now, then ruled) (none action.Metadata, err error) {
 	keys, missing := now.keysAt(then.snap)
-	kept, err := o.unusableAt(ctx, now, then.snap)
+	stored, err := o.unusableAt(ctx, now, then.snap)
 	if err != nil {
 		return none, err
 	}
-	if err := inUse(append(missing, kept...)); err != nil {
+	if err := inUse(append(missing, stored...)); err != nil {
 		return none, err
 	}
 	alter := then.snap.Alter()
@@ -74,11 +74,11 @@ func (r ruled) keysAt(snap *delta.Snapshot) (out constraint.Keys, missing catalo
 // unusableAt returns the constraints of the catalog that cannot be evaluated at another version:
 // rows could not be written to it.
 func (o Rules) unusableAt(ctx context.Context, r ruled, snap *delta.Snapshot) (out catalog.FieldErrors, err error) {
-	kept, err := o.Store.Constraints(ctx, r.actor.Org, r.table.DeltaID)
+	stored, err := o.Store.Constraints(ctx, r.actor.Org, r.table.DeltaID)
 	if err != nil {
 		return nil, err
 	}
-	for _, k := range kept {
+	for _, k := range stored {
 		_, now := constraint.ParseCheck(ctx, o.Parser, r.snap.Schema(), k.Expression)
 		_, then := constraint.ParseCheck(ctx, o.Parser, snap.Schema(), k.Expression)
 		switch {

@@ -27,7 +27,7 @@ type Rules struct {
 	Tables access.Tables
 	Parser engine.Parser
 	Pool   *sessions.Pool
-	// Confirmed and Revocations are those of [Queries].
+	// Confirmed and Revocations are those of [query.Service].
 	Confirmed   func() error
 	Revocations *revocation.Watcher
 	Leases      write.Leases

@@ -15,7 +15,8 @@ import (
 	"github.com/lakewarden/lakewarden/engine/dml"
 )
 
-// Delete removes the visible rows that fulfil a condition, which is SQL of the caller. Errors: those of a statement, and those of [Writes.Insert].
+// Delete removes the visible rows that fulfil a condition, which is SQL of the caller.
+// Errors: those of a statement, and those of [Service.Insert].
 func (o Service) Delete(ctx context.Context, path access.Path, where string, options Options) (Result, error) {
 	return o.change(ctx, path, "rows.delete", auth.ScopeRowsDelete, where, nil, options, dml.Delete)
 }

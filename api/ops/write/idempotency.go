@@ -65,19 +65,19 @@ func (w *writing) claim(ctx context.Context, a asked) (*Result, error) {
 		return nil, nil
 	}
 	key, sum := w.key(), a.Sum(nil)
-	kept, err := w.Store.ClaimWriteKey(authz.System(ctx, "idempotency key"), w.actor.Org, key, hex.EncodeToString(sum))
+	stored, err := w.Store.ClaimWriteKey(authz.System(ctx, "idempotency key"), w.actor.Org, key, hex.EncodeToString(sum))
 	if err != nil {
 		return nil, err
 	}
-	if kept.Fingerprint != hex.EncodeToString(sum) {
+	if stored.Fingerprint != hex.EncodeToString(sum) {
 		return nil, ErrKeyReused
 	}
-	if kept.Reply != nil {
+	if stored.Reply != nil {
 		var out Result
-		return &out, json.Unmarshal(kept.Reply, &out)
+		return &out, json.Unmarshal(stored.Reply, &out)
 	}
 	w.application = &dml.Application{ID: "lakewarden-" + key, Version: int64(binary.BigEndian.Uint64(sum) >> 1)}
-	return w.earlier(ctx, kept.ClaimedAt)
+	return w.earlier(ctx, stored.ClaimedAt)
 }
 
 // earlier finds the commit of a request whose reply was never stored, because the server ended

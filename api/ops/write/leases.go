@@ -120,7 +120,7 @@ func (l Leases) Oldest(ctx context.Context, org catalog.OrgID, table catalog.Del
 }
 
 // EndFormer ends the leases that an earlier process with the name of this one has
-// left. It is called before the first [WriteLeases.Begin].
+// left. It is called before the first [Leases.Begin].
 func (l Leases) EndFormer(ctx context.Context) (int64, error) {
 	if l.Holder == "" {
 		return 0, nil

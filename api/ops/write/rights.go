@@ -17,7 +17,7 @@ func (w *writing) judgeBasis() {
 	w.work.JudgeBy(w.Tables.CheckBasis(w.actor, w.basis).And(scopes))
 }
 
-// unlessEnded is a reader that fails once [Revocations] has ended the work of ctx.
+// unlessEnded is a reader that fails once [revocation.Watcher] has ended the work of ctx.
 type unlessEnded struct {
 	ctx context.Context
 	io.Reader

@@ -84,7 +84,7 @@ type MergeInput struct {
 }
 
 // Merge joins rows with those of a table. It asks for the scopes of what it may
-// do. Errors are those of [Writes.Insert], and dml.ErrHiddenMatch.
+// do. Errors are those of [Service.Insert], and dml.ErrHiddenMatch.
 func (o Service) Merge(ctx context.Context, path access.Path, in MergeInput, options Options) (Result, error) {
 	var rows staged
 	return o.run(ctx, path, "rows.merge", nil, append([]string{in.WhenMatched, in.WhenNotMatched}, in.On...), options,

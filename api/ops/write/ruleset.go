@@ -19,11 +19,11 @@ func RuleSet(
 	if err != nil {
 		return nil, err
 	}
-	kept, err := store.Constraints(ctx, org, catalog.DeltaID(snap.TableID()))
+	stored, err := store.Constraints(ctx, org, catalog.DeltaID(snap.TableID()))
 	if err != nil {
 		return nil, err
 	}
-	for _, c := range kept {
+	for _, c := range stored {
 		if InLog(ctx, parser, snap, c) {
 			continue
 		}

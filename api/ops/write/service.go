@@ -36,7 +36,7 @@ type Service struct {
 	Queries *query.Service
 	Parser  engine.Parser
 	Pool    *sessions.Pool
-	// Confirmed and Revocations are those of [Queries].
+	// Confirmed and Revocations are those of [query.Service].
 	Confirmed   func() error
 	Revocations *revocation.Watcher
 	Audit       *caller.Auditor
