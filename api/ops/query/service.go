@@ -71,7 +71,7 @@ type Statement struct {
 }
 
 // Run starts a statement. The caller closes the result. Errors:
-// *[StatementError], *sqlguard.Error, *sqlguard.PlacedError, the sentinels of this package, and those
+// *[StatementError], *refusal.Error, *refusal.Placed, the sentinels of this package, and those
 // of sessions, delta and the catalog.
 func (o *Service) Run(ctx context.Context, q Statement) (*Rows, error) {
 	a, err := caller.From(ctx)
