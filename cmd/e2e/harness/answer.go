@@ -29,6 +29,7 @@ type Answer struct {
 	Header, Trailer http.Header
 }
 
+// Timing matches the parts of a reply that differ from one run to the next.
 var Timing = regexp.MustCompile(`"query_id":"[^"]*"|"elapsed_ms":\d+`)
 
 // Answer makes the request. The number of the request is its id, so that equal
@@ -94,6 +95,7 @@ func sortedRows(text []byte) string {
 	return string(reply.Columns) + strings.Join(rows, "\n")
 }
 
+// SQLAsk is the request that runs a statement.
 func SQLAsk(sql string) Ask {
 	return Ask{Method: "POST", Path: "/v1/query", Body: map[string]any{"sql": sql}}
 }

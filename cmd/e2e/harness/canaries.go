@@ -22,6 +22,7 @@ import (
 // somewhere.
 type Canaries map[string][]byte
 
+// Text plants a secret as its text.
 func (c Canaries) Text(what, secret string) { c[what] = []byte(secret) }
 
 // Key plants a key: as its bytes, in hexadecimal and in base64.

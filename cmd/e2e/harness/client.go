@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// RequestID matches the id of a request in an error.
 var RequestID = regexp.MustCompile(`"request_id":"[^"]*"`)
 
 // MissingID is the id of nothing.

@@ -30,6 +30,7 @@ func NewSigner(t *testing.T) Signer {
 	return Signer{t, private, file}
 }
 
+// Token returns a signed token with the claims.
 func (s Signer) Token(claims map[string]any) string {
 	s.t.Helper()
 	sig, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.EdDSA, Key: jose.JSONWebKey{Key: s.key, KeyID: "k1"}}, (&jose.SignerOptions{}).WithType("JWT"))
