@@ -25,6 +25,11 @@ import (
 	"github.com/lakewarden/lakewarden/api/problem"
 	"github.com/lakewarden/lakewarden/api/spill"
 	v1 "github.com/lakewarden/lakewarden/api/v1"
+	"github.com/lakewarden/lakewarden/api/v1/organisations"
+	"github.com/lakewarden/lakewarden/api/v1/policies"
+	"github.com/lakewarden/lakewarden/api/v1/queries"
+	"github.com/lakewarden/lakewarden/api/v1/storages"
+	"github.com/lakewarden/lakewarden/api/v1/tables"
 	"github.com/lakewarden/lakewarden/auth"
 )
 
@@ -81,8 +86,8 @@ func NewRouter(deps Deps) (http.Handler, *huma.OpenAPI) {
 		middleware.EmptyBodies,
 		middleware.Recover(deps.Logger),
 		middleware.Headers,
-		middleware.Pace{Streams: v1.IsStream}.Handler,
-		middleware.Sizes{Streams: v1.IsStream}.Handler,
+		middleware.Pace{Streams: tables.IsStream}.Handler,
+		middleware.Sizes{Streams: tables.IsStream}.Handler,
 		middleware.BodyErrors,
 		fixed.Handler,
 	)
@@ -118,24 +123,24 @@ func register(r chi.Router, deps Deps) *huma.OpenAPI {
 	}
 	api := humachi.New(r, config)
 	api.UseMiddleware(audit(deps.Auditor))
-	v1.APIKeyRoutes(api, deps.Keys)
-	v1.OrganisationRoutes(api, deps.Organisations)
-	v1.MemberRoutes(api, deps.Members)
-	v1.WorkspaceRoutes(api, deps.Workspaces)
-	v1.AuditRoutes(api, deps.Audit)
-	v1.StorageRoutes(api, deps.Storage, deps.Operations)
-	v1.CredentialRoutes(api, deps.Storage)
-	v1.TableRoutes(api, deps.Tables)
-	v1.TableFileRoutes(api, deps.TableFiles)
-	v1.RowRoutes(api, deps.Writes)
-	v1.MaintenanceRoutes(api, deps.Maintenance)
-	v1.ConstraintRoutes(api, deps.TableRules)
-	v1.TableKeyRoutes(api, deps.TableRules)
-	v1.AlterTableRoutes(api, deps.TableRules)
-	v1.ViolationRoutes(api, deps.TableRules)
-	v1.PolicyRoutes(api, deps.Policies, deps.Simulation)
-	v1.QueryRoutes(api, deps.Queries, deps.Stored, deps.Spill)
-	v1.OperationRoutes(api, deps.Operations, deps.Stored, deps.Spill)
+	organisations.KeyRoutes(api, deps.Keys)
+	organisations.Routes(api, deps.Organisations)
+	organisations.MemberRoutes(api, deps.Members)
+	organisations.WorkspaceRoutes(api, deps.Workspaces)
+	organisations.AuditRoutes(api, deps.Audit)
+	storages.Routes(api, deps.Storage, deps.Operations)
+	storages.CredentialRoutes(api, deps.Storage)
+	tables.Routes(api, deps.Tables)
+	tables.FileRoutes(api, deps.TableFiles)
+	tables.RowRoutes(api, deps.Writes)
+	tables.MaintenanceRoutes(api, deps.Maintenance)
+	tables.ConstraintRoutes(api, deps.TableRules)
+	tables.KeyRoutes(api, deps.TableRules)
+	tables.AlterRoutes(api, deps.TableRules)
+	tables.ViolationRoutes(api, deps.TableRules)
+	policies.Routes(api, deps.Policies, deps.Simulation)
+	queries.Routes(api, deps.Queries, deps.Stored, deps.Spill)
+	queries.OperationRoutes(api, deps.Operations, deps.Stored, deps.Spill)
 	v1.LimitRoutes(api, deps.Limits)
 	v1.AllowNulls(api.OpenAPI())
 	return api.OpenAPI()

@@ -1,10 +1,13 @@
-// Package v1 holds the routes below /v1: one file per resource with its routes,
-// its handlers and its wire types. A handler decodes, calls one operation of
-// api/ops and encodes the answer; it decides nothing.
+// Package v1 holds what the routes below /v1 share: the description of a route and its
+// registration, pages, headers, paths, optional members and the reply of an operation.
+// Each family of resources is a package of its own: queries, tables, policies,
+// organisations and storages. Their handlers decode a request, call one operation of
+// api/ops and encode its result; they decide nothing.
 //
-// What may not go in here: SQL, SDKs, engine types beyond result columns,
-// knowledge of how a thing is stored.
+// The packages hold no SQL, SDKs or engine types beyond result columns, and do not know
+// how a resource is stored.
 //
-// Names on the wire: snake_case for API keys, domains, errors and queries;
-// camelCase for organisations, policies, storage and tables.
+// Names on the wire are snake_case for API keys, domains, errors and queries, and
+// camelCase for organisations, policies, storage and tables. Names of types are names of
+// schemas in the API description.
 package v1

@@ -14,8 +14,8 @@ var sentHeaders = map[string]*huma.Header{
 	"Retry-After":        header(huma.TypeInteger, "Seconds to wait"),
 	"WWW-Authenticate":   header(huma.TypeString, "Bearer, and what is wrong with the credential"),
 	"X-Query-Id":         header(huma.TypeString, "The statement, as in the audit log"),
-	trailerTruncated:     trailer(huma.TypeBoolean, "A trailer, behind the rows: whether the result goes on"),
-	trailerNextPage:      trailer(huma.TypeString, "A trailer, behind the rows: the token of the next page, if there is one"),
+	TrailerTruncated:     trailer(huma.TypeBoolean, "A trailer, behind the rows: whether the result goes on"),
+	TrailerNextPage:      trailer(huma.TypeString, "A trailer, behind the rows: the token of the next page, if there is one"),
 }
 
 // trailer describes a header that comes behind the body, so that nobody may miss

@@ -26,7 +26,7 @@ type Limits struct {
 
 // LimitRoutes registers the route of the limits.
 func LimitRoutes(api huma.API, limits Limits) {
-	limits.JSONRows, limits.JSONBytes = jsonRows, jsonBytes
-	add(api, route{method: "GET", path: "/v1/limits", id: "getLimits", tag: "Service", summary: "What the server allows"},
-		func(context.Context, *noInput) (Limits, error) { return limits, nil })
+	limits.JSONRows, limits.JSONBytes = JSONRows, JSONBytes
+	Add(api, Route{Method: "GET", Path: "/v1/limits", ID: "getLimits", Tag: "Service", Summary: "What the server allows"},
+		func(context.Context, *NoInput) (Limits, error) { return limits, nil })
 }

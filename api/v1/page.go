@@ -1,6 +1,10 @@
 package v1
 
-import "github.com/lakewarden/lakewarden/catalog"
+import (
+	"strings"
+
+	"github.com/lakewarden/lakewarden/catalog"
+)
 
 // Page are the query parameters of every list.
 type Page struct {
@@ -8,13 +12,23 @@ type Page struct {
 	PageToken string `query:"page_token" maxLength:"2048" doc:"Token of the previous reply; empty for the first page"`
 }
 
-func (p Page) page() catalog.Page { return catalog.Page{Size: p.PageSize, Token: p.PageToken} }
+// Catalog returns the page for a list of the catalog.
+func (p Page) Catalog() catalog.Page { return catalog.Page{Size: p.PageSize, Token: p.PageToken} }
 
-// convert maps the items of a list; the result is never nil.
-func convert[A, B any](items []A, f func(A) B) []B {
+// Map returns f of each item. The result is never nil.
+func Map[A, B any](items []A, f func(A) B) []B {
 	out := make([]B, len(items))
 	for i, item := range items {
 		out[i] = f(item)
+	}
+	return out
+}
+
+// SplitList splits values at commas.
+func SplitList(values []string) []string {
+	var out []string
+	for _, v := range values {
+		out = append(out, strings.Split(v, ",")...)
 	}
 	return out
 }

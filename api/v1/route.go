@@ -13,123 +13,126 @@ import (
 	"github.com/lakewarden/lakewarden/auth"
 )
 
-// route describes one operation of the interface.
-type route struct {
-	method, path, id, tag string
-	summary, description  string
-	// scope is what the caller must hold; empty means that the operation asks
-	// no scope of its own (it may still refuse).
-	scope auth.Scope
-	// local marks work on a table or configuration of a workspace, where the
-	// caller's role in that workspace counts too. Here only the credential is
-	// asked; the operation asks for the scope where the thing is.
-	local bool
-	// created makes 201 the status of success.
-	created bool
-	// camel marks resources whose fields are camelCase, errors included.
-	camel bool
-	// accepted says that 202 with an operation is an answer too.
+// Route describes one route of the interface.
+type Route struct {
+	Method, Path, ID, Tag string
+	Summary, Description  string
+	// Scope is the scope that callers need. If it is empty, the route asks for none,
+	// but its operation may still refuse.
+	Scope auth.Scope
+	// Local marks work on a table or configuration of a workspace, where the
+	// caller's role in that workspace counts too. The route checks the credential only;
+	// the operation checks the scope in the workspace.
+	Local bool
+	// Created makes 201 the status of success.
+	Created bool
+	// Camel marks resources whose fields are camelCase, errors included.
+	Camel bool
+	// accepted adds 202 with an operation to the replies.
 	accepted bool
-	// rows is the type that describes the answer's JSON where it is rows, which
-	// are there in other formats too.
-	rows reflect.Type
+	// Rows is the type that describes the JSON of a reply of rows, which has other
+	// formats too. It is nil for other replies.
+	Rows reflect.Type
 }
 
-// with completes a route of a group that shares tag, scope and style.
-func (rt route) with(method, path, id, summary string) route {
-	rt.method, rt.path, rt.id, rt.summary = method, path, id, summary
+// With completes a route of a group that shares tag, scope and style.
+func (rt Route) With(method, path, id, summary string) Route {
+	rt.Method, rt.Path, rt.ID, rt.Summary = method, path, id, summary
 	return rt
 }
 
-// as201 makes 201 the status of success.
-func (rt route) as201() route {
-	rt.created = true
+// As201 makes 201 the status of success.
+func (rt Route) As201() Route {
+	rt.Created = true
 	return rt
 }
 
-// orAccepted makes 202 with an operation one more answer.
-func (rt route) orAccepted() route {
+// OrAccepted adds 202 with an operation to the replies.
+func (rt Route) OrAccepted() Route {
 	rt.accepted = true
 	return rt
 }
 
-// because adds a description.
-func (rt route) because(description string) route {
-	rt.description = description
+// Because adds a description.
+func (rt Route) Because(description string) Route {
+	rt.Description = description
 	return rt
 }
 
-// reply carries a handler's answer as the response body.
-type reply[T any] struct{ Body T }
+// Reply carries a handler's result as the response body.
+type Reply[T any] struct{ Body T }
 
-// empty is the answer {}.
-type empty struct{}
+// Empty is the reply {}.
+type Empty struct{}
 
-// noInput is the input of an operation without parameters.
-type noInput struct{}
+// NoInput is the input of an operation without parameters.
+type NoInput struct{}
 
-// answerTime bounds an operation that is no stream.
+// answerTime bounds an operation that does not stream.
 const answerTime = 2 * time.Minute
 
-// add registers an operation whose answer is one JSON document.
-func add[I, T any](api huma.API, rt route, handler func(context.Context, *I) (T, error)) {
-	huma.Register(api, rt.operation(api), func(ctx context.Context, in *I) (*reply[T], error) {
+// Add registers a route whose reply is one JSON document.
+func Add[I, T any](api huma.API, rt Route, handler func(context.Context, *I) (T, error)) {
+	huma.Register(api, rt.Operation(api), func(ctx context.Context, in *I) (*Reply[T], error) {
 		ctx, cancel := context.WithTimeout(ctx, answerTime)
 		defer cancel()
 		out, err := handler(ctx, in)
 		if err != nil {
-			return nil, rt.fail(ctx, err)
+			return nil, rt.Fail(ctx, err)
 		}
-		return &reply[T]{Body: out}, nil
+		return &Reply[T]{Body: out}, nil
 	})
 }
 
 // authorise checks the scopes that every caller of the route needs.
-func (rt route) authorise(ctx context.Context) error {
+func (rt Route) authorise(ctx context.Context) error {
 	p, err := auth.PrincipalFrom(ctx)
 	if err != nil {
 		return err
 	}
-	if rt.scope == "" {
+	if rt.Scope == "" {
 		return nil
 	}
-	if rt.local && p.Granted.Has(rt.scope) {
+	if rt.Local && p.Granted.Has(rt.Scope) {
 		return nil
 	}
-	return p.Require(rt.scope)
+	return p.Require(rt.Scope)
 }
 
-func (rt route) fail(ctx context.Context, err error) error {
-	return problem.Respond(ctx, err, rt.camel)
+// Fail returns the error as the route's reply.
+func (rt Route) Fail(ctx context.Context, err error) error {
+	return problem.Respond(ctx, err, rt.Camel)
 }
 
-func (rt route) operation(api huma.API) huma.Operation {
+// Operation returns the description of the route, which checks the scope and the query
+// string before anything is decoded.
+func (rt Route) Operation(api huma.API) huma.Operation {
 	op := huma.Operation{
-		OperationID: rt.id, Method: rt.method, Path: rt.path, Tags: []string{rt.tag},
-		Summary: rt.summary, Description: rt.description,
+		OperationID: rt.ID, Method: rt.Method, Path: rt.Path, Tags: []string{rt.Tag},
+		Summary: rt.Summary, Description: rt.Description,
 		DefaultStatus: http.StatusOK,
 		// The size of bodies is bounded by middleware, which answers as the
 		// interface asks; the framework's own limit is off.
 		MaxBodyBytes: -1, BodyReadTimeout: -1,
 		Security:  []map[string][]string{{"BearerAuth": rt.scopes()}},
 		Responses: map[string]*huma.Response{},
-		Metadata:  map[string]any{"camel": rt.camel},
+		Metadata:  map[string]any{"camel": rt.Camel},
 		// The scope is checked before parameters and body are decoded, so that a
 		// caller without it learns nothing else and costs little.
 		Middlewares: huma.Middlewares{func(ctx huma.Context, next func(huma.Context)) {
 			if err := rt.authorise(ctx.Context()); err != nil {
-				_ = huma.WriteErr(api, ctx, 0, "", rt.fail(ctx.Context(), err)) // the client may be gone
+				_ = huma.WriteErr(api, ctx, 0, "", rt.Fail(ctx.Context(), err)) // the client may be gone
 				return
 			}
 			next(ctx)
 		}, rt.strictQuery(api)},
 	}
-	if rt.created {
+	if rt.Created {
 		op.DefaultStatus = http.StatusCreated
 	}
 	addErrors(api, &op)
-	if rt.rows != nil {
-		op.Responses["200"] = rowsResponse(api, rt.rows)
+	if rt.Rows != nil {
+		op.Responses["200"] = rowsResponse(api, rt.Rows)
 	}
 	if rt.accepted {
 		op.Responses["202"] = acceptedResponse(api)
@@ -137,11 +140,11 @@ func (rt route) operation(api huma.API) huma.Operation {
 	return op
 }
 
-func (rt route) scopes() []string {
-	if rt.scope == "" {
+func (rt Route) scopes() []string {
+	if rt.Scope == "" {
 		return []string{}
 	}
-	return []string{string(rt.scope)}
+	return []string{string(rt.Scope)}
 }
 
 // addErrors lists the nine statuses with the error body and the two without.
@@ -154,7 +157,8 @@ func addErrors(api huma.API, op *huma.Operation) {
 		}
 	}
 	for _, status := range problem.EmptyStatuses {
-		op.Responses[strconv.Itoa(status)] = &huma.Response{Description: http.StatusText(status) + " (no body)", Headers: headers(api, errorHeaders[status]...)}
+		op.Responses[strconv.Itoa(status)] = &huma.Response{Description: http.StatusText(status) + " (no body)",
+			Headers: headers(api, errorHeaders[status]...)}
 	}
 }
 

@@ -2,12 +2,32 @@ package v1
 
 import (
 	"reflect"
+	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/lakewarden/lakewarden/api/result"
 )
 
-// QueryResult describes rows as JSON. They are written as they come, by
-// api/result, and never held in it.
+// The limits of a JSON result, which is for people and small results.
+const (
+	JSONRows  = 100_000
+	JSONBytes = 100 << 20
+)
+
+// The trailers of rows: whether the result continues, and the token of the next page.
+const (
+	TrailerTruncated = "X-Truncated"
+	TrailerNextPage  = "X-Next-Page-Token"
+)
+
+var rowFormats = []string{string(result.JSON), string(result.NDJSON), string(result.CSV), string(result.Arrow), string(result.Parquet)}
+
+// FormatList is a list of the formats of rows for error messages.
+var FormatList = strings.Join(rowFormats[:len(rowFormats)-1], ", ") + " or " + rowFormats[len(rowFormats)-1]
+
+// QueryResult describes rows as JSON. Package api/result writes them as they arrive; no
+// value of this type exists.
 type QueryResult struct {
 	Columns   []resultColumn `json:"columns" nullable:"false"`
 	Rows      []resultRow    `json:"rows" nullable:"false"`
@@ -17,8 +37,8 @@ type QueryResult struct {
 	ElapsedMS int64          `json:"elapsed_ms"`
 }
 
-// rowPage describes one page of rows as JSON.
-type rowPage struct {
+// RowPage describes one page of rows as JSON.
+type RowPage struct {
 	QueryResult
 	NextPageToken string `json:"next_page_token,omitempty" doc:"Token of the next page; absent on the last one"`
 }
@@ -44,9 +64,9 @@ func rowsResponse(api huma.API, document reflect.Type) *huma.Response {
 		content[m] = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString}}
 	}
 	content["application/json"].Schema = api.OpenAPI().Components.Schemas.Schema(document, true, "")
-	sent := []string{"X-Query-Id", trailerTruncated}
-	if document == reflect.TypeFor[rowPage]() {
-		sent = append(sent, trailerNextPage)
+	sent := []string{"X-Query-Id", TrailerTruncated}
+	if document == reflect.TypeFor[RowPage]() {
+		sent = append(sent, TrailerNextPage)
 	}
 	return &huma.Response{Description: "Rows, in the format that Accept asks for", Headers: headers(api, sent...), Content: content}
 }

@@ -12,11 +12,11 @@ import (
 // strictQuery refuses ambiguous query strings, and values that the framework accepts
 // although the API description does not: a repeated parameter, of which the framework
 // uses the first; an empty value, which it treats as absent; and 1 for true.
-func (rt route) strictQuery(api huma.API) func(huma.Context, func(huma.Context)) {
+func (rt Route) strictQuery(api huma.API) func(huma.Context, func(huma.Context)) {
 	return func(ctx huma.Context, next func(huma.Context)) {
 		u := ctx.URL()
 		if err := checkQuery(ctx.Operation().Parameters, u.RawQuery); err != nil {
-			_ = huma.WriteErr(api, ctx, 0, "", rt.fail(ctx.Context(), err)) // the client may be gone
+			_ = huma.WriteErr(api, ctx, 0, "", rt.Fail(ctx.Context(), err)) // the client may be gone
 			return
 		}
 		next(ctx)

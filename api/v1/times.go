@@ -7,12 +7,12 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// instant is a time in a request body. It refuses overlong texts before parsing,
+// Instant is a time in a request body. It refuses overlong texts before parsing,
 // because errors of package time repeat the text several times.
-type instant struct{ time.Time }
+type Instant struct{ time.Time }
 
 // UnmarshalJSON parses a time in RFC 3339.
-func (i *instant) UnmarshalJSON(data []byte) error {
+func (i *Instant) UnmarshalJSON(data []byte) error {
 	if len(data) > 64 {
 		return errors.New("not a time")
 	}
@@ -20,22 +20,22 @@ func (i *instant) UnmarshalJSON(data []byte) error {
 }
 
 // Schema returns the schema of a time.
-func (instant) Schema(huma.Registry) *huma.Schema {
+func (Instant) Schema(huma.Registry) *huma.Schema {
 	s := &huma.Schema{Type: huma.TypeString, Format: "date-time"}
 	s.PrecomputeMessages()
 	return s
 }
 
-// time returns the time, or nil if the member was absent.
-func (i *instant) time() *time.Time {
+// Pointer returns the time, or nil if the member was absent.
+func (i *Instant) Pointer() *time.Time {
 	if i == nil {
 		return nil
 	}
 	return &i.Time
 }
 
-// timestamp renders RFC 3339 in UTC; nil for a time that is not known.
-func timestamp(t time.Time) *string {
+// Timestamp renders RFC 3339 in UTC; nil for a time that is not known.
+func Timestamp(t time.Time) *string {
 	if t.IsZero() {
 		return nil
 	}
@@ -43,8 +43,8 @@ func timestamp(t time.Time) *string {
 	return &text
 }
 
-// pointer returns nil for the zero value: the member is null on the wire.
-func pointer[T ~string](v T) *string {
+// Pointer returns nil for the zero value: the member is null on the wire.
+func Pointer[T ~string](v T) *string {
 	if v == "" {
 		return nil
 	}

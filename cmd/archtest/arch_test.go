@@ -145,6 +145,8 @@ func TestLimitsCatch(t *testing.T) {
 		line := "//" + strings.Repeat("é", length-2) + "\n"
 		return &fstest.MapFile{Data: []byte("// Package auth is.\npackage auth\n" + strings.Repeat(line, longLineCeilings["auth"]+1))}
 	}
+	tags := &fstest.MapFile{Data: []byte("// Package auth is.\npackage auth\ntype t struct {\n" +
+		strings.Repeat("\tF int `json:\"f\" doc:\""+strings.Repeat("x", maxLine)+"\"`\n", longLineCeilings["auth"]+1) + "}\n")}
 	cases := map[string]struct {
 		files fstest.MapFS
 		want  string
@@ -161,6 +163,7 @@ func TestLimitsCatch(t *testing.T) {
 		"listed package":     {packageOf("engine/delta", 60, 9000), ""},
 		"beyond its ceiling": {packageOf("engine/delta", 60, 9900), "engine/delta: 9900 lines in 60 files"},
 		"long lines":         {fstest.MapFS{"auth/doc.go": comment(maxLine + 1)}, "lines of more than 140 characters, one of them in auth/doc.go"},
+		"long tags":          {fstest.MapFS{"auth/doc.go": tags}, ""},
 		"lines at the limit": {fstest.MapFS{"auth/doc.go": comment(maxLine)}, ""},
 	}
 	for name, c := range cases {

@@ -84,8 +84,11 @@ var allowed = map[string][]string{
 
 	"sessions": {"engine", "auth"},
 
-	"api":            {"api/...", "auth", "catalog", "engine"},
-	"api/v1":         {"api/...", "auth", "catalog", "engine"},
+	"api":             {"api/...", "auth", "catalog", "engine"},
+	"api/v1":          {"api/ops/...", "api/problem", "api/result", "auth", "catalog"},
+	"api/v1/queries":  {"api/v1", "api/ops/...", "api/problem", "api/result", "api/spill", "auth", "catalog", "engine"},
+	"api/v1/tables":   {"api/v1", "api/v1/policies", "api/ops/...", "api/problem", "auth", "catalog"},
+	"api/v1/policies": {"api/v1", "api/ops/...", "api/problem", "auth", "catalog"}, "api/v1/organisations": {"api/v1", "api/ops/...", "api/problem", "auth", "catalog"}, "api/v1/storages": {"api/v1", "api/ops/...", "api/problem", "auth", "catalog"},
 	"api/middleware": {"api/problem", "auth"},
 	"api/result":     {"engine"},
 	"api/spill":      {},
@@ -139,7 +142,8 @@ var except = map[string][]string{
 	"api/problem": implementations, "api/ops/lake": implementations, "api/ops/access": implementations, "api/ops/query": implementations,
 	"api/ops/write": implementations, "api/ops/table": implementations, "api/ops/maintain": implementations, "api/ops/admin": implementations,
 	// lake: doors open no tables.
-	"api": {"api/ops/lake"}, "api/v1": {"api", "api/ops/lake"},
+	"api": {"api/ops/lake"}, "api/v1": {"api/ops/lake"}, "api/v1/queries": {"api/ops/lake"}, "api/v1/tables": {"api/ops/lake"},
+	"api/v1/policies": {"api/ops/lake"}, "api/v1/organisations": {"api/ops/lake"}, "api/v1/storages": {"api/ops/lake"},
 }
 
 // implementations are the engines and stores.
@@ -190,11 +194,11 @@ var owners = []owner{
 	{imported: "github.com/wneessen/go-mail", by: []string{"auth/mail"}, reason: "one package sends mail"},
 	{imported: "github.com/knadh/koanf", by: []string{"cmd/..."}, reason: "configuration is read in cmd and passed in"},
 	{imported: "flag", by: []string{"cmd/..."}, reason: "flags are read in cmd only"},
-	{imported: "github.com/go-chi/chi", by: []string{"api", "api/v1", "api/middleware", "api/docs"}, reason: "routing is the API's"},
+	{imported: "github.com/go-chi/chi", by: []string{"api", "api/v1/...", "api/middleware", "api/docs"}, reason: "routing is the API's"},
 	{imported: "github.com/go-chi/httprate", by: []string{"api", "api/middleware"}, reason: "limits are the API's"},
-	{imported: "github.com/danielgtaylor/huma", by: []string{"api", "api/v1", "api/middleware", "api/problem"},
+	{imported: "github.com/danielgtaylor/huma", by: []string{"api", "api/v1/...", "api/middleware", "api/problem"},
 		reason: "operations do not know that they are called over HTTP"},
-	{imported: "net/http", by: []string{"api", "api/v1", "api/docs", "api/middleware", "api/problem", "auth/...", "cmd/...", "bench",
+	{imported: "net/http", by: []string{"api", "api/v1/...", "api/docs", "api/middleware", "api/problem", "auth/...", "cmd/...", "bench",
 		"engine/gateway", "engine/llm", "engine/objstore/s3", "engine/objstore/gcs", "engine/objstore/azure"},
 		reason: "operations and domains do not know that they are called over HTTP"},
 	{imported: "log", by: nil, tests: true, reason: "logs are structured: use log/slog"},
@@ -217,7 +221,8 @@ const (
 	maxFileLines    = 400
 	// maxTestLines bounds a file that maxFileLines leaves out.
 	maxTestLines = 600
-	// maxLine bounds a line of any Go file, in characters.
+	// maxLine bounds a line of any Go file, in characters. Lines with the tag of a field
+	// may be longer.
 	maxLine = 140
 )
 
@@ -228,8 +233,6 @@ var largePackages = map[string]struct {
 	reason       string
 }{
 	"engine/delta": {9800, 64, "one idea: the snapshot, the transaction and the rules between them"},
-
-	"api/v1": {3700, 36, toSplit},
 }
 
 // largeFiles are the files beyond maxFileLines, with their ceilings.
@@ -237,18 +240,13 @@ var largeFiles = map[string]int{}
 
 // longLineCeilings bounds the lines beyond maxLine below a folder.
 var longLineCeilings = map[string]int{
-	"api":        350,
-	"auth":       50,
-	"bench":      50,
-	"catalog":    100,
-	"cmd":        700,
-	"engine":     700,
-	"migrations": 50,
-	"sessions":   50,
+	"api":      110,
+	"auth":     8,
+	"catalog":  94,
+	"cmd":      650,
+	"engine":   500,
+	"sessions": 1,
 }
-
-// toSplit is the reason of an entry that ends with the split of its package.
-const toSplit = "to be split"
 
 // topLevel are the folders that may hold Go code; the root itself holds none.
 var topLevel = []string{"cmd", "engine", "catalog", "api", "auth", "sessions", "bench", "migrations"}

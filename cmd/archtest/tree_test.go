@@ -8,6 +8,7 @@ import (
 	"go/token"
 	"io/fs"
 	"path"
+	"regexp"
 	"sort"
 	"strconv"
 	"strings"
@@ -110,9 +111,13 @@ func readFile(root fs.FS, name string) (sourceFile, error) {
 	return file, nil
 }
 
+// structTag matches a line with the tag of a field, which cannot be broken.
+var structTag = regexp.MustCompile("`[a-z]+:\"[^`]*\"`$")
+
 func longLines(text []byte) (n int) {
 	for line := range bytes.Lines(text) {
-		if utf8.RuneCount(bytes.TrimRight(line, "\n")) > maxLine {
+		line = bytes.TrimRight(line, "\n")
+		if utf8.RuneCount(line) > maxLine && !structTag.Match(line) {
 			n++
 		}
 	}

@@ -1,11 +1,14 @@
-package v1
+package tables
 
 import (
 	"context"
+	"strconv"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/lakewarden/lakewarden/api/ops/access"
+	v1 "github.com/lakewarden/lakewarden/api/v1"
+	"github.com/lakewarden/lakewarden/api/v1/policies"
 	"github.com/lakewarden/lakewarden/auth"
 	"github.com/lakewarden/lakewarden/catalog"
 )
@@ -26,7 +29,8 @@ type Table struct {
 func tableOf(t catalog.LocatedTable) Table {
 	return Table{
 		Catalog: catalog.CatalogName, Schema: t.StorageConfig.Schema(), Table: t.Name, TableID: string(t.DeltaID), ConfigID: string(t.Config),
-		ConfigName: t.StorageConfig.Name, State: string(t.State), RegisteredAt: timestamp(t.RegisteredAt), UpdatedAt: timestamp(t.UpdatedAt),
+		ConfigName: t.StorageConfig.Name, State: string(t.State), RegisteredAt: v1.Timestamp(t.RegisteredAt),
+		UpdatedAt: v1.Timestamp(t.UpdatedAt),
 	}
 }
 
@@ -80,36 +84,25 @@ type history struct {
 	NextPageToken string    `json:"nextPageToken,omitempty"`
 }
 
-// TablePath names a table.
-type TablePath struct {
-	Catalog   string `path:"catalog" maxLength:"255"`
-	Schema    string `path:"schema" maxLength:"255"`
-	TableName string `path:"table_name" maxLength:"255"`
-}
-
-func (p TablePath) path() access.Path {
-	return access.Path{Catalog: p.Catalog, Schema: p.Schema, Table: p.TableName}
-}
-
 type listTablesInput struct {
-	Page
+	v1.Page
 	Schema string `query:"schema" maxLength:"255" doc:"Only tables of this schema"`
 }
 
 type historyInput struct {
-	TablePath
-	Page
+	v1.TablePath
+	v1.Page
 }
 
 type renameInput struct {
-	TablePath
+	v1.TablePath
 	Body struct {
 		Name string `json:"name" minLength:"1" maxLength:"200"`
 	}
 }
 
 type adoptInput struct {
-	TablePath
+	v1.TablePath
 	Body struct {
 		KeepRules *bool `json:"keep_rules,omitempty" doc:"Required: whether to copy the policies of the former table"`
 		Former    *bool `json:"keepRules,omitempty" deprecated:"true" doc:"The former spelling of keep_rules"`
@@ -124,7 +117,7 @@ func (in *adoptInput) keepRules() (bool, error) {
 	case b.Former != nil && b.KeepRules == nil:
 		return *b.Former, nil
 	}
-	return false, fieldError("keep_rules", "is required, once")
+	return false, v1.FieldError("keep_rules", "is required, once")
 }
 
 type resolveInput struct {
@@ -138,70 +131,76 @@ type resolved struct {
 }
 
 type effectivePolicies struct {
-	Restricted bool              `json:"restricted" doc:"Whether some rows may be hidden from the caller"`
-	Policies   []effectivePolicy `json:"policies" doc:"Kinds and columns, not texts"`
+	Restricted bool                       `json:"restricted" doc:"Whether some rows may be hidden from the caller"`
+	Policies   []policies.EffectivePolicy `json:"policies" doc:"Kinds and columns, not texts"`
 }
 
-const tableBase = "/v1/tables/{catalog}/{schema}/{table_name}"
+// Routes registers the routes that describe and name tables.
+func Routes(api huma.API, tables access.Tables) {
+	read := v1.Route{Tag: "Tables", Scope: auth.ScopeTablesRead, Camel: true}
+	modify := v1.Route{Tag: "Tables", Scope: auth.ScopeTablesModify, Camel: true, Local: true}
 
-// TableRoutes registers the routes that describe and name tables.
-func TableRoutes(api huma.API, tables access.Tables) {
-	read := route{tag: "Tables", scope: auth.ScopeTablesRead, camel: true}
-	modify := route{tag: "Tables", scope: auth.ScopeTablesModify, camel: true, local: true}
-
-	add(api, read.with("GET", "/v1/tables", "listTables", "List tables"), func(ctx context.Context, in *listTablesInput) (tableList, error) {
-		list, err := tables.List(ctx, in.Schema, in.page())
-		return tableList{Tables: convert(list.Items, tableOf), NextPageToken: list.Next}, err
-	})
-	add(api, read.with("GET", "/v1/tables/resolve/{table_id}", "resolveTable", "Resolve a table id"), func(ctx context.Context, in *resolveInput) (resolved, error) {
-		t, err := tables.Resolve(ctx, catalog.DeltaID(in.TableID))
-		return resolved{Catalog: catalog.CatalogName, Schema: t.StorageConfig.Schema(), Table: t.Name}, err
-	})
-	details := func(ctx context.Context, in *TablePath) (tableDetails, error) {
-		d, err := tables.Get(ctx, in.path())
+	v1.Add(api, read.With("GET", "/v1/tables", "listTables", "List tables"),
+		func(ctx context.Context, in *listTablesInput) (tableList, error) {
+			list, err := tables.List(ctx, in.Schema, in.Page.Catalog())
+			return tableList{Tables: v1.Map(list.Items, tableOf), NextPageToken: list.Next}, err
+		})
+	v1.Add(api, read.With("GET", "/v1/tables/resolve/{table_id}", "resolveTable", "Resolve a table id"),
+		func(ctx context.Context, in *resolveInput) (resolved, error) {
+			t, err := tables.Resolve(ctx, catalog.DeltaID(in.TableID))
+			return resolved{Catalog: catalog.CatalogName, Schema: t.StorageConfig.Schema(), Table: t.Name}, err
+		})
+	details := func(ctx context.Context, in *v1.TablePath) (tableDetails, error) {
+		d, err := tables.Get(ctx, in.Path())
 		return tableDetailsOf(d), err
 	}
-	add(api, read.with("GET", tableBase, "getTable", "Get a table"), details)
-	add(api, read.with("GET", tableBase+"/details", "getTableDetails", "Get the details of a table").because("What the table itself answers."), details)
-	add(api, read.with("GET", tableBase+"/columns", "listColumns", "List the columns of a table"), func(ctx context.Context, in *TablePath) (columnList, error) {
-		list, err := tables.Columns(ctx, in.path())
-		return columnList{Columns: convert(list, columnOf)}, err
-	})
-	add(api, read.with("GET", tableBase+"/history", "listVersions", "List the versions of a table"), func(ctx context.Context, in *historyInput) (history, error) {
-		return listVersions(ctx, tables, in)
-	})
-	add(api, read.with("GET", tableBase+"/effective-policies", "listEffectivePolicies", "Which policies apply to the caller"), func(ctx context.Context, in *TablePath) (effectivePolicies, error) {
-		restricted, list, err := tables.EffectivePolicies(ctx, in.path())
-		return effectivePolicies{Restricted: restricted, Policies: convert(list, func(p access.EffectivePolicy) effectivePolicy {
-			return effectivePolicy{Kind: string(p.Kind), ColumnName: pointer(p.Column)}
-		})}, err
-	})
-	add(api, modify.with("PATCH", tableBase, "renameTable", "Rename a table").because("In the catalog only; data and rules stay with the table."),
+	v1.Add(api, read.With("GET", v1.TableBase, "getTable", "Get a table"), details)
+	v1.Add(api, read.With("GET", v1.TableBase+"/details", "getTableDetails",
+		"Get the details of a table").Because("What the table itself answers."), details)
+	v1.Add(api, read.With("GET", v1.TableBase+"/columns", "listColumns", "List the columns of a table"),
+		func(ctx context.Context, in *v1.TablePath) (columnList, error) {
+			list, err := tables.Columns(ctx, in.Path())
+			return columnList{Columns: v1.Map(list, columnOf)}, err
+		})
+	v1.Add(api, read.With("GET", v1.TableBase+"/history", "listVersions", "List the versions of a table"),
+		func(ctx context.Context, in *historyInput) (history, error) {
+			return listVersions(ctx, tables, in)
+		})
+	v1.Add(api, read.With("GET", v1.TableBase+"/effective-policies", "listEffectivePolicies", "Which policies apply to the caller"),
+		func(ctx context.Context, in *v1.TablePath) (effectivePolicies, error) {
+			restricted, list, err := tables.EffectivePolicies(ctx, in.Path())
+			return effectivePolicies{Restricted: restricted, Policies: v1.Map(list, func(p access.EffectivePolicy) policies.EffectivePolicy {
+				return policies.EffectivePolicy{Kind: string(p.Kind), ColumnName: v1.Pointer(p.Column)}
+			})}, err
+		})
+	v1.Add(api, modify.With("PATCH", v1.TableBase, "renameTable",
+		"Rename a table").Because("In the catalog only; data and rules stay with the table."),
 		func(ctx context.Context, in *renameInput) (Table, error) {
-			t, err := tables.Rename(ctx, in.path(), in.Body.Name)
+			t, err := tables.Rename(ctx, in.Path(), in.Body.Name)
 			return tableOf(t), err
 		})
-	adopt := route{tag: "Tables", scope: auth.ScopePoliciesWrite}
-	add(api, adopt.with("POST", tableBase+"/adopt-identity", "adoptIdentity", "Accept another table at this place").
-		because("Needed after a governed table was deleted and another one written in its place."),
+	adopt := v1.Route{Tag: "Tables", Scope: auth.ScopePoliciesWrite}
+	v1.Add(api, adopt.With("POST", v1.TableBase+"/adopt-identity", "adoptIdentity", "Accept another table at this place").
+		Because("Needed after a governed table was deleted and another one written in its place."),
 		func(ctx context.Context, in *adoptInput) (Table, error) {
 			keepRules, err := in.keepRules()
 			if err != nil {
 				return Table{}, err
 			}
-			t, err := tables.AdoptIdentity(ctx, in.path(), keepRules)
+			t, err := tables.AdoptIdentity(ctx, in.Path(), keepRules)
 			return tableOf(t), err
 		})
 }
 
 func columnOf(c access.Column) column {
-	return column{Name: c.Name, Type: c.Type, Nullable: c.Nullable, Comment: pointer(c.Comment), IsPartition: c.IsPartition, IsPrimaryKey: c.IsPrimaryKey, IsUnique: c.IsUnique, Default: pointer(c.Default)}
+	return column{Name: c.Name, Type: c.Type, Nullable: c.Nullable, Comment: v1.Pointer(c.Comment), IsPartition: c.IsPartition,
+		IsPrimaryKey: c.IsPrimaryKey, IsUnique: c.IsUnique, Default: v1.Pointer(c.Default)}
 }
 
 func tableDetailsOf(d access.Details) tableDetails {
 	out := tableDetails{
-		Table: tableOf(d.LocatedTable), Version: d.TableVersion, VersionAt: timestamp(d.TableTimestamp), Description: d.Description,
-		PartitionColumns: d.PartitionColumns, Properties: d.Properties, Columns: convert(d.Columns, columnOf),
+		Table: tableOf(d.LocatedTable), Version: d.TableVersion, VersionAt: v1.Timestamp(d.TableTimestamp), Description: d.Description,
+		PartitionColumns: d.PartitionColumns, Properties: d.Properties, Columns: v1.Map(d.Columns, columnOf),
 		Files: d.Files, Bytes: d.Bytes, Rows: d.Rows,
 	}
 	if out.PartitionColumns == nil {
@@ -217,7 +216,7 @@ func tableDetailsOf(d access.Details) tableDetails {
 func listVersions(ctx context.Context, tables access.Tables, in *historyInput) (history, error) {
 	var before int64
 	if in.PageToken != "" {
-		cursor, ok, err := in.page().Cursor("versions")
+		cursor, ok, err := in.Page.Catalog().Cursor("versions")
 		if err != nil || !ok {
 			return history{}, err
 		}
@@ -225,21 +224,29 @@ func listVersions(ctx context.Context, tables access.Tables, in *historyInput) (
 			return history{}, err
 		}
 	}
-	entries, err := tables.History(ctx, in.path(), in.PageSize, before)
+	entries, err := tables.History(ctx, in.Path(), in.PageSize, before)
 	if err != nil {
 		return history{}, err
 	}
-	out := history{Versions: convert(entries, versionOf)}
+	out := history{Versions: v1.Map(entries, versionOf)}
 	if len(entries) == in.PageSize && entries[len(entries)-1].Version > 0 {
-		out.NextPageToken = catalog.Cursor{List: "versions", Key: itoa(int(entries[len(entries)-1].Version))}.Token()
+		out.NextPageToken = catalog.Cursor{List: "versions", Key: strconv.Itoa(int(entries[len(entries)-1].Version))}.Token()
 	}
 	return out, nil
 }
 
 func versionOf(e access.HistoryEntry) version {
 	return version{
-		Version: e.Version, Timestamp: timestamp(e.Timestamp), Operation: e.Operation, OperationParameters: e.OperationParameters,
-		OperationMetrics: e.OperationMetrics, UserName: pointer(e.UserName), ReadVersion: e.ReadVersion, IsBlindAppend: e.IsBlindAppend,
-		EngineInfo: pointer(e.EngineInfo),
+		Version: e.Version, Timestamp: v1.Timestamp(e.Timestamp), Operation: e.Operation, OperationParameters: e.OperationParameters,
+		OperationMetrics: e.OperationMetrics, UserName: v1.Pointer(e.UserName), ReadVersion: e.ReadVersion, IsBlindAppend: e.IsBlindAppend,
+		EngineInfo: v1.Pointer(e.EngineInfo),
 	}
+}
+
+func parseVersion(text string) (int64, error) {
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < 1 {
+		return 0, v1.FieldError("page_token", "must be a token of an earlier reply")
+	}
+	return n, nil
 }

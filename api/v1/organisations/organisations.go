@@ -1,11 +1,13 @@
-package v1
+package organisations
 
 import (
 	"context"
+	"strconv"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/lakewarden/lakewarden/api/ops/admin"
+	v1 "github.com/lakewarden/lakewarden/api/v1"
 	"github.com/lakewarden/lakewarden/auth"
 	"github.com/lakewarden/lakewarden/catalog"
 )
@@ -22,8 +24,8 @@ type organisation struct {
 }
 
 type organisationConfig struct {
-	TableConstraints nullable[tableConstraints] `json:"table_constraints"`
-	Features         []feature                  `json:"features"`
+	TableConstraints v1.Nullable[tableConstraints] `json:"table_constraints"`
+	Features         []feature                     `json:"features"`
 }
 
 type tableConstraints struct {
@@ -42,12 +44,12 @@ type feature struct {
 func organisationOf(o catalog.Organisation) organisation {
 	out := organisation{
 		ID: string(o.ID), Name: o.Name, Owner: string(o.Owner), UserCount: o.UserCount,
-		CreatedAt: timestamp(o.CreatedAt), UpdatedAt: timestamp(o.UpdatedAt), DeletedAt: timestamp(o.DeletedAt),
+		CreatedAt: v1.Timestamp(o.CreatedAt), UpdatedAt: v1.Timestamp(o.UpdatedAt), DeletedAt: v1.Timestamp(o.DeletedAt),
 	}
 	if t := o.Config.TableConstraints; t != nil {
-		out.Config.TableConstraints.value = &tableConstraints{t.RequirePrimaryKey, t.NamePattern, t.MaxColumns}
+		out.Config.TableConstraints.Value = &tableConstraints{t.RequirePrimaryKey, t.NamePattern, t.MaxColumns}
 	}
-	out.Config.Features = convert(o.Config.FeatureList(), func(f catalog.Feature) feature { return feature(f) })
+	out.Config.Features = v1.Map(o.Config.FeatureList(), func(f catalog.Feature) feature { return feature(f) })
 	return out
 }
 
@@ -64,28 +66,28 @@ type patchConfigInput struct {
 			Key     string `json:"key" maxLength:"64"`
 			Enabled bool   `json:"enabled"`
 		} `json:"features,omitempty" maxItems:"32"`
-		TableConstraints optional[tableConstraints] `json:"table_constraints,omitempty" doc:"null removes them"`
+		TableConstraints v1.Optional[tableConstraints] `json:"table_constraints,omitempty" doc:"null removes them"`
 	}
 }
 
-func orgID(text string) (catalog.OrgID, error) { return catalog.ParseID[catalog.OrgID](text) }
-
-// OrganisationRoutes registers the routes of organisations.
-func OrganisationRoutes(api huma.API, orgs admin.Organisations) {
-	add(api, route{method: "GET", path: "/v1/organisations/{organisation_id}", id: "getOrganisation", tag: "Organisations",
-		scope: auth.ScopeOrgRead, camel: true, summary: "Get an organisation"},
+// Routes registers the routes of organisations.
+func Routes(api huma.API, orgs admin.Organisations) {
+	v1.Add(api, v1.Route{Method: "GET", Path: "/v1/organisations/{organisation_id}", ID: "getOrganisation", Tag: "Organisations",
+		Scope: auth.ScopeOrgRead, Camel: true, Summary: "Get an organisation"},
 		func(ctx context.Context, in *OrganisationPath) (organisation, error) {
-			id, err := orgID(in.OrganisationID)
+			id, err := v1.OrgID(in.OrganisationID)
 			if err != nil {
 				return organisation{}, err
 			}
 			org, err := orgs.Get(ctx, id)
 			return organisationOf(org), err
 		})
-	add(api, route{method: "PATCH", path: "/v1/organisations/{organisation_id}/config", id: "updateOrganisationConfig", tag: "Organisations",
-		scope: auth.ScopeOrgUpdate, camel: true, summary: "Update an organisation's configuration", description: "Only the settings that are sent change."},
+	v1.Add(api, v1.Route{Method: "PATCH", Path: "/v1/organisations/{organisation_id}/config", ID: "updateOrganisationConfig",
+		Tag:   "Organisations",
+		Scope: auth.ScopeOrgUpdate, Camel: true, Summary: "Update an organisation's configuration",
+		Description: "Only the settings that are sent change."},
 		func(ctx context.Context, in *patchConfigInput) (organisation, error) {
-			id, err := orgID(in.OrganisationID)
+			id, err := v1.OrgID(in.OrganisationID)
 			if err != nil {
 				return organisation{}, err
 			}
@@ -105,7 +107,7 @@ func (in *patchConfigInput) patch() (admin.ConfigPatch, error) {
 	}
 	for i, f := range in.Body.Features {
 		if prior, sent := patch.Features[f.Key]; sent && prior != f.Enabled {
-			return patch, fieldError("features["+itoa(i)+"].key", "is set to two different values")
+			return patch, v1.FieldError("features["+strconv.Itoa(i)+"].key", "is set to two different values")
 		}
 		patch.Features[f.Key] = f.Enabled
 	}

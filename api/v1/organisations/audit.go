@@ -1,4 +1,4 @@
-package v1
+package organisations
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/lakewarden/lakewarden/api/ops/admin"
+	v1 "github.com/lakewarden/lakewarden/api/v1"
 	"github.com/lakewarden/lakewarden/auth"
 	"github.com/lakewarden/lakewarden/catalog"
 )
@@ -31,8 +32,8 @@ type auditList struct {
 }
 
 type auditInput struct {
-	OrgPath
-	Page
+	v1.OrgPath
+	v1.Page
 	Since     time.Time `query:"since" doc:"Inclusive"`
 	Until     time.Time `query:"until" doc:"Exclusive"`
 	UserID    string    `query:"user_id" format:"uuid"`
@@ -45,24 +46,25 @@ type auditInput struct {
 
 func auditEntryOf(a catalog.AuditEntry) auditEntry {
 	return auditEntry{
-		ID: string(a.ID), At: timestamp(a.At), UserID: pointer(a.User), KeyID: pointer(a.Key), Action: a.Action,
+		ID: string(a.ID), At: v1.Timestamp(a.At), UserID: v1.Pointer(a.User), KeyID: v1.Pointer(a.Key), Action: a.Action,
 		Resource: a.Resource, Outcome: string(a.Outcome), RequestID: a.RequestID, Remote: a.Remote, Details: a.Details,
 	}
 }
 
 // AuditRoutes registers the route of the audit log.
 func AuditRoutes(api huma.API, log admin.AuditLog) {
-	add(api, route{method: "GET", path: "/v1/organisations/{org_id}/audit", id: "listAudit", tag: "Organisations", scope: auth.ScopeOrgUpdate, camel: true,
-		summary: "Read the audit log", description: "Newest first. Every allow, deny and write; never values of rows."},
+	v1.Add(api, v1.Route{Method: "GET", Path: "/v1/organisations/{org_id}/audit", ID: "listAudit", Tag: "Organisations",
+		Scope: auth.ScopeOrgUpdate, Camel: true,
+		Summary: "Read the audit log", Description: "Newest first. Every allow, deny and write; never values of rows."},
 		func(ctx context.Context, in *auditInput) (auditList, error) {
-			org, err := orgID(in.OrgID)
+			org, err := v1.OrgID(in.OrgID)
 			if err != nil {
 				return auditList{}, err
 			}
 			list, err := log.List(ctx, org, catalog.AuditFilter{
 				Since: in.Since, Until: in.Until, User: catalog.UserID(in.UserID), Key: catalog.KeyID(in.KeyID),
 				Action: in.Action, Resource: in.Resource, Outcome: catalog.Outcome(in.Outcome), RequestID: in.RequestID,
-			}, in.page())
-			return auditList{Entries: convert(list.Items, auditEntryOf), NextPageToken: list.Next}, err
+			}, in.Page.Catalog())
+			return auditList{Entries: v1.Map(list.Items, auditEntryOf), NextPageToken: list.Next}, err
 		})
 }

@@ -1,4 +1,4 @@
-package v1
+package tables
 
 import (
 	"io"
@@ -12,6 +12,7 @@ import (
 
 	"github.com/lakewarden/lakewarden/api/ops/write"
 	"github.com/lakewarden/lakewarden/api/problem"
+	v1 "github.com/lakewarden/lakewarden/api/v1"
 )
 
 // RowsBody is a body of rows, which is not read before the operation wants it.
@@ -42,14 +43,15 @@ func (b *RowsBody) rows() (write.Body, error) {
 	media, parameters, err := mime.ParseMediaType(b.contentType)
 	format, known := rowFormatsIn[media]
 	if err != nil || !known {
-		return write.Body{}, badMedia("Content-Type", "must be "+formatList)
+		return write.Body{}, badMedia("Content-Type", "must be "+v1.FormatList)
 	}
 	header := parameters["header"]
 	switch charset := parameters["charset"]; {
 	case charset != "" && !strings.EqualFold(charset, "utf-8"):
 		return write.Body{}, badMedia("charset", "must be utf-8")
 	case hasOther(parameters, format):
-		return write.Body{}, badMedia("Content-Type", "has a parameter that is not taken: text/csv has charset and header, the other formats charset")
+		return write.Body{}, badMedia("Content-Type", "has a parameter that is not taken: text/csv has charset and header, the other formats "+
+			"charset")
 	case header != "" && header != "absent" && header != "present":
 		return write.Body{}, badMedia("Content-Type", "header must be absent or present")
 	}
@@ -85,13 +87,15 @@ func IsStream(r *http.Request) bool {
 
 // rowsRequest describes a body of rows. In JSON the body may also have members.
 func rowsRequest(members map[string]*huma.Schema) *huma.RequestBody {
-	row := &huma.Schema{OneOf: []*huma.Schema{{Type: huma.TypeObject, AdditionalProperties: true}, {Type: huma.TypeArray, Items: &huma.Schema{}}}}
+	row := &huma.Schema{OneOf: []*huma.Schema{{Type: huma.TypeObject, AdditionalProperties: true},
+		{Type: huma.TypeArray, Items: &huma.Schema{}}}}
 	properties := map[string]*huma.Schema{
 		"rows": {Type: huma.TypeArray, Items: row, Description: "Objects by column, or arrays in the order of the table"},
 	}
 	maps.Copy(properties, members)
 	content := map[string]*huma.MediaType{
-		"application/json": {Schema: &huma.Schema{Type: huma.TypeObject, Properties: properties, Required: []string{"rows"}, AdditionalProperties: false}},
+		"application/json": {Schema: &huma.Schema{Type: huma.TypeObject, Properties: properties, Required: []string{"rows"},
+			AdditionalProperties: false}},
 	}
 	for media := range rowFormatsIn {
 		if content[media] == nil {
@@ -105,7 +109,8 @@ func rowsRequest(members map[string]*huma.Schema) *huma.RequestBody {
 func mergeMembers() map[string]*huma.Schema {
 	most := 100
 	return map[string]*huma.Schema{
-		"on":               {Type: huma.TypeArray, Items: &huma.Schema{Type: huma.TypeString}, MaxItems: &most, Description: "Column names; default: the primary key"},
+		"on": {Type: huma.TypeArray, Items: &huma.Schema{Type: huma.TypeString}, MaxItems: &most,
+			Description: "Column names; default: the primary key"},
 		"when_matched":     {Type: huma.TypeString, Enum: []any{"update", "ignore", "delete"}, Description: "Default update"},
 		"when_not_matched": {Type: huma.TypeString, Enum: []any{"insert", "ignore"}, Description: "Default insert"},
 	}

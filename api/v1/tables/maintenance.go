@@ -1,4 +1,4 @@
-package v1
+package tables
 
 import (
 	"context"
@@ -8,13 +8,14 @@ import (
 
 	"github.com/lakewarden/lakewarden/api/ops/maintain"
 	longwork "github.com/lakewarden/lakewarden/api/ops/operation"
+	v1 "github.com/lakewarden/lakewarden/api/v1"
 	"github.com/lakewarden/lakewarden/auth"
 	"github.com/lakewarden/lakewarden/catalog"
 )
 
 type vacuumInput struct {
-	TablePath
-	Prefer Prefer    `header:"Prefer" maxLength:"1024" doc:"respond-async: answer 202 with an operation"`
+	v1.TablePath
+	Prefer v1.Prefer `header:"Prefer" maxLength:"1024" doc:"respond-async: answer 202 with an operation"`
 	Body   *struct { // may be left out
 		DryRun         bool   `json:"dry_run,omitempty" doc:"Name the files and delete none"`
 		Mode           string `json:"mode,omitempty" enum:"full,lite" doc:"full, the default, lists the table's folder; lite takes the removals that the log still tells of"`
@@ -31,8 +32,8 @@ type vacuumed struct {
 }
 
 type optimizeInput struct {
-	TablePath
-	Prefer Prefer    `header:"Prefer" maxLength:"1024" doc:"respond-async: answer 202 with an operation"`
+	v1.TablePath
+	Prefer v1.Prefer `header:"Prefer" maxLength:"1024" doc:"respond-async: answer 202 with an operation"`
 	Body   *struct { // may be left out
 		TargetSize int64    `json:"target_size,omitempty" minimum:"1" maximum:"1099511627776" doc:"Bytes of the files to make; default: the table's delta.targetFileSize, or 100 MiB"`
 		Where      string   `json:"where,omitempty" maxLength:"65536" doc:"Condition in SQL over partition columns that chooses the partitions"`
@@ -49,25 +50,29 @@ type optimized struct {
 // MaintenanceRoutes registers the routes that keep tables small and quick.
 func MaintenanceRoutes(api huma.API, tables maintain.Service) {
 	// The members of these requests are in snake_case, and so are their errors.
-	modify := route{tag: "Tables", scope: auth.ScopeTablesModify, local: true}
+	modify := v1.Route{Tag: "Tables", Scope: auth.ScopeTablesModify, Local: true}
 
-	addPatient(api, modify.with("POST", tableBase+"/vacuum", "vacuumTable", "Vacuum a table").
-		because("Deletes files below the table's folder that no version within the retention needs. It goes on when the client goes away; a long one is an operation, with Prefer: respond-async at once."),
+	v1.AddPatient(api, modify.With("POST", v1.TableBase+"/vacuum", "vacuumTable", "Vacuum a table").
+		Because("Deletes files below the table's folder that no version within the retention needs. It goes on when the client goes away; a "+
+			"long one is an operation, with Prefer: respond-async at once."),
 		func(ctx context.Context, in *vacuumInput) (vacuumed, *catalog.Operation, error) {
-			v, goesOn, err := tables.Vacuum(ctx, in.path(), in.vacuum(), patience(tables.Operations, in.Prefer), func(v maintain.Vacuumed) any { return vacuumedOf(v) })
+			v, goesOn, err := tables.Vacuum(ctx, in.Path(), in.vacuum(), patience(tables.Operations, in.Prefer),
+				func(v maintain.Vacuumed) any { return vacuumedOf(v) })
 			return vacuumedOf(v), goesOn, err
 		})
-	addPatient(api, modify.with("POST", tableBase+"/optimize", "optimizeTable", "Optimize a table").
-		because("Rewrites small files into larger ones in one commit that changes no row. It goes on when the client goes away; a long one is an operation, with Prefer: respond-async at once."),
+	v1.AddPatient(api, modify.With("POST", v1.TableBase+"/optimize", "optimizeTable", "Optimize a table").
+		Because("Rewrites small files into larger ones in one commit that changes no row. It goes on when the client goes away; a long one is "+
+			"an operation, with Prefer: respond-async at once."),
 		func(ctx context.Context, in *optimizeInput) (optimized, *catalog.Operation, error) {
-			o, goesOn, err := tables.Optimize(ctx, in.path(), in.optimize(), patience(tables.Operations, in.Prefer), func(o maintain.Optimized) any { return optimizedOf(o) })
+			o, goesOn, err := tables.Optimize(ctx, in.Path(), in.optimize(), patience(tables.Operations, in.Prefer),
+				func(o maintain.Optimized) any { return optimizedOf(o) })
 			return optimizedOf(o), goesOn, err
 		})
 }
 
 // patience is how long a request waits for work that can go on without it.
-func patience(o longwork.Service, prefer Prefer) time.Duration {
-	if prefer.async() {
+func patience(o longwork.Service, prefer v1.Prefer) time.Duration {
+	if prefer.Async() {
 		return 0
 	}
 	return o.Patience

@@ -1,20 +1,22 @@
-package v1
+package policies
 
 import (
 	"bytes"
 	"encoding/json"
 
 	"github.com/danielgtaylor/huma/v2"
+
+	v1 "github.com/lakewarden/lakewarden/api/v1"
 )
 
 // policyDefinition is a policy as a tree, in the form of replies: every member of the
 // definition and its subject is present, and null if it is not set. Requests may omit
 // members.
 type policyDefinition struct {
-	Effect    string                    `json:"effect" enum:"permit,forbid"`
-	Subject   policySubject             `json:"subject"`
-	Condition nullable[policyCondition] `json:"condition" doc:"null for all rows"`
-	Mask      *string                   `json:"mask,omitempty" enum:"null,hash,last4,year" doc:"Of kind mask only; null without it"`
+	Effect    string                       `json:"effect" enum:"permit,forbid"`
+	Subject   policySubject                `json:"subject"`
+	Condition v1.Nullable[policyCondition] `json:"condition" doc:"null for all rows"`
+	Mask      *string                      `json:"mask,omitempty" enum:"null,hash,last4,year" doc:"Of kind mask only; null without it"`
 }
 
 type policySubject struct {
@@ -49,7 +51,7 @@ func (v *policyValue) UnmarshalJSON(data []byte) error {
 }
 
 // MarshalJSON returns the raw text, or null.
-func (v policyValue) MarshalJSON() ([]byte, error) { return orNull(json.RawMessage(v)), nil }
+func (v policyValue) MarshalJSON() ([]byte, error) { return v1.OrNull(json.RawMessage(v)), nil }
 
 // Schema returns a schema that allows any value.
 func (policyValue) Schema(huma.Registry) *huma.Schema {
@@ -58,9 +60,9 @@ func (policyValue) Schema(huma.Registry) *huma.Schema {
 
 // definitionOf decodes a stored definition. Definitions were checked when they were
 // stored, so one that cannot be decoded is damaged and shown as null.
-func definitionOf(raw json.RawMessage) (out nullable[policyDefinition]) {
+func definitionOf(raw json.RawMessage) (out v1.Nullable[policyDefinition]) {
 	if len(raw) > 0 && json.Unmarshal(raw, &out) != nil {
-		out.value = nil
+		out.Value = nil
 	}
 	return out
 }

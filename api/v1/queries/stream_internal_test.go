@@ -1,4 +1,4 @@
-package v1
+package queries
 
 import (
 	"bufio"
@@ -70,7 +70,7 @@ func streamed(t *testing.T, s *statement, format result.Format, store *spill.Sto
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer close(over)
 		r = r.WithContext(problem.WithRequest(r.Context(), "r"))
-		streaming{rows: s, spill: store, format: format, elapsed: func() time.Duration { return 0 }}.write(w, r)
+		streaming{rows: s, spill: store, format: format, elapsed: func() time.Duration { return 0 }}.Write(w, r)
 	}))
 	server.Config.ErrorLog = nil
 	server.Start()
@@ -227,7 +227,7 @@ func TestALostStatementAnswersWithItsSecondTry(t *testing.T) {
 	answer := func(again error) *httptest.ResponseRecorder {
 		rows := &lost{statement: &statement{batches: 1, ctx: t.Context()}, next: []error{&problem.Refusal{Code: "unavailable"}}, again: again}
 		w, r := httptest.NewRecorder(), httptest.NewRequestWithContext(problem.WithRequest(t.Context(), "r"), http.MethodGet, "/", nil)
-		streaming{rows: rows, spill: room(t), format: result.NDJSON, elapsed: func() time.Duration { return 0 }}.write(w, r)
+		streaming{rows: rows, spill: room(t), format: result.NDJSON, elapsed: func() time.Duration { return 0 }}.Write(w, r)
 		require.EqualValues(t, 1, rows.closed.Load())
 		return w
 	}

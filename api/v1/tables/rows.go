@@ -1,4 +1,4 @@
-package v1
+package tables
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/lakewarden/lakewarden/api/ops/write"
+	v1 "github.com/lakewarden/lakewarden/api/v1"
 	"github.com/lakewarden/lakewarden/auth"
 )
 
@@ -24,7 +25,7 @@ func writtenOf(w write.Result) written {
 
 // WriteQuery is what every change of rows takes.
 type WriteQuery struct {
-	TablePath
+	v1.TablePath
 	DryRun bool   `query:"dry_run" doc:"Judge everything, change nothing"`
 	Key    string `header:"Idempotency-Key" maxLength:"255" doc:"A request that comes again under its key is answered as the first time, and done once"`
 }
@@ -63,46 +64,53 @@ type updateRowsInput struct {
 
 // RowRoutes registers the routes that change rows.
 func RowRoutes(api huma.API, writes write.Service) {
-	route := func(id, path, summary, description string, scope auth.Scope) route {
-		return route{method: "POST", path: tableBase + path, id: id, tag: "Rows", scope: scope, local: true, summary: summary, description: description}
+	route := func(id, path, summary, description string, scope auth.Scope) v1.Route {
+		return v1.Route{Method: "POST", Path: v1.TableBase + path, ID: id, Tag: "Rows", Scope: scope, Local: true, Summary: summary,
+			Description: description}
 	}
-	insert := route("insertRows", "/rows", "Insert rows", "All of them in one commit, or none. The body is JSON {\"rows\": […]}, NDJSON, CSV, an Arrow stream or a Parquet file; docs/rows.md says how values are written.", auth.ScopeRowsInsert)
+	insert := route("insertRows", "/rows", "Insert rows", "All of them in one commit, or none. The body is JSON {\"rows\": […]}, NDJSON, "+
+		"CSV, an Arrow stream or a Parquet file; docs/rows.md says how values are written.", auth.ScopeRowsInsert)
 	addWrite(api, insert, rowsRequest(nil), func(ctx context.Context, in *insertInput) (write.Result, error) {
 		body, err := in.rows()
 		if err != nil {
 			return write.Result{}, err
 		}
-		return writes.Insert(ctx, in.path(), body, in.options())
+		return writes.Insert(ctx, in.Path(), body, in.options())
 	})
-	merge := route("mergeRows", "/rows/merge", "Merge rows", "Rows that meet a row of the table change it, the others are inserted; all in one commit, or nothing. Asks for rows:insert, rows:update and rows:delete as far as the merge can do it.", "")
+	merge := route("mergeRows", "/rows/merge", "Merge rows", "Rows that meet a row of the table change it, the others are inserted; all in "+
+		"one commit, or nothing. Asks for rows:insert, rows:update and rows:delete as far as the merge can do it.", "")
 	addWrite(api, merge, rowsRequest(mergeMembers()), func(ctx context.Context, in *mergeInput) (write.Result, error) {
 		body, err := in.rows()
 		if err != nil {
 			return write.Result{}, err
 		}
-		return writes.Merge(ctx, in.path(), write.MergeInput{Body: body, On: listed(in.On), WhenMatched: in.WhenMatched, WhenNotMatched: in.WhenNotMatched}, in.options())
+		return writes.Merge(ctx, in.Path(), write.MergeInput{Body: body, On: v1.SplitList(in.On), WhenMatched: in.WhenMatched,
+			WhenNotMatched: in.WhenNotMatched}, in.options())
 	})
-	update := route("updateRows", "/rows/update", "Update rows", "Those that the caller sees and that fulfil a condition, in one commit.", auth.ScopeRowsUpdate)
+	update := route("updateRows", "/rows/update", "Update rows", "Those that the caller sees and that fulfil a condition, in one commit.",
+		auth.ScopeRowsUpdate)
 	addWrite(api, update, nil, func(ctx context.Context, in *updateRowsInput) (write.Result, error) {
-		return writes.Update(ctx, in.path(), in.Body.Where, in.Body.Set, in.options())
+		return writes.Update(ctx, in.Path(), in.Body.Where, in.Body.Set, in.options())
 	})
-	remove := route("deleteRows", "/rows/delete", "Delete rows", "Those that the caller sees and that fulfil a condition, in one commit.", auth.ScopeRowsDelete)
+	remove := route("deleteRows", "/rows/delete", "Delete rows", "Those that the caller sees and that fulfil a condition, in one commit.",
+		auth.ScopeRowsDelete)
 	addWrite(api, remove, nil, func(ctx context.Context, in *deleteRowsInput) (write.Result, error) {
-		return writes.Delete(ctx, in.path(), in.Body.Where, in.options())
+		return writes.Delete(ctx, in.Path(), in.Body.Where, in.options())
 	})
 }
 
 // addWrite registers a change of rows, which is bounded by its own time.
-func addWrite[I any](api huma.API, rt route, body *huma.RequestBody, handler func(context.Context, *I) (write.Result, error)) {
-	op := rt.operation(api)
+func addWrite[I any](api huma.API, rt v1.Route, body *huma.RequestBody, handler func(context.Context, *I) (write.Result, error)) {
+	op := rt.Operation(api)
 	schema := api.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[written](), true, "Written")
-	op.Responses["200"] = &huma.Response{Description: http.StatusText(http.StatusOK), Content: map[string]*huma.MediaType{"application/json": {Schema: schema}}}
-	huma.Register(api, op, func(ctx context.Context, in *I) (*reply[written], error) {
+	op.Responses["200"] = &huma.Response{Description: http.StatusText(http.StatusOK),
+		Content: map[string]*huma.MediaType{"application/json": {Schema: schema}}}
+	huma.Register(api, op, func(ctx context.Context, in *I) (*v1.Reply[written], error) {
 		out, err := handler(ctx, in)
 		if err != nil {
-			return nil, rt.fail(ctx, err)
+			return nil, rt.Fail(ctx, err)
 		}
-		return &reply[written]{Body: writtenOf(out)}, nil
+		return &v1.Reply[written]{Body: writtenOf(out)}, nil
 	})
 	if body != nil {
 		// Afterwards: the framework reads a body that it knows of, and this one is

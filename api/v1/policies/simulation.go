@@ -1,4 +1,4 @@
-package v1
+package policies
 
 import (
 	"context"
@@ -8,11 +8,12 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/lakewarden/lakewarden/api/ops/admin"
+	v1 "github.com/lakewarden/lakewarden/api/v1"
 	"github.com/lakewarden/lakewarden/catalog"
 )
 
 type simulateInput struct {
-	OrgPath
+	v1.OrgPath
 	Body struct {
 		TableFqn   string            `json:"tableFqn" maxLength:"1024"`
 		UserID     *string           `json:"userId,omitempty" nullable:"true" format:"uuid" doc:"A member; or role with attributes"`
@@ -28,7 +29,7 @@ type simulation struct {
 	VisibleRowCount int64             `json:"visibleRowCount"`
 	HiddenColumns   []string          `json:"hiddenColumns" doc:"Columns that do not exist for the subject"`
 	MaskedColumns   []maskedColumn    `json:"maskedColumns"`
-	Policies        []effectivePolicy `json:"policies"`
+	Policies        []EffectivePolicy `json:"policies"`
 }
 
 type maskedColumn struct {
@@ -36,14 +37,15 @@ type maskedColumn struct {
 	Mask       string `json:"mask" enum:"null,hash,last4,year"`
 }
 
-type effectivePolicy struct {
+// EffectivePolicy is a policy that applies to a user.
+type EffectivePolicy struct {
 	ID         *string `json:"id,omitempty"`
 	Kind       string  `json:"kind" enum:"rls,cls,mask"`
 	ColumnName *string `json:"columnName"`
 }
 
 type userPoliciesInput struct {
-	MemberPath
+	v1.MemberPath
 	TableFqn string `query:"tableFqn" required:"true" maxLength:"1024"`
 }
 
@@ -54,24 +56,26 @@ func simulationOf(s admin.Simulated) simulation {
 	}
 	return simulation{TableFqn: s.TableFQN, Restricted: s.Restricted, Predicate: s.Predicate, VisibleRowCount: s.VisibleRows,
 		HiddenColumns: append([]string{}, s.HiddenColumns...), MaskedColumns: masked,
-		Policies: convert(s.Policies, func(p catalog.Policy) effectivePolicy {
-			return effectivePolicy{ID: pointer(p.ID), Kind: string(p.Kind), ColumnName: pointer(p.Column)}
+		Policies: v1.Map(s.Policies, func(p catalog.Policy) EffectivePolicy {
+			return EffectivePolicy{ID: v1.Pointer(p.ID), Kind: string(p.Kind), ColumnName: v1.Pointer(p.Column)}
 		})}
 }
 
-func simulationRoutes(api huma.API, write route, sim admin.Simulation) {
-	add(api, write.with("POST", "/v1/organisations/{org_id}/policies/simulate", "simulatePolicies", "See a table as somebody else would"),
+func simulationRoutes(api huma.API, write v1.Route, sim admin.Simulation) {
+	v1.Add(api, write.With("POST", "/v1/organisations/{org_id}/policies/simulate", "simulatePolicies", "See a table as somebody else would"),
 		func(ctx context.Context, in *simulateInput) (simulation, error) {
-			org, err := orgID(in.OrgID)
+			org, err := v1.OrgID(in.OrgID)
 			if err != nil {
 				return simulation{}, err
 			}
-			s, err := sim.Run(ctx, org, admin.SimulationInput{TableFQN: in.Body.TableFqn, User: text(in.Body.UserID), Role: text(in.Body.Role), Attributes: in.Body.Attributes})
+			s, err := sim.Run(ctx, org, admin.SimulationInput{TableFQN: in.Body.TableFqn, User: v1.Text(in.Body.UserID), Role: v1.Text(in.Body.Role),
+				Attributes: in.Body.Attributes})
 			return simulationOf(s), err
 		})
-	add(api, write.with("GET", "/v1/organisations/{org_id}/users/{user_id}/effective-policies", "listUserEffectivePolicies", "The policies that apply to a member on a table"),
+	v1.Add(api, write.With("GET", "/v1/organisations/{org_id}/users/{user_id}/effective-policies", "listUserEffectivePolicies",
+		"The policies that apply to a member on a table"),
 		func(ctx context.Context, in *userPoliciesInput) (simulation, error) {
-			org, user, err := in.ids()
+			org, user, err := in.IDs()
 			if err != nil {
 				return simulation{}, err
 			}

@@ -1,4 +1,4 @@
-package v1
+package storages
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"github.com/lakewarden/lakewarden/api/ops/admin"
 	longwork "github.com/lakewarden/lakewarden/api/ops/operation"
 	"github.com/lakewarden/lakewarden/api/problem"
+	v1 "github.com/lakewarden/lakewarden/api/v1"
 	"github.com/lakewarden/lakewarden/auth"
 	"github.com/lakewarden/lakewarden/catalog"
 )
@@ -34,17 +35,17 @@ type storageConfig struct {
 func settingsFor(ctx context.Context, c catalog.StorageConfig) json.RawMessage {
 	p, err := auth.PrincipalFrom(ctx)
 	if err == nil && (p.Scopes.Has(auth.ScopeStorageConfigure) || p.UserID.String() == string(c.Owner)) || c.Kind != catalog.KindLocal {
-		return orNull(c.Settings)
+		return v1.OrNull(c.Settings)
 	}
 	return json.RawMessage("{}")
 }
 
 func storageConfigOf(ctx context.Context, c catalog.StorageConfig) storageConfig {
 	return storageConfig{
-		ConfigID: string(c.ID), ConfigName: c.Name, Kind: string(c.Kind), Schema: c.Schema(), Slug: c.Slug, WorkspaceID: pointer(c.Workspace),
-		OwnerUserID: string(c.Owner), Settings: settingsFor(ctx, c), AuthMode: pointer(c.AuthMode),
-		CredentialExpiresAt: timestamp(c.CredentialExpiresAt), DiscoveredAt: timestamp(c.DiscoveredAt),
-		CreatedAt: timestamp(c.CreatedAt), UpdatedAt: timestamp(c.UpdatedAt),
+		ConfigID: string(c.ID), ConfigName: c.Name, Kind: string(c.Kind), Schema: c.Schema(), Slug: c.Slug, WorkspaceID: v1.Pointer(c.Workspace),
+		OwnerUserID: string(c.Owner), Settings: settingsFor(ctx, c), AuthMode: v1.Pointer(c.AuthMode),
+		CredentialExpiresAt: v1.Timestamp(c.CredentialExpiresAt), DiscoveredAt: v1.Timestamp(c.DiscoveredAt),
+		CreatedAt: v1.Timestamp(c.CreatedAt), UpdatedAt: v1.Timestamp(c.UpdatedAt),
 	}
 }
 
@@ -83,7 +84,7 @@ func (s S3Secret) credential() admin.S3Credential {
 
 func (in *createStorageInput) config() admin.NewStorageConfig {
 	b := in.Body
-	n := admin.NewStorageConfig{Name: b.ConfigName, Kind: b.Kind, Workspace: text(b.WorkspaceID), Root: b.Root, Credential: b.credential()}
+	n := admin.NewStorageConfig{Name: b.ConfigName, Kind: b.Kind, Workspace: v1.Text(b.WorkspaceID), Root: b.Root, Credential: b.credential()}
 	settings := admin.S3Settings{Bucket: b.Bucket, Prefix: b.Prefix, Region: b.Region, Endpoint: b.Endpoint}
 	if b.PathStyle != nil || settings != (admin.S3Settings{}) {
 		settings.PathStyle = b.Endpoint != ""
@@ -114,7 +115,7 @@ type patchStorageInput struct {
 
 type discoverInput struct {
 	ConfigPath
-	Prefer Prefer    `header:"Prefer" maxLength:"1024" doc:"respond-async: answer 202 with an operation"`
+	Prefer v1.Prefer `header:"Prefer" maxLength:"1024" doc:"respond-async: answer 202 with an operation"`
 	Body   *struct { // may be left out
 		IncludeDropped bool `json:"includeDropped,omitempty" doc:"Bring dropped tables back"`
 	}
@@ -150,47 +151,53 @@ type storageCheck struct {
 	Reason *string `json:"reason"`
 }
 
-// StorageRoutes registers the routes of storage configurations.
-func StorageRoutes(api huma.API, configs admin.StorageConfigs, operations longwork.Service) {
+// Routes registers the routes of storage configurations.
+func Routes(api huma.API, configs admin.StorageConfigs, operations longwork.Service) {
 	const base = "/v1/storages/configs"
-	read := route{tag: "Storage", scope: auth.ScopeStorageRead, camel: true}
-	write := route{tag: "Storage", scope: auth.ScopeStorageConfigure, camel: true, local: true}
+	read := v1.Route{Tag: "Storage", Scope: auth.ScopeStorageRead, Camel: true}
+	write := v1.Route{Tag: "Storage", Scope: auth.ScopeStorageConfigure, Camel: true, Local: true}
 
-	add(api, write.with("POST", base, "createStorageConfig", "Create a storage configuration").as201().
-		because("Its tables are discovered at once. Kind local needs the role admin; other kinds are tried out first, as by validate."),
+	v1.Add(api, write.With("POST", base, "createStorageConfig", "Create a storage configuration").As201().
+		Because("Its tables are discovered at once. Kind local needs the role admin; other kinds are tried out first, as by validate."),
 		func(ctx context.Context, in *createStorageInput) (storageConfig, error) {
 			c, err := configs.Create(ctx, in.config())
 			return storageConfigOf(ctx, c), err
 		})
-	add(api, read.with("GET", base, "listStorageConfigs", "List storage configurations"), func(ctx context.Context, in *Page) (storageConfigList, error) {
-		list, err := configs.List(ctx, in.page())
-		return storageConfigList{Configs: convert(list.Items, func(c catalog.StorageConfig) storageConfig { return storageConfigOf(ctx, c) }), NextPageToken: list.Next}, err
-	})
-	add(api, read.with("GET", base+"/{config_id}", "getStorageConfig", "Get a storage configuration"), func(ctx context.Context, in *ConfigPath) (storageConfig, error) {
-		id, err := in.id()
-		if err != nil {
-			return storageConfig{}, err
-		}
-		c, err := configs.Get(ctx, id)
-		return storageConfigOf(ctx, c), err
-	})
-	add(api, write.with("PATCH", base+"/{config_id}", "updateStorageConfig", "Update a storage configuration"), func(ctx context.Context, in *patchStorageInput) (storageConfig, error) {
-		id, err := in.id()
-		if err != nil {
-			return storageConfig{}, err
-		}
-		c, err := configs.Update(ctx, id, admin.StorageConfigEdit{Name: in.Body.ConfigName, PathStyle: in.Body.PathStyle})
-		return storageConfigOf(ctx, c), err
-	})
-	add(api, write.with("DELETE", base+"/{config_id}", "deleteStorageConfig", "Delete a storage configuration").because("Takes it out of the catalog; data stays where it is."),
-		func(ctx context.Context, in *ConfigPath) (empty, error) {
+	v1.Add(api, read.With("GET", base, "listStorageConfigs", "List storage configurations"),
+		func(ctx context.Context, in *v1.Page) (storageConfigList, error) {
+			list, err := configs.List(ctx, in.Catalog())
+			return storageConfigList{Configs: v1.Map(list.Items, func(c catalog.StorageConfig) storageConfig { return storageConfigOf(ctx, c) }),
+				NextPageToken: list.Next}, err
+		})
+	v1.Add(api, read.With("GET", base+"/{config_id}", "getStorageConfig", "Get a storage configuration"),
+		func(ctx context.Context, in *ConfigPath) (storageConfig, error) {
 			id, err := in.id()
 			if err != nil {
-				return empty{}, err
+				return storageConfig{}, err
 			}
-			return empty{}, configs.Delete(ctx, id)
+			c, err := configs.Get(ctx, id)
+			return storageConfigOf(ctx, c), err
 		})
-	add(api, write.with("POST", base+"/{config_id}/validate", "validateStorageConfig", "Try a storage configuration out").because("Lists, writes, reads and deletes objects below a random name."),
+	v1.Add(api, write.With("PATCH", base+"/{config_id}", "updateStorageConfig", "Update a storage configuration"),
+		func(ctx context.Context, in *patchStorageInput) (storageConfig, error) {
+			id, err := in.id()
+			if err != nil {
+				return storageConfig{}, err
+			}
+			c, err := configs.Update(ctx, id, admin.StorageConfigEdit{Name: in.Body.ConfigName, PathStyle: in.Body.PathStyle})
+			return storageConfigOf(ctx, c), err
+		})
+	v1.Add(api, write.With("DELETE", base+"/{config_id}", "deleteStorageConfig",
+		"Delete a storage configuration").Because("Takes it out of the catalog; data stays where it is."),
+		func(ctx context.Context, in *ConfigPath) (v1.Empty, error) {
+			id, err := in.id()
+			if err != nil {
+				return v1.Empty{}, err
+			}
+			return v1.Empty{}, configs.Delete(ctx, id)
+		})
+	v1.Add(api, write.With("POST", base+"/{config_id}/validate", "validateStorageConfig",
+		"Try a storage configuration out").Because("Lists, writes, reads and deletes objects below a random name."),
 		func(ctx context.Context, in *ConfigPath) (validation, error) {
 			id, err := in.id()
 			if err != nil {
@@ -202,27 +209,29 @@ func StorageRoutes(api huma.API, configs admin.StorageConfigs, operations longwo
 			}
 			return validationOf(report), nil
 		})
-	addPatient(api, write.with("POST", base+"/{config_id}/discover", "discoverTables", "Discover tables").
-		because("Registers new tables and marks those that have vanished. A long one goes on as an operation, whose result is the same; with Prefer: respond-async at once."),
+	v1.AddPatient(api, write.With("POST", base+"/{config_id}/discover", "discoverTables", "Discover tables").
+		Because("Registers new tables and marks those that have vanished. A long one goes on as an operation, whose result is the same; with "+
+			"Prefer: respond-async at once."),
 		func(ctx context.Context, in *discoverInput) (discovery, *catalog.Operation, error) {
 			id, err := in.id()
 			if err != nil {
 				return discovery{}, nil, err
 			}
 			patience := operations.Patience
-			if in.Prefer.async() {
+			if in.Prefer.Async() {
 				patience = 0
 			}
-			d, goesOn, err := longwork.RunWithin(ctx, operations, catalog.OperationDiscover, patience, func(ctx context.Context) (admin.Discovered, error) {
-				return configs.Discover(ctx, id, in.Body != nil && in.Body.IncludeDropped)
-			}, func(d admin.Discovered) any { return discoveryOf(d) })
+			d, goesOn, err := longwork.RunWithin(ctx, operations, catalog.OperationDiscover, patience,
+				func(ctx context.Context) (admin.Discovered, error) {
+					return configs.Discover(ctx, id, in.Body != nil && in.Body.IncludeDropped)
+				}, func(d admin.Discovered) any { return discoveryOf(d) })
 			return discoveryOf(d), goesOn, err
 		})
 }
 
 func validationOf(report admin.ProbeReport) validation {
-	return validation{Valid: report.OK(), Checks: convert(report.Checks, func(c admin.ProbeCheck) storageCheck {
-		return storageCheck{Name: c.Name, OK: c.OK, Millis: c.Millis, Reason: pointer(c.Reason)}
+	return validation{Valid: report.OK(), Checks: v1.Map(report.Checks, func(c admin.ProbeCheck) storageCheck {
+		return storageCheck{Name: c.Name, OK: c.OK, Millis: c.Millis, Reason: v1.Pointer(c.Reason)}
 	})}
 }
 
@@ -230,7 +239,7 @@ func discoveryOf(d admin.Discovered) discovery {
 	return discovery{
 		State: "done", TablesFound: d.Found, TablesAdded: len(d.Added), TablesReturned: len(d.Returned), TablesVanished: len(d.Vanished),
 		TablesChanged: len(d.Changed), Truncated: d.Truncated,
-		Problems: convert(d.Problems, func(p admin.DiscoveryProblem) discoveryProblem {
+		Problems: v1.Map(d.Problems, func(p admin.DiscoveryProblem) discoveryProblem {
 			told := problem.From(p.Err)
 			return discoveryProblem{Path: p.Path, Code: told.Name, Message: told.Message, Details: told.Details}
 		}),

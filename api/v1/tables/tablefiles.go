@@ -1,4 +1,4 @@
-package v1
+package tables
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/lakewarden/lakewarden/api/ops/table"
+	v1 "github.com/lakewarden/lakewarden/api/v1"
 	"github.com/lakewarden/lakewarden/auth"
 	"github.com/lakewarden/lakewarden/catalog"
 )
@@ -41,27 +42,27 @@ type createdTable struct {
 }
 
 type dropTableInput struct {
-	TablePath
+	v1.TablePath
 	Purge bool `query:"purge" doc:"Delete the files too, for good"`
 }
 
-// TableFileRoutes registers the routes that make tables and take them away.
-func TableFileRoutes(api huma.API, tables table.Files) {
-	create := route{tag: "Tables", scope: auth.ScopeTablesCreate, camel: true, local: true}
-	modify := route{tag: "Tables", scope: auth.ScopeTablesModify, camel: true, local: true}
+// FileRoutes registers the routes that make tables and take them away.
+func FileRoutes(api huma.API, tables table.Files) {
+	create := v1.Route{Tag: "Tables", Scope: auth.ScopeTablesCreate, Camel: true, Local: true}
+	modify := v1.Route{Tag: "Tables", Scope: auth.ScopeTablesModify, Camel: true, Local: true}
 
-	add(api, create.with("POST", "/v1/tables", "createTable", "Create a table").as201().
-		because("An empty Delta table below the root of a storage configuration."),
+	v1.Add(api, create.With("POST", "/v1/tables", "createTable", "Create a table").As201().
+		Because("An empty Delta table below the root of a storage configuration."),
 		func(ctx context.Context, in *createTableInput) (createdTable, error) {
 			t, err := tables.Create(ctx, in.table())
 			return createdTable{
 				Catalog: catalog.CatalogName, Schema: t.StorageConfig.Schema(), Table: t.Name, TableID: string(t.DeltaID), Version: t.TableVersion,
 			}, err
 		})
-	add(api, modify.with("DELETE", tableBase, "dropTable", "Drop a table").
-		because("Takes it out of the catalog; its files stay, unless they are purged."),
-		func(ctx context.Context, in *dropTableInput) (empty, error) {
-			return empty{}, tables.Drop(ctx, in.path(), in.Purge)
+	v1.Add(api, modify.With("DELETE", v1.TableBase, "dropTable", "Drop a table").
+		Because("Takes it out of the catalog; its files stay, unless they are purged."),
+		func(ctx context.Context, in *dropTableInput) (v1.Empty, error) {
+			return v1.Empty{}, tables.Drop(ctx, in.Path(), in.Purge)
 		})
 }
 
@@ -69,7 +70,7 @@ func (in *createTableInput) table() table.Definition {
 	b := in.Body
 	return table.Definition{
 		Catalog: b.Catalog, Schema: b.Schema, Name: b.Name, PartitionBy: b.PartitionBy, Path: b.Path, Properties: b.Properties,
-		Columns: convert(b.Columns, func(c newColumn) table.ColumnDefinition {
+		Columns: v1.Map(b.Columns, func(c newColumn) table.ColumnDefinition {
 			return table.ColumnDefinition{
 				Name: c.Name, Type: c.Type, Nullable: c.Nullable == nil || *c.Nullable,
 				PrimaryKey: c.IsPrimaryKey, Unique: c.IsUnique, Comment: c.Comment, Default: c.Default,

@@ -1,4 +1,4 @@
-package v1
+package tables
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/lakewarden/lakewarden/api/ops/table"
+	v1 "github.com/lakewarden/lakewarden/api/v1"
 	"github.com/lakewarden/lakewarden/auth"
 )
 
@@ -23,13 +24,14 @@ type ruleStates struct {
 
 // ViolationRoutes registers the route that looks whether rules hold.
 func ViolationRoutes(api huma.API, tables table.Rules) {
-	modify := route{tag: "Tables", scope: auth.ScopeTablesModify, camel: true, local: true}
+	modify := v1.Route{Tag: "Tables", Scope: auth.ScopeTablesModify, Camel: true, Local: true}
 
-	add(api, modify.with("GET", tableBase+"/violations", "listViolations", "Look whether the rows satisfy the rules of the table").
-		because("Reads all rows. Other writers do not know keys, nor constraints outside the table's log, so their commits can break them. Callers who do not see the whole table learn of keys and NOT NULL only."),
-		func(ctx context.Context, in *TablePath) (ruleStates, error) {
-			list, err := tables.Violations(ctx, in.path())
-			return ruleStates{Rules: convert(list, func(s table.RuleState) ruleState {
+	v1.Add(api, modify.With("GET", v1.TableBase+"/violations", "listViolations", "Look whether the rows satisfy the rules of the table").
+		Because("Reads all rows. Other writers do not know keys, nor constraints outside the table's log, so their commits can break them. "+
+			"Callers who do not see the whole table learn of keys and NOT NULL only."),
+		func(ctx context.Context, in *v1.TablePath) (ruleStates, error) {
+			list, err := tables.Violations(ctx, in.Path())
+			return ruleStates{Rules: v1.Map(list, func(s table.RuleState) ruleState {
 				return ruleState{Kind: s.Kind, Name: s.Name, Columns: s.Columns, Holds: s.Holds, Violations: s.Violations}
 			})}, err
 		})

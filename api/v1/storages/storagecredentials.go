@@ -1,4 +1,4 @@
-package v1
+package storages
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/lakewarden/lakewarden/api/ops/admin"
+	v1 "github.com/lakewarden/lakewarden/api/v1"
 	"github.com/lakewarden/lakewarden/auth"
 )
 
@@ -14,15 +15,15 @@ type rotateS3Input struct {
 	DryRun bool `query:"dry_run" doc:"Try the credential out and change nothing; also in the body"`
 	Body   *struct {
 		S3Secret
-		ExpiresAt *instant `json:"expiresAt,omitempty" doc:"When the credential ends, for the record"`
-		DryRun    bool     `json:"dry_run,omitempty"`
+		ExpiresAt *v1.Instant `json:"expiresAt,omitempty" doc:"When the credential ends, for the record"`
+		DryRun    bool        `json:"dry_run,omitempty"`
 	} // may be left out: the reply then names the missing fields
 }
 
 func (in *rotateS3Input) rotation() admin.S3Rotation {
 	r := admin.S3Rotation{DryRun: in.DryRun}
 	if in.Body != nil {
-		r.Credential, r.ExpiresAt = in.Body.credential(), in.Body.ExpiresAt.time()
+		r.Credential, r.ExpiresAt = in.Body.credential(), in.Body.ExpiresAt.Pointer()
 		r.DryRun = r.DryRun || in.Body.DryRun
 	}
 	return r
@@ -40,9 +41,10 @@ type rotated struct {
 
 // CredentialRoutes registers the rotation of stored credentials.
 func CredentialRoutes(api huma.API, configs admin.StorageConfigs) {
-	rotate := route{tag: "Storage", scope: auth.ScopeStorageConfigure, camel: true, local: true}
-	add(api, rotate.with("PUT", "/v1/storages/configs/{config_id}/credentials/s3", "rotateS3Credential", "Rotate the credential of an s3 configuration").
-		because("The new credential is tried out first, as by validate; one that the store refuses changes nothing. "+
+	rotate := v1.Route{Tag: "Storage", Scope: auth.ScopeStorageConfigure, Camel: true, Local: true}
+	v1.Add(api, rotate.With("PUT", "/v1/storages/configs/{config_id}/credentials/s3", "rotateS3Credential",
+		"Rotate the credential of an s3 configuration").
+		Because("The new credential is tried out first, as by validate; one that the store refuses changes nothing. "+
 			"Location and settings stay. In a workspace it also needs storage_configs:share."),
 		func(ctx context.Context, in *rotateS3Input) (rotated, error) {
 			id, err := in.id()
@@ -63,8 +65,8 @@ func CredentialRoutes(api huma.API, configs admin.StorageConfigs) {
 			}
 			tried := validationOf(report)
 			return rotated{
-				ConfigID: string(config.ID), ConfigName: config.Name, Message: message, AuthMode: pointer(config.AuthMode),
-				CredentialExpiresAt: timestamp(config.CredentialExpiresAt), Valid: tried.Valid, Checks: tried.Checks,
+				ConfigID: string(config.ID), ConfigName: config.Name, Message: message, AuthMode: v1.Pointer(config.AuthMode),
+				CredentialExpiresAt: v1.Timestamp(config.CredentialExpiresAt), Valid: tried.Valid, Checks: tried.Checks,
 			}, nil
 		})
 }

@@ -1,4 +1,4 @@
-package v1
+package queries
 
 import (
 	"context"
@@ -6,7 +6,6 @@ import (
 	"errors"
 	"net/http"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -15,14 +14,9 @@ import (
 	"github.com/lakewarden/lakewarden/api/problem"
 	"github.com/lakewarden/lakewarden/api/result"
 	"github.com/lakewarden/lakewarden/api/spill"
+	v1 "github.com/lakewarden/lakewarden/api/v1"
 	"github.com/lakewarden/lakewarden/auth"
 	"github.com/lakewarden/lakewarden/engine"
-)
-
-// The JSON representation is meant for people and small results, so it is cut.
-const (
-	jsonRows  = 100_000
-	jsonBytes = 100 << 20
 )
 
 // connection is a connection to a client. It implements [spill.Conn].
@@ -42,28 +36,18 @@ type revocable interface{ Context() context.Context }
 // when no more rows are read.
 type running interface{ Finish() error }
 
-const (
-	trailerTruncated = "X-Truncated"
-	trailerNextPage  = "X-Next-Page-Token"
-)
-
-var rowFormats = []string{string(result.JSON), string(result.NDJSON), string(result.CSV), string(result.Arrow), string(result.Parquet)}
-
-// formatList names the formats, in which rows are read and written, for people.
-var formatList = strings.Join(rowFormats[:len(rowFormats)-1], ", ") + " or " + rowFormats[len(rowFormats)-1]
-
 // format reads Accept. Nothing is run for a client that could not read it.
 func format(accept string) (result.Format, error) {
 	f, ok := result.Negotiate(accept)
 	if !ok {
-		return "", &problem.Refusal{Code: "not_acceptable", Details: []problem.Detail{{Field: "Accept", Message: "must allow " + formatList}}}
+		return "", &problem.Refusal{Code: "not_acceptable", Details: []problem.Detail{{Field: "Accept", Message: "must allow " + v1.FormatList}}}
 	}
 	return f, nil
 }
 
 // streaming writes rows as a response.
 type streaming struct {
-	route route
+	route v1.Route
 	rows  engine.Result
 	// spill buffers what a client does not read while a statement runs.
 	spill *spill.Store
@@ -77,21 +61,21 @@ type streaming struct {
 	// next is the token of the following page, or empty.
 	next string
 	// instead is answered in the place of rows.
-	instead *accepted
+	instead *v1.Accepted
 }
 
 func (s streaming) response() *huma.StreamResponse {
 	return &huma.StreamResponse{Body: func(ctx huma.Context) {
 		if s.instead != nil {
-			s.instead.write(ctx)
+			s.instead.Write(ctx)
 			return
 		}
 		r, w := humachi.Unwrap(ctx)
-		s.write(w, r)
+		s.Write(w, r)
 	}}
 }
 
-func (s streaming) write(w http.ResponseWriter, r *http.Request) {
+func (s streaming) Write(w http.ResponseWriter, r *http.Request) {
 	defer func() { _ = s.rows.Close() }()
 	ctx, finish, client := r.Context(), func() {}, connection{w, http.NewResponseController(w)}
 	if rows, ok := s.rows.(revocable); ok {
@@ -108,14 +92,14 @@ func (s streaming) write(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
 		h.Set("Content-Type", s.format.ContentType())
 		h.Set("X-Query-Id", s.id)
-		h.Set("Trailer", trailerTruncated+", "+trailerNextPage)
+		h.Set("Trailer", v1.TrailerTruncated+", "+v1.TrailerNextPage)
 		w.WriteHeader(http.StatusOK)
 	}
 	opts := s.limits
 	opts.Format = s.format
 	opts.Tail = s.tail
 	opts.Cut = s.cut
-	opts.FailLine = func(err error) []byte { return failLine(r, err, s.route.camel) }
+	opts.FailLine = func(err error) []byte { return failLine(r, err, s.route.Camel) }
 	opts.Exhausted = finish
 	sink := result.NewSink(out, begin)
 	sum, err := result.Write(r.Context(), sink, s.rows, opts)
@@ -147,15 +131,15 @@ func (s streaming) write(w http.ResponseWriter, r *http.Request) {
 		_ = out.Close()
 	}
 	if err != nil {
-		_ = problem.Respond(r.Context(), err, s.route.camel) // keeps the cause for the log
+		_ = problem.Respond(r.Context(), err, s.route.Camel) // keeps the cause for the log
 		// What was written last (NDJSON: what went wrong) must not be lost with
 		// the connection.
 		_ = http.NewResponseController(w).Flush()
 		panic(http.ErrAbortHandler)
 	}
-	w.Header().Set(trailerTruncated, strconv.FormatBool(sum.Truncated))
+	w.Header().Set(v1.TrailerTruncated, strconv.FormatBool(sum.Truncated))
 	if sum.Truncated && s.next != "" {
-		w.Header().Set(trailerNextPage, s.next)
+		w.Header().Set(v1.TrailerNextPage, s.next)
 	}
 }
 

@@ -1,4 +1,4 @@
-package v1
+package organisations
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/lakewarden/lakewarden/api/ops/admin"
+	v1 "github.com/lakewarden/lakewarden/api/v1"
 	"github.com/lakewarden/lakewarden/catalog"
 )
 
@@ -28,8 +29,8 @@ type apiKey struct {
 func apiKeyOf(k catalog.APIKey) apiKey {
 	return apiKey{
 		ID: string(k.ID), Name: k.Name, KeyPrefix: k.Prefix, Scopes: k.Scopes,
-		OrganisationID: string(k.Org), WorkspaceID: pointer(k.Workspace), AllWorkspaces: k.AllWorkspaces, UserID: string(k.User),
-		ExpiresAt: timestamp(k.ExpiresAt), LastUsedAt: timestamp(k.LastUsedAt), CreatedAt: timestamp(k.CreatedAt),
+		OrganisationID: string(k.Org), WorkspaceID: v1.Pointer(k.Workspace), AllWorkspaces: k.AllWorkspaces, UserID: string(k.User),
+		ExpiresAt: v1.Timestamp(k.ExpiresAt), LastUsedAt: v1.Timestamp(k.LastUsedAt), CreatedAt: v1.Timestamp(k.CreatedAt),
 		IsRevoked: k.Revoked(),
 	}
 }
@@ -63,7 +64,7 @@ type rotateKeyInput struct {
 }
 
 type listKeysInput struct {
-	Page
+	v1.Page
 	All bool `query:"all" doc:"Keys of every member; needs users:write"`
 }
 
@@ -74,10 +75,11 @@ type keyList struct {
 
 func keyID(text string) (catalog.KeyID, error) { return catalog.ParseID[catalog.KeyID](text) }
 
-// APIKeyRoutes registers the routes of API keys.
-func APIKeyRoutes(api huma.API, keys admin.APIKeys) {
-	add(api, route{method: "POST", path: "/v1/api-keys", id: "createApiKey", tag: "API keys", created: true,
-		summary: "Create an API key", description: "A key has no more scopes than its creator and does not outlive it. A key may create keys only with apikeys:create."},
+// KeyRoutes registers the routes of API keys.
+func KeyRoutes(api huma.API, keys admin.APIKeys) {
+	v1.Add(api, v1.Route{Method: "POST", Path: "/v1/api-keys", ID: "createApiKey", Tag: "API keys", Created: true,
+		Summary: "Create an API key", Description: "A key has no more scopes than its creator and does not outlive it. A key may create keys " +
+			"only with apikeys:create."},
 		func(ctx context.Context, in *createKeyInput) (keyReply, error) {
 			workspace := ""
 			if in.Body.WorkspaceID != nil {
@@ -90,18 +92,20 @@ func APIKeyRoutes(api huma.API, keys admin.APIKeys) {
 			}
 			return keyReply{Key: key.Reveal(), APIKey: apiKeyOf(rec)}, nil
 		})
-	add(api, route{method: "GET", path: "/v1/api-keys", id: "listApiKeys", tag: "API keys", summary: "List API keys"},
+	v1.Add(api, v1.Route{Method: "GET", Path: "/v1/api-keys", ID: "listApiKeys", Tag: "API keys", Summary: "List API keys"},
 		func(ctx context.Context, in *listKeysInput) (keyList, error) {
-			list, err := keys.List(ctx, in.All, in.page())
-			return keyList{APIKeys: convert(list.Items, apiKeyOf), NextPageToken: list.Next}, err
+			list, err := keys.List(ctx, in.All, in.Page.Catalog())
+			return keyList{APIKeys: v1.Map(list.Items, apiKeyOf), NextPageToken: list.Next}, err
 		})
-	add(api, route{method: "GET", path: "/v1/api-keys/{id}", id: "getApiKey", tag: "API keys", summary: "Get an API key"},
+	v1.Add(api, v1.Route{Method: "GET", Path: "/v1/api-keys/{id}", ID: "getApiKey", Tag: "API keys", Summary: "Get an API key"},
 		withKey(keys.Get))
-	add(api, route{method: "DELETE", path: "/v1/api-keys/{id}", id: "revokeApiKey", tag: "API keys", summary: "Revoke an API key",
-		description: "Takes effect on the next request, on every replica within a second. Idempotent."},
+	v1.Add(api, v1.Route{Method: "DELETE", Path: "/v1/api-keys/{id}", ID: "revokeApiKey", Tag: "API keys", Summary: "Revoke an API key",
+		Description: "Takes effect on the next request, on every replica within a second. Idempotent."},
 		withKey(keys.Revoke))
-	add(api, route{method: "POST", path: "/v1/api-keys/{id}/rotate", id: "rotateApiKey", tag: "API keys", created: true, summary: "Replace an API key by a successor",
-		description: "The successor has the name, the scopes and the workspaces of the key, and expires when the old key would have, or with the key in use if that is earlier."},
+	v1.Add(api, v1.Route{Method: "POST", Path: "/v1/api-keys/{id}/rotate", ID: "rotateApiKey", Tag: "API keys", Created: true,
+		Summary: "Replace an API key by a successor",
+		Description: "The successor has the name, the scopes and the workspaces of the key, and expires when the old key would have, or with " +
+			"the key in use if that is earlier."},
 		func(ctx context.Context, in *rotateKeyInput) (keyReply, error) {
 			id, err := keyID(in.ID)
 			if err != nil {

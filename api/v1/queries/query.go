@@ -1,4 +1,4 @@
-package v1
+package queries
 
 import (
 	"bytes"
@@ -7,7 +7,7 @@ import (
 	"errors"
 	"io"
 	"reflect"
-	"strings"
+	"strconv"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -16,13 +16,14 @@ import (
 	"github.com/lakewarden/lakewarden/api/ops/table"
 	"github.com/lakewarden/lakewarden/api/result"
 	"github.com/lakewarden/lakewarden/api/spill"
+	v1 "github.com/lakewarden/lakewarden/api/v1"
 	"github.com/lakewarden/lakewarden/auth"
 	"github.com/lakewarden/lakewarden/engine"
 )
 
 type queryInput struct {
-	Accept string `header:"Accept" maxLength:"1024"`
-	Prefer Prefer `header:"Prefer" maxLength:"1024" doc:"respond-async: answer 202 with an operation that keeps the rows"`
+	Accept string    `header:"Accept" maxLength:"1024"`
+	Prefer v1.Prefer `header:"Prefer" maxLength:"1024" doc:"respond-async: answer 202 with an operation that keeps the rows"`
 	Body   queryBody
 }
 
@@ -50,8 +51,8 @@ func (b queryBody) query() (query.Statement, error) {
 func milliseconds(n int64) time.Duration { return time.Duration(n) * time.Millisecond }
 
 type rowsInput struct {
-	TablePath
-	Page
+	v1.TablePath
+	v1.Page
 	Accept    string   `header:"Accept" maxLength:"1024"`
 	Select    []string `query:"select,explode" maxItems:"1000" doc:"Column names, repeated or with commas between them"`
 	Where     string   `query:"where" maxLength:"4096" doc:"An SQL condition"`
@@ -59,32 +60,34 @@ type rowsInput struct {
 	OrderBy   []string `query:"order_by,explode" maxItems:"100" doc:"Column names, each followed by asc or desc or not; repeated or with commas between them"`
 }
 
-// QueryRoutes registers the routes that return rows.
-func QueryRoutes(api huma.API, queries *query.Service, stored query.Stored, room *spill.Store) {
-	query := route{method: "POST", path: "/v1/query", id: "query", tag: "Query", scope: auth.ScopeTablesQuery,
-		summary: "Run a statement", description: "Streams rows as JSON, NDJSON, CSV, Arrow or Parquet, as Accept asks. Only JSON has a limit by default.", rows: reflect.TypeFor[QueryResult]()}
-	addStream(api, query.orAccepted(), room, func(ctx context.Context, in *queryInput) (*streaming, error) {
-		if in.Prefer.async() {
+// Routes registers the routes that return rows.
+func Routes(api huma.API, queries *query.Service, stored query.Stored, room *spill.Store) {
+	query := v1.Route{Method: "POST", Path: "/v1/query", ID: "query", Tag: "Query", Scope: auth.ScopeTablesQuery,
+		Summary: "Run a statement", Description: "Streams rows as JSON, NDJSON, CSV, Arrow or Parquet, as Accept asks. Only JSON has a limit " +
+			"by default.", Rows: reflect.TypeFor[v1.QueryResult]()}
+	addStream(api, query.OrAccepted(), room, func(ctx context.Context, in *queryInput) (*streaming, error) {
+		if in.Prefer.Async() {
 			return startStored(ctx, stored, in.Body)
 		}
 		return startQuery(ctx, queries, in)
 	})
-	rows := route{method: "GET", path: tableBase + "/rows", id: "listRows", tag: "Query", scope: auth.ScopeTablesQuery,
-		summary: "Page through the rows of a table", description: "All pages of a walk come from the version of the first.", rows: reflect.TypeFor[rowPage]()}
+	rows := v1.Route{Method: "GET", Path: v1.TableBase + "/rows", ID: "listRows", Tag: "Query", Scope: auth.ScopeTablesQuery,
+		Summary: "Page through the rows of a table", Description: "All pages of a walk come from the version of the first.",
+		Rows: reflect.TypeFor[v1.RowPage]()}
 	browse := table.Browser{Tables: queries.Tables, Queries: queries}
 	addStream(api, rows, room, func(ctx context.Context, in *rowsInput) (*streaming, error) { return startBrowse(ctx, browse, in) })
 }
 
 // addStream registers an operation whose answer is rows.
-func addStream[I any](api huma.API, rt route, room *spill.Store, start func(context.Context, *I) (*streaming, error)) {
-	register(api, rt, rt.operation(api), room, start)
+func addStream[I any](api huma.API, rt v1.Route, room *spill.Store, start func(context.Context, *I) (*streaming, error)) {
+	register(api, rt, rt.Operation(api), room, start)
 }
 
-func register[I any](api huma.API, rt route, op huma.Operation, room *spill.Store, start func(context.Context, *I) (*streaming, error)) {
+func register[I any](api huma.API, rt v1.Route, op huma.Operation, room *spill.Store, start func(context.Context, *I) (*streaming, error)) {
 	huma.Register(api, op, func(ctx context.Context, in *I) (*huma.StreamResponse, error) {
 		s, err := start(ctx, in)
 		if err != nil {
-			return nil, rt.fail(ctx, err)
+			return nil, rt.Fail(ctx, err)
 		}
 		s.route, s.spill = rt, room
 		return s.response(), nil
@@ -113,7 +116,7 @@ func startQuery(ctx context.Context, queries *query.Service, in *queryInput) (*s
 func limitsFor(f result.Format, rows, bytes int64, integers string) result.Options {
 	limits := result.Options{Rows: rows, Bytes: bytes, IntegersAsStrings: integers == "string"}
 	if f == result.JSON {
-		limits.Rows, limits.Bytes = capped(rows, jsonRows), capped(bytes, jsonBytes)
+		limits.Rows, limits.Bytes = capped(rows, v1.JSONRows), capped(bytes, v1.JSONBytes)
 	}
 	return limits
 }
@@ -132,7 +135,8 @@ func startBrowse(ctx context.Context, browse table.Browser, in *rowsInput) (*str
 	}
 	age := milliseconds(in.Staleness)
 	page, err := browse.Run(ctx, table.BrowseInput{
-		Table: in.path(), Select: listed(in.Select), Where: in.Where, OrderBy: listed(in.OrderBy), MaxStaleness: &age, Page: in.page(),
+		Table: in.Path(), Select: v1.SplitList(in.Select), Where: in.Where, OrderBy: v1.SplitList(in.OrderBy), MaxStaleness: &age,
+		Page: in.Page.Catalog(),
 	})
 	if err != nil {
 		return nil, err
@@ -141,15 +145,6 @@ func startBrowse(ctx context.Context, browse table.Browser, in *rowsInput) (*str
 		rows: page.Rows, id: page.Rows.ID, elapsed: page.Rows.Elapsed, format: f, next: page.Next,
 		limits: result.Options{Rows: int64(page.Size)},
 	}, nil
-}
-
-// listed takes apart what stands between commas.
-func listed(values []string) []string {
-	var out []string
-	for _, v := range values {
-		out = append(out, strings.Split(v, ",")...)
-	}
-	return out
 }
 
 // parameters reads the values of a statement's placeholders. Numbers keep their
@@ -162,7 +157,7 @@ func parameters(raw json.RawMessage) (engine.Args, error) {
 	dec.UseNumber()
 	var value any
 	if err := dec.Decode(&value); err != nil && !errors.Is(err, io.EOF) {
-		return engine.Args{}, fieldError("parameters", "must be an array or an object")
+		return engine.Args{}, v1.FieldError("parameters", "must be an array or an object")
 	}
 	switch v := value.(type) {
 	case nil:
@@ -170,19 +165,20 @@ func parameters(raw json.RawMessage) (engine.Args, error) {
 	case []any:
 		for i, item := range v {
 			if !bindable(item, true) {
-				return engine.Args{}, fieldError("parameters["+itoa(i)+"]", "must be null, a boolean, a number, a string or an array of those")
+				return engine.Args{}, v1.FieldError("parameters["+strconv.Itoa(i)+"]",
+					"must be null, a boolean, a number, a string or an array of those")
 			}
 		}
 		return engine.Args{Positional: v}, nil
 	case map[string]any:
 		for name, item := range v {
 			if !bindable(item, true) {
-				return engine.Args{}, fieldError("parameters."+name, "must be null, a boolean, a number, a string or an array of those")
+				return engine.Args{}, v1.FieldError("parameters."+name, "must be null, a boolean, a number, a string or an array of those")
 			}
 		}
 		return engine.Args{Named: v}, nil
 	}
-	return engine.Args{}, fieldError("parameters", "must be an array or an object")
+	return engine.Args{}, v1.FieldError("parameters", "must be an array or an object")
 }
 
 func bindable(value any, list bool) bool {
