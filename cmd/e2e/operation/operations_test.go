@@ -213,7 +213,7 @@ func TestCancelledOperations(t *testing.T) {
 // that ran now would be held to the same rules.
 func TestResultsFollowTheRules(t *testing.T) {
 	t.Parallel()
-	s := harness.Shared(t)
+	s := harness.Start(t, nil) // every change of the catalog counts
 	s.Table("sales", `SELECT i AS id, 'r' || (i % 4) AS region FROM range(100) t(i)`, nil, column{"id", "long"}, column{"region", "string"})
 	s.Table("other", `SELECT 1 AS id`, nil, column{"id", "long"})
 	org := "/v1/organisations/" + s.Boot.OrganisationID
