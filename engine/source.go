@@ -20,10 +20,10 @@ type Source struct {
 	// Version is the Delta version that was validated. It is never the latest
 	// by implication.
 	Version int64
-	// Incarnation tells apart two tables that were written at one location one
+	// Identity tells apart two tables that were written at one location one
 	// after the other: the table's metaData.id with a digest of what was
 	// validated.
-	Incarnation string
+	Identity string
 	// Files is our own list of the data files to read. Without one, the engine
 	// reads the Delta log itself.
 	Files *FileList
@@ -232,7 +232,7 @@ func (d digest) parts(parts []FieldID) {
 // Database is the content address of the source: the name under which an engine
 // keeps it. It is unguessable in practice and never shown to users.
 func (s Source) Database() string {
-	text := s.Location + "\x00" + s.Incarnation
+	text := s.Location + "\x00" + s.Identity
 	if s.Files != nil {
 		text += "\x00" + s.Files.Digest()
 	}

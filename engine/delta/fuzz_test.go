@@ -57,7 +57,7 @@ func FuzzLoad(f *testing.F) {
 		require.NoError(t, err)
 		require.Equal(t, fileNames(s), fileNames(again))
 		require.Equal(t, s.TotalBytes(), again.TotalBytes())
-		require.Equal(t, s.Incarnation(), again.Incarnation())
+		require.Equal(t, s.Identity(), again.Identity())
 	})
 }
 

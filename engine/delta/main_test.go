@@ -115,7 +115,7 @@ func mustLog(tb testing.TB, b objstore.Bucket, commits ...string) {
 type view struct {
 	Version      int64
 	ID           string
-	Incarnation  string
+	Identity     string
 	Protocol     any
 	Metadata     any
 	Files        map[string]any
@@ -128,7 +128,7 @@ type view struct {
 
 func viewOf(s *delta.Snapshot) view {
 	v := view{
-		Version: s.Version(), ID: s.TableID(), Incarnation: s.Incarnation(),
+		Version: s.Version(), ID: s.TableID(), Identity: s.Identity(),
 		Protocol: s.Protocol(), Metadata: s.Metadata(), Bytes: s.TotalBytes(), Count: s.NumFiles(),
 		Files: map[string]any{}, Tombstones: map[string]any{},
 		Transactions: s.SetTransactions(), Domains: s.DomainMetadata(),

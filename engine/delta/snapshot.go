@@ -25,9 +25,9 @@ type Snapshot struct {
 	schema  Struct
 	// head is the commit of this version. After its cleanup, below a
 	// checkpoint, only the version is set.
-	head        *commit
-	timestamp   time.Time
-	incarnation string
+	head      *commit
+	timestamp time.Time
+	identity  string
 	// doubled is the name of a file that is live under two paths, or "".
 	doubled   string
 	rows      func() (int64, bool)
@@ -71,7 +71,7 @@ func newSnapshot(b objstore.Bucket, opts Options, version int64, st *state, head
 		s.timestamp = time.UnixMilli(*ict)
 	}
 	s.timestamp = s.timestamp.UTC()
-	if s.incarnation, err = s.digest(); err != nil {
+	if s.identity, err = s.digest(); err != nil {
 		return nil, err
 	}
 	if st.absolute {
@@ -104,9 +104,9 @@ func (s *Snapshot) Version() int64 { return s.version }
 // TableID is metaData.id. It never changes in the life of a table.
 func (s *Snapshot) TableID() string { return s.state.metadata.ID }
 
-// Incarnation identifies the content: the table's id with a digest of
+// Identity identifies the content: the table's id with a digest of
 // protocol, metadata, version and the last commit's bytes.
-func (s *Snapshot) Incarnation() string { return s.incarnation }
+func (s *Snapshot) Identity() string { return s.identity }
 
 // Metadata is the table's metaData action.
 func (s *Snapshot) Metadata() action.Metadata { return *s.state.metadata }

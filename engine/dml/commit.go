@@ -165,7 +165,7 @@ func sameRules(a, b *delta.Snapshot) bool {
 		first, err1 := action.Encode(&m)
 		second, err2 := action.Encode(&p)
 		if err1 != nil || err2 != nil {
-			return s.Incarnation()
+			return s.Identity()
 		}
 		return string(first) + string(second)
 	}

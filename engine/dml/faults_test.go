@@ -86,7 +86,7 @@ func (l *lake) begin(bucket objstore.Bucket) (dml.Table, dml.Options, func(), er
 	scratch := l.t.TempDir()
 	session, err := l.eng.Open(l.t.Context(), engine.SessionOptions{Roots: []string{l.dir}, Scratch: scratch})
 	require.NoError(l.t, err)
-	source := engine.Source{Location: l.dir, Version: snap.Version(), Incarnation: snap.Incarnation()}
+	source := engine.Source{Location: l.dir, Version: snap.Version(), Identity: snap.Identity()}
 	return dml.Table{Snapshot: snap, Source: source, Columns: l.columns, Rules: set},
 		dml.Options{Session: session.(dml.Session), Lease: lease, Scratch: scratch}, func() { require.NoError(l.t, session.Close()) }, nil
 }
@@ -130,7 +130,7 @@ func (l *lake) rows() string {
 	session, err := l.eng.Open(l.t.Context(), engine.SessionOptions{Roots: []string{l.dir}})
 	require.NoError(l.t, err)
 	defer func() { require.NoError(l.t, session.Close()) }()
-	source := engine.Source{Location: l.dir, Version: snap.Version(), Incarnation: snap.Incarnation()}
+	source := engine.Source{Location: l.dir, Version: snap.Version(), Identity: snap.Identity()}
 	result, err := session.Query(l.t.Context(), engine.Statement{
 		SQL:     "SELECT coalesce(string_agg(id || v, ' ' ORDER BY id), '')::VARCHAR AS rows FROM " + source.Relation(),
 		Sources: []engine.Source{source}, Lease: lease,

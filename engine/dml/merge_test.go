@@ -231,7 +231,7 @@ func (l *mergeTable) write(rows []mergeRow, do func(dml.Table, dml.Options, dml.
 	staged, err := ingest.Stage(l.Context(), strings.NewReader(string(text)),
 		ingest.Request{Format: staging.JSON, Columns: mergeColumns, Dir: scratch, ShapeColumn: "shape"})
 	require.NoError(l, err)
-	source := engine.Source{Location: l.dir, Version: snap.Version(), Incarnation: snap.Incarnation()}
+	source := engine.Source{Location: l.dir, Version: snap.Version(), Identity: snap.Identity()}
 	more := lease
 	more.Threads = 2
 	return do(dml.Table{Snapshot: snap, Source: source, Columns: mergeColumns, Rules: set},
@@ -248,7 +248,7 @@ func (l *mergeTable) read() []string {
 	session, err := l.eng.Open(l.Context(), engine.SessionOptions{Roots: []string{l.dir}})
 	require.NoError(l, err)
 	defer func() { require.NoError(l, session.Close()) }()
-	source := engine.Source{Location: l.dir, Version: snap.Version(), Incarnation: snap.Incarnation()}
+	source := engine.Source{Location: l.dir, Version: snap.Version(), Identity: snap.Identity()}
 	result, err := session.Query(l.Context(), engine.Statement{
 		SQL: `SELECT coalesce(a::VARCHAR, 'null') || ' ' || coalesce(n::VARCHAR, 'null') || ' ' ||
 			coalesce(ltrim(f::VARCHAR, '-'), 'null') || ' ' || coalesce('"' || v || '"', 'null') AS row FROM ` + source.Relation(),

@@ -162,7 +162,7 @@ func (o *modelTable) begin() (dml.Table, dml.Options, func(), error) {
 }
 
 func (o *modelTable) source(snap *delta.Snapshot) engine.Source {
-	return engine.Source{Location: o.dir, Version: snap.Version(), Incarnation: snap.Incarnation()}
+	return engine.Source{Location: o.dir, Version: snap.Version(), Identity: snap.Identity()}
 }
 
 func (o *modelTable) stage(opts dml.Options, items []item) dml.Rows {

@@ -48,7 +48,7 @@ func (w *write) scratchFiles(columns []engine.Column, names ...string) relation 
 		groups = []engine.FileGroup{{Paths: names}}
 	}
 	list := engine.NewFileList(columns, true, groups).WithPositions(w.positions())
-	source := engine.Source{Location: w.Scratch, Incarnation: "staged:" + uuid.NewString(), Files: list}
+	source := engine.Source{Location: w.Scratch, Identity: "staged:" + uuid.NewString(), Files: list}
 	return relation{from: source.Relation(), sources: []engine.Source{source}, row: w.names.row}
 }
 

@@ -155,7 +155,7 @@ func (w *write) read(snap *delta.Snapshot, list *engine.FileList) relation {
 
 func (w *write) source(snap *delta.Snapshot, list *engine.FileList) engine.Source {
 	s := w.Source
-	s.Version, s.Incarnation, s.Files = snap.Version(), snap.Incarnation(), list
+	s.Version, s.Identity, s.Files = snap.Version(), snap.Identity(), list
 	return s
 }
 

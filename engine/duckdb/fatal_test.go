@@ -68,7 +68,7 @@ func TestDamageInScratchBreaksNoSession(t *testing.T) {
 	}
 	read := func(location, name string) error {
 		list := engine.NewFileList([]engine.Column{{Name: "n", Type: "VARCHAR"}}, false, []engine.FileGroup{{Paths: []string{name}}})
-		src := engine.Source{Location: location, Incarnation: location + name, Files: list}
+		src := engine.Source{Location: location, Identity: location + name, Files: list}
 		_, err := enginetest.TryRows(t.Context(), session,
 			engine.Statement{SQL: "SELECT max(n) FROM " + src.Relation(), Sources: []engine.Source{src}})
 		return err

@@ -216,7 +216,7 @@ func (w *mappedWorld) columns() []engine.Column {
 }
 
 func (w *mappedWorld) source() engine.Source {
-	return engine.Source{Location: w.dir, Version: w.snap.Version(), Incarnation: w.dir}
+	return engine.Source{Location: w.dir, Version: w.snap.Version(), Identity: w.dir}
 }
 
 // read is what the session makes of a source, sorted.

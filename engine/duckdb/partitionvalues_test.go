@@ -207,7 +207,7 @@ func TestPartitionValuesAreThoseOfSpark(t *testing.T) {
 				for _, f := range snap.Schema().Fields {
 					columns = append(columns, engine.Column{Name: f.Name, Type: delta.DuckDBType(f.Type), Nullable: true})
 				}
-				source := engine.Source{Location: dir, Incarnation: "p"}
+				source := engine.Source{Location: dir, Identity: "p"}
 				ask := func(t *testing.T, list *engine.FileList, sql string) []string {
 					t.Helper()
 					src := source

@@ -161,7 +161,7 @@ func TestVariantsAreJSONText(t *testing.T) {
 			ask := func(condition engine.Condition, sql string) []string {
 				list, ok := pruning.List(snap, columns, condition)
 				require.True(t, ok)
-				src := engine.Source{Location: dir, Version: snap.Version(), Incarnation: name, Files: list}
+				src := engine.Source{Location: dir, Version: snap.Version(), Identity: name, Files: list}
 				return enginetest.Rows(t, session, engine.Statement{SQL: "WITH t AS (FROM " + src.Relation() + ") " + sql,
 					Sources: []engine.Source{src}})
 			}

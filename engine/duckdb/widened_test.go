@@ -57,7 +57,7 @@ func TestWidenedTablesAreReadByTheirFiles(t *testing.T) {
 	for _, f := range snap.Schema().Fields {
 		columns = append(columns, engine.Column{Name: f.Name, Type: delta.DuckDBType(f.Type), Nullable: true})
 	}
-	plain := engine.Source{Location: log.dir, Version: snap.Version(), Incarnation: "widened"}
+	plain := engine.Source{Location: log.dir, Version: snap.Version(), Identity: "widened"}
 	ask := func(src engine.Source, sql string) []string {
 		return enginetest.Rows(t, session, engine.Statement{SQL: "WITH t AS (FROM " + src.Relation() + ") " + sql, Sources: []engine.Source{src}})
 	}
@@ -117,7 +117,7 @@ func TestComparisonsOfWidenedColumnsAreOfTheWiderType(t *testing.T) {
 	}
 	files, ok := pruning.List(snap, columns, engine.Condition{})
 	require.True(t, ok)
-	listed := engine.Source{Location: log.dir, Version: snap.Version(), Incarnation: "widened", Files: files}
+	listed := engine.Source{Location: log.dir, Version: snap.Version(), Identity: "widened", Files: files}
 	ask := func(from string, sql string) []string {
 		return enginetest.Rows(t, session, engine.Statement{SQL: "WITH t AS (" + from + ") " + sql, Sources: []engine.Source{listed}})
 	}

@@ -38,7 +38,7 @@ func (s suite) columnIDs(t *testing.T) {
 		paths = append(paths, f.Name)
 	}
 	read := func(name string, list *engine.FileList) ([]string, error) {
-		src := engine.Source{Location: session.dir, Incarnation: name, Files: list}
+		src := engine.Source{Location: session.dir, Identity: name, Files: list}
 		return TryRows(t.Context(), session, engine.Statement{SQL: "FROM " + src.Relation(), Sources: []engine.Source{src}})
 	}
 	list := engine.NewFileList(columns, false, []engine.FileGroup{{Paths: paths}}).WithStored(stored).WithColumnIDs([]int{1, 2})
@@ -116,7 +116,7 @@ func (s suite) parts(t *testing.T) {
 	members := []engine.FieldID{field("x", 11), field("y", 12)}
 	parts := nested(members)
 	read := func(list *engine.FileList) ([]string, error) {
-		src := engine.Source{Location: root, Incarnation: "parts", Files: list}
+		src := engine.Source{Location: root, Identity: "parts", Files: list}
 		return TryRows(t.Context(), session,
 			engine.Statement{SQL: "SELECT s::VARCHAR, l::VARCHAR, m::VARCHAR FROM " + src.Relation(), Sources: []engine.Source{src}})
 	}

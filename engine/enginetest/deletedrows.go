@@ -57,7 +57,7 @@ func (s suite) deletedRows(t *testing.T) {
 	}
 	list := engine.NewFileList(columns, true, groups).WithPositions(engine.PositionColumns{File: "f", Row: "r"}).
 		WithDeleted([]engine.DeletedRows{{File: 0, Rows: bitmap(t, sets[0]...)}, {File: 2, Rows: bitmap(t, sets[2]...)}})
-	src := engine.Source{Location: root, Incarnation: "deleted", Files: list}
+	src := engine.Source{Location: root, Identity: "deleted", Files: list}
 	session := s.open(t, root)
 	query := func(sql string) []string {
 		return Rows(t, session, engine.Statement{SQL: strings.ReplaceAll(sql, "FROM T", "FROM "+src.Relation()), Sources: []engine.Source{src}})
@@ -79,7 +79,7 @@ func (s suite) deletedRows(t *testing.T) {
 		"twice":         {{File: 0, Rows: bitmap(t, 1)}, {File: 0, Rows: bitmap(t, 2)}},
 		"negative file": {{File: -1, Rows: bitmap(t, 1)}},
 	} {
-		bad := engine.Source{Location: root, Incarnation: name, Files: whole.WithDeleted(deleted)}
+		bad := engine.Source{Location: root, Identity: name, Files: whole.WithDeleted(deleted)}
 		_, err := TryRows(t.Context(), session, engine.Statement{SQL: "FROM " + bad.Relation(), Sources: []engine.Source{bad}})
 		require.Equal(t, "file_schema", failure(t, err).Class, name)
 	}

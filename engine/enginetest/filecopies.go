@@ -33,7 +33,7 @@ func (s suite) listReused(t *testing.T) {
 		readAll(t, session, first)
 		for i := range 600 {
 			src := table.Listed()
-			src.Incarnation = strconv.Itoa(i)
+			src.Identity = strconv.Itoa(i)
 			Rows(t, session, engine.Statement{SQL: "SELECT 1 FROM " + src.Relation() + " LIMIT 1", Sources: []engine.Source{src}})
 		}
 		_, err := TryRows(context.Background(), session, engine.Statement{SQL: "SELECT * FROM " + first.Relation()})

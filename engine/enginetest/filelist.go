@@ -47,7 +47,7 @@ func (s suite) equalsTheLog(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := filepath.Join(root, name)
 			log := readLog(t, dir)
-			plain := engine.Source{Location: dir, Version: log.version, Incarnation: name}
+			plain := engine.Source{Location: dir, Version: log.version, Identity: name}
 			columns := columnsOf(t, session, plain)
 			want := readAll(t, session, plain)
 			// Lists without guarantees, with all possible guarantees, and with the

@@ -31,7 +31,7 @@ func (n *numberedFiles) put(t *testing.T, path string) {
 }
 
 func (n *numberedFiles) list(paths ...string) engine.Source {
-	return engine.Source{Location: n.dir, Incarnation: "numbered", Files: engine.NewFileList(
+	return engine.Source{Location: n.dir, Identity: "numbered", Files: engine.NewFileList(
 		[]engine.Column{{Name: "id", Type: "BIGINT", Nullable: true}}, true, []engine.FileGroup{{Paths: paths}})}
 }
 

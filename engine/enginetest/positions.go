@@ -32,7 +32,7 @@ func (s suite) positions(t *testing.T) {
 		dir := filepath.Join(root, strconv.Itoa(n))
 		require.NoError(t, os.Mkdir(dir, 0o755))
 		p := drawList(rt, t, dir)
-		src := engine.Source{Location: dir, Incarnation: "positions", Files: p.list}
+		src := engine.Source{Location: dir, Identity: "positions", Files: p.list}
 		one := engine.Lease{Threads: 1}
 		all := Rows(t, session, engine.Statement{SQL: "FROM " + src.Relation(), Sources: []engine.Source{src}, Lease: one})
 		require.Equal(rt, p.rows, all)

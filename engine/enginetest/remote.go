@@ -133,7 +133,7 @@ func (s suite) remoteOutside(t *testing.T) {
 		"s3://", "s3:///t", "s3://elsewhere/t", "S3" + session.to[2:] + "/t", "s3a" + session.to[2:] + "/t", "http://127.0.0.1:1/t", n.dir,
 		"t", "",
 	} {
-		for _, src := range []engine.Source{n.list("a.parquet"), {Location: "x", Incarnation: "x"}} {
+		for _, src := range []engine.Source{n.list("a.parquet"), {Location: "x", Identity: "x"}} {
 			src.Location = location
 			_, err := TryRows(context.Background(), session.Session,
 				engine.Statement{SQL: "SELECT * FROM " + src.Relation(), Sources: []engine.Source{src}})

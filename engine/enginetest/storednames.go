@@ -54,7 +54,7 @@ func (s suite) storedNames(t *testing.T) {
 		{Partition: map[string]*string{"p": &one}, Paths: []string{"older"}}, {Partition: map[string]*string{"p": nil}, Paths: []string{"newer"}},
 	}).WithStored(stored)
 	for i, list := range []*engine.FileList{list, list.WithPositions(engine.PositionColumns{File: "f", Row: "r"})} {
-		src := engine.Source{Location: root, Incarnation: strconv.Itoa(i), Files: list}
+		src := engine.Source{Location: root, Identity: strconv.Itoa(i), Files: list}
 		require.Equal(t, columns, columnsOf(t, session, src)[:len(columns)])
 		sql := "SELECT a, p, b, s::VARCHAR, l::VARCHAR, m::VARCHAR, gone FROM " + src.Relation() + " ORDER BY a"
 		require.Equal(t, want, Rows(t, session, engine.Statement{SQL: sql, Sources: []engine.Source{src}}))
@@ -67,7 +67,7 @@ func (s suite) storedNames(t *testing.T) {
 		"other members": append(append([]engine.Column{}, stored[:3]...), engine.Column{Name: "s", Type: "STRUCT(p1 BIGINT)"}, stored[4],
 			stored[5], stored[6]),
 	} {
-		src := engine.Source{Location: root, Incarnation: name, Files: list.WithStored(stored)}
+		src := engine.Source{Location: root, Identity: name, Files: list.WithStored(stored)}
 		_, err := TryRows(t.Context(), session, engine.Statement{SQL: "FROM " + src.Relation(), Sources: []engine.Source{src}})
 		require.Equal(t, "file_schema", failure(t, err).Class, name)
 	}

@@ -110,7 +110,7 @@ func (t *Table) Commit(tb testing.TB, actions ...map[string]any) {
 
 // At returns the table at a version.
 func (t *Table) At(version int64) engine.Source {
-	return engine.Source{Location: t.Dir, Version: version, Incarnation: tableID}
+	return engine.Source{Location: t.Dir, Version: version, Identity: tableID}
 }
 
 // Latest returns the table at its latest version.

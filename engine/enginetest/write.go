@@ -66,7 +66,7 @@ func (s scratch) read(columns []engine.Column, partition bool, files ...engine.D
 			groups[i].Partition = f.Partition
 		}
 	}
-	return engine.Source{Location: s.dir, Incarnation: "staged", Files: engine.NewFileList(columns, true, groups)}
+	return engine.Source{Location: s.dir, Identity: "staged", Files: engine.NewFileList(columns, true, groups)}
 }
 
 // remainingFiles returns the files in the scratch directory, including the engine's

@@ -29,7 +29,7 @@ func (r *rewriter) withoutDeleted(ctx context.Context, b bin, at engine.Position
 		in.rows -= hidden
 	}
 	deleted := engine.Source{
-		Location: r.opts.Scratch, Incarnation: "staged:" + uuid.NewString(),
+		Location: r.opts.Scratch, Identity: "staged:" + uuid.NewString(),
 		Files: engine.NewFileList([]engine.Column{{Name: "file", Type: "UINTEGER"}, {Name: "row", Type: "BIGINT"}}, true,
 			[]engine.FileGroup{{Paths: []string{name}}}),
 	}

@@ -59,7 +59,7 @@ func (w *deltaRSTable) options() maintenance.OptimizeOptions {
 		Session: session, Writer: session.(engine.Writer), Scratch: scratch,
 		Lease: engine.Lease{Memory: 256 << 20, Threads: 2, TempBytes: 4 << 30},
 		Source: func(snap *delta.Snapshot, list *engine.FileList) engine.Source {
-			return engine.Source{Location: w.dir, Version: snap.Version(), Incarnation: snap.Incarnation(), Files: list}
+			return engine.Source{Location: w.dir, Version: snap.Version(), Identity: snap.Identity(), Files: list}
 		},
 	}
 }

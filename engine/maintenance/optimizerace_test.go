@@ -141,7 +141,7 @@ func TestOptimizeCutAnywhere(t *testing.T) {
 		}
 		o := opts
 		o.Source = func(snap *delta.Snapshot, list *engine.FileList) engine.Source {
-			return engine.Source{Location: dir, Version: snap.Version(), Incarnation: snap.Incarnation() + dir, Files: list}
+			return engine.Source{Location: dir, Version: snap.Version(), Identity: snap.Identity() + dir, Files: list}
 		}
 		_, err = maintenance.Optimize(t.Context(), snap, o)
 		return err

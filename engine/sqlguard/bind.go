@@ -65,9 +65,9 @@ type Plan struct {
 	// ReadsFiltered reports that at least one table is filtered, so that engine errors must
 	// not be shown in detail.
 	ReadsFiltered bool
-	// Recut reports that the caller must not see where the engine ends its batches: see
-	// engine.Recut.
-	Recut bool
+	// Rebatch reports that the caller must not see where the engine ends its batches: see
+	// engine.Rebatch.
+	Rebatch bool
 }
 
 // Bind is [Query.Prepare] and [Prepared.Plan] without arguments.

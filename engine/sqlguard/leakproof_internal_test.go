@@ -156,7 +156,7 @@ func (w *twoWorlds) relations(q *Query, world int) []Relation {
 	var out []Relation
 	for _, ref := range q.Tables() {
 		out = append(out, Relation{Columns: hiddenSchema(), Filtered: true, Predicate: policies[w.turn%len(policies)],
-			Source: engine.Source{Location: w.dirs[world], Files: w.files[world][ref.Name], Incarnation: ref.Name}, Shielded: world == 1 && w.turn%2 == 1})
+			Source: engine.Source{Location: w.dirs[world], Files: w.files[world][ref.Name], Identity: ref.Name}, Shielded: world == 1 && w.turn%2 == 1})
 	}
 	return out
 }
@@ -204,8 +204,8 @@ func answerOf(ctx context.Context, plan *Plan, s engine.Session, st engine.State
 	if err != nil {
 		return "", err
 	}
-	if plan.Recut {
-		res = engine.Recut(res)
+	if plan.Rebatch {
+		res = engine.Rebatch(res)
 	}
 	defer func() { _ = res.Close() }()
 	var out strings.Builder

@@ -41,7 +41,7 @@ func TestStreamedStatements(t *testing.T) {
 			text := "SELECT " + streamResults[i%len(streamResults)] + " FROM t WHERE " + condition
 			plan, reason := w.plain(t, leakproof.Default, text, 1)
 			require.NotNil(t, plan, "%s: %s", text, reason)
-			require.True(t, plan.Recut)
+			require.True(t, plan.Rebatch)
 			_, differs, detail := w.differ(t, leakproof.Default, text)
 			require.False(t, differs, detail)
 			q, err := Parse(t.Context(), testParser(), text, Options{})
@@ -49,7 +49,7 @@ func TestStreamedStatements(t *testing.T) {
 			copies, err := q.Bind(t.Context(), testParser(), w.relations(q, 1))
 			require.NoError(t, err)
 			require.NotEmpty(t, copies.Barriers)
-			copies.Recut = true
+			copies.Rebatch = true
 			plan, _ = w.plain(t, leakproof.Default, text, 1)
 			require.Equal(t, w.answers(t, copies, 1), w.answers(t, plan, 1), text)
 		}

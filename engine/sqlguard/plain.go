@@ -164,13 +164,13 @@ func (q *Query) bindPlain(ctx context.Context, parser engine.Parser, relations [
 		return nil, err
 	}
 	for i, t := range filtered {
-		if pr.Recut && leakproof.JoinsList(queries[i]) {
+		if pr.Rebatch && leakproof.JoinsList(queries[i]) {
 			return nil, nil // the filter alone changes the order
 		}
 		b.substitute(t, queries[i])
 	}
 	pr.Settle(stmt.Child("node"))
-	b.out.recut = pr.Recut
+	b.out.rebatched = pr.Rebatch
 	return b.finish(ctx, parser, stmt, relations)
 }
 

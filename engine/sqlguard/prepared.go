@@ -22,7 +22,7 @@ type Prepared struct {
 	named        []int
 	placeholders []placeholder
 
-	nondeterministic, readsFiltered, recut bool
+	nondeterministic, readsFiltered, rebatched bool
 }
 
 // placeholder is one table reference.
@@ -39,7 +39,7 @@ type placeholder struct {
 
 // PassesRows reports whether the statement is proved to pass the rows of its table one by
 // one: they keep their order, and nothing fails on any of them.
-func (p *Prepared) PassesRows() bool { return p.recut }
+func (p *Prepared) PassesRows() bool { return p.rebatched }
 
 // Asks reports whether the statement has conditions that can exclude rows of its tables.
 func (p *Prepared) Asks() bool {
@@ -79,7 +79,7 @@ var indexed = map[string]bool{"SMALLINT": true, "INTEGER": true, "BIGINT": true,
 // Plan names the relations for one run. The relations and the kinds of the arguments must
 // be those of [Query.Prepare].
 func (p *Prepared) Plan(relations []Relation, args engine.Args) *Plan {
-	plan := &Plan{Nondeterministic: p.nondeterministic, ReadsFiltered: p.readsFiltered, Recut: p.recut}
+	plan := &Plan{Nondeterministic: p.nondeterministic, ReadsFiltered: p.readsFiltered, Rebatch: p.rebatched}
 	values := constant.ArgumentsOf(args)
 	names := make([]string, len(p.placeholders))
 	for i := range p.placeholders {

@@ -74,7 +74,7 @@ func newGroupedTable(t *testing.T) *groupedTable {
 		}
 		dir := t.TempDir()
 		require.NoError(t, os.WriteFile(filepath.Join(dir, "t.parquet"), raw, 0o600))
-		table.sources[broken] = engine.Source{Location: dir, Incarnation: "t", Files: engine.NewFileList(groupedColumns, true, []engine.FileGroup{{Paths: []string{"t.parquet"}}})}
+		table.sources[broken] = engine.Source{Location: dir, Identity: "t", Files: engine.NewFileList(groupedColumns, true, []engine.FileGroup{{Paths: []string{"t.parquet"}}})}
 	}
 	return table
 }

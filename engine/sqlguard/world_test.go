@@ -92,7 +92,7 @@ func describe(t testing.TB, conn *sql.Conn, table string) []engine.Column {
 }
 
 func source(table string) engine.Source {
-	return engine.Source{Location: "/lake/" + table, Incarnation: "test"}
+	return engine.Source{Location: "/lake/" + table, Identity: "test"}
 }
 
 // relations resolves the tables of a statement by their last name.

@@ -155,7 +155,7 @@ func TestFileListKeepsItsAddress(t *testing.T) {
 	list := engine.NewFileList([]engine.Column{{Name: "a", Type: "BIGINT"}}, true,
 		[]engine.FileGroup{{Partition: map[string]*string{"p": &value, "q": nil}, Paths: []string{"x", "\xff"}}})
 	for _, l := range []*engine.FileList{list, list.WithPositions(engine.PositionColumns{File: "f", Row: "r"})} {
-		src := engine.Source{Location: "/t", Version: 7, Incarnation: "i", Files: l}
+		src := engine.Source{Location: "/t", Version: 7, Identity: "i", Files: l}
 		st := engine.WriteStatement{Statement: engine.Statement{Sources: []engine.Source{src}}}
 		got, err := new(heldSources).statement((*sentSources)(nil).statement(st))
 		require.NoError(t, err)

@@ -13,7 +13,7 @@ import (
 )
 
 func listed(name string) engine.Source {
-	return engine.Source{Location: "/t", Version: 1, Incarnation: "i",
+	return engine.Source{Location: "/t", Version: 1, Identity: "i",
 		Files: engine.NewFileList([]engine.Column{{Name: "a", Type: "BIGINT"}}, true, []engine.FileGroup{{Paths: []string{name}}})}
 }
 
@@ -35,7 +35,7 @@ func TestALinkCachesSources(t *testing.T) {
 				case -2:
 					return large
 				case -1:
-					return engine.Source{Location: "/t", Incarnation: "by its log"}
+					return engine.Source{Location: "/t", Identity: "by its log"}
 				default:
 					return listed(fmt.Sprint(n))
 				}

@@ -24,7 +24,7 @@ type appliedView struct {
 // of versions, because it depends on nothing else.
 func (r rules) viewOf(v tableVersion) (appliedView, error) {
 	k := memo.NewDigest()
-	k.Text(string(v.located.DeltaID), v.snap.Incarnation(), v.head.Incarnation())
+	k.Text(string(v.located.DeltaID), v.snap.Identity(), v.head.Identity())
 	k.Numbers(v.snap.Version(), v.head.Version())
 	return r.views.Get(k.String(), func() (appliedView, error) {
 		seen, err := v.view(r.policies, r.subject)

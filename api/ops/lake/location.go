@@ -39,7 +39,7 @@ func Source(t catalog.LocatedTable, snap *delta.Snapshot) engine.Source {
 	if root, ok := LocalRoot(t.StorageConfig); ok {
 		location = filepath.Join(root, filepath.FromSlash(t.Path))
 	}
-	return engine.Source{Location: location, Version: snap.Version(), Incarnation: snap.Incarnation()}
+	return engine.Source{Location: location, Version: snap.Version(), Identity: snap.Identity()}
 }
 
 // WholeSource is Source as a list of all files, if the table can be read as one.

@@ -137,7 +137,7 @@ func (c *copiedForm) run(whole []sqlguard.Relation, args engine.Args) *sqlguard.
 		return c.plan
 	}
 	plan := c.Plan(whole, args)
-	plan.Recut = true
+	plan.Rebatch = true
 	return plan
 }
 
@@ -219,7 +219,7 @@ func statementKey(sql string, opts sqlguard.Options) string {
 func relationsKey(relations []sqlguard.Relation) string {
 	k := memo.NewDigest()
 	for _, r := range relations {
-		k.Text(r.Source.Location, r.Source.Incarnation, r.Predicate, r.Inline.Digest())
+		k.Text(r.Source.Location, r.Source.Identity, r.Predicate, r.Inline.Digest())
 		if r.Source.Files != nil {
 			k.Text(r.Source.Files.Digest())
 		}

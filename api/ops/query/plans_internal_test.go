@@ -16,7 +16,7 @@ import (
 // that is kept under too small a key would show a caller another one's rows.
 func TestEveryFieldOfARelationIsInTheKey(t *testing.T) {
 	base := sqlguard.Relation{
-		Columns: []engine.Column{{Name: "a", Type: "BIGINT"}}, Source: engine.Source{Location: "/t", Version: 1, Incarnation: "i"},
+		Columns: []engine.Column{{Name: "a", Type: "BIGINT"}}, Source: engine.Source{Location: "/t", Version: 1, Identity: "i"},
 		Condition: engine.Condition{Column: "a", Values: []engine.ConditionValue{"1"},
 			Children: []engine.Condition{{Column: "b", Values: []engine.ConditionValue{"2"}, Children: []engine.Condition{{}}}}},
 		Predicate: "p", ColumnExpr: map[string]string{"a": "e"}, Secrets: map[string]string{"a": "s"},
@@ -164,11 +164,11 @@ func TestThePlanOverACopyIsMadeOnce(t *testing.T) {
 	made, err := statement.Prepare(t.Context(), oneParameter{}, nil, engine.Args{})
 	require.NoError(t, err)
 	form := newCopiedForm(made, nil, engine.Args{})
-	require.True(t, form.plan.Recut)
+	require.True(t, form.plan.Rebatch)
 	require.Same(t, form.plan, form.run(nil, engine.Args{Positional: []any{int64(2)}}))
 
 	long := &copiedForm{Prepared: made} // one that names too many files
-	require.True(t, long.run(nil, engine.Args{}).Recut)
+	require.True(t, long.run(nil, engine.Args{}).Rebatch)
 	require.NotSame(t, long.run(nil, engine.Args{}), long.run(nil, engine.Args{}))
 	for _, files := range []int{0, 1, maxPlanFiles} {
 		list := engine.NewFileList(nil, true, []engine.FileGroup{{Paths: make([]string, files)}})

@@ -79,9 +79,9 @@ func (r *Rows) Next(context.Context) (arrow.RecordBatch, error) {
 // restart starts a statement a second time.
 type restart struct {
 	// wanted reports whether to do so after an error of the engine.
-	wanted func(error) bool
-	launch func() (*sessions.Held, engine.Result, error)
-	recut  func() bool
+	wanted    func(error) bool
+	launch    func() (*sessions.Held, engine.Result, error)
+	rebatched func() bool
 }
 
 // Again restarts the statement if Next failed because its process was lost, and
@@ -108,8 +108,8 @@ func (r *Rows) Again() (bool, error) {
 		r.held, r.err = nil, r.explain(err)
 		return false, r.err
 	}
-	if again.recut() {
-		result = engine.Recut(result)
+	if again.rebatched() {
+		result = engine.Rebatch(result)
 	}
 	r.Result, r.held, r.rows, r.err = result, held, 0, nil
 	return true, nil

@@ -54,7 +54,7 @@ func TestAgainReportsWhyItFailed(t *testing.T) {
 	require.NoError(t, err)
 
 	busy, turns := rows(engine.ErrLost), []error{&sessions.BusyError{}, nil}
-	busy.again.recut = func() bool { return false }
+	busy.again.rebatched = func() bool { return false }
 	busy.again.launch = func() (*sessions.Held, engine.Result, error) {
 		err := turns[0]
 		turns = turns[1:]

@@ -260,7 +260,7 @@ func (o *Service) execute(ctx context.Context, key sessions.Key, p *prepared, ti
 	if p.again(err) {
 		held, result, err = apart()
 	} else {
-		run.again = &restart{wanted: p.again, launch: apart, recut: func() bool { return p.plan.Recut }}
+		run.again = &restart{wanted: p.again, launch: apart, rebatched: func() bool { return p.plan.Rebatch }}
 	}
 	explain := func(err error) error {
 		return p.translate(ctx, o.Tables.RefuseRun(ctx, run.basis, timedOut(ctx, err)))
@@ -268,8 +268,8 @@ func (o *Service) execute(ctx context.Context, key sessions.Key, p *prepared, ti
 	if err != nil {
 		return explain(err)
 	}
-	if p.plan.Recut {
-		result = engine.Recut(result)
+	if p.plan.Rebatch {
+		result = engine.Rebatch(result)
 	}
 	run.Result, run.held, run.ctx = result, held, ctx
 	run.metrics = o.Metrics

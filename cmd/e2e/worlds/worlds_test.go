@@ -337,5 +337,5 @@ func sourceAt(t *testing.T, dir string) engine.Source {
 	require.NoError(t, err)
 	snap, err := delta.Load(context.Background(), bucket, delta.Options{})
 	require.NoError(t, err)
-	return engine.Source{Location: dir, Version: snap.Version(), Incarnation: snap.Incarnation()}
+	return engine.Source{Location: dir, Version: snap.Version(), Identity: snap.Identity()}
 }

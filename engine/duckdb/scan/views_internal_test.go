@@ -19,7 +19,7 @@ func TestOldViewsOfListsAreDropped(t *testing.T) {
 	v := NewViews(in)
 	list := engine.NewFileList([]engine.Column{{Name: "a", Type: "BIGINT"}}, true, nil)
 	source := func(i int) engine.Source {
-		return engine.Source{Location: "/lake/t", Incarnation: strconv.Itoa(i), Files: list}
+		return engine.Source{Location: "/lake/t", Identity: strconv.Itoa(i), Files: list}
 	}
 	for i := range 2 * maxViews {
 		require.NoError(t, v.Add(source(i), "/lake/t"))

@@ -22,7 +22,7 @@ func (p *prover) settleOrder(sel *selection) Proof {
 	}
 	if !sel.aggregated && !sel.distinct && sel.orders() == nil {
 		doubtIf(!p.streams(sel), "no order")
-		return Proof{Recut: true}
+		return Proof{Rebatch: true}
 	}
 	covered := make([]bool, len(sel.columns))
 	p.ordered(sel, covered)

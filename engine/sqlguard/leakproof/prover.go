@@ -14,9 +14,9 @@ type Proof struct {
 	// order holds positions of result columns to sort by in addition, so that the order of
 	// rows is determined.
 	order []int
-	// Recut reports that rows have the order of the table, and that hidden rows may
+	// Rebatch reports that rows have the order of the table, and that hidden rows may
 	// determine where the engine ends its batches.
-	Recut bool
+	Rebatch bool
 }
 
 // Table is a table reference of the statement.

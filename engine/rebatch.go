@@ -10,17 +10,17 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 )
 
-// recutRows is the length of the batches of [Recut].
-const recutRows = 2048
+// batchRows is the length of the batches of [Rebatch].
+const batchRows = 2048
 
-// Recut returns r with its rows in batches of 2048, the last one excepted. Where
-// an engine ends its batches can tell how many rows it left out in between; of
-// the result this shows nothing but its rows and their order. Next never returns
-// a batch without rows. Closing it closes r.
-func Recut(r Result) Result { return &recut{Result: r} }
+// Rebatch returns the rows of r in batches of 2048; only the last batch may have fewer.
+// The ends of an engine's batches can reveal how many rows it left out in between. The
+// returned result shows nothing but rows and their order. Its Next never returns a batch
+// without rows, and its Close closes r.
+func Rebatch(r Result) Result { return &rebatched{Result: r} }
 
-// recut keeps fewer rows than a batch has between two calls.
-type recut struct {
+// rebatched holds fewer than batchRows rows between two calls of Next.
+type rebatched struct {
 	Result
 	kept   []arrow.RecordBatch
 	rows   int64 // of kept
@@ -28,8 +28,8 @@ type recut struct {
 	closed bool
 }
 
-func (r *recut) Next(ctx context.Context) (arrow.RecordBatch, error) {
-	for r.rows < recutRows && r.err == nil {
+func (r *rebatched) Next(ctx context.Context) (arrow.RecordBatch, error) {
+	for r.rows < batchRows && r.err == nil {
 		batch, err := r.Result.Next(ctx)
 		if err != nil {
 			r.err = err
@@ -37,14 +37,14 @@ func (r *recut) Next(ctx context.Context) (arrow.RecordBatch, error) {
 		}
 		r.keep(batch)
 	}
-	// What came before a failure is no answer.
+	// Rows before a failure are not returned.
 	if r.err != nil && (r.rows == 0 || !errors.Is(r.err, io.EOF)) {
 		return nil, r.err
 	}
-	return r.take(min(r.rows, recutRows))
+	return r.take(min(r.rows, batchRows))
 }
 
-func (r *recut) keep(batch arrow.RecordBatch) {
+func (r *rebatched) keep(batch arrow.RecordBatch) {
 	if batch.NumRows() == 0 {
 		batch.Release()
 		return
@@ -53,7 +53,7 @@ func (r *recut) keep(batch arrow.RecordBatch) {
 }
 
 // take makes one batch of the first n rows.
-func (r *recut) take(n int64) (arrow.RecordBatch, error) {
+func (r *rebatched) take(n int64) (arrow.RecordBatch, error) {
 	parts := r.split(n)
 	if len(parts) == 1 {
 		return parts[0], nil
@@ -74,14 +74,14 @@ func (r *recut) take(n int64) (arrow.RecordBatch, error) {
 		}
 		var err error
 		if columns[i], err = array.Concatenate(pieces, memory.DefaultAllocator); err != nil {
-			return nil, &Error{Kind: KindInternal, Class: "recut", Position: -1, Text: err.Error()}
+			return nil, &Error{Kind: KindInternal, Class: "rebatched", Position: -1, Text: err.Error()}
 		}
 	}
 	return array.NewRecordBatch(parts[0].Schema(), columns, n), nil
 }
 
 // split takes batches of n rows together out of what is kept.
-func (r *recut) split(n int64) []arrow.RecordBatch {
+func (r *rebatched) split(n int64) []arrow.RecordBatch {
 	var out []arrow.RecordBatch
 	for n > 0 {
 		batch := r.kept[0]
@@ -105,7 +105,7 @@ func releaseAll(batches []arrow.RecordBatch) {
 	}
 }
 
-func (r *recut) Close() error {
+func (r *rebatched) Close() error {
 	if !r.closed {
 		r.closed = true
 		releaseAll(r.kept)

@@ -48,9 +48,9 @@ func (r *inBatches) Next(context.Context) (arrow.RecordBatch, error) {
 	return b.NewRecordBatch(), nil
 }
 
-// TestRecut: however a result is cut, what comes out is cut in one way and has
+// TestRebatch: however a result is cut, what comes out is cut in one way and has
 // the same rows.
-func TestRecut(t *testing.T) {
+func TestRebatch(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 0))
 	for range 60 {
 		inner := &inBatches{end: io.EOF}
@@ -59,7 +59,7 @@ func TestRecut(t *testing.T) {
 			n := []int{0, 1, random.IntN(5000), 2048, 2047}[random.IntN(5)]
 			inner.lengths, total = append(inner.lengths, n), total+int64(n)
 		}
-		r := engine.Recut(inner)
+		r := engine.Rebatch(inner)
 		seen := int64(0)
 		for {
 			batch, err := r.Next(t.Context())
@@ -85,11 +85,11 @@ func TestRecut(t *testing.T) {
 	}
 }
 
-// TestRecutAfterFailure: rows of an unfinished batch are not shown, and a failed
+// TestRebatchAfterFailure: rows of an unfinished batch are not shown, and a failed
 // result stays one.
-func TestRecutAfterFailure(t *testing.T) {
+func TestRebatchAfterFailure(t *testing.T) {
 	failure := &engine.Error{Kind: engine.KindRuntime}
-	r := engine.Recut(&inBatches{lengths: []int{3000}, end: failure})
+	r := engine.Rebatch(&inBatches{lengths: []int{3000}, end: failure})
 	batch, err := r.Next(t.Context())
 	require.NoError(t, err)
 	batch.Release()
