@@ -15,5 +15,6 @@
 //     error's public fields; see [Error].
 //
 // The package holds types and small pure functions only: no cgo, no SQL
-// execution, no import of another Lakewarden package.
+// execution, and of other Lakewarden packages only
+// engine/sqltype.
 package engine

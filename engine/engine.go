@@ -2,8 +2,12 @@ package engine
 
 import (
 	"context"
+	"encoding/binary"
+	"errors"
 
 	"github.com/apache/arrow-go/v18/arrow"
+
+	"github.com/lakewarden/lakewarden/engine/sqltype"
 )
 
 // Engine opens isolated sessions. It is safe for concurrent use.
@@ -99,9 +103,49 @@ type Parser interface {
 
 // Column is one column of a table or of a result.
 type Column struct {
-	Name string
-	// Type is the SQL type as DuckDB prints it: BIGINT, DECIMAL(12,2),
-	// TIMESTAMP WITH TIME ZONE, STRUCT(a INTEGER), VARCHAR[].
-	Type     string
+	Name     string
+	Type     sqltype.Type
 	Nullable bool
+}
+
+// MarshalBinary encodes the column for messages between processes.
+func (c Column) MarshalBinary() ([]byte, error) {
+	out := []byte{0}
+	if c.Nullable {
+		out[0] = 1
+	}
+	out = append(binary.AppendUvarint(out, uint64(len(c.Name))), c.Name...)
+	if c.Type != nil {
+		out = append(out, c.Type.String()...)
+	}
+	return out, nil
+}
+
+// UnmarshalBinary reads what MarshalBinary returned.
+func (c *Column) UnmarshalBinary(b []byte) error {
+	if len(b) == 0 {
+		return errColumn
+	}
+	n, size := binary.Uvarint(b[1:])
+	if size <= 0 || n > uint64(len(b)-1-size) {
+		return errColumn
+	}
+	rest := b[1+size:]
+	out := Column{Name: string(rest[:n]), Nullable: b[0] == 1}
+	if text := string(rest[n:]); text != "" {
+		t, err := sqltype.Parse(text)
+		if err != nil {
+			return err
+		}
+		out.Type = t
+	}
+	*c = out
+	return nil
+}
+
+var errColumn = errors.New("engine: malformed column")
+
+// Equal reports whether two columns have the same name, type and nullability.
+func (c Column) Equal(other Column) bool {
+	return c.Name == other.Name && c.Nullable == other.Nullable && sqltype.Equal(c.Type, other.Type)
 }

@@ -165,7 +165,7 @@ func (l *FileList) address() string {
 		h.number(len(columns))
 		for _, c := range columns {
 			h.text(c.Name)
-			h.text(c.Type)
+			h.text(c.Type.String())
 		}
 	}
 	h.text(strconv.FormatBool(l.Uniform))

@@ -47,7 +47,7 @@ func (e *jsonEncoder) begin(sink *Sink) error {
 		buf = append(buf, `{"name":`...)
 		buf = appendString(buf, c.Name)
 		buf = append(buf, `,"type":`...)
-		buf = appendString(buf, c.Type)
+		buf = appendString(buf, c.Type.String())
 		buf = append(buf, '}')
 	}
 	_, err := sink.Write(append(buf, `],"rows":[`...))

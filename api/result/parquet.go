@@ -6,7 +6,6 @@ import (
 	"io"
 	"iter"
 	"math"
-	"regexp"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
@@ -15,6 +14,7 @@ import (
 	"github.com/apache/arrow-go/v18/parquet/pqarrow"
 
 	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/sqltype"
 )
 
 // The bounds of a row group. A group is kept in memory until it is whole, so its
@@ -58,7 +58,7 @@ type parquetEncoder struct {
 
 func (e *parquetEncoder) begin(sink *Sink) error {
 	for i, f := range e.schema.Fields() {
-		if !parquetHolds(f.Type) || parquetLoses(e.columns[i].Type) {
+		if !parquetHolds(f.Type) || sqltype.Contains(e.columns[i].Type, lossy) {
 			return &ColumnError{Format: Parquet, Column: e.columns[i]}
 		}
 	}
@@ -181,14 +181,10 @@ func parquetHolds(t arrow.DataType) bool {
 	return false
 }
 
-// lossy are SQL types whose Arrow form drops something: the sign bit of an
+// lossy reports SQL types whose Arrow form drops something: the sign bit of an
 // unsigned number, the zone of a time, the length of a bit string.
-var lossy = regexp.MustCompile(`\b(UHUGEINT|BIT|BIGNUM|TIME WITH TIME ZONE)\b`)
-
-var quotedName = regexp.MustCompile(`"(?:[^"]|"")*"`)
-
-func parquetLoses(sqlType string) bool {
-	return lossy.MatchString(quotedName.ReplaceAllString(sqlType, ""))
+func lossy(t sqltype.Type) bool {
+	return t == sqltype.UHugeInt || t == sqltype.Bit || t == sqltype.BigNum || t == sqltype.TimeTZ
 }
 
 // inPrecision refuses a HUGEINT of 39 digits: Parquet has decimals of 38.

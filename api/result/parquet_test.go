@@ -19,6 +19,7 @@ import (
 
 	"github.com/lakewarden/lakewarden/api/result"
 	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/sqltype"
 )
 
 func readParquet(t *testing.T, text string) (arrow.Table, int) {
@@ -57,7 +58,7 @@ func one(typ arrow.DataType, sqlType string, fill func(array.Builder)) *rows {
 	b := array.NewRecordBuilder(memory.DefaultAllocator, schema)
 	defer b.Release()
 	fill(b.Field(0))
-	return &rows{schema: schema, columns: []engine.Column{{Name: "x", Type: sqlType}}, batches: []arrow.RecordBatch{b.NewRecordBatch()}, err: io.EOF}
+	return &rows{schema: schema, columns: []engine.Column{{Name: "x", Type: sqltype.MustParse(sqlType)}}, batches: []arrow.RecordBatch{b.NewRecordBatch()}, err: io.EOF}
 }
 
 // fourGroups are four million rows.
@@ -159,7 +160,7 @@ func TestParquetHoldsNothingOfReleasedBatches(t *testing.T) {
 		}, nil)
 		r := &rows{schema: schema, err: io.EOF}
 		for _, f := range schema.Fields() {
-			r.columns = append(r.columns, engine.Column{Name: f.Name, Type: "VARCHAR"})
+			r.columns = append(r.columns, engine.Column{Name: f.Name, Type: sqltype.Varchar})
 		}
 		for n := range 3 {
 			b := array.NewRecordBuilder(mem, schema)

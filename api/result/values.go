@@ -2,9 +2,7 @@ package result
 
 import (
 	"encoding/base64"
-	"math"
 	"strconv"
-	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -12,6 +10,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 
 	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/sqltype"
 )
 
 // appender renders one row of one column.
@@ -53,8 +52,9 @@ func (v values) bindText(rec arrow.RecordBatch) []appender {
 }
 
 // isWide reports integer types that a double cannot hold.
-func isWide(sqlType string) bool {
-	return sqlType == "UBIGINT" || sqlType == "HUGEINT" || sqlType == "UHUGEINT" || strings.HasPrefix(sqlType, "DECIMAL")
+func isWide(t sqltype.Type) bool {
+	_, isDecimal := t.(sqltype.Decimal)
+	return isDecimal || t == sqltype.UBigInt || t == sqltype.HugeInt || t == sqltype.UHugeInt
 }
 
 func (v values) json(col arrow.Array, wide bool) appender {
@@ -77,9 +77,9 @@ func (v values) jsonNonNull(col arrow.Array, wide bool) appender {
 	case *array.Boolean:
 		return func(dst []byte, row int) []byte { return strconv.AppendBool(dst, c.Value(row)) }
 	case *array.Float32:
-		return func(dst []byte, row int) []byte { return appendFloat(dst, float64(c.Value(row)), 32) }
+		return func(dst []byte, row int) []byte { return sqltype.AppendFloat(dst, float64(c.Value(row)), 32) }
 	case *array.Float64:
-		return func(dst []byte, row int) []byte { return appendFloat(dst, c.Value(row), 64) }
+		return func(dst []byte, row int) []byte { return sqltype.AppendFloat(dst, c.Value(row), 64) }
 	case *array.String:
 		return func(dst []byte, row int) []byte { return appendString(dst, c.Value(row)) }
 	case *array.LargeString:
@@ -165,24 +165,6 @@ func (v values) structFields(c *array.Struct) appender {
 	}
 }
 
-// appendFloat writes the shortest text that reads back as f. JSON has no NaN
-// and no infinities: they become strings.
-func appendFloat(dst []byte, f float64, bits int) []byte {
-	switch {
-	case math.IsNaN(f):
-		return append(dst, `"NaN"`...)
-	case math.IsInf(f, 1):
-		return append(dst, `"Infinity"`...)
-	case math.IsInf(f, -1):
-		return append(dst, `"-Infinity"`...)
-	}
-	format := byte('f')
-	if a := math.Abs(f); a != 0 && (a < 1e-6 || a >= 1e21) {
-		format = 'e'
-	}
-	return strconv.AppendFloat(dst, f, format, -1, bits)
-}
-
 // scalarText returns an appender of the plain text of a scalar column, or nil
 // for a type that has none here.
 func scalarText(col arrow.Array) appender {
@@ -238,7 +220,7 @@ func scalarText(col arrow.Array) appender {
 
 func unquote(dst []byte, f float64, bits int) []byte {
 	n := len(dst)
-	dst = appendFloat(dst, f, bits)
+	dst = sqltype.AppendFloat(dst, f, bits)
 	if dst[n] != '"' {
 		return dst
 	}

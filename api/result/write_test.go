@@ -21,6 +21,7 @@ import (
 
 	"github.com/lakewarden/lakewarden/api/result"
 	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/sqltype"
 )
 
 // rows is a result of fixed batches that ends in err (io.EOF for a good end).
@@ -97,7 +98,7 @@ func oneOfEach() *rows {
 	}
 	columns := make([]engine.Column, len(fields))
 	for i, f := range fields {
-		columns[i] = engine.Column{Name: f.Name, Type: types[i]}
+		columns[i] = engine.Column{Name: f.Name, Type: sqltype.MustParse(types[i])}
 	}
 	return &rows{schema: schema, columns: columns, batches: []arrow.RecordBatch{b.NewRecordBatch()}, err: io.EOF}
 }
@@ -224,7 +225,7 @@ func TestStringsAreValidJSONWhateverTheBytes(t *testing.T) {
 		b := array.NewRecordBuilder(memory.DefaultAllocator, schema)
 		defer b.Release()
 		b.Field(0).(*array.StringBuilder).Append(s)
-		r := &rows{schema: schema, columns: []engine.Column{{Name: "s", Type: "VARCHAR"}}, batches: []arrow.RecordBatch{b.NewRecordBatch()}, err: io.EOF}
+		r := &rows{schema: schema, columns: []engine.Column{{Name: "s", Type: sqltype.Varchar}}, batches: []arrow.RecordBatch{b.NewRecordBatch()}, err: io.EOF}
 		text, _, _, err := write(t, r, result.Options{Format: result.NDJSON})
 		require.NoError(t, err)
 		var got struct{ S string }

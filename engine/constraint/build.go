@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/lakewarden/lakewarden/engine/delta"
+	"github.com/lakewarden/lakewarden/engine/deltasql"
 )
 
 // builder makes typed nodes. It is where types are judged, for both languages.
@@ -205,5 +206,5 @@ func typeName(t delta.DataType) string {
 	if t == delta.Void {
 		return "NULL"
 	}
-	return delta.DuckDBType(t)
+	return deltasql.Type(t).String()
 }

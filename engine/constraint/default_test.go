@@ -8,6 +8,7 @@ import (
 
 	"github.com/lakewarden/lakewarden/engine/constraint"
 	"github.com/lakewarden/lakewarden/engine/delta"
+	"github.com/lakewarden/lakewarden/engine/deltasql"
 )
 
 func TestValidDefaults(t *testing.T) {
@@ -41,7 +42,7 @@ func TestValidDefaults(t *testing.T) {
 		{"array<long>", "NULL", "NULL", "NULL"},
 		{"string", "null", "NULL", "NULL"},
 	} {
-		typ, err := delta.ParseType(c.typ)
+		typ, err := deltasql.ParseType(c.typ)
 		require.NoError(t, err)
 		d, err := constraint.ParseDefault(t.Context(), sharedParser(), typ, c.text)
 		require.NoError(t, err, "%s %s", c.typ, c.text)
@@ -98,7 +99,7 @@ func TestInvalidDefaults(t *testing.T) {
 		{"struct<a:long>", "{'a': 1}"},
 		{"boolean", "1 = 1"},
 	} {
-		typ, err := delta.ParseType(c[0])
+		typ, err := deltasql.ParseType(c[0])
 		require.NoError(t, err)
 		_, err = constraint.ParseDefault(t.Context(), sharedParser(), typ, c[1])
 		require.ErrorIs(t, err, constraint.ErrInvalidCheck, "%s %s", c[0], c[1])

@@ -8,6 +8,7 @@ import (
 
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/delta"
+	"github.com/lakewarden/lakewarden/engine/deltasql"
 	"github.com/lakewarden/lakewarden/engine/sqltree"
 )
 
@@ -214,7 +215,7 @@ func castType(n *sqltree.Node) (delta.DataType, bool) {
 	}
 	switch id {
 	case "BOOLEAN", "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "FLOAT", "DOUBLE", "VARCHAR", "DATE", "TIMESTAMP", "TIMESTAMP WITH TIME ZONE":
-		parsed, err := delta.ParseType(id)
+		parsed, err := deltasql.ParseType(id)
 		return parsed, err == nil
 	}
 	return nil, false

@@ -11,6 +11,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine/constraint"
 	"github.com/lakewarden/lakewarden/engine/delta"
 	"github.com/lakewarden/lakewarden/engine/pruning"
+	"github.com/lakewarden/lakewarden/engine/sqltype"
 )
 
 // A key check costs what the files with such keys cost, not what the table costs.
@@ -29,7 +30,7 @@ func TestAKeyCheckReadsTheFilesThatCanHoldTheKeys(t *testing.T) {
 	snap, err := txn.Commit(t.Context())
 	require.NoError(t, err)
 	key := constraint.Keys{Primary: []string{"orderkey", "line"}}.In(schema)[0]
-	list := []engine.Column{{Name: "orderkey", Type: "BIGINT"}, {Name: "line", Type: "INTEGER"}, {Name: "note", Type: "VARCHAR"}}
+	list := []engine.Column{{Name: "orderkey", Type: sqltype.BigInt}, {Name: "line", Type: sqltype.Integer}, {Name: "note", Type: sqltype.Varchar}}
 	for _, c := range []struct {
 		name, rows string
 		most       int

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/lakewarden/lakewarden/engine/delta"
+	"github.com/lakewarden/lakewarden/engine/sqltype"
 )
 
 // text is a constant text. Other readers treat quotes and backslashes in one
@@ -87,54 +88,23 @@ func (b builder) reread(e *expr, t delta.DataType) (*expr, error) {
 	ok := false
 	switch familyOf(t) {
 	case famDate:
-		as.text, ok = strictDate(e.text)
+		_, ok = sqltype.ParseDate(e.text)
+		as.text = e.text
 	case famInstant:
-		as.text, ok = strictInstant(e.text)
+		var at time.Time
+		at, ok = sqltype.ParseInstant(e.text)
+		as.text = sqltype.FormatTimestamp(at) + "+00:00"
 		if ok && (as.text < "1678" || as.text >= "2262") {
 			as = b.note(as, "a time outside of the years 1678 to 2261")
 		}
 	case famLocal:
-		as.text, ok = strictTime(e.text)
+		var at time.Time
+		at, ok = sqltype.ParseTimestamp(e.text)
+		as.text = sqltype.FormatTimestamp(at)
 		as = b.note(as, "a time without time zone")
 	}
 	if !ok {
 		return nil, invalid("the text '%.40s' is not a %s in a form that has one meaning", e.text, typeName(t))
 	}
 	return as, nil
-}
-
-func strictDate(s string) (string, bool) {
-	_, err := time.Parse(time.DateOnly, s)
-	return s, err == nil && len(s) == len(time.DateOnly) && s >= "0001"
-}
-
-const microLayout = "2006-01-02 15:04:05.999999"
-
-// strictTime reads a date, or a date and a time with at most microseconds.
-func strictTime(s string) (string, bool) {
-	if day, ok := strictDate(s); ok {
-		return day + " 00:00:00", true
-	}
-	t, err := time.Parse(microLayout, strings.Replace(s, "T", " ", 1))
-	if err != nil || len(s) < len(time.DateTime) || len(s) > len(microLayout) || strings.Contains(s, ",") || s < "0001" {
-		return "", false
-	}
-	return t.Format(microLayout), true
-}
-
-// strictInstant reads a strict time with an offset, and returns it in UTC.
-func strictInstant(s string) (string, bool) {
-	i := strings.LastIndexAny(s, "Z+-")
-	if i < len(time.DateTime) {
-		return "", false
-	}
-	if _, ok := strictTime(s[:i]); !ok {
-		return "", false
-	}
-	for _, zone := range []string{"Z07:00", "-07"} {
-		if t, err := time.Parse(microLayout+zone, strings.Replace(s, "T", " ", 1)); err == nil {
-			return t.UTC().Format(microLayout) + "+00:00", true
-		}
-	}
-	return "", false
 }

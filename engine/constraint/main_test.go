@@ -10,6 +10,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/constraint"
 	"github.com/lakewarden/lakewarden/engine/delta"
+	"github.com/lakewarden/lakewarden/engine/deltasql"
 	"github.com/lakewarden/lakewarden/engine/duckdb"
 	"github.com/lakewarden/lakewarden/engine/duckdb/extension"
 )
@@ -36,7 +37,7 @@ func columns(t *testing.T, pairs ...string) delta.Struct {
 	t.Helper()
 	var s delta.Struct
 	for i := 0; i < len(pairs); i += 2 {
-		typ, err := delta.ParseType(pairs[i+1])
+		typ, err := deltasql.ParseType(pairs[i+1])
 		require.NoError(t, err)
 		s.Fields = append(s.Fields, delta.Field{Name: pairs[i], Type: typ, Nullable: true})
 	}

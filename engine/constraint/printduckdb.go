@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"github.com/lakewarden/lakewarden/engine"
-	"github.com/lakewarden/lakewarden/engine/delta"
+	"github.com/lakewarden/lakewarden/engine/deltasql"
 )
 
 // duckdb prints e for DuckDB, with columns of the relation that alias names.
@@ -25,13 +25,13 @@ func (e *expr) duckdb(alias string) string {
 		if familyOf(e.typ) == famBool {
 			return e.text
 		}
-		return "CAST(" + engine.QuoteString(e.text) + " AS " + delta.DuckDBType(e.typ) + ")"
+		return "CAST(" + engine.QuoteString(e.text) + " AS " + deltasql.Type(e.typ).String() + ")"
 	case opArith, opCompare, opAnd, opOr, opNot, opIn, opIsNull, opBetween, opNegate, opCase, opNull:
 		return e.common(args)
 	case opLike:
 		return e.likeSQL(args)
 	case opCast:
-		return "CAST(" + args[0] + " AS " + delta.DuckDBType(e.typ) + ")"
+		return "CAST(" + args[0] + " AS " + deltasql.Type(e.typ).String() + ")"
 	}
 	switch e.text {
 	case "ilike":

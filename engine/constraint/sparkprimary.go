@@ -5,6 +5,7 @@ import (
 
 	"github.com/lakewarden/lakewarden/engine/constraint/sparktoken"
 	"github.com/lakewarden/lakewarden/engine/delta"
+	"github.com/lakewarden/lakewarden/engine/deltasql"
 )
 
 func (p *sparkParser) primary() (*expr, error) {
@@ -186,7 +187,7 @@ func (p *sparkParser) typeName() (delta.DataType, error) {
 			}
 			text += t.Text
 		}
-		t, err := delta.ParseType(text)
+		t, err := deltasql.ParseType(text)
 		if err != nil {
 			return nil, invalid("the type %.50s", text)
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/delta"
+	"github.com/lakewarden/lakewarden/engine/sqltype"
 )
 
 // RowIDs reads the ids and commit versions of rows that move to another file and
@@ -113,7 +114,7 @@ func (r *RowIDs) storedColumns() []engine.Column {
 func bigints(names ...string) []engine.Column {
 	out := make([]engine.Column, len(names))
 	for i, name := range names {
-		out[i] = engine.Column{Name: name, Type: "BIGINT", Nullable: true}
+		out[i] = engine.Column{Name: name, Type: sqltype.BigInt, Nullable: true}
 	}
 	return out
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/lakewarden/lakewarden/engine/delta"
 	"github.com/lakewarden/lakewarden/engine/delta/logpath"
+	"github.com/lakewarden/lakewarden/engine/deltasql"
 	"github.com/lakewarden/lakewarden/engine/objstore/mem"
 	"github.com/lakewarden/lakewarden/engine/oracletest"
 )
@@ -22,7 +23,7 @@ func everyType(t *testing.T) delta.Struct {
 	t.Helper()
 	schema := delta.Struct{Fields: []delta.Field{{Name: "p", Type: delta.Timestamp, Nullable: true}}}
 	for _, c := range statsColumns {
-		dt, err := delta.ParseType(c.duckdb)
+		dt, err := deltasql.ParseType(c.duckdb)
 		require.NoError(t, err)
 		schema.Fields = append(schema.Fields, delta.Field{Name: c.name, Type: dt, Nullable: true})
 	}

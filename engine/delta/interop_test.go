@@ -13,6 +13,7 @@ import (
 
 	"github.com/lakewarden/lakewarden/engine/delta"
 	"github.com/lakewarden/lakewarden/engine/delta/logpath"
+	"github.com/lakewarden/lakewarden/engine/deltasql"
 	"github.com/lakewarden/lakewarden/engine/objstore/file"
 	"github.com/lakewarden/lakewarden/engine/oracletest"
 )
@@ -202,7 +203,7 @@ func TestStatisticsAgreeWithReaders(t *testing.T) {
 	schema := delta.Struct{}
 	columns, rows := "", [2]string{}
 	for i, c := range statsColumns {
-		dt, err := delta.ParseType(c.duckdb)
+		dt, err := deltasql.ParseType(c.duckdb)
 		require.NoError(t, err)
 		schema.Fields = append(schema.Fields, delta.Field{Name: c.name, Type: dt, Nullable: true})
 		columns += fmt.Sprintf("%s,", c.name)

@@ -10,6 +10,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/datafile"
 	"github.com/lakewarden/lakewarden/engine/delta"
+	"github.com/lakewarden/lakewarden/engine/sqltype"
 )
 
 // Changes are the rows of the table that a statement in the caller's session
@@ -121,7 +122,7 @@ func (a affected) sources() []engine.Source {
 
 // targets returns the relation of [Changes.File].
 func (w *write) targets(c Changes) relation {
-	columns := []engine.Column{{Name: ChangeFile, Type: "UINTEGER"}, {Name: ChangeRow, Type: "BIGINT"}}
+	columns := []engine.Column{{Name: ChangeFile, Type: sqltype.UInteger}, {Name: ChangeRow, Type: sqltype.BigInt}}
 	for i, set := range c.Set {
 		columns = append(columns, engine.Column{Name: ChangeValue(i), Type: set.Type})
 	}

@@ -15,9 +15,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lakewarden/lakewarden/engine"
-	"github.com/lakewarden/lakewarden/engine/delta"
+	"github.com/lakewarden/lakewarden/engine/deltasql"
 	"github.com/lakewarden/lakewarden/engine/dml"
 	"github.com/lakewarden/lakewarden/engine/oracletest"
+	"github.com/lakewarden/lakewarden/engine/sqltype"
 )
 
 // changes returns the differences between two states of the model in the form of
@@ -203,10 +204,10 @@ func (o *modelTable) readFeed(version int64) ([]string, bool) {
 		require.True(o.t, adds == 0 || removes == 0, "a commit that adds and removes files has change data files")
 		return nil, false
 	}
-	columns := append(slices.Clone(o.columns), engine.Column{Name: "_change_type", Type: "VARCHAR"})
+	columns := append(slices.Clone(o.columns), engine.Column{Name: "_change_type", Type: sqltype.Varchar})
 	stored := slices.Clone(columns)
 	for i, f := range snap.StoredFields() {
-		stored[i] = engine.Column{Name: f.Name, Type: delta.DuckDBType(f.Type)}
+		stored[i] = engine.Column{Name: f.Name, Type: deltasql.Type(f.Type)}
 	}
 	source := o.source(snap)
 	source.Files = engine.NewFileList(columns, false, groups).WithStored(stored)

@@ -23,6 +23,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine/objstore"
 	"github.com/lakewarden/lakewarden/engine/objstore/file"
 	"github.com/lakewarden/lakewarden/engine/oracletest"
+	"github.com/lakewarden/lakewarden/engine/sqltype"
 )
 
 var lease = engine.Lease{Memory: 256 << 20, Threads: 1, TempBytes: 1 << 30}
@@ -43,7 +44,7 @@ func newLake(t *testing.T) *lake {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, eng.Close()) })
 	return &lake{t: t, eng: eng,
-		columns: []engine.Column{{Name: "id", Type: "BIGINT", Nullable: true}, {Name: "v", Type: "VARCHAR", Nullable: true}}}
+		columns: []engine.Column{{Name: "id", Type: sqltype.BigInt, Nullable: true}, {Name: "v", Type: sqltype.Varchar, Nullable: true}}}
 }
 
 // reset gives the table its initial rows.

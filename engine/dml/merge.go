@@ -9,6 +9,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/constraint"
 	"github.com/lakewarden/lakewarden/engine/delta"
+	"github.com/lakewarden/lakewarden/engine/sqltype"
 )
 
 // Matched says what a merge does with existing rows that match rows of the request.
@@ -162,8 +163,8 @@ func (j *merge) match(ctx context.Context) error {
 		return err
 	}
 	columns := []engine.Column{
-		{Name: j.names.index, Type: "BIGINT"}, {Name: j.names.atFile, Type: "UINTEGER"}, {Name: j.names.atRow, Type: "BIGINT"},
-		{Name: j.names.visible, Type: "BOOLEAN"},
+		{Name: j.names.index, Type: sqltype.BigInt}, {Name: j.names.atFile, Type: sqltype.UInteger}, {Name: j.names.atRow, Type: sqltype.BigInt},
+		{Name: j.names.visible, Type: sqltype.Boolean},
 	}
 	columns = j.withID(columns)
 	if !j.asRequested {
@@ -336,8 +337,8 @@ func (j *merge) fromRequest(sql string, sources []engine.Source) newRows {
 // spooled returns new rows that are read from files that have the rows' indexes in
 // the request.
 func (j *merge) spooled(names []string) newRows {
-	columns := append(slices.Clone(j.Columns), engine.Column{Name: j.names.index, Type: "BIGINT"},
-		engine.Column{Name: j.names.changed, Type: "BOOLEAN"})
+	columns := append(slices.Clone(j.Columns), engine.Column{Name: j.names.index, Type: sqltype.BigInt},
+		engine.Column{Name: j.names.changed, Type: sqltype.Boolean})
 	r := j.scratchFiles(j.withID(columns), names...)
 	return newRows{relation: r, changed: j.names.changed, knownFree: j.onIsKey,
 		requestRows: func(ctx context.Context, rows []int64) (map[int64]int64, error) {

@@ -21,6 +21,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine/ingest"
 	"github.com/lakewarden/lakewarden/engine/ingest/staging"
 	"github.com/lakewarden/lakewarden/engine/objstore/file"
+	"github.com/lakewarden/lakewarden/engine/sqltype"
 )
 
 // mergeRow is a row by column, with JSON values. A missing key is a column that the
@@ -28,8 +29,8 @@ import (
 type mergeRow map[string]string
 
 var mergeColumns = []engine.Column{
-	{Name: "a", Type: "BIGINT", Nullable: true}, {Name: "n", Type: "BIGINT", Nullable: true},
-	{Name: "f", Type: "DOUBLE", Nullable: true}, {Name: "v", Type: "VARCHAR", Nullable: true},
+	{Name: "a", Type: sqltype.BigInt, Nullable: true}, {Name: "n", Type: sqltype.BigInt, Nullable: true},
+	{Name: "f", Type: sqltype.Double, Nullable: true}, {Name: "v", Type: sqltype.Varchar, Nullable: true},
 }
 
 // text ignores the sign of a zero: dictionaries of the engine's files hold one

@@ -16,6 +16,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/constraint"
 	"github.com/lakewarden/lakewarden/engine/delta"
+	"github.com/lakewarden/lakewarden/engine/deltasql"
 	"github.com/lakewarden/lakewarden/engine/dml"
 	"github.com/lakewarden/lakewarden/engine/duckdb"
 	"github.com/lakewarden/lakewarden/engine/ingest"
@@ -131,7 +132,7 @@ func newModelTable(t require.TestingT, eng engine.Engine, k tableKind, scratch f
 	snap, err := delta.Create(context.Background(), o.bucket, opts)
 	require.NoError(t, err)
 	for _, f := range snap.Schema().Fields {
-		o.columns = append(o.columns, engine.Column{Name: f.Name, Type: delta.DuckDBType(f.Type), Nullable: true})
+		o.columns = append(o.columns, engine.Column{Name: f.Name, Type: deltasql.Type(f.Type), Nullable: true})
 	}
 	return o
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/sqltype"
 )
 
 // readWithIDs reads the files of a list, which has positions. If rows have to keep
@@ -39,7 +40,7 @@ func (w *write) withID(columns []engine.Column) []engine.Column {
 	if w.ids == nil {
 		return columns
 	}
-	return append(slices.Clone(columns), engine.Column{Name: w.ids.ID, Type: "BIGINT"})
+	return append(slices.Clone(columns), engine.Column{Name: w.ids.ID, Type: sqltype.BigInt})
 }
 
 // storedIDItems returns the select items for the hidden columns of a new file,

@@ -10,6 +10,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/constraint"
 	"github.com/lakewarden/lakewarden/engine/delta"
+	"github.com/lakewarden/lakewarden/engine/sqltype"
 )
 
 // Rows are rows of a request, in one Parquet file.
@@ -59,7 +60,7 @@ func (w *write) scratchFiles(columns []engine.Column, names ...string) relation 
 func (w *write) staged(rows Rows, inserts bool) (relation, error) {
 	columns := rows.Columns
 	if rows.ShapeColumn != "" {
-		columns = append(append([]engine.Column{}, columns...), engine.Column{Name: rows.ShapeColumn, Type: "INTEGER"})
+		columns = append(append([]engine.Column{}, columns...), engine.Column{Name: rows.ShapeColumn, Type: sqltype.Integer})
 	}
 	r := w.scratchFiles(columns, rows.File)
 	items := make([]string, 0, len(w.Columns)+2)
@@ -113,17 +114,17 @@ func (r Rows) naming(column, shape string) (condition string, others bool) {
 // defaultOf returns SQL for the value of a column in new rows that do not name it.
 func (w *write) defaultOf(c engine.Column) string {
 	if sql, ok := w.Rules.Default(c.Name); ok {
-		return "CAST(" + sql + " AS " + c.Type + ")"
+		return "CAST(" + sql + " AS " + c.Type.String() + ")"
 	}
 	return nullOf(c)
 }
 
-func nullOf(c engine.Column) string { return "NULL::" + c.Type }
+func nullOf(c engine.Column) string { return "NULL::" + c.Type.String() }
 
 // storable returns SQL for value as the table stores it. Every engine reads an
 // empty string in a partition column as NULL, so checks must see NULL too.
 func (w *write) storable(c engine.Column, value string) string {
-	if c.Type == "VARCHAR" && slices.Contains(w.Snapshot.PartitionColumns(), c.Name) {
+	if c.Type == sqltype.Varchar && slices.Contains(w.Snapshot.PartitionColumns(), c.Name) {
 		return "nullif(" + value + ", '')"
 	}
 	return value

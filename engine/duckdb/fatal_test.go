@@ -10,6 +10,7 @@ import (
 
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/enginetest"
+	"github.com/lakewarden/lakewarden/engine/sqltype"
 )
 
 // defect makes DuckDB fail one of its own assertions.
@@ -67,7 +68,7 @@ func TestDamageInScratchBreaksNoSession(t *testing.T) {
 		content[at] ^= 0xff
 	}
 	read := func(location, name string) error {
-		list := engine.NewFileList([]engine.Column{{Name: "n", Type: "VARCHAR"}}, false, []engine.FileGroup{{Paths: []string{name}}})
+		list := engine.NewFileList([]engine.Column{{Name: "n", Type: sqltype.Varchar}}, false, []engine.FileGroup{{Paths: []string{name}}})
 		src := engine.Source{Location: location, Identity: location + name, Files: list}
 		_, err := enginetest.TryRows(t.Context(), session,
 			engine.Statement{SQL: "SELECT max(n) FROM " + src.Relation(), Sources: []engine.Source{src}})

@@ -18,6 +18,7 @@ import (
 
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/delta"
+	"github.com/lakewarden/lakewarden/engine/deltasql"
 	"github.com/lakewarden/lakewarden/engine/enginetest"
 	"github.com/lakewarden/lakewarden/engine/objstore/file"
 	"github.com/lakewarden/lakewarden/engine/oracletest"
@@ -210,7 +211,7 @@ func (w *mappedWorld) items() string {
 func (w *mappedWorld) columns() []engine.Column {
 	var out []engine.Column
 	for _, f := range w.snap.Schema().Fields {
-		out = append(out, engine.Column{Name: f.Name, Type: delta.DuckDBType(f.Type), Nullable: true})
+		out = append(out, engine.Column{Name: f.Name, Type: deltasql.Type(f.Type), Nullable: true})
 	}
 	return out
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/delta"
+	"github.com/lakewarden/lakewarden/engine/deltasql"
 	"github.com/lakewarden/lakewarden/engine/enginetest"
 	"github.com/lakewarden/lakewarden/engine/objstore/file"
 	"github.com/lakewarden/lakewarden/engine/oracletest"
@@ -205,7 +206,7 @@ func TestPartitionValuesAreThoseOfSpark(t *testing.T) {
 				require.NoError(t, pruning.Check(snap))
 				var columns []engine.Column
 				for _, f := range snap.Schema().Fields {
-					columns = append(columns, engine.Column{Name: f.Name, Type: delta.DuckDBType(f.Type), Nullable: true})
+					columns = append(columns, engine.Column{Name: f.Name, Type: deltasql.Type(f.Type), Nullable: true})
 				}
 				source := engine.Source{Location: dir, Identity: "p"}
 				ask := func(t *testing.T, list *engine.FileList, sql string) []string {

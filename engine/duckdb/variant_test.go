@@ -18,6 +18,7 @@ import (
 
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/delta"
+	"github.com/lakewarden/lakewarden/engine/deltasql"
 	"github.com/lakewarden/lakewarden/engine/enginetest"
 	"github.com/lakewarden/lakewarden/engine/objstore/file"
 	"github.com/lakewarden/lakewarden/engine/pruning"
@@ -156,7 +157,7 @@ func TestVariantsAreJSONText(t *testing.T) {
 			require.NoError(t, pruning.Check(snap))
 			var columns []engine.Column
 			for _, f := range snap.Schema().Fields {
-				columns = append(columns, engine.Column{Name: f.Name, Type: delta.DuckDBType(f.Type), Nullable: true})
+				columns = append(columns, engine.Column{Name: f.Name, Type: deltasql.Type(f.Type), Nullable: true})
 			}
 			ask := func(condition engine.Condition, sql string) []string {
 				list, ok := pruning.List(snap, columns, condition)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/delta"
+	"github.com/lakewarden/lakewarden/engine/deltasql"
 	"github.com/lakewarden/lakewarden/engine/enginetest"
 	"github.com/lakewarden/lakewarden/engine/objstore/file"
 	"github.com/lakewarden/lakewarden/engine/pruning"
@@ -55,7 +56,7 @@ func TestWidenedTablesAreReadByTheirFiles(t *testing.T) {
 	require.NoError(t, err)
 	var columns []engine.Column
 	for _, f := range snap.Schema().Fields {
-		columns = append(columns, engine.Column{Name: f.Name, Type: delta.DuckDBType(f.Type), Nullable: true})
+		columns = append(columns, engine.Column{Name: f.Name, Type: deltasql.Type(f.Type), Nullable: true})
 	}
 	plain := engine.Source{Location: log.dir, Version: snap.Version(), Identity: "widened"}
 	ask := func(src engine.Source, sql string) []string {
@@ -75,7 +76,7 @@ func TestWidenedTablesAreReadByTheirFiles(t *testing.T) {
 				value := engine.ConditionValue(strings.Trim(v, "'"))
 				narrowed, ok := list(snap, columns, engine.Condition{Op: engine.ConditionEqual, Column: c.Name, Values: []engine.ConditionValue{value}})
 				require.True(t, ok)
-				sql := "SELECT count(*) FROM t WHERE " + c.Name + " = CAST(" + v + " AS " + c.Type + ")"
+				sql := "SELECT count(*) FROM t WHERE " + c.Name + " = CAST(" + v + " AS " + c.Type.String() + ")"
 				listed.Files = files
 				whole := ask(listed, sql)
 				listed.Files = narrowed
@@ -113,7 +114,7 @@ func TestComparisonsOfWidenedColumnsAreOfTheWiderType(t *testing.T) {
 	require.NoError(t, err)
 	var columns []engine.Column
 	for _, f := range snap.Schema().Fields {
-		columns = append(columns, engine.Column{Name: f.Name, Type: delta.DuckDBType(f.Type), Nullable: true})
+		columns = append(columns, engine.Column{Name: f.Name, Type: deltasql.Type(f.Type), Nullable: true})
 	}
 	files, ok := pruning.List(snap, columns, engine.Condition{})
 	require.True(t, ok)
@@ -123,23 +124,23 @@ func TestComparisonsOfWidenedColumnsAreOfTheWiderType(t *testing.T) {
 	}
 	for i, w := range widenings {
 		c := columns[slices.IndexFunc(columns, func(c engine.Column) bool { return c.Name == fmt.Sprintf("c%d", i) })]
-		old, err := delta.ParseType(w.from)
+		old, err := deltasql.ParseType(w.from)
 		require.NoError(t, err)
 		var values []string
 		for _, v := range w.before {
-			values = append(values, "SELECT CAST(CAST("+v+" AS "+delta.DuckDBType(old)+") AS "+c.Type+") AS "+c.Name)
+			values = append(values, "SELECT CAST(CAST("+v+" AS "+deltasql.Type(old).String()+") AS "+c.Type.String()+") AS "+c.Name)
 		}
 		for _, v := range w.after {
-			values = append(values, "SELECT CAST("+v+" AS "+c.Type+")")
+			values = append(values, "SELECT CAST("+v+" AS "+c.Type.String()+")")
 		}
 		constants := slices.Concat(w.before, w.after, between[w.to])
 		tails := []string{"ORDER BY " + c.Name + " DESC NULLS LAST LIMIT 2", "ORDER BY " + c.Name + " NULLS LAST LIMIT 2"}
 		for _, v := range constants {
-			v = "CAST(" + v + " AS " + c.Type + ")"
+			v = "CAST(" + v + " AS " + c.Type.String() + ")"
 			for _, op := range []string{"=", "<>", "<", "<=", ">", ">=", "IS DISTINCT FROM"} {
 				tails = append(tails, "WHERE "+c.Name+" "+op+" "+v+" ORDER BY ALL")
 			}
-			tails = append(tails, "WHERE "+c.Name+" IN ("+v+", CAST("+constants[0]+" AS "+c.Type+")) ORDER BY ALL",
+			tails = append(tails, "WHERE "+c.Name+" IN ("+v+", CAST("+constants[0]+" AS "+c.Type.String()+")) ORDER BY ALL",
 				"WHERE "+c.Name+" IN (SELECT "+v+") ORDER BY ALL")
 		}
 		for n, tail := range tails {
@@ -177,10 +178,10 @@ func (l *widenedLog) write(column func(i int) (typ string, values []string), cha
 			metadata = fmt.Sprintf(`{"delta.typeChanges":[{"fromType":%q,"toType":%q}]}`, w.from, w.to)
 		}
 		fields = append(fields, fmt.Sprintf(`{"name":"c%d","type":%q,"nullable":true,"metadata":%s}`, i, typ, metadata))
-		parsed, err := delta.ParseType(typ)
+		parsed, err := deltasql.ParseType(typ)
 		require.NoError(l.t, err)
 		for r, v := range values {
-			rows[r] = append(rows[r], fmt.Sprintf("CAST(%s AS %s) AS c%d", v, delta.DuckDBType(parsed), i))
+			rows[r] = append(rows[r], fmt.Sprintf("CAST(%s AS %s) AS c%d", v, deltasql.Type(parsed), i))
 		}
 		if !l.nested {
 			continue
@@ -196,7 +197,7 @@ func (l *widenedLog) write(column func(i int) (typ string, values []string), cha
 			fmt.Sprintf(`{"name":"m%d","type":{"type":"map","keyType":"string","valueType":%q,"valueContainsNull":true},"nullable":true,`+
 				`"metadata":%s}`, i, typ, inside("value")))
 		for r, v := range values {
-			v = fmt.Sprintf("CAST(%s AS %s)", v, delta.DuckDBType(parsed))
+			v = fmt.Sprintf("CAST(%s AS %s)", v, deltasql.Type(parsed))
 			rows[r] = append(rows[r], fmt.Sprintf("{'a': %s} AS s%d, [%s] AS l%d, MAP {'k': %s} AS m%d", v, i, v, i, v, i))
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/sqltype"
 )
 
 // columnIDs reads files in which columns are found by field id, whatever their
@@ -31,8 +32,8 @@ func (s suite) columnIDs(t *testing.T) {
 		session.write(t, "SELECT 'z' AS file_index", ids("", "file_index"))[0],                 // one column is missing
 		session.write(t, "SELECT 9::BIGINT AS a, 'no' AS b", engine.FileLayout{})[0],           // both are missing
 	}
-	columns := []engine.Column{{Name: "id", Type: "BIGINT", Nullable: true}, {Name: "text", Type: "VARCHAR", Nullable: true}}
-	stored := []engine.Column{{Name: "a", Type: "BIGINT"}, {Name: "b", Type: "VARCHAR"}}
+	columns := []engine.Column{{Name: "id", Type: sqltype.BigInt, Nullable: true}, {Name: "text", Type: sqltype.Varchar, Nullable: true}}
+	stored := []engine.Column{{Name: "a", Type: sqltype.BigInt}, {Name: "b", Type: sqltype.Varchar}}
 	var paths []string
 	for _, f := range files {
 		paths = append(paths, f.Name)
@@ -108,7 +109,7 @@ func (s suite) parts(t *testing.T) {
 	}
 	column := func(name, members string) engine.Column {
 		return engine.Column{Name: name,
-			Type: map[string]string{"s": members, "l": members + "[]", "m": "MAP(VARCHAR, " + members + "[])"}[name[:1]], Nullable: true}
+			Type: sqltype.MustParse(map[string]string{"s": members, "l": members + "[]", "m": "MAP(VARCHAR, " + members + "[])"}[name[:1]]), Nullable: true}
 	}
 	columns := func(members string) []engine.Column {
 		return []engine.Column{column("s", members), column("l", members), column("m", members)}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/delta/deletion"
+	"github.com/lakewarden/lakewarden/engine/sqltype"
 )
 
 func bitmap(t *testing.T, rows ...int64) []byte {
@@ -38,8 +39,8 @@ func (s suite) deletedRows(t *testing.T) {
 		require.NoError(t, os.WriteFile(filepath.Join(root, name),
 			parquetFile(t, all[i], int64Column("id"), field("text", arrow.BinaryTypes.String)), 0o600))
 	}
-	columns := []engine.Column{{Name: "id", Type: "BIGINT", Nullable: true}, {Name: "text", Type: "VARCHAR", Nullable: true},
-		{Name: "p", Type: "INTEGER", Nullable: true}}
+	columns := []engine.Column{{Name: "id", Type: sqltype.BigInt, Nullable: true}, {Name: "text", Type: sqltype.Varchar, Nullable: true},
+		{Name: "p", Type: sqltype.Integer, Nullable: true}}
 	one, two := "1", "2"
 	groups := []engine.FileGroup{{Partition: map[string]*string{"p": &one}, Paths: files[:2]},
 		{Partition: map[string]*string{"p": &two}, Paths: files[2:]}}

@@ -9,14 +9,15 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/sqltype"
 )
 
 // Listed returns the table's latest version with its list of files.
 func (t *Table) Listed() engine.Source {
 	src := t.Latest()
 	src.Files = engine.NewFileList([]engine.Column{
-		{Name: "id", Type: "BIGINT", Nullable: true},
-		{Name: "name", Type: "VARCHAR", Nullable: true},
+		{Name: "id", Type: sqltype.BigInt, Nullable: true},
+		{Name: "name", Type: sqltype.Varchar, Nullable: true},
 	}, true, []engine.FileGroup{{Paths: slices.Clone(t.files)}})
 	return src
 }

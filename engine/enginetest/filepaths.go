@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/sqltype"
 )
 
 // numberedFiles are files below one directory, each with one row that holds its
@@ -32,7 +33,7 @@ func (n *numberedFiles) put(t *testing.T, path string) {
 
 func (n *numberedFiles) list(paths ...string) engine.Source {
 	return engine.Source{Location: n.dir, Identity: "numbered", Files: engine.NewFileList(
-		[]engine.Column{{Name: "id", Type: "BIGINT", Nullable: true}}, true, []engine.FileGroup{{Paths: paths}})}
+		[]engine.Column{{Name: "id", Type: sqltype.BigInt, Nullable: true}}, true, []engine.FileGroup{{Paths: paths}})}
 }
 
 // oddPaths reads files whose names look like patterns, encoded text or SQL. An
@@ -118,7 +119,7 @@ func (s suite) partitions(t *testing.T) {
 		n.put(t, strconv.Itoa(i)+".parquet")
 	}
 	session := s.open(t, root)
-	columns := []engine.Column{{Name: "p", Type: "INTEGER", Nullable: true}, {Name: "id", Type: "BIGINT", Nullable: true}}
+	columns := []engine.Column{{Name: "p", Type: sqltype.Integer, Nullable: true}, {Name: "id", Type: sqltype.BigInt, Nullable: true}}
 	ask := func(sql string, groups ...engine.FileGroup) ([]string, error) {
 		src := engine.Source{Location: root, Files: engine.NewFileList(columns, true, groups)}
 		return TryRows(context.Background(), session, engine.Statement{
@@ -135,11 +136,11 @@ func (s suite) partitions(t *testing.T) {
 	got, err = ask("sum(p)::BIGINT, sum(id)::BIGINT", group("7", "0.parquet", "1.parquet", "2.parquet"))
 	require.NoError(t, withText(err))
 	require.Equal(t, []string{"21|3"}, got)
-	columns[0].Type = "VARCHAR"
+	columns[0].Type = sqltype.Varchar
 	got, err = ask("id, hex(p)", group("\x00a'\x00", "0.parquet"), group("'\x00", "1.parquet"), null)
 	require.NoError(t, withText(err))
 	require.Equal(t, []string{"0|00612700", "1|2700", "2|(null)"}, got)
-	columns[0].Type = "INTEGER"
+	columns[0].Type = sqltype.Integer
 	for name, groups := range map[string][]engine.FileGroup{
 		"no number":       {group("x", "0.parquet")},
 		"one of many":     {group("1", "0.parquet"), group("x", "1.parquet")},

@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/sqltype"
 )
 
 // parquetFile returns a file with the rows of a JSON text. Timestamps in
@@ -91,7 +92,7 @@ func (s suite) physicalTypes(t *testing.T) {
 			} {
 				require.NoError(t, os.WriteFile(filepath.Join(root, name), content, 0o644))
 			}
-			columns := []engine.Column{{Name: "v", Type: c.want, Nullable: true}, {Name: "n", Type: "BIGINT", Nullable: true}}
+			columns := []engine.Column{{Name: "v", Type: sqltype.MustParse(c.want), Nullable: true}, {Name: "n", Type: sqltype.BigInt, Nullable: true}}
 			ask := func(files ...string) ([]string, error) {
 				src := engine.Source{Location: root, Files: engine.NewFileList(columns, len(files) == 1, []engine.FileGroup{{Paths: files}})}
 				return TryRows(context.Background(), session, engine.Statement{
@@ -144,7 +145,7 @@ func (s suite) legacyLists(t *testing.T) {
 			session := s.open(t, root)
 			for _, want := range []string{"INTEGER[]", "BIGINT[]"} {
 				src := engine.Source{Location: root, Files: engine.NewFileList(
-					[]engine.Column{{Name: "v", Type: want, Nullable: true}}, true, []engine.FileGroup{{Paths: []string{"v.parquet"}}})}
+					[]engine.Column{{Name: "v", Type: sqltype.MustParse(want), Nullable: true}}, true, []engine.FileGroup{{Paths: []string{"v.parquet"}}})}
 				require.Equal(t, []string{"[1,2]"}, readAll(t, session, src))
 				require.Equal(t, []string{"1", "2"}, Rows(t, session, engine.Statement{
 					SQL: "SELECT unnest(v) FROM " + src.Relation(), Sources: []engine.Source{src}}))

@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/sqltype"
 )
 
 // drawnList is a random list of files with the expected rows.
@@ -51,7 +52,7 @@ func (s suite) positions(t *testing.T) {
 			file := parquetFile(t, `[{"id": 1}]`, int64Column("id"))
 			require.NoError(t, os.WriteFile(filepath.Join(root, "taken"), file, 0o600))
 			src := engine.Source{Location: root, Files: engine.NewFileList(
-				[]engine.Column{{Name: "id", Type: "BIGINT"}}, true, []engine.FileGroup{{Paths: []string{"taken"}}}).WithPositions(p)}
+				[]engine.Column{{Name: "id", Type: sqltype.BigInt}}, true, []engine.FileGroup{{Paths: []string{"taken"}}}).WithPositions(p)}
 			_, err := TryRows(t.Context(), session, engine.Statement{SQL: "FROM " + src.Relation(), Sources: []engine.Source{src}})
 			require.Equal(t, "file_schema", failure(t, err).Class)
 		}
@@ -70,10 +71,10 @@ func drawList(rt *rapid.T, t *testing.T, dir string) drawnList {
 	extra := rapid.Bool().Draw(rt, "extra") && !slices.Contains(names, "FILE_ROW_NUMBER")
 	var columns []engine.Column
 	for _, name := range names {
-		columns = append(columns, engine.Column{Name: name, Type: "BIGINT", Nullable: true})
+		columns = append(columns, engine.Column{Name: name, Type: sqltype.BigInt, Nullable: true})
 	}
 	if partitioned {
-		columns = slices.Insert(columns, 1, engine.Column{Name: "p", Type: "BIGINT", Nullable: true})
+		columns = slices.Insert(columns, 1, engine.Column{Name: "p", Type: sqltype.BigInt, Nullable: true})
 	}
 	var p drawnList
 	var groups []engine.FileGroup

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/sqltype"
 )
 
 func (s suite) statement(t *testing.T) {
@@ -52,7 +53,8 @@ func (s suite) columns(t *testing.T) {
 			r, err := session.Query(context.Background(), engine.Statement{SQL: "SELECT " + c.expr + ` AS "v ü"`})
 			require.NoError(t, withText(err))
 			defer r.Close()
-			require.Equal(t, []engine.Column{{Name: "v ü", Type: c.sqlType, Nullable: true}}, r.Columns())
+			require.Equal(t, []engine.Column{{Name: "v ü", Type: sqltype.MustParse(c.sqlType), Nullable: true}}, r.Columns())
+			require.Equal(t, c.sqlType, r.Columns()[0].Type.String())
 			require.Equal(t, "v ü", r.Schema().Field(0).Name)
 			batch, err := r.Next(context.Background())
 			require.NoError(t, withText(err))

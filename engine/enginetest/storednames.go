@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/sqltype"
 )
 
 // storedNames reads files with different names for columns and members, including
@@ -30,18 +31,18 @@ func (s suite) storedNames(t *testing.T) {
 	}
 	// The columns a and b are stored under each other's name: both were renamed.
 	columns := []engine.Column{
-		{Name: "a", Type: "BIGINT", Nullable: true}, {Name: "p", Type: "VARCHAR", Nullable: true}, {Name: "b", Type: "BIGINT", Nullable: true},
-		{Name: "s", Type: `STRUCT(x BIGINT, "it's" STRUCT(z BIGINT))`, Nullable: true},
-		{Name: "l", Type: `STRUCT(x BIGINT, "it's" STRUCT(z BIGINT))[]`, Nullable: true},
-		{Name: "m", Type: `MAP(VARCHAR, STRUCT(x BIGINT, "it's" STRUCT(z BIGINT)))`, Nullable: true},
-		{Name: "gone", Type: "VARCHAR", Nullable: true},
+		{Name: "a", Type: sqltype.BigInt, Nullable: true}, {Name: "p", Type: sqltype.Varchar, Nullable: true}, {Name: "b", Type: sqltype.BigInt, Nullable: true},
+		{Name: "s", Type: sqltype.MustParse(`STRUCT(x BIGINT, "it's" STRUCT(z BIGINT))`), Nullable: true},
+		{Name: "l", Type: sqltype.MustParse(`STRUCT(x BIGINT, "it's" STRUCT(z BIGINT))[]`), Nullable: true},
+		{Name: "m", Type: sqltype.MustParse(`MAP(VARCHAR, STRUCT(x BIGINT, "it's" STRUCT(z BIGINT)))`), Nullable: true},
+		{Name: "gone", Type: sqltype.Varchar, Nullable: true},
 	}
 	stored := []engine.Column{
-		{Name: "b", Type: "BIGINT"}, {Name: "p-1", Type: "VARCHAR"}, {Name: "a", Type: "BIGINT"},
-		{Name: "s", Type: "STRUCT(p1 BIGINT, p2 STRUCT(p3 BIGINT))"},
-		{Name: "l", Type: "STRUCT(p1 BIGINT, p2 STRUCT(p3 BIGINT))[]"},
-		{Name: "m", Type: "MAP(VARCHAR, STRUCT(p1 BIGINT, p2 STRUCT(p3 BIGINT)))"},
-		{Name: "col-new", Type: "VARCHAR"},
+		{Name: "b", Type: sqltype.BigInt}, {Name: "p-1", Type: sqltype.Varchar}, {Name: "a", Type: sqltype.BigInt},
+		{Name: "s", Type: sqltype.MustParse("STRUCT(p1 BIGINT, p2 STRUCT(p3 BIGINT))")},
+		{Name: "l", Type: sqltype.MustParse("STRUCT(p1 BIGINT, p2 STRUCT(p3 BIGINT))[]")},
+		{Name: "m", Type: sqltype.MustParse("MAP(VARCHAR, STRUCT(p1 BIGINT, p2 STRUCT(p3 BIGINT)))")},
+		{Name: "col-new", Type: sqltype.Varchar},
 	}
 	one := "one"
 	want := []string{
@@ -63,8 +64,8 @@ func (s suite) storedNames(t *testing.T) {
 	}
 	for name, stored := range map[string][]engine.Column{
 		"too few":      stored[:3],
-		"another type": append([]engine.Column{{Name: "b", Type: "VARCHAR"}}, stored[1:]...),
-		"other members": append(append([]engine.Column{}, stored[:3]...), engine.Column{Name: "s", Type: "STRUCT(p1 BIGINT)"}, stored[4],
+		"another type": append([]engine.Column{{Name: "b", Type: sqltype.Varchar}}, stored[1:]...),
+		"other members": append(append([]engine.Column{}, stored[:3]...), engine.Column{Name: "s", Type: sqltype.MustParse("STRUCT(p1 BIGINT)")}, stored[4],
 			stored[5], stored[6]),
 	} {
 		src := engine.Source{Location: root, Identity: name, Files: list.WithStored(stored)}

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/sqltype"
 )
 
 func (s suite) write(t *testing.T) {
@@ -144,7 +145,7 @@ func (s suite) writePartitions(t *testing.T) {
 		WHEN 4 THEN '../x' WHEN 5 THEN '__HIVE_DEFAULT_PARTITION__' WHEN 6 THEN 'NULL' ELSE 'v' || i % 250 END AS p FROM range(600000) t(i)`
 	files := session.write(t, query, engine.FileLayout{PartitionBy: []string{"p"}})
 	require.Len(t, files, 250, "one file for each partition")
-	columns := []engine.Column{{Name: "id", Type: "BIGINT"}, {Name: "p", Type: "VARCHAR"}}
+	columns := []engine.Column{{Name: "id", Type: sqltype.BigInt}, {Name: "p", Type: sqltype.Varchar}}
 	src := session.read(columns, true, files...)
 	sql := "SELECT count(*), count(DISTINCT id) FROM (FROM " + src.Relation() + " INTERSECT ALL " + query + ")"
 	require.Equal(t, []string{"600000|600000"}, Rows(t, session, engine.Statement{SQL: sql, Sources: []engine.Source{src}}))
@@ -171,7 +172,7 @@ func (s suite) writeSizes(t *testing.T) {
 func (s suite) writeOrdered(t *testing.T) {
 	session := s.openScratch(t)
 	const query = "SELECT i AS id, random() AS r, i % 150 AS p FROM range(200000) t(i) ORDER BY id DESC"
-	columns := []engine.Column{{Name: "id", Type: "BIGINT"}}
+	columns := []engine.Column{{Name: "id", Type: sqltype.BigInt}}
 	for name, layout := range map[string]engine.FileLayout{
 		"one file":    {Ordered: true, RowGroupRows: 10000},
 		"sizes":       {Ordered: true, FileBytes: 500_000, RowGroupRows: 10000},

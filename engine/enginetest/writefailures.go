@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/sqltype"
 )
 
 func (s suite) writeNothing(t *testing.T) {
@@ -121,7 +122,7 @@ func (s suite) writeConfined(t *testing.T) {
 	require.False(t, writes, "a session without a scratch directory")
 	theirs := scratch{dir: t.TempDir()}
 	theirs.Session = open(engine.SessionOptions{Owner: "a", Scratch: theirs.dir})
-	src := theirs.read([]engine.Column{{Name: "a", Type: "INTEGER"}}, false, theirs.write(t, "SELECT 1 AS a", engine.FileLayout{})...)
+	src := theirs.read([]engine.Column{{Name: "a", Type: sqltype.Integer}}, false, theirs.write(t, "SELECT 1 AS a", engine.FileLayout{})...)
 	read := engine.Statement{SQL: "FROM " + src.Relation(), Sources: []engine.Source{src}}
 	require.Equal(t, []string{"1"}, Rows(t, theirs, read))
 	for _, other := range []engine.Session{mine, plain} {

@@ -271,8 +271,7 @@ func TestReaderErrors(t *testing.T) {
 		require.ErrorIs(t, err, context.Canceled, format)
 		requireEmpty(t, req.Dir)
 	}
-	for _, typ := range []string{"VARIANT", `"NULL"`, "STRUCT()", "MAP(INTEGER[], VARCHAR)", "DECIMAL(39,1)", "INTERVAL", "",
-		"BIGINT[", "STRUCT(a)"} {
+	for _, typ := range []string{"VARIANT", `"NULL"`, "STRUCT()", "MAP(INTEGER[], VARCHAR)", "INTERVAL", "UUID", "BIGINT[3]"} {
 		_, err := stage(t, "{}", ingest.Request{Format: staging.NDJSON, Columns: columns("v", typ)})
 		require.ErrorIs(t, err, staging.ErrUnsupportedType, typ)
 	}

@@ -15,13 +15,14 @@ import (
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/ingest"
 	"github.com/lakewarden/lakewarden/engine/ingest/staging"
+	"github.com/lakewarden/lakewarden/engine/sqltype"
 )
 
 // benchColumns are those of an order line.
 var benchColumns = []engine.Column{
-	{Name: "order_id", Type: "BIGINT"}, {Name: "line", Type: "INTEGER"}, {Name: "quantity", Type: "DECIMAL(12,2)"},
-	{Name: "price", Type: "DOUBLE"}, {Name: "shipped", Type: "DATE"}, {Name: "changed", Type: "TIMESTAMP WITH TIME ZONE"},
-	{Name: "mode", Type: "VARCHAR"}, {Name: "comment", Type: "VARCHAR"}, {Name: "returned", Type: "BOOLEAN"},
+	{Name: "order_id", Type: sqltype.BigInt}, {Name: "line", Type: sqltype.Integer}, {Name: "quantity", Type: sqltype.MustParse("DECIMAL(12,2)")},
+	{Name: "price", Type: sqltype.Double}, {Name: "shipped", Type: sqltype.Date}, {Name: "changed", Type: sqltype.TimestampTZ},
+	{Name: "mode", Type: sqltype.Varchar}, {Name: "comment", Type: sqltype.Varchar}, {Name: "returned", Type: sqltype.Boolean},
 }
 
 const benchRows = 1_000_000

@@ -17,6 +17,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/ingest"
 	"github.com/lakewarden/lakewarden/engine/ingest/staging"
+	"github.com/lakewarden/lakewarden/engine/sqltype"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -25,7 +26,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func columns(namesAndTypes ...string) []engine.Column {
 	var out []engine.Column
 	for i := 0; i < len(namesAndTypes); i += 2 {
-		out = append(out, engine.Column{Name: namesAndTypes[i], Type: namesAndTypes[i+1], Nullable: true})
+		out = append(out, engine.Column{Name: namesAndTypes[i], Type: sqltype.MustParse(namesAndTypes[i+1]), Nullable: true})
 	}
 	return out
 }

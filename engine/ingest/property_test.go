@@ -22,6 +22,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/ingest"
 	"github.com/lakewarden/lakewarden/engine/ingest/staging"
+	"github.com/lakewarden/lakewarden/engine/sqltype"
 )
 
 // sample is a type of the test's own: how it is named, what values it has, and how
@@ -301,7 +302,7 @@ func TestEveryFormatStagesTheSame(t *testing.T) {
 		for i := range rapid.IntRange(1, 4).Draw(rt, "columns") {
 			s := drawSample(rt, 2)
 			types = append(types, s)
-			table = append(table, engine.Column{Name: fmt.Sprintf("c%d", i), Type: s.sql, Nullable: true})
+			table = append(table, engine.Column{Name: fmt.Sprintf("c%d", i), Type: sqltype.MustParse(s.sql), Nullable: true})
 			fields = append(fields, nullable(fmt.Sprintf("C%d", i), s.arrow))
 		}
 		want := [][]any{}

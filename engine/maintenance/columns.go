@@ -5,6 +5,7 @@ import (
 
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/delta"
+	"github.com/lakewarden/lakewarden/engine/deltasql"
 	"github.com/lakewarden/lakewarden/engine/pruning"
 )
 
@@ -60,7 +61,7 @@ func fileColumns(snap *delta.Snapshot) (columns, error) {
 		if snap.Mapped() {
 			t, name = typeInFiles(f.Type), f.PhysicalName()
 		}
-		out.list = append(out.list, engine.Column{Name: name, Type: delta.DuckDBType(t), Nullable: true})
+		out.list = append(out.list, engine.Column{Name: name, Type: deltasql.Type(t), Nullable: true})
 		if ids != nil {
 			out.foundByID = append(out.foundByID, ids[i])
 		}

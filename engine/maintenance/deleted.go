@@ -15,6 +15,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/sqltype"
 )
 
 // withoutDeleted reads a bin without the rows that deletion vectors mark. Their
@@ -30,7 +31,7 @@ func (r *rewriter) withoutDeleted(ctx context.Context, b bin, at engine.Position
 	}
 	deleted := engine.Source{
 		Location: r.opts.Scratch, Identity: "staged:" + uuid.NewString(),
-		Files: engine.NewFileList([]engine.Column{{Name: "file", Type: "UINTEGER"}, {Name: "row", Type: "BIGINT"}}, true,
+		Files: engine.NewFileList([]engine.Column{{Name: "file", Type: sqltype.UInteger}, {Name: "row", Type: sqltype.BigInt}}, true,
 			[]engine.FileGroup{{Paths: []string{name}}}),
 	}
 	in.sources = append(in.sources, deleted)

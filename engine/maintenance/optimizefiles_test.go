@@ -15,6 +15,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine/delta"
 	"github.com/lakewarden/lakewarden/engine/maintenance"
 	"github.com/lakewarden/lakewarden/engine/pruning"
+	"github.com/lakewarden/lakewarden/engine/sqltype"
 )
 
 // append adds the rows of a query as a file with the given field ids.
@@ -86,7 +87,7 @@ func TestOptimizeWidenedColumns(t *testing.T) {
 	require.NoError(t, change.WidenColumn([]string{"d"}, delta.Decimal{Precision: 12, Scale: 4}))
 	w.append(w.alter(snap, change), "SELECT 5000000000::BIGINT AS id, 12345678.1234::DECIMAL(12, 4) AS d", nil)
 
-	columns := []engine.Column{{Name: "id", Type: "BIGINT"}, {Name: "d", Type: "DECIMAL(12,4)"}}
+	columns := []engine.Column{{Name: "id", Type: sqltype.BigInt}, {Name: "d", Type: sqltype.MustParse("DECIMAL(12,4)")}}
 	want := []string{"1 1.2500", "5000000000 12345678.1234"}
 	const rows = "SELECT id || ' ' || d FROM %s ORDER BY id"
 	require.Equal(t, want, w.texts(rows, columns))
@@ -127,7 +128,7 @@ func TestOptimizeColumnsFoundByID(t *testing.T) {
 	w.append(snap, "SELECT 2::BIGINT AS "+name(1)+", 'two' AS "+name(0),
 		[]engine.FieldID{{Column: ids[1].FileName, ID: ids[0].ID}, {Column: ids[0].FileName, ID: ids[1].ID}})
 
-	columns := []engine.Column{{Name: "a", Type: "BIGINT"}, {Name: "b", Type: "VARCHAR"}}
+	columns := []engine.Column{{Name: "a", Type: sqltype.BigInt}, {Name: "b", Type: sqltype.Varchar}}
 	want := []string{"1 one", "2 two"}
 	const rows = "SELECT a || ' ' || b FROM %s ORDER BY a"
 	require.Equal(t, want, w.texts(rows, columns))
@@ -178,7 +179,7 @@ func TestOptimizeMembersFoundByID(t *testing.T) {
 				{Column: l.FileName, ID: l.ID, Children: []engine.FieldID{{Column: "element", ID: 1000, Children: listedIDs}}},
 			})
 	}
-	table := []engine.Column{{Name: "s", Type: "STRUCT(x BIGINT, y BIGINT)"}, {Name: "l", Type: "STRUCT(x BIGINT, y BIGINT)[]"}}
+	table := []engine.Column{{Name: "s", Type: sqltype.MustParse("STRUCT(x BIGINT, y BIGINT)")}, {Name: "l", Type: sqltype.MustParse("STRUCT(x BIGINT, y BIGINT)[]")}}
 	want := []string{"{'x': 1, 'y': 2} [{'x': 3, 'y': 4}]", "{'x': 5, 'y': 6} [{'x': 7, 'y': 8}]"}
 	const rows = "SELECT s::VARCHAR || ' ' || l::VARCHAR FROM %s ORDER BY 1"
 	require.Equal(t, want, w.texts(rows, table))
@@ -240,7 +241,7 @@ func TestOptimizeReplacedMembers(t *testing.T) {
 			snap = w.alter(snap, change)
 			add(2, "new")
 
-			columns := []engine.Column{{Name: "n", Type: "BIGINT"}, {Name: "s", Type: "STRUCT(a VARCHAR)"}}
+			columns := []engine.Column{{Name: "n", Type: sqltype.BigInt}, {Name: "s", Type: sqltype.MustParse("STRUCT(a VARCHAR)")}}
 			want := []string{"1 true none", "2 true new"}
 			const rows = "SELECT n || ' ' || (s IS NOT NULL) || ' ' || coalesce(s.a, 'none') FROM %s ORDER BY n"
 			require.Equal(t, want, w.texts(rows, columns))

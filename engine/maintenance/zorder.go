@@ -14,6 +14,8 @@ import (
 
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/delta"
+	"github.com/lakewarden/lakewarden/engine/deltasql"
+	"github.com/lakewarden/lakewarden/engine/sqltype"
 )
 
 // The values of a column are put into ranges of about equal numbers of rows,
@@ -63,7 +65,7 @@ func curveColumns(snap *delta.Snapshot, wanted []string) ([]engine.Column, error
 		if snap.Mapped() {
 			name = f.PhysicalName()
 		}
-		out = append(out, engine.Column{Name: name, Type: delta.DuckDBType(f.Type)})
+		out = append(out, engine.Column{Name: name, Type: deltasql.Type(f.Type)})
 	}
 	if len(out) > MaxZOrder {
 		return nil, &ZOrderError{At: MaxZOrder, Reason: "is one column too many"}
@@ -163,7 +165,7 @@ func (r *rewriter) bounds(ctx context.Context, in input, ranges int) ([][]string
 
 // distinctBounds returns the values of the list in the first row as SQL of the given
 // type, each once; there are none if the list is NULL. The list is sorted.
-func distinctBounds(column arrow.Array, sqlType string) []string {
+func distinctBounds(column arrow.Array, typ sqltype.Type) []string {
 	list, ok := column.(*array.List)
 	if !ok || list.IsNull(0) {
 		return nil
@@ -173,7 +175,7 @@ func distinctBounds(column arrow.Array, sqlType string) []string {
 	defer values.Release()
 	var bounds []string
 	for j := range values.Len() {
-		bounds = append(bounds, engine.QuoteString(values.ValueStr(j))+"::"+sqlType)
+		bounds = append(bounds, engine.QuoteString(values.ValueStr(j))+"::"+typ.String())
 	}
 	return slices.Compact(bounds)
 }

@@ -1,13 +1,12 @@
 package policy
 
 import (
-	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/sqltype"
 )
 
 // Class is a family of column types that have the same operators.
@@ -35,8 +34,8 @@ var classNames = map[Class]string{
 // ColumnType holds the properties of a column's type that policies depend on.
 type ColumnType struct {
 	Class Class
-	// SQL is the type's name for a cast.
-	SQL string
+	// SQL is the type for a cast.
+	SQL sqltype.Type
 	// min and max bound an integer.
 	min, max int64
 	// precision and scale describe a decimal.
@@ -45,42 +44,30 @@ type ColumnType struct {
 	Zoned bool
 }
 
-var integerTypes = map[string]ColumnType{
-	"TINYINT":   {Class: classInteger, SQL: "TINYINT", min: math.MinInt8, max: math.MaxInt8},
-	"SMALLINT":  {Class: classInteger, SQL: "SMALLINT", min: math.MinInt16, max: math.MaxInt16},
-	"INTEGER":   {Class: classInteger, SQL: "INTEGER", min: math.MinInt32, max: math.MaxInt32},
-	"BIGINT":    {Class: classInteger, SQL: "BIGINT", min: math.MinInt64, max: math.MaxInt64},
-	"UTINYINT":  {Class: classInteger, SQL: "UTINYINT", max: math.MaxUint8},
-	"USMALLINT": {Class: classInteger, SQL: "USMALLINT", max: math.MaxUint16},
-	"UINTEGER":  {Class: classInteger, SQL: "UINTEGER", max: math.MaxUint32},
-}
+// maxScale is the number of Cedar's fractional digits.
+const maxScale = 4
 
-// ParseType reads a type as DuckDB prints it. The class of a type without comparable
-// values, and of decimals beyond Cedar's four fractional digits, is classOther.
-func ParseType(name string) ColumnType {
-	name = strings.ToUpper(strings.TrimSpace(name))
-	if t, ok := integerTypes[name]; ok {
-		return t
+// Classify returns what policies know of a type. Types that are not listed, and
+// decimals beyond Cedar's fractional digits, are classOther.
+func Classify(typ sqltype.Type) ColumnType {
+	switch typ {
+	case sqltype.Boolean:
+		return ColumnType{Class: classBoolean, SQL: typ}
+	case sqltype.Varchar:
+		return ColumnType{Class: ClassText, SQL: typ}
+	case sqltype.Date:
+		return ColumnType{Class: ClassDate, SQL: typ}
+	case sqltype.Timestamp, sqltype.TimestampTZ:
+		return ColumnType{Class: classTimestamp, SQL: typ, Zoned: typ == sqltype.TimestampTZ}
 	}
-	switch name {
-	case "BOOLEAN":
-		return ColumnType{Class: classBoolean, SQL: name}
-	case "VARCHAR":
-		return ColumnType{Class: ClassText, SQL: name}
-	case "DATE":
-		return ColumnType{Class: ClassDate, SQL: name}
-	case "TIMESTAMP":
-		return ColumnType{Class: classTimestamp, SQL: name}
-	case "TIMESTAMP WITH TIME ZONE":
-		return ColumnType{Class: classTimestamp, SQL: name, Zoned: true}
+	if d, ok := typ.(sqltype.Decimal); ok && d.Scale <= maxScale {
+		return ColumnType{Class: classDecimal, SQL: typ, precision: d.Precision, scale: d.Scale}
 	}
-	if inner, ok := strings.CutPrefix(name, "DECIMAL("); ok && strings.HasSuffix(inner, ")") {
-		p, s, _ := strings.Cut(strings.TrimSuffix(inner, ")"), ",")
-		precision, err1 := strconv.Atoi(strings.TrimSpace(p))
-		scale, err2 := strconv.Atoi(strings.TrimSpace(s))
-		if err1 == nil && err2 == nil && precision > 0 && precision <= 38 && scale >= 0 && scale <= 4 && scale <= precision {
-			return ColumnType{Class: classDecimal, SQL: fmt.Sprintf("DECIMAL(%d,%d)", precision, scale), precision: precision, scale: scale}
-		}
+	switch bits, signed := sqltype.IntegerBits(typ); {
+	case signed && bits <= 64:
+		return ColumnType{Class: classInteger, SQL: typ, min: math.MinInt64 >> (64 - bits), max: math.MaxInt64 >> (64 - bits)}
+	case bits > 0 && bits <= 32:
+		return ColumnType{Class: classInteger, SQL: typ, max: math.MaxUint32 >> (32 - bits)}
 	}
 	return ColumnType{}
 }

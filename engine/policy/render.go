@@ -137,7 +137,7 @@ func (r renderer) test(c Condition, not bool) string {
 	if r.columns != nil {
 		column, ok := FindColumn(r.columns, name)
 		if ok {
-			name, t, known = column.Name, ParseType(column.Type), true
+			name, t, known = column.Name, Classify(column.Type), true
 		}
 	}
 	op := c.Op

@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/cedar-policy/cedar-go/x/exp/ast"
 
 	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/sqltype"
 )
 
 // Suits reports whether a text can be a policy of this kind and columnName. For
@@ -101,24 +101,29 @@ func validMask(mask string) bool {
 	return slices.Contains([]string{MaskNull, MaskHash, MaskLast4, MaskYear}, mask)
 }
 
-// hashable are the types that [MaskHash] fits, in addition to decimals.
-var hashable = []string{
-	"VARCHAR", "BLOB", "BOOLEAN", "DATE", "TIMESTAMP", "TIMESTAMP WITH TIME ZONE", "FLOAT", "DOUBLE",
-	"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT",
+// hashable reports whether [MaskHash] fits a type.
+func hashable(t sqltype.Type) bool {
+	switch t {
+	case sqltype.Varchar, sqltype.Blob, sqltype.Boolean, sqltype.Date, sqltype.Timestamp, sqltype.TimestampTZ, sqltype.Float, sqltype.Double,
+		sqltype.TinyInt, sqltype.SmallInt, sqltype.Integer, sqltype.BigInt, sqltype.HugeInt,
+		sqltype.UTinyInt, sqltype.USmallInt, sqltype.UInteger, sqltype.UBigInt:
+		return true
+	}
+	_, isDecimal := t.(sqltype.Decimal)
+	return isDecimal
 }
 
 // MaskFits reports whether columns of a type can be shown under a mask.
-func MaskFits(mask, typ string) bool {
+func MaskFits(mask string, typ sqltype.Type) bool {
 	switch mask {
 	case MaskNull:
 		return true
 	case MaskHash:
-		return slices.Contains(hashable, typ) ||
-			strings.HasPrefix(typ, "DECIMAL(") && strings.Count(typ, "(") == 1 && strings.HasSuffix(typ, ")")
+		return hashable(typ)
 	case MaskLast4:
-		return typ == "VARCHAR"
+		return typ == sqltype.Varchar
 	case MaskYear:
-		return typ == "DATE" || typ == "TIMESTAMP" || typ == "TIMESTAMP WITH TIME ZONE"
+		return typ == sqltype.Date || typ == sqltype.Timestamp || typ == sqltype.TimestampTZ
 	}
 	return false
 }

@@ -236,7 +236,7 @@ func (v *validator) fits(path, column string, op Op, value any) error {
 		return nil
 	}
 	c, _ := FindColumn(v.columns, column)
-	t := ParseType(c.Type)
+	t := Classify(c.Type)
 	if !t.Class.Supports(op) {
 		return notSupported(path+".op", op, t.Class)
 	}
@@ -261,7 +261,7 @@ func (v *validator) fitsOne(path string, t ColumnType, value any) error {
 		_, ok = t.Coerce(datum)
 	}
 	if !ok {
-		return invalid(path, "is not a value of type %s", strings.ToLower(t.SQL))
+		return invalid(path, "is not a value of type %s", strings.ToLower(t.SQL.String()))
 	}
 	return nil
 }

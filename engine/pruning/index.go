@@ -9,6 +9,7 @@ import (
 
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/delta"
+	"github.com/lakewarden/lakewarden/engine/deltasql"
 )
 
 // keptColumns bounds the columns whose spans are kept, each with some sixty
@@ -101,7 +102,7 @@ func newIndex(snap *delta.Snapshot, old *index) *index {
 			x.voids = append(x.voids, x.schema.Fields[i].Name)
 		}
 		if snap.Mapped() || other {
-			x.mapped = append(x.mapped, engine.Column{Name: f.Name, Type: delta.DuckDBFileType(f.Type), Nullable: true})
+			x.mapped = append(x.mapped, engine.Column{Name: f.Name, Type: deltasql.FileType(f.Type), Nullable: true})
 		}
 	}
 	if delta.CheckListable(snap) != nil {

@@ -79,7 +79,7 @@ func (x *index) fullList(columns []engine.Column, at []int32) (*engine.FileList,
 	x.mu.Lock()
 	full := x.full
 	x.mu.Unlock()
-	if full != nil && slices.Equal(full.Columns, columns) {
+	if full != nil && slices.EqualFunc(full.Columns, columns, engine.Column.Equal) {
 		return full, true
 	}
 	full, ok := x.list(columns, at, maxGroups)

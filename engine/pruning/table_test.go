@@ -14,6 +14,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine/delta"
 	"github.com/lakewarden/lakewarden/engine/objstore/mem"
 	"github.com/lakewarden/lakewarden/engine/pruning"
+	"github.com/lakewarden/lakewarden/engine/sqltype"
 )
 
 // log is a table as another writer leaves it.
@@ -202,8 +203,8 @@ func TestTablesWithVariantsAreReadAsLists(t *testing.T) {
 		list, ok := pruning.List(snap, columnsOf(snap.Schema()), engine.Condition{Op: op, Column: "v", Values: []engine.ConditionValue{"x"}})
 		require.True(t, ok)
 		require.Equal(t, 1, list.Len(), op)
-		require.Equal(t, "VARCHAR", list.Columns[1].Type)
-		require.Equal(t, "VARIANT", list.Stored[1].Type)
+		require.Equal(t, "VARCHAR", list.Columns[1].Type.String())
+		require.Equal(t, "VARIANT", list.Stored[1].Type.String())
 		require.Len(t, list.Parts, 2)
 	}
 	list, ok := pruning.List(snap, columnsOf(snap.Schema()), engine.Condition{Op: engine.ConditionIsNull, Column: "id"})
@@ -414,7 +415,7 @@ func TestFullListIsShared(t *testing.T) {
 	one, _ := pruning.List(snap, columnsOf(snap.Schema()), engine.Condition{})
 	two, _ := pruning.List(snap, columnsOf(snap.Schema()), engine.Condition{Op: engine.ConditionIsNotNull, Column: "id"})
 	require.Same(t, one, two)
-	three, _ := pruning.List(snap, []engine.Column{{Name: "id", Type: "INTEGER"}}, engine.Condition{})
+	three, _ := pruning.List(snap, []engine.Column{{Name: "id", Type: sqltype.Integer}}, engine.Condition{})
 	require.NotEqual(t, one.Digest(), three.Digest())
 }
 

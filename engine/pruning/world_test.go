@@ -15,6 +15,7 @@ import (
 
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/delta"
+	"github.com/lakewarden/lakewarden/engine/deltasql"
 	"github.com/lakewarden/lakewarden/engine/objstore/mem"
 )
 
@@ -243,7 +244,7 @@ func addOf(t require.TestingT, schema delta.Struct, f file, partitions []string,
 func columnsOf(schema delta.Struct) []engine.Column {
 	var out []engine.Column
 	for _, f := range schema.Fields {
-		out = append(out, engine.Column{Name: f.Name, Type: delta.DuckDBType(f.Type), Nullable: f.Nullable})
+		out = append(out, engine.Column{Name: f.Name, Type: deltasql.Type(f.Type), Nullable: f.Nullable})
 	}
 	return out
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/sqlguard/pushdown"
+	"github.com/lakewarden/lakewarden/engine/sqltype"
 )
 
 // barrierAlias is the alias of the source inside a barrier. Predicates and column
@@ -78,13 +79,13 @@ func cheapest(columns []engine.Column) engine.Column {
 	for _, c := range columns {
 		w := 9
 		switch c.Type {
-		case "BOOLEAN", "TINYINT", "UTINYINT":
+		case sqltype.Boolean, sqltype.TinyInt, sqltype.UTinyInt:
 			w = 1
-		case "SMALLINT", "USMALLINT":
+		case sqltype.SmallInt, sqltype.USmallInt:
 			w = 2
-		case "INTEGER", "UINTEGER", "DATE", "FLOAT":
+		case sqltype.Integer, sqltype.UInteger, sqltype.Date, sqltype.Float:
 			w = 3
-		case "BIGINT", "UBIGINT", "DOUBLE", "TIMESTAMP", "TIMESTAMP WITH TIME ZONE":
+		case sqltype.BigInt, sqltype.UBigInt, sqltype.Double, sqltype.Timestamp, sqltype.TimestampTZ:
 			w = 4
 		}
 		if w < cost {

@@ -10,6 +10,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/sqlguard"
 	"github.com/lakewarden/lakewarden/engine/sqlguard/refusal"
+	"github.com/lakewarden/lakewarden/engine/sqltype"
 )
 
 // FuzzParse: no text makes the guard panic, and whatever it lets pass reads
@@ -24,8 +25,8 @@ func FuzzParse(f *testing.F) {
 			f.Add(h.sql)
 		}
 	}
-	columns := []engine.Column{{Name: "id", Type: "BIGINT"}, {Name: "name", Type: "VARCHAR"}, {Name: "amount", Type: "DECIMAL(10,2)"},
-		{Name: "placed", Type: "TIMESTAMP"}, {Name: "signup", Type: "DATE"}}
+	columns := []engine.Column{{Name: "id", Type: sqltype.BigInt}, {Name: "name", Type: sqltype.Varchar}, {Name: "amount", Type: sqltype.MustParse("DECIMAL(10,2)")},
+		{Name: "placed", Type: sqltype.Timestamp}, {Name: "signup", Type: sqltype.Date}}
 	f.Fuzz(func(t *testing.T, text string) {
 		q, err := parse(t, text)
 		if err != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/sqltype"
 )
 
 // InlineRows are generated rows that replace a table, such as those of information_schema.
@@ -43,10 +44,10 @@ func NewInlineRows(columns []engine.Column, rows [][]any) *InlineRows {
 		}
 		text = append(text, ']')
 		list := "CAST(" + engine.QuoteString(string(text)) + " AS JSON)"
-		if c.Type == "BLOB" { // only a text is read with its escapes
+		if c.Type == sqltype.Blob { // only a text is read with its escapes
 			list = "CAST(" + list + " AS VARCHAR[])"
 		}
-		out.lists[i] = "unnest(CAST(" + list + " AS " + c.Type + "[])) AS " + engine.QuoteIdent(c.Name)
+		out.lists[i] = "unnest(CAST(" + list + " AS " + c.Type.String() + "[])) AS " + engine.QuoteIdent(c.Name)
 		_, _ = fmt.Fprintf(h, "%d:%s", len(out.lists[i]), out.lists[i]) // a hash takes everything
 	}
 	out.digest = hex.EncodeToString(h.Sum(nil))
@@ -58,7 +59,7 @@ func NewInlineRows(columns []engine.Column, rows [][]any) *InlineRows {
 func NoValues(columns []engine.Column) *InlineRows {
 	out := &InlineRows{columns: columns, lists: make([]string, len(columns))}
 	for i, c := range columns {
-		out.lists[i] = "CAST(NULL AS " + c.Type + ") AS " + engine.QuoteIdent(c.Name)
+		out.lists[i] = "CAST(NULL AS " + c.Type.String() + ") AS " + engine.QuoteIdent(c.Name)
 	}
 	return out
 }

@@ -10,11 +10,12 @@ import (
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/duckdb"
 	"github.com/lakewarden/lakewarden/engine/sqlguard"
+	"github.com/lakewarden/lakewarden/engine/sqltype"
 )
 
-var informationColumns = []engine.Column{{Name: "table_schema", Type: "VARCHAR"}, {Name: "table_name", Type: "VARCHAR"},
-	{Name: "column_name", Type: "VARCHAR"}, {Name: "ordinal_position", Type: "INTEGER"}, {Name: "column_default", Type: "VARCHAR"},
-	{Name: "insertable", Type: "BOOLEAN"}}
+var informationColumns = []engine.Column{{Name: "table_schema", Type: sqltype.Varchar}, {Name: "table_name", Type: sqltype.Varchar},
+	{Name: "column_name", Type: sqltype.Varchar}, {Name: "ordinal_position", Type: sqltype.Integer}, {Name: "column_default", Type: sqltype.Varchar},
+	{Name: "insertable", Type: sqltype.Boolean}}
 
 // inline binds a statement to rows of ours.
 func inline(t testing.TB, statement string, rows *sqlguard.InlineRows) *sqlguard.Plan {

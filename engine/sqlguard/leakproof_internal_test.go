@@ -21,6 +21,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine/oracletest"
 	"github.com/lakewarden/lakewarden/engine/sqlguard/constant"
 	"github.com/lakewarden/lakewarden/engine/sqlguard/leakproof"
+	"github.com/lakewarden/lakewarden/engine/sqltype"
 )
 
 var testParser = sync.OnceValue(duckdb.NewParser)
@@ -50,9 +51,9 @@ var hiddenColumns = []hiddenColumn{
 }
 
 func hiddenSchema() []engine.Column {
-	out := []engine.Column{{Name: "id", Type: "BIGINT"}, {Name: "tenant", Type: "VARCHAR"}, {Name: "g", Type: "INTEGER"}}
+	out := []engine.Column{{Name: "id", Type: sqltype.BigInt}, {Name: "tenant", Type: sqltype.Varchar}, {Name: "g", Type: sqltype.Integer}}
 	for _, c := range hiddenColumns {
-		out = append(out, engine.Column{Name: "v_" + c.name, Type: c.typ}, engine.Column{Name: "x_" + c.name, Type: c.typ})
+		out = append(out, engine.Column{Name: "v_" + c.name, Type: sqltype.MustParse(c.typ)}, engine.Column{Name: "x_" + c.name, Type: sqltype.MustParse(c.typ)})
 	}
 	return out
 }

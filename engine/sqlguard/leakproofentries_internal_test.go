@@ -9,6 +9,7 @@ import (
 
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/sqlguard/leakproof"
+	"github.com/lakewarden/lakewarden/engine/sqltype"
 )
 
 // kindsOfTypes are the kinds of the proof by type.
@@ -20,7 +21,7 @@ var kindsOfTypes = map[string]string{"BOOLEAN": "boolean", "TINYINT": "integer",
 func ofKind(kind string) []string {
 	var out []string
 	for _, c := range hiddenSchema()[3:] {
-		if kindsOfTypes[c.Type] == kind {
+		if kindsOfTypes[c.Type.String()] == kind {
 			out = append(out, c.Name)
 		}
 	}
@@ -130,7 +131,7 @@ func TestLeakProofEntriesCannotFail(t *testing.T) {
 
 // proveExpression is the proof of one expression over t: its type, and whether it may
 // fail.
-func proveExpression(t testing.TB, e string) (typ string, fallible bool, err error) {
+func proveExpression(t testing.TB, e string) (typ sqltype.Type, fallible bool, err error) {
 	t.Helper()
 	q := parseFor(t, "SELECT "+e+" AS e FROM t")
 	return leakproof.Default.Expression(q.query().Nodes("select_list")[0], leakproof.Table{Alias: "t", Columns: hiddenSchema()}, nil)
@@ -165,8 +166,8 @@ func TestProvenTypesAreTheEngines(t *testing.T) {
 	for chunk := range slices.Chunk(all, 40) {
 		var items, want []string
 		for _, e := range chunk {
-			if typ, _, err := proveExpression(t, e); err == nil && typ != "" {
-				items, want = append(items, "("+e+")"), append(want, e+": "+typ)
+			if typ, _, err := proveExpression(t, e); err == nil && typ != nil {
+				items, want = append(items, "("+e+")"), append(want, e+": "+typ.String())
 			}
 		}
 		q := parseFor(t, "SELECT "+strings.Join(items, ", ")+" FROM t WHERE false")
@@ -177,7 +178,7 @@ func TestProvenTypesAreTheEngines(t *testing.T) {
 		res, err := w.sessions[0].Query(t.Context(), engine.Statement{SQL: plan.SQL, Sources: plan.Sources})
 		require.NoError(t, err, plan.SQL)
 		for i, c := range res.Columns() {
-			require.Equal(t, want[i], want[i][:strings.LastIndex(want[i], ": ")]+": "+c.Type)
+			require.Equal(t, want[i], want[i][:strings.LastIndex(want[i], ": ")]+": "+c.Type.String())
 			checked++
 		}
 		require.NoError(t, res.Close())

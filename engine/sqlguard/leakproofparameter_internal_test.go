@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -108,6 +107,6 @@ func TestParametersAreTypedAsProved(t *testing.T) {
 		q := parseFor(t, "SELECT $1 AS e")
 		typ, _, err := leakproof.Default.Expression(q.query().Nodes("select_list")[0], leakproof.Table{}, constant.ArgumentsOf(args))
 		require.NoError(t, err)
-		require.Equal(t, typ, strings.ReplaceAll(got, ", ", ","))
+		require.Equal(t, typ, got)
 	}
 }

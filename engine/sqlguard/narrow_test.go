@@ -61,7 +61,7 @@ func conditionSQL(c engine.Condition, columns []engine.Column) string {
 	typ := ""
 	for _, col := range columns {
 		if col.Name == c.Column {
-			typ = col.Type
+			typ = col.Type.String()
 		}
 	}
 	values := make([]string, len(c.Values))

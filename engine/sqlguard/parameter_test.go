@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/sqltype"
 )
 
 // constant is a value as a literal and as an argument.
@@ -53,7 +54,7 @@ func constantsOf(random *rand.Rand, typ string) constant {
 // comparisonOf is a condition on a column, with literals and with parameters.
 func comparisonOf(random *rand.Rand, col engine.Column, args *[]any) (literals, parameters string) {
 	next := func() (string, string) {
-		c := constantsOf(random, col.Type)
+		c := constantsOf(random, col.Type.String())
 		*args = append(*args, c.argument)
 		return c.literal, fmt.Sprintf("$%d", len(*args))
 	}
@@ -82,7 +83,7 @@ func TestParametersNarrowAsLiteralsDo(t *testing.T) {
 	for range 300 {
 		table := tables[random.IntN(len(tables))]
 		columns := slices.DeleteFunc(slices.Clone(w.columns[table]), func(c engine.Column) bool {
-			return strings.ContainsAny(c.Type, "[{") || strings.HasPrefix(c.Type, "STRUCT") || c.Type == "DOUBLE" || c.Type == "FLOAT" || c.Type == "HUGEINT"
+			return strings.ContainsAny(c.Type.String(), "[{") || strings.HasPrefix(c.Type.String(), "STRUCT") || c.Type == sqltype.Double || c.Type == sqltype.Float || c.Type == sqltype.HugeInt
 		})
 		var args []any
 		var literals, parameters []string

@@ -10,6 +10,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/sqlguard"
 	"github.com/lakewarden/lakewarden/engine/sqlguard/refusal"
+	"github.com/lakewarden/lakewarden/engine/sqltype"
 )
 
 // chain is a statement of n WITH queries, each made from the one before it: #p in
@@ -184,7 +185,7 @@ func TestGrowingStatements(t *testing.T) {
 func wideTable(columns int) sqlguard.Relation {
 	r := sqlguard.Relation{Source: source("wide")}
 	for i := range columns {
-		r.Columns = append(r.Columns, engine.Column{Name: fmt.Sprintf("k%d", i), Type: "BIGINT"})
+		r.Columns = append(r.Columns, engine.Column{Name: fmt.Sprintf("k%d", i), Type: sqltype.BigInt})
 	}
 	return r
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine/sqlguard/constant"
 	"github.com/lakewarden/lakewarden/engine/sqlguard/pushdown"
 	"github.com/lakewarden/lakewarden/engine/sqlguard/refusal"
+	"github.com/lakewarden/lakewarden/engine/sqltype"
 )
 
 // Prepared is a printed statement with placeholders for the relations that it reads. Each
@@ -65,16 +66,22 @@ func (p *Prepared) LookedUp() string {
 		return ""
 	}
 	for _, c := range p.placeholders[0].conjuncts {
-		if column, ok := c.EqualColumn(); ok && indexed[column.Type] {
+		if column, ok := c.EqualColumn(); ok && indexed(column.Type) {
 			return column.Name
 		}
 	}
 	return ""
 }
 
-// indexed holds the types of columns that are worth an index: many values, each compared
-// unchanged.
-var indexed = map[string]bool{"SMALLINT": true, "INTEGER": true, "BIGINT": true, "DATE": true, "VARCHAR": true}
+// indexed reports whether a column of the type is worth an index: it has many values, each
+// compared as it is.
+func indexed(t sqltype.Type) bool {
+	switch t {
+	case sqltype.SmallInt, sqltype.Integer, sqltype.BigInt, sqltype.Date, sqltype.Varchar:
+		return true
+	}
+	return false
+}
 
 // Plan names the relations for one run. The relations and the kinds of the arguments must
 // be those of [Query.Prepare].

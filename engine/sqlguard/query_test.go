@@ -11,6 +11,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine/sqlguard"
 	"github.com/lakewarden/lakewarden/engine/sqlguard/grammar"
 	"github.com/lakewarden/lakewarden/engine/sqlguard/refusal"
+	"github.com/lakewarden/lakewarden/engine/sqltype"
 )
 
 func TestTableReferences(t *testing.T) {
@@ -29,7 +30,7 @@ func TestTimeTravelLeavesTheTree(t *testing.T) {
 	for _, at := range []string{"VERSION => 0", "TIMESTAMP => '2024-01-31'", "TIMESTAMP => DATE '2024-01-31'", "TIMESTAMP => '2024-01-31T10:00:00Z'"} {
 		q, err := parse(t, "SELECT * FROM t AT ("+at+")")
 		require.NoError(t, err, at)
-		plan, err := q.Bind(t.Context(), sharedParser(), []sqlguard.Relation{{Columns: []engine.Column{{Name: "a", Type: "INTEGER"}}, Source: source("t")}})
+		plan, err := q.Bind(t.Context(), sharedParser(), []sqlguard.Relation{{Columns: []engine.Column{{Name: "a", Type: sqltype.Integer}}, Source: source("t")}})
 		require.NoError(t, err)
 		require.NotContains(t, plan.SQL, "AT (")
 	}

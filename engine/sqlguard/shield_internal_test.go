@@ -16,15 +16,16 @@ import (
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/duckdb"
 	"github.com/lakewarden/lakewarden/engine/oracletest"
+	"github.com/lakewarden/lakewarden/engine/sqltype"
 )
 
 // groupedColumns are those of a table with one file of five row groups. Every
 // column grows from group to group. The caller sees nothing of the third group,
 // and of the others half of the rows, which have values between the hidden ones.
 var groupedColumns = []engine.Column{
-	{Name: "id", Type: "BIGINT"}, {Name: "tenant", Type: "VARCHAR"}, {Name: "d", Type: "DATE"}, {Name: "s", Type: "VARCHAR"},
-	{Name: "few", Type: "VARCHAR"}, {Name: "n", Type: "DECIMAL(12,2)"}, {Name: "f", Type: "DOUBLE"}, {Name: "z", Type: "TIMESTAMP WITH TIME ZONE"},
-	{Name: "i", Type: "INTEGER"}, {Name: "b", Type: "BOOLEAN"}, {Name: "ts", Type: "TIMESTAMP"}, {Name: "bin", Type: "BLOB"},
+	{Name: "id", Type: sqltype.BigInt}, {Name: "tenant", Type: sqltype.Varchar}, {Name: "d", Type: sqltype.Date}, {Name: "s", Type: sqltype.Varchar},
+	{Name: "few", Type: sqltype.Varchar}, {Name: "n", Type: sqltype.MustParse("DECIMAL(12,2)")}, {Name: "f", Type: sqltype.Double}, {Name: "z", Type: sqltype.TimestampTZ},
+	{Name: "i", Type: sqltype.Integer}, {Name: "b", Type: sqltype.Boolean}, {Name: "ts", Type: sqltype.Timestamp}, {Name: "bin", Type: sqltype.Blob},
 }
 
 const (

@@ -11,6 +11,7 @@ import (
 
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/sqlguard"
+	"github.com/lakewarden/lakewarden/engine/sqltype"
 )
 
 // world is the three engines that a statement is compared on: plain holds the
@@ -46,7 +47,7 @@ func newWorld(t testing.TB, setup []string, predicates map[string]string, extens
 		w.columns[name] = describe(t, w.plain, "lake.main."+name)
 		cols := make([]string, len(w.columns[name]))
 		for i, c := range w.columns[name] {
-			cols[i] = engine.QuoteIdent(c.Name) + "::" + c.Type + " AS " + engine.QuoteIdent(c.Name)
+			cols[i] = engine.QuoteIdent(c.Name) + "::" + c.Type.String() + " AS " + engine.QuoteIdent(c.Name)
 		}
 		read := "SELECT " + strings.Join(cols, ", ") + " FROM read_parquet(" + file + ") AS t"
 		filter := ""
@@ -83,9 +84,9 @@ func describe(t testing.TB, conn *sql.Conn, table string) []engine.Column {
 	defer func() { require.NoError(t, rows.Close()) }()
 	var out []engine.Column
 	for rows.Next() {
-		var c engine.Column
-		require.NoError(t, rows.Scan(&c.Name, &c.Type))
-		out = append(out, c)
+		var name, typ string
+		require.NoError(t, rows.Scan(&name, &typ))
+		out = append(out, engine.Column{Name: name, Type: sqltype.MustParse(typ)})
 	}
 	require.NoError(t, rows.Err())
 	return out

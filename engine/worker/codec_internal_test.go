@@ -15,6 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/sqltype"
 )
 
 // exact compares messages: a missing list is an empty one, NaN is NaN.
@@ -33,6 +34,12 @@ func anything(t *rapid.T, typ reflect.Type) reflect.Value {
 	}
 	if typ == reflect.TypeFor[engine.FieldID]() {
 		out.Set(reflect.ValueOf(fieldID(2).Draw(t, "field")))
+		return out
+	}
+	if typ == reflect.TypeFor[sqltype.Type]() {
+		out.Set(reflect.ValueOf(sqltype.MustParse(rapid.SampledFrom([]string{
+			"BIGINT", "DECIMAL(12,2)", `STRUCT("a b" INTEGER[], c MAP(VARCHAR, DATE[3]))`, "ENUM('a', 'b')", "TIMESTAMP WITH TIME ZONE",
+		}).Draw(t, "type"))))
 		return out
 	}
 	switch typ.Kind() {
@@ -152,7 +159,7 @@ func TestValuesOutsideTheContractStayUnbindable(t *testing.T) {
 
 func TestFileListKeepsItsAddress(t *testing.T) {
 	value := "1"
-	list := engine.NewFileList([]engine.Column{{Name: "a", Type: "BIGINT"}}, true,
+	list := engine.NewFileList([]engine.Column{{Name: "a", Type: sqltype.BigInt}}, true,
 		[]engine.FileGroup{{Partition: map[string]*string{"p": &value, "q": nil}, Paths: []string{"x", "\xff"}}})
 	for _, l := range []*engine.FileList{list, list.WithPositions(engine.PositionColumns{File: "f", Row: "r"})} {
 		src := engine.Source{Location: "/t", Version: 7, Identity: "i", Files: l}

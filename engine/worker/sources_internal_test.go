@@ -10,11 +10,12 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/sqltype"
 )
 
 func listed(name string) engine.Source {
 	return engine.Source{Location: "/t", Version: 1, Identity: "i",
-		Files: engine.NewFileList([]engine.Column{{Name: "a", Type: "BIGINT"}}, true, []engine.FileGroup{{Paths: []string{name}}})}
+		Files: engine.NewFileList([]engine.Column{{Name: "a", Type: sqltype.BigInt}}, true, []engine.FileGroup{{Paths: []string{name}}})}
 }
 
 // TestALinkCachesSources sends sources in any order, with rests between: each arrives as
@@ -91,7 +92,7 @@ func BenchmarkStatementMessage(b *testing.B) {
 	}
 	columns := make([]engine.Column, 20)
 	for i := range columns {
-		columns[i] = engine.Column{Name: fmt.Sprintf("column_%d", i), Type: "BIGINT", Nullable: true}
+		columns[i] = engine.Column{Name: fmt.Sprintf("column_%d", i), Type: sqltype.BigInt, Nullable: true}
 	}
 	source := engine.Source{Location: "/t", Files: engine.NewFileList(columns, true, []engine.FileGroup{{Paths: paths}})}
 	st := engine.WriteStatement{Statement: engine.Statement{SQL: "SELECT $1", Args: engine.Args{Positional: []any{int64(1), "text"}},

@@ -13,6 +13,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine/objstore"
 	"github.com/lakewarden/lakewarden/engine/policy"
 	"github.com/lakewarden/lakewarden/engine/policy/sqlfilter"
+	"github.com/lakewarden/lakewarden/engine/sqltype"
 )
 
 // Place is a folder in which a table can be created.
@@ -99,7 +100,7 @@ func (o Tables) checkLeftovers(ctx context.Context, a caller.Identity, t catalog
 	var columns []engine.Column
 	for _, p := range held.policies {
 		if p.Column != "" && !policy.HasColumn(columns, p.Column) {
-			columns = append(columns, engine.Column{Name: p.Column, Type: "VARCHAR", Nullable: true})
+			columns = append(columns, engine.Column{Name: p.Column, Type: sqltype.Varchar, Nullable: true})
 		}
 	}
 	uncertain := func(catalog.Policy, string) bool { return true }

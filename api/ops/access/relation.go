@@ -10,6 +10,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine/policy/sqlfilter"
 	"github.com/lakewarden/lakewarden/engine/pruning"
 	"github.com/lakewarden/lakewarden/engine/sqlguard"
+	"github.com/lakewarden/lakewarden/engine/sqltype"
 )
 
 // appliedView is a view with the policies that it applies, and with what the bounds of
@@ -122,7 +123,7 @@ func (t Table) PositionRelation(copyBytes int64, positions engine.PositionColumn
 	}
 	narrow := t.narrow(relation.Source, t.seen, false, true, shieldsFiles(exposure, copyBytes))
 	relation.Columns = append(slices.Clone(relation.Columns),
-		engine.Column{Name: positions.File, Type: "UINTEGER"}, engine.Column{Name: positions.Row, Type: "BIGINT"})
+		engine.Column{Name: positions.File, Type: sqltype.UInteger}, engine.Column{Name: positions.Row, Type: sqltype.BigInt})
 	relation.Narrow = func(visible, asked engine.Condition) engine.Source {
 		source := narrow(visible, asked)
 		if source.Files != nil {

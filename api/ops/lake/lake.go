@@ -9,6 +9,7 @@ import (
 	"github.com/lakewarden/lakewarden/catalog"
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/delta"
+	"github.com/lakewarden/lakewarden/engine/deltasql"
 	"github.com/lakewarden/lakewarden/engine/objstore"
 	"github.com/lakewarden/lakewarden/engine/pruning"
 )
@@ -225,7 +226,7 @@ func Columns(snap *delta.Snapshot) []engine.Column {
 	fields := snap.Schema().Fields
 	columns := make([]engine.Column, len(fields))
 	for i, f := range fields {
-		columns[i] = engine.Column{Name: f.Name, Type: delta.DuckDBType(f.Type), Nullable: f.Nullable}
+		columns[i] = engine.Column{Name: f.Name, Type: deltasql.Type(f.Type), Nullable: f.Nullable}
 	}
 	return columns
 }

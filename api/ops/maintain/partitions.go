@@ -7,6 +7,7 @@ import (
 	"github.com/lakewarden/lakewarden/api/ops/query"
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/delta"
+	"github.com/lakewarden/lakewarden/engine/deltasql"
 )
 
 // seesAll refuses a field to callers who do not see all of the table.
@@ -35,7 +36,7 @@ func (o Service) partitions(ctx context.Context, m maintained, where string) (fu
 	names, columns := m.snap.PartitionColumns(), []engine.Column{}
 	for _, name := range names {
 		f, _ := m.snap.Schema().Field(name)
-		columns = append(columns, engine.Column{Name: name, Type: delta.DuckDBType(f.Type), Nullable: true})
+		columns = append(columns, engine.Column{Name: name, Type: deltasql.Type(f.Type), Nullable: true})
 	}
 	chosen := map[string]bool{}
 	err = o.Plans.Choose(ctx, o.Pool, m.ServiceKey(), query.Choice{Field: "where", Where: where, From: "partitions", Columns: columns,

@@ -13,6 +13,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/sqlguard"
 	"github.com/lakewarden/lakewarden/engine/sqlguard/grammar"
+	"github.com/lakewarden/lakewarden/engine/sqltype"
 	"github.com/lakewarden/lakewarden/sessions"
 )
 
@@ -38,7 +39,7 @@ func (p *Plans) Choose(ctx context.Context, pool *sessions.Pool, key sessions.Ke
 			return err
 		}
 	}
-	number := engine.Column{Name: "row " + uuid.NewString(), Type: "BIGINT"}
+	number := engine.Column{Name: "row " + uuid.NewString(), Type: sqltype.BigInt}
 	columns, rows := append([]engine.Column{number}, choice.Columns...), make([][]any, len(choice.Rows))
 	for i, row := range choice.Rows {
 		rows[i] = append([]any{int64(i)}, row...)

@@ -12,6 +12,7 @@ import (
 	"github.com/lakewarden/lakewarden/catalog"
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/sqlguard"
+	"github.com/lakewarden/lakewarden/engine/sqltype"
 )
 
 // informationSchema is the schema of the standard's views of the catalog. They are answered
@@ -21,7 +22,7 @@ const informationSchema = "information_schema"
 func varchars(names ...string) []engine.Column {
 	columns := make([]engine.Column, len(names))
 	for i, name := range names {
-		columns[i] = engine.Column{Name: name, Type: "VARCHAR"}
+		columns[i] = engine.Column{Name: name, Type: sqltype.Varchar}
 	}
 	return columns
 }
@@ -31,7 +32,7 @@ var (
 	schemataColumns = varchars("catalog_name", "schema_name", "schema_owner")
 	tablesColumns   = varchars("table_catalog", "table_schema", "table_name", "table_type", "is_insertable_into")
 	columnsColumns  = append(append(varchars("table_catalog", "table_schema", "table_name", "column_name"),
-		engine.Column{Name: "ordinal_position", Type: "INTEGER"}),
+		engine.Column{Name: "ordinal_position", Type: sqltype.Integer}),
 		varchars("column_default", "is_nullable", "data_type")...)
 )
 

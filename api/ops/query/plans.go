@@ -227,7 +227,7 @@ func relationsKey(relations []sqlguard.Relation) string {
 		k.Numbers(r.Source.Version, r.Bytes, int64(len(r.Columns)), int64(len(r.ColumnExpr)), int64(len(r.Secrets)))
 		k.Flags(r.Source.Files != nil, r.Narrow != nil, r.Filtered, r.KeepWhole, r.Shielded, r.Sorted)
 		for _, c := range r.Columns {
-			k.Text(c.Name, c.Type)
+			k.Text(c.Name, c.Type.String())
 			k.Flags(c.Nullable)
 		}
 		for _, name := range slices.Sorted(maps.Keys(r.ColumnExpr)) {

@@ -10,13 +10,14 @@ import (
 
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/sqlguard"
+	"github.com/lakewarden/lakewarden/engine/sqltype"
 )
 
 // TestEveryFieldOfARelationIsInTheKey changes one field after the other: a plan
 // that is kept under too small a key would show a caller another one's rows.
 func TestEveryFieldOfARelationIsInTheKey(t *testing.T) {
 	base := sqlguard.Relation{
-		Columns: []engine.Column{{Name: "a", Type: "BIGINT"}}, Source: engine.Source{Location: "/t", Version: 1, Identity: "i"},
+		Columns: []engine.Column{{Name: "a", Type: sqltype.BigInt}}, Source: engine.Source{Location: "/t", Version: 1, Identity: "i"},
 		Condition: engine.Condition{Column: "a", Values: []engine.ConditionValue{"1"},
 			Children: []engine.Condition{{Column: "b", Values: []engine.ConditionValue{"2"}, Children: []engine.Condition{{}}}}},
 		Predicate: "p", ColumnExpr: map[string]string{"a": "e"}, Secrets: map[string]string{"a": "s"},
@@ -64,6 +65,11 @@ func TestEveryFieldOfARelationIsInTheKey(t *testing.T) {
 			v.SetString(old + "!")
 			check(path, relation())
 			v.SetString(old)
+		case reflect.Interface:
+			old := v.Interface()
+			v.Set(reflect.ValueOf(sqltype.List{Element: old.(sqltype.Type)}))
+			check(path, relation())
+			v.Set(reflect.ValueOf(old))
 		case reflect.Int64, reflect.Int:
 			v.SetInt(v.Int() + 1)
 			check(path, relation())

@@ -9,6 +9,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/sqltype"
 )
 
 // textTable is a small result of text columns made in memory.
@@ -23,7 +24,7 @@ func newTextTable(columns ...string) *textTable {
 	fields := make([]arrow.Field, len(columns))
 	for i, name := range columns {
 		fields[i] = arrow.Field{Name: name, Type: arrow.BinaryTypes.String}
-		t.columns = append(t.columns, engine.Column{Name: name, Type: "VARCHAR"})
+		t.columns = append(t.columns, engine.Column{Name: name, Type: sqltype.Varchar})
 	}
 	t.schema = arrow.NewSchema(fields, nil)
 	t.rows = array.NewRecordBuilder(memory.DefaultAllocator, t.schema)

@@ -16,6 +16,7 @@ import (
 	"github.com/lakewarden/lakewarden/catalog"
 	"github.com/lakewarden/lakewarden/engine/delta"
 	"github.com/lakewarden/lakewarden/engine/delta/action"
+	"github.com/lakewarden/lakewarden/engine/deltasql"
 	"github.com/lakewarden/lakewarden/engine/policy/sqlfilter"
 )
 
@@ -92,7 +93,7 @@ type ColumnChange struct {
 func (o Rules) ChangeColumn(ctx context.Context, path access.Path, column string, wanted ColumnChange) (Altered, error) {
 	var to delta.DataType
 	if wanted.Type != nil {
-		t, err := delta.ParseType(*wanted.Type)
+		t, err := deltasql.ParseType(*wanted.Type)
 		if err != nil {
 			return Altered{}, notATableType()
 		}

@@ -146,7 +146,7 @@ func (o Rules) evaluable(ctx context.Context, r ruled, checks []constraint.Rule)
 		columns := r.view.AllColumns()
 		items := make([]string, len(columns))
 		for i, c := range columns {
-			items[i] = "NULL::" + c.Type + " AS " + engine.QuoteIdent(c.Name)
+			items[i] = "NULL::" + c.Type.String() + " AS " + engine.QuoteIdent(c.Name)
 		}
 		scope.Sources = nil
 		nothing := constraint.Relation{From: "(SELECT " + strings.Join(items, ", ") + " WHERE false)"}

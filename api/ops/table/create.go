@@ -18,6 +18,7 @@ import (
 	"github.com/lakewarden/lakewarden/catalog/authz"
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/delta"
+	"github.com/lakewarden/lakewarden/engine/deltasql"
 	"github.com/lakewarden/lakewarden/engine/objstore"
 )
 
@@ -213,7 +214,7 @@ func (o Files) layout(ctx context.Context, a caller.Identity, n Definition) (del
 }
 
 func (c ColumnDefinition) field() (delta.Field, error) {
-	t, err := delta.ParseType(c.Type)
+	t, err := deltasql.ParseType(c.Type)
 	if err != nil {
 		return delta.Field{}, err
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine/ingest/csvbody"
 	"github.com/lakewarden/lakewarden/engine/ingest/parquetbody"
 	"github.com/lakewarden/lakewarden/engine/ingest/staging"
+	"github.com/lakewarden/lakewarden/engine/sqltype"
 	"github.com/lakewarden/lakewarden/sessions"
 )
 
@@ -105,7 +106,7 @@ func (w *writing) stageParquet(ctx context.Context, body io.Reader, columns []en
 	}
 	have = have[2:]
 	var nanos [][]int64
-	if slices.ContainsFunc(have, func(c engine.Column) bool { return strings.Contains(c.Type, "TIMESTAMP") }) {
+	if slices.ContainsFunc(have, func(c engine.Column) bool { return sqltype.Contains(c.Type, isTimestamp) }) {
 		if _, nanos, err = w.answers(ctx, options, parquetbody.Nanos(file)); err != nil {
 			return staged{}, unreadable(err)
 		}
@@ -179,4 +180,12 @@ func unreadable(err error) error {
 		return errors.Join(&staging.SyntaxError{Format: staging.Parquet, Offset: -1, Text: "the engine cannot read it"}, err)
 	}
 	return err
+}
+
+func isTimestamp(t sqltype.Type) bool {
+	switch t {
+	case sqltype.Timestamp, sqltype.TimestampTZ, sqltype.TimestampS, sqltype.TimestampMS, sqltype.TimestampNS:
+		return true
+	}
+	return false
 }

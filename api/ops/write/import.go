@@ -10,6 +10,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine/datafile"
 	"github.com/lakewarden/lakewarden/engine/delta"
 	"github.com/lakewarden/lakewarden/engine/delta/action"
+	"github.com/lakewarden/lakewarden/engine/deltasql"
 	"github.com/lakewarden/lakewarden/engine/objstore"
 )
 
@@ -78,7 +79,7 @@ func importSQL(schema delta.Struct, rows string) string {
 	items := make([]string, len(schema.Fields))
 	for i, f := range schema.Fields {
 		name := engine.QuoteIdent(f.Name)
-		items[i] = fmt.Sprintf("CAST(%s AS %s) AS %s", name, delta.DuckDBType(f.Type), name)
+		items[i] = fmt.Sprintf("CAST(%s AS %s) AS %s", name, deltasql.Type(f.Type), name)
 	}
 	return "SELECT " + strings.Join(items, ", ") + " FROM (" + rows + "\n)"
 }

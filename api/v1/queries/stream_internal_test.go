@@ -26,6 +26,7 @@ import (
 	"github.com/lakewarden/lakewarden/api/result"
 	"github.com/lakewarden/lakewarden/api/spill"
 	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/sqltype"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -41,8 +42,10 @@ type statement struct {
 
 var numbers = arrow.NewSchema([]arrow.Field{{Name: "n", Type: arrow.PrimitiveTypes.Int64}}, nil)
 
-func (s *statement) Schema() *arrow.Schema    { return numbers }
-func (s *statement) Columns() []engine.Column { return []engine.Column{{Name: "n", Type: "BIGINT"}} }
+func (s *statement) Schema() *arrow.Schema { return numbers }
+func (s *statement) Columns() []engine.Column {
+	return []engine.Column{{Name: "n", Type: sqltype.BigInt}}
+}
 func (s *statement) Close() error             { s.closed.Add(1); return nil }
 func (s *statement) Finish() error            { s.finished.Add(1); return nil }
 func (s *statement) Context() context.Context { return s.ctx }

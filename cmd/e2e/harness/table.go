@@ -10,6 +10,7 @@ import (
 	"github.com/lakewarden/lakewarden/api/ops/write"
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/delta"
+	"github.com/lakewarden/lakewarden/engine/deltasql"
 	"github.com/lakewarden/lakewarden/engine/objstore/file"
 )
 
@@ -118,7 +119,7 @@ func WriteTable(t testing.TB, dir, sql string, partitionBy []string, columns ...
 	require.NoError(t, err)
 	var schema delta.Struct
 	for _, c := range columns {
-		typ, err := delta.ParseType(c[1])
+		typ, err := deltasql.ParseType(c[1])
 		require.NoError(t, err)
 		schema.Fields = append(schema.Fields, delta.Field{Name: c[0], Type: typ, Nullable: true})
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/lakewarden/lakewarden/cmd/e2e/harness"
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/delta"
+	"github.com/lakewarden/lakewarden/engine/deltasql"
 	"github.com/lakewarden/lakewarden/engine/objstore/file"
 )
 
@@ -148,7 +149,7 @@ func (w worldTable) Write(t testing.TB, root string) {
 	var schema delta.Struct
 	types := map[string]delta.DataType{}
 	for _, c := range w.columns {
-		typ, err := delta.ParseType(c[1])
+		typ, err := deltasql.ParseType(c[1])
 		require.NoError(t, err, c[1])
 		schema.Fields = append(schema.Fields, delta.Field{Name: c[0], Type: typ, Nullable: true})
 		types[c[0]] = typ
@@ -188,7 +189,7 @@ func (w worldTable) data(t testing.TB, snap *delta.Snapshot, dir, name string, f
 	t.Helper()
 	items := make([]string, len(w.columns))
 	for i, c := range w.columns {
-		items[i] = fmt.Sprintf("CAST(%s AS %s) AS %s", c[0], delta.DuckDBType(types[c[0]]), c[0])
+		items[i] = fmt.Sprintf("CAST(%s AS %s) AS %s", c[0], deltasql.Type(types[c[0]]), c[0])
 	}
 	written := harness.WriteFiles(t, filepath.Join(dir, "data"), "SELECT "+strings.Join(items, ", ")+" FROM ("+f.sql+")",
 		engine.FileLayout{PartitionBy: w.partitionBy, RowGroupRows: f.rowGroup})

@@ -16,7 +16,7 @@ import (
 	"github.com/lakewarden/lakewarden/cmd/e2e/harness"
 	"github.com/lakewarden/lakewarden/cmd/lakewarden/config"
 	"github.com/lakewarden/lakewarden/engine"
-	"github.com/lakewarden/lakewarden/engine/delta"
+	"github.com/lakewarden/lakewarden/engine/deltasql"
 	"github.com/lakewarden/lakewarden/engine/duckdb"
 	"github.com/lakewarden/lakewarden/engine/sqlguard/functions"
 )
@@ -43,9 +43,9 @@ func newOracle(t testing.TB, config config.Settings) *oracle {
 	require.NoError(t, err)
 	var items []string
 	for _, c := range worldSchema() {
-		typ, err := delta.ParseType(c[1])
+		typ, err := deltasql.ParseType(c[1])
 		require.NoError(t, err)
-		items = append(items, "NULL::"+delta.DuckDBType(typ)+" AS "+c[0])
+		items = append(items, "NULL::"+deltasql.Type(typ).String()+" AS "+c[0])
 	}
 	return &oracle{t: t, session: session, empty: "SELECT " + strings.Join(items, ", ")}
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/lakewarden/lakewarden/cmd/lakewarden/config"
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/delta"
+	"github.com/lakewarden/lakewarden/engine/deltasql"
 	"github.com/lakewarden/lakewarden/engine/duckdb"
 	"github.com/lakewarden/lakewarden/engine/objstore"
 	"github.com/lakewarden/lakewarden/engine/objstore/file"
@@ -205,7 +206,7 @@ func (p Program) writeDemoTables(ctx context.Context, root string) error {
 func demoSchema(table string) (delta.Struct, error) {
 	var schema delta.Struct
 	for _, c := range demodata.Columns[table] {
-		t, err := delta.ParseType(c.Type)
+		t, err := deltasql.ParseType(c.Type)
 		if err != nil {
 			return schema, err
 		}

@@ -5,12 +5,13 @@ import (
 	"math"
 	"math/big"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/apache/arrow-go/v18/parquet"
 	"github.com/apache/arrow-go/v18/parquet/schema"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/lakewarden/lakewarden/engine/sqltype"
 )
 
 // statistics rebuilds the statistics' JSON of a row from the typed form, which
@@ -86,7 +87,7 @@ func (l *leaf) json(i int) any {
 	case kindText:
 		switch t := l.column.LogicalType().(type) {
 		case schema.DecimalLogicalType:
-			return decimalJSON(fromBigEndian(l.texts[i]), int(t.Scale()))
+			return decimalJSON(sqltype.FromBigEndian([]byte(l.texts[i])), int(t.Scale()))
 		case schema.StringLogicalType:
 			return l.texts[i]
 		}
@@ -125,15 +126,6 @@ func realJSON(real float64, t parquet.Type) any {
 	return real
 }
 
-// fromBigEndian reads two's complement.
-func fromBigEndian(text string) *big.Int {
-	n := new(big.Int).SetBytes([]byte(text))
-	if text != "" && text[0] >= 0x80 {
-		n.Sub(n, new(big.Int).Lsh(big.NewInt(1), uint(8*len(text))))
-	}
-	return n
-}
-
 func timestampJSON(n int64, t schema.TimestampLogicalType) string {
 	var at time.Time
 	switch t.TimeUnit() {
@@ -166,13 +158,5 @@ func decimalJSON(n *big.Int, scale int) any {
 	if scale < 0 || scale > 38 {
 		return nil
 	}
-	digits := new(big.Int).Abs(n).String()
-	if scale > 0 {
-		digits = strings.Repeat("0", max(0, scale+1-len(digits))) + digits
-		digits = digits[:len(digits)-scale] + "." + digits[len(digits)-scale:]
-	}
-	if n.Sign() < 0 {
-		digits = "-" + digits
-	}
-	return jsontext.Value(digits)
+	return jsontext.Value(sqltype.FormatDecimal(n, scale))
 }

@@ -174,7 +174,7 @@ func (c *Cursor) Describe() error {
 	for i := range n {
 		names[i] = duck.ColumnName(&c.result, i)
 		types[i] = duck.ColumnLogicalType(&c.result, i)
-		c.Columns[i] = engine.Column{Name: names[i], Type: TypeName(types[i]), Nullable: true}
+		c.Columns[i] = engine.Column{Name: names[i], Type: TypeOf(types[i]), Nullable: true}
 	}
 	c.options = duck.ResultGetArrowOptions(&c.result)
 	schema, failed := duck.NewArrowSchema(c.options, types, names)

@@ -1,20 +1,22 @@
 package native
 
 import (
+	"slices"
 	"strings"
 
 	duck "github.com/duckdb/duckdb-go-bindings"
 
 	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/sqltype"
 )
 
-// Description are the columns of a query that did not run.
+// Description holds the columns of a query that did not run.
 type Description struct {
 	Names []string
-	Types []duck.LogicalType
+	Types []sqltype.Type
 }
 
-// Describe returns the columns of a query without running it.
+// Describe binds a query without running it.
 func (in *Instance) Describe(sql string) (*Description, error) {
 	if err := CheckText(sql); err != nil {
 		return nil, err
@@ -25,22 +27,15 @@ func (in *Instance) Describe(sql string) (*Description, error) {
 		return nil, err
 	}
 	n := duck.PreparedStatementColumnCount(c.prepared)
-	d := &Description{Names: make([]string, n), Types: make([]duck.LogicalType, n)}
+	d := &Description{Names: make([]string, n), Types: make([]sqltype.Type, n)}
 	for i := range n {
 		d.Names[i] = duck.PreparedStatementColumnName(c.prepared, i)
-		d.Types[i] = duck.PreparedStatementColumnLogicalType(c.prepared, i)
+		d.Types[i] = takeType(duck.PreparedStatementColumnLogicalType(c.prepared, i))
 	}
 	return d, nil
 }
 
-// Destroy frees the types.
-func (d *Description) Destroy() {
-	for i := range d.Types {
-		duck.DestroyLogicalType(&d.Types[i])
-	}
-}
-
-// Has reports whether there is a column with the name, regardless of case.
+// Has reports whether a column has the name, in any case.
 func (d *Description) Has(name string) bool {
 	for _, n := range d.Names {
 		if strings.EqualFold(n, name) {
@@ -50,16 +45,11 @@ func (d *Description) Has(name string) bool {
 	return false
 }
 
-// Holds reports whether every column is present, with its exact name and type.
+// Holds reports whether the query has every column, with its very name and type.
 func (d *Description) Holds(columns []engine.Column) bool {
-	types := make(map[string]duck.LogicalType, len(d.Names))
+	types := make(map[string]sqltype.Type, len(d.Names))
 	for i, name := range d.Names {
 		types[name] = d.Types[i]
 	}
-	for _, c := range columns {
-		if t, ok := types[c.Name]; !ok || TypeName(t) != c.Type {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(columns, func(c engine.Column) bool { return !sqltype.Equal(types[c.Name], c.Type) })
 }

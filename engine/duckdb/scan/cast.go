@@ -1,76 +1,74 @@
 package scan
 
 import (
+	"reflect"
 	"strings"
 
-	duck "github.com/duckdb/duckdb-go-bindings"
+	"github.com/lakewarden/lakewarden/engine/sqltype"
 )
 
-// castable reports whether a file's column may be read as the table's type: the cast keeps
-// every value or fails. It allows type widening of the Delta protocol and the different types
-// that writers use for one. Fields of structs are matched by name; a missing one is NULL.
-func castable(have, want duck.LogicalType) bool {
-	from, to := duck.GetTypeId(have), duck.GetTypeId(want)
+// castable reports whether a file's column may be read as the table's type: the
+// cast keeps every value or fails. It lets in what the Delta protocol calls type
+// widening and the spellings that writers have for one type. Fields of structs
+// are matched by name, a missing one is NULL.
+func castable(have, want sqltype.Type) bool {
+	switch from := have.(type) {
+	case sqltype.List:
+		to, ok := want.(sqltype.List)
+		return ok && castable(from.Element, to.Element)
+	case sqltype.Map:
+		to, ok := want.(sqltype.Map)
+		return ok && castable(from.Key, to.Key) && castable(from.Value, to.Value)
+	case *sqltype.Struct:
+		to, ok := want.(*sqltype.Struct)
+		return ok && castableFields(from.Fields, to.Fields)
+	case sqltype.Decimal:
+		to, ok := want.(sqltype.Decimal)
+		return ok && to.Scale >= from.Scale
+	case sqltype.Scalar:
+		return from == want || castableScalar(from, want)
+	}
+	return sqltype.Equal(have, want)
+}
+
+func castableScalar(from sqltype.Scalar, to sqltype.Type) bool {
 	switch from {
-	case duck.TypeList:
-		return to == duck.TypeList && castableChild(duck.ListTypeChildType(have), duck.ListTypeChildType(want))
-	case duck.TypeMap:
-		return to == duck.TypeMap &&
-			castableChild(duck.MapTypeKeyType(have), duck.MapTypeKeyType(want)) &&
-			castableChild(duck.MapTypeValueType(have), duck.MapTypeValueType(want))
-	case duck.TypeStruct:
-		return to == duck.TypeStruct && castableFields(have, want)
-	case duck.TypeDecimal:
-		return to == duck.TypeDecimal && duck.DecimalScale(want) >= duck.DecimalScale(have)
+	case sqltype.Float:
+		return to == sqltype.Double
+	case sqltype.JSON:
+		return to == sqltype.Varchar
+	case sqltype.Date:
+		return to == sqltype.Timestamp
+	case sqltype.Timestamp, sqltype.TimestampTZ, sqltype.TimestampS, sqltype.TimestampMS, sqltype.TimestampNS:
+		// Those without a zone are in UTC, as the session is.
+		return to == sqltype.Timestamp || to == sqltype.TimestampTZ
 	}
-	return from == to || castableScalar(from, to)
+	bits := integerBits(from)
+	if bits == 0 {
+		return false
+	}
+	// The cast checks the range. Every INTEGER is exact as a DOUBLE.
+	_, isDecimal := to.(sqltype.Decimal)
+	return isDecimal || integerBits(to) > 0 || to == sqltype.Double && bits < 64
 }
 
-func castableScalar(from, to duck.Type) bool {
-	switch {
-	case isInteger(from):
-		// The cast checks the range. Every INTEGER is exact as a DOUBLE.
-		return isInteger(to) || to == duck.TypeDecimal || to == duck.TypeDouble && isSmall(from)
-	case from == duck.TypeFloat:
-		return to == duck.TypeDouble
-	case from == duck.TypeDate:
-		return to == duck.TypeTimestamp
-	case isTimestamp(from):
-		// Timestamps without a zone are in UTC, as the session is.
-		return to == duck.TypeTimestamp || to == duck.TypeTimestampTZ
+// integerBits returns the size of an integer that a file may hold, 0 for other types.
+func integerBits(t sqltype.Type) int {
+	if bits, _ := sqltype.IntegerBits(t); bits <= 64 {
+		return bits
 	}
-	return false
+	return 0
 }
 
-func isInteger(t duck.Type) bool {
-	switch t {
-	case duck.TypeTinyInt, duck.TypeSmallInt, duck.TypeInteger, duck.TypeBigInt,
-		duck.TypeUTinyInt, duck.TypeUSmallInt, duck.TypeUInteger, duck.TypeUBigInt:
-		return true
-	}
-	return false
-}
-
-func isSmall(t duck.Type) bool { return t != duck.TypeBigInt && t != duck.TypeUBigInt }
-
-func isTimestamp(t duck.Type) bool {
-	switch t {
-	case duck.TypeTimestamp, duck.TypeTimestampTZ, duck.TypeTimestampS, duck.TypeTimestampMS, duck.TypeTimestampNS:
-		return true
-	}
-	return false
-}
-
-// castableFields requires at least one field in common, as the cast does.
-func castableFields(have, want duck.LogicalType) bool {
+// castableFields wants at least one field in common, as the cast does.
+func castableFields(have, want []sqltype.Field) bool {
 	common := false
-	for i := range duck.StructTypeChildCount(want) {
-		name := duck.StructTypeChildName(want, i)
-		for j := range duck.StructTypeChildCount(have) {
-			if !strings.EqualFold(duck.StructTypeChildName(have, j), name) {
+	for _, w := range want {
+		for _, h := range have {
+			if !strings.EqualFold(h.Name, w.Name) {
 				continue
 			}
-			if !castableChild(duck.StructTypeChildType(have, j), duck.StructTypeChildType(want, i)) {
+			if !castable(h.Type, w.Type) {
 				return false
 			}
 			common = true
@@ -79,8 +77,5 @@ func castableFields(have, want duck.LogicalType) bool {
 	return common
 }
 
-func castableChild(have, want duck.LogicalType) bool {
-	defer duck.DestroyLogicalType(&have)
-	defer duck.DestroyLogicalType(&want)
-	return castable(have, want)
-}
+// alike reports whether two types are of one kind: both structs, lists, maps, …
+func alike(a, b sqltype.Type) bool { return reflect.TypeOf(a) == reflect.TypeOf(b) }

@@ -4,10 +4,8 @@ import (
 	"slices"
 	"strings"
 
-	duck "github.com/duckdb/duckdb-go-bindings"
-
 	"github.com/lakewarden/lakewarden/engine"
-	"github.com/lakewarden/lakewarden/engine/duckdb/native"
+	"github.com/lakewarden/lakewarden/engine/sqltype"
 )
 
 // DuckDB finds columns by field id but members of structs only by name, and it cannot read a
@@ -22,11 +20,11 @@ import (
 
 // part is a nested column, or a part of one, with the forms it has in files.
 type part struct {
-	kind duck.Type
-	// scalar is the SQL type of a part without children; scale is that of a decimal.
-	scalar string
-	scale  uint8
-	// stored and name are the names of a member in the log and in the table.
+	// typ is the type in the table.
+	typ sqltype.Type
+	// variant reports that the part is a variant, which is text in the table.
+	variant bool
+	// stored and name are the names of a member by the log and in the table.
 	stored, name string
 	id           int
 	// children are members, the element, or key and value.
@@ -39,8 +37,8 @@ type part struct {
 	// it is, -1 for none. ambiguous holds the names of several members.
 	taken     map[string]int
 	ambiguous map[string]bool
-	// foreign holds the types of members that the table does not have, by name.
-	foreign map[string][]string
+	// foreign are the types under names of members that are none of the table's.
+	foreign map[string][]sqltype.Type
 	// void reports that the part is NULL, whatever files hold.
 	void bool
 	// wrapped holds the files that do not mark the part as a variant although it is one.
@@ -58,21 +56,11 @@ func (v *Views) inspect(s *fileScan) error {
 	if s.parts == nil {
 		return nil
 	}
-	stored, err := v.inst.Describe(emptyQuery(s.stored))
-	if err != nil {
-		return err
-	}
-	defer stored.Destroy()
-	table, err := v.inst.Describe(emptyQuery(s.inFile))
-	if err != nil {
-		return err
-	}
-	defer table.Destroy()
 	s.inside = make([]*part, len(s.stored))
 	for i := range s.stored {
-		p, ok := newPart(stored.Types[i], table.Types[i], s.parts[i])
+		p, ok := newPart(s.stored[i].Type, s.inFile[i].Type, s.parts[i])
 		if !ok {
-			return fileSchemaError("column " + s.inFile[i].Name + " is " + s.stored[i].Type + " in files, and " + s.inFile[i].Type + " in the table")
+			return fileSchemaError("column " + s.inFile[i].Name + " is " + s.stored[i].Type.String() + " in files, and " + s.inFile[i].Type.String() + " in the table")
 		}
 		if !p.isPlain() {
 			s.inside[i] = p
@@ -96,7 +84,7 @@ func (v *Views) inspect(s *fileScan) error {
 		if p == nil {
 			continue
 		}
-		typ, ok := p.typeText()
+		typ, ok := p.told()
 		if !ok {
 			return fileSchemaError("members of column " + s.inFile[i].Name + " that have one name and several types")
 		}
@@ -119,7 +107,6 @@ func (v *Views) inspectForm(s *fileScan, form fileForm) error {
 	if err != nil {
 		return err
 	}
-	defer d.Destroy()
 	if len(d.Types) != len(form.root.children) {
 		return fileSchemaError("a file with other columns than its schema")
 	}
@@ -131,127 +118,99 @@ func (v *Views) inspectForm(s *fileScan, form fileForm) error {
 			return s.ids != nil && n.hasID && n.id == s.ids[i] || s.ids == nil && strings.EqualFold(n.name, s.stored[i].Name)
 		})
 		if at >= 0 && !p.accept(form.root.children[at], d.Types[at], form.files, s.ids != nil) {
-			return fileSchemaError("column " + s.inFile[i].Name + " is " + native.TypeName(d.Types[at]) + " in a file, and " +
-				s.inFile[i].Type + " in the table")
+			return fileSchemaError("column " + s.inFile[i].Name + " is " + d.Types[at].String() + " in a file, and " + s.inFile[i].Type.String() + " in the table")
 		}
 	}
 	return nil
 }
 
-// newPart returns the shape of a column from its types in the log and in the table, which
-// differ only in the names of members; false if they differ in more.
-func newPart(stored, table duck.LogicalType, ids []engine.FieldID) (*part, bool) {
-	p := &part{kind: duck.GetTypeId(stored), taken: map[string]int{}, ambiguous: map[string]bool{}, foreign: map[string][]string{}}
-	switch p.kind {
-	case duck.GetTypeId(table):
-	case duck.TypeVariant:
-		p.scalar = native.TypeName(stored)
-		return p, native.TypeName(table) == "VARCHAR"
-	default:
+// newPart has the shape of a column's type in the log and in the table, which differ
+// in the names of members.
+func newPart(stored, table sqltype.Type, ids []engine.FieldID) (*part, bool) {
+	p := &part{typ: table, taken: map[string]int{}, ambiguous: map[string]bool{}, foreign: map[string][]sqltype.Type{}}
+	if stored == sqltype.Variant {
+		p.variant = true
+		return p, table == sqltype.Varchar
+	}
+	inLog, inTable := members(stored), members(table)
+	if inTable == nil {
+		return p, sqltype.Equal(stored, table)
+	}
+	if !alike(stored, table) || len(inLog) != len(inTable) || len(inLog) > len(ids) {
 		return nil, false
 	}
-	child := func(stored, table duck.LogicalType) bool {
-		defer duck.DestroyLogicalType(&stored)
-		defer duck.DestroyLogicalType(&table)
-		at := len(p.children)
-		if at >= len(ids) {
-			return false
-		}
-		c, ok := newPart(stored, table, ids[at].Children)
-		if ok {
-			c.id, c.void = ids[at].ID, ids[at].Void
-			p.children = append(p.children, c)
-		}
-		return ok
-	}
-	switch p.kind {
-	case duck.TypeStruct:
-		n := duck.StructTypeChildCount(stored)
-		if n != duck.StructTypeChildCount(table) {
+	for i, f := range inLog {
+		c, ok := newPart(f.Type, inTable[i].Type, ids[i].Children)
+		if !ok {
 			return nil, false
 		}
-		for i := range n {
-			if !child(duck.StructTypeChildType(stored, i), duck.StructTypeChildType(table, i)) {
-				return nil, false
-			}
-			c := p.children[i]
-			c.stored, c.name = duck.StructTypeChildName(stored, i), duck.StructTypeChildName(table, i)
-		}
-		return p, true
-	case duck.TypeList:
-		return p, child(duck.ListTypeChildType(stored), duck.ListTypeChildType(table))
-	case duck.TypeMap:
-		return p, child(duck.MapTypeKeyType(stored), duck.MapTypeKeyType(table)) &&
-			child(duck.MapTypeValueType(stored), duck.MapTypeValueType(table))
+		c.id, c.void, c.stored, c.name = ids[i].ID, ids[i].Void, f.Name, inTable[i].Name
+		p.children = append(p.children, c)
 	}
-	p.scalar = native.TypeName(stored)
-	if p.kind == duck.TypeDecimal {
-		p.scale = duck.DecimalScale(stored)
+	return p, true
+}
+
+// members returns the parts of a type that files may hold under other names or ids:
+// those of a struct, a list or a map.
+func members(t sqltype.Type) []sqltype.Field {
+	switch t.(type) {
+	case *sqltype.Struct, sqltype.List, sqltype.Map:
+		return sqltype.Parts(t)
 	}
-	return p, p.scalar == native.TypeName(table)
+	return nil
 }
 
 // isPlain reports whether the values that DuckDB reads need no conversion.
 func (p *part) isPlain() bool {
-	return p.kind != duck.TypeStruct && p.kind != duck.TypeVariant &&
-		!slices.ContainsFunc(p.children, func(c *part) bool { return !c.isPlain() })
+	_, isStruct := p.typ.(*sqltype.Struct)
+	return !isStruct && !p.variant && !slices.ContainsFunc(p.children, func(c *part) bool { return !c.isPlain() })
 }
 
 // hasVariants reports whether the part is a variant or contains one.
 func (p *part) hasVariants() bool {
-	return p.kind == duck.TypeVariant || slices.ContainsFunc(p.children, (*part).hasVariants)
+	return p.variant || slices.ContainsFunc(p.children, (*part).hasVariants)
 }
 
 // accept records the form of the part in some files: a node of their schema, which DuckDB
 // reads with type have. It returns false if that cannot be read as the table's type.
-func (p *part) accept(node *fileNode, have duck.LogicalType, files []int, byID bool) bool {
-	if p.kind == duck.TypeVariant && slices.Contains(wrappedVariants, native.TypeName(have)) {
-		p.wrapped = append(p.wrapped, files...)
-		return true
+func (p *part) accept(node *fileNode, have sqltype.Type, files []int, byID bool) bool {
+	if p.variant {
+		if slices.Contains(wrappedVariants, have.String()) {
+			p.wrapped = append(p.wrapped, files...)
+			return true
+		}
+		return have == sqltype.Variant
 	}
-	if p.scalar != "" {
-		return p.takes(have)
+	if members(p.typ) == nil {
+		return castable(have, p.typ)
 	}
-	if p.kind != duck.GetTypeId(have) {
+	if !alike(have, p.typ) {
 		return false
 	}
-	switch p.kind {
-	case duck.TypeList:
-		return p.children[0].acceptChild(node.element(), duck.ListTypeChildType(have), files, byID)
-	case duck.TypeMap:
+	switch have := have.(type) {
+	case sqltype.List:
+		element := node.element()
+		return element != nil && p.children[0].accept(element, have.Element, files, byID)
+	case sqltype.Map:
 		key, value := node.entry()
-		return p.children[0].acceptChild(key, duck.MapTypeKeyType(have), files, byID) &&
-			p.children[1].acceptChild(value, duck.MapTypeValueType(have), files, byID)
+		return key != nil && p.children[0].accept(key, have.Key, files, byID) && value != nil && p.children[1].accept(value, have.Value, files, byID)
+	case *sqltype.Struct:
+		return p.acceptMembers(node, have.Fields, files, byID)
 	}
-	return p.acceptMembers(node, have, files, byID)
+	return false
 }
 
 // wrappedVariants are the types with which DuckDB reads a variant from a file that does not
 // mark it.
 var wrappedVariants = []string{`STRUCT(metadata BLOB, "value" BLOB)`, `STRUCT("value" BLOB, metadata BLOB)`}
 
-// takes is [castable] for a scalar.
-func (p *part) takes(have duck.LogicalType) bool {
-	from := duck.GetTypeId(have)
-	if from == duck.TypeDecimal {
-		return p.kind == from && p.scale >= duck.DecimalScale(have)
-	}
-	return p.kind == from || castableScalar(from, p.kind)
-}
-
-// acceptChild is [part.accept] for a type that it destroys.
-func (p *part) acceptChild(node *fileNode, have duck.LogicalType, files []int, byID bool) bool {
-	defer duck.DestroyLogicalType(&have)
-	return node != nil && p.accept(node, have, files, byID)
-}
-
-func (p *part) acceptMembers(node *fileNode, have duck.LogicalType, files []int, byID bool) bool {
-	if int(duck.StructTypeChildCount(have)) != len(node.children) || len(node.children) == 0 {
+func (p *part) acceptMembers(node *fileNode, have []sqltype.Field, files []int, byID bool) bool {
+	if len(have) != len(node.children) || len(node.children) == 0 {
 		return false
 	}
 	found := false
 	for i, n := range node.children {
-		name := duck.StructTypeChildName(have, duck.IdxT(i))
+		name := have[i].Name
 		at := slices.IndexFunc(p.children, func(c *part) bool {
 			return !c.void && (byID && n.hasID && n.id == c.id || !byID && strings.EqualFold(name, c.stored))
 		})
@@ -263,17 +222,17 @@ func (p *part) acceptMembers(node *fileNode, have duck.LogicalType, files []int,
 			p.taken[lower] = at
 		}
 		if at < 0 {
-			p.foreign[lower] = append(p.foreign[lower], native.ChildTypeName(duck.StructTypeChildType(have, duck.IdxT(i))))
+			p.foreign[lower] = append(p.foreign[lower], have[i].Type)
 			continue
 		}
 		found = true
-		if !p.children[at].acceptChild(n, duck.StructTypeChildType(have, duck.IdxT(i)), files, byID) {
+		if !p.children[at].accept(n, have[i].Type, files, byID) {
 			return false
 		}
 		p.children[at].addName(name, files)
 	}
 	if !found {
-		p.others = append(p.others, duck.StructTypeChildName(have, 0))
+		p.others = append(p.others, have[0].Name)
 	}
 	return true
 }

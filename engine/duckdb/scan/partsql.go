@@ -5,66 +5,67 @@ import (
 	"strconv"
 	"strings"
 
-	duck "github.com/duckdb/duckdb-go-bindings"
-
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/duckdb/variant"
+	"github.com/lakewarden/lakewarden/engine/sqltype"
 )
 
-// typeText returns the type that DuckDB is given, with every name that a member has in some
+// told returns the type that DuckDB is given, with every name that a member has in some
 // file. It returns false if one name would need two types.
-func (p *part) typeText() (string, bool) {
-	texts := make([]string, len(p.children))
+func (p *part) told() (sqltype.Type, bool) {
+	if p.variant {
+		return sqltype.Variant, true
+	}
+	types := make([]sqltype.Type, len(p.children))
 	for i, c := range p.children {
-		text, ok := c.typeText()
-		if !ok {
-			return "", false
+		var ok bool
+		if types[i], ok = c.told(); !ok {
+			return nil, false
 		}
-		texts[i] = text
 	}
-	switch p.kind {
-	case duck.TypeList:
-		return texts[0] + "[]", true
-	case duck.TypeMap:
-		return "MAP(" + texts[0] + ", " + texts[1] + ")", true
-	case duck.TypeStruct:
-		return p.structText(texts)
+	switch p.typ.(type) {
+	case sqltype.List:
+		return sqltype.List{Element: types[0]}, true
+	case sqltype.Map:
+		return sqltype.Map{Key: types[0], Value: types[1]}, true
+	case *sqltype.Struct:
+		return p.toldMembers(types)
 	}
-	return p.scalar, true
+	return p.typ, true
 }
 
-func (p *part) structText(texts []string) (string, bool) {
-	var items []string
-	types := map[string]string{}
-	add := func(name, typ string) bool {
+func (p *part) toldMembers(types []sqltype.Type) (sqltype.Type, bool) {
+	out := &sqltype.Struct{}
+	known := map[string]sqltype.Type{}
+	add := func(name string, typ sqltype.Type) bool {
 		lower := strings.ToLower(name)
-		if have, known := types[lower]; known {
-			return have == typ
+		if have := known[lower]; have != nil {
+			return sqltype.Equal(have, typ)
 		}
-		types[lower] = typ
-		items = append(items, engine.QuoteIdent(name)+" "+typ)
+		known[lower] = typ
+		out.Fields = append(out.Fields, sqltype.Field{Name: name, Type: typ})
 		return true
 	}
 	for i, c := range p.children {
 		for _, f := range c.called {
-			other := func(typ string) bool { return typ != texts[i] }
-			if !add(f.name, texts[i]) || slices.ContainsFunc(p.foreign[strings.ToLower(f.name)], other) {
-				return "", false
+			other := func(typ sqltype.Type) bool { return !sqltype.Equal(typ, types[i]) }
+			if !add(f.name, types[i]) || slices.ContainsFunc(p.foreign[strings.ToLower(f.name)], other) {
+				return nil, false
 			}
 		}
 	}
-	// DuckDB reads a file if it has one member, and every value casts to text.
+	// One member is enough for the engine to read a file, and every value has a text.
 	for _, name := range p.others {
-		if _, known := types[strings.ToLower(name)]; !known {
-			add(name, "VARCHAR")
+		if known[strings.ToLower(name)] == nil {
+			add(name, sqltype.Varchar)
 		}
 	}
-	if len(items) == 0 { // no file has the column
+	if len(out.Fields) == 0 { // no file has the column
 		for i, c := range p.children {
-			add(c.stored, texts[i])
+			add(c.stored, types[i])
 		}
 	}
-	return "STRUCT(" + strings.Join(items, ", ") + ")", true
+	return out, true
 }
 
 // value returns SQL for the table's value, given SQL for the value that DuckDB reads. depth is
@@ -74,12 +75,13 @@ func (p *part) value(read string, depth int) string {
 		return read
 	}
 	v := "v" + strconv.Itoa(depth)
-	switch p.kind {
-	case duck.TypeVariant:
+	if p.variant {
 		return variant.SQL(read, inFiles(p.wrapped))
-	case duck.TypeList:
+	}
+	switch p.typ.(type) {
+	case sqltype.List:
 		return "list_transform(" + read + ", lambda " + v + ": " + p.children[0].value(v, depth+1) + ")"
-	case duck.TypeMap:
+	case sqltype.Map:
 		entry := "{'key': " + p.children[0].value(v+".key", depth+1) + ", 'value': " + p.children[1].value(v+".value", depth+1) + "}"
 		return unlessNull(read, "map_from_entries(list_transform(map_entries("+read+"), lambda "+v+": "+entry+"))")
 	}
@@ -97,7 +99,7 @@ func (p *part) member(c *part, read string, depth int) string {
 		return c.value("struct_extract("+read+", "+engine.QuoteString(name)+")", depth)
 	}
 	if len(c.called) == 0 {
-		return "NULL::" + c.tableType()
+		return "NULL::" + c.typ.String()
 	}
 	if only := c.called[0].name; len(c.called) == 1 && !p.ambiguous[strings.ToLower(only)] {
 		return extract(only)
@@ -120,23 +122,4 @@ func inFiles(files []int) string {
 		numbers[i] = strconv.Itoa(n)
 	}
 	return "f." + fileIndex + "::BIGINT IN (" + strings.Join(numbers, ", ") + ")"
-}
-
-// tableType returns the type of the part in the table.
-func (p *part) tableType() string {
-	switch p.kind {
-	case duck.TypeList:
-		return p.children[0].tableType() + "[]"
-	case duck.TypeMap:
-		return "MAP(" + p.children[0].tableType() + ", " + p.children[1].tableType() + ")"
-	case duck.TypeStruct:
-		items := make([]string, len(p.children))
-		for i, c := range p.children {
-			items[i] = engine.QuoteIdent(c.name) + " " + c.tableType()
-		}
-		return "STRUCT(" + strings.Join(items, ", ") + ")"
-	case duck.TypeVariant:
-		return "VARCHAR"
-	}
-	return p.scalar
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/duckdb/native"
+	"github.com/lakewarden/lakewarden/engine/sqltype"
 )
 
 // fileQuery returns the SELECT that reads a list of files as the table they belong to. It
@@ -43,7 +44,7 @@ func (v *Views) fileQuery(l *engine.FileList, location string) (query string, de
 func emptyQuery(columns []engine.Column) string {
 	items := make([]string, len(columns))
 	for i, c := range columns {
-		items[i] = "NULL::" + c.Type + " AS " + engine.QuoteIdent(c.Name)
+		items[i] = "NULL::" + c.Type.String() + " AS " + engine.QuoteIdent(c.Name)
 	}
 	return "SELECT " + strings.Join(items, ", ") + " WHERE false"
 }
@@ -206,7 +207,7 @@ func positionColumns(p engine.PositionColumns) []engine.Column {
 	if p == (engine.PositionColumns{}) {
 		return nil
 	}
-	return []engine.Column{{Name: p.File, Type: "UINTEGER"}, {Name: p.Row, Type: "BIGINT"}}
+	return []engine.Column{{Name: p.File, Type: sqltype.UInteger}, {Name: p.Row, Type: sqltype.BigInt}}
 }
 
 // lookup returns SQL for a partition column by the number of the file. values are those of the
@@ -215,7 +216,7 @@ func positionColumns(p engine.PositionColumns) []engine.Column {
 func lookup(c engine.Column, values []string, first int) string {
 	switch middle := len(values) / 2; {
 	case !slices.ContainsFunc(values, func(v string) bool { return v != values[0] }):
-		return values[0] + "::" + c.Type
+		return values[0] + "::" + c.Type.String()
 	case len(values) <= lookupFiles:
 		return "(" + typedList(c, values) + ")[f.file_index::BIGINT - " + strconv.Itoa(first-1) + "]"
 	default:
@@ -240,7 +241,7 @@ func (s *fileScan) values(c engine.Column) []string {
 func (s *fileScan) allValues() string {
 	var items []string
 	for _, c := range s.columns {
-		if !slices.Contains(s.inFile, c) && c.Type != "VARCHAR" {
+		if !slices.Contains(s.inFile, c) && c.Type != sqltype.Varchar {
 			items = append(items, typedList(c, s.values(c)))
 		}
 	}
@@ -251,7 +252,7 @@ func (s *fileScan) allValues() string {
 }
 
 func typedList(c engine.Column, values []string) string {
-	return "[" + strings.Join(values, ", ") + "]::" + c.Type + "[]"
+	return "[" + strings.Join(values, ", ") + "]::" + c.Type.String() + "[]"
 }
 
 // Literal returns a partition value as SQL text, to be cast to its column's type. A NUL, which

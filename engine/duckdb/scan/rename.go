@@ -4,63 +4,57 @@ import (
 	"strconv"
 	"strings"
 
-	duck "github.com/duckdb/duckdb-go-bindings"
-
 	"github.com/lakewarden/lakewarden/engine"
-	"github.com/lakewarden/lakewarden/engine/duckdb/native"
+	"github.com/lakewarden/lakewarden/engine/sqltype"
 )
 
-// rename returns SQL that gives the members of value, of type have, the names that they have
-// in type want; it is value itself if no name differs. It returns false if the types differ in
-// more than names. depth is that of the enclosing lambda.
-func rename(value string, have, want duck.LogicalType, depth int) (string, bool) {
-	if native.TypeName(have) == native.TypeName(want) {
+// rename is SQL that gives the members of value, which is of type have, the names
+// that they have in type want. It is value itself when no name differs, and false
+// when something else does. depth is that of the lambda around it.
+func rename(value string, have, want sqltype.Type, depth int) (string, bool) {
+	if sqltype.Equal(have, want) {
 		return value, true
 	}
-	if duck.GetTypeId(have) != duck.GetTypeId(want) {
+	from, to := members(have), members(want)
+	if !alike(have, want) || from == nil || len(from) != len(to) {
 		return "", false
 	}
 	v := "v" + strconv.Itoa(depth)
-	switch duck.GetTypeId(have) {
-	case duck.TypeStruct:
-		return renameMembers(value, have, want, depth)
-	case duck.TypeList:
-		element, ok := renameChild(v, duck.ListTypeChildType(have), duck.ListTypeChildType(want), depth+1)
-		return "list_transform(" + value + ", lambda " + v + ": " + element + ")", ok
-	case duck.TypeMap:
-		key, okKey := renameChild(v+".key", duck.MapTypeKeyType(have), duck.MapTypeKeyType(want), depth+1)
-		item, okItem := renameChild(v+".value", duck.MapTypeValueType(have), duck.MapTypeValueType(want), depth+1)
-		entries := "list_transform(map_entries(" + value + "), lambda " + v + ": {'key': " + key + ", 'value': " + item + "})"
-		return unlessNull(value, "map_from_entries("+entries+")"), okKey && okItem
+	names := []string{v}
+	switch have.(type) {
+	case *sqltype.Struct:
+		return renameMembers(value, from, to, depth)
+	case sqltype.Map:
+		names = []string{v + ".key", v + ".value"}
 	}
-	return "", false
+	items := make([]string, len(from))
+	for i := range from {
+		var ok bool
+		if items[i], ok = rename(names[i], from[i].Type, to[i].Type, depth+1); !ok {
+			return "", false
+		}
+	}
+	if len(items) == 1 {
+		return "list_transform(" + value + ", lambda " + v + ": " + items[0] + ")", true
+	}
+	entries := "list_transform(map_entries(" + value + "), lambda " + v + ": {'key': " + items[0] + ", 'value': " + items[1] + "})"
+	return unlessNull(value, "map_from_entries("+entries+")"), true
 }
 
-func renameMembers(value string, have, want duck.LogicalType, depth int) (string, bool) {
-	n := duck.StructTypeChildCount(want)
-	if n != duck.StructTypeChildCount(have) {
-		return "", false
-	}
-	items := make([]string, n)
-	for i := range n {
-		member := "struct_extract(" + value + ", " + engine.QuoteString(duck.StructTypeChildName(have, i)) + ")"
-		item, ok := renameChild(member, duck.StructTypeChildType(have, i), duck.StructTypeChildType(want, i), depth)
+func renameMembers(value string, have, want []sqltype.Field, depth int) (string, bool) {
+	items := make([]string, len(want))
+	for i, w := range want {
+		member := "struct_extract(" + value + ", " + engine.QuoteString(have[i].Name) + ")"
+		item, ok := rename(member, have[i].Type, w.Type, depth)
 		if !ok {
 			return "", false
 		}
-		items[i] = engine.QuoteString(duck.StructTypeChildName(want, i)) + ": " + item
+		items[i] = engine.QuoteString(w.Name) + ": " + item
 	}
 	return unlessNull(value, "{"+strings.Join(items, ", ")+"}"), true
 }
 
-// renameChild is rename for types that it destroys.
-func renameChild(value string, have, want duck.LogicalType, depth int) (string, bool) {
-	defer duck.DestroyLogicalType(&have)
-	defer duck.DestroyLogicalType(&want)
-	return rename(value, have, want, depth)
-}
-
-// unlessNull returns SQL that is NULL if value is: a value made of its members would not be.
+// unlessNull keeps a NULL one: its members would make a value.
 func unlessNull(value, made string) string {
 	return "CASE WHEN " + value + " IS NULL THEN NULL ELSE " + made + " END"
 }

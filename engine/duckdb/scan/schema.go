@@ -7,6 +7,7 @@ import (
 
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/duckdb/native"
+	"github.com/lakewarden/lakewarden/engine/sqltype"
 )
 
 // bindFiles inspects the first file and completes the scan's options.
@@ -15,16 +16,15 @@ import (
 // and casts those of the others, by name. Otherwise it is given the columns, and casts each
 // file's to them; a column that a file lacks is NULL.
 func (v *Views) bindFiles(s *fileScan) error {
-	// Old writers do not mark texts, which DuckDB then reads as bytes. The parts of variants
-	// are bytes.
-	if types := typesOf(s.stored); !strings.Contains(types, "BLOB") && !strings.Contains(types, "VARIANT") {
+	// Writers of old leave texts unmarked, which DuckDB then takes for bytes. The parts of
+	// variants are bytes.
+	if !slices.ContainsFunc(s.stored, holdsBytes) {
 		s.options += ", binary_as_string=true"
 	}
 	first, err := v.inst.Describe("SELECT * FROM " + ReadParquet(s.paths[:1], s.options))
 	if err != nil {
 		return err
 	}
-	defer first.Destroy()
 	hidden := hides(first.Has) || hides(func(name string) bool { return hasColumn(s.inFile, name) })
 	s.renamed = s.renamed || s.needsIndex() && hidden
 	if (s.uniform || len(s.paths) == 1) && !s.renamed && first.Holds(s.inFile) {
@@ -65,11 +65,6 @@ func (v *Views) fit(first *native.Description, s *fileScan) error {
 	if len(s.stored) == 0 {
 		return nil
 	}
-	stored, err := v.inst.Describe(emptyQuery(s.stored))
-	if err != nil {
-		return err
-	}
-	defer stored.Destroy()
 	names, err := v.storedNames(s)
 	if err != nil {
 		return err
@@ -79,28 +74,23 @@ func (v *Views) fit(first *native.Description, s *fileScan) error {
 			continue
 		}
 		for j, name := range first.Names {
-			if strings.EqualFold(name, names[i]) && !castable(first.Types[j], stored.Types[i]) {
-				return fileSchemaError("column " + c.Name + " is " + native.TypeName(first.Types[j]) + " in a file, and " + c.Type + " in the table")
+			if strings.EqualFold(name, names[i]) && !castable(first.Types[j], c.Type) {
+				return fileSchemaError("column " + c.Name + " is " + first.Types[j].String() + " in a file, and " + c.Type.String() + " in the table")
 			}
 		}
 	}
 	if !s.renamed {
 		return nil
 	}
-	table, err := v.inst.Describe(emptyQuery(s.inFile))
-	if err != nil {
-		return err
-	}
-	defer table.Destroy()
 	s.value = make([]string, len(s.inFile))
 	for i := range s.inFile {
 		if p := s.partOf(i); p != nil {
 			s.value[i] = p.value("f."+columnName(i), 0)
 			continue
 		}
-		value, ok := rename("f."+columnName(i), stored.Types[i], table.Types[i], 0)
+		value, ok := rename("f."+columnName(i), s.stored[i].Type, s.inFile[i].Type, 0)
 		if !ok {
-			return fileSchemaError("column " + s.inFile[i].Name + " is " + s.stored[i].Type + " in files, and " + s.inFile[i].Type + " in the table")
+			return fileSchemaError("column " + s.inFile[i].Name + " is " + s.stored[i].Type.String() + " in files, and " + s.inFile[i].Type.String() + " in the table")
 		}
 		s.value[i] = value
 	}
@@ -139,7 +129,7 @@ func (s *fileScan) schema() string {
 		if s.ids != nil {
 			inFile = strconv.Itoa(s.ids[i])
 		}
-		items = append(items, schemaItem(inFile, name, c.Type))
+		items = append(items, schemaItem(inFile, name, c.Type.String()))
 	}
 	if len(items) == 0 { // no files without columns
 		items = append(items, schemaItem(engine.QuoteString("none"), columnName(0), "BOOLEAN"))
@@ -151,12 +141,9 @@ func schemaItem(inFile, name, typ string) string {
 	return inFile + ": {'name': " + engine.QuoteString(name) + ", 'type': " + engine.QuoteString(typ) + ", 'default_value': NULL}"
 }
 
-func typesOf(columns []engine.Column) string {
-	var b strings.Builder
-	for _, c := range columns {
-		b.WriteString(c.Type + "\n")
-	}
-	return b.String()
+// holdsBytes reports whether values of the column are bytes, or variants, or have some.
+func holdsBytes(c engine.Column) bool {
+	return sqltype.Contains(c.Type, func(t sqltype.Type) bool { return t == sqltype.Blob || t == sqltype.Variant })
 }
 
 func hasColumn(columns []engine.Column, name string) bool {

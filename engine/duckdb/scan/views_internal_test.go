@@ -8,6 +8,7 @@ import (
 
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/duckdb/native"
+	"github.com/lakewarden/lakewarden/engine/sqltype"
 )
 
 // TestOldViewsOfListsAreDropped: an instance keeps a bounded number of lists, the
@@ -17,7 +18,7 @@ func TestOldViewsOfListsAreDropped(t *testing.T) {
 	require.NoError(t, err)
 	defer in.Close()
 	v := NewViews(in)
-	list := engine.NewFileList([]engine.Column{{Name: "a", Type: "BIGINT"}}, true, nil)
+	list := engine.NewFileList([]engine.Column{{Name: "a", Type: sqltype.BigInt}}, true, nil)
 	source := func(i int) engine.Source {
 		return engine.Source{Location: "/lake/t", Identity: strconv.Itoa(i), Files: list}
 	}

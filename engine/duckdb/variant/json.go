@@ -6,13 +6,14 @@ import (
 	"encoding/hex"
 	"errors"
 	"math"
-	"math/big"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/lakewarden/lakewarden/engine/sqltype"
 )
 
 // errVariant reports bytes that are not a variant.
@@ -213,7 +214,7 @@ func primitive(dst []byte, kind byte, rest []byte) ([]byte, error) {
 	case 3, 4, 5, 6:
 		return strconv.AppendInt(dst, n(primitiveBytes[kind]), 10), nil
 	case 7:
-		return appendFloat(dst, math.Float64frombits(uint64(n(8))), 64), nil
+		return sqltype.AppendFloat(dst, math.Float64frombits(uint64(n(8))), 64), nil
 	case 8, 9, 10:
 		return appendDecimal(dst, rest[1:primitiveBytes[kind]], int(rest[0]))
 	case 11:
@@ -223,7 +224,7 @@ func primitive(dst []byte, kind byte, rest []byte) ([]byte, error) {
 	case 13:
 		return appendTime(dst, time.UnixMicro(n(8)), layoutTimestamp), nil
 	case 14:
-		return appendFloat(dst, float64(math.Float32frombits(uint32(n(4)))), 32), nil
+		return sqltype.AppendFloat(dst, float64(math.Float32frombits(uint32(n(4)))), 32), nil
 	case 17:
 		return append(time.UnixMicro(n(8)).UTC().AppendFormat(append(dst, '"'), layoutTime), '"'), nil
 	case 18:
@@ -249,23 +250,6 @@ func appendText(dst, text []byte) []byte {
 	return dst
 }
 
-// appendFloat appends the shortest number that parses to f.
-func appendFloat(dst []byte, f float64, bits int) []byte {
-	switch {
-	case math.IsNaN(f):
-		return append(dst, `"NaN"`...)
-	case math.IsInf(f, 1):
-		return append(dst, `"Infinity"`...)
-	case math.IsInf(f, -1):
-		return append(dst, `"-Infinity"`...)
-	}
-	form := byte('f')
-	if abs := math.Abs(f); abs != 0 && (abs < 1e-6 || abs >= 1e21) {
-		form = 'e'
-	}
-	return strconv.AppendFloat(dst, f, form, -1, bits)
-}
-
 // appendDecimal appends a number without trailing zeros of its fraction: they are not part
 // of the value, and other writers drop them.
 func appendDecimal(dst, unscaled []byte, scale int) ([]byte, error) {
@@ -274,23 +258,11 @@ func appendDecimal(dst, unscaled []byte, scale int) ([]byte, error) {
 	}
 	bigEndian := slices.Clone(unscaled)
 	slices.Reverse(bigEndian)
-	number := new(big.Int).SetBytes(bigEndian)
-	if bigEndian[0]&0x80 != 0 {
-		number.Sub(number, new(big.Int).Lsh(big.NewInt(1), uint(8*len(bigEndian))))
+	text := sqltype.FormatDecimal(sqltype.FromBigEndian(bigEndian), scale)
+	if scale > 0 {
+		text = strings.TrimSuffix(strings.TrimRight(text, "0"), ".")
 	}
-	if number.Sign() < 0 {
-		dst = append(dst, '-')
-	}
-	digits := number.Abs(number).String()
-	if len(digits) <= scale {
-		digits = strings.Repeat("0", scale+1-len(digits)) + digits
-	}
-	whole, fraction := digits[:len(digits)-scale], strings.TrimRight(digits[len(digits)-scale:], "0")
-	dst = append(dst, whole...)
-	if fraction != "" {
-		dst = append(append(dst, '.'), fraction...)
-	}
-	return dst, nil
+	return append(dst, text...), nil
 }
 
 // appendTime appends a quoted time: the year, with a sign beyond four digits as in ISO

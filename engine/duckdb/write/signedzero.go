@@ -1,13 +1,13 @@
 package write
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
-	duck "github.com/duckdb/duckdb-go-bindings"
-
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/duckdb/native"
+	"github.com/lakewarden/lakewarden/engine/sqltype"
 )
 
 // DuckDB's dictionaries identify numbers that compare equal: if a column has 0.0 and -0.0, all
@@ -25,7 +25,6 @@ func withoutNegativeZeros(in *native.Instance, sql string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	defer d.Destroy()
 	items, names, found := make([]string, len(d.Names)), make([]string, len(d.Names)), false
 	for i, name := range d.Names {
 		names[i] = "c" + strconv.Itoa(i)
@@ -42,63 +41,44 @@ func withoutNegativeZeros(in *native.Instance, sql string) (string, error) {
 	return "SELECT " + strings.Join(items, ", ") + " FROM (" + sql + "\n) AS q(" + strings.Join(names, ", ") + ")", nil
 }
 
-// hasNegativeZero returns the condition that a value of the type is or contains a negative
-// zero, "" if none can. depth is that of the enclosing lambda.
-func hasNegativeZero(value string, t duck.LogicalType, depth int) string {
-	switch duck.GetTypeId(t) {
-	case duck.TypeFloat, duck.TypeDouble:
-		return "(" + value + " = 0 AND signbit(" + value + "))"
-	case duck.TypeStruct:
-		var members []string
-		for i := range duck.StructTypeChildCount(t) {
-			member := "struct_extract(" + value + ", " + engine.QuoteString(duck.StructTypeChildName(t, i)) + ")"
-			if condition := childHasNegativeZero(member, duck.StructTypeChildType(t, i), depth); condition != "" {
-				members = append(members, condition)
-			}
+// hasNegativeZero is the condition that a value of the type is a negative zero or
+// holds one; "" when none can. depth is that of the lambda around it.
+func hasNegativeZero(value string, t sqltype.Type, depth int) string {
+	var parts []string
+	switch t := t.(type) {
+	case sqltype.Scalar:
+		if t == sqltype.Float || t == sqltype.Double {
+			return "(" + value + " = 0 AND signbit(" + value + "))"
 		}
-		if len(members) == 0 {
-			return ""
+	case *sqltype.Struct:
+		for _, f := range t.Fields {
+			parts = append(parts, hasNegativeZero("struct_extract("+value+", "+engine.QuoteString(f.Name)+")", f.Type, depth))
 		}
-		return "(" + strings.Join(members, " OR ") + ")"
-	case duck.TypeList:
-		return anyNegativeZero(value, duck.ListTypeChildType(t), depth)
-	case duck.TypeMap:
-		var parts []string
-		for _, part := range []string{
-			anyNegativeZero("map_keys("+value+")", duck.MapTypeKeyType(t), depth),
-			anyNegativeZero("map_values("+value+")", duck.MapTypeValueType(t), depth),
-		} {
-			if part != "" {
-				parts = append(parts, part)
-			}
-		}
-		if len(parts) == 0 {
-			return ""
-		}
-		return "(" + strings.Join(parts, " OR ") + ")"
+	case sqltype.List:
+		return anyNegativeZero(value, t.Element, depth)
+	case sqltype.Map:
+		parts = []string{anyNegativeZero("map_keys("+value+")", t.Key, depth), anyNegativeZero("map_values("+value+")", t.Value, depth)}
 	}
-	return ""
+	parts = slices.DeleteFunc(parts, func(part string) bool { return part == "" })
+	if len(parts) == 0 {
+		return ""
+	}
+	return "(" + strings.Join(parts, " OR ") + ")"
 }
 
-// anyNegativeZero is [hasNegativeZero] for the elements of a list. It destroys their
-// type.
-func anyNegativeZero(list string, element duck.LogicalType, depth int) string {
+// anyNegativeZero is [hasNegativeZero] for the elements of a list.
+func anyNegativeZero(list string, element sqltype.Type, depth int) string {
 	v := "v" + strconv.Itoa(depth)
-	condition := childHasNegativeZero(v, element, depth+1)
+	condition := hasNegativeZero(v, element, depth+1)
 	if condition == "" {
 		return ""
 	}
 	return "(len(list_filter(" + list + ", lambda " + v + ": " + condition + ")) > 0)"
 }
 
-// childHasNegativeZero is [hasNegativeZero] for types that it destroys.
-func childHasNegativeZero(value string, t duck.LogicalType, depth int) string {
-	defer duck.DestroyLogicalType(&t)
-	return hasNegativeZero(value, t, depth)
-}
-
-// metNegativeZero reports whether a query of [withoutNegativeZeros] failed because of a
-// negative zero. When one thread fails, DuckDB sometimes reports that it stopped another.
+// metNegativeZero reports whether a query of [withoutNegativeZeros] failed
+// because it has one. When one thread fails, the engine now and then reports that it
+// stopped another.
 func metNegativeZero(err error, step func() error) bool {
 	e := native.AsError(err)
 	return e != nil && (strings.Contains(e.Text, negativeZero) || e.Kind == engine.KindInterrupted && step() == nil)

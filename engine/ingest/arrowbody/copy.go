@@ -51,7 +51,7 @@ func (a *decoder) bindValue(c *staging.Cells, values arrow.Array) copier {
 		return a.bindList(c, v)
 	}
 	take := a.bindScalar(c, values)
-	lossy := "the value does not become " + c.Typ.SQL() + " without loss"
+	lossy := "the value does not become " + c.Typ.SQL.String() + " without loss"
 	return func(i int) error {
 		message, err := take(i)
 		if err != nil {

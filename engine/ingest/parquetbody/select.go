@@ -8,6 +8,7 @@ import (
 
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/ingest/staging"
+	"github.com/lakewarden/lakewarden/engine/sqltype"
 )
 
 // Query is the SQL that turns a spooled file into a table's rows.
@@ -25,7 +26,7 @@ type Query struct {
 
 // Problem returns the problem of a row of Check.
 func (q *Query) Problem(row int64, column engine.Column) staging.Problem {
-	return staging.Problem{Row: row, Column: column.Name, Message: "the value does not become " + column.Type + " without loss"}
+	return staging.Problem{Row: row, Column: column.Name, Message: "the value does not become " + column.Type.String() + " without loss"}
 }
 
 // Select returns SQL that reads a spooled file through a relation with the columns have, those
@@ -71,40 +72,34 @@ func Select(relation, position string, have []engine.Column, nanos []int64, want
 type fileColumn struct {
 	name string
 	// from and to are its types; equal ones need no cast.
-	from, to string
+	from, to sqltype.Type
 }
 
 // newFileColumn returns a reason if the types do not fit.
 func newFileColumn(have, want engine.Column) (*fileColumn, string, error) {
-	to, err := staging.ParseType(want.Type)
-	if err != nil || to.ArrowType() == nil {
+	to := staging.OfSQL(want.Type)
+	if to.ArrowType() == nil {
 		return nil, "", fmt.Errorf("column %q of type %s: %w", want.Name, want.Type, staging.ErrUnsupportedType)
 	}
-	column := &fileColumn{name: engine.QuoteIdent(have.Name), to: to.SQL()}
-	from, err := staging.ParseType(have.Type)
-	if err != nil {
-		return column, "the type of the file's column is not known", nil
-	}
-	column.from = from.SQL()
-	return column, staging.Castable(from, to), nil
+	column := &fileColumn{name: engine.QuoteIdent(have.Name), from: have.Type, to: want.Type}
+	return column, staging.Castable(staging.OfSQL(have.Type), to), nil
 }
 
 // cast returns SQL for the value as the table's type.
 func (p *fileColumn) cast() string {
-	if p.from == p.to {
+	if sqltype.Equal(p.from, p.to) {
 		return "f." + p.name
 	}
-	return "TRY_CAST(f." + p.name + " AS " + p.to + ")"
+	return "TRY_CAST(f." + p.name + " AS " + p.to.String() + ")"
 }
 
 // bad returns the condition of values that the cast changes: cast back they differ. JSON is
 // text already, and the cast back may not exist.
 func (p *fileColumn) bad() string {
-	if p.from == p.to || p.from == (&staging.DataType{Kind: staging.KindNull}).SQL() ||
-		p.from == (&staging.DataType{Kind: staging.KindJSON}).SQL() {
+	if sqltype.Equal(p.from, p.to) || p.from == sqltype.Null || p.from == sqltype.JSON {
 		return ""
 	}
-	return "f." + p.name + " IS NOT NULL AND TRY_CAST(" + p.cast() + " AS " + p.from + ") IS DISTINCT FROM f." + p.name
+	return "f." + p.name + " IS NOT NULL AND TRY_CAST(" + p.cast() + " AS " + p.from.String() + ") IS DISTINCT FROM f." + p.name
 }
 
 func newQuery(relation, position string, sources []*fileColumn, want []engine.Column) *Query {
@@ -113,7 +108,7 @@ func newQuery(relation, position string, sources []*fileColumn, want []engine.Co
 	for i, c := range want {
 		name := engine.QuoteIdent(c.Name)
 		if sources[i] == nil {
-			items[i] = "NULL::" + c.Type + " AS " + name
+			items[i] = "NULL::" + c.Type.String() + " AS " + name
 			continue
 		}
 		q.Named = append(q.Named, c.Name)

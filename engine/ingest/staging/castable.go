@@ -19,7 +19,7 @@ func Castable(from, to *DataType) string {
 	case castableScalar(from.Kind, to.Kind):
 		return ""
 	}
-	return "the type does not become " + to.SQL() + " without loss"
+	return "the type does not become " + to.SQL.String() + " without loss"
 }
 
 // MatchMembers finds for each member of from the one of to.

@@ -3,11 +3,10 @@ package staging
 import (
 	"fmt"
 	"strconv"
-	"strings"
 
 	"github.com/apache/arrow-go/v18/arrow"
 
-	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/sqltype"
 )
 
 // kind is the family of a type.
@@ -53,12 +52,10 @@ const (
 // DataType is the type of a column or of something in it.
 type DataType struct {
 	Kind kind
+	// SQL is the type in SQL, nil for columns of Arrow streams.
+	SQL sqltype.Type
 	// precision and scale are those of a decimal.
 	precision, scale int32
-	// size is the length of a fixed array.
-	size string
-	// values are those of an enum, as SQL.
-	values string
 	// fields are the members of a struct; the element of an array; key and value
 	// of a map.
 	fields []member
@@ -72,44 +69,40 @@ type member struct {
 	typ  *DataType
 }
 
-var sqlNames = map[kind]string{
-	KindBoolean: "BOOLEAN", kindByte: "TINYINT", kindShort: "SMALLINT", kindInteger: "INTEGER", kindLong: "BIGINT",
-	KindFloat: "FLOAT", KindDouble: "DOUBLE", KindString: "VARCHAR", kindBinary: "BLOB", kindDate: "DATE",
-	kindTimestamp: "TIMESTAMP WITH TIME ZONE", kindTimestampNTZ: "TIMESTAMP",
-	KindNull: `"NULL"`, kindUByte: "UTINYINT", kindUShort: "USMALLINT", kindUInteger: "UINTEGER", kindULong: "UBIGINT",
-	kindHuge: "HUGEINT", kindUHuge: "UHUGEINT", KindJSON: "JSON",
-	kindTimestampS: "TIMESTAMP_S", kindTimestampMS: "TIMESTAMP_MS", kindTimestampNS: "TIMESTAMP_NS",
+var scalarKinds = map[sqltype.Scalar]kind{
+	sqltype.Boolean: KindBoolean, sqltype.TinyInt: kindByte, sqltype.SmallInt: kindShort, sqltype.Integer: kindInteger, sqltype.BigInt: kindLong,
+	sqltype.Float: KindFloat, sqltype.Double: KindDouble, sqltype.Varchar: KindString, sqltype.Blob: kindBinary, sqltype.Date: kindDate,
+	sqltype.TimestampTZ: kindTimestamp, sqltype.Timestamp: kindTimestampNTZ,
+	sqltype.Null: KindNull, sqltype.UTinyInt: kindUByte, sqltype.USmallInt: kindUShort, sqltype.UInteger: kindUInteger, sqltype.UBigInt: kindULong,
+	sqltype.HugeInt: kindHuge, sqltype.UHugeInt: kindUHuge, sqltype.JSON: KindJSON,
+	sqltype.TimestampS: kindTimestampS, sqltype.TimestampMS: kindTimestampMS, sqltype.TimestampNS: kindTimestampNS,
 }
 
-var kindsByName = func() map[string]kind {
-	kinds := make(map[string]kind, len(sqlNames))
-	for k, name := range sqlNames {
-		kinds[name] = k
+// OfSQL returns the type of a column of a table or of a Parquet file.
+func OfSQL(t sqltype.Type) *DataType {
+	out := &DataType{Kind: kindOther, SQL: t}
+	for _, f := range sqltype.Parts(t) {
+		out.fields = append(out.fields, member{f.Name, OfSQL(f.Type)})
 	}
-	return kinds
-}()
-
-// SQL prints the type for a cast.
-func (t *DataType) SQL() string {
-	switch t.Kind {
-	case kindDecimal:
-		return fmt.Sprintf("DECIMAL(%d,%d)", t.precision, t.scale)
-	case KindArray:
-		return t.fields[0].typ.SQL() + "[]"
-	case kindFixedArray:
-		return t.fields[0].typ.SQL() + "[" + t.size + "]"
-	case kindEnum:
-		return "ENUM(" + t.values + ")"
-	case KindMap:
-		return "MAP(" + t.fields[0].typ.SQL() + ", " + t.fields[1].typ.SQL() + ")"
-	case KindStruct:
-		parts := make([]string, len(t.fields))
-		for i, f := range t.fields {
-			parts[i] = engine.QuoteIdent(f.name) + " " + f.typ.SQL()
+	switch t := t.(type) {
+	case sqltype.Scalar:
+		if k, ok := scalarKinds[t]; ok {
+			out.Kind = k
 		}
-		return "STRUCT(" + strings.Join(parts, ", ") + ")"
+	case sqltype.Decimal:
+		out.Kind, out.precision, out.scale = kindDecimal, int32(t.Precision), int32(t.Scale) //nolint:gosec // at most 38
+	case sqltype.List:
+		out.Kind = KindArray
+	case sqltype.Array:
+		out.Kind = kindFixedArray
+	case sqltype.Map:
+		out.Kind = KindMap
+	case *sqltype.Struct:
+		out.Kind = KindStruct
+	case *sqltype.Enum:
+		out.Kind = kindEnum
 	}
-	return sqlNames[t.Kind]
+	return out
 }
 
 // ArrowType is how a table's type is staged, or nil if it has no such form.
@@ -196,7 +189,7 @@ func (t *DataType) describe() string {
 		low, high := integerRange(t.Kind)
 		return "expected a whole number from " + strconv.FormatInt(low, 10) + " to " + strconv.FormatInt(high, 10)
 	case KindFloat, KindDouble:
-		return "expected a number in the range of " + sqlNames[t.Kind] + ", or NaN, Infinity, -Infinity as text"
+		return "expected a number in the range of " + t.SQL.String() + ", or NaN, Infinity, -Infinity as text"
 	case kindDecimal:
 		return fmt.Sprintf("expected a number with at most %d digits before and %d after the point", t.precision-t.scale, t.scale)
 	case KindString:

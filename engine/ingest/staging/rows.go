@@ -48,10 +48,7 @@ func NewRows(columns []engine.Column, shapeColumn, dir string, limits Limits) (*
 	r := &Rows{Columns: columns, Limits: limits, withID: shapeColumn != "", shapes: newShapes(len(columns))}
 	fields := make([]arrow.Field, len(columns), len(columns)+1)
 	for i, c := range columns {
-		typ, err := ParseType(c.Type)
-		if err != nil {
-			return nil, fmt.Errorf("column %q of type %s: %w", c.Name, c.Type, ErrUnsupportedType)
-		}
+		typ := OfSQL(c.Type)
 		staged := typ.ArrowType()
 		if staged == nil || typ.hasNestedKey() {
 			return nil, fmt.Errorf("column %q of type %s: %w", c.Name, c.Type, ErrUnsupportedType)

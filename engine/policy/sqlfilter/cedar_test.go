@@ -14,6 +14,7 @@ import (
 
 	"github.com/lakewarden/lakewarden/engine/policy"
 	"github.com/lakewarden/lakewarden/engine/policy/sqlfilter"
+	"github.com/lakewarden/lakewarden/engine/sqltype"
 )
 
 // Cedar types an attribute once, we type it where it is used. cedarCase draws
@@ -127,8 +128,8 @@ func cedarValue(v any, typ string) types.Value {
 func cedarRow(r row) types.Record {
 	out := types.RecordMap{}
 	for _, c := range columns {
-		if v := r[c.Name]; v != nil && c.Type != "DOUBLE" {
-			out[types.String(c.Name)] = cedarValue(v, c.Type)
+		if v := r[c.Name]; v != nil && c.Type != sqltype.Double {
+			out[types.String(c.Name)] = cedarValue(v, c.Type.String())
 		}
 	}
 	return types.NewRecord(out)

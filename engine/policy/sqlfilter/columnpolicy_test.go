@@ -17,6 +17,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine/oracletest"
 	"github.com/lakewarden/lakewarden/engine/policy"
 	"github.com/lakewarden/lakewarden/engine/policy/sqlfilter"
+	"github.com/lakewarden/lakewarden/engine/sqltype"
 )
 
 // columnRule is a policy of kind cls or mask, as a definition.
@@ -43,7 +44,7 @@ func (w world) shows(rules []columnRule, c engine.Column) string {
 		shown := "hidden"
 		if r.kind == policy.KindMask {
 			shown = policy.MaskNull
-			if m := r.def.Mask; m != nil && fitsType(*m, c.Type) {
+			if m := r.def.Mask; m != nil && fitsType(*m, c.Type.String()) {
 				shown = *m
 			}
 		}
@@ -225,8 +226,8 @@ func findColumn(name string) (engine.Column, bool) {
 
 // A name that differs in case only is the same name to statements.
 func TestColumnPoliciesByCase(t *testing.T) {
-	two := []engine.Column{{Name: "Pay", Type: "BIGINT"}, {Name: "pay", Type: "VARCHAR"}, {Name: "payment", Type: "BIGINT"},
-		{Name: "É", Type: "BIGINT"}, {Name: "é", Type: "BIGINT"}}
+	two := []engine.Column{{Name: "Pay", Type: sqltype.BigInt}, {Name: "pay", Type: sqltype.Varchar}, {Name: "payment", Type: sqltype.BigInt},
+		{Name: "É", Type: sqltype.BigInt}, {Name: "é", Type: sqltype.BigInt}}
 	const text = `forbid (principal, action == Action::"unmask", resource == Column::"PAY");`
 	f, err := sqlfilter.Compile(sqlfilter.Request{Columns: two, Policies: []sqlfilter.Policy{
 		{ID: "1", Kind: policy.KindCLS, ColumnName: "PAY", Text: text},

@@ -10,6 +10,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/policy"
 	"github.com/lakewarden/lakewarden/engine/policy/sqlfilter"
+	"github.com/lakewarden/lakewarden/engine/sqltype"
 )
 
 func compileTexts(t *testing.T, attrs map[string]string, texts ...string) sqlfilter.Filter {
@@ -164,7 +165,7 @@ func TestLargeAttributes(t *testing.T) {
 }
 
 func TestColumnsByCase(t *testing.T) {
-	columns := []engine.Column{{Name: "A", Type: "BIGINT"}, {Name: "a", Type: "BIGINT"}, {Name: "Ä", Type: "BIGINT"}}
+	columns := []engine.Column{{Name: "A", Type: sqltype.BigInt}, {Name: "a", Type: sqltype.BigInt}, {Name: "Ä", Type: sqltype.BigInt}}
 	for name, want := range map[string]string{"A": `"x"."A" = CAST(1 AS BIGINT)`, "a": `"x"."a" = CAST(1 AS BIGINT)`,
 		"Ä": `"x"."Ä" = CAST(1 AS BIGINT)`, "ä": "FALSE"} {
 		f, err := sqlfilter.Compile(sqlfilter.Request{
@@ -176,7 +177,7 @@ func TestColumnsByCase(t *testing.T) {
 		require.Equal(t, want, f.Predicate)
 	}
 	require.True(t, policy.HasColumn(columns[:1], "a"))
-	two := []engine.Column{{Name: "AB", Type: "BIGINT"}, {Name: "Ab", Type: "BIGINT"}}
+	two := []engine.Column{{Name: "AB", Type: sqltype.BigInt}, {Name: "Ab", Type: sqltype.BigInt}}
 	require.True(t, policy.HasColumn(two, "ab"), "a policy about either applies")
 	f, err := sqlfilter.Compile(sqlfilter.Request{
 		Policies: []sqlfilter.Policy{{ID: "p", Kind: policy.KindRLS, ColumnName: "ab",

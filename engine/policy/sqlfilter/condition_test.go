@@ -42,7 +42,7 @@ func fulfils(columns []engine.Column, c engine.Condition, r row) bool {
 		panic("a comparison has one value")
 	}
 	for _, value := range c.Values {
-		if order := ordered(v, columns[i].Type, string(value)); map[engine.ConditionOp]bool{
+		if order := ordered(v, columns[i].Type.String(), string(value)); map[engine.ConditionOp]bool{
 			engine.ConditionEqual: order == 0, engine.ConditionNotEqual: order != 0, engine.ConditionIn: order == 0,
 			engine.ConditionLess: order < 0, engine.ConditionLessOrEqual: order <= 0,
 			engine.ConditionGreater: order > 0, engine.ConditionGreaterOrEqual: order >= 0,

@@ -26,14 +26,14 @@ func openRows(t *testing.T, all []row) *sql.DB {
 	db.SetMaxOpenConns(1)
 	defs := []string{"rid INTEGER"}
 	for _, c := range columns {
-		defs = append(defs, engine.QuoteIdent(c.Name)+" "+c.Type)
+		defs = append(defs, engine.QuoteIdent(c.Name)+" "+c.Type.String())
 	}
 	_, err = db.Exec("CREATE TABLE rows (" + strings.Join(defs, ", ") + ")")
 	require.NoError(t, err)
 	for i, r := range all {
 		values := []string{fmt.Sprint(i)}
 		for _, c := range columns {
-			values = append(values, sqlValue(r[c.Name], c.Type))
+			values = append(values, sqlValue(r[c.Name], c.Type.String()))
 		}
 		_, err := db.Exec("INSERT INTO rows VALUES (" + strings.Join(values, ", ") + ")")
 		require.NoError(t, err)

@@ -10,21 +10,22 @@ import (
 
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/policy"
+	"github.com/lakewarden/lakewarden/engine/sqltype"
 )
 
 func ptr[T any](v T) *T { return &v }
 
 var columns = []engine.Column{
-	{Name: "Region", Type: "VARCHAR", Nullable: true},
-	{Name: "level", Type: "BIGINT", Nullable: true},
-	{Name: "tiny", Type: "TINYINT", Nullable: true},
-	{Name: "amount", Type: "DECIMAL(10,2)", Nullable: true},
-	{Name: "active", Type: "BOOLEAN", Nullable: true},
-	{Name: "born", Type: "DATE", Nullable: true},
-	{Name: "at", Type: "TIMESTAMP", Nullable: true},
-	{Name: "seen", Type: "TIMESTAMP WITH TIME ZONE", Nullable: true},
-	{Name: "score", Type: "DOUBLE", Nullable: true},
-	{Name: `in "odd" näme`, Type: "VARCHAR", Nullable: true},
+	{Name: "Region", Type: sqltype.Varchar, Nullable: true},
+	{Name: "level", Type: sqltype.BigInt, Nullable: true},
+	{Name: "tiny", Type: sqltype.TinyInt, Nullable: true},
+	{Name: "amount", Type: sqltype.MustParse("DECIMAL(10,2)"), Nullable: true},
+	{Name: "active", Type: sqltype.Boolean, Nullable: true},
+	{Name: "born", Type: sqltype.Date, Nullable: true},
+	{Name: "at", Type: sqltype.Timestamp, Nullable: true},
+	{Name: "seen", Type: sqltype.TimestampTZ, Nullable: true},
+	{Name: "score", Type: sqltype.Double, Nullable: true},
+	{Name: `in "odd" näme`, Type: sqltype.Varchar, Nullable: true},
 }
 
 var texts = []string{

@@ -14,6 +14,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/policy"
 	"github.com/lakewarden/lakewarden/engine/policy/sqlfilter"
+	"github.com/lakewarden/lakewarden/engine/sqltype"
 )
 
 // literals are constants of the columns' types, as Cedar writes them.
@@ -177,7 +178,7 @@ func TestHandWrittenTextsOverTablesThatLackColumns(t *testing.T) {
 			stripped, whole := row{}, len(w.attrs) == 4
 			for _, c := range w.columns {
 				stripped[c.Name] = r[c.Name]
-				whole = whole && (r[c.Name] != nil || c.Type == "DOUBLE")
+				whole = whole && (r[c.Name] != nil || c.Type == sqltype.Double)
 			}
 			entities, req := cedarEntities(w, stripped)
 			decision, diagnostic := cedar.Authorize(set, entities, req)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/policy"
+	"github.com/lakewarden/lakewarden/engine/sqltype"
 )
 
 // The parameters of the SQL of [MaskHash]: the two keys of HMAC in hexadecimal
@@ -19,15 +20,15 @@ func textBytes(value string) string { return "system.main.encode(CAST(" + value 
 
 // hashBytes returns SQL for the canonical bytes of a value of a type that [MaskHash]
 // fits: equal values have equal bytes.
-func hashBytes(typ, value string) string {
+func hashBytes(typ sqltype.Type, value string) string {
 	switch typ {
-	case "VARCHAR":
+	case sqltype.Varchar:
 		return "system.main.encode(" + value + ")"
-	case "BLOB":
+	case sqltype.Blob:
 		return value
-	case "FLOAT", "DOUBLE": // the two zeros are equal
-		return textBytes("CASE WHEN " + value + " = 0 THEN CAST(0 AS " + typ + ") ELSE " + value + " END")
-	case "TIMESTAMP WITH TIME ZONE":
+	case sqltype.Float, sqltype.Double: // the two zeros are equal
+		return textBytes("CASE WHEN " + value + " = 0 THEN CAST(0 AS " + typ.String() + ") ELSE " + value + " END")
+	case sqltype.TimestampTZ:
 		return textBytes(utc(value))
 	}
 	return textBytes(value)
@@ -51,7 +52,7 @@ func Masked(c engine.Column, mask, alias string) (engine.Column, string) {
 	switch mask {
 	case policy.MaskHash:
 		bytes := hashBytes(c.Type, value)
-		c.Type = "VARCHAR"
+		c.Type = sqltype.Varchar
 		return c, hmacSQL(bytes)
 	case policy.MaskLast4:
 		// Neither short texts nor the length of long ones are shown.
@@ -62,21 +63,21 @@ func Masked(c engine.Column, mask, alias string) (engine.Column, string) {
 		return c, yearSQL(c.Type, value)
 	}
 	c.Nullable = true
-	return c, "CAST(NULL AS " + c.Type + ")"
+	return c, "CAST(NULL AS " + c.Type.String() + ")"
 }
 
 // yearSQL truncates to the year. Values outside the years 1 to 9999 become NULL:
 // not each of them has a beginning of its year.
-func yearSQL(typ, value string) string {
-	if typ == "TIMESTAMP WITH TIME ZONE" {
+func yearSQL(typ sqltype.Type, value string) string {
+	if typ == sqltype.TimestampTZ {
 		value = utc(value)
 	}
 	year := "system.main.year(" + value + ")"
 	year = "CASE WHEN " + year + " BETWEEN 1 AND 9999 THEN " + year + " END"
-	if typ == "DATE" {
+	if typ == sqltype.Date {
 		return "system.main.make_date(" + year + ", 1, 1)"
 	}
-	return "CAST(system.main.make_timestamp(" + year + ", 1, 1, 0, 0, 0.0) AS " + typ + ")"
+	return "CAST(system.main.make_timestamp(" + year + ", 1, 1, 0, 0, 0.0) AS " + typ.String() + ")"
 }
 
 // hmacSQL is HMAC-SHA-256 (RFC 2104) in hexadecimal digits.

@@ -15,6 +15,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/policy"
 	"github.com/lakewarden/lakewarden/engine/policy/sqlfilter"
+	"github.com/lakewarden/lakewarden/engine/sqltype"
 )
 
 // maskCase is a value of a type, with what the masks show of it; "" is NULL.
@@ -69,7 +70,7 @@ var maskCases = []maskCase{
 // show runs a mask over one value and returns what it shows.
 func show(t *testing.T, db *sql.DB, key []byte, mask, typ, value string) (shown sql.NullString) {
 	t.Helper()
-	seen, expr := sqlfilter.Masked(engine.Column{Name: `va"l`, Type: typ}, mask, "t")
+	seen, expr := sqlfilter.Masked(engine.Column{Name: `va"l`, Type: sqltype.MustParse(typ)}, mask, "t")
 	for name, secret := range sqlfilter.HashKeys(key) {
 		expr = strings.ReplaceAll(expr, "$"+name, "'"+secret+"'")
 	}
@@ -77,7 +78,7 @@ func show(t *testing.T, db *sql.DB, key []byte, mask, typ, value string) (shown 
 	row := db.QueryRow(fmt.Sprintf(`SELECT CAST(m AS VARCHAR), typeof(m) FROM (SELECT %s AS m FROM (SELECT CAST(%s AS %s) AS "va""l") t)`,
 		expr, value, typ))
 	require.NoError(t, row.Scan(&shown, &got), "%s of %s %s", mask, typ, value)
-	require.Equal(t, seen.Type, got, "%s of %s", mask, typ)
+	require.Equal(t, seen.Type.String(), got, "%s of %s", mask, typ)
 	return shown
 }
 
@@ -104,7 +105,7 @@ func TestMasksInTheEngine(t *testing.T) {
 				mac.Write([]byte(c.text))
 				hash = hex.EncodeToString(mac.Sum(nil))
 			}
-			require.Equal(t, c.text != none, policy.MaskFits(policy.MaskHash, c.typ))
+			require.Equal(t, c.text != none, policy.MaskFits(policy.MaskHash, sqltype.MustParse(c.typ)))
 			check(policy.MaskHash, hash)
 			check(policy.MaskNull, "")
 			check(policy.MaskLast4, c.last4)

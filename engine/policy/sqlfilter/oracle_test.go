@@ -170,7 +170,7 @@ func (w world) test(c policy.Condition, column string, r row) tri {
 			}
 		}
 	}
-	return compare(w.columns[i].Type, c.Op, v, values)
+	return compare(w.columns[i].Type.String(), c.Op, v, values)
 }
 
 func list(raw string) ([]any, bool) {

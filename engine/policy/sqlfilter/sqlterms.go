@@ -71,7 +71,7 @@ func (t *sqlTerms) compare(op policy.Op, l, r policy.Operand) truth {
 	if !ok {
 		return t.missing(l.Column)
 	}
-	typ := policy.ParseType(c.Type)
+	typ := policy.Classify(c.Type)
 	v, ok := typ.Coerce(r.Value)
 	if !ok || !typ.Class.Supports(op) {
 		return unknownOf(c.Name)
@@ -100,7 +100,7 @@ func (t *sqlTerms) match(l policy.Operand, pieces []policy.Piece) truth {
 	switch {
 	case !ok:
 		return t.missing(l.Column)
-	case policy.ParseType(c.Type).Class != policy.ClassText:
+	case policy.Classify(c.Type).Class != policy.ClassText:
 		return unknownOf(c.Name)
 	}
 	if policy.MatchesAll(pieces) {
@@ -129,7 +129,7 @@ func (t *sqlTerms) member(list, element policy.Operand) truth {
 	if !ok {
 		return unknownOf(c.Name)
 	}
-	typ := policy.ParseType(c.Type)
+	typ := policy.Classify(c.Type)
 	if !typ.Class.Supports(policy.OpIn) {
 		return unknownOf(c.Name)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/sqltree"
+	"github.com/lakewarden/lakewarden/engine/sqltype"
 )
 
 // Argument is what plans know of the value of a parameter. The zero value knows nothing.
@@ -106,13 +107,13 @@ func numberArgument(text string) Argument {
 
 // timeForm returns which kinds of date or time a text can represent.
 func timeForm(text string) string {
-	if IsDate(text) {
+	if _, ok := sqltype.ParseDate(text); ok {
 		return "date"
 	}
-	if _, ok := AsTimestamp(text); ok {
+	if _, ok := sqltype.ParseTimestamp(text); ok {
 		return "timestamp"
 	}
-	if _, ok := strictInstant(text); ok {
+	if _, ok := sqltype.ParseInstant(text); ok {
 		return "instant"
 	}
 	return ""

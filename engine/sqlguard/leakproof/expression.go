@@ -6,6 +6,7 @@ import (
 
 	"github.com/lakewarden/lakewarden/engine/sqlguard/constant"
 	"github.com/lakewarden/lakewarden/engine/sqltree"
+	"github.com/lakewarden/lakewarden/engine/sqltype"
 )
 
 // spot is the place of an expression.
@@ -117,14 +118,12 @@ func argumentValue(a constant.Argument) (v value, known bool) {
 	return integerValue(64), true
 }
 
-var integerBits = map[string]int{"TINYINT": 8, "SMALLINT": 16, "INTEGER": 32, "BIGINT": 64}
-
 func numberValue(v *sqltree.Node) value {
 	digits, _ := v.Get("value").(sqltree.Number)
 	n, ok := new(big.Int).SetString(string(digits), 10)
 	typ := v.Child("type")
 	doubtIf(!ok, "a constant number")
-	if bits := integerBits[typ.Str("id")]; bits != 0 {
+	if bits, signed := sqltype.IntegerBits(sqltype.Scalar(typ.Str("id"))); signed && bits <= 64 {
 		least := leastBits(n)
 		return value{kind: kindInteger, bits: bits, bound: n.Abs(n), literal: true, least: least}
 	}
@@ -139,7 +138,7 @@ func numberValue(v *sqltree.Node) value {
 // leastBits returns the size of the smallest integer type that holds n.
 func leastBits(n *big.Int) int {
 	for bits := 8; bits < 64; bits *= 2 {
-		if constant.InRange(n, bits-1) {
+		if constant.InRange(n, bits, true) {
 			return bits
 		}
 	}
@@ -156,15 +155,16 @@ func smallNumber(v any) (int, bool) {
 func (p *prover) cast(n *sqltree.Node, at spot) value {
 	if lit, ok := sqltree.LiteralOf(n); ok && (lit.Family == sqltree.Date || lit.Family == sqltree.Timestamp) {
 		if lit.Family == sqltree.Date {
-			doubtIf(!constant.IsDate(lit.Text), "a date in another form")
+			_, strict := sqltype.ParseDate(lit.Text)
+			doubtIf(!strict, "a date in another form")
 			return value{kind: kindDate}
 		}
-		_, strict := constant.AsTimestamp(lit.Text)
+		_, strict := sqltype.ParseTimestamp(lit.Text)
 		doubtIf(!strict, "a timestamp in another form")
 		return value{kind: kindTimestamp}
 	}
 	from := p.expr(n.Child("child"), at)
-	to, known := columnValueOf(n.Child("cast_type").Str("id"))
+	to, known := columnValueOf(sqltype.Scalar(n.Child("cast_type").Str("id")))
 	if n.Flag("try_cast") || !known || !p.list.has("cast", string(from.kind)+" "+string(to.kind)) {
 		panic(doubtf("a cast to %s", n.Child("cast_type").Str("id")))
 	}

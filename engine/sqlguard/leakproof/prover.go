@@ -7,6 +7,7 @@ import (
 	"github.com/lakewarden/lakewarden/engine"
 	"github.com/lakewarden/lakewarden/engine/sqlguard/constant"
 	"github.com/lakewarden/lakewarden/engine/sqltree"
+	"github.com/lakewarden/lakewarden/engine/sqltype"
 )
 
 // Proof is the result of a successful proof: what the statement needs to be run in place.
@@ -35,9 +36,9 @@ func (l *List) Prove(query *sqltree.Node, tables map[*sqltree.Node]Table, args c
 	return p.statement(query), nil
 }
 
-// Expression proves an expression over the columns of t. typ is the engine's name of its
-// type, or empty. fallible reports whether it may fail on rows that the caller sees.
-func (l *List) Expression(e *sqltree.Node, t Table, args constant.Arguments) (typ string, fallible bool, reason error) {
+// Expression proves an expression over the columns of t. typ is its type in the
+// engine, or nil. fallible reports whether it may fail on rows that the caller sees.
+func (l *List) Expression(e *sqltree.Node, t Table, args constant.Arguments) (typ sqltype.Type, fallible bool, reason error) {
 	defer recoverDoubt(&reason)
 	p := &prover{list: l, args: args}
 	v := p.expr(e, spot{scope: &scope{items: []item{itemOf(t)}}})

@@ -1,12 +1,10 @@
 package leakproof
 
 import (
-	"fmt"
 	"math/big"
-	"strconv"
-	"strings"
 
 	"github.com/lakewarden/lakewarden/engine"
+	"github.com/lakewarden/lakewarden/engine/sqltype"
 )
 
 // kind is a family of types that proofs distinguish. A type without a kind takes no part in
@@ -53,45 +51,45 @@ func (v value) number() bool {
 	return v.kind == kindInteger || v.kind == kindDecimal || v.kind == kindDouble
 }
 
-var columnKinds = map[string]value{
-	"BOOLEAN": {kind: kindBoolean}, "VARCHAR": {kind: kindText}, "BLOB": {kind: kindBinary}, "DATE": {kind: kindDate},
-	"TIMESTAMP": {kind: kindTimestamp}, "TIMESTAMP WITH TIME ZONE": {kind: kindInstant}, "DOUBLE": {kind: kindDouble},
-	"TINYINT": integerValue(8), "SMALLINT": integerValue(16), "INTEGER": integerValue(32), "BIGINT": integerValue(64),
+var columnKinds = map[sqltype.Scalar]value{
+	sqltype.Boolean: {kind: kindBoolean}, sqltype.Varchar: {kind: kindText}, sqltype.Blob: {kind: kindBinary}, sqltype.Date: {kind: kindDate},
+	sqltype.Timestamp: {kind: kindTimestamp}, sqltype.TimestampTZ: {kind: kindInstant}, sqltype.Double: {kind: kindDouble},
+	sqltype.TinyInt: integerValue(8), sqltype.SmallInt: integerValue(16), sqltype.Integer: integerValue(32), sqltype.BigInt: integerValue(64),
 }
 
-// columnValueOf returns what is known of a column of a type. FLOAT, HUGEINT, intervals and
-// nested types are unknown, so that statements over them read copies.
-func columnValueOf(typ string) (value, bool) {
-	if v, ok := columnKinds[typ]; ok {
-		return v, true
-	}
-	var width, scale int
-	if n, err := fmt.Sscanf(strings.ReplaceAll(typ, " ", ""), "DECIMAL(%d,%d)", &width, &scale); err == nil && n == 2 {
-		return decimalOf(width, scale, power10(width)), true
+// columnValueOf is what is known of a column of a type. The others are left to
+// copies: FLOAT, HUGEINT, intervals and everything nested.
+func columnValueOf(typ sqltype.Type) (value, bool) {
+	switch t := typ.(type) {
+	case sqltype.Scalar:
+		v, ok := columnKinds[t]
+		return v, ok
+	case sqltype.Decimal:
+		return decimalOf(t.Precision, t.Scale, power10(t.Precision)), true
 	}
 	return value{}, false
 }
 
 // Covers reports whether a proof can cover operations on columns of a type.
-func Covers(typ string) bool {
+func Covers(typ sqltype.Type) bool {
 	_, known := columnValueOf(typ)
 	return known
 }
 
-// sqlType returns the engine's name of the type, or an empty string.
-func (v value) sqlType() string {
-	switch v.kind {
-	case kindInteger:
-		return map[int]string{8: "TINYINT", 16: "SMALLINT", 32: "INTEGER", 64: "BIGINT", 128: "HUGEINT"}[v.bits]
-	case kindDecimal:
-		return "DECIMAL(" + strconv.Itoa(v.width) + "," + strconv.Itoa(v.scale) + ")"
+// sqlType returns the engine's type of the value, or nil.
+func (v value) sqlType() sqltype.Type {
+	switch {
+	case v.kind == kindDecimal:
+		return sqltype.Decimal{Precision: v.width, Scale: v.scale}
+	case v.kind == kindInteger && v.bits == 128:
+		return sqltype.HugeInt
 	}
-	for name, c := range columnKinds {
-		if c.kind == v.kind {
-			return name
+	for typ, c := range columnKinds {
+		if c.kind == v.kind && c.bits == v.bits {
+			return typ
 		}
 	}
-	return ""
+	return nil
 }
 
 func integerValue(bits int) value {

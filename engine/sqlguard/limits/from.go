@@ -81,7 +81,7 @@ func (p *plan) baseTable(n *sqltree.Node, sc *scope) ([]column, int64) {
 	}
 	out := make([]column, len(columns))
 	for i, c := range columns {
-		out[i] = column{name: strings.ToLower(c.Name), terms: 1, typ: typeOfColumn(c), class: &columnClass{}}
+		out[i] = column{name: strings.ToLower(c.Name), terms: 1, typ: typeOfColumn(c.Type), class: &columnClass{}}
 	}
 	return out, 0
 }

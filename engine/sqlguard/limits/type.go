@@ -4,9 +4,8 @@ import (
 	"maps"
 	"strings"
 
-	"github.com/lakewarden/lakewarden/engine"
-	"github.com/lakewarden/lakewarden/engine/sqlguard/sqltext"
 	"github.com/lakewarden/lakewarden/engine/sqltree"
+	"github.com/lakewarden/lakewarden/engine/sqltype"
 )
 
 // dataType holds the number of members of a type and those that have names. It is
@@ -154,115 +153,21 @@ func typeOfCast(n *sqltree.Node) *dataType {
 	return structType(fields)
 }
 
-// typeOfColumn parses a type as the engine prints it. In a type of another form, the
-// commas count the members.
-func typeOfColumn(c engine.Column) *dataType {
-	if !strings.ContainsAny(c.Type, "([") {
-		return scalarType
-	}
-	r := &typeReader{text: c.Type}
-	t := r.read()
-	if r.failed || r.at != len(r.text) {
-		return opaqueType(2 + int64(strings.Count(c.Type, ",")+strings.Count(c.Type, "[")))
-	}
-	return t
-}
-
-type typeReader struct {
-	text   string
-	at     int
-	failed bool
-}
-
-// read parses one type and the brackets after it.
-func (r *typeReader) read() *dataType {
-	t := r.plain()
-	for !r.failed && r.at < len(r.text) && r.text[r.at] == '[' {
-		end := strings.IndexByte(r.text[r.at:], ']')
-		if end < 0 {
-			r.failed = true
-			break
+// typeOfColumn returns the type of a column.
+func typeOfColumn(t sqltype.Type) *dataType {
+	switch t := t.(type) {
+	case sqltype.List:
+		return listType(typeOfColumn(t.Element))
+	case sqltype.Array:
+		return listType(typeOfColumn(t.Element))
+	case sqltype.Map:
+		return opaqueType(sum(sum(2, typeOfColumn(t.Key).members), typeOfColumn(t.Value).members))
+	case *sqltype.Struct:
+		fields := make(map[string]*dataType, len(t.Fields))
+		for _, f := range t.Fields {
+			fields[strings.ToLower(f.Name)] = typeOfColumn(f.Type)
 		}
-		r.at += end + 1
-		t = listType(t)
-	}
-	return t
-}
-
-func (r *typeReader) plain() *dataType {
-	rest := r.text[r.at:]
-	switch {
-	case strings.HasPrefix(rest, "STRUCT("):
-		r.at += len("STRUCT(")
-		return r.fields()
-	case strings.HasPrefix(rest, "MAP("):
-		r.at += len("MAP(")
-		key := r.read()
-		if !strings.HasPrefix(r.text[r.at:], ", ") {
-			r.failed = true
-			return scalarType
-		}
-		r.at += 2
-		value := r.read()
-		r.close()
-		return opaqueType(sum(sum(2, key.members), value.members))
-	}
-	for depth := 0; r.at < len(r.text); r.at++ {
-		switch r.text[r.at] {
-		case '(':
-			depth++
-		case ')':
-			if depth == 0 {
-				return scalarType
-			}
-			depth--
-		case ',', '[':
-			if depth == 0 {
-				return scalarType
-			}
-		}
+		return structType(fields)
 	}
 	return scalarType
-}
-
-func (r *typeReader) fields() *dataType {
-	fields := map[string]*dataType{}
-	for !r.failed {
-		name := r.name()
-		fields[strings.ToLower(name)] = r.read()
-		if !strings.HasPrefix(r.text[r.at:], ", ") {
-			break
-		}
-		r.at += 2
-	}
-	r.close()
-	return structType(fields)
-}
-
-// name parses the name of a field and the blank after it.
-func (r *typeReader) name() string {
-	start := r.at
-	if r.at < len(r.text) && r.text[r.at] == '"' {
-		r.at = sqltext.SkipQuoted(r.text, r.at, '"', false)
-		name := strings.ReplaceAll(strings.Trim(r.text[start:r.at], `"`), `""`, `"`)
-		r.skip(' ')
-		return name
-	}
-	end := strings.IndexByte(r.text[r.at:], ' ')
-	if end < 0 {
-		r.failed = true
-		return ""
-	}
-	r.at += end + 1
-	return r.text[start : r.at-1]
-}
-
-func (r *typeReader) close() { r.skip(')') }
-
-func (r *typeReader) skip(c byte) {
-	if r.at >= len(r.text) || r.text[r.at] != c {
-		r.failed = true
-		return
-	}
-	r.at++
 }

@@ -99,7 +99,7 @@ func (c Conjunct) with(name string, values constant.Arguments, bound Parameters)
 	}
 	for i, o := range c.comparands {
 		if o.parameter != nil {
-			constants[i].SQL = "CAST($" + bound.add(constants[i].Bound()) + " AS " + c.column.Type + ")"
+			constants[i].SQL = "CAST($" + bound.add(constants[i].Bound()) + " AS " + c.column.Type.String() + ")"
 		}
 	}
 	return c.Of(name, constants), true

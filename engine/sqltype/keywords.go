@@ -1,18 +1,18 @@
-package delta
+package sqltype
 
 import "strings"
 
-// duckDBKeywords are the words of DuckDB 1.5 that it quotes when it prints a
+// keywords holds the words of DuckDB 1.5 that it quotes when it prints a
 // member name inside a type.
-var duckDBKeywords = func() map[string]bool {
+var keywords = func() map[string]bool {
 	set := make(map[string]bool)
-	for word := range strings.FieldsSeq(duckDBKeywordList) {
+	for word := range strings.FieldsSeq(keywordList) {
 		set[word] = true
 	}
 	return set
 }()
 
-const duckDBKeywordList = `
+const keywordList = `
 abort absolute access action add admin after aggregate all also alter always
 analyse analyze and anti any array as asc asof assertion assignment asymmetric
 at attach attribute authorization backward before begin between bigint binary
