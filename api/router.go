@@ -151,7 +151,8 @@ func methodsOf(spec *huma.OpenAPI) map[string][]string {
 	methods := map[string][]string{}
 	for path, item := range spec.Paths {
 		for method, op := range map[string]*huma.Operation{
-			http.MethodGet: item.Get, http.MethodPost: item.Post, http.MethodPut: item.Put, http.MethodPatch: item.Patch, http.MethodDelete: item.Delete,
+			http.MethodGet: item.Get, http.MethodPost: item.Post, http.MethodPut: item.Put, http.MethodPatch: item.Patch,
+			http.MethodDelete: item.Delete,
 		} {
 			if op != nil {
 				methods[path] = append(methods[path], method)

@@ -12,10 +12,11 @@ import (
 
 // matrix is the table of the documentation, written out a second time.
 var matrix = map[auth.Role][]string{
-	auth.RoleViewer:  {"org:read", "tables:read", "tables:query", "domains:read", "storage:read"},
-	auth.RoleEditor:  {"rows:insert", "rows:update", "rows:delete"},
-	auth.RoleBuilder: {"tables:create", "tables:modify", "domains:write", "storage:write", "storage:configure", "storage_configs:share", "rls_policies:read", "apikeys:create"},
-	auth.RoleAdmin:   {"rls_policies:write", "provider_apps:write", "org:update", "users:write"},
+	auth.RoleViewer: {"org:read", "tables:read", "tables:query", "domains:read", "storage:read"},
+	auth.RoleEditor: {"rows:insert", "rows:update", "rows:delete"},
+	auth.RoleBuilder: {"tables:create", "tables:modify", "domains:write", "storage:write", "storage:configure", "storage_configs:share",
+		"rls_policies:read", "apikeys:create"},
+	auth.RoleAdmin: {"rls_policies:write", "provider_apps:write", "org:update", "users:write"},
 }
 
 func TestRoleScopesAreExactlyTheDocumentedOnes(t *testing.T) {
@@ -42,7 +43,8 @@ func TestExpandScopes(t *testing.T) {
 		{"write is builder", []string{"write"}, auth.RoleBuilder.Scopes()},
 		{"admin is everything", []string{"admin"}, auth.AllScopes()},
 		{"one granular scope is only that", []string{"rows:insert"}, auth.NewScopeSet(auth.ScopeRowsInsert)},
-		{"presets and scopes mix", []string{"read", "rows:insert", "read"}, auth.RoleViewer.Scopes().Union(auth.NewScopeSet(auth.ScopeRowsInsert))},
+		{"presets and scopes mix", []string{"read", "rows:insert", "read"},
+			auth.RoleViewer.Scopes().Union(auth.NewScopeSet(auth.ScopeRowsInsert))},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, err := auth.ExpandScopes(c.in)

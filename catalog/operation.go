@@ -56,7 +56,8 @@ const (
 
 // OperationKinds lists every kind.
 func OperationKinds() []OperationKind {
-	return []OperationKind{OperationQuery, OperationDiscover, OperationOptimize, OperationVacuum, OperationMove, OperationAnalyze, OperationValidate}
+	return []OperationKind{OperationQuery, OperationDiscover, OperationOptimize, OperationVacuum, OperationMove, OperationAnalyze,
+		OperationValidate}
 }
 
 // Valid reports whether k is a known kind.

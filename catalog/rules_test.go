@@ -36,7 +36,8 @@ func TestParseID(t *testing.T) {
 	id, err := catalog.ParseID[catalog.OrgID](strings.ToUpper(text))
 	require.NoError(t, err)
 	require.Equal(t, catalog.OrgID(text), id)
-	for _, bad := range []string{"", "x", "{" + text + "}", strings.ReplaceAll(text, "-", ""), text + "0", "urn:uuid:" + text, "zb9f3c52-7d5e-4a0e-9d5a-2f6f8f1c1a11"} {
+	for _, bad := range []string{"", "x", "{" + text + "}", strings.ReplaceAll(text, "-", ""), text + "0", "urn:uuid:" + text,
+		"zb9f3c52-7d5e-4a0e-9d5a-2f6f8f1c1a11"} {
 		_, err := catalog.ParseID[catalog.OrgID](bad)
 		require.ErrorIs(t, err, catalog.ErrNotFound, bad)
 	}
@@ -73,13 +74,16 @@ func TestErrorsNeverRepeatValues(t *testing.T) {
 			Features:         map[string]bool{canary: true},
 			TableConstraints: &catalog.TableConstraints{NamePattern: "(" + canary},
 		}}.Validate(),
-		"user":       catalog.NewUser{Email: canary, DisplayName: canary}.Validate(),
-		"workspace":  catalog.NewWorkspace{Name: canary}.Validate(),
-		"config":     catalog.NewStorageConfig{Name: canary, Kind: canary, Location: canary, Settings: json.RawMessage(canary), AuthMode: canary}.Validate(),
-		"table":      catalog.NewTable{Path: canary, Name: canary, DeltaID: canary}.Validate(),
-		"policy":     catalog.PolicySpec{Table: canary, Column: canary, Kind: canary, Text: canary, Definition: json.RawMessage(canary)}.Validate(),
-		"key":        catalog.NewAPIKey{Name: canary, Prefix: canary, Scopes: []string{canary}}.Validate(time.Now()),
-		"audit":      catalog.AuditEntry{Action: canary, Resource: canary, Outcome: canary, RequestID: canary, Remote: canary, Details: json.RawMessage(canary)}.Validate(),
+		"user":      catalog.NewUser{Email: canary, DisplayName: canary}.Validate(),
+		"workspace": catalog.NewWorkspace{Name: canary}.Validate(),
+		"config": catalog.NewStorageConfig{Name: canary, Kind: canary, Location: canary, Settings: json.RawMessage(canary),
+			AuthMode: canary}.Validate(),
+		"table": catalog.NewTable{Path: canary, Name: canary, DeltaID: canary}.Validate(),
+		"policy": catalog.PolicySpec{Table: canary, Column: canary, Kind: canary, Text: canary,
+			Definition: json.RawMessage(canary)}.Validate(),
+		"key": catalog.NewAPIKey{Name: canary, Prefix: canary, Scopes: []string{canary}}.Validate(time.Now()),
+		"audit": catalog.AuditEntry{Action: canary, Resource: canary, Outcome: canary, RequestID: canary, Remote: canary,
+			Details: json.RawMessage(canary)}.Validate(),
 		"attributes": catalog.ValidateAttributes(map[string]string{canary: canary, "a": canary}),
 		"discovery":  catalog.Discovery{Found: []catalog.FoundTable{{Path: canary}}}.Validate(),
 	} {

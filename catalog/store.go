@@ -129,14 +129,16 @@ type StorageConfigs interface {
 	StorageConfigBySchema(ctx context.Context, viewer Viewer, schema string) (StorageConfig, error)
 	// ListStorageConfigs lists visible configurations, oldest first.
 	ListStorageConfigs(ctx context.Context, viewer Viewer, page Page) (List[StorageConfig], error)
-	UpdateStorageConfig(ctx context.Context, viewer Viewer, config ConfigID, expectedVersion int64, change StorageConfigChange) (StorageConfig, error)
+	UpdateStorageConfig(ctx context.Context, viewer Viewer, config ConfigID, expectedVersion int64, change StorageConfigChange) (StorageConfig,
+		error)
 	// StorageSecret returns the stored credential, for the server itself.
 	// [ErrNotFound] when the configuration holds none.
 	StorageSecret(ctx context.Context, org OrgID, config ConfigID) (StorageSecret, error)
 	// ReplaceStorageSecret puts another credential in the place of the
 	// stored one, and raises the configuration's version: whoever remembers
 	// a client of the old credential knows by that.
-	ReplaceStorageSecret(ctx context.Context, viewer Viewer, config ConfigID, expectedVersion int64, secret StorageSecret) (StorageConfig, error)
+	ReplaceStorageSecret(ctx context.Context, viewer Viewer, config ConfigID, expectedVersion int64, secret StorageSecret) (StorageConfig,
+		error)
 	// DeleteStorageConfig removes a configuration and the registrations of
 	// its tables, tombstones included. Data and policies are left alone.
 	DeleteStorageConfig(ctx context.Context, viewer Viewer, config ConfigID, expectedVersion int64) error

@@ -105,7 +105,8 @@ func ValidateAttributes(attributes map[string]string) error {
 	}
 	for _, name := range sortedKeys(attributes) {
 		if !attributeName(name) {
-			e.add("attributes", "has a name that is not 1 to %d letters, digits, '_', '-' or '.', starting with a letter or '_'", MaxAttributeNameLength)
+			e.add("attributes", "has a name that is not 1 to %d letters, digits, '_', '-' or '.', starting with a letter or '_'",
+				MaxAttributeNameLength)
 			continue
 		}
 		field := "attributes." + name

@@ -15,7 +15,8 @@ import (
 	"github.com/lakewarden/lakewarden/engine"
 )
 
-var numbers = arrow.NewSchema([]arrow.Field{{Name: "n", Type: arrow.PrimitiveTypes.Int64}, {Name: "s", Type: arrow.BinaryTypes.String, Nullable: true}}, nil)
+var numbers = arrow.NewSchema([]arrow.Field{{Name: "n", Type: arrow.PrimitiveTypes.Int64},
+	{Name: "s", Type: arrow.BinaryTypes.String, Nullable: true}}, nil)
 
 // inBatches is a result of the numbers from 0 on in batches of given lengths.
 type inBatches struct {

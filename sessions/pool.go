@@ -212,7 +212,8 @@ func (h *Held) Release() {
 
 func (p *Pool) release(h *Held) {
 	defer p.work.Done()
-	w := &warm{key: h.key.id(), org: h.key.Org, user: h.key.User, session: h.Session, since: p.opts.Now(), linger: p.opts.lingerOf(h.key), lease: h.Lease.Memory}
+	w := &warm{key: h.key.id(), org: h.key.Org, user: h.key.User, session: h.Session, since: p.opts.Now(), linger: p.opts.lingerOf(h.key),
+		lease: h.Lease.Memory}
 	if h.passing || h.Session.Broken() {
 		p.discard(w)
 		return

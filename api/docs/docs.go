@@ -13,7 +13,8 @@ import (
 var files embed.FS
 
 // policy lets the page run its own script and style and talk to its own server.
-const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; " +
+	"frame-ancestors 'none'"
 
 // Routes adds the page at /docs and its files below it.
 func Routes(r chi.Router) {

@@ -22,7 +22,8 @@ const maxBearer = 8 << 10
 // 429. If refused is not nil, it is called for each refusal that is answered with 401,
 // and once a minute for each name whose refusals are answered with 429. limited then
 // holds the kinds of those names: address, prefix, account.
-func Authenticate(authenticator auth.Authenticator, failures *Failures, refused func(r *http.Request, refusal *auth.Refusal, limited []string)) func(http.Handler) http.Handler {
+func Authenticate(authenticator auth.Authenticator, failures *Failures,
+	refused func(r *http.Request, refusal *auth.Refusal, limited []string)) func(http.Handler) http.Handler {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			bearer, err := bearerOf(r.Header)

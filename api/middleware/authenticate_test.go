@@ -75,7 +75,8 @@ func TestOnlyOneGoodBearerCredentialPasses(t *testing.T) {
 		r := get(t, "/v1/read")
 		r.Header.Set("Authorization", header)
 		var got auth.Principal
-		w := serve(r, func(_ http.ResponseWriter, r *http.Request) { got, _ = auth.PrincipalFrom(r.Context()) }, middleware.Authenticate(fixed{p: p}, nil, nil))
+		w := serve(r, func(_ http.ResponseWriter, r *http.Request) { got, _ = auth.PrincipalFrom(r.Context()) },
+			middleware.Authenticate(fixed{p: p}, nil, nil))
 		require.Equal(t, 200, w.Code, header)
 		require.Equal(t, w.Header().Get("X-Request-Id"), got.RequestID)
 		got.RequestID = ""

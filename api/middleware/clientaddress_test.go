@@ -55,8 +55,9 @@ func TestClientAddressBehindProxies(t *testing.T) {
 		"IPv6 in brackets":        {"[fd00::1]:5", []string{xff, "[2001:db8::7]"}, "2001:db8::7"},
 		"not a network peer":      {"@", []string{xff, "203.0.113.7"}, "@"},
 
-		"forwarded":                {"10.0.0.1:5", []string{fwd, "for=203.0.113.7;proto=https"}, "203.0.113.7"},
-		"forwarded chain":          {"10.0.0.1:5", []string{fwd, `for=198.51.100.1, proto=http;For="203.0.113.7:80", for=10.1.1.1;by=10.0.0.1`}, "203.0.113.7"},
+		"forwarded": {"10.0.0.1:5", []string{fwd, "for=203.0.113.7;proto=https"}, "203.0.113.7"},
+		"forwarded chain": {"10.0.0.1:5", []string{fwd, `for=198.51.100.1, proto=http;For="203.0.113.7:80", for=10.1.1.1;by=10.0.0.1`},
+			"203.0.113.7"},
 		"forwarded IPv6":           {"10.0.0.1:5", []string{fwd, `for="[2001:db8::7]:4711"`}, "2001:db8::7"},
 		"forwarded hidden":         {"10.0.0.1:5", []string{fwd, "for=203.0.113.7, for=_gazonk"}, "10.0.0.1"},
 		"forwarded without for":    {"10.0.0.1:5", []string{fwd, "for=203.0.113.7, proto=https"}, "10.0.0.1"},

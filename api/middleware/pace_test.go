@@ -19,7 +19,8 @@ import (
 )
 
 // quick is a pace for tests: 10,000 bytes a second after 100 ms.
-var quick = middleware.Pace{Grace: 100 * time.Millisecond, Pause: 200 * time.Millisecond, Rate: 10_000, Rest: 100 * time.Millisecond, Reply: 200 * time.Millisecond}
+var quick = middleware.Pace{Grace: 100 * time.Millisecond, Pause: 200 * time.Millisecond, Rate: 10_000, Rest: 100 * time.Millisecond,
+	Reply: 200 * time.Millisecond}
 
 // dialPaced answers one connection's requests with handler and returns the client's end.
 func dialPaced(t *testing.T, pace middleware.Pace, handler http.HandlerFunc) (net.Conn, *bufio.Reader) {

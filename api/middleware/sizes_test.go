@@ -22,7 +22,8 @@ func readAll(w http.ResponseWriter, r *http.Request) {
 }
 
 func TestSizesAtTheLimitAndOneBeyond(t *testing.T) {
-	limits := middleware.Sizes{URL: 40, Header: 60, Body: 10, Streams: func(r *http.Request) bool { return r.Header.Get("Content-Type") == "text/csv" }}
+	limits := middleware.Sizes{URL: 40, Header: 60, Body: 10,
+		Streams: func(r *http.Request) bool { return r.Header.Get("Content-Type") == "text/csv" }}
 	send := func(target, contentType, header string, body io.Reader) *httptest.ResponseRecorder {
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, target, body)
 		if contentType != "" {

@@ -17,7 +17,8 @@ func NotFound(w http.ResponseWriter, r *http.Request) {
 // MethodNotAllowed answers paths that a route takes with another method: an
 // empty 405 whose Allow lists what routes has there.
 func MethodNotAllowed(routes chi.Routes) http.HandlerFunc {
-	methods := []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions}
+	methods := []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete,
+		http.MethodOptions}
 	return func(w http.ResponseWriter, r *http.Request) {
 		path := r.URL.RawPath // the router prefers it too
 		if path == "" {

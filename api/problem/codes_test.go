@@ -101,8 +101,10 @@ func TestDocumentationListsEveryCode(t *testing.T) {
 		}
 		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", c.Name, message, c.When)
 	}
-	b.WriteString("\n## Reasons of refused tables\n\n`details` of a table that cannot be read have the field `reason`. Callers who see all rows and columns of the table and may\n" +
-		"modify it also get the field `file`: the path below the table's folder of the file at fault. Full paths are in the server's log only.\n\n" +
+	b.WriteString("\n## Reasons of refused tables\n\n`details` of a table that cannot be read have the field `reason`. Callers who see all " +
+		"rows and columns of the table and may\n" +
+		"modify it also get the field `file`: the path below the table's folder of the file at fault. Full paths are in the server's log " +
+		"only.\n\n" +
 		"| reason | code | when |\n|---|---|---|\n")
 	for _, r := range problem.TableReasons {
 		fmt.Fprintf(&b, "| `%s` | `%s` | %s |\n", r.Name, r.Code, r.When)

@@ -144,7 +144,9 @@ func location(at string) string {
 // rule, and cuts what could repeat the value.
 func validationMessage(message string) string {
 	rule, _, _ := strings.Cut(message, ": ")
-	for _, known := range []string{"expected ", "unexpected property", "unknown query parameter", "required ", "invalid integer", "invalid float", "invalid boolean", "invalid date", "invalid duration", "has more than ", "is nested deeper", "has a name of more", "is not valid JSON"} {
+	for _, known := range []string{"expected ", "unexpected property", "unknown query parameter", "required ", "invalid integer",
+		"invalid float", "invalid boolean", "invalid date", "invalid duration", "has more than ", "is nested deeper", "has a name of more",
+		"is not valid JSON"} {
 		if strings.HasPrefix(rule, known) {
 			return plainNumber(rule)
 		}

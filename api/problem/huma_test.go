@@ -42,17 +42,18 @@ func framework(t *testing.T) http.Handler {
 	config.CreateHooks = nil // no $schema member
 	config.RejectUnknownQueryParameters = true
 	api := humachi.New(router, config)
-	huma.Register(api, huma.Operation{OperationID: "echo", Method: http.MethodPost, Path: "/echo/{id}"}, func(ctx context.Context, in *echoInput) (*struct{}, error) {
-		switch in.Body.Name {
-		case "missing":
-			return nil, problem.Respond(ctx, catalog.ErrNotFound, true)
-		case "defect":
-			return nil, context.DeadlineExceeded
-		case "busy":
-			return nil, problem.Respond(ctx, &problem.Refusal{Code: "server_busy"}, true)
-		}
-		return nil, nil
-	})
+	huma.Register(api, huma.Operation{OperationID: "echo", Method: http.MethodPost, Path: "/echo/{id}"},
+		func(ctx context.Context, in *echoInput) (*struct{}, error) {
+			switch in.Body.Name {
+			case "missing":
+				return nil, problem.Respond(ctx, catalog.ErrNotFound, true)
+			case "defect":
+				return nil, context.DeadlineExceeded
+			case "busy":
+				return nil, problem.Respond(ctx, &problem.Refusal{Code: "server_busy"}, true)
+			}
+			return nil, nil
+		})
 	return router
 }
 
@@ -127,7 +128,8 @@ func TestRulesOfTheFrameworkAreReadable(t *testing.T) {
 		{"?limit=11", "expected number <= 10"}, {"?much=86400001", "expected number <= 86400000"}, {"?limitt=1", "unknown query parameter"},
 	} {
 		w := httptest.NewRecorder()
-		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/echo/6ba7b810-9dad-11d1-80b4-00c04fd430c8"+c.query, strings.NewReader(`{"name":"ab"}`))
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/echo/6ba7b810-9dad-11d1-80b4-00c04fd430c8"+c.query,
+			strings.NewReader(`{"name":"ab"}`))
 		r.Header.Set("Content-Type", "application/json")
 		handler.ServeHTTP(w, r)
 		var body problem.Body

@@ -27,19 +27,23 @@ const (
 
 // TableReasons is the table of reasons. docs/errors.md is written from it.
 var TableReasons = []TableReason{
-	{delta.ReasonAbsolutePath, unsupportedFeature, "The log names a file by an absolute path outside the table's folder. Only files of the folder are read."},
-	{delta.ReasonShallowClone, unsupportedFeature, "The table is a shallow clone: its files lie in the folder of another table. Read that one, or make a deep clone."},
+	{delta.ReasonAbsolutePath, unsupportedFeature, "The log names a file by an absolute path outside the table's folder. Only files of the " +
+		"folder are read."},
+	{delta.ReasonShallowClone, unsupportedFeature, "The table is a shallow clone: its files lie in the folder of another table. Read that " +
+		"one, or make a deep clone."},
 	{delta.ReasonUnsafePath, logBroken, "A path of the log leaves the table's folder, or is not a path."},
 	{delta.ReasonCommitMissing, logBroken, "The log lacks a commit that the version needs, and no checkpoint covers it."},
 	{delta.ReasonCommitDamaged, logBroken, "A commit of the log cannot be decoded."},
 	{delta.ReasonCheckpointMissing, logBroken, "A checkpoint lacks a file, and the commits that it covers are gone."},
-	{delta.ReasonCheckpointDamaged, logBroken, "A checkpoint cannot be decoded, or differs from its checksum file, and the commits that it covers are gone."},
+	{delta.ReasonCheckpointDamaged, logBroken, "A checkpoint cannot be decoded, or differs from its checksum file, and the commits that it " +
+		"covers are gone."},
 	{delta.ReasonSidecarMissing, logBroken, "A checkpoint lacks a sidecar file, and the commits that it covers are gone."},
 	{delta.ReasonSidecarDamaged, logBroken, "A sidecar file of a checkpoint cannot be decoded, and the commits that it covers are gone."},
 	{delta.ReasonLogTooLarge, logBroken, "A file of the log exceeds the limits of this server."},
 	{delta.ReasonMetadataMissing, logBroken, "The version has no protocol, or no metaData with an id and a schema."},
 	{delta.ReasonSchemaInvalid, logBroken, "The schema of the version cannot be used."},
-	{delta.ReasonVectorMissing, dataFileMissing, "A file of deletion vectors is missing. Versions that do not need it can be read, and restored."},
+	{delta.ReasonVectorMissing, dataFileMissing, "A file of deletion vectors is missing. Versions that do not need it can be read, and " +
+		"restored."},
 	{delta.ReasonVectorDamaged, logBroken, "A deletion vector cannot be decoded. Versions that do not need it can be read, and restored."},
 	{delta.ReasonFileMissing, dataFileMissing, "A data file is missing. Versions and rows that do not need it can be read."},
 }

@@ -94,7 +94,8 @@ func TestClientThatGaveUpIsNotAnError(t *testing.T) {
 }
 
 func TestCamelCaseResourcesSpellTheirFieldsSo(t *testing.T) {
-	err := catalog.FieldErrors{{Field: "table_fqn", Message: "m"}, {Field: "features[2].default_enabled", Message: "m"}, {Field: "attributes.cost_centre", Message: "m"}, {Field: "name", Message: "m"}}
+	err := catalog.FieldErrors{{Field: "table_fqn", Message: "m"}, {Field: "features[2].default_enabled", Message: "m"},
+		{Field: "attributes.cost_centre", Message: "m"}, {Field: "name", Message: "m"}}
 	fields := func(camel bool) (names []string) {
 		var reply *problem.Reply
 		require.ErrorAs(t, problem.Respond(t.Context(), err, camel), &reply)

@@ -52,7 +52,8 @@ func TestEverySentinelHasARow(t *testing.T) {
 		require.NotContains(t, rowsByName, r.Name, "two rows")
 		require.NotContains(t, exempt, r.Name, "a row and an exemption")
 		rowsByName[r.Name] = r
-		require.True(t, slices.ContainsFunc(problem.Codes, func(c problem.Code) bool { return c.Name == r.Code }), "%s becomes %s, which is no code", r.Name, r.Code)
+		require.True(t, slices.ContainsFunc(problem.Codes, func(c problem.Code) bool { return c.Name == r.Code }),
+			"%s becomes %s, which is no code", r.Name, r.Code)
 		require.Equal(t, r.Code, problem.From(r.Sentinel).Name, "an earlier row hides %s", r.Name)
 		if !strings.HasPrefix(r.Name, "context.") {
 			require.Contains(t, declared, r.Name, "row of a sentinel that does not exist")

@@ -58,7 +58,8 @@ func one(typ arrow.DataType, sqlType string, fill func(array.Builder)) *rows {
 	b := array.NewRecordBuilder(memory.DefaultAllocator, schema)
 	defer b.Release()
 	fill(b.Field(0))
-	return &rows{schema: schema, columns: []engine.Column{{Name: "x", Type: sqltype.MustParse(sqlType)}}, batches: []arrow.RecordBatch{b.NewRecordBatch()}, err: io.EOF}
+	return &rows{schema: schema, columns: []engine.Column{{Name: "x", Type: sqltype.MustParse(sqlType)}},
+		batches: []arrow.RecordBatch{b.NewRecordBatch()}, err: io.EOF}
 }
 
 // fourGroups are four million rows.
@@ -93,8 +94,9 @@ func TestParquetRefusesWhatItWouldChange(t *testing.T) {
 		"UHUGEINT":            one(&arrow.Decimal128Type{Precision: 38}, "UHUGEINT", nothing),
 		"BIT":                 one(arrow.BinaryTypes.Binary, "BIT", nothing),
 		"TIME WITH TIME ZONE": one(arrow.FixedWidthTypes.Time64us, "TIME WITH TIME ZONE", nothing),
-		"STRUCT(a BIT)":       one(arrow.StructOf(arrow.Field{Name: "a", Type: arrow.BinaryTypes.Binary, Nullable: true}), "STRUCT(a BIT)", nothing),
-		"empty struct":        one(arrow.StructOf(), "STRUCT()", nothing),
+		"STRUCT(a BIT)": one(arrow.StructOf(arrow.Field{Name: "a", Type: arrow.BinaryTypes.Binary, Nullable: true}), "STRUCT(a BIT)",
+			nothing),
+		"empty struct": one(arrow.StructOf(), "STRUCT()", nothing),
 	} {
 		text, _, started, err := write(t, r, result.Options{Format: result.Parquet})
 		var refused *result.ColumnError
@@ -155,7 +157,8 @@ func TestParquetHoldsNothingOfReleasedBatches(t *testing.T) {
 	fill := func(mem memory.Allocator) *rows {
 		schema := arrow.NewSchema([]arrow.Field{
 			{Name: "s", Type: arrow.BinaryTypes.String, Nullable: true}, {Name: "b", Type: arrow.BinaryTypes.Binary, Nullable: true},
-			{Name: "d", Type: &arrow.Decimal128Type{Precision: 38, Scale: 2}, Nullable: true}, {Name: "i", Type: arrow.PrimitiveTypes.Int32, Nullable: true},
+			{Name: "d", Type: &arrow.Decimal128Type{Precision: 38, Scale: 2}, Nullable: true},
+			{Name: "i", Type: arrow.PrimitiveTypes.Int32, Nullable: true},
 			{Name: "l", Type: arrow.ListOf(arrow.BinaryTypes.String), Nullable: true},
 		}, nil)
 		r := &rows{schema: schema, err: io.EOF}
@@ -181,9 +184,11 @@ func TestParquetHoldsNothingOfReleasedBatches(t *testing.T) {
 	// The fixture's rows keep a reference of their own, which is given up here.
 	give := func(r *rows) *releasing { return &releasing{r} }
 	var want, got bytes.Buffer
-	_, err := result.Write(context.Background(), result.NewSink(&want, func() {}), give(fill(memory.NewGoAllocator())), result.Options{Format: result.Parquet})
+	_, err := result.Write(context.Background(), result.NewSink(&want, func() {}), give(fill(memory.NewGoAllocator())),
+		result.Options{Format: result.Parquet})
 	require.NoError(t, err)
-	_, err = result.Write(context.Background(), result.NewSink(&got, func() {}), give(fill(poison{memory.NewGoAllocator()})), result.Options{Format: result.Parquet})
+	_, err = result.Write(context.Background(), result.NewSink(&got, func() {}), give(fill(poison{memory.NewGoAllocator()})),
+		result.Options{Format: result.Parquet})
 	require.NoError(t, err)
 	require.True(t, bytes.Equal(want.Bytes(), got.Bytes()))
 }

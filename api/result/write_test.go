@@ -70,7 +70,8 @@ func oneOfEach() *rows {
 		{Name: "l", Type: arrow.ListOf(arrow.PrimitiveTypes.Int32), Nullable: true},
 		{Name: "st", Type: arrow.StructOf(arrow.Field{Name: "a", Type: arrow.BinaryTypes.String, Nullable: true}), Nullable: true},
 	}
-	types := []string{"BIGINT", "UBIGINT", "DOUBLE", "DECIMAL(12,2)", "VARCHAR", "BLOB", "DATE", "TIMESTAMP", "TIMESTAMP WITH TIME ZONE", "INTEGER[]", "STRUCT(a VARCHAR)"}
+	types := []string{"BIGINT", "UBIGINT", "DOUBLE", "DECIMAL(12,2)", "VARCHAR", "BLOB", "DATE", "TIMESTAMP", "TIMESTAMP WITH TIME ZONE",
+		"INTEGER[]", "STRUCT(a VARCHAR)"}
 	schema := arrow.NewSchema(fields, nil)
 	b := array.NewRecordBuilder(memory.DefaultAllocator, schema)
 	defer b.Release()
@@ -225,7 +226,8 @@ func TestStringsAreValidJSONWhateverTheBytes(t *testing.T) {
 		b := array.NewRecordBuilder(memory.DefaultAllocator, schema)
 		defer b.Release()
 		b.Field(0).(*array.StringBuilder).Append(s)
-		r := &rows{schema: schema, columns: []engine.Column{{Name: "s", Type: sqltype.Varchar}}, batches: []arrow.RecordBatch{b.NewRecordBatch()}, err: io.EOF}
+		r := &rows{schema: schema, columns: []engine.Column{{Name: "s", Type: sqltype.Varchar}}, batches: []arrow.RecordBatch{b.NewRecordBatch()},
+			err: io.EOF}
 		text, _, _, err := write(t, r, result.Options{Format: result.NDJSON})
 		require.NoError(t, err)
 		var got struct{ S string }

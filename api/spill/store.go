@@ -83,7 +83,8 @@ func New(opts Options) *Store {
 			return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, func() float64 { return value(s.Used()) })
 		}
 		opts.Registerer.MustRegister(s.aborted,
-			gauge("lakewarden_spilled_bytes", "Bytes of responses on disk that their clients have not read.", func(n int64, _ int) float64 { return float64(n) }),
+			gauge("lakewarden_spilled_bytes", "Bytes of responses on disk that their clients have not read.",
+				func(n int64, _ int) float64 { return float64(n) }),
 			gauge("lakewarden_spilled_streams", "Responses that have such bytes.", func(_ int64, n int) float64 { return float64(n) }))
 	}
 	return s

@@ -72,7 +72,8 @@ func Expiry(now time.Time, in, at *string) (time.Time, error) {
 var (
 	daysOrWeeks = regexp.MustCompile(`^([0-9]{1,5})([dw])$`)
 	isoWeeks    = regexp.MustCompile(`^P([0-9]{1,5})W$`)
-	isoDuration = regexp.MustCompile(`^P(?:([0-9]{1,5})Y)?(?:([0-9]{1,5})M)?(?:([0-9]{1,5})D)?(T(?:([0-9]{1,9})H)?(?:([0-9]{1,9})M)?(?:([0-9]{1,9})S)?)?$`)
+	isoDuration = regexp.MustCompile(`^P(?:([0-9]{1,5})Y)?(?:([0-9]{1,5})M)?(?:([0-9]{1,5})D)?(T(?:([0-9]{1,9})H)?(?:([0-9]{1,` +
+		`9})M)?(?:([0-9]{1,9})S)?)?$`)
 )
 
 // addDuration adds a duration in one of the accepted notations to now.

@@ -25,7 +25,8 @@ func TestTokenOfOurOwnIssuer(t *testing.T) {
 		"audience list":       sign(w.header(), with(w.claims(), "aud", []string{"other", "lakewarden"}), w.rsa),
 		"no nbf, no iat":      sign(w.header(), with(with(w.claims(), "nbf", nil), "iat", nil), w.rsa),
 		"fraction of seconds": sign(w.header(), with(w.claims(), "exp", float64(now.Unix())+0.75), w.rsa),
-		"strange claims":      sign(w.header(), with(with(with(w.claims(), "role", "admin"), "roles", []string{"admin"}), "scp", []string{"users:write"}), w.rsa),
+		"strange claims": sign(w.header(), with(with(with(w.claims(), "role", "admin"), "roles", []string{"admin"}), "scp",
+			[]string{"users:write"}), w.rsa),
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := w.Authenticate(t.Context(), token)

@@ -149,7 +149,8 @@ func TestAnImpatientCallerSpoilsNothing(t *testing.T) {
 }
 
 func TestFromURL(t *testing.T) {
-	for _, address := range []string{"", "ftp://idp.example/jwks", "http://idp.example/jwks", "https://u:p@idp.example/", "/jwks", "https:///jwks", "http://localhost.evil.example/"} {
+	for _, address := range []string{"", "ftp://idp.example/jwks", "http://idp.example/jwks", "https://u:p@idp.example/", "/jwks",
+		"https:///jwks", "http://localhost.evil.example/"} {
 		_, err := jwt.FromURL(address, nil)
 		require.ErrorIs(t, err, jwt.ErrConfig, address)
 	}

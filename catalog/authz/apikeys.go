@@ -106,7 +106,8 @@ func (s *Store) key(ctx context.Context, org catalog.OrgID, key catalog.KeyID) (
 }
 
 // ListAPIKeys lists the actor's own keys; those of others need users:write.
-func (s *Store) ListAPIKeys(ctx context.Context, org catalog.OrgID, filter catalog.APIKeyFilter, page catalog.Page) (none catalog.List[catalog.APIKey], err error) {
+func (s *Store) ListAPIKeys(ctx context.Context, org catalog.OrgID, filter catalog.APIKeyFilter,
+	page catalog.Page) (none catalog.List[catalog.APIKey], err error) {
 	a, err := actorFrom(ctx)
 	if err != nil {
 		return none, err
@@ -137,7 +138,8 @@ func (s *Store) RevokeAPIKey(ctx context.Context, org catalog.OrgID, key catalog
 // owner. The successor has no more scopes, no longer life and no wider reach than the
 // key it replaces and than the actor's own credential. Otherwise a restricted key
 // could rotate a stronger one and learn the successor.
-func (s *Store) RotateAPIKey(ctx context.Context, org catalog.OrgID, key catalog.KeyID, successor catalog.NewAPIKey, grace time.Duration) (none catalog.APIKey, err error) {
+func (s *Store) RotateAPIKey(ctx context.Context, org catalog.OrgID, key catalog.KeyID, successor catalog.NewAPIKey,
+	grace time.Duration) (none catalog.APIKey, err error) {
 	a, old, err := s.key(ctx, org, key)
 	if err != nil {
 		return none, err

@@ -16,7 +16,8 @@ func (s *Store) AppendAudit(ctx context.Context, entries ...catalog.AuditEntry) 
 }
 
 // ListAudit needs org:update.
-func (s *Store) ListAudit(ctx context.Context, org catalog.OrgID, filter catalog.AuditFilter, page catalog.Page) (catalog.List[catalog.AuditEntry], error) {
+func (s *Store) ListAudit(ctx context.Context, org catalog.OrgID, filter catalog.AuditFilter,
+	page catalog.Page) (catalog.List[catalog.AuditEntry], error) {
 	if err := inOrg(ctx, org, auth.ScopeOrgUpdate); err != nil {
 		return catalog.List[catalog.AuditEntry]{}, err
 	}

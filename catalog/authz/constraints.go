@@ -8,7 +8,8 @@ import (
 )
 
 // AddConstraints needs tables:modify where the table is.
-func (s *Store) AddConstraints(ctx context.Context, viewer catalog.Viewer, table catalog.TableID, constraints []catalog.NewConstraint, by catalog.UserID) error {
+func (s *Store) AddConstraints(ctx context.Context, viewer catalog.Viewer, table catalog.TableID, constraints []catalog.NewConstraint,
+	by catalog.UserID) error {
 	if err := s.onTable(ctx, viewer, table, auth.ScopeTablesModify); err != nil {
 		return err
 	}

@@ -138,7 +138,8 @@ func fill(tb testing.TB, inner catalog.Store) *fixture {
 	f.key, err = inner.CreateAPIKey(ctx, newKey(f, "builder", "lw_fixture1", auth.RoleBuilder.Scopes()))
 	require.NoError(tb, err)
 	begin := func() catalog.Operation {
-		o, err := inner.CreateOperation(ctx, catalog.NewOperation{Org: f.org, User: f.users["builder"], Kind: catalog.OperationQuery, Runner: "runner"})
+		o, err := inner.CreateOperation(ctx, catalog.NewOperation{Org: f.org, User: f.users["builder"], Kind: catalog.OperationQuery,
+			Runner: "runner"})
 		require.NoError(tb, err)
 		return o
 	}

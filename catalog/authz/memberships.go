@@ -8,7 +8,8 @@ import (
 )
 
 // AddMember needs users:write, and no role above the actor's.
-func (s *Store) AddMember(ctx context.Context, org catalog.OrgID, user catalog.UserID, role catalog.Role) (none catalog.Membership, err error) {
+func (s *Store) AddMember(ctx context.Context, org catalog.OrgID, user catalog.UserID, role catalog.Role) (none catalog.Membership,
+	err error) {
 	a, err := actorFrom(ctx)
 	if err != nil {
 		return none, err
@@ -67,7 +68,8 @@ func (a actor) shown(m catalog.Membership) catalog.Membership {
 
 // SetMemberRole needs users:write, and neither the new nor the present role
 // above the actor's.
-func (s *Store) SetMemberRole(ctx context.Context, org catalog.OrgID, user catalog.UserID, role catalog.Role) (none catalog.Membership, err error) {
+func (s *Store) SetMemberRole(ctx context.Context, org catalog.OrgID, user catalog.UserID, role catalog.Role) (none catalog.Membership,
+	err error) {
 	a, err := s.overMember(ctx, org, user)
 	if err != nil {
 		return none, err
@@ -103,7 +105,8 @@ func (s *Store) overMember(ctx context.Context, org catalog.OrgID, user catalog.
 }
 
 // ReplaceAttributes needs rls_policies:write, also for the actor's own.
-func (s *Store) ReplaceAttributes(ctx context.Context, org catalog.OrgID, user catalog.UserID, attributes map[string]string) (catalog.Membership, error) {
+func (s *Store) ReplaceAttributes(ctx context.Context, org catalog.OrgID, user catalog.UserID,
+	attributes map[string]string) (catalog.Membership, error) {
 	if err := inOrg(ctx, org, auth.ScopePoliciesWrite); err != nil {
 		return catalog.Membership{}, err
 	}

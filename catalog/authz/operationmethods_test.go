@@ -19,7 +19,8 @@ var methods = func() map[string]method {
 var operationMethods = map[string]method{
 	"CreateOperation": {
 		call: func(f *fixture, ctx context.Context) error {
-			return drop(f.store.CreateOperation(ctx, catalog.NewOperation{Org: f.org, User: f.actor(ctx), Kind: catalog.OperationQuery, Runner: "runner"}))
+			return drop(f.store.CreateOperation(ctx, catalog.NewOperation{Org: f.org, User: f.actor(ctx), Kind: catalog.OperationQuery,
+				Runner: "runner"}))
 		},
 		denied: catalog.ErrDenied,
 	},

@@ -68,7 +68,8 @@ func (s *Store) startedWithin(ctx context.Context, a actor, operation catalog.Op
 // ListOperations lists the actor's own operations; those of others need org:update.
 // Without org:update an API key gets only those that [Store.Operation] shows it, so a
 // page can be shorter than requested.
-func (s *Store) ListOperations(ctx context.Context, org catalog.OrgID, filter catalog.OperationFilter, page catalog.Page) (none catalog.List[catalog.Operation], err error) {
+func (s *Store) ListOperations(ctx context.Context, org catalog.OrgID, filter catalog.OperationFilter,
+	page catalog.Page) (none catalog.List[catalog.Operation], err error) {
 	a, err := actorFrom(ctx)
 	if err != nil {
 		return none, err

@@ -35,7 +35,8 @@ func (s *Store) ListOrganisations(ctx context.Context, page catalog.Page) (catal
 }
 
 // UpdateOrganisation needs org:update; only the owner names another owner.
-func (s *Store) UpdateOrganisation(ctx context.Context, org catalog.OrgID, expectedVersion int64, change catalog.OrganisationChange) (none catalog.Organisation, err error) {
+func (s *Store) UpdateOrganisation(ctx context.Context, org catalog.OrgID, expectedVersion int64,
+	change catalog.OrganisationChange) (none catalog.Organisation, err error) {
 	a, err := actorFrom(ctx)
 	if err != nil {
 		return none, err
@@ -93,7 +94,8 @@ func (s *Store) UserByEmail(ctx context.Context, email string) (catalog.User, er
 
 // UpdateUser lets a signed-in person change the own display name. The address
 // decides who one is, so only the system changes it, after a proof.
-func (s *Store) UpdateUser(ctx context.Context, user catalog.UserID, expectedVersion int64, change catalog.UserChange) (catalog.User, error) {
+func (s *Store) UpdateUser(ctx context.Context, user catalog.UserID, expectedVersion int64, change catalog.UserChange) (catalog.User,
+	error) {
 	a, err := actorFrom(ctx)
 	switch {
 	case err != nil:

@@ -32,7 +32,8 @@ func (s *Store) Policy(ctx context.Context, org catalog.OrgID, policy catalog.Po
 }
 
 // ListPolicies needs rls_policies:read.
-func (s *Store) ListPolicies(ctx context.Context, org catalog.OrgID, filter catalog.PolicyFilter, page catalog.Page) (catalog.List[catalog.Policy], error) {
+func (s *Store) ListPolicies(ctx context.Context, org catalog.OrgID, filter catalog.PolicyFilter,
+	page catalog.Page) (catalog.List[catalog.Policy], error) {
 	if err := inOrg(ctx, org, auth.ScopePoliciesRead, auth.ScopePoliciesWrite); err != nil {
 		return catalog.List[catalog.Policy]{}, err
 	}
@@ -40,7 +41,8 @@ func (s *Store) ListPolicies(ctx context.Context, org catalog.OrgID, filter cata
 }
 
 // UpdatePolicy needs rls_policies:write.
-func (s *Store) UpdatePolicy(ctx context.Context, org catalog.OrgID, policy catalog.PolicyID, expectedVersion int64, spec catalog.PolicySpec, by catalog.UserID) (catalog.Policy, error) {
+func (s *Store) UpdatePolicy(ctx context.Context, org catalog.OrgID, policy catalog.PolicyID, expectedVersion int64,
+	spec catalog.PolicySpec, by catalog.UserID) (catalog.Policy, error) {
 	if err := writesPolicies(ctx, org, by); err != nil {
 		return catalog.Policy{}, err
 	}
@@ -48,7 +50,8 @@ func (s *Store) UpdatePolicy(ctx context.Context, org catalog.OrgID, policy cata
 }
 
 // DeletePolicy needs rls_policies:write.
-func (s *Store) DeletePolicy(ctx context.Context, org catalog.OrgID, policy catalog.PolicyID, expectedVersion int64, by catalog.UserID) error {
+func (s *Store) DeletePolicy(ctx context.Context, org catalog.OrgID, policy catalog.PolicyID, expectedVersion int64,
+	by catalog.UserID) error {
 	if err := writesPolicies(ctx, org, by); err != nil {
 		return err
 	}
@@ -56,7 +59,8 @@ func (s *Store) DeletePolicy(ctx context.Context, org catalog.OrgID, policy cata
 }
 
 // PolicyHistory needs rls_policies:read.
-func (s *Store) PolicyHistory(ctx context.Context, org catalog.OrgID, policy catalog.PolicyID, page catalog.Page) (catalog.List[catalog.PolicyRevision], error) {
+func (s *Store) PolicyHistory(ctx context.Context, org catalog.OrgID, policy catalog.PolicyID,
+	page catalog.Page) (catalog.List[catalog.PolicyRevision], error) {
 	if err := inOrg(ctx, org, auth.ScopePoliciesRead, auth.ScopePoliciesWrite); err != nil {
 		return catalog.List[catalog.PolicyRevision]{}, err
 	}

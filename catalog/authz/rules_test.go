@@ -285,7 +285,8 @@ func TestOperationsAreShownAsFarAsAKeyReaches(t *testing.T) {
 			} else {
 				require.NoError(t, errors.Join(err, cancel), "%s: %s", name, operation)
 			}
-			require.Equal(t, seen, slices.ContainsFunc(list.Items, func(l catalog.Operation) bool { return l.ID == o.ID }), "%s: %s", name, operation)
+			require.Equal(t, seen, slices.ContainsFunc(list.Items, func(l catalog.Operation) bool { return l.ID == o.ID }), "%s: %s", name,
+				operation)
 		}
 	}
 }

@@ -94,7 +94,8 @@ func (s *Store) StorageConfigBySchema(ctx context.Context, viewer catalog.Viewer
 }
 
 // ListStorageConfigs needs a scope that works on tables or storage.
-func (s *Store) ListStorageConfigs(ctx context.Context, viewer catalog.Viewer, page catalog.Page) (catalog.List[catalog.StorageConfig], error) {
+func (s *Store) ListStorageConfigs(ctx context.Context, viewer catalog.Viewer, page catalog.Page) (catalog.List[catalog.StorageConfig],
+	error) {
 	if err := looks(ctx, viewer); err != nil {
 		return catalog.List[catalog.StorageConfig]{}, err
 	}
@@ -103,7 +104,8 @@ func (s *Store) ListStorageConfigs(ctx context.Context, viewer catalog.Viewer, p
 
 // UpdateStorageConfig needs storage:configure where the configuration is, and
 // storage_configs:share in a workspace.
-func (s *Store) UpdateStorageConfig(ctx context.Context, viewer catalog.Viewer, config catalog.ConfigID, expectedVersion int64, change catalog.StorageConfigChange) (catalog.StorageConfig, error) {
+func (s *Store) UpdateStorageConfig(ctx context.Context, viewer catalog.Viewer, config catalog.ConfigID, expectedVersion int64,
+	change catalog.StorageConfigChange) (catalog.StorageConfig, error) {
 	if err := s.mayChange(ctx, viewer, config); err != nil {
 		return catalog.StorageConfig{}, err
 	}
@@ -119,7 +121,8 @@ func (s *Store) StorageSecret(ctx context.Context, org catalog.OrgID, config cat
 }
 
 // ReplaceStorageSecret needs what UpdateStorageConfig needs.
-func (s *Store) ReplaceStorageSecret(ctx context.Context, viewer catalog.Viewer, config catalog.ConfigID, expectedVersion int64, secret catalog.StorageSecret) (catalog.StorageConfig, error) {
+func (s *Store) ReplaceStorageSecret(ctx context.Context, viewer catalog.Viewer, config catalog.ConfigID, expectedVersion int64,
+	secret catalog.StorageSecret) (catalog.StorageConfig, error) {
 	if err := s.mayChange(ctx, viewer, config); err != nil {
 		return catalog.StorageConfig{}, err
 	}

@@ -17,7 +17,8 @@ func (s *Store) RegisterTable(ctx context.Context, viewer catalog.Viewer, table 
 
 // SyncTables needs storage:configure or storage:write where the configuration
 // is: it makes visible what lies in the storage.
-func (s *Store) SyncTables(ctx context.Context, viewer catalog.Viewer, config catalog.ConfigID, discovery catalog.Discovery) (catalog.DiscoveryResult, error) {
+func (s *Store) SyncTables(ctx context.Context, viewer catalog.Viewer, config catalog.ConfigID,
+	discovery catalog.Discovery) (catalog.DiscoveryResult, error) {
 	if _, err := s.onConfig(ctx, viewer, config, auth.ScopeStorageWrite, auth.ScopeStorageConfigure); err != nil {
 		return catalog.DiscoveryResult{}, err
 	}
@@ -33,7 +34,8 @@ func (s *Store) Table(ctx context.Context, viewer catalog.Viewer, table catalog.
 }
 
 // ListTables needs a scope that works on tables or storage.
-func (s *Store) ListTables(ctx context.Context, viewer catalog.Viewer, filter catalog.TableFilter, page catalog.Page) (catalog.List[catalog.LocatedTable], error) {
+func (s *Store) ListTables(ctx context.Context, viewer catalog.Viewer, filter catalog.TableFilter,
+	page catalog.Page) (catalog.List[catalog.LocatedTable], error) {
 	if err := looks(ctx, viewer); err != nil {
 		return catalog.List[catalog.LocatedTable]{}, err
 	}
@@ -57,7 +59,8 @@ func (s *Store) ResolveDelta(ctx context.Context, viewer catalog.Viewer, id cata
 }
 
 // RenameTable needs tables:modify where the table is.
-func (s *Store) RenameTable(ctx context.Context, viewer catalog.Viewer, table catalog.TableID, expectedVersion int64, name string) (catalog.LocatedTable, error) {
+func (s *Store) RenameTable(ctx context.Context, viewer catalog.Viewer, table catalog.TableID, expectedVersion int64,
+	name string) (catalog.LocatedTable, error) {
 	if err := s.onTable(ctx, viewer, table, auth.ScopeTablesModify); err != nil {
 		return catalog.LocatedTable{}, err
 	}
@@ -74,7 +77,8 @@ func (s *Store) DropTable(ctx context.Context, viewer catalog.Viewer, table cata
 
 // AdoptIdentity decides which rules hold, so it needs rls_policies:write of the
 // organisation; a role in a workspace does not give it.
-func (s *Store) AdoptIdentity(ctx context.Context, viewer catalog.Viewer, table catalog.TableID, expectedVersion int64, keepRules bool, by catalog.UserID) (none catalog.LocatedTable, err error) {
+func (s *Store) AdoptIdentity(ctx context.Context, viewer catalog.Viewer, table catalog.TableID, expectedVersion int64, keepRules bool,
+	by catalog.UserID) (none catalog.LocatedTable, err error) {
 	if err := s.onTable(ctx, viewer, table); err != nil {
 		return none, err
 	}

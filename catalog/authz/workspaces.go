@@ -67,7 +67,8 @@ func (s *Store) DefaultWorkspace(ctx context.Context, org catalog.OrgID) (catalo
 // ListWorkspaces needs org:read for the actor's own, and users:write or
 // org:update for all. Without the latter a key limited to some workspaces gets
 // those only; a page can then be shorter than asked for.
-func (s *Store) ListWorkspaces(ctx context.Context, org catalog.OrgID, filter catalog.WorkspaceFilter, page catalog.Page) (none catalog.List[catalog.Workspace], err error) {
+func (s *Store) ListWorkspaces(ctx context.Context, org catalog.OrgID, filter catalog.WorkspaceFilter,
+	page catalog.Page) (none catalog.List[catalog.Workspace], err error) {
 	a, err := actorFrom(ctx)
 	if err != nil {
 		return none, err
@@ -89,7 +90,8 @@ func (s *Store) ListWorkspaces(ctx context.Context, org catalog.OrgID, filter ca
 // manages checks a scope in the workspace itself and returns the role that the
 // actor may grant at most. Administrators of the organisation manage every
 // workspace.
-func (s *Store) manages(ctx context.Context, org catalog.OrgID, workspace catalog.WorkspaceID, scope auth.Scope) (a actor, own auth.Role, err error) {
+func (s *Store) manages(ctx context.Context, org catalog.OrgID, workspace catalog.WorkspaceID, scope auth.Scope) (a actor, own auth.Role,
+	err error) {
 	if a, err = actorFrom(ctx); err != nil {
 		return a, "", err
 	}
@@ -104,7 +106,8 @@ func (s *Store) manages(ctx context.Context, org catalog.OrgID, workspace catalo
 }
 
 // UpdateWorkspace needs org:update in the workspace.
-func (s *Store) UpdateWorkspace(ctx context.Context, org catalog.OrgID, workspace catalog.WorkspaceID, expectedVersion int64, change catalog.WorkspaceChange) (catalog.Workspace, error) {
+func (s *Store) UpdateWorkspace(ctx context.Context, org catalog.OrgID, workspace catalog.WorkspaceID, expectedVersion int64,
+	change catalog.WorkspaceChange) (catalog.Workspace, error) {
 	if _, _, err := s.manages(ctx, org, workspace, auth.ScopeOrgUpdate); err != nil {
 		return catalog.Workspace{}, err
 	}
@@ -121,7 +124,8 @@ func (s *Store) DeleteWorkspace(ctx context.Context, org catalog.OrgID, workspac
 
 // SetWorkspaceMember needs users:write in the workspace, and neither the new
 // nor the present role above the actor's.
-func (s *Store) SetWorkspaceMember(ctx context.Context, org catalog.OrgID, workspace catalog.WorkspaceID, user catalog.UserID, role catalog.Role) (none catalog.WorkspaceMember, err error) {
+func (s *Store) SetWorkspaceMember(ctx context.Context, org catalog.OrgID, workspace catalog.WorkspaceID, user catalog.UserID,
+	role catalog.Role) (none catalog.WorkspaceMember, err error) {
 	a, own, err := s.manages(ctx, org, workspace, auth.ScopeUsersWrite)
 	if err != nil {
 		return none, err
@@ -142,7 +146,8 @@ func (s *Store) RemoveWorkspaceMember(ctx context.Context, org catalog.OrgID, wo
 
 // ListWorkspaceMembers is open to the workspace's members, and to
 // administrators.
-func (s *Store) ListWorkspaceMembers(ctx context.Context, org catalog.OrgID, workspace catalog.WorkspaceID, page catalog.Page) (catalog.List[catalog.WorkspaceMember], error) {
+func (s *Store) ListWorkspaceMembers(ctx context.Context, org catalog.OrgID, workspace catalog.WorkspaceID,
+	page catalog.Page) (catalog.List[catalog.WorkspaceMember], error) {
 	if err := s.sees(ctx, org, workspace); err != nil {
 		return catalog.List[catalog.WorkspaceMember]{}, err
 	}
@@ -150,7 +155,8 @@ func (s *Store) ListWorkspaceMembers(ctx context.Context, org catalog.OrgID, wor
 }
 
 // WorkspaceRole is open to the user itself, and to administrators.
-func (s *Store) WorkspaceRole(ctx context.Context, org catalog.OrgID, workspace catalog.WorkspaceID, user catalog.UserID) (catalog.Role, error) {
+func (s *Store) WorkspaceRole(ctx context.Context, org catalog.OrgID, workspace catalog.WorkspaceID, user catalog.UserID) (catalog.Role,
+	error) {
 	a, err := actorFrom(ctx)
 	if err != nil {
 		return "", err

@@ -31,7 +31,8 @@ func constraints(t *testing.T, w *world) {
 		return out
 	}
 	before := w.epochNow()
-	require.NoError(t, add(v, catalog.NewConstraint{Name: "positive", Expression: "é > 0"}, catalog.NewConstraint{Name: "Known", Expression: "b IS NOT NULL"}))
+	require.NoError(t, add(v, catalog.NewConstraint{Name: "positive", Expression: "é > 0"},
+		catalog.NewConstraint{Name: "Known", Expression: "b IS NOT NULL"}))
 	require.Equal(t, before+1, w.epochNow())
 	all := []string{"Known: b IS NOT NULL", "positive: é > 0"}
 	require.Equal(t, all, names(org, table.DeltaID))

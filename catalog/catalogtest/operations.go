@@ -27,7 +27,8 @@ func (w *world) succeeded() catalog.OperationOutcome {
 // lost is the outcome that a silent runner's operations get.
 func (w *world) lost() catalog.OperationOutcome {
 	return catalog.OperationOutcome{
-		State: catalog.OperationFailed, Problem: &catalog.OperationProblem{Code: "operation_lost", Message: "gone"}, ExpiresAt: w.now().Add(time.Hour),
+		State: catalog.OperationFailed, Problem: &catalog.OperationProblem{Code: "operation_lost", Message: "gone"},
+		ExpiresAt: w.now().Add(time.Hour),
 	}
 }
 
@@ -124,7 +125,8 @@ func operations(t *testing.T, w *world) {
 
 	mine := w.operation(org, w.member(org, catalog.RoleViewer), "one")
 	for want, filter := range map[catalog.OperationID]catalog.OperationFilter{
-		mine.ID: {User: mine.User}, failed.ID: {State: catalog.OperationFailed}, created.ID: {State: catalog.OperationSucceeded, Kind: catalog.OperationQuery},
+		mine.ID: {User: mine.User}, failed.ID: {State: catalog.OperationFailed},
+		created.ID: {State: catalog.OperationSucceeded, Kind: catalog.OperationQuery},
 	} {
 		list := all(w, 1, func(page catalog.Page) (catalog.List[catalog.Operation], error) {
 			return w.ListOperations(w.ctx, org, filter, page)
@@ -134,7 +136,8 @@ func operations(t *testing.T, w *world) {
 	}
 	list, err := w.ListOperations(w.ctx, org, catalog.OperationFilter{}, catalog.Page{})
 	require.NoError(t, err)
-	require.Equal(t, []catalog.OperationID{mine.ID, failed.ID, created.ID}, []catalog.OperationID{list.Items[0].ID, list.Items[1].ID, list.Items[2].ID}, "newest first")
+	require.Equal(t, []catalog.OperationID{mine.ID, failed.ID, created.ID},
+		[]catalog.OperationID{list.Items[0].ID, list.Items[1].ID, list.Items[2].ID}, "newest first")
 	list, err = w.ListOperations(w.ctx, org, catalog.OperationFilter{Kind: catalog.OperationMove}, catalog.Page{})
 	require.NoError(t, err)
 	require.Empty(t, list.Items)
@@ -203,7 +206,8 @@ func cancelledOperations(t *testing.T, w *world) {
 	member := w.member(org, catalog.RoleViewer)
 	left := w.operation(org, member, "one")
 	key := w.key(org, owner)
-	byKey, err := w.CreateOperation(w.ctx, catalog.NewOperation{Org: org, User: owner, Key: key.ID, Kind: catalog.OperationQuery, Runner: "one", Running: true})
+	byKey, err := w.CreateOperation(w.ctx, catalog.NewOperation{Org: org, User: owner, Key: key.ID, Kind: catalog.OperationQuery,
+		Runner: "one", Running: true})
 	require.NoError(t, err)
 	require.Equal(t, catalog.OperationRunning, byKey.State)
 	require.False(t, byKey.StartedAt.IsZero())

@@ -62,7 +62,8 @@ func pages(t *testing.T, w *world) {
 	require.Equal(t, []string{"page_size"}, fieldsOf(w, err))
 	_, err = w.ListPolicies(w.ctx, org, catalog.PolicyFilter{}, catalog.Page{Token: first.Next})
 	require.Equal(t, []string{"page_token"}, fieldsOf(w, err), "a token of another list")
-	_, err = w.ListPolicies(w.ctx, org, catalog.PolicyFilter{}, catalog.Page{Token: catalog.Cursor{List: "policies", Key: "x", ID: "y"}.Token()})
+	_, err = w.ListPolicies(w.ctx, org, catalog.PolicyFilter{}, catalog.Page{Token: catalog.Cursor{List: "policies", Key: "x",
+		ID: "y"}.Token()})
 	require.Equal(t, []string{"page_token"}, fieldsOf(w, err), "a token that was made up")
 }
 

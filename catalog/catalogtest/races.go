@@ -146,7 +146,8 @@ func raceLocations(t *testing.T, w *world) {
 	org, owner := w.org()
 	errs := race(w, 20, func(s catalog.Store, i int) error {
 		location := catalog.NewLocation("file", "data", "a", "b", "c", "d"[:i%2])
-		_, err := s.CreateStorageConfig(w.ctx, catalog.NewStorageConfig{Org: org, Owner: owner, Name: "n", Kind: catalog.KindLocal, Location: location})
+		_, err := s.CreateStorageConfig(w.ctx, catalog.NewStorageConfig{Org: org, Owner: owner, Name: "n", Kind: catalog.KindLocal,
+			Location: location})
 		return err
 	})
 	require.Equal(t, 1, winners(w, errs, catalog.ErrLocationTaken))

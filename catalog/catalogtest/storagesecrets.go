@@ -50,7 +50,8 @@ func storageSecrets(t *testing.T, w *world) {
 	_, err = w.ReplaceStorageSecret(w.ctx, admin, created.ID, catalog.AnyVersion, secret)
 	require.ErrorIs(t, err, catalog.ErrNotFound, "an administrator does not see what is personal")
 
-	plain, err := w.CreateStorageConfig(w.ctx, catalog.NewStorageConfig{Org: org, Owner: owner, Name: "l", Kind: catalog.KindLocal, Location: "file:///x/"})
+	plain, err := w.CreateStorageConfig(w.ctx, catalog.NewStorageConfig{Org: org, Owner: owner, Name: "l", Kind: catalog.KindLocal,
+		Location: "file:///x/"})
 	require.NoError(t, err)
 	_, err = w.StorageSecret(w.ctx, org, plain.ID)
 	require.ErrorIs(t, err, catalog.ErrNotFound, "it holds none")

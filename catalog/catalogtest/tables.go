@@ -67,7 +67,8 @@ func resolveDelta(t *testing.T, w *world) {
 	user, ownerEye := catalog.MemberViewer(org, userID), catalog.MemberViewer(org, owner)
 
 	copyOf := func(config catalog.StorageConfig, path string) catalog.Table {
-		registered, err := w.RegisterTable(w.ctx, catalog.SystemViewer(config.Org), catalog.NewTable{Config: config.ID, DeltaID: table.DeltaID, Path: path})
+		registered, err := w.RegisterTable(w.ctx, catalog.SystemViewer(config.Org),
+			catalog.NewTable{Config: config.ID, DeltaID: table.DeltaID, Path: path})
 		require.NoError(t, err)
 		return registered
 	}

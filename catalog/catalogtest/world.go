@@ -76,7 +76,8 @@ func (w *world) delta() catalog.DeltaID { return catalog.DeltaID(catalog.NewID[c
 
 func (w *world) table(config catalog.StorageConfig, path string) catalog.Table {
 	w.Helper()
-	created, err := w.RegisterTable(w.ctx, catalog.SystemViewer(config.Org), catalog.NewTable{Config: config.ID, DeltaID: w.delta(), Path: path})
+	created, err := w.RegisterTable(w.ctx, catalog.SystemViewer(config.Org),
+		catalog.NewTable{Config: config.ID, DeltaID: w.delta(), Path: path})
 	require.NoError(w, err)
 	return created
 }

@@ -87,7 +87,8 @@ func (s *Store) APIKey(ctx context.Context, org catalog.OrgID, id catalog.KeyID)
 }
 
 // ListAPIKeys implements [catalog.APIKeys].
-func (s *Store) ListAPIKeys(ctx context.Context, org catalog.OrgID, filter catalog.APIKeyFilter, page catalog.Page) (catalog.List[catalog.APIKey], error) {
+func (s *Store) ListAPIKeys(ctx context.Context, org catalog.OrgID, filter catalog.APIKeyFilter,
+	page catalog.Page) (catalog.List[catalog.APIKey], error) {
 	order := paging[catalog.APIKey]{
 		list: "api_keys", key: "k.created_at", id: "k.id", number: true,
 		place: func(k catalog.APIKey) (string, string) { return timeKey(k.CreatedAt), string(k.ID) },
@@ -119,7 +120,8 @@ func (s *Store) RevokeAPIKey(ctx context.Context, org catalog.OrgID, id catalog.
 }
 
 // RotateAPIKey implements [catalog.APIKeys].
-func (s *Store) RotateAPIKey(ctx context.Context, org catalog.OrgID, id catalog.KeyID, successor catalog.NewAPIKey, grace time.Duration) (created catalog.APIKey, err error) {
+func (s *Store) RotateAPIKey(ctx context.Context, org catalog.OrgID, id catalog.KeyID, successor catalog.NewAPIKey,
+	grace time.Duration) (created catalog.APIKey, err error) {
 	if grace < 0 || grace > catalog.MaxRotationGrace {
 		return created, catalog.FieldErrors{{
 			Field: "grace_seconds", Message: fmt.Sprintf("must be between 0 and %d", int(catalog.MaxRotationGrace.Seconds())),

@@ -10,7 +10,8 @@ const selectAudit = `SELECT a.id, a.at, a.org_id, a.user_id, a.key_id, a.action,
 	FROM audit_entries a`
 
 func scanAudit(r row) (a catalog.AuditEntry, err error) {
-	err = r.Scan(&a.ID, timeAt{&a.At}, &a.Org, &a.User, &a.Key, &a.Action, &a.Resource, &a.Outcome, &a.RequestID, &a.Remote, jsonAt{&a.Details})
+	err = r.Scan(&a.ID, timeAt{&a.At}, &a.Org, &a.User, &a.Key, &a.Action, &a.Resource, &a.Outcome, &a.RequestID, &a.Remote,
+		jsonAt{&a.Details})
 	return a, err
 }
 
@@ -44,7 +45,8 @@ func (s *Store) AppendAudit(ctx context.Context, entries ...catalog.AuditEntry) 
 }
 
 // ListAudit implements [catalog.Audit]. It also serves deleted organisations.
-func (s *Store) ListAudit(ctx context.Context, org catalog.OrgID, filter catalog.AuditFilter, page catalog.Page) (catalog.List[catalog.AuditEntry], error) {
+func (s *Store) ListAudit(ctx context.Context, org catalog.OrgID, filter catalog.AuditFilter,
+	page catalog.Page) (catalog.List[catalog.AuditEntry], error) {
 	order := paging[catalog.AuditEntry]{
 		list: "audit", key: "a.at", id: "a.id", number: true, descending: true,
 		place: func(a catalog.AuditEntry) (string, string) { return timeKey(a.At), string(a.ID) },

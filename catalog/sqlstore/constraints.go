@@ -15,7 +15,8 @@ func scanConstraint(r row) (c catalog.Constraint, err error) {
 }
 
 // AddConstraints implements [catalog.Constraints].
-func (s *Store) AddConstraints(ctx context.Context, v catalog.Viewer, id catalog.TableID, constraints []catalog.NewConstraint, by catalog.UserID) error {
+func (s *Store) AddConstraints(ctx context.Context, v catalog.Viewer, id catalog.TableID, constraints []catalog.NewConstraint,
+	by catalog.UserID) error {
 	if err := catalog.ValidateConstraints(constraints); err != nil {
 		return err
 	}
@@ -40,7 +41,8 @@ func (s *Store) AddConstraints(ctx context.Context, v catalog.Viewer, id catalog
 	})
 }
 
-func (s *Store) insertConstraint(ctx context.Context, tx session, org catalog.OrgID, table catalog.DeltaID, c catalog.NewConstraint, by catalog.UserID, field string) error {
+func (s *Store) insertConstraint(ctx context.Context, tx session, org catalog.OrgID, table catalog.DeltaID, c catalog.NewConstraint,
+	by catalog.UserID, field string) error {
 	return tx.insert(ctx, field, `INSERT INTO table_constraints (org_id, delta_id, name, name_key, expression, created_by, created_at)
 		VALUES (?, ?, ?, ?, ?, ?, ?)`, org, table, c.Name, catalog.FoldName(c.Name), c.Expression, by, micros(s.clock()))
 }

@@ -102,7 +102,8 @@ func (s *Store) RegisterTable(ctx context.Context, v catalog.Viewer, n catalog.N
 }
 
 // SyncTables implements [catalog.Tables].
-func (s *Store) SyncTables(ctx context.Context, v catalog.Viewer, id catalog.ConfigID, discovery catalog.Discovery) (result catalog.DiscoveryResult, err error) {
+func (s *Store) SyncTables(ctx context.Context, v catalog.Viewer, id catalog.ConfigID,
+	discovery catalog.Discovery) (result catalog.DiscoveryResult, err error) {
 	if err := discovery.Validate(); err != nil {
 		return result, err
 	}
@@ -152,7 +153,8 @@ func (s *Store) SyncTables(ctx context.Context, v catalog.Viewer, id catalog.Con
 }
 
 // syncFound brings one registration into line with what lies at its path.
-func (s *Store) syncFound(ctx context.Context, tx session, known registrations, f catalog.FoundTable, includeDropped bool, result *catalog.DiscoveryResult) error {
+func (s *Store) syncFound(ctx context.Context, tx session, known registrations, f catalog.FoundTable, includeDropped bool,
+	result *catalog.DiscoveryResult) error {
 	before, registered := known.byPath[f.Path]
 	if !registered {
 		t := known.fresh(f.Path, f.DeltaID, s.clock())

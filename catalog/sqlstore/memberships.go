@@ -27,7 +27,8 @@ func addMember(ctx context.Context, tx session, org catalog.OrgID, user catalog.
 }
 
 // AddMember implements [catalog.Memberships].
-func (s *Store) AddMember(ctx context.Context, org catalog.OrgID, user catalog.UserID, role catalog.Role) (added catalog.Membership, err error) {
+func (s *Store) AddMember(ctx context.Context, org catalog.OrgID, user catalog.UserID, role catalog.Role) (added catalog.Membership,
+	err error) {
 	if err := catalog.ValidateRole("role", role); err != nil {
 		return added, err
 	}
@@ -64,7 +65,8 @@ func memberOrder() paging[catalog.Membership] {
 }
 
 // SetMemberRole implements [catalog.Memberships].
-func (s *Store) SetMemberRole(ctx context.Context, org catalog.OrgID, user catalog.UserID, role catalog.Role) (updated catalog.Membership, err error) {
+func (s *Store) SetMemberRole(ctx context.Context, org catalog.OrgID, user catalog.UserID, role catalog.Role) (updated catalog.Membership,
+	err error) {
 	if err := catalog.ValidateRole("role", role); err != nil {
 		return updated, err
 	}
@@ -129,7 +131,8 @@ func (s *Store) RemoveMember(ctx context.Context, org catalog.OrgID, user catalo
 }
 
 // ReplaceAttributes implements [catalog.Memberships].
-func (s *Store) ReplaceAttributes(ctx context.Context, org catalog.OrgID, user catalog.UserID, attributes map[string]string) (updated catalog.Membership, err error) {
+func (s *Store) ReplaceAttributes(ctx context.Context, org catalog.OrgID, user catalog.UserID,
+	attributes map[string]string) (updated catalog.Membership, err error) {
 	if err := catalog.ValidateAttributes(attributes); err != nil {
 		return updated, err
 	}

@@ -137,7 +137,8 @@ type wire struct {
 func newWire(t *testing.T, server string) *wire {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	w := &wire{t: t, server: server, listener: listener, state: make(chan bool, 1), open: make(chan map[net.Conn]bool, 1), done: make(chan struct{})}
+	w := &wire{t: t, server: server, listener: listener, state: make(chan bool, 1), open: make(chan map[net.Conn]bool, 1),
+		done: make(chan struct{})}
 	w.state <- false
 	w.open <- map[net.Conn]bool{}
 	go w.serve()

@@ -42,7 +42,8 @@ func (s *Store) CreateOperation(ctx context.Context, n catalog.NewOperation) (cr
 		if _, err := membership(ctx, tx, n.Org, n.User); err != nil {
 			return err
 		}
-		err := tx.insert(ctx, "id", `INSERT INTO operations (id, org_id, user_id, key_id, kind, state, done, total, unit, problem, result, private,
+		err := tx.insert(ctx, "id",
+			`INSERT INTO operations (id, org_id, user_id, key_id, kind, state, done, total, unit, problem, result, private,
 			stored_bytes, cancel_requested, runner, heartbeat_at, created_at, started_at) VALUES (?, ?, ?, ?, ?, ?, 0, 0, '', '', '', '', 0, ?, ?, ?, ?, ?)`,
 			n.ID, n.Org, n.User, n.Key, n.Kind, state, false, n.Runner, micros(now), micros(now), microsOrNull(started))
 		if err != nil {
@@ -60,7 +61,8 @@ func (s *Store) Operation(ctx context.Context, org catalog.OrgID, id catalog.Ope
 }
 
 // ListOperations implements [catalog.Operations].
-func (s *Store) ListOperations(ctx context.Context, org catalog.OrgID, filter catalog.OperationFilter, page catalog.Page) (catalog.List[catalog.Operation], error) {
+func (s *Store) ListOperations(ctx context.Context, org catalog.OrgID, filter catalog.OperationFilter,
+	page catalog.Page) (catalog.List[catalog.Operation], error) {
 	order := paging[catalog.Operation]{
 		list: "operations", key: "o.created_at", id: "o.id", number: true, descending: true,
 		place: func(o catalog.Operation) (string, string) { return timeKey(o.CreatedAt), string(o.ID) },
@@ -80,7 +82,8 @@ func (s *Store) ListOperations(ctx context.Context, org catalog.OrgID, filter ca
 // CancelOperation implements [catalog.Operations].
 func (s *Store) CancelOperation(ctx context.Context, org catalog.OrgID, id catalog.OperationID) (cancelled catalog.Operation, err error) {
 	err = s.transact(ctx, func(tx session) error {
-		if _, err := tx.exec(ctx, "UPDATE operations SET cancel_requested = ? WHERE org_id = ? AND id = ? AND "+operationLive, true, org, id); err != nil {
+		if _, err := tx.exec(ctx, "UPDATE operations SET cancel_requested = ? WHERE org_id = ? AND id = ? AND "+operationLive, true, org,
+			id); err != nil {
 			return err
 		}
 		cancelled, err = operation(ctx, tx, org, id)
@@ -94,7 +97,8 @@ func (s *Store) OperationUsage(ctx context.Context, org catalog.OrgID) (catalog.
 	return one(ctx, s.read(), func(r row) (u catalog.OperationUsage, err error) {
 		err = r.Scan(&u.Live, &u.StoredBytes)
 		return u, err
-	}, `SELECT COUNT(CASE WHEN `+operationLive+` THEN 1 END), CAST(COALESCE(SUM(stored_bytes), 0) AS BIGINT) FROM operations WHERE org_id = ?`, org)
+	}, `SELECT COUNT(CASE WHEN `+operationLive+` THEN 1 END), CAST(COALESCE(SUM(stored_bytes), 0) AS BIGINT) FROM operations WHERE org_id = ?`,
+		org)
 }
 
 // own changes operations of a runner that have not ended; none is ErrNotFound.
@@ -141,7 +145,8 @@ func (s *Store) ReserveOperation(ctx context.Context, runner string, id catalog.
 }
 
 // setOutcome writes an outcome; its values are those of outcomeArgs.
-const setOutcome = `state = ?, done = ?, total = ?, unit = ?, problem = ?, result = ?, private = ?, stored_bytes = ?, finished_at = ?, expires_at = ?`
+const setOutcome = `state = ?, done = ?, total = ?, unit = ?, problem = ?, result = ?, private = ?, stored_bytes = ?, finished_at = ?, ` +
+	`expires_at = ?`
 
 func (s *Store) outcomeArgs(o catalog.OperationOutcome) []any {
 	problem := ""
@@ -172,7 +177,8 @@ func (s *Store) BeatOperations(ctx context.Context, runner string) error {
 
 // CancelledOperations implements [catalog.Operations].
 func (s *Store) CancelledOperations(ctx context.Context, runner string) ([]catalog.OperationID, error) {
-	return list(ctx, s.read(), value[catalog.OperationID], "SELECT o.id FROM operations o WHERE o.runner = ? AND "+operationLive+` AND (o.cancel_requested OR NOT `+liveOrg("o.org_id")+`)`, runner)
+	return list(ctx, s.read(), value[catalog.OperationID], "SELECT o.id FROM operations o WHERE o.runner = ? AND "+operationLive+
+		` AND (o.cancel_requested OR NOT `+liveOrg("o.org_id")+`)`, runner)
 }
 
 // LoseOperations implements [catalog.Operations].
@@ -181,7 +187,8 @@ func (s *Store) LoseOperations(ctx context.Context, since time.Time, o catalog.O
 		return 0, err
 	}
 	err = s.transact(ctx, func(tx session) error {
-		lost, err = tx.exec(ctx, "UPDATE operations SET "+setOutcome+" WHERE heartbeat_at < ? AND "+operationLive, append(s.outcomeArgs(o), micros(since))...)
+		lost, err = tx.exec(ctx, "UPDATE operations SET "+setOutcome+" WHERE heartbeat_at < ? AND "+operationLive,
+			append(s.outcomeArgs(o), micros(since))...)
 		return err
 	})
 	return lost, err
@@ -189,14 +196,16 @@ func (s *Store) LoseOperations(ctx context.Context, since time.Time, o catalog.O
 
 // ExpiredOperations implements [catalog.Operations].
 func (s *Store) ExpiredOperations(ctx context.Context, limit int) ([]catalog.Operation, error) {
-	return list(ctx, s.read(), scanOperation, selectOperation+" WHERE o.expires_at <= ? OR (o.expires_at IS NOT NULL AND NOT "+liveOrg("o.org_id")+") ORDER BY o.expires_at LIMIT ?",
+	return list(ctx, s.read(), scanOperation, selectOperation+" WHERE o.expires_at <= ? OR (o.expires_at IS NOT NULL AND NOT "+
+		liveOrg("o.org_id")+") ORDER BY o.expires_at LIMIT ?",
 		micros(s.clock()), limit)
 }
 
 // ForgetOperation implements [catalog.Operations].
 func (s *Store) ForgetOperation(ctx context.Context, org catalog.OrgID, id catalog.OperationID) (forgotten catalog.Operation, err error) {
 	err = s.transact(ctx, func(tx session) error {
-		if _, err := tx.exec(ctx, "UPDATE operations SET result = '', private = '', stored_bytes = 0 WHERE org_id = ? AND id = ? AND NOT ("+operationLive+")", org, id); err != nil {
+		if _, err := tx.exec(ctx, "UPDATE operations SET result = '', private = '', stored_bytes = 0 WHERE org_id = ? AND id = ? AND NOT ("+
+			operationLive+")", org, id); err != nil {
 			return err
 		}
 		if forgotten, err = operation(ctx, tx, org, id); err == nil && !forgotten.State.Ended() {

@@ -74,7 +74,8 @@ func (s *Store) ListOrganisations(ctx context.Context, page catalog.Page) (catal
 }
 
 // UpdateOrganisation implements [catalog.Organisations].
-func (s *Store) UpdateOrganisation(ctx context.Context, org catalog.OrgID, expectedVersion int64, change catalog.OrganisationChange) (updated catalog.Organisation, err error) {
+func (s *Store) UpdateOrganisation(ctx context.Context, org catalog.OrgID, expectedVersion int64,
+	change catalog.OrganisationChange) (updated catalog.Organisation, err error) {
 	if err := change.Validate(); err != nil {
 		return updated, err
 	}

@@ -23,7 +23,8 @@ type paging[T any] struct {
 }
 
 // fetch reads one page of a SELECT without WHERE, ORDER BY and LIMIT.
-func (p paging[T]) fetch(ctx context.Context, s session, page catalog.Page, scan func(row) (T, error), selectFrom string, w where) (catalog.List[T], error) {
+func (p paging[T]) fetch(ctx context.Context, s session, page catalog.Page, scan func(row) (T, error), selectFrom string,
+	w where) (catalog.List[T], error) {
 	cursor, resumed, err := page.Cursor(p.list)
 	if err != nil {
 		return catalog.List[T]{}, err

@@ -73,7 +73,8 @@ func (s *Store) Policy(ctx context.Context, org catalog.OrgID, id catalog.Policy
 }
 
 // ListPolicies implements [catalog.Policies].
-func (s *Store) ListPolicies(ctx context.Context, org catalog.OrgID, filter catalog.PolicyFilter, page catalog.Page) (catalog.List[catalog.Policy], error) {
+func (s *Store) ListPolicies(ctx context.Context, org catalog.OrgID, filter catalog.PolicyFilter,
+	page catalog.Page) (catalog.List[catalog.Policy], error) {
 	order := paging[catalog.Policy]{
 		list: "policies", key: "p.created_at", id: "p.id", number: true,
 		place: func(p catalog.Policy) (string, string) { return timeKey(p.CreatedAt), string(p.ID) },
@@ -95,7 +96,8 @@ func requireVersion(expected int64) error {
 }
 
 // UpdatePolicy implements [catalog.Policies].
-func (s *Store) UpdatePolicy(ctx context.Context, org catalog.OrgID, id catalog.PolicyID, expectedVersion int64, spec catalog.PolicySpec, by catalog.UserID) (updated catalog.Policy, err error) {
+func (s *Store) UpdatePolicy(ctx context.Context, org catalog.OrgID, id catalog.PolicyID, expectedVersion int64, spec catalog.PolicySpec,
+	by catalog.UserID) (updated catalog.Policy, err error) {
 	if err := requireVersion(expectedVersion); err != nil {
 		return updated, err
 	}
@@ -166,7 +168,8 @@ func scanRevision(r row) (p catalog.PolicyRevision, err error) {
 }
 
 // PolicyHistory implements [catalog.Policies].
-func (s *Store) PolicyHistory(ctx context.Context, org catalog.OrgID, id catalog.PolicyID, page catalog.Page) (catalog.List[catalog.PolicyRevision], error) {
+func (s *Store) PolicyHistory(ctx context.Context, org catalog.OrgID, id catalog.PolicyID,
+	page catalog.Page) (catalog.List[catalog.PolicyRevision], error) {
 	order := paging[catalog.PolicyRevision]{
 		list: "policy_history", key: "r.version", id: "r.policy_id", number: true, descending: true,
 		place: func(r catalog.PolicyRevision) (string, string) {

@@ -141,7 +141,8 @@ func (s *Store) ListStorageConfigs(ctx context.Context, v catalog.Viewer, page c
 }
 
 // UpdateStorageConfig implements [catalog.StorageConfigs].
-func (s *Store) UpdateStorageConfig(ctx context.Context, v catalog.Viewer, id catalog.ConfigID, expectedVersion int64, change catalog.StorageConfigChange) (updated catalog.StorageConfig, err error) {
+func (s *Store) UpdateStorageConfig(ctx context.Context, v catalog.Viewer, id catalog.ConfigID, expectedVersion int64,
+	change catalog.StorageConfigChange) (updated catalog.StorageConfig, err error) {
 	if err := change.Validate(); err != nil {
 		return updated, err
 	}

@@ -30,7 +30,8 @@ func (s *Store) StorageSecret(ctx context.Context, org catalog.OrgID, id catalog
 }
 
 // ReplaceStorageSecret implements [catalog.StorageConfigs].
-func (s *Store) ReplaceStorageSecret(ctx context.Context, v catalog.Viewer, id catalog.ConfigID, expectedVersion int64, secret catalog.StorageSecret) (updated catalog.StorageConfig, err error) {
+func (s *Store) ReplaceStorageSecret(ctx context.Context, v catalog.Viewer, id catalog.ConfigID, expectedVersion int64,
+	secret catalog.StorageSecret) (updated catalog.StorageConfig, err error) {
 	if err := secret.Validate(); err != nil {
 		return updated, err
 	}

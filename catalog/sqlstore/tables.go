@@ -84,7 +84,8 @@ func (s *Store) Table(ctx context.Context, v catalog.Viewer, id catalog.TableID)
 }
 
 // ListTables implements [catalog.Tables].
-func (s *Store) ListTables(ctx context.Context, v catalog.Viewer, filter catalog.TableFilter, page catalog.Page) (catalog.List[catalog.LocatedTable], error) {
+func (s *Store) ListTables(ctx context.Context, v catalog.Viewer, filter catalog.TableFilter,
+	page catalog.Page) (catalog.List[catalog.LocatedTable], error) {
 	order := paging[catalog.LocatedTable]{
 		list: "tables", key: "t.name_key", id: "t.id",
 		place: func(t catalog.LocatedTable) (string, string) { return catalog.FoldName(t.Name), string(t.ID) },
@@ -127,7 +128,8 @@ func (s *Store) ResolveDelta(ctx context.Context, v catalog.Viewer, id catalog.D
 }
 
 // RenameTable implements [catalog.Tables].
-func (s *Store) RenameTable(ctx context.Context, v catalog.Viewer, id catalog.TableID, expectedVersion int64, name string) (renamed catalog.LocatedTable, err error) {
+func (s *Store) RenameTable(ctx context.Context, v catalog.Viewer, id catalog.TableID, expectedVersion int64,
+	name string) (renamed catalog.LocatedTable, err error) {
 	if err := catalog.ValidateTableName("name", name); err != nil {
 		return renamed, err
 	}
@@ -173,7 +175,8 @@ func (s *Store) DropTable(ctx context.Context, v catalog.Viewer, id catalog.Tabl
 }
 
 // AdoptIdentity implements [catalog.Tables].
-func (s *Store) AdoptIdentity(ctx context.Context, v catalog.Viewer, id catalog.TableID, expectedVersion int64, keepRules bool, by catalog.UserID) (adopted catalog.LocatedTable, err error) {
+func (s *Store) AdoptIdentity(ctx context.Context, v catalog.Viewer, id catalog.TableID, expectedVersion int64, keepRules bool,
+	by catalog.UserID) (adopted catalog.LocatedTable, err error) {
 	err = s.change(ctx, func(tx session) error {
 		t, err := visibleTableAt(ctx, tx, v, id, expectedVersion)
 		if err != nil {

@@ -52,7 +52,8 @@ func (s *Store) UserByEmail(ctx context.Context, email string) (catalog.User, er
 
 // UpdateUser implements [catalog.Users]. The address is what foreign issuers
 // are matched by, so the epoch is raised.
-func (s *Store) UpdateUser(ctx context.Context, id catalog.UserID, expectedVersion int64, change catalog.UserChange) (updated catalog.User, err error) {
+func (s *Store) UpdateUser(ctx context.Context, id catalog.UserID, expectedVersion int64, change catalog.UserChange) (updated catalog.User,
+	err error) {
 	if err := change.Validate(); err != nil {
 		return updated, err
 	}

@@ -39,7 +39,8 @@ func ownMembers(ctx context.Context, tx session, org catalog.OrgID, id catalog.W
 }
 
 // SetWorkspaceMember implements [catalog.Workspaces].
-func (s *Store) SetWorkspaceMember(ctx context.Context, org catalog.OrgID, id catalog.WorkspaceID, user catalog.UserID, role catalog.Role) (set catalog.WorkspaceMember, err error) {
+func (s *Store) SetWorkspaceMember(ctx context.Context, org catalog.OrgID, id catalog.WorkspaceID, user catalog.UserID,
+	role catalog.Role) (set catalog.WorkspaceMember, err error) {
 	if err := catalog.ValidateRole("role", role); err != nil {
 		return set, err
 	}
@@ -81,7 +82,8 @@ func (s *Store) RemoveWorkspaceMember(ctx context.Context, org catalog.OrgID, id
 }
 
 // ListWorkspaceMembers implements [catalog.Workspaces].
-func (s *Store) ListWorkspaceMembers(ctx context.Context, org catalog.OrgID, id catalog.WorkspaceID, page catalog.Page) (catalog.List[catalog.WorkspaceMember], error) {
+func (s *Store) ListWorkspaceMembers(ctx context.Context, org catalog.OrgID, id catalog.WorkspaceID,
+	page catalog.Page) (catalog.List[catalog.WorkspaceMember], error) {
 	w, err := workspace(ctx, s.read(), org, id)
 	if err != nil {
 		return catalog.List[catalog.WorkspaceMember]{}, err

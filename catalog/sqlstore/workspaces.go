@@ -76,7 +76,8 @@ func defaultWorkspace(ctx context.Context, s session, org catalog.OrgID) (catalo
 }
 
 // ListWorkspaces implements [catalog.Workspaces].
-func (s *Store) ListWorkspaces(ctx context.Context, org catalog.OrgID, filter catalog.WorkspaceFilter, page catalog.Page) (catalog.List[catalog.Workspace], error) {
+func (s *Store) ListWorkspaces(ctx context.Context, org catalog.OrgID, filter catalog.WorkspaceFilter,
+	page catalog.Page) (catalog.List[catalog.Workspace], error) {
 	order := paging[catalog.Workspace]{
 		list: "workspaces", key: "w.created_at", id: "w.id", number: true,
 		place: func(w catalog.Workspace) (string, string) { return timeKey(w.CreatedAt), string(w.ID) },
@@ -91,7 +92,8 @@ func (s *Store) ListWorkspaces(ctx context.Context, org catalog.OrgID, filter ca
 }
 
 // UpdateWorkspace implements [catalog.Workspaces].
-func (s *Store) UpdateWorkspace(ctx context.Context, org catalog.OrgID, id catalog.WorkspaceID, expectedVersion int64, change catalog.WorkspaceChange) (updated catalog.Workspace, err error) {
+func (s *Store) UpdateWorkspace(ctx context.Context, org catalog.OrgID, id catalog.WorkspaceID, expectedVersion int64,
+	change catalog.WorkspaceChange) (updated catalog.Workspace, err error) {
 	if err := change.Validate(); err != nil {
 		return updated, err
 	}

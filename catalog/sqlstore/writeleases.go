@@ -22,7 +22,8 @@ func (s *Store) BeginWrite(ctx context.Context, w catalog.NewWrite) (id catalog.
 		if w.Kind == catalog.WriteRestore {
 			begun = 0 // also for a replica that knows no kinds
 		}
-		return tx.insert(ctx, "id", "INSERT INTO write_leases (id, org_id, delta_id, kind, holder, begun_at, renewed_at) VALUES (?, ?, ?, ?, ?, ?, ?)",
+		return tx.insert(ctx, "id", "INSERT INTO write_leases (id, org_id, delta_id, kind, holder, begun_at, renewed_at) VALUES (?, ?, ?, ?, ?,"+
+			" ?, ?)",
 			id, w.Org, w.Table, w.Kind, w.Holder, begun, now)
 	})
 	return id, err
@@ -61,12 +62,14 @@ func (s *Store) OldestWrite(ctx context.Context, org catalog.OrgID, table catalo
 	return one(ctx, s.read(), func(r row) (begun time.Time, err error) {
 		err = r.Scan(timeAt{&begun})
 		return begun, err
-	}, "SELECT MIN(begun_at) FROM write_leases WHERE org_id = ? AND delta_id = ? AND renewed_at >= ? AND kind <> ?", org, table, micros(since), catalog.WriteVacuum)
+	}, "SELECT MIN(begun_at) FROM write_leases WHERE org_id = ? AND delta_id = ? AND renewed_at >= ? AND kind <> ?", org, table, micros(since),
+		catalog.WriteVacuum)
 }
 
 // VacuumUnderWay implements [catalog.WriteLeases].
 func (s *Store) VacuumUnderWay(ctx context.Context, org catalog.OrgID, table catalog.DeltaID, since time.Time) (bool, error) {
-	n, err := one(ctx, s.read(), value[int64], "SELECT COUNT(*) FROM write_leases WHERE org_id = ? AND delta_id = ? AND renewed_at >= ? AND kind = ?",
+	n, err := one(ctx, s.read(), value[int64], "SELECT COUNT(*) FROM write_leases WHERE org_id = ? AND delta_id = ? AND renewed_at >= ? AND "+
+		"kind = ?",
 		org, table, micros(since), catalog.WriteVacuum)
 	return n > 0, err
 }

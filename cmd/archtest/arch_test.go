@@ -52,7 +52,8 @@ func TestRulesCatch(t *testing.T) {
 		{"main imports the wiring", map[string][]string{"cmd/lakewarden/x.go": {module + "/cmd/lakewarden/app"}}, ""},
 		{"a command imports the wiring", map[string][]string{"cmd/bench/x.go": {module + "/cmd/lakewarden/app"}}, "nobody imports cmd"},
 		{"the harness imports the wiring", map[string][]string{"cmd/e2e/harness/x.go": {module + "/cmd/lakewarden/app"}}, ""},
-		{"an end-to-end test imports the wiring", map[string][]string{"cmd/e2e/query/x_test.go": {module + "/cmd/lakewarden/app"}}, "nobody imports cmd"},
+		{"an end-to-end test imports the wiring", map[string][]string{"cmd/e2e/query/x_test.go": {module + "/cmd/lakewarden/app"}},
+			"nobody imports cmd"},
 		{"an end-to-end test imports the harness", map[string][]string{"cmd/e2e/query/x_test.go": {module + "/cmd/e2e/harness"}}, ""},
 		{"a test library in the harness", map[string][]string{"cmd/e2e/harness/x.go": {"github.com/stretchr/testify/require"}}, ""},
 		{"unknown package", map[string][]string{"engine/novel/x.go": {module + "/catalog"}}, "not in the table"},
@@ -119,7 +120,8 @@ func TestRulesCatchText(t *testing.T) {
 	})
 	t.Run("child that its parent imports", func(t *testing.T) {
 		requireReports(t, fstest.MapFS{
-			"engine/delta/doc.go":            {Data: []byte("// Package delta is.\npackage delta\nimport _ \"" + module + "/engine/delta/action\"\n")},
+			"engine/delta/doc.go": {Data: []byte("// Package delta is.\npackage delta\nimport _ \"" + module +
+				"/engine/delta/action\"\n")},
 			"engine/delta/action/doc.go":     {Data: []byte("// Package action is.\npackage action\nimport _ \"" + module + "/engine/delta\"\n")},
 			"engine/delta/action/x_test.go":  {Data: []byte("package action_test\nimport _ \"" + module + "/engine/delta\"\n")},
 			"engine/delta/testdata/wrong.go": {Data: []byte("package wrong\n")},
@@ -162,7 +164,8 @@ func TestLimitsCatch(t *testing.T) {
 		"bench":              {packageOf("bench", 50, 9000), ""},
 		"listed package":     {packageOf("engine/delta", 60, 9000), ""},
 		"beyond its ceiling": {packageOf("engine/delta", 60, 9900), "engine/delta: 9900 lines in 60 files"},
-		"long lines":         {fstest.MapFS{"auth/doc.go": comment(maxLine + 1)}, "lines of more than 140 characters, one of them in auth/doc.go"},
+		"long lines": {fstest.MapFS{"auth/doc.go": comment(maxLine + 1)},
+			"lines of more than 140 characters, one of them in auth/doc.go"},
 		"long tags":          {fstest.MapFS{"auth/doc.go": tags}, ""},
 		"lines at the limit": {fstest.MapFS{"auth/doc.go": comment(maxLine)}, ""},
 	}

@@ -48,10 +48,12 @@ func brokenSQL(rules []Rule, rows Relation) string {
 		items[i] = "CASE WHEN " + conditions[i] + " THEN " + itoa(i) + "::BIGINT END"
 		classes[i] = itoa(int(r.Kind))
 	}
-	return "WITH broken AS MATERIALIZED (SELECT " + rows.row(Alias) + "::BIGINT AS lw_row, [" + strings.Join(items, ", ") + "] AS rules FROM " +
+	return "WITH broken AS MATERIALIZED (SELECT " + rows.row(Alias) + "::BIGINT AS lw_row, [" + strings.Join(items, ", ") +
+		"] AS rules FROM " +
 		rows.as(Alias) + " WHERE " + strings.Join(conditions, " OR ") + "), " +
 		"each AS MATERIALIZED (SELECT lw_row, unnest(rules) AS rule FROM broken), " +
-		"classed AS MATERIALIZED (SELECT lw_row, rule, [" + strings.Join(classes, ", ") + "][rule + 1] AS class FROM each WHERE rule IS NOT NULL), " +
+		"classed AS MATERIALIZED (SELECT lw_row, rule, [" + strings.Join(classes, ", ") +
+		"][rule + 1] AS class FROM each WHERE rule IS NOT NULL), " +
 		"worst AS MATERIALIZED (SELECT lw_row, rule FROM classed WHERE class = (SELECT min(class) FROM classed)) " +
 		"SELECT rule, lw_row, (SELECT count(*) FROM worst) AS total FROM worst ORDER BY lw_row, rule LIMIT " + itoa(MaxReported)
 }

@@ -61,7 +61,8 @@ func TestTheFirstClassThatIsBrokenIsReported(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, constraint.Report{Breaches: []constraint.Breach{{0, 0}, {0, 2}}, Total: 2}, report)
 
-	report, err = s.Broken(t.Context(), list[:3], constraint.Relation{From: "(SELECT -x AS a, NULL::VARCHAR AS b, x AS n FROM range(100000) g(x))", Row: "n"})
+	report, err = s.Broken(t.Context(), list[:3],
+		constraint.Relation{From: "(SELECT -x AS a, NULL::VARCHAR AS b, x AS n FROM range(100000) g(x))", Row: "n"})
 	require.NoError(t, err)
 	require.Len(t, report.Breaches, constraint.MaxReported)
 	require.EqualValues(t, 100000, report.Total)
@@ -74,9 +75,11 @@ func TestTheFirstClassThatIsBrokenIsReported(t *testing.T) {
 
 func TestRulesOfASnapshot(t *testing.T) {
 	s := scope(t)
-	schema := columns(t, "a", "integer", "st", "struct<x:integer NOT NULL,in:struct<y:string NOT NULL>>", "list", "array<integer>", "m", "map<string,integer>")
+	schema := columns(t, "a", "integer", "st", "struct<x:integer NOT NULL,in:struct<y:string NOT NULL>>", "list", "array<integer>", "m",
+		"map<string,integer>")
 	schema.Fields[0].Nullable = false
-	schema.Fields[0].Metadata = map[string]json.RawMessage{"delta.invariants": json.RawMessage(`"{\"expression\":{\"expression\":\"a < 100\"}}"`)}
+	schema.Fields[0].Metadata = map[string]json.RawMessage{"delta.invariants": json.RawMessage(`"{\"expression\":{\"expression\":\"a < ` +
+		`100\"}}"`)}
 	schema.Fields[2].Type = delta.Array{Element: delta.Integer}
 	schema.Fields[3].Type = delta.Map{Key: delta.String, Value: delta.Integer}
 	snap := created(t, schema, map[string]string{"delta.constraints.odd": "`a` % 2 = 1"})
@@ -128,7 +131,8 @@ func TestAConstraintWithoutCertainMeaningRefusesTheWriteByName(t *testing.T) {
 
 func TestKeysAreReadAsTheyWereWritten(t *testing.T) {
 	schema := columns(t, "a", "integer", "b", "string", "c", "date", "l", "array<integer>")
-	for _, keys := range []constraint.Keys{{}, {Primary: []string{"b", "a"}}, {Primary: []string{"c"}, Unique: []string{"a"}}, {Unique: []string{"a", "b"}}} {
+	for _, keys := range []constraint.Keys{{}, {Primary: []string{"b", "a"}}, {Primary: []string{"c"}, Unique: []string{"a"}},
+		{Unique: []string{"a", "b"}}} {
 		written, properties, err := keys.Write(schema, map[string]string{"other": "x", constraint.PropertyPrimaryKey: `["z"]`})
 		require.NoError(t, err)
 		require.Equal(t, "x", properties["other"])
@@ -136,7 +140,8 @@ func TestKeysAreReadAsTheyWereWritten(t *testing.T) {
 		snap := created(t, written, properties)
 		require.Equal(t, keys, constraint.KeysOf(snap.Schema(), snap.Properties()), "through the log")
 	}
-	for _, keys := range []constraint.Keys{{Primary: []string{"a", "a"}}, {Primary: []string{"z"}}, {Unique: []string{"l"}}, {Primary: []string{"A"}}} {
+	for _, keys := range []constraint.Keys{{Primary: []string{"a", "a"}}, {Primary: []string{"z"}}, {Unique: []string{"l"}},
+		{Primary: []string{"A"}}} {
 		_, _, err := keys.Write(schema, nil)
 		require.ErrorIs(t, err, constraint.ErrInvalidKey)
 	}
@@ -221,7 +226,8 @@ func TestKeyBreachesAreThoseOfComparingEveryPair(t *testing.T) {
 			span, err := s.KeySpan(t.Context(), key, rows)
 			require.NoError(rt, err)
 			require.Equal(rt, n, span.Repeated)
-			report, err = s.Taken(t.Context(), key, rows, constraint.Relation{From: "(SELECT * FROM " + tableSQL + " AS " + constraint.Alias + " WHERE " + span.Within + ")"})
+			report, err = s.Taken(t.Context(), key, rows, constraint.Relation{From: "(SELECT * FROM " + tableSQL + " AS " + constraint.Alias +
+				" WHERE " + span.Within + ")"})
 			require.NoError(rt, err)
 			require.Equal(rt, constraint.KeyReport{Breaches: taken, Total: int64(len(taken))}, report)
 			for _, row := range table {
@@ -302,7 +308,8 @@ func TestInfiniteInstantsAreKeys(t *testing.T) {
 func TestAKeySpanGoesFromTheLeastToTheGreatest(t *testing.T) {
 	s := scope(t)
 	schema := columns(t, "id", "long", "at", "timestamp", "raw", "binary", "day", "date", "name", "string")
-	rows := constraint.Relation{From: `(SELECT 10 * (x // 2) AS id, make_timestamptz(1700000000000000 + x) AS "at", 'r'::BLOB AS raw FROM range(9000) g(x))`}
+	rows := constraint.Relation{From: `(SELECT 10 * (x // 2) AS id, make_timestamptz(1700000000000000 + x) AS "at", 'r'::BLOB AS raw FROM ` +
+		`range(9000) g(x))`}
 	span := func(column, from string) constraint.KeySpan {
 		out, err := s.KeySpan(t.Context(), constraint.Keys{Unique: []string{column}}.In(schema)[0], constraint.Relation{From: from})
 		require.NoError(t, err)
@@ -312,11 +319,15 @@ func TestAKeySpanGoesFromTheLeastToTheGreatest(t *testing.T) {
 		return engine.AllOf(engine.Condition{Op: engine.ConditionGreaterOrEqual, Column: column, Values: []engine.ConditionValue{low}},
 			engine.Condition{Op: engine.ConditionLessOrEqual, Column: column, Values: []engine.ConditionValue{high}})
 	}
-	require.Equal(t, constraint.KeySpan{Repeated: 4500, Condition: between("id", "0", "44990"), Within: `true AND "r"."id" >= 0 AND "r"."id" <= 44990`}, span("id", rows.From))
-	require.Equal(t, constraint.KeySpan{Condition: between("at", "2023-11-14 22:13:20", "2023-11-14 22:13:20.008999"), Within: "true"}, span("at", rows.From))
+	require.Equal(t, constraint.KeySpan{Repeated: 4500, Condition: between("id", "0", "44990"),
+		Within: `true AND "r"."id" >= 0 AND "r"."id" <= 44990`}, span("id", rows.From))
+	require.Equal(t, constraint.KeySpan{Condition: between("at", "2023-11-14 22:13:20", "2023-11-14 22:13:20.008999"), Within: "true"},
+		span("at", rows.From))
 	require.Equal(t, constraint.KeySpan{Repeated: 1, Within: "true"}, span("raw", rows.From))
-	require.Equal(t, constraint.KeySpan{Condition: engine.Condition{Op: engine.ConditionNever}, Within: "true"}, span("id", "(SELECT NULL::BIGINT AS id)"), "no row takes part")
-	require.Equal(t, `true AND "r"."day" >= DATE '2026-01-02' AND "r"."day" <= DATE '2026-01-03'`, span("day", "(SELECT DATE '2026-01-02' + x::INTEGER AS day FROM range(2) g(x))").Within)
+	require.Equal(t, constraint.KeySpan{Condition: engine.Condition{Op: engine.ConditionNever}, Within: "true"},
+		span("id", "(SELECT NULL::BIGINT AS id)"), "no row takes part")
+	require.Equal(t, `true AND "r"."day" >= DATE '2026-01-02' AND "r"."day" <= DATE '2026-01-03'`,
+		span("day", "(SELECT DATE '2026-01-02' + x::INTEGER AS day FROM range(2) g(x))").Within)
 	require.Equal(t, `true AND "r"."name" >= 'it''s' AND "r"."name" <= 'it''s'`, span("name", "(SELECT 'it''s' AS name)").Within)
 	require.Equal(t, "true", span("name", "(SELECT 'a' || chr(0) AS name)").Within, "no statement holds it")
 }
@@ -324,14 +335,16 @@ func TestAKeySpanGoesFromTheLeastToTheGreatest(t *testing.T) {
 func TestAKeyConditionNamesFewValuesOneByOneAndManyAsSpans(t *testing.T) {
 	s := scope(t)
 	schema := columns(t, "id", "long", "at", "timestamp", "name", "string", "amount", "decimal(12,2)", "raw", "binary")
-	rows := constraint.Relation{From: `(SELECT 10 * x AS id, make_timestamptz(1700000000000000 + x) AS "at", 'n' || x AS name, x::DECIMAL(12,2) AS amount, 'r'::BLOB AS raw FROM range(3) g(x))`}
+	rows := constraint.Relation{From: `(SELECT 10 * x AS id, make_timestamptz(1700000000000000 + x) AS "at", 'n' || x AS name, ` +
+		`x::DECIMAL(12,2) AS amount, 'r'::BLOB AS raw FROM range(3) g(x))`}
 	condition := func(column string) engine.Condition {
 		c, err := s.KeyCondition(t.Context(), constraint.Keys{Unique: []string{column}}.In(schema)[0], rows)
 		require.NoError(t, err)
 		return c
 	}
 	require.ElementsMatch(t, []engine.ConditionValue{"0", "10", "20"}, condition("id").Values)
-	require.ElementsMatch(t, []engine.ConditionValue{"2023-11-14 22:13:20", "2023-11-14 22:13:20.000001", "2023-11-14 22:13:20.000002"}, condition("at").Values)
+	require.ElementsMatch(t, []engine.ConditionValue{"2023-11-14 22:13:20", "2023-11-14 22:13:20.000001", "2023-11-14 22:13:20.000002"},
+		condition("at").Values)
 	require.ElementsMatch(t, []engine.ConditionValue{"n0", "n1", "n2"}, condition("name").Values)
 	require.ElementsMatch(t, []engine.ConditionValue{"0.00", "1.00", "2.00"}, condition("amount").Values)
 	require.Zero(t, condition("raw"))

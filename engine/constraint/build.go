@@ -121,7 +121,8 @@ func (b builder) in(value *expr, items []*expr) (*expr, error) {
 		if as != value {
 			return nil, invalid("IN compares values of different types")
 		}
-		if familyOf(item.typ) == famInt && familyOf(value.typ) == famDecimal || familyOf(item.typ) == famDecimal && familyOf(value.typ) == famInt {
+		if familyOf(item.typ) == famInt && familyOf(value.typ) == famDecimal || familyOf(item.typ) == famDecimal &&
+			familyOf(value.typ) == famInt {
 			reason = "IN mixes integers and decimals"
 			if b.spark {
 				return nil, invalid("%s", reason)

@@ -36,8 +36,10 @@ func TestValidDefaults(t *testing.T) {
 		{"boolean", "FALSE", "false", "false"},
 		{"date", "DATE '2024-02-29'", "DATE '2024-02-29'", "CAST('2024-02-29' AS DATE)"},
 		{"date", "'2024-02-29'", "DATE '2024-02-29'", "CAST('2024-02-29' AS DATE)"},
-		{"timestamp", "'2024-02-29T01:00:00+01:00'", "TIMESTAMP '2024-02-29 00:00:00+00:00'", "CAST('2024-02-29 00:00:00+00:00' AS TIMESTAMP WITH TIME ZONE)"},
-		{"timestamp", "TIMESTAMPTZ '2024-02-29 00:00:00+00'", "TIMESTAMP '2024-02-29 00:00:00+00:00'", "CAST('2024-02-29 00:00:00+00:00' AS TIMESTAMP WITH TIME ZONE)"},
+		{"timestamp", "'2024-02-29T01:00:00+01:00'", "TIMESTAMP '2024-02-29 00:00:00+00:00'",
+			"CAST('2024-02-29 00:00:00+00:00' AS TIMESTAMP WITH TIME ZONE)"},
+		{"timestamp", "TIMESTAMPTZ '2024-02-29 00:00:00+00'", "TIMESTAMP '2024-02-29 00:00:00+00:00'",
+			"CAST('2024-02-29 00:00:00+00:00' AS TIMESTAMP WITH TIME ZONE)"},
 		{"timestamp_ntz", "TIMESTAMP '2024-02-29 01:02:03'", "TIMESTAMP_NTZ '2024-02-29 01:02:03'", "CAST('2024-02-29 01:02:03' AS TIMESTAMP)"},
 		{"array<long>", "NULL", "NULL", "NULL"},
 		{"string", "null", "NULL", "NULL"},
@@ -132,7 +134,8 @@ func TestDefaultsOfASnapshot(t *testing.T) {
 	}
 	broken := field("broken", delta.Long, "")
 	broken.Metadata["CURRENT_DEFAULT"] = json.RawMessage("7")
-	set, err := constraint.Of(created(t, delta.Struct{Fields: []delta.Field{field("a", delta.Long, "7"), field("b", delta.Date, "current_date()"), field("c", delta.String, ""), field("d", delta.String, "NULL"), broken}}, nil))
+	set, err := constraint.Of(created(t, delta.Struct{Fields: []delta.Field{field("a", delta.Long, "7"),
+		field("b", delta.Date, "current_date()"), field("c", delta.String, ""), field("d", delta.String, "NULL"), broken}}, nil))
 	require.NoError(t, err)
 	sql, ok := set.Default("a")
 	require.True(t, ok)
@@ -142,6 +145,7 @@ func TestDefaultsOfASnapshot(t *testing.T) {
 		require.False(t, ok, name)
 	}
 	require.Equal(t, []string{"b", "broken"}, set.Unfilled())
-	_, err = constraint.Of(created(t, delta.Struct{Fields: []delta.Field{{Name: "s", Type: delta.Array{Element: delta.Struct{Fields: []delta.Field{field("m", delta.Long, "1")}}}, Nullable: true}}}, nil))
+	_, err = constraint.Of(created(t, delta.Struct{Fields: []delta.Field{{Name: "s",
+		Type: delta.Array{Element: delta.Struct{Fields: []delta.Field{field("m", delta.Long, "1")}}}, Nullable: true}}}, nil))
 	require.ErrorIs(t, err, delta.ErrUnsupportedFeature)
 }

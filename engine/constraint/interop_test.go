@@ -73,7 +73,8 @@ func (g generator) condition(depth int) string {
 	case 6:
 		return "ts " + compare + " '2024-01-01T00:00:00" + g.pick("", ".000001", ".5") + g.pick("Z", "+00:00", "+01:00") + "'"
 	case 7:
-		return g.pick("ok", "name IS NULL", "day IS NOT NULL", "ok = true", "name IN ('a', 'b')", "Sm NOT IN (1, 2)", "id BETWEEN 0 AND i", "i NOT BETWEEN Sm AND 2")
+		return g.pick("ok", "name IS NULL", "day IS NOT NULL", "ok = true", "name IN ('a', 'b')", "Sm NOT IN (1, 2)", "id BETWEEN 0 AND i",
+			"i NOT BETWEEN Sm AND 2")
 	}
 	return "extract(" + g.pick("year", "month", "day") + " FROM day) " + compare + " " + g.pick("2024", "2", "29", "i")
 }
@@ -119,7 +120,8 @@ func TestDeltaRSRefusesTheRowsThatWeRefuse(t *testing.T) {
 	for range 25 {
 		row := randomRow(r)
 		rows = append(rows, row)
-		values = append(values, literals(row, "BIGINT", "INTEGER", "SMALLINT", "VARCHAR", "DOUBLE", "DECIMAL(12,2)", "DATE", "TIMESTAMP", "BOOLEAN"))
+		values = append(values, literals(row, "BIGINT", "INTEGER", "SMALLINT", "VARCHAR", "DOUBLE", "DECIMAL(12,2)", "DATE", "TIMESTAMP",
+			"BOOLEAN"))
 	}
 	staged := relation("id, i, Sm, name, d, dec, day, ts, ok", values...)
 	staged.From = "(SELECT * REPLACE (make_timestamptz(epoch_us(ts)) AS ts) FROM " + staged.From + ")"

@@ -69,7 +69,8 @@ func (s Scope) Repeated(ctx context.Context, key Key, rows Relation) (KeyReport,
 	}
 	twice := "SELECT " + key.aliases() + ", min(" + rows.row(Alias) + ")::BIGINT AS lw_first FROM " + rows.as(Alias) +
 		" WHERE " + key.counts(Alias) + " GROUP BY " + columns + " HAVING count(*) > 1"
-	sql := "WITH twice AS MATERIALIZED (" + twice + "), later AS MATERIALIZED (SELECT " + rows.row(Alias) + "::BIGINT AS lw_row, d.lw_first FROM " +
+	sql := "WITH twice AS MATERIALIZED (" + twice + "), later AS MATERIALIZED (SELECT " + rows.row(Alias) +
+		"::BIGINT AS lw_row, d.lw_first FROM " +
 		rows.as(Alias) + " JOIN twice AS d ON " + key.equal(key.names(Alias), grouped) + " WHERE " + rows.row(Alias) + " <> d.lw_first) " +
 		"SELECT lw_row, lw_first, (SELECT count(*) FROM later) AS total FROM later ORDER BY lw_row LIMIT " + itoa(MaxReported)
 	return s.keyReport(ctx, sql)

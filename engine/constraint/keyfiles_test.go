@@ -23,14 +23,16 @@ func TestAKeyCheckReadsTheFilesThatCanHoldTheKeys(t *testing.T) {
 	for i := range files {
 		require.NoError(t, txn.Add(delta.AddFile{
 			Name: fmt.Sprintf("part-%d.parquet", i), PartitionValues: map[string]*string{}, Size: 1, ModTime: time.Unix(0, 0),
-			Stats: fmt.Sprintf(`{"numRecords":4000,"minValues":{"orderkey":%d,"line":1},"maxValues":{"orderkey":%d,"line":4},"nullCount":{"orderkey":0,"line":0}}`,
+			Stats: fmt.Sprintf(`{"numRecords":4000,"minValues":{"orderkey":%d,"line":1},"maxValues":{"orderkey":%d,"line":4},`+
+				`"nullCount":{"orderkey":0,"line":0}}`,
 				i*orders, i*orders+orders-1),
 		}))
 	}
 	snap, err := txn.Commit(t.Context())
 	require.NoError(t, err)
 	key := constraint.Keys{Primary: []string{"orderkey", "line"}}.In(schema)[0]
-	list := []engine.Column{{Name: "orderkey", Type: sqltype.BigInt}, {Name: "line", Type: sqltype.Integer}, {Name: "note", Type: sqltype.Varchar}}
+	list := []engine.Column{{Name: "orderkey", Type: sqltype.BigInt}, {Name: "line", Type: sqltype.Integer},
+		{Name: "note", Type: sqltype.Varchar}}
 	for _, c := range []struct {
 		name, rows string
 		most       int

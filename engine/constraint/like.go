@@ -186,5 +186,6 @@ func computedLike(args []string, escape string) string {
 		match += " ESCAPE " + quoted
 		over += " OR (strlen(" + pattern + ") - strlen(rtrim(" + pattern + ", " + quoted + "))) % 2 = 1"
 	}
-	return "list_transform([{" + fields + "}], lambda lw_like: CASE WHEN " + over + " THEN error('too long for this pattern')::BOOLEAN ELSE " + match + " END)[1]"
+	return "list_transform([{" + fields + "}], lambda lw_like: CASE WHEN " + over + " THEN error('too long for this pattern')::BOOLEAN ELSE " +
+		match + " END)[1]"
 }

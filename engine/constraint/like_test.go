@@ -90,7 +90,8 @@ func TestManyWildcardsTakeLinearTime(t *testing.T) {
 		"left(name, 900) LIKE left(note, 0) || 'a%'":                     0,
 		"left(name, 40) LIKE left(note, 6) || '%' AND length(name) > 1":  0,
 	} {
-		n, err := s.CountBroken(t.Context(), check(t, schema, "c", condition), constraint.Relation{From: "(SELECT " + text + " AS name, repeat('%a', 12) AS note)"})
+		n, err := s.CountBroken(t.Context(), check(t, schema, "c", condition),
+			constraint.Relation{From: "(SELECT " + text + " AS name, repeat('%a', 12) AS note)"})
 		require.NoError(t, err, condition)
 		require.Equal(t, broken, n, condition)
 	}
@@ -101,13 +102,14 @@ func TestManyWildcardsTakeLinearTime(t *testing.T) {
 func TestUnusablePatternsAreRefused(t *testing.T) {
 	schema := columns(t, "name", "string", "note", "string")
 	for text, reason := range map[string]string{
-		"name LIKE '" + strings.Repeat("a", 1001) + "'":                 "the pattern of LIKE is longer than 1000 bytes",
-		"name ILIKE '" + strings.Repeat("a", 1001) + "'":                "the pattern of LIKE is longer than 1000 bytes",
-		"name LIKE '%a!' ESCAPE '!'":                                    "the pattern of LIKE ends with its escape character",
-		"name LIKE 'a' ESCAPE 'ab'":                                     "the ESCAPE of LIKE is not a constant of one ASCII character",
-		"name LIKE 'a' ESCAPE 'é'":                                      "the ESCAPE of LIKE is not a constant of one ASCII character",
-		"name LIKE 'a' ESCAPE note":                                     "the ESCAPE of LIKE is not a constant of one ASCII character",
-		strings.Repeat("name LIKE '_' OR ", 32) + "name LIKE note":      "it has more than 32 calls of LIKE whose pattern has _ or ESCAPE or is not constant",
+		"name LIKE '" + strings.Repeat("a", 1001) + "'":  "the pattern of LIKE is longer than 1000 bytes",
+		"name ILIKE '" + strings.Repeat("a", 1001) + "'": "the pattern of LIKE is longer than 1000 bytes",
+		"name LIKE '%a!' ESCAPE '!'":                     "the pattern of LIKE ends with its escape character",
+		"name LIKE 'a' ESCAPE 'ab'":                      "the ESCAPE of LIKE is not a constant of one ASCII character",
+		"name LIKE 'a' ESCAPE 'é'":                       "the ESCAPE of LIKE is not a constant of one ASCII character",
+		"name LIKE 'a' ESCAPE note":                      "the ESCAPE of LIKE is not a constant of one ASCII character",
+		strings.Repeat("name LIKE '_' OR ", 32) +
+			"name LIKE note": "it has more than 32 calls of LIKE whose pattern has _ or ESCAPE or is not constant",
 		strings.Repeat("name LIKE 'a%' OR ", 32) + "name LIKE note":     "",
 		strings.Repeat("name LIKE '_' OR ", 31) + "name NOT LIKE '%_a'": "",
 	} {

@@ -46,7 +46,8 @@ func columns(t *testing.T, pairs ...string) delta.Struct {
 
 // everyType has a column of each type that expressions know.
 func everyType(t *testing.T) delta.Struct {
-	return columns(t, "id", "long", "i", "integer", "Sm", "short", "b", "byte", "name", "string", "note", "string", "d", "double", "f", "float",
+	return columns(t, "id", "long", "i", "integer", "Sm", "short", "b", "byte", "name", "string", "note", "string", "d", "double", "f",
+		"float",
 		"dec", "decimal(12,2)", "day", "date", "ts", "timestamp", "ntz", "timestamp_ntz", "ok", "boolean",
 		"st", "struct<x:integer,Y:string>", "list", "array<integer>", "raw", "binary")
 }

@@ -69,9 +69,10 @@ func notNull(schema delta.Struct) []Rule {
 		}
 		column := f.Name
 		for _, inner := range required(f.Type, 0) {
-			out = append(out, Rule{Kind: NotNull, Name: column + inner.name, Column: column, Columns: []string{column}, broken: func(alias string) string {
-				return "coalesce(" + inner.missing(engine.QuoteIdent(alias)+"."+engine.QuoteIdent(column)) + ", false)"
-			}})
+			out = append(out, Rule{Kind: NotNull, Name: column + inner.name, Column: column, Columns: []string{column},
+				broken: func(alias string) string {
+					return "coalesce(" + inner.missing(engine.QuoteIdent(alias)+"."+engine.QuoteIdent(column)) + ", false)"
+				}})
 		}
 	}
 	return out

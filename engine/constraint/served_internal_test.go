@@ -11,7 +11,8 @@ import (
 // TestUnknownPartsAreRefused uses trees as a later parser might write them.
 func TestUnknownPartsAreRefused(t *testing.T) {
 	tree := func(expression string) []byte {
-		return []byte(`{"error":false,"statements":[{"node":{"type":"SELECT_NODE","modifiers":[],"cte_map":{"map":[]},"select_list":[` + expression +
+		return []byte(`{"error":false,"statements":[{"node":{"type":"SELECT_NODE","modifiers":[],"cte_map":{"map":[]},"select_list":[` +
+			expression +
 			`],"from_table":{"type":"EMPTY","alias":"","sample":null},"where_clause":null,"group_expressions":[],"group_sets":[],` +
 			`"aggregate_handling":"STANDARD_HANDLING","having":null,"sample":null,"qualify":null},"named_param_map":[]}]}`)
 	}

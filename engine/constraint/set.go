@@ -53,9 +53,10 @@ func voidColumns(schema delta.Struct) []Rule {
 	for _, f := range schema.Fields {
 		if f.Type == delta.Void {
 			column := f.Name
-			out = append(out, Rule{Kind: Checked, Name: "void " + column, Column: column, Columns: []string{column}, broken: func(alias string) string {
-				return engine.QuoteIdent(alias) + "." + engine.QuoteIdent(column) + " IS NOT NULL"
-			}})
+			out = append(out, Rule{Kind: Checked, Name: "void " + column, Column: column, Columns: []string{column},
+				broken: func(alias string) string {
+					return engine.QuoteIdent(alias) + "." + engine.QuoteIdent(column) + " IS NOT NULL"
+				}})
 		}
 	}
 	return out

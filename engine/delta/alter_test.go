@@ -20,7 +20,8 @@ var (
 		{Name: "y", Type: delta.String, Nullable: true},
 	}}
 	manyColumns = delta.Struct{Fields: []delta.Field{
-		{Name: "id", Type: delta.Long, Nullable: true, Metadata: map[string]json.RawMessage{"lakewarden.primaryKey": json.RawMessage("true"), "theirs": json.RawMessage(`{"a":[1]}`)}},
+		{Name: "id", Type: delta.Long, Nullable: true, Metadata: map[string]json.RawMessage{"lakewarden.primaryKey": json.RawMessage("true"),
+			"theirs": json.RawMessage(`{"a":[1]}`)}},
 		{Name: "p", Type: delta.String, Nullable: true},
 		{Name: "n", Type: delta.Integer, Nullable: true},
 		{Name: "st", Type: someMembers, Nullable: true},
@@ -115,8 +116,10 @@ func TestAddColumn(t *testing.T) {
 		"into a number":          {[]string{"n"}, nullable("c", delta.Long), delta.ErrInvalidSchema},
 		"into nothing":           {[]string{"none"}, nullable("c", delta.Long), delta.ErrInvalidSchema},
 		"into a map":             {[]string{"m"}, nullable("c", delta.Long), delta.ErrInvalidSchema},
-		"default":                {nil, delta.Field{Name: "c", Type: delta.Long, Nullable: true, Metadata: map[string]json.RawMessage{"CURRENT_DEFAULT": json.RawMessage(`"1"`)}}, delta.ErrUnsupportedFeature},
-		"generated":              {nil, delta.Field{Name: "c", Type: delta.Long, Nullable: true, Metadata: map[string]json.RawMessage{"delta.generationExpression": json.RawMessage(`"1"`)}}, delta.ErrInvalidSchema},
+		"default": {nil, delta.Field{Name: "c", Type: delta.Long, Nullable: true,
+			Metadata: map[string]json.RawMessage{"CURRENT_DEFAULT": json.RawMessage(`"1"`)}}, delta.ErrUnsupportedFeature},
+		"generated": {nil, delta.Field{Name: "c", Type: delta.Long, Nullable: true,
+			Metadata: map[string]json.RawMessage{"delta.generationExpression": json.RawMessage(`"1"`)}}, delta.ErrInvalidSchema},
 	}
 	for name, row := range rows {
 		a := wide.Alter()
@@ -257,7 +260,8 @@ func TestCommentsAndNullability(t *testing.T) {
 func TestProperties(t *testing.T) {
 	s := mustCreate(t, mem.New(), delta.CreateOptions{Properties: map[string]string{"own": "1", "delta.enableInCommitTimestamps": "true"}})
 	s = mustAlter(t, s, func(a *delta.Alteration) error {
-		if err := a.SetProperties(map[string]string{"delta.enableDeletionVectors": "true", "other": "2", "delta.columnMapping.mode": "name"}); err != nil {
+		if err := a.SetProperties(map[string]string{"delta.enableDeletionVectors": "true", "other": "2",
+			"delta.columnMapping.mode": "name"}); err != nil {
 			return err
 		}
 		return a.UnsetProperties("own", "never set")
@@ -416,7 +420,8 @@ func TestWidenColumn(t *testing.T) {
 		for _, c := range []struct {
 			path []string
 			to   delta.DataType
-		}{{[]string{"n"}, delta.Decimal{Precision: 20}}, {[]string{"m", "value"}, delta.Integer}, {[]string{"list", "element", "x"}, delta.Long}} {
+		}{{[]string{"n"}, delta.Decimal{Precision: 20}}, {[]string{"m", "value"}, delta.Integer},
+			{[]string{"list", "element", "x"}, delta.Long}} {
 			if err := a.WidenColumn(c.path, c.to); err != nil {
 				return err
 			}
@@ -437,7 +442,8 @@ func TestWidenColumn(t *testing.T) {
 	for name, row := range map[string]struct {
 		path []string
 		to   delta.DataType
-	}{"narrower": {[]string{"n"}, delta.Integer}, "other": {[]string{"p"}, delta.Long}, "struct": {[]string{"st"}, delta.Long}, "absent": {[]string{"q"}, delta.Long}, "nothing": {nil, delta.Long}} {
+	}{"narrower": {[]string{"n"}, delta.Integer}, "other": {[]string{"p"}, delta.Long}, "struct": {[]string{"st"}, delta.Long},
+		"absent": {[]string{"q"}, delta.Long}, "nothing": {nil, delta.Long}} {
 		require.ErrorIs(t, s.Alter().WidenColumn(row.path, row.to), delta.ErrInvalidSchema, name)
 	}
 	bound := wideTable(t, map[string]string{"delta.constraints.c": "m['a'] > 0"})
@@ -475,7 +481,8 @@ func TestMentions(t *testing.T) {
 }
 
 var aAndB = delta.Struct{Fields: []delta.Field{
-	{Name: "a", Type: delta.Long, Nullable: true}, {Name: "b", Type: delta.Long, Nullable: true}, {Name: "c", Type: delta.Long, Nullable: true},
+	{Name: "a", Type: delta.Long, Nullable: true}, {Name: "b", Type: delta.Long, Nullable: true},
+	{Name: "c", Type: delta.Long, Nullable: true},
 }}
 
 // What we change, others read, keep to, and add to.
@@ -487,7 +494,8 @@ func TestDeltaRsFollowsAlterations(t *testing.T) {
 	s = mustAlter(t, s, func(a *delta.Alteration) error {
 		a.Describe("the table")
 		for _, err := range []error{
-			a.AddColumn(nil, delta.Field{Name: "st", Type: someMembers, Nullable: true, Metadata: map[string]json.RawMessage{"comment": json.RawMessage(`"c"`)}}),
+			a.AddColumn(nil, delta.Field{Name: "st", Type: someMembers, Nullable: true,
+				Metadata: map[string]json.RawMessage{"comment": json.RawMessage(`"c"`)}}),
 			a.AddConstraint("Positive", "id > 0"), a.SetNotNull([]string{"id"}), a.CommentColumn([]string{"id"}, "the id"),
 			a.SetProperties(map[string]string{"delta.checkpointInterval": "3", "delta.enableDeletionVectors": "true"}),
 		} {
@@ -535,5 +543,7 @@ say({"IDs": [r["id"] for r in rows], "Comments": [f.metadata.get("comment", "") 
 		return a.DropNotNull([]string{"id"})
 	})
 	mustAppend(t, s, -5)
-	require.Equal(t, []int64{-5, 1, 2, 3}, runPython[[]int64](t, dir, `say(sorted(pa.table(QueryBuilder().register("t", DeltaTable(path)).execute("select id from t").read_all()).column("id").to_pylist()))`))
+	require.Equal(t, []int64{-5, 1, 2, 3},
+		runPython[[]int64](t, dir, `say(sorted(pa.table(QueryBuilder().register("t", DeltaTable(path)).execute("select id from `+
+			`t").read_all()).column("id").to_pylist()))`))
 }

@@ -16,7 +16,8 @@ import (
 // TestChecksumMatchesTheLog writes after another writer whose metadata has empty
 // and unknown members: readers compare the checksum file with the log.
 func TestChecksumMatchesTheLog(t *testing.T) {
-	metadata := strings.Replace(metaLine("a", schemaText, "", ""), `"id":"a"`, `"id":"a","name":"","description":"","createdTime":0,"later":{"x":[1]}`, 1)
+	metadata := strings.Replace(metaLine("a", schemaText, "", ""), `"id":"a"`,
+		`"id":"a","name":"","description":"","createdTime":0,"later":{"x":[1]}`, 1)
 	b := mem.New()
 	mustLog(t, b, `{"protocol":{"minReaderVersion":1,"minWriterVersion":2,"later":true}}`+"\n"+metadata)
 	s, err := delta.Load(t.Context(), b, testOptions(t))

@@ -60,7 +60,8 @@ type datedLog struct {
 }
 
 const stampsMetadata = `{"metaData":{"id":"t","format":{"provider":"parquet","options":{}},"schemaString":` +
-	`"{\"type\":\"struct\",\"fields\":[{\"name\":\"id\",\"type\":\"long\",\"nullable\":true,\"metadata\":{}}]}","partitionColumns":[],"configuration":{%s}}}`
+	`"{\"type\":\"struct\",\"fields\":[{\"name\":\"id\",\"type\":\"long\",\"nullable\":true,\"metadata\":{}}]}","partitionColumns":[],` +
+	`"configuration":{%s}}}`
 
 // newDatedLog draws a log. Modification times go back and forth, by parts of
 // milliseconds too, and lie before, between and after the in-commit timestamps.

@@ -39,7 +39,8 @@ func TestDefaultIsColumnMetadata(t *testing.T) {
 	require.Equal(t, []string{"allowColumnDefaults", "appendOnly", "invariants"}, plain.Protocol().WriterFeatures)
 	old, changed := tableWith(t, versions(1, 4), "", "").ProtocolFor(withDefault, nil)
 	require.True(t, changed)
-	require.Equal(t, []string{"allowColumnDefaults", "appendOnly", "changeDataFeed", "checkConstraints", "generatedColumns", "invariants"}, old.WriterFeatures)
+	require.Equal(t, []string{"allowColumnDefaults", "appendOnly", "changeDataFeed", "checkConstraints", "generatedColumns", "invariants"},
+		old.WriterFeatures)
 	require.Nil(t, old.ReaderFeatures)
 
 	// The default follows a new column name, and a name in its text is not a column.

@@ -89,7 +89,8 @@ var checkpointForms = map[string]func(t *testing.T, b objstore.Bucket, s *delta.
 			mustPut(t, b, logpath.SidecarDir+name, body)
 			lines = append(lines, fmt.Sprintf(`{"sidecar":{"path":%q,"sizeInBytes":%d,"modificationTime":1}}`, name, len(body)))
 		}
-		mustPut(t, b, fmt.Sprintf("_delta_log/%020d.checkpoint.80a083e8-7026-4e79-81be-64bd76c43a11.json", s.Version()), strings.Join(lines, "\n")+"\n")
+		mustPut(t, b, fmt.Sprintf("_delta_log/%020d.checkpoint.80a083e8-7026-4e79-81be-64bd76c43a11.json", s.Version()),
+			strings.Join(lines, "\n")+"\n")
 		require.NoError(t, b.Delete(t.Context(), logpath.CheckpointName(s.Version())))
 	},
 	"classic and v2": func(t *testing.T, b objstore.Bucket, s *delta.Snapshot) {
@@ -253,7 +254,10 @@ func (d damageable) checkCleanup(t *rapid.T, b objstore.Bucket, readable map[int
 	ctx := context.Background()
 	now := time.Now().Add(100 * aDay)
 	var warned []error
-	opts := delta.Options{Clock: func() time.Time { return now }, Warn: func(_ context.Context, w delta.Warning) { warned = append(warned, w.Err) }}
+	opts := delta.Options{Clock: func() time.Time { return now }, Warn: func(_ context.Context,
+		w delta.Warning) {
+		warned = append(warned, w.Err)
+	}}
 	s, err := delta.Load(ctx, b, opts)
 	if err != nil {
 		return

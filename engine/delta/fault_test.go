@@ -61,7 +61,8 @@ func TestEveryCut(t *testing.T) {
 	require.Len(t, acked, 5)
 	total := calm.Count()
 	for n := 1; n <= total; n++ {
-		for _, cut := range []objstore.Cut{{Nth: n}, {Nth: n, After: true}, {Nth: n, Forever: true}, {Nth: n, After: true, Forever: true}, {Nth: n, Err: objstore.ErrUnknown}} {
+		for _, cut := range []objstore.Cut{{Nth: n}, {Nth: n, After: true}, {Nth: n, Forever: true}, {Nth: n, After: true, Forever: true},
+			{Nth: n, Err: objstore.ErrUnknown}} {
 			name := fmt.Sprintf("request %d after=%v forever=%v err=%v", n, cut.After, cut.Forever, cut.Err)
 			inner := mem.New()
 			acked, refused, unknown := scenario(t, objstore.NewFaults(inner, cut))

@@ -35,7 +35,8 @@ func TestFeatureGate(t *testing.T) {
 		formatChange string
 	}{
 		{name: "plain"},
-		{name: "all that is readable", reader: []string{"columnMapping", "deletionVectors", "timestampNtz", "typeWidening", "v2Checkpoint", "vacuumProtocolCheck", "variantType"}},
+		{name: "all that is readable", reader: []string{"columnMapping", "deletionVectors", "timestampNtz", "typeWidening", "v2Checkpoint",
+			"vacuumProtocolCheck", "variantType"}},
 		{name: "unknown reader feature", reader: []string{"novelty"}, read: "novelty"},
 		{name: "unknown writer feature", writer: []string{"novelty"}, write: "novelty"},
 		{name: "reader version", versions: `"minReaderVersion":4,"minWriterVersion":7`, read: "reader version above 3"},
@@ -46,30 +47,45 @@ func TestFeatureGate(t *testing.T) {
 		{name: "row tracking, enabled", writer: []string{"rowTracking", "domainMetadata"}, properties: `"delta.enableRowTracking":"true"`},
 		{name: "iceberg", writer: []string{"icebergCompatV2"}, write: "icebergCompatV2"},
 		{name: "format", formatChange: "orc", read: "format orc"},
-		{name: "mapped, a column without name in files", reader: []string{"columnMapping"}, properties: `"delta.columnMapping.mode":"name"`, write: "columnMapping"},
-		{name: "mapped and partitioned, the same", reader: []string{"columnMapping"}, properties: `"delta.columnMapping.mode":"id"`, partitions: `"id"`, read: "columnMapping with partition columns", write: "columnMapping"},
+		{name: "mapped, a column without name in files", reader: []string{"columnMapping"}, properties: `"delta.columnMapping.mode":"name"`,
+			write: "columnMapping"},
+		{name: "mapped and partitioned, the same", reader: []string{"columnMapping"}, properties: `"delta.columnMapping.mode":"id"`,
+			partitions: `"id"`, read: "columnMapping with partition columns", write: "columnMapping"},
 		{name: "mapped, not listed", properties: `"delta.columnMapping.mode":"name"`, write: "columnMapping"},
-		{name: "unknown mode of mapping", reader: []string{"columnMapping"}, properties: `"delta.columnMapping.mode":"both"`, write: "columnMapping"},
-		{name: "mapping listed, not active", reader: []string{"columnMapping"}, properties: `"delta.columnMapping.mode":"none"`, partitions: `"id"`},
+		{name: "unknown mode of mapping", reader: []string{"columnMapping"}, properties: `"delta.columnMapping.mode":"both"`,
+			write: "columnMapping"},
+		{name: "mapping listed, not active", reader: []string{"columnMapping"}, properties: `"delta.columnMapping.mode":"none"`,
+			partitions: `"id"`},
 		{name: "void", field: `"type":"void"`},
 		{name: "void and nothing in files", field: `"type":"void"`, partitions: `"id"`, read: "void columns"},
-		{name: "void member", field: `"type":{"type":"struct","fields":[{"name":"v","type":"void","nullable":true,"metadata":{}}]}`, write: "void columns"},
-		{name: "void in a map", field: `"type":{"type":"map","keyType":"string","valueType":"void","valueContainsNull":true}`, read: "void columns"},
+		{name: "void member", field: `"type":{"type":"struct","fields":[{"name":"v","type":"void","nullable":true,"metadata":{}}]}`,
+			write: "void columns"},
+		{name: "void in a map", field: `"type":{"type":"map","keyType":"string","valueType":"void","valueContainsNull":true}`,
+			read: "void columns"},
 		{name: "void inside", field: `"type":{"type":"array","elementType":"void","containsNull":true}`, read: "void columns"},
-		{name: "zero byte in a name inside", field: `"type":{"type":"struct","fields":[{"name":"a\\u0000b","type":"long","nullable":true,"metadata":{}}]}`, read: "column name with a zero byte"},
+		{name: "zero byte in a name inside",
+			field: `"type":{"type":"struct","fields":[{"name":"a\\u0000b","type":"long","nullable":true,"metadata":{}}]}`,
+			read:  "column name with a zero byte"},
 		{name: "unknown type", field: `"type":"geometry(4326)"`, read: "type geometry(4326)"},
-		{name: "a change of type as the protocol has it", reader: []string{"typeWidening"}, field: `"type":"decimal(12,2)","metadata":{"delta.typeChanges":[{"fromType":"short","toType":"integer"},{"fromType":"integer","toType":"decimal(12, 2)"}]}`},
-		{name: "another change of type", reader: []string{"typeWidening"}, field: `"type":"string","metadata":{"delta.typeChanges":[{"fromType":"long","toType":"string"}]}`, read: "typeWidening"},
-		{name: "a change of type inside", reader: []string{"typeWidening"}, field: `"type":{"type":"array","elementType":"long","containsNull":true},"metadata":{"delta.typeChanges":[{"fromType":"double","toType":"long","fieldPath":"element"}]}`, read: "typeWidening"},
-		{name: "changes of type that are none", reader: []string{"typeWidening"}, field: `"type":"long","metadata":{"delta.typeChanges":"integer"}`, read: "typeWidening"},
+		{name: "a change of type as the protocol has it", reader: []string{"typeWidening"},
+			field: `"type":"decimal(12,2)","metadata":{"delta.typeChanges":[{"fromType":"short","toType":"integer"},{"fromType":"integer","toType":"decimal(12, 2)"}]}`},
+		{name: "another change of type", reader: []string{"typeWidening"},
+			field: `"type":"string","metadata":{"delta.typeChanges":[{"fromType":"long","toType":"string"}]}`, read: "typeWidening"},
+		{name: "a change of type inside", reader: []string{"typeWidening"},
+			field: `"type":{"type":"array","elementType":"long","containsNull":true},"metadata":{"delta.typeChanges":[{"fromType":"double","toType":"long","fieldPath":"element"}]}`, read: "typeWidening"},
+		{name: "changes of type that are none", reader: []string{"typeWidening"},
+			field: `"type":"long","metadata":{"delta.typeChanges":"integer"}`, read: "typeWidening"},
 		{name: "variant", reader: []string{"variantType"}, field: `"type":"variant"`, write: "variantType"},
-		{name: "variant inside", reader: []string{"variantType"}, field: `"type":{"type":"map","keyType":"string","valueType":"variant","valueContainsNull":true}`, write: "variantType"},
+		{name: "variant inside", reader: []string{"variantType"},
+			field: `"type":{"type":"map","keyType":"string","valueType":"variant","valueContainsNull":true}`, write: "variantType"},
 		{name: "check", properties: `"delta.constraints.c":"id > 0"`, write: "checkConstraints"},
 		{name: "check taken over", properties: `"delta.constraints.c":"id > 0"`, duties: []delta.Duty{delta.EvaluatesChecks}},
 		{name: "invariant", field: `"type":"long","metadata":{"delta.invariants":"{}"}`, write: "invariants"},
-		{name: "invariant taken over", field: `"type":"long","metadata":{"delta.invariants":"{}"}`, duties: []delta.Duty{delta.EvaluatesInvariants}},
+		{name: "invariant taken over", field: `"type":"long","metadata":{"delta.invariants":"{}"}`,
+			duties: []delta.Duty{delta.EvaluatesInvariants}},
 		{name: "generated", field: `"type":"long","metadata":{"delta.generationExpression":"1"}`, write: "generatedColumns"},
-		{name: "default", field: `"type":"long","metadata":{"CURRENT_DEFAULT":"1"}`, write: "allowColumnDefaults", duties: []delta.Duty{delta.EvaluatesChecks}},
+		{name: "default", field: `"type":"long","metadata":{"CURRENT_DEFAULT":"1"}`, write: "allowColumnDefaults",
+			duties: []delta.Duty{delta.EvaluatesChecks}},
 		{name: "default taken over", field: `"type":"long","metadata":{"CURRENT_DEFAULT":"1"}`, duties: []delta.Duty{delta.FillsDefaults}},
 		{name: "identity", field: `"type":"long","metadata":{"delta.identity.start":1}`, write: "identityColumns"},
 		{name: "legacy numbers without use", versions: `"minReaderVersion":2,"minWriterVersion":6`},
@@ -80,7 +96,8 @@ func TestFeatureGate(t *testing.T) {
 			if versions == "" {
 				versions = fmt.Sprintf(`"minReaderVersion":1,"minWriterVersion":7,"writerFeatures":[%s]`, quoted(append(row.writer, row.reader...)))
 				if row.reader != nil {
-					versions = fmt.Sprintf(`"minReaderVersion":3,"minWriterVersion":7,"readerFeatures":[%s],"writerFeatures":[%s]`, quoted(row.reader), quoted(append(row.writer, row.reader...)))
+					versions = fmt.Sprintf(`"minReaderVersion":3,"minWriterVersion":7,"readerFeatures":[%s],"writerFeatures":[%s]`, quoted(row.reader),
+						quoted(append(row.writer, row.reader...)))
 				}
 			}
 			schema := schemaText
@@ -151,7 +168,8 @@ func TestFeaturesOfTheProtocolThatWeDoNotHave(t *testing.T) {
 		"managedCommit", "geospatial", "castIceberg", "adaptiveMetadata-preview",
 	} {
 		b := mem.New()
-		mustLog(t, b, fmt.Sprintf(`{"protocol":{"minReaderVersion":1,"minWriterVersion":7,"writerFeatures":[%q]}}`, feature)+"\n"+metaLine("a", schemaText, "", ""))
+		mustLog(t, b, fmt.Sprintf(`{"protocol":{"minReaderVersion":1,"minWriterVersion":7,"writerFeatures":[%q]}}`, feature)+"\n"+
+			metaLine("a", schemaText, "", ""))
 		s, err := delta.Load(t.Context(), b, testOptions(t))
 		require.NoError(t, err)
 		require.NoError(t, delta.CheckReadable(s), feature)
@@ -179,14 +197,18 @@ func TestCreateChoosesTheLeastProtocol(t *testing.T) {
 	}{
 		{"plain", field(delta.Timestamp), map[string]string{"delta.appendOnly": "true"}, 1, 2, nil, nil},
 		{"ntz", field(delta.TimestampNTZ), nil, 3, 7, []string{"timestampNtz"}, []string{"appendOnly", "invariants", "timestampNtz"}},
-		{"check", field(delta.Long), map[string]string{"delta.constraints.c": "true"}, 1, 7, nil, []string{"appendOnly", "checkConstraints", "invariants"}},
-		{"ict", field(delta.Long), map[string]string{"delta.enableInCommitTimestamps": "true"}, 1, 7, nil, []string{"appendOnly", "inCommitTimestamp", "invariants"}},
-		{"dv", field(delta.Long), map[string]string{"delta.enableDeletionVectors": "true"}, 3, 7, []string{"deletionVectors"}, []string{"appendOnly", "deletionVectors", "invariants"}},
+		{"check", field(delta.Long), map[string]string{"delta.constraints.c": "true"}, 1, 7, nil,
+			[]string{"appendOnly", "checkConstraints", "invariants"}},
+		{"ict", field(delta.Long), map[string]string{"delta.enableInCommitTimestamps": "true"}, 1, 7, nil,
+			[]string{"appendOnly", "inCommitTimestamp", "invariants"}},
+		{"dv", field(delta.Long), map[string]string{"delta.enableDeletionVectors": "true"}, 3, 7, []string{"deletionVectors"},
+			[]string{"appendOnly", "deletionVectors", "invariants"}},
 	}
 	for _, row := range rows {
 		t.Run(row.name, func(t *testing.T) {
 			s := mustCreate(t, mem.New(), delta.CreateOptions{Schema: row.schema, Properties: row.properties})
-			require.Equal(t, action.Protocol{MinReaderVersion: row.reader, MinWriterVersion: row.writer, ReaderFeatures: row.rf, WriterFeatures: row.wf}, s.Protocol())
+			require.Equal(t, action.Protocol{MinReaderVersion: row.reader, MinWriterVersion: row.writer, ReaderFeatures: row.rf,
+				WriterFeatures: row.wf}, s.Protocol())
 		})
 	}
 	for name, c := range map[string]delta.CreateOptions{

@@ -35,7 +35,8 @@ func parseFileSize(text string) (bytes int64, ok bool) {
 	text = strings.ToLower(strings.TrimSpace(text))
 	digits := strings.TrimRight(text, "kmgtb ")
 	n, err := strconv.ParseInt(digits, 10, 64)
-	shift, known := map[string]int{"": 0, "b": 0, "k": 10, "kb": 10, "m": 20, "mb": 20, "g": 30, "gb": 30, "t": 40, "tb": 40}[strings.TrimSpace(text[len(digits):])]
+	shift, known := map[string]int{"": 0, "b": 0, "k": 10, "kb": 10, "m": 20, "mb": 20, "g": 30, "gb": 30, "t": 40,
+		"tb": 40}[strings.TrimSpace(text[len(digits):])]
 	if err != nil || !known || n <= 0 || n > math.MaxInt64>>shift {
 		return 0, false
 	}

@@ -21,8 +21,10 @@ func FuzzLoad(f *testing.F) {
 	f.Add(firstCommit() + cut + addLine("a") + cut + addLine("b%20c") + cut + `{"version":1}`)
 	f.Add(firstCommit(`{"txn":{"appId":"a","version":1}}`, `{"domainMetadata":{"domain":"d","configuration":"{}","removed":false}}`) + cut +
 		`{"remove":{"path":"a","deletionTimestamp":1,"dataChange":true}}` + cut + `{"commitInfo":{"inCommitTimestamp":5,"txnId":1}}` + cut)
-	f.Add(firstCommit() + cut + `{"add":{"path":"x","partitionValues":{"p":null},"size":1,"modificationTime":1,"dataChange":true,"stats":"{}",` +
-		`"deletionVector":{"storageType":"u","pathOrInlineDv":"ab^-aqEH.-t@S}K{vb[*k^","offset":4,"sizeInBytes":40,"cardinality":6}}}` + cut + `{`)
+	f.Add(firstCommit() + cut +
+		`{"add":{"path":"x","partitionValues":{"p":null},"size":1,"modificationTime":1,"dataChange":true,"stats":"{}",` +
+		`"deletionVector":{"storageType":"u","pathOrInlineDv":"ab^-aqEH.-t@S}K{vb[*k^","offset":4,"sizeInBytes":40,"cardinality":6}}}` + cut +
+		`{`)
 	for _, commit := range twoFiles(f, true, "WriteSerializable") {
 		f.Add(commit + cut + commit + cut)
 	}

@@ -21,7 +21,8 @@ const (
 )
 
 func metaLine(id, schema, partitions, configuration string) string {
-	return fmt.Sprintf(`{"metaData":{"id":%q,"format":{"provider":"parquet","options":{}},"schemaString":"%s","partitionColumns":[%s],"configuration":{%s}}}`,
+	return fmt.Sprintf(`{"metaData":{"id":%q,"format":{"provider":"parquet","options":{}},"schemaString":"%s","partitionColumns":[%s],`+
+		`"configuration":{%s}}}`,
 		id, schema, partitions, configuration)
 }
 
@@ -58,7 +59,8 @@ func TestHostileLogs(t *testing.T) {
 		{"one name in two cases", func(b objstore.Bucket) {
 			mustLog(t, b, protocolLine+"\n"+metaLine("a", strings.TrimSuffix(schemaText, "]}")+`,{\"name\":\"ID\",\"type\":\"long\"}]}`, "", ""))
 		}, delta.ErrInvalidSchema},
-		{"partition column without column", func(b objstore.Bucket) { mustLog(t, b, protocolLine+"\n"+metaLine("a", schemaText, `"p"`, "")) }, delta.ErrInvalidSchema},
+		{"partition column without column", func(b objstore.Bucket) { mustLog(t, b, protocolLine+"\n"+metaLine("a", schemaText, `"p"`, "")) },
+			delta.ErrInvalidSchema},
 		{"deep schema", func(b objstore.Bucket) {
 			mustLog(t, b, protocolLine+"\n"+metaLine("a", `{\"type\":\"struct\",\"fields\":[{\"name\":\"x\",\"type\":`+deep+`}]}`, "", ""))
 		}, delta.ErrInvalidSchema},
@@ -69,7 +71,8 @@ func TestHostileLogs(t *testing.T) {
 		{"absolute remove", func(b objstore.Bucket) { mustLog(t, b, firstCommit(`{"remove":{"path":"file:///x"}}`)) }, delta.ErrUnsafePath},
 		{"absolute cdc", func(b objstore.Bucket) { mustLog(t, b, firstCommit(`{"cdc":{"path":"/x","size":1}}`)) }, delta.ErrUnsafePath},
 		{"absolute deletion vector", func(b objstore.Bucket) {
-			mustLog(t, b, firstCommit(strings.Replace(addLine("a"), `"size"`, `"deletionVector":{"storageType":"p","pathOrInlineDv":"file:///x","sizeInBytes":1,"cardinality":1},"size"`, 1)))
+			mustLog(t, b, firstCommit(strings.Replace(addLine("a"), `"size"`,
+				`"deletionVector":{"storageType":"p","pathOrInlineDv":"file:///x","sizeInBytes":1,"cardinality":1},"size"`, 1)))
 		}, delta.ErrUnsafePath},
 		{"hidden in a compacted file", func(b objstore.Bucket) {
 			mustLog(t, b, firstCommit(), addLine("a"))
@@ -141,7 +144,8 @@ func TestReplacedTables(t *testing.T) {
 		want   error
 	}{
 		{"gone", func(objstore.Bucket) {}, delta.ErrTableNotFound},
-		{"another, shorter", func(b objstore.Bucket) { mustLog(t, b, strings.ReplaceAll(firstCommit(), `"id":"a"`, `"id":"b"`)) }, delta.ErrIdentityChanged},
+		{"another, shorter", func(b objstore.Bucket) { mustLog(t, b, strings.ReplaceAll(firstCommit(), `"id":"a"`, `"id":"b"`)) },
+			delta.ErrIdentityChanged},
 		{"another, longer", func(b objstore.Bucket) {
 			mustLog(t, b, strings.ReplaceAll(firstCommit(), `"id":"a"`, `"id":"b"`), addLine("x"), addLine("y"), addLine("z"))
 		}, delta.ErrIdentityChanged},

@@ -98,7 +98,8 @@ func judgeDerived(t *testing.T, name string, b objstore.Bucket, s *delta.Snapsho
 	if r, err := b.Get(t.Context(), logpath.ChecksumName(s.Version())); err == nil {
 		var sum struct{ TableSizeBytes, NumFiles, NumMetadata, NumProtocol int64 }
 		require.NoError(t, errors.Join(json.NewDecoder(r).Decode(&sum), r.Close()), name)
-		require.Equal(t, [4]int64{s.TotalBytes(), int64(s.NumFiles()), 1, 1}, [4]int64{sum.TableSizeBytes, sum.NumFiles, sum.NumMetadata, sum.NumProtocol}, name)
+		require.Equal(t, [4]int64{s.TotalBytes(), int64(s.NumFiles()), 1, 1},
+			[4]int64{sum.TableSizeBytes, sum.NumFiles, sum.NumMetadata, sum.NumProtocol}, name)
 	}
 	plain := mem.New()
 	for v := range s.Version() + 1 {

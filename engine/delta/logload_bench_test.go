@@ -27,7 +27,8 @@ func wideAdd(i int) string {
 	return fmt.Sprintf(`{"add":{"path":"part-%05d-3a0d65cd-4056-49b8-937b-%012x-c000.snappy.parquet","partitionValues":{},`+
 		`"size":%d,"modificationTime":1700000000000,"dataChange":true,"stats":"{\"numRecords\":1000,`+
 		`\"minValues\":{\"l_orderkey\":%d,\"l_partkey\":%d,\"l_quantity\":1.00,\"l_shipdate\":\"1992-01-02\",\"l_comment\":\" about the %d\"},`+
-		`\"maxValues\":{\"l_orderkey\":%d,\"l_partkey\":%d,\"l_quantity\":50.00,\"l_shipdate\":\"1998-12-01\",\"l_comment\":\"zzle blithely %d\"},`+
+		`\"maxValues\":{\"l_orderkey\":%d,\"l_partkey\":%d,\"l_quantity\":50.00,\"l_shipdate\":\"1998-12-01\",\"l_comment\":\"zzle blithely `+
+		`%d\"},`+
 		`\"nullCount\":{\"l_orderkey\":0,\"l_partkey\":0,\"l_quantity\":0,\"l_shipdate\":0,\"l_comment\":0}}"}}`,
 		i%100_000, i*2654435761, 1_000_000+i, i*1000, i%7919, i, i*1000+999, 200_000-i%7919, i)
 }
@@ -35,7 +36,8 @@ func wideAdd(i int) string {
 // wideCommit is version v of a table; version 0 makes it.
 func wideCommit(v int, adds ...string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, `{"commitInfo":{"timestamp":1700000000000,"operation":"WRITE","operationParameters":{"mode":"Append"},"isBlindAppend":true,"engineInfo":"bench","txnId":"00000000-0000-4000-8000-%012d"}}`+"\n", v)
+	fmt.Fprintf(&b, `{"commitInfo":{"timestamp":1700000000000,"operation":"WRITE","operationParameters":{"mode":"Append"},`+
+		`"isBlindAppend":true,"engineInfo":"bench","txnId":"00000000-0000-4000-8000-%012d"}}`+"\n", v)
 	if v == 0 {
 		b.WriteString(`{"protocol":{"minReaderVersion":1,"minWriterVersion":2}}` + "\n")
 		b.WriteString(`{"metaData":{"id":"5fba94ed-9794-4965-ba6e-6ee3c0d22af9","format":{"provider":"parquet","options":{}},"schemaString":"` +

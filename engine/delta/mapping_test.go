@@ -19,7 +19,8 @@ import (
 func TestCreateMapped(t *testing.T) {
 	for _, mode := range []string{"name", "id"} {
 		schema := delta.Struct{Fields: append([]delta.Field{{Name: "a, odd = name", Type: delta.Long, Nullable: true}}, manyColumns.Fields...)}
-		s := mustCreate(t, mem.New(), delta.CreateOptions{Schema: schema, PartitionColumns: []string{"p"}, Properties: map[string]string{"delta.columnMapping.mode": mode}})
+		s := mustCreate(t, mem.New(), delta.CreateOptions{Schema: schema, PartitionColumns: []string{"p"},
+			Properties: map[string]string{"delta.columnMapping.mode": mode}})
 		require.Equal(t, "11", s.Properties()["delta.columnMapping.maxColumnId"])
 		require.Equal(t, action.Protocol{
 			MinReaderVersion: 3, MinWriterVersion: 7, ReaderFeatures: []string{"columnMapping"},
@@ -75,7 +76,8 @@ func TestMappingThatIsOff(t *testing.T) {
 }
 
 func TestPartitionsOfMappedTables(t *testing.T) {
-	s := mustCreate(t, mem.New(), delta.CreateOptions{PartitionColumns: []string{"s"}, Properties: map[string]string{"delta.columnMapping.mode": "name"}})
+	s := mustCreate(t, mem.New(), delta.CreateOptions{PartitionColumns: []string{"s"},
+		Properties: map[string]string{"delta.columnMapping.mode": "name"}})
 	s = mustAlter(t, s, func(a *delta.Alteration) error { return a.RenameColumn([]string{"s"}, "part") })
 	file := func(column, value string) delta.AddFile {
 		return delta.AddFile{Name: "f-" + value, Size: 1, PartitionValues: map[string]*string{column: &value}, Stats: `{"numRecords":1}`}
@@ -179,7 +181,8 @@ func TestDeltaRsReadsMappedTables(t *testing.T) {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
 			b, dir := fileBucket(t)
-			s := mustCreate(t, b, delta.CreateOptions{Schema: mappedColumns, PartitionColumns: []string{"p"}, Properties: map[string]string{"delta.columnMapping.mode": mode}})
+			s := mustCreate(t, b, delta.CreateOptions{Schema: mappedColumns, PartitionColumns: []string{"p"},
+				Properties: map[string]string{"delta.columnMapping.mode": mode}})
 			s = writeMapped(t, s, dir, 0, "one")
 			s = mustAlter(t, s, func(a *delta.Alteration) error {
 				if err := a.RenameColumn([]string{"p"}, "the part"); err != nil {
@@ -223,7 +226,8 @@ func TestDeltaRsReadsRenamedColumns(t *testing.T) {
 		}
 		return a.AddColumn(nil, delta.Field{Name: "s", Type: delta.Long, Nullable: true})
 	})
-	look := `r = pa.table(QueryBuilder().register("t", DeltaTable(path)).execute('select * from t order by id').read_all()).to_pylist(); say(r)`
+	look := `r = pa.table(QueryBuilder().register("t", DeltaTable(path)).execute('select * from t order by id').read_all()).to_pylist(); ` +
+		`say(r)`
 	want := []map[string]any{{"id": 1.0, "the text": "row 1", "s": nil}, {"id": 2.0, "the text": "row 2", "s": nil}}
 	require.Equal(t, want, runPython[[]map[string]any](t, dir, look))
 
@@ -255,7 +259,9 @@ except Exception as e:
 // TestIDsOfNestedParts: elements, keys and values have the ids that the metadata of
 // their field says, and otherwise none.
 func TestIDsOfNestedParts(t *testing.T) {
-	field := `{\"name\":\"m\",\"type\":{\"type\":\"map\",\"keyType\":\"string\",\"valueType\":{\"type\":\"array\",\"elementType\":\"long\",\"containsNull\":true},\"valueContainsNull\":true},\"nullable\":true,\"metadata\":{\"delta.columnMapping.id\":2,\"delta.columnMapping.physicalName\":\"c-2\"%s}}`
+	field := `{\"name\":\"m\",\"type\":{\"type\":\"map\",\"keyType\":\"string\",\"valueType\":{\"type\":\"array\",\"elementType\":\"long\",` +
+		`\"containsNull\":true},\"valueContainsNull\":true},\"nullable\":true,\"metadata\":{\"delta.columnMapping.id\":2,` +
+		`\"delta.columnMapping.physicalName\":\"c-2\"%s}}`
 	for nested, want := range map[string][]int{
 		"": {0, 0, 0},
 		`,\"delta.columnMapping.nested.ids\":{\"c-2.key\":3,\"c-2.value\":4,\"c-2.value.element\":5}`: {3, 4, 5},
@@ -263,7 +269,8 @@ func TestIDsOfNestedParts(t *testing.T) {
 	} {
 		b := mem.New()
 		schema := `{\"type\":\"struct\",\"fields\":[` + fmt.Sprintf(field, nested) + `]}`
-		mustLog(t, b, `{"protocol":{"minReaderVersion":2,"minWriterVersion":5}}`+"\n"+metaLine("a", schema, "", `"delta.columnMapping.mode":"name","delta.columnMapping.maxColumnId":"9"`))
+		mustLog(t, b, `{"protocol":{"minReaderVersion":2,"minWriterVersion":5}}`+"\n"+
+			metaLine("a", schema, "", `"delta.columnMapping.mode":"name","delta.columnMapping.maxColumnId":"9"`))
 		s, err := delta.Load(t.Context(), b, testOptions(t))
 		require.NoError(t, err)
 		m := s.FileColumns()[0]

@@ -285,9 +285,11 @@ var disturbances = map[string][]objstore.Cut{
 	"reply of the second try is lost": {{Nth: 2, After: true, Ops: commitOps, Match: isCommit}},
 	"second try does not arrive":      {{Nth: 2, Err: objstore.ErrUnknown, Ops: commitOps, Match: isCommit}},
 	"its size cannot be asked":        {{Nth: 3, Ops: []objstore.Op{objstore.OpStat}, Match: isCommit}},
-	"everything that follows is lost": {{Nth: 1, Forever: true, Match: func(n string) bool { return logpath.Parse(n).Kind == logpath.Checksum }}},
-	"another reply, with ErrExists":   {{Nth: 2, After: true, Err: objstore.ErrExists, Ops: commitOps, Match: isCommit}},
-	"the replies of both are lost":    {{Nth: 1, After: true, Ops: commitOps, Match: isCommit}, {Nth: 2, After: true, Ops: commitOps, Match: isCommit}},
+	"everything that follows is lost": {{Nth: 1, Forever: true,
+		Match: func(n string) bool { return logpath.Parse(n).Kind == logpath.Checksum }}},
+	"another reply, with ErrExists": {{Nth: 2, After: true, Err: objstore.ErrExists, Ops: commitOps, Match: isCommit}},
+	"the replies of both are lost": {{Nth: 1, After: true, Ops: commitOps, Match: isCommit},
+		{Nth: 2, After: true, Ops: commitOps, Match: isCommit}},
 }
 
 var commitOps = []objstore.Op{objstore.OpPutIfAbsent}
@@ -333,7 +335,8 @@ func TestConflictMatrixUnknown(t *testing.T) {
 		}
 		b := mem.New()
 		s, lost := p.run(t, b, objstore.Cut{Nth: 2, After: true, Forever: true, Ops: commitOps, Match: isCommit},
-			objstore.Cut{Nth: 2, Forever: true, Ops: []objstore.Op{objstore.OpGet}, Match: func(n string) bool { return n == logpath.CommitName(3) }})
+			objstore.Cut{Nth: 2, Forever: true, Ops: []objstore.Op{objstore.OpGet},
+				Match: func(n string) bool { return n == logpath.CommitName(3) }})
 		var u *delta.UnknownError
 		require.ErrorAs(t, lost, &u, "%s after %s", p.loser.name, p.winner.name)
 		require.EqualValues(t, 3, u.Version)

@@ -55,7 +55,8 @@ func TestAbsolutePathsInsideTheTableAreRead(t *testing.T) {
 	require.NoError(t, b.PutIfAbsent(t.Context(), object, body))
 	d := vectors[0]
 	withVector := strings.Replace(addLine("file://"+base+"/with.parquet"), `"size"`, fmt.Sprintf(
-		`"deletionVector":{"storageType":"p","pathOrInlineDv":"file:%s/%s","offset":%d,"sizeInBytes":%d,"cardinality":1},"size"`, base, object, *d.Offset, d.SizeInBytes), 1)
+		`"deletionVector":{"storageType":"p","pathOrInlineDv":"file:%s/%s","offset":%d,"sizeInBytes":%d,"cardinality":1},"size"`, base, object,
+		*d.Offset, d.SizeInBytes), 1)
 	mustLog(t, b,
 		firstCommit(addLine("plain.parquet"), addLine("file://"+base+"/p=1/uri.parquet"), addLine(base+"/path.parquet"), withVector),
 		`{"cdc":{"path":"file://`+base+`/_change_data/c.parquet","partitionValues":{},"size":1,"dataChange":false}}`)
@@ -122,12 +123,15 @@ func TestAbsolutePathsOutsideTheTableAreRefused(t *testing.T) {
 	require.NoError(t, os.Symlink(root+"2", root+"/out"))
 	for _, path := range []string{
 		uri(root) + "2/x.parquet", "file://" + uri(root) + "2/x.parquet", "file://" + uri(root) + "/../a%20table2/x.parquet",
-		"file://" + uri(root) + "/%2E%2E/a%20table2/x.parquet", "file://" + uri(root) + "/out/x.parquet", "file://" + uri(root), "file://" + uri(root) + "/",
-		"file://host" + uri(root) + "/x.parquet", "s3://bucket" + uri(root) + "/x.parquet", "hdfs:" + uri(root) + "/x.parquet", uri(root) + "/x.parquet?a", "/etc/passwd",
+		"file://" + uri(root) + "/%2E%2E/a%20table2/x.parquet", "file://" + uri(root) + "/out/x.parquet", "file://" + uri(root), "file://" +
+			uri(root) + "/",
+		"file://host" + uri(root) + "/x.parquet", "s3://bucket" + uri(root) + "/x.parquet", "hdfs:" + uri(root) + "/x.parquet", uri(root) +
+			"/x.parquet?a", "/etc/passwd",
 	} {
 		for name, line := range map[string]string{
 			"add": addLine(path), "remove": `{"remove":{"path":"` + path + `"}}`, "cdc": `{"cdc":{"path":"` + path + `","size":1}}`,
-			"vector": strings.Replace(addLine("a"), `"size"`, `"deletionVector":{"storageType":"p","pathOrInlineDv":"`+path+`","offset":1,"sizeInBytes":1,"cardinality":1},"size"`, 1),
+			"vector": strings.Replace(addLine("a"), `"size"`, `"deletionVector":{"storageType":"p","pathOrInlineDv":"`+path+
+				`","offset":1,"sizeInBytes":1,"cardinality":1},"size"`, 1),
 		} {
 			for store, b := range map[string]objstore.Bucket{"local": local, "memory": mem.New()} {
 				mustPut(t, b, logpath.CommitName(0), firstCommit(line))
@@ -136,7 +140,8 @@ func TestAbsolutePathsOutsideTheTableAreRefused(t *testing.T) {
 			}
 		}
 	}
-	relative := strings.Replace(addLine("a"), `"size"`, `"deletionVector":{"storageType":"p","pathOrInlineDv":"v.bin","offset":1,"sizeInBytes":1,"cardinality":1},"size"`, 1)
+	relative := strings.Replace(addLine("a"), `"size"`, `"deletionVector":{"storageType":"p","pathOrInlineDv":"v.bin","offset":1,`+
+		`"sizeInBytes":1,"cardinality":1},"size"`, 1)
 	mustPut(t, local, logpath.CommitName(0), firstCommit(relative))
 	_, err := delta.Load(t.Context(), local, testOptions(t))
 	require.ErrorIs(t, err, delta.ErrUnsafePath, "storage type p is absolute")

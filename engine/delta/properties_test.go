@@ -38,7 +38,8 @@ func TestPropertiesThatNobodyKeepsAreRefused(t *testing.T) {
 		"delta.autoOptimize.autoCompact":                    {"foo"},
 		"delta.isolationLevel":                              {"serializable"},
 		"delta.dataSkippingStatsColumns": {
-			"nope", "id,nope", "id.x", "st.y", "ok", "list", "list.element", "p", "id,ID", "st,st.x", "st.x,st", "id,", ",id", ".id", "`id", "odd name", "a-b", " ",
+			"nope", "id,nope", "id.x", "st.y", "ok", "list", "list.element", "p", "id,ID", "st,st.x", "st.x,st", "id,", ",id", ".id", "`id",
+			"odd name", "a-b", " ",
 		},
 		"delta.unheardOf": {"1"},
 	} {
@@ -99,7 +100,8 @@ func TestForeignPropertiesAreLeftAlone(t *testing.T) {
 	b := mem.New()
 	mustLog(t, b, `{"protocol":{"minReaderVersion":1,"minWriterVersion":2}}`+"\n"+
 		metaLine("a", `{\"type\":\"struct\",\"fields\":[{\"name\":\"id\",\"type\":\"long\"}]}`, "",
-			`"delta.parquet.compression.codec":"brotli","delta.targetFileSize":"big","delta.dataSkippingStatsColumns":"nope","delta.requireCheckpointProtectionBeforeVersion":"3"`))
+			`"delta.parquet.compression.codec":"brotli","delta.targetFileSize":"big","delta.dataSkippingStatsColumns":"nope",`+
+				`"delta.requireCheckpointProtectionBeforeVersion":"3"`))
 	snap, err := delta.Load(t.Context(), b, testOptions(t))
 	require.NoError(t, err)
 	require.NoError(t, delta.CheckWritable(snap))
@@ -111,8 +113,10 @@ func TestForeignPropertiesAreLeftAlone(t *testing.T) {
 	a := snap.Alter()
 	require.NoError(t, a.SetProperties(map[string]string{"delta.appendOnly": "true", "delta.parquet.compression.codec": "brotli"}))
 	require.NoError(t, a.UnsetProperties("delta.dataSkippingStatsColumns"))
-	requireRefused(t, a.UnsetProperties("delta.requireCheckpointProtectionBeforeVersion"), "delta.requireCheckpointProtectionBeforeVersion", "")
+	requireRefused(t, a.UnsetProperties("delta.requireCheckpointProtectionBeforeVersion"), "delta.requireCheckpointProtectionBeforeVersion",
+		"")
 	require.Equal(t, map[string]string{
-		"delta.parquet.compression.codec": "brotli", "delta.targetFileSize": "big", "delta.requireCheckpointProtectionBeforeVersion": "3", "delta.appendOnly": "true",
+		"delta.parquet.compression.codec": "brotli", "delta.targetFileSize": "big", "delta.requireCheckpointProtectionBeforeVersion": "3",
+		"delta.appendOnly": "true",
 	}, a.Properties())
 }

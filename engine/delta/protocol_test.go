@@ -56,21 +56,30 @@ func TestProtocolGrowsByWhatAChangeNeeds(t *testing.T) {
 		change                       func(*delta.Alteration) error
 		want                         action.Protocol
 	}{
-		"a column":                          {versions(1, 2), "", "", addMore, same(1, 2)},
-		"a column beside an unused feature": {versions(1, 2), `"delta.enableTypeWidening":"true","delta.enableChangeDataFeed":"true"`, "", addMore, same(1, 2)},
-		"a column beside a comment":         {versions(1, 1), "", `"comment":"x"`, addMore, same(1, 1)},
-		"mapping, version 2":                {versions(1, 2), "", "", renameID, lists("columnMapping", "appendOnly columnMapping invariants")},
-		"mapping, version 5":                {versions(1, 5), "", "", renameID, same(2, 5)},
-		"mapping, version 6":                {versions(1, 6), "", "", renameID, same(2, 6)},
-		"mapping, versions 2 and 5":         {versions(2, 5), "", "", renameID, same(2, 5)},
-		"mapping, listed for writers only":  {versions(1, 7) + `,"writerFeatures":["columnMapping"]`, "", "", renameID, lists("columnMapping", "columnMapping")},
-		"vectors, version 2":                {versions(1, 2), "", "", setVectors, lists("deletionVectors", "appendOnly deletionVectors invariants")},
-		"vectors, version 4":                {versions(1, 4), "", "", setVectors, lists("deletionVectors", "appendOnly changeDataFeed checkConstraints deletionVectors generatedColumns invariants")},
-		"vectors, version 6 of writers":     {versions(1, 6), "", "", setVectors, lists("deletionVectors", "appendOnly changeDataFeed checkConstraints deletionVectors generatedColumns identityColumns invariants")},
-		"vectors, versions 2 and 5":         {versions(2, 5), "", "", setVectors, lists("columnMapping deletionVectors", "appendOnly changeDataFeed checkConstraints columnMapping deletionVectors generatedColumns invariants")},
-		"vectors, no feature at all":        {versions(1, 1), "", "", setVectors, lists("deletionVectors", "deletionVectors")},
-		"a feature of writers":              {versions(1, 2), "", "", func(a *delta.Alteration) error { return a.AddConstraint("c", "id > 0") }, lists("", "appendOnly checkConstraints invariants")},
-		"an unused feature stays unlisted":  {versions(1, 2), `"delta.enableTypeWidening":"true"`, "", setVectors, lists("deletionVectors", "appendOnly deletionVectors invariants")},
+		"a column": {versions(1, 2), "", "", addMore, same(1, 2)},
+		"a column beside an unused feature": {versions(1, 2), `"delta.enableTypeWidening":"true","delta.enableChangeDataFeed":"true"`, "",
+			addMore, same(1, 2)},
+		"a column beside a comment": {versions(1, 1), "", `"comment":"x"`, addMore, same(1, 1)},
+		"mapping, version 2":        {versions(1, 2), "", "", renameID, lists("columnMapping", "appendOnly columnMapping invariants")},
+		"mapping, version 5":        {versions(1, 5), "", "", renameID, same(2, 5)},
+		"mapping, version 6":        {versions(1, 6), "", "", renameID, same(2, 6)},
+		"mapping, versions 2 and 5": {versions(2, 5), "", "", renameID, same(2, 5)},
+		"mapping, listed for writers only": {versions(1, 7) + `,"writerFeatures":["columnMapping"]`, "", "", renameID,
+			lists("columnMapping", "columnMapping")},
+		"vectors, version 2": {versions(1, 2), "", "", setVectors,
+			lists("deletionVectors", "appendOnly deletionVectors invariants")},
+		"vectors, version 4": {versions(1, 4), "", "", setVectors,
+			lists("deletionVectors", "appendOnly changeDataFeed checkConstraints deletionVectors generatedColumns invariants")},
+		"vectors, version 6 of writers": {versions(1, 6), "", "", setVectors,
+			lists("deletionVectors", "appendOnly changeDataFeed checkConstraints deletionVectors generatedColumns identityColumns invariants")},
+		"vectors, versions 2 and 5": {versions(2, 5), "", "", setVectors,
+			lists("columnMapping deletionVectors", "appendOnly changeDataFeed checkConstraints columnMapping deletionVectors generatedColumns "+
+				"invariants")},
+		"vectors, no feature at all": {versions(1, 1), "", "", setVectors, lists("deletionVectors", "deletionVectors")},
+		"a feature of writers": {versions(1, 2), "", "", func(a *delta.Alteration) error { return a.AddConstraint("c", "id > 0") },
+			lists("", "appendOnly checkConstraints invariants")},
+		"an unused feature stays unlisted": {versions(1, 2), `"delta.enableTypeWidening":"true"`, "", setVectors,
+			lists("deletionVectors", "appendOnly deletionVectors invariants")},
 		"widening, the property being there": {versions(1, 2), `"delta.enableTypeWidening":"true"`, "", func(a *delta.Alteration) error {
 			return a.WidenColumn([]string{"id"}, delta.Decimal{Precision: 22, Scale: 2})
 		}, lists("typeWidening", "appendOnly invariants typeWidening")},
@@ -103,7 +112,8 @@ func TestPreviewFeaturesAreNotTakenForTheFinalOnes(t *testing.T) {
 	require.ErrorAs(t, delta.CheckWritable(s), &refused)
 	require.Equal(t, "inCommitTimestamp-preview", refused.Feature)
 
-	s = tableWith(t, versions(3, 7)+`,"readerFeatures":["typeWidening-preview"],"writerFeatures":["typeWidening-preview"]`, `"delta.enableTypeWidening":"true"`, "")
+	s = tableWith(t, versions(3, 7)+`,"readerFeatures":["typeWidening-preview"],"writerFeatures":["typeWidening-preview"]`,
+		`"delta.enableTypeWidening":"true"`, "")
 	require.NoError(t, delta.CheckWritable(s))
 	err := s.Alter().WidenColumn([]string{"id"}, delta.Decimal{Precision: 22, Scale: 2})
 	require.ErrorAs(t, err, &refused)

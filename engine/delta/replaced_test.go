@@ -17,7 +17,8 @@ import (
 // metadataOf returns the metaData action of a table with one column.
 func metadataOf(id, column string) string {
 	return fmt.Sprintf(`{"metaData":{"id":%q,"format":{"provider":"parquet","options":{}},"schemaString":`+
-		`"{\"type\":\"struct\",\"fields\":[{\"name\":\"%[2]s\",\"type\":\"long\",\"nullable\":true,\"metadata\":{}}]}","partitionColumns":[],"configuration":{}}}`,
+		`"{\"type\":\"struct\",\"fields\":[{\"name\":\"%[2]s\",\"type\":\"long\",\"nullable\":true,\"metadata\":{}}]}","partitionColumns":[],`+
+		`"configuration":{}}}`,
 		id, column)
 }
 

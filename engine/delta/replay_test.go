@@ -27,10 +27,12 @@ func anyLog(t *rapid.T) [][]action.Action {
 	now := time.Now().UnixMilli() // tombstones young enough to be kept
 	log := [][]action.Action{{
 		&action.CommitInfo{Timestamp: 1},
-		&action.Protocol{MinReaderVersion: 3, MinWriterVersion: 7, ReaderFeatures: []string{"deletionVectors"}, WriterFeatures: []string{"deletionVectors", "domainMetadata"}},
+		&action.Protocol{MinReaderVersion: 3, MinWriterVersion: 7, ReaderFeatures: []string{"deletionVectors"},
+			WriterFeatures: []string{"deletionVectors", "domainMetadata"}},
 		&action.Metadata{
 			ID: "t", Format: action.Format{Provider: "parquet", Options: map[string]string{}}, PartitionColumns: []string{},
-			SchemaString: `{"type":"struct","fields":[{"name":"id","type":"long","nullable":true,"metadata":{}}]}`, Configuration: map[string]string{},
+			SchemaString:  `{"type":"struct","fields":[{"name":"id","type":"long","nullable":true,"metadata":{}}]}`,
+			Configuration: map[string]string{},
 		},
 	}}
 	live := map[string]*action.Add{}
@@ -67,16 +69,19 @@ func anyLog(t *rapid.T) [][]action.Action {
 					continue
 				}
 				offset := rapid.Int32Range(0, 1000).Draw(t, "offset")
-				add.DeletionVector = &action.DeletionVector{StorageType: "u", PathOrInlineDV: "ab^-aqEH.-t@S}K{vb[*k^", Offset: &offset, SizeInBytes: 1, Cardinality: 1}
+				add.DeletionVector = &action.DeletionVector{StorageType: "u", PathOrInlineDV: "ab^-aqEH.-t@S}K{vb[*k^", Offset: &offset, SizeInBytes: 1,
+					Cardinality: 1}
 				if old.DeletionVector.UniqueID() == add.DeletionVector.UniqueID() {
 					continue
 				}
-				actions = append(actions, &action.Remove{Path: path, DeletionTimestamp: new(now + days), DeletionVector: old.DeletionVector, DataChange: true}, add)
+				actions = append(actions, &action.Remove{Path: path, DeletionTimestamp: new(now + days), DeletionVector: old.DeletionVector,
+					DataChange: true}, add)
 				live[path] = add
 			}
 		}
 		if rapid.Bool().Draw(t, "txn") {
-			actions = append(actions, &action.Txn{AppID: rapid.SampledFrom([]string{"a", "b"}).Draw(t, "app"), Version: rapid.Int64Range(0, 99).Draw(t, "version")})
+			actions = append(actions, &action.Txn{AppID: rapid.SampledFrom([]string{"a", "b"}).Draw(t, "app"),
+				Version: rapid.Int64Range(0, 99).Draw(t, "version")})
 		}
 		if rapid.Bool().Draw(t, "domain") {
 			actions = append(actions, &action.DomainMetadata{

@@ -13,12 +13,14 @@ import (
 // Whatever two protocols a table had, their merger grows from both.
 func TestMergeProtocols(t *testing.T) {
 	draw := func(t *rapid.T, label string) action.Protocol {
-		p := action.Protocol{MinReaderVersion: rapid.IntRange(1, 3).Draw(t, label+" reader"), MinWriterVersion: rapid.IntRange(1, 7).Draw(t, label+" writer")}
+		p := action.Protocol{MinReaderVersion: rapid.IntRange(1, 3).Draw(t, label+" reader"),
+			MinWriterVersion: rapid.IntRange(1, 7).Draw(t, label+" writer")}
 		if p.MinReaderVersion == 3 {
 			p.MinWriterVersion = 7
 		}
 		if p.MinWriterVersion == 7 {
-			p.WriterFeatures = slices.Sorted(slices.Values(rapid.SliceOfNDistinct(rapid.SampledFrom(writable), 0, 5, rapid.ID).Draw(t, label+" features")))
+			p.WriterFeatures = slices.Sorted(slices.Values(rapid.SliceOfNDistinct(rapid.SampledFrom(writable), 0, 5, rapid.ID).Draw(t, label+
+				" features")))
 		}
 		for _, f := range p.WriterFeatures {
 			if p.MinReaderVersion == 3 && slices.Contains(readable, f) {

@@ -148,7 +148,8 @@ func TestRestoreRefuses(t *testing.T) {
 
 // Ids of columns that came after the restored version stay used.
 func TestRestoreKeepsColumnIDs(t *testing.T) {
-	s := mustCreate(t, mem.New(), delta.CreateOptions{Properties: map[string]string{"delta.columnMapping.mode": "name", "delta.enableInCommitTimestamps": "true"}})
+	s := mustCreate(t, mem.New(), delta.CreateOptions{Properties: map[string]string{"delta.columnMapping.mode": "name",
+		"delta.enableInCommitTimestamps": "true"}})
 	s = mustAlter(t, s, func(a *delta.Alteration) error {
 		return a.AddColumn(nil, delta.Field{Name: "c", Type: delta.Long, Nullable: true})
 	})
@@ -205,7 +206,8 @@ func TestDeltaRsReadsRestored(t *testing.T) {
 	s = mustAppend(t, s, 1, 2, 3)
 	s, _ = mustDelete(t, s, delta.RowDeletion{File: onlyFile(t, s), Rows: rowSet(t, 1)})
 	s = mustAppend(t, s, 4)
-	const look = `say(sorted(pa.table(QueryBuilder().register("t", DeltaTable(path)).execute("select id from t").read_all()).column("id").to_pylist()))`
+	const look = `say(sorted(pa.table(QueryBuilder().register("t", DeltaTable(path)).execute("select id from ` +
+		`t").read_all()).column("id").to_pylist()))`
 	for version, want := range map[int64][]int64{1: {1, 2, 3}, 2: {1, 3}} {
 		s, _ = mustRestore(t, s, version)
 		require.Equal(t, want, runPython[[]int64](t, dir, look), version)

@@ -23,7 +23,8 @@ func trackedTable(t *testing.T, properties, domain string) *delta.Snapshot {
 
 func trackedTableIn(t *testing.T, b objstore.Bucket, properties, domain string) *delta.Snapshot {
 	t.Helper()
-	mustLog(t, b, `{"protocol":{"minReaderVersion":3,"minWriterVersion":7,"readerFeatures":["deletionVectors"],"writerFeatures":["rowTracking","domainMetadata","deletionVectors"]}}`+"\n"+
+	mustLog(t, b, `{"protocol":{"minReaderVersion":3,"minWriterVersion":7,"readerFeatures":["deletionVectors"],`+
+		`"writerFeatures":["rowTracking","domainMetadata","deletionVectors"]}}`+"\n"+
 		metaLine("a", schemaText, "", properties)+domain)
 	s, err := delta.Load(t.Context(), b, testOptions(t))
 	require.NoError(t, err)
@@ -64,7 +65,8 @@ func TestRowsAreNumbered(t *testing.T) {
 
 // Two appends take different ids, whichever wins.
 func TestRowIDsAfterALostRace(t *testing.T) {
-	s := trackedTable(t, `"delta.enableRowTracking":"true"`, "\n"+`{"domainMetadata":{"domain":"delta.rowTracking","configuration":"{\"rowIdHighWaterMark\":99}","removed":false}}`)
+	s := trackedTable(t, `"delta.enableRowTracking":"true"`, "\n"+
+		`{"domainMetadata":{"domain":"delta.rowTracking","configuration":"{\"rowIdHighWaterMark\":99}","removed":false}}`)
 	var txns []*delta.Txn
 	for i := range 3 {
 		txn := s.Begin(delta.Operation{Name: "WRITE"})
@@ -145,14 +147,16 @@ func TestRowsMoveWithTheirIDs(t *testing.T) {
 // Without columns for ids no row may move.
 func TestRowColumnsAreTheirOwn(t *testing.T) {
 	named := func(id, version string) string {
-		return fmt.Sprintf(`,"delta.rowTracking.materializedRowIdColumnName":%q,"delta.rowTracking.materializedRowCommitVersionColumnName":%q`, id, version)
+		return fmt.Sprintf(`,"delta.rowTracking.materializedRowIdColumnName":%q,"delta.rowTracking.materializedRowCommitVersionColumnName":%q`,
+			id, version)
 	}
 	for name, properties := range map[string]string{
 		"no names": "", "one name": hiddenID, "the other": hiddenSince, "an empty name": named("", "b"),
 		"one for both": named("a", "A"), "that of a column": named("Id", "b"), "that of a column, again": named("a", "id"),
 		"suspended": hiddenID + hiddenSince + `,"delta.rowTrackingSuspended":"true"`,
 	} {
-		s := trackedTable(t, tracking+properties, "\n"+`{"add":{"path":"f","partitionValues":{},"size":1,"modificationTime":1,"dataChange":true,"baseRowId":0,"defaultRowCommitVersion":0}}`)
+		s := trackedTable(t, tracking+properties, "\n"+
+			`{"add":{"path":"f","partitionValues":{},"size":1,"modificationTime":1,"dataChange":true,"baseRowId":0,"defaultRowCommitVersion":0}}`)
 		require.ErrorIs(t, delta.CheckRewritable(s), delta.ErrUnsupportedFeature, name)
 		_, kept := s.RowColumns()
 		require.False(t, kept, name)
@@ -167,7 +171,8 @@ func TestRowColumnsAreTheirOwn(t *testing.T) {
 
 // A hidden column is never a column of the table, whoever asks.
 func TestHiddenNamesAreTaken(t *testing.T) {
-	s, err := delta.Create(t.Context(), mem.New(), delta.CreateOptions{Schema: twoColumns, Properties: map[string]string{"delta.enableRowTracking": "true"}})
+	s, err := delta.Create(t.Context(), mem.New(), delta.CreateOptions{Schema: twoColumns,
+		Properties: map[string]string{"delta.enableRowTracking": "true"}})
 	require.NoError(t, err)
 	require.Subset(t, s.Protocol().WriterFeatures, []string{"rowTracking", "domainMetadata"})
 	names, kept := s.RowColumns()
@@ -214,7 +219,8 @@ func TestRowTrackingRefuses(t *testing.T) {
 	broken := trackedTable(t, "", "\n"+`{"domainMetadata":{"domain":"delta.rowTracking","configuration":"{}","removed":false}}`)
 	_, err = txnWith(t, broken, func(txn *delta.Txn) { require.NoError(t, txn.Add(mustWrite(t, broken.Bucket(), 1))) })
 	require.ErrorIs(t, err, delta.ErrMalformed)
-	full := trackedTable(t, "", "\n"+fmt.Sprintf(`{"domainMetadata":{"domain":"delta.rowTracking","configuration":"{\"rowIdHighWaterMark\":%d}","removed":false}}`, int64(9223372036854775806)))
+	full := trackedTable(t, "", "\n"+fmt.Sprintf(`{"domainMetadata":{"domain":"delta.rowTracking",`+
+		`"configuration":"{\"rowIdHighWaterMark\":%d}","removed":false}}`, int64(9223372036854775806)))
 	_, err = txnWith(t, full, func(txn *delta.Txn) { require.NoError(t, txn.Add(mustWrite(t, full.Bucket(), 1))) })
 	require.ErrorIs(t, err, delta.ErrInvalidTxn)
 }
@@ -241,5 +247,6 @@ func TestDeltaRsReadsTrackedTables(t *testing.T) {
 	b, dir := fileBucket(t)
 	s := mustAppend(t, trackedTableIn(t, b, `"delta.enableRowTracking":"true","delta.enableDeletionVectors":"true"`, ""), 1, 2)
 	mustDelete(t, s, delta.RowDeletion{File: onlyFile(t, s), Rows: rowSet(t, 0)})
-	require.Equal(t, []int64{2}, runPython[[]int64](t, dir, `say(pa.table(QueryBuilder().register("t", DeltaTable(path)).execute("select id from t").read_all()).column("id").to_pylist())`))
+	require.Equal(t, []int64{2}, runPython[[]int64](t, dir, `say(pa.table(QueryBuilder().register("t", DeltaTable(path)).execute("select id `+
+		`from t").read_all()).column("id").to_pylist())`))
 }

@@ -87,9 +87,11 @@ func TestWhatCannotBeCreatedIsNamed(t *testing.T) {
 		require.NotEmpty(t, unfit.Reason, name)
 	}
 	mapped := map[string]string{"delta.columnMapping.mode": "name"}
-	require.NoError(t, delta.CreateOptions{Schema: of(field("a b;", of(field("c d", delta.Long)))), Properties: mapped}.Validate(), "files have other names")
+	require.NoError(t, delta.CreateOptions{Schema: of(field("a b;", of(field("c d", delta.Long)))), Properties: mapped}.Validate(),
+		"files have other names")
 	require.Error(t, delta.CreateOptions{Schema: of(field("a\x00b", delta.Long)), Properties: mapped}.Validate())
-	fed := delta.CreateOptions{Schema: of(id, field("_Commit_Version", delta.Long)), Properties: map[string]string{"delta.enableChangeDataFeed": "true"}}
+	fed := delta.CreateOptions{Schema: of(id, field("_Commit_Version", delta.Long)),
+		Properties: map[string]string{"delta.enableChangeDataFeed": "true"}}
 	require.ErrorIs(t, fed.Validate(), delta.ErrInvalidSchema, "writers of change feeds refuse such a table")
 }
 
@@ -125,7 +127,8 @@ func TestEncodeStats(t *testing.T) {
 			"instants widen", delta.Timestamp, "1969-12-31 23:59:59.999999+00", "2024-01-02 03:04:05.678901+00",
 			`"1969-12-31T23:59:59.999Z" "2024-01-02T03:04:05.679Z"`,
 		},
-		{"whole milliseconds stay", delta.TimestampNTZ, "2024-01-02 03:04:05.678", "2024-01-02 03:04:05.678", `"2024-01-02T03:04:05.678" "2024-01-02T03:04:05.678"`},
+		{"whole milliseconds stay", delta.TimestampNTZ, "2024-01-02 03:04:05.678", "2024-01-02 03:04:05.678",
+			`"2024-01-02T03:04:05.678" "2024-01-02T03:04:05.678"`},
 		{"end of time", delta.TimestampNTZ, "2024-01-02 00:00:00", "9999-12-31 23:59:59.999999", `"2024-01-02T00:00:00.000" `},
 		{"no bounds of booleans", delta.Boolean, "0", "1", ` `},
 		{"no bounds of binaries", delta.Binary, "00", "FF", ` `},
@@ -165,12 +168,17 @@ func TestEncodeStats(t *testing.T) {
 		{Path: []string{"stranger"}, Min: p("5"), Max: p("6"), NullCount: n(2)},
 	}
 	for props, want := range map[string]string{
-		"":                                       `{"maxValues":{"st":{"x":2},"z":6},"minValues":{"st":{"x":1},"z":5},"nullCount":{"all_null":3,"st":{"x":0,"y":0},"z":2},"numRecords":3,"tightBounds":true}`,
-		"delta.dataSkippingNumIndexedCols=1":     `{"maxValues":{"st":{"x":2}},"minValues":{"st":{"x":1}},"nullCount":{"st":{"x":0}},"numRecords":3,"tightBounds":true}`,
-		"delta.dataSkippingNumIndexedCols=0":     `{"maxValues":{},"minValues":{},"nullCount":{},"numRecords":3,"tightBounds":true}`,
-		"delta.dataSkippingStatsColumns=`st`.x":  `{"maxValues":{"st":{"x":2}},"minValues":{"st":{"x":1}},"nullCount":{"st":{"x":0}},"numRecords":3,"tightBounds":true}`,
-		"delta.dataSkippingStatsColumns=ST.X":    `{"maxValues":{"st":{"x":2}},"minValues":{"st":{"x":1}},"nullCount":{"st":{"x":0}},"numRecords":3,"tightBounds":true}`,
-		"delta.dataSkippingStatsColumns=z , arr": `{"maxValues":{"z":6},"minValues":{"z":5},"nullCount":{"z":2},"numRecords":3,"tightBounds":true}`,
+		"": `{"maxValues":{"st":{"x":2},"z":6},"minValues":{"st":{"x":1},"z":5},` +
+			`"nullCount":{"all_null":3,"st":{"x":0,"y":0},"z":2},"numRecords":3,"tightBounds":true}`,
+		"delta.dataSkippingNumIndexedCols=1": `{"maxValues":{"st":{"x":2}},"minValues":{"st":{"x":1}},"nullCount":{"st":{"x":0}},` +
+			`"numRecords":3,"tightBounds":true}`,
+		"delta.dataSkippingNumIndexedCols=0": `{"maxValues":{},"minValues":{},"nullCount":{},"numRecords":3,"tightBounds":true}`,
+		"delta.dataSkippingStatsColumns=`st`.x": `{"maxValues":{"st":{"x":2}},"minValues":{"st":{"x":1}},"nullCount":{"st":{"x":0}},` +
+			`"numRecords":3,"tightBounds":true}`,
+		"delta.dataSkippingStatsColumns=ST.X": `{"maxValues":{"st":{"x":2}},"minValues":{"st":{"x":1}},"nullCount":{"st":{"x":0}},` +
+			`"numRecords":3,"tightBounds":true}`,
+		"delta.dataSkippingStatsColumns=z , arr": `{"maxValues":{"z":6},"minValues":{"z":5},"nullCount":{"z":2},"numRecords":3,` +
+			`"tightBounds":true}`,
 	} {
 		properties := map[string]string{}
 		if name, v, ok := strings.Cut(props, "="); ok {
@@ -202,7 +210,8 @@ func TestStringsAreCutWhereTheTableSays(t *testing.T) {
 func TestClusteringColumnsHaveStatistics(t *testing.T) {
 	b := mem.New()
 	mustLog(t, b, `{"protocol":{"minReaderVersion":1,"minWriterVersion":7,"writerFeatures":["clustering","domainMetadata"]}}`+"\n"+
-		metaLine("a", `{\"type\":\"struct\",\"fields\":[{\"name\":\"id\",\"type\":\"long\"},{\"name\":\"st\",\"type\":{\"type\":\"struct\",\"fields\":[{\"name\":\"x\",\"type\":\"long\"},{\"name\":\"y\",\"type\":\"long\"}]}}]}`,
+		metaLine("a", `{\"type\":\"struct\",\"fields\":[{\"name\":\"id\",\"type\":\"long\"},{\"name\":\"st\",\"type\":{\"type\":\"struct\",`+
+			`\"fields\":[{\"name\":\"x\",\"type\":\"long\"},{\"name\":\"y\",\"type\":\"long\"}]}}]}`,
 			"", `"delta.dataSkippingNumIndexedCols":"0"`)+"\n"+
 		`{"domainMetadata":{"domain":"delta.clustering","configuration":"{\"clusteringColumns\":[[\"st\",\"y\"]]}","removed":false}}`)
 	s, err := delta.Load(t.Context(), b, testOptions(t))
@@ -214,7 +223,8 @@ func TestClusteringColumnsHaveStatistics(t *testing.T) {
 	}
 	text, err := s.EncodeStats(3, columns)
 	require.NoError(t, err)
-	require.Equal(t, `{"maxValues":{"st":{"y":1}},"minValues":{"st":{"y":1}},"nullCount":{"st":{"y":0}},"numRecords":3,"tightBounds":true}`, text)
+	require.Equal(t, `{"maxValues":{"st":{"y":1}},"minValues":{"st":{"y":1}},"nullCount":{"st":{"y":0}},"numRecords":3,"tightBounds":true}`,
+		text)
 }
 
 // A cut maximum is not below the text, a cut minimum not above it, in the

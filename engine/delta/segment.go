@@ -171,7 +171,8 @@ func (l listing) incomplete(known *damage, missing, target int64, asked bool) er
 	if asked && l.cleaned(l.checkpoints(), missing) {
 		return fmt.Errorf("version %d is cleaned up: %w", target, ErrVersionNotFound)
 	}
-	return withReason(ReasonCommitMissing, logpath.CommitName(missing), fmt.Errorf("commit %d is missing below %d: %w", missing, target, ErrLogBroken))
+	return withReason(ReasonCommitMissing, logpath.CommitName(missing), fmt.Errorf("commit %d is missing below %d: %w", missing, target,
+		ErrLogBroken))
 }
 
 // cleaned reports whether a missing commit was deleted as one that is no longer

@@ -53,7 +53,8 @@ type File struct {
 // newSnapshot seals a state. Errors: [ErrLogBroken], [ErrInvalidSchema].
 func newSnapshot(b objstore.Bucket, opts Options, version int64, st *state, head *commit) (*Snapshot, error) {
 	if st.protocol == nil || st.metadata == nil || st.metadata.ID == "" || st.metadata.SchemaString == "" {
-		return nil, withReason(ReasonMetadataMissing, "", fmt.Errorf("version %d has no protocol or no complete metaData: %w", version, ErrLogBroken))
+		return nil, withReason(ReasonMetadataMissing, "", fmt.Errorf("version %d has no protocol or no complete metaData: %w", version,
+			ErrLogBroken))
 	}
 	schema, err := ParseSchema(st.metadata.SchemaString)
 	if err != nil {
@@ -61,11 +62,13 @@ func newSnapshot(b objstore.Bucket, opts Options, version int64, st *state, head
 	}
 	for _, name := range st.metadata.PartitionColumns {
 		if _, ok := schema.Field(name); !ok {
-			return nil, withReason(ReasonSchemaInvalid, "", fmt.Errorf("version %d: partition column %q does not exist: %w", version, name, ErrInvalidSchema))
+			return nil, withReason(ReasonSchemaInvalid, "", fmt.Errorf("version %d: partition column %q does not exist: %w", version, name,
+				ErrInvalidSchema))
 		}
 	}
 	st.settle()
-	s := &Snapshot{bucket: b, opts: opts, version: version, state: st, schema: schema, head: head, derived: new(derived), committed: new(committedAt)}
+	s := &Snapshot{bucket: b, opts: opts, version: version, state: st, schema: schema, head: head, derived: new(derived),
+		committed: new(committedAt)}
 	s.timestamp = head.object.ModTime
 	if ict := head.info().InCommitTimestamp; ict != nil && s.inCommitTimestamps() {
 		s.timestamp = time.UnixMilli(*ict)

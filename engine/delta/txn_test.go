@@ -26,20 +26,24 @@ func TestTxnRefuses(t *testing.T) {
 		file delta.AddFile
 		want error
 	}{
-		"parent":           {delta.AddFile{Name: "../x", Size: 1, PartitionValues: values}, delta.ErrUnsafePath},
-		"absolute":         {delta.AddFile{Name: "/x", Size: 1, PartitionValues: values}, delta.ErrUnsafePath},
-		"scheme":           {delta.AddFile{Name: "s3://b/x", Size: 1, PartitionValues: values}, delta.ErrUnsafePath},
-		"vector elsewhere": {delta.AddFile{Name: "x", Size: 1, PartitionValues: values, DeletionVector: &action.DeletionVector{StorageType: "p", PathOrInlineDV: "file:///x"}}, delta.ErrUnsafePath},
+		"parent":   {delta.AddFile{Name: "../x", Size: 1, PartitionValues: values}, delta.ErrUnsafePath},
+		"absolute": {delta.AddFile{Name: "/x", Size: 1, PartitionValues: values}, delta.ErrUnsafePath},
+		"scheme":   {delta.AddFile{Name: "s3://b/x", Size: 1, PartitionValues: values}, delta.ErrUnsafePath},
+		"vector elsewhere": {delta.AddFile{Name: "x", Size: 1, PartitionValues: values,
+			DeletionVector: &action.DeletionVector{StorageType: "p", PathOrInlineDV: "file:///x"}}, delta.ErrUnsafePath},
 		"rows not counted": {
-			delta.AddFile{Name: "x", Size: 1, PartitionValues: values, Stats: `{"tightBounds":false}`, DeletionVector: &action.DeletionVector{StorageType: "i", PathOrInlineDV: "wi5b=000010000siXQKl0rr91000f55c8Xg0@@D72lkbi5=-{L", SizeInBytes: 40, Cardinality: 6}},
+			delta.AddFile{Name: "x", Size: 1, PartitionValues: values, Stats: `{"tightBounds":false}`,
+				DeletionVector: &action.DeletionVector{StorageType: "i", PathOrInlineDV: "wi5b=000010000siXQKl0rr91000f55c8Xg0@@D72lkbi5=-{L",
+					SizeInBytes: 40, Cardinality: 6}},
 			delta.ErrInvalidTxn,
 		},
-		"empty file":          {delta.AddFile{Name: "x", PartitionValues: values}, delta.ErrInvalidTxn},
-		"no partition value":  {delta.AddFile{Name: "x", Size: 1}, delta.ErrInvalidTxn},
-		"other column":        {delta.AddFile{Name: "x", Size: 1, PartitionValues: map[string]*string{"q": &one}}, delta.ErrInvalidTxn},
-		"null in NOT NULL":    {delta.AddFile{Name: "x", Size: 1, PartitionValues: map[string]*string{"p": nil}}, delta.ErrInvalidTxn},
-		"empty in NOT NULL":   {delta.AddFile{Name: "x", Size: 1, PartitionValues: map[string]*string{"p": &empty}}, delta.ErrInvalidTxn},
-		"one column too many": {delta.AddFile{Name: "x", Size: 1, PartitionValues: map[string]*string{"p": &one, "q": &one}}, delta.ErrInvalidTxn},
+		"empty file":         {delta.AddFile{Name: "x", PartitionValues: values}, delta.ErrInvalidTxn},
+		"no partition value": {delta.AddFile{Name: "x", Size: 1}, delta.ErrInvalidTxn},
+		"other column":       {delta.AddFile{Name: "x", Size: 1, PartitionValues: map[string]*string{"q": &one}}, delta.ErrInvalidTxn},
+		"null in NOT NULL":   {delta.AddFile{Name: "x", Size: 1, PartitionValues: map[string]*string{"p": nil}}, delta.ErrInvalidTxn},
+		"empty in NOT NULL":  {delta.AddFile{Name: "x", Size: 1, PartitionValues: map[string]*string{"p": &empty}}, delta.ErrInvalidTxn},
+		"one column too many": {delta.AddFile{Name: "x", Size: 1, PartitionValues: map[string]*string{"p": &one, "q": &one}},
+			delta.ErrInvalidTxn},
 	} {
 		require.ErrorIs(t, s.Begin(delta.Operation{}).Add(row.file), row.want, name)
 	}
@@ -66,7 +70,8 @@ func TestTxnRefuses(t *testing.T) {
 		m.Configuration = map[string]string{"delta.enableDeletionVectors": "true"}
 		txn.SetMetadata(m) // without the feature
 	}), delta.ErrInvalidTxn)
-	require.ErrorIs(t, commit(func(txn *delta.Txn) { txn.SetProtocol(action.Protocol{MinReaderVersion: 1, MinWriterVersion: 1}) }), delta.ErrInvalidTxn)
+	require.ErrorIs(t, commit(func(txn *delta.Txn) { txn.SetProtocol(action.Protocol{MinReaderVersion: 1, MinWriterVersion: 1}) }),
+		delta.ErrInvalidTxn)
 	require.ErrorIs(t, s.Begin(delta.Operation{}).Remove(false, delta.File{Name: "gone", Add: &action.Add{Path: "gone"}}), delta.ErrInvalidTxn)
 
 	again, err := s.Refresh(t.Context())
@@ -174,7 +179,8 @@ func TestParseInterval(t *testing.T) {
 		require.NoError(t, err, text)
 		require.Equal(t, want, got)
 	}
-	for _, bad := range []string{"", "interval", "7", "7 months", "-1 days", "1.5 days", "days 7", "9223372036854775807 weeks", "interval 1 day 1"} {
+	for _, bad := range []string{"", "interval", "7", "7 months", "-1 days", "1.5 days", "days 7", "9223372036854775807 weeks",
+		"interval 1 day 1"} {
 		_, err := delta.ParseInterval(bad)
 		require.ErrorIs(t, err, delta.ErrInvalidProperty, bad)
 	}

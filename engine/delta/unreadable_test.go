@@ -21,7 +21,8 @@ func unreadableTable(t *testing.T, typ string, only bool, values ...string) *del
 	t.Helper()
 	dir := t.TempDir()
 	require.NoError(t, os.MkdirAll(filepath.Join(dir, "_delta_log"), 0o750))
-	schema := `{"type":"struct","fields":[{"name":"id","type":"long","nullable":true,"metadata":{}},{"name":"p","type":"` + typ + `","nullable":true,"metadata":{}},{"name":"d","type":"long","nullable":true,"metadata":{}}]}`
+	schema := `{"type":"struct","fields":[{"name":"id","type":"long","nullable":true,"metadata":{}},{"name":"p","type":"` + typ +
+		`","nullable":true,"metadata":{}},{"name":"d","type":"long","nullable":true,"metadata":{}}]}`
 	partitions, others := `["p"]`, ""
 	if only {
 		partitions, others = `["id","p","d"]`, `"id":"1","d":"2",`
@@ -31,9 +32,11 @@ func unreadableTable(t *testing.T, typ string, only bool, values ...string) *del
 		fmt.Sprintf(`{"metaData":{"id":"u","format":{"provider":"parquet","options":{}},"schemaString":%q,"partitionColumns":%s,"configuration":{}}}`, schema, partitions),
 	}
 	for i, v := range values {
-		lines = append(lines, fmt.Sprintf(`{"add":{"path":"%d","partitionValues":{%s"p":%q},"size":1,"modificationTime":1,"dataChange":true,"stats":"{\"numRecords\":1}"}}`, i, others, v))
+		lines = append(lines,
+			fmt.Sprintf(`{"add":{"path":"%d","partitionValues":{%s"p":%q},"size":1,"modificationTime":1,"dataChange":true,"stats":"{\"numRecords\":1}"}}`, i, others, v))
 	}
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "_delta_log", fmt.Sprintf("%020d.json", 0)), []byte(strings.Join(lines, "\n")+"\n"), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "_delta_log", fmt.Sprintf("%020d.json", 0)), []byte(strings.Join(lines, "\n")+"\n"),
+		0o600))
 	for i := range values {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, fmt.Sprint(i)), []byte("x"), 0o600))
 	}
@@ -66,13 +69,14 @@ func TestNoMetadataCommitMakesATableUnreadable(t *testing.T) {
 		faulty, only bool
 		refused      []string
 	}{
-		"double":               {typ: "double", values: []string{"NaN", "-0.0", "1.0E10"}},
-		"float":                {typ: "float", values: []string{"Infinity"}},
-		"binary":               {typ: "binary", values: []string{"ÿ"}},
-		"far timestamps":       {typ: "timestamp", values: []string{"0001-01-01 00:00:00", "+12345-01-01 00:00:00"}},
-		"no value":             {typ: "double", values: []string{"1", "x"}, faulty: true},
-		"no file column":       {typ: "long", values: []string{"1"}, only: true, refused: []string{"rename", "mapping"}},
-		"no column and offset": {typ: "timestamp", values: []string{"2024-01-01 00:00:00+02:00"}, only: true, refused: []string{"rename", "mapping", "properties"}},
+		"double":         {typ: "double", values: []string{"NaN", "-0.0", "1.0E10"}},
+		"float":          {typ: "float", values: []string{"Infinity"}},
+		"binary":         {typ: "binary", values: []string{"ÿ"}},
+		"far timestamps": {typ: "timestamp", values: []string{"0001-01-01 00:00:00", "+12345-01-01 00:00:00"}},
+		"no value":       {typ: "double", values: []string{"1", "x"}, faulty: true},
+		"no file column": {typ: "long", values: []string{"1"}, only: true, refused: []string{"rename", "mapping"}},
+		"no column and offset": {typ: "timestamp", values: []string{"2024-01-01 00:00:00+02:00"}, only: true,
+			refused: []string{"rename", "mapping", "properties"}},
 	} {
 		for what, change := range changes {
 			t.Run(name+", "+what, func(t *testing.T) {

@@ -112,7 +112,8 @@ func TestDeleteRowsRefuses(t *testing.T) {
 	require.ErrorIs(t, err, delta.ErrInvalidTxn, "a row that is not there")
 	uncounted := *f.Add
 	uncounted.Stats = ""
-	_, err = s.Begin(delta.Operation{}).DeleteRows(t.Context(), delta.RowDeletion{File: delta.File{Name: f.Name, Add: &uncounted}, Rows: rowSet(t, 0)})
+	_, err = s.Begin(delta.Operation{}).DeleteRows(t.Context(), delta.RowDeletion{File: delta.File{Name: f.Name, Add: &uncounted},
+		Rows: rowSet(t, 0)})
 	require.ErrorIs(t, err, delta.ErrInvalidTxn)
 	twice := s.Begin(delta.Operation{})
 	_, err = twice.DeleteRows(t.Context(), delta.RowDeletion{File: f, Rows: rowSet(t, 0)}, delta.RowDeletion{File: f, Rows: rowSet(t, 1)})
@@ -314,7 +315,8 @@ func TestDeltaRsReadsOurVectors(t *testing.T) {
 	for n := int64(10_000); n < 11_000; n += 2 {
 		want = append(want, n)
 	}
-	const look = `say(sorted(pa.table(QueryBuilder().register("t", DeltaTable(path)).execute("select id from t").read_all()).column("id").to_pylist()))`
+	const look = `say(sorted(pa.table(QueryBuilder().register("t", DeltaTable(path)).execute("select id from ` +
+		`t").read_all()).column("id").to_pylist()))`
 	require.Equal(t, want, runPython[[]int64](t, dir, look))
 
 	// They append, and their checkpoint keeps our vectors.
@@ -378,7 +380,8 @@ for add, data, offset, n in zip(json.loads(%q), [first, second], [1, 1 + 8 + len
     lines.append({"add": {"path": add["Path"], "partitionValues": {}, "size": os.path.getsize(path + "/" + add["Path"]), "modificationTime": 1, "dataChange": True, "stats": add["Stats"],
         "deletionVector": {"storageType": "u", "pathOrInlineDv": "a7" + z85(id.bytes), "offset": offset, "sizeInBytes": len(data), "cardinality": n}}})
 open(path + "/_delta_log/%020d.json", "w").write("\n".join(json.dumps(l) for l in lines))
-say(sorted(pa.table(QueryBuilder().register("t", DeltaTable(path)).execute("select id from t").read_all()).column("id").to_pylist()))`, string(text), s.Version()+1))
+say(sorted(pa.table(QueryBuilder().register("t", DeltaTable(path)).execute("select id from t").read_all()).column("id").to_pylist()))`,
+		string(text), s.Version()+1))
 	s, err = s.Refresh(t.Context())
 	require.NoError(t, err)
 	ours := []int64{}

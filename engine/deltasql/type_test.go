@@ -96,7 +96,8 @@ func TestParseType(t *testing.T) {
 // have in statements and in files.
 func TestTypesOfVariantsAndVoidColumns(t *testing.T) {
 	nested := func(p delta.Primitive) delta.DataType {
-		return delta.Map{Key: delta.String, Value: delta.Array{Element: delta.Struct{Fields: []delta.Field{{Name: "m", Type: p, Nullable: true}}}}}
+		return delta.Map{Key: delta.String, Value: delta.Array{Element: delta.Struct{Fields: []delta.Field{{Name: "m", Type: p,
+			Nullable: true}}}}}
 	}
 	require.Equal(t, "VARCHAR", deltasql.Type(delta.Variant).String())
 	require.Equal(t, "INTEGER", deltasql.Type(delta.Void).String())
@@ -108,7 +109,8 @@ func TestTypesOfVariantsAndVoidColumns(t *testing.T) {
 }
 
 func FuzzParseType(f *testing.F) {
-	for _, seed := range []string{"long", "DECIMAL(12,2)", `STRUCT("a""b" INTEGER[], c MAP(VARCHAR, DATE))`, "array<struct<a:int>>", "TIMESTAMP WITH TIME ZONE"} {
+	for _, seed := range []string{"long", "DECIMAL(12,2)", `STRUCT("a""b" INTEGER[], c MAP(VARCHAR, DATE))`, "array<struct<a:int>>",
+		"TIMESTAMP WITH TIME ZONE"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

@@ -109,7 +109,8 @@ func (s suite) parts(t *testing.T) {
 	}
 	column := func(name, members string) engine.Column {
 		return engine.Column{Name: name,
-			Type: sqltype.MustParse(map[string]string{"s": members, "l": members + "[]", "m": "MAP(VARCHAR, " + members + "[])"}[name[:1]]), Nullable: true}
+			Type:     sqltype.MustParse(map[string]string{"s": members, "l": members + "[]", "m": "MAP(VARCHAR, " + members + "[])"}[name[:1]]),
+			Nullable: true}
 	}
 	columns := func(members string) []engine.Column {
 		return []engine.Column{column("s", members), column("l", members), column("m", members)}

@@ -92,7 +92,8 @@ func (s suite) physicalTypes(t *testing.T) {
 			} {
 				require.NoError(t, os.WriteFile(filepath.Join(root, name), content, 0o644))
 			}
-			columns := []engine.Column{{Name: "v", Type: sqltype.MustParse(c.want), Nullable: true}, {Name: "n", Type: sqltype.BigInt, Nullable: true}}
+			columns := []engine.Column{{Name: "v", Type: sqltype.MustParse(c.want), Nullable: true},
+				{Name: "n", Type: sqltype.BigInt, Nullable: true}}
 			ask := func(files ...string) ([]string, error) {
 				src := engine.Source{Location: root, Files: engine.NewFileList(columns, len(files) == 1, []engine.FileGroup{{Paths: files}})}
 				return TryRows(context.Background(), session, engine.Statement{

@@ -31,7 +31,8 @@ func (s suite) storedNames(t *testing.T) {
 	}
 	// The columns a and b are stored under each other's name: both were renamed.
 	columns := []engine.Column{
-		{Name: "a", Type: sqltype.BigInt, Nullable: true}, {Name: "p", Type: sqltype.Varchar, Nullable: true}, {Name: "b", Type: sqltype.BigInt, Nullable: true},
+		{Name: "a", Type: sqltype.BigInt, Nullable: true}, {Name: "p", Type: sqltype.Varchar, Nullable: true},
+		{Name: "b", Type: sqltype.BigInt, Nullable: true},
 		{Name: "s", Type: sqltype.MustParse(`STRUCT(x BIGINT, "it's" STRUCT(z BIGINT))`), Nullable: true},
 		{Name: "l", Type: sqltype.MustParse(`STRUCT(x BIGINT, "it's" STRUCT(z BIGINT))[]`), Nullable: true},
 		{Name: "m", Type: sqltype.MustParse(`MAP(VARCHAR, STRUCT(x BIGINT, "it's" STRUCT(z BIGINT)))`), Nullable: true},
@@ -65,7 +66,8 @@ func (s suite) storedNames(t *testing.T) {
 	for name, stored := range map[string][]engine.Column{
 		"too few":      stored[:3],
 		"another type": append([]engine.Column{{Name: "b", Type: sqltype.Varchar}}, stored[1:]...),
-		"other members": append(append([]engine.Column{}, stored[:3]...), engine.Column{Name: "s", Type: sqltype.MustParse("STRUCT(p1 BIGINT)")}, stored[4],
+		"other members": append(append([]engine.Column{}, stored[:3]...), engine.Column{Name: "s", Type: sqltype.MustParse("STRUCT(p1 BIGINT)")},
+			stored[4],
 			stored[5], stored[6]),
 	} {
 		src := engine.Source{Location: root, Identity: name, Files: list.WithStored(stored)}

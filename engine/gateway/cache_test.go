@@ -131,7 +131,8 @@ func TestALoadLivesAsLongAsOneOfItsStatements(t *testing.T) {
 	registry := prometheus.NewPedanticRegistry()
 	g := mustGateway(t, gateway.Options{Registerer: registry})
 	joined := func(n float64) {
-		require.Eventually(t, func() bool { return counters(t, registry, "lakewarden_gateway_cache_blocks_total")["joined"] == n }, 10*time.Second, time.Millisecond)
+		require.Eventually(t, func() bool { return counters(t, registry, "lakewarden_gateway_cache_blocks_total")["joined"] == n },
+			10*time.Second, time.Millisecond)
 	}
 	read := func(grant *gateway.Grant) chan error {
 		c, done := client(t, grant), make(chan error, 1)

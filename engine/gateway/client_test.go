@@ -26,7 +26,8 @@ func status(t *testing.T, err error) int {
 	return response.HTTPStatusCode()
 }
 
-var oddNames = []string{"plain", "with space", "x=1/y=a b", "100%", "%2F", "%2e%2e", "a+b", "é/à", "\U0001F600", "q?x#y", "a&b=c", "~(!*')", "semi;colon", "dot./.dot", "back\\slash", `"quoted"<&>`}
+var oddNames = []string{"plain", "with space", "x=1/y=a b", "100%", "%2F", "%2e%2e", "a+b", "é/à", "\U0001F600", "q?x#y", "a&b=c", "~(!*')",
+	"semi;colon", "dot./.dot", "back\\slash", `"quoted"<&>`}
 
 func TestTheClientOfAmazonReads(t *testing.T) {
 	ctx := t.Context()
@@ -73,7 +74,8 @@ func TestRanges(t *testing.T) {
 		for asked, want := range map[string][]byte{
 			"": content, "bytes=0-": content, "bytes=0-99": content, "bytes=0-1000": content, "bytes=0-9223372036854775807": content,
 			"bytes=0-0": content[:1], "bytes=99-": content[99:], "bytes=99-99": content[99:], "bytes=15-16": content[15:17],
-			"bytes=16-31": content[16:32], "bytes=-1": content[99:], "bytes=-100": content, "bytes=-1000": content, "bytes=-9223372036854775807": content,
+			"bytes=16-31": content[16:32], "bytes=-1": content[99:], "bytes=-100": content, "bytes=-1000": content,
+			"bytes=-9223372036854775807": content,
 		} {
 			got, err := get(ctx, c, name, asked)
 			require.NoError(t, err, asked)
@@ -134,7 +136,8 @@ func TestListingsPageLikeS3(t *testing.T) {
 							got = append(got, unescape(t, *folder.Prefix))
 						}
 					}
-					require.ElementsMatch(t, listed(names, prefix, delimiter, after), got, "prefix %q delimiter %q after %q size %d", prefix, delimiter, after, size)
+					require.ElementsMatch(t, listed(names, prefix, delimiter, after), got, "prefix %q delimiter %q after %q size %d", prefix, delimiter,
+						after, size)
 				}
 			}
 		}
@@ -157,7 +160,8 @@ func TestWriteVerbsAreRefused(t *testing.T) {
 	bucket, key := aws.String(bucketName), aws.String("a")
 	_, put := c.PutObject(ctx, &s3.PutObjectInput{Bucket: bucket, Key: key})
 	_, del := c.DeleteObject(ctx, &s3.DeleteObjectInput{Bucket: bucket, Key: key})
-	_, dels := c.DeleteObjects(ctx, &s3.DeleteObjectsInput{Bucket: bucket, Delete: &types.Delete{Objects: []types.ObjectIdentifier{{Key: key}}}})
+	_, dels := c.DeleteObjects(ctx, &s3.DeleteObjectsInput{Bucket: bucket,
+		Delete: &types.Delete{Objects: []types.ObjectIdentifier{{Key: key}}}})
 	_, copied := c.CopyObject(ctx, &s3.CopyObjectInput{Bucket: bucket, Key: key, CopySource: aws.String(bucketName + "/a")})
 	_, multi := c.CreateMultipartUpload(ctx, &s3.CreateMultipartUploadInput{Bucket: bucket, Key: key})
 	for i, err := range []error{put, del, dels, copied, multi} {

@@ -58,10 +58,12 @@ func TestDuckDBReadsTablesOfDeltaRS(t *testing.T) {
 	require.Equal(t, local, d.must(t, sums+"delta_scan('"+partitioned+"')"))
 	require.Equal(t, local, d.must(t, sums+"delta_scan('"+plain+"')"))
 	require.Equal(t, local, d.must(t, sums+"read_parquet("+paths(t, root, "plain", plain)+")"))
-	require.Equal(t, local[0][:3], d.must(t, "SELECT count(*), sum(id), sum(length(text)) FROM read_parquet("+paths(t, root, "nested/t=1", partitioned)+")")[0])
+	require.Equal(t, local[0][:3], d.must(t, "SELECT count(*), sum(id), sum(length(text)) FROM read_parquet("+
+		paths(t, root, "nested/t=1", partitioned)+")")[0])
 	require.Equal(t, local, d.must(t, sums+"read_parquet('"+plain+"/*.parquet')"), "a glob lists")
 	require.Equal(t, [][]string{{"6000"}}, d.must(t, "ATTACH '"+plain+"' AS v (TYPE delta, READ_ONLY, VERSION 5)", "SELECT count(*) FROM v.v"))
-	require.Equal(t, [][]string{{"row 4711 xxxxxxxxxxx"}}, d.must(t, "ATTACH '"+partitioned+"' AS p (TYPE delta, READ_ONLY, VERSION 11)", `SELECT text FROM p.p WHERE id = 4711`))
+	require.Equal(t, [][]string{{"row 4711 xxxxxxxxxxx"}}, d.must(t, "ATTACH '"+partitioned+"' AS p (TYPE delta, READ_ONLY, VERSION 11)",
+		`SELECT text FROM p.p WHERE id = 4711`))
 	require.NoError(t, os.CopyFS(filepath.Join(root, "with space"), os.DirFS(filepath.Join(root, "nested", "t=1"))))
 	require.Equal(t, local, d.must(t, sums+"delta_scan('s3://"+bucketName+"/with space')"))
 	require.NoError(t, grant.Cause())
@@ -141,9 +143,11 @@ func TestDuckDBEndsWithItsStatement(t *testing.T) {
 		"hanging opens":    {&stuck{inner, objstore.OpGetRange}, nil},
 		"hanging stats":    {&stuck{inner, objstore.OpStat}, nil},
 		"hanging listings": {&stuck{inner, objstore.OpList}, nil},
-		"failing opens":    {objstore.NewFaults(inner, objstore.Cut{Ops: []objstore.Op{objstore.OpGetRange}, Nth: 1, Forever: true}), objstore.ErrUnavailable},
-		"failing listings": {objstore.NewFaults(inner, objstore.Cut{Ops: []objstore.Op{objstore.OpList}, Nth: 1, Forever: true}), objstore.ErrUnavailable},
-		"denied":           {objstore.NewFaults(inner, objstore.Cut{Nth: 1, Forever: true, Err: objstore.ErrDenied}), objstore.ErrDenied},
+		"failing opens": {objstore.NewFaults(inner, objstore.Cut{Ops: []objstore.Op{objstore.OpGetRange}, Nth: 1, Forever: true}),
+			objstore.ErrUnavailable},
+		"failing listings": {objstore.NewFaults(inner, objstore.Cut{Ops: []objstore.Op{objstore.OpList}, Nth: 1, Forever: true}),
+			objstore.ErrUnavailable},
+		"denied": {objstore.NewFaults(inner, objstore.Cut{Nth: 1, Forever: true, Err: objstore.ErrDenied}), objstore.ErrDenied},
 	} {
 		g := mustGateway(t, gateway.Options{})
 		grant, err := g.Grant(gateway.Location{Bucket: bucketName, Identity: "one", Store: c.store, Prefixes: []string{"plain"}})

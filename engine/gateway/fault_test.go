@@ -189,7 +189,8 @@ func TestLyingStores(t *testing.T) {
 		},
 		"reset at the end": func(_ context.Context, _ string, offset, length int64) (io.ReadCloser, error) {
 			start, end := objstore.Range(size, offset, length)
-			return io.NopCloser(io.MultiReader(bytes.NewReader(content[start:end]), iotest.ErrReader(fmt.Errorf("%w: reset", objstore.ErrUnavailable)))), nil
+			return io.NopCloser(io.MultiReader(bytes.NewReader(content[start:end]),
+				iotest.ErrReader(fmt.Errorf("%w: reset", objstore.ErrUnavailable)))), nil
 		},
 	}
 	for lie, getRange := range lies {

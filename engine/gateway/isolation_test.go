@@ -79,7 +79,8 @@ func TestAKeyReachesNothingElse(t *testing.T) {
 	for _, name := range []string{"t/a.parquet", "t/_delta_log/00000000000000000000.json"} {
 		mustPut(t, store, name, []byte("visible"))
 	}
-	for _, name := range []string{"hidden.parquet", "t2/hidden.parquet", "u/hidden.parquet", "t.hidden", "u/_last_checkpoint", "u/_delta_log/00000000000000000000.json"} {
+	for _, name := range []string{"hidden.parquet", "t2/hidden.parquet", "u/hidden.parquet", "t.hidden", "u/_last_checkpoint",
+		"u/_delta_log/00000000000000000000.json"} {
 		mustPut(t, store, name, []byte(hidden))
 		mustPut(t, foreign, name, []byte(hidden))
 		mustPut(t, foreign, "t/"+name, []byte(hidden))
@@ -99,14 +100,18 @@ func TestAKeyReachesNothingElse(t *testing.T) {
 	require.Equal(t, http.StatusOK, status, body)
 
 	roots := []string{"", "/", "//", "/./", "/../", "/%2e%2e/", "/x/..", "%2f", "/" + bucketName}
-	ways := []string{"", "t/..", "t/../", "t/%2e%2e", "t/%2E%2e/", "t/%2e./", "t//..", "t/./..", "t%2f..", "t%2F%2e%2e%2F", "t/..%2f", "t/..%5c", "t/..;", "t/%252e%252e/", "t/x/../..",
-		"t/%00/..", "./", "%2e/", "../" + bucketName, "t", "t.", "t2", "T/..", "%74/../", "/t/..", "t/../../cfg-foreign", "t\\..", "t/..%c0%af", "t/..?x=/"}
-	ends := []string{"", "/", "/hidden.parquet", "hidden.parquet", "/t2/hidden.parquet", "/u/hidden.parquet", "%2fu%2fhidden.parquet", "/u/_last_checkpoint", "/u/_delta_log/00000000000000000000.json"}
+	ways := []string{"", "t/..", "t/../", "t/%2e%2e", "t/%2E%2e/", "t/%2e./", "t//..", "t/./..", "t%2f..", "t%2F%2e%2e%2F", "t/..%2f",
+		"t/..%5c", "t/..;", "t/%252e%252e/", "t/x/../..",
+		"t/%00/..", "./", "%2e/", "../" + bucketName, "t", "t.", "t2", "T/..", "%74/../", "/t/..", "t/../../cfg-foreign", "t\\..", "t/..%c0%af",
+		"t/..?x=/"}
+	ends := []string{"", "/", "/hidden.parquet", "hidden.parquet", "/t2/hidden.parquet", "/u/hidden.parquet", "%2fu%2fhidden.parquet",
+		"/u/_last_checkpoint", "/u/_delta_log/00000000000000000000.json"}
 	for _, bucket := range []string{bucketName, "cfg-foreign", "cfg-none", "", ".", "..", "%2e%2e", strings.ToUpper(bucketName)} {
 		for i, root := range roots {
 			for _, way := range ways {
 				for _, end := range ends {
-					for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodPut, http.MethodPost, http.MethodDelete, http.MethodPatch, http.MethodOptions} {
+					for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodPut, http.MethodPost, http.MethodDelete, http.MethodPatch,
+						http.MethodOptions} {
 						target := "/" + bucket + root + way + end
 						if i > 1 && bucket != bucketName || method != http.MethodGet && (i > 0 || len(end) > 20) {
 							continue
@@ -122,7 +127,8 @@ func TestAKeyReachesNothingElse(t *testing.T) {
 	}
 	for _, bucket := range []string{bucketName, "cfg-foreign", "cfg-none"} {
 		for _, prefix := range append(ways, "u/", "hidden", "t2/", "t", "/t/", "t/../u/") {
-			if _, err := url.PathUnescape(prefix); err != nil || strings.HasPrefix(prefix, "t/") && objstore.ValidPrefix(prefix) == nil && bucket == bucketName {
+			if _, err := url.PathUnescape(prefix); err != nil || strings.HasPrefix(prefix, "t/") && objstore.ValidPrefix(prefix) == nil &&
+				bucket == bucketName {
 				continue
 			}
 			status, body := signed(grant, http.MethodGet, "/"+bucket+"/?list-type=2&prefix="+url.QueryEscape(prefix)).send(t, g.Endpoint())
@@ -177,12 +183,17 @@ func TestSignatures(t *testing.T) {
 		code  string
 		wrong func(*raw)
 	}{
-		"no such key":        {"InvalidAccessKeyId", func(q *raw) { q.key.AccessKeyID = "LWNOSUCHKEY" }},
-		"empty key":          {"InvalidAccessKeyId", authorization(grant.AccessKey, "")},
-		"wrong secret":       {"SignatureDoesNotMatch", func(q *raw) { q.key.SecretAccessKey += "x" }},
-		"other's secret":     {"SignatureDoesNotMatch", func(q *raw) { q.key.SecretAccessKey = second.SecretKey }},
-		"other's key":        {"SignatureDoesNotMatch", authorization(grant.AccessKey, second.AccessKey)},
-		"other path":         {"SignatureDoesNotMatch", func(q *raw) { q.change = func(r *http.Request) { r.URL.Opaque = "/" + bucketName + "/t/b" } }},
+		"no such key":    {"InvalidAccessKeyId", func(q *raw) { q.key.AccessKeyID = "LWNOSUCHKEY" }},
+		"empty key":      {"InvalidAccessKeyId", authorization(grant.AccessKey, "")},
+		"wrong secret":   {"SignatureDoesNotMatch", func(q *raw) { q.key.SecretAccessKey += "x" }},
+		"other's secret": {"SignatureDoesNotMatch", func(q *raw) { q.key.SecretAccessKey = second.SecretKey }},
+		"other's key":    {"SignatureDoesNotMatch", authorization(grant.AccessKey, second.AccessKey)},
+		"other path": {"SignatureDoesNotMatch", func(q *raw) {
+			q.change = func(r *http.Request) {
+				r.URL.Opaque = "/" + bucketName +
+					"/t/b"
+			}
+		}},
 		"other method":       {"SignatureDoesNotMatch", func(q *raw) { q.method, q.change = "HEAD", func(r *http.Request) { r.Method = "GET" } }},
 		"other query":        {"SignatureDoesNotMatch", func(q *raw) { q.change = func(r *http.Request) { r.URL.RawQuery = "x-id=GetObject" } }},
 		"other host":         {"SignatureDoesNotMatch", func(q *raw) { q.change = func(r *http.Request) { r.Host = "evil.example" } }},

@@ -25,7 +25,8 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 	return &metrics{
 		requests: auto.NewCounterVec(prometheus.CounterOpts{
 			Name: "lakewarden_gateway_requests_total",
-			Help: "Requests of engine sessions by operation and outcome. Outcomes ok, missing and ended are expected; aborted broke off after its first bytes.",
+			Help: "Requests of engine sessions by operation and outcome. Outcomes ok, missing and ended are expected; aborted broke off after its " +
+				"first bytes.",
 		}, []string{"op", "outcome"}),
 		grants: auto.NewGauge(prometheus.GaugeOpts{
 			Name: "lakewarden_gateway_grants",

@@ -20,7 +20,8 @@ import (
 // have only the gateway's cache, kept ones DuckDB's own too.
 func BenchmarkTPCH(b *testing.B) {
 	root := b.TempDir()
-	out, err := exec.CommandContext(b.Context(), oracletest.Python(b), "testdata/tpch.py", root, oracletest.Extension(b, "tpch"), "0.1").CombinedOutput()
+	out, err := exec.CommandContext(b.Context(), oracletest.Python(b), "testdata/tpch.py", root, oracletest.Extension(b, "tpch"),
+		"0.1").CombinedOutput()
 	require.NoError(b, err, string(out))
 	tables, err := os.ReadDir(root)
 	require.NoError(b, err)

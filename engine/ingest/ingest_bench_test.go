@@ -20,7 +20,8 @@ import (
 
 // benchColumns are those of an order line.
 var benchColumns = []engine.Column{
-	{Name: "order_id", Type: sqltype.BigInt}, {Name: "line", Type: sqltype.Integer}, {Name: "quantity", Type: sqltype.MustParse("DECIMAL(12,2)")},
+	{Name: "order_id", Type: sqltype.BigInt}, {Name: "line", Type: sqltype.Integer},
+	{Name: "quantity", Type: sqltype.MustParse("DECIMAL(12,2)")},
 	{Name: "price", Type: sqltype.Double}, {Name: "shipped", Type: sqltype.Date}, {Name: "changed", Type: sqltype.TimestampTZ},
 	{Name: "mode", Type: sqltype.Varchar}, {Name: "comment", Type: sqltype.Varchar}, {Name: "returned", Type: sqltype.Boolean},
 }

@@ -179,7 +179,8 @@ func TestOptimizeMembersFoundByID(t *testing.T) {
 				{Column: l.FileName, ID: l.ID, Children: []engine.FieldID{{Column: "element", ID: 1000, Children: listedIDs}}},
 			})
 	}
-	table := []engine.Column{{Name: "s", Type: sqltype.MustParse("STRUCT(x BIGINT, y BIGINT)")}, {Name: "l", Type: sqltype.MustParse("STRUCT(x BIGINT, y BIGINT)[]")}}
+	table := []engine.Column{{Name: "s", Type: sqltype.MustParse("STRUCT(x BIGINT, y BIGINT)")},
+		{Name: "l", Type: sqltype.MustParse("STRUCT(x BIGINT, y BIGINT)[]")}}
 	want := []string{"{'x': 1, 'y': 2} [{'x': 3, 'y': 4}]", "{'x': 5, 'y': 6} [{'x': 7, 'y': 8}]"}
 	const rows = "SELECT s::VARCHAR || ' ' || l::VARCHAR FROM %s ORDER BY 1"
 	require.Equal(t, want, w.texts(rows, table))

@@ -28,8 +28,9 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 			Help: "Requests to object stores by kind of store, operation and outcome. Outcomes ok, missing and exists are expected.",
 		}, []string{"store", "op", "outcome"}),
 		seconds: auto.NewHistogramVec(prometheus.HistogramOpts{
-			Name:    "lakewarden_objstore_request_seconds",
-			Help:    "Time until a request to an object store was answered; of a read until it was open, of a listing without the time of its consumer.",
+			Name: "lakewarden_objstore_request_seconds",
+			Help: "Time until a request to an object store was answered; of a read until it was open, of a listing without the time of its " +
+				"consumer.",
 			Buckets: []float64{.0001, .0005, .001, .005, .01, .05, .1, .5, 1, 5, 10, 60},
 		}, []string{"store", "op"}),
 	}

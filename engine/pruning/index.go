@@ -91,7 +91,8 @@ func indexOf(snap *delta.Snapshot) *index {
 func newIndex(snap *delta.Snapshot, old *index) *index {
 	x := &index{
 		schema: snap.Schema(), partitions: snap.PartitionColumns(), whole: snap.WholeFiles(),
-		shape:   snap.Metadata().SchemaString + "\x00" + strings.Join(snap.PartitionColumns(), "\x00") + "\x00" + strconv.FormatBool(snap.Mapped()),
+		shape: snap.Metadata().SchemaString + "\x00" + strings.Join(snap.PartitionColumns(), "\x00") + "\x00" +
+			strconv.FormatBool(snap.Mapped()),
 		columns: make(map[string]*column), reader: newStatsReader(), stored: make(map[string]string),
 		unscannable: checkLog(snap),
 	}

@@ -148,7 +148,8 @@ func trimOffset(t delta.DataType, text string) string {
 // range it meets.
 func TestComparisonsSkipExactly(t *testing.T) {
 	exact := []string{"l", "i", "sh", "b", "d", "s", "dt"}
-	short := map[string][]string{"s": {"", " ", "A", "EU", "EU-west", "a", "b", "zoë", "日本"}, "dt": {"1582-10-15", "1969-12-31", "2024-02-29", "9999-12-31"}}
+	short := map[string][]string{"s": {"", " ", "A", "EU", "EU-west", "a", "b", "zoë", "日本"},
+		"dt": {"1582-10-15", "1969-12-31", "2024-02-29", "9999-12-31"}}
 	rapid.Check(t, func(rt *rapid.T) {
 		name := rapid.SampledFrom(exact).Draw(rt, "column")
 		pool := pools[name].texts

@@ -65,10 +65,12 @@ func TestCheckNamesTheColumnOfAnUnreadableValue(t *testing.T) {
 	good := log{fields: columns, partitions: `"p"`, adds: []string{add("a.parquet", `"p":"1"`, "")}}.load(t)
 	require.NoError(t, pruning.Check(good))
 	commit := add("b.parquet", `"p":"secret"`, "") + "\n"
-	require.NoError(t, good.Bucket().Put(t.Context(), fmt.Sprintf("_delta_log/%020d.json", good.Version()+1), strings.NewReader(commit), int64(len(commit))))
+	require.NoError(t, good.Bucket().Put(t.Context(), fmt.Sprintf("_delta_log/%020d.json", good.Version()+1), strings.NewReader(commit),
+		int64(len(commit))))
 	bad, err := good.Refresh(t.Context())
 	require.NoError(t, err)
-	for _, snap := range []*delta.Snapshot{bad, log{fields: columns + "," + field("v", "variant"), features: `"variantType"`, partitions: `"p"`, adds: []string{add("b.parquet", `"p":"secret"`, "")}}.load(t)} {
+	for _, snap := range []*delta.Snapshot{bad, log{fields: columns + "," + field("v", "variant"), features: `"variantType"`,
+		partitions: `"p"`, adds: []string{add("b.parquet", `"p":"secret"`, "")}}.load(t)} {
 		for _, err := range []error{pruning.Check(snap), pruning.CheckRestricted(snap)} {
 			var fault *delta.PartitionError
 			require.ErrorAs(t, err, &fault)

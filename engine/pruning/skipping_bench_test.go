@@ -23,8 +23,10 @@ func benchAdd(n int) delta.AddFile {
 	return delta.AddFile{
 		Name: fmt.Sprintf("part-%05d-3a0d65cd-4056-49b8-937b-95f9e3ee90e5-c000.parquet", n), Size: 1, ModTime: time.Unix(1, 0),
 		PartitionValues: map[string]*string{},
-		Stats: fmt.Sprintf(`{"numRecords":1000,"minValues":{"id":%d,"region":"EU","amount":0.05,"at":"2024-01-01T00:00:00.000Z","day":"2024-01-01","note":"a note of some length"},`+
-			`"maxValues":{"id":%d,"region":"US","amount":99999.95,"at":"2024-02-01T00:00:00.000Z","day":"2024-02-01","note":"some other note with some length"},`+
+		Stats: fmt.Sprintf(`{"numRecords":1000,"minValues":{"id":%d,"region":"EU","amount":0.05,"at":"2024-01-01T00:00:00.000Z",`+
+			`"day":"2024-01-01","note":"a note of some length"},`+
+			`"maxValues":{"id":%d,"region":"US","amount":99999.95,"at":"2024-02-01T00:00:00.000Z","day":"2024-02-01","note":"some other note with `+
+			`some length"},`+
 			`"nullCount":{"id":0,"region":3,"amount":17,"at":0,"day":0,"note":500},"tightBounds":true}`, n*1000, n*1000+999),
 	}
 }

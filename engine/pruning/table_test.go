@@ -38,7 +38,8 @@ func (l log) load(t *testing.T) *delta.Snapshot {
 	t.Helper()
 	protocol := `{"protocol":{"minReaderVersion":1,"minWriterVersion":2}}`
 	if l.features != "" {
-		protocol = `{"protocol":{"minReaderVersion":3,"minWriterVersion":7,"readerFeatures":[` + l.features + `],"writerFeatures":[` + l.features + `]}}`
+		protocol = `{"protocol":{"minReaderVersion":3,"minWriterVersion":7,"readerFeatures":[` + l.features + `],"writerFeatures":[` +
+			l.features + `]}}`
 	}
 	schema := `{"type":"struct","fields":[` + l.fields + `]}`
 	lines := []string{protocol, `{"metaData":{"id":"t","format":{"provider":"parquet","options":{}},"schemaString":` + quoted(schema) +
@@ -78,7 +79,8 @@ func add(path, partition, stats string) string {
 	if stats != "" {
 		stats = `,"stats":` + quoted(stats)
 	}
-	return `{"add":{"path":` + quoted(path) + `,"partitionValues":{` + partition + `},"size":1,"modificationTime":1,"dataChange":true` + stats + `}}`
+	return `{"add":{"path":` + quoted(path) + `,"partitionValues":{` + partition + `},"size":1,"modificationTime":1,"dataChange":true` +
+		stats + `}}`
 }
 
 const fullStats = `{"numRecords":2,"minValues":{"id":1},"maxValues":{"id":2},"nullCount":{"id":0,"a":0,"m":1}}`
@@ -91,49 +93,68 @@ const arrayOfStruct = `{"type":"array","elementType":{"type":"struct","fields":[
 func TestTablesThatAreNotListed(t *testing.T) {
 	id := field("id", "long")
 	withVector := strings.Replace(add("a.parquet", "", fullStats), `"dataChange"`,
-		`"deletionVector":{"storageType":"i","pathOrInlineDv":"wi5b=000010000siXQKl0rr91000f55c8Xg0@@D72lkbi5=-{L","sizeInBytes":40,"cardinality":6},"dataChange"`, 1)
+		`"deletionVector":{"storageType":"i","pathOrInlineDv":"wi5b=000010000siXQKl0rr91000f55c8Xg0@@D72lkbi5=-{L","sizeInBytes":40,`+
+			`"cardinality":6},"dataChange"`, 1)
 	for name, c := range map[string]struct {
 		log    log
 		listed bool
 	}{
-		"plain":                           {log{fields: id, adds: []string{add("a.parquet", "", fullStats)}}, true},
-		"empty":                           {log{fields: id}, true},
-		"without statistics":              {log{fields: id, adds: []string{add("a.parquet", "", "")}}, true},
-		"a name with spaces":              {log{fields: id, adds: []string{add("p=a%20b%25c/a.parquet", "", fullStats)}}, true},
-		"a star":                          {log{fields: id, adds: []string{add("a*.parquet", "", fullStats)}}, true},
-		"an encoded question mark":        {log{fields: id, adds: []string{add("a%3F.parquet", "", fullStats)}}, true},
-		"a bracket":                       {log{fields: id, adds: []string{add("%5Ba].parquet", "", fullStats)}}, true},
-		"a line break":                    {log{fields: id, adds: []string{add("a%0Ab.parquet", "", fullStats)}}, true},
-		"a backslash":                     {log{fields: id, adds: []string{add("a%5Cb.parquet", "", fullStats)}}, true},
-		"a backslash before a star":       {log{fields: id, adds: []string{add("a%5C*.parquet", "", fullStats)}}, false},
-		"a deletion vector":               {log{fields: id, features: `"deletionVectors"`, adds: []string{withVector}}, false},
-		"an unused feature":               {log{fields: id, features: `"deletionVectors"`, adds: []string{add("a.parquet", "", fullStats)}}, true},
-		"an unknown feature":              {log{fields: id, features: `"futureThing"`, adds: []string{add("a.parquet", "", fullStats)}}, false},
-		"mapped columns":                  {log{fields: mappedField("id", "c-1"), features: `"columnMapping"`, properties: byName}, true},
-		"mapped without names":            {log{fields: id, features: `"columnMapping"`, properties: byName}, false},
-		"mapped to one name":              {log{fields: mappedField("id", "c") + "," + mappedField("b", "C"), features: `"columnMapping"`, properties: byName}, false},
-		"mapped by id":                    {log{fields: mappedField("id", "c-1"), features: `"columnMapping"`, properties: byID}, true},
-		"mapped by id, one for two":       {log{fields: mappedField("id", "c-1") + "," + mappedField("b", "c-2"), features: `"columnMapping"`, properties: byID}, false},
-		"mapped by id, without one":       {log{fields: id, features: `"columnMapping"`, properties: byID}, false},
-		"mapped by id and nested":         {log{fields: mappedField("id", "c-1") + "," + mappedAs(field("a", arrayOfLong), "c-2", 2), features: `"columnMapping"`, properties: byID}, true},
-		"mapped and partitioned":          {log{fields: mappedField("id", "c-1") + "," + mappedField("p", "c-2"), partitions: `"p"`, features: `"columnMapping"`, properties: byName, adds: []string{add("a.parquet", `"c-2":"x"`, "")}}, true},
-		"a mapped partition's own name":   {log{fields: mappedField("id", "c-1") + "," + mappedField("p", "c-2"), partitions: `"p"`, features: `"columnMapping"`, properties: byName, adds: []string{add("a.parquet", `"p":"x"`, "")}}, false},
-		"a widened column":                {log{fields: widenedField("id", "long"), features: `"typeWidening"`, adds: []string{add("a.parquet", "", fullStats)}}, true},
-		"a widened element":               {log{fields: id + "," + widenedField("a", arrayOfLong), features: `"typeWidening"`, adds: []string{add("a.parquet", "", fullStats)}}, true},
-		"a variant":                       {log{fields: id + "," + field("v", "variant"), features: `"variantType"`}, true},
-		"a list proved to be there":       {log{fields: id + "," + field("a", arrayOfLong), adds: []string{add("a.parquet", "", fullStats)}}, true},
-		"a list that may be missing":      {log{fields: id + "," + field("a", arrayOfLong), adds: []string{add("a.parquet", "", "")}}, true},
-		"a member that may be missing":    {log{fields: id + "," + field("m", arrayOfStruct), adds: []string{add("a.parquet", "", fullStats)}}, true},
-		"an empty table of structs":       {log{fields: field("m", arrayOfStruct)}, true},
-		"a partition":                     {log{fields: id + "," + field("p", "string"), partitions: `"p"`, adds: []string{add("a.parquet", `"p":"x"`, fullStats)}}, true},
-		"a missing partition value":       {log{fields: id + "," + field("p", "string"), partitions: `"p"`, adds: []string{add("a.parquet", ``, fullStats)}}, true},
-		"a value of no partition":         {log{fields: id, adds: []string{add("a.parquet", `"p":"x"`, fullStats)}}, true},
-		"a partition value of no integer": {log{fields: id + "," + field("p", "integer"), partitions: `"p"`, adds: []string{add("a.parquet", `"p":"1e3"`, fullStats)}}, false},
-		"a partition value out of range":  {log{fields: id + "," + field("p", "byte"), partitions: `"p"`, adds: []string{add("a.parquet", `"p":"300"`, fullStats)}}, false},
-		"NUL in a partition value":        {log{fields: id + "," + field("p", "string"), partitions: `"p"`, adds: []string{add("a.parquet", `"p":"a\u0000"`, fullStats)}}, true},
-		"a float partition":               {log{fields: id + "," + field("p", "double"), partitions: `"p"`, adds: []string{add("a.parquet", `"p":"1.0"`, fullStats)}}, true},
-		"a binary partition":              {log{fields: id + "," + field("p", "binary"), partitions: `"p"`, adds: []string{add("a.parquet", `"p":"x"`, fullStats)}}, true},
-		"only partition columns":          {log{fields: field("p", "string"), partitions: `"p"`, adds: []string{add("a.parquet", `"p":"x"`, "")}}, false},
+		"plain":                     {log{fields: id, adds: []string{add("a.parquet", "", fullStats)}}, true},
+		"empty":                     {log{fields: id}, true},
+		"without statistics":        {log{fields: id, adds: []string{add("a.parquet", "", "")}}, true},
+		"a name with spaces":        {log{fields: id, adds: []string{add("p=a%20b%25c/a.parquet", "", fullStats)}}, true},
+		"a star":                    {log{fields: id, adds: []string{add("a*.parquet", "", fullStats)}}, true},
+		"an encoded question mark":  {log{fields: id, adds: []string{add("a%3F.parquet", "", fullStats)}}, true},
+		"a bracket":                 {log{fields: id, adds: []string{add("%5Ba].parquet", "", fullStats)}}, true},
+		"a line break":              {log{fields: id, adds: []string{add("a%0Ab.parquet", "", fullStats)}}, true},
+		"a backslash":               {log{fields: id, adds: []string{add("a%5Cb.parquet", "", fullStats)}}, true},
+		"a backslash before a star": {log{fields: id, adds: []string{add("a%5C*.parquet", "", fullStats)}}, false},
+		"a deletion vector":         {log{fields: id, features: `"deletionVectors"`, adds: []string{withVector}}, false},
+		"an unused feature": {log{fields: id, features: `"deletionVectors"`, adds: []string{add("a.parquet", "", fullStats)}},
+			true},
+		"an unknown feature":   {log{fields: id, features: `"futureThing"`, adds: []string{add("a.parquet", "", fullStats)}}, false},
+		"mapped columns":       {log{fields: mappedField("id", "c-1"), features: `"columnMapping"`, properties: byName}, true},
+		"mapped without names": {log{fields: id, features: `"columnMapping"`, properties: byName}, false},
+		"mapped to one name": {log{fields: mappedField("id", "c") + "," + mappedField("b", "C"), features: `"columnMapping"`,
+			properties: byName}, false},
+		"mapped by id": {log{fields: mappedField("id", "c-1"), features: `"columnMapping"`, properties: byID}, true},
+		"mapped by id, one for two": {log{fields: mappedField("id", "c-1") + "," + mappedField("b", "c-2"), features: `"columnMapping"`,
+			properties: byID}, false},
+		"mapped by id, without one": {log{fields: id, features: `"columnMapping"`, properties: byID}, false},
+		"mapped by id and nested": {log{fields: mappedField("id", "c-1") + "," + mappedAs(field("a", arrayOfLong), "c-2", 2),
+			features: `"columnMapping"`, properties: byID}, true},
+		"mapped and partitioned": {log{fields: mappedField("id", "c-1") + "," + mappedField("p", "c-2"), partitions: `"p"`,
+			features: `"columnMapping"`, properties: byName, adds: []string{add("a.parquet", `"c-2":"x"`, "")}}, true},
+		"a mapped partition's own name": {log{fields: mappedField("id", "c-1") + "," + mappedField("p", "c-2"), partitions: `"p"`,
+			features: `"columnMapping"`, properties: byName, adds: []string{add("a.parquet", `"p":"x"`, "")}}, false},
+		"a widened column": {log{fields: widenedField("id", "long"), features: `"typeWidening"`,
+			adds: []string{add("a.parquet", "", fullStats)}}, true},
+		"a widened element": {log{fields: id + "," + widenedField("a", arrayOfLong), features: `"typeWidening"`,
+			adds: []string{add("a.parquet", "", fullStats)}}, true},
+		"a variant": {log{fields: id + "," + field("v", "variant"), features: `"variantType"`}, true},
+		"a list proved to be there": {log{fields: id + "," + field("a", arrayOfLong), adds: []string{add("a.parquet", "", fullStats)}},
+			true},
+		"a list that may be missing": {log{fields: id + "," + field("a", arrayOfLong), adds: []string{add("a.parquet", "", "")}}, true},
+		"a member that may be missing": {log{fields: id + "," + field("m", arrayOfStruct), adds: []string{add("a.parquet", "", fullStats)}},
+			true},
+		"an empty table of structs": {log{fields: field("m", arrayOfStruct)}, true},
+		"a partition": {log{fields: id + "," + field("p", "string"), partitions: `"p"`,
+			adds: []string{add("a.parquet", `"p":"x"`, fullStats)}}, true},
+		"a missing partition value": {log{fields: id + "," + field("p", "string"), partitions: `"p"`,
+			adds: []string{add("a.parquet", ``, fullStats)}}, true},
+		"a value of no partition": {log{fields: id, adds: []string{add("a.parquet", `"p":"x"`, fullStats)}}, true},
+		"a partition value of no integer": {log{fields: id + "," + field("p", "integer"), partitions: `"p"`,
+			adds: []string{add("a.parquet", `"p":"1e3"`, fullStats)}}, false},
+		"a partition value out of range": {log{fields: id + "," + field("p", "byte"), partitions: `"p"`,
+			adds: []string{add("a.parquet", `"p":"300"`, fullStats)}}, false},
+		"NUL in a partition value": {log{fields: id + "," + field("p", "string"), partitions: `"p"`,
+			adds: []string{add("a.parquet", `"p":"a\u0000"`, fullStats)}}, true},
+		"a float partition": {log{fields: id + "," + field("p", "double"), partitions: `"p"`,
+			adds: []string{add("a.parquet", `"p":"1.0"`, fullStats)}}, true},
+		"a binary partition": {log{fields: id + "," + field("p", "binary"), partitions: `"p"`,
+			adds: []string{add("a.parquet", `"p":"x"`, fullStats)}}, true},
+		"only partition columns": {log{fields: field("p", "string"), partitions: `"p"`, adds: []string{add("a.parquet", `"p":"x"`, "")}},
+			false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			snap := c.log.load(t)
@@ -147,22 +168,26 @@ func TestTablesThatAreNotListed(t *testing.T) {
 func TestTablesThatAreOnlyListed(t *testing.T) {
 	columns := mappedField("id", "c-1") + "," + mappedField("p", "c-2")
 	nestedColumn := strings.Replace(field("m", arrayOfStruct), `"metadata":{}}]},"containsNull":true},"nullable":true,"metadata":{}`,
-		`"metadata":{"delta.columnMapping.physicalName":"c-4"}}]},"containsNull":true},"nullable":true,"metadata":{"delta.columnMapping.physicalName":"c-3"}`, 1)
+		`"metadata":{"delta.columnMapping.physicalName":"c-4"}}]},"containsNull":true},"nullable":true,`+
+			`"metadata":{"delta.columnMapping.physicalName":"c-3"}`, 1)
 	var many []string
 	for i := range 100 {
 		many = append(many, add(fmt.Sprintf("%03d.parquet", i), fmt.Sprintf(`"c-2":"v%d"`, i), ""))
 	}
 	withVector := strings.Replace(many[0], `"dataChange"`,
-		`"deletionVector":{"storageType":"i","pathOrInlineDv":"wi5b=000010000siXQKl0rr91000f55c8Xg0@@D72lkbi5=-{L","sizeInBytes":40,"cardinality":6},"dataChange"`, 1)
+		`"deletionVector":{"storageType":"i","pathOrInlineDv":"wi5b=000010000siXQKl0rr91000f55c8Xg0@@D72lkbi5=-{L","sizeInBytes":40,`+
+			`"cardinality":6},"dataChange"`, 1)
 	for name, c := range map[string]struct {
 		log              log
 		read, restricted bool
 	}{
-		"many values":               {log{fields: columns, adds: many}, true, true},
-		"nested":                    {log{fields: columns + "," + nestedColumn, adds: many}, true, true},
-		"vectors are possible":      {log{fields: columns, features: `,"deletionVectors"`, adds: many}, true, false},
-		"a deletion vector":         {log{fields: columns, features: `,"deletionVectors"`, adds: append([]string{withVector}, many[1:]...)}, false, false},
-		"a name that no list takes": {log{fields: columns, adds: append([]string{add("a%5C*.parquet", `"c-2":"x"`, "")}, many[1:]...)}, true, true},
+		"many values":          {log{fields: columns, adds: many}, true, true},
+		"nested":               {log{fields: columns + "," + nestedColumn, adds: many}, true, true},
+		"vectors are possible": {log{fields: columns, features: `,"deletionVectors"`, adds: many}, true, false},
+		"a deletion vector": {log{fields: columns, features: `,"deletionVectors"`, adds: append([]string{withVector}, many[1:]...)},
+			false, false},
+		"a name that no list takes": {log{fields: columns, adds: append([]string{add("a%5C*.parquet", `"c-2":"x"`, "")}, many[1:]...)}, true,
+			true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.log.features, c.log.partitions, c.log.properties = `"columnMapping"`+c.log.features, `"p"`, byName
@@ -251,7 +276,8 @@ func TestManyPartitionsAreListedOnlyWhenPruned(t *testing.T) {
 	snap := log{fields: field("id", "long") + "," + field("p", "integer"), partitions: `"p"`, adds: adds}.load(t)
 	_, ok := pruning.List(snap, columnsOf(snap.Schema()), engine.Condition{})
 	require.False(t, ok)
-	list, ok := pruning.List(snap, columnsOf(snap.Schema()), engine.Condition{Op: engine.ConditionGreater, Column: "p", Values: []engine.ConditionValue{"0"}})
+	list, ok := pruning.List(snap, columnsOf(snap.Schema()), engine.Condition{Op: engine.ConditionGreater, Column: "p",
+		Values: []engine.ConditionValue{"0"}})
 	require.True(t, ok)
 	require.Len(t, list.Groups, 64)
 }
@@ -278,7 +304,8 @@ func TestListsOfRestrictedReadersDoNotFollowFromFiles(t *testing.T) {
 		require.True(t, ok, name)
 		require.Len(t, list.Groups, 2, name)
 	}
-	nested := log{fields: field("id", "long") + `,{"name":"l","type":{"type":"array","elementType":"long","containsNull":true},"nullable":true,"metadata":{}}`}
+	nested := log{fields: field("id", "long") +
+		`,{"name":"l","type":{"type":"array","elementType":"long","containsNull":true},"nullable":true,"metadata":{}}`}
 	for _, stats := range []string{"", fullStats} {
 		nested.adds = []string{add("a.parquet", "", stats)}
 		snap := nested.load(t)
@@ -347,9 +374,11 @@ func TestDoubtfulStatistics(t *testing.T) {
 
 // Conditions that do not fit the table skip nothing by themselves.
 func TestOddConditions(t *testing.T) {
-	snap := log{fields: field("id", "long") + "," + field("f", "double") + "," + field("d", "decimal(10,2)") + "," + field("t", "timestamp"), adds: []string{
-		add("a.parquet", "", `{"numRecords":1,"minValues":{"id":6,"f":1.0,"d":1.5,"t":"2024-01-01T00:00:00"},"maxValues":{"id":7,"f":2.0,"d":1.5,"t":"2024-01-01T00:00:00"},"nullCount":{"id":0,"f":0,"d":0,"t":0}}`),
-	}}.load(t)
+	snap := log{fields: field("id", "long") + "," + field("f", "double") + "," + field("d", "decimal(10,2)") + "," + field("t", "timestamp"),
+		adds: []string{
+			add("a.parquet", "", `{"numRecords":1,"minValues":{"id":6,"f":1.0,"d":1.5,"t":"2024-01-01T00:00:00"},"maxValues":{"id":7,"f":2.0,`+
+				`"d":1.5,"t":"2024-01-01T00:00:00"},"nullCount":{"id":0,"f":0,"d":0,"t":0}}`),
+		}}.load(t)
 	equal := func(column, value string) engine.Condition {
 		return engine.Condition{Op: engine.ConditionEqual, Column: column, Values: []engine.ConditionValue{engine.ConditionValue(value)}}
 	}
@@ -378,7 +407,8 @@ func TestOddConditions(t *testing.T) {
 func TestNextVersion(t *testing.T) {
 	schema := delta.Struct{Fields: []delta.Field{{Name: "id", Type: delta.Long, Nullable: true}}}
 	named := func(name string, n int) delta.AddFile {
-		return delta.AddFile{Name: name, Size: 1, ModTime: time.Unix(1, 0), Stats: fmt.Sprintf(`{"numRecords":1,"minValues":{"id":%d},"maxValues":{"id":%d},"nullCount":{"id":0}}`, n, n)}
+		return delta.AddFile{Name: name, Size: 1, ModTime: time.Unix(1, 0),
+			Stats: fmt.Sprintf(`{"numRecords":1,"minValues":{"id":%d},"maxValues":{"id":%d},"nullCount":{"id":0}}`, n, n)}
 	}
 	is := func(n string) engine.Condition {
 		return engine.Condition{Op: engine.ConditionEqual, Column: "id", Values: []engine.ConditionValue{engine.ConditionValue(n)}}
@@ -423,7 +453,10 @@ func TestFullListIsShared(t *testing.T) {
 func TestConcurrentLists(t *testing.T) {
 	var adds []string
 	for i := range 50 {
-		adds = append(adds, add(fmt.Sprintf("%02d.parquet", i), "", fmt.Sprintf(`{"numRecords":1,"minValues":{"c%d":%d},"maxValues":{"c%d":%d},"nullCount":{}}`, i%40, i, i%40, i)))
+		adds = append(adds,
+			add(fmt.Sprintf("%02d.parquet", i), "", fmt.Sprintf(`{"numRecords":1,"minValues":{"c%d":%d},"maxValues":{"c%d":%d},"nullCount":{}}`,
+				i%40,
+				i, i%40, i)))
 	}
 	var fields []string
 	for i := range 40 {
@@ -437,7 +470,8 @@ func TestConcurrentLists(t *testing.T) {
 			for i := range 200 {
 				n := (worker*7 + i) % 40
 				column := fmt.Sprintf("c%d", n)
-				list, ok := pruning.List(snap, columns, engine.Condition{Op: engine.ConditionEqual, Column: column, Values: []engine.ConditionValue{"-1"}})
+				list, ok := pruning.List(snap, columns, engine.Condition{Op: engine.ConditionEqual, Column: column,
+					Values: []engine.ConditionValue{"-1"}})
 				want := 49 // those that say nothing of the column
 				if n < 10 {
 					want = 48
@@ -480,7 +514,8 @@ func TestBoundsAreTakenWithCare(t *testing.T) {
 		snap := log{fields: field("id", c.typ), features: `"timestampNtz"`, adds: []string{
 			add("a.parquet", "", `{"numRecords":9,"minValues":{"id":`+c.min+`},"maxValues":{"id":`+c.max+`},"nullCount":{"id":0}}`),
 		}}.load(t)
-		list, ok := pruning.List(snap, columnsOf(snap.Schema()), engine.Condition{Op: engine.ConditionEqual, Column: "id", Values: []engine.ConditionValue{engine.ConditionValue(c.value)}})
+		list, ok := pruning.List(snap, columnsOf(snap.Schema()), engine.Condition{Op: engine.ConditionEqual, Column: "id",
+			Values: []engine.ConditionValue{engine.ConditionValue(c.value)}})
 		require.True(t, ok)
 		require.Equal(t, c.listed, list.Len() == 1, "%+v", c)
 	}

@@ -25,7 +25,8 @@ func TestListsNameDeletedRows(t *testing.T) {
 		bucket := objstore.NewFaults(mem.New())
 		mapped := rapid.SampledFrom([]string{"none", "name", "id"}).Draw(rt, "mapping")
 		snap, err := delta.Create(background(), bucket, delta.CreateOptions{
-			Schema:           delta.Struct{Fields: []delta.Field{{Name: "l", Type: delta.Long, Nullable: true}, {Name: "s", Type: delta.String, Nullable: true}}},
+			Schema: delta.Struct{Fields: []delta.Field{{Name: "l", Type: delta.Long, Nullable: true},
+				{Name: "s", Type: delta.String, Nullable: true}}},
 			PartitionColumns: []string{"s"},
 			Properties:       map[string]string{"delta.enableDeletionVectors": "true", "delta.columnMapping.mode": mapped},
 		})
@@ -65,7 +66,8 @@ func TestListsNameDeletedRows(t *testing.T) {
 			if rapid.Bool().Draw(rt, "some") {
 				condition = engine.Condition{Op: engine.ConditionEqual, Column: "s", Values: []engine.ConditionValue{"x"}}
 			}
-			for _, list := range []func(*delta.Snapshot, []engine.Column, engine.Condition) (*engine.FileList, bool){pruning.List, pruning.ListRestricted} {
+			for _, list := range []func(*delta.Snapshot, []engine.Column, engine.Condition) (*engine.FileList, bool){pruning.List,
+				pruning.ListRestricted} {
 				files, ok := list(snap, columnsOf(snap.Schema()), condition)
 				require.True(rt, ok)
 				require.Equal(rt, mapped == "id", files.ColumnIDs != nil)
@@ -96,7 +98,8 @@ func TestListsNameDeletedRows(t *testing.T) {
 func TestVectorsAreReadFirst(t *testing.T) {
 	bucket := mem.New()
 	snap, err := delta.Create(background(), bucket, delta.CreateOptions{
-		Schema: delta.Struct{Fields: []delta.Field{{Name: "l", Type: delta.Long, Nullable: true}}}, Properties: map[string]string{"delta.enableDeletionVectors": "true"},
+		Schema:     delta.Struct{Fields: []delta.Field{{Name: "l", Type: delta.Long, Nullable: true}}},
+		Properties: map[string]string{"delta.enableDeletionVectors": "true"},
 	})
 	require.NoError(t, err)
 	columns := columnsOf(snap.Schema())
@@ -107,12 +110,14 @@ func TestVectorsAreReadFirst(t *testing.T) {
 	require.True(t, ok)
 
 	txn := snap.Begin(delta.Operation{Name: "WRITE"})
-	require.NoError(t, txn.Add(delta.AddFile{Name: "a", Size: 1, Stats: `{"numRecords":9}`, PartitionValues: map[string]*string{}, DeletionVector: &action.DeletionVector{
-		StorageType: "u", PathOrInlineDV: "ab^-aqEH.-t@S}K{vb[*k^", SizeInBytes: 4, Cardinality: 1, Offset: ptr(int32(4))}}))
+	require.NoError(t, txn.Add(delta.AddFile{Name: "a", Size: 1, Stats: `{"numRecords":9}`, PartitionValues: map[string]*string{},
+		DeletionVector: &action.DeletionVector{
+			StorageType: "u", PathOrInlineDV: "ab^-aqEH.-t@S}K{vb[*k^", SizeInBytes: 4, Cardinality: 1, Offset: ptr(int32(4))}}))
 	snap, err = txn.Commit(t.Context())
 	require.NoError(t, err)
 	require.ErrorIs(t, pruning.Load(t.Context(), snap), delta.ErrLogBroken)
-	for _, list := range []func(*delta.Snapshot, []engine.Column, engine.Condition) (*engine.FileList, bool){pruning.List, pruning.ListRestricted} {
+	for _, list := range []func(*delta.Snapshot, []engine.Column, engine.Condition) (*engine.FileList, bool){pruning.List,
+		pruning.ListRestricted} {
 		_, ok := list(snap, columns, engine.Condition{})
 		require.False(t, ok)
 	}

@@ -40,7 +40,8 @@ func TestOnlyVisibleFilesAreLeftOut(t *testing.T) {
 			asked := drawCondition(rt, 1)
 			unproved := listed(rt, snap, r, engine.Condition{Op: engine.ConditionNever})
 			read := listed(rt, snap, r, asked)
-			require.Equal(rt, pruning.Exposure{Bytes: int64(len(files)), Mixed: len(unproved) > 0, MixedBytes: int64(len(unproved))}, pruning.ExposureOf(snap, r))
+			require.Equal(rt, pruning.Exposure{Bytes: int64(len(files)), Mixed: len(unproved) > 0, MixedBytes: int64(len(unproved))},
+				pruning.ExposureOf(snap, r))
 			for _, f := range files {
 				// An unknown condition assures nothing.
 				all := assures(r.Assured) && !slices.ContainsFunc(f.rows, func(row row) bool { return !fulfils(allColumns, r.Assured, row) })
@@ -99,24 +100,31 @@ func TestWhatProvesVisibility(t *testing.T) {
 		assured engine.Condition
 		mixed   bool
 	}{
-		"one value":              {`{"numRecords":2,"minValues":{"s":"a"},"maxValues":{"s":"a"},"nullCount":{"s":0}}`, equal("s", "a"), false},
-		"one of several":         {`{"numRecords":2,"minValues":{"s":"a"},"maxValues":{"s":"a"},"nullCount":{"s":0}}`, equal("s", "b", "a"), false},
-		"a range":                {`{"numRecords":2,"minValues":{"s":"a"},"maxValues":{"s":"b"},"nullCount":{"s":0}}`, equal("s", "b", "a"), true},
-		"a NULL":                 {`{"numRecords":2,"minValues":{"s":"a"},"maxValues":{"s":"a"},"nullCount":{"s":1}}`, equal("s", "a"), true},
-		"no count of NULLs":      {`{"numRecords":2,"minValues":{"s":"a"},"maxValues":{"s":"a"}}`, equal("s", "a"), true},
-		"no upper bound":         {`{"numRecords":2,"minValues":{"s":"a"},"nullCount":{"s":0}}`, equal("s", "a"), true},
-		"a truncated bound":      {`{"numRecords":2,"minValues":{"s":"` + long + `"},"maxValues":{"s":"` + long + `"},"nullCount":{"s":0}}`, equal("s", engine.ConditionValue(long)), true},
-		"no statistics":          {``, equal("s", "a"), true},
-		"only NULLs":             {`{"numRecords":2,"nullCount":{"s":2}}`, isNull, false},
-		"some NULLs":             {`{"numRecords":2,"nullCount":{"s":1}}`, isNull, true},
-		"a rounded instant":      {`{"numRecords":1,"minValues":{"t":"2024-01-01T00:00:00.001Z"},"maxValues":{"t":"2024-01-01T00:00:00.001Z"},"nullCount":{"t":0}}`, equal("t", "2024-01-01 00:00:00.001"), true},
-		"a double":               {`{"numRecords":1,"minValues":{"f":1.5},"maxValues":{"f":1.5},"nullCount":{"f":0}}`, equal("f", "1.5"), true},
-		"nothing known":          {`{"numRecords":1,"minValues":{"s":"a"},"maxValues":{"s":"a"},"nullCount":{"s":0}}`, engine.Condition{}, true},
-		"a part without a bound": {`{"numRecords":1,"minValues":{"s":"a"},"maxValues":{"s":"a"},"nullCount":{"s":0}}`, engine.AllOf(equal("s", "a"), equal("f", "1.5")), true},
-		"a way that is proved":   {`{"numRecords":1,"minValues":{"s":"a"},"maxValues":{"s":"a"},"nullCount":{"s":0}}`, engine.AnyOf(equal("f", "1.5"), equal("s", "a")), false},
+		"one value": {`{"numRecords":2,"minValues":{"s":"a"},"maxValues":{"s":"a"},"nullCount":{"s":0}}`, equal("s", "a"), false},
+		"one of several": {`{"numRecords":2,"minValues":{"s":"a"},"maxValues":{"s":"a"},"nullCount":{"s":0}}`, equal("s", "b", "a"),
+			false},
+		"a range": {`{"numRecords":2,"minValues":{"s":"a"},"maxValues":{"s":"b"},"nullCount":{"s":0}}`, equal("s", "b", "a"),
+			true},
+		"a NULL":            {`{"numRecords":2,"minValues":{"s":"a"},"maxValues":{"s":"a"},"nullCount":{"s":1}}`, equal("s", "a"), true},
+		"no count of NULLs": {`{"numRecords":2,"minValues":{"s":"a"},"maxValues":{"s":"a"}}`, equal("s", "a"), true},
+		"no upper bound":    {`{"numRecords":2,"minValues":{"s":"a"},"nullCount":{"s":0}}`, equal("s", "a"), true},
+		"a truncated bound": {`{"numRecords":2,"minValues":{"s":"` + long + `"},"maxValues":{"s":"` + long + `"},"nullCount":{"s":0}}`,
+			equal("s", engine.ConditionValue(long)), true},
+		"no statistics": {``, equal("s", "a"), true},
+		"only NULLs":    {`{"numRecords":2,"nullCount":{"s":2}}`, isNull, false},
+		"some NULLs":    {`{"numRecords":2,"nullCount":{"s":1}}`, isNull, true},
+		"a rounded instant": {`{"numRecords":1,"minValues":{"t":"2024-01-01T00:00:00.001Z"},"maxValues":{"t":"2024-01-01T00:00:00.001Z"},` +
+			`"nullCount":{"t":0}}`, equal("t", "2024-01-01 00:00:00.001"), true},
+		"a double":      {`{"numRecords":1,"minValues":{"f":1.5},"maxValues":{"f":1.5},"nullCount":{"f":0}}`, equal("f", "1.5"), true},
+		"nothing known": {`{"numRecords":1,"minValues":{"s":"a"},"maxValues":{"s":"a"},"nullCount":{"s":0}}`, engine.Condition{}, true},
+		"a part without a bound": {`{"numRecords":1,"minValues":{"s":"a"},"maxValues":{"s":"a"},"nullCount":{"s":0}}`,
+			engine.AllOf(equal("s", "a"), equal("f", "1.5")), true},
+		"a way that is proved": {`{"numRecords":1,"minValues":{"s":"a"},"maxValues":{"s":"a"},"nullCount":{"s":0}}`,
+			engine.AnyOf(equal("f", "1.5"), equal("s", "a")), false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			snap := log{fields: field("s", "string") + "," + field("t", "timestamp") + "," + field("f", "double"), adds: []string{add("a.parquet", "", c.stats)}}.load(t)
+			snap := log{fields: field("s", "string") + "," + field("t", "timestamp") + "," + field("f", "double"),
+				adds: []string{add("a.parquet", "", c.stats)}}.load(t)
 			want := pruning.Exposure{Bytes: 1, Mixed: c.mixed}
 			if c.mixed {
 				want.MixedBytes = 1

@@ -32,13 +32,15 @@ func TestExplainTexts(t *testing.T) {
 	w := newWorld(t, shopSetup, shopPredicates)
 	for statement, want := range map[string]string{
 		"SELECT 1": `PROJECT 1`,
-		"SELECT id, upper(name) AS n FROM lake.main.customers c WHERE (country = 'FR' OR vip) AND id < 5 ORDER BY n DESC, id NULLS FIRST LIMIT 5 OFFSET 2": `
+		"SELECT id, upper(name) AS n FROM lake.main.customers c WHERE (country = 'FR' OR vip) AND id < 5 ORDER BY n DESC, id NULLS FIRST LIMIT " +
+			"5 OFFSET 2": `
 LIMIT 5 OFFSET 2
   SORT n DESC, id NULLS FIRST
     PROJECT id, upper("name") AS n
       FILTER ((country = 'FR') OR vip) AND id < 5
         SCAN lake.main.customers AS c (id, name, country, vip)`,
-		"SELECT o.status, count(*), sum(o.amount) AS s FROM orders o LEFT JOIN customers c ON c.id = o.customer_id AND c.vip GROUP BY o.status HAVING count(*) > 3": `
+		"SELECT o.status, count(*), sum(o.amount) AS s FROM orders o LEFT JOIN customers c ON c.id = o.customer_id AND c.vip GROUP BY o.status " +
+			"HAVING count(*) > 3": `
 PROJECT o.status, count(*), sum(o.amount) AS s
   HAVING count(*) > 3
     AGGREGATE count(*), sum(o.amount) GROUP BY o.status
@@ -67,7 +69,8 @@ PROJECT status, sum(count(*)) OVER ()
     WINDOW sum(count(*)) OVER (), rank() OVER (ORDER BY status)
       AGGREGATE count(*) GROUP BY status
         SCAN orders AT VERSION 3 (status)`,
-		"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10) SELECT i FROM n x UNION SELECT id FROM orders TABLESAMPLE 10 ROWS": `
+		"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10) SELECT i FROM n x UNION SELECT id FROM orders " +
+			"TABLESAMPLE 10 ROWS": `
 WITH
   CTE n
     RECURSIVE UNION ALL
@@ -113,7 +116,8 @@ UNION ALL
 // TestExplainOptions: the plain form and ANALYZE are served.
 func TestExplainOptions(t *testing.T) {
 	for s, analyzes := range map[string]bool{
-		"EXPLAIN SELECT 1": false, "EXPLAIN ANALYZE SELECT 1": true, "/* é */ explain\n-- é\nanalyze (SELECT 1)": true, "EXPLAIN ANALYZE FROM t": true,
+		"EXPLAIN SELECT 1": false, "EXPLAIN ANALYZE SELECT 1": true, "/* é */ explain\n-- é\nanalyze (SELECT 1)": true,
+		"EXPLAIN ANALYZE FROM t":  true,
 		"SELECT 1 AS \"analyze\"": false, "EXPLAIN FROM analyzed": false, "EXPLAIN SELECT analyzed FROM t": false,
 	} {
 		q, err := parse(t, s)
@@ -124,7 +128,8 @@ func TestExplainOptions(t *testing.T) {
 	var refused *refusal.Error
 	require.ErrorAs(t, err, &refused)
 	require.Equal(t, [2]int{2, 8}, [2]int{refused.Line, refused.Column})
-	for _, s := range []string{"EXPLAIN ANALYZE", "EXPLAIN ANALYZE ANALYZE SELECT 1", "EXPLAIN ANALYZE EXPLAIN SELECT 1", "EXPLAIN ANALYZE SHOW TABLES",
+	for _, s := range []string{"EXPLAIN ANALYZE", "EXPLAIN ANALYZE ANALYZE SELECT 1", "EXPLAIN ANALYZE EXPLAIN SELECT 1",
+		"EXPLAIN ANALYZE SHOW TABLES",
 		"EXPLAIN ANALYZE DELETE FROM t", "EXPLAIN ANALYZE (FORMAT json) SELECT 1", "EXPLAIN ANALYZE WITH x AS (SELECT 1) DELETE FROM t",
 	} {
 		_, err := parse(t, s)

@@ -25,7 +25,8 @@ func FuzzParse(f *testing.F) {
 			f.Add(h.sql)
 		}
 	}
-	columns := []engine.Column{{Name: "id", Type: sqltype.BigInt}, {Name: "name", Type: sqltype.Varchar}, {Name: "amount", Type: sqltype.MustParse("DECIMAL(10,2)")},
+	columns := []engine.Column{{Name: "id", Type: sqltype.BigInt}, {Name: "name", Type: sqltype.Varchar},
+		{Name: "amount", Type: sqltype.MustParse("DECIMAL(10,2)")},
 		{Name: "placed", Type: sqltype.Timestamp}, {Name: "signup", Type: sqltype.Date}}
 	f.Fuzz(func(t *testing.T, text string) {
 		q, err := parse(t, text)
@@ -35,7 +36,8 @@ func FuzzParse(f *testing.F) {
 		}
 		var relations []sqlguard.Relation
 		for i, ref := range q.Tables() {
-			relations = append(relations, sqlguard.Relation{Columns: columns, Source: source(ref.Name), Filtered: i%2 == 0, Predicate: `"t"."id" > 1`})
+			relations = append(relations, sqlguard.Relation{Columns: columns, Source: source(ref.Name), Filtered: i%2 == 0,
+				Predicate: `"t"."id" > 1`})
 		}
 		if q.Kind() == sqlguard.KindExplain {
 			if _, err := q.Explain(t.Context(), sharedParser(), relations); err != nil {
@@ -48,7 +50,8 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		again, err := parse(t, plan.SQL)
-		if code := codeOf(err); code == refusal.CodeTooLarge || code == refusal.CodeTooComplex || code == refusal.CodeFunction && strings.Contains(plan.SQL, `"error"(`) {
+		if code := codeOf(err); code == refusal.CodeTooLarge || code == refusal.CodeTooComplex || code == refusal.CodeFunction &&
+			strings.Contains(plan.SQL, `"error"(`) {
 			return // our own guards and subqueries made it longer
 		}
 		require.NoError(t, err, plan.SQL)

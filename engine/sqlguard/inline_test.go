@@ -14,7 +14,8 @@ import (
 )
 
 var informationColumns = []engine.Column{{Name: "table_schema", Type: sqltype.Varchar}, {Name: "table_name", Type: sqltype.Varchar},
-	{Name: "column_name", Type: sqltype.Varchar}, {Name: "ordinal_position", Type: sqltype.Integer}, {Name: "column_default", Type: sqltype.Varchar},
+	{Name: "column_name", Type: sqltype.Varchar}, {Name: "ordinal_position", Type: sqltype.Integer},
+	{Name: "column_default", Type: sqltype.Varchar},
 	{Name: "insertable", Type: sqltype.Boolean}}
 
 // inline binds a statement to rows of ours.
@@ -41,7 +42,8 @@ func TestInlineRows(t *testing.T) {
 		{"cfg_2", "]", "<&>\u2028", int64(-3), "", nil},
 	})
 	for statement, want := range map[string][]string{
-		"SELECT * FROM information_schema.columns WHERE ordinal_position = 1": {`[]string{"string cfg_1", "string a", "string o'b\"; DROP", "int32 1", "<nil> <nil>", "bool true"}`},
+		"SELECT * FROM information_schema.columns WHERE ordinal_position = 1": {`[]string{"string cfg_1", "string a", "string o'b\"; DROP", ` +
+			`"int32 1", "<nil> <nil>", "bool true"}`},
 		"SELECT column_name FROM lake.information_schema.columns c WHERE insertable = false": {
 			fmt.Sprintf("%#v", []string{"string \\u0041\n\tλ\U0001F600"})},
 		"SELECT c.column_name, column_default, insertable FROM information_schema.columns c WHERE c.ordinal_position < 0": {
@@ -79,7 +81,8 @@ func manyColumns(n int) *sqlguard.InlineRows {
 // server's engine.
 func TestManyInlineRows(t *testing.T) {
 	start := time.Now()
-	plan := inline(t, "SELECT table_schema, count(*) AS n FROM information_schema.columns WHERE insertable GROUP BY 1 ORDER BY 1", manyColumns(10_000))
+	plan := inline(t, "SELECT table_schema, count(*) AS n FROM information_schema.columns WHERE insertable GROUP BY 1 ORDER BY 1",
+		manyColumns(10_000))
 	planned := time.Since(start)
 	db, err := duckdb.New(t.Context(), duckdb.Options{Extensions: []string{}, TempDir: t.TempDir()})
 	require.NoError(t, err)

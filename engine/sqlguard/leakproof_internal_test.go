@@ -37,23 +37,28 @@ var hiddenColumns = []hiddenColumn{
 	{"i32", "INTEGER", "i % 9", "i % 9", "[2147483647, -2147483648, 0, -1, 64][1 + i % 5]"},
 	{"i64", "BIGINT", "i", "i", "[9223372036854775807, -9223372036854775808, 0, -1, 70][1 + i % 5]"},
 	{"dec", "DECIMAL(15,2)", "i / 4", "i / 4", "(['9999999999999.99', '-9999999999999.99', '0', NULL]::DECIMAL(15,2)[])[1 + i % 4]"},
-	{"wide", "DECIMAL(24,4)", "i / 4", "i / 4", "(['99999999999999999999.9999', '-99999999999999999999.9999', NULL]::DECIMAL(24,4)[])[1 + i % 3]"},
+	{"wide", "DECIMAL(24,4)", "i / 4", "i / 4", "(['99999999999999999999.9999', '-99999999999999999999.9999', NULL]::DECIMAL(24,4)[])[1 + i " +
+		"% 3]"},
 	{"f", "DOUBLE", "i / 8", "i / 8", "['NaN'::DOUBLE, 'inf', '-inf', 1.7e308, -1.7e308, -0.0][1 + i % 6]"},
 	{"s", "VARCHAR", "['day', '1', 'a b c', '2020-01-01', 'x,y', 'ä€%_'][1 + i % 6]", "['day', '1', 'hour', '{}'][1 + i % 4]",
 		"['SECRET-' || i, '', '(', '%', '\\', '99999999999999999999', repeat('z', 3000), 'a\U0001F600', 'e\u0301\u200d', 'ﬀİß', NULL][1 + i % 11]"},
 	{"bin", "BLOB", "encode('b' || i % 7)", "encode('c' || i % 7)", "['\\xFF\\x00\\xC3'::BLOB, ''::BLOB, NULL][1 + i % 3]"},
 	{"d", "DATE", "DATE '2020-01-01' + (i % 99)::INT", "DATE '2020-01-01' + (i % 99)::INT",
-		"[DATE '5881580-07-10', DATE '5877642-06-25 (BC)', DATE 'infinity', DATE '-infinity', DATE '9999-12-31', DATE '0001-01-01', NULL][1 + i % 7]"},
+		"[DATE '5881580-07-10', DATE '5877642-06-25 (BC)', DATE 'infinity', DATE '-infinity', DATE '9999-12-31', DATE '0001-01-01', NULL][1 + " +
+			"i % 7]"},
 	{"ts", "TIMESTAMP", "TIMESTAMP '2020-01-01' + to_hours(i % 999)", "TIMESTAMP '2020-01-01' + to_hours(i % 999)",
-		"[TIMESTAMP '294247-01-10 04:00:54.775806', TIMESTAMP '290309-12-22 (BC) 00:00:00', TIMESTAMP 'infinity', TIMESTAMP '-infinity', NULL][1 + i % 5]"},
-	{"tz", "TIMESTAMP WITH TIME ZONE", "TIMESTAMPTZ '2020-01-01 00:00:00+00' + to_hours(i % 999)", "TIMESTAMPTZ '2020-01-01 00:00:00+00' + to_hours(i % 999)",
+		"[TIMESTAMP '294247-01-10 04:00:54.775806', TIMESTAMP '290309-12-22 (BC) 00:00:00', TIMESTAMP 'infinity', TIMESTAMP '-infinity', " +
+			"NULL][1 + i % 5]"},
+	{"tz", "TIMESTAMP WITH TIME ZONE", "TIMESTAMPTZ '2020-01-01 00:00:00+00' + to_hours(i % 999)",
+		"TIMESTAMPTZ '2020-01-01 00:00:00+00' + to_hours(i % 999)",
 		"[TIMESTAMPTZ '294247-01-10 04:00:54.775806+00', TIMESTAMPTZ 'infinity', TIMESTAMPTZ '0001-01-01 00:00:00+00', NULL][1 + i % 4]"},
 }
 
 func hiddenSchema() []engine.Column {
 	out := []engine.Column{{Name: "id", Type: sqltype.BigInt}, {Name: "tenant", Type: sqltype.Varchar}, {Name: "g", Type: sqltype.Integer}}
 	for _, c := range hiddenColumns {
-		out = append(out, engine.Column{Name: "v_" + c.name, Type: sqltype.MustParse(c.typ)}, engine.Column{Name: "x_" + c.name, Type: sqltype.MustParse(c.typ)})
+		out = append(out, engine.Column{Name: "v_" + c.name, Type: sqltype.MustParse(c.typ)},
+			engine.Column{Name: "x_" + c.name, Type: sqltype.MustParse(c.typ)})
 	}
 	return out
 }
@@ -76,7 +81,8 @@ func hidden(from, to int, wild bool) string {
 		return worldSelect(from, to, "[i, -i, 9223372036854775807, 0][1 + i % 4]", "['SECRET', 'c', NULL, 'A', ''][1 + i % 5]", value, value)
 	}
 	// Mild rows fail nothing that visible ones do not fail.
-	return worldSelect(from, to, "i", "['b', 'c'][1 + i % 2]", func(c hiddenColumn) string { return c.mild }, func(hiddenColumn) string { return "NULL" })
+	return worldSelect(from, to, "i", "['b', 'c'][1 + i % 2]", func(c hiddenColumn) string { return c.mild },
+		func(hiddenColumn) string { return "NULL" })
 }
 
 func unionAll(parts ...string) string { return strings.Join(parts, " UNION ALL ") }
@@ -94,9 +100,12 @@ func worldFiles(wild bool) map[string][]dataFile {
 		}
 	}
 	return map[string][]dataFile{
-		"t": {{sql: hidden(5000, 5900, true)}, {sql: unionAll(visible(0, 90), hidden(0, 2500, true), visible(90, 180), hidden(0, 300, true)), options: ", ROW_GROUP_SIZE 2048"},
-			{sql: unionAll(hidden(700, 1400, true), visible(180, 300), hidden(1400, 1500, true)), options: ", DICTIONARY_SIZE_LIMIT 1, PARQUET_VERSION V2"}},
-		"d": {{sql: hidden(0, 9000, true), options: ", ROW_GROUP_SIZE 2048"}, {sql: unionAll(hidden(0, 20, true), visible(0, 40), hidden(40, 60, true))}},
+		"t": {{sql: hidden(5000, 5900, true)}, {sql: unionAll(visible(0, 90), hidden(0, 2500, true), visible(90, 180), hidden(0, 300, true)),
+			options: ", ROW_GROUP_SIZE 2048"},
+			{sql: unionAll(hidden(700, 1400, true), visible(180, 300), hidden(1400, 1500, true)),
+				options: ", DICTIONARY_SIZE_LIMIT 1, PARQUET_VERSION V2"}},
+		"d": {{sql: hidden(0, 9000, true), options: ", ROW_GROUP_SIZE 2048"},
+			{sql: unionAll(hidden(0, 20, true), visible(0, 40), hidden(40, 60, true))}},
 	}
 }
 
@@ -129,7 +138,8 @@ func worldsOf(t testing.TB, threads int, tables func(wild bool) map[string][]dat
 	require.NoError(t, err)
 	defer func() { require.NoError(t, db.Close()) }()
 	w := &twoWorlds{threads: threads}
-	eng, err := duckdb.New(t.Context(), duckdb.Options{Extensions: []string{}, ExtensionDirs: []string{oracletest.Extensions(t)}, TempDir: t.TempDir()})
+	eng, err := duckdb.New(t.Context(), duckdb.Options{Extensions: []string{}, ExtensionDirs: []string{oracletest.Extensions(t)},
+		TempDir: t.TempDir()})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, eng.Close()) })
 	for i := range w.dirs {
@@ -138,7 +148,8 @@ func worldsOf(t testing.TB, threads int, tables func(wild bool) map[string][]dat
 			var paths []string
 			for k, f := range files {
 				path := fmt.Sprintf("%s%d.parquet", name, k)
-				_, err := db.ExecContext(t.Context(), "COPY ("+f.sql+") TO "+engine.QuoteString(filepath.Join(w.dirs[i], path))+" (FORMAT parquet"+f.options+")")
+				_, err := db.ExecContext(t.Context(), "COPY ("+f.sql+") TO "+engine.QuoteString(filepath.Join(w.dirs[i], path))+" (FORMAT parquet"+
+					f.options+")")
 				require.NoError(t, err)
 				paths = append(paths, path)
 			}
@@ -157,7 +168,8 @@ func (w *twoWorlds) relations(q *Query, world int) []Relation {
 	var out []Relation
 	for _, ref := range q.Tables() {
 		out = append(out, Relation{Columns: hiddenSchema(), Filtered: true, Predicate: policies[w.turn%len(policies)],
-			Source: engine.Source{Location: w.dirs[world], Files: w.files[world][ref.Name], Identity: ref.Name}, Shielded: world == 1 && w.turn%2 == 1})
+			Source: engine.Source{Location: w.dirs[world], Files: w.files[world][ref.Name], Identity: ref.Name}, Shielded: world == 1 &&
+				w.turn%2 == 1})
 	}
 	return out
 }
@@ -190,8 +202,9 @@ func (w *twoWorlds) plain(t testing.TB, list *leakproof.List, text string, world
 // how they are cut into batches, or the failure.
 func (w *twoWorlds) answers(t testing.TB, plan *Plan, world int) string {
 	t.Helper()
-	text, err := answerOf(t.Context(), plan, w.sessions[world], engine.Statement{SQL: plan.SQL, Args: w.args, Sources: plan.Sources, Barriers: plan.Barriers,
-		Lease: engine.Lease{Threads: w.threads, Memory: 512 << 20}})
+	text, err := answerOf(t.Context(), plan, w.sessions[world], engine.Statement{SQL: plan.SQL, Args: w.args, Sources: plan.Sources,
+		Barriers: plan.Barriers,
+		Lease:    engine.Lease{Threads: w.threads, Memory: 512 << 20}})
 	var failure *engine.Error
 	if errors.As(err, &failure) {
 		return fmt.Sprintf("failed: %v %s", failure.Kind, failure.Class)

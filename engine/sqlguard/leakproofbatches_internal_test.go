@@ -18,7 +18,8 @@ func TestBatchesTellNothing(t *testing.T) {
 		}
 		var files []dataFile
 		for i := range 10 {
-			files = append(files, dataFile{sql: unionAll(hidden(0, 977*i, true), visible(3000*i, 3000*i+1500), hidden(0, 5000, true), visible(3000*i+1500, 3000*i+3000)),
+			files = append(files, dataFile{sql: unionAll(hidden(0, 977*i, true), visible(3000*i, 3000*i+1500), hidden(0, 5000, true),
+				visible(3000*i+1500, 3000*i+3000)),
 				options: fmt.Sprintf(", ROW_GROUP_SIZE %d", 2048*(1+i%3))})
 		}
 		return map[string][]dataFile{"t": files, "d": {{sql: unionAll(visible(0, 9), hidden(0, 100000, false))}}}

@@ -13,7 +13,8 @@ import (
 )
 
 // kindsOfTypes are the kinds of the proof by type.
-var kindsOfTypes = map[string]string{"BOOLEAN": "boolean", "TINYINT": "integer", "SMALLINT": "integer", "INTEGER": "integer", "BIGINT": "integer",
+var kindsOfTypes = map[string]string{"BOOLEAN": "boolean", "TINYINT": "integer", "SMALLINT": "integer", "INTEGER": "integer",
+	"BIGINT":        "integer",
 	"DECIMAL(15,2)": "decimal", "DECIMAL(24,4)": "decimal", "DOUBLE": "double", "VARCHAR": "text", "BLOB": "binary", "DATE": "date",
 	"TIMESTAMP": "timestamp", "TIMESTAMP WITH TIME ZONE": "instant"}
 
@@ -83,9 +84,11 @@ func forms() []string {
 				a+" BETWEEN "+b+" AND "+a, a+" = "+b+" OR "+a+" < "+b)
 		}
 	}
-	out = append(out, "x_s IN ('a', 'SECRET-7')", "x_s NOT IN ('a')", "x_i64 IN (1, 2)", "x_d = '2020-01-01'", "x_d < DATE '2020-01-01'", "x_ts > TIMESTAMP '2020-01-01 00:00:00'",
+	out = append(out, "x_s IN ('a', 'SECRET-7')", "x_s NOT IN ('a')", "x_i64 IN (1, 2)", "x_d = '2020-01-01'", "x_d < DATE '2020-01-01'",
+		"x_ts > TIMESTAMP '2020-01-01 00:00:00'",
 		"x_dec < 24", "x_dec BETWEEN 0.05 AND 0.07", "x_i32 < 0.5", "x_dec < x_i64", "x_dec > x_f", "x_i8 = x_wide")
-	for _, to := range []struct{ from, to string }{{"integer", "DOUBLE"}, {"decimal", "DOUBLE"}, {"integer", "VARCHAR"}, {"decimal", "VARCHAR"},
+	for _, to := range []struct{ from, to string }{{"integer", "DOUBLE"}, {"decimal", "DOUBLE"}, {"integer", "VARCHAR"},
+		{"decimal", "VARCHAR"},
 		{"boolean", "VARCHAR"}, {"date", "VARCHAR"}, {"text", "VARCHAR"}, {"integer", "BIGINT"}} {
 		for _, c := range ofKind(to.from) {
 			out = append(out, "CAST("+c+" AS "+to.to+")")
@@ -141,7 +144,8 @@ func proveExpression(t testing.TB, e string) (typ sqltype.Type, fallible bool, e
 func sums() []string {
 	var out []string
 	numbers := slices.Concat(ofKind("integer"), ofKind("decimal"), ofKind("double"), []string{"1", "0.05", "300", "3000000000", "year(v_d)",
-		"(v_i8 % 5)", "CASE WHEN v_b THEN v_dec ELSE 0 END", "CASE WHEN v_b THEN v_i32 ELSE v_i64 END", "(1 - v_dec)", "CASE WHEN v_b THEN 1.5 ELSE 2 END",
+		"(v_i8 % 5)", "CASE WHEN v_b THEN v_dec ELSE 0 END", "CASE WHEN v_b THEN v_i32 ELSE v_i64 END", "(1 - v_dec)",
+		"CASE WHEN v_b THEN 1.5 ELSE 2 END",
 		// Literals take the type of what they stand beside.
 		"coalesce(v_i8, 0)", "CASE WHEN v_b THEN 1 WHEN v_i16 = 1 THEN 2 ELSE v_i16 END", "coalesce(v_i16, 300)", "coalesce(v_i8, 300)",
 		"coalesce(v_i8, -128)", "-128", "coalesce(1, 2, v_i8)", "coalesce(v_i16, 7, 1.5)", "CASE WHEN v_b THEN v_i16 ELSE 0 END"})

@@ -16,8 +16,9 @@ import (
 
 // parameterValues are arguments by the kind of the columns that they stand beside.
 var parameterValues = map[string][]any{
-	"boolean": {true}, "integer": {int64(2), int64(-9223372036854775808), json.Number("2.5")}, "decimal": {json.Number("0.05"), json.Number("-99999999999999999999"), int64(7)},
-	"double": {int64(3), json.Number("0.25")}, "text": {"day", "SECRET-7", "", "2020-01-01"}, "date": {"2020-01-05", "0001-01-01"},
+	"boolean": {true}, "integer": {int64(2), int64(-9223372036854775808), json.Number("2.5")},
+	"decimal": {json.Number("0.05"), json.Number("-99999999999999999999"), int64(7)},
+	"double":  {int64(3), json.Number("0.25")}, "text": {"day", "SECRET-7", "", "2020-01-01"}, "date": {"2020-01-05", "0001-01-01"},
 	"timestamp": {"2020-01-05", "2020-01-05 10:00:00.5"}, "instant": {"2020-01-05", "2020-01-05 10:00:00+02"},
 }
 
@@ -98,7 +99,8 @@ func TestProofFollowsFromKinds(t *testing.T) {
 // proof reckons with.
 func TestParametersAreTypedAsProved(t *testing.T) {
 	w := newTwoWorlds(t, 1)
-	for _, value := range []any{true, int64(5), "a", json.Number("5"), json.Number("0.05"), json.Number("-12.50"), json.Number("99999999999999999999")} {
+	for _, value := range []any{true, int64(5), "a", json.Number("5"), json.Number("0.05"), json.Number("-12.50"),
+		json.Number("99999999999999999999")} {
 		args := engine.Args{Positional: []any{value}}
 		res, err := w.sessions[0].Query(t.Context(), engine.Statement{SQL: "SELECT $1 AS e", Args: args})
 		require.NoError(t, err)

@@ -19,7 +19,8 @@ func TestPredicatesSurviveThePrinter(t *testing.T) {
 		`system.main.prefix("t"."v_s", 'da')`, `NOT (system.main.suffix("t"."v_s", 'y'))`, `system.main.contains("t"."v_s", ' ')`,
 		`system.main.like_escape("t"."v_s", '%\%\_', '\')`, `system.main."~~"("t"."v_s", '%a%y')`, `NOT (system.main."~~"("t"."v_s", '%a%y'))`,
 		`system.main.regexp_full_match("t"."v_s", '.*%_.*', 's')`, `NOT (system.main.regexp_full_match("t"."v_s", '.*%_.*', 's'))`,
-		`(("t"."v_s" = 'day' AND "t"."v_b" = TRUE) OR ("t"."v_i32" > CAST(3 AS INTEGER) AND NOT ("t"."v_s" = 'x,y'))) AND ("t"."tenant" IS NULL OR "t"."tenant" <> 'c')`,
+		`(("t"."v_s" = 'day' AND "t"."v_b" = TRUE) OR ("t"."v_i32" > CAST(3 AS INTEGER) AND NOT ("t"."v_s" = 'x,y'))) AND ("t"."tenant" IS ` +
+			`NULL OR "t"."tenant" <> 'c')`,
 	} {
 		q := parseFor(t, text)
 		relations := w.relations(q, 1)

@@ -103,7 +103,8 @@ func (r pieces) inner(outer string) string {
 	case 2:
 		return outer + ".id " + r.one("IN", "NOT IN") + " (SELECT s.id FROM d s WHERE " + c + ")"
 	case 3:
-		return outer + ".v_dec > (SELECT " + r.one("0.2 * avg(s.v_dec)", "min(s.v_dec)", "0.5 * sum(s.v_dec)", "count(*)") + " FROM d s WHERE s.g = " + outer + ".g)"
+		return outer + ".v_dec > (SELECT " + r.one("0.2 * avg(s.v_dec)", "min(s.v_dec)", "0.5 * sum(s.v_dec)", "count(*)") +
+			" FROM d s WHERE s.g = " + outer + ".g)"
 	case 4:
 		return outer + ".id IN (SELECT s.id FROM t s GROUP BY s.id HAVING sum(s.v_dec) > 10)"
 	}
@@ -186,18 +187,22 @@ func (r pieces) statement() string {
 	case 0:
 		return "SELECT " + r.aggregate(alias()) + ", " + r.aggregate(alias()) + " AS y FROM " + from + where
 	case 1:
-		return "SELECT " + r.value(alias()) + " AS x, " + r.value(alias()) + " AS y, a.id FROM " + from + where + " ORDER BY " + r.one("1", "y", "x DESC", "a.g") + r.one("", "", " LIMIT 9")
+		return "SELECT " + r.value(alias()) + " AS x, " + r.value(alias()) + " AS y, a.id FROM " + from + where + " ORDER BY " +
+			r.one("1", "y", "x DESC", "a.g") + r.one("", "", " LIMIT 9")
 	case 2:
 		return "SELECT DISTINCT " + r.value(alias()) + ", " + r.value(alias()) + " FROM " + from + where + r.order(2)
 	case 3:
 		a := alias()
-		return "WITH w AS (SELECT " + r.value(a) + " AS k, " + a + ".v_dec AS v FROM " + from + where + ") SELECT k, sum(v), count(*) FROM w GROUP BY k" + r.order(3)
+		return "WITH w AS (SELECT " + r.value(a) + " AS k, " + a + ".v_dec AS v FROM " + from + where +
+			") SELECT k, sum(v), count(*) FROM w GROUP BY k" + r.order(3)
 	case 4:
 		a := alias()
-		return "SELECT k, sum(v) AS y FROM (SELECT " + r.value(a) + " AS k, " + r.doubtful(a) + " AS v FROM " + from + where + ") q GROUP BY k" + r.order(2)
+		return "SELECT k, sum(v) AS y FROM (SELECT " + r.value(a) + " AS k, " + r.doubtful(a) + " AS v FROM " + from + where + ") q GROUP BY k" +
+			r.order(2)
 	}
 	key := r.value(alias())
-	return "SELECT " + key + " AS k, " + r.aggregate(alias()) + " AS y, " + r.aggregate(alias()) + " FROM " + from + where + " GROUP BY k" + r.one("", " HAVING count(*) > 1") + r.order(2)
+	return "SELECT " + key + " AS k, " + r.aggregate(alias()) + " AS y, " + r.aggregate(alias()) + " FROM " + from + where + " GROUP BY k" +
+		r.one("", " HAVING count(*) > 1") + r.order(2)
 }
 
 func randomStatements(fallback int) int {

@@ -78,28 +78,38 @@ func TestCopiedStatements(t *testing.T) {
 		"SELECT count(*) FROM t WHERE v_i8 * (-128) > 5":                                                     "COMPARE_GREATERTHAN may fail",
 		"SELECT (SELECT id FROM t)": "a subquery of any number of rows as a value",
 		// Operations that are not known.
-		"SELECT count(*) FROM t WHERE CAST(v_s AS INTEGER) = 1":                                                   "a cast to INTEGER",
-		"SELECT count(*) FROM t WHERE CAST(v_i64 AS INTEGER) = 1":                                                 "a cast to a narrower integer",
-		"SELECT count(*) FROM t WHERE TRY_CAST(v_s AS INTEGER) = 1":                                               "a cast to INTEGER",
-		"SELECT count(*) FROM t WHERE date_diff(v_s, v_d, v_d) = 1":                                               "date_diff is not listed with these arguments",
-		"SELECT count(*) FROM t WHERE substr(v_s, v_i32, 2) = 'a'":                                                "substr is not listed with these arguments",
-		"SELECT count(*) FROM t WHERE v_s LIKE x_s":                                                               "is not listed with these arguments",
-		"SELECT count(*) FROM t WHERE len(list_transform([v_s], lambda x: x)) = 1":                                "list_value is not listed with these arguments",
-		"SELECT count(*) FROM t WHERE v_d < TIMESTAMP '2020-01-01 00:00:00'":                                      "comparing date and timestamp",
-		"SELECT count(*) FROM t WHERE v_d = 'yesterday'":                                                          "a text beside a date",
-		"SELECT count(*) FROM t WHERE v_s = 5":                                                                    "comparing text and integer",
-		"SELECT count(*) FROM t WHERE id = $1":                                                                    "a parameter of a type that is not known",
-		"SELECT count(*) FROM t WHERE id IN (g, 1)":                                                               "IN of something that is no constant",
-		"SELECT count(*) FROM t WHERE id % 0 = 1":                                                                 "% is not listed with these arguments",
-		"SELECT count(*) FROM t TABLESAMPLE 10%":                                                                  "two runs may differ",
-		"SELECT count(*) FROM t WHERE random() < 2":                                                               "two runs may differ",
-		"SELECT count(*) FROM t NATURAL JOIN d":                                                                   "a join of type NATURAL",
-		"SELECT count(*) FROM t, unnest([1]) u":                                                                   "TABLE_FUNCTION in FROM",
-		"SELECT count(*) FROM t AS q(a, b)":                                                                       "names for the columns of a table",
-		"SELECT g, count(*) FROM t GROUP BY GROUPING SETS ((g), ())":                                              "several sets of groups",
-		"SELECT g, 1, count(*) FROM t GROUP BY ALL":                                                               "a group that is a constant",
-		"SELECT count(*) FROM t QUALIFY true":                                                                     "a query of type SELECT_NODE with these clauses",
-		"WITH RECURSIVE r AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM r WHERE n < 3) SELECT count(*) FROM r, t": "a query of type RECURSIVE_CTE_NODE with these clauses",
+		"SELECT count(*) FROM t WHERE CAST(v_s AS INTEGER) = 1":     "a cast to INTEGER",
+		"SELECT count(*) FROM t WHERE CAST(v_i64 AS INTEGER) = 1":   "a cast to a narrower integer",
+		"SELECT count(*) FROM t WHERE TRY_CAST(v_s AS INTEGER) = 1": "a cast to INTEGER",
+		"SELECT count(*) FROM t WHERE date_diff(v_s, v_d, v_d) = 1": "date_diff is not listed " +
+			"with these arguments",
+		"SELECT count(*) FROM t WHERE substr(v_s, v_i32, 2) = 'a'": "substr is not listed with " +
+			"these arguments",
+		"SELECT count(*) FROM t WHERE v_s LIKE x_s": "is not listed with these " +
+			"arguments",
+		"SELECT count(*) FROM t WHERE len(list_transform([v_s], lambda x: x)) = 1": "list_value is not listed " +
+			"with these arguments",
+		"SELECT count(*) FROM t WHERE v_d < TIMESTAMP '2020-01-01 00:00:00'": "comparing date and timestamp",
+		"SELECT count(*) FROM t WHERE v_d = 'yesterday'":                     "a text beside a date",
+		"SELECT count(*) FROM t WHERE v_s = 5":                               "comparing text and integer",
+		"SELECT count(*) FROM t WHERE id = $1": "a parameter of a type that " +
+			"is not known",
+		"SELECT count(*) FROM t WHERE id IN (g, 1)": "IN of something that is no " +
+			"constant",
+		"SELECT count(*) FROM t WHERE id % 0 = 1": "% is not listed with these " +
+			"arguments",
+		"SELECT count(*) FROM t TABLESAMPLE 10%":    "two runs may differ",
+		"SELECT count(*) FROM t WHERE random() < 2": "two runs may differ",
+		"SELECT count(*) FROM t NATURAL JOIN d":     "a join of type NATURAL",
+		"SELECT count(*) FROM t, unnest([1]) u":     "TABLE_FUNCTION in FROM",
+		"SELECT count(*) FROM t AS q(a, b)": "names for the columns of a " +
+			"table",
+		"SELECT g, count(*) FROM t GROUP BY GROUPING SETS ((g), ())": "several sets of groups",
+		"SELECT g, 1, count(*) FROM t GROUP BY ALL":                  "a group that is a constant",
+		"SELECT count(*) FROM t QUALIFY true": "a query of type " +
+			"SELECT_NODE with these clauses",
+		"WITH RECURSIVE r AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM r WHERE n < 3) SELECT count(*) FROM r, t": "a query of type " +
+			"RECURSIVE_CTE_NODE with these clauses",
 		// Names that may mean several things.
 		"SELECT lower(v_s) AS v_s FROM t WHERE v_s = 'a' ORDER BY 1": "v_s may mean several things",
 		"SELECT id AS a, v_s AS A FROM t ORDER BY 1":                 "two results named a",

@@ -75,7 +75,8 @@ func TestStreamedStatementsHaveNoJoin(t *testing.T) {
 	operators := func(plan *Plan) []string {
 		src := plan.Sources[0]
 		_, _, view := src.Name()
-		run("CREATE OR REPLACE TEMP VIEW " + engine.QuoteIdent(view) + " AS SELECT * FROM read_parquet(" + engine.QuoteString(filepath.Join(src.Location, "t*.parquet")) + ")")
+		run("CREATE OR REPLACE TEMP VIEW " + engine.QuoteIdent(view) + " AS SELECT * FROM read_parquet(" +
+			engine.QuoteString(filepath.Join(src.Location, "t*.parquet")) + ")")
 		var key, text string
 		require.NoError(t, conn.QueryRowContext(t.Context(), "EXPLAIN (FORMAT json) "+plan.SQL).Scan(&key, &text))
 		var tree []planNode

@@ -25,7 +25,8 @@ func TestSecretsOfMasksStandInNoSQL(t *testing.T) {
 	w := newWorld(t, shopSetup, shopPredicates)
 	r := sqlguard.Relation{
 		Columns: w.columns["customers"], Source: source("customers"),
-		ColumnExpr: map[string]string{"name": `md5($key || "t"."name")`, "country": "NULL"}, Secrets: map[string]string{"key": "hush", "other": "quiet"},
+		ColumnExpr: map[string]string{"name": `md5($key || "t"."name")`, "country": "NULL"},
+		Secrets:    map[string]string{"key": "hush", "other": "quiet"},
 	}
 	with := copyOf(t, "SELECT name, country FROM customers", r)
 	require.Equal(t, map[string]any{"key": "hush"}, with.Args.Named)

@@ -188,7 +188,8 @@ func TestMaskedColumnsSayNothing(t *testing.T) {
 }
 
 var joinSetup = []string{
-	`CREATE TABLE a AS SELECT nullif(i % 5, 4)::INTEGER AS k, nullif('s' || i % 3, 's2') AS s, (i % 4 / 2)::DECIMAL(6,2) AS n FROM range(9) r(i)`,
+	`CREATE TABLE a AS SELECT nullif(i % 5, 4)::INTEGER AS k, nullif('s' || i % 3, 's2') AS s, (i % 4 / 2)::DECIMAL(6,2) AS n FROM range(9) ` +
+		`r(i)`,
 	`CREATE TABLE b AS SELECT nullif(i % 6, 5)::BIGINT AS k, DATE '2024-01-01' + (i % 3)::INTEGER AS d,
 		nullif(TIMESTAMP '2024-01-01 00:00:00' + to_hours((i % 4)::INTEGER), TIMESTAMP '2024-01-01 03:00:00') AS ts FROM range(11) r(i)`,
 	`CREATE TABLE e AS SELECT (i % 4)::INTEGER AS k, nullif(i % 3, 2) = 1 AS f, 's' || i % 3 AS s,

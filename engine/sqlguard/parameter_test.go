@@ -83,7 +83,8 @@ func TestParametersNarrowAsLiteralsDo(t *testing.T) {
 	for range 300 {
 		table := tables[random.IntN(len(tables))]
 		columns := slices.DeleteFunc(slices.Clone(w.columns[table]), func(c engine.Column) bool {
-			return strings.ContainsAny(c.Type.String(), "[{") || strings.HasPrefix(c.Type.String(), "STRUCT") || c.Type == sqltype.Double || c.Type == sqltype.Float || c.Type == sqltype.HugeInt
+			return strings.ContainsAny(c.Type.String(), "[{") || strings.HasPrefix(c.Type.String(), "STRUCT") || c.Type == sqltype.Double ||
+				c.Type == sqltype.Float || c.Type == sqltype.HugeInt
 		})
 		var args []any
 		var literals, parameters []string

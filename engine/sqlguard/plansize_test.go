@@ -72,7 +72,8 @@ var growths = []struct {
 		return chain(n, "SELECT 1 AS x", "SELECT a.x FROM #p a, LATERAL (SELECT a.x FROM #p) b", "FROM #n")
 	}, 10, 13},
 	{"recursive queries", func(n int) string {
-		return strings.Replace(chain(n, "SELECT 1 AS x", "SELECT x FROM #p UNION ALL SELECT a.x FROM c#i a, #p b WHERE a.x < 0", "FROM #n"), "WITH", "WITH RECURSIVE", 1)
+		return strings.Replace(chain(n, "SELECT 1 AS x", "SELECT x FROM #p UNION ALL SELECT a.x FROM c#i a, #p b WHERE a.x < 0", "FROM #n"),
+			"WITH", "WITH RECURSIVE", 1)
 	}, 10, 14},
 	{"conditions over columns of columns", func(n int) string {
 		return chain(n, "SELECT 'a' AS x", "SELECT x || x AS x FROM #p", "SELECT count(*) FROM #n WHERE x = 'a'")
@@ -118,13 +119,15 @@ var growths = []struct {
 		return "SELECT 1 FROM range(9) t WHERE range > " + inside(n, "(SELECT max(range) FROM range(9) WHERE range > ", "(SELECT t.range)", ")")
 	}, 7, 11},
 	{"long lists in nested subqueries", func(n int) string {
-		return "SELECT 1 WHERE 1 > " + inside(n, "(SELECT max(range) FROM range(9) WHERE range > ", "(SELECT 1 WHERE 1 IN ("+numbers(5000)+"))", ")")
+		return "SELECT 1 WHERE 1 > " + inside(n, "(SELECT max(range) FROM range(9) WHERE range > ", "(SELECT 1 WHERE 1 IN ("+numbers(5000)+"))",
+			")")
 	}, 2, 4},
 	{"subqueries in joins", func(n int) string {
 		return "SELECT 1 WHERE 1 > " + inside(n, "(SELECT 1 FROM range(9) a JOIN range(9) b ON a.range = b.range + ", "(SELECT 1)", ")")
 	}, 6, 11},
 	{"grouping sets", func(n int) string {
-		return joined(n, "SELECT count(*) FROM (SELECT 1 AS a, 2 AS b, 3 AS c, 4 AS d, 5 AS e, 6 AS f, 7 AS g, 8 AS h, 9 AS i, 10 AS j) GROUP BY CUBE (a, b, c, d, e, f, g, h, i, j)", " UNION ALL ")
+		return joined(n, "SELECT count(*) FROM (SELECT 1 AS a, 2 AS b, 3 AS c, 4 AS d, 5 AS e, 6 AS f, 7 AS g, 8 AS h, 9 AS i, 10 AS j) GROUP "+
+			"BY CUBE (a, b, c, d, e, f, g, h, i, j)", " UNION ALL ")
 	}, 4, 5},
 	{"rollups", func(n int) string {
 		return joined(n, "SELECT count(*) FROM range(3) GROUP BY ROLLUP ("+joined(100, "range + #", ", ")+")", " UNION ALL ")
@@ -150,7 +153,8 @@ var growths = []struct {
 		return "SELECT 1 FROM " + s + " a, " + s + " b WHERE " + joined(n, "a.k# = b.k#+ AND a.k#+ = b.k#", " AND ")
 	}, 30, 130},
 	{"renamed equalities", func(n int) string {
-		return "SELECT 1 FROM (SELECT " + joined(n+1, "k# AS a#, k# AS b#", ", ") + " FROM (SELECT " + joined(n+1, "range + # AS k#", ", ") + " FROM range(9))) WHERE " + joined(n, "a# = b#+", " AND ")
+		return "SELECT 1 FROM (SELECT " + joined(n+1, "k# AS a#, k# AS b#", ", ") + " FROM (SELECT " + joined(n+1, "range + # AS k#", ", ") +
+			" FROM range(9))) WHERE " + joined(n, "a# = b#+", " AND ")
 	}, 70, 130},
 	{"equalities by COLUMNS", func(n int) string {
 		return "SELECT 1 FROM (SELECT " + joined(n, "range + # AS k#", ", ") + " FROM range(9)) WHERE COLUMNS(*) = k0"
@@ -158,7 +162,8 @@ var growths = []struct {
 	{"replaced columns", func(n int) string {
 		return chain(n, "SELECT 1 AS x", "SELECT *, * FROM #p", "SELECT * REPLACE ("+joined(2500, "# AS a#", ", ")+") FROM #n")
 	}, 9, 11},
-	{"summarized columns", func(n int) string { return "SUMMARIZE SELECT " + joined(n, "range + # AS k#", ", ") + " FROM range(9)" }, 2000, 3000},
+	{"summarized columns", func(n int) string { return "SUMMARIZE SELECT " + joined(n, "range + # AS k#", ", ") + " FROM range(9)" }, 2000,
+		3000},
 }
 
 // TestGrowingStatements: a statement is refused before the engine sees it when its
@@ -211,11 +216,14 @@ func TestWideTablesAreServed(t *testing.T) {
 		"SELECT * FROM w a, w b, w c, w d, w e, w f, w g, w h", "SELECT * FROM w EXCEPT SELECT * FROM w",
 		"SELECT * FROM w UNION ALL BY NAME SELECT * FROM w", "SELECT max(COLUMNS(*)), min(COLUMNS(*)), avg(COLUMNS(*)) FROM w",
 		"SELECT sum(COLUMNS(*)) OVER (ORDER BY k0) FROM w", "SELECT * FROM w WHERE COLUMNS(*) > 0",
-		"SELECT coalesce(*COLUMNS(*)) FROM w", "UNPIVOT w ON COLUMNS(*) INTO NAME n VALUE v", "SELECT a FROM w a", "SELECT unnest(a, recursive := true) FROM w a", "SELECT to_json(a) FROM w a",
-		"SELECT * EXCLUDE (k1), * REPLACE (1 AS k2) FROM w", "SELECT " + joined(2000, "k#", ", ") + " FROM w GROUP BY " + joined(2000, "k#", ", "),
+		"SELECT coalesce(*COLUMNS(*)) FROM w", "UNPIVOT w ON COLUMNS(*) INTO NAME n VALUE v", "SELECT a FROM w a",
+		"SELECT unnest(a, recursive := true) FROM w a", "SELECT to_json(a) FROM w a",
+		"SELECT * EXCLUDE (k1), * REPLACE (1 AS k2) FROM w", "SELECT " + joined(2000, "k#", ", ") + " FROM w GROUP BY " +
+			joined(2000, "k#", ", "),
 		"SELECT a.k0 FROM w a JOIN w b ON " + joined(2000, "a.k# = b.k#", " AND "),
 		"SELECT * FROM (SELECT * FROM (SELECT * FROM (SELECT * FROM (SELECT * FROM w))))",
-		"WITH a AS (SELECT * FROM w), b AS (SELECT * FROM a WHERE k0 > 1), c AS (SELECT b.* FROM b JOIN a USING (k0)) SELECT * FROM c UNION ALL SELECT * FROM b",
+		"WITH a AS (SELECT * FROM w), b AS (SELECT * FROM a WHERE k0 > 1), c AS (SELECT b.* FROM b JOIN a USING (k0)) SELECT * FROM c UNION " +
+			"ALL SELECT * FROM b",
 	} {
 		t.Run(text[:min(len(text), 70)], func(t *testing.T) { require.NoError(t, bindWide(t, text, 2000)) })
 	}

@@ -15,7 +15,8 @@ import (
 )
 
 func TestTableReferences(t *testing.T) {
-	q, err := parse(t, "SELECT *\nFROM lake.s.t AS x AT (VERSION => 3)\n  JOIN é.u AT (TIMESTAMP => TIMESTAMP '2024-01-31 12:00:00+02') USING (a), v")
+	q, err := parse(t, "SELECT *\nFROM lake.s.t AS x AT (VERSION => 3)\n  JOIN é.u AT (TIMESTAMP => TIMESTAMP '2024-01-31 12:00:00+02') "+
+		"USING (a), v")
 	require.NoError(t, err)
 	three := int64(3)
 	at := time.Date(2024, 1, 31, 10, 0, 0, 0, time.UTC)
@@ -27,10 +28,12 @@ func TestTableReferences(t *testing.T) {
 }
 
 func TestTimeTravelLeavesTheTree(t *testing.T) {
-	for _, at := range []string{"VERSION => 0", "TIMESTAMP => '2024-01-31'", "TIMESTAMP => DATE '2024-01-31'", "TIMESTAMP => '2024-01-31T10:00:00Z'"} {
+	for _, at := range []string{"VERSION => 0", "TIMESTAMP => '2024-01-31'", "TIMESTAMP => DATE '2024-01-31'",
+		"TIMESTAMP => '2024-01-31T10:00:00Z'"} {
 		q, err := parse(t, "SELECT * FROM t AT ("+at+")")
 		require.NoError(t, err, at)
-		plan, err := q.Bind(t.Context(), sharedParser(), []sqlguard.Relation{{Columns: []engine.Column{{Name: "a", Type: sqltype.Integer}}, Source: source("t")}})
+		plan, err := q.Bind(t.Context(), sharedParser(), []sqlguard.Relation{{Columns: []engine.Column{{Name: "a", Type: sqltype.Integer}},
+			Source: source("t")}})
 		require.NoError(t, err)
 		require.NotContains(t, plan.SQL, "AT (")
 	}
@@ -89,7 +92,8 @@ func TestErrorsPointAtTheText(t *testing.T) {
 		_, err := parse(t, text)
 		var got *refusal.Error
 		require.ErrorAs(t, err, &got, text)
-		require.Equal(t, []any{want.Code, want.Line, want.Column, want.Name}, []any{got.Code, got.Line, got.Column, got.Name}, "%s: %v", text, got)
+		require.Equal(t, []any{want.Code, want.Line, want.Column, want.Name}, []any{got.Code, got.Line, got.Column, got.Name}, "%s: %v", text,
+			got)
 	}
 	_, err := parse(t, "SELECT lowr(x)")
 	var got *refusal.Error
@@ -113,7 +117,8 @@ func TestNames(t *testing.T) {
 func TestConstantsOfTheSession(t *testing.T) {
 	w := newWorld(t, shopSetup, shopPredicates)
 	opts := sqlguard.Options{Catalog: "lake", Schema: "cfg_1", User: "ann", Version: "L 1"}
-	text := "SELECT current_user, user, session_user, current_user(), upper(current_user), current_catalog, current_database(), current_schema, current_schema(), current_schemas(true), version() FROM orders LIMIT 1"
+	text := "SELECT current_user, user, session_user, current_user(), upper(current_user), current_catalog, current_database(), " +
+		"current_schema, current_schema(), current_schemas(true), version() FROM orders LIMIT 1"
 	q, err := sqlguard.Parse(t.Context(), sharedParser(), text, opts)
 	require.NoError(t, err)
 	plan, err := q.Bind(t.Context(), sharedParser(), w.relations(t, q, false))
@@ -124,7 +129,8 @@ func TestConstantsOfTheSession(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, want.Names, got.Names)
 	require.Equal(t, want.Types, got.Types)
-	require.Equal(t, `[]string{"string ann", "string ann", "string ann", "string ann", "string ANN", "string lake", "string lake", "string cfg_1", "string cfg_1", "[]interface {} [cfg_1]", "string L 1"}`, got.Rows[0])
+	require.Equal(t, `[]string{"string ann", "string ann", "string ann", "string ann", "string ANN", "string lake", "string lake", "string `+
+		`cfg_1", "string cfg_1", "[]interface {} [cfg_1]", "string L 1"}`, got.Rows[0])
 
 	// A column of that name wins, as in the engine.
 	for _, s := range []string{`SELECT "user" FROM (SELECT 7 AS "user")`, `WITH c("user") AS (SELECT 7) SELECT user FROM c`} {
@@ -137,7 +143,8 @@ func TestConstantsOfTheSession(t *testing.T) {
 func TestNondeterministic(t *testing.T) {
 	for text, want := range map[string]bool{
 		"SELECT 1": false, "SELECT random()": true, "SELECT now()": true, "SELECT current_date": true, "SELECT current_timestamp": true,
-		"SELECT 1 WHERE EXISTS (SELECT uuid())": true, "FROM t TABLESAMPLE 5%": true, "FROM t USING SAMPLE 5": true, "SELECT abs(a) FROM t": false,
+		"SELECT 1 WHERE EXISTS (SELECT uuid())": true, "FROM t TABLESAMPLE 5%": true, "FROM t USING SAMPLE 5": true,
+		"SELECT abs(a) FROM t": false,
 	} {
 		q, err := parse(t, text)
 		require.NoError(t, err)
@@ -190,7 +197,8 @@ func TestLimits(t *testing.T) {
 // TestBindIsRepeatable: a query is bound for several principals at once.
 func TestBindIsRepeatable(t *testing.T) {
 	w := newWorld(t, shopSetup, shopPredicates)
-	text := "SELECT c.name, repeat(c.name, o.id % 2), current_user FROM lake.main.customers c JOIN orders o ON lake.main.orders.id = 1 OR o.customer_id = c.id AND o.status = 'open'"
+	text := "SELECT c.name, repeat(c.name, o.id % 2), current_user FROM lake.main.customers c JOIN orders o ON lake.main.orders.id = 1 OR " +
+		"o.customer_id = c.id AND o.status = 'open'"
 	q, err := parse(t, text)
 	require.NoError(t, err)
 	first, err := q.Bind(t.Context(), sharedParser(), w.relations(t, q, true))

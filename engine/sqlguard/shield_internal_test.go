@@ -23,9 +23,12 @@ import (
 // column grows from group to group. The caller sees nothing of the third group,
 // and of the others half of the rows, which have values between the hidden ones.
 var groupedColumns = []engine.Column{
-	{Name: "id", Type: sqltype.BigInt}, {Name: "tenant", Type: sqltype.Varchar}, {Name: "d", Type: sqltype.Date}, {Name: "s", Type: sqltype.Varchar},
-	{Name: "few", Type: sqltype.Varchar}, {Name: "n", Type: sqltype.MustParse("DECIMAL(12,2)")}, {Name: "f", Type: sqltype.Double}, {Name: "z", Type: sqltype.TimestampTZ},
-	{Name: "i", Type: sqltype.Integer}, {Name: "b", Type: sqltype.Boolean}, {Name: "ts", Type: sqltype.Timestamp}, {Name: "bin", Type: sqltype.Blob},
+	{Name: "id", Type: sqltype.BigInt}, {Name: "tenant", Type: sqltype.Varchar}, {Name: "d", Type: sqltype.Date},
+	{Name: "s", Type: sqltype.Varchar},
+	{Name: "few", Type: sqltype.Varchar}, {Name: "n", Type: sqltype.MustParse("DECIMAL(12,2)")}, {Name: "f", Type: sqltype.Double},
+	{Name: "z", Type: sqltype.TimestampTZ},
+	{Name: "i", Type: sqltype.Integer}, {Name: "b", Type: sqltype.Boolean}, {Name: "ts", Type: sqltype.Timestamp},
+	{Name: "bin", Type: sqltype.Blob},
 }
 
 const (
@@ -52,11 +55,13 @@ func newGroupedTable(t *testing.T) *groupedTable {
 	db, err := sql.Open("duckdb", "")
 	require.NoError(t, err)
 	defer func() { require.NoError(t, db.Close()) }()
-	eng, err := duckdb.New(t.Context(), duckdb.Options{Extensions: []string{}, ExtensionDirs: []string{oracletest.Extensions(t)}, TempDir: t.TempDir()})
+	eng, err := duckdb.New(t.Context(), duckdb.Options{Extensions: []string{}, ExtensionDirs: []string{oracletest.Extensions(t)},
+		TempDir: t.TempDir()})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, eng.Close()) })
 	whole := filepath.Join(t.TempDir(), "t.parquet")
-	_, err = db.ExecContext(t.Context(), "COPY ("+groupedRows+") TO "+engine.QuoteString(whole)+fmt.Sprintf(" (FORMAT parquet, ROW_GROUP_SIZE %d)", groupRows))
+	_, err = db.ExecContext(t.Context(), "COPY ("+groupedRows+") TO "+engine.QuoteString(whole)+
+		fmt.Sprintf(" (FORMAT parquet, ROW_GROUP_SIZE %d)", groupRows))
 	require.NoError(t, err)
 	raw, err := os.ReadFile(whole)
 	require.NoError(t, err)
@@ -68,14 +73,16 @@ func newGroupedTable(t *testing.T) *groupedTable {
 				continue
 			}
 			var from, to int
-			require.NoError(t, db.QueryRowContext(t.Context(), `SELECT min(least(data_page_offset, coalesce(dictionary_page_offset, data_page_offset))),
+			require.NoError(t,
+				db.QueryRowContext(t.Context(), `SELECT min(least(data_page_offset, coalesce(dictionary_page_offset, data_page_offset))),
 				max(least(data_page_offset, coalesce(dictionary_page_offset, data_page_offset)) + total_compressed_size)
 				FROM parquet_metadata(`+engine.QuoteString(whole)+`) WHERE row_group_id = ?`, g).Scan(&from, &to))
 			copy(raw[from:to], bytes.Repeat([]byte{0xff}, to-from))
 		}
 		dir := t.TempDir()
 		require.NoError(t, os.WriteFile(filepath.Join(dir, "t.parquet"), raw, 0o600))
-		table.sources[broken] = engine.Source{Location: dir, Identity: "t", Files: engine.NewFileList(groupedColumns, true, []engine.FileGroup{{Paths: []string{"t.parquet"}}})}
+		table.sources[broken] = engine.Source{Location: dir, Identity: "t", Files: engine.NewFileList(groupedColumns, true,
+			[]engine.FileGroup{{Paths: []string{"t.parquet"}}})}
 	}
 	return table
 }
@@ -87,7 +94,8 @@ func (g *groupedTable) reads(t *testing.T, source engine.Source, text string, sh
 	q := parseFor(t, text)
 	var relations []Relation
 	for range q.Tables() {
-		relations = append(relations, Relation{Columns: groupedColumns, Filtered: true, Predicate: `"t"."tenant" = 'a'`, Source: source, Shielded: shielded})
+		relations = append(relations, Relation{Columns: groupedColumns, Filtered: true, Predicate: `"t"."tenant" = 'a'`, Source: source,
+			Shielded: shielded})
 	}
 	plan, err := q.Bind(t.Context(), testParser(), relations)
 	require.NoError(t, err, text)
@@ -109,19 +117,26 @@ func (g *groupedTable) reads(t *testing.T, source engine.Source, text string, sh
 // for values inside and outside of the hidden range. Those of the second list are
 // evaluated over copies.
 var askedOfGroups = [][]string{{
-	"SELECT n FROM t WHERE id = 2", "SELECT n FROM t WHERE id = -5", "SELECT n FROM t WHERE id = 99999", "SELECT n FROM t WHERE id IN (-1, -2)",
-	"SELECT n FROM t WHERE id BETWEEN 2000 AND 2100", "SELECT n FROM t WHERE id < 0", "SELECT n FROM t WHERE NOT id >= 0", "SELECT n FROM t WHERE id IS NULL",
-	"SELECT n FROM t WHERE d = DATE '1999-01-01'", "SELECT n FROM t WHERE d > DATE '2020-06-01'", "SELECT n FROM t WHERE s = 'text 100002'", "SELECT n FROM t WHERE s = 'a'",
-	"SELECT n FROM t WHERE s LIKE 'zzz%'", "SELECT n FROM t WHERE few = 'few 1hidden'", "SELECT n FROM t WHERE few = 'none'", "SELECT n FROM t WHERE few IN ('no', 'none')",
+	"SELECT n FROM t WHERE id = 2", "SELECT n FROM t WHERE id = -5", "SELECT n FROM t WHERE id = 99999",
+	"SELECT n FROM t WHERE id IN (-1, -2)",
+	"SELECT n FROM t WHERE id BETWEEN 2000 AND 2100", "SELECT n FROM t WHERE id < 0", "SELECT n FROM t WHERE NOT id >= 0",
+	"SELECT n FROM t WHERE id IS NULL",
+	"SELECT n FROM t WHERE d = DATE '1999-01-01'", "SELECT n FROM t WHERE d > DATE '2020-06-01'", "SELECT n FROM t WHERE s = 'text 100002'",
+	"SELECT n FROM t WHERE s = 'a'",
+	"SELECT n FROM t WHERE s LIKE 'zzz%'", "SELECT n FROM t WHERE few = 'few 1hidden'", "SELECT n FROM t WHERE few = 'none'",
+	"SELECT n FROM t WHERE few IN ('no', 'none')",
 	"SELECT id FROM t WHERE n = -1.25",
 	"SELECT id FROM t WHERE ts < TIMESTAMP '1999-01-01'", "SELECT id FROM t WHERE i = -7", "SELECT id FROM t WHERE id = -1 OR id = -2",
-	"SELECT count(*) FROM t WHERE id = -5", "SELECT max(id) FROM t WHERE id < 0", "SELECT min(id), max(id) FROM t", "SELECT id, n FROM t ORDER BY id DESC LIMIT 1",
+	"SELECT count(*) FROM t WHERE id = -5", "SELECT max(id) FROM t WHERE id < 0", "SELECT min(id), max(id) FROM t",
+	"SELECT id, n FROM t ORDER BY id DESC LIMIT 1",
 	"SELECT id, n FROM t ORDER BY id LIMIT 1", "SELECT count(*) FROM t WHERE tenant = 'zzz'",
 	"SELECT count(*) FROM t WHERE id IN (" + strings.Repeat("-1, -3, -2, ", 30) + "-4)",
 	"SELECT tenant, count(*) FROM t WHERE d < DATE '1999-01-01' GROUP BY tenant",
 }, {
-	"SELECT n, random() FROM t WHERE id = 2", "SELECT n, random() FROM t WHERE id = -5", "SELECT n, random() FROM t WHERE id IN (-1, -2)", "SELECT n, random() FROM t WHERE id BETWEEN 2000 AND 2100",
-	"SELECT n, random() FROM t WHERE s = 'a' AND d > DATE '2020-06-01'", "SELECT n, random() FROM t WHERE id IS NULL", "SELECT n, random() FROM t WHERE few = 'none'",
+	"SELECT n, random() FROM t WHERE id = 2", "SELECT n, random() FROM t WHERE id = -5", "SELECT n, random() FROM t WHERE id IN (-1, -2)",
+	"SELECT n, random() FROM t WHERE id BETWEEN 2000 AND 2100",
+	"SELECT n, random() FROM t WHERE s = 'a' AND d > DATE '2020-06-01'", "SELECT n, random() FROM t WHERE id IS NULL",
+	"SELECT n, random() FROM t WHERE few = 'none'",
 	"SELECT id FROM t WHERE z < TIMESTAMPTZ '1999-01-01 00:00:00+00'",
 	"SELECT id FROM t WHERE b = true AND i < 0",
 	"SELECT count(*) FROM t a JOIN t b ON a.id = b.id WHERE b.n = -1",

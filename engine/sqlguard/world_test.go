@@ -64,7 +64,8 @@ func newWorld(t testing.TB, setup []string, predicates map[string]string, extens
 
 func (w *world) tables(t testing.TB) []string {
 	t.Helper()
-	rows, err := w.plain.QueryContext(t.Context(), "SELECT table_name FROM duckdb_tables() WHERE database_name = 'lake' AND schema_name = 'main' ORDER BY 1")
+	rows, err := w.plain.QueryContext(t.Context(), "SELECT table_name FROM duckdb_tables() WHERE database_name = 'lake' AND schema_name = "+
+		"'main' ORDER BY 1")
 	require.NoError(t, err)
 	defer func() { require.NoError(t, rows.Close()) }()
 	var out []string

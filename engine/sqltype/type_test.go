@@ -27,7 +27,8 @@ func anyType(depth int) *rapid.Generator[sqltype.Type] {
 		}
 		inner := anyType(max(0, depth-1))
 		fields := func() (fields []sqltype.Field) {
-			for _, name := range rapid.SliceOfN(rapid.StringMatching(`[a-zA-Z_é$"'][a-zA-Z0-9_ .:é"()<>,]{0,6}|date|NULL|timestamp`), 1, 4).Draw(t, "names") {
+			for _, name := range rapid.SliceOfN(rapid.StringMatching(`[a-zA-Z_é$"'][a-zA-Z0-9_ .:é"()<>,]{0,6}|date|NULL|timestamp`), 1, 4).Draw(t,
+				"names") {
 				fields = append(fields, sqltype.Field{Name: name, Type: inner.Draw(t, "member")})
 			}
 			return fields
@@ -94,9 +95,12 @@ func TestParseAliases(t *testing.T) {
 
 func TestParseRefuses(t *testing.T) {
 	for _, bad := range []string{
-		"", " ", "array<int", "array", "map<int>", "STRUCT(a)", "STRUCT(a INT", "decimal(39,0)", "decimal(2,3)", "decimal(a)", "decimal(5,-1)", "decimal()",
-		"long; DROP TABLE x", "long long", "void", "INT[", "INT[-1]", "INT[99999999999]", "ENUM()", "ENUM(a)", "ENUM('a", `STRUCT("" INT)`, `STRUCT("a INT)`,
-		`"NULL`, "STRUCT(a INT,)", strings.Repeat("array<", 100_000), "INTEGER" + strings.Repeat("[]", 100_000), strings.Repeat("STRUCT(", 100_000),
+		"", " ", "array<int", "array", "map<int>", "STRUCT(a)", "STRUCT(a INT", "decimal(39,0)", "decimal(2,3)", "decimal(a)", "decimal(5,-1)",
+		"decimal()",
+		"long; DROP TABLE x", "long long", "void", "INT[", "INT[-1]", "INT[99999999999]", "ENUM()", "ENUM(a)", "ENUM('a", `STRUCT("" INT)`,
+		`STRUCT("a INT)`,
+		`"NULL`, "STRUCT(a INT,)", strings.Repeat("array<", 100_000), "INTEGER" + strings.Repeat("[]", 100_000),
+		strings.Repeat("STRUCT(", 100_000),
 		strings.Repeat("struct<date struct<", 50_000), strings.Repeat("MAP(", 100_000),
 	} {
 		_, err := sqltype.Parse(bad)
@@ -117,7 +121,8 @@ func TestEqual(t *testing.T) {
 func TestContains(t *testing.T) {
 	isDate := func(t sqltype.Type) bool { return t == sqltype.Date }
 	for text, want := range map[string]bool{
-		"DATE": true, "INTEGER": false, "MAP(INTEGER, STRUCT(a INTEGER, b DATE[3])[])": true, "UNION(a DATE)": true, `STRUCT("DATE" INTEGER)`: false,
+		"DATE": true, "INTEGER": false, "MAP(INTEGER, STRUCT(a INTEGER, b DATE[3])[])": true, "UNION(a DATE)": true,
+		`STRUCT("DATE" INTEGER)`: false,
 	} {
 		require.Equal(t, want, sqltype.Contains(sqltype.MustParse(text), isDate), text)
 	}
@@ -138,7 +143,8 @@ func TestIntegerBits(t *testing.T) {
 }
 
 func FuzzParse(f *testing.F) {
-	for _, seed := range []string{"long", "DECIMAL(12,2)", `STRUCT("a""b" INTEGER[], c MAP(VARCHAR, DATE))`, "array<struct<a:int not null>>", "ENUM('a')[3]", `STRUCT("NULL", INT)`} {
+	for _, seed := range []string{"long", "DECIMAL(12,2)", `STRUCT("a""b" INTEGER[], c MAP(VARCHAR, DATE))`, "array<struct<a:int not null>>",
+		"ENUM('a')[3]", `STRUCT("NULL", INT)`} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

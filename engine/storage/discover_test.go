@@ -76,7 +76,8 @@ func TestDiscover(t *testing.T) {
 			require.NoError(t, err)
 			require.True(t, is, dir)
 		}
-		for _, dir := range []string{"", "empty_log", "short", "long", "word", "crc_only", "compacted_only", "files", "missing", "order", "folder_in_log"} {
+		for _, dir := range []string{"", "empty_log", "short", "long", "word", "crc_only", "compacted_only", "files", "missing", "order",
+			"folder_in_log"} {
 			is, err := storage.IsTable(context.Background(), bucket, dir)
 			require.NoError(t, err)
 			require.False(t, is, dir)

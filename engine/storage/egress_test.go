@@ -55,7 +55,8 @@ func TestEgressRefusesWhatIsNotPublic(t *testing.T) {
 			}
 		}
 	}
-	for _, address := range []string{"93.184.216.34", "52.219.0.1", "2606:2800:220:1::1", "::ffff:93.184.216.34", "172.32.0.1", "100.128.0.1"} {
+	for _, address := range []string{"93.184.216.34", "52.219.0.1", "2606:2800:220:1::1", "::ffff:93.184.216.34", "172.32.0.1",
+		"100.128.0.1"} {
 		egress := storage.Egress{Lookup: resolver([]string{address})}
 		require.NoError(t, egress.Check(t.Context(), "https://store.example:9000"), address)
 		require.ErrorIs(t, egress.Check(t.Context(), "http://store.example"), storage.ErrEndpointRefused, "without TLS")
@@ -64,7 +65,8 @@ func TestEgressRefusesWhatIsNotPublic(t *testing.T) {
 
 // TestEgressWithTheSystemsResolver: the many ways to write an address.
 func TestEgressWithTheSystemsResolver(t *testing.T) {
-	for _, host := range []string{"127.0.0.1", "localhost", "[::1]", "[::ffff:127.0.0.1]", "2130706433", "0x7f000001", "0177.0.0.1", "127.1", "[fe80::1%25lo]", "169.254.169.254"} {
+	for _, host := range []string{"127.0.0.1", "localhost", "[::1]", "[::ffff:127.0.0.1]", "2130706433", "0x7f000001", "0177.0.0.1", "127.1",
+		"[fe80::1%25lo]", "169.254.169.254"} {
 		err := storage.Egress{}.Check(t.Context(), "https://"+host)
 		require.True(t, errors.Is(err, storage.ErrEndpointRefused) || errors.Is(err, storage.ErrEndpointUnknown), "%s: %v", host, err)
 	}

@@ -24,7 +24,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func TestProbeOfSoundStores(t *testing.T) {
 	local, err := file.New(t.TempDir())
 	require.NoError(t, err)
-	for name, bucket := range map[string]objstore.Bucket{"mem": mem.New(), "file": local, "below a prefix": objstore.Prefix(mem.New(), "a/b")} {
+	for name, bucket := range map[string]objstore.Bucket{"mem": mem.New(), "file": local,
+		"below a prefix": objstore.Prefix(mem.New(), "a/b")} {
 		objstoretest.MustPut(t, bucket, "t/object", "x")
 		report := storage.Probe(context.Background(), bucket)
 		require.NoError(t, report.Err(), name)
@@ -128,16 +129,22 @@ func TestProbeRefuses(t *testing.T) {
 			}},
 			map[string]string{"put_if_absent": notAtomic}, storage.ErrNotAtomic,
 		},
-		"truncates":          {careless{garble: true}, map[string]string{"get": content}, storage.ErrContent},
-		"lists nothing":      {careless{hide: true}, map[string]string{"get": content}, storage.ErrContent},
-		"deletes nothing":    {careless{undead: true}, map[string]string{"delete": content}, storage.ErrContent},
-		"read only":          {cut(objstore.ErrDenied, objstore.OpPut, objstore.OpPutIfAbsent, objstore.OpDelete), map[string]string{"put": denied, "get": skipped, "put_if_absent": denied, "delete": skipped}, objstore.ErrDenied},
-		"write only":         {cut(objstore.ErrDenied, objstore.OpGet, objstore.OpGetRange), map[string]string{"get": denied, "put_if_absent": denied}, objstore.ErrDenied},
-		"no listing":         {cut(objstore.ErrDenied, objstore.OpList), map[string]string{"list": denied, "get": denied, "delete": denied}, objstore.ErrDenied},
-		"no deleting":        {cut(objstore.ErrDenied, objstore.OpDelete), map[string]string{"delete": denied}, objstore.ErrDenied},
-		"down":               {cut(objstore.ErrUnavailable), map[string]string{"list": "the store cannot be reached or is not ready", "put": skipped, "get": skipped, "put_if_absent": skipped, "delete": skipped}, objstore.ErrUnavailable},
-		"odd":                {cut(errors.New("secret of the store"), objstore.OpPut), map[string]string{"put": "unexpected answer of the store", "get": skipped}, storage.ErrSkipped},
-		"unconfirmed writes": {cut(objstore.ErrUnknown, objstore.OpPutIfAbsent), map[string]string{"put_if_absent": "the store did not confirm a write"}, objstore.ErrUnknown},
+		"truncates":       {careless{garble: true}, map[string]string{"get": content}, storage.ErrContent},
+		"lists nothing":   {careless{hide: true}, map[string]string{"get": content}, storage.ErrContent},
+		"deletes nothing": {careless{undead: true}, map[string]string{"delete": content}, storage.ErrContent},
+		"read only": {cut(objstore.ErrDenied, objstore.OpPut, objstore.OpPutIfAbsent, objstore.OpDelete),
+			map[string]string{"put": denied, "get": skipped, "put_if_absent": denied, "delete": skipped}, objstore.ErrDenied},
+		"write only": {cut(objstore.ErrDenied, objstore.OpGet, objstore.OpGetRange),
+			map[string]string{"get": denied, "put_if_absent": denied}, objstore.ErrDenied},
+		"no listing": {cut(objstore.ErrDenied, objstore.OpList), map[string]string{"list": denied, "get": denied, "delete": denied},
+			objstore.ErrDenied},
+		"no deleting": {cut(objstore.ErrDenied, objstore.OpDelete), map[string]string{"delete": denied}, objstore.ErrDenied},
+		"down": {cut(objstore.ErrUnavailable), map[string]string{"list": "the store cannot be reached or is not ready",
+			"put": skipped, "get": skipped, "put_if_absent": skipped, "delete": skipped}, objstore.ErrUnavailable},
+		"odd": {cut(errors.New("secret of the store"), objstore.OpPut),
+			map[string]string{"put": "unexpected answer of the store", "get": skipped}, storage.ErrSkipped},
+		"unconfirmed writes": {cut(objstore.ErrUnknown, objstore.OpPutIfAbsent),
+			map[string]string{"put_if_absent": "the store did not confirm a write"}, objstore.ErrUnknown},
 	} {
 		t.Run(name, func(t *testing.T) {
 			bucket := test.bucket

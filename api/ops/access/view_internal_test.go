@@ -24,7 +24,8 @@ func renamedTable(t *testing.T) (older, head *delta.Snapshot) {
 	commit := func(version int, names ...string) {
 		fields := make([]string, len(names))
 		for i, name := range names {
-			fields[i] = fmt.Sprintf(`{\"name\":\"%s\",\"type\":\"string\",\"nullable\":true,\"metadata\":{\"delta.columnMapping.id\":%d,\"delta.columnMapping.physicalName\":\"col-%d\"}}`, name, i+1, i+1)
+			fields[i] = fmt.Sprintf(`{\"name\":\"%s\",\"type\":\"string\",\"nullable\":true,\"metadata\":{\"delta.columnMapping.id\":%d,`+
+				`\"delta.columnMapping.physicalName\":\"col-%d\"}}`, name, i+1, i+1)
 		}
 		text := `{"commitInfo":{"timestamp":1700000000000,"operation":"WRITE"}}` + "\n"
 		if version == 0 {

@@ -81,8 +81,10 @@ func TestSnapshotsAdvance(t *testing.T) {
 	require.Equal(t, first.Version()+1, next.Version())
 	require.Equal(t, before, store.Count(objstore.OpList), "no listing: the commit was followed")
 	require.Equal(t, map[string]float64{
-		"lakewarden_snapshots_looks_total loaded": 1, "lakewarden_snapshots_looks_total advanced": 1, "lakewarden_snapshots_looks_total unchanged": 1,
-		"lakewarden_snapshots_evictions_total": 0, "lakewarden_snapshots_tables": 1, "lakewarden_snapshots_bytes": float64(next.MemoryBytes()),
+		"lakewarden_snapshots_looks_total loaded": 1, "lakewarden_snapshots_looks_total advanced": 1,
+		"lakewarden_snapshots_looks_total unchanged": 1,
+		"lakewarden_snapshots_evictions_total":       0, "lakewarden_snapshots_tables": 1,
+		"lakewarden_snapshots_bytes": float64(next.MemoryBytes()),
 	}, looks(t, registry))
 }
 

@@ -49,7 +49,8 @@ func newReplicas(t *testing.T) *replicas {
 func (r *replicas) runner(change func(*operation.Options)) (runner *operation.Runner, stop func(context.Context) error) {
 	r.Helper()
 	opts := operation.Options{
-		Name: uuid.NewString(), Poll: 5 * time.Millisecond, Beat: 20 * time.Millisecond, Lost: time.Minute, Audit: r.auditor, Logger: slog.New(slog.DiscardHandler),
+		Name: uuid.NewString(), Poll: 5 * time.Millisecond, Beat: 20 * time.Millisecond, Lost: time.Minute, Audit: r.auditor,
+		Logger: slog.New(slog.DiscardHandler),
 		Describe: func(err error) catalog.OperationProblem {
 			var coded interface{ ProblemCode() string }
 			if errors.As(err, &coded) {

@@ -89,7 +89,8 @@ func (l *Lake) wire() {
 	l.Data = lake.New(directories{}, delta.Options{})
 	l.Tables = access.New(l.Store, l.Data, access.Options{Keys: constantKeys{}, Permissions: l.Store})
 	l.Queries = &query.Service{
-		Store: l.Store, Tables: l.Tables, Plans: query.NewPlans(parser), Pool: pool, Audit: auditor, Metrics: query.NewMetrics(prometheus.NewRegistry()),
+		Store: l.Store, Tables: l.Tables, Plans: query.NewPlans(parser), Pool: pool, Audit: auditor,
+		Metrics: query.NewMetrics(prometheus.NewRegistry()),
 		Limits: query.Limits{DefaultTimeout: time.Minute, MaxTimeout: time.Minute,
 			CopyBytes: 32 << 20}, EngineVersion: duckdb.Version(), Confirmed: confirmed,
 	}

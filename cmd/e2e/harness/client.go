@@ -29,7 +29,8 @@ func Refused(t testing.TB, r Reply, status int) []string {
 	_, fields := r.Problem(t, status)
 	require.Equal(t, "application/json", r.Header.Get("Content-Type"))
 	require.NotNil(t, r.JSON(t)["details"])
-	for _, ours := range []string{"goroutine", "duckdb", "DuckDB", "sqlite", "/tmp", "/work", ".go:", "panic", "read_parquet", "delta_scan", "json:", "unmarshal"} {
+	for _, ours := range []string{"goroutine", "duckdb", "DuckDB", "sqlite", "/tmp", "/work", ".go:", "panic", "read_parquet", "delta_scan",
+		"json:", "unmarshal"} {
 		require.NotContains(t, string(r.Body), ours)
 	}
 	return fields

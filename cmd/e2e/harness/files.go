@@ -103,9 +103,12 @@ func ForeignTable(t testing.TB, dir, sql string, fields []string, features []str
 	}
 	schema, err := json.Marshal(`{"type":"struct","fields":[` + strings.Join(fields, ",") + `]}`)
 	require.NoError(t, err)
-	lines := []string{protocol, `{"metaData":{"id":"` + filepath.Base(dir) + `","format":{"provider":"parquet","options":{}},"partitionColumns":[],"configuration":{` + properties + `},"schemaString":` + string(schema) + `,"createdTime":1}}`}
+	lines := []string{protocol, `{"metaData":{"id":"` + filepath.Base(dir) +
+		`","format":{"provider":"parquet","options":{}},"partitionColumns":[],"configuration":{` + properties + `},"schemaString":` +
+		string(schema) + `,"createdTime":1}}`}
 	for _, f := range files {
-		lines = append(lines, fmt.Sprintf(`{"add":{"path":%q,"partitionValues":{},"size":%d,"modificationTime":1,"dataChange":true,"stats":"{\"numRecords\":%d}"}}`, f.Name, f.Bytes, f.Rows))
+		lines = append(lines, fmt.Sprintf(`{"add":{"path":%q,"partitionValues":{},"size":%d,"modificationTime":1,"dataChange":true,`+
+			`"stats":"{\"numRecords\":%d}"}}`, f.Name, f.Bytes, f.Rows))
 	}
 	require.NoError(t, os.MkdirAll(filepath.Join(dir, "_delta_log"), 0o750))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, FirstCommit), []byte(strings.Join(lines, "\n")+"\n"), 0o600))

@@ -49,7 +49,8 @@ const Everyone = `{"effect":"permit","subject":{"everyone":true},"condition":nul
 // NewSoak serves 200,000 rows of four regions to four users, one each.
 func NewSoak(t *testing.T, change func(*Settings)) (*Server, []*Client) {
 	s := Start(t, change)
-	s.Table("sales", `SELECT i AS id, 'r' || (i % 4) AS region, i * 1.5 AS amount, repeat('x', (i % 50)::INT) AS note FROM range(200000) t(i)`, nil,
+	s.Table("sales", `SELECT i AS id, 'r' || (i % 4) AS region, i * 1.5 AS amount, repeat('x', (i % 50)::INT) AS note FROM range(200000) t(i)`,
+		nil,
 		Column{"id", "long"}, Column{"region", "string"}, Column{"amount", "double"}, Column{"note", "string"})
 	var users []*Client
 	for i := range 4 {

@@ -33,7 +33,8 @@ func NewSigner(t *testing.T) Signer {
 // Token returns a signed token with the claims.
 func (s Signer) Token(claims map[string]any) string {
 	s.t.Helper()
-	sig, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.EdDSA, Key: jose.JSONWebKey{Key: s.key, KeyID: "k1"}}, (&jose.SignerOptions{}).WithType("JWT"))
+	sig, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.EdDSA, Key: jose.JSONWebKey{Key: s.key, KeyID: "k1"}},
+		(&jose.SignerOptions{}).WithType("JWT"))
 	require.NoError(s.t, err)
 	raw, err := json.Marshal(claims)
 	require.NoError(s.t, err)

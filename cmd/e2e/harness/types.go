@@ -16,7 +16,8 @@ const EveryType = `SELECT * FROM (VALUES
 
 // EveryColumn are the columns of [EveryType].
 var EveryColumn = []Column{
-	{"id", "long"}, {"l", "long"}, {"i", "integer"}, {"s", "short"}, {"b", "byte"}, {"f", "float"}, {"d", "double"}, {"bool", "boolean"}, {"str", "string"},
+	{"id", "long"}, {"l", "long"}, {"i", "integer"}, {"s", "short"}, {"b", "byte"}, {"f", "float"}, {"d", "double"}, {"bool", "boolean"},
+	{"str", "string"},
 	{"bin", "binary"}, {"dat", "date"}, {"ts", "timestamp"}, {"ntz", "timestamp_ntz"}, {"dec", "decimal(38,9)"},
 	{"arr", "array<long>"}, {"map", "map<string,double>"}, {"st", "struct<a:integer,b:string>"},
 }

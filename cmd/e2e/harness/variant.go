@@ -28,7 +28,8 @@ type Variant struct {
 // isolation is a part of it and applied by vary.
 func EnvironmentVariant(t testing.TB) Variant {
 	t.Helper()
-	v := Variant{Store: os.Getenv("LAKEWARDEN_TEST_STORE"), Copies: os.Getenv("LAKEWARDEN_TEST_COPIES"), Reading: os.Getenv("LAKEWARDEN_TEST_READING")}
+	v := Variant{Store: os.Getenv("LAKEWARDEN_TEST_STORE"), Copies: os.Getenv("LAKEWARDEN_TEST_COPIES"),
+		Reading: os.Getenv("LAKEWARDEN_TEST_READING")}
 	require.Contains(t, []string{"", "local", "s3"}, v.Store, "LAKEWARDEN_TEST_STORE")
 	return v
 }

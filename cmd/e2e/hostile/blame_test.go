@@ -29,7 +29,8 @@ func TestAStatementThatBrokeItsProcessIsNotRepeated(t *testing.T) {
 		results := make(chan int, n)
 		for i := range n {
 			go func() {
-				got, err := s.Admin.Answer(i, harness.Ask{Method: "POST", Path: "/v1/query", Body: map[string]any{"sql": slowly + " + " + strconv.Itoa(i)}})
+				got, err := s.Admin.Answer(i, harness.Ask{Method: "POST", Path: "/v1/query",
+					Body: map[string]any{"sql": slowly + " + " + strconv.Itoa(i)}})
 				if err != nil {
 					got.Status = -1
 				}

@@ -82,19 +82,23 @@ func TestNoSecretReachesAWorker(t *testing.T) {
 
 	// Work of every kind: over lists and logs, with filters and hashes, writes,
 	// kept results, and what fails.
-	harness.WriteTable(t, filepath.Join(store.Folder(bucket), "orders"), `SELECT i AS id, 'n' || i AS name FROM range(3) r(i)`, nil, column{"id", "long"}, column{"name", "string"})
+	harness.WriteTable(t, filepath.Join(store.Folder(bucket), "orders"), `SELECT i AS id, 'n' || i AS name FROM range(3) r(i)`, nil,
+		column{"id", "long"}, column{"name", "string"})
 	harness.WriteTable(t, filepath.Join(store.Folder(bucket), "unlisted"), `SELECT 1 AS id`, nil, column{"id", "long"})
-	made := s.Admin.OK("POST", harness.ConfigsPath, harness.S3Body(store, bucket, map[string]any{"workspaceId": s.Boot.WorkspaceID, "accessKeyId": oldKey, "secretAccessKey": oldSecret}))
+	made := s.Admin.OK("POST", harness.ConfigsPath, harness.S3Body(store, bucket,
+		map[string]any{"workspaceId": s.Boot.WorkspaceID, "accessKeyId": oldKey, "secretAccessKey": oldSecret}))
 	remote := made["schema"].(string)
 	require.Equal(t, 3.0, s.Admin.Count(remote+".orders"))
-	s.Admin.OK("PUT", harness.ConfigsPath+"/"+made["configId"].(string)+"/credentials/s3", map[string]any{"accessKeyId": dataKey, "secretAccessKey": dataSecret})
+	s.Admin.OK("PUT", harness.ConfigsPath+"/"+made["configId"].(string)+"/credentials/s3",
+		map[string]any{"accessKeyId": dataKey, "secretAccessKey": dataSecret})
 	s.Admin.Write("/v1/tables/lake/"+remote+"/orders/rows", harness.RowsOf(object{"id": 3, "name": "n3"}))
 	for kind, definition := range map[string]string{
 		"rls":  `{"effect":"permit","subject":{"attribute":"most","op":"lte"},"condition":null}`,
 		"mask": `{"effect":"forbid","subject":{"role":"viewer"},"mask":"hash"}`,
 	} {
 		s.Admin.OK("POST", "/v1/organisations/"+s.Boot.OrganisationID+"/policies", map[string]any{
-			"kind": kind, "tableFqn": "lake." + remote + ".orders", "columnName": map[string]string{"rls": "id", "mask": "name"}[kind], "definition": json.RawMessage(definition),
+			"kind": kind, "tableFqn": "lake." + remote + ".orders", "columnName": map[string]string{"rls": "id", "mask": "name"}[kind],
+			"definition": json.RawMessage(definition),
 		})
 	}
 	for _, c := range []*harness.Client{reader, bearer} {
@@ -105,7 +109,8 @@ func TestNoSecretReachesAWorker(t *testing.T) {
 	o := reader.Await(reader.Start("SELECT * FROM " + remote + ".orders"))
 	require.Equal(t, "succeeded", o["state"], "%v", o)
 	var answers bytes.Buffer
-	for _, sql := range []string{"SELECT name::INT FROM {t}", "SELECT nothing FROM {t}", "SELECT", "SELECT * FROM duckdb_secrets()", "SELECT len(list(range)) FROM range(900000000)"} {
+	for _, sql := range []string{"SELECT name::INT FROM {t}", "SELECT nothing FROM {t}", "SELECT", "SELECT * FROM duckdb_secrets()",
+		"SELECT len(list(range)) FROM range(900000000)"} {
 		r := reader.Query(strings.ReplaceAll(sql, "{t}", remote+".orders"))
 		require.NotEqual(t, 200, r.Status, sql)
 		fmt.Fprintln(&answers, string(r.Body), r.Header)
@@ -113,7 +118,8 @@ func TestNoSecretReachesAWorker(t *testing.T) {
 
 	marker := "marker-" + rand.Text()
 	// The statement takes long and holds little: a join would keep one side.
-	long := reader.Start("SELECT count(*) FROM range(1000000000) r WHERE md5((SELECT max(name) FROM " + remote + ".orders) || r.range) = '" + marker + "'")
+	long := reader.Start("SELECT count(*) FROM range(1000000000) r WHERE md5((SELECT max(name) FROM " + remote + ".orders) || r.range) = '" +
+		marker + "'")
 	var workers []string
 	require.Eventually(t, func() bool {
 		workers = harness.WorkerProcesses(t)
@@ -134,7 +140,8 @@ func TestNoSecretReachesAWorker(t *testing.T) {
 		require.Empty(t, harness.MemoryOf(t, pid, secrets), "memory of a worker at rest")
 	}
 	// The server itself holds what it needs, so the search finds such things.
-	require.Subset(t, harness.MemoryOf(t, "self", secrets), []string{"the credential of a storage configuration", "the key of credentials", "the password of the catalog's database"})
+	require.Subset(t, harness.MemoryOf(t, "self", secrets), []string{"the credential of a storage configuration", "the key of credentials",
+		"the password of the catalog's database"})
 
 	require.Empty(t, secrets.In(answers.Bytes()), "answers")
 	keyFile, err := os.ReadFile(s.Config.KeyFile)
@@ -195,7 +202,8 @@ func aroundWorker(t *testing.T, pid string) []byte {
 // and nothing else.
 func TestASessionTellsNoSecret(t *testing.T) {
 	secrets := harness.Canaries{}
-	for _, name := range []string{"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "HTTP_PROXY", "AZURE_STORAGE_CONNECTION_STRING"} {
+	for _, name := range []string{"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "HTTP_PROXY",
+		"AZURE_STORAGE_CONNECTION_STRING"} {
 		value := "canary-" + rand.Text()
 		secrets.Text(name, value)
 		if name == "HTTP_PROXY" {
@@ -232,9 +240,12 @@ func TestASessionTellsNoSecret(t *testing.T) {
 				require.Equal(t, []string{"45"}, enginetest.Rows(t, s, harness.SumOf(src)), name)
 				var told strings.Builder
 				for _, sql := range []string{
-					"SELECT name, value FROM duckdb_settings()", "SELECT * FROM duckdb_secrets()", "SELECT path FROM duckdb_databases()", "SELECT sql FROM duckdb_views()",
-					"SELECT message FROM duckdb_logs()", "SELECT * FROM duckdb_variables()", "SELECT current_query()", "SELECT * FROM duckdb_temporary_files()",
-					"SELECT getenv('AWS_SECRET_ACCESS_KEY')", "SELECT * FROM duckdb_secrets(redact=false)", "SELECT content FROM read_text('/proc/self/environ')",
+					"SELECT name, value FROM duckdb_settings()", "SELECT * FROM duckdb_secrets()", "SELECT path FROM duckdb_databases()",
+					"SELECT sql FROM duckdb_views()",
+					"SELECT message FROM duckdb_logs()", "SELECT * FROM duckdb_variables()", "SELECT current_query()",
+					"SELECT * FROM duckdb_temporary_files()",
+					"SELECT getenv('AWS_SECRET_ACCESS_KEY')", "SELECT * FROM duckdb_secrets(redact=false)",
+					"SELECT content FROM read_text('/proc/self/environ')",
 				} {
 					rows, err := enginetest.TryRows(t.Context(), s, engine.Statement{SQL: sql, Sources: []engine.Source{src}})
 					fmt.Fprintln(&told, rows, err)

@@ -19,12 +19,14 @@ import (
 
 // engineWords never stand in an answer: they are the engine's messages, names of
 // our inside, and places.
-var engineWords = regexp.MustCompile(`(?i)(binder|catalog|parser|conversion|invalid input|out of range|internal|io|permission) error|duckdb|candidate|LINE \d+:|_delta_log|\.parquet|(flt|src)_[0-9a-f]{12}|goroutine|lw_(arg|cte)`)
+var engineWords = regexp.MustCompile(`(?i)(binder|catalog|parser|conversion|invalid input|out of range|internal|io|permission) ` +
+	`error|duckdb|candidate|LINE \d+:|_delta_log|\.parquet|(flt|src)_[0-9a-f]{12}|goroutine|lw_(arg|cte)`)
 
 // newHostile serves a table of 50 rows of the caller and 950 of others.
 func newHostile(t *testing.T, change func(*harness.Settings)) (s *harness.Server, attacker, other *harness.Client) {
 	s = harness.Start(t, change)
-	s.Table("t", `SELECT i AS id, CASE WHEN i < 50 THEN 'a' ELSE 'b' END AS tenant, CASE WHEN i < 50 THEN 'mine-' ELSE '`+harness.Canary+`' END || i AS secret,
+	s.Table("t", `SELECT i AS id, CASE WHEN i < 50 THEN 'a' ELSE 'b' END AS tenant, CASE WHEN i < 50 THEN 'mine-' ELSE '`+harness.Canary+
+		`' END || i AS secret,
 		{'a': i::INT, 'b': CASE WHEN i < 50 THEN 'x' ELSE '`+harness.Canary+`' END} AS st FROM range(1000) r(i)`, nil,
 		column{"id", "long"}, column{"tenant", "string"}, column{"secret", "string"}, column{"st", "struct<a:integer,b:string>"})
 	attacker = s.Member("eve@acme.example", "viewer", map[string]string{"tenant": "a"})
@@ -86,7 +88,8 @@ func TestHostileStatementsFailSafely(t *testing.T) {
 			judge(s, t, c, sql, attacker.Call("POST", "/v1/query", map[string]any{"sql": sql, "timeout_ms": 5000}))
 		})
 	}
-	require.Equal(t, []any{[]any{50.0, "mine-0"}}, attacker.Rows("SELECT count(*), min(secret) FROM "+s.Schema+".t"), "afterwards all is as before")
+	require.Equal(t, []any{[]any{50.0, "mine-0"}}, attacker.Rows("SELECT count(*), min(secret) FROM "+s.Schema+".t"),
+		"afterwards all is as before")
 	require.Equal(t, []any{[]any{950.0}}, other.Rows("SELECT count(*) FROM "+s.Schema+".t"))
 	s.Stop()
 	require.NotContains(t, s.Log.String(), harness.Canary, "what others may not see is not in the log either")
@@ -118,7 +121,8 @@ func TestResourceAttacksEndInTime(t *testing.T) {
 			sql := fillPlaces(s, t, c.sql)
 			start, stalls := time.Now(), enginetest.WatchStalls(deadline)
 			go func() {
-				got, err := attacker.Answer(1, harness.Ask{Method: "POST", Path: "/v1/query", Body: map[string]any{"sql": sql, "timeout_ms": deadline.Milliseconds()}})
+				got, err := attacker.Answer(1, harness.Ask{Method: "POST", Path: "/v1/query",
+					Body: map[string]any{"sql": sql, "timeout_ms": deadline.Milliseconds()}})
 				ended <- ending{got, err}
 			}()
 			var r harness.Reply
@@ -141,7 +145,8 @@ func TestResourceAttacksEndInTime(t *testing.T) {
 				}
 			}
 			took, stalled := time.Since(start), stalls()
-			t.Logf("%d after %v (stalls of %v), RSS +%d MiB, %d MiB spilled, others waited up to %v: %.120s", r.Status, took.Round(time.Millisecond), stalled.Round(time.Millisecond),
+			t.Logf("%d after %v (stalls of %v), RSS +%d MiB, %d MiB spilled, others waited up to %v: %.120s", r.Status, took.Round(time.Millisecond),
+				stalled.Round(time.Millisecond),
 				(peak.Load()-before)>>20, spilled.Load()>>20, slowest.Round(time.Millisecond), r.Body)
 			judge(s, t, c, sql, r)
 			require.Less(t, took-stalled, deadline+time.Second)
@@ -167,7 +172,8 @@ func TestResourceAttacksEndInTime(t *testing.T) {
 func TestHostileStatementsOnReplacedTables(t *testing.T) {
 	t.Parallel()
 	s, attacker, _ := newHostile(t, func(c *harness.Settings) { c.Lease = 512 })
-	harness.ReplaceTable(t, filepath.Join(s.Root, "t"), "", "SELECT i AS id, 'now' AS secret FROM range(3) r(i)", column{"id", "long"}, column{"secret", "string"})
+	harness.ReplaceTable(t, filepath.Join(s.Root, "t"), "", "SELECT i AS id, 'now' AS secret FROM range(3) r(i)", column{"id", "long"},
+		column{"secret", "string"})
 	s.Adopt("t", false)
 	require.Equal(t, 3.0, attacker.Count(s.Schema+".t"))
 	refused := 0

@@ -27,8 +27,10 @@ func TestMutatedFilesHurtNobodyElse(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, func(c *harness.Settings) { c.Lease, c.Memory = 256, 1024 })
 	s.Table("well", `SELECT i AS id FROM range(3) r(i)`, nil, column{"id", "long"})
-	columns := []column{{"id", "long"}, {"name", "string"}, {"d", "date"}, {"amount", "decimal(12,2)"}, {"tags", "array<string>"}, {"st", "struct<a:integer,b:string>"}}
-	whole := harness.WriteTable(t, filepath.Join(t.TempDir(), "whole"), `SELECT i AS id, 'name ' || (i % 90) AS name, DATE '2024-01-01' + (i % 300)::INT AS d, (i * 1.25)::DECIMAL(12,2) AS amount,
+	columns := []column{{"id", "long"}, {"name", "string"}, {"d", "date"}, {"amount", "decimal(12,2)"}, {"tags", "array<string>"},
+		{"st", "struct<a:integer,b:string>"}}
+	whole := harness.WriteTable(t, filepath.Join(t.TempDir(), "whole"),
+		`SELECT i AS id, 'name ' || (i % 90) AS name, DATE '2024-01-01' + (i % 300)::INT AS d, (i * 1.25)::DECIMAL(12,2) AS amount,
 		[('tag' || i % 7), NULL] AS tags, {'a': i::INT, 'b': 'b' || i} AS st FROM range(5000) r(i)`, nil, columns...)
 	source, err := os.ReadFile(harness.DataFiles(t, whole)[0])
 	require.NoError(t, err)
@@ -43,7 +45,8 @@ func TestMutatedFilesHurtNobodyElse(t *testing.T) {
 	answered := map[int]int{}
 	for n := range mutations {
 		r := s.Admin.Call("POST", "/v1/query", map[string]any{"timeout_ms": 5000,
-			"sql": fmt.Sprintf("SELECT count(*), sum(id), max(name), min(d), sum(amount), count(tags[1]), max(st.b) FROM %s.m%02d WHERE id >= 0", s.Schema, n)})
+			"sql": fmt.Sprintf("SELECT count(*), sum(id), max(name), min(d), sum(amount), count(tags[1]), max(st.b) FROM %s.m%02d WHERE id >= 0",
+				s.Schema, n)})
 		answered[r.Status]++
 		require.NotRegexp(t, engineWords, string(r.Body), "mutation %d", n)
 		require.NotContains(t, string(r.Body), s.Config.DataDir)
@@ -116,17 +119,21 @@ func TestADisturbedStoreGivesTheRightAnswerOrNone(t *testing.T) {
 		upstream   bool
 		attributes map[string]any
 	}{
-		{"latency", false, map[string]any{"latency": 200}}, {"slicer", false, map[string]any{"average_size": 900, "size_variation": 500, "delay": 10}},
-		{"limit_data", false, map[string]any{"bytes": 20000}}, {"reset_peer", false, map[string]any{"timeout": 30}}, {"reset_peer", true, map[string]any{"timeout": 5}},
+		{"latency", false, map[string]any{"latency": 200}}, {"slicer", false,
+			map[string]any{"average_size": 900, "size_variation": 500, "delay": 10}},
+		{"limit_data", false, map[string]any{"bytes": 20000}}, {"reset_peer", false, map[string]any{"timeout": 30}},
+		{"reset_peer", true, map[string]any{"timeout": 5}},
 		{"timeout", false, map[string]any{"timeout": 300}}, {"bandwidth", false, map[string]any{"rate": 200}},
 	}
 	for n := range disturbances {
-		harness.WriteTable(t, filepath.Join(store.Folder(bucket), fmt.Sprintf("t%d", n)), `SELECT i AS id, i % 8 AS p, hash(i)::VARCHAR AS noise FROM range(20000) r(i)`,
+		harness.WriteTable(t, filepath.Join(store.Folder(bucket), fmt.Sprintf("t%d", n)),
+			`SELECT i AS id, i % 8 AS p, hash(i)::VARCHAR AS noise FROM range(20000) r(i)`,
 			[]string{"p"}, column{"id", "long"}, column{"p", "long"}, column{"noise", "string"})
 	}
 	proxy := store.Proxy(t)
 	s := harness.StartS3Server(t)
-	schema := s.Admin.OK("POST", harness.ConfigsPath, harness.S3Body(store, bucket, map[string]any{"workspaceId": s.Boot.WorkspaceID, "endpoint": proxy.Endpoint}))["schema"].(string)
+	schema := s.Admin.OK("POST", harness.ConfigsPath, harness.S3Body(store, bucket,
+		map[string]any{"workspaceId": s.Boot.WorkspaceID, "endpoint": proxy.Endpoint}))["schema"].(string)
 	s.Table("near", `SELECT 1 AS id`, nil, column{"id", "long"})
 	for n, d := range disturbances {
 		sql := fmt.Sprintf("SELECT count(*), sum(id), count(DISTINCT noise) FROM %s.t%d", schema, n)
@@ -156,7 +163,8 @@ func TestACredentialThatExpiresInTheMiddle(t *testing.T) {
 	t.Parallel()
 	store := s3test.Start(t)
 	bucket := store.Bucket(t)
-	harness.WriteTable(t, filepath.Join(store.Folder(bucket), "t"), `SELECT i AS id, i % 64 AS p, hash(i)::VARCHAR || hash(-i)::VARCHAR AS noise FROM range(160000) r(i)`, // more files than are read at once
+	harness.WriteTable(t, filepath.Join(store.Folder(bucket), "t"),
+		`SELECT i AS id, i % 64 AS p, hash(i)::VARCHAR || hash(-i)::VARCHAR AS noise FROM range(160000) r(i)`, // more files than are read at once
 		[]string{"p"}, column{"id", "long"}, column{"p", "long"}, column{"noise", "string"})
 	oldKey, newKey := "old"+uuid.NewString()[:8], "new"+uuid.NewString()[:8]
 	secret, next := store.User(t, oldKey, s3test.RoleAdmin), store.User(t, newKey, s3test.RoleAdmin)
@@ -169,14 +177,16 @@ func TestACredentialThatExpiresInTheMiddle(t *testing.T) {
 	proxy.Disturb("bandwidth", false, map[string]any{"rate": 250}) // some seconds for the whole table
 	ended := make(chan harness.Reply, 1)
 	go func() { ended <- s.Admin.Query(sql) }()
-	require.Eventually(t, func() bool { return s.Metric(t, "lakewarden_gateway_upstream_bytes_total") > 0 }, 5*time.Second, 10*time.Millisecond, "it reads")
+	require.Eventually(t, func() bool { return s.Metric(t, "lakewarden_gateway_upstream_bytes_total") > 0 }, 5*time.Second,
+		10*time.Millisecond, "it reads")
 	store.RemoveUser(t, oldKey)
 	r := <-ended
 	code, _ := r.Problem(t, 503)
 	require.Equal(t, "storage_unavailable", code)
 	require.NotContains(t, string(r.Body), secret)
 	proxy.Heal()
-	s.Admin.OK("PUT", harness.ConfigsPath+"/"+made["configId"].(string)+"/credentials/s3", map[string]any{"accessKeyId": newKey, "secretAccessKey": next})
+	s.Admin.OK("PUT", harness.ConfigsPath+"/"+made["configId"].(string)+"/credentials/s3",
+		map[string]any{"accessKeyId": newKey, "secretAccessKey": next})
 	require.Equal(t, []any{[]any{160000.0, 160000.0}}, s.Admin.Rows(sql))
 	for _, canary := range []string{secret, next} {
 		require.Empty(t, harness.Leaked(t, s, canary))

@@ -57,7 +57,8 @@ func TestKillsOfTheServerLoseNothing(t *testing.T) {
 	k := newKilled(t, store, rand.New(rand.NewPCG(seed, 1)))
 	var writers []*batchWriter
 	for i, table := range append(k.tables, k.tables...) {
-		writers = append(writers, &batchWriter{table: table, next: 1 + 1_000_000*i, random: rand.New(rand.NewPCG(seed, uint64(i))), batches: map[int]batch{}})
+		writers = append(writers, &batchWriter{table: table, next: 1 + 1_000_000*i, random: rand.New(rand.NewPCG(seed, uint64(i))),
+			batches: map[int]batch{}})
 	}
 	for range kills {
 		k.round(t, writers)
@@ -66,7 +67,8 @@ func TestKillsOfTheServerLoseNothing(t *testing.T) {
 	for _, w := range writers {
 		unknown += w.unknown
 	}
-	t.Logf("%d kills, %d writes acknowledged, %d cut off, of which %d were there", kills, sum(writers, func(w *batchWriter) int { return w.acknowledged }), unknown, sum(writers, func(w *batchWriter) int { return w.landed }))
+	t.Logf("%d kills, %d writes acknowledged, %d cut off, of which %d were there", kills,
+		sum(writers, func(w *batchWriter) int { return w.acknowledged }), unknown, sum(writers, func(w *batchWriter) int { return w.landed }))
 	require.NotZero(t, unknown, "no write was cut off")
 	k.judge(t, writers, store)
 }
@@ -81,7 +83,8 @@ func sum(writers []*batchWriter, of func(*batchWriter) int) (n int) {
 func newKilled(t *testing.T, store s3test.Server, random *rand.Rand) *killed {
 	t.Helper()
 	k := &killed{Program: harness.NewProgram(t), random: random, done: make(chan struct{}, 1000)}
-	k.Env = append(k.Env, "LAKEWARDEN_ALLOW_PRIVATE_ENDPOINTS=true", "LAKEWARDEN_RATE_PER_MINUTE=1000000", "LAKEWARDEN_RATE_BURST=100000", "LAKEWARDEN_LOG_LEVEL=warn")
+	k.Env = append(k.Env, "LAKEWARDEN_ALLOW_PRIVATE_ENDPOINTS=true", "LAKEWARDEN_RATE_PER_MINUTE=1000000", "LAKEWARDEN_RATE_BURST=100000",
+		"LAKEWARDEN_LOG_LEVEL=warn")
 	boot := k.JSON("bootstrap", "--org", "Acme", "--email", "admin@acme.example", "--json")
 	k.key = boot["api_key"].(string)
 	server, _ := k.Serve()
@@ -96,7 +99,8 @@ func newKilled(t *testing.T, store s3test.Server, random *rand.Rand) *killed {
 			harness.Col("batch", "long"), harness.Col("n", "long"), harness.Col("v", "long"), harness.Col("pad", "string"),
 		}})
 		require.Equal(t, 201, r.Status, "%s", r.Body)
-		table := killedTable{path: "/v1/tables/lake/" + schema + "/t", sql: schema + ".t", uri: "s3://" + bucket + "/t", folder: filepath.Join(store.Folder(bucket), "t")}
+		table := killedTable{path: "/v1/tables/lake/" + schema + "/t", sql: schema + ".t", uri: "s3://" + bucket + "/t",
+			folder: filepath.Join(store.Folder(bucket), "t")}
 		if body["kind"] == "local" {
 			table.folder = filepath.Join(k.Dir, "data", "storage", "main", "t")
 			table.uri = table.folder
@@ -154,7 +158,8 @@ func (k *killed) Await(t *testing.T) {
 // maintain runs optimize and vacuum by turns until the server is gone.
 func (k *killed) maintain(ctx context.Context, table killedTable) {
 	for ctx.Err() == nil {
-		for to, body := range map[string]any{"/optimize": object{}, "/vacuum": object{"retention_hours": 0, "enforce_retention_duration": false}} {
+		for to, body := range map[string]any{"/optimize": object{}, "/vacuum": object{"retention_hours": 0,
+			"enforce_retention_duration": false}} {
 			if _, _, err := k.try(ctx, table.path+to, body, ""); err != nil {
 				return
 			}
@@ -169,7 +174,8 @@ func (k *killed) try(ctx context.Context, path string, body any, key string) (in
 		return 0, nil, err
 	}
 	// Not under ctx: what was begun ends as the server lets it end.
-	r, err := http.NewRequestWithContext(context.WithoutCancel(ctx), http.MethodPost, "http://"+k.Address+path, strings.NewReader(string(text)))
+	r, err := http.NewRequestWithContext(context.WithoutCancel(ctx), http.MethodPost, "http://"+k.Address+path,
+		strings.NewReader(string(text)))
 	if err != nil {
 		return 0, nil, err
 	}
@@ -224,7 +230,8 @@ func (k *killed) settle(t *testing.T, writers []*batchWriter) {
 func (k *killed) batches(t *testing.T, table killedTable) map[int]batch {
 	t.Helper()
 	found := map[int]batch{}
-	for _, row := range k.Client(k.key).Rows("SELECT batch, count(*), sum(v)::BIGINT, count(DISTINCT n) FROM " + table.sql + " GROUP BY batch") {
+	for _, row := range k.Client(k.key).Rows("SELECT batch, count(*), sum(v)::BIGINT, count(DISTINCT n) FROM " + table.sql +
+		" GROUP BY batch") {
 		values := row.([]any)
 		require.Equal(t, values[1], values[3], "no row stands twice")
 		found[int(values[0].(float64))] = batch{rows: int(values[1].(float64)), sum: int(values[2].(float64))}

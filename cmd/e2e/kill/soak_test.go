@@ -70,7 +70,8 @@ func breakOff(c *harness.Client, transport *http.Transport, schema string, r *ra
 	}
 	text, err := io.ReadAll(read)
 	switch {
-	case mode == "deadline" && err == nil && resp.StatusCode == http.StatusOK && accept == "application/x-ndjson" && bytes.Contains(text, []byte(`{"error":`)):
+	case mode == "deadline" && err == nil && resp.StatusCode == http.StatusOK && accept == "application/x-ndjson" &&
+		bytes.Contains(text, []byte(`{"error":`)):
 		return mode + ": error line", nil
 	case err != nil:
 		return mode + ": broken off", nil
@@ -144,7 +145,8 @@ func TestClientsThatGoAwayLeaveNothing(t *testing.T) {
 	require.Less(t, after.memory-before.memory, int64(200<<20))
 	require.LessOrEqual(t, after.threads, before.threads+24)
 	for i, u := range users {
-		require.Equal(t, []any{[]any{50000.0, "r" + strconv.Itoa(i)}}, u.Rows("SELECT count(*), max(region) FROM "+s.Schema+".sales"), "all users are served as before")
+		require.Equal(t, []any{[]any{50000.0, "r" + strconv.Itoa(i)}}, u.Rows("SELECT count(*), max(region) FROM "+s.Schema+".sales"),
+			"all users are served as before")
 	}
 	spilled, err := filepath.Glob(filepath.Join(s.Config.DataDir, "tmp", "*", "*", "duckdb_temp*"))
 	require.NoError(t, err)
@@ -255,7 +257,8 @@ func TestRulesChangeBetweenStatements(t *testing.T) {
 			body := map[string]any{"enabled": next.halved, "expectedVersion": version - 1}
 			s.Admin.OK("PATCH", path, body)
 		} else {
-			s.Admin.OK("PUT", "/v1/organisations/"+s.Boot.OrganisationID+"/users/"+ana.User+"/attributes", map[string]string{"region": "r" + strconv.Itoa(next.region)})
+			s.Admin.OK("PUT", "/v1/organisations/"+s.Boot.OrganisationID+"/users/"+ana.User+"/attributes",
+				map[string]string{"region": "r" + strconv.Itoa(next.region)})
 		}
 		mu.Lock()
 		settled = len(states) - 1

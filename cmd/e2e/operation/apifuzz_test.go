@@ -102,7 +102,8 @@ func fuzzTargets(s *harness.Server) targets {
 	s.Create("dropped", nil, map[string]any{"name": "id", "type": "long"})
 	s.Create("renamed", nil, map[string]any{"name": "id", "type": "long"})
 	table := s.TablePath("events")
-	s.Admin.OK(http.MethodPost, table+"/constraints", map[string]any{"constraints": []any{map[string]any{"name": "positive", "expr": "id >= 0"}}})
+	s.Admin.OK(http.MethodPost, table+"/constraints", map[string]any{"constraints": []any{map[string]any{"name": "positive",
+		"expr": "id >= 0"}}})
 	org := "/v1/organisations/" + s.Boot.OrganisationID
 	policy := func() string {
 		return s.Policy("events", "id", `{"effect":"permit","subject":{"everyone":true},"condition":null}`)["id"].(string)
@@ -115,7 +116,8 @@ func fuzzTargets(s *harness.Server) targets {
 		return made["api_key"].(map[string]any)["id"].(string)
 	}
 	config := func(root string) string {
-		return s.Admin.OK(http.MethodPost, harness.ConfigsPath, map[string]any{"configName": root, "kind": "local", "root": root})["configId"].(string)
+		return s.Admin.OK(http.MethodPost, harness.ConfigsPath, map[string]any{"configName": root, "kind": "local",
+			"root": root})["configId"].(string)
 	}
 	const (
 		keyPath    = "/v1/api-keys/{id}"

@@ -151,7 +151,8 @@ func TestEveryOperationAsksForItsScope(t *testing.T) {
 	}
 	require.Len(t, operationAccess, len(operations))
 
-	roles := map[string][]string{"viewer": harness.ViewerScopes, "editor": harness.EditorScopes, "builder": harness.BuilderScopes, "admin": harness.AdminScopes}
+	roles := map[string][]string{"viewer": harness.ViewerScopes, "editor": harness.EditorScopes, "builder": harness.BuilderScopes,
+		"admin": harness.AdminScopes}
 	type caller struct {
 		c      *harness.Client
 		scopes []string
@@ -174,7 +175,8 @@ func TestEveryOperationAsksForItsScope(t *testing.T) {
 				r := op.request(&c, s.Boot.OrganisationID)
 				allowed := need == "" || slices.Contains(who.scopes, need)
 				switch {
-				case need == "apikeys:create" && strings.Contains("getApiKey revokeApiKey rotateApiKey", op.OperationID) && slices.Contains(who.scopes, "users:write"):
+				case need == "apikeys:create" && strings.Contains("getApiKey revokeApiKey rotateApiKey", op.OperationID) &&
+					slices.Contains(who.scopes, "users:write"):
 					allowed = true // keys of others are theirs to end
 				case op.OperationID == "createWorkspace" && !allowed:
 					require.Contains(t, []int{403, 422}, r.Status, op.OperationID)
@@ -186,7 +188,8 @@ func TestEveryOperationAsksForItsScope(t *testing.T) {
 					continue
 				}
 				want := http.StatusForbidden
-				if slices.Contains(hiddenInstead, op.OperationID) && !slices.Contains(who.scopes, "org:update") && !slices.Contains(who.scopes, "users:write") {
+				if slices.Contains(hiddenInstead, op.OperationID) && !slices.Contains(who.scopes, "org:update") &&
+					!slices.Contains(who.scopes, "users:write") {
 					want = http.StatusNotFound
 				}
 				require.Equal(t, want, r.Status, "%s: %s", op.OperationID, r.Body)
@@ -226,8 +229,10 @@ func TestCredentialsThatProveNothing(t *testing.T) {
 	every := len(operations)/5 + 1
 	for name, header := range map[string]string{
 		"none": "", "garbage": "Bearer garbage", "empty": "Bearer ", "basic": "Basic " + s.Admin.Key, "no scheme": s.Admin.Key,
-		"token scheme": "Token " + s.Admin.Key, "unknown key": "Bearer " + unknown, "flipped": "Bearer " + string(flipped), "cut": "Bearer " + s.Admin.Key[:30],
-		"revoked": "Bearer " + revoked.Key, "expired": "Bearer " + expired.Key, "removed member": "Bearer " + removed.Key, "two tokens": "Bearer " + s.Admin.Key + " " + s.Admin.Key,
+		"token scheme": "Token " + s.Admin.Key, "unknown key": "Bearer " + unknown, "flipped": "Bearer " + string(flipped), "cut": "Bearer " +
+			s.Admin.Key[:30],
+		"revoked": "Bearer " + revoked.Key, "expired": "Bearer " + expired.Key, "removed member": "Bearer " + removed.Key,
+		"two tokens":    "Bearer " + s.Admin.Key + " " + s.Admin.Key,
 		"jwt of nobody": "Bearer eyJhbGciOiJub25lIn0.eyJzdWIiOiJ4In0.", "quoted": `Bearer "` + s.Admin.Key + `"`,
 	} {
 		for i, op := range operations {
@@ -335,7 +340,8 @@ func TestAnotherOrganisationLooksLikeNone(t *testing.T) {
 			case "deletePolicy":
 				there, nowhere = there+"?expectedVersion=1", nowhere+"?expectedVersion=1"
 			}
-			if there == nowhere || (org == boot.OrganisationID && !strings.Contains(strings.ReplaceAll(strings.ReplaceAll(op.path, "{org_id}", ""), "{organisation_id}", ""), "{")) {
+			if there == nowhere || (org == boot.OrganisationID && !strings.Contains(strings.ReplaceAll(strings.ReplaceAll(op.path, "{org_id}", ""),
+				"{organisation_id}", ""), "{")) {
 				continue
 			}
 			var body any
@@ -348,7 +354,8 @@ func TestAnotherOrganisationLooksLikeNone(t *testing.T) {
 			require.Equal(t, string(b.Body), string(a.Body), op.OperationID)
 			require.Contains(t, []int{404, 422}, a.Status, "%s: %s", op.OperationID, a.Body)
 			for name := range b.Header {
-				require.True(t, name == "Date" || strings.HasPrefix(name, "Ratelimit") || b.Header.Get(name) == a.Header.Get(name), "%s: header %s", op.OperationID, name)
+				require.True(t, name == "Date" || strings.HasPrefix(name, "Ratelimit") || b.Header.Get(name) == a.Header.Get(name), "%s: header %s",
+					op.OperationID, name)
 			}
 			compared++
 		}
@@ -356,7 +363,8 @@ func TestAnotherOrganisationLooksLikeNone(t *testing.T) {
 	require.Greater(t, compared, 40)
 	for _, sql := range []string{"SELECT * FROM %s.t", "DESCRIBE %s.t", "SUMMARIZE %s.t", "SELECT 1 WHERE EXISTS (FROM %s.t)"} {
 		a := stranger.Call("POST", "/v1/query", map[string]any{"sql": strings.ReplaceAll(sql, "%s", s.Schema)}, "X-Request-Id", "same")
-		b := stranger.Call("POST", "/v1/query", map[string]any{"sql": strings.ReplaceAll(sql, "%s", "cfg_"+strings.ReplaceAll(harness.MissingID, "-", ""))}, "X-Request-Id", "same")
+		b := stranger.Call("POST", "/v1/query", map[string]any{"sql": strings.ReplaceAll(sql, "%s", "cfg_"+
+			strings.ReplaceAll(harness.MissingID, "-", ""))}, "X-Request-Id", "same")
 		require.Equal(t, 400, a.Status)
 		require.Equal(t, string(b.Body), string(a.Body))
 	}

@@ -94,7 +94,8 @@ func badBodies(t *testing.T, c *harness.Client, d description, op operation, bod
 		text, err := json.Marshal(map[string]any{name: value})
 		require.NoError(t, err)
 		require.True(t, harness.NamesField(harness.Refused(t, send(string(text)), 422), name), "%s: %s", text, "field not named")
-		require.True(t, harness.NamesField(harness.Refused(t, send(`{"`+strings.ToUpper(name)+`":1}`), 422), strings.ToUpper(name)), "names are case-sensitive")
+		require.True(t, harness.NamesField(harness.Refused(t, send(`{"`+strings.ToUpper(name)+`":1}`), 422), strings.ToUpper(name)),
+			"names are case-sensitive")
 	}
 	if len(body.Required) > 0 {
 		fields := harness.Refused(t, send(`{}`), 422)
@@ -102,7 +103,8 @@ func badBodies(t *testing.T, c *harness.Client, d description, op operation, bod
 			require.True(t, harness.NamesField(fields, name), "%v lacks %s", fields, name)
 		}
 	}
-	for _, text := range []string{`{`, `}`, `{"a":1`, `not json`, "\x00\x01", `{"a":1}{"b":2}`, `{"a":1} x`, `{'a':1}`, `{"a":NaN}`, "{\"a\":\"\xff\xfe\"}"} {
+	for _, text := range []string{`{`, `}`, `{"a":1`, `not json`, "\x00\x01", `{"a":1}{"b":2}`, `{"a":1} x`, `{'a':1}`, `{"a":NaN}`,
+		"{\"a\":\"\xff\xfe\"}"} {
 		r := send(text)
 		require.Contains(t, []int{400, 422}, r.Status, "%q: %s", text, r.Body)
 		harness.Refused(t, r, r.Status)
@@ -242,7 +244,8 @@ func takenBy(d description, target, method string) (string, bool) {
 func TestRequestsThatNoRouteTakes(t *testing.T) {
 	t.Parallel()
 	s := harness.Shared(t)
-	for _, path := range []string{"/", "/v1", "/v1/", "/v2/query", "/v1/nothing", "/v1/query/", "/v1//query", "/v1/tables/lake", "/v1/organisations", "/%00", "/v1/../etc/passwd", "/docs/nothing.js"} {
+	for _, path := range []string{"/", "/v1", "/v1/", "/v2/query", "/v1/nothing", "/v1/query/", "/v1//query", "/v1/tables/lake",
+		"/v1/organisations", "/%00", "/v1/../etc/passwd", "/docs/nothing.js"} {
 		r := s.Admin.Call("GET", path, nil)
 		if r.Status == 405 { // a path that exists for another method only
 			continue
@@ -273,7 +276,8 @@ func TestOversizeRequestsGetAnEmpty413(t *testing.T) {
 	empty(s.Admin.Call("GET", "/v1/tables", nil, "X-Filler", strings.Repeat("a", 17<<10)))
 
 	// Without a length in front the body is cut while it is read.
-	req, err := http.NewRequest(http.MethodPost, s.URL+"/v1/query", io.MultiReader(strings.NewReader(`{"sql":"`), bytes.NewReader(big), strings.NewReader(`"}`)))
+	req, err := http.NewRequest(http.MethodPost, s.URL+"/v1/query", io.MultiReader(strings.NewReader(`{"sql":"`), bytes.NewReader(big),
+		strings.NewReader(`"}`)))
 	require.NoError(t, err)
 	req.ContentLength = -1
 	req.Header.Set("Authorization", "Bearer "+s.Admin.Key)
@@ -317,7 +321,8 @@ type everybody struct{}
 
 // Authenticate implements auth.Authenticator.
 func (everybody) Authenticate(context.Context, string) (auth.Principal, error) {
-	return auth.Principal{OrgID: uuid.New(), UserID: uuid.New(), Role: auth.RoleAdmin, Granted: auth.AllScopes(), Scopes: auth.AllScopes(), Method: auth.MethodJWT}, nil
+	return auth.Principal{OrgID: uuid.New(), UserID: uuid.New(), Role: auth.RoleAdmin, Granted: auth.AllScopes(), Scopes: auth.AllScopes(),
+		Method: auth.MethodJWT}, nil
 }
 
 // noAudit keeps nothing.

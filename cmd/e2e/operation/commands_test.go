@@ -31,7 +31,8 @@ func TestTheCommandLine(t *testing.T) {
 		}
 		require.NotContains(t, stdout, "worker")
 	}
-	for _, args := range [][]string{{"serve", "--help"}, {"bootstrap", "--help"}, {"user", "add", "--help"}, {"demo", "-h"}, {"keys", "rotate", "--help"}} {
+	for _, args := range [][]string{{"serve", "--help"}, {"bootstrap", "--help"}, {"user", "add", "--help"}, {"demo", "-h"},
+		{"keys", "rotate", "--help"}} {
 		stdout, stderr, err := p.Run(args...)
 		require.NoError(t, err, args)
 		require.Contains(t, stdout+stderr, "data-dir", args)
@@ -45,7 +46,8 @@ func TestTheCommandLine(t *testing.T) {
 	_, misplaced, err := p.Run("bootstrap", "here", "--org", "Acme", "--email", "ada@acme.example")
 	require.Error(t, err)
 	require.Contains(t, misplaced, `unexpected argument "here"`)
-	for _, args := range [][]string{{"fly"}, {"serve", "--no-such"}, {"bootstrap"}, {"user"}, {"user", "remove"}, {"user", "add", "--org", "x", "--email", "a@b.example"}, {"extensions"}, {"keys"}, {"keys", "remove"}, {"worker"}} {
+	for _, args := range [][]string{{"fly"}, {"serve", "--no-such"}, {"bootstrap"}, {"user"}, {"user", "remove"},
+		{"user", "add", "--org", "x", "--email", "a@b.example"}, {"extensions"}, {"keys"}, {"keys", "remove"}, {"worker"}} {
 		_, stderr, err := p.Run(args...)
 		var exit *exec.ExitError
 		require.ErrorAs(t, err, &exit, args)
@@ -74,7 +76,8 @@ func TestTheCommandLine(t *testing.T) {
 	require.Len(t, boot, 4)
 	user := p.JSON("user", "add", "--org", boot["organisation_id"].(string), "--email", "vic@acme.example", "--role", "viewer", "--json")
 	require.Len(t, user, 2)
-	_, stderr, err := p.Run("user", "add", "--org", boot["organisation_id"].(string), "--email", "vic@acme.example", "--role", "boss", "--json")
+	_, stderr, err := p.Run("user", "add", "--org", boot["organisation_id"].(string), "--email", "vic@acme.example", "--role", "boss",
+		"--json")
 	require.Error(t, err)
 	require.Contains(t, stderr, "role")
 
@@ -83,7 +86,8 @@ func TestTheCommandLine(t *testing.T) {
 	require.ElementsMatch(t, harness.AdminScopes, harness.ScopesOf(t, p.Client(boot["api_key"].(string)).OK("GET", "/v1/me", nil)))
 	require.ElementsMatch(t, harness.ViewerScopes, harness.ScopesOf(t, p.Client(user["api_key"].(string)).OK("GET", "/v1/me", nil)))
 	late := p.JSON("user", "add", "--org", boot["organisation_id"].(string), "--email", "late@acme.example", "--role", "editor", "--json")
-	require.Eventually(t, func() bool { return p.Client(late["api_key"].(string)).Call("GET", "/v1/me", nil).Status == 200 }, time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return p.Client(late["api_key"].(string)).Call("GET", "/v1/me", nil).Status == 200 }, time.Second,
+		10*time.Millisecond)
 	_, _, err = p.Run("healthcheck")
 	require.NoError(t, err)
 	require.NoError(t, server.Process.Signal(syscall.SIGTERM))
@@ -128,14 +132,17 @@ func TestTheServerDrains(t *testing.T) {
 	harness.WriteTable(t, filepath.Join(root, "t"), `SELECT i AS id FROM range(100) t(i)`, nil, column{"id", "long"})
 	server, log := p.Serve()
 	c := p.Client(boot["api_key"].(string))
-	config := c.OK("POST", harness.ConfigsPath, map[string]any{"configName": "main", "kind": "local", "root": "main", "workspaceId": boot["workspace_id"]})
-	c.OK("POST", "/v1/organisations/"+boot["organisation_id"].(string)+"/policies", map[string]any{"tableFqn": "lake." + config["schema"].(string) + ".t",
-		"definition": harness.Definition(`{"effect":"permit","subject":{"everyone":true},"condition":{"column":"id","op":"lt","value":7}}`)})
+	config := c.OK("POST", harness.ConfigsPath, map[string]any{"configName": "main", "kind": "local", "root": "main",
+		"workspaceId": boot["workspace_id"]})
+	c.OK("POST", "/v1/organisations/"+boot["organisation_id"].(string)+"/policies",
+		map[string]any{"tableFqn": "lake." + config["schema"].(string) + ".t",
+			"definition": harness.Definition(`{"effect":"permit","subject":{"everyone":true},"condition":{"column":"id","op":"lt","value":7}}`)})
 
 	// A result that is read slowly keeps its statement in flight.
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.URL+"/v1/query", strings.NewReader(`{"sql":"SELECT i, 'some text to fill buffers with ' || i FROM range(3000000) t(i)"}`))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.URL+"/v1/query",
+		strings.NewReader(`{"sql":"SELECT i, 'some text to fill buffers with ' || i FROM range(3000000) t(i)"}`))
 	require.NoError(t, err)
 	for name, value := range map[string]string{"Authorization": "Bearer " + c.Key, "Content-Type": "application/json", "Accept": "text/csv"} {
 		req.Header.Set(name, value)
@@ -145,7 +152,8 @@ func TestTheServerDrains(t *testing.T) {
 	defer func() { _ = resp.Body.Close() }()
 	require.Equal(t, http.StatusOK, resp.StatusCode)
 	require.NoError(t, server.Process.Signal(syscall.SIGTERM))
-	require.Eventually(t, func() bool { return readiness(p, t) == http.StatusServiceUnavailable }, time.Second, 10*time.Millisecond, "a load balancer is told")
+	require.Eventually(t, func() bool { return readiness(p, t) == http.StatusServiceUnavailable }, time.Second, 10*time.Millisecond,
+		"a load balancer is told")
 	require.Eventually(t, func() bool {
 		conn, err := net.Dial("tcp", p.Address)
 		if err == nil {
@@ -203,7 +211,8 @@ func TestAWrongExtensionFileStopsTheStart(t *testing.T) {
 	require.NoError(t, err)
 	tampered := bytes.Clone(whole)
 	tampered[len(tampered)/2] ^= 1
-	for name, content := range map[string][]byte{"missing": nil, "empty": {}, "garbage": []byte("no library"), "truncated": whole[:len(whole)/2], "tampered": tampered} {
+	for name, content := range map[string][]byte{"missing": nil, "empty": {}, "garbage": []byte("no library"),
+		"truncated": whole[:len(whole)/2], "tampered": tampered} {
 		dir := t.TempDir()
 		file := filepath.Join(dir, relative)
 		require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o755))
@@ -223,7 +232,8 @@ func TestAWrongExtensionFileStopsTheStart(t *testing.T) {
 func TestWrongSettingsStopTheStartAndAreNamed(t *testing.T) {
 	t.Parallel()
 	for setting, value := range map[string]string{
-		"LISTEN": "nonsense", "LOG_LEVEL": "loud", "MEMORY_MIB": "12", "THREADS": "0", "QUERY_TIMEOUT": "-1s", "DATABASE_URL": "mysql://x", "NO_SUCH": "1",
+		"LISTEN": "nonsense", "LOG_LEVEL": "loud", "MEMORY_MIB": "12", "THREADS": "0", "QUERY_TIMEOUT": "-1s", "DATABASE_URL": "mysql://x",
+		"NO_SUCH":        "1",
 		"QUERY_TIMEOUT_": "1s", "CONFIG": "/nowhere/lakewarden.yaml", "MAX_RUNNING": "many",
 	} {
 		p := harness.NewProgram(t)

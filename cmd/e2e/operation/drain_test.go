@@ -20,8 +20,10 @@ import (
 // unresponsive is a statement that is served, and that works on every 2,048 rows
 // for seconds: the engine looks for an interrupt between them.
 func unresponsive() string {
-	return "SELECT " + harness.ManyResults(16, "sum(damerau_levenshtein(a.x, b.x || #))") + ", " + harness.ManyResults(15, "sum(list_reduce(range(n + #), lambda a, b: a + b))") +
-		" FROM (SELECT repeat('ab', 48 + range % 2) AS x, 980 + range % 2 AS n FROM range(2048)) a, (SELECT repeat('ba', 48 + range % 2) AS x FROM range(1000)) b"
+	return "SELECT " + harness.ManyResults(16, "sum(damerau_levenshtein(a.x, b.x || #))") + ", " +
+		harness.ManyResults(15, "sum(list_reduce(range(n + #), lambda a, b: a + b))") +
+		" FROM (SELECT repeat('ab', 48 + range % 2) AS x, 980 + range % 2 AS n FROM range(2048)) a, (SELECT repeat('ba', 48 + range % 2) AS x " +
+		"FROM range(1000)) b"
 }
 
 // openStream starts a statement that answers with NDJSON, and reads nothing of it yet.
@@ -31,7 +33,8 @@ func openStream(c *harness.Client, sql string) *http.Response {
 	require.NoError(c.T, err)
 	req, err := http.NewRequest(http.MethodPost, c.URL+"/v1/query", bytes.NewReader(body))
 	require.NoError(c.T, err)
-	for name, value := range map[string]string{"Content-Type": "application/json", "Accept": "application/x-ndjson", "Authorization": "Bearer " + c.Key} {
+	for name, value := range map[string]string{"Content-Type": "application/json", "Accept": "application/x-ndjson",
+		"Authorization": "Bearer " + c.Key} {
 		req.Header.Set(name, value)
 	}
 	resp, err := http.DefaultClient.Do(req)
@@ -65,7 +68,8 @@ func countSlowly(body io.Reader, fast <-chan struct{}) (lines int) {
 func TestStreamsOutliveUnresponsiveStatements(t *testing.T) {
 	const rows, tries = 6_000_000, 20
 	s := harness.Start(t, nil)
-	reader, culprit, other := s.Member("ana@acme.example", "viewer", nil), s.Member("eve@acme.example", "viewer", nil), s.Member("ben@acme.example", "viewer", nil)
+	reader, culprit, other := s.Member("ana@acme.example", "viewer", nil), s.Member("eve@acme.example", "viewer", nil),
+		s.Member("ben@acme.example", "viewer", nil)
 	culprit.Rows("SELECT 1") // its session is open
 	other.Rows("SELECT 1")
 	old := harness.WorkerProcesses(t)
@@ -98,7 +102,8 @@ func TestStreamsOutliveUnresponsiveStatements(t *testing.T) {
 	require.Equal(t, []any{[]any{1.0}}, culprit.Rows("SELECT 1"))
 
 	require.Equal(t, rows, <-counted)
-	require.Eventually(t, func() bool { return !slices.Contains(harness.WorkerProcesses(t), old[0]) }, 20*time.Second, 10*time.Millisecond, "the old worker has nothing left to do")
+	require.Eventually(t, func() bool { return !slices.Contains(harness.WorkerProcesses(t), old[0]) }, 20*time.Second, 10*time.Millisecond,
+		"the old worker has nothing left to do")
 	s.Quiet(t)
 	s.Stop()
 	require.Contains(t, s.Log.String(), `"msg":"worker drains"`)
@@ -112,14 +117,16 @@ func TestLostStatementRestartsBeforeFirstByte(t *testing.T) {
 	c.Rows("SELECT 1")
 	// The first rows come at once, and a Parquet file holds them back for its first
 	// group; the others take a while.
-	const sql = "SELECT range AS id FROM range(300000) UNION ALL SELECT a.range FROM range(40000) a, range(15000) b WHERE a.range * b.range = 7"
+	const sql = "SELECT range AS id FROM range(300000) UNION ALL SELECT a.range FROM range(40000) a, range(15000) b WHERE a.range * b.range " +
+		"= 7"
 	answer := make(chan harness.Reply, 1)
 	go func() {
 		answer <- c.Call("POST", "/v1/query", map[string]any{"sql": sql}, "Accept", "application/vnd.apache.parquet")
 	}()
 	worker := harness.WorkerProcesses(t)[0]
 	busy := harness.ProcessorTicks(t, worker)
-	require.Eventually(t, func() bool { return harness.ProcessorTicks(t, worker) >= busy+50 }, 60*time.Second, 5*time.Millisecond, "half a second of work: the first rows come before that")
+	require.Eventually(t, func() bool { return harness.ProcessorTicks(t, worker) >= busy+50 }, 60*time.Second, 5*time.Millisecond,
+		"half a second of work: the first rows come before that")
 	select {
 	case r := <-answer:
 		t.Fatalf("it ended too soon: %.200s", r.Body)
@@ -149,9 +156,11 @@ func TestLostOperationsRestart(t *testing.T) {
 	s := harness.Start(t, func(c *harness.Settings) { c.Threads = 1 })
 	c := s.Member("ana@acme.example", "viewer", nil)
 	c.Rows("SELECT 1")
-	const sql = "SELECT range AS id FROM range(300000) UNION ALL SELECT a.range FROM range(40000) a, range(10000) b WHERE a.range * b.range = 7"
+	const sql = "SELECT range AS id FROM range(300000) UNION ALL SELECT a.range FROM range(40000) a, range(10000) b WHERE a.range * b.range " +
+		"= 7"
 	o := c.Start(sql)
-	require.Eventually(t, func() bool { return c.Operation(o)["progress"].(map[string]any)["done"].(float64) > 0 }, 30*time.Second, 5*time.Millisecond)
+	require.Eventually(t, func() bool { return c.Operation(o)["progress"].(map[string]any)["done"].(float64) > 0 }, 30*time.Second,
+		5*time.Millisecond)
 	require.Equal(t, "running", c.Operation(o)["state"])
 	killWorkers(t)
 	o = c.Await(o)

@@ -35,7 +35,8 @@ func TestHeadRunsNoStatement(t *testing.T) {
 	s := harness.Shared(t)
 	s.Table("t", "SELECT i AS id FROM range(10) t(i)", nil, column{"id", "long"})
 	o := s.Admin.Await(s.Admin.Start("SELECT 1"))
-	for _, path := range []string{s.TablePath("t") + "/rows", s.TablePath("t") + "/violations", "/v1/operations/" + o["id"].(string) + "/result"} {
+	for _, path := range []string{s.TablePath("t") + "/rows", s.TablePath("t") + "/violations", "/v1/operations/" + o["id"].(string) +
+		"/result"} {
 		r := s.Admin.Call("HEAD", path, nil)
 		require.Equal(t, http.StatusMethodNotAllowed, r.Status, path)
 		require.NotContains(t, r.Header.Get("Allow"), "HEAD", path)

@@ -132,7 +132,8 @@ func TestOpenAPIFileIsWhatTheServerSays(t *testing.T) {
 	}
 	file, err := os.ReadFile(openAPIFile)
 	require.NoError(t, err)
-	require.Empty(t, cmp.Diff(string(file), text.String()), "write it anew with: go test -tags duckdb_arrow ./cmd/e2e/operation -run OpenAPI -update")
+	require.Empty(t, cmp.Diff(string(file), text.String()), "write it anew with: go test -tags duckdb_arrow ./cmd/e2e/operation -run "+
+		"OpenAPI -update")
 }
 
 func TestOpenAPIHasEveryRouteBelowV1AndNoOther(t *testing.T) {
@@ -157,7 +158,8 @@ func TestOpenAPIListsElevenStatusesForEveryOperation(t *testing.T) {
 	for _, op := range readDescription(t).operations() {
 		for _, status := range []string{"400", "401", "403", "404", "409", "422", "429", "500", "503"} {
 			require.Contains(t, op.Responses, status, op.OperationID)
-			require.Equal(t, "#/components/schemas/Error", op.Responses[status].Content["application/json"].Schema.Ref, "%s %s", op.OperationID, status)
+			require.Equal(t, "#/components/schemas/Error", op.Responses[status].Content["application/json"].Schema.Ref, "%s %s", op.OperationID,
+				status)
 		}
 		for _, status := range []string{"405", "413"} {
 			require.Contains(t, op.Responses, status, op.OperationID)

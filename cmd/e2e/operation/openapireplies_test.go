@@ -65,7 +65,8 @@ func (c *describedCalls) Call(by *harness.Client, status int, id string, argumen
 	}
 	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
 	require.NoError(c.t, err, id)
-	schema, err := c.compiler.Compile("openapi.json#" + strings.Join([]string{"", "paths", pointed(op.path), strings.ToLower(op.method), "responses", strconv.Itoa(status), "content", pointed(media), "schema"}, "/"))
+	schema, err := c.compiler.Compile("openapi.json#" + strings.Join([]string{"", "paths", pointed(op.path), strings.ToLower(op.method),
+		"responses", strconv.Itoa(status), "content", pointed(media), "schema"}, "/"))
 	require.NoError(c.t, err, id)
 	require.NoError(c.t, schema.Validate(value), "%s %d: %s", id, status, text)
 	var out object
@@ -199,7 +200,8 @@ func describedOrganisation(c *describedCalls, admin *harness.Client, org, member
 }
 
 func describedStorage(c *describedCalls, s *harness.Server) {
-	made := c.Call(s.Admin, 201, "createStorageConfig", nil, object{"configName": "mine", "kind": "local", "root": s.Config.LocalRoots[0] + "/mine"})["configId"].(string)
+	made := c.Call(s.Admin, 201, "createStorageConfig", nil, object{"configName": "mine", "kind": "local", "root": s.Config.LocalRoots[0] +
+		"/mine"})["configId"].(string)
 	c.Call(s.Admin, 200, "listStorageConfigs", nil, nil)
 	c.Call(s.Admin, 200, "getStorageConfig", []string{made}, nil)
 	c.Call(s.Admin, 200, "updateStorageConfig", []string{made}, object{"configName": "yours"})
@@ -236,7 +238,8 @@ func describedTables(c *describedCalls, s *harness.Server) {
 
 func describedRules(c *describedCalls, s *harness.Server) {
 	table := []string{"lake", s.Schema, "orders"}
-	c.Call(s.Admin, 200, "addConstraints", table, object{"constraints": list{object{"name": "positive", "expr": "id > 0"}, object{"name": "half", "expr": "id / 2 > 0"}}})
+	c.Call(s.Admin, 200, "addConstraints", table, object{"constraints": list{object{"name": "positive", "expr": "id > 0"},
+		object{"name": "half", "expr": "id / 2 > 0"}}})
 	c.Call(s.Admin, 200, "listConstraints", table, nil)
 	c.Call(s.Admin, 200, "getConstraint", append(table, "positive"), nil)
 	c.Call(s.Admin, 200, "validateConstraint", append(table, "half"), nil)
@@ -257,7 +260,8 @@ func describedPolicies(c *describedCalls, s *harness.Server, org, member string)
 	made := c.Call(s.Admin, 201, "createPolicy", []string{org}, object{"tableFqn": fqn, "kind": "rls", "columnName": "id",
 		"definition": harness.Definition(`{"effect":"permit","subject":{"everyone":true},"condition":{"op":"gt","value":0}}`)})
 	one := []string{org, made["id"].(string)}
-	c.Call(s.Admin, 201, "createPolicy", []string{org}, object{"kind": "rls", "policyText": `permit (principal, action, resource) when { resource.id > 0 };`})
+	c.Call(s.Admin, 201, "createPolicy", []string{org}, object{"kind": "rls",
+		"policyText": `permit (principal, action, resource) when { resource.id > 0 };`})
 	c.Call(s.Admin, 200, "listPolicies", []string{org}, nil)
 	c.Call(s.Admin, 200, "getPolicy", one, nil)
 	c.Call(s.Admin, 200, "updatePolicy", one, object{"enabled": false, "expectedVersion": 1})

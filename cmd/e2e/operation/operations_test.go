@@ -56,7 +56,8 @@ func TestAQueryAsAnOperation(t *testing.T) {
 		require.Equal(t, result["queryId"], kept.Header.Get("X-Query-Id"))
 	}
 	require.Equal(t, s.Admin.Query(sql).JSON(t)["rows"], s.Admin.Result(o).JSON(t)["rows"])
-	require.Contains(t, string(s.Admin.Call("GET", "/v1/operations/"+o["id"].(string)+"/result?integers=string", nil).Body), `"9223372036854775807"`)
+	require.Contains(t, string(s.Admin.Call("GET", "/v1/operations/"+o["id"].(string)+"/result?integers=string", nil).Body),
+		`"9223372036854775807"`)
 	s.Admin.Result(o, "Accept", "image/png").Problem(t, 400)
 
 	// Prefer on the query's own route is the same.
@@ -68,7 +69,8 @@ func TestAQueryAsAnOperation(t *testing.T) {
 
 	// No rows, many rows, cut rows.
 	empty := s.Admin.Await(s.Admin.Start("SELECT 1 AS a, 'x' AS b WHERE false"))
-	require.Contains(t, string(s.Admin.Result(empty).Body), `"columns":[{"name":"a","type":"INTEGER"},{"name":"b","type":"VARCHAR"}],"rows":[]`)
+	require.Contains(t, string(s.Admin.Result(empty).Body),
+		`"columns":[{"name":"a","type":"INTEGER"},{"name":"b","type":"VARCHAR"}],"rows":[]`)
 	many := s.Admin.Await(s.Admin.Start("SELECT i, 'row ' || i AS word FROM range(300000) t(i)"))
 	require.Equal(t, 300000.0, many["result"].(map[string]any)["rowCount"])
 	require.Equal(t, 300000, bytes.Count(s.Admin.Result(many, "Accept", harness.Ndjson).Body, []byte("\n")))
@@ -205,7 +207,8 @@ func TestCancelledOperations(t *testing.T) {
 	require.Equal(t, "cancelled", o["state"])
 	require.Equal(t, "query_cancelled", o["error"].(map[string]any)["code"])
 	require.Eventually(t, func() bool {
-		return strings.Contains(string(s.Admin.Call("GET", "/v1/organisations/"+s.Boot.OrganisationID+"/audit?action=operation.end", nil).Body), `"state":"cancelled"`)
+		return strings.Contains(string(s.Admin.Call("GET", "/v1/organisations/"+s.Boot.OrganisationID+"/audit?action=operation.end", nil).Body),
+			`"state":"cancelled"`)
 	}, 5*time.Second, 50*time.Millisecond)
 }
 

@@ -21,7 +21,8 @@ func TestTwoServersOnOnePostgres(t *testing.T) {
 		c.DataDir = filepath.Join(t.TempDir(), "new") // nothing but the server makes it
 		c.KeyFile = filepath.Join(c.DataDir, "keys.json")
 	})
-	s.Table("sales", `SELECT i AS id, 'r' || (i % 4) AS region FROM range(1000) t(i)`, []string{"region"}, column{"id", "long"}, column{"region", "string"})
+	s.Table("sales", `SELECT i AS id, 'r' || (i % 4) AS region FROM range(1000) t(i)`, []string{"region"}, column{"id", "long"},
+		column{"region", "string"})
 	twin := &harness.Server{T: t, Config: s.Config, Log: s.Log}
 	twin.Config.DataDir = t.TempDir() // its own files; the tables are shared
 	twin.Start()

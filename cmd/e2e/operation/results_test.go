@@ -56,11 +56,13 @@ func TestResultsInABucketAreReadOnAnyReplica(t *testing.T) {
 	first := s.Admin.Await(s.Admin.Start(strings.ReplaceAll(sql, "%s", s.Schema+".numbers")))
 	require.Equal(t, "succeeded", first["state"], "%v", first)
 	second := there.Await(there.Start("SELECT 42 AS answer"))
-	direct := s.Admin.Call("POST", "/v1/query", map[string]any{"sql": strings.ReplaceAll(sql, "%s", s.Schema+".numbers")}, "Accept", harness.CSVType)
+	direct := s.Admin.Call("POST", "/v1/query", map[string]any{"sql": strings.ReplaceAll(sql, "%s", s.Schema+".numbers")}, "Accept",
+		harness.CSVType)
 	require.Equal(t, direct.Body, there.Result(first, "Accept", harness.CSVType).Body)
 	require.Equal(t, []any{[]any{42.0}}, s.Admin.Result(second).JSON(t)["rows"])
 	require.ElementsMatch(t, []string{
-		"kept/rows/" + s.Boot.OrganisationID + "/" + first["id"].(string) + ".arrow", "kept/rows/" + s.Boot.OrganisationID + "/" + second["id"].(string) + ".arrow",
+		"kept/rows/" + s.Boot.OrganisationID + "/" + first["id"].(string) + ".arrow", "kept/rows/" + s.Boot.OrganisationID + "/" +
+			second["id"].(string) + ".arrow",
 	}, objects(t, store, bucket))
 
 	there.OK("DELETE", "/v1/operations/"+first["id"].(string), nil)
@@ -80,14 +82,17 @@ func TestResultsInABucketAreReadOnAnyReplica(t *testing.T) {
 	system := authz.System(context.WithoutCancel(t.Context()), "test")
 	const runner = "a replica without patience"
 	old, err := cat.CreateOperation(system, catalog.NewOperation{
-		Org: catalog.OrgID(s.Boot.OrganisationID), User: catalog.UserID(s.Boot.UserID), Kind: catalog.OperationQuery, Runner: runner, Running: true,
+		Org: catalog.OrgID(s.Boot.OrganisationID), User: catalog.UserID(s.Boot.UserID), Kind: catalog.OperationQuery, Runner: runner,
+		Running: true,
 	})
 	require.NoError(t, err)
 	name := s.Boot.OrganisationID + "/" + string(old.ID) + ".arrow"
 	require.NoError(t, opened.Put(t.Context(), name, bytes.NewReader([]byte("rows")), 4))
-	require.NoError(t, cat.FinishOperation(system, runner, old.ID, catalog.OperationOutcome{State: catalog.OperationSucceeded, StoredBytes: 4, ExpiresAt: time.Now().Add(-time.Second)}))
+	require.NoError(t, cat.FinishOperation(system, runner, old.ID, catalog.OperationOutcome{State: catalog.OperationSucceeded, StoredBytes: 4,
+		ExpiresAt: time.Now().Add(-time.Second)}))
 	tending := longwork.NewRunner(system, authz.New(cat), longwork.Options{
-		Name: runner, Describe: func(err error) catalog.OperationProblem { return catalog.OperationProblem{Message: err.Error()} }, Discard: query.Results{Bucket: opened}.Discard, Logger: slog.New(slog.DiscardHandler),
+		Name: runner, Describe: func(err error) catalog.OperationProblem { return catalog.OperationProblem{Message: err.Error()} },
+		Discard: query.Results{Bucket: opened}.Discard, Logger: slog.New(slog.DiscardHandler),
 	})
 	require.NoError(t, tending.Sweep(system))
 	require.NoError(t, tending.Close(system))

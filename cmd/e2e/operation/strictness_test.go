@@ -41,7 +41,8 @@ func TestAmbiguousQueryStringsAreRefused(t *testing.T) {
 			case kind == "boolean":
 				bad = []string{"%s=", "%s=1", "%s=T", "%s=TRUE", "%s=f", "%s=true&%s=true"}
 			case p.Schema.Format == "uuid":
-				bad = []string{"%s=", "%s=%%7B6ba7b810-9dad-11d1-80b4-00c04fd430c8%%7D", "%s=6ba7b8109dad11d180b400c04fd430c8", "%s=urn:uuid:6ba7b810-9dad-11d1-80b4-00c04fd430c8"}
+				bad = []string{"%s=", "%s=%%7B6ba7b810-9dad-11d1-80b4-00c04fd430c8%%7D", "%s=6ba7b8109dad11d180b400c04fd430c8",
+					"%s=urn:uuid:6ba7b810-9dad-11d1-80b4-00c04fd430c8"}
 			case len(p.Schema.Enum) > 0 || p.Schema.Format != "":
 				bad = []string{"%s=", "%s=%[2]v&%s=%[2]v"}
 			default:
@@ -123,7 +124,8 @@ func TestBodiesOutsideTheDescriptionAreRefused(t *testing.T) {
 				}
 			}
 			if property.Format == "uuid" {
-				for _, value := range []string{"", "{6ba7b810-9dad-11d1-80b4-00c04fd430c8}", "6ba7b8109dad11d180b400c04fd430c8", "urn:uuid:6ba7b810-9dad-11d1-80b4-00c04fd430c8"} {
+				for _, value := range []string{"", "{6ba7b810-9dad-11d1-80b4-00c04fd430c8}", "6ba7b8109dad11d180b400c04fd430c8",
+					"urn:uuid:6ba7b810-9dad-11d1-80b4-00c04fd430c8"} {
 					r := send(name, value)
 					require.GreaterOrEqual(t, r.Status, 400, "%s: %s: %s", op.OperationID, name, value)
 					require.Less(t, r.Status, 500, "%s: %s: %s", op.OperationID, name, value)

@@ -44,7 +44,8 @@ func TestNoNewNameBringsAPermitIntoForce(t *testing.T) {
 	s.Rule("cls", "", "ssn", harness.ViewersNot)
 	s.Rule("mask", "", "iban", `{"effect":"forbid","subject":{"role":"viewer"},"mask":"hash"}`)
 	off := s.Policy("", "later", `{"effect":"permit","subject":{"everyone":true},"condition":null}`)
-	s.Admin.OK("PATCH", "/v1/organisations/"+s.Boot.OrganisationID+"/policies/"+off["id"].(string), object{"enabled": false, "expectedVersion": 1})
+	s.Admin.OK("PATCH", "/v1/organisations/"+s.Boot.OrganisationID+"/policies/"+off["id"].(string),
+		object{"enabled": false, "expectedVersion": 1})
 	text := s.Admin.OK("POST", "/v1/organisations/"+s.Boot.OrganisationID+"/policies", object{
 		"kind": "rls", "policyText": `permit (principal, action, resource) when { resource has written && resource.written == "yes" };`,
 	})
@@ -96,7 +97,8 @@ func TestNoRestoreBringsAPermitIntoForce(t *testing.T) {
 	require.Equal(t, "column_in_use", code)
 	require.Equal(t, []string{"policies"}, fields)
 	require.Empty(t, vic.Rows("SELECT id FROM "+s.Schema+".loans"))
-	require.Less(t, s.Admin.Call("DELETE", "/v1/organisations/"+s.Boot.OrganisationID+"/policies/"+p["id"].(string)+"?expectedVersion=1", nil).Status, 300)
+	require.Less(t, s.Admin.Call("DELETE", "/v1/organisations/"+s.Boot.OrganisationID+"/policies/"+p["id"].(string)+"?expectedVersion=1",
+		nil).Status, 300)
 	require.Equal(t, []string{"id", "shared"}, harness.ColumnsIn(s.Admin.OK("POST", path+"/restore", object{"version": former})))
 	require.Empty(t, vic.Rows("SELECT id FROM "+s.Schema+".loans"))
 }

@@ -34,7 +34,8 @@ func TestHiddenRowsAreNotDestroyed(t *testing.T) {
 
 	// A hidden or masked column is as good as a hidden row.
 	for _, kind := range []string{"cls", "mask"} {
-		s.Table(kind, harness.MaskedRows, nil, column{"id", "long"}, column{"name", "string"}, column{"ssn", "string"}, column{"pay", "double"}, column{"home", "struct<city:string,zip:integer>"})
+		s.Table(kind, harness.MaskedRows, nil, column{"id", "long"}, column{"name", "string"}, column{"ssn", "string"}, column{"pay", "double"},
+			column{"home", "struct<city:string,zip:integer>"})
 		s.Rule(kind, kind, "ssn", `{"effect":"forbid","subject":{"role":"builder"}}`)
 		ben.Call("DELETE", s.TablePath(kind)+"/columns/pay", nil).Problem(t, 403)
 		ben.Call("DELETE", s.TablePath(kind)+"?purge=true", nil).Problem(t, 403)
@@ -57,7 +58,8 @@ func TestRetentionIsAnAdministratorsToShorten(t *testing.T) {
 	t.Parallel()
 	s := harness.Shared(t)
 	ben := s.Member("ben@acme.example", "builder", nil)
-	for property, usual := range map[string]string{"delta.logRetentionDuration": "interval 30 days", "delta.deletedFileRetentionDuration": "interval 7 days"} {
+	for property, usual := range map[string]string{"delta.logRetentionDuration": "interval 30 days",
+		"delta.deletedFileRetentionDuration": "interval 7 days"} {
 		name := property[len("delta."):]
 		path := s.Create(name, nil, harness.Col("id", "long"))
 		former := s.Admin.Version(path)

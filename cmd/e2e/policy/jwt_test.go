@@ -37,11 +37,13 @@ func TestTokensOfAConfiguredIssuer(t *testing.T) {
 	good := s.Client(issuer.Token(claims(nil)), ana.User)
 	me := good.OK("GET", "/v1/me", nil)
 	require.Equal(t, ana.User, me["userId"])
-	require.ElementsMatch(t, []string{"tables:read", "tables:query", "org:read"}, harness.ScopesOf(t, me), "a token grants no more than the role")
+	require.ElementsMatch(t, []string{"tables:read", "tables:query", "org:read"}, harness.ScopesOf(t, me),
+		"a token grants no more than the role")
 	require.Equal(t, 10.0, good.Count(s.Schema+".t"))
 	s.Policy("t", "id", `{"effect":"permit","subject":{"attribute":"limit","op":"lt"}}`)
 	require.Equal(t, 4.0, good.Count(s.Schema+".t"), "the member's attributes, not the token's")
-	forged := s.Client(issuer.Token(claims(map[string]any{"limit": "100", "role": "admin", "attributes": map[string]string{"limit": "100"}, "scopes": []string{"admin"}})), ana.User)
+	forged := s.Client(issuer.Token(claims(map[string]any{"limit": "100", "role": "admin", "attributes": map[string]string{"limit": "100"},
+		"scopes": []string{"admin"}})), ana.User)
 	require.Equal(t, 4.0, forged.Count(s.Schema+".t"), "no other claim grants anything")
 	require.Equal(t, "builder", forged.OK("GET", "/v1/me", nil)["role"])
 
@@ -51,7 +53,8 @@ func TestTokensOfAConfiguredIssuer(t *testing.T) {
 	code, _ := good.Call("POST", "/v1/api-keys", map[string]any{"name": "x", "scopes": []string{"write"}}).Problem(t, 403)
 	require.Equal(t, "scope_escalation", code)
 
-	email := s.Client(foreign.Token(claims(map[string]any{"iss": "https://foreign.example", "sub": "f-1", "email": "Ana@ACME.example", "email_verified": true, "scope": nil})), ana.User)
+	email := s.Client(foreign.Token(claims(map[string]any{"iss": "https://foreign.example", "sub": "f-1", "email": "Ana@ACME.example",
+		"email_verified": true, "scope": nil})), ana.User)
 	require.ElementsMatch(t, harness.ViewerScopes, harness.ScopesOf(t, email.OK("GET", "/v1/me", nil)))
 	require.Equal(t, 4.0, email.Count(s.Schema+".t"))
 
@@ -69,8 +72,9 @@ func TestTokensOfAConfiguredIssuer(t *testing.T) {
 		"no organisation":     issuer.Token(claims(map[string]any{"org": nil})),
 		"no subject":          issuer.Token(claims(map[string]any{"sub": nil})),
 		"not yet":             issuer.Token(claims(map[string]any{"nbf": time.Now().Add(time.Hour).Unix()})),
-		"e-mail not verified": foreign.Token(claims(map[string]any{"iss": "https://foreign.example", "email": "ana@acme.example", "email_verified": false})),
-		"cut":                 good.Key[:len(good.Key)-4],
+		"e-mail not verified": foreign.Token(claims(map[string]any{"iss": "https://foreign.example", "email": "ana@acme.example",
+			"email_verified": false})),
+		"cut": good.Key[:len(good.Key)-4],
 	} {
 		r := s.Client(token, "").Call("GET", "/v1/me", nil)
 		require.Equal(t, 401, r.Status, "%s: %s", name, r.Body)

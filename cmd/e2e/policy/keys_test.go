@@ -99,7 +99,8 @@ func TestKeysExpireAsAsked(t *testing.T) {
 	t.Parallel()
 	s := harness.Shared(t)
 	day := 24 * time.Hour
-	for text, life := range map[string]time.Duration{"": 90 * day, "72h": 72 * time.Hour, "30d": 30 * day, "2w": 14 * day, "P7D": 7 * day, "PT12H": 12 * time.Hour, "366d": 366 * day, "5m1s": 301 * time.Second} {
+	for text, life := range map[string]time.Duration{"": 90 * day, "72h": 72 * time.Hour, "30d": 30 * day, "2w": 14 * day, "P7D": 7 * day,
+		"PT12H": 12 * time.Hour, "366d": 366 * day, "5m1s": 301 * time.Second} {
 		body := map[string]any{"name": "k", "expires_at": nil}
 		if text != "" {
 			body["expires_in"] = text
@@ -263,7 +264,8 @@ func TestAKeyLimitedToAWorkspaceReachesItAndTheDefaultOne(t *testing.T) {
 	narrower, _ := inherited.NewKey(map[string]any{"workspace_id": s.Boot.WorkspaceID})
 	require.False(t, sees(narrower, schemas["one"], "t"))
 	require.True(t, sees(narrower, s.Schema, "shared"))
-	_, fields = s.Member("stranger@acme.example", "builder", nil).Call("POST", "/v1/api-keys", map[string]any{"name": "x", "workspace_id": first}).Problem(t, 422)
+	_, fields = s.Member("stranger@acme.example", "builder", nil).Call("POST", "/v1/api-keys",
+		map[string]any{"name": "x", "workspace_id": first}).Problem(t, 422)
 	require.Equal(t, []string{"workspace_id"}, fields)
 }
 
@@ -296,7 +298,8 @@ func TestChangesCountFromTheNextStatementOn(t *testing.T) {
 		ana := s.Member(name+"@acme.example", "builder", map[string]string{"region": "r0"})
 		key, record := ana.NewKey(map[string]any{"scopes": []string{"write"}})
 		require.Equal(t, 10.0, rows(key))
-		p := s.Policy("t", "region", `{"effect":"permit","subject":{"attribute":"region","op":"eq"},"condition":{"column":"id","op":"lt","value":6}}`)
+		p := s.Policy("t", "region",
+			`{"effect":"permit","subject":{"attribute":"region","op":"eq"},"condition":{"column":"id","op":"lt","value":6}}`)
 		require.Equal(t, 3.0, rows(key))
 		user, id := catalog.UserID(ana.User), catalog.PolicyID(p["id"].(string))
 

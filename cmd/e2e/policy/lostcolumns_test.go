@@ -24,7 +24,8 @@ func TestRenamedColumnOfAPolicyClosesTheTable(t *testing.T) {
 	vic := s.Member("vic@acme.example", "viewer", nil)
 	other := s.Table("other", rows, nil, columns...)
 	s.Rule("cls", "", "ssn", harness.ViewersNot)
-	for kind, definition := range map[string]string{"cls": harness.ViewersNot, "mask": `{"effect":"forbid","subject":{"role":"viewer"},"mask":"last4"}`} {
+	for kind, definition := range map[string]string{"cls": harness.ViewersNot,
+		"mask": `{"effect":"forbid","subject":{"role":"viewer"},"mask":"last4"}`} {
 		name := "people_" + kind
 		dir := s.Table(name, rows, nil, columns...)
 		p := s.Rule(kind, name, "ssn", definition)
@@ -45,7 +46,8 @@ func TestRenamedColumnOfAPolicyClosesTheTable(t *testing.T) {
 			closed(c.Call("GET", path+"/rows", nil))
 			closed(c.Call("GET", path+"/columns", nil))
 		}
-		require.Empty(t, vic.Rows("SELECT column_name FROM information_schema.columns WHERE table_name = '"+name+"'"), "a closed table has no columns")
+		require.Empty(t, vic.Rows("SELECT column_name FROM information_schema.columns WHERE table_name = '"+name+"'"),
+			"a closed table has no columns")
 		closed(s.Admin.Call("PATCH", path+"/columns/anything", object{"name": "harmless"}))
 		closed(s.Admin.Call("DELETE", path+"/columns/anything", nil))
 		closed(s.Admin.Call("POST", path+"/rows", object{"rows": list{object{"id": 9}}}))

@@ -96,8 +96,10 @@ func TestAHiddenColumnIsAMissingColumn(t *testing.T) {
 	}
 	base := "/v1/tables/lake/" + s.Schema + "/TABLE"
 	for _, path := range []string{
-		"/columns", "/effective-policies", "/rows", "/rows?select=id,ssn", "/rows?select=home", "/rows?order_by=ssn", "/rows?order_by=name%20desc&page_size=3",
-		"/rows?where=" + url.QueryEscape("ssn IS NOT NULL"), "/rows?where=" + url.QueryEscape("home.zip = 3"), "/rows?page_size=4&where=" + url.QueryEscape("pay > 50"),
+		"/columns", "/effective-policies", "/rows", "/rows?select=id,ssn", "/rows?select=home", "/rows?order_by=ssn",
+		"/rows?order_by=name%20desc&page_size=3",
+		"/rows?where=" + url.QueryEscape("ssn IS NOT NULL"), "/rows?where=" + url.QueryEscape("home.zip = 3"), "/rows?page_size=4&where=" +
+			url.QueryEscape("pay > 50"),
 	} {
 		alike(harness.Ask{Method: "GET", Path: base + path})
 	}
@@ -134,7 +136,8 @@ func TestMasksOnEveryPath(t *testing.T) {
 	s := harness.Shared(t)
 	s.Table("people", `SELECT i AS id, 'SECRET-' || lpad(i::VARCHAR, 4, '0') AS ssn, 'SECRET-' || lpad(i::VARCHAR, 4, '0') AS card, DATE '2020-01-31' + (i * 100)::INT AS born,
 		TIMESTAMP '2021-03-04 05:06:07' + INTERVAL (i) DAY AS seen, i * 10 AS pay FROM range(10) t(i)`, nil,
-		column{"id", "long"}, column{"ssn", "string"}, column{"card", "string"}, column{"born", "date"}, column{"seen", "timestamp"}, column{"pay", "long"})
+		column{"id", "long"}, column{"ssn", "string"}, column{"card", "string"}, column{"born", "date"}, column{"seen", "timestamp"},
+		column{"pay", "long"})
 	mask := func(name string) string {
 		return `{"effect":"permit","subject":{"role":"admin"},"mask":"` + name + `"}`
 	}
@@ -149,7 +152,8 @@ func TestMasksOnEveryPath(t *testing.T) {
 
 	clear := s.Admin.Rows("SELECT ssn, card, pay FROM " + people + " WHERE id = 3")
 	require.Equal(t, []any{[]any{"SECRET-0003", "SECRET-0003", 30.0}}, clear)
-	require.Equal(t, []any{[]any{3.0, digest(3), "****0003", "2020-01-01", "2021-01-01T00:00:00Z", nil}}, ana.Rows("SELECT * FROM "+people+" WHERE id = 3"))
+	require.Equal(t, []any{[]any{3.0, digest(3), "****0003", "2020-01-01", "2021-01-01T00:00:00Z", nil}},
+		ana.Rows("SELECT * FROM "+people+" WHERE id = 3"))
 	require.Equal(t, []any{[]any{digest(3)}}, ana.Rows("SELECT ssn FROM "+people+" AT (VERSION => 1) WHERE id = 3"))
 
 	for _, c := range []struct {
@@ -171,7 +175,8 @@ func TestMasksOnEveryPath(t *testing.T) {
 		{"SELECT min(ssn) > max(card) FROM P", true},
 		{"SELECT count(DISTINCT born) FROM P", 3.0},
 		{"SELECT sum(pay) FROM P", nil},
-		{"SELECT typeof(ssn) || typeof(card) || typeof(born) || typeof(seen) || typeof(pay) FROM P LIMIT 1", "VARCHARVARCHARDATETIMESTAMP WITH TIME ZONEBIGINT"},
+		{"SELECT typeof(ssn) || typeof(card) || typeof(born) || typeof(seen) || typeof(pay) FROM P LIMIT 1",
+			"VARCHARVARCHARDATETIMESTAMP WITH TIME ZONEBIGINT"},
 		{"SELECT list_transform([card], lambda x: x)[1] FROM P WHERE id = 3", "****0003"},
 	} {
 		sql := strings.ReplaceAll(c.sql, " P", " "+people)
@@ -180,15 +185,18 @@ func TestMasksOnEveryPath(t *testing.T) {
 	whole := regexp.MustCompile(`SECRET-|-01-31|05:06:07`)
 	base := "/v1/tables/lake/" + s.Schema + "/people"
 	for _, sql := range []string{
-		"SELECT * FROM P", "SELECT COLUMNS('s|c') FROM P", "SELECT p FROM P p", "SUMMARIZE P", "DESCRIBE P", "FROM P ORDER BY ssn, pay, born", "SELECT list(ssn), histogram(card), max(seen) FROM P",
-		"SELECT CAST(ssn AS INT) FROM P", "SELECT date_diff(card, born, born) FROM P", "SELECT * FROM P USING SAMPLE 50%", "EXPLAIN SELECT ssn FROM P WHERE card = 'x'",
+		"SELECT * FROM P", "SELECT COLUMNS('s|c') FROM P", "SELECT p FROM P p", "SUMMARIZE P", "DESCRIBE P", "FROM P ORDER BY ssn, pay, born",
+		"SELECT list(ssn), histogram(card), max(seen) FROM P",
+		"SELECT CAST(ssn AS INT) FROM P", "SELECT date_diff(card, born, born) FROM P", "SELECT * FROM P USING SAMPLE 50%",
+		"EXPLAIN SELECT ssn FROM P WHERE card = 'x'",
 		"WITH x AS (SELECT * FROM P) SELECT * FROM x WHERE ssn > 'S'", "SELECT list_transform([ssn], lambda x: CAST(x AS INT)) FROM P",
 	} {
 		r := ana.Query(strings.ReplaceAll(sql, "P", people))
 		require.NotRegexp(t, whole, string(r.Body), sql)
 		require.NotRegexp(t, harness.Inside, string(r.Body), sql)
 	}
-	for _, path := range []string{"/rows", "/rows?select=ssn,card,born", "/rows?order_by=ssn%20desc&page_size=2", "/columns", "", "/history", "/effective-policies"} {
+	for _, path := range []string{"/rows", "/rows?select=ssn,card,born", "/rows?order_by=ssn%20desc&page_size=2", "/columns", "", "/history",
+		"/effective-policies"} {
 		r := ana.Call("GET", base+path, nil)
 		require.Equal(t, http.StatusOK, r.Status, "%s", r.Body)
 		require.NotRegexp(t, whole, string(r.Body), path)
@@ -203,7 +211,8 @@ func TestMasksOnEveryPath(t *testing.T) {
 	for _, c := range ana.OK("GET", base+"/columns", nil)["columns"].([]any) {
 		types[c.(map[string]any)["name"].(string)] = c.(map[string]any)["type"]
 	}
-	require.Equal(t, map[string]any{"id": "long", "ssn": "string", "card": "string", "born": "date", "seen": "timestamp", "pay": "long"}, types)
+	require.Equal(t, map[string]any{"id": "long", "ssn": "string", "card": "string", "born": "date", "seen": "timestamp", "pay": "long"},
+		types)
 	effective := ana.OK("GET", base+"/effective-policies", nil)
 	require.Equal(t, false, effective["restricted"])
 	require.Len(t, effective["policies"], 5)
@@ -241,21 +250,25 @@ func TestTheStrictestPolicyWins(t *testing.T) {
 	require.Equal(t, "column_not_found", shown("a"))
 	require.Nil(t, shown("b"))
 
-	simulated := s.Admin.OK("POST", "/v1/organisations/"+s.Boot.OrganisationID+"/policies/simulate", map[string]any{"tableFqn": "lake." + s.Schema + ".a", "userId": ana.User})
+	simulated := s.Admin.OK("POST", "/v1/organisations/"+s.Boot.OrganisationID+"/policies/simulate",
+		map[string]any{"tableFqn": "lake." + s.Schema + ".a", "userId": ana.User})
 	require.Equal(t, []any{"Born"}, simulated["hiddenColumns"])
 	require.Equal(t, []any{}, simulated["maskedColumns"])
 	require.Equal(t, 3.0, simulated["visibleRowCount"])
 	require.Equal(t, false, simulated["restricted"])
-	simulated = s.Admin.OK("GET", "/v1/organisations/"+s.Boot.OrganisationID+"/users/"+ana.User+"/effective-policies?tableFqn=lake."+s.Schema+".b", nil)
+	simulated = s.Admin.OK("GET", "/v1/organisations/"+s.Boot.OrganisationID+"/users/"+ana.User+"/effective-policies?tableFqn=lake."+s.Schema+
+		".b", nil)
 	require.Equal(t, []any{map[string]any{"columnName": "born", "mask": "null"}}, simulated["maskedColumns"])
-	require.Equal(t, map[string]any{"restricted": false, "policies": []any{}}, ana.OK("GET", "/v1/tables/lake/"+s.Schema+"/a/effective-policies", nil),
+	require.Equal(t, map[string]any{"restricted": false, "policies": []any{}},
+		ana.OK("GET", "/v1/tables/lake/"+s.Schema+"/a/effective-policies", nil),
 		"what is hidden is not named")
 
 	// The kind and the column of a policy can be changed; its text follows.
 	path := "/v1/organisations/" + s.Boot.OrganisationID + "/policies/" + forbid["id"].(string)
 	_, fields := s.Admin.Call("PATCH", path, map[string]any{"kind": "cls", "expectedVersion": 1}).Problem(t, 422)
 	require.Equal(t, []string{"definition.mask"}, fields)
-	got := s.Admin.OK("PATCH", path, map[string]any{"kind": "cls", "columnName": "id", "expectedVersion": 1, "definition": json.RawMessage(harness.ViewersNot)})
+	got := s.Admin.OK("PATCH", path, map[string]any{"kind": "cls", "columnName": "id", "expectedVersion": 1,
+		"definition": json.RawMessage(harness.ViewersNot)})
 	require.Contains(t, got["policyText"], `resource == Column::"id"`)
 	require.NotContains(t, got["policyText"], "@mask")
 	r := ana.Query("SELECT * FROM " + s.Schema + ".a")
@@ -274,14 +287,18 @@ func TestColumnPoliciesByText(t *testing.T) {
 	t.Parallel()
 	s, base, fqn := policyWorld(t)
 	for _, c := range []struct{ kind, column, definition string }{
-		{"cls", "pay", harness.AdminsSee}, {"cls", "pay", harness.ViewersNot}, {"mask", "region", `{"effect":"forbid","subject":{"everyone":true},"mask":"hash"}`},
+		{"cls", "pay", harness.AdminsSee}, {"cls", "pay", harness.ViewersNot},
+		{"mask", "region", `{"effect":"forbid","subject":{"everyone":true},"mask":"hash"}`},
 		{"mask", "region", `{"effect":"permit","subject":{"attribute":"dept","op":"in","value":["hr","it"]},"mask":"last4"}`},
-		{"mask", "joined", `{"effect":"forbid","subject":{"attribute":"dept","op":"is_null"},"mask":"year"}`}, {"mask", "pay", `{"effect":"permit","subject":{"role":"admin"},"mask":null}`},
+		{"mask", "joined", `{"effect":"forbid","subject":{"attribute":"dept","op":"is_null"},"mask":"year"}`},
+		{"mask", "pay", `{"effect":"permit","subject":{"role":"admin"},"mask":null}`},
 	} {
 		made := s.Rule(c.kind, "people", c.column, c.definition)
-		byText := s.Admin.OK("POST", base, map[string]any{"kind": c.kind, "tableFqn": fqn, "columnName": c.column, "policyText": made["policyText"]})
+		byText := s.Admin.OK("POST", base, map[string]any{"kind": c.kind, "tableFqn": fqn, "columnName": c.column,
+			"policyText": made["policyText"]})
 		require.NotNil(t, byText["definition"])
-		again := s.Admin.OK("PUT", base+"/"+byText["id"].(string), map[string]any{"kind": c.kind, "tableFqn": fqn, "columnName": c.column, "definition": byText["definition"], "expectedVersion": 1})
+		again := s.Admin.OK("PUT", base+"/"+byText["id"].(string), map[string]any{"kind": c.kind, "tableFqn": fqn, "columnName": c.column,
+			"definition": byText["definition"], "expectedVersion": 1})
 		require.Equal(t, made["policyText"], again["policyText"])
 	}
 	permit := func(rest string) string { return `permit (principal, action, ` + rest }
@@ -298,7 +315,8 @@ func TestColumnPoliciesByText(t *testing.T) {
 		{"mask", "pay", `@mask ` + permit(`resource == Column::"pay");`)},
 		{"mask", "pay", `@mask("last4") ` + permit(`resource == Column::"pay");`)},
 	} {
-		code, fields := s.Admin.Call("POST", base, map[string]any{"kind": c.kind, "tableFqn": fqn, "columnName": c.column, "policyText": c.text}).Problem(t, 422)
+		code, fields := s.Admin.Call("POST", base, map[string]any{"kind": c.kind, "tableFqn": fqn, "columnName": c.column,
+			"policyText": c.text}).Problem(t, 422)
 		require.Equal(t, []string{"policyText"}, fields, c.text)
 		require.Contains(t, []string{"invalid_policy", "type_not_supported"}, code)
 	}

@@ -25,7 +25,8 @@ func TestMembersTheirRolesAndAttributes(t *testing.T) {
 	require.Equal(t, "ana@acme.example", user["email"])
 	require.Equal(t, "viewer", user["role"])
 	require.Equal(t, map[string]any{"region": "r1"}, user["attributes"])
-	require.NotContains(t, string(ana.Call("GET", org+"/users/"+s.Admin.User, nil).Body), "attributes", "who may not read policies learns no attributes")
+	require.NotContains(t, string(ana.Call("GET", org+"/users/"+s.Admin.User, nil).Body), "attributes",
+		"who may not read policies learns no attributes")
 	require.NotContains(t, string(ana.Call("GET", org+"/users", nil).Body), "r1")
 	require.Equal(t, map[string]any{"region": "r1"}, bob.OK("GET", org+"/users/"+ana.User+"/attributes", nil))
 	require.Equal(t, map[string]any{"region": "r1"}, ana.OK("GET", "/v1/me/attributes", nil))
@@ -35,8 +36,10 @@ func TestMembersTheirRolesAndAttributes(t *testing.T) {
 	require.Equal(t, map[string]any{}, s.Admin.OK("PUT", org+"/users/"+ana.User+"/attributes", map[string]string{"team": "x"}))
 	require.Equal(t, map[string]any{"team": "x"}, ana.OK("GET", "/v1/me/attributes", nil), "replaced, not merged")
 	for name, body := range map[string]any{
-		"number": map[string]any{"a": 1}, "null": map[string]any{"a": nil}, "object": map[string]any{"a": map[string]any{}}, "empty name": map[string]any{"": "x"},
-		"control": map[string]any{"a\nb": "x"}, "long name": map[string]any{strings.Repeat("n", 1000): "x"}, "long value": map[string]any{"a": strings.Repeat("x", 100000)},
+		"number": map[string]any{"a": 1}, "null": map[string]any{"a": nil}, "object": map[string]any{"a": map[string]any{}},
+		"empty name": map[string]any{"": "x"},
+		"control":    map[string]any{"a\nb": "x"}, "long name": map[string]any{strings.Repeat("n", 1000): "x"},
+		"long value": map[string]any{"a": strings.Repeat("x", 100000)},
 	} {
 		r := s.Admin.Call("PUT", org+"/users/"+ana.User+"/attributes", body)
 		_, fields := r.Problem(t, 422)
@@ -83,9 +86,13 @@ func TestOrganisationConfig(t *testing.T) {
 	off := s.Admin.OK("PATCH", path+"/config", map[string]any{"features": []any{map[string]any{"key": "sandbox", "enabled": false}}})
 	require.Equal(t, false, feature(off, "sandbox")["enabled"])
 	limits := map[string]any{"require_primary_key": true, "name_pattern": "[a-z]+", "max_columns": 10.0}
-	require.Equal(t, limits, s.Admin.OK("PATCH", path+"/config", map[string]any{"table_constraints": limits})["config"].(map[string]any)["table_constraints"])
-	require.Equal(t, limits, s.Admin.OK("PATCH", path+"/config", map[string]any{"sandbox_enabled": true})["config"].(map[string]any)["table_constraints"], "what is not sent stays")
-	require.Nil(t, s.Admin.OK("PATCH", path+"/config", map[string]any{"table_constraints": nil})["config"].(map[string]any)["table_constraints"])
+	require.Equal(t, limits,
+		s.Admin.OK("PATCH", path+"/config", map[string]any{"table_constraints": limits})["config"].(map[string]any)["table_constraints"])
+	require.Equal(t, limits,
+		s.Admin.OK("PATCH", path+"/config", map[string]any{"sandbox_enabled": true})["config"].(map[string]any)["table_constraints"],
+		"what is not sent stays")
+	require.Nil(t, s.Admin.OK("PATCH", path+"/config",
+		map[string]any{"table_constraints": nil})["config"].(map[string]any)["table_constraints"])
 	for name, body := range map[string]map[string]any{
 		"unknown feature": {"features": []any{map[string]any{"key": "nope", "enabled": true}}},
 		"contradiction":   {"sandbox_enabled": true, "features": []any{map[string]any{"key": "sandbox", "enabled": false}}},
@@ -171,7 +178,8 @@ func TestTheAuditLogHasEveryAllowDenyAndWrite(t *testing.T) {
 		return s.Admin.OK("GET", path+"?page_size=1000&"+filter, nil)["entries"].([]any)
 	}
 	from := time.Now().UTC()
-	require.Equal(t, 200, ana.Call("POST", "/v1/query", map[string]any{"sql": "SELECT * FROM main_data.t WHERE word = 'hidden value'"}, "X-Request-Id", "read-1").Status)
+	require.Equal(t, 200, ana.Call("POST", "/v1/query", map[string]any{"sql": "SELECT * FROM main_data.t WHERE word = 'hidden value'"},
+		"X-Request-Id", "read-1").Status)
 	ana.Call("POST", "/v1/query", map[string]any{"sql": "SELECT * FROM secret_name"}, "X-Request-Id", "fail-1").Problem(t, 400)
 	ana.Call("DELETE", s.TablePath("t"), nil, "X-Request-Id", "deny-1").Problem(t, 403)
 	require.Equal(t, 200, s.Admin.Call("PATCH", s.TablePath("t"), map[string]any{"name": "u"}, "X-Request-Id", "write-1").Status)
@@ -180,7 +188,8 @@ func TestTheAuditLogHasEveryAllowDenyAndWrite(t *testing.T) {
 	var found []any
 	require.Eventually(t, func() bool {
 		found = entries("request_id=write-1")
-		return len(found) > 0 && len(entries("request_id=read-1")) > 0 && len(entries("request_id=deny-1")) > 0 && len(entries("request_id=fail-1")) > 0
+		return len(found) > 0 && len(entries("request_id=read-1")) > 0 && len(entries("request_id=deny-1")) > 0 &&
+			len(entries("request_id=fail-1")) > 0
 	}, 5*time.Second, 50*time.Millisecond)
 	entry := func(id string) map[string]any { return entries("request_id=" + id)[0].(map[string]any) }
 	require.Equal(t, "allow", entry("write-1")["outcome"])
@@ -205,7 +214,8 @@ func TestTheAuditLogHasEveryAllowDenyAndWrite(t *testing.T) {
 	var ids []string
 	token := ""
 	for {
-		page := s.Admin.OK("GET", path+"?page_size=2&until="+from.Add(time.Minute).Format(time.RFC3339)+"&user_id="+ana.User+"&page_token="+token, nil)
+		page := s.Admin.OK("GET", path+"?page_size=2&until="+from.Add(time.Minute).Format(time.RFC3339)+"&user_id="+ana.User+"&page_token="+token,
+			nil)
 		for _, e := range page["entries"].([]any) {
 			ids = append(ids, e.(map[string]any)["id"].(string))
 		}

@@ -18,7 +18,8 @@ import (
 // policyWorld is a server with one table whose rows tell who sees them.
 func policyWorld(t *testing.T) (s *harness.Server, base, fqn string) {
 	s = harness.Shared(t)
-	s.Table("people", `SELECT i AS id, 'r' || (i % 3) AS region, i * 1.5 AS pay, DATE '2024-01-01' + i::INTEGER AS joined FROM range(12) t(i)`, nil,
+	s.Table("people", `SELECT i AS id, 'r' || (i % 3) AS region, i * 1.5 AS pay, DATE '2024-01-01' + i::INTEGER AS joined FROM range(12) t(i)`,
+		nil,
 		column{"id", "long"}, column{"region", "string"}, column{"pay", "double"}, column{"joined", "date"})
 	s.Table("other", `SELECT i AS id, 'r' || (i % 3) AS region FROM range(6) t(i)`, nil, column{"id", "long"}, column{"region", "string"})
 	s.Table("plain", `SELECT i AS n FROM range(4) t(i)`, nil, column{"n", "long"})
@@ -29,13 +30,15 @@ func TestPoliciesByDefinition(t *testing.T) {
 	t.Parallel()
 	s, base, fqn := policyWorld(t)
 	people := s.Schema + ".people"
-	ana := s.Member("ana@acme.example", "viewer", map[string]string{"region": "r1", "regions": "r0,r2", "list": `["r1","r2"]`, "limit": "5", "since": "2024-01-07"})
+	ana := s.Member("ana@acme.example", "viewer", map[string]string{"region": "r1", "regions": "r0,r2", "list": `["r1","r2"]`, "limit": "5",
+		"since": "2024-01-07"})
 	for _, c := range []struct {
 		name, column, definition string
 		ana, admin               float64
 	}{
 		{"everyone, all rows", "", harness.Everyone, 12, 12},
-		{"members without effect and condition", "", `{"effect":"permit","subject":{"everyone":true,"role":null,"attribute":null,"op":null,"value":null}}`, 12, 12},
+		{"members without effect and condition", "",
+			`{"effect":"permit","subject":{"everyone":true,"role":null,"attribute":null,"op":null,"value":null}}`, 12, 12},
 		{"role", "", `{"effect":"permit","subject":{"role":"viewer"}}`, 12, 0},
 		{"attribute with value", "", `{"effect":"permit","subject":{"attribute":"region","op":"eq","value":"r1"}}`, 12, 0},
 		{"attribute with other value", "", `{"effect":"permit","subject":{"attribute":"region","op":"eq","value":"r9"}}`, 0, 0},
@@ -47,7 +50,8 @@ func TestPoliciesByDefinition(t *testing.T) {
 		{"date attribute", "joined", `{"effect":"permit","subject":{"attribute":"since","op":"gte"}}`, 6, 0},
 		{"condition", "", `{"effect":"permit","subject":{"everyone":true},"condition":{"column":"id","op":"lt","value":3}}`, 3, 3},
 		{"column by default", "id", `{"effect":"permit","subject":{"everyone":true},"condition":{"op":"in","value":[1,2,99]}}`, 2, 2},
-		{"condition over an attribute", "", `{"effect":"permit","subject":{"everyone":true},"condition":{"column":"region","op":"eq","attribute":"region"}}`, 4, 0},
+		{"condition over an attribute", "",
+			`{"effect":"permit","subject":{"everyone":true},"condition":{"column":"region","op":"eq","attribute":"region"}}`, 4, 0},
 		{"and or not", "", `{"effect":"permit","subject":{"everyone":true},"condition":{"and":[{"or":[{"column":"id","op":"lt","value":2},{"column":"region","op":"eq","value":"r2"}]},{"not":{"column":"id","op":"eq","value":5}}]}}`, 5, 5},
 		{"like", "", `{"effect":"permit","subject":{"everyone":true},"condition":{"column":"region","op":"like","value":"*2"}}`, 4, 4},
 		{"forbid alone", "", `{"effect":"forbid","subject":{"everyone":true}}`, 0, 0},
@@ -105,8 +109,10 @@ func TestPoliciesByText(t *testing.T) {
 	require.Equal(t, text, p["policyText"])
 	require.NotNil(t, p["definition"], "a text that a definition could have made has one")
 	require.Equal(t, 4.0, ana.Count(people))
-	for _, bad := range []string{"", "permit", "permit (principal, action, resource", `permit (principal, action, resource) when { resource.region like principal };`,
-		`permit (principal, action, resource) when { context.x };`, `DROP TABLE x`, text + text, `permit (principal in Role::"boss", action, resource);`} {
+	for _, bad := range []string{"", "permit", "permit (principal, action, resource",
+		`permit (principal, action, resource) when { resource.region like principal };`,
+		`permit (principal, action, resource) when { context.x };`, `DROP TABLE x`, text + text,
+		`permit (principal in Role::"boss", action, resource);`} {
 		r := s.Admin.Call("POST", base, map[string]any{"tableFqn": fqn, "policyText": bad})
 		_, fields := r.Problem(t, 422)
 		require.NotEmpty(t, fields)
@@ -130,7 +136,8 @@ func TestPoliciesAreRefusedWithTheFieldAtFault(t *testing.T) {
 		return map[string]any{"tableFqn": fqn, "definition": harness.Definition(`{"effect":"permit","subject":` + text + `}`)}
 	}
 	condition := func(text string) map[string]any {
-		return map[string]any{"tableFqn": fqn, "definition": harness.Definition(`{"effect":"permit","subject":{"everyone":true},"condition":` + text + `}`)}
+		return map[string]any{"tableFqn": fqn, "definition": harness.Definition(`{"effect":"permit","subject":{"everyone":true},"condition":` +
+			text + `}`)}
 	}
 	for _, c := range []struct {
 		name, field string
@@ -138,21 +145,32 @@ func TestPoliciesAreRefusedWithTheFieldAtFault(t *testing.T) {
 	}{
 		{"cls without column", "columnName", map[string]any{"kind": "cls", "tableFqn": fqn, "definition": harness.Definition(harness.Everyone)}},
 		{"mask without column", "columnName", map[string]any{"kind": "mask", "definition": harness.Definition(harness.Everyone)}},
-		{"cls of a member", "columnName", map[string]any{"kind": "cls", "tableFqn": fqn, "columnName": "pay.x", "definition": harness.Definition(harness.Everyone)}},
-		{"cls of some rows", "definition.condition", map[string]any{"kind": "cls", "tableFqn": fqn, "columnName": "pay", "definition": harness.Definition(`{"effect":"permit","subject":{"everyone":true},"condition":{"op":"is_null"}}`)}},
-		{"cls by rows", "definition.subject.value", map[string]any{"kind": "cls", "tableFqn": fqn, "columnName": "pay", "definition": harness.Definition(`{"effect":"permit","subject":{"attribute":"a","op":"eq"}}`)}},
-		{"cls with a mask", "definition.mask", map[string]any{"kind": "cls", "tableFqn": fqn, "columnName": "region", "definition": harness.Definition(`{"effect":"permit","subject":{"everyone":true},"mask":"hash"}`)}},
-		{"unknown mask", "definition.mask", map[string]any{"kind": "mask", "tableFqn": fqn, "columnName": "pay", "definition": harness.Definition(`{"effect":"permit","subject":{"everyone":true},"mask":"half"}`)}},
-		{"mask of another type", "definition.mask", map[string]any{"kind": "mask", "tableFqn": fqn, "columnName": "pay", "definition": harness.Definition(`{"effect":"permit","subject":{"everyone":true},"mask":"year"}`)}},
+		{"cls of a member", "columnName", map[string]any{"kind": "cls", "tableFqn": fqn, "columnName": "pay.x",
+			"definition": harness.Definition(harness.Everyone)}},
+		{"cls of some rows", "definition.condition", map[string]any{"kind": "cls", "tableFqn": fqn, "columnName": "pay",
+			"definition": harness.Definition(`{"effect":"permit","subject":{"everyone":true},"condition":{"op":"is_null"}}`)}},
+		{"cls by rows", "definition.subject.value", map[string]any{"kind": "cls", "tableFqn": fqn, "columnName": "pay",
+			"definition": harness.Definition(`{"effect":"permit","subject":{"attribute":"a","op":"eq"}}`)}},
+		{"cls with a mask", "definition.mask", map[string]any{"kind": "cls", "tableFqn": fqn, "columnName": "region",
+			"definition": harness.Definition(`{"effect":"permit","subject":{"everyone":true},"mask":"hash"}`)}},
+		{"unknown mask", "definition.mask", map[string]any{"kind": "mask", "tableFqn": fqn, "columnName": "pay",
+			"definition": harness.Definition(`{"effect":"permit","subject":{"everyone":true},"mask":"half"}`)}},
+		{"mask of another type", "definition.mask", map[string]any{"kind": "mask", "tableFqn": fqn, "columnName": "pay",
+			"definition": harness.Definition(`{"effect":"permit","subject":{"everyone":true},"mask":"year"}`)}},
 		{"unknown kind", "kind", map[string]any{"kind": "abc", "tableFqn": fqn, "definition": harness.Definition(harness.Everyone)}},
-		{"text and definition", "definition", map[string]any{"tableFqn": fqn, "definition": harness.Definition(harness.Everyone), "policyText": "permit(principal, action, resource);"}},
+		{"text and definition", "definition", map[string]any{"tableFqn": fqn, "definition": harness.Definition(harness.Everyone),
+			"policyText": "permit(principal, action, resource);"}},
 		{"neither", "definition", map[string]any{"tableFqn": fqn}},
-		{"unknown table", "tableFqn", map[string]any{"tableFqn": "lake." + s.Schema + ".nothing", "definition": harness.Definition(harness.Everyone)}},
+		{"unknown table", "tableFqn", map[string]any{"tableFqn": "lake." + s.Schema + ".nothing",
+			"definition": harness.Definition(harness.Everyone)}},
 		{"bad name", "tableFqn", map[string]any{"tableFqn": "people", "definition": harness.Definition(harness.Everyone)}},
 		{"unknown id", "tableId", map[string]any{"tableId": uuid.NewString(), "definition": harness.Definition(harness.Everyone)}},
-		{"name and id differ", "tableFqn", map[string]any{"tableFqn": fqn, "tableId": otherID, "definition": harness.Definition(harness.Everyone)}},
-		{"unknown column", "columnName", map[string]any{"tableFqn": fqn, "columnName": "nope", "definition": harness.Definition(harness.Everyone)}},
-		{"effect", "definition.effect", map[string]any{"tableFqn": fqn, "definition": harness.Definition(`{"effect":"allow","subject":{"everyone":true}}`)}},
+		{"name and id differ", "tableFqn", map[string]any{"tableFqn": fqn, "tableId": otherID,
+			"definition": harness.Definition(harness.Everyone)}},
+		{"unknown column", "columnName", map[string]any{"tableFqn": fqn, "columnName": "nope",
+			"definition": harness.Definition(harness.Everyone)}},
+		{"effect", "definition.effect",
+			map[string]any{"tableFqn": fqn, "definition": harness.Definition(`{"effect":"allow","subject":{"everyone":true}}`)}},
 		{"no effect", "definition.effect", map[string]any{"tableFqn": fqn, "definition": harness.Definition(`{"subject":{"everyone":true}}`)}},
 		{"no subject", "definition.subject", map[string]any{"tableFqn": fqn, "definition": harness.Definition(`{"effect":"permit"}`)}},
 		{"empty subject", "definition.subject", subject(`{}`)},
@@ -170,7 +188,8 @@ func TestPoliciesAreRefusedWithTheFieldAtFault(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, fields := s.Admin.Call("POST", base, c.body).Problem(t, 422)
-			require.True(t, harness.NamesField(fields, c.field) || len(fields) == 1 && strings.HasPrefix(fields[0], c.field), "%v lacks %s", fields, c.field)
+			require.True(t, harness.NamesField(fields, c.field) || len(fields) == 1 && strings.HasPrefix(fields[0], c.field), "%v lacks %s", fields,
+				c.field)
 		})
 	}
 	require.Empty(t, s.Admin.OK("GET", base, nil)["policies"], "nothing was made")
@@ -247,7 +266,8 @@ func TestPolicyPatchAndPut(t *testing.T) {
 	// The last one sent decides: a text takes the definition's place.
 	text := s.Admin.OK("PATCH", path, map[string]any{"expectedVersion": 2, "policyText": p["policyText"]})
 	require.Equal(t, p["policyText"], text["policyText"])
-	_, fields := s.Admin.Call("PATCH", path, map[string]any{"expectedVersion": 3, "policyText": p["policyText"], "definition": harness.Definition(harness.Everyone)}).Problem(t, 422)
+	_, fields := s.Admin.Call("PATCH", path, map[string]any{"expectedVersion": 3, "policyText": p["policyText"],
+		"definition": harness.Definition(harness.Everyone)}).Problem(t, 422)
 	require.Equal(t, []string{"definition"}, fields)
 	// Another table.
 	other := s.Admin.OK("PATCH", path, map[string]any{"expectedVersion": 3, "tableFqn": "lake." + s.Schema + ".other", "columnName": "region"})
@@ -256,7 +276,8 @@ func TestPolicyPatchAndPut(t *testing.T) {
 	require.Equal(t, 12.0, s.Admin.Count(s.Schema+".people"))
 	require.Equal(t, 0.0, s.Admin.Count(s.Schema+".other"))
 	// PUT clears what it does not name.
-	wide := s.Admin.OK("PUT", path, map[string]any{"expectedVersion": 4, "tableFqn": nil, "definition": harness.Definition(`{"effect":"permit","subject":{"role":"viewer"}}`)})
+	wide := s.Admin.OK("PUT", path, map[string]any{"expectedVersion": 4, "tableFqn": nil,
+		"definition": harness.Definition(`{"effect":"permit","subject":{"role":"viewer"}}`)})
 	require.Nil(t, wide["tableFqn"])
 	require.Nil(t, wide["tableId"])
 	require.Nil(t, wide["columnName"])
@@ -306,7 +327,8 @@ func TestManyParallelPatchesWithOneVersionHaveOneWinner(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range writers {
 		wg.Go(func() {
-			definition := harness.Definition(`{"effect":"permit","subject":{"everyone":true},"condition":{"column":"id","op":"eq","value":` + strconv.Itoa(i) + `}}`)
+			definition := harness.Definition(`{"effect":"permit","subject":{"everyone":true},"condition":{"column":"id","op":"eq","value":` +
+				strconv.Itoa(i) + `}}`)
 			statuses[i] = s.Admin.Call("PATCH", path, map[string]any{"expectedVersion": 1, "definition": definition}).Status
 		})
 	}
@@ -339,7 +361,8 @@ func TestSimulationAndEffectivePolicies(t *testing.T) {
 	require.Equal(t, 12.0, free["visibleRowCount"])
 	p := s.Policy("people", "region", `{"effect":"permit","subject":{"attribute":"region","op":"eq"}}`)
 
-	require.Equal(t, map[string]any{"restricted": true, "policies": []any{map[string]any{"kind": "rls", "columnName": "region"}}}, ana.OK("GET", mine, nil),
+	require.Equal(t, map[string]any{"restricted": true, "policies": []any{map[string]any{"kind": "rls", "columnName": "region"}}},
+		ana.OK("GET", mine, nil),
 		"kinds and columns, not texts or ids")
 	user := s.Admin.OK("GET", org+"/users/"+ana.User+"/effective-policies?tableFqn="+fqn, nil)
 	byUser := s.Admin.OK("POST", base+"/simulate", map[string]any{"tableFqn": fqn, "userId": ana.User})
@@ -348,7 +371,8 @@ func TestSimulationAndEffectivePolicies(t *testing.T) {
 	require.Equal(t, 4.0, byUser["visibleRowCount"])
 	require.Contains(t, byUser["predicate"], "r1")
 	require.Equal(t, p["id"], byUser["policies"].([]any)[0].(map[string]any)["id"])
-	byRole := s.Admin.OK("POST", base+"/simulate", map[string]any{"tableFqn": fqn, "role": "viewer", "attributes": map[string]string{"region": "r2"}})
+	byRole := s.Admin.OK("POST", base+"/simulate", map[string]any{"tableFqn": fqn, "role": "viewer",
+		"attributes": map[string]string{"region": "r2"}})
 	require.Equal(t, 4.0, byRole["visibleRowCount"])
 	require.Equal(t, 0.0, s.Admin.OK("POST", base+"/simulate", map[string]any{"tableFqn": fqn, "role": "admin"})["visibleRowCount"])
 
@@ -416,17 +440,23 @@ func TestDefinitionsComeBackInFullShape(t *testing.T) {
 		sent string
 		want object
 	}{
-		"everyone": {`{"effect":"permit","subject":{"everyone":true}}`, object{"effect": "permit", "subject": subject("everyone", true), "condition": nil}},
-		"role":     {`{"effect":"forbid","subject":{"role":"viewer","op":null},"condition":null}`, object{"effect": "forbid", "subject": subject("role", "viewer"), "condition": nil}},
+		"everyone": {`{"effect":"permit","subject":{"everyone":true}}`, object{"effect": "permit", "subject": subject("everyone", true),
+			"condition": nil}},
+		"role": {`{"effect":"forbid","subject":{"role":"viewer","op":null},"condition":null}`,
+			object{"effect": "forbid", "subject": subject("role", "viewer"), "condition": nil}},
 		"row filter": {`{"effect":"permit","subject":{"attribute":"region","op":"eq"},"condition":{"not":{"and":[{"column":"id","op":"lt","value":5},{"op":"is_null","value":null}]}}}`,
-			object{"effect": "permit", "subject": byRow, "condition": object{"not": object{"and": list{object{"column": "id", "op": "lt", "value": 5.0}, object{"op": "is_null"}}}}}},
-		"values": {`{"subject":{"value":["a","b"],"op":"in","attribute":"level"},"effect":"permit","condition":{"or":[{"op":"in","value":["r1","r2"]},{"op":"neq","attribute":"region"}]}}`,
-			object{"effect": "permit", "subject": byValue, "condition": object{"or": list{object{"op": "in", "value": list{"r1", "r2"}}, object{"op": "neq", "attribute": "region"}}}}},
-		"mask": {`{"effect":"permit","subject":{"everyone":false,"role":"admin"},"mask":"hash"}`, object{"effect": "permit", "subject": func() object {
-			out := subject("role", "admin")
-			out["everyone"] = false
-			return out
-		}(), "condition": nil, "mask": "hash"}},
+			object{"effect": "permit", "subject": byRow, "condition": object{"not": object{"and": list{object{"column": "id", "op": "lt",
+				"value": 5.0}, object{"op": "is_null"}}}}}},
+		"values": {`{"subject":{"value":["a","b"],"op":"in","attribute":"level"},"effect":"permit","condition":{"or":[{"op":"in","value":["r1",` +
+			`"r2"]},{"op":"neq","attribute":"region"}]}}`,
+			object{"effect": "permit", "subject": byValue, "condition": object{"or": list{object{"op": "in", "value": list{"r1", "r2"}},
+				object{"op": "neq", "attribute": "region"}}}}},
+		"mask": {`{"effect":"permit","subject":{"everyone":false,"role":"admin"},"mask":"hash"}`,
+			object{"effect": "permit", "subject": func() object {
+				out := subject("role", "admin")
+				out["everyone"] = false
+				return out
+			}(), "condition": nil, "mask": "hash"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			kind := "rls"

@@ -34,17 +34,22 @@ func TestRefusalsNameTheirReason(t *testing.T) {
 		spoil                func(dir string)
 		code, reason, inFile string
 	}{
-		"absolute": {func(dir string) { harness.AppendCommit(t, dir, harness.AddOf("file:///elsewhere/x.parquet")) }, "unsupported_table_feature", "absolute_path", log},
+		"absolute": {func(dir string) { harness.AppendCommit(t, dir, harness.AddOf("file:///elsewhere/x.parquet")) }, "unsupported_table_feature",
+			"absolute_path", log},
 		"clone": {func(dir string) {
-			harness.AppendCommit(t, dir, `{"commitInfo":{"operation":"CLONE","operationParameters":{"isShallow":"true"}}}`, harness.AddOf("/elsewhere/x.parquet"))
+			harness.AppendCommit(t, dir, `{"commitInfo":{"operation":"CLONE","operationParameters":{"isShallow":"true"}}}`,
+				harness.AddOf("/elsewhere/x.parquet"))
 		}, "unsupported_table_feature", "shallow_clone", log},
-		"outside": {func(dir string) { harness.AppendCommit(t, dir, harness.AddOf("../other/x.parquet")) }, "table_log_broken", "unsafe_path", log},
+		"outside": {func(dir string) { harness.AppendCommit(t, dir, harness.AddOf("../other/x.parquet")) }, "table_log_broken", "unsafe_path",
+			log},
 		"vector": {func(dir string) {
-			harness.AppendCommit(t, dir, strings.Replace(harness.AddOf("x"), `"size"`, `"deletionVector":{"storageType":"p","pathOrInlineDv":"s3://elsewhere/x","sizeInBytes":1,"cardinality":1},"size"`, 1))
+			harness.AppendCommit(t, dir, strings.Replace(harness.AddOf("x"), `"size"`,
+				`"deletionVector":{"storageType":"p","pathOrInlineDv":"s3://elsewhere/x","sizeInBytes":1,"cardinality":1},"size"`, 1))
 		}, "unsupported_table_feature", "absolute_path", log},
 		"torn": {func(dir string) { harness.AppendCommit(t, dir, `{"add":`) }, "table_log_broken", "commit_damaged", log},
 		"schema": {func(dir string) {
-			harness.AppendCommit(t, dir, `{"metaData":{"id":"x","format":{"provider":"parquet","options":{}},"partitionColumns":[],"configuration":{}}}`)
+			harness.AppendCommit(t, dir,
+				`{"metaData":{"id":"x","format":{"provider":"parquet","options":{}},"partitionColumns":[],"configuration":{}}}`)
 		}, "table_log_broken", "metadata_missing", ""},
 		"checkpoint": {func(dir string) {
 			harness.AppendCommit(t, dir, `{"commitInfo":{}}`)
@@ -233,5 +238,6 @@ func writePartitionLog(t testing.TB, dir string) {
 	require.NoError(t, os.MkdirAll(filepath.Join(dir, "_delta_log"), 0o750))
 	const schema = `{\"type\":\"struct\",\"fields\":[{\"name\":\"id\",\"type\":\"long\",\"nullable\":true,\"metadata\":{}}]}`
 	harness.AppendCommit(t, dir, `{"protocol":{"minReaderVersion":1,"minWriterVersion":2}}`,
-		`{"metaData":{"id":"2d7a1f2e-6a4b-4f0e-9a53-7c5a0d3a9b11","format":{"provider":"parquet","options":{}},"schemaString":"`+schema+`","partitionColumns":["id"],"configuration":{}}}`)
+		`{"metaData":{"id":"2d7a1f2e-6a4b-4f0e-9a53-7c5a0d3a9b11","format":{"provider":"parquet","options":{}},"schemaString":"`+schema+
+			`","partitionColumns":["id"],"configuration":{}}}`)
 }

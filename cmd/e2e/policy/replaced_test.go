@@ -28,7 +28,8 @@ func replacedTable(s *harness.Server, name string) (dir string) {
 // replaceWithWords replaces a table by one of other columns, at version 2.
 func replaceWithWords(s *harness.Server, name string) {
 	s.T.Helper()
-	harness.ReplaceTable(s.T, filepath.Join(s.Root, name), "", `SELECT 'w' || i AS word, i AS id FROM range(3) t(i)`, column{"word", "string"}, column{"id", "long"})
+	harness.ReplaceTable(s.T, filepath.Join(s.Root, name), "", `SELECT 'w' || i AS word, i AS id FROM range(3) t(i)`, column{"word", "string"},
+		column{"id", "long"})
 }
 
 // TestVersionsOfAReplacedTableAreRead reads versions of a replaced table if no policies
@@ -54,10 +55,12 @@ func TestVersionsOfAReplacedTableAreRead(t *testing.T) {
 	}
 	require.Len(t, times, 3)
 	for _, at := range []string{"VERSION => 1", "TIMESTAMP => '" + times[1] + "'"} {
-		require.Equal(t, list{list{10.0, "45", "SECRET-9"}}, viewer.Rows(fmt.Sprintf("SELECT count(*), sum(id), max(ssn) FROM %s AT (%s)", from, at)))
+		require.Equal(t, list{list{10.0, "45", "SECRET-9"}}, viewer.Rows(fmt.Sprintf("SELECT count(*), sum(id), max(ssn) FROM %s AT (%s)", from,
+			at)))
 		require.Len(t, viewer.Rows(fmt.Sprintf("DESCRIBE SELECT * FROM %s AT (%s)", from, at)), 3)
 	}
-	require.Equal(t, list{list{"w2", "SECRET-2"}}, viewer.Rows(fmt.Sprintf("SELECT n.word, o.ssn FROM %s n JOIN %[1]s AS o AT (VERSION => 1) USING (id) ORDER BY id DESC LIMIT 1", from)))
+	require.Equal(t, list{list{"w2", "SECRET-2"}},
+		viewer.Rows(fmt.Sprintf("SELECT n.word, o.ssn FROM %s n JOIN %[1]s AS o AT (VERSION => 1) USING (id) ORDER BY id DESC LIMIT 1", from)))
 	page = viewer.OK("GET", path+"/rows?order_by=id&page_size=4&page_token="+page["next_page_token"].(string), nil)
 	require.Equal(t, list{4.0, "b", "SECRET-4"}, page["rows"].([]any)[0], "pages stay at their version")
 
@@ -166,7 +169,8 @@ func TestRulesCloseVersionsOfAReplacedTable(t *testing.T) {
 		"hidden_deleted":   {before: one("cls", "ssn"), after: func(_ string, made []object) { remove(made[0]) }},
 		"moved": {before: one("cls", "ssn"), after: func(table string, made []object) {
 			s.Admin.OK("PATCH", policies+"/"+made[0]["id"].(string), object{
-				"tableFqn": "lake." + s.Schema + "." + table, "columnName": "word", "definition": object{"effect": "forbid", "subject": object{"role": "builder"}}, "expectedVersion": made[0]["version"],
+				"tableFqn": "lake." + s.Schema + "." + table, "columnName": "word",
+				"definition": object{"effect": "forbid", "subject": object{"role": "builder"}}, "expectedVersion": made[0]["version"],
 			})
 		}},
 		"current_rows":   {after: func(table string, _ []object) { s.Policy(table, "", admins) }},
@@ -183,7 +187,8 @@ func TestRulesCloseVersionsOfAReplacedTable(t *testing.T) {
 			dir := replacedTable(s, name)
 			at := time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)
 			for v := range 2 {
-				require.NoError(t, os.Chtimes(filepath.Join(dir, logpath.CommitName(int64(v))), at.Add(time.Duration(v)*time.Second), at.Add(time.Duration(v)*time.Second)))
+				require.NoError(t, os.Chtimes(filepath.Join(dir, logpath.CommitName(int64(v))), at.Add(time.Duration(v)*time.Second),
+					at.Add(time.Duration(v)*time.Second)))
 			}
 			path := s.TablePath(name)
 			viewer := s.Member(name+"@acme.example", "viewer", map[string]string{"tenant": "a"})
@@ -301,9 +306,11 @@ func TestPoliciesDeletedBeforeTheReplacementCloseNothing(t *testing.T) {
 	dir := replacedTable(s, "t")
 	viewer := s.Member("v@acme.example", "viewer", nil)
 	p := s.Rule("cls", "t", "ssn", harness.ViewersNot)
-	require.Less(t, s.Admin.Call("DELETE", "/v1/organisations/"+s.Boot.OrganisationID+"/policies/"+p["id"].(string)+"?expectedVersion=1", nil).Status, 300)
+	require.Less(t, s.Admin.Call("DELETE", "/v1/organisations/"+s.Boot.OrganisationID+"/policies/"+p["id"].(string)+"?expectedVersion=1",
+		nil).Status, 300)
 	replaceWithWords(s, "t")
-	viewer.Query("SELECT count(*) FROM "+s.Schema+".t AT (VERSION => 1)").Problem(t, 403) // the clocks of stores and catalog may differ by minutes
+	viewer.Query("SELECT count(*) FROM "+s.Schema+".t AT (VERSION => 1)").Problem(t,
+		403) // the clocks of stores and catalog may differ by minutes
 	later := time.Now().Add(10 * time.Minute)
 	require.NoError(t, os.Chtimes(filepath.Join(dir, logpath.CommitName(2)), later, later))
 	require.Equal(t, 10.0, viewer.Count(s.Schema+".t AT (VERSION => 1)"))
@@ -321,7 +328,9 @@ func TestFaultsOfClosedVersionsAreNotRevealed(t *testing.T) {
 	body, err := os.ReadFile(name)
 	require.NoError(t, err)
 	replaceWithWords(s, "t")
-	require.NoError(t, os.WriteFile(name, append(body, []byte("\n"+`{"protocol":{"minReaderVersion":3,"minWriterVersion":7,"readerFeatures":["oddity"],"writerFeatures":["oddity"]}}`)...), 0o600))
+	require.NoError(t, os.WriteFile(name,
+		append(body, []byte("\n"+
+			`{"protocol":{"minReaderVersion":3,"minWriterVersion":7,"readerFeatures":["oddity"],"writerFeatures":["oddity"]}}`)...), 0o600))
 	head := filepath.Join(dir, logpath.CommitName(2))
 	body, err = os.ReadFile(head)
 	require.NoError(t, err)
@@ -340,9 +349,11 @@ func TestFaultsOfClosedVersionsAreNotRevealed(t *testing.T) {
 func TestRestoreOfAReplacedTableKeepsTheCurrentRules(t *testing.T) {
 	t.Parallel()
 	s := harness.Shared(t)
-	dir, path := s.Table("t", `SELECT i // 2 AS id, i AS age FROM range(4) t(i)`, nil, column{"id", "long"}, column{"age", "long"}), s.TablePath("t")
+	dir, path := s.Table("t", `SELECT i // 2 AS id, i AS age FROM range(4) t(i)`, nil, column{"id", "long"}, column{"age", "long"}),
+		s.TablePath("t")
 	harness.AppendRows(t, dir, `SELECT 9 AS id, 100 AS age`)
-	harness.ReplaceTable(t, dir, "", `SELECT i AS id, i AS age, 'x' || i AS more FROM range(4) t(i)`, column{"id", "long"}, column{"age", "long"}, column{"more", "string"})
+	harness.ReplaceTable(t, dir, "", `SELECT i AS id, i AS age, 'x' || i AS more FROM range(4) t(i)`, column{"id", "long"},
+		column{"age", "long"}, column{"more", "string"})
 	restore := func(version int) harness.Reply {
 		return s.Admin.Call("POST", path+"/restore", object{"version": version})
 	}
@@ -365,7 +376,8 @@ func TestRestoreOfAReplacedTableKeepsTheCurrentRules(t *testing.T) {
 	code, fields = restore(1).Problem(t, 409)
 	require.Equal(t, "column_in_use", code)
 	require.Equal(t, []string{"policies"}, fields)
-	require.Less(t, s.Admin.Call("DELETE", "/v1/organisations/"+s.Boot.OrganisationID+"/policies/"+p["id"].(string)+"?expectedVersion=1", nil).Status, 300)
+	require.Less(t, s.Admin.Call("DELETE", "/v1/organisations/"+s.Boot.OrganisationID+"/policies/"+p["id"].(string)+"?expectedVersion=1",
+		nil).Status, 300)
 	require.Equal(t, 200, restore(1).Status)
 	require.Equal(t, 4.0, s.Admin.Count(s.Schema+".t"))
 	code, _ = s.Admin.Call("POST", path+"/rows", harness.RowsOf(object{"id": 1, "age": 99})).Problem(t, 422)

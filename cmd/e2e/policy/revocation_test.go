@@ -219,8 +219,10 @@ func prepared(s *harness.Server, t *testing.T, store catalog.Store, name, role s
 	}
 	w.member, w.key = keyIn(s, store, shared, user, scopes)
 	w.admin, _ = keyIn(s, store, shared, s.Admin.User, harness.AdminScopes)
-	made := w.admin.OK("POST", harness.ConfigsPath, map[string]any{"configName": slug, "kind": "local", "root": slug, "workspaceId": string(shared.ID)})
-	harness.WriteTable(s.T, filepath.Join(s.Config.LocalRoots[0], slug, "sales"), salesRows, nil, column{"id", "long"}, column{"region", "string"})
+	made := w.admin.OK("POST", harness.ConfigsPath, map[string]any{"configName": slug, "kind": "local", "root": slug,
+		"workspaceId": string(shared.ID)})
+	harness.WriteTable(s.T, filepath.Join(s.Config.LocalRoots[0], slug, "sales"), salesRows, nil, column{"id", "long"},
+		column{"region", "string"})
 	w.admin.OK("POST", harness.ConfigsPath+"/"+made["configId"].(string)+"/discover", nil)
 	w.config, err = store.StorageConfigBySchema(s.T.Context(), w.owner(), made["schema"].(string))
 	require.NoError(s.T, err)
@@ -232,7 +234,8 @@ func prepared(s *harness.Server, t *testing.T, store catalog.Store, name, role s
 }
 
 // keyIn makes a key for a workspace.
-func keyIn(s *harness.Server, store catalog.Store, workspace catalog.Workspace, user string, scopes []string) (*harness.Client, catalog.KeyID) {
+func keyIn(s *harness.Server, store catalog.Store, workspace catalog.Workspace, user string, scopes []string) (*harness.Client,
+	catalog.KeyID) {
 	s.T.Helper()
 	key := apikey.Generate()
 	made, err := store.CreateAPIKey(s.T.Context(), catalog.NewAPIKey{
@@ -281,7 +284,8 @@ func (w *revoked) endsWhatRuns(t *testing.T, c revocationCase, there *harness.Cl
 	case <-time.After(time.Until(since.Add(promptly))):
 		t.Fatal("the statement goes on")
 	}
-	require.Eventually(t, func() bool { return w.running(t, there) == 0 }, time.Until(since.Add(promptly)), 5*time.Millisecond, "the stalled stream goes on")
+	require.Eventually(t, func() bool { return w.running(t, there) == 0 }, time.Until(since.Add(promptly)), 5*time.Millisecond,
+		"the stalled stream goes on")
 	t.Logf("nothing ran after %v", time.Since(since))
 	_, err := io.Copy(io.Discard, stalled.Body)
 	require.Error(t, err, "the stalled stream looks complete")
@@ -344,7 +348,8 @@ func TestOtherChangesInterruptNothing(t *testing.T) {
 	second, record := w.admin.NewKey(map[string]any{"scopes": []string{"read"}})
 	require.Equal(t, 200, second.Query("SELECT 1").Status)
 	w.admin.OK("DELETE", "/v1/api-keys/"+record["id"].(string), nil)
-	for _, name := range []string{"the key is revoked", "the role is lowered", "the attributes change", "the user leaves the workspace", "the configuration is deleted"} {
+	for _, name := range []string{"the key is revoked", "the role is lowered", "the attributes change", "the user leaves the workspace",
+		"the configuration is deleted"} {
 		i := slices.IndexFunc(revocations, func(c revocationCase) bool { return c.name == name })
 		revocations[i].do(other)
 	}
@@ -400,7 +405,8 @@ func TestEveryPathThatRunsStatementsEnds(t *testing.T) {
 	w := prepared(s, t, openCatalog(s), "paths", "admin")
 	table := "/v1/tables/lake/" + w.config.Schema() + "/sales"
 	// This server alone can evaluate it, so it is never known to hold for every row.
-	w.admin.OK("POST", table+"/constraints", map[string]any{"constraints": []any{map[string]any{"name": "c", "expr": "regexp_matches(region, '^r')"}}})
+	w.admin.OK("POST", table+"/constraints", map[string]any{"constraints": []any{map[string]any{"name": "c",
+		"expr": "regexp_matches(region, '^r')"}}})
 	version := w.Version(t, table)
 	rows, _ := endless(w.config.Schema() + ".sales")
 	busy := startStream(w.admin, rows, time.Millisecond)
@@ -490,7 +496,8 @@ func TestRevocationsEndWrites(t *testing.T) {
 	defer func() { _ = more.Close() }()
 	remove := make(chan harness.Reply, 1)
 	go func() {
-		remove <- w.member.Call("POST", table+"/rows/delete", map[string]any{"where": "id < (SELECT count(*) FROM " + from + " a, " + from + " b, " + from + " c, " + from + " d WHERE (a.id * b.id + c.id * d.id) % 7 = 3)"})
+		remove <- w.member.Call("POST", table+"/rows/delete", map[string]any{"where": "id < (SELECT count(*) FROM " + from + " a, " + from +
+			" b, " + from + " c, " + from + " d WHERE (a.id * b.id + c.id * d.id) % 7 = 3)"})
 	}()
 	require.Eventually(t, func() bool { return w.running(t, w.member) >= 1 }, 20*time.Second, 10*time.Millisecond)
 	harness.Pause(t.Context(), 300*time.Millisecond)
@@ -537,10 +544,12 @@ func TestRevocationsEndSpilledStreams(t *testing.T) {
 	s := harness.Start(t, nil)
 	w := prepared(s, t, openCatalog(s), "spilled", "viewer")
 	from := w.config.Schema() + ".sales"
-	stalled := openNDJSON(w.member, "POST", "/v1/query", map[string]any{"sql": "SELECT a.id, b.id AS other, md5(a.region) AS word FROM " + from + " a, " + from + " b"})
+	stalled := openNDJSON(w.member, "POST", "/v1/query", map[string]any{"sql": "SELECT a.id, b.id AS other, md5(a.region) AS word FROM " +
+		from + " a, " + from + " b"})
 	require.Eventually(t, func() bool { return w.running(t, w.member) == 0 }, 60*time.Second, 50*time.Millisecond, "the rest is never spilled")
 	w.admin.OK("DELETE", "/v1/api-keys/"+string(w.key), nil)
-	require.Eventually(t, func() bool { return s.Metric(t, "lakewarden_spilled_streams") == 0 }, promptly, 20*time.Millisecond, "the rows stay on disk")
+	require.Eventually(t, func() bool { return s.Metric(t, "lakewarden_spilled_streams") == 0 }, promptly, 20*time.Millisecond,
+		"the rows stay on disk")
 	lines := 0
 	text := bufio.NewScanner(stalled.Body)
 	for text.Scan() {

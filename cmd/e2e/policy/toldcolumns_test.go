@@ -39,7 +39,8 @@ func TestNoSpellingTellsOfAHiddenColumn(t *testing.T) {
 	}
 	s.Admin.OK("POST", path+"/constraints", object{"constraints": list{object{"name": "seen", "expr": "P <> 'P&L'"}}})
 	viewer := s.Member("v@acme.example", "viewer", nil)
-	for _, r := range []harness.Reply{viewer.Call("GET", path, nil), viewer.Call("GET", path+"/constraints", nil), viewer.Call("GET", path+"/columns", nil)} {
+	for _, r := range []harness.Reply{viewer.Call("GET", path, nil), viewer.Call("GET", path+"/constraints", nil),
+		viewer.Call("GET", path+"/columns", nil)} {
 		require.Equal(t, 200, r.Status)
 		var body object
 		require.NoError(t, json.Unmarshal(r.Body, &body))

@@ -37,7 +37,8 @@ func reaches(c *harness.Client, s space) bool {
 	require.Equal(c.T, seen, listed("/v1/tables", "tables", "schema", s.schema), "tables")
 	require.Equal(c.T, seen, c.Call("GET", "/v1/tables/lake/"+s.schema+"/t", nil).Status == 200, "the table")
 	require.Equal(c.T, seen, c.Call("GET", "/v1/tables/lake/"+s.schema+"/t/rows", nil).Status == 200, "its rows")
-	require.Equal(c.T, seen, len(c.Rows("SELECT 1 FROM information_schema.tables WHERE table_schema = ?", s.schema)) == 1, "information_schema")
+	require.Equal(c.T, seen, len(c.Rows("SELECT 1 FROM information_schema.tables WHERE table_schema = ?", s.schema)) == 1,
+		"information_schema")
 	return seen
 }
 
@@ -81,7 +82,8 @@ func TestKeysOfTheCommandLineReachEveryWorkspace(t *testing.T) {
 	require.False(t, reaches(key, one))
 	require.Equal(t, map[string]string{s.Admin.User: "admin"}, members())
 	s.Admin.Call("PUT", org+"/workspaces/"+one.id+"/members/"+harness.MissingID, map[string]any{"role": "viewer"}).Problem(t, 404)
-	code, _ := s.Admin.Call("PUT", org+"/workspaces/"+s.Boot.WorkspaceID+"/members/"+bob.User, map[string]any{"role": "viewer"}).Problem(t, 409)
+	code, _ := s.Admin.Call("PUT", org+"/workspaces/"+s.Boot.WorkspaceID+"/members/"+bob.User, map[string]any{"role": "viewer"}).Problem(t,
+		409)
 	require.Equal(t, "default_workspace", code)
 }
 
@@ -103,7 +105,8 @@ func TestKeyReachesItsWorkspaces(t *testing.T) {
 	require.Equal(t, s.Boot.WorkspaceID, record["workspace_id"], "the default one")
 	require.Equal(t, true, record["all_workspaces"])
 	named, _ := made(map[string]any{"all_workspaces": true, "workspace_id": s.Boot.WorkspaceID})
-	_, fields := s.Admin.Call("POST", "/v1/api-keys", map[string]any{"name": "x", "all_workspaces": true, "workspace_id": one.id}).Problem(t, 422)
+	_, fields := s.Admin.Call("POST", "/v1/api-keys", map[string]any{"name": "x", "all_workspaces": true, "workspace_id": one.id}).Problem(t,
+		422)
 	require.Equal(t, []string{"workspace_id"}, fields)
 	for _, c := range []struct {
 		who      *harness.Client

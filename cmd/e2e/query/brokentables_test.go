@@ -44,7 +44,8 @@ func TestABrokenLogIsAClearErrorAndTheOthersGoOn(t *testing.T) {
 		},
 		"no_start": func(dir string) error { return os.Remove(filepath.Join(dir, harness.FirstCommit)) },
 		"checkpoint": func(dir string) error {
-			if err := os.WriteFile(filepath.Join(dir, "_delta_log/00000000000000000001.checkpoint.parquet"), []byte("PAR1 nonsense PAR1"), 0o600); err != nil {
+			if err := os.WriteFile(filepath.Join(dir, "_delta_log/00000000000000000001.checkpoint.parquet"), []byte("PAR1 nonsense PAR1"),
+				0o600); err != nil {
 				return err
 			}
 			if err := os.Remove(filepath.Join(dir, harness.FirstCommit)); err != nil {

@@ -13,9 +13,11 @@ import (
 func conditioned(t *testing.T) (*harness.Server, string) {
 	s := harness.Shared(t)
 	path := s.Create("t", object{"partition_by": list{"p"}},
-		harness.Col("id", "long"), harness.Col("b", "byte"), harness.Col("flag", "boolean"), harness.Col("word", "string"), harness.Col("nested", "struct<x:integer>"), harness.Col("p", "integer"))
+		harness.Col("id", "long"), harness.Col("b", "byte"), harness.Col("flag", "boolean"), harness.Col("word", "string"),
+		harness.Col("nested", "struct<x:integer>"), harness.Col("p", "integer"))
 	s.Admin.Write(path+"/rows", harness.RowsOf(
-		object{"id": 1, "b": 1, "flag": true, "word": "x", "nested": object{"x": 1}, "p": 1}, object{"id": 2, "b": 2, "flag": false, "word": "true", "p": 2},
+		object{"id": 1, "b": 1, "flag": true, "word": "x", "nested": object{"x": 1}, "p": 1},
+		object{"id": 2, "b": 2, "flag": false, "word": "true", "p": 2},
 	))
 	return s, path
 }
@@ -27,7 +29,8 @@ func TestAConditionIsABoolean(t *testing.T) {
 		return s.Admin.Call("GET", path+"/rows?where="+url.QueryEscape(where), nil)
 	}
 	for where, kind := range map[string]string{
-		"id": "BIGINT", "b": "TINYINT", "1": "INTEGER", "'true'": "VARCHAR", "word": "VARCHAR", "nested": "STRUCT", "1, 2": "STRUCT", "b + 1": "TINYINT",
+		"id": "BIGINT", "b": "TINYINT", "1": "INTEGER", "'true'": "VARCHAR", "word": "VARCHAR", "nested": "STRUCT", "1, 2": "STRUCT",
+		"b + 1":                            "TINYINT",
 		"CASE WHEN flag THEN 1 ELSE 0 END": "INTEGER", "(SELECT count(*) FROM " + s.Schema + ".t)": "BIGINT", "'x'::INTEGER": "INTEGER",
 	} {
 		for _, r := range []harness.Reply{
@@ -48,8 +51,10 @@ func TestAConditionIsABoolean(t *testing.T) {
 	}
 	require.Equal(t, 2.0, s.Admin.Count(s.Schema+".t"))
 	for where, rows := range map[string]int{
-		"flag": 1, "NOT flag": 1, "NULL": 0, "(NULL)": 0, "true": 2, "starts_with(word, 'x')": 1, "coalesce(flag, false)": 1, "CASE WHEN b = 1 THEN flag END": 1,
-		"id = 1 -- one": 1, "word LIKE 'x'": 1, "(SELECT true)": 2, "random() < 2": 2, "EXISTS (SELECT 1)": 2, "nested.x = 1": 1, "word ~ 'tr.e'": 1, "id IN (1, 2)": 2,
+		"flag": 1, "NOT flag": 1, "NULL": 0, "(NULL)": 0, "true": 2, "starts_with(word, 'x')": 1, "coalesce(flag, false)": 1,
+		"CASE WHEN b = 1 THEN flag END": 1,
+		"id = 1 -- one":                 1, "word LIKE 'x'": 1, "(SELECT true)": 2, "random() < 2": 2, "EXISTS (SELECT 1)": 2, "nested.x = 1": 1,
+		"word ~ 'tr.e'": 1, "id IN (1, 2)": 2,
 	} {
 		r := get(where)
 		require.Equal(t, 200, r.Status, "%s: %s", where, r.Body)
@@ -78,7 +83,8 @@ func TestErrorsOfChangesNameTheirField(t *testing.T) {
 		message string
 	}{
 		{"nope = 1", object{"b": "1"}, 400, "column_not_found", "where", `^line 1, column 1: column not found: "nope"`},
-		{"id = 1\n  AND wrod = 'x'", object{"b": "1"}, 400, "column_not_found", "where", `^line 2, column 7: column not found: "wrod"; near: word`},
+		{"id = 1\n  AND wrod = 'x'", object{"b": "1"}, 400, "column_not_found", "where",
+			`^line 2, column 7: column not found: "wrod"; near: word`},
 		{"word > 1", object{"b": "1"}, 400, "type_mismatch", "where", `^line 1, column 6: `},
 		{"nope", object{"b": "1"}, 400, "column_not_found", "where", `^line 1, column 1: `},
 		{"true", object{"b": "nope + 1"}, 400, "column_not_found", "set.b", `^line 1, column 1: column not found: "nope"`},
@@ -105,7 +111,8 @@ func TestErrorsOfChangesNameTheirField(t *testing.T) {
 		require.Regexp(t, c.message, r.Details(t)[c.field], "%v", c)
 		require.NotContains(t, string(r.Body), "lw_", "names of ours")
 	}
-	_, updated, _ := s.Admin.Write(path+"/rows/update", object{"where": "id = (SELECT max(id) FROM " + s.Schema + ".t)", "set": object{"b": "(SELECT sum(id) FROM " + s.Schema + ".t)"}})
+	_, updated, _ := s.Admin.Write(path+"/rows/update", object{"where": "id = (SELECT max(id) FROM " + s.Schema + ".t)",
+		"set": object{"b": "(SELECT sum(id) FROM " + s.Schema + ".t)"}})
 	require.Equal(t, 1.0, updated, "in a subquery an aggregate is one value")
 
 	code, fields := s.Admin.Call("POST", path+"/rows/delete", object{"where": "word::INTEGER = 1"}).Problem(t, 422)

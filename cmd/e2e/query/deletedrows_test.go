@@ -38,11 +38,13 @@ func TestNoStatementSeesDeletedRows(t *testing.T) {
 			where := " WHERE id < 12"
 			require.Equal(t, ids, who.Rows("SELECT id FROM "+table+where+" ORDER BY id"), name)
 			require.Equal(t, list{list{float64(len(want))}}, who.Rows("SELECT count(*) FROM "+table+where), name)
-			require.Equal(t, list{list{sum}}, who.Rows("SELECT CAST(sum(a.id) AS BIGINT) FROM "+table+" a JOIN "+table+" b ON a.id = b.id AND a.region = b.region WHERE a.id < 12"), name)
+			require.Equal(t, list{list{sum}}, who.Rows("SELECT CAST(sum(a.id) AS BIGINT) FROM "+table+" a JOIN "+table+
+				" b ON a.id = b.id AND a.region = b.region WHERE a.id < 12"), name)
 			for range 2 { // the second time it may be kept
 				for _, condition := range []string{
 					"id = CAST(n AS BIGINT) AND id < 12 AND n NOT LIKE '%x%'", "CAST(n AS BIGINT) < 12", "CAST(n AS BIGINT) BETWEEN 0 AND 11",
-					"abs(CAST(n AS BIGINT)) < 12", "CASE WHEN CAST(n AS BIGINT) < 12 THEN true ELSE false END", "id < 12 AND CAST(n AS TINYINT) IS NOT NULL",
+					"abs(CAST(n AS BIGINT)) < 12", "CASE WHEN CAST(n AS BIGINT) < 12 THEN true ELSE false END",
+					"id < 12 AND CAST(n AS TINYINT) IS NOT NULL",
 					"date_part('day', CAST('2020-01-' || (1 + CAST(n AS BIGINT) % 20) AS DATE)) > 0 AND id < 12",
 				} {
 					require.Equal(t, ids, who.Rows("SELECT id FROM "+table+" WHERE "+condition+" ORDER BY id"), "%s %s", name, condition)

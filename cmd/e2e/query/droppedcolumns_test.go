@@ -28,7 +28,8 @@ func TestADroppedColumnStaysHiddenInFormerVersions(t *testing.T) {
 		require.Equal(t, "column_in_use", code)
 		require.Equal(t, []string{"policies"}, fields, "one of the table would close it")
 		s.Rule(kind, "", name, definition)
-		require.Less(t, s.Admin.Call("DELETE", "/v1/organisations/"+s.Boot.OrganisationID+"/policies/"+own["id"].(string)+"?expectedVersion=1", nil).Status, 300)
+		require.Less(t, s.Admin.Call("DELETE", "/v1/organisations/"+s.Boot.OrganisationID+"/policies/"+own["id"].(string)+"?expectedVersion=1",
+			nil).Status, 300)
 		code, _ = s.Admin.Call("PATCH", path+"/columns/"+name, object{"name": "free"}).Problem(t, 409)
 		require.Equal(t, "column_in_use", code, "under another name it would be there")
 		last := s.Admin.Version(path)

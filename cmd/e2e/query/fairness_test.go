@@ -26,7 +26,8 @@ func otherOrganisation(s *harness.Server) (*harness.Client, string) {
 	admin, boot := s.Organisation("globex")
 	root := strings.ReplaceAll(s.Config.LocalRoots[1], "{org}", boot.OrganisationID)
 	harness.WriteTable(s.T, filepath.Join(root, "globex", "few"), "SELECT i AS id FROM range(10) t(i)", nil, column{"id", "long"})
-	made := admin.OK("POST", "/v1/storages/configs", map[string]any{"configName": "globex", "kind": "local", "root": filepath.Join(root, "globex"), "workspaceId": boot.WorkspaceID})
+	made := admin.OK("POST", "/v1/storages/configs", map[string]any{"configName": "globex", "kind": "local",
+		"root": filepath.Join(root, "globex"), "workspaceId": boot.WorkspaceID})
 	admin.OK("POST", "/v1/storages/configs/"+made["configId"].(string)+"/discover", nil)
 	return admin, "SELECT count(*) FROM " + made["schema"].(string) + ".few"
 }
@@ -51,7 +52,8 @@ func TestOneUserDoesNotStarveAnotherOrganisation(t *testing.T) {
 		wg.Go(func() {
 			for n := 0; ctx.Err() == nil; n++ {
 				start := time.Now()
-				got, err := users[0].Answer(i*1000+n, harness.Ask{Method: "POST", Path: "/v1/query", Body: map[string]any{"sql": slow, "timeout_ms": 400}})
+				got, err := users[0].Answer(i*1000+n, harness.Ask{Method: "POST", Path: "/v1/query",
+					Body: map[string]any{"sql": slow, "timeout_ms": 400}})
 				switch {
 				case err != nil:
 					errs[i] = err
@@ -75,7 +77,8 @@ func TestOneUserDoesNotStarveAnotherOrganisation(t *testing.T) {
 			}
 		})
 	}
-	require.Eventually(t, func() bool { return s.Metric(t, `lakewarden_sessions{state="queued"}`) >= 12 }, 10*time.Second, 10*time.Millisecond, "the flood has begun")
+	require.Eventually(t, func() bool { return s.Metric(t, `lakewarden_sessions{state="queued"}`) >= 12 }, 10*time.Second, 10*time.Millisecond,
+		"the flood has begun")
 	flooded := times(t, other, sql, 40)
 	stop()
 	wg.Wait()
@@ -83,7 +86,8 @@ func TestOneUserDoesNotStarveAnotherOrganisation(t *testing.T) {
 	require.NotEmpty(t, refusals, "the queue was never full")
 	slices.Sort(refusals)
 	t.Logf("flood: %d ended, %d refused after p50 %v p95 %v", answered.Load(), len(refusals), at(refusals, 50), at(refusals, 95))
-	t.Logf("other organisation: alone p50 %v p95 %v, in the flood p50 %v p95 %v", at(alone, 50), at(alone, 95), at(flooded, 50), at(flooded, 95))
+	t.Logf("other organisation: alone p50 %v p95 %v, in the flood p50 %v p95 %v", at(alone, 50), at(alone, 95), at(flooded, 50),
+		at(flooded, 95))
 	require.Positive(t, answered.Load())
 	// A turn comes when one of four running statements ends, 400 ms at most.
 	require.Less(t, at(flooded, 95), 1500*time.Millisecond)

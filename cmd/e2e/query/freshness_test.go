@@ -26,7 +26,8 @@ func TestAStatementSaysHowOldItsViewOfRemoteLogsMayBe(t *testing.T) {
 		return answer["rows"].([]any)[0].([]any)[0].(float64)
 	}
 	page := func(staleness int) int {
-		path := fmt.Sprintf("/v1/tables/lake/%s/orders/rows?select=id&where=%s&max_staleness_ms=%d", schema, url.QueryEscape("id >= 0"), staleness)
+		path := fmt.Sprintf("/v1/tables/lake/%s/orders/rows?select=id&where=%s&max_staleness_ms=%d", schema, url.QueryEscape("id >= 0"),
+			staleness)
 		return len(s.Admin.OK("GET", path, nil)["rows"].([]any))
 	}
 	const hour = 3_600_000
@@ -68,7 +69,8 @@ func TestPoliciesAreNotAskedAboutOldColumns(t *testing.T) {
 	bucket := store.Bucket(t)
 	harness.WriteRemote(t, store, "s3://"+bucket+"/orders")
 	s := harness.StartS3Server(t)
-	schema := s.Admin.OK("POST", harness.ConfigsPath, harness.S3Body(store, bucket, map[string]any{"workspaceId": s.Boot.WorkspaceID}))["schema"].(string)
+	schema := s.Admin.OK("POST", harness.ConfigsPath, harness.S3Body(store, bucket,
+		map[string]any{"workspaceId": s.Boot.WorkspaceID}))["schema"].(string)
 	ana := s.Member("ana@acme.example", "viewer", nil)
 	columns := func() string {
 		answer := ana.OK("POST", "/v1/query", map[string]any{"sql": "SELECT * FROM " + schema + ".orders LIMIT 1", "max_staleness_ms": 3_600_000})
@@ -109,7 +111,8 @@ func TestReplicasTellEachOtherOfCommits(t *testing.T) {
 	want := 3.0
 	require.Equal(t, want, count())
 	for range 3 {
-		s.Admin.OK("POST", "/v1/tables/lake/"+made["schema"].(string)+"/orders/rows", map[string]any{"rows": []any{map[string]any{"id": 7, "region": "eu"}}})
+		s.Admin.OK("POST", "/v1/tables/lake/"+made["schema"].(string)+"/orders/rows",
+			map[string]any{"rows": []any{map[string]any{"id": 7, "region": "eu"}}})
 		want++
 		require.Eventually(t, func() bool { return count() == want }, 10*time.Second, 5*time.Millisecond)
 	}

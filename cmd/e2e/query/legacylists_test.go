@@ -37,7 +37,8 @@ func TestAFileThatKillsTheEngineCostsOneStatement(t *testing.T) {
 	require.NoError(t, err)
 
 	ana := s.Member("ana@acme.example", "viewer", nil)
-	for _, sql := range []string{"SELECT * FROM main_data.old", "SELECT sum(len(list)) FROM main_data.old", "SELECT unnest(list) FROM main_data.old", "SUMMARIZE main_data.old"} {
+	for _, sql := range []string{"SELECT * FROM main_data.old", "SELECT sum(len(list)) FROM main_data.old",
+		"SELECT unnest(list) FROM main_data.old", "SUMMARIZE main_data.old"} {
 		r := s.Admin.Query(sql)
 		if r.Status != 200 {
 			code, fields := r.Problem(t, 503)
@@ -58,7 +59,8 @@ func writeLegacyLists(t *testing.T, dir string) string {
 	item := pqschema.NewInt64Node("array", parquet.Repetitions.Optional, -1)
 	bag, err := pqschema.NewGroupNode("bag", parquet.Repetitions.Repeated, pqschema.FieldList{item}, -1)
 	require.NoError(t, err)
-	list, err := pqschema.NewGroupNodeConverted("list", parquet.Repetitions.Optional, pqschema.FieldList{bag}, pqschema.ConvertedTypes.List, -1)
+	list, err := pqschema.NewGroupNodeConverted("list", parquet.Repetitions.Optional, pqschema.FieldList{bag}, pqschema.ConvertedTypes.List,
+		-1)
 	require.NoError(t, err)
 	root, err := pqschema.NewGroupNode("schema", parquet.Repetitions.Required, pqschema.FieldList{list}, -1)
 	require.NoError(t, err)

@@ -25,7 +25,8 @@ func mappedTable(s *harness.Server, name string, properties map[string]string) {
 	require.NoError(t, err)
 	snap, err := delta.Create(t.Context(), bucket, delta.CreateOptions{
 		Schema: delta.Struct{Fields: []delta.Field{
-			{Name: "id", Type: delta.Long, Nullable: true}, {Name: "was", Type: delta.String, Nullable: true}, {Name: "part", Type: delta.String, Nullable: true},
+			{Name: "id", Type: delta.Long, Nullable: true}, {Name: "was", Type: delta.String, Nullable: true},
+			{Name: "part", Type: delta.String, Nullable: true},
 		}},
 		PartitionColumns: []string{"part"}, Properties: properties,
 	})
@@ -35,7 +36,8 @@ func mappedTable(s *harness.Server, name string, properties map[string]string) {
 		items = append(items, []string{"i", "'t' || i", "CASE i % 3 WHEN 0 THEN NULL ELSE 'r' || i % 3 END"}[i]+" AS "+engine.QuoteIdent(f.Name))
 	}
 	stored := snap.StoredFields()[2].Name
-	files := harness.WriteFiles(t, dir, "SELECT "+strings.Join(items, ", ")+" FROM range(9) t(i)", engine.FileLayout{PartitionBy: []string{stored}})
+	files := harness.WriteFiles(t, dir, "SELECT "+strings.Join(items, ", ")+" FROM range(9) t(i)",
+		engine.FileLayout{PartitionBy: []string{stored}})
 	txn := snap.Begin(delta.Operation{Name: "WRITE"})
 	for _, f := range files {
 		require.NoError(t, txn.Add(delta.AddFile{
@@ -69,7 +71,8 @@ func TestMappedAndPartitionedTables(t *testing.T) {
 		s.Policy(name, "", `{"effect":"permit","subject":{"role":"admin"},"condition":null}`)
 	}
 	from := " FROM " + s.Schema + ".mapped"
-	require.Equal(t, []any{[]any{0.0, "t0", nil}, []any{1.0, "t1", "r1"}, []any{2.0, "t2", "r2"}}, s.Admin.Rows("SELECT id, now, region"+from+" ORDER BY id LIMIT 3"))
+	require.Equal(t, []any{[]any{0.0, "t0", nil}, []any{1.0, "t1", "r1"}, []any{2.0, "t2", "r2"}},
+		s.Admin.Rows("SELECT id, now, region"+from+" ORDER BY id LIMIT 3"))
 	require.Equal(t, []any{[]any{3.0, 4.0}}, s.Admin.Rows("SELECT count(*), avg(id)"+from+" WHERE region = 'r1'"))
 	require.Equal(t, []any{[]any{2.0, "t2", "r2"}, []any{5.0, "t5", "r2"}, []any{8.0, "t8", "r2"}}, ana.Rows("SELECT *"+from+" ORDER BY id"))
 	require.Equal(t, []any{[]any{0.0}}, ana.Rows("SELECT count(*)"+from+" WHERE region IS NULL"))
@@ -90,19 +93,23 @@ func TestRowsOfMappedTablesAreWritten(t *testing.T) {
 		"byid":   {"delta.columnMapping.mode": "id", "delta.enableDeletionVectors": "true"},
 		"feed":   {"delta.columnMapping.mode": "name", "delta.enableDeletionVectors": "true", "delta.enableChangeDataFeed": "true"},
 	} {
-		path := s.Create(name, object{"properties": properties, "partition_by": list{"p"}}, harness.Col("id", "long", "isPrimaryKey", true), harness.Col("v", "string"), harness.Col("p", "string"))
+		path := s.Create(name, object{"properties": properties, "partition_by": list{"p"}}, harness.Col("id", "long", "isPrimaryKey", true),
+			harness.Col("v", "string"), harness.Col("p", "string"))
 		table := s.Schema + "." + name
-		s.Admin.Write(path+"/rows", harness.RowsOf(object{"id": 1, "v": "a", "p": "x"}, object{"id": 2, "v": "b", "p": "x"}, object{"id": 3, "v": "c"}, object{"id": 4, "v": "d", "p": "y"}))
+		s.Admin.Write(path+"/rows", harness.RowsOf(object{"id": 1, "v": "a", "p": "x"}, object{"id": 2, "v": "b", "p": "x"},
+			object{"id": 3, "v": "c"}, object{"id": 4, "v": "d", "p": "y"}))
 		s.Admin.Write(path+"/rows/delete", object{"where": "id = 2"})
 		s.Admin.Write(path+"/rows/update", object{"where": "id = 1 AND v <> 'b'", "set": object{"v": "v || '+'"}})
 		s.Admin.Write(path+"/rows/merge", harness.RowsOf(object{"id": 3, "v": "m", "p": "y"}, object{"id": 5, "v": "n", "p": "x"}))
-		require.Equal(t, list{list{1.0, "a+", "x"}, list{3.0, "m", "y"}, list{4.0, "d", "y"}, list{5.0, "n", "x"}}, s.Admin.Rows("SELECT id, v, p FROM "+table+" ORDER BY id"), name)
+		require.Equal(t, list{list{1.0, "a+", "x"}, list{3.0, "m", "y"}, list{4.0, "d", "y"}, list{5.0, "n", "x"}},
+			s.Admin.Rows("SELECT id, v, p FROM "+table+" ORDER BY id"), name)
 		code, _ := s.Admin.Call("POST", path+"/rows", harness.RowsOf(object{"id": 3})).Problem(t, 409)
 		require.Equal(t, "key_conflict", code)
 		// A key is free again when its row is gone; an expression that would fail on
 		// a row that is gone does not fail.
 		s.Admin.Write(path+"/rows", harness.RowsOf(object{"id": 2, "v": "7", "p": "x"}))
-		require.Equal(t, list{list{1.0}}, s.Admin.Rows("SELECT count(*) FROM "+table+" WHERE id = 2 AND CAST(CASE WHEN id = 2 THEN v ELSE '0' END AS INTEGER) = 7"), name)
+		require.Equal(t, list{list{1.0}}, s.Admin.Rows("SELECT count(*) FROM "+table+
+			" WHERE id = 2 AND CAST(CASE WHEN id = 2 THEN v ELSE '0' END AS INTEGER) = 7"), name)
 	}
 }
 
@@ -117,7 +124,8 @@ func TestMappedTablesOfNestedColumnsAreWritten(t *testing.T) {
 		map[string]any{"name": "b", "type": "array<string>"}, map[string]any{"name": "aa", "type": "array<array<map<string,struct<x:long>>>>"})
 	row := func(id int) map[string]any {
 		return map[string]any{
-			"id": id, "m": map[string]any{"k": id}, "a": []int{id, id + 1}, "b": []string{"x"}, "aa": []any{[]any{map[string]any{"y": map[string]any{"x": id}}}},
+			"id": id, "m": map[string]any{"k": id}, "a": []int{id, id + 1}, "b": []string{"x"},
+			"aa": []any{[]any{map[string]any{"y": map[string]any{"x": id}}}},
 		}
 	}
 	s.Admin.Write(path+"/rows", map[string]any{"rows": []any{row(1)}})

@@ -16,8 +16,10 @@ import (
 var oddNames = []string{
 	"nul\x00nul", "\x00", "\x01", "tab\tend", "line\nend", "line\r\nend", "\x7f", "\u0085", "\u009f", "bell\x07",
 	"\u2028", "\u200b", "\u202egnp", "\ufeffmark", "\ufffe", "\U0010ffff", "e\u0301", "\U0001F600",
-	`"`, `""`, `a"b`, "'", "`", `\`, `\"`, "a.b", "a..b", ".", "$", "?", "%s", "*", "a*", "-- x", "/* x", ";", "a b", " a", "a ", "(", "{", "[0]",
-	"select", "rowid", "file_row_number", "filename", "row", "column", "_metadata", "_change_type", "NULL", "true", "1", "1a", "ß", "İ", "ı", "K",
+	`"`, `""`, `a"b`, "'", "`", `\`, `\"`, "a.b", "a..b", ".", "$", "?", "%s", "*", "a*", "-- x", "/* x", ";", "a b", " a", "a ", "(", "{",
+	"[0]",
+	"select", "rowid", "file_row_number", "filename", "row", "column", "_metadata", "_change_type", "NULL", "true", "1", "1a", "ß", "İ", "ı",
+	"K",
 	strings.Repeat("n", 255), strings.Repeat("é", 255), strings.Repeat("\U0001F600", 255), strings.Repeat(`"`, 255),
 }
 
@@ -43,11 +45,13 @@ func usable(t *testing.T, s *harness.Server, table, column, value string, by *ha
 	get("page", by.Call("GET", path+"/rows?select="+url.QueryEscape(column), nil))
 	get("details", by.Call("GET", path, nil))
 	get("details", by.Call("GET", path+"/history", nil))
-	get("update", by.Call("POST", path+"/rows/update", object{"where": quoted(column) + " IS NOT NULL", "set": object{column: quoted(column)}}))
+	get("update", by.Call("POST", path+"/rows/update", object{"where": quoted(column) + " IS NOT NULL",
+		"set": object{column: quoted(column)}}))
 	get("settings", by.Call("PUT", path+"/columns/"+url.PathEscape(column)+"/settings", object{"isUnique": true}))
 	get("settings", by.Call("PUT", path+"/columns/"+url.PathEscape(column)+"/settings", object{"isUnique": false}))
 	get("comment", by.Call("PATCH", path+"/columns/"+url.PathEscape(column), object{"comment": "x"}))
-	get("constraint", by.Call("POST", path+"/constraints", object{"constraints": list{object{"name": "c", "expr": quoted(column) + " IS NOT NULL"}}}))
+	get("constraint", by.Call("POST", path+"/constraints", object{"constraints": list{object{"name": "c", "expr": quoted(column) +
+		" IS NOT NULL"}}}))
 	get("insert again", by.Call("POST", path+"/rows", `{"rows":[`+string(row)+`]}`))
 	get("optimize", by.Call("POST", path+"/optimize", nil))
 }
@@ -101,6 +105,8 @@ func TestTypesOfNewColumnsWorkOrAreRefused(t *testing.T) {
 	path := s.Create("named", nil, harness.Col("id", "long"))
 	require.Equal(t, []string{"name"}, harness.Refused(t, s.Admin.Call("PATCH", path+"/columns/id", object{"name": "a\x00b"}), 422))
 	require.Equal(t, []string{"name"}, harness.Refused(t, s.Admin.Call("PATCH", path+"/columns/id", object{"name": "a\tb"}), 422))
-	require.Equal(t, []string{"name"}, harness.Refused(t, s.Admin.Call("POST", path+"/columns", object{"name": "a\x00b", "type": "long"}), 422))
-	require.Equal(t, []string{"type"}, harness.Refused(t, s.Admin.Call("POST", path+"/columns", object{"name": "v", "type": "struct<`a\x00b`: long>"}), 422))
+	require.Equal(t, []string{"name"}, harness.Refused(t, s.Admin.Call("POST", path+"/columns", object{"name": "a\x00b", "type": "long"}),
+		422))
+	require.Equal(t, []string{"type"}, harness.Refused(t, s.Admin.Call("POST", path+"/columns",
+		object{"name": "v", "type": "struct<`a\x00b`: long>"}), 422))
 }

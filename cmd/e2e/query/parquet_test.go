@@ -74,14 +74,17 @@ func TestParquetIsReadBackEqual(t *testing.T) {
 func TestParquetRefusesTypesThatItWouldChange(t *testing.T) {
 	t.Parallel()
 	s := harness.Shared(t)
-	for _, sql := range []string{"SELECT INTERVAL 3 DAY AS x", "SELECT [INTERVAL 3 DAY] AS x", "SELECT '101'::BIT AS x", "SELECT 1::UHUGEINT AS x", "SELECT '12:00:00+02'::TIMETZ AS x"} {
+	for _, sql := range []string{"SELECT INTERVAL 3 DAY AS x", "SELECT [INTERVAL 3 DAY] AS x", "SELECT '101'::BIT AS x",
+		"SELECT 1::UHUGEINT AS x", "SELECT '12:00:00+02'::TIMETZ AS x"} {
 		code, fields := s.Admin.Call("POST", "/v1/query", map[string]any{"sql": sql}, "Accept", harness.ParquetType).Problem(t, 422)
 		require.Equal(t, "type_not_supported", code, sql)
 		require.Equal(t, []string{"sql"}, fields)
 	}
-	code, _ := s.Admin.Call("POST", "/v1/query", map[string]any{"sql": "SELECT 170141183460469231731687303715884105727::HUGEINT AS x"}, "Accept", harness.ParquetType).Problem(t, 422)
+	code, _ := s.Admin.Call("POST", "/v1/query", map[string]any{"sql": "SELECT 170141183460469231731687303715884105727::HUGEINT AS x"},
+		"Accept", harness.ParquetType).Problem(t, 422)
 	require.Equal(t, "value_error", code)
-	code, _ = s.Admin.Call("POST", "/v1/query", map[string]any{"sql": "SELECT (i - 10)::UTINYINT AS x FROM range(20) t(i)"}, "Accept", harness.ParquetType).Problem(t, 422)
+	code, _ = s.Admin.Call("POST", "/v1/query", map[string]any{"sql": "SELECT (i - 10)::UTINYINT AS x FROM range(20) t(i)"}, "Accept",
+		harness.ParquetType).Problem(t, 422)
 	require.Equal(t, "value_error", code)
 	// A name twice: readers pick by position.
 	r := s.Admin.Call("POST", "/v1/query", map[string]any{"sql": "SELECT 1 AS a, 'x' AS a"}, "Accept", harness.ParquetType)

@@ -31,20 +31,23 @@ func foreignPartitions(s *harness.Server, name, typ string, properties map[strin
 	}
 	protocol := object{"minReaderVersion": 1, "minWriterVersion": 4}
 	if typ == "timestamp_ntz" {
-		protocol = object{"minReaderVersion": 3, "minWriterVersion": 7, "readerFeatures": list{"timestampNtz"}, "writerFeatures": list{"timestampNtz", "changeDataFeed"}}
+		protocol = object{"minReaderVersion": 3, "minWriterVersion": 7, "readerFeatures": list{"timestampNtz"},
+			"writerFeatures": list{"timestampNtz", "changeDataFeed"}}
 	}
 	lines := []string{
 		line(object{"protocol": protocol}),
 		line(object{"metaData": object{
-			"id": "id-" + name, "format": object{"provider": "parquet", "options": object{}}, "partitionColumns": list{"p"}, "configuration": properties,
-			"schemaString": line(object{"type": "struct", "fields": list{column("id", "long"), column("name", "string"), column("p", typ)}}),
+			"id": "id-" + name, "format": object{"provider": "parquet", "options": object{}}, "partitionColumns": list{"p"},
+			"configuration": properties,
+			"schemaString":  line(object{"type": "struct", "fields": list{column("id", "long"), column("name", "string"), column("p", typ)}}),
 		}}),
 	}
 	for i, text := range texts {
 		files := harness.WriteFiles(t, dir, fmt.Sprintf("SELECT %d + j AS id, 'n' || j AS name FROM range(2) r(j)", 2*i), engine.FileLayout{})
 		file := fmt.Sprintf("f%d.parquet", i)
 		require.NoError(t, os.Rename(filepath.Join(dir, files[0].Name), filepath.Join(dir, file)))
-		lines = append(lines, line(object{"add": object{"path": file, "partitionValues": object{"p": text}, "size": files[0].Bytes, "modificationTime": 1, "dataChange": true}}))
+		lines = append(lines, line(object{"add": object{"path": file, "partitionValues": object{"p": text}, "size": files[0].Bytes,
+			"modificationTime": 1, "dataChange": true}}))
 	}
 	require.NoError(t, os.MkdirAll(filepath.Join(dir, "_delta_log"), 0o750))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, harness.FirstCommit), []byte(strings.Join(lines, "\n")+"\n"), 0o600))
@@ -53,11 +56,13 @@ func foreignPartitions(s *harness.Server, name, typ string, properties map[strin
 // partitionedBy holds tables by the type of their partition column. The expected texts are
 // those that DuckDB prints for the values that Spark reads.
 var partitionedBy = map[string]struct{ texts, want []string }{
-	"double":        {[]string{"1.5", "NaN", "Infinity", "-0.0", "1.0E10"}, []string{"1.5", "nan", "inf", "-0.0", "10000000000.0"}},
-	"float":         {[]string{"0.1", "-Infinity", "3.4028235E38"}, []string{"0.1", "-inf", "3.4028235e+38"}},
-	"binary":        {[]string{"abc", "\x01\x00", "ÿ"}, []string{"abc", `\x01\x00`, `\xC3\xBF`}},
-	"timestamp":     {[]string{"0001-01-01 00:00:00", "+12345-06-07T01:02:03.500000Z", "2024-01-02T03:04:05+02:00"}, []string{"0001-01-01 00:00:00+00", "12345-06-07 01:02:03.5+00", "2024-01-02 01:04:05+00"}},
-	"timestamp_ntz": {[]string{"9999-12-31 23:59:59.999999", "+12345-06-07 01:02:03"}, []string{"9999-12-31 23:59:59.999999", "12345-06-07 01:02:03"}},
+	"double": {[]string{"1.5", "NaN", "Infinity", "-0.0", "1.0E10"}, []string{"1.5", "nan", "inf", "-0.0", "10000000000.0"}},
+	"float":  {[]string{"0.1", "-Infinity", "3.4028235E38"}, []string{"0.1", "-inf", "3.4028235e+38"}},
+	"binary": {[]string{"abc", "\x01\x00", "ÿ"}, []string{"abc", `\x01\x00`, `\xC3\xBF`}},
+	"timestamp": {[]string{"0001-01-01 00:00:00", "+12345-06-07T01:02:03.500000Z", "2024-01-02T03:04:05+02:00"},
+		[]string{"0001-01-01 00:00:00+00", "12345-06-07 01:02:03.5+00", "2024-01-02 01:04:05+00"}},
+	"timestamp_ntz": {[]string{"9999-12-31 23:59:59.999999", "+12345-06-07 01:02:03"},
+		[]string{"9999-12-31 23:59:59.999999", "12345-06-07 01:02:03"}},
 	"date":          {[]string{"+12345-06-07", "0001-01-01"}, []string{"12345-06-07", "0001-01-01"}},
 	"decimal(10,2)": {[]string{"5", "1E+2"}, []string{"5.00", "100.00"}},
 }
@@ -141,8 +146,9 @@ func TestTablesPartitionedByAnyType(t *testing.T) {
 // movedTo holds partition values that no table of the test has.
 var movedTo = map[string]struct{ sql, text string }{
 	"double": {"'-2.5e300'::DOUBLE", "-2.5e+300"}, "float": {"'1e10'::FLOAT", "10000000000.0"}, "binary": {`'z\x5C\x00'::BLOB`, `z\x5C\x00`},
-	"timestamp": {"'13000-01-01 00:00:00.25+00'::TIMESTAMPTZ", "13000-01-01 00:00:00.25+00"}, "timestamp_ntz": {"'13000-01-01 00:00:00'::TIMESTAMP", "13000-01-01 00:00:00"},
-	"date": {"'13000-01-01'::DATE", "13000-01-01"}, "decimal(10,2)": {"7.25::DECIMAL(10,2)", "7.25"},
+	"timestamp":     {"'13000-01-01 00:00:00.25+00'::TIMESTAMPTZ", "13000-01-01 00:00:00.25+00"},
+	"timestamp_ntz": {"'13000-01-01 00:00:00'::TIMESTAMP", "13000-01-01 00:00:00"},
+	"date":          {"'13000-01-01'::DATE", "13000-01-01"}, "decimal(10,2)": {"7.25::DECIMAL(10,2)", "7.25"},
 }
 
 // TestRowPoliciesOverPartitionsOfAnyType checks that a reader sees the rows that a policy
@@ -153,7 +159,8 @@ func TestRowPoliciesOverPartitionsOfAnyType(t *testing.T) {
 	foreignPartitions(s, "number", "double", map[string]string{}, "1.5", "NaN", "-0.0", "1.0E10")
 	foreignPartitions(s, "amount", "decimal(10,2)", map[string]string{}, "5", "1E+2", "7.5", "5.99")
 	foreignPartitions(s, "day", "date", map[string]string{}, "+12345-06-07", "2024-01-02", "0001-01-01", "2024-6-1")
-	foreignPartitions(s, "moment", "timestamp", map[string]string{}, "+12345-06-07 00:00:00", "2024-01-02T00:30:00+01:00", "0001-01-01 00:00:00", "2024-01-02T00:00:00Z")
+	foreignPartitions(s, "moment", "timestamp", map[string]string{}, "+12345-06-07 00:00:00", "2024-01-02T00:30:00+01:00",
+		"0001-01-01 00:00:00", "2024-01-02T00:00:00Z")
 	s.Discover()
 	ana := s.Member("ana@acme.example", "viewer", nil)
 	shown := map[string]list{
@@ -201,10 +208,12 @@ func TestUnreadablePartitionValuesRefuseTheTableByColumn(t *testing.T) {
 		s.Policy(name, "", `{"effect":"permit","subject":{"everyone":true},"condition":{"column":"id","op":"lt","value":100}}`)
 	}
 	s.Admin.OK("POST", "/v1/organisations/"+s.Boot.OrganisationID+"/policies", object{
-		"kind": "cls", "tableFqn": "lake." + s.Schema + ".hidden", "columnName": "p", "definition": json.RawMessage(`{"effect":"forbid","subject":{"role":"editor"}}`),
+		"kind": "cls", "tableFqn": "lake." + s.Schema + ".hidden", "columnName": "p",
+		"definition": json.RawMessage(`{"effect":"forbid","subject":{"role":"editor"}}`),
 	})
 	for _, name := range []string{"t", "hidden", "free"} {
-		add := `{"add":{"path":"spoiled.parquet","partitionValues":{"p":"` + secret + `"},"size":1,"modificationTime":1,"dataChange":true}}` + "\n"
+		add := `{"add":{"path":"spoiled.parquet","partitionValues":{"p":"` + secret + `"},"size":1,"modificationTime":1,"dataChange":true}}` +
+			"\n"
 		require.NoError(t, os.WriteFile(filepath.Join(s.Root, name, secondCommit), []byte(add), 0o600))
 	}
 	s.Restart()
@@ -213,9 +222,12 @@ func TestUnreadablePartitionValuesRefuseTheTableByColumn(t *testing.T) {
 		from, path := " FROM "+s.Schema+"."+name, s.TablePath(name)
 		for _, c := range []*harness.Client{s.Admin, ana} {
 			for what, r := range map[string]harness.Reply{
-				"query": c.Query("SELECT id" + from), "count": c.Query("SELECT count(*)" + from + " WHERE id = 0"), "rows": c.Call("GET", path+"/rows", nil),
-				"insert": c.Call("POST", path+"/rows", harness.RowsOf(object{"id": 9})), "update": c.Call("POST", path+"/rows/update", object{"where": "id = 0", "set": object{"name": "'x'"}}),
-				"delete": c.Call("POST", path+"/rows/delete", object{"where": "id = 0"}), "merge": c.Call("POST", path+"/rows/merge", object{"on": list{"id"}, "rows": list{object{"id": 1}}}),
+				"query": c.Query("SELECT id" + from), "count": c.Query("SELECT count(*)" + from + " WHERE id = 0"),
+				"rows":   c.Call("GET", path+"/rows", nil),
+				"insert": c.Call("POST", path+"/rows", harness.RowsOf(object{"id": 9})),
+				"update": c.Call("POST", path+"/rows/update", object{"where": "id = 0", "set": object{"name": "'x'"}}),
+				"delete": c.Call("POST", path+"/rows/delete", object{"where": "id = 0"}),
+				"merge":  c.Call("POST", path+"/rows/merge", object{"on": list{"id"}, "rows": list{object{"id": 1}}}),
 			} {
 				code, fields := r.Problem(t, 409)
 				require.Equal(t, "partition_value_unreadable", code, "%s: %s", what, r.Body)
@@ -229,15 +241,18 @@ func TestUnreadablePartitionValuesRefuseTheTableByColumn(t *testing.T) {
 			}
 		}
 		for _, change := range []harness.Reply{
-			s.Admin.Call("PATCH", path+"/columns/p", object{"name": "q"}), s.Admin.Call("POST", path+"/optimize", object{}), s.Admin.Call("PATCH", path+"/properties", object{"set": object{"delta.appendOnly": "true"}}),
+			s.Admin.Call("PATCH", path+"/columns/p", object{"name": "q"}), s.Admin.Call("POST", path+"/optimize", object{}),
+			s.Admin.Call("PATCH", path+"/properties", object{"set": object{"delta.appendOnly": "true"}}),
 		} {
 			code, _ := change.Problem(t, 409)
 			require.Equal(t, "partition_value_unreadable", code)
 		}
 		// A caller who may change the table must still not learn the name of a hidden column.
 		for what, change := range map[string]harness.Reply{
-			"optimize": ana.Call("POST", path+"/optimize", object{}), "vacuum": ana.Call("POST", path+"/vacuum", object{}), "rename": ana.Call("PATCH", path+"/columns/name", object{"name": "q"}),
-			"properties": ana.Call("PATCH", path+"/properties", object{"set": object{"delta.appendOnly": "true"}}), "restore": ana.Call("POST", path+"/restore", object{"version": 0}),
+			"optimize": ana.Call("POST", path+"/optimize", object{}), "vacuum": ana.Call("POST", path+"/vacuum", object{}),
+			"rename":     ana.Call("PATCH", path+"/columns/name", object{"name": "q"}),
+			"properties": ana.Call("PATCH", path+"/properties", object{"set": object{"delta.appendOnly": "true"}}),
+			"restore":    ana.Call("POST", path+"/restore", object{"version": 0}),
 			"constraint": ana.Call("POST", path+"/constraints", object{"name": "c", "expression": "id >= 0"}),
 		} {
 			require.NotContains(t, string(change.Body), secret, what)
@@ -256,7 +271,9 @@ func TestZeroAndNegativeZeroAreDifferentPartitions(t *testing.T) {
 	foreignPartitions(s, "t", "double", map[string]string{}, "1.5", "2.5", "3.5")
 	s.Discover()
 	path := s.TablePath("t")
-	s.Admin.Write(path+"/rows/update", object{"where": "id < 4", "set": object{"p": "CASE WHEN id = 1 THEN 0.0::DOUBLE WHEN id = 3 THEN 'NaN'::DOUBLE ELSE -0.0::DOUBLE END"}})
-	require.Equal(t, list{list{0.0, "-0.0"}, list{1.0, "0.0"}, list{2.0, "-0.0"}, list{3.0, "nan"}, list{4.0, "3.5"}, list{5.0, "3.5"}}, s.Admin.Rows("SELECT id, p::VARCHAR FROM "+s.Schema+".t ORDER BY id"))
+	s.Admin.Write(path+"/rows/update",
+		object{"where": "id < 4", "set": object{"p": "CASE WHEN id = 1 THEN 0.0::DOUBLE WHEN id = 3 THEN 'NaN'::DOUBLE ELSE -0.0::DOUBLE END"}})
+	require.Equal(t, list{list{0.0, "-0.0"}, list{1.0, "0.0"}, list{2.0, "-0.0"}, list{3.0, "nan"}, list{4.0, "3.5"}, list{5.0, "3.5"}},
+		s.Admin.Rows("SELECT id, p::VARCHAR FROM "+s.Schema+".t ORDER BY id"))
 	require.Equal(t, list{list{3.0}}, s.Admin.Rows("SELECT count(*) FROM "+s.Schema+".t WHERE p = 0"))
 }

@@ -21,7 +21,8 @@ func TestRepeatedStatementsTellNothing(t *testing.T) {
 		dir := s.Table(table, `SELECT 29 AS id, 'x9' AS name, 'a' AS tenant`, nil, columns...)
 		harness.AppendRows(t, dir, fmt.Sprintf(`SELECT %d AS id, 'hidden' AS name, 'b' AS tenant`, hidden))
 		for i := range 8 {
-			harness.AppendRows(t, dir, fmt.Sprintf(`SELECT %d + j AS id, CASE WHEN j %% 3 = 0 AND j > 5 THEN 'y' ELSE CASE WHEN j < 5 THEN '7' ELSE 'x' || (j %% 5) END END AS name, 'a' AS tenant FROM range(300) r(j)`, 30+1000*i))
+			harness.AppendRows(t, dir, fmt.Sprintf(`SELECT %d + j AS id, CASE WHEN j %% 3 = 0 AND j > 5 THEN 'y' ELSE CASE WHEN j < 5 THEN '7' `+
+				`ELSE 'x' || (j %% 5) END END AS name, 'a' AS tenant FROM range(300) r(j)`, 30+1000*i))
 		}
 	}
 	reader := s.Member("reader@acme.example", "viewer", map[string]string{"tenant": "a"})
@@ -45,7 +46,8 @@ func TestRepeatedStatementsTellNothing(t *testing.T) {
 			for _, table := range []string{"mild", "wild"} {
 				var first harness.Answer
 				for run := range 5 {
-					a := harness.Ask{Method: "POST", Path: "/v1/query", Accept: accept, Body: map[string]any{"sql": strings.ReplaceAll(c.sql, "{t}", s.Schema+"."+table), "parameters": c.args}}
+					a := harness.Ask{Method: "POST", Path: "/v1/query", Accept: accept,
+						Body: map[string]any{"sql": strings.ReplaceAll(c.sql, "{t}", s.Schema+"."+table), "parameters": c.args}}
 					got, err := reader.Answer(1, a)
 					require.NoError(t, err)
 					if run == 0 {

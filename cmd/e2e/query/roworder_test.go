@@ -40,7 +40,8 @@ func TestOrderOfRowsTellsNothing(t *testing.T) {
 				eva.OK("POST", path+"/rows/update", object{"where": "id = 59", "set": object{"n": "n + 1"}})
 			}
 			look("update")
-			eva.OK("POST", path+"/rows/merge?on=id", object{"rows": list{object{"id": 7, "tenant": "a", "n": 0}, object{"id": -7_000_000, "tenant": "a", "n": 0}}})
+			eva.OK("POST", path+"/rows/merge?on=id", object{"rows": list{object{"id": 7, "tenant": "a", "n": 0},
+				object{"id": -7_000_000, "tenant": "a", "n": 0}}})
 			look("merge")
 			eva.OK("POST", path+"/rows/delete", object{"where": "id = 8"})
 			look("delete")

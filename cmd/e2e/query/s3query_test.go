@@ -36,7 +36,8 @@ func TestS3TablesAreQueriedUnderTheSameRules(t *testing.T) {
 	require.NotContains(t, string(r.Body), "eu2")
 
 	harness.WriteRemote(t, store, "s3://"+bucket+"/orders")
-	require.Eventually(t, func() bool { return reader.Count(table) == 4.0 }, 5*time.Second, 100*time.Millisecond, "commits of others are seen within a second or so")
+	require.Eventually(t, func() bool { return reader.Count(table) == 4.0 }, 5*time.Second, 100*time.Millisecond,
+		"commits of others are seen within a second or so")
 
 	// No engine holds the credential; that the search finds things is shown by
 	// the server itself, which does.
@@ -59,7 +60,8 @@ func TestAStoreThatHangsIsA503AndOthersGoOn(t *testing.T) {
 	harness.WriteRemote(t, store, "s3://"+bucket+"/orders")
 	proxy := store.Proxy(t)
 	s := harness.StartS3Server(t)
-	made := s.Admin.OK("POST", harness.ConfigsPath, harness.S3Body(store, bucket, map[string]any{"workspaceId": s.Boot.WorkspaceID, "endpoint": proxy.Endpoint}))
+	made := s.Admin.OK("POST", harness.ConfigsPath, harness.S3Body(store, bucket,
+		map[string]any{"workspaceId": s.Boot.WorkspaceID, "endpoint": proxy.Endpoint}))
 	table := made["schema"].(string) + ".orders"
 	s.Table("names", `SELECT 1 AS id`, nil, column{"id", "long"})
 	require.Equal(t, 3.0, s.Admin.Count(table))
@@ -75,5 +77,6 @@ func TestAStoreThatHangsIsA503AndOthersGoOn(t *testing.T) {
 	require.Equal(t, "storage_unavailable", code)
 	require.Equal(t, 1.0, s.Admin.Count(s.Schema+".names"))
 	proxy.Heal()
-	require.Eventually(t, func() bool { return s.Admin.Query("SELECT count(*) FROM "+table).Status == 200 }, 10*time.Second, 100*time.Millisecond)
+	require.Eventually(t, func() bool { return s.Admin.Query("SELECT count(*) FROM "+table).Status == 200 }, 10*time.Second,
+		100*time.Millisecond)
 }

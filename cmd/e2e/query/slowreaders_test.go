@@ -26,7 +26,8 @@ import (
 // wide makes a table whose rows, in any format, are more than connections buffer.
 func wide(s *harness.Server) string {
 	s.T.Helper()
-	s.Table("wide", "SELECT i AS id, md5(i::VARCHAR) || md5((-i)::VARCHAR) AS text FROM range(150000) t(i)", nil, column{"id", "long"}, column{"text", "string"})
+	s.Table("wide", "SELECT i AS id, md5(i::VARCHAR) || md5((-i)::VARCHAR) AS text FROM range(150000) t(i)", nil, column{"id", "long"},
+		column{"text", "string"})
 	return "SELECT id, text FROM " + s.Schema + ".wide"
 }
 
@@ -40,7 +41,10 @@ type reader struct {
 func send(c *harness.Client, t testing.TB, method, path string, body any, header ...string) *reader {
 	t.Helper()
 	dialer := net.Dialer{Control: func(_, _ string, raw syscall.RawConn) (err error) {
-		if failed := raw.Control(func(fd uintptr) { err = syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_RCVBUF, 4096) }); failed != nil {
+		if failed := raw.Control(func(fd uintptr) {
+			err = syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_RCVBUF,
+				4096)
+		}); failed != nil {
 			return failed
 		}
 		return err
@@ -143,7 +147,8 @@ func TestStalledReaderGetsSameBytes(t *testing.T) {
 	s := harness.Start(t, func(c *harness.Settings) { c.Threads = 1 }) // so that rows fail in their order
 	sql := wide(s)
 	plain := func(text []byte) string { return varying.ReplaceAllString(string(text), "$1") }
-	for _, format := range []string{"application/json", "application/x-ndjson", "text/csv", "application/vnd.apache.arrow.stream", "application/vnd.apache.parquet"} {
+	for _, format := range []string{"application/json", "application/x-ndjson", "text/csv", "application/vnd.apache.arrow.stream",
+		"application/vnd.apache.parquet"} {
 		body := map[string]any{"sql": sql}
 		want := s.Admin.Call("POST", "/v1/query", body, "Accept", format)
 		require.Equal(t, http.StatusOK, want.Status)
@@ -215,7 +220,8 @@ func TestStalledReaderWithoutRoomIsCutOff(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, func(c *harness.Settings) { c.SpillOrgBytes = 1 })
 	r := send(s.Admin, t, "POST", "/v1/query", map[string]any{"sql": wide(s)}, "Accept", "text/csv")
-	require.Eventually(t, func() bool { return s.Metric(t, `lakewarden_streams_aborted_total{reason="full"}`) == 1 }, 30*time.Second, 20*time.Millisecond)
+	require.Eventually(t, func() bool { return s.Metric(t, `lakewarden_streams_aborted_total{reason="full"}`) == 1 }, 30*time.Second,
+		20*time.Millisecond)
 	s.Quiet(t)
 	_, got, err := r.rest(t)
 	require.Error(t, err, "%d bytes look complete", len(got))

@@ -104,12 +104,14 @@ func TestTimeTravel(t *testing.T) {
 	at, err := time.Parse(time.RFC3339Nano, newest)
 	require.NoError(t, err)
 	require.Equal(t, 40.0, s.Admin.Count(fmt.Sprintf("%s AT (TIMESTAMP => '%s')", table, at.Add(time.Hour).Format("2006-01-02 15:04:05"))))
-	require.Equal(t, []any{[]any{10.0}}, s.Admin.Rows(fmt.Sprintf("SELECT count(*) FROM %s a JOIN %s b AT (VERSION => 1) USING (id)", table, table)))
+	require.Equal(t, []any{[]any{10.0}}, s.Admin.Rows(fmt.Sprintf("SELECT count(*) FROM %s a JOIN %s b AT (VERSION => 1) USING (id)", table,
+		table)))
 	for _, bad := range []string{"AT (VERSION => 5)", "AT (VERSION => 99999999999)", "AT (TIMESTAMP => '1970-01-01')"} {
 		code, _ := s.Admin.Query("SELECT * FROM "+table+" "+bad).Problem(t, 404)
 		require.Equal(t, "version_not_found", code, bad)
 	}
-	for _, bad := range []string{"AT (VERSION => -1)", "AT (VERSION => id)", "AT (VERSION => 'x')", "AT (TIMESTAMP => 'x')", "AT (VERSION => ?)"} {
+	for _, bad := range []string{"AT (VERSION => -1)", "AT (VERSION => id)", "AT (VERSION => 'x')", "AT (TIMESTAMP => 'x')",
+		"AT (VERSION => ?)"} {
 		r := s.Admin.Query("SELECT * FROM " + table + " " + bad)
 		require.Equal(t, 400, r.Status, "%s: %s", bad, r.Body)
 	}
@@ -139,7 +141,8 @@ func TestShowDescribeSummarize(t *testing.T) {
 func TestAPlanTellsNothingOfRules(t *testing.T) {
 	t.Parallel()
 	s := harness.Shared(t)
-	dir := s.Table("orders", `SELECT i AS id, 'secret ' || i AS customer FROM range(5) t(i)`, nil, column{"id", "long"}, column{"customer", "string"})
+	dir := s.Table("orders", `SELECT i AS id, 'secret ' || i AS customer FROM range(5) t(i)`, nil, column{"id", "long"},
+		column{"customer", "string"})
 	sql := "EXPLAIN SELECT customer, count(*) FROM " + s.Schema + ".orders WHERE id > 2 GROUP BY customer"
 	before := s.Admin.Query(sql)
 	plan := s.Admin.Rows(sql)
@@ -156,13 +159,15 @@ func TestAPlanTellsNothingOfRules(t *testing.T) {
 func TestExplainAnalyzeNeedsFullVisibility(t *testing.T) {
 	t.Parallel()
 	s := harness.Shared(t)
-	dir := s.Table("orders", `SELECT i AS id, 'secret ' || i AS customer FROM range(5000) t(i)`, nil, column{"id", "long"}, column{"customer", "string"})
+	dir := s.Table("orders", `SELECT i AS id, 'secret ' || i AS customer FROM range(5000) t(i)`, nil, column{"id", "long"},
+		column{"customer", "string"})
 	for _, name := range []string{"rows_hidden", "column_hidden", "masked"} {
 		s.Table(name, `SELECT i AS id, 'secret ' || i AS customer FROM range(50) t(i)`, nil, column{"id", "long"}, column{"customer", "string"})
 	}
 	from := " FROM " + s.Schema + "."
 	for range 3 { // a statement that came before is prepared already
-		plan := lines(s.Admin.Rows("EXPLAIN ANALYZE SELECT customer, count(*)"+from+"orders WHERE id >= ? GROUP BY customer ORDER BY 2 LIMIT 3", 4000))
+		plan := lines(s.Admin.Rows("EXPLAIN ANALYZE SELECT customer, count(*)"+from+"orders WHERE id >= ? GROUP BY customer ORDER BY 2 LIMIT 3",
+			4000))
 		require.Regexp(t, `^TOTAL \(\d+\.\d{3} ms\)\n`, plan)
 		require.Regexp(t, `(?m)^ *(TOP_N|ORDER_BY) \(3 rows, \d+\.\d{3} ms\)$`, plan)
 		require.Regexp(t, `(?m)^ *HASH_GROUP_BY \(1000 rows, `, plan)
@@ -190,7 +195,8 @@ func TestExplainAnalyzeNeedsFullVisibility(t *testing.T) {
 		require.Equal(t, []string{"sql"}, fields)
 	}
 	viewer := s.Member("vic@acme.example", "viewer", nil)
-	require.Equal(t, 200, viewer.Query("EXPLAIN ANALYZE SELECT id, customer"+from+"column_hidden").Status, "nothing is hidden from this caller")
+	require.Equal(t, 200, viewer.Query("EXPLAIN ANALYZE SELECT id, customer"+from+"column_hidden").Status,
+		"nothing is hidden from this caller")
 }
 
 // lines are the texts of rows of one column.
@@ -231,9 +237,12 @@ func TestErrorsOfStatementsSayWhere(t *testing.T) {
 		{"SELECT id, count(*) FROM orders", "invalid_statement", `line 1, column 8: "id" stands neither in GROUP BY nor in an aggregate`},
 		{"SELECT id FROM orders ORDER BY 5", "invalid_statement", `line 1, column 32: there is no result column of that number`},
 		{"SELECT id FROM orders GROUP BY 5", "invalid_statement", `there is no result column of that number`},
-		{"SELECT sum(count(*)) FROM orders", "invalid_statement", `line 1, column 12: an aggregate or window function stands in an aggregate; compute the inner one in a subquery`},
-		{"SELECT id FROM orders WHERE count(*) > 1", "invalid_statement", `line 1, column 29: an aggregate stands where rows are not grouped yet; use HAVING or a subquery`},
-		{"SELECT id FROM orders WHERE row_number() OVER () > 1", "invalid_statement", `line 1, column 29: a window function stands where .*; use QUALIFY or a subquery`},
+		{"SELECT sum(count(*)) FROM orders", "invalid_statement", `line 1, column 12: an aggregate or window function stands in an aggregate; ` +
+			`compute the inner one in a subquery`},
+		{"SELECT id FROM orders WHERE count(*) > 1", "invalid_statement",
+			`line 1, column 29: an aggregate stands where rows are not grouped yet; use HAVING or a subquery`},
+		{"SELECT id FROM orders WHERE row_number() OVER () > 1", "invalid_statement",
+			`line 1, column 29: a window function stands where .*; use QUALIFY or a subquery`},
 		{"SELECT (SELECT 1, 2)", "invalid_statement", `line 1, column 8: a subquery used as a value has more than one column`},
 		{"SELECT 1 UNION SELECT 1, 2", "invalid_statement", `the sides have different numbers of columns`},
 		{"SELECT id FROM orders a, orders b", "ambiguous_name", `line 1, column 8: ambiguous column: "id"; near: a\.id, b\.id`},
@@ -267,7 +276,8 @@ func TestErrorsOfStatementsSayWhere(t *testing.T) {
 func TestASlowStatementEndsAtItsTime(t *testing.T) {
 	s := harness.Shared(t)
 	started := time.Now()
-	r := s.Admin.Call("POST", "/v1/query", map[string]any{"sql": "SELECT count(*) FROM range(100000000) a(i), range(100000) b(j) WHERE i * j % 7 = 3", "timeout_ms": 200})
+	r := s.Admin.Call("POST", "/v1/query",
+		map[string]any{"sql": "SELECT count(*) FROM range(100000000) a(i), range(100000) b(j) WHERE i * j % 7 = 3", "timeout_ms": 200})
 	code, _ := r.Problem(t, 422)
 	require.Equal(t, "query_timeout", code)
 	require.Less(t, time.Since(started), 5*time.Second)
@@ -281,7 +291,8 @@ func TestASlowStatementEndsAtItsTime(t *testing.T) {
 func TestPagesOfRowsAreCompleteAndStable(t *testing.T) {
 	t.Parallel()
 	s := harness.Shared(t)
-	dir := s.Table("t", `SELECT i AS id, i % 7 AS part, 'w' || i AS word FROM range(1050) t(i)`, []string{"part"}, column{"id", "long"}, column{"part", "long"}, column{"word", "string"})
+	dir := s.Table("t", `SELECT i AS id, i % 7 AS part, 'w' || i AS word FROM range(1050) t(i)`, []string{"part"}, column{"id", "long"},
+		column{"part", "long"}, column{"word", "string"})
 	s.Policy("t", "id", `{"effect":"permit","subject":{"everyone":true},"condition":{"op":"gte","value":50}}`)
 	path := s.TablePath("t") + "/rows"
 	for _, order := range []string{"", "&order_by=id", "&order_by=part%20desc&order_by=id%20asc", "&order_by=part", "&order_by=part,word"} {
@@ -351,7 +362,8 @@ func TestACommitOfAnotherEngineIsSeenByTheNextStatement(t *testing.T) {
 		python(`
 import sys, pyarrow as pa
 from deltalake import write_deltalake
-write_deltalake(sys.argv[1], pa.table({"id": pa.array([100, 101], pa.int64()), "word": ["a", None]}), mode="append")`, filepath.Join(s.Root, "t"))
+write_deltalake(sys.argv[1], pa.table({"id": pa.array([100, 101], pa.int64()), "word": ["a", None]}), mode="append")`,
+			filepath.Join(s.Root, "t"))
 		require.Equal(t, float64(10+2*i), s.Admin.Count(s.Schema+".t"))
 	}
 	require.Contains(t, string(s.Admin.Call("GET", s.TablePath("t")+"/history", nil).Body), "delta-rs")
@@ -372,7 +384,8 @@ func TestTheInformationSchemaShowsWhatTheCallerSees(t *testing.T) {
 	require.Equal(t, []any{[]any{"a", "id", 1.0, "BIGINT"}, []any{"b", "id", 1.0, "BIGINT"}, []any{"b", "word", 2.0, "VARCHAR"}},
 		s.Admin.Rows("SELECT table_name, column_name, ordinal_position, data_type FROM lake.information_schema.columns"))
 	require.Equal(t, []any{[]any{2.0}}, s.Admin.Rows(`SELECT count(*) FROM information_schema.schemata`))
-	require.Equal(t, []any{[]any{1.0}}, s.Admin.Rows(`SELECT count(*) FROM information_schema.columns c JOIN `+s.Schema+`.a t ON c.ordinal_position = t.id AND c.table_name = 'a'`))
+	require.Equal(t, []any{[]any{1.0}}, s.Admin.Rows(`SELECT count(*) FROM information_schema.columns c JOIN `+s.Schema+
+		`.a t ON c.ordinal_position = t.id AND c.table_name = 'a'`))
 
 	// A personal configuration of somebody else is not there.
 	member := s.Member("reader@demo.example", "viewer", nil)

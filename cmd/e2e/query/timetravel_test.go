@@ -69,7 +69,8 @@ func TestNothingOfAPolicyIsClearedByAccident(t *testing.T) {
 	}
 	require.Equal(t, p["tableId"], s.Admin.OK("GET", path, nil)["tableId"])
 	_, fields := s.Admin.Call("POST", "/v1/organisations/"+s.Boot.OrganisationID+"/policies",
-		map[string]any{"tableFqn": "", "kind": "rls", "policyText": "permit (principal, action, resource);"}).Problem(t, http.StatusUnprocessableEntity)
+		map[string]any{"tableFqn": "", "kind": "rls", "policyText": "permit (principal, action, resource);"}).Problem(t,
+		http.StatusUnprocessableEntity)
 	require.Equal(t, []string{"tableFqn"}, fields)
 }
 
@@ -117,7 +118,8 @@ func TestAVacuumedVersionIsNoBrokenTable(t *testing.T) {
 		return string(r.Body)
 	}
 	require.Contains(t, told(fmt.Sprintf("SELECT * FROM %s.t AT (VERSION => %v)", s.Schema, former)), "vacuum")
-	require.Contains(t, told(fmt.Sprintf("SELECT n.id FROM %s.t n, (SELECT id FROM %[1]s.t AT (VERSION => %v)) o", s.Schema, former)), "vacuum")
+	require.Contains(t, told(fmt.Sprintf("SELECT n.id FROM %s.t n, (SELECT id FROM %[1]s.t AT (VERSION => %v)) o", s.Schema, former)),
+		"vacuum")
 	s.Policy("t", "id", `{"effect":"permit","subject":{"everyone":true},"condition":{"op":"gt","value":0}}`)
 	require.Contains(t, told(fmt.Sprintf("SELECT upper(id::VARCHAR) FROM %s.t AT (VERSION => %v)", s.Schema, former)), "vacuum")
 
@@ -156,7 +158,8 @@ func TestTimeTravelUsesTheTimesOfTheHistory(t *testing.T) {
 		shown, err := time.Parse(time.RFC3339Nano, times[i])
 		require.NoError(t, err)
 		for _, text := range []string{times[i], shown.Format("2006-01-02 15:04:05.999999")} {
-			require.Equal(t, counts[i], s.Admin.Rows(fmt.Sprintf("SELECT count(*) FROM %s.t AT (TIMESTAMP => '%s')", s.Schema, text))[0].(list)[0], "version %d at %s", i, text)
+			require.Equal(t, counts[i], s.Admin.Rows(fmt.Sprintf("SELECT count(*) FROM %s.t AT (TIMESTAMP => '%s')", s.Schema, text))[0].(list)[0],
+				"version %d at %s", i, text)
 		}
 	}
 	require.Equal(t, times[len(times)-1], s.Admin.OK("GET", path+"/details", nil)["versionAt"])

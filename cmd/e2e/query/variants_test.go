@@ -46,7 +46,8 @@ func TestVariantsAreShownAsJSONText(t *testing.T) {
 	}
 	of := func(table string) string { return s.Schema + "." + table }
 
-	for _, r := range [][]any{s.Admin.Rows("SELECT * FROM " + of("plain") + " ORDER BY id"), s.Admin.OK("GET", s.TablePath("plain")+"/rows", nil)["rows"].([]any)} {
+	for _, r := range [][]any{s.Admin.Rows("SELECT * FROM " + of("plain") + " ORDER BY id"),
+		s.Admin.OK("GET", s.TablePath("plain")+"/rows", nil)["rows"].([]any)} {
 		require.Len(t, r, 6)
 		for i, row := range r {
 			cells := row.([]any)
@@ -57,7 +58,8 @@ func TestVariantsAreShownAsJSONText(t *testing.T) {
 	require.Equal(t, []any{[]any{1.0}}, s.Admin.Rows("SELECT count(*) FROM "+of("plain")+" WHERE v IS NULL"))
 	require.Len(t, s.Admin.Rows("SELECT v, count(*) FROM "+of("plain")+" GROUP BY v"), 6)
 
-	reply := s.Admin.Call("POST", "/v1/query", map[string]any{"sql": "SELECT v FROM " + of("plain") + " ORDER BY id"}, "Accept", "application/vnd.apache.arrow.stream")
+	reply := s.Admin.Call("POST", "/v1/query", map[string]any{"sql": "SELECT v FROM " + of("plain") + " ORDER BY id"}, "Accept",
+		"application/vnd.apache.arrow.stream")
 	require.Equal(t, 200, reply.Status)
 	reader, err := ipc.NewReader(bytes.NewReader(reply.Body))
 	require.NoError(t, err)
@@ -78,7 +80,8 @@ func TestVariantsAreShownAsJSONText(t *testing.T) {
 	require.Equal(t, want, texts)
 
 	// Rules hold for them as for other columns.
-	require.Equal(t, []any{[]any{1.0, want[1]}, []any{3.0, want[3]}, []any{5.0, nil}}, ana.Rows("SELECT id, v FROM "+of("rowed")+" ORDER BY id"))
+	require.Equal(t, []any{[]any{1.0, want[1]}, []any{3.0, want[3]}, []any{5.0, nil}},
+		ana.Rows("SELECT id, v FROM "+of("rowed")+" ORDER BY id"))
 	require.Equal(t, []any{[]any{0.0}}, ana.Rows("SELECT count(*) FROM "+of("rowed")+" WHERE v LIKE '%secret%'"))
 	code, _ := ana.Query("SELECT v FROM "+of("hidden")).Problem(t, 400)
 	require.Equal(t, "column_not_found", code)
@@ -86,7 +89,8 @@ func TestVariantsAreShownAsJSONText(t *testing.T) {
 	require.Equal(t, []any{[]any{6.0, 0.0}}, ana.Rows("SELECT count(*), count(v) FROM "+of("masked")))
 	require.Equal(t, []any{[]any{6.0, 5.0}}, s.Admin.Rows("SELECT count(*), count(v) FROM "+of("masked")))
 
-	require.Equal(t, []any{[]any{"v", "VARCHAR"}}, s.Admin.Rows("SELECT column_name, data_type FROM information_schema.columns WHERE table_name = 'plain' AND column_name = 'v'"))
+	require.Equal(t, []any{[]any{"v", "VARCHAR"}},
+		s.Admin.Rows("SELECT column_name, data_type FROM information_schema.columns WHERE table_name = 'plain' AND column_name = 'v'"))
 	columns := s.Admin.OK("GET", s.TablePath("plain"), nil)["columns"].([]any)
 	require.Equal(t, "variant", columns[2].(map[string]any)["type"])
 }

@@ -91,12 +91,17 @@ func TestVoidMembersAreNULL(t *testing.T) {
 	t.Parallel()
 	s := harness.Shared(t)
 	member := `{"type":"struct","fields":[` + harness.SchemaField("a", "long") + `,` + harness.SchemaField("n", "void") + `]}`
-	harness.ForeignTable(t, filepath.Join(s.Root, "t"), "SELECT i AS id, CASE WHEN i > 0 THEN {'a': i} END AS s FROM range(2) t(i)", []string{harness.SchemaField("id", "long"), harness.SchemaField("s", member)}, nil, "")
+	harness.ForeignTable(t, filepath.Join(s.Root, "t"), "SELECT i AS id, CASE WHEN i > 0 THEN {'a': i} END AS s FROM range(2) t(i)",
+		[]string{harness.SchemaField("id", "long"), harness.SchemaField("s", member)}, nil, "")
 	// A file of another writer may hold a value of the member nevertheless.
-	harness.ForeignTable(t, filepath.Join(s.Root, "odd"), "SELECT i AS id, {'a': i, 'n': 'text'} AS s FROM range(1) t(i)", []string{harness.SchemaField("id", "long"), harness.SchemaField("s", member)}, nil, "")
-	harness.ForeignTable(t, filepath.Join(s.Root, "list"), "SELECT i AS id FROM range(1) t(i)", []string{harness.SchemaField("id", "long"), harness.SchemaField("l", `{"type":"array","elementType":"void","containsNull":true}`)}, nil, "")
+	harness.ForeignTable(t, filepath.Join(s.Root, "odd"), "SELECT i AS id, {'a': i, 'n': 'text'} AS s FROM range(1) t(i)",
+		[]string{harness.SchemaField("id", "long"), harness.SchemaField("s", member)}, nil, "")
+	harness.ForeignTable(t, filepath.Join(s.Root, "list"), "SELECT i AS id FROM range(1) t(i)",
+		[]string{harness.SchemaField("id", "long"), harness.SchemaField("l", `{"type":"array","elementType":"void","containsNull":true}`)}, nil,
+		"")
 	s.Discover()
-	require.Equal(t, []any{[]any{0.0, nil}, []any{1.0, map[string]any{"a": 1.0, "n": nil}}}, s.Admin.Rows("SELECT * FROM "+s.Schema+".t ORDER BY id"))
+	require.Equal(t, []any{[]any{0.0, nil}, []any{1.0, map[string]any{"a": 1.0, "n": nil}}},
+		s.Admin.Rows("SELECT * FROM "+s.Schema+".t ORDER BY id"))
 	require.Equal(t, []any{[]any{0.0, map[string]any{"a": 0.0, "n": nil}}}, s.Admin.Rows("SELECT * FROM "+s.Schema+".odd ORDER BY id"))
 	for name, r := range map[string]harness.Reply{
 		"write": s.Admin.Call("POST", s.TablePath("t")+"/rows", harness.RowsOf(object{"id": 3})),

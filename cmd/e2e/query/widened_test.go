@@ -48,7 +48,8 @@ func TestWidenedColumnsAreComparedInTheirType(t *testing.T) {
 	require.Zero(t, deleted)
 
 	// A key of a merge.
-	inserted, updated, _ := s.Admin.Write(path+"/rows/merge", map[string]any{"on": []string{"i"}, "rows": []any{map[string]any{"i": 2.4, "n": 3}}})
+	inserted, updated, _ := s.Admin.Write(path+"/rows/merge", map[string]any{"on": []string{"i"},
+		"rows": []any{map[string]any{"i": 2.4, "n": 3}}})
 	require.Equal(t, []float64{1, 0}, []float64{inserted, updated})
 	s.Admin.Write(path+"/rows/delete", map[string]any{"where": "n = 3"})
 

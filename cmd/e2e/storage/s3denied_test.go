@@ -74,7 +74,8 @@ func TestACredentialThatMayReadOnly(t *testing.T) {
 			return s.Admin.Call("POST", table+"/columns", map[string]any{"name": "late", "type": "long"})
 		},
 		"create": func() harness.Reply {
-			return s.Admin.Call("POST", "/v1/tables", map[string]any{"catalog": "lake", "schema": schema, "name": "made", "columns": []any{map[string]any{"name": "id", "type": "long"}}})
+			return s.Admin.Call("POST", "/v1/tables", map[string]any{"catalog": "lake", "schema": schema, "name": "made",
+				"columns": []any{map[string]any{"name": "id", "type": "long"}}})
 		},
 	} {
 		r := write()
@@ -86,7 +87,8 @@ func TestACredentialThatMayReadOnly(t *testing.T) {
 		require.NotContains(t, string(r.Body), bucket, name)
 	}
 	// Nobody registers such a credential in the first place.
-	code, fields := s.Admin.Call("POST", harness.ConfigsPath, harness.S3Body(store, bucket, map[string]any{"endpoint": endpoint, "prefix": "elsewhere"})).Problem(t, 422)
+	code, fields := s.Admin.Call("POST", harness.ConfigsPath, harness.S3Body(store, bucket,
+		map[string]any{"endpoint": endpoint, "prefix": "elsewhere"})).Problem(t, 422)
 	require.Equal(t, "credential_rejected", code)
 	require.Contains(t, fields, "put")
 	require.NotContains(t, fields, "list")
@@ -104,7 +106,8 @@ func TestAStoreThatFailsIsNamed(t *testing.T) {
 	key := "key" + uuid.NewString()[:8]
 	secret := store.User(t, key, s3test.RoleAdmin)
 	s := harness.StartS3Server(t)
-	made := s.Admin.OK("POST", harness.ConfigsPath, harness.S3Body(store, bucket, map[string]any{"accessKeyId": key, "secretAccessKey": secret, "configName": "Sales lake", "workspaceId": s.Boot.WorkspaceID}))
+	made := s.Admin.OK("POST", harness.ConfigsPath, harness.S3Body(store, bucket,
+		map[string]any{"accessKeyId": key, "secretAccessKey": secret, "configName": "Sales lake", "workspaceId": s.Boot.WorkspaceID}))
 	schema := made["schema"].(string)
 	named := func(r harness.Reply, what string) {
 		t.Helper()
@@ -118,7 +121,8 @@ func TestAStoreThatFailsIsNamed(t *testing.T) {
 		require.NotContains(t, string(r.Body), bucket)
 	}
 	query := func(staleness int) harness.Reply {
-		return s.Admin.Call("POST", "/v1/query", map[string]any{"sql": "SELECT max(region) FROM " + schema + ".orders", "max_staleness_ms": staleness})
+		return s.Admin.Call("POST", "/v1/query", map[string]any{"sql": "SELECT max(region) FROM " + schema + ".orders",
+			"max_staleness_ms": staleness})
 	}
 	// The log is known, its files have not been read.
 	s.Admin.OK("GET", "/v1/tables/lake/"+schema+"/orders/history", nil)
@@ -127,7 +131,8 @@ func TestAStoreThatFailsIsNamed(t *testing.T) {
 	named(query(0), "does not accept its credential")
 	named(s.Admin.Call("GET", "/v1/tables/lake/"+schema+"/orders/history", nil), "does not accept its credential")
 	named(s.Admin.Call("POST", harness.ConfigsPath+"/"+made["configId"].(string)+"/discover", nil), "does not accept its credential")
-	named(s.Admin.Call("POST", "/v1/tables/lake/"+schema+"/orders/rows", map[string]any{"rows": []any{map[string]any{"id": 7, "region": "eu"}}}), "does not accept its credential")
+	named(s.Admin.Call("POST", "/v1/tables/lake/"+schema+"/orders/rows", map[string]any{"rows": []any{map[string]any{"id": 7,
+		"region": "eu"}}}), "does not accept its credential")
 	require.Empty(t, harness.Leaked(t, s, secret))
 }
 

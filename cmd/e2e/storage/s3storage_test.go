@@ -36,11 +36,13 @@ func TestS3TablesAreDiscoveredAndDescribed(t *testing.T) {
 	harness.WriteRemote(t, store, "s3://"+bucket+"/elsewhere/hidden")
 	s := harness.StartS3Server(t)
 
-	made := s.Admin.OK("POST", harness.ConfigsPath, harness.S3Body(store, bucket, map[string]any{"prefix": "/lake/", "configName": "Remote Lake", "workspaceId": s.Boot.WorkspaceID}))
+	made := s.Admin.OK("POST", harness.ConfigsPath, harness.S3Body(store, bucket,
+		map[string]any{"prefix": "/lake/", "configName": "Remote Lake", "workspaceId": s.Boot.WorkspaceID}))
 	require.Equal(t, "s3", made["kind"])
 	require.Equal(t, "access_key", made["authMode"])
 	require.Nil(t, made["credentialExpiresAt"])
-	require.Equal(t, map[string]any{"bucket": bucket, "prefix": "lake", "region": s3test.Region, "endpoint": store.Endpoint, "pathStyle": true}, made["settings"])
+	require.Equal(t, map[string]any{"bucket": bucket, "prefix": "lake", "region": s3test.Region, "endpoint": store.Endpoint,
+		"pathStyle": true}, made["settings"])
 	path := harness.ConfigsPath + "/" + made["configId"].(string)
 	schema := made["schema"].(string)
 
@@ -86,14 +88,16 @@ func TestS3CredentialsRotate(t *testing.T) {
 	oldSecret, newSecret := store.User(t, oldKey, s3test.RoleAdmin), store.User(t, newKey, s3test.RoleAdmin)
 	weakSecret := store.User(t, weakKey, s3test.RoleUser)
 	s := harness.StartS3Server(t)
-	made := s.Admin.OK("POST", harness.ConfigsPath, harness.S3Body(store, bucket, map[string]any{"accessKeyId": oldKey, "secretAccessKey": oldSecret}))
+	made := s.Admin.OK("POST", harness.ConfigsPath, harness.S3Body(store, bucket,
+		map[string]any{"accessKeyId": oldKey, "secretAccessKey": oldSecret}))
 	path := harness.ConfigsPath + "/" + made["configId"].(string)
 	made = s.Admin.OK("GET", path, nil)
 	history := func() harness.Reply {
 		return s.Admin.Call("GET", "/v1/tables/lake/"+made["schema"].(string)+"/orders/history", nil)
 	}
 	rotate := path + "/credentials/s3"
-	good := map[string]any{"accessKeyId": newKey, "secretAccessKey": newSecret, "expiresAt": time.Now().Add(time.Hour).UTC().Format(time.RFC3339)}
+	good := map[string]any{"accessKeyId": newKey, "secretAccessKey": newSecret,
+		"expiresAt": time.Now().Add(time.Hour).UTC().Format(time.RFC3339)}
 
 	// Refused: nothing changes.
 	for name, test := range map[string]struct {
@@ -101,15 +105,21 @@ func TestS3CredentialsRotate(t *testing.T) {
 		code   string
 		fields []string
 	}{
-		"wrong secret":  {map[string]any{"accessKeyId": newKey, "secretAccessKey": "wrong"}, "credential_rejected", []string{"list", "put", "get", "put_if_absent", "delete"}},
-		"unknown key":   {map[string]any{"accessKeyId": "nobody", "secretAccessKey": "wrong"}, "credential_rejected", []string{"list", "put", "get", "put_if_absent", "delete"}},
-		"too weak":      {map[string]any{"accessKeyId": weakKey, "secretAccessKey": weakSecret}, "credential_rejected", []string{"list", "put", "get", "put_if_absent", "delete"}},
-		"no body":       {nil, "invalid_field", []string{"accessKeyId"}},
-		"empty body":    {map[string]any{}, "invalid_field", []string{"accessKeyId"}},
-		"no secret":     {map[string]any{"accessKeyId": newKey}, "invalid_field", []string{"secretAccessKey"}},
-		"role":          {map[string]any{"accessKeyId": newKey, "secretAccessKey": newSecret, "roleArn": "x"}, "invalid_field", []string{"roleArn"}},
-		"expired":       {map[string]any{"accessKeyId": newKey, "secretAccessKey": newSecret, "expiresAt": "2020-01-01T00:00:00Z"}, "invalid_field", []string{"expiresAt"}},
-		"unknown field": {map[string]any{"accessKeyId": newKey, "secretAccessKey": newSecret, "bucket": "other"}, "invalid_field", []string{"bucket"}},
+		"wrong secret": {map[string]any{"accessKeyId": newKey, "secretAccessKey": "wrong"}, "credential_rejected",
+			[]string{"list", "put", "get", "put_if_absent", "delete"}},
+		"unknown key": {map[string]any{"accessKeyId": "nobody", "secretAccessKey": "wrong"}, "credential_rejected",
+			[]string{"list", "put", "get", "put_if_absent", "delete"}},
+		"too weak": {map[string]any{"accessKeyId": weakKey, "secretAccessKey": weakSecret}, "credential_rejected",
+			[]string{"list", "put", "get", "put_if_absent", "delete"}},
+		"no body":    {nil, "invalid_field", []string{"accessKeyId"}},
+		"empty body": {map[string]any{}, "invalid_field", []string{"accessKeyId"}},
+		"no secret":  {map[string]any{"accessKeyId": newKey}, "invalid_field", []string{"secretAccessKey"}},
+		"role": {map[string]any{"accessKeyId": newKey, "secretAccessKey": newSecret, "roleArn": "x"}, "invalid_field",
+			[]string{"roleArn"}},
+		"expired": {map[string]any{"accessKeyId": newKey, "secretAccessKey": newSecret, "expiresAt": "2020-01-01T00:00:00Z"},
+			"invalid_field", []string{"expiresAt"}},
+		"unknown field": {map[string]any{"accessKeyId": newKey, "secretAccessKey": newSecret, "bucket": "other"}, "invalid_field",
+			[]string{"bucket"}},
 	} {
 		r := s.Admin.Call("PUT", rotate, test.body)
 		code, fields := r.Problem(t, 422)
@@ -179,7 +189,8 @@ func TestS3RotationIsForThoseWhoConfigure(t *testing.T) {
 	t.Parallel()
 	store := s3test.Start(t)
 	s := harness.StartS3Server(t)
-	shared := s.Admin.OK("POST", harness.ConfigsPath, harness.S3Body(store, store.Bucket(t), map[string]any{"workspaceId": s.Boot.WorkspaceID}))
+	shared := s.Admin.OK("POST", harness.ConfigsPath, harness.S3Body(store, store.Bucket(t),
+		map[string]any{"workspaceId": s.Boot.WorkspaceID}))
 	personal := s.Admin.OK("POST", harness.ConfigsPath, harness.S3Body(store, store.Bucket(t), nil))
 	body := map[string]any{"accessKeyId": s3test.AccessKeyID, "secretAccessKey": s3test.SecretAccessKey}
 	rotate := func(c *harness.Client, config map[string]any) harness.Reply {
@@ -264,7 +275,8 @@ func TestS3ConfigurationsThatAreRefused(t *testing.T) {
 	s.Admin.OK("POST", harness.ConfigsPath, harness.S3Body(store, bucket, map[string]any{"prefix": "a", "configName": "around"}))
 	other, _ := s.Organisation("other")
 	for prefix, free := range map[string]bool{"a/b": false, "a/b/c": false, "a": false, "": false, "/a/b/": false, "b": true, "a-b": true} {
-		r := other.Call("POST", harness.ConfigsPath, harness.S3Body(store, bucket, map[string]any{"prefix": prefix, "endpoint": strings.ToUpper(store.Endpoint[:4]) + store.Endpoint[4:] + "/"}))
+		r := other.Call("POST", harness.ConfigsPath, harness.S3Body(store, bucket,
+			map[string]any{"prefix": prefix, "endpoint": strings.ToUpper(store.Endpoint[:4]) + store.Endpoint[4:] + "/"}))
 		if free {
 			require.Equal(t, 201, r.Status, "%s %s", prefix, r.Body)
 			continue
@@ -281,7 +293,10 @@ func TestEndpointsAreGuarded(t *testing.T) {
 	asked := make(chan string, 100)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	inner := &httptest.Server{Listener: l, Config: &http.Server{Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { asked <- r.URL.Path })}}
+	inner := &httptest.Server{Listener: l, Config: &http.Server{Handler: http.HandlerFunc(func(_ http.ResponseWriter,
+		r *http.Request) {
+		asked <- r.URL.Path
+	})}}
 	inner.Start()
 	t.Cleanup(inner.Close)
 	s := harness.Start(t, nil)

@@ -165,7 +165,8 @@ func TestOrganisationsDoNotShareDirectories(t *testing.T) {
 	s.Table("t", `SELECT 1 AS id`, nil, column{"id", "long"})
 	other, boot := s.Organisation("globex")
 	tenants := filepath.Join(s.Config.DataDir, "tenants")
-	for _, root := range []string{s.Root, filepath.Join(s.Config.LocalRoots[0], "new"), filepath.Join(tenants, s.Boot.OrganisationID, "x"), tenants} {
+	for _, root := range []string{s.Root, filepath.Join(s.Config.LocalRoots[0], "new"), filepath.Join(tenants, s.Boot.OrganisationID, "x"),
+		tenants} {
 		_, fields := other.Call("POST", harness.ConfigsPath, harness.LocalConfig("theirs", root)).Problem(t, 422)
 		require.Equal(t, []string{"root"}, fields, root)
 	}

@@ -26,17 +26,21 @@ func storedAt(s *harness.Server, dir string) string {
 func absoluteTable(s *harness.Server, name, base string) string {
 	dir := filepath.Join(s.Root, name)
 	var lines []string
-	harness.ForeignTable(s.T, dir, "SELECT 0::BIGINT AS id, 'a' AS who WHERE false", []string{harness.SchemaField("id", "long"), harness.SchemaField("who", "string")}, nil, "")
+	harness.ForeignTable(s.T, dir, "SELECT 0::BIGINT AS id, 'a' AS who WHERE false",
+		[]string{harness.SchemaField("id", "long"), harness.SchemaField("who", "string")}, nil, "")
 	for i := range 3 {
-		f := harness.WriteFiles(s.T, dir, fmt.Sprintf("SELECT %d + i AS id, 'u' || (i %% 2) AS who FROM range(10) t(i)", 10*i), engine.FileLayout{})[0]
+		f := harness.WriteFiles(s.T, dir, fmt.Sprintf("SELECT %d + i AS id, 'u' || (i %% 2) AS who FROM range(10) t(i)", 10*i),
+			engine.FileLayout{})[0]
 		path := f.Name
 		if i > 0 {
 			path = base + "/" + f.Name
 		}
-		lines = append(lines, fmt.Sprintf(`{"add":{"path":%q,"partitionValues":{},"size":%d,"modificationTime":1,"dataChange":true,"stats":"{\"numRecords\":10,\"minValues\":{\"id\":%d},\"maxValues\":{\"id\":%d}}"}}`,
+		lines = append(lines, fmt.Sprintf(`{"add":{"path":%q,"partitionValues":{},"size":%d,"modificationTime":1,"dataChange":true,`+
+			`"stats":"{\"numRecords\":10,\"minValues\":{\"id\":%d},\"maxValues\":{\"id\":%d}}"}}`,
 			path, f.Bytes, 10*i, 10*i+9))
 	}
-	require.NoError(s.T, os.WriteFile(filepath.Join(dir, "_delta_log", "00000000000000000001.json"), []byte(strings.Join(lines, "\n")+"\n"), 0o600))
+	require.NoError(s.T, os.WriteFile(filepath.Join(dir, "_delta_log", "00000000000000000001.json"), []byte(strings.Join(lines, "\n")+"\n"),
+		0o600))
 	return dir
 }
 
@@ -101,10 +105,12 @@ func TestAbsolutePathsThatLeaveTheTableAreRefused(t *testing.T) {
 	require.NoError(t, os.Symlink(other, filepath.Join(dir, "link")))
 	log := filepath.Join(dir, "_delta_log", "00000000000000000002.json")
 	for _, path := range []string{
-		other + "/" + secret, "file://" + other + "/" + secret, "file://" + dir + "/../other/" + secret, "file://" + dir + "/%2E%2E/other/" + secret,
+		other + "/" + secret, "file://" + other + "/" + secret, "file://" + dir + "/../other/" + secret, "file://" + dir + "/%2E%2E/other/" +
+			secret,
 		"file://" + dir + "/link/" + secret, "file://" + dir + "2/" + secret,
 	} {
-		require.NoError(t, os.WriteFile(log, []byte(fmt.Sprintf(`{"add":{"path":%q,"partitionValues":{},"size":1,"modificationTime":1,"dataChange":true}}`+"\n", path)), 0o600))
+		require.NoError(t, os.WriteFile(log, []byte(fmt.Sprintf(`{"add":{"path":%q,"partitionValues":{},"size":1,"modificationTime":1,`+
+			`"dataChange":true}}`+"\n", path)), 0o600))
 		r := s.Admin.Query("SELECT count(*) FROM " + s.Schema + ".t")
 		code, _ := r.Problem(t, 409)
 		require.Equal(t, "unsupported_table_feature", code, path)

@@ -51,7 +51,8 @@ func TestColumnsAreAddedChangedAndDropped(t *testing.T) {
 	require.Equal(t, 404, s.Admin.Call("DELETE", path+"/columns/nobody", nil).Status)
 	version = s.Admin.Version(path)
 	require.Equal(t, version+1, s.Admin.OK("PATCH", path+"/columns/b", object{"comment": "small ones"})["version"])
-	require.Equal(t, version+1, s.Admin.OK("PATCH", path+"/columns/b", object{"comment": "small ones", "name": "b", "type": "long"})["version"], "nothing changes")
+	require.Equal(t, version+1, s.Admin.OK("PATCH", path+"/columns/b", object{"comment": "small ones", "name": "b",
+		"type": "long"})["version"], "nothing changes")
 
 	// Renamed and dropped columns: files keep what they have.
 	got = s.Admin.OK("PATCH", path+"/columns/a", object{"name": "half of id"})
@@ -86,7 +87,8 @@ assert len(rows) == 12 and rows[8]["half of id"] == 4 and rows[11]["half of id"]
 	require.False(t, got["columnsMapped"].(bool))
 	require.Equal(t, []string{"id", "a", "b", "name", "kind", "gap", "list", "Note"}, harness.ColumnsIn(got))
 	s.Admin.Write(path+"/rows", harness.RowsOf(object{"id": 11, "a": 5, "b": 1, "kind": "new"}))
-	require.Equal(t, list{list{8.0, 4.0, "same"}, list{11.0, 5.0, "new"}}, s.Admin.Rows("SELECT id, a, kind"+from+" WHERE id IN (8, 11) ORDER BY id"))
+	require.Equal(t, list{list{8.0, 4.0, "same"}, list{11.0, 5.0, "new"}},
+		s.Admin.Rows("SELECT id, a, kind"+from+" WHERE id IN (8, 11) ORDER BY id"))
 
 	viewer := s.Member("v@acme.example", "viewer", nil)
 	require.Equal(t, 403, viewer.Call("DELETE", path+"/columns/name", nil).Status)
@@ -96,7 +98,8 @@ assert len(rows) == 12 and rows[8]["half of id"] == 4 and rows[11]["half of id"]
 func TestWidenedColumnsAreReadRight(t *testing.T) {
 	t.Parallel()
 	s := harness.Shared(t)
-	s.Table("n", `SELECT i::INT AS i, (i * 1.5)::FLOAT AS f, 'x' AS s FROM range(100) t(i)`, nil, column{"i", "integer"}, column{"f", "float"}, column{"s", "string"})
+	s.Table("n", `SELECT i::INT AS i, (i * 1.5)::FLOAT AS f, 'x' AS s FROM range(100) t(i)`, nil, column{"i", "integer"}, column{"f", "float"},
+		column{"s", "string"})
 	path, from := s.TablePath("n"), " FROM "+s.Schema+".n"
 	got := s.Admin.OK("PATCH", path+"/columns/i", object{"type": "long"})
 	require.Equal(t, "long", got["columns"].(list)[0].(map[string]any)["type"])
@@ -121,7 +124,8 @@ func TestNoChangeShakesAPolicyOff(t *testing.T) {
 	s.Rule("cls", "wide", "number", harness.ViewersNot)
 	s.Rule("mask", "wide", "NAME", `{"effect":"forbid","subject":{"role":"viewer"},"mask":"hash"}`)
 	rows := s.Policy("wide", "", `{"effect":"permit","subject":{"everyone":true},"condition":{"column":"id","op":"gte","value":0}}`)
-	s.Admin.OK("PATCH", "/v1/organisations/"+s.Boot.OrganisationID+"/policies/"+rows["id"].(string), object{"enabled": false, "expectedVersion": 1})
+	s.Admin.OK("PATCH", "/v1/organisations/"+s.Boot.OrganisationID+"/policies/"+rows["id"].(string),
+		object{"enabled": false, "expectedVersion": 1})
 	version := s.Admin.Version(path)
 	for _, column := range []string{"number", "name", "id"} {
 		r := s.Admin.Call("DELETE", path+"/columns/"+column, nil)
@@ -194,7 +198,8 @@ func TestPropertiesAreSetAndRemoved(t *testing.T) {
 	version := s.Admin.Version(path)
 	got := s.Admin.OK("PATCH", path+"/properties", object{"set": object{"delta.appendOnly": "true", "delta.checkpointInterval": "7"}})
 	require.Equal(t, version+1, got["version"])
-	require.Equal(t, version+1, s.Admin.OK("PATCH", path+"/properties", object{"set": object{"delta.appendOnly": "true"}, "unset": list{"delta.enableChangeDataFeed"}})["version"])
+	require.Equal(t, version+1, s.Admin.OK("PATCH", path+"/properties", object{"set": object{"delta.appendOnly": "true"},
+		"unset": list{"delta.enableChangeDataFeed"}})["version"])
 	require.Equal(t, version+2, s.Admin.OK("PATCH", path+"/properties", object{"unset": list{"delta.appendOnly"}})["version"])
 	properties := s.Admin.OK("GET", path, nil)["properties"].(map[string]any)
 	require.Equal(t, "7", properties["delta.checkpointInterval"])
@@ -202,7 +207,8 @@ func TestPropertiesAreSetAndRemoved(t *testing.T) {
 	for name, value := range map[string]string{
 		"lakewarden.primaryKey": "[]", "Lakewarden.primaryKey": "[]", "mine": "x", "delta.constraints.c": "id > 0", "delta.unheardOf": "1",
 		"delta.columnMapping.mode": "id", "delta.columnMapping.maxColumnId": "1", "delta.checkpointInterval": "often",
-		"delta.un_heard_of": "1", "delta.universalFormat.enabledFormats": "iceberg", "delta.parquet.compression.codec": "foo", "delta.targetFileSize": "foo",
+		"delta.un_heard_of": "1", "delta.universalFormat.enabledFormats": "iceberg", "delta.parquet.compression.codec": "foo",
+		"delta.targetFileSize":           "foo",
 		"delta.dataSkippingStatsColumns": "nope", "delta.compatibility.symlinkFormatManifest.enabled": "true",
 	} {
 		code, fields := s.Admin.Call("PATCH", path+"/properties", object{"set": object{"delta.appendOnly": "true", name: value}}).Problem(t, 422)

@@ -21,11 +21,13 @@ import (
 // its statement ran, and the statement after a change fits the new one.
 func TestColumnPoliciesChangeBetweenStatements(t *testing.T) {
 	s := harness.Start(t, func(c *harness.Settings) { c.MaxRunning, c.Memory, c.Lease, c.Threads = 6, 1536, 256, 1 })
-	s.Table("people", `SELECT i AS id, 'SECRET-' || lpad(i::VARCHAR, 4, '0') AS ssn FROM range(500) t(i)`, nil, column{"id", "long"}, column{"ssn", "string"})
+	s.Table("people", `SELECT i AS id, 'SECRET-' || lpad(i::VARCHAR, 4, '0') AS ssn FROM range(500) t(i)`, nil, column{"id", "long"},
+		column{"ssn", "string"})
 	ana, ben := s.Member("ana@acme.example", "viewer", nil), s.Member("ben@acme.example", "editor", nil)
 	// The switches: hidden, masked. A bit of a state each.
 	switches := []map[string]any{
-		s.Rule("cls", "people", "ssn", harness.ViewersNot), s.Rule("mask", "people", "ssn", `{"effect":"forbid","subject":{"role":"viewer"},"mask":"last4"}`),
+		s.Rule("cls", "people", "ssn", harness.ViewersNot), s.Rule("mask", "people", "ssn",
+			`{"effect":"forbid","subject":{"role":"viewer"},"mask":"last4"}`),
 	}
 	expected := func(state int) string {
 		switch {

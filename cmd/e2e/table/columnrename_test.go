@@ -15,13 +15,15 @@ import (
 func TestPoliciesFollowARenamedColumn(t *testing.T) {
 	t.Parallel()
 	s := harness.Shared(t)
-	s.Table("people", `SELECT i AS id, ['a', 'b'][i % 2 + 1] AS tenant, 'SECRET-' || i AS ssn, 'name ' || i AS label, i % 3 AS level FROM range(8) t(i)`, nil,
+	s.Table("people", `SELECT i AS id, ['a', 'b'][i % 2 + 1] AS tenant, 'SECRET-' || i AS ssn, 'name ' || i AS label, i % 3 AS level FROM `+
+		`range(8) t(i)`, nil,
 		column{"id", "long"}, column{"tenant", "string"}, column{"ssn", "string"}, column{"label", "string"}, column{"level", "long"})
 	path, from := s.TablePath("people"), " FROM "+s.Schema+".people"
 	base := "/v1/organisations/" + s.Boot.OrganisationID + "/policies"
 	s.Policy("people", "", `{"effect":"permit","subject":{"role":"admin"},"condition":null}`)
 	byTenant := s.Policy("people", "tenant", `{"effect":"permit","subject":{"attribute":"tenant","op":"eq"},"condition":null}`)
-	nested := s.Policy("people", "", `{"effect":"forbid","subject":{"role":"viewer"},"condition":{"or":[{"column":"level","op":"eq","value":2},{"and":[{"column":"tenant","op":"eq","value":"b"},{"not":{"column":"Level","op":"eq","value":1}}]}]}}`)
+	nested := s.Policy("people", "",
+		`{"effect":"forbid","subject":{"role":"viewer"},"condition":{"or":[{"column":"level","op":"eq","value":2},{"and":[{"column":"tenant","op":"eq","value":"b"},{"not":{"column":"Level","op":"eq","value":1}}]}]}}`)
 	text := s.Admin.OK("POST", base, object{"kind": "rls", "tableFqn": "lake." + s.Schema + ".people",
 		"policyText": `permit (principal, action, resource) when { resource has level && resource.level == 9 };`})
 	hidden := s.Rule("cls", "people", "ssn", harness.AdminsSee)
@@ -31,7 +33,8 @@ func TestPoliciesFollowARenamedColumn(t *testing.T) {
 	before := s.Admin.Version(path)
 
 	callers := []*harness.Client{
-		s.Member("a@acme.example", "viewer", map[string]string{"tenant": "a"}), s.Member("b@acme.example", "builder", map[string]string{"tenant": "b"}),
+		s.Member("a@acme.example", "viewer", map[string]string{"tenant": "a"}),
+		s.Member("b@acme.example", "builder", map[string]string{"tenant": "b"}),
 		s.Member("none@acme.example", "viewer", nil), s.Admin,
 	}
 	var seen []list
@@ -80,7 +83,8 @@ func TestPoliciesFollowARenamedColumn(t *testing.T) {
 	code, fields := s.Admin.Call("PATCH", path+"/columns/org", object{"name": "tenant"}).Problem(t, 409)
 	require.Equal(t, "column_in_use policies", code+" "+fields[0])
 	s.Admin.OK("POST", base, object{"kind": "rls", "tableFqn": "lake." + s.Schema + ".people",
-		"policyText": `permit (principal, action, resource) when { (principal has tenant && principal.tenant == "a") || (resource has rank && resource.rank == 2) };`})
+		"policyText": `permit (principal, action, resource) when { (principal has tenant && principal.tenant == "a") || (resource has rank && ` +
+			`resource.rank == 2) };`})
 	code, fields = s.Admin.Call("PATCH", path+"/columns/rank", object{"name": "level"}).Problem(t, 409)
 	require.Equal(t, "column_in_use policies", code+" "+fields[0])
 	require.Len(t, fields, 1)
@@ -97,7 +101,8 @@ func columnNames(c *harness.Client, path string) []string {
 func TestNoColumnMovesBesideAPolicyThatLostItsOwn(t *testing.T) {
 	t.Parallel()
 	s := harness.Shared(t)
-	dir := s.Table("loans", `SELECT 1 AS id, 'secret' AS a, 'x' AS note`, nil, column{"id", "long"}, column{"a", "string"}, column{"note", "string"})
+	dir := s.Table("loans", `SELECT 1 AS id, 'secret' AS a, 'x' AS note`, nil, column{"id", "long"}, column{"a", "string"},
+		column{"note", "string"})
 	path := s.TablePath("loans")
 	s.Policy("loans", "", `{"effect":"permit","subject":{"everyone":true},"condition":{"column":"a","op":"is_null"}}`)
 	ben := s.Member("ben@acme.example", "builder", nil)

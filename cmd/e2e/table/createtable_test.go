@@ -17,7 +17,8 @@ func TestTablesAreCreatedAndOthersReadThem(t *testing.T) {
 	python := harness.DeltaPython(t)
 	made := s.Admin.Call("POST", "/v1/tables", s.NewTable(s.Schema, "orders", map[string]any{
 		"partition_by": []string{"region"}, "path": "sales/orders", "properties": map[string]any{"delta.appendOnly": "true", "team": "a"},
-	}, harness.Col("id", "long", "isPrimaryKey", true, "nullable", false, "comment", "it's one"), harness.Col("region", "string"), harness.Col("amount", "decimal(12,2)"), harness.Col("at", "timestamp")))
+	}, harness.Col("id", "long", "isPrimaryKey", true, "nullable", false, "comment", "it's one"), harness.Col("region", "string"),
+		harness.Col("amount", "decimal(12,2)"), harness.Col("at", "timestamp")))
 	require.Equal(t, 201, made.Status, "%s", made.Body)
 	got := made.JSON(t)
 	require.Equal(t, "lake", got["catalog"])
@@ -50,7 +51,8 @@ deltalake.write_deltalake(path, rows, mode="append")
 
 	s.Admin.OK("DELETE", s.TablePath("orders"), nil)
 	require.FileExists(t, filepath.Join(s.Root, "sales/orders/_delta_log/00000000000000000000.json"))
-	code, _ := s.Admin.Call("POST", "/v1/tables", s.NewTable(s.Schema, "orders", map[string]any{"path": "sales/orders"}, harness.Col("id", "long"))).Problem(t, 409)
+	code, _ := s.Admin.Call("POST", "/v1/tables", s.NewTable(s.Schema, "orders", map[string]any{"path": "sales/orders"},
+		harness.Col("id", "long"))).Problem(t, 409)
 	require.Equal(t, "table_exists", code)
 }
 
@@ -81,7 +83,8 @@ func TestPurgeDeletesTheTableAndNothingElse(t *testing.T) {
 func TestTablesThatCannotBeCreatedLeaveNothing(t *testing.T) {
 	t.Parallel()
 	s := harness.Shared(t)
-	require.Equal(t, 201, s.Admin.Call("POST", "/v1/tables", s.NewTable(s.Schema, "taken", map[string]any{"path": "a/taken"}, harness.Col("id", "long"))).Status)
+	require.Equal(t, 201, s.Admin.Call("POST", "/v1/tables", s.NewTable(s.Schema, "taken", map[string]any{"path": "a/taken"},
+		harness.Col("id", "long"))).Status)
 	id := harness.Col("id", "long")
 	cases := []struct {
 		name   string
@@ -99,22 +102,33 @@ func TestTablesThatCannotBeCreatedLeaveNothing(t *testing.T) {
 		{"other", map[string]any{"path": "/x"}, []map[string]any{id}, 422, "invalid_field", []string{"path"}},
 		{"other", map[string]any{"path": "_delta_log"}, []map[string]any{id}, 422, "invalid_field", []string{"path"}},
 		{"a b", nil, []map[string]any{id}, 422, "invalid_field", []string{"name"}},
-		{"other", nil, []map[string]any{harness.Col("id", "blob(3"), harness.Col("x", "nonsense")}, 422, "invalid_field", []string{"columns[0].type", "columns[1].type"}},
+		{"other", nil, []map[string]any{harness.Col("id", "blob(3"), harness.Col("x", "nonsense")}, 422, "invalid_field",
+			[]string{"columns[0].type", "columns[1].type"}},
 		{"other", nil, []map[string]any{id, harness.Col("ID", "long")}, 422, "invalid_schema", []string{"columns[1].name"}},
 		{"other", nil, []map[string]any{harness.Col("a b", "long")}, 422, "invalid_schema", []string{"columns[0].name"}},
 		{"other", nil, []map[string]any{id, harness.Col("v", "variant")}, 422, "invalid_schema", []string{"columns[1].type"}},
 		{"other", map[string]any{"partition_by": []string{"nowhere"}}, []map[string]any{id}, 422, "invalid_schema", []string{"partition_by[0]"}},
-		{"other", map[string]any{"partition_by": []string{"id", "d"}}, []map[string]any{id, harness.Col("d", "double"), id}, 422, "invalid_schema", []string{"columns[2].name"}},
-		{"other", map[string]any{"partition_by": []string{"id", "d"}}, []map[string]any{id, harness.Col("d", "double")}, 422, "invalid_schema", []string{"partition_by[1]"}},
+		{"other", map[string]any{"partition_by": []string{"id", "d"}}, []map[string]any{id, harness.Col("d", "double"), id}, 422,
+			"invalid_schema", []string{"columns[2].name"}},
+		{"other", map[string]any{"partition_by": []string{"id", "d"}}, []map[string]any{id, harness.Col("d", "double")}, 422, "invalid_schema",
+			[]string{"partition_by[1]"}},
 		{"other", map[string]any{"partition_by": []string{"id"}}, []map[string]any{id}, 422, "invalid_schema", []string{"partition_by"}},
-		{"other", map[string]any{"properties": map[string]any{"delta.nonsense_x": "1", "delta.appendOnly": "maybe", "my_own": "1"}}, []map[string]any{id}, 422, "invalid_property", []string{"properties.delta.appendOnly", "properties.delta.nonsense_x"}},
-		{"other", map[string]any{"properties": map[string]any{"delta.universalFormat.enabledFormats": "iceberg"}}, []map[string]any{id}, 422, "invalid_property", []string{"properties.delta.universalFormat.enabledFormats"}},
-		{"other", map[string]any{"properties": map[string]any{"delta.inCommitTimestampEnablementVersion": "0"}}, []map[string]any{id}, 422, "invalid_property", []string{"properties.delta.inCommitTimestampEnablementVersion"}},
-		{"other", nil, []map[string]any{harness.Col("id", "long", "isPrimaryKey", true, "isUnique", false)}, 422, "invalid_field", []string{"columns[0].isUnique"}},
-		{"other", nil, []map[string]any{id, harness.Col("a", "long", "isPrimaryKey", true), harness.Col("b", "long", "isPrimaryKey", true, "isUnique", true)}, 422, "invalid_field", []string{"columns[2].isUnique"}},
-		{"other", nil, []map[string]any{id, harness.Col("a", "array<long>", "isUnique", true)}, 422, "invalid_field", []string{"columns[1].isUnique"}},
-		{"other", nil, []map[string]any{id, harness.Col("a", "array<long>", "isPrimaryKey", true)}, 422, "invalid_field", []string{"columns[1].isPrimaryKey"}},
-		{"other", map[string]any{"properties": map[string]any{"delta.constraints.x": "id > 0"}}, []map[string]any{id}, 422, "invalid_field", []string{"properties.delta.constraints.x"}},
+		{"other", map[string]any{"properties": map[string]any{"delta.nonsense_x": "1", "delta.appendOnly": "maybe", "my_own": "1"}},
+			[]map[string]any{id}, 422, "invalid_property", []string{"properties.delta.appendOnly", "properties.delta.nonsense_x"}},
+		{"other", map[string]any{"properties": map[string]any{"delta.universalFormat.enabledFormats": "iceberg"}}, []map[string]any{id}, 422,
+			"invalid_property", []string{"properties.delta.universalFormat.enabledFormats"}},
+		{"other", map[string]any{"properties": map[string]any{"delta.inCommitTimestampEnablementVersion": "0"}}, []map[string]any{id}, 422,
+			"invalid_property", []string{"properties.delta.inCommitTimestampEnablementVersion"}},
+		{"other", nil, []map[string]any{harness.Col("id", "long", "isPrimaryKey", true, "isUnique", false)}, 422, "invalid_field",
+			[]string{"columns[0].isUnique"}},
+		{"other", nil, []map[string]any{id, harness.Col("a", "long", "isPrimaryKey", true),
+			harness.Col("b", "long", "isPrimaryKey", true, "isUnique", true)}, 422, "invalid_field", []string{"columns[2].isUnique"}},
+		{"other", nil, []map[string]any{id, harness.Col("a", "array<long>", "isUnique", true)}, 422, "invalid_field",
+			[]string{"columns[1].isUnique"}},
+		{"other", nil, []map[string]any{id, harness.Col("a", "array<long>", "isPrimaryKey", true)}, 422, "invalid_field",
+			[]string{"columns[1].isPrimaryKey"}},
+		{"other", map[string]any{"properties": map[string]any{"delta.constraints.x": "id > 0"}}, []map[string]any{id}, 422, "invalid_field",
+			[]string{"properties.delta.constraints.x"}},
 		{"other", nil, []map[string]any{}, 422, "invalid_field", []string{"columns"}},
 	}
 	for _, c := range cases {
@@ -137,11 +151,14 @@ func TestTablesThatCannotBeCreatedLeaveNothing(t *testing.T) {
 	})
 	_, fields := s.Admin.Call("POST", "/v1/tables", s.NewTable(s.Schema, "other", nil, id)).Problem(t, 422)
 	require.Equal(t, []string{"columns"}, fields)
-	_, fields = s.Admin.Call("POST", "/v1/tables", s.NewTable(s.Schema, "other1", nil, harness.Col("id", "long", "isPrimaryKey", true))).Problem(t, 422)
+	_, fields = s.Admin.Call("POST", "/v1/tables", s.NewTable(s.Schema, "other1", nil,
+		harness.Col("id", "long", "isPrimaryKey", true))).Problem(t, 422)
 	require.Equal(t, []string{"name"}, fields)
-	_, fields = s.Admin.Call("POST", "/v1/tables", s.NewTable(s.Schema, "other", nil, harness.Col("id", "long", "isPrimaryKey", true), harness.Col("a", "long"), harness.Col("b", "long"))).Problem(t, 422)
+	_, fields = s.Admin.Call("POST", "/v1/tables", s.NewTable(s.Schema, "other", nil, harness.Col("id", "long", "isPrimaryKey", true),
+		harness.Col("a", "long"), harness.Col("b", "long"))).Problem(t, 422)
 	require.Equal(t, []string{"columns"}, fields)
-	require.Equal(t, 201, s.Admin.Call("POST", "/v1/tables", s.NewTable(s.Schema, "other", nil, harness.Col("id", "long", "isPrimaryKey", true))).Status)
+	require.Equal(t, 201, s.Admin.Call("POST", "/v1/tables", s.NewTable(s.Schema, "other", nil,
+		harness.Col("id", "long", "isPrimaryKey", true))).Status)
 }
 
 // TestWhatFollowsFromAKeyMayBeSaid: a request may say of key columns what the key
@@ -149,12 +166,14 @@ func TestTablesThatCannotBeCreatedLeaveNothing(t *testing.T) {
 func TestWhatFollowsFromAKeyMayBeSaid(t *testing.T) {
 	t.Parallel()
 	s := harness.Shared(t)
-	one := s.Create("one", nil, harness.Col("id", "long", "isPrimaryKey", true, "isUnique", true), harness.Col("u", "long", "isUnique", true), harness.Col("v", "long", "isUnique", false))
+	one := s.Create("one", nil, harness.Col("id", "long", "isPrimaryKey", true, "isUnique", true), harness.Col("u", "long", "isUnique", true),
+		harness.Col("v", "long", "isUnique", false))
 	for column, unique := range map[string]bool{"id": true, "u": true, "v": false} {
 		_, got, _ := s.Admin.Flags(one, column)
 		require.Equal(t, unique, got, column)
 	}
-	two := s.Create("two", nil, harness.Col("a", "long", "isPrimaryKey", true, "isUnique", false), harness.Col("b", "long", "isPrimaryKey", true))
+	two := s.Create("two", nil, harness.Col("a", "long", "isPrimaryKey", true, "isUnique", false),
+		harness.Col("b", "long", "isPrimaryKey", true))
 	for _, column := range []string{"a", "b"} {
 		primary, unique, _ := s.Admin.Flags(two, column)
 		require.True(t, primary)
@@ -167,7 +186,8 @@ func TestWhatFollowsFromAKeyMayBeSaid(t *testing.T) {
 func TestMappedTablesHaveAnyNames(t *testing.T) {
 	t.Parallel()
 	s := harness.Shared(t)
-	path := s.Create("odd", object{"properties": object{"delta.columnMapping.mode": "name"}, "partition_by": list{"a b"}}, harness.Col("id, really", "long"), harness.Col("a b", "string"))
+	path := s.Create("odd", object{"properties": object{"delta.columnMapping.mode": "name"}, "partition_by": list{"a b"}},
+		harness.Col("id, really", "long"), harness.Col("a b", "string"))
 	s.Admin.Write(path+"/rows", harness.RowsOf(object{"id, really": 1, "a b": "x=y"}, object{"id, really": 2}))
 	require.Equal(t, list{list{1.0, "x=y"}, list{2.0, nil}}, s.Admin.Rows(`SELECT "id, really", "a b" FROM `+s.Schema+".odd ORDER BY 1"))
 	harness.DeltaPython(t)(`
@@ -187,6 +207,7 @@ func TestTablesAreCreatedInS3(t *testing.T) {
 	require.Equal(t, 201, s.Admin.Call("POST", "/v1/tables", s.NewTable(schema, "orders", nil, harness.Col("id", "long"))).Status)
 	require.Equal(t, 0.0, s.Admin.Count(schema+".orders"))
 	s.Admin.OK("DELETE", "/v1/tables/lake/"+schema+"/orders?purge=true", nil)
-	require.Equal(t, 201, s.Admin.Call("POST", "/v1/tables", s.NewTable(schema, "orders", nil, harness.Col("id", "long"), harness.Col("more", "string"))).Status)
+	require.Equal(t, 201, s.Admin.Call("POST", "/v1/tables", s.NewTable(schema, "orders", nil, harness.Col("id", "long"),
+		harness.Col("more", "string"))).Status)
 	require.Equal(t, 0.0, s.Admin.Count(schema+".orders"))
 }

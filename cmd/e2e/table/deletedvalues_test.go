@@ -32,7 +32,8 @@ func TestDeletedValuesAreGone(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			properties["delta.checkpointInterval"] = "2"
-			path := s.Create(name, object{"properties": properties}, object{"name": "id", "type": "BIGINT"}, object{"name": "word", "type": "VARCHAR"}, object{"name": "filling", "type": "VARCHAR"})
+			path := s.Create(name, object{"properties": properties}, object{"name": "id", "type": "BIGINT"},
+				object{"name": "word", "type": "VARCHAR"}, object{"name": "filling", "type": "VARCHAR"})
 			// The file is large, and the secret is in a dictionary and among the bounds.
 			secret := "zz-" + rand.Text()
 			var rows strings.Builder

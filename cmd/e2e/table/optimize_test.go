@@ -16,9 +16,11 @@ import (
 // smallFiles makes a table of n files, two partitions and n*10 rows.
 func smallFiles(s *harness.Server, name string, n int) (dir string) {
 	s.T.Helper()
-	dir = s.Table(name, "SELECT i AS id, 'x' AS p, i % 7 AS v FROM range(10) t(i)", []string{"p"}, column{"id", "long"}, column{"p", "string"}, column{"v", "long"})
+	dir = s.Table(name, "SELECT i AS id, 'x' AS p, i % 7 AS v FROM range(10) t(i)", []string{"p"}, column{"id", "long"}, column{"p", "string"},
+		column{"v", "long"})
 	for i := 1; i < n; i++ {
-		harness.AppendRows(s.T, dir, fmt.Sprintf("SELECT i AS id, '%s' AS p, i %% 7 AS v FROM range(%d, %d) t(i)", []string{"x", "y"}[i%2], i*10, i*10+10))
+		harness.AppendRows(s.T, dir, fmt.Sprintf("SELECT i AS id, '%s' AS p, i %% 7 AS v FROM range(%d, %d) t(i)", []string{"x", "y"}[i%2], i*10,
+			i*10+10))
 	}
 	return dir
 }
@@ -64,7 +66,8 @@ func TestOptimize(t *testing.T) {
 		require.NotNil(t, v["userName"], "%v", v)
 		told = append(told, v["operation"].(string)+" "+v["userName"].(string))
 	}
-	require.Equal(t, []string{"VACUUM END admin@acme.example", "VACUUM START admin@acme.example", "OPTIMIZE admin@acme.example", "OPTIMIZE admin@acme.example"}, told)
+	require.Equal(t, []string{"VACUUM END admin@acme.example", "VACUUM START admin@acme.example", "OPTIMIZE admin@acme.example",
+		"OPTIMIZE admin@acme.example"}, told)
 	require.Equal(t, before, s.Admin.Rows(rows))
 	left, err := filepath.Glob(filepath.Join(s.Config.DataDir, "tmp", "optimize-*"))
 	require.NoError(t, err)
@@ -84,7 +87,8 @@ t.optimize.compact()
 		_, fields := s.Admin.Call("POST", path, bad).Problem(t, 422)
 		require.Equal(t, []string{field}, fields)
 	}
-	for _, where := range []string{"id = 1", "p = ", "1); DROP TABLE x; --", "random() > 0.5", "p = ?", "p IN (SELECT p FROM t)", "CAST(p AS INT) = 1", "(SELECT true FROM " + s.Schema + ".t)"} {
+	for _, where := range []string{"id = 1", "p = ", "1); DROP TABLE x; --", "random() > 0.5", "p = ?", "p IN (SELECT p FROM t)",
+		"CAST(p AS INT) = 1", "(SELECT true FROM " + s.Schema + ".t)"} {
 		_, fields := s.Admin.Call("POST", path, map[string]any{"where": where}).Problem(t, 422)
 		require.Equal(t, []string{"where"}, fields, where)
 	}
@@ -138,13 +142,15 @@ func TestMaintenanceInS3(t *testing.T) {
 	dir := smallFiles(s, "t", 6)
 	rows := "SELECT * FROM " + s.Schema + ".t ORDER BY id"
 	var before []any
-	require.Eventually(t, func() bool { before = s.Admin.Rows(rows); return len(before) == 60 }, 10*time.Second, 50*time.Millisecond, "others' commits are seen within a second or so")
+	require.Eventually(t, func() bool { before = s.Admin.Rows(rows); return len(before) == 60 }, 10*time.Second, 50*time.Millisecond,
+		"others' commits are seen within a second or so")
 	require.Equal(t, filesMoved(1.0, 3.0), s.Admin.OK("POST", s.TablePath("t")+"/optimize", map[string]any{"where": "p = 'x'"}))
 	require.Equal(t, filesMoved(2.0, 4.0), s.Admin.OK("POST", s.TablePath("t")+"/optimize", map[string]any{"zorder_by": []string{"v", "id"}}))
 	require.Equal(t, before, s.Admin.Rows(rows))
 	harness.Aged(t, dir, "orphan.parquet", 200)
 	require.Equal(t, []any{"orphan.parquet"}, s.Admin.OK("POST", s.TablePath("t")+"/vacuum", nil)["filesDeleted"])
-	vacuumed := s.Admin.OK("POST", s.TablePath("t")+"/vacuum", map[string]any{"retention_hours": 0, "enforce_retention_duration": false, "mode": "lite"})
+	vacuumed := s.Admin.OK("POST", s.TablePath("t")+"/vacuum", map[string]any{"retention_hours": 0, "enforce_retention_duration": false,
+		"mode": "lite"})
 	require.Equal(t, 7.0, vacuumed["count"])
 	require.Equal(t, before, s.Admin.Rows(rows))
 	history := s.Admin.OK("GET", s.TablePath("t")+"/history", nil)["versions"].([]any)
@@ -155,7 +161,8 @@ func TestMaintenanceInS3(t *testing.T) {
 // the table is what it was, and the next run does the work.
 func TestOptimizeSurvivesItsWorker(t *testing.T) {
 	s := harness.Start(t, nil)
-	dir := s.Table("t", "SELECT i AS id, hash(i) % 1000000 AS v, md5(i::VARCHAR) AS s FROM range(1500000) t(i)", nil, column{"id", "long"}, column{"v", "long"}, column{"s", "string"})
+	dir := s.Table("t", "SELECT i AS id, hash(i) % 1000000 AS v, md5(i::VARCHAR) AS s FROM range(1500000) t(i)", nil, column{"id", "long"},
+		column{"v", "long"}, column{"s", "string"})
 	sum := "SELECT count(*), sum(id), sum(v), min(s), max(s) FROM " + s.Schema + ".t"
 	before := s.Admin.Rows(sum)
 	files, err := filepath.Glob(filepath.Join(dir, "*", "*.parquet"))

@@ -17,7 +17,8 @@ import (
 func TestTablesAreListedDescribedAndResolved(t *testing.T) {
 	t.Parallel()
 	s := harness.Shared(t)
-	s.Table("sales/2024/orders", `SELECT i AS id, 'p' || (i % 2) AS part, i::DECIMAL(12,2) AS amount, [i, i] AS list FROM range(10) t(i)`, []string{"part"},
+	s.Table("sales/2024/orders", `SELECT i AS id, 'p' || (i % 2) AS part, i::DECIMAL(12,2) AS amount, [i, i] AS list FROM range(10) t(i)`,
+		[]string{"part"},
 		column{"id", "long"}, column{"part", "string"}, column{"amount", "decimal(12,2)"}, column{"list", "array<long>"})
 	s.Table("a b", `SELECT 1 AS id`, nil, column{"id", "long"})
 	s.Table("plain", `SELECT 1 AS id`, nil, column{"id", "long"})
@@ -76,7 +77,8 @@ func TestTablesAreListedDescribedAndResolved(t *testing.T) {
 		c := c.(map[string]any)
 		types = append(types, fmt.Sprintf("%s %s %v %v", c["name"], c["type"], c["nullable"], c["isPartition"]))
 	}
-	require.Equal(t, []string{"id long true false", "part string true true", "amount decimal(12,2) true false", "list array<long> true false"}, types)
+	require.Equal(t, []string{"id long true false", "part string true true", "amount decimal(12,2) true false", "list array<long> true false"},
+		types)
 
 	history := s.Admin.OK("GET", orders+"/history", nil)["versions"].([]any)
 	require.Len(t, history, 2)
@@ -175,7 +177,8 @@ func TestATableThatVanishesIsSaidToHaveVanished(t *testing.T) {
 	require.NoError(t, os.Rename(dir+".away", filepath.Join(t.TempDir(), "t")))
 	for range 2 { // before and after discovery has seen it
 		for _, r := range []harness.Reply{
-			s.Admin.Query("SELECT * FROM " + s.Schema + ".t"), s.Admin.Call("GET", s.TablePath("t"), nil), s.Admin.Call("GET", s.TablePath("t")+"/rows", nil),
+			s.Admin.Query("SELECT * FROM " + s.Schema + ".t"), s.Admin.Call("GET", s.TablePath("t"), nil),
+			s.Admin.Call("GET", s.TablePath("t")+"/rows", nil),
 			s.Admin.Call("GET", s.TablePath("t")+"/columns", nil), s.Admin.Call("GET", s.TablePath("t")+"/history", nil),
 		} {
 			code, _ := r.Problem(t, 409)
@@ -216,7 +219,8 @@ func TestAnotherTableInAGovernedPlaceStaysClosed(t *testing.T) {
 				builder.Call("GET", s.TablePath(name)+"/rows", nil), s.Admin.Call("GET", s.TablePath(name), nil),
 				s.Admin.Call("GET", s.TablePath(name)+"/columns", nil), s.Admin.Call("GET", s.TablePath(name)+"/history", nil),
 				s.Admin.Call("GET", s.TablePath(name)+"/effective-policies", nil),
-				s.Admin.Call("POST", "/v1/organisations/"+s.Boot.OrganisationID+"/policies/simulate", map[string]any{"tableFqn": "lake." + s.Schema + "." + name, "role": "viewer"}),
+				s.Admin.Call("POST", "/v1/organisations/"+s.Boot.OrganisationID+"/policies/simulate",
+					map[string]any{"tableFqn": "lake." + s.Schema + "." + name, "role": "viewer"}),
 			} {
 				code, _ := r.Problem(t, http.StatusConflict)
 				require.Equal(t, "table_identity_changed", code)

@@ -19,9 +19,11 @@ func TestVacuum(t *testing.T) {
 	harness.Aged(t, dir, "new.parquet", 100)
 	path := s.TablePath("t") + "/vacuum"
 
-	require.Equal(t, map[string]any{"dryRun": true, "filesDeleted": []any{"old/orphan.parquet"}, "count": 1.0}, s.Admin.OK("POST", path, map[string]any{"dry_run": true}))
+	require.Equal(t, map[string]any{"dryRun": true, "filesDeleted": []any{"old/orphan.parquet"}, "count": 1.0},
+		s.Admin.OK("POST", path, map[string]any{"dry_run": true}))
 	require.FileExists(t, filepath.Join(dir, "old/orphan.parquet"))
-	require.Equal(t, map[string]any{"dryRun": false, "filesDeleted": []any{"old/orphan.parquet"}, "count": 1.0}, s.Admin.OK("POST", path, nil), "a body may be left out")
+	require.Equal(t, map[string]any{"dryRun": false, "filesDeleted": []any{"old/orphan.parquet"}, "count": 1.0}, s.Admin.OK("POST", path, nil),
+		"a body may be left out")
 	require.NoDirExists(t, filepath.Join(dir, "old"))
 	require.Equal(t, map[string]any{"dryRun": false, "filesDeleted": []any{}, "count": 0.0}, s.Admin.OK("POST", path, map[string]any{}))
 
@@ -44,7 +46,8 @@ func TestVacuum(t *testing.T) {
 	require.NoError(t, err)
 	defer func() { require.NoError(t, store.Close()) }()
 	details := s.Admin.OK("GET", s.TablePath("t"), nil)
-	lease, err := store.BeginWrite(t.Context(), catalog.NewWrite{Org: catalog.OrgID(s.Boot.OrganisationID), Table: catalog.DeltaID(details["tableId"].(string)), Kind: catalog.WriteRows})
+	lease, err := store.BeginWrite(t.Context(), catalog.NewWrite{Org: catalog.OrgID(s.Boot.OrganisationID),
+		Table: catalog.DeltaID(details["tableId"].(string)), Kind: catalog.WriteRows})
 	require.NoError(t, err)
 	harness.Aged(t, dir, "written.parquet", 0)
 	short["retention_hours"] = 0

@@ -32,7 +32,8 @@ func TestACurveOrdersNoRowsByHiddenOnes(t *testing.T) {
 		crowded(s, name, hidden)
 		path, orders := s.TablePath(name), map[string][]any{}
 		look := func(step string) {
-			for _, statement := range []string{"SELECT id FROM %s", "SELECT x, id FROM %s", "SELECT * FROM %s", "SELECT id FROM %s WHERE y < 50 LIMIT 20"} {
+			for _, statement := range []string{"SELECT id FROM %s", "SELECT x, id FROM %s", "SELECT * FROM %s",
+				"SELECT id FROM %s WHERE y < 50 LIMIT 20"} {
 				orders[step] = append(orders[step], ben.Rows(fmt.Sprintf(statement, s.Schema+"."+name)))
 			}
 			orders[step] = append(orders[step], ben.OK("GET", path+"/rows", nil)["rows"])
@@ -61,7 +62,8 @@ func TestNoSizeOfFilesIsTriedOut(t *testing.T) {
 	ben := s.Member("ben@acme.example", "builder", map[string]string{"tenant": "a"})
 	path := s.TablePath("t")
 	crowded(s, "t", 500)
-	for _, body := range []object{{"target_size": 4096}, {"target_size": 4096, "dry_run": true}, {"target_size": 4096, "zorder_by": list{"x"}}} {
+	for _, body := range []object{{"target_size": 4096}, {"target_size": 4096, "dry_run": true},
+		{"target_size": 4096, "zorder_by": list{"x"}}} {
 		_, fields := ben.Call("POST", path+"/optimize", body).Problem(t, 422)
 		require.Equal(t, []string{"target_size"}, fields)
 	}

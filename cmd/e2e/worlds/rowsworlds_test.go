@@ -56,7 +56,8 @@ func (w *writeWorlds) same(to string, body any) (status int, code, text string) 
 }
 
 func people() []object {
-	return []object{harness.Col("id", "long", "isPrimaryKey", true), harness.Col("region", "string"), harness.Col("name", "string"), harness.Col("mail", "string", "isUnique", true)}
+	return []object{harness.Col("id", "long", "isPrimaryKey", true), harness.Col("region", "string"), harness.Col("name", "string"),
+		harness.Col("mail", "string", "isUnique", true)}
 }
 
 // A guess of a hidden row's other values is not answered.
@@ -66,7 +67,8 @@ func TestAMergeOnMoreThanAKeyDoesNotReadHiddenRows(t *testing.T) {
 		list{object{"id": 100, "region": "us", "name": "Bob"}}, list{object{"id": 100, "region": "us", "name": "Eve"}})
 	for _, on := range []list{{"id", "name"}, {"name", "id"}, {"id", "region", "name"}} {
 		for _, matched := range []string{"update", "delete"} {
-			_, _, _ = w.same("/rows/merge", object{"on": on, "rows": list{object{"id": 100, "region": "us", "name": "Bob"}}, "when_matched": matched, "when_not_matched": "ignore"})
+			_, _, _ = w.same("/rows/merge", object{"on": on, "rows": list{object{"id": 100, "region": "us", "name": "Bob"}}, "when_matched": matched,
+				"when_not_matched": "ignore"})
 		}
 	}
 	for _, name := range []string{"Bob", "Eve", "Zoe"} {
@@ -94,8 +96,10 @@ func TestHiddenPartitionsDoNotDecideWhetherAMergeIsMade(t *testing.T) {
 	for i := range 70 {
 		asked = append(asked, object{"n": i, "tags": list{"x"}})
 	}
-	columns := []object{harness.Col("id", "long", "isPrimaryKey", true), harness.Col("region", "string"), harness.Col("p", "integer"), harness.Col("n", "integer"), harness.Col("tags", "array<string>")}
-	w := newWriteWorlds(t, harness.Shared(t), object{"partition_by": list{"p"}}, columns, list{object{"id": 1, "region": "eu", "p": 0, "n": 5000}}, tame, wild)
+	columns := []object{harness.Col("id", "long", "isPrimaryKey", true), harness.Col("region", "string"), harness.Col("p", "integer"),
+		harness.Col("n", "integer"), harness.Col("tags", "array<string>")}
+	w := newWriteWorlds(t, harness.Shared(t), object{"partition_by": list{"p"}}, columns,
+		list{object{"id": 1, "region": "eu", "p": 0, "n": 5000}}, tame, wild)
 	status, code, text := w.same("/rows/merge", object{"on": list{"n"}, "rows": asked, "when_not_matched": "ignore"})
 	require.Equal(t, []any{200, ""}, []any{status, code}, text)
 	require.Contains(t, text, `"updated":0`, "the rows that it names are hidden")
@@ -118,7 +122,8 @@ func TestHiddenPartitionValuesDoNotDecideWhetherRowsAreChanged(t *testing.T) {
 	t.Parallel()
 	for value := range strings.SplitSeq("\x00|a\x00'b|a*?[c]#%|a\\*| |../x", "|") {
 		columns := []object{harness.Col("id", "long"), harness.Col("region", "string"), harness.Col("p", "string")}
-		w := newWriteWorlds(t, harness.Shared(t), object{"partition_by": list{"region", "p"}}, columns, list{object{"id": 1, "region": "eu", "p": "x"}},
+		w := newWriteWorlds(t, harness.Shared(t), object{"partition_by": list{"region", "p"}}, columns,
+			list{object{"id": 1, "region": "eu", "p": "x"}},
 			list{object{"id": 2, "region": "us", "p": "x"}}, list{object{"id": 2, "region": "us", "p": value}})
 		status, _, text := w.same("/rows/update", object{"where": "id < 9", "set": object{"id": "id + 10"}})
 		require.Equal(t, 200, status, "%q: %s", value, text)
@@ -133,7 +138,8 @@ func TestHiddenPartitionValuesDoNotDecideWhetherRowsAreChanged(t *testing.T) {
 func TestMaskedColumnsAreNeitherWrittenNorGuessed(t *testing.T) {
 	t.Parallel()
 	s := harness.Shared(t)
-	path := s.Create("t", nil, harness.Col("id", "long", "isPrimaryKey", true), harness.Col("ssn", "string", "isUnique", true), harness.Col("n", "integer"))
+	path := s.Create("t", nil, harness.Col("id", "long", "isPrimaryKey", true), harness.Col("ssn", "string", "isUnique", true),
+		harness.Col("n", "integer"))
 	s.Admin.Write(path+"/rows", harness.RowsOf(object{"id": 1, "ssn": "s1", "n": 1}, object{"id": 2, "ssn": "s2", "n": 2}))
 	s.Rule("mask", "t", "ssn", `{"effect":"permit","subject":{"role":"admin"},"mask":"hash"}`)
 	caller := s.Member("m@acme.example", "editor", nil)
@@ -161,7 +167,8 @@ func TestMaskedColumnsAreNeitherWrittenNorGuessed(t *testing.T) {
 	inserted, updated, _ := caller.Write(path+"/rows/merge", harness.RowsOf(object{"id": 1, "n": 7}, object{"id": 3, "n": 3}))
 	require.Equal(t, []float64{1, 1}, []float64{inserted, updated})
 	caller.Write(path+"/rows/update", object{"where": "id = 2", "set": object{"n": "9"}})
-	require.Equal(t, list{list{1.0, "s1", 7.0}, list{2.0, "s2", 9.0}, list{3.0, nil, 3.0}}, s.Admin.Rows("SELECT * FROM "+s.Schema+".t ORDER BY id"))
+	require.Equal(t, list{list{1.0, "s1", 7.0}, list{2.0, "s2", 9.0}, list{3.0, nil, 3.0}},
+		s.Admin.Rows("SELECT * FROM "+s.Schema+".t ORDER BY id"))
 }
 
 // A rule over a column that the caller does not see tells yes or no: neither its
@@ -182,7 +189,8 @@ func TestRulesOverUnseenColumnsTellYesOrNo(t *testing.T) {
 			caller := s.Member(name+"@acme.example", "editor", nil)
 			var got []string
 			bodies := map[string]object{
-				"/rows/update": {"where": "id < 2", "set": object{"n": "10"}}, "/rows/merge": harness.RowsOf(object{"id": 0, "n": 10}, object{"id": 1, "n": 10}),
+				"/rows/update": {"where": "id < 2", "set": object{"n": "10"}}, "/rows/merge": harness.RowsOf(object{"id": 0, "n": 10},
+					object{"id": 1, "n": 10}),
 			}
 			for to, body := range bodies {
 				r := caller.Call("POST", path+to, body)

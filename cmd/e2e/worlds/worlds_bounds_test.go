@@ -187,11 +187,13 @@ func TestTwoWorldsReadAlike(t *testing.T) {
 				})
 				same(kind, "rows", values, func(table string, v int) harness.Reply {
 					_, name, _ := strings.Cut(table, ".")
-					return w.reader.Call("GET", "/v1/tables/lake/"+w.server.Schema+"/"+name+"/rows?page_size=5&where="+url.QueryEscape(fmt.Sprint("id = ", v)), nil)
+					return w.reader.Call("GET", "/v1/tables/lake/"+w.server.Schema+"/"+name+"/rows?page_size=5&where="+
+						url.QueryEscape(fmt.Sprint("id = ", v)), nil)
 				})
 				same(kind, "rows in order", values, func(table string, v int) harness.Reply {
 					_, name, _ := strings.Cut(table, ".")
-					return w.reader.Call("GET", "/v1/tables/lake/"+w.server.Schema+"/"+name+"/rows?page_size=1&order_by=id%20desc&where="+url.QueryEscape(fmt.Sprint("id <= ", v)), nil)
+					return w.reader.Call("GET", "/v1/tables/lake/"+w.server.Schema+"/"+name+"/rows?page_size=1&order_by=id%20desc&where="+
+						url.QueryEscape(fmt.Sprint("id <= ", v)), nil)
 				})
 				if reading == "log" {
 					continue // such tables take no updates

@@ -21,7 +21,8 @@ import (
 func columnRows(from, to int, wild bool) string {
 	tenant, prefix, short, month, day := "'a' || i % 3", "'mild-'", "'abc'", 1, 1
 	if wild {
-		tenant, prefix, short, month, day = "['"+harness.Canary+"b', 'c', NULL, 'A', ''][1 + i % 5]", "'"+harness.Canary+"' || repeat('(', i % 40)", "'"+harness.Canary[:2]+"'", 12, 31
+		tenant, prefix, short, month, day = "['"+harness.Canary+"b', 'c', NULL, 'A', ''][1 + i % 5]", "'"+harness.Canary+
+			"' || repeat('(', i % 40)", "'"+harness.Canary[:2]+"'", 12, 31
 	}
 	items := "i::BIGINT AS id, " + tenant + " AS tenant, (i % 7)::INT AS grp"
 	for _, c := range worldColumns {
@@ -31,7 +32,8 @@ func columnRows(from, to int, wild bool) string {
 		}
 		switch c.name {
 		case "s":
-			value = fmt.Sprintf("CASE WHEN i %% 7 = 0 THEN NULL WHEN i %% 11 = 0 THEN %s ELSE %s || lpad((i %% 50)::VARCHAR, 4, '0') END", short, prefix)
+			value = fmt.Sprintf("CASE WHEN i %% 7 = 0 THEN NULL WHEN i %% 11 = 0 THEN %s ELSE %s || lpad((i %% 50)::VARCHAR, 4, '0') END", short,
+				prefix)
 		case "d":
 			value = fmt.Sprintf("make_date(2000 + i %% 30, %d, %d)", month, day)
 		case "ts":
@@ -51,7 +53,8 @@ func hashRows(wild bool) string {
 		value = func(n string) string { return "'" + harness.Canary + "' || repeat('(', " + n + ")" }
 		number, date = "9223372036854775807 - i % 40", "DATE '1999-01-01' - (i % 40)::INT"
 	}
-	return fmt.Sprintf("SELECT i::BIGINT AS id, CASE WHEN i %% 9 > 0 THEN %s END AS s, %s AS n, %s AS d FROM range(200) r(i)", value("(i % 40)"), number, date)
+	return fmt.Sprintf("SELECT i::BIGINT AS id, CASE WHEN i %% 9 > 0 THEN %s END AS s, %s AS n, %s AS d FROM range(200) r(i)",
+		value("(i % 40)"), number, date)
 }
 
 // columnTables: of k columns are masked and one hidden; of kp the hidden one lays
@@ -68,10 +71,12 @@ func columnTables(wild bool) []worldTable {
 		}
 	}
 	t.name = "kt"
-	k := worldTable{name: "k", columns: worldSchema(), commits: [][]worldFile{{{sql: columnRows(0, 200, wild)}}, {{sql: columnRows(200, 300, wild)}}}}
+	k := worldTable{name: "k", columns: worldSchema(), commits: [][]worldFile{{{sql: columnRows(0, 200, wild)}},
+		{{sql: columnRows(200, 300, wild)}}}}
 	kp, kr := k, k
 	kp.name, kp.partitionBy, kr.name = "kp", []string{"tenant"}, "kr"
-	kh := worldTable{name: "kh", columns: []column{{"id", "long"}, {"s", "string"}, {"n", "long"}, {"d", "date"}}, commits: [][]worldFile{{{sql: hashRows(wild)}}}}
+	kh := worldTable{name: "kh", columns: []column{{"id", "long"}, {"s", "string"}, {"n", "long"}, {"d", "date"}},
+		commits: [][]worldFile{{{sql: hashRows(wild)}}}}
 	return []worldTable{k, kp, kr, t, kh, dim}
 }
 
@@ -194,18 +199,27 @@ func TestTwoWorldsOfHashesAnswerAlike(t *testing.T) {
 	w := newColumnWorlds(t, 1)
 	var asks []harness.Ask
 	for _, sql := range []string{
-		"SELECT * FROM {t} ORDER BY id", "FROM {t} LIMIT 30", "SELECT id, s, n, d FROM {t}", "SELECT count(s), count(DISTINCT s), count(DISTINCT n), count(DISTINCT d) FROM {t}",
-		"SELECT s, count(*) FROM {t} GROUP BY s ORDER BY min(id)", "SELECT a.id, b.id FROM {t} a JOIN {t} b ON a.n = b.n AND a.d = b.d ORDER BY ALL", "SELECT count(*) FROM {t} a JOIN {t} b ON a.s = b.n",
-		"SELECT DISTINCT ON (s) id, s FROM {t} ORDER BY id", "SELECT length(s), length(n), length(d), id FROM {t} ORDER BY id", "SELECT typeof(s), typeof(n), typeof(d) FROM {t} LIMIT 1", "DESCRIBE {t}",
-		"SELECT count(*) FROM {t} WHERE s = 'mild 3'", "SELECT count(*) FROM {t} WHERE s LIKE '" + harness.Canary + "%'", "SELECT count(*) FROM {t} WHERE n = '3'", "SELECT count(*) FROM {t} WHERE n = 3", "SELECT id FROM {t} WHERE d = DATE '2020-01-02'",
-		"SELECT sum(n) FROM {t}", "SELECT date_trunc('month', d) FROM {t}", "SELECT CAST(n AS BIGINT) FROM {t}", "SELECT TRY_CAST(d AS DATE) FROM {t}", "SELECT s FROM {t} WHERE s IS NULL", "SELECT list_transform([s], lambda x: CAST(x AS DATE)) FROM {t}",
-		"SELECT date_diff(s, DATE '2020-01-01', DATE '2020-01-02') FROM {t}", "SELECT id, row_number() OVER (PARTITION BY s ORDER BY id) FROM {t} ORDER BY id", "SELECT id FROM {t} WHERE s IN (SELECT s FROM {t} WHERE id = 3) ORDER BY id", "EXPLAIN SELECT s FROM {t}",
+		"SELECT * FROM {t} ORDER BY id", "FROM {t} LIMIT 30", "SELECT id, s, n, d FROM {t}",
+		"SELECT count(s), count(DISTINCT s), count(DISTINCT n), count(DISTINCT d) FROM {t}",
+		"SELECT s, count(*) FROM {t} GROUP BY s ORDER BY min(id)",
+		"SELECT a.id, b.id FROM {t} a JOIN {t} b ON a.n = b.n AND a.d = b.d ORDER BY ALL", "SELECT count(*) FROM {t} a JOIN {t} b ON a.s = b.n",
+		"SELECT DISTINCT ON (s) id, s FROM {t} ORDER BY id", "SELECT length(s), length(n), length(d), id FROM {t} ORDER BY id",
+		"SELECT typeof(s), typeof(n), typeof(d) FROM {t} LIMIT 1", "DESCRIBE {t}",
+		"SELECT count(*) FROM {t} WHERE s = 'mild 3'", "SELECT count(*) FROM {t} WHERE s LIKE '" + harness.Canary + "%'",
+		"SELECT count(*) FROM {t} WHERE n = '3'", "SELECT count(*) FROM {t} WHERE n = 3", "SELECT id FROM {t} WHERE d = DATE '2020-01-02'",
+		"SELECT sum(n) FROM {t}", "SELECT date_trunc('month', d) FROM {t}", "SELECT CAST(n AS BIGINT) FROM {t}",
+		"SELECT TRY_CAST(d AS DATE) FROM {t}", "SELECT s FROM {t} WHERE s IS NULL",
+		"SELECT list_transform([s], lambda x: CAST(x AS DATE)) FROM {t}",
+		"SELECT date_diff(s, DATE '2020-01-01', DATE '2020-01-02') FROM {t}",
+		"SELECT id, row_number() OVER (PARTITION BY s ORDER BY id) FROM {t} ORDER BY id",
+		"SELECT id FROM {t} WHERE s IN (SELECT s FROM {t} WHERE id = 3) ORDER BY id", "EXPLAIN SELECT s FROM {t}",
 		"SELECT * FROM {t} AT (VERSION => 1) ORDER BY id", "SELECT regexp_matches(s, '^[0-9a-f]{64}$') FROM {t}",
 	} {
 		asks = append(asks, harness.SQLAsk(strings.ReplaceAll(sql, "{t}", w.Table("kh"))))
 	}
 	base := "/v1/tables/lake/" + w.server.Schema + "/kh"
-	for _, tail := range []string{"", "/columns", "/history", "/effective-policies", "/rows?order_by=id", "/rows?page_size=7&select=s,n", "/rows?where=n%20%3D%20%273%27"} {
+	for _, tail := range []string{"", "/columns", "/history", "/effective-policies", "/rows?order_by=id", "/rows?page_size=7&select=s,n",
+		"/rows?where=n%20%3D%20%273%27"} {
 		asks = append(asks, harness.Ask{Method: "GET", Path: base + tail})
 	}
 	var answers [2][]harness.Answer

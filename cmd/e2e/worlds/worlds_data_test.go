@@ -51,17 +51,26 @@ var worldColumns = []struct{ name, typ, sound, mild, wild string }{
 	{"i64", "long", "i", "i", "[9223372036854775807, -9223372036854775808, 0, -1, 4611686018427387904, 70][1 + i % 6]"},
 	{"f32", "float", "i / 4", "i / 4", "['NaN'::FLOAT, 'inf', '-inf', 3.4e38, 0][1 + i % 5]"},
 	{"f64", "double", "i / 8", "i / 8", "['NaN'::DOUBLE, 'inf', '-inf', 1.7e308, -1.7e308, 0, -1][1 + i % 7]"},
-	{"dec", "decimal(18,4)", "(i / 16)::DECIMAL(18,4)", "(i / 16)::DECIMAL(18,4)", "(['99999999999999.9999', '-99999999999999.9999', '0', NULL]::DECIMAL(18,4)[])[1 + i % 4]"},
-	{"d", "date", "DATE '2020-01-01' + (i % 99)::INT", "DATE '2020-01-01' + (i % 99)::INT", "[DATE '9999-12-31', DATE '0001-01-01', DATE '1970-01-01', NULL][1 + i % 4]"},
+	{"dec", "decimal(18,4)", "(i / 16)::DECIMAL(18,4)", "(i / 16)::DECIMAL(18,4)",
+		"(['99999999999999.9999', '-99999999999999.9999', '0', NULL]::DECIMAL(18,4)[])[1 + i % 4]"},
+	{"d", "date", "DATE '2020-01-01' + (i % 99)::INT", "DATE '2020-01-01' + (i % 99)::INT",
+		"[DATE '9999-12-31', DATE '0001-01-01', DATE '1970-01-01', NULL][1 + i % 4]"},
 	{"ts", "timestamp", "TIMESTAMPTZ '2020-01-01 00:00:00+00' + to_hours(i % 999)", "TIMESTAMPTZ '2020-01-01 00:00:00+00' + to_hours(i % 999)",
 		"[TIMESTAMPTZ '9999-12-31 23:59:59.999999+00', TIMESTAMPTZ '0001-01-01 00:00:00+00', NULL][1 + i % 3]"},
-	{"s", "string", "['day', '1', 'a b c', '2020-01-01', '{\"a\": 1}', '{}', 'x,y', 'ä€'][1 + i % 8]", "['day', '1', 'hour', '2020-01-02', '{}'][1 + i % 5]",
-		"['" + harness.Canary + "s' || i, '', '(', '[', '%', '\\', '99999999999999999999', '2020-13-45 99:99', '{bad', 'NaN', repeat('z', 3000), '" + harness.Canary + "', '-', 'nan%Y%', '=', 'a\U0001F600'][1 + i % 16]"},
-	{"bin", "binary", "encode('b' || i % 7)", "encode('c' || i % 7)", "['\\xFF\\x00\\xC3'::BLOB, ''::BLOB, encode('" + harness.Canary + "'), NULL][1 + i % 4]"},
-	{"ls", "array<string>", "['a' || i % 5, 'b', NULL]", "['c' || i % 5, 'b']", "[['" + harness.Canary + "l' || i, '(', NULL], [], [NULL], NULL, ['99999999999999999999', repeat('y', 300)]][1 + i % 5]"},
-	{"li", "array<integer>", "[i % 5, 2, 1]", "[i % 5, 3, 1]", "[[2147483647, 2147483647, NULL], [], NULL, [-2147483648, 0], [NULL], [1, 2, 3, 4]][1 + i % 6]"},
-	{"st", "struct<a:integer,b:string>", "{'a': i % 5, 'b': 'b' || i % 3}", "{'a': i % 5, 'b': 'c' || i % 3}", "[{'a': 2147483647, 'b': '" + harness.Canary + "t'}, {'a': NULL, 'b': '('}, NULL][1 + i % 3]"},
-	{"mp", "map<string,integer>", "MAP {'a': i % 5, 'b': 2}", "MAP {'a': i % 5, 'c': 2}", "[MAP {'" + harness.Canary + "m': 2147483647}, MAP {}, NULL][1 + i % 3]"},
+	{"s", "string", "['day', '1', 'a b c', '2020-01-01', '{\"a\": 1}', '{}', 'x,y', 'ä€'][1 + i % 8]",
+		"['day', '1', 'hour', '2020-01-02', '{}'][1 + i % 5]",
+		"['" + harness.Canary + "s' || i, '', '(', '[', '%', '\\', '99999999999999999999', '2020-13-45 99:99', '{bad', 'NaN', repeat('z', " +
+			"3000), '" + harness.Canary + "', '-', 'nan%Y%', '=', 'a\U0001F600'][1 + i % 16]"},
+	{"bin", "binary", "encode('b' || i % 7)", "encode('c' || i % 7)", "['\\xFF\\x00\\xC3'::BLOB, ''::BLOB, encode('" + harness.Canary +
+		"'), NULL][1 + i % 4]"},
+	{"ls", "array<string>", "['a' || i % 5, 'b', NULL]", "['c' || i % 5, 'b']", "[['" + harness.Canary +
+		"l' || i, '(', NULL], [], [NULL], NULL, ['99999999999999999999', repeat('y', 300)]][1 + i % 5]"},
+	{"li", "array<integer>", "[i % 5, 2, 1]", "[i % 5, 3, 1]", "[[2147483647, 2147483647, NULL], [], NULL, [-2147483648, 0], [NULL], [1, 2, " +
+		"3, 4]][1 + i % 6]"},
+	{"st", "struct<a:integer,b:string>", "{'a': i % 5, 'b': 'b' || i % 3}", "{'a': i % 5, 'b': 'c' || i % 3}", "[{'a': 2147483647, 'b': '" +
+		harness.Canary + "t'}, {'a': NULL, 'b': '('}, NULL][1 + i % 3]"},
+	{"mp", "map<string,integer>", "MAP {'a': i % 5, 'b': 2}", "MAP {'a': i % 5, 'c': 2}", "[MAP {'" + harness.Canary +
+		"m': 2147483647}, MAP {}, NULL][1 + i % 3]"},
 }
 
 // worldSchema lists the columns of the generated tables.
@@ -109,7 +118,8 @@ func worldTables(wild bool) []worldTable {
 	p := worldTable{name: "p", columns: worldSchema(), partitionBy: []string{"tenant"}}
 	if wild {
 		t.commits = [][]worldFile{
-			{{sql: hiddenRows(5000, 5900, true)}, {sql: union(visibleRows(0, 150), hiddenRows(0, 700, true)), rowGroup: 2048}, {sql: hiddenRows(9000, 9050, true), gone: true}},
+			{{sql: hiddenRows(5000, 5900, true)}, {sql: union(visibleRows(0, 150), hiddenRows(0, 700, true)), rowGroup: 2048},
+				{sql: hiddenRows(9000, 9050, true), gone: true}},
 			{{sql: union(hiddenRows(700, 1400, true), visibleRows(150, 300), hiddenRows(1400, 1500, true))}, {sql: hiddenRows(3000, 3001, true)}},
 		}
 		p.commits = [][]worldFile{
@@ -185,7 +195,8 @@ func (w worldTable) Write(t testing.TB, root string) {
 // data writes the Parquet files of one SELECT. Rows come in the order of the names
 // of their files, which in real tables are drawn by lot; here they follow the rows,
 // so that the rows that both worlds have are in one order.
-func (w worldTable) data(t testing.TB, snap *delta.Snapshot, dir, name string, f worldFile, types map[string]delta.DataType) []delta.AddFile {
+func (w worldTable) data(t testing.TB, snap *delta.Snapshot, dir, name string, f worldFile,
+	types map[string]delta.DataType) []delta.AddFile {
 	t.Helper()
 	items := make([]string, len(w.columns))
 	for i, c := range w.columns {

@@ -51,8 +51,10 @@ var worldDamages = map[string]func(t *testing.T, dir string, wild bool){
 	"vector": func(t *testing.T, dir string, wild bool) {
 		id := map[bool]string{true: "ab^-aqEH.-t@S}K{vb[*k^", false: "cd^-aqEH.-t@S}K{vb[*k^"}[wild]
 		add := fmt.Sprintf(`{"add":{"path":"tenant=%s/x.parquet","partitionValues":{"tenant":%[1]q},"size":1,"modificationTime":0,"dataChange":true,`+
-			`"stats":"{\"numRecords\":9}","deletionVector":{"storageType":"u","pathOrInlineDv":%q,"offset":1,"sizeInBytes":40,"cardinality":2}}}`, hiddenValue(wild), id)
-		harness.AppendCommit(t, dir, `{"protocol":{"minReaderVersion":3,"minWriterVersion":7,"readerFeatures":["deletionVectors"],"writerFeatures":["deletionVectors"]}}`, add)
+			`"stats":"{\"numRecords\":9}","deletionVector":{"storageType":"u","pathOrInlineDv":%q,"offset":1,"sizeInBytes":40,"cardinality":2}}}`,
+			hiddenValue(wild), id)
+		harness.AppendCommit(t, dir, `{"protocol":{"minReaderVersion":3,"minWriterVersion":7,"readerFeatures":["deletionVectors"],`+
+			`"writerFeatures":["deletionVectors"]}}`, add)
 	},
 	"missing": func(t *testing.T, dir string, wild bool) {
 		require.NoError(t, os.Remove(filepath.Join(dir, harness.FileOf(t, dir, hiddenValue(wild)))))
@@ -93,7 +95,8 @@ func TestTwoWorldsAreRefusedAlike(t *testing.T) {
 					{Method: "GET", Path: path}, {Method: "GET", Path: path + "/columns"}, {Method: "GET", Path: path + "/history"},
 					{Method: "GET", Path: path + "/rows"}, {Method: "GET", Path: path + "/rows?where=" + url.QueryEscape("tenant <> 'a'")},
 				}
-				for _, sql := range []string{"SELECT *" + from, "SELECT count(*)" + from, "SELECT *" + from + " AT (VERSION => 2)", "SELECT CAST(tenant AS INT)" + from} {
+				for _, sql := range []string{"SELECT *" + from, "SELECT count(*)" + from, "SELECT *" + from + " AT (VERSION => 2)",
+					"SELECT CAST(tenant AS INT)" + from} {
 					asks = append(asks, harness.Ask{Method: "POST", Path: "/v1/query", Body: object{"sql": sql}, Unordered: true})
 				}
 				if who == builder {

@@ -31,7 +31,8 @@ func replacedWorlds(wild bool) []replacedWorld {
 	}
 	if wild {
 		t.columns = append(t.columns, column{"secret_column", "map<string,integer>"})
-		rows := "SELECT -i AS id, '" + harness.Canary + "' || i AS tenant, CASE WHEN i <> 3 THEN repeat('" + harness.Canary + "', 9) END AS word, MAP {'" + harness.Canary + "': 1} AS secret_column FROM range(%d) r(i)"
+		rows := "SELECT -i AS id, '" + harness.Canary + "' || i AS tenant, CASE WHEN i <> 3 THEN repeat('" + harness.Canary +
+			"', 9) END AS word, MAP {'" + harness.Canary + "': 1} AS secret_column FROM range(%d) r(i)"
 		t.commits = [][]worldFile{
 			{{sql: fmt.Sprintf(rows, 3000), rowGroup: 2048}, {sql: fmt.Sprintf(rows, 1)}, {sql: fmt.Sprintf(rows, 7), gone: true}},
 			{{sql: fmt.Sprintf(rows, 900)}},
@@ -49,7 +50,8 @@ func replacedWorlds(wild bool) []replacedWorld {
 func (w replacedWorld) replace(t testing.TB, root string) {
 	t.Helper()
 	dir := filepath.Join(root, w.name)
-	version := harness.ReplaceTable(t, dir, uuid.NewSHA1(uuid.Nil, []byte(w.name)).String(), "SELECT i AS id, 'n' || i AS name FROM range(4) r(i)", column{"id", "long"}, column{"name", "string"})
+	version := harness.ReplaceTable(t, dir, uuid.NewSHA1(uuid.Nil, []byte(w.name)).String(),
+		"SELECT i AS id, 'n' || i AS name FROM range(4) r(i)", column{"id", "long"}, column{"name", "string"})
 	at := time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)
 	require.NoError(t, os.Chtimes(filepath.Join(dir, logpath.CommitName(version)), at, at))
 }
@@ -63,11 +65,15 @@ func isClosed(a harness.Ask) bool { return closedVersion.MatchString(fmt.Sprint(
 func (w replacedWorld) asks(worlds *worlds) []harness.Ask {
 	from, base := worlds.Table(w.name), "/v1/tables/lake/"+worlds.server.Schema+"/"+w.name
 	var out []harness.Ask
-	for _, at := range []string{"VERSION => 0", "VERSION => 1", "VERSION => 2", "VERSION => 3", "VERSION => 4", "TIMESTAMP => '2026-01-02 05:04:05'", "TIMESTAMP => '2020-01-01'", "TIMESTAMP => '2026-12-01'"} {
+	for _, at := range []string{"VERSION => 0", "VERSION => 1", "VERSION => 2", "VERSION => 3", "VERSION => 4",
+		"TIMESTAMP => '2026-01-02 05:04:05'", "TIMESTAMP => '2020-01-01'", "TIMESTAMP => '2026-12-01'"} {
 		for _, statement := range []string{
-			"SELECT * FROM %s", "SELECT count(*) FROM %s", "SELECT 1 FROM %s LIMIT 0", "SELECT id FROM %s WHERE false", "SELECT max(word) FROM %s", "DESCRIBE SELECT * FROM %s", "SUMMARIZE SELECT * FROM %s",
-			"EXPLAIN SELECT * FROM %s", "EXPLAIN ANALYZE SELECT * FROM %s", "SELECT secret_column FROM %s", "SELECT wrod FROM %s", "SELECT CAST(word AS INT) FROM %s",
-			"SELECT EXISTS (FROM %s)", "SELECT (SELECT word FROM %s)", "WITH c AS (FROM %s) SELECT count(*) FROM c", "SELECT count(*) FROM " + from + " n JOIN %s USING (id)", "SELECT * FROM %s UNION ALL BY NAME FROM " + from,
+			"SELECT * FROM %s", "SELECT count(*) FROM %s", "SELECT 1 FROM %s LIMIT 0", "SELECT id FROM %s WHERE false", "SELECT max(word) FROM %s",
+			"DESCRIBE SELECT * FROM %s", "SUMMARIZE SELECT * FROM %s",
+			"EXPLAIN SELECT * FROM %s", "EXPLAIN ANALYZE SELECT * FROM %s", "SELECT secret_column FROM %s", "SELECT wrod FROM %s",
+			"SELECT CAST(word AS INT) FROM %s",
+			"SELECT EXISTS (FROM %s)", "SELECT (SELECT word FROM %s)", "WITH c AS (FROM %s) SELECT count(*) FROM c", "SELECT count(*) FROM " + from +
+				" n JOIN %s USING (id)", "SELECT * FROM %s UNION ALL BY NAME FROM " + from,
 			"SELECT id FROM " + from + " WHERE id IN (SELECT id FROM %s)",
 		} {
 			a := harness.SQLAsk(fmt.Sprintf(statement, from+" AS o AT ("+at+")"))
@@ -79,7 +85,8 @@ func (w replacedWorld) asks(worlds *worlds) []harness.Ask {
 			}
 		}
 	}
-	for _, tail := range []string{"", "/columns", "/details", "/history", "/history?page_size=1", "/history?page_size=2", "/effective-policies", "/rows", "/violations", "/constraints",
+	for _, tail := range []string{"", "/columns", "/details", "/history", "/history?page_size=1", "/history?page_size=2",
+		"/effective-policies", "/rows", "/violations", "/constraints",
 		"/rows?order_by=word", "/rows?where=" + url.QueryEscape("word = 'w'")} {
 		out = append(out, harness.Ask{Method: "GET", Path: base + tail})
 	}
@@ -111,7 +118,8 @@ func TestTwoWorldsOfReplacedTables(t *testing.T) {
 	}
 	// Builders can restore; here they see no more than viewers.
 	w.users = append(w.users[:1], s.Member("ben@acme.example", "builder", map[string]string{"tenant": "a"}))
-	const own, not = `{"effect":"permit","subject":{"attribute":"tenant","op":"eq"},"condition":null}`, `{"effect":"permit","subject":{"role":"admin"}}`
+	const own, not = `{"effect":"permit","subject":{"attribute":"tenant","op":"eq"},"condition":null}`,
+		`{"effect":"permit","subject":{"role":"admin"}}`
 	s.Policy("byrows", "tenant", own)
 	s.Rule("cls", "byhidden", "word", not)
 	s.Rule("mask", "bymask", "word", not)
@@ -137,12 +145,14 @@ func TestTwoWorldsOfReplacedTables(t *testing.T) {
 		}
 	}
 	s.Policy("bycurrent", "", `{"effect":"permit","subject":{"role":"admin"},"condition":null}`)
-	require.Less(t, s.Admin.Call("DELETE", "/v1/organisations/"+s.Boot.OrganisationID+"/policies/"+deleted["id"].(string)+"?expectedVersion=1", nil).Status, 300)
+	require.Less(t, s.Admin.Call("DELETE", "/v1/organisations/"+s.Boot.OrganisationID+"/policies/"+deleted["id"].(string)+"?expectedVersion=1",
+		nil).Status, 300)
 	s.Stop()
 
 	var asks []harness.Ask
 	for _, table := range replacedWorlds(false) {
-		for _, a := range append(table.asks(w), harness.Ask{Method: "GET", Path: s.TablePath(table.name) + "/rows?page_size=2&page_token=" + pages[table.name]}) {
+		for _, a := range append(table.asks(w), harness.Ask{Method: "GET", Path: s.TablePath(table.name) + "/rows?page_size=2&page_token=" +
+			pages[table.name]}) {
 			for range w.users { // everybody asks everything
 				asks = append(asks, a)
 			}

@@ -48,7 +48,8 @@ func newWorlds(t *testing.T, threads int) *worlds {
 		{"op":"eq","attribute":"tenant"},{"column":"v_i64","op":"gte","attribute":"floor"},{"column":"v_d","op":"gt","attribute":"day"},
 		{"or":[{"column":"v_s","op":"like","value":"*"},{"column":"v_s","op":"contains","value":"("},{"column":"v_dec","op":"gt","value":"0.5"}]},
 		{"not":{"column":"tenant","op":"starts_with","value":"SECRET"}}]}}`)
-	s.Policy("m", "v_ts", `{"effect":"forbid","subject":{"everyone":true},"condition":{"column":"v_ts","op":"gte","value":"9000-01-01T00:00:00Z"}}`)
+	s.Policy("m", "v_ts",
+		`{"effect":"forbid","subject":{"everyone":true},"condition":{"column":"v_ts","op":"gte","value":"9000-01-01T00:00:00Z"}}`)
 	s.Policy("m", "v_i8", `{"effect":"forbid","subject":{"everyone":true},"condition":{"column":"v_i8","op":"lt","value":-100}}`)
 	s.Stop()
 	return w
@@ -156,16 +157,21 @@ func (w *worlds) routes(tables ...string) []harness.Ask {
 	get := func(path string) { out = append(out, harness.Ask{Method: "GET", Path: path}) }
 	for _, name := range tables {
 		base := "/v1/tables/lake/" + w.server.Schema + "/" + name
-		for _, tail := range []string{"", "/columns", "/history", "/history?limit=1", "/effective-policies", "/rows", "/rows?page_size=7", "/rows?page_size=7&select=id,x_s",
-			"/rows?order_by=id%20desc&page_size=3", "/rows?order_by=x_s", "/rows?order_by=nosuch", "/details", "/rows?page_size=301", "/rows?page_token=zzz"} {
+		for _, tail := range []string{"", "/columns", "/history", "/history?limit=1", "/effective-policies", "/rows", "/rows?page_size=7",
+			"/rows?page_size=7&select=id,x_s",
+			"/rows?order_by=id%20desc&page_size=3", "/rows?order_by=x_s", "/rows?order_by=nosuch", "/details", "/rows?page_size=301",
+			"/rows?page_token=zzz"} {
 			get(base + tail)
 		}
-		for _, where := range []string{"x_s = '" + harness.Canary + "s1017'", "id = 9223372036854775807", "tenant <> 'a'", "tenant IS NULL", "CAST(x_s AS INT) = 1", "date_diff(x_s, v_d, v_d) = 1",
-			"list_transform([x_s], lambda x: CAST(x AS INT))[1] = 1", "x_i64 + x_i64 > 0", "v_f64 > 1e300", "nosuch = 1", "1 = 1) OR (1 = 1", "error(x_s)"} {
+		for _, where := range []string{"x_s = '" + harness.Canary + "s1017'", "id = 9223372036854775807", "tenant <> 'a'", "tenant IS NULL",
+			"CAST(x_s AS INT) = 1", "date_diff(x_s, v_d, v_d) = 1",
+			"list_transform([x_s], lambda x: CAST(x AS INT))[1] = 1", "x_i64 + x_i64 > 0", "v_f64 > 1e300", "nosuch = 1", "1 = 1) OR (1 = 1",
+			"error(x_s)"} {
 			get(base + "/rows?page_size=5&where=" + url.QueryEscape(where))
 		}
 	}
-	for _, path := range []string{"/v1/tables", "/v1/me", "/v1/me/attributes", "/v1/storages/configs", "/v1/limits", "/v1/tables?page_size=2"} {
+	for _, path := range []string{"/v1/tables", "/v1/me", "/v1/me/attributes", "/v1/storages/configs", "/v1/limits",
+		"/v1/tables?page_size=2"} {
 		get(path)
 	}
 	return out
@@ -242,11 +248,13 @@ func (w *worlds) compare(asks []harness.Ask, answers [2][]harness.Answer) {
 		if strings.Contains(wild.Body, harness.Canary) && !strings.Contains(fmt.Sprint(a.Body)+a.Path, harness.Canary) {
 			w.t.Errorf("a hidden value got out\n%s\n%.500s", a, wild.Body)
 		}
-		if mild.Status == wild.Status && mild.Body == wild.Body && equalHeaders(mild.Header, wild.Header) && equalHeaders(mild.Trailer, wild.Trailer) {
+		if mild.Status == wild.Status && mild.Body == wild.Body && equalHeaders(mild.Header, wild.Header) &&
+			equalHeaders(mild.Trailer, wild.Trailer) {
 			continue
 		}
 		if differing++; differing <= 30 {
-			w.t.Errorf("the worlds differ\n%s\nmild: %d %v %v %.400s\nwild: %d %v %v %.400s", a, mild.Status, mild.Header, mild.Trailer, around(mild.Body, wild.Body), wild.Status, wild.Header, wild.Trailer, around(wild.Body, mild.Body))
+			w.t.Errorf("the worlds differ\n%s\nmild: %d %v %v %.400s\nwild: %d %v %v %.400s", a, mild.Status, mild.Header, mild.Trailer,
+				around(mild.Body, wild.Body), wild.Status, wild.Header, wild.Trailer, around(wild.Body, mild.Body))
 		}
 	}
 	w.t.Logf("%d requests, %d differ", len(asks), differing)
@@ -311,7 +319,8 @@ func (w *worlds) judgeRun(asks []harness.Ask, answers []harness.Answer, all []si
 // that filters and nothing else, and returns what each answers.
 func unprotected(t *testing.T, w *worlds, statements []probe) []string {
 	t.Helper()
-	eng, err := duckdb.New(t.Context(), duckdb.Options{ExtensionDirs: w.server.Config.ExtensionDirs(), TempDir: t.TempDir(), Lease: engine.Lease{Threads: 1, Memory: 512 << 20}})
+	eng, err := duckdb.New(t.Context(), duckdb.Options{ExtensionDirs: w.server.Config.ExtensionDirs(), TempDir: t.TempDir(),
+		Lease: engine.Lease{Threads: 1, Memory: 512 << 20}})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, eng.Close()) }()
 	session, err := eng.Open(t.Context(), engine.SessionOptions{Roots: []string{w.server.Root}})

@@ -39,9 +39,11 @@ const (
 func timingTable(name string) worldTable {
 	out := worldTable{name: name, columns: append(slices.Clone(boundColumns), column{"pad", "string"})}
 	for f := range timingFiles {
-		out.commits = append(out.commits, []worldFile{{rowGroup: 4096, sql: fmt.Sprintf(`SELECT CASE WHEN i %% 2 = 0 THEN i ELSE i + %d END AS id, CASE WHEN i %% 2 = 0 THEN 'a' ELSE 'b' END AS tenant,
+		out.commits = append(out.commits,
+			[]worldFile{{rowGroup: 4096,
+				sql: fmt.Sprintf(`SELECT CASE WHEN i %% 2 = 0 THEN i ELSE i + %d END AS id, CASE WHEN i %% 2 = 0 THEN 'a' ELSE 'b' END AS tenant,
 			'n' || (i + 1000000) AS name, DATE '2000-01-01' + (i // 100)::INTEGER AS day, [1] AS ls, repeat('x', 40) || i AS pad FROM range(%d, %d) r(i)`,
-			hiddenFrom, f*timingRows, (f+1)*timingRows)}})
+					hiddenFrom, f*timingRows, (f+1)*timingRows)}})
 	}
 	return out
 }
@@ -71,7 +73,8 @@ func TestTwoWorldsTimeAlike(t *testing.T) {
 	for _, class := range timingClasses {
 		hidden, none := medians(reader, t, strings.ReplaceAll(class.sql, "{t}", s.Schema+".t"))
 		differ := (max(hidden, none) - min(hidden, none)).Seconds() / max(hidden, none).Seconds()
-		t.Logf("timing, %s: hidden values %.2f ms, values of no row %.2f ms, %.0f %% apart", class.name, hidden.Seconds()*1e3, none.Seconds()*1e3, differ*100)
+		t.Logf("timing, %s: hidden values %.2f ms, values of no row %.2f ms, %.0f %% apart", class.name, hidden.Seconds()*1e3, none.Seconds()*1e3,
+			differ*100)
 		if differ > timingBound {
 			tell = append(tell, class.name)
 		}

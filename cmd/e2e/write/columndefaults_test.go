@@ -39,7 +39,8 @@ func lastLog(t testing.TB, dir string) (text string, version int) {
 func TestColumnsHaveDefaults(t *testing.T) {
 	t.Parallel()
 	s := harness.Shared(t)
-	path := s.Create("orders", nil, harness.Col("id", "long", "isPrimaryKey", true), harness.Col("state", "string", "nullable", false, "default", "'new'"), harness.Col("note", "string"))
+	path := s.Create("orders", nil, harness.Col("id", "long", "isPrimaryKey", true),
+		harness.Col("state", "string", "nullable", false, "default", "'new'"), harness.Col("note", "string"))
 	from := " FROM " + s.Schema + ".orders"
 	require.Equal(t, "'new'", columnOf(s.Admin, path, "state")["default"])
 	require.Nil(t, columnOf(s.Admin, path, "note")["default"])
@@ -67,19 +68,22 @@ func TestColumnsHaveDefaults(t *testing.T) {
 	send("application/x-ndjson", "{\"id\":6}\n{\"id\":7,\"price\":null,\"note\":\"n\"}\n")
 	send("text/csv", "id,note\n8,csv\n")
 	for i, media := range []string{"application/vnd.apache.arrow.stream", "application/vnd.apache.parquet"} {
-		body := s.Admin.Call("POST", "/v1/query", object{"sql": fmt.Sprintf("SELECT %d::BIGINT AS id, NULL::VARCHAR AS note", 9+i)}, "Accept", media)
+		body := s.Admin.Call("POST", "/v1/query", object{"sql": fmt.Sprintf("SELECT %d::BIGINT AS id, NULL::VARCHAR AS note", 9+i)}, "Accept",
+			media)
 		require.Equal(t, 200, body.Status)
 		send(media, string(body.Body))
 	}
 	require.Equal(t, list{
-		list{3.0, "new", nil, "9.50"}, list{4.0, "new", nil, nil}, list{5.0, "x", nil, "1.25"}, list{6.0, "new", nil, "9.50"}, list{7.0, "new", "n", nil},
+		list{3.0, "new", nil, "9.50"}, list{4.0, "new", nil, nil}, list{5.0, "x", nil, "1.25"}, list{6.0, "new", nil, "9.50"},
+		list{7.0, "new", "n", nil},
 		list{8.0, "new", "csv", "9.50"}, list{9.0, "new", nil, "9.50"}, list{10.0, "new", nil, "9.50"},
 	}, s.Admin.Rows(all)[2:])
 	require.Equal(t, list{list{2.0, nil}}, s.Admin.Rows("SELECT count(*), max(note)"+from+fmt.Sprintf(" AT (VERSION => %d)", int(before))))
 	s.Admin.Call("POST", path+"/rows", harness.RowsOf(object{"id": 11, "state": nil})).Problem(t, 422)
 
 	// A merge fills in the rows that it adds, and leaves those that it changes.
-	inserted, updated, _ := s.Admin.Write(path+"/rows/merge", object{"rows": list{object{"id": 2, "note": "met"}, object{"id": 12, "note": "added"}, object{"id": 5, "price": nil}}})
+	inserted, updated, _ := s.Admin.Write(path+"/rows/merge", object{"rows": list{object{"id": 2, "note": "met"},
+		object{"id": 12, "note": "added"}, object{"id": 5, "price": nil}}})
 	require.Equal(t, []float64{1, 2}, []float64{inserted, updated})
 	require.Equal(t, list{list{2.0, "old", "met", nil}, list{5.0, "x", nil, nil}, list{12.0, "new", "added", "9.50"}},
 		s.Admin.Rows("SELECT id, state, note, price"+from+" WHERE id IN (2, 5, 12) ORDER BY id"))
@@ -95,7 +99,8 @@ func TestColumnsHaveDefaults(t *testing.T) {
 	s.Admin.OK("PATCH", path+"/columns/cost", object{"default": nil})
 	require.Nil(t, columnOf(s.Admin, path, "cost")["default"])
 	s.Admin.Write(path+"/rows", harness.RowsOf(object{"id": 15}))
-	require.Equal(t, list{list{13.0, "9.50"}, list{14.0, "2.00"}, list{15.0, nil}}, s.Admin.Rows("SELECT id, cost"+from+" WHERE id > 12 ORDER BY id"))
+	require.Equal(t, list{list{13.0, "9.50"}, list{14.0, "2.00"}, list{15.0, nil}},
+		s.Admin.Rows("SELECT id, cost"+from+" WHERE id > 12 ORDER BY id"))
 	require.Equal(t, list{list{"cost", nil}, list{"id", nil}, list{"note", nil}, list{"state", "'new'"}},
 		s.Admin.Rows("SELECT column_name, column_default FROM information_schema.columns WHERE table_name = 'orders' ORDER BY 1"))
 }
@@ -116,7 +121,8 @@ func TestDefaultsAreConstantsOfTheColumn(t *testing.T) {
 	require.Equal(t, []string{"default"}, fields)
 	s.Admin.Call("PATCH", path+"/columns/n", object{"default": ""}).Problem(t, 422)
 	require.Equal(t, before, s.Admin.Version(path), "nothing was committed")
-	_, fields = s.Admin.Call("POST", "/v1/tables", s.NewTable(s.Schema, "bad", nil, harness.Col("id", "long", "default", "now()"), harness.Col("a", "long"), harness.Col("b", "date", "default", "'2024-02-30'"))).Problem(t, 422)
+	_, fields = s.Admin.Call("POST", "/v1/tables", s.NewTable(s.Schema, "bad", nil, harness.Col("id", "long", "default", "now()"),
+		harness.Col("a", "long"), harness.Col("b", "date", "default", "'2024-02-30'"))).Problem(t, 422)
 	require.Equal(t, []string{"columns[0].default", "columns[2].default"}, fields)
 	s.Admin.OK("PATCH", path+"/columns/n", object{"default": "7", "type": "long"})
 	s.Admin.Write(path+"/rows", harness.RowsOf(object{"id": 1}))
@@ -128,7 +134,8 @@ func TestDefaultsAreConstantsOfTheColumn(t *testing.T) {
 func TestRulesJudgeRowsAfterDefaults(t *testing.T) {
 	t.Parallel()
 	s := harness.Shared(t)
-	path := s.Create("t", object{"partition_by": list{"region"}}, harness.Col("id", "long", "default", "1", "isPrimaryKey", true), harness.Col("region", "string", "default", "'eu'"),
+	path := s.Create("t", object{"partition_by": list{"region"}}, harness.Col("id", "long", "default", "1", "isPrimaryKey", true),
+		harness.Col("region", "string", "default", "'eu'"),
 		harness.Col("pay", "integer", "default", "5"), harness.Col("secret", "string", "default", "'hidden'"))
 	s.Admin.OK("POST", path+"/constraints", object{"constraints": list{object{"name": "small", "expr": "pay < 100"}}})
 	s.Admin.Write(path+"/rows", harness.RowsOf(object{"pay": 1}))
@@ -161,7 +168,8 @@ func TestRulesJudgeRowsAfterDefaults(t *testing.T) {
 func TestForeignDefaultsBlockOnlyRowsThatNeedThem(t *testing.T) {
 	t.Parallel()
 	s := harness.Shared(t)
-	path := s.Create("t", nil, harness.Col("id", "long", "isPrimaryKey", true), harness.Col("day", "date", "default", "'2024-01-01'"), harness.Col("kind", "string", "default", "'a'"), harness.Col("hid", "date"))
+	path := s.Create("t", nil, harness.Col("id", "long", "isPrimaryKey", true), harness.Col("day", "date", "default", "'2024-01-01'"),
+		harness.Col("kind", "string", "default", "'a'"), harness.Col("hid", "date"))
 	foreignDefaults(s, "t", map[string]string{"day": "current_date()", "kind": "CAST('b' AS STRING)"})
 	from := " FROM " + s.Schema + ".t"
 	s.Admin.Write(path+"/rows", harness.RowsOf(object{"id": 1, "day": "2024-05-05"}, object{"id": 2, "day": nil, "kind": nil}))

@@ -89,7 +89,8 @@ func TestForeignCommitsAreChecked(t *testing.T) {
 
 	// A table that keeps its rules is checked too.
 	fine := s.Table("fine", rows, nil, columns...)
-	s.Admin.OK("POST", s.TablePath("fine")+"/constraints", object{"constraints": list{object{"name": "shape", "expr": "regexp_matches(name, '^n')"}}})
+	s.Admin.OK("POST", s.TablePath("fine")+"/constraints", object{"constraints": list{object{"name": "shape",
+		"expr": "regexp_matches(name, '^n')"}}})
 	addAgain(t, fine, "Apache-Spark/4.0.0", true)
 	require.Equal(t, 6.0, count("fine"))
 	require.Eventually(t, func() bool { return checked("held") == 1 }, 30*time.Second, 20*time.Millisecond)

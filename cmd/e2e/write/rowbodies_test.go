@@ -48,7 +48,8 @@ pq.write_table(pa.table({
 func TestNanosecondsOfParquetAreNotCut(t *testing.T) {
 	t.Parallel()
 	s := harness.Shared(t)
-	path := s.Create("t", nil, harness.Col("id", "long"), harness.Col("at", "timestamp"), harness.Col("times", "array<timestamp>"), harness.Col("deep", "struct<n: int, inner: struct<at: timestamp>>"),
+	path := s.Create("t", nil, harness.Col("id", "long"), harness.Col("at", "timestamp"), harness.Col("times", "array<timestamp>"),
+		harness.Col("deep", "struct<n: int, inner: struct<at: timestamp>>"),
 		harness.Col("marks", "map<string, timestamp>"), harness.Col("local", "timestamp_ntz"), harness.Col("locals", "array<timestamp_ntz>"))
 	dir := t.TempDir()
 	harness.Python(t, timesInParquet, dir)
@@ -68,7 +69,8 @@ func TestNanosecondsOfParquetAreNotCut(t *testing.T) {
 	require.Zero(t, s.Admin.Count(s.Schema+".t"))
 	r := send("fits")
 	require.Equal(t, 200, r.Status, "%s", r.Body)
-	require.Equal(t, list{list{"2024-01-01 00:00:00.123456+00", "['2024-01-01 00:00:00.123456+00']", "2024-01-01 00:00:00.123456", "['2024-01-01 00:00:00.123456']"}},
+	require.Equal(t, list{list{"2024-01-01 00:00:00.123456+00", "['2024-01-01 00:00:00.123456+00']", "2024-01-01 00:00:00.123456",
+		"['2024-01-01 00:00:00.123456']"}},
 		s.Admin.Rows("SELECT \"at\"::VARCHAR, times::VARCHAR, local::VARCHAR, locals::VARCHAR FROM "+s.Schema+".t"))
 }
 
@@ -111,7 +113,8 @@ func TestProblemsOfRowsAreCounted(t *testing.T) {
 func TestProblemsOfKeysNameTheirColumns(t *testing.T) {
 	t.Parallel()
 	s := harness.Shared(t)
-	path := s.Create("t", nil, harness.Col("region", "string", "isPrimaryKey", true), harness.Col("id", "long", "isPrimaryKey", true), harness.Col("n", "integer"))
+	path := s.Create("t", nil, harness.Col("region", "string", "isPrimaryKey", true), harness.Col("id", "long", "isPrimaryKey", true),
+		harness.Col("n", "integer"))
 	one := object{"region": "eu", "id": 1}
 	s.Admin.Write(path+"/rows", harness.RowsOf(one))
 	details, _ := told(s.Admin.Call("POST", path+"/rows", harness.RowsOf(one)), t, 409)
@@ -121,13 +124,15 @@ func TestProblemsOfKeysNameTheirColumns(t *testing.T) {
 	require.Equal(t, []string{"rows[2]: another of the new rows has this key (region, id)"}, details)
 
 	details, _ = told(s.Admin.Call("POST", path+"/rows/merge", harness.RowsOf(one, object{"id": 2, "n": 1}, object{"n": 2})), t, 422)
-	require.Equal(t, []string{"rows[1].region: is required: the merge is on it", "rows[2].region: is required: the merge is on it", "rows[2].id: is required: the merge is on it"}, details)
+	require.Equal(t, []string{"rows[1].region: is required: the merge is on it", "rows[2].region: is required: the merge is on it",
+		"rows[2].id: is required: the merge is on it"}, details)
 	details, _ = told(s.Admin.Call("POST", path+"/rows/merge", "id,n\n1,1\n", "Content-Type", "text/csv"), t, 422)
 	require.Equal(t, []string{"rows.region: is required: the merge is on it"}, details)
 
 	// Who does not see a column of the key is told of no row.
 	s.Admin.OK("POST", "/v1/organisations/"+s.Boot.OrganisationID+"/policies", object{
-		"kind": "cls", "tableFqn": "lake." + s.Schema + ".t", "columnName": "region", "definition": object{"effect": "permit", "subject": object{"role": "admin"}},
+		"kind": "cls", "tableFqn": "lake." + s.Schema + ".t", "columnName": "region",
+		"definition": object{"effect": "permit", "subject": object{"role": "admin"}},
 	})
 	editor := s.Member("ed@acme.example", "editor", nil)
 	editor.Write(path+"/rows", harness.RowsOf(object{"id": 7}))
@@ -218,11 +223,14 @@ func TestDialectsOfCSVAreAskedFor(t *testing.T) {
 	require.Equal(t, "invalid_request", code)
 
 	for media, want := range map[string]string{
-		"text/csv; delimiter=x":                  "Content-Type: has a parameter that is not taken: text/csv has charset and header, the other formats charset",
-		"text/csv; header=none":                  "Content-Type: header must be absent or present",
-		"application/x-ndjson; header=absent":    "Content-Type: has a parameter that is not taken: text/csv has charset and header, the other formats charset",
-		"application/json; charset=utf-16":       "charset: must be utf-8",
-		"application/json; charset=utf-8; rev=1": "Content-Type: has a parameter that is not taken: text/csv has charset and header, the other formats charset",
+		"text/csv; delimiter=x": "Content-Type: has a parameter that is not taken: text/csv has charset and header, the other " +
+			"formats charset",
+		"text/csv; header=none": "Content-Type: header must be absent or present",
+		"application/x-ndjson; header=absent": "Content-Type: has a parameter that is not taken: text/csv has charset and header, the other " +
+			"formats charset",
+		"application/json; charset=utf-16": "charset: must be utf-8",
+		"application/json; charset=utf-8; rev=1": "Content-Type: has a parameter that is not taken: text/csv has charset and header, the other " +
+			"formats charset",
 	} {
 		r := send("", media, "id\n8\n")
 		details, _ := told(r, t, 400)
@@ -251,7 +259,8 @@ func TestFormatsThatAreTakenAreListed(t *testing.T) {
 	for _, media := range []string{"text/plain", "application/xml", "", ";"} {
 		r := s.Admin.Call("POST", path+"/rows", `{"rows":[]}`, "Content-Type", media)
 		details, _ := told(r, t, 400)
-		require.Equal(t, []string{"Content-Type: must be application/json, application/x-ndjson, text/csv, application/vnd.apache.arrow.stream or application/vnd.apache.parquet"}, details)
+		require.Equal(t, []string{"Content-Type: must be application/json, application/x-ndjson, text/csv, application/vnd.apache.arrow.stream " +
+			"or application/vnd.apache.parquet"}, details)
 		require.Equal(t, "unsupported_media_type", r.JSON(t)["code"])
 	}
 	for _, route := range []string{"/v1/query", "/v1/tables", path + "/rows/delete", path + "/optimize"} {
@@ -262,7 +271,8 @@ func TestFormatsThatAreTakenAreListed(t *testing.T) {
 	}
 	r := s.Admin.Call("POST", "/v1/query", object{"sql": "SELECT 1"}, "Accept", "text/html")
 	details, _ := told(r, t, 400)
-	require.Equal(t, []string{"Accept: must allow application/json, application/x-ndjson, text/csv, application/vnd.apache.arrow.stream or application/vnd.apache.parquet"}, details)
+	require.Equal(t, []string{"Accept: must allow application/json, application/x-ndjson, text/csv, application/vnd.apache.arrow.stream or " +
+		"application/vnd.apache.parquet"}, details)
 	require.Equal(t, "not_acceptable", r.JSON(t)["code"])
 }
 
@@ -285,7 +295,8 @@ func TestInfiniteInstantsHideNoKey(t *testing.T) {
 	s := harness.Shared(t)
 	path := s.Create("t", nil, harness.Col("at", "timestamp"), harness.Col("n", "long"))
 	require.Equal(t, 200, s.Admin.Call("PUT", path+"/primary-key", object{"columns": list{"at"}}).Status)
-	require.Equal(t, 200, s.Admin.Call("POST", path+"/rows", object{"rows": list{object{"at": "2026-01-01T00:00:00Z", "n": 1}, object{"at": "2026-01-02T00:00:00Z", "n": 1}}}).Status)
+	require.Equal(t, 200, s.Admin.Call("POST", path+"/rows", object{"rows": list{object{"at": "2026-01-01T00:00:00Z", "n": 1},
+		object{"at": "2026-01-02T00:00:00Z", "n": 1}}}).Status)
 	file := filepath.Join(t.TempDir(), "rows")
 	harness.Python(t, `
 import sys, pyarrow as pa, pyarrow.parquet as pq

@@ -23,7 +23,8 @@ func TestRowsAreInsertedChangedAndReadByOthers(t *testing.T) {
 	t.Parallel()
 	s := harness.Shared(t)
 	orders := s.Create("orders", object{"partition_by": list{"region"}},
-		harness.Col("id", "long", "isPrimaryKey", true, "nullable", false), harness.Col("region", "string"), harness.Col("amount", "decimal(12,2)"), harness.Col("seen", "timestamp"), harness.Col("tags", "array<string>"))
+		harness.Col("id", "long", "isPrimaryKey", true, "nullable", false), harness.Col("region", "string"),
+		harness.Col("amount", "decimal(12,2)"), harness.Col("seen", "timestamp"), harness.Col("tags", "array<string>"))
 	read := func() list {
 		return s.Admin.Rows("SELECT id, region, amount, seen::VARCHAR, tags FROM " + s.Schema + ".orders ORDER BY id")
 	}
@@ -34,17 +35,20 @@ func TestRowsAreInsertedChangedAndReadByOthers(t *testing.T) {
 	))
 	require.Equal(t, object{"version": 1.0, "inserted": 3.0, "updated": 0.0, "deleted": 0.0}, got)
 	require.Equal(t, list{
-		list{1.0, "eu", "1.50", "2024-01-02 03:04:05+00", list{"a", "b"}}, list{2.0, "it's/%2F é", "2.00", nil, nil}, list{3.0, nil, nil, nil, nil},
+		list{1.0, "eu", "1.50", "2024-01-02 03:04:05+00", list{"a", "b"}}, list{2.0, "it's/%2F é", "2.00", nil, nil},
+		list{3.0, nil, nil, nil, nil},
 	}, read())
 
-	got = s.Admin.OK("POST", orders+"/rows/merge", harness.RowsOf(object{"id": 2, "amount": "2.25"}, object{"id": 3, "region": "us"}, object{"id": 4, "region": "eu"}))
+	got = s.Admin.OK("POST", orders+"/rows/merge", harness.RowsOf(object{"id": 2, "amount": "2.25"}, object{"id": 3, "region": "us"},
+		object{"id": 4, "region": "eu"}))
 	require.Equal(t, object{"version": 2.0, "inserted": 1.0, "updated": 2.0, "deleted": 0.0}, got)
 	require.Equal(t, list{
 		list{1.0, "eu", "1.50", "2024-01-02 03:04:05+00", list{"a", "b"}}, list{2.0, "it's/%2F é", "2.25", nil, nil},
 		list{3.0, "us", nil, nil, nil}, list{4.0, "eu", nil, nil, nil},
 	}, read())
 
-	got = s.Admin.OK("POST", orders+"/rows/update", object{"where": "id >= 3", "set": object{"amount": "coalesce(amount, 0) + id", "region": "upper(region)"}})
+	got = s.Admin.OK("POST", orders+"/rows/update", object{"where": "id >= 3",
+		"set": object{"amount": "coalesce(amount, 0) + id", "region": "upper(region)"}})
 	require.Equal(t, object{"version": 3.0, "inserted": 0.0, "updated": 2.0, "deleted": 0.0}, got)
 	got = s.Admin.OK("POST", orders+"/rows/delete", object{"where": "region = 'EU' OR tags[1] = 'a'"})
 	require.Equal(t, object{"version": 4.0, "inserted": 0.0, "updated": 0.0, "deleted": 2.0}, got)
@@ -71,31 +75,36 @@ deltalake.write_deltalake(path, pa.table({"id": [9], "region": ["eu"], "amount":
 func TestBadBodiesOfRows(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, nil)
-	path := s.Create("t", nil, harness.Col("id", "long", "isPrimaryKey", true), harness.Col("n", "integer"), harness.Col("price", "decimal(5,2)"), harness.Col("day", "date"))
+	path := s.Create("t", nil, harness.Col("id", "long", "isPrimaryKey", true), harness.Col("n", "integer"),
+		harness.Col("price", "decimal(5,2)"), harness.Col("day", "date"))
 	send := func(to, body string, header ...string) harness.Reply {
 		return s.Admin.Call("POST", path+to, body, header...)
 	}
 	for _, to := range []string{"/rows", "/rows/merge"} {
-		for _, text := range []string{`{`, `not json`, `{"rows":[{"id":1}`, `{"rows":[{"id":1}]} x`, "\x00\x01", `{"rows":[],"rows":[]}`, `{"rows":` + strings.Repeat("[", 5000)} {
+		for _, text := range []string{`{`, `not json`, `{"rows":[{"id":1}`, `{"rows":[{"id":1}]} x`, "\x00\x01", `{"rows":[],"rows":[]}`,
+			`{"rows":` + strings.Repeat("[", 5000)} {
 			harness.Refused(t, send(to, text), 400)
 		}
 		harness.Refused(t, s.Admin.Call("POST", path+to, nil), 400)
 		harness.Refused(t, send(to, `{"rows":[]}`, "Content-Type", "text/plain"), 400)
 		require.Equal(t, []string{"no_such"}, harness.Refused(t, send(to, `{"rows":[{"id":1}],"no_such":1}`), 422))
 		require.Equal(t, []string{"rows"}, harness.Refused(t, send(to, `{}`), 422))
-		fields := harness.Refused(t, send(to, `{"rows":[{"id":1},{"id":1.5,"n":2147483648},{"id":2,"price":"1.234","no_such":1,"day":"2024-02-30"}]}`), 422)
+		fields := harness.Refused(t, send(to, `{"rows":[{"id":1},{"id":1.5,"n":2147483648},{"id":2,"price":"1.234","no_such":1,`+
+			`"day":"2024-02-30"}]}`), 422)
 		require.ElementsMatch(t, []string{"rows[1].id", "rows[1].n", "rows[2].price", "rows[2].no_such", "rows[2].day"}, fields)
 	}
 	require.Equal(t, []string{"when_matched"}, harness.Refused(t, send("/rows/merge", `{"rows":[{"id":1}],"when_matched":"x"}`), 422))
 	require.Equal(t, []string{"when_not_matched"}, harness.Refused(t, send("/rows/merge?when_not_matched=x", `{"rows":[{"id":1}]}`), 422))
 	require.Equal(t, []string{"on"}, harness.Refused(t, send("/rows/merge", `{"rows":[{"id":1}],"on":["no_such"]}`), 422))
 	require.Equal(t, []string{"rows[1].id"}, harness.Refused(t, send("/rows/merge", `{"rows":[{"id":1},{"n":2}]}`), 422))
-	for _, where := range []string{"id = 1 OR (", "1) OR (1", "id = 1; DROP TABLE t", "*", "read_blob('/etc/passwd') IS NULL", "no_such = 1", "t IS NOT NULL", "COLUMNS(*) > 0", "exists (SELECT t.*)"} {
+	for _, where := range []string{"id = 1 OR (", "1) OR (1", "id = 1; DROP TABLE t", "*", "read_blob('/etc/passwd') IS NULL", "no_such = 1",
+		"t IS NOT NULL", "COLUMNS(*) > 0", "exists (SELECT t.*)"} {
 		r := s.Admin.Call("POST", path+"/rows/delete", object{"where": where})
 		require.Contains(t, []int{400, 422}, r.Status, "%s: %s", where, r.Body)
 		harness.Refused(t, r, r.Status)
 	}
-	require.Equal(t, []string{"set.no_such"}, harness.Refused(t, s.Admin.Call("POST", path+"/rows/update", object{"where": "true", "set": object{"no_such": "1"}}), 422))
+	require.Equal(t, []string{"set.no_such"}, harness.Refused(t, s.Admin.Call("POST", path+"/rows/update",
+		object{"where": "true", "set": object{"no_such": "1"}}), 422))
 	s.Admin.Write(path+"/rows", harness.RowsOf(object{"id": 1}))
 	harness.Refused(t, s.Admin.Call("POST", path+"/rows/update", object{"where": "true", "set": object{"n": "'abc'"}}), 422)
 	require.Equal(t, 1.0, s.Admin.OK("GET", path, nil)["version"], "nothing else was written")
@@ -107,7 +116,8 @@ func TestBadBodiesOfRows(t *testing.T) {
 func TestEveryFormatOfRowsIsTaken(t *testing.T) {
 	t.Parallel()
 	s := harness.Shared(t)
-	path := s.Create("t", nil, harness.Col("id", "long", "isPrimaryKey", true), harness.Col("name", "string"), harness.Col("price", "decimal(10,2)"))
+	path := s.Create("t", nil, harness.Col("id", "long", "isPrimaryKey", true), harness.Col("name", "string"),
+		harness.Col("price", "decimal(10,2)"))
 	dir := t.TempDir()
 	harness.DeltaPython(t)(`
 import sys, pyarrow as pa, pyarrow.parquet as pq, decimal
@@ -143,20 +153,27 @@ with pa.OSFile(sys.argv[1] + "/rows.arrow", "wb") as f, pa.ipc.new_stream(f, row
 func TestRulesHoldForEveryWrite(t *testing.T) {
 	t.Parallel()
 	s := harness.Shared(t)
-	path := s.Create("t", nil, harness.Col("id", "long", "isPrimaryKey", true), harness.Col("mail", "string", "isUnique", true), harness.Col("n", "integer", "nullable", false))
+	path := s.Create("t", nil, harness.Col("id", "long", "isPrimaryKey", true), harness.Col("mail", "string", "isUnique", true),
+		harness.Col("n", "integer", "nullable", false))
 	post := func(to string, body any, status int, code string) []string {
 		t.Helper()
 		got, fields := s.Admin.Call("POST", path+to, body).Problem(t, status)
 		require.Equal(t, code, got)
 		return fields
 	}
-	s.Admin.Write(path+"/rows", harness.RowsOf(object{"id": 1, "mail": "a", "n": 1}, object{"id": 2, "n": 2}, object{"id": 3, "n": 3}, object{"id": nil, "n": 4}))
-	require.Equal(t, []string{"rows[0].n", "rows[2].n"}, post("/rows", harness.RowsOf(object{"id": 8}, object{"id": 8, "n": 1}, object{"id": 1}), 422, "rule_violation"))
-	require.Equal(t, []string{"rows[1].id"}, post("/rows", harness.RowsOf(object{"id": 9, "n": 1}, object{"id": 2, "n": 1}), 409, "key_conflict"))
-	require.Equal(t, []string{"rows[0].id"}, post("/rows", harness.RowsOf(object{"n": 1}), 409, "key_conflict"), "NULL is a value of a primary key")
+	s.Admin.Write(path+"/rows", harness.RowsOf(object{"id": 1, "mail": "a", "n": 1}, object{"id": 2, "n": 2}, object{"id": 3, "n": 3},
+		object{"id": nil, "n": 4}))
+	require.Equal(t, []string{"rows[0].n", "rows[2].n"}, post("/rows", harness.RowsOf(object{"id": 8}, object{"id": 8, "n": 1},
+		object{"id": 1}), 422, "rule_violation"))
+	require.Equal(t, []string{"rows[1].id"}, post("/rows", harness.RowsOf(object{"id": 9, "n": 1}, object{"id": 2, "n": 1}), 409,
+		"key_conflict"))
+	require.Equal(t, []string{"rows[0].id"}, post("/rows", harness.RowsOf(object{"n": 1}), 409, "key_conflict"),
+		"NULL is a value of a primary key")
 	require.Equal(t, []string{"rows[0].mail"}, post("/rows", harness.RowsOf(object{"id": 9, "mail": "a", "n": 1}), 409, "key_conflict"))
-	require.Equal(t, []string{"rows[1].id"}, post("/rows", harness.RowsOf(object{"id": 9, "n": 1}, object{"id": 9, "n": 1}), 422, "duplicate_key"))
-	require.Equal(t, []string{"rows[1].id"}, post("/rows/merge", harness.RowsOf(object{"id": 9, "n": 1}, object{"id": 9, "n": 2}), 422, "duplicate_key"))
+	require.Equal(t, []string{"rows[1].id"}, post("/rows", harness.RowsOf(object{"id": 9, "n": 1}, object{"id": 9, "n": 1}), 422,
+		"duplicate_key"))
+	require.Equal(t, []string{"rows[1].id"}, post("/rows/merge", harness.RowsOf(object{"id": 9, "n": 1}, object{"id": 9, "n": 2}), 422,
+		"duplicate_key"))
 	require.Equal(t, []string{"set.n"}, post("/rows/update", object{"where": "id = 1", "set": object{"n": "NULL"}}, 422, "rule_violation")[:1])
 	post("/rows/update", object{"where": "id = 1", "set": object{"id": "2"}}, 409, "key_conflict")
 	post("/rows/update", object{"where": "id > 1", "set": object{"id": "7"}}, 422, "duplicate_key")
@@ -165,11 +182,14 @@ func TestRulesHoldForEveryWrite(t *testing.T) {
 
 	_, updated, _ := s.Admin.Write(path+"/rows/update", object{"where": "id IS NOT NULL", "set": object{"id": "id + 1"}})
 	require.Equal(t, 3.0, updated, "keys that move together are in nobody's way")
-	inserted, updated, _ := s.Admin.Write(path+"/rows/merge", harness.RowsOf(object{"id": nil, "n": 40}, object{"id": 1, "n": 10, "mail": "b"}))
+	inserted, updated, _ := s.Admin.Write(path+"/rows/merge", harness.RowsOf(object{"id": nil, "n": 40},
+		object{"id": 1, "n": 10, "mail": "b"}))
 	require.Equal(t, []float64{1, 1}, []float64{inserted, updated})
-	_, _, deleted := s.Admin.Write(path+"/rows/merge", object{"rows": list{object{"id": 4}, object{"id": 99}}, "when_matched": "delete", "when_not_matched": "ignore"})
+	_, _, deleted := s.Admin.Write(path+"/rows/merge", object{"rows": list{object{"id": 4}, object{"id": 99}}, "when_matched": "delete",
+		"when_not_matched": "ignore"})
 	require.Equal(t, 1.0, deleted)
-	require.Equal(t, list{list{1.0, "b", 10.0}, list{2.0, "a", 1.0}, list{3.0, nil, 2.0}, list{nil, nil, 40.0}}, s.Admin.Rows("SELECT * FROM "+s.Schema+".t ORDER BY id"))
+	require.Equal(t, list{list{1.0, "b", 10.0}, list{2.0, "a", 1.0}, list{3.0, nil, 2.0}, list{nil, nil, 40.0}},
+		s.Admin.Rows("SELECT * FROM "+s.Schema+".t ORDER BY id"))
 
 	dry := s.Admin.OK("POST", path+"/rows?dry_run=true", harness.RowsOf(object{"id": 50, "n": 1}))
 	require.Equal(t, 1.0, dry["inserted"])
@@ -208,12 +228,15 @@ func TestKeysAreCheckedInTheFilesThatCanHoldThem(t *testing.T) {
 func TestWritesKeepToTheRowFilter(t *testing.T) {
 	t.Parallel()
 	s := harness.Shared(t)
-	path := s.Create("t", nil, harness.Col("id", "long", "isPrimaryKey", true), harness.Col("region", "string"), harness.Col("secret", "string"), harness.Col("n", "integer"))
-	s.Admin.Write(path+"/rows", harness.RowsOf(object{"id": 1, "region": "eu", "secret": "s1", "n": 1}, object{"id": 2, "region": "us", "secret": "s2", "n": 2}, object{"id": 3, "region": "eu", "n": 3}))
+	path := s.Create("t", nil, harness.Col("id", "long", "isPrimaryKey", true), harness.Col("region", "string"),
+		harness.Col("secret", "string"), harness.Col("n", "integer"))
+	s.Admin.Write(path+"/rows", harness.RowsOf(object{"id": 1, "region": "eu", "secret": "s1", "n": 1},
+		object{"id": 2, "region": "us", "secret": "s2", "n": 2}, object{"id": 3, "region": "eu", "n": 3}))
 	s.Policy("t", "region", `{"effect":"permit","subject":{"role":"admin"},"condition":null}`)
 	s.Policy("t", "region", `{"effect":"permit","subject":{"attribute":"region","op":"eq"},"condition":null}`)
 	hidden := s.Admin.OK("POST", "/v1/organisations/"+s.Boot.OrganisationID+"/policies", object{
-		"kind": "cls", "tableFqn": "lake." + s.Schema + ".t", "columnName": "secret", "definition": object{"effect": "permit", "subject": object{"role": "admin"}},
+		"kind": "cls", "tableFqn": "lake." + s.Schema + ".t", "columnName": "secret",
+		"definition": object{"effect": "permit", "subject": object{"role": "admin"}},
 	})
 	require.NotEmpty(t, hidden)
 	eu := s.Member("eu@acme.example", "editor", map[string]string{"region": "eu"})
@@ -229,12 +252,15 @@ func TestWritesKeepToTheRowFilter(t *testing.T) {
 		require.NotContains(t, string(r.Body), "secret")
 		return fields
 	}
-	require.Equal(t, []string{"rows[1]"}, deny("/rows", harness.RowsOf(object{"id": 10, "region": "eu"}, object{"id": 11, "region": "us"}), 403, "rls_violation"))
+	require.Equal(t, []string{"rows[1]"}, deny("/rows", harness.RowsOf(object{"id": 10, "region": "eu"}, object{"id": 11, "region": "us"}),
+		403, "rls_violation"))
 	require.Equal(t, []string{"rows[0]"}, deny("/rows", harness.RowsOf(object{"id": 10}), 403, "rls_violation"), "NULL is not visible")
-	require.Empty(t, deny("/rows", harness.RowsOf(object{"id": 2, "region": "eu"}), 409, "key_conflict"), "of hidden rows only yes or no is told")
+	require.Empty(t, deny("/rows", harness.RowsOf(object{"id": 2, "region": "eu"}), 409, "key_conflict"),
+		"of hidden rows only yes or no is told")
 	deny("/rows/update", object{"where": "id = 1", "set": object{"region": "'us'"}}, 403, "rls_violation")
 	deny("/rows/merge", harness.RowsOf(object{"id": 2, "region": "eu", "n": 9}), 403, "rls_violation")
-	deny("/rows/merge", object{"rows": list{object{"id": 2, "region": "eu"}}, "when_matched": "delete", "when_not_matched": "ignore"}, 403, "rls_violation")
+	deny("/rows/merge", object{"rows": list{object{"id": 2, "region": "eu"}}, "when_matched": "delete", "when_not_matched": "ignore"}, 403,
+		"rls_violation")
 	deny("/rows/merge", harness.RowsOf(object{"id": 1, "region": "us"}), 403, "rls_violation")
 	require.Equal(t, before, all())
 
@@ -245,14 +271,17 @@ func TestWritesKeepToTheRowFilter(t *testing.T) {
 	inserted, updated, _ := eu.Write(path+"/rows/merge", harness.RowsOf(object{"id": 1, "n": 7}, object{"id": 4, "region": "eu"}))
 	require.Equal(t, []float64{1, 1}, []float64{inserted, updated})
 	// On columns that are no key a hidden row is none.
-	_, updated, _ = eu.Write(path+"/rows/merge", object{"on": list{"region"}, "rows": list{object{"region": "us", "n": 5}}, "when_not_matched": "ignore"})
+	_, updated, _ = eu.Write(path+"/rows/merge", object{"on": list{"region"}, "rows": list{object{"region": "us", "n": 5}},
+		"when_not_matched": "ignore"})
 	require.Equal(t, 0.0, updated)
 	_, _, deleted := eu.Write(path+"/rows/delete", object{"where": "id IN (2, 3)"})
 	require.Equal(t, 1.0, deleted)
-	require.Equal(t, list{list{1.0, "eu", "s1", 7.0}, list{2.0, "us", "s2", 2.0}, list{4.0, "eu", nil, nil}}, all(), "hidden columns keep their values")
+	require.Equal(t, list{list{1.0, "eu", "s1", 7.0}, list{2.0, "us", "s2", 2.0}, list{4.0, "eu", nil, nil}}, all(),
+		"hidden columns keep their values")
 	deny("/rows", harness.RowsOf(object{"id": 20, "region": "eu", "no_such": 1}), 422, "invalid_value")
 
-	s.Member("viewer@acme.example", "viewer", map[string]string{"region": "eu"}).Call("POST", path+"/rows", harness.RowsOf(object{"id": 30, "region": "eu"})).Problem(t, 403)
+	s.Member("viewer@acme.example", "viewer", map[string]string{"region": "eu"}).Call("POST", path+"/rows",
+		harness.RowsOf(object{"id": 30, "region": "eu"})).Problem(t, 403)
 	s.Admin.OK("DELETE", path, nil)
 	eu.Call("POST", path+"/rows", harness.RowsOf(object{"id": 30, "region": "eu"})).Problem(t, 404)
 }
@@ -309,7 +338,8 @@ func TestTablesThatWritesRefuse(t *testing.T) {
 	appendOnly := s.Create("a", object{"properties": object{"delta.appendOnly": "true"}}, harness.Col("id", "long"))
 	s.Admin.Write(appendOnly+"/rows", harness.RowsOf(object{"id": 1}))
 	for to, body := range map[string]any{
-		"/rows/update": object{"where": "true", "set": object{"id": "2"}}, "/rows/delete": object{"where": "true"}, "/rows/merge": object{"on": list{"id"}, "rows": list{object{"id": 1}}},
+		"/rows/update": object{"where": "true", "set": object{"id": "2"}}, "/rows/delete": object{"where": "true"},
+		"/rows/merge": object{"on": list{"id"}, "rows": list{object{"id": 1}}},
 	} {
 		code, fields := s.Admin.Call("POST", appendOnly+to, body).Problem(t, 409)
 		require.Equal(t, "unsupported_table_feature", code)
@@ -325,7 +355,8 @@ func TestRowsAreWrittenToS3(t *testing.T) {
 	s := harness.StartS3Server(t)
 	made := s.Admin.OK("POST", harness.ConfigsPath, harness.S3Body(store, bucket, object{"workspaceId": s.Boot.WorkspaceID}))
 	schema := made["schema"].(string)
-	require.Equal(t, 201, s.Admin.Call("POST", "/v1/tables", s.NewTable(schema, "t", object{"partition_by": list{"p"}}, harness.Col("id", "long", "isPrimaryKey", true), harness.Col("p", "string"))).Status)
+	require.Equal(t, 201, s.Admin.Call("POST", "/v1/tables", s.NewTable(schema, "t", object{"partition_by": list{"p"}},
+		harness.Col("id", "long", "isPrimaryKey", true), harness.Col("p", "string"))).Status)
 	path := "/v1/tables/lake/" + schema + "/t"
 	s.Admin.Write(path+"/rows", harness.RowsOf(object{"id": 1, "p": "a"}, object{"id": 2, "p": "b"}, object{"id": 3}))
 	require.Equal(t, 3.0, s.Admin.Count(schema+".t"), "the next statement sees the commit")
@@ -354,7 +385,8 @@ func TestARepeatedRequestIsDoneOnce(t *testing.T) {
 	first := send(path+"/rows", "one", row)
 	require.Equal(t, 200, first.Status, "%s", first.Body)
 	same(first, send(path+"/rows", "one", row))
-	for to, body := range map[string]any{path + "/rows": harness.RowsOf(object{"id": 2}), other + "/rows": row, path + "/rows/merge?on=id": row} {
+	for to, body := range map[string]any{path + "/rows": harness.RowsOf(object{"id": 2}), other + "/rows": row, path +
+		"/rows/merge?on=id": row} {
 		code, _ := send(to, "one", body).Problem(t, 422)
 		require.Equal(t, "idempotency_key_reused", code)
 	}
@@ -410,7 +442,8 @@ func TestTwinRequestsAmongOthersAreDoneOnce(t *testing.T) {
 	for round := range rounds {
 		for range 3 {
 			group.Go(func() {
-				r := s.Admin.Call("POST", path+"/rows/update", object{"where": "id = 1", "set": object{"n": "n + 1"}}, "Idempotency-Key", "round"+strconv.Itoa(round))
+				r := s.Admin.Call("POST", path+"/rows/update", object{"where": "id = 1", "set": object{"n": "n + 1"}}, "Idempotency-Key", "round"+
+					strconv.Itoa(round))
 				require.Contains(t, []int{200, 409}, r.Status, "%s", r.Body)
 			})
 		}

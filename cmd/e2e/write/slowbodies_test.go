@@ -42,7 +42,8 @@ func TestSlowBodyEndsRequest(t *testing.T) {
 		require.NoError(t, err)
 		t.Cleanup(func() { _ = conn.Close() })
 		require.NoError(t, conn.SetDeadline(time.Now().Add(50*time.Second)))
-		_, err = fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Type: %s\r\nContent-Length: 10000000\r\n\r\n%s", r[0], s.Admin.Key, r[1], r[2])
+		_, err = fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Type: %s\r\nContent-Length: "+
+			"10000000\r\n\r\n%s", r[0], s.Admin.Key, r[1], r[2])
 		require.NoError(t, err)
 		wg.Go(func() {
 			for { // until the server closes
@@ -59,7 +60,8 @@ func TestSlowBodyEndsRequest(t *testing.T) {
 			}
 		})
 	}
-	require.Eventually(t, func() bool { return s.Metric(t, "lakewarden_http_requests_in_flight") >= float64(len(requests)) }, 5*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return s.Metric(t, "lakewarden_http_requests_in_flight") >= float64(len(requests)) }, 5*time.Second,
+		10*time.Millisecond)
 	require.Zero(t, s.Metric(t, `lakewarden_sessions{state="running"}`), "a session waits for a client")
 	wg.Wait()
 	require.Equal(t, []any{[]any{3.0}}, s.Admin.Rows("SELECT count(*) FROM "+s.Schema+".notes"))

@@ -183,8 +183,10 @@ func TestConstraintsGoIntoTheLogWhenEveryWriterCanHoldThem(t *testing.T) {
 	require.Equal(t, 200, r.Status, "%s", r.Body)
 	require.Empty(t, r.JSON(t))
 	got := known(s.Admin)
-	require.Equal(t, map[string]any{"name": "natural", "expr": "((`id` >= 0) AND (`kind` <> ''))", "validated": true, "portable": true, "enforced": true, "reason": nil}, got["natural"])
-	require.Equal(t, map[string]any{"name": "small", "expr": "id < 9", "validated": false, "portable": true, "enforced": true, "reason": nil}, got["small"])
+	require.Equal(t, map[string]any{"name": "natural", "expr": "((`id` >= 0) AND (`kind` <> ''))", "validated": true, "portable": true,
+		"enforced": true, "reason": nil}, got["natural"])
+	require.Equal(t, map[string]any{"name": "small", "expr": "id < 9", "validated": false, "portable": true, "enforced": true, "reason": nil},
+		got["small"])
 	require.Equal(t, false, got["shape"]["validated"])
 	require.Equal(t, got["natural"], s.Admin.OK("GET", path+"/constraints/NATURAL", nil))
 	require.Equal(t, got["shape"], s.Admin.OK("GET", path+"/constraints/shape", nil))
@@ -343,7 +345,8 @@ func TestRulesTellFilteredCallersNoMoreThanYesOrNo(t *testing.T) {
 	s.Rule("mask", "people", "name", harness.AdminsSee)
 	s.Rule("cls", "people", "kind", harness.AdminsSee)
 	s.Admin.OK("POST", path+"/constraints", map[string]any{"constraints": []any{map[string]any{"name": "hidden", "expr": "kind = 'same'"}}})
-	for expr, message := range map[string]string{"name > 'a'": "masked", "kind = 'x'": `there is no column \"kind\"`, "nope = 'x'": `there is no column \"nope\"`} {
+	for expr, message := range map[string]string{"name > 'a'": "masked", "kind = 'x'": `there is no column \"kind\"`,
+		"nope = 'x'": `there is no column \"nope\"`} {
 		r := builder.Call("POST", path+"/constraints", map[string]any{"constraints": []any{map[string]any{"name": "c", "expr": expr}}})
 		_, fields := r.Problem(t, 422)
 		require.Equal(t, []string{"constraints[0].expr"}, fields)

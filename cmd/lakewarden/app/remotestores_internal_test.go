@@ -15,7 +15,8 @@ import (
 // TestCachedBlocksAreThoseOfConfigurationsThatExist checks that the blocks to retain
 // are those of the configurations of all organisations.
 func TestCachedBlocksAreThoseOfConfigurationsThatExist(t *testing.T) {
-	store, err := sqlstore.Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "catalog.db"), sqlstore.Options{Logger: slog.New(slog.DiscardHandler)})
+	store, err := sqlstore.Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "catalog.db"),
+		sqlstore.Options{Logger: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, store.Close()) }()
 	retained := func() (identities []string) {

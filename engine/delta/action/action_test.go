@@ -36,7 +36,8 @@ func TestDecodeCommit(t *testing.T) {
 			OperationParameters: map[string]string{"mode": "Append", "n": "3"},
 			Extra:               map[string]stdjson.RawMessage{"x": stdjson.RawMessage(`{"y":1}`)},
 		},
-		&action.Protocol{MinReaderVersion: 3, MinWriterVersion: 7, ReaderFeatures: []string{}, WriterFeatures: []string{"a"}, Unknown: jsontext.Value(`{"later":true}`)},
+		&action.Protocol{MinReaderVersion: 3, MinWriterVersion: 7, ReaderFeatures: []string{}, WriterFeatures: []string{"a"},
+			Unknown: jsontext.Value(`{"later":true}`)},
 		&action.Add{
 			Path: "a%20b", PartitionValues: map[string]*string{"p": nil, "q": &one},
 			Size: math.MaxInt64, ModificationTime: -5, DataChange: true,
@@ -95,7 +96,8 @@ func TestLimits(t *testing.T) {
 }
 
 func TestCommitInfoOfAnyShape(t *testing.T) {
-	got, err := action.DecodeCommit([]byte(`{"commitInfo":{"timestamp":"yesterday","operation":5,"operationParameters":[1],"operationMetrics":{"a":1,"b":"2","c":{"d":3}},"isBlindAppend":"no","readVersion":null,"txnId":["x"]}}`), action.Limits{})
+	got, err := action.DecodeCommit([]byte(`{"commitInfo":{"timestamp":"yesterday","operation":5,"operationParameters":[1],`+
+		`"operationMetrics":{"a":1,"b":"2","c":{"d":3}},"isBlindAppend":"no","readVersion":null,"txnId":["x"]}}`), action.Limits{})
 	require.NoError(t, err)
 	info := got[0].(*action.CommitInfo)
 	require.Zero(t, info.Timestamp)
@@ -215,7 +217,8 @@ func members(t *rapid.T, known map[string][]string) string {
 		}
 	}
 	for i := range rapid.IntRange(0, 2).Draw(t, "unknown") {
-		items = append(items, fmt.Sprintf(`"later%d":%s`, i, rapid.SampledFrom([]string{`{"a":[1,"x",{}]}`, `""`, "0", "false", "[]", "9007199254740993"}).Draw(t, "unknown value")))
+		items = append(items, fmt.Sprintf(`"later%d":%s`, i, rapid.SampledFrom([]string{`{"a":[1,"x",{}]}`, `""`, "0", "false", "[]",
+			"9007199254740993"}).Draw(t, "unknown value")))
 	}
 	return "{" + strings.Join(items, ",") + "}"
 }
@@ -226,14 +229,17 @@ func TestEveryMemberIsPreserved(t *testing.T) {
 	texts, flags, numbers := []string{`""`, `"x"`, `"ü\u0000"`}, []string{"true", "false"}, []string{"0", "1", "-9223372036854775807"}
 	values, lists := []string{`{}`, `{"p":null,"q":""}`}, []string{`[]`, `["a"]`}
 	rapid.Check(t, func(t *rapid.T) {
-		vector := []string{members(t, map[string][]string{"storageType": {`"u"`}, "pathOrInlineDv": {`"a"`}, "sizeInBytes": {"1"}, "cardinality": {"1"}, "offset": {"0", "1"}})}
+		vector := []string{members(t, map[string][]string{"storageType": {`"u"`}, "pathOrInlineDv": {`"a"`}, "sizeInBytes": {"1"},
+			"cardinality": {"1"}, "offset": {"0", "1"}})}
 		file := map[string][]string{
 			"path": {`"a"`}, "size": {"0"}, "dataChange": {"false"}, "partitionValues": {`{"p":null}`}, "modificationTime": {"0"},
-			"stats": {`"{}"`, `"x"`}, "tags": values, "deletionVector": {vector[0], vector[0]}, "baseRowId": numbers, "defaultRowCommitVersion": numbers,
+			"stats": {`"{}"`, `"x"`}, "tags": values, "deletionVector": {vector[0], vector[0]}, "baseRowId": numbers,
+			"defaultRowCommitVersion": numbers,
 		}
 		removed := maps.Clone(file)
 		delete(removed, "modificationTime")
-		removed["deletionTimestamp"], removed["extendedFileMetadata"], removed["partitionValues"], removed["size"] = numbers, flags, values, numbers
+		removed["deletionTimestamp"], removed["extendedFileMetadata"], removed["partitionValues"], removed["size"] = numbers, flags, values,
+			numbers
 		added := maps.Clone(file)
 		added["clusteringProvider"] = []string{`"x"`, `"y"`}
 		body := map[string]map[string][]string{
@@ -249,8 +255,10 @@ func TestEveryMemberIsPreserved(t *testing.T) {
 			"cdc":            {"path": {`"a"`}, "partitionValues": {`{}`}, "size": {"0"}, "dataChange": {"false"}, "tags": values},
 			"sidecar":        {"path": {`"a"`}, "sizeInBytes": {"0"}, "modificationTime": {"0"}, "tags": values},
 			"commitInfo": {
-				"timestamp": numbers, "inCommitTimestamp": numbers, "operation": texts, "operationParameters": values[:1], "operationMetrics": {`{}`, `{"a":""}`},
-				"readVersion": numbers, "isolationLevel": texts, "isBlindAppend": flags, "engineInfo": texts, "userId": texts, "userName": texts, "txnId": texts,
+				"timestamp": numbers, "inCommitTimestamp": numbers, "operation": texts, "operationParameters": values[:1],
+				"operationMetrics": {`{}`, `{"a":""}`},
+				"readVersion":      numbers, "isolationLevel": texts, "isBlindAppend": flags, "engineInfo": texts, "userId": texts, "userName": texts,
+				"txnId": texts,
 			},
 		}
 		kind := rapid.SampledFrom(slices.Sorted(maps.Keys(body))).Draw(t, "action")
@@ -269,9 +277,11 @@ func TestEveryMemberIsPreserved(t *testing.T) {
 
 func FuzzDecodeCommit(f *testing.F) {
 	f.Add([]byte(`{"add":{"path":"a","partitionValues":{"p":null},"size":1,"modificationTime":2,"dataChange":true,"stats":"{}"}}`))
-	f.Add([]byte(`{"commitInfo":{"timestamp":1,"operationMetrics":{"a":1}}}` + "\n" + `{"protocol":{"minReaderVersion":3,"minWriterVersion":7,"readerFeatures":[],"writerFeatures":[]}}`))
+	f.Add([]byte(`{"commitInfo":{"timestamp":1,"operationMetrics":{"a":1}}}` + "\n" +
+		`{"protocol":{"minReaderVersion":3,"minWriterVersion":7,"readerFeatures":[],"writerFeatures":[]}}`))
 	f.Add([]byte(`{"metaData":{"id":"i","format":{"provider":"parquet","options":{}},"schemaString":"{}","partitionColumns":[],"configuration":{}}}`))
-	f.Add([]byte(`{"x":1,"remove":{"path":"..","deletionVector":{"storageType":"u","pathOrInlineDv":"a","offset":1,"sizeInBytes":1,"cardinality":1}}}`))
+	f.Add([]byte(`{"x":1,"remove":{"path":"..","deletionVector":{"storageType":"u","pathOrInlineDv":"a","offset":1,"sizeInBytes":1,` +
+		`"cardinality":1}}}`))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		actions, err := action.DecodeCommit(body, action.Limits{})
 		if err != nil {

@@ -119,7 +119,8 @@ func TestMissingColumnsAreNull(t *testing.T) {
 			arrow.Field{Name: "novelty", Type: arrow.PrimitiveTypes.Int64, Nullable: true})},
 		{Name: "newAction", Nullable: true, Type: arrow.StructOf(arrow.Field{Name: "x", Type: arrow.BinaryTypes.String})},
 	}, nil)
-	got, err := read(t.Context(), parquetOf(t, schema, `[{"add":{"path":"a","size":3,"novelty":1},"newAction":null},{"add":null,"newAction":{"x":"y"}}]`))
+	got, err := read(t.Context(),
+		parquetOf(t, schema, `[{"add":{"path":"a","size":3,"novelty":1},"newAction":null},{"add":null,"newAction":{"x":"y"}}]`))
 	require.NoError(t, err)
 	require.Empty(t, cmp.Diff([]action.Action{&action.Add{Path: "a", Size: 3}}, got))
 }
@@ -173,15 +174,18 @@ func TestParsedStatistics(t *testing.T) {
 			nullable("numRecords", arrow.PrimitiveTypes.Int64), nullable("tightBounds", arrow.FixedWidthTypes.Boolean),
 			nullable("minValues", bounds),
 			nullable("nullCount", arrow.StructOf(nullable("l", arrow.PrimitiveTypes.Int64)))))))}, nil)
-	got, err := read(t.Context(), parquetOf(t, schema, `[{"add":{"path":"a","size":1,"stats_parsed":{"numRecords":9007199254740992,"tightBounds":false,
+	got, err := read(t.Context(),
+		parquetOf(t, schema, `[{"add":{"path":"a","size":1,"stats_parsed":{"numRecords":9007199254740992,"tightBounds":false,
 		"minValues":{"l":4611686018427387904,"d":"2024-01-02","ts":"2024-01-02 03:04:05.678901Z","dec":"-1.50","st":{"x":"é"}},"nullCount":{"l":0}}}}]`))
 	require.NoError(t, err)
 	require.Equal(t, `{"numRecords":9007199254740992,"tightBounds":false,`+
-		`"minValues":{"l":4611686018427387904,"d":"2024-01-02","ts":"2024-01-02T03:04:05.678901Z","dec":-1.50,"st":{"x":"é"}},"nullCount":{"l":0}}`, got[0].(*action.Add).Stats)
+		`"minValues":{"l":4611686018427387904,"d":"2024-01-02","ts":"2024-01-02T03:04:05.678901Z","dec":-1.50,"st":{"x":"é"}},`+
+		`"nullCount":{"l":0}}`, got[0].(*action.Add).Stats)
 }
 
 func TestDamagedFiles(t *testing.T) {
-	_, typed := writeTyped(t, checkpoint.Form{NoText: true, Statistics: typed}, &action.Add{Path: "a", Stats: `{"minValues":{"e":1.5,"s":"x","st":{"m":1}},"numRecords":1}`})
+	_, typed := writeTyped(t, checkpoint.Form{NoText: true, Statistics: typed},
+		&action.Add{Path: "a", Stats: `{"minValues":{"e":1.5,"s":"x","st":{"m":1}},"numRecords":1}`})
 	for name, body := range map[string][]byte{"texts": write(t, every()), "typed": typed} {
 		t.Run(name, func(t *testing.T) { damage(t, body) })
 	}

@@ -101,7 +101,8 @@ func openLeaf(column *schema.Column, rg *file.RowGroupReader, i int) (*leaf, err
 
 // fetcher copies values out of the page at once: the next page overwrites its
 // memory.
-func fetcher[T any](l *leaf, k kind, read func(int64, []T, []int16, []int16) (int64, int, error), take func(*leaf, []T)) func() (int64, int, error) {
+func fetcher[T any](l *leaf, k kind, read func(int64, []T, []int16, []int16) (int64, int, error), take func(*leaf, []T)) func() (int64, int,
+	error) {
 	l.kind = k
 	var buf []T
 	return func() (int64, int, error) {

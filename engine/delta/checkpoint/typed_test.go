@@ -63,8 +63,10 @@ func columnsOf(t *testing.T, body []byte) []string {
 func TestStatisticsComeBackFromTheirTypedForm(t *testing.T) {
 	texts := []string{
 		`{"numRecords":9007199254740993,"tightBounds":false,` +
-			`"minValues":{"b":-128,"h":-32768,"i":-2147483648,"l":-9223372036854775808,"f":-1.5,"d":-0.1,"e":-0.0000000001,"o":false,"s":"","day":"0001-01-01","at":"0001-01-01T00:00:00.000Z","local":"0001-01-01T00:00:00.000","st":{"partitionValues_parsed":-5}},` +
-			`"maxValues":{"b":127,"h":32767,"i":2147483647,"l":9223372036854775807,"f":0.1,"d":1e+300,"e":9999999999999999999999999999.9999999999,"o":true,"s":"é\u0000\"","day":"9999-12-31","at":"9999-12-31T23:59:59.999Z","local":"2024-01-02T03:04:05.678901","st":{"partitionValues_parsed":5}},` +
+			`"minValues":{"b":-128,"h":-32768,"i":-2147483648,"l":-9223372036854775808,"f":-1.5,"d":-0.1,"e":-0.0000000001,"o":false,"s":"",` +
+			`"day":"0001-01-01","at":"0001-01-01T00:00:00.000Z","local":"0001-01-01T00:00:00.000","st":{"partitionValues_parsed":-5}},` +
+			`"maxValues":{"b":127,"h":32767,"i":2147483647,"l":9223372036854775807,"f":0.1,"d":1e+300,"e":9999999999999999999999999999.9999999999,` +
+			`"o":true,"s":"é\u0000\"","day":"9999-12-31","at":"9999-12-31T23:59:59.999Z","local":"2024-01-02T03:04:05.678901","st":{"partitionValues_parsed":5}},` +
 			`"nullCount":{"o":0,"at":1,"list":4,"st":{"partitionValues_parsed":1,"m":2},"bare":{"m":3}}}`,
 		`{"numRecords":0,"minValues":{"d":"-Infinity"},"maxValues":{"f":"NaN","d":"Infinity"}}`,
 		`{"numRecords":7}`,
@@ -108,14 +110,16 @@ func TestStatisticsThatHaveNoTypedForm(t *testing.T) {
 		"finer than microseconds":  `{"minValues":{"at":"2024-01-02T03:04:05.0000001Z"}}`,
 		"a text for a truth value": `{"minValues":{"o":"true"}}`,
 	} {
-		sum, body := writeTyped(t, checkpoint.Form{Statistics: typed}, &action.Add{Path: "a", Stats: text}, &action.Add{Path: "b", Stats: `{"numRecords":1}`})
+		sum, body := writeTyped(t, checkpoint.Form{Statistics: typed}, &action.Add{Path: "a", Stats: text},
+			&action.Add{Path: "b", Stats: `{"numRecords":1}`})
 		require.EqualValues(t, 1, sum.UntypedStatistics, name)
 		got, err := read(t.Context(), body)
 		require.NoError(t, err, name)
 		require.Equal(t, text, got[0].(*action.Add).Stats, name)
 	}
 	// Nothing is said by these.
-	sum, _ := writeTyped(t, checkpoint.Form{Statistics: typed}, &action.Add{Path: "a", Stats: `{"numRecords":null,"minValues":{"other":null,"st":{}},"maxValues":null,"later":{}}`})
+	sum, _ := writeTyped(t, checkpoint.Form{Statistics: typed}, &action.Add{Path: "a",
+		Stats: `{"numRecords":null,"minValues":{"other":null,"st":{}},"maxValues":null,"later":{}}`})
 	require.Zero(t, sum.UntypedStatistics)
 }
 
@@ -189,7 +193,8 @@ func TestFormsHaveTheColumnsThatTheyName(t *testing.T) {
 	require.Contains(t, plain, "add.stats")
 	require.False(t, slices.ContainsFunc(plain, func(c string) bool { return bytes.Contains([]byte(c), []byte("_parsed")) }))
 
-	_, body = writeTyped(t, checkpoint.Form{NoText: true, Statistics: []checkpoint.Column{}}, &action.Add{Path: "a", Stats: `{"numRecords":1}`})
+	_, body = writeTyped(t, checkpoint.Form{NoText: true, Statistics: []checkpoint.Column{}},
+		&action.Add{Path: "a", Stats: `{"numRecords":1}`})
 	require.Contains(t, columnsOf(t, body), "add.stats_parsed.numRecords")
 	got, err := read(t.Context(), body)
 	require.NoError(t, err)

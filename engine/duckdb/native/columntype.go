@@ -59,7 +59,8 @@ func TypeOf(t duck.LogicalType) sqltype.Type {
 	case duck.TypeList:
 		return sqltype.List{Element: takeType(duck.ListTypeChildType(t))}
 	case duck.TypeArray:
-		return sqltype.Array{Element: takeType(duck.ArrayTypeChildType(t)), Length: uint32(duck.ArrayTypeArraySize(t))} //nolint:gosec // DuckDB's limit is 100,000
+		return sqltype.Array{Element: takeType(duck.ArrayTypeChildType(t)),
+			Length: uint32(duck.ArrayTypeArraySize(t))} //nolint:gosec // DuckDB's limit is 100,000
 	case duck.TypeMap:
 		return sqltype.Map{Key: takeType(duck.MapTypeKeyType(t)), Value: takeType(duck.MapTypeValueType(t))}
 	case duck.TypeStruct:
@@ -73,7 +74,8 @@ func TypeOf(t duck.LogicalType) sqltype.Type {
 	return sqltype.Unknown
 }
 
-func fieldsOf(t duck.LogicalType, count duck.IdxT, name func(duck.LogicalType, duck.IdxT) string, child func(duck.LogicalType, duck.IdxT) duck.LogicalType) []sqltype.Field {
+func fieldsOf(t duck.LogicalType, count duck.IdxT, name func(duck.LogicalType, duck.IdxT) string,
+	child func(duck.LogicalType, duck.IdxT) duck.LogicalType) []sqltype.Field {
 	fields := make([]sqltype.Field, count)
 	for i := range count {
 		fields[i] = sqltype.Field{Name: name(t, i), Type: takeType(child(t, i))}

@@ -24,7 +24,8 @@ func TestTypesPrintAsTypeof(t *testing.T) {
 	require.Greater(t, len(words), 400)
 	for _, typ := range []string{
 		"BOOLEAN", "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "UHUGEINT",
-		"BIGNUM", "FLOAT", "DOUBLE", "DECIMAL(18,3)", "DECIMAL(38,38)", "VARCHAR", "JSON", "BLOB", "BIT", "UUID", "DATE", "TIME", "TIME_NS", "TIMETZ",
+		"BIGNUM", "FLOAT", "DOUBLE", "DECIMAL(18,3)", "DECIMAL(38,38)", "VARCHAR", "JSON", "BLOB", "BIT", "UUID", "DATE", "TIME", "TIME_NS",
+		"TIMETZ",
 		"TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS", "TIMESTAMPTZ", "INTERVAL", "VARIANT", "GEOMETRY",
 		"ENUM('a', 'it''s')", "INTEGER[][3][]", `MAP(VARCHAR, STRUCT(a INTEGER, "b c" DATE, "9" DATE, "é" DATE, "a""b" DATE, A_1 DATE))`,
 		"UNION(a INTEGER, \"select\" VARCHAR[])",

@@ -60,7 +60,8 @@ func (v *Views) inspect(s *fileScan) error {
 	for i := range s.stored {
 		p, ok := newPart(s.stored[i].Type, s.inFile[i].Type, s.parts[i])
 		if !ok {
-			return fileSchemaError("column " + s.inFile[i].Name + " is " + s.stored[i].Type.String() + " in files, and " + s.inFile[i].Type.String() + " in the table")
+			return fileSchemaError("column " + s.inFile[i].Name + " is " + s.stored[i].Type.String() + " in files, and " +
+				s.inFile[i].Type.String() + " in the table")
 		}
 		if !p.isPlain() {
 			s.inside[i] = p
@@ -118,7 +119,8 @@ func (v *Views) inspectForm(s *fileScan, form fileForm) error {
 			return s.ids != nil && n.hasID && n.id == s.ids[i] || s.ids == nil && strings.EqualFold(n.name, s.stored[i].Name)
 		})
 		if at >= 0 && !p.accept(form.root.children[at], d.Types[at], form.files, s.ids != nil) {
-			return fileSchemaError("column " + s.inFile[i].Name + " is " + d.Types[at].String() + " in a file, and " + s.inFile[i].Type.String() + " in the table")
+			return fileSchemaError("column " + s.inFile[i].Name + " is " + d.Types[at].String() + " in a file, and " + s.inFile[i].Type.String() +
+				" in the table")
 		}
 	}
 	return nil
@@ -193,7 +195,8 @@ func (p *part) accept(node *fileNode, have sqltype.Type, files []int, byID bool)
 		return element != nil && p.children[0].accept(element, have.Element, files, byID)
 	case sqltype.Map:
 		key, value := node.entry()
-		return key != nil && p.children[0].accept(key, have.Key, files, byID) && value != nil && p.children[1].accept(value, have.Value, files, byID)
+		return key != nil && p.children[0].accept(key, have.Key, files, byID) && value != nil &&
+			p.children[1].accept(value, have.Value, files, byID)
 	case *sqltype.Struct:
 		return p.acceptMembers(node, have.Fields, files, byID)
 	}

@@ -90,7 +90,8 @@ func (v *Views) fit(first *native.Description, s *fileScan) error {
 		}
 		value, ok := rename("f."+columnName(i), s.stored[i].Type, s.inFile[i].Type, 0)
 		if !ok {
-			return fileSchemaError("column " + s.inFile[i].Name + " is " + s.stored[i].Type.String() + " in files, and " + s.inFile[i].Type.String() + " in the table")
+			return fileSchemaError("column " + s.inFile[i].Name + " is " + s.stored[i].Type.String() + " in files, and " +
+				s.inFile[i].Type.String() + " in the table")
 		}
 		s.value[i] = value
 	}

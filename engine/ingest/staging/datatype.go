@@ -70,10 +70,12 @@ type member struct {
 }
 
 var scalarKinds = map[sqltype.Scalar]kind{
-	sqltype.Boolean: KindBoolean, sqltype.TinyInt: kindByte, sqltype.SmallInt: kindShort, sqltype.Integer: kindInteger, sqltype.BigInt: kindLong,
-	sqltype.Float: KindFloat, sqltype.Double: KindDouble, sqltype.Varchar: KindString, sqltype.Blob: kindBinary, sqltype.Date: kindDate,
+	sqltype.Boolean: KindBoolean, sqltype.TinyInt: kindByte, sqltype.SmallInt: kindShort, sqltype.Integer: kindInteger,
+	sqltype.BigInt: kindLong,
+	sqltype.Float:  KindFloat, sqltype.Double: KindDouble, sqltype.Varchar: KindString, sqltype.Blob: kindBinary, sqltype.Date: kindDate,
 	sqltype.TimestampTZ: kindTimestamp, sqltype.Timestamp: kindTimestampNTZ,
-	sqltype.Null: KindNull, sqltype.UTinyInt: kindUByte, sqltype.USmallInt: kindUShort, sqltype.UInteger: kindUInteger, sqltype.UBigInt: kindULong,
+	sqltype.Null: KindNull, sqltype.UTinyInt: kindUByte, sqltype.USmallInt: kindUShort, sqltype.UInteger: kindUInteger,
+	sqltype.UBigInt: kindULong,
 	sqltype.HugeInt: kindHuge, sqltype.UHugeInt: kindUHuge, sqltype.JSON: KindJSON,
 	sqltype.TimestampS: kindTimestampS, sqltype.TimestampMS: kindTimestampMS, sqltype.TimestampNS: kindTimestampNS,
 }

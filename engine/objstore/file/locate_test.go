@@ -21,7 +21,8 @@ func TestLocate(t *testing.T) {
 	for _, dir := range []string{"root/table/sub", "root/table2", "root/real/sub", "elsewhere/deep"} {
 		require.NoError(t, os.MkdirAll(filepath.Join(base, dir), 0o755))
 	}
-	for _, name := range []string{"root/table/x.parquet", "root/table/sub/y.parquet", "root/table2/x.parquet", "root/real/x.parquet", "elsewhere/x.parquet", "elsewhere/deep/x.parquet"} {
+	for _, name := range []string{"root/table/x.parquet", "root/table/sub/y.parquet", "root/table2/x.parquet", "root/real/x.parquet",
+		"elsewhere/x.parquet", "elsewhere/deep/x.parquet"} {
 		require.NoError(t, os.WriteFile(filepath.Join(base, name), nil, 0o600))
 	}
 	for link, to := range map[string]string{
@@ -62,7 +63,8 @@ func TestLocate(t *testing.T) {
 		{"table", "s3", "root", "root/table/x.parquet", ""},
 		{"table", "hdfs", "", "root/table/x.parquet", ""},
 	} {
-		name, ok := objstore.Locate(objstore.Prefix(wrapped, c.dir), objstore.Reference{Scheme: c.scheme, Host: c.host, Path: base + "/" + c.path})
+		name, ok := objstore.Locate(objstore.Prefix(wrapped, c.dir), objstore.Reference{Scheme: c.scheme, Host: c.host, Path: base + "/" +
+			c.path})
 		if c.want == "" {
 			require.False(t, ok, "%v: %s", c, name)
 			continue

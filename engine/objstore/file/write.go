@@ -84,7 +84,8 @@ func link(root *os.Root, temp, name string) error {
 
 // write puts the content into a synced temporary file, lets publish give it its
 // name, and syncs the folder. Only from publish on can anything have landed.
-func (b *Bucket) write(ctx context.Context, op objstore.Op, name string, source *objstore.Source, publish func(*os.Root, string) error) error {
+func (b *Bucket) write(ctx context.Context, op objstore.Op, name string, source *objstore.Source,
+	publish func(*os.Root, string) error) error {
 	root, err := b.begin(ctx, op, name)
 	if err != nil {
 		return err

@@ -10,7 +10,8 @@ import (
 )
 
 func TestLocate(t *testing.T) {
-	bucket, err := s3.New(s3.Options{Bucket: "lake", Region: "eu-central-1", Credential: s3.Credential{AccessKeyID: "a", SecretAccessKey: "b"}})
+	bucket, err := s3.New(s3.Options{Bucket: "lake", Region: "eu-central-1",
+		Credential: s3.Credential{AccessKeyID: "a", SecretAccessKey: "b"}})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, bucket.Close()) })
 	table := objstore.Prefix(objstore.Prefix(bucket, "prefix"), "table")

@@ -48,7 +48,8 @@ func (b *Bucket) putParts(ctx context.Context, name string, source *objstore.Sou
 }
 
 // sendParts sends the body up to its end, which proves its size.
-func (b *Bucket) sendParts(ctx context.Context, name string, upload *string, source *objstore.Source, partSize int64) ([]types.CompletedPart, error) {
+func (b *Bucket) sendParts(ctx context.Context, name string, upload *string, source *objstore.Source,
+	partSize int64) ([]types.CompletedPart, error) {
 	var parts []types.CompletedPart
 	buffer := make([]byte, partSize)
 	for number := int32(1); ; number++ {

@@ -242,17 +242,20 @@ func TestReadsOfABrokenStore(t *testing.T) {
 func TestBodiesAreResumed(t *testing.T) {
 	const head = "HTTP/1.1 200 OK\r\nETag: \"one\"\r\nContent-Length: 10\r\n\r\n"
 	rest := func(span, content string) step {
-		return raw(fmt.Sprintf("HTTP/1.1 206 Partial Content\r\nETag: \"one\"\r\nContent-Length: %d\r\nContent-Range: bytes %s/10\r\n\r\n%s", len(content), span, content))
+		return raw(fmt.Sprintf("HTTP/1.1 206 Partial Content\r\nETag: \"one\"\r\nContent-Length: %d\r\nContent-Range: bytes %s/10\r\n\r\n%s",
+			len(content), span, content))
 	}
 	for name, test := range map[string]struct {
 		steps []step
 		want  string
 		again int
 	}{
-		"once":             {[]step{raw(head + "0123"), rest("4-9", "456789")}, "0123456789", 1},
-		"at the start":     {[]step{raw(head), rest("0-9", "0123456789")}, "0123456789", 1},
-		"twice":            {[]step{raw(head + "0123"), raw("HTTP/1.1 206 Partial Content\r\nContent-Length: 6\r\nContent-Range: bytes 4-9/10\r\n\r\n45"), rest("6-9", "6789")}, "0123456789", 2},
-		"not for ever":     {[]step{raw(head + "0"), raw("HTTP/1.1 206 Partial Content\r\nContent-Length: 9\r\nContent-Range: bytes 1-9/10\r\n\r\n")}, "", 2},
+		"once":         {[]step{raw(head + "0123"), rest("4-9", "456789")}, "0123456789", 1},
+		"at the start": {[]step{raw(head), rest("0-9", "0123456789")}, "0123456789", 1},
+		"twice": {[]step{raw(head + "0123"), raw("HTTP/1.1 206 Partial Content\r\nContent-Length: 6\r\nContent-Range: bytes " +
+			"4-9/10\r\n\r\n45"), rest("6-9", "6789")}, "0123456789", 2},
+		"not for ever": {[]step{raw(head + "0"), raw("HTTP/1.1 206 Partial Content\r\nContent-Length: 9\r\nContent-Range: bytes " +
+			"1-9/10\r\n\r\n")}, "", 2},
 		"another content":  {[]step{raw(head + "0123"), answer(412, "PreconditionFailed")}, "", 1},
 		"another range":    {[]step{raw(head + "0123"), rest("3-9", "3456789")}, "", 1},
 		"the whole again":  {[]step{raw(head + "0123"), raw(head + "0123456789")}, "", 1},
@@ -393,7 +396,8 @@ func TestListings(t *testing.T) {
 func uploadsPage(more bool, keys ...string) step {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/xml")
-		_, _ = fmt.Fprintf(w, `<?xml version="1.0"?><ListMultipartUploadsResult><EncodingType>url</EncodingType><IsTruncated>%t</IsTruncated>`, more)
+		_, _ = fmt.Fprintf(w, `<?xml version="1.0"?><ListMultipartUploadsResult><EncodingType>url</EncodingType><IsTruncated>%t</IsTruncated>`,
+			more)
 		for i, key := range keys {
 			at := "<Initiated>2026-01-02T03:04:05.678Z</Initiated>"
 			if strings.HasSuffix(key, "timeless") {
@@ -414,7 +418,8 @@ func TestUploads(t *testing.T) {
 		names []string
 		want  error
 	}{
-		"two pages":       {[]step{uploadsPage(true, "t/a", "t/b%2B"), uploadsPage(false, "t/b%2B", "t/c")}, []string{"t/a", "t/b+", "t/b+", "t/c"}, nil},
+		"two pages": {[]step{uploadsPage(true, "t/a", "t/b%2B"), uploadsPage(false, "t/b%2B", "t/c")},
+			[]string{"t/a", "t/b+", "t/b+", "t/c"}, nil},
 		"odd names":       {[]step{uploadsPage(false, "t/", "t//x", "u/x", "t/%01", "t/a", "t/timeless")}, []string{"t/a"}, nil},
 		"same page again": {[]step{uploadsPage(true, "t/a")}, []string{"t/a", "t/a"}, objstore.ErrUnavailable},
 		"no way on":       {[]step{uploadsPage(true)}, nil, nil},
@@ -445,7 +450,8 @@ func TestUploads(t *testing.T) {
 		reply step
 		want  error
 	}{
-		{answer(404, "NoSuchUpload"), nil}, {answer(404, "NoSuchBucket"), objstore.ErrNoBucket}, {answer(403, "AccessDenied"), objstore.ErrDenied},
+		{answer(404, "NoSuchUpload"), nil}, {answer(404, "NoSuchBucket"), objstore.ErrNoBucket},
+		{answer(403, "AccessDenied"), objstore.ErrDenied},
 		{answer(403, "InvalidAccessKeyId"), objstore.ErrCredential}, {answer(501, "NotImplemented"), objstore.ErrDenied},
 	} {
 		bucket, _ := script(t, uploadsPage(false, "t/a"), test.reply)
@@ -487,7 +493,8 @@ func TestRole(t *testing.T) {
 	}
 	expires := time.Now().Add(time.Hour).UTC().Format(time.RFC3339)
 	granted := func(w http.ResponseWriter, _ *http.Request) {
-		_, _ = fmt.Fprintf(w, `<AssumeRoleResponse xmlns="https://sts.amazonaws.com/doc/2011-06-15/"><AssumeRoleResult><Credentials><AccessKeyId>ASSUMED</AccessKeyId><SecretAccessKey>s</SecretAccessKey><SessionToken>session</SessionToken><Expiration>%s</Expiration></Credentials></AssumeRoleResult></AssumeRoleResponse>`, expires)
+		_, _ = fmt.Fprintf(w, `<AssumeRoleResponse `+
+			`xmlns="https://sts.amazonaws.com/doc/2011-06-15/"><AssumeRoleResult><Credentials><AccessKeyId>ASSUMED</AccessKeyId><SecretAccessKey>s</SecretAccessKey><SessionToken>session</SessionToken><Expiration>%s</Expiration></Credentials></AssumeRoleResult></AssumeRoleResponse>`, expires)
 	}
 	bucket, store := role(granted, done, done)
 	require.NoError(t, bucket.PutIfAbsent(t.Context(), "o", nil))
@@ -497,7 +504,8 @@ func TestRole(t *testing.T) {
 	require.Contains(t, store.seen[1].Header.Get("Authorization"), "Credential=ASSUMED/")
 	require.Equal(t, "session", store.seen[1].Header.Get("X-Amz-Security-Token"))
 
-	refusal := raw("HTTP/1.1 403 Forbidden\r\nContent-Type: text/xml\r\nConnection: close\r\n\r\n<ErrorResponse><Error><Code>AccessDenied</Code><Message>secret of the store</Message></Error></ErrorResponse>")
+	refusal := raw("HTTP/1.1 403 Forbidden\r\nContent-Type: text/xml\r\nConnection: " +
+		"close\r\n\r\n<ErrorResponse><Error><Code>AccessDenied</Code><Message>secret of the store</Message></Error></ErrorResponse>")
 	bucket, _ = role(refusal)
 	err := bucket.PutIfAbsent(t.Context(), "o", nil)
 	require.ErrorIs(t, err, objstore.ErrDenied)
@@ -549,7 +557,8 @@ func TestOptions(t *testing.T) {
 		require.NotContains(t, err.Error(), "evil")
 	}
 	c := s3.Credential{AccessKeyID: "AK", SecretAccessKey: "SK", SessionToken: "ST"}
-	for _, text := range []string{fmt.Sprint(c), fmt.Sprintf("%+v", c), fmt.Sprintf("%#v", c), fmt.Sprintf("%v", s3.Options{Credential: c}), c.LogValue().String()} {
+	for _, text := range []string{fmt.Sprint(c), fmt.Sprintf("%+v", c), fmt.Sprintf("%#v", c), fmt.Sprintf("%v", s3.Options{Credential: c}),
+		c.LogValue().String()} {
 		require.NotContains(t, text, "SK")
 		require.NotContains(t, text, "ST")
 	}

@@ -46,7 +46,8 @@ func start() (server Server, leash io.Closer, err error) {
 		return Server{}, nil, err
 	}
 	command := exec.Command("/bin/sh", "-c", supervise, "sh", path, dir, address)
-	command.Env = []string{"ROOT_ACCESS_KEY=" + AccessKeyID, "ROOT_SECRET_KEY=" + SecretAccessKey, "VGW_REGION=" + Region, "PATH=" + os.Getenv("PATH")}
+	command.Env = []string{"ROOT_ACCESS_KEY=" + AccessKeyID, "ROOT_SECRET_KEY=" + SecretAccessKey, "VGW_REGION=" + Region, "PATH=" +
+		os.Getenv("PATH")}
 	// Its own process group: an interrupt of the terminal reaches the test
 	// binary, whose end then stops the server in good order.
 	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

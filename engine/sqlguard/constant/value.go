@@ -82,7 +82,8 @@ func literalFor(col engine.Column, lit sqltree.Literal, bare bool) (Value, bool)
 // instantValue returns a point in time. Without an offset it is a time of the session's
 // zone, which is UTC in every session.
 func instantValue(lit sqltree.Literal, bare bool) (Value, bool) {
-	okFamily := lit.Family == sqltree.TextLiteral && bare || lit.Family == sqltree.Date || lit.Family == sqltree.Timestamp || lit.Family == sqltree.Instant
+	okFamily := lit.Family == sqltree.TextLiteral && bare || lit.Family == sqltree.Date || lit.Family == sqltree.Timestamp ||
+		lit.Family == sqltree.Instant
 	t, ok := timestampOf(lit)
 	zone := ""
 	if !ok && (lit.Family == sqltree.TextLiteral || lit.Family == sqltree.Instant) {

@@ -15,7 +15,8 @@ var mergingCalls = sqltree.Set("||", "list_concat", "list_cat", "array_concat", 
 // scalarCalls holds the functions that return a number or a text, whatever their
 // arguments are.
 var scalarCalls = sqltree.Set("count", "count_star", "count_if", "countif", "approx_count_distinct", "hash", "len", "length",
-	"array_length", "cardinality", "to_json", "row_to_json", "array_to_json", "json_object", "json_array", "typeof", "list_contains", "array_contains",
+	"array_length", "cardinality", "to_json", "row_to_json", "array_to_json", "json_object", "json_array", "typeof", "list_contains",
+	"array_contains",
 	"list_has", "array_has", "contains", "list_sum", "sum", "avg", "md5", "concat", "concat_ws", "string_agg", "listagg", "group_concat")
 
 // typeOfResult returns the type of an expression with the given operands, or a larger
