@@ -32,6 +32,14 @@ func (r Row) Text(column int) string {
 	return ""
 }
 
+// Bytes returns a copy of a VARCHAR. It is nil for NULL and for a column of another type.
+func (r Row) Bytes(column int) []byte {
+	if values, ok := r.Batch.Column(column).(*array.String); ok && values.IsValid(r.Index) {
+		return []byte(values.Value(r.Index))
+	}
+	return nil
+}
+
 // EachBatch passes the remaining batches of result to take, which must not keep them.
 // It closes result, also after an error. Errors are those of result and of take.
 func EachBatch(ctx context.Context, result Result, take func(arrow.RecordBatch) error) (err error) {

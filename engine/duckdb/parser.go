@@ -53,7 +53,7 @@ func (p *Parser) Serialize(ctx context.Context, sql string) ([]byte, error) {
 		return nil, err
 	}
 	var tree []byte
-	err := p.call(ctx, serializeSQL, sql, func(reply string) { tree = []byte(reply) })
+	err := p.call(ctx, serializeSQL, sql, func(reply engine.Row) { tree = reply.Bytes(0) })
 	if err != nil {
 		if e := native.AsError(err); e != nil && e.Kind == engine.KindSyntax {
 			e.Position = native.ByteOffset(sql, e.Position)
@@ -74,7 +74,7 @@ func (p *Parser) Deserialize(ctx context.Context, tree []byte) (string, error) {
 		return "", native.InternalError("tree", native.AsError(err).Text)
 	}
 	var sql string
-	err := p.call(ctx, deserializeSQL, text, func(reply string) { sql = reply })
+	err := p.call(ctx, deserializeSQL, text, func(reply engine.Row) { sql = reply.Text(0) })
 	if e := native.AsError(err); e != nil && e.Kind != engine.KindInterrupted && e.Kind != engine.KindFatal {
 		return "", native.InternalError("tree", e.Text)
 	}
@@ -95,7 +95,7 @@ func (p *Parser) Close() error {
 }
 
 // call runs one of the two functions on a free instance.
-func (p *Parser) call(ctx context.Context, sql, arg string, take func(reply string)) error {
+func (p *Parser) call(ctx context.Context, sql, arg string, take func(reply engine.Row)) error {
 	var in *parserInstance
 	select {
 	case <-p.closing:
@@ -117,7 +117,7 @@ func (p *Parser) call(ctx context.Context, sql, arg string, take func(reply stri
 	c, err := in.statements.Open(sql, engine.Args{Positional: []any{arg}}, g.Err)
 	if err == nil {
 		err = c.Each(func(r engine.Row) error {
-			take(r.Text(0))
+			take(r)
 			return nil
 		})
 		c.Close()
