@@ -83,7 +83,7 @@ func openSQLite(ctx context.Context, path string, options Options) (*Store, erro
 		return nil, fmt.Errorf("open catalog: %w", err)
 	}
 	if err := createPrivate(path); err != nil {
-		return nil, fmt.Errorf("open catalog: %w", err)
+		return nil, fmt.Errorf("open catalog: %w: %w", catalog.ErrUnavailable, err)
 	}
 	writes, err := sql.Open("sqlite", sqliteDSN(path, "journal_mode(WAL)"))
 	if err != nil {
