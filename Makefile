@@ -87,7 +87,7 @@ fuzz: extensions ## Run every fuzz target for FUZZTIME each (60s)
 	@.ci/scripts/fuzz.sh $(FUZZTIME) '$(FUZZ)'
 
 .PHONY: lint
-lint: ## Check format, layers, vet and style of Go and shell files
+lint: ## Check format, vet and style of Go and shell files
 	@.ci/scripts/lint.sh
 
 .PHONY: bench
