@@ -106,7 +106,7 @@ func (o *Service) columnsRows(ctx context.Context, a caller.Identity, m *memo.Ep
 		for i, c := range t.VisibleColumns() {
 			rows = append(rows, []any{
 				catalog.CatalogName, t.Located().StorageConfig.Schema(), t.Located().Name, c.Name, int64(i + 1),
-				orNil(t.DefaultText(c.Name)), yesNo(c.Nullable), c.Type,
+				orNil(t.DefaultText(c.Name)), yesNo(c.Nullable), c.Type.String(),
 			})
 		}
 	}
