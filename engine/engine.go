@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"encoding/binary"
+	"encoding/json"
 	"errors"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -140,6 +141,31 @@ func (c *Column) UnmarshalBinary(b []byte) error {
 		out.Type = t
 	}
 	*c = out
+	return nil
+}
+
+// columnText is the form of a column in stored results.
+type columnText struct {
+	Name, Type string
+	Nullable   bool
+}
+
+// MarshalJSON encodes the column for stored results, with its type as text.
+func (c Column) MarshalJSON() ([]byte, error) {
+	return json.Marshal(columnText{c.Name, c.Type.String(), c.Nullable})
+}
+
+// UnmarshalJSON reads what MarshalJSON returned.
+func (c *Column) UnmarshalJSON(b []byte) error {
+	var text columnText
+	if err := json.Unmarshal(b, &text); err != nil {
+		return err
+	}
+	t, err := sqltype.Parse(text.Type)
+	if err != nil {
+		return err
+	}
+	*c = Column{Name: text.Name, Type: t, Nullable: text.Nullable}
 	return nil
 }
 

@@ -95,5 +95,8 @@ type At struct {
 // AtVersion selects a version by number.
 func AtVersion(version int64) At { return At{version: &version} }
 
+// Is reports whether a selects a version by its number, and this one.
+func (a At) Is(version int64) bool { return a.version != nil && *a.version == version }
+
 // AtTimestamp selects the last version that was committed at or before t.
 func AtTimestamp(t time.Time) At { return At{time: &t} }

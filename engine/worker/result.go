@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
 
@@ -35,6 +36,10 @@ func newResult(s *session, c *call, f frame) (*result, error) {
 	rows, err := newRowReader(c.link.wire, frame{kind: kindRows, head: m.Schema}, r.frame)
 	if err != nil {
 		return nil, c.lose(err)
+	}
+	if len(m.Columns) != rows.schema().NumFields() || slices.ContainsFunc(m.Columns, func(c engine.Column) bool { return c.Type == nil }) {
+		rows.release()
+		return nil, c.lose(errWire)
 	}
 	r.rows = rows
 	return r, nil

@@ -252,7 +252,7 @@ func (o Tables) openRef(ctx context.Context, a caller.Identity, ref Ref) (tableV
 			return v, err
 		}
 	}
-	if ref.At != nil {
+	if ref.At != nil && !ref.At.Is(head.Version()) {
 		v.snap, err = o.lake.At(ctx, located, *ref.At)
 	}
 	if err == nil && ref.Rows && !v.replaced() {

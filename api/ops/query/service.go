@@ -108,12 +108,17 @@ func (o *Service) start(ctx context.Context, a caller.Identity, q Statement, run
 	run.alive = ctx
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, engine.ErrTimeout)
 	run.cancel = cancel
+	running := false
+	defer func() { // also after a panic: the work would be checked for ever
+		if !running {
+			cancel()
+			run.work.Done()
+		}
+	}()
 	if err := o.prepare(ctx, a, q, timeout, run); err != nil {
-		err = timedOut(ctx, err)
-		cancel()
-		run.work.Done()
-		return err
+		return timedOut(ctx, err)
 	}
+	running = true
 	return nil
 }
 
