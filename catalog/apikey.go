@@ -14,18 +14,18 @@ type APIKey struct {
 	Name string
 	// Prefix is the visible start of the key and finds it.
 	Prefix string
-	// Hash is the SHA-256 of the whole key. The key itself is not kept.
+	// Hash is the SHA-256 of the whole key. The key itself is not stored.
 	Hash [32]byte
-	// Scopes are granular, sorted and without repeats.
+	// Scopes are granular, sorted and free of duplicates.
 	Scopes []string
-	// Workspace is what the key reaches besides the default workspace; empty
-	// means nothing more.
+	// Workspace is the workspace that the key reaches in addition to the default
+	// workspace, or empty.
 	Workspace WorkspaceID
 	// AllWorkspaces reports that the key reaches every workspace of its owner.
 	// Workspace is then the default workspace.
 	AllWorkspaces bool
 	ExpiresAt     time.Time
-	// LastUsedAt is zero for a key that was never used. It may lag.
+	// LastUsedAt is zero for a key that was never used. It may lag behind the last use.
 	LastUsedAt time.Time
 	CreatedAt  time.Time
 	// RevokedAt is zero for a key that was not revoked.
@@ -37,12 +37,12 @@ type APIKey struct {
 // Revoked reports whether the key was revoked.
 func (k APIKey) Revoked() bool { return !k.RevokedAt.IsZero() }
 
-// Usable reports whether the key is neither revoked nor expired at a time. A
+// Usable reports whether the key is neither revoked nor expired at the given time. A
 // rotated key expires at the end of its grace period at the latest.
 func (k APIKey) Usable(at time.Time) bool { return !k.Revoked() && at.Before(k.ExpiresAt) }
 
-// MaxKeyLife bounds the life of every key; what a client may ask for is half of
-// it. MaxRotationGrace bounds the grace period after a rotation.
+// MaxKeyLife is the longest life of a key. A client may request half of it.
+// MaxRotationGrace is the longest grace period after a rotation.
 const (
 	MaxKeyLife       = 2 * 366 * 24 * time.Hour
 	MaxRotationGrace = 7 * 24 * time.Hour
@@ -63,14 +63,14 @@ type NewAPIKey struct {
 	Hash      [32]byte
 	Scopes    []string
 	Workspace WorkspaceID
-	// AllWorkspaces requires that Workspace is empty or the default workspace, which
-	// is filled in.
+	// AllWorkspaces requires that Workspace is empty or the default workspace. The
+	// store fills in the default workspace.
 	AllWorkspaces bool
 	ExpiresAt     time.Time
 }
 
-// Validate returns nil or [FieldErrors]. Whether a scope exists is for package
-// auth to say.
+// Validate returns nil or [FieldErrors]. It does not check whether the scopes exist;
+// package auth does.
 func (n NewAPIKey) Validate(now time.Time) error {
 	var e FieldErrors
 	e.text("name", n.Name, 1, 100)
@@ -89,15 +89,16 @@ func (n NewAPIKey) Validate(now time.Time) error {
 			break
 		}
 	}
-	// The minimum life applies to what a caller asks for. A key that ends with its
-	// creator can have less.
+	// The minimum life applies to requested expiries. A key that expires with its
+	// creator may have a shorter life.
 	if life := n.ExpiresAt.Sub(now); life <= 0 || life > MaxKeyLife+keyClockSlack {
-		e.add("expires_at", "must lie ahead, at most 732 days")
+		e.add("expires_at", "must be in the future, by at most 732 days")
 	}
 	return e.Err()
 }
 
-// NormaliseScopes sorts scopes and drops repeats; the input is not changed.
+// NormaliseScopes returns the scopes sorted and without duplicates. It does not change
+// its input.
 func NormaliseScopes(scopes []string) []string {
 	sorted := slices.Clone(scopes)
 	slices.Sort(sorted)
@@ -106,7 +107,7 @@ func NormaliseScopes(scopes []string) []string {
 
 // APIKeyFilter narrows [APIKeys.ListAPIKeys].
 type APIKeyFilter struct {
-	// User keeps the keys of one owner; empty means all.
+	// User selects the keys of one owner; empty means all.
 	User UserID
 }
 

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Outcome is how an audited action ended.
+// Outcome is the result of an audited action.
 type Outcome string
 
 // The outcomes.
@@ -15,20 +15,20 @@ const (
 	OutcomeError Outcome = "error"
 )
 
-// AuditEntry is one line of the audit log. It never holds values of rows,
-// secrets or statement texts.
+// AuditEntry is one entry of the audit log. It never holds row values, secrets or
+// statement texts.
 type AuditEntry struct {
 	ID AuditID
 	At time.Time
-	// Org is empty when no organisation could be told, as for an unknown key.
+	// Org is empty if the organisation is unknown, as for an unknown key.
 	Org OrgID
-	// User and Key are the actor; both are empty for the system and for
-	// callers that could not be identified.
+	// User and Key identify the actor. Both are empty for the system and for callers
+	// that could not be identified.
 	User UserID
 	Key  KeyID
 	// Action is a stable dotted name, such as "policy.update".
 	Action string
-	// Resource is what was acted on: a kind and an id, "policy/<id>".
+	// Resource is the kind and the id of the affected resource: "policy/<id>".
 	Resource  string
 	Outcome   Outcome
 	RequestID string
@@ -62,7 +62,7 @@ func (a AuditEntry) Validate() error {
 	return e.Err()
 }
 
-// AuditFilter narrows [Audit.ListAudit]; zero fields do not.
+// AuditFilter narrows [Audit.ListAudit]. Zero fields do not restrict the list.
 type AuditFilter struct {
 	// Since is inclusive, Until is exclusive.
 	Since, Until time.Time

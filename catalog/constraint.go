@@ -10,18 +10,18 @@ import (
 const (
 	MaxConstraintNameBytes = 128
 	MaxConstraintBytes     = 16 << 10
-	// MaxTableConstraints bounds those that the catalog keeps of one table.
+	// MaxTableConstraints bounds the constraints that the catalog stores for one table.
 	MaxTableConstraints = 200
 )
 
-// Constraint is a CHECK constraint that the catalog keeps for a table, because
-// the table's log cannot say it or not all rows are known to satisfy it.
+// Constraint is a CHECK constraint that the catalog stores for a table, because the
+// table's log cannot express it or because existing rows are not known to satisfy it.
 type Constraint struct {
 	Org   OrgID
 	Table DeltaID
-	// Name is unique for the table, in any case.
+	// Name is unique for the table, regardless of case.
 	Name string
-	// Expression is in the words of its author, DuckDB's SQL.
+	// Expression is DuckDB SQL as its author wrote it.
 	Expression string
 	CreatedBy  UserID
 	CreatedAt  time.Time
@@ -46,7 +46,7 @@ func ValidateConstraints(constraints []NewConstraint) error {
 		case len(c.Name) > MaxConstraintNameBytes || !constraintName.MatchString(c.Name):
 			e.add(name, "must be letters, digits and _, not begin with a digit, and have at most %d characters", MaxConstraintNameBytes)
 		case seen[folded]:
-			e.add(name, "stands twice in the request")
+			e.add(name, "is given twice in the request")
 		}
 		seen[folded] = true
 		if c.Expression == "" || len(c.Expression) > MaxConstraintBytes || !storableText(c.Expression) {

@@ -9,57 +9,55 @@ import (
 // The sentinels of this package. Test with errors.Is; the typed errors below
 // carry data and match the sentinel of their family.
 var (
-	// ErrNotFound is returned by every method that names a record which does
-	// not exist, is deleted, or is not visible to the viewer. Do not retry.
-	// Becomes 404.
+	// ErrNotFound is returned by every method that names a record which does not exist,
+	// is deleted, or is not visible to the viewer. A retry does not help. It becomes
+	// 404.
 	ErrNotFound = errors.New("not found")
-	// ErrExists is returned by creates and renames when a unique field is
-	// taken; the error is an [*ExistsError]. Becomes 409.
+	// ErrExists is returned by creates and renames if a unique field is taken. The
+	// error is an [*ExistsError]. It becomes 409.
 	ErrExists = errors.New("already exists")
-	// ErrVersionConflict is returned by compare-and-set methods when the
-	// record's version is not the expected one; the error is a
-	// [*VersionConflictError]. Read again, then retry. Becomes 409
-	// version_conflict.
+	// ErrVersionConflict is returned by compare-and-set methods if the record's version
+	// is not the expected one. The error is a [*VersionConflictError]. Read the record
+	// again, then retry. It becomes 409 version_conflict.
 	ErrVersionConflict = errors.New("version conflict")
-	// ErrInvalid is returned by creates, updates and list calls whose input
-	// breaks a rule of a field; the error is a [FieldErrors]. Becomes 422.
+	// ErrInvalid is returned by creates, updates and list calls if the input breaks a
+	// rule of a field. The error is a [FieldErrors]. It becomes 422.
 	ErrInvalid = errors.New("invalid")
-	// ErrAmbiguous is returned by the resolve methods when the viewer sees
-	// more than one match: a slug of two configurations, or two live tables
-	// with one Delta id. Becomes 409.
+	// ErrAmbiguous is returned by the resolve methods if the viewer sees more than one
+	// match: two configurations with one slug, or two live tables with one Delta id. It
+	// becomes 409.
 	ErrAmbiguous = errors.New("ambiguous")
-	// ErrLastAdmin is returned by role changes and removals that would leave
-	// an organisation without an administrator, or touch its owner. Becomes
-	// 409 last_admin.
+	// ErrLastAdmin is returned by role changes and removals that would leave an
+	// organisation without an administrator or affect its owner. It becomes 409
+	// last_admin.
 	ErrLastAdmin = errors.New("last administrator or owner of the organisation")
-	// ErrDefaultWorkspace is returned when the default workspace would be
-	// deleted or given members of its own. Becomes 409.
+	// ErrDefaultWorkspace is returned by attempts to delete the default workspace or to
+	// give it members. It becomes 409.
 	ErrDefaultWorkspace = errors.New("default workspace")
-	// ErrWorkspaceInUse is returned when a deleted workspace still owns
-	// storage configurations. Becomes 409.
+	// ErrWorkspaceInUse is returned by the deletion of a workspace that still owns
+	// storage configurations. It becomes 409.
 	ErrWorkspaceInUse = errors.New("workspace owns storage configurations")
-	// ErrLocationTaken is returned when a configuration's location equals,
-	// contains or lies in one that it may not overlap. Becomes 409
-	// location_taken.
+	// ErrLocationTaken is returned if a configuration's location equals, contains or
+	// lies within one that it must not overlap. It becomes 409 location_taken.
 	ErrLocationTaken = errors.New("location taken")
-	// ErrTableState is returned when a table's state does not allow the
-	// change: renaming a dropped table, adopting an unchanged identity.
-	// Becomes 409.
+	// ErrTableState is returned if a table's state does not allow the change, such as a
+	// rename of a dropped table or the adoption of an unchanged identity. It becomes
+	// 409.
 	ErrTableState = errors.New("table state does not allow this")
-	// ErrRevoked is returned by the rotation of a revoked key. Becomes 409.
+	// ErrRevoked is returned by the rotation of a revoked key. It becomes 409.
 	ErrRevoked = errors.New("api key revoked")
-	// ErrOperationLive is returned by the removal of an operation that has not
-	// ended. Cancel it, wait, retry. Becomes 409.
+	// ErrOperationLive is returned by the removal of an operation that has not ended.
+	// Cancel it, wait, retry. It becomes 409.
 	ErrOperationLive = errors.New("operation has not ended")
-	// ErrDenied is returned by catalog/authz when the actor is known and the
-	// record's existence is no secret to it, but a scope or role is missing;
-	// the error is a [*DeniedError]. Becomes 403.
+	// ErrDenied is returned by catalog/authz if the actor is known and may know that
+	// the record exists, but lacks a scope or role. The error is a [*DeniedError]. It
+	// becomes 403.
 	ErrDenied = errors.New("denied")
-	// ErrNoActor is returned by catalog/authz when the context carries no
-	// actor. It is a defect of the caller or a missing login. Becomes 401.
+	// ErrNoActor is returned by catalog/authz if the context carries no actor. The
+	// cause is a defect of the caller or a missing login. It becomes 401.
 	ErrNoActor = errors.New("no actor")
-	// ErrUnavailable is returned by every method when the database cannot be
-	// reached or stayed locked. Retry later. Becomes 503.
+	// ErrUnavailable is returned by every method if the database cannot be reached or
+	// remained locked. Retry later. It becomes 503.
 	ErrUnavailable = errors.New("catalog unavailable")
 )
 
@@ -84,12 +82,12 @@ func (e *VersionConflictError) Error() string {
 // Is matches [ErrVersionConflict].
 func (e *VersionConflictError) Is(target error) bool { return target == ErrVersionConflict }
 
-// DeniedError says what was missing. Exactly one of the fields is set.
+// DeniedError states what the actor lacked. Exactly one of its fields is set.
 type DeniedError struct {
 	// Scope is the missing scope.
 	Scope string
-	// Reason is a stable snake_case word for refusals that are not about a
-	// scope: "role_escalation", "not_owner", "system_only", "viewer_mismatch",
+	// Reason is a stable snake_case word for refusals that do not concern a scope:
+	// "role_escalation", "not_owner", "system_only", "viewer_mismatch",
 	// "actor_mismatch", "local_storage_needs_admin".
 	Reason string
 }
@@ -105,16 +103,15 @@ func (e *DeniedError) Error() string {
 // Is matches [ErrDenied].
 func (e *DeniedError) Is(target error) bool { return target == ErrDenied }
 
-// FieldError is one broken rule. Field is the snake_case name of the field in
-// this package's records ("name", "expires_at", "attributes.team"); the API
-// renders it in the style of the resource. Message is safe to show and never
-// repeats the value.
+// FieldError is one broken rule. Field is the snake_case name of the field in this
+// package's records ("name", "expires_at", "attributes.team"); the API renders it in
+// the style of the resource. Message is safe to show and never contains the value.
 type FieldError struct {
 	Field   string
 	Message string
 }
 
-// FieldErrors are all broken rules of one input, in the order of the fields.
+// FieldErrors holds all broken rules of one input, in the order of the fields.
 type FieldErrors []FieldError
 
 // Error implements error.
@@ -129,7 +126,7 @@ func (e FieldErrors) Error() string {
 // Is matches [ErrInvalid].
 func (e FieldErrors) Is(target error) bool { return target == ErrInvalid }
 
-// Err returns e as an error, or nil when nothing is broken.
+// Err returns e as an error, or nil if e is empty.
 func (e FieldErrors) Err() error {
 	if len(e) == 0 {
 		return nil

@@ -6,8 +6,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// The identifiers of rows. Each is a lower-case UUID with dashes; the types
-// differ so that one cannot stand for another. The zero value means "none".
+// The identifiers of records. Each is a lower-case UUID with dashes. The types differ
+// so that one cannot be used for another. The zero value means "none".
 type (
 	// OrgID identifies an [Organisation].
 	OrgID string
@@ -17,8 +17,8 @@ type (
 	WorkspaceID string
 	// ConfigID identifies a [StorageConfig].
 	ConfigID string
-	// TableID identifies the registration of a table at one place, not the
-	// table itself; see [DeltaID].
+	// TableID identifies the registration of a table at one location, not the table
+	// itself; see [DeltaID].
 	TableID string
 	// PolicyID identifies a [Policy].
 	PolicyID string
@@ -32,9 +32,9 @@ type (
 	AuditID string
 )
 
-// DeltaID is the metaData.id of a Delta table. It survives rename and move,
-// and everything that governs a table refers to it. Writers use UUIDs; the
-// protocol allows any text, so it is compared byte for byte.
+// DeltaID is the metaData.id of a Delta table. It survives a rename or move, and
+// everything that governs a table refers to it. Writers use UUIDs. The protocol allows
+// any text, so it is compared byte for byte.
 type DeltaID string
 
 type rowID interface {
@@ -44,8 +44,8 @@ type rowID interface {
 // NewID returns a random identifier.
 func NewID[T rowID]() T { return T(uuid.NewString()) }
 
-// ParseID reads a UUID in its 36-character form, in either case. Any other
-// text cannot name a record and gives [ErrNotFound].
+// ParseID parses a UUID in its 36-character form, in either case. It returns
+// [ErrNotFound] for any other text, which cannot name a record.
 func ParseID[T rowID](text string) (T, error) {
 	if len(text) != 36 {
 		return "", ErrNotFound
@@ -57,5 +57,5 @@ func ParseID[T rowID](text string) (T, error) {
 	return T(id.String()), nil
 }
 
-// hexDigits is the identifier without dashes.
+// hexDigits returns the identifier without dashes.
 func hexDigits[T rowID](id T) string { return strings.ReplaceAll(string(id), "-", "") }

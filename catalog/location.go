@@ -4,10 +4,10 @@ import (
 	"strings"
 )
 
-// Location is the canonical place of a configuration's root: a scheme, "://",
-// and path segments, each followed by '/'. Whoever builds one resolves
-// symbolic links, relative parts and aliases of a bucket first, because
-// overlap is decided by comparing text:
+// Location is the canonical form of a configuration's root: a scheme, "://", and path
+// segments, each followed by '/'. Code that builds one must first resolve symbolic
+// links, relative parts and bucket aliases, because overlap is decided by comparing
+// text:
 //
 //	file:///var/lib/lakewarden/storage/sales/
 //	s3://endpoint/bucket/prefix/
@@ -50,7 +50,7 @@ func (l Location) check(e *FieldErrors, kind ConfigKind) {
 	}
 	segments := strings.Split(strings.TrimSuffix(rest, "/"), "/")
 	for i, segment := range segments {
-		// file:///x/ has one empty segment, in front.
+		// file:///x/ begins with one empty segment.
 		if segment == ".." || segment == "." || segment == "" && !(i == 0 && kind == KindLocal) {
 			e.add("location", "must not have empty, '.' or '..' parts")
 			return

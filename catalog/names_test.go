@@ -11,7 +11,7 @@ import (
 	"github.com/lakewarden/lakewarden/catalog"
 )
 
-// plainIdentifier is what SQL takes without quotes.
+// plainIdentifier matches identifiers that SQL accepts without quotes.
 var plainIdentifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 func TestSlug(t *testing.T) {
@@ -78,9 +78,9 @@ func TestPathName(t *testing.T) {
 	}
 }
 
-// TestFreeName: whatever the paths, every table of a configuration gets a name
-// of its own that SQL takes without quotes, and the same one without a
-// collision as with one elsewhere.
+// TestFreeName checks that every table of a configuration gets a unique name that SQL
+// accepts without quotes, whatever the paths, and that a name without a collision does
+// not depend on the other tables.
 func TestFreeName(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		segment := rapid.StringOfN(rapid.RuneFrom([]rune("aA_- é1")), 1, 3, -1)
@@ -111,8 +111,8 @@ func TestFoldNameFoldsASCIIOnly(t *testing.T) {
 	require.Equal(t, "abcÄ_1", catalog.FoldName("aBCÄ_1"))
 }
 
-// TestLocationOverlap compares with the definition: the segments of one are a
-// prefix of those of the other.
+// TestLocationOverlap compares Overlaps with its definition: the segments of one
+// location are a prefix of those of the other.
 func TestLocationOverlap(t *testing.T) {
 	segments := rapid.SliceOfN(rapid.SampledFrom([]string{"a", "ab", "b"}), 0, 4)
 	prefix := func(a, b []string) bool {

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// Operation is long work that goes on after its request was answered: a query
-// whose rows are kept, a discovery. The replica that accepted it runs it, in the
-// name of its owner; every replica can look at it and cancel it.
+// Operation is long work that continues after its request was answered: a query whose
+// rows are stored, a discovery. The replica that accepted it runs it on behalf of its
+// owner. Every replica can read and cancel it.
 type Operation struct {
 	ID  OperationID
 	Org OrgID
@@ -16,30 +16,30 @@ type Operation struct {
 	Key   KeyID
 	Kind  OperationKind
 	State OperationState
-	// Progress is what was done so far. It may lag.
+	// Progress is the work done so far. It may lag.
 	Progress Progress
-	// Problem is the reason why an operation failed or was cancelled by the server;
-	// else nil.
+	// Problem is the reason why an operation failed or was cancelled by the server. It
+	// is nil otherwise.
 	Problem *OperationProblem
-	// Result is a JSON object that its owner sees, of one that succeeded.
+	// Result is the JSON object that the owner of a succeeded operation sees.
 	Result json.RawMessage
-	// Private is a JSON object that the server keeps for itself.
+	// Private is a JSON object that only the server reads.
 	Private json.RawMessage
-	// StoredBytes is the size of what is kept outside the catalog.
+	// StoredBytes is the size of the data stored outside the catalog.
 	StoredBytes int64
-	// CancelRequested is set by [Operations.CancelOperation] and stays.
+	// CancelRequested is set by [Operations.CancelOperation] and never reset.
 	CancelRequested bool
-	// Runner names the replica that runs it, which must give a sign of life at
-	// HeartbeatAt and again soon.
+	// Runner names the replica that runs the operation. HeartbeatAt is the time of its
+	// last heartbeat; a replica without recent heartbeats loses its operations.
 	Runner      string
 	HeartbeatAt time.Time
 	CreatedAt   time.Time
-	// StartedAt, FinishedAt and ExpiresAt are zero before they are known. The
-	// record and what it keeps go at ExpiresAt.
+	// StartedAt, FinishedAt and ExpiresAt are zero before they are known. The record
+	// and its data are removed at ExpiresAt.
 	StartedAt, FinishedAt, ExpiresAt time.Time
 }
 
-// OperationKind is what an operation does.
+// OperationKind is the kind of work that an operation does.
 type OperationKind string
 
 // The kinds.
@@ -50,7 +50,7 @@ const (
 	OperationVacuum   OperationKind = "vacuum"
 	OperationMove     OperationKind = "move"
 	OperationAnalyze  OperationKind = "analyze"
-	// OperationValidate looks at all rows of a table, for a rule that it is to have.
+	// OperationValidate checks all rows of a table against a new rule.
 	OperationValidate OperationKind = "validate"
 )
 
@@ -70,9 +70,9 @@ func (k OperationKind) Valid() bool {
 	return false
 }
 
-// OperationState is where an operation stands. It goes from queued to running to
-// one of the others, or from queued to one of the others at once, and never
-// back.
+// OperationState is the state of an operation. An operation goes from queued to running
+// to one of the other states, or from queued directly to one of the other states, and
+// never back.
 type OperationState string
 
 // The states.
@@ -89,7 +89,7 @@ func OperationStates() []OperationState {
 	return []OperationState{OperationQueued, OperationRunning, OperationSucceeded, OperationFailed, OperationCancelled}
 }
 
-// Ended reports whether the state is a last one.
+// Ended reports whether the state is final.
 func (s OperationState) Ended() bool {
 	return s == OperationSucceeded || s == OperationFailed || s == OperationCancelled
 }
@@ -99,16 +99,16 @@ func (s OperationState) Valid() bool {
 	return s == OperationQueued || s == OperationRunning || s.Ended()
 }
 
-// Progress is how much of an operation is done. Total is 0 when it is not known.
+// Progress reports how much of an operation is done. Total is 0 if it is not known.
 type Progress struct {
 	Done, Total int64
-	// Unit is what is counted: "rows", "files", "objects", "rules".
+	// Unit is the counted unit: "rows", "files", "objects", "rules".
 	Unit string
 }
 
-// OperationProblem is an error as its owner may see it.
+// OperationProblem is an error in the form that the owner may see.
 type OperationProblem struct {
-	// Code is a line of the table of errors.
+	// Code is an entry of the table of errors.
 	Code    string
 	Message string
 	Details []FieldError
@@ -129,7 +129,7 @@ type NewOperation struct {
 	Key    KeyID
 	Kind   OperationKind
 	Runner string
-	// Running makes an operation that has begun already.
+	// Running creates an operation that has already started.
 	Running bool
 }
 
@@ -145,7 +145,7 @@ func (n NewOperation) Validate() error {
 	return e.Err()
 }
 
-// OperationOutcome is how an operation ended.
+// OperationOutcome is the result of an operation.
 type OperationOutcome struct {
 	State       OperationState
 	Progress    Progress
@@ -176,17 +176,19 @@ func (o OperationOutcome) Validate() error {
 	return e.Err()
 }
 
-// OperationFilter narrows [Operations.ListOperations]; zero fields do not.
+// OperationFilter narrows [Operations.ListOperations]. Zero fields do not restrict the
+// list.
 type OperationFilter struct {
 	User  UserID
 	Kind  OperationKind
 	State OperationState
 }
 
-// OperationUsage is what an organisation's operations take.
+// OperationUsage is the resources that the operations of an organisation use.
 type OperationUsage struct {
-	// Live are those that have not ended.
+	// Live is the number of operations that have not ended.
 	Live int64
-	// StoredBytes is what the ended ones keep and the others have reserved.
+	// StoredBytes is the sum of the bytes that ended operations store and the others
+	// have reserved.
 	StoredBytes int64
 }

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Organisation is the tenant: users, workspaces, policies and data of one
-// organisation are invisible to every other one.
+// Organisation is the tenant. Users, workspaces, policies and data of one organisation
+// are invisible to all others.
 type Organisation struct {
 	ID        OrgID
 	Name      string
@@ -16,7 +16,7 @@ type Organisation struct {
 	Version   int64
 	CreatedAt time.Time
 	UpdatedAt time.Time
-	// DeletedAt is zero while the organisation lives.
+	// DeletedAt is zero for an organisation that is not deleted.
 	DeletedAt time.Time
 }
 
@@ -63,12 +63,13 @@ func (c OrganisationChange) Validate() error {
 	return e.Err()
 }
 
-// OrganisationConfig is what an administrator sets for the organisation.
+// OrganisationConfig holds the settings that an administrator chose for the
+// organisation.
 type OrganisationConfig struct {
 	// TableConstraints are rules for new tables; nil means none.
 	TableConstraints *TableConstraints `json:"table_constraints"`
-	// Features holds the switches that were set; the others have their
-	// default. See [OrganisationConfig.FeatureList].
+	// Features holds the switches that were set. The others have their default; see
+	// [OrganisationConfig.FeatureList].
 	Features map[string]bool `json:"features,omitempty"`
 }
 
@@ -78,7 +79,7 @@ type TableConstraints struct {
 	// NamePattern is a regular expression (RE2) for the whole table name;
 	// empty means any name.
 	NamePattern string `json:"name_pattern,omitempty"`
-	// MaxColumns is 0 for no limit of its own.
+	// MaxColumns is the largest number of columns; 0 means no limit.
 	MaxColumns int `json:"max_columns,omitempty"`
 }
 

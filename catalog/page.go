@@ -19,8 +19,8 @@ type Page struct {
 	Token string
 }
 
-// List is one page of a list. Items that are added or removed between two
-// pages may or may not be seen; the others are seen exactly once.
+// List is one page of a list. Items that are added or removed between two pages may or
+// may not be returned. All other items are returned exactly once.
 type List[T any] struct {
 	// Items is never nil.
 	Items []T
@@ -49,17 +49,17 @@ func Each[T any](list func(Page) (List[T], error), visit func(T) error) error {
 	}
 }
 
-// Cursor is the place after an item in the order of a list. It is for
-// implementations of [Store]; clients see it as an opaque token.
+// Cursor is the position after an item in the order of a list. It is for
+// implementations of [Store]. Clients see it as an opaque token.
 type Cursor struct {
-	// List names the list, so that a token of another one is refused.
+	// List names the list, so that a token of another list is refused.
 	List string
 	// Key is the sort key and ID breaks ties.
 	Key string
 	ID  string
 }
 
-// Token writes the cursor as an opaque text.
+// Token returns the cursor as an opaque text.
 func (c Cursor) Token() string {
 	raw, err := json.Marshal([]string{c.List, c.Key, c.ID})
 	if err != nil { // strings always marshal
@@ -68,7 +68,7 @@ func (c Cursor) Token() string {
 	return base64.RawURLEncoding.EncodeToString(raw)
 }
 
-// Limit returns the page size to use.
+// Limit returns the effective page size.
 func (p Page) Limit() int {
 	if p.Size == 0 {
 		return DefaultPageSize
@@ -76,9 +76,9 @@ func (p Page) Limit() int {
 	return p.Size
 }
 
-// Cursor reads the page's token for the named list. ok is false on the first
-// page. It returns [FieldErrors] for a size out of bounds or a token that is
-// not of this list.
+// Cursor parses the page's token for the named list. ok is false on the first page. It
+// returns [FieldErrors] for a size out of bounds or a token that does not belong to
+// this list.
 func (p Page) Cursor(list string) (c Cursor, ok bool, err error) {
 	var e FieldErrors
 	if p.Size < 0 || p.Size > MaxPageSize {

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// PolicyKind is what a policy does.
+// PolicyKind is the effect of a policy.
 type PolicyKind string
 
 // The kinds of policy.
@@ -21,10 +21,10 @@ const (
 // Valid reports whether k is one of the kinds.
 func (k PolicyKind) Valid() bool { return k == PolicyRows || k == PolicyColumn || k == PolicyMask }
 
-// PolicySpec is the content of a policy: all of it changes together.
+// PolicySpec is the content of a policy. An update replaces it as a whole.
 type PolicySpec struct {
-	// Table is the governed table; empty means every table of the
-	// organisation that has Column, or every table when that is empty too.
+	// Table is the governed table. Empty means every table of the organisation that has
+	// Column, or every table if Column is empty too.
 	Table  DeltaID
 	Column string
 	Kind   PolicyKind
@@ -32,7 +32,7 @@ type PolicySpec struct {
 	Text string
 	// Definition is the JSON object from which Text was made, or empty.
 	Definition json.RawMessage
-	// BuilderManaged says that Text is made from Definition.
+	// BuilderManaged reports that Text is made from Definition.
 	BuilderManaged bool
 	Enabled        bool
 }
@@ -43,8 +43,8 @@ const (
 	MaxPolicyDefinitionBytes = 64 << 10
 )
 
-// Validate checks the shape; whether the text is a policy that can be enforced
-// is for engine/policy to say. It returns nil or [FieldErrors].
+// Validate checks the shape of the policy and returns nil or [FieldErrors]. Package
+// engine/policy checks whether the text can be enforced.
 func (s PolicySpec) Validate() error {
 	var e FieldErrors
 	if s.Table != "" {
@@ -71,12 +71,12 @@ func (s PolicySpec) Validate() error {
 	return e.Err()
 }
 
-// Policy is a rule of an organisation about who sees which rows and columns.
+// Policy is a rule of an organisation that decides who sees which rows and columns.
 type Policy struct {
 	ID  PolicyID
 	Org OrgID
 	PolicySpec
-	// Version is 1 at creation and grows by 1 with every change.
+	// Version is 1 at creation and increases by 1 with every change.
 	Version   int64
 	CreatedBy UserID
 	UpdatedBy UserID
@@ -93,7 +93,7 @@ type NewPolicy struct {
 	By UserID
 }
 
-// PolicyAction is what made a revision.
+// PolicyAction is the action that created a revision.
 type PolicyAction string
 
 // The actions in a policy's history.
@@ -103,8 +103,8 @@ const (
 	PolicyDeleted PolicyAction = "delete"
 )
 
-// PolicyRevision is a policy as it was after one change. The history outlives
-// the policy: a deletion is its last revision.
+// PolicyRevision is the content of a policy after one change. The history outlives the
+// policy: a deletion is its last revision.
 type PolicyRevision struct {
 	Policy  PolicyID
 	Org     OrgID
@@ -117,6 +117,7 @@ type PolicyRevision struct {
 
 // PolicyFilter narrows [Policies.ListPolicies].
 type PolicyFilter struct {
-	// Table keeps policies of one table, without those of every table.
+	// Table selects the policies of one table. Policies for all tables are not
+	// included.
 	Table DeltaID
 }

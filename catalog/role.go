@@ -15,8 +15,8 @@ const (
 // Roles lists every role, weakest first.
 func Roles() []Role { return []Role{RoleViewer, RoleEditor, RoleBuilder, RoleAdmin} }
 
-// rank is 0 for anything that is not a role, so that an unknown role includes
-// nothing and is included by nothing.
+// rank returns 0 for an unknown role, so that an unknown role includes no role and is
+// included by none.
 func (r Role) rank() int {
 	for i, known := range Roles() {
 		if r == known {
@@ -29,8 +29,8 @@ func (r Role) rank() int {
 // Valid reports whether r is one of the four roles.
 func (r Role) Valid() bool { return r.rank() > 0 }
 
-// Includes reports whether r may do all that other may. It is false when
-// either is not a role.
+// Includes reports whether r allows everything that other allows. It is false if either
+// is not a role.
 func (r Role) Includes(other Role) bool { return other.Valid() && r.rank() >= other.rank() }
 
 // Higher returns the stronger of r and other.

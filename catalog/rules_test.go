@@ -66,7 +66,7 @@ func TestFeatures(t *testing.T) {
 	require.False(t, none.Enabled("unknown"))
 }
 
-// TestErrorsNeverRepeatValues: what was wrong is said, what was sent is not.
+// TestErrorsNeverRepeatValues checks that errors name the fault and never the input.
 func TestErrorsNeverRepeatValues(t *testing.T) {
 	const canary = "SECRET-canary\x00"
 	for name, err := range map[string]error{
@@ -92,8 +92,8 @@ func TestErrorsNeverRepeatValues(t *testing.T) {
 	}
 }
 
-// TestCursor: a token brings back the place that it was made from, in its own
-// list only, and nothing else is a token.
+// TestCursor checks that a token restores the cursor it was made from, in its own list
+// only, and that any other text is refused.
 func TestCursor(t *testing.T) {
 	text := rapid.String().Filter(func(s string) bool { return !strings.ContainsRune(s, 0) })
 	rapid.Check(t, func(t *rapid.T) {

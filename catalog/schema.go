@@ -15,8 +15,8 @@ const schemaPrefix = "cfg_"
 // hexadecimal digits of its id.
 func SchemaName(id ConfigID) string { return schemaPrefix + hexDigits(id) }
 
-// ParseSchemaName reads cfg_<32 digits> or cfg_<UUID with dashes>, in either
-// case. Anything else can only be a slug.
+// ParseSchemaName parses cfg_<32 digits> or cfg_<UUID with dashes>, in either case. Any
+// other name can only be a slug.
 func ParseSchemaName(schema string) (ConfigID, bool) {
 	if len(schema) < len(schemaPrefix) || !strings.EqualFold(schema[:len(schemaPrefix)], schemaPrefix) {
 		return "", false
@@ -32,16 +32,16 @@ func ParseSchemaName(schema string) (ConfigID, bool) {
 	return ConfigID(id.String()), true
 }
 
-// reservedSchemas are names with a meaning of their own in SQL; a slug never
-// equals one of them.
+// reservedSchemas are names with a special meaning in SQL. A slug never equals one of
+// them.
 var reservedSchemas = map[string]bool{
 	"information_schema": true, "main": true, "pg_catalog": true,
 	"system": true, "temp": true, CatalogName: true,
 }
 
-// Slug turns the name of a configuration into an SQL identifier that needs no
-// quotes: lower case, other characters become '_'. Two names can have one
-// slug; it then resolves for those callers only who see just one of them.
+// Slug turns the name of a configuration into an SQL identifier that needs no quotes:
+// lower case, with other characters replaced by '_'. Two names can have the same slug.
+// It then resolves only for callers who see just one of them.
 func Slug(name string) string {
 	slug := identifier(strings.ToLower(name))
 	if _, isID := ParseSchemaName(slug); isID || reservedSchemas[slug] {
@@ -50,7 +50,7 @@ func Slug(name string) string {
 	return slug
 }
 
-// FoldName is the form in which names of tables and schemas are compared: the
+// FoldName returns the form in which names of tables and schemas are compared: the
 // engine folds ASCII letters only.
 func FoldName(name string) string {
 	return strings.Map(func(r rune) rune {
@@ -61,8 +61,8 @@ func FoldName(name string) string {
 	}, name)
 }
 
-// identifier replaces every character that would need quoting by '_', and
-// makes sure that the result does not start with a digit.
+// identifier replaces every character that would need quoting by '_' and ensures that
+// the result does not start with a digit.
 func identifier(text string) string {
 	var b strings.Builder
 	for i, r := range text {

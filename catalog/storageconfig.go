@@ -26,7 +26,7 @@ func (k ConfigKind) Valid() bool {
 	return false
 }
 
-// StorageConfig is access to one root in object storage. Its secret is not
+// StorageConfig describes the access to one root in object storage. Its secret is not
 // part of the record.
 type StorageConfig struct {
 	ID   ConfigID
@@ -35,17 +35,18 @@ type StorageConfig struct {
 	// Slug is derived from Name; see [Slug].
 	Slug string
 	Kind ConfigKind
-	// Workspace is empty while the configuration is personal.
+	// Workspace is empty for a personal configuration.
 	Workspace WorkspaceID
 	Owner     UserID
-	// Location is the canonical place of the root; see [Location].
+	// Location is the canonical form of the root; see [Location].
 	Location Location
-	// Settings is a JSON object of what is neither secret nor above, such as
-	// the root as it was written, a region or endpoint flags.
+	// Settings is a JSON object of further settings that are not secret, such as the
+	// root as it was entered, a region or endpoint flags.
 	Settings json.RawMessage
 	// AuthMode names the kind of credential in use; empty for local.
 	AuthMode string
-	// CredentialExpiresAt is zero when unknown or never.
+	// CredentialExpiresAt is zero if the expiry is unknown or the credential does not
+	// expire.
 	CredentialExpiresAt time.Time
 	// DiscoveredAt is the end of the last complete discovery, or zero.
 	DiscoveredAt time.Time
@@ -54,7 +55,7 @@ type StorageConfig struct {
 	UpdatedAt    time.Time
 }
 
-// Schema is the SQL schema of the configuration.
+// Schema returns the SQL schema of the configuration.
 func (c StorageConfig) Schema() string { return SchemaName(c.ID) }
 
 // Personal reports whether only the owner sees the configuration.
@@ -73,8 +74,8 @@ type NewStorageConfig struct {
 	Settings            json.RawMessage
 	AuthMode            string
 	CredentialExpiresAt time.Time
-	// SealedSecret is the credential, encrypted by the caller for this ID;
-	// empty when the kind needs none.
+	// SealedSecret is the credential, encrypted by the caller for this ID. It is empty
+	// if the kind needs none.
 	SealedSecret []byte
 }
 
@@ -109,13 +110,13 @@ func checkSealed(e *FieldErrors, sealed []byte) {
 	}
 }
 
-// StorageSecret is the credential of a configuration as it is stored:
-// encrypted, by somebody else than the store.
+// StorageSecret is the stored credential of a configuration. The store receives and
+// returns it encrypted.
 type StorageSecret struct {
 	Sealed []byte
 	// AuthMode names the kind of credential.
 	AuthMode string
-	// ExpiresAt is zero when unknown or never.
+	// ExpiresAt is zero if the expiry is unknown or the credential does not expire.
 	ExpiresAt time.Time
 }
 

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Store keeps the catalog. It is composed of small roles so that a caller can
-// ask for just what it uses.
+// Store is the catalog. It is composed of small interfaces so that a caller can depend
+// on just the methods it uses.
 //
 // For all methods: a returned record is a copy; implementations are safe for
 // concurrent use; a method either takes effect as a whole or not at all; input
@@ -37,148 +37,147 @@ type Store interface {
 	Commits
 }
 
-// AnyVersion as an expectedVersion accepts whatever version is there.
+// AnyVersion as an expectedVersion accepts any current version.
 const AnyVersion int64 = 0
 
-// Organisations keeps tenants.
+// Organisations stores tenants.
 type Organisations interface {
-	// CreateOrganisation makes an organisation, its default workspace and
-	// the owner's membership as an administrator. [ErrNotFound] when the
-	// owner is no user.
+	// CreateOrganisation creates an organisation, its default workspace and the owner's
+	// membership as an administrator. It returns [ErrNotFound] if the owner is not a
+	// user.
 	CreateOrganisation(ctx context.Context, org NewOrganisation) (Organisation, error)
-	// Organisation returns a living organisation.
+	// Organisation returns an organisation that is not deleted.
 	Organisation(ctx context.Context, org OrgID) (Organisation, error)
-	// ListOrganisations lists living organisations, oldest first.
+	// ListOrganisations lists organisations that are not deleted, oldest first.
 	ListOrganisations(ctx context.Context, page Page) (List[Organisation], error)
-	// UpdateOrganisation changes fields. A new owner who is no administrator
-	// gives [FieldErrors].
+	// UpdateOrganisation changes fields. It returns [FieldErrors] if a new owner is not
+	// an administrator.
 	UpdateOrganisation(ctx context.Context, org OrgID, expectedVersion int64, change OrganisationChange) (Organisation, error)
-	// DeleteOrganisation marks an organisation as deleted: nothing of it is
-	// found any more, except by [Audit]. Its configurations' locations are
-	// free.
+	// DeleteOrganisation marks an organisation as deleted. Its records are no longer
+	// found, except by [Audit]. The locations of its configurations become free.
 	DeleteOrganisation(ctx context.Context, org OrgID, expectedVersion int64) error
 }
 
-// Users keeps people, across organisations.
+// Users stores people, across organisations.
 type Users interface {
-	// CreateUser makes a user; [ErrExists] with field email.
+	// CreateUser creates a user. It returns [ErrExists] with field email.
 	CreateUser(ctx context.Context, user NewUser) (User, error)
 	User(ctx context.Context, user UserID) (User, error)
-	// UserByEmail finds a user by address, in any case.
+	// UserByEmail finds a user by address, regardless of case.
 	UserByEmail(ctx context.Context, email string) (User, error)
-	// UpdateUser changes fields; [ErrExists] with field email.
+	// UpdateUser changes fields. It returns [ErrExists] with field email.
 	UpdateUser(ctx context.Context, user UserID, expectedVersion int64, change UserChange) (User, error)
 }
 
-// Memberships keeps who belongs to an organisation, as what, and with which
-// policy attributes.
+// Memberships stores the members of organisations with their roles and policy
+// attributes.
 type Memberships interface {
-	// AddMember makes a user a member; [ErrExists] with field user_id.
+	// AddMember makes a user a member. It returns [ErrExists] with field user_id.
 	AddMember(ctx context.Context, org OrgID, user UserID, role Role) (Membership, error)
-	// Membership is one indexed read and is made for every request.
+	// Membership is called for every request and costs one indexed read.
 	Membership(ctx context.Context, org OrgID, user UserID) (Membership, error)
 	// ListMembers lists members by e-mail address.
 	ListMembers(ctx context.Context, org OrgID, page Page) (List[Membership], error)
-	// SetMemberRole changes a role; [ErrLastAdmin] when the member is the
-	// owner or the last administrator and the role is a weaker one.
+	// SetMemberRole changes a role. It returns [ErrLastAdmin] if the member is the
+	// owner or the last administrator and the role is weaker.
 	SetMemberRole(ctx context.Context, org OrgID, user UserID, role Role) (Membership, error)
-	// RemoveMember ends a membership, with the user's places in workspaces,
-	// and revokes the user's keys. Personal configurations stay, unseen.
+	// RemoveMember ends a membership and the user's memberships of workspaces, and
+	// revokes the user's keys. Personal configurations remain, invisible. It returns
 	// [ErrLastAdmin] for the owner and the last administrator.
 	RemoveMember(ctx context.Context, org OrgID, user UserID) error
 	// ReplaceAttributes sets all policy attributes of a member. Idempotent.
 	ReplaceAttributes(ctx context.Context, org OrgID, user UserID, attributes map[string]string) (Membership, error)
 }
 
-// Workspaces keeps workspaces and their members.
+// Workspaces stores workspaces and their members.
 type Workspaces interface {
-	// CreateWorkspace makes a workspace; [ErrExists] with field name,
-	// [ErrNotFound] when the creator is no member of the organisation.
+	// CreateWorkspace creates a workspace. It returns [ErrExists] with field name, and
+	// [ErrNotFound] if the creator is not a member of the organisation.
 	CreateWorkspace(ctx context.Context, workspace NewWorkspace) (Workspace, error)
 	Workspace(ctx context.Context, org OrgID, workspace WorkspaceID) (Workspace, error)
 	DefaultWorkspace(ctx context.Context, org OrgID) (Workspace, error)
 	// ListWorkspaces lists workspaces, the oldest (the default one) first.
 	ListWorkspaces(ctx context.Context, org OrgID, filter WorkspaceFilter, page Page) (List[Workspace], error)
-	// UpdateWorkspace changes fields; [ErrExists] with field name.
+	// UpdateWorkspace changes fields. It returns [ErrExists] with field name.
 	UpdateWorkspace(ctx context.Context, org OrgID, workspace WorkspaceID, expectedVersion int64, change WorkspaceChange) (Workspace, error)
-	// DeleteWorkspace removes a workspace and its memberships; keys limited
-	// to it are revoked. [ErrDefaultWorkspace], [ErrWorkspaceInUse].
+	// DeleteWorkspace removes a workspace and its memberships, and revokes the keys
+	// that are limited to it. It returns [ErrDefaultWorkspace] or [ErrWorkspaceInUse].
 	DeleteWorkspace(ctx context.Context, org OrgID, workspace WorkspaceID, expectedVersion int64) error
-	// SetWorkspaceMember adds a member of the organisation or changes the
-	// role. Idempotent. [ErrDefaultWorkspace] for the default one.
+	// SetWorkspaceMember adds a member of the organisation or changes the role.
+	// Idempotent. It returns [ErrDefaultWorkspace] for the default workspace.
 	SetWorkspaceMember(ctx context.Context, org OrgID, workspace WorkspaceID, user UserID, role Role) (WorkspaceMember, error)
-	// RemoveWorkspaceMember removes a member; [ErrDefaultWorkspace].
+	// RemoveWorkspaceMember removes a member. It returns [ErrDefaultWorkspace] for the
+	// default workspace.
 	RemoveWorkspaceMember(ctx context.Context, org OrgID, workspace WorkspaceID, user UserID) error
 	// ListWorkspaceMembers lists members by e-mail address.
 	ListWorkspaceMembers(ctx context.Context, org OrgID, workspace WorkspaceID, page Page) (List[WorkspaceMember], error)
-	// WorkspaceRole returns the member's role in the workspace itself (in
-	// the default one, the organisation role). [ErrNotFound] for a user who
-	// is not a member of it.
+	// WorkspaceRole returns the member's role in the workspace itself (in the default
+	// one, the organisation role). It returns [ErrNotFound] for a user who is not a
+	// member of it.
 	WorkspaceRole(ctx context.Context, org OrgID, workspace WorkspaceID, user UserID) (Role, error)
 }
 
-// StorageConfigs keeps storage configurations.
+// StorageConfigs stores storage configurations.
 type StorageConfigs interface {
-	// CreateStorageConfig makes a configuration. [ErrLocationTaken];
-	// [ErrNotFound] when the owner is no member or the workspace is none of
+	// CreateStorageConfig creates a configuration. It returns [ErrLocationTaken], or
+	// [ErrNotFound] if the owner is not a member or the workspace does not belong to
 	// the organisation.
 	CreateStorageConfig(ctx context.Context, config NewStorageConfig) (StorageConfig, error)
 	StorageConfig(ctx context.Context, viewer Viewer, config ConfigID) (StorageConfig, error)
-	// StorageConfigBySchema resolves cfg_<id> in either form, or a slug.
-	// [ErrAmbiguous].
+	// StorageConfigBySchema resolves cfg_<id> in either form, or a slug. It returns
+	// [ErrAmbiguous] if the viewer sees several configurations with the slug.
 	StorageConfigBySchema(ctx context.Context, viewer Viewer, schema string) (StorageConfig, error)
 	// ListStorageConfigs lists visible configurations, oldest first.
 	ListStorageConfigs(ctx context.Context, viewer Viewer, page Page) (List[StorageConfig], error)
 	UpdateStorageConfig(ctx context.Context, viewer Viewer, config ConfigID, expectedVersion int64, change StorageConfigChange) (StorageConfig,
 		error)
-	// StorageSecret returns the stored credential, for the server itself.
-	// [ErrNotFound] when the configuration holds none.
+	// StorageSecret returns the stored credential, for the server itself. It returns
+	// [ErrNotFound] if the configuration has none.
 	StorageSecret(ctx context.Context, org OrgID, config ConfigID) (StorageSecret, error)
-	// ReplaceStorageSecret puts another credential in the place of the
-	// stored one, and raises the configuration's version: whoever remembers
-	// a client of the old credential knows by that.
+	// ReplaceStorageSecret replaces the stored credential and raises the
+	// configuration's version, so that clients cached with the old credential are
+	// recognised as outdated.
 	ReplaceStorageSecret(ctx context.Context, viewer Viewer, config ConfigID, expectedVersion int64, secret StorageSecret) (StorageConfig,
 		error)
-	// DeleteStorageConfig removes a configuration and the registrations of
-	// its tables, tombstones included. Data and policies are left alone.
+	// DeleteStorageConfig removes a configuration and the registrations of its tables,
+	// including tombstones. It does not change data or policies.
 	DeleteStorageConfig(ctx context.Context, viewer Viewer, config ConfigID, expectedVersion int64) error
 }
 
-// Tables keeps the registrations of tables.
+// Tables stores the registrations of tables.
 type Tables interface {
-	// RegisterTable registers a table that was just created, and replaces a
-	// tombstone at its path. [ErrExists] with field path or name.
+	// RegisterTable registers a table that was just created, and replaces a tombstone
+	// at its path. It returns [ErrExists] with field path or name.
 	RegisterTable(ctx context.Context, viewer Viewer, table NewTable) (Table, error)
-	// SyncTables brings the registrations of one configuration into line
-	// with what was found. A place whose Delta id is another one becomes
-	// identity_changed when its old id has rules or is marked governed,
-	// else it just takes the new id. Idempotent.
+	// SyncTables updates the registrations of one configuration to match the found
+	// tables. A location whose Delta id has changed becomes identity_changed if its old
+	// id has rules or is marked governed, otherwise it takes the new id. Idempotent.
 	SyncTables(ctx context.Context, viewer Viewer, config ConfigID, discovery Discovery) (DiscoveryResult, error)
 	// Table returns a registration in any state.
 	Table(ctx context.Context, viewer Viewer, table TableID) (LocatedTable, error)
 	// ListTables lists visible tables by name.
 	ListTables(ctx context.Context, viewer Viewer, filter TableFilter, page Page) (List[LocatedTable], error)
-	// ResolveTables looks up many names in one statement; the answers are in
-	// the order of the names. The error is about the call as a whole; what
-	// is wrong with one name is in its answer.
+	// ResolveTables looks up many names in one statement and returns the results in the
+	// order of the names. The error concerns the call as a whole. An error of one name
+	// is in its result.
 	ResolveTables(ctx context.Context, viewer Viewer, names []TableName) ([]Resolved, error)
-	// ResolveDelta finds the one live table with a Delta id that the viewer
-	// sees; [ErrAmbiguous] when there are more.
+	// ResolveDelta finds the one live table with a Delta id that the viewer sees. It
+	// returns [ErrAmbiguous] if there are several.
 	ResolveDelta(ctx context.Context, viewer Viewer, id DeltaID) (LocatedTable, error)
-	// RenameTable gives a table a name that survives a move. [ErrExists]
-	// with field name, [ErrTableState] for a dropped table.
+	// RenameTable gives a table a name that survives a move. It returns [ErrExists]
+	// with field name, and [ErrTableState] for a dropped table.
 	RenameTable(ctx context.Context, viewer Viewer, table TableID, expectedVersion int64, name string) (LocatedTable, error)
-	// DropTable leaves a tombstone. [ErrNotFound] for a dropped table.
+	// DropTable replaces the table by a tombstone. It returns [ErrNotFound] for a
+	// dropped table.
 	DropTable(ctx context.Context, viewer Viewer, table TableID, expectedVersion int64) error
-	// AdoptIdentity accepts the new Delta id of an identity_changed table
-	// and makes it live. With keepRules the rules of the previous id are
-	// copied to the new one, in the name of by; the originals stay, so that
-	// the previous table stays governed wherever it shows up again.
-	// [ErrTableState] in any other state.
+	// AdoptIdentity accepts the new Delta id of an identity_changed table and makes it
+	// live. With keepRules the rules of the previous id are copied to the new one, on
+	// behalf of by. The originals remain, so that the previous table is still governed
+	// if it reappears elsewhere. It returns [ErrTableState] in any other state.
 	AdoptIdentity(ctx context.Context, viewer Viewer, table TableID, expectedVersion int64, keepRules bool, by UserID) (LocatedTable, error)
 }
 
-// Policies keeps policies and their history.
+// Policies stores policies and their history.
 type Policies interface {
 	CreatePolicy(ctx context.Context, policy NewPolicy) (Policy, error)
 	Policy(ctx context.Context, org OrgID, policy PolicyID) (Policy, error)
@@ -187,43 +186,44 @@ type Policies interface {
 	// UpdatePolicy replaces the whole content. expectedVersion is required:
 	// [AnyVersion] gives [FieldErrors].
 	UpdatePolicy(ctx context.Context, org OrgID, policy PolicyID, expectedVersion int64, spec PolicySpec, by UserID) (Policy, error)
-	// DeletePolicy removes a policy and keeps its history. expectedVersion
-	// is required.
+	// DeletePolicy removes a policy and retains its history. expectedVersion is
+	// required.
 	DeletePolicy(ctx context.Context, org OrgID, policy PolicyID, expectedVersion int64, by UserID) error
 	// PolicyHistory lists revisions, newest first, also of a deleted policy.
 	PolicyHistory(ctx context.Context, org OrgID, policy PolicyID, page Page) (List[PolicyRevision], error)
-	// EnabledPolicies returns every enabled policy that concerns one of the
-	// tables or all tables, in one statement, ordered by id. It serves
-	// enforcement; its texts are not for clients.
+	// EnabledPolicies returns every enabled policy that concerns one of the tables or
+	// all tables, in one statement, ordered by id. It is for enforcement; the texts are
+	// not for clients.
 	EnabledPolicies(ctx context.Context, org OrgID, tables []DeltaID) ([]Policy, error)
 	// DeletedPolicies returns the last revision about one table of every policy that
-	// was enabled when it was deleted or given to another table, in the order of the
-	// times when that was done, which At holds. A policy that was made one of every
-	// table, or given back, is not among them. Like EnabledPolicies, it serves
-	// enforcement.
+	// was deleted or moved to another table while it was enabled. The revisions are
+	// ordered by the time of that change, which At holds. Policies that were changed to
+	// apply to every table, or moved back, are not included. Like EnabledPolicies, it
+	// is for enforcement.
 	DeletedPolicies(ctx context.Context, org OrgID, table DeltaID) ([]PolicyRevision, error)
 }
 
-// Constraints keeps CHECK constraints of tables. They hang on the table's Delta
-// id, like policies, and make a table governed as policies do: see
-// [Tables.SyncTables] and [Tables.AdoptIdentity].
+// Constraints stores CHECK constraints of tables. They refer to the table's Delta id,
+// like policies, and make a table governed as policies do: see [Tables.SyncTables] and
+// [Tables.AdoptIdentity].
 type Constraints interface {
-	// AddConstraints adds all or none. [ErrExists] with field
+	// AddConstraints adds all or none. It returns [ErrExists] with field
 	// constraints[<i>].name.
 	AddConstraints(ctx context.Context, viewer Viewer, table TableID, constraints []NewConstraint, by UserID) error
-	// Constraints returns those of a table by name, for enforcement and for
-	// whoever sees the table.
+	// Constraints returns the constraints of a table ordered by name, for enforcement
+	// and for callers who see the table.
 	Constraints(ctx context.Context, org OrgID, table DeltaID) ([]Constraint, error)
-	// DeleteConstraint removes one by its name in any case. [ErrNotFound].
+	// DeleteConstraint removes a constraint by name, regardless of case. It returns
+	// [ErrNotFound].
 	DeleteConstraint(ctx context.Context, viewer Viewer, table TableID, name string) error
 }
 
-// APIKeys keeps API keys.
+// APIKeys stores API keys.
 type APIKeys interface {
-	// CreateAPIKey makes a key. [ErrExists] with field key_prefix: make
-	// another key and retry. [ErrNotFound] when the owner is no member, or
-	// the workspace is none that the owner is a member of. [FieldErrors] for
-	// AllWorkspaces with another workspace than the default one.
+	// CreateAPIKey creates a key. It returns [ErrExists] with field key_prefix if the
+	// prefix is taken (make another key and retry), [ErrNotFound] if the owner is not a
+	// member of the organisation or of the workspace, and [FieldErrors] for
+	// AllWorkspaces with a workspace other than the default one.
 	CreateAPIKey(ctx context.Context, key NewAPIKey) (APIKey, error)
 	// APIKeyByPrefix finds a key in any organisation, for authentication.
 	// Revoked and expired keys are returned too.
@@ -231,118 +231,117 @@ type APIKeys interface {
 	APIKey(ctx context.Context, org OrgID, key KeyID) (APIKey, error)
 	// ListAPIKeys lists keys, oldest first.
 	ListAPIKeys(ctx context.Context, org OrgID, filter APIKeyFilter, page Page) (List[APIKey], error)
-	// RevokeAPIKey ends a key at once. Idempotent: the time of the first
-	// call stays.
+	// RevokeAPIKey revokes a key immediately. Idempotent: the time of the first call is
+	// retained.
 	RevokeAPIKey(ctx context.Context, org OrgID, key KeyID) (APIKey, error)
-	// RotateAPIKey makes a successor for a key, which then expires after
-	// grace at the latest, and returns the successor. User, Org and
-	// the reach of the successor are those of the old key, and it expires no later
-	// than the old key would have. [ErrRevoked] for a
-	// revoked or expired key; a key that has a successor gives
-	// [ErrExists] with field successor.
+	// RotateAPIKey creates and returns a successor of a key, which then expires after
+	// grace at the latest. The successor has the user, organisation and workspaces of
+	// the old key and expires no later than the old key would have. It returns
+	// [ErrRevoked] for a revoked or expired key, and [ErrExists] with field successor
+	// for a key that has a successor.
 	RotateAPIKey(ctx context.Context, org OrgID, key KeyID, successor NewAPIKey, grace time.Duration) (APIKey, error)
-	// TouchAPIKey records a use; an older time than the recorded one changes
-	// nothing. It does not raise the epoch.
+	// TouchAPIKey records a use. A time before the recorded one changes nothing. It
+	// does not raise the epoch.
 	TouchAPIKey(ctx context.Context, key KeyID, at time.Time) error
 }
 
-// Operations keeps long work. No method raises the epoch.
+// Operations stores long-running work. No method raises the epoch.
 //
-// The methods that name a runner are for the replica of that name: they change
-// only operations that it runs and that have not ended, and give [ErrNotFound]
-// for others. An operation that was taken from a silent replica is thereby lost
-// to it for good.
+// Methods with a runner parameter are for the replica of that name. They change only
+// operations that it runs and that have not ended, and return [ErrNotFound] for others.
+// A replica therefore cannot resume an operation that was ended because its heartbeats
+// stopped.
 type Operations interface {
-	// CreateOperation makes an operation; [ErrNotFound] when the user is no
-	// member.
+	// CreateOperation creates an operation. It returns [ErrNotFound] if the user is not
+	// a member.
 	CreateOperation(ctx context.Context, operation NewOperation) (Operation, error)
 	Operation(ctx context.Context, org OrgID, operation OperationID) (Operation, error)
 	// ListOperations lists operations, newest first.
 	ListOperations(ctx context.Context, org OrgID, filter OperationFilter, page Page) (List[Operation], error)
-	// CancelOperation asks the runner to stop. Idempotent; one that has ended
-	// stays as it is.
+	// CancelOperation requests the runner to stop. Idempotent. An ended operation is
+	// not changed.
 	CancelOperation(ctx context.Context, org OrgID, operation OperationID) (Operation, error)
-	// OperationUsage sums up what an organisation's operations take.
+	// OperationUsage sums up the resources that an organisation's operations use.
 	OperationUsage(ctx context.Context, org OrgID) (OperationUsage, error)
 
 	// StartOperation turns queued into running.
 	StartOperation(ctx context.Context, runner string, operation OperationID) error
 	// ReportOperation records progress.
 	ReportOperation(ctx context.Context, runner string, operation OperationID, progress Progress) error
-	// ReserveOperation records that an operation is about to keep so many bytes,
-	// if those of all operations of its organisation then are at most most, and
-	// reports whether they are. A later call replaces an earlier one; the end of
-	// the operation replaces it with what is kept.
+	// ReserveOperation reserves bytes that an operation is about to store, unless those
+	// of all operations of its organisation would then exceed most, and reports whether
+	// it did. A later call replaces an earlier one. The end of the operation replaces
+	// the reservation with the stored size.
 	ReserveOperation(ctx context.Context, runner string, operation OperationID, bytes, most int64) (bool, error)
 	// FinishOperation ends an operation.
 	FinishOperation(ctx context.Context, runner string, operation OperationID, outcome OperationOutcome) error
-	// BeatOperations gives a sign of life for all that a runner runs.
+	// BeatOperations records a heartbeat for all operations of a runner.
 	BeatOperations(ctx context.Context, runner string) error
-	// CancelledOperations lists those that a runner should stop: their
+	// CancelledOperations lists the operations that a runner should stop: their
 	// cancellation was requested, or their organisation was deleted.
 	CancelledOperations(ctx context.Context, runner string) ([]OperationID, error)
 
-	// LoseOperations ends those whose runner gave no sign of life since a time,
-	// with the given outcome, and returns how many there were.
+	// LoseOperations ends the operations without a heartbeat since the given time, with
+	// the given outcome, and returns their number.
 	LoseOperations(ctx context.Context, since time.Time, outcome OperationOutcome) (int64, error)
-	// ExpiredOperations lists up to limit operations of all organisations whose
-	// time is over, or whose organisation was deleted after they ended.
+	// ExpiredOperations lists up to limit operations of all organisations that have
+	// expired, or that have ended and whose organisation was deleted.
 	ExpiredOperations(ctx context.Context, limit int) ([]Operation, error)
-	// ForgetOperation removes what is kept of an ended operation, after the
-	// caller has removed what lies outside the catalog: result, private part and
-	// sizes go, the record stays. Idempotent; [ErrOperationLive].
+	// ForgetOperation clears the result, the private part and the sizes of an ended
+	// operation, after the caller has removed the data outside the catalog. The record
+	// remains. Idempotent. It returns [ErrOperationLive].
 	ForgetOperation(ctx context.Context, org OrgID, operation OperationID) (Operation, error)
-	// DeleteOperation removes the record of an ended operation. Idempotent;
+	// DeleteOperation removes the record of an ended operation. Idempotent. It returns
 	// [ErrOperationLive].
 	DeleteOperation(ctx context.Context, org OrgID, operation OperationID) error
 }
 
-// WriteLeases keeps which writes to tables are under way, on any replica, and
-// which vacuums. The files of a write lie in the table's folder before a version
-// names them.
+// WriteLeases records the writes and vacuums of tables that are in progress on any
+// replica. A write creates its files in the table's folder before a version refers to
+// them.
 //
-// Who restores a version begins before it asks for vacuums, who deletes files
-// begins before it asks for writes. So of two that begin at the same time at least
-// one sees the other.
+// A restore begins its lease before it checks for vacuums, and a vacuum begins its
+// lease before it checks for writes. So if two begin at the same time, at least one of
+// them sees the other.
 type WriteLeases interface {
-	// BeginWrite records that a write to a table begins now, before its first
-	// file is made or deleted.
+	// BeginWrite records that a write to a table begins now, before its first file is
+	// created or deleted.
 	BeginWrite(ctx context.Context, write NewWrite) (WriteLeaseID, error)
-	// RenewWrite gives a sign of life. [ErrNotFound] when the write was
-	// forgotten: its files may be gone, so it must not be committed.
+	// RenewWrite renews a lease. It returns [ErrNotFound] if the lease was removed: the
+	// files of the write may have been deleted, so it must not be committed.
 	RenewWrite(ctx context.Context, lease WriteLeaseID) error
 	// EndWrite ends a lease. Idempotent.
 	EndWrite(ctx context.Context, lease WriteLeaseID) error
-	// EndWritesOf ends the leases, of all organisations, of a holder that is known
-	// to be gone, and counts them. Nobody has the empty name.
+	// EndWritesOf ends the leases, in all organisations, of a holder that is known to
+	// have ended, and returns their number. The empty name matches no lease.
 	EndWritesOf(ctx context.Context, holder string) (int64, error)
-	// OldestWrite returns from when on files of a table are protected by the
-	// writes that gave a sign of life since then: when the oldest one began, the
-	// Unix epoch for a restore, the zero time without any.
+	// OldestWrite returns the time from which files of a table are protected by the
+	// writes that were renewed since the given time: the start of the oldest one, the
+	// Unix epoch for a restore, or the zero time if there are none.
 	OldestWrite(ctx context.Context, org OrgID, table DeltaID, since time.Time) (time.Time, error)
-	// VacuumUnderWay reports whether there is a vacuum of a table among those that
-	// gave a sign of life since then.
+	// VacuumUnderWay reports whether a vacuum of a table is in progress whose lease was
+	// renewed since the given time.
 	VacuumUnderWay(ctx context.Context, org OrgID, table DeltaID, since time.Time) (bool, error)
-	// ForgetWrites removes the leases, of all organisations, that gave no sign
-	// of life since then, and counts them.
+	// ForgetWrites removes the leases, of all organisations, that were not renewed
+	// since the given time, and returns their number.
 	ForgetWrites(ctx context.Context, since time.Time) (int64, error)
 }
 
-// WriteKeys keeps which requests that change rows came under which idempotency
-// key, so that a repeated one is answered and not done again.
+// WriteKeys stores the idempotency keys of requests that change rows, so that a
+// repeated request gets the stored reply and is not executed again.
 type WriteKeys interface {
-	// ClaimWriteKey keeps a fingerprint under the hash of a key, or returns what
-	// an earlier request has left there.
+	// ClaimWriteKey stores a fingerprint under the hash of a key, or returns the record
+	// of an earlier request.
 	ClaimWriteKey(ctx context.Context, org OrgID, key, fingerprint string) (WriteKey, error)
-	// SettleWriteKey keeps the reply of a request that has succeeded.
-	// [ErrNotFound] when the key was forgotten.
+	// SettleWriteKey stores the reply of a request that has succeeded. It returns
+	// [ErrNotFound] if the key was removed.
 	SettleWriteKey(ctx context.Context, org OrgID, key string, reply json.RawMessage) error
-	// ForgetWriteKeys removes the keys, of all organisations, that were claimed
-	// before, and counts them.
+	// ForgetWriteKeys removes the keys, of all organisations, that were claimed before
+	// the given time, and returns their number.
 	ForgetWriteKeys(ctx context.Context, before time.Time) (int64, error)
 }
 
-// Audit keeps the audit log. Entries are never changed.
+// Audit stores the audit log. Entries are never changed.
 type Audit interface {
 	// AppendAudit adds entries. An empty ID or time is filled in.
 	AppendAudit(ctx context.Context, entries ...AuditEntry) error
@@ -350,34 +349,32 @@ type Audit interface {
 	ListAudit(ctx context.Context, org OrgID, filter AuditFilter, page Page) (List[AuditEntry], error)
 }
 
-// Epochs tells when something that affects visibility or authorisation has
-// changed: keys, roles, attributes, policies, configurations, tables,
-// workspaces, organisations. The epoch only grows, and whoever sees an epoch
-// sees every change up to it.
+// Epochs reports changes that affect visibility or authorisation: of keys, roles,
+// attributes, policies, configurations, tables, workspaces, organisations. The epoch
+// only grows. A reader that sees an epoch sees every change up to it.
 type Epochs interface {
 	// Epoch returns the current epoch from the database.
 	Epoch(ctx context.Context) (uint64, error)
-	// Watch sends the epoch each time it was confirmed, changed or not, at
-	// least once a second while the database answers. Only the newest value
-	// is kept for a slow receiver. Silence means that the epoch could not be
-	// confirmed. The channel is closed when ctx ends or the store is closed.
+	// Watch sends the epoch each time it was confirmed, changed or not, at least once a
+	// second while the database responds. Only the newest value is retained for a slow
+	// receiver. If no value arrives, the epoch could not be confirmed. The channel is
+	// closed when ctx ends or the store is closed.
 	Watch(ctx context.Context) <-chan uint64
 }
 
-// Commits tells replicas of new versions of tables sooner than they would look
-// for them. Nothing is kept.
+// Commits notifies replicas of new table versions, so that they need not wait for their
+// next refresh. Announcements are not stored.
 type Commits interface {
-	// AnnounceCommit tells the watches of all other replicas that the table at a
-	// path has a new version. On a database that one process uses it does nothing.
+	// AnnounceCommit notifies the watches of all other replicas that the table at a
+	// path has a new version. It does nothing on a database that only one process uses.
 	AnnounceCommit(ctx context.Context, table CommittedTable) error
-	// WatchCommits sends what was announced. The zero value means any table: it
-	// comes first, and again whenever announcements can have been missed. The
-	// channel is closed when ctx ends or the store is closed; it must be read
-	// until then.
+	// WatchCommits sends the announcements. The zero value means any table. It is sent
+	// first, and again whenever announcements may have been missed. The channel is
+	// closed when ctx ends or the store is closed. The caller must read it until then.
 	WatchCommits(ctx context.Context) <-chan CommittedTable
 }
 
-// CommittedTable is where a table has a new version.
+// CommittedTable identifies a table with a new version.
 type CommittedTable struct {
 	Config ConfigID `json:"config"`
 	Path   string   `json:"path"`

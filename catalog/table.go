@@ -5,21 +5,21 @@ import (
 	"time"
 )
 
-// TableState says what is known about a registered place.
+// TableState is the state of a registered table.
 type TableState string
 
 // The states of a table.
 const (
-	// TableLive: the table is there and answers.
+	// TableLive means that the table exists and is readable.
 	TableLive TableState = "live"
-	// TableVanished: the last discovery did not find its log any more. It
-	// keeps its name, and becomes live again when it is found.
+	// TableVanished means that the last discovery did not find the table's log. The
+	// table keeps its name and becomes live again when it is found.
 	TableVanished TableState = "vanished"
-	// TableDropped is a tombstone: discovery leaves it alone unless asked.
-	// Its name is free.
+	// TableDropped is a tombstone. Discovery ignores it unless requested. Its name is
+	// free.
 	TableDropped TableState = "dropped"
-	// TableIdentityChanged: another Delta table lies where a governed one
-	// was. Nobody reads or writes it until the change is adopted.
+	// TableIdentityChanged means that another Delta table was found at the location of
+	// a governed one. It cannot be read or written until the change is adopted.
 	TableIdentityChanged TableState = "identity_changed"
 )
 
@@ -29,18 +29,16 @@ type Table struct {
 	ID     TableID
 	Org    OrgID
 	Config ConfigID
-	// DeltaID is the metaData.id last seen at this place.
+	// DeltaID is the metaData.id last found at this location.
 	DeltaID DeltaID
-	// PreviousDeltaID is the id that was seen before the last change of
-	// identity, or empty.
+	// PreviousDeltaID is the id before the last change of identity, or empty.
 	PreviousDeltaID DeltaID
-	// Path is the place below the root: segments joined by '/', without one
-	// at either end. Empty means the root itself.
+	// Path is the location below the root: segments joined by '/', without a leading or
+	// trailing one. Empty means the root itself.
 	Path string
-	// Name is the SQL name, unique in the configuration without regard to
-	// case.
+	// Name is the SQL name, unique in the configuration regardless of case.
 	Name string
-	// NameIsCustom marks a name that a person chose; it survives a move.
+	// NameIsCustom reports that a person chose the name. Such a name survives a move.
 	NameIsCustom bool
 	State        TableState
 	Version      int64
@@ -48,49 +46,48 @@ type Table struct {
 	UpdatedAt    time.Time
 }
 
-// LocatedTable is a table with the configuration that it lies in.
+// LocatedTable is a table with its configuration.
 type LocatedTable struct {
 	Table
 	StorageConfig StorageConfig
 }
 
-// FQN is the fully qualified name lake.cfg_<id>.<name>.
+// FQN returns the fully qualified name lake.cfg_<id>.<name>.
 func (t LocatedTable) FQN() string {
 	return CatalogName + "." + SchemaName(t.Config) + "." + t.Name
 }
 
-// TableName is how SQL and paths address a table. Schema is cfg_<id> in either
-// form, or a slug. Case does not matter.
+// TableName addresses a table in SQL and in URL paths. Schema is cfg_<id> in either
+// form, or a slug. Case is ignored.
 type TableName struct {
 	Schema string
 	Table  string
 }
 
-// Resolved is the answer to one [TableName]. Err is nil, [ErrNotFound] or
-// [ErrAmbiguous]; Table is set only when Err is nil. Dropped tables do not
-// resolve; vanished and identity_changed ones do, so that the caller can say
-// what is wrong with them.
+// Resolved is the result for one [TableName]. Err is nil, [ErrNotFound] or
+// [ErrAmbiguous]. Table is set only if Err is nil. Dropped tables do not resolve.
+// Vanished and identity_changed ones do, so that the caller can report their state.
 type Resolved struct {
 	Table LocatedTable
 	Err   error
 }
 
-// FoundTable is what discovery sees: a Delta log below the root.
+// FoundTable is a Delta log that discovery found below the root.
 type FoundTable struct {
 	Path    string
 	DeltaID DeltaID
-	// Governed says that the id registered before at this place has rules
-	// outside the policies, such as column domains.
+	// Governed reports that the id previously registered at this location has rules in
+	// addition to policies, such as column domains.
 	Governed bool
 }
 
 // Discovery is the input of [Tables.SyncTables].
 type Discovery struct {
 	Found []FoundTable
-	// Complete says that the whole root was listed: tables that were not
+	// Complete reports that the whole root was listed, so that tables that were not
 	// found become vanished.
 	Complete bool
-	// IncludeDropped brings tombstones back to life.
+	// IncludeDropped registers tombstones again.
 	IncludeDropped bool
 }
 
@@ -112,18 +109,17 @@ func (d Discovery) Validate() error {
 	return e.Err()
 }
 
-// DiscoveryResult says what a discovery changed.
+// DiscoveryResult reports the changes of a discovery.
 type DiscoveryResult struct {
-	// Found counts the tables of the input that are registered and not
-	// dropped.
+	// Found counts the tables of the input that are registered and not dropped.
 	Found int
-	// Added were not registered, or were dropped, before.
+	// Added holds tables that were not registered, or were dropped, before.
 	Added []Table
-	// Returned were vanished before.
+	// Returned holds tables that were vanished before.
 	Returned []Table
-	// Vanished were live before.
+	// Vanished holds tables that were live before.
 	Vanished []Table
-	// Changed have another Delta id than before.
+	// Changed holds tables whose Delta id changed.
 	Changed []Table
 }
 
@@ -149,12 +145,11 @@ func (n NewTable) Validate() error {
 
 // TableFilter narrows [Tables.ListTables].
 type TableFilter struct {
-	// Config keeps the tables of one configuration; empty means all visible
-	// ones.
+	// Config selects the tables of one configuration; empty means all visible tables.
 	Config ConfigID
-	// DeltaID keeps the places of one table; empty means all.
+	// DeltaID selects the registrations of one table; empty means all.
 	DeltaID DeltaID
-	// States keeps tables in one of these; empty means all but dropped.
+	// States selects tables in one of these states; empty means all but dropped.
 	States []TableState
 }
 

@@ -9,8 +9,7 @@ import (
 // MaxTableNameLength bounds the SQL name of a table, in characters.
 const MaxTableNameLength = 200
 
-// ValidateTableName returns nil or [FieldErrors] for a name that a person
-// chose.
+// ValidateTableName returns nil or [FieldErrors] for a name that a person chose.
 func ValidateTableName(field, name string) error {
 	var e FieldErrors
 	e.tableName(field, name)
@@ -23,9 +22,9 @@ func (e *FieldErrors) tableName(field, name string) {
 	}
 }
 
-// PathName derives a table's name from its path below the root: '/' becomes
-// "__" and every other character that needs quoting becomes '_'. A table that
-// is the root itself is called like the configuration.
+// PathName derives a table's name from its path below the root: '/' becomes "__" and
+// every other character that needs quoting becomes '_'. A table at the root itself gets
+// the name of the configuration.
 func PathName(path, slug string) string {
 	if path == "" {
 		return shorten(slug)
@@ -33,7 +32,7 @@ func PathName(path, slug string) string {
 	return shorten(identifier(strings.ReplaceAll(path, "/", "__")))
 }
 
-// shorten leaves room for the suffix that tells two equal names apart.
+// shorten leaves room for the suffix that distinguishes equal names.
 func shorten(name string) string {
 	const limit = MaxTableNameLength - 33
 	if len(name) > limit {
@@ -42,10 +41,10 @@ func shorten(name string) string {
 	return name
 }
 
-// FreeName returns the first name for the table that is not taken: the one
-// derived from the path, then that with 8 hexadecimal digits of the Delta id,
-// then with digits of the registration's own id, which is unique. taken is
-// asked with names in the form of [FoldName].
+// FreeName returns the first free name for the table: the one derived from the path,
+// then that with 8 hexadecimal digits of the Delta id, then with digits of the
+// registration's own id, which is unique. taken is called with names in the form of
+// [FoldName].
 func FreeName(path, slug string, delta DeltaID, id TableID, taken func(folded string) bool) string {
 	base := PathName(path, slug)
 	own := hexDigits(id)
@@ -58,8 +57,8 @@ func FreeName(path, slug string, delta DeltaID, id TableID, taken func(folded st
 	return base + "_" + own
 }
 
-// deltaDigits returns 8 hexadecimal digits that stand for a Delta id: its own
-// first ones when it is a UUID, else those of its hash.
+// deltaDigits returns 8 hexadecimal digits for a Delta id: its own first ones if it is
+// a UUID, otherwise those of its hash.
 func deltaDigits(id DeltaID) string {
 	digits := strings.ToLower(strings.ReplaceAll(string(id), "-", ""))
 	if raw, err := hex.DecodeString(digits); err == nil && len(raw) >= 4 {

@@ -33,7 +33,7 @@ func (n NewUser) Validate() error {
 	return e.Err()
 }
 
-// UserChange holds the fields to change; nil fields keep their value.
+// UserChange holds the fields to change. Nil fields keep their value.
 type UserChange struct {
 	Email       *string
 	DisplayName *string
@@ -67,16 +67,16 @@ func (e *FieldErrors) email(field, address string) {
 	address = NormaliseEmail(address)
 	parsed, err := mail.ParseAddress(address)
 	_, domain, _ := strings.Cut(address, "@")
-	// The parser accepts display names, comments and quoted local parts;
-	// only a bare address may be stored, or two spellings name one mailbox.
+	// The parser accepts display names, comments and quoted local parts. Only a bare
+	// address may be stored, otherwise two spellings name one mailbox.
 	if err != nil || parsed.Address != address || len(address) > 254 ||
 		domain == "" || strings.ContainsAny(address, " \"<>()[]\\,;:") {
 		e.add(field, "must be an e-mail address")
 	}
 }
 
-// Membership is a user's place in an organisation: what the person may do
-// (Role) and what policies know about the person (Attributes).
+// Membership is the membership of a user in an organisation: the user's role, and the
+// attributes that policies use.
 type Membership struct {
 	Org         OrgID
 	User        UserID

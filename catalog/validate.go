@@ -10,8 +10,8 @@ import (
 	"unicode/utf8"
 )
 
-// text checks a human-readable name: valid UTF-8 without control characters,
-// no white space at the ends, and min to max characters.
+// text checks a human-readable name: valid UTF-8 without control characters, no white
+// space at the ends, and min to max characters.
 func (e *FieldErrors) text(field, value string, min, max int) {
 	if !utf8.ValidString(value) {
 		e.add(field, "must be valid UTF-8")
@@ -36,8 +36,8 @@ func (e *FieldErrors) text(field, value string, min, max int) {
 		return
 	}
 	for _, r := range value {
-		// Format characters include the bidirectional overrides, with
-		// which one name can be made to look like another.
+		// Format characters include the bidirectional overrides, which can make one
+		// name look like another.
 		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) {
 			e.add(field, "must not contain control characters")
 			return
@@ -59,8 +59,8 @@ func (e *FieldErrors) object(field string, raw json.RawMessage, max int) {
 	}
 }
 
-// storableText reports whether both databases keep value unchanged: Postgres
-// refuses NUL and invalid UTF-8 in text.
+// storableText reports whether both databases store value unchanged: Postgres refuses
+// NUL and invalid UTF-8 in text.
 func storableText(value string) bool {
 	return utf8.ValidString(value) && !strings.ContainsRune(value, 0)
 }

@@ -25,7 +25,7 @@ type NewWorkspace struct {
 	ID   WorkspaceID
 	Org  OrgID
 	Name string
-	// Creator becomes the first member, as an administrator, unless empty.
+	// Creator, unless empty, becomes the first member, as an administrator.
 	Creator UserID
 }
 
@@ -50,7 +50,7 @@ func (c WorkspaceChange) Validate() error {
 	return e.Err()
 }
 
-// WorkspaceMember is a user's explicit place in a workspace. In the default
+// WorkspaceMember is an explicit membership of a user in a workspace. In the default
 // workspace Role is the organisation role.
 type WorkspaceMember struct {
 	Workspace   WorkspaceID
@@ -64,7 +64,7 @@ type WorkspaceMember struct {
 
 // WorkspaceFilter narrows [Workspaces.ListWorkspaces].
 type WorkspaceFilter struct {
-	// Member keeps the workspaces of one user, the default one included;
-	// empty means every workspace of the organisation.
+	// Member selects the workspaces of one user, including the default one; empty means
+	// every workspace of the organisation.
 	Member UserID
 }

@@ -5,14 +5,13 @@ import (
 	"time"
 )
 
-// WriteKey is what is kept of a request that changes rows under an idempotency
-// key.
+// WriteKey is the record of a request that changes rows under an idempotency key.
 type WriteKey struct {
-	// Fingerprint says what was asked for.
+	// Fingerprint identifies the content of the request.
 	Fingerprint string
 	// Reply is nil until the request has succeeded.
 	Reply json.RawMessage
-	// ClaimedAt is when an earlier request came with the key; zero for the first.
+	// ClaimedAt is the time of the earlier request with the key, or zero for the first.
 	ClaimedAt time.Time
 }
 

@@ -1,30 +1,30 @@
 package catalog
 
-// WriteKind is what a write lease is for.
+// WriteKind is the purpose of a write lease.
 type WriteKind string
 
 // The kinds of write lease.
 const (
-	// WriteRows protects the files that a write makes, from when it begins.
+	// WriteRows protects the files that a write creates, from the time when it begins.
 	WriteRows WriteKind = "rows"
-	// WriteRestore protects every file of the table, however old: a version that is
-	// restored names files again that no version needed.
+	// WriteRestore protects every file of the table, however old: a restored version
+	// refers to files again that no current version needed.
 	WriteRestore WriteKind = "restore"
-	// WriteVacuum is held by who deletes files. It protects none.
+	// WriteVacuum is held by an operation that deletes files. It protects no files.
 	WriteVacuum WriteKind = "vacuum"
 )
 
 // Valid reports whether k is one of the kinds.
 func (k WriteKind) Valid() bool { return k == WriteRows || k == WriteRestore || k == WriteVacuum }
 
-// NewWrite is a write that begins.
+// NewWrite is the input of [WriteLeases.BeginWrite].
 type NewWrite struct {
 	Org   OrgID
 	Table DeltaID
 	Kind  WriteKind
-	// Holder names who alone can go on with the write, so that its end is the
-	// write's; see [WriteLeases.EndWritesOf]. Empty means that requests of a holder
-	// that is gone may still take effect.
+	// Holder names the only process that can continue the write, so that the write ends
+	// with it; see [WriteLeases.EndWritesOf]. Empty means that requests of a process
+	// that has ended may still take effect.
 	Holder string
 }
 

@@ -7,26 +7,26 @@ import (
 	"github.com/lakewarden/lakewarden/catalog"
 )
 
-// systemKey marks a context whose work is the system's own.
+// systemKey is the context key of a [systemMark].
 type systemKey struct{}
 
-// systemMark remembers the principal at the time of the mark, if there was one.
+// systemMark holds the principal of the context at the time of the mark, if any.
 type systemMark struct {
 	reason    string
 	principal auth.Principal
 	present   bool
 }
 
-// System returns a context in which every call is allowed, because the server
-// itself acts: authentication, discovery, start-up, the audit log. The reason
-// is for readers of the code. A principal that is put into the context later
-// takes over, so that a request never acts as the system by inheritance.
+// System returns a context in which every call is allowed, because the server itself
+// acts: authentication, discovery, start-up, the audit log. The reason is documentation
+// only. A principal that is added to the context later takes precedence, so that a
+// request never inherits the rights of the system.
 func System(ctx context.Context, reason string) context.Context {
 	p, err := auth.PrincipalFrom(ctx)
 	return context.WithValue(ctx, systemKey{}, systemMark{reason: reason, principal: p, present: err == nil})
 }
 
-// ViewerOf returns the only viewer through which a principal may look.
+// ViewerOf returns the only viewer that a principal may use.
 func ViewerOf(p auth.Principal) catalog.Viewer {
 	org, user := catalog.OrgID(p.OrgID.String()), catalog.UserID(p.UserID.String())
 	signedIn := p.Method == auth.MethodJWT && p.KeyID == nil && p.WorkspaceID == nil
@@ -40,7 +40,7 @@ func ViewerOf(p auth.Principal) catalog.Viewer {
 	return catalog.KeyViewer(org, user, workspace)
 }
 
-// actor is who makes a call.
+// actor is the caller of a method.
 type actor struct {
 	system    bool
 	principal auth.Principal
@@ -65,8 +65,8 @@ func (a actor) isUser(user catalog.UserID) bool {
 	return !a.system && a.viewer.User == user
 }
 
-// in checks that the actor acts in an organisation and holds one of the
-// scopes there; without scopes, membership is enough.
+// in checks that the actor acts in an organisation and holds one of the scopes there.
+// Without scopes, membership is sufficient.
 func (a actor) in(org catalog.OrgID, anyOf ...auth.Scope) error {
 	switch {
 	case a.system:
@@ -77,7 +77,7 @@ func (a actor) in(org catalog.OrgID, anyOf ...auth.Scope) error {
 	return holds(a.principal.Scopes, anyOf)
 }
 
-// through checks that the actor looks with its own eyes and holds one of the
+// through checks that v is the actor's own viewer and that the actor holds one of the
 // scopes.
 func (a actor) through(v catalog.Viewer, anyOf ...auth.Scope) error {
 	if err := a.in(v.Org); err != nil {
@@ -89,7 +89,7 @@ func (a actor) through(v catalog.Viewer, anyOf ...auth.Scope) error {
 	return a.in(v.Org, anyOf...)
 }
 
-// signs checks that a change is made in the actor's own name.
+// signs checks that a change is made in the name of the actor.
 func (a actor) signs(by catalog.UserID) error {
 	if a.system || a.viewer.User == by {
 		return nil
@@ -97,9 +97,9 @@ func (a actor) signs(by catalog.UserID) error {
 	return &catalog.DeniedError{Reason: "actor_mismatch"}
 }
 
-// grants checks that the actor hands out no more than it is.
+// grants checks that the actor grants no role above its own.
 func (a actor) grants(role, own auth.Role) error {
-	if a.system || own.AtLeast(role) || !role.Valid() { // the store refuses what is no role
+	if a.system || own.AtLeast(role) || !role.Valid() { // the store refuses an invalid role
 		return nil
 	}
 	return &catalog.DeniedError{Reason: "role_escalation"}
@@ -117,7 +117,7 @@ func holds(scopes auth.ScopeSet, anyOf []auth.Scope) error {
 	return &catalog.DeniedError{Scope: string(anyOf[0])}
 }
 
-// systemOnly admits nobody but the system.
+// systemOnly denies every actor but the system.
 func systemOnly(ctx context.Context) error {
 	a, err := actorFrom(ctx)
 	if err == nil && !a.system {
@@ -126,7 +126,7 @@ func systemOnly(ctx context.Context) error {
 	return err
 }
 
-// inOrg is the check of most methods about an organisation.
+// inOrg is the check of most methods that concern an organisation.
 func inOrg(ctx context.Context, org catalog.OrgID, anyOf ...auth.Scope) error {
 	a, err := actorFrom(ctx)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/lakewarden/lakewarden/catalog"
 )
 
-// ownKeys checks that the actor may manage keys of its own.
+// ownKeys checks that the actor may manage its own keys.
 func (a actor) ownKeys() error {
 	if a.system || a.principal.MayManageOwnKeys() {
 		return nil
@@ -16,9 +16,9 @@ func (a actor) ownKeys() error {
 	return &catalog.DeniedError{Scope: string(auth.ScopeAPIKeysCreate)}
 }
 
-// CreateAPIKey makes keys of the actor's own. A key has no more scopes, no longer life
-// and no wider reach than the actor. A workspace that the actor does not reach is not
-// found.
+// CreateAPIKey creates keys of the actor. A key has no more scopes, no longer life and
+// no more workspaces than the actor. A workspace that the actor cannot reach is
+// reported as not found.
 func (s *Store) CreateAPIKey(ctx context.Context, key catalog.NewAPIKey) (none catalog.APIKey, err error) {
 	a, err := actorFrom(ctx)
 	if err != nil {
@@ -68,7 +68,7 @@ func (s *Store) reaches(ctx context.Context, a actor, workspace catalog.Workspac
 	return base.ID == workspace, err
 }
 
-// APIKeyByPrefix is for the system: authentication.
+// APIKeyByPrefix is for the system, which authenticates callers.
 func (s *Store) APIKeyByPrefix(ctx context.Context, prefix string) (catalog.APIKey, error) {
 	if err := systemOnly(ctx); err != nil {
 		return catalog.APIKey{}, err
@@ -76,8 +76,8 @@ func (s *Store) APIKeyByPrefix(ctx context.Context, prefix string) (catalog.APIK
 	return s.inner.APIKeyByPrefix(ctx, prefix)
 }
 
-// APIKey is open to the owner; keys of others need users:write and are
-// otherwise not found.
+// APIKey is open to the owner. Keys of others need users:write and are reported as not
+// found without it.
 func (s *Store) APIKey(ctx context.Context, org catalog.OrgID, key catalog.KeyID) (catalog.APIKey, error) {
 	_, found, err := s.key(ctx, org, key)
 	return found, err
@@ -105,7 +105,7 @@ func (s *Store) key(ctx context.Context, org catalog.OrgID, key catalog.KeyID) (
 	return a, found, nil
 }
 
-// ListAPIKeys lists the actor's own keys; those of others need users:write.
+// ListAPIKeys lists the actor's own keys. Those of others need users:write.
 func (s *Store) ListAPIKeys(ctx context.Context, org catalog.OrgID, filter catalog.APIKeyFilter,
 	page catalog.Page) (none catalog.List[catalog.APIKey], err error) {
 	a, err := actorFrom(ctx)
@@ -126,7 +126,7 @@ func (s *Store) ListAPIKeys(ctx context.Context, org catalog.OrgID, filter catal
 	return s.inner.ListAPIKeys(ctx, org, filter, page)
 }
 
-// RevokeAPIKey is open to the owner; keys of others need users:write.
+// RevokeAPIKey is open to the owner. Keys of others need users:write.
 func (s *Store) RevokeAPIKey(ctx context.Context, org catalog.OrgID, key catalog.KeyID) (catalog.APIKey, error) {
 	if _, _, err := s.key(ctx, org, key); err != nil {
 		return catalog.APIKey{}, err
@@ -134,10 +134,10 @@ func (s *Store) RevokeAPIKey(ctx context.Context, org catalog.OrgID, key catalog
 	return s.inner.RevokeAPIKey(ctx, org, key)
 }
 
-// RotateAPIKey is open to the owner only, because the new key acts as the
-// owner. The successor has no more scopes, no longer life and no wider reach than the
-// key it replaces and than the actor's own credential. Otherwise a restricted key
-// could rotate a stronger one and learn the successor.
+// RotateAPIKey is open to the owner only, because the new key acts as the owner. The
+// successor has no more scopes, no longer life and no more workspaces than the key it
+// replaces and than the actor's own credential. Otherwise a restricted key could rotate
+// a stronger one and learn the successor.
 func (s *Store) RotateAPIKey(ctx context.Context, org catalog.OrgID, key catalog.KeyID, successor catalog.NewAPIKey,
 	grace time.Duration) (none catalog.APIKey, err error) {
 	a, old, err := s.key(ctx, org, key)
@@ -169,7 +169,7 @@ func (s *Store) RotateAPIKey(ctx context.Context, org catalog.OrgID, key catalog
 	return s.inner.RotateAPIKey(ctx, org, key, successor, grace)
 }
 
-// TouchAPIKey is for the system: authentication.
+// TouchAPIKey is for the system, which authenticates callers.
 func (s *Store) TouchAPIKey(ctx context.Context, key catalog.KeyID, at time.Time) error {
 	if err := systemOnly(ctx); err != nil {
 		return err

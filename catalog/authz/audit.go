@@ -7,7 +7,7 @@ import (
 	"github.com/lakewarden/lakewarden/catalog"
 )
 
-// AppendAudit is for the system: callers do not write their own log.
+// AppendAudit is for the system: callers do not write the log.
 func (s *Store) AppendAudit(ctx context.Context, entries ...catalog.AuditEntry) error {
 	if err := systemOnly(ctx); err != nil {
 		return err
@@ -24,7 +24,7 @@ func (s *Store) ListAudit(ctx context.Context, org catalog.OrgID, filter catalog
 	return s.inner.ListAudit(ctx, org, filter, page)
 }
 
-// Epoch is open to every actor: it says only that something has changed.
+// Epoch is open to every actor: it reveals only that something has changed.
 func (s *Store) Epoch(ctx context.Context) (uint64, error) {
 	if _, err := actorFrom(ctx); err != nil {
 		return 0, err
@@ -32,8 +32,8 @@ func (s *Store) Epoch(ctx context.Context) (uint64, error) {
 	return s.inner.Epoch(ctx)
 }
 
-// Watch is for the system, because it holds a connection. Anybody else gets a
-// closed channel.
+// Watch is for the system, because it holds a connection. Other actors get a closed
+// channel.
 func (s *Store) Watch(ctx context.Context) <-chan uint64 {
 	if err := systemOnly(ctx); err != nil {
 		closed := make(chan uint64)
@@ -43,7 +43,7 @@ func (s *Store) Watch(ctx context.Context) <-chan uint64 {
 	return s.inner.Watch(ctx)
 }
 
-// AnnounceCommit is for the system: what writes to tables.
+// AnnounceCommit is for the system, which writes to tables.
 func (s *Store) AnnounceCommit(ctx context.Context, table catalog.CommittedTable) error {
 	if err := systemOnly(ctx); err != nil {
 		return err
@@ -51,7 +51,7 @@ func (s *Store) AnnounceCommit(ctx context.Context, table catalog.CommittedTable
 	return s.inner.AnnounceCommit(ctx, table)
 }
 
-// WatchCommits is for the system, as Watch is.
+// WatchCommits is for the system, like Watch.
 func (s *Store) WatchCommits(ctx context.Context) <-chan catalog.CommittedTable {
 	if err := systemOnly(ctx); err != nil {
 		closed := make(chan catalog.CommittedTable)

@@ -7,7 +7,7 @@ import (
 	"github.com/lakewarden/lakewarden/catalog"
 )
 
-// AddConstraints needs tables:modify where the table is.
+// AddConstraints needs tables:modify in the workspace of the table.
 func (s *Store) AddConstraints(ctx context.Context, viewer catalog.Viewer, table catalog.TableID, constraints []catalog.NewConstraint,
 	by catalog.UserID) error {
 	if err := s.onTable(ctx, viewer, table, auth.ScopeTablesModify); err != nil {
@@ -28,7 +28,7 @@ func (s *Store) Constraints(ctx context.Context, org catalog.OrgID, table catalo
 	return s.inner.Constraints(ctx, org, table)
 }
 
-// DeleteConstraint needs tables:modify where the table is.
+// DeleteConstraint needs tables:modify in the workspace of the table.
 func (s *Store) DeleteConstraint(ctx context.Context, viewer catalog.Viewer, table catalog.TableID, name string) error {
 	if err := s.onTable(ctx, viewer, table, auth.ScopeTablesModify); err != nil {
 		return err

@@ -19,7 +19,7 @@ import (
 	"github.com/lakewarden/lakewarden/catalog/sqlstore"
 )
 
-// fixture is an organisation with one of everything, and people around it.
+// fixture is an organisation with one record of each kind, and people.
 type fixture struct {
 	testing.TB
 	inner  catalog.Store
@@ -51,8 +51,8 @@ type fixture struct {
 // whose credential carries no scope.
 var everyone = []string{"owner", "admin", "builder", "editor", "viewer", "curator"}
 
-// template is the fixture that every test gets a copy of: filling a database
-// costs far more than copying its file.
+// template is copied by each test: filling a database costs far more than copying its
+// file.
 var template struct {
 	once    sync.Once
 	content []byte
@@ -182,7 +182,7 @@ func newKey(f *fixture, owner, prefix string, scopes auth.ScopeSet) catalog.NewA
 	}
 }
 
-// person is somebody signed in.
+// person returns a signed-in principal.
 func person(org catalog.OrgID, user catalog.UserID, role auth.Role) auth.Principal {
 	return auth.Principal{
 		OrgID: uuid.MustParse(string(org)), UserID: uuid.MustParse(string(user)), Role: role,
@@ -190,14 +190,14 @@ func person(org catalog.OrgID, user catalog.UserID, role auth.Role) auth.Princip
 	}
 }
 
-// narrow leaves of a principal's scopes only the given ones.
+// narrow limits a principal to the given scopes.
 func narrow(p auth.Principal, scopes ...auth.Scope) auth.Principal {
 	p.Granted = auth.NewScopeSet(scopes...)
 	p.Scopes = p.Granted.Intersect(p.Role.Scopes())
 	return p
 }
 
-// asKey is an API key of the same person with the same scopes.
+// asKey returns the principal of an API key of the same person with the same scopes.
 func asKey(p auth.Principal, workspace catalog.WorkspaceID) auth.Principal {
 	id := uuid.New()
 	p.Method, p.KeyID, p.KeyExpiresAt = auth.MethodAPIKey, &id, time.Now().Add(24*time.Hour)
@@ -211,8 +211,8 @@ func asKey(p auth.Principal, workspace catalog.WorkspaceID) auth.Principal {
 // as returns the context of a principal.
 func as(p auth.Principal) context.Context { return auth.WithPrincipal(context.Background(), p) }
 
-// viewer is what the actor of a context would look through, turned to our
-// organisation: also outsiders try.
+// viewer returns the viewer of the actor of a context, moved to the fixture's
+// organisation, so that outsiders are tested too.
 func (f *fixture) viewer(ctx context.Context) catalog.Viewer {
 	p, err := auth.PrincipalFrom(ctx)
 	if err != nil {
@@ -223,7 +223,7 @@ func (f *fixture) viewer(ctx context.Context) catalog.Viewer {
 	return v
 }
 
-// actor is the user of a context, or the owner.
+// actor returns the user of a context, or the owner.
 func (f *fixture) actor(ctx context.Context) catalog.UserID {
 	if p, err := auth.PrincipalFrom(ctx); err == nil {
 		return catalog.UserID(p.UserID.String())
@@ -239,5 +239,5 @@ func (f *fixture) epoch() uint64 {
 
 func prefix(n int) string { return fmt.Sprintf("lw_%08d", n) }
 
-// emptyReply is the reply of a write that did nothing.
+// emptyReply is the reply of a write without effect.
 var emptyReply = []byte("{}")

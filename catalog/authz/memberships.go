@@ -7,7 +7,7 @@ import (
 	"github.com/lakewarden/lakewarden/catalog"
 )
 
-// AddMember needs users:write, and no role above the actor's.
+// AddMember needs users:write, and a role that does not exceed the actor's.
 func (s *Store) AddMember(ctx context.Context, org catalog.OrgID, user catalog.UserID, role catalog.Role) (none catalog.Membership,
 	err error) {
 	a, err := actorFrom(ctx)
@@ -23,8 +23,8 @@ func (s *Store) AddMember(ctx context.Context, org catalog.OrgID, user catalog.U
 	return s.inner.AddMember(ctx, org, user, role)
 }
 
-// Membership needs org:read, or a scope of those who decide by it. Attributes decide about data: those of others are
-// left out without rls_policies:read.
+// Membership needs org:read, or a scope that implies decisions about members. Policies
+// use attributes, so the attributes of others are omitted without rls_policies:read.
 func (s *Store) Membership(ctx context.Context, org catalog.OrgID, user catalog.UserID) (none catalog.Membership, err error) {
 	a, err := actorFrom(ctx)
 	if err != nil {
@@ -42,7 +42,7 @@ func (s *Store) Membership(ctx context.Context, org catalog.OrgID, user catalog.
 	return a.shown(m), err
 }
 
-// ListMembers needs org:read; see Membership about attributes.
+// ListMembers needs org:read; see Membership for attributes.
 func (s *Store) ListMembers(ctx context.Context, org catalog.OrgID, page catalog.Page) (none catalog.List[catalog.Membership], err error) {
 	a, err := actorFrom(ctx)
 	if err != nil {
@@ -58,7 +58,7 @@ func (s *Store) ListMembers(ctx context.Context, org catalog.OrgID, page catalog
 	return members, err
 }
 
-// shown is a membership as the actor may see it.
+// shown returns a membership as the actor may see it.
 func (a actor) shown(m catalog.Membership) catalog.Membership {
 	if !a.isUser(m.User) && a.in(m.Org, auth.ScopePoliciesRead, auth.ScopePoliciesWrite) != nil {
 		m.Attributes = map[string]string{}
@@ -66,8 +66,8 @@ func (a actor) shown(m catalog.Membership) catalog.Membership {
 	return m
 }
 
-// SetMemberRole needs users:write, and neither the new nor the present role
-// above the actor's.
+// SetMemberRole needs users:write. Neither the new nor the current role may exceed the
+// actor's.
 func (s *Store) SetMemberRole(ctx context.Context, org catalog.OrgID, user catalog.UserID, role catalog.Role) (none catalog.Membership,
 	err error) {
 	a, err := s.overMember(ctx, org, user)
@@ -80,7 +80,7 @@ func (s *Store) SetMemberRole(ctx context.Context, org catalog.OrgID, user catal
 	return s.inner.SetMemberRole(ctx, org, user, role)
 }
 
-// RemoveMember needs users:write, and no member above the actor.
+// RemoveMember needs users:write, and a member whose role does not exceed the actor's.
 func (s *Store) RemoveMember(ctx context.Context, org catalog.OrgID, user catalog.UserID) error {
 	if _, err := s.overMember(ctx, org, user); err != nil {
 		return err
@@ -104,7 +104,7 @@ func (s *Store) overMember(ctx context.Context, org catalog.OrgID, user catalog.
 	return a, a.grants(auth.Role(m.Role), a.principal.Role)
 }
 
-// ReplaceAttributes needs rls_policies:write, also for the actor's own.
+// ReplaceAttributes needs rls_policies:write, even for the actor's own attributes.
 func (s *Store) ReplaceAttributes(ctx context.Context, org catalog.OrgID, user catalog.UserID,
 	attributes map[string]string) (catalog.Membership, error) {
 	if err := inOrg(ctx, org, auth.ScopePoliciesWrite); err != nil {

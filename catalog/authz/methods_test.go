@@ -18,11 +18,11 @@ import (
 // method is the authorisation case of one method of the store.
 type method struct {
 	call func(f *fixture, ctx context.Context) error
-	// allowed are people for whom the call succeeds; everybody else named in
-	// the fixture is denied, with this error.
+	// allowed are people for whom the call succeeds. All other people of the
+	// fixture are denied, with this error.
 	allowed []string
 	denied  error
-	// unscoped says that a credential without any scope may call it.
+	// unscoped reports that a credential without any scope may make the call.
 	unscoped bool
 }
 
@@ -474,7 +474,7 @@ var otherMethods = map[string]method{
 				return nil
 			}
 			if _, err := auth.PrincipalFrom(ctx); err != nil {
-				return catalog.ErrNoActor // as for Watch
+				return catalog.ErrNoActor // like Watch
 			}
 			return catalog.ErrDenied
 		},
@@ -488,7 +488,7 @@ var otherMethods = map[string]method{
 				return nil
 			}
 			if _, err := auth.PrincipalFrom(ctx); err != nil {
-				return catalog.ErrNoActor // Watch has no error: a closed channel is its refusal
+				return catalog.ErrNoActor // Watch returns no error; it refuses with a closed channel
 			}
 			return catalog.ErrDenied
 		},
@@ -498,8 +498,8 @@ var otherMethods = map[string]method{
 
 func isNotFound(err error) bool { return errors.Is(err, catalog.ErrNotFound) }
 
-// hiddenAsDenied lets one case hold both those who see the record and lack the
-// right, and those to whom it does not exist.
+// hiddenAsDenied treats "not found" like "denied", so that one case covers people who
+// see the record without the right to change it and people who do not see it.
 func hiddenAsDenied(ctx context.Context, f *fixture, err error) error {
 	p, actorErr := auth.PrincipalFrom(ctx)
 	if actorErr == nil && string(f.org) == p.OrgID.String() && isNotFound(err) {
@@ -535,7 +535,7 @@ func TestMethods(t *testing.T) {
 			t.Run("system", func(t *testing.T) {
 				require.NoError(t, m.call(newFixture(t), authz.System(context.Background(), "test")))
 			})
-			denied := newFixture(t) // refused calls change nothing, so one serves all
+			denied := newFixture(t) // shared, because refused calls change nothing
 			for _, who := range append([]string{"outsider", "nobody"}, everyone...) {
 				if slices.Contains(m.allowed, who) {
 					t.Run(who+" is allowed", func(t *testing.T) {

@@ -8,14 +8,14 @@ import (
 	"github.com/lakewarden/lakewarden/catalog"
 )
 
-// methods are the cases of all methods of the store.
+// methods returns the cases of all methods of the store.
 var methods = func() map[string]method {
 	all := maps.Clone(otherMethods)
 	maps.Copy(all, operationMethods)
 	return all
 }()
 
-// operationMethods are those of catalog.Operations.
+// operationMethods returns the cases of catalog.Operations.
 var operationMethods = map[string]method{
 	"CreateOperation": {
 		call: func(f *fixture, ctx context.Context) error {

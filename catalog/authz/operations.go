@@ -8,8 +8,8 @@ import (
 	"github.com/lakewarden/lakewarden/catalog"
 )
 
-// CreateOperation is for the system: what may be started is decided where the
-// work is known.
+// CreateOperation is for the system: the code that starts the work decides who may
+// start it.
 func (s *Store) CreateOperation(ctx context.Context, operation catalog.NewOperation) (catalog.Operation, error) {
 	if err := systemOnly(ctx); err != nil {
 		return catalog.Operation{}, err
@@ -17,10 +17,10 @@ func (s *Store) CreateOperation(ctx context.Context, operation catalog.NewOperat
 	return s.inner.CreateOperation(ctx, operation)
 }
 
-// Operation is open to the owner, and to holders of org:update; to others it is
-// not found. To an API key it is also not found if the credential that started the
-// operation reaches further than the key, because the result can name files of
-// workspaces that the key does not reach.
+// Operation is open to the owner and to holders of org:update. For others it is not
+// found. For an API key it is also not found if the credential that started the
+// operation reaches more workspaces than the key, because the result can name files of
+// those workspaces.
 func (s *Store) Operation(ctx context.Context, org catalog.OrgID, operation catalog.OperationID) (catalog.Operation, error) {
 	a, err := actorFrom(ctx)
 	if err != nil {
@@ -47,7 +47,7 @@ func (s *Store) Operation(ctx context.Context, org catalog.OrgID, operation cata
 }
 
 // startedWithin reports whether an operation of the actor's user was started by a
-// credential that reaches no further than the actor's.
+// credential that reaches no more workspaces than the actor's.
 func (s *Store) startedWithin(ctx context.Context, a actor, operation catalog.Operation) (bool, error) {
 	if !a.viewer.Limited {
 		return true, nil
@@ -65,9 +65,9 @@ func (s *Store) startedWithin(ctx context.Context, a actor, operation catalog.Op
 	return s.reaches(ctx, a, key.Workspace, key.AllWorkspaces)
 }
 
-// ListOperations lists the actor's own operations; those of others need org:update.
-// Without org:update an API key gets only those that [Store.Operation] shows it, so a
-// page can be shorter than requested.
+// ListOperations lists the actor's own operations. Those of others need org:update.
+// Without org:update an API key gets only the operations that [Store.Operation] returns
+// to it, so a page can be shorter than requested.
 func (s *Store) ListOperations(ctx context.Context, org catalog.OrgID, filter catalog.OperationFilter,
 	page catalog.Page) (none catalog.List[catalog.Operation], err error) {
 	a, err := actorFrom(ctx)
@@ -100,7 +100,7 @@ func (s *Store) ListOperations(ctx context.Context, org catalog.OrgID, filter ca
 	return list, nil
 }
 
-// CancelOperation is open to those who see the operation.
+// CancelOperation is open to callers who see the operation.
 func (s *Store) CancelOperation(ctx context.Context, org catalog.OrgID, operation catalog.OperationID) (catalog.Operation, error) {
 	if _, err := s.Operation(ctx, org, operation); err != nil {
 		return catalog.Operation{}, err
@@ -108,7 +108,7 @@ func (s *Store) CancelOperation(ctx context.Context, org catalog.OrgID, operatio
 	return s.inner.CancelOperation(ctx, org, operation)
 }
 
-// OperationUsage is for the system: quotas.
+// OperationUsage is for the system, which enforces quotas.
 func (s *Store) OperationUsage(ctx context.Context, org catalog.OrgID) (catalog.OperationUsage, error) {
 	if err := systemOnly(ctx); err != nil {
 		return catalog.OperationUsage{}, err
@@ -116,7 +116,7 @@ func (s *Store) OperationUsage(ctx context.Context, org catalog.OrgID) (catalog.
 	return s.inner.OperationUsage(ctx, org)
 }
 
-// StartOperation is for the system: the runner.
+// StartOperation is for the system, which runs operations.
 func (s *Store) StartOperation(ctx context.Context, runner string, operation catalog.OperationID) error {
 	if err := systemOnly(ctx); err != nil {
 		return err
@@ -124,7 +124,7 @@ func (s *Store) StartOperation(ctx context.Context, runner string, operation cat
 	return s.inner.StartOperation(ctx, runner, operation)
 }
 
-// ReportOperation is for the system: the runner.
+// ReportOperation is for the system, which runs operations.
 func (s *Store) ReportOperation(ctx context.Context, runner string, operation catalog.OperationID, progress catalog.Progress) error {
 	if err := systemOnly(ctx); err != nil {
 		return err
@@ -132,7 +132,7 @@ func (s *Store) ReportOperation(ctx context.Context, runner string, operation ca
 	return s.inner.ReportOperation(ctx, runner, operation, progress)
 }
 
-// ReserveOperation is for the system: the runner.
+// ReserveOperation is for the system, which runs operations.
 func (s *Store) ReserveOperation(ctx context.Context, runner string, operation catalog.OperationID, bytes, most int64) (bool, error) {
 	if err := systemOnly(ctx); err != nil {
 		return false, err
@@ -140,7 +140,7 @@ func (s *Store) ReserveOperation(ctx context.Context, runner string, operation c
 	return s.inner.ReserveOperation(ctx, runner, operation, bytes, most)
 }
 
-// FinishOperation is for the system: the runner.
+// FinishOperation is for the system, which runs operations.
 func (s *Store) FinishOperation(ctx context.Context, runner string, operation catalog.OperationID, outcome catalog.OperationOutcome) error {
 	if err := systemOnly(ctx); err != nil {
 		return err
@@ -148,7 +148,7 @@ func (s *Store) FinishOperation(ctx context.Context, runner string, operation ca
 	return s.inner.FinishOperation(ctx, runner, operation, outcome)
 }
 
-// BeatOperations is for the system: the runner.
+// BeatOperations is for the system, which runs operations.
 func (s *Store) BeatOperations(ctx context.Context, runner string) error {
 	if err := systemOnly(ctx); err != nil {
 		return err
@@ -156,7 +156,7 @@ func (s *Store) BeatOperations(ctx context.Context, runner string) error {
 	return s.inner.BeatOperations(ctx, runner)
 }
 
-// CancelledOperations is for the system: the runner.
+// CancelledOperations is for the system, which runs operations.
 func (s *Store) CancelledOperations(ctx context.Context, runner string) ([]catalog.OperationID, error) {
 	if err := systemOnly(ctx); err != nil {
 		return nil, err
@@ -164,7 +164,7 @@ func (s *Store) CancelledOperations(ctx context.Context, runner string) ([]catal
 	return s.inner.CancelledOperations(ctx, runner)
 }
 
-// LoseOperations is for the system: the runners of all replicas.
+// LoseOperations is for the system, which ends the operations of failed replicas.
 func (s *Store) LoseOperations(ctx context.Context, since time.Time, outcome catalog.OperationOutcome) (int64, error) {
 	if err := systemOnly(ctx); err != nil {
 		return 0, err
@@ -172,7 +172,7 @@ func (s *Store) LoseOperations(ctx context.Context, since time.Time, outcome cat
 	return s.inner.LoseOperations(ctx, since, outcome)
 }
 
-// ExpiredOperations is for the system: it goes across organisations.
+// ExpiredOperations is for the system: it spans organisations.
 func (s *Store) ExpiredOperations(ctx context.Context, limit int) ([]catalog.Operation, error) {
 	if err := systemOnly(ctx); err != nil {
 		return nil, err
@@ -180,7 +180,7 @@ func (s *Store) ExpiredOperations(ctx context.Context, limit int) ([]catalog.Ope
 	return s.inner.ExpiredOperations(ctx, limit)
 }
 
-// ForgetOperation is open to those who see the operation.
+// ForgetOperation is open to callers who see the operation.
 func (s *Store) ForgetOperation(ctx context.Context, org catalog.OrgID, operation catalog.OperationID) (catalog.Operation, error) {
 	if _, err := s.Operation(ctx, org, operation); err != nil {
 		return catalog.Operation{}, err
@@ -188,7 +188,7 @@ func (s *Store) ForgetOperation(ctx context.Context, org catalog.OrgID, operatio
 	return s.inner.ForgetOperation(ctx, org, operation)
 }
 
-// DeleteOperation is for the system: records end when their time is over.
+// DeleteOperation is for the system, which removes expired records.
 func (s *Store) DeleteOperation(ctx context.Context, org catalog.OrgID, operation catalog.OperationID) error {
 	if err := systemOnly(ctx); err != nil {
 		return err

@@ -34,7 +34,7 @@ func (s *Store) ListOrganisations(ctx context.Context, page catalog.Page) (catal
 	return s.inner.ListOrganisations(ctx, page)
 }
 
-// UpdateOrganisation needs org:update; only the owner names another owner.
+// UpdateOrganisation needs org:update. Only the owner may name another owner.
 func (s *Store) UpdateOrganisation(ctx context.Context, org catalog.OrgID, expectedVersion int64,
 	change catalog.OrganisationChange) (none catalog.Organisation, err error) {
 	a, err := actorFrom(ctx)
@@ -72,7 +72,7 @@ func (s *Store) CreateUser(ctx context.Context, user catalog.NewUser) (catalog.U
 	return s.inner.CreateUser(ctx, user)
 }
 
-// User is for the user itself: others are known through their memberships.
+// User is for the user itself. Others are known through their memberships.
 func (s *Store) User(ctx context.Context, user catalog.UserID) (catalog.User, error) {
 	a, err := actorFrom(ctx)
 	if err != nil {
@@ -84,7 +84,7 @@ func (s *Store) User(ctx context.Context, user catalog.UserID) (catalog.User, er
 	return s.inner.User(ctx, user)
 }
 
-// UserByEmail is for the system: it tells whether an address is known.
+// UserByEmail is for the system, because it reveals whether an address is known.
 func (s *Store) UserByEmail(ctx context.Context, email string) (catalog.User, error) {
 	if err := systemOnly(ctx); err != nil {
 		return catalog.User{}, err
@@ -92,8 +92,8 @@ func (s *Store) UserByEmail(ctx context.Context, email string) (catalog.User, er
 	return s.inner.UserByEmail(ctx, email)
 }
 
-// UpdateUser lets a signed-in person change the own display name. The address
-// decides who one is, so only the system changes it, after a proof.
+// UpdateUser lets signed-in people change their own display name. The address
+// identifies a user, so only the system changes it, after verification.
 func (s *Store) UpdateUser(ctx context.Context, user catalog.UserID, expectedVersion int64, change catalog.UserChange) (catalog.User,
 	error) {
 	a, err := actorFrom(ctx)

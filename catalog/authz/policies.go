@@ -7,7 +7,8 @@ import (
 	"github.com/lakewarden/lakewarden/catalog"
 )
 
-// writesPolicies checks rls_policies:write and the name a change is made in.
+// writesPolicies checks rls_policies:write and that the change is made in the actor's
+// name.
 func writesPolicies(ctx context.Context, org catalog.OrgID, by catalog.UserID) error {
 	if err := inOrg(ctx, org, auth.ScopePoliciesWrite); err != nil {
 		return err
@@ -67,8 +68,8 @@ func (s *Store) PolicyHistory(ctx context.Context, org catalog.OrgID, policy cat
 	return s.inner.PolicyHistory(ctx, org, policy, page)
 }
 
-// EnabledPolicies is open to every caller who works on tables, because
-// enforcement runs on the caller's behalf. Its result stays in the server.
+// EnabledPolicies is open to every caller who works on tables, because enforcement runs
+// on the caller's behalf. Its result is not shown to callers.
 func (s *Store) EnabledPolicies(ctx context.Context, org catalog.OrgID, tables []catalog.DeltaID) ([]catalog.Policy, error) {
 	if err := inOrg(ctx, org, lakeScopes()...); err != nil {
 		return nil, err

@@ -28,8 +28,9 @@ func missing(t *testing.T, err error, scope auth.Scope) {
 	require.Equal(t, string(scope), denied.Scope)
 }
 
-// TestSystemDoesNotLeakIntoRequests: a server may start its handlers under the
-// system's context; a principal put in later must not act as the system.
+// TestSystemDoesNotLeakIntoRequests checks that a principal added to a context of the
+// system does not act as the system: a server may start its handlers under such a
+// context.
 func TestSystemDoesNotLeakIntoRequests(t *testing.T) {
 	f := newFixture(t)
 	for _, p := range []auth.Principal{f.people["viewer"], {}} {
@@ -70,8 +71,8 @@ func TestCallersLookThroughTheirOwnViewerOnly(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// TestWorkspaceRoleCounts: the higher of the two roles, among members, and only
-// for what lies in the workspace.
+// TestWorkspaceRoleCounts checks that the higher of the two roles applies, for members
+// only, and only to records of the workspace.
 func TestWorkspaceRoleCounts(t *testing.T) {
 	f := newFixture(t)
 	rename := func(who auth.Principal, table catalog.Table) error {
@@ -91,7 +92,7 @@ func TestWorkspaceRoleCounts(t *testing.T) {
 	require.ErrorIs(t, rename(asKey(editor, ""), f.spaced), catalog.ErrNotFound)
 	require.NoError(t, rename(asKey(editor, f.space), f.spaced))
 
-	// The administrator of a workspace decides nothing about rules.
+	// A role in a workspace does not allow changes of policies.
 	curator := f.people["curator"]
 	_, err = f.store.AdoptIdentity(as(curator), authz.ViewerOf(curator), f.changed.ID, catalog.AnyVersion, false, f.users["curator"])
 	missing(t, err, auth.ScopePoliciesWrite)
@@ -145,7 +146,7 @@ func TestKeysAreNoWiderThanTheirMaker(t *testing.T) {
 	require.ErrorIs(t, create(asKey(builder, ""), inSpace), catalog.ErrNotFound)
 	require.NoError(t, create(asKey(builder, f.space), inSpace))
 
-	// The keys made and rotated here end in an hour.
+	// Keys created and rotated by this actor end within an hour.
 	brief := asKey(builder, "")
 	brief.KeyExpiresAt = time.Now().Add(time.Minute)
 	require.ErrorIs(t, create(brief, same), auth.ErrExpiryEscalation)
@@ -168,7 +169,7 @@ func TestKeysAreNoWiderThanTheirMaker(t *testing.T) {
 	missing(t, err, auth.ScopeUsersWrite)
 }
 
-// everywhere is an API key of a person that reaches every workspace.
+// everywhere is an API key of a person for every workspace.
 func everywhere(p auth.Principal) auth.Principal {
 	p = asKey(p, "")
 	p.AllWorkspaces = true
@@ -214,8 +215,8 @@ func TestKeysReachNoFurtherThanTheirMaker(t *testing.T) {
 	}
 }
 
-// A key for all workspaces sees what its user sees; the mark means nothing on
-// anything else than an API key.
+// A key for all workspaces has its user's viewer. AllWorkspaces has no meaning for
+// other principals.
 func TestKeysForAllWorkspacesSeeWhatTheirUserSees(t *testing.T) {
 	f := newFixture(t)
 	builder := f.people["builder"]
@@ -233,8 +234,8 @@ func TestKeysForAllWorkspacesSeeWhatTheirUserSees(t *testing.T) {
 	reason(t, err, "system_only")
 }
 
-// An operation's record can name files and columns of its tables, so it is shown only
-// to credentials that reach as far as the one that started it.
+// The record of an operation can name files and columns of its tables, so it is visible
+// only to credentials that reach as many workspaces as the one that started it.
 func TestOperationsAreShownAsFarAsAKeyReaches(t *testing.T) {
 	f := newFixture(t)
 	builder := f.people["builder"]
@@ -291,8 +292,8 @@ func TestOperationsAreShownAsFarAsAKeyReaches(t *testing.T) {
 	}
 }
 
-// TestNobodyGrantsAboveThemselves: scopes can be narrower than a role, and so
-// can a role be lower than the scopes of a record in the catalog.
+// TestNobodyGrantsAboveThemselves covers scopes narrower than a role, and a role lower
+// than the one in the catalog.
 func TestNobodyGrantsAboveThemselves(t *testing.T) {
 	f := newFixture(t)
 	lower := f.people["builder"]

@@ -7,9 +7,8 @@ import (
 	"github.com/lakewarden/lakewarden/catalog"
 )
 
-// lakeScopes are those that work on tables one way or another: each of them
-// needs tables and their configurations to be found. Routes ask for the one
-// scope that they are about.
+// lakeScopes are the scopes for work on tables. Each of them requires that tables and
+// their configurations can be found. Routes check the one scope that they need.
 func lakeScopes() []auth.Scope {
 	return []auth.Scope{
 		auth.ScopeTablesRead, auth.ScopeTablesQuery, auth.ScopeDomainsRead, auth.ScopeDomainsWrite,
@@ -20,7 +19,7 @@ func lakeScopes() []auth.Scope {
 	}
 }
 
-// looks checks a read through a viewer.
+// looks checks a read with a viewer.
 func looks(ctx context.Context, v catalog.Viewer) error {
 	a, err := actorFrom(ctx)
 	if err != nil {
@@ -29,10 +28,10 @@ func looks(ctx context.Context, v catalog.Viewer) error {
 	return a.through(v, lakeScopes()...)
 }
 
-// CreateStorageConfig needs storage:configure where the configuration will be:
-// in a workspace, of which the actor must be a member, also
-// storage_configs:share. The owner is the actor. Local storage names a
-// directory of the server, so it needs an administrator.
+// CreateStorageConfig needs storage:configure in the workspace of the new
+// configuration. In a workspace, of which the actor must be a member, it also needs
+// storage_configs:share. The owner is the actor. Local storage names a directory of the
+// server, so it needs an administrator.
 func (s *Store) CreateStorageConfig(ctx context.Context, config catalog.NewStorageConfig) (none catalog.StorageConfig, err error) {
 	a, err := actorFrom(ctx)
 	if err != nil {
@@ -69,7 +68,7 @@ func (s *Store) CreateStorageConfig(ctx context.Context, config catalog.NewStora
 	return s.inner.CreateStorageConfig(ctx, config)
 }
 
-// changesConfig checks the scopes that a change of a configuration needs.
+// changesConfig checks the scopes for a change of a configuration.
 func changesConfig(scopes auth.ScopeSet, workspace catalog.WorkspaceID) error {
 	if err := holds(scopes, []auth.Scope{auth.ScopeStorageConfigure}); err != nil || workspace == "" {
 		return err
@@ -77,7 +76,7 @@ func changesConfig(scopes auth.ScopeSet, workspace catalog.WorkspaceID) error {
 	return holds(scopes, []auth.Scope{auth.ScopeStorageConfigsShare})
 }
 
-// StorageConfig needs a scope that works on tables or storage.
+// StorageConfig needs a scope for tables or storage.
 func (s *Store) StorageConfig(ctx context.Context, viewer catalog.Viewer, config catalog.ConfigID) (catalog.StorageConfig, error) {
 	if err := looks(ctx, viewer); err != nil {
 		return catalog.StorageConfig{}, err
@@ -85,7 +84,7 @@ func (s *Store) StorageConfig(ctx context.Context, viewer catalog.Viewer, config
 	return s.inner.StorageConfig(ctx, viewer, config)
 }
 
-// StorageConfigBySchema needs a scope that works on tables or storage.
+// StorageConfigBySchema needs a scope for tables or storage.
 func (s *Store) StorageConfigBySchema(ctx context.Context, viewer catalog.Viewer, schema string) (catalog.StorageConfig, error) {
 	if err := looks(ctx, viewer); err != nil {
 		return catalog.StorageConfig{}, err
@@ -93,7 +92,7 @@ func (s *Store) StorageConfigBySchema(ctx context.Context, viewer catalog.Viewer
 	return s.inner.StorageConfigBySchema(ctx, viewer, schema)
 }
 
-// ListStorageConfigs needs a scope that works on tables or storage.
+// ListStorageConfigs needs a scope for tables or storage.
 func (s *Store) ListStorageConfigs(ctx context.Context, viewer catalog.Viewer, page catalog.Page) (catalog.List[catalog.StorageConfig],
 	error) {
 	if err := looks(ctx, viewer); err != nil {
@@ -102,8 +101,8 @@ func (s *Store) ListStorageConfigs(ctx context.Context, viewer catalog.Viewer, p
 	return s.inner.ListStorageConfigs(ctx, viewer, page)
 }
 
-// UpdateStorageConfig needs storage:configure where the configuration is, and
-// storage_configs:share in a workspace.
+// UpdateStorageConfig needs storage:configure in the workspace of the configuration,
+// and storage_configs:share if it is not personal.
 func (s *Store) UpdateStorageConfig(ctx context.Context, viewer catalog.Viewer, config catalog.ConfigID, expectedVersion int64,
 	change catalog.StorageConfigChange) (catalog.StorageConfig, error) {
 	if err := s.mayChange(ctx, viewer, config); err != nil {
@@ -112,7 +111,7 @@ func (s *Store) UpdateStorageConfig(ctx context.Context, viewer catalog.Viewer, 
 	return s.inner.UpdateStorageConfig(ctx, viewer, config, expectedVersion, change)
 }
 
-// StorageSecret is for the server alone: nobody reads a credential back.
+// StorageSecret is for the system: callers cannot read a credential back.
 func (s *Store) StorageSecret(ctx context.Context, org catalog.OrgID, config catalog.ConfigID) (catalog.StorageSecret, error) {
 	if err := systemOnly(ctx); err != nil {
 		return catalog.StorageSecret{}, err
@@ -120,7 +119,7 @@ func (s *Store) StorageSecret(ctx context.Context, org catalog.OrgID, config cat
 	return s.inner.StorageSecret(ctx, org, config)
 }
 
-// ReplaceStorageSecret needs what UpdateStorageConfig needs.
+// ReplaceStorageSecret needs the scopes of UpdateStorageConfig.
 func (s *Store) ReplaceStorageSecret(ctx context.Context, viewer catalog.Viewer, config catalog.ConfigID, expectedVersion int64,
 	secret catalog.StorageSecret) (catalog.StorageConfig, error) {
 	if err := s.mayChange(ctx, viewer, config); err != nil {
@@ -129,7 +128,7 @@ func (s *Store) ReplaceStorageSecret(ctx context.Context, viewer catalog.Viewer,
 	return s.inner.ReplaceStorageSecret(ctx, viewer, config, expectedVersion, secret)
 }
 
-// DeleteStorageConfig needs what UpdateStorageConfig needs.
+// DeleteStorageConfig needs the scopes of UpdateStorageConfig.
 func (s *Store) DeleteStorageConfig(ctx context.Context, viewer catalog.Viewer, config catalog.ConfigID, expectedVersion int64) error {
 	if err := s.mayChange(ctx, viewer, config); err != nil {
 		return err

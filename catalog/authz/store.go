@@ -7,7 +7,8 @@ import (
 	"github.com/lakewarden/lakewarden/catalog"
 )
 
-// Store checks every call and passes it on. It is safe for concurrent use.
+// Store checks every call and passes it to the wrapped store. It is safe for concurrent
+// use.
 type Store struct{ inner catalog.Store }
 
 var _ catalog.Store = (*Store)(nil)
@@ -15,9 +16,9 @@ var _ catalog.Store = (*Store)(nil)
 // New wraps a store.
 func New(inner catalog.Store) *Store { return &Store{inner: inner} }
 
-// scopesIn returns what the actor may do in a workspace: that of its role there,
-// which is the organisation role for a personal configuration and for a
-// workspace that the actor is not a member of.
+// scopesIn returns the actor's scopes in a workspace: those of its role there. The
+// organisation role applies to a personal configuration and to a workspace that the
+// actor is not a member of.
 func (s *Store) scopesIn(ctx context.Context, a actor, workspace catalog.WorkspaceID) (auth.ScopeSet, auth.Role, error) {
 	p := a.principal
 	if workspace == "" {
@@ -27,8 +28,8 @@ func (s *Store) scopesIn(ctx context.Context, a actor, workspace catalog.Workspa
 	return p.ScopesIn(role), auth.Higher(p.Role, role), err
 }
 
-// roleIn returns the actor's role in a workspace, "" when it is no member or
-// its key does not reach so far.
+// roleIn returns the actor's role in a workspace, or "" if it is not a member or its
+// key does not reach the workspace.
 func (s *Store) roleIn(ctx context.Context, a actor, workspace catalog.WorkspaceID) (auth.Role, error) {
 	role, err := s.inner.WorkspaceRole(ctx, a.viewer.Org, workspace, a.viewer.User)
 	switch {
@@ -44,9 +45,9 @@ func (s *Store) roleIn(ctx context.Context, a actor, workspace catalog.Workspace
 	return auth.Role(role), nil
 }
 
-// onConfig checks a change of a configuration or of its tables, and returns
-// the configuration. A configuration that the actor does not see is not found,
-// whatever its scopes.
+// onConfig checks a change of a configuration or of its tables and returns the
+// configuration. A configuration that the actor does not see is not found, whatever its
+// scopes.
 func (s *Store) onConfig(ctx context.Context, v catalog.Viewer, id catalog.ConfigID, anyOf ...auth.Scope) (catalog.StorageConfig, error) {
 	a, err := actorFrom(ctx)
 	if err != nil {

@@ -25,7 +25,7 @@ func open(tb testing.TB, path string, now func() time.Time) *sqlstore.Store {
 	return store
 }
 
-// TestSuite: for the system the wrapper is as transparent as a window.
+// TestSuite checks that the wrapper passes the system's calls through unchanged.
 func TestSuite(t *testing.T) {
 	catalogtest.Run(t, catalogtest.Config{
 		Database: func(tb testing.TB) func(func() time.Time) catalog.Store {

@@ -7,7 +7,7 @@ import (
 	"github.com/lakewarden/lakewarden/catalog"
 )
 
-// RegisterTable needs tables:create where the configuration is.
+// RegisterTable needs tables:create in the workspace of the configuration.
 func (s *Store) RegisterTable(ctx context.Context, viewer catalog.Viewer, table catalog.NewTable) (catalog.Table, error) {
 	if _, err := s.onConfig(ctx, viewer, table.Config, auth.ScopeTablesCreate); err != nil {
 		return catalog.Table{}, err
@@ -15,8 +15,8 @@ func (s *Store) RegisterTable(ctx context.Context, viewer catalog.Viewer, table 
 	return s.inner.RegisterTable(ctx, viewer, table)
 }
 
-// SyncTables needs storage:configure or storage:write where the configuration
-// is: it makes visible what lies in the storage.
+// SyncTables needs storage:configure or storage:write in the workspace of the
+// configuration, because it makes the contents of the storage visible.
 func (s *Store) SyncTables(ctx context.Context, viewer catalog.Viewer, config catalog.ConfigID,
 	discovery catalog.Discovery) (catalog.DiscoveryResult, error) {
 	if _, err := s.onConfig(ctx, viewer, config, auth.ScopeStorageWrite, auth.ScopeStorageConfigure); err != nil {
@@ -25,7 +25,7 @@ func (s *Store) SyncTables(ctx context.Context, viewer catalog.Viewer, config ca
 	return s.inner.SyncTables(ctx, viewer, config, discovery)
 }
 
-// Table needs a scope that works on tables or storage.
+// Table needs a scope for tables or storage.
 func (s *Store) Table(ctx context.Context, viewer catalog.Viewer, table catalog.TableID) (catalog.LocatedTable, error) {
 	if err := looks(ctx, viewer); err != nil {
 		return catalog.LocatedTable{}, err
@@ -33,7 +33,7 @@ func (s *Store) Table(ctx context.Context, viewer catalog.Viewer, table catalog.
 	return s.inner.Table(ctx, viewer, table)
 }
 
-// ListTables needs a scope that works on tables or storage.
+// ListTables needs a scope for tables or storage.
 func (s *Store) ListTables(ctx context.Context, viewer catalog.Viewer, filter catalog.TableFilter,
 	page catalog.Page) (catalog.List[catalog.LocatedTable], error) {
 	if err := looks(ctx, viewer); err != nil {
@@ -42,7 +42,7 @@ func (s *Store) ListTables(ctx context.Context, viewer catalog.Viewer, filter ca
 	return s.inner.ListTables(ctx, viewer, filter, page)
 }
 
-// ResolveTables needs a scope that works on tables or storage.
+// ResolveTables needs a scope for tables or storage.
 func (s *Store) ResolveTables(ctx context.Context, viewer catalog.Viewer, names []catalog.TableName) ([]catalog.Resolved, error) {
 	if err := looks(ctx, viewer); err != nil {
 		return nil, err
@@ -50,7 +50,7 @@ func (s *Store) ResolveTables(ctx context.Context, viewer catalog.Viewer, names 
 	return s.inner.ResolveTables(ctx, viewer, names)
 }
 
-// ResolveDelta needs a scope that works on tables or storage.
+// ResolveDelta needs a scope for tables or storage.
 func (s *Store) ResolveDelta(ctx context.Context, viewer catalog.Viewer, id catalog.DeltaID) (catalog.LocatedTable, error) {
 	if err := looks(ctx, viewer); err != nil {
 		return catalog.LocatedTable{}, err
@@ -58,7 +58,7 @@ func (s *Store) ResolveDelta(ctx context.Context, viewer catalog.Viewer, id cata
 	return s.inner.ResolveDelta(ctx, viewer, id)
 }
 
-// RenameTable needs tables:modify where the table is.
+// RenameTable needs tables:modify in the workspace of the table.
 func (s *Store) RenameTable(ctx context.Context, viewer catalog.Viewer, table catalog.TableID, expectedVersion int64,
 	name string) (catalog.LocatedTable, error) {
 	if err := s.onTable(ctx, viewer, table, auth.ScopeTablesModify); err != nil {
@@ -67,7 +67,7 @@ func (s *Store) RenameTable(ctx context.Context, viewer catalog.Viewer, table ca
 	return s.inner.RenameTable(ctx, viewer, table, expectedVersion, name)
 }
 
-// DropTable needs tables:modify where the table is.
+// DropTable needs tables:modify in the workspace of the table.
 func (s *Store) DropTable(ctx context.Context, viewer catalog.Viewer, table catalog.TableID, expectedVersion int64) error {
 	if err := s.onTable(ctx, viewer, table, auth.ScopeTablesModify); err != nil {
 		return err
@@ -75,8 +75,8 @@ func (s *Store) DropTable(ctx context.Context, viewer catalog.Viewer, table cata
 	return s.inner.DropTable(ctx, viewer, table, expectedVersion)
 }
 
-// AdoptIdentity decides which rules hold, so it needs rls_policies:write of the
-// organisation; a role in a workspace does not give it.
+// AdoptIdentity decides which policies apply, so it needs rls_policies:write in the
+// organisation. A role in a workspace does not grant it.
 func (s *Store) AdoptIdentity(ctx context.Context, viewer catalog.Viewer, table catalog.TableID, expectedVersion int64, keepRules bool,
 	by catalog.UserID) (none catalog.LocatedTable, err error) {
 	if err := s.onTable(ctx, viewer, table); err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/lakewarden/lakewarden/catalog"
 )
 
-// CreateWorkspace needs org:update; the creator is the actor or nobody.
+// CreateWorkspace needs org:update. The creator is the actor or empty.
 func (s *Store) CreateWorkspace(ctx context.Context, workspace catalog.NewWorkspace) (none catalog.Workspace, err error) {
 	a, err := actorFrom(ctx)
 	if err != nil {
@@ -33,8 +33,8 @@ func (s *Store) Workspace(ctx context.Context, org catalog.OrgID, workspace cata
 	return s.inner.Workspace(ctx, org, workspace)
 }
 
-// sees checks that the actor is a member of the workspace, or may manage it.
-// To anybody else it does not exist.
+// sees checks that the actor is a member of the workspace or may manage it. For others
+// the workspace is not found.
 func (s *Store) sees(ctx context.Context, org catalog.OrgID, workspace catalog.WorkspaceID) error {
 	a, err := actorFrom(ctx)
 	if err != nil {
@@ -64,9 +64,9 @@ func (s *Store) DefaultWorkspace(ctx context.Context, org catalog.OrgID) (catalo
 	return s.inner.DefaultWorkspace(ctx, org)
 }
 
-// ListWorkspaces needs org:read for the actor's own, and users:write or
-// org:update for all. Without the latter a key limited to some workspaces gets
-// those only; a page can then be shorter than asked for.
+// ListWorkspaces needs org:read for the actor's own workspaces, and users:write or
+// org:update for all. Without the latter a key limited to some workspaces gets only
+// those, so a page can be shorter than requested.
 func (s *Store) ListWorkspaces(ctx context.Context, org catalog.OrgID, filter catalog.WorkspaceFilter,
 	page catalog.Page) (none catalog.List[catalog.Workspace], err error) {
 	a, err := actorFrom(ctx)
@@ -87,9 +87,8 @@ func (s *Store) ListWorkspaces(ctx context.Context, org catalog.OrgID, filter ca
 	return list, err
 }
 
-// manages checks a scope in the workspace itself and returns the role that the
-// actor may grant at most. Administrators of the organisation manage every
-// workspace.
+// manages checks a scope in the workspace itself and returns the highest role that the
+// actor may grant. Administrators of the organisation manage every workspace.
 func (s *Store) manages(ctx context.Context, org catalog.OrgID, workspace catalog.WorkspaceID, scope auth.Scope) (a actor, own auth.Role,
 	err error) {
 	if a, err = actorFrom(ctx); err != nil {
@@ -122,8 +121,8 @@ func (s *Store) DeleteWorkspace(ctx context.Context, org catalog.OrgID, workspac
 	return s.inner.DeleteWorkspace(ctx, org, workspace, expectedVersion)
 }
 
-// SetWorkspaceMember needs users:write in the workspace, and neither the new
-// nor the present role above the actor's.
+// SetWorkspaceMember needs users:write in the workspace. Neither the new nor the
+// current role may exceed the actor's.
 func (s *Store) SetWorkspaceMember(ctx context.Context, org catalog.OrgID, workspace catalog.WorkspaceID, user catalog.UserID,
 	role catalog.Role) (none catalog.WorkspaceMember, err error) {
 	a, own, err := s.manages(ctx, org, workspace, auth.ScopeUsersWrite)
@@ -154,7 +153,7 @@ func (s *Store) ListWorkspaceMembers(ctx context.Context, org catalog.OrgID, wor
 	return s.inner.ListWorkspaceMembers(ctx, org, workspace, page)
 }
 
-// WorkspaceRole is open to the user itself, and to administrators.
+// WorkspaceRole is open to the user itself and to administrators.
 func (s *Store) WorkspaceRole(ctx context.Context, org catalog.OrgID, workspace catalog.WorkspaceID, user catalog.UserID) (catalog.Role,
 	error) {
 	a, err := actorFrom(ctx)

@@ -8,8 +8,7 @@ import (
 	"github.com/lakewarden/lakewarden/catalog"
 )
 
-// ClaimWriteKey is for the system: what may be written is decided where the write
-// is known.
+// ClaimWriteKey is for the system: the code that writes decides who may write.
 func (s *Store) ClaimWriteKey(ctx context.Context, org catalog.OrgID, key, fingerprint string) (catalog.WriteKey, error) {
 	if err := systemOnly(ctx); err != nil {
 		return catalog.WriteKey{}, err
@@ -25,7 +24,7 @@ func (s *Store) SettleWriteKey(ctx context.Context, org catalog.OrgID, key strin
 	return s.inner.SettleWriteKey(ctx, org, key, reply)
 }
 
-// ForgetWriteKeys is for the system: it goes across organisations.
+// ForgetWriteKeys is for the system: it spans organisations.
 func (s *Store) ForgetWriteKeys(ctx context.Context, before time.Time) (int64, error) {
 	if err := systemOnly(ctx); err != nil {
 		return 0, err

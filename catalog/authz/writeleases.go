@@ -7,8 +7,7 @@ import (
 	"github.com/lakewarden/lakewarden/catalog"
 )
 
-// BeginWrite is for the system: what may be written is decided where the write
-// is known.
+// BeginWrite is for the system: the code that writes decides who may write.
 func (s *Store) BeginWrite(ctx context.Context, write catalog.NewWrite) (catalog.WriteLeaseID, error) {
 	if err := systemOnly(ctx); err != nil {
 		return "", err
@@ -32,7 +31,7 @@ func (s *Store) EndWrite(ctx context.Context, lease catalog.WriteLeaseID) error 
 	return s.inner.EndWrite(ctx, lease)
 }
 
-// EndWritesOf is for the system: it goes across organisations.
+// EndWritesOf is for the system: it spans organisations.
 func (s *Store) EndWritesOf(ctx context.Context, holder string) (int64, error) {
 	if err := systemOnly(ctx); err != nil {
 		return 0, err
@@ -40,7 +39,7 @@ func (s *Store) EndWritesOf(ctx context.Context, holder string) (int64, error) {
 	return s.inner.EndWritesOf(ctx, holder)
 }
 
-// OldestWrite is for the system: a vacuum asks.
+// OldestWrite is for the system, which runs vacuums.
 func (s *Store) OldestWrite(ctx context.Context, org catalog.OrgID, table catalog.DeltaID, since time.Time) (time.Time, error) {
 	if err := systemOnly(ctx); err != nil {
 		return time.Time{}, err
@@ -48,7 +47,7 @@ func (s *Store) OldestWrite(ctx context.Context, org catalog.OrgID, table catalo
 	return s.inner.OldestWrite(ctx, org, table, since)
 }
 
-// VacuumUnderWay is for the system: a restore asks.
+// VacuumUnderWay is for the system, which runs restores.
 func (s *Store) VacuumUnderWay(ctx context.Context, org catalog.OrgID, table catalog.DeltaID, since time.Time) (bool, error) {
 	if err := systemOnly(ctx); err != nil {
 		return false, err
@@ -56,7 +55,7 @@ func (s *Store) VacuumUnderWay(ctx context.Context, org catalog.OrgID, table cat
 	return s.inner.VacuumUnderWay(ctx, org, table, since)
 }
 
-// ForgetWrites is for the system: it goes across organisations.
+// ForgetWrites is for the system: it spans organisations.
 func (s *Store) ForgetWrites(ctx context.Context, since time.Time) (int64, error) {
 	if err := systemOnly(ctx); err != nil {
 		return 0, err

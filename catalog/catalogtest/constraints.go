@@ -40,7 +40,7 @@ func constraints(t *testing.T, w *world) {
 	other, _ := w.org()
 	require.Empty(t, names(other, table.DeltaID), "another organisation's table of the same id")
 
-	// All or none, and names in any case.
+	// AddConstraints adds all or none, and compares names regardless of case.
 	err := add(v, catalog.NewConstraint{Name: "fine", Expression: "a"}, catalog.NewConstraint{Name: "POSITIVE", Expression: "a"})
 	var exists *catalog.ExistsError
 	require.ErrorAs(t, err, &exists)
@@ -62,13 +62,13 @@ func constraints(t *testing.T, w *world) {
 	require.ErrorIs(t, w.DeleteConstraint(w.ctx, v, table.ID, "known"), catalog.ErrNotFound)
 	require.Equal(t, all[1:], names(org, table.DeltaID))
 
-	// They hang on the table's own id.
+	// Constraints refer to the Delta id of the table.
 	require.NoError(t, w.DropTable(w.ctx, v, table.ID, catalog.AnyVersion))
 	require.Equal(t, all[1:], names(org, table.DeltaID))
 }
 
-// governedByConstraints: a table that only has constraints is not replaced
-// unnoticed either, and they can be kept for the new one.
+// governedByConstraints checks that a table that only has constraints is governed too,
+// and that they can be copied to a new identity.
 func governedByConstraints(t *testing.T, w *world) {
 	for _, keep := range []bool{true, false} {
 		org, owner := w.org()
@@ -94,6 +94,6 @@ func governedByConstraints(t *testing.T, w *world) {
 		require.Equal(t, adopter, list[0].CreatedBy)
 		list, err = w.Constraints(w.ctx, org, table.DeltaID)
 		require.NoError(t, err)
-		require.Len(t, list, 1, "the previous table stays governed")
+		require.Len(t, list, 1, "the previous table is still governed")
 	}
 }

@@ -38,7 +38,7 @@ func discovery(t *testing.T, w *world) {
 	require.ErrorIs(t, err, catalog.ErrNotFound)
 	answers, err := w.ResolveTables(w.ctx, v, []catalog.TableName{{Schema: "c", Table: "b"}})
 	require.NoError(t, err)
-	require.Equal(t, catalog.TableVanished, answers[0].Table.State, "its name still says what is wrong")
+	require.Equal(t, catalog.TableVanished, answers[0].Table.State, "its name still resolves")
 
 	_, err = w.RegisterTable(w.ctx, v, catalog.NewTable{Config: config.ID, DeltaID: w.delta(), Path: "x", Name: "B"})
 	existing(w, err, "name")
@@ -86,10 +86,10 @@ func tombstones(t *testing.T, w *world) {
 	require.Len(t, result.Added, 1)
 	require.Equal(t, table.ID, result.Added[0].ID)
 	require.Equal(t, catalog.TableLive, result.Added[0].State)
-	require.NotEqual(t, "t", result.Added[0].Name, "the name went to another table meanwhile")
+	require.NotEqual(t, "t", result.Added[0].Name, "another table has taken the name")
 }
 
-// governed makes a table with one policy.
+// governed creates a table with one policy.
 func governed(w *world) (config catalog.StorageConfig, table catalog.Table, owner catalog.UserID) {
 	org, owner := w.org()
 	config = w.config(org, owner, w.defaultWorkspace(org), "c")
@@ -107,7 +107,7 @@ func changedIdentity(t *testing.T, w *world) {
 	free := w.table(config, "free")
 	second, third := w.delta(), w.delta()
 
-	// Without rules the place just takes the new id.
+	// Without rules the location takes the new id.
 	result := w.sync(config, catalog.Discovery{Found: []catalog.FoundTable{
 		{Path: "t", DeltaID: table.DeltaID}, {Path: "free", DeltaID: second},
 	}, Complete: true})
@@ -117,7 +117,7 @@ func changedIdentity(t *testing.T, w *world) {
 	require.Equal(t, second, now.DeltaID)
 	require.Equal(t, free.DeltaID, now.PreviousDeltaID)
 
-	// With a policy, or with rules that only the caller knows of, it stops.
+	// With a policy, or with rules outside the catalog, the identity changes.
 	result = w.sync(config, catalog.Discovery{Found: []catalog.FoundTable{
 		{Path: "t", DeltaID: second}, {Path: "free", DeltaID: third, Governed: true},
 	}})
@@ -129,10 +129,10 @@ func changedIdentity(t *testing.T, w *world) {
 	now = w.reload(table)
 	require.Equal(t, table.DeltaID, now.PreviousDeltaID)
 	_, err := w.ResolveDelta(w.ctx, catalog.SystemViewer(config.Org), second)
-	require.ErrorIs(t, err, catalog.ErrNotFound, "a table that nobody may read does not resolve by its new id")
+	require.ErrorIs(t, err, catalog.ErrNotFound, "an unreadable table does not resolve by its new id")
 
-	// Discovery alone never accepts it: not the same stranger again, not
-	// another one, not its absence in between.
+	// Discovery alone never accepts the new identity: not if it finds the same unknown
+	// table again, another one, or none in between.
 	w.sync(config, at("t", second))
 	require.Equal(t, catalog.TableIdentityChanged, w.reload(table).State)
 	w.sync(config, catalog.Discovery{Complete: true})
@@ -143,14 +143,14 @@ func changedIdentity(t *testing.T, w *world) {
 	require.Equal(t, third, now.DeltaID)
 	require.Equal(t, table.DeltaID, now.PreviousDeltaID, "the governed id is not forgotten")
 
-	// The original coming back is the one thing that heals it.
+	// Only the return of the original table resolves the state.
 	w.sync(config, at("t", table.DeltaID))
 	now = w.reload(table)
 	require.Equal(t, catalog.TableLive, now.State)
 	require.Equal(t, table.DeltaID, now.DeltaID)
 	require.Empty(t, now.PreviousDeltaID)
 
-	// Vanishing first and returning as somebody else is no way around.
+	// A table that vanished and returned with another id is not accepted either.
 	w.sync(config, catalog.Discovery{Complete: true})
 	require.Equal(t, catalog.TableVanished, w.reload(table).State)
 	w.sync(config, at("t", second))
@@ -181,7 +181,7 @@ func adoptedIdentity(t *testing.T, w *world) {
 		require.NoError(t, err)
 		forOld, err := w.EnabledPolicies(w.ctx, config.Org, []catalog.DeltaID{table.DeltaID})
 		require.NoError(t, err)
-		require.Len(t, forOld, 1, "the previous table stays governed")
+		require.Len(t, forOld, 1, "the previous table is still governed")
 		if !keep {
 			require.Empty(t, forNew)
 			continue

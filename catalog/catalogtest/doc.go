@@ -1,5 +1,5 @@
-// Package catalogtest is the suite that every [catalog.Store] passes: each
-// implementation on each database, and each wrapper.
+// Package catalogtest is the test suite for every [catalog.Store]: each implementation
+// on each database, and each wrapper.
 //
 // For tests only.
 package catalogtest

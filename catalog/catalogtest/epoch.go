@@ -10,8 +10,8 @@ import (
 	"github.com/lakewarden/lakewarden/catalog"
 )
 
-// epoch: every change of what somebody may see or do raises it by one
-// transaction, and a refused change leaves it.
+// epoch checks that every change of what a user may see or do raises the epoch by one
+// transaction, and that a refused change does not.
 func epoch(t *testing.T, w *world) {
 	org, owner := w.org()
 	user := w.user()
@@ -68,8 +68,8 @@ func epoch(t *testing.T, w *world) {
 	}
 }
 
-// watch: a change made through another store arrives, in time and never
-// backwards.
+// watch checks that a change made through another store arrives in time and that epochs
+// never decrease.
 func watch(t *testing.T, w *world) {
 	org, owner := w.org()
 	other := w.open(w.now)
@@ -78,7 +78,7 @@ func watch(t *testing.T, w *world) {
 	epochs := other.Watch(ctx)
 	await := func(want uint64) {
 		t.Helper()
-		deadline := time.After(5 * time.Second) // far beyond the promise: only a lost change takes it
+		deadline := time.After(5 * time.Second) // far longer than promised; reached only if a change is lost
 		last := uint64(0)
 		for {
 			select {
@@ -102,12 +102,12 @@ func watch(t *testing.T, w *world) {
 	_, err := other.ReplaceAttributes(w.ctx, org, owner, map[string]string{"n": "2"})
 	require.NoError(t, err)
 	await(w.epochNow())
-	// Confirmations come without changes too.
+	// The epoch is confirmed without changes too.
 	await(w.epochNow())
 	await(w.epochNow())
 }
 
-// watchesEnd: with their context, and with their store.
+// watchesEnd checks that watches end with their context and with their store.
 func watchesEnd(t *testing.T, w *world) {
 	w.org()
 	drained := func(epochs <-chan uint64) {

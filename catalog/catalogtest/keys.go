@@ -20,7 +20,7 @@ func keys(t *testing.T, w *world) {
 	require.True(t, n.ExpiresAt.Equal(created.ExpiresAt))
 	require.True(t, created.LastUsedAt.IsZero())
 	require.True(t, created.Usable(w.now()))
-	require.False(t, created.Usable(created.ExpiresAt), "the last moment is too late")
+	require.False(t, created.Usable(created.ExpiresAt), "the expiry is exclusive")
 
 	found, err := w.APIKeyByPrefix(w.ctx, n.Prefix)
 	require.NoError(t, err)
@@ -88,7 +88,7 @@ func keys(t *testing.T, w *world) {
 	require.Equal(t, before, w.epochNow(), "a use must not empty caches")
 	found, err = w.APIKey(w.ctx, org, created.ID)
 	require.NoError(t, err)
-	require.True(t, use.Equal(found.LastUsedAt), "the latest use counts")
+	require.True(t, use.Equal(found.LastUsedAt), "the latest use is recorded")
 
 	revoked, err := w.RevokeAPIKey(w.ctx, org, created.ID)
 	require.NoError(t, err)
@@ -144,7 +144,7 @@ func keyRotation(t *testing.T, w *world) {
 	require.NoError(t, err)
 	made, err = w.RotateAPIKey(w.ctx, org, made.ID, w.newKey("", ""), 0)
 	require.NoError(t, err)
-	require.True(t, made.AllWorkspaces, "the reach is that of the old key")
+	require.True(t, made.AllWorkspaces, "the workspaces are those of the old key")
 	plain, err := w.CreateAPIKey(w.ctx, w.newKey(org, owner))
 	require.NoError(t, err)
 	successor = w.newKey("", "")
@@ -163,7 +163,7 @@ func keyRotation(t *testing.T, w *world) {
 	require.NoError(t, err)
 	w.clock.Add((8 * time.Minute).Microseconds())
 	next, err := w.RotateAPIKey(w.ctx, org, brief.ID, w.newKey("", ""), catalog.MaxRotationGrace)
-	require.NoError(t, err, "less than the least life of a new key is left")
+	require.NoError(t, err, "less than the minimum life of a new key remains")
 	require.Equal(t, brief.ExpiresAt, next.ExpiresAt, "a rotation never makes a key live longer")
 	after, err = w.APIKey(w.ctx, org, brief.ID)
 	require.NoError(t, err)
@@ -171,5 +171,5 @@ func keyRotation(t *testing.T, w *world) {
 
 	w.clock.Add((91 * 24 * time.Hour).Microseconds())
 	_, err = w.RotateAPIKey(w.ctx, org, created.ID, w.newKey("", ""), 0)
-	require.ErrorIs(t, err, catalog.ErrRevoked, "an expired key is not brought back")
+	require.ErrorIs(t, err, catalog.ErrRevoked, "an expired key is not renewed")
 }

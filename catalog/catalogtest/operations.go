@@ -24,7 +24,7 @@ func (w *world) succeeded() catalog.OperationOutcome {
 	}
 }
 
-// lost is the outcome that a silent runner's operations get.
+// lost returns the outcome for the operations of a failed runner.
 func (w *world) lost() catalog.OperationOutcome {
 	return catalog.OperationOutcome{
 		State: catalog.OperationFailed, Problem: &catalog.OperationProblem{Code: "operation_lost", Message: "gone"},
@@ -118,7 +118,7 @@ func operations(t *testing.T, w *world) {
 	failed := w.operation(org, owner, "one")
 	problem := w.lost()
 	problem.Problem.Details = []catalog.FieldError{{Field: "sql", Message: "line 1"}}
-	require.NoError(t, w.FinishOperation(w.ctx, "one", failed.ID, problem), "from queued at once")
+	require.NoError(t, w.FinishOperation(w.ctx, "one", failed.ID, problem), "directly from queued")
 	failed, err = w.Operation(w.ctx, org, failed.ID)
 	require.NoError(t, err)
 	w.same(problem.Problem, failed.Problem)
@@ -201,7 +201,7 @@ func cancelledOperations(t *testing.T, w *world) {
 	require.NoError(t, w.FinishOperation(w.ctx, "one", ended.ID, w.succeeded()))
 	asked, err = w.CancelOperation(w.ctx, org, ended.ID)
 	require.NoError(t, err)
-	require.False(t, asked.CancelRequested, "what has ended stays as it is")
+	require.False(t, asked.CancelRequested, "an ended operation is unchanged")
 
 	member := w.member(org, catalog.RoleViewer)
 	left := w.operation(org, member, "one")
@@ -215,16 +215,16 @@ func cancelledOperations(t *testing.T, w *world) {
 	require.NoError(t, w.RemoveMember(w.ctx, org, member))
 	_, err = w.RevokeAPIKey(w.ctx, org, key.ID)
 	require.NoError(t, err)
-	require.Empty(t, cancelled(), "whether work goes on without its caller is the runner's question")
+	require.Empty(t, cancelled(), "the runner decides whether work continues without its caller")
 	last := w.operation(org, owner, "one")
 	require.NoError(t, w.DeleteOrganisation(w.ctx, org, catalog.AnyVersion))
-	require.ElementsMatch(t, []catalog.OperationID{left.ID, byKey.ID, last.ID}, cancelled(), "its organisation is gone")
+	require.ElementsMatch(t, []catalog.OperationID{left.ID, byKey.ID, last.ID}, cancelled(), "its organisation was deleted")
 	_, err = w.Operation(w.ctx, org, last.ID)
 	require.ErrorIs(t, err, catalog.ErrNotFound)
-	require.NoError(t, w.FinishOperation(w.ctx, "one", last.ID, end), "and still it ends")
+	require.NoError(t, w.FinishOperation(w.ctx, "one", last.ID, end), "it can still be ended")
 	expired, err := w.ExpiredOperations(w.ctx, 10)
 	require.NoError(t, err)
-	require.Len(t, expired, 3, "what an organisation that is gone kept goes at once")
+	require.Len(t, expired, 3, "data of a deleted organisation expires immediately")
 }
 
 func lostOperations(t *testing.T, w *world) {
@@ -244,7 +244,7 @@ func lostOperations(t *testing.T, w *world) {
 		require.NoError(t, err)
 		require.Equal(t, want, found.State)
 	}
-	// The silent one comes back: what it lost is not its own any more.
+	// The failed runner returns: it cannot change the operations it lost.
 	require.NoError(t, w.BeatOperations(w.ctx, "silent"))
 	require.ErrorIs(t, w.StartOperation(w.ctx, "silent", silent.ID), catalog.ErrNotFound)
 	require.ErrorIs(t, w.FinishOperation(w.ctx, "silent", silent.ID, w.succeeded()), catalog.ErrNotFound)
@@ -261,8 +261,8 @@ func lostOperations(t *testing.T, w *world) {
 	require.Len(t, expired, 2, "live ones never expire")
 }
 
-// raceOperations: a runner that comes back and the one that took its operation
-// away do not both decide how it ended.
+// raceOperations checks that only one of a returning runner and the one that ended its
+// operation decides the outcome.
 func raceOperations(t *testing.T, w *world) {
 	org, owner := w.org()
 	for range 10 {

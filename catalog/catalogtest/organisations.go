@@ -64,7 +64,8 @@ func organisations(t *testing.T, w *world) {
 	require.ErrorIs(t, err, catalog.ErrNotFound)
 }
 
-// deletedOrganisation: every way to its records is closed, its neighbours stay.
+// deletedOrganisation checks that no method finds records of a deleted organisation,
+// and that other organisations are unchanged.
 func deletedOrganisation(t *testing.T, w *world) {
 	org, owner := w.org()
 	other, _ := w.org()

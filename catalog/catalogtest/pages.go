@@ -14,7 +14,7 @@ func pages(t *testing.T, w *world) {
 	org, owner := w.org()
 	config := w.config(org, owner, "", "c")
 	v := catalog.MemberViewer(org, owner)
-	// Names whose order by bytes is another one than in any language.
+	// The byte order of these names differs from the order of any language.
 	for _, path := range []string{"b", "_a", "a", "a_b", "ab", "Z", "z1"} {
 		w.table(config, path)
 	}
@@ -28,7 +28,7 @@ func pages(t *testing.T, w *world) {
 		require.Equal(t, []string{"_a", "a", "a_b", "ab", "b", "Z", "z1"}, names, size)
 	}
 
-	// Many records of one moment: the id breaks the tie.
+	// Many records with the same time: the id breaks the tie.
 	frozen := w.now()
 	still := w.open(func() time.Time { return frozen })
 	for i := range 7 {
@@ -43,7 +43,7 @@ func pages(t *testing.T, w *world) {
 	}
 	require.Len(t, seen, 7)
 
-	// What was removed before the next page is not needed to find it.
+	// The next page is found although its predecessor was removed.
 	first, err := w.ListTables(w.ctx, v, catalog.TableFilter{}, catalog.Page{Size: 2})
 	require.NoError(t, err)
 	require.NoError(t, w.DropTable(w.ctx, v, first.Items[1].Table.ID, catalog.AnyVersion))
@@ -67,9 +67,8 @@ func pages(t *testing.T, w *world) {
 	require.Equal(t, []string{"page_token"}, fieldsOf(w, err), "a token that was made up")
 }
 
-// hostileText: names that mean something to SQL, to JSON or to a shell are
-// text like any other, and what a database could not keep unchanged is
-// refused.
+// hostileText checks that names with a meaning in SQL, JSON or a shell are stored like
+// any other text, and that text which a database cannot store unchanged is refused.
 func hostileText(t *testing.T, w *world) {
 	org, owner := w.org()
 	for _, name := range []string{

@@ -12,8 +12,8 @@ import (
 	"github.com/lakewarden/lakewarden/catalog"
 )
 
-// race runs n attempts at once, over two stores on one database, and returns
-// their errors.
+// race runs n attempts concurrently, over two stores on one database, and returns their
+// errors.
 func race(w *world, n int, attempt func(s catalog.Store, i int) error) []error {
 	stores := []catalog.Store{w.Store, w.open(w.now)}
 	errs := make([]error, n)
@@ -30,8 +30,8 @@ func race(w *world, n int, attempt func(s catalog.Store, i int) error) []error {
 	return errs
 }
 
-// winners asserts that every loser lost for the expected reason, and counts
-// the others.
+// winners asserts that every loser failed for the expected reason, and returns the
+// number of winners.
 func winners(w *world, errs []error, lost error) int {
 	w.Helper()
 	won := 0
@@ -71,7 +71,8 @@ func raceUpdates(t *testing.T, w *world) {
 	require.Len(t, history.Items, 2)
 }
 
-// raceLastAdmins: of administrators who demote one another, one stays.
+// raceLastAdmins checks that one of several administrators who demote one another
+// remains.
 func raceLastAdmins(t *testing.T, w *world) {
 	org, owner := w.org()
 	admins := []catalog.UserID{owner}
@@ -94,8 +95,8 @@ func raceLastAdmins(t *testing.T, w *world) {
 	require.NoError(t, err)
 	require.Equal(t, catalog.RoleAdmin, m.Role)
 
-	// The ownership moves while the new owner is being demoted: whichever
-	// comes first, the owner is an administrator afterwards.
+	// The ownership moves while the new owner is being demoted. In either order the
+	// owner is an administrator afterwards.
 	for range 10 {
 		heir := w.member(org, catalog.RoleAdmin)
 		race(w, 2, func(s catalog.Store, i int) error {
@@ -114,13 +115,13 @@ func raceLastAdmins(t *testing.T, w *world) {
 	}
 }
 
-// raceReservations: of reservations at once, as many are granted as there is
-// room for.
+// raceReservations checks that concurrent reservations are granted exactly as far as
+// there is room.
 func raceReservations(t *testing.T, w *world) {
 	org, owner := w.org()
 	other, stranger := w.org()
-	beside := w.operation(other, stranger, "one")
-	fits, err := w.ReserveOperation(w.ctx, "one", beside.ID, 1000, 1000)
+	neighbour := w.operation(other, stranger, "one")
+	fits, err := w.ReserveOperation(w.ctx, "one", neighbour.ID, 1000, 1000)
 	require.NoError(t, err)
 	require.True(t, fits, "another organisation's room")
 	ids := make([]catalog.OperationID, 12)
@@ -141,7 +142,8 @@ func raceReservations(t *testing.T, w *world) {
 	require.Equal(t, int64(30), usage.StoredBytes)
 }
 
-// raceLocations: of overlapping locations claimed at once, one is granted.
+// raceLocations checks that one of several overlapping locations is granted when they
+// are claimed concurrently.
 func raceLocations(t *testing.T, w *world) {
 	org, owner := w.org()
 	errs := race(w, 20, func(s catalog.Store, i int) error {
@@ -153,8 +155,8 @@ func raceLocations(t *testing.T, w *world) {
 	require.Equal(t, 1, winners(w, errs, catalog.ErrLocationTaken))
 }
 
-// raceNames: discovery and registration at once give every table one name of
-// its own, and every path one registration.
+// raceNames checks that concurrent discovery and registration give every table a unique
+// name and every path one registration.
 func raceNames(t *testing.T, w *world) {
 	org, owner := w.org()
 	config := w.config(org, owner, "", "c")

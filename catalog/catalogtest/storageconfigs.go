@@ -94,13 +94,13 @@ func locations(t *testing.T, w *world) {
 		{"local, below", true, catalog.KindLocal, "file:///data/a/b/", true},
 		{"local, above", false, catalog.KindLocal, "file:///data/", true},
 		{"local, the file system's root", false, catalog.KindLocal, "file:///", true},
-		{"local, a longer name beside", false, catalog.KindLocal, "file:///data/ab/", false},
-		{"local, other case beside", false, catalog.KindLocal, "file:///data/A/", false},
+		{"local, sibling with a longer name", false, catalog.KindLocal, "file:///data/ab/", false},
+		{"local, sibling in another case", false, catalog.KindLocal, "file:///data/A/", false},
 		{"remote, same, same organisation", true, catalog.KindS3, "s3://e/bucket/a/", false},
 		{"remote, same, another organisation", false, catalog.KindS3, "s3://e/bucket/a/", true},
 		{"remote, above, another organisation", false, catalog.KindS3, "s3://e/bucket/", true},
 		{"remote, below, delegated", false, catalog.KindDelegated, "s3://e/bucket/a/b/", true},
-		{"remote, beside", false, catalog.KindS3, "s3://e/bucket/b/", false},
+		{"remote, sibling", false, catalog.KindS3, "s3://e/bucket/b/", false},
 		{"remote, with characters of patterns", false, catalog.KindS3, "s3://e/%/_/", false},
 	} {
 		to, by := other, stranger

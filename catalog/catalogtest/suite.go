@@ -10,18 +10,17 @@ import (
 	"github.com/lakewarden/lakewarden/catalog"
 )
 
-// Config says how to make what is tested.
+// Config creates the stores under test.
 type Config struct {
-	// Database makes an empty database that lives as long as tb, and returns
-	// a function that opens one more store on it. The store is closed by the
-	// time tb ends. Announced changes must reach a watch within a second.
+	// Database creates an empty database that lives as long as tb, and returns a
+	// function that opens another store on it. The store is closed before tb ends.
+	// Announced changes must reach a watch within a second.
 	Database func(tb testing.TB) (open func(now func() time.Time) catalog.Store)
-	// Context adds what the store needs to know of its caller; nil adds
-	// nothing.
+	// Context adds the caller that the store expects to the context; nil adds nothing.
 	Context func(context.Context) context.Context
 }
 
-// Run runs the whole suite, with a fresh database for each part.
+// Run runs the whole suite, with a new database for each part.
 func Run(t *testing.T, config Config) {
 	for _, part := range []struct {
 		name string
@@ -90,7 +89,7 @@ func Run(t *testing.T, config Config) {
 	}
 }
 
-// world is a store with a clock of its own and short ways to fill it.
+// world is a store with its own clock and functions to fill it.
 type world struct {
 	*testing.T
 	catalog.Store
@@ -100,5 +99,5 @@ type world struct {
 	count atomic.Int64
 }
 
-// now moves on with every reading, so that orders by time are certain.
+// now advances with every call, so that orders by time are unambiguous.
 func (w *world) now() time.Time { return time.UnixMicro(w.clock.Add(1)).UTC() }

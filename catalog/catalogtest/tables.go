@@ -44,14 +44,14 @@ func resolveNames(t *testing.T, w *world) {
 		{Schema: "sales", Table: "eu__orders"}, {Schema: sales.Schema(), Table: "eu__orders"},
 	})
 	require.NoError(t, err)
-	require.ErrorIs(t, answers[0].Err, catalog.ErrAmbiguous, "only one has the table, still the slug means two")
+	require.ErrorIs(t, answers[0].Err, catalog.ErrAmbiguous, "the slug is ambiguous even if only one configuration has the table")
 	require.NoError(t, answers[1].Err)
 
 	answers, err = w.ResolveTables(w.ctx, ownerEye, nil)
 	require.NoError(t, err)
 	require.Empty(t, answers)
 
-	// A configuration named like another one's schema cannot stand in for it.
+	// A configuration whose name is another one's schema cannot replace it.
 	w.config(org, owner, base, sales.Schema())
 	answers, err = w.ResolveTables(w.ctx, user, []catalog.TableName{{Schema: sales.Schema(), Table: "eu__orders"}})
 	require.NoError(t, err)
@@ -76,7 +76,7 @@ func resolveDelta(t *testing.T, w *world) {
 	copyOf(w.config(other, stranger, w.defaultWorkspace(other), "theirs"), "copy")
 
 	found, err := w.ResolveDelta(w.ctx, user, table.DeltaID)
-	require.NoError(t, err, "copies that the caller does not see neither capture nor block")
+	require.NoError(t, err, "invisible copies neither match nor conflict")
 	require.Equal(t, table.ID, found.Table.ID)
 	_, err = w.ResolveDelta(w.ctx, ownerEye, table.DeltaID)
 	require.ErrorIs(t, err, catalog.ErrAmbiguous)

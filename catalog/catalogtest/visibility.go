@@ -10,8 +10,7 @@ import (
 	"github.com/lakewarden/lakewarden/catalog"
 )
 
-// population is what the oracle knows. It decides visibility from these maps
-// alone.
+// population is the data of the oracle, which decides visibility from these maps alone.
 type population struct {
 	orgs     []catalog.OrgID
 	users    []catalog.UserID
@@ -91,7 +90,7 @@ func populate(w *world, random *rand.Rand) *population {
 			if random.IntN(3) > 0 {
 				space = spaces[random.IntN(len(spaces))]
 			}
-			// Few names, so that slugs are often shared.
+			// Few different names, so that slugs are often shared.
 			c := w.config(o.ID, members[random.IntN(len(members))], space, fmt.Sprint("Config ", random.IntN(4)))
 			p.configs = append(p.configs, c)
 			for i := range random.IntN(3) {

@@ -14,7 +14,7 @@ import (
 	"github.com/lakewarden/lakewarden/catalog"
 )
 
-// next returns a number that was not used before in this world.
+// next returns a number that is unique in this world.
 func (w *world) next() int64 { return w.count.Add(1) }
 
 func (w *world) user() catalog.UserID {
@@ -25,7 +25,7 @@ func (w *world) user() catalog.UserID {
 	return u.ID
 }
 
-// org makes an organisation and its owner.
+// org creates an organisation and its owner.
 func (w *world) org() (catalog.OrgID, catalog.UserID) {
 	w.Helper()
 	owner := w.user()
@@ -60,7 +60,7 @@ func (w *world) defaultWorkspace(org catalog.OrgID) catalog.WorkspaceID {
 	return found.ID
 }
 
-// config makes a configuration at a place of its own.
+// config creates a configuration at a unique location.
 func (w *world) config(org catalog.OrgID, owner catalog.UserID, workspace catalog.WorkspaceID, name string) catalog.StorageConfig {
 	w.Helper()
 	created, err := w.CreateStorageConfig(w.ctx, catalog.NewStorageConfig{
@@ -82,7 +82,7 @@ func (w *world) table(config catalog.StorageConfig, path string) catalog.Table {
 	return created
 }
 
-// sync discovers and returns the result.
+// sync runs a discovery and returns the result.
 func (w *world) sync(config catalog.StorageConfig, d catalog.Discovery) catalog.DiscoveryResult {
 	w.Helper()
 	result, err := w.SyncTables(w.ctx, catalog.SystemViewer(config.Org), config.ID, d)
@@ -108,7 +108,7 @@ func (w *world) policy(org catalog.OrgID, by catalog.UserID, spec catalog.Policy
 	return created
 }
 
-// newKey is input for a key of 90 days.
+// newKey returns the input for a key of 90 days.
 func (w *world) newKey(org catalog.OrgID, user catalog.UserID) catalog.NewAPIKey {
 	prefix := fmt.Sprintf("lw_%08d", w.next())
 	return catalog.NewAPIKey{
@@ -124,7 +124,7 @@ func (w *world) key(org catalog.OrgID, user catalog.UserID) catalog.APIKey {
 	return created
 }
 
-// epochNow reads the epoch.
+// epochNow returns the epoch.
 func (w *world) epochNow() uint64 {
 	w.Helper()
 	e, err := w.Epoch(w.ctx)
@@ -140,7 +140,7 @@ func (w *world) same(want, got any) {
 	}
 }
 
-// all walks the pages of a list.
+// all returns the items of all pages of a list.
 func all[T any](w *world, size int, fetch func(catalog.Page) (catalog.List[T], error)) []T {
 	w.Helper()
 	page := catalog.Page{Size: size}
@@ -158,7 +158,7 @@ func all[T any](w *world, size int, fetch func(catalog.Page) (catalog.List[T], e
 	}
 }
 
-// fieldsOf returns the fields that an error finds fault with.
+// fieldsOf returns the fields that an error names.
 func fieldsOf(w *world, err error) []string {
 	w.Helper()
 	var invalid catalog.FieldErrors

@@ -51,5 +51,5 @@ func writeKeys(t *testing.T, w *world) {
 	_, err = w.ClaimWriteKey(w.ctx, org, "", "")
 	require.Equal(t, []string{"key", "fingerprint"}, fieldsOf(w, err))
 	require.Equal(t, []string{"reply"}, fieldsOf(w, w.SettleWriteKey(w.ctx, org, "key", json.RawMessage(`[]`))))
-	require.Equal(t, before, w.epochNow(), "nobody sees more or less for it")
+	require.Equal(t, before, w.epochNow(), "visibility does not change")
 }

@@ -31,13 +31,13 @@ func writeLeases(t *testing.T, w *world) {
 	second := begin()
 	begun := oldest(org, table, start)
 	require.True(t, begun.After(start) && begun.Before(between), "the first one began %s", begun)
-	require.True(t, oldest(org, table, between).After(between), "the first one was silent")
+	require.True(t, oldest(org, table, between).After(between), "the first one was not renewed")
 	require.True(t, oldest(org, "another", start).IsZero())
 	require.True(t, oldest(other, table, start).IsZero(), "another organisation's table of the same id")
 
 	renewed := w.now()
 	require.NoError(t, w.RenewWrite(w.ctx, first))
-	require.Equal(t, begun, oldest(org, table, renewed), "it has been going on since it began")
+	require.Equal(t, begun, oldest(org, table, renewed), "the protection starts at the beginning of the write")
 	forgotten, err := w.ForgetWrites(w.ctx, renewed)
 	require.NoError(t, err)
 	require.EqualValues(t, 1, forgotten)
@@ -74,11 +74,11 @@ func writeLeases(t *testing.T, w *world) {
 	_, err = w.BeginWrite(w.ctx, catalog.NewWrite{Org: org, Kind: "else"})
 	require.Equal(t, []string{"table_id", "kind"}, fieldsOf(w, err))
 	writesOfHolders(t, w, org, other)
-	require.Equal(t, before, w.epochNow(), "nobody sees more or less for it")
+	require.Equal(t, before, w.epochNow(), "visibility does not change")
 }
 
-// writesOfHolders: what one holder began ends with it, whatever it is and whosoever,
-// and nothing else does.
+// writesOfHolders checks that all leases of one holder end with it, of any kind and
+// organisation, and no others.
 func writesOfHolders(t *testing.T, w *world, orgs ...catalog.OrgID) {
 	const table catalog.DeltaID = "another table"
 	begin := func(org catalog.OrgID, kind catalog.WriteKind, holder string) catalog.WriteLeaseID {
@@ -98,7 +98,7 @@ func writesOfHolders(t *testing.T, w *world, orgs ...catalog.OrgID) {
 			others = append(others, begin(org, kind, "there"), begin(org, kind, ""))
 		}
 	}
-	require.Zero(t, end(""), "they have no holder, and not all the same one")
+	require.Zero(t, end(""), "the empty holder matches no lease")
 	require.Zero(t, end("unknown"))
 	require.EqualValues(t, len(gone), end("gone"))
 	require.Zero(t, end("gone"))

@@ -102,7 +102,7 @@ func missing[T any](err error) (T, bool, error) {
 	return none, false, err
 }
 
-// ids parses the identifiers of one record and keeps the first error.
+// ids parses the identifiers of one record and retains the first error.
 type ids struct{ err error }
 
 func (i *ids) parse(text string) uuid.UUID {

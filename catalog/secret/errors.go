@@ -2,13 +2,14 @@ package secret
 
 import "errors"
 
-// Errors of this package; test with errors.Is.
+// Errors of this package.
 var (
-	// ErrSealed: Open was given a ciphertext that no key of the key file opens
-	// under this binding: it was made with another key file, belongs elsewhere,
-	// or is damaged. Not retried; becomes 500, the operator looks at the key file.
+	// ErrSealed is returned by Open for a ciphertext that no key of the key file opens
+	// under this binding: it was sealed with another key file, belongs to another
+	// binding, or is damaged. A retry does not help. It becomes 500, and the operator
+	// must check the key file.
 	ErrSealed = errors.New("secret does not open with this key file")
-	// ErrKeyFile: the key file cannot be made, read or understood, or others may
-	// read it. At start only.
+	// ErrKeyFile is returned at start if the key file cannot be created, read or
+	// understood, or if other users may read it.
 	ErrKeyFile = errors.New("key file not usable")
 )

@@ -14,10 +14,10 @@ import (
 	"github.com/tink-crypto/tink-go/v2/keyset"
 )
 
-// maxKeyFile is more than thousands of keys take.
+// maxKeyFile exceeds the size of a file with thousands of keys.
 const maxKeyFile = 1 << 20
 
-// readKeys returns nil without an error when there is no file.
+// readKeys reads the key file. It returns nil without an error if there is no file.
 func readKeys(path string) (*keyset.Handle, error) {
 	info, err := os.Stat(path)
 	switch {
@@ -26,7 +26,7 @@ func readKeys(path string) (*keyset.Handle, error) {
 	case err != nil:
 		return nil, fmt.Errorf("%w: cannot be read", ErrKeyFile)
 	case !info.Mode().IsRegular() || info.Size() > maxKeyFile:
-		return nil, fmt.Errorf("%w: is no key file", ErrKeyFile)
+		return nil, fmt.Errorf("%w: not a regular file of valid size", ErrKeyFile)
 	case info.Mode().Perm()&0o007 != 0:
 		return nil, fmt.Errorf("%w: others may read it (chmod 600)", ErrKeyFile)
 	}
@@ -36,17 +36,17 @@ func readKeys(path string) (*keyset.Handle, error) {
 	}
 	handle, err := insecurecleartextkeyset.Read(keyset.NewJSONReader(bytes.NewReader(content)))
 	if err != nil {
-		return nil, fmt.Errorf("%w: is no keyset", ErrKeyFile)
+		return nil, fmt.Errorf("%w: not a keyset", ErrKeyFile)
 	}
 	return handle, nil
 }
 
-// lockKeys keeps other rotations out until unlock is called or the process
-// ends. The lock is on the directory: the file itself is replaced.
+// lockKeys excludes other rotations until unlock is called or the process ends. It
+// locks the directory, because the file itself is replaced.
 func lockKeys(path string) (unlock func(), err error) {
 	dir, err := os.Open(filepath.Dir(path))
 	if err != nil {
-		return nil, fmt.Errorf("%w: its directory cannot be read", ErrKeyFile)
+		return nil, fmt.Errorf("%w: its directory cannot be opened", ErrKeyFile)
 	}
 	if err := syscall.Flock(int(dir.Fd()), syscall.LOCK_EX); err != nil {
 		dir.Close()
@@ -55,26 +55,26 @@ func lockKeys(path string) (unlock func(), err error) {
 	return func() { dir.Close() }, nil
 }
 
-// createKeys makes the file with one new key, unless it exists by then.
+// createKeys creates the file with one new key, unless it already exists.
 func createKeys(path string) error {
 	handle, err := keyset.NewHandle(aead.AES256GCMKeyTemplate())
 	if err != nil {
-		return fmt.Errorf("%w: no key can be made", ErrKeyFile)
+		return fmt.Errorf("%w: cannot generate a key", ErrKeyFile)
 	}
 	temp, err := writeTemp(path, handle)
 	if err != nil {
 		return err
 	}
 	defer os.Remove(temp)
-	// A link, not a rename: of several processes the first one wins, and the
-	// others read what it wrote.
+	// A link fails if the file exists, unlike a rename. Of several processes the first
+	// one creates the file, and the others read it.
 	if err := os.Link(temp, path); err != nil && !errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("%w: cannot be made", ErrKeyFile)
+		return fmt.Errorf("%w: cannot be created", ErrKeyFile)
 	}
 	return syncDir(path)
 }
 
-// replaceKeys puts a new content in the place of the old one.
+// replaceKeys replaces the content of the file.
 func replaceKeys(path string, handle *keyset.Handle) error {
 	temp, err := writeTemp(path, handle)
 	if err != nil {
@@ -87,13 +87,13 @@ func replaceKeys(path string, handle *keyset.Handle) error {
 	return syncDir(path)
 }
 
-// writeTemp writes a keyset to a file of its own beside path.
+// writeTemp writes a keyset to a new file in the directory of path.
 func writeTemp(path string, handle *keyset.Handle) (string, error) {
 	var content bytes.Buffer
 	if err := insecurecleartextkeyset.Write(handle, keyset.NewJSONWriter(&content)); err != nil {
 		return "", fmt.Errorf("%w: cannot be written", ErrKeyFile)
 	}
-	// CreateTemp gives the mode 0600.
+	// CreateTemp sets the mode to 0600.
 	file, err := os.CreateTemp(filepath.Dir(path), ".keys-*")
 	if err != nil {
 		return "", fmt.Errorf("%w: cannot be written", ErrKeyFile)
@@ -106,15 +106,15 @@ func writeTemp(path string, handle *keyset.Handle) (string, error) {
 	return file.Name(), nil
 }
 
-// syncDir makes the file's name outlive a power cut: a secret that is stored
-// must not lose its key.
+// syncDir makes the file's name durable, because a stored secret is lost without its
+// key.
 func syncDir(path string) error {
 	dir, err := os.Open(filepath.Dir(path))
 	if err == nil {
 		err = errors.Join(dir.Sync(), dir.Close())
 	}
 	if err != nil {
-		return fmt.Errorf("%w: cannot be kept", ErrKeyFile)
+		return fmt.Errorf("%w: its directory cannot be synced", ErrKeyFile)
 	}
 	return nil
 }

@@ -14,16 +14,17 @@ import (
 	"github.com/lakewarden/lakewarden/catalog"
 )
 
-// Binding is where a secret belongs. A ciphertext opens under its own only.
+// Binding identifies the owner of a secret. A ciphertext opens under its own binding
+// only.
 type Binding struct {
 	Org    catalog.OrgID
 	Config catalog.ConfigID
-	// Field tells several secrets of one configuration apart.
+	// Field distinguishes several secrets of one configuration.
 	Field string
 }
 
-// associated is the binding as bytes. Ids hold no bar, so no two bindings are
-// alike.
+// associated returns the binding as bytes. Ids contain no bar, so different bindings
+// have different bytes.
 func (b Binding) associated() []byte {
 	return []byte(string(b.Org) + "|" + string(b.Config) + "|" + b.Field)
 }
@@ -37,8 +38,8 @@ type Keyring struct {
 	keys *aead.KMSEnvelopeAEAD
 }
 
-// Load reads the key file, and makes it when it does not exist. Any number of
-// processes may do so at once: one makes it, all use that one. ErrKeyFile.
+// Load reads the key file and creates it if it does not exist. If several processes do
+// so at once, one creates the file and all use it. Errors wrap ErrKeyFile.
 func Load(path string) (*Keyring, error) {
 	handle, err := readKeys(path)
 	if err == nil && handle == nil {
@@ -47,7 +48,7 @@ func Load(path string) (*Keyring, error) {
 		}
 	}
 	if err == nil && handle == nil {
-		err = fmt.Errorf("%w: it vanished", ErrKeyFile)
+		err = fmt.Errorf("%w: it was removed", ErrKeyFile)
 	}
 	if err != nil {
 		return nil, err
@@ -79,16 +80,16 @@ func LoadFor(ctx context.Context, path string, store interface {
 	return Load(path)
 }
 
-// envelope makes data keys that the keys of the file encrypt.
+// envelope returns an AEAD whose data keys are encrypted by the keys of the file.
 func envelope(handle *keyset.Handle) (*aead.KMSEnvelopeAEAD, error) {
 	outer, err := aead.New(handle)
 	if err != nil {
-		return nil, fmt.Errorf("%w: its keys are of another kind", ErrKeyFile)
+		return nil, fmt.Errorf("%w: its keys have another type", ErrKeyFile)
 	}
 	return aead.NewKMSEnvelopeAEAD2(aead.AES256GCMKeyTemplate(), outer), nil
 }
 
-// Seal encrypts a secret for its place.
+// Seal encrypts a secret for its binding.
 func (k *Keyring) Seal(b Binding, plain []byte) ([]byte, error) {
 	sealed, err := k.current().Encrypt(plain, b.associated())
 	if err != nil {
@@ -97,8 +98,9 @@ func (k *Keyring) Seal(b Binding, plain []byte) ([]byte, error) {
 	return sealed, nil
 }
 
-// Open decrypts a secret of its place. The key file is read anew when no known
-// key fits: another process may have rotated it. ErrSealed, ErrKeyFile.
+// Open decrypts the secret of a binding. If no known key fits, it reads the key file
+// again, since another process may have rotated it. Errors wrap ErrSealed or
+// ErrKeyFile.
 func (k *Keyring) Open(b Binding, sealed []byte) ([]byte, error) {
 	plain, err := k.current().Decrypt(sealed, b.associated())
 	if err == nil {
@@ -113,10 +115,10 @@ func (k *Keyring) Open(b Binding, sealed []byte) ([]byte, error) {
 	return plain, nil
 }
 
-// Rotate adds a key to the file and seals with it from now on. What was sealed
-// before still opens. Servers that run beside open with the new key when they
-// meet it, and seal with it after their next start. Rotations wait for each
-// other, across processes. ErrKeyFile.
+// Rotate adds a key to the file and seals with it from now on. Secrets sealed before
+// still open. Other running servers read the new key when they need it to open a
+// secret, and seal with it after their next start. Rotations in all processes exclude
+// each other. Errors wrap ErrKeyFile.
 func (k *Keyring) Rotate() error {
 	unlock, err := lockKeys(k.path)
 	if err != nil {
@@ -128,7 +130,7 @@ func (k *Keyring) Rotate() error {
 		return err
 	}
 	if handle == nil {
-		return fmt.Errorf("%w: it is gone", ErrKeyFile)
+		return fmt.Errorf("%w: it was removed", ErrKeyFile)
 	}
 	manager := keyset.NewManagerFromHandle(handle)
 	id, err := manager.Add(aead.AES256GCMKeyTemplate())
@@ -139,7 +141,7 @@ func (k *Keyring) Rotate() error {
 		handle, err = manager.Handle()
 	}
 	if err != nil {
-		return fmt.Errorf("%w: no key can be added", ErrKeyFile)
+		return fmt.Errorf("%w: cannot add a key", ErrKeyFile)
 	}
 	if err := replaceKeys(k.path, handle); err != nil {
 		return err
@@ -156,7 +158,7 @@ func (k *Keyring) current() *aead.KMSEnvelopeAEAD {
 func (k *Keyring) reload() error {
 	handle, err := readKeys(k.path)
 	if err != nil || handle == nil {
-		return err // a file that is gone keeps the keys that are known
+		return err // if the file is missing, the loaded keys remain in use
 	}
 	keys, err := envelope(handle)
 	if err != nil {

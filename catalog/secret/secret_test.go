@@ -93,13 +93,13 @@ func TestKeyFileIsMadeOnceByAnyNumberOfProcesses(t *testing.T) {
 
 func TestRotation(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "keys.json")
-	here, beside := load(t, path), load(t, path)
-	old, err := here.Seal(home, []byte("old"))
+	first, second := load(t, path), load(t, path)
+	old, err := first.Seal(home, []byte("old"))
 	require.NoError(t, err)
-	require.NoError(t, here.Rotate())
-	fresh, err := here.Seal(home, []byte("fresh"))
+	require.NoError(t, first.Rotate())
+	fresh, err := first.Seal(home, []byte("fresh"))
 	require.NoError(t, err)
-	for name, keys := range map[string]*secret.Keyring{"here": here, "a server beside": beside, "after a start": load(t, path)} {
+	for name, keys := range map[string]*secret.Keyring{"rotating server": first, "other server": second, "after a start": load(t, path)} {
 		for plain, sealed := range map[string][]byte{"old": old, "fresh": fresh} {
 			opened, err := keys.Open(home, sealed)
 			require.NoError(t, err, "%s %s", name, plain)
@@ -110,13 +110,13 @@ func TestRotation(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
 	require.NoError(t, os.Remove(path))
-	_, err = here.Open(home, fresh)
-	require.NoError(t, err, "a running server keeps its keys")
-	require.ErrorIs(t, here.Rotate(), secret.ErrKeyFile)
+	_, err = first.Open(home, fresh)
+	require.NoError(t, err, "a running server still has its keys")
+	require.ErrorIs(t, first.Rotate(), secret.ErrKeyFile)
 }
 
-// TestRotationsWaitForEachOther: none loses the key of another, with which
-// something may be sealed by then.
+// TestRotationsWaitForEachOther checks that no rotation loses the key of another, with
+// which a secret may already be sealed.
 func TestRotationsWaitForEachOther(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "keys.json")
 	load(t, path)

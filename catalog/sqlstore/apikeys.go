@@ -26,8 +26,7 @@ func apiKey(ctx context.Context, s session, org catalog.OrgID, id catalog.KeyID)
 	return one(ctx, s, scanKey, selectKey+" WHERE k.org_id = ? AND k.id = ? AND "+liveOrg("k.org_id"), org, id)
 }
 
-// insertKey adds a key whose owner and workspace are checked in the same
-// transaction.
+// insertKey inserts a key and checks its owner and workspace in the same transaction.
 func (s *Store) insertKey(ctx context.Context, tx session, n catalog.NewAPIKey) (none catalog.APIKey, err error) {
 	if err := n.Validate(s.clock()); err != nil {
 		return none, err
@@ -58,7 +57,8 @@ func (s *Store) insertKey(ctx context.Context, tx session, n catalog.NewAPIKey) 
 	return apiKey(ctx, tx, n.Org, n.ID)
 }
 
-// everyWorkspace returns the workspace that is stored for a key for all workspaces.
+// everyWorkspace returns the default workspace, which is stored for a key for all
+// workspaces.
 func everyWorkspace(ctx context.Context, tx session, n catalog.NewAPIKey) (catalog.WorkspaceID, error) {
 	base, err := defaultWorkspace(ctx, tx, n.Org)
 	if err == nil && n.Workspace != "" && n.Workspace != base.ID {

@@ -44,7 +44,7 @@ func (s *Store) AppendAudit(ctx context.Context, entries ...catalog.AuditEntry) 
 	})
 }
 
-// ListAudit implements [catalog.Audit]. It also serves deleted organisations.
+// ListAudit implements [catalog.Audit]. It includes entries of deleted organisations.
 func (s *Store) ListAudit(ctx context.Context, org catalog.OrgID, filter catalog.AuditFilter,
 	page catalog.Page) (catalog.List[catalog.AuditEntry], error) {
 	order := paging[catalog.AuditEntry]{

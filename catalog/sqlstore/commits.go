@@ -13,11 +13,11 @@ import (
 // commitsChannel is where Postgres announces commits.
 const commitsChannel = "lakewarden_commits"
 
-// maxPayload is below what Postgres takes with an announcement.
+// maxPayload is below the limit of Postgres for the payload of an announcement.
 const maxPayload = 7 << 10
 
-// AnnounceCommit implements [catalog.Commits]. A path that is too long for an
-// announcement is left out: any table is looked at then.
+// AnnounceCommit implements [catalog.Commits]. If the path is too long for an
+// announcement, the announcement stands for any table.
 func (s *Store) AnnounceCommit(ctx context.Context, table catalog.CommittedTable) error {
 	if s.dialect.migrations == migrations.SQLite {
 		return nil
@@ -51,8 +51,8 @@ type commitWatch struct {
 	commits chan catalog.CommittedTable
 }
 
-// follow hands on what is announced on one connection, until that fails. One
-// that is silent is asked for an answer at every interval.
+// follow forwards the announcements on one connection until the connection fails. It
+// checks the connection whenever no announcement arrives for an interval.
 func (w commitWatch) follow(ctx context.Context) (confirmed bool, err error) {
 	if w.store.dialect.migrations == migrations.SQLite {
 		w.send(ctx, catalog.CommittedTable{})
@@ -64,21 +64,21 @@ func (w commitWatch) follow(ctx context.Context) (confirmed bool, err error) {
 		return false, err
 	}
 	defer func() {
-		// A connection that listens, or that failed, must not serve others.
+		// A connection that listens or has failed must not return to the pool.
 		_ = conn.Raw(func(any) error { return driver.ErrBadConn })
 		_ = conn.Close()
 	}()
 	if _, err := conn.ExecContext(ctx, "LISTEN "+commitsChannel); err != nil {
 		return false, err
 	}
-	w.send(ctx, catalog.CommittedTable{}) // what was announced before, nobody heard
+	w.send(ctx, catalog.CommittedTable{}) // earlier announcements were missed
 	for ctx.Err() == nil {
 		payload, err := w.store.announced(ctx, conn)
 		if err != nil {
 			return true, err
 		}
 		if payload != "" {
-			var a announcement // of any table, if it cannot be read
+			var a announcement // the zero value, meaning any table, if it cannot be read
 			_ = json.Unmarshal([]byte(payload), &a)
 			if a.From != w.store.name {
 				w.send(ctx, a.CommittedTable)

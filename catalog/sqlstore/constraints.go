@@ -69,7 +69,7 @@ func (s *Store) DeleteConstraint(ctx context.Context, v catalog.Viewer, id catal
 	})
 }
 
-// copyConstraints gives the constraints of one table to another.
+// copyConstraints copies the constraints of one table to another.
 func (s *Store) copyConstraints(ctx context.Context, tx session, org catalog.OrgID, from, to catalog.DeltaID, by catalog.UserID) error {
 	_, err := tx.exec(ctx, `INSERT INTO table_constraints (org_id, delta_id, name, name_key, expression, created_by, created_at)
 		SELECT k.org_id, ?, k.name, k.name_key, k.expression, ?, ? FROM table_constraints k

@@ -9,13 +9,13 @@ import (
 	"github.com/lakewarden/lakewarden/migrations"
 )
 
-// dialect is all that differs between the two databases.
+// dialect holds the differences between the two databases.
 type dialect struct {
 	migrations migrations.Dialect
 	// numbered placeholders ($1) instead of question marks.
 	numbered bool
-	// notify is run inside the transaction that raised the epoch; empty for
-	// none.
+	// notify is executed in the transaction that raised the epoch. Empty means no
+	// statement.
 	notify string
 	// failure classifies an error of the driver.
 	failure func(error) failure
@@ -31,14 +31,14 @@ const (
 	failureUnavailable
 )
 
-// numberedTexts keeps the rewritten form of each statement. Statements are
-// constants of this package with a few optional parts, so it stays small; the
-// lists of values that vary in length are not kept.
+// numberedTexts caches the rewritten form of each statement. Statements are constants
+// of this package with a few optional parts, so the cache remains small. Statements
+// with lists of variable length are not cached.
 var numberedTexts sync.Map
 
 const maxKeptText = 4096
 
-// text rewrites a statement's placeholders. Statements never hold a question
+// text replaces the placeholders of a statement. Statements never contain a question
 // mark in a literal.
 func (d dialect) text(statement string) string {
 	if !d.numbered {
@@ -64,8 +64,8 @@ func (d dialect) text(statement string) string {
 	return b.String()
 }
 
-// plain turns the defined string types of the domain into what every driver
-// binds as text.
+// plain converts the string types of package catalog to string, which every driver
+// accepts.
 func plain(args []any) []any {
 	for i, arg := range args {
 		if v := reflect.ValueOf(arg); v.IsValid() && v.Kind() == reflect.String {

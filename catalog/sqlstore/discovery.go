@@ -7,12 +7,11 @@ import (
 	"github.com/lakewarden/lakewarden/catalog"
 )
 
-// registrations is what is known of one configuration's tables within a
-// transaction.
+// registrations holds the registered tables of one configuration within a transaction.
 type registrations struct {
 	config catalog.StorageConfig
 	byPath map[string]catalog.Table
-	// taken holds the folded names that are in use.
+	// taken holds the folded names in use.
 	taken map[string]bool
 	// governed holds the Delta ids that have rules.
 	governed map[catalog.DeltaID]bool
@@ -44,7 +43,7 @@ func loadRegistrations(ctx context.Context, tx session, config catalog.StorageCo
 	return r, err
 }
 
-// name gives t a free name, and keeps the one it has where that is allowed.
+// name gives t a free name. It retains the current name if that is allowed.
 func (r registrations) name(t *catalog.Table) {
 	if !t.NameIsCustom || r.taken[catalog.FoldName(t.Name)] {
 		t.NameIsCustom = false
@@ -152,7 +151,7 @@ func (s *Store) SyncTables(ctx context.Context, v catalog.Viewer, id catalog.Con
 	return result, err
 }
 
-// syncFound brings one registration into line with what lies at its path.
+// syncFound updates one registration to match the table found at its path.
 func (s *Store) syncFound(ctx context.Context, tx session, known registrations, f catalog.FoundTable, includeDropped bool,
 	result *catalog.DiscoveryResult) error {
 	before, registered := known.byPath[f.Path]
@@ -170,14 +169,14 @@ func (s *Store) syncFound(ctx context.Context, tx session, known registrations, 
 	t := before
 	switch {
 	case f.DeltaID == before.DeltaID && before.State == catalog.TableIdentityChanged:
-		// Still the same stranger: only a person can accept it.
+		// The same unknown table as before: only a person can accept it.
 	case f.DeltaID == before.DeltaID:
 		t.State = catalog.TableLive
 	case before.State == catalog.TableIdentityChanged && f.DeltaID == before.PreviousDeltaID:
-		// The governed table is back in its place.
+		// The governed table has returned.
 		t.DeltaID, t.PreviousDeltaID, t.State = f.DeltaID, "", catalog.TableLive
 	case before.State == catalog.TableIdentityChanged:
-		// Another stranger; what was governed here stays the previous id.
+		// Another unknown table. The governed id remains the previous id.
 		t.DeltaID = f.DeltaID
 	default:
 		t.PreviousDeltaID, t.DeltaID, t.State = before.DeltaID, f.DeltaID, catalog.TableLive

@@ -13,11 +13,11 @@ import (
 	"github.com/lakewarden/lakewarden/migrations"
 )
 
-// epochChannel is where Postgres announces that the epoch was raised.
+// epochChannel is the Postgres channel that announces a raised epoch.
 const epochChannel = "lakewarden_epoch"
 
-// firstRetry is how long a watch waits before it replaces a lost connection.
-// Each failure doubles it, up to the interval of the watch.
+// firstRetry is the time before a watch replaces a lost connection. Each failure
+// doubles it, up to the interval of the watch.
 const firstRetry = 10 * time.Millisecond
 
 const selectEpoch = "SELECT value FROM catalog_epoch WHERE id = 1"
@@ -36,13 +36,13 @@ func (s *Store) Watch(ctx context.Context) <-chan uint64 {
 	return epochs
 }
 
-// keepFollowing calls follow over and over in a goroutine, until ctx or the store
-// ends; then end. follow returns when its connection is lost, and whether it was
-// of use before.
+// keepFollowing calls follow repeatedly in a goroutine until ctx or the store ends, and
+// then calls end. follow returns when its connection is lost, and reports whether the
+// connection worked before.
 //
-// What is announced while no connection listens nobody hears. So a lost one is
-// replaced almost at once, and so is one that the pool had lost without knowing;
-// only a server that stays away is asked less often.
+// Announcements are lost while no connection listens. So a lost connection is replaced
+// almost immediately, and so is one that was already dead in the pool. Retries slow
+// down only if the server remains unreachable.
 func (s *Store) keepFollowing(ctx context.Context, complaint string, follow func(context.Context) (bool, error), end func()) {
 	s.closeMu.Lock()
 	defer s.closeMu.Unlock()
@@ -88,7 +88,7 @@ func (w watch) send(epoch uint64) {
 	w.epochs <- epoch
 }
 
-// pause waits for the time to pass, for a poke or for the end.
+// pause waits for the time to pass, for a poke or for the end of ctx.
 func pause(ctx context.Context, wait time.Duration, poked <-chan struct{}) {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
@@ -99,15 +99,15 @@ func pause(ctx context.Context, wait time.Duration, poked <-chan struct{}) {
 	}
 }
 
-// follow confirms the epoch over and over on one connection, until that fails.
-// confirmed says whether it did at least once.
+// follow confirms the epoch repeatedly on one connection until the connection fails.
+// confirmed reports whether it did at least once.
 func (w watch) follow(ctx context.Context) (confirmed bool, err error) {
 	conn, err := w.store.reads.Conn(ctx)
 	if err != nil {
 		return false, err
 	}
 	defer func() {
-		// A connection that listens, or that failed, must not serve others.
+		// A connection that listens or has failed must not return to the pool.
 		_ = conn.Raw(func(any) error { return driver.ErrBadConn })
 		_ = conn.Close()
 	}()
@@ -117,8 +117,8 @@ func (w watch) follow(ctx context.Context) (confirmed bool, err error) {
 	return w.followServer(ctx, conn)
 }
 
-// followFile reads the file's change counter, which costs no disk access and
-// moves for commits of every other connection, this process's and others'.
+// followFile polls the file's change counter, which costs no disk access and changes
+// with commits of all other connections, in this and in other processes.
 func (w watch) followFile(ctx context.Context, conn *sql.Conn) (confirmed bool, err error) {
 	poked, forget := w.store.pokes.subscribe()
 	defer forget()
@@ -142,9 +142,9 @@ func (w watch) followFile(ctx context.Context, conn *sql.Conn) (confirmed bool, 
 	return confirmed, nil
 }
 
-// followServer listens for announcements, and reads the epoch after each one
-// and at every interval. A server that stays silent on the connection makes
-// the read time out, so the caller hears nothing instead of something old.
+// followServer listens for announcements, and reads the epoch after each one and at
+// every interval. If the server does not respond, the read times out, so that no
+// outdated epoch is sent.
 func (w watch) followServer(ctx context.Context, conn *sql.Conn) (confirmed bool, err error) {
 	if _, err := conn.ExecContext(ctx, "LISTEN "+epochChannel); err != nil {
 		return false, err
@@ -166,8 +166,8 @@ func (w watch) followServer(ctx context.Context, conn *sql.Conn) (confirmed bool
 	return confirmed, nil
 }
 
-// announced waits for an announcement on a connection that listens, an interval
-// at most; "" when that passed.
+// announced waits for an announcement on a listening connection. It returns "" after an
+// interval without one.
 func (s *Store) announced(ctx context.Context, conn *sql.Conn) (payload string, err error) {
 	err = conn.Raw(func(driverConn any) error {
 		waitCtx, done := context.WithTimeout(ctx, s.watchInterval)
@@ -184,7 +184,7 @@ func (s *Store) announced(ctx context.Context, conn *sql.Conn) (payload string, 
 	return payload, err
 }
 
-// pokes wakes the watches of this process at once after its own changes.
+// pokes wakes the watches of this process immediately after its own changes.
 type pokes struct {
 	mu   sync.Mutex
 	subs map[chan struct{}]struct{}

@@ -17,12 +17,12 @@ import (
 	"github.com/lakewarden/lakewarden/catalog"
 )
 
-// errUnique stays inside this package: the caller that knows which value was
-// taken turns it into an ExistsError.
+// errUnique does not leave this package: the caller that knows the field turns it into
+// an ExistsError.
 var errUnique = errors.New("unique value taken")
 
-// translate turns an error of the driver into one of the domain. What has no
-// meaning there keeps its text, for the log, and matches no sentinel.
+// translate turns a driver error into a sentinel of package catalog. Other errors
+// retain their text, for the log, and match no sentinel.
 func (d dialect) translate(err error) error {
 	switch {
 	case err == nil:
@@ -32,7 +32,7 @@ func (d dialect) translate(err error) error {
 	case errors.Is(err, driver.ErrBadConn), errors.Is(err, sql.ErrConnDone), errors.Is(err, sql.ErrTxDone):
 		return fmt.Errorf("%w: %w", catalog.ErrUnavailable, err)
 	case strings.Contains(err.Error(), "sql: database is closed"):
-		// database/sql exports no value for it.
+		// database/sql exports no value for this error.
 		return catalog.ErrUnavailable
 	}
 	switch d.failure(err) {
@@ -82,8 +82,8 @@ func postgresFailure(err error) failure {
 	case "23503":
 		return failureReference
 	case "22021", "22P05":
-		// Text that no row can hold, and so equals none. What is written was
-		// checked before.
+		// The text cannot be stored in any row, and so equals none. Written text was
+		// validated before.
 		return failureReference
 	case "40001", "40P01", "55P03": // lost a race: serialisation, deadlock, lock
 		return failureUnavailable

@@ -94,10 +94,9 @@ func (s *Store) SetMemberRole(ctx context.Context, org catalog.OrgID, user catal
 	return updated, err
 }
 
-// spareAdmin returns ErrLastAdmin for the owner. An owner is an administrator
-// from the first moment on and can neither be demoted nor removed, so keeping
-// the owner keeps an administrator. The transaction holds the epoch's row, so
-// the ownership cannot move away meanwhile.
+// spareAdmin returns ErrLastAdmin for the owner. An owner is always an administrator
+// and can be neither demoted nor removed, so an administrator always exists. The
+// transaction holds the row of the epoch, so the ownership cannot change concurrently.
 func spareAdmin(ctx context.Context, tx session, org catalog.OrgID, user catalog.UserID) error {
 	o, err := organisation(ctx, tx, org)
 	if err == nil && o.Owner == user {

@@ -21,7 +21,7 @@ import (
 	"github.com/lakewarden/lakewarden/migrations"
 )
 
-// raw opens the database beside the store.
+// raw opens the database directly.
 func raw(t *testing.T, target string) *sql.DB {
 	driver := "sqlite"
 	if filepath.Ext(target) == "" {
@@ -80,11 +80,11 @@ func TestSQLiteTargets(t *testing.T) {
 	require.Equal(t, os.FileMode(0o700), made.Mode().Perm())
 	open(t, "sqlite:"+filepath.Join(dir, "a?mode=memory&b#c%41.db"), sqlstore.Options{})
 	_, err = os.Stat(filepath.Join(dir, "a?mode=memory&b#c%41.db"))
-	require.NoError(t, err, "a path is a path, whatever is in it")
+	require.NoError(t, err, "a path may contain any characters")
 }
 
-// TestPostgresURLsKeepTheirPassword: neither a broken URL nor a refused
-// connection shows it.
+// TestPostgresURLsKeepTheirPassword checks that the errors for a broken URL and a
+// refused connection do not contain the password.
 func TestPostgresURLsKeepTheirPassword(t *testing.T) {
 	for _, target := range []string{
 		"postgres://user:hunter2-secret@127.0.0.1:notaport/db",
@@ -97,8 +97,8 @@ func TestPostgresURLsKeepTheirPassword(t *testing.T) {
 	}
 }
 
-// TestLostServer: while Postgres is out of reach calls say so, a watch falls
-// silent, and both recover by themselves.
+// TestLostServer checks that calls return errors and a watch sends nothing while
+// Postgres is unreachable, and that both recover.
 func TestLostServer(t *testing.T) {
 	target, err := url.Parse(pgtest.URL(t))
 	require.NoError(t, err)
@@ -115,7 +115,7 @@ func TestLostServer(t *testing.T) {
 	require.ErrorIs(t, err, catalog.ErrUnavailable)
 	_, err = store.CreateUser(ctx, catalog.NewUser{Email: "a@example.com"})
 	require.ErrorIs(t, err, catalog.ErrUnavailable)
-	for silent := false; !silent; { // what was confirmed before the cut may still be there
+	for silent := false; !silent; { // an epoch confirmed before the cut may still be buffered
 		select {
 		case <-epochs:
 		case <-time.After(300 * time.Millisecond):
@@ -129,7 +129,7 @@ func TestLostServer(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// wire passes connections on to a server until it is cut.
+// wire forwards connections to a server until it is cut.
 type wire struct {
 	t        *testing.T
 	server   string
@@ -194,7 +194,7 @@ func (w *wire) serve() {
 	}
 }
 
-// pass copies until either side ends, and ends the other.
+// pass copies until either side ends, and then ends the other.
 func pass(to, from net.Conn) {
 	_, _ = io.Copy(to, from)
 	_ = to.Close()

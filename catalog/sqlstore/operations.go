@@ -11,7 +11,7 @@ import (
 const selectOperation = `SELECT o.id, o.org_id, o.user_id, o.key_id, o.kind, o.state, o.done, o.total, o.unit, o.problem, o.result, o.private,
 	o.stored_bytes, o.cancel_requested, o.runner, o.heartbeat_at, o.created_at, o.started_at, o.finished_at, o.expires_at FROM operations o`
 
-// operationLive is written as in the partial index.
+// operationLive is written like the condition of the partial index.
 const operationLive = "state IN ('queued', 'running')"
 
 func scanOperation(r row) (o catalog.Operation, err error) {
@@ -101,7 +101,8 @@ func (s *Store) OperationUsage(ctx context.Context, org catalog.OrgID) (catalog.
 		org)
 }
 
-// own changes operations of a runner that have not ended; none is ErrNotFound.
+// own changes operations of a runner that have not ended. It returns ErrNotFound if it
+// changed none.
 func (s *Store) own(ctx context.Context, set, condition string, args ...any) error {
 	return s.transact(ctx, func(tx session) error {
 		changed, err := tx.exec(ctx, "UPDATE operations SET "+set+" WHERE runner = ? AND id = ? AND "+condition, args...)
@@ -123,8 +124,8 @@ func (s *Store) ReportOperation(ctx context.Context, runner string, id catalog.O
 	return s.own(ctx, "done = ?, total = ?, unit = ?", operationLive, p.Done, p.Total, p.Unit, runner, id)
 }
 
-// ReserveOperation implements [catalog.Operations]. The organisation's row is the
-// lock that puts reservations in one order.
+// ReserveOperation implements [catalog.Operations]. The row of the organisation is the
+// lock that serialises reservations.
 func (s *Store) ReserveOperation(ctx context.Context, runner string, id catalog.OperationID, bytes, most int64) (fits bool, err error) {
 	err = s.transact(ctx, func(tx session) error {
 		const mine = "runner = ? AND id = ? AND " + operationLive
@@ -144,7 +145,7 @@ func (s *Store) ReserveOperation(ctx context.Context, runner string, id catalog.
 	return fits, err
 }
 
-// setOutcome writes an outcome; its values are those of outcomeArgs.
+// setOutcome is the SET clause of an outcome; outcomeArgs returns its values.
 const setOutcome = `state = ?, done = ?, total = ?, unit = ?, problem = ?, result = ?, private = ?, stored_bytes = ?, finished_at = ?, ` +
 	`expires_at = ?`
 

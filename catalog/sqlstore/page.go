@@ -9,15 +9,15 @@ import (
 	"github.com/lakewarden/lakewarden/catalog"
 )
 
-// paging says how a list is ordered and where an item stands in that order.
+// paging defines the order of a list and the position of an item in it.
 type paging[T any] struct {
 	// list is the name in the token.
 	list string
 	// key and id are the columns of the order.
 	key, id string
-	// number says that key holds integers.
+	// number reports that key holds integers.
 	number bool
-	// newest first.
+	// newest reports that the newest items come first.
 	descending bool
 	place      func(T) (key, id string)
 }

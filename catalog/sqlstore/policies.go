@@ -35,7 +35,7 @@ func (s *Store) insertPolicy(ctx context.Context, tx session, n catalog.NewPolic
 	return s.recordPolicy(ctx, tx, n.Org, n.ID, 1, catalog.PolicyCreated, n.PolicySpec, n.By)
 }
 
-// recordPolicy adds a line to the history.
+// recordPolicy adds a revision to the history.
 func (s *Store) recordPolicy(ctx context.Context, tx session, org catalog.OrgID, id catalog.PolicyID, version int64,
 	action catalog.PolicyAction, spec catalog.PolicySpec, by catalog.UserID) error {
 	_, err := tx.exec(ctx, `INSERT INTO policy_revisions (policy_id, version, org_id, action, delta_id, column_name, kind,
@@ -87,7 +87,7 @@ func (s *Store) ListPolicies(ctx context.Context, org catalog.OrgID, filter cata
 	return order.fetch(ctx, s.read(), page, scanPolicy, selectPolicy, w)
 }
 
-// requireVersion refuses a change that does not say what it has seen.
+// requireVersion refuses a change without an expected version.
 func requireVersion(expected int64) error {
 	if expected <= 0 {
 		return catalog.FieldErrors{{Field: "expected_version", Message: "must be the policy's version"}}

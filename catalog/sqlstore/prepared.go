@@ -6,22 +6,21 @@ import (
 	"sync"
 )
 
-// maxPrepared bounds the statements that are kept. The texts of this package
-// with their optional parts are fewer; only long lists of values go beyond.
+// maxPrepared bounds the number of prepared statements. The texts of this package with
+// their optional parts are fewer. Only statements with long lists of values exceed it.
 const maxPrepared = 256
 
-// preparedPool keeps statements prepared, because SQLite spends more time on
-// parsing and planning ours than on running them. The Postgres driver does the
-// same by itself.
+// preparedPool caches prepared statements, because SQLite spends more time on parsing
+// and planning them than on running them. The Postgres driver caches them itself.
 type preparedPool struct {
 	*sql.DB
 	mu         sync.RWMutex
 	statements map[string]*sql.Stmt
 }
 
-// QueryContext shadows the pool's.
+// QueryContext replaces the method of the pool.
 func (p *preparedPool) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
-	statement, err := p.statement(ctx, query) //nolint:sqlclosecheck // kept until the pool ends
+	statement, err := p.statement(ctx, query) //nolint:sqlclosecheck // cached until the pool is closed
 	if err != nil {
 		return nil, err
 	}
@@ -31,8 +30,7 @@ func (p *preparedPool) QueryContext(ctx context.Context, query string, args ...a
 	return statement.QueryContext(ctx, args...)
 }
 
-// statement returns nil when there is no room for one more. Statements end with
-// their pool.
+// statement returns nil if the cache is full. Statements are closed with their pool.
 func (p *preparedPool) statement(ctx context.Context, query string) (*sql.Stmt, error) {
 	p.mu.RLock()
 	kept, full := p.statements[query], len(p.statements) >= maxPrepared
@@ -47,7 +45,7 @@ func (p *preparedPool) statement(ctx context.Context, query string) (*sql.Stmt, 
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if kept := p.statements[query]; kept != nil {
-		_ = fresh.Close() //nolint:sqlclosecheck // somebody else was faster; the other path keeps it
+		_ = fresh.Close() //nolint:sqlclosecheck // another goroutine has cached the statement
 		return kept, nil
 	}
 	p.statements[query] = fresh

@@ -21,10 +21,10 @@ type session struct {
 	dialect dialect
 }
 
-// row is what a scan function reads from.
+// row is the source of a scan function.
 type row interface{ Scan(dest ...any) error }
 
-// exec returns the number of rows changed.
+// exec runs a statement and returns the number of changed rows.
 func (s session) exec(ctx context.Context, statement string, args ...any) (int64, error) {
 	result, err := s.ExecContext(ctx, s.dialect.text(statement), plain(args)...)
 	if err != nil {
@@ -34,8 +34,8 @@ func (s session) exec(ctx context.Context, statement string, args ...any) (int64
 	return n, s.dialect.translate(err)
 }
 
-// insert is exec for one new row; a taken unique value gives ExistsError with
-// the field.
+// insert is exec for one new row. If a unique value is taken, it returns an ExistsError
+// with the field.
 func (s session) insert(ctx context.Context, field, statement string, args ...any) error {
 	_, err := s.exec(ctx, statement, args...)
 	if errors.Is(err, errUnique) {
@@ -69,7 +69,7 @@ func list[T any](ctx context.Context, s session, scan func(row) (T, error), stat
 	return items, nil
 }
 
-// one reads the only row, or gives ErrNotFound.
+// one returns the only row, or ErrNotFound.
 func one[T any](ctx context.Context, s session, scan func(row) (T, error), statement string, args ...any) (T, error) {
 	items, err := list(ctx, s, scan, statement, args...)
 	var none T

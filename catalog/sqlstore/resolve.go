@@ -8,12 +8,12 @@ import (
 	"github.com/lakewarden/lakewarden/catalog"
 )
 
-// maxNames bounds one call of ResolveTables: SQLite takes 32,766 values, and no
-// statement within our size limit names as many tables.
+// maxNames bounds one call of ResolveTables. SQLite allows 32,766 values, and no
+// statement within the size limit of queries names as many tables.
 const maxNames = 5000
 
-// candidate is a visible configuration that one of the names may mean, with
-// its table of that name, if there is one.
+// candidate is a visible configuration that matches one of the names, with its table of
+// that name, if any.
 type candidate struct {
 	index int // of the name
 	table catalog.LocatedTable
@@ -32,8 +32,7 @@ func (s *Store) ResolveTables(ctx context.Context, v catalog.Viewer, names []cat
 	if len(names) > maxNames {
 		return nil, catalog.FieldErrors{{Field: "names", Message: "must have at most " + strconv.Itoa(maxNames) + " entries"}}
 	}
-	// A name is an id or a slug, never both: a slug cannot take the place of a
-	// configuration's id.
+	// A name is either an id or a slug: a slug cannot match the id of a configuration.
 	byID := wanted{join: "c.id = wanted.schema"}
 	bySlug := wanted{join: "c.slug = wanted.schema"}
 	for i, name := range names {
@@ -70,7 +69,7 @@ func (s *Store) ResolveTables(ctx context.Context, v catalog.Viewer, names []cat
 	return answers, nil
 }
 
-// wanted is a list of names that are looked up in one way, so that the database
+// wanted is a list of names that are looked up in the same way, so that the database
 // finds their configurations through one index.
 type wanted struct {
 	join   string
@@ -86,9 +85,9 @@ func (n *wanted) add(index int, schema, table string) {
 	n.args = append(n.args, schema, catalog.FoldName(table))
 }
 
-// lookup finds every visible configuration that a name may mean, with its
-// table of that name. A slug shared by two of them is ambiguous even when only
-// one has the table, hence the outer join.
+// lookup returns every visible configuration that matches a name, with its table of
+// that name. A slug shared by two configurations is ambiguous even if only one has the
+// table, hence the outer join.
 func (n *wanted) lookup(v catalog.Viewer) (statement string, args []any) {
 	var w where
 	w.visible(v)

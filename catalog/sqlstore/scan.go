@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// micros is how a time is stored.
+// micros returns the stored form of a time.
 func micros(t time.Time) int64 { return t.UnixMicro() }
 
 // microsOrNull stores the zero time as NULL.
@@ -59,7 +59,7 @@ func (t textAt[T]) Scan(value any) error {
 
 func orEmpty[T ~string](dest *T) textAt[T] { return textAt[T]{dest} }
 
-// jsonAt scans text that holds JSON, and leaves dest alone when it is empty.
+// jsonAt scans text that holds JSON. It does not change dest if the text is empty.
 type jsonAt struct{ dest any }
 
 func (j jsonAt) Scan(value any) error {
@@ -74,7 +74,7 @@ func (j jsonAt) Scan(value any) error {
 	return json.Unmarshal([]byte(text), j.dest)
 }
 
-// jsonText writes a value of ours as JSON; it cannot fail for the types used.
+// jsonText encodes a value as JSON. It cannot fail for the types used here.
 func jsonText(value any) string {
 	raw, err := json.Marshal(value)
 	if err != nil {

@@ -85,8 +85,8 @@ func (s *Store) CreateStorageConfig(ctx context.Context, n catalog.NewStorageCon
 	return created, err
 }
 
-// freeLocation returns ErrLocationTaken when the location overlaps one of
-// another organisation, or, for local storage, any other local one.
+// freeLocation returns ErrLocationTaken if the location overlaps one of another
+// organisation or, for local storage, any other local one.
 func freeLocation(ctx context.Context, tx session, n catalog.NewStorageConfig) error {
 	var w where
 	w.and("(substr(c.location, 1, length(?)) = ? OR substr(?, 1, length(c.location)) = c.location)",

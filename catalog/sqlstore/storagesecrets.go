@@ -6,11 +6,11 @@ import (
 	"github.com/lakewarden/lakewarden/catalog"
 )
 
-// The table storage_secrets is named in this file only: what it holds is no part
-// of the record.
+// Only this file refers to the table storage_secrets, because secrets are not part of
+// the record.
 
-// putSecret stores the sealed credential of a configuration, in the place of the
-// one that is there.
+// putSecret stores the sealed credential of a configuration and replaces an existing
+// one.
 func putSecret(ctx context.Context, tx session, id catalog.ConfigID, sealed []byte) error {
 	_, err := tx.exec(ctx, `INSERT INTO storage_secrets (config_id, sealed) VALUES (?, ?)
 		ON CONFLICT (config_id) DO UPDATE SET sealed = excluded.sealed`, id, sealed)

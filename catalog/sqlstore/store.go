@@ -25,24 +25,23 @@ import (
 type Options struct {
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
-	// Logger hears of trouble that no caller is told about; nil discards.
+	// Logger receives failures that are not returned to a caller; nil discards them.
 	Logger *slog.Logger
-	// WatchInterval is how often the epoch is confirmed; 0 means 200 ms for
-	// SQLite and 500 ms for Postgres, where changes are announced.
+	// WatchInterval is the interval between confirmations of the epoch; 0 means 200 ms
+	// for SQLite and 500 ms for Postgres, where changes are announced.
 	WatchInterval time.Duration
 	// MaxConnections bounds the pool; 0 means 16.
 	MaxConnections int
-	// KeepSchema refuses a database that lacks migrations instead of
-	// applying them.
+	// KeepSchema refuses a database with missing migrations instead of applying them.
 	KeepSchema bool
 }
 
 // Store is a [catalog.Store] on a database. It is safe for concurrent use.
 type Store struct {
 	dialect dialect
-	// reads and writes are the same pool, except for SQLite: its writer is
-	// one connection, so that writers queue in the process instead of
-	// failing on the file's lock.
+	// reads and writes are the same pool, except for SQLite: its writer is one
+	// connection, so that writers queue in the process instead of failing on the lock
+	// of the file.
 	reads, writes *sql.DB
 	// outside runs statements outside any transaction, on reads.
 	outside       querier
@@ -50,23 +49,22 @@ type Store struct {
 	logger        *slog.Logger
 	watchInterval time.Duration
 
-	// closing ends the watches; watches waits for them. closeMu keeps a watch
-	// from starting once that wait has begun.
+	// closing ends the watches, and watches waits for them. closeMu prevents a watch
+	// from starting after that wait has begun.
 	closeMu sync.Mutex
 	closing context.Context
 	close   context.CancelFunc
 	watches sync.WaitGroup
 	pokes   pokes
-	// name tells this store's announcements from those of others.
+	// name distinguishes the announcements of this store from those of others.
 	name string
 }
 
 var _ catalog.Store = (*Store)(nil)
 
-// Open opens the database that a URL names: postgres://… or postgresql://…,
-// sqlite:<file>, or just a file. It applies missing migrations, and returns
-// an error that wraps [migrations.ErrUnknownSchema] for a schema it does not
-// know.
+// Open opens the database of a URL: postgres://… or postgresql://…, sqlite:<file>, or a
+// file name. It applies missing migrations, and returns an error that wraps
+// [migrations.ErrUnknownSchema] for a newer schema.
 func Open(ctx context.Context, databaseURL string, options Options) (*Store, error) {
 	if strings.HasPrefix(databaseURL, "postgres://") || strings.HasPrefix(databaseURL, "postgresql://") {
 		return openPostgres(ctx, databaseURL, options)
@@ -103,9 +101,9 @@ func openSQLite(ctx context.Context, path string, options Options) (*Store, erro
 	return newStore(ctx, dialect{migrations: migrations.SQLite, failure: sqliteFailure}, reads, writes, options)
 }
 
-// createPrivate creates an empty file, and its directory, for the user of this
-// process only, unless they exist. SQLite gives the mode of the database to the
-// files that it creates next to it.
+// createPrivate creates an empty file and its directory, accessible only to the user of
+// this process, unless they exist. SQLite uses the mode of the database for the files
+// that it creates next to it.
 func createPrivate(path string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
@@ -117,10 +115,9 @@ func createPrivate(path string) error {
 	return f.Close()
 }
 
-// sqliteDSN sets what must hold on every connection: references are checked,
-// a transaction takes the write lock at its start (else two of them could both
-// read and then deadlock), a commit is on disk, and other processes are waited
-// for.
+// sqliteDSN sets the options of every connection: references are checked, a transaction
+// takes the write lock at its start (otherwise two of them could both read and then
+// deadlock), a commit is durable, and locks of other processes are waited for.
 func sqliteDSN(path, pragma string) string {
 	query := url.Values{
 		"_txlock": {"immediate"},
@@ -132,11 +129,11 @@ func sqliteDSN(path, pragma string) string {
 func openPostgres(ctx context.Context, databaseURL string, options Options) (*Store, error) {
 	db, err := sql.Open("pgx", databaseURL)
 	if err != nil {
-		// The text of the driver's error can hold the password.
+		// The text of the driver's error can contain the password.
 		return nil, errors.New("open catalog: the Postgres URL cannot be read")
 	}
 	if options.WatchInterval == 0 {
-		options.WatchInterval = 500 * time.Millisecond // limits the delay after a lost announcement to less than the promised second
+		options.WatchInterval = 500 * time.Millisecond // bounds the delay after a lost announcement below the promised second
 	}
 	return newStore(ctx, dialect{
 		migrations: migrations.Postgres,
@@ -178,7 +175,7 @@ func newStore(ctx context.Context, d dialect, reads, writes *sql.DB, options Opt
 	return s, nil
 }
 
-// Close ends the watches and closes the database. Calls under way fail with
+// Close ends the watches and closes the database. Calls in progress fail with
 // [catalog.ErrUnavailable]. It may be called more than once.
 func (s *Store) Close() error {
 	s.closeMu.Lock()
@@ -192,8 +189,8 @@ func (s *Store) Close() error {
 	return err
 }
 
-// read is a session outside any transaction.
+// read returns a session outside any transaction.
 func (s *Store) read() session { return session{querier: s.outside, dialect: s.dialect} }
 
-// clock is the current time as it is stored.
+// clock returns the current time in the precision of the database.
 func (s *Store) clock() time.Time { return s.now().UTC().Truncate(time.Microsecond) }

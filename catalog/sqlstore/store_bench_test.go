@@ -13,8 +13,8 @@ import (
 	"github.com/lakewarden/lakewarden/catalog/sqlstore"
 )
 
-// BenchmarkQueryPath measures what every statement costs the catalog: the
-// epoch, the membership, the names and the policies.
+// BenchmarkQueryPath measures the catalog calls of every statement: the epoch, the
+// membership, the names and the policies.
 func BenchmarkQueryPath(b *testing.B) {
 	for name, target := range map[string]func() string{
 		"sqlite":   func() string { return filepath.Join(b.TempDir(), "catalog.db") },

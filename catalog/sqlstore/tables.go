@@ -16,7 +16,7 @@ const (
 	FROM delta_tables t JOIN storage_configs c ON c.id = t.config_id`
 )
 
-// tableDest is where tableColumns are scanned to.
+// tableDest returns the scan destinations of tableColumns.
 func tableDest(t *catalog.Table) []any {
 	return []any{
 		&t.ID, &t.Org, &t.Config, &t.DeltaID, &t.PreviousDeltaID, &t.Path, &t.Name, &t.NameIsCustom,
@@ -41,7 +41,7 @@ func visibleTable(ctx context.Context, s session, v catalog.Viewer, id catalog.T
 	return one(ctx, s, scanLocated, selectLocated+" WHERE "+w.text, w.args...)
 }
 
-// visibleTableAt is visibleTable of an expected version.
+// visibleTableAt is visibleTable with a check of the version.
 func visibleTableAt(ctx context.Context, s session, v catalog.Viewer, id catalog.TableID, expected int64) (catalog.LocatedTable, error) {
 	t, err := visibleTable(ctx, s, v, id)
 	if err == nil {
@@ -58,7 +58,7 @@ func insertTable(ctx context.Context, tx session, t catalog.Table) error {
 		t.Name, catalog.FoldName(t.Name), t.NameIsCustom, t.State, t.Version, micros(t.RegisteredAt), micros(t.UpdatedAt))
 }
 
-// updateTable writes all that can change and raises the version of t.
+// updateTable writes all mutable columns and raises the version of t.
 func (s *Store) updateTable(ctx context.Context, tx session, t *catalog.Table) error {
 	t.UpdatedAt = s.clock()
 	n, err := tx.exec(ctx, `UPDATE delta_tables SET delta_id = ?, previous_delta_id = ?, name = ?, name_key = ?,
@@ -165,8 +165,8 @@ func (s *Store) DropTable(ctx context.Context, v catalog.Viewer, id catalog.Tabl
 			return err
 		}
 		if t.State == catalog.TableIdentityChanged {
-			// The tombstone remembers the governed table, or dropping and
-			// discovering again would be a way around the confirmation.
+			// The tombstone retains the governed id, so that dropping and rediscovering
+			// a table cannot bypass the confirmation.
 			t.DeltaID, t.PreviousDeltaID = t.PreviousDeltaID, ""
 		}
 		t.State = catalog.TableDropped

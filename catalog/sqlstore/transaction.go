@@ -7,12 +7,12 @@ import (
 	"github.com/lakewarden/lakewarden/catalog"
 )
 
-// errUnchanged ends a transaction that found nothing to do: it is rolled back,
-// the epoch keeps its value, and the caller of change sees no error.
+// errUnchanged ends a transaction without changes: it is rolled back, the epoch retains
+// its value, and change returns nil.
 var errUnchanged = errors.New("nothing changed")
 
-// change runs fn in a transaction that raises the epoch. See the package
-// comment for why the epoch comes first.
+// change runs fn in a transaction that raises the epoch. The package comment explains
+// why the epoch comes first.
 func (s *Store) change(ctx context.Context, fn func(tx session) error) error {
 	err := s.transact(ctx, func(tx session) error {
 		if _, err := tx.exec(ctx, "UPDATE catalog_epoch SET value = value + 1 WHERE id = 1"); err != nil {
@@ -36,14 +36,14 @@ func (s *Store) change(ctx context.Context, fn func(tx session) error) error {
 	return err
 }
 
-// transact runs fn in a transaction that leaves the epoch alone.
+// transact runs fn in a transaction that does not raise the epoch.
 func (s *Store) transact(ctx context.Context, fn func(tx session) error) error {
 	tx, err := s.writes.BeginTx(ctx, nil)
 	if err != nil {
 		return s.dialect.translate(err)
 	}
 	if err := fn(session{querier: tx, dialect: s.dialect}); err != nil {
-		// The transaction is lost whether or not the rollback arrives.
+		// The transaction is lost even if the rollback fails.
 		_ = tx.Rollback()
 		return err
 	}
@@ -58,8 +58,8 @@ func compare(expected, current int64) error {
 	return nil
 }
 
-// replaced turns the result of a compare-and-set statement into an error: no
-// row means that the version was not the one read in the same transaction.
+// replaced turns the result of a compare-and-set statement into an error: no changed
+// row means that the version differs from the one read in the same transaction.
 func replaced(changed, current int64) error {
 	if changed == 0 {
 		return &catalog.VersionConflictError{Current: current}

@@ -18,8 +18,8 @@ func user(ctx context.Context, s session, id catalog.UserID) (catalog.User, erro
 	return one(ctx, s, scanUser, selectUser+" WHERE u.id = ?", id)
 }
 
-// CreateUser implements [catalog.Users]. A user without membership changes
-// nothing that anybody may see or do, so the epoch stays.
+// CreateUser implements [catalog.Users]. A user without membership does not change what
+// anyone may see or do, so the epoch is not raised.
 func (s *Store) CreateUser(ctx context.Context, n catalog.NewUser) (created catalog.User, err error) {
 	if err := n.Validate(); err != nil {
 		return created, err
@@ -50,8 +50,8 @@ func (s *Store) UserByEmail(ctx context.Context, email string) (catalog.User, er
 	return one(ctx, s.read(), scanUser, selectUser+" WHERE u.email = ?", catalog.NormaliseEmail(email))
 }
 
-// UpdateUser implements [catalog.Users]. The address is what foreign issuers
-// are matched by, so the epoch is raised.
+// UpdateUser implements [catalog.Users]. Tokens of foreign issuers are matched by the
+// address, so the epoch is raised.
 func (s *Store) UpdateUser(ctx context.Context, id catalog.UserID, expectedVersion int64, change catalog.UserChange) (updated catalog.User,
 	err error) {
 	if err := change.Validate(); err != nil {

@@ -2,8 +2,8 @@ package sqlstore
 
 import "github.com/lakewarden/lakewarden/catalog"
 
-// visible adds the condition that a viewer sees the storage configuration c.
-// It is the only place that decides visibility.
+// visible adds the condition that a viewer sees the storage configuration c. No other
+// code decides visibility.
 func (w *where) visible(v catalog.Viewer) {
 	w.and("c.org_id = ? AND "+liveOrg("c.org_id"), v.Org)
 	if v.Everything {

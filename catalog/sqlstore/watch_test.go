@@ -15,9 +15,9 @@ import (
 	"github.com/lakewarden/lakewarden/catalog/sqlstore"
 )
 
-// TestWatchOutlivesItsConnection ends the connection that listens, again and
-// again, and changes something while nobody hears: the watch follows within the
-// second that is promised all the same, and never goes back.
+// TestWatchOutlivesItsConnection repeatedly ends the listening connection and makes a
+// change in the meantime. The watch must report it within the promised second and never
+// go back.
 func TestWatchOutlivesItsConnection(t *testing.T) {
 	database := pgtest.URL(t)
 	ctx := t.Context()
@@ -62,7 +62,7 @@ func TestWatchOutlivesItsConnection(t *testing.T) {
 	}
 }
 
-// named tells the connections of one store from those of another.
+// named sets the application name in a connection URL.
 func named(t *testing.T, text, application string) string {
 	t.Helper()
 	u, err := url.Parse(text)
@@ -73,7 +73,7 @@ func named(t *testing.T, text, application string) string {
 	return u.String()
 }
 
-// kill ends every connection of the application, once it has one.
+// kill ends every connection of the application after waiting for at least one.
 func kill(ctx context.Context, t *testing.T, admin *sql.DB, application string) {
 	t.Helper()
 	require.Eventually(t, func() bool {
@@ -85,8 +85,8 @@ func kill(ctx context.Context, t *testing.T, admin *sql.DB, application string) 
 	}, time.Second, 5*time.Millisecond)
 }
 
-// TestCommitsAreAnnounced: to others and not to oneself, and a lost connection is
-// made up for.
+// TestCommitsAreAnnounced checks that announcements reach other stores only, and that a
+// lost connection is compensated.
 func TestCommitsAreAnnounced(t *testing.T) {
 	ctx, text := t.Context(), pgtest.URL(t)
 	writer, watched := open(t, named(t, text, "writer"), sqlstore.Options{}), open(t, named(t, text, "watched"), sqlstore.Options{})

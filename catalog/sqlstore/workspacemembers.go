@@ -28,8 +28,8 @@ func workspaceMember(ctx context.Context, s session, id catalog.WorkspaceID, use
 		selectWorkspaceMember+" WHERE m.workspace_id = ? AND m.user_id = ?", id, user)
 }
 
-// ownMembers checks that a workspace has members of its own, which the default
-// one does not.
+// ownMembers checks that a workspace is not the default one, whose members are those of
+// the organisation.
 func ownMembers(ctx context.Context, tx session, org catalog.OrgID, id catalog.WorkspaceID) error {
 	w, err := workspace(ctx, tx, org, id)
 	if err == nil && w.IsDefault {

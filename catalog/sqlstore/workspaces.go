@@ -19,7 +19,7 @@ func scanWorkspace(r row) (w catalog.Workspace, err error) {
 	return w, err
 }
 
-// nameKey is the form in which names of workspaces are unique.
+// nameKey returns the form in which names of workspaces are unique.
 func nameKey(name string) string { return strings.ToLower(name) }
 
 func workspace(ctx context.Context, s session, org catalog.OrgID, id catalog.WorkspaceID) (catalog.Workspace, error) {

@@ -10,20 +10,20 @@ import (
 )
 
 // ClaimWriteKey implements [catalog.WriteKeys].
-func (s *Store) ClaimWriteKey(ctx context.Context, org catalog.OrgID, key, fingerprint string) (kept catalog.WriteKey, err error) {
+func (s *Store) ClaimWriteKey(ctx context.Context, org catalog.OrgID, key, fingerprint string) (claimed catalog.WriteKey, err error) {
 	if err := catalog.ValidateWriteKey(key, fingerprint); err != nil {
-		return kept, err
+		return claimed, err
 	}
-	kept, err = s.claimWriteKey(ctx, org, key, fingerprint)
-	if errors.Is(err, catalog.ErrExists) { // another request was quicker, and what it left is there now
-		kept, err = s.claimWriteKey(ctx, org, key, fingerprint)
+	claimed, err = s.claimWriteKey(ctx, org, key, fingerprint)
+	if errors.Is(err, catalog.ErrExists) { // another request was faster; return its record
+		claimed, err = s.claimWriteKey(ctx, org, key, fingerprint)
 	}
-	return kept, err
+	return claimed, err
 }
 
-func (s *Store) claimWriteKey(ctx context.Context, org catalog.OrgID, key, fingerprint string) (kept catalog.WriteKey, err error) {
+func (s *Store) claimWriteKey(ctx context.Context, org catalog.OrgID, key, fingerprint string) (claimed catalog.WriteKey, err error) {
 	err = s.transact(ctx, func(tx session) error {
-		kept, err = one(ctx, tx, func(r row) (k catalog.WriteKey, err error) {
+		claimed, err = one(ctx, tx, func(r row) (k catalog.WriteKey, err error) {
 			var reply string
 			if err = r.Scan(&k.Fingerprint, &reply, timeAt{&k.ClaimedAt}); reply != "" {
 				k.Reply = json.RawMessage(reply)
@@ -36,11 +36,11 @@ func (s *Store) claimWriteKey(ctx context.Context, org catalog.OrgID, key, finge
 		if _, err := one(ctx, tx, value[int64], "SELECT 1 FROM organisations g WHERE g.id = ? AND "+liveOrg("g.id"), org); err != nil {
 			return err
 		}
-		kept = catalog.WriteKey{Fingerprint: fingerprint}
+		claimed = catalog.WriteKey{Fingerprint: fingerprint}
 		return tx.insert(ctx, "key", "INSERT INTO write_keys (org_id, key_hash, fingerprint, reply, claimed_at) VALUES (?, ?, ?, '', ?)",
 			org, key, fingerprint, micros(s.clock()))
 	})
-	return kept, err
+	return claimed, err
 }
 
 // SettleWriteKey implements [catalog.WriteKeys].

@@ -20,7 +20,7 @@ func (s *Store) BeginWrite(ctx context.Context, w catalog.NewWrite) (id catalog.
 		now := micros(s.clock())
 		begun := now
 		if w.Kind == catalog.WriteRestore {
-			begun = 0 // also for a replica that knows no kinds
+			begun = 0 // also read by replicas that do not know kinds
 		}
 		return tx.insert(ctx, "id", "INSERT INTO write_leases (id, org_id, delta_id, kind, holder, begun_at, renewed_at) VALUES (?, ?, ?, ?, ?,"+
 			" ?, ?)",

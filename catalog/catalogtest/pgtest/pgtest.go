@@ -21,15 +21,15 @@ const URLVariable = "LAKEWARDEN_TEST_POSTGRES_URL"
 var server struct {
 	once sync.Once
 	url  string
-	// leash is kept because a pipe that nothing refers to is closed by the
-	// garbage collector, and the server would end.
+	// leash is referenced, because the garbage collector closes an unreferenced pipe
+	// and the server would end.
 	leash io.Closer
 	err   error
 }
 
-// URL creates an empty database and returns the URL to connect to it. The
-// database is dropped at the end of the test. Where no Postgres can be had the
-// test is skipped, or, when the environment variable CI is "true", fails.
+// URL creates an empty database and returns its URL. The database is dropped at the end
+// of the test. If no Postgres is available the test is skipped, or fails if the
+// environment variable CI is "true".
 func URL(tb testing.TB) string {
 	tb.Helper()
 	server.once.Do(func() {

@@ -19,8 +19,8 @@ import (
 	"time"
 )
 
-// supervise runs the server until its standard input ends, which happens when
-// the test binary is gone for whatever reason, and then removes its data.
+// supervise runs the server until its standard input ends, which happens when the test
+// binary ends for any reason, and then removes its data.
 const supervise = `
 "$1/postgres" -D "$2/data" -k "$2" -p "$3" -c listen_addresses=127.0.0.1 -c max_connections=200 \
 	-c fsync=off -c synchronous_commit=off -c full_page_writes=off -c shared_buffers=32MB \
@@ -31,8 +31,8 @@ wait
 rm -rf "$2"
 `
 
-// start starts a server and returns the URL of its administrator, and its
-// standard input: whoever holds it keeps the server alive.
+// start starts a server and returns the URL of its administrator and its standard
+// input. The server runs until the input is closed.
 func start() (url string, leash io.Closer, err error) {
 	bin, err := programs()
 	if err != nil {
@@ -53,12 +53,12 @@ func start() (url string, leash io.Closer, err error) {
 	}
 	as := func(cmd *exec.Cmd) *exec.Cmd {
 		cmd.Dir = dir
-		// Its own process group: an interrupt of the terminal reaches the
-		// test binary, whose end then stops the server in good order.
+		// In its own process group the server does not get an interrupt of the
+		// terminal, but stops in good order when the test binary ends.
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: who, Setpgid: true}
 		return cmd
 	}
-	// A collation that does not compare bytes shows where we rely on one.
+	// A collation that does not compare bytes reveals code that relies on one.
 	initdb := as(exec.Command(filepath.Join(bin, "initdb"), "-D", filepath.Join(dir, "data"), "-U", "lakewarden",
 		"-A", "trust", "--encoding=UTF8", "--locale=C", "--locale-provider=icu", "--icu-locale=en-US", "--no-sync"))
 	if out, err := initdb.CombinedOutput(); err != nil {
@@ -83,7 +83,7 @@ func start() (url string, leash io.Closer, err error) {
 	return url, leash, nil
 }
 
-// programs finds the folder of the newest installed server.
+// programs returns the folder of the newest installed server.
 func programs() (string, error) {
 	if path, err := exec.LookPath("postgres"); err == nil {
 		return filepath.Dir(path), nil
@@ -99,7 +99,7 @@ func programs() (string, error) {
 	return filepath.Dir(slices.MaxFunc(found, func(a, b string) int { return version(a) - version(b) })), nil
 }
 
-// credential is the user to run the server as: it refuses to run as root.
+// credential returns the user to run the server as, because it refuses to run as root.
 func credential() (*syscall.Credential, error) {
 	if os.Getuid() != 0 {
 		return nil, nil
