@@ -77,9 +77,9 @@ func (a actor) in(org catalog.OrgID, anyOf ...auth.Scope) error {
 	return holds(a.principal.Scopes, anyOf)
 }
 
-// through checks that v is the actor's own viewer and that the actor holds one of the
+// usesViewer checks that v is the actor's own viewer and that the actor holds one of the
 // scopes.
-func (a actor) through(v catalog.Viewer, anyOf ...auth.Scope) error {
+func (a actor) usesViewer(v catalog.Viewer, anyOf ...auth.Scope) error {
 	if err := a.in(v.Org); err != nil {
 		return err
 	}

@@ -22,7 +22,7 @@ func (s *Store) AddConstraints(ctx context.Context, viewer catalog.Viewer, table
 // Constraints is open to every caller who works on tables, because enforcement
 // runs on the caller's behalf.
 func (s *Store) Constraints(ctx context.Context, org catalog.OrgID, table catalog.DeltaID) ([]catalog.Constraint, error) {
-	if err := inOrg(ctx, org, lakeScopes()...); err != nil {
+	if err := inOrg(ctx, org, tableScopes()...); err != nil {
 		return nil, err
 	}
 	return s.inner.Constraints(ctx, org, table)

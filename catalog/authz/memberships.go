@@ -39,7 +39,7 @@ func (s *Store) Membership(ctx context.Context, org catalog.OrgID, user catalog.
 		return none, err
 	}
 	m, err := s.inner.Membership(ctx, org, user)
-	return a.shown(m), err
+	return a.redact(m), err
 }
 
 // ListMembers needs org:read; see Membership for attributes.
@@ -53,13 +53,13 @@ func (s *Store) ListMembers(ctx context.Context, org catalog.OrgID, page catalog
 	}
 	members, err := s.inner.ListMembers(ctx, org, page)
 	for i, m := range members.Items {
-		members.Items[i] = a.shown(m)
+		members.Items[i] = a.redact(m)
 	}
 	return members, err
 }
 
-// shown returns a membership as the actor may see it.
-func (a actor) shown(m catalog.Membership) catalog.Membership {
+// redact returns a membership as the actor may see it.
+func (a actor) redact(m catalog.Membership) catalog.Membership {
 	if !a.isUser(m.User) && a.in(m.Org, auth.ScopePoliciesRead, auth.ScopePoliciesWrite) != nil {
 		m.Attributes = map[string]string{}
 	}

@@ -71,7 +71,7 @@ func (s *Store) PolicyHistory(ctx context.Context, org catalog.OrgID, policy cat
 // EnabledPolicies is open to every caller who works on tables, because enforcement runs
 // on the caller's behalf. Its result is not shown to callers.
 func (s *Store) EnabledPolicies(ctx context.Context, org catalog.OrgID, tables []catalog.DeltaID) ([]catalog.Policy, error) {
-	if err := inOrg(ctx, org, lakeScopes()...); err != nil {
+	if err := inOrg(ctx, org, tableScopes()...); err != nil {
 		return nil, err
 	}
 	return s.inner.EnabledPolicies(ctx, org, tables)
@@ -79,7 +79,7 @@ func (s *Store) EnabledPolicies(ctx context.Context, org catalog.OrgID, tables [
 
 // DeletedPolicies is open to every caller who works on tables, like EnabledPolicies.
 func (s *Store) DeletedPolicies(ctx context.Context, org catalog.OrgID, table catalog.DeltaID) ([]catalog.PolicyRevision, error) {
-	if err := inOrg(ctx, org, lakeScopes()...); err != nil {
+	if err := inOrg(ctx, org, tableScopes()...); err != nil {
 		return nil, err
 	}
 	return s.inner.DeletedPolicies(ctx, org, table)

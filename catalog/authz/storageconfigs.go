@@ -7,9 +7,9 @@ import (
 	"github.com/lakewarden/lakewarden/catalog"
 )
 
-// lakeScopes are the scopes for work on tables. Each of them requires that tables and
+// tableScopes are the scopes for work on tables. Each of them requires that tables and
 // their configurations can be found. Routes check the one scope that they need.
-func lakeScopes() []auth.Scope {
+func tableScopes() []auth.Scope {
 	return []auth.Scope{
 		auth.ScopeTablesRead, auth.ScopeTablesQuery, auth.ScopeDomainsRead, auth.ScopeDomainsWrite,
 		auth.ScopeRowsInsert, auth.ScopeRowsUpdate, auth.ScopeRowsDelete,
@@ -19,13 +19,13 @@ func lakeScopes() []auth.Scope {
 	}
 }
 
-// looks checks a read with a viewer.
-func looks(ctx context.Context, v catalog.Viewer) error {
+// checkRead checks a read with a viewer.
+func checkRead(ctx context.Context, v catalog.Viewer) error {
 	a, err := actorFrom(ctx)
 	if err != nil {
 		return err
 	}
-	return a.through(v, lakeScopes()...)
+	return a.usesViewer(v, tableScopes()...)
 }
 
 // CreateStorageConfig needs storage:configure in the workspace of the new
@@ -78,7 +78,7 @@ func changesConfig(scopes auth.ScopeSet, workspace catalog.WorkspaceID) error {
 
 // StorageConfig needs a scope for tables or storage.
 func (s *Store) StorageConfig(ctx context.Context, viewer catalog.Viewer, config catalog.ConfigID) (catalog.StorageConfig, error) {
-	if err := looks(ctx, viewer); err != nil {
+	if err := checkRead(ctx, viewer); err != nil {
 		return catalog.StorageConfig{}, err
 	}
 	return s.inner.StorageConfig(ctx, viewer, config)
@@ -86,7 +86,7 @@ func (s *Store) StorageConfig(ctx context.Context, viewer catalog.Viewer, config
 
 // StorageConfigBySchema needs a scope for tables or storage.
 func (s *Store) StorageConfigBySchema(ctx context.Context, viewer catalog.Viewer, schema string) (catalog.StorageConfig, error) {
-	if err := looks(ctx, viewer); err != nil {
+	if err := checkRead(ctx, viewer); err != nil {
 		return catalog.StorageConfig{}, err
 	}
 	return s.inner.StorageConfigBySchema(ctx, viewer, schema)
@@ -95,7 +95,7 @@ func (s *Store) StorageConfigBySchema(ctx context.Context, viewer catalog.Viewer
 // ListStorageConfigs needs a scope for tables or storage.
 func (s *Store) ListStorageConfigs(ctx context.Context, viewer catalog.Viewer, page catalog.Page) (catalog.List[catalog.StorageConfig],
 	error) {
-	if err := looks(ctx, viewer); err != nil {
+	if err := checkRead(ctx, viewer); err != nil {
 		return catalog.List[catalog.StorageConfig]{}, err
 	}
 	return s.inner.ListStorageConfigs(ctx, viewer, page)

@@ -53,7 +53,7 @@ func (s *Store) onConfig(ctx context.Context, v catalog.Viewer, id catalog.Confi
 	if err != nil {
 		return catalog.StorageConfig{}, err
 	}
-	if err := a.through(v); err != nil {
+	if err := a.usesViewer(v); err != nil {
 		return catalog.StorageConfig{}, err
 	}
 	config, err := s.inner.StorageConfig(ctx, v, id)
@@ -73,7 +73,7 @@ func (s *Store) onTable(ctx context.Context, v catalog.Viewer, id catalog.TableI
 	if err != nil {
 		return err
 	}
-	if err := a.through(v); err != nil {
+	if err := a.usesViewer(v); err != nil {
 		return err
 	}
 	t, err := s.inner.Table(ctx, v, id)

@@ -27,7 +27,7 @@ func (s *Store) SyncTables(ctx context.Context, viewer catalog.Viewer, config ca
 
 // Table needs a scope for tables or storage.
 func (s *Store) Table(ctx context.Context, viewer catalog.Viewer, table catalog.TableID) (catalog.LocatedTable, error) {
-	if err := looks(ctx, viewer); err != nil {
+	if err := checkRead(ctx, viewer); err != nil {
 		return catalog.LocatedTable{}, err
 	}
 	return s.inner.Table(ctx, viewer, table)
@@ -36,7 +36,7 @@ func (s *Store) Table(ctx context.Context, viewer catalog.Viewer, table catalog.
 // ListTables needs a scope for tables or storage.
 func (s *Store) ListTables(ctx context.Context, viewer catalog.Viewer, filter catalog.TableFilter,
 	page catalog.Page) (catalog.List[catalog.LocatedTable], error) {
-	if err := looks(ctx, viewer); err != nil {
+	if err := checkRead(ctx, viewer); err != nil {
 		return catalog.List[catalog.LocatedTable]{}, err
 	}
 	return s.inner.ListTables(ctx, viewer, filter, page)
@@ -44,7 +44,7 @@ func (s *Store) ListTables(ctx context.Context, viewer catalog.Viewer, filter ca
 
 // ResolveTables needs a scope for tables or storage.
 func (s *Store) ResolveTables(ctx context.Context, viewer catalog.Viewer, names []catalog.TableName) ([]catalog.Resolved, error) {
-	if err := looks(ctx, viewer); err != nil {
+	if err := checkRead(ctx, viewer); err != nil {
 		return nil, err
 	}
 	return s.inner.ResolveTables(ctx, viewer, names)
@@ -52,7 +52,7 @@ func (s *Store) ResolveTables(ctx context.Context, viewer catalog.Viewer, names 
 
 // ResolveDelta needs a scope for tables or storage.
 func (s *Store) ResolveDelta(ctx context.Context, viewer catalog.Viewer, id catalog.DeltaID) (catalog.LocatedTable, error) {
-	if err := looks(ctx, viewer); err != nil {
+	if err := checkRead(ctx, viewer); err != nil {
 		return catalog.LocatedTable{}, err
 	}
 	return s.inner.ResolveDelta(ctx, viewer, id)

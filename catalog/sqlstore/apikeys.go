@@ -91,7 +91,7 @@ func (s *Store) ListAPIKeys(ctx context.Context, org catalog.OrgID, filter catal
 	page catalog.Page) (catalog.List[catalog.APIKey], error) {
 	order := paging[catalog.APIKey]{
 		list: "api_keys", key: "k.created_at", id: "k.id", number: true,
-		place: func(k catalog.APIKey) (string, string) { return timeKey(k.CreatedAt), string(k.ID) },
+		position: func(k catalog.APIKey) (string, string) { return timeKey(k.CreatedAt), string(k.ID) },
 	}
 	var w where
 	w.and("k.org_id = ? AND "+liveOrg("k.org_id"), org)

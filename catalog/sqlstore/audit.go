@@ -49,7 +49,7 @@ func (s *Store) ListAudit(ctx context.Context, org catalog.OrgID, filter catalog
 	page catalog.Page) (catalog.List[catalog.AuditEntry], error) {
 	order := paging[catalog.AuditEntry]{
 		list: "audit", key: "a.at", id: "a.id", number: true, descending: true,
-		place: func(a catalog.AuditEntry) (string, string) { return timeKey(a.At), string(a.ID) },
+		position: func(a catalog.AuditEntry) (string, string) { return timeKey(a.At), string(a.ID) },
 	}
 	var w where
 	w.and("a.org_id = ?", org)

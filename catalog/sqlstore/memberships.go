@@ -60,7 +60,7 @@ func (s *Store) ListMembers(ctx context.Context, org catalog.OrgID, page catalog
 func memberOrder() paging[catalog.Membership] {
 	return paging[catalog.Membership]{
 		list: "members", key: "u.email", id: "m.user_id",
-		place: func(m catalog.Membership) (string, string) { return m.Email, string(m.User) },
+		position: func(m catalog.Membership) (string, string) { return m.Email, string(m.User) },
 	}
 }
 

@@ -65,7 +65,7 @@ func (s *Store) ListOperations(ctx context.Context, org catalog.OrgID, filter ca
 	page catalog.Page) (catalog.List[catalog.Operation], error) {
 	order := paging[catalog.Operation]{
 		list: "operations", key: "o.created_at", id: "o.id", number: true, descending: true,
-		place: func(o catalog.Operation) (string, string) { return timeKey(o.CreatedAt), string(o.ID) },
+		position: func(o catalog.Operation) (string, string) { return timeKey(o.CreatedAt), string(o.ID) },
 	}
 	var w where
 	w.and("o.org_id = ? AND "+liveOrg("o.org_id"), org)
@@ -101,9 +101,9 @@ func (s *Store) OperationUsage(ctx context.Context, org catalog.OrgID) (catalog.
 		org)
 }
 
-// own changes operations of a runner that have not ended. It returns ErrNotFound if it
+// updateOwned changes operations of a runner that have not ended. It returns ErrNotFound if it
 // changed none.
-func (s *Store) own(ctx context.Context, set, condition string, args ...any) error {
+func (s *Store) updateOwned(ctx context.Context, set, condition string, args ...any) error {
 	return s.transact(ctx, func(tx session) error {
 		changed, err := tx.exec(ctx, "UPDATE operations SET "+set+" WHERE runner = ? AND id = ? AND "+condition, args...)
 		if err == nil && changed == 0 {
@@ -116,12 +116,12 @@ func (s *Store) own(ctx context.Context, set, condition string, args ...any) err
 // StartOperation implements [catalog.Operations].
 func (s *Store) StartOperation(ctx context.Context, runner string, id catalog.OperationID) error {
 	now := micros(s.clock())
-	return s.own(ctx, "state = 'running', started_at = ?, heartbeat_at = ?", "state = 'queued'", now, now, runner, id)
+	return s.updateOwned(ctx, "state = 'running', started_at = ?, heartbeat_at = ?", "state = 'queued'", now, now, runner, id)
 }
 
 // ReportOperation implements [catalog.Operations].
 func (s *Store) ReportOperation(ctx context.Context, runner string, id catalog.OperationID, p catalog.Progress) error {
-	return s.own(ctx, "done = ?, total = ?, unit = ?", operationLive, p.Done, p.Total, p.Unit, runner, id)
+	return s.updateOwned(ctx, "done = ?, total = ?, unit = ?", operationLive, p.Done, p.Total, p.Unit, runner, id)
 }
 
 // ReserveOperation implements [catalog.Operations]. The row of the organisation is the
@@ -165,7 +165,7 @@ func (s *Store) FinishOperation(ctx context.Context, runner string, id catalog.O
 	if err := o.Validate(); err != nil {
 		return err
 	}
-	return s.own(ctx, setOutcome, operationLive, append(s.outcomeArgs(o), runner, id)...)
+	return s.updateOwned(ctx, setOutcome, operationLive, append(s.outcomeArgs(o), runner, id)...)
 }
 
 // BeatOperations implements [catalog.Operations].

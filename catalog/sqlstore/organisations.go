@@ -66,7 +66,7 @@ func (s *Store) Organisation(ctx context.Context, org catalog.OrgID) (catalog.Or
 func (s *Store) ListOrganisations(ctx context.Context, page catalog.Page) (catalog.List[catalog.Organisation], error) {
 	order := paging[catalog.Organisation]{
 		list: "organisations", key: "o.created_at", id: "o.id", number: true,
-		place: func(o catalog.Organisation) (string, string) { return timeKey(o.CreatedAt), string(o.ID) },
+		position: func(o catalog.Organisation) (string, string) { return timeKey(o.CreatedAt), string(o.ID) },
 	}
 	var w where
 	w.and("o.deleted_at IS NULL")

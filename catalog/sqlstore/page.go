@@ -19,7 +19,7 @@ type paging[T any] struct {
 	number bool
 	// newest reports that the newest items come first.
 	descending bool
-	place      func(T) (key, id string)
+	position   func(T) (key, id string)
 }
 
 // fetch reads one page of a SELECT without WHERE, ORDER BY and LIMIT.
@@ -55,7 +55,7 @@ func (p paging[T]) fetch(ctx context.Context, s session, page catalog.Page, scan
 	var next string
 	if len(items) > limit {
 		items = items[:limit]
-		key, id := p.place(items[limit-1])
+		key, id := p.position(items[limit-1])
 		next = catalog.Cursor{List: p.list, Key: key, ID: id}.Token()
 	}
 	return catalog.List[T]{Items: items, Next: next}, nil

@@ -77,7 +77,7 @@ func (s *Store) ListPolicies(ctx context.Context, org catalog.OrgID, filter cata
 	page catalog.Page) (catalog.List[catalog.Policy], error) {
 	order := paging[catalog.Policy]{
 		list: "policies", key: "p.created_at", id: "p.id", number: true,
-		place: func(p catalog.Policy) (string, string) { return timeKey(p.CreatedAt), string(p.ID) },
+		position: func(p catalog.Policy) (string, string) { return timeKey(p.CreatedAt), string(p.ID) },
 	}
 	var w where
 	w.and("p.org_id = ? AND "+liveOrg("p.org_id"), org)
@@ -172,7 +172,7 @@ func (s *Store) PolicyHistory(ctx context.Context, org catalog.OrgID, id catalog
 	page catalog.Page) (catalog.List[catalog.PolicyRevision], error) {
 	order := paging[catalog.PolicyRevision]{
 		list: "policy_history", key: "r.version", id: "r.policy_id", number: true, descending: true,
-		place: func(r catalog.PolicyRevision) (string, string) {
+		position: func(r catalog.PolicyRevision) (string, string) {
 			return strconv.FormatInt(r.Version, 10), string(r.Policy)
 		},
 	}

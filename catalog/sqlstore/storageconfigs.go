@@ -133,7 +133,7 @@ func (s *Store) StorageConfigBySchema(ctx context.Context, v catalog.Viewer, sch
 func (s *Store) ListStorageConfigs(ctx context.Context, v catalog.Viewer, page catalog.Page) (catalog.List[catalog.StorageConfig], error) {
 	order := paging[catalog.StorageConfig]{
 		list: "storage_configs", key: "c.created_at", id: "c.id", number: true,
-		place: func(c catalog.StorageConfig) (string, string) { return timeKey(c.CreatedAt), string(c.ID) },
+		position: func(c catalog.StorageConfig) (string, string) { return timeKey(c.CreatedAt), string(c.ID) },
 	}
 	var w where
 	w.visible(v)

@@ -88,7 +88,7 @@ func (s *Store) ListTables(ctx context.Context, v catalog.Viewer, filter catalog
 	page catalog.Page) (catalog.List[catalog.LocatedTable], error) {
 	order := paging[catalog.LocatedTable]{
 		list: "tables", key: "t.name_key", id: "t.id",
-		place: func(t catalog.LocatedTable) (string, string) { return catalog.FoldName(t.Name), string(t.ID) },
+		position: func(t catalog.LocatedTable) (string, string) { return catalog.FoldName(t.Name), string(t.ID) },
 	}
 	var w where
 	w.visible(v)

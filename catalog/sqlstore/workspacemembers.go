@@ -101,7 +101,7 @@ func (s *Store) ListWorkspaceMembers(ctx context.Context, org catalog.OrgID, id 
 	}
 	order := paging[catalog.WorkspaceMember]{
 		list: "members", key: "u.email", id: "m.user_id",
-		place: func(m catalog.WorkspaceMember) (string, string) { return m.Email, string(m.User) },
+		position: func(m catalog.WorkspaceMember) (string, string) { return m.Email, string(m.User) },
 	}
 	var conditions where
 	conditions.and("m.workspace_id = ?", id)

@@ -80,7 +80,7 @@ func (s *Store) ListWorkspaces(ctx context.Context, org catalog.OrgID, filter ca
 	page catalog.Page) (catalog.List[catalog.Workspace], error) {
 	order := paging[catalog.Workspace]{
 		list: "workspaces", key: "w.created_at", id: "w.id", number: true,
-		place: func(w catalog.Workspace) (string, string) { return timeKey(w.CreatedAt), string(w.ID) },
+		position: func(w catalog.Workspace) (string, string) { return timeKey(w.CreatedAt), string(w.ID) },
 	}
 	var w where
 	w.and("w.org_id = ? AND "+liveOrg("w.org_id"), org)
