@@ -7,22 +7,22 @@ import (
 
 // Authenticator turns a bearer token into a principal.
 //
-// Errors wrap [ErrUnauthenticated] when the token is refused, [ErrUnavailable]
-// when it could not be checked, or are ctx's. No error holds the token or a
-// part of it. Implementations are safe for concurrent use and have no effect
-// that a second call would repeat.
+// Errors wrap [ErrUnauthenticated] if the token is refused and [ErrUnavailable] if it
+// could not be checked, or are the error of ctx. No error contains the token or a part
+// of it. Implementations are safe for concurrent use, and a repeated call has no
+// further effect.
 type Authenticator interface {
 	Authenticate(ctx context.Context, bearer string) (Principal, error)
 }
 
-// Split is an Authenticator that sends API keys one way and everything else
-// the other, by the prefix that only API keys have.
+// Split is an Authenticator that uses one verifier for API keys, which have a common
+// prefix, and another for all other tokens.
 type Split struct {
-	// KeyPrefix is what every API key starts with.
+	// KeyPrefix is the prefix of every API key.
 	KeyPrefix string
 	// Keys verifies API keys.
 	Keys Authenticator
-	// Tokens verifies everything else; nil refuses it.
+	// Tokens verifies all other tokens; nil refuses them.
 	Tokens Authenticator
 }
 

@@ -4,8 +4,8 @@ import "context"
 
 type principalKey struct{}
 
-// WithPrincipal returns a context that carries p. A principal already in ctx
-// is replaced for what is done with the new context.
+// WithPrincipal returns a context that carries p, which replaces a principal already in
+// ctx.
 func WithPrincipal(ctx context.Context, p Principal) context.Context {
 	return context.WithValue(ctx, principalKey{}, p)
 }

@@ -1,16 +1,14 @@
-// Package auth says who is calling and what the caller may do: the
-// [Principal], organisation roles, scopes, the context helpers that carry a
-// principal through a request, and the [Authenticator] contract that turns a
-// bearer token into one.
+// Package auth defines callers and their permissions: the [Principal], organisation
+// roles, scopes, the context functions that carry a principal through a request, and
+// the [Authenticator] contract that turns a bearer token into one.
 //
 // What may not go in it: token formats and their verification (auth/apikey,
 // auth/jwt), OAuth libraries, storage, HTTP, and any other Lakewarden package.
 //
 // Invariants:
-//   - Everything here fails closed: the zero [Principal], the zero [ScopeSet],
-//     an unknown [Role] and a context without a principal grant nothing.
+//   - The zero [Principal], the zero [ScopeSet], an unknown [Role] and a context
+//     without a principal grant nothing.
 //   - A principal acts in exactly one organisation.
-//   - [Principal.Scopes] never exceeds what the role allows, and no code path
-//     widens a [ScopeSet]: the only set operations used on a credential are
-//     intersections.
+//   - [Principal.Scopes] never exceeds what the role allows, and no code extends a
+//     [ScopeSet]: credentials are only combined by intersection.
 package auth

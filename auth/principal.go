@@ -6,7 +6,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// Method is how a principal proved who it is.
+// Method is the kind of credential that a principal presented.
 type Method string
 
 // The methods.
@@ -26,32 +26,32 @@ type Principal struct {
 	KeyID *uuid.UUID
 	// KeyExpiresAt is the expiry of that key. It is unused for a JWT.
 	KeyExpiresAt time.Time
-	// Email is the member's address, for people and audit only; no decision
-	// rests on it.
+	// Email is the member's address, for display and audit only. No decision depends on
+	// it.
 	Email string
 	// Role is the member's organisation role at the time of authentication.
 	Role Role
-	// Granted is what the credential itself carries, whatever the role.
+	// Granted holds the scopes of the credential itself, whatever the role.
 	Granted ScopeSet
-	// Scopes are the effective scopes: Granted ∩ the role's.
+	// Scopes holds the effective scopes: the intersection of Granted and the role's.
 	Scopes ScopeSet
-	// WorkspaceID is the workspace an API key is limited to, besides the default
-	// one; nil means the default workspace only for a key, and every workspace
-	// of the member for a JWT.
+	// WorkspaceID is the workspace that an API key reaches in addition to the default
+	// one. Nil means only the default workspace for a key, and every workspace of the
+	// member for a JWT.
 	WorkspaceID *uuid.UUID
-	// AllWorkspaces lifts that limit of an API key: the key reaches every workspace of
-	// the member.
+	// AllWorkspaces removes that limit: the API key reaches every workspace of the
+	// member.
 	AllWorkspaces bool
-	// Method is how the caller proved it.
+	// Method is the kind of credential in use.
 	Method Method
-	// RequestID ties audit records to the request; empty outside HTTP.
+	// RequestID links audit records to the request; empty outside HTTP.
 	RequestID string
 	// Remote is the address of the client, for the audit log; empty outside HTTP.
 	Remote string
 }
 
-// Require returns nil when the principal holds scope s in its organisation
-// role, else a [ScopeError].
+// Require returns nil if the principal holds scope s in its organisation role,
+// otherwise a [ScopeError].
 func (p Principal) Require(s Scope) error {
 	if p.Scopes.Has(s) {
 		return nil
@@ -59,17 +59,15 @@ func (p Principal) Require(s Scope) error {
 	return &ScopeError{Scope: s}
 }
 
-// ScopesIn returns the scopes in a workspace where the caller is a member with
-// the given role: the credential's scopes ∩ those of the higher of that role
-// and the organisation role. Whether the caller is a member is the catalog's
-// question, not asked here.
+// ScopesIn returns the scopes in a workspace where the caller is a member with the
+// given role: the intersection of the credential's scopes and those of the higher of
+// that role and the organisation role. It does not check the membership.
 func (p Principal) ScopesIn(workspaceRole Role) ScopeSet {
 	return p.Granted.Intersect(Higher(p.Role, workspaceRole).Scopes())
 }
 
-// MayManageOwnKeys reports whether the caller may create, rotate and revoke
-// API keys of its own: a signed-in person always, an API key only with
-// apikeys:create.
+// MayManageOwnKeys reports whether the caller may create, rotate and revoke its own API
+// keys. Signed-in people always may; an API key needs apikeys:create.
 func (p Principal) MayManageOwnKeys() bool {
 	switch p.Method {
 	case MethodJWT:
@@ -80,8 +78,8 @@ func (p Principal) MayManageOwnKeys() bool {
 	return false
 }
 
-// CheckGrant returns nil when a key with the wanted scopes would hold no more
-// than its creator, else [ErrScopeEscalation].
+// CheckGrant returns nil if a key with the wanted scopes would have no more scopes than
+// its creator, otherwise [ErrScopeEscalation].
 func (p Principal) CheckGrant(wanted ScopeSet) error {
 	if p.Scopes.Contains(wanted) {
 		return nil

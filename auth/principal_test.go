@@ -63,7 +63,7 @@ func TestKeyManagement(t *testing.T) {
 	require.True(t, key.MayManageOwnKeys())
 }
 
-// Only a person may make keys of any life. Every other principal is limited.
+// Only keys that people create may have any life. All other principals are limited.
 func TestKeysEndWithTheirCreator(t *testing.T) {
 	now := time.Now()
 	key := auth.Principal{Method: auth.MethodAPIKey, KeyExpiresAt: now}

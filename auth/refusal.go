@@ -1,7 +1,7 @@
 package auth
 
-// Refusal is a refused credential with the identity that it claims, so that refusals
-// can be counted. It wraps the sentinel of the cause.
+// Refusal is a refused credential with the identity that it claims, which allows
+// refusals to be counted. It wraps the sentinel of the cause.
 //
 // A claim is unverified: anybody who knows a prefix or a subject can claim it. No
 // decision about an accepted credential may depend on a claim.

@@ -2,8 +2,8 @@ package auth
 
 import "fmt"
 
-// Role is a role in an organisation or in a workspace. Each role holds every
-// scope of the one below it.
+// Role is a role in an organisation or in a workspace. Each role has every scope of the
+// weaker ones.
 type Role string
 
 // The roles, weakest first.
@@ -17,8 +17,8 @@ const (
 // Roles returns the roles, weakest first.
 func Roles() []Role { return []Role{RoleViewer, RoleEditor, RoleBuilder, RoleAdmin} }
 
-// ParseRole returns the role named s, which must be spelled exactly; otherwise
-// the error wraps [ErrUnknownRole].
+// ParseRole returns the role named s, which must match exactly. Otherwise the error
+// wraps [ErrUnknownRole].
 func ParseRole(s string) (Role, error) {
 	if r := Role(s); r.Valid() {
 		return r, nil
@@ -44,12 +44,10 @@ func (r Role) rank() int {
 // Valid reports whether r is one of the four roles.
 func (r Role) Valid() bool { return r.rank() > 0 }
 
-// AtLeast reports whether r is min or stronger. It is false when either of the
-// two is unknown.
+// AtLeast reports whether r is min or stronger. It is false if either is unknown.
 func (r Role) AtLeast(min Role) bool { return r.Valid() && min.Valid() && r.rank() >= min.rank() }
 
-// Higher returns the stronger of two roles; an unknown role loses against a
-// known one.
+// Higher returns the stronger of two roles. An unknown role is weaker than a known one.
 func Higher(a, b Role) Role {
 	if b.rank() > a.rank() {
 		return b
@@ -57,7 +55,7 @@ func Higher(a, b Role) Role {
 	return a
 }
 
-// Scopes returns what the role allows; none for an unknown role.
+// Scopes returns the scopes of the role, or none for an unknown role.
 func (r Role) Scopes() ScopeSet {
 	var set ScopeSet
 	for i, s := range scopeTable {

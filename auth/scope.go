@@ -9,7 +9,7 @@ import (
 // Scope is the name of one permission.
 type Scope string
 
-// The scopes, grouped by the weakest role that holds them.
+// The scopes, grouped by the weakest role that has them.
 const (
 	ScopeOrgRead     Scope = "org:read"
 	ScopeTablesRead  Scope = "tables:read"
@@ -36,17 +36,17 @@ const (
 	ScopeUsersWrite        Scope = "users:write"
 )
 
-// The presets that stand for a role's scopes in a request. They are expanded
-// when a key is created; nothing stores them.
+// The presets represent a role's scopes in a request. They are expanded when a key is
+// created and never stored.
 const (
 	PresetRead  = "read"
 	PresetWrite = "write"
 	PresetAdmin = "admin"
 )
 
-// scopeTable holds every scope with the weakest role that has it. The position
-// of a scope is its bit in a [ScopeSet] of this process; it is stored nowhere,
-// so lines may be moved freely.
+// scopeTable holds every scope with the weakest role that has it. The position of a
+// scope is its bit in a [ScopeSet] of this process. It is never stored, so lines may be
+// moved freely.
 var scopeTable = []struct {
 	scope Scope
 	role  Role
@@ -87,8 +87,7 @@ func scopeBit(s Scope) uint32 {
 // are comparable with ==.
 type ScopeSet struct{ bits uint32 }
 
-// NewScopeSet returns the set of the given scopes; unknown ones grant nothing
-// and are left out.
+// NewScopeSet returns the set of the given scopes. Unknown ones are ignored.
 func NewScopeSet(scopes ...Scope) ScopeSet {
 	var set ScopeSet
 	for _, s := range scopes {
@@ -97,9 +96,9 @@ func NewScopeSet(scopes ...Scope) ScopeSet {
 	return set
 }
 
-// StoredScopes reads scope names out of storage or out of a token. Unknown
-// names, such as those of a newer release, grant nothing. Presets are not
-// expanded: a credential lists granular scopes.
+// StoredScopes parses scope names from storage or from a token. Unknown names, such as
+// those of a newer release, grant nothing. Presets are not expanded, since a credential
+// lists granular scopes.
 func StoredScopes(names []string) ScopeSet {
 	var set ScopeSet
 	for _, n := range names {
@@ -135,7 +134,7 @@ func (set ScopeSet) Empty() bool { return set.bits == 0 }
 // Equal reports whether two sets hold the same scopes.
 func (set ScopeSet) Equal(other ScopeSet) bool { return set == other }
 
-// All yields the scopes of the set in the order of the documentation.
+// All yields the scopes of the set in the documented order.
 func (set ScopeSet) All() iter.Seq[Scope] {
 	return func(yield func(Scope) bool) {
 		for i, entry := range scopeTable {
@@ -146,8 +145,8 @@ func (set ScopeSet) All() iter.Seq[Scope] {
 	}
 }
 
-// Strings returns the granular scope names in the order of the documentation;
-// never nil, so that it encodes as a JSON array.
+// Strings returns the granular scope names in the documented order. It is never nil, so
+// that it encodes as a JSON array.
 func (set ScopeSet) Strings() []string {
 	names := make([]string, 0, len(scopeTable))
 	for s := range set.All() {
@@ -156,12 +155,12 @@ func (set ScopeSet) Strings() []string {
 	return names
 }
 
-// String returns the names separated by spaces, as a token's scope claim does.
+// String returns the names separated by spaces, in the form of a token's scope claim.
 func (set ScopeSet) String() string { return strings.Join(set.Strings(), " ") }
 
-// ExpandScopes turns requested scope names, presets and granular ones mixed
-// freely, into a set. An empty list means the viewer's scopes. Unknown names
-// give an [UnknownScopesError] with the index of each.
+// ExpandScopes turns requested scope names, which may mix presets and granular ones,
+// into a set. An empty list means the viewer's scopes. Unknown names give an
+// [UnknownScopesError].
 func ExpandScopes(names []string) (ScopeSet, error) {
 	if len(names) == 0 {
 		return RoleViewer.Scopes(), nil
@@ -190,14 +189,14 @@ func ExpandScopes(names []string) (ScopeSet, error) {
 	return set, nil
 }
 
-// UnknownScopesError names the places of unknown scopes in a request. It wraps
-// [ErrUnknownScope] and lists its fields for the error body.
+// UnknownScopesError holds the indexes of unknown scopes in a request. It wraps
+// [ErrUnknownScope] and lists the fields for the error body.
 type UnknownScopesError struct {
-	// Indexes are the places in the request's list, ascending, never empty.
+	// Indexes are the positions in the request's list, ascending, never empty.
 	Indexes []int
 }
 
-// Error says how many scopes are unknown, never what was sent.
+// Error returns the index of the first unknown scope, never its name.
 func (e *UnknownScopesError) Error() string {
 	return ErrUnknownScope.Error() + " at index " + strconv.Itoa(e.Indexes[0])
 }
@@ -205,7 +204,7 @@ func (e *UnknownScopesError) Error() string {
 // Unwrap returns [ErrUnknownScope].
 func (e *UnknownScopesError) Unwrap() error { return ErrUnknownScope }
 
-// FieldProblems yields one field and message per unknown scope.
+// FieldProblems yields one field and message for each unknown scope.
 func (e *UnknownScopesError) FieldProblems() iter.Seq2[string, string] {
 	return func(yield func(string, string) bool) {
 		for _, i := range e.Indexes {

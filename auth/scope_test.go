@@ -10,7 +10,7 @@ import (
 	"github.com/lakewarden/lakewarden/auth"
 )
 
-// matrix is the table of the documentation, written out a second time.
+// matrix repeats the table of the documentation.
 var matrix = map[auth.Role][]string{
 	auth.RoleViewer: {"org:read", "tables:read", "tables:query", "domains:read", "storage:read"},
 	auth.RoleEditor: {"rows:insert", "rows:update", "rows:delete"},
@@ -73,7 +73,7 @@ func TestStoredScopesIgnoresWhatItDoesNotKnow(t *testing.T) {
 	require.Equal(t, auth.NewScopeSet(auth.ScopeOrgRead), auth.StoredScopes([]string{"org:read", "future:scope", "admin", ""}))
 }
 
-// ScopeSet is a set: it is compared with a map of strings, operation by operation.
+// The operations of ScopeSet are compared with those of a map of strings.
 func TestScopeSetBehavesAsASet(t *testing.T) {
 	all := auth.AllScopes().Strings()
 	draw := func(t *rapid.T, label string) ([]string, auth.ScopeSet) {

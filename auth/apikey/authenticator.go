@@ -12,19 +12,19 @@ import (
 	"github.com/lakewarden/lakewarden/auth"
 )
 
-// Record is what the catalog knows about a key now.
+// Record is the catalog's current record of a key.
 type Record struct {
 	ID          uuid.UUID
 	OrgID       uuid.UUID
 	UserID      uuid.UUID
 	Hash        []byte     // SHA-256 of the key
 	Scopes      []string   // granular scopes, as stored at creation
-	WorkspaceID *uuid.UUID // the workspace the key reaches besides the default one
+	WorkspaceID *uuid.UUID // the workspace reached in addition to the default one
 	// AllWorkspaces reports that the key reaches every workspace of its user.
 	AllWorkspaces bool
 	ExpiresAt     time.Time
 	Revoked       bool
-	LastUsedAt    time.Time // zero when never used
+	LastUsedAt    time.Time // zero if never used
 }
 
 // Owner is the catalog's current record of a key's user.
@@ -33,32 +33,32 @@ type Owner struct {
 	Role  auth.Role // in the organisation; "" for a former member
 }
 
-// Store is what the Authenticator needs of the catalog. Implementations are
+// Store is the part of the catalog that the Authenticator uses. Implementations are
 // safe for concurrent use.
 type Store interface {
-	// KeyByPrefix returns the key with that visible prefix, also a revoked or
-	// expired one. The bool is false when there is none.
+	// KeyByPrefix returns the key with that visible prefix, even if it is revoked or
+	// expired. The bool is false if there is none.
 	KeyByPrefix(ctx context.Context, prefix string) (Record, bool, error)
-	// Owner returns the member of an organisation, or the zero Owner when the
-	// user is none. It is asked about keys whose secret was right only.
+	// Owner returns the member of an organisation, or the zero Owner if the user is not
+	// a member. It is called only for keys with the right secret.
 	Owner(ctx context.Context, org, user uuid.UUID) (Owner, error)
-	// TouchKey records that the key was used. It must not move the catalog's
-	// epoch, or every use would empty every cache.
+	// TouchKey records a use of the key. It must not raise the catalog's epoch, which
+	// would empty every cache.
 	TouchKey(ctx context.Context, id uuid.UUID, at time.Time) error
 }
 
 // Options are the optional parts of an [Authenticator]; the zero value works.
 type Options struct {
-	// Epoch returns a number that changes with every change in the catalog that
-	// can alter an answer: a key, a role, a membership. An error means it could
-	// not be confirmed and no key is accepted meanwhile. Without Epoch nothing
-	// is cached.
+	// Epoch returns a number that changes with every change in the catalog that can
+	// affect a result: of a key, a role, a membership. If it returns an error, the
+	// epoch could not be confirmed and no key is accepted. Without Epoch nothing is
+	// cached.
 	Epoch func(context.Context) (uint64, error)
-	// CacheTTL bounds the age of a cached answer within one epoch; default 30 s.
+	// CacheTTL bounds the age of a cached result within one epoch; default 30 s.
 	CacheTTL time.Duration
 	// Now is the clock; default [time.Now].
 	Now func() time.Time
-	// Logger gets failures to record a use; default discards.
+	// Logger receives failures to record a use; nil discards them.
 	Logger *slog.Logger
 }
 
@@ -99,8 +99,8 @@ func New(store Store, opts Options) *Authenticator {
 	}
 }
 
-// Close stops recording uses after those already seen are written. Keys are
-// still verified afterwards.
+// Close stops recording uses after it has written the queued ones. Keys are still
+// verified afterwards.
 func (a *Authenticator) Close() { a.used.close() }
 
 // Authenticate implements [auth.Authenticator]. A refusal is an [*auth.Refusal].
@@ -115,8 +115,8 @@ func (a *Authenticator) Authenticate(ctx context.Context, bearer string) (auth.P
 		return auth.Principal{}, &auth.Refusal{Prefix: claimedPrefix(bearer), Cause: err}
 	}
 	hash := key.Hash()
-	// The epoch is read before the record, so that a change between the two
-	// makes the cached answer too old rather than too new.
+	// The epoch is read before the record. If a change happens in between, the cached
+	// result is assigned to an old epoch and not used.
 	var epoch uint64
 	if a.epoch != nil {
 		if epoch, err = a.epoch(ctx); err != nil {
@@ -184,7 +184,7 @@ func refuse(key Key, r Record, cause error) error {
 	return &auth.Refusal{Prefix: key.Prefix(), Account: r.UserID.String(), Cause: cause}
 }
 
-// check refuses a key whose secret was right but which is not valid now.
+// check refuses a key with the right secret that is not valid now.
 func check(k holder, now time.Time) error {
 	switch {
 	case k.Revoked:

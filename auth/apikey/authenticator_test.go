@@ -20,7 +20,7 @@ type stored struct {
 	apikey.Owner
 }
 
-// memory is a Store and an epoch in memory that counts its calls.
+// memory is an in-memory Store with an epoch that counts its calls.
 type memory struct {
 	mu      sync.Mutex
 	records map[string]stored
@@ -64,7 +64,7 @@ func (m *memory) Epoch(context.Context) (uint64, error) {
 	return m.epoch, nil
 }
 
-// change edits the one record and moves the epoch, as the catalog does.
+// change edits the record and raises the epoch, like the catalog.
 func (m *memory) change(prefix string, edit func(*stored)) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -153,8 +153,8 @@ func TestWrongChecksumAsksNoStore(t *testing.T) {
 
 func TestWrongSecretWithRightPrefixIsRefused(t *testing.T) {
 	f := newFixture(t)
-	// The same prefix stored for another key: what a guesser who knows the
-	// visible part has.
+	// The same prefix stored for another key, as seen by an attacker who knows the
+	// visible part.
 	other := apikey.Generate()
 	r := f.want
 	r.Revoked = true
@@ -208,7 +208,7 @@ func TestWrongKeysCostLittle(t *testing.T) {
 	require.Equal(t, 20_000, f.store.lookups, "the right one is still cached")
 }
 
-// A key that was refused is accepted as soon as the catalog says so.
+// A refused key is accepted as soon as the catalog allows it.
 func TestRefusalIsCachedForOneEpoch(t *testing.T) {
 	f := newFixture(t)
 	f.store.change(f.key.Prefix(), func(r *stored) { r.Role = "" })
@@ -340,7 +340,7 @@ func TestUseRecordedByAnotherReplicaCounts(t *testing.T) {
 	require.Empty(t, touches)
 }
 
-// slow hands out the record as it was before a change, after the change: a
+// slow returns the record from before a change after the change was made, like a
 // look-up that a revocation overtook.
 type slow struct {
 	*memory
@@ -377,8 +377,8 @@ func TestARecordOvertakenByAChangeIsNotRemembered(t *testing.T) {
 	require.ErrorIs(t, err, auth.ErrRevoked)
 }
 
-// Whoever starts after a revocation returned must be refused, however many
-// callers fill the cache meanwhile.
+// A call that starts after a revocation returned must be refused, however many callers
+// fill the cache concurrently.
 func TestRevocationWinsEveryRace(t *testing.T) {
 	f := newFixture(t)
 	var revoked sync.WaitGroup

@@ -5,16 +5,16 @@ import (
 	"time"
 )
 
-// maxCached bounds the cache; beyond it the cache starts over, which costs one
-// look-up a key.
+// maxCached bounds the cache. A full cache is emptied, which costs one look-up for each
+// key.
 const maxCached = 10_000
 
-// cache holds what the catalog said about keys.
+// cache holds records of the catalog about keys.
 //
-// Invariants: every entry was read from the catalog at or after the cache's
-// epoch began; a newer epoch empties the cache, an older one neither reads nor
-// writes it. Keyed by the hash of the whole key, so that only the secret's
-// holder can hit the entry of a key that was accepted.
+// Invariants: every entry was read from the catalog after the cache's epoch began. A
+// newer epoch empties the cache, and a call with an older one neither reads nor writes
+// it. Entries are keyed by the hash of the whole key, so that only the holder of the
+// secret can hit the entry of an accepted key.
 type cache[V any] struct {
 	ttl time.Duration
 

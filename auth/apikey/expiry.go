@@ -16,12 +16,12 @@ const (
 	DefaultLifetime = 90 * 24 * time.Hour
 )
 
-// ErrInvalidExpiry: expires_in or expires_at of a request is not acceptable;
+// ErrInvalidExpiry is returned for an invalid expires_in or expires_at of a request;
 // see [ExpiryError]: 422.
 var ErrInvalidExpiry = errors.New("invalid key expiry")
 
-// ExpiryError says which field of the request is at fault and why, in words fit
-// for the caller. It wraps [ErrInvalidExpiry].
+// ExpiryError names the invalid field of the request and the reason, in words for the
+// caller. It wraps [ErrInvalidExpiry].
 type ExpiryError struct{ Field, Message string }
 
 // Error names the field.
@@ -35,10 +35,10 @@ func (e *ExpiryError) FieldProblems() iter.Seq2[string, string] {
 	return func(yield func(string, string) bool) { yield(e.Field, e.Message) }
 }
 
-// Expiry decides when a key ends, from the two fields of the request; nil means
-// absent or null. in is a Go duration (72h), days or weeks (30d, 2w), or an ISO
-// 8601 duration (P90D, P1Y, PT12H; months and years by the calendar); at is an
-// RFC 3339 timestamp. Neither means [DefaultLifetime]. Every error is an
+// Expiry returns the expiry of a key from two fields of the request, where nil means
+// absent or null. in is a Go duration (72h), days or weeks (30d, 2w), or an ISO 8601
+// duration (P90D, P1Y, PT12H; months and years by the calendar). at is an RFC 3339
+// timestamp. If both are nil the key has the [DefaultLifetime]. Every error is an
 // [*ExpiryError]. The result is UTC in whole microseconds.
 func Expiry(now time.Time, in, at *string) (time.Time, error) {
 	now = now.UTC()
@@ -88,7 +88,7 @@ func addDuration(now time.Time, text string) (time.Time, bool) {
 	if m := isoWeeks.FindStringSubmatch(text); m != nil {
 		return now.AddDate(0, 0, 7*number(m[1])), true
 	}
-	// A bare P or a trailing T matches the pattern's optional parts but is no
+	// A bare P or a trailing T matches the pattern's optional parts but is not a
 	// duration.
 	if m := isoDuration.FindStringSubmatch(text); m != nil && text != "P" && !strings.HasSuffix(text, "T") {
 		clock := time.Duration(number(m[5]))*time.Hour + time.Duration(number(m[6]))*time.Minute + time.Duration(number(m[7]))*time.Second
@@ -104,7 +104,7 @@ func addDuration(now time.Time, text string) (time.Time, bool) {
 	return now.Add(d), true
 }
 
-// number reads digits that a pattern has bounded already; "" is 0.
+// number parses digits that a pattern has bounded already; "" is 0.
 func number(digits string) int {
 	n, _ := strconv.Atoi(digits)
 	return n

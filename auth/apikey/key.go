@@ -12,7 +12,7 @@ import (
 	"github.com/lakewarden/lakewarden/auth"
 )
 
-// Prefix is what every key starts with.
+// Prefix is the prefix of every key.
 const Prefix = "lw_"
 
 const (
@@ -26,20 +26,20 @@ const (
 
 const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
-// Key is a well-formed key with its secret. The zero value is no key.
+// Key is a well-formed key with its secret. The zero value is not a key.
 type Key struct{ text string }
 
-// Hash is the SHA-256 of a key's text: what is stored instead of the key.
+// Hash is the SHA-256 of a key's text. It is stored instead of the key.
 type Hash [sha256.Size]byte
 
-// Generate makes a new key from the system's secure random source.
+// Generate creates a new key from the system's secure random source.
 func Generate() Key {
 	body := Prefix + randomText(visibleLen) + "_" + randomText(secretLen)
 	return Key{text: body + checksum(body)}
 }
 
-// Parse checks the form and the checksum of a key; otherwise the error is
-// [auth.ErrMalformed]. It does not tell whether the key exists.
+// Parse checks the form and the checksum of a key. Otherwise the error is
+// [auth.ErrMalformed]. It does not check whether the key exists.
 func Parse(text string) (Key, error) {
 	if len(text) != keyLen || !strings.HasPrefix(text, Prefix) || text[prefixLen] != '_' {
 		return Key{}, auth.ErrMalformed
@@ -55,8 +55,8 @@ func Parse(text string) (Key, error) {
 	return Key{text: text}, nil
 }
 
-// claimedPrefix returns the visible prefix at the beginning of text if it has the
-// shape of a key's prefix, else "".
+// claimedPrefix returns the visible prefix at the beginning of text, or "" if text does
+// not have the form of a key's prefix.
 func claimedPrefix(text string) string {
 	if len(text) <= prefixLen || !strings.HasPrefix(text, Prefix) || text[prefixLen] != '_' {
 		return ""
@@ -77,11 +77,11 @@ func (k Key) Prefix() string {
 	return k.text[:prefixLen]
 }
 
-// Reveal returns the whole key with its secret: for the reply that shows it
-// once, and for nothing else.
+// Reveal returns the whole key with its secret. It is only for the reply that shows the
+// key once.
 func (k Key) Reveal() string { return k.text }
 
-// Hash returns what is stored of the key.
+// Hash returns the hash of the key for storage.
 func (k Key) Hash() Hash { return sha256.Sum256([]byte(k.text)) }
 
 // Matches compares with a stored hash in constant time.
@@ -93,14 +93,14 @@ func (k Key) String() string { return k.Prefix() + "_…" }
 // Format keeps every verb of fmt, %#v included, from printing the secret.
 func (k Key) Format(s fmt.State, _ rune) { _, _ = s.Write([]byte(k.String())) }
 
-// LogValue keeps the secret out of logs.
+// LogValue excludes the secret from logs.
 func (k Key) LogValue() slog.Value { return slog.StringValue(k.String()) }
 
-// MarshalText keeps the secret out of encoded values.
+// MarshalText excludes the secret from encoded values.
 func (k Key) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
 
-// randomText returns n uniformly random characters of the alphabet. Bytes of
-// 248 and above are drawn again: 256 is no multiple of 62.
+// randomText returns n uniformly random characters of the alphabet. Bytes of 248 and
+// above are drawn again, because 256 is not a multiple of 62.
 func randomText(n int) string {
 	const fair = 256 / len(alphabet) * len(alphabet)
 	text := make([]byte, 0, n)

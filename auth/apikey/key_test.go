@@ -45,8 +45,8 @@ func TestGeneratedKeysHaveTheDocumentedForm(t *testing.T) {
 	}
 }
 
-// The checksum is pinned by a value computed elsewhere (zlib's crc32 in base62
-// with digits first), so that scanners and old keys stay right.
+// The checksum is compared with a value computed elsewhere (zlib's crc32 in base62 with
+// digits first), so that scanners and existing keys remain valid.
 func TestChecksumIsPinned(t *testing.T) {
 	_, err := apikey.Parse("lw_AAAAAAAA_00000000000000000000000000000000" + "2gbqbD")
 	require.NoError(t, err)

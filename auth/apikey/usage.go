@@ -10,14 +10,13 @@ import (
 )
 
 const (
-	touchEvery   = time.Minute     // how exact last_used_at is
+	touchEvery   = time.Minute     // precision of last_used_at
 	touchTimeout = 5 * time.Second // for one write
 	touchQueue   = 256             // uses waiting to be written
 )
 
-// usage records when keys were last used: once a minute a key, away from the
-// request's path, and never at its cost. A use that finds the queue full is
-// dropped and the next one tries again.
+// usage records when keys were last used, at most once a minute for each key, outside
+// the request. If the queue is full, the use is dropped and a later use is recorded.
 type usage struct {
 	store  Store
 	logger *slog.Logger
@@ -57,8 +56,8 @@ func (u *usage) run() {
 	}
 }
 
-// note queues a use unless one was recorded less than a minute before; stored
-// is the time another replica may have recorded.
+// note queues a use unless one was recorded less than a minute before. stored is the
+// last use in the catalog, which another replica may have recorded.
 func (u *usage) note(id uuid.UUID, stored, now time.Time) {
 	u.mu.Lock()
 	defer u.mu.Unlock()

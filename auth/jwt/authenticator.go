@@ -18,18 +18,18 @@ import (
 	"github.com/lakewarden/lakewarden/auth"
 )
 
-// Member is a user of an organisation now.
+// Member is a current member of an organisation.
 type Member struct {
 	UserID uuid.UUID
 	Email  string
 	Role   auth.Role
 }
 
-// Members is what the Authenticator needs of the catalog. The bool is false
-// when there is no such member. Implementations are safe for concurrent use.
+// Members is the part of the catalog that the Authenticator uses. The bool is false if
+// there is no such member. Implementations are safe for concurrent use.
 type Members interface {
 	MemberByID(ctx context.Context, org, user uuid.UUID) (Member, bool, error)
-	// MemberByEmail compares addresses as the catalog does everywhere.
+	// MemberByEmail compares addresses like the rest of the catalog.
 	MemberByEmail(ctx context.Context, org uuid.UUID, email string) (Member, bool, error)
 }
 
@@ -39,8 +39,8 @@ type Options struct {
 	Now func() time.Time
 }
 
-// Authenticator verifies tokens. It is safe for concurrent use and remembers
-// nothing about tokens or members.
+// Authenticator verifies tokens. It is safe for concurrent use and does not cache
+// tokens or members.
 type Authenticator struct {
 	members Members
 	issuers map[string]*Issuer
@@ -69,7 +69,7 @@ func New(members Members, issuers []Issuer, opts Options) (*Authenticator, error
 
 // Authenticate implements [auth.Authenticator]. A refusal is an [*auth.Refusal].
 //
-// A wrong token needs no call of the catalog: the member is looked up only after the
+// A wrong token causes no call of the catalog: the member is looked up only after the
 // signature, the audience and the times are verified.
 func (a *Authenticator) Authenticate(ctx context.Context, bearer string) (auth.Principal, error) {
 	p, err := a.verify(ctx, bearer)
@@ -130,8 +130,8 @@ func verifySignature(ctx context.Context, token string, h header, issuer *Issuer
 	return payload, nil
 }
 
-// fits reports whether a key of the issuer may verify signatures of alg: the
-// kind of the key decides, and what the key says about itself must agree.
+// fits reports whether a key of the issuer may verify signatures of alg. The type of
+// the key must match, and its own attributes must not contradict.
 func fits(key jose.JSONWebKey, alg string) bool {
 	if key.Use != "" && key.Use != "sig" || key.Algorithm != "" && key.Algorithm != alg {
 		return false
@@ -147,7 +147,7 @@ func fits(key jose.JSONWebKey, alg string) bool {
 	return false
 }
 
-// principal turns signed claims into a principal, with the member's role now.
+// principal turns signed claims into a principal with the member's current role.
 func (a *Authenticator) principal(ctx context.Context, issuer *Issuer, c *claims) (auth.Principal, error) {
 	if c.Issuer != issuer.URL {
 		return auth.Principal{}, refuse("iss")
@@ -181,7 +181,7 @@ func (a *Authenticator) principal(ctx context.Context, issuer *Issuer, c *claims
 	return p, nil
 }
 
-// member finds who the token speaks for.
+// member returns the member that the token identifies.
 func (a *Authenticator) member(ctx context.Context, issuer *Issuer, org uuid.UUID, c *claims) (Member, error) {
 	if c.Subject == "" {
 		return Member{}, refuse("sub missing")
@@ -197,7 +197,7 @@ func (a *Authenticator) member(ctx context.Context, issuer *Issuer, org uuid.UUI
 	} else {
 		user, ok := parseID(c.Subject)
 		if !ok {
-			return Member{}, refuse("sub is no id")
+			return Member{}, refuse("sub is not an id")
 		}
 		m, found, err = a.members.MemberByID(ctx, org, user)
 	}

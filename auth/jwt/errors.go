@@ -7,11 +7,11 @@ import (
 	"github.com/lakewarden/lakewarden/auth"
 )
 
-// ErrConfig: an issuer or a key set is configured wrongly. Returned at start by
-// [New] and the key set constructors, never for a request.
+// ErrConfig is returned at start by [New] and the key set constructors if an issuer or
+// a key set is configured wrongly. It is never returned for a request.
 var ErrConfig = errors.New("invalid token issuer configuration")
 
-// refuse makes a refusal with a reason for the log. The reason never holds a
+// refuse returns a refusal with a reason for the log. The reason must not contain a
 // part of the token.
 func refuse(reason string) error {
 	return fmt.Errorf("%w: token: %s", auth.ErrUnauthenticated, reason)

@@ -11,20 +11,20 @@ import (
 	"github.com/lakewarden/lakewarden/auth"
 )
 
-// Audience is the aud that tokens for this service carry.
+// Audience is the audience of tokens for this service.
 const Audience = "lakewarden"
 
-// The signature algorithms an issuer may be configured with.
+// The signature algorithms that an issuer may be configured with.
 const (
 	RS256 = string(jose.RS256)
 	ES256 = string(jose.ES256)
 	EdDSA = string(jose.EdDSA)
 )
 
-// KeySource finds the public keys of one issuer; [KeySet] is the one we have.
+// KeySource returns the public keys of one issuer. [KeySet] implements it.
 type KeySource interface {
-	// Key returns the key with that id. Errors wrap [auth.ErrUnauthenticated]
-	// when there is none and [auth.ErrUnavailable] when that cannot be known.
+	// Key returns the key with that id. Errors wrap [auth.ErrUnauthenticated] if there
+	// is none and [auth.ErrUnavailable] if that is not known.
 	Key(ctx context.Context, kid string) (jose.JSONWebKey, error)
 }
 
@@ -32,22 +32,22 @@ type KeySource interface {
 type Issuer struct {
 	// URL is the exact iss claim.
 	URL string
-	// Audience is the exact value aud must hold; default [Audience].
+	// Audience is the exact value that aud must contain; default [Audience].
 	Audience string
-	// Algorithms are those its keys may sign with: any of RS256, ES256, EdDSA.
-	// At least one.
+	// Algorithms are the algorithms that its keys may sign with: one or more of RS256,
+	// ES256, EdDSA.
 	Algorithms []string
-	// Keys holds its public keys.
+	// Keys returns its public keys.
 	Keys KeySource
-	// EmailSubjects marks a foreign issuer, which does not know our user ids: the
-	// member is found by the email claim, which email_verified must confirm, and
-	// sub only has to be there.
+	// EmailSubjects marks a foreign issuer, which does not know the user ids of the
+	// catalog. The member is found by the email claim, which email_verified must
+	// confirm. sub is required but not used.
 	EmailSubjects bool
-	// Organisations limits the organisations it can speak for; empty means any.
-	// With exactly one, a token without an org claim means that one.
+	// Organisations limits the organisations of its tokens; empty means any. If it
+	// holds exactly one, a token without an org claim is for that one.
 	Organisations []uuid.UUID
-	// DefaultScopes is what a token without a scope claim carries; the zero value
-	// is nothing.
+	// DefaultScopes holds the scopes of a token without a scope claim. The zero value
+	// grants nothing.
 	DefaultScopes auth.ScopeSet
 }
 
@@ -72,7 +72,7 @@ func (i *Issuer) verify() error {
 	return nil
 }
 
-// organisation decides which organisation the token acts in.
+// organisation returns the organisation that the token acts in.
 func (i *Issuer) organisation(claim *string) (uuid.UUID, error) {
 	if claim == nil {
 		if len(i.Organisations) == 1 {
@@ -82,10 +82,10 @@ func (i *Issuer) organisation(claim *string) (uuid.UUID, error) {
 	}
 	org, ok := parseID(*claim)
 	if !ok {
-		return uuid.Nil, refuse("org is no id")
+		return uuid.Nil, refuse("org is not an id")
 	}
 	if len(i.Organisations) > 0 && !slices.Contains(i.Organisations, org) {
-		return uuid.Nil, refuse("issuer does not speak for the organisation")
+		return uuid.Nil, refuse("organisation not allowed for the issuer")
 	}
 	return org, nil
 }

@@ -33,7 +33,7 @@ const (
 	foreign = "https://idp.example"
 )
 
-// world is two issuers with their keys, one organisation and two members.
+// world holds two issuers with their keys, one organisation and two members.
 type world struct {
 	*jwt.Authenticator
 	org, otherOrg uuid.UUID
@@ -137,8 +137,8 @@ func (w *world) foreignToken(change func(object)) string {
 	return sign(object{"alg": "RS256", "kid": "f1", "typ": "JWT"}, c, w.foreign)
 }
 
-// sign makes a token out of anything: whatever is wrong with header or claims,
-// the signature over them is right for the key. Strings are taken as raw JSON.
+// sign signs any header and claims with the key, even invalid ones. Strings are used as
+// raw JSON.
 func sign(header, claims any, key any) string {
 	input := encode(header) + "." + encode(claims)
 	digest := sha256.Sum256([]byte(input))

@@ -14,25 +14,25 @@ import (
 
 // How a key set is kept up to date.
 const (
-	// refreshEvery is when a key set is read again although nothing asked for a
-	// new key: a key the issuer withdrew stops working after it.
+	// refreshEvery is the interval after which a key set is read again even if all
+	// requested keys are known, so that keys withdrawn by the issuer stop working.
 	refreshEvery = 5 * time.Minute
-	// retryAfter separates two attempts, so that tokens with made-up key ids
-	// cannot make us hammer the issuer.
+	// retryAfter is the shortest time between two reads, so that tokens with made-up
+	// key ids cannot cause many requests to the issuer.
 	retryAfter = 15 * time.Second
-	// keepStale is how long known keys serve while the issuer cannot be reached.
+	// keepStale is how long known keys are used while the issuer is unreachable.
 	keepStale = time.Hour
 )
 
 // Loader reads a JSON Web Key Set document.
 type Loader func(ctx context.Context) ([]byte, error)
 
-// KeySet is a cached JSON Web Key Set. It reads the document when first asked,
-// then every few minutes, and when a token names a key it does not know.
+// KeySet is a cached JSON Web Key Set. It reads the document on first use, then every
+// few minutes, and when a token names an unknown key.
 //
-// Invariants: at most one read at a time and one per retryAfter; only public
-// signature keys with a key id are kept; the set is replaced as a whole and
-// only by a document that parsed. Safe for concurrent use.
+// Invariants: at most one read at a time and one per retryAfter. Only public signature
+// keys with a key id are stored. The set is replaced as a whole, and only by a document
+// that parsed. It is safe for concurrent use.
 type KeySet struct {
 	load Loader
 	now  func() time.Time
@@ -40,14 +40,15 @@ type KeySet struct {
 
 	mu        sync.Mutex
 	keys      map[string]jose.JSONWebKey
-	loaded    time.Time // of keys; zero before the first success
+	loaded    time.Time // time of the last successful read, or zero
 	attempted time.Time
 	lastErr   error
 }
 
 var _ KeySource = (*KeySet)(nil)
 
-// NewKeySet returns a key set over load; now is the clock, nil for [time.Now].
+// NewKeySet returns a key set that reads with load. now is the clock; nil means
+// [time.Now].
 func NewKeySet(load Loader, now func() time.Time) *KeySet {
 	if now == nil {
 		now = time.Now
@@ -66,7 +67,7 @@ func (s *KeySet) Key(ctx context.Context, kid string) (jose.JSONWebKey, error) {
 	case <-ctx.Done():
 		return jose.JSONWebKey{}, fmt.Errorf("%w: read key set: %w", auth.ErrUnavailable, ctx.Err())
 	}
-	// Whoever had the turn before may have read what we need.
+	// The previous holder of the turn may have read the key.
 	if key, err, done := s.lookup(kid); done {
 		return key, err
 	}
@@ -78,8 +79,7 @@ func (s *KeySet) Key(ctx context.Context, kid string) (jose.JSONWebKey, error) {
 	return key, err
 }
 
-// lookup answers from memory; done is false when the document must be read
-// first.
+// lookup returns the key from memory. done is false if the document must be read first.
 func (s *KeySet) lookup(kid string) (_ jose.JSONWebKey, _ error, done bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -102,8 +102,8 @@ func (s *KeySet) lookup(kid string) (_ jose.JSONWebKey, _ error, done bool) {
 	return key, refuse("unknown key"), true
 }
 
-// refresh reads the document once. A read that the caller's context ended does
-// not count as an attempt, or one impatient client would speak for all.
+// refresh reads the document once. A read that was ended by the caller's context does
+// not count as an attempt, so that one impatient client does not affect others.
 func (s *KeySet) refresh(ctx context.Context) {
 	document, err := s.load(ctx)
 	var keys map[string]jose.JSONWebKey
@@ -121,8 +121,8 @@ func (s *KeySet) refresh(ctx context.Context) {
 	}
 }
 
-// parseKeySet keeps the public signature keys of a document. A key that cannot
-// be used is left out; a document that is no key set is an error.
+// parseKeySet returns the public signature keys of a document. Unusable keys are
+// omitted. A document that is not a key set is an error.
 func parseKeySet(document []byte) (map[string]jose.JSONWebKey, error) {
 	var set struct {
 		Keys []json.RawMessage `json:"keys"`
@@ -142,7 +142,7 @@ func parseKeySet(document []byte) (map[string]jose.JSONWebKey, error) {
 		}
 		keys[key.KeyID] = key
 	}
-	for kid := range twice { // which of the two was meant cannot be known
+	for kid := range twice { // it is unknown which of the two was meant
 		delete(keys, kid)
 	}
 	return keys, nil

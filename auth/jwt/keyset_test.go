@@ -20,7 +20,7 @@ import (
 	"github.com/lakewarden/lakewarden/auth/jwt"
 )
 
-// publisher is a key set document that changes, and a clock.
+// publisher provides a changing key set document and a clock.
 type publisher struct {
 	mu    sync.Mutex
 	at    time.Time
@@ -58,7 +58,7 @@ func TestKeySetFollowsItsDocument(t *testing.T) {
 	require.NoError(t, find("a"))
 	require.Equal(t, 1, p.reads)
 
-	// Made-up ids cause one read a quarter of a minute, not one each.
+	// Made-up ids cause one read in a quarter of a minute, not one each.
 	for range 100 {
 		require.ErrorIs(t, find("made-up"), auth.ErrUnauthenticated)
 	}
@@ -78,7 +78,8 @@ func TestKeySetFollowsItsDocument(t *testing.T) {
 	require.NoError(t, find("b"))
 	require.Equal(t, 3, p.reads)
 
-	// An outage is bridged for known keys, and is no refusal for unknown ones.
+	// During an outage known keys still work, and unknown ones are not refused but
+	// unavailable.
 	p.err = errors.New("connection refused")
 	p.wait(6 * time.Minute)
 	require.NoError(t, find("b"))
@@ -88,7 +89,7 @@ func TestKeySetFollowsItsDocument(t *testing.T) {
 	p.wait(time.Hour)
 	require.ErrorIs(t, find("b"), auth.ErrUnavailable)
 
-	// So is a document that is none.
+	// An invalid document counts as an outage too.
 	p.err = nil
 	for _, raw := range []string{"<html>", "{}", `{"keys":null}`, `{"keys":{}}`, "[]"} {
 		p.raw = raw

@@ -12,12 +12,12 @@ import (
 	"time"
 )
 
-// maxKeySet bounds a key set document.
+// maxKeySet bounds the size of a key set document.
 const maxKeySet = 1 << 20
 
-// FromURL reads a key set over HTTPS; plain HTTP is for loopback only.
-// Redirects are not followed: the operator named the place. client nil means a
-// client of our own with a 10 s timeout. Errors wrap [ErrConfig].
+// FromURL reads a key set over HTTPS. Plain HTTP is allowed for loopback only.
+// Redirects are not followed, because the operator named the location. A nil client
+// means a client with a timeout of 10 s. Errors wrap [ErrConfig].
 func FromURL(address string, client *http.Client) (Loader, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.User != nil {
@@ -49,7 +49,7 @@ func FromURL(address string, client *http.Client) (Loader, error) {
 	}, nil
 }
 
-// FromFile reads a key set from a file, again whenever the set is refreshed.
+// FromFile reads a key set from a file, on every refresh of the set.
 func FromFile(path string) Loader {
 	return func(context.Context) ([]byte, error) {
 		f, err := os.Open(path)

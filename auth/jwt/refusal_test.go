@@ -10,8 +10,8 @@ import (
 	"github.com/lakewarden/lakewarden/auth"
 )
 
-// A refusal says what the token claims, and was made without the catalog, which
-// would have failed here.
+// A refusal contains the claims of the token. It is made without the catalog, which
+// returns an error here.
 func TestWrongTokensClaimAnAccountAndCostNoLookUp(t *testing.T) {
 	w := newWorld(t)
 	w.members.err = errors.New("the catalog was asked")

@@ -15,7 +15,7 @@ import (
 	"github.com/lakewarden/lakewarden/auth"
 )
 
-// Every token here differs from an accepted one in one thing.
+// Every token here differs from an accepted one in one respect.
 func TestRefusedTokens(t *testing.T) {
 	w := newWorld(t)
 	good := sign(w.header(), w.claims(), w.rsa)

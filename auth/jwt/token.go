@@ -12,16 +12,16 @@ import (
 	"github.com/lakewarden/lakewarden/auth"
 )
 
-// maxToken bounds what is parsed at all.
+// maxToken is the largest size of a token that is parsed.
 const maxToken = 8 << 10
 
-// header is a token's header once it is known to hold nothing else.
+// header is a token's header after its parameters were checked.
 type header struct {
 	alg, kid string
 }
 
-// harmless are the header parameters that may be present. The thumbprints are
-// not looked at: the key is found by kid alone.
+// harmless holds the header parameters that may be present. The thumbprints are
+// ignored, because the key is found by kid alone.
 var harmless = []string{"alg", "typ", "kid", "x5t", "x5t#S256"}
 
 // parseHeader decodes the header strictly. go-jose's JSON decoder refuses
@@ -52,7 +52,7 @@ func parseHeader(part string) (header, error) {
 	return h, nil
 }
 
-// claims are the members of a token that mean something to us.
+// claims holds the claims of a token that are used.
 type claims struct {
 	Issuer        string       `json:"iss"`
 	Subject       string       `json:"sub"`
@@ -66,8 +66,8 @@ type claims struct {
 	EmailVerified *bool        `json:"email_verified"`
 }
 
-// peekIssuer reads iss before the signature is checked, to choose the keys to
-// check it with. Nothing else of the result may be used.
+// peekIssuer reads iss before the signature is checked, to select the keys for that
+// check. Nothing else of the result may be used.
 func peekIssuer(part string) (string, error) {
 	var c struct {
 		Issuer string `json:"iss"`
@@ -92,8 +92,8 @@ func claimedAccount(token string) string {
 	return c.Issuer + " " + c.Subject
 }
 
-// checkTimes requires exp > now and, where present, nbf <= now; a token from
-// the future has a broken clock behind it and is refused too.
+// checkTimes requires exp > now and, if present, nbf <= now. It also refuses a token
+// issued in the future, whose issuer has a wrong clock.
 func (c *claims) checkTimes(now time.Time) error {
 	at := float64(now.UnixNano()) / 1e9
 	switch {
@@ -109,12 +109,12 @@ func (c *claims) checkTimes(now time.Time) error {
 	return nil
 }
 
-// maxSkew is how far ahead an issuer's clock may run in iat, which grants
-// nothing; exp and nbf are exact.
+// maxSkew is how far an issuer's clock may be ahead in iat, which grants nothing. exp
+// and nbf are exact.
 const maxSkew = time.Minute
 
-// numericDate is seconds since 1970, possibly with a fraction; a string is
-// refused by the decoder.
+// numericDate is a number of seconds since 1970, possibly with a fraction. The decoder
+// refuses strings.
 type numericDate float64
 
 // audience is one string or a list of them.
@@ -135,8 +135,7 @@ func (a *audience) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// parseID reads an id in its canonical form only, so that one user has one
-// spelling.
+// parseID parses an id in its canonical form only, so that each user has one spelling.
 func parseID(text string) (uuid.UUID, bool) {
 	id, err := uuid.Parse(text)
 	if err != nil || id == uuid.Nil || id.String() != text {
@@ -145,7 +144,7 @@ func parseID(text string) (uuid.UUID, bool) {
 	return id, true
 }
 
-// decode reads one base64url part as a JSON object.
+// decode decodes one base64url part as a JSON object.
 func decode(part string, into any) bool {
 	data, err := base64.RawURLEncoding.Strict().DecodeString(part)
 	return err == nil && decodeJSON(data, into)
